@@ -1,0 +1,281 @@
+// Package agent drives turns: it accepts what platforms deliver, claims chats, does what turn.Next says and
+// keeps the one message up to date. It declares the ports it calls.
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+)
+
+// Inbox takes what platforms deliver. A nil error means durable: the adapter may acknowledge. Any other
+// error means that nothing was recorded and the platform should deliver again. Safe for concurrent use;
+// blocks for at most the time of one or two writes to the log.
+type Inbox interface {
+	Accept(context.Context, chat.Inbound) error
+}
+
+// Platform is one chat surface. Calls for one message come one at a time, from the holder of the chat's lease.
+type Platform interface {
+	// Limits are what [render.Fit] brings every message within before Post and Edit see it.
+	Limits() render.Limits
+	// Post makes the turn's one message. The same key posts at most once where the platform can do that.
+	Post(context.Context, chat.ID, chat.PostKey, render.Message) (chat.MessageRef, error)
+	// Edit replaces that message. It returns a [*PlatformError] where the caller can choose differently.
+	Edit(context.Context, chat.ID, chat.MessageRef, render.Message, Urgency) error
+}
+
+// Whisperer is an optional extra of a Platform: an answer that only one person sees.
+type Whisperer interface {
+	Whisper(context.Context, chat.ReplyHandle, render.Message) error
+}
+
+// Urgency is the lane of an edit. Zero is progress.
+type Urgency uint8
+
+// The lanes: a decision goes before a final, a final before progress.
+const (
+	Progress Urgency = iota
+	Final
+	Decision
+)
+
+// PlatformError is a failed Post or Edit that the caller can act on.
+type PlatformError struct {
+	Kind       PlatformFault
+	RetryAfter time.Duration // for FaultBusy
+	Cause      error
+}
+
+func (e *PlatformError) Error() string { return string(e.Kind) + ": " + e.Cause.Error() }
+func (e *PlatformError) Unwrap() error { return e.Cause }
+
+// PlatformFault is what went wrong, as far as a caller chooses differently.
+type PlatformFault string
+
+// The faults.
+const (
+	FaultBusy      PlatformFault = "rate limited" // try again after RetryAfter
+	FaultTransient PlatformFault = "unavailable"  // try again soon; it may have happened
+	FaultGone      PlatformFault = "gone"         // the message or chat is no more: stop
+	FaultForbidden PlatformFault = "forbidden"    // not allowed there: stop
+)
+
+// OpID names one intended write. The log takes each once: a repeat answers as the first did.
+type OpID string
+
+// Head is where a chat's log stands.
+type Head struct {
+	Seq  uint64 `json:"seq"`
+	Tip  OpID   `json:"tip,omitempty"`  // the op of the last entry: after a failover an equal Seq may be another history
+	Roll string `json:"roll,omitempty"` // SHA-256 over all entries so far, computed by whoever reads them
+}
+
+// Keyed is an event under the operation that brings it.
+type Keyed struct {
+	Op    OpID
+	Event turn.Event
+}
+
+// Lease is the right to drive one chat until Until by this process's monotonic clock (counted from before the
+// request was sent). Token fences: a later lease of the same chat has a larger one.
+type Lease struct {
+	Chat  chat.ID
+	Owner string
+	Token uint64
+	Until time.Time
+}
+
+// Snapshot is a fold up to Head.
+type Snapshot struct {
+	Head    Head
+	Session turn.Session
+}
+
+// Write is one atomic step of a chat's log.
+type Write struct {
+	Chat chat.ID
+	// Known is the head that the caller folded. The strictest event decides what is checked: facts append blind, choices only
+	// if Known is the head, work only if Known is the head and Lease is still held.
+	Known  Head
+	Events []Keyed
+	Lease  Lease // required for work; zero otherwise
+	// Claim, an owner, also claims the chat if nobody holds it. If another owner does, that owner is woken.
+	Claim string
+	// Release gives Lease back after the append, if Known (or what was just appended) is still the head; Wake is when the chat is due again, zero for never.
+	Release bool
+	Wake    time.Time
+	// Snapshot moves the chat's snapshot forward to the head after this write.
+	Snapshot *Snapshot
+}
+
+// Written is what came of a Write.
+type Written struct {
+	// Entries are all entries after Known, ours included. Missing says that there were too many: Load.
+	Entries []turn.Entry
+	Missing bool
+	Head    Head // after Entries
+	// Repeated: the first op was already in the log; nothing was written now.
+	Repeated bool
+	// Lease is set when Claim was given and the chat is now ours.
+	Lease Lease
+	// Holder is who holds the lease when it is not us.
+	Holder string
+	// Released is true when Release was asked and done.
+	Released bool
+}
+
+// Errors of the log. After ErrStale, Written carries the tail to fold before trying again.
+var (
+	ErrStale   = errors.New("the log moved on")
+	ErrFenced  = errors.New("the lease is no longer held")
+	ErrRewound = errors.New("the log is another history than the one known") // reload from the start
+	ErrVersion = errors.New("the log holds an entry of a newer version")     // neither drive nor decide this chat
+	// ErrNotDurable: written, but the durability that was asked for was not confirmed. Do not act on it.
+	ErrNotDurable = errors.New("the write was not confirmed durable")
+)
+
+// Log is the durable, totally ordered log of every chat. All methods are safe for concurrent use and honour
+// their context's deadline. An error that is none of the above leaves it open whether the write happened: repeat it with the same op.
+type Log interface {
+	// Load returns the latest snapshot (zero if none) and every entry after it.
+	Load(context.Context, chat.ID) (Snapshot, []turn.Entry, error)
+	// History returns every entry that is kept, from the first, whatever snapshots there are.
+	History(context.Context, chat.ID) ([]turn.Entry, error)
+	// Tail returns every entry after known, and the head. ErrRewound if known is not part of this history.
+	Tail(ctx context.Context, id chat.ID, known Head) ([]turn.Entry, Head, error)
+	// Append performs one Write.
+	Append(context.Context, Write) (Written, error)
+}
+
+// Leases hand out the right to drive chats.
+type Leases interface {
+	// ClaimDue claims up to n chats that are due and free, over all buckets.
+	ClaimDue(ctx context.Context, owner string, n int) ([]Lease, error)
+	// Renew prolongs a lease and returns the chat's head (Seq and Tip only). ErrFenced if it is lost.
+	Renew(context.Context, Lease) (Lease, Head, error)
+	// Wakes delivers chats that somebody wrote to while owner held them, until ctx ends. It may lose some: Renew is the backstop.
+	Wakes(ctx context.Context, owner string) (<-chan chat.ID, error)
+}
+
+// Watcher tells that a chat's log moved, on whatever replica, until ctx ends. It may lose or repeat signals. The channel
+// carries nothing but the signal and has room for one.
+type Watcher interface {
+	Watch(context.Context, chat.ID) (<-chan struct{}, error)
+}
+
+// Delta is a piece of a reply as it streams. It is shown, never stored.
+type Delta struct {
+	Text string
+	// Note says something about the wait ("retrying in 20 s"); it replaces the last one.
+	Note string
+}
+
+// Model writes replies. Reply blocks until the reply is whole. It may retry before the first delta, never after.
+// A stream that ends early returns what there is with Cut set, and no calls. Errors of type [*ModelError] carry a sentence for people.
+type Model interface {
+	Reply(ctx context.Context, talk []turn.Utterance, tools []ToolSpec, stream func(Delta)) (Reply, error)
+	// Name is what messages and usage records call the model.
+	Name() string
+}
+
+// Reply is a model's whole answer to one step.
+type Reply struct {
+	Text  string
+	Calls []ReplyCall
+	Usage turn.Usage
+	Cut   bool            // the stream ended early
+	Extra json.RawMessage // opaque provider fields to replay with this utterance
+}
+
+// ReplyCall is a tool call as the model wrote it, its name mapped back to (server, tool) where the tool is known.
+type ReplyCall struct {
+	ModelID string
+	Server  string // empty: no tool of that name was offered
+	Name    string
+	Args    []byte // as written: may be empty, malformed or not UTF-8
+	Extra   json.RawMessage
+}
+
+// ToolSpec is one tool that can be offered.
+type ToolSpec struct {
+	Tool        permission.Tool
+	Title       string
+	Description string          // untrusted
+	InputSchema json.RawMessage // as the server gave it
+	Source      permission.Source
+	Hints       permission.Hints
+	Metadata    permission.Metadata
+	Server      render.Server
+}
+
+// Tools lists and runs the tools of all servers.
+type Tools interface {
+	// List returns the tools of every server that answers, ordered by server and name, and one fault for each server that does not.
+	List(context.Context) ([]ToolSpec, []ServerFault, error)
+	// Check validates canonical arguments against the tool's input schema. The error is written for the model.
+	Check(ctx context.Context, tool permission.Tool, args json.RawMessage) error
+	// Call runs one call that was started in the log: token proves it. It returns a known outcome (also a tool's
+	// own error, with Result.IsError) with a nil error. An error of [ErrNotRun] means certainly not run; any other error means that nobody knows.
+	Call(ctx context.Context, token RunToken, progress func(turn.Progress)) (turn.Result, error)
+}
+
+// ErrNotRun marks a tool call that certainly did not reach its server.
+var ErrNotRun = errors.New("not run")
+
+// ServerFault is a server whose tools cannot be offered now.
+type ServerFault struct {
+	Server string
+	Say    string // for the model and for people
+}
+
+// RunToken is a consumed decision: only the engine makes one, after its own Started is durable. It is the only
+// way to a tool.
+type RunToken struct {
+	call turn.ToolCall
+	ok   bool
+}
+
+// Call is the call to run. ok is false for a token that the engine did not make.
+func (t RunToken) Call() (call turn.ToolCall, ok bool) { return t.call, t.ok }
+
+// Policies gives the policy in force now. It is asked at every ruling, decision and start.
+type Policies interface {
+	Policy(context.Context) (permission.Policy, error)
+}
+
+// ErrNoRun says that a session does not hold the run a token was asked for.
+var ErrNoRun = errors.New("the session holds no such running call")
+
+// Consume makes the token for a run that the session shows as started and allowed: the only proof that a tool
+// adapter takes. It fails unless that very run is the call's current one.
+func Consume(s turn.Session, call turn.CallID, run turn.RunID) (RunToken, error) {
+	if s.Turn != nil {
+		for _, c := range s.Turn.Calls {
+			if c.ID == call && c.Status == turn.Running && c.Run == run {
+				return RunToken{c, true}, nil
+			}
+		}
+	}
+	return RunToken{}, ErrNoRun
+}
+
+// ModelError is a failed Reply with a sentence for people.
+type ModelError struct {
+	Say   string // what happened, what is certain, what to do
+	Cause error
+}
+
+func (e *ModelError) Error() string { return e.Say }
+func (e *ModelError) Unwrap() error { return e.Cause }
+
+// Finder tells in which chat an ask or an asked call lives, whichever replica recorded it.
+type Finder interface {
+	Find(ctx context.Context, askOrCall string) (id chat.ID, found bool, err error)
+}

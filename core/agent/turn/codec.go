@@ -1,0 +1,84 @@
+package turn
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Version is the version of the stored form. A replica refuses what is newer than itself: it neither drives
+// nor decides such a chat.
+const Version = 1
+
+// ErrVersion marks a stored event or session that this build does not know.
+var ErrVersion = errors.New("written by a newer version")
+
+type stored struct {
+	V    int             `json:"v"`
+	Kind string          `json:"k"`
+	Data json.RawMessage `json:"e"`
+}
+
+// Encode gives the stored bytes of an event.
+func Encode(e Event) ([]byte, error) {
+	b, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(stored{Version, e.Kind(), b})
+}
+
+// Decode reads what Encode wrote, in this version or an older one. It returns ErrVersion for what it does not
+// know; it never panics.
+func Decode(b []byte) (Event, error) {
+	var s stored
+	if err := json.Unmarshal(b, &s); err != nil {
+		return nil, fmt.Errorf("stored event: %w", err)
+	}
+	read, known := decoders[s.Kind]
+	if !known || s.V > Version {
+		return nil, fmt.Errorf("event %q version %d: %w", s.Kind, s.V, ErrVersion)
+	}
+	e, err := read(s.Data)
+	if err != nil {
+		return nil, fmt.Errorf("stored event %q: %w", s.Kind, err)
+	}
+	return e, nil
+}
+
+var decoders = map[string]func([]byte) (Event, error){
+	"said": read[Said], "edited": read[Edited], "deleted": read[Deleted], "shown": read[Shown],
+	"replied": read[Replied], "ruled": read[Ruled], "decided": read[Decided], "withdrawn": read[Withdrawn],
+	"extended": read[Extended], "expired": read[Expired], "reopened": read[Reopened], "started": read[Started],
+	"finished": read[Finished], "abandoned": read[Abandoned], "resolved": read[Resolved], "revoked": read[Revoked],
+	"mode_set": read[ModeSet], "reset": read[Reset], "stopped": read[StopAsked], "ended": read[Ended],
+}
+
+func read[E Event](b []byte) (Event, error) {
+	var e E
+	err := json.Unmarshal(b, &e)
+	return e, err
+}
+
+// EncodeSession gives the stored bytes of a snapshot's session.
+func EncodeSession(s Session) ([]byte, error) {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(stored{Version, "session", b})
+}
+
+// DecodeSession reads what EncodeSession wrote.
+func DecodeSession(b []byte) (Session, error) {
+	var st stored
+	var s Session
+	if err := json.Unmarshal(b, &st); err != nil {
+		return s, fmt.Errorf("stored session: %w", err)
+	}
+	if st.Kind != "session" || st.V > Version {
+		return s, fmt.Errorf("session version %d: %w", st.V, ErrVersion)
+	}
+	err := json.Unmarshal(st.Data, &s)
+	return s, err
+}

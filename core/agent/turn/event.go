@@ -1,0 +1,311 @@
+package turn
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+)
+
+// Identifiers. All but TurnID are minted by the engine from crypto/rand and are unguessable; TurnID is derived from the
+// sequence number of the entry that opened the turn, so that every replica derives the same one.
+type (
+	TurnID string
+	CallID string // one proposed call; the tool_call_id that people and models see
+	AskID  string // one asking: minted with a ruling, answered at most once
+	RunID  string // one attempt to run
+)
+
+// Entry is one event in its place. At is stamped by Redis, never by a replica, and never decreases along a log.
+type Entry struct {
+	Seq   uint64
+	Op    string // the operation that brought it; several entries of one write share a prefix
+	At    time.Time
+	Event Event
+}
+
+// Class says what a log checks before it takes an event.
+type Class uint8
+
+// The classes. A fact is taken blind; a choice only if the writer folded the whole log; work only if the
+// writer also holds the chat's lease.
+const (
+	Fact Class = iota + 1
+	Choice
+	Work
+)
+
+// Event is one thing that happened. The set is closed. Each type is also the stored form: fields are only ever
+// added, with a zero value that means what their absence meant.
+type Event interface {
+	Class() Class
+	// Kind is the stored name of the type.
+	Kind() string
+}
+
+type (
+	// Said: a person wrote. It opens a turn, or waits for one.
+	Said struct {
+		Delivery   chat.Delivery   `json:"delivery"` // unique; a repeat changes nothing
+		Message    chat.MessageRef `json:"message,omitempty"`
+		By         chat.User       `json:"by"`
+		Name       string          `json:"name,omitempty"`
+		Text       string          `json:"text"`
+		Context    []chat.Quote    `json:"context,omitempty"`
+		Unattended bool            `json:"unattended,omitempty"`
+		// Replay is set on a queued "Ask again": the same bytes as a new call.
+		Replay *Replay `json:"replay,omitempty"`
+	}
+	// Edited: a person changed a message that may still wait.
+	Edited struct {
+		Delivery chat.Delivery   `json:"delivery"`
+		Message  chat.MessageRef `json:"message"`
+		By       chat.User       `json:"by"`
+		Text     string          `json:"text"`
+	}
+	// Deleted: a person took back a message that may still wait.
+	Deleted struct {
+		Delivery chat.Delivery   `json:"delivery"`
+		Message  chat.MessageRef `json:"message"`
+		By       chat.User       `json:"by"`
+	}
+	// Shown: the turn's one message is posted.
+	Shown struct {
+		Turn    TurnID          `json:"turn"`
+		Message chat.MessageRef `json:"message"`
+	}
+	// Replied: the model answered step Step of the turn.
+	Replied struct {
+		Turn  TurnID          `json:"turn"`
+		Step  int             `json:"step"`
+		Text  string          `json:"text,omitempty"`
+		Calls []Proposal      `json:"calls,omitempty"`
+		Usage Usage           `json:"usage,omitzero"`
+		Model string          `json:"model,omitempty"`
+		Cut   bool            `json:"cut,omitempty"`  // the stream ended early
+		Left  int             `json:"left,omitempty"` // utterances that did not fit into the model's context
+		Extra json.RawMessage `json:"extra,omitempty"`
+	}
+	// Ruled: policy answered for one call. An Allowed call may be ruled again before it starts, only to tighten.
+	Ruled struct {
+		Call   CallID            `json:"call"`
+		Ask    AskID             `json:"ask"` // always minted; answers an asking, or names this ruling
+		Ruling permission.Ruling `json:"ruling"`
+		Card   Card              `json:"card,omitzero"`
+		// Say is the result the model reads when the verdict is Forbid.
+		Say string `json:"say,omitempty"`
+	}
+	// Decided: a person answered an ask. The first one before its deadline counts.
+	Decided struct {
+		Ask     AskID             `json:"ask"`
+		Digest  permission.Digest `json:"digest"`
+		Choice  chat.Choice       `json:"choice"` // AllowOnce, AllowChat; anything else denies
+		By      chat.User         `json:"by"`
+		Name    string            `json:"name,omitempty"`
+		Surface string            `json:"surface,omitempty"` // where it was clicked: "slack", "web", ...
+		Reason  string            `json:"reason,omitempty"`
+		Grant   *permission.Grant `json:"grant,omitempty"` // with AllowChat
+	}
+	// Withdrawn: a decision is taken back before its call started.
+	Withdrawn struct {
+		Ask  AskID     `json:"ask"`
+		By   chat.User `json:"by"`
+		Name string    `json:"name,omitempty"`
+		Next AskID     `json:"next"` // the new asking
+	}
+	// Extended: an ask's deadline moves.
+	Extended struct {
+		Ask   AskID     `json:"ask"`
+		By    chat.User `json:"by"`
+		Name  string    `json:"name,omitempty"`
+		Until time.Time `json:"until"`
+	}
+	// Expired: nobody answered in time.
+	Expired struct {
+		Ask AskID `json:"ask"`
+	}
+	// Reopened: a person asks again for a call that expired. Before its batch settled it is the same call under
+	// Next; afterwards it queues a turn with the same bytes as call NextCall.
+	Reopened struct {
+		Ask      AskID     `json:"ask"`
+		By       chat.User `json:"by"`
+		Name     string    `json:"name,omitempty"`
+		Next     AskID     `json:"next"`
+		NextCall CallID    `json:"next_call"`
+	}
+	// Started: the call is about to run. It is durable before the tool hears of it.
+	Started struct {
+		Call   CallID             `json:"call"`
+		Run    RunID              `json:"run"`
+		Ask    AskID              `json:"ask"` // the ruling or asking that allowed it
+		Digest permission.Digest  `json:"digest"`
+		Grant  permission.GrantID `json:"grant,omitempty"` // the grant it used
+		Token  uint64             `json:"token"`           // of the driver's lease
+	}
+	// Finished: the run has a known outcome. It proves itself by its RunID.
+	Finished struct {
+		Call   CallID `json:"call"`
+		Run    RunID  `json:"run"`
+		Result Result `json:"result"`
+	}
+	// Abandoned: nobody can say how the run ended. Either a later driver found it running (a larger token), or
+	// the driver itself lost sight of it (Own, its own token: a timeout, a dead server).
+	Abandoned struct {
+		Call  CallID        `json:"call"`
+		Run   RunID         `json:"run"`
+		Token uint64        `json:"token"`
+		Own   bool          `json:"own,omitempty"`
+		Say   string        `json:"say,omitempty"` // what is known of it, for people
+		Ask   AskID         `json:"ask"`           // the asking: happened, run again, leave
+		Wait  time.Duration `json:"wait,omitempty"`
+		// Repeat: the recovery rule of SAFETY 1 allows the same bytes again under the same approval.
+		Repeat string `json:"repeat,omitempty"` // the rule that allows it, or ""
+	}
+	// Resolved: a person said how an unknown run ended.
+	Resolved struct {
+		Ask    AskID       `json:"ask"`
+		Answer chat.Choice `json:"answer"` // Happened, RunAgain, Leave
+		By     chat.User   `json:"by"`
+		Name   string      `json:"name,omitempty"`
+		Next   AskID       `json:"next"` // the new asking, for RunAgain
+	}
+	// Revoked: grants end.
+	Revoked struct {
+		Grants []permission.GrantID `json:"grants"`
+		By     chat.User            `json:"by"`
+		Name   string               `json:"name,omitempty"`
+	}
+	// ModeSet: the session's mode changes. Rev is one more than the session's, so that a repeat changes nothing.
+	ModeSet struct {
+		Mode permission.Mode `json:"mode"`
+		Rev  int             `json:"rev"`
+		By   chat.User       `json:"by"`
+		Name string          `json:"name,omitempty"`
+	}
+	// Reset: the chat starts over: the turn is stopped, the transcript and the grants end. Rev as in ModeSet.
+	Reset struct {
+		Rev  int       `json:"rev"`
+		By   chat.User `json:"by"`
+		Name string    `json:"name,omitempty"`
+	}
+	// StopAsked: a person ends the turn. (The log calls it "stopped".)
+	StopAsked struct {
+		Turn TurnID    `json:"turn"`
+		By   chat.User `json:"by"`
+		Name string    `json:"name,omitempty"`
+	}
+	// Ended: the turn is over.
+	Ended struct {
+		Turn TurnID `json:"turn"`
+		Why  Why    `json:"why"`
+		Say  string `json:"say,omitempty"` // a sentence for people where Why alone does not tell
+	}
+)
+
+// Proposal is a call as the model wrote it, checked and canonical. A Problem settles it at once: nobody is asked and nothing runs.
+type Proposal struct {
+	ID      CallID            `json:"id"`
+	ModelID string            `json:"model_id,omitempty"`
+	Tool    permission.Tool   `json:"tool"`
+	Args    json.RawMessage   `json:"args,omitempty"` // canonical; as written (as a JSON string) when Problem is set
+	Digest  permission.Digest `json:"digest,omitempty"`
+	Problem string            `json:"problem,omitempty"`
+	Extra   json.RawMessage   `json:"extra,omitempty"`
+}
+
+// Replay is an expired call to be asked for again in a turn of its own.
+type Replay struct {
+	Call   CallID            `json:"call"`
+	Tool   permission.Tool   `json:"tool"`
+	Args   json.RawMessage   `json:"args"`
+	Digest permission.Digest `json:"digest"`
+}
+
+// Card is what the ask shows beyond the ruling: facts recorded with it, so that a card never shows anything else.
+type Card struct {
+	Title     string   `json:"title,omitempty"`
+	Describes string   `json:"describes,omitempty"` // the tool's own description: untrusted
+	Server    string   `json:"server,omitempty"`    // the server's description
+	Icon      string   `json:"icon,omitempty"`
+	Who       []string `json:"who,omitempty"`    // who can answer, in words; empty: the requester
+	Notice    string   `json:"notice,omitempty"` // e.g. that no admin is configured (R111)
+}
+
+// Usage is what a reply cost. Zero fields were not reported.
+type Usage struct {
+	Input  int `json:"in,omitempty"`  // tokens
+	Output int `json:"out,omitempty"` // tokens
+	Cached int `json:"cached,omitempty"`
+}
+
+// Result is a call's one result.
+type Result struct {
+	Text       string          `json:"text,omitempty"`       // what the model reads
+	Structured json.RawMessage `json:"structured,omitempty"` // structured content, where the tool gave it
+	IsError    bool            `json:"error,omitempty"`
+	Omitted    int             `json:"omitted,omitempty"` // bytes of the tool's answer left out of Text
+}
+
+// Progress is how far a running call says it is.
+type Progress struct {
+	Done, Total float64 // Total 0: unknown
+	Message     string
+}
+
+// Why is how a turn ended.
+type Why string
+
+// The ends.
+const (
+	Answered       Why = "answered"
+	WasStopped     Why = "stopped"
+	TooManySteps   Why = "steps"
+	TooManyDenials Why = "denials"
+	ModelFailed    Why = "model"
+	NoProgress     Why = "progress" // five claims without a step forward
+	MessageGone    Why = "gone"     // the turn's message or its chat is no more
+	Broken         Why = "broken"
+)
+
+func (Said) Class() Class      { return Fact }
+func (Edited) Class() Class    { return Fact }
+func (Deleted) Class() Class   { return Fact }
+func (Shown) Class() Class     { return Fact }
+func (Finished) Class() Class  { return Fact }
+func (Decided) Class() Class   { return Choice }
+func (Withdrawn) Class() Class { return Choice }
+func (Extended) Class() Class  { return Choice }
+func (Expired) Class() Class   { return Choice }
+func (Reopened) Class() Class  { return Choice }
+func (Resolved) Class() Class  { return Choice }
+func (Revoked) Class() Class   { return Choice }
+func (ModeSet) Class() Class   { return Choice }
+func (Reset) Class() Class     { return Choice }
+func (StopAsked) Class() Class { return Choice }
+func (Replied) Class() Class   { return Work }
+func (Ruled) Class() Class     { return Work }
+func (Started) Class() Class   { return Work }
+func (Abandoned) Class() Class { return Work }
+func (Ended) Class() Class     { return Work }
+
+func (Said) Kind() string      { return "said" }
+func (Edited) Kind() string    { return "edited" }
+func (Deleted) Kind() string   { return "deleted" }
+func (Shown) Kind() string     { return "shown" }
+func (Finished) Kind() string  { return "finished" }
+func (Decided) Kind() string   { return "decided" }
+func (Withdrawn) Kind() string { return "withdrawn" }
+func (Extended) Kind() string  { return "extended" }
+func (Expired) Kind() string   { return "expired" }
+func (Reopened) Kind() string  { return "reopened" }
+func (Resolved) Kind() string  { return "resolved" }
+func (Revoked) Kind() string   { return "revoked" }
+func (ModeSet) Kind() string   { return "mode_set" }
+func (Reset) Kind() string     { return "reset" }
+func (StopAsked) Kind() string { return "stopped" }
+func (Replied) Kind() string   { return "replied" }
+func (Ruled) Kind() string     { return "ruled" }
+func (Started) Kind() string   { return "started" }
+func (Abandoned) Kind() string { return "abandoned" }
+func (Ended) Kind() string     { return "ended" }

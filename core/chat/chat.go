@@ -1,0 +1,218 @@
+// Package chat is the leaf of the house: who speaks, where, and what reached us.
+//
+// Its words. A chat is one conversation: a Slack thread, a Discord channel or thread, a web chat. An
+// inbound is one thing that a platform delivered: a message, an edit, a click. All identifiers are opaque:
+// they are minted and parsed only by the adapter that [ID.Platform] names, and compared as a whole by
+// everyone else.
+//
+// Invariant: a [User] in an inbound comes from the platform's signed envelope, never from a field that the
+// sender could fill in.
+package chat
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ID names one chat.
+type ID struct {
+	Platform  string `json:"p"`           // "slack", "discord", "web"
+	Workspace string `json:"w,omitempty"` // team, guild; empty on the web
+	Key       string `json:"k"`
+}
+
+// String is the stored form: three escaped fields joined by ":". [ParseID] reads it back.
+func (id ID) String() string { return join(id.Platform, id.Workspace, id.Key) }
+
+// IsZero reports whether the ID names nothing.
+func (id ID) IsZero() bool { return id == ID{} }
+
+// ParseID reads what [ID.String] wrote.
+func ParseID(s string) (ID, error) {
+	f, err := split(s)
+	return ID{f[0], f[1], f[2]}, err
+}
+
+// User is a person (never a bot) as the platform vouches for them.
+type User struct {
+	Platform  string `json:"p"`
+	Workspace string `json:"w,omitempty"`
+	Key       string `json:"k"`
+}
+
+// String is the form used in configuration ("slack:T1:U1") and in storage.
+func (u User) String() string { return join(u.Platform, u.Workspace, u.Key) }
+
+// IsZero reports whether the user is unknown. An unknown user may decide nothing.
+func (u User) IsZero() bool { return u == User{} }
+
+// ParseUser reads what [User.String] wrote.
+func ParseUser(s string) (User, error) {
+	f, err := split(s)
+	return User{f[0], f[1], f[2]}, err
+}
+
+// MarshalText makes User usable as a JSON object key.
+func (u User) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (u *User) UnmarshalText(b []byte) (err error) {
+	if len(b) == 0 {
+		*u = User{}
+		return nil
+	}
+	*u, err = ParseUser(string(b))
+	return err
+}
+
+// MessageRef names a message on its platform: the bot's own, or the one a person wrote.
+type MessageRef string
+
+// PostKey identifies one intended post. Posting twice with the same key gives one message where the platform can do that.
+type PostKey string
+
+// ReplyHandle is what a platform gives to answer one interaction privately (a trigger, a response URL). It is
+// never stored and expires within minutes.
+type ReplyHandle struct {
+	Platform string
+	Key      string
+}
+
+// Delivery is the platform's stable name for one delivered event: the same for every redelivery of it.
+type Delivery string
+
+// Choice is what a person picked. The zero Choice denies.
+type Choice string
+
+// The choices. Each counts only where it was offered for that ask.
+const (
+	Deny       Choice = "deny"
+	AllowOnce  Choice = "allow_once"
+	AllowChat  Choice = "allow_chat"
+	Undo       Choice = "undo"
+	Extend     Choice = "extend"
+	AskAgain   Choice = "ask_again"
+	Happened   Choice = "happened"
+	RunAgain   Choice = "run_again"
+	Leave      Choice = "leave"
+	ViewDetail Choice = "view"   // shows, decides nothing
+	Stop       Choice = "stop"   // stops the turn the button belongs to
+	Revoke     Choice = "revoke" // revokes the grant the token names
+	ApproveAll Choice = "approve_all"
+	DenyAll    Choice = "deny_all"
+)
+
+// Inbound is one thing that reached us. The set is closed.
+type Inbound interface {
+	isInbound()
+	// Envelope returns what every inbound carries.
+	Envelope() Envelope
+}
+
+// Envelope is what every inbound carries.
+type Envelope struct {
+	Delivery Delivery
+	Chat     ID
+	User     User
+	Name     string // display name; untrusted text, may be empty
+	Reply    ReplyHandle
+}
+
+// Envelope returns e itself; embedding it satisfies [Inbound].
+func (e Envelope) Envelope() Envelope { return e }
+
+// Said: a person wrote a message to the bot.
+type Said struct {
+	Envelope
+	Message MessageRef
+	Text    string
+	// Context is what others said before, imported once: untrusted text of its authors.
+	Context []Quote
+	// Unattended marks a run nobody waits for (a schedule, a webhook): nothing in it may ask.
+	Unattended bool
+}
+
+// Quote is a message by somebody else, shown to the model as untrusted text.
+type Quote struct {
+	By   User   `json:"by"`
+	Name string `json:"name,omitempty"`
+	Text string `json:"text"`
+}
+
+// Edited: a person changed a message they wrote. It is honoured while that message still waits for its turn.
+type Edited struct {
+	Envelope
+	Message MessageRef
+	Text    string
+}
+
+// Deleted: a person took a message back.
+type Deleted struct {
+	Envelope
+	Message MessageRef
+}
+
+// Clicked: a person pressed a button.
+type Clicked struct {
+	Envelope
+	Token   string     // what the button carried: opaque, ≤ 64 ASCII bytes, no authority
+	Choice  Choice     // counts only if it was offered
+	Message MessageRef // the message the button stood on; empty where the surface has none (an API call)
+	Reason  string     // optional words of a person who denies
+}
+
+// Submitted: a person sent a form that a button opened.
+type Submitted struct {
+	Envelope
+	Token  string
+	Choice Choice
+	Fields map[string]string
+}
+
+// Commanded: a person gave a command ("/nod stop", "@nod permissions").
+type Commanded struct {
+	Envelope
+	Verb string
+	Args []string
+}
+
+// Stopped: a person asked that the running turn end now. A non-empty Turn limits it to that turn.
+type Stopped struct {
+	Envelope
+	Turn string
+}
+
+func (Said) isInbound()      {}
+func (Edited) isInbound()    {}
+func (Deleted) isInbound()   {}
+func (Clicked) isInbound()   {}
+func (Submitted) isInbound() {}
+func (Commanded) isInbound() {}
+func (Stopped) isInbound()   {}
+
+var errForm = errors.New("want platform:workspace:key")
+
+var escaper = strings.NewReplacer("%", "%25", ":", "%3A")
+var unescaper = strings.NewReplacer("%3A", ":", "%25", "%")
+
+func join(f ...string) string {
+	for i := range f {
+		f[i] = escaper.Replace(f[i])
+	}
+	return strings.Join(f, ":")
+}
+
+func split(s string) (f [3]string, err error) {
+	p := strings.Split(s, ":")
+	if len(p) != 3 {
+		return f, fmt.Errorf("%w, got %q", errForm, s)
+	}
+	for i := range p {
+		f[i] = unescaper.Replace(p[i])
+	}
+	if f[0] == "" || f[2] == "" {
+		return [3]string{}, fmt.Errorf("%w, got %q", errForm, s)
+	}
+	return f, nil
+}

@@ -1,0 +1,298 @@
+// Package permission answers two questions, purely: may this tool call run (Evaluate), and may this person
+// decide about it (MayDecide).
+//
+// Its words. A [Policy] is what operators and people have set. A [Request] is one tool call as it stands. A
+// [Ruling] is the answer, with every rule that was consulted. A [Grant] is a standing click: it covers a later call exactly
+// where its granter's click would be accepted now. access, risk and approval are three independent fields
+// (REQUIREMENTS C5).
+//
+// Invariants. The zero value of every type is the careful one: the zero Verdict asks, the zero Level is a
+// person's, the zero Approval confirms, an unknown tool asks, an unknown user decides nothing. Annotations of a server are
+// hints: they add caution from any server and remove it only from one the operator marked trusted.
+//
+// The package does no I/O and reads no clock: time comes in as a value.
+package permission
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+// Digest is a lower-case hexadecimal SHA-256.
+type Digest string
+
+// Tool is one tool of one server in one definition. A changed definition (name, description, schemas,
+// annotations) is another tool.
+type Tool struct {
+	Server     string `json:"server"`
+	Name       string `json:"name"`
+	Definition Digest `json:"def,omitempty"`
+}
+
+// Verdict is the answer of [Evaluate]. Zero asks.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Ask Verdict = iota
+	Allow
+	Forbid
+)
+
+// Level says whose click an ask needs. Zero: one of the policy's approvers; admins always may.
+type Level uint8
+
+// The levels.
+const (
+	LevelUser Level = iota
+	LevelAdmin
+)
+
+// Access is what a tool does to the world. Zero is unclassified and counts as write.
+type Access uint8
+
+// The access types. All exists only for grants (R38).
+const (
+	Unclassified Access = iota
+	Read
+	Write
+	All
+)
+
+// Risk is how bad it can be. Zero is moderate.
+type Risk uint8
+
+// The risks.
+const (
+	Moderate Risk = iota
+	Safe
+	Dangerous
+)
+
+// Approval is the level a tool needs. Zero confirms.
+type Approval uint8
+
+// The approvals of R27–R29.
+const (
+	RequireConfirmation Approval = iota
+	AutoApprove
+	RequireAuth
+)
+
+// Prompt is a setting of R3 and R4: whether policy requires asking. Zero inherits.
+type Prompt uint8
+
+// The prompts. AlwaysAsk and NeverAsk are what configuration calls always and never.
+const (
+	Inherit Prompt = iota
+	AlwaysAsk
+	NeverAsk
+)
+
+// Mode is the session's setting of R2. Zero uses each tool's setting.
+type Mode uint8
+
+// The modes.
+const (
+	ModeTool Mode = iota
+	ModeAlways
+	ModeNever
+)
+
+// Source says where a tool comes from, for the source default. Zero is a stranger's MCP server.
+type Source uint8
+
+// The sources.
+const (
+	SourceMCP Source = iota
+	SourceWorkbench
+)
+
+// Hints are a tool's own annotations. nil means the server said nothing, which the MCP specification
+// reads pessimistically (destructive, open world, not idempotent, not read-only).
+type Hints struct {
+	ReadOnly    *bool `json:"readOnlyHint,omitempty"`
+	Destructive *bool `json:"destructiveHint,omitempty"`
+	Idempotent  *bool `json:"idempotentHint,omitempty"`
+	OpenWorld   *bool `json:"openWorldHint,omitempty"`
+}
+
+// Metadata is what a tool of ours declares about itself (R20–R26). For MCP tools it is empty.
+type Metadata struct {
+	Access   Access   `json:"access,omitempty"`
+	Risk     Risk     `json:"risk,omitempty"`
+	Approval Approval `json:"approval,omitempty"`
+	Impact   string   `json:"impact,omitempty"`
+	Category string   `json:"category,omitempty"`
+	Message  string   `json:"message,omitempty"` // confirmation message template
+}
+
+// Repeat is the operator's word on running a call again by itself after an interruption (SAFETY 1). Zero is auto.
+type Repeat uint8
+
+// The repeats.
+const (
+	RepeatAuto Repeat = iota
+	RepeatAlways
+	RepeatNever
+)
+
+// Approvers says who may decide at LevelUser. Zero is the person whose message started the turn.
+type Approvers struct {
+	Rule  ApproverRule `json:"rule,omitempty"`
+	Users []chat.User  `json:"users,omitempty"` // for ApproversListed
+}
+
+// ApproverRule is the kind of Approvers.
+type ApproverRule uint8
+
+// The approver rules.
+const (
+	ApproversRequester ApproverRule = iota
+	ApproversParticipants
+	ApproversAnyone
+	ApproversListed
+)
+
+// Posture says which sources ask by default. Zero: MCP servers only.
+type Posture uint8
+
+// The postures.
+const (
+	PostureMCP Posture = iota
+	PostureAll         // the workbench asks too
+)
+
+// ToolSettings is one tool's entry in the policy. Pointers and zero values mean "not set".
+type ToolSettings struct {
+	Ask       Prompt
+	Disabled  bool
+	Access    *Access
+	Risk      *Risk
+	Approval  *Approval
+	Message   string
+	Impact    string
+	Category  string
+	Timeout   *time.Duration // 0 parks: no expiry
+	Repeat    Repeat
+	ChatGrant *bool
+}
+
+// ServerSettings is one server's entry in the policy.
+type ServerSettings struct {
+	Ask         Prompt
+	Disabled    bool
+	Trusted     bool
+	Description string
+	Icon        string
+	Timeout     *time.Duration
+	Tools       map[string]ToolSettings
+}
+
+// Policy is everything that was set, as one immutable value. The zero Policy denies everything: nobody is
+// there to approve. A binary installs one; only a library user may choose AllowAll.
+type Policy struct {
+	Installed bool // false: no policy at all, every call is forbidden
+	AllowAll  bool // R62: compatible auto-approval for library users; the product never sets it
+	Mode      Mode // the default of new sessions
+	Posture   Posture
+	Servers   map[string]ServerSettings
+	Approvers Approvers
+	Admins    []chat.User
+	Timeout   time.Duration // default for asks; 0 parks
+	// SurviveRestart false voids grants of earlier run epochs (C13).
+	SurviveRestart bool
+	Epoch          uint64 // the current run epoch
+	Revision       string // names this policy in audit entries
+}
+
+// Pin narrows a grant to calls whose argument at Path equals Value (a canonical JSON value).
+type Pin struct {
+	Path  string          `json:"path"`
+	Value json.RawMessage `json:"value"`
+}
+
+// GrantID names a grant within its chat.
+type GrantID string
+
+// Scope is how much of a server a grant covers. Zero is one tool.
+type Scope uint8
+
+// The scopes. The wider ones never cover RequireAuth, dangerous tools, tools added later or changed
+// definitions (C6).
+const (
+	ScopeTool Scope = iota
+	ScopeReads
+	ScopeWrites
+	ScopeServer
+)
+
+// Grant is a standing click.
+type Grant struct {
+	ID    GrantID   `json:"id"`
+	Chat  chat.ID   `json:"chat"`
+	Scope Scope     `json:"scope,omitempty"`
+	Tool  Tool      `json:"tool"`
+	Pins  []Pin     `json:"pins,omitempty"`
+	By    chat.User `json:"by"`
+	Name  string    `json:"name,omitempty"` // display name of By when it was given
+	At    time.Time `json:"at"`
+	Until time.Time `json:"until,omitzero"` // zero: as long as the chat
+	Uses  int       `json:"uses,omitempty"` // calls left; 0 with Counted false: unlimited
+	// Counted says that Uses limits the grant.
+	Counted bool   `json:"counted,omitempty"`
+	Epoch   uint64 `json:"epoch,omitempty"`
+}
+
+// Request is one tool call as it stands when it is ruled, decided or about to run.
+type Request struct {
+	Chat       chat.ID
+	Requester  chat.User
+	Present    []chat.User // participants of the chat, for ApproversParticipants
+	Mode       Mode
+	ModeAt     time.Time // when the session's mode was set: under Always only later grants count (C2)
+	Tool       Tool
+	Source     Source
+	Hints      Hints
+	Metadata   Metadata
+	Args       json.RawMessage // canonical
+	Unattended bool            // nobody can be asked
+}
+
+// Reason is one rule that was consulted.
+type Reason struct {
+	Rule string `json:"rule"`           // stable name: "disabled", "require_auth", "mode", "tool", "server", "named", "source", "grant", ...
+	Text string `json:"text"`           // a sentence for people
+	Won  bool   `json:"won,omitempty"`  // it gave the answer
+	Ref  string `json:"ref,omitempty"`  // the grant or setting it names
+	Said string `json:"said,omitempty"` // what it said: "ask", "allow", "forbid", "required", "not required", "no opinion"
+}
+
+// Ruling is the answer.
+type Ruling struct {
+	Verdict   Verdict       `json:"verdict"`
+	Level     Level         `json:"level,omitempty"`
+	Grant     GrantID       `json:"grant,omitempty"` // the grant that satisfied it
+	Access    Access        `json:"access,omitempty"`
+	Risk      Risk          `json:"risk,omitempty"`
+	Approval  Approval      `json:"approval,omitempty"`
+	Timeout   time.Duration `json:"timeout,omitempty"` // 0 parks
+	Message   string        `json:"message,omitempty"` // the confirmation message, filled in
+	Impact    string        `json:"impact,omitempty"`
+	Category  string        `json:"category,omitempty"`
+	ChatGrant bool          `json:"chat_grant,omitempty"` // "Allow for this chat" may be offered
+	Trusted   bool          `json:"trusted,omitempty"`
+	Reasons   []Reason      `json:"reasons,omitempty"`
+}
+
+// Why is the winning reason's sentence, or "".
+func (r Ruling) Why() string {
+	for _, x := range r.Reasons {
+		if x.Won {
+			return x.Text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,206 @@
+// Package render is the neutral message: which shapes a turn's one message is made of, before any platform
+// gives them its own.
+//
+// Its words. A [Message] is a list of blocks. A [Line] is one line of spans. A [Choice] is a button. [Fit]
+// brings a message within a platform's [Limits].
+//
+// Invariants. Fit is total: it degrades, never fails and never hides; what does not fit is said, with its
+// size, and reachable in full from a button. Text that a model, a tool or a person wrote is marked by where
+// it stands (Text, Args, Plain spans) and is escaped by whoever draws it. Every sentence of ours is in words.go.
+package render
+
+import (
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+// State is how the whole turn stands: the accent colour on platforms that have one.
+type State string
+
+// The states of a turn's message.
+const (
+	Working State = "working"
+	Waiting State = "waiting" // for a person
+	Done    State = "done"
+	Failed  State = "failed"
+	Stopped State = "stopped"
+)
+
+// Message is a turn's one message.
+type Message struct {
+	State  State
+	Blocks []Block
+	// Choices of the whole message: Stop while it works, Approve all and Deny all over a batch.
+	Choices []Choice
+}
+
+// Block is one part of a message. The set is closed: Text, Code, Step, Ask, Note.
+type Block interface{ isBlock() }
+
+// Text is Markdown that the model wrote. Untrusted.
+type Text struct {
+	Markdown string
+	Cut      bool // the stream ended early: what stands here is not all the model meant to say
+}
+
+// Code is preformatted text.
+type Code struct{ Language, Source string }
+
+// StepState is how one tool call stands.
+type StepState string
+
+// The step states, each with its mark in words.go.
+const (
+	StepPending   StepState = "pending"   // not started, nothing asked of a person
+	StepWaiting   StepState = "waiting"   // a person is asked
+	StepRunning   StepState = "running"   //
+	StepDone      StepState = "done"      //
+	StepFailed    StepState = "failed"    // a known failure
+	StepDenied    StepState = "denied"    //
+	StepExpired   StepState = "expired"   //
+	StepCancelled StepState = "cancelled" //
+	StepUnknown   StepState = "unknown"   // nobody knows whether it happened
+)
+
+// Step is one tool call's line: the same shape whether it asked or not.
+type Step struct {
+	Call   string // CallID, for surfaces that address calls
+	State  StepState
+	Title  string // tool
+	Server string
+	Detail Line
+	// Choices that still mean something for it: Ask again, Undo.
+	Choices []Choice
+}
+
+// Ask is the card of one call that waits for a person.
+type Ask struct {
+	Call, Token string // CallID; AskID
+	Kind        AskKind
+	Header      string // "Allow tool call from files?"
+	Run         string // "Run write_file from files"
+	Tool        string
+	Server      Server
+	Facts       []Fact // access, risk, level
+	Args        Args
+	Question    string // the tool's confirmation message, filled in; untrusted values inside
+	Describes   string // the tool's own description: untrusted
+	Impact      string
+	Because     Line
+	Model       string // the model's own words before the call: untrusted, marked as such
+	Warning     string // R72; only on the first ask of a message
+	Review      string // R73, bold; only on the first ask of a message
+	Choices     []Choice
+	More        []Choice // behind ⋯
+	Footer      Line     // who can answer, when it expires
+	Expires     time.Time
+}
+
+// AskKind distinguishes a permission ask from the question after an interruption.
+type AskKind string
+
+// The ask kinds.
+const (
+	AskPermission AskKind = "permission"
+	AskOutcome    AskKind = "outcome" // It happened · Run again · Leave it
+)
+
+// Server is what a card shows about a server.
+type Server struct {
+	Name, Description, Icon string
+	Trusted                 bool
+}
+
+// Fact is a chip: a symbol and a word, because colour never carries meaning alone.
+type Fact struct{ Kind, Symbol, Label string }
+
+// Args are a call's arguments as they will run.
+type Args struct {
+	JSON     string // canonical bytes, indented, hidden characters made visible
+	Rows     []Row  // the top-level members, in the schema's or canonical order
+	Digest   string // the first characters are shown, all of it in the details
+	Chars    int    // characters of JSON
+	Hidden   int    // characters of it that this message does not show; the details do
+	Escaped  int    // characters that were made visible as \u{...}
+	Redacted int    // values whose key or shape says secret
+}
+
+// Row is one argument.
+type Row struct {
+	Name, Value string
+	Hidden      int // characters of Value not shown
+}
+
+// Style is how much a button stands out. None is ever focused by default, Allow least of all.
+type Style string
+
+// The styles.
+const (
+	Neutral Style = ""
+	Danger  Style = "danger"
+)
+
+// Choice is a button.
+type Choice struct {
+	Choice chat.Choice
+	Token  string
+	Label  string // says exactly what it grants
+	Hint   string // accessible name or tooltip; empty: the label
+	Style  Style
+}
+
+// Note is a quiet line.
+type Note struct {
+	Line    Line
+	Choices []Choice
+}
+
+func (Text) isBlock() {}
+func (Code) isBlock() {}
+func (Step) isBlock() {}
+func (Ask) isBlock()  {}
+func (Note) isBlock() {}
+
+// Line is one line of spans.
+type Line []Span
+
+// Span is part of a line. The set is closed: Plain, Strong, Person, Time.
+type Span interface{ isSpan() }
+
+// Plain is text without any markup; it may hold untrusted words.
+type Plain string
+
+// Strong is bold text of ours.
+type Strong string
+
+// Person is somebody, drawn as the platform names people, without notifying them.
+type Person struct {
+	User chat.User
+	Name string
+}
+
+// Time is a moment. Until draws it as the time left while that is short.
+type Time struct {
+	At    time.Time
+	Until bool
+}
+
+func (Plain) isSpan()  {}
+func (Strong) isSpan() {}
+func (Person) isSpan() {}
+func (Time) isSpan()   {}
+
+// Limits are what a platform takes. Zero means no limit. Counts are Unicode code points unless said.
+type Limits struct {
+	Chars  int // over the whole message, markup not counted
+	Bytes  int // UTF-8, over the whole message
+	Blocks int // steps, asks, texts, notes together
+	Text   int // one Text block
+	Args   int // one Ask's shown arguments
+	Label  int // one button's label
+	Asks   int // asks with their own buttons
+}
+
+// Floor is the least that any platform must give: Fit is total at or above it.
+var Floor = Limits{Chars: 1800, Bytes: 5400, Blocks: 10, Text: 600, Args: 200, Label: 40, Asks: 3}
