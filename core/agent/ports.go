@@ -144,8 +144,8 @@ var (
 // Log is the durable, totally ordered log of every chat. All methods are safe for concurrent use and honour
 // their context's deadline. An error that is none of the above leaves it open whether the write happened: repeat it with the same op.
 type Log interface {
-	// Load returns the latest snapshot (zero if none) and every entry after it.
-	Load(context.Context, chat.ID) (Snapshot, []turn.Entry, error)
+	// Load returns the latest snapshot (zero if none), every entry after it, and the head after those.
+	Load(context.Context, chat.ID) (Snapshot, []turn.Entry, Head, error)
 	// History returns every entry that is kept, from the first, whatever snapshots there are.
 	History(context.Context, chat.ID) ([]turn.Entry, error)
 	// Tail returns every entry after known, and the head. ErrRewound if known is not part of this history.

@@ -106,8 +106,8 @@ const (
 // Inbound is one thing that reached us. The set is closed.
 type Inbound interface {
 	isInbound()
-	// Envelope returns what every inbound carries.
-	Envelope() Envelope
+	// From returns what every inbound carries.
+	From() Envelope
 }
 
 // Envelope is what every inbound carries.
@@ -119,8 +119,8 @@ type Envelope struct {
 	Reply    ReplyHandle
 }
 
-// Envelope returns e itself; embedding it satisfies [Inbound].
-func (e Envelope) Envelope() Envelope { return e }
+// From returns e itself; embedding an Envelope satisfies [Inbound].
+func (e Envelope) From() Envelope { return e }
 
 // Said: a person wrote a message to the bot.
 type Said struct {
@@ -216,3 +216,5 @@ func split(s string) (f [3]string, err error) {
 	}
 	return f, nil
 }
+
+var _ = []Inbound{Said{}, Edited{}, Deleted{}, Clicked{}, Submitted{}, Commanded{}, Stopped{}}

@@ -1,10 +1,26 @@
-// Package permission answers two questions, purely: may this tool call run (Evaluate), and may this person
-// decide about it (MayDecide).
+// Package permission answers two questions, purely: may this tool call run ([Evaluate]), and may this person
+// decide about it ([MayDecide]).
 //
 // Its words. A [Policy] is what operators and people have set. A [Request] is one tool call as it stands. A
 // [Ruling] is the answer, with every rule that was consulted. A [Grant] is a standing click: it covers a later call exactly
-// where its granter's click would be accepted now. access, risk and approval are three independent fields
-// (REQUIREMENTS C5).
+// where its granter's click would be accepted now ([Covers]). access, risk and approval are three independent fields
+// (REQUIREMENTS C5); [Effective] is what they come to for one tool.
+//
+// The order of the rules (REQUIREMENTS C4), the first answer wins:
+//
+//	no policy → Forbid · disabled → Forbid · RequireAuth → Ask an admin, final · AllowAll → Allow ·
+//	changed definition · session mode · tool setting · server setting · approval setting · named table · source default
+//
+// The rules from "changed definition" on say only whether permission is required. If it is, a grant may satisfy it;
+// else a person is asked; else, where nobody can be asked, the call is forbidden.
+//
+// What runs is what was shown: [Canonical] gives the one form of a call's arguments, [CallDigest] binds it to
+// server, tool, definition and chat, and [MayRepeat] says when the same bytes may run again after an interruption.
+//
+// The files: evaluate.go (the order) · effective.go, named.go (access, risk, approval) · grant.go · decide.go (who) ·
+// explain.go · message.go · canonical.go, digest.go · repeat.go · validate.go · words.go (the words of configuration and
+// storage) · say.go (every sentence for people). Stored here: [Ruling] and [Grant], inside the events of the chat's log.
+// Left out: personal settings, remembered choices and templates (later work), and everything that waits or can fail.
 //
 // Invariants. The zero value of every type is the careful one: the zero Verdict asks, the zero Level is a
 // person's, the zero Approval confirms, an unknown tool asks, an unknown user decides nothing. Annotations of a server are
@@ -119,7 +135,9 @@ type Hints struct {
 	OpenWorld   *bool `json:"openWorldHint,omitempty"`
 }
 
-// Metadata is what a tool of ours declares about itself (R20–R26). For MCP tools it is empty.
+// Metadata is what a tool of ours declares about itself (R20–R26). For MCP tools it is empty; where it is not, it only
+// raises caution. The zero Metadata is none at all (R23): a workbench tool then runs unasked (R15), unless its
+// annotations say that it writes.
 type Metadata struct {
 	Access   Access   `json:"access,omitempty"`
 	Risk     Risk     `json:"risk,omitempty"`
@@ -177,7 +195,10 @@ type ToolSettings struct {
 	Category  string
 	Timeout   *time.Duration // 0 parks: no expiry
 	Repeat    Repeat
-	ChatGrant *bool
+	ChatGrant *bool // false withholds "Allow for this chat", also from grants that exist
+	// Accepted is the definition that somebody looked at and accepted. Empty: not recorded. A tool that differs from it asks,
+	// whatever never-ask setting there is (C3), and its server's annotations are not believed.
+	Accepted Digest
 }
 
 // ServerSettings is one server's entry in the policy.
@@ -244,6 +265,9 @@ type Grant struct {
 	// Counted says that Uses limits the grant.
 	Counted bool   `json:"counted,omitempty"`
 	Epoch   uint64 `json:"epoch,omitempty"`
+	// Tools are the server's tools as they were when a wider scope was granted: what was added or changed later is
+	// not covered (C6). Unused by ScopeTool.
+	Tools []Tool `json:"tools,omitempty"`
 }
 
 // Request is one tool call as it stands when it is ruled, decided or about to run.
@@ -263,7 +287,7 @@ type Request struct {
 
 // Reason is one rule that was consulted.
 type Reason struct {
-	Rule string `json:"rule"`           // stable name: "disabled", "require_auth", "mode", "tool", "server", "named", "source", "grant", ...
+	Rule string `json:"rule"`           // stable name: "disabled", "require_auth", "mode", "tool", "server", "named", "source", "grant": see the Rule constants
 	Text string `json:"text"`           // a sentence for people
 	Won  bool   `json:"won,omitempty"`  // it gave the answer
 	Ref  string `json:"ref,omitempty"`  // the grant or setting it names

@@ -29,7 +29,10 @@ const (
 
 // Message is a turn's one message.
 type Message struct {
-	State  State
+	State State
+	// Token names the turn: what View details carries when Fit cut something that is not one ask's. Empty:
+	// the first call or ask of the message.
+	Token  string
 	Blocks []Block
 	// Choices of the whole message: Stop while it works, Approve all and Deny all over a batch.
 	Choices []Choice
@@ -124,9 +127,11 @@ type Args struct {
 	Hidden   int    // characters of it that this message does not show; the details do
 	Escaped  int    // characters that were made visible as \u{...}
 	Redacted int    // values whose key or shape says secret
+	TooBig   bool   // more than MaxArgs (see the function TooBig): it cannot be shown in full, so it must not be offered to be allowed
 }
 
-// Row is one argument.
+// Row is one argument. A string that could be mistaken for something else stands in quotes, as JSON. Where Hidden
+// is not zero, Value says so in words.
 type Row struct {
 	Name, Value string
 	Hidden      int // characters of Value not shown
@@ -191,7 +196,8 @@ func (Strong) isSpan() {}
 func (Person) isSpan() {}
 func (Time) isSpan()   {}
 
-// Limits are what a platform takes. Zero means no limit. Counts are Unicode code points unless said.
+// Limits are what a platform takes. Zero means no limit. Counts are Unicode code points unless said. [Measure]
+// says what is counted; an adapter that adds markup of its own leaves room for it here.
 type Limits struct {
 	Chars  int // over the whole message, markup not counted
 	Bytes  int // UTF-8, over the whole message
@@ -200,7 +206,10 @@ type Limits struct {
 	Args   int // one Ask's shown arguments
 	Label  int // one button's label
 	Asks   int // asks with their own buttons
+	// Choices are buttons over the whole message, those behind ⋯ not counted. Message.Choices are ours and
+	// few (at most six); Fit never takes one of them away for room.
+	Choices int
 }
 
 // Floor is the least that any platform must give: Fit is total at or above it.
-var Floor = Limits{Chars: 1800, Bytes: 5400, Blocks: 10, Text: 600, Args: 200, Label: 40, Asks: 3}
+var Floor = Limits{Chars: 1800, Bytes: 5400, Blocks: 10, Text: 600, Args: 200, Label: 40, Asks: 3, Choices: 20}

@@ -77,15 +77,16 @@ type (
 	}
 	// Replied: the model answered step Step of the turn.
 	Replied struct {
-		Turn  TurnID          `json:"turn"`
-		Step  int             `json:"step"`
-		Text  string          `json:"text,omitempty"`
-		Calls []Proposal      `json:"calls,omitempty"`
-		Usage Usage           `json:"usage,omitzero"`
-		Model string          `json:"model,omitempty"`
-		Cut   bool            `json:"cut,omitempty"`  // the stream ended early
-		Left  int             `json:"left,omitempty"` // utterances that did not fit into the model's context
-		Extra json.RawMessage `json:"extra,omitempty"`
+		Turn   TurnID          `json:"turn"`
+		Step   int             `json:"step"`
+		Text   string          `json:"text,omitempty"`
+		Calls  []Proposal      `json:"calls,omitempty"`
+		Usage  Usage           `json:"usage,omitzero"`
+		Model  string          `json:"model,omitempty"`
+		Cut    bool            `json:"cut,omitempty"`    // the stream ended early
+		Faults []string        `json:"faults,omitempty"` // servers whose tools could not be offered, for people
+		Left   int             `json:"left,omitempty"`   // utterances that did not fit into the model's context
+		Extra  json.RawMessage `json:"extra,omitempty"`
 	}
 	// Ruled: policy answered for one call. An Allowed call may be ruled again before it starts, only to tighten.
 	Ruled struct {

@@ -25,9 +25,16 @@ type Session struct {
 	ResetRev   int                `json:"reset_rev,omitempty"`
 	Usage      Usage              `json:"usage,omitzero"`
 	People     []Person           `json:"people,omitempty"` // who spoke or decided here, with the name last seen
-	Lapsed     []ToolCall         `json:"lapsed,omitempty"` // expired calls that can still be asked for again
+	Lapsed     []LapsedCall       `json:"lapsed,omitempty"` // expired calls that can still be asked for again
 	Recent     []chat.Delivery    `json:"recent,omitempty"` // deliveries already folded
 	Notes      []string           `json:"notes,omitempty"`  // for the model's next request: late results, ignored edits
+}
+
+// LapsedCall is a call nobody answered in time, in a turn that went on without it.
+type LapsedCall struct {
+	Call      ToolCall  `json:"call"`
+	Requester chat.User `json:"requester"`
+	Name      string    `json:"name,omitempty"`
 }
 
 // Person is somebody who took part.
@@ -46,7 +53,6 @@ type Turn struct {
 	Replies    []Reply         `json:"replies,omitempty"`
 	Calls      []ToolCall      `json:"calls,omitempty"` // of all steps, in order
 	Step       int             `json:"step"`            // replies so far
-	Denials    int             `json:"denials,omitempty"`
 	Shown      chat.MessageRef `json:"shown,omitempty"`
 	ShownAt    time.Time       `json:"shown_at,omitzero"`
 	Stopped    *Person         `json:"stopped,omitempty"`
@@ -56,15 +62,18 @@ type Turn struct {
 	Usage      Usage           `json:"usage,omitzero"`
 	Notes      []string        `json:"notes,omitempty"`     // told to the model with this turn
 	Cancelled  int             `json:"cancelled,omitempty"` // waiting messages that Stop took along
+	Ignored    int             `json:"ignored,omitempty"`   // edits and deletions that came too late
+	Forget     bool            `json:"forget,omitempty"`    // a reset fell into it: its words do not enter the transcript
 }
 
 // Reply is one answer of the model within a turn.
 type Reply struct {
-	Text  string          `json:"text,omitempty"`
-	Cut   bool            `json:"cut,omitempty"`
-	Left  int             `json:"left,omitempty"`
-	Model string          `json:"model,omitempty"`
-	Extra json.RawMessage `json:"extra,omitempty"`
+	Text   string          `json:"text,omitempty"`
+	Cut    bool            `json:"cut,omitempty"`
+	Left   int             `json:"left,omitempty"`
+	Faults []string        `json:"faults,omitempty"`
+	Model  string          `json:"model,omitempty"`
+	Extra  json.RawMessage `json:"extra,omitempty"`
 }
 
 // Status is how a call stands.
@@ -119,12 +128,14 @@ type ToolCall struct {
 
 	Run       RunID     `json:"run,omitempty"`
 	Runs      []RunID   `json:"runs,omitempty"`
+	Heard     []RunID   `json:"heard,omitempty"` // runs whose outcome is known
 	Token     uint64    `json:"token,omitempty"`
 	StartedAt time.Time `json:"started_at,omitzero"`
 	EndedAt   time.Time `json:"ended_at,omitzero"`
 	Lost      string    `json:"lost,omitempty"` // what is known of an abandoned run
 	Repeats   int       `json:"repeats,omitempty"`
-	Late      bool      `json:"late,omitempty"` // a result came after the unknown was settled
+	Late      bool      `json:"late,omitempty"`    // a result came after the unknown was settled
+	Reasked   bool      `json:"reasked,omitempty"` // expired, and asked for again in a turn of its own
 
 	Result *Result `json:"result,omitempty"` // set exactly when the call is settled
 }

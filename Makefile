@@ -1,0 +1,42 @@
+# `make help` explains itself: it prints what stands after ## on a target's line.
+.DEFAULT_GOAL := help
+.PHONY: help run test race fuzz lint fmt build ci update
+
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+FUZZTIME ?= 30s
+
+help: ## print this
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## start the demo, then open http://127.0.0.1:8080
+	go run ./cmd/bot
+
+test: ## all tests; what needs more than Go says so and skips
+	go test ./...
+
+race: ## all tests with the race detector (needs a C compiler)
+	go test -race ./...
+
+fuzz: ## every fuzz target for FUZZTIME (30s) each
+	@go list ./... | while read -r p; do \
+		go test -list '^Fuzz' "$$p" | grep '^Fuzz' | while read -r f; do \
+			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) "$$p" || exit 1; \
+		done || exit 1; \
+	done
+
+lint: ## gofmt, go vet and golangci-lint, each rule with its reason in .golangci.yml
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
+	go vet ./...
+	go run $(GOLANGCI) run ./...
+
+fmt: ## gofmt everything
+	gofmt -w .
+
+build: ## one static program in bin/bot
+	CGO_ENABLED=0 go build -trimpath -o bin/bot ./cmd/bot
+
+update: ## write golden files anew; read the diff before you commit it
+	go test ./cmd/bot/config -update
+
+ci: ## what CI runs: on Debian, as root, it installs what it needs
+	.ci/run

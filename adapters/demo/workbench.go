@@ -1,0 +1,384 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/nodhq/nod/core/permission"
+)
+
+// Server is the workbench's name among the tool servers.
+const Server = "workbench"
+
+// The workbench's caps.
+const (
+	MaxRead  = 256 << 10 // bytes that one read_file gives
+	MaxWrite = 1 << 20   // bytes that one write_file takes
+	maxList  = 500       // entries that one list_directory names
+	version  = "1"
+)
+
+// tool is one tool of the workbench: what the model reads, what the policy reads, and what it does.
+type tool struct {
+	name, title, description, schema string
+	readOnly, destructive, repeats   bool
+	metadata                         permission.Metadata
+	run                              func(*bench, arguments) (string, error)
+}
+
+// arguments are those of all tools; each tool's schema says which it takes.
+type arguments struct {
+	Path       string `json:"path"`
+	Content    string `json:"content"`
+	Offset     int64  `json:"offset"`
+	Expression string `json:"expression"`
+	Timezone   string `json:"timezone"`
+}
+
+// bench is where the tools work.
+type bench struct {
+	root *os.Root
+	now  func() time.Time
+}
+
+const pathSchema = `"path": {"type": "string", "minLength": 1, "maxLength": 1024, "description": "Relative to the workspace, with forward slashes"}`
+
+var tools = []tool{
+	{
+		name: "datetime", title: "Date and time", description: "The current date and time.",
+		schema:   `{"type": "object", "properties": {"timezone": {"type": "string", "maxLength": 64, "description": "IANA name such as Europe/Berlin; the bot's own zone when left out"}}, "additionalProperties": false}`,
+		readOnly: true, repeats: true,
+		metadata: permission.Metadata{Risk: permission.Safe, Approval: permission.AutoApprove, Access: permission.Read, Category: "Facts", Impact: "Reads the clock."},
+		run:      (*bench).datetime,
+	},
+	{
+		name: "calculator", title: "Calculator", description: "Evaluates an arithmetic expression exactly: + - * / % ^ and parentheses.",
+		schema:   `{"type": "object", "properties": {"expression": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "For example (2+3)*4^2"}}, "required": ["expression"], "additionalProperties": false}`,
+		readOnly: true, repeats: true,
+		metadata: permission.Metadata{Risk: permission.Safe, Approval: permission.AutoApprove, Access: permission.Read, Category: "Facts", Impact: "Computes; changes nothing."},
+		run:      (*bench).calculator,
+	},
+	{
+		name: "list_directory", title: "List directory", description: "Lists the files and directories in a directory of the workspace.",
+		schema:   `{"type": "object", "properties": {"path": {"type": "string", "maxLength": 1024, "description": "Relative to the workspace; the workspace itself when left out"}}, "additionalProperties": false}`,
+		readOnly: true, repeats: true,
+		metadata: permission.Metadata{Risk: permission.Safe, Approval: permission.AutoApprove, Access: permission.Read, Category: "Files", Impact: "Reads names and sizes in the workspace."},
+		run:      (*bench).list,
+	},
+	{
+		name: "read_file", title: "Read file", description: "Reads a text file of the workspace, up to 256 KiB at once.",
+		schema:   `{"type": "object", "properties": {` + pathSchema + `, "offset": {"type": "integer", "minimum": 0, "description": "Byte to start at; 0 when left out"}}, "required": ["path"], "additionalProperties": false}`,
+		readOnly: true, repeats: true,
+		metadata: permission.Metadata{Risk: permission.Safe, Approval: permission.AutoApprove, Access: permission.Read, Category: "Files", Impact: "Reads a file of the workspace."},
+		run:      (*bench).read,
+	},
+	{
+		name: "write_file", title: "Write file", description: "Writes a text file of the workspace. What was in it before is replaced. At most 1 MiB.",
+		schema:      `{"type": "object", "properties": {` + pathSchema + `, "content": {"type": "string", "maxLength": 1048576, "description": "The whole new content"}}, "required": ["path", "content"], "additionalProperties": false}`,
+		destructive: true, repeats: true,
+		metadata: permission.Metadata{Risk: permission.Moderate, Approval: permission.RequireConfirmation, Access: permission.Write, Category: "Files", Impact: "Replaces the file if it exists.", Message: "Write to {{.args.path}}?"},
+		run:      (*bench).write,
+	},
+	{
+		name: "create_directory", title: "Create directory", description: "Creates a directory of the workspace, with its parents. One that exists is left as it is.",
+		schema:   `{"type": "object", "properties": {` + pathSchema + `}, "required": ["path"], "additionalProperties": false}`,
+		repeats:  true,
+		metadata: permission.Metadata{Risk: permission.Moderate, Approval: permission.RequireConfirmation, Access: permission.Write, Category: "Files", Impact: "Adds a directory to the workspace.", Message: "Create the directory {{.args.path}}?"},
+		run:      (*bench).create,
+	},
+	{
+		// Not idempotent: the second time it answers with an error, or deletes what somebody made since.
+		name: "delete_file", title: "Delete file", description: "Deletes a file of the workspace for good. Directories are refused.",
+		schema:      `{"type": "object", "properties": {` + pathSchema + `}, "required": ["path"], "additionalProperties": false}`,
+		destructive: true,
+		metadata:    permission.Metadata{Risk: permission.Dangerous, Approval: permission.RequireConfirmation, Access: permission.Write, Category: "Files", Impact: "The file is gone afterwards; there is no copy.", Message: "Are you sure you want to delete {{.args.path}}?"},
+		run:         (*bench).delete,
+	},
+}
+
+// Workbench makes the built-in tool server. Its file tools see nothing outside dir, which is made if it is missing.
+// now is the clock of datetime; nil is the system's.
+func Workbench(dir string, now func() time.Time) (*server.MCPServer, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the workspace: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	if now == nil {
+		now = time.Now
+	}
+	b := &bench{root, now}
+	s := server.NewMCPServer(Server, version,
+		server.WithTitle("Workbench"),
+		server.WithDescription("The bot's own tools: clock, calculator, and files of one directory."),
+		server.WithToolCapabilities(false),
+		server.WithRecovery(),
+	)
+	for _, t := range tools {
+		def := mcp.NewToolWithRawSchema(t.name, t.description, json.RawMessage(t.schema))
+		def.Annotations = mcp.ToolAnnotation{
+			Title:           t.title,
+			ReadOnlyHint:    new(t.readOnly),
+			DestructiveHint: new(t.destructive),
+			IdempotentHint:  new(t.repeats),
+			OpenWorldHint:   new(false),
+		}
+		s.AddTool(def, func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			var args arguments
+			if err := r.BindArguments(&args); err != nil {
+				return mcp.NewToolResultError("The arguments do not fit " + t.name + ": " + err.Error()), nil
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			text, err := t.run(b, args)
+			if err != nil {
+				return mcp.NewToolResultError(say(args.Path, err)), nil
+			}
+			return mcp.NewToolResultText(text), nil
+		})
+	}
+	return s, nil
+}
+
+// Metadata is what each tool of the workbench declares about itself, by name.
+func Metadata() map[string]permission.Metadata {
+	m := make(map[string]permission.Metadata, len(tools))
+	for _, t := range tools {
+		m[t.name] = t.metadata
+	}
+	return m
+}
+
+// say words an error for people and models, without the machine's own paths.
+func say(path string, err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("There is no %s in the workspace.", path)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf("The operating system does not allow that for %s.", path)
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		if strings.Contains(p.Err.Error(), "escapes") {
+			return fmt.Sprintf("%s is outside the workspace; only relative paths within it work.", path)
+		}
+		return fmt.Sprintf("%s: %s.", path, p.Err)
+	}
+	var sys *os.SyscallError
+	if errors.As(err, &sys) {
+		return fmt.Sprintf("%s: %s.", path, sys.Err)
+	}
+	text := err.Error() + "."
+	if path != "" && strings.HasPrefix(text, path) {
+		return text // a file's name keeps its case
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+func (b *bench) datetime(a arguments) (string, error) {
+	at := b.now()
+	if a.Timezone != "" {
+		zone, err := time.LoadLocation(a.Timezone)
+		if err != nil {
+			return "", fmt.Errorf("%q is not a time zone known here; use an IANA name such as Europe/Berlin", a.Timezone)
+		}
+		at = at.In(zone)
+	}
+	return at.Format("Monday, 2 January 2006, 15:04:05 MST (UTC-07:00)"), nil
+}
+
+func (b *bench) calculator(a arguments) (string, error) {
+	v, err := calculate(a.Expression)
+	if err != nil {
+		return "", err
+	}
+	if about, rounded := strings.CutPrefix(v, "about "); rounded {
+		return strings.TrimSpace(a.Expression) + " ≈ " + about, nil
+	}
+	return strings.TrimSpace(a.Expression) + " = " + v, nil
+}
+
+func (b *bench) list(a arguments) (string, error) {
+	if a.Path == "" {
+		a.Path = "."
+	}
+	dir, err := b.root.Open(a.Path)
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
+	if info, err := dir.Stat(); err != nil {
+		return "", err
+	} else if !info.IsDir() {
+		return "", fmt.Errorf("%s is a file, not a directory", a.Path)
+	}
+	entries, err := dir.ReadDir(-1)
+	if err != nil {
+		return "", err
+	}
+	if len(entries) == 0 {
+		return "The directory is empty.", nil
+	}
+	slices.SortFunc(entries, func(x, y fs.DirEntry) int { return strings.Compare(x.Name(), y.Name()) })
+	var out strings.Builder
+	for i, e := range entries {
+		if i == maxList {
+			fmt.Fprintf(&out, "(%d more entries are not shown)\n", len(entries)-maxList)
+			break
+		}
+		name := strings.ToValidUTF8(e.Name(), "\uFFFD")
+		switch info, err := e.Info(); {
+		case e.IsDir():
+			fmt.Fprintf(&out, "%s/\n", name)
+		case err != nil:
+			fmt.Fprintf(&out, "%s\n", name)
+		case e.Type()&fs.ModeSymlink != 0:
+			fmt.Fprintf(&out, "%s (link)\n", name)
+		default:
+			fmt.Fprintf(&out, "%s (%s)\n", name, size(info.Size()))
+		}
+	}
+	return strings.TrimSuffix(out.String(), "\n"), nil
+}
+
+func (b *bench) read(a arguments) (string, error) {
+	if err := b.regular(a.Path); err != nil {
+		return "", err
+	}
+	f, err := b.root.Open(a.Path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if a.Offset > info.Size() {
+		return "", fmt.Errorf("%s has %s; offset %d is behind its end", a.Path, size(info.Size()), a.Offset)
+	}
+	text := make([]byte, min(info.Size()-a.Offset, MaxRead))
+	n, err := f.ReadAt(text, a.Offset)
+	if text = text[:n]; n == 0 && err != nil && info.Size() > a.Offset {
+		return "", err
+	}
+	whole := characters(text)
+	if !utf8.Valid(whole) || slices.Contains(whole, 0) {
+		return "", fmt.Errorf("%s is not a text file (%s)", a.Path, size(info.Size()))
+	}
+	if left := info.Size() - a.Offset - int64(len(whole)); left > 0 {
+		return fmt.Sprintf("%s\n\n(These are bytes %d to %d. %s more follow; read on with offset %d.)",
+			whole, a.Offset, a.Offset+int64(len(whole)), size(left), a.Offset+int64(len(whole))), nil
+	}
+	if len(whole) == 0 {
+		return "(The file is empty.)", nil
+	}
+	return string(whole), nil
+}
+
+func (b *bench) write(a arguments) (string, error) {
+	if a.Path == "" {
+		return "", errors.New("a file name is missing")
+	}
+	if len(a.Content) > MaxWrite {
+		return "", fmt.Errorf("the text has %s; at most %s are written at once", size(int64(len(a.Content))), size(MaxWrite))
+	}
+	err := b.regular(a.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	did := "Replaced"
+	if err != nil {
+		did = "Wrote"
+	}
+	if err := b.root.WriteFile(a.Path, []byte(a.Content), 0o600); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("the directory of %s does not exist; create it first", a.Path)
+	} else if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s %s (%s).", did, a.Path, size(int64(len(a.Content)))), nil
+}
+
+func (b *bench) create(a arguments) (string, error) {
+	if a.Path == "" {
+		return "", errors.New("a directory name is missing")
+	}
+	switch info, err := b.root.Stat(a.Path); {
+	case err == nil && info.IsDir():
+		return fmt.Sprintf("%s exists already.", a.Path), nil
+	case err == nil:
+		return "", fmt.Errorf("%s is a file", a.Path)
+	}
+	if err := b.root.MkdirAll(a.Path, 0o700); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Created %s.", a.Path), nil
+}
+
+func (b *bench) delete(a arguments) (string, error) {
+	info, err := b.root.Lstat(a.Path)
+	if err != nil {
+		return "", err
+	}
+	if info.IsDir() {
+		return "", fmt.Errorf("%s is a directory; only files are deleted", a.Path)
+	}
+	if err := b.root.Remove(a.Path); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Deleted %s.", a.Path), nil
+}
+
+// regular refuses directories, and pipes and devices, which could block for ever.
+func (b *bench) regular(path string) error {
+	info, err := b.root.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return fmt.Errorf("%s is a directory", path)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not an ordinary file", path)
+	}
+	return nil
+}
+
+// characters drops a character that the cap cut in two.
+func characters(b []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				return b[:len(b)-n]
+			}
+			break
+		}
+	}
+	return b
+}
+
+func size(n int64) string {
+	switch {
+	case n == 1:
+		return "1 byte"
+	case n < 10<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 10<<20:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
+}

@@ -1,0 +1,159 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+)
+
+// Call implements [agent.Tools]. The request is sent at most once; only a server that answered that it does
+// not know our session, which is before it looks at the call, is connected to again and asked again.
+func (m *Servers) Call(ctx context.Context, token agent.RunToken, progress func(turn.Progress)) (turn.Result, error) {
+	call, ok := token.Call()
+	if !ok {
+		return turn.Result{}, notRun("The tool was not run: the call has no approval.")
+	}
+	s := m.byName[call.Tool.Server]
+	if s == nil {
+		return turn.Result{}, notRun("%s was not run: there is no server %q.", brief(call.Tool.Name, 60), brief(call.Tool.Server, 60))
+	}
+	if progress == nil {
+		progress = func(turn.Progress) {}
+	}
+	for first := true; ; first = false {
+		c, t, err := s.find(ctx, call.Tool)
+		if err != nil {
+			return turn.Result{}, err
+		}
+		r, stale, err := s.call(ctx, c, t, call.Args, progress)
+		if stale {
+			s.lose(c, err)
+			if first {
+				continue
+			}
+		}
+		return r, err
+	}
+}
+
+// call runs one tool on one conn. stale says that the server does not know the session.
+func (s *server) call(ctx context.Context, c *conn, t *tool, args json.RawMessage, progress func(turn.Progress)) (turn.Result, bool, error) {
+	defer c.calls.Done()
+	sent, stop := context.WithTimeout(ctx, s.timeout)
+	defer stop()
+	defer context.AfterFunc(c.life, stop)() // a conn that is closed ends its calls
+	sent, tr := withTrace(sent)
+	token, latest, forget := c.follow()
+	defer forget()
+
+	var req mcp.CallToolRequest
+	req.Params.Name = t.spec.Tool.Name
+	req.Params.Meta = &mcp.Meta{ProgressToken: token}
+	// The very bytes that were approved: a map would lose the text of numbers, and a nil map is sent as null.
+	req.Params.Arguments = args
+	if len(args) == 0 {
+		req.Params.Arguments = json.RawMessage(`{}`)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.client.CallTool(sent, req) // what it returns is read off the trace, where nothing is lost
+		done <- err
+	}()
+	for {
+		select {
+		case p := <-latest:
+			progress(p)
+		case err := <-done:
+			select {
+			case p := <-latest:
+				progress(p)
+			default:
+			}
+			return s.outcome(ctx, sent, c, tr, t.spec.Tool.Name, err)
+		}
+	}
+}
+
+// outcome tells the three ends of a call apart. In doubt nobody knows.
+func (s *server) outcome(ctx, sent context.Context, c *conn, tr *trace, name string, err error) (turn.Result, bool, error) {
+	name = brief(name, 60)
+	status := int(tr.status.Load())
+
+	// 1. The server answered this request.
+	if raw := tr.result(mcp.MethodToolsCall); raw != nil {
+		return readResult(raw), false, nil
+	}
+	if r := tr.refusal(); r != nil && r.Code == codeTooBig || tr.big.Load() {
+		return tooLarge(s.name, name), false, nil
+	}
+	// A handler in this process that ends with our context reports that as an answer; it knows no more than we.
+	if r := tr.refusal(); r != nil && sent.Err() == nil {
+		return turn.Result{IsError: true, Text: fmt.Sprintf("The %s server refused %s: %s (JSON-RPC error %d)",
+			s.name, name, s.clean(cut(r.Message, maxDescription)), r.Code)}, false, nil
+	}
+	if err == nil {
+		err = errors.New("an answer without a result")
+	}
+	s.log.Warn("call without an answer", "tool", name, "cause", s.clean(printable(err.Error())))
+
+	// 2. It certainly did not get it.
+	var half *unsentError
+	overHTTP := c.http != nil
+	switch {
+	case errors.As(err, &half), errors.Is(err, errClosed):
+		return turn.Result{}, false, notRun("%s was not run: the %s server did not take the request.", name, s.name)
+	case overHTTP && errors.Is(err, transport.ErrSessionTerminated) && !tr.reached.Load():
+		return turn.Result{}, true, notRun("%s was not run: the %s server ended the session.", name, s.name)
+	case overHTTP && unsent(tr, err):
+		s.lose(c, err)
+		return turn.Result{}, false, notRun("%s was not run: the %s server cannot be reached (%s).", name, s.name, why(err, s.cfg))
+	case overHTTP && refusedStatus(status):
+		say := notRun("%s was not run: the %s server refused the request (%d %s).", name, s.name, status, http.StatusText(status))
+		return turn.Result{}, staleStatus(status), say
+	}
+
+	// 3. Nobody knows.
+	unknown := func(is error, format string, a ...any) (turn.Result, bool, error) {
+		say := fmt.Sprintf(format, a...) + fmt.Sprintf(" Whether %s happened is not known.", name)
+		return turn.Result{}, false, &callError{say, is}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return unknown(ctx.Err(), "%s was cancelled while it ran on the %s server.", name, s.name)
+	case c.child != nil && lost(c):
+		return unknown(nil, "The %s server stopped while %s ran (%s).", s.name, name, c.child.epitaph())
+	case lost(c):
+		return unknown(nil, "The connection to the %s server was lost while %s ran.", s.name, name)
+	case sent.Err() != nil:
+		return unknown(sent.Err(), "The %s server did not answer in %s.", s.name, span(s.timeout.Round(time.Millisecond)))
+	case status >= 400:
+		return unknown(nil, "The %s server answered %d %s.", s.name, status, http.StatusText(status))
+	default:
+		return unknown(nil, "The connection to the %s server broke while %s ran.", s.name, name)
+	}
+}
+
+func lost(c *conn) bool {
+	select {
+	case <-c.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// tooLarge is the result of a tool that answered more than we read: that it ran is known, what it said is not.
+func tooLarge(server, name string) turn.Result {
+	return turn.Result{IsError: true, Text: fmt.Sprintf(
+		"%s ran on the %s server, but its answer has more than %s bytes and was not read. Do not repeat the call as it is; ask for less.",
+		name, server, count(maxAnswer))}
+}

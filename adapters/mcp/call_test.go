@@ -1,0 +1,443 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/tests/mcpserver"
+)
+
+// unknown fails the test unless err leaves open whether the call happened, in those words.
+func unknown(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil || errors.Is(err, agent.ErrNotRun) {
+		t.Fatalf("%v, want an unknown outcome", err)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%q does not say %q", err, w)
+		}
+	}
+}
+
+func notRunAt(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if !errors.Is(err, agent.ErrNotRun) {
+		t.Fatalf("%v, want ErrNotRun", err)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%q does not say %q", err, w)
+		}
+	}
+}
+
+func TestATimeoutIsUnknownAndCancelsAtTheServer(t *testing.T) {
+	for _, kind := range []string{kindHTTP, "stateless", kindSSE, kindInProcess} {
+		t.Run(kind, func(t *testing.T) {
+			l := ledger(t)
+			s := mcpserver.New("tools", l)
+			var cfg Server
+			switch kind {
+			case kindHTTP:
+				cfg.URL = s.ServeHTTP(t, stateful...).URL
+			case "stateless":
+				cfg.URL = s.ServeHTTP(t).URL
+			case kindSSE:
+				cfg.URL, cfg.Transport = s.ServeSSE(t).URL, kindSSE
+			default:
+				cfg.InProcess = s.InProcess
+			}
+			m := start(t, map[string]Server{"files": cfg})
+			tok := token(t, spec(t, m, "files", "slow").Tool, `{}`)
+			m.byName["files"].timeout = 50 * time.Millisecond
+			_, err := m.Call(within(t), tok, nil)
+			unknown(t, err, "The files server did not answer in 50ms.", "Whether slow happened is not known.")
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v is no DeadlineExceeded", err)
+			}
+			m.byName["files"].timeout = patience
+			// The server was told: its handler ends.
+			waitFor(t, func() bool { return l.Count("slow", "cancelled") == 1 })
+			if l.Count("slow", "began") != 1 {
+				t.Error("it was sent more than once")
+			}
+		})
+	}
+}
+
+// waitFor polls what another process or a handler does at its own pace; only a failing test waits long.
+func waitFor(t *testing.T, ok func() bool) {
+	t.Helper()
+	ctx := within(t)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("it did not come about")
+		}
+	}
+}
+
+func TestACancelledCallIsUnknown(t *testing.T) {
+	everyTransport(t, func(t *testing.T, m *Servers, l *mcpserver.Ledger, _ *mcpserver.Server) {
+		tok := token(t, spec(t, m, "files", "slow").Tool, `{}`)
+		ctx, stop := context.WithCancel(within(t))
+		done := make(chan error, 1)
+		go func() { _, err := m.Call(ctx, tok, nil); done <- err }()
+		waitFor(t, func() bool { return l.Count("slow", "began") == 1 })
+		stop()
+		err := <-done
+		unknown(t, err, "slow was cancelled while it ran on the files server.", "not known")
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%v is no Canceled", err)
+		}
+		waitFor(t, func() bool { return l.Count("slow", "cancelled") == 1 })
+		// The connection is as good as before.
+		if r := must(t, m, "files", "echo", `{"text":"x"}`); r.IsError {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestACallCancelledBeforeItIsSentIsNotRun(t *testing.T) {
+	m := start(t, map[string]Server{"mute": rawStdio("mute")})
+	ctx, stop := context.WithCancel(within(t))
+	stop()
+	tool := spec(t, start(t, map[string]Server{"mute": {InProcess: mcpserver.New("x", ledger(t)).InProcess}}), "mute", "write").Tool
+	_, err := m.Call(ctx, token(t, tool, `{}`), nil)
+	notRunAt(t, err, "cancelled before it was sent")
+}
+
+func TestACrashIsUnknownAndTheServerComesBack(t *testing.T) {
+	l := ledger(t)
+	m := start(t, map[string]Server{"files": stdio(l)})
+	_, err := call(t, m, "files", "crash", `{}`)
+	unknown(t, err, "The files server stopped while crash ran (exit status 3).", "Whether crash happened is not known.")
+	// A new process answers, unasked.
+	eventually(t, m, "files", up(m, "files"))
+	if r := must(t, m, "files", "write", `{"path":"x"}`); r.IsError {
+		t.Fatalf("%+v", r)
+	}
+	all, err := l.Effects()
+	if err != nil || len(all) != 2 || all[0].PID == all[1].PID {
+		t.Errorf("effects %+v, %v: want one of each of two processes", all, err)
+	}
+}
+
+// A call for a server that is away waits for it, once.
+func TestACallWakesAServerThatIsAway(t *testing.T) {
+	p := quick
+	p.backoffMax, p.backoffMin = time.Hour, time.Millisecond
+	up := make(chan struct{})
+	s := mcpserver.New("x", ledger(t))
+	m := startWith(t, p, nil, map[string]Server{"files": {InProcess: s.InProcess}})
+	close(up)
+	tool := spec(t, m, "files", "write").Tool
+	srv := m.byName["files"]
+	srv.mu.Lock()
+	c := srv.conn
+	srv.mu.Unlock()
+	srv.lose(c, errors.New("pulled"))
+	if _, err := m.Call(within(t), token(t, tool, `{"path":"x"}`), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAServerThatStopsReadingBlocksNobody(t *testing.T) {
+	p := quick
+	p.stdin = 100 * time.Millisecond
+	log := &logged{}
+	m := startWith(t, p, log, map[string]Server{"files": rawStdio("deaf")})
+	work := spec(t, m, "files", "work").Tool
+	first := make(chan error, 1)
+	ctx := within(t)
+	tok := token(t, work, `{}`)
+	go func() { _, err := m.Call(ctx, tok, nil); first <- err }()
+	// More than a pipe holds: this write blocks, is given up, and the child is replaced.
+	_, err := m.Call(ctx, token(t, work, `{"x":"`+strings.Repeat("a", 1<<20)+`"}`), nil)
+	notRunAt(t, err, "the files server did not take the request")
+	// The first was read. Nobody knows what became of it.
+	select {
+	case err := <-first:
+		unknown(t, err, "The files server stopped while work ran")
+	case <-ctx.Done():
+		t.Fatal("the first call hangs")
+	}
+}
+
+func TestAnAnswerTooLargeIsKnownToHaveRun(t *testing.T) {
+	m := start(t, map[string]Server{"files": rawStdio("huge")})
+	for range 2 { // the connection survives it
+		r := must(t, m, "files", "work", `{}`)
+		if !r.IsError || !strings.Contains(r.Text, "work ran on the files server, but its answer has more than 8,388,608 bytes") {
+			t.Errorf("%.300q", r.Text)
+		}
+	}
+}
+
+func TestInvalidUTF8BecomesText(t *testing.T) {
+	m := start(t, map[string]Server{"files": rawStdio("latin")})
+	if r := must(t, m, "files", "work", `{}`); r.Text != "caf\uFFFD" || r.IsError {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestTheEnvironmentOfAChild(t *testing.T) {
+	t.Setenv("SLACK_BOT_TOKEN", "xoxb-sekret")
+	l := ledger(t)
+	cfg := stdio(l)
+	cfg.Env["LISTED"] = "yes"
+	r := must(t, start(t, map[string]Server{"files": cfg}), "files", "env", `{}`)
+	for _, line := range strings.Split(r.Text, "\n") {
+		name, _, _ := strings.Cut(line, "=")
+		switch name {
+		case "PATH", "HOME", "LISTED", "NOD_TEST_MCPSERVER", "NOD_TEST_LEDGER":
+		default:
+			t.Errorf("the child sees %s", name)
+		}
+	}
+	if !strings.Contains(r.Text, "LISTED=yes") || !strings.Contains(r.Text, "PATH="+os.Getenv("PATH")) {
+		t.Errorf("%s", r.Text)
+	}
+}
+
+// rawAnswers calls one tool of a server that answers with those bytes, or does what status does.
+func rawAnswers(t *testing.T, s *rawServer) (*Servers, string) {
+	t.Helper()
+	if s.tools == "" {
+		s.tools = `{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}`
+	}
+	h := mcpserver.Serve(t, s, "/")
+	return start(t, map[string]Server{"wiki": {URL: h.URL, Headers: map[string]string{"Authorization": "Bearer sekret-bearer"}}}), h.URL
+}
+
+func TestHTTPOutcomes(t *testing.T) {
+	onCall := func(f func(w http.ResponseWriter)) func(string, http.ResponseWriter) bool {
+		return func(method string, w http.ResponseWriter) bool {
+			if method != "tools/call" {
+				return false
+			}
+			f(w)
+			return true
+		}
+	}
+	for name, c := range map[string]struct {
+		answer func(w http.ResponseWriter)
+		notRun bool
+		words  string
+	}{
+		"500": {func(w http.ResponseWriter) { http.Error(w, "sekret-bearer", 500) }, false, "The wiki server answered 500 Internal Server Error."},
+		"502": {func(w http.ResponseWriter) { w.WriteHeader(502) }, false, "502 Bad Gateway"},
+		"408": {func(w http.ResponseWriter) { w.WriteHeader(408) }, false, "408 Request Timeout"},
+		"401": {func(w http.ResponseWriter) { w.WriteHeader(401) }, true, "refused the request (401 Unauthorized)"},
+		"429": {func(w http.ResponseWriter) { w.WriteHeader(429) }, true, "429"},
+		"html": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "<p>")
+		}, false, "broke while work ran"},
+		"no json": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, "{")
+		}, false, "broke while work ran"},
+		"cut":          {func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, false, "broke while work ran"},
+		"empty stream": {func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/event-stream") }, false, "broke while work ran"},
+		"wrong id": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":"x","result":{"content":[]}}`)
+		}, false, "broke while work ran"},
+		"redirect away": {func(w http.ResponseWriter) { w.Header().Set("Location", "http://localhost:1/"); w.WriteHeader(307) }, false, "is not known"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			m, _ := rawAnswers(t, &rawServer{status: onCall(func(w http.ResponseWriter) { calls++; c.answer(w) })})
+			_, err := call(t, m, "wiki", "work", `{}`)
+			if c.notRun {
+				notRunAt(t, err, c.words)
+			} else {
+				unknown(t, err, c.words, "Whether work happened is not known.")
+			}
+			if calls != 1 {
+				t.Errorf("sent %d times", calls)
+			}
+			if strings.Contains(err.Error(), "sekret") {
+				t.Errorf("a secret: %v", err)
+			}
+		})
+	}
+}
+
+func TestAServerThatRefusesTheConnectionDidNotRun(t *testing.T) {
+	s := &rawServer{tools: `{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}`}
+	h := mcpserver.Serve(t, s, "/")
+	m := start(t, map[string]Server{"wiki": {URL: h.URL}})
+	tok := token(t, spec(t, m, "wiki", "work").Tool, `{}`)
+	h.Stop()
+	_, err := m.Call(within(t), tok, nil)
+	notRunAt(t, err, "connection refused")
+	// It is a fault from then on.
+	eventually(t, m, "wiki", func() bool { _, f := m.byName["wiki"].state(); return strings.Contains(f, "connection refused") })
+}
+
+// Servers answer a session they do not know with 404, or wrongly with 400: such a call was not looked at, so it is
+// sent again over a new connection. mcp-go cannot do that on the old one.
+func TestAStaleSessionIsReplacedAndTheCallRunsOnce(t *testing.T) {
+	for _, status := range []int{404, 400} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			l := ledger(t)
+			s := mcpserver.New("tools", l)
+			h := s.ServeHTTP(t, stateful...)
+			m := start(t, map[string]Server{"files": {URL: h.URL}})
+			tok := token(t, spec(t, m, "files", "write").Tool, `{"path":"x"}`)
+			stale := ""
+			h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+				id := r.Header.Get("Mcp-Session-Id")
+				if id == "" || r.Method != http.MethodPost {
+					return false
+				}
+				if stale == "" {
+					stale = id
+				}
+				if id != stale {
+					return false
+				}
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`)
+				return true
+			})
+			r, err := m.Call(within(t), tok, nil)
+			if err != nil || r.IsError || l.Count("write", "did") != 1 {
+				t.Errorf("%+v, %v; written %d times", r, err, l.Count("write", "did"))
+			}
+			h.Intercept(nil)
+		})
+	}
+}
+
+// A restarted server is noticed by the stream of notifications, before anybody calls.
+func TestARestartedHTTPServerIsNoticed(t *testing.T) {
+	s := mcpserver.New("tools", ledger(t))
+	h := s.ServeHTTP(t, stateful...)
+	opened := make(chan struct{}, 10)
+	h.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodGet {
+			opened <- struct{}{}
+		}
+		return false
+	})
+	m := start(t, map[string]Server{"files": {URL: h.URL}})
+	list(t, m)
+	<-opened
+	srv := m.byName["files"]
+	srv.mu.Lock()
+	old := srv.conn
+	srv.mu.Unlock()
+	// The server answers the new attempt of the stream as one that does not know the session.
+	var dropped http.HandlerFunc = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodGet && r.Header.Get("Mcp-Session-Id") == old.client.GetSessionId() {
+			dropped(w, r)
+			return true
+		}
+		return false
+	})
+	h.CutStreams()
+	eventually(t, m, "files", func() bool {
+		srv.mu.Lock()
+		defer srv.mu.Unlock()
+		return srv.conn != nil && srv.conn != old
+	})
+	h.Intercept(nil)
+}
+
+func TestRedirectsStayWithinTheOrigin(t *testing.T) {
+	leaked := make(chan string, 10)
+	thief := mcpserver.Serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		leaked <- r.Header.Get("X-Api-Key")
+	}), "/")
+	real := &rawServer{tools: `{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}`}
+	good := mcpserver.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/mcp" {
+			http.Redirect(w, r, "/mcp/", http.StatusTemporaryRedirect)
+			return
+		}
+		real.ServeHTTP(w, r)
+	}), "/mcp")
+	bad := mcpserver.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, thief.URL, http.StatusTemporaryRedirect)
+	}), "/mcp")
+	key := map[string]string{"X-Api-Key": "sekret-key"}
+	m := start(t, map[string]Server{"good": {URL: good.URL, Headers: key}, "bad": {URL: bad.URL, Headers: key}})
+	specs, faults, err := m.List(within(t))
+	if err != nil || len(specs) != 1 || len(faults) != 1 || !strings.Contains(faults[0].Say, "redirects elsewhere") {
+		t.Errorf("%d tools, faults %v, %v", len(specs), faults, err)
+	}
+	select {
+	case k := <-leaked:
+		t.Errorf("another host got the request, with key %q", k)
+	default:
+	}
+}
+
+// An input_required result without requests means "try again": mcp-go would send the call up to three times.
+func TestACallIsNotSentAgainOnRequest(t *testing.T) {
+	calls := 0
+	m, _ := rawAnswers(t, &rawServer{answer: func(id, _ json.RawMessage) string {
+		calls++
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{},"requestState":"s"}}`, id)
+	}})
+	r := must(t, m, "wiki", "work", `{}`)
+	if !r.IsError || !strings.Contains(r.Text, "did not finish") || calls != 1 {
+		t.Errorf("%+v after %d calls", r, calls)
+	}
+}
+
+func TestAnAnswerWithoutContentIsStillOneResult(t *testing.T) {
+	for answer, want := range map[string]string{
+		`{}`:                                     "[no output]",
+		`{"content":null}`:                       "[no output]",
+		`{"structuredContent":{"a":1}}`:          `{"a":1}`,
+		`{"content":[{"type":"hologram"}]}`:      `[content of unknown type "hologram"]`,
+		`{"content":[{"type":"text","text":7}]}`: "[no output]",
+		`{"content":"text"}`:                     "[no output]",
+		`[]`:                                     "The tool answered, but not with a result that can be read.",
+	} {
+		m, _ := rawAnswers(t, &rawServer{answer: func(id, _ json.RawMessage) string {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, answer)
+		}})
+		if r := must(t, m, "wiki", "work", `{}`); r.Text != want {
+			t.Errorf("%s: %+v, want %q", answer, r, want)
+		}
+	}
+}
+
+func TestCallsOfClosingServersEnd(t *testing.T) {
+	everyTransport(t, func(t *testing.T, m *Servers, l *mcpserver.Ledger, _ *mcpserver.Server) {
+		tok := token(t, spec(t, m, "files", "slow").Tool, `{}`)
+		done := make(chan error, 1)
+		ctx := within(t)
+		go func() { _, err := m.Call(ctx, tok, nil); done <- err }()
+		waitFor(t, func() bool { return l.Count("slow", "began") == 1 })
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		select {
+		case err := <-done:
+			unknown(t, err, "not known")
+		case <-ctx.Done():
+			t.Fatal("the call hangs")
+		}
+	})
+}

@@ -1,0 +1,22 @@
+//go:build unix && !linux
+
+package mcp
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+var inherited = []string{"PATH", "HOME"}
+
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// waitAndEndGroup waits for the process and then ends what it left behind.
+func waitAndEndGroup(cmd *exec.Cmd) error {
+	err := cmd.Wait()
+	killGroup(cmd.Process.Pid)
+	return err
+}
+
+func termGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGTERM) }
+func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }

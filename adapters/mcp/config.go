@@ -1,0 +1,173 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+
+	"github.com/nodhq/nod/core/permission"
+)
+
+// Config says which servers there are.
+type Config struct {
+	// Servers by name. The name is the operator's: it keys tools, policies and grants. What a server calls
+	// itself never does.
+	Servers map[string]Server
+	// Log takes what operators need; nil discards it.
+	Log *slog.Logger
+	// ClientName and Version are what servers see of us. Empty: "nod" and "dev".
+	ClientName, Version string
+}
+
+// Server is one MCP server. Exactly one of Command, URL and InProcess is set.
+type Server struct {
+	// Command is the program and its arguments, for stdio.
+	Command []string
+	// Env is what the program sees besides PATH and HOME. Secret: never logged.
+	Env map[string]string
+	// Dir is the program's working directory; empty: ours.
+	Dir string
+
+	// URL is the address of a streamable HTTP or SSE server.
+	URL string
+	// Headers go with every HTTP request. Secret: never logged, never sent to another host.
+	Headers map[string]string
+
+	// Transport is "stdio", "http" or "sse". Empty chooses by what is set; a URL is tried as streamable HTTP
+	// first and, where the server refuses that, as SSE.
+	Transport string
+
+	// InProcess makes a transport to a server inside this process; it is called for every connection.
+	InProcess func() transport.Interface
+
+	// Timeout bounds one call; 0 means 60 s. After it the outcome is unknown, so be generous: the price of a
+	// long one is only that people wait to hear it.
+	Timeout time.Duration
+	// ConnectTimeout bounds one attempt to connect and list; 0 means 30 s (npx may have to download first).
+	ConnectTimeout time.Duration
+
+	Source permission.Source
+	// Metadata is what the operator's own tools declare about themselves, by tool name.
+	Metadata map[string]permission.Metadata
+	// Description and Icon are shown to people. Empty: what the server says of itself, which is untrusted.
+	Description, Icon string
+	// Trusted is shown to people. What it changes is the policy's business.
+	Trusted bool
+}
+
+// The kinds of connection.
+const (
+	kindStdio     = "stdio"
+	kindHTTP      = "http"
+	kindSSE       = "sse"
+	kindInProcess = "in-process"
+)
+
+// validate returns every mistake at once, each naming its field.
+func (c Config) validate() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
+		for _, problem := range c.Servers[name].problems() {
+			errs = append(errs, fmt.Errorf("mcp.servers.%s%s", name, problem))
+		}
+		if name == "" {
+			errs = append(errs, errors.New("mcp.servers: a server needs a name"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s Server) problems() (p []string) {
+	set := 0
+	for _, is := range []bool{len(s.Command) > 0, s.URL != "", s.InProcess != nil} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 {
+		p = append(p, ": give either command (a program to start) or url (a server that runs), not both and not neither")
+	}
+	if len(s.Command) > 0 && s.Command[0] == "" {
+		p = append(p, ".command: the first word, the program, is empty")
+	}
+	switch s.Transport {
+	case "":
+	case kindStdio:
+		if len(s.Command) == 0 {
+			p = append(p, ".transport: stdio needs a command")
+		}
+	case kindHTTP, kindSSE:
+		if s.URL == "" {
+			p = append(p, ".transport: "+s.Transport+" needs a url")
+		}
+	default:
+		p = append(p, fmt.Sprintf(".transport: %q is none of stdio, http, sse", s.Transport))
+	}
+	if s.URL != "" {
+		// The error of url.Parse quotes the URL, which may hold a key.
+		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			p = append(p, ".url: not an http:// or https:// address")
+		}
+	}
+	if s.Timeout < 0 || s.ConnectTimeout < 0 {
+		p = append(p, ".timeout: must not be negative")
+	}
+	return p
+}
+
+func (s Server) kind() string {
+	switch {
+	case s.InProcess != nil:
+		return kindInProcess
+	case len(s.Command) > 0:
+		return kindStdio
+	case s.Transport == kindSSE:
+		return kindSSE
+	default:
+		return kindHTTP
+	}
+}
+
+// pace is how patient we are. Tests shorten it.
+type pace struct {
+	backoffMin, backoffMax time.Duration // between attempts to connect; doubled, with jitter
+	settled                time.Duration // a conn that lived this long starts the backoff afresh
+	debounce               time.Duration // quiet time after list_changed before listing again
+	discover               time.Duration // for the answer to server/discover; old servers ignore it
+	stdin                  time.Duration // for a child to read what we write
+	grace                  time.Duration // for a child to leave, once by EOF and once by SIGTERM
+	cancelled              time.Duration // for a transport to return once its context ended
+	refresh                time.Duration // between lists of HTTP servers, which die without a sign
+	await                  time.Duration // a call waits this long for a server that is away
+}
+
+var usualPace = pace{
+	backoffMin: 500 * time.Millisecond, backoffMax: 30 * time.Second, settled: 30 * time.Second,
+	debounce: 100 * time.Millisecond, discover: 2 * time.Second, stdin: 10 * time.Second, grace: 2 * time.Second,
+	cancelled: 500 * time.Millisecond, refresh: 60 * time.Second, await: 10 * time.Second,
+}
+
+// The limits on what servers send.
+const (
+	maxAnswer      = 8 << 20   // bytes of one message; more is not read
+	maxSkipped     = 512 << 20 // bytes of one message that we are willing to skip; more ends the conn
+	maxResult      = 256 << 10 // bytes of one result's text that the model reads
+	maxErrorBody   = 64 << 10  // bytes of an HTTP error's body
+	maxTools       = 1000      // tools of one server
+	maxPages       = 100       // pages of one tools/list
+	maxToolName    = 256       // bytes
+	maxDescription = 8 << 10   // bytes of a tool's description
+	maxSchema      = 256 << 10 // bytes of a tool's input schema
+	maxIcon        = 64 << 10  // bytes of a data: URI
+)
+
+const (
+	defaultTimeout        = 60 * time.Second
+	defaultConnectTimeout = 30 * time.Second
+)

@@ -1,0 +1,351 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/nodhq/nod/core/agent/turn"
+)
+
+// conn is one connection to a server, initialized. It is never mended: what is lost is closed, and a new one
+// is made.
+type conn struct {
+	client *client.Client
+	kind   string
+	wire   *wire
+	child  *child          // stdio
+	http   *http.Transport // http, sse
+	said   mcp.InitializeResult
+
+	life  context.Context // of the connection, not of the handshake: mcp-go ends what is under it
+	end   context.CancelFunc
+	tasks sync.WaitGroup // goroutines of ours that live as long as it
+	calls sync.WaitGroup // tool calls under way
+	grace time.Duration
+
+	once  sync.Once
+	gone  chan struct{} // closed when it is lost
+	cause error         // valid after gone
+
+	changed  chan struct{} // the server says its tools changed; holds one
+	announce atomic.Uint64 // how often it said so
+	read     atomic.Uint64 // announce, as it was before the list in force was read
+
+	mu       sync.Mutex
+	progress map[string]chan turn.Progress // by progress token; each holds the latest
+	tokens   int
+}
+
+// errWantsLegacy says that the server must be asked again with an older version of the protocol.
+var errWantsLegacy = errors.New("the server speaks an older protocol")
+
+// dial connects. ctx bounds the attempt, not the connection.
+func (s *server) dial(ctx context.Context) (*conn, error) {
+	kind := s.cfg.kind()
+	legacy := s.legacy || kind == kindSSE
+	c, err := s.open(ctx, kind, legacy)
+	if errors.Is(err, errWantsLegacy) {
+		s.legacy = true
+		c, err = s.open(ctx, kind, true)
+	}
+	if err == nil {
+		return c, nil
+	}
+	s.legacy = false // the next attempt probes afresh: the server may be another by then
+	if kind == kindHTTP && s.cfg.Transport == "" && errors.Is(err, transport.ErrLegacySSEServer) {
+		if c, sseErr := s.open(ctx, kindSSE, true); sseErr == nil {
+			return c, nil
+		}
+	}
+	return nil, err
+}
+
+// open makes one conn. legacy pins the last version of the protocol that has an initialize handshake.
+//
+// mcp-go's own negotiation falls short in two ways. It settles on 2026-07-28 with servers that know
+// server/discover but do not list that version, and then every request fails. And over HTTP an older server's notifications
+// arrive only on a stream that must be asked for beforehand, which rules out the newer version. Either way: again.
+func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, err error) {
+	c := &conn{
+		kind: kind, gone: make(chan struct{}), changed: make(chan struct{}, 1), grace: s.pace.grace,
+		progress: map[string]chan turn.Progress{},
+	}
+	c.life, c.end = context.WithCancel(context.Background())
+	t, err := s.transport(c, legacy)
+	if err != nil {
+		c.end()
+		return nil, err
+	}
+	opts := []client.ClientOption{
+		client.WithDiscoverTimeout(s.pace.discover),
+		client.WithMaxInputRoundTrips(1), // a second round would send the call again
+	}
+	if legacy {
+		opts = append(opts, client.WithProtocolVersion(mcp.LATEST_LEGACY_PROTOCOL_VERSION))
+	}
+	c.client = client.NewClient(t, opts...)
+	c.client.OnNotification(c.hear)
+	c.client.OnConnectionLost(c.lose)
+	defer func() {
+		if err != nil {
+			if c.child != nil {
+				err = c.obituary(err)
+			}
+			c.close()
+		}
+	}()
+
+	// The life of the conn starts here, so the attempt's end must be able to end it until we are through.
+	stop := context.AfterFunc(ctx, c.end)
+	if err := c.client.Start(c.life); err != nil {
+		return nil, s.status(nil, err)
+	}
+	ictx, tr := withTrace(ctx)
+	said, err := c.client.Initialize(ictx, mcp.InitializeRequest{Params: mcp.InitializeParams{ClientInfo: s.hello}})
+	if err != nil {
+		return nil, s.status(tr, err)
+	}
+	if !stop() {
+		return nil, context.DeadlineExceeded
+	}
+	modern := mcp.IsModernProtocol(c.client.ProtocolVersion())
+	if !legacy && (modern && !agreed(tr.result(mcp.MethodServerDiscover)) || !modern && kind == kindHTTP) {
+		return nil, errWantsLegacy
+	}
+	c.said = *said
+	if tools := said.Capabilities.Tools; modern && tools != nil && tools.ListChanged {
+		c.tasks.Add(1)
+		go c.listen()
+	}
+	return c, nil
+}
+
+// agreed reports whether a server that answered server/discover also lists a version without a handshake.
+func agreed(raw json.RawMessage) bool {
+	var d mcp.DiscoverResult
+	return json.Unmarshal(raw, &d) == nil && mcp.IsModernProtocol(mcp.NegotiateMutuallySupportedVersion(d.SupportedVersions))
+}
+
+// transport builds the wire of c.
+func (s *server) transport(c *conn, legacy bool) (transport.Interface, error) {
+	log := slog.New(quiet{s.log.Handler(), s.clean})
+	w := &wire{patience: s.pace.cancelled}
+	c.wire = w
+	switch c.kind {
+	case kindInProcess:
+		return &plainWire{s.cfg.InProcess(), w}, nil
+	case kindStdio:
+		child, err := spawn(s.cfg, s.log, s.clean)
+		if err != nil {
+			return nil, err
+		}
+		c.child = child
+		io := transport.NewIO(&watched{newLines(child.out, false), c.lose}, &pipeWriter{child.in, s.pace.stdin, c.lose}, nil)
+		transport.WithCommandLogger(log)(io)
+		c.tasks.Add(1)
+		go func() {
+			defer c.tasks.Done()
+			<-child.done
+			c.lose(errors.New("the process ended"))
+		}()
+		return &stdioWire{io, w}, nil
+	}
+	hc, trip := newHTTPClient(s.cfg.Headers, c.lose)
+	c.http = trip.next
+	if c.kind == kindSSE {
+		sse, err := transport.NewSSE(s.cfg.URL, transport.WithHTTPClient(hc), transport.WithSSELogger(log),
+			transport.WithEndpointTimeout(s.connectTimeout), transport.WithResponseTimeout(24*time.Hour)) // ours is the context's
+		if err != nil {
+			return nil, err
+		}
+		return &sseWire{sse, w}, nil
+	}
+	opts := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(hc), transport.WithHTTPLogger(log)}
+	if legacy {
+		opts = append(opts, transport.WithContinuousListening())
+	}
+	streamable, err := transport.NewStreamableHTTP(s.cfg.URL, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return &httpWire{StreamableHTTP: streamable, wire: w}, nil
+}
+
+// watched reports the first error of a reader: mcp-go keeps the death of a child to itself.
+type watched struct {
+	io.Reader
+	lost func(error)
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if err != nil {
+		w.lost(err)
+	}
+	return n, err
+}
+
+// lose marks the conn as lost. The first cause counts.
+func (c *conn) lose(err error) {
+	c.once.Do(func() {
+		c.cause = err
+		close(c.gone)
+	})
+}
+
+// obituary is err with how the child ended, if it did. The words are ours and the operating system's.
+func (c *conn) obituary(err error) error {
+	select {
+	case <-c.gone:
+		if errors.Is(c.cause, errTooBig) {
+			return c.cause
+		}
+		return &sayError{"its process stopped (" + c.child.epitaph() + ")"}
+	default:
+		return err
+	}
+}
+
+// hear takes a notification. It runs on mcp-go's read loop, where any call to the client would wait for
+// itself: it only puts things down.
+func (c *conn) hear(n mcp.JSONRPCNotification) {
+	switch n.Method {
+	case mcp.MethodNotificationToolsListChanged:
+		c.announce.Add(1)
+		select {
+		case c.changed <- struct{}{}:
+		default:
+		}
+	case string(mcp.MethodNotificationProgress):
+		f := n.Params.AdditionalFields
+		token, _ := f["progressToken"].(string)
+		words, _ := f["message"].(string)
+		p := turn.Progress{Done: number(f["progress"]), Total: number(f["total"]), Message: brief(words, 200)}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if latest := c.progress[token]; latest != nil {
+			select {
+			case <-latest:
+			default:
+			}
+			latest <- p // there is room: only we send, under the lock
+		}
+	}
+}
+
+// number reads a number that came as JSON or, from a server in this process, as it was given.
+func number(v any) float64 {
+	switch n := reflect.ValueOf(v); {
+	case n.CanFloat():
+		return n.Float()
+	case n.CanInt():
+		return float64(n.Int())
+	}
+	return 0
+}
+
+// follow gives a fresh progress token and where its progress arrives until forget.
+func (c *conn) follow() (token string, latest <-chan turn.Progress, forget func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tokens++
+	token = fmt.Sprintf("p%d", c.tokens)
+	ch := make(chan turn.Progress, 1)
+	c.progress[token] = ch
+	return token, ch, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.progress, token)
+	}
+}
+
+// listen keeps a stream of list_changed open, as 2026-07-28 wants it. A stream that keeps failing means that
+// the server is gone.
+func (c *conn) listen() {
+	defer c.tasks.Done()
+	for quick := 0; quick < 3; quick++ {
+		ctx, tr := withTrace(c.life)
+		began := time.Now()
+		err := c.client.Listen(ctx, mcp.SubscriptionFilter{ToolsListChanged: true})
+		if tr.refusal() != nil || c.life.Err() != nil {
+			return
+		}
+		if time.Since(began) > 10*time.Second {
+			quick = 0
+		}
+		if quick == 2 {
+			c.lose(fmt.Errorf("the stream of notifications ended: %w", errOr(err, io.EOF)))
+		}
+		select {
+		case <-c.life.Done():
+			return
+		case <-time.After(100 * time.Millisecond << (2 * quick)):
+		}
+	}
+}
+
+func errOr(err, other error) error {
+	if err == nil {
+		return other
+	}
+	return err
+}
+
+// list reads all tools as raw JSON.
+func (c *conn) list(ctx context.Context) (all []json.RawMessage, err error) {
+	seen := map[string]bool{}
+	cursor := ""
+	for range maxPages {
+		pctx, tr := withTrace(ctx)
+		var req mcp.ListToolsRequest
+		req.Params.Cursor = mcp.Cursor(cursor)
+		_, err := c.client.ListToolsByPage(pctx, req)
+		raw := tr.result(mcp.MethodToolsList)
+		if raw == nil {
+			if r := tr.refusal(); r != nil && r.Code == mcp.METHOD_NOT_FOUND && cursor == "" {
+				return nil, nil // a server without tools
+			}
+			return nil, errOr(err, errors.New("no list of tools"))
+		}
+		p, err := readPage(raw)
+		if err != nil {
+			return nil, &sayError{err.Error()}
+		}
+		if all = append(all, p.tools...); len(all) > maxTools {
+			return nil, &sayError{"it offers more than " + count(maxTools) + " tools"}
+		}
+		seen[cursor] = true
+		if cursor = p.next; cursor == "" || seen[cursor] {
+			return all, nil
+		}
+	}
+	return nil, &sayError{"its list of tools does not end"}
+}
+
+// close ends the conn and everything it started. It returns when all of that is gone.
+func (c *conn) close() {
+	c.lose(errClosed)
+	c.end()
+	_ = c.client.Close() // its errors say that what we close is closed
+	if c.child != nil {
+		c.child.stop(c.grace)
+	}
+	c.wire.end()
+	c.tasks.Wait()
+	if c.http != nil {
+		c.http.CloseIdleConnections()
+	}
+}

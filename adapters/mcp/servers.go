@@ -1,0 +1,141 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/permission"
+)
+
+// Servers is every configured MCP server. All methods are safe for concurrent use.
+type Servers struct {
+	byName map[string]*server
+	names  []string // sorted
+
+	mu     sync.Mutex
+	stop   context.CancelFunc // nil: not started
+	closed bool
+	runs   sync.WaitGroup
+}
+
+var _ agent.Tools = (*Servers)(nil)
+
+// New checks the configuration. It connects to nothing: Start or Run does. The error names every wrong field.
+func New(cfg Config) (*Servers, error) { return newServers(cfg, usualPace) }
+
+func newServers(cfg Config, p pace) (*Servers, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	log := cfg.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	m := &Servers{byName: map[string]*server{}, names: sorted(cfg.Servers)}
+	for name, sc := range cfg.Servers {
+		m.byName[name] = &server{
+			name: name, cfg: sc, pace: p,
+			timeout:        cmp.Or(sc.Timeout, defaultTimeout),
+			connectTimeout: cmp.Or(sc.ConnectTimeout, defaultConnectTimeout),
+			hello:          mcp.Implementation{Name: cmp.Or(cfg.ClientName, "nod"), Version: cmp.Or(cfg.Version, "dev")},
+			log:            log.With("mcp_server", name),
+			clean:          cleaner(sc),
+			kick:           make(chan struct{}, 1),
+			change:         make(chan struct{}),
+		}
+	}
+	return m, nil
+}
+
+// Run starts, waits for ctx to end and closes.
+func (m *Servers) Run(ctx context.Context) error {
+	m.Start()
+	<-ctx.Done()
+	return m.Close()
+}
+
+// Start begins to connect to every server, in the background, and keeps them connected until Close. A server
+// that cannot be reached is no error: List says so.
+func (m *Servers) Start() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stop != nil || m.closed {
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	m.stop = stop
+	for _, s := range m.byName {
+		m.runs.Go(func() { s.run(ctx) })
+	}
+}
+
+// Close disconnects every server and ends every child process; calls under way get an unknown outcome, so
+// close after whatever calls. It returns when no goroutine and no process is left: some seconds, for a child that
+// does not listen. Closing again waits for the same.
+func (m *Servers) Close() error {
+	m.mu.Lock()
+	m.closed = true
+	stop := m.stop
+	m.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	m.runs.Wait()
+	return nil
+}
+
+// Ready waits until every server is connected or has failed once, so that a first turn does not miss the
+// tools of a server that is merely starting. It takes at most the longest ConnectTimeout. An error is that of ctx.
+func (m *Servers) Ready(ctx context.Context) error {
+	m.mu.Lock()
+	started := m.stop != nil && !m.closed
+	m.mu.Unlock()
+	if !started {
+		return nil
+	}
+	for _, name := range m.names {
+		if err := m.byName[name].tried(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// List implements [agent.Tools]. It waits, as Ready does, for servers that were never tried, and otherwise
+// answers at once with what the servers last listed. A server with some unusable tools is listed with the others
+// and has a fault that names them. Callers own the slices, not the schemas.
+func (m *Servers) List(ctx context.Context) ([]agent.ToolSpec, []agent.ServerFault, error) {
+	if err := m.Ready(ctx); err != nil {
+		return nil, nil, fmt.Errorf("listing tools: %w", err)
+	}
+	var specs []agent.ToolSpec
+	var faults []agent.ServerFault
+	for _, name := range m.names {
+		list, fault := m.byName[name].state()
+		specs = append(specs, list...)
+		if fault != "" {
+			faults = append(faults, agent.ServerFault{Server: name, Say: fault})
+		}
+	}
+	return specs, faults, nil
+}
+
+// Check implements [agent.Tools].
+func (m *Servers) Check(_ context.Context, tool permission.Tool, args json.RawMessage) error {
+	s := m.byName[tool.Server]
+	if s == nil {
+		return fmt.Errorf("there is no server %q", brief(tool.Server, 60))
+	}
+	return s.check(tool, args)
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,346 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/tests/mcpserver"
+)
+
+// everyTransport runs a test over each of the four.
+func everyTransport(t *testing.T, f func(t *testing.T, m *Servers, l *mcpserver.Ledger, s *mcpserver.Server)) {
+	for _, kind := range []string{kindStdio, kindHTTP, kindSSE, kindInProcess, "stateless"} {
+		t.Run(kind, func(t *testing.T) {
+			l := ledger(t)
+			s := mcpserver.New("tools", l)
+			var cfg Server
+			switch kind {
+			case kindStdio:
+				cfg, s = stdio(l), nil
+			case kindHTTP:
+				cfg = Server{URL: s.ServeHTTP(t, stateful...).URL}
+			case "stateless":
+				cfg = Server{URL: s.ServeHTTP(t).URL}
+			case kindSSE:
+				cfg = Server{URL: s.ServeSSE(t).URL, Transport: kindSSE}
+			case kindInProcess:
+				cfg = Server{InProcess: s.InProcess}
+			}
+			f(t, start(t, map[string]Server{"files": cfg}), l, s)
+		})
+	}
+}
+
+func TestToolsOverEveryTransport(t *testing.T) {
+	everyTransport(t, func(t *testing.T, m *Servers, l *mcpserver.Ledger, s *mcpserver.Server) {
+		echo := spec(t, m, "files", "echo")
+		if got := string(echo.InputSchema); got != mcpserver.EchoSchema {
+			t.Errorf("the schema of echo lost something:\n got %s\nwant %s", got, mcpserver.EchoSchema)
+		}
+		if echo.Hints.ReadOnly == nil || !*echo.Hints.ReadOnly || echo.Hints.Destructive == nil || *echo.Hints.Destructive {
+			t.Errorf("hints of echo: %+v", echo.Hints)
+		}
+		if h := spec(t, m, "files", "fail").Hints; h.ReadOnly != nil && *h.ReadOnly {
+			t.Errorf("a tool without annotations is read-only: %+v", h)
+		}
+		if echo.Server.Name != "files" || echo.Server.Description != "Instructions of tools." {
+			t.Errorf("server shown as %+v", echo.Server)
+		}
+
+		// Numbers keep their text, and no argument is added.
+		const args = `{"n":9007199254740993,"text":"héllo <b>"}`
+		r := must(t, m, "files", "echo", args)
+		var got, want map[string]json.RawMessage
+		_ = json.Unmarshal([]byte(r.Text), &got)
+		_ = json.Unmarshal([]byte(args), &want)
+		if r.IsError || string(got["n"]) != string(want["n"]) || text(got["text"]) != text(want["text"]) || len(got) != 2 {
+			t.Errorf("echo: %+v", r)
+		}
+		if r := must(t, m, "files", "echo", ""); r.Text != "{}" {
+			t.Errorf("no arguments were sent as %q, want {}", r.Text)
+		}
+		if r := must(t, m, "files", "write", `{"path":"a"}`); r.IsError || l.Count("write", "did") != 1 {
+			t.Errorf("write: %+v; the ledger has %d", r, l.Count("write", "did"))
+		}
+
+		// Every kind of answer is one result.
+		if r := must(t, m, "files", "fail", `{}`); !r.IsError || r.Text != "the disk is full" {
+			t.Errorf("fail: %+v", r)
+		}
+		if r := must(t, m, "files", "refuse", `{}`); !r.IsError || !strings.Contains(r.Text, "refused by the test server") || !strings.Contains(r.Text, "files") {
+			t.Errorf("refuse: %+v", r)
+		}
+		r = must(t, m, "files", "image", `{}`)
+		want2 := "look:\n[image image/png, 1,234 bytes]\n[audio audio/wav, 1,234 bytes]\n[resource file:///notes.txt text/plain, 6 bytes]\ninside\n[link big.bin file:///big.bin, application/octet-stream]"
+		if r.Text != want2 {
+			t.Errorf("image: %q, want %q", r.Text, want2)
+		}
+		r = must(t, m, "files", "structured", `{}`)
+		if r.Text != `{"id":9007199254740993,"ok":true}` || string(r.Structured) != r.Text {
+			t.Errorf("structured: %+v", r)
+		}
+		r = must(t, m, "files", "big", `{"n":5000000}`)
+		if len(r.Text) > maxResult+100 || r.Omitted < 5000000-maxResult || !strings.Contains(r.Text, "bytes left out") {
+			t.Errorf("big: %d bytes, %d omitted", len(r.Text), r.Omitted)
+		}
+		// Too large to read: known to have run. (In this process nothing is read.)
+		r = must(t, m, "files", "big", `{"n":9000000}`)
+		if inProcess := strings.HasSuffix(t.Name(), kindInProcess); r.IsError == inProcess || !inProcess && !strings.Contains(r.Text, "big ran on the files server") {
+			t.Errorf("too big: %.100q", r.Text)
+		}
+		if l.Count("big", "did") != 2 {
+			t.Errorf("big ran %d times, want 2", l.Count("big", "did"))
+		}
+		// What comes after still works.
+		if r := must(t, m, "files", "echo", `{"text":"x"}`); r.Text != `{"text":"x"}` {
+			t.Errorf("echo after a large answer: %+v", r)
+		}
+		// Nobody can be asked: the call ends, and says so.
+		if r := must(t, m, "files", "ask", `{}`); !r.IsError {
+			t.Errorf("ask: %+v", r)
+		}
+	})
+}
+
+func TestProgressReachesTheCaller(t *testing.T) {
+	for _, kind := range []string{kindHTTP, "stateless", kindSSE, kindInProcess} {
+		t.Run(kind, func(t *testing.T) {
+			s := mcpserver.New("tools", ledger(t))
+			cfg := Server{InProcess: s.InProcess}
+			switch kind {
+			case kindHTTP:
+				cfg = Server{URL: s.ServeHTTP(t, stateful...).URL}
+			case "stateless":
+				cfg = Server{URL: s.ServeHTTP(t).URL}
+			case kindSSE:
+				cfg = Server{URL: s.ServeSSE(t).URL, Transport: kindSSE}
+			}
+			m := start(t, map[string]Server{"files": cfg})
+			var last turn.Progress
+			r, err := m.Call(within(t), token(t, spec(t, m, "files", "progress").Tool, `{"n":3}`), func(p turn.Progress) {
+				if p.Done < last.Done {
+					t.Errorf("progress went back from %v to %v", last, p)
+				}
+				if last = p; p.Done == 3 {
+					s.Release()
+				}
+			})
+			if err != nil || r.Text != "finished" {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			if want := (turn.Progress{Done: 3, Total: 3, Message: "step 3"}); last != want {
+				t.Errorf("last progress %+v, want %+v", last, want)
+			}
+		})
+	}
+}
+
+func TestEqualNamesOfTwoServersStayApart(t *testing.T) {
+	la, lb := ledger(t), ledger(t)
+	m := start(t, map[string]Server{
+		"a": {InProcess: mcpserver.New("same", la).InProcess},
+		"b": {InProcess: mcpserver.New("same", lb).InProcess},
+	})
+	all := list(t, m)
+	for i := 1; i < len(all); i++ {
+		p, q := all[i-1].Tool, all[i].Tool
+		if p.Server > q.Server || p.Server == q.Server && p.Name >= q.Name {
+			t.Errorf("not in order: %v before %v", p, q)
+		}
+	}
+	must(t, m, "b", "write", `{"path":"x"}`)
+	if la.Count("write", "did") != 0 || lb.Count("write", "did") != 1 {
+		t.Error("the call went to the wrong server")
+	}
+}
+
+func TestOnlyATokenRuns(t *testing.T) {
+	l := ledger(t)
+	m := start(t, map[string]Server{"files": {InProcess: mcpserver.New("x", l).InProcess}})
+	list(t, m)
+	if _, err := m.Call(within(t), agent.RunToken{}, nil); !errors.Is(err, agent.ErrNotRun) {
+		t.Errorf("a token that nobody made: %v", err)
+	}
+	write := spec(t, m, "files", "write").Tool
+	for name, change := range map[string]func(){
+		"server":     func() { write.Server = "other" },
+		"name":       func() { write.Name = "wrote" },
+		"definition": func() { write.Definition = "0" },
+	} {
+		good := write
+		change()
+		if _, err := m.Call(within(t), token(t, write, `{"path":"x"}`), nil); !errors.Is(err, agent.ErrNotRun) {
+			t.Errorf("another %s: %v", name, err)
+		}
+		write = good
+	}
+	if n := l.Count("write", "did"); n != 0 {
+		t.Errorf("write ran %d times", n)
+	}
+}
+
+func TestAChangedToolIsNotRun(t *testing.T) {
+	everyTransport(t, func(t *testing.T, m *Servers, l *mcpserver.Ledger, s *mcpserver.Server) {
+		old := spec(t, m, "files", "mutable")
+		tok := token(t, old.Tool, `{}`)
+		must(t, m, "files", "change", `{}`)
+		eventually(t, m, "files", func() bool { return spec(t, m, "files", "mutable").Tool != old.Tool })
+		_, err := m.Call(within(t), tok, nil)
+		if !errors.Is(err, agent.ErrNotRun) || !strings.Contains(err.Error(), "the tool changed since it was approved") {
+			t.Errorf("the old definition: %v", err)
+		}
+		if err := m.Check(within(t), old.Tool, json.RawMessage(`{}`)); err == nil {
+			t.Error("Check took the old definition")
+		}
+		if l.Count("mutable", "did") != 0 {
+			t.Error("it ran")
+		}
+		if r := must(t, m, "files", "mutable", `{}`); r.Text != "Version 2." {
+			t.Errorf("the new definition: %+v", r)
+		}
+	})
+}
+
+// An announced change counts from the announcement, not from when we have read the new list.
+func TestACallWaitsForAnAnnouncedList(t *testing.T) {
+	s := mcpserver.New("x", ledger(t))
+	m := start(t, map[string]Server{"files": {InProcess: s.InProcess}})
+	old := spec(t, m, "files", "mutable").Tool
+	srv := m.byName["files"]
+	srv.mu.Lock()
+	c := srv.conn
+	srv.mu.Unlock()
+	c.announce.Add(1) // heard, but its reload has not begun
+	done := make(chan error, 1)
+	ctx := within(t)
+	tok := token(t, old, `{}`)
+	go func() { _, err := m.Call(ctx, tok, nil); done <- err }()
+	s.Change()
+	if err := <-done; !errors.Is(err, agent.ErrNotRun) {
+		t.Errorf("the call used a list that was known to be stale: %v", err)
+	}
+}
+
+func TestADeadServerIsAFaultAndNoMore(t *testing.T) {
+	refused := mcpserver.Serve(t, http.NotFoundHandler(), "/mcp")
+	refused.Stop()
+	log := &logged{}
+	m := startWith(t, quick, log, map[string]Server{
+		"files":   {InProcess: mcpserver.New("x", ledger(t)).InProcess},
+		"missing": {Command: []string{"/no/such/program"}},
+		"nowhere": {Command: []string{"no-such-program-on-the-path"}},
+		"lost":    {Command: []string{os.Args[0]}, Dir: "/no/such/dir"},
+		"dies":    {Command: []string{os.Args[0]}, Env: map[string]string{"NOD_TEST_RAW": "dies", "TOKEN": "sekret-token"}},
+		"wiki":    {URL: refused.URL + "?key=sekret-key", Headers: map[string]string{"Authorization": "Bearer sekret-bearer"}},
+		"notmcp":  {URL: mcpserver.Serve(t, http.NotFoundHandler(), "/").URL},
+		"denied": {URL: mcpserver.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Error(w, "bad "+r.Header.Get("Authorization"), http.StatusUnauthorized)
+		}), "/").URL, Headers: map[string]string{"Authorization": "Bearer sekret-bearer"}},
+	})
+	specs, faults, err := m.List(within(t))
+	if err != nil || len(specs) == 0 {
+		t.Fatalf("%d tools, %v", len(specs), err)
+	}
+	got := map[string]string{}
+	for _, f := range faults {
+		got[f.Server] = f.Say
+	}
+	for server, want := range map[string]string{
+		"missing": `the command "/no/such/program" was not found`,
+		"nowhere": `the command "no-such-program-on-the-path" was not found`,
+		"lost":    `its directory was not found`,
+		"dies":    `its process stopped (exit status 7)`,
+		"wiki":    `connection refused`,
+		"notmcp":  `it does not take MCP requests at that address`,
+		"denied":  `it refused our credentials (401)`,
+	} {
+		if want = "The " + server + " server cannot be used now: " + want + ". It is tried again."; got[server] != want {
+			t.Errorf("fault of %s:\n got %q\nwant %q", server, got[server], want)
+		}
+	}
+	if len(faults) != 7 {
+		t.Errorf("%d faults, want 7: %v", len(faults), faults)
+	}
+	if strings.Contains(log.String(), "sekret") {
+		t.Errorf("a secret is in the log:\n%s", log)
+	}
+	if !strings.Contains(log.String(), "cannot read token [secret]") {
+		t.Errorf("stderr is not in the log:\n%s", log)
+	}
+}
+
+func TestListDoesNotWaitForTheSlow(t *testing.T) {
+	slow := rawStdio("mute")
+	slow.ConnectTimeout = time.Nanosecond // over before it began, as seen from List
+	m := start(t, map[string]Server{"mute": slow, "files": {InProcess: mcpserver.New("x", ledger(t)).InProcess}})
+	specs, faults, err := m.List(within(t))
+	if err != nil || len(specs) == 0 || len(faults) != 1 || faults[0].Server != "mute" {
+		t.Fatalf("%d tools, faults %v, %v", len(specs), faults, err)
+	}
+}
+
+func TestListHonoursItsContext(t *testing.T) {
+	m := start(t, map[string]Server{"mute": rawStdio("mute")})
+	ctx, stop := context.WithCancel(within(t))
+	stop()
+	if _, _, err := m.List(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("List: %v", err)
+	}
+}
+
+func TestBeforeStartAndAfterClose(t *testing.T) {
+	m, err := New(Config{Servers: map[string]Server{"files": {InProcess: mcpserver.New("x", ledger(t)).InProcess}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, faults, err := m.List(within(t)); err != nil || len(faults) != 1 || !strings.Contains(faults[0].Say, "not connected yet") {
+		t.Errorf("before Start: %v, %v", faults, err)
+	}
+	ctx, stop := context.WithCancel(within(t))
+	ran := make(chan error, 1)
+	go func() { ran <- m.Run(ctx) }()
+	eventually(t, m, "files", up(m, "files"))
+	tool := spec(t, m, "files", "write").Tool
+	stop()
+	if err := <-ran; err != nil {
+		t.Error(err)
+	}
+	if _, err := m.Call(within(t), token(t, tool, `{"path":"x"}`), nil); !errors.Is(err, agent.ErrNotRun) {
+		t.Errorf("after Close: %v", err)
+	}
+	m.Start() // does nothing
+	if _, faults, err := m.List(within(t)); err != nil || len(faults) != 1 {
+		t.Errorf("after Close: %v, %v", faults, err)
+	}
+}
+
+func TestConfigErrorsNameTheirFields(t *testing.T) {
+	_, err := New(Config{Servers: map[string]Server{
+		"none": {}, "both": {Command: []string{"x"}, URL: "http://x/"}, "file": {URL: "file:///etc/passwd"},
+		"odd": {URL: "http://x/", Transport: "tcp"}, "mixed": {URL: "http://x/", Transport: "stdio"},
+		"late": {URL: "http://x/", Timeout: -1}, "key": {URL: "ht tp://x/?key=sekret"}, "ok": {URL: "https://x/mcp"},
+		"proc": {InProcess: func() transport.Interface { return nil }, Transport: "http"},
+	}})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"mcp.servers.none:", "mcp.servers.both:", "mcp.servers.file.url:", "mcp.servers.odd.transport:",
+		"mcp.servers.mixed.transport:", "mcp.servers.late.timeout:", "mcp.servers.key.url:", "mcp.servers.proc.transport:"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in:\n%v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "sekret") || strings.Contains(err.Error(), "servers.ok") {
+		t.Errorf("%v", err)
+	}
+}

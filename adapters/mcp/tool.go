@@ -1,0 +1,151 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/permission"
+)
+
+// tool is one tool as its server defined it.
+type tool struct {
+	spec   agent.ToolSpec
+	schema *jsonschema.Schema
+}
+
+// badTool is a tool that cannot be offered.
+type badTool struct{ name, why string }
+
+// readTool reads one member of tools/list. It reads names exactly and takes nonsense in optional fields for
+// their absence: a wrong hint is no hint, which is the careful reading.
+func readTool(server string, cfg Server, raw json.RawMessage) (*tool, *badTool) {
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, &badTool{"?", "its definition is not a JSON object"}
+	}
+	name := text(m["name"])
+	bad := func(format string, a ...any) (*tool, *badTool) {
+		return nil, &badTool{brief(name, 60), fmt.Sprintf(format, a...)}
+	}
+	switch {
+	case name == "":
+		return nil, &badTool{"?", "it has no name"}
+	case len(name) > maxToolName:
+		return bad("its name has %s bytes", count(len(name)))
+	case printable(name) != name:
+		return bad("its name holds characters that cannot be seen")
+	}
+	input := m["inputSchema"]
+	if absent(input) {
+		input = json.RawMessage(`{"type":"object"}`)
+	}
+	schema, err := compile(input)
+	if err != nil {
+		return bad("its input schema is not valid JSON Schema: %v", err)
+	}
+	title, description := text(m["title"]), text(m["description"])
+	hints, hinted := readHints(m["annotations"])
+	// The digest is over what the server said, before anything is cut or filled in.
+	digest := permission.DefinitionDigest(name, title, description, m["inputSchema"], m["outputSchema"], m["annotations"])
+	if title == "" {
+		title = hinted
+	}
+	return &tool{schema: schema, spec: agent.ToolSpec{
+		Tool:        permission.Tool{Server: server, Name: name, Definition: digest},
+		Title:       brief(title, 100),
+		Description: cut(description, maxDescription),
+		InputSchema: input,
+		Source:      cfg.Source,
+		Hints:       hints,
+		Metadata:    cfg.Metadata[name],
+	}}, nil
+}
+
+// readHints reads annotations hint by hint; the title among them is for people.
+func readHints(raw json.RawMessage) (h permission.Hints, title string) {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil {
+		return h, ""
+	}
+	hint := func(name string) *bool {
+		switch string(bytes.TrimSpace(m[name])) {
+		case "true":
+			return ptr(true)
+		case "false":
+			return ptr(false)
+		}
+		return nil
+	}
+	return permission.Hints{
+		ReadOnly: hint("readOnlyHint"), Destructive: hint("destructiveHint"),
+		Idempotent: hint("idempotentHint"), OpenWorld: hint("openWorldHint"),
+	}, text(m["title"])
+}
+
+// page is one page of tools/list.
+type page struct {
+	tools []json.RawMessage
+	next  string
+}
+
+func readPage(raw json.RawMessage) (p page, err error) {
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return p, errors.New("its list of tools is not a JSON object")
+	}
+	if err := json.Unmarshal(m["tools"], &p.tools); err != nil {
+		return p, errors.New("its list of tools is not a list")
+	}
+	p.next = text(m["nextCursor"])
+	return p, nil
+}
+
+// complaint is the sentence about tools that are not offered, or "".
+func complaint(server string, bad []badTool) string {
+	if len(bad) == 0 {
+		return ""
+	}
+	const most = 3
+	var say []string
+	for i, b := range bad {
+		if i == most {
+			say = append(say, fmt.Sprintf("%d more tools of %s are not offered either.", len(bad)-most, server))
+			break
+		}
+		say = append(say, fmt.Sprintf("The tool %s of the server %s is not offered: %s.", b.name, server, strings.TrimSuffix(b.why, ".")))
+	}
+	return strings.Join(say, " ")
+}
+
+// text is a JSON string's value, or "" for anything else.
+func text(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+func absent(raw json.RawMessage) bool {
+	return len(raw) == 0 || string(bytes.TrimSpace(raw)) == "null"
+}
+
+// cut shortens s to at most n bytes at a character's end.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+func ptr[T any](v T) *T { return &v }

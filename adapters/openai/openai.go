@@ -1,0 +1,405 @@
+// Package openai asks any OpenAI-compatible service for replies: Chat Completions, streamed, with several tool calls at once.
+//
+// Its words. A [Client] is one service with one model. An alias ([Alias]) is the name a model knows a tool by. A
+// request's shape is which optional parts it has; a service that refuses one is asked once more without it. A fault is a failed attempt.
+//
+// Invariants. Every call in a request is followed by exactly its one result. Nothing is tried again after the first
+// piece of text was streamed: what came stands as a cut reply, without calls. No error and no log line holds the key. The
+// environment is not read: openai-go's service is made without its client's defaults.
+//
+// openai-go gives the request's types and the HTTP exchange; stream and answer are read by events.go and answer.go, because services differ more than its reader allows
+// (testdata holds the bytes of each difference).
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+)
+
+// DefaultBaseURL is used when none is configured.
+const DefaultBaseURL = "https://api.openai.com/v1/"
+
+const (
+	defaultRetries = 4
+	firstWait      = time.Second
+	longestWait    = 30 * time.Second // between attempts, when the service names no time
+	longestAfter   = 2 * time.Minute  // that the service may ask for; beyond it the person is told instead
+	defaultIdle    = 5 * time.Minute
+	maxAnswer      = 64 << 20 // bytes of one answer on the wire
+	maxRefusal     = 64 << 10 // bytes read of an error's body
+)
+
+// Config is what a client needs.
+type Config struct {
+	// BaseURL is the service's address, usually ending in /v1; empty is [DefaultBaseURL]. A query (api-version) is sent with every request.
+	BaseURL string
+	// APIKey is sent as the bearer token. Empty sends none: local services need none.
+	APIKey string
+	// Model is the model's name as the service knows it. Required.
+	Model string
+	// HTTPClient makes the requests; nil is one of our own with the standard transport.
+	HTTPClient *http.Client
+	// Log gets one line for each failed attempt; nil is silence.
+	Log *slog.Logger
+	// MaxRetries is how often a request is repeated before its first text; 0 is 4, negative is never.
+	MaxRetries int
+	// Idle is how long a service may send nothing before the attempt is given up; 0 is five minutes. Slow local models need it long.
+	Idle time.Duration
+}
+
+func (c Config) validate() (*url.URL, error) {
+	if c.Model == "" {
+		return nil, errors.New("model.name (OPENAI_MODEL) is missing: which model should the service use?")
+	}
+	if strings.ContainsAny(c.APIKey, "\r\n\x00") {
+		return nil, errors.New("model.api_key (OPENAI_API_KEY) contains a line break")
+	}
+	u, err := url.Parse(c.BaseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("model.base_url (OPENAI_BASE_URL) is not an http or https address") // not quoted: it may hold a secret
+	}
+	if u.User != nil {
+		return nil, errors.New("model.base_url (OPENAI_BASE_URL) holds a user name or password: use model.api_key instead")
+	}
+	return u, nil
+}
+
+// Client is a model behind an OpenAI-compatible service. It is safe for concurrent use and starts no goroutine that outlives a Reply.
+type Client struct {
+	service openai.ChatCompletionService
+	model   string
+	secrets []string
+	log     *slog.Logger
+	retries int
+	idle    time.Duration
+	noUsage atomic.Bool // the service refuses stream_options
+
+	now  func() time.Time
+	wait func(context.Context, time.Duration) error // tests wait without waiting
+}
+
+var _ agent.Model = (*Client)(nil)
+
+// New makes a client. It sends nothing.
+func New(cfg Config) (*Client, error) {
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = DefaultBaseURL
+	}
+	base, err := cfg.validate()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.HTTPClient == nil {
+		cfg.HTTPClient = &http.Client{}
+	}
+	c := &Client{model: cfg.Model, secrets: []string{cfg.APIKey}, log: cfg.Log, retries: cfg.MaxRetries, idle: cfg.Idle, now: time.Now, wait: wait}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	if c.retries == 0 {
+		c.retries = defaultRetries
+	}
+	if c.idle <= 0 {
+		c.idle = defaultIdle
+	}
+	query := base.Query()
+	base.RawQuery, base.Fragment = "", ""
+	opts := []option.RequestOption{
+		option.WithBaseURL(base.String()),
+		option.WithHTTPClient(cfg.HTTPClient),
+		option.WithMaxRetries(0), // ours say so in the message
+		option.WithHeader("User-Agent", "nod"),
+		option.WithMiddleware(c.refusals),
+	}
+	for name, values := range query { // openai-go drops a base address's own query
+		for _, v := range values {
+			opts = append(opts, option.WithQueryAdd(name, v))
+			if len(v) >= 8 { // some services take the key here
+				c.secrets = append(c.secrets, v, url.QueryEscape(v))
+			}
+		}
+	}
+	if cfg.APIKey != "" {
+		opts = append(opts, option.WithAPIKey(cfg.APIKey))
+	}
+	// Not openai.NewClient: that reads OPENAI_* from the environment.
+	c.service = openai.NewChatCompletionService(opts...)
+	return c, nil
+}
+
+// Name is the model's name.
+func (c *Client) Name() string { return c.model }
+
+// Reply asks the model. See [agent.Model]. When the context ends first, its error comes with what was streamed so far as a cut reply.
+func (c *Client) Reply(ctx context.Context, talk []turn.Utterance, offered []agent.ToolSpec, stream func(agent.Delta)) (agent.Reply, error) {
+	if stream == nil {
+		stream = func(agent.Delta) {}
+	}
+	names, offered := tabulate(offered)
+	s := &shape{usage: !c.noUsage.Load(), extras: true, stream: true}
+	for tries := 0; ; {
+		a, f := c.attempt(ctx, talk, offered, s, stream)
+		if err := ctx.Err(); err != nil && (f != nil || !a.whole()) {
+			return agent.Reply{Text: strings.ToValidUTF8(a.text.String(), "\uFFFD"), Cut: true, Usage: a.usage}, context.Cause(ctx)
+		}
+		if f == nil {
+			return a.reply(names), nil
+		}
+		f.said = redact(f.said, c.secrets...)
+		c.log.WarnContext(ctx, "model attempt failed", "model", c.model, "attempt", tries+1, "fault", f.Error())
+		if a.text.Len() > 0 {
+			return a.reply(names), nil // people have read it: it stands, cut
+		}
+		if c.adapt(f, s, len(offered) > 0) {
+			continue
+		}
+		if !f.again() || tries >= c.retries || f.wait && f.after > longestAfter {
+			return agent.Reply{Usage: a.usage}, &agent.ModelError{Say: f.sentence(c.model), Cause: f}
+		}
+		if f.kind == silent {
+			s.stream = !s.stream // a service that cannot stream may answer in one piece
+		}
+		pause := backoff(tries)
+		if f.wait {
+			pause = f.after
+		}
+		tries++
+		stream(agent.Delta{Note: fmt.Sprintf("%s Trying again in %d s.", f.plainly(), int((pause+time.Second-1)/time.Second))})
+		if c.wait(ctx, pause) != nil {
+			return agent.Reply{Cut: true}, context.Cause(ctx)
+		}
+	}
+}
+
+// adapt changes the shape of the next request when a refusal names an optional part of this one. Each change happens once.
+func (c *Client) adapt(f *fault, s *shape, tools bool) bool {
+	if f.status != http.StatusBadRequest && f.status != http.StatusUnprocessableEntity {
+		return false
+	}
+	low := strings.ToLower(f.said)
+	names := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(low, strings.ToLower(w)) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case s.stream && s.usage && names("stream_options", "include_usage"):
+		s.usage = false
+		c.noUsage.Store(true)
+	case s.extras && len(s.carried) > 0 && names(append(s.carried, "extra input", "extra field", "additional propert", "unknown field", "unrecognized")...):
+		s.extras = false
+	case s.stream && names("streaming is not supported", "stream is not supported", "does not support stream"):
+		s.stream = false
+	case tools && !s.simple && names("schema", "parameters", "description", "tools"):
+		s.simple = true
+	default:
+		return false
+	}
+	return true
+}
+
+// attempt makes one request and reads its answer. The answer is never nil; with a fault it holds what came before it.
+func (c *Client) attempt(ctx context.Context, talk []turn.Utterance, offered []agent.ToolSpec, s *shape, stream func(agent.Delta)) (*answer, *fault) {
+	a := &answer{}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watch := time.AfterFunc(c.idle, func() { cancel(errIdle) })
+	defer watch.Stop()
+
+	var raw *http.Response
+	_, err := c.service.New(ctx, request(c.model, talk, offered, s), option.WithResponseBodyInto(&raw))
+	if err != nil {
+		return a, c.failed(ctx, err)
+	}
+	defer raw.Body.Close()
+	watched := reader{io.LimitReader(raw.Body, maxAnswer), func() { watch.Reset(c.idle) }}
+	in := bufio.NewReaderSize(watched, 16<<10)
+	emit := func(text string) { stream(agent.Delta{Text: strings.ToValidUTF8(text, "\uFFFD")}) }
+
+	first, err := peek(in)
+	switch {
+	case err != nil && err != io.EOF:
+		return a, c.stalled(ctx, &fault{kind: broken, said: cause(ctx, err)})
+	case err == io.EOF:
+		return a, &fault{kind: silent}
+	case first == '{':
+		return a, c.completion(ctx, a, in, emit)
+	case first == '<':
+		return a, &fault{kind: page}
+	}
+	f := c.listen(ctx, a, &events{in: in}, emit)
+	return a, f
+}
+
+// listen reads a stream to its end.
+func (c *Client) listen(ctx context.Context, a *answer, in *events, emit func(string)) *fault {
+	for !a.done {
+		e, err := in.next()
+		if err != nil {
+			if a.whole() {
+				break // no [DONE], but the model had finished
+			}
+			if err == io.EOF && a.chunks == 0 {
+				return &fault{kind: silent}
+			}
+			return c.stalled(ctx, &fault{kind: broken, said: cause(ctx, err)})
+		}
+		if bytes.HasPrefix(e.data, done) {
+			a.done = true
+			break
+		}
+		f := (*fault)(nil)
+		if e.kind == "error" {
+			f = refusal(e.data, 0)
+		} else {
+			f = a.chunk(e.data, emit)
+		}
+		if f != nil {
+			if a.whole() {
+				break
+			}
+			return f
+		}
+	}
+	return a.verdict()
+}
+
+// completion reads an answer that came in one piece.
+func (c *Client) completion(ctx context.Context, a *answer, in io.Reader, emit func(string)) *fault {
+	body, err := io.ReadAll(in)
+	if err != nil {
+		return c.stalled(ctx, &fault{kind: broken, said: cause(ctx, err)})
+	}
+	if f := a.chunk(body, emit); f != nil {
+		return f
+	}
+	a.done = true
+	return a.verdict()
+}
+
+// verdict is the fault of an answer that ended in order, if it has one.
+func (a *answer) verdict() *fault {
+	switch {
+	case a.text.Len() > 0:
+		return nil
+	case a.short():
+		return &fault{kind: filtered, code: a.finish}
+	case !a.whole():
+		return &fault{kind: silent}
+	}
+	return nil
+}
+
+// refusals turns an error status into a fault before openai-go makes an error of it that holds the request, key and all.
+func (c *Client) refusals(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	res, err := next(r)
+	if err != nil || res.StatusCode < 300 {
+		return res, err
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusal)) // what is there is enough
+	f := refusal(body, res.StatusCode)
+	f.retryAfter(res.Header, c.now())
+	return nil, f
+}
+
+var errIdle = errors.New("nothing came in time")
+
+// failed is the fault of a request that brought no answer.
+func (c *Client) failed(ctx context.Context, err error) *fault {
+	if f := (*fault)(nil); errors.As(err, &f) {
+		return f
+	}
+	return c.stalled(ctx, &fault{kind: unreachable, said: cause(ctx, err)})
+}
+
+func (c *Client) stalled(ctx context.Context, f *fault) *fault {
+	if context.Cause(ctx) == errIdle {
+		return &fault{kind: idle}
+	}
+	return f
+}
+
+// cause words a transport's error without its address, which may hold a secret in its query.
+func cause(ctx context.Context, err error) string {
+	if c := context.Cause(ctx); c != nil {
+		return c.Error()
+	}
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		err = u.Err
+	}
+	if o := (*net.OpError)(nil); errors.As(err, &o) {
+		return o.Op + ": " + o.Err.Error()
+	}
+	return err.Error()
+}
+
+// peek is the first byte that is neither white space nor a byte order mark.
+func peek(in *bufio.Reader) (byte, error) {
+	for {
+		b, err := in.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		switch b {
+		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF:
+			continue
+		}
+		return b, in.UnreadByte()
+	}
+}
+
+// reader tells when something came.
+type reader struct {
+	io.Reader
+	came func()
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if n > 0 {
+		r.came()
+	}
+	return n, err
+}
+
+// backoff is 1 s, 2 s, 4 s, ..., a little less by chance, so that replicas do not come back all at once.
+func backoff(tries int) time.Duration {
+	d := longestWait
+	if tries < 5 {
+		d = min(firstWait<<tries, longestWait)
+	}
+	return d - rand.N(d/4)
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

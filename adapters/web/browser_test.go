@@ -1,0 +1,274 @@
+package web
+
+import (
+	"context"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+)
+
+// browser opens the page of a fresh bot in a headless Chromium, signed in as Ana.
+func browser(t *testing.T) (context.Context, *bot, *Server) {
+	t.Helper()
+	exe := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			exe = p
+			break
+		}
+	}
+	if exe == "" {
+		if strings.Contains(os.Getenv("NOD_REQUIRE"), "chromium") {
+			t.Fatal("NOD_REQUIRE names chromium, and there is none on the PATH")
+		}
+		t.Skip("no chromium on the PATH")
+	}
+	b := newBot()
+	b.clock, b.tick = time.Now(), time.Millisecond
+	b.timeout = 10 * time.Minute
+	s, err := New(Config{Listen: "127.0.0.1:0", Engine: b, Log: b, Shelf: b,
+		Banner:      "This is a scripted demo, not a language model. Set OPENAI_API_KEY and OPENAI_MODEL to connect a real one.",
+		Suggestions: []string{"what time is it", "write hello to notes.txt", "read notes.txt and write bye to b.txt and list files"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(s.Handler())
+	t.Cleanup(srv.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(exe), chromedp.NoSandbox)...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel) // before srv.Close: open streams would hold it
+	do(t, ctx, chromedp.EmulateViewport(1200, 820), chromedp.Navigate(srv.URL),
+		chromedp.SetValue(css("#name"), "Ana"), chromedp.Click(css("button.send")), chromedp.WaitVisible(css("#say")))
+	return ctx, b, s
+}
+
+func css(s string) chromedp.CSS { return chromedp.CSS(s) }
+
+func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func eval[T any](t *testing.T, ctx context.Context, js string) T {
+	t.Helper()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](js))
+	if err != nil {
+		t.Fatal(js, err)
+	}
+	return v
+}
+
+// until waits for a condition of the page, by its own frames.
+func until(t *testing.T, ctx context.Context, js string) {
+	t.Helper()
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](js, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+		shoot(t, ctx, "failed-"+t.Name())
+		t.Fatalf("waiting for %s: %v\npage: %s", js, err, eval[string](t, ctx, "document.body.innerText"))
+	}
+}
+
+func speak(t *testing.T, ctx context.Context, text string) {
+	t.Helper()
+	do(t, ctx, chromedp.SendKeys(css("#say"), text+"\r"))
+}
+
+// shoot keeps a picture where NOD_WEB_SHOTS names a folder: for people, not for the test.
+func shoot(t *testing.T, ctx context.Context, name string) {
+	dir := os.Getenv("NOD_WEB_SHOTS")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Log(err)
+		return
+	}
+	if err := os.WriteFile(filepath.Join(dir, strings.ReplaceAll(name, "/", "-")+".png"), png, 0o600); err != nil {
+		t.Log(err)
+	}
+}
+
+func dark(t *testing.T, ctx context.Context, on bool) {
+	t.Helper()
+	scheme := "light"
+	if on {
+		scheme = "dark"
+	}
+	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPageAsksAndFinishesInOneMessage(t *testing.T) {
+	ctx, _, _ := browser(t)
+	shoot(t, ctx, "empty")
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, `!!document.querySelector(".ask")`)
+	shoot(t, ctx, "ask")
+
+	text := eval[string](t, ctx, `document.querySelector(".ask").innerText`)
+	for _, want := range []string{"Allow tool call from files?", "Run write_file from files",
+		"Malicious MCP Servers or conversation content could potentially trick nod into attempting harmful actions through your installed tools.",
+		"Write access", "moderate", "confirmation", "notes.txt"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the card lacks %q:\n%s", want, text)
+		}
+	}
+	if got := eval[string](t, ctx, `document.querySelector(".ask .review strong").innerText`); got != "Review each action carefully before approving" {
+		t.Errorf("bold line: %q", got)
+	}
+	if got := eval[string](t, ctx, `document.querySelector(".ask").getAttribute("aria-live")`); got != "polite" {
+		t.Errorf("aria-live %q", got)
+	}
+	if !eval[bool](t, ctx, `document.querySelector(".ask details.args") && !document.querySelector(".ask details.args").open`) {
+		t.Error("the arguments are not folded")
+	}
+	if n := eval[int](t, ctx, `document.querySelectorAll(".ask .j-key").length`); n != 2 {
+		t.Errorf("%d highlighted keys in the arguments, want 2", n)
+	}
+	// The eye reads Allow for this chat, Allow once, Deny; Tab goes the other way and starts nowhere.
+	eye := eval[[]string](t, ctx, `[...document.querySelectorAll(".ask > .choices .act")].sort((a, b) => a.getBoundingClientRect().x - b.getBoundingClientRect().x).map(b => b.textContent)`)
+	if strings.Join(eye, "|") != "Allow for this chat|Allow once|Deny" {
+		t.Errorf("the eye reads %v", eye)
+	}
+	tab := eval[[]string](t, ctx, `[...document.querySelectorAll(".ask > .choices button")].filter(b => b.tabIndex === 0).map(b => b.dataset.choice)`)
+	if strings.Join(tab, "|") != "deny|allow_once|allow_chat" {
+		t.Errorf("Tab goes %v", tab)
+	}
+	if eval[bool](t, ctx, `!!document.activeElement.closest(".ask") || !!document.querySelector("[autofocus][data-choice]")`) {
+		t.Error("a button of the card has the focus by itself")
+	}
+
+	do(t, ctx, chromedp.Click(css(`.ask > .choices [data-choice=allow_once]`)))
+	until(t, ctx, `!!document.querySelector('.bot[data-state=done] .step[data-state=done]')`)
+	shoot(t, ctx, "done")
+	if n := eval[int](t, ctx, `document.querySelectorAll(".bot").length`); n != 1 {
+		t.Errorf("%d messages of the bot, want 1", n)
+	}
+	if got := eval[string](t, ctx, `document.querySelector(".step").innerText`); !strings.Contains(got, "by Ana") {
+		t.Errorf("the step does not say who allowed it: %q", got)
+	}
+	if got := eval[string](t, ctx, `document.querySelector(".text strong").innerText`); got != "Done." {
+		t.Errorf("the model's Markdown is not drawn: %q", got)
+	}
+}
+
+func TestPageDeniesWithReason(t *testing.T) {
+	ctx, b, _ := browser(t)
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, `!!document.querySelector(".ask")`)
+	do(t, ctx, chromedp.Click(css(`.ask [data-act=reason]`)), chromedp.SendKeys(css(`.ask .reason input`), "not now\r"))
+	until(t, ctx, `!!document.querySelector('.step[data-state=denied]')`)
+	if got := eval[string](t, ctx, `document.querySelector(".step").innerText`); !strings.Contains(got, "not now") {
+		t.Errorf("the step does not say why: %q", got)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.ran) > 0 {
+		t.Errorf("a denied call ran: %v", b.ran)
+	}
+}
+
+func TestPageMixedTurnAndLooks(t *testing.T) {
+	ctx, b, _ := browser(t)
+	speak(t, ctx, "three files")
+	until(t, ctx, `document.querySelectorAll(".ask").length === 2`)
+	if n := eval[int](t, ctx, `document.querySelectorAll(".ask .warning").length`); n != 1 {
+		t.Errorf("the warning stands %d times, want once", n)
+	}
+	shoot(t, ctx, "batch-light")
+	dark(t, ctx, true)
+	shoot(t, ctx, "batch-dark")
+	do(t, ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
+	shoot(t, ctx, "batch-phone-dark")
+	dark(t, ctx, false)
+	shoot(t, ctx, "batch-phone")
+	if eval[bool](t, ctx, `document.documentElement.scrollWidth > innerWidth`) {
+		t.Error("the page scrolls sideways on a phone")
+	}
+
+	do(t, ctx, chromedp.Click(css("#burger")))
+	until(t, ctx, `document.querySelector("#side").getBoundingClientRect().x === 0`)
+	shoot(t, ctx, "side-phone")
+	do(t, ctx, chromedp.KeyEvent("\x1b"), chromedp.EmulateViewport(1200, 820))
+	do(t, ctx, chromedp.Click(css(`.batch [data-choice=approve_all]`)))
+	until(t, ctx, `document.querySelectorAll('.step[data-state=done]').length === 3`)
+	shoot(t, ctx, "batch-done")
+	_ = b
+}
+
+func TestPageUnknownAndExpired(t *testing.T) {
+	ctx, b, _ := browser(t)
+	b.mu.Lock()
+	b.hold = true
+	b.mu.Unlock()
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, `!!document.querySelector(".ask")`)
+	id := webChat(eval[string](t, ctx, `location.pathname.split("/").pop()`))
+	do(t, ctx, chromedp.Click(css(`.ask > .choices [data-choice=allow_once]`)))
+	until(t, ctx, `!!document.querySelector('.step[data-state=running]')`)
+	shoot(t, ctx, "running")
+	b.lose(id)
+	until(t, ctx, `!!document.querySelector('.ask[data-kind=outcome]')`)
+	shoot(t, ctx, "unknown")
+	do(t, ctx, chromedp.Click(css(`.ask [data-choice=leave]`)))
+	until(t, ctx, `!!document.querySelector('.step[data-state=unknown]')`)
+	speak(t, ctx, "write it again")
+	until(t, ctx, `!!document.querySelector(".ask")`)
+	b.expire(id)
+	until(t, ctx, `!!document.querySelector('.step[data-state=expired] [data-choice=ask_again]')`)
+	shoot(t, ctx, "expired")
+}
+
+// What people, models and tools write never becomes markup, and nothing is fetched for it.
+func TestPageDrawsTextAsText(t *testing.T) {
+	ctx, _, _ := browser(t)
+	speak(t, ctx, `<img src=x onerror="window.pwned=1"><b id=evil>x</b> ![p](https://evil.example/p.png) [bank](https://evil.example/) [js](javascript:window.pwned=1)`)
+	until(t, ctx, `!!document.querySelector('.bot[data-state=done]')`)
+	shoot(t, ctx, "text")
+	if eval[bool](t, ctx, `!!document.getElementById("evil") || !!window.pwned || document.querySelectorAll(".messages img").length > 0`) {
+		t.Error("text became markup")
+	}
+	for _, a := range eval[[]string](t, ctx, `[...document.querySelectorAll(".text a")].map(a => a.protocol + a.rel + "|" + a.parentElement.innerText)`) {
+		if !strings.HasPrefix(a, "https:noopener noreferrer") || !strings.Contains(a, "evil.example") {
+			t.Errorf("a link that does not say where it leads: %q", a)
+		}
+	}
+}
+
+func TestPageShowsLiveTextWithoutTheLog(t *testing.T) {
+	ctx, b, s := browser(t)
+	b.mu.Lock()
+	b.hold = true
+	b.mu.Unlock()
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, `!!document.querySelector(".ask")`)
+	id := webChat(eval[string](t, ctx, `location.pathname.split("/").pop()`))
+	do(t, ctx, chromedp.Click(css(`.ask > .choices [data-choice=allow_once]`)))
+	until(t, ctx, `!!document.querySelector('.step[data-state=running]')`)
+	session := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(id) }()
+	m := turn.View(session, session.Turn, turn.Live{Text: "Half a sent"})
+	if err := s.Edit(ctx, id, session.Turn.Shown, m, agent.Progress); err != nil {
+		t.Fatal(err)
+	}
+	until(t, ctx, `document.querySelector(".bot").innerText.includes("Half a sent")`)
+	_ = render.Message{}
+	_ = chat.ID{}
+}

@@ -1,0 +1,234 @@
+package web
+
+import (
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+)
+
+// messageForm is a message as the API shows it: what a person said, or a turn's one message. It is a form of its own:
+// stored types may change without it. A form is never changed once others can see it.
+type messageForm struct {
+	ID   string `json:"id"`
+	Chat string `json:"chat_id"`
+	// Number orders the messages of a chat: a stream may tell a later one first.
+	Number int       `json:"number"`
+	Role   string    `json:"role"` // user | assistant
+	Turn   string    `json:"turn_id,omitempty"`
+	At     time.Time `json:"at"`
+
+	// Of a person:
+	User   string `json:"user,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Text   string `json:"text,omitempty"`
+	Queued bool   `json:"queued,omitempty"` // it waits for its turn
+	Taken  bool   `json:"taken_back,omitempty"`
+
+	// Of the bot:
+	State       string           `json:"state,omitempty"` // working | waiting | done | failed | stopped
+	Blocks      []blockForm      `json:"blocks,omitempty"`
+	Choices     []choiceForm     `json:"choices,omitempty"`
+	ToolCalls   []callForm       `json:"tool_calls,omitempty"`
+	Permissions []permissionForm `json:"permissions,omitempty"`
+	End         *endForm         `json:"end,omitempty"`
+	Live        bool             `json:"live,omitempty"` // a frame between two entries of the log
+}
+
+type endForm struct {
+	Why string    `json:"why"`
+	Say string    `json:"say,omitempty"`
+	At  time.Time `json:"at"`
+}
+
+// blockForm is any of the neutral blocks; Type says which.
+type blockForm struct {
+	Type string `json:"type"` // text | code | step | ask | note
+
+	Markdown string `json:"markdown,omitempty"` // text: untrusted
+	Cut      bool   `json:"cut,omitempty"`
+	Nodes    []node `json:"nodes,omitempty"` // text, on request: the same parsed
+
+	Language string `json:"language,omitempty"` // code
+	Source   string `json:"source,omitempty"`
+
+	ToolCallID string     `json:"tool_call_id,omitempty"` // step, ask
+	State      string     `json:"state,omitempty"`        // step
+	Mark       string     `json:"mark,omitempty"`         // step: its symbol, and what that means
+	MarkWord   string     `json:"mark_word,omitempty"`
+	Title      string     `json:"title,omitempty"`
+	ServerName string     `json:"server_name,omitempty"`
+	Detail     []spanForm `json:"detail,omitempty"`
+
+	RequestID string       `json:"request_id,omitempty"` // ask
+	Kind      string       `json:"kind,omitempty"`       // permission | outcome
+	Header    string       `json:"header,omitempty"`
+	Run       string       `json:"run,omitempty"`
+	ToolName  string       `json:"tool_name,omitempty"`
+	Server    *serverForm  `json:"server,omitempty"`
+	Facts     []factForm   `json:"facts,omitempty"`
+	Arguments *argsForm    `json:"arguments,omitempty"`
+	Question  string       `json:"question,omitempty"`
+	Describes string       `json:"describes,omitempty"`
+	Impact    string       `json:"impact,omitempty"`
+	Because   []spanForm   `json:"because,omitempty"`
+	Model     string       `json:"model_said,omitempty"`
+	Warning   string       `json:"warning,omitempty"`
+	Review    string       `json:"review,omitempty"`
+	More      []choiceForm `json:"more,omitempty"`
+	Footer    []spanForm   `json:"footer,omitempty"`
+	ExpiresAt *time.Time   `json:"expires_at,omitempty"`
+
+	Line    []spanForm   `json:"line,omitempty"` // note
+	Choices []choiceForm `json:"choices,omitempty"`
+}
+
+type serverForm struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Icon        string `json:"icon,omitempty"`
+	Trusted     bool   `json:"trusted"`
+}
+
+type factForm struct {
+	Kind   string `json:"kind"`
+	Symbol string `json:"symbol,omitempty"`
+	Label  string `json:"label"`
+}
+
+type argsForm struct {
+	JSON     string    `json:"json"`
+	Rows     []rowForm `json:"rows,omitempty"`
+	Digest   string    `json:"digest,omitempty"`
+	Chars    int       `json:"chars"`
+	Hidden   int       `json:"hidden,omitempty"`
+	Escaped  int       `json:"escaped,omitempty"`
+	Redacted int       `json:"redacted,omitempty"`
+}
+
+type rowForm struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Hidden int    `json:"hidden,omitempty"`
+}
+
+// spanForm has exactly one of its groups set.
+type spanForm struct {
+	Text   string     `json:"text,omitempty"`
+	Strong string     `json:"strong,omitempty"`
+	Person string     `json:"person,omitempty"` // display name
+	User   string     `json:"user,omitempty"`
+	Time   *time.Time `json:"time,omitempty"`
+	Until  bool       `json:"until,omitempty"` // draw the time left
+}
+
+type choiceForm struct {
+	Choice string `json:"choice"`
+	Token  string `json:"token,omitempty"`
+	Label  string `json:"label"`
+	Hint   string `json:"hint,omitempty"`
+	Style  string `json:"style,omitempty"`
+}
+
+// draw gives a neutral message its API form.
+func draw(m render.Message) (state string, blocks []blockForm, choices []choiceForm) {
+	for _, b := range m.Blocks {
+		blocks = append(blocks, drawBlock(b))
+	}
+	return string(m.State), blocks, drawChoices(m.Choices)
+}
+
+func drawBlock(b render.Block) blockForm {
+	switch b := b.(type) {
+	case render.Text:
+		return blockForm{Type: "text", Markdown: b.Markdown, Cut: b.Cut}
+	case render.Code:
+		return blockForm{Type: "code", Language: b.Language, Source: b.Source}
+	case render.Step:
+		return blockForm{Type: "step", ToolCallID: b.Call, State: string(b.State), Mark: render.Mark(b.State), MarkWord: render.MarkWord(b.State), Title: b.Title, ServerName: b.Server,
+			Detail: drawLine(b.Detail), Choices: drawChoices(b.Choices)}
+	case render.Ask:
+		return blockForm{Type: "ask", ToolCallID: b.Call, RequestID: b.Token, Kind: string(b.Kind), Header: b.Header, Run: b.Run,
+			ToolName: b.Tool, Server: &serverForm{b.Server.Name, b.Server.Description, b.Server.Icon, b.Server.Trusted},
+			Facts: drawFacts(b.Facts), Arguments: drawArgs(b.Args), Question: b.Question, Describes: b.Describes, Impact: b.Impact,
+			Because: drawLine(b.Because), Model: b.Model, Warning: b.Warning, Review: b.Review, Choices: drawChoices(b.Choices),
+			More: drawChoices(b.More), Footer: drawLine(b.Footer), ExpiresAt: moment(b.Expires)}
+	case render.Note:
+		return blockForm{Type: "note", Line: drawLine(b.Line), Choices: drawChoices(b.Choices)}
+	}
+	// A block that this build cannot draw is said, never dropped.
+	return blockForm{Type: "note", Line: []spanForm{{Text: sayUndrawable}}}
+}
+
+func drawLine(l render.Line) (out []spanForm) {
+	for _, s := range l {
+		switch s := s.(type) {
+		case render.Plain:
+			out = append(out, spanForm{Text: string(s)})
+		case render.Strong:
+			out = append(out, spanForm{Strong: string(s)})
+		case render.Person:
+			out = append(out, spanForm{Person: personName(s), User: userForm(s.User)})
+		case render.Time:
+			out = append(out, spanForm{Time: moment(s.At), Until: s.Until})
+		}
+	}
+	return out
+}
+
+func personName(p render.Person) string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return p.User.String()
+}
+
+func drawChoices(cs []render.Choice) (out []choiceForm) {
+	for _, c := range cs {
+		out = append(out, choiceForm{string(c.Choice), c.Token, c.Label, c.Hint, string(c.Style)})
+	}
+	return out
+}
+
+func drawFacts(fs []render.Fact) (out []factForm) {
+	for _, f := range fs {
+		out = append(out, factForm{f.Kind, f.Symbol, f.Label})
+	}
+	return out
+}
+
+func drawArgs(a render.Args) *argsForm {
+	out := &argsForm{JSON: a.JSON, Digest: a.Digest, Chars: a.Chars, Hidden: a.Hidden, Escaped: a.Escaped, Redacted: a.Redacted}
+	for _, r := range a.Rows {
+		out.Rows = append(out.Rows, rowForm{r.Name, r.Value, r.Hidden})
+	}
+	return out
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func userForm(u chat.User) string {
+	if u.IsZero() {
+		return ""
+	}
+	return u.String()
+}
+
+// parsed returns m with the Markdown of its texts parsed, for the page.
+func (m messageForm) parsed() messageForm {
+	blocks := make([]blockForm, len(m.Blocks))
+	for i, b := range m.Blocks {
+		if b.Type == "text" {
+			b.Nodes = parseMarkdown(b.Markdown)
+		}
+		blocks[i] = b
+	}
+	m.Blocks = blocks
+	return m
+}

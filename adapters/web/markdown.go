@@ -1,0 +1,229 @@
+package web
+
+import (
+	"html"
+	"net/url"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+
+	"github.com/nodhq/nod/core/render"
+)
+
+// node is a piece of parsed Markdown: the page makes elements of it and sets their text, so nothing a model
+// writes is ever read as HTML. Raw HTML stays text, an image becomes a link to it, and a link is one only to http, https
+// and mailto.
+type node struct {
+	Type  string `json:"t"` // text p h ul ol li pre quote hr table row head cell em strong del code a br check
+	Text  string `json:"s,omitempty"`
+	Href  string `json:"href,omitempty"`
+	Level int    `json:"n,omitempty"`     // h: 1–6; ol: its first number; check: 1 when ticked
+	Align string `json:"align,omitempty"` // cell
+	Kids  []node `json:"c,omitempty"`
+}
+
+var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList))
+
+// maxDepth bounds nesting: a model may write ten thousand ">".
+const maxDepth = 24
+
+// parseMarkdown never fails: what it does not know becomes text.
+func parseMarkdown(src string) []node {
+	b := []byte(render.Prose(src))
+	return nodesOf(markdown.Parser().Parse(text.NewReader(b)), b, 0)
+}
+
+func nodesOf(parent ast.Node, src []byte, depth int) (out []node) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		out = append(out, nodeOf(n, src, depth)...)
+	}
+	return out
+}
+
+func nodeOf(n ast.Node, src []byte, depth int) []node {
+	if depth > maxDepth {
+		return []node{{Type: "text", Text: plain(n, src)}}
+	}
+	with := func(x node) []node {
+		x.Kids = nodesOf(n, src, depth+1)
+		return []node{x}
+	}
+	switch n := n.(type) {
+	case *ast.Paragraph:
+		return with(node{Type: "p"})
+	case *ast.TextBlock:
+		return nodesOf(n, src, depth+1)
+	case *ast.Heading:
+		return with(node{Type: "h", Level: n.Level})
+	case *ast.Blockquote:
+		return with(node{Type: "quote"})
+	case *ast.List:
+		if n.IsOrdered() {
+			return with(node{Type: "ol", Level: n.Start})
+		}
+		return with(node{Type: "ul"})
+	case *ast.ListItem:
+		return with(node{Type: "li"})
+	case *ast.ThematicBreak:
+		return []node{{Type: "hr"}}
+	case *ast.FencedCodeBlock:
+		return []node{{Type: "pre", Text: lines(n, src), Href: string(n.Language(src))}}
+	case *ast.CodeBlock:
+		return []node{{Type: "pre", Text: lines(n, src)}}
+	case *ast.HTMLBlock:
+		s := lines(n, src)
+		if n.HasClosure() {
+			s += string(n.ClosureLine.Value(src))
+		}
+		return []node{{Type: "p", Kids: []node{{Type: "text", Text: strings.TrimRight(s, "\n")}}}}
+	case *ast.Text:
+		out := []node{{Type: "text", Text: unescape(n, src)}}
+		switch {
+		case n.HardLineBreak():
+			out = append(out, node{Type: "br"})
+		case n.SoftLineBreak():
+			out[0].Text += "\n"
+		}
+		return out
+	case *ast.String:
+		return []node{{Type: "text", Text: string(n.Value)}}
+	case *ast.CodeSpan:
+		return []node{{Type: "code", Text: plain(n, src)}}
+	case *ast.Emphasis:
+		if n.Level == 2 {
+			return with(node{Type: "strong"})
+		}
+		return with(node{Type: "em"})
+	case *ast.RawHTML:
+		var s strings.Builder
+		for i := range n.Segments.Len() {
+			seg := n.Segments.At(i)
+			s.Write(seg.Value(src))
+		}
+		return []node{{Type: "text", Text: s.String()}}
+	case *ast.Link:
+		return link(string(n.Destination), nodesOf(n, src, depth+1))
+	case *ast.Image:
+		return link(string(n.Destination), []node{{Type: "text", Text: "🖼 " + plain(n, src)}})
+	case *ast.AutoLink:
+		dest := string(n.URL(src))
+		if n.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(dest, "mailto:") {
+			dest = "mailto:" + dest
+		}
+		return link(dest, []node{{Type: "text", Text: string(n.Label(src))}})
+	case *east.Strikethrough:
+		return with(node{Type: "del"})
+	case *east.TaskCheckBox:
+		if n.IsChecked {
+			return []node{{Type: "check", Level: 1}}
+		}
+		return []node{{Type: "check"}}
+	case *east.Table:
+		return with(node{Type: "table"})
+	case *east.TableHeader:
+		return with(node{Type: "head"})
+	case *east.TableRow:
+		return with(node{Type: "row"})
+	case *east.TableCell:
+		align := n.Alignment.String()
+		if align == "none" {
+			align = ""
+		}
+		return with(node{Type: "cell", Align: align})
+	}
+	return []node{{Type: "text", Text: plain(n, src)}}
+}
+
+// link keeps a link only where it leads somewhere harmless and absolute; otherwise its words and its target stand there as
+// text. Links inside a label lose their own.
+func link(dest string, kids []node) []node {
+	u, err := url.Parse(dest)
+	ok := err == nil && (((u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil) || (u.Scheme == "mailto" && u.Opaque != ""))
+	if !ok {
+		if dest == "" {
+			return kids
+		}
+		return append(kids, node{Type: "text", Text: " (" + dest + ")"})
+	}
+	return []node{{Type: "a", Href: u.String(), Kids: unlinked(kids)}}
+}
+
+func unlinked(kids []node) (out []node) {
+	for _, k := range kids {
+		if k.Type == "a" {
+			out = append(out, unlinked(k.Kids)...)
+			continue
+		}
+		k.Kids = unlinked(k.Kids)
+		out = append(out, k)
+	}
+	return out
+}
+
+func lines(n ast.Node, src []byte) string {
+	var s strings.Builder
+	for i := range n.Lines().Len() {
+		seg := n.Lines().At(i)
+		s.Write(seg.Value(src))
+	}
+	return s.String()
+}
+
+// plain is all the text below a node.
+func plain(n ast.Node, src []byte) string {
+	var s strings.Builder
+	_ = ast.Walk(n, func(x ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch x := x.(type) {
+		case *ast.Text:
+			s.Write(x.Value(src))
+			if x.SoftLineBreak() || x.HardLineBreak() {
+				s.WriteByte('\n')
+			}
+		case *ast.String:
+			s.Write(x.Value)
+		case *ast.FencedCodeBlock, *ast.CodeBlock, *ast.HTMLBlock:
+			s.WriteString(lines(x, src))
+		}
+		return ast.WalkContinue, nil
+	})
+	return s.String()
+}
+
+// unescape resolves backslashes and entities of a text node. An entity can name a hidden character, so the
+// result is made visible again.
+func unescape(n *ast.Text, src []byte) string {
+	v := string(n.Value(src))
+	if n.IsRaw() || !strings.ContainsAny(v, `\&`) {
+		return v
+	}
+	var s strings.Builder
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; {
+		case c == '\\' && i+1 < len(v) && isPunct(v[i+1]):
+			i++
+			s.WriteByte(v[i])
+		case c == '&':
+			end := strings.IndexByte(v[i:min(len(v), i+33)], ';')
+			if end < 0 {
+				s.WriteByte(c)
+				continue
+			}
+			s.WriteString(html.UnescapeString(v[i : i+end+1]))
+			i += end
+		default:
+			s.WriteByte(c)
+		}
+	}
+	return render.Prose(s.String())
+}
+
+func isPunct(c byte) bool {
+	return c >= '!' && c <= '/' || c >= ':' && c <= '@' || c >= '[' && c <= '`' || c >= '{' && c <= '~'
+}

@@ -1,0 +1,52 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+)
+
+// Engine takes what people say and click.
+type Engine interface {
+	// Accept records an inbound. A nil error means durable; any other means that nothing was recorded.
+	Accept(context.Context, chat.Inbound) error
+	// Decide records an answer and returns what it did, one outcome for each ask. It returns an [*agent.Refusal] for an
+	// answer that is not taken; any other error leaves it open whether it was.
+	Decide(context.Context, chat.Clicked) ([]agent.Outcome, error)
+}
+
+// Log is what the surface reads of [agent.Log]. It never writes.
+type Log interface {
+	History(context.Context, chat.ID) ([]turn.Entry, error)
+	Tail(ctx context.Context, id chat.ID, known agent.Head) ([]turn.Entry, agent.Head, error)
+	agent.Watcher
+	agent.Finder
+}
+
+// Shelf keeps what belongs to this surface alone. Nothing on it decides anything but who a session key belongs
+// to. Safe for concurrent use.
+type Shelf interface {
+	// PutSession stores that the key with this hash belongs to userKey, shown as name.
+	PutSession(ctx context.Context, keyHash, userKey, name string) error
+	// Session finds it again. ok is false for an unknown hash.
+	Session(ctx context.Context, keyHash string) (userKey, name string, ok bool, err error)
+	// PutChat stores or replaces one line of a person's list of chats.
+	PutChat(ctx context.Context, userKey, chatKey, title string, at time.Time) error
+	// Chats returns that list in any order.
+	Chats(ctx context.Context, userKey string) ([]ChatLine, error)
+	// PublishLive hands a frame to every Live channel of the chat, on whatever replica. It may lose frames.
+	PublishLive(context.Context, chat.ID, []byte) error
+	// Live delivers them until ctx ends. A reader that does not keep up loses frames; it never blocks a publisher.
+	Live(context.Context, chat.ID) (<-chan []byte, error)
+	// Ping reports whether the store answers.
+	Ping(context.Context) error
+}
+
+// ChatLine is one line of a person's list of chats.
+type ChatLine struct {
+	Key, Title string
+	At         time.Time
+}

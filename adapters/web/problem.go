@@ -1,0 +1,86 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+)
+
+// problem is an error as the API tells it.
+type problem struct {
+	Status  int    `json:"-"`
+	Code    string `json:"code"`
+	Message string `json:"message"` // for a person
+	// Of an ask that somebody already answered:
+	By     string     `json:"by,omitempty"`
+	Choice string     `json:"choice,omitempty"`
+	At     *time.Time `json:"at,omitempty"`
+}
+
+func (p problem) Error() string { return p.Message }
+
+// refusalStatus is how each refusal answers; one that is missing here would answer 403, the careful one.
+var refusalStatus = map[agent.RefusalCode]int{
+	agent.RefusedUnknown:    http.StatusNotFound,
+	agent.RefusedNotOffered: http.StatusBadRequest,
+	agent.RefusedNotYours:   http.StatusForbidden,
+	agent.RefusedDecided:    http.StatusConflict,
+	agent.RefusedExpired:    http.StatusGone,
+	agent.RefusedTooLate:    http.StatusConflict,
+	agent.RefusedStopped:    http.StatusConflict,
+}
+
+// asProblem turns any error into what the caller may know. Causes stay in our log.
+func (s *Server) asProblem(r *http.Request, err error) problem {
+	var p problem
+	if errors.As(err, &p) {
+		return p
+	}
+	var refused *agent.Refusal
+	if errors.As(err, &refused) {
+		p = problem{Status: refusalStatus[refused.Code], Code: string(refused.Code), Message: refused.Say, Choice: string(refused.Choice)}
+		if p.Status == 0 {
+			p.Status = http.StatusForbidden
+		}
+		if p.Message == "" {
+			p.Message = "This answer was not taken."
+		}
+		if !refused.By.IsZero() {
+			p.By = refused.By.String()
+		}
+		if !refused.At.IsZero() {
+			at := refused.At.UTC()
+			p.At = &at
+		}
+		return p
+	}
+	if errors.Is(err, agent.ErrVersion) {
+		return problem{Status: http.StatusServiceUnavailable, Code: "newer_version",
+			Message: "This chat was written by a newer version of the bot. Update this replica to read it."}
+	}
+	s.Logger.Warn("web request failed", "method", r.Method, "path", r.Pattern, "err", err)
+	return problem{Status: http.StatusServiceUnavailable, Code: "unavailable",
+		Message: "The bot's store did not answer, so it is not certain that this was recorded. Please look, then try again."}
+}
+
+func writeProblem(w http.ResponseWriter, p problem) {
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="nod"`)
+	}
+	writeJSON(w, p.Status, map[string]problem{"error": p})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil { // only possible if a stored RawMessage is broken
+		status, b = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"The bot could not write its answer."}}`)
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n')) // a caller that hung up has nothing more to hear
+}

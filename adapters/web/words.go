@@ -1,0 +1,8 @@
+package web
+
+// The sentences of this surface that a person reads, beyond those of the API's errors which stand where they
+// are decided. The page's own are at the top of assets/app.js; the card's are core/render's.
+const (
+	sayUndrawable = "A part of this message cannot be shown here. Update this replica."
+	sayNewChat    = "New chat"
+)

@@ -1,0 +1,192 @@
+// Package config is what an operator may say: one YAML file, and the environment over it.
+//
+// Its words. A [Config] is everything that was set, with defaults for what was not; it is plain data. A
+// [Problem] is one mistake, with the file, line and field it stands in. A [Secret] is a value that prints as
+// ***, and a [Text] one that may carry a secret in a part of it, such as a URL with a password.
+//
+// Its invariants. Nothing is guessed: an unknown field, a wrong type, a duration without a unit or a variable that is
+// not set is a problem, and all problems of a configuration are reported at once. No problem and nothing that is printed
+// ever quotes a value that could be a secret. No file at all is a whole configuration: the demo. The field
+// names are fixed, because deployments depend on them.
+//
+// How it goes: [Load] parses the file into YAML nodes, walks them against the Config struct (decode.go), puts the
+// environment over it, and then looks at what fields say together (check.go). [Config.Write] is the way back,
+// with secrets masked (encode.go). [Config.Policy] is the part that the permission rules read.
+//
+// What it leaves out: it opens no connection and starts nothing. That a server's command exists or a Redis
+// answers is found out by those who use them.
+package config
+
+import (
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+)
+
+// Config is the whole configuration. Field names in the file are those of the yaml tags; an env tag names the variable that
+// goes over the file. docs/configuration.md explains each field to people.
+type Config struct {
+	// Listen is host:port of the one HTTP listener. Anything but a loopback address needs keys while Web is enabled.
+	Listen string `yaml:"listen" env:"BOT_LISTEN"`
+	// DataDir holds the embedded state and the demo's workspace. A leading ~ is the home directory.
+	DataDir string `yaml:"data_dir" env:"BOT_DATA_DIR"`
+	Redis   Redis  `yaml:"redis"`
+	Model   Model  `yaml:"model"`
+	MCP     MCP    `yaml:"mcp"`
+	// Approvals is how asks are put and how long they stand.
+	Approvals   Approvals   `yaml:"approvals"`
+	Permissions Permissions `yaml:"permissions"`
+	Grants      Grants      `yaml:"grants"`
+	// Admins may decide everything, RequireAuth included. Written platform:workspace:key.
+	Admins []chat.User `yaml:"admins"`
+	// AdminSessionKeys are bearer keys of the web API that are admins. Environment only, so that they never lie in a file.
+	AdminSessionKeys []Secret `yaml:"-" env:"ADMIN_SESSION_KEYS"`
+	Web              Web      `yaml:"web"`
+	// Lease is how long a replica that fell silent keeps its chats, at least 1s. Shorter takes over sooner and costs more renewals.
+	Lease time.Duration `yaml:"lease"`
+	// Drain is how long a stopping process finishes what it began.
+	Drain   time.Duration `yaml:"drain"`
+	Slack   Slack         `yaml:"slack"`
+	Discord Discord       `yaml:"discord"`
+}
+
+// Redis is where the state lives.
+type Redis struct {
+	// URL empty: state is embedded in this process, under DataDir.
+	URL        Text       `yaml:"url" env:"REDIS_URL"`
+	Durability Durability `yaml:"durability"`
+}
+
+// Durability is what a write that must survive a failover waits for. The zero value is local: the primary's word.
+type Durability struct {
+	Replicas int  // wait until so many replicas have it
+	Fsync    bool // wait until it is on the primary's disk (Redis 7.2 and later)
+}
+
+// Model is the language model, behind any OpenAI-compatible server.
+type Model struct {
+	// BaseURL and Name both empty: the scripted demo. A key alone changes nothing, because many shells carry one.
+	BaseURL Text   `yaml:"base_url" env:"OPENAI_BASE_URL"`
+	APIKey  Secret `yaml:"api_key" env:"OPENAI_API_KEY"`
+	Name    string `yaml:"name" env:"OPENAI_MODEL"`
+	// MaxSteps limits the model's replies within one turn.
+	MaxSteps int `yaml:"max_steps"`
+	// ContextTokens is what the model can read; 0 leaves it to the adapter.
+	ContextTokens int `yaml:"context_tokens"`
+}
+
+// MCP names the tool servers.
+type MCP struct {
+	Servers map[string]Server `yaml:"servers"`
+}
+
+// Server is one MCP server: either a command to start or a URL to connect to.
+type Server struct {
+	Command []Text            `yaml:"command,omitempty"`
+	Env     map[string]Secret `yaml:"env,omitempty"` // all that the child gets besides PATH and HOME
+	URL     Text              `yaml:"url,omitempty"`
+	Headers map[string]Secret `yaml:"headers,omitempty"`
+	// Trusted is the operator's word that the server's own annotations may be believed.
+	Trusted bool `yaml:"trusted"`
+	// Timeout bounds one call.
+	Timeout     time.Duration `yaml:"timeout"`
+	Description string        `yaml:"description,omitempty"`
+	Icon        string        `yaml:"icon,omitempty"`
+}
+
+// Approvals is how asks are put.
+type Approvals struct {
+	// Timeout is when an ask that nobody answered counts as denied.
+	Timeout Timeout `yaml:"timeout"`
+	// Sequential asks one call at a time, in the order the model made them.
+	Sequential bool `yaml:"sequential"`
+	// NudgeAfter is the age of a message beyond which a new ask is also announced below it.
+	NudgeAfter time.Duration        `yaml:"nudge_after"`
+	Approvers  permission.Approvers `yaml:"approvers"`
+}
+
+// Timeout is a duration, or park: no end. The zero value parks.
+type Timeout time.Duration
+
+// Permissions are the operator's rules.
+type Permissions struct {
+	Mode    permission.Mode         `yaml:"mode"`
+	Posture permission.Posture      `yaml:"posture"`
+	Servers map[string]ServerPolicy `yaml:"servers"`
+}
+
+// ServerPolicy is the rules for one server's tools. A server without an entry has the defaults.
+type ServerPolicy struct {
+	Ask     permission.Prompt     `yaml:"ask"`
+	Enabled bool                  `yaml:"enabled"` // true where the file says nothing
+	Timeout *Timeout              `yaml:"timeout,omitempty"`
+	Tools   map[string]ToolPolicy `yaml:"tools,omitempty"`
+}
+
+// ToolPolicy is the rules for one tool. What is nil or empty is not set.
+type ToolPolicy struct {
+	Ask       permission.Prompt    `yaml:"ask"`
+	Enabled   bool                 `yaml:"enabled"` // true where the file says nothing
+	Access    *permission.Access   `yaml:"access,omitempty"`
+	Risk      *permission.Risk     `yaml:"risk,omitempty"`
+	Approval  *permission.Approval `yaml:"approval,omitempty"`
+	Message   string               `yaml:"message,omitempty"`
+	Impact    string               `yaml:"impact,omitempty"`
+	Category  string               `yaml:"category,omitempty"`
+	Timeout   *Timeout             `yaml:"timeout,omitempty"`
+	Repeat    permission.Repeat    `yaml:"repeat"`
+	ChatGrant *bool                `yaml:"chat_grant,omitempty"`
+}
+
+// Grants is how long standing clicks live.
+type Grants struct {
+	SurviveRestart bool `yaml:"survive_restart"`
+}
+
+// Web is the local chat page and its API.
+type Web struct {
+	Enabled bool `yaml:"enabled"`
+	// SessionKeys open a session where the listener is not loopback.
+	SessionKeys []Secret `yaml:"session_keys"`
+}
+
+// Slack holds one workspace's credentials.
+type Slack struct {
+	BotToken      Secret `yaml:"bot_token" env:"SLACK_BOT_TOKEN"`
+	AppToken      Secret `yaml:"app_token" env:"SLACK_APP_TOKEN"`
+	SigningSecret Secret `yaml:"signing_secret" env:"SLACK_SIGNING_SECRET"`
+	APIURL        Text   `yaml:"api_url" env:"SLACK_API_URL"`
+}
+
+// Discord holds one application's credentials.
+type Discord struct {
+	Token     Secret `yaml:"token" env:"DISCORD_TOKEN"`
+	PublicKey string `yaml:"public_key" env:"DISCORD_PUBLIC_KEY"`
+	APIURL    Text   `yaml:"api_url" env:"DISCORD_API_URL"`
+}
+
+// Workbench is the name of the built-in server: it may have rules, and no MCP server may take it.
+const Workbench = "workbench"
+
+// Default is the configuration of somebody who said nothing: the demo. DataDir still has its ~.
+func Default() Config {
+	return Config{
+		Listen:    "127.0.0.1:8080",
+		DataDir:   "~/.local/share/nod",
+		Model:     Model{MaxSteps: 16},
+		Approvals: Approvals{Timeout: Timeout(time.Minute), NudgeAfter: 10 * time.Second},
+		Grants:    Grants{SurviveRestart: true},
+		Web:       Web{Enabled: true},
+		Lease:     10 * time.Second,
+		Drain:     10 * time.Second,
+	}
+}
+
+// Entries of maps start from these, so that an entry which names one field keeps the other defaults.
+func defaultServer() Server             { return Server{Timeout: time.Minute} }
+func defaultServerPolicy() ServerPolicy { return ServerPolicy{Enabled: true} }
+func defaultToolPolicy() ToolPolicy     { return ToolPolicy{Enabled: true} }
+
+// Demo reports whether the scripted model answers: nobody named a model or a server of one.
+func (c Config) Demo() bool { return c.Model.BaseURL.IsZero() && c.Model.Name == "" }

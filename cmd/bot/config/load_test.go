@@ -1,0 +1,453 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"encoding/json"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// env is an environment that holds HOME and what the test adds.
+func env(pairs ...string) Getenv {
+	m := map[string]string{"HOME": "/home/ana"}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = pairs[i+1]
+	}
+	return func(k string) (string, bool) { v, ok := m[k]; return v, ok }
+}
+
+func mustParse(t *testing.T, text string, e Getenv) Config {
+	t.Helper()
+	c, err := Parse("bot.yaml", []byte(text), e)
+	if err != nil {
+		t.Fatalf("unexpected problems:\n%v", err)
+	}
+	return c
+}
+
+func TestNothingIsTheDemo(t *testing.T) {
+	for _, text := range []string{"", "# nothing\n", "---\n", "{}", "model:\n", "mcp: {servers: }"} {
+		c := mustParse(t, text, env())
+		if !c.Demo() {
+			t.Errorf("%q is not the demo", text)
+		}
+		if c.DataDir != "/home/ana/.local/share/nod" {
+			t.Errorf("data_dir %q", c.DataDir)
+		}
+		if got := time.Duration(c.Approvals.Timeout); got != time.Minute {
+			t.Errorf("approvals.timeout %v, want 60s (R115)", got)
+		}
+		if len(c.Policy().Servers) != 0 || !c.Policy().Installed || c.Policy().AllowAll {
+			t.Errorf("policy of nothing: %+v", c.Policy())
+		}
+	}
+}
+
+// everything is the example of the project's issue 2: the names are fixed.
+const everything = `
+listen: 127.0.0.1:8080
+data_dir: ~/.local/share/nod
+redis: {url: "", durability: local}
+model: {base_url: "", api_key: "${OPENAI_API_KEY}", name: "", max_steps: 16, context_tokens: 0}
+mcp:
+  servers:
+    files: {command: [npx, -y, "@modelcontextprotocol/server-filesystem", /srv/data], env: {TOKEN: "${TOKEN}"}, trusted: false, timeout: 60s}
+    wiki:  {url: "https://wiki.example/mcp", headers: {Authorization: "Bearer ${WIKI_TOKEN}"}}
+approvals: {timeout: 60s, sequential: false, nudge_after: 10s, approvers: requester}
+permissions:
+  mode: tool
+  posture: mcp
+  servers: {files: {ask: always, tools: {read_file: {ask: never}, write_file: {ask: default, enabled: true, access: write, risk: moderate, approval: RequireConfirmation, message: "Write {{.args.path}}?", timeout: 5m, repeat: auto, chat_grant: true}}}}
+grants: {survive_restart: true}
+admins: ["slack:T1:U1", "discord:G1:U1"]
+web: {enabled: true, session_keys: []}
+lease: 10s
+drain: 10s
+slack:   {bot_token: "${SLACK_BOT_TOKEN}", app_token: "${SLACK_APP_TOKEN}", signing_secret: "${SLACK_SIGNING_SECRET}", api_url: ""}
+discord: {token: "${DISCORD_TOKEN}", public_key: "", api_url: ""}
+`
+
+func TestTheDocumentedExample(t *testing.T) {
+	c := mustParse(t, everything, env("TOKEN", "tok-1", "WIKI_TOKEN", "wik-2", "OPENAI_API_KEY", "oak-3"))
+	files := c.MCP.Servers["files"]
+	if len(files.Command) != 4 || files.Command[3].Reveal() != "/srv/data" || files.Env["TOKEN"].Reveal() != "tok-1" || files.Timeout != time.Minute {
+		t.Errorf("files: %+v", files)
+	}
+	wiki := c.MCP.Servers["wiki"]
+	if wiki.URL.Reveal() != "https://wiki.example/mcp" || wiki.Headers["Authorization"].Reveal() != "Bearer wik-2" || wiki.Timeout != time.Minute {
+		t.Errorf("wiki: %+v", wiki)
+	}
+	if c.Model.APIKey.Reveal() != "oak-3" || c.Slack.BotToken != "" {
+		t.Error("model.api_key or an unset SLACK_BOT_TOKEN read wrongly")
+	}
+	p := c.Policy()
+	write, read := permission.Write, permission.Moderate
+	approval, minutes, yes := permission.RequireConfirmation, 5*time.Minute, true
+	want := permission.Policy{
+		Installed: true, Timeout: time.Minute, SurviveRestart: true, Revision: p.Revision,
+		Admins: []chat.User{{Platform: "slack", Workspace: "T1", Key: "U1"}, {Platform: "discord", Workspace: "G1", Key: "U1"}},
+		Servers: map[string]permission.ServerSettings{
+			"wiki": {},
+			"files": {Ask: permission.AlwaysAsk, Tools: map[string]permission.ToolSettings{
+				"read_file": {Ask: permission.NeverAsk},
+				"write_file": {Access: &write, Risk: &read, Approval: &approval, Message: "Write {{.args.path}}?",
+					Timeout: &minutes, ChatGrant: &yes},
+			}},
+		},
+	}
+	if d := cmp.Diff(want, p); d != "" {
+		t.Errorf("policy (-want +got):\n%s", d)
+	}
+	if again := c.Policy(); again.Revision != p.Revision || p.Revision == "" {
+		t.Errorf("revision %q, then %q", p.Revision, again.Revision)
+	}
+	c.Permissions.Mode = permission.ModeAlways
+	if c.Policy().Revision == p.Revision {
+		t.Error("another policy has the same revision")
+	}
+}
+
+// An old file, from before there were permissions, still loads and asks for every MCP tool (R168).
+func TestOldFileWithoutPermissionsLoads(t *testing.T) {
+	c := mustParse(t, "mcp: {servers: {files: {command: [npx]}}}\n", env())
+	p := c.Policy()
+	if !p.Installed || p.Mode != permission.ModeTool || p.Servers["files"].Ask != permission.Inherit || p.Servers["files"].Trusted {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestDisabledAndParked(t *testing.T) {
+	c := mustParse(t, "approvals: {timeout: park}\npermissions: {servers: {workbench: {enabled: false, timeout: park, tools: {calculator: {enabled: false}}}}}", env())
+	p := c.Policy()
+	s := p.Servers["workbench"]
+	if p.Timeout != 0 || !s.Disabled || s.Timeout == nil || *s.Timeout != 0 || !s.Tools["calculator"].Disabled {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestEnvironmentOverTheFile(t *testing.T) {
+	file := `
+listen: 127.0.0.1:1
+data_dir: /file
+redis: {url: "redis://file:1"}
+model: {base_url: "http://file/v1", api_key: filekey, name: filename}
+slack: {bot_token: f, app_token: f, signing_secret: f, api_url: "http://file"}
+discord: {token: f, public_key: ` + strings.Repeat("a", 64) + `, api_url: "http://file"}
+`
+	set := env("BOT_LISTEN", "127.0.0.1:2", "BOT_DATA_DIR", "/env", "REDIS_URL", "redis://env:2", "OPENAI_BASE_URL", "http://env/v1",
+		"OPENAI_API_KEY", "envkey", "OPENAI_MODEL", "envname", "ADMIN_SESSION_KEYS", " one ,, two", "SLACK_BOT_TOKEN", "e1", "SLACK_APP_TOKEN", "e2",
+		"SLACK_SIGNING_SECRET", "e3", "SLACK_API_URL", "http://env/4", "DISCORD_TOKEN", "e5", "DISCORD_PUBLIC_KEY", strings.Repeat("b", 64), "DISCORD_API_URL", "http://env/6")
+	for name, text := range map[string]string{"over a file": file, "without a file": ""} {
+		t.Run(name, func(t *testing.T) {
+			c := mustParse(t, text, set)
+			got := []string{c.Listen, c.DataDir, c.Redis.URL.Reveal(), c.Model.BaseURL.Reveal(), c.Model.APIKey.Reveal(), c.Model.Name,
+				c.Slack.BotToken.Reveal(), c.Slack.AppToken.Reveal(), c.Slack.SigningSecret.Reveal(), c.Slack.APIURL.Reveal(),
+				c.Discord.Token.Reveal(), c.Discord.PublicKey, c.Discord.APIURL.Reveal()}
+			want := []string{"127.0.0.1:2", "/env", "redis://env:2", "http://env/v1", "envkey", "envname", "e1", "e2", "e3", "http://env/4", "e5", strings.Repeat("b", 64), "http://env/6"}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Error(d)
+			}
+			// R110: spaces trimmed, an empty entry never matches.
+			if len(c.AdminSessionKeys) != 2 || c.AdminSessionKeys[0] != "one" || c.AdminSessionKeys[1] != "two" {
+				t.Errorf("ADMIN_SESSION_KEYS gave %d keys", len(c.AdminSessionKeys))
+			}
+		})
+	}
+	// An empty variable is not set: compose files pass those on.
+	if c := mustParse(t, file, env("OPENAI_API_KEY", "", "BOT_LISTEN", "")); c.Model.APIKey != "filekey" || c.Listen != "127.0.0.1:1" {
+		t.Error("an empty variable went over the file")
+	}
+}
+
+// TestProblems has one file per kind of mistake in testdata/bad; the golden text beside it is all that is said.
+func TestProblems(t *testing.T) {
+	files, err := filepath.Glob("testdata/bad/*.yaml")
+	if err != nil || len(files) < 30 {
+		t.Fatalf("only %d bad files (%v)", len(files), err)
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pairs := []string{}
+			for line := range strings.Lines(string(data)) { // "# env: NAME=value" lines set the environment
+				if s, ok := strings.CutPrefix(strings.TrimSpace(line), "# env: "); ok {
+					k, v, _ := strings.Cut(s, "=")
+					pairs = append(pairs, k, v)
+				}
+			}
+			_, err = Parse(name, data, env(pairs...))
+			var ps Problems
+			if !errors.As(err, &ps) {
+				t.Fatalf("want problems, got %v", err)
+			}
+			got := err.Error() + "\n"
+			for _, p := range ps {
+				if p.Line == 0 && p.File == name {
+					t.Errorf("no line: %s", p)
+				}
+			}
+			if strings.Contains(got, "s3cret") {
+				t.Errorf("a secret is quoted:\n%s", got)
+			}
+			golden := strings.TrimSuffix(file, ".yaml") + ".txt"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(string(want), got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestFileProblems(t *testing.T) {
+	if _, err := Load(filepath.Join(t.TempDir(), "none.yaml"), env()); err == nil || !strings.Contains(err.Error(), "none.yaml") {
+		t.Errorf("a missing file: %v", err)
+	}
+	if _, err := Parse("big.yaml", bytes.Repeat([]byte("#"), maxFile+1), env()); err == nil {
+		t.Error("a huge file is read")
+	}
+	if _, err := Parse("environment", nil, func(string) (string, bool) { return "", false }); err == nil || !strings.Contains(err.Error(), "HOME") {
+		t.Errorf("no HOME: %v", err)
+	}
+}
+
+func TestListenNeedsKeys(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		env  Getenv
+		ok   bool
+	}{
+		{"listen: '127.0.0.1:0'", env(), true},
+		{"listen: 'localhost:80'", env(), true},
+		{"listen: '[::1]:80'", env(), true},
+		{"listen: '127.9.9.9:80'", env(), true},
+		{"listen: ':80'", env(), false},
+		{"listen: '0.0.0.0:80'", env(), false},
+		{"listen: '[::]:80'", env(), false},
+		{"listen: 'bot.example:80'", env(), false},
+		{"listen: '10.0.0.1:80'", env(), false},
+		{"listen: ':80'\nweb: {session_keys: ['', ' ']}", env(), false},
+		{"listen: ':80'\nweb: {session_keys: [k]}", env(), true},
+		{"listen: ':80'", env("ADMIN_SESSION_KEYS", "k"), true},
+		{"listen: ':80'", env("ADMIN_SESSION_KEYS", " , "), false},
+		{"listen: ':80'\nweb: {enabled: false}", env(), true},
+	} {
+		_, err := Parse("bot.yaml", []byte(tt.text), tt.env)
+		if (err == nil) != tt.ok {
+			t.Errorf("%q: %v", tt.text, err)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	c := mustParse(t, "permissions: {mode: never, servers: {fiels: {ask: always}, workbench: {ask: always}}}", env("OPENAI_API_KEY", "k"))
+	w := strings.Join(c.Warnings(), "\n")
+	for _, want := range []string{"OPENAI_MODEL", "fiels", "ADMIN_SESSION_KEYS", "mode is never"} {
+		if !strings.Contains(w, want) {
+			t.Errorf("no warning about %s in:\n%s", want, w)
+		}
+	}
+	if strings.Contains(w, "workbench") {
+		t.Errorf("the workbench is a server:\n%s", w)
+	}
+	c = mustParse(t, "admins: ['slack:T:U']", env())
+	if w := c.Warnings(); len(w) != 0 {
+		t.Errorf("needless: %q", w)
+	}
+}
+
+const secretive = `
+redis: {url: "redis://user:s3cret@db:6379/0?password=s3cret"}
+model: {base_url: "https://s3cret@llm.example/v1?key=s3cret#s3cret", api_key: s3cret, name: m}
+mcp:
+  servers:
+    one:
+      command: [run, --token, s3cret, --api-key=s3cret, "--header", "Authorization: Bearer s3cret", "${ARG}", "a${ARG}b", "postgres://u:s3cret@h/db", sk-s3cret, --verbose, path]
+      env: {A: s3cret, B: "${ARG}"}
+    two: {url: "https://h.example/${ARG}/mcp?s=s3cret", headers: {X-Key: s3cret, Accept: "*/*"}}
+web: {session_keys: [s3cret]}
+slack: {bot_token: s3cret, app_token: s3cret, signing_secret: s3cret}
+discord: {token: s3cret}
+`
+
+// Whatever prints a configuration prints no secret: our own dump, fmt's verbs, JSON, slog.
+func TestNothingPrintsASecret(t *testing.T) {
+	c := mustParse(t, secretive, env("ARG", "s3cret", "ADMIN_SESSION_KEYS", "s3cret,s3cret"))
+	if a := c.MCP.Servers["one"].Command[7].Reveal(); a != "as3cretb" {
+		t.Fatalf("argument is %q", a)
+	}
+	var out bytes.Buffer
+	if err := c.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"--verbose", "path", "h.example", "--api-key=***", "llm.example/v1", "db:6379/0", "bot_token: '***'", "# ADMIN_SESSION_KEYS: 2"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the dump hides too much, no %q in:\n%s", want, out.String())
+		}
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%t"} {
+		fmt.Fprintf(&out, verb+"\n", c)
+		fmt.Fprintf(&out, verb+"\n", c.Model.APIKey)
+		fmt.Fprintf(&out, verb+"\n", c.MCP.Servers["one"].Command)
+	}
+	j, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Write(j)
+	for _, h := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
+		slog.New(h).Info("x", "c", c, "s", c.Model.APIKey, "u", c.Redis.URL, "m", c.MCP.Servers)
+	}
+	for _, leak := range []string{"s3cret", fmt.Sprintf("%x", "s3cret"), "115 51 99"} {
+		if i := strings.Index(out.String(), leak); i >= 0 {
+			t.Errorf("printed: …%s…", out.String()[max(0, i-80):min(out.Len(), i+40)])
+		}
+	}
+}
+
+// Every Secret and Text of the configuration is one of the types that mask; a plain string would not be.
+func TestSecretsHaveASecretType(t *testing.T) {
+	plain := map[string]bool{}
+	var walk func(reflect.Type, string)
+	walk = func(ty reflect.Type, path string) {
+		switch ty.Kind() {
+		case reflect.Slice, reflect.Pointer, reflect.Map:
+			walk(ty.Elem(), path)
+		case reflect.String:
+			plain[path] = ty == reflect.TypeFor[string]()
+		case reflect.Struct:
+			if ty.PkgPath() != reflect.TypeFor[Config]().PkgPath() || ty == reflect.TypeFor[Text]() {
+				return
+			}
+			for i := range ty.NumField() {
+				walk(ty.Field(i).Type, path+"."+ty.Field(i).Name)
+			}
+		}
+	}
+	walk(reflect.TypeFor[Config](), "")
+	for path, isPlain := range plain {
+		if isPlain && (sensitive.MatchString(path) && path != ".Discord.PublicKey" || strings.Contains(path, "URL") || strings.Contains(path, "Env")) {
+			t.Errorf("%s is a plain string: it would be printed", path)
+		}
+	}
+}
+
+func TestPrintThenCheck(t *testing.T) {
+	files, _ := filepath.Glob("../../../deploy/*.yaml")
+	texts := []string{"", everything, secretive, "approvals: {approvers: ['slack:T:U%3A1'], timeout: park}\nredis: {durability: replicas=2}\nlease: 90m",
+		"permissions: {servers: {'a.b': {tools: {'x y': {message: 'say $${HOME} & \"that\": #no'}, '1': {impact: \"two\\nlines\"}, 'true': {}}}}}"}
+	for _, f := range files {
+		if filepath.Base(f) == "bot.yaml" {
+			b, _ := os.ReadFile(f)
+			texts = append(texts, string(b))
+		}
+	}
+	for _, text := range texts {
+		e := env("ARG", "s3cret", "TOKEN", "1", "WIKI_TOKEN", "2", "ADMIN_SESSION_KEYS", "k")
+		roundTrip(t, mustParse(t, text, e), e)
+	}
+}
+
+func roundTrip(t *testing.T, c Config, e Getenv) {
+	t.Helper()
+	var one, two bytes.Buffer
+	if err := c.Write(&one); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Parse("printed.yaml", one.Bytes(), e)
+	if err != nil {
+		t.Fatalf("what was printed is refused:\n%v\n%s", err, one.String())
+	}
+	if err := again.Write(&two); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(one.String(), two.String()); d != "" {
+		t.Fatalf("printed twice (-first +second):\n%s", d)
+	}
+	if d := cmp.Diff(c.Policy(), again.Policy()); d != "" {
+		t.Fatalf("the policy changed by printing:\n%s", d)
+	}
+}
+
+// R115: the dump shows the default.
+func TestPrintShowsDefaults(t *testing.T) {
+	var out bytes.Buffer
+	if err := mustParse(t, "", env()).Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	golden := "testdata/default.yaml"
+	if *update {
+		if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), out.String()); d != "" {
+		t.Error(d)
+	}
+	if !strings.Contains(out.String(), "approvals:\n  timeout: 60s\n") {
+		t.Error("the default timeout of 60s is not shown")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(everything))
+	f.Add([]byte(secretive))
+	f.Add([]byte("a: &a {b: *a}\n<<: *a\n"))
+	f.Add([]byte("redis: {url: \"redis://[::1]:1/\"}\n--- \n"))
+	f.Add([]byte("lease: !!int 5\nadmins: [~, [], {}]\n\"\\u0000\": 1\n"))
+	bad, _ := filepath.Glob("testdata/bad/*.yaml")
+	for _, b := range bad {
+		data, err := os.ReadFile(b)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e := env("ARG", "s3cret", "TOKEN", "1", "WIKI_TOKEN", "2")
+		c, err := Parse("fuzz.yaml", data, e)
+		if err == nil {
+			roundTrip(t, c, e)
+			return
+		}
+		var ps Problems
+		if !errors.As(err, &ps) || len(ps) == 0 {
+			t.Fatalf("an error that is no list of problems: %v", err)
+		}
+		for _, p := range ps {
+			if p.Say == "" || p.File == "" || strings.ContainsAny(p.String(), "\n\x00\x1b") {
+				t.Fatalf("a problem that cannot be printed on a line: %q", p)
+			}
+		}
+	})
+}

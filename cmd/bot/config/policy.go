@@ -1,0 +1,71 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/nodhq/nod/core/permission"
+)
+
+// Policy is the part of the configuration that the permission rules read. It is pure: the same configuration gives the same
+// policy and revision on every replica. What only a running process knows stays zero: Epoch, and the web users behind
+// ADMIN_SESSION_KEYS.
+func (c Config) Policy() permission.Policy {
+	p := permission.Policy{
+		Installed:      true,
+		Mode:           c.Permissions.Mode,
+		Posture:        c.Permissions.Posture,
+		Servers:        map[string]permission.ServerSettings{},
+		Approvers:      permission.Approvers{Rule: c.Approvals.Approvers.Rule, Users: slices.Clone(c.Approvals.Approvers.Users)},
+		Admins:         slices.Clone(c.Admins),
+		Timeout:        time.Duration(c.Approvals.Timeout),
+		SurviveRestart: c.Grants.SurviveRestart,
+	}
+	for name, s := range c.MCP.Servers {
+		p.Servers[name] = permission.ServerSettings{Trusted: s.Trusted, Description: s.Description, Icon: s.Icon}
+	}
+	for name, s := range c.Permissions.Servers {
+		e := p.Servers[name]
+		e.Ask, e.Disabled, e.Timeout = s.Ask, !s.Enabled, s.Timeout.duration()
+		e.Tools = make(map[string]permission.ToolSettings, len(s.Tools))
+		for tool, t := range s.Tools {
+			e.Tools[tool] = permission.ToolSettings{
+				Ask: t.Ask, Disabled: !t.Enabled, Access: copied(t.Access), Risk: copied(t.Risk), Approval: copied(t.Approval),
+				Message: t.Message, Impact: t.Impact, Category: t.Category, Timeout: t.Timeout.duration(), Repeat: t.Repeat,
+				ChatGrant: copied(t.ChatGrant),
+			}
+		}
+		p.Servers[name] = e
+	}
+	p.Revision = revision(p)
+	return p
+}
+
+// revision names a policy by its content, for audit entries. It is short: it tells policies apart, it proves nothing.
+func revision(p permission.Policy) string {
+	b, err := json.Marshal(p) // maps are written in the order of their keys
+	if err != nil {
+		return "unknown"
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:6])
+}
+
+func (t *Timeout) duration() *time.Duration {
+	if t == nil {
+		return nil
+	}
+	d := time.Duration(*t)
+	return &d
+}
+
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	x := *p
+	return &x
+}

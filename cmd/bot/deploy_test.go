@@ -1,0 +1,163 @@
+package main
+
+import (
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/cmd/bot/config"
+	"go.yaml.in/yaml/v4"
+)
+
+const sample = "../../deploy/bot.yaml"
+
+// The sample for teams is a configuration: it loads as it stands, without any variable but what a team must set.
+func TestSampleLoads(t *testing.T) {
+	for name, env := range map[string]map[string]string{
+		"with an admin key":  {"ADMIN_SESSION_KEYS": "k"},
+		"with a session key": {"BOT_WEB_SESSION_KEY": "k"},
+		"with everything": {"ADMIN_SESSION_KEYS": "k", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://h/v1", "OPENAI_MODEL": "m",
+			"SLACK_BOT_TOKEN": "k", "SLACK_APP_TOKEN": "k", "SLACK_SIGNING_SECRET": "k", "DISCORD_TOKEN": "k"},
+	} {
+		c, err := config.Load(sample, func(k string) (string, bool) { v, ok := env[k]; return v, ok })
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		// C9: a team's timeout is longer than the default.
+		if c.Approvals.Timeout <= config.Default().Approvals.Timeout && c.Approvals.Timeout != 0 {
+			t.Errorf("approvals.timeout is %v, want longer than the default for teams", c.Approvals.Timeout)
+		}
+		for _, w := range c.Warnings() {
+			t.Errorf("%s: the sample itself is warned about: %s", name, w)
+		}
+	}
+	if _, err := config.Load(sample, func(string) (string, bool) { return "", false }); err == nil {
+		t.Error("the sample opens the web chat to a network without any key")
+	}
+}
+
+// Every field there is stands in the sample, and every block of it is preceded or followed by words.
+func TestSampleHasEveryField(t *testing.T) {
+	data, err := os.ReadFile(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	stands := map[string]bool{}
+	var walk func(n *yaml.Node, path string)
+	walk = func(n *yaml.Node, path string) {
+		if n.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i].Value
+			if under := path + "*"; strings.HasSuffix(path, "servers.") || strings.HasSuffix(path, "tools.") {
+				walk(n.Content[i+1], under+".")
+				continue
+			}
+			stands[path+key] = true
+			walk(n.Content[i+1], path+key+".")
+		}
+	}
+	walk(doc.Content[0], "")
+	want := fields(reflect.TypeFor[config.Config](), "")
+	if len(want) < 50 {
+		t.Fatalf("only %d fields found: the test looks at nothing", len(want))
+	}
+	docs, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range want {
+		if !stands[f] {
+			t.Errorf("%s is not in the sample", f)
+		}
+		if slices.ContainsFunc(want, func(g string) bool { return strings.HasPrefix(g, f+".") }) {
+			continue // the document explains what is in it
+		}
+		if name := f[strings.LastIndex(f, ".")+1:]; !strings.Contains(string(docs), "`"+name+"`") && !strings.Contains(string(docs), "."+name+"`") {
+			t.Errorf("%s is not in docs/configuration.md", f)
+		}
+	}
+	for f := range stands { // config.Load refuses unknown fields; this finds a walk that goes astray
+		if !slices.Contains(want, f) && !strings.Contains(f, ".env.") && !strings.Contains(f, ".headers.") {
+			t.Errorf("%s is in the sample and no field", f)
+		}
+	}
+}
+
+// fields are the paths of all fields of a type, with * for names that people choose.
+func fields(t reflect.Type, path string) []string {
+	var out []string
+	for t.Kind() == reflect.Map || t.Kind() == reflect.Pointer {
+		if t.Kind() == reflect.Map {
+			path += "*."
+		}
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t.PkgPath() != reflect.TypeFor[config.Config]().PkgPath() {
+		return nil
+	}
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		if name == "-" || name == "" {
+			continue
+		}
+		out = append(out, path+name)
+		out = append(out, fields(t.Field(i).Type, path+name+".")...)
+	}
+	return out
+}
+
+// The compose file keeps what it promises: nothing evicted, an append-only file, health checks, volumes, and the bot not open to the world.
+func TestCompose(t *testing.T) {
+	data, err := os.ReadFile("../../deploy/docker-compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f struct {
+		Services map[string]struct {
+			Command     []string
+			Environment map[string]string
+			Volumes     []string
+			Ports       []string
+			Healthcheck map[string]any
+		}
+		Volumes map[string]any
+	}
+	if err := yaml.Unmarshal(data, &f); err != nil {
+		t.Fatal(err)
+	}
+	redis, bot := f.Services["redis"], f.Services["bot"]
+	cmd := strings.Join(redis.Command, " ")
+	for _, want := range []string{"--appendonly yes", "--appendfsync everysec", "--maxmemory-policy noeviction"} {
+		if !strings.Contains(cmd, want) {
+			t.Errorf("redis runs without %s", want)
+		}
+	}
+	if redis.Healthcheck == nil || len(redis.Ports) != 0 || len(redis.Volumes) != 1 || len(f.Volumes) != 2 {
+		t.Error("redis wants a health check, a volume and no port")
+	}
+	for _, p := range bot.Ports {
+		if !strings.HasPrefix(p, "127.0.0.1:") {
+			t.Errorf("port %s is open to the world", p)
+		}
+	}
+	env := map[string]string{"ADMIN_SESSION_KEYS": "k"}
+	for k, v := range bot.Environment {
+		if !strings.Contains(v, "${") {
+			env[k] = v
+		} else if env[k] == "" {
+			env[k] = ""
+		}
+	}
+	if _, err := config.Load("", func(k string) (string, bool) { v, ok := env[k]; return v, ok }); err != nil {
+		t.Errorf("the bot refuses the compose file's environment: %v", err)
+	}
+}

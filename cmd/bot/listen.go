@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/nodhq/nod/cmd/bot/config"
+)
+
+// Bounds of the HTTP server. There is no bound on a whole request or response: the events of a chat are one response that lasts as
+// long as the page is open. Handlers bound the bodies they read.
+const (
+	headerTimeout  = 10 * time.Second // a client that never finishes its headers holds a connection no longer
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 64 << 10
+)
+
+// listen opens the one listener. The configuration has checked the address as written; here it is checked as it turned out,
+// because a name such as localhost can resolve to anything.
+func listen(ctx context.Context, c config.Config) (net.Listener, error) {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s (listen, BOT_LISTEN): %w", c.Listen, err)
+	}
+	if c.Web.Enabled && !c.HasSessionKeys() && !isLoopback(ln.Addr()) {
+		ln.Close()
+		return nil, fmt.Errorf("listen: %s is %s, and %s", c.Listen, ln.Addr(), config.NeedsKeys)
+	}
+	return ln, nil
+}
+
+// isLoopback reports whether only this machine can reach a listener.
+func isLoopback(a net.Addr) bool {
+	t, ok := a.(*net.TCPAddr)
+	return ok && t.IP.IsLoopback()
+}
+
+// serveHTTP serves h on ln until ctx ends, then stops taking requests and gives those that run until drain has passed. It returns
+// when every request is over, or cut with its context after the drain time. closeStreams, which may be nil, is called when the stop begins: it ends what
+// would otherwise never finish, such as event streams. It closes ln.
+func serveHTTP(ctx context.Context, ln net.Listener, h http.Handler, drain time.Duration, closeStreams func(), log *slog.Logger) error {
+	doing, release := drained(ctx, drain)
+	defer release()
+	s := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return doing },
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("the HTTP server stopped: %w", err)
+	case <-ctx.Done():
+	}
+	if closeStreams != nil {
+		closeStreams()
+	}
+	if err := s.Shutdown(doing); err != nil {
+		log.Warn("requests were still open after the drain time and were cut", "drain", drain)
+		_ = s.Close()
+	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("the HTTP server stopped: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/cmd/bot/config"
+)
+
+func TestListenRefusesTheNetworkWithoutKeys(t *testing.T) {
+	open := config.Config{Listen: "0.0.0.0:0", Web: config.Web{Enabled: true}}
+	if ln, err := listen(t.Context(), open); err == nil {
+		ln.Close()
+		t.Error("the web chat listens to everybody without a key")
+	} else if !strings.Contains(err.Error(), "ADMIN_SESSION_KEYS") {
+		t.Errorf("the error does not say what to do: %v", err)
+	}
+	for name, c := range map[string]config.Config{
+		"loopback":   {Listen: "127.0.0.1:0", Web: config.Web{Enabled: true}},
+		"keys":       {Listen: "0.0.0.0:0", Web: config.Web{Enabled: true, SessionKeys: []config.Secret{"k"}}},
+		"admin keys": {Listen: "0.0.0.0:0", Web: config.Web{Enabled: true}, AdminSessionKeys: []config.Secret{"k"}},
+		"no web":     {Listen: "0.0.0.0:0"},
+	} {
+		ln, err := listen(t.Context(), c)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		ln.Close()
+	}
+	taken, err := listen(t.Context(), config.Config{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	if _, err := listen(t.Context(), config.Config{Listen: taken.Addr().String()}); err == nil || !strings.Contains(err.Error(), "BOT_LISTEN") {
+		t.Errorf("a taken port: %v", err)
+	}
+}
+
+// served starts serveHTTP and returns the address, the stop and what it returned.
+func served(t *testing.T, h http.Handler, drain time.Duration, closeStreams func()) (url string, stop func(), result <-chan error) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	out := make(chan error, 1)
+	go func() { out <- serveHTTP(ctx, ln, h, drain, closeStreams, slog.New(slog.DiscardHandler)) }()
+	t.Cleanup(cancel)
+	return "http://" + ln.Addr().String(), cancel, out
+}
+
+// get fetches one page; its client keeps no connection.
+func get(url string) (string, error) {
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	r, err := c.Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	return string(b), err
+}
+
+// A request that runs when the stop comes is answered; afterwards nothing is.
+func TestServeHTTPFinishesWhatRuns(t *testing.T) {
+	entered, finish := make(chan struct{}), make(chan struct{})
+	url, stop, result := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-finish
+		if r.Context().Err() != nil {
+			t.Error("the request was cut within the drain time")
+		}
+		_, _ = io.WriteString(w, "done")
+	}), time.Hour, func() { close(finish) })
+	body := make(chan string, 1)
+	go func() {
+		b, err := get(url)
+		if err != nil {
+			b = err.Error()
+		}
+		body <- b
+	}()
+	<-entered
+	stop() // closeStreams lets the handler go on: so the stop was seen while the request ran
+	if b := <-body; b != "done" {
+		t.Errorf("the running request got %q", b)
+	}
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+	if _, err := get(url); err == nil {
+		t.Error("it still serves")
+	}
+}
+
+// A request that does not end is cut after the drain time, with its context.
+func TestServeHTTPCutsWhatDoesNotEnd(t *testing.T) {
+	entered, ended := make(chan struct{}), make(chan error, 1)
+	url, stop, result := served(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-r.Context().Done()
+		ended <- r.Context().Err()
+	}), 0, nil)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := get(url)
+		failed <- err
+	}()
+	<-entered
+	stop()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("context: %v", err)
+	}
+	<-failed
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+}
+
+// A listener that breaks is an error, not a silent end.
+func TestServeHTTPTellsOfABrokenListener(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close()
+	if err := serveHTTP(t.Context(), ln, http.NotFoundHandler(), 0, nil, slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestHealth(t *testing.T) {
+	ask := func(mux http.Handler, path string) (int, string) {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		var e struct {
+			Error struct{ Code, Message string }
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil {
+			t.Errorf("%s: no JSON: %v", path, err)
+		}
+		return w.Code, e.Error.Code + e.Error.Message
+	}
+	stopping, stop := context.WithCancel(t.Context())
+	failing := error(nil)
+	mux := http.NewServeMux()
+	health(mux, stopping, check{"Redis", func(context.Context) error { return failing }})
+	if code, _ := ask(mux, "/readyz"); code != 200 {
+		t.Errorf("ready: %d", code)
+	}
+	failing = errors.New("connection refused")
+	if code, say := ask(mux, "/readyz"); code != 503 || say != "not_readyRedis does not work: connection refused" {
+		t.Errorf("%d %q", code, say)
+	}
+	failing = context.DeadlineExceeded
+	if code, say := ask(mux, "/readyz"); code != 503 || !strings.Contains(say, "did not answer") {
+		t.Errorf("%d %q", code, say)
+	}
+	failing = nil
+	stop()
+	if code, say := ask(mux, "/readyz"); code != 503 || !strings.HasPrefix(say, "stopping") {
+		t.Errorf("%d %q", code, say)
+	}
+	if code, _ := ask(mux, "/healthz"); code != 200 {
+		t.Errorf("a stopping process is alive: %d", code)
+	}
+}

@@ -1,0 +1,189 @@
+// Command bot is nod: a chat bot that asks before it acts.
+//
+//	bot [serve]          start; without any configuration this is the demo
+//	bot config check     say what is wrong with the configuration, or "ok"
+//	bot config print     print the effective configuration, secrets masked
+//	bot version
+//	bot help
+//
+// This package is where concrete types are named: it reads the configuration, wires the adapters to the engine
+// (serve.go) and owns the process: its signals (stop.go), its one HTTP listener (listen.go) and its log. Everything else takes
+// what it needs as values.
+//
+// Exit codes: 0 it worked or was stopped as asked, 1 it could not start or failed, 2 the command line or the configuration is wrong.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/nodhq/nod/cmd/bot/config"
+)
+
+// The exit codes.
+const (
+	exitOK    = 0
+	exitFail  = 1
+	exitUsage = 2
+)
+
+const usage = `nod: a chat bot that asks before it acts.
+
+usage:
+  bot [serve]         start; without any configuration this is the demo
+  bot config check    say what is wrong with the configuration, or "ok"
+  bot config print    print the effective configuration, secrets masked
+  bot version         print the version
+  bot help            print this
+
+flags:
+  -config FILE        the configuration (YAML); BOT_CONFIG otherwise, else none
+  -log text|json      the form of the log on standard error (text)
+
+Every field of the configuration is explained in docs/configuration.md.
+`
+
+func main() {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	os.Exit(process{
+		args: os.Args[1:], env: os.LookupEnv, stdout: os.Stdout, stderr: os.Stderr,
+		signals: signals, exit: os.Exit, run: run,
+	}.main())
+}
+
+// process is what main has of the world, as values, so that tests can be it.
+type process struct {
+	args           []string
+	env            config.Getenv
+	stdout, stderr io.Writer
+	signals        <-chan os.Signal
+	exit           func(int) // ends the process at once
+	run            func(context.Context, config.Config, io.Writer, *slog.Logger) error
+}
+
+// options are the flags, which may stand before, between and after the command's words.
+type options struct {
+	config, log string
+	words       []string
+	help        bool
+}
+
+func (p process) parse() (options, error) {
+	var o options
+	fs := flag.NewFlagSet("bot", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.StringVar(&o.config, "config", "", "")
+	fs.StringVar(&o.log, "log", "text", "")
+	for args := p.args; len(args) > 0; {
+		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+			o.help = true
+			return o, nil
+		} else if err != nil {
+			return o, err
+		}
+		if args = fs.Args(); len(args) > 0 {
+			o.words = append(o.words, args[0])
+			args = args[1:]
+		}
+	}
+	if o.log != "text" && o.log != "json" {
+		return o, errors.New("-log wants text or json")
+	}
+	if o.config == "" {
+		o.config, _ = p.env("BOT_CONFIG")
+	}
+	return o, nil
+}
+
+// main runs one command and returns the exit code.
+func (p process) main() int {
+	o, err := p.parse()
+	if err != nil {
+		fmt.Fprintf(p.stderr, "bot: %v\n\n%s", err, usage)
+		return exitUsage
+	}
+	if o.help {
+		fmt.Fprint(p.stdout, usage)
+		return exitOK
+	}
+	switch command := strings.Join(o.words, " "); command {
+	case "", "serve":
+		return p.serve(o)
+	case "config check":
+		return p.check(o)
+	case "config print":
+		return p.print(o)
+	case "version":
+		fmt.Fprintln(p.stdout, versionLine())
+		return exitOK
+	case "help":
+		fmt.Fprint(p.stdout, usage)
+		return exitOK
+	default:
+		fmt.Fprintf(p.stderr, "bot: there is no command %q\n\n%s", command, usage)
+		return exitUsage
+	}
+}
+
+func (p process) check(o options) int {
+	c, err := config.Load(o.config, p.env)
+	if err != nil {
+		fmt.Fprintln(p.stderr, err)
+		return exitUsage
+	}
+	for _, w := range c.Warnings() {
+		fmt.Fprintln(p.stderr, "note:", w)
+	}
+	fmt.Fprintln(p.stdout, "ok")
+	return exitOK
+}
+
+func (p process) print(o options) int {
+	c, err := config.Load(o.config, p.env)
+	if err != nil {
+		fmt.Fprintln(p.stderr, err)
+		return exitUsage
+	}
+	if err := c.Write(p.stdout); err != nil {
+		fmt.Fprintln(p.stderr, "bot:", err)
+		return exitFail
+	}
+	return exitOK
+}
+
+func (p process) serve(o options) int {
+	c, err := config.Load(o.config, p.env)
+	if err != nil {
+		fmt.Fprintln(p.stderr, err)
+		return exitUsage
+	}
+	log := newLog(p.stderr, o.log)
+	for _, w := range c.Warnings() {
+		log.Warn(w)
+	}
+	ctx, release := untilSignal(context.Background(), p.signals, c.Drain, log, p.exit)
+	defer release()
+	if err := p.run(ctx, c, p.stdout, log); err != nil && !errors.Is(err, context.Canceled) {
+		log.Error("stopped by an error", "error", err)
+		return exitFail
+	}
+	log.Info("stopped")
+	return exitOK
+}
+
+// newLog makes the process's log. Secrets have types that mask themselves (config.Secret), whichever form is written.
+func newLog(w io.Writer, form string) *slog.Logger {
+	if form == "json" {
+		return slog.New(slog.NewJSONHandler(w, nil))
+	}
+	return slog.New(slog.NewTextHandler(w, nil))
+}

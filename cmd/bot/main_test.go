@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nodhq/nod/cmd/bot/config"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// try runs one command with a table for an environment and a run that must not be reached unless given.
+func try(t *testing.T, args []string, env map[string]string, run func(context.Context, config.Config, io.Writer, *slog.Logger) error) (code int, stdout, stderr string) {
+	t.Helper()
+	if run == nil {
+		run = func(context.Context, config.Config, io.Writer, *slog.Logger) error {
+			t.Error("run was called")
+			return nil
+		}
+	}
+	var out, err bytes.Buffer
+	p := process{args: args, stdout: &out, stderr: &err, run: run,
+		exit: func(code int) { t.Errorf("exit(%d) was called", code) },
+		env: func(k string) (string, bool) {
+			if k == "HOME" {
+				return "/home/ana", true
+			}
+			v, ok := env[k]
+			return v, ok
+		}}
+	code = p.main()
+	return code, out.String(), err.String()
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "bot.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestCommands(t *testing.T) {
+	good, bad := write(t, "lease: 7s\nslack: {bot_token: s3cret}\n"), write(t, "lease: 1ms\nlisen: s3cret\n")
+	for _, tt := range []struct {
+		args     string
+		env      map[string]string
+		code     int
+		out, err string // what must be in them; "" means empty
+	}{
+		{"help", nil, 0, "config check", ""},
+		{"-h", nil, 0, "config check", ""},
+		{"serve --help", nil, 0, "config check", ""},
+		{"version", nil, 0, "nod ", ""},
+		{"config check", nil, 0, "ok\n", "ADMIN_SESSION_KEYS"},
+		{"config check -config " + good, nil, 0, "ok\n", "ADMIN_SESSION_KEYS"},
+		{"-config " + good + " config check", nil, 0, "ok\n", "ADMIN_SESSION_KEYS"},
+		{"config -config=" + good + " print", nil, 0, "lease: 7s", ""},
+		{"config print", map[string]string{"BOT_CONFIG": good}, 0, "bot_token: '***'", ""},
+		{"config print", map[string]string{"BOT_CONFIG": good, "BOT_LISTEN": "127.0.0.1:9"}, 0, "listen: 127.0.0.1:9", ""},
+		{"config print", nil, 0, "lease: 10s", ""},
+		{"config check -config " + bad, nil, 2, "", bad + ":1: lease: want at least 1s\n" + bad + ":2: lisen: there is no such field"},
+		{"config print -config " + bad, map[string]string{"BOT_CONFIG": good}, 2, "", ":1: lease"},
+		{"-config " + bad, nil, 2, "", ":1: lease"},
+		{"serve -config /nowhere/bot.yaml", nil, 2, "", "/nowhere/bot.yaml"},
+		{"serv", nil, 2, "", `no command "serv"`},
+		{"config", nil, 2, "", `no command "config"`},
+		{"config chek", nil, 2, "", `no command "config chek"`},
+		{"-log xml", nil, 2, "", "-log wants text or json"},
+		{"-colour", nil, 2, "", "-colour"},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			code, out, err := try(t, strings.Fields(tt.args), tt.env, nil)
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			for _, x := range []struct{ name, got, want string }{{"stdout", out, tt.out}, {"stderr", err, tt.err}} {
+				if x.want == "" && x.got != "" || !strings.Contains(x.got, x.want) {
+					t.Errorf("%s: %q, want %q in it", x.name, x.got, x.want)
+				}
+			}
+			if strings.Contains(out+err, "s3cret") {
+				t.Error("a secret was printed")
+			}
+		})
+	}
+}
+
+func TestServe(t *testing.T) {
+	var got config.Config
+	code, _, log := try(t, []string{"-log", "json"}, map[string]string{"OPENAI_API_KEY": "s3cret"}, func(_ context.Context, c config.Config, _ io.Writer, log *slog.Logger) error {
+		got = c
+		log.Info("configured", "config", c)
+		return nil
+	})
+	if code != 0 || !got.Demo() || got.Model.APIKey.Reveal() != "s3cret" {
+		t.Errorf("code %d", code)
+	}
+	if !strings.Contains(log, `"msg":"configured"`) || !strings.Contains(log, `"level":"WARN"`) || strings.Contains(log, "s3cret") {
+		t.Errorf("log:\n%s", log)
+	}
+	code, _, log = try(t, []string{"serve"}, nil, func(context.Context, config.Config, io.Writer, *slog.Logger) error {
+		return errors.New("no room")
+	})
+	if code != 1 || !strings.Contains(log, "no room") {
+		t.Errorf("code %d, log:\n%s", code, log)
+	}
+}
+
+// One signal ends the context and lets run finish; the exit code is then 0.
+func TestSignalStopsSoftly(t *testing.T) {
+	signals := make(chan os.Signal, 2)
+	var log bytes.Buffer
+	p := process{signals: signals, stdout: io.Discard, stderr: &log, env: onlyHome,
+		exit: func(int) { t.Error("exit was called") },
+		run: func(ctx context.Context, _ config.Config, _ io.Writer, _ *slog.Logger) error {
+			signals <- syscall.SIGTERM
+			<-ctx.Done()
+			if err := context.Cause(ctx); !strings.Contains(err.Error(), "terminated") {
+				t.Errorf("cause %v", err)
+			}
+			return ctx.Err()
+		}}
+	if code := p.main(); code != 0 {
+		t.Errorf("exit code %d, log:\n%s", code, log.String())
+	}
+}
+
+// The second signal ends the process at once, although run goes on.
+func TestSecondSignalExits(t *testing.T) {
+	signals, exited := make(chan os.Signal, 2), make(chan int, 1)
+	p := process{signals: signals, stdout: io.Discard, stderr: io.Discard, env: onlyHome,
+		exit: func(code int) { exited <- code },
+		run: func(ctx context.Context, _ config.Config, _ io.Writer, _ *slog.Logger) error {
+			signals <- syscall.SIGINT
+			<-ctx.Done()
+			signals <- syscall.SIGINT
+			if code := <-exited; code != exitFail {
+				t.Errorf("exit(%d)", code)
+			}
+			return nil
+		}}
+	p.main()
+}
+
+func TestDrained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		taking, stop := context.WithCancel(context.Background())
+		doing, release := drained(taking, 10*time.Second)
+		defer release()
+		stop()
+		time.Sleep(10*time.Second - time.Nanosecond) // the bubble's clock
+		synctest.Wait()
+		if doing.Err() != nil {
+			t.Error("work was cut before the drain time")
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if doing.Err() == nil {
+			t.Error("work went on after the drain time")
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // release before the stop leaves nothing behind
+		taking, stop := context.WithCancel(context.Background())
+		doing, release := drained(taking, time.Hour)
+		release()
+		stop()
+		synctest.Wait()
+		if doing.Err() == nil {
+			t.Error("released and still alive")
+		}
+	})
+}
+
+func onlyHome(name string) (string, bool) {
+	if name == "HOME" {
+		return "/home/ana", true
+	}
+	return "", false
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+
+	"github.com/nodhq/nod/adapters/demo"
+	"github.com/nodhq/nod/adapters/mcp"
+	"github.com/nodhq/nod/adapters/openai"
+	"github.com/nodhq/nod/adapters/web"
+	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/state"
+)
+
+// run wires the parts and runs until ctx ends, then drains and returns. out gets what a person at the terminal
+// should see, log the rest.
+func run(ctx context.Context, c config.Config, out io.Writer, log *slog.Logger) error {
+	ln, err := listen(ctx, c)
+	if err != nil {
+		return err
+	}
+	b, err := wire(ctx, c, log)
+	if err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	defer b.close()
+	greet(out, c, ln.Addr())
+	return b.serve(ctx, ln)
+}
+
+// bot is the wired program: every part that runs, in the order they are stopped.
+type bot struct {
+	config  config.Config
+	log     *slog.Logger
+	store   *state.Store
+	servers *mcp.Servers
+	engine  *agent.Engine
+	web     *web.Server
+}
+
+func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err error) {
+	b := &bot{config: c, log: log}
+	defer func() {
+		if err != nil {
+			b.close()
+		}
+	}()
+	if b.store, err = openStore(ctx, c, log); err != nil {
+		return nil, err
+	}
+	policy, err := policyOf(ctx, c, b.store)
+	if err != nil {
+		return nil, err
+	}
+	if b.servers, err = openServers(c, log); err != nil {
+		return nil, err
+	}
+	model, err := openModel(c, log)
+	if err != nil {
+		return nil, err
+	}
+	platforms := map[string]agent.Platform{}
+	// The surfaces need the engine and the engine the surfaces: the map is filled before anything runs.
+	platforms[web.Platform] = nil
+	b.engine, err = agent.New(agent.Config{
+		Log: b.store, Leases: b.store, Model: model, Tools: b.servers, Policies: fixed{policy}, Platforms: platforms,
+		Lease: c.Lease, Drain: c.Drain, MaxSteps: c.Model.MaxSteps, ContextTokens: c.Model.ContextTokens,
+		Sequential: c.Approvals.Sequential, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.web, err = web.New(web.Config{
+		Listen: c.Listen, Engine: b.engine, Log: b.store, Shelf: shelf{b.store}, Logger: log,
+		AdminKeys: reveal(c.AdminSessionKeys), SessionKeys: reveal(c.Web.SessionKeys),
+		Banner: banner(c), Suggestions: suggestions(c),
+	})
+	if err != nil {
+		return nil, err
+	}
+	platforms[web.Platform] = b.web
+	return b, nil
+}
+
+// close releases what wire opened.
+func (b *bot) close() {
+	if b.servers != nil {
+		if err := b.servers.Close(); err != nil {
+			b.log.Warn("closing the MCP servers", "err", err)
+		}
+	}
+	if b.store != nil {
+		if err := b.store.Close(); err != nil {
+			b.log.Warn("closing the state", "err", err)
+		}
+	}
+}
+
+// serve runs every part until ctx ends. The first part to fail stops the others. The store outlives those that write to it.
+func (b *bot) serve(ctx context.Context, ln net.Listener) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	storing, stopStore := context.WithCancel(context.WithoutCancel(ctx))
+	var behind sync.WaitGroup
+	behind.Go(func() { _ = b.store.Run(storing) })
+	defer behind.Wait()
+	defer stopStore()
+	b.servers.Start()
+
+	mux := http.NewServeMux()
+	health(mux, ctx, check{"the state", b.store.Ping})
+	streams, endStreams := context.WithCancel(context.WithoutCancel(ctx))
+	if b.config.Web.Enabled {
+		mux.Handle("/", b.web.Handler())
+	}
+	var parts sync.WaitGroup
+	var failed error
+	var once sync.Once
+	part := func(name string, run func(context.Context) error) {
+		parts.Go(func() {
+			if err := run(ctx); err != nil && ctx.Err() == nil {
+				once.Do(func() { failed = fmt.Errorf("%s: %w", name, err) })
+			}
+			stop() // a part that ends while the others run takes them along
+		})
+	}
+	part("engine", b.engine.Run)
+	part("web", func(context.Context) error { return b.web.Run(streams) })
+	part("http", func(ctx context.Context) error {
+		return serveHTTP(ctx, ln, mux, b.config.Drain, endStreams, b.log)
+	})
+	parts.Wait()
+	endStreams()
+	return failed
+}
+
+func openStore(ctx context.Context, c config.Config, log *slog.Logger) (*state.Store, error) {
+	o := state.Options{URL: c.Redis.URL.Reveal(), Durability: c.Redis.Durability.String(), Lease: c.Lease, Log: log}
+	if c.Redis.URL.IsZero() {
+		return state.OpenEmbedded(c.DataDir, o)
+	}
+	return state.Open(ctx, o)
+}
+
+// fixed is the policy of the configuration: it stands until the process is restarted.
+type fixed struct{ policy permission.Policy }
+
+func (f fixed) Policy(context.Context) (permission.Policy, error) { return f.policy, nil }
+
+func policyOf(ctx context.Context, c config.Config, store *state.Store) (permission.Policy, error) {
+	p := c.Policy()
+	for _, k := range c.AdminSessionKeys {
+		p.Admins = append(p.Admins, web.AdminUser(k.Reveal()))
+	}
+	var err error
+	if p.Epoch, err = store.Epoch(ctx); err != nil {
+		return p, fmt.Errorf("read the run epoch: %w", err)
+	}
+	return p, p.Validate()
+}
+
+func openServers(c config.Config, log *slog.Logger) (*mcp.Servers, error) {
+	workbench, err := demo.Connect(filepath.Join(c.DataDir, "workspace"), nil)
+	if err != nil {
+		return nil, err
+	}
+	servers := map[string]mcp.Server{
+		config.Workbench: {
+			InProcess: workbench, Source: permission.SourceWorkbench, Metadata: demo.Metadata(), Trusted: true,
+			Description: "nod's own tools: a clock, a calculator, and the files of one directory.", Icon: "🧰",
+		},
+	}
+	for name, s := range c.MCP.Servers {
+		servers[name] = mcp.Server{
+			Command: revealTexts(s.Command), Env: revealMap(s.Env), URL: s.URL.Reveal(), Headers: revealMap(s.Headers),
+			Timeout: s.Timeout, Trusted: s.Trusted, Description: s.Description, Icon: s.Icon,
+		}
+	}
+	return mcp.New(mcp.Config{Servers: servers, Log: log, ClientName: "nod", Version: versionLine()})
+}
+
+func openModel(c config.Config, log *slog.Logger) (agent.Model, error) {
+	if c.Demo() {
+		return demo.Model{Delay: demo.Pace}, nil
+	}
+	return openai.New(openai.Config{BaseURL: c.Model.BaseURL.Reveal(), APIKey: c.Model.APIKey.Reveal(), Model: c.Model.Name, Log: log})
+}
+
+// shelf lends the store's shelf to the web surface, in the surface's own type.
+type shelf struct{ *state.Store }
+
+func (s shelf) Chats(ctx context.Context, user string) ([]web.ChatLine, error) {
+	list, err := s.Store.Chats(ctx, user)
+	out := make([]web.ChatLine, len(list))
+	for i, e := range list {
+		out[i] = web.ChatLine(e)
+	}
+	return out, err
+}
+
+func banner(c config.Config) string {
+	if !c.Demo() {
+		return ""
+	}
+	return "This is a scripted demo, not a language model. To connect one, set OPENAI_API_KEY and OPENAI_MODEL (and OPENAI_BASE_URL for another server), or model: in bot.yaml."
+}
+
+func suggestions(c config.Config) []string {
+	if !c.Demo() {
+		return nil
+	}
+	return []string{"write hello to notes.txt", "what time is it and calculate 6*7", "read notes.txt and write bye to b.txt and list files", "delete notes.txt"}
+}
+
+func greet(out io.Writer, c config.Config, at net.Addr) {
+	if c.Web.Enabled {
+		fmt.Fprintf(out, "nod listens on http://%s\n", at)
+	} else {
+		fmt.Fprintf(out, "nod listens on %s (web page disabled)\n", at)
+	}
+	if b := banner(c); b != "" {
+		fmt.Fprintln(out, b)
+	}
+	if c.Redis.URL.IsZero() {
+		fmt.Fprintf(out, "State is kept in this process, under %s. Run one process only; for several replicas set redis.url.\n", c.DataDir)
+	}
+}
+
+func reveal(secrets []config.Secret) []string {
+	var out []string
+	for _, s := range secrets {
+		out = append(out, s.Reveal())
+	}
+	return out
+}
+
+func revealTexts(texts []config.Text) []string {
+	var out []string
+	for _, t := range texts {
+		out = append(out, t.Reveal())
+	}
+	return out
+}
+
+func revealMap(secrets map[string]config.Secret) map[string]string {
+	out := make(map[string]string, len(secrets))
+	for k, s := range secrets {
+		out[k] = s.Reveal()
+	}
+	return out
+}

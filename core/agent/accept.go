@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+)
+
+// MaxText is the longest message of a person that is taken, in bytes.
+const MaxText = 64 << 10
+
+// ErrTooLong and ErrNotText refuse a message; nothing was recorded and a redelivery would not help.
+var (
+	ErrTooLong = errors.New("the message is longer than 64 KiB; send it as a file or in parts")
+	ErrNotText = errors.New("the message is not valid UTF-8 text")
+	ErrEmpty   = errors.New("the message is empty")
+)
+
+// Accept implements [Inbox]. A click that is refused is whispered to the person and counts as accepted: a
+// redelivery would only be refused again.
+func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
+	env := in.From()
+	switch in := in.(type) {
+	case chat.Said:
+		if err := checkText(in.Text); err != nil {
+			return err
+		}
+		return e.record(ctx, env, turn.Said{
+			Delivery: deliveryOf(env), Message: in.Message, By: env.User, Name: env.Name, Text: in.Text, Context: in.Context, Unattended: in.Unattended,
+		})
+	case chat.Edited:
+		if err := checkText(in.Text); err != nil {
+			return err
+		}
+		return e.record(ctx, env, turn.Edited{Delivery: deliveryOf(env), Message: in.Message, By: env.User, Text: in.Text})
+	case chat.Deleted:
+		return e.record(ctx, env, turn.Deleted{Delivery: deliveryOf(env), Message: in.Message, By: env.User})
+	case chat.Clicked:
+		_, err := e.Decide(ctx, in)
+		return e.whisper(ctx, env, err)
+	case chat.Stopped:
+		_, err := e.Decide(ctx, chat.Clicked{Envelope: env, Token: in.Turn, Choice: chat.Stop})
+		return e.whisper(ctx, env, err)
+	case chat.Submitted:
+		_, err := e.Decide(ctx, chat.Clicked{Envelope: env, Token: in.Token, Choice: in.Choice, Reason: in.Fields["reason"]})
+		return e.whisper(ctx, env, err)
+	case chat.Commanded:
+		return e.whisper(ctx, env, e.command(ctx, in))
+	}
+	return nil
+}
+
+func checkText(text string) error {
+	switch {
+	case len(text) > MaxText:
+		return ErrTooLong
+	case !utf8.ValidString(text):
+		return ErrNotText
+	case strings.TrimSpace(text) == "":
+		return ErrEmpty
+	}
+	return nil
+}
+
+// deliveryOf makes a delivery unique over platforms and, where people name their own deliveries, over people.
+func deliveryOf(env chat.Envelope) chat.Delivery {
+	if env.Delivery == "" {
+		return chat.Delivery(mint())
+	}
+	return chat.Delivery(env.User.String() + ":" + string(env.Delivery))
+}
+
+// record appends a fact and claims the chat in the same step: nil means durable.
+func (e *Engine) record(ctx context.Context, env chat.Envelope, ev turn.Event) error {
+	w := Write{Chat: env.Chat, Events: []Keyed{{opOf(env), ev}}, Claim: e.Owner}
+	if f, ok := e.folds.get(env.Chat); ok {
+		w.Known = f.head
+	}
+	_, err := e.append(ctx, w)
+	if errors.Is(err, ErrRewound) {
+		e.folds.drop(env.Chat)
+		w.Known = Head{}
+		_, err = e.append(ctx, w)
+	}
+	return err
+}
+
+// whisper tells a person why their click was not taken.
+func (e *Engine) whisper(ctx context.Context, env chat.Envelope, err error) error {
+	var no *Refusal
+	if !errors.As(err, &no) {
+		return err
+	}
+	w, ok := e.Platforms[env.Chat.Platform].(Whisperer)
+	if !ok {
+		return nil
+	}
+	if werr := w.Whisper(ctx, env.Reply, render.Message{Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(no.Say)}}}}); werr != nil {
+		e.Logger.Warn("could not tell a person why their click was not taken", "chat", env.Chat, "err", werr)
+	}
+	return nil
+}
+
+// command does what a person typed after the bot's name.
+func (e *Engine) command(ctx context.Context, in chat.Commanded) error {
+	env := in.Envelope
+	switch in.Verb {
+	case "stop":
+		_, err := e.Decide(ctx, chat.Clicked{Envelope: env, Choice: chat.Stop})
+		return err
+	case "reset":
+		_, _, err := e.choose(ctx, env, func(s turn.Session) ([]turn.Event, error) {
+			return one(turn.Reset{Rev: s.ResetRev + 1, By: env.User, Name: env.Name}, nil)
+		})
+		return err
+	case "mode":
+		var mode permission.Mode
+		if len(in.Args) != 1 || mode.UnmarshalText([]byte(in.Args[0])) != nil {
+			return &Refusal{Code: RefusedNotOffered, Say: render.ModeUsage()}
+		}
+		policy, err := e.Policies.Policy(ctx)
+		if err != nil {
+			return err
+		}
+		_, _, err = e.choose(ctx, env, func(s turn.Session) ([]turn.Event, error) {
+			if mode == permission.ModeNever && !mayRelax(policy, s, env.User) {
+				return nil, &Refusal{Code: RefusedNotYours, Say: render.OnlyOwnerOrAdmin()}
+			}
+			return one(turn.ModeSet{Mode: mode, Rev: s.ModeRev + 1, By: env.User, Name: env.Name}, nil)
+		})
+		return err
+	}
+	return &Refusal{Code: RefusedNotOffered, Say: render.UnknownCommand(in.Verb)}
+}
+
+// mayRelax: only an admin, or the one person this chat belongs to, may turn prompts off (C3).
+func mayRelax(policy permission.Policy, s turn.Session, u chat.User) bool {
+	if u.IsZero() {
+		return false
+	}
+	if policy.IsAdmin(u) {
+		return true
+	}
+	return len(s.People) > 0 && s.People[0].User == u
+}

@@ -1,0 +1,276 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+)
+
+type replyInput struct {
+	turn    turn.TurnID
+	step    int
+	reply   Reply
+	err     error
+	shown   string // what had streamed when it failed
+	offered []ToolSpec
+	faults  []string
+	left    int
+}
+
+type modelRun struct {
+	cancel context.CancelFunc
+}
+
+type toolRun struct {
+	run    turn.RunID
+	cancel context.CancelFunc
+}
+
+type postResult struct {
+	turn turn.TurnID
+	ref  chat.MessageRef
+	err  error
+}
+
+// act starts what a recorded plan asks for. It reports whether anything was begun.
+func (d *driver) act(p plan) bool {
+	begun := false
+	for _, c := range p.acts {
+		switch c := c.(type) {
+		case turn.Show:
+			begun = d.post(c.Turn) || begun
+		case turn.AskModel:
+			begun = d.askModel(c.Step) || begun
+		case turn.RunTool:
+			begun = d.runTool(c.Call) || begun
+		case turn.Cancel:
+			if d.running != nil && d.running.run == c.Run {
+				d.running.cancel()
+			}
+		}
+	}
+	return begun
+}
+
+// post makes the turn's one message, trying until it is there, the platform says that it cannot be, or the lease is over.
+func (d *driver) post(id turn.TurnID) bool {
+	if d.posting != "" || d.e.isStopping() || turnID(d.f.s) != id {
+		return false
+	}
+	platform := d.e.Platforms[d.id.Platform]
+	d.posting = id
+	ctx := d.ctx
+	go func() {
+		r := postResult{turn: id}
+		if platform == nil {
+			r.err = &PlatformError{Kind: FaultGone, Cause: errors.New("this replica does not serve " + d.id.Platform)}
+			d.posted <- r
+			return
+		}
+		for wait := 250 * time.Millisecond; ; wait = min(2*wait, 8*time.Second) {
+			pctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
+			r.ref, r.err = platform.Post(pctx, d.id, postKey(d.id, id), render.Fit(d.viewOf(id), platform.Limits()))
+			cancel()
+			var pe *PlatformError
+			if r.err == nil || ctx.Err() != nil {
+				break
+			}
+			if errors.As(r.err, &pe) {
+				if pe.Kind == FaultGone || pe.Kind == FaultForbidden {
+					break
+				}
+				if pe.RetryAfter > 0 {
+					wait = pe.RetryAfter
+				}
+			}
+			d.e.Logger.Warn("could not post a turn's message; trying again", "chat", d.id, "err", r.err)
+			if !pause(ctx, wait) {
+				break
+			}
+		}
+		d.posted <- r
+	}()
+	return true
+}
+
+// postKey is the same for every attempt at a turn's message, on every replica, and at most 25 characters.
+func postKey(id chat.ID, t turn.TurnID) chat.PostKey {
+	h := sha256.Sum256([]byte(id.String() + "\x00" + string(t)))
+	return chat.PostKey(hex.EncodeToString(h[:12]))
+}
+
+func pause(ctx context.Context, wait time.Duration) bool {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+func (d *driver) tookPost(p postResult) {
+	switch {
+	case p.err == nil:
+		d.shown = append(d.shown, turn.Shown{Turn: p.turn, Message: p.ref})
+	case d.ctx.Err() == nil:
+		d.tookGone(p.err)
+	}
+}
+
+// askModel begins the reply of one step.
+func (d *driver) askModel(step int) bool {
+	t := d.f.s.Turn
+	if d.model != nil || d.reply != nil || d.e.isStopping() || t == nil || t.Step != step {
+		return false
+	}
+	ctx, cancel := context.WithCancel(d.ctx)
+	d.model = &modelRun{cancel}
+	s := d.f.s
+	go func() {
+		defer cancel()
+		d.replies <- d.compose(ctx, s, step)
+	}()
+	return true
+}
+
+func (d *driver) compose(ctx context.Context, s turn.Session, step int) replyInput {
+	in := replyInput{turn: s.Turn.ID, step: step}
+	specs, faults, err := d.e.Tools.List(ctx)
+	if err != nil {
+		d.e.Logger.Warn("could not list the tools", "err", err)
+	}
+	policy, err := d.e.Policies.Policy(ctx)
+	if err != nil {
+		in.err = err
+		return in
+	}
+	in.offered = offer(policy, s, specs, d.e.now())
+	talk, left := turn.Trim(turn.Talk(s), d.e.ContextTokens)
+	in.left = left
+	var notes []turn.Utterance
+	if n := left + s.Dropped; n > 0 {
+		in.left = n
+		notes = append(notes, turn.Utterance{Role: turn.RoleNote, Text: render.NoteLeftOut(n)})
+	}
+	talk = append(notes, talk...)
+	for _, f := range faults {
+		in.faults = append(in.faults, f.Say)
+		talk = append(talk, turn.Utterance{Role: turn.RoleNote, Text: render.NoteFault(f.Say)})
+	}
+	var shown strings.Builder
+	in.reply, in.err = d.e.Model.Reply(ctx, talk, in.offered, func(x Delta) {
+		shown.WriteString(x.Text)
+		d.live.mu.Lock()
+		d.live.text, d.live.note = shown.String(), x.Note
+		d.live.mu.Unlock()
+		d.touchLive()
+	})
+	in.shown = shown.String()
+	return in
+}
+
+func (d *driver) touchLive() {
+	select {
+	case d.dirty <- struct{}{}:
+	default:
+	}
+}
+
+// offer is what the model may use: nothing disabled, and where nobody can be asked only what needs no asking.
+func offer(policy permission.Policy, s turn.Session, specs []ToolSpec, now time.Time) []ToolSpec {
+	var out []ToolSpec
+	for _, sp := range specs {
+		r := turn.Requested(s, turn.ToolCall{Tool: sp.Tool, Args: json.RawMessage("{}")})
+		r.Source, r.Hints, r.Metadata = sp.Source, sp.Hints, sp.Metadata
+		if permission.Evaluate(policy, s.Grants, r, now).Verdict != permission.Forbid {
+			out = append(out, sp)
+		}
+	}
+	return out
+}
+
+// runTool runs a call whose start is durable and ours.
+func (d *driver) runTool(id turn.CallID) bool {
+	t := d.f.s.Turn
+	if d.running != nil || t == nil {
+		return false
+	}
+	c := callOf(d.f.s, id)
+	token, err := Consume(d.f.s, id, c.Run)
+	if err != nil || c.Token != d.lease.Load().Token {
+		return false // somebody was first, or it was sent back
+	}
+	if !d.held() {
+		return false // a later holder recovers it
+	}
+	ctx, cancel := context.WithCancel(d.ctx)
+	d.running = &toolRun{c.Run, cancel}
+	policy, _ := d.policy()
+	go func() {
+		defer cancel()
+		d.ran <- d.call(ctx, token, c, policy.Timeout)
+	}()
+	return true
+}
+
+// call runs one call and says what is known of its outcome.
+func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait time.Duration) turn.Event {
+	var once sync.Mutex
+	last := time.Time{}
+	res, err := d.e.Tools.Call(ctx, token, func(p turn.Progress) {
+		d.live.mu.Lock()
+		if d.live.progress == nil {
+			d.live.progress = map[turn.CallID]turn.Progress{}
+		}
+		d.live.progress[c.ID] = p
+		d.live.mu.Unlock()
+		once.Lock()
+		defer once.Unlock()
+		if now := time.Now(); now.Sub(last) > 50*time.Millisecond {
+			last = now
+			d.touchLive()
+		}
+	})
+	d.live.mu.Lock()
+	delete(d.live.progress, c.ID)
+	d.live.mu.Unlock()
+	switch {
+	case err == nil:
+		return turn.Finished{Call: c.ID, Run: c.Run, Result: res}
+	case errors.Is(err, ErrNotRun):
+		return turn.Finished{Call: c.ID, Run: c.Run, Result: turn.Result{Text: sentence(err), IsError: true}}
+	}
+	return turn.Abandoned{Call: c.ID, Run: c.Run, Token: c.Token, Own: true, Say: sentence(err), Ask: turn.AskID(mint()), Wait: wait}
+}
+
+// sentence is an error's own words: tool adapters write them for people and models.
+func sentence(err error) string { return strings.TrimSpace(err.Error()) }
+
+// undurable settles a start that is on record but not sure to survive: it certainly did not run.
+func (d *driver) undurable(p plan) {
+	for _, k := range p.events {
+		if ev, ok := k.Event.(turn.Started); ok {
+			d.results = append(d.results, turn.Finished{Call: ev.Call, Run: ev.Run, Result: turn.Result{Text: render.ResultNotDurable(), IsError: true}})
+		}
+	}
+}
+
+func quoted(raw []byte) json.RawMessage {
+	b, err := json.Marshal(strings.ToValidUTF8(string(raw), "\uFFFD"))
+	if err != nil || len(b) > MaxText {
+		return json.RawMessage(`"(too long to keep)"`)
+	}
+	return b
+}

@@ -1,0 +1,383 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+)
+
+// moreTime is what "+5 min" gives.
+const moreTime = 5 * time.Minute
+
+// Decide is the one way a person's choice enters the log: buttons, forms, commands and the HTTP API all come
+// through here. It returns what is recorded, or a *Refusal, or an error that says that nothing is known to be recorded.
+func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]Outcome, error) {
+	policy, err := e.Policies.Policy(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the policy: %w", err)
+	}
+	var made []turn.Event
+	f, at, err := e.choose(ctx, in.Envelope, func(s turn.Session) ([]turn.Event, error) {
+		made = nil
+		ev, err := e.answers(policy, s, in)
+		made = ev
+		return ev, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e.outcomes(policy, f.s, in, made, at)
+}
+
+// choose appends events that build derives from the newest fold, refolding as often as somebody else was
+// first. build's refusal counts only against the newest fold.
+func (e *Engine) choose(ctx context.Context, by chat.Envelope, build func(turn.Session) ([]turn.Event, error)) (fold, time.Time, error) {
+	f, err := e.known(ctx, by.Chat)
+	if err != nil {
+		return fold{}, time.Time{}, err
+	}
+	fresh := false
+	op := opOf(by)
+	for try := 0; ; try++ {
+		events, err := build(f.s)
+		if (err != nil || len(events) == 0) && !fresh {
+			// What we know may be old. Look before refusing anybody.
+			if f, err = e.refresh(ctx, by.Chat); err != nil {
+				return fold{}, time.Time{}, err
+			}
+			fresh = true
+			continue
+		}
+		if err != nil || len(events) == 0 {
+			return f, time.Time{}, err
+		}
+		w := Write{Chat: by.Chat, Known: f.head, Claim: e.Owner}
+		for i, ev := range events {
+			w.Events = append(w.Events, Keyed{opPart(op, i), ev})
+		}
+		got, err := e.append(ctx, w)
+		switch {
+		case err == nil:
+			if got.Missing {
+				f, err = e.load(ctx, by.Chat)
+			} else {
+				f = f.over(got.Entries, got.Head)
+			}
+			return f, stampOf(got.Entries, w.Events[0].Op), err
+		case errors.Is(err, ErrStale) && try < 50:
+			if got.Missing {
+				f, err = e.load(ctx, by.Chat)
+			} else {
+				f = f.over(got.Entries, got.Head)
+			}
+			if err != nil {
+				return fold{}, time.Time{}, err
+			}
+			fresh = true
+		case errors.Is(err, ErrRewound) && try < 50:
+			e.folds.drop(by.Chat)
+			if f, err = e.load(ctx, by.Chat); err != nil {
+				return fold{}, time.Time{}, err
+			}
+			fresh = true
+		default:
+			return fold{}, time.Time{}, err
+		}
+	}
+}
+
+func stampOf(entries []turn.Entry, op OpID) time.Time {
+	for _, x := range entries {
+		if x.Op == string(op) {
+			return x.At
+		}
+	}
+	return time.Time{}
+}
+
+// opOf names the write that a delivery brings: the same for every redelivery, never the same for two people.
+func opOf(by chat.Envelope) OpID {
+	if by.Delivery == "" {
+		return OpID("op:" + mint())
+	}
+	return OpID("in:" + by.User.String() + ":" + string(by.Delivery))
+}
+
+func opPart(op OpID, i int) OpID {
+	if i == 0 {
+		return op
+	}
+	return OpID(fmt.Sprintf("%s#%d", op, i))
+}
+
+// answers turns a click into events, or refuses it.
+func (e *Engine) answers(policy permission.Policy, s turn.Session, in chat.Clicked) ([]turn.Event, error) {
+	switch in.Choice {
+	case chat.Stop:
+		return e.stops(s, in)
+	case chat.Revoke:
+		return e.revokes(policy, s, in)
+	case chat.ApproveAll, chat.DenyAll:
+		return e.answerAll(policy, s, in)
+	}
+	c, t, found := findAsk(s, turn.AskID(in.Token))
+	if !found {
+		return nil, &Refusal{Code: RefusedUnknown, Say: render.UnknownAsk()}
+	}
+	if in.Message != "" && t != nil && t.Shown != "" && t.Shown != in.Message {
+		return nil, &Refusal{Code: RefusedUnknown, Say: render.UnknownAsk()} // the button of another message
+	}
+	if err := e.mayDecide(policy, s, t, c, in.User); err != nil {
+		return nil, err
+	}
+	switch in.Choice {
+	case chat.AllowOnce, chat.AllowChat, chat.Deny:
+		ev, err := e.answer(policy, s, t, c, in)
+		return one(ev, err)
+	case chat.Undo:
+		if t == nil || !turn.CanUndo(s, c) {
+			return nil, tooLate(c)
+		}
+		return one(turn.Withdrawn{Ask: c.Ask, By: in.User, Name: in.Name, Next: turn.AskID(mint())}, nil)
+	case chat.Extend:
+		if t == nil || !(c.Status == turn.Awaiting || c.Status == turn.Unknown) || c.Settled() || c.Deadline.IsZero() {
+			return nil, notOpen(c)
+		}
+		return one(turn.Extended{Ask: c.Ask, By: in.User, Name: in.Name, Until: c.Deadline.Add(moreTime)}, nil)
+	case chat.AskAgain:
+		if c.Status != turn.Lapsed || c.Reasked {
+			return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+		}
+		return one(turn.Reopened{Ask: c.Ask, By: in.User, Name: in.Name, Next: turn.AskID(mint()), NextCall: turn.CallID("call_" + mint())}, nil)
+	case chat.Happened, chat.RunAgain, chat.Leave:
+		if c.Status != turn.Unknown || c.Settled() {
+			return nil, notOpen(c)
+		}
+		return one(turn.Resolved{Ask: c.Ask, Answer: in.Choice, By: in.User, Name: in.Name, Next: turn.AskID(mint())}, nil)
+	}
+	return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+}
+
+func one(ev turn.Event, err error) ([]turn.Event, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []turn.Event{ev}, nil
+}
+
+// answer is a decision about one open ask.
+func (e *Engine) answer(policy permission.Policy, s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Clicked) (turn.Event, error) {
+	if t == nil || c.Status != turn.Awaiting {
+		return nil, notOpen(c)
+	}
+	ev := turn.Decided{Ask: c.Ask, Digest: c.Digest, Choice: in.Choice, By: in.User, Name: in.Name, Surface: in.User.Platform, Reason: in.Reason}
+	switch in.Choice {
+	case chat.AllowOnce:
+		if !turn.Showable(c) {
+			return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+		}
+	case chat.AllowChat:
+		if !turn.OffersGrant(c) {
+			return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+		}
+		ev.Grant = &permission.Grant{
+			ID: permission.GrantID(mint()), Chat: s.Chat, Tool: c.Tool, By: in.User, Name: in.Name, At: time.Now(), Epoch: policy.Epoch,
+		}
+	default:
+		ev.Choice = chat.Deny
+	}
+	return ev, nil
+}
+
+func (e *Engine) answerAll(policy permission.Policy, s turn.Session, in chat.Clicked) ([]turn.Event, error) {
+	open := turn.OpenAsks(s)
+	if len(open) == 0 || in.Token != turn.BatchToken(s) {
+		return nil, &Refusal{Code: RefusedUnknown, Say: render.BatchChanged()}
+	}
+	if in.Message != "" && s.Turn.Shown != "" && s.Turn.Shown != in.Message {
+		return nil, &Refusal{Code: RefusedUnknown, Say: render.UnknownAsk()}
+	}
+	single := in
+	single.Choice = chat.Deny
+	if in.Choice == chat.ApproveAll {
+		single.Choice = chat.AllowOnce // once each, no grant (C14)
+	}
+	var events []turn.Event
+	for _, c := range open {
+		if err := e.mayDecide(policy, s, s.Turn, c, in.User); err != nil {
+			return nil, err
+		}
+		ev, err := e.answer(policy, s, s.Turn, c, single)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, ev)
+	}
+	return events, nil
+}
+
+func (e *Engine) stops(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
+	if s.Turn == nil || s.Turn.Stopped != nil || (in.Token != "" && in.Token != string(s.Turn.ID)) {
+		return nil, &Refusal{Code: RefusedStopped, Say: render.NothingToStop()}
+	}
+	if in.User.IsZero() {
+		return nil, &Refusal{Code: RefusedNotYours, Say: render.WhoAreYou()}
+	}
+	return one(turn.StopAsked{Turn: s.Turn.ID, By: in.User, Name: in.Name}, nil)
+}
+
+// revokes ends one grant, or all of the chat's when the token is "*". The granter, the current requester and admins may.
+func (e *Engine) revokes(policy permission.Policy, s turn.Session, in chat.Clicked) ([]turn.Event, error) {
+	var ids []permission.GrantID
+	for _, g := range s.Grants {
+		if in.Token != "*" && in.Token != string(g.ID) {
+			continue
+		}
+		if in.User.IsZero() || (g.By != in.User && !policy.IsAdmin(in.User)) {
+			return nil, &Refusal{Code: RefusedNotYours, Say: render.OnlyCanDecide([]string{g.Name, render.AnAdmin})}
+		}
+		ids = append(ids, g.ID)
+	}
+	if len(ids) == 0 {
+		return nil, &Refusal{Code: RefusedUnknown, Say: render.NoSuchGrant()}
+	}
+	return one(turn.Revoked{Grants: ids, By: in.User, Name: in.Name}, nil)
+}
+
+// mayDecide asks the permission rules, with the turn's requester in mind.
+func (e *Engine) mayDecide(policy permission.Policy, s turn.Session, t *turn.Turn, c turn.ToolCall, u chat.User) error {
+	req := turn.Requested(s, c)
+	if t == nil {
+		for _, l := range s.Lapsed {
+			if l.Call.ID == c.ID {
+				req.Requester = l.Requester
+			}
+		}
+	} else {
+		req.Requester = t.Requester
+	}
+	err := permission.MayDecide(policy, req, c.Ruling.Level, u)
+	if err == nil {
+		return nil
+	}
+	say := err.Error()
+	var no *permission.NotAllowed
+	if errors.As(err, &no) {
+		say = no.Say(func(u chat.User) string { return nameOf(s, u) })
+	}
+	return &Refusal{Code: RefusedNotYours, Say: say}
+}
+
+func nameOf(s turn.Session, u chat.User) string {
+	for _, p := range s.People {
+		if p.User == u && p.Name != "" {
+			return p.Name
+		}
+	}
+	return u.Key
+}
+
+// findAsk finds the call that an asking belongs to, in the open turn (t set), or in what ended (t nil for
+// calls that only remain to be asked for again). Older askings of a call are found too, so that a late click is told what happened.
+func findAsk(s turn.Session, id turn.AskID) (turn.ToolCall, *turn.Turn, bool) {
+	if id == "" {
+		return turn.ToolCall{}, nil, false
+	}
+	for _, t := range []*turn.Turn{s.Turn, s.Last} {
+		if t == nil {
+			continue
+		}
+		for _, c := range t.Calls {
+			if c.Ask == id {
+				return c, t, true
+			}
+		}
+	}
+	for _, l := range s.Lapsed {
+		if l.Call.Ask == id {
+			return l.Call, nil, true
+		}
+	}
+	return turn.ToolCall{}, nil, false
+}
+
+// notOpen says why an ask takes no decision any more.
+func notOpen(c turn.ToolCall) *Refusal {
+	switch {
+	case c.Status == turn.Lapsed:
+		return &Refusal{Code: RefusedExpired, Say: render.AskExpired(render.Clock(c.EndedAt)), At: c.EndedAt}
+	case c.Choice != "":
+		return &Refusal{Code: RefusedDecided, Say: render.AlreadyDecided(c.Choice, c.Name, render.Clock(c.DecidedAt)), By: c.By, Name: c.Name, Choice: c.Choice, At: c.DecidedAt}
+	case c.Status == turn.Cancelled:
+		return &Refusal{Code: RefusedStopped, Say: render.WasCancelled()}
+	}
+	return &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+}
+
+func tooLate(c turn.ToolCall) *Refusal {
+	if !c.StartedAt.IsZero() {
+		return &Refusal{Code: RefusedTooLate, Say: render.TooLate(render.Clock(c.StartedAt)), At: c.StartedAt}
+	}
+	return &Refusal{Code: RefusedTooLate, Say: render.TooLateToUndo()}
+}
+
+// outcomes reads from the log's answer what became of a click: recorded, or overtaken at the very deadline.
+func (e *Engine) outcomes(policy permission.Policy, s turn.Session, in chat.Clicked, made []turn.Event, at time.Time) ([]Outcome, error) {
+	var done []Outcome
+	var refused error
+	for _, ev := range made {
+		o := Outcome{Chat: in.Chat, Choice: in.Choice, By: in.User, Name: in.Name, At: at}
+		switch ev := ev.(type) {
+		case turn.Decided:
+			o.Ask, o.Choice = ev.Ask, ev.Choice
+			c, _, found := findAsk(s, ev.Ask)
+			if !found || c.By != in.User || c.Choice != ev.Choice {
+				if c.Status == turn.Awaiting {
+					refused = &Refusal{Code: RefusedExpired, Say: render.AskExpired(render.Clock(c.Deadline)), At: c.Deadline}
+				} else {
+					refused = notOpen(c)
+				}
+				continue
+			}
+			o.Call = c.ID
+		case turn.Withdrawn:
+			o.Ask = ev.Next
+			c, _, found := findAsk(s, ev.Next)
+			if !found {
+				refused = tooLate(c)
+				continue
+			}
+			o.Call = c.ID
+		case turn.Extended:
+			o.Ask = ev.Ask
+			if c, _, found := findAsk(s, ev.Ask); found {
+				o.Call = c.ID
+				if c.Deadline.Before(ev.Until) {
+					refused = notOpen(c)
+					continue
+				}
+			}
+		case turn.Reopened:
+			o.Ask, o.Call = ev.Next, ev.NextCall
+			if c, _, found := findAsk(s, ev.Next); found {
+				o.Call = c.ID
+			}
+		case turn.Resolved:
+			o.Ask = ev.Ask
+			if c, _, found := findAsk(s, ev.Ask); found {
+				o.Call = c.ID
+			}
+		}
+		done = append(done, o)
+	}
+	if len(done) == 0 && refused != nil {
+		return nil, refused
+	}
+	return done, nil
+}

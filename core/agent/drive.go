@@ -1,0 +1,533 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+)
+
+// driver does what one chat is owed, while it holds the chat's lease. One goroutine (run) owns the fold; model
+// calls, tool runs and posts are activities of their own goroutines that report back to it.
+//
+// Its step is always the same: plan (what Next says, decided purely, several events at a time) → record (one
+// append) → act (start what was recorded).
+type driver struct {
+	e  *Engine
+	id chat.ID
+
+	ctx    context.Context // ends when the lease is lost or the engine is cut
+	cancel context.CancelFunc
+	pokes  chan struct{} // the log may have moved
+	lease  atomic.Pointer[Lease]
+	lost   atomic.Bool
+
+	f       fold
+	session atomic.Pointer[turn.Session] // the same, for the editors
+
+	nextMu sync.Mutex
+	next   *Lease // handed over while this driver ran
+
+	// inputs to the next plan, each until it is recorded or no longer fits
+	reply   *replyInput
+	results []turn.Event
+	shown   []turn.Event
+
+	replies chan replyInput
+	ran     chan turn.Event
+	posted  chan postResult
+	goneCh  chan error
+
+	model   *modelRun
+	running *toolRun
+	posting turn.TurnID
+
+	live    liveState
+	dirty   chan struct{}
+	editors map[turn.TurnID]*editor
+}
+
+// liveState is what streams: shown, never stored.
+type liveState struct {
+	mu       sync.Mutex
+	text     string
+	note     string
+	progress map[turn.CallID]turn.Progress
+}
+
+func (l *liveState) get() turn.Live {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := map[turn.CallID]turn.Progress{}
+	for k, v := range l.progress {
+		p[k] = v
+	}
+	return turn.Live{Text: l.text, Note: l.note, Progress: p}
+}
+
+func newDriver(e *Engine, l Lease) *driver {
+	d := &driver{
+		e: e, id: l.Chat, pokes: make(chan struct{}, 1), dirty: make(chan struct{}, 1),
+		replies: make(chan replyInput, 1), ran: make(chan turn.Event, 1), posted: make(chan postResult, 1), goneCh: make(chan error, 1),
+		editors: map[turn.TurnID]*editor{},
+	}
+	d.ctx, d.cancel = context.WithCancel(e.work)
+	d.lease.Store(&l)
+	return d
+}
+
+// poke says that the log may have moved.
+func (d *driver) poke() {
+	select {
+	case d.pokes <- struct{}{}:
+	default:
+	}
+}
+
+// again hands over a lease that was claimed while this driver still runs.
+func (d *driver) again(l Lease) {
+	d.nextMu.Lock()
+	d.next = &l
+	d.nextMu.Unlock()
+	d.poke()
+}
+
+func (d *driver) takeNext() (Lease, bool) {
+	d.nextMu.Lock()
+	defer d.nextMu.Unlock()
+	l := d.next
+	d.next = nil
+	if l == nil {
+		return Lease{}, false
+	}
+	return *l, true
+}
+
+// held reports by this process's monotonic clock whether the lease still holds.
+func (d *driver) held() bool { return !d.lost.Load() && time.Now().Before(d.lease.Load().Until) }
+
+func (d *driver) run() {
+	for {
+		wake := d.drive()
+		d.stopActivities()
+		next, again := d.e.retire(d, wake)
+		if !again {
+			return
+		}
+		d.lost.Store(false)
+		d.lease.Store(&next)
+		d.ctx, d.cancel = context.WithCancel(d.e.work)
+	}
+}
+
+// drive holds the lease until the chat owes nothing, and returns when it is due again.
+func (d *driver) drive() (wake time.Time) {
+	defer d.cancel()
+	renewed := make(chan struct{})
+	go func() { defer close(renewed); d.renew() }()
+	defer func() { d.cancel(); <-renewed }()
+
+	f, err := d.e.refresh(d.ctx, d.id)
+	if err != nil {
+		d.complain(err)
+		return time.Time{}
+	}
+	d.take(f)
+	d.paint(Decision) // a new holder repaints first
+	failures := 0
+	for d.ctx.Err() == nil && d.held() {
+		moved, err := d.step()
+		if err != nil {
+			if errors.Is(err, ErrFenced) {
+				d.lose()
+				return time.Time{}
+			}
+			if errors.Is(err, ErrVersion) {
+				d.complain(err)
+				return time.Time{}
+			}
+			failures++
+			d.e.Logger.Warn("a step of a chat failed; trying again", "chat", d.id, "err", err)
+			if !d.sleep(min(time.Duration(failures)*200*time.Millisecond, 2*time.Second)) {
+				return time.Time{}
+			}
+			continue
+		}
+		failures = 0
+		if moved {
+			continue
+		}
+		if d.busy() {
+			d.wait()
+			continue
+		}
+		d.settleEditors()
+		select {
+		case err := <-d.goneCh:
+			d.tookGone(err)
+			continue
+		default:
+		}
+		if wake, done := d.release(); done {
+			return wake
+		}
+	}
+	return time.Time{}
+}
+
+func (d *driver) complain(err error) {
+	d.e.Logger.Error("this replica cannot drive the chat", "chat", d.id, "err", err)
+}
+
+func (d *driver) take(f fold) {
+	before := d.f.s
+	d.f = f
+	s := f.s
+	d.session.Store(&s)
+	if turnID(before) != turnID(s) || step(before) != step(s) {
+		d.live.mu.Lock()
+		d.live.text, d.live.note = "", ""
+		d.live.mu.Unlock()
+	}
+	if s.Turn != nil && s.Turn.Stopped != nil {
+		if d.model != nil {
+			d.model.cancel()
+		}
+	}
+}
+
+func turnID(s turn.Session) turn.TurnID {
+	if s.Turn == nil {
+		return ""
+	}
+	return s.Turn.ID
+}
+
+func step(s turn.Session) int {
+	if s.Turn == nil {
+		return 0
+	}
+	return s.Turn.Step
+}
+
+func (d *driver) busy() bool { return d.model != nil || d.running != nil || d.posting != "" }
+
+// wait sleeps until something happened.
+func (d *driver) wait() {
+	var deadline <-chan time.Time
+	if at := turn.WakeAt(d.f.s); !at.IsZero() {
+		t := time.NewTimer(at.Sub(d.e.now()) + time.Millisecond)
+		defer t.Stop()
+		deadline = t.C
+	}
+	select {
+	case <-d.ctx.Done():
+	case <-deadline:
+	case <-d.pokes:
+		d.catchUp()
+	case <-d.dirty:
+		if ed := d.editors[turnID(d.f.s)]; ed != nil {
+			ed.offer(Progress)
+		}
+	case r := <-d.replies:
+		d.model = nil
+		d.reply = &r
+	case ev := <-d.ran:
+		d.running = nil
+		d.results = append(d.results, ev)
+	case p := <-d.posted:
+		d.posting = ""
+		d.tookPost(p)
+	case err := <-d.goneCh:
+		d.tookGone(err)
+	}
+}
+
+func (d *driver) catchUp() {
+	f, err := d.e.refresh(d.ctx, d.id)
+	if err != nil {
+		if d.ctx.Err() == nil {
+			d.e.Logger.Warn("could not read the chat's log; the next renewal tries again", "chat", d.id, "err", err)
+		}
+		return
+	}
+	d.take(f)
+	d.paint(Decision)
+}
+
+func (d *driver) sleep(wait time.Duration) bool { return pause(d.ctx, wait) }
+
+// step plans, records and acts once. moved is false when nothing is owed beyond what is already in flight.
+func (d *driver) step() (moved bool, err error) {
+	select {
+	case <-d.pokes:
+		d.catchUp()
+	default:
+	}
+	p, err := d.plan()
+	if err != nil {
+		return false, err
+	}
+	if len(p.events) > 0 {
+		ok, err := d.recordPlan(p)
+		if err != nil || !ok {
+			return true, err
+		}
+		moved = true
+	}
+	return d.act(p) || moved, nil
+}
+
+// recordPlan appends the plan. ok is false when the log moved on and the plan has to be made again.
+func (d *driver) recordPlan(p plan) (ok bool, err error) {
+	w := Write{Chat: d.id, Known: d.f.head, Events: p.events, Lease: *d.lease.Load()}
+	for try := 0; ; try++ {
+		got, err := d.e.Log.Append(d.ctx, w)
+		switch {
+		case err == nil || errors.Is(err, ErrNotDurable):
+			p.done(d)
+			d.e.stamped(w, got)
+			f, lerr := d.folded(got)
+			if lerr != nil {
+				return false, lerr
+			}
+			ended := d.f.s.Turn
+			d.take(f)
+			d.paint(p.urgency())
+			if ended != nil && (f.s.Turn == nil || f.s.Turn.ID != ended.ID) {
+				d.paintLast()
+			}
+			if err != nil { // written, but not sure to survive: nothing may start on it
+				d.undurable(p)
+				return false, nil
+			}
+			return true, nil
+		case errors.Is(err, ErrStale):
+			f, lerr := d.folded(got)
+			if lerr != nil {
+				return false, lerr
+			}
+			d.take(f)
+			d.paint(Decision)
+			return false, nil
+		case errors.Is(err, ErrRewound):
+			d.e.folds.drop(d.id)
+			f, lerr := d.e.load(d.ctx, d.id)
+			if lerr != nil {
+				return false, lerr
+			}
+			d.take(f)
+			return false, nil
+		case errors.Is(err, ErrFenced), errors.Is(err, ErrVersion), d.ctx.Err() != nil:
+			return false, err
+		}
+		// Nobody knows whether it was written: the same operations again, or not at all.
+		if try >= 20 || !d.held() || !d.sleep(min(time.Duration(try+1)*100*time.Millisecond, time.Second)) {
+			return false, err
+		}
+	}
+}
+
+func (d *driver) folded(got Written) (fold, error) {
+	if got.Missing {
+		return d.e.load(d.ctx, d.id)
+	}
+	f := d.f.over(got.Entries, got.Head)
+	d.e.folds.put(d.id, f)
+	return f, nil
+}
+
+// release gives the chat back. done is false when the log moved meanwhile.
+func (d *driver) release() (wake time.Time, done bool) {
+	wake = turn.WakeAt(d.f.s)
+	if d.e.isStopping() && len(turn.Next(d.f.s, time.Now(), d.env())) > 0 {
+		wake = time.Now() // another replica goes on at once
+	}
+	w := Write{Chat: d.id, Known: d.f.head, Lease: *d.lease.Load(), Release: true, Wake: wake}
+	if d.snapshotDue() {
+		w.Snapshot = &Snapshot{d.f.head, d.f.s}
+	}
+	got, err := d.e.Log.Append(d.ctx, w)
+	switch {
+	case err == nil && got.Released:
+		if w.Snapshot != nil {
+			d.e.folds.snapped(d.id, d.f.head.Seq)
+		}
+		return wake, true
+	case err == nil || errors.Is(err, ErrStale):
+		if f, lerr := d.folded(got); lerr == nil {
+			d.take(f)
+			d.paint(Decision)
+		}
+		return time.Time{}, false
+	case errors.Is(err, ErrRewound):
+		d.e.folds.drop(d.id)
+		if f, lerr := d.e.load(d.ctx, d.id); lerr == nil {
+			d.take(f)
+		}
+		return time.Time{}, false
+	case errors.Is(err, ErrFenced):
+		d.lose()
+		return time.Time{}, true
+	default:
+		d.e.Logger.Warn("could not give the chat back; its lease runs out instead", "chat", d.id, "err", err)
+		d.sleep(200 * time.Millisecond)
+		return time.Time{}, d.ctx.Err() != nil
+	}
+}
+
+// snapshotEvery is how many entries a cold replica reads at most beyond a snapshot.
+const snapshotEvery = 256
+
+func (d *driver) snapshotDue() bool {
+	return d.f.s.Turn == nil && d.f.head.Seq >= d.e.folds.snapshotAt(d.id)+snapshotEvery
+}
+
+// renew keeps the lease and notices what a lost wake-up would have told.
+func (d *driver) renew() {
+	t := time.NewTicker(d.e.Lease / 3)
+	defer t.Stop()
+	for {
+		select {
+		case <-d.ctx.Done():
+			return
+		case <-t.C:
+		}
+		ctx, cancel := context.WithTimeout(d.ctx, d.e.Lease/3)
+		l, head, err := d.e.Leases.Renew(ctx, *d.lease.Load())
+		cancel()
+		switch {
+		case err == nil:
+			d.lease.Store(&l)
+			if f, ok := d.e.folds.get(d.id); !ok || f.head.Seq != head.Seq || f.head.Tip != head.Tip {
+				d.poke()
+			}
+		case errors.Is(err, ErrFenced):
+			d.lose()
+			return
+		case !d.held():
+			d.lose()
+			return
+		}
+	}
+}
+
+// lose stops everything: somebody else may hold the chat now.
+func (d *driver) lose() {
+	if !d.lost.Swap(true) && d.e.work.Err() == nil {
+		d.e.Logger.Warn("lost the lease of a chat; its work here is stopped", "chat", d.id)
+	}
+	d.cancel()
+}
+
+// stopActivities waits for every goroutine the driver started.
+func (d *driver) stopActivities() {
+	d.cancel()
+	if d.model != nil {
+		<-d.replies
+		d.model = nil
+	}
+	if d.running != nil {
+		<-d.ran // its Started stands without an end: whoever drives next recovers it
+		d.running = nil
+	}
+	if d.posting != "" {
+		<-d.posted
+		d.posting = ""
+	}
+	for id, ed := range d.editors {
+		ed.close()
+		delete(d.editors, id)
+	}
+	d.reply, d.results, d.shown = nil, nil, nil
+}
+
+func (d *driver) env() turn.Env {
+	env := turn.Env{MaxSteps: d.e.MaxSteps, MaxDenials: d.e.MaxDenials, Sequential: d.e.Sequential}
+	if d.running != nil {
+		env.Live = d.running.run
+	}
+	return env
+}
+
+// paint offers the open turn's view, and drops the editors of turns that are over.
+func (d *driver) paint(u Urgency) {
+	t := d.f.s.Turn
+	if t == nil {
+		t = d.f.s.Last
+	}
+	d.edit(t, u)
+}
+
+func (d *driver) paintLast() { d.edit(d.f.s.Last, Final) }
+
+func (d *driver) edit(t *turn.Turn, u Urgency) {
+	if t == nil || t.Shown == "" {
+		return
+	}
+	ed := d.editors[t.ID]
+	if ed == nil {
+		platform := d.e.Platforms[d.id.Platform]
+		if platform == nil {
+			return
+		}
+		id := t.ID
+		ed = newEditor(d.ctx, platform, d.id, t.Shown, func() render.Message { return d.viewOf(id) }, d.e.Lease/2, d.held, d.sayGone)
+		d.editors[t.ID] = ed
+	}
+	ed.offer(u)
+}
+
+func (d *driver) viewOf(id turn.TurnID) render.Message {
+	s := *d.session.Load()
+	t := s.Turn
+	if t == nil || t.ID != id {
+		t = s.Last
+	}
+	if t == nil || t.ID != id {
+		return render.Message{}
+	}
+	var live turn.Live
+	if t == s.Turn {
+		live = d.live.get()
+	}
+	return turn.View(s, t, live)
+}
+
+// settleEditors waits until every message is as it should be, as far as the platform lets it.
+func (d *driver) settleEditors() {
+	for id, ed := range d.editors {
+		ctx, cancel := context.WithTimeout(d.ctx, d.e.Lease)
+		ed.flush(ctx)
+		cancel()
+		if id != turnID(d.f.s) {
+			ed.close()
+			delete(d.editors, id)
+		}
+	}
+}
+
+func (d *driver) sayGone(err error) {
+	select {
+	case d.goneCh <- err:
+	default:
+	}
+}
+
+// tookGone ends a turn whose message people cannot see any more: what they cannot see they cannot answer.
+func (d *driver) tookGone(err error) {
+	d.e.Logger.Warn("the chat's message is gone; its turn ends", "chat", d.id, "err", err)
+	if t := d.f.s.Turn; t != nil {
+		if t.Stopped == nil {
+			d.results = append(d.results, turn.StopAsked{Turn: t.ID, Name: render.ByNod()})
+		}
+	}
+}
+
+func (d *driver) policy() (permission.Policy, error) { return d.e.Policies.Policy(d.ctx) }

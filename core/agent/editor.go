@@ -1,0 +1,202 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+)
+
+// Pacer is an optional extra of a Platform: how long apart edits of one message that only show progress are at
+// least. Without it they follow each other at once.
+type Pacer interface{ Pace() time.Duration }
+
+// editor keeps one posted message as its view says. Level-triggered: it looks at the view only when it is
+// about to edit, so whatever happened meanwhile is in that edit; one edit is in flight at a time; an edit equal to the last is dropped.
+type editor struct {
+	platform Platform
+	chat     chat.ID
+	ref      chat.MessageRef
+	view     func() render.Message
+	timeout  time.Duration // of one edit; shorter than the lease
+	held     func() bool   // is the lease still held: only its holder edits
+	gone     func(error)   // the message cannot be edited any more
+
+	mu     sync.Mutex
+	want   Urgency
+	dirty  bool
+	closed bool
+	kick   chan struct{}
+	idle   chan struct{} // closed while nothing is owed
+	done   chan struct{}
+	last   render.Message
+	drawn  bool
+	dead   bool
+}
+
+func newEditor(ctx context.Context, p Platform, id chat.ID, ref chat.MessageRef, view func() render.Message, timeout time.Duration, held func() bool, gone func(error)) *editor {
+	ed := &editor{
+		platform: p, chat: id, ref: ref, view: view, timeout: timeout, held: held, gone: gone,
+		kick: make(chan struct{}, 1), idle: make(chan struct{}), done: make(chan struct{}),
+	}
+	close(ed.idle)
+	go ed.run(ctx)
+	return ed
+}
+
+// offer says that the view changed. The most urgent offer since the last edit counts.
+func (ed *editor) offer(u Urgency) {
+	ed.mu.Lock()
+	defer ed.mu.Unlock()
+	if ed.closed || ed.dead {
+		return
+	}
+	if !ed.dirty {
+		ed.dirty, ed.want = true, u
+		ed.idle = make(chan struct{})
+	} else {
+		ed.want = max(ed.want, u)
+	}
+	select {
+	case ed.kick <- struct{}{}:
+	default:
+	}
+}
+
+// flush waits until what was offered is drawn, or ctx ends.
+func (ed *editor) flush(ctx context.Context) {
+	ed.mu.Lock()
+	idle := ed.idle
+	ed.mu.Unlock()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	case <-ed.done:
+	}
+}
+
+// close ends the editor; an edit in flight finishes first.
+func (ed *editor) close() {
+	ed.mu.Lock()
+	if !ed.closed {
+		ed.closed = true
+		close(ed.kick)
+	}
+	ed.mu.Unlock()
+	<-ed.done
+}
+
+func (ed *editor) run(ctx context.Context) {
+	defer close(ed.done)
+	var next time.Time // before it only urgent edits go out
+	backoff := 250 * time.Millisecond
+	for range ed.kick {
+		for {
+			ed.mu.Lock()
+			owed, want, over := ed.dirty, ed.want, ed.closed
+			ed.mu.Unlock()
+			if !owed || over || ctx.Err() != nil {
+				break
+			}
+			if wait := time.Until(next); wait > 0 && want == Progress {
+				if !ed.pause(ctx, wait, true) {
+					break
+				}
+				continue
+			}
+			ed.mu.Lock()
+			ed.dirty = false
+			ed.mu.Unlock()
+			err := ed.draw(ctx, want)
+			next = time.Now()
+			if p, ok := ed.platform.(Pacer); ok {
+				next = next.Add(p.Pace())
+			}
+			var pe *PlatformError
+			switch {
+			case err == nil:
+				backoff = 250 * time.Millisecond
+				ed.rest()
+			case errors.As(err, &pe) && (pe.Kind == FaultGone || pe.Kind == FaultForbidden):
+				ed.mu.Lock()
+				ed.dead = true
+				ed.mu.Unlock()
+				ed.rest()
+				ed.gone(err)
+			default:
+				ed.mu.Lock()
+				ed.dirty, ed.want = true, max(ed.want, want)
+				ed.mu.Unlock()
+				wait := backoff
+				if pe != nil && pe.Kind == FaultBusy && pe.RetryAfter > 0 {
+					wait = pe.RetryAfter
+				} else {
+					backoff = min(2*backoff, 8*time.Second)
+				}
+				ed.pause(ctx, wait, false)
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// rest tells those who flush that nothing is owed, if that is so.
+func (ed *editor) rest() {
+	ed.mu.Lock()
+	defer ed.mu.Unlock()
+	if !ed.dirty {
+		select {
+		case <-ed.idle:
+		default:
+			close(ed.idle)
+		}
+	}
+}
+
+// pause waits; with early, an urgent offer ends it.
+func (ed *editor) pause(ctx context.Context, d time.Duration, early bool) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		kick := ed.kick
+		if !early {
+			kick = nil
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-t.C:
+			return true
+		case _, open := <-kick:
+			ed.mu.Lock()
+			urgent := ed.want > Progress
+			ed.mu.Unlock()
+			if urgent || !open {
+				return open
+			}
+		}
+	}
+}
+
+func (ed *editor) draw(ctx context.Context, u Urgency) error {
+	if !ed.held() {
+		return nil // a new holder repaints
+	}
+	m := render.Fit(ed.view(), ed.platform.Limits())
+	if ed.drawn && reflect.DeepEqual(m, ed.last) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, ed.timeout)
+	defer cancel()
+	if err := ed.platform.Edit(ctx, ed.chat, ed.ref, m, u); err != nil {
+		return err
+	}
+	ed.last, ed.drawn = m, true
+	return nil
+}

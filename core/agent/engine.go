@@ -1,0 +1,340 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	mrand "math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+)
+
+// Config is what an engine is made of.
+type Config struct {
+	Log       Log
+	Leases    Leases
+	Model     Model
+	Tools     Tools
+	Policies  Policies
+	Platforms map[string]Platform // by chat.ID.Platform
+
+	// Owner names this process incarnation in leases. Empty: minted.
+	Owner string
+	// Lease is the leases' time to live, as the store has it. Edits and calls check against it.
+	Lease time.Duration
+	// MaxSteps ends a turn after so many replies. 0: 16.
+	MaxSteps int
+	// MaxDenials stops a turn to ask the person once so many replies had a call denied. 0: 3.
+	MaxDenials int
+	// ContextTokens is about how much of a chat the model is given. 0: all that is kept.
+	ContextTokens int
+	// Sequential asks for one call at a time.
+	Sequential bool
+	// Sweep is how often due chats are looked for; it is only the backstop of local timers and wakes. 0: 5 s.
+	Sweep time.Duration
+	// Drain is how long a stop waits for work in flight. 0: 10 s.
+	Drain time.Duration
+	// Known is how many chats' folds are kept in memory. 0: 1,000.
+	Known  int
+	Logger *slog.Logger
+}
+
+func (c *Config) validate() error {
+	var missing []error
+	need := func(ok bool, what string) {
+		if !ok {
+			missing = append(missing, fmt.Errorf("agent: Config.%s is missing", what))
+		}
+	}
+	need(c.Log != nil, "Log")
+	need(c.Leases != nil, "Leases")
+	need(c.Model != nil, "Model")
+	need(c.Tools != nil, "Tools")
+	need(c.Policies != nil, "Policies")
+	need(len(c.Platforms) > 0, "Platforms")
+	def := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	def(&c.Lease, 10*time.Second)
+	def(&c.Sweep, 5*time.Second)
+	def(&c.Drain, 10*time.Second)
+	if c.MaxSteps == 0 {
+		c.MaxSteps = 16
+	}
+	if c.MaxDenials == 0 {
+		c.MaxDenials = 3
+	}
+	if c.Known <= 0 {
+		c.Known = 1000
+	}
+	if c.Owner == "" {
+		c.Owner = rand.Text()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return errors.Join(missing...)
+}
+
+// Engine drives chats. All methods are safe for concurrent use.
+type Engine struct {
+	Config
+	folds *folds
+
+	mu      sync.Mutex
+	drivers map[chat.ID]*driver
+	timers  map[chat.ID]*time.Timer
+	closed  bool // no driver starts any more
+	wg      sync.WaitGroup
+
+	// skew is how far Redis's clock is ahead of ours, at least: the log's stamps decide, ours only guess when to look.
+	skew atomic.Int64
+
+	work     context.Context // ends after the drain: work in flight is cut
+	cut      context.CancelFunc
+	stopping chan struct{} // closed by a soft stop: nothing new is begun
+	stopOnce sync.Once
+}
+
+// New makes an engine. [Engine.Run] makes it work; Accept and Decide may be called before.
+func New(c Config) (*Engine, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	work, cut := context.WithCancel(context.Background())
+	return &Engine{
+		Config: c, folds: newFolds(c.Known), work: work, cut: cut, stopping: make(chan struct{}),
+		drivers: map[chat.ID]*driver{}, timers: map[chat.ID]*time.Timer{},
+	}, nil
+}
+
+// Run claims due chats and hears wakes until ctx ends; then it stops softly: what is in flight may finish
+// within Drain, nothing new begins, and every chat is given back. It returns when all of that is over.
+func (e *Engine) Run(ctx context.Context) error {
+	wakes, err := e.Leases.Wakes(ctx, e.Owner)
+	if err != nil {
+		e.shutdown()
+		return fmt.Errorf("listen for wakes: %w", err)
+	}
+	sweep := time.NewTimer(0) // at once: what a crashed replica left is due
+	defer sweep.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			e.shutdown()
+			return nil
+		case id, ok := <-wakes:
+			if !ok {
+				wakes = nil // the sweep and renewals remain
+				continue
+			}
+			e.wake(id)
+		case <-sweep.C:
+			e.sweep(ctx)
+			sweep.Reset(e.Sweep/2 + mrand.N(e.Sweep))
+		}
+	}
+}
+
+func (e *Engine) sweep(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, e.Lease)
+	defer cancel()
+	leases, err := e.Leases.ClaimDue(ctx, e.Owner, 64)
+	if err != nil && ctx.Err() == nil {
+		e.Logger.Warn("sweep for due chats failed", "err", err)
+	}
+	for _, l := range leases {
+		e.drive(l)
+	}
+}
+
+// shutdown is the soft stop, then the cut.
+func (e *Engine) shutdown() {
+	e.stopOnce.Do(func() { close(e.stopping) })
+	e.mu.Lock()
+	e.closed = true
+	for id, t := range e.timers {
+		t.Stop()
+		delete(e.timers, id)
+	}
+	for _, d := range e.drivers {
+		d.poke()
+	}
+	e.mu.Unlock()
+	done := make(chan struct{})
+	go func() { e.wg.Wait(); close(done) }()
+	drain := time.NewTimer(e.Drain)
+	defer drain.Stop()
+	select {
+	case <-done:
+	case <-drain.C:
+		e.Logger.Warn("the drain time is over; work in flight is cut", "drain", e.Drain)
+	}
+	e.cut()
+	<-done
+}
+
+func (e *Engine) isStopping() bool {
+	select {
+	case <-e.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// drive hands a lease to the chat's driver, or starts one.
+func (e *Engine) drive(l Lease) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t := e.timers[l.Chat]; t != nil {
+		t.Stop()
+		delete(e.timers, l.Chat)
+	}
+	if d := e.drivers[l.Chat]; d != nil {
+		d.again(l)
+		return
+	}
+	if e.closed {
+		return // the lease runs out and another replica claims the chat
+	}
+	d := newDriver(e, l)
+	e.drivers[l.Chat] = d
+	e.wg.Go(d.run)
+}
+
+// retire takes a driver out of the registry, unless a lease was handed to it in the meantime.
+func (e *Engine) retire(d *driver, wake time.Time) (next Lease, again bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if l, ok := d.takeNext(); ok && !e.closed {
+		return l, true
+	}
+	delete(e.drivers, d.id)
+	if !wake.IsZero() && !e.closed {
+		e.timers[d.id] = time.AfterFunc(max(wake.Sub(e.now()), 0)+time.Millisecond, func() { e.touch(d.id) })
+	}
+	return Lease{}, false
+}
+
+// touch claims a chat whose deadline has come.
+func (e *Engine) touch(id chat.ID) {
+	e.mu.Lock()
+	delete(e.timers, id)
+	if e.closed {
+		e.mu.Unlock()
+		return
+	}
+	e.wg.Add(1)
+	e.mu.Unlock()
+	defer e.wg.Done()
+	ctx, cancel := context.WithTimeout(e.work, e.Lease)
+	defer cancel()
+	if _, err := e.append(ctx, Write{Chat: id, Claim: e.Owner}); err != nil {
+		e.Logger.Warn("claim at a deadline failed; the sweep tries again", "chat", id, "err", err)
+	}
+}
+
+func (e *Engine) wake(id chat.ID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if d := e.drivers[id]; d != nil {
+		d.poke()
+	}
+}
+
+// append writes, keeps the known fold up to date and drives the chat if the write claimed it.
+func (e *Engine) append(ctx context.Context, w Write) (Written, error) {
+	got, err := e.Log.Append(ctx, w)
+	if err == nil || errors.Is(err, ErrStale) {
+		e.folds.advance(w.Chat, w.Known, got)
+	}
+	if err == nil && got.Lease.Token != 0 {
+		e.drive(got.Lease)
+	}
+	e.stamped(w, got)
+	return got, err
+}
+
+// stamped learns how Redis's clock stands to ours from entries just written. It errs on the late side: a
+// deadline looked at too early would only be looked at again.
+func (e *Engine) stamped(w Write, got Written) {
+	if len(w.Events) == 0 || got.Repeated {
+		return
+	}
+	if at := stampOf(got.Entries, w.Events[0].Op); !at.IsZero() {
+		e.skew.Store(int64(time.Until(at)))
+	}
+}
+
+// now is about what the log would stamp, never later.
+func (e *Engine) now() time.Time { return time.Now().Add(time.Duration(e.skew.Load())) }
+
+// fold is a session and the head it was folded to.
+type fold struct {
+	head Head
+	s    turn.Session
+}
+
+func (f fold) over(entries []turn.Entry, head Head) fold {
+	return fold{head, turn.Fold(f.s, entries)}
+}
+
+// load reads a chat from the log.
+func (e *Engine) load(ctx context.Context, id chat.ID) (fold, error) {
+	snap, entries, head, err := e.Log.Load(ctx, id)
+	if err != nil {
+		return fold{}, err
+	}
+	s := snap.Session
+	if snap.Head.Seq == 0 {
+		s = turn.New(id)
+	}
+	f := fold{snap.Head, s}.over(entries, head)
+	e.folds.put(id, f)
+	e.folds.snapped(id, snap.Head.Seq)
+	return f, nil
+}
+
+// known is the fold as this replica last saw it, read from the log if it never did.
+func (e *Engine) known(ctx context.Context, id chat.ID) (fold, error) {
+	if f, ok := e.folds.get(id); ok {
+		return f, nil
+	}
+	return e.load(ctx, id)
+}
+
+// refresh is the fold as the log stands now.
+func (e *Engine) refresh(ctx context.Context, id chat.ID) (fold, error) {
+	f, ok := e.folds.get(id)
+	if !ok || f.head.Seq == 0 {
+		return e.load(ctx, id)
+	}
+	entries, head, err := e.Log.Tail(ctx, id, f.head)
+	if errors.Is(err, ErrRewound) {
+		e.folds.drop(id)
+		return e.load(ctx, id)
+	}
+	if err != nil {
+		return fold{}, err
+	}
+	f = f.over(entries, head)
+	e.folds.put(id, f)
+	return f, nil
+}
+
+// Session is the chat as the log stands now, for surfaces that show it.
+func (e *Engine) Session(ctx context.Context, id chat.ID) (turn.Session, error) {
+	f, err := e.refresh(ctx, id)
+	return f.s, err
+}
+
+func mint() string { return rand.Text() }

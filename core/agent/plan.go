@@ -1,0 +1,307 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+)
+
+// plan is what one step records, and what it does once that is recorded.
+type plan struct {
+	events  []Keyed
+	base    OpID
+	s       turn.Session // as it will be
+	reply   bool         // the reply input is in events
+	results int          // so many results are
+	shown   int
+	acts    []turn.Command
+}
+
+func (p plan) urgency() Urgency {
+	u := Progress
+	for _, k := range p.events {
+		switch k.Event.(type) {
+		case turn.Ruled, turn.Started, turn.Abandoned, turn.Expired:
+			u = max(u, Decision)
+		case turn.Ended, turn.Finished, turn.Replied:
+			u = max(u, Final)
+		}
+	}
+	return u
+}
+
+// done clears the inputs that are recorded now.
+func (p plan) done(d *driver) {
+	if p.reply {
+		d.reply = nil
+	}
+	d.results = slices.Clone(d.results[p.results:])
+	d.shown = slices.Clone(d.shown[p.shown:])
+}
+
+// plan decides, purely but for reading the policy and the tool list, everything that can be decided now. What is
+// true together is appended together: a reply, its rulings and the start of a call that needs no asking are one write.
+func (d *driver) plan() (plan, error) {
+	p := plan{base: OpID("w:" + mint()), s: d.f.s}
+	now := d.e.now()
+	add := func(ev turn.Event) {
+		p.events = append(p.events, Keyed{opPart(p.base, len(p.events)), ev})
+		p.s = turn.Apply(p.s, turn.Entry{Seq: d.f.head.Seq + uint64(len(p.events)), At: now, Event: ev})
+	}
+	for _, ev := range d.shown {
+		add(ev)
+		p.shown++
+	}
+	for _, ev := range d.results {
+		add(ev)
+		p.results++
+	}
+	if d.reply != nil {
+		p.reply = true
+		for _, ev := range d.replied(p.s, *d.reply) {
+			add(ev)
+		}
+	}
+	policy, err := d.policy()
+	if err != nil {
+		return p, fmt.Errorf("read the policy: %w", err)
+	}
+	stopping := d.e.isStopping()
+	for round := 0; round < 64; round++ {
+		before := len(p.events)
+		p.acts = nil
+		for _, c := range turn.Next(p.s, now, d.env()) {
+			switch c := c.(type) {
+			case turn.Rule:
+				add(d.rule(policy, p.s, c.Call, now))
+			case turn.Expire:
+				add(turn.Expired{Ask: c.Ask})
+			case turn.Recover:
+				add(d.recoverRun(policy, p.s, c))
+			case turn.End:
+				add(turn.Ended{Turn: p.s.Turn.ID, Why: d.why(p.s, c.Why)})
+			case turn.RunTool:
+				if stopping || d.running != nil {
+					continue
+				}
+				ev := d.start(policy, p.s, c.Call, now)
+				add(ev)
+				if _, ok := ev.(turn.Started); ok {
+					p.acts = append(p.acts, c)
+					return p, nil // acts on it come after it is durable
+				}
+			default:
+				p.acts = append(p.acts, c)
+			}
+		}
+		if len(p.events) == before {
+			return p, nil
+		}
+	}
+	return p, errors.New("the plan of a turn does not settle")
+}
+
+// why refines how a turn ends by what the driver knows.
+func (d *driver) why(s turn.Session, why turn.Why) turn.Why {
+	if why == turn.WasStopped && s.Turn.Stopped != nil && s.Turn.Stopped.User.IsZero() {
+		return turn.MessageGone
+	}
+	return why
+}
+
+func (d *driver) specs() []ToolSpec {
+	specs, _, err := d.e.Tools.List(d.ctx)
+	if err != nil {
+		d.e.Logger.Warn("could not list the tools", "err", err)
+	}
+	return specs
+}
+
+func specOf(specs []ToolSpec, server, name string) (ToolSpec, bool) {
+	for _, sp := range specs {
+		if sp.Tool.Server == server && sp.Tool.Name == name {
+			return sp, true
+		}
+	}
+	return ToolSpec{}, false
+}
+
+func (d *driver) request(s turn.Session, c turn.ToolCall, sp ToolSpec) permission.Request {
+	r := turn.Requested(s, c)
+	r.Source, r.Hints, r.Metadata = sp.Source, sp.Hints, sp.Metadata
+	return r
+}
+
+// others are the names of tools that can be offered beside the one that cannot.
+func others(specs []ToolSpec, not string) []string {
+	var names []string
+	for _, sp := range specs {
+		if sp.Tool.Name != not {
+			names = append(names, sp.Tool.Name+" ("+sp.Tool.Server+")")
+		}
+	}
+	return names
+}
+
+// rule puts one call to the policy.
+func (d *driver) rule(policy permission.Policy, s turn.Session, id turn.CallID, now time.Time) turn.Event {
+	c := callOf(s, id)
+	forbid := func(rule, why, say string) turn.Event {
+		return turn.Ruled{Call: id, Ask: turn.AskID(mint()), Say: say, Ruling: permission.Ruling{
+			Verdict: permission.Forbid, Reasons: []permission.Reason{{Rule: rule, Text: why, Won: true, Said: "forbid"}},
+		}}
+	}
+	specs := d.specs()
+	sp, ok := specOf(specs, c.Tool.Server, c.Tool.Name)
+	switch {
+	case !ok:
+		return forbid("unavailable", "the tool is not available now", render.ResultUnavailable(c.Tool.Name, c.Tool.Server, others(specs, c.Tool.Name)))
+	case sp.Tool != c.Tool:
+		return forbid("changed", "the tool changed after it was offered", render.ResultChanged(c.Tool.Name, c.Tool.Server))
+	case turn.DeniedBefore(s.Turn, c.Digest):
+		return forbid("denied_before", "a person denied this very call in this turn", render.ResultDeniedBefore())
+	}
+	r := permission.Evaluate(policy, s.Grants, d.request(s, c, sp), now)
+	return d.ruled(policy, c, sp, r)
+}
+
+func (d *driver) ruled(policy permission.Policy, c turn.ToolCall, sp ToolSpec, r permission.Ruling) turn.Event {
+	ev := turn.Ruled{Call: c.ID, Ask: turn.AskID(mint()), Ruling: r}
+	switch r.Verdict {
+	case permission.Forbid:
+		ev.Say = render.ResultNotAllowed(r.Why())
+	case permission.Ask:
+		ev.Card = turn.Card{Title: sp.Title, Describes: sp.Description, Server: sp.Server.Description, Icon: sp.Server.Icon}
+		switch {
+		case r.Level == permission.LevelAdmin:
+			ev.Card.Who = []string{render.AnAdmin}
+			if len(policy.Admins) == 0 {
+				ev.Card.Notice = render.NoAdmins
+			}
+		case policy.Approvers.Rule != permission.ApproversRequester:
+			ev.Card.Who = []string{render.Anyone}
+		}
+	}
+	return ev
+}
+
+func callOf(s turn.Session, id turn.CallID) turn.ToolCall {
+	for _, c := range s.Turn.Calls {
+		if c.ID == id {
+			return c
+		}
+	}
+	return turn.ToolCall{}
+}
+
+// start evaluates the policy again, which may only tighten, and starts the call or sends it back.
+func (d *driver) start(policy permission.Policy, s turn.Session, id turn.CallID, now time.Time) turn.Event {
+	c := callOf(s, id)
+	sp, ok := specOf(d.specs(), c.Tool.Server, c.Tool.Name)
+	if !ok || sp.Tool != c.Tool {
+		return d.rule(policy, s, id, now)
+	}
+	req := d.request(s, c, sp)
+	r := permission.Evaluate(policy, s.Grants, req, now)
+	if c.Asked {
+		level := max(r.Level, c.Ruling.Level)
+		switch {
+		case r.Verdict == permission.Forbid:
+			return d.ruled(policy, c, sp, r)
+		case permission.MayDecide(policy, req, level, c.By) != nil:
+			r.Verdict, r.Level = permission.Ask, level // who allowed it may not any more
+			return d.ruled(policy, c, sp, r)
+		}
+		r.Grant = ""
+	} else if r.Verdict != permission.Allow {
+		return d.ruled(policy, c, sp, r)
+	}
+	return turn.Started{
+		Call: c.ID, Run: turn.RunID(mint()), Ask: c.Ask, Digest: c.Digest, Grant: r.Grant, Token: d.lease.Load().Token,
+	}
+}
+
+// recoverRun settles a run that this driver did not start: by the recovery rule, or by asking what happened.
+func (d *driver) recoverRun(policy permission.Policy, s turn.Session, c turn.Recover) turn.Event {
+	call := callOf(s, c.Call)
+	ev := turn.Abandoned{
+		Call: c.Call, Run: c.Run, Token: d.lease.Load().Token, Own: d.lease.Load().Token == call.Token,
+		Ask: turn.AskID(mint()), Wait: policy.Timeout,
+	}
+	if sp, ok := specOf(d.specs(), call.Tool.Server, call.Tool.Name); ok && sp.Tool == call.Tool {
+		if rule, may := permission.MayRepeat(policy, d.request(s, call, sp), call.Tool.Definition); may {
+			ev.Repeat = rule
+		}
+	}
+	return ev
+}
+
+// replied turns the model's answer into events: the reply with its calls checked, or the end of the turn.
+func (d *driver) replied(s turn.Session, in replyInput) []turn.Event {
+	if s.Turn == nil || s.Turn.ID != in.turn || s.Turn.Step != in.step {
+		return nil
+	}
+	rep := turn.Replied{
+		Turn: in.turn, Step: in.step, Text: in.reply.Text, Usage: in.reply.Usage, Cut: in.reply.Cut, Extra: in.reply.Extra,
+		Model: d.e.Model.Name(), Left: in.left, Faults: in.faults,
+	}
+	if in.err != nil {
+		if s.Turn.Stopped != nil { // the words that people saw stay
+			if in.shown == "" {
+				return nil
+			}
+			rep.Text, rep.Cut = in.shown, true
+			return []turn.Event{rep}
+		}
+		var out []turn.Event
+		if in.shown != "" {
+			rep.Text, rep.Cut = in.shown, true
+			out = append(out, rep)
+		}
+		say := ""
+		var me *ModelError
+		if errors.As(in.err, &me) {
+			say = me.Say
+		}
+		return append(out, turn.Ended{Turn: in.turn, Why: turn.ModelFailed, Say: say})
+	}
+	if s.Turn.Stopped != nil {
+		rep.Cut = rep.Cut || len(in.reply.Calls) > 0
+		return []turn.Event{rep}
+	}
+	for _, c := range in.reply.Calls {
+		rep.Calls = append(rep.Calls, d.propose(in.offered, c))
+	}
+	return []turn.Event{rep}
+}
+
+// propose checks a call as the model wrote it. What fails is settled at once: nobody is asked.
+func (d *driver) propose(offered []ToolSpec, c ReplyCall) turn.Proposal {
+	p := turn.Proposal{ID: turn.CallID("call_" + mint()), ModelID: c.ModelID, Extra: c.Extra, Tool: permission.Tool{Server: c.Server, Name: c.Name}}
+	sp, ok := specOf(offered, c.Server, c.Name)
+	args, err := permission.Canonical(c.Args)
+	if err == nil {
+		p.Args = args
+	} else {
+		p.Args = quoted(c.Args)
+	}
+	switch {
+	case !ok || c.Server == "":
+		p.Tool.Name = render.ShortName(c.Name)
+		p.Problem = render.ResultNoSuchTool(p.Tool.Name, others(offered, ""))
+	case err != nil:
+		p.Problem = render.ResultBadArguments(err.Error())
+	default:
+		p.Tool = sp.Tool
+		p.Digest = permission.CallDigest(d.id, sp.Tool, args)
+		if err := d.e.Tools.Check(d.ctx, sp.Tool, args); err != nil {
+			p.Problem = render.ResultBadArguments(err.Error())
+		}
+	}
+	return p
+}

@@ -1,0 +1,674 @@
+package turn
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+)
+
+// Bounds of what a session keeps. They are applied by the fold, so every replica forgets the same.
+const (
+	maxRecent     = 256     // deliveries remembered against repeats; the log's op keys remember all of the last 24 h
+	maxPeople     = 200     //
+	maxLapsed     = 8       // expired calls that can still be asked for again
+	maxTranscript = 400     // utterances
+	maxTalkBytes  = 4 << 20 // of the transcript
+	maxNotes      = 16      //
+	maxRepeats    = 2       // automatic repetitions of one approval, where the recovery rule allows any
+)
+
+// New is the session of a chat in which nothing happened yet.
+func New(id chat.ID) Session { return Session{Chat: id} }
+
+// Apply folds one entry. It is total: an event that no longer fits changes nothing. It never changes s.
+func Apply(s Session, e Entry) Session {
+	switch ev := e.Event.(type) {
+	case Said:
+		return s.said(e, ev)
+	case Edited:
+		return s.edited(ev)
+	case Deleted:
+		return s.deleted(ev)
+	case Shown:
+		return s.shown(e, ev)
+	case Replied:
+		return s.replied(e, ev)
+	case Ruled:
+		return s.ruled(e, ev)
+	case Decided:
+		return s.decided(e, ev)
+	case Withdrawn:
+		return s.withdrawn(e, ev)
+	case Extended:
+		return s.extended(e, ev)
+	case Expired:
+		return s.expired(e, ev)
+	case Reopened:
+		return s.reopened(e, ev)
+	case Started:
+		return s.started(e, ev)
+	case Finished:
+		return s.finished(e, ev)
+	case Abandoned:
+		return s.abandoned(e, ev)
+	case Resolved:
+		return s.resolved(e, ev)
+	case Revoked:
+		return s.revoked(ev)
+	case ModeSet:
+		return s.modeSet(e, ev)
+	case Reset:
+		return s.reset(e, ev)
+	case StopAsked:
+		return s.stopAsked(e, ev)
+	case Ended:
+		return s.ended(e, ev)
+	}
+	return s
+}
+
+// Fold applies entries in order.
+func Fold(s Session, entries []Entry) Session {
+	for _, e := range entries {
+		s = Apply(s, e)
+	}
+	return s
+}
+
+// add appends without ever writing into a backing array that another session may share.
+func add[T any](list []T, x ...T) []T { return append(slices.Clip(list), x...) }
+
+// last keeps the newest n.
+func last[T any](list []T, n int) []T {
+	if len(list) > n {
+		return slices.Clone(list[len(list)-n:])
+	}
+	return list
+}
+
+// edit replaces the open turn by a copy that f may change.
+func (s Session) edit(f func(*Turn)) Session {
+	t := *s.Turn
+	t.Calls = slices.Clone(t.Calls)
+	f(&t)
+	s.Turn = &t
+	return s
+}
+
+// heard remembers a delivery; ok is false for one that was folded before.
+func (s Session) heard(d chat.Delivery) (Session, bool) {
+	if d == "" || slices.Contains(s.Recent, d) {
+		return s, false
+	}
+	s.Recent = last(add(s.Recent, d), maxRecent)
+	return s, true
+}
+
+func (s Session) meet(u chat.User, name string) Session {
+	if u.IsZero() {
+		return s
+	}
+	i := slices.IndexFunc(s.People, func(p Person) bool { return p.User == u })
+	switch {
+	case i < 0:
+		s.People = last(add(s.People, Person{u, name}), maxPeople)
+	case name != "" && s.People[i].Name != name:
+		s.People = slices.Clone(s.People)
+		s.People[i].Name = name
+	}
+	return s
+}
+
+func (s Session) said(e Entry, ev Said) Session {
+	s, ok := s.heard(ev.Delivery)
+	if !ok {
+		return s
+	}
+	return s.meet(ev.By, ev.Name).queue(e, ev)
+}
+
+func (s Session) queue(e Entry, ev Said) Session {
+	s.Waiting = add(s.Waiting, ev)
+	if s.Turn == nil {
+		s = s.open(e)
+	}
+	return s
+}
+
+// open begins the next turn with the first waiting message and those that follow it from the same person.
+func (s Session) open(e Entry) Session {
+	if len(s.Waiting) == 0 {
+		return s
+	}
+	n := 1
+	first := s.Waiting[0]
+	for first.Replay == nil && n < len(s.Waiting) {
+		w := s.Waiting[n]
+		if w.By != first.By || w.Replay != nil || w.Unattended != first.Unattended {
+			break
+		}
+		n++
+	}
+	t := &Turn{
+		ID: TurnID(fmt.Sprintf("t%d", e.Seq)), At: e.At, Requester: first.By, Unattended: first.Unattended,
+		Said: slices.Clone(s.Waiting[:n]), Notes: s.Notes,
+	}
+	if r := first.Replay; r != nil {
+		t.Step, t.Replies = 1, []Reply{{}}
+		t.Calls = []ToolCall{{ID: r.Call, Tool: r.Tool, Args: r.Args, Digest: r.Digest, Status: Proposed}}
+	}
+	s.Waiting = slices.Clone(s.Waiting[n:])
+	s.Notes = nil
+	s.Turn = t
+	return s
+}
+
+func (s Session) edited(ev Edited) Session {
+	s, ok := s.heard(ev.Delivery)
+	if !ok || ev.Message == "" {
+		return s
+	}
+	for i, w := range s.Waiting {
+		if w.Message == ev.Message && w.By == ev.By {
+			s.Waiting = slices.Clone(s.Waiting)
+			s.Waiting[i].Text = ev.Text
+			return s
+		}
+	}
+	return s.ignore(ev.Message, ev.By)
+}
+
+func (s Session) deleted(ev Deleted) Session {
+	s, ok := s.heard(ev.Delivery)
+	if !ok || ev.Message == "" {
+		return s
+	}
+	for i, w := range s.Waiting {
+		if w.Message == ev.Message { // whoever may delete on the platform may: moderators do
+			s.Waiting = slices.Delete(slices.Clone(s.Waiting), i, i+1)
+			return s
+		}
+	}
+	return s.ignore(ev.Message, ev.By)
+}
+
+// ignore counts a change to a message that its turn has already read.
+func (s Session) ignore(m chat.MessageRef, by chat.User) Session {
+	if s.Turn == nil || !slices.ContainsFunc(s.Turn.Said, func(x Said) bool { return x.Message == m && (by.IsZero() || x.By == by) }) {
+		return s
+	}
+	return s.edit(func(t *Turn) { t.Ignored++ })
+}
+
+func (s Session) shown(e Entry, ev Shown) Session {
+	if ev.Message == "" {
+		return s
+	}
+	if s.Turn != nil && s.Turn.ID == ev.Turn && s.Turn.Shown == "" {
+		return s.edit(func(t *Turn) { t.Shown, t.ShownAt = ev.Message, e.At })
+	}
+	if s.Last != nil && s.Last.ID == ev.Turn && s.Last.Shown == "" {
+		t := *s.Last
+		t.Shown, t.ShownAt = ev.Message, e.At
+		s.Last = &t
+	}
+	return s
+}
+
+func (s Session) replied(e Entry, ev Replied) Session {
+	t := s.Turn
+	if t == nil || t.ID != ev.Turn || t.Step != ev.Step || !t.wantsReply() {
+		return s
+	}
+	if t.Stopped != nil && len(ev.Calls) > 0 {
+		return s // a stopped turn starts nothing new
+	}
+	s.Usage = s.Usage.plus(ev.Usage)
+	return s.edit(func(t *Turn) {
+		t.Step++
+		t.Usage = t.Usage.plus(ev.Usage)
+		t.Replies = add(t.Replies, Reply{Text: ev.Text, Cut: ev.Cut, Left: ev.Left, Faults: ev.Faults, Model: ev.Model, Extra: ev.Extra})
+		for _, p := range ev.Calls {
+			if p.ID == "" || t.find(p.ID) >= 0 {
+				continue
+			}
+			c := ToolCall{ID: p.ID, ModelID: p.ModelID, Step: ev.Step, Tool: p.Tool, Args: p.Args, Digest: p.Digest, Extra: p.Extra, Status: Proposed}
+			if p.Problem != "" {
+				c.settle(Failed, e.At, Result{Text: p.Problem, IsError: true})
+			}
+			t.Calls = append(t.Calls, c)
+		}
+	})
+}
+
+func (s Session) ruled(e Entry, ev Ruled) Session {
+	i := s.Turn.find(ev.Call)
+	if i < 0 || s.Turn.Stopped != nil || ev.Ask == "" {
+		return s
+	}
+	c := s.Turn.Calls[i]
+	if slices.Contains(c.Asks, ev.Ask) {
+		return s
+	}
+	switch {
+	case c.Status == Proposed:
+	case c.Status == Allowed && ev.Ruling.Verdict != permission.Allow: // before the start a ruling may only tighten
+	default:
+		return s
+	}
+	return s.edit(func(t *Turn) {
+		c := &t.Calls[i]
+		c.ask(ev.Ask)
+		c.Ruling, c.Card = ev.Ruling, ev.Card
+		c.undecide()
+		switch ev.Ruling.Verdict {
+		case permission.Allow:
+			c.Status, c.Asked, c.Grant = Allowed, false, ev.Ruling.Grant
+		case permission.Forbid:
+			c.Asked = false
+			c.settle(Denied, e.At, Result{Text: ev.Say, IsError: true})
+		default:
+			c.await(e.At, ev.Ruling.Timeout)
+		}
+	})
+}
+
+func (s Session) decided(e Entry, ev Decided) Session {
+	i := s.Turn.asking(ev.Ask)
+	if i < 0 || s.Turn.Calls[i].Status != Awaiting || ev.By.IsZero() {
+		return s
+	}
+	c := s.Turn.Calls[i]
+	if c.Digest != ev.Digest || c.overdue(e.At) {
+		return s
+	}
+	if ev.Choice == chat.AllowChat && !s.mayGrant(c, ev) {
+		return s
+	}
+	s = s.meet(ev.By, ev.Name)
+	s = s.edit(func(t *Turn) {
+		c := &t.Calls[i]
+		c.Choice, c.By, c.Name, c.Surface, c.Reason, c.DecidedAt = ev.Choice, ev.By, ev.Name, ev.Surface, ev.Reason, e.At
+		c.Deadline = time.Time{}
+		switch ev.Choice {
+		case chat.AllowOnce:
+			c.Status = Allowed
+		case chat.AllowChat:
+			c.Status, c.Grant = Allowed, ev.Grant.ID
+		default:
+			c.Choice = chat.Deny
+			c.settle(Denied, e.At, deniedResult(ev.Reason))
+		}
+	})
+	if ev.Choice == chat.AllowChat {
+		s.Grants = add(s.Grants, *ev.Grant)
+	}
+	return s
+}
+
+// mayGrant: the grant is exactly for this chat and this tool, by the one who clicked, and was offered.
+func (s Session) mayGrant(c ToolCall, ev Decided) bool {
+	g := ev.Grant
+	return g != nil && g.ID != "" && g.Chat == s.Chat && g.Tool == c.Tool && g.By == ev.By && OffersGrant(c) &&
+		!slices.ContainsFunc(s.Grants, func(x permission.Grant) bool { return x.ID == g.ID })
+}
+
+func deniedResult(reason string) Result {
+	return Result{Text: render.ResultDenied(reason), IsError: true, Structured: []byte(`{"success":false,"error":"User denied tool execution"}`)}
+}
+
+func (s Session) withdrawn(e Entry, ev Withdrawn) Session {
+	i := s.Turn.asking(ev.Ask)
+	if i < 0 || ev.Next == "" || !CanUndo(s, s.Turn.Calls[i]) || slices.Contains(s.Turn.Calls[i].Asks, ev.Next) {
+		return s
+	}
+	c := s.Turn.Calls[i]
+	if c.Choice == chat.AllowChat {
+		s = s.lose([]permission.GrantID{c.Grant})
+	}
+	return s.meet(ev.By, ev.Name).edit(func(t *Turn) {
+		c := &t.Calls[i]
+		c.ask(ev.Next)
+		c.undecide()
+		c.Result = nil
+		c.await(e.At, c.Ruling.Timeout)
+	})
+}
+
+func (s Session) extended(e Entry, ev Extended) Session {
+	i := s.Turn.asking(ev.Ask)
+	if i < 0 || !s.Turn.Calls[i].waits() {
+		return s
+	}
+	c := s.Turn.Calls[i]
+	if c.Deadline.IsZero() || c.overdue(e.At) || !ev.Until.After(c.Deadline) {
+		return s
+	}
+	return s.edit(func(t *Turn) { t.Calls[i].Deadline = ev.Until })
+}
+
+func (s Session) expired(e Entry, ev Expired) Session {
+	i := s.Turn.asking(ev.Ask)
+	if i < 0 || !s.Turn.Calls[i].waits() || !s.Turn.Calls[i].overdue(e.At) {
+		return s
+	}
+	return s.edit(func(t *Turn) {
+		c := &t.Calls[i]
+		if c.Status == Unknown {
+			c.settle(Unknown, e.At, Result{Text: render.ResultUnknown(c.Lost), IsError: true})
+			return
+		}
+		c.settle(Lapsed, e.At, Result{Text: render.ResultTimedOut(c.Deadline.Sub(c.AskedAt)), IsError: true})
+	})
+}
+
+func (s Session) reopened(e Entry, ev Reopened) Session {
+	if ev.Next == "" || ev.NextCall == "" {
+		return s
+	}
+	if i := s.Turn.asking(ev.Ask); i >= 0 {
+		c := s.Turn.Calls[i]
+		if c.Status != Lapsed || c.Reasked || s.Turn.Stopped != nil || slices.Contains(c.Asks, ev.Next) {
+			return s
+		}
+		if c.Step == s.Turn.Step-1 && !s.Turn.settled() {
+			return s.meet(ev.By, ev.Name).edit(func(t *Turn) {
+				c := &t.Calls[i]
+				c.ask(ev.Next)
+				c.undecide()
+				c.Result = nil
+				c.await(e.At, c.Ruling.Timeout)
+			})
+		}
+		s = s.edit(func(t *Turn) { t.Calls[i].Reasked = true })
+		return s.meet(ev.By, ev.Name).replay(e, ev, c, s.Turn.Requester)
+	}
+	for i, l := range s.Lapsed {
+		if l.Call.Ask == ev.Ask {
+			s.Lapsed = slices.Delete(slices.Clone(s.Lapsed), i, i+1)
+			if s.Last != nil {
+				if j := s.Last.find(l.Call.ID); j >= 0 {
+					t := *s.Last
+					t.Calls = slices.Clone(t.Calls)
+					t.Calls[j].Reasked = true
+					s.Last = &t
+				}
+			}
+			return s.meet(ev.By, ev.Name).replay(e, ev, l.Call, l.Requester)
+		}
+	}
+	return s
+}
+
+// replay queues a turn for the same requester with the same bytes as a new call.
+func (s Session) replay(e Entry, ev Reopened, c ToolCall, requester chat.User) Session {
+	name := ""
+	for _, p := range s.People {
+		if p.User == requester {
+			name = p.Name
+		}
+	}
+	return s.queue(e, Said{
+		Delivery: chat.Delivery("again:" + string(ev.Next)), By: requester, Name: name, Text: render.AskedAgain(c.Tool.Name, c.Tool.Server),
+		Replay: &Replay{Call: ev.NextCall, Tool: c.Tool, Args: c.Args, Digest: c.Digest},
+	})
+}
+
+func (s Session) started(e Entry, ev Started) Session {
+	i := s.Turn.find(ev.Call)
+	if i < 0 || ev.Run == "" {
+		return s
+	}
+	c := s.Turn.Calls[i]
+	if !s.Turn.runnable(i) || c.Ask != ev.Ask || c.Digest != ev.Digest || slices.Contains(c.Runs, ev.Run) {
+		return s
+	}
+	if ev.Grant != "" {
+		g := slices.IndexFunc(s.Grants, func(g permission.Grant) bool { return g.ID == ev.Grant })
+		if g < 0 || (s.Grants[g].Counted && s.Grants[g].Uses < 1) {
+			return s // its cover is gone: it has to be ruled again
+		}
+		if s.Grants[g].Counted {
+			s.Grants = slices.Clone(s.Grants)
+			s.Grants[g].Uses--
+		}
+	}
+	return s.edit(func(t *Turn) {
+		c := &t.Calls[i]
+		c.Status, c.Run, c.Runs, c.Token, c.StartedAt = Running, ev.Run, add(c.Runs, ev.Run), ev.Token, e.At
+		if ev.Grant != "" {
+			c.Grant = ev.Grant
+		}
+	})
+}
+
+func (s Session) finished(e Entry, ev Finished) Session {
+	if i := s.Turn.find(ev.Call); i >= 0 {
+		c := s.Turn.Calls[i]
+		if !slices.Contains(c.Runs, ev.Run) || slices.Contains(c.Heard, ev.Run) {
+			return s
+		}
+		if c.Run == ev.Run && (c.Status == Running || (c.Status == Unknown && !c.Settled())) {
+			return s.edit(func(t *Turn) {
+				c := &t.Calls[i]
+				c.Heard = add(c.Heard, ev.Run)
+				status := Done
+				if ev.Result.IsError {
+					status = Failed
+				}
+				c.settle(status, e.At, ev.Result)
+			})
+		}
+		s = s.edit(func(t *Turn) { t.Calls[i].Heard, t.Calls[i].Late = add(c.Heard, ev.Run), true })
+		return s.note(render.LateResult(c.Tool.Name, c.Tool.Server, ev.Result.Text, ev.Result.IsError))
+	}
+	if i := s.Last.find(ev.Call); i >= 0 {
+		c := s.Last.Calls[i]
+		if !slices.Contains(c.Runs, ev.Run) || slices.Contains(c.Heard, ev.Run) {
+			return s
+		}
+		t := *s.Last
+		t.Calls = slices.Clone(t.Calls)
+		t.Calls[i].Heard, t.Calls[i].Late = add(c.Heard, ev.Run), true
+		s.Last = &t
+		return s.note(render.LateResult(c.Tool.Name, c.Tool.Server, ev.Result.Text, ev.Result.IsError))
+	}
+	return s
+}
+
+// note tells the model something with its next request.
+func (s Session) note(text string) Session {
+	if s.Turn != nil {
+		return s.edit(func(t *Turn) { t.Notes = last(add(t.Notes, text), maxNotes) })
+	}
+	s.Notes = last(add(s.Notes, text), maxNotes)
+	return s
+}
+
+func (s Session) abandoned(e Entry, ev Abandoned) Session {
+	i := s.Turn.find(ev.Call)
+	if i < 0 || ev.Ask == "" {
+		return s
+	}
+	c := s.Turn.Calls[i]
+	if c.Status != Running || c.Run != ev.Run || slices.Contains(c.Asks, ev.Ask) {
+		return s
+	}
+	if !(ev.Token > c.Token || (ev.Own && ev.Token == c.Token)) {
+		return s // an earlier driver has no say over a later one's run
+	}
+	return s.edit(func(t *Turn) {
+		c := &t.Calls[i]
+		c.Lost = ev.Say
+		if ev.Repeat != "" && c.Repeats < maxRepeats && t.Stopped == nil {
+			c.Repeats++
+			c.Status = Allowed
+			return
+		}
+		c.Status = Unknown
+		c.ask(ev.Ask)
+		c.AskedAt, c.Deadline = e.At, time.Time{}
+		if ev.Wait > 0 {
+			c.Deadline = e.At.Add(ev.Wait)
+		}
+		if t.Stopped != nil || t.Unattended {
+			c.settle(Unknown, e.At, Result{Text: render.ResultUnknown(c.Lost), IsError: true})
+		}
+	})
+}
+
+func (s Session) resolved(e Entry, ev Resolved) Session {
+	i := s.Turn.asking(ev.Ask)
+	if i < 0 || ev.By.IsZero() {
+		return s
+	}
+	c := s.Turn.Calls[i]
+	if c.Status != Unknown || c.Settled() || c.overdue(e.At) {
+		return s
+	}
+	switch ev.Answer {
+	case chat.Happened, chat.Leave:
+		return s.meet(ev.By, ev.Name).edit(func(t *Turn) {
+			c := &t.Calls[i]
+			c.Choice, c.By, c.Name, c.DecidedAt = ev.Answer, ev.By, ev.Name, e.At
+			text := render.ResultUnknown(c.Lost)
+			if ev.Answer == chat.Happened {
+				text = render.ResultHappened()
+			}
+			c.settle(Unknown, e.At, Result{Text: text, IsError: true})
+		})
+	case chat.RunAgain:
+		if ev.Next == "" || slices.Contains(c.Asks, ev.Next) {
+			return s
+		}
+		return s.meet(ev.By, ev.Name).edit(func(t *Turn) {
+			c := &t.Calls[i]
+			c.ask(ev.Next)
+			c.undecide()
+			c.await(e.At, c.Ruling.Timeout)
+		})
+	}
+	return s
+}
+
+func (s Session) revoked(ev Revoked) Session {
+	if !slices.ContainsFunc(s.Grants, func(g permission.Grant) bool { return slices.Contains(ev.Grants, g.ID) }) {
+		return s
+	}
+	return s.meet(ev.By, ev.Name).lose(ev.Grants)
+}
+
+// lose drops grants; calls that they covered and that have not started go back to be ruled again.
+func (s Session) lose(ids []permission.GrantID) Session {
+	gone := func(g permission.GrantID) bool { return g != "" && slices.Contains(ids, g) }
+	s.Grants = slices.DeleteFunc(slices.Clone(s.Grants), func(g permission.Grant) bool { return gone(g.ID) })
+	if s.Turn == nil || !slices.ContainsFunc(s.Turn.Calls, func(c ToolCall) bool { return c.Status == Allowed && gone(c.Grant) }) {
+		return s
+	}
+	return s.edit(func(t *Turn) {
+		for i := range t.Calls {
+			if c := &t.Calls[i]; c.Status == Allowed && gone(c.Grant) {
+				c.propose()
+			}
+		}
+	})
+}
+
+func (s Session) modeSet(e Entry, ev ModeSet) Session {
+	if ev.Rev != s.ModeRev+1 {
+		return s
+	}
+	s = s.meet(ev.By, ev.Name)
+	s.Mode, s.ModeAt, s.ModeRev = ev.Mode, e.At, ev.Rev
+	if ev.Mode == permission.ModeAlways {
+		s.Grants = nil
+	}
+	if s.Turn == nil {
+		return s
+	}
+	return s.edit(func(t *Turn) {
+		for i := range t.Calls {
+			if c := &t.Calls[i]; c.Status == Allowed && !(c.Asked && c.Choice == chat.AllowOnce) {
+				c.propose()
+			}
+		}
+	})
+}
+
+func (s Session) reset(e Entry, ev Reset) Session {
+	if ev.Rev != s.ResetRev+1 {
+		return s
+	}
+	s = s.meet(ev.By, ev.Name)
+	s.ResetRev = ev.Rev
+	s.Transcript, s.Dropped, s.Grants, s.Lapsed, s.Waiting, s.Notes = nil, 0, nil, nil, nil, nil
+	s.Mode, s.ModeAt = permission.ModeTool, time.Time{}
+	if s.Turn != nil {
+		s = s.stop(e, Person{ev.By, ev.Name})
+		s = s.edit(func(t *Turn) { t.Forget = true })
+	}
+	return s
+}
+
+func (s Session) stopAsked(e Entry, ev StopAsked) Session {
+	if s.Turn == nil || s.Turn.ID != ev.Turn || s.Turn.Stopped != nil {
+		return s
+	}
+	return s.meet(ev.By, ev.Name).stop(e, Person{ev.By, ev.Name})
+}
+
+// stop cancels what has not started. What runs stays Running until Finished or Abandoned.
+func (s Session) stop(e Entry, by Person) Session {
+	n := len(s.Waiting)
+	s.Waiting = nil
+	return s.edit(func(t *Turn) {
+		t.Stopped, t.Cancelled = &by, n
+		t.cancel(e.At)
+	})
+}
+
+func (s Session) ended(e Entry, ev Ended) Session {
+	if s.Turn == nil || s.Turn.ID != ev.Turn || s.Turn.live() != nil {
+		return s
+	}
+	s = s.edit(func(t *Turn) {
+		t.cancel(e.At)
+		t.End, t.EndSay, t.EndAt = ev.Why, ev.Say, e.At
+	})
+	t := s.Turn
+	s.Turn, s.Last = nil, t
+	if !t.Forget {
+		s.Transcript = add(s.Transcript, t.Talk()...)
+		s = s.trim()
+	}
+	name := ""
+	if len(t.Said) > 0 {
+		name = t.Said[0].Name
+	}
+	for _, c := range t.Calls {
+		if c.Status == Lapsed && !c.Reasked && !t.Forget {
+			s.Lapsed = last(add(s.Lapsed, LapsedCall{c, t.Requester, name}), maxLapsed)
+		}
+	}
+	return s.open(e)
+}
+
+// trim drops the oldest utterances over the bounds; [Session.Dropped] counts them.
+func (s Session) trim() Session {
+	n, size := 0, 0
+	for i := len(s.Transcript) - 1; i >= 0; i-- {
+		if size += s.Transcript[i].size(); size > maxTalkBytes && n > 0 {
+			break
+		}
+		n++
+	}
+	if n = min(n, maxTranscript); n < len(s.Transcript) {
+		s.Dropped += len(s.Transcript) - n
+		s.Transcript = last(s.Transcript, n)
+	}
+	return s
+}

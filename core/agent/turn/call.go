@@ -1,0 +1,167 @@
+package turn
+
+import (
+	"slices"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+)
+
+func (u Usage) plus(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.Output + v.Output, u.Cached + v.Cached}
+}
+
+// settle gives the call its one result.
+func (c *ToolCall) settle(status Status, at time.Time, r Result) {
+	c.Status, c.EndedAt, c.Result = status, at, &r
+	if status != Lapsed {
+		c.Deadline = time.Time{}
+	}
+}
+
+// ask makes id the asking in force. An id is never used twice, so a repeated event finds nothing to do.
+func (c *ToolCall) ask(id AskID) { c.Ask, c.Asks = id, add(c.Asks, id) }
+
+func (c *ToolCall) await(at time.Time, timeout time.Duration) {
+	c.Status, c.Asked, c.AskedAt, c.Deadline = Awaiting, true, at, time.Time{}
+	if timeout > 0 {
+		c.Deadline = at.Add(timeout)
+	}
+}
+
+func (c *ToolCall) undecide() {
+	c.Choice, c.By, c.Name, c.Surface, c.Reason, c.DecidedAt, c.Grant = "", chat.User{}, "", "", "", time.Time{}, ""
+}
+
+// propose sends a call back to be ruled again.
+func (c *ToolCall) propose() {
+	c.undecide()
+	c.Status, c.Asked, c.Deadline = Proposed, false, time.Time{}
+}
+
+// overdue reports whether the asking's deadline has come. A parked ask has none.
+func (c ToolCall) overdue(now time.Time) bool { return !c.Deadline.IsZero() && !now.Before(c.Deadline) }
+
+// waits reports whether the call waits for a person: for a decision, or for word on an unknown outcome.
+func (c ToolCall) waits() bool { return c.Status == Awaiting || (c.Status == Unknown && !c.Settled()) }
+
+// find is the index of a call, or -1. A nil turn has none.
+func (t *Turn) find(id CallID) int {
+	if t == nil {
+		return -1
+	}
+	return slices.IndexFunc(t.Calls, func(c ToolCall) bool { return c.ID == id })
+}
+
+// asking is the index of the call whose asking in force is id, or -1.
+func (t *Turn) asking(id AskID) int {
+	if t == nil || id == "" {
+		return -1
+	}
+	return slices.IndexFunc(t.Calls, func(c ToolCall) bool { return c.Ask == id })
+}
+
+// settled reports whether every call has its one result.
+func (t *Turn) settled() bool {
+	return !slices.ContainsFunc(t.Calls, func(c ToolCall) bool { return !c.Settled() })
+}
+
+// batch are the calls of the latest reply.
+func (t *Turn) batch() []ToolCall {
+	for i, c := range t.Calls {
+		if c.Step == t.Step-1 {
+			return t.Calls[i:]
+		}
+	}
+	return nil
+}
+
+// wantsReply reports whether the model is to be asked: nothing was asked yet, or the last reply's calls all
+// have their result. A stopped turn takes one more reply: the words that were already shown.
+func (t *Turn) wantsReply() bool {
+	if !t.settled() {
+		return false
+	}
+	return t.Step == 0 || len(t.batch()) > 0
+}
+
+func (t *Turn) live() *ToolCall {
+	for i := range t.Calls {
+		if t.Calls[i].Status == Running {
+			return &t.Calls[i]
+		}
+	}
+	return nil
+}
+
+// runnable is REQUIREMENTS 5.1. Calls run one at a time. What people were asked about runs in order once
+// nothing of the batch waits any more; what needed no asking runs at once while nothing before it waits, and
+// behind something that waits only if it reads.
+func (t *Turn) runnable(i int) bool {
+	if t.Stopped != nil || t.Calls[i].Status != Allowed || t.live() != nil {
+		return false
+	}
+	open := slices.ContainsFunc(t.Calls, func(c ToolCall) bool { return c.Status == Proposed || c.waits() })
+	if t.Calls[i].Asked && open {
+		return false
+	}
+	blocked := false
+	for j := 0; j < i; j++ {
+		blocked = blocked || !t.Calls[j].Settled()
+	}
+	return !blocked || (open && !t.Calls[i].Asked && t.Calls[i].Ruling.Access == permission.Read)
+}
+
+// cancel settles everything that has not started and does not run.
+func (t *Turn) cancel(at time.Time) {
+	for i := range t.Calls {
+		c := &t.Calls[i]
+		switch {
+		case c.Settled() || c.Status == Running:
+		case c.Status == Unknown:
+			c.settle(Unknown, at, Result{Text: render.ResultUnknown(c.Lost), IsError: true})
+		default:
+			c.settle(Cancelled, at, Result{Text: render.ResultCancelled(), IsError: true})
+		}
+	}
+}
+
+// denials counts the replies of this turn of which a person denied a call.
+func (t *Turn) denials() int {
+	steps := map[int]bool{}
+	for _, c := range t.Calls {
+		if c.Status == Denied && c.Choice == chat.Deny {
+			steps[c.Step] = true
+		}
+	}
+	return len(steps)
+}
+
+// DeniedBefore reports whether a person denied the very same call earlier in this turn: it is then denied
+// again without another card (REQUIREMENTS 5.7).
+func DeniedBefore(t *Turn, digest permission.Digest) bool {
+	return t != nil && slices.ContainsFunc(t.Calls, func(c ToolCall) bool {
+		return c.Digest == digest && c.Status == Denied && c.Choice == chat.Deny
+	})
+}
+
+// OffersGrant reports whether "Allow for this chat" stands on the call's card.
+func OffersGrant(c ToolCall) bool {
+	return c.Ruling.ChatGrant && c.Ruling.Level == permission.LevelUser && Showable(c)
+}
+
+// Showable reports whether the call's arguments can be shown in full. Where they cannot, nothing can be
+// allowed.
+func Showable(c ToolCall) bool { return !render.TooBig(c.Args) }
+
+// CanUndo reports whether the decision on c can still be taken back: its call has not started and, if it was
+// denied, its batch is still open, so the model has not heard of it.
+func CanUndo(s Session, c ToolCall) bool {
+	t := s.Turn
+	if t == nil || t.Stopped != nil || !c.Asked || c.Choice == "" {
+		return false
+	}
+	return c.Status == Allowed || (c.Status == Denied && c.Step == t.Step-1 && !t.settled())
+}

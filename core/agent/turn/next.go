@@ -1,0 +1,179 @@
+package turn
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+)
+
+// Command is one thing the world still owes a session. The set is closed.
+type Command interface{ isCommand() }
+
+type (
+	// Show: post the turn's one message.
+	Show struct{ Turn TurnID }
+	// AskModel for the reply of step Step.
+	AskModel struct{ Step int }
+	// Rule: put the call to the policy.
+	Rule struct{ Call CallID }
+	// RunTool: start and run the call.
+	RunTool struct{ Call CallID }
+	// Recover: a run that is not the driver's own is on record as running.
+	Recover struct {
+		Call CallID
+		Run  RunID
+	}
+	// Cancel the driver's own run at its server.
+	Cancel struct{ Run RunID }
+	// Expire: the asking's deadline has come.
+	Expire struct{ Ask AskID }
+	// End the turn.
+	End struct{ Why Why }
+)
+
+func (Show) isCommand()     {}
+func (AskModel) isCommand() {}
+func (Rule) isCommand()     {}
+func (RunTool) isCommand()  {}
+func (Recover) isCommand()  {}
+func (Cancel) isCommand()   {}
+func (Expire) isCommand()   {}
+func (End) isCommand()      {}
+
+// Env is what Next needs to know beyond the session.
+type Env struct {
+	Live       RunID // the driver's own run in flight, or ""
+	MaxSteps   int   // replies in one turn; 0: no limit
+	MaxDenials int   // replies of which something was denied, before the turn stops to ask the person; 0: no limit
+	Sequential bool  // rule and ask one call at a time (002, 004)
+}
+
+// Next is what the world still owes the session at now: derived, never stored. An empty answer means that the
+// session is finished, waits for a person (see [Waits]) or for the driver's own run.
+func Next(s Session, now time.Time, env Env) []Command {
+	t := s.Turn
+	if t == nil {
+		return nil
+	}
+	var do []Command
+	if t.Shown == "" {
+		do = append(do, Show{t.ID})
+	}
+	if live := t.live(); live != nil {
+		switch {
+		case live.Run != env.Live:
+			do = append(do, Recover{live.ID, live.Run})
+		case t.Stopped != nil:
+			do = append(do, Cancel{live.Run})
+		}
+	}
+	for _, c := range t.Calls {
+		switch {
+		case c.Status == Proposed:
+			if env.Sequential && len(do) > 0 && isRule(do[len(do)-1]) {
+				continue
+			}
+			if env.Sequential && t.before(c.ID) {
+				continue
+			}
+			do = append(do, Rule{c.ID})
+		case c.waits() && c.overdue(now):
+			do = append(do, Expire{c.Ask})
+		}
+	}
+	if len(do) > 0 && !onlyShow(do) {
+		return do
+	}
+	for i, c := range t.Calls {
+		if t.runnable(i) {
+			return append(do, RunTool{c.ID})
+		}
+	}
+	if !t.settled() {
+		return do
+	}
+	switch {
+	case t.Stopped != nil:
+		do = append(do, End{WasStopped})
+	case !t.wantsReply():
+		do = append(do, End{Answered})
+	case env.MaxDenials > 0 && t.denials() >= env.MaxDenials:
+		do = append(do, End{TooManyDenials})
+	case env.MaxSteps > 0 && t.Step >= env.MaxSteps:
+		do = append(do, End{TooManySteps})
+	default:
+		do = append(do, AskModel{t.Step})
+	}
+	return do
+}
+
+func isRule(c Command) bool { _, ok := c.(Rule); return ok }
+
+func onlyShow(do []Command) bool { _, ok := do[0].(Show); return ok && len(do) == 1 }
+
+// before reports whether a call of the batch that stands earlier than id is not settled.
+func (t *Turn) before(id CallID) bool {
+	for _, c := range t.Calls {
+		if c.ID == id {
+			return false
+		}
+		if !c.Settled() {
+			return true
+		}
+	}
+	return false
+}
+
+// Wait is one thing a session waits for a person to answer.
+type Wait struct {
+	Ask      AskID
+	Call     CallID
+	Deadline time.Time // zero: parked
+}
+
+// Waits lists what the session waits for people to answer.
+func Waits(s Session) []Wait {
+	var w []Wait
+	if s.Turn != nil {
+		for _, c := range s.Turn.Calls {
+			if c.waits() {
+				w = append(w, Wait{c.Ask, c.ID, c.Deadline})
+			}
+		}
+	}
+	return w
+}
+
+// WakeAt is when the session next owes something by itself: its earliest deadline, or zero.
+func WakeAt(s Session) time.Time {
+	var at time.Time
+	for _, w := range Waits(s) {
+		if !w.Deadline.IsZero() && (at.IsZero() || w.Deadline.Before(at)) {
+			at = w.Deadline
+		}
+	}
+	return at
+}
+
+// OpenAsks are the calls that wait for a decision, in order.
+func OpenAsks(s Session) []ToolCall {
+	var open []ToolCall
+	if s.Turn != nil {
+		for _, c := range s.Turn.Calls {
+			if c.Status == Awaiting {
+				open = append(open, c)
+			}
+		}
+	}
+	return open
+}
+
+// BatchToken names exactly the asks that are open now: it answers those, or nothing.
+func BatchToken(s Session) string {
+	h := sha256.New()
+	for _, c := range OpenAsks(s) {
+		h.Write([]byte(c.Ask))
+		h.Write([]byte{0})
+	}
+	return "all-" + hex.EncodeToString(h.Sum(nil)[:20])
+}

@@ -1,0 +1,109 @@
+package turn
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nodhq/nod/core/permission"
+)
+
+// Talk is what a model reads next: the transcript and the open turn. It is called when every call is settled;
+// a call that is not gets a result that says so, so that a request can never hold a call without one.
+func Talk(s Session) []Utterance {
+	talk := s.Transcript
+	if s.Turn != nil {
+		talk = add(talk, s.Turn.Talk()...)
+	}
+	return talk
+}
+
+// Talk is the turn as utterances.
+func (t *Turn) Talk() []Utterance {
+	var talk []Utterance
+	for _, n := range t.Notes {
+		talk = append(talk, Utterance{Role: RoleNote, Text: n})
+	}
+	for i, m := range t.Said {
+		if i > 0 && m.Replay == nil && len(m.Context) == 0 {
+			u := &talk[len(talk)-1]
+			u.Text += "\n\n" + m.Text
+			continue
+		}
+		talk = append(talk, Utterance{Role: RoleUser, By: m.By, Name: m.Name, Text: m.Text, Context: m.Context})
+	}
+	for step, r := range t.Replies {
+		u := Utterance{Role: RoleAssistant, Text: r.Text, Extra: r.Extra}
+		if r.Cut {
+			u.Text = strings.TrimSpace(u.Text + "\n\n(this reply was cut short)")
+		}
+		for _, c := range t.Calls {
+			if c.Step != step {
+				continue
+			}
+			tc := TalkCall{ID: c.ID, Server: c.Tool.Server, Name: c.Tool.Name, Args: c.Args, Extra: c.Extra}
+			if c.Result != nil {
+				tc.Result = *c.Result
+			} else {
+				tc.Result = Result{Text: "No result yet.", IsError: true}
+			}
+			u.Calls = append(u.Calls, tc)
+		}
+		if u.Text != "" || len(u.Calls) > 0 {
+			talk = append(talk, u)
+		}
+	}
+	return talk
+}
+
+func (u Utterance) size() int {
+	n := len(u.Text) + len(u.Extra)
+	for _, q := range u.Context {
+		n += len(q.Text)
+	}
+	for _, c := range u.Calls {
+		n += len(c.Args) + len(c.Result.Text) + len(c.Result.Structured)
+	}
+	return n
+}
+
+// tokens is a careful guess (three bytes each): a model's own count is not known before it is asked.
+func (u Utterance) tokens() int { return u.size()/3 + 8 }
+
+// Trim keeps the newest utterances within about budget tokens (0: all), always beginning with a person's, and always the
+// last person's and everything after it. left says how many were left out; the turn's message tells people.
+func Trim(talk []Utterance, budget int) (kept []Utterance, left int) {
+	if budget <= 0 {
+		return talk, 0
+	}
+	must := 0
+	for i, u := range talk {
+		if u.Role == RoleUser {
+			must = i
+		}
+	}
+	from, size := len(talk), 0
+	for i := len(talk) - 1; i >= 0; i-- {
+		size += talk[i].tokens()
+		if size > budget && i < must {
+			break
+		}
+		from = i
+	}
+	for from < must && talk[from].Role != RoleUser {
+		from++
+	}
+	return slices.Clip(talk[from:]), from
+}
+
+// Requested is the permission request of a call as the session knows it; the caller adds what only the tool's
+// current definition tells.
+func Requested(s Session, c ToolCall) permission.Request {
+	r := permission.Request{Chat: s.Chat, Mode: s.Mode, ModeAt: s.ModeAt, Tool: c.Tool, Args: c.Args}
+	if s.Turn != nil {
+		r.Requester, r.Unattended = s.Turn.Requester, s.Turn.Unattended
+	}
+	for _, p := range s.People {
+		r.Present = append(r.Present, p.User)
+	}
+	return r
+}

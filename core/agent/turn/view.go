@@ -1,0 +1,503 @@
+package turn
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+)
+
+// Live is what streams and is not recorded. It never holds anything that a person decides on.
+type Live struct {
+	Text     string
+	Note     string // about a wait: "Trying again in 20 s."
+	Progress map[CallID]Progress
+}
+
+// View is how the one message of turn t (the open one or the one that ended last) should look now. It is
+// total. What waits for a person stands last.
+func View(s Session, t *Turn, live Live) render.Message {
+	v := viewer{s: s, t: t, live: live}
+	m := render.Message{State: v.state(), Token: string(t.ID)}
+	for step, r := range t.Replies {
+		if r.Text != "" {
+			m.Blocks = append(m.Blocks, render.Text{Markdown: r.Text, Cut: r.Cut})
+		}
+		for _, c := range t.Calls {
+			if c.Step == step && !c.waits() {
+				m.Blocks = append(m.Blocks, v.step(c))
+			}
+		}
+	}
+	if t.End == "" && live.Text != "" {
+		m.Blocks = append(m.Blocks, render.Text{Markdown: live.Text})
+	}
+	m.Blocks = append(m.Blocks, v.notes()...)
+	m.Blocks = append(m.Blocks, v.asks()...)
+	if len(m.Blocks) == 0 {
+		m.Blocks = []render.Block{note(render.Thinking)}
+	}
+	m.Choices = v.choices()
+	return m
+}
+
+type viewer struct {
+	s    Session
+	t    *Turn
+	live Live
+}
+
+func note(s string) render.Note { return render.Note{Line: render.Line{render.Plain(s)}} }
+
+func (v viewer) open() bool { return v.t.End == "" }
+
+func (v viewer) state() render.State {
+	switch v.t.End {
+	case "":
+		for _, c := range v.t.Calls {
+			if c.waits() {
+				return render.Waiting
+			}
+		}
+		return render.Working
+	case Answered:
+		return render.Done
+	case WasStopped, TooManySteps, TooManyDenials:
+		return render.Stopped
+	}
+	return render.Failed
+}
+
+func (v viewer) step(c ToolCall) render.Step {
+	st := render.Step{Call: string(c.ID), Title: c.Tool.Name, Server: c.Tool.Server, State: stepState(c)}
+	var d detail
+	switch c.Status {
+	case Running:
+		d.text("started ").time(c.StartedAt, false)
+		if p, ok := v.live.Progress[c.ID]; ok {
+			if p.Total > 0 {
+				d.sep().text(fmt.Sprintf("%d %%", int(100*min(max(p.Done/p.Total, 0), 1))))
+			}
+			if p.Message != "" {
+				d.sep().text(clip(p.Message, 80))
+			}
+		}
+	case Allowed:
+		v.allowedBy(&d, c)
+		if v.open() {
+			d.sep()
+			if c.Asked && CanUndo(v.s, c) && len(Waits(v.s)) > 0 {
+				d.text(render.StartsLater)
+			} else {
+				d.text(render.ComesNext)
+			}
+		}
+	case Proposed:
+	case Done, Failed:
+		if c.StartedAt.IsZero() { // refused before anybody was asked
+			d.text(clip(firstLine(resultText(c)), 160))
+			break
+		}
+		d.text(render.Took(c.EndedAt.Sub(c.StartedAt)))
+		d.sep()
+		v.allowedBy(&d, c)
+		if c.Status == Failed {
+			d.sep().text(clip(firstLine(resultText(c)), 160))
+		}
+	case Denied:
+		if c.Choice == "" {
+			d.text(render.DeniedByPolicy + clip(c.Ruling.Why(), 160))
+			break
+		}
+		d.text("denied by ").person(c.By, c.Name).text(" ").time(c.DecidedAt, false)
+		if c.Reason != "" {
+			d.sep().text("“" + clip(c.Reason, 200) + "”")
+		}
+	case Lapsed:
+		d.text(render.NobodyAnswered(c.Deadline.Sub(c.AskedAt)))
+	case Cancelled:
+		d.text("cancelled · " + render.NotRun)
+	case Unknown:
+		d.text(render.Interrupted)
+		switch c.Choice {
+		case chat.Happened:
+			d.sep().text(render.OutcomeHappened).person(c.By, c.Name)
+		case chat.Leave:
+			d.sep().text(render.OutcomeLeft).person(c.By, c.Name)
+		}
+	}
+	if c.Late {
+		d.sep().text("a result came late")
+	}
+	st.Detail = d.line
+	switch {
+	case c.Status == Lapsed && !c.Reasked && v.t.Stopped == nil && v.canReask(c):
+		st.Choices = []render.Choice{{Choice: chat.AskAgain, Token: string(c.Ask), Label: render.LabelAskAgain}}
+	case v.open() && CanUndo(v.s, c):
+		st.Choices = []render.Choice{{Choice: chat.Undo, Token: string(c.Ask), Label: render.LabelUndo}}
+	}
+	return st
+}
+
+// canReask: the open turn's calls, and those of ended turns that the session still remembers.
+func (v viewer) canReask(c ToolCall) bool {
+	if v.open() {
+		return true
+	}
+	for _, l := range v.s.Lapsed {
+		if l.Call.ID == c.ID {
+			return true
+		}
+	}
+	return false
+}
+
+func (v viewer) allowedBy(d *detail, c ToolCall) {
+	switch {
+	case c.Asked && c.Choice != "":
+		d.text(render.Decided(c.Choice)+" by ").person(c.By, c.Name).text(" ").time(c.DecidedAt, false)
+	case c.Grant != "":
+		d.text(render.ByGrant)
+		for _, g := range v.s.Grants {
+			if g.ID == c.Grant {
+				d.person(g.By, g.Name)
+				return
+			}
+		}
+		d.text("an earlier choice")
+	default:
+		d.text(render.ByPolicy)
+	}
+}
+
+func stepState(c ToolCall) render.StepState {
+	switch c.Status {
+	case Proposed, Allowed:
+		return render.StepPending
+	case Awaiting:
+		return render.StepWaiting
+	case Running:
+		return render.StepRunning
+	case Done:
+		return render.StepDone
+	case Failed:
+		return render.StepFailed
+	case Denied:
+		return render.StepDenied
+	case Lapsed:
+		return render.StepExpired
+	case Cancelled:
+		return render.StepCancelled
+	}
+	return render.StepUnknown
+}
+
+func (v viewer) notes() []render.Block {
+	var out []render.Block
+	say := func(s string) { out = append(out, note(s)) }
+	t := v.t
+	if v.open() && v.live.Note != "" {
+		say(v.live.Note)
+	}
+	var faults []string
+	left := 0
+	for _, r := range t.Replies {
+		if len(r.Faults) > 0 {
+			faults = r.Faults
+		}
+		left = max(left, r.Left)
+	}
+	for _, f := range faults {
+		say(clip(f, 300))
+	}
+	if left > 0 {
+		say(render.LeftOut(left))
+	}
+	if t.Ignored > 0 {
+		say(render.EditIgnored(t.Ignored))
+	}
+	switch {
+	case t.Stopped != nil && v.open():
+		say(render.Stopping)
+	case t.Stopped != nil && t.End != MessageGone:
+		say(render.StoppedBy(t.Stopped.Name, t.Cancelled))
+	}
+	switch {
+	case t.EndSay != "":
+		say(t.EndSay)
+	case t.End == TooManySteps:
+		say(render.EndSteps())
+	case t.End == TooManyDenials:
+		say(render.EndDenials())
+	case t.End == ModelFailed:
+		say(render.EndModel())
+	case t.End == NoProgress, t.End == Broken:
+		say(render.EndProgress())
+	case t.End == MessageGone:
+		say(render.EndGone())
+	}
+	if v.s.Turn == t {
+		if n := len(v.s.Waiting); n > 0 {
+			say(render.MoreWaiting(n))
+		}
+		switch v.s.Mode {
+		case permission.ModeAlways:
+			say(render.AlwaysAsks)
+		case permission.ModeNever:
+			say(render.NeverAsks)
+		}
+	}
+	for _, c := range t.Calls {
+		if c.Choice != chat.AllowChat {
+			continue
+		}
+		for _, g := range v.s.Grants {
+			if g.ID == c.Grant {
+				out = append(out, render.Note{
+					Line:    render.Line{render.Plain(render.GrantLine(g.Tool.Name, g.Tool.Server, nameFor(g.By, g.Name)))},
+					Choices: []render.Choice{{Choice: chat.Revoke, Token: string(g.ID), Label: render.LabelRevoke}},
+				})
+			}
+		}
+	}
+	if n := len(v.awaiting()); n > 1 {
+		out = append(out, note(render.BatchHeader(n, len(t.batch()))))
+	}
+	return out
+}
+
+func (v viewer) awaiting() []ToolCall {
+	var list []ToolCall
+	if v.open() {
+		for _, c := range v.t.Calls {
+			if c.Status == Awaiting {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+func (v viewer) choices() []render.Choice {
+	if !v.open() || v.s.Turn != v.t {
+		return nil
+	}
+	var out []render.Choice
+	if open := v.awaiting(); len(open) > 1 {
+		token := BatchToken(v.s)
+		all := true
+		for _, c := range open {
+			all = all && Showable(c)
+		}
+		if all {
+			out = append(out, render.Choice{Choice: chat.ApproveAll, Token: token, Label: render.LabelApproveAll(len(open))})
+		}
+		out = append(out, render.Choice{Choice: chat.DenyAll, Token: token, Label: render.LabelDenyAll(len(open)), Style: render.Danger})
+	}
+	if v.t.Stopped == nil {
+		out = append(out, render.Choice{Choice: chat.Stop, Token: string(v.t.ID), Label: render.LabelStop})
+	}
+	return out
+}
+
+func (v viewer) asks() []render.Block {
+	if !v.open() {
+		return nil
+	}
+	var out []render.Block
+	first := true
+	for _, c := range v.t.Calls {
+		switch {
+		case c.Status == Awaiting:
+			a := v.ask(c)
+			if first {
+				a.Warning, a.Review = render.Warning(render.Product), render.Review
+				first = false
+			}
+			out = append(out, a)
+		case c.waits():
+			out = append(out, v.outcome(c))
+		}
+	}
+	return out
+}
+
+// ask is the card. Nothing on it was written by the model but the arguments, which stand in their own place.
+func (v viewer) ask(c ToolCall) render.Ask {
+	a := v.card(c)
+	a.Kind = render.AskPermission
+	a.Header, a.Run = render.AllowHeader(c.Tool.Server), render.RunLine(c.Tool.Name, c.Tool.Server)
+	a.Facts = Facts(c.Ruling)
+	a.Question, a.Impact = c.Ruling.Message, c.Ruling.Impact
+	a.Describes = clip(c.Card.Describes, 400)
+	a.Because = render.Line{render.Plain(c.Ruling.Why())}
+	token := string(c.Ask)
+	if OffersGrant(c) {
+		a.Choices = append(a.Choices, render.Choice{Choice: chat.AllowChat, Token: token, Label: render.LabelAllowChat, Hint: render.HintAllowChat})
+	}
+	if Showable(c) {
+		a.Choices = append(a.Choices, render.Choice{Choice: chat.AllowOnce, Token: token, Label: render.LabelAllowOnce})
+	}
+	a.Choices = append(a.Choices, render.Choice{Choice: chat.Deny, Token: token, Label: render.LabelDeny, Style: render.Danger})
+	var d detail
+	v.who(&d, c)
+	v.expiry(&d, c)
+	if c.Card.Notice != "" {
+		d.sep().text(c.Card.Notice)
+	}
+	a.Footer = d.line
+	return a
+}
+
+// outcome is the card of a run that nobody knows the end of.
+func (v viewer) outcome(c ToolCall) render.Ask {
+	a := v.card(c)
+	a.Kind = render.AskOutcome
+	a.Header, a.Run = render.OutcomeHeader, render.RunLine(c.Tool.Name, c.Tool.Server)
+	if c.Lost != "" {
+		a.Because = render.Line{render.Plain(clip(c.Lost, 300))}
+	}
+	token := string(c.Ask)
+	a.Choices = []render.Choice{
+		{Choice: chat.Happened, Token: token, Label: render.LabelHappened},
+		{Choice: chat.RunAgain, Token: token, Label: render.LabelRunAgain},
+		{Choice: chat.Leave, Token: token, Label: render.LabelLeave},
+	}
+	var d detail
+	d.text(render.OutcomeFooter).sep()
+	v.who(&d, c)
+	v.expiry(&d, c)
+	a.Footer = d.line
+	return a
+}
+
+func (v viewer) card(c ToolCall) render.Ask {
+	a := render.Ask{
+		Call: string(c.ID), Token: string(c.Ask), Tool: c.Tool.Name, Expires: c.Deadline,
+		Server: render.Server{Name: c.Tool.Server, Description: c.Card.Server, Icon: c.Card.Icon, Trusted: c.Ruling.Trusted},
+		Args:   render.ArgsOf(c.Args, string(c.Digest)),
+	}
+	if !c.Deadline.IsZero() {
+		a.More = append(a.More, render.Choice{Choice: chat.Extend, Token: string(c.Ask), Label: render.LabelExtend})
+	}
+	a.More = append(a.More, render.Choice{Choice: chat.ViewDetail, Token: string(c.Ask), Label: render.LabelViewDetails})
+	return a
+}
+
+func (v viewer) who(d *detail, c ToolCall) {
+	switch {
+	case len(c.Card.Who) > 0:
+		d.text(render.OneOf(c.Card.Who))
+	case c.Ruling.Level == permission.LevelAdmin:
+		d.text(render.AnAdmin)
+	default:
+		d.person(v.t.Requester, v.requesterName())
+	}
+	d.text(render.CanAnswer)
+}
+
+func (v viewer) expiry(d *detail, c ToolCall) {
+	if !c.Deadline.IsZero() {
+		d.sep().text("expires ").time(c.Deadline, true)
+	}
+}
+
+func (v viewer) requesterName() string {
+	for _, p := range v.s.People {
+		if p.User == v.t.Requester && p.Name != "" {
+			return p.Name
+		}
+	}
+	return v.t.Requester.Key
+}
+
+// Facts are a ruling's chips: access, risk, level.
+func Facts(r permission.Ruling) []render.Fact {
+	access := render.Fact{Kind: "access", Symbol: "✎", Label: render.ChipWrite}
+	switch r.Access {
+	case permission.Read:
+		access.Symbol, access.Label = "◉", render.ChipRead
+	case permission.All:
+		access.Symbol, access.Label = "∗", render.ChipFull
+	}
+	risk := render.Fact{Kind: "risk", Symbol: "◑", Label: render.ChipModerate}
+	switch r.Risk {
+	case permission.Safe:
+		risk.Symbol, risk.Label = "○", render.ChipSafe
+	case permission.Dangerous:
+		risk.Symbol, risk.Label = "●", render.ChipDangerous
+	}
+	level := render.Fact{Kind: "level", Symbol: render.SymbolConfirm, Label: render.ChipConfirm}
+	switch {
+	case r.Level == permission.LevelAdmin || r.Approval == permission.RequireAuth:
+		level.Symbol, level.Label = render.SymbolAdmin, render.ChipAdmin
+	case r.Approval == permission.AutoApprove:
+		level.Symbol, level.Label = render.SymbolAuto, render.ChipAuto
+	}
+	return []render.Fact{access, risk, level}
+}
+
+// detail builds a line.
+type detail struct{ line render.Line }
+
+func (d *detail) text(s string) *detail {
+	if s == "" {
+		return d
+	}
+	if n := len(d.line); n > 0 {
+		if p, ok := d.line[n-1].(render.Plain); ok {
+			d.line[n-1] = p + render.Plain(s)
+			return d
+		}
+	}
+	d.line = append(d.line, render.Plain(s))
+	return d
+}
+
+func (d *detail) sep() *detail {
+	if len(d.line) == 0 {
+		return d
+	}
+	return d.text(" · ")
+}
+
+func (d *detail) person(u chat.User, name string) *detail {
+	d.line = append(d.line, render.Person{User: u, Name: nameFor(u, name)})
+	return d
+}
+
+func (d *detail) time(at time.Time, until bool) *detail {
+	d.line = append(d.line, render.Time{At: at, Until: until})
+	return d
+}
+
+func nameFor(u chat.User, name string) string {
+	if name != "" {
+		return name
+	}
+	return u.Key
+}
+
+func resultText(c ToolCall) string {
+	if c.Result == nil {
+		return ""
+	}
+	return c.Result.Text
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return s
+}
+
+// clip shortens s to n characters, saying so.
+func clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}

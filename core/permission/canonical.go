@@ -1,0 +1,436 @@
+package permission
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of a call's arguments.
+const (
+	maxArgs  = 1 << 20 // bytes
+	maxDepth = 64      // nested objects and lists, the outermost one included
+)
+
+// ArgsError says why arguments were refused. Its text is written for the model that wrote them.
+type ArgsError struct {
+	Offset  int    // byte
+	Path    string // "$.mail.to[0]"
+	Problem string
+}
+
+func (e *ArgsError) Error() string {
+	return fmt.Sprintf("The arguments were refused: %s (at byte %d, %s). Send one JSON object in which every key occurs once.", e.Problem, e.Offset, e.Path)
+}
+
+// Canonical gives the one form of a call's arguments: what is stored, shown, digested and sent. Keys are sorted by
+// their bytes, no space is left, strings are escaped only where JSON demands it, numbers keep the text they were written
+// in. Nothing at all means {}. Whatever two readers could read differently is refused with an [*ArgsError]: anything but one
+// object, a repeated key, invalid UTF-8, half a surrogate pair, something after the end; and what nobody can review:
+// more than 1 MiB, more than 64 levels.
+func Canonical(raw []byte) ([]byte, error) {
+	if len(raw) > maxArgs {
+		return nil, &ArgsError{Offset: maxArgs, Path: "$", Problem: fmt.Sprintf("they are %d bytes long, and %d are allowed", len(raw), maxArgs)}
+	}
+	s := scanner{in: raw, max: maxDepth}
+	s.space()
+	if s.pos == len(raw) {
+		return []byte("{}"), nil
+	}
+	if raw[s.pos] != '{' {
+		return nil, s.fail("they are not a JSON object")
+	}
+	return s.whole()
+}
+
+// canonicalValue is Canonical for any JSON value of any size.
+func canonicalValue(raw []byte, depth int) ([]byte, error) {
+	s := scanner{in: raw, max: depth}
+	s.space()
+	return s.whole()
+}
+
+// scanner reads JSON and writes its canonical form as it goes. It is a parser of its own because encoding/json accepts
+// what must be refused here: repeated keys, invalid UTF-8, lone surrogates.
+type scanner struct {
+	in   []byte
+	pos  int
+	out  []byte
+	max  int
+	path []step // for messages only
+}
+
+type step struct {
+	key   string
+	index int // of a list; -1 for a key
+}
+
+// member is one key of an object and where its canonical text stands in out.
+type member struct {
+	key        string
+	at         int // byte of the input
+	start, end int
+}
+
+func (s *scanner) whole() ([]byte, error) {
+	s.out = make([]byte, 0, len(s.in))
+	if err := s.value(); err != nil {
+		return nil, err
+	}
+	s.space()
+	if s.pos < len(s.in) {
+		return nil, s.fail("something follows the end of the value")
+	}
+	return s.out, nil
+}
+
+func (s *scanner) fail(problem string) error { return s.failAt(s.pos, problem) }
+
+func (s *scanner) failAt(at int, problem string) error {
+	var p strings.Builder
+	p.WriteByte('$')
+	for i, x := range s.path {
+		if i > 8 {
+			p.WriteString("…")
+			break
+		}
+		if x.index >= 0 {
+			p.WriteString("[" + strconv.Itoa(x.index) + "]")
+		} else {
+			p.WriteString("." + shortKey(x.key))
+		}
+	}
+	return &ArgsError{Offset: at, Path: p.String(), Problem: problem}
+}
+
+// shortKey makes a key fit for a message: short, and quoted unless it is a plain word.
+func shortKey(k string) string {
+	plain := k != ""
+	for _, c := range k {
+		plain = plain && (c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z')
+	}
+	if r := []rune(k); len(r) > 40 {
+		k = string(r[:40]) + "…"
+	}
+	if plain {
+		return k
+	}
+	return strconv.Quote(k)
+}
+
+func (s *scanner) space() {
+	for s.pos < len(s.in) {
+		switch s.in[s.pos] {
+		case ' ', '\t', '\n', '\r':
+			s.pos++
+		default:
+			return
+		}
+	}
+}
+
+// next is the byte at the position, or 0 at the end. (A zero byte is valid nowhere outside a string, nor raw in one.)
+func (s *scanner) next() byte {
+	if s.pos < len(s.in) {
+		return s.in[s.pos]
+	}
+	return 0
+}
+
+func (s *scanner) value() error {
+	switch c := s.next(); {
+	case c == '{':
+		return s.nested(s.object)
+	case c == '[':
+		return s.nested(s.list)
+	case c == '"':
+		str, err := s.text()
+		if err != nil {
+			return err
+		}
+		s.out = appendText(s.out, str)
+		return nil
+	case c == '-' || '0' <= c && c <= '9':
+		return s.number()
+	}
+	for _, word := range []string{"true", "false", "null"} {
+		if strings.HasPrefix(string(s.in[s.pos:min(len(s.in), s.pos+len(word))]), word) {
+			s.pos += len(word)
+			s.out = append(s.out, word...)
+			return nil
+		}
+	}
+	if s.pos == len(s.in) {
+		return s.fail("they end too early")
+	}
+	return s.fail("a JSON value should stand here")
+}
+
+func (s *scanner) nested(read func() error) error {
+	if s.max == 0 {
+		return s.fail("they are nested too deeply")
+	}
+	s.max--
+	err := read()
+	s.max++
+	return err
+}
+
+func (s *scanner) object() error {
+	s.pos++
+	open := len(s.out)
+	s.out = append(s.out, '{')
+	var members []member
+	for s.space(); s.next() != '}' || len(members) > 0; {
+		if s.next() != '"' {
+			return s.unexpected("a key in double quotes")
+		}
+		at := s.pos
+		key, err := s.text()
+		if err != nil {
+			return err
+		}
+		s.space()
+		if s.next() != ':' {
+			return s.unexpected("a colon")
+		}
+		s.pos++
+		s.space()
+		m := member{key: key, at: at, start: len(s.out)}
+		s.out = append(appendText(s.out, key), ':')
+		s.path = append(s.path, step{key, -1})
+		if err := s.value(); err != nil {
+			return err
+		}
+		s.path = s.path[:len(s.path)-1]
+		m.end = len(s.out)
+		members = append(members, m)
+		s.space()
+		if s.next() != ',' {
+			break
+		}
+		s.pos++
+		s.space()
+	}
+	if s.next() != '}' {
+		return s.unexpected("a comma or the end of the object")
+	}
+	s.pos++
+	return s.sorted(open, members)
+}
+
+// sorted puts the members of the object that begins at open into the order of their keys.
+func (s *scanner) sorted(open int, members []member) error {
+	slices.SortStableFunc(members, func(a, b member) int { return strings.Compare(a.key, b.key) })
+	for i := 1; i < len(members); i++ {
+		if m := members[i]; m.key == members[i-1].key {
+			s.path = append(s.path, step{m.key, -1})
+			return s.failAt(m.at, "the key "+shortKey(m.key)+" occurs twice")
+		}
+	}
+	body := make([]byte, 0, len(s.out)-open+len(members))
+	for i, m := range members {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, s.out[m.start:m.end]...)
+	}
+	s.out = append(append(s.out[:open+1], body...), '}')
+	return nil
+}
+
+func (s *scanner) list() error {
+	s.pos++
+	s.out = append(s.out, '[')
+	s.path = append(s.path, step{"", 0})
+	top := len(s.path) - 1
+	for s.space(); s.next() != ']' || s.path[top].index > 0; {
+		if err := s.value(); err != nil {
+			return err
+		}
+		s.path[top].index++
+		s.space()
+		if s.next() != ',' {
+			break
+		}
+		s.out = append(s.out, ',')
+		s.pos++
+		s.space()
+	}
+	if s.next() != ']' {
+		return s.unexpected("a comma or the end of the list")
+	}
+	s.path = s.path[:top]
+	s.pos++
+	s.out = append(s.out, ']')
+	return nil
+}
+
+func (s *scanner) unexpected(want string) error {
+	if s.pos >= len(s.in) {
+		return s.fail("they end too early: " + want + " should follow")
+	}
+	return s.fail(want + " should stand here")
+}
+
+// number copies a number as it was written.
+func (s *scanner) number() error {
+	start := s.pos
+	digits := func() bool {
+		from := s.pos
+		for c := s.next(); '0' <= c && c <= '9'; c = s.next() {
+			s.pos++
+		}
+		return s.pos > from
+	}
+	if s.next() == '-' {
+		s.pos++
+	}
+	ok := true
+	if s.next() == '0' {
+		s.pos++
+	} else {
+		ok = digits()
+	}
+	if ok && s.next() == '.' {
+		s.pos++
+		ok = digits()
+	}
+	if c := s.next(); ok && (c == 'e' || c == 'E') {
+		s.pos++
+		if c := s.next(); c == '+' || c == '-' {
+			s.pos++
+		}
+		ok = digits()
+	}
+	if !ok {
+		return s.fail("a number is not complete")
+	}
+	s.out = append(s.out, s.in[start:s.pos]...)
+	return nil
+}
+
+// text reads a string and returns what it means.
+func (s *scanner) text() (string, error) {
+	s.pos++
+	start := s.pos
+	var b []byte // what was read before start, once there was an escape
+	for {
+		if s.pos >= len(s.in) {
+			return "", s.fail("a string does not end")
+		}
+		switch c := s.in[s.pos]; {
+		case c == '"':
+			b = append(b, s.in[start:s.pos]...)
+			s.pos++
+			return string(b), nil
+		case c < ' ':
+			return "", s.fail("a control character stands in a string without being escaped")
+		case c == '\\':
+			b = append(b, s.in[start:s.pos]...)
+			r, err := s.escape()
+			if err != nil {
+				return "", err
+			}
+			b = utf8.AppendRune(b, r)
+			start = s.pos
+		case c < utf8.RuneSelf:
+			s.pos++
+		default:
+			r, n := utf8.DecodeRune(s.in[s.pos:])
+			if r == utf8.RuneError && n == 1 {
+				return "", s.fail("a string is not valid UTF-8")
+			}
+			s.pos += n
+		}
+	}
+}
+
+// escape reads one escaped character, a surrogate pair as one.
+func (s *scanner) escape() (rune, error) {
+	at := s.pos
+	s.pos++
+	c := s.next()
+	s.pos++
+	switch c {
+	case '"', '\\', '/':
+		return rune(c), nil
+	case 'b':
+		return '\b', nil
+	case 'f':
+		return '\f', nil
+	case 'n':
+		return '\n', nil
+	case 'r':
+		return '\r', nil
+	case 't':
+		return '\t', nil
+	case 'u':
+		r, ok := s.hex()
+		if !ok {
+			return 0, s.failAt(at, `a \u escape needs four hexadecimal digits`)
+		}
+		if r < 0xD800 || r > 0xDFFF {
+			return r, nil
+		}
+		if r < 0xDC00 && s.pos+1 < len(s.in) && s.in[s.pos] == '\\' && s.in[s.pos+1] == 'u' {
+			s.pos += 2
+			if low, ok := s.hex(); ok && 0xDC00 <= low && low <= 0xDFFF {
+				return (r-0xD800)<<10 + (low - 0xDC00) + 0x10000, nil
+			}
+		}
+		return 0, s.failAt(at, "a string holds half a surrogate pair")
+	}
+	return 0, s.failAt(at, "a string holds an unknown escape")
+}
+
+func (s *scanner) hex() (r rune, ok bool) {
+	if s.pos+4 > len(s.in) {
+		return 0, false
+	}
+	for _, c := range s.in[s.pos : s.pos+4] {
+		switch {
+		case '0' <= c && c <= '9':
+			r = r<<4 | rune(c-'0')
+		case 'a' <= c && c <= 'f':
+			r = r<<4 | rune(c-'a'+10)
+		case 'A' <= c && c <= 'F':
+			r = r<<4 | rune(c-'A'+10)
+		default:
+			return 0, false
+		}
+	}
+	s.pos += 4
+	return r, true
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendText writes a string with the shortest escapes that JSON demands, and no others: not those that encoding/json adds
+// for HTML, which would make what is shown differ from what the tool reads as text.
+func appendText(out []byte, str string) []byte {
+	out = append(out, '"')
+	for i := 0; i < len(str); i++ {
+		switch c := str[i]; {
+		case c == '"' || c == '\\':
+			out = append(out, '\\', c)
+		case c == '\n':
+			out = append(out, '\\', 'n')
+		case c == '\r':
+			out = append(out, '\\', 'r')
+		case c == '\t':
+			out = append(out, '\\', 't')
+		case c == '\b':
+			out = append(out, '\\', 'b')
+		case c == '\f':
+			out = append(out, '\\', 'f')
+		case c < ' ':
+			out = append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		default:
+			out = append(out, c)
+		}
+	}
+	return append(out, '"')
+}

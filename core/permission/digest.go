@@ -1,0 +1,49 @@
+package permission
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+// CallDigest binds what is shown to what runs: the chat, the tool in its definition, and the canonical arguments. It leaves
+// the call's identifier out, so that the same call asked again has the same digest; the ask binds turn and call.
+func CallDigest(c chat.ID, t Tool, args []byte) Digest {
+	return digest("nod/call/1",
+		[]byte(c.Platform), []byte(c.Workspace), []byte(c.Key),
+		[]byte(t.Server), []byte(t.Name), []byte(t.Definition), args)
+}
+
+// definitionDepth bounds how deep a schema may nest before it is digested as it was written.
+const definitionDepth = 512
+
+// DefinitionDigest names one definition of a tool. The order of keys and the spaces of its JSON parts do not matter;
+// a part that has no canonical form is taken byte for byte.
+func DefinitionDigest(name, title, description string, inputSchema, outputSchema, annotations []byte) Digest {
+	fields := [][]byte{[]byte(name), []byte(title), []byte(description)}
+	for _, part := range [][]byte{inputSchema, outputSchema, annotations} {
+		form := "absent"
+		if len(part) > 0 {
+			form = "raw"
+			if c, err := canonicalValue(part, definitionDepth); err == nil {
+				form, part = "canonical", c
+			}
+		}
+		fields = append(fields, []byte(form), part)
+	}
+	return digest("nod/definition/1", fields...)
+}
+
+// digest hashes fields, each after its length: no two lists of fields give the same bytes.
+func digest(kind string, fields ...[]byte) Digest {
+	h := sha256.New()
+	var n [8]byte
+	for _, f := range append([][]byte{[]byte(kind)}, fields...) {
+		binary.BigEndian.PutUint64(n[:], uint64(len(f)))
+		h.Write(n[:])
+		h.Write(f)
+	}
+	return Digest(hex.EncodeToString(h.Sum(nil)))
+}

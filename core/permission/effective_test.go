@@ -1,0 +1,205 @@
+package permission
+
+import "testing"
+
+// R24, R30–R32, R36–R37, R46, C6–C7: the documents' names, for the workbench and for a stranger's server.
+func TestNamedTable(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		access   Access
+		risk     Risk
+		approval Approval // of the workbench's tool of that name
+		stranger Approval
+	}{
+		// R24 and R30
+		{"web_search", Read, Safe, AutoApprove, RequireConfirmation},
+		{"calculator", Read, Safe, AutoApprove, RequireConfirmation},
+		{"datetime", Read, Safe, AutoApprove, RequireConfirmation},
+		{"file_read", Read, Safe, AutoApprove, RequireConfirmation},
+		{"read_file", Read, Safe, AutoApprove, RequireConfirmation},
+		{"write_file", Write, Moderate, RequireConfirmation, RequireConfirmation},
+		{"run_command", Write, Dangerous, RequireConfirmation, RequireConfirmation},
+		{"delete_file", Write, Dangerous, RequireConfirmation, RequireConfirmation},
+		// R31 and C7
+		{"gmail_send", Write, Moderate, RequireConfirmation, RequireConfirmation},
+		{"file_write", Write, Moderate, RequireConfirmation, RequireConfirmation},
+		{"code_execute", Write, Dangerous, RequireConfirmation, RequireConfirmation},
+		{"phone_call", Write, Moderate, RequireConfirmation, RequireConfirmation},
+		{"execute_command", Write, Dangerous, RequireConfirmation, RequireConfirmation},
+		// R32
+		{"github_create_or_update_file", Write, Moderate, RequireAuth, RequireAuth},
+		{"github_create_pr", Write, Moderate, RequireAuth, RequireAuth},
+		{"system_shutdown", Write, Dangerous, RequireAuth, RequireAuth},
+		// R36 and R37; access does not decide approval (C5): without metadata a built-in runs unasked (R15)
+		{"list_directory", Read, Moderate, AutoApprove, RequireConfirmation},
+		{"get_information", Read, Moderate, AutoApprove, RequireConfirmation},
+		{"create_directory", Write, Moderate, RequireConfirmation, RequireConfirmation},
+		// R15, R18, R26, R33: no name at all
+		{"frobnicate", Write, Moderate, AutoApprove, RequireConfirmation},
+	} {
+		own := installed().Get(Tool{Server: "workbench", Name: c.name}, SourceWorkbench, Hints{}, Metadata{})
+		if own.Access != c.access || own.Risk != c.risk || own.Approval != c.approval {
+			t.Errorf("workbench %s: %v %v %v", c.name, own.Access, own.Risk, own.Approval)
+		}
+		theirs := installed().Get(Tool{Server: "stranger", Name: c.name}, SourceMCP, Hints{}, Metadata{})
+		risk := c.risk
+		if risk == Safe {
+			risk = Moderate // R26
+		}
+		if theirs.Access != Write || theirs.Classified || theirs.Risk != risk || theirs.Approval != c.stranger {
+			t.Errorf("stranger %s: %v %v %v %v", c.name, theirs.Access, theirs.Classified, theirs.Risk, theirs.Approval)
+		}
+		req := call(theirs.Tool)
+		if r := Evaluate(installed(), nil, req, noon); r.Verdict != Ask {
+			t.Errorf("stranger %s: %v", c.name, r.Verdict)
+		}
+		req = call(own.Tool)
+		req.Source = SourceWorkbench
+		r := Evaluate(installed(), nil, req, noon)
+		if (r.Verdict == Allow) != (c.approval == AutoApprove) || (r.Level == LevelAdmin) != (c.approval == RequireAuth) {
+			t.Errorf("workbench %s: %+v", c.name, r)
+		}
+		p := installed()
+		p.Posture = PostureAll
+		if r := Evaluate(p, nil, req, noon); r.Verdict != Ask {
+			t.Errorf("posture all, workbench %s: %v", c.name, r.Verdict)
+		}
+	}
+}
+
+// R46: everything in the table that writes asks.
+func TestWritesAsk(t *testing.T) {
+	for name, n := range namedTable {
+		if n.access == Write && (!n.hasApproval || n.approval == AutoApprove) {
+			t.Errorf("%s writes and does not ask", name)
+		}
+	}
+}
+
+// The documents write names flat; the server's own name counts, too, and only ever raises.
+func TestJoinedNames(t *testing.T) {
+	get := func(server, name string, src Source) Approval {
+		return installed().Get(Tool{Server: server, Name: name}, src, Hints{}, Metadata{}).Approval
+	}
+	if got := get("github", "create_pr", SourceMCP); got != RequireAuth {
+		t.Error(got)
+	}
+	if got := get("web", "search", SourceMCP); got != RequireConfirmation {
+		t.Error(got)
+	}
+	if got := get("github", "create_pr", SourceWorkbench); got != AutoApprove {
+		t.Error("the workbench's tools go by their own name:", got)
+	}
+}
+
+// R12–R19, R23, C4, C5: where each value comes from, first answer first.
+func TestEffective(t *testing.T) {
+	own := Tool{Server: "workbench", Name: "thing"}
+	mcp := Tool{Server: "files", Name: "thing"}
+	trusted := with(installed(), "files", ServerSettings{Trusted: true})
+	tooled := func(p Policy, server, tool string, s ToolSettings) Policy {
+		x := p.Servers[server]
+		x.Tools = tools(tool, s)
+		return with(p, server, x)
+	}
+	type want struct {
+		access   Access
+		known    bool
+		risk     Risk
+		approval Approval
+	}
+	for _, c := range []struct {
+		name string
+		p    Policy
+		tool Tool
+		src  Source
+		h    Hints
+		m    Metadata
+		want want
+	}{
+		{"R15 built-in, nothing declared", installed(), own, SourceWorkbench, Hints{}, Metadata{}, want{Write, false, Moderate, AutoApprove}},
+		{"built-in, nothing declared, says it writes", installed(), own, SourceWorkbench, Hints{ReadOnly: no}, Metadata{}, want{Write, true, Moderate, RequireConfirmation}},
+		{"built-in, nothing declared, says it destroys", installed(), own, SourceWorkbench, Hints{Destructive: yes}, Metadata{}, want{Write, true, Dangerous, RequireConfirmation}},
+		{"built-in, declared safe", installed(), own, SourceWorkbench, Hints{}, Metadata{Access: Read, Risk: Safe, Approval: AutoApprove}, want{Read, true, Safe, AutoApprove}},
+		{"built-in, declared to confirm", installed(), own, SourceWorkbench, Hints{}, Metadata{Category: "files"}, want{Write, false, Moderate, RequireConfirmation}},
+		{"built-in, declared admin", installed(), own, SourceWorkbench, Hints{}, Metadata{Approval: RequireAuth}, want{Write, false, Moderate, RequireAuth}},
+		{"no name lowers a declared admin", installed(), Tool{Server: "workbench", Name: "read_file"}, SourceWorkbench, Hints{}, Metadata{Approval: RequireAuth}, want{Read, true, Safe, RequireAuth}},
+		{"the name beats what is declared", installed(), Tool{Server: "workbench", Name: "delete_file"}, SourceWorkbench, Hints{}, Metadata{Access: Read, Risk: Safe, Approval: AutoApprove}, want{Write, true, Dangerous, RequireConfirmation}},
+
+		{"R18, R26 fresh server", installed(), mcp, SourceMCP, Hints{}, Metadata{}, want{Write, false, Moderate, RequireConfirmation}},
+		{"R16 untrusted read-only", installed(), mcp, SourceMCP, Hints{ReadOnly: yes, Destructive: no}, Metadata{}, want{Write, false, Moderate, RequireConfirmation}},
+		{"untrusted destructive", installed(), mcp, SourceMCP, Hints{Destructive: yes}, Metadata{}, want{Write, false, Dangerous, RequireConfirmation}},
+		{"metadata of a stranger only raises", installed(), mcp, SourceMCP, Hints{}, Metadata{Access: Read, Risk: Safe, Approval: AutoApprove}, want{Write, false, Moderate, RequireConfirmation}},
+		{"metadata of a stranger raises", installed(), mcp, SourceMCP, Hints{}, Metadata{Risk: Dangerous, Approval: RequireAuth}, want{Write, false, Dangerous, RequireAuth}},
+		{"R16 trusted read-only", trusted, mcp, SourceMCP, Hints{ReadOnly: yes}, Metadata{}, want{Read, true, Safe, AutoApprove}},
+		{"trusted read-only of the open world", trusted, mcp, SourceMCP, Hints{ReadOnly: yes, OpenWorld: yes}, Metadata{}, want{Read, true, Moderate, AutoApprove}},
+		{"trusted, contradicting itself", trusted, mcp, SourceMCP, Hints{ReadOnly: yes, Destructive: yes}, Metadata{}, want{Write, false, Dangerous, RequireConfirmation}},
+		{"R17 trusted write", trusted, mcp, SourceMCP, Hints{ReadOnly: no, Destructive: no}, Metadata{}, want{Write, true, Moderate, RequireConfirmation}},
+		{"trusted, silent", trusted, mcp, SourceMCP, Hints{}, Metadata{}, want{Write, false, Moderate, RequireConfirmation}},
+		{"trusted read-only with a writer's name", trusted, Tool{Server: "files", Name: "delete_file"}, SourceMCP, Hints{ReadOnly: yes}, Metadata{}, want{Write, true, Dangerous, RequireConfirmation}},
+		{"trusted read-only, operator says it writes", tooled(trusted, "files", "thing", ToolSettings{Access: new(Write)}), mcp, SourceMCP, Hints{ReadOnly: yes}, Metadata{}, want{Write, true, Moderate, RequireConfirmation}},
+		{"trusted read-only, operator says dangerous", tooled(trusted, "files", "thing", ToolSettings{Risk: new(Dangerous)}), mcp, SourceMCP, Hints{ReadOnly: yes}, Metadata{}, want{Read, true, Dangerous, RequireConfirmation}},
+		{"trusted read-only, changed", tooled(trusted, "files", "thing", ToolSettings{Accepted: "d0"}), mcp, SourceMCP, Hints{ReadOnly: yes}, Metadata{}, want{Write, false, Moderate, RequireConfirmation}},
+
+		{"R19 operator's word, looser", tooled(installed(), "files", "delete_file", ToolSettings{Access: new(Read), Risk: new(Safe), Approval: new(AutoApprove)}), Tool{Server: "files", Name: "delete_file"}, SourceMCP, Hints{Destructive: yes}, Metadata{}, want{Read, true, Safe, AutoApprove}},
+		{"R19 operator's word, stricter", tooled(installed(), "workbench", "read_file", ToolSettings{Access: new(Write), Risk: new(Dangerous), Approval: new(RequireAuth)}), Tool{Server: "workbench", Name: "read_file"}, SourceWorkbench, Hints{}, Metadata{}, want{Write, true, Dangerous, RequireAuth}},
+		{"C5 safe does not mean unasked", tooled(installed(), "files", "thing", ToolSettings{Access: new(Read), Risk: new(Safe)}), mcp, SourceMCP, Hints{}, Metadata{}, want{Read, true, Safe, RequireConfirmation}},
+		{"the operator's word was about another definition", tooled(installed(), "files", "thing", ToolSettings{Approval: new(AutoApprove), Accepted: "d0"}), mcp, SourceMCP, Hints{}, Metadata{}, want{Write, false, Moderate, RequireConfirmation}},
+	} {
+		e := c.p.Get(c.tool, c.src, c.h, c.m)
+		if got := (want{e.Access, e.Classified, e.Risk, e.Approval}); got != c.want {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+		if e.ConfirmationRequired() != (c.want.approval != AutoApprove) {
+			t.Errorf("%s: confirmation required is %v", c.name, e.ConfirmationRequired())
+		}
+		req := call(c.tool)
+		req.Source, req.Hints, req.Metadata = c.src, c.h, c.m
+		if r := Evaluate(c.p, nil, req, noon); (r.Verdict == Allow) != (c.want.approval == AutoApprove) {
+			t.Errorf("%s: rules %v by %s", c.name, r.Verdict, winner(t, r).Rule)
+		}
+	}
+}
+
+// R13, R21–R23: what people read about a tool: the operator's words before the tool's own.
+func TestWordsOfATool(t *testing.T) {
+	m := Metadata{Impact: "changes files", Category: "files", Message: "Write {{.args.path}}?"}
+	req := call(files)
+	req.Metadata, req.Args = m, []byte(`{"path":"a.txt"}`)
+	r := Evaluate(installed(), nil, req, noon)
+	if r.Impact != "changes files" || r.Category != "files" || r.Message != "Write a.txt?" {
+		t.Errorf("%+v", r)
+	}
+	p := with(installed(), "files", ServerSettings{Tools: tools("move_thing", ToolSettings{Message: "Sure about {{.args.path}}?", Impact: "i", Category: "c"})})
+	r = Evaluate(p, nil, req, noon)
+	if r.Impact != "i" || r.Category != "c" || r.Message != "Sure about a.txt?" {
+		t.Errorf("%+v", r)
+	}
+	req.Metadata = Metadata{}
+	if e := p.Get(req.Tool, req.Source, req.Hints, req.Metadata); e.Metadata != nil {
+		t.Error("metadata where there is none")
+	}
+	if e := p.Get(req.Tool, req.Source, req.Hints, m); e.Metadata == nil || *e.Metadata != m {
+		t.Error("no metadata")
+	}
+	if r := Evaluate(installed(), nil, req, noon); r.Message != "" {
+		t.Errorf("default message %q", r.Message)
+	}
+}
+
+// The MCP specification's defaults: pessimistic, and destructive counts only for a tool that writes.
+func TestHintDefaults(t *testing.T) {
+	for _, c := range []struct {
+		h                                Hints
+		reads, destroys, idempotent, out bool
+	}{
+		{Hints{}, false, true, false, true},
+		{Hints{ReadOnly: yes}, true, false, false, true},
+		{Hints{ReadOnly: yes, Destructive: yes}, true, true, false, true},
+		{Hints{ReadOnly: no, Destructive: no, Idempotent: yes, OpenWorld: no}, false, false, true, false},
+	} {
+		if c.h.IsReadOnly() != c.reads || c.h.IsDestructive() != c.destroys || c.h.IsIdempotent() != c.idempotent || c.h.IsOpenWorld() != c.out {
+			t.Errorf("%+v", c)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package permission
+
+import "time"
+
+// The names of the rules, as [Reason.Rule] carries them, in the order in which they are consulted.
+const (
+	RulePolicy      = "policy"
+	RuleDisabled    = "disabled"
+	RuleRequireAuth = "require_auth"
+	RuleAllowAll    = "allow_all"
+	RuleDefinition  = "definition"
+	RuleMode        = "mode"
+	RuleTool        = "tool"
+	RuleServer      = "server"
+	RuleApproval    = "approval"
+	RuleNamed       = "named"
+	RuleSource      = "source"
+	RuleGrant       = "grant"
+	RuleUnattended  = "unattended"
+)
+
+// What a rule can say, as [Reason.Said] carries it.
+const (
+	SaidAsk         = "ask"
+	SaidAllow       = "allow"
+	SaidForbid      = "forbid"
+	SaidRequired    = "required"
+	SaidNotRequired = "not required"
+	SaidNothing     = "no opinion"
+)
+
+// maxGrantReasons bounds how many grants that do not cover a call are named in its ruling, which is stored.
+const maxGrantReasons = 4
+
+// Evaluate rules one call. It is total, and the order of the rules is the package comment's. Ruling.Reasons holds
+// every rule that was consulted, in order, exactly one of them with Won set.
+func Evaluate(p Policy, grants []Grant, req Request, now time.Time) Ruling {
+	e := p.Get(req.Tool, req.Source, req.Hints, req.Metadata)
+	r := ruling{Ruling: Ruling{
+		Access: e.Access, Risk: e.Risk, Approval: e.Approval, Timeout: e.Timeout,
+		Message: Message(e.Message, req.Args), Impact: e.Impact, Category: e.Category, Trusted: e.Trusted,
+	}}
+	r.Reasons = make([]Reason, 0, 10)
+
+	if !p.Installed && !p.AllowAll {
+		return r.forbid(Reason{Rule: RulePolicy, Text: sayNoPolicy})
+	}
+	if e.Disabled != "" {
+		return r.forbid(Reason{Rule: RuleDisabled, Text: sayDisabled(e), Ref: string(e.Disabled)})
+	}
+	r.pass(RuleDisabled, sayNotDisabled)
+
+	if e.Approval == RequireAuth {
+		r.note(Reason{Rule: RuleRequireAuth, Text: sayRequireAuth(e), Ref: string(e.ApprovalFrom), Said: SaidAsk})
+		r.Level = LevelAdmin
+		return r.ask(req, false)
+	}
+	r.pass(RuleRequireAuth, sayNoAuth)
+
+	if p.AllowAll {
+		return r.allow(Reason{Rule: RuleAllowAll, Text: sayAllowAll})
+	}
+	if !r.required(p, e, req) {
+		return r.allow(Reason{})
+	}
+	if g, ok := r.covering(p, grants, req, e, now); ok {
+		r.Grant = g.ID
+		return r.allow(Reason{Rule: RuleGrant, Text: sayGranted(g), Ref: string(g.ID)})
+	}
+	return r.ask(req, e.ChatGrant)
+}
+
+// ruling is a Ruling in the making.
+type ruling struct {
+	Ruling
+	winner int // index of the reason that required asking, or allowed
+}
+
+func (r *ruling) note(x Reason) {
+	r.winner = len(r.Reasons)
+	r.Reasons = append(r.Reasons, x)
+}
+
+// pass records a rule that has no opinion.
+func (r *ruling) pass(rule, text string) {
+	r.Reasons = append(r.Reasons, Reason{Rule: rule, Text: text, Said: SaidNothing})
+}
+
+func (r *ruling) forbid(x Reason) Ruling {
+	x.Said = SaidForbid
+	r.note(x)
+	return r.end(Forbid)
+}
+
+// allow ends with x, or with the rule that was noted last.
+func (r *ruling) allow(x Reason) Ruling {
+	if x.Rule != "" {
+		x.Said = SaidAllow
+		r.note(x)
+	}
+	return r.end(Allow)
+}
+
+// ask ends with the rule that was noted last, unless nobody is there to be asked.
+func (r *ruling) ask(req Request, chatGrant bool) Ruling {
+	if req.Unattended {
+		return r.forbid(Reason{Rule: RuleUnattended, Text: sayUnattended})
+	}
+	r.ChatGrant = chatGrant
+	if r.Approval == AutoApprove {
+		r.Approval = RequireConfirmation // a setting asks although the tool itself would not
+	}
+	return r.end(Ask)
+}
+
+func (r *ruling) end(v Verdict) Ruling {
+	r.Verdict = v
+	r.Reasons[r.winner].Won = true
+	return r.Ruling
+}
+
+// required says whether permission is needed, and notes the rule that said so.
+func (r *ruling) required(p Policy, e Effective, req Request) bool {
+	say := func(rule string, must bool, from Origin, text string) bool {
+		said := SaidNotRequired
+		if must {
+			said = SaidRequired
+		}
+		r.note(Reason{Rule: rule, Text: text, Ref: string(from), Said: said})
+		return must
+	}
+	if e.Changed {
+		return say(RuleDefinition, true, FromTool, sayChanged(e))
+	}
+	mode, from := p.mode(req)
+	if mode != ModeTool {
+		return say(RuleMode, mode != ModeNever, "", sayMode(mode, from))
+	}
+	r.pass(RuleMode, sayModeTool)
+
+	server := p.Servers[req.Tool.Server]
+	set := server.Tools[req.Tool.Name]
+	if set.Ask != Inherit {
+		return say(RuleTool, set.Ask != NeverAsk, FromTool, sayAskTool(e, set.Ask))
+	}
+	r.pass(RuleTool, sayToolInherits)
+	if server.Ask != Inherit {
+		return say(RuleServer, server.Ask != NeverAsk, FromServer, sayAskServer(e, server.Ask))
+	}
+	r.pass(RuleServer, sayServerInherits)
+
+	must := e.ConfirmationRequired()
+	if e.ApprovalFrom == FromTool {
+		return say(RuleApproval, must, FromTool, sayApproval(e))
+	}
+	r.pass(RuleApproval, sayNoApproval)
+	if e.ApprovalFrom == FromNamed {
+		return say(RuleNamed, must, FromNamed, sayNamed(e))
+	}
+	r.pass(RuleNamed, sayNotNamed)
+	return say(RuleSource, must, e.ApprovalFrom, saySource(e, req.Hints, server.Trusted))
+}
+
+// mode is the session's mode, or the policy's where the session has none.
+func (p Policy) mode(req Request) (m Mode, ofSession bool) {
+	m, ofSession = req.Mode, true
+	if m == ModeTool {
+		m, ofSession = p.Mode, false
+	}
+	if m > ModeNever {
+		m = ModeAlways // not a mode: careful
+	}
+	return m, ofSession
+}
+
+// covering finds the grant that satisfies the call: an unlimited one before one whose uses are counted.
+func (r *ruling) covering(p Policy, grants []Grant, req Request, e Effective, now time.Time) (found Grant, ok bool) {
+	var misses []Reason
+	more := 0
+	for _, g := range grants {
+		if g.Chat != req.Chat || g.Tool.Server != req.Tool.Server {
+			continue // about something else: not worth a word
+		}
+		why := uncovered(p, g, req, e, now)
+		covers := why == ""
+		switch {
+		case covers && (!ok || found.limited() && !g.limited()):
+			found, ok = g, true
+		case covers, g.Scope == ScopeTool && g.Tool.Name != req.Tool.Name:
+		case len(misses) < maxGrantReasons:
+			misses = append(misses, Reason{Rule: RuleGrant, Text: sayNotCovered(g, why), Ref: string(g.ID), Said: SaidNothing})
+		default:
+			more++
+		}
+	}
+	r.Reasons = append(r.Reasons, misses...)
+	switch {
+	case more > 0:
+		r.pass(RuleGrant, sayMoreGrants(more))
+	case !ok && len(misses) == 0:
+		r.pass(RuleGrant, sayNoGrant)
+	}
+	return found, ok
+}

@@ -1,0 +1,347 @@
+package permission
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+var (
+	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	here  = chat.ID{Platform: "slack", Workspace: "T1", Key: "C1/1"}
+	there = chat.ID{Platform: "slack", Workspace: "T1", Key: "C1/2"}
+	ana   = chat.User{Platform: "slack", Workspace: "T1", Key: "UANA"}
+	ben   = chat.User{Platform: "slack", Workspace: "T1", Key: "UBEN"}
+	boss  = chat.User{Platform: "slack", Workspace: "T1", Key: "UBOSS"}
+
+	files = Tool{Server: "files", Name: "move_thing", Definition: "d1"}
+	yes   = new(true)
+	no    = new(false)
+)
+
+// installed is the least policy that rules anything.
+func installed() Policy {
+	return Policy{Installed: true, SurviveRestart: true, Timeout: time.Minute, Admins: []chat.User{boss}}
+}
+
+func call(t Tool) Request { return Request{Chat: here, Requester: ana, Tool: t} }
+
+// with returns the policy with one server's settings.
+func with(p Policy, server string, s ServerSettings) Policy {
+	m := map[string]ServerSettings{server: s}
+	for k, v := range p.Servers {
+		if k != server {
+			m[k] = v
+		}
+	}
+	p.Servers = m
+	return p
+}
+
+func tools(name string, t ToolSettings) map[string]ToolSettings {
+	return map[string]ToolSettings{name: t}
+}
+
+func grantOf(t Tool) Grant {
+	return Grant{ID: "g1", Chat: here, Tool: t, By: ana, Name: "Ana", At: noon.Add(-time.Minute)}
+}
+
+func winner(t *testing.T, r Ruling) Reason {
+	t.Helper()
+	var won []Reason
+	for _, x := range r.Reasons {
+		if x.Won {
+			won = append(won, x)
+		}
+		if x.Rule == "" || x.Said == "" || !strings.HasSuffix(x.Text, ".") {
+			t.Errorf("not a whole reason: %+v", x)
+		}
+	}
+	if len(won) != 1 {
+		t.Fatalf("%d winners in %+v", len(won), r.Reasons)
+	}
+	return won[0]
+}
+
+// R2–R7: document 000's resolution, all 18 rows, on a tool that asks by default.
+func TestResolutionOf000(t *testing.T) {
+	const ask, run = Ask, Allow
+	rows := []struct {
+		session Mode
+		server  Prompt
+		tool    Prompt
+		want    Verdict
+		rule    string
+	}{
+		{ModeAlways, AlwaysAsk, Inherit, ask, RuleMode},
+		{ModeAlways, AlwaysAsk, AlwaysAsk, ask, RuleMode},
+		{ModeAlways, AlwaysAsk, NeverAsk, ask, RuleMode},
+		{ModeAlways, NeverAsk, Inherit, ask, RuleMode},
+		{ModeAlways, NeverAsk, AlwaysAsk, ask, RuleMode},
+		{ModeAlways, NeverAsk, NeverAsk, ask, RuleMode},
+		{ModeNever, AlwaysAsk, Inherit, run, RuleMode},
+		{ModeNever, AlwaysAsk, AlwaysAsk, run, RuleMode},
+		{ModeNever, AlwaysAsk, NeverAsk, run, RuleMode},
+		{ModeNever, NeverAsk, Inherit, run, RuleMode},
+		{ModeNever, NeverAsk, AlwaysAsk, run, RuleMode},
+		{ModeNever, NeverAsk, NeverAsk, run, RuleMode},
+		{ModeTool, AlwaysAsk, Inherit, ask, RuleServer},
+		{ModeTool, AlwaysAsk, AlwaysAsk, ask, RuleTool},
+		{ModeTool, AlwaysAsk, NeverAsk, run, RuleTool},
+		{ModeTool, NeverAsk, Inherit, run, RuleServer},
+		{ModeTool, NeverAsk, AlwaysAsk, ask, RuleTool},
+		{ModeTool, NeverAsk, NeverAsk, run, RuleTool},
+	}
+	for _, row := range rows {
+		name := fmt.Sprintf("%v %v %v", row.session, row.server, row.tool)
+		p := with(installed(), "files", ServerSettings{Ask: row.server, Tools: tools("move_thing", ToolSettings{Ask: row.tool})})
+		for _, byPolicy := range []bool{false, true} { // the mode of the session, and the same as the policy's default
+			req := call(files)
+			if byPolicy {
+				p.Mode = row.session
+			} else {
+				req.Mode = row.session
+			}
+			r := Evaluate(p, nil, req, noon)
+			if w := winner(t, r); r.Verdict != row.want || w.Rule != row.rule {
+				t.Errorf("%s: got %v by %s, want %v by %s", name, r.Verdict, w.Rule, row.want, row.rule)
+			}
+		}
+	}
+}
+
+// The session's mode wins over the policy's default, whichever way.
+func TestModeOfSessionBeatsDefault(t *testing.T) {
+	p := installed()
+	p.Mode = ModeNever
+	req := call(files)
+	req.Mode = ModeAlways
+	if r := Evaluate(p, nil, req, noon); r.Verdict != Ask {
+		t.Errorf("session always under policy never: %v", r.Verdict)
+	}
+	p.Mode, req.Mode = ModeAlways, ModeNever
+	if r := Evaluate(p, nil, req, noon); r.Verdict != Allow {
+		t.Errorf("session never under policy always: %v", r.Verdict)
+	}
+}
+
+// C4: each rule beats all that come after it. Every case sets everything below it to the opposite.
+func TestOrder(t *testing.T) {
+	loose := installed()
+	loose.Mode = ModeNever
+	loose = with(loose, "files", ServerSettings{Ask: NeverAsk, Trusted: true, Tools: tools("move_thing", ToolSettings{Ask: NeverAsk})})
+	reads := call(files)
+	reads.Hints = Hints{ReadOnly: yes}
+	set := func(f func(*ServerSettings, *ToolSettings)) Policy {
+		s := loose.Servers["files"]
+		x := s.Tools["move_thing"]
+		f(&s, &x)
+		s.Tools = tools("move_thing", x)
+		return with(loose, "files", s)
+	}
+	bare := loose
+	bare.Installed = false
+	all := bare
+	all.AllowAll = true
+	always := reads
+	always.Mode = ModeAlways
+	for _, c := range []struct {
+		name  string
+		p     Policy
+		req   Request
+		want  Verdict
+		level Level
+		rule  string
+	}{
+		{"no policy", bare, reads, Forbid, LevelUser, RulePolicy},
+		{"allow all", all, always, Allow, LevelUser, RuleAllowAll},
+		{"server disabled", set(func(s *ServerSettings, _ *ToolSettings) { s.Disabled = true }), reads, Forbid, LevelUser, RuleDisabled},
+		{"tool disabled", set(func(_ *ServerSettings, x *ToolSettings) { x.Disabled = true }), reads, Forbid, LevelUser, RuleDisabled},
+		{"disabled beats RequireAuth", set(func(_ *ServerSettings, x *ToolSettings) { x.Disabled, x.Approval = true, new(RequireAuth) }), reads, Forbid, LevelUser, RuleDisabled},
+		{"RequireAuth", set(func(_ *ServerSettings, x *ToolSettings) { x.Approval = new(RequireAuth) }), reads, Ask, LevelAdmin, RuleRequireAuth},
+		{"changed definition", set(func(_ *ServerSettings, x *ToolSettings) { x.Accepted = "d0" }), reads, Ask, LevelUser, RuleDefinition},
+		{"accepted definition", set(func(_ *ServerSettings, x *ToolSettings) { x.Accepted = "d1" }), reads, Allow, LevelUser, RuleMode},
+		{"session", loose, always, Ask, LevelUser, RuleMode},
+	} {
+		r := Evaluate(c.p, nil, c.req, noon)
+		if w := winner(t, r); r.Verdict != c.want || r.Level != c.level || w.Rule != c.rule {
+			t.Errorf("%s: got %v %v by %s, want %v %v by %s", c.name, r.Verdict, r.Level, w.Rule, c.want, c.level, c.rule)
+		}
+	}
+}
+
+// AllowAll answers a person's prompts; it does not bypass what is disabled or what needs an admin (R62, R113).
+func TestAllowAllKeepsDisabledAndAdmin(t *testing.T) {
+	p := with(Policy{AllowAll: true}, "files", ServerSettings{Tools: tools("move_thing", ToolSettings{Disabled: true})})
+	if r := Evaluate(p, nil, call(files), noon); r.Verdict != Forbid {
+		t.Errorf("disabled: %v", r.Verdict)
+	}
+	p = with(Policy{AllowAll: true}, "files", ServerSettings{Tools: tools("move_thing", ToolSettings{Approval: new(RequireAuth)})})
+	if r := Evaluate(p, nil, call(files), noon); r.Verdict != Ask || r.Level != LevelAdmin {
+		t.Errorf("admin: %v %v", r.Verdict, r.Level)
+	}
+}
+
+// R113, R39, C3: nothing that a person can set or click runs a RequireAuth tool, and the zero policy runs nothing.
+func TestRequireAuthIsFinal(t *testing.T) {
+	for _, mode := range []Mode{ModeTool, ModeAlways, ModeNever} {
+		for _, server := range []Prompt{Inherit, AlwaysAsk, NeverAsk} {
+			for _, tool := range []Prompt{Inherit, AlwaysAsk, NeverAsk} {
+				for _, scope := range []Scope{ScopeTool, ScopeReads, ScopeWrites, ScopeServer} {
+					p := with(installed(), "files", ServerSettings{Ask: server, Trusted: true, Tools: tools("move_thing", ToolSettings{Ask: tool, Approval: new(RequireAuth), ChatGrant: yes})})
+					req := call(files)
+					req.Mode, req.Hints = mode, Hints{ReadOnly: yes}
+					g := grantOf(files)
+					g.Scope, g.Tools, g.By = scope, []Tool{files}, boss
+					r := Evaluate(p, []Grant{g}, req, noon)
+					if r.Verdict != Ask || r.Level != LevelAdmin || r.ChatGrant || r.Approval != RequireAuth {
+						t.Fatalf("%v %v %v %v: %+v", mode, server, tool, scope, r)
+					}
+					winner(t, r)
+				}
+			}
+		}
+	}
+	g := grantOf(files)
+	if r := Evaluate(Policy{}, []Grant{g}, call(files), noon); r.Verdict != Forbid {
+		t.Errorf("zero policy: %v", r.Verdict)
+	}
+}
+
+// 5.15: whatever would ask is forbidden where nobody can be asked; what needs nobody runs.
+func TestUnattended(t *testing.T) {
+	req := call(files)
+	req.Unattended = true
+	r := Evaluate(installed(), []Grant{grantOf(files)}, req, noon) // 5.10: it inherits no grant
+	if w := winner(t, r); r.Verdict != Forbid || w.Rule != RuleUnattended || r.ChatGrant {
+		t.Errorf("user level: %+v", r)
+	}
+	p := with(installed(), "files", ServerSettings{Tools: tools("move_thing", ToolSettings{Approval: new(RequireAuth)})})
+	if r := Evaluate(p, nil, req, noon); r.Verdict != Forbid || winner(t, r).Rule != RuleUnattended {
+		t.Errorf("admin level: %+v", r)
+	}
+	p = with(installed(), "files", ServerSettings{Ask: NeverAsk})
+	if r := Evaluate(p, nil, req, noon); r.Verdict != Allow {
+		t.Errorf("never asks: %+v", r)
+	}
+}
+
+func TestChatGrantIsOffered(t *testing.T) {
+	if r := Evaluate(installed(), nil, call(files), noon); !r.ChatGrant {
+		t.Error("not offered")
+	}
+	p := with(installed(), "files", ServerSettings{Tools: tools("move_thing", ToolSettings{ChatGrant: no})})
+	r := Evaluate(p, []Grant{grantOf(files)}, call(files), noon)
+	if r.ChatGrant || r.Verdict != Ask {
+		t.Errorf("withheld: %+v", r)
+	}
+}
+
+// R114–R116: tool, then server, then policy; 0 parks at each of them.
+func TestTimeout(t *testing.T) {
+	d := func(s int) *time.Duration { x := time.Duration(s) * time.Second; return &x }
+	for _, c := range []struct {
+		server, tool *time.Duration
+		want         time.Duration
+		from         Origin
+	}{
+		{nil, nil, time.Minute, FromDefault},
+		{d(120), nil, 120 * time.Second, FromServer},
+		{d(120), d(5), 5 * time.Second, FromTool},
+		{nil, d(0), 0, FromTool},
+		{d(0), nil, 0, FromServer},
+	} {
+		p := with(installed(), "files", ServerSettings{Timeout: c.server, Tools: tools("move_thing", ToolSettings{Timeout: c.tool})})
+		x := Explain(p, nil, call(files), noon)
+		if x.Ruling.Timeout != c.want || x.Effective.TimeoutFrom != c.from {
+			t.Errorf("got %v from %v, want %v from %v", x.Ruling.Timeout, x.Effective.TimeoutFrom, c.want, c.from)
+		}
+		if last := x.Lines()[len(x.Lines())-1]; !strings.Contains(last, string(c.from)) {
+			t.Errorf("explanation: %q", last)
+		}
+	}
+}
+
+// The sentences of a ruling are what a card and /permissions why print.
+func TestReasonsAndExplain(t *testing.T) {
+	p := with(installed(), "files", ServerSettings{Ask: AlwaysAsk})
+	other := grantOf(Tool{Server: "files", Name: "move_thing", Definition: "d0"})
+	got := Explain(p, []Grant{other}, call(files), noon).String()
+	want := `move_thing of files asks first.
+  1. disabled: It is not disabled. (no opinion)
+  2. require_auth: It does not need an admin. (no opinion)
+  3. mode: This chat uses each tool's setting. (no opinion)
+  4. tool: The tool has no setting of its own. (no opinion)
+→ 5. server: files asks before every call (server setting). (required)
+  6. grant: The grant of move_thing of files does not cover this: the tool's definition changed since. (no opinion)
+access: write, unclassified (default)
+risk: moderate (default)
+approval: RequireConfirmation (default)
+timeout: 1m0s (default)`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	r := Evaluate(p, []Grant{grantOf(files)}, call(files), noon)
+	if r.Verdict != Allow || r.Grant != "g1" || r.Why() != "Ana allowed move_thing of files in this chat." {
+		t.Errorf("granted: %+v", r)
+	}
+	if b := r.Brief(); len(b.Reasons) != 2 || b.Reasons[0].Rule != RuleServer || b.Why() != r.Why() {
+		t.Errorf("brief: %+v", b.Reasons)
+	}
+}
+
+// An unlimited grant is used before one whose uses are counted; many that do not cover are summed up.
+func TestChoiceOfGrant(t *testing.T) {
+	counted, free := grantOf(files), grantOf(files)
+	counted.ID, counted.Counted, counted.Uses = "counted", true, 2
+	free.ID = "free"
+	if r := Evaluate(installed(), []Grant{counted, free}, call(files), noon); r.Grant != "free" {
+		t.Errorf("used %q", r.Grant)
+	}
+	if r := Evaluate(installed(), []Grant{counted}, call(files), noon); r.Grant != "counted" {
+		t.Errorf("used %q", r.Grant)
+	}
+	old := grantOf(Tool{Server: "files", Name: "move_thing", Definition: "d0"})
+	r := Evaluate(installed(), []Grant{old, old, old, old, old, old, old}, call(files), noon)
+	if n := len(r.Reasons); r.Verdict != Ask || r.Reasons[n-1].Text != "3 more grants do not cover this either." {
+		t.Errorf("%+v", r.Reasons[n-1])
+	}
+}
+
+// Values that are none of the constants are taken for the careful one.
+func TestUnknownValuesAreCareful(t *testing.T) {
+	set := func(s ToolSettings) Policy {
+		return with(installed(), "files", ServerSettings{Ask: NeverAsk, Trusted: true, Tools: tools("move_thing", s)})
+	}
+	req := call(files)
+	if r := Evaluate(set(ToolSettings{Ask: 9}), nil, req, noon); r.Verdict != Ask {
+		t.Error("prompt", r.Verdict)
+	}
+	if r := Evaluate(set(ToolSettings{Approval: new(Approval(9))}), nil, req, noon); r.Level != LevelAdmin {
+		t.Error("approval", r.Level)
+	}
+	if r := Evaluate(set(ToolSettings{Risk: new(Risk(9))}), nil, req, noon); r.Risk != Dangerous {
+		t.Error("risk", r.Risk)
+	}
+	if e := set(ToolSettings{Access: new(All)}).Get(files, SourceMCP, Hints{}, Metadata{}); e.Access != Write || e.Classified {
+		t.Error("access", e.Access)
+	}
+	req.Mode = 9
+	if r := Evaluate(set(ToolSettings{}), nil, req, noon); r.Verdict != Ask {
+		t.Error("mode", r.Verdict)
+	}
+	req = call(Tool{Server: "x", Name: "read_file"})
+	req.Source = 9
+	if r := Evaluate(installed(), nil, req, noon); r.Verdict != Ask {
+		t.Error("source", r.Verdict)
+	}
+	p := installed()
+	p.Posture = 9
+	req.Source = SourceWorkbench
+	if r := Evaluate(p, nil, req, noon); r.Verdict != Ask {
+		t.Error("posture", r.Verdict)
+	}
+}

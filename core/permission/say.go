@@ -1,0 +1,138 @@
+package permission
+
+import "strconv"
+
+// Every sentence of this package that a person reads stands here. Names of servers, tools and people inside them are
+// untrusted text: whoever draws a sentence escapes it.
+const (
+	sayNoPolicy       = "No one can approve here: no permission policy is installed."
+	sayAllowAll       = "The policy allows every call without asking."
+	sayUnattended     = "Nobody can be asked here: this run is unattended."
+	sayNotDisabled    = "It is not disabled."
+	sayNoAuth         = "It does not need an admin."
+	sayModeTool       = "This chat uses each tool's setting."
+	sayToolInherits   = "The tool has no setting of its own."
+	sayServerInherits = "The server has no setting of its own."
+	sayNoApproval     = "No approval is set for the tool."
+	sayNotNamed       = "Its name decides nothing."
+	sayNoGrant        = "No grant of this chat is for it."
+
+	sayAdminOnly    = "Only an admin can decide this."
+	sayAnAdmin      = "an admin"
+	sayWhoAsked     = " (who asked)"
+	sayTheRequester = "the person who asked"
+	sayParticipants = "people who take part in this chat"
+	sayAnyone       = "people of this workspace"
+	sayUnknownUser  = "I could not tell who you are, so your answer does not count."
+)
+
+// NoAdminsNotice explains an ask that nobody can answer (R111).
+const NoAdminsNotice = "No admin is configured: set ADMIN_SESSION_KEYS, or list people under `admins:` in the configuration."
+
+func called(t Tool) string { return t.Name + " of " + t.Server }
+
+func sayDisabled(e Effective) string {
+	if e.Disabled == FromServer {
+		return "The server " + e.Tool.Server + " is disabled (server setting)."
+	}
+	return called(e.Tool) + " is disabled (tool setting)."
+}
+
+func sayRequireAuth(e Effective) string {
+	return called(e.Tool) + " needs an admin for each call (" + string(e.ApprovalFrom) + ")."
+}
+
+func sayChanged(e Effective) string {
+	return called(e.Tool) + " is not as it was when it was accepted: its definition changed."
+}
+
+func sayMode(m Mode, ofSession bool) string {
+	from := " (the default mode)."
+	if ofSession {
+		from = " (session setting)."
+	}
+	if m == ModeNever {
+		return "This chat never asks" + from
+	}
+	return "This chat asks before every call" + from
+}
+
+func sayAskTool(e Effective, p Prompt) string {
+	if p == NeverAsk {
+		return called(e.Tool) + " never asks (tool setting)."
+	}
+	return called(e.Tool) + " asks before every call (tool setting)."
+}
+
+func sayAskServer(e Effective, p Prompt) string {
+	if p == NeverAsk {
+		return e.Tool.Server + " never asks (server setting)."
+	}
+	return e.Tool.Server + " asks before every call (server setting)."
+}
+
+func sayApproval(e Effective) string {
+	if e.ConfirmationRequired() {
+		return called(e.Tool) + " needs confirmation (tool setting)."
+	}
+	return called(e.Tool) + " needs no confirmation (tool setting)."
+}
+
+func sayNamed(e Effective) string {
+	if e.ConfirmationRequired() {
+		return "Tools called " + e.Tool.Name + " need confirmation (named table)."
+	}
+	return "The built-in " + e.Tool.Name + " needs no confirmation (named table)."
+}
+
+func saySource(e Effective, h Hints, marked bool) string {
+	s := e.Tool.Server
+	if e.Source == SourceWorkbench {
+		switch {
+		case e.ApprovalFrom == FromPosture:
+			return "Built-in tools ask, too (posture: all)."
+		case e.ConfirmationRequired():
+			return "The built-in " + e.Tool.Name + " needs confirmation (" + string(e.ApprovalFrom) + ")."
+		}
+		return "The built-in " + e.Tool.Name + " needs no confirmation (" + string(e.ApprovalFrom) + ")."
+	}
+	switch {
+	case !e.ConfirmationRequired():
+		return s + " is marked trusted and says that " + e.Tool.Name + " only reads."
+	case h.IsReadOnly() && !marked:
+		return s + " says that " + e.Tool.Name + " only reads, but is not marked trusted."
+	case h.IsReadOnly() && !h.reads():
+		return s + " says both that " + e.Tool.Name + " only reads and that it destroys."
+	}
+	return "Tools of MCP servers ask unless a setting says otherwise."
+}
+
+func sayGranted(g Grant) string {
+	who := g.Name
+	if who == "" {
+		who = "Somebody"
+	}
+	return who + " allowed " + grantedWhat(g) + " in this chat."
+}
+
+func sayNotCovered(g Grant, why string) string {
+	return "The grant of " + grantedWhat(g) + " does not cover this: " + why + "."
+}
+
+func grantedWhat(g Grant) string {
+	switch g.Scope {
+	case ScopeTool:
+		return called(g.Tool)
+	case ScopeReads:
+		return "reads from " + g.Tool.Server
+	case ScopeWrites:
+		return "reads and writes from " + g.Tool.Server
+	case ScopeServer:
+		return "all tools from " + g.Tool.Server
+	}
+	return "something from " + g.Tool.Server
+}
+
+func sayMoreGrants(n int) string {
+	return strconv.Itoa(n) + " more grants do not cover this either."
+}

@@ -1,0 +1,316 @@
+package render
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// minCut is the least that a cut leaves: "… 999,999 more characters".
+const minCut = 25
+
+// wordsRoom is what the words of a cut of n characters may take.
+func wordsRoom(n int) int {
+	return utf8.RuneCountInString(MoreCharacters(n)) + utf8.RuneCountInString(" …")
+}
+
+// bytesPerChar is how many bytes a cut grants each character: the ratio of Floor.
+const bytesPerChar = 3
+
+// fits reports whether s keeps a cut of limit characters. Cuts count bytes too, because platforms do.
+func fits(s string, limit int) bool {
+	return len(s) <= limit || len(s) <= limit*bytesPerChar && utf8.RuneCountInString(s) <= limit
+}
+
+// shortened cuts s to limit characters (at least minCut): its head, then words that count what is left out.
+func shortened(s string, limit int) string {
+	out, _ := shorten(s, limit, 0, "")
+	return out
+}
+
+// shorten keeps the head of s and, as tail parts of a quarter, its end. around stands on both sides of the
+// words. It returns how many characters are left out; what an earlier cut had left out counts again.
+func shorten(s string, limit, tail int, around string) (out string, left int) {
+	limit = max(limit, minCut)
+	if fits(s, limit) {
+		return s, 0
+	}
+	left = count(s, around)
+	room := limit - wordsRoom(left) - 2*len(around)
+	if room <= 0 {
+		return MoreCharacters(left), left
+	}
+	t := lastRunes(s, room*tail/4)
+	h := firstRunes(s[:t], room-room*tail/4)
+	left = count(s[h:t], around)
+	words := MoreCharacters(left)
+	if t < len(s) {
+		words += " …"
+	}
+	return s[:h] + around + words + around + s[t:], left
+}
+
+// firstRunes is the end of the first n characters of s, of at most bytesPerChar bytes each on average.
+func firstRunes(s string, n int) int {
+	i, b := 0, n*bytesPerChar
+	for ; n > 0 && i < len(s); n-- {
+		_, w := utf8.DecodeRuneInString(s[i:])
+		if i+w > b {
+			break
+		}
+		i += w
+	}
+	return i
+}
+
+// lastRunes is the start of the last n characters of s.
+func lastRunes(s string, n int) int {
+	i, b := len(s), n*bytesPerChar
+	for ; n > 0 && i > 0; n-- {
+		_, w := utf8.DecodeLastRuneInString(s[:i])
+		if len(s)-i+w > b {
+			break
+		}
+		i -= w
+	}
+	return i
+}
+
+// count is how many characters s stands for: its own, and those that the words of an earlier cut in it speak
+// of (around stands on both sides of these). Whoever forges such words can make the number larger, never smaller.
+func count(s, around string) int {
+	n := utf8.RuneCountInString(s)
+	const begin, end = "… ", " more character"
+	for {
+		i := strings.Index(s, begin)
+		if i < 0 {
+			return n
+		}
+		before := s[:i]
+		s = s[i+len(begin):]
+		j := strings.IndexFunc(s, func(r rune) bool { return r != ',' && (r < '0' || r > '9') })
+		if j <= 0 || j > 12 || !strings.HasPrefix(s[j:], end) {
+			continue
+		}
+		said, err := strconv.Atoi(strings.ReplaceAll(s[:j], ",", ""))
+		if err != nil {
+			continue
+		}
+		words := utf8.RuneCountInString(MoreCharacters(said))
+		if rest := s[min(len(s), len(MoreCharacters(said))-len(begin)):]; strings.HasPrefix(rest, " …"+around) && strings.HasSuffix(before, around) {
+			words += utf8.RuneCountInString(" …") + 2*len(around)
+		}
+		n += max(0, said-words)
+	}
+}
+
+// cutMarkdown is [shortened] for Markdown: head and tail are kept, the words stand in a paragraph of their own, and
+// a code fence that the cut would leave open is closed before them and opened again after them.
+func cutMarkdown(s string, limit int) string {
+	limit = max(limit, minCut)
+	if fits(s, limit) {
+		return s
+	}
+	for room := limit - wordsRoom(count(s, "\n\n")) - 4; room > 0; {
+		t := lineStart(s, lastRunes(s, room/4))
+		h := lineEnd(s, firstRunes(s[:t], room-room/4))
+		head, tail := s[:h], s[t:]
+		if f := openFence(head); f != "" {
+			head += "\n" + f
+		}
+		if f := openFence(s[:t]); f != "" && tail != "" {
+			tail = f + "\n" + tail
+		}
+		words := MoreCharacters(count(s[h:t], "\n\n"))
+		if tail != "" {
+			words += " …\n\n"
+		}
+		if head != "" {
+			words = "\n\n" + words
+		}
+		out := head + words + tail
+		if fits(out, limit) {
+			return out
+		}
+		room -= max(1, utf8.RuneCountInString(out)-limit, (len(out)-limit*bytesPerChar)/4)
+	}
+	return MoreCharacters(count(s, "\n\n"))
+}
+
+// lineEnd moves a cut back to the end of a line, if that costs little.
+func lineEnd(s string, i int) int {
+	if j := strings.LastIndexByte(s[:i], '\n'); j > 0 && i-j < i/4 && i < len(s) {
+		return j
+	}
+	return i
+}
+
+// lineStart moves a cut forward to the start of a line, if that costs little.
+func lineStart(s string, i int) int {
+	if j := strings.IndexByte(s[i:], '\n'); j >= 0 && i > 0 && j+1 < (len(s)-i)/4 {
+		return i + j + 1
+	}
+	return i
+}
+
+// openFence is the code fence that s leaves open, or "".
+func openFence(s string) string {
+	open := ""
+	for line := range strings.SplitSeq(s, "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		bare := strings.TrimLeft(line, " ")
+		if len(line)-len(bare) > 3 || bare == "" || bare[0] != '`' && bare[0] != '~' {
+			continue
+		}
+		n := len(bare) - len(strings.TrimLeft(bare, bare[:1]))
+		info := strings.TrimSpace(bare[n:])
+		switch {
+		case open == "" && n >= 3 && (bare[0] == '~' || !strings.Contains(info, "`")):
+			open = bare[:n]
+		case open != "" && bare[0] == open[0] && n >= len(open) && info == "":
+			open = ""
+		}
+	}
+	return open
+}
+
+// cutLine shortens a line to limit characters: whole spans from its start, then words.
+func cutLine(l Line, limit int) Line {
+	limit = max(limit, minCut)
+	within := func(l Line) bool {
+		c, b := lineSize(l)
+		return c <= limit && b <= limit*bytesPerChar
+	}
+	if within(l) {
+		return l
+	}
+	all := 0
+	for _, s := range l {
+		all += spanCount(s)
+	}
+	room := limit - wordsRoom(all)
+	kept, left := Line{}, 0
+	for i, s := range l {
+		c, b := lineSize(append(kept, s))
+		if c <= room && b <= room*bytesPerChar {
+			kept = append(kept, s)
+			continue
+		}
+		if p, ok := s.(Plain); ok { // part of it, where it is text
+			kc, kb := lineSize(kept)
+			if h := firstRunes(string(p), min(room-kc, room-(kb+2)/bytesPerChar)); h > 0 {
+				kept, s = append(kept, p[:h]), p[h:]
+			}
+		}
+		for _, s := range append(Line{s}, l[i+1:]...) {
+			left += spanCount(s)
+		}
+		return append(kept, Plain(MoreCharacters(left)))
+	}
+	return l
+}
+
+func spanCount(s Span) int {
+	switch s := s.(type) {
+	case Plain:
+		return count(string(s), "")
+	case Strong:
+		return count(string(s), "")
+	}
+	n, _ := spanSize(s)
+	return n
+}
+
+// cutArgs shortens what is shown of a call's arguments, keeping head and tail of every part, and counts it.
+func cutArgs(a Args, limit int) Args {
+	limit = max(limit, minCut)
+	if !fits(a.JSON, limit) {
+		// The words stand on a line of their own: JSON cannot hold a line like that.
+		out, left := shorten(a.JSON, limit, 1, "\n")
+		a.JSON, a.Hidden = out, left
+	}
+	before := hiddenIn(a.Rows)
+	a.Rows = cutRows(a.Rows, limit)
+	if after := hiddenIn(a.Rows); after > before {
+		a.Hidden = max(a.Hidden, after) // a surface that draws the rows must not say "shown in full"
+	}
+	return a
+}
+
+func hiddenIn(rows []Row) (n int) {
+	for _, r := range rows {
+		n += r.Hidden
+	}
+	return n
+}
+
+func cutRows(rows []Row, limit int) []Row {
+	fit := func(rs []Row, limit int) bool {
+		c, b := rowsSize(rs)
+		return c <= limit && b <= limit*bytesPerChar
+	}
+	if fit(rows, limit) {
+		return rows
+	}
+	each := search(minCut, limit, func(v int) bool { return fit(shortRows(rows, v), limit) })
+	short := shortRows(rows, each)
+	if fit(short, limit) {
+		return short
+	}
+	n := 0
+	for n < len(short) && fit(short[:n+1], limit-minCut) {
+		n++
+	}
+	left := 0
+	for _, r := range rows[n:] {
+		left += utf8.RuneCountInString(r.Value) + r.Hidden
+	}
+	return append(short[:n:n], Row{Name: "…", Value: MoreArguments(len(rows) - n), Hidden: left})
+}
+
+func shortRows(rows []Row, each int) []Row {
+	out := make([]Row, len(rows))
+	for i, r := range rows {
+		r.Name = shortened(r.Name, max(minCut, each/2))
+		v, left := shorten(r.Value, each, 1, " ")
+		if left > 0 {
+			r.Value, r.Hidden = v, left
+		}
+		out[i] = r
+	}
+	return out
+}
+
+// cutFacts keeps the first chips, and counts the others in a last one.
+func cutFacts(fs []Fact, limit int) []Fact {
+	limit = max(limit, minCut)
+	fit := func(fs []Fact, limit int) bool {
+		c, b := 0, 0
+		for _, f := range fs {
+			c += utf8.RuneCountInString(f.Symbol) + utf8.RuneCountInString(f.Label)
+			b += len(f.Symbol) + len(f.Label)
+		}
+		return c <= limit && b <= limit*bytesPerChar
+	}
+	if fit(fs, limit) {
+		return fs
+	}
+	n := 0
+	for n < len(fs) && fit(fs[:n+1], limit-minCut/2) {
+		n++
+	}
+	return append(fs[:n:n], Fact{Kind: "more", Label: MoreFacts(len(fs) - n)})
+}
+
+// search returns the largest k in [lo, hi] that ok takes, assuming that smaller is easier; lo if none does.
+func search(lo, hi int, ok func(int) bool) int {
+	for lo < hi {
+		mid := lo + (hi-lo+1)/2
+		if ok(mid) {
+			lo = mid
+		} else {
+			hi = mid - 1
+		}
+	}
+	return lo
+}

@@ -1,0 +1,377 @@
+package render
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+// Fit brings a message within limits. At or above [Floor] the result always keeps them; below it, Fit does
+// what it can. It never fails, never changes its argument (the result may share memory with it), and a message that keeps the
+// limits comes back as it is.
+//
+// No ask is ever dropped, nor a choice of one: the first asks keep their cards, those for which there is no
+// room become waiting steps with View details, counted in a note, and follow in a later message. While that
+// is so, Approve all is taken away: it would allow calls whose arguments nobody was shown. Surplus choices of a
+// card move behind ⋯.
+//
+// Whatever is cut is replaced by words with its size, and reachable by a View details choice on the ask, the
+// step or the message. What goes first: details of older steps, then older steps as a whole, then what a
+// server says about itself, then arguments, then long texts. Untrusted words go to a quarter of their worth
+// before any argument is shortened, so that nobody can push arguments out of sight by talking much.
+func Fit(m Message, l Limits) Message {
+	if Within(m, l) {
+		return m
+	}
+	d := newDraft(m, l)
+	for {
+		out, ok := d.degrade()
+		if ok || d.cards <= 1 {
+			return out
+		}
+		d = d.withCards(d.cards - 1)
+	}
+}
+
+// draft is a message on its way into limits: which blocks stay, and how long their parts may be. Parts are
+// always cut from the originals, so that the size of what is left out is exact. Its methods replace slices and
+// never write into those of the message.
+type draft struct {
+	from    Message
+	limits  Limits
+	cards   int // asks that keep their card
+	blocks  []Block
+	choices []Choice
+	waiting int    // asks without one
+	folded  []Step // oldest first
+	at      int    // where their note stands, as an index into blocks
+	kept    []Choice
+	lost    int // buttons that are not shown
+	caps
+	memo *memo
+}
+
+// memo remembers cuts of one Fit, because its searches ask for the same ones again and again.
+type memo struct {
+	args  map[cutKey]Args
+	texts map[cutKey]string
+}
+
+type cutKey struct {
+	of  string // CallID and AskID, or the text
+	cap int
+}
+
+func (m *memo) cutArgs(ask Ask, cap int) Args {
+	k := cutKey{ask.Call + "\n" + ask.Token + "\n" + ask.Args.JSON, cap}
+	a, ok := m.args[k]
+	if !ok {
+		a = cutArgs(ask.Args, cap)
+		if ask.Call != "" && ask.Token != "" {
+			m.args[k] = a
+		}
+	}
+	return a
+}
+
+func (m *memo) cutMarkdown(s string, cap int) string {
+	out, ok := m.texts[cutKey{s, cap}]
+	if !ok {
+		out = cutMarkdown(s, cap)
+		m.texts[cutKey{s, cap}] = out
+	}
+	return out
+}
+
+// caps are how many characters parts may have.
+type caps struct {
+	details int // this many of the newest steps keep their details whole
+	server  int // what a server says about itself and its tool
+	args    int
+	texts   int
+	all     int // every other part
+}
+
+func newDraft(m Message, l Limits) draft {
+	d := draft{from: m, limits: l}
+	for _, b := range m.Blocks {
+		if _, ok := b.(Ask); ok {
+			d.cards++
+		}
+	}
+	if l.Asks > 0 {
+		d.cards = min(d.cards, l.Asks)
+	}
+	if l.Blocks > 0 {
+		d.cards = min(d.cards, max(1, l.Blocks-4)) // one text, one note, and the two that Fit may add
+	}
+	return d.withCards(d.cards)
+}
+
+// withCards starts over from the message, with so many cards.
+func (d draft) withCards(n int) draft {
+	d = draft{from: d.from, limits: d.limits, cards: n, choices: d.from.Choices, memo: &memo{map[cutKey]Args{}, map[cutKey]string{}}}
+	whole := 1 << 30
+	for _, l := range []int{d.limits.Chars, d.limits.Bytes} {
+		if l > 0 {
+			whole = min(whole, l)
+		}
+	}
+	d.caps = caps{details: len(d.from.Blocks), server: whole, args: whole, texts: whole, all: whole}
+	if l := d.limits.Text; l > 0 {
+		d.texts = min(l, whole)
+	}
+	if l := d.limits.Args; l > 0 {
+		d.args = min(l, whole)
+	}
+	for _, b := range d.from.Blocks {
+		if a, ok := b.(Ask); ok {
+			if n--; n < 0 {
+				d.waiting++
+				b = Step{Call: a.Call, State: StepWaiting, Title: a.Tool, Server: a.Server.Name,
+					Choices: []Choice{{Choice: chat.ViewDetail, Token: a.Token, Label: LabelViewDetails}}}
+			}
+		}
+		d.blocks = append(d.blocks, b)
+	}
+	return d
+}
+
+// stage is one kind of degradation: the draft with its measure set to k. Smaller is shorter; it starts at from
+// and may go down to to.
+type stage struct {
+	from, to int
+	set      func(d draft, k int) draft
+}
+
+func (d draft) stages() []stage {
+	steps := d.steps()
+	server := func(d draft, k int) draft { d.server = min(d.server, k); return d }
+	args := func(d draft, k int) draft { d.args = min(d.args, k); return d }
+	texts := func(d draft, k int) draft { d.texts = min(d.texts, k); return d }
+	keep := func(d draft, k int) draft { d.keepSteps(k); return d }
+	long := min(d.all, Measure(d.from).Bytes)
+	return []stage{
+		{steps, 0, func(d draft, k int) draft { d.details = k; return d }},
+		{steps, min(steps, 3), keep},
+		{long, 160, server},
+		{long, 600, args},
+		{long, 400, texts},
+		{160, minCut, server},
+		{600, 200, args},
+		{400, 100, texts},
+		{3, 0, keep},
+		{1, 0, func(d draft, k int) draft {
+			if k == 0 {
+				d.merge()
+			}
+			return d
+		}},
+		{long, minCut, func(d draft, k int) draft {
+			d.all = min(d.all, k)
+			return server(args(texts(d, k), k), k)
+		}},
+	}
+}
+
+// degrade runs the stages until the message fits, each as little as will do.
+func (d draft) degrade() (Message, bool) {
+	d.labels()
+	if l := d.limits.Choices; l > 0 {
+		d.fewerChoices(l)
+	}
+	if l := d.limits.Blocks; l > 0 {
+		d.fewerBlocks(l)
+	}
+	m := d.message()
+	for _, s := range d.stages() {
+		if Within(m, d.limits) {
+			return m, true
+		}
+		k := search(s.to, max(s.to, s.from), func(k int) bool { return Within(s.set(d, k).message(), d.limits) })
+		d = s.set(d, k)
+		m = d.message()
+	}
+	return m, Within(m, d.limits)
+}
+
+// message is the draft as it stands, with the notes that say what is not there.
+func (d draft) message() Message {
+	m := d.from
+	m.Blocks = make([]Block, 0, len(d.blocks)+2)
+	short, cut := d.steps()-d.details, d.lost > 0 || len(d.folded) > 0
+	first := true
+	for i, b := range d.blocks {
+		if i == d.at && len(d.folded) > 0 {
+			m.Blocks = append(m.Blocks, d.foldNote())
+		}
+		c := d.caps
+		switch b := b.(type) {
+		case Step:
+			if short--; short < 0 {
+				c.details = c.all
+			} else {
+				c.details = minCut
+			}
+			n := capStep(b, c)
+			switch {
+			case n.Title == b.Title && n.Server == b.Server && slices.Equal(n.Detail, b.Detail):
+			case d.from.Token == "" && n.Call != "":
+				n.Choices = withView(n.Choices, n.Call)
+			default:
+				cut = true
+			}
+			m.Blocks = append(m.Blocks, n)
+		case Ask:
+			m.Blocks = append(m.Blocks, capAsk(b, c, first, d.memo))
+			first = false
+		case Text:
+			n := b
+			n.Markdown = d.memo.cutMarkdown(b.Markdown, c.texts)
+			cut = cut || n != b
+			m.Blocks = append(m.Blocks, n)
+		case Code:
+			n := b
+			n.Language = shortened(b.Language, c.all)
+			n.Source, _ = shorten(b.Source, c.texts, 1, "\n")
+			cut = cut || n != b
+			m.Blocks = append(m.Blocks, n)
+		case Note:
+			n := b
+			n.Line = cutLine(b.Line, c.all)
+			cut = cut || !slices.Equal(n.Line, b.Line)
+			m.Blocks = append(m.Blocks, n)
+		}
+	}
+	if d.at >= len(d.blocks) && len(d.folded) > 0 {
+		m.Blocks = append(m.Blocks, d.foldNote())
+	}
+	m.Choices = d.choices
+	var say []string
+	if d.waiting > 0 {
+		say = append(say, MoreWait(d.waiting))
+		if slices.ContainsFunc(m.Choices, isApproveAll) {
+			say = append(say, ApproveAllLater)
+			m.Choices = slices.DeleteFunc(slices.Clone(m.Choices), isApproveAll)
+		}
+	}
+	if d.lost > 0 {
+		say = append(say, ButtonsHidden(d.lost))
+	}
+	if say != nil {
+		m.Blocks = append(m.Blocks, Note{Line: Line{Plain(strings.Join(say, " · "))}})
+	}
+	if cut {
+		m.Choices = withView(m.Choices, d.token())
+	}
+	return m
+}
+
+func isApproveAll(c Choice) bool { return c.Choice == chat.ApproveAll }
+
+func (d draft) steps() (n int) {
+	for _, b := range d.blocks {
+		if _, ok := b.(Step); ok {
+			n++
+		}
+	}
+	return n
+}
+
+func (d draft) foldNote() Note {
+	n := map[string]int{}
+	var order []string
+	for _, s := range d.folded {
+		mark := Mark(s.State)
+		if n[mark]++; n[mark] == 1 {
+			order = append(order, mark)
+		}
+	}
+	for i, mark := range order {
+		order[i] = strconv.Itoa(n[mark]) + " " + mark
+	}
+	return Note{Line: Line{Plain(EarlierSteps(len(d.folded), strings.Join(order, " · ")))}, Choices: d.kept}
+}
+
+// token is what a View details of the whole message carries.
+func (d draft) token() string {
+	if d.from.Token != "" {
+		return d.from.Token
+	}
+	for _, b := range d.from.Blocks {
+		switch b := b.(type) {
+		case Step:
+			if b.Call != "" {
+				return b.Call
+			}
+		case Ask:
+			if b.Token != "" {
+				return b.Token
+			}
+		}
+	}
+	return ""
+}
+
+func hasView(cs []Choice) bool {
+	return slices.ContainsFunc(cs, func(c Choice) bool { return c.Choice == chat.ViewDetail })
+}
+
+func withView(cs []Choice, token string) []Choice {
+	if hasView(cs) {
+		return cs
+	}
+	return append(cs[:len(cs):len(cs)], Choice{Choice: chat.ViewDetail, Token: token, Label: LabelViewDetails})
+}
+
+func (d *draft) labels() {
+	n := d.limits.Label
+	if n <= 0 {
+		return
+	}
+	d.choices = shortLabels(d.choices, n)
+	for i, b := range d.blocks {
+		switch b := b.(type) {
+		case Step:
+			b.Choices = shortLabels(b.Choices, n)
+			d.blocks[i] = b
+		case Note:
+			b.Choices = shortLabels(b.Choices, n)
+			d.blocks[i] = b
+		case Ask:
+			b.Choices, b.More = shortLabels(b.Choices, n), shortLabels(b.More, n)
+			d.blocks[i] = b
+		}
+	}
+}
+
+// shortLabels cuts labels; the whole label becomes the hint, before the one that was there.
+func shortLabels(cs []Choice, n int) []Choice {
+	out := cs
+	for i, c := range cs {
+		if utf8.RuneCountInString(c.Label) <= n {
+			continue
+		}
+		if c.Hint == "" {
+			c.Hint = c.Label
+		} else {
+			c.Hint = c.Label + " (" + c.Hint + ")"
+		}
+		c.Label = c.Label[:charsEnd(c.Label, n-1)] + "…"
+		out = slices.Clone(out)
+		out[i] = c
+	}
+	return out
+}
+
+func charsEnd(s string, n int) int {
+	for i := range s {
+		if n--; n < 0 {
+			return i
+		}
+	}
+	return len(s)
+}

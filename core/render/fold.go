@@ -1,0 +1,246 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+// cardChoices is how many buttons a card keeps outside ⋯ when there are too many, View details apart.
+const cardChoices = 4
+
+// fewerChoices brings the buttons within n: surplus ones of cards move behind ⋯, then those of steps and
+// notes go, the oldest first.
+func (d *draft) fewerChoices(n int) {
+	over := func() bool {
+		z := len(d.choices) + 1 // View details of the message
+		for _, b := range d.blocks {
+			switch b := b.(type) {
+			case Step:
+				z += len(b.Choices)
+			case Note:
+				z += len(b.Choices)
+			case Ask:
+				z += len(b.Choices)
+				if !hasView(b.Choices) {
+					z++
+				}
+			}
+		}
+		return z > n
+	}
+	for i := len(d.blocks) - 1; i >= 0 && over(); i-- {
+		if a, ok := d.blocks[i].(Ask); ok {
+			d.blocks[i] = fewerOnCard(a)
+		}
+	}
+	for i := 0; i < len(d.blocks) && over(); i++ {
+		switch b := d.blocks[i].(type) {
+		case Step:
+			d.lost, b.Choices = d.lost+len(b.Choices), nil
+			d.blocks[i] = b
+		case Note:
+			d.lost, b.Choices = d.lost+len(b.Choices), nil
+			d.blocks[i] = b
+		}
+	}
+}
+
+// fewerOnCard moves surplus choices behind ⋯. Deny stays first of all, then the other answers.
+func fewerOnCard(a Ask) Ask {
+	weight := func(c Choice) int {
+		switch c.Choice {
+		case chat.Deny:
+			return 0
+		case chat.AllowChat, chat.AllowOnce, chat.Happened, chat.RunAgain, chat.Leave:
+			return 1
+		case chat.ViewDetail:
+			return 3
+		}
+		return 2
+	}
+	order := make([]int, len(a.Choices))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return weight(a.Choices[i]) - weight(a.Choices[j]) })
+	moved := map[int]bool{}
+	for _, i := range order[min(len(order), cardChoices):] {
+		moved[i] = a.Choices[i].Choice != chat.ViewDetail
+	}
+	var kept []Choice
+	more := slices.Clone(a.More)
+	for i, c := range a.Choices {
+		if moved[i] {
+			more = append(more, c)
+		} else {
+			kept = append(kept, c)
+		}
+	}
+	a.Choices, a.More = kept, more
+	return a
+}
+
+// fewerBlocks brings the message within n blocks: older steps first, then texts and notes are joined.
+func (d *draft) fewerBlocks(n int) {
+	fits := func(d draft) bool { return len(d.message().Blocks) <= n }
+	if fits(*d) {
+		return
+	}
+	try := func(k int) draft {
+		t := *d
+		t.keepSteps(k)
+		return t
+	}
+	*d = try(search(0, d.steps(), func(k int) bool { return fits(try(k)) }))
+	if !fits(*d) {
+		d.merge()
+	}
+}
+
+// keepSteps folds all but k steps into one note: finished ones before those that run or wait, the oldest first.
+func (d *draft) keepSteps(k int) {
+	var order []int
+	for _, live := range []bool{false, true} {
+		for i, b := range d.blocks {
+			if s, ok := b.(Step); ok && live == isLive(s.State) {
+				order = append(order, i)
+			}
+		}
+	}
+	if len(order) <= k {
+		return
+	}
+	fold := map[int]bool{}
+	for _, i := range order[:len(order)-k] {
+		fold[i] = true
+	}
+	first := len(d.folded) == 0
+	var kept []Block
+	for i, b := range d.blocks {
+		if !fold[i] {
+			kept = append(kept, b)
+			continue
+		}
+		if first {
+			d.at, first = len(kept), false
+		} else if i < d.at {
+			d.at-- // it stood before the note
+		}
+		s := b.(Step)
+		d.folded = append(d.folded[:len(d.folded):len(d.folded)], s)
+		for _, c := range s.Choices {
+			if c.Choice == chat.ViewDetail {
+				continue // the message has one
+			}
+			if s.Title != "" {
+				c.Label += " · " + s.Title
+			}
+			d.kept = append(d.kept[:len(d.kept):len(d.kept)], c)
+		}
+	}
+	if n := d.limits.Label; n > 0 {
+		d.kept = shortLabels(d.kept, n)
+	}
+	d.blocks = kept
+}
+
+func isLive(s StepState) bool {
+	return s == StepRunning || s == StepWaiting || s == StepUnknown || s == StepPending
+}
+
+// merge joins all texts and code into one text, and all notes into one note. Buttons stay.
+func (d *draft) merge() {
+	d.keepSteps(0)
+	var texts []string
+	var note Note
+	var asks []Block
+	whole := Text{}
+	for _, b := range d.blocks {
+		switch b := b.(type) {
+		case Text:
+			s := b.Markdown
+			if f := openFence(s); f != "" {
+				s += "\n" + f
+			}
+			texts = append(texts, s)
+			whole.Cut = whole.Cut || b.Cut
+		case Code:
+			texts = append(texts, FenceAs(b.Language, b.Source))
+		case Note:
+			if len(note.Line) > 0 && len(b.Line) > 0 {
+				note.Line = append(note.Line, Plain(" · "))
+			}
+			note.Line = append(note.Line, b.Line...)
+			note.Choices = append(note.Choices, b.Choices...)
+		case Ask:
+			asks = append(asks, b)
+		}
+	}
+	d.blocks = nil
+	if texts != nil {
+		whole.Markdown = strings.Join(texts, "\n\n")
+		d.blocks = append(d.blocks, whole)
+	}
+	d.at = len(d.blocks)
+	d.blocks = append(d.blocks, asks...)
+	if len(note.Line) > 0 || note.Choices != nil {
+		d.blocks = append(d.blocks, note)
+	}
+}
+
+// capStep cuts the parts of a step.
+func capStep(s Step, c caps) Step {
+	s.Title, s.Server, s.Detail = shortened(s.Title, c.all), shortened(s.Server, c.all), cutLine(s.Detail, c.details)
+	return s
+}
+
+// capAsk cuts the parts of a card, and gives it View details if it did. The first card's warning is worth more
+// than the rest.
+func capAsk(from Ask, c caps, first bool, m *memo) Ask {
+	a := from
+	a.Header, a.Run, a.Question = shortened(a.Header, c.all), shortened(a.Run, c.all), shortened(a.Question, c.all)
+	a.Server.Description, a.Describes = shortened(a.Server.Description, c.server), shortened(a.Describes, c.server)
+	a.Model, a.Impact = shortened(a.Model, c.texts), shortened(a.Impact, c.texts)
+	a.Facts, a.Because, a.Footer = cutFacts(a.Facts, c.all), cutLine(a.Because, c.all), cutLine(a.Footer, c.all)
+	a.Args = m.cutArgs(a, c.args)
+	if first {
+		a.Warning, a.Review = shortened(a.Warning, max(200, c.all)), shortened(a.Review, max(80, c.all))
+	} else {
+		a.Warning, a.Review = shortened(a.Warning, c.all), shortened(a.Review, c.all)
+	}
+	if c.all < 2*minCut {
+		a = joinWords(from, a)
+	}
+	if sameAsk(from, a) {
+		return from
+	}
+	if !hasView(a.Choices) { // behind ⋯ it would be too far away
+		a.More = slices.DeleteFunc(slices.Clone(a.More), func(c Choice) bool { return c.Choice == chat.ViewDetail && c.Token == a.Token })
+	}
+	a.Choices = withView(a.Choices, a.Token)
+	return a
+}
+
+func sameAsk(a, b Ask) bool {
+	return a.Header == b.Header && a.Run == b.Run && a.Server == b.Server && a.Question == b.Question && a.Describes == b.Describes &&
+		a.Impact == b.Impact && a.Model == b.Model && a.Warning == b.Warning && a.Review == b.Review && a.Args.JSON == b.Args.JSON &&
+		slices.Equal(a.Args.Rows, b.Args.Rows) && slices.Equal(a.Facts, b.Facts) && slices.Equal(a.Because, b.Because) && slices.Equal(a.Footer, b.Footer)
+}
+
+// joinWords counts in Describes what all descriptions of a card hold, and drops the others: four parts of
+// such words say no more than one.
+func joinWords(from, a Ask) Ask {
+	n, parts := 0, 0
+	for _, s := range []string{from.Server.Description, from.Describes, from.Impact, from.Model} {
+		if s != "" {
+			n += count(s, "")
+			parts++
+		}
+	}
+	if parts > 1 {
+		a.Server.Description, a.Describes, a.Impact, a.Model = "", MoreCharacters(n), "", ""
+	}
+	return a
+}

@@ -1,0 +1,276 @@
+package render
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Hosts returns the hosts of the URLs in text, lower case, each once, in the order of appearance. What stands
+// before an "@" in a URL is not its host.
+func Hosts(text string) []string {
+	var hosts []string
+	seen := map[string]bool{}
+	for i := 0; i < len(text); {
+		j := strings.Index(text[i:], "//")
+		if j < 0 {
+			break
+		}
+		start := i + j
+		i = start + 2
+		if start == 0 || text[start-1] != ':' && text[start-1] != '(' && text[start-1] != '"' || text[start-1] == ':' && !schemeEnds(text[:start-1]) {
+			continue
+		}
+		if h := hostOf(text[start:]); h != "" && !seen[h] {
+			seen[h] = true
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
+}
+
+func schemeEnds(s string) bool {
+	return s != "" && (isASCIILetter(s[len(s)-1]) || s[len(s)-1] >= '0' && s[len(s)-1] <= '9')
+}
+
+func isASCIILetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// hostOf reads the host of s, which begins with "//".
+func hostOf(s string) string {
+	s = strings.TrimLeft(s, "/\\")
+	end := strings.IndexFunc(s, func(r rune) bool {
+		return strings.ContainsRune("/\\?#\"'<>()`{}|^ \t\r\n", r)
+	})
+	if end >= 0 {
+		s = s[:end]
+	}
+	if i := strings.LastIndexByte(s, '@'); i >= 0 {
+		s = s[i+1:]
+	}
+	if strings.HasPrefix(s, "[") { // IPv6
+		if i := strings.IndexByte(s, ']'); i > 0 {
+			return strings.ToLower(s[:i+1])
+		}
+		return ""
+	}
+	if i := strings.IndexByte(s, ':'); i >= 0 {
+		s = s[:i]
+	}
+	return strings.ToLower(strings.TrimRight(s, ".,;!]*_~"))
+}
+
+// HostWarning says what is deceptive about a host's name: letters of several scripts in one label, letters
+// that look like others, punycode, hidden characters, dots and slashes that are none. It is empty for an
+// ordinary name, in whatever script.
+func HostWarning(host string) string {
+	shown, bad := Visible(host)
+	if bad > 0 {
+		return "Careful: the address " + shown + " contains hidden characters."
+	}
+	read, coded := host, false
+	labels := strings.Split(strings.ToLower(host), ".")
+	for i, l := range labels {
+		if rest, ok := strings.CutPrefix(l, "xn--"); ok {
+			coded = true
+			if u, ok := punycode(rest); ok {
+				labels[i] = u
+			}
+		}
+	}
+	if coded {
+		read, _ = Visible(strings.Join(labels, "."))
+	}
+	if strings.ContainsAny(read, "。．｡․⁄∕／＼：") {
+		return "Careful: the address " + read + " contains signs that look like a dot or a slash."
+	}
+	tld := labels[len(labels)-1]
+	for _, l := range labels {
+		if w := labelWarning(l, tld); w != "" {
+			if coded {
+				return "Careful: " + host + " reads " + read + ", which " + w + "."
+			}
+			return "Careful: the address " + read + " " + w + "."
+		}
+	}
+	if coded {
+		return "Careful: " + host + " is shown elsewhere as " + read + "."
+	}
+	return ""
+}
+
+// labelWarning completes "the address …".
+func labelWarning(label, tld string) string {
+	if isASCII(label) {
+		return ""
+	}
+	var scripts []string
+	for _, r := range label {
+		if !unicode.IsLetter(r) {
+			if r > unicode.MaxASCII && unicode.IsDigit(r) {
+				return "contains digits that are not 0–9"
+			}
+			continue
+		}
+		if oddLatin(r) {
+			return "contains letters that look like Latin ones (" + string(r) + ")"
+		}
+		if s := scriptOf(r); !contains(scripts, s) {
+			scripts = append(scripts, s)
+		}
+	}
+	if !goTogether(scripts) {
+		return "mixes " + AllOf(scripts) + " letters"
+	}
+	if len(scripts) == 1 && isASCII(tld) && looksLatin(label) {
+		return "is written in " + scripts[0] + " letters that look like Latin ones"
+	}
+	return ""
+}
+
+// likeLatin are letters of other scripts that pass for Latin ones in the usual fonts.
+const likeLatin = "асеорхуіјѕԁһԛԝѵӏкмтнвгпиѡьзўїёйӓӧӱ" + "αβγεικνορτυχωϲϳύόίάήέ" + "օոսհցքյզգ"
+
+// looksLatin reports whether every letter of a label without Latin letters passes for a Latin one.
+func looksLatin(label string) bool {
+	n := 0
+	for _, r := range label {
+		if r <= unicode.MaxASCII {
+			if isASCIILetter(byte(r)) {
+				return false
+			}
+			continue
+		}
+		if !strings.ContainsRune(likeLatin, r) {
+			return false
+		}
+		n++
+	}
+	return n > 0
+}
+
+// oddLatin are Latin and letter-like characters that ordinary words do not use and that pass for ASCII letters.
+func oddLatin(r rune) bool {
+	switch {
+	case r == 'ı', r == 'ȷ', r == 'ſ', r == 'ꞌ', r == 'ĸ':
+		return true
+	case r >= 0x0250 && r <= 0x02AF, r >= 0x1D00 && r <= 0x1DBF: // phonetic
+		return unicode.Is(unicode.Latin, r)
+	case r >= 0x2100 && r <= 0x214F, r >= 0xFF01 && r <= 0xFF5E, r >= 0x1D400 && r <= 0x1D7FF, r >= 0x2460 && r <= 0x24FF:
+		return true
+	case r >= 0x01C0 && r <= 0x01C3: // clicks
+		return true
+	}
+	return false
+}
+
+func scriptOf(r rune) string {
+	for _, s := range commonScripts {
+		if unicode.Is(unicode.Scripts[s], r) {
+			return s
+		}
+	}
+	for name, t := range unicode.Scripts {
+		if unicode.Is(t, r) {
+			return name
+		}
+	}
+	return "unknown"
+}
+
+var commonScripts = []string{"Latin", "Cyrillic", "Greek", "Han", "Hiragana", "Katakana", "Hangul", "Arabic", "Hebrew", "Armenian", "Common", "Inherited"}
+
+// goTogether reports whether one language writes with all these scripts at once.
+func goTogether(scripts []string) bool {
+	if len(scripts) < 2 {
+		return true
+	}
+	for _, together := range [][]string{
+		{"Latin", "Han", "Hiragana", "Katakana", "Common"}, {"Latin", "Han", "Hangul"}, {"Latin", "Han", "Bopomofo"},
+	} {
+		all := true
+		for _, s := range scripts {
+			all = all && contains(together, s)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// punycode decodes a label without its "xn--" (RFC 3492).
+func punycode(s string) (string, bool) {
+	const base, tmin, tmax, skew, damp = 36, 1, 26, 38, 700
+	var out []rune
+	if i := strings.LastIndexByte(s, '-'); i > 0 {
+		out, s = []rune(s[:i]), s[i+1:]
+	}
+	n, i, bias := 128, 0, 72
+	for p := 0; p < len(s); {
+		old, w := i, 1
+		for k := base; ; k += base {
+			if p == len(s) {
+				return "", false
+			}
+			c, digit := s[p], 0
+			p++
+			switch {
+			case isASCIILetter(c):
+				digit = int(c|0x20) - 'a'
+			case c >= '0' && c <= '9':
+				digit = int(c) - '0' + 26
+			default:
+				return "", false
+			}
+			i += digit * w
+			if i > 1<<26 {
+				return "", false
+			}
+			t := min(max(k-bias, tmin), tmax)
+			if digit < t {
+				break
+			}
+			if w *= base - t; w > 1<<26 {
+				return "", false
+			}
+		}
+		d := i - old
+		if old == 0 {
+			d /= damp
+		} else {
+			d /= 2
+		}
+		d += d / (len(out) + 1)
+		k := 0
+		for ; d > (base-tmin)*tmax/2; k += base {
+			d /= base - tmin
+		}
+		bias = k + (base-tmin+1)*d/(d+skew)
+		n += i / (len(out) + 1)
+		i %= len(out) + 1
+		if n > unicode.MaxRune {
+			return "", false
+		}
+		out = append(out[:i], append([]rune{rune(n)}, out[i:]...)...)
+		i++
+	}
+	return string(out), true
+}

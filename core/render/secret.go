@@ -1,0 +1,106 @@
+package render
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// secretWords are the parts of a member's name that say that its value is a secret.
+var secretWords = map[string]bool{
+	"password": true, "passwords": true, "passwd": true, "passphrase": true, "pwd": true, "secret": true, "secrets": true,
+	"token": true, "authorization": true, "cookie": true, "cookies": true, "credential": true, "credentials": true,
+	"apikey": true, "privatekey": true, "secretkey": true, "accesskey": true, "accesstoken": true, "authtoken": true,
+}
+
+// secretPairs are two parts that say so together.
+var secretPairs = map[string]bool{"api key": true, "private key": true, "access key": true, "secret key": true, "auth key": true, "signing key": true}
+
+// plainTails are last parts that say that the value is about a secret and is none.
+var plainTails = map[string]bool{
+	"count": true, "counts": true, "limit": true, "max": true, "min": true, "budget": true, "usage": true, "type": true, "name": true,
+	"length": true, "size": true, "url": true, "uri": true, "endpoint": true, "policy": true, "enabled": true, "required": true,
+	"expires": true, "expiry": true, "ttl": true, "path": true, "file": true,
+}
+
+// secretKey reports whether a member's name says that its value is a secret. "api_key", "apiKey" and "X-API-Key"
+// do, "max_tokens" and "token_count" do not.
+func secretKey(name string) bool {
+	parts := words(name)
+	if len(parts) == 0 || plainTails[parts[len(parts)-1]] {
+		return false
+	}
+	for i, p := range parts {
+		if secretWords[p] || i > 0 && secretPairs[parts[i-1]+" "+p] {
+			return true
+		}
+	}
+	return false
+}
+
+// words splits a name at everything that is no letter or digit and where lower case meets upper case, and
+// lowers it. A run of capitals is one word.
+func words(name string) []string {
+	var b strings.Builder
+	rs := []rune(name)
+	for i, r := range rs {
+		upper := i > 0 && unicode.IsUpper(r)
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			r = ' '
+		case upper && unicode.IsLower(rs[i-1]), upper && unicode.IsUpper(rs[i-1]) && i+1 < len(rs) && unicode.IsLower(rs[i+1]):
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return strings.Fields(b.String())
+}
+
+// secretShapes are values that are secrets wherever they stand. Each is a closed alphabet without spaces or
+// shell characters (a key block in PEM form apart, whose alphabet is base64), so that a mask can never cover a command.
+var secretShapes = regexp.MustCompile(strings.Join([]string{
+	`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[A-Za-z0-9+/=\s]|\\[nrt])*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?`,
+	`\bsk-[A-Za-z0-9_-]{16,}`,
+	`\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`,
+	`\bxox[a-z]-[A-Za-z0-9-]{10,}`,
+	`\bxapp-[A-Za-z0-9-]{10,}`,
+	`\bgh[opusr]_[A-Za-z0-9]{20,}`,
+	`\bgithub_pat_[A-Za-z0-9_]{20,}`,
+	`\bglpat-[A-Za-z0-9_-]{16,}`,
+	`\bnpm_[A-Za-z0-9]{30,}`,
+	`\bAIza[A-Za-z0-9_-]{30,}`,
+	`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
+	`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`,
+}, "|"))
+
+// secretParts are values of which only the part in parentheses is a secret.
+var secretParts = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)\b(?:bearer|basic) +([A-Za-z0-9+/_.=~-]{16,})`),
+	regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[A-Za-z0-9._~%!$&*+,;=-]*:([A-Za-z0-9._~%!*+,=-]+)@`),
+}
+
+// maskValues masks what has the shape of a secret, and counts it.
+func maskValues(s string) (out string, masked int) {
+	out = secretShapes.ReplaceAllStringFunc(s, func(m string) string {
+		masked++
+		return Secret(utf8.RuneCountInString(m))
+	})
+	for _, re := range secretParts {
+		found := re.FindAllStringSubmatchIndex(out, -1)
+		if found == nil {
+			continue
+		}
+		var b strings.Builder
+		from := 0
+		for _, f := range found {
+			masked++
+			b.WriteString(out[from:f[2]])
+			b.WriteString(Secret(utf8.RuneCountInString(out[f[2]:f[3]])))
+			from = f[3]
+		}
+		b.WriteString(out[from:])
+		out = b.String()
+	}
+	return out, masked
+}

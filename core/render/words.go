@@ -1,0 +1,367 @@
+package render
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+// This file holds every sentence that a person or a model reads from us, ready to be translated. Words that
+// the requirements quote are exact; their number stands beside them.
+
+// Product is the name used where none is given.
+const Product = "nod"
+
+// Exact words of the card.
+const (
+	Review = "Review each action carefully before approving" // R73, drawn bold
+
+	LabelAllowChat     = "Allow for this chat" // R74, in this order
+	LabelAllowOnce     = "Allow once"
+	LabelDeny          = "Deny"
+	HintAllowChat      = "Allow all from this tool" // R89: the accessible name of LabelAllowChat
+	LabelShowArguments = "Show arguments"           // R71
+	LabelViewDetails   = "View details"
+	LabelAskAgain      = "Ask again"
+	LabelExtend        = "+5 min"
+	LabelHappened      = "It happened"
+	LabelRunAgain      = "Run again"
+	LabelLeave         = "Leave it"
+	LabelUndo          = "Undo"
+	LabelStop          = "Stop"
+	LabelRevoke        = "Revoke"
+
+	ChipRead  = "Read access" // R78
+	ChipWrite = "Write access"
+	ChipFull  = "Full access"
+
+	ChipSafe      = "safe" // R94
+	ChipModerate  = "moderate"
+	ChipDangerous = "dangerous"
+)
+
+// The approval levels' chips (R93): symbol and word, because colour never carries meaning alone.
+const (
+	SymbolAuto    = "✅"
+	SymbolConfirm = "⚠️"
+	SymbolAdmin   = "🔐"
+	ChipAuto      = "auto"
+	ChipConfirm   = "confirmation"
+	ChipAdmin     = "admin"
+)
+
+// AllowHeader is R69.
+func AllowHeader(server string) string { return "Allow tool call from " + server + "?" }
+
+// RunLine is R70.
+func RunLine(tool, server string) string { return "Run " + tool + " from " + server }
+
+// Warning is R72. An empty product is [Product].
+func Warning(product string) string {
+	if product == "" {
+		product = Product
+	}
+	return "Malicious MCP Servers or conversation content could potentially trick " + product +
+		" into attempting harmful actions through your installed tools."
+}
+
+// LabelApproveAll is the batch button that allows each of n calls once (R105).
+func LabelApproveAll(n int) string { return "Approve all (" + strconv.Itoa(n) + ")" }
+
+// LabelDenyAll is the batch button that denies each of n calls.
+func LabelDenyAll(n int) string { return "Deny all (" + strconv.Itoa(n) + ")" }
+
+// BatchHeader stands over several asks: "2 of 3 need approval".
+func BatchHeader(waiting, all int) string {
+	verb := " need approval"
+	if waiting == 1 {
+		verb = " needs approval"
+	}
+	return Number(waiting) + " of " + Number(all) + verb
+}
+
+// Mark is the symbol of a step's state. An unknown state is drawn as one that nobody knows.
+func Mark(s StepState) string {
+	switch s {
+	case StepPending:
+		return "·"
+	case StepWaiting:
+		return "⚠️"
+	case StepRunning:
+		return "⟳"
+	case StepDone:
+		return "✓"
+	case StepFailed, StepDenied, StepCancelled:
+		return "✕"
+	case StepExpired:
+		return "⌛"
+	}
+	return "❓"
+}
+
+// MarkWord is what a mark means, for screen readers: colour and shape never carry meaning alone.
+func MarkWord(s StepState) string {
+	switch s {
+	case StepPending:
+		return "not started"
+	case StepWaiting:
+		return "waits for an answer"
+	case StepRunning:
+		return "running"
+	case StepDone:
+		return "done"
+	case StepFailed:
+		return "failed"
+	case StepDenied:
+		return "denied"
+	case StepCancelled:
+		return "cancelled"
+	case StepExpired:
+		return "expired"
+	}
+	return "outcome unknown"
+}
+
+// Refusals, privately to the person who clicked.
+
+// OnlyCanDecide says who may. Names come as they are to be read: "Ana (who asked)", "an admin".
+func OnlyCanDecide(names []string) string {
+	if len(names) == 0 {
+		return "Nobody here can decide this."
+	}
+	return "Only " + OneOf(names) + " can decide this."
+}
+
+// AlreadyDecided says what was decided, by whom and when ("14:02"). An empty name or time is left out.
+func AlreadyDecided(choice chat.Choice, name, at string) string {
+	s := "Already " + Decided(choice)
+	if name != "" {
+		s += " by " + name
+	}
+	if at != "" {
+		s += " at " + at
+	}
+	return s + "."
+}
+
+// TooLate answers an undo after the call started; at is "14:02:07" or what [ClockSeconds] gives.
+func TooLate(at string) string { return "Too late: it started at " + at + "." }
+
+// AskExpired answers a click after the deadline.
+func AskExpired(at string) string {
+	return "This ask expired at " + at + ". Ask again from the message."
+}
+
+// Decided is a choice as a past participle: "denied", "allowed once". An unknown choice denies, and reads so.
+func Decided(c chat.Choice) string {
+	switch c {
+	case chat.AllowOnce, chat.ApproveAll:
+		return "allowed once"
+	case chat.AllowChat:
+		return "allowed for this chat"
+	case chat.Undo:
+		return "undone"
+	case chat.Extend:
+		return "extended"
+	case chat.AskAgain:
+		return "asked again"
+	case chat.Happened:
+		return "answered with “it happened”"
+	case chat.RunAgain:
+		return "answered with “run again”"
+	case chat.Leave:
+		return "answered with “leave it”"
+	case chat.Stop:
+		return "stopped"
+	case chat.Revoke:
+		return "revoked"
+	}
+	return "denied"
+}
+
+// Results, for the model. Each says what is certain.
+
+// ResultDenied is R120's sentence first, then the reason that a person gave, if any.
+func ResultDenied(reason string) string {
+	return "Tool execution denied by user." + sentence("Reason", reason) +
+		" Do not retry the same call; go on without it, or ask the person what they want instead."
+}
+
+// ResultTimedOut tells that nobody answered, which is neither a yes nor a no. Zero d leaves the time out.
+func ResultTimedOut(d time.Duration) string {
+	s := "Tool execution timed out: nobody answered the request for approval"
+	if d > 0 {
+		s += " in " + Took(d)
+	}
+	return s + ". The tool was not run. Nobody refused it: the person may ask again from the message. Do not retry the call by yourself."
+}
+
+// ResultCancelled is for a call that a Stop took along before it started.
+func ResultCancelled() string {
+	return "Tool execution cancelled: the turn was stopped before this call started. The tool was not run."
+}
+
+// ResultUnknown is for a call whose outcome nobody knows. What is known of it ("the connection was lost") is optional.
+func ResultUnknown(known string) string {
+	return "Outcome unknown; do not repeat. The call was started and its result was lost: it may have happened, or not." +
+		sentence("What is known", known) + " A person was asked to look."
+}
+
+// sentence is " name: text." or, without a text, nothing.
+func sentence(name, text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "!") && !strings.HasSuffix(text, "?") {
+		text += "."
+	}
+	return " " + name + ": " + text
+}
+
+// What Fit says instead of what it cut.
+
+// MoreCharacters stands where n characters are left out.
+func MoreCharacters(n int) string { return "… " + Count(n, "more character") }
+
+// EarlierSteps stands for n folded steps; states counts them by mark ("5 ✓ · 2 ✕").
+func EarlierSteps(n int, states string) string {
+	s := "+" + Count(n, "earlier step")
+	if states != "" {
+		s += ": " + states
+	}
+	return s
+}
+
+// MoreWait stands for n asks whose card does not fit yet.
+func MoreWait(n int) string {
+	if n == 1 {
+		return "1 more waits for an answer: it follows when these are answered"
+	}
+	return Number(n) + " more wait for an answer: they follow when these are answered"
+}
+
+// ApproveAllLater stands for the Approve all button while not every ask has its card.
+const ApproveAllLater = "Approve all comes back when every call has its card"
+
+// ButtonsHidden stands for n buttons of steps and notes that do not fit.
+func ButtonsHidden(n int) string { return Count(n, "button") + " not shown here: " + LabelViewDetails }
+
+// MoreArguments stands for n arguments that a card does not list.
+func MoreArguments(n int) string { return Count(n, "more argument") }
+
+// MoreFacts stands for n chips.
+func MoreFacts(n int) string { return "+" + Number(n) + " more" }
+
+// Words under the arguments.
+const (
+	ShownInFull = "shown in full"
+	NoArguments = "no arguments"
+	TooBigToAsk = "too long to be shown in full, so it cannot be allowed"
+)
+
+// NotShown says how many characters of the arguments a card leaves out.
+func NotShown(hidden, all int) string {
+	return Number(hidden) + " of " + Count(all, "character") + " not shown"
+}
+
+// MadeVisible says how many hidden characters stand as \u{...}.
+func MadeVisible(n int) string { return Count(n, "hidden character") + " made visible" }
+
+// Masked says how many secrets are not shown.
+func Masked(n int) string { return Count(n, "secret") + " masked" }
+
+// Secret stands for a masked value of n characters.
+func Secret(n int) string { return "‹secret, " + Count(n, "character") + "›" }
+
+// CutReply stands after a text whose stream ended early.
+const CutReply = "(the reply was cut here)"
+
+// ModelSays introduces the model's own words on a card.
+const ModelSays = "The model says (not checked): "
+
+// ServerSays introduces a server's own description of itself or of a tool.
+const ServerSays = "The server says (not checked): "
+
+// Numbers and times.
+
+// Number is n with thousands separated: "98,000".
+func Number(n int) string {
+	s := strconv.Itoa(n)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// Count is a number of things: "1 more message", "2 more messages".
+func Count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return Number(n) + " " + thing
+}
+
+// Took is a duration as people say it: "0.2 s", "60 s", "2 min", "3 h", "4 days". It rounds down, but never
+// to nothing.
+func Took(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "0 s"
+	case d < 100*time.Millisecond:
+		return "0.1 s"
+	case d < time.Second:
+		return "0." + strconv.Itoa(int(d/(100*time.Millisecond))) + " s"
+	case d < 2*time.Minute:
+		return strconv.Itoa(int(d/time.Second)) + " s"
+	case d < 2*time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " min"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d/time.Hour)) + " h"
+	}
+	return strconv.Itoa(int(d/(24*time.Hour))) + " days"
+}
+
+// Clock is a moment as a sentence names it, where a surface cannot draw the reader's own time: "14:02 UTC".
+func Clock(t time.Time) string { return clock(t, "15:04 UTC") }
+
+// ClockSeconds is [Clock] with seconds: "14:02:07 UTC".
+func ClockSeconds(t time.Time) string { return clock(t, "15:04:05 UTC") }
+
+func clock(t time.Time, layout string) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(layout)
+}
+
+// ShortDigest is the first eight characters of a digest, and "…".
+func ShortDigest(d string) string {
+	if len(d) <= 8 {
+		return d
+	}
+	return d[:8] + "…"
+}
+
+// OneOf joins names with commas and "or".
+func OneOf(names []string) string { return series(names, " or ") }
+
+// AllOf joins names with commas and "and".
+func AllOf(names []string) string { return series(names, " and ") }
+
+func series(names []string, last string) string {
+	switch n := len(names); n {
+	case 0:
+		return ""
+	case 1:
+		return names[0]
+	default:
+		return strings.Join(names[:n-1], ", ") + last + names[n-1]
+	}
+}

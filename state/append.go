@@ -1,0 +1,212 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+)
+
+// Append performs one Write in one round trip. Known without a Roll is allowed; then the write carries no link
+// of the chain and Written.Head has no Roll.
+//
+// A snapshot counts when it is a fold up to Known (Snapshot.Head equals Known) or up to the head after this
+// write (any other Snapshot.Head, the zero one included) and Known was the head.
+func (s *Store) Append(ctx context.Context, w agent.Write) (agent.Written, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	f, err := s.form(w)
+	if err != nil {
+		return agent.Written{}, err
+	}
+	before := time.Now() // a lease counts from before the request that got it
+	res, err := s.write(ctx, f.call)
+	if err != nil && !errors.Is(err, agent.ErrNotDurable) {
+		return agent.Written{}, err
+	}
+	out, readErr := s.written(w, f, res, before)
+	if readErr != nil {
+		return out, readErr
+	}
+	return out, err
+}
+
+// form is a Write as its script takes it.
+type form struct {
+	call   call
+	class  turn.Class
+	nonce  string
+	events [][]byte
+}
+
+var classNames = [...]string{0: "none", turn.Fact: "fact", turn.Choice: "choice", turn.Work: "work"}
+
+func (s *Store) form(w agent.Write) (form, error) {
+	var f form
+	if w.Chat.IsZero() {
+		return f, errors.New("append: no chat is named")
+	}
+	k := keysOf(w.Chat)
+	keys := append(make([]string, 0, 5+len(w.Events)), k.head, k.log, k.snap, k.due, k.asks)
+	var tail []string
+	seen := map[agent.OpID]bool{}
+	for _, e := range w.Events {
+		if e.Op == "" || seen[e.Op] {
+			return f, fmt.Errorf("append: every event needs an operation of its own, %q is empty or repeated", e.Op)
+		}
+		if e.Event == nil {
+			return f, fmt.Errorf("append: operation %q brings no event", e.Op)
+		}
+		seen[e.Op] = true
+		b, err := turn.Encode(e.Event)
+		if err != nil {
+			return f, fmt.Errorf("append: %s: %w", e.Event.Kind(), err)
+		}
+		f.events = append(f.events, b)
+		f.class = max(f.class, e.Event.Class())
+		keys = append(keys, k.op(e.Op))
+		var ids []string
+		for _, id := range turn.Indexed(e.Event) {
+			if id != "" {
+				ids = append(ids, id)
+			}
+		}
+		tail = append(tail, escape(string(e.Op)), string(b), strconv.Itoa(len(ids)))
+		tail = append(tail, ids...)
+		switch e.Event.(type) {
+		case turn.Started, turn.Decided:
+			f.call.sure = true
+		}
+	}
+	if f.class == turn.Work && (w.Lease.Token == 0 || w.Lease.Owner == "" || w.Lease.Chat != w.Chat) {
+		return f, fmt.Errorf("append: work needs the lease of its chat: %w", agent.ErrFenced)
+	}
+	chain := "-"
+	if f.class >= turn.Choice && w.Known.Seq > 0 {
+		chain = linkOf(w.Known)
+	}
+	at, snap, err := snapshotOf(w)
+	if err != nil {
+		return f, err
+	}
+	f.nonce = strconv.FormatUint(rand.Uint64()>>1, 10) // Redis keeps a decimal of this size in 8 bytes
+	args := []string{
+		classNames[f.class], utoa(w.Known.Seq), escape(string(w.Known.Tip)), chain,
+		millis(opTTL), millis(s.opt.Keep), millis(s.opt.Lease), w.Lease.Owner, utoa(w.Lease.Token), w.Claim,
+		flag(w.Release), wakeMillis(w.Wake), at, snap,
+		f.nonce, flag(f.call.sure), w.Chat.String(), watchChannel(w.Chat), wakePrefix, strconv.Itoa(len(w.Events)),
+	}
+	f.call.script, f.call.keys, f.call.args = appendScript, keys, append(args, tail...)
+	return f, nil
+}
+
+// written reads the script's reply.
+func (s *Store) written(w agent.Write, f form, res any, before time.Time) (agent.Written, error) {
+	r, ok := res.([]any)
+	if !ok || len(r) != 11 {
+		return agent.Written{}, unexpected("append", res)
+	}
+	status, tip := text(r[0]), text(r[2])
+	seq, own := number(r[1]), number(r[4])
+	out := agent.Written{
+		Head:     agent.Head{Seq: seq, Tip: agent.OpID(unescape(tip))},
+		Missing:  text(r[5]) == "1",
+		Released: text(r[7]) == "1",
+		Holder:   text(r[8]),
+		// Our own repeat after a lost reply is no repeat to the caller: it carries the nonce of this very call.
+		Repeated: status == "repeat" && text(r[9]) != f.nonce,
+	}
+	if token := number(r[6]); token > 0 {
+		out.Lease = agent.Lease{Chat: w.Chat, Owner: w.Claim, Token: token, Until: before.Add(s.opt.Lease)}
+	}
+	err := map[string]error{"stale": agent.ErrStale, "fenced": agent.ErrFenced, "rewound": agent.ErrRewound}[status]
+	if out.Missing || status == "fenced" || status == "rewound" {
+		return out, err
+	}
+
+	c := chainFrom(w.Chat, w.Known)
+	entries, readErr := c.entries(strs(r[10]))
+	first := "-"
+	if f.class >= turn.Choice && w.Known.Seq > 0 {
+		first = linkOf(w.Known)
+	}
+	for i := 0; readErr == nil && i < int(own); i++ { // ours did not travel back: put together what the script stored
+		ours := row{c.head.Seq + 1, int64(number(r[3])), escape(string(w.Events[i].Op)), "-", f.events[i]}
+		if i == 0 {
+			ours.link = first
+		}
+		var e turn.Entry
+		if _, readErr = c.next(ours.bytes()); readErr == nil {
+			e, readErr = ours.entry(w.Chat)
+			entries = append(entries, e)
+		}
+	}
+	if readErr == nil && c.head.Seq != seq {
+		readErr = c.broken(c.head.Seq+1, "it is missing")
+	}
+	if readErr != nil {
+		if err == nil {
+			// What we had to write is written. Whoever loads the chat learns what is wrong with it.
+			out.Missing = true
+			return out, nil
+		}
+		return out, readErr
+	}
+	out.Entries, out.Head = entries, c.head
+	return out, err
+}
+
+// snapshotOf gives the script's two arguments for a snapshot. Its bytes start with "seq from roll tip\n": the fold
+// is up to seq; from and roll are where a reader takes up the chain, because a writer cannot know the stamps, and
+// so the roll, of what it is about to write.
+func snapshotOf(w agent.Write) (at, stored string, err error) {
+	if w.Snapshot == nil {
+		return "none", "", nil
+	}
+	b, err := turn.EncodeSession(w.Snapshot.Session)
+	if err != nil {
+		return "", "", fmt.Errorf("append: snapshot: %w", err)
+	}
+	at, seq, tip := "after", w.Known.Seq+uint64(len(w.Events)), w.Known.Tip
+	if h := w.Snapshot.Head; h.Seq == w.Known.Seq && h.Tip == w.Known.Tip && h.Seq > 0 {
+		at, seq = "known", w.Known.Seq
+	} else if n := len(w.Events); n > 0 {
+		tip = w.Events[n-1].Op
+	}
+	if seq == 0 {
+		return "none", "", nil // nothing is folded yet
+	}
+	t := escape(string(tip))
+	if t == "" {
+		t = "-"
+	}
+	return at, fmt.Sprintf("%d %d %s %s\n%s", seq, w.Known.Seq, linkOf(w.Known), t, b), nil
+}
+
+func utoa(n uint64) string { return strconv.FormatUint(n, 10) }
+
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// wakeMillis rounds up: a chat that wakes before its deadline finds nothing to do.
+func wakeMillis(t time.Time) string {
+	if t.IsZero() {
+		return "0"
+	}
+	ms := t.UnixMilli()
+	if t.After(time.UnixMilli(ms)) {
+		ms++
+	}
+	return strconv.FormatInt(max(ms, 1), 10)
+}
+
+func flag(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}

@@ -1,0 +1,268 @@
+package state
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+)
+
+// OpenEmbedded opens the store that lives in this process and in dir. It replays the journal, cuts a torn tail,
+// ends every lease, makes every waiting chat due, and refuses a second process on the same dir. There is no
+// listener: other programs of this machine must not be able to write a decision.
+func OpenEmbedded(dir string, o Options) (*Store, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	quiet()
+	d, err := openDisk(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	ro := &redis.Options{
+		Addr:   "embedded",
+		Dialer: func(context.Context, string, string) (net.Conn, error) { return d.mem.Dial() },
+	}
+	tune(ro)
+	s := &Store{opt: o, rdb: redis.NewClient(ro), w: d, disk: d}
+	s.hub = newHub(newOwnFeed(d.mem))
+	return s, nil
+}
+
+// disk is a miniredis whose every write is in a journal before it happens. Writes go one at a time, each at a
+// recorded time, so that replaying the journal gives the same state to the last stamp.
+type disk struct {
+	dir   string
+	opt   Options
+	mem   *miniredis.Miniredis
+	epoch uint64
+	lock  *os.File
+
+	mu      sync.Mutex
+	journal *journal
+	last    time.Time // the server's clock: never goes back
+	faded   time.Time // up to when expiry was applied
+	broken  error     // why nothing more is written
+}
+
+func openDisk(dir string, o Options) (_ *disk, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data_dir: %w", err)
+	}
+	d := &disk{dir: dir, opt: o, mem: miniredis.NewMiniRedis()}
+	if d.lock, err = lockFile(filepath.Join(dir, "lock")); err != nil {
+		return nil, fmt.Errorf("data_dir %s: another nod is using it; stop that one, or give this one a data_dir of its own: %w", dir, err)
+	}
+	defer func() {
+		if err != nil {
+			d.mem.Close()
+			_ = d.lock.Close()
+		}
+	}()
+	c, err := d.mem.Dial() // the first dial starts the server
+	if err != nil {
+		return nil, err
+	}
+	_ = c.Close()
+	if err := d.recover(); err != nil {
+		return nil, fmt.Errorf("data_dir %s: %w", dir, err)
+	}
+	return d, nil
+}
+
+// recover brings back what the last process had, and makes the start of this one a fact of its own.
+func (d *disk) recover() error {
+	gen, err := latest(d.dir)
+	if err != nil {
+		return err
+	}
+	at, err := readSnapshot(d.dir, gen, d.mem)
+	if err != nil {
+		return err
+	}
+	d.setClock(at)
+	d.faded = at
+	if err := replay(journalPath(d.dir, gen), d.apply, d.opt.Log); err != nil {
+		return err
+	}
+	d.setClock(d.opt.now())
+	d.fade()
+	if err := d.voidAll(); err != nil {
+		return err
+	}
+	n, err := d.mem.Incr(runEpoch, 1)
+	if err != nil {
+		return err
+	}
+	d.epoch = uint64(max(n, 0)) //nolint:gosec // counts up from one
+	return d.shorten(gen + 1)
+}
+
+// voidAll ends the leases of the process before.
+func (d *disk) voidAll() error {
+	for _, key := range d.mem.Keys() {
+		_, name, ok := strings.Cut(key, ":head:")
+		if !ok || !strings.HasPrefix(key, prefix) {
+			continue
+		}
+		k := keysNamed(name)
+		if k.head != key {
+			continue
+		}
+		if _, err := d.run(voidScript.source, []string{k.head, k.due}, []string{name}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write takes each call: clock, journal, then memory.
+func (d *disk) write(_ context.Context, calls ...call) ([]any, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := make([]any, len(calls))
+	for i, c := range calls {
+		if d.broken != nil {
+			return out, d.broken
+		}
+		now := d.setClock(d.opt.now())
+		rec := record{at: now, script: c.script, keys: c.keys, args: c.args}
+		if err := d.journal.append(rec, c.sure); err != nil {
+			// Nothing is written any more: what the disk holds after such an error is not known until it is read again.
+			d.broken = fmt.Errorf("the journal in %s cannot be written, so nothing is accepted until the disk is repaired and the bot restarted: %w", d.dir, err)
+			return out, d.broken
+		}
+		res, err := d.run(c.script.source, c.keys, c.args)
+		if err != nil {
+			return out, fmt.Errorf("embedded store: %s: %w", c.script.name, err)
+		}
+		out[i] = res
+	}
+	return out, nil
+}
+
+// apply repeats a recorded write, at its time.
+func (d *disk) apply(r record) {
+	d.setClock(r.at)
+	if r.script.source == "" {
+		d.fade()
+		return
+	}
+	_, _ = d.run(r.script.source, r.keys, r.args) // an error then is the same error now
+}
+
+// run executes a script inside the server, without a connection that could fail between journal and memory.
+func (d *disk) run(source string, keys, args []string) (any, error) {
+	cmd := append([]string{"EVAL", source, strconv.Itoa(len(keys))}, keys...)
+	var buf bytes.Buffer
+	w := bufio.NewWriter(&buf)
+	d.mem.Server().Dispatch(server.NewPeer(w), append(cmd, args...))
+	if err := w.Flush(); err != nil {
+		return nil, err
+	}
+	return server.ParseReply(bufio.NewReader(&buf))
+}
+
+// setClock moves the server's clock to t, or leaves it where it is further.
+func (d *disk) setClock(t time.Time) time.Time {
+	t = t.Truncate(time.Millisecond).UTC()
+	if t.After(d.last) {
+		d.last = t
+		d.mem.SetTime(t)
+	}
+	return d.last
+}
+
+// tick lets the clock run for readers.
+func (d *disk) tick() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.setClock(d.opt.now())
+}
+
+// fade expires what ran out since the last time.
+func (d *disk) fade() {
+	if by := d.last.Sub(d.faded); by > 0 {
+		d.mem.FastForward(by)
+		d.faded = d.last
+	}
+}
+
+// sweep expires keys, as a recorded write like any other, and shortens a journal that grew long.
+func (d *disk) sweep() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.broken != nil {
+		return d.broken
+	}
+	now := d.setClock(d.opt.now())
+	if err := d.journal.append(record{at: now}, false); err != nil {
+		d.broken = fmt.Errorf("the journal in %s cannot be written: %w", d.dir, err)
+		return d.broken
+	}
+	d.fade()
+	if d.journal.size < d.opt.journalMax {
+		return nil
+	}
+	return d.shorten(d.journal.gen + 1)
+}
+
+// shorten writes a snapshot and begins a new journal after it. If the snapshot cannot be written, the old
+// journal goes on.
+func (d *disk) shorten(gen uint64) error {
+	if err := writeSnapshot(d.dir, gen, d.mem, d.last); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	next, err := newJournal(d.dir, gen, d.opt.openJournal)
+	if err != nil {
+		// The snapshot of gen is in force, so the old journal must not grow: it would not be read again.
+		d.broken = fmt.Errorf("the journal in %s cannot be begun: %w", d.dir, err)
+		return d.broken
+	}
+	if d.journal != nil {
+		_ = d.journal.file.Close()
+	}
+	d.journal = next
+	removeOlder(d.dir, gen)
+	return nil
+}
+
+func (d *disk) refusing() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.broken
+}
+
+// close stops writing. What is journalled stays; a last snapshot makes the next start quick.
+func (d *disk) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var err error
+	if d.broken == nil {
+		err = d.shorten(d.journal.gen + 1)
+	}
+	if !errors.Is(d.broken, ErrClosed) {
+		_ = d.journal.file.Close()
+	}
+	d.broken = ErrClosed
+	return err
+}
+
+// shut lets go of memory and of the directory.
+func (d *disk) shut() error {
+	d.mem.Close()
+	return d.lock.Close()
+}

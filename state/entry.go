@@ -1,0 +1,191 @@
+package state
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+)
+
+// The stored form of an entry is "seq stamp op link\n" and the event's bytes. Stamp is Unix time in ms. Link is
+// "-", or the roll over all entries before this one as the writer computed it.
+
+// row is one stored entry taken apart.
+type row struct {
+	seq   uint64
+	stamp int64
+	op    string // as stored
+	link  string // as stored
+	event []byte
+}
+
+func parseRow(b []byte) (row, error) {
+	line, event, ok := bytes.Cut(b, []byte{'\n'})
+	f := strings.Split(string(line), " ")
+	if !ok || len(f) != 4 {
+		return row{}, errors.New("it has no readable first line")
+	}
+	seq, err := strconv.ParseUint(f[0], 10, 64)
+	if err != nil {
+		return row{}, errors.New("its number is not readable")
+	}
+	stamp, err := strconv.ParseInt(f[1], 10, 64)
+	if err != nil {
+		return row{}, errors.New("its stamp is not readable")
+	}
+	return row{seq, stamp, f[2], f[3], event}, nil
+}
+
+func (r row) bytes() []byte {
+	b := make([]byte, 0, len(r.event)+len(r.op)+len(r.link)+40)
+	b = strconv.AppendUint(b, r.seq, 10)
+	b = append(b, ' ')
+	b = strconv.AppendInt(b, r.stamp, 10)
+	b = append(b, ' ')
+	b = append(b, r.op...)
+	b = append(b, ' ')
+	b = append(b, r.link...)
+	b = append(b, '\n')
+	return append(b, r.event...)
+}
+
+// chain walks a log from a known head and checks every entry against it.
+type chain struct {
+	chat chat.ID
+	head agent.Head
+	prev [sha256.Size]byte
+	sure bool // prev is known: from the first entry, or from a head that carried its roll
+}
+
+// chainFrom starts behind a head. Without a roll the links cannot be checked, and no roll comes out.
+func chainFrom(id chat.ID, h agent.Head) chain {
+	c := chain{chat: id, head: h, sure: h.Seq == 0}
+	if h.Seq > 0 {
+		if b, err := hex.DecodeString(h.Roll); err == nil && len(b) == sha256.Size {
+			c.prev, c.sure = [sha256.Size]byte(b), true
+		}
+	}
+	return c
+}
+
+// next takes the next stored entry. The first one's previous roll is 32 zero bytes.
+func (c *chain) next(stored []byte) (row, error) {
+	want := c.head.Seq + 1
+	r, err := parseRow(stored)
+	if err != nil {
+		return row{}, c.broken(want, err.Error())
+	}
+	if r.seq != want {
+		return row{}, c.broken(want, fmt.Sprintf("in its place is entry %d", r.seq))
+	}
+	if c.sure && r.link != "-" && r.link != link(c.prev) {
+		return row{}, c.broken(want, "the entries before it are not those that its writer saw")
+	}
+	if c.sure {
+		h := sha256.New()
+		h.Write(c.prev[:])
+		h.Write(stored)
+		h.Sum(c.prev[:0])
+		c.head.Roll = hex.EncodeToString(c.prev[:])
+	}
+	c.head.Seq, c.head.Tip = r.seq, agent.OpID(unescape(r.op))
+	return r, nil
+}
+
+// entries takes several stored entries and decodes their events.
+func (c *chain) entries(stored []string) ([]turn.Entry, error) {
+	out := make([]turn.Entry, 0, len(stored))
+	for _, s := range stored {
+		r, err := c.next([]byte(s))
+		if err != nil {
+			return nil, err
+		}
+		e, err := r.entry(c.chat)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+func (c *chain) broken(seq uint64, why string) error {
+	return fmt.Errorf("chat %s: entry %d: %w: %s", c.chat, seq, ErrBroken, why)
+}
+
+func (r row) entry(id chat.ID) (turn.Entry, error) {
+	ev, err := turn.Decode(r.event)
+	if errors.Is(err, turn.ErrVersion) {
+		return turn.Entry{}, fmt.Errorf("chat %s: entry %d: %w: %w", id, r.seq, agent.ErrVersion, err)
+	}
+	if err != nil {
+		return turn.Entry{}, fmt.Errorf("chat %s: entry %d: %w: %w", id, r.seq, ErrBroken, err)
+	}
+	return turn.Entry{Seq: r.seq, Op: unescape(r.op), At: time.UnixMilli(r.stamp).UTC(), Event: ev}, nil
+}
+
+// link is the stored form of a roll: the same 32 bytes in fewer characters.
+func link(roll [sha256.Size]byte) string { return base64.RawURLEncoding.EncodeToString(roll[:]) }
+
+// linkOf is link for a head's roll, "-" when there is none.
+func linkOf(h agent.Head) string {
+	b, err := hex.DecodeString(h.Roll)
+	if err != nil || len(b) != sha256.Size {
+		return "-"
+	}
+	return link([sha256.Size]byte(b))
+}
+
+// rollOf is the inverse of linkOf.
+func rollOf(link string) string {
+	b, err := base64.RawURLEncoding.DecodeString(link)
+	if err != nil || len(b) != sha256.Size {
+		return ""
+	}
+	return hex.EncodeToString(b)
+}
+
+// escape makes an op fit into the first line. Nearly all do as they are.
+func escape(op string) string {
+	if !strings.ContainsFunc(op, awkward) {
+		return op
+	}
+	var b strings.Builder
+	for i := range len(op) {
+		if c := op[i]; awkward(rune(c)) {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func awkward(r rune) bool { return r <= ' ' || r == '%' || r == 0x7f }
+
+func unescape(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

@@ -1,0 +1,69 @@
+package state
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
+)
+
+// buckets is how many slots the chats spread over. It is part of the stored form: changing it loses every chat.
+const buckets = 64
+
+// Every key and channel of this package is named in this file, and nowhere else.
+const prefix = "nod:"
+
+const (
+	runEpoch    = prefix + "{run}:epoch"    // String: counts the cold starts
+	runReplicas = prefix + "{run}:replicas" // ZSET: replica → when its heartbeat lapses, in ms of Redis time
+)
+
+// chatKeys are the keys of one chat. All of them are in one slot.
+type chatKeys struct {
+	tag  string
+	head string // Hash: seq, tip, stamp; owner, token, until of the lease
+	log  string // List: one stored entry per event
+	snap string // String: the latest snapshot
+	due  string // ZSET of the bucket: chat → when somebody must look at it, in ms of Redis time
+	asks string // Hash of the bucket: ask or call → chat
+}
+
+func keysOf(id chat.ID) chatKeys { return keysNamed(id.String()) }
+
+// keysNamed is keysOf for the stored form of an ID.
+func keysNamed(name string) chatKeys {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name))
+	b := int(h.Sum32() % buckets)
+	k := chatKeys{tag: tag(b), due: dueKey(b), asks: asksKey(b)}
+	k.head = prefix + k.tag + ":head:" + name
+	k.log = prefix + k.tag + ":log:" + name
+	k.snap = prefix + k.tag + ":snap:" + name
+	return k
+}
+
+// op is the key that remembers that an operation was taken. It belongs to the chat: the same operation in
+// another chat of the bucket is another one. Hashed, because there are many and op IDs are long.
+func (k chatKeys) op(op agent.OpID) string {
+	h := sha256.Sum256([]byte(k.head + "\x00" + string(op)))
+	return prefix + k.tag + ":op:" + base64.RawURLEncoding.EncodeToString(h[:16])
+}
+
+func tag(bucket int) string     { return fmt.Sprintf("{b%02d}", bucket) }
+func dueKey(bucket int) string  { return prefix + tag(bucket) + ":due" }
+func asksKey(bucket int) string { return prefix + tag(bucket) + ":asks" }
+
+// headPrefix is what every head key of a bucket starts with.
+func headPrefix(bucket int) string { return prefix + tag(bucket) + ":head:" }
+
+func sessionKey(keyHash string) string { return prefix + "session:" + keyHash } // Hash: user, name
+func shelfKey(userKey string) string   { return prefix + "shelf:" + userKey }   // Hash: t:<chat> title, a:<chat> ms
+
+// Channels carry signals, never facts.
+const wakePrefix = prefix + "wake:" // + owner: a chat that somebody wrote to while owner held it
+
+func watchChannel(id chat.ID) string { return prefix + "watch:" + id.String() }
+func liveChannel(id chat.ID) string  { return prefix + "live:" + id.String() }

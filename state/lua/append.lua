@@ -1,0 +1,164 @@
+-- append: one atomic step of a chat's log. Everything is checked before the first write: a script does not roll back.
+--
+-- KEYS  1 head  2 log  3 snapshot  4 due  5 asks  6.. one op key per event
+-- ARGV  1 class: none | fact | choice | work     2 known seq     3 known tip     4 link: known roll, or -
+--       5 op ttl ms   6 keep ms (0: for ever)   7 lease ms   8 lease owner   9 lease token   10 claiming owner
+--       11 release: 0 | 1   12 wake ms (0: never)   13 snapshot: none | known | after   14 snapshot bytes
+--       15 nonce of this call   16 sure: 0 | 1   17 chat   18 watch channel   19 prefix of wake channels
+--       20 number of events, then for each: op, bytes, number of ids, ids
+-- Reply status, seq, tip, stamp, own, missing, token, released, holder, nonce, entries
+--       own is how many of the last entries are this write's and left out of entries, because the caller has them.
+
+local class, kseq, ktip, link = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local opttl, keep, lease = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
+local lowner, ltoken, claim = ARGV[8], tonumber(ARGV[9]), ARGV[10]
+local release, wake = ARGV[11] == '1', tonumber(ARGV[12])
+local chat, watch, wakes = ARGV[17], ARGV[18], ARGV[19]
+local n = tonumber(ARGV[20])
+
+local function int(x) return string.format('%.0f', x) end
+
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local h = redis.call('HMGET', KEYS[1], 'seq', 'tip', 'stamp', 'owner', 'token', 'until')
+local seq, tip, stamp = tonumber(h[1] or 0), h[2] or '', tonumber(h[3] or 0)
+local owner, token, ends = h[4] or '', tonumber(h[5] or 0), tonumber(h[6] or 0)
+local held = owner ~= '' and now < ends
+local ours = owner ~= '' and owner == lowner and token == ltoken
+local given = owner == '' and ltoken > 0 and token == ltoken -- given back already
+
+-- Where is known? 'head', 'past' of this history, or in 'other' history.
+local where = 'other'
+if kseq == seq then
+  if ktip == tip then where = 'head' end
+elseif kseq == 0 then
+  if ktip == '' then where = 'past' end
+elseif kseq < seq then
+  local e = redis.call('LINDEX', KEYS[2], int(kseq - 1))
+  if e and string.match(e, '^%d+ %d+ (%S+) ') == ktip then where = 'past' end
+end
+
+local missing = 0
+local function tail(last, total)
+  local most = 512
+  if kseq == 0 then most = 64 end
+  if where == 'other' or total - kseq > most then
+    missing = 1
+    return {}
+  end
+  if last <= kseq then return {} end
+  return redis.call('LRANGE', KEYS[2], int(kseq), int(last - 1))
+end
+
+local function holder()
+  if held and owner ~= claim and not ours then return owner end
+  return ''
+end
+
+local function answer(status, own, entries, mine, released, nonce)
+  local t = 0
+  if mine then t = token end
+  return {status, int(seq), tip, int(stamp), int(own), missing, int(t), released, holder(), nonce, entries}
+end
+
+-- 1. Taken already? Then the same answer, and nothing is written to the log.
+if n > 0 then
+  local nonce = redis.call('GET', KEYS[6])
+  if nonce then
+    -- WAIT and WAITAOF count from the last write of the connection they come on. Without one they confirm nothing.
+    if ARGV[16] == '1' then redis.call('PEXPIRE', KEYS[6], opttl) end
+    local released = 0
+    if release and given then released = 1 end
+    local entries = tail(seq, seq)
+    return answer('repeat', 0, entries, claim ~= '' and held and owner == claim, released, nonce)
+  end
+end
+
+-- 2. May it be written?
+if class == 'choice' or class == 'work' then
+  if where == 'other' then return answer('rewound', 0, {}, false, 0, '') end
+  if class == 'work' and not (held and ours) then return answer('fenced', 0, {}, false, 0, '') end
+  if where == 'past' then
+    local entries = tail(seq, seq)
+    return answer('stale', 0, entries, false, 0, '')
+  end
+end
+if n == 0 and release and not ours and not given then return answer('fenced', 0, {}, false, 0, '') end
+local skip, skipped = {}, 0
+for i = 2, n do
+  if redis.call('EXISTS', KEYS[5 + i]) == 1 then
+    skip[i] = true
+    skipped = skipped + 1
+  end
+end
+local was = tonumber(redis.call('ZSCORE', KEYS[4], chat) or nil)
+local before = seq
+
+-- 3. The log.
+if stamp < now then stamp = now end
+local at = 21
+for i = 1, n do
+  local op, bytes, ids = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
+  if not skip[i] then
+    seq = seq + 1
+    tip = op
+    redis.call('RPUSH', KEYS[2], int(seq) .. ' ' .. int(stamp) .. ' ' .. op .. ' ' .. link .. '\n' .. bytes)
+    link = '-'
+    redis.call('SET', KEYS[5 + i], ARGV[15], 'PX', opttl)
+    for j = 1, ids do redis.call('HSET', KEYS[5], ARGV[at + 2 + j], chat) end
+  end
+  at = at + 3 + ids
+end
+if seq > before then redis.call('HSET', KEYS[1], 'seq', int(seq), 'tip', tip, 'stamp', int(stamp)) end
+
+-- 4. The snapshot: only forward, and only a fold of this history.
+local snapAt = ARGV[13]
+if (snapAt == 'known' and where ~= 'other') or (snapAt == 'after' and where == 'head' and skipped == 0) then
+  local old = string.match(redis.call('GETRANGE', KEYS[3], 0, 20), '^%d+')
+  local new = string.match(ARGV[14], '^%d+')
+  if tonumber(old or 0) < tonumber(new) then redis.call('SET', KEYS[3], ARGV[14]) end
+end
+
+-- 5. The lease and the due time.
+local due, mine, released = was, false, 0
+local touched = seq > before or (n == 0 and not release and snapAt == 'none')
+if claim ~= '' and (not held or owner == claim) then
+  if not held then token = token + 1 end
+  owner, ends, held, mine = claim, now + lease, true, true
+  due = ends
+  redis.call('HSET', KEYS[1], 'owner', owner, 'token', int(token), 'until', int(ends))
+elseif touched then
+  if not held then
+    if not due or due > now then due = now end
+  elseif not ours then
+    redis.call('PUBLISH', wakes .. owner, chat)
+  end
+end
+if release then
+  if ours and where == 'head' then
+    redis.call('HDEL', KEYS[1], 'owner', 'until')
+    owner, held, released, due = '', false, 1, nil
+    if wake > 0 then due = wake end
+  elseif given then
+    released = 1
+  end
+end
+if due ~= was then
+  if due then redis.call('ZADD', KEYS[4], int(due), chat) else redis.call('ZREM', KEYS[4], chat) end
+end
+
+-- 6. Only a chat that nobody has to look at again may fade, and then all of it at once.
+if not due then
+  if keep > 0 then for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], int(keep)) end end
+elseif not was and before > 0 then
+  for i = 1, 3 do redis.call('PERSIST', KEYS[i]) end
+end
+
+if seq > before then redis.call('PUBLISH', watch, int(seq)) end
+
+if skipped > 0 then
+  local entries = tail(seq, seq)
+  return answer('ok', 0, entries, mine, released, '')
+end
+local entries = tail(before, seq)
+return answer('ok', seq - before, entries, mine, released, '')

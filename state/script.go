@@ -1,0 +1,49 @@
+package state
+
+import (
+	"crypto/sha1" //nolint:gosec // Redis names scripts by their SHA-1; nothing rests on its strength.
+	"embed"
+	"encoding/hex"
+)
+
+//go:embed lua/*.lua
+var sources embed.FS
+
+// script is one transition. It touches only the keys that it is given, all in one slot, and checks everything
+// before its first write.
+type script struct{ name, source, sha string }
+
+func load(name string) script {
+	b, err := sources.ReadFile("lua/" + name + ".lua")
+	if err != nil {
+		panic("state: script " + name + " is not embedded") // a build that cannot work at all
+	}
+	return script{name, string(b), digest(string(b))}
+}
+
+func digest(source string) string {
+	h := sha1.Sum([]byte(source)) //nolint:gosec // see the import
+	return hex.EncodeToString(h[:])
+}
+
+var (
+	appendScript = load("append")
+	beatScript   = load("beat")
+	claimScript  = load("claim")
+	forgetScript = load("forget")
+	loadScript   = load("load")
+	putScript    = load("put")
+	renewScript  = load("renew")
+	voidScript   = load("void")
+)
+
+// call is one run of a script. All keys are in one slot.
+type call struct {
+	script script
+	keys   []string
+	args   []string
+	// sure asks that the write survive what the configured durability says it must.
+	sure bool
+	// again changes args for a repeat after a lost reply; nil means the repeat is the same.
+	again func(args []string) []string
+}

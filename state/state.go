@@ -1,0 +1,255 @@
+// Package state keeps chats in Redis: logs, leases, due times. It implements [agent.Log], [agent.Leases],
+// [agent.Watcher] and [agent.Finder], and a small shelf for the web surface.
+//
+// # Words
+//
+// A chat is a log: a List of entries. An entry is one line of ours ("seq stamp op link") and the event's own
+// bytes, which no script looks into. The head is a Hash: seq and tip of the last entry, its stamp, and the
+// lease (owner, token, until). The due set holds, for every chat that somebody must look at, when. A chat
+// hashes to one of 64 buckets and all its keys carry the bucket's tag, so one script changes all of them at
+// once, on a Cluster too. keys.go names every key, lua/ holds one script per transition.
+//
+// # Invariants
+//
+//   - Nothing in a log is ever rewritten. Stamps come from Redis and never decrease.
+//   - Every write names its operation and is taken once. Only this package repeats a write whose reply was lost,
+//     with the same operation; the client library never does.
+//   - An exact write is taken only on the very head that its writer folded, work only under the current lease.
+//   - A chat that is due, leased or waiting never expires; a silent one fades as a whole.
+//   - Entries form a chain: an exact write carries the SHA-256 over all entries that its writer folded. Whoever
+//     reads checks it. A mismatch is [ErrBroken] and names the entry.
+//   - Signals (watch, wake, live) may be lost. Facts never travel by them.
+//
+// # Two homes
+//
+// [Open] uses a Redis (7.0 or later), a Valkey or a Cluster. [OpenEmbedded] keeps everything in this process and
+// in a journal on disk, for one replica: kill -9 loses nothing acknowledged, a power cut may lose messages but
+// never a Started or a Decided.
+//
+// Left out: audit retention, budgets and policies come with their own issues.
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/nodhq/nod/core/agent"
+)
+
+var (
+	_ agent.Log     = (*Store)(nil)
+	_ agent.Leases  = (*Store)(nil)
+	_ agent.Watcher = (*Store)(nil)
+	_ agent.Finder  = (*Store)(nil)
+)
+
+// Errors of this package, beyond those of [agent].
+var (
+	// ErrBroken: a stored log does not agree with itself. Something other than this package wrote to it. Loading
+	// again does not help.
+	ErrBroken = errors.New("the stored log does not agree with itself")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// Options configure a store. The zero value of each field is a sound default.
+type Options struct {
+	// URL is redis://, rediss:// or unix://, with user, password and database where needed. A Cluster is
+	// recognised by asking; ?master_name= makes it a Sentinel's URL. [Open] only.
+	URL string
+	// Durability is what a Started or a Decided must survive before it counts: "local" (the default: the primary
+	// has it), "replicas=N" (N replicas have it too), "fsync" (it is on the primary's disk; needs Redis 7.2 and
+	// appendonly yes). The embedded store always syncs these to disk.
+	Durability string
+	// Lease is how long a claim lasts without renewal; 10 s when zero. Shorter means faster takeover after a
+	// crash and more renewals.
+	Lease time.Duration
+	// Keep is how long a silent chat stays; 30 days when zero, for ever when negative.
+	Keep time.Duration
+	// Replica names this replica for the cold-start epoch. It should stay the same over restarts and differ
+	// between replicas; the host name when empty.
+	Replica string
+	// Log gets warnings; slog.Default() when nil. It never sees a secret or a person's words.
+	Log *slog.Logger
+
+	now         func() time.Time              // embedded: the clock
+	openJournal func(string) (segment, error) // embedded: a failing disk
+	journalMax  int64                         // embedded: bytes after which a snapshot is due
+}
+
+const (
+	opTTL       = 24 * time.Hour   // a platform redelivers for minutes; this is small, so be generous
+	opDeadline  = 10 * time.Second // for callers that bring no deadline
+	attempts    = 4
+	confirmTime = 2 * time.Second // how long WAIT and WAITAOF may take
+)
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Lease == 0 {
+		o.Lease = 10 * time.Second
+	}
+	if o.Lease < 0 {
+		return o, errors.New("lease: must be a positive duration")
+	}
+	if o.Keep == 0 {
+		o.Keep = 30 * 24 * time.Hour
+	}
+	o.Keep = max(o.Keep, 0)
+	if o.Replica == "" {
+		o.Replica, _ = os.Hostname()
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	if o.openJournal == nil {
+		o.openJournal = openSegment
+	}
+	if o.journalMax == 0 {
+		o.journalMax = 16 << 20
+	}
+	return o, nil
+}
+
+// writer runs scripts that write. Calls of one batch are not atomic together; each is.
+type writer interface {
+	write(ctx context.Context, calls ...call) ([]any, error)
+	close() error
+}
+
+// Store is the state of all chats. All methods are safe for concurrent use.
+type Store struct {
+	opt  Options
+	rdb  redis.UniversalClient // reads and signals
+	w    writer
+	hub  *hub
+	disk *disk // nil unless embedded
+
+	closing sync.Once
+	closed  error
+}
+
+// Open connects to a Redis and checks that it can keep what we promise: reachable, no eviction, and the
+// durability that is asked for. Its errors never hold the URL, which may carry a password.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	quiet()
+	dur, err := parseDurability(o.Durability)
+	if err != nil {
+		return nil, err
+	}
+	rdb, err := dial(ctx, o.URL)
+	if err != nil {
+		return nil, err
+	}
+	if err := check(ctx, rdb, dur, o.Log); err != nil {
+		_ = rdb.Close()
+		return nil, err
+	}
+	s := &Store{opt: o, rdb: rdb, w: &remote{rdb, dur}}
+	s.hub = newHub(&redisFeed{sub: rdb.Subscribe(context.WithoutCancel(ctx))})
+	return s, nil
+}
+
+// Ping says whether the store can be reached, for readiness.
+func (s *Store) Ping(ctx context.Context) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	if s.disk != nil {
+		if err := s.disk.refusing(); err != nil {
+			return err
+		}
+	}
+	if err := s.rdb.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	return nil
+}
+
+// Run does the work in the background until ctx ends: the heartbeat behind [Store.Epoch], forgetting asks of
+// chats that faded, and in the embedded store the expiry of keys and the shortening of the journal. It returns
+// ctx's error. Call it once.
+func (s *Store) Run(ctx context.Context) error {
+	beat, sweep, forget := time.NewTicker(beatEvery), time.NewTicker(time.Minute), time.NewTicker(24*time.Hour/buckets)
+	defer beat.Stop()
+	defer sweep.Stop()
+	defer forget.Stop()
+	bucket := 0
+	for {
+		var what string
+		var err error
+		select {
+		case <-ctx.Done():
+			s.leave()
+			return ctx.Err()
+		case <-beat.C:
+			what, err = "heartbeat", s.beat(ctx)
+		case <-sweep.C:
+			if s.disk != nil {
+				what, err = "journal", s.disk.sweep()
+			}
+		case <-forget.C:
+			what, err = "index", s.forget(ctx, bucket)
+			bucket = (bucket + 1) % buckets
+		}
+		if err != nil && ctx.Err() == nil {
+			s.opt.Log.Warn("state: background work failed, it is tried again", "what", what, "error", err)
+		}
+	}
+}
+
+// Close stops everything that the store started and waits for it. Writes after it fail with [ErrClosed].
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		s.hub.close()
+		s.closed = errors.Join(s.w.close(), s.rdb.Close())
+		if s.disk != nil {
+			s.closed = errors.Join(s.closed, s.disk.shut())
+		}
+	})
+	return s.closed
+}
+
+// write runs one script.
+func (s *Store) write(ctx context.Context, c call) (any, error) {
+	res, err := s.w.write(ctx, c)
+	if len(res) == 0 {
+		return nil, err
+	}
+	return res[0], err
+}
+
+// bounded gives every operation a deadline: go-redis bounds a socket only by that.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, opDeadline)
+}
+
+var quietOnce sync.Once
+
+// quiet silences the client library's own printing: it writes every failed dial to stderr, several times.
+func quiet() { quietOnce.Do(func() { redis.SetLogger(silent{}) }) }
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+// unexpected is for whoever changed a script and not its reader. It never repeats the reply, which holds what
+// people said.
+func unexpected(name string, res any) error {
+	return fmt.Errorf("redis: script %s answered with an unexpected %T", name, res)
+}
