@@ -33,8 +33,14 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	ro := &redis.Options{
-		Addr:   "embedded",
-		Dialer: func(context.Context, string, string) (net.Conn, error) { return d.mem.Dial() },
+		Addr: "embedded",
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			c, err := d.mem.Dial()
+			if err != nil {
+				return nil, err
+			}
+			return newRoomy(c), nil
+		},
 	}
 	tune(ro)
 	s := &Store{opt: o, rdb: redis.NewClient(ro), w: d, disk: d}

@@ -21,10 +21,10 @@ type hub struct {
 	// wait for that.
 	change sync.Mutex
 
-	mu     sync.Mutex
-	rooms  map[string]*room
-	closed bool
-	done   sync.WaitGroup
+	mu        sync.Mutex
+	audiences map[string]*audience
+	closed    bool
+	done      sync.WaitGroup
 }
 
 // feed is where messages come from.
@@ -37,7 +37,7 @@ type feed interface {
 	stop()
 }
 
-type room struct {
+type audience struct {
 	here   map[*listener]struct{}
 	joined chan struct{} // closed when the subscription is in force
 	isOpen bool
@@ -51,7 +51,7 @@ type listener struct {
 }
 
 func newHub(f feed) *hub {
-	h := &hub{feed: f, rooms: map[string]*room{}}
+	h := &hub{feed: f, audiences: map[string]*audience{}}
 	f.start(&h.done, h.take, h.joined)
 	return h
 }
@@ -66,11 +66,11 @@ func (h *hub) listen(ctx context.Context, channel string, l listener) error {
 		l.end()
 		return ErrClosed
 	}
-	r := h.rooms[channel]
+	r := h.audiences[channel]
 	fresh := r == nil
 	if fresh {
-		r = &room{here: map[*listener]struct{}{}, joined: make(chan struct{})}
-		h.rooms[channel] = r
+		r = &audience{here: map[*listener]struct{}{}, joined: make(chan struct{})}
+		h.audiences[channel] = r
 	}
 	r.here[&l] = struct{}{}
 	h.mu.Unlock()
@@ -90,7 +90,7 @@ func (h *hub) listen(ctx context.Context, channel string, l listener) error {
 	return nil
 }
 
-func (h *hub) leave(channel string, r *room, l *listener) {
+func (h *hub) leave(channel string, r *audience, l *listener) {
 	h.change.Lock()
 	defer h.change.Unlock()
 	h.mu.Lock()
@@ -101,7 +101,7 @@ func (h *hub) leave(channel string, r *room, l *listener) {
 	}
 	last := in && len(r.here) == 0 && !h.closed
 	if last {
-		delete(h.rooms, channel)
+		delete(h.audiences, channel)
 	}
 	h.mu.Unlock()
 	if last {
@@ -112,18 +112,18 @@ func (h *hub) leave(channel string, r *room, l *listener) {
 func (h *hub) take(channel, msg string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if r := h.rooms[channel]; r != nil {
+	if r := h.audiences[channel]; r != nil {
 		for l := range r.here {
 			l.take(msg)
 		}
 	}
 }
 
-// joined opens a room. A second time means that the connection was lost in between.
+// joined opens an audience. A second time means that the connection was lost in between.
 func (h *hub) joined(channel string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.rooms[channel]
+	r := h.audiences[channel]
 	switch {
 	case r == nil:
 	case !r.isOpen:
@@ -150,7 +150,7 @@ func (h *hub) close() {
 	h.done.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, r := range slices.Collect(maps.Values(h.rooms)) {
+	for _, r := range slices.Collect(maps.Values(h.audiences)) {
 		for l := range r.here {
 			delete(r.here, l)
 			l.end()
@@ -193,7 +193,7 @@ func (f *redisFeed) unsubscribe(channel string) {
 func (f *redisFeed) stop() { _ = f.sub.Close() }
 
 // ownFeed hears what the embedded server publishes, without a connection: miniredis publishes under its lock and
-// straight into the subscriber's socket, and a pipe has no room, so a client that is busy sending would stop it all.
+// straight into the subscriber's socket, and a pipe has no audience, so a client that is busy sending would stop it all.
 type ownFeed struct {
 	sub    *miniredis.Subscriber
 	ended  chan struct{}

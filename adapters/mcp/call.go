@@ -115,7 +115,7 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, tr *trace, name str
 		return turn.Result{}, true, notRun("%s was not run: the %s server ended the session.", name, s.name)
 	case overHTTP && unsent(tr, err):
 		s.lose(c, err)
-		return turn.Result{}, false, notRun("%s was not run: the %s server cannot be reached (%s).", name, s.name, why(err, s.cfg))
+		return turn.Result{}, false, notRun("%s was not run: the %s server cannot be reached%s.", name, s.name, inBrackets(why(err, s.cfg)))
 	case overHTTP && refusedStatus(status):
 		say := notRun("%s was not run: the %s server refused the request (%d %s).", name, s.name, status, http.StatusText(status))
 		return turn.Result{}, staleStatus(status), say
@@ -130,7 +130,11 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, tr *trace, name str
 	case ctx.Err() != nil:
 		return unknown(ctx.Err(), "%s was cancelled while it ran on the %s server.", name, s.name)
 	case c.child != nil && lost(c):
-		return unknown(nil, "The %s server stopped while %s ran (%s).", s.name, name, c.child.epitaph())
+		ended, say := c.fate()
+		if ended {
+			return unknown(nil, "The %s server stopped while %s ran (%s).", s.name, name, say)
+		}
+		return unknown(nil, "The connection to the %s server was lost while %s ran: %s.", s.name, name, say)
 	case lost(c):
 		return unknown(nil, "The connection to the %s server was lost while %s ran.", s.name, name)
 	case sent.Err() != nil:
@@ -140,6 +144,13 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, tr *trace, name str
 	default:
 		return unknown(nil, "The connection to the %s server broke while %s ran.", s.name, name)
 	}
+}
+
+func inBrackets(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
 }
 
 func lost(c *conn) bool {

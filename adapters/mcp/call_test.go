@@ -140,10 +140,8 @@ func TestACrashIsUnknownAndTheServerComesBack(t *testing.T) {
 func TestACallWakesAServerThatIsAway(t *testing.T) {
 	p := quick
 	p.backoffMax, p.backoffMin = time.Hour, time.Millisecond
-	up := make(chan struct{})
 	s := mcpserver.New("x", ledger(t))
 	m := startWith(t, p, nil, map[string]Server{"files": {InProcess: s.InProcess}})
-	close(up)
 	tool := spec(t, m, "files", "write").Tool
 	srv := m.byName["files"]
 	srv.mu.Lock()
@@ -157,7 +155,7 @@ func TestACallWakesAServerThatIsAway(t *testing.T) {
 
 func TestAServerThatStopsReadingBlocksNobody(t *testing.T) {
 	p := quick
-	p.stdin = 100 * time.Millisecond
+	p.stdin, p.grace = 100*time.Millisecond, 50*time.Millisecond
 	log := &logged{}
 	m := startWith(t, p, log, map[string]Server{"files": rawStdio("deaf")})
 	work := spec(t, m, "files", "work").Tool
@@ -171,7 +169,7 @@ func TestAServerThatStopsReadingBlocksNobody(t *testing.T) {
 	// The first was read. Nobody knows what became of it.
 	select {
 	case err := <-first:
-		unknown(t, err, "The files server stopped while work ran")
+		unknown(t, err, "The connection to the files server was lost while work ran: it does not read its input.")
 	case <-ctx.Done():
 		t.Fatal("the first call hangs")
 	}
@@ -281,6 +279,10 @@ func TestHTTPOutcomes(t *testing.T) {
 func TestAServerThatRefusesTheConnectionDidNotRun(t *testing.T) {
 	s := &rawServer{tools: `{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}`}
 	h := mcpserver.Serve(t, s, "/")
+	h.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Connection", "close") // no connection is left from before
+		return false
+	})
 	m := start(t, map[string]Server{"wiki": {URL: h.URL}})
 	tok := token(t, spec(t, m, "wiki", "work").Tool, `{}`)
 	h.Stop()

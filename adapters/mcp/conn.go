@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -45,7 +46,7 @@ type conn struct {
 	read     atomic.Uint64 // announce, as it was before the list in force was read
 
 	mu       sync.Mutex
-	progress map[string]chan turn.Progress // by progress token; each holds the latest
+	progress map[string]*follower // by progress token
 	tokens   int
 }
 
@@ -81,7 +82,7 @@ func (s *server) dial(ctx context.Context) (*conn, error) {
 func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, err error) {
 	c := &conn{
 		kind: kind, gone: make(chan struct{}), changed: make(chan struct{}, 1), grace: s.pace.grace,
-		progress: map[string]chan turn.Progress{},
+		progress: map[string]*follower{},
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	t, err := s.transport(c, legacy)
@@ -101,9 +102,7 @@ func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, e
 	c.client.OnConnectionLost(c.lose)
 	defer func() {
 		if err != nil {
-			if c.child != nil {
-				err = c.obituary(err)
-			}
+			err = c.obituary(err)
 			c.close()
 		}
 	}()
@@ -206,17 +205,30 @@ func (c *conn) lose(err error) {
 	})
 }
 
-// obituary is err with how the child ended, if it did. The words are ours and the operating system's.
+// fate is how a lost conn to a child was lost: whether the process ended, and words of ours or the operating
+// system's.
+func (c *conn) fate() (ended bool, say string) {
+	switch {
+	case errors.Is(c.cause, errTooBig):
+		return false, errTooBig.Error()
+	case errors.Is(c.cause, os.ErrDeadlineExceeded):
+		return false, "it does not read its input"
+	case errors.Is(c.cause, errClosed):
+		return false, "it was disconnected"
+	}
+	return true, c.child.epitaph()
+}
+
+// obituary is err, or how the child ended if it did.
 func (c *conn) obituary(err error) error {
-	select {
-	case <-c.gone:
-		if errors.Is(c.cause, errTooBig) {
-			return c.cause
-		}
-		return &sayError{"its process stopped (" + c.child.epitaph() + ")"}
-	default:
+	if c.child == nil || !lost(c) {
 		return err
 	}
+	ended, say := c.fate()
+	if ended {
+		say = "its process stopped (" + say + ")"
+	}
+	return &sayError{say}
 }
 
 // hear takes a notification. It runs on mcp-go's read loop, where any call to the client would wait for
@@ -236,12 +248,13 @@ func (c *conn) hear(n mcp.JSONRPCNotification) {
 		p := turn.Progress{Done: number(f["progress"]), Total: number(f["total"]), Message: brief(words, 200)}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if latest := c.progress[token]; latest != nil {
+		if f := c.progress[token]; f != nil && p.Done >= f.done { // two streams may overtake each other
+			f.done = p.Done
 			select {
-			case <-latest:
+			case <-f.latest:
 			default:
 			}
-			latest <- p // there is room: only we send, under the lock
+			f.latest <- p // there is room: only we send, under the lock
 		}
 	}
 }
@@ -257,15 +270,21 @@ func number(v any) float64 {
 	return 0
 }
 
+// follower is a call that is told of its progress: of the latest, when it gets to it.
+type follower struct {
+	done   float64
+	latest chan turn.Progress // holds one
+}
+
 // follow gives a fresh progress token and where its progress arrives until forget.
 func (c *conn) follow() (token string, latest <-chan turn.Progress, forget func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tokens++
 	token = fmt.Sprintf("p%d", c.tokens)
-	ch := make(chan turn.Progress, 1)
-	c.progress[token] = ch
-	return token, ch, func() {
+	f := &follower{latest: make(chan turn.Progress, 1)}
+	c.progress[token] = f
+	return token, f.latest, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.progress, token)
@@ -339,6 +358,10 @@ func (c *conn) list(ctx context.Context) (all []json.RawMessage, err error) {
 func (c *conn) close() {
 	c.lose(errClosed)
 	c.end()
+	c.calls.Wait() // they end now, and over HTTP tell the server so
+	if c.child == nil {
+		c.wire.end() // what is still being said is said before we hang up; a child may never read it
+	}
 	_ = c.client.Close() // its errors say that what we close is closed
 	if c.child != nil {
 		c.child.stop(c.grace)

@@ -174,7 +174,7 @@ func up(m *Servers, server string) func() bool {
 		s := m.byName[server]
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.conn != nil
+		return s.conn != nil && !lost(s.conn)
 	}
 }
 

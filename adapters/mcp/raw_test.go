@@ -74,6 +74,9 @@ func rawMain() {
 	if how == "" {
 		return
 	}
+	if bot := bots[how]; bot != nil {
+		bot()
+	}
 	if how == "mute" { // ignores what it does not know, reads, never answers
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
@@ -94,6 +97,7 @@ func rawMain() {
 			continue
 		}
 		switch {
+		case how == "old" && r.Method == "server/discover":
 		case r.Method == "tools/call" && how == "deaf":
 			// One call is read; from then on nothing is.
 			select {}
@@ -109,6 +113,9 @@ func rawMain() {
 		}
 	}
 }
+
+// bots are other programs that the test binary can be.
+var bots = map[string]func(){}
 
 func rawStdio(how string) Server {
 	return Server{Command: []string{os.Args[0]}, Env: map[string]string{"NOD_TEST_RAW": how}}

@@ -32,15 +32,16 @@ type server struct {
 	legacy         bool          // only run's goroutine
 	kick           chan struct{} // somebody needs it now; holds one
 
-	mu      sync.Mutex
-	conn    *conn // nil: not connected
-	tools   map[string]*tool
-	list    []agent.ToolSpec // in the order of names
-	bad     string           // the sentence about tools that are not offered
-	fault   string           // why it is not connected
-	failed  int              // attempts that failed
-	stopped bool
-	change  chan struct{} // closed and replaced at every change of the above
+	mu        sync.Mutex
+	conn      *conn // nil: not connected
+	tools     map[string]*tool
+	list      []agent.ToolSpec // in the order of names
+	bad       string           // the sentence about tools that are not offered
+	fault     string           // why it is not connected
+	attempted bool             // it was connected or has failed
+	failed    int              // attempts to connect that failed
+	stopped   bool
+	change    chan struct{} // closed and replaced at every change of the above
 }
 
 // run keeps the server connected until ctx ends. It returns when nothing of it is left.
@@ -53,10 +54,7 @@ func (s *server) run(ctx context.Context) {
 		began := time.Now()
 		c, err := s.connect(ctx)
 		if err == nil {
-			err = s.serve(ctx, c)
-			if c.child != nil {
-				err = c.obituary(err)
-			}
+			err = c.obituary(s.serve(ctx, c))
 			if time.Since(began) > s.pace.settled {
 				wait = s.pace.backoffMin
 			}
@@ -101,9 +99,7 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	if err := s.reload(ctx, c); err != nil {
-		if c.child != nil {
-			err = c.obituary(err)
-		}
+		err = c.obituary(err)
 		c.close()
 		return nil, err
 	}
@@ -191,7 +187,7 @@ func (s *server) reload(ctx context.Context, c *conn) error {
 		if say != "" && say != s.bad {
 			s.log.Warn("tools are not offered", "why", s.clean(say))
 		}
-		s.conn, s.tools, s.list, s.bad, s.fault = c, tools, list, say, ""
+		s.conn, s.tools, s.list, s.bad, s.fault, s.attempted = c, tools, list, say, "", true
 		c.read.Store(announced)
 	})
 	return nil
@@ -217,6 +213,11 @@ func (s *server) shown(said mcp.InitializeResult) render.Server {
 // down records that the server cannot be used, and why.
 func (s *server) down(ctx context.Context, c *conn, err error) {
 	reason := why(err, s.cfg)
+	if reason == "" && c == nil {
+		reason = "it did not answer as an MCP server does"
+	} else if reason == "" {
+		reason = "the connection was lost"
+	}
 	say := fmt.Sprintf("The %s server cannot be used now: %s. It is tried again.", s.name, reason)
 	if ctx.Err() != nil {
 		say = fmt.Sprintf("The %s server is being disconnected.", s.name)
@@ -233,8 +234,10 @@ func (s *server) down(ctx context.Context, c *conn, err error) {
 		default:
 			s.log.Warn("not connected", attrs...)
 		}
-		s.conn, s.tools, s.list, s.bad, s.fault = nil, nil, nil, "", say
-		s.failed++
+		s.conn, s.tools, s.list, s.bad, s.fault, s.attempted = nil, nil, nil, "", say, true
+		if c == nil {
+			s.failed++
+		}
 	})
 }
 
@@ -275,8 +278,10 @@ func (s *server) state() (list []agent.ToolSpec, fault string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.conn != nil:
+	case s.conn != nil && !lost(s.conn):
 		return s.list, s.bad
+	case s.conn != nil:
+		return nil, fmt.Sprintf("The %s server cannot be used now: the connection was lost. It is tried again.", s.name)
 	case s.fault != "":
 		return nil, s.fault
 	case s.stopped:
@@ -290,7 +295,7 @@ func (s *server) state() (list []agent.ToolSpec, fault string) {
 func (s *server) tried(ctx context.Context) error {
 	for {
 		s.mu.Lock()
-		done, change := s.conn != nil || s.failed > 0 || s.stopped, s.change
+		done, change := s.attempted || s.stopped, s.change
 		s.mu.Unlock()
 		if done {
 			return nil
@@ -317,6 +322,9 @@ func (s *server) find(ctx context.Context, want permission.Tool) (*conn, *tool, 
 		}
 		tried := s.failed > failed
 		fault := s.fault
+		if c != nil && lost(c) { // run does not know yet
+			c = nil
+		}
 		if c != nil && c.read.Load() == c.announce.Load() {
 			c.calls.Add(1) // under the lock: retire must not see none while we are about to call
 			s.mu.Unlock()

@@ -244,12 +244,18 @@ func (t *sseWire) SendRequest(ctx context.Context, req transport.JSONRPCRequest)
 	// mcp-go takes a server's own request (a ping) for the answer to ours of the same id. Strings of ours
 	// never meet a server's numbers.
 	req.ID = mcp.NewRequestId("nod-" + strings.TrimPrefix(req.ID.String(), "int64:"))
-	r, err := t.send(ctx, req, t.SSE.SendRequest)
+	// Given a deadline, mcp-go's SSE ends a moment before it with an error of its own, as if the server had failed.
+	r, err := t.send(undated{ctx}, req, t.SSE.SendRequest)
 	if err != nil {
 		t.cancel(ctx, req, t.SendNotification)
 	}
 	return r, err
 }
+
+// undated is a context that ends when it ends, but does not say when that will be.
+type undated struct{ context.Context }
+
+func (undated) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // plainWire speaks to a server in this process.
 type plainWire struct {

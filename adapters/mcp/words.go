@@ -39,7 +39,7 @@ func notRun(format string, a ...any) error {
 	return &callError{fmt.Sprintf(format, a...), agent.ErrNotRun}
 }
 
-// why says in a few words of ours why a connection failed. It never quotes an error that could hold an
+// why says in a few words of ours why a connection failed, or "" for what it has no words for. It never quotes an error that could hold an
 // address with a key in it, or what a server sent.
 func why(err error, cfg Server) string {
 	var dns *net.DNSError
@@ -72,7 +72,7 @@ func why(err error, cfg Server) string {
 	case errors.As(err, new(mcp.UnsupportedProtocolVersionError)):
 		return "it speaks no version of MCP that nod knows"
 	default:
-		return "it did not answer as an MCP server does"
+		return ""
 	}
 }
 
@@ -95,7 +95,7 @@ func cleaner(cfg Server) func(string) string {
 	add := func(s string) {
 		if len(s) >= 6 { // shorter ones would blot out ordinary words
 			secrets[s] = true
-			secrets[url.QueryEscape(s)] = true
+			secrets[url.QueryEscape(s)], secrets[url.PathEscape(s)] = true, true
 			secrets[base64.StdEncoding.EncodeToString([]byte(s))] = true
 		}
 	}

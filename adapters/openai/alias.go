@@ -15,7 +15,6 @@ import (
 const maxName = 64
 
 var (
-	plain  = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 	soiled = regexp.MustCompile(`[^a-zA-Z0-9-]+`) // and runs of "_": a hashed alias never holds "__"
 	digits = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 )
@@ -26,7 +25,7 @@ var (
 // such an alias holds no "__", so the two forms never meet.
 func Alias(server, name string) string {
 	joined := server + "__" + name
-	if plain.MatchString(server) && plain.MatchString(name) && len(joined) <= maxName && strings.Index(joined, "__") == len(server) {
+	if plain(server) && plain(name) && len(joined) <= maxName && strings.Index(joined, "__") == len(server) {
 		return joined
 	}
 	h := sha256.New()
@@ -39,9 +38,19 @@ func Alias(server, name string) string {
 	return head[:min(len(head), maxName-1-len(sum))] + "-" + sum
 }
 
+// plain reports whether s matches ^[a-zA-Z0-9_-]+$.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return s != ""
+}
+
 // recalled is the name of a call in a later request. A name that the model invented stays as it wrote it, if a server would take it.
 func recalled(server, name string) string {
-	if server == "" && len(name) <= maxName && plain.MatchString(name) {
+	if server == "" && len(name) <= maxName && plain(name) {
 		return name
 	}
 	return Alias(server, name)

@@ -246,7 +246,7 @@ func (a *answer) short() bool {
 
 // reply is what the caller gets. A cut one has no calls: their arguments may be half of what was meant.
 func (a *answer) reply(t table) agent.Reply {
-	r := agent.Reply{Text: strings.ToValidUTF8(a.text.String(), "\uFFFD"), Usage: a.usage, Extra: a.extra.object()}
+	r := agent.Reply{Text: clean(a.text.String()), Usage: a.usage, Extra: a.extra.object()}
 	if r.Cut = !a.whole() || a.short(); r.Cut {
 		r.Extra = nil
 		return r
@@ -315,7 +315,7 @@ func (f fields) object() json.RawMessage {
 		case x.list != nil:
 			v = []byte("[" + strings.Join(x.list, ",") + "]")
 		case x.text.Len() > 0:
-			v, _ = json.Marshal(strings.ToValidUTF8(x.text.String(), "\uFFFD")) // a string always encodes
+			v, _ = json.Marshal(clean(x.text.String())) // a string always encodes
 		default:
 			continue
 		}

@@ -25,6 +25,7 @@ const (
 	page                    // a web page: not a model's service
 	filtered                // stopped by the service before it said anything
 	idle                    // nothing came for too long
+	unsendable              // the request could not be written: ours to fix
 )
 
 // fault is a failed attempt. It holds strings only: no request and no header, so no key can be in it (said is redacted where it is made an error).
@@ -38,7 +39,7 @@ type fault struct {
 }
 
 func (f *fault) Error() string {
-	s := [...]string{"refused", "unreachable", "empty answer", "answer broken off", "garbled answer", "a web page instead of an answer", "stopped by the service", "no answer in time"}[f.kind]
+	s := [...]string{"refused", "unreachable", "empty answer", "answer broken off", "garbled answer", "a web page instead of an answer", "stopped by the service", "no answer in time", "the request could not be written"}[f.kind]
 	if f.status != 0 {
 		s += " (" + strconv.Itoa(f.status) + ")"
 	}
@@ -144,6 +145,8 @@ func (f *fault) plainly() string {
 		return "The model's service stopped the answer before it began (" + f.code + ")."
 	case idle:
 		return "The model's service went silent."
+	case unsendable:
+		return "The request to the model could not be written."
 	}
 	if f.status >= 500 {
 		return fmt.Sprintf("The model's service failed (%d).", f.status)

@@ -30,7 +30,7 @@ func spoken(u turn.Utterance) string {
 		s.WriteString(name + ": ")
 	}
 	s.WriteString(u.Text)
-	return strings.ToValidUTF8(s.String(), "\uFFFD")
+	return clean(s.String())
 }
 
 // quoted fences what others said. The fence carries a digest of the text between, so no text can hold its own end.
@@ -41,7 +41,7 @@ func quoted(quotes []chat.Quote) string {
 		if name == "" {
 			name = "Somebody"
 		}
-		s.WriteString(name + ": " + strings.ToValidUTF8(q.Text, "\uFFFD") + "\n")
+		s.WriteString(name + ": " + clean(q.Text) + "\n")
 	}
 	sum := sha256.Sum256([]byte(s.String()))
 	mark := hex.EncodeToString(sum[:6])
@@ -50,7 +50,7 @@ func quoted(quotes []chat.Quote) string {
 
 // noted is a note of ours. It stands in the person's role, not the system's: it may hold a tool's words.
 func noted(u turn.Utterance) string {
-	return "(Note from nod itself, not from a person: " + strings.ToValidUTF8(u.Text, "\uFFFD") + ")"
+	return "(Note from nod itself, not from a person: " + clean(u.Text) + ")"
 }
 
 // plainName is a display name that cannot pass for more than a name.
@@ -60,7 +60,7 @@ func plainName(s string) string {
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
+	}, clean(s))
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > 64 {
 		s = string(r[:64])
@@ -80,5 +80,5 @@ func resulted(r turn.Result) string {
 	if r.IsError {
 		text += "\n\n(This is an error result.)"
 	}
-	return strings.ToValidUTF8(text, "\uFFFD")
+	return clean(text)
 }

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/shared"
+	"github.com/tidwall/gjson"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -23,40 +22,99 @@ type shape struct {
 	carried []string // names of the extra fields in the request, for reading a refusal
 }
 
-// request makes the parameters of one request.
-func request(model string, talk []turn.Utterance, offered []agent.ToolSpec, s *shape) openai.ChatCompletionNewParams {
-	p := openai.ChatCompletionNewParams{Model: model, Messages: messages(talk, s)}
+// The body of a request. These are openai-go's parameter types cut down to what is sent: writing them ourselves costs
+// a fraction of the time for a long chat, and keeps schemas and provider fields as the bytes they came in.
+type (
+	body struct {
+		Model         string         `json:"model"`
+		Messages      []any          `json:"messages"` // message, or json.RawMessage where it has extra fields
+		Tools         []tool         `json:"tools,omitempty"`
+		Stream        bool           `json:"stream,omitempty"`
+		StreamOptions *streamOptions `json:"stream_options,omitempty"`
+	}
+	streamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	}
+	message struct {
+		Role       string  `json:"role"`
+		Content    *string `json:"content,omitempty"`
+		ToolCalls  []any   `json:"tool_calls,omitempty"` // call, or json.RawMessage likewise
+		ToolCallID string  `json:"tool_call_id,omitempty"`
+	}
+	call struct {
+		ID       string   `json:"id"`
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}
+	tool struct {
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}
+	function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Arguments   *string         `json:"arguments,omitempty"`
+		Parameters  json.RawMessage `json:"parameters,omitempty"`
+	}
+)
+
+// encode is json.Marshal that leaves <, > and & as they are.
+func encode(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+}
+
+// with is an object with more members, each with a comma before it. Without any it stays a value, which encodes faster.
+func with(object any, members []byte) (any, error) {
+	if len(members) == 0 {
+		return object, nil
+	}
+	b, err := encode(object)
+	if err != nil {
+		return nil, err
+	}
+	return json.RawMessage(append(append(b[:len(b)-1], members...), '}')), nil
+}
+
+// request is the body of one request.
+func request(model string, talk []turn.Utterance, offered []agent.ToolSpec, s *shape) ([]byte, error) {
+	b := body{Model: model, Stream: s.stream}
+	var err error
+	if b.Messages, err = messages(talk, s); err != nil {
+		return nil, err
+	}
 	for _, t := range offered {
-		raw, description := schema(t.InputSchema), strings.ToValidUTF8(t.Description, "\uFFFD")
+		raw, description := schema(t.InputSchema), clean(t.Description)
 		if s.simple {
 			raw, description = simpler(raw, description)
 		}
-		def := shared.FunctionDefinitionParam{Name: Alias(t.Tool.Server, t.Tool.Name)}
-		if description != "" {
-			def.Description = openai.String(description)
-		}
-		def.SetExtraFields(map[string]any{"parameters": raw}) // as bytes: FunctionParameters is a map and would lose numbers and order
-		p.Tools = append(p.Tools, openai.ChatCompletionFunctionTool(def))
+		b.Tools = append(b.Tools, tool{"function", function{Name: Alias(t.Tool.Server, t.Tool.Name), Description: description, Parameters: raw}})
 	}
 	if s.stream && s.usage {
-		p.StreamOptions = openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)}
+		b.StreamOptions = &streamOptions{true}
 	}
-	if s.stream {
-		p.SetExtraFields(map[string]any{"stream": true})
-	}
-	return p
+	return encode(b)
 }
 
 // messages puts the talk into the wire's roles. Neighbours in the person's role become one message, because some
 // services insist that roles alternate; every call is followed by exactly its result.
-func messages(talk []turn.Utterance, s *shape) []openai.ChatCompletionMessageParamUnion {
-	out := []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(system)}
+func messages(talk []turn.Utterance, s *shape) ([]any, error) {
+	out := make([]any, 1, len(talk)+2)
+	out[0] = message{Role: "system", Content: new(system)}
 	var pending []string
 	flush := func() {
-		if len(pending) > 0 {
-			out = append(out, openai.UserMessage(strings.Join(pending, "\n\n")))
-			pending = nil
+		if len(pending) == 0 {
+			return
 		}
+		text := strings.Join(pending, "\n\n")
+		if strings.TrimSpace(text) == "" {
+			text = "(an empty message)" // services refuse one
+		}
+		out = append(out, message{Role: "user", Content: &text})
+		pending = nil
 	}
 	// A reply's own provider fields (reasoning) belong to the turn they were made in; a call's (signatures) always travel.
 	latest := 0
@@ -72,66 +130,65 @@ func messages(talk []turn.Utterance, s *shape) []openai.ChatCompletionMessagePar
 		case turn.RoleNote:
 			pending = append(pending, noted(u))
 		case turn.RoleAssistant:
-			if u.Text == "" && len(u.Calls) == 0 {
+			if strings.TrimSpace(u.Text) == "" && len(u.Calls) == 0 {
 				continue // services refuse a message without content
 			}
 			flush()
-			out = append(out, assistant(u, s, i > latest))
+			m, err := assistant(u, s, i > latest)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, m)
 			for _, c := range u.Calls {
-				out = append(out, openai.ToolMessage(resulted(c.Result), string(c.ID)))
+				out = append(out, message{Role: "tool", ToolCallID: string(c.ID), Content: new(resulted(c.Result))})
 			}
 		}
 	}
-	flush()
-	if len(out) == 1 {
-		out = append(out, openai.UserMessage("(no message)"))
+	if len(out) == 1 && len(pending) == 0 {
+		pending = []string{""}
 	}
-	return out
+	flush()
+	return out, nil
 }
 
-func assistant(u turn.Utterance, s *shape, recent bool) openai.ChatCompletionMessageParamUnion {
-	m := openai.ChatCompletionAssistantMessageParam{}
-	if u.Text != "" {
-		m.Content.OfString = openai.String(strings.ToValidUTF8(u.Text, "\uFFFD"))
-	}
-	if extra := s.extra(u.Extra, "role", "content", "tool_calls", "refusal"); recent && extra != nil {
-		m.SetExtraFields(extra)
+func assistant(u turn.Utterance, s *shape, recent bool) (any, error) {
+	m := message{Role: "assistant"}
+	if strings.TrimSpace(u.Text) != "" {
+		m.Content = new(clean(u.Text))
 	}
 	for _, c := range u.Calls {
-		call := &openai.ChatCompletionMessageFunctionToolCallParam{
-			ID:       string(c.ID),
-			Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: recalled(c.Server, c.Name), Arguments: written(c.Args)},
+		x, err := with(call{string(c.ID), "function", function{Name: recalled(c.Server, c.Name), Arguments: new(written(c.Args))}}, s.extra(c.Extra, "id", "type", "function", "index"))
+		if err != nil {
+			return nil, err
 		}
-		if extra := s.extra(c.Extra, "id", "type", "function", "index"); extra != nil {
-			call.SetExtraFields(extra)
-		}
-		m.ToolCalls = append(m.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: call})
+		m.ToolCalls = append(m.ToolCalls, x)
 	}
-	return openai.ChatCompletionMessageParamUnion{OfAssistant: &m}
+	if !recent {
+		return m, nil
+	}
+	return with(m, s.extra(u.Extra, "role", "content", "tool_calls", "refusal", "tool_call_id"))
 }
 
-// extra reads stored provider fields, without those that are ours to write.
-func (s *shape) extra(raw json.RawMessage, ours ...string) map[string]any {
-	if !s.extras || len(raw) == 0 {
+// extra is stored provider fields as members, without those that are ours to write.
+func (s *shape) extra(raw json.RawMessage, ours ...string) []byte {
+	if !s.extras || len(raw) == 0 || !gjson.ValidBytes(raw) {
 		return nil
 	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(raw, &fields) != nil {
+	var out []byte
+	object := gjson.ParseBytes(raw)
+	if !object.IsObject() {
 		return nil
 	}
-	var out map[string]any
-	for k, v := range fields {
-		if slices.Contains(ours, k) {
-			continue
+	object.ForEach(func(key, v gjson.Result) bool {
+		if slices.Contains(ours, key.Str) {
+			return true
 		}
-		if out == nil {
-			out = map[string]any{}
+		out = append(append(append(append(out, ','), key.Raw...), ':'), v.Raw...)
+		if !slices.Contains(s.carried, key.Str) {
+			s.carried = append(s.carried, key.Str)
 		}
-		out[k] = v
-		if !slices.Contains(s.carried, k) {
-			s.carried = append(s.carried, k)
-		}
-	}
+		return true
+	})
 	return out
 }
 
@@ -143,21 +200,25 @@ func written(args json.RawMessage) string {
 		return "{}"
 	}
 	if args[0] == '{' && json.Valid(args) {
-		return strings.ToValidUTF8(string(args), "\uFFFD")
+		return clean(string(args))
 	}
 	var asWritten string
 	if json.Unmarshal(args, &asWritten) != nil {
 		asWritten = string(args)
 	}
-	if t := strings.TrimSpace(asWritten); strings.HasPrefix(t, "{") && json.Valid([]byte(t)) {
-		return strings.ToValidUTF8(t, "\uFFFD")
+	t := strings.TrimSpace(asWritten)
+	if strings.HasPrefix(t, "{") && json.Valid([]byte(t)) {
+		return clean(t)
 	}
-	if strings.TrimSpace(asWritten) == "" {
+	if t == "" {
 		return "{}"
 	}
-	b, err := json.Marshal(map[string]string{"malformed_arguments": strings.ToValidUTF8(asWritten, "\uFFFD")})
+	b, err := encode(map[string]string{"malformed_arguments": clean(asWritten)})
 	if err != nil {
 		return "{}"
 	}
 	return string(b)
 }
+
+// clean is text that is valid UTF-8.
+func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

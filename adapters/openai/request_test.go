@@ -17,10 +17,10 @@ import (
 	"github.com/nodhq/nod/tests/fakellm"
 )
 
-// body is the request as it goes over the wire.
-func body(t testing.TB, talk []turn.Utterance, tools []agent.ToolSpec, s *shape) string {
+// wire is the request as it goes over the wire.
+func wire(t testing.TB, talk []turn.Utterance, tools []agent.ToolSpec, s *shape) string {
 	t.Helper()
-	b, err := json.Marshal(request("m", talk, tools, s))
+	b, err := request("m", talk, tools, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func sent(t *testing.T, talk []turn.Utterance) []map[string]any {
 	var b struct {
 		Messages []map[string]any `json:"messages"`
 	}
-	if err := json.Unmarshal([]byte(body(t, talk, nil, &shape{extras: true})), &b); err != nil {
+	if err := json.Unmarshal([]byte(wire(t, talk, nil, &shape{extras: true})), &b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Messages[1:] // after the system's
@@ -78,7 +78,7 @@ func TestMessages(t *testing.T) {
 	if d := cmp.Diff(want, sent(t, history)); d != "" {
 		t.Error(d)
 	}
-	if _, refused := fakellm.Check([]byte(body(t, history, someTools, &shape{stream: true, usage: true, extras: true})), "reasoning_content", "extra_content"); refused != nil {
+	if _, refused := fakellm.Check([]byte(wire(t, history, someTools, &shape{stream: true, usage: true, extras: true})), "reasoning_content", "extra_content"); refused != nil {
 		t.Error(refused)
 	}
 }
@@ -127,7 +127,7 @@ func TestEveryTalkIsAccepted(t *testing.T) {
 		}
 		talk = append(talk, turn.Utterance{Role: turn.RoleUser, Name: "Ana", Text: "go"}) // the engine asks after a person or a result
 		tools := []agent.ToolSpec{{Tool: permission.Tool{Server: text.Draw(t, "s"), Name: text.Draw(t, "n")}, Description: text.Draw(t, "d"), InputSchema: json.RawMessage(args.Draw(t, "schema"))}}
-		b, err := json.Marshal(request("m", talk, tools, &shape{stream: true, usage: true, extras: true}))
+		b, err := request("m", talk, tools, &shape{stream: true, usage: true, extras: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,8 +161,8 @@ func TestSchemaKeepsItsMeaning(t *testing.T) {
 	}
 	// And so it goes over the wire.
 	raw := `{"type":"object","properties":{"z":{"maximum":12345678901234567890.10,"pattern":"<a>&b"},"a":{}}}`
-	got := body(t, hi, []agent.ToolSpec{spec("s", "n", raw)}, &shape{})
-	if unescaped := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(got); !strings.Contains(unescaped, `"parameters":`+raw) {
+	got := wire(t, hi, []agent.ToolSpec{spec("s", "n", raw)}, &shape{})
+	if !strings.Contains(got, `"parameters":`+raw) {
 		t.Errorf("the request holds %s", got)
 	}
 }
@@ -179,7 +179,7 @@ func TestSimplerSchema(t *testing.T) {
 
 func TestNothingOptionalIsSent(t *testing.T) {
 	var got map[string]any
-	if err := json.Unmarshal([]byte(body(t, hi, nil, &shape{})), &got); err != nil {
+	if err := json.Unmarshal([]byte(wire(t, hi, nil, &shape{})), &got); err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != 2 || got["model"] != "m" || got["messages"] == nil {

@@ -87,7 +87,7 @@ func stream(t *testing.T, name string) string {
 
 type calls = []agent.ReplyCall
 
-func call(id, name, args string) agent.ReplyCall {
+func wrote(id, name, args string) agent.ReplyCall {
 	c := agent.ReplyCall{ModelID: id, Server: "workbench", Name: name}
 	if args != "" {
 		c.Args = []byte(args)
@@ -96,8 +96,8 @@ func call(id, name, args string) agent.ReplyCall {
 }
 
 var (
-	readA = call("a", "read_file", `{"path":"a"}`)
-	listB = call("b", "list_directory", `{"path":"b"}`)
+	readA = wrote("a", "read_file", `{"path":"a"}`)
+	listB = wrote("b", "list_directory", `{"path":"b"}`)
 	both  = calls{readA, listB}
 )
 
@@ -114,7 +114,7 @@ var answered = map[string]agent.Reply{
 	"no_index.sse":                 {Calls: both}, // Gemini
 	"no_index_in_pieces.sse":       {Calls: both},
 	"no_index_no_ids.sse":          {Calls: calls{named(readA, "call_0"), named(listB, "call_1")}},
-	"no_index_same_tool_twice.sse": {Calls: calls{named(readA, "call_0"), call("call_1", "read_file", `{"path":"b"}`)}},
+	"no_index_same_tool_twice.sse": {Calls: calls{named(readA, "call_0"), wrote("call_1", "read_file", `{"path":"b"}`)}},
 	"index_minus_one.sse":          {Calls: both},
 	"index_null.sse":               {Calls: both},
 	"index_text.sse":               {Calls: both},
@@ -124,9 +124,9 @@ var answered = map[string]agent.Reply{
 	"ids_repeated.sse":             {Calls: calls{named(readA, "call"), named(listB, "call_1")}},
 	"ids_repeated_same_index.sse":  {Calls: calls{named(readA, "call"), named(listB, "call_1")}},
 	"args_object.sse":              {Calls: calls{readA}},
-	"args_empty.sse":               {Calls: calls{call("a", "list_directory", "")}},
-	"args_null.sse":                {Calls: calls{call("a", "list_directory", "")}},
-	"args_malformed.sse":           {Calls: calls{call("a", "read_file", `{"path": "a"`)}},
+	"args_empty.sse":               {Calls: calls{wrote("a", "list_directory", "")}},
+	"args_null.sse":                {Calls: calls{wrote("a", "list_directory", "")}},
+	"args_malformed.sse":           {Calls: calls{wrote("a", "read_file", `{"path": "a"`)}},
 	"calls_as_object.sse":          {Calls: calls{readA}},
 	"function_call.sse":            {Calls: calls{named(readA, "call_0")}},
 	"unknown_tool.sse":             {Calls: calls{{ModelID: "a", Name: "launch_rocket", Args: []byte("{}")}}},

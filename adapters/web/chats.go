@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 )
 
 type chatLine struct {
@@ -158,14 +159,16 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, p person) e
 	if err := s.Engine.Accept(r.Context(), chat.Said{
 		Envelope: chat.Envelope{Delivery: delivery, Chat: id, User: p.user, Name: p.name},
 		Message:  chat.MessageRef(delivery), Text: body.Text,
-	}); err != nil {
+	}); errors.Is(err, agent.ErrTooLong) {
+		return tooLarge
+	} else if err != nil {
 		s.Logger.Warn("message not recorded", "err", err)
 		return problem{Status: http.StatusServiceUnavailable, Code: "not_recorded",
 			Message: "The bot could not record this message, so it was not taken. Send it again with the same \"delivery\"."}
 	}
 	name := title(v)
 	if name == "" {
-		name = cut(body.Text, 60)
+		name = titled(body.Text)
 	}
 	if err := s.Shelf.PutChat(r.Context(), p.user.Key, id.Key, name, time.Now()); err != nil {
 		s.Logger.Warn("chat list not updated", "err", err) // the message is recorded: that is what 202 says
@@ -209,11 +212,13 @@ func (s *Server) postStop(w http.ResponseWriter, r *http.Request, p person) erro
 func title(v view) string {
 	for _, m := range v.messages {
 		if m.form.Role == "user" {
-			return cut(m.form.Text, 60)
+			return titled(m.form.Text)
 		}
 	}
 	return ""
 }
+
+func titled(text string) string { return cut(render.Prose(text), 60) }
 
 func titleOr(t string) string {
 	if t == "" {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
@@ -178,7 +179,7 @@ func drawLine(l render.Line) (out []spanForm) {
 
 func personName(p render.Person) string {
 	if p.Name != "" {
-		return p.Name
+		return render.Prose(p.Name)
 	}
 	return p.User.String()
 }
@@ -230,5 +231,25 @@ func (m messageForm) parsed() messageForm {
 		blocks[i] = b
 	}
 	m.Blocks = blocks
+	return m
+}
+
+// maxStreamed is how many bytes of a tool's result each message event carries. The message is told again at every
+// change; the chat itself has the result in full.
+const maxStreamed = 16 << 10
+
+// brief returns m with long results shortened, saying by how much.
+func (m messageForm) brief() messageForm {
+	calls := make([]callForm, len(m.ToolCalls))
+	for i, c := range m.ToolCalls {
+		if r, ok := c.Result.(resultForm); ok && len(r.Content)+len(r.Structured) > maxStreamed {
+			head := strings.ToValidUTF8(r.Content[:min(len(r.Content), maxStreamed)], "")
+			r.Omitted += len(r.Content) - len(head) + len(r.Structured)
+			r.Content, r.Structured = head, nil
+			c.Result = r
+		}
+		calls[i] = c
+	}
+	m.ToolCalls = calls
 	return m
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 )
 
 const cookieName = "nod_session"
@@ -148,7 +149,7 @@ func (s *Server) signedIn(h func(http.ResponseWriter, *http.Request, person) err
 func (s *Server) openSession(ctx context.Context, name string) (key string, u chat.User, err error) {
 	key = "nod_" + token(32)
 	u = chat.User{Platform: Platform, Key: "u-" + token(12)}
-	if name = cut(name, maxName); name == "" {
+	if name = cut(render.Prose(name), maxName); name == "" {
 		name = "you"
 	}
 	return key, u, s.Shelf.PutSession(ctx, keyHash(key), u.Key, name)

@@ -21,6 +21,7 @@ type node struct {
 	Type  string `json:"t"` // text p h ul ol li pre quote hr table row head cell em strong del code a br check
 	Text  string `json:"s,omitempty"`
 	Href  string `json:"href,omitempty"`
+	Lang  string `json:"lang,omitempty"`  // pre
 	Level int    `json:"n,omitempty"`     // h: 1–6; ol: its first number; check: 1 when ticked
 	Align string `json:"align,omitempty"` // cell
 	Kids  []node `json:"c,omitempty"`
@@ -31,10 +32,44 @@ var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.S
 // maxDepth bounds nesting: a model may write ten thousand ">".
 const maxDepth = 24
 
+// What is beyond these is shown as it was written: a parser's work grows faster than its input, and a table's cells are padded
+// to the widest row.
+const (
+	maxMarkdown = 64 << 10 // bytes
+	maxLines    = 4000
+	maxMarks    = 4000 // characters that may open something
+	maxCells    = 20_000
+	maxLead     = 100 // characters before a line's words: indentation, quotes, list marks
+)
+
 // parseMarkdown never fails: what it does not know becomes text.
 func parseMarkdown(src string) []node {
-	b := []byte(render.Prose(src))
+	src = render.Prose(src)
+	if tangled(src) {
+		return []node{{Type: "p", Kids: []node{{Type: "text", Text: src}}}}
+	}
+	b := []byte(src)
 	return nodesOf(markdown.Parser().Parse(text.NewReader(b)), b, 0)
+}
+
+// tangled reports whether a text is not worth its parsing.
+func tangled(src string) bool {
+	if len(src) > maxMarkdown || strings.Count(src, "\n") > maxLines {
+		return true
+	}
+	marks, widest, rows := 0, 0, 0
+	for line := range strings.SplitSeq(src, "\n") {
+		for _, mark := range []string{"*", "_", "~", "[", "]", "<", ">", "`", "&"} {
+			marks += strings.Count(line, mark)
+		}
+		lead := len(line) - len(strings.TrimLeft(line, " \t>-+*0123456789.)"))
+		widest = max(widest, strings.Count(line, "|"))
+		rows++
+		if marks > maxMarks || lead > maxLead || widest*rows > maxCells {
+			return true
+		}
+	}
+	return false
 }
 
 func nodesOf(parent ast.Node, src []byte, depth int) (out []node) {
@@ -71,7 +106,7 @@ func nodeOf(n ast.Node, src []byte, depth int) []node {
 	case *ast.ThematicBreak:
 		return []node{{Type: "hr"}}
 	case *ast.FencedCodeBlock:
-		return []node{{Type: "pre", Text: lines(n, src), Href: string(n.Language(src))}}
+		return []node{{Type: "pre", Text: lines(n, src), Lang: string(n.Language(src))}}
 	case *ast.CodeBlock:
 		return []node{{Type: "pre", Text: lines(n, src)}}
 	case *ast.HTMLBlock:

@@ -16,6 +16,7 @@ type problem struct {
 	Message string `json:"message"` // for a person
 	// Of an ask that somebody already answered:
 	By     string     `json:"by,omitempty"`
+	Name   string     `json:"name,omitempty"`
 	Choice string     `json:"choice,omitempty"`
 	At     *time.Time `json:"at,omitempty"`
 }
@@ -41,7 +42,7 @@ func (s *Server) asProblem(r *http.Request, err error) problem {
 	}
 	var refused *agent.Refusal
 	if errors.As(err, &refused) {
-		p = problem{Status: refusalStatus[refused.Code], Code: string(refused.Code), Message: refused.Say, Choice: string(refused.Choice)}
+		p = problem{Status: refusalStatus[refused.Code], Code: string(refused.Code), Message: refused.Say, Name: refused.Name, Choice: string(refused.Choice)}
 		if p.Status == 0 {
 			p.Status = http.StatusForbidden
 		}

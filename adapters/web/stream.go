@@ -30,9 +30,8 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p person) err
 	if err != nil {
 		return err
 	}
-	if !s.enter(p.user.Key) {
-		return problem{Status: http.StatusTooManyRequests, Code: "too_many_streams",
-			Message: fmt.Sprintf("You have %d chats open already. Close one of those pages and try again.", s.Streams)}
+	if err := s.enter(p.user.Key); err != nil {
+		return err
 	}
 	defer s.leave(p.user.Key)
 	ctx := r.Context()
@@ -189,7 +188,7 @@ func (st *stream) message(m messageForm, id uint64) {
 	if st.parse {
 		m = m.parsed()
 	}
-	if b, err := json.Marshal(m); err == nil {
+	if b, err := json.Marshal(m.brief()); err == nil {
 		st.event("message", b, id)
 	}
 }
@@ -217,15 +216,19 @@ func (st *stream) flush() error {
 }
 
 // enter counts a stream in, unless its person has too many or the server is ending.
-func (s *Server) enter(user string) bool {
+func (s *Server) enter(user string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended || s.open[user] >= s.Streams {
-		return false
+	switch {
+	case s.ended:
+		return problem{Status: http.StatusServiceUnavailable, Code: "stopping", Message: "This replica is about to stop. Connect again in a moment."}
+	case s.open[user] >= s.Streams:
+		return problem{Status: http.StatusTooManyRequests, Code: "too_many_streams",
+			Message: fmt.Sprintf("You have %d chats open already. Close one of those pages and try again.", s.Streams)}
 	}
 	s.open[user]++
 	s.streams.Add(1)
-	return true
+	return nil
 }
 
 func (s *Server) leave(user string) {

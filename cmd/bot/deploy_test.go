@@ -161,3 +161,24 @@ func TestCompose(t *testing.T) {
 		t.Errorf("the bot refuses the compose file's environment: %v", err)
 	}
 }
+
+// What the README shows as a configuration is one.
+func TestReadmeConfigurationLoads(t *testing.T) {
+	data, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(data), "```yaml\n")
+	text, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("the README shows no configuration")
+	}
+	env := map[string]string{"HOME": "/home/ana", "WIKI_TOKEN": "w", "OPENAI_API_KEY": "k", "OPENAI_MODEL": "m"}
+	c, err := config.Parse("README.md", []byte(text), func(k string) (string, bool) { v, ok := env[k]; return v, ok })
+	if err != nil {
+		t.Error(err)
+	}
+	if c.Demo() || len(c.MCP.Servers) != 2 {
+		t.Error("it does not connect what it says")
+	}
+}

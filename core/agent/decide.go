@@ -64,19 +64,10 @@ func (e *Engine) choose(ctx context.Context, by chat.Envelope, build func(turn.S
 		got, err := e.append(ctx, w)
 		switch {
 		case err == nil:
-			if got.Missing {
-				f, err = e.load(ctx, by.Chat)
-			} else {
-				f = f.over(got.Entries, got.Head)
-			}
+			f, err = e.after(ctx, by.Chat, f, got)
 			return f, stampOf(got.Entries, w.Events[0].Op), err
 		case errors.Is(err, ErrStale) && try < 50:
-			if got.Missing {
-				f, err = e.load(ctx, by.Chat)
-			} else {
-				f = f.over(got.Entries, got.Head)
-			}
-			if err != nil {
+			if f, err = e.after(ctx, by.Chat, f, got); err != nil {
 				return fold{}, time.Time{}, err
 			}
 			fresh = true

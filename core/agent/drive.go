@@ -334,14 +334,7 @@ func (d *driver) recordPlan(p plan) (ok bool, err error) {
 	}
 }
 
-func (d *driver) folded(got Written) (fold, error) {
-	if got.Missing {
-		return d.e.load(d.ctx, d.id)
-	}
-	f := d.f.over(got.Entries, got.Head)
-	d.e.folds.put(d.id, f)
-	return f, nil
-}
+func (d *driver) folded(got Written) (fold, error) { return d.e.after(d.ctx, d.id, d.f, got) }
 
 // release gives the chat back. done is false when the log moved meanwhile.
 func (d *driver) release() (wake time.Time, done bool) {

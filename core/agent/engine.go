@@ -288,6 +288,16 @@ func (f fold) over(entries []turn.Entry, head Head) fold {
 	return fold{head, turn.Fold(f.s, entries)}
 }
 
+// after is f with what a write brought, read anew where that was too much for the answer.
+func (e *Engine) after(ctx context.Context, id chat.ID, f fold, got Written) (fold, error) {
+	if got.Missing {
+		return e.load(ctx, id)
+	}
+	f = f.over(got.Entries, got.Head)
+	e.folds.put(id, f)
+	return f, nil
+}
+
 // load reads a chat from the log.
 func (e *Engine) load(ctx context.Context, id chat.ID) (fold, error) {
 	snap, entries, head, err := e.Log.Load(ctx, id)

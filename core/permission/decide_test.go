@@ -131,4 +131,7 @@ func TestRefusalWords(t *testing.T) {
 	if got := Deciders(p, call(files), LevelAdmin, names); !slices.Equal(got, []string{"an admin"}) {
 		t.Error(got)
 	}
+	if got := Deciders(p, Request{}, LevelUser, names); !slices.Equal(got, []string{"an admin"}) {
+		t.Error("nobody asked:", got)
+	}
 }

@@ -106,8 +106,9 @@ func TestResolutionOf000(t *testing.T) {
 				req.Mode = row.session
 			}
 			r := Evaluate(p, nil, req, noon)
-			if w := winner(t, r); r.Verdict != row.want || w.Rule != row.rule {
-				t.Errorf("%s: got %v by %s, want %v by %s", name, r.Verdict, w.Rule, row.want, row.rule)
+			said := map[Verdict]string{ask: SaidRequired, run: SaidNotRequired}[row.want]
+			if w := winner(t, r); r.Verdict != row.want || w.Rule != row.rule || w.Said != said {
+				t.Errorf("%s: got %v by %s (%s), want %v by %s", name, r.Verdict, w.Rule, w.Said, row.want, row.rule)
 			}
 		}
 	}
@@ -329,8 +330,8 @@ func TestUnknownValuesAreCareful(t *testing.T) {
 	if e := set(ToolSettings{Access: new(All)}).Get(files, SourceMCP, Hints{}, Metadata{}); e.Access != Write || e.Classified {
 		t.Error("access", e.Access)
 	}
-	req.Mode = 9
-	if r := Evaluate(set(ToolSettings{}), nil, req, noon); r.Verdict != Ask {
+	req.Mode, req.ModeAt = 9, noon
+	if r := Evaluate(set(ToolSettings{}), []Grant{grantOf(files)}, req, noon); r.Verdict != Ask {
 		t.Error("mode", r.Verdict)
 	}
 	req = call(Tool{Server: "x", Name: "read_file"})
@@ -343,5 +344,61 @@ func TestUnknownValuesAreCareful(t *testing.T) {
 	req.Source = SourceWorkbench
 	if r := Evaluate(p, nil, req, noon); r.Verdict != Ask {
 		t.Error("posture", r.Verdict)
+	}
+}
+
+// The last rules of C4, each with the sentence that people read.
+func TestWhoDecidedByDefault(t *testing.T) {
+	trusted := with(installed(), "files", ServerSettings{Trusted: true})
+	approved := func(a Approval) Policy {
+		return with(installed(), "files", ServerSettings{Tools: tools("delete_file", ToolSettings{Approval: new(a)})})
+	}
+	posture := installed()
+	posture.Posture = PostureAll
+	for _, c := range []struct {
+		p    Policy
+		src  Source
+		name string
+		h    Hints
+		m    Metadata
+		rule string
+		text string
+	}{
+		{approved(AutoApprove), SourceMCP, "delete_file", Hints{}, Metadata{}, RuleApproval, "delete_file of files needs no confirmation (tool setting)."},
+		{approved(RequireConfirmation), SourceMCP, "delete_file", Hints{}, Metadata{}, RuleApproval, "delete_file of files needs confirmation (tool setting)."},
+		{installed(), SourceMCP, "delete_file", Hints{}, Metadata{}, RuleNamed, "Tools called delete_file need confirmation (named table)."},
+		{installed(), SourceWorkbench, "delete_file", Hints{}, Metadata{}, RuleNamed, "Tools called delete_file need confirmation (named table)."},
+		{installed(), SourceWorkbench, "read_file", Hints{}, Metadata{}, RuleNamed, "The built-in read_file needs no confirmation (named table)."},
+		{posture, SourceWorkbench, "read_file", Hints{}, Metadata{}, RuleSource, "Built-in tools ask, too (posture: all)."},
+		{installed(), SourceWorkbench, "x", Hints{}, Metadata{Access: Write}, RuleSource, "The built-in x needs confirmation (the tool's metadata)."},
+		{installed(), SourceWorkbench, "x", Hints{}, Metadata{Approval: AutoApprove}, RuleSource, "The built-in x needs no confirmation (the tool's metadata)."},
+		{installed(), SourceWorkbench, "x", Hints{}, Metadata{}, RuleSource, "The built-in x needs no confirmation (default)."},
+		{installed(), SourceMCP, "read_file", Hints{}, Metadata{}, RuleSource, "Tools of MCP servers ask unless a setting says otherwise."},
+		{installed(), SourceMCP, "x", Hints{ReadOnly: yes}, Metadata{}, RuleSource, "files says that x only reads, but is not marked trusted."},
+		{trusted, SourceMCP, "x", Hints{ReadOnly: yes, Destructive: yes}, Metadata{}, RuleSource, "files says both that x only reads and that it destroys."},
+		{trusted, SourceMCP, "x", Hints{ReadOnly: yes}, Metadata{}, RuleSource, "files is marked trusted and says that x only reads."},
+		{trusted, SourceMCP, "x", Hints{}, Metadata{}, RuleSource, "Tools of MCP servers ask unless a setting says otherwise."},
+	} {
+		req := call(Tool{"files", c.name, "d1"})
+		req.Source, req.Hints, req.Metadata = c.src, c.h, c.m
+		if w := winner(t, Evaluate(c.p, nil, req, noon)); w.Rule != c.rule || w.Text != c.text {
+			t.Errorf("got  %s %s\nwant %s %s", w.Rule, w.Text, c.rule, c.text)
+		}
+	}
+}
+
+// Grants that are about something else are not worth a word in a ruling that is stored.
+func TestReasonsNameOnlyNearGrants(t *testing.T) {
+	elsewhere, otherServer, otherTool := grantOf(files), grantOf(Tool{"x", "move_thing", "d1"}), grantOf(Tool{"files", "x", "d1"})
+	elsewhere.Chat = there
+	r := Evaluate(installed(), []Grant{elsewhere, otherServer, otherTool}, call(files), noon)
+	var said []string
+	for _, x := range r.Reasons {
+		if x.Rule == RuleGrant {
+			said = append(said, x.Text)
+		}
+	}
+	if len(said) != 1 || said[0] != "No grant of this chat is for it." {
+		t.Errorf("%q", said)
 	}
 }

@@ -94,17 +94,10 @@ func Scopes(p Policy, req Request, by chat.User, now time.Time) []Scope {
 	var out []Scope
 	for s := ScopeTool; s <= ScopeServer; s++ {
 		g := Grant{Chat: req.Chat, Scope: s, Tool: req.Tool, Tools: []Tool{req.Tool}, By: by, Epoch: p.Epoch,
-			At: maxTime(now, req.ModeAt.Add(1))}
+			At: req.ModeAt.Add(1)} // given after the mode was set, whatever the clocks say
 		if ok, _ := Covers(p, g, req, now); ok {
 			out = append(out, s)
 		}
 	}
 	return out
-}
-
-func maxTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -31,6 +31,7 @@ func ArgsOf(canonical json.RawMessage, digest string) Args {
 		a.JSON = "{}"
 	case !json.Valid([]byte(raw)):
 		a.JSON, a.Escaped = Visible(string(canonical))
+		a.JSON, a.Redacted = maskValues(a.JSON)
 	default:
 		p := printer{in: raw, indent: true}
 		p.value(0, false)
@@ -103,7 +104,7 @@ func bare(lit string) string {
 		return lit
 	}
 	s := lit[1 : len(lit)-1]
-	if strings.ContainsAny(s, "\"\\‹›") || strings.TrimSpace(s) != s || strings.ContainsAny(s[:1], "{[-0123456789…") || json.Valid([]byte(s)) {
+	if strings.ContainsAny(s, "\"\\‹›") || strings.TrimSpace(s) != s || strings.ContainsAny(s[:1], "{[-0123456789") || strings.HasPrefix(s, "…") || json.Valid([]byte(s)) {
 		return lit
 	}
 	return s

@@ -19,7 +19,7 @@ const bytesPerChar = 3
 
 // fits reports whether s keeps a cut of limit characters. Cuts count bytes too, because platforms do.
 func fits(s string, limit int) bool {
-	return len(s) <= limit || len(s) <= limit*bytesPerChar && utf8.RuneCountInString(s) <= limit
+	return len(s) <= limit || len(s) <= limit*bytesPerChar && utf8.RuneCountInString(s) <= limit // few are long enough to be counted
 }
 
 // shortened cuts s to limit characters (at least minCut): its head, then words that count what is left out.
@@ -35,9 +35,9 @@ func shorten(s string, limit, tail int, around string) (out string, left int) {
 	if fits(s, limit) {
 		return s, 0
 	}
-	left = count(s, around)
-	room := limit - wordsRoom(left) - 2*len(around)
+	room := limit - wordsRoom(len(s)) - 2*len(around)
 	if room <= 0 {
+		left = count(s, around)
 		return MoreCharacters(left), left
 	}
 	t := lastRunes(s, room*tail/4)
@@ -111,7 +111,7 @@ func cutMarkdown(s string, limit int) string {
 	if fits(s, limit) {
 		return s
 	}
-	for room := limit - wordsRoom(count(s, "\n\n")) - 4; room > 0; {
+	for room := limit - wordsRoom(len(s)) - 4; room > 0; {
 		t := lineStart(s, lastRunes(s, room/4))
 		h := lineEnd(s, firstRunes(s[:t], room-room/4))
 		head, tail := s[:h], s[t:]
@@ -184,10 +184,7 @@ func cutLine(l Line, limit int) Line {
 	if within(l) {
 		return l
 	}
-	all := 0
-	for _, s := range l {
-		all += spanCount(s)
-	}
+	_, all := lineSize(l)
 	room := limit - wordsRoom(all)
 	kept, left := Line{}, 0
 	for i, s := range l {
@@ -252,7 +249,17 @@ func cutRows(rows []Row, limit int) []Row {
 	if fit(rows, limit) {
 		return rows
 	}
-	each := search(minCut, limit, func(v int) bool { return fit(shortRows(rows, v), limit) })
+	need := make([][2]int, len(rows)) // what name and value take, bytes considered
+	for i, r := range rows {
+		need[i] = [2]int{takes(r.Name), takes(r.Value)}
+	}
+	each := search(minCut, limit, func(v int) bool {
+		sum := 0
+		for _, n := range need {
+			sum += min(n[0], max(minCut, v/2)) + min(n[1], v)
+		}
+		return sum <= limit
+	})
 	short := shortRows(rows, each)
 	if fit(short, limit) {
 		return short
@@ -266,6 +273,11 @@ func cutRows(rows []Row, limit int) []Row {
 		left += utf8.RuneCountInString(r.Value) + r.Hidden
 	}
 	return append(short[:n:n], Row{Name: "…", Value: MoreArguments(len(rows) - n), Hidden: left})
+}
+
+// takes is how much of a cut s takes whole.
+func takes(s string) int {
+	return max(utf8.RuneCountInString(s), (len(s)+bytesPerChar-1)/bytesPerChar)
 }
 
 func shortRows(rows []Row, each int) []Row {

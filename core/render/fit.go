@@ -56,32 +56,29 @@ type draft struct {
 
 // memo remembers cuts of one Fit, because its searches ask for the same ones again and again.
 type memo struct {
-	args  map[cutKey]Args
-	texts map[cutKey]string
+	args  map[[2]int]Args // by the ask's place among the asks, and the cap
+	texts map[textCut]string
 }
 
-type cutKey struct {
-	of  string // CallID and AskID, or the text
-	cap int
+type textCut struct {
+	text string
+	cap  int
 }
 
-func (m *memo) cutArgs(ask Ask, cap int) Args {
-	k := cutKey{ask.Call + "\n" + ask.Token + "\n" + ask.Args.JSON, cap}
-	a, ok := m.args[k]
+func (m *memo) cutArgs(ask int, a Args, limit int) Args {
+	out, ok := m.args[[2]int{ask, limit}]
 	if !ok {
-		a = cutArgs(ask.Args, cap)
-		if ask.Call != "" && ask.Token != "" {
-			m.args[k] = a
-		}
+		out = cutArgs(a, limit)
+		m.args[[2]int{ask, limit}] = out
 	}
-	return a
+	return out
 }
 
-func (m *memo) cutMarkdown(s string, cap int) string {
-	out, ok := m.texts[cutKey{s, cap}]
+func (m *memo) cutMarkdown(s string, limit int) string {
+	out, ok := m.texts[textCut{s, limit}]
 	if !ok {
-		out = cutMarkdown(s, cap)
-		m.texts[cutKey{s, cap}] = out
+		out = cutMarkdown(s, limit)
+		m.texts[textCut{s, limit}] = out
 	}
 	return out
 }
@@ -113,7 +110,7 @@ func newDraft(m Message, l Limits) draft {
 
 // withCards starts over from the message, with so many cards.
 func (d draft) withCards(n int) draft {
-	d = draft{from: d.from, limits: d.limits, cards: n, choices: d.from.Choices, memo: &memo{map[cutKey]Args{}, map[cutKey]string{}}}
+	d = draft{from: d.from, limits: d.limits, cards: n, choices: d.from.Choices, memo: &memo{map[[2]int]Args{}, map[textCut]string{}}}
 	whole := 1 << 30
 	for _, l := range []int{d.limits.Chars, d.limits.Bytes} {
 		if l > 0 {
@@ -203,7 +200,7 @@ func (d draft) message() Message {
 	m := d.from
 	m.Blocks = make([]Block, 0, len(d.blocks)+2)
 	short, cut := d.steps()-d.details, d.lost > 0 || len(d.folded) > 0
-	first := true
+	asks := 0
 	for i, b := range d.blocks {
 		if i == d.at && len(d.folded) > 0 {
 			m.Blocks = append(m.Blocks, d.foldNote())
@@ -226,8 +223,8 @@ func (d draft) message() Message {
 			}
 			m.Blocks = append(m.Blocks, n)
 		case Ask:
-			m.Blocks = append(m.Blocks, capAsk(b, c, first, d.memo))
-			first = false
+			m.Blocks = append(m.Blocks, capAsk(b, c, asks, d.memo))
+			asks++
 		case Text:
 			n := b
 			n.Markdown = d.memo.cutMarkdown(b.Markdown, c.texts)

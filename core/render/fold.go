@@ -135,7 +135,7 @@ func (d *draft) keepSteps(k int) {
 				continue // the message has one
 			}
 			if s.Title != "" {
-				c.Label += " · " + s.Title
+				c.Label += " · " + one(s.Title)
 			}
 			d.kept = append(d.kept[:len(d.kept):len(d.kept)], c)
 		}
@@ -198,14 +198,14 @@ func capStep(s Step, c caps) Step {
 
 // capAsk cuts the parts of a card, and gives it View details if it did. The first card's warning is worth more
 // than the rest.
-func capAsk(from Ask, c caps, first bool, m *memo) Ask {
+func capAsk(from Ask, c caps, place int, m *memo) Ask {
 	a := from
 	a.Header, a.Run, a.Question = shortened(a.Header, c.all), shortened(a.Run, c.all), shortened(a.Question, c.all)
 	a.Server.Description, a.Describes = shortened(a.Server.Description, c.server), shortened(a.Describes, c.server)
 	a.Model, a.Impact = shortened(a.Model, c.texts), shortened(a.Impact, c.texts)
 	a.Facts, a.Because, a.Footer = cutFacts(a.Facts, c.all), cutLine(a.Because, c.all), cutLine(a.Footer, c.all)
-	a.Args = m.cutArgs(a, c.args)
-	if first {
+	a.Args = m.cutArgs(place, a.Args, c.args)
+	if place == 0 {
 		a.Warning, a.Review = shortened(a.Warning, max(200, c.all)), shortened(a.Review, max(80, c.all))
 	} else {
 		a.Warning, a.Review = shortened(a.Warning, c.all), shortened(a.Review, c.all)

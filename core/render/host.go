@@ -128,7 +128,7 @@ func labelWarning(label, tld string) string {
 }
 
 // likeLatin are letters of other scripts that pass for Latin ones in the usual fonts.
-const likeLatin = "асеорхуіјѕԁһԛԝѵӏкмтнвгпиѡьзўїёйӓӧӱ" + "αβγεικνορτυχωϲϳύόίάήέ" + "օոսհցքյզգ"
+const likeLatin = "асеорхуіјѕԁһԛԝѵӏк" + "ανορικυω" + "օոսհցզգ"
 
 // looksLatin reports whether every letter of a label without Latin letters passes for a Latin one.
 func looksLatin(label string) bool {

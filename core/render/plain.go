@@ -77,7 +77,7 @@ func (p *plain) ask(a Ask) {
 	p.line(one(a.Run))
 	var facts []string
 	for _, f := range a.Facts {
-		facts = append(facts, strings.TrimSpace(f.Symbol+" "+f.Label))
+		facts = append(facts, strings.TrimSpace(Prose(f.Symbol)+" "+one(f.Label)))
 	}
 	p.line(facts...)
 	if len(a.Args.Rows) > 0 {
@@ -113,7 +113,7 @@ func (p *plain) quoted(who, s string) {
 func (p *plain) choices(cs []Choice) {
 	var say []string
 	for _, c := range cs {
-		say = append(say, "["+c.Label+"]")
+		say = append(say, "["+one(c.Label)+"]")
 	}
 	if say != nil {
 		p.b.WriteString(strings.Join(say, " "))

@@ -57,50 +57,53 @@ func words(name string) []string {
 	return strings.Fields(b.String())
 }
 
-// secretShapes are values that are secrets wherever they stand. Each is a closed alphabet without spaces or
-// shell characters (a key block in PEM form apart, whose alphabet is base64), so that a mask can never cover a command.
-var secretShapes = regexp.MustCompile(strings.Join([]string{
-	`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[A-Za-z0-9+/=\s]|\\[nrt])*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?`,
-	`\bsk-[A-Za-z0-9_-]{16,}`,
-	`\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`,
-	`\bxox[a-z]-[A-Za-z0-9-]{10,}`,
-	`\bxapp-[A-Za-z0-9-]{10,}`,
-	`\bgh[opusr]_[A-Za-z0-9]{20,}`,
-	`\bgithub_pat_[A-Za-z0-9_]{20,}`,
-	`\bglpat-[A-Za-z0-9_-]{16,}`,
-	`\bnpm_[A-Za-z0-9]{30,}`,
-	`\bAIza[A-Za-z0-9_-]{30,}`,
-	`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
-	`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`,
-}, "|"))
-
-// secretParts are values of which only the part in parentheses is a secret.
-var secretParts = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)\b(?:bearer|basic) +([A-Za-z0-9+/_.=~-]{16,})`),
-	regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[A-Za-z0-9._~%!$&*+,;=-]*:([A-Za-z0-9._~%!*+,=-]+)@`),
+// shape is a kind of secret that is known by its form. Only the group of the expression is masked.
+type shape struct {
+	hints []string // one of these, lower case, stands in every text that matches: looking for it is quick
+	re    *regexp.Regexp
 }
 
-// maskValues masks what has the shape of a secret, and counts it.
+// secretShapes are values that are secrets wherever they stand. Each has a closed alphabet without spaces or
+// shell characters (a PEM block's is base64 and line ends), so that a mask can never cover a command.
+var secretShapes = []shape{
+	form(`(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[A-Za-z0-9+/=\s]|\\[nrt])*(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?)`, "-----begin "),
+	form(start+`(sk-[A-Za-z0-9_-]{16,})`, "sk-"),
+	form(start+`([rs]k_(?:live|test)_[A-Za-z0-9]{16,})`, "k_live_", "k_test_"),
+	form(start+`(xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,})`, "xox", "xapp-"),
+	form(start+`(gh[opusr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`, "gho_", "ghp_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+	form(start+`(glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{30,})`, "glpat-", "npm_"),
+	form(start+`(AIza[A-Za-z0-9_-]{30,}|(?:AKIA|ASIA)[A-Z0-9]{16}\b)`, "aiza", "akia", "asia"),
+	form(start+`(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*)`, "eyj"),
+	form(`(?i)`+start+`(?:bearer|basic) +([A-Za-z0-9+/_.=~-]{16,})`, "bearer ", "basic "),
+	form(`(?i)`+start+`[a-z][a-z0-9+.-]*://[A-Za-z0-9._~%!$&*+,;=-]*:([A-Za-z0-9._~%!*+,=-]+)@`, "://"),
+}
+
+// start is the start of a word, in text where line ends stand as \n.
+const start = `(?:\b|\\[bfnrt])`
+
+func form(re string, hints ...string) shape { return shape{hints, regexp.MustCompile(re)} }
+
+// maskValues masks what has the form of a secret, and counts it.
 func maskValues(s string) (out string, masked int) {
-	out = secretShapes.ReplaceAllStringFunc(s, func(m string) string {
-		masked++
-		return Secret(utf8.RuneCountInString(m))
-	})
-	for _, re := range secretParts {
-		found := re.FindAllStringSubmatchIndex(out, -1)
-		if found == nil {
+	lower := strings.ToLower(s)
+	for _, shape := range secretShapes {
+		hinted := false
+		for _, h := range shape.hints {
+			hinted = hinted || strings.Contains(lower, h)
+		}
+		if !hinted {
 			continue
 		}
 		var b strings.Builder
 		from := 0
-		for _, f := range found {
+		for _, f := range shape.re.FindAllStringSubmatchIndex(s, -1) {
 			masked++
-			b.WriteString(out[from:f[2]])
-			b.WriteString(Secret(utf8.RuneCountInString(out[f[2]:f[3]])))
+			b.WriteString(s[from:f[2]])
+			b.WriteString(Secret(utf8.RuneCountInString(s[f[2]:f[3]])))
 			from = f[3]
 		}
-		b.WriteString(out[from:])
-		out = b.String()
+		b.WriteString(s[from:])
+		s = b.String()
 	}
-	return out, masked
+	return s, masked
 }

@@ -87,12 +87,14 @@ func (h *HTTP) Stop() {
 // ServeHTTP serves streamable HTTP, with sessions. opts are mcp-go's.
 func (s *Server) ServeHTTP(t testing.TB, opts ...server.StreamableHTTPOption) *HTTP {
 	t.Helper()
+	t.Cleanup(s.Release) // no handler may outlive the test
 	return listen(t, server.NewStreamableHTTPServer(s.MCP, opts...), "/mcp")
 }
 
 // ServeSSE serves the older HTTP with SSE.
 func (s *Server) ServeSSE(t testing.TB) *HTTP {
 	t.Helper()
+	t.Cleanup(s.Release)
 	return listen(t, server.NewSSEServer(s.MCP), "/sse")
 }
 

@@ -93,7 +93,7 @@
       case "ol": return el("ol", { start: n.n === 1 ? null : String(n.n || 0) }, kids());
       case "li": return el("li", {}, kids());
       case "quote": return el("blockquote", {}, kids());
-      case "pre": return el("pre", {}, n.href === "json" ? highlight(n.s || "") : el("code", {}, n.s || ""));
+      case "pre": return el("pre", {}, n.lang === "json" ? highlight(n.s || "") : el("code", {}, n.s || ""));
       case "em": return el("em", {}, kids());
       case "strong": return el("strong", {}, kids());
       case "del": return el("del", {}, kids());
@@ -306,7 +306,7 @@
     if (near && (fresh || asks.length === 0)) {
       scroll.scrollTop = scroll.scrollHeight;
       const top = fresh && (e.querySelector(".batch") || e.querySelector(".ask"));
-      if (top) scroll.scrollTop -= Math.max(0, scroll.getBoundingClientRect().top + 10 - top.getBoundingClientRect().top);
+      if (top) scroll.scrollTop -= Math.max(0, scroll.getBoundingClientRect().top + 44 - top.getBoundingClientRect().top);
     }
     document.title = asks.length ? `● ${W.needs} · ${product}` : product;
   }

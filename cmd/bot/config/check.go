@@ -49,7 +49,16 @@ func (c *Config) check(r *report) {
 	for name, s := range sorted(c.MCP.Servers) {
 		s.check(r, name)
 	}
-	for name := range sorted(c.Permissions.Servers) {
+	if a := c.Approvals.Approvers; a.Rule == permission.ApproversListed && len(a.Users) == 0 && !r.has("approvals.approvers") {
+		r.add("approvals.approvers", "the list is empty, so nobody but an admin could decide; %v", errApprovers)
+	}
+	for name, s := range sorted(c.Permissions.Servers) {
+		for tool, t := range sorted(s.Tools) {
+			// permission's own error quotes the template, which may hold a variable's value.
+			if permission.CheckMessage(t.Message) != nil {
+				r.add(join(join("permissions.servers", name)+".tools", tool)+".message", "what stands in {{ }} must be an argument, such as {{.args.path}}")
+			}
+		}
 		if !serverName.MatchString(name) {
 			r.add(join("permissions.servers", name), "want a server's name: letters, digits, _ . and -, at most 64")
 		}

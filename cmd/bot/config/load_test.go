@@ -266,9 +266,9 @@ func TestListenNeedsKeys(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	c := mustParse(t, "permissions: {mode: never, servers: {fiels: {ask: always}, workbench: {ask: always}}}", env("OPENAI_API_KEY", "k"))
+	c := mustParse(t, "permissions: {mode: never, servers: {filez: {ask: always}, workbench: {ask: always}}}", env("OPENAI_API_KEY", "k"))
 	w := strings.Join(c.Warnings(), "\n")
-	for _, want := range []string{"OPENAI_MODEL", "fiels", "ADMIN_SESSION_KEYS", "mode is never"} {
+	for _, want := range []string{"OPENAI_MODEL", "filez", "ADMIN_SESSION_KEYS", "mode is never"} {
 		if !strings.Contains(w, want) {
 			t.Errorf("no warning about %s in:\n%s", want, w)
 		}
@@ -376,6 +376,9 @@ func TestPrintThenCheck(t *testing.T) {
 
 func roundTrip(t *testing.T, c Config, e Getenv) {
 	t.Helper()
+	if err := c.Policy().Validate(); err != nil {
+		t.Fatalf("accepted, but as a policy refused: %v", err)
+	}
 	var one, two bytes.Buffer
 	if err := c.Write(&one); err != nil {
 		t.Fatal(err)

@@ -146,3 +146,21 @@ func maskArgs(args []Text) {
 		}
 	}
 }
+
+// RevealAll reveals a list, for those who must have the texts themselves.
+func RevealAll[T interface{ Reveal() string }](in []T) []string {
+	out := make([]string, len(in))
+	for i, s := range in {
+		out[i] = s.Reveal()
+	}
+	return out
+}
+
+// RevealMap reveals the values of a map.
+func RevealMap(in map[string]Secret) map[string]string {
+	out := make(map[string]string, len(in))
+	for k, s := range in {
+		out[k] = s.Reveal()
+	}
+	return out
+}

@@ -1,0 +1,221 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/agent/turn"
+)
+
+func TestLinesReplaceWhatIsTooLong(t *testing.T) {
+	long := strings.Repeat(`x\"{[`, 300)
+	for name, c := range map[string]struct {
+		in, want string
+		sse      bool
+	}{
+		"short":           {"{\"id\":1}\n", "{\"id\":1}\n", false},
+		"no newline":      {`{"id":1}`, `{"id":1}`, false},
+		"id in front":     {`{"jsonrpc":"2.0","id":12,"result":{"id":3,"t":"` + long + `"}}` + "\nnext\n", "@12\nnext\n", false},
+		"id behind":       {`{"result":{"id":3,"t":"` + long + `"},"jsonrpc":"2.0", "id" : "a-b" }` + "\nnext\n", "@\"a-b\"\nnext\n", false},
+		"id in a list":    {`{"result":[{"id":3},"` + long + `"],"id":4}` + "\n", "@4\n", false},
+		"notification":    {`{"method":"x","params":{"id":3,"t":"` + long + `"}}` + "\nnext\n", "\nnext\n", false},
+		"request":         {`{"id":5,"method":"x","params":"` + long + `"}` + "\n", "\n", false},
+		"no newline long": {`{"id":6,"result":"` + long + `"}`, "@6\n", false},
+		"not json":        {long + "\nnext\n", "\nnext\n", false},
+		"event":           {"event: message\ndata: {\"id\":7,\"result\":\"" + long + "\"}\n\ndata: x\n\n", "event: message\ndata: @7\n\ndata: x\n\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLines(strings.NewReader(c.in), c.sse)
+			l.max = 1000
+			got, err := io.ReadAll(l)
+			want := c.want
+			if i := strings.Index(want, "@"); i >= 0 {
+				id, rest, _ := strings.Cut(want[i+1:], "\n")
+				want = want[:i] + fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"the answer was too large"}}`, id, codeTooBig) + "\n" + rest
+			}
+			if err != nil || string(got) != want {
+				t.Errorf("%q, %v\nwant %q", got, err, want)
+			}
+		})
+	}
+}
+
+func TestLinesEndWhatDoesNotEnd(t *testing.T) {
+	l := newLines(strings.NewReader(strings.Repeat("a", 1<<20)), false)
+	l.max, l.skip = 1000, 200_000
+	if _, err := io.ReadAll(l); err != errTooBig {
+		t.Errorf("one endless line: %v", err)
+	}
+	l = newLines(strings.NewReader(strings.Repeat("data: aaaa\n", 1000)), true)
+	l.max = 1000
+	if _, err := io.ReadAll(l); err != errTooBig {
+		t.Errorf("one endless event: %v", err)
+	}
+	l = newLines(strings.NewReader(strings.Repeat("data: aaaa\n\n", 1000)), true)
+	l.max = 1000
+	if _, err := io.ReadAll(l); err != nil {
+		t.Errorf("many events: %v", err)
+	}
+}
+
+func FuzzLines(f *testing.F) {
+	f.Add([]byte(`{"id":1,"result":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}`+"\n"), false)
+	f.Fuzz(func(t *testing.T, in []byte, sse bool) {
+		l := newLines(bytes.NewReader(in), sse)
+		l.max = 64
+		out, _ := io.ReadAll(l)
+		for _, line := range bytes.Split(out, []byte("\n")) {
+			if len(line) > 300 {
+				t.Errorf("a line of %d bytes came through", len(line))
+			}
+		}
+	})
+}
+
+func TestSchemas(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type":"object"}`: "",
+		`{}`:                "",
+		`{"$schema":"https://example.org/my-dialect","type":"object"}`:              "",
+		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}`:     "",
+		`{"properties":{"a":{"pattern":"^(?=x)(?<!y)z$"}}}`:                         "",
+		`{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":"string"}}}`: "",
+		`{"properties":{"a":{"type":"strnig"}}}`:                                    "at /properties/a/type",
+		`{"properties":{"a":{"type":""}}}`:                                          "at /properties/a/type",
+		`{"properties":{"a":{"$ref":"file:///etc/passwd"}}}`:                        "refers to another document",
+		`{"properties":{"a":{"$ref":"http://127.0.0.1:1/x"}}}`:                      "refers to another document",
+		`{"properties":{"a":{"$ref":"#/$defs/none"}}}`:                              "none",
+		`true`:                        "not a JSON object",
+		`[]`:                          "not a JSON object",
+		`{"type":`:                    "not JSON",
+		`{"multipleOf":1e-999999999}`: "out of range",
+		`{"maximum":1e999999999}`:     "out of range",
+		`{"a":"` + strings.Repeat("x", maxSchema) + `"}`: "more than",
+	} {
+		_, err := compile(json.RawMessage(schema))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%.100s: %v, want %q", schema, err, want)
+		}
+	}
+}
+
+func TestCheckSpeaksToTheModel(t *testing.T) {
+	s, err := compile(json.RawMessage(`{"type":"object","required":["path"],"additionalProperties":false,"properties":{
+		"path":{"type":"string","pattern":"^(?!/etc).*$"},"n":{"type":"integer","maximum":9007199254740993},"l":{"type":"array","items":{"type":"string"}},"a/b":{"type":"null"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string][]string{
+		`{"path":"x","n":9007199254740993}`:      nil,
+		`{"path":"x","n":9007199254740994}`:      {"at /n"},
+		`{"path":"x","n":1.0}`:                   nil,
+		``:                                       {"at /: ", "path"},
+		`{"path":7,"l":["a",1],"a/b":2,"z":1}`:   {"at /path: got number, want string", "at /l/1: ", "at /a~1b: ", "z"},
+		`{"path":"x","n":1e999999999}`:           {"out of range"},
+		`{"path":"x","n":1e-999999999}`:          {"out of range"},
+		`[]`:                                     {"must be a JSON object"},
+		`{"path":`:                               {"not JSON"},
+		`{"path":"x","l":[1,2,3,4,5,6,7,8,9,0]}`: {"and 2 more"},
+	} {
+		err := check(s, json.RawMessage(args))
+		if (err == nil) != (want == nil) {
+			t.Errorf("%s: %v, want %q", args, err, want)
+			continue
+		}
+		for _, w := range want {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: %q does not say %q", args, err, w)
+			}
+		}
+	}
+}
+
+func TestReadTool(t *testing.T) {
+	good := func(raw string) *tool {
+		t.Helper()
+		tl, bad := readTool("s", Server{}, json.RawMessage(raw))
+		if bad != nil {
+			t.Fatalf("%s: %+v", raw, bad)
+		}
+		return tl
+	}
+	base := good(`{"name":"a","title":"A","description":"d","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`)
+	for name, raw := range map[string]string{
+		"name":        `{"name":"b","title":"A","description":"d","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`,
+		"title":       `{"name":"a","title":"B","description":"d","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`,
+		"description": `{"name":"a","title":"A","description":"e","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`,
+		"schema":      `{"name":"a","title":"A","description":"d","inputSchema":{"type":"object","minProperties":1},"annotations":{"readOnlyHint":true}}`,
+		"output":      `{"name":"a","title":"A","description":"d","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`,
+		"annotations": `{"name":"a","title":"A","description":"d","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false}}`,
+		"no hints":    `{"name":"a","title":"A","description":"d","inputSchema":{"type":"object"}}`,
+	} {
+		if good(raw).spec.Tool.Definition == base.spec.Tool.Definition {
+			t.Errorf("another %s is the same definition", name)
+		}
+	}
+	// A description that is cut is still digested whole.
+	long := strings.Repeat("é", maxDescription)
+	a, b := good(`{"name":"a","description":"`+long+`x"}`), good(`{"name":"a","description":"`+long+`y"}`)
+	if a.spec.Description != b.spec.Description || a.spec.Tool == b.spec.Tool || !utf8.ValidString(a.spec.Description) {
+		t.Error("a long description")
+	}
+	// Nonsense in a hint is no hint.
+	h := good(`{"name":"a","annotations":{"readOnlyHint":"yes","destructiveHint":false,"ReadOnlyHint":true,"title":"Said"}}`)
+	if h.spec.Hints.ReadOnly != nil || h.spec.Hints.Destructive == nil || *h.spec.Hints.Destructive || h.spec.Title != "Said" {
+		t.Errorf("%+v", h.spec)
+	}
+	for _, raw := range []string{`{}`, `7`, `{"name":""}`, `{"name":7}`, `{"name":"a\u202eb"}`, `{"name":"` + strings.Repeat("a", 300) + `"}`, `{"name":"a","inputSchema":[]}`, `{"name":"a","inputSchema":true}`} {
+		if _, bad := readTool("s", Server{}, json.RawMessage(raw)); bad == nil {
+			t.Errorf("%s is a tool", raw)
+		}
+	}
+}
+
+func TestResults(t *testing.T) {
+	long := strings.Repeat("é", maxResult)
+	for raw, want := range map[string]turn.Result{
+		`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`:                             {Text: "a\nb"},
+		`{"content":[{"type":"text","text":"a"}],"isError":true}`:                                         {Text: "a", IsError: true},
+		`{"content":[{"type":"text","text":"a"}],"structuredContent":{"n":1.50}}`:                         {Text: "a", Structured: json.RawMessage(`{"n":1.50}`)},
+		`{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}],"structuredContent":{"n":1}}`: {Text: "[image image/png, 3 bytes]\n{\"n\":1}", Structured: json.RawMessage(`{"n":1}`)},
+		`{"content":[{"type":"resource","resource":{"uri":"x:y","blob":"AAA="}}]}`:                        {Text: "[resource x:y of unknown type, 2 bytes]"},
+		`{"content":[7]}`: {Text: "[unreadable content]"},
+	} {
+		got := readResult(json.RawMessage(raw))
+		if got.Text != want.Text || got.IsError != want.IsError || got.Omitted != 0 || string(got.Structured) != string(want.Structured) {
+			t.Errorf("%s:\n got %+v\nwant %+v", raw, got, want)
+		}
+	}
+	r := readResult(json.RawMessage(`{"content":[{"type":"text","text":"` + long + `"}]}`))
+	if !utf8.ValidString(r.Text) || r.Omitted == 0 || !strings.HasPrefix(r.Text, "éé") || !strings.HasSuffix(r.Text, "éé") {
+		t.Errorf("%d bytes, %d omitted", len(r.Text), r.Omitted)
+	}
+	if kept := len(r.Text) - strings.Index(r.Text[maxResult/2:], "left out"); kept+r.Omitted < len(long)-maxResult {
+		t.Errorf("omitted %d of %d", r.Omitted, len(long))
+	}
+	r = readResult(json.RawMessage(`{"structuredContent":{"a":"` + long + `"}}`))
+	if r.Structured != nil || r.Omitted == 0 {
+		t.Errorf("large structured content: %d bytes kept, %d omitted", len(r.Structured), r.Omitted)
+	}
+}
+
+func TestSecretsAreTakenOut(t *testing.T) {
+	clean := cleaner(Server{
+		URL:     "https://user:sekret-pw@host/x?key=sekret%20key",
+		Headers: map[string]string{"Authorization": "Bearer sekret-bearer", "X": "ab"},
+		Env:     map[string]string{"TOKEN": "sekret-env"},
+	})
+	for _, s := range []string{"sekret-pw", "sekret%20key", "sekret key", "Bearer sekret-bearer", "sekret-bearer", "sekret-env"} {
+		if got := clean("a " + s + " b"); strings.Contains(got, "sekret") {
+			t.Errorf("%q became %q", s, got)
+		}
+	}
+	if got := clean("ab about"); got != "ab about" {
+		t.Errorf("short values blot out words: %q", got)
+	}
+}

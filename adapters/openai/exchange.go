@@ -1,0 +1,189 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/param"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+)
+
+// attempt makes one request and reads its answer. The answer is never nil; with a fault it holds what came before it.
+func (c *Client) attempt(ctx context.Context, talk []turn.Utterance, offered []agent.ToolSpec, s *shape, stream func(agent.Delta)) (*answer, *fault) {
+	a := &answer{}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watch := time.AfterFunc(c.idle, func() { cancel(errIdle) })
+	defer watch.Stop()
+
+	sent, err := request(c.model, talk, offered, s)
+	if err != nil {
+		return a, &fault{kind: unsendable, said: err.Error()}
+	}
+	var raw *http.Response
+	if _, err := c.service.New(ctx, param.Override[openai.ChatCompletionNewParams](json.RawMessage(sent)), option.WithResponseBodyInto(&raw)); err != nil {
+		return a, c.failed(ctx, err)
+	}
+	defer raw.Body.Close()
+	watched := reader{io.LimitReader(raw.Body, maxAnswer), func() { watch.Reset(c.idle) }}
+	in := bufio.NewReaderSize(watched, 16<<10)
+	emit := func(text string) { stream(agent.Delta{Text: clean(text)}) }
+
+	first, err := peek(in)
+	switch {
+	case err != nil && err != io.EOF:
+		return a, c.stalled(ctx, &fault{kind: broken, said: cause(ctx, err)})
+	case err == io.EOF:
+		return a, &fault{kind: silent}
+	case first == '{':
+		return a, c.completion(ctx, a, in, emit)
+	case first == '<':
+		return a, &fault{kind: page}
+	}
+	f := c.listen(ctx, a, &events{in: in}, emit)
+	return a, f
+}
+
+// listen reads a stream to its end.
+func (c *Client) listen(ctx context.Context, a *answer, in *events, emit func(string)) *fault {
+	for !a.done {
+		e, err := in.next()
+		if err != nil {
+			if a.whole() {
+				break // no [DONE], but the model had finished
+			}
+			if err == io.EOF && a.chunks == 0 {
+				return &fault{kind: silent}
+			}
+			return c.stalled(ctx, &fault{kind: broken, said: cause(ctx, err)})
+		}
+		if bytes.HasPrefix(e.data, done) {
+			a.done = true
+			break
+		}
+		f := (*fault)(nil)
+		if e.kind == "error" {
+			f = refusal(e.data, 0)
+		} else {
+			f = a.chunk(e.data, emit)
+		}
+		if f != nil {
+			if a.whole() {
+				break
+			}
+			return f
+		}
+	}
+	return a.verdict()
+}
+
+// completion reads an answer that came in one piece.
+func (c *Client) completion(ctx context.Context, a *answer, in io.Reader, emit func(string)) *fault {
+	body, err := io.ReadAll(in)
+	if err != nil {
+		return c.stalled(ctx, &fault{kind: broken, said: cause(ctx, err)})
+	}
+	if f := a.chunk(body, emit); f != nil {
+		return f
+	}
+	a.done = true
+	return a.verdict()
+}
+
+// verdict is the fault of an answer that ended in order, if it has one.
+func (a *answer) verdict() *fault {
+	switch {
+	case a.text.Len() > 0:
+		return nil
+	case a.short():
+		return &fault{kind: filtered, code: a.finish}
+	case !a.whole():
+		return &fault{kind: silent}
+	}
+	return nil
+}
+
+// refusals turns an error status into a fault before openai-go makes an error of it that holds the request, key and all.
+func (c *Client) refusals(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	res, err := next(r)
+	if err != nil || res.StatusCode < 300 {
+		return res, err
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusal)) // what is there is enough
+	f := refusal(body, res.StatusCode)
+	f.retryAfter(res.Header, c.now())
+	return nil, f
+}
+
+var errIdle = errors.New("nothing came in time")
+
+// failed is the fault of a request that brought no answer.
+func (c *Client) failed(ctx context.Context, err error) *fault {
+	if f := (*fault)(nil); errors.As(err, &f) {
+		return f
+	}
+	return c.stalled(ctx, &fault{kind: unreachable, said: cause(ctx, err)})
+}
+
+func (c *Client) stalled(ctx context.Context, f *fault) *fault {
+	if context.Cause(ctx) == errIdle {
+		return &fault{kind: idle}
+	}
+	return f
+}
+
+// cause words a transport's error without its address, which may hold a secret in its query.
+func cause(ctx context.Context, err error) string {
+	if c := context.Cause(ctx); c != nil {
+		return c.Error()
+	}
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		err = u.Err
+	}
+	if o := (*net.OpError)(nil); errors.As(err, &o) {
+		return o.Op + ": " + o.Err.Error()
+	}
+	return err.Error()
+}
+
+// peek is the first byte that is neither white space nor a byte order mark.
+func peek(in *bufio.Reader) (byte, error) {
+	for {
+		b, err := in.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		switch b {
+		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF:
+			continue
+		}
+		return b, in.UnreadByte()
+	}
+}
+
+// reader tells when something came.
+type reader struct {
+	io.Reader
+	came func()
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if n > 0 {
+		r.came()
+	}
+	return n, err
+}

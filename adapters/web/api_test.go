@@ -1,0 +1,486 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+)
+
+const masterKey = "a-long-and-secret-admin-key"
+
+// client speaks to the API as one session.
+type client struct {
+	t    *testing.T
+	url  string
+	key  string
+	user string
+}
+
+// serve starts the surface over a fresh bot, on loopback unless the configuration says otherwise.
+func serve(t *testing.T, change func(*Config)) (*bot, *Server, *client) {
+	t.Helper()
+	b := newBot()
+	b.admins = []chat.User{AdminUser(masterKey)}
+	c := Config{Listen: "127.0.0.1:8080", Engine: b, Log: b, Shelf: b, AdminKeys: []string{" " + masterKey + " ", "", "  "}, Heartbeat: time.Hour}
+	if change != nil {
+		change(&c)
+	}
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(s.Handler())
+	t.Cleanup(srv.Close)
+	t.Cleanup(srv.CloseClientConnections)
+	return b, s, &client{t: t, url: srv.URL}
+}
+
+// as opens another session.
+func (c *client) as(name string) *client {
+	c.t.Helper()
+	status, out := c.call("POST", "/api/v1/sessions", map[string]string{"name": name})
+	if status != http.StatusCreated {
+		c.t.Fatalf("session: %d %v", status, out)
+	}
+	return &client{t: c.t, url: c.url, key: out["key"].(string), user: out["user"].(string)}
+}
+
+func (c *client) with(key string) *client { return &client{t: c.t, url: c.url, key: key} }
+
+func (c *client) request(method, path string, body any) *http.Request {
+	c.t.Helper()
+	var r io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		r = strings.NewReader(b)
+	default:
+		j, err := json.Marshal(b)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		r = bytes.NewReader(j)
+	}
+	req, err := http.NewRequestWithContext(c.t.Context(), method, c.url+path, r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	return req
+}
+
+func (c *client) do(req *http.Request) (int, map[string]any) {
+	c.t.Helper()
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	out := map[string]any{}
+	if err := json.Unmarshal(b, &out); err != nil {
+		c.t.Fatalf("%s %s answered %d with %q", req.Method, req.URL.Path, res.StatusCode, b)
+	}
+	return res.StatusCode, out
+}
+
+func (c *client) call(method, path string, body any) (int, map[string]any) {
+	c.t.Helper()
+	return c.do(c.request(method, path, body))
+}
+
+// fails wants a status, and an error in the one form, with a code and a sentence.
+func (c *client) fails(status int, code, method, path string, body any) map[string]any {
+	c.t.Helper()
+	return c.failed(c.request(method, path, body), status, code)
+}
+
+func (c *client) failed(req *http.Request, status int, code string) map[string]any {
+	c.t.Helper()
+	got, out := c.do(req)
+	e, _ := out["error"].(map[string]any)
+	if got != status || e["code"] != code {
+		c.t.Errorf("%s %s: %d %v, want %d %s", req.Method, req.URL.Path, got, out, status, code)
+	}
+	if say, _ := e["message"].(string); !strings.HasSuffix(say, ".") || len(say) < 20 {
+		c.t.Errorf("%s: not a sentence that helps: %q", code, say)
+	}
+	return e
+}
+
+func (c *client) ok(status int, method, path string, body any) map[string]any {
+	c.t.Helper()
+	got, out := c.call(method, path, body)
+	if got != status {
+		c.t.Fatalf("%s %s: %d %v, want %d", method, path, got, out, status)
+	}
+	return out
+}
+
+func (c *client) chat() string {
+	c.t.Helper()
+	return c.ok(http.StatusCreated, "POST", "/api/v1/chats", nil)["chat_id"].(string)
+}
+
+func (c *client) say(id, text string) {
+	c.t.Helper()
+	c.ok(http.StatusAccepted, "POST", "/api/v1/chats/"+id+"/messages", map[string]string{"text": text})
+}
+
+func (c *client) look(id string) chatForm {
+	c.t.Helper()
+	res, err := http.DefaultClient.Do(c.request("GET", "/api/v1/chats/"+id, nil))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var f chatForm
+	if err := json.NewDecoder(res.Body).Decode(&f); err != nil || res.StatusCode != http.StatusOK {
+		c.t.Fatal(res.StatusCode, err)
+	}
+	return f
+}
+
+// ask is the only open ask of a chat.
+func (c *client) ask(id string) approvalRequired {
+	c.t.Helper()
+	f := c.look(id)
+	if len(f.Pending) != 1 {
+		c.t.Fatalf("%d open asks, want 1", len(f.Pending))
+	}
+	return f.Pending[0]
+}
+
+func TestNewRefusesAnOpenDoor(t *testing.T) {
+	b := newBot()
+	for _, listen := range []string{"0.0.0.0:8080", ":8080", "192.0.2.1:80", "[::]:8080", "example.org:80", ""} {
+		_, err := New(Config{Listen: listen, Engine: b, Log: b, Shelf: b, AdminKeys: []string{" ", ""}, SessionKeys: []string{""}})
+		if err == nil || !strings.Contains(err.Error(), "web.session_keys") {
+			t.Errorf("%q without keys: %v", listen, err)
+		}
+		if _, err := New(Config{Listen: listen, Engine: b, Log: b, Shelf: b, SessionKeys: []string{"k"}}); err != nil {
+			t.Errorf("%q with a key: %v", listen, err)
+		}
+	}
+	for _, listen := range []string{"127.0.0.1:8080", "localhost:0", "[::1]:8080"} {
+		if _, err := New(Config{Listen: listen, Engine: b, Log: b, Shelf: b}); err != nil {
+			t.Errorf("%q is loopback: %v", listen, err)
+		}
+	}
+	for _, c := range []Config{{}, {Engine: b}, {Engine: b, Log: b}} {
+		c.Listen = "127.0.0.1:1"
+		if _, err := New(c); err == nil {
+			t.Errorf("%+v was taken", c)
+		}
+	}
+}
+
+func TestEveryCallNeedsAKey(t *testing.T) {
+	b, _, c := serve(t, nil)
+	ana := c.as("Ana")
+	id := ana.chat()
+	for _, call := range [][2]string{
+		{"GET", "/api/v1/chats"}, {"POST", "/api/v1/chats"}, {"GET", "/api/v1/chats/" + id}, {"POST", "/api/v1/chats/" + id + "/messages"},
+		{"POST", "/api/v1/chats/" + id + "/stop"}, {"GET", "/api/v1/chats/" + id + "/events"}, {"POST", "/api/v1/chats/" + id + "/asks"},
+		{"POST", "/api/v1/chats/" + id + "/clicks"}, {"POST", "/api/v1/tools/approve"}, {"POST", "/api/v1/asks/x"},
+	} {
+		for _, key := range []string{"", "nod_wrong", " ", strings.Repeat("x", 5000), ana.key + "x", ana.key[:len(ana.key)-1]} {
+			c.with(key).fails(http.StatusUnauthorized, "unauthorized", call[0], call[1], nil)
+		}
+		basic := c.request(call[0], call[1], nil)
+		basic.Header.Set("Authorization", "Basic "+ana.key)
+		c.failed(basic, http.StatusUnauthorized, "unauthorized")
+	}
+	for hash := range b.sessions {
+		if strings.Contains(hash, ana.key) || len(hash) != 64 {
+			t.Errorf("the key is stored as %q", hash)
+		}
+	}
+	if ana.user == "" || strings.Contains(ana.user, ana.key) {
+		t.Errorf("user %q", ana.user)
+	}
+	// A wrong header is not saved by a good cookie: who sends a header means it.
+	req := c.request("GET", "/api/v1/chats", nil)
+	req.Header.Set("Authorization", "Bearer wrong")
+	req.AddCookie(&http.Cookie{Name: cookieName, Value: ana.key})
+	c.failed(req, http.StatusUnauthorized, "unauthorized")
+}
+
+func TestAdminKeys(t *testing.T) {
+	_, s, c := serve(t, nil)
+	c.with(masterKey).ok(http.StatusOK, "GET", "/api/v1/chats", nil)
+	for _, guess := range []string{"", " ", masterKey + " x", strings.ToUpper(masterKey)} {
+		c.with(guess).fails(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/chats", nil)
+	}
+	if len(s.keys.admins) != 1 {
+		t.Errorf("%d admins, want 1: empty entries never match", len(s.keys.admins))
+	}
+	if AdminUser(" "+masterKey+"\n") != AdminUser(masterKey) || AdminUser(masterKey) == AdminUser("another") || !AdminUser("  ").IsZero() {
+		t.Error("AdminUser is not the identity of the trimmed key")
+	}
+	if strings.Contains(AdminUser(masterKey).String(), masterKey) {
+		t.Error("the identity holds the key")
+	}
+}
+
+func TestSessionsAwayFromLoopback(t *testing.T) {
+	_, _, c := serve(t, func(c *Config) { c.Listen, c.SessionKeys = "0.0.0.0:8080", []string{" door-key "} })
+	c.fails(http.StatusUnauthorized, "unauthorized", "POST", "/api/v1/sessions", map[string]string{"name": "x"})
+	c.with("wrong").fails(http.StatusForbidden, "forbidden", "POST", "/api/v1/sessions", map[string]string{"name": "x"})
+	for _, key := range []string{"door-key", masterKey} {
+		ana := c.with(key).as("Ana")
+		if ana.user == AdminUser(masterKey).String() {
+			t.Error("a session opened with an admin's key is the admin")
+		}
+		ana.ok(http.StatusOK, "GET", "/api/v1/chats", nil)
+	}
+	// The key of the door is nobody's identity.
+	c.with("door-key").fails(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/chats", nil)
+}
+
+func TestHostAndOrigin(t *testing.T) {
+	_, _, c := serve(t, nil)
+	ana := c.as("Ana")
+	ours := strings.TrimPrefix(c.url, "http://")
+	port := ours[strings.LastIndex(ours, ":"):]
+	for _, host := range []string{"localhost", "localhost" + port, "127.0.0.1" + port, "[::1]" + port, "LOCALHOST:1"} {
+		req := ana.request("GET", "/api/v1/chats", nil)
+		req.Host = host
+		if status, out := ana.do(req); status != http.StatusOK {
+			t.Errorf("Host %s: %d %v", host, status, out)
+		}
+	}
+	for _, host := range []string{"evil.example", "evil.example" + port, "localhost.evil.example", "127.0.0.1.nip.io" + port, "192.0.2.7", "127.0.0.2", "[::2]", "xlocalhost"} {
+		for _, path := range []string{"/api/v1/chats", "/", "/assets/app.js"} {
+			req := ana.request("GET", path, nil)
+			req.Host = host
+			ana.failed(req, http.StatusForbidden, "host_not_allowed")
+		}
+	}
+	for _, method := range []string{"GET", "POST"} {
+		for header, values := range map[string][]string{
+			"Origin":         {"http://evil.example", "null", "http://127.0.0.1:1", "https://evil.example" + port, "file://", "chrome-extension://" + ours},
+			"Sec-Fetch-Site": {"cross-site", "same-site"},
+		} {
+			if method == "GET" && header == "Sec-Fetch-Site" {
+				continue // reading is the browser's to refuse; opening the page by a link is fine
+			}
+			for _, v := range values {
+				req := ana.request(method, "/api/v1/chats", nil)
+				req.Header.Set(header, v)
+				ana.failed(req, http.StatusForbidden, "origin_not_allowed")
+			}
+		}
+		req := ana.request(method, "/api/v1/chats", nil)
+		req.Header.Set("Origin", c.url)
+		if status, out := ana.do(req); status >= 300 {
+			t.Errorf("our own page: %d %v", status, out)
+		}
+	}
+	// Configured names are taken; on another listener only they are.
+	_, _, far := serve(t, func(c *Config) { c.Listen, c.Hosts = "0.0.0.0:80", []string{"nod.example"} })
+	admin := far.with(masterKey)
+	req := admin.request("GET", "/api/v1/chats", nil)
+	req.Host = "nod.example:443"
+	if status, _ := admin.do(req); status != http.StatusOK {
+		t.Errorf("configured host: %d", status)
+	}
+	admin.fails(http.StatusForbidden, "host_not_allowed", "GET", "/api/v1/chats", nil)
+}
+
+func TestHeadersOfEveryAnswer(t *testing.T) {
+	_, _, c := serve(t, nil)
+	for _, path := range []string{"/", "/c/x", "/assets/app.js", "/assets/app.css", "/assets/icon.svg", "/api/v1/chats", "/nothing"} {
+		res, err := http.Get(c.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		csp := res.Header.Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
+			if !strings.Contains(csp, want) {
+				t.Errorf("%s: the policy lacks %s", path, want)
+			}
+		}
+		if strings.Contains(csp, "unsafe") || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %v", path, res.Header)
+		}
+		if strings.Contains(string(body), "<script>") || strings.Contains(string(body), " style=") || strings.Contains(string(body), " onclick=") {
+			t.Errorf("%s has something inline, which its own policy forbids", path)
+		}
+	}
+}
+
+func TestMessageLimits(t *testing.T) {
+	b, _, c := serve(t, nil)
+	ana := c.as("Ana")
+	id := ana.chat()
+	path := "/api/v1/chats/" + id + "/messages"
+	ana.fails(http.StatusRequestEntityTooLarge, "too_large", "POST", path, map[string]string{"text": strings.Repeat("a", maxText+1)})
+	e := ana.fails(http.StatusRequestEntityTooLarge, "too_large", "POST", path, map[string]string{"text": strings.Repeat("b", 1<<20)})
+	if !strings.Contains(e["message"].(string), "64 KiB") {
+		t.Errorf("a message of 1 MB is told %q", e["message"])
+	}
+	ana.fails(http.StatusBadRequest, "invalid_utf8", "POST", path, "{\"text\":\"a\xff\"}")
+	ana.fails(http.StatusBadRequest, "bad_request", "POST", path, map[string]string{"text": " \n"})
+	ana.fails(http.StatusBadRequest, "bad_request", "POST", path, "{")
+	ana.fails(http.StatusBadRequest, "bad_request", "POST", path, "")
+	ana.fails(http.StatusBadRequest, "bad_request", "POST", path, `{"text":5}`)
+	ana.fails(http.StatusBadRequest, "bad_request", "POST", path, map[string]string{"text": "x", "delivery": strings.Repeat("d", 129)})
+	if n := len(b.logs); n != 0 {
+		t.Fatalf("%d chats have a log after refused messages", n)
+	}
+	ana.ok(http.StatusAccepted, "POST", path, map[string]string{"text": strings.Repeat("\x01", maxText)}) // the largest, all escapes
+}
+
+func TestADeliveryCountsOncePerPerson(t *testing.T) {
+	b, _, c := serve(t, nil)
+	ana, ben := c.as("Ana"), c.as("Ben")
+	id := ana.chat()
+	body := map[string]string{"text": "hello", "delivery": "d1"}
+	for _, who := range []*client{ana, ana, ben, ben} {
+		who.ok(http.StatusAccepted, "POST", "/api/v1/chats/"+id+"/messages", body)
+	}
+	said := 0
+	for _, e := range b.logs[webChat(id)] {
+		if _, ok := e.Event.(turn.Said); ok {
+			said++
+		}
+	}
+	if said != 2 {
+		t.Errorf("%d messages recorded, want one of each person", said)
+	}
+}
+
+func TestChatsAndTheirNames(t *testing.T) {
+	_, _, c := serve(t, nil)
+	ana, ben := c.as("Ana"), c.as("Ben")
+	first, second := ana.chat(), ana.chat()
+	ana.say(first, "hello there")
+	ana.say(first, "and again")
+	list := ana.ok(http.StatusOK, "GET", "/api/v1/chats", nil)["chats"].([]any)
+	titles := map[string]string{}
+	for _, l := range list {
+		titles[l.(map[string]any)["chat_id"].(string)] = l.(map[string]any)["title"].(string)
+	}
+	if len(list) != 2 || titles[first] != "hello there" || titles[second] != sayNewChat {
+		t.Errorf("Ana's chats: %v", list)
+	}
+	if n := len(ben.ok(http.StatusOK, "GET", "/api/v1/chats", nil)["chats"].([]any)); n != 0 {
+		t.Errorf("Ben sees %d chats", n)
+	}
+	// Who knows the id may read, post and stop there, also before anybody has spoken.
+	ben.look(second)
+	ben.say(second, "hello from Ben")
+	ben.ok(http.StatusAccepted, "POST", "/api/v1/chats/"+second+"/stop", nil)
+	if n := len(ben.ok(http.StatusOK, "GET", "/api/v1/chats", nil)["chats"].([]any)); n != 1 {
+		t.Errorf("the chat Ben spoke in is not in his list")
+	}
+	for _, id := range []string{"c-unknown", "x%00", strings.Repeat("a", 65), "a%2Fb", "web%3A%3Ax"} {
+		ana.fails(http.StatusNotFound, "unknown_chat", "GET", "/api/v1/chats/"+id, nil)
+		ana.fails(http.StatusNotFound, "unknown_chat", "POST", "/api/v1/chats/"+id+"/messages", map[string]string{"text": "x"})
+	}
+	ana.fails(http.StatusNotFound, "not_found", "DELETE", "/api/v1/chats", nil)
+	ana.fails(http.StatusNotFound, "not_found", "GET", "/api/v2/", nil)
+}
+
+func TestAnErrorNamesNoCause(t *testing.T) {
+	var log bytes.Buffer
+	b, _, c := serve(t, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	ana := c.as("Ana")
+	id := ana.chat()
+	ana.ok(http.StatusOK, "GET", "/healthz", nil)
+	ana.ok(http.StatusOK, "GET", "/readyz", nil)
+	b.fail = errDown
+	e := ana.fails(http.StatusServiceUnavailable, "not_recorded", "POST", "/api/v1/chats/"+id+"/messages", map[string]string{"text": "x"})
+	if strings.Contains(e["message"].(string), "10.0.0.9") {
+		t.Errorf("the cause reached the person: %v", e)
+	}
+	if !strings.Contains(log.String(), "10.0.0.9") {
+		t.Errorf("the cause did not reach the log: %s", log.String())
+	}
+	ana.ok(http.StatusOK, "GET", "/healthz", nil)
+	ana.fails(http.StatusServiceUnavailable, "not_ready", "GET", "/readyz", nil)
+	if strings.Contains(log.String(), ana.key) {
+		t.Error("a key stands in the log")
+	}
+}
+
+func TestSignInSetsAStrictCookie(t *testing.T) {
+	_, _, c := serve(t, nil)
+	form := func(values string) *http.Response {
+		req, _ := http.NewRequestWithContext(t.Context(), "POST", c.url+"/session", strings.NewReader(values))
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res
+	}
+	for values, status := range map[string]int{"name=Ana": 303, "name=Ana&key=" + masterKey: 303, "name=Ana&key=wrong": 403} {
+		res := form(values)
+		if res.StatusCode != status {
+			t.Errorf("%s: %d", values, res.StatusCode)
+		}
+		cookies := res.Cookies()
+		if (len(cookies) == 1) != (status == 303) {
+			t.Fatalf("%s: cookies %v", values, cookies)
+		}
+		if status != 303 {
+			continue
+		}
+		k := cookies[0]
+		if !k.HttpOnly || k.SameSite != http.SameSiteStrictMode || k.Path != "/" {
+			t.Errorf("cookie %v", k)
+		}
+		req := c.request("GET", "/api/v1/chats", nil)
+		req.AddCookie(k)
+		if status, out := c.do(req); status != http.StatusOK {
+			t.Errorf("%s: the cookie is not taken: %d %v", values, status, out)
+		}
+	}
+	for from, to := range map[string]string{"c-abc": "/c/c-abc", "//evil.example": "/", "..%2F..": "/", "": "/"} {
+		if got := form("name=x&chat=" + from).Header.Get("Location"); got != to {
+			t.Errorf("after signing in at %q the page goes to %q", from, got)
+		}
+	}
+}
+
+func TestStopNamesItsTurn(t *testing.T) {
+	b, _, c := serve(t, nil)
+	ana := c.as("Ana")
+	id := ana.chat()
+	if out := ana.ok(http.StatusAccepted, "POST", "/api/v1/chats/"+id+"/stop", nil); out["stopping"] != false {
+		t.Errorf("nothing runs, yet %v", out)
+	}
+	ana.say(id, "write a file")
+	if out := ana.ok(http.StatusAccepted, "POST", "/api/v1/chats/"+id+"/stop", map[string]string{"turn_id": "t99"}); out["stopping"] != false {
+		t.Errorf("a stop of another turn: %v", out)
+	}
+	if out := ana.ok(http.StatusAccepted, "POST", "/api/v1/chats/"+id+"/stop", nil); out["stopping"] != true {
+		t.Errorf("%v", out)
+	}
+	m := ana.look(id).Messages[1]
+	if m.State != "stopped" || m.ToolCalls[0].Status != "cancelled" || len(b.ran) > 0 {
+		t.Errorf("after Stop: %s %s %v", m.State, m.ToolCalls[0].Status, b.ran)
+	}
+	if p := m.Permissions[0]; p.Status != "denied" || p.Reason != "cancelled" || p.Extra.NeedsUserAction {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,186 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/permission"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden compares a value's indented JSON with testdata/name.
+func golden(t *testing.T, name string, v any) {
+	t.Helper()
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = append(b, '\n')
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(b, want) {
+		t.Errorf("%s differs: these names are read by other programs.\ngot:\n%s", file, b)
+	}
+}
+
+// asked is a chat with one open ask, always the same.
+func asked(t *testing.T) view {
+	t.Helper()
+	b := newBot()
+	id := webChat("c-golden")
+	b.append(id, turn.Said{Delivery: "d1", By: AdminUser(""), Name: "Ana", Text: "write hello to notes.txt"})
+	b.drive(id)
+	v, err := (&shelfOfFolds{log: b}).get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestGoldenApprovalRequired(t *testing.T) {
+	golden(t, "approval_required.json", pending(asked(t))[0])
+}
+
+func TestGoldenPermissionBlock(t *testing.T) {
+	m := asked(t).messages[1].form
+	golden(t, "permission_block.json", m.Permissions[0])
+	golden(t, "tool_call_waiting.json", m.ToolCalls[0])
+}
+
+func TestPermissionBlockProjectsEveryStatus(t *testing.T) {
+	for status, want := range map[turn.Status][2]string{
+		turn.Proposed: {"pending", ""}, turn.Awaiting: {"pending", ""},
+		turn.Allowed: {"granted", ""}, turn.Running: {"granted", ""}, turn.Done: {"granted", ""}, turn.Failed: {"granted", ""}, turn.Unknown: {"granted", ""},
+		turn.Denied: {"denied", "denied"}, turn.Lapsed: {"denied", "expired"}, turn.Cancelled: {"denied", "cancelled"},
+		"something new": {"denied", "something new"},
+	} {
+		p, ok := drawPermission(turn.ToolCall{Asked: true, Status: status, Tool: permission.Tool{Server: "s", Name: "t"}})
+		if !ok || p.Status != want[0] || p.Reason != want[1] {
+			t.Errorf("%s: %+v", status, p)
+		}
+		if p.Extra.NeedsUserAction != (status == turn.Awaiting) || (p.Extra.GrantedPermissions != "") != (want[0] == "granted") || p.Content == "" {
+			t.Errorf("%s: %+v", status, p)
+		}
+	}
+	if _, ok := drawPermission(turn.ToolCall{Status: turn.Done}); ok {
+		t.Error("a call that never asked has a permission block")
+	}
+}
+
+// The careful reading of what nobody said.
+func TestZeroIsCareful(t *testing.T) {
+	if accessName(permission.Unclassified) != "write" || riskName(0) != "moderate" || levelName(permission.Ruling{}) != "RequireConfirmation" {
+		t.Error("a zero value reads as harmless")
+	}
+	if got := string(arguments(turn.ToolCall{Args: json.RawMessage(`{"a":`)})); got != "{}" {
+		t.Errorf("broken arguments are told as %s", got)
+	}
+}
+
+func TestMessagesInTheLog(t *testing.T) {
+	b, _, c := serve(t, nil)
+	ana := c.as("Ana")
+	id := ana.chat()
+	ana.say(id, "three things")
+	ana.say(id, "and hello")
+	f := ana.look(id)
+	if len(f.Messages) != 3 || f.State != "waiting" || f.Queued != 1 {
+		t.Fatalf("%d messages, %s, %d queued", len(f.Messages), f.State, f.Queued)
+	}
+	if m := f.Messages[2]; m.Role != "user" || !m.Queued || m.Text != "and hello" {
+		t.Errorf("the waiting message: %+v", m)
+	}
+	m := f.Messages[1]
+	if len(m.ToolCalls) != 3 || len(m.Permissions) != 2 || m.ToolCalls[0].Status != "proposed" && m.ToolCalls[0].Status != "allowed" && m.ToolCalls[0].Status != "done" {
+		t.Errorf("%d calls, %d permissions, first %s", len(m.ToolCalls), len(m.Permissions), m.ToolCalls[0].Status)
+	}
+	ana.ok(http.StatusOK, "POST", "/api/v1/chats/"+id+"/asks", map[string]string{"choice": "deny"})
+	f = ana.look(id)
+	if len(f.Messages) != 4 || f.Messages[2].Queued || f.Messages[2].Turn == f.Messages[1].Turn || f.Messages[3].State != "done" {
+		t.Fatalf("after the turn: %+v", f.Messages)
+	}
+	for i, m := range f.Messages {
+		if m.Number != i {
+			t.Errorf("message %d is numbered %d", i, m.Number)
+		}
+	}
+	// A fold that grew with the chat and one that reads it whole agree.
+	whole, err := (&shelfOfFolds{log: b}).get(t.Context(), webChat(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range whole.messages {
+		a, _ := json.Marshal(m.form)
+		again, _ := json.Marshal(f.Messages[i])
+		if !sameJSON(a, again) {
+			t.Errorf("message %d differs:\n%s\n%s", i, a, again)
+		}
+	}
+}
+
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	p, _ := json.Marshal(x)
+	q, _ := json.Marshal(y)
+	return bytes.Equal(p, q)
+}
+
+func TestAFoldFollowsAnotherHistory(t *testing.T) {
+	b, s, c := serve(t, nil)
+	ana := c.as("Ana")
+	id := ana.chat()
+	ana.say(id, "one")
+	ana.look(id)
+	// A failover: the same length, another history.
+	other := newBot()
+	other.append(webChat(id), turn.Said{Delivery: "x", By: AdminUser(masterKey), Text: "another"})
+	other.drive(webChat(id))
+	b.mu.Lock()
+	b.logs[webChat(id)] = other.logs[webChat(id)]
+	for i := range b.logs[webChat(id)] {
+		b.logs[webChat(id)][i].Op = "other" + b.logs[webChat(id)][i].Op
+	}
+	b.mu.Unlock()
+	if got := ana.look(id).Messages[0].Text; got != "another" {
+		t.Errorf("the chat still shows %q", got)
+	}
+	for i := range maxFolds + 5 {
+		if _, err := s.chats.get(t.Context(), webChat("c"+string(rune('a'+i)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(s.chats.folds); n > maxFolds {
+		t.Errorf("%d folds are kept", n)
+	}
+}
+
+func TestLongResultsAreShortenedOnlyInStreams(t *testing.T) {
+	long := resultForm{Content: strings.Repeat("é", maxStreamed)}
+	m := messageForm{ToolCalls: []callForm{{Result: long}, {Result: resultForm{Content: "short"}}}}
+	r := m.brief().ToolCalls[0].Result.(resultForm)
+	if len(r.Content) > maxStreamed || r.Omitted != len(long.Content)-len(r.Content) || r.Omitted == 0 {
+		t.Errorf("%d bytes, %d omitted", len(r.Content), r.Omitted)
+	}
+	if m.ToolCalls[0].Result.(resultForm).Omitted != 0 || m.brief().ToolCalls[1].Result.(resultForm).Omitted != 0 {
+		t.Error("brief changed what it should not")
+	}
+}

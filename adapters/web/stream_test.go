@@ -1,0 +1,378 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+)
+
+// heard is one event as a reader of the stream gets it.
+type heard struct {
+	id, name string
+	data     map[string]any
+}
+
+// reader is one open stream.
+type reader struct {
+	t      *testing.T
+	lines  *bufio.Scanner
+	cancel context.CancelFunc
+	beats  int
+}
+
+func (c *client) listen(id, last string) *reader {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 20*time.Second)
+	c.t.Cleanup(cancel)
+	req := c.request("GET", "/api/v1/chats/"+id+"/events", nil).WithContext(ctx)
+	if last != "" {
+		req.Header.Set("Last-Event-ID", last)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { res.Body.Close() })
+	if res.StatusCode != http.StatusOK || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		c.t.Fatalf("%d %s", res.StatusCode, res.Header.Get("Content-Type"))
+	}
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 4<<20)
+	return &reader{t: c.t, lines: lines, cancel: cancel}
+}
+
+// next is the next event; ok is false at the stream's end.
+func (r *reader) next() (heard, bool) {
+	r.t.Helper()
+	var h heard
+	for r.lines.Scan() {
+		line := r.lines.Text()
+		field, value, _ := strings.Cut(line, ": ")
+		switch {
+		case line == "" && h.name != "":
+			return h, true
+		case field == "id":
+			h.id = value
+		case field == "event":
+			h.name = value
+		case field == "data":
+			if err := json.Unmarshal([]byte(value), &h.data); err != nil {
+				r.t.Fatalf("%q: %v", value, err)
+			}
+		case strings.HasPrefix(line, ":"):
+			r.beats++
+		}
+	}
+	return h, false
+}
+
+// until reads to the first event of a name and returns everything up to it.
+func (r *reader) until(name string) []heard {
+	r.t.Helper()
+	var all []heard
+	for {
+		h, ok := r.next()
+		if !ok {
+			r.t.Fatalf("the stream ended before %s; heard %v (%v)", name, names(all), r.lines.Err())
+		}
+		if all = append(all, h); h.name == name {
+			return all
+		}
+	}
+}
+
+func names(hs []heard) (out []string) {
+	for _, h := range hs {
+		out = append(out, h.name)
+	}
+	return out
+}
+
+func TestStreamTellsATurn(t *testing.T) {
+	_, _, c := serve(t, nil)
+	ana := c.as("Ana")
+	id := ana.chat()
+	r := ana.listen(id, "")
+	ana.say(id, "write hello")
+	all := r.until("approval_required")
+	ask := all[len(all)-1].data
+	for _, field := range []string{"type", "tool_call_id", "tool_name", "message", "permission", "arguments", "server_name", "request_id", "access", "risk", "expires_at"} {
+		if _, ok := ask[field]; !ok {
+			t.Errorf("approval_required lacks %s", field)
+		}
+		delete(ask, field)
+	}
+	if len(ask) > 0 {
+		t.Errorf("approval_required has more than it should: %v", ask)
+	}
+	pending := ana.ask(id)
+	ana.ok(http.StatusOK, "POST", approve, map[string]any{"tool_call_id": pending.ToolCallID, "approved": true})
+	rest := r.until("turn_done")
+	all = append(all, rest...)
+	if !slices.Contains(names(rest), "permission_granted") {
+		t.Errorf("heard %v", names(rest))
+	}
+	var state any
+	last := ""
+	for _, h := range all {
+		if h.name == "message" && h.data["role"] == "assistant" {
+			state = h.data["state"]
+		}
+		if h.id != "" && h.id <= last && len(h.id) == len(last) {
+			t.Errorf("ids do not grow: %s after %s", h.id, last)
+		}
+		if h.id != "" {
+			last = h.id
+		}
+	}
+	if state != "done" {
+		t.Errorf("the last message before turn_done is %v", state)
+	}
+	if done := all[len(all)-1]; done.id == "" || done.data["why"] != "answered" || done.data["chat_id"] != id {
+		t.Errorf("%+v", done)
+	}
+}
+
+// After any place a reader may have lost its connection at, it hears the current message and then everything that came after.
+func TestStreamResumesAnywhere(t *testing.T) {
+	b, _, c := serve(t, nil)
+	ana := c.as("Ana")
+	id := ana.chat()
+	ana.say(id, "three things")
+	ana.ok(http.StatusOK, "POST", "/api/v1/chats/"+id+"/asks", map[string]string{"choice": "deny"})
+	ana.say(id, "write hello")
+	ask := ana.ask(id)
+	b.expire(webChat(id))
+	all := ana.listen(id, "0").until("permission_expired")
+	var whole []heard
+	for _, h := range append(all, heard{}) {
+		if h.name != "message" && h.name != "" {
+			whole = append(whole, h)
+		}
+	}
+	want := []string{"approval_required", "approval_required", "permission_denied", "permission_denied", "turn_done", "approval_required", "permission_expired"}
+	if !slices.Equal(names(whole), want) {
+		t.Fatalf("the whole chat: %v", names(whole))
+	}
+	for i, h := range whole {
+		if h.id == "" || i == len(whole)-1 {
+			continue
+		}
+		r := ana.listen(id, h.id)
+		got := r.until("turn_done") // of the first or the second turn
+		for got[len(got)-1].data["message_id"] != ana.look(id).Messages[3].ID {
+			got = append(got, r.until("turn_done")...)
+		}
+		if got[0].name != "message" || got[0].data["id"] != ana.look(id).Messages[3].ID || got[0].data["state"] != "done" {
+			t.Errorf("after %s the first thing told is %v, not the current message", h.id, got[0])
+		}
+		var after []string
+		for _, g := range got {
+			if g.name != "message" {
+				after = append(after, g.name)
+			}
+		}
+		if !slices.Equal(after, append(slices.Clone(want[i+1:]), "turn_done")) {
+			t.Errorf("after %s (%s): %v", h.id, h.name, after)
+		}
+		r.cancel()
+	}
+	_ = ask
+}
+
+func TestStreamForALatecomer(t *testing.T) {
+	_, _, c := serve(t, nil)
+	ana := c.as("Ana")
+	id := ana.chat()
+	ana.say(id, "write hello")
+	for _, last := range []string{"", "nonsense", "999999", "-1"} {
+		all := ana.listen(id, last).until("approval_required")
+		if len(all) != 2 || all[0].name != "message" || all[0].data["state"] != "waiting" || all[1].data["request_id"] != ana.ask(id).RequestID {
+			t.Errorf("Last-Event-ID %q: %v", last, names(all))
+		}
+	}
+}
+
+func TestLiveFramesHaveNoIDAndChangeNoFacts(t *testing.T) {
+	b, s, c := serve(t, nil)
+	b.hold = true
+	ana := c.as("Ana")
+	id := ana.chat()
+	ana.say(id, "write hello")
+	ask := ana.ask(id)
+	asking := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(webChat(id)) }()
+	ana.ok(http.StatusOK, "POST", approve, map[string]any{"tool_call_id": ask.ToolCallID, "approved": true})
+	running := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(webChat(id)) }()
+	r := ana.listen(id, "")
+	r.until("message")
+
+	show := func(x turn.Session, ref string, live turn.Live) {
+		t.Helper()
+		m := turn.View(x, x.Turn, live)
+		if err := s.Edit(t.Context(), webChat(id), turnRef(x, ref), m, agent.Progress); err != nil {
+			t.Fatal(err)
+		}
+	}
+	show(asking, "", turn.Live{Text: "stale: it would bring the buttons back"})
+	show(running, "another message", turn.Live{Text: "another"})
+	if err := b.PublishLive(t.Context(), webChat(id), []byte("not json")); err != nil {
+		t.Fatal(err)
+	}
+	show(running, "", turn.Live{Text: "half a sent"})
+	h := r.until("message")[0]
+	text, _ := json.Marshal(h.data["blocks"])
+	if h.id != "" || h.data["live"] != true || !strings.Contains(string(text), "half a sent") || strings.Contains(string(text), "stale") {
+		t.Errorf("the first frame that came through: %+v", h)
+	}
+}
+
+func turnRef(s turn.Session, other string) (ref chat.MessageRef) {
+	if other != "" {
+		return chat.MessageRef(other)
+	}
+	return s.Turn.Shown
+}
+
+func TestStreamsPerPersonAreLimited(t *testing.T) {
+	_, _, c := serve(t, func(c *Config) { c.Streams = 2 })
+	ana, ben := c.as("Ana"), c.as("Ben")
+	id := ana.chat()
+	ana.say(id, "hello")
+	one := ana.listen(id, "")
+	one.until("message")
+	ana.listen(id, "").until("message")
+	ana.fails(http.StatusTooManyRequests, "too_many_streams", "GET", "/api/v1/chats/"+id+"/events", nil)
+	ben.listen(id, "").until("message")
+	one.cancel()
+	// The place is free once the server has seen the end; ask until it has.
+	for {
+		res, err := http.DefaultClient.Do(ana.request("GET", "/api/v1/chats/"+id+"/events", nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode == http.StatusOK {
+			return
+		}
+	}
+}
+
+func TestHeartbeat(t *testing.T) {
+	_, _, c := serve(t, func(c *Config) { c.Heartbeat = time.Millisecond })
+	ana := c.as("Ana")
+	id := ana.chat()
+	ana.say(id, "hello")
+	r := ana.listen(id, "")
+	r.until("message")
+	for r.beats == 0 {
+		if !r.lines.Scan() {
+			t.Fatal("the stream ended")
+		}
+		if strings.HasPrefix(r.lines.Text(), ":") {
+			r.beats++
+		}
+	}
+}
+
+// A lost signal costs at most a heartbeat.
+func TestHeartbeatLooksForWhatASignalLost(t *testing.T) {
+	b, _, c := serve(t, func(c *Config) { c.Heartbeat = time.Millisecond })
+	ana := c.as("Ana")
+	id := ana.chat()
+	ana.say(id, "hello")
+	r := ana.listen(id, "")
+	r.until("message")
+	b.mu.Lock()
+	b.watch = map[chat.ID][]chan struct{}{}
+	b.mu.Unlock()
+	ana.say(id, "write hello")
+	r.until("approval_required")
+}
+
+// A reader that does not take its bytes is dropped and holds nobody up.
+func TestASlowReaderIsDropped(t *testing.T) {
+	b, s, _ := serve(t, func(c *Config) { c.Patience = 50 * time.Millisecond })
+	srv := httptest.NewUnstartedServer(s.Handler())
+	closed := make(chan string, 64)
+	srv.Config.ConnState = func(c net.Conn, st http.ConnState) {
+		if st == http.StateClosed {
+			closed <- c.RemoteAddr().String()
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	ana := (&client{t: t, url: srv.URL}).as("Ana")
+	id := ana.chat()
+	ana.say(id, "write hello")
+	conn, err := net.Dial("tcp", strings.TrimPrefix(srv.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write([]byte("GET /api/v1/chats/" + id + "/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + ana.key + "\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	session := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(webChat(id)) }()
+	m := turn.View(session, session.Turn, turn.Live{Text: strings.Repeat("x", 1<<20)})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		select {
+		case who := <-closed:
+			if who == conn.LocalAddr().String() {
+				return
+			}
+		case <-ctx.Done():
+			t.Fatal("the reader is still there")
+		default:
+			if err := s.Edit(ctx, webChat(id), session.Turn.Shown, m, agent.Progress); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestRunEndsEveryStream(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	b := newBot()
+	s, err := New(Config{Listen: "127.0.0.1:1", Engine: b, Log: b, Shelf: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(s.Handler())
+	ana := (&client{t: t, url: srv.URL}).as("Ana")
+	id := ana.chat()
+	ana.say(id, "hello")
+	r := ana.listen(id, "")
+	r.until("message")
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := make(chan error)
+	go func() { ran <- s.Run(ctx) }()
+	cancel()
+	if err := <-ran; err != nil {
+		t.Error(err)
+	}
+	if h, ok := r.next(); ok {
+		t.Errorf("the stream went on with %v", h)
+	}
+	ana.fails(http.StatusServiceUnavailable, "stopping", "GET", "/api/v1/chats/"+id+"/events", nil)
+	r.cancel()
+	http.DefaultClient.CloseIdleConnections()
+	srv.Close()
+}

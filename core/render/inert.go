@@ -1,0 +1,187 @@
+package render
+
+import "strings"
+
+// InertMarkdown rewrites Markdown of a model so that no link says another place than it goes to and nothing is
+// fetched by being shown:
+//
+//   - [label](url) shows the host, "[label (host)](url)", unless the label is the URL itself; a link to anything but
+//     http, https and mailto becomes plain text;
+//   - ![alt](url) becomes "alt (image: host)";
+//   - reference links and their definitions become plain text.
+//
+// Raw HTML is left for the surface to escape. Where it is not certain that a bracket stands in code, it is
+// treated as if it did not: a backslash too many in somebody's code is ugly, a disguised link is a trap.
+func InertMarkdown(md string) string {
+	if !strings.Contains(md, "[") {
+		return md
+	}
+	var b strings.Builder
+	fence, sure := "", true
+	open := false // backticks of an earlier line of the paragraph may still be looking for their end
+	inert := func(s string) string {
+		out, left := inertLine(s, !open)
+		open = (open || left) && strings.TrimSpace(s) != ""
+		return out
+	}
+	for len(md) > 0 {
+		line, rest, _ := strings.Cut(md, "\n")
+		whole := md[:len(md)-len(rest)]
+		switch bare := strings.TrimRight(line, " \t\r"); {
+		case fence != "" && strings.Trim(bare, "`") == "" && len(bare) >= len(fence):
+			fence = ""
+		case fence != "":
+			if strings.Contains(line, "```") { // some surfaces would end the code here
+				fence, sure = "", false
+				whole = inert(whole)
+			}
+		case sure && strings.HasPrefix(line, "```") && !strings.Contains(strings.TrimLeft(line, "`"), "`"):
+			fence = line[:len(line)-len(strings.TrimLeft(line, "`"))]
+		default:
+			// From a line that may begin HTML on, what looks like a fence may be none.
+			sure = sure && !strings.HasPrefix(strings.TrimLeft(line, " \t>*+-0123456789.)"), "<")
+			whole = inert(whole)
+		}
+		b.WriteString(whole)
+		md = rest
+	}
+	return b.String()
+}
+
+// inertLine rewrites the brackets of one line. A link that goes over line ends is none here, and its bracket
+// is escaped like every other that is not certainly harmless. left reports backticks without an end.
+func inertLine(s string, sure bool) (out string, left bool) {
+	if !strings.ContainsAny(s, "[`") {
+		return s, false
+	}
+	var b strings.Builder
+	sure = sure && !strings.ContainsAny(s, "|<") // in tables and around tags, backticks may mean something else
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c == '\\' && i+1 < len(s) && asciiPunct(s[i+1]):
+			b.WriteString(s[i : i+2])
+			i += 2
+		case c == '`':
+			n := codeSpan(s[i:], sure)
+			left = left || strings.Trim(s[i:i+n], "`") == ""
+			b.WriteString(s[i : i+n])
+			i += n
+		case c == '!' && strings.HasPrefix(s[i:], "!["):
+			if label, dest, n := link(s[i+1:]); n > 0 {
+				b.WriteString(inertLabel(label))
+				b.WriteString(" (image: " + inertLabel(place(dest)) + ")")
+				i += 1 + n
+				continue
+			}
+			b.WriteString(`!\[`)
+			i += 2
+		case c == '[':
+			if task(s, i) {
+				b.WriteString(s[i : i+3])
+				i += 3
+				continue
+			}
+			label, dest, n := link(s[i:])
+			if n == 0 {
+				b.WriteString(`\[`)
+				i++
+				continue
+			}
+			b.WriteString(honest(label, dest))
+			i += n
+		default:
+			b.WriteByte(c)
+			i++
+		}
+	}
+	return b.String(), left
+}
+
+// asciiPunct reports whether a backslash before c escapes it. Unicode's idea of punctuation is another: a
+// backtick is a symbol there.
+func asciiPunct(c byte) bool {
+	return c > ' ' && c < 0x7F && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z')
+}
+
+// codeSpan is the length of the code span that s begins with, or of its run of backticks if that opens none.
+func codeSpan(s string, sure bool) int {
+	n := len(s) - len(strings.TrimLeft(s, "`"))
+	if !sure {
+		return n
+	}
+	for i := n; i < len(s); {
+		j := strings.IndexByte(s[i:], '`')
+		if j < 0 {
+			break
+		}
+		i += j
+		m := len(s[i:]) - len(strings.TrimLeft(s[i:], "`"))
+		if m == n {
+			return i + m
+		}
+		i += m
+	}
+	return n
+}
+
+// task reports whether "[ ]" or "[x]" of a task list stands at i.
+func task(s string, i int) bool {
+	if len(s) < i+4 || s[i+2] != ']' || s[i+3] != ' ' || !strings.ContainsRune(" xX", rune(s[i+1])) {
+		return false
+	}
+	before := strings.TrimLeft(s[:i], " \t>")
+	return before == "- " || before == "* " || before == "+ "
+}
+
+// link reads "[label](destination)" or "[label](destination "title")" at the start of s. n is its length; 0 if it
+// is anything else, or anything unusual: brackets in the label, spaces or angle brackets in the destination.
+func link(s string) (label, dest string, n int) {
+	end := strings.IndexAny(s[1:], "[]\\`<\n")
+	if end < 0 || s[1+end] != ']' || !strings.HasPrefix(s[2+end:], "(") {
+		return "", "", 0
+	}
+	label, rest := s[1:1+end], s[3+end:]
+	stop := strings.IndexAny(rest, "()<>\\`[]\n")
+	if stop < 0 || rest[stop] != ')' {
+		return "", "", 0
+	}
+	dest, title, _ := strings.Cut(strings.Trim(rest[:stop], " "), " ")
+	title = strings.TrimSpace(title)
+	if title != "" && (len(title) < 2 || title[0] != '"' || title[len(title)-1] != '"' || strings.Contains(title[1:len(title)-1], `"`)) {
+		return "", "", 0
+	}
+	if strings.ContainsAny(dest, "\"'&\t") {
+		return "", "", 0 // entities and quotes: what it means depends on who reads it
+	}
+	return label, dest, 3 + end + stop + 1
+}
+
+// honest is a link whose text says where it goes.
+func honest(label, dest string) string {
+	lower := strings.ToLower(dest)
+	web := strings.HasPrefix(lower, "https://") || strings.HasPrefix(lower, "http://")
+	switch {
+	case !web && !strings.HasPrefix(lower, "mailto:"):
+		return inertLabel(label) + " (" + inertLabel(dest) + ")"
+	case strings.TrimSpace(label) == dest:
+		return "[" + label + "](" + dest + ")"
+	}
+	where := place(dest)
+	if web && where == "" {
+		return inertLabel(label) + " (" + inertLabel(dest) + ")"
+	}
+	return "[" + inertLabel(label) + " (" + inertLabel(where) + ")](" + dest + ")"
+}
+
+// place is what a person should know of a destination: its host, or the whole where it has none.
+func place(dest string) string {
+	if hosts := Hosts(dest); len(hosts) > 0 {
+		return hosts[0]
+	}
+	return dest
+}
+
+// inertLabel is text that can stand in a link's text or beside it without becoming markup of its own.
+func inertLabel(s string) string {
+	return strings.NewReplacer("[", `\[`, "]", `\]`, "`", "\\`", "<", `\<`, "\\", `\\`, "!", `\!`, "://", `:\/\/`).Replace(s)
+}

@@ -1,0 +1,222 @@
+package render_test
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
+	"pgregory.net/rapid"
+
+	"github.com/nodhq/nod/core/render"
+)
+
+// A real Markdown parser is the second opinion of everything here.
+var gfm = goldmark.New(goldmark.WithExtensions(extension.GFM))
+
+func walk(md string, see func(ast.Node)) []byte {
+	src := []byte(md)
+	_ = ast.Walk(gfm.Parser().Parse(text.NewReader(src)), func(n ast.Node, in bool) (ast.WalkStatus, error) {
+		if in {
+			see(n)
+		}
+		return ast.WalkContinue, nil
+	})
+	return src
+}
+
+// nodeText is what a reader sees of a node.
+func nodeText(n ast.Node, src []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, in bool) (ast.WalkStatus, error) {
+		if !in {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Text:
+			b.Write(unescape(n.Segment.Value(src)))
+			if n.SoftLineBreak() || n.HardLineBreak() {
+				b.WriteByte('\n')
+			}
+		case *ast.String:
+			b.Write(n.Value)
+		case *ast.AutoLink:
+			b.Write(n.Label(src))
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
+func unescape(b []byte) []byte {
+	var out []byte
+	for i := 0; i < len(b); i++ {
+		if b[i] == '\\' && i+1 < len(b) && b[i+1] < 0x80 && (unicode.IsPunct(rune(b[i+1])) || unicode.IsSymbol(rune(b[i+1]))) {
+			i++
+		}
+		out = append(out, b[i])
+	}
+	return out
+}
+
+func TestFence(t *testing.T) {
+	for in, want := range map[string]string{
+		"a":            "```\na\n```",
+		"a\n```\nb":    "````\na\n```\nb\n````",
+		"``````":       "```````\n``````\n```````",
+		"~~~":          "```\n~~~\n```",
+		"":             "```\n\n```",
+		"<b>@everyone": "```\n<b>@everyone\n```",
+	} {
+		if got := render.Fence(in); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+	if got := render.FenceAs("json\n# x", "{}"); got != "```json#x\n{}\n```" {
+		t.Errorf("%q", got)
+	}
+	if got := render.Fence3("json", "a```b````"); strings.Count(got, "```") != 2 || !strings.Contains(got, `a\u{60}\u{60}\u{60}b`) {
+		t.Errorf("%q", got)
+	}
+}
+
+func FuzzFence(f *testing.F) {
+	f.Add("a\n```\n[x](y)")
+	f.Add("`````\r\n\t`````")
+	f.Fuzz(func(t *testing.T, s string) {
+		if strings.ContainsAny(s, "\x00\r") { // the parser replaces these
+			return
+		}
+		blocks := 0
+		var src []byte
+		var code strings.Builder
+		src = walk(render.Fence(s), func(n ast.Node) {
+			switch n := n.(type) {
+			case *ast.Document:
+			case *ast.FencedCodeBlock:
+				blocks++
+				for i := range n.Lines().Len() {
+					l := n.Lines().At(i)
+					code.Write(l.Value([]byte(render.Fence(s))))
+				}
+			default:
+				t.Fatalf("%q escaped its fence: %T", s, n)
+			}
+		})
+		if blocks != 1 || strings.TrimSuffix(code.String(), "\n") != s {
+			t.Fatalf("%q became %q", s, src)
+		}
+		three := render.Fence3("", s)
+		if strings.Count(three, "```") != 2 || !strings.HasSuffix(three, "\n```") {
+			t.Fatalf("%q became %q", s, three)
+		}
+	})
+}
+
+func TestEscapePlain(t *testing.T) {
+	check := func(t interface{ Fatalf(string, ...any) }, s string) {
+		md := "x " + render.EscapePlain(s) + " y"
+		src := walk(md, func(n ast.Node) {
+			switch n.(type) {
+			case *ast.Document, *ast.Paragraph, *ast.Text, *ast.String:
+			default:
+				t.Fatalf("%q became %q: %T", s, md, n)
+			}
+		})
+		var got string
+		walk(md, func(n ast.Node) {
+			if n.Kind() == ast.KindParagraph {
+				got = nodeText(n, src)
+			}
+		})
+		want := "x " + strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎", "\t", " ").Replace(s) + " y"
+		if got != want {
+			t.Fatalf("%q reads %q, want %q (%q)", s, got, want, md)
+		}
+		// Alone on its line, too.
+		walk(render.EscapePlain(strings.TrimSpace(s)), func(n ast.Node) {
+			switch n.(type) {
+			case *ast.Document, *ast.Paragraph, *ast.Text, *ast.String:
+			default:
+				t.Fatalf("%q alone became %q: %T", s, render.EscapePlain(strings.TrimSpace(s)), n)
+			}
+		})
+	}
+	for _, s := range []string{
+		"**bold** _it_ `code` ~~no~~ ||spoiler||", "[x](https://evil.example)", "![i](https://evil.example/p.png)", "<https://evil.example>", "https://evil.example/a?b=c",
+		"www.evil.example", "<b>bold</b>", "&lt;&amp;", "a\nb", "# head", "- item", "1. item", "12) item", "> quote", "---", "===", "a | b", "me@evil.example", "\\*x\\*",
+		"<@U123> <!channel> <t:1:R>", "```\nx\n```", "~~~", "+ x", "HTTP://EVIL.EXAMPLE", "mailto:a@b.example", "-# small", "_x_", "$x$", "a*b*c",
+	} {
+		check(t, s)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		check(t, rapid.StringOf(rapid.RuneFrom([]rune("ab1 .:/\\`*_~|[]()<>&!#+-=@\n\"'hw"))).Draw(t, "s"))
+	})
+}
+
+func TestInertMarkdown(t *testing.T) {
+	for in, want := range map[string]string{
+		"no brackets":                                  "no brackets",
+		"[https://a.example](https://a.example)":       "[https://a.example](https://a.example)",
+		"[bank](https://evil.example/x)":               "[bank (evil.example)](https://evil.example/x)",
+		"[https://bank.example](https://evil.example)": `[https:\/\/bank.example (evil.example)](https://evil.example)`,
+		"![chart](https://evil.example/p?secret)":      "chart (image: evil.example)",
+		"[x](javascript:alert(1))":                     `\[x](javascript:alert(1))`,
+		"[x](slack://open)":                            `x (slack:\/\/open)`,
+		"[x][y]\n\n[y]: https://evil.example":          "\\[x]\\[y]\n\n\\[y]: https://evil.example",
+		"- [ ] open\n- [x] done":                       "- [ ] open\n- [x] done",
+		"`a[0](b)`":                                    "`a[0](b)`",
+		"```go\na[0](b)\n```\n[x](https://e.example)":  "```go\na[0](b)\n```\n[x (e.example)](https://e.example)",
+		"> ```\n[x](https://e.example)":                "> ```\n[x (e.example)](https://e.example)",
+		"see [1]":                                      `see \[1]`,
+		"[a](https://user:pass@evil.example/)":         "[a (evil.example)](https://user:pass@evil.example/)",
+		"[a](https://аpple.com)":                       "[a (аpple.com)](https://аpple.com)",
+	} {
+		if got := render.InertMarkdown(in); got != want {
+			t.Errorf("%q:\n got %q\nwant %q", in, got, want)
+		}
+	}
+}
+
+// checkInert: whatever a real parser sees in the result, no link's text lacks its host, and no image is left.
+func checkInert(t interface{ Fatalf(string, ...any) }, md string) {
+	out := render.InertMarkdown(md)
+	src := []byte(out)
+	walk(out, func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.Image:
+			t.Fatalf("an image is left of %q: %q", md, out)
+		case *ast.Link:
+			dest := string(n.Destination)
+			says := strings.ToLower(nodeText(n, src))
+			where := strings.ToLower(strings.TrimPrefix(dest, "mailto:"))
+			if h := render.Hosts(dest); len(h) > 0 {
+				where = h[0]
+			}
+			if !strings.Contains(says, where) {
+				t.Fatalf("%q became %q: the link to %q says %q", md, out, dest, says)
+			}
+		}
+	})
+}
+
+func TestInertMarkdownAgainstParser(t *testing.T) {
+	part := rapid.SampledFrom([]string{
+		"[good](https://evil.example)", "[good][ref]", "[ref]: https://evil.example\n", "![i](https://evil.example)", "`", "``", "```", "~~~", "\n", "\n\n", "    ", "  ", "> ", "- ", "1. ",
+		"<a \"", "<pre>\n", "</pre>", "<!--", "-->", "|", "| --- | --- |\n", "\\", "[", "]", "(", ")", "!", "https://evil.example", "<https://evil.example>", "word ", "*", "_", "\"t\"", "\t", "&#96;", "](", "](<https://evil.example>)",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		checkInert(t, strings.Join(rapid.SliceOfN(part, 0, 14).Draw(t, "parts"), ""))
+	})
+}
+
+func FuzzInertMarkdown(f *testing.F) {
+	f.Add("- a\n\n  ```\n[good](https://evil.example)")
+	f.Add("\\```[good](https://evil.example)```")
+	f.Add("<pre>\n```\n</pre>\n[good](https://evil.example)")
+	f.Add("a | ` | [good](https://evil.example) ` |\n--|--|--")
+	f.Fuzz(func(t *testing.T, md string) { checkInert(t, md) })
+}

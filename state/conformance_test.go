@@ -1,0 +1,170 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/conformance"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestMiniredis(t *testing.T) {
+	open := func(t *testing.T) conformance.State {
+		m := miniredis.RunT(t)
+		at := time.Now()
+		m.SetTime(at)
+		url := "redis://" + m.Addr()
+		s := openState(t, url)
+		s.Rewind = func(_ *testing.T, by time.Duration) { at = at.Add(-by); m.SetTime(at) }
+		return s
+	}
+	t.Run("Log", func(t *testing.T) { conformance.Log(t, open) })
+	t.Run("Leases", func(t *testing.T) { conformance.Leases(t, open) })
+}
+
+func TestEmbedded(t *testing.T) {
+	open := func(t *testing.T) conformance.State {
+		s := openEmbedded(t, t.TempDir(), Options{})
+		return levers(s)
+	}
+	t.Run("Log", func(t *testing.T) { conformance.Log(t, open) })
+	t.Run("Leases", func(t *testing.T) { conformance.Leases(t, open) })
+}
+
+func TestRealRedis(t *testing.T) {
+	url := startRedis(t)
+	open := func(t *testing.T) conformance.State {
+		flush(t, url)
+		return openState(t, url)
+	}
+	t.Run("Log", func(t *testing.T) { conformance.Log(t, open) })
+	t.Run("Leases", func(t *testing.T) { conformance.Leases(t, open) })
+}
+
+func TestCluster(t *testing.T) {
+	url := startCluster(t)
+	open := func(t *testing.T) conformance.State {
+		flush(t, url)
+		return openState(t, url)
+	}
+	t.Run("Log", func(t *testing.T) { conformance.Log(t, open) })
+	t.Run("Leases", func(t *testing.T) { conformance.Leases(t, open) })
+}
+
+var discard = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+func openStore(t *testing.T, o Options) *Store {
+	t.Helper()
+	if o.Log == nil {
+		o.Log = discard
+	}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func openEmbedded(t *testing.T, dir string, o Options) *Store {
+	t.Helper()
+	if o.Log == nil {
+		o.Log = discard
+	}
+	s, err := OpenEmbedded(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func openState(t *testing.T, url string) conformance.State {
+	s := levers(openStore(t, Options{URL: url}))
+	s.Replica = func(t *testing.T) conformance.Store { return openStore(t, Options{URL: url}) }
+	return s
+}
+
+// levers do behind the store's back what time, a failover or an intruder would.
+func levers(s *Store) conformance.State {
+	must := func(t *testing.T, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return conformance.State{
+		Store: s,
+		Expire: func(t *testing.T, id chat.ID) {
+			ctx, k := t.Context(), keysOf(id)
+			must(t, s.rdb.HSet(ctx, k.head, "until", 1).Err())
+			must(t, s.rdb.ZAdd(ctx, k.due, redis.Z{Score: 1, Member: id.String()}).Err())
+		},
+		Tamper: func(t *testing.T, id chat.ID, seq uint64) {
+			ctx, k := t.Context(), keysOf(id)
+			b, err := s.rdb.LIndex(ctx, k.log, int64(seq)-1).Result()
+			must(t, err)
+			changed := strings.Replace(b, "hello", "jello", 1)
+			if changed == b {
+				t.Fatal("nothing to change")
+			}
+			must(t, s.rdb.LSet(ctx, k.log, int64(seq)-1, changed).Err())
+		},
+		Lose: func(t *testing.T, id chat.ID, n int) {
+			ctx, k := t.Context(), keysOf(id)
+			for range n {
+				b, err := s.rdb.RPop(ctx, k.log).Result()
+				must(t, err)
+				r, err := parseRow([]byte(b))
+				must(t, err)
+				must(t, s.rdb.Del(ctx, k.op(agentOp(r.op))).Err())
+			}
+			b, err := s.rdb.LIndex(ctx, k.log, -1).Result()
+			must(t, err)
+			r, err := parseRow([]byte(b))
+			must(t, err)
+			must(t, s.rdb.HSet(ctx, k.head, "seq", r.seq, "tip", r.op).Err())
+		},
+		Newer: func(t *testing.T, id chat.ID) {
+			ctx, k := t.Context(), keysOf(id)
+			n, err := s.rdb.LLen(ctx, k.log).Result()
+			must(t, err)
+			e := fmt.Sprintf("%d %d newer -\n%s", n+1, time.Now().UnixMilli(), `{"v":9,"k":"said","e":{}}`)
+			must(t, s.rdb.RPush(ctx, k.log, e).Err())
+			must(t, s.rdb.HSet(ctx, k.head, "seq", n+1, "tip", "newer").Err())
+		},
+	}
+}
+
+func flush(t *testing.T, url string) {
+	t.Helper()
+	ctx := t.Context()
+	rdb, err := dial(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rdb.Close() //nolint:errcheck // a test's client
+	if c, ok := rdb.(*redis.ClusterClient); ok {
+		err = c.ForEachMaster(ctx, func(ctx context.Context, m *redis.Client) error { return m.FlushAll(ctx).Err() })
+	} else {
+		err = rdb.FlushAll(ctx).Err()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

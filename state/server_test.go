@@ -1,0 +1,152 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/nodhq/nod/core/agent"
+)
+
+func agentOp(stored string) agent.OpID { return agent.OpID(unescape(stored)) }
+
+// redisServer is the binary, or the end of the test.
+func redisServer(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		if slices.Contains(strings.Split(os.Getenv("NOD_REQUIRE"), ","), "redis") {
+			t.Fatal("NOD_REQUIRE asks for redis, and there is no redis-server in PATH")
+		}
+		t.Skip("needs redis-server in PATH (set NOD_REQUIRE=redis to make this a failure)")
+	}
+	return path
+}
+
+// startRedis runs a server on a socket in a directory of its own.
+func startRedis(t *testing.T, args ...string) (url string) {
+	t.Helper()
+	dir := shortDir(t)
+	sock := filepath.Join(dir, "s")
+	run(t, dir, append([]string{"--port", "0", "--unixsocket", sock, "--save", "", "--appendonly", "no"}, args...))
+	url = "unix://" + sock
+	await(t, url, func(ctx context.Context, c *redis.Client) error { return c.Ping(ctx).Err() })
+	return url
+}
+
+// shortDir is a directory whose path fits into a socket's name.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "nod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func run(t *testing.T, dir string, args []string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(redisServer(t), append(args, "--dir", dir, "--daemonize", "no")...) //nolint:gosec // a test's server
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(out.String())
+		}
+	})
+	return cmd
+}
+
+// await asks until the server says yes.
+func await(t *testing.T, url string, ask func(context.Context, *redis.Client) error) {
+	t.Helper()
+	quiet()
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tune(o)
+	c := redis.NewClient(o)
+	defer c.Close() //nolint:errcheck // a test's client
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for try := 0; ; try++ {
+		if err = ask(ctx, c); err == nil {
+			return
+		}
+		if !pause(ctx, min(try, 2)) {
+			t.Fatalf("the server does not get ready: %v", err)
+		}
+	}
+}
+
+// startCluster runs three primaries that share the slots.
+func startCluster(t *testing.T) (url string) {
+	t.Helper()
+	redisServer(t)
+	const nodes = 3
+	var ports [nodes]int
+	for i := range ports {
+		ports[i] = freePort(t)
+		run(t, shortDir(t), []string{
+			"--bind", "127.0.0.1", "--port", fmt.Sprint(ports[i]), "--save", "", "--appendonly", "no",
+			"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(freePort(t)), "--cluster-node-timeout", "5000",
+		})
+	}
+	at := func(i int) string { return fmt.Sprintf("redis://127.0.0.1:%d", ports[i]) }
+	var bus [nodes]string
+	for i := range ports {
+		await(t, at(i), func(ctx context.Context, c *redis.Client) error {
+			me, err := c.Do(ctx, "CLUSTER", "NODES").Text()
+			if err == nil {
+				_, rest, _ := strings.Cut(me, "@")
+				bus[i], _, _ = strings.Cut(rest, " ")
+			}
+			return err
+		})
+		from, to := 16384*i/nodes, 16384*(i+1)/nodes-1
+		await(t, at(i), func(ctx context.Context, c *redis.Client) error {
+			return c.Do(ctx, "CLUSTER", "ADDSLOTSRANGE", from, to).Err()
+		})
+	}
+	for i := 1; i < nodes; i++ {
+		await(t, at(0), func(ctx context.Context, c *redis.Client) error {
+			return c.Do(ctx, "CLUSTER", "MEET", "127.0.0.1", ports[i], bus[i]).Err()
+		})
+	}
+	for i := range ports {
+		await(t, at(i), func(ctx context.Context, c *redis.Client) error {
+			info, err := c.ClusterInfo(ctx).Result()
+			if err == nil && (!strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, "cluster_known_nodes:3")) {
+				err = fmt.Errorf("not formed: %s", info)
+			}
+			return err
+		})
+	}
+	return at(0)
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // only asked for its number
+	return l.Addr().(*net.TCPAddr).Port
+}
