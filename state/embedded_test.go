@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -68,20 +71,14 @@ func onlyJournal(t *testing.T, dir string) string {
 	return found[0]
 }
 
-// story writes a bit of everything, and tells after each write what is in the log.
-func story(t *testing.T, s *Store) (lengths []int) {
+// story writes a bit of everything.
+func story(t *testing.T, s *Store) {
 	t.Helper()
-	count := func() { lengths = append(lengths, len(history(t, s))) }
 	w := mustAppend(t, s, agent.Write{Claim: "me", Events: []agent.Keyed{said("d1")}})
-	count()
 	lease := w.Lease
 	w = mustAppend(t, s, agent.Write{Known: w.Head, Events: []agent.Keyed{said("d2"), said("d3")}})
-	count()
 	w = mustAppend(t, s, agent.Write{Known: w.Head, Lease: lease, Events: []agent.Keyed{started("w1")}, Snapshot: &agent.Snapshot{}})
-	count()
 	mustAppend(t, s, agent.Write{Known: w.Head, Lease: lease, Release: true, Wake: time.Now().Add(time.Hour), Events: []agent.Keyed{said("d4")}})
-	count()
-	return lengths
 }
 
 func TestKilledAtEachByteOfTheJournal(t *testing.T) {
@@ -98,44 +95,52 @@ func TestKilledAtEachByteOfTheJournal(t *testing.T) {
 	if want := history(t, openEmbedded(t, killed(t, left), Options{})); cmp.Diff(full, want) != "" {
 		t.Fatal("the whole journal does not give the whole log: " + cmp.Diff(full, want))
 	}
-	// Where frames end, and what is inside a script's source, where every byte is like any other.
-	var dull = map[int]bool{}
+	// Reading: every byte.
+	var all []record
+	cuts := map[int]bool{0: true}
+	var ends []int // of frames with a write
 	for at := 0; at < len(journal); {
 		kind, payload, ok := readFrame(journal[at:])
 		if !ok {
 			t.Fatalf("no frame at %d", at)
 		}
-		if kind == frameScript {
-			for i := frameHead + 1; i < frameHead+len(payload)-1; i++ {
-				dull[at+i] = i%499 != 0
-			}
-		}
 		at += frameHead + len(payload)
-	}
-	before := 0
-	for cut := 0; cut <= len(journal); cut++ {
-		if dull[cut] {
-			continue
+		if kind != frameScript {
+			ends = append(ends, at)
 		}
+		for _, i := range []int{1, frameHead - 1, frameHead, frameHead + 1, frameHead + len(payload) - 1, frameHead + len(payload)} {
+			cuts[at-frameHead-len(payload)+i] = true
+		}
+	}
+	take := func(to *[]record) func(record) { return func(r record) { *to = append(*to, r) } }
+	if err := replayFrames("whole", journal, take(&all), discard); err != nil || len(all) != len(ends) {
+		t.Fatalf("%d records, want %d: %v", len(all), len(ends), err)
+	}
+	whole := 0
+	for cut := range journal {
+		for whole < len(ends) && ends[whole] <= cut {
+			whole++
+		}
+		var got []record
+		if err := replayFrames("cut", journal[:cut], take(&got), discard); err != nil || len(got) != whole || !reflect.DeepEqual(got, all[:whole:whole]) && whole > 0 {
+			t.Fatalf("cut at byte %d of %d: %d records, want %d: %v", cut, len(journal), len(got), whole, err)
+		}
+	}
+	// Starting again: in front of, inside and behind every frame.
+	before := 0
+	for _, cut := range slices.Sorted(maps.Keys(cuts)) {
 		if err := os.WriteFile(path, journal[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		one := killed(t, left)
-		s, err := OpenEmbedded(one, Options{Log: discard})
-		if err != nil {
-			t.Fatalf("cut at byte %d of %d: %v", cut, len(journal), err)
-		}
+		s := openEmbedded(t, killed(t, left), Options{})
 		got := history(t, s)
-		if len(got) < before || cmp.Diff(full[:len(got)], got) != "" {
+		if len(got) < before || !slices.EqualFunc(full[:len(got)], got, func(a, b turn.Entry) bool { return cmp.Equal(a, b) }) {
 			t.Fatalf("cut at byte %d: %d entries after %d; %s", cut, len(got), before, cmp.Diff(full[:len(got)], got))
 		}
 		before = len(got)
 		w := mustAppend(t, s, agent.Write{Events: []agent.Keyed{said("after")}})
 		if w.Head.Seq != uint64(before)+1 {
 			t.Fatalf("cut at byte %d: head %+v", cut, w.Head)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
 		}
 	}
 	if before != len(full) {
@@ -236,7 +241,7 @@ func TestStartedAndDecidedAreSynced(t *testing.T) {
 	}
 	lease := w.Lease
 	w = mustAppend(t, s, agent.Write{Known: w.Head, Lease: lease, Events: []agent.Keyed{started("w1")}})
-	w = mustAppend(t, s, agent.Write{Known: w.Head, Events: []agent.Keyed{{Op: "c1", Event: turn.Decided{Ask: "a"}}}})
+	w = mustAppend(t, s, agent.Write{Known: w.Head, Events: []agent.Keyed{{Op: "c1", Event: turn.Decided{Ask: "a", By: chat.User{Platform: "test", Key: "ana"}}}}})
 	if syncs != 2 {
 		t.Errorf("a start and a decision were synced %d times", syncs)
 	}

@@ -193,7 +193,7 @@ func (f *redisFeed) unsubscribe(channel string) {
 func (f *redisFeed) stop() { _ = f.sub.Close() }
 
 // ownFeed hears what the embedded server publishes, without a connection: miniredis publishes under its lock and
-// straight into the subscriber's socket, and a pipe has no audience, so a client that is busy sending would stop it all.
+// straight into the subscriber's socket, and a pipe has no room, so a client that is busy sending would stop it all.
 type ownFeed struct {
 	sub    *miniredis.Subscriber
 	ended  chan struct{}

@@ -182,6 +182,10 @@ func replay(path string, apply func(record), log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	return replayFrames(path, b, apply, log)
+}
+
+func replayFrames(path string, b []byte, apply func(record), log *slog.Logger) error {
 	sources := map[string]script{}
 	at := 0
 	for at < len(b) {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -258,16 +260,16 @@ func TestHTTPOutcomes(t *testing.T) {
 		"redirect away": {func(w http.ResponseWriter) { w.Header().Set("Location", "http://localhost:1/"); w.WriteHeader(307) }, false, "is not known"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			calls := 0
-			m, _ := rawAnswers(t, &rawServer{status: onCall(func(w http.ResponseWriter) { calls++; c.answer(w) })})
+			var calls atomic.Int32
+			m, _ := rawAnswers(t, &rawServer{status: onCall(func(w http.ResponseWriter) { calls.Add(1); c.answer(w) })})
 			_, err := call(t, m, "wiki", "work", `{}`)
 			if c.notRun {
 				notRunAt(t, err, c.words)
 			} else {
 				unknown(t, err, c.words, "Whether work happened is not known.")
 			}
-			if calls != 1 {
-				t.Errorf("sent %d times", calls)
+			if n := calls.Load(); n != 1 {
+				t.Errorf("sent %d times", n)
 			}
 			if strings.Contains(err.Error(), "sekret") {
 				t.Errorf("a secret: %v", err)
@@ -302,12 +304,15 @@ func TestAStaleSessionIsReplacedAndTheCallRunsOnce(t *testing.T) {
 			h := s.ServeHTTP(t, stateful...)
 			m := start(t, map[string]Server{"files": {URL: h.URL}})
 			tok := token(t, spec(t, m, "files", "write").Tool, `{"path":"x"}`)
+			var mu sync.Mutex
 			stale := ""
 			h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 				id := r.Header.Get("Mcp-Session-Id")
 				if id == "" || r.Method != http.MethodPost {
 					return false
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				if stale == "" {
 					stale = id
 				}
@@ -395,14 +400,14 @@ func TestRedirectsStayWithinTheOrigin(t *testing.T) {
 
 // An input_required result without requests means "try again": mcp-go would send the call up to three times.
 func TestACallIsNotSentAgainOnRequest(t *testing.T) {
-	calls := 0
+	var calls atomic.Int32
 	m, _ := rawAnswers(t, &rawServer{answer: func(id, _ json.RawMessage) string {
-		calls++
+		calls.Add(1)
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","inputRequests":{},"requestState":"s"}}`, id)
 	}})
 	r := must(t, m, "wiki", "work", `{}`)
-	if !r.IsError || !strings.Contains(r.Text, "did not finish") || calls != 1 {
-		t.Errorf("%+v after %d calls", r, calls)
+	if !r.IsError || !strings.Contains(r.Text, "did not finish") || calls.Load() != 1 {
+		t.Errorf("%+v after %d calls", r, calls.Load())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 // then every request fails.
 func TestNegotiationBelievesTheServersList(t *testing.T) {
 	s := &rawServer{tools: `{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}`}
-	modern := 0
+	var modern atomic.Int32
 	h := mcpserver.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var req rawRequest
@@ -31,15 +32,15 @@ func TestNegotiationBelievesTheServersList(t *testing.T) {
 		case req.Method == "server/discover":
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2025-11-25","2025-06-18"],"capabilities":{"tools":{}}}}`, req.ID)
 		case r.Header.Get("Mcp-Protocol-Version") == "2026-07-28":
-			modern++
+			modern.Add(1)
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"unsupported protocol version"}}`, req.ID)
 		default:
 			s.ServeHTTP(w, r)
 		}
 	}), "/")
 	m := start(t, map[string]Server{"wiki": {URL: h.URL}})
-	if got := list(t, m); len(got) != 1 || modern != 0 {
-		t.Errorf("%d tools; %d requests in a version that the server does not speak", len(got), modern)
+	if got := list(t, m); len(got) != 1 || modern.Load() != 0 {
+		t.Errorf("%d tools; %d requests in a version that the server does not speak", len(got), modern.Load())
 	}
 }
 

@@ -263,6 +263,11 @@ func (p *printer) shown(s string) string {
 		if s = s[i:]; s == "" {
 			break
 		}
+		if s[1] == '/' {
+			b.WriteByte('/')
+			s = s[2:]
+			continue
+		}
 		if s[1] != 'u' {
 			b.WriteString(s[:2]) // \n, \", \\ and the like say what they are
 			s = s[2:]

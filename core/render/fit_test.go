@@ -17,94 +17,6 @@ import (
 	"github.com/nodhq/nod/core/render"
 )
 
-// Random messages: anything that a model, a server or a person could make of one.
-
-func words(t *rapid.T, name string) string {
-	s := rapid.StringOfN(rapid.RuneFrom([]rune("ab \n`~#\"{}é中😀\u200b")), 0, 40, -1).Draw(t, name)
-	if rapid.IntRange(0, 9).Draw(t, name+" long") == 0 {
-		s = strings.Repeat(s+"x", rapid.IntRange(1, 400).Draw(t, name+" times"))
-	}
-	return s
-}
-
-func line(t *rapid.T, name string) render.Line {
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) render.Span {
-		switch rapid.IntRange(0, 5).Draw(t, "span") {
-		case 0:
-			return render.Strong(words(t, "strong"))
-		case 1:
-			return render.Person{User: chat.User{Platform: "web", Key: "u"}, Name: words(t, "name")}
-		case 2:
-			return render.Time{At: time.Unix(1, 0)}
-		}
-		return render.Plain(words(t, "plain"))
-	}), 0, 5).Draw(t, name)
-}
-
-func choices(t *rapid.T, token string, most int) []render.Choice {
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) render.Choice {
-		return render.Choice{
-			Choice: rapid.SampledFrom([]chat.Choice{chat.AllowOnce, chat.AllowChat, chat.Undo, chat.AskAgain, chat.ViewDetail, chat.Extend}).Draw(t, "choice"),
-			Token:  token, Label: rapid.StringN(0, 60, -1).Draw(t, "label"),
-		}
-	}), 0, most).Draw(t, "choices")
-}
-
-func message(t *rapid.T) render.Message {
-	calls := 0
-	block := rapid.Custom(func(t *rapid.T) render.Block {
-		calls++
-		id := "c" + strconv.Itoa(calls)
-		switch rapid.IntRange(0, 6).Draw(t, "block") {
-		case 0:
-			return render.Text{Markdown: words(t, "text"), Cut: rapid.Bool().Draw(t, "cut")}
-		case 1:
-			return render.Code{Language: "go", Source: words(t, "code")}
-		case 2, 3:
-			return render.Step{Call: id, State: rapid.SampledFrom([]render.StepState{render.StepDone, render.StepRunning, render.StepExpired, "odd"}).Draw(t, "state"),
-				Title: words(t, "title"), Server: words(t, "server"), Detail: line(t, "detail"), Choices: choices(t, id, 2)}
-		case 4:
-			return render.Note{Line: line(t, "note"), Choices: choices(t, id, 2)}
-		}
-		a := render.Ask{Call: id, Token: "ask-" + id, Kind: render.AskPermission, Header: words(t, "header"), Run: words(t, "run"), Tool: words(t, "tool"),
-			Server: render.Server{Name: "s", Description: words(t, "description")}, Question: words(t, "question"), Describes: words(t, "describes"),
-			Impact: words(t, "impact"), Because: line(t, "because"), Model: words(t, "model"), Warning: words(t, "warning"), Review: words(t, "review"),
-			Footer: line(t, "footer"), More: choices(t, "ask-"+id, 4)}
-		for range rapid.IntRange(0, 4).Draw(t, "facts") {
-			a.Facts = append(a.Facts, render.Fact{Symbol: "⚠️", Label: words(t, "fact")})
-		}
-		json := words(t, "args")
-		a.Args = render.Args{JSON: json, Chars: utf8.RuneCountInString(json), Digest: strings.Repeat("7f3a", 16)}
-		for i := range rapid.IntRange(0, 6).Draw(t, "rows") {
-			a.Args.Rows = append(a.Args.Rows, render.Row{Name: "n" + strconv.Itoa(i) + words(t, "row"), Value: words(t, "value")})
-		}
-		a.Choices = append(choices(t, "ask-"+id, 4), render.Choice{Choice: chat.Deny, Token: "ask-" + id, Label: render.LabelDeny})
-		return a
-	})
-	m := render.Message{Token: rapid.SampledFrom([]string{"", "turn"}).Draw(t, "token"), Blocks: rapid.SliceOfN(block, 0, 14).Draw(t, "blocks")}
-	for _, c := range []chat.Choice{chat.ApproveAll, chat.DenyAll, chat.Stop} {
-		if rapid.Bool().Draw(t, string(c)) {
-			m.Choices = append(m.Choices, render.Choice{Choice: c, Token: "batch", Label: string(c)})
-		}
-	}
-	return m
-}
-
-func limits(t *rapid.T) render.Limits {
-	n := func(name string, floor int) int {
-		switch rapid.IntRange(0, 3).Draw(t, name+" kind") {
-		case 0:
-			return 0
-		case 1:
-			return floor
-		}
-		return floor + rapid.IntRange(0, 4*floor).Draw(t, name)
-	}
-	f := render.Floor
-	return render.Limits{Chars: n("chars", f.Chars), Bytes: n("bytes", f.Bytes), Blocks: n("blocks", f.Blocks), Text: n("text", f.Text),
-		Args: n("args", f.Args), Label: n("label", f.Label), Asks: n("asks", f.Asks), Choices: n("choices", f.Choices)}
-}
-
 func asks(m render.Message) (out []render.Ask) {
 	for _, b := range m.Blocks {
 		if a, ok := b.(render.Ask); ok {
@@ -426,10 +338,10 @@ func TestEveryOffsetVisibleOrCounted(t *testing.T) {
 	digest := strings.Repeat("7f3a", 16)
 	filler := strings.Repeat("abcdefghi ", size/10)
 	var offsets []int
-	for i := 0; i < size; i += 977 {
+	for i := 0; i < size; i += 1973 {
 		offsets = append(offsets, i)
 	}
-	for i := range 40 { // around the places where a cut may fall
+	for i := range 20 { // around the places where a cut may fall
 		offsets = append(offsets, i, 900+i, 1460+i, 1480+i, 2200+i, size-i, size-500-i)
 	}
 	for _, at := range offsets {

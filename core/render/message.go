@@ -2,7 +2,9 @@
 // gives them its own.
 //
 // Its words. A [Message] is a list of blocks. A [Line] is one line of spans. A [Choice] is a button. [Fit]
-// brings a message within a platform's [Limits].
+// brings a message within a platform's [Limits]; [Measure] counts it; [PlainText] says it without any markup.
+// [ArgsOf] draws a call's arguments and [Visible] what hides in text: both where a card is made, once, and not in
+// each surface. [Fence], [EscapePlain], [InertMarkdown] and [HostWarning] are for whoever draws.
 //
 // Invariants. Fit is total: it degrades, never fails and never hides; what does not fit is said, with its
 // size, and reachable in full from a button. Text that a model, a tool or a person wrote is marked by where
@@ -202,7 +204,7 @@ type Limits struct {
 	Chars  int // over the whole message, markup not counted
 	Bytes  int // UTF-8, over the whole message
 	Blocks int // steps, asks, texts, notes together
-	Text   int // one Text block
+	Text   int // one Text or Code block
 	Args   int // one Ask's shown arguments
 	Label  int // one button's label
 	Asks   int // asks with their own buttons

@@ -1,0 +1,39 @@
+// Package turn is the pure heart of nod: what happened in a chat, what follows from it, and how it looks.
+//
+// A chat is a log of events, in one total order. A [Session] is the fold of that log. Three functions are the
+// whole interface:
+//
+//	Apply(Session, Entry) Session          // total: what no longer fits changes nothing; never mutates its receiver
+//	Next(Session, now, Env) []Command      // what the world still owes: derived, never stored
+//	View(Session, *Turn, Live) Message     // how the turn's one message should look now
+//
+// So resuming anywhere is: load, fold, Next. Races are settled by the log's order: the first Decided of an
+// asking counts, the first Started of a ruling counts, and whatever comes later is a no-op.
+//
+// The words. Somebody says something ([Said]) and a [Turn] opens, or the message waits for the open one to end. The
+// model replies ([Replied]), with text and with calls. Policy rules each call ([Ruled]): allowed, forbidden, or asked. An ask is
+// answered under its [AskID], once ([Decided]); before the call starts the answer can be taken back ([Withdrawn]). A
+// call starts ([Started]) before its tool hears of it, and ends [Finished], or [Abandoned] when nobody can say how it ended. When
+// every call has its one result the model is asked once more. A reply without calls ends the turn ([Ended]).
+//
+// How a call goes:
+//
+//	                         ┌────────── Withdrawn, Reopened ──────────┐
+//	                         ▼                                         │
+//	Replied → proposed → awaiting ──Decided──▶ allowed ──Started──▶ running ──Finished──▶ done, failed
+//	            │  ▲         │                  │  │                    │
+//	            │  └─────────┼─ Revoked, ModeSet┘  │Ruled (tighter)     └─Abandoned─▶ unknown ─┬─ Finished (late) ─▶ done, failed
+//	            │            ├─ Expired ─▶ expired │                                           ├─ happened, leave, deadline: settled
+//	            └──Ruled─────┴─ Decided ─▶ denied ◀┘                                           └─ run again ─▶ awaiting
+//	                           StopAsked ─▶ cancelled
+//
+// Invariants, each with a test or a property that fails without it:
+//
+//   - no tool starts without an allowing ruling, or a decision for that asking and that digest, before its deadline;
+//   - an asking is answered at most once, and a run is one attempt: no identifier is ever used twice;
+//   - every call has exactly one result before the model reads on;
+//   - what needs a person always has a deadline or is parked by configuration, and stands last in the message;
+//   - time, randomness and identifiers come in as values.
+//
+// The package imports no I/O. Stored forms are the event types themselves, see codec.go.
+package turn
