@@ -20,7 +20,7 @@ import (
 func agentOp(stored string) agent.OpID { return agent.OpID(unescape(stored)) }
 
 // redisServer is the binary, or the end of the test.
-func redisServer(t *testing.T) string {
+func redisServer(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -33,7 +33,7 @@ func redisServer(t *testing.T) string {
 }
 
 // startRedis runs a server on a socket in a directory of its own.
-func startRedis(t *testing.T, args ...string) (url string) {
+func startRedis(t testing.TB, args ...string) (url string) {
 	t.Helper()
 	dir := shortDir(t)
 	sock := filepath.Join(dir, "s")
@@ -44,7 +44,7 @@ func startRedis(t *testing.T, args ...string) (url string) {
 }
 
 // shortDir is a directory whose path fits into a socket's name.
-func shortDir(t *testing.T) string {
+func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "nod")
 	if err != nil {
@@ -54,7 +54,7 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-func run(t *testing.T, dir string, args []string) *exec.Cmd {
+func run(t testing.TB, dir string, args []string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(redisServer(t), append(args, "--dir", dir, "--daemonize", "no")...) //nolint:gosec // a test's server
 	var out strings.Builder
@@ -73,7 +73,7 @@ func run(t *testing.T, dir string, args []string) *exec.Cmd {
 }
 
 // await asks until the server says yes.
-func await(t *testing.T, url string, ask func(context.Context, *redis.Client) error) {
+func await(t testing.TB, url string, ask func(context.Context, *redis.Client) error) {
 	t.Helper()
 	quiet()
 	o, err := redis.ParseURL(url)

@@ -37,6 +37,7 @@ func TestCalculate(t *testing.T) {
 		{in: "10^10000^10000", fault: "too large"},
 		{in: "99999999999^9999", fault: "too large"},
 		{in: "(9^9999)*(9^9999)*(9^9999)", fault: "too large"},
+		{in: "(9^9999)^9999", fault: "too large"}, // refused before it is computed
 		{in: "1e99999", fault: "too large"},
 		{in: "2^0.5", fault: "whole exponents"},
 		{in: "", fault: "ends too early"},

@@ -296,10 +296,14 @@ func TestWorkbenchNeedsADirectory(t *testing.T) {
 
 func TestCancelledCallDoesNothing(t *testing.T) {
 	dir := t.TempDir()
-	c := open(t, dir)
+	s, err := Workbench(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.CallTool(ctx, mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "write_file", Arguments: map[string]any{"path": "a", "content": "b"}}}); err == nil {
+	r := mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "write_file", Arguments: map[string]any{"path": "a", "content": "b"}}}
+	if _, err := s.GetTool("write_file").Handler(ctx, r); err == nil {
 		t.Fatal("no error")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a")); err == nil {

@@ -103,7 +103,7 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, tr *trace, name str
 	if err == nil {
 		err = errors.New("an answer without a result")
 	}
-	s.log.Warn("call without an answer", "tool", name, "cause", s.clean(printable(err.Error())))
+	s.log.Warn("call without an answer", "tool", name, "cause", brief(s.clean(err.Error()), 500))
 
 	// 2. It certainly did not get it.
 	var half *unsentError

@@ -369,6 +369,49 @@ func TestARestartedHTTPServerIsNoticed(t *testing.T) {
 	h.Intercept(nil)
 }
 
+// A stream that comes back may have missed announcements: the tools are read again.
+func TestAReopenedStreamReadsTheToolsAgain(t *testing.T) {
+	s := mcpserver.New("tools", ledger(t))
+	h := s.ServeHTTP(t, stateful...)
+	opened := make(chan struct{}, 10)
+	h.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodGet {
+			opened <- struct{}{}
+		}
+		return false
+	})
+	m := start(t, map[string]Server{"files": {URL: h.URL}})
+	list(t, m)
+	<-opened
+	srv := m.byName["files"]
+	srv.mu.Lock()
+	c := srv.conn
+	srv.mu.Unlock()
+	eventually(t, m, "files", func() bool { return c.read.Load() == c.announce.Load() })
+	h.CutStreams()
+	<-opened
+	eventually(t, m, "files", func() bool { return c.announce.Load() > 0 && c.read.Load() == c.announce.Load() })
+	if lost(c) {
+		t.Error("the connection was given up")
+	}
+}
+
+func TestACutSSEStreamIsReplaced(t *testing.T) {
+	l := ledger(t)
+	h := mcpserver.New("tools", l).ServeSSE(t)
+	m := start(t, map[string]Server{"files": {URL: h.URL, Transport: kindSSE}})
+	tool := spec(t, m, "files", "write").Tool
+	srv := m.byName["files"]
+	srv.mu.Lock()
+	old := srv.conn
+	srv.mu.Unlock()
+	h.CutStreams()
+	<-old.gone
+	if _, err := m.Call(within(t), token(t, tool, `{"path":"x"}`), nil); err != nil || l.Count("write", "did") != 1 {
+		t.Errorf("%v; written %d times", err, l.Count("write", "did"))
+	}
+}
+
 func TestRedirectsStayWithinTheOrigin(t *testing.T) {
 	leaked := make(chan string, 10)
 	thief := mcpserver.Serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -43,7 +43,8 @@ type Server struct {
 	// first and, where the server refuses that, as SSE.
 	Transport string
 
-	// InProcess makes a transport to a server inside this process; it is called for every connection.
+	// InProcess makes a transport to a server inside this process; it is called for every connection. Its tools
+	// must end when their context does: Close waits for them.
 	InProcess func() transport.Interface
 
 	// Timeout bounds one call; 0 means 60 s. After it the outcome is unknown, so be generous: the price of a

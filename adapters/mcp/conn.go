@@ -102,7 +102,9 @@ func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, e
 	c.client.OnConnectionLost(c.lose)
 	defer func() {
 		if err != nil {
-			err = c.obituary(err)
+			if err = c.obituary(err); ctx.Err() != nil {
+				err = fmt.Errorf("%w: %w", ctx.Err(), err) // what the end of the attempt broke looks like anything
+			}
 			c.close()
 		}
 	}()
@@ -145,7 +147,11 @@ func (s *server) transport(c *conn, legacy bool) (transport.Interface, error) {
 	c.wire = w
 	switch c.kind {
 	case kindInProcess:
-		return &plainWire{s.cfg.InProcess(), w}, nil
+		t := s.cfg.InProcess()
+		if t == nil {
+			return nil, &sayError{"it is not there"}
+		}
+		return &plainWire{t, w}, nil
 	case kindStdio:
 		child, err := spawn(s.cfg, s.log, s.clean)
 		if err != nil {
@@ -162,7 +168,7 @@ func (s *server) transport(c *conn, legacy bool) (transport.Interface, error) {
 		}()
 		return &stdioWire{io, w}, nil
 	}
-	hc, trip := newHTTPClient(s.cfg.Headers, c.lose)
+	hc, trip := newHTTPClient(s.cfg.Headers, c.lose, c.toolsChanged)
 	c.http = trip.next
 	if c.kind == kindSSE {
 		sse, err := transport.NewSSE(s.cfg.URL, transport.WithHTTPClient(hc), transport.WithSSELogger(log),
@@ -236,11 +242,7 @@ func (c *conn) obituary(err error) error {
 func (c *conn) hear(n mcp.JSONRPCNotification) {
 	switch n.Method {
 	case mcp.MethodNotificationToolsListChanged:
-		c.announce.Add(1)
-		select {
-		case c.changed <- struct{}{}:
-		default:
-		}
+		c.toolsChanged()
 	case string(mcp.MethodNotificationProgress):
 		f := n.Params.AdditionalFields
 		token, _ := f["progressToken"].(string)
@@ -256,6 +258,15 @@ func (c *conn) hear(n mcp.JSONRPCNotification) {
 			}
 			f.latest <- p // there is room: only we send, under the lock
 		}
+	}
+}
+
+// toolsChanged notes that the tools may be others now: calls wait until they are read again.
+func (c *conn) toolsChanged() {
+	c.announce.Add(1)
+	select {
+	case c.changed <- struct{}{}:
+	default:
 	}
 }
 
@@ -313,6 +324,7 @@ func (c *conn) listen() {
 			return
 		case <-time.After(100 * time.Millisecond << (2 * quick)):
 		}
+		c.toolsChanged() // nobody listened meanwhile
 	}
 }
 

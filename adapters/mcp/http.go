@@ -17,14 +17,16 @@ type tripper struct {
 	headers map[string]string
 	// lost hears that the stream of notifications, once open, cannot be opened again: the server was restarted
 	// or is gone. (A stale session is answered with 404, or with 400 by servers that do it wrong.)
-	lost      func(error)
+	lost func(error)
+	// missed hears that the stream was opened again: notifications may have been lost.
+	missed    func()
 	listening atomic.Bool
 }
 
-func newHTTPClient(headers map[string]string, lost func(error)) (*http.Client, *tripper) {
+func newHTTPClient(headers map[string]string, lost func(error), missed func()) (*http.Client, *tripper) {
 	next := http.DefaultTransport.(*http.Transport).Clone()
 	next.MaxIdleConnsPerHost = 16
-	t := &tripper{next: next, headers: headers, lost: lost}
+	t := &tripper{next: next, headers: headers, lost: lost, missed: missed}
 	return &http.Client{Transport: t, CheckRedirect: stay}, t
 }
 
@@ -69,8 +71,8 @@ func (t *tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 			t.lost(errStatus(resp.StatusCode))
 		}
 	case kind == "text/event-stream":
-		if listen {
-			t.listening.Store(true)
+		if listen && t.listening.Swap(true) {
+			t.missed()
 		}
 		resp.Body = readCloser{newLines(resp.Body, true), resp.Body}
 	default:

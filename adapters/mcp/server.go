@@ -222,7 +222,7 @@ func (s *server) down(ctx context.Context, c *conn, err error) {
 	if ctx.Err() != nil {
 		say = fmt.Sprintf("The %s server is being disconnected.", s.name)
 	}
-	attrs := []any{"why", reason, "cause", s.clean(printable(err.Error()))}
+	attrs := []any{"why", reason, "cause", brief(s.clean(err.Error()), 500)}
 	if c != nil && c.child != nil {
 		attrs = append(attrs, "stderr", c.child.words.lastWords())
 	}

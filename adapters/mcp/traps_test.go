@@ -98,6 +98,35 @@ func TestOneBadToolCostsOnlyItself(t *testing.T) {
 	}
 }
 
+// Since 2026-07-28 arguments that a schema marks are mirrored into headers, for which mcp-go needs its own list
+// of the tools: a malformed one must not cost it the others.
+func TestMarkedArgumentsReachTheHeaders(t *testing.T) {
+	header := make(chan string, 1)
+	h := mcpserver.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var req rawRequest
+		_ = json.Unmarshal(body, &req)
+		result := `{}`
+		switch req.Method {
+		case "server/discover":
+			result = `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
+		case "tools/list":
+			result = `{"tools":[{"name":"bad","inputSchema":{"type":["object"]},"annotations":{"readOnlyHint":"yes"}},
+				{"name":"work","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}]}`
+		case "tools/call":
+			header <- r.Header.Get("Mcp-Param-Region")
+			result = `{"content":[]}`
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, req.ID, result)
+	}), "/")
+	m := start(t, map[string]Server{"wiki": {URL: h.URL}})
+	must(t, m, "wiki", "work", `{"region":"north"}`)
+	if got := <-header; got != "north" {
+		t.Errorf("header %q", got)
+	}
+}
+
 // A tool that breaks while we are connected is withdrawn; the others stay.
 func TestAToolThatBreaksLaterIsWithdrawn(t *testing.T) {
 	s := mcpserver.New("x", ledger(t))

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -100,6 +102,37 @@ func TestSchemas(t *testing.T) {
 		_, err := compile(json.RawMessage(schema))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%.100s: %v, want %q", schema, err, want)
+		}
+	}
+}
+
+// The compiler's own loader reads files.
+func TestASchemaLoadsNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "schema.json")
+	if err := os.WriteFile(file, []byte(`{"type":"string"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, schema := range []string{`{"$ref":"file://` + file + `"}`, `{"$id":"file://` + file + `","properties":{"a":{"$ref":"` + file + `"}}}`} {
+		if _, err := compile(json.RawMessage(schema)); err == nil {
+			t.Errorf("%s was loaded", schema)
+		}
+	}
+}
+
+// A schema that goes round in circles, or arguments that nest deep, end in an answer.
+func TestSchemasThatTurnInCircles(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)
+	for _, schema := range []string{
+		`{"$ref":"#"}`, `{"allOf":[{"$ref":"#"}]}`, `{"not":{"$ref":"#"}}`, `{"$dynamicRef":"#"}`,
+		`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`,
+		`{"additionalProperties":{"$ref":"#"}}`,
+	} {
+		s, err := compile(json.RawMessage(schema))
+		if err != nil {
+			continue // refused is fine
+		}
+		for _, args := range []string{`{}`, deep} {
+			_ = check(s, json.RawMessage(args)) // any answer is fine
 		}
 	}
 }

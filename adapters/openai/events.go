@@ -39,7 +39,7 @@ func (e *events) next() (event, error) {
 			if whole(e.data) {
 				return e.take(), nil // the error comes again at the next call
 			}
-			if len(e.data) > 0 && err == io.EOF {
+			if len(e.data) > 0 && errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
 			}
 			return event{}, err

@@ -43,9 +43,9 @@ func (c *Client) attempt(ctx context.Context, talk []turn.Utterance, offered []a
 
 	first, err := peek(in)
 	switch {
-	case err != nil && err != io.EOF:
+	case err != nil && !errors.Is(err, io.EOF):
 		return a, c.stalled(ctx, &fault{kind: broken, said: cause(ctx, err)})
-	case err == io.EOF:
+	case err != nil:
 		return a, &fault{kind: silent}
 	case first == '{':
 		return a, c.completion(ctx, a, in, emit)
@@ -64,7 +64,7 @@ func (c *Client) listen(ctx context.Context, a *answer, in *events, emit func(st
 			if a.whole() {
 				break // no [DONE], but the model had finished
 			}
-			if err == io.EOF && a.chunks == 0 {
+			if errors.Is(err, io.EOF) && a.chunks == 0 {
 				return &fault{kind: silent}
 			}
 			return c.stalled(ctx, &fault{kind: broken, said: cause(ctx, err)})
@@ -139,7 +139,7 @@ func (c *Client) failed(ctx context.Context, err error) *fault {
 }
 
 func (c *Client) stalled(ctx context.Context, f *fault) *fault {
-	if context.Cause(ctx) == errIdle {
+	if errors.Is(context.Cause(ctx), errIdle) {
 		return &fault{kind: idle}
 	}
 	return f

@@ -162,7 +162,7 @@ const certain = " No tool was run in this step."
 // sentence is plainly, with what is certain and what to do. model is the configured name.
 func (f *fault) sentence(model string) string {
 	said := ""
-	if f.said != "" && f.status != http.StatusUnauthorized && f.status != http.StatusForbidden {
+	if f.said != "" {
 		said = " It said: “" + clip(strings.Join(strings.Fields(f.said), " "), 200) + "”"
 	}
 	low := strings.ToLower(f.code + " " + f.said)

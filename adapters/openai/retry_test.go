@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -196,6 +197,14 @@ func TestNoKeyGetsOut(t *testing.T) {
 	b := connect(t, fakellm.New(fakellm.Config{Key: "another"}))
 	if _, _, _, err := b.ask(t, hi); err == nil || err.Error() != "The model's service did not accept the API key (401). No tool was run in this step. Check model.api_key (OPENAI_API_KEY)." {
 		t.Error(err)
+	}
+}
+
+// TestAddressesAreNotWorded: an address's path or query may be a secret of any length.
+func TestAddressesAreNotWorded(t *testing.T) {
+	err := fmt.Errorf("wrapped: %w", &url.Error{Op: "Post", URL: "https://llm.test/s3cr/chat?k=42", Err: errors.New("EOF")})
+	if got := cause(t.Context(), err); got != "EOF" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -3,12 +3,16 @@ package openai
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -259,17 +263,76 @@ func TestConnectionCut(t *testing.T) {
 	}
 }
 
-// TestSilence: a service that stops sending is given up, not waited for.
+// slow answers in pieces, each after a while.
+type slow struct {
+	pieces []string
+	pause  time.Duration
+	hang   bool // after the last piece
+}
+
+func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: io.NopCloser(&slowBody{s, r.Context()})}, nil
+}
+
+type slowBody struct {
+	slow
+	ctx context.Context
+}
+
+func (b *slowBody) Read(p []byte) (int, error) {
+	if len(b.pieces) == 0 {
+		if b.hang {
+			<-b.ctx.Done()
+			return 0, b.ctx.Err()
+		}
+		return 0, io.EOF
+	}
+	time.Sleep(b.pause)
+	n := copy(p, b.pieces[0])
+	if b.pieces[0] = b.pieces[0][n:]; b.pieces[0] == "" {
+		b.pieces = b.pieces[1:]
+	}
+	return n, nil
+}
+
+// TestSilence: a service that stops sending is given up; one that is slow, but goes on, is waited for. (Time is the bubble's.)
 func TestSilence(t *testing.T) {
-	b := connect(t, fake(), func(c *Config) { c.Idle = 20 * time.Millisecond; c.MaxRetries = -1 })
-	hello := strings.Split(stream(t, "text.sse"), "\n\n")
-	b.llm.Queue(fakellm.Raw{Body: strings.Join(hello[:3], "\n\n") + "\n\n", Hang: true}, fakellm.Raw{Hang: true})
-	if r, _, _, err := b.ask(t, hi); err != nil || !r.Cut || r.Text != "Hello" {
-		t.Fatalf("%+v, %v", r, err)
+	pieces := strings.SplitAfter(strings.TrimSuffix(stream(t, "text.sse"), "\n\n"), "\n\n")
+	for _, c := range []struct {
+		slow
+		want agent.Reply
+		fail string
+	}{
+		{slow{slices.Clone(pieces), 4 * time.Minute, false}, answered["text.sse"], ""},
+		{slow{slices.Clone(pieces[:3]), time.Second, true}, agent.Reply{Text: "Hello", Cut: true}, ""},
+		{slow{nil, 0, true}, agent.Reply{}, "The model's service went silent. No tool was run in this step. Send your message again to retry."},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client, err := New(Config{BaseURL: "http://llm.test/v1", Model: "m", HTTPClient: &http.Client{Transport: c.slow}, MaxRetries: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := client.Reply(t.Context(), hi, nil, nil)
+			if d := cmp.Diff(c.want, r); d != "" || err == nil && c.fail != "" || err != nil && err.Error() != c.fail {
+				t.Errorf("%v %s", err, d)
+			}
+		})
 	}
-	if _, _, _, err := b.ask(t, hi); err == nil || !strings.HasPrefix(err.Error(), "The model's service went silent. No tool was run in this step.") {
-		t.Fatal(err)
-	}
+}
+
+// TestRetryWaits with the real clock of a bubble: the context ends a wait.
+func TestRetryWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		if err := wait(t.Context(), time.Minute); err != nil || time.Since(start) != time.Minute {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := wait(ctx, time.Minute); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute+time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
 }
 
 // TestNoStreaming: a service that answers only in one piece is asked for that.
@@ -302,7 +365,7 @@ func TestStopped(t *testing.T) {
 	b.llm.Queue(fakellm.Raw{Body: strings.Join(strings.Split(stream(t, "text.sse"), "\n\n")[:2], "\n\n") + "\n\n", Hang: true})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	r, err := b.Reply(ctx, hi, nil, func(d agent.Delta) { cancel(http.ErrAbortHandler) })
-	if err != http.ErrAbortHandler || !r.Cut || r.Text != "Hel" {
+	if !errors.Is(err, http.ErrAbortHandler) || !r.Cut || r.Text != "Hel" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 }

@@ -112,6 +112,7 @@ func TestWhoMayDecide(t *testing.T) {
 func TestAsksOfOtherSurfacesAreForAdmins(t *testing.T) {
 	b, _, c := serve(t, nil)
 	ana, admin := c.as("Ana"), c.with(masterKey)
+	b.anyone = true // of that place: a web key is nobody there
 	slack := chat.ID{Platform: "slack", Workspace: "T1", Key: "C1:1.2"}
 	uma := chat.User{Platform: "slack", Workspace: "T1", Key: "U1"}
 	if err := b.Accept(t.Context(), chat.Said{Envelope: chat.Envelope{Delivery: "s1", Chat: slack, User: uma, Name: "Uma"}, Text: "write hello"}); err != nil {

@@ -32,6 +32,7 @@ type bot struct {
 	admins   []chat.User
 	fail     error // what the shelf's Ping and Accept answer
 	hold     bool  // tools do not finish
+	anyone   bool  // approvers: anyone
 	accepted map[chat.Delivery]bool
 	ran      []string
 	timeout  time.Duration
@@ -139,7 +140,7 @@ func (b *bot) one(s turn.Session, in chat.Clicked) (agent.Outcome, error) {
 			}
 			out.Call = c.ID
 			admin := slices.Contains(b.admins, in.User)
-			if !admin && (in.User != t.Requester || c.Ruling.Level == permission.LevelAdmin) {
+			if !admin && !b.anyone && (in.User != t.Requester || c.Ruling.Level == permission.LevelAdmin) {
 				return out, &agent.Refusal{Code: agent.RefusedNotYours, Say: "Only " + cmp.Or(t.Said[0].Name, "the requester") + " (who asked) or an admin can decide this."}
 			}
 			switch {

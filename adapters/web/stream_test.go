@@ -28,6 +28,7 @@ type heard struct {
 // reader is one open stream.
 type reader struct {
 	t      *testing.T
+	ctx    context.Context
 	lines  *bufio.Scanner
 	cancel context.CancelFunc
 	beats  int
@@ -51,7 +52,7 @@ func (c *client) listen(id, last string) *reader {
 	}
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, 4<<20)
-	return &reader{t: c.t, lines: lines, cancel: cancel}
+	return &reader{t: c.t, ctx: ctx, lines: lines, cancel: cancel}
 }
 
 // next is the next event; ok is false at the stream's end.
@@ -176,7 +177,7 @@ func TestStreamResumesAnywhere(t *testing.T) {
 		for got[len(got)-1].data["message_id"] != ana.look(id).Messages[3].ID {
 			got = append(got, r.until("turn_done")...)
 		}
-		if got[0].name != "message" || got[0].data["id"] != ana.look(id).Messages[3].ID || got[0].data["state"] != "done" {
+		if got[0].name != "message" || got[0].data["id"] != ana.look(id).Messages[3].ID || got[0].data["state"] != "done" || got[0].id != "" {
 			t.Errorf("after %s the first thing told is %v, not the current message", h.id, got[0])
 		}
 		var after []string
@@ -368,8 +369,8 @@ func TestRunEndsEveryStream(t *testing.T) {
 	if err := <-ran; err != nil {
 		t.Error(err)
 	}
-	if h, ok := r.next(); ok {
-		t.Errorf("the stream went on with %v", h)
+	if h, ok := r.next(); ok || r.ctx.Err() != nil {
+		t.Errorf("the stream went on: %v %v", h, r.ctx.Err())
 	}
 	ana.fails(http.StatusServiceUnavailable, "stopping", "GET", "/api/v1/chats/"+id+"/events", nil)
 	r.cancel()

@@ -53,7 +53,6 @@ func serveHTTP(ctx context.Context, ln net.Listener, h http.Handler, drain time.
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		BaseContext:       func(net.Listener) context.Context { return doing },
 	}
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()

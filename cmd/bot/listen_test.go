@@ -129,6 +129,29 @@ func TestServeHTTPCutsWhatDoesNotEnd(t *testing.T) {
 	}
 }
 
+// Also the client of a handler that looks at nothing is cut loose.
+func TestServeHTTPCutsConnections(t *testing.T) {
+	entered, finish := make(chan struct{}), make(chan struct{})
+	url, stop, result := served(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(entered)
+		<-finish
+	}), 0, nil)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := get(url)
+		failed <- err
+	}()
+	<-entered
+	stop()
+	if err := <-failed; err == nil {
+		t.Error("the client got an answer")
+	}
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+	close(finish)
+}
+
 // A listener that breaks is an error, not a silent end.
 func TestServeHTTPTellsOfABrokenListener(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

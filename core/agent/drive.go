@@ -28,6 +28,7 @@ type driver struct {
 	lease  atomic.Pointer[Lease]
 	lost   atomic.Bool
 
+	at      Head // where the log stood when the lease was given
 	f       fold
 	session atomic.Pointer[turn.Session] // the same, for the editors
 
@@ -71,9 +72,9 @@ func (l *liveState) get() turn.Live {
 	return turn.Live{Text: l.text, Note: l.note, Progress: p}
 }
 
-func newDriver(e *Engine, l Lease) *driver {
+func newDriver(e *Engine, l Lease, at Head) *driver {
 	d := &driver{
-		e: e, id: l.Chat, pokes: make(chan struct{}, 1), dirty: make(chan struct{}, 1),
+		e: e, id: l.Chat, at: at, pokes: make(chan struct{}, 1), dirty: make(chan struct{}, 1),
 		replies: make(chan replyInput, 1), ran: make(chan turn.Event, 1), posted: make(chan postResult, 1), goneCh: make(chan error, 1),
 		editors: map[turn.TurnID]*editor{},
 	}
@@ -133,7 +134,12 @@ func (d *driver) drive() (wake time.Time) {
 	go func() { defer close(renewed); d.renew() }()
 	defer func() { d.cancel(); <-renewed }()
 
-	f, err := d.e.refresh(d.ctx, d.id)
+	f, known := d.e.folds.get(d.id)
+	var err error
+	if !known || d.at.Seq == 0 || f.head != d.at {
+		f, err = d.e.refresh(d.ctx, d.id)
+	}
+	d.at = Head{}
 	if err != nil {
 		d.complain(err)
 		return time.Time{}

@@ -152,7 +152,7 @@ func (e *Engine) sweep(ctx context.Context) {
 		e.Logger.Warn("sweep for due chats failed", "err", err)
 	}
 	for _, l := range leases {
-		e.drive(l)
+		e.drive(l, Head{})
 	}
 }
 
@@ -191,8 +191,9 @@ func (e *Engine) isStopping() bool {
 	}
 }
 
-// drive hands a lease to the chat's driver, or starts one.
-func (e *Engine) drive(l Lease) {
+// drive hands a lease to the chat's driver, or starts one. at is where the log stood when the lease was given, zero if
+// that is not known: a fold that is there already need not be read again.
+func (e *Engine) drive(l Lease, at Head) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if t := e.timers[l.Chat]; t != nil {
@@ -206,7 +207,7 @@ func (e *Engine) drive(l Lease) {
 	if e.closed {
 		return // the lease runs out and another replica claims the chat
 	}
-	d := newDriver(e, l)
+	d := newDriver(e, l, at)
 	e.drivers[l.Chat] = d
 	e.wg.Go(d.run)
 }
@@ -258,7 +259,7 @@ func (e *Engine) append(ctx context.Context, w Write) (Written, error) {
 		e.folds.advance(w.Chat, w.Known, got)
 	}
 	if err == nil && got.Lease.Token != 0 {
-		e.drive(got.Lease)
+		e.drive(got.Lease, got.Head)
 	}
 	e.stamped(w, got)
 	return got, err

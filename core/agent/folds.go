@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"sync"
 
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -68,6 +69,9 @@ func (k *folds) drop(id chat.ID) {
 // advance folds what a write brought onto the fold that the write knew.
 func (k *folds) advance(id chat.ID, known Head, got Written) {
 	f, ok := k.get(id)
+	if !ok && known.Seq == 0 {
+		f, ok = fold{s: turn.New(id)}, true // the answer held the whole log
+	}
 	switch {
 	case got.Missing || !ok || f.head != known:
 		return // somebody else keeps it current, or the next reader loads it

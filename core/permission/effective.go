@@ -79,11 +79,7 @@ func (p Policy) Get(t Tool, src Source, h Hints, m Metadata) Effective {
 	if set.Timeout != nil {
 		e.Timeout, e.TimeoutFrom = *set.Timeout, FromTool
 	}
-	n, ok := lookupName(t, src)
-	var name *named
-	if ok {
-		name = &n
-	}
+	name := lookupName(t, src)
 	e.classify(set, name, h)
 	e.weigh(set, name, h)
 	e.level(set, name, h, p.Posture)
@@ -92,7 +88,7 @@ func (p Policy) Get(t Tool, src Source, h Hints, m Metadata) Effective {
 
 // classify sets access: setting, then for the workbench name, metadata, annotations; for an MCP server what its
 // trusted annotations say, which name and metadata may only raise.
-func (e *Effective) classify(set ToolSettings, n *named, h Hints) {
+func (e *Effective) classify(set ToolSettings, n named, h Hints) {
 	a, from := Unclassified, FromDefault
 	if e.Trusted {
 		if x := h.access(); x != Unclassified {
@@ -107,9 +103,7 @@ func (e *Effective) classify(set ToolSettings, n *named, h Hints) {
 	if e.Metadata != nil {
 		offer(e.Metadata.Access, FromMetadata)
 	}
-	if n != nil {
-		offer(n.access, FromNamed)
-	}
+	offer(n.access, FromNamed)
 	if set.Access != nil {
 		a, from = *set.Access, FromTool
 	}
@@ -120,7 +114,7 @@ func (e *Effective) classify(set ToolSettings, n *named, h Hints) {
 }
 
 // weigh sets risk.
-func (e *Effective) weigh(set ToolSettings, n *named, h Hints) {
+func (e *Effective) weigh(set ToolSettings, n named, h Hints) {
 	r, from := Moderate, FromDefault
 	if e.believedToRead(set, h) && !is(h.OpenWorld, true) {
 		r, from = Safe, FromAnnotations
@@ -136,7 +130,7 @@ func (e *Effective) weigh(set ToolSettings, n *named, h Hints) {
 	if e.Metadata != nil {
 		offer(e.Metadata.Risk, FromMetadata)
 	}
-	if n != nil && n.hasRisk {
+	if n.hasRisk {
 		offer(n.risk, FromNamed)
 	}
 	if set.Risk != nil {
@@ -149,7 +143,7 @@ func (e *Effective) weigh(set ToolSettings, n *named, h Hints) {
 }
 
 // level sets approval.
-func (e *Effective) level(set ToolSettings, n *named, h Hints, posture Posture) {
+func (e *Effective) level(set ToolSettings, n named, h Hints, posture Posture) {
 	a, from := RequireConfirmation, FromDefault
 	switch {
 	case e.Source == SourceWorkbench:
@@ -168,7 +162,7 @@ func (e *Effective) level(set ToolSettings, n *named, h Hints, posture Posture) 
 	if e.Metadata != nil {
 		offer(e.Metadata.Approval, FromMetadata) // RequireAuth stays: no name lowers what our own tool demands
 	}
-	if n != nil && n.hasApproval {
+	if n.hasApproval {
 		offer(n.approval, FromNamed)
 	}
 	if a == AutoApprove && e.Source == SourceWorkbench && posture != PostureMCP {

@@ -339,6 +339,9 @@ func TestUnknownValuesAreCareful(t *testing.T) {
 	if r := Evaluate(installed(), nil, req, noon); r.Verdict != Ask {
 		t.Error("source", r.Verdict)
 	}
+	if e := installed().Get(req.Tool, 9, Hints{}, Metadata{}); e.Source != SourceMCP {
+		t.Error("source", e.Source)
+	}
 	p := installed()
 	p.Posture = 9
 	req.Source = SourceWorkbench
@@ -400,5 +403,15 @@ func TestReasonsNameOnlyNearGrants(t *testing.T) {
 	}
 	if len(said) != 1 || said[0] != "No grant of this chat is for it." {
 		t.Errorf("%q", said)
+	}
+}
+
+func BenchmarkEvaluate(b *testing.B) {
+	p := with(installed(), "files", ServerSettings{Ask: AlwaysAsk})
+	grants := []Grant{grantOf(Tool{"files", "move_thing", "d0"}), grantOf(files)}
+	req := call(files)
+	b.ReportAllocs()
+	for b.Loop() {
+		Evaluate(p, grants, req, noon)
 	}
 }

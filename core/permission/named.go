@@ -42,12 +42,12 @@ var namedTable = map[string]named{
 	"system_shutdown":              entry(Write, Dangerous, RequireAuth),
 }
 
-// lookupName finds a tool's entry. The documents spell names flat ("github_create_pr"), so for an MCP server its
-// own name joined to the tool's counts as well: the entry can only raise caution there, so a chance match does no harm.
-func lookupName(t Tool, s Source) (named, bool) {
+// lookupName finds a tool's entry; the zero entry says nothing. The documents spell names flat ("github_create_pr"), so for an
+// MCP server its own name joined to the tool's counts as well: the entry can only raise caution there, so a chance match does
+// no harm.
+func lookupName(t Tool, s Source) named {
 	if n, ok := namedTable[t.Name]; ok || s == SourceWorkbench {
-		return n, ok
+		return n
 	}
-	n, ok := namedTable[t.Server+"_"+t.Name]
-	return n, ok
+	return namedTable[t.Server+"_"+t.Name]
 }

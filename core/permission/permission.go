@@ -18,7 +18,7 @@
 // server, tool, definition and chat, and [MayRepeat] says when the same bytes may run again after an interruption.
 //
 // The files: evaluate.go (the order) · effective.go, named.go (access, risk, approval) · grant.go · decide.go (who) ·
-// explain.go · message.go · canonical.go, digest.go · repeat.go · validate.go · words.go (the words of configuration and
+// explain.go · message.go · canonical.go, literal.go, digest.go · repeat.go · validate.go · words.go (the words of configuration and
 // storage) · say.go (every sentence for people). Stored here: [Ruling] and [Grant], inside the events of the chat's log.
 // Left out: personal settings, remembered choices and templates (later work), and everything that waits or can fail.
 //

@@ -29,6 +29,33 @@ const (
 // NoAdminsNotice explains an ask that nobody can answer (R111).
 const NoAdminsNotice = "No admin is configured: set ADMIN_SESSION_KEYS, or list people under `admins:` in the configuration."
 
+const (
+	labelAlways = "Always ask"
+	labelNever  = "Never ask (dangerous)"
+)
+
+// Label is how the mode reads in menus and answers: never the bare word, whose polarity the documents dispute (C1).
+func (m Mode) Label() string {
+	switch m {
+	case ModeTool:
+		return "Use each tool's setting"
+	case ModeNever:
+		return labelNever
+	}
+	return labelAlways
+}
+
+// Label is how the setting reads in menus and answers (C1).
+func (p Prompt) Label() string {
+	switch p {
+	case Inherit:
+		return "Use the default"
+	case NeverAsk:
+		return labelNever
+	}
+	return labelAlways
+}
+
 func called(t Tool) string { return t.Name + " of " + t.Server }
 
 func sayDisabled(e Effective) string {

@@ -5,12 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/nodhq/nod/core/chat"
 )
 
 type enum interface {
@@ -112,105 +109,17 @@ func TestStoredForm(t *testing.T) {
 	}
 }
 
-// R34 and R92.
-func TestMessage(t *testing.T) {
-	const args = `{"target":"X","n":9007199254740993,"b":true,"z":null,"e":"","t":"{{.args.n}}","m":{"to":"a@b.c","cc":["d","<e>"]},"html":"<b>&\"\n"}`
-	for template, want := range map[string]string{
-		"": "",
-		"Execute my_tool on target: {{.args.target}}?": "Execute my_tool on target: X?",
-		"On {{.args.nowhere}}?":                        "On unknown?",
-		"{{ .args.target }}{{.args.target}}":           "XX",
-		"{{.args.n}} {{.args.b}} {{.args.z}}":          "9007199254740993 true null",
-		"Send to {{.args.e}}?":                         `Send to ""?`,
-		"{{.args.m.to}} {{.args.m.cc.1}} {{.args.m}}":  `a@b.c <e> {"to":"a@b.c","cc":["d","<e>"]}`,
-		"{{.args.m.cc.7}} {{.args.m.to.x}}":            "unknown unknown",
-		"{{.args.t}}":                                  "{{.args.n}}", // values are never expanded again
-		"{{.args.html}}":                               "<b>&\"\n",
-		"{{.tool}} {{.args}} {{.args.}} {{}}":          "unknown unknown unknown unknown",
-		"half {{.args.target":                          "half {{.args.target",
+// C1: people never read the bare words always and never.
+func TestLabels(t *testing.T) {
+	for got, want := range map[string]string{
+		ModeAlways.Label(): "Always ask", ModeNever.Label(): "Never ask (dangerous)", ModeTool.Label(): "Use each tool's setting",
+		Inherit.Label(): "Use the default",
 	} {
-		if got := Message(template, json.RawMessage(args)); got != want {
-			t.Errorf("%s: got %q, want %q", template, got, want)
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got := Message("a {{.args.x}}", nil); got != "a unknown" {
-		t.Errorf("no arguments: %q", got)
-	}
-	for template, ok := range map[string]bool{"": true, "x": true, "{{.args.a}} {{ .args.b.0 }}": true, "{{.args.a": false, "{{args.a}}": false, "{{.args.a..b}}": false, "{{.args}}": false} {
-		if err := CheckMessage(template); (err == nil) != ok {
-			t.Errorf("%s: %v", template, err)
-		}
-	}
-}
-
-// SAFETY 1, points 2 and 3.
-func TestMayRepeat(t *testing.T) {
-	trusted := with(installed(), "files", ServerSettings{Trusted: true})
-	set := func(x ToolSettings) Policy {
-		return with(installed(), "files", ServerSettings{Trusted: true, Tools: tools("move_thing", x)})
-	}
-	for _, c := range []struct {
-		name    string
-		p       Policy
-		src     Source
-		h       Hints
-		current Digest
-		rule    string
-		ok      bool
-	}{
-		{"read-only", trusted, SourceMCP, Hints{ReadOnly: yes}, "d1", "read-only", true},
-		{"read-only, not destructive", trusted, SourceMCP, Hints{ReadOnly: yes, Destructive: no}, "d1", "read-only", true},
-		{"idempotent write", trusted, SourceMCP, Hints{ReadOnly: no, Idempotent: yes, Destructive: yes}, "d1", "idempotent", true},
-		{"idempotent, absent means write", trusted, SourceMCP, Hints{Idempotent: yes}, "d1", "idempotent", true},
-		{"read-only, destructive, idempotent", trusted, SourceMCP, Hints{ReadOnly: yes, Destructive: yes, Idempotent: yes}, "d1", "idempotent", true},
-		{"contradiction", trusted, SourceMCP, Hints{ReadOnly: yes, Destructive: yes}, "d1", "the tool's annotations contradict each other", false},
-		{"contradiction, not idempotent", trusted, SourceMCP, Hints{ReadOnly: yes, Destructive: yes, Idempotent: no}, "d1", "the tool's annotations contradict each other", false},
-		{"silent", trusted, SourceMCP, Hints{}, "d1", "nothing says that running it twice does no harm", false},
-		{"write", trusted, SourceMCP, Hints{ReadOnly: no}, "d1", "nothing says that running it twice does no harm", false},
-		{"untrusted", installed(), SourceMCP, Hints{ReadOnly: yes, Idempotent: yes}, "d1", "the server is not marked trusted", false},
-		{"workbench", installed(), SourceWorkbench, Hints{Idempotent: yes}, "d1", "idempotent", true},
-		{"workbench, silent", installed(), SourceWorkbench, Hints{}, "d1", "nothing says that running it twice does no harm", false},
-		{"changed", trusted, SourceMCP, Hints{ReadOnly: yes}, "d2", "the tool is not as it was when it was approved", false},
-		{"gone", trusted, SourceMCP, Hints{ReadOnly: yes}, "", "the tool is not as it was when it was approved", false},
-		{"repeat: always", set(ToolSettings{Repeat: RepeatAlways}), SourceMCP, Hints{}, "d1", "repeat: always", true},
-		{"repeat: always, changed", set(ToolSettings{Repeat: RepeatAlways}), SourceMCP, Hints{}, "d2", "the tool is not as it was when it was approved", false},
-		{"repeat: always, not the accepted one", set(ToolSettings{Repeat: RepeatAlways, Accepted: "d0"}), SourceMCP, Hints{}, "d1", "the tool is not as it was when it was approved", false},
-		{"repeat: never", set(ToolSettings{Repeat: RepeatNever}), SourceMCP, Hints{ReadOnly: yes}, "d1", "repeat: never", false},
-		{"no repeat at all", set(ToolSettings{Repeat: 9}), SourceMCP, Hints{ReadOnly: yes}, "d1", "repeat: never", false},
-		{"disabled", set(ToolSettings{Repeat: RepeatAlways, Disabled: true}), SourceMCP, Hints{}, "d1", "move_thing of files is disabled (tool setting).", false},
-		{"no policy", Policy{}, SourceWorkbench, Hints{ReadOnly: yes}, "d1", sayNoPolicy, false},
-	} {
-		req := call(files)
-		req.Source, req.Hints = c.src, c.h
-		if rule, ok := MayRepeat(c.p, req, c.current); rule != c.rule || ok != c.ok {
-			t.Errorf("%s: %q %v", c.name, rule, ok)
-		}
-	}
-}
-
-func TestValidate(t *testing.T) {
-	if err := installed().Validate(); err != nil {
-		t.Error(err)
-	}
-	neg := -time.Second
-	p := with(Policy{
-		Mode: 9, Posture: 9, Timeout: neg, Approvers: Approvers{Rule: ApproversListed}, Admins: []chat.User{{}},
-	}, "files", ServerSettings{Ask: 9, Timeout: &neg, Tools: tools("x", ToolSettings{
-		Ask: 9, Access: new(All), Risk: new(Risk(9)), Approval: new(Approval(9)), Timeout: &neg, Repeat: 9, Message: "{{x}}",
-	})})
-	err := p.Validate()
-	if err == nil {
-		t.Fatal("accepted")
-	}
-	var fields []string
-	for _, l := range strings.Split(err.Error(), "\n") {
-		fields = append(fields, l[:strings.Index(l, ":")])
-	}
-	want := []string{"permissions.mode", "permissions.posture", "approvals.approvers", "admins", "approvals.timeout",
-		"permissions.servers.files.ask", "permissions.servers.files.timeout",
-		"permissions.servers.files.tools.x.ask", "permissions.servers.files.tools.x.repeat", "permissions.servers.files.tools.x.access",
-		"permissions.servers.files.tools.x.risk", "permissions.servers.files.tools.x.approval", "permissions.servers.files.tools.x.timeout", "permissions.servers.files.tools.x"}
-	if !slices.Equal(fields, want) {
-		t.Errorf("got %q\n%v", fields, err)
+	if AlwaysAsk.Label() != ModeAlways.Label() || NeverAsk.Label() != ModeNever.Label() || Mode(9).Label() != "Always ask" {
+		t.Error("labels differ")
 	}
 }

@@ -171,9 +171,11 @@ func TestInertMarkdown(t *testing.T) {
 		"`a[0](b)`":                                    "`a[0](b)`",
 		"```go\na[0](b)\n```\n[x](https://e.example)":  "```go\na[0](b)\n```\n[x (e.example)](https://e.example)",
 		"> ```\n[x](https://e.example)":                "> ```\n[x (e.example)](https://e.example)",
-		"see [1]":                                      `see \[1]`,
-		"[a](https://user:pass@evil.example/)":         "[a (evil.example)](https://user:pass@evil.example/)",
-		"[a](https://аpple.com)":                       "[a (аpple.com)](https://аpple.com)",
+		// Discord ends code at three backticks wherever they stand.
+		"```\na ``` [x](https://e.example)\n```": "```\na ``` [x (e.example)](https://e.example)\n```",
+		"see [1]":                                `see \[1]`,
+		"[a](https://user:pass@evil.example/)":   "[a (evil.example)](https://user:pass@evil.example/)",
+		"[a](https://аpple.com)":                 "[a (аpple.com)](https://аpple.com)",
 	} {
 		if got := render.InertMarkdown(in); got != want {
 			t.Errorf("%q:\n got %q\nwant %q", in, got, want)
@@ -214,6 +216,7 @@ func TestInertMarkdownAgainstParser(t *testing.T) {
 }
 
 func FuzzInertMarkdown(f *testing.F) {
+	f.Add("- x```[ref]\n```[good](https://evil.example)```")
 	f.Add("- a\n\n  ```\n[good](https://evil.example)")
 	f.Add("\\```[good](https://evil.example)```")
 	f.Add("<pre>\n```\n</pre>\n[good](https://evil.example)")

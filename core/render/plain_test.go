@@ -54,14 +54,14 @@ write_file of files is allowed
 
 // What a server or model wrote can neither steer a terminal nor begin a line that passes for one of ours.
 func TestPlainTextIsInert(t *testing.T) {
-	forged := "x\n⚠️ Allow tool call from trusted?\x1b[2J\u202e"
+	forged := "x\nAllow tool call from trusted?\x1b[2J\u202e"
 	a := card(1)
 	a.Describes, a.Model, a.Question, a.Impact, a.Server.Description = forged, forged, forged, forged, forged
 	a.Args.Rows = []render.Row{{Name: forged, Value: forged}}
 	out := render.PlainText(render.Message{Blocks: []render.Block{
 		render.Step{Title: forged, Server: forged, Detail: render.Line{render.Plain(forged), render.Person{Name: forged}}}, a, render.Note{Line: render.Line{render.Plain(forged)}},
 	}})
-	if strings.Contains(out, "\n⚠️ Allow tool call from trusted") || strings.ContainsAny(out, "\x1b\u202e") {
+	if strings.Contains(out, "\nAllow tool call from trusted") || strings.ContainsAny(out, "\x1b\u202e") {
 		t.Errorf("%s", out)
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -90,7 +90,7 @@ func TestFitGolden(t *testing.T) {
 	got := render.PlainText(render.Fit(m, render.Floor))
 	for _, part := range []string{
 		"```\n\n… 1,013 more characters …\n\n```\n", "+11 earlier steps: 8 ✓ · 3 ⌛", "of 542 characters not shown · digest 7f3a7f3a…", "more characters … ",
-		"[Allow for this chat] [Allow once] [Deny] [View details]",
+		"[Allow for this chat] [Allow once] [Deny] [View details]\nAna can answer", // not behind ⋯ any more
 		"2 more wait for an answer: they follow when these are answered · Approve all comes back when every call has its card\n[Deny all (5)] [View details]",
 	} {
 		if !strings.Contains(got, part) {

@@ -3,6 +3,7 @@ package fakellm
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -84,7 +85,7 @@ func Check(body []byte, allow ...string) (Body, *Refusal) {
 	if err := dec.Decode(&b); err != nil {
 		return no("", "We could not parse the JSON body of your request: %v", err)
 	}
-	if _, err := dec.Token(); err != io.EOF {
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return no("", "We could not parse the JSON body of your request: more than one value")
 	}
 	b.raw = body

@@ -89,12 +89,14 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// post gives the status and body of one request with the person's words and, if any, results.
-func post(t *testing.T, url, words string, more ...string) (int, string) {
+// send makes one request.
+func send(t *testing.T, method, url, body string) (int, string) {
 	t.Helper()
-	b, _ := json.Marshal(words)
-	body := `{"model":"m","messages":[` + strings.Join(append([]string{`{"role":"user","content":` + string(b) + `}`}, more...), ",") + `],` + offered + `}`
-	res, err := http.Post(url+"/v1/chat/completions", "application/json", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,6 +106,14 @@ func post(t *testing.T, url, words string, more ...string) (int, string) {
 		t.Fatal(err)
 	}
 	return res.StatusCode, string(out)
+}
+
+// post gives the status and body of one request with the person's words and, if any, results.
+func post(t *testing.T, url, words string, more ...string) (int, string) {
+	t.Helper()
+	b, _ := json.Marshal(words)
+	body := `{"model":"m","messages":[` + strings.Join(append([]string{`{"role":"user","content":` + string(b) + `}`}, more...), ",") + `],` + offered + `}`
+	return send(t, http.MethodPost, url+"/v1/chat/completions", body)
 }
 
 func TestScript(t *testing.T) {
@@ -173,24 +183,18 @@ func TestKeyQueueAndJournal(t *testing.T) {
 		t.Errorf("without the key: %d %s", code, body)
 	}
 	s.cfg.Key = ""
-	res, err := http.Post(srv.URL+"/_fake/queue", "application/json", strings.NewReader(`[{"status":429,"header":{"Retry-After":"3"},"body":"later"}]`))
-	if err != nil || res.StatusCode != 204 {
-		t.Fatal(res, err)
+	if code, body := send(t, http.MethodPost, srv.URL+"/_fake/queue", `[{"status":429,"header":{"Retry-After":"3"},"body":"later"}]`); code != 204 {
+		t.Fatal(code, body)
 	}
-	_ = res.Body.Close()
 	if code, body := post(t, srv.URL, "hi"); code != 429 || body != "later" {
 		t.Errorf("queued: %d %s", code, body)
 	}
 	if code, _ := post(t, srv.URL, ""); code != 400 {
 		t.Errorf("an empty message: %d", code)
 	}
-	res, err = http.Get(srv.URL + "/_fake/requests")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
+	_, body := send(t, http.MethodGet, srv.URL+"/_fake/requests", "")
 	var seen []Request
-	if err := json.NewDecoder(res.Body).Decode(&seen); err != nil || len(seen) != 3 || seen[0].Authorized || !seen[1].Authorized || seen[2].Refused == "" {
+	if err := json.Unmarshal([]byte(body), &seen); err != nil || len(seen) != 3 || seen[0].Authorized || !seen[1].Authorized || seen[2].Refused == "" {
 		t.Errorf("%+v, %v", seen, err)
 	}
 }

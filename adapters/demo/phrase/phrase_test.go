@@ -64,6 +64,14 @@ func TestParseStopsAtTheLimit(t *testing.T) {
 	}
 }
 
+// TestParseStaysCheap: a message made to be tedious (each place is tried against all before it) is given up early.
+func TestParseStaysCheap(t *testing.T) {
+	got := Parse("write x" + strings.Repeat(" and read x", 20_000))
+	if len(got) != 1 || got[0].Verb != Unknown {
+		t.Fatalf("%d commands", len(got))
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add("read a and write b to c")
 	f.Add("@x ,;\n and then")

@@ -41,7 +41,7 @@ func run(listen, raw string, cfg fakellm.Config) error {
 		}
 		s.Queue(fakellm.Raw{Body: string(b)})
 	}
-	l, err := net.Listen("tcp", listen)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
 	if err != nil {
 		return err
 	}
