@@ -5,14 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 )
 
-// Append performs one Write in one round trip. Known without a Roll is allowed; then the write carries no link
+// Append performs one Write in one round trip. A repeated fact or choice is known by its operation for 24 hours,
+// whatever Known; repeated work by its operation and Known, for ever.
+//
+// Known without a Roll is allowed; then the write carries no link
 // of the chain and Written.Head has no Roll.
 //
 // A snapshot counts when it is a fold up to Known (Snapshot.Head equals Known) or up to the head after this
@@ -42,6 +47,18 @@ type form struct {
 	class  turn.Class
 	nonce  string
 	events [][]byte
+}
+
+// nonceArg is where the script's arguments hold the nonce.
+const nonceArg = 14
+
+// mine says whether the write that was found is this very call's. Op keys hold the nonce of whoever wrote; for
+// work the script gives back what it was called with.
+func (f form) mine(nonce string) bool {
+	if f.class == turn.Work {
+		return nonce == "~"+f.nonce
+	}
+	return strings.TrimPrefix(nonce, "~") == f.nonce
 }
 
 var classNames = [...]string{0: "none", turn.Fact: "fact", turn.Choice: "choice", turn.Work: "work"}
@@ -101,7 +118,15 @@ func (s *Store) form(w agent.Write) (form, error) {
 		flag(w.Release), wakeMillis(w.Wake), at, snap,
 		f.nonce, flag(f.call.sure), w.Chat.String(), watchChannel(w.Chat), wakePrefix, strconv.Itoa(len(w.Events)),
 	}
+	if f.class == turn.Work { // its place in the log tells a repeat
+		keys = keys[:5]
+	}
 	f.call.script, f.call.keys, f.call.args = appendScript, keys, append(args, tail...)
+	f.call.again = func(args []string) []string {
+		args = slices.Clone(args)
+		args[nonceArg] = "~" + f.nonce
+		return args
+	}
 	return f, nil
 }
 
@@ -118,8 +143,8 @@ func (s *Store) written(w agent.Write, f form, res any, before time.Time) (agent
 		Missing:  text(r[5]) == "1",
 		Released: text(r[7]) == "1",
 		Holder:   text(r[8]),
-		// Our own repeat after a lost reply is no repeat to the caller: it carries the nonce of this very call.
-		Repeated: status == "repeat" && text(r[9]) != f.nonce,
+		// Our own repeat after a lost reply is no repeat to the caller: it finds the nonce of this very call.
+		Repeated: status == "repeat" && !f.mine(text(r[9])),
 	}
 	if token := number(r[6]); token > 0 {
 		out.Lease = agent.Lease{Chat: w.Chat, Owner: w.Claim, Token: token, Until: before.Add(s.opt.Lease)}

@@ -81,7 +81,7 @@ func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err e
 	}
 	b.web, err = web.New(web.Config{
 		Listen: c.Listen, Engine: b.engine, Log: b.store, Shelf: shelf{b.store}, Logger: log,
-		AdminKeys: reveal(c.AdminSessionKeys), SessionKeys: reveal(c.Web.SessionKeys),
+		AdminKeys: config.RevealAll(c.AdminSessionKeys), SessionKeys: config.RevealAll(c.Web.SessionKeys),
 		Banner: banner(c), Suggestions: suggestions(c),
 	})
 	if err != nil {
@@ -181,7 +181,7 @@ func openServers(c config.Config, log *slog.Logger) (*mcp.Servers, error) {
 	}
 	for name, s := range c.MCP.Servers {
 		servers[name] = mcp.Server{
-			Command: revealTexts(s.Command), Env: revealMap(s.Env), URL: s.URL.Reveal(), Headers: revealMap(s.Headers),
+			Command: config.RevealAll(s.Command), Env: config.RevealMap(s.Env), URL: s.URL.Reveal(), Headers: config.RevealMap(s.Headers),
 			Timeout: s.Timeout, Trusted: s.Trusted, Description: s.Description, Icon: s.Icon,
 		}
 	}
@@ -233,28 +233,4 @@ func greet(out io.Writer, c config.Config, at net.Addr) {
 	if c.Redis.URL.IsZero() {
 		fmt.Fprintf(out, "State is kept in this process, under %s. Run one process only; for several replicas set redis.url.\n", c.DataDir)
 	}
-}
-
-func reveal(secrets []config.Secret) []string {
-	var out []string
-	for _, s := range secrets {
-		out = append(out, s.Reveal())
-	}
-	return out
-}
-
-func revealTexts(texts []config.Text) []string {
-	var out []string
-	for _, t := range texts {
-		out = append(out, t.Reveal())
-	}
-	return out
-}
-
-func revealMap(secrets map[string]config.Secret) map[string]string {
-	out := make(map[string]string, len(secrets))
-	for k, s := range secrets {
-		out[k] = s.Reveal()
-	}
-	return out
 }

@@ -104,6 +104,8 @@ const (
 )
 
 // Inbound is one thing that reached us. The set is closed.
+//
+//sumtype:decl
 type Inbound interface {
 	isInbound()
 	// From returns what every inbound carries.

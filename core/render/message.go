@@ -41,6 +41,8 @@ type Message struct {
 }
 
 // Block is one part of a message. The set is closed: Text, Code, Step, Ask, Note.
+//
+//sumtype:decl
 type Block interface{ isBlock() }
 
 // Text is Markdown that the model wrote. Untrusted.
@@ -173,6 +175,8 @@ func (Note) isBlock() {}
 type Line []Span
 
 // Span is part of a line. The set is closed: Plain, Strong, Person, Time.
+//
+//sumtype:decl
 type Span interface{ isSpan() }
 
 // Plain is text without any markup; it may hold untrusted words.

@@ -1,10 +1,10 @@
 -- append: one atomic step of a chat's log. Everything is checked before the first write: a script does not roll back.
 --
--- KEYS  1 head  2 log  3 snapshot  4 due  5 asks  6.. one op key per event
+-- KEYS  1 head  2 log  3 snapshot  4 due  5 asks  6.. one op key per event, or none for work
 -- ARGV  1 class: none | fact | choice | work     2 known seq     3 known tip     4 link: known roll, or -
 --       5 op ttl ms   6 keep ms (0: for ever)   7 lease ms   8 lease owner   9 lease token   10 claiming owner
 --       11 release: 0 | 1   12 wake ms (0: never)   13 snapshot: none | known | after   14 snapshot bytes
---       15 nonce of this call   16 sure: 0 | 1   17 chat   18 watch channel   19 prefix of wake channels
+--       15 nonce of this call, ~ before it on a repeat of the same call   16 sure: 0 | 1   17 chat   18 watch channel   19 prefix of wake channels
 --       20 number of events, then for each: op, bytes, number of ids, ids
 -- Reply status, seq, tip, stamp, own, missing, token, released, holder, nonce, entries
 --       own is how many of the last entries are this write's and left out of entries, because the caller has them.
@@ -61,12 +61,19 @@ local function answer(status, own, entries, mine, released, nonce)
   return {status, int(seq), tip, int(stamp), int(own), missing, int(t), released, holder(), nonce, entries}
 end
 
--- 1. Taken already? Then the same answer, and nothing is written to the log.
+-- 1. Taken already? Then the same answer, and nothing is written to the log. Work is only ever repeated on the
+-- head that it was made for, so its place tells, and it needs no op keys: most of what a turn writes is work.
 if n > 0 then
-  local nonce = redis.call('GET', KEYS[6])
+  local nonce = false
+  if class ~= 'work' then
+    nonce = redis.call('GET', KEYS[6])
+  elseif where == 'past' then
+    local e = redis.call('LINDEX', KEYS[2], int(kseq))
+    if string.match(e, '^%d+ %d+ (%S+) ') == ARGV[21] then nonce = ARGV[15] end
+  end
   if nonce then
     -- WAIT and WAITAOF count from the last write of the connection they come on. Without one they confirm nothing.
-    if ARGV[16] == '1' then redis.call('PEXPIRE', KEYS[6], opttl) end
+    if ARGV[16] == '1' then redis.call('HSET', KEYS[1], 'stamp', int(stamp)) end
     local released = 0
     if release and given then released = 1 end
     local entries = tail(seq, seq)
@@ -85,7 +92,7 @@ if class == 'choice' or class == 'work' then
 end
 if n == 0 and release and not ours and not given then return answer('fenced', 0, {}, false, 0, '') end
 local skip, skipped = {}, 0
-for i = 2, n do
+for i = 2, #KEYS - 5 do
   if redis.call('EXISTS', KEYS[5 + i]) == 1 then
     skip[i] = true
     skipped = skipped + 1
@@ -104,7 +111,7 @@ for i = 1, n do
     tip = op
     redis.call('RPUSH', KEYS[2], int(seq) .. ' ' .. int(stamp) .. ' ' .. op .. ' ' .. link .. '\n' .. bytes)
     link = '-'
-    redis.call('SET', KEYS[5 + i], ARGV[15], 'PX', opttl)
+    if KEYS[5 + i] then redis.call('SET', KEYS[5 + i], ARGV[15], 'PX', opttl) end
     for j = 1, ids do redis.call('HSET', KEYS[5], ARGV[at + 2 + j], chat) end
   end
   at = at + 3 + ids

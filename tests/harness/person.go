@@ -145,3 +145,38 @@ func (w *World) Shows(n int, words ...string) {
 		return true
 	})
 }
+
+// Latch is a door that is open at the latest when the test ends, so that nothing waits for ever.
+func (w *World) Latch() *Latch {
+	l := NewLatch()
+	w.Cleanup(l.Open)
+	return l
+}
+
+// Asks waits until the room's newest message asks for exactly these tools, in order.
+func (w *World) Asks(tools ...string) {
+	w.Helper()
+	want := strings.Join(tools, " ")
+	w.Until("asked for: "+want, func() bool { return w.Asked() == want })
+}
+
+// Asked are the tools that the room's newest message asks for.
+func (w *World) Asked() string {
+	list := w.Platform.Messages(Room)
+	if len(list) == 0 {
+		return ""
+	}
+	var names []string
+	for _, b := range list[len(list)-1].Now().Blocks {
+		if a, ok := b.(render.Ask); ok {
+			names = append(names, a.Tool)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// Ran waits until the ledger holds exactly these runs, in order.
+func (w *World) Ran(names string) {
+	w.Helper()
+	w.Until("ran: "+names, func() bool { return w.Tools.Ran() == names })
+}

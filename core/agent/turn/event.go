@@ -38,6 +38,8 @@ const (
 
 // Event is one thing that happened. The set is closed. Each type is also the stored form: fields are only ever
 // added, with a zero value that means what their absence meant.
+//
+//sumtype:decl
 type Event interface {
 	Class() Class
 	// Kind is the stored name of the type.

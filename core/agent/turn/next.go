@@ -7,6 +7,8 @@ import (
 )
 
 // Command is one thing the world still owes a session. The set is closed.
+//
+//sumtype:decl
 type Command interface{ isCommand() }
 
 type (
