@@ -17,8 +17,7 @@ import (
 // Append performs one Write in one round trip. A repeated fact or choice is known by its operation for 24 hours,
 // whatever Known; repeated work by its operation and Known, for ever.
 //
-// Known without a Roll is allowed; then the write carries no link
-// of the chain and Written.Head has no Roll.
+// Known without a Roll is allowed; then the write carries no link of the chain and Written.Head has no Roll.
 //
 // A snapshot counts when it is a fold up to Known (Snapshot.Head equals Known) or up to the head after this
 // write (any other Snapshot.Head, the zero one included) and Known was the head.

@@ -43,7 +43,7 @@ func TestAlias(t *testing.T) {
 func TestNeighboursNeverCollide(t *testing.T) {
 	seen := map[string][2]string{}
 	for _, p := range [][2]string{
-		{"a_b", "c"}, {"a", "b_c"}, {"x__y", "z"}, {"x__", "yz"}, {"a__b", "c"}, {"a", "b__c"}, {"a_", "b"}, {"a", "_b"}, {"a", "__b"}, {"a__", "b"}, {"a___b", "c"}, {"a", "b___c"},
+		{"a_b", "c"}, {"a", "b_c"}, {"x__", "y"}, {"x_", "_y"}, {"a__b", "c"}, {"a", "b__c"}, {"a_", "b"}, {"a", "_b"}, {"a", "__b"}, {"a__", "b"}, {"a___b", "c"}, {"a", "b___c"},
 		{"a b", "c"}, {"a_b", " c"}, {"a.b", "c"}, {"ab", "c"}, {"a", "bc"}, {"A", "bc"}, {"", "abc"}, {"abc", ""}, {"a-b", "c"}, {"a", "b-c"},
 	} {
 		alias := Alias(p[0], p[1])

@@ -288,6 +288,9 @@ func (b *slowBody) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	time.Sleep(b.pause)
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
 	n := copy(p, b.pieces[0])
 	if b.pieces[0] = b.pieces[0][n:]; b.pieces[0] == "" {
 		b.pieces = b.pieces[1:]

@@ -15,8 +15,6 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
 )
 
 // browser opens the page of a fresh bot in a headless Chromium, signed in as Ana.
@@ -187,7 +185,7 @@ func TestPageDeniesWithReason(t *testing.T) {
 }
 
 func TestPageMixedTurnAndLooks(t *testing.T) {
-	ctx, b, _ := browser(t)
+	ctx, _, _ := browser(t)
 	speak(t, ctx, "three files")
 	until(t, ctx, `document.querySelectorAll(".ask").length === 2`)
 	if n := eval[int](t, ctx, `document.querySelectorAll(".ask .warning").length`); n != 1 {
@@ -211,7 +209,6 @@ func TestPageMixedTurnAndLooks(t *testing.T) {
 	do(t, ctx, chromedp.Click(css(`.batch [data-choice=approve_all]`)))
 	until(t, ctx, `document.querySelectorAll('.step[data-state=done]').length === 3`)
 	shoot(t, ctx, "batch-done")
-	_ = b
 }
 
 func TestPageUnknownAndExpired(t *testing.T) {
@@ -269,6 +266,4 @@ func TestPageShowsLiveTextWithoutTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, ctx, `document.querySelector(".bot").innerText.includes("Half a sent")`)
-	_ = render.Message{}
-	_ = chat.ID{}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 )
 
 // maxSearched is how many of a person's chats are looked through for a call whose id is the model's.
@@ -236,9 +237,28 @@ func (s *Server) findAsk(ctx context.Context, p person, request, call string) (c
 	case request != "":
 		return id, request, nil
 	case ask == "":
-		return chat.ID{}, "", unknownAsk
+		return chat.ID{}, "", longOver(v, call)
 	}
 	return id, ask, nil
+}
+
+// longOver answers about a call of an earlier turn, which only the log still knows.
+func longOver(v view, call string) problem {
+	for _, m := range v.messages {
+		for _, c := range m.form.ToolCalls {
+			switch {
+			case c.ToolCallID != call:
+			case c.Decision != nil:
+				d := c.Decision
+				return problem{Status: http.StatusConflict, Code: string(agent.RefusedDecided), By: d.By, Name: d.Name, Choice: d.Choice, At: d.At,
+					Message: render.AlreadyDecided(chat.Choice(d.Choice), d.Name, "")}
+			case c.Status == string(turn.Lapsed):
+				return problem{Status: http.StatusGone, Code: string(agent.RefusedExpired), At: c.EndedAt,
+					Message: "This request expired in an earlier turn. Ask the bot again."}
+			}
+		}
+	}
+	return unknownAsk
 }
 
 // search looks for a call through the caller's own chats: by our id, or by the model's, which is not unique. More than

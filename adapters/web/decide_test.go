@@ -28,6 +28,7 @@ func TestApproveRunsTheCallOnce(t *testing.T) {
 	if e["by"] != ana.user || e["choice"] != "allow_once" || e["at"] == nil {
 		t.Errorf("who decided what is not told: %v", e)
 	}
+	first := ask.ToolCallID
 	// Once means once; for this chat means until it ends.
 	ana.say(id, "write hello")
 	ask = ana.ask(id)
@@ -36,6 +37,10 @@ func TestApproveRunsTheCallOnce(t *testing.T) {
 	}
 	ana.say(id, "write hello")
 	f := ana.look(id)
+	// A call of an earlier turn is still told who decided it.
+	if e := ana.fails(http.StatusConflict, "decided", "POST", approve, map[string]any{"tool_call_id": first, "approved": true}); e["by"] != ana.user {
+		t.Errorf("%v", e)
+	}
 	if len(f.Pending) != 0 || len(b.ran) != 3 || len(f.Grants) != 1 || f.Grants[0].ToolName != "write_file" {
 		t.Errorf("after Allow for this chat: pending %v, ran %v, grants %v", f.Pending, b.ran, f.Grants)
 	}

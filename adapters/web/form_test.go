@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -182,5 +183,56 @@ func TestLongResultsAreShortenedOnlyInStreams(t *testing.T) {
 	}
 	if m.ToolCalls[0].Result.(resultForm).Omitted != 0 || m.brief().ToolCalls[1].Result.(resultForm).Omitted != 0 {
 		t.Error("brief changed what it should not")
+	}
+}
+
+func TestWhatAnAskedCallTells(t *testing.T) {
+	call := func(asked bool, status turn.Status, ask string) turn.ToolCall {
+		return turn.ToolCall{Asked: asked, Status: status, Ask: turn.AskID(ask)}
+	}
+	for _, x := range []struct {
+		was, is turn.ToolCall
+		want    string
+	}{
+		{turn.ToolCall{}, call(false, turn.Proposed, ""), ""},
+		{call(false, turn.Proposed, ""), call(true, turn.Awaiting, "a"), "approval_required"},
+		{call(true, turn.Awaiting, "a"), call(true, turn.Awaiting, "a"), ""},
+		{call(true, turn.Awaiting, "a"), call(true, turn.Awaiting, "b"), "approval_required"},
+		{call(true, turn.Allowed, "a"), call(true, turn.Awaiting, "b"), "approval_required"}, // undone
+		{call(true, turn.Lapsed, "a"), call(true, turn.Awaiting, "b"), "approval_required"},  // asked again
+		{call(true, turn.Awaiting, "a"), call(true, turn.Allowed, "a"), "permission_granted"},
+		{call(true, turn.Allowed, "a"), call(true, turn.Allowed, "a"), ""}, // told once
+		{call(true, turn.Awaiting, "a"), call(true, turn.Denied, "a"), "permission_denied"},
+		{call(true, turn.Awaiting, "a"), call(true, turn.Lapsed, "a"), "permission_expired"},
+		{call(true, turn.Awaiting, "a"), call(true, turn.Cancelled, "a"), "permission_cancelled"},
+		{call(true, turn.Allowed, "a"), call(true, turn.Cancelled, "a"), "permission_cancelled"},
+		{call(true, turn.Allowed, "a"), call(true, turn.Running, "a"), ""},
+		{call(false, turn.Allowed, "a"), call(false, turn.Cancelled, "a"), ""}, // nobody was asked
+		{call(false, turn.Proposed, ""), call(false, turn.Denied, "a"), ""},    // by policy
+	} {
+		if got := change(x.was, x.is); got != x.want {
+			t.Errorf("%v → %v: %q, want %q", x.was.Status, x.is.Status, got, x.want)
+		}
+	}
+}
+
+// A name or a title cannot turn the words around it.
+func TestNamesHideNothing(t *testing.T) {
+	b, _, c := serve(t, nil)
+	eve := c.as("Eve\u202e\u200b")
+	id := eve.chat()
+	eve.say(id, "tit\u202ele")
+	list := eve.ok(http.StatusOK, "GET", "/api/v1/chats", nil)["chats"].([]any)
+	if got := list[0].(map[string]any)["title"].(string); got != `tit\u{202E}le` {
+		t.Errorf("title %q", got)
+	}
+	for _, s := range b.sessions {
+		if s[1] != `Eve\u{202E}\u{200B}` {
+			t.Errorf("name %q", s[1])
+		}
+	}
+	line := drawLine(render.Line{render.Person{Name: "Eve\u202e"}, render.Person{User: AdminUser(masterKey)}})
+	if line[0].Person != `Eve\u{202E}` || line[1].Person == "" {
+		t.Errorf("%+v", line)
 	}
 }

@@ -313,7 +313,7 @@ func notOpen(c turn.ToolCall) *Refusal {
 
 func tooLate(c turn.ToolCall) *Refusal {
 	if !c.StartedAt.IsZero() {
-		return &Refusal{Code: RefusedTooLate, Say: render.TooLate(render.Clock(c.StartedAt)), At: c.StartedAt}
+		return &Refusal{Code: RefusedTooLate, Say: render.TooLate(render.ClockSeconds(c.StartedAt)), At: c.StartedAt}
 	}
 	return &Refusal{Code: RefusedTooLate, Say: render.TooLateToUndo()}
 }

@@ -144,8 +144,8 @@ func ShortName(name string) string {
 
 // TooBig reports whether arguments are too long to be shown in full, so that nothing may be allowed.
 func TooBig(args json.RawMessage) bool {
-	// Nothing so short can grow past the limit: a character becomes at most ten ("\u{10ffff}").
-	return len(args)*10 > MaxArgs && ArgsOf(args, "").TooBig
+	// Nothing so short can grow past the limit: a character becomes at most ten, or a line of 64 levels' indentation.
+	return len(args) > 400 && ArgsOf(args, "").TooBig
 }
 
 // Lines of the message.

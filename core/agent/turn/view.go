@@ -72,7 +72,7 @@ func (v viewer) state() render.State {
 }
 
 func (v viewer) step(c ToolCall) render.Step {
-	st := render.Step{Call: string(c.ID), Title: c.Tool.Name, Server: c.Tool.Server, State: stepState(c)}
+	st := render.Step{Call: string(c.ID), Title: seen(c.Tool.Name), Server: seen(c.Tool.Server), State: stepState(c)}
 	var d detail
 	switch c.Status {
 	case Running:
@@ -200,7 +200,7 @@ func (v viewer) notes() []render.Block {
 	say := func(s string) { out = append(out, note(s)) }
 	t := v.t
 	if v.open() && v.live.Note != "" {
-		say(v.live.Note)
+		say(clip(v.live.Note, 300))
 	}
 	var faults []string
 	left := 0
@@ -223,11 +223,11 @@ func (v viewer) notes() []render.Block {
 	case t.Stopped != nil && v.open():
 		say(render.Stopping)
 	case t.Stopped != nil && t.End != MessageGone:
-		say(render.StoppedBy(t.Stopped.Name, t.Cancelled))
+		say(render.StoppedBy(clip(t.Stopped.Name, 80), t.Cancelled))
 	}
 	switch {
 	case t.EndSay != "":
-		say(t.EndSay)
+		say(clip(t.EndSay, 500))
 	case t.End == TooManySteps:
 		say(render.EndSteps())
 	case t.End == TooManyDenials:
@@ -257,7 +257,7 @@ func (v viewer) notes() []render.Block {
 		for _, g := range v.s.Grants {
 			if g.ID == c.Grant {
 				out = append(out, render.Note{
-					Line:    render.Line{render.Plain(render.GrantLine(g.Tool.Name, g.Tool.Server, nameFor(g.By, g.Name)))},
+					Line:    render.Line{render.Plain(render.GrantLine(seen(g.Tool.Name), seen(g.Tool.Server), nameFor(g.By, g.Name)))},
 					Choices: []render.Choice{{Choice: chat.Revoke, Token: string(g.ID), Label: render.LabelRevoke}},
 				})
 			}
@@ -329,11 +329,11 @@ func (v viewer) asks() []render.Block {
 func (v viewer) ask(c ToolCall) render.Ask {
 	a := v.card(c)
 	a.Kind = render.AskPermission
-	a.Header, a.Run = render.AllowHeader(c.Tool.Server), render.RunLine(c.Tool.Name, c.Tool.Server)
+	a.Header, a.Run = render.AllowHeader(seen(c.Tool.Server)), render.RunLine(seen(c.Tool.Name), seen(c.Tool.Server))
 	a.Facts = Facts(c.Ruling)
-	a.Question, a.Impact = c.Ruling.Message, c.Ruling.Impact
+	a.Question, a.Impact = clip(c.Ruling.Message, 300), clip(c.Ruling.Impact, 300)
 	a.Describes = clip(c.Card.Describes, 400)
-	a.Because = render.Line{render.Plain(c.Ruling.Why())}
+	a.Because = render.Line{render.Plain(seen(c.Ruling.Why()))}
 	token := string(c.Ask)
 	if OffersGrant(c) {
 		a.Choices = append(a.Choices, render.Choice{Choice: chat.AllowChat, Token: token, Label: render.LabelAllowChat, Hint: render.HintAllowChat})
@@ -346,7 +346,7 @@ func (v viewer) ask(c ToolCall) render.Ask {
 	v.who(&d, c)
 	v.expiry(&d, c)
 	if c.Card.Notice != "" {
-		d.sep().text(c.Card.Notice)
+		d.sep().text(clip(c.Card.Notice, 300))
 	}
 	a.Footer = d.line
 	return a
@@ -356,7 +356,7 @@ func (v viewer) ask(c ToolCall) render.Ask {
 func (v viewer) outcome(c ToolCall) render.Ask {
 	a := v.card(c)
 	a.Kind = render.AskOutcome
-	a.Header, a.Run = render.OutcomeHeader, render.RunLine(c.Tool.Name, c.Tool.Server)
+	a.Header, a.Run = render.OutcomeHeader, render.RunLine(seen(c.Tool.Name), seen(c.Tool.Server))
 	if c.Lost != "" {
 		a.Because = render.Line{render.Plain(clip(c.Lost, 300))}
 	}
@@ -376,8 +376,8 @@ func (v viewer) outcome(c ToolCall) render.Ask {
 
 func (v viewer) card(c ToolCall) render.Ask {
 	a := render.Ask{
-		Call: string(c.ID), Token: string(c.Ask), Tool: c.Tool.Name, Expires: c.Deadline,
-		Server: render.Server{Name: c.Tool.Server, Description: c.Card.Server, Icon: c.Card.Icon, Trusted: c.Ruling.Trusted},
+		Call: string(c.ID), Token: string(c.Ask), Tool: seen(c.Tool.Name), Expires: c.Deadline,
+		Server: render.Server{Name: seen(c.Tool.Server), Description: clip(c.Card.Server, 300), Icon: clip(c.Card.Icon, 300), Trusted: c.Ruling.Trusted},
 		Args:   render.ArgsOf(c.Args, string(c.Digest)),
 	}
 	if !c.Deadline.IsZero() {
@@ -390,7 +390,7 @@ func (v viewer) card(c ToolCall) render.Ask {
 func (v viewer) who(d *detail, c ToolCall) {
 	switch {
 	case len(c.Card.Who) > 0:
-		d.text(render.OneOf(c.Card.Who))
+		d.text(seen(render.OneOf(c.Card.Who)))
 	case c.Ruling.Level == permission.LevelAdmin:
 		d.text(render.AnAdmin)
 	default:
@@ -407,11 +407,11 @@ func (v viewer) expiry(d *detail, c ToolCall) {
 
 func (v viewer) requesterName() string {
 	for _, p := range v.s.People {
-		if p.User == v.t.Requester && p.Name != "" {
-			return p.Name
+		if p.User == v.t.Requester {
+			return nameFor(p.User, p.Name)
 		}
 	}
-	return v.t.Requester.Key
+	return nameFor(v.t.Requester, "")
 }
 
 // Facts are a ruling's chips: access, risk, level.
@@ -475,10 +475,10 @@ func (d *detail) time(at time.Time, until bool) *detail {
 }
 
 func nameFor(u chat.User, name string) string {
-	if name != "" {
+	if name = clip(name, 80); name != "" {
 		return name
 	}
-	return u.Key
+	return clip(u.Key, 80)
 }
 
 func resultText(c ToolCall) string {
@@ -493,11 +493,17 @@ func firstLine(s string) string {
 	return s
 }
 
-// clip shortens s to n characters, saying so.
+// seen is a stranger's words on one line, with nothing hidden in them.
+func seen(s string) string {
+	s, _ = render.Visible(s)
+	return strings.NewReplacer("\n", " ⏎ ", "\t", " ").Replace(strings.TrimSpace(s))
+}
+
+// clip shortens a stranger's words to n characters, saying so, with nothing hidden in them.
 func clip(s string, n int) string {
-	r := []rune(s)
+	r := []rune(seen(s))
 	if len(r) <= n {
-		return s
+		return string(r)
 	}
 	return string(r[:n-1]) + "…"
 }

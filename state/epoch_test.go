@@ -1,0 +1,51 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+func TestEpochCountsColdStarts(t *testing.T) {
+	for name, url := range servers(t) {
+		t.Run(name, func(t *testing.T) {
+			at := url(t)
+			replica := func(name string, want uint64) *Store {
+				t.Helper()
+				s := openStore(t, Options{URL: at, Replica: name})
+				if got, err := s.Epoch(t.Context()); err != nil || got != want {
+					t.Errorf("%s: epoch %d, %v, want %d", name, got, err, want)
+				}
+				return s
+			}
+			a := replica("a", 1)
+			b := replica("b", 1) // a is alive: a rolling update
+			replica("a", 1)      // a is killed and comes back while b is alive
+			b.leave()
+			replica("a", 2) // alone: its own old heartbeat is nobody else's
+			a.leave()
+			c := replica("c", 3)
+			if err := c.beat(t.Context()); err != nil {
+				t.Error(err)
+			}
+			replica("d", 3)
+		})
+	}
+}
+
+func TestRunBeatsAndLeaves(t *testing.T) {
+	s, m := mini(t, Options{Replica: "a"})
+	if _, err := s.Epoch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if m.Exists(runReplicas) {
+		t.Error("it still counts as alive")
+	}
+}

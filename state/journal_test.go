@@ -1,0 +1,268 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+)
+
+func TestKilledAtEachByteOfTheJournal(t *testing.T) {
+	dir := t.TempDir()
+	s := openEmbedded(t, dir, Options{})
+	story(t, s)
+	full := history(t, s)
+	left := killed(t, dir)
+	path := onlyJournal(t, left)
+	journal, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := history(t, openEmbedded(t, killed(t, left), Options{})); cmp.Diff(full, want) != "" {
+		t.Fatal("the whole journal does not give the whole log: " + cmp.Diff(full, want))
+	}
+	// Reading: every byte.
+	var all []record
+	cuts := map[int]bool{0: true}
+	var ends []int // of frames with a write
+	for at := 0; at < len(journal); {
+		kind, payload, ok := readFrame(journal[at:])
+		if !ok {
+			t.Fatalf("no frame at %d", at)
+		}
+		at += frameHead + len(payload)
+		if kind != frameScript {
+			ends = append(ends, at)
+		}
+		for _, i := range []int{1, frameHead - 1, frameHead, frameHead + 1, frameHead + len(payload) - 1, frameHead + len(payload)} {
+			cuts[at-frameHead-len(payload)+i] = true
+		}
+	}
+	take := func(to *[]record) func(record) { return func(r record) { *to = append(*to, r) } }
+	if err := replayFrames("whole", journal, take(&all), discard); err != nil || len(all) != len(ends) {
+		t.Fatalf("%d records, want %d: %v", len(all), len(ends), err)
+	}
+	whole := 0
+	for cut := range journal {
+		for whole < len(ends) && ends[whole] <= cut {
+			whole++
+		}
+		var got []record
+		if err := replayFrames("cut", journal[:cut], take(&got), discard); err != nil || len(got) != whole || !reflect.DeepEqual(got, all[:whole:whole]) && whole > 0 {
+			t.Fatalf("cut at byte %d of %d: %d records, want %d: %v", cut, len(journal), len(got), whole, err)
+		}
+	}
+	// Starting again: in front of, inside and behind every frame.
+	before := 0
+	for _, cut := range slices.Sorted(maps.Keys(cuts)) {
+		if err := os.WriteFile(path, journal[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := openEmbedded(t, killed(t, left), Options{})
+		got := history(t, s)
+		if len(got) < before || !slices.EqualFunc(full[:len(got)], got, func(a, b turn.Entry) bool { return cmp.Equal(a, b) }) {
+			t.Fatalf("cut at byte %d: %d entries after %d; %s", cut, len(got), before, cmp.Diff(full[:len(got)], got))
+		}
+		before = len(got)
+		w := mustAppend(t, s, agent.Write{Events: []agent.Keyed{said("after")}})
+		if w.Head.Seq != uint64(before)+1 {
+			t.Fatalf("cut at byte %d: head %+v", cut, w.Head)
+		}
+	}
+	if before != len(full) {
+		t.Errorf("the whole journal gave %d entries of %d", before, len(full))
+	}
+}
+
+// flakyDisk writes at most room bytes more, and syncs while it may.
+type flakyDisk struct {
+	segment
+	room    *int
+	syncs   *int
+	syncErr *error
+}
+
+func (f flakyDisk) Write(b []byte) (int, error) {
+	if len(b) > *f.room {
+		n, _ := f.segment.Write(b[:*f.room])
+		*f.room = 0
+		return n, syscall.ENOSPC
+	}
+	*f.room -= len(b)
+	return f.segment.Write(b)
+}
+
+func (f flakyDisk) Sync() error {
+	*f.syncs++
+	if *f.syncErr != nil {
+		return *f.syncErr
+	}
+	return f.segment.Sync()
+}
+
+func flaky(room, syncs *int, syncErr *error) Options {
+	return Options{openJournal: func(path string) (segment, error) {
+		f, err := openSegment(path)
+		return flakyDisk{f, room, syncs, syncErr}, err
+	}}
+}
+
+func TestAFullDiskAcceptsNothing(t *testing.T) {
+	dir := t.TempDir()
+	space, syncs := 1<<20, 0
+	var syncErr error
+	s := openEmbedded(t, dir, flaky(&space, &syncs, &syncErr))
+	first := mustAppend(t, s, agent.Write{Claim: "me", Events: []agent.Keyed{said("d1")}})
+	space = 50 // some of the next frame fits
+	for i, w := range []agent.Write{
+		{Chat: room, Events: []agent.Keyed{said("d2")}},
+		{Chat: room, Known: first.Head, Lease: first.Lease, Events: []agent.Keyed{started("w1")}},
+	} {
+		if _, err := s.Append(t.Context(), w); err == nil || !strings.Contains(err.Error(), "cannot be written") {
+			t.Errorf("write %d: error %v", i, err)
+		}
+		space = 1 << 20 // room again: still nothing, until somebody has looked at it
+	}
+	if _, err := s.ClaimDue(t.Context(), "me", 1); err != nil {
+		t.Errorf("nothing is due, so nothing has to be written: %v", err)
+	}
+	if _, _, err := s.Renew(t.Context(), first.Lease); err == nil {
+		t.Error("renewed")
+	}
+	if err := s.Ping(t.Context()); err == nil {
+		t.Error("it says that it is ready")
+	}
+	if err := s.disk.sweep(); err == nil {
+		t.Error("it swept")
+	}
+	if got := history(t, s); len(got) != 1 {
+		t.Errorf("%d entries", len(got))
+	}
+	left := killed(t, dir)
+	journal, err := os.ReadFile(onlyJournal(t, left))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(journal); {
+		_, payload, ok := readFrame(journal[at:])
+		if !ok {
+			t.Fatalf("half a frame was left at byte %d of %d", at, len(journal))
+		}
+		at += frameHead + len(payload)
+	}
+	s = openEmbedded(t, left, Options{})
+	if got := history(t, s); len(got) != 1 {
+		t.Errorf("%d entries after a restart", len(got))
+	}
+	mustAppend(t, s, agent.Write{Events: []agent.Keyed{said("d2")}})
+}
+
+func TestStartedAndDecidedAreSynced(t *testing.T) {
+	space, syncs := 1<<20, 0
+	var syncErr error
+	s := openEmbedded(t, t.TempDir(), flaky(&space, &syncs, &syncErr))
+	w := mustAppend(t, s, agent.Write{Claim: "me", Events: []agent.Keyed{said("d1")}})
+	if syncs != 0 {
+		t.Errorf("a message was synced %d times", syncs)
+	}
+	lease := w.Lease
+	w = mustAppend(t, s, agent.Write{Known: w.Head, Lease: lease, Events: []agent.Keyed{started("w1")}})
+	w = mustAppend(t, s, agent.Write{Known: w.Head, Events: []agent.Keyed{{Op: "c1", Event: turn.Decided{Ask: "a", By: chat.User{Platform: "test", Key: "ana"}}}}})
+	if syncs != 2 {
+		t.Errorf("a start and a decision were synced %d times", syncs)
+	}
+	syncErr = errors.New("the disk is gone")
+	if _, err := s.Append(t.Context(), agent.Write{Chat: room, Known: w.Head, Lease: lease, Events: []agent.Keyed{started("w2")}}); !errors.Is(err, syncErr) {
+		t.Errorf("error %v", err)
+	}
+	if n := len(history(t, s)); n != 3 {
+		t.Errorf("%d entries: one that is not on the disk is in the log", n)
+	}
+	syncErr = nil
+	if _, err := s.Append(t.Context(), agent.Write{Chat: room, Events: []agent.Keyed{said("d2")}}); err == nil {
+		t.Error("after a failed sync nobody knows what the disk holds, and it went on")
+	}
+}
+
+func TestDamage(t *testing.T) {
+	dir := t.TempDir()
+	s := openEmbedded(t, dir, Options{})
+	w := mustAppend(t, s, agent.Write{Claim: "me", Events: []agent.Keyed{said("d1")}})
+	unsynced := killed(t, dir)
+	mustAppend(t, s, agent.Write{Known: w.Head, Lease: w.Lease, Events: []agent.Keyed{started("w1")}})
+	synced := killed(t, dir)
+	spoil := func(path string, at int) {
+		t.Helper()
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[at] ^= 0x40
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	journal, err := os.ReadFile(onlyJournal(t, unsynced))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := len(journal) - 5
+	// A power cut may spoil what was not synced, and only that.
+	spoil(onlyJournal(t, unsynced), last)
+	if n := len(history(t, openEmbedded(t, unsynced, Options{}))); n != 0 {
+		t.Errorf("%d entries", n)
+	}
+	spoil(onlyJournal(t, synced), last)
+	if _, err := OpenEmbedded(synced, Options{Log: discard}); err == nil || !strings.Contains(err.Error(), "damaged at byte") {
+		t.Errorf("a start that was recorded would be forgotten: %v", err)
+	}
+	snaps, _ := filepath.Glob(filepath.Join(dir, "snapshot.*"))
+	if len(snaps) != 1 {
+		t.Fatal(snaps)
+	}
+	for name, change := range map[string]func([]byte) []byte{
+		"cut":     func(b []byte) []byte { return b[:len(b)-3] },
+		"changed": func(b []byte) []byte { return bytes.Replace(b, []byte(`"at":1`), []byte(`"at":2`), 1) },
+		"emptied": func([]byte) []byte { return nil },
+		"newer":   func(b []byte) []byte { return bytes.Replace(b, []byte(`"snapshot":1`), []byte(`"snapshot":2`), 1) },
+	} {
+		bad := killed(t, dir)
+		path := filepath.Join(bad, filepath.Base(snaps[0]))
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, change(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenEmbedded(bad, Options{Log: discard}); err == nil || !strings.Contains(err.Error(), filepath.Base(path)) {
+			t.Errorf("snapshot %s: error %v", name, err)
+		}
+	}
+}
+
+func TestAnOldJournalIsReplayedWithItsOwnScripts(t *testing.T) {
+	dir := t.TempDir()
+	s := openEmbedded(t, dir, Options{})
+	mustAppend(t, s, agent.Write{Events: []agent.Keyed{said("d1")}})
+	want := history(t, s)
+	left := killed(t, dir)
+	was := appendScript
+	t.Cleanup(func() { appendScript = was })
+	appendScript = script{"append", "return redis.error_reply('ERR a newer build')", digest("newer")}
+	if d := cmp.Diff(want, history(t, openEmbedded(t, left, Options{}))); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,81 @@
+package state
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+func TestShelf(t *testing.T) {
+	embedded := func(t *testing.T) *Store { return openEmbedded(t, t.TempDir(), Options{}) }
+	redis := func(t *testing.T) *Store { s, _ := mini(t, Options{}); return s }
+	for name, open := range map[string]func(*testing.T) *Store{"embedded": embedded, "redis": redis} {
+		t.Run(name, func(t *testing.T) {
+			ctx, s := t.Context(), open(t)
+			if _, _, ok, err := s.Session(ctx, "none"); ok || err != nil {
+				t.Error(ok, err)
+			}
+			if err := s.PutSession(ctx, "hash", "u1", "Ana"); err != nil {
+				t.Fatal(err)
+			}
+			if u, n, ok, err := s.Session(ctx, "hash"); u != "u1" || n != "Ana" || !ok || err != nil {
+				t.Error(u, n, ok, err)
+			}
+			at := time.UnixMilli(1_800_000_000_000).UTC()
+			for _, p := range []ChatEntry{{"a", "first: a", at}, {"b", "", at.Add(time.Minute)}, {"a", "", at.Add(time.Hour)}} {
+				if err := s.PutChat(ctx, "u1", p.Key, p.Title, p.At); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := s.Chats(ctx, "u1")
+			if err != nil || len(got) != 2 || got[0] != (ChatEntry{"a", "first: a", at.Add(time.Hour)}) || got[1].Key != "b" {
+				t.Error(got, err)
+			}
+			if got, err := s.Chats(ctx, "u2"); err != nil || len(got) != 0 {
+				t.Error(got, err)
+			}
+			live, err := s.Live(ctx, room)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.PublishLive(ctx, room, []byte("\x00frame")); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-live; string(got) != "\x00frame" {
+				t.Errorf("%q", got)
+			}
+			if err := s.Ping(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestASlowReaderLosesTheOldestFrames(t *testing.T) {
+	s := openEmbedded(t, t.TempDir(), Options{})
+	live, err := s.Live(t.Context(), room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := s.Live(t.Context(), chat.ID{Platform: "test", Key: "marker"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		if err := s.PublishLive(t.Context(), room, []byte(itoa(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.PublishLive(t.Context(), chat.ID{Platform: "test", Key: "marker"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	<-other
+	var last string
+	for range len(live) {
+		last = string(<-live)
+	}
+	if last != "199" {
+		t.Errorf("the newest frame read is %q", last)
+	}
+}
