@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/conformance"
 )
@@ -60,6 +62,15 @@ func TestCluster(t *testing.T) {
 	}
 	t.Run("Log", func(t *testing.T) { conformance.Log(t, open) })
 	t.Run("Leases", func(t *testing.T) { conformance.Leases(t, open) })
+	t.Run("Durability", func(t *testing.T) { // WAIT has to go to the node of the chat
+		flush(t, url)
+		s := openStore(t, Options{URL: url, Durability: "replicas=1"})
+		w := mustAppend(t, s, agent.Write{Claim: "me", Events: []agent.Keyed{said("d1")}})
+		got, err := s.Append(t.Context(), agent.Write{Chat: room, Known: w.Head, Lease: w.Lease, Events: []agent.Keyed{started("w1")}})
+		if !errors.Is(err, agent.ErrNotDurable) || got.Head.Seq != 2 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
 }
 
 var discard = slog.New(slog.NewTextHandler(io.Discard, nil))

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -100,7 +99,7 @@ func (d *disk) recover() error {
 		return err
 	}
 	d.setClock(at)
-	d.faded = at
+	d.faded = d.last
 	if err := replay(journalPath(d.dir, gen), d.apply, d.opt.Log); err != nil {
 		return err
 	}
@@ -120,14 +119,11 @@ func (d *disk) recover() error {
 // voidAll ends the leases of the process before.
 func (d *disk) voidAll() error {
 	for _, key := range d.mem.Keys() {
-		_, name, ok := strings.Cut(key, ":head:")
-		if !ok || !strings.HasPrefix(key, prefix) {
+		name, ok := chatOfHead(key)
+		if !ok {
 			continue
 		}
 		k := keysNamed(name)
-		if k.head != key {
-			continue
-		}
 		if _, err := d.run(voidScript.source, []string{k.head, k.due}, []string{name}); err != nil {
 			return err
 		}

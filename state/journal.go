@@ -245,13 +245,22 @@ func snapshotPath(dir string, gen uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("snapshot.%d", gen))
 }
 
-// latest is the generation to start from: that of the newest snapshot, or 0.
+// latest is the generation to start from: that of the newest snapshot, or 0 in a new directory. A journal without
+// the snapshot that it goes on from is refused: to start without it would forget everything.
 func latest(dir string) (uint64, error) {
-	gens, err := generations(dir, "snapshot.")
-	if err != nil || len(gens) == 0 {
+	snapshots, err := generations(dir, "snapshot.")
+	if err != nil {
 		return 0, err
 	}
-	return slices.Max(gens), nil
+	journals, err := generations(dir, "journal.")
+	if err != nil {
+		return 0, err
+	}
+	gen := slices.Max(append(snapshots, 0))
+	if last := slices.Max(append(journals, 0)); last > gen {
+		return 0, fmt.Errorf("%s is missing, and %s goes on from it; restore it from a backup, or move the directory away to begin anew", snapshotPath(dir, last), journalPath(dir, last))
+	}
+	return gen, nil
 }
 
 func generations(dir, name string) ([]uint64, error) {

@@ -232,6 +232,13 @@ func TestDamage(t *testing.T) {
 	if len(snaps) != 1 {
 		t.Fatal(snaps)
 	}
+	lost := killed(t, dir)
+	if err := os.Remove(filepath.Join(lost, filepath.Base(snaps[0]))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenEmbedded(lost, Options{Log: discard}); err == nil || !strings.Contains(err.Error(), "is missing") {
+		t.Errorf("a snapshot that is gone: %v", err)
+	}
 	for name, change := range map[string]func([]byte) []byte{
 		"cut":     func(b []byte) []byte { return b[:len(b)-3] },
 		"changed": func(b []byte) []byte { return bytes.Replace(b, []byte(`"at":1`), []byte(`"at":2`), 1) },

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"hash/fnv"
+	"strings"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -56,8 +57,11 @@ func tag(bucket int) string     { return fmt.Sprintf("{b%02d}", bucket) }
 func dueKey(bucket int) string  { return prefix + tag(bucket) + ":due" }
 func asksKey(bucket int) string { return prefix + tag(bucket) + ":asks" }
 
-// headPrefix is what every head key of a bucket starts with.
-func headPrefix(bucket int) string { return prefix + tag(bucket) + ":head:" }
+// chatOfHead gives back the chat's name when key is a head key.
+func chatOfHead(key string) (name string, ok bool) {
+	_, name, ok = strings.Cut(key, ":head:")
+	return name, ok && keysNamed(name).head == key
+}
 
 func sessionKey(keyHash string) string { return prefix + "session:" + keyHash } // Hash: user, name
 func shelfKey(userKey string) string   { return prefix + "shelf:" + userKey }   // Hash: t:<chat> title, a:<chat> ms

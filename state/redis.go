@@ -231,6 +231,8 @@ func dial(ctx context.Context, raw string) (redis.UniversalClient, error) {
 	}
 	tune(o)
 	one := redis.NewClient(o)
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	if info, err := one.Info(ctx, "cluster").Result(); err != nil || !strings.Contains(info, "cluster_enabled:1") {
 		return one, nil // also when it cannot be reached: check says so
 	}

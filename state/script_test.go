@@ -86,7 +86,7 @@ func TestOneSlotPerScript(t *testing.T) {
 		t.Error("beat: two slots")
 	}
 	for b := range buckets {
-		if slot(asksKey(b)) != slot(headPrefix(b)+"x") || slot(dueKey(b)) != slot(asksKey(b)) {
+		if slot(asksKey(b)) != slot(prefix+tag(b)+":head:x") || slot(dueKey(b)) != slot(asksKey(b)) {
 			t.Errorf("bucket %d has several slots", b)
 		}
 	}

@@ -37,7 +37,7 @@ func startRedis(t testing.TB, args ...string) (url string) {
 	t.Helper()
 	dir := shortDir(t)
 	sock := filepath.Join(dir, "s")
-	run(t, dir, append([]string{"--port", "0", "--unixsocket", sock, "--save", "", "--appendonly", "no"}, args...))
+	run(t, dir, append([]string{"--bind", "127.0.0.1", "--port", "0", "--unixsocket", sock, "--save", "", "--appendonly", "no"}, args...))
 	url = "unix://" + sock
 	await(t, url, func(ctx context.Context, c *redis.Client) error { return c.Ping(ctx).Err() })
 	return url

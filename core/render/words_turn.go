@@ -24,7 +24,7 @@ func LateResult(tool, server, text string, failed bool) string {
 
 // ResultNotAllowed is for a call that policy forbids.
 func ResultNotAllowed(why string) string {
-	return "This tool call is not allowed: " + why + " It was not run. Do not retry it."
+	return "Not allowed: " + why + " The tool was not run. Do not retry the call."
 }
 
 // ResultDeniedBefore is for the very call that a person denied earlier in the turn.

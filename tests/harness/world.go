@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -206,14 +207,12 @@ func (w *World) SetPolicy(change func(p *permission.Policy, files map[string]per
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.policy
-	files := map[string]permission.ToolSettings{}
-	for k, v := range p.Servers["files"].Tools {
-		files[k] = v
-	}
+	p.Servers = maps.Clone(p.Servers)
+	files := maps.Clone(p.Servers["files"].Tools)
 	change(&p, files)
 	s := p.Servers["files"]
 	s.Tools = files
-	p.Servers = map[string]permission.ServerSettings{"files": s}
+	p.Servers["files"] = s
 	w.policy = p
 }
 

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -301,7 +302,7 @@ func (s Session) decided(e Entry, ev Decided) Session {
 			c.Status, c.Grant = Allowed, ev.Grant.ID
 		default:
 			c.Choice = chat.Deny
-			c.settle(Denied, e.At, deniedResult(ev.Reason))
+			c.settle(Denied, e.At, deniedResult(ev))
 		}
 	})
 	if ev.Choice == chat.AllowChat {
@@ -317,8 +318,17 @@ func (s Session) mayGrant(c ToolCall, ev Decided) bool {
 		!slices.ContainsFunc(s.Grants, func(x permission.Grant) bool { return x.ID == g.ID })
 }
 
-func deniedResult(reason string) Result {
-	return Result{Text: render.ResultDenied(reason), IsError: true, Structured: []byte(`{"success":false,"error":"User denied tool execution"}`)}
+// deniedResult is R120's text and R121's structure.
+func deniedResult(ev Decided) Result {
+	structured, err := json.Marshal(struct {
+		Success bool   `json:"success"`
+		Error   string `json:"error"`
+		By      string `json:"by,omitempty"`
+	}{false, "User denied tool execution", ev.Name})
+	if err != nil {
+		structured = nil
+	}
+	return Result{Text: render.ResultDenied(ev.Reason), IsError: true, Structured: structured}
 }
 
 func (s Session) withdrawn(e Entry, ev Withdrawn) Session {
