@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 )
@@ -166,25 +167,20 @@ func (d *driver) rule(policy permission.Policy, s turn.Session, id turn.CallID, 
 	case turn.DeniedBefore(s.Turn, c.Digest):
 		return forbid("denied_before", "a person denied this very call in this turn", render.ResultDeniedBefore())
 	}
-	r := permission.Evaluate(policy, s.Grants, d.request(s, c, sp), now)
-	return d.ruled(policy, c, sp, r)
+	req := d.request(s, c, sp)
+	return d.ruled(policy, s, req, c, sp, permission.Evaluate(policy, s.Grants, req, now))
 }
 
-func (d *driver) ruled(policy permission.Policy, c turn.ToolCall, sp ToolSpec, r permission.Ruling) turn.Event {
+func (d *driver) ruled(policy permission.Policy, s turn.Session, req permission.Request, c turn.ToolCall, sp ToolSpec, r permission.Ruling) turn.Event {
 	ev := turn.Ruled{Call: c.ID, Ask: turn.AskID(mint()), Ruling: r}
 	switch r.Verdict {
 	case permission.Forbid:
 		ev.Say = render.ResultNotAllowed(r.Why())
 	case permission.Ask:
 		ev.Card = turn.Card{Title: sp.Title, Describes: sp.Description, Server: sp.Server.Description, Icon: sp.Server.Icon}
-		switch {
-		case r.Level == permission.LevelAdmin:
-			ev.Card.Who = []string{render.AnAdmin}
-			if len(policy.Admins) == 0 {
-				ev.Card.Notice = render.NoAdmins
-			}
-		case policy.Approvers.Rule != permission.ApproversRequester:
-			ev.Card.Who = []string{render.Anyone}
+		ev.Card.Who = permission.Deciders(policy, req, r.Level, func(u chat.User) string { return nameOf(s, u) })
+		if r.Level == permission.LevelAdmin && len(policy.Admins) == 0 {
+			ev.Card.Notice = permission.NoAdminsNotice
 		}
 	}
 	return ev
@@ -212,14 +208,14 @@ func (d *driver) start(policy permission.Policy, s turn.Session, id turn.CallID,
 		level := max(r.Level, c.Ruling.Level)
 		switch {
 		case r.Verdict == permission.Forbid:
-			return d.ruled(policy, c, sp, r)
+			return d.ruled(policy, s, req, c, sp, r)
 		case permission.MayDecide(policy, req, level, c.By) != nil:
 			r.Verdict, r.Level = permission.Ask, level // who allowed it may not any more
-			return d.ruled(policy, c, sp, r)
+			return d.ruled(policy, s, req, c, sp, r)
 		}
 		r.Grant = ""
 	} else if r.Verdict != permission.Allow {
-		return d.ruled(policy, c, sp, r)
+		return d.ruled(policy, s, req, c, sp, r)
 	}
 	return turn.Started{
 		Call: c.ID, Run: turn.RunID(mint()), Ask: c.Ask, Digest: c.Digest, Grant: r.Grant, Token: d.lease.Load().Token,

@@ -306,7 +306,9 @@ func (s Session) decided(e Entry, ev Decided) Session {
 		}
 	})
 	if ev.Choice == chat.AllowChat {
-		s.Grants = add(s.Grants, *ev.Grant)
+		g := *ev.Grant
+		g.At = e.At // the log's time, as everything that grants are compared with
+		s.Grants = add(s.Grants, g)
 	}
 	return s
 }

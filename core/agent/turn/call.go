@@ -103,7 +103,8 @@ func (t *Turn) runnable(i int) bool {
 	if t.Stopped != nil || t.Calls[i].Status != Allowed || t.live() != nil {
 		return false
 	}
-	open := slices.ContainsFunc(t.Calls, func(c ToolCall) bool { return c.Status == Proposed || c.waits() })
+	// A proposed call behind i does not hold it up: Next rules all of them first, unless they are asked one at a time.
+	open := slices.ContainsFunc(t.Calls, ToolCall.waits) || slices.ContainsFunc(t.Calls[:i], func(c ToolCall) bool { return c.Status == Proposed })
 	if t.Calls[i].Asked && open {
 		return false
 	}
