@@ -18,8 +18,9 @@ import (
 
 // remote runs scripts on a Redis.
 type remote struct {
-	rdb redis.UniversalClient
-	dur durability
+	rdb     redis.UniversalClient
+	dur     durability
+	confirm time.Duration
 }
 
 func (r *remote) close() error { return nil }
@@ -103,9 +104,9 @@ func (r *remote) tryOnce(ctx context.Context, c call, try int) (res any, ok bool
 			return nil, false, err
 		}
 	}
-	within := confirmTime
+	within := r.confirm
 	if d, has := ctx.Deadline(); has {
-		within = max(min(within, time.Until(d)*3/4), time.Millisecond)
+		within = max(min(within, time.Until(d)/2), time.Millisecond) // the answer has to come back, too
 	}
 	run := func(first func(redis.Pipeliner) *redis.Cmd) (any, bool, error) {
 		var cmd *redis.Cmd

@@ -74,7 +74,15 @@ func TestALostReplyIsNoSecondWrite(t *testing.T) {
 	s, _ := mini(t, Options{})
 	f := &faults{}
 	s.rdb.AddHook(f)
-	mustAppend(t, s, agent.Write{Chat: chat.ID{Platform: "test", Key: "warm"}, Events: []agent.Keyed{said("load the script")}})
+	// Load every script first: one that the server does not know is not executed at all.
+	mustAppend(t, s, agent.Write{Chat: chat.ID{Platform: "test", Key: "warm"}, Events: []agent.Keyed{said("d1")}})
+	warm, err := s.ClaimDue(t.Context(), "warm", 1)
+	if err != nil || len(warm) != 1 {
+		t.Fatal(warm, err)
+	}
+	if _, _, err := s.Renew(t.Context(), warm[0]); err != nil {
+		t.Fatal(err)
+	}
 	for _, lose := range []*atomic.Int32{&f.after, &f.before} {
 		id := chat.ID{Platform: "test", Key: t.Name()}
 		if lose == &f.before {
@@ -103,7 +111,7 @@ func TestALostReplyIsNoSecondWrite(t *testing.T) {
 		}
 	}
 	f.after.Store(100)
-	_, err := s.Append(t.Context(), agent.Write{Chat: room, Events: []agent.Keyed{said("d1")}})
+	_, err = s.Append(t.Context(), agent.Write{Chat: room, Events: []agent.Keyed{said("d1")}})
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("when no reply ever comes: %v", err)
 	}
@@ -113,6 +121,37 @@ func TestALostReplyIsNoSecondWrite(t *testing.T) {
 	f.after.Store(0)
 	if n := len(history(t, s)); n != 1 {
 		t.Errorf("%d entries", n)
+	}
+}
+
+// The due set is only a hint, whatever it says; claim looks again.
+func TestClaimLooksAgain(t *testing.T) {
+	s, m := mini(t, Options{})
+	ctx, k := t.Context(), keysOf(room)
+	l := mustAppend(t, s, agent.Write{Claim: "me"}).Lease
+	due := func() (at float64) {
+		t.Helper()
+		at, err := m.ZScore(k.due, room.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	first := due()
+	m.SetTime(time.Now().Add(3 * time.Second))
+	if _, _, err := s.Renew(ctx, l); err != nil || due() <= first {
+		t.Errorf("a renewed lease is due at %v after %v: everybody would look at it, %v", due(), first, err)
+	}
+	if _, err := m.ZAdd(k.due, 1, room.String()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.ClaimDue(ctx, "you", 1); err != nil || len(got) != 0 {
+		t.Errorf("held, and claimed: %+v, %v", got, err)
+	}
+	mustAppend(t, s, agent.Write{Lease: l, Release: true, Wake: time.Now().Add(time.Hour)})
+	res, err := s.write(ctx, call{script: claimScript, keys: []string{k.head, k.due}, args: []string{room.String(), "you", "1000", "0"}})
+	if err != nil || number(res) != 0 {
+		t.Errorf("due in an hour, and claimed: %v, %v", res, err)
 	}
 }
 

@@ -79,16 +79,16 @@ type Options struct {
 	// Log gets warnings; slog.Default() when nil. It never sees a secret or a person's words.
 	Log *slog.Logger
 
+	confirm     time.Duration                 // how long WAIT and WAITAOF may take; 2 s when zero
 	now         func() time.Time              // embedded: the clock
 	openJournal func(string) (segment, error) // embedded: a failing disk
 	journalMax  int64                         // embedded: bytes after which a snapshot is due
 }
 
 const (
-	opTTL       = 24 * time.Hour   // a platform redelivers for minutes; this is small, so be generous
-	opDeadline  = 10 * time.Second // for callers that bring no deadline
-	attempts    = 4
-	confirmTime = 2 * time.Second // how long WAIT and WAITAOF may take
+	opTTL      = 24 * time.Hour   // a platform redelivers for minutes; this is small, so be generous
+	opDeadline = 10 * time.Second // for callers that bring no deadline
+	attempts   = 4
 )
 
 func (o Options) withDefaults() (Options, error) {
@@ -107,6 +107,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.confirm == 0 {
+		o.confirm = 2 * time.Second
 	}
 	if o.now == nil {
 		o.now = time.Now
@@ -158,7 +161,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		_ = rdb.Close()
 		return nil, err
 	}
-	s := &Store{opt: o, rdb: rdb, w: &remote{rdb, dur}}
+	s := &Store{opt: o, rdb: rdb, w: &remote{rdb, dur, o.confirm}}
 	s.hub = newHub(&redisFeed{sub: rdb.Subscribe(context.WithoutCancel(ctx))})
 	return s, nil
 }

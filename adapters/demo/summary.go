@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/render"
 )
 
 // outcome is how a call ended, as its result's words tell: the scripted model reads what a real one reads.
@@ -22,24 +23,24 @@ const (
 	vouched // a person says that it happened
 )
 
-// ended reads a result. Only what the bot itself writes counts: a file that says "denied" is no denial, which is
-// why a success is never read for words and the others are read from their beginning.
+// ended reads a result. Only what the bot itself writes (core/render's Result functions) counts: a file that says "denied" is no
+// denial, which is why a success is never read for words and the others are read from their beginning.
 func ended(r turn.Result) outcome {
-	text := strings.ToLower(strings.TrimSpace(r.Text))
+	text := strings.TrimSpace(r.Text)
 	switch starts := func(s string) bool { return strings.HasPrefix(text, s) }; {
-	case starts("the run was interrupted and gave no result, but a human says"):
+	case starts(render.ResultHappened()):
 		return vouched
 	case !r.IsError:
 		return succeeded
-	case starts("tool execution denied by user"):
+	case starts("Tool execution denied by user."):
 		return denied
-	case starts("tool execution denied"), starts("not allowed"), starts("forbidden"):
+	case starts("Not allowed: "):
 		return forbidden
-	case starts("the permission request timed out"):
+	case starts("Tool execution timed out: "):
 		return unanswered
-	case starts("cancelled:"):
+	case starts(render.ResultCancelled()):
 		return cancelled
-	case starts("outcome unknown"):
+	case starts("Outcome unknown; "):
 		return unknown
 	}
 	return failed
@@ -129,7 +130,7 @@ func reason(text string) string {
 	if !ok {
 		return ""
 	}
-	if before, _, ok := strings.Cut(after, ". Do not retry"); ok {
+	if before, _, ok := strings.Cut(after, " Do not retry"); ok {
 		after = before
 	}
 	return "“" + strings.TrimRight(brief(after), ".") + "”"

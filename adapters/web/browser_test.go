@@ -44,7 +44,7 @@ func browser(t *testing.T) (context.Context, *bot, *Server) {
 	}
 	srv := httptest.NewServer(s.Handler())
 	t.Cleanup(srv.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(exe), chromedp.NoSandbox)...)
 	t.Cleanup(cancel)
@@ -76,9 +76,17 @@ func eval[T any](t *testing.T, ctx context.Context, js string) T {
 // until waits for a condition of the page, by its own frames.
 func until(t *testing.T, ctx context.Context, js string) {
 	t.Helper()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](js, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](js, chromedp.WithPollingTimeout(time.Minute))); err != nil {
 		shoot(t, ctx, "failed-"+t.Name())
 		t.Fatalf("waiting for %s: %v\npage: %s", js, err, eval[string](t, ctx, "document.body.innerText"))
+	}
+}
+
+// press clicks by script: a mouse aims at a place, and while the window changes its size the button may have left it.
+func press(t *testing.T, ctx context.Context, selector string) {
+	t.Helper()
+	if !eval[bool](t, ctx, `(b => { if (!b || b.disabled) return false; b.click(); return true })(document.querySelector('`+selector+`'))`) {
+		t.Fatalf("nothing to press at %s", selector)
 	}
 }
 
@@ -202,11 +210,11 @@ func TestPageMixedTurnAndLooks(t *testing.T) {
 		t.Error("the page scrolls sideways on a phone")
 	}
 
-	do(t, ctx, chromedp.Click(css("#burger")))
+	press(t, ctx, "#burger")
 	until(t, ctx, `document.querySelector("#side").getBoundingClientRect().x === 0`)
 	shoot(t, ctx, "side-phone")
 	do(t, ctx, chromedp.KeyEvent("\x1b"), chromedp.EmulateViewport(1200, 820))
-	do(t, ctx, chromedp.Click(css(`.batch [data-choice=approve_all]`)))
+	press(t, ctx, ".batch [data-choice=approve_all]")
 	until(t, ctx, `document.querySelectorAll('.step[data-state=done]').length === 3`)
 	shoot(t, ctx, "batch-done")
 }

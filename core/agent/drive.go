@@ -433,13 +433,16 @@ func (d *driver) stopActivities() {
 		d.model = nil
 	}
 	if d.running != nil {
-		<-d.ran // its Started stands without an end: whoever drives next recovers it
+		d.results = append(d.results, <-d.ran) // where it is not Finished, whoever drives next recovers the run
 		d.running = nil
 	}
 	if d.posting != "" {
-		<-d.posted
+		if p := <-d.posted; p.err == nil {
+			d.shown = append(d.shown, turn.Shown{Turn: p.turn, Message: p.ref})
+		}
 		d.posting = ""
 	}
+	d.e.late(d.id, d.f.head, append(d.shown, d.results...))
 	for id, ed := range d.editors {
 		ed.close()
 		delete(d.editors, id)

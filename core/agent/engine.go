@@ -265,6 +265,35 @@ func (e *Engine) append(ctx context.Context, w Write) (Written, error) {
 	return got, err
 }
 
+// late records, without a lease, what a driver that is over still knows for certain: facts append blind. A result that
+// comes late settles a call of unknown outcome, or is told to the model.
+func (e *Engine) late(id chat.ID, known Head, events []turn.Event) {
+	w := Write{Chat: id, Known: known}
+	op := OpID("w:" + mint())
+	for _, ev := range events {
+		if ev.Class() == turn.Fact {
+			w.Events = append(w.Events, Keyed{opPart(op, len(w.Events)), ev})
+		}
+	}
+	if len(w.Events) == 0 {
+		return
+	}
+	e.wg.Go(func() {
+		for try := 1; try <= 20; try++ {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(e.work), e.Lease)
+			_, err := e.append(ctx, w)
+			cancel()
+			if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrVersion) {
+				return
+			}
+			e.Logger.Warn("could not record what came late", "chat", id, "err", err)
+			if !pause(e.work, min(time.Duration(try)*200*time.Millisecond, 5*time.Second)) {
+				return
+			}
+		}
+	})
+}
+
 // stamped learns how Redis's clock stands to ours from entries just written. It errs on the late side: a
 // deadline looked at too early would only be looked at again.
 func (e *Engine) stamped(w Write, got Written) {

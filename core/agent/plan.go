@@ -85,6 +85,9 @@ func (d *driver) plan() (plan, error) {
 			case turn.Recover:
 				add(d.recoverRun(policy, p.s, c))
 			case turn.End:
+				if d.model != nil {
+					continue // a stopped turn ends with the words that people saw: the reply is cancelled and about to come
+				}
 				add(turn.Ended{Turn: p.s.Turn.ID, Why: d.why(p.s, c.Why)})
 			case turn.RunTool:
 				if stopping || d.running != nil {

@@ -159,17 +159,11 @@ const Stopping = "Stopping …"
 // AnAdmin is who may answer an admin-level ask.
 const AnAdmin = "an admin"
 
-// Anyone may answer.
-const Anyone = "Anyone here"
-
 // ByNod is the actor when nobody clicked.
 func ByNod() string { return Product }
 
 // CanAnswer ends a name: "Ana can answer".
 const CanAnswer = " can answer"
-
-// NoAdmins is R111's explanation on a card.
-const NoAdmins = "This call needs an admin, and none is configured: set ADMIN_SESSION_KEYS, or admins: in the configuration."
 
 // StepWords for the line of a call.
 const (

@@ -1,0 +1,64 @@
+// Package e2e runs the whole program as people have it: the built binary as a process of its own, with a data directory, an
+// environment and an address, spoken to through its HTTP API and its page.
+//
+// Its words. A [bot] is one process and what it printed. A [person] is a session of the API. A [room] is a chat as that person sees it. A [stream] is
+// one open connection of server-sent events.
+//
+// Its rules. Nothing waits for a fixed time: every wait is for an event or a state, with a deadline that only a broken program
+// reaches. A process gets exactly the environment the test names, so nothing of the machine leaks in. What really
+// happened is read where it happened: in files, and in the ledger of tests/mcpserver.
+//
+// Tests that need more than Go (redis-server, Node packages, Chromium) skip and say so, unless NOD_REQUIRE names what is missing.
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// programs is the folder of the binaries that TestMain built.
+var programs string
+
+var updatePicture = flag.Bool("update-picture", false, "write docs/page.png, the README's picture of the page")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(build(m.Run))
+}
+
+// build makes the programs once for all tests, and removes them.
+func build(run func() int) int {
+	dir, err := os.MkdirTemp("", "nod-e2e")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
+	programs = dir
+	// The checkout may belong to somebody else, and git then refuses to say its revision.
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", dir+string(filepath.Separator),
+		"./cmd/bot", "./tests/fakellm/cmd/fakellm", "./tests/mcpserver/cmd/toolserver")
+	cmd.Dir = filepath.Join("..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building the programs: %v\n%s", err, out)
+		return 1
+	}
+	return run()
+}
+
+func program(name string) string { return filepath.Join(programs, name) }
+
+// missing skips a test for want of something, unless NOD_REQUIRE names it.
+func missing(t testing.TB, need, what string) {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv("NOD_REQUIRE"), ","), need) {
+		t.Fatalf("NOD_REQUIRE asks for %s, and %s", need, what)
+	}
+	t.Skipf("%s (NOD_REQUIRE=%s makes this a failure)", what, need)
+}
