@@ -127,8 +127,12 @@ func TestTimeInTheEmbeddedStore(t *testing.T) {
 	opt := Options{now: func() time.Time { return now }, journalMax: 1}
 	s := openEmbedded(t, dir, opt)
 	w := mustAppend(t, s, agent.Write{Claim: "me", Events: []agent.Keyed{said("d1")}})
+	before := s.disk.tick()
 	now = now.Add(-time.Hour) // somebody sets the machine's clock
 	mustAppend(t, s, agent.Write{Events: []agent.Keyed{said("d2")}})
+	if got := s.disk.tick(); got.Before(before) {
+		t.Errorf("the store's clock went from %s to %s", before, got)
+	}
 	e := history(t, s)
 	if e[1].At.Before(e[0].At) {
 		t.Errorf("stamps go back: %s, %s", e[0].At, e[1].At)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
 )
 
 func TestEpochCountsColdStarts(t *testing.T) {
@@ -30,6 +33,22 @@ func TestEpochCountsColdStarts(t *testing.T) {
 			}
 			replica("d", 3)
 		})
+	}
+}
+
+func TestAHeartbeatLapses(t *testing.T) {
+	m := miniredis.RunT(t)
+	now := time.Now()
+	m.SetTime(now)
+	for i, c := range []struct {
+		after time.Duration
+		want  uint64
+	}{{0, 1}, {beatLife - time.Millisecond, 1}, {2*beatLife - time.Millisecond, 2}} {
+		m.SetTime(now.Add(c.after))
+		s := openStore(t, Options{URL: "redis://" + m.Addr(), Replica: itoa(i)})
+		if got, err := s.Epoch(t.Context()); err != nil || got != c.want {
+			t.Errorf("start %d: epoch %d, %v, want %d", i, got, err, c.want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"context"
 	"testing"
 
 	"github.com/nodhq/nod/core/agent"
@@ -39,4 +40,26 @@ func TestAWatcherIsToldAfterALostConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-c // nothing was written, but something may have been
+}
+
+func TestWhoeverLeavesLastUnsubscribes(t *testing.T) {
+	s, m := mini(t, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	one, err := s.Watch(ctx, room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.PubSubNumSub(watchChannel(room))[watchChannel(room)] != 1 {
+		t.Fatal("not subscribed")
+	}
+	cancel()
+	for range one { //nolint:revive // until it is closed
+	}
+	// The next subscription goes over the same connection, after the one that ends this one.
+	if _, err := s.Watch(t.Context(), chat.ID{Platform: "test", Key: "next"}); err != nil {
+		t.Fatal(err)
+	}
+	if n := m.PubSubNumSub(watchChannel(room))[watchChannel(room)]; n != 0 {
+		t.Errorf("%d still subscribed", n)
+	}
 }

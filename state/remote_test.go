@@ -309,6 +309,10 @@ func TestForgetsAsksOfChatsThatFaded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	kept := keysOf(here)
+	if _, err := s.write(t.Context(), call{script: forgetScript, keys: []string{kept.asks, kept.head}, args: []string{"kept"}}); err != nil {
+		t.Fatal(err) // the chat spoke again between the look and the script
+	}
 	if _, found, _ := s.Find(t.Context(), "gone"); found {
 		t.Error("still found")
 	}

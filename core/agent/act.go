@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -145,8 +147,14 @@ func (d *driver) askModel(step int) bool {
 	return true
 }
 
-func (d *driver) compose(ctx context.Context, s turn.Session, step int) replyInput {
-	in := replyInput{turn: s.Turn.ID, step: step}
+func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in replyInput) {
+	in = replyInput{turn: s.Turn.ID, step: step}
+	defer func() {
+		if r := recover(); r != nil { // one broken reply must not take every other chat along
+			d.e.Logger.Error("the model's adapter panicked", "chat", d.id, "panic", r, "stack", string(debug.Stack()))
+			in.err = fmt.Errorf("the model's adapter panicked")
+		}
+	}()
 	specs, faults, err := d.e.Tools.List(ctx)
 	if err != nil {
 		d.e.Logger.Warn("could not list the tools", "err", err)
@@ -226,7 +234,16 @@ func (d *driver) runTool(id turn.CallID) bool {
 }
 
 // call runs one call and says what is known of its outcome.
-func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait time.Duration) turn.Event {
+func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait time.Duration) (ev turn.Event) {
+	lost := func(say string) turn.Event {
+		return turn.Abandoned{Call: c.ID, Run: c.Run, Token: c.Token, Own: true, Say: say, Ask: turn.AskID(mint()), Wait: wait}
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			d.e.Logger.Error("the tools' adapter panicked", "chat", d.id, "panic", r, "stack", string(debug.Stack()))
+			ev = lost(render.ToolBroke())
+		}
+	}()
 	var once sync.Mutex
 	last := time.Time{}
 	res, err := d.e.Tools.Call(ctx, token, func(p turn.Progress) {
@@ -252,7 +269,7 @@ func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait
 	case errors.Is(err, ErrNotRun):
 		return turn.Finished{Call: c.ID, Run: c.Run, Result: turn.Result{Text: sentence(err), IsError: true}}
 	}
-	return turn.Abandoned{Call: c.ID, Run: c.Run, Token: c.Token, Own: true, Say: sentence(err), Ask: turn.AskID(mint()), Wait: wait}
+	return lost(sentence(err))
 }
 
 // sentence is an error's own words: tool adapters write them for people and models.

@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"errors"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -130,6 +132,12 @@ func (d *driver) run() {
 // drive holds the lease until the chat owes nothing, and returns when it is due again.
 func (d *driver) drive() (wake time.Time) {
 	defer d.cancel()
+	defer func() {
+		if r := recover(); r != nil { // the lease lapses; after some lapses the turn is ended
+			d.e.Logger.Error("driving a chat panicked", "chat", d.id, "panic", r, "stack", string(debug.Stack()))
+			wake = time.Time{}
+		}
+	}()
 	renewed := make(chan struct{})
 	go func() { defer close(renewed); d.renew() }()
 	defer func() { d.cancel(); <-renewed }()
@@ -442,7 +450,7 @@ func (d *driver) stopActivities() {
 		}
 		d.posting = ""
 	}
-	d.e.late(d.id, d.f.head, append(d.shown, d.results...))
+	d.e.late(d.id, d.f.head, slices.Concat(d.shown, d.results))
 	for id, ed := range d.editors {
 		ed.close()
 		delete(d.editors, id)

@@ -77,7 +77,7 @@ func TestCanonicalRefuses(t *testing.T) {
 		{`{"a":1,}`, 7, "$", "a key in double quotes"},
 		{`{,}`, 1, "$", "a key in double quotes"},
 		{`{a:1}`, 1, "$", "a key in double quotes"},
-		{`{"a" 1}`, 5, "$", "a colon"},
+		{`{"a" 1}`, 5, "$", "a colon should stand here"},
 		{`{"a":1 "b":2}`, 7, "$", "a comma"},
 		{`{"a":[1,]}`, 8, "$.a[1]", "a JSON value"},
 		{`{"a":[,1]}`, 6, "$.a[0]", "a JSON value"},
@@ -106,6 +106,8 @@ func TestCanonicalRefuses(t *testing.T) {
 		{`{"a":"\ud800x"}`, 6, "$.a", "surrogate"},
 		{`{"a":"\ud800\u0041"}`, 6, "$.a", "surrogate"},
 		{`{"a":"\udc00\ud800"}`, 6, "$.a", "surrogate"},
+		{`{"a":"\ud800xxdc00"}`, 6, "$.a", "surrogate"},
+		{`{"a":"\udc00\udc00"}`, 6, "$.a", "surrogate"},
 		{`{"a":"\ud800\ud800"}`, 6, "$.a", "surrogate"},
 		{deep(65), 64 * 5, "$.a.a.a.a.a.a.a.a.a…", "too deeply"},
 		{big(1<<20 + 1), 1 << 20, "$", "1048577 bytes long"},
@@ -119,6 +121,9 @@ func TestCanonicalRefuses(t *testing.T) {
 		if ae.Offset != c.offset || ae.Path != c.path || !strings.Contains(ae.Problem, c.problem) {
 			t.Errorf("%.60s: at %d %s: %s", c.in, ae.Offset, ae.Path, ae.Problem)
 		}
+	}
+	if _, err := Canonical([]byte(`{"a":"\u1234"}`)[:10]); !strings.Contains(err.Error(), "four hexadecimal") {
+		t.Error("read past the end:", err)
 	}
 	_, err := Canonical([]byte(`{"path":"/tmp","path":"/etc"}`))
 	if want := "The arguments were refused: the key path occurs twice (at byte 15, $.path). Send one JSON object in which every key occurs once."; err.Error() != want {

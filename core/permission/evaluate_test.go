@@ -285,6 +285,18 @@ timeout: 1m0s (default)`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	p2 := with(Policy{Installed: true}, "files", ServerSettings{Tools: tools("move_thing", ToolSettings{Access: new(Read), Approval: new(RequireAuth)})})
+	got = Explain(p2, nil, call(files), noon).String()
+	want = `move_thing of files asks an admin first.
+  1. disabled: It is not disabled. (no opinion)
+→ 2. require_auth: move_thing of files needs an admin for each call (tool setting). (ask)
+access: read (tool setting)
+risk: moderate (default)
+approval: RequireAuth (tool setting)
+timeout: none: it waits until somebody answers (default)`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
 	r := Evaluate(p, []Grant{grantOf(files)}, call(files), noon)
 	if r.Verdict != Allow || r.Grant != "g1" || r.Why() != "Ana allowed move_thing of files in this chat." {
 		t.Errorf("granted: %+v", r)

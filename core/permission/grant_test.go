@@ -152,6 +152,7 @@ func TestPins(t *testing.T) {
 		want bool
 	}{
 		{nil, `{}`, true},
+		{nil, `nonsense`, true}, // nothing is pinned
 		{pin("method", `"GET"`), `{"method":"GET","url":"x"}`, true},
 		{pin("method", `"GET"`), `{"method":"get"}`, false},
 		{pin("method", `"GET"`), `{"Method":"GET"}`, false},

@@ -10,17 +10,17 @@ func TestMessage(t *testing.T) {
 	const args = `{"target":"X","n":9007199254740993,"b":true,"z":null,"e":"","t":"{{.args.n}}","m":{"to":"a@b.c","cc":["d","<e>"]},"html":"<b>&\"\n"}`
 	for template, want := range map[string]string{
 		"": "",
-		"Execute my_tool on target: {{.args.target}}?": "Execute my_tool on target: X?",
-		"On {{.args.nowhere}}?":                        "On unknown?",
-		"{{ .args.target }}{{.args.target}}":           "XX",
-		"{{.args.n}} {{.args.b}} {{.args.z}}":          "9007199254740993 true null",
-		"Send to {{.args.e}}?":                         `Send to ""?`,
-		"{{.args.m.to}} {{.args.m.cc.1}} {{.args.m}}":  `a@b.c <e> {"to":"a@b.c","cc":["d","<e>"]}`,
-		"{{.args.m.cc.7}} {{.args.m.to.x}}":            "unknown unknown",
-		"{{.args.t}}":                                  "{{.args.n}}", // values are never expanded again
-		"{{.args.html}}":                               "<b>&\"\n",
-		"{{.tool}} {{.args}} {{.args.}} {{}}":          "unknown unknown unknown unknown",
-		"half {{.args.target":                          "half {{.args.target",
+		"Execute my_tool on target: {{.args.target}}?":   "Execute my_tool on target: X?",
+		"On {{.args.nowhere}}?":                          "On unknown?",
+		"{{ .args.target }}{{.args.target}}":             "XX",
+		"{{.args.n}} {{.args.b}} {{.args.z}}":            "9007199254740993 true null",
+		"Send to {{.args.e}}?":                           `Send to ""?`,
+		"{{.args.m.to}} {{.args.m.cc.1}} {{.args.m}}":    `a@b.c <e> {"to":"a@b.c","cc":["d","<e>"]}`,
+		"{{.args.m.cc.7}} {{.args.m.to.x}}":              "unknown unknown",
+		"{{.args.t}}":                                    "{{.args.n}}", // values are never expanded again
+		"{{.args.html}}":                                 "<b>&\"\n",
+		"{{.tool}} {{.args}} {{.args.}} {{}} {{target}}": "unknown unknown unknown unknown unknown",
+		"half {{.args.target":                            "half {{.args.target",
 	} {
 		if got := Message(template, json.RawMessage(args)); got != want {
 			t.Errorf("%s: got %q, want %q", template, got, want)

@@ -13,6 +13,19 @@ func TestValidate(t *testing.T) {
 	if err := installed().Validate(); err != nil {
 		t.Error(err)
 	}
+	minute := time.Minute
+	good := with(installed(), "files", ServerSettings{Timeout: &minute, Tools: map[string]ToolSettings{
+		"bare": {}, "full": {Access: new(Read), Risk: new(Safe), Approval: new(AutoApprove), Timeout: new(time.Duration(0)), Message: "{{.args.x}}?"},
+	}})
+	good = with(good, "bare", ServerSettings{})
+	good.Approvers = Approvers{Rule: ApproversListed, Users: []chat.User{ana}}
+	if err := good.Validate(); err != nil {
+		t.Error(err)
+	}
+	good.Approvers.Users = append(good.Approvers.Users, chat.User{})
+	if err := good.Validate(); err == nil || err.Error() != "approvals.approvers: an entry is empty" {
+		t.Error(err)
+	}
 	neg := -time.Second
 	p := with(Policy{
 		Mode: 9, Posture: 9, Timeout: neg, Approvers: Approvers{Rule: ApproversListed}, Admins: []chat.User{{}},

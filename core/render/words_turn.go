@@ -148,6 +148,11 @@ func TooBig(args json.RawMessage) bool {
 	return len(args) > 400 && ArgsOf(args, "").TooBig
 }
 
+// ToolBroke is what is known of a run whose adapter broke.
+func ToolBroke() string {
+	return "nod itself failed while the tool ran. Whether it happened is not known."
+}
+
 // Lines of the message.
 
 // Thinking stands in a message that has nothing else yet.

@@ -80,6 +80,15 @@ func compose(name string, data []byte) (*yaml.Node, *Problem) {
 // quoted is where the YAML library repeats its input, which may be a secret.
 var quoted = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`")
 
+// unquoted leaves only YAML's own marks, which the library names where it misses one.
+func unquoted(q string) string {
+	switch q {
+	case "','", "']'", "'}'", "'-'", "':'":
+		return q
+	}
+	return "…"
+}
+
 // broken makes a problem of the YAML library's error, without the input it quotes: a password that starts with * is
 // read as an alias, and the library names it.
 func broken(name string, err error) *Problem {
@@ -93,7 +102,7 @@ func broken(name string, err error) *Problem {
 		p.Say = "a value that starts with * or & must stand in quotes"
 		return p
 	}
-	if say := strings.TrimSpace(quoted.ReplaceAllString(e.Message, "…")); say != "" {
+	if say := strings.TrimSpace(quoted.ReplaceAllStringFunc(e.Message, unquoted)); say != "" {
 		p.Say = "this is not YAML: " + say
 	}
 	return p

@@ -1,0 +1,260 @@
+package replicas
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+	. "github.com/nodhq/nod/tests/harness"
+)
+
+// While one edit is under way the deltas pile up into the next one.
+func TestEditsCoalesce(t *testing.T) {
+	w := New(t, Options{})
+	slow, half := w.Latch(), w.Latch()
+	var once sync.Once
+	w.Platform.Trouble(func(op Op) Trouble {
+		if !op.Post && strings.Contains(render.PlainText(op.View), "word-000") {
+			held := false
+			once.Do(func() { held = true })
+			if held {
+				half.Open()
+				return Trouble{Until: slow.C()}
+			}
+		}
+		return Trouble{}
+	})
+	const words = 400
+	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		text := ""
+		for i := range words {
+			d := fmt.Sprintf("word-%03d ", i)
+			text += d
+			h.Stream(agent.Delta{Text: d})
+			if i == 0 {
+				<-half.C()
+			}
+		}
+		slow.Open()
+		return agent.Reply{Text: text}, nil
+	})
+	w.Say(w.Replicas[0], Ana, "go")
+	has(w, "the message", w.Over(0), "word-000", "word-399")
+	if n := w.Platform.Edits(); n > 12 {
+		t.Errorf("%d edits for %d deltas", n, words)
+	}
+	v := w.Platform.Messages(Room)[0].Versions
+	for i := 2; i < len(v); i++ { // the first edit of an editor may repeat what was posted
+		if reflect.DeepEqual(v[i].View, v[i-1].View) {
+			t.Errorf("version %d equals the one before", i)
+		}
+	}
+}
+
+// A busy platform names its wait; nothing is lost for it, not even what is longer than a lease.
+func TestRetryAfter(t *testing.T) {
+	const wait = 900 * time.Millisecond
+	w := New(t, Options{Lease: 300 * time.Millisecond})
+	var mu sync.Mutex
+	var refused time.Time
+	w.Platform.Trouble(func(op Op) Trouble {
+		mu.Lock()
+		defer mu.Unlock()
+		if op.Post || !strings.Contains(render.PlainText(op.View), "The end.") {
+			return Trouble{}
+		}
+		if refused.IsZero() {
+			refused = time.Now()
+			return Busy(wait)
+		}
+		if early := wait - time.Since(refused); early > 0 {
+			w.Errorf("an edit came %v too early", early)
+		}
+		return Trouble{}
+	})
+	w.Model.When("go", Says("The end."))
+	w.Say(w.Replicas[0], Ana, "go")
+	has(w, "the message", w.Over(0), "The end.")
+}
+
+// The card of an ask is drawn although the platform was busy longer than a lease, and its answer counts.
+func TestRetryAfterOnACard(t *testing.T) {
+	w := New(t, Options{Lease: 300 * time.Millisecond})
+	var once sync.Once
+	w.Platform.Trouble(func(op Op) (trouble Trouble) {
+		if !op.Post && strings.Contains(render.PlainText(op.View), "[Deny]") {
+			once.Do(func() { trouble = Busy(900 * time.Millisecond) })
+		}
+		return trouble
+	})
+	shown := w.Latch()
+	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		h.Stream(agent.Delta{Text: "Let me see."})
+		<-shown.C()
+		return Calls(Call("write", `{}`))(h)
+	})
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Shows(0, "Let me see.")
+	shown.Open()
+	w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
+	w.Over(0)
+	equal(w, "ran", w.Tools.Ran(), "write")
+}
+
+// A new message is answered at once although the last turn's final edit still waits for a busy platform.
+func TestBusyPlatformHoldsUpNobody(t *testing.T) {
+	w := New(t, Options{})
+	w.Platform.Trouble(func(op Op) Trouble {
+		if !op.Post && op.Ref == "m1" {
+			return Busy(time.Hour)
+		}
+		return Trouble{}
+	})
+	w.Say(w.Replicas[0], Ana, "one")
+	w.Until("the first turn is answered", func() bool { return len(w.Model.Heard()) == 1 && w.Platform.Edits() > 0 })
+	w.Say(w.Replicas[0], Ana, "two")
+	w.Over(1)
+}
+
+// Progress keeps its pace; a decision does not wait for it.
+func TestDecisionsGoBeforeThePace(t *testing.T) {
+	w := New(t, Options{})
+	w.Platform.Pace(time.Hour)
+	more, called := w.Latch(), w.Latch()
+	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		h.Stream(agent.Delta{Text: "First words."})
+		<-more.C()
+		h.Stream(agent.Delta{Text: " More words."})
+		<-called.C()
+		return agent.Reply{Text: "First words. More words.", Calls: []agent.ReplyCall{Call("write", `{}`)}}, nil
+	})
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Until("it is posted and drawn once", func() bool { return len(w.Platform.Messages(Room)) == 1 && w.Platform.Edits() >= 1 })
+	more.Open()
+	called.Open()
+	w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
+	w.Over(0)
+	progress := 0
+	for _, v := range w.Platform.Messages(Room)[0].Versions {
+		if v.Lane == agent.Progress {
+			progress++
+		}
+	}
+	if progress > 1 {
+		t.Errorf("%d progress edits within one pace", progress)
+	}
+}
+
+func TestTransientFaults(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		t.Run(fmt.Sprintf("lost=%v", lost), func(t *testing.T) {
+			w := New(t, Options{})
+			w.Platform.Trouble(func(op Op) Trouble {
+				if op.N%2 == 1 {
+					return Transient(lost)
+				}
+				return Trouble{}
+			})
+			w.Model.When("go", Calls(Call("write", `{}`)))
+			w.Say(w.Replicas[0], Ana, "go")
+			w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
+			w.Over(0)
+			equal(w, "messages", len(w.Platform.Messages(Room)), 1)
+			equal(w, "ran", w.Tools.Ran(), "write")
+		})
+	}
+}
+
+// What people cannot see they cannot answer: the turn ends with a record and nothing runs.
+func TestMessageGone(t *testing.T) {
+	for name, trouble := range map[string]func() Trouble{"gone": Gone, "forbidden": Forbidden} {
+		for _, posting := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s posting=%v", name, posting), func(t *testing.T) {
+				w := New(t, Options{Replicas: 2})
+				broken := w.Latch()
+				w.Platform.Trouble(func(op Op) Trouble {
+					if op.Post == posting && op.Chat == Room && (op.Post || op.Ref == "m1") {
+						broken.Open()
+						return trouble()
+					}
+					return Trouble{}
+				})
+				w.Model.When("go", func(h Heard) (agent.Reply, error) {
+					<-broken.C()
+					return agent.Reply{Calls: []agent.ReplyCall{Call("write", `{}`)}}, nil
+				})
+				w.Say(w.Replicas[0], Ana, "go")
+				<-broken.C()
+				w.Until("the turn is over", func() bool {
+					s, err := w.Replicas[0].Engine.Session(t.Context(), Room)
+					return err == nil && s.Turn == nil && s.Last != nil && s.Last.End == turn.MessageGone
+				})
+				w.Platform.Trouble(nil)
+				w.Say(w.Replicas[1], Ana, "are you there?")
+				w.Until("the next turn answers", func() bool {
+					list := w.Platform.Messages(Room)
+					return len(list) > 0 && strings.Contains(render.PlainText(list[len(list)-1].Now()), "All done.")
+				})
+				equal(w, "ran", w.Tools.Ran(), "")
+			})
+		}
+	}
+}
+
+// A chat that cannot be posted to while a tool runs is not hammered.
+func TestForbiddenWhileAToolRuns(t *testing.T) {
+	w := New(t, Options{})
+	ended, hold := w.Latch(), w.Latch()
+	w.Tools.Put(Tool{Server: "files", Name: "touch", Stubborn: true, Run: func(i Invocation) (turn.Result, error) {
+		<-i.Ctx.Done()
+		ended.Open()
+		<-hold.C()
+		return turn.Result{Text: "touched"}, nil
+	}})
+	running := w.Latch()
+	w.Platform.Trouble(func(op Op) Trouble {
+		<-running.C()
+		if op.N > 20 {
+			hold.Open()
+		}
+		return Forbidden()
+	})
+	w.Model.When("go", Calls(Call("touch", `{}`)))
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Ran("touch")
+	running.Open()
+	<-ended.C()
+	posts := w.Platform.Posts()
+	w.Say(w.Replicas[0], Ben, "anybody?") // something to do meanwhile
+	hold.Open()
+	w.Until("both turns are over", func() bool {
+		s, err := w.Replicas[0].Engine.Session(t.Context(), Room)
+		return err == nil && s.Turn == nil
+	})
+	if n := w.Platform.Posts(); n > 8 {
+		t.Errorf("%d posts to a chat that forbids them (%d when the tool was cancelled)", n, posts)
+	}
+}
+
+// A tool's progress is shown while it runs.
+func TestProgressIsShown(t *testing.T) {
+	w := New(t, Options{})
+	hold := w.Latch()
+	w.Tools.Put(Tool{Server: "files", Name: "touch", Run: func(i Invocation) (turn.Result, error) {
+		i.Progress(turn.Progress{Done: 1, Total: 4, Message: "counting"})
+		<-hold.C()
+		return turn.Result{Text: "touched"}, nil
+	}})
+	w.Model.When("go", Calls(Call("touch", `{}`)))
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Shows(0, "25 %", "counting")
+	hold.Open()
+	hasNot(w, "the message", w.Over(0), "25 %")
+}
