@@ -176,7 +176,7 @@ func openServers(c config.Config, log *slog.Logger) (*mcp.Servers, error) {
 	servers := map[string]mcp.Server{
 		config.Workbench: {
 			InProcess: workbench, Source: permission.SourceWorkbench, Metadata: demo.Metadata(), Trusted: true,
-			Description: "nod's own tools: a clock, a calculator, and the files of one directory.", Icon: "🧰",
+			Description: "nod's own tools: a clock, a calculator, and the files of one directory.", Icon: "⚒",
 		},
 	}
 	for name, s := range c.MCP.Servers {

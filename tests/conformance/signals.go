@@ -13,7 +13,7 @@ import (
 )
 
 func oddValues(b *bench) {
-	big := strings.Repeat("x\x00\xff\n%\r", 200_000)
+	big := strings.Repeat("a line of text\n", 70_000) + "\x00\xff%\r"
 	names := []string{"with space", "with\nline", "100%", "%20", "ünï", "\x7f", "-", strings.Repeat("long", 100)}
 	var known agent.Head
 	for _, op := range names {

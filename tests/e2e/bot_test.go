@@ -77,9 +77,7 @@ func prepare(t testing.TB, s settings) *bot {
 	}
 	if s.yaml != "" {
 		b.file = filepath.Join(t.TempDir(), "bot.yaml")
-		if err := os.WriteFile(b.file, []byte(s.yaml), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		b.configure(s.yaml)
 	}
 	t.Cleanup(func() {
 		b.kill()
@@ -96,6 +94,14 @@ func start(t testing.TB, s settings) *bot {
 	b := prepare(t, s)
 	b.start()
 	return b
+}
+
+// configure changes the configuration file, for the next start.
+func (b *bot) configure(yaml string) {
+	b.t.Helper()
+	if err := os.WriteFile(b.file, []byte(yaml), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 func (b *bot) start() {
@@ -123,7 +129,7 @@ func (b *bot) start() {
 		if err != nil {
 			return false
 		}
-		defer r.Body.Close() //nolint:errcheck // read only
+		defer r.Body.Close()
 		return r.StatusCode == http.StatusOK
 	})
 }

@@ -295,16 +295,19 @@ func TestExpiry(t *testing.T) {
 	if _, status, no := r.click(asked.RequestID, "allow_once"); status != http.StatusGone || !strings.Contains(no.Message, "Ask again") {
 		t.Errorf("a late click: %d %+v", status, no)
 	}
-	// Ask again asks for the same bytes; +5 min gives time to answer.
+	// Ask again asks for the same bytes. From here on there is time to answer.
+	b.kill()
+	b.configure("approvals: {timeout: 1m}\n")
+	b.start()
 	r.mustClick(step.Choices[0].Token, "ask_again")
-	again := decode[pendingForm](t, s.named("approval_required").Data)
+	again := r.waiting(1).Pending[0]
 	if again.RequestID == asked.RequestID || string(again.Arguments) != string(asked.Arguments) {
 		t.Errorf("asked again: %+v", again)
 	}
 	r.mustClick(again.RequestID, "extend")
 	c := r.waiting(1)
-	if got := c.Pending[0].ExpiresAt; got == nil || got.Sub(*again.ExpiresAt).Minutes() < 4.9 {
-		t.Errorf("+5 min moved the deadline from %v to %v", again.ExpiresAt, got)
+	if got := c.Pending[0]; got.RequestID != again.RequestID || got.ExpiresAt == nil || got.ExpiresAt.Sub(*again.ExpiresAt).Minutes() < 4.9 {
+		t.Errorf("+5 min moved the deadline from %v to %v", again.ExpiresAt, got.ExpiresAt)
 	}
 	r.mustClick(again.RequestID, "allow_once")
 	r.idle()

@@ -39,7 +39,7 @@ func build(run func() int) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
+	defer os.RemoveAll(dir)
 	programs = dir
 	// The checkout may belong to somebody else, and git then refuses to say its revision.
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", dir+string(filepath.Separator),

@@ -169,7 +169,7 @@ func (p *person) call(method, path string, body, out any) (status int, no proble
 	if err != nil {
 		return 0, problem{Message: err.Error()}
 	}
-	defer res.Body.Close() //nolint:errcheck // read only
+	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
 	if err != nil {
 		return 0, problem{Message: err.Error()}

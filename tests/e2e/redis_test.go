@@ -16,7 +16,7 @@ func replicas(t *testing.T, yaml string, env map[string]string) (*redisServer, *
 	for k, v := range env {
 		all[k] = v
 	}
-	yaml += "lease: 2s\n"
+	yaml += "lease: 3s\n"
 	return redis, start(t, settings{name: "A", yaml: yaml, dir: dir, env: all}), start(t, settings{name: "B", yaml: yaml, dir: dir, env: all})
 }
 
@@ -106,7 +106,7 @@ func TestRedisRestarts(t *testing.T) {
 		if err != nil {
 			return false
 		}
-		defer res.Body.Close() //nolint:errcheck // only its status
+		defer res.Body.Close()
 		return res.StatusCode == http.StatusServiceUnavailable
 	})
 	if _, status, no := r.click(ask.RequestID, "allow_once"); status != http.StatusServiceUnavailable || no.Message == "" {

@@ -110,7 +110,7 @@ func (l *llm) queue(bodies ...string) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	defer res.Body.Close() //nolint:errcheck // empty
+	defer res.Body.Close()
 	if res.StatusCode != http.StatusNoContent {
 		l.t.Fatalf("queue: %d", res.StatusCode)
 	}
@@ -129,7 +129,7 @@ func (l *llm) requests() (all []request) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	defer res.Body.Close() //nolint:errcheck // read only
+	defer res.Body.Close()
 	if err := json.NewDecoder(res.Body).Decode(&all); err != nil {
 		l.t.Fatal(err)
 	}
@@ -217,6 +217,6 @@ func freePort(t testing.TB) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // only asked for its number
+	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }

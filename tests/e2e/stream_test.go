@@ -49,7 +49,7 @@ func (r *room) events(last string) *stream {
 	go func() {
 		defer close(done)
 		defer close(s.events)
-		defer res.Body.Close() //nolint:errcheck // read only
+		defer res.Body.Close()
 		var e sse
 		lines := bufio.NewScanner(res.Body)
 		lines.Buffer(nil, 64<<20)

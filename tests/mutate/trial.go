@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -27,7 +28,7 @@ type trial struct {
 // Fate is what became of a mutant.
 type Fate string
 
-// The fates. Broken is our own fault: the mutant does not compile.
+// The fates. Broken is no answer: the mutant does not compile, or go test itself failed.
 const (
 	Killed   Fate = "KILLED"
 	Survived Fate = "SURVIVED"
@@ -111,11 +112,15 @@ func (t trial) test(ctx context.Context, overlay string, quick []string) (Fate, 
 		return "", "", fmt.Errorf("go %s does not end", strings.Join(args, " "))
 	case !errors.As(err, &exit):
 		return "", "", err
-	case bytes.Contains(b, []byte("[build failed]")), bytes.Contains(b, []byte("[setup failed]")):
+	case !failed.Match(b), bytes.Contains(b, []byte("signal: killed")):
+		// Not built, or ended by the system: only a test binary that ran and failed is a kill.
 		return Broken, string(b), nil
 	}
 	return Killed, string(b), nil
 }
+
+// failed is what go test says of a package whose tests ran and failed; of one that was not built it says FAIL path [build failed].
+var failed = regexp.MustCompile(`(?m)^FAIL\t\S+\t[0-9.]+s$`)
 
 // Tally counts fates, file by file.
 type Tally struct {
