@@ -46,6 +46,8 @@ type form struct {
 	class  turn.Class
 	nonce  string
 	events [][]byte
+	// decoded are the events as readers will see them.
+	decoded []turn.Event
 }
 
 // nonceArg is where the script's arguments hold the nonce.
@@ -83,6 +85,11 @@ func (s *Store) form(w agent.Write) (form, error) {
 		if err != nil {
 			return f, fmt.Errorf("append: %s: %w", e.Event.Kind(), err)
 		}
+		back, err := turn.Decode(b) // one entry that nobody can read would close the chat for ever
+		if err != nil {
+			return f, fmt.Errorf("append: %s could not be read back, so it is not written: %w", e.Event.Kind(), err)
+		}
+		f.decoded = append(f.decoded, back)
 		f.events = append(f.events, b)
 		f.class = max(f.class, e.Event.Class())
 		keys = append(keys, k.op(e.Op))
@@ -164,10 +171,8 @@ func (s *Store) written(w agent.Write, f form, res any, before time.Time) (agent
 		if i == 0 {
 			ours.link = first
 		}
-		var e turn.Entry
 		if _, readErr = c.next(ours.bytes()); readErr == nil {
-			e, readErr = ours.entry(w.Chat)
-			entries = append(entries, e)
+			entries = append(entries, ours.with(f.decoded[i]))
 		}
 	}
 	if readErr == nil && c.head.Seq != seq {

@@ -130,7 +130,11 @@ func (r row) entry(id chat.ID) (turn.Entry, error) {
 	if err != nil {
 		return turn.Entry{}, fmt.Errorf("chat %s: entry %d: %w: %w", id, r.seq, ErrBroken, err)
 	}
-	return turn.Entry{Seq: r.seq, Op: unescape(r.op), At: time.UnixMilli(r.stamp).UTC(), Event: ev}, nil
+	return r.with(ev), nil
+}
+
+func (r row) with(ev turn.Event) turn.Entry {
+	return turn.Entry{Seq: r.seq, Op: unescape(r.op), At: time.UnixMilli(r.stamp).UTC(), Event: ev}
 }
 
 // link is the stored form of a roll: the same 32 bytes in fewer characters.

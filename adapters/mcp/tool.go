@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +20,17 @@ import (
 type tool struct {
 	spec   agent.ToolSpec
 	schema *jsonschema.Schema
+}
+
+// bind ties a definition to where the operator said its server is: the same words from another program or address are
+// another tool, so a grant ends when an entry's command or url changes (REQUIREMENTS 5.10).
+func (s Server) bind(d permission.Digest) permission.Digest {
+	where, err := json.Marshal([]any{d, s.Command, s.Dir, s.URL})
+	if err != nil { // strings always marshal
+		return d
+	}
+	sum := sha256.Sum256(where)
+	return permission.Digest(hex.EncodeToString(sum[:]))
 }
 
 // badTool is a tool that cannot be offered.
@@ -53,7 +66,7 @@ func readTool(server string, cfg Server, raw json.RawMessage) (*tool, *badTool) 
 	title, description := text(m["title"]), text(m["description"])
 	hints, hinted := readHints(m["annotations"])
 	// The digest is over what the server said, before anything is cut or filled in.
-	digest := permission.DefinitionDigest(name, title, description, m["inputSchema"], m["outputSchema"], m["annotations"])
+	digest := cfg.bind(permission.DefinitionDigest(name, title, description, m["inputSchema"], m["outputSchema"], m["annotations"]))
 	if title == "" {
 		title = hinted
 	}

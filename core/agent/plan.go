@@ -164,18 +164,19 @@ func (d *driver) rule(policy permission.Policy, s turn.Session, id turn.CallID, 
 	sp, ok := specOf(specs, c.Tool.Server, c.Tool.Name)
 	switch {
 	case !ok:
-		return forbid("unavailable", "the tool is not available now", render.ResultUnavailable(c.Tool.Name, c.Tool.Server, others(specs, c.Tool.Name)))
+		return forbid("unavailable", "The tool is not available now.", render.ResultUnavailable(c.Tool.Name, c.Tool.Server, others(specs, c.Tool.Name)))
 	case sp.Tool != c.Tool:
-		return forbid("changed", "the tool changed after it was offered", render.ResultChanged(c.Tool.Name, c.Tool.Server))
+		return forbid("changed", "The tool changed after it was offered.", render.ResultChanged(c.Tool.Name, c.Tool.Server))
 	case turn.DeniedBefore(s.Turn, c.Digest):
-		return forbid("denied_before", "a person denied this very call in this turn", render.ResultDeniedBefore())
+		return forbid("denied_before", "A person denied this very call in this turn.", render.ResultDeniedBefore())
 	}
 	req := d.request(s, c, sp)
 	return d.ruled(policy, s, req, c, sp, permission.Evaluate(policy, s.Grants, req, now))
 }
 
 func (d *driver) ruled(policy permission.Policy, s turn.Session, req permission.Request, c turn.ToolCall, sp ToolSpec, r permission.Ruling) turn.Event {
-	ev := turn.Ruled{Call: c.ID, Ask: turn.AskID(mint()), Ruling: r}
+	// What had no opinion is not recorded: it can be worked out again, and the log is kept for long.
+	ev := turn.Ruled{Call: c.ID, Ask: turn.AskID(mint()), Ruling: r.Brief()}
 	switch r.Verdict {
 	case permission.Forbid:
 		ev.Say = render.ResultNotAllowed(r.Why())

@@ -193,6 +193,7 @@ func malformed(b *bench) {
 		"no chat":        {Events: []agent.Keyed{said("d1")}},
 		"no operation":   {Chat: room, Events: []agent.Keyed{said("")}},
 		"one op for two": {Chat: room, Events: []agent.Keyed{said("d1"), said("d1")}},
+		"not readable":   {Chat: room, Events: []agent.Keyed{{Op: "d1", Event: turn.Said{Delivery: "d1", By: chat.User{Workspace: "nobody"}}}}},
 		"no event":       {Chat: room, Events: []agent.Keyed{{Op: "d1"}}},
 	} {
 		if _, err := b.Store.Append(b.ctx, w); err == nil {
