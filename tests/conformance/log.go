@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
 

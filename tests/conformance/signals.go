@@ -110,7 +110,7 @@ func find(b *bench) {
 		}
 	}
 	// A later asking of the same call.
-	w, err := b.Store.Append(b.ctx, agent.Write{Chat: room, Events: []agent.Keyed{{Op: "u", Event: turn.Withdrawn{Ask: "x", Next: "next"}}}})
+	w, err := b.Store.Append(b.ctx, agent.Write{Chat: room, Events: []agent.Keyed{{Op: "u", Event: turn.Withdrawn{Ask: "x", By: ana, Next: "next"}}}})
 	b.ok(err)
 	if got, found, err := b.Store.Find(b.ctx, "next"); err != nil || !found || got != room {
 		b.Errorf("after %+v: %v %v %v", w.Head, got, found, err)

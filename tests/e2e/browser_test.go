@@ -180,6 +180,59 @@ func TestPageAllowOnce(t *testing.T) {
 	}
 }
 
+// The rest of a newcomer's story, by clicks: a grant, another chat, a denial, a mixed turn, and two buttons at once.
+func TestPageStory(t *testing.T) {
+	b := start(t, settings{})
+	p := browse(t, b)
+	p.say("write one to a.txt")
+	p.until(asked)
+	p.click(".ask > .choices [data-choice=allow_chat]")
+	p.until(isDone)
+	p.say("write two to a.txt")
+	p.until(`document.querySelectorAll(".bot[data-state=done]").length === 2`)
+	if got := b.content("a.txt"); got != "two" {
+		t.Errorf("the file says %q", got)
+	}
+	if got := p.text(".messages"); !strings.Contains(got, "write_file of workbench is allowed in this chat for Ana's requests") {
+		t.Errorf("the grant is not shown:\n%s", got)
+	}
+
+	p.click("#new")
+	p.until(`document.querySelectorAll(".bot").length === 0`)
+	p.say("write three to a.txt")
+	p.until(asked)
+	p.click(".ask > .choices [data-choice=deny]")
+	p.until(isDone)
+	if said := p.text(".bot .text:last-child"); b.content("a.txt") != "two" || !strings.Contains(said, "denied it, so a.txt was left as it is") {
+		t.Errorf("another chat: the file says %q, the model %q", b.content("a.txt"), said)
+	}
+
+	p.say("read a.txt and write bye to b.txt and list files")
+	p.until(asked)
+	p.until(`document.querySelectorAll(".bot:last-child .step[data-state=done]").length === 2`)
+	if got := b.content("b.txt"); got != "(missing)" {
+		t.Errorf("before the click b.txt says %q", got)
+	}
+	p.click(".ask > .choices [data-choice=allow_once]")
+	p.until(isDone)
+	if steps := look[[]string](p, `[...document.querySelectorAll(".bot:last-child .step .title")].map(e => e.textContent)`); b.content("b.txt") != "bye" || strings.Join(steps, "|") != "read_file|write_file|list_directory" {
+		t.Errorf("the mixed turn shows %v, b.txt says %q", steps, b.content("b.txt"))
+	}
+
+	p.say("delete b.txt")
+	p.until(asked)
+	look[bool](p, `(card => { for (const c of ["allow_once", "deny"]) card.querySelector(".choices [data-choice=" + c + "]").click(); return true })(document.querySelector(".ask"))`)
+	p.until(isDone)
+	p.until(`!document.getElementById("whisper").hidden`)
+	whisper, step := p.text("#whisper p"), p.text(".bot:last-child .step")
+	switch gone := b.content("b.txt") == "(missing)"; {
+	case gone && strings.Contains(step, "allowed once by Ana") && strings.Contains(whisper, "allowed once by Ana"):
+	case !gone && strings.Contains(step, "denied by Ana") && strings.Contains(whisper, "denied by Ana"):
+	default:
+		t.Errorf("b.txt is gone: %v, the step says %q, the loser is told %q", gone, step, whisper)
+	}
+}
+
 // Without a mouse: say, look, deny with a reason; say again, allow.
 func TestPageKeyboardOnly(t *testing.T) {
 	b := start(t, settings{})

@@ -125,13 +125,16 @@ func TestKillAtRandomMoments(t *testing.T) {
 	box, ledger := toolbox(t)
 	b := start(t, settings{yaml: box, env: startLLM(t).env()})
 	r := b.session("Ana").room()
-	approved := map[string]bool{} // requests whose approval was acknowledged
+	approved := map[string]bool{} // asks that were answered; whether the answer arrived is another thing
 	// settle does what a person does with what stands in the chat. Answers of a process that is being killed are lost or not, as they are.
 	settle := func(c chatForm) {
 		for _, p := range c.Pending {
-			if _, status, no := r.click(p.RequestID, "allow_once"); status == http.StatusOK || no.Choice == "allow_once" {
-				approved[p.RequestID] = true
+			choice := "allow_once"
+			if strings.HasSuffix(string(p.Arguments), `0"}`) {
+				choice = "deny"
 			}
+			approved[p.RequestID] = choice == "allow_once"
+			r.click(p.RequestID, choice)
 		}
 		if card := c.last().block("ask", ""); card.Kind == "outcome" {
 			r.click(card.RequestID, "leave")
@@ -191,13 +194,19 @@ func TestKillAtRandomMoments(t *testing.T) {
 		for _, call := range m.ToolCalls {
 			outcomes[call.Status]++
 			got := ran[string(call.Arguments)]
-			if call.Status == "done" && got != 1 || call.Status != "done" && call.Status != "unknown" || !approved[call.RequestID] && got > 0 {
+			wrong := got > 0 // true unless somebody said yes
+			if approved[call.RequestID] {
+				wrong = call.Status == "done" && got != 1 || call.Status != "done" && call.Status != "unknown"
+			} else if call.Status != "denied" {
+				wrong = true
+			}
+			if wrong {
 				t.Errorf("%s is %s, ran %d times, approved %v", call.Arguments, call.Status, got, approved[call.RequestID])
 			}
 		}
 	}
-	if outcomes["done"] == 0 {
-		t.Error("no call was ever done")
+	if outcomes["done"] == 0 || outcomes["denied"] == 0 {
+		t.Error("no call was ever done, or none denied")
 	}
 	t.Logf("seed %d, %d messages, outcomes %v", seed, n, outcomes)
 	if t.Failed() {

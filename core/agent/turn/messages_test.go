@@ -36,6 +36,13 @@ func (x *script) takes(ev Event) *script {
 	return x
 }
 
+// apply folds an event as it is, without storing it first.
+func (x *script) apply(ev Event) *script {
+	e := Entry{Seq: uint64(len(x.log) + 1), At: x.at, Event: ev}
+	x.log, x.s = append(x.log, e), Apply(x.s, e)
+	return x
+}
+
 // answer ends the open turn with words.
 func (x *script) answer() *script {
 	x.t.Helper()
@@ -80,7 +87,7 @@ func TestEveryDeliveryCountsOnce(t *testing.T) {
 }
 
 func TestPeopleAndTheirNames(t *testing.T) {
-	x := newScript(t).put(Said{Delivery: "m0", Text: "from nobody"})
+	x := newScript(t).apply(Said{Delivery: "m0", Text: "from nobody"})
 	if len(x.s.People) != 0 {
 		t.Errorf("nobody is somebody: %v", x.s.People)
 	}
@@ -154,10 +161,6 @@ func TestEditsAndDeletionsOfWhatWaits(t *testing.T) {
 
 // What the turn has read already stays as it was read, and the message says so.
 func TestLateEditsAreCounted(t *testing.T) {
-	ignored := func(x *script, ev Event) int {
-		x.put(ev)
-		return x.s.Turn.Ignored
-	}
 	for name, c := range map[string]struct {
 		ev   Event
 		want int
@@ -169,7 +172,7 @@ func TestLateEditsAreCounted(t *testing.T) {
 		"another message":           {Edited{Delivery: "e", Message: "m0", By: ana, Text: "x"}, 0},
 		"no message":                {Edited{Delivery: "e", By: ana, Text: "x"}, 0},
 	} {
-		if got := ignored(begin(t), c.ev); got != c.want {
+		if got := begin(t).apply(c.ev).s.Turn.Ignored; got != c.want {
 			t.Errorf("%s: %d counted, want %d", name, got, c.want)
 		}
 	}
@@ -199,7 +202,7 @@ func TestShownOnce(t *testing.T) {
 		t.Errorf("shown as %q", x.s.Turn.Shown)
 	}
 	// The post of a turn that has ended meanwhile still counts: the last view has to go somewhere.
-	x = newScript(t).put(says("m1", "hi", ana)).answer()
+	x = newScript(t).put(says("m1", "hi", ana), Replied{Turn: "t1", Text: "Well."}, Ended{Turn: "t1", Why: Answered})
 	x.ignores("no message, or another turn's", Shown{Turn: "t1"}, Shown{Turn: "t9", Message: "a"})
 	x.takes(Shown{Turn: "t1", Message: "a"}).ignores("a second message for it", Shown{Turn: "t1", Message: "b"})
 	if x.s.Last.Shown != "a" || !x.s.Last.ShownAt.Equal(x.at) {
