@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -45,13 +46,13 @@ func (s *Store) ClaimDue(ctx context.Context, owner string, n int) ([]agent.Leas
 		before := time.Now()
 		tokens, err := s.w.write(ctx, calls...)
 		for i, t := range tokens {
-			if token := number(t); token > 0 {
+			if token, barren := given(t); token > 0 {
 				id, bad := chat.ParseID(some[i])
 				if bad != nil { // nobody can drive it; its lease runs out and it stays in sight
 					s.opt.Log.Warn("state: a due chat has an unreadable name", "name", some[i])
 					continue
 				}
-				out = append(out, agent.Lease{Chat: id, Owner: owner, Token: token, Until: before.Add(s.opt.Lease)})
+				out = append(out, agent.Lease{Chat: id, Owner: owner, Token: token, Until: before.Add(s.opt.Lease), Barren: barren})
 			}
 		}
 		if err != nil {
@@ -165,4 +166,10 @@ func (s *Store) Watch(ctx context.Context, id chat.ID) (<-chan struct{}, error) 
 	}
 	err := s.hub.listen(ctx, watchChannel(id), listener{take: signal, lost: func() { signal("") }, end: func() { close(out) }})
 	return out, err
+}
+
+// given reads what a claim got: token:barren.
+func given(v any) (token uint64, barren int) {
+	t, b, _ := strings.Cut(text(v), ":")
+	return number(t), int(number(b))
 }

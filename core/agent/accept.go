@@ -78,7 +78,9 @@ func deliveryOf(env chat.Envelope) chat.Delivery {
 
 // record appends a fact and claims the chat in the same step: nil means durable.
 func (e *Engine) record(ctx context.Context, env chat.Envelope, ev turn.Event) error {
-	w := Write{Chat: env.Chat, Events: []Keyed{{opOf(env), ev}}, Claim: e.Owner}
+	claim, leave := e.enter()
+	defer leave()
+	w := Write{Chat: env.Chat, Events: []Keyed{{opOf(env), ev}}, Claim: claim}
 	if f, ok := e.folds.get(env.Chat); ok {
 		w.Known = f.head
 	}

@@ -66,7 +66,7 @@ func (d *driver) act(p plan) bool {
 
 // post makes the turn's one message, trying until it is there, the platform says that it cannot be, or the lease is over.
 func (d *driver) post(id turn.TurnID) bool {
-	if d.posting != "" || d.e.isStopping() || turnID(d.f.s) != id {
+	if d.posting != "" || d.refused == id || d.e.isStopping() || turnID(d.f.s) != id {
 		return false
 	}
 	platform := d.e.Platforms[d.id.Platform]
@@ -127,6 +127,7 @@ func (d *driver) tookPost(p postResult) {
 	case p.err == nil:
 		d.shown = append(d.shown, turn.Shown{Turn: p.turn, Message: p.ref})
 	case d.ctx.Err() == nil:
+		d.refused = p.turn
 		d.tookGone(p.err)
 	}
 }

@@ -38,6 +38,8 @@ func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]Outcome, error)
 // choose appends events that build derives from the newest fold, refolding as often as somebody else was
 // first. build's refusal counts only against the newest fold.
 func (e *Engine) choose(ctx context.Context, by chat.Envelope, build func(turn.Session) ([]turn.Event, error)) (fold, time.Time, error) {
+	claim, leave := e.enter()
+	defer leave()
 	f, err := e.known(ctx, by.Chat)
 	if err != nil {
 		return fold{}, time.Time{}, err
@@ -57,7 +59,7 @@ func (e *Engine) choose(ctx context.Context, by chat.Envelope, build func(turn.S
 		if err != nil || len(events) == 0 {
 			return f, time.Time{}, err
 		}
-		w := Write{Chat: by.Chat, Known: f.head, Claim: e.Owner}
+		w := Write{Chat: by.Chat, Known: f.head, Claim: claim}
 		for i, ev := range events {
 			w.Events = append(w.Events, Keyed{opPart(op, i), ev})
 		}

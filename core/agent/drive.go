@@ -30,6 +30,7 @@ type driver struct {
 	lease  atomic.Pointer[Lease]
 	lost   atomic.Bool
 
+	worked  bool // this driver has got something done, so the chat is not deadly
 	at      Head // where the log stood when the lease was given
 	f       fold
 	session atomic.Pointer[turn.Session] // the same, for the editors
@@ -50,9 +51,12 @@ type driver struct {
 	model   *modelRun
 	running *toolRun
 	posting turn.TurnID
+	refused turn.TurnID // the turn whose message the platform does not take
+	freed   uint64      // token of the lease that was given back last
 
 	live    liveState
 	dirty   chan struct{}
+	drawn   chan struct{} // an editor owes nothing any more
 	editors map[turn.TurnID]*editor
 }
 
@@ -76,7 +80,7 @@ func (l *liveState) get() turn.Live {
 
 func newDriver(e *Engine, l Lease, at Head) *driver {
 	d := &driver{
-		e: e, id: l.Chat, at: at, pokes: make(chan struct{}, 1), dirty: make(chan struct{}, 1),
+		e: e, id: l.Chat, at: at, pokes: make(chan struct{}, 1), dirty: make(chan struct{}, 1), drawn: make(chan struct{}, 1),
 		replies: make(chan replyInput, 1), ran: make(chan turn.Event, 1), posted: make(chan postResult, 1), goneCh: make(chan error, 1),
 		editors: map[turn.TurnID]*editor{},
 	}
@@ -181,7 +185,10 @@ func (d *driver) drive() (wake time.Time) {
 			d.wait()
 			continue
 		}
-		d.settleEditors()
+		if d.drawing() {
+			d.wait()
+			continue
+		}
 		select {
 		case err := <-d.goneCh:
 			d.tookGone(err)
@@ -255,6 +262,7 @@ func (d *driver) wait() {
 	case ev := <-d.ran:
 		d.running = nil
 		d.results = append(d.results, ev)
+	case <-d.drawn:
 	case p := <-d.posted:
 		d.posting = ""
 		d.tookPost(p)
@@ -306,6 +314,7 @@ func (d *driver) recordPlan(p plan) (ok bool, err error) {
 		switch {
 		case err == nil || errors.Is(err, ErrNotDurable):
 			p.done(d)
+			d.worked = true
 			d.e.stamped(w, got)
 			f, lerr := d.folded(got)
 			if lerr != nil {
@@ -353,6 +362,9 @@ func (d *driver) folded(got Written) (fold, error) { return d.e.after(d.ctx, d.i
 // release gives the chat back. done is false when the log moved meanwhile.
 func (d *driver) release() (wake time.Time, done bool) {
 	wake = turn.WakeAt(d.f.s)
+	if wake.IsZero() && d.f.s.Turn != nil {
+		wake = time.Now().Add(parkedFor) // parked: a pending turn never fades like a silent chat
+	}
 	if d.e.isStopping() && len(turn.Next(d.f.s, time.Now(), d.env())) > 0 {
 		wake = time.Now() // another replica goes on at once
 	}
@@ -366,6 +378,7 @@ func (d *driver) release() (wake time.Time, done bool) {
 		if w.Snapshot != nil {
 			d.e.folds.snapped(d.id, d.f.head.Seq)
 		}
+		d.freed = w.Lease.Token
 		return wake, true
 	case err == nil || errors.Is(err, ErrStale):
 		if f, lerr := d.folded(got); lerr == nil {
@@ -388,6 +401,9 @@ func (d *driver) release() (wake time.Time, done bool) {
 		return time.Time{}, d.ctx.Err() != nil
 	}
 }
+
+// parkedFor is how often a chat is looked at whose asks have no deadline.
+const parkedFor = 7 * 24 * time.Hour
 
 // snapshotEvery is how many entries a cold replica reads at most beyond a snapshot.
 const snapshotEvery = 256
@@ -488,7 +504,7 @@ func (d *driver) edit(t *turn.Turn, u Urgency) {
 			return
 		}
 		id := t.ID
-		ed = newEditor(d.ctx, platform, d.id, t.Shown, func() render.Message { return d.viewOf(id) }, d.e.Lease/2, d.held, d.sayGone)
+		ed = newEditor(d.ctx, platform, d.id, t.Shown, func() render.Message { return d.viewOf(id) }, d.e.Lease/2, d.held, d.sayGone, d.sayDrawn)
 		d.editors[t.ID] = ed
 	}
 	ed.offer(u)
@@ -510,16 +526,31 @@ func (d *driver) viewOf(id turn.TurnID) render.Message {
 	return turn.View(s, t, live)
 }
 
-// settleEditors waits until every message is as it should be, as far as the platform lets it.
-func (d *driver) settleEditors() {
+// drawing reports whether a message is not yet as it should be: the platform may have named a wait that is longer than
+// a lease. While the engine stops, the next holder repaints instead.
+func (d *driver) drawing() bool {
+	owes := false
 	for id, ed := range d.editors {
-		ctx, cancel := context.WithTimeout(d.ctx, d.e.Lease)
-		ed.flush(ctx)
-		cancel()
+		if d.e.isStopping() {
+			ctx, cancel := context.WithTimeout(d.ctx, d.e.Lease/4)
+			ed.flush(ctx)
+			cancel()
+		} else if ed.owes() {
+			owes = true
+			continue
+		}
 		if id != turnID(d.f.s) {
 			ed.close()
 			delete(d.editors, id)
 		}
+	}
+	return owes
+}
+
+func (d *driver) sayDrawn() {
+	select {
+	case d.drawn <- struct{}{}:
+	default:
 	}
 }
 

@@ -25,12 +25,14 @@ type editor struct {
 	timeout  time.Duration // of one edit; shorter than the lease
 	held     func() bool   // is the lease still held: only its holder edits
 	gone     func(error)   // the message cannot be edited any more
+	rested   func()        // nothing is owed any more; must not block
 
 	mu     sync.Mutex
 	want   Urgency
 	dirty  bool
 	closed bool
 	kick   chan struct{}
+	over   chan struct{} // closed by close
 	idle   chan struct{} // closed while nothing is owed
 	done   chan struct{}
 	last   render.Message
@@ -38,10 +40,10 @@ type editor struct {
 	dead   bool
 }
 
-func newEditor(ctx context.Context, p Platform, id chat.ID, ref chat.MessageRef, view func() render.Message, timeout time.Duration, held func() bool, gone func(error)) *editor {
+func newEditor(ctx context.Context, p Platform, id chat.ID, ref chat.MessageRef, view func() render.Message, timeout time.Duration, held func() bool, gone func(error), rested func()) *editor {
 	ed := &editor{
-		platform: p, chat: id, ref: ref, view: view, timeout: timeout, held: held, gone: gone,
-		kick: make(chan struct{}, 1), idle: make(chan struct{}), done: make(chan struct{}),
+		platform: p, chat: id, ref: ref, view: view, timeout: timeout, held: held, gone: gone, rested: rested,
+		kick: make(chan struct{}, 1), over: make(chan struct{}), idle: make(chan struct{}), done: make(chan struct{}),
 	}
 	close(ed.idle)
 	go ed.run(ctx)
@@ -79,11 +81,27 @@ func (ed *editor) flush(ctx context.Context) {
 	}
 }
 
+// owes reports whether something that was offered is not drawn yet.
+func (ed *editor) owes() bool {
+	ed.mu.Lock()
+	idle := ed.idle
+	ed.mu.Unlock()
+	select {
+	case <-idle:
+		return false
+	case <-ed.done:
+		return false
+	default:
+		return true
+	}
+}
+
 // close ends the editor; an edit in flight finishes first.
 func (ed *editor) close() {
 	ed.mu.Lock()
 	if !ed.closed {
 		ed.closed = true
+		close(ed.over)
 		close(ed.kick)
 	}
 	ed.mu.Unlock()
@@ -155,6 +173,7 @@ func (ed *editor) rest() {
 		case <-ed.idle:
 		default:
 			close(ed.idle)
+			ed.rested()
 		}
 	}
 }
@@ -170,6 +189,8 @@ func (ed *editor) pause(ctx context.Context, d time.Duration, early bool) bool {
 		}
 		select {
 		case <-ctx.Done():
+			return false
+		case <-ed.over:
 			return false
 		case <-t.C:
 			return true

@@ -182,6 +182,18 @@ func (e *Engine) shutdown() {
 	<-done
 }
 
+// enter is where a write that may claim a chat begins; leave is its end. Until then the stop waits, so that whatever was
+// claimed is driven or given back. claim is empty once the engine stops: another replica claims at once.
+func (e *Engine) enter() (claim string, leave func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return "", func() {}
+	}
+	e.wg.Add(1)
+	return e.Owner, e.wg.Done
+}
+
 func (e *Engine) isStopping() bool {
 	select {
 	case <-e.stopping:
@@ -191,7 +203,8 @@ func (e *Engine) isStopping() bool {
 	}
 }
 
-// drive hands a lease to the chat's driver, or starts one. at is where the log stood when the lease was given, zero if
+// drive hands a lease to the chat's driver, or starts one. The caller has entered, or is Run itself: while the engine
+// stops, a driver gives its chat back. at is where the log stood when the lease was given, zero if
 // that is not known: a fold that is there already need not be read again.
 func (e *Engine) drive(l Lease, at Head) {
 	e.mu.Lock()
@@ -204,9 +217,6 @@ func (e *Engine) drive(l Lease, at Head) {
 		d.again(l)
 		return
 	}
-	if e.closed {
-		return // the lease runs out and another replica claims the chat
-	}
 	d := newDriver(e, l, at)
 	e.drivers[l.Chat] = d
 	e.wg.Go(d.run)
@@ -216,7 +226,7 @@ func (e *Engine) drive(l Lease, at Head) {
 func (e *Engine) retire(d *driver, wake time.Time) (next Lease, again bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if l, ok := d.takeNext(); ok && !e.closed {
+	if l, ok := d.takeNext(); ok && l.Token > d.freed && e.work.Err() == nil { // one that was given back meanwhile is void
 		return l, true
 	}
 	delete(e.drivers, d.id)
@@ -230,16 +240,15 @@ func (e *Engine) retire(d *driver, wake time.Time) (next Lease, again bool) {
 func (e *Engine) touch(id chat.ID) {
 	e.mu.Lock()
 	delete(e.timers, id)
-	if e.closed {
-		e.mu.Unlock()
+	e.mu.Unlock()
+	claim, leave := e.enter()
+	defer leave()
+	if claim == "" {
 		return
 	}
-	e.wg.Add(1)
-	e.mu.Unlock()
-	defer e.wg.Done()
 	ctx, cancel := context.WithTimeout(e.work, e.Lease)
 	defer cancel()
-	if _, err := e.append(ctx, Write{Chat: id, Claim: e.Owner}); err != nil {
+	if _, err := e.append(ctx, Write{Chat: id, Claim: claim}); err != nil {
 		e.Logger.Warn("claim at a deadline failed; the sweep tries again", "chat", id, "err", err)
 	}
 }

@@ -23,6 +23,9 @@ type plan struct {
 	acts    []turn.Command
 }
 
+// maxBarren is how many drivers may die on a chat before its turn is ended instead of killing the next one.
+const maxBarren = 5
+
 func (p plan) urgency() Urgency {
 	u := Progress
 	for _, k := range p.events {
@@ -71,6 +74,9 @@ func (d *driver) plan() (plan, error) {
 	policy, err := d.policy()
 	if err != nil {
 		return p, fmt.Errorf("read the policy: %w", err)
+	}
+	if l := d.lease.Load(); l.Barren >= maxBarren && !d.worked && p.s.Turn != nil && turn.EndsNow(p.s) {
+		add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.NoProgress})
 	}
 	stopping := d.e.isStopping()
 	for round := 0; round < 64; round++ {

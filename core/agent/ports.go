@@ -90,6 +90,9 @@ type Lease struct {
 	Owner string
 	Token uint64
 	Until time.Time
+	// Barren counts the leases of this chat in a row that ended without being given back and without any work
+	// in the log: its drivers die on it.
+	Barren int
 }
 
 // Snapshot is a fold up to Head.

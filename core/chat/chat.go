@@ -54,7 +54,12 @@ func ParseUser(s string) (User, error) {
 }
 
 // MarshalText makes User usable as a JSON object key.
-func (u User) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+func (u User) MarshalText() ([]byte, error) {
+	if u.IsZero() {
+		return []byte{}, nil // nobody, which UnmarshalText reads back
+	}
+	return []byte(u.String()), nil
+}
 
 // UnmarshalText is the inverse of MarshalText.
 func (u *User) UnmarshalText(b []byte) (err error) {

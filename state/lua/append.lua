@@ -6,7 +6,7 @@
 --       11 release: 0 | 1   12 wake ms (0: never)   13 snapshot: none | known | after   14 snapshot bytes
 --       15 nonce of this call, ~ before it on a repeat of the same call   16 sure: 0 | 1   17 chat   18 watch channel   19 prefix of wake channels
 --       20 number of events, then for each: op, bytes, number of ids, ids
--- Reply status, seq, tip, stamp, own, missing, token, released, holder, nonce, entries
+-- Reply status, seq, tip, stamp, own, missing, token:barren, released, holder, nonce, entries
 --       own is how many of the last entries are this write's and left out of entries, because the caller has them.
 
 local class, kseq, ktip, link = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
@@ -20,9 +20,10 @@ local function int(x) return string.format('%.0f', x) end
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local h = redis.call('HMGET', KEYS[1], 'seq', 'tip', 'stamp', 'owner', 'token', 'until')
+local h = redis.call('HMGET', KEYS[1], 'seq', 'tip', 'stamp', 'owner', 'token', 'until', 'barren')
 local seq, tip, stamp = tonumber(h[1] or 0), h[2] or '', tonumber(h[3] or 0)
 local owner, token, ends = h[4] or '', tonumber(h[5] or 0), tonumber(h[6] or 0)
+local barren = tonumber(h[7] or 0) -- leases in a row that ended without being given back and without work
 local held = owner ~= '' and now < ends
 local ours = owner ~= '' and owner == lowner and token == ltoken
 local given = owner == '' and ltoken > 0 and token == ltoken -- given back already
@@ -56,9 +57,9 @@ local function holder()
 end
 
 local function answer(status, own, entries, mine, released, nonce)
-  local t = 0
-  if mine then t = token end
-  return {status, int(seq), tip, int(stamp), int(own), missing, int(t), released, holder(), nonce, entries}
+  local t = '0'
+  if mine then t = int(token) .. ':' .. int(barren) end
+  return {status, int(seq), tip, int(stamp), int(own), missing, t, released, holder(), nonce, entries}
 end
 
 -- 1. Taken already? Then the same answer, and nothing is written to the log. Work is only ever repeated on the
@@ -117,6 +118,10 @@ for i = 1, n do
   at = at + 3 + ids
 end
 if seq > before then redis.call('HSET', KEYS[1], 'seq', int(seq), 'tip', tip, 'stamp', int(stamp)) end
+if seq > before and class == 'work' and barren > 0 then
+  barren = 0
+  redis.call('HDEL', KEYS[1], 'barren')
+end
 
 -- 4. The snapshot: only forward, and only a fold of this history.
 local snapAt = ARGV[13]
@@ -130,7 +135,13 @@ end
 local due, mine, released = was, false, 0
 local touched = seq > before or (n == 0 and not release and snapAt == 'none')
 if claim ~= '' and (not held or owner == claim) then
-  if not held then token = token + 1 end
+  if not held then
+    token = token + 1
+    if owner ~= '' then
+      barren = barren + 1
+      redis.call('HSET', KEYS[1], 'barren', int(barren))
+    end
+  end
   owner, ends, held, mine = claim, now + lease, true, true
   due = ends
   redis.call('HSET', KEYS[1], 'owner', owner, 'token', int(token), 'until', int(ends))
@@ -143,7 +154,7 @@ elseif touched then
 end
 if release then
   if ours and where == 'head' then
-    redis.call('HDEL', KEYS[1], 'owner', 'until')
+    redis.call('HDEL', KEYS[1], 'owner', 'until', 'barren')
     owner, held, released, due = '', false, 1, nil
     if wake > 0 then due = wake end
   elseif given then

@@ -19,6 +19,7 @@ func Leases(t *testing.T, open Open) {
 	s.run("a free chat is claimed with a write", claimWithWrite)
 	s.run("reclaiming gives the same token", reclaim)
 	s.run("a lease that ran out is fenced by a later one", laterToken)
+	s.run("leases that ended without work are counted", barren)
 	s.run("of many owners one gets the chat", claimRace)
 	s.run("of many sweeps one gets each chat", sweepRace)
 	s.run("a repeated write answers as the first did", repeatedClaim)
@@ -96,6 +97,43 @@ func laterToken(b *bench) {
 	if next := b.claim(room, "you"); next.Token <= got[0].Token {
 		b.Errorf("token %d, then %d", got[0].Token, next.Token)
 	}
+}
+
+// barren: a chat that its drivers die on shows it to the next one; work, or a release, starts the count anew.
+func barren(b *bench) {
+	h := b.put(agent.Head{}, said("d1")).Head
+	lapse := func(want int) (l agent.Lease) {
+		b.Helper()
+		if want%2 == 0 {
+			l = b.claim(room, "me")
+		} else if swept := b.sweep("you", 10); len(swept) == 1 {
+			l = swept[0]
+		}
+		if l.Barren != want || l.Token == 0 {
+			b.Fatalf("lease %+v after %d that lapsed", l, want)
+		}
+		b.Expire(b.T, room)
+		return l
+	}
+	for n := range 4 {
+		lapse(n)
+	}
+	if l := b.claim(room, "me"); l.Barren != 4 {
+		b.Fatalf("lease %+v", l)
+	} else if again := b.claim(room, "me"); again.Barren != 4 {
+		b.Errorf("reclaimed: %+v", again)
+	} else {
+		w, err := b.Store.Append(b.ctx, agent.Write{Chat: room, Known: h, Lease: l, Events: []agent.Keyed{started("w1", l.Token)}})
+		b.ok(err)
+		h = w.Head
+	}
+	b.Expire(b.T, room)
+	lapse(1)
+	l := b.claim(room, "me")
+	if w, err := b.Store.Append(b.ctx, agent.Write{Chat: room, Known: h, Lease: l, Release: true, Wake: time.Now()}); err != nil || !w.Released {
+		b.Fatalf("released %v: %v", w.Released, err)
+	}
+	lapse(0)
 }
 
 func claimRace(b *bench) {

@@ -125,7 +125,7 @@ func TestKillAtRandomMoments(t *testing.T) {
 	box, ledger := toolbox(t)
 	b := start(t, settings{yaml: box, env: startLLM(t).env()})
 	r := b.session("Ana").room()
-	approved := map[string]bool{} // asks that were answered; whether the answer arrived is another thing
+	approved := map[string]bool{} // calls that somebody said yes to; whether the answer arrived is another thing
 	// settle does what a person does with what stands in the chat. Answers of a process that is being killed are lost or not, as they are.
 	settle := func(c chatForm) {
 		for _, p := range c.Pending {
@@ -133,7 +133,7 @@ func TestKillAtRandomMoments(t *testing.T) {
 			if strings.HasSuffix(string(p.Arguments), `0"}`) {
 				choice = "deny"
 			}
-			approved[p.RequestID] = choice == "allow_once"
+			approved[string(p.Arguments)] = choice == "allow_once"
 			r.click(p.RequestID, choice)
 		}
 		if card := c.last().block("ask", ""); card.Kind == "outcome" {
@@ -195,13 +195,13 @@ func TestKillAtRandomMoments(t *testing.T) {
 			outcomes[call.Status]++
 			got := ran[string(call.Arguments)]
 			wrong := got > 0 // true unless somebody said yes
-			if approved[call.RequestID] {
+			if approved[string(call.Arguments)] {
 				wrong = call.Status == "done" && got != 1 || call.Status != "done" && call.Status != "unknown"
 			} else if call.Status != "denied" {
 				wrong = true
 			}
 			if wrong {
-				t.Errorf("%s is %s, ran %d times, approved %v", call.Arguments, call.Status, got, approved[call.RequestID])
+				t.Errorf("%s is %s, ran %d times, approved %v", call.Arguments, call.Status, got, approved[string(call.Arguments)])
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 	. "github.com/nodhq/nod/tests/harness"
 )
 
@@ -23,7 +24,7 @@ func TestDrain(t *testing.T) {
 		w.Say(w.Replicas[0], Ana, "go")
 		w.Press(w.Replicas[0], Ana, chat.ApproveAll, "")
 		w.Ran("write")
-		stopped := w.Replicas[0].Soft()
+		stopped := soft(w)
 		select {
 		case <-stopped:
 			w.Error("the stop did not wait for the tool")
@@ -40,6 +41,26 @@ func TestDrain(t *testing.T) {
 	})
 }
 
+// soft begins to stop replica 0 and returns when it does: then it drives nothing new, and what people say to it another
+// replica answers at once, although the leases are long.
+func soft(w *World) (stopped <-chan struct{}) {
+	w.Helper()
+	stopped = w.Replicas[0].Soft()
+	for n := 1; ; n++ {
+		in := w.SaidBy(Ana, "hello")
+		in.Chat = Other
+		w.Deliver(w.Replicas[0], in)
+		var list []Message
+		w.Until("the other chat is answered", func() bool {
+			list = w.Platform.Messages(Other)
+			return len(list) == n && list[n-1].Now().State == render.Done
+		})
+		if list[n-1].Versions[0].Replica == "r1" {
+			return stopped
+		}
+	}
+}
+
 // A reply that streams during the stop is finished and recorded, and the model is not asked for it again.
 func TestDrainWhileTheModelTalks(t *testing.T) {
 	w := New(t, Options{Replicas: 2, Lease: time.Minute})
@@ -51,7 +72,7 @@ func TestDrainWhileTheModelTalks(t *testing.T) {
 	})
 	w.Say(w.Replicas[0], Ana, "go")
 	w.Shows(0, "Once upon a time")
-	stopped := w.Replicas[0].Soft()
+	stopped := soft(w)
 	hold.Open()
 	<-stopped
 	w.Over(0)

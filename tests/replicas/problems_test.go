@@ -31,7 +31,7 @@ func TestBadCalls(t *testing.T) {
 		{"changed", Call("write", `{}`), func(w *World, _ Heard) { w.Tools.Change("write") }, "changed after it was offered"},
 		{"forbidden meanwhile", Call("write", `{}`), func(w *World, _ Heard) {
 			w.SetPolicy(func(_ *permission.Policy, files tools) { files["write"] = permission.ToolSettings{Disabled: true} })
-		}, "not allowed"},
+		}, "Not allowed: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := New(t, Options{})
@@ -141,5 +141,5 @@ func TestUnattendedToolBeginsToAsk(t *testing.T) {
 	w.Deliver(w.Replicas[0], in)
 	w.Over(0)
 	equal(w, "ran", w.Tools.Ran(), "")
-	has(w, "the result", w.Model.Latest().Results()[0].Text, "not allowed")
+	has(w, "the result", w.Model.Latest().Results()[0].Text, "Not allowed: ")
 }

@@ -51,7 +51,7 @@ type (
 	Said struct {
 		Delivery   chat.Delivery   `json:"delivery"` // unique; a repeat changes nothing
 		Message    chat.MessageRef `json:"message,omitempty"`
-		By         chat.User       `json:"by"`
+		By         chat.User       `json:"by,omitzero"`
 		Name       string          `json:"name,omitempty"`
 		Text       string          `json:"text"`
 		Context    []chat.Quote    `json:"context,omitempty"`
@@ -63,14 +63,14 @@ type (
 	Edited struct {
 		Delivery chat.Delivery   `json:"delivery"`
 		Message  chat.MessageRef `json:"message"`
-		By       chat.User       `json:"by"`
+		By       chat.User       `json:"by,omitzero"`
 		Text     string          `json:"text"`
 	}
 	// Deleted: a person took back a message that may still wait.
 	Deleted struct {
 		Delivery chat.Delivery   `json:"delivery"`
 		Message  chat.MessageRef `json:"message"`
-		By       chat.User       `json:"by"`
+		By       chat.User       `json:"by,omitzero"`
 	}
 	// Shown: the turn's one message is posted.
 	Shown struct {
@@ -104,7 +104,7 @@ type (
 		Ask     AskID             `json:"ask"`
 		Digest  permission.Digest `json:"digest"`
 		Choice  chat.Choice       `json:"choice"` // AllowOnce, AllowChat; anything else denies
-		By      chat.User         `json:"by"`
+		By      chat.User         `json:"by,omitzero"`
 		Name    string            `json:"name,omitempty"`
 		Surface string            `json:"surface,omitempty"` // where it was clicked: "slack", "web", ...
 		Reason  string            `json:"reason,omitempty"`
@@ -113,14 +113,14 @@ type (
 	// Withdrawn: a decision is taken back before its call started.
 	Withdrawn struct {
 		Ask  AskID     `json:"ask"`
-		By   chat.User `json:"by"`
+		By   chat.User `json:"by,omitzero"`
 		Name string    `json:"name,omitempty"`
 		Next AskID     `json:"next"` // the new asking
 	}
 	// Extended: an ask's deadline moves.
 	Extended struct {
 		Ask   AskID     `json:"ask"`
-		By    chat.User `json:"by"`
+		By    chat.User `json:"by,omitzero"`
 		Name  string    `json:"name,omitempty"`
 		Until time.Time `json:"until"`
 	}
@@ -132,7 +132,7 @@ type (
 	// Next; afterwards it queues a turn with the same bytes as call NextCall.
 	Reopened struct {
 		Ask      AskID     `json:"ask"`
-		By       chat.User `json:"by"`
+		By       chat.User `json:"by,omitzero"`
 		Name     string    `json:"name,omitempty"`
 		Next     AskID     `json:"next"`
 		NextCall CallID    `json:"next_call"`
@@ -169,33 +169,33 @@ type (
 	Resolved struct {
 		Ask    AskID       `json:"ask"`
 		Answer chat.Choice `json:"answer"` // Happened, RunAgain, Leave
-		By     chat.User   `json:"by"`
+		By     chat.User   `json:"by,omitzero"`
 		Name   string      `json:"name,omitempty"`
 		Next   AskID       `json:"next"` // the new asking, for RunAgain
 	}
 	// Revoked: grants end.
 	Revoked struct {
 		Grants []permission.GrantID `json:"grants"`
-		By     chat.User            `json:"by"`
+		By     chat.User            `json:"by,omitzero"`
 		Name   string               `json:"name,omitempty"`
 	}
 	// ModeSet: the session's mode changes. Rev is one more than the session's, so that a repeat changes nothing.
 	ModeSet struct {
 		Mode permission.Mode `json:"mode"`
 		Rev  int             `json:"rev"`
-		By   chat.User       `json:"by"`
+		By   chat.User       `json:"by,omitzero"`
 		Name string          `json:"name,omitempty"`
 	}
 	// Reset: the chat starts over: the turn is stopped, the transcript and the grants end. Rev as in ModeSet.
 	Reset struct {
 		Rev  int       `json:"rev"`
-		By   chat.User `json:"by"`
+		By   chat.User `json:"by,omitzero"`
 		Name string    `json:"name,omitempty"`
 	}
 	// StopAsked: a person ends the turn. (The log calls it "stopped".)
 	StopAsked struct {
 		Turn TurnID    `json:"turn"`
-		By   chat.User `json:"by"`
+		By   chat.User `json:"by,omitzero"`
 		Name string    `json:"name,omitempty"`
 	}
 	// Ended: the turn is over.

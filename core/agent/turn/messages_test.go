@@ -15,12 +15,12 @@ import (
 func (x *script) ignores(why string, events ...Event) *script {
 	x.t.Helper()
 	for _, ev := range events {
-		before := x.s
+		before, log := x.s, x.log
 		x.put(ev)
 		if !reflect.DeepEqual(before, x.s) {
 			x.t.Errorf("%s: %s took effect:\n%s\n%s", why, ev.Kind(), asJSON(x.t, before), asJSON(x.t, x.s))
 		}
-		x.s = before
+		x.s, x.log = before, log
 	}
 	return x
 }
@@ -34,6 +34,13 @@ func (x *script) takes(ev Event) *script {
 		x.t.Errorf("%s changed nothing: %s", ev.Kind(), asJSON(x.t, ev))
 	}
 	return x
+}
+
+// fork is the same story up to here, to be told on in another way.
+func (x *script) fork() *script {
+	y := *x
+	y.log = slices.Clip(y.log)
+	return &y
 }
 
 // apply folds an event as it is, without storing it first.

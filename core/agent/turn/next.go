@@ -126,6 +126,9 @@ func (t *Turn) before(id CallID) bool {
 	return false
 }
 
+// EndsNow reports whether the turn could be ended at once: nothing of it runs.
+func EndsNow(s Session) bool { return s.Turn != nil && s.Turn.live() == nil }
+
 // Wait is one thing a session waits for a person to answer.
 type Wait struct {
 	Ask      AskID

@@ -33,13 +33,13 @@ type Session struct {
 // LapsedCall is a call nobody answered in time, in a turn that went on without it.
 type LapsedCall struct {
 	Call      ToolCall  `json:"call"`
-	Requester chat.User `json:"requester"`
+	Requester chat.User `json:"requester,omitzero"`
 	Name      string    `json:"name,omitempty"`
 }
 
 // Person is somebody who took part.
 type Person struct {
-	User chat.User `json:"user"`
+	User chat.User `json:"user,omitzero"`
 	Name string    `json:"name,omitempty"`
 }
 
@@ -47,7 +47,7 @@ type Person struct {
 type Turn struct {
 	ID         TurnID          `json:"id"`
 	At         time.Time       `json:"at"`
-	Requester  chat.User       `json:"requester"`
+	Requester  chat.User       `json:"requester,omitzero"`
 	Said       []Said          `json:"said"`
 	Unattended bool            `json:"unattended,omitempty"`
 	Replies    []Reply         `json:"replies,omitempty"`
