@@ -104,6 +104,7 @@ func (s *Store) form(w agent.Write) (form, error) {
 		switch e.Event.(type) {
 		case turn.Started, turn.Decided:
 			f.call.sure = true
+		default: // losing the others in a failover runs nothing twice
 		}
 	}
 	if f.class == turn.Work && (w.Lease.Token == 0 || w.Lease.Owner == "" || w.Lease.Chat != w.Chat) {

@@ -16,7 +16,7 @@ type script struct{ name, source, sha string }
 func load(name string) script {
 	b, err := sources.ReadFile("lua/" + name + ".lua")
 	if err != nil {
-		panic("state: script " + name + " is not embedded") // a build that cannot work at all
+		panic("state: script " + name + " is not embedded") //nolint:forbidigo // a build that cannot work at all
 	}
 	return script{name, string(b), digest(string(b))}
 }

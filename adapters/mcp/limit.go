@@ -57,7 +57,7 @@ func (l *lines) fill() {
 			l.out, l.err = l.replace(err)
 			return
 		}
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		l.out, l.err = l.line, err
@@ -83,7 +83,7 @@ func (l *lines) replace(err error) ([]byte, error) {
 		head, prefix = bytes.TrimPrefix(l.line, []byte("data:")), "data: "
 	}
 	e.feed(head)
-	for skipped := len(l.line); err == bufio.ErrBufferFull; {
+	for skipped := len(l.line); errors.Is(err, bufio.ErrBufferFull); {
 		var part []byte
 		part, err = l.src.ReadSlice('\n')
 		e.feed(part)

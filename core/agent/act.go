@@ -59,6 +59,7 @@ func (d *driver) act(p plan) bool {
 			if d.running != nil && d.running.run == c.Run {
 				d.running.cancel()
 			}
+		default: // decisions: they were recorded with the plan
 		}
 	}
 	return begun

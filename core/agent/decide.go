@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
@@ -320,6 +321,14 @@ func tooLate(c turn.ToolCall) *Refusal {
 	return &Refusal{Code: RefusedTooLate, Say: render.TooLateToUndo()}
 }
 
+// replays reports whether a call stands, or is queued, to be asked for again.
+func replays(s turn.Session, id turn.CallID) bool {
+	if s.Turn != nil && slices.ContainsFunc(s.Turn.Calls, func(c turn.ToolCall) bool { return c.ID == id }) {
+		return true
+	}
+	return slices.ContainsFunc(s.Waiting, func(w turn.Said) bool { return w.Replay != nil && w.Replay.Call == id })
+}
+
 // outcomes reads from the log's answer what became of a click: recorded, or overtaken at the very deadline.
 func (e *Engine) outcomes(policy permission.Policy, s turn.Session, in chat.Clicked, made []turn.Event, at time.Time) ([]Outcome, error) {
 	var done []Outcome
@@ -357,15 +366,25 @@ func (e *Engine) outcomes(policy permission.Policy, s turn.Session, in chat.Clic
 				}
 			}
 		case turn.Reopened:
-			o.Ask, o.Call = ev.Next, ev.NextCall
+			o.Ask = ev.Next
 			if c, _, found := findAsk(s, ev.Next); found {
 				o.Call = c.ID
+			} else if o.Call = ev.NextCall; !replays(s, ev.NextCall) {
+				refused = &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+				continue
 			}
 		case turn.Resolved:
 			o.Ask = ev.Ask
-			if c, _, found := findAsk(s, ev.Ask); found {
-				o.Call = c.ID
+			if ev.Answer == chat.RunAgain {
+				o.Ask = ev.Next
 			}
+			c, _, found := findAsk(s, o.Ask)
+			if !found || (ev.Answer != chat.RunAgain && (c.By != in.User || c.Choice != ev.Answer)) {
+				refused = notOpen(c)
+				continue
+			}
+			o.Call = c.ID
+		default: // a stop, a revocation, a mode: nothing of it can be overtaken
 		}
 		done = append(done, o)
 	}

@@ -92,7 +92,7 @@ type Engine struct {
 	mu      sync.Mutex
 	drivers map[chat.ID]*driver
 	timers  map[chat.ID]*time.Timer
-	closed  bool // no driver starts any more
+	closed  bool // nothing enters any more
 	wg      sync.WaitGroup
 
 	// skew is how far Redis's clock is ahead of ours, at least: the log's stamps decide, ours only guess when to look.

@@ -34,6 +34,7 @@ func (p plan) urgency() Urgency {
 			u = max(u, Decision)
 		case turn.Ended, turn.Finished, turn.Replied:
 			u = max(u, Final)
+		default: // facts and people's choices: others draw them
 		}
 	}
 	return u

@@ -186,8 +186,7 @@ func TestAgainstTheSecondImplementation(t *testing.T) {
 		}
 	}
 	bools := []bool{false, true}
-	var each func(s scene)
-	each = func(s scene) {
+	each := func(s scene) {
 		for _, s.approval = range []string{"", "auto", "confirm", "auth"} {
 			for _, s.disabled = range bools {
 				for _, s.grant = range []string{"", "good", "before Always", "of another definition"} {

@@ -213,6 +213,7 @@ func spanCount(s Span) int {
 		return count(string(s), "")
 	case Strong:
 		return count(string(s), "")
+	default: // persons and times are short and never cut
 	}
 	n, _ := spanSize(s)
 	return n

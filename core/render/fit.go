@@ -308,6 +308,7 @@ func (d draft) token() string {
 			if b.Token != "" {
 				return b.Token
 			}
+		default: // nothing to name
 		}
 	}
 	return ""
@@ -341,6 +342,7 @@ func (d *draft) labels() {
 		case Ask:
 			b.Choices, b.More = shortLabels(b.Choices, n), shortLabels(b.More, n)
 			d.blocks[i] = b
+		default: // no buttons
 		}
 	}
 }

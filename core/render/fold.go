@@ -26,6 +26,7 @@ func (d *draft) fewerChoices(n int) {
 				if !hasView(b.Choices) {
 					z++
 				}
+			default: // no buttons
 			}
 		}
 		return z > n
@@ -43,6 +44,7 @@ func (d *draft) fewerChoices(n int) {
 		case Note:
 			d.lost, b.Choices = d.lost+len(b.Choices), nil
 			d.blocks[i] = b
+		default: // cards were thinned above; the others have none
 		}
 	}
 }
@@ -176,6 +178,7 @@ func (d *draft) merge() {
 			note.Choices = append(note.Choices, b.Choices...)
 		case Ask:
 			asks = append(asks, b)
+		default: // steps were folded above
 		}
 	}
 	d.blocks = nil

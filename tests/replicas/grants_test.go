@@ -2,6 +2,9 @@ package replicas
 
 import (
 	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -104,6 +107,23 @@ func TestModeAlwaysClearsGrants(t *testing.T) {
 	equal(w, "runs", w.Tools.Count("write"), 3)
 	has(w, "Ben's whisper", mode(Ben, "never"), "Only the person who began this chat or an admin")
 	has(w, "the usage", mode(Ana, "sometimes"), "Say: mode always")
+}
+
+// Replicas' clocks decide nothing: whether a grant is newer than the mode is a matter of the log's stamps.
+func TestGrantAndModeByTheLogsClock(t *testing.T) {
+	var redis *miniredis.Miniredis
+	ahead := time.Now().Add(time.Hour)
+	w := New(t, Options{Backend: Backend{Name: "ahead", Start: func(t testing.TB) string {
+		redis = miniredis.RunT(t)
+		redis.SetTime(ahead)
+		return "redis://" + redis.Addr()
+	}}})
+	w.Deliver(w.Replicas[0], chat.Commanded{Envelope: w.Envelope(Room, Ana), Verb: "mode", Args: []string{"always"}})
+	redis.SetTime(ahead.Add(time.Second))
+	granted(w)
+	w.Say(w.Replicas[0], Ana, "write it")
+	has(w, "the message", w.Over(1), "allowed for this chat by Ana")
+	equal(w, "runs", w.Tools.Count("write"), 2)
 }
 
 // The policy may tighten between a decision and the start (DESIGN 3).

@@ -18,6 +18,7 @@ func Indexed(e Event) []string {
 		return []string{string(e.Next)}
 	case Resolved:
 		return []string{string(e.Next)}
+	default: // no new asking
 	}
 	return nil
 }

@@ -44,6 +44,7 @@ type Event interface {
 	Class() Class
 	// Kind is the stored name of the type.
 	Kind() string
+	isEvent()
 }
 
 type (
@@ -312,3 +313,24 @@ func (Ruled) Kind() string     { return "ruled" }
 func (Started) Kind() string   { return "started" }
 func (Abandoned) Kind() string { return "abandoned" }
 func (Ended) Kind() string     { return "ended" }
+
+func (Said) isEvent()      {}
+func (Edited) isEvent()    {}
+func (Deleted) isEvent()   {}
+func (Shown) isEvent()     {}
+func (Finished) isEvent()  {}
+func (Decided) isEvent()   {}
+func (Withdrawn) isEvent() {}
+func (Extended) isEvent()  {}
+func (Expired) isEvent()   {}
+func (Reopened) isEvent()  {}
+func (Resolved) isEvent()  {}
+func (Revoked) isEvent()   {}
+func (ModeSet) isEvent()   {}
+func (Reset) isEvent()     {}
+func (StopAsked) isEvent() {}
+func (Replied) isEvent()   {}
+func (Ruled) isEvent()     {}
+func (Started) isEvent()   {}
+func (Abandoned) isEvent() {}
+func (Ended) isEvent()     {}

@@ -242,5 +242,8 @@ func TestTranscriptIsBoundedInBytes(t *testing.T) {
 	if x.put(says("m3", big, ana)).answer(); x.s.Dropped != 1 || len(x.s.Transcript) != 7 {
 		t.Errorf("%d kept, %d dropped", len(x.s.Transcript), x.s.Dropped)
 	}
-	x.put(says("m4", "hi", ana), Replied{Turn: x.s.Turn.ID, Text: ""}, Replied{Turn: x.s.Turn.ID, Text: strings.Repeat("y", maxTalkBytes+1)})
+	x.put(says("m4", "hi", ana)).put(Replied{Turn: x.s.Turn.ID, Text: strings.Repeat("y", maxTalkBytes+1)}).put(Ended{Turn: x.s.Turn.ID, Why: Answered})
+	if n := len(x.s.Transcript); n != 1 || x.s.Transcript[0].Role != RoleAssistant {
+		t.Errorf("%d kept: the newest stays, however long it is", n)
+	}
 }
