@@ -66,6 +66,7 @@ type liveState struct {
 	text     string
 	note     string
 	progress map[turn.CallID]turn.Progress
+	kept     map[turn.TurnID]turn.Session // the last session that knew a turn whose editor still owes something
 }
 
 func (l *liveState) get() turn.Live {
@@ -210,6 +211,16 @@ func (d *driver) take(f fold) {
 	before := d.f.s
 	d.f = f
 	s := f.s
+	d.live.mu.Lock()
+	for id := range d.editors { // a message whose last edit still waits outlives its turn in the session
+		if !holds(s, id) && holds(before, id) {
+			if d.live.kept == nil {
+				d.live.kept = map[turn.TurnID]turn.Session{}
+			}
+			d.live.kept[id] = before
+		}
+	}
+	d.live.mu.Unlock()
 	d.session.Store(&s)
 	if turnID(before) != turnID(s) || step(before) != step(s) {
 		d.live.mu.Lock()
@@ -510,14 +521,26 @@ func (d *driver) edit(t *turn.Turn, u Urgency) {
 	ed.offer(u)
 }
 
+// holds reports whether a session still knows a turn.
+func holds(s turn.Session, id turn.TurnID) bool {
+	return (s.Turn != nil && s.Turn.ID == id) || (s.Last != nil && s.Last.ID == id)
+}
+
+// viewOf is how a turn's message should look; without a block where the turn is forgotten.
 func (d *driver) viewOf(id turn.TurnID) render.Message {
 	s := *d.session.Load()
+	if !holds(s, id) {
+		d.live.mu.Lock()
+		old, ok := d.live.kept[id]
+		d.live.mu.Unlock()
+		if !ok {
+			return render.Message{}
+		}
+		s = old
+	}
 	t := s.Turn
 	if t == nil || t.ID != id {
 		t = s.Last
-	}
-	if t == nil || t.ID != id {
-		return render.Message{}
 	}
 	var live turn.Live
 	if t == s.Turn {
@@ -542,6 +565,9 @@ func (d *driver) drawing() bool {
 		if id != turnID(d.f.s) {
 			ed.close()
 			delete(d.editors, id)
+			d.live.mu.Lock()
+			delete(d.live.kept, id)
+			d.live.mu.Unlock()
 		}
 	}
 	return owes

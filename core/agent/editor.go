@@ -209,7 +209,11 @@ func (ed *editor) draw(ctx context.Context, u Urgency) error {
 	if !ed.held() {
 		return nil // a new holder repaints
 	}
-	m := render.Fit(ed.view(), ed.platform.Limits())
+	v := ed.view()
+	if len(v.Blocks) == 0 {
+		return nil // nothing is known of the turn any more: what stands there stands
+	}
+	m := render.Fit(v, ed.platform.Limits())
 	if ed.drawn && reflect.DeepEqual(m, ed.last) {
 		return nil
 	}

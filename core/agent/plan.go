@@ -66,7 +66,8 @@ func (d *driver) plan() (plan, error) {
 		add(ev)
 		p.results++
 	}
-	if d.reply != nil {
+	unseen := p.s.Turn != nil && p.s.Turn.Shown == "" && p.s.Turn.Stopped == nil
+	if d.reply != nil && !(d.reply.err != nil && unseen) { // a failed reply ends its turn, which needs its message first
 		p.reply = true
 		for _, ev := range d.replied(p.s, *d.reply) {
 			add(ev)

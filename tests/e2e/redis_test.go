@@ -8,7 +8,7 @@ import (
 )
 
 // replicas are two processes on one real Redis. They share the folder of the demo's files, as processes on one machine do.
-func replicas(t *testing.T, yaml string, env map[string]string) (*redisServer, *bot, *bot) {
+func replicas(t *testing.T, yaml, lease string, env map[string]string) (*redisServer, *bot, *bot) {
 	t.Helper()
 	redis := startRedis(t)
 	dir := filepath.Join(t.TempDir(), "data")
@@ -16,14 +16,14 @@ func replicas(t *testing.T, yaml string, env map[string]string) (*redisServer, *
 	for k, v := range env {
 		all[k] = v
 	}
-	yaml += "lease: 3s\n"
+	yaml += "lease: " + lease + "\n"
 	return redis, start(t, settings{name: "A", yaml: yaml, dir: dir, env: all}), start(t, settings{name: "B", yaml: yaml, dir: dir, env: all})
 }
 
 // One chat, two replicas: said at A, answered at B, seen at both.
 func TestReplicasShareAChat(t *testing.T) {
 	t.Parallel()
-	_, a, b := replicas(t, "", nil)
+	_, a, b := replicas(t, "", "3s", nil)
 	ana := a.session("Ana")
 	r := ana.room()
 	atB := r.as(ana.at(b))
@@ -67,7 +67,7 @@ func TestReplicaDies(t *testing.T) {
 	t.Parallel()
 	llm := startLLM(t)
 	box, ledger := toolbox(t)
-	_, a, b := replicas(t, box, llm.env())
+	_, a, b := replicas(t, box, "3s", llm.env())
 	ana := a.session("Ana")
 	r := ana.room()
 	atB := r.as(ana.at(b))
@@ -96,7 +96,7 @@ func TestReplicaDies(t *testing.T) {
 
 func TestRedisRestarts(t *testing.T) {
 	t.Parallel()
-	redis, a, b := replicas(t, "", nil)
+	redis, a, b := replicas(t, "", "3s", nil)
 	ana := a.session("Ana")
 	r := ana.room()
 	ask := r.ask("write hello to notes.txt")

@@ -82,7 +82,7 @@ func TestGrantsAndRestart(t *testing.T) {
 // What could not be recorded was not taken. Sent again under its name it stands once.
 func TestMessageWithoutStore(t *testing.T) {
 	t.Parallel()
-	redis, a, b := replicas(t, "", nil)
+	redis, a, b := replicas(t, "", "3s", nil)
 	ana := a.session("Ana")
 	r := ana.room()
 	r.say("what time is it")

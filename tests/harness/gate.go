@@ -54,6 +54,14 @@ type Gate struct {
 	cut   bool
 	n     int
 	calls []string
+	taken []string
+}
+
+// Taken are the names of the log's calls that came back without an error.
+func (g *Gate) Taken() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return append([]string(nil), g.taken...)
 }
 
 // Calls are the names of the log's calls so far.
@@ -118,6 +126,9 @@ func (g *Gate) through(what string, call func() error) error {
 		return errDead
 	}
 	err := call()
+	if err == nil {
+		g.set(func() { g.taken = append(g.taken, what) })
+	}
 	if g.isDead() {
 		return errDead
 	}

@@ -151,6 +151,9 @@ func (p *Platform) befall(ctx context.Context, op Op) Trouble {
 		p.edits++
 		op.N = p.edits
 	}
+	if len(op.View.Blocks) == 0 {
+		p.broke("an empty message was sent")
+	}
 	if !render.Within(op.View, p.limits) {
 		p.broke("a message is over the platform's limits")
 	}

@@ -180,7 +180,6 @@ func (r *Replica) Kill() {
 	r.once.Do(func() {
 		r.Gate.set(func() { r.Gate.dead = true })
 		close(r.died)
-		r.Engine.Drain = time.Millisecond // read only by the stop that begins now
 		r.stop()
 	})
 }

@@ -33,8 +33,8 @@ func TestKilledAndSurvived(t *testing.T) {
 		"KILLED   "+tiny+":6: Grade: guard: n <= 0\n",
 		"KILLED   "+tiny+":10: Grade: case: n > 9\n",
 		"SURVIVED "+tiny+":18: Shy: guard: len(name) == 0\n",
-		"file                                mutants  killed  survived  accepted\n",
-		"all                                 3        2       1         0\n",
+		"file                                mutants  killed  survived  accepted  broken\n",
+		"all                                 3        2       1         0         0\n",
 	)
 	if code != 1 {
 		t.Errorf("exit code %d with a survivor", code)

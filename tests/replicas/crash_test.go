@@ -1,6 +1,7 @@
 package replicas
 
 import (
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -217,12 +218,7 @@ func TestLateResultAfterTheAnswer(t *testing.T) {
 		w.Over(0)
 		answer()
 		w.Until("the late result is recorded", func() bool {
-			for _, c := range w.Replicas[0].Gate.Calls() {
-				if c == "append finished" {
-					return true
-				}
-			}
-			return false
+			return slices.Contains(w.Replicas[0].Gate.Taken(), "append finished")
 		})
 		w.Say(w.Replicas[1], Ana, "and?")
 		w.Over(1)

@@ -2,8 +2,10 @@ package replicas
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	. "github.com/nodhq/nod/tests/harness"
@@ -74,4 +76,49 @@ func TestMessagesThatAreRefused(t *testing.T) {
 	equal(w, "messages", len(w.Platform.Messages(Room)), 0)
 	w.Say(w.Replicas[0], Ana, "hello")
 	w.Over(0)
+}
+
+// Turns that are over before their message is there, or before its last edit got through, are shown in full all the same.
+func TestFastTurnsOnASlowPlatform(t *testing.T) {
+	w := New(t, Options{})
+	slow := w.Latch()
+	w.Platform.Trouble(func(Op) Trouble { return Trouble{Until: slow.C()} })
+	failing := func(Heard) (agent.Reply, error) { return agent.Reply{}, &agent.ModelError{Say: "No answer to two."} }
+	w.Model.When("two", failing)
+	w.Model.When("go", Says("An answer to go."))
+	w.Model.When("three", Says("An answer to three."))
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Until("the first message is being posted", func() bool { return w.Platform.Posts() == 1 })
+	for _, x := range []struct {
+		by   chat.User
+		text string
+	}{{Ben, "two"}, {Ana, "three"}, {Ben, "four"}} {
+		w.Say(w.Replicas[0], x.by, x.text)
+	}
+	slow.Open()
+	for n, words := range []string{"An answer to go.", "No answer to two.", "An answer to three.", "All done."} {
+		has(w, "the message", w.Over(n), words)
+	}
+	equal(w, "messages", len(w.Platform.Messages(Room)), 4)
+}
+
+// The last edit of a turn waits for a busy platform while two more turns come and go.
+func TestLastEditOutlivesItsTurn(t *testing.T) {
+	w := New(t, Options{})
+	var busy atomic.Bool
+	busy.Store(true)
+	w.Platform.Trouble(func(op Op) Trouble {
+		if !op.Post && op.Ref == "m1" && busy.Load() {
+			return Transient(false)
+		}
+		return Trouble{}
+	})
+	w.Model.When("go", Calls(Call("read", `{}`)), Says("An answer to go."))
+	w.Say(w.Replicas[0], Ana, "go")
+	for n := 1; n < 4; n++ {
+		w.Say(w.Replicas[0], Ben, "more")
+		w.Over(n)
+	}
+	busy.Store(false)
+	has(w, "the first message", w.Over(0), "An answer to go.")
 }

@@ -43,13 +43,6 @@ func (x *script) fork() *script {
 	return &y
 }
 
-// apply folds an event as it is, without storing it first.
-func (x *script) apply(ev Event) *script {
-	e := Entry{Seq: uint64(len(x.log) + 1), At: x.at, Event: ev}
-	x.log, x.s = append(x.log, e), Apply(x.s, e)
-	return x
-}
-
 // answer ends the open turn with words.
 func (x *script) answer() *script {
 	x.t.Helper()
@@ -94,7 +87,7 @@ func TestEveryDeliveryCountsOnce(t *testing.T) {
 }
 
 func TestPeopleAndTheirNames(t *testing.T) {
-	x := newScript(t).apply(Said{Delivery: "m0", Text: "from nobody"})
+	x := newScript(t).put(Said{Delivery: "m0", Text: "from nobody"})
 	if len(x.s.People) != 0 {
 		t.Errorf("nobody is somebody: %v", x.s.People)
 	}
@@ -179,7 +172,7 @@ func TestLateEditsAreCounted(t *testing.T) {
 		"another message":           {Edited{Delivery: "e", Message: "m0", By: ana, Text: "x"}, 0},
 		"no message":                {Edited{Delivery: "e", By: ana, Text: "x"}, 0},
 	} {
-		if got := begin(t).apply(c.ev).s.Turn.Ignored; got != c.want {
+		if got := begin(t).put(c.ev).s.Turn.Ignored; got != c.want {
 			t.Errorf("%s: %d counted, want %d", name, got, c.want)
 		}
 	}

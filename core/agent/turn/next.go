@@ -94,9 +94,11 @@ func Next(s Session, now time.Time, env Env) []Command {
 	if !t.settled() {
 		return do
 	}
+	ends := !t.wantsReply() || (env.MaxDenials > 0 && t.denials() >= env.MaxDenials) || (env.MaxSteps > 0 && t.Step >= env.MaxSteps)
 	switch {
 	case t.Stopped != nil:
 		do = append(do, End{WasStopped})
+	case ends && t.Shown == "": // its message first: the session keeps only the turn that ended last
 	case !t.wantsReply():
 		do = append(do, End{Answered})
 	case env.MaxDenials > 0 && t.denials() >= env.MaxDenials:

@@ -101,10 +101,7 @@ func TestDecisionsFitTheirAsk(t *testing.T) {
 	other := func(f func(*Decided)) Decided { d := d; f(&d); return d }
 	newScript(t).ignores("no turn", d)
 	x.ignores("no such ask, or another call's bytes", other(func(d *Decided) { d.Ask = "a9" }), other(func(d *Decided) { d.Digest = "tampered" }), other(func(d *Decided) { d.Ask = "" }))
-	before := x.s
-	if x.apply(other(func(d *Decided) { d.By = chat.User{} })); !reflect.DeepEqual(before, x.s) {
-		t.Error("nobody decided")
-	}
+	x.ignores("nobody decided", other(func(d *Decided) { d.By = chat.User{} }))
 	x.takes(d).is("c1", Allowed, "").ignores("the first decision counts", d, other(func(d *Decided) { d.Choice = chat.Deny }))
 	// A call that was not ruled yet has no ask, so the empty ask names nothing.
 	begin(t, proposes("c1", "write_file", `{}`)).ignores("not asked", other(func(d *Decided) { d.Ask = "" }), Extended{Until: x.at.Add(time.Hour), By: ana}, Resolved{Answer: chat.Leave, By: ana, Next: "n"})
@@ -183,9 +180,12 @@ func TestUndo(t *testing.T) {
 			decides("c1", chat.Deny, ana)
 	}
 	two().takes(undo).is("c1", Awaiting, "")
-	two().put(StopAsked{Turn: "t1", By: ana}).ignores("the turn is stopped", undo)
+	two().decides("c2", chat.AllowOnce, ana).starts("c2", "r2").put(StopAsked{Turn: "t1", By: ana}).ignores("the turn is stopped", undo)
 	later := two().decides("c2", chat.Deny, ana).put(Replied{Turn: "t1", Step: 1, Calls: []Proposal{proposes("c3", "w", `{"n":3}`)}})
 	later.ignores("the next step is under way", undo)
+	if CanUndo(New(x.s.Chat), x.call("c1")) || !CanUndo(two().s, two().call("c1")) {
+		t.Error("without a turn there is nothing to undo, and in it there is")
+	}
 	r := rules("c1", "a1", permission.Allow, permission.Write)
 	begin(t, proposes("c1", "w", `{}`)).put(r).ignores("policy decided", undo)
 	r = rules("c1", "a1", permission.Forbid, permission.Write)
