@@ -43,6 +43,9 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 		return e.record(ctx, env, turn.Deleted{Delivery: deliveryOf(env), Message: in.Message, By: env.User})
 	case chat.Clicked:
 		_, err := e.Decide(ctx, in)
+		if no := (*Refusal)(nil); errors.As(err, &no) && no.Code == RefusedDecided && no.By == env.User && no.Choice == in.Choice {
+			return nil // their own click, delivered again
+		}
 		return e.whisper(ctx, env, err)
 	case chat.Stopped:
 		_, err := e.Decide(ctx, chat.Clicked{Envelope: env, Token: in.Turn, Choice: chat.Stop})

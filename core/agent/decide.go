@@ -278,7 +278,7 @@ func nameOf(s turn.Session, u chat.User) string {
 }
 
 // findAsk finds the call that an asking belongs to, in the open turn (t set), or in what ended (t nil for
-// calls that only remain to be asked for again). Older askings of a call are found too, so that a late click is told what happened.
+// calls that only remain to be asked for again). An older asking of a call is not found: its button must never answer a later one.
 func findAsk(s turn.Session, id turn.AskID) (turn.ToolCall, *turn.Turn, bool) {
 	if id == "" {
 		return turn.ToolCall{}, nil, false

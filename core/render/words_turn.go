@@ -240,7 +240,11 @@ func LeftOut(n int) string {
 
 // EditIgnored tells of changes that came too late.
 func EditIgnored(n int) string {
-	return Count(n, "later edit or deletion") + " of the message not taken over: it was already being answered."
+	s := "A later edit or deletion of the message was"
+	if n != 1 {
+		s = Number(n) + " later edits or deletions of the message were"
+	}
+	return s + " not taken over: it was already being answered."
 }
 
 // GrantLine says what a grant covers: "write_file of files is allowed in this chat for Ana's requests".

@@ -29,7 +29,7 @@ func TestMessagesDuringATurn(t *testing.T) {
 		w.Shows(0, "4 more messages wait")
 		w.Deliver(b, chat.Edited{Envelope: w.Envelope(Room, Ana), Message: first, Text: "go away"}) // already read
 		w.Deliver(a, chat.Deleted{Envelope: w.Envelope(Room, Ana), Message: first})
-		w.Shows(0, "2 later edit", "not taken over")
+		w.Shows(0, "2 later edits", "not taken over")
 		w.Press(a, Ana, chat.AllowOnce, "write")
 		w.Over(3)
 		var turns []string
