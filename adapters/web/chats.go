@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 )
@@ -121,7 +122,7 @@ func (s *Server) getChat(w http.ResponseWriter, r *http.Request, p person) error
 		f.State = "working"
 	}
 	f.Pending = pending(v)
-	if len(f.Pending) > 0 {
+	if len(turn.Waits(v.session)) > 0 { // for an answer, or for word on an unknown outcome
 		f.State = "waiting"
 	}
 	for _, g := range v.session.Grants {

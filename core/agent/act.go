@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -174,11 +175,11 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		in.left = n
 		notes = append(notes, turn.Utterance{Role: turn.RoleNote, Text: render.NoteLeftOut(n)})
 	}
-	talk = append(notes, talk...)
 	for _, f := range faults {
 		in.faults = append(in.faults, f.Say)
-		talk = append(talk, turn.Utterance{Role: turn.RoleNote, Text: render.NoteFault(f.Say)})
+		notes = append(notes, turn.Utterance{Role: turn.RoleNote, Text: render.NoteFault(f.Say)})
 	}
+	talk = beforeQuestion(talk, notes)
 	var shown strings.Builder
 	in.reply, in.err = d.e.Model.Reply(ctx, talk, in.offered, func(x Delta) {
 		shown.WriteString(x.Text)
@@ -292,4 +293,15 @@ func quoted(raw []byte) json.RawMessage {
 		return json.RawMessage(`"(too long to keep)"`)
 	}
 	return b
+}
+
+// beforeQuestion puts notes before the last person's words: what a model is to answer stands last.
+func beforeQuestion(talk, notes []turn.Utterance) []turn.Utterance {
+	at := len(talk)
+	for i, u := range talk {
+		if u.Role == turn.RoleUser {
+			at = i
+		}
+	}
+	return slices.Concat(talk[:at], notes, talk[at:])
 }

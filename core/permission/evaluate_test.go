@@ -381,9 +381,9 @@ func TestWhoDecidedByDefault(t *testing.T) {
 	}{
 		{approved(AutoApprove), SourceMCP, "delete_file", Hints{}, Metadata{}, RuleApproval, "delete_file of files needs no confirmation (tool setting)."},
 		{approved(RequireConfirmation), SourceMCP, "delete_file", Hints{}, Metadata{}, RuleApproval, "delete_file of files needs confirmation (tool setting)."},
-		{installed(), SourceMCP, "delete_file", Hints{}, Metadata{}, RuleNamed, "Tools called delete_file need confirmation (named table)."},
-		{installed(), SourceWorkbench, "delete_file", Hints{}, Metadata{}, RuleNamed, "Tools called delete_file need confirmation (named table)."},
-		{installed(), SourceWorkbench, "read_file", Hints{}, Metadata{}, RuleNamed, "The built-in read_file needs no confirmation (named table)."},
+		{installed(), SourceMCP, "delete_file", Hints{}, Metadata{}, RuleNamed, "Tools called delete_file need confirmation (nod's list of well-known tools)."},
+		{installed(), SourceWorkbench, "delete_file", Hints{}, Metadata{}, RuleNamed, "Tools called delete_file need confirmation (nod's list of well-known tools)."},
+		{installed(), SourceWorkbench, "read_file", Hints{}, Metadata{}, RuleNamed, "The built-in read_file needs no confirmation (nod's list of well-known tools)."},
 		{posture, SourceWorkbench, "read_file", Hints{}, Metadata{}, RuleSource, "Built-in tools ask, too (posture: all)."},
 		{installed(), SourceWorkbench, "x", Hints{}, Metadata{Access: Write}, RuleSource, "The built-in x needs confirmation (the tool's metadata)."},
 		{installed(), SourceWorkbench, "x", Hints{}, Metadata{Approval: AutoApprove}, RuleSource, "The built-in x needs no confirmation (the tool's metadata)."},

@@ -107,9 +107,9 @@ func sayApproval(e Effective) string {
 
 func sayNamed(e Effective) string {
 	if e.ConfirmationRequired() {
-		return "Tools called " + e.Tool.Name + " need confirmation (named table)."
+		return "Tools called " + e.Tool.Name + " need confirmation (nod's list of well-known tools)."
 	}
-	return "The built-in " + e.Tool.Name + " needs no confirmation (named table)."
+	return "The built-in " + e.Tool.Name + " needs no confirmation (nod's list of well-known tools)."
 }
 
 func saySource(e Effective, h Hints, marked bool) string {

@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -50,7 +51,11 @@ func ResultChanged(tool, server string) string {
 
 // ResultBadArguments is for arguments that were refused before anybody was asked.
 func ResultBadArguments(why string) string {
-	return "The arguments were refused and nothing was run: " + why
+	const refused = "The arguments were refused"
+	if !strings.HasPrefix(why, refused) {
+		why = refused + ": " + why
+	}
+	return "Nothing was run. " + why
 }
 
 // ResultNotDurable is for a start that could not be made safe against a failover.
@@ -78,7 +83,7 @@ func NoteLeftOut(n int) string {
 
 // NoteFault tells the model that a server's tools are missing.
 func NoteFault(say string) string {
-	return say + " Its tools are not offered now; use others or tell the person."
+	return say + " What is missing is not offered now; use other tools or tell the person."
 }
 
 // AskedAgain stands for the person's message in a turn that "Ask again" opened.

@@ -10,7 +10,7 @@
     hidden: (n, all) => `${n} of ${all} characters are not shown here`, moreChars: n => ` … ${n} more characters, in the arguments below`,
     escaped: n => `${n} hidden character${n > 1 ? "s" : ""} made visible`, redacted: n => `${n} value${n > 1 ? "s" : ""} masked as secret`,
     modelSaid: "The model wrote (not checked):", describes: "The server describes this tool (not checked):", impact: "Impact:",
-    about: "About this tool", trusted: "marked trusted", untrusted: "not marked trusted",
+    about: "About this tool", trusted: "marked trusted", untrusted: "not marked trusted; its words are not checked",
     recording: "Recording your answer…", reason: "Why not? (optional, the model reads it)", denyReason: "Deny with a reason…", denyNow: "Deny", back: "Back",
     result: "Result:", omitted: n => `… ${n} more bytes are not shown here`, offline: "Reconnecting…", gone: "Signed out. Reload this page.", cut: "The reply was cut off here.",
     inS: n => `in ${n} s`, inMin: n => `in ${n} min`, overdue: "any moment now", needs: "needs your answer",
@@ -192,7 +192,7 @@
   function drawAsk(b, m) {
     const a = b.arguments || { json: "{}" }, rows = a.rows || [], server = b.server || {};
     const card = el("article", { class: "ask", "data-kind": b.kind, "data-call": b.tool_call_id, "data-request": b.request_id, "aria-live": "polite", "aria-label": b.header });
-    card.append(el("header", {}, el("h3", {}, b.header),
+    card.append(el("header", {}, el("h3", {}, b.kind === "outcome" ? el("span", { "aria-hidden": "true" }, "❓ ") : null, b.header),
       el("div", { class: "chips" }, (b.facts || []).map(f => el("span", { class: "chip", "data-kind": f.kind, "data-label": f.label }, (f.symbol ? f.symbol + " " : "") + f.label)))));
     if (b.run) card.append(el("p", { class: "run" }, b.run));
     if (b.kind !== "outcome" || rows.length) {
@@ -226,7 +226,7 @@
   }
   function escapes(text) { return String(text).split(/(\\[ux]\{[0-9A-Fa-f]+\})/).map((p, i) => i % 2 ? el("span", { class: "j-esc" }, p) : p); }
   // An icon is a symbol or nothing: an address would tell a stranger that somebody looks.
-  function icon(s) { return s && [...s].length <= 3 && !/[\w:/]/.test(s) ? s : "🧩"; }
+  function icon(s) { return s && [...s].length <= 3 && !/[\w:/]/.test(s) ? s : "⚙"; }
 
   // --- messages ---
   function drawMine(m) {

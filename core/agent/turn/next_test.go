@@ -69,6 +69,12 @@ func TestLimits(t *testing.T) {
 	y.put(Replied{Turn: "t1", Step: 1, Text: "I see."}).owesIn("answered at the limit", Env{MaxSteps: 2}, End{Answered})
 }
 
+func TestEndsNow(t *testing.T) {
+	if EndsNow(newScript(t).s) || EndsNow(ran(t).s) || !EndsNow(asked(t).s) || !EndsNow(lost(t).s) {
+		t.Error("a turn can be ended at once when it is open and nothing of it runs")
+	}
+}
+
 func TestDeniedBefore(t *testing.T) {
 	same := proposes("", "w", `{}`).Digest
 	x := begin(t, proposes("c1", "w", `{}`), proposes("c2", "w", `{"n":2}`)).put(rules("c1", "a1", permission.Ask, permission.Write), rules("c2", "a2", permission.Forbid, permission.Write))

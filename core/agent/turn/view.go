@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,6 +143,13 @@ func (v viewer) step(c ToolCall) render.Step {
 	return st
 }
 
+// unaskedByMode: the mode, of this chat or of the configuration, is why nobody was asked.
+func unaskedByMode(c ToolCall) bool {
+	return c.Ruling.Verdict == permission.Allow && slices.ContainsFunc(c.Ruling.Reasons, func(r permission.Reason) bool {
+		return r.Won && r.Rule == permission.RuleMode
+	})
+}
+
 // canReask: the open turn's calls, and those of ended turns that the session still remembers.
 func (v viewer) canReask(c ToolCall) bool {
 	if v.open() {
@@ -243,10 +251,10 @@ func (v viewer) notes() []render.Block {
 		if n := len(v.s.Waiting); n > 0 {
 			say(render.MoreWaiting(n))
 		}
-		switch v.s.Mode {
-		case permission.ModeAlways:
+		switch {
+		case v.s.Mode == permission.ModeAlways:
 			say(render.AlwaysAsks)
-		case permission.ModeNever:
+		case v.s.Mode == permission.ModeNever, slices.ContainsFunc(t.Calls, unaskedByMode):
 			say(render.NeverAsks)
 		}
 	}

@@ -186,6 +186,7 @@ func TestLiveWords(t *testing.T) {
 func TestStepsSayWhatIsRecorded(t *testing.T) {
 	begin(t, Proposal{ID: "c1", Tool: permission.Tool{Name: "wipe"}, Problem: "There is no tool named wipe.\nTools: none"}).
 		shows("wipe · failed · There is no tool named wipe.\n").hides("allowed", "took", "0 s")
+	begin(t, Proposal{ID: "c1", Tool: permission.Tool{Name: "wipe"}, Problem: " "}).shows("wipe · failed\n")
 	begin(t, proposes("c1", "w", `{}`)).put(rules("c1", "a1", permission.Forbid, permission.Write)).shows(render.DeniedByPolicy).hides("denied by", "[Undo]")
 	asked(t).decides("c1", chat.Deny, ben).shows("denied by Ben 14:02").hides(render.DeniedByPolicy, "“")
 	x := asked(t)
@@ -208,7 +209,7 @@ func TestWhoAllowedIt(t *testing.T) {
 	asked(t).decides("c1", chat.AllowOnce, ben).shows("allowed once by Ben 14:02 UTC · " + render.ComesNext).hides(render.ByPolicy)
 	x := covered(t)
 	x.s.Grants = append([]permission.Grant{{ID: "h", By: ben, Name: "Ben"}}, x.s.Grants...)
-	x.shows("w · files · done · 0 s · "+render.ByGrant+"ana\n", render.ByGrant+"ana · "+render.ComesNext, "allowed once by Ben 14:02 UTC · "+render.StartsLater)
+	x.shows("w · files · done · 0 s · "+render.ByGrant+"ana\n", "not started · "+render.ByGrant+"ana · ", "allowed once by Ben 14:02 UTC · "+render.StartsLater)
 	x.hides(render.ByGrant + "Ben")
 	x.put(Revoked{Grants: []permission.GrantID{"g"}, By: ana}).shows("done · 0 s · " + render.ByGrant + "an earlier choice")
 	// Once the turn is over nothing comes next.
