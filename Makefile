@@ -1,6 +1,6 @@
 # `make help` explains itself: it prints what stands after ## on a target's line.
 .DEFAULT_GOAL := help
-.PHONY: help run test race fuzz lint fmt build ci update
+.PHONY: help run test race fuzz mutate lint fmt build ci update
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
@@ -23,6 +23,9 @@ fuzz: ## every fuzz target for FUZZTIME (30s) each
 			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) "$$p" || exit 1; \
 		done || exit 1; \
 	done
+
+mutate: ## take each guard of the pure core out: some test must notice (slow)
+	go run ./tests/mutate -pkg ./core/agent/turn -quick "-sim.seeds=150"
 
 lint: ## gofmt, go vet and golangci-lint, each rule with its reason in .golangci.yml
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

@@ -171,15 +171,14 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 	talk, left := turn.Trim(turn.Talk(s), d.e.ContextTokens)
 	in.left = left
 	var notes []turn.Utterance
-	if n := left + s.Dropped; n > 0 {
-		in.left = n
-		notes = append(notes, turn.Utterance{Role: turn.RoleNote, Text: render.NoteLeftOut(n)})
-	}
 	for _, f := range faults {
 		in.faults = append(in.faults, f.Say)
 		notes = append(notes, turn.Utterance{Role: turn.RoleNote, Text: render.NoteFault(f.Say)})
 	}
 	talk = beforeQuestion(talk, notes)
+	if in.left += s.Dropped; in.left > 0 {
+		talk = slices.Concat([]turn.Utterance{{Role: turn.RoleNote, Text: render.NoteLeftOut(in.left)}}, talk)
+	}
 	var shown strings.Builder
 	in.reply, in.err = d.e.Model.Reply(ctx, talk, in.offered, func(x Delta) {
 		shown.WriteString(x.Text)

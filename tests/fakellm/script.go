@@ -46,6 +46,13 @@ func answer(b Body) reply {
 			words = strings.TrimSpace(after)
 		}
 	}
+	for strings.HasPrefix(words, "(Note ") { // an aside of the program, as openings in parentheses are
+		_, after, ok := strings.Cut(words, ")\n\n")
+		if !ok {
+			break
+		}
+		words = strings.TrimSpace(after)
+	}
 	words = strings.TrimSpace(words[len(speaker.FindString(words)):])
 	keep := strings.HasPrefix(strings.ToLower(words), "keep call")
 	if len(results) > 0 && !keep {

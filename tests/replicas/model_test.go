@@ -93,7 +93,7 @@ func TestServerDown(t *testing.T) {
 	w.Model.When("go", Calls(Call("read", `{}`)))
 	w.Say(w.Replicas[0], Ana, "go")
 	has(w, "the message", w.Over(0), "The server wiki does not answer.")
-	has(w, "the note", w.Model.Latest().Notes(), "The server wiki does not answer.", "Its tools are not offered now")
+	has(w, "the note", w.Model.Latest().Notes(), "The server wiki does not answer.", "What is missing is not offered now")
 	for _, x := range w.Model.Latest().Tools {
 		if x.Tool.Server == "wiki" {
 			t.Error("a tool of a dead server is offered")

@@ -194,7 +194,7 @@ func (s Session) deleted(ev Deleted) Session {
 			return s
 		}
 	}
-	return s.ignore(ev.Message, ev.By)
+	return s.ignore(ev.Message, chat.User{})
 }
 
 // ignore counts a change to a message that its turn has already read.
@@ -287,7 +287,10 @@ func (s Session) decided(e Entry, ev Decided) Session {
 	if c.Digest != ev.Digest || c.overdue(e.At) {
 		return s
 	}
-	if ev.Choice == chat.AllowChat && !s.mayGrant(c, ev) {
+	switch {
+	case ev.Choice == chat.AllowChat && !s.mayGrant(c, ev):
+		return s
+	case ev.Choice == chat.AllowOnce && !Showable(c): // what nobody could read nobody can allow
 		return s
 	}
 	s = s.meet(ev.By, ev.Name)
@@ -335,7 +338,7 @@ func deniedResult(ev Decided) Result {
 
 func (s Session) withdrawn(e Entry, ev Withdrawn) Session {
 	i := s.Turn.asking(ev.Ask)
-	if i < 0 || ev.Next == "" || !CanUndo(s, s.Turn.Calls[i]) || slices.Contains(s.Turn.Calls[i].Asks, ev.Next) {
+	if i < 0 || ev.By.IsZero() || ev.Next == "" || !CanUndo(s, s.Turn.Calls[i]) || slices.Contains(s.Turn.Calls[i].Asks, ev.Next) {
 		return s
 	}
 	c := s.Turn.Calls[i]
@@ -353,7 +356,7 @@ func (s Session) withdrawn(e Entry, ev Withdrawn) Session {
 
 func (s Session) extended(e Entry, ev Extended) Session {
 	i := s.Turn.asking(ev.Ask)
-	if i < 0 || !s.Turn.Calls[i].waits() {
+	if i < 0 || ev.By.IsZero() || !s.Turn.Calls[i].waits() {
 		return s
 	}
 	c := s.Turn.Calls[i]
@@ -379,7 +382,7 @@ func (s Session) expired(e Entry, ev Expired) Session {
 }
 
 func (s Session) reopened(e Entry, ev Reopened) Session {
-	if ev.Next == "" || ev.NextCall == "" {
+	if ev.By.IsZero() || ev.Next == "" || ev.NextCall == "" {
 		return s
 	}
 	if i := s.Turn.asking(ev.Ask); i >= 0 {
@@ -475,7 +478,9 @@ func (s Session) finished(e Entry, ev Finished) Session {
 				c.settle(status, e.At, ev.Result)
 			})
 		}
-		s = s.edit(func(t *Turn) { t.Calls[i].Heard, t.Calls[i].Late = add(c.Heard, ev.Run), true })
+		s = s.edit(func(t *Turn) {
+			t.Calls[i].Heard, t.Calls[i].Late, t.Calls[i].LateFailed = add(c.Heard, ev.Run), true, ev.Result.IsError
+		})
 		return s.note(render.LateResult(c.Tool.Name, c.Tool.Server, ev.Result.Text, ev.Result.IsError))
 	}
 	if i := s.Last.find(ev.Call); i >= 0 {
@@ -485,7 +490,7 @@ func (s Session) finished(e Entry, ev Finished) Session {
 		}
 		t := *s.Last
 		t.Calls = slices.Clone(t.Calls)
-		t.Calls[i].Heard, t.Calls[i].Late = add(c.Heard, ev.Run), true
+		t.Calls[i].Heard, t.Calls[i].Late, t.Calls[i].LateFailed = add(c.Heard, ev.Run), true, ev.Result.IsError
 		s.Last = &t
 		return s.note(render.LateResult(c.Tool.Name, c.Tool.Server, ev.Result.Text, ev.Result.IsError))
 	}
@@ -568,7 +573,7 @@ func (s Session) resolved(e Entry, ev Resolved) Session {
 }
 
 func (s Session) revoked(ev Revoked) Session {
-	if !slices.ContainsFunc(s.Grants, func(g permission.Grant) bool { return slices.Contains(ev.Grants, g.ID) }) {
+	if ev.By.IsZero() || !slices.ContainsFunc(s.Grants, func(g permission.Grant) bool { return slices.Contains(ev.Grants, g.ID) }) {
 		return s
 	}
 	return s.meet(ev.By, ev.Name).lose(ev.Grants)
@@ -657,13 +662,9 @@ func (s Session) ended(e Entry, ev Ended) Session {
 		s.Transcript = add(s.Transcript, t.Talk()...)
 		s = s.trim()
 	}
-	name := ""
-	if len(t.Said) > 0 {
-		name = t.Said[0].Name
-	}
 	for _, c := range t.Calls {
 		if c.Status == Lapsed && !c.Reasked && !t.Forget {
-			s.Lapsed = last(add(s.Lapsed, LapsedCall{c, t.Requester, name}), maxLapsed)
+			s.Lapsed = last(add(s.Lapsed, LapsedCall{c, t.Requester}), maxLapsed)
 		}
 	}
 	return s.open(e)

@@ -13,8 +13,21 @@ func (u Usage) plus(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.Cached + v.Cached}
 }
 
-// settle gives the call its one result.
+// mayHaveRun reports whether a run of the call is on record whose outcome nobody knows.
+func (c ToolCall) mayHaveRun() bool { return len(c.Runs) > len(c.Heard) }
+
+// settle gives the call its one result. A call that was to be run again, and is not, may still have happened: its result never
+// says the contrary.
 func (c *ToolCall) settle(status Status, at time.Time, r Result) {
+	if c.mayHaveRun() {
+		switch status {
+		case Lapsed, Cancelled:
+			r.Text = render.ResultUnknown(c.Lost)
+		case Denied:
+			r.Text += " " + render.EarlierRun()
+		default: // its run has just answered, or its result says that nobody knows
+		}
+	}
 	c.Status, c.EndedAt, c.Result = status, at, &r
 	if status != Lapsed {
 		c.Deadline = time.Time{}
@@ -26,6 +39,7 @@ func (c *ToolCall) ask(id AskID) { c.Ask, c.Asks = id, add(c.Asks, id) }
 
 func (c *ToolCall) await(at time.Time, timeout time.Duration) {
 	c.Status, c.Asked, c.AskedAt, c.Deadline = Awaiting, true, at, time.Time{}
+	c.StartedAt, c.EndedAt = time.Time{}, time.Time{} // of a run that is over: nothing of this asking has started
 	if timeout > 0 {
 		c.Deadline = at.Add(timeout)
 	}
@@ -133,7 +147,7 @@ func (t *Turn) cancel(at time.Time) {
 func (t *Turn) denials() int {
 	steps := map[int]bool{}
 	for _, c := range t.Calls {
-		if c.Status == Denied && c.Choice == chat.Deny {
+		if c.Choice == chat.Deny {
 			steps[c.Step] = true
 		}
 	}
@@ -144,7 +158,7 @@ func (t *Turn) denials() int {
 // again without another card (REQUIREMENTS 5.7).
 func DeniedBefore(t *Turn, digest permission.Digest) bool {
 	return t != nil && slices.ContainsFunc(t.Calls, func(c ToolCall) bool {
-		return c.Digest == digest && c.Status == Denied && c.Choice == chat.Deny
+		return c.Digest == digest && c.Choice == chat.Deny
 	})
 }
 

@@ -72,9 +72,6 @@ func Next(s Session, now time.Time, env Env) []Command {
 	for _, c := range t.Calls {
 		switch {
 		case c.Status == Proposed:
-			if env.Sequential && len(do) > 0 && isRule(do[len(do)-1]) {
-				continue
-			}
 			if env.Sequential && t.before(c.ID) {
 				continue
 			}
@@ -110,8 +107,6 @@ func Next(s Session, now time.Time, env Env) []Command {
 	}
 	return do
 }
-
-func isRule(c Command) bool { _, ok := c.(Rule); return ok }
 
 func onlyShow(do []Command) bool { _, ok := do[0].(Show); return ok && len(do) == 1 }
 

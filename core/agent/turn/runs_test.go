@@ -190,8 +190,8 @@ func TestModes(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	reset := Reset{Rev: 1, By: ben, Name: "Ben"}
-	x := newScript(t).ignores("not the next one", Reset{By: ben}, Reset{Rev: 2, By: ben}).takes(reset).ignores("once", reset)
-	x = asked(t).after(time.Minute).put(Expired{Ask: "a1"}).answer().put(says("m2", "more", ana), says("m3", "and", ben), ModeSet{Mode: permission.ModeNever, Rev: 1, By: ana})
+	newScript(t).ignores("not the next one", Reset{By: ben}, Reset{Rev: 2, By: ben}).takes(reset).ignores("once", reset)
+	x := asked(t).after(time.Minute).put(Expired{Ask: "a1"}).answer().put(says("m2", "more", ana), says("m3", "and", ben), ModeSet{Mode: permission.ModeNever, Rev: 1, By: ana})
 	x.put(Replied{Turn: x.s.Turn.ID, Calls: []Proposal{proposes("c2", "w", `{}`)}}, rules("c2", "b1", permission.Ask, permission.Write)).after(time.Minute).put(Expired{Ask: "b1"})
 	x.takes(reset).owes("it is over", Show{x.s.Turn.ID}, End{WasStopped}).put(Ended{Turn: x.s.Turn.ID, Why: WasStopped})
 	if talk := Talk(x.s); len(talk) > 0 || len(x.s.Lapsed) > 0 || len(x.s.Waiting) > 0 || x.s.Mode != permission.ModeTool || x.s.Turn != nil {
@@ -242,5 +242,52 @@ func TestTranscriptIsBoundedInBytes(t *testing.T) {
 	x.put(says("m4", "hi", ana)).put(Replied{Turn: x.s.Turn.ID, Text: strings.Repeat("y", maxTalkBytes+1)}).put(Ended{Turn: x.s.Turn.ID, Why: Answered})
 	if n := len(x.s.Transcript); n != 1 || x.s.Transcript[0].Role != RoleAssistant {
 		t.Errorf("%d kept: the newest stays, however long it is", n)
+	}
+}
+
+// A call that was to be run again and is not may still have happened: nothing says the contrary.
+func TestNeverSaysNotRunOfWhatMayHaveRun(t *testing.T) {
+	again := func() *script {
+		return begin(t, proposes("c1", "write_file", `{"path":"a"}`)).put(rules("c1", "a1", permission.Ask, permission.Write)).
+			decides("c1", chat.AllowOnce, ana).starts("c1", "r1").put(Abandoned{Call: "c1", Run: "r1", Token: 2, Ask: "a2", Wait: time.Minute}).
+			put(Resolved{Ask: "a2", Answer: chat.RunAgain, By: ana, Next: "a3"})
+	}
+	card := func(x *script) string { return render.PlainText(View(x.s, x.s.Turn, Live{})) }
+	if text := card(again()); !strings.Contains(text, render.AgainOnCard()) {
+		t.Errorf("the card does not say that this would run it again:\n%s", text)
+	}
+	late := again().put(Finished{Call: "c1", Run: "r1", Result: Result{Text: "wrote it"}})
+	if text := card(late); !strings.Contains(text, render.LateOnCard(false)) || strings.Contains(text, render.AgainOnCard()) {
+		t.Errorf("the card does not say that the first run answered:\n%s", text)
+	}
+	for name, x := range map[string]*script{
+		"expired":   again().after(time.Minute).put(Expired{Ask: "a3"}),
+		"stopped":   again().put(StopAsked{Turn: "t1", By: ana}),
+		"denied":    again().decides("c1", chat.Deny, ana),
+		"forbidden": again().decides("c1", chat.AllowOnce, ana).put(rules("c1", "a4", permission.Forbid, permission.Write)),
+	} {
+		c := x.call("c1")
+		if !c.Settled() || strings.Contains(c.Result.Text, "not run.") || !strings.Contains(c.Result.Text, "not known") && !strings.Contains(strings.ToLower(c.Result.Text), "outcome unknown") {
+			t.Errorf("%s: the model reads %+v", name, c.Result)
+		}
+		if text := card(x); strings.Contains(strings.ReplaceAll(text, render.NotRunAgain, ""), render.NotRun) || name != "forbidden" && !strings.Contains(text, render.NotRunAgain) {
+			t.Errorf("%s: people read\n%s", name, text)
+		}
+	}
+	if c := late.after(time.Minute).put(Expired{Ask: "a3"}).call("c1"); !strings.Contains(c.Result.Text, "timed out") {
+		t.Errorf("after the first run answered: %q", c.Result.Text)
+	}
+}
+
+func TestWhatCannotBeShownCannotBeAllowed(t *testing.T) {
+	big := `{"text":"` + strings.Repeat("x", render.MaxArgs) + `"}`
+	x := begin(t, proposes("c1", "write_file", big)).put(rules("c1", "a1", permission.Ask, permission.Write))
+	for _, choice := range []chat.Choice{chat.AllowOnce, chat.AllowChat} {
+		if x.decides("c1", choice, ana); x.call("c1").Status != Awaiting {
+			t.Errorf("%s was taken", choice)
+		}
+	}
+	if x.decides("c1", chat.Deny, ana); x.call("c1").Status != Denied {
+		t.Error("it could not be denied")
 	}
 }

@@ -34,7 +34,6 @@ type Session struct {
 type LapsedCall struct {
 	Call      ToolCall  `json:"call"`
 	Requester chat.User `json:"requester,omitzero"`
-	Name      string    `json:"name,omitempty"`
 }
 
 // Person is somebody who took part.
@@ -126,16 +125,17 @@ type ToolCall struct {
 	DecidedAt time.Time          `json:"decided_at,omitzero"`
 	Grant     permission.GrantID `json:"grant,omitempty"` // the grant it made or used
 
-	Run       RunID     `json:"run,omitempty"`
-	Runs      []RunID   `json:"runs,omitempty"`
-	Heard     []RunID   `json:"heard,omitempty"` // runs whose outcome is known
-	Token     uint64    `json:"token,omitempty"`
-	StartedAt time.Time `json:"started_at,omitzero"`
-	EndedAt   time.Time `json:"ended_at,omitzero"`
-	Lost      string    `json:"lost,omitempty"` // what is known of an abandoned run
-	Repeats   int       `json:"repeats,omitempty"`
-	Late      bool      `json:"late,omitempty"`    // a result came after the unknown was settled
-	Reasked   bool      `json:"reasked,omitempty"` // expired, and asked for again in a turn of its own
+	Run        RunID     `json:"run,omitempty"`
+	Runs       []RunID   `json:"runs,omitempty"`
+	Heard      []RunID   `json:"heard,omitempty"` // runs whose outcome is known
+	Token      uint64    `json:"token,omitempty"`
+	StartedAt  time.Time `json:"started_at,omitzero"`
+	EndedAt    time.Time `json:"ended_at,omitzero"`
+	Lost       string    `json:"lost,omitempty"` // what is known of an abandoned run
+	Repeats    int       `json:"repeats,omitempty"`
+	Late       bool      `json:"late,omitempty"` // a result came after the unknown was settled
+	LateFailed bool      `json:"late_failed,omitempty"`
+	Reasked    bool      `json:"reasked,omitempty"` // expired, and asked for again in a turn of its own
 
 	Result *Result `json:"result,omitempty"` // set exactly when the call is settled
 }

@@ -68,8 +68,8 @@ func TestRepliesFitTheirStep(t *testing.T) {
 
 func TestRulingsFitTheirCall(t *testing.T) {
 	ask, allow, forbid := rules("c1", "a1", permission.Ask, permission.Write), rules("c1", "a2", permission.Allow, permission.Write), rules("c1", "a3", permission.Forbid, permission.Write)
-	x := newScript(t).ignores("no turn", ask)
-	x = begin(t, proposes("c1", "write_file", `{}`))
+	newScript(t).ignores("no turn", ask)
+	x := begin(t, proposes("c1", "write_file", `{}`))
 	x.ignores("no such call, or no name for the asking", rules("c9", "a1", permission.Ask, permission.Write), rules("c1", "", permission.Ask, permission.Write))
 	x.takes(ask).is("c1", Awaiting, "").ignores("it is a person's turn now", ask, allow, forbid)
 	x.decides("c1", chat.AllowOnce, ana).ignores("a ruling may only tighten before the start", allow)

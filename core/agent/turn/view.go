@@ -90,7 +90,7 @@ func (v viewer) step(c ToolCall) render.Step {
 		v.allowedBy(&d, c)
 		if v.open() {
 			d.sep()
-			if c.Asked && CanUndo(v.s, c) && len(Waits(v.s)) > 0 {
+			if len(Waits(v.s)) > 0 && !v.t.runnable(v.t.find(c.ID)) {
 				d.text(render.StartsLater)
 			} else {
 				d.text(render.ComesNext)
@@ -105,8 +105,8 @@ func (v viewer) step(c ToolCall) render.Step {
 		d.text(render.Took(c.EndedAt.Sub(c.StartedAt)))
 		d.sep()
 		v.allowedBy(&d, c)
-		if c.Status == Failed {
-			d.sep().text(clip(firstLine(resultText(c)), 160))
+		if why := clip(firstLine(resultText(c)), 160); c.Status == Failed && why != "" {
+			d.sep().text(why)
 		}
 	case Denied:
 		if c.Choice == "" {
@@ -117,10 +117,13 @@ func (v viewer) step(c ToolCall) render.Step {
 		if c.Reason != "" {
 			d.sep().text("“" + clip(c.Reason, 200) + "”")
 		}
+		if c.mayHaveRun() {
+			d.sep().text(render.NotRunAgain)
+		}
 	case Lapsed:
-		d.text(render.NobodyAnswered(c.Deadline.Sub(c.AskedAt)))
+		d.text(render.NobodyAnswered(c.Deadline.Sub(c.AskedAt), c.mayHaveRun()))
 	case Cancelled:
-		d.text("cancelled · " + render.NotRun)
+		d.text("cancelled").sep().text(notRun(c))
 	case Unknown:
 		d.text(render.Interrupted)
 		switch c.Choice {
@@ -141,6 +144,13 @@ func (v viewer) step(c ToolCall) render.Step {
 		st.Choices = []render.Choice{{Choice: chat.Undo, Token: string(c.Ask), Label: render.LabelUndo}}
 	}
 	return st
+}
+
+func notRun(c ToolCall) string {
+	if c.mayHaveRun() {
+		return render.NotRunAgain
+	}
+	return render.NotRun
 }
 
 // unaskedByMode: the mode, of this chat or of the configuration, is why nobody was asked.
@@ -342,6 +352,12 @@ func (v viewer) ask(c ToolCall) render.Ask {
 	a.Question, a.Impact = clip(c.Ruling.Message, 300), clip(c.Ruling.Impact, 300)
 	a.Describes = clip(c.Card.Describes, 400)
 	a.Because = render.Line{render.Plain(seen(c.Ruling.Why()))}
+	switch {
+	case c.Late:
+		a.Because = append(a.Because, render.Plain(" "), render.Strong(render.LateOnCard(c.LateFailed)))
+	case c.mayHaveRun():
+		a.Because = append(a.Because, render.Plain(" "), render.Strong(render.AgainOnCard()))
+	}
 	token := string(c.Ask)
 	if OffersGrant(c) {
 		a.Choices = append(a.Choices, render.Choice{Choice: chat.AllowChat, Token: token, Label: render.LabelAllowChat, Hint: render.HintAllowChat})

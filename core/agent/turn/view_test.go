@@ -133,9 +133,9 @@ func TestWhyATurnEnded(t *testing.T) {
 	for why := range sentences {
 		x := begin(t).put(Ended{Turn: "t1", Why: why})
 		for other, sentence := range sentences {
-			switch {
-			case sentence == "":
-			case sentence == sentences[why]:
+			switch sentence {
+			case "":
+			case sentences[why]:
 				x.shows(sentence)
 			default:
 				x.hides(sentences[other])
