@@ -131,7 +131,7 @@ func botMain() {
 		fmt.Println(faults, err)
 	}
 	fmt.Println("connected")
-	select {}
+	<-time.After(time.Hour) // not select {}: without cgo the runtime calls that a deadlock
 }
 
 func init() { bots["bot"] = botMain }

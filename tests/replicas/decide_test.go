@@ -297,8 +297,9 @@ func TestBatchButtonsThatAreNotOpen(t *testing.T) {
 	t.Run("of another message", func(t *testing.T) {
 		w := New(t, Options{})
 		twoAsks(w)
-		all := w.Await(chat.DenyAll, "")
-		all.Message = "m99"
+		one, all := w.Await(chat.Deny, "write"), w.Await(chat.DenyAll, "")
+		one.Message, all.Message = "m99", "m99"
+		refused(w, w.Click(Ana, one), agent.RefusedUnknown, "not (or no longer) open here")
 		refused(w, w.Click(Ana, all), agent.RefusedUnknown, "not (or no longer) open here")
 		equal(w, "decided without a message", len(decide(w, api(w, Ana, chat.DenyAll, all.Token))), 2)
 	})
