@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 )
 
 // rawServer answers with the very bytes it is given: what no library would let a server say.

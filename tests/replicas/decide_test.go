@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -171,7 +170,7 @@ func TestChoicesThatAreNotOpen(t *testing.T) {
 		}},
 		{"running", func(w *World) {
 			hold := w.Latch()
-			w.Tools.Put(Tool{Server: "files", Name: "write", Run: func(Invocation) (turn.Result, error) { <-hold.C(); return turn.Result{}, nil }})
+			w.Tools.Put(Tool{Server: "files", Name: "write", Run: func(Invocation) (turn.Result, error) { <-hold.C(); return turn.Result{Text: "ok"}, nil }})
 			w.Model.When("go", Calls(Call("write", `{}`)))
 			w.Say(w.Replicas[0], Ana, "go")
 			w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
@@ -322,13 +321,14 @@ func TestBatchButtonsThatAreNotOpen(t *testing.T) {
 
 // A button may be pressed before the log knows what our message is called.
 func TestClickBeforeTheMessageIsKnown(t *testing.T) {
-	var healed atomic.Bool
-	w := New(t, Options{Faults: func(_ int, what string) Fault {
-		if strings.Contains(what, "shown") && !healed.Load() {
-			return Refused
+	w := New(t, Options{})
+	answer := w.Latch() // the platform shows the message and is slow to say so
+	w.Platform.Trouble(func(op Op) Trouble {
+		if op.Post {
+			return Trouble{Until: answer.C()}
 		}
-		return None
-	}})
+		return Trouble{}
+	})
 	w.Model.When("go", Calls(Call("write", `{}`), Call("send", `{}`), Call("drop", `{}`)))
 	w.Say(w.Replicas[0], Ana, "go")
 	w.Until("it is asked", func() bool { return len(turn.OpenAsks(session(w))) == 3 })
@@ -339,6 +339,6 @@ func TestClickBeforeTheMessageIsKnown(t *testing.T) {
 	all := api(w, Ana, chat.DenyAll, turn.BatchToken(session(w)))
 	all.Message = "m1"
 	equal(w, "the rest", len(decide(w, all)), 2)
-	healed.Store(true)
+	answer.Open()
 	w.Over(0)
 }
