@@ -42,21 +42,25 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 	case chat.Deleted:
 		return e.record(ctx, env, turn.Deleted{Delivery: deliveryOf(env), Message: in.Message, By: env.User})
 	case chat.Clicked:
-		_, err := e.Decide(ctx, in)
-		if no := (*Refusal)(nil); errors.As(err, &no) && no.Code == RefusedDecided && no.By == env.User && no.Choice == in.Choice {
-			return nil // their own click, delivered again
-		}
-		return e.whisper(ctx, env, err)
+		return e.click(ctx, in)
 	case chat.Stopped:
 		_, err := e.Decide(ctx, chat.Clicked{Envelope: env, Token: in.Turn, Choice: chat.Stop})
 		return e.whisper(ctx, env, err)
 	case chat.Submitted:
-		_, err := e.Decide(ctx, chat.Clicked{Envelope: env, Token: in.Token, Choice: in.Choice, Reason: in.Fields["reason"]})
-		return e.whisper(ctx, env, err)
+		return e.click(ctx, chat.Clicked{Envelope: env, Token: in.Token, Choice: in.Choice, Reason: in.Fields["reason"]})
 	case chat.Commanded:
 		return e.whisper(ctx, env, e.command(ctx, in))
 	}
 	return nil
+}
+
+// click decides, and tells the person why if it was not taken. That they have already decided just so needs no words.
+func (e *Engine) click(ctx context.Context, in chat.Clicked) error {
+	_, err := e.Decide(ctx, in)
+	if no := (*Refusal)(nil); errors.As(err, &no) && no.Code == RefusedDecided && no.By == in.User && no.Choice == in.Choice {
+		return nil
+	}
+	return e.whisper(ctx, in.Envelope, err)
 }
 
 func checkText(text string) error {
@@ -115,12 +119,15 @@ func (e *Engine) whisper(ctx context.Context, env chat.Envelope, err error) erro
 // command does what a person typed after the bot's name.
 func (e *Engine) command(ctx context.Context, in chat.Commanded) error {
 	env := in.Envelope
+	if env.User.IsZero() {
+		return &Refusal{Code: RefusedNotYours, Say: render.WhoAreYou()}
+	}
 	switch in.Verb {
 	case "stop":
 		_, err := e.Decide(ctx, chat.Clicked{Envelope: env, Choice: chat.Stop})
 		return err
 	case "reset":
-		_, _, err := e.choose(ctx, env, func(s turn.Session) ([]turn.Event, error) {
+		_, _, _, err := e.choose(ctx, env, func(s turn.Session) ([]turn.Event, error) {
 			return one(turn.Reset{Rev: s.ResetRev + 1, By: env.User, Name: env.Name}, nil)
 		})
 		return err
@@ -133,7 +140,7 @@ func (e *Engine) command(ctx context.Context, in chat.Commanded) error {
 		if err != nil {
 			return err
 		}
-		_, _, err = e.choose(ctx, env, func(s turn.Session) ([]turn.Event, error) {
+		_, _, _, err = e.choose(ctx, env, func(s turn.Session) ([]turn.Event, error) {
 			if mode == permission.ModeNever && !mayRelax(policy, s, env.User) {
 				return nil, &Refusal{Code: RefusedNotYours, Say: render.OnlyOwnerOrAdmin()}
 			}

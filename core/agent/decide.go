@@ -23,42 +23,40 @@ func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]Outcome, error)
 	if err != nil {
 		return nil, fmt.Errorf("read the policy: %w", err)
 	}
-	var made []turn.Event
-	f, at, err := e.choose(ctx, in.Envelope, func(s turn.Session) ([]turn.Event, error) {
-		made = nil
-		ev, err := e.answers(policy, s, in)
-		made = ev
-		return ev, err
-	})
+	f, made, at, err := e.choose(ctx, in.Envelope, func(s turn.Session) ([]turn.Event, error) { return e.answers(policy, s, in) })
 	if err != nil {
 		return nil, err
 	}
-	return e.outcomes(policy, f.s, in, made, at)
+	return e.outcomes(f.s, in, made, at)
 }
 
 // choose appends events that build derives from the newest fold, refolding as often as somebody else was
-// first. build's refusal counts only against the newest fold.
-func (e *Engine) choose(ctx context.Context, by chat.Envelope, build func(turn.Session) ([]turn.Event, error)) (fold, time.Time, error) {
+// first, and returns what it made of them. build's refusal counts only against the newest fold. A choice that was delivered before and
+// is recorded makes nothing and is no error.
+func (e *Engine) choose(ctx context.Context, by chat.Envelope, build func(turn.Session) ([]turn.Event, error)) (fold, []turn.Event, time.Time, error) {
 	claim, leave := e.enter()
 	defer leave()
 	f, err := e.known(ctx, by.Chat)
 	if err != nil {
-		return fold{}, time.Time{}, err
+		return fold{}, nil, time.Time{}, err
 	}
 	fresh := false
 	op := opOf(by)
 	for try := 0; ; try++ {
+		if slices.Contains(f.s.Clicks, string(op)) {
+			return f, nil, time.Time{}, nil
+		}
 		events, err := build(f.s)
 		if (err != nil || len(events) == 0) && !fresh {
 			// What we know may be old. Look before refusing anybody.
 			if f, err = e.refresh(ctx, by.Chat); err != nil {
-				return fold{}, time.Time{}, err
+				return fold{}, nil, time.Time{}, err
 			}
 			fresh = true
 			continue
 		}
 		if err != nil || len(events) == 0 {
-			return f, time.Time{}, err
+			return f, nil, time.Time{}, err
 		}
 		w := Write{Chat: by.Chat, Known: f.head, Claim: claim}
 		for i, ev := range events {
@@ -68,20 +66,23 @@ func (e *Engine) choose(ctx context.Context, by chat.Envelope, build func(turn.S
 		switch {
 		case err == nil:
 			f, err = e.after(ctx, by.Chat, f, got)
-			return f, stampOf(got.Entries, w.Events[0].Op), err
+			if got.Repeated && slices.Contains(f.s.Clicks, string(op)) {
+				events = nil
+			}
+			return f, events, stampOf(got.Entries, w.Events[0].Op), err
 		case errors.Is(err, ErrStale) && try < 50:
 			if f, err = e.after(ctx, by.Chat, f, got); err != nil {
-				return fold{}, time.Time{}, err
+				return fold{}, nil, time.Time{}, err
 			}
 			fresh = true
 		case errors.Is(err, ErrRewound) && try < 50:
 			e.folds.drop(by.Chat)
 			if f, err = e.load(ctx, by.Chat); err != nil {
-				return fold{}, time.Time{}, err
+				return fold{}, nil, time.Time{}, err
 			}
 			fresh = true
 		default:
-			return fold{}, time.Time{}, err
+			return fold{}, nil, time.Time{}, err
 		}
 	}
 }
@@ -135,7 +136,7 @@ func (e *Engine) answers(policy permission.Policy, s turn.Session, in chat.Click
 		ev, err := e.answer(policy, s, t, c, in)
 		return one(ev, err)
 	case chat.Undo:
-		if t == nil || !turn.CanUndo(s, c) {
+		if t != s.Turn || !turn.CanUndo(s, c) {
 			return nil, tooLate(c)
 		}
 		return one(turn.Withdrawn{Ask: c.Ask, By: in.User, Name: in.Name, Next: turn.AskID(mint())}, nil)
@@ -145,7 +146,7 @@ func (e *Engine) answers(policy permission.Policy, s turn.Session, in chat.Click
 		}
 		return one(turn.Extended{Ask: c.Ask, By: in.User, Name: in.Name, Until: c.Deadline.Add(moreTime)}, nil)
 	case chat.AskAgain:
-		if c.Status != turn.Lapsed || c.Reasked {
+		if c.Status != turn.Lapsed || c.Reasked || (t != s.Turn && !lapsed(s, c.ID)) {
 			return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
 		}
 		return one(turn.Reopened{Ask: c.Ask, By: in.User, Name: in.Name, Next: turn.AskID(mint()), NextCall: turn.CallID("call_" + mint())}, nil)
@@ -321,6 +322,19 @@ func tooLate(c turn.ToolCall) *Refusal {
 	return &Refusal{Code: RefusedTooLate, Say: render.TooLateToUndo()}
 }
 
+// overtaken says why a choice that was written has no effect: the deadline came first, or somebody else.
+func overtaken(c turn.ToolCall) *Refusal {
+	if c.Status == turn.Awaiting || (c.Status == turn.Unknown && !c.Settled()) {
+		return &Refusal{Code: RefusedExpired, Say: render.AskExpired(render.Clock(c.Deadline)), At: c.Deadline}
+	}
+	return notOpen(c)
+}
+
+// lapsed reports whether the session still holds a call of an ended turn to be asked for again.
+func lapsed(s turn.Session, id turn.CallID) bool {
+	return slices.ContainsFunc(s.Lapsed, func(l turn.LapsedCall) bool { return l.Call.ID == id })
+}
+
 // replays reports whether a call stands, or is queued, to be asked for again.
 func replays(s turn.Session, id turn.CallID) bool {
 	if s.Turn != nil && slices.ContainsFunc(s.Turn.Calls, func(c turn.ToolCall) bool { return c.ID == id }) {
@@ -330,7 +344,7 @@ func replays(s turn.Session, id turn.CallID) bool {
 }
 
 // outcomes reads from the log's answer what became of a click: recorded, or overtaken at the very deadline.
-func (e *Engine) outcomes(policy permission.Policy, s turn.Session, in chat.Clicked, made []turn.Event, at time.Time) ([]Outcome, error) {
+func (e *Engine) outcomes(s turn.Session, in chat.Clicked, made []turn.Event, at time.Time) ([]Outcome, error) {
 	var done []Outcome
 	var refused error
 	for _, ev := range made {
@@ -340,11 +354,7 @@ func (e *Engine) outcomes(policy permission.Policy, s turn.Session, in chat.Clic
 			o.Ask, o.Choice = ev.Ask, ev.Choice
 			c, _, found := findAsk(s, ev.Ask)
 			if !found || c.By != in.User || c.Choice != ev.Choice {
-				if c.Status == turn.Awaiting {
-					refused = &Refusal{Code: RefusedExpired, Say: render.AskExpired(render.Clock(c.Deadline)), At: c.Deadline}
-				} else {
-					refused = notOpen(c)
-				}
+				refused = overtaken(c)
 				continue
 			}
 			o.Call = c.ID
@@ -361,7 +371,7 @@ func (e *Engine) outcomes(policy permission.Policy, s turn.Session, in chat.Clic
 			if c, _, found := findAsk(s, ev.Ask); found {
 				o.Call = c.ID
 				if c.Deadline.Before(ev.Until) {
-					refused = notOpen(c)
+					refused = overtaken(c)
 					continue
 				}
 			}
@@ -380,7 +390,10 @@ func (e *Engine) outcomes(policy permission.Policy, s turn.Session, in chat.Clic
 			}
 			c, _, found := findAsk(s, o.Ask)
 			if !found || (ev.Answer != chat.RunAgain && (c.By != in.User || c.Choice != ev.Answer)) {
-				refused = notOpen(c)
+				if !found { // run again, and its new asking is not there
+					c, _, _ = findAsk(s, ev.Ask)
+				}
+				refused = overtaken(c)
 				continue
 			}
 			o.Call = c.ID

@@ -308,7 +308,7 @@ func TestCommandsThatAreRefused(t *testing.T) {
 		in   chat.Commanded
 		says string
 	}{
-		{command(w, Ben, "mode", "never"), own}, {nobody, own},
+		{command(w, Ben, "mode", "never"), own}, {nobody, "not known who you are"},
 		{command(w, Ana, "mode"), "Say: mode always"}, {command(w, Ana, "mode", "never", "ever"), "Say: mode always"}, {command(w, Ana, "mode", "sometimes"), "Say: mode always"},
 		{command(w, Ana, "dance"), `There is no command "dance"`}, {command(w, Ana, ""), "There is no command"},
 	} {

@@ -142,20 +142,26 @@ func TestClickOnAStaleReplica(t *testing.T) {
 
 // Redis lost what it had: a choice is then made on what there is, or refused, and never on what is remembered.
 func TestChoicesAfterAFailover(t *testing.T) {
-	x := newTrouble(t, 1)
-	x.Say(x.Replicas[0], Ana, "hello")
-	x.Over(0)
-	x.Until("nothing is owed", func() bool { return session(x.World).Turn == nil })
-	x.redis.FlushAll()
-	x.load.Store(true)
-	x.fails(command(x.World, Ana, "mode", "always"), ErrLine)
-	x.load.Store(false)
-	equal(x, "recorded", recorded(x.World), "")
-	x.Say(x.Replicas[0], Ana, "again")
-	x.Until("it is answered", func() bool { return len(x.Model.Heard()) == 2 && session(x.World).Turn == nil })
-	x.redis.FlushAll()
-	equal(x, "whisper", x.Deliver(x.Replicas[0], command(x.World, Ana, "mode", "always")), "")
-	equal(x, "recorded", recorded(x.World), "mode_set")
+	lost := func(t *testing.T) *trouble {
+		x := newTrouble(t, 1)
+		x.Say(x.Replicas[0], Ana, "hello")
+		x.Over(0)
+		x.Until("nothing is owed", func() bool { return session(x.World).Turn == nil })
+		x.redis.FlushAll()
+		return x
+	}
+	t.Run("made on what there is", func(t *testing.T) {
+		x := lost(t)
+		equal(x, "whisper", x.Deliver(x.Replicas[0], command(x.World, Ana, "mode", "always")), "")
+		equal(x, "recorded", recorded(x.World), "mode_set")
+	})
+	t.Run("and that cannot be read", func(t *testing.T) {
+		x := lost(t)
+		x.load.Store(true)
+		x.fails(command(x.World, Ana, "mode", "always"), ErrLine)
+		x.load.Store(false)
+		equal(x, "recorded", recorded(x.World), "")
+	})
 }
 
 // The deadline of the log's clock decides, whatever ours says: the click is too late, and its person is told.

@@ -19,6 +19,7 @@ const (
 	maxTranscript = 400     // utterances
 	maxTalkBytes  = 4 << 20 // of the transcript
 	maxNotes      = 16      //
+	maxClicks     = 32      //
 	maxRepeats    = 2       // automatic repetitions of one approval, where the recovery rule allows any
 )
 
@@ -27,6 +28,20 @@ func New(id chat.ID) Session { return Session{Chat: id} }
 
 // Apply folds one entry. It is total: an event that no longer fits changes nothing. It never changes s.
 func Apply(s Session, e Entry) Session {
+	next := s.apply(e)
+	if e.Op != "" && e.Event != nil && e.Event.Class() == Choice && next.moved(s) {
+		next.Clicks = last(add(next.Clicks, e.Op), maxClicks)
+	}
+	return next
+}
+
+// moved reports whether a choice had an effect. Every one has it on the turn, which is then another, or on one of these.
+func (s Session) moved(from Session) bool {
+	return s.Turn != from.Turn || s.ModeRev != from.ModeRev || s.ResetRev != from.ResetRev || len(s.Grants) != len(from.Grants) ||
+		len(s.Lapsed) != len(from.Lapsed) || len(s.Waiting) != len(from.Waiting)
+}
+
+func (s Session) apply(e Entry) Session {
 	switch ev := e.Event.(type) {
 	case Said:
 		return s.said(e, ev)

@@ -27,6 +27,7 @@ type Session struct {
 	People     []Person           `json:"people,omitempty"` // who spoke or decided here, with the name last seen
 	Lapsed     []LapsedCall       `json:"lapsed,omitempty"` // expired calls that can still be asked for again
 	Recent     []chat.Delivery    `json:"recent,omitempty"` // deliveries already folded
+	Clicks     []string           `json:"clicks,omitempty"` // operations of people's latest choices: one delivered again is no new one
 	Notes      []string           `json:"notes,omitempty"`  // for the model's next request: late results, ignored edits
 }
 
