@@ -55,7 +55,7 @@ func (d *driver) act(p plan) bool {
 		case turn.AskModel:
 			begun = d.askModel(c.Step) || begun
 		case turn.RunTool:
-			begun = d.runTool(c.Call) || begun
+			begun = d.runTool(c.Call, p.wait) || begun
 		case turn.Cancel:
 			if d.running != nil && d.running.run == c.Run {
 				d.running.cancel()
@@ -212,7 +212,7 @@ func offer(policy permission.Policy, s turn.Session, specs []ToolSpec, now time.
 }
 
 // runTool runs a call whose start is durable and ours.
-func (d *driver) runTool(id turn.CallID) bool {
+func (d *driver) runTool(id turn.CallID, wait time.Duration) bool {
 	t := d.f.s.Turn
 	if d.running != nil || t == nil {
 		return false
@@ -227,10 +227,9 @@ func (d *driver) runTool(id turn.CallID) bool {
 	}
 	ctx, cancel := context.WithCancel(d.ctx)
 	d.running = &toolRun{c.Run, cancel}
-	policy, _ := d.policy()
 	go func() {
 		defer cancel()
-		d.ran <- d.call(ctx, token, c, policy.Timeout)
+		d.ran <- d.call(ctx, token, c, wait)
 	}()
 	return true
 }

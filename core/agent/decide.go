@@ -76,8 +76,7 @@ func (e *Engine) choose(ctx context.Context, by chat.Envelope, build func(turn.S
 			}
 			fresh = true
 		case errors.Is(err, ErrRewound) && try < 50:
-			e.folds.drop(by.Chat)
-			if f, err = e.load(ctx, by.Chat); err != nil {
+			if f, err = e.reload(ctx, by.Chat); err != nil {
 				return fold{}, nil, time.Time{}, err
 			}
 			fresh = true

@@ -182,11 +182,7 @@ func (d *driver) drive() (wake time.Time) {
 		if moved {
 			continue
 		}
-		if d.busy() {
-			d.wait()
-			continue
-		}
-		if d.drawing() {
+		if d.busy() || d.drawing() {
 			d.wait()
 			continue
 		}
@@ -351,8 +347,7 @@ func (d *driver) recordPlan(p plan) (ok bool, err error) {
 			d.paint(Decision)
 			return false, nil
 		case errors.Is(err, ErrRewound):
-			d.e.folds.drop(d.id)
-			f, lerr := d.e.load(d.ctx, d.id)
+			f, lerr := d.e.reload(d.ctx, d.id)
 			if lerr != nil {
 				return false, lerr
 			}
@@ -398,8 +393,7 @@ func (d *driver) release() (wake time.Time, done bool) {
 		}
 		return time.Time{}, false
 	case errors.Is(err, ErrRewound):
-		d.e.folds.drop(d.id)
-		if f, lerr := d.e.load(d.ctx, d.id); lerr == nil {
+		if f, lerr := d.e.reload(d.ctx, d.id); lerr == nil {
 			d.take(f)
 		}
 		return time.Time{}, false
@@ -442,10 +436,7 @@ func (d *driver) renew() {
 			if f, ok := d.e.folds.get(d.id); !ok || f.head.Seq != head.Seq || f.head.Tip != head.Tip {
 				d.poke()
 			}
-		case errors.Is(err, ErrFenced):
-			d.lose()
-			return
-		case !d.held():
+		case errors.Is(err, ErrFenced), !d.held():
 			d.lose()
 			return
 		}
@@ -493,7 +484,7 @@ func (d *driver) env() turn.Env {
 	return env
 }
 
-// paint offers the open turn's view, and drops the editors of turns that are over.
+// paint offers the view of the open turn, or of the last one where none is open.
 func (d *driver) paint(u Urgency) {
 	t := d.f.s.Turn
 	if t == nil {

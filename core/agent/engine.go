@@ -353,6 +353,12 @@ func (e *Engine) load(ctx context.Context, id chat.ID) (fold, error) {
 	return f, nil
 }
 
+// reload reads a chat anew whose log turned out to be another history than the one known.
+func (e *Engine) reload(ctx context.Context, id chat.ID) (fold, error) {
+	e.folds.drop(id)
+	return e.load(ctx, id)
+}
+
 // known is the fold as this replica last saw it, read from the log if it never did.
 func (e *Engine) known(ctx context.Context, id chat.ID) (fold, error) {
 	if f, ok := e.folds.get(id); ok {
@@ -369,8 +375,7 @@ func (e *Engine) refresh(ctx context.Context, id chat.ID) (fold, error) {
 	}
 	entries, head, err := e.Log.Tail(ctx, id, f.head)
 	if errors.Is(err, ErrRewound) {
-		e.folds.drop(id)
-		return e.load(ctx, id)
+		return e.reload(ctx, id)
 	}
 	if err != nil {
 		return fold{}, err

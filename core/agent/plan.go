@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
@@ -21,6 +22,14 @@ type plan struct {
 	results int          // so many results are
 	shown   int
 	acts    []turn.Command
+	wait    time.Duration // how long an outcome nobody knows waits for a person's word
+}
+
+// basis is what one plan judges by: the same policy, moment and tools for every call of it.
+type basis struct {
+	policy permission.Policy
+	now    time.Time
+	tools  func() []ToolSpec // listed once, and only if a call has to be looked at
 }
 
 // maxBarren is how many drivers may die on a chat before its turn is ended instead of killing the next one.
@@ -77,6 +86,8 @@ func (d *driver) plan() (plan, error) {
 	if err != nil {
 		return p, fmt.Errorf("read the policy: %w", err)
 	}
+	p.wait = policy.Timeout
+	b := basis{policy, now, sync.OnceValue(d.specs)}
 	if l := d.lease.Load(); l.Barren >= maxBarren && !d.worked && p.s.Turn != nil && turn.EndsNow(p.s) {
 		add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.NoProgress})
 	}
@@ -87,11 +98,11 @@ func (d *driver) plan() (plan, error) {
 		for _, c := range turn.Next(p.s, now, d.env()) {
 			switch c := c.(type) {
 			case turn.Rule:
-				add(d.rule(policy, p.s, c.Call, now))
+				add(d.rule(b, p.s, c.Call))
 			case turn.Expire:
 				add(turn.Expired{Ask: c.Ask})
 			case turn.Recover:
-				add(d.recoverRun(policy, p.s, c))
+				add(d.recoverRun(b, p.s, c))
 			case turn.End:
 				if d.model != nil {
 					continue // a stopped turn ends with the words that people saw: the reply is cancelled and about to come
@@ -101,7 +112,7 @@ func (d *driver) plan() (plan, error) {
 				if stopping || d.running != nil {
 					continue
 				}
-				ev := d.start(policy, p.s, c.Call, now)
+				ev := d.start(b, p.s, c.Call)
 				add(ev)
 				if _, ok := ev.(turn.Started); ok {
 					p.acts = append(p.acts, c)
@@ -161,14 +172,14 @@ func others(specs []ToolSpec, not string) []string {
 }
 
 // rule puts one call to the policy.
-func (d *driver) rule(policy permission.Policy, s turn.Session, id turn.CallID, now time.Time) turn.Event {
+func (d *driver) rule(b basis, s turn.Session, id turn.CallID) turn.Event {
 	c := callOf(s, id)
 	forbid := func(rule, why, say string) turn.Event {
 		return turn.Ruled{Call: id, Ask: turn.AskID(mint()), Say: say, Ruling: permission.Ruling{
 			Verdict: permission.Forbid, Reasons: []permission.Reason{{Rule: rule, Text: why, Won: true, Said: "forbid"}},
 		}}
 	}
-	specs := d.specs()
+	specs := b.tools()
 	sp, ok := specOf(specs, c.Tool.Server, c.Tool.Name)
 	switch {
 	case !ok:
@@ -179,7 +190,7 @@ func (d *driver) rule(policy permission.Policy, s turn.Session, id turn.CallID, 
 		return forbid("denied_before", "A person denied this very call in this turn.", render.ResultDeniedBefore())
 	}
 	req := d.request(s, c, sp)
-	return d.ruled(policy, s, req, c, sp, permission.Evaluate(policy, s.Grants, req, now))
+	return d.ruled(b.policy, s, req, c, sp, permission.Evaluate(b.policy, s.Grants, req, b.now))
 }
 
 func (d *driver) ruled(policy permission.Policy, s turn.Session, req permission.Request, c turn.ToolCall, sp ToolSpec, r permission.Ruling) turn.Event {
@@ -208,26 +219,26 @@ func callOf(s turn.Session, id turn.CallID) turn.ToolCall {
 }
 
 // start evaluates the policy again, which may only tighten, and starts the call or sends it back.
-func (d *driver) start(policy permission.Policy, s turn.Session, id turn.CallID, now time.Time) turn.Event {
+func (d *driver) start(b basis, s turn.Session, id turn.CallID) turn.Event {
 	c := callOf(s, id)
-	sp, ok := specOf(d.specs(), c.Tool.Server, c.Tool.Name)
+	sp, ok := specOf(b.tools(), c.Tool.Server, c.Tool.Name)
 	if !ok || sp.Tool != c.Tool {
-		return d.rule(policy, s, id, now)
+		return d.rule(b, s, id)
 	}
 	req := d.request(s, c, sp)
-	r := permission.Evaluate(policy, s.Grants, req, now)
+	r := permission.Evaluate(b.policy, s.Grants, req, b.now)
 	if c.Asked {
 		level := max(r.Level, c.Ruling.Level)
 		switch {
 		case r.Verdict == permission.Forbid:
-			return d.ruled(policy, s, req, c, sp, r)
-		case permission.MayDecide(policy, req, level, c.By) != nil:
+			return d.ruled(b.policy, s, req, c, sp, r)
+		case permission.MayDecide(b.policy, req, level, c.By) != nil:
 			r.Verdict, r.Level = permission.Ask, level // who allowed it may not any more
-			return d.ruled(policy, s, req, c, sp, r)
+			return d.ruled(b.policy, s, req, c, sp, r)
 		}
 		r.Grant = ""
 	} else if r.Verdict != permission.Allow {
-		return d.ruled(policy, s, req, c, sp, r)
+		return d.ruled(b.policy, s, req, c, sp, r)
 	}
 	return turn.Started{
 		Call: c.ID, Run: turn.RunID(mint()), Ask: c.Ask, Digest: c.Digest, Grant: r.Grant, Token: d.lease.Load().Token,
@@ -235,14 +246,14 @@ func (d *driver) start(policy permission.Policy, s turn.Session, id turn.CallID,
 }
 
 // recoverRun settles a run that this driver did not start: by the recovery rule, or by asking what happened.
-func (d *driver) recoverRun(policy permission.Policy, s turn.Session, c turn.Recover) turn.Event {
+func (d *driver) recoverRun(b basis, s turn.Session, c turn.Recover) turn.Event {
 	call := callOf(s, c.Call)
 	ev := turn.Abandoned{
 		Call: c.Call, Run: c.Run, Token: d.lease.Load().Token, Own: d.lease.Load().Token == call.Token,
-		Ask: turn.AskID(mint()), Wait: policy.Timeout,
+		Ask: turn.AskID(mint()), Wait: b.policy.Timeout,
 	}
-	if sp, ok := specOf(d.specs(), call.Tool.Server, call.Tool.Name); ok && sp.Tool == call.Tool {
-		if rule, may := permission.MayRepeat(policy, d.request(s, call, sp), call.Tool.Definition); may {
+	if sp, ok := specOf(b.tools(), call.Tool.Server, call.Tool.Name); ok && sp.Tool == call.Tool {
+		if rule, may := permission.MayRepeat(b.policy, d.request(s, call, sp), call.Tool.Definition); may {
 			ev.Repeat = rule
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
-// This file holds every sentence that a person or a model reads from us, ready to be translated. Words that
+// This file and words_turn.go hold the sentences of messages, refusals and results, ready to be translated. Words that
 // the requirements quote are exact; their number stands beside them.
 
 // Product is the name used where none is given.
