@@ -40,14 +40,14 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 		}
 		return e.record(ctx, env, turn.Edited{Delivery: deliveryOf(env), Message: in.Message, By: env.User, Text: in.Text})
 	case chat.Deleted:
-		return e.record(ctx, env, turn.Deleted{Delivery: deliveryOf(env), Message: in.Message, By: env.User})
+		return e.record(ctx, env, turn.Deleted{Delivery: deliveryOf(env), Message: in.Message, By: env.User, All: in.All})
 	case chat.Clicked:
 		return e.click(ctx, in)
 	case chat.Stopped:
 		_, err := e.Decide(ctx, chat.Clicked{Envelope: env, Token: in.Turn, Choice: chat.Stop})
 		return e.whisper(ctx, env, err)
 	case chat.Submitted:
-		return e.click(ctx, chat.Clicked{Envelope: env, Token: in.Token, Choice: in.Choice, Reason: in.Fields["reason"]})
+		return e.click(ctx, chat.Clicked{Envelope: env, Token: in.Token, Choice: in.Choice, Reason: in.Fields["reason"], Args: in.Fields["args"]})
 	case chat.Commanded:
 		return e.whisper(ctx, env, e.command(ctx, in))
 	}

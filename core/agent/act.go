@@ -56,6 +56,8 @@ func (d *driver) act(p plan) bool {
 			begun = d.askModel(c.Step) || begun
 		case turn.RunTool:
 			begun = d.runTool(c.Call, p.wait) || begun
+		case turn.Nudge, turn.Remove, turn.Continue:
+			begun = d.note(c) || begun
 		case turn.Cancel:
 			if d.running != nil && d.running.run == c.Run {
 				d.running.cancel()
@@ -74,6 +76,7 @@ func (d *driver) post(id turn.TurnID) bool {
 	platform := d.e.Platforms[d.id.Platform]
 	d.posting = id
 	ctx := d.ctx
+	seek := d.f.s.Turn.Seq() < d.own // an earlier driver may have posted it and died before it said so
 	go func() {
 		r := postResult{turn: id}
 		if platform == nil {
@@ -83,8 +86,11 @@ func (d *driver) post(id turn.TurnID) bool {
 		}
 		for wait := 250 * time.Millisecond; ; wait = min(2*wait, 8*time.Second) {
 			pctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
-			r.ref, r.err = platform.Post(pctx, d.id, postKey(d.id, id), render.Fit(d.viewOf(id), platform.Limits()))
+			r.ref, r.err = postOnce(pctx, platform, d.id, postKey(d.id, string(id)), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+				return platform.Post(ctx, d.id, key, render.Fit(d.viewOf(id), platform.Limits()))
+			})
 			cancel()
+			seek = true
 			var pe *PlatformError
 			if r.err == nil || ctx.Err() != nil {
 				break
@@ -107,9 +113,19 @@ func (d *driver) post(id turn.TurnID) bool {
 	return true
 }
 
-// postKey is the same for every attempt at a turn's message, on every replica, and at most 25 characters.
-func postKey(id chat.ID, t turn.TurnID) chat.PostKey {
-	h := sha256.Sum256([]byte(id.String() + "\x00" + string(t)))
+// postOnce posts, after a look for what an earlier attempt may have made.
+func postOnce(ctx context.Context, p Platform, id chat.ID, key chat.PostKey, seek bool, post func(context.Context, chat.PostKey) (chat.MessageRef, error)) (chat.MessageRef, error) {
+	if s, can := p.(Seeker); can && seek {
+		if ref, found, err := s.Seek(ctx, id, key); err != nil || found {
+			return ref, err
+		}
+	}
+	return post(ctx, key)
+}
+
+// postKey is the same for every attempt at one message of a turn, on every replica, and at most 25 characters.
+func postKey(id chat.ID, of string) chat.PostKey {
+	h := sha256.Sum256([]byte(id.String() + "\x00" + of))
 	return chat.PostKey(hex.EncodeToString(h[:12]))
 }
 

@@ -23,7 +23,7 @@ func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]Outcome, error)
 	if err != nil {
 		return nil, fmt.Errorf("read the policy: %w", err)
 	}
-	f, made, at, err := e.choose(ctx, in.Envelope, func(s turn.Session) ([]turn.Event, error) { return e.answers(policy, s, in) })
+	f, made, at, err := e.choose(ctx, in.Envelope, func(s turn.Session) ([]turn.Event, error) { return e.answers(ctx, policy, s, in) })
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func opPart(op OpID, i int) OpID {
 }
 
 // answers turns a click into events, or refuses it.
-func (e *Engine) answers(policy permission.Policy, s turn.Session, in chat.Clicked) ([]turn.Event, error) {
+func (e *Engine) answers(ctx context.Context, policy permission.Policy, s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	switch in.Choice {
 	case chat.Stop:
 		return e.stops(s, in)
@@ -131,7 +131,10 @@ func (e *Engine) answers(policy permission.Policy, s turn.Session, in chat.Click
 		return nil, err
 	}
 	switch in.Choice {
-	case chat.AllowOnce, chat.AllowChat, chat.Deny:
+	case chat.Edit:
+		ev, err := e.amends(ctx, s, t, c, in)
+		return one(ev, err)
+	case chat.AllowOnce, chat.AllowChat, chat.Deny, chat.DenyReason:
 		ev, err := e.answer(policy, s, t, c, in)
 		return one(ev, err)
 	case chat.Undo:
@@ -349,6 +352,13 @@ func (e *Engine) outcomes(s turn.Session, in chat.Clicked, made []turn.Event, at
 	for _, ev := range made {
 		o := Outcome{Chat: in.Chat, Choice: in.Choice, By: in.User, Name: in.Name, At: at}
 		switch ev := ev.(type) {
+		case turn.Amended:
+			o.Ask = ev.Ask
+			c, _, found := findAsk(s, ev.Ask)
+			if o.Call = c.ID; !found || c.Digest != ev.Digest {
+				refused = overtaken(c)
+				continue
+			}
 		case turn.Decided:
 			o.Ask, o.Choice = ev.Ask, ev.Choice
 			c, _, found := findAsk(s, ev.Ask)

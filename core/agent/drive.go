@@ -30,8 +30,9 @@ type driver struct {
 	lease  atomic.Pointer[Lease]
 	lost   atomic.Bool
 
-	worked  bool // this driver has got something done, so the chat is not deadly
-	at      Head // where the log stood when the lease was given
+	worked  bool   // this driver has got something done, so the chat is not deadly
+	at      Head   // where the log stood when the lease was given
+	own     uint64 // turns opened by entries from this one on were posted by nobody but this driver
 	f       fold
 	session atomic.Pointer[turn.Session] // the same, for the editors
 
@@ -46,11 +47,13 @@ type driver struct {
 	replies chan replyInput
 	ran     chan turn.Event
 	posted  chan postResult
+	noted   chan noteResult
 	goneCh  chan error
 
 	model   *modelRun
 	running *toolRun
 	posting turn.TurnID
+	noting  bool
 	refused turn.TurnID // the turn whose message the platform does not take
 	freed   uint64      // token of the lease that was given back last
 
@@ -79,10 +82,10 @@ func (l *liveState) get() turn.Live {
 	return turn.Live{Text: l.text, Note: l.note, Progress: p}
 }
 
-func newDriver(e *Engine, l Lease, at Head) *driver {
+func newDriver(e *Engine, l Lease, at Head, own uint64) *driver {
 	d := &driver{
-		e: e, id: l.Chat, at: at, pokes: make(chan struct{}, 1), dirty: make(chan struct{}, 1), drawn: make(chan struct{}, 1),
-		replies: make(chan replyInput, 1), ran: make(chan turn.Event, 1), posted: make(chan postResult, 1), goneCh: make(chan error, 1),
+		e: e, id: l.Chat, at: at, own: own, pokes: make(chan struct{}, 1), dirty: make(chan struct{}, 1), drawn: make(chan struct{}, 1),
+		replies: make(chan replyInput, 1), ran: make(chan turn.Event, 1), posted: make(chan postResult, 1), goneCh: make(chan error, 1), noted: make(chan noteResult, 1),
 		editors: map[turn.TurnID]*editor{},
 	}
 	d.ctx, d.cancel = context.WithCancel(e.work)
@@ -129,6 +132,7 @@ func (d *driver) run() {
 			return
 		}
 		d.lost.Store(false)
+		d.own = 0
 		d.lease.Store(&next)
 		d.ctx, d.cancel = context.WithCancel(d.e.work)
 	}
@@ -153,6 +157,9 @@ func (d *driver) drive() (wake time.Time) {
 		f, err = d.e.refresh(d.ctx, d.id)
 	}
 	d.at = Head{}
+	if d.own == 0 {
+		d.own = f.head.Seq + 1
+	}
 	if err != nil {
 		d.complain(err)
 		return time.Time{}
@@ -244,7 +251,9 @@ func step(s turn.Session) int {
 	return s.Turn.Step
 }
 
-func (d *driver) busy() bool { return d.model != nil || d.running != nil || d.posting != "" }
+func (d *driver) busy() bool {
+	return d.model != nil || d.running != nil || d.posting != "" || d.noting
+}
 
 // wait sleeps until something happened.
 func (d *driver) wait() {
@@ -273,6 +282,8 @@ func (d *driver) wait() {
 	case p := <-d.posted:
 		d.posting = ""
 		d.tookPost(p)
+	case n := <-d.noted:
+		d.tookNote(n)
 	case err := <-d.goneCh:
 		d.tookGone(err)
 	}
@@ -286,8 +297,29 @@ func (d *driver) catchUp() {
 		}
 		return
 	}
+	before := d.f.s
 	d.take(f)
-	d.paint(Decision)
+	u := Progress
+	if answered(before, f.s) {
+		u = Decision
+	}
+	d.paint(u)
+}
+
+// answered reports whether what people may or did decide is another than before: that is what they look at.
+func answered(before, now turn.Session) bool {
+	if before.Turn == nil || now.Turn == nil || before.Turn.ID != now.Turn.ID {
+		return true
+	}
+	if (before.Turn.Stopped == nil) != (now.Turn.Stopped == nil) || len(before.Turn.Calls) != len(now.Turn.Calls) || len(before.Grants) != len(now.Grants) {
+		return true
+	}
+	for i, c := range now.Turn.Calls {
+		if b := before.Turn.Calls[i]; b.Ask != c.Ask || b.Status != c.Status || b.Choice != c.Choice || !b.Deadline.Equal(c.Deadline) {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *driver) sleep(wait time.Duration) bool { return pause(d.ctx, wait) }
@@ -468,6 +500,9 @@ func (d *driver) stopActivities() {
 		}
 		d.posting = ""
 	}
+	if d.noting {
+		d.tookNote(<-d.noted)
+	}
 	d.e.late(d.id, d.f.head, slices.Concat(d.shown, d.results))
 	for id, ed := range d.editors {
 		ed.close()
@@ -478,6 +513,11 @@ func (d *driver) stopActivities() {
 
 func (d *driver) env() turn.Env {
 	env := turn.Env{MaxSteps: d.e.MaxSteps, MaxDenials: d.e.MaxDenials, Sequential: d.e.Sequential}
+	if p := d.e.Platforms[d.id.Platform]; p != nil {
+		if _, can := p.(Annotator); can {
+			env.Nudge, env.Room = d.e.Nudge, p.Limits().Text/2
+		}
+	}
 	if d.running != nil {
 		env.Live = d.running.run
 	}

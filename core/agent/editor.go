@@ -149,13 +149,13 @@ func (ed *editor) run(ctx context.Context) {
 				ed.mu.Lock()
 				ed.dirty, ed.want = true, max(ed.want, want)
 				ed.mu.Unlock()
-				wait := backoff
+				wait, early := backoff, false
 				if pe != nil && pe.Kind == FaultBusy && pe.RetryAfter > 0 {
-					wait = pe.RetryAfter
+					wait, early = pe.RetryAfter, want == Progress // something urgent has room of its own
 				} else {
 					backoff = min(2*backoff, 8*time.Second)
 				}
-				ed.pause(ctx, wait, false)
+				ed.pause(ctx, wait, early)
 			}
 		}
 		if ctx.Err() != nil {

@@ -36,6 +36,8 @@ type Config struct {
 	ContextTokens int
 	// Sequential asks for one call at a time.
 	Sequential bool
+	// Nudge is the age of a turn's message beyond which a new ask is announced beside it, where the platform can. 0: never.
+	Nudge time.Duration
 	// Sweep is how often due chats are looked for; it is only the backstop of local timers and wakes. 0: 5 s.
 	Sweep time.Duration
 	// Drain is how long a stop waits for work in flight. 0: 10 s.
@@ -152,7 +154,7 @@ func (e *Engine) sweep(ctx context.Context) {
 		e.Logger.Warn("sweep for due chats failed", "err", err)
 	}
 	for _, l := range leases {
-		e.drive(l, Head{})
+		e.drive(l, Head{}, 0)
 	}
 }
 
@@ -205,8 +207,9 @@ func (e *Engine) isStopping() bool {
 
 // drive hands a lease to the chat's driver, or starts one. The caller has entered, or is Run itself: while the engine
 // stops, a driver gives its chat back. at is where the log stood when the lease was given, zero if
-// that is not known: a fold that is there already need not be read again.
-func (e *Engine) drive(l Lease, at Head) {
+// that is not known: a fold that is there already need not be read again. own is the sequence number of the first entry that the claiming
+// write brought, zero if it brought none: a turn that it opened cannot have been posted by anybody else.
+func (e *Engine) drive(l Lease, at Head, own uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if t := e.timers[l.Chat]; t != nil {
@@ -217,7 +220,7 @@ func (e *Engine) drive(l Lease, at Head) {
 		d.again(l)
 		return
 	}
-	d := newDriver(e, l, at)
+	d := newDriver(e, l, at, own)
 	e.drivers[l.Chat] = d
 	e.wg.Go(d.run)
 }
@@ -268,10 +271,23 @@ func (e *Engine) append(ctx context.Context, w Write) (Written, error) {
 		e.folds.advance(w.Chat, w.Known, got)
 	}
 	if err == nil && got.Lease.Token != 0 {
-		e.drive(got.Lease, got.Head)
+		e.drive(got.Lease, got.Head, firstOf(w, got))
 	}
 	e.stamped(w, got)
 	return got, err
+}
+
+// firstOf is the sequence number of the first entry that a write brought itself, or zero.
+func firstOf(w Write, got Written) uint64 {
+	if len(w.Events) == 0 || got.Repeated {
+		return 0
+	}
+	for _, x := range got.Entries {
+		if x.Op == string(w.Events[0].Op) {
+			return x.Seq
+		}
+	}
+	return 0
 }
 
 // late records, without a lease, what a driver that is over still knows for certain: facts append blind. A result that
@@ -392,3 +408,12 @@ func (e *Engine) Session(ctx context.Context, id chat.ID) (turn.Session, error) 
 }
 
 func mint() string { return rand.Text() }
+
+// Knows reports whether anything was ever recorded of a chat, for surfaces that overhear more than is meant for them.
+func (e *Engine) Knows(ctx context.Context, id chat.ID) (bool, error) {
+	f, err := e.known(ctx, id)
+	if err == nil && f.head.Seq == 0 {
+		f, err = e.refresh(ctx, id)
+	}
+	return f.head.Seq > 0, err
+}

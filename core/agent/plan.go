@@ -38,12 +38,16 @@ const maxBarren = 5
 func (p plan) urgency() Urgency {
 	u := Progress
 	for _, k := range p.events {
-		switch k.Event.(type) {
-		case turn.Ruled, turn.Started, turn.Abandoned, turn.Expired:
+		switch ev := k.Event.(type) {
+		case turn.Ruled:
+			if ev.Ruling.Verdict == permission.Ask {
+				u = max(u, Decision)
+			}
+		case turn.Abandoned, turn.Expired:
 			u = max(u, Decision)
-		case turn.Ended, turn.Finished, turn.Replied:
+		case turn.Ended:
 			u = max(u, Final)
-		default: // facts and people's choices: others draw them
+		default: // a step forward; what people chose is drawn by whoever heard of it
 		}
 	}
 	return u
@@ -190,7 +194,7 @@ func (d *driver) rule(b basis, s turn.Session, id turn.CallID) turn.Event {
 		return forbid("denied_before", "A person denied this very call in this turn.", render.ResultDeniedBefore())
 	}
 	req := d.request(s, c, sp)
-	return d.ruled(b.policy, s, req, c, sp, permission.Evaluate(b.policy, s.Grants, req, b.now))
+	return d.ruled(b.policy, s, req, c, sp, onlyAsk(c, permission.Evaluate(b.policy, s.Grants, req, b.now)))
 }
 
 func (d *driver) ruled(policy permission.Policy, s turn.Session, req permission.Request, c turn.ToolCall, sp ToolSpec, r permission.Ruling) turn.Event {

@@ -36,6 +36,21 @@ type Whisperer interface {
 	Whisper(context.Context, chat.ReplyHandle, render.Message) error
 }
 
+// Annotator is an optional extra of a Platform: short messages beside a turn's one message.
+type Annotator interface {
+	// Annotate posts a message in the chat, beside the turn's message. Unlike in Post and Edit, the persons it
+	// names are notified, and link says that it should lead to that message. The same key posts at most once where the platform can do that.
+	Annotate(ctx context.Context, id chat.ID, beside chat.MessageRef, key chat.PostKey, m render.Message, link bool) (chat.MessageRef, error)
+	// Remove takes such a message away. One that is not there is no error.
+	Remove(context.Context, chat.ID, chat.MessageRef) error
+}
+
+// Seeker is an optional extra of a Platform that cannot post at most once by itself: it looks for a message that an
+// earlier attempt may have made. The engine asks before it posts where such an attempt is possible.
+type Seeker interface {
+	Seek(context.Context, chat.ID, chat.PostKey) (ref chat.MessageRef, found bool, err error)
+}
+
 // Urgency is the lane of an edit. Zero is progress.
 type Urgency uint8
 

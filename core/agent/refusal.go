@@ -30,6 +30,7 @@ const (
 	RefusedExpired    RefusalCode = "expired"     // the deadline passed
 	RefusedTooLate    RefusalCode = "too_late"    // the call has started; nothing to undo
 	RefusedStopped    RefusalCode = "stopped"     // the turn is over
+	RefusedArguments  RefusalCode = "arguments"   // the edited arguments are not JSON, not the tool's, or the same
 )
 
 // Refusal is a click that was not taken. Say is a sentence for the person who clicked.

@@ -101,9 +101,11 @@ const (
 	Happened   Choice = "happened"
 	RunAgain   Choice = "run_again"
 	Leave      Choice = "leave"
-	ViewDetail Choice = "view"   // shows, decides nothing
-	Stop       Choice = "stop"   // stops the turn the button belongs to
-	Revoke     Choice = "revoke" // revokes the grant the token names
+	ViewDetail Choice = "view"        // shows, decides nothing
+	DenyReason Choice = "deny_reason" // asks for a reason, then denies
+	Edit       Choice = "edit"        // changes the arguments: the call is asked for anew, and nothing is allowed by it
+	Stop       Choice = "stop"        // stops the turn the button belongs to
+	Revoke     Choice = "revoke"      // revokes the grant the token names
 	ApproveAll Choice = "approve_all"
 	DenyAll    Choice = "deny_all"
 )
@@ -154,10 +156,12 @@ type Edited struct {
 	Text    string
 }
 
-// Deleted: a person took a message back.
+// Deleted: a message is no more: a person took theirs back, or somebody removed the bot's own.
 type Deleted struct {
 	Envelope
 	Message MessageRef
+	// All says instead that the whole place is gone (an archived channel): nothing in it can be answered any more.
+	All bool
 }
 
 // Clicked: a person pressed a button.
@@ -167,6 +171,7 @@ type Clicked struct {
 	Choice  Choice     // counts only if it was offered
 	Message MessageRef // the message the button stood on; empty where the surface has none (an API call)
 	Reason  string     // optional words of a person who denies
+	Args    string     // with Edit: the new arguments, as JSON that a person wrote
 }
 
 // Submitted: a person sent a form that a button opened.

@@ -17,6 +17,7 @@ const (
 	RuleSource      = "source"
 	RuleGrant       = "grant"
 	RuleUnattended  = "unattended"
+	RuleEdited      = "edited" // a person changed the arguments: somebody has to look at the new ones
 )
 
 // What a rule can say, as [Reason.Said] carries it.

@@ -32,6 +32,8 @@ const (
 	LabelUndo          = "Undo"
 	LabelStop          = "Stop"
 	LabelRevoke        = "Revoke"
+	LabelDenyReason    = "Deny with a reason…"
+	LabelEdit          = "Edit arguments…"
 
 	ChipRead  = "Read access" // R78
 	ChipWrite = "Write access"

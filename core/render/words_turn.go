@@ -63,6 +63,14 @@ func ResultBadArguments(why string) string {
 	return "Nothing was run. " + why
 }
 
+// ResultEdited stands before the result of a call whose arguments a person changed.
+func ResultEdited(name, args string) string {
+	if name == "" {
+		name = "A person"
+	}
+	return name + " changed the arguments of this call before it was decided. It is not the call you wrote; these are the arguments in force: " + args
+}
+
 // ResultNotDurable is for a start that could not be made safe against a failover.
 func ResultNotDurable() string {
 	return "The tool was not run: its start could not be recorded durably. The storage needs attention; a person may try again."
@@ -284,4 +292,60 @@ func GrantLine(tool, server, name string) string {
 const (
 	AlwaysAsks = "This chat always asks before a tool runs."
 	NeverAsks  = "This chat never asks (dangerous): tools run without approval, except those that need an admin."
+)
+
+// EditedBy stands on a card and a step whose arguments a person changed.
+func EditedBy(name string) string {
+	if name == "" {
+		name = "a person"
+	}
+	return "arguments changed by " + name
+}
+
+// NothingChanged answers an edit that changes nothing.
+func NothingChanged() string { return "These are the same arguments: nothing was changed." }
+
+// NotEditable answers an edit that its card does not offer.
+func NotEditable() string { return "The arguments of this call cannot be changed here." }
+
+// BadArguments answers an edit with arguments that the tool does not take.
+func BadArguments(why string) string { return "The arguments were not taken: " + why }
+
+// EditedReason is why an edited call is asked for.
+const EditedReason = "A person changed the arguments."
+
+// NudgeLine tells those who may decide that something waits for them; their names stand before it.
+func NudgeLine(tool, server string, more int) string {
+	s := "a tool call waits for your answer: " + RunLine(tool, server)
+	if more > 0 {
+		s += " (and " + Count(more, "other") + ")"
+	}
+	return s
+}
+
+// Continued stands before the part of a long answer that the turn's message has no room for.
+const Continued = "(continued)"
+
+// Names of the parts of the details.
+const (
+	PartArguments = "Arguments as they will run"
+	PartRan       = "Arguments as they ran"
+	PartWrote     = "Arguments as the model wrote them"
+	PartDigest    = "Digest"
+	PartWhy       = "Why am I asked?"
+	PartTool      = "What the server says about the tool (not checked)"
+	PartServer    = "What is known about the server"
+	PartResult    = "Result"
+	PartDecision  = "Decision"
+	PartAnswer    = "Answer"
+	PartStructure = "Structured result"
+)
+
+// DigestMeans says what a digest is for.
+const DigestMeans = "SHA-256 over server, tool, its definition, the arguments and this chat: what was shown is what runs."
+
+// ServerTrusted and ServerUntrusted are the operator's word about a server.
+const (
+	ServerTrusted   = "The operator marked this server as trusted: what it says about its tools is believed."
+	ServerUntrusted = "The operator did not mark this server as trusted: what it says about its tools only adds caution."
 )

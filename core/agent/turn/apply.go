@@ -48,7 +48,7 @@ func (s Session) apply(e Entry) Session {
 	case Edited:
 		return s.edited(ev)
 	case Deleted:
-		return s.deleted(ev)
+		return s.deleted(e, ev)
 	case Shown:
 		return s.shown(e, ev)
 	case Replied:
@@ -59,6 +59,12 @@ func (s Session) apply(e Entry) Session {
 		return s.decided(e, ev)
 	case Withdrawn:
 		return s.withdrawn(e, ev)
+	case Amended:
+		return s.amended(e, ev)
+	case Posted:
+		return s.posted(ev)
+	case Removed:
+		return s.removed(ev)
 	case Extended:
 		return s.extended(e, ev)
 	case Expired:
@@ -198,9 +204,18 @@ func (s Session) edited(ev Edited) Session {
 	return s.ignore(ev.Message, ev.By)
 }
 
-func (s Session) deleted(ev Deleted) Session {
+func (s Session) deleted(e Entry, ev Deleted) Session {
 	s, ok := s.heard(ev.Delivery)
-	if !ok || ev.Message == "" {
+	if !ok {
+		return s
+	}
+	if s.Turn != nil && (ev.All || (ev.Message != "" && ev.Message == s.Turn.Shown)) { // what people cannot see they cannot answer
+		if s.Turn.Stopped == nil {
+			s = s.stop(e, Person{})
+		}
+		return s
+	}
+	if ev.Message == "" {
 		return s
 	}
 	for i, w := range s.Waiting {

@@ -55,6 +55,9 @@ func (c *ToolCall) propose() {
 	c.Status, c.Asked, c.Deadline = Proposed, false, time.Time{}
 }
 
+// edited reports whether a person changed the arguments.
+func (c ToolCall) edited() bool { return len(c.Edits) > 0 }
+
 // overdue reports whether the asking's deadline has come. A parked ask has none.
 func (c ToolCall) overdue(now time.Time) bool { return !c.Deadline.IsZero() && !now.Before(c.Deadline) }
 

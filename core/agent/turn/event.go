@@ -67,11 +67,13 @@ type (
 		By       chat.User       `json:"by,omitzero"`
 		Text     string          `json:"text"`
 	}
-	// Deleted: a person took back a message that may still wait.
+	// Deleted: a message is no more: one that a person took back and that may still wait, or the turn's own, which nobody can
+	// answer any more.
 	Deleted struct {
 		Delivery chat.Delivery   `json:"delivery"`
 		Message  chat.MessageRef `json:"message"`
 		By       chat.User       `json:"by,omitzero"`
+		All      bool            `json:"all,omitempty"` // the whole place is gone
 	}
 	// Shown: the turn's one message is posted.
 	Shown struct {
@@ -117,6 +119,15 @@ type (
 		By   chat.User `json:"by,omitzero"`
 		Name string    `json:"name,omitempty"`
 		Next AskID     `json:"next"` // the new asking
+	}
+	// Amended: a person changed the arguments of a call that is asked for. It is another call then, with a digest of its
+	// own: it is ruled and asked for anew, and nothing is allowed by it.
+	Amended struct {
+		Ask    AskID             `json:"ask"`
+		By     chat.User         `json:"by,omitzero"`
+		Name   string            `json:"name,omitempty"`
+		Args   json.RawMessage   `json:"args"` // canonical
+		Digest permission.Digest `json:"digest"`
 	}
 	// Extended: an ask's deadline moves.
 	Extended struct {
@@ -199,6 +210,18 @@ type (
 		By   chat.User `json:"by,omitzero"`
 		Name string    `json:"name,omitempty"`
 	}
+	// Posted: a short message stands beside the turn's one message. Slot says what for; an empty Message says that there is
+	// none and none will be tried.
+	Posted struct {
+		Turn    TurnID          `json:"turn"`
+		Slot    string          `json:"slot"`
+		Message chat.MessageRef `json:"message,omitempty"`
+	}
+	// Removed: that message is taken away again.
+	Removed struct {
+		Turn TurnID `json:"turn"`
+		Slot string `json:"slot"`
+	}
 	// Ended: the turn is over.
 	Ended struct {
 		Turn TurnID `json:"turn"`
@@ -277,8 +300,11 @@ func (Edited) Class() Class    { return Fact }
 func (Deleted) Class() Class   { return Fact }
 func (Shown) Class() Class     { return Fact }
 func (Finished) Class() Class  { return Fact }
+func (Posted) Class() Class    { return Fact }
+func (Removed) Class() Class   { return Fact }
 func (Decided) Class() Class   { return Choice }
 func (Withdrawn) Class() Class { return Choice }
+func (Amended) Class() Class   { return Choice }
 func (Extended) Class() Class  { return Choice }
 func (Expired) Class() Class   { return Choice }
 func (Reopened) Class() Class  { return Choice }
@@ -300,6 +326,7 @@ func (Shown) Kind() string     { return "shown" }
 func (Finished) Kind() string  { return "finished" }
 func (Decided) Kind() string   { return "decided" }
 func (Withdrawn) Kind() string { return "withdrawn" }
+func (Amended) Kind() string   { return "amended" }
 func (Extended) Kind() string  { return "extended" }
 func (Expired) Kind() string   { return "expired" }
 func (Reopened) Kind() string  { return "reopened" }
@@ -313,6 +340,8 @@ func (Ruled) Kind() string     { return "ruled" }
 func (Started) Kind() string   { return "started" }
 func (Abandoned) Kind() string { return "abandoned" }
 func (Ended) Kind() string     { return "ended" }
+func (Posted) Kind() string    { return "posted" }
+func (Removed) Kind() string   { return "removed" }
 
 func (Said) isEvent()      {}
 func (Edited) isEvent()    {}
@@ -334,3 +363,6 @@ func (Ruled) isEvent()     {}
 func (Started) isEvent()   {}
 func (Abandoned) isEvent() {}
 func (Ended) isEvent()     {}
+func (Amended) isEvent()   {}
+func (Posted) isEvent()    {}
+func (Removed) isEvent()   {}

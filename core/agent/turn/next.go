@@ -48,11 +48,19 @@ type Env struct {
 	MaxSteps   int   // replies in one turn; 0: no limit
 	MaxDenials int   // replies of which something was denied, before the turn stops to ask the person; 0: no limit
 	Sequential bool  // rule and ask one call at a time (002, 004)
+	// Nudge is the age of a turn's message beyond which a new ask is announced beside it, and Room how many characters of an answer
+	// certainly fit into it. Zero, both: the platform has nothing beside a message.
+	Nudge time.Duration
+	Room  int
 }
 
 // Next is what the world still owes the session at now: derived, never stored. An empty answer means that the
 // session is finished, waits for a person (see [Waits]) or for the driver's own run.
 func Next(s Session, now time.Time, env Env) []Command {
+	return append(next(s, now, env), beside(s, env)...)
+}
+
+func next(s Session, now time.Time, env Env) []Command {
 	t := s.Turn
 	if t == nil {
 		return nil

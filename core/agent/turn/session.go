@@ -2,6 +2,8 @@ package turn
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
@@ -64,6 +66,20 @@ type Turn struct {
 	Cancelled  int             `json:"cancelled,omitempty"` // waiting messages that Stop took along
 	Ignored    int             `json:"ignored,omitempty"`   // edits and deletions that came too late
 	Forget     bool            `json:"forget,omitempty"`    // a reset fell into it: its words do not enter the transcript
+	Beside     []Beside        `json:"beside,omitempty"`    // short messages beside the turn's one
+}
+
+// Seq is the sequence number of the entry that opened the turn.
+func (t *Turn) Seq() uint64 {
+	n, _ := strconv.ParseUint(strings.TrimPrefix(string(t.ID), "t"), 10, 64)
+	return n
+}
+
+// Beside is a short message beside the turn's one: a nudge, or the rest of a long answer.
+type Beside struct {
+	Slot    string          `json:"slot"`
+	Message chat.MessageRef `json:"message,omitempty"` // empty: there is none, and none will be tried
+	Gone    bool            `json:"gone,omitempty"`    // taken away again
 }
 
 // Reply is one answer of the model within a turn.
@@ -110,6 +126,9 @@ type ToolCall struct {
 	Extra   json.RawMessage   `json:"extra,omitempty"`
 	Status  Status            `json:"status"`
 
+	Wrote json.RawMessage `json:"wrote,omitempty"` // what the model wrote, where a person changed the arguments
+	Edits []Amendment     `json:"edits,omitempty"` // who changed them, in order
+
 	Ask      AskID             `json:"ask,omitempty"` // the ruling or asking in force
 	Asks     []AskID           `json:"asks,omitempty"`
 	Asked    bool              `json:"asked,omitempty"` // Ask was put to a person
@@ -139,6 +158,14 @@ type ToolCall struct {
 	Reasked    bool      `json:"reasked,omitempty"` // expired, and asked for again in a turn of its own
 
 	Result *Result `json:"result,omitempty"` // set exactly when the call is settled
+}
+
+// Amendment is one change that a person made to a call's arguments.
+type Amendment struct {
+	By   chat.User         `json:"by,omitzero"`
+	Name string            `json:"name,omitempty"`
+	At   time.Time         `json:"at"`
+	From permission.Digest `json:"from"` // of the call before
 }
 
 // Settled reports whether the call has its one result.

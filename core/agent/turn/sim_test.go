@@ -258,7 +258,10 @@ func (w *world) click(rep *replica) {
 		digest = "tampered"
 	}
 	var ev Event
-	switch w.r.IntN(12) {
+	switch w.r.IntN(13) {
+	case 12:
+		args := json.RawMessage(fmt.Sprintf(`{"edited":%d}`, w.r.IntN(3)))
+		ev = Amended{Ask: ask, By: u, Name: u.Key, Args: args, Digest: permission.CallDigest(w.id, c.Tool, args)}
 	case 0, 1, 2:
 		ev = Decided{Ask: ask, Digest: digest, Choice: chat.AllowOnce, By: u, Name: u.Key}
 	case 3, 4:
@@ -290,7 +293,7 @@ func (w *world) work(rep *replica) {
 	if w.chance(70) {
 		w.catchUp(rep)
 	}
-	cmds := Next(rep.s, w.now, Env{Live: rep.live, MaxSteps: 6, MaxDenials: 3})
+	cmds := Next(rep.s, w.now, Env{Live: rep.live, MaxSteps: 6, MaxDenials: 3, Nudge: 20 * time.Second, Room: 5})
 	if len(cmds) == 0 {
 		if rep.live != "" {
 			w.finish(rep)
@@ -299,6 +302,12 @@ func (w *world) work(rep *replica) {
 	}
 	t := rep.s.Turn
 	switch c := pickOne(w, cmds).(type) {
+	case Nudge:
+		w.put(Posted{Turn: c.Turn, Slot: c.Slot, Message: chat.MessageRef(w.mint("note"))})
+	case Remove:
+		w.put(Removed{Turn: c.Turn, Slot: c.Slot})
+	case Continue:
+		w.put(Posted{Turn: c.Turn, Slot: RestDone})
 	case Show:
 		w.put(Shown{Turn: c.Turn, Message: chat.MessageRef(w.mint("shown"))})
 	case AskModel:

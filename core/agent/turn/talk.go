@@ -41,8 +41,11 @@ func (t *Turn) Talk() []Utterance {
 				continue
 			}
 			tc := TalkCall{ID: c.ID, Server: c.Tool.Server, Name: c.Tool.Name, Args: c.Args, Extra: c.Extra}
+			if c.edited() {
+				tc.Args = c.Wrote // what the model said stays what it said; the result tells what ran
+			}
 			if c.Result != nil {
-				tc.Result = *c.Result
+				tc.Result = c.told()
 			} else {
 				tc.Result = Result{Text: "No result yet.", IsError: true}
 			}

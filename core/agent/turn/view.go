@@ -136,6 +136,9 @@ func (v viewer) step(c ToolCall) render.Step {
 	if c.Late {
 		d.sep().text("a result came late")
 	}
+	if c.edited() {
+		d.sep().text(render.EditedBy(clip(c.Edits[len(c.Edits)-1].Name, 80)))
+	}
 	st.Detail = d.line
 	switch {
 	case c.Status == Lapsed && !c.Reasked && v.t.Stopped == nil && v.canReask(c):
@@ -351,14 +354,23 @@ func (v viewer) ask(c ToolCall) render.Ask {
 	a.Facts = Facts(c.Ruling)
 	a.Question, a.Impact = clip(c.Ruling.Message, 300), clip(c.Ruling.Impact, 300)
 	a.Describes = clip(c.Card.Describes, 400)
-	a.Because = render.Line{render.Plain(seen(c.Ruling.Why()))}
+	var why detail
+	why.text(seen(c.Ruling.Why()))
 	switch {
 	case c.Late:
-		a.Because = append(a.Because, render.Plain(" "), render.Strong(render.LateOnCard(c.LateFailed)))
+		why.strong(render.LateOnCard(c.LateFailed))
 	case c.mayHaveRun():
-		a.Because = append(a.Because, render.Plain(" "), render.Strong(render.AgainOnCard()))
+		why.strong(render.AgainOnCard())
 	}
+	if c.edited() {
+		why.strong(render.EditedBy(clip(c.Edits[len(c.Edits)-1].Name, 80)) + ".")
+	}
+	a.Because = why.line
 	token := string(c.Ask)
+	a.More = append([]render.Choice{{Choice: chat.DenyReason, Token: token, Label: render.LabelDenyReason}}, a.More...)
+	if CanEdit(c) {
+		a.More = slices.Insert(a.More, 1, render.Choice{Choice: chat.Edit, Token: token, Label: render.LabelEdit})
+	}
 	if OffersGrant(c) {
 		a.Choices = append(a.Choices, render.Choice{Choice: chat.AllowChat, Token: token, Label: render.LabelAllowChat, Hint: render.HintAllowChat})
 	}
@@ -404,10 +416,10 @@ func (v viewer) card(c ToolCall) render.Ask {
 		Server: render.Server{Name: seen(c.Tool.Server), Description: clip(c.Card.Server, 300), Icon: clip(c.Card.Icon, 300), Trusted: c.Ruling.Trusted},
 		Args:   render.ArgsOf(c.Args, string(c.Digest)),
 	}
+	a.More = append(a.More, render.Choice{Choice: chat.ViewDetail, Token: string(c.Ask), Label: render.LabelViewDetails})
 	if !c.Deadline.IsZero() {
 		a.More = append(a.More, render.Choice{Choice: chat.Extend, Token: string(c.Ask), Label: render.LabelExtend})
 	}
-	a.More = append(a.More, render.Choice{Choice: chat.ViewDetail, Token: string(c.Ask), Label: render.LabelViewDetails})
 	return a
 }
 
@@ -490,6 +502,14 @@ func (d *detail) sep() *detail {
 
 func (d *detail) person(u chat.User, name string) *detail {
 	d.line = append(d.line, render.Person{User: u, Name: nameFor(u, name)})
+	return d
+}
+
+func (d *detail) strong(s string) *detail {
+	if len(d.line) > 0 {
+		d.text(" ")
+	}
+	d.line = append(d.line, render.Strong(s))
 	return d
 }
 

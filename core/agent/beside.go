@@ -1,0 +1,175 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+)
+
+// noteResult is what came of one message beside the turn's one: facts to record.
+type noteResult struct{ events []turn.Event }
+
+func (d *driver) tookNote(n noteResult) {
+	d.noting = false
+	d.shown = append(d.shown, n.events...)
+}
+
+// maxNoteTries bounds the attempts at what is only a courtesy.
+const maxNoteTries = 5
+
+// note begins one message beside the turn's one, or its removal.
+func (d *driver) note(c turn.Command) bool {
+	a, can := d.e.Platforms[d.id.Platform].(Annotator)
+	if !can || d.noting || d.e.isStopping() {
+		return false
+	}
+	s := d.f.s
+	var do func(context.Context) []turn.Event
+	switch c := c.(type) {
+	case turn.Nudge:
+		m, ok := d.nudge(s)
+		if !ok {
+			return false
+		}
+		do = func(ctx context.Context) []turn.Event {
+			ref, done := d.annotate(ctx, a, s, c.Turn, c.Slot, m, true)
+			if !done {
+				return nil
+			}
+			return []turn.Event{turn.Posted{Turn: c.Turn, Slot: c.Slot, Message: ref}}
+		}
+	case turn.Remove:
+		do = func(ctx context.Context) []turn.Event {
+			_, done := d.trying(ctx, "take a note away", func(ctx context.Context) (chat.MessageRef, error) { return "", a.Remove(ctx, d.id, c.Message) })
+			if !done {
+				return nil
+			}
+			return []turn.Event{turn.Removed{Turn: c.Turn, Slot: c.Slot}}
+		}
+	case turn.Continue:
+		do = func(ctx context.Context) []turn.Event { return d.continued(ctx, a, s, c.Turn) }
+	default:
+		return false
+	}
+	d.noting = true
+	ctx := d.ctx
+	go func() { d.noted <- noteResult{do(ctx)} }()
+	return true
+}
+
+// annotate posts one message beside the turn's one. done is false when the lease or the process ended first: whoever drives
+// next looks whether it is there. An empty reference says that the platform does not take it.
+func (d *driver) annotate(ctx context.Context, a Annotator, s turn.Session, id turn.TurnID, slot string, m render.Message, link bool) (ref chat.MessageRef, done bool) {
+	t := s.Turn
+	if t == nil || t.ID != id {
+		t = s.Last
+	}
+	p := d.e.Platforms[d.id.Platform]
+	seek := true // these are rare, and a second copy would be noise
+	return d.trying(ctx, "post beside a turn's message", func(ctx context.Context) (chat.MessageRef, error) {
+		return postOnce(ctx, p, d.id, postKey(d.id, string(id)+"/"+slot), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+			return a.Annotate(ctx, d.id, t.Shown, key, render.Fit(m, p.Limits()), link)
+		})
+	})
+}
+
+// trying repeats what may fail for a while. done is false when ctx ended before anything was certain.
+func (d *driver) trying(ctx context.Context, what string, do func(context.Context) (chat.MessageRef, error)) (ref chat.MessageRef, done bool) {
+	wait := 250 * time.Millisecond
+	for try := 1; ; try++ {
+		tctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
+		ref, err := do(tctx)
+		cancel()
+		if err == nil {
+			return ref, true
+		}
+		if ctx.Err() != nil {
+			return "", false
+		}
+		var pe *PlatformError
+		refused := errors.As(err, &pe) && (pe.Kind == FaultGone || pe.Kind == FaultForbidden)
+		if refused || try >= maxNoteTries {
+			d.e.Logger.Warn("could not "+what+"; going on without", "chat", d.id, "err", err)
+			return "", true
+		}
+		next := wait
+		if pe != nil && pe.Kind == FaultBusy && pe.RetryAfter > 0 {
+			next = pe.RetryAfter
+		}
+		wait *= 2
+		if !pause(ctx, next) {
+			return "", false
+		}
+	}
+}
+
+// nudge names those who may decide what is asked first, and what that is.
+func (d *driver) nudge(s turn.Session) (m render.Message, ok bool) {
+	policy, err := d.policy()
+	open := turn.OpenAsks(s)
+	if err != nil || s.Turn == nil {
+		return m, false
+	}
+	var first turn.ToolCall
+	more := len(turn.Waits(s)) - 1
+	for _, c := range s.Turn.Calls {
+		if first.ID == "" && (c.Status == turn.Awaiting || (c.Status == turn.Unknown && !c.Settled())) {
+			first = c
+		}
+	}
+	if first.ID == "" {
+		return m, len(open) > 0
+	}
+	var line render.Line
+	for _, u := range d.deciders(policy, s, first) {
+		line = append(line, render.Person{User: u, Name: nameOf(s, u)}, render.Plain(", "))
+	}
+	tool, _ := render.Visible(first.Tool.Name)
+	server, _ := render.Visible(first.Tool.Server)
+	line = append(line, render.Plain(render.NudgeLine(tool, server, more)))
+	return render.Message{State: render.Waiting, Blocks: []render.Block{render.Note{Line: line}}}, true
+}
+
+// maxNamed is how many people one nudge names.
+const maxNamed = 5
+
+// deciders are people who may decide a call: its requester, or else the admins that this platform knows.
+func (d *driver) deciders(policy permission.Policy, s turn.Session, c turn.ToolCall) []chat.User {
+	req := turn.Requested(s, c)
+	if permission.MayDecide(policy, req, c.Ruling.Level, s.Turn.Requester) == nil {
+		return []chat.User{s.Turn.Requester}
+	}
+	var out []chat.User
+	for _, u := range policy.Admins {
+		if u.Platform == d.id.Platform && len(out) < maxNamed && permission.MayDecide(policy, req, c.Ruling.Level, u) == nil {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// continued posts what of a long answer the turn's message has no room for, part by part; each is recorded with the last.
+func (d *driver) continued(ctx context.Context, a Annotator, s turn.Session, id turn.TurnID) []turn.Event {
+	t := s.Last
+	if t == nil || t.ID != id {
+		t = s.Turn
+	}
+	limits := d.e.Platforms[d.id.Platform].Limits()
+	var out []turn.Event
+	for i, part := range render.Rest(turn.View(s, t, turn.Live{}), limits) {
+		slot := fmt.Sprintf("%s-%d", turn.RestDone, i)
+		m := render.Message{State: render.Done, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(render.Continued)}}, render.Text{Markdown: part}}}
+		ref, done := d.annotate(ctx, a, s, id, slot, m, false)
+		if !done {
+			return out
+		}
+		out = append(out, turn.Posted{Turn: id, Slot: slot, Message: ref})
+	}
+	return append(out, turn.Posted{Turn: id, Slot: turn.RestDone})
+}

@@ -1,0 +1,43 @@
+package turn
+
+import (
+	"bytes"
+
+	"github.com/nodhq/nod/core/render"
+)
+
+// amended makes the call another one: new bytes, new digest. Whatever was asked about the old bytes answers nothing any more.
+func (s Session) amended(e Entry, ev Amended) Session {
+	i := s.Turn.asking(ev.Ask)
+	if i < 0 || ev.By.IsZero() || !bytes.HasPrefix(ev.Args, []byte("{")) || ev.Digest == "" {
+		return s
+	}
+	c := s.Turn.Calls[i]
+	if c.Status != Awaiting || c.overdue(e.At) || c.Digest == ev.Digest {
+		return s
+	}
+	return s.meet(ev.By, ev.Name).edit(func(t *Turn) {
+		c := &t.Calls[i]
+		if !c.edited() {
+			c.Wrote = c.Args
+		}
+		c.Edits = add(c.Edits, Amendment{By: ev.By, Name: ev.Name, At: e.At, From: c.Digest})
+		c.Args, c.Digest = ev.Args, ev.Digest
+		c.propose()
+	})
+}
+
+// CanEdit reports whether a person may change the call's arguments: it is asked for, all of them can be shown, and none of
+// them is masked, because a form would have to show it.
+func CanEdit(c ToolCall) bool {
+	return c.Status == Awaiting && Showable(c) && render.ArgsOf(c.Args, "").Redacted == 0
+}
+
+// told is the call's result as the model reads it: it must know that other arguments ran than it wrote.
+func (c ToolCall) told() Result {
+	r := *c.Result
+	if c.edited() {
+		r.Text = render.ResultEdited(c.Edits[len(c.Edits)-1].Name, string(c.Args)) + "\n\n" + r.Text
+	}
+	return r
+}
