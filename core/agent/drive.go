@@ -36,8 +36,9 @@ type driver struct {
 	f       fold
 	session atomic.Pointer[turn.Session] // the same, for the editors
 
-	nextMu sync.Mutex
-	next   *Lease // handed over while this driver ran
+	nextMu  sync.Mutex
+	next    *Lease // handed over while this driver ran
+	nextOwn uint64
 
 	// inputs to the next plan, each until it is recorded or no longer fits
 	reply   *replyInput
@@ -102,9 +103,9 @@ func (d *driver) poke() {
 }
 
 // again hands over a lease that was claimed while this driver still runs.
-func (d *driver) again(l Lease) {
+func (d *driver) again(l Lease, own uint64) {
 	d.nextMu.Lock()
-	d.next = &l
+	d.next, d.nextOwn = &l, own
 	d.nextMu.Unlock()
 	d.poke()
 }
@@ -132,7 +133,11 @@ func (d *driver) run() {
 			return
 		}
 		d.lost.Store(false)
-		d.own = 0
+		if next.Token != d.lease.Load().Token { // the same lease: nobody else drove in between
+			d.nextMu.Lock()
+			d.own = d.nextOwn
+			d.nextMu.Unlock()
+		}
 		d.lease.Store(&next)
 		d.ctx, d.cancel = context.WithCancel(d.e.work)
 	}

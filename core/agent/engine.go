@@ -217,7 +217,7 @@ func (e *Engine) drive(l Lease, at Head, own uint64) {
 		delete(e.timers, l.Chat)
 	}
 	if d := e.drivers[l.Chat]; d != nil {
-		d.again(l)
+		d.again(l, own)
 		return
 	}
 	d := newDriver(e, l, at, own)

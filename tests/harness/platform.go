@@ -34,6 +34,7 @@ type Version struct {
 type Op struct {
 	Chat chat.ID
 	Post bool
+	Note bool // beside a turn's message
 	Ref  chat.MessageRef
 	View render.Message
 	Lane agent.Urgency
@@ -80,8 +81,12 @@ type Platform struct {
 	keys     map[string]chat.MessageRef
 	order    []*Message
 	whispers map[string][]render.Message
-	flying   map[chat.MessageRef]string
-	broken   []string
+	// forgetful: a repeated post makes a second message. Only who looks before posting has one.
+	forgetful bool
+	seeks     int
+	notes     []Note
+	flying    map[chat.MessageRef]string
+	broken    []string
 }
 
 func newPlatform(sig *Signal) *Platform {
@@ -183,7 +188,7 @@ func (p *Platform) post(ctx context.Context, who string, id chat.ID, key chat.Po
 	p.mu.Lock()
 	k := id.String() + "/" + string(key)
 	ref, there := p.keys[k]
-	if !there {
+	if !there || p.forgetful {
 		ref = chat.MessageRef(fmt.Sprintf("m%d", len(p.order)+1))
 		p.keys[k] = ref
 		p.order = append(p.order, &Message{Ref: ref, Chat: id, Versions: []Version{{m, agent.Decision, who, time.Now()}}})

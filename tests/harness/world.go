@@ -53,6 +53,8 @@ type Options struct {
 	Engine   func(*agent.Config)
 	// Faults decides the fault of the n-th log call of replica 0.
 	Faults func(n int, what string) Fault
+	// Beside: the platform takes messages beside a turn's one, and cannot post at most once by itself.
+	Beside bool
 	// Parallel: other worlds exist at the same time, so the test's parent looks for leaked goroutines.
 	Parallel bool
 }
@@ -158,6 +160,10 @@ func (w *World) Start() *Replica {
 		Log: r.Gate, Leases: r.Gate, Model: mouth{w.Model, r.Gate}, Tools: hands{w.Tools, r.Name, r.Gate, r.died}, Policies: w,
 		Platforms: map[string]agent.Platform{Room.Platform: surface{w.Platform, r.Name, r.Gate}},
 		Owner:     r.Name, Lease: w.options.Lease, Sweep: w.options.Sweep, Drain: w.options.Drain, Logger: logger(w.TB, r.Name),
+	}
+	if w.options.Beside {
+		w.Platform.forgetful = true
+		c.Platforms[Room.Platform] = beside{surface{w.Platform, r.Name, r.Gate}}
 	}
 	if w.options.Engine != nil {
 		w.options.Engine(&c)
