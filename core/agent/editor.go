@@ -149,9 +149,9 @@ func (ed *editor) run(ctx context.Context) {
 				ed.mu.Lock()
 				ed.dirty, ed.want = true, max(ed.want, want)
 				ed.mu.Unlock()
-				wait, early := backoff, false
-				if pe != nil && pe.Kind == FaultBusy && pe.RetryAfter > 0 {
-					wait, early = pe.RetryAfter, want == Progress // something urgent has room of its own
+				wait, early := backoff, pe != nil && pe.Kind == FaultLater
+				if pe != nil && (early || pe.Kind == FaultBusy) && pe.RetryAfter > 0 {
+					wait = pe.RetryAfter
 				} else {
 					backoff = min(2*backoff, 8*time.Second)
 				}

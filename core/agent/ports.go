@@ -64,7 +64,7 @@ const (
 // PlatformError is a failed Post or Edit that the caller can act on.
 type PlatformError struct {
 	Kind       PlatformFault
-	RetryAfter time.Duration // for FaultBusy
+	RetryAfter time.Duration // for FaultBusy and FaultLater
 	Cause      error
 }
 
@@ -77,6 +77,7 @@ type PlatformFault string
 // The faults.
 const (
 	FaultBusy      PlatformFault = "rate limited" // try again after RetryAfter
+	FaultLater     PlatformFault = "not yet"      // progress has no room before RetryAfter; what is more urgent has
 	FaultTransient PlatformFault = "unavailable"  // try again soon; it may have happened
 	FaultGone      PlatformFault = "gone"         // the message or chat is no more: stop
 	FaultForbidden PlatformFault = "forbidden"    // not allowed there: stop

@@ -258,3 +258,23 @@ func TestProgressIsShown(t *testing.T) {
 	hold.Open()
 	hasNot(w, "the message", w.Over(0), "25 %")
 }
+
+// What is only progress waits for room; what is urgent does not wait with it.
+func TestProgressHasNoRoom(t *testing.T) {
+	w := New(t, Options{})
+	progress := w.Latch()
+	w.Platform.Trouble(func(op Op) Trouble {
+		if op.Post || op.Lane != agent.Progress {
+			return Trouble{}
+		}
+		progress.Open()
+		return Trouble{Err: &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: time.Hour, Cause: errUnknown}}
+	})
+	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		h.Stream(agent.Delta{Text: "a"})
+		<-progress.C()
+		return agent.Reply{Text: "a and the end."}, nil
+	})
+	w.Say(w.Replicas[0], Ana, "go")
+	has(w, "the message", w.Over(0), "a and the end.")
+}
