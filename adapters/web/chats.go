@@ -199,7 +199,7 @@ func (s *Server) postStop(w http.ResponseWriter, r *http.Request, p person) erro
 	}
 	// Through Decide, not Accept: the caller is told whether there was anything to stop.
 	var over *agent.Refusal
-	if _, err := s.decide(r.Context(), p, id, body.Turn, chat.Stop, ""); errors.As(err, &over) && over.Code == agent.RefusedStopped {
+	if _, err := s.decide(r.Context(), p, id, body.Turn, answer{choice: chat.Stop}); errors.As(err, &over) && over.Code == agent.RefusedStopped {
 		writeJSON(w, http.StatusAccepted, map[string]any{"chat_id": id.Key, "stopping": false})
 		return nil
 	} else if err != nil {

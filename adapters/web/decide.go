@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ type outcomeForm struct {
 }
 
 // choices are what the API takes for one ask, in the words of [chat.Choice].
-var choices = []chat.Choice{chat.AllowOnce, chat.AllowChat, chat.Deny, chat.Undo, chat.Extend, chat.AskAgain, chat.Happened, chat.RunAgain, chat.Leave}
+var choices = []chat.Choice{chat.AllowOnce, chat.AllowChat, chat.Deny, chat.Undo, chat.Extend, chat.AskAgain, chat.Happened, chat.RunAgain, chat.Leave, chat.Edit}
 
 var unknownAsk = problem{Status: http.StatusNotFound, Code: "unknown", Message: "There is no such request in your chats. It may belong to another chat, or be gone."}
 
@@ -63,7 +64,7 @@ func (s *Server) postApprove(w http.ResponseWriter, r *http.Request, p person) e
 	if err != nil {
 		return err
 	}
-	out, err := s.decide(r.Context(), p, id, ask, choice, body.Reason)
+	out, err := s.decide(r.Context(), p, id, ask, answer{choice: choice, reason: body.Reason})
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (s *Server) postApprove(w http.ResponseWriter, r *http.Request, p person) e
 
 // postAsk answers one ask with any choice.
 func (s *Server) postAsk(w http.ResponseWriter, r *http.Request, p person) error {
-	choice, reason, err := readChoice(r, choices)
+	a, err := readAnswer(r, choices)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (s *Server) postAsk(w http.ResponseWriter, r *http.Request, p person) error
 	if err != nil {
 		return err
 	}
-	out, err := s.decide(r.Context(), p, id, ask, choice, reason)
+	out, err := s.decide(r.Context(), p, id, ask, a)
 	if err != nil {
 		return err
 	}
@@ -94,19 +95,20 @@ func (s *Server) postAsks(w http.ResponseWriter, r *http.Request, p person) erro
 	if err != nil {
 		return err
 	}
-	choice, reason, err := readChoice(r, []chat.Choice{chat.AllowOnce, chat.Deny})
+	a, err := readAnswer(r, []chat.Choice{chat.AllowOnce, chat.Deny})
 	if err != nil {
 		return err
 	}
-	batch := chat.DenyAll
-	if choice == chat.AllowOnce {
-		batch = chat.ApproveAll
+	if a.choice == chat.AllowOnce {
+		a.choice = chat.ApproveAll
+	} else {
+		a.choice = chat.DenyAll
 	}
 	tokenOfAll := turn.BatchToken(v.session)
 	if tokenOfAll == "" || len(turn.OpenAsks(v.session)) == 0 {
 		return problem{Status: http.StatusNotFound, Code: "unknown", Message: "Nothing in this chat waits for an answer."}
 	}
-	out, err := s.decide(r.Context(), p, id, tokenOfAll, batch, reason)
+	out, err := s.decide(r.Context(), p, id, tokenOfAll, a)
 	if err != nil {
 		return err
 	}
@@ -125,6 +127,7 @@ func (s *Server) postClick(w http.ResponseWriter, r *http.Request, p person) err
 		Token  string `json:"token"`
 		Choice string `json:"choice"`
 		Reason string `json:"reason"`
+		Args   string `json:"arguments"`
 	}
 	if err := readJSON(r, &body, false); err != nil {
 		return err
@@ -136,7 +139,7 @@ func (s *Server) postClick(w http.ResponseWriter, r *http.Request, p person) err
 	case !slices.Contains(choices, chat.Choice(body.Choice)) && !slices.Contains(more, chat.Choice(body.Choice)):
 		return badRequest("There is no such choice.")
 	}
-	out, err := s.decide(r.Context(), p, id, body.Token, chat.Choice(body.Choice), body.Reason)
+	out, err := s.decide(r.Context(), p, id, body.Token, answer{chat.Choice(body.Choice), body.Reason, body.Args})
 	if err != nil {
 		return err
 	}
@@ -144,11 +147,18 @@ func (s *Server) postClick(w http.ResponseWriter, r *http.Request, p person) err
 	return nil
 }
 
+// answer is what a person picked, with the words that some choices take.
+type answer struct {
+	choice chat.Choice
+	reason string
+	args   string // JSON, with Edit
+}
+
 // decide is the only way from this surface to a decision.
-func (s *Server) decide(ctx context.Context, p person, id chat.ID, ask string, choice chat.Choice, reason string) ([]outcomeForm, error) {
+func (s *Server) decide(ctx context.Context, p person, id chat.ID, ask string, a answer) ([]outcomeForm, error) {
 	outs, err := s.Engine.Decide(ctx, chat.Clicked{
 		Envelope: chat.Envelope{Delivery: chat.Delivery(Platform + "/" + p.user.Key + "/click/" + token(12)), Chat: id, User: p.user, Name: p.name},
-		Token:    ask, Choice: choice, Reason: cut(reason, maxReason),
+		Token:    ask, Choice: a.choice, Reason: cut(a.reason, maxReason), Args: a.args,
 	})
 	if err != nil {
 		return nil, err
@@ -171,22 +181,24 @@ func writeOne(w http.ResponseWriter, out []outcomeForm) error {
 	return nil
 }
 
-func readChoice(r *http.Request, offered []chat.Choice) (chat.Choice, string, error) {
+// readAnswer reads an answer that is one of those offered. Edited arguments come as JSON, in their own field and not in a string.
+func readAnswer(r *http.Request, offered []chat.Choice) (a answer, err error) {
 	var body struct {
-		Choice string `json:"choice"`
-		Reason string `json:"reason"`
+		Choice string          `json:"choice"`
+		Reason string          `json:"reason"`
+		Args   json.RawMessage `json:"arguments"`
 	}
 	if err := readJSON(r, &body, false); err != nil {
-		return "", "", err
+		return a, err
 	}
 	if !slices.Contains(offered, chat.Choice(body.Choice)) {
 		words := make([]string, len(offered))
 		for i, c := range offered {
 			words[i] = string(c)
 		}
-		return "", "", badRequest("\"choice\" is one of: " + strings.Join(words, ", ") + ".")
+		return a, badRequest("\"choice\" is one of: " + strings.Join(words, ", ") + ".")
 	}
-	return chat.Choice(body.Choice), body.Reason, nil
+	return answer{chat.Choice(body.Choice), body.Reason, string(body.Args)}, nil
 }
 
 // findAsk finds the chat and the asking that are meant. Ids are random, so whoever knows one has seen its chat; whether

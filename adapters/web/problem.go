@@ -32,6 +32,7 @@ var refusalStatus = map[agent.RefusalCode]int{
 	agent.RefusedExpired:    http.StatusGone,
 	agent.RefusedTooLate:    http.StatusConflict,
 	agent.RefusedStopped:    http.StatusConflict,
+	agent.RefusedArguments:  http.StatusUnprocessableEntity,
 }
 
 // asProblem turns any error into what the caller may know. Causes stay in our log.

@@ -21,7 +21,7 @@ type Outcome struct {
 // RefusalCode is why a click was not taken, as far as a surface answers differently.
 type RefusalCode string
 
-// The refusals. The HTTP API answers 404, 400, 403, 409, 410, 409 and 409.
+// The refusals. The HTTP API answers 404, 400, 403, 409, 410, 409, 409 and 422.
 const (
 	RefusedUnknown    RefusalCode = "unknown"     // no such ask here (also: of another chat, workspace or message)
 	RefusedNotOffered RefusalCode = "not_offered" // this ask does not offer that choice

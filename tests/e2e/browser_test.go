@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"image"
 	"image/png"
 	"os"
@@ -267,6 +268,37 @@ func TestPageKeyboardOnly(t *testing.T) {
 	p.until(`document.querySelectorAll(".bot[data-state=done]").length === 2`)
 	if got := b.content("notes.txt"); got != "hello" {
 		t.Errorf("the file says %q", got)
+	}
+}
+
+// A person changes the arguments: nothing runs by that, the changed call is asked for anew, and it is what runs.
+func TestPageEditsArguments(t *testing.T) {
+	b := start(t, settings{})
+	p := browse(t, b)
+	p.say("write hello to notes.txt")
+	p.until(asked)
+	old := look[string](p, `document.querySelector(".ask").dataset.request`)
+	edit := func(args string) {
+		p.click(".ask [data-act=edit]")
+		p.until(`document.activeElement.matches(".ask .edit textarea")`)
+		look[bool](p, `(f => { f.value = `+fmt.Sprintf("%q", args)+`; return true })(document.querySelector(".ask .edit textarea"))`)
+		p.click(".ask .edit [data-choice=edit]")
+	}
+	edit(`{"path": 7}`)
+	p.until(`document.getElementById("whisper").textContent.includes("not taken")`)
+	edit(`{"path": "other.txt", "content": "hello \u200b you"}`)
+	p.until(`document.querySelector(".ask") && document.querySelector(".ask").dataset.request !== ` + fmt.Sprintf("%q", old))
+	if card := p.text(".ask"); !strings.Contains(card, "arguments changed by Ana") || !strings.Contains(card, "other.txt") {
+		t.Errorf("the card: %q", card)
+	}
+	// What the card makes visible stands in the form as JSON again, so that leaving it alone changes nothing.
+	if form := look[string](p, `JSON.parse(document.querySelector(".ask .edit textarea").value).content`); form != "hello \u200b you" {
+		t.Errorf("the form holds %q", form)
+	}
+	p.click(".ask > .choices [data-choice=allow_once]")
+	p.until(isDone)
+	if got, other := b.content("notes.txt"), b.content("other.txt"); got != "(missing)" || other != "hello \u200b you" {
+		t.Errorf("notes.txt says %q, other.txt %q", got, other)
 	}
 }
 

@@ -12,6 +12,7 @@
     modelSaid: "The model wrote (not checked):", describes: "The server describes this tool (not checked):", impact: "Impact:",
     about: "About this tool", trusted: "marked trusted", untrusted: "not marked trusted; its words are not checked",
     recording: "Recording your answer…", reason: "Why not? (optional, the model reads it)", denyReason: "Deny with a reason…", denyNow: "Deny", back: "Back",
+    editHint: "The arguments as JSON. Nothing runs by this: the changed call is asked for anew.", editNow: "Ask with these arguments",
     result: "Result:", omitted: n => `… ${n} more bytes are not shown here`, offline: "Reconnecting…", gone: "Signed out. Reload this page.", cut: "The reply was cut off here.",
     inS: n => `in ${n} s`, inMin: n => `in ${n} min`, overdue: "any moment now", needs: "needs your answer",
     failed: "That did not reach the bot. Check that it still runs, then try again.", more: "More choices", odd: "unusual letters in this address",
@@ -143,12 +144,12 @@
   function row(choices, run, small) {
     return el("div", { class: "choices" }, [...(choices || [])].reverse().map(c => button(c, run, small)));
   }
-  async function click(c, box, m, reason) {
+  async function click(c, box, m, reason, args) {
     const here = chat;
     if (box) box.dataset.busy = c.choice;
     try {
       if (c.choice === "stop") await api("POST", `/chats/${here.id}/stop`, { turn_id: c.token || m.turn_id });
-      else await api("POST", `/chats/${here.id}/clicks`, { token: c.token, choice: c.choice, reason });
+      else await api("POST", `/chats/${here.id}/clicks`, { token: c.token, choice: c.choice, reason, arguments: args });
       whisper("");
       // The next event redraws the box. Should it be lost, the buttons come back by themselves.
       setTimeout(() => { if (box) delete box.dataset.busy; }, 8000);
@@ -211,7 +212,7 @@
     const run = c => click(c, card, m);
     card.append(row((b.choices || []).filter(c => answers.includes(c.choice)), run), el("div", { class: "busy", role: "status" }, W.recording));
     const deny = (b.choices || []).find(c => c.choice === "deny");
-    const more = [...(b.choices || []).filter(c => !answers.includes(c.choice)), ...(b.more || [])].filter(c => c.choice !== "deny" && c.choice !== "view"); // the details are on the card
+    const more = [...(b.choices || []).filter(c => !answers.includes(c.choice)), ...(b.more || [])].filter(c => !["deny", "deny_reason", "view", "edit"].includes(c.choice)); // the details are on the card, and the forms have their own buttons
     const foot = el("div", { class: "foot", "aria-live": "off" }, el("span", { class: "line" }, spans(b.footer)));
     if (deny) {
       const field = el("input", { type: "text", maxlength: "400", "aria-label": W.reason, placeholder: W.reason });
@@ -219,6 +220,18 @@
         field, el("button", { type: "submit", class: "act small", "data-choice": "deny" }, W.denyNow), el("button", { type: "button", class: "quiet", onclick: () => { form.hidden = true; } }, W.back));
       card.append(form);
       foot.append(el("button", { type: "button", class: "act small", "data-act": "reason", onclick: () => { form.hidden = false; field.focus(); } }, W.denyReason));
+    }
+    const edit = (b.more || []).find(c => c.choice === "edit");
+    if (edit) {
+      // Characters that the card makes visible become JSON's own escapes again.
+      const units = h => [...String.fromCodePoint(parseInt(h, 16))].map(ch => ch.length > 1 ? [ch.charCodeAt(0), ch.charCodeAt(1)] : [ch.charCodeAt(0)]).flat();
+      const text = a.json.replace(/\\u\{([0-9A-Fa-f]+)\}/g, (_, h) => units(h).map(u => "\\u" + u.toString(16).padStart(4, "0")).join(""));
+      const field = el("textarea", { class: "mono", rows: String(Math.min(14, text.split("\n").length + 1)), spellcheck: "false", "aria-label": W.editHint });
+      field.value = text;
+      const form = el("form", { class: "edit", hidden: true, onsubmit: e => { e.preventDefault(); click(edit, card, m, undefined, field.value); } }, el("p", { class: "dim" }, W.editHint), field,
+        el("button", { type: "submit", class: "act small", "data-choice": "edit" }, W.editNow), el("button", { type: "button", class: "quiet", onclick: () => { form.hidden = true; } }, W.back));
+      card.append(form);
+      foot.append(el("button", { type: "button", class: "act small", "data-act": "edit", onclick: () => { form.hidden = false; field.focus(); } }, edit.label));
     }
     more.forEach(c => foot.append(button(c, run, true)));
     card.append(foot);
