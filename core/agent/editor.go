@@ -110,7 +110,7 @@ func (ed *editor) close() {
 
 func (ed *editor) run(ctx context.Context) {
 	defer close(ed.done)
-	var next time.Time // before it only urgent edits go out
+	next := ed.next() // before it only urgent edits go out
 	backoff := 250 * time.Millisecond
 	for range ed.kick {
 		for {
@@ -130,10 +130,7 @@ func (ed *editor) run(ctx context.Context) {
 			ed.dirty = false
 			ed.mu.Unlock()
 			err := ed.draw(ctx, want)
-			next = time.Now()
-			if p, ok := ed.platform.(Pacer); ok {
-				next = next.Add(p.Pace())
-			}
+			next = ed.next()
 			var pe *PlatformError
 			switch {
 			case err == nil:
@@ -162,6 +159,14 @@ func (ed *editor) run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// next is when progress may be drawn again after what was drawn now. A post counts as an edit: it is drawn just as well.
+func (ed *editor) next() time.Time {
+	if p, ok := ed.platform.(Pacer); ok {
+		return time.Now().Add(p.Pace())
+	}
+	return time.Now()
 }
 
 // rest tells those who flush that nothing is owed, if that is so.

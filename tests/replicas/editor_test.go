@@ -123,7 +123,7 @@ func TestBusyPlatformHoldsUpNobody(t *testing.T) {
 	w.Over(1)
 }
 
-// Progress keeps its pace; a decision does not wait for it.
+// Progress keeps its pace, from the post on; a decision does not wait for it.
 func TestDecisionsGoBeforeThePace(t *testing.T) {
 	w := New(t, Options{})
 	w.Platform.Pace(time.Hour)
@@ -136,7 +136,7 @@ func TestDecisionsGoBeforeThePace(t *testing.T) {
 		return agent.Reply{Text: "First words. More words.", Calls: []agent.ReplyCall{Call("write", `{}`)}}, nil
 	})
 	w.Say(w.Replicas[0], Ana, "go")
-	w.Until("it is posted and drawn once", func() bool { return len(w.Platform.Messages(Room)) == 1 && w.Platform.Edits() >= 1 })
+	w.Until("it is posted", func() bool { return len(w.Platform.Messages(Room)) == 1 })
 	more.Open()
 	called.Open()
 	w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
@@ -147,8 +147,8 @@ func TestDecisionsGoBeforeThePace(t *testing.T) {
 			progress++
 		}
 	}
-	if progress > 1 {
-		t.Errorf("%d progress edits within one pace", progress)
+	if progress > 0 {
+		t.Errorf("%d progress edits within one pace of the post", progress)
 	}
 }
 
