@@ -43,7 +43,7 @@ func beside(s Session, env Env) []Command {
 		if t == nil || t.Shown == "" || (env.Nudge == 0 && env.Room == 0) {
 			continue
 		}
-		waits := s.Turn == t && slices.ContainsFunc(t.Calls, ToolCall.waits)
+		waits := slices.ContainsFunc(t.Calls, ToolCall.waits) // never so in a turn that is stopped or over
 		stands := false
 		for _, b := range t.Beside {
 			if !strings.HasPrefix(b.Slot, nudgeSlot) || b.Message == "" || b.Gone {
@@ -53,7 +53,7 @@ func beside(s Session, env Env) []Command {
 				do = append(do, Remove{t.ID, b.Slot, b.Message})
 			}
 		}
-		if slot := t.nudge(env.Nudge); waits && !stands && slot != "" && t.Stopped == nil {
+		if slot := t.nudge(env.Nudge); !stands && slot != "" {
 			do = append(do, Nudge{t.ID, slot})
 		}
 		if t.End != "" && env.Room > 0 && !t.hasBeside(RestDone) && utf8.RuneCountInString(t.answer()) > env.Room {

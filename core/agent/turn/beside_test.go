@@ -22,13 +22,19 @@ func TestNudge(t *testing.T) {
 	late(t, 10*time.Second).owesIn("the message is young", nudging)
 	x := late(t, 11*time.Second).owesIn("nudges are off", Env{Room: 100}).owesIn("people look elsewhere", nudging, Nudge{"t1", "nudge-a1"})
 	x.fork().put(StopAsked{Turn: "t1", By: ana}).owesIn("stopped", nudging, End{WasStopped})
-	x.fork().put(Posted{Turn: "t1", Slot: "nudge-a1"}).owesIn("the platform does not take it", nudging)
+	refused := x.fork().put(Posted{Turn: "t1", Slot: "nudge-a1"}).owesIn("the platform does not take it", nudging)
+	refused.decides("c1", chat.Deny, ana).decides("c2", chat.Deny, ana).owesIn("there is nothing to take away", nudging, AskModel{1})
 	posted := Posted{Turn: "t1", Slot: "nudge-a1", Message: "n1"}
 	x.takes(posted).ignores("told twice", posted, Posted{Turn: "t1", Slot: "nudge-a1", Message: "n2"}, Posted{Turn: "t1"}, Posted{Turn: "t9", Slot: "x"})
 	x.owesIn("it stands", nudging).decides("c1", chat.Deny, ana).owesIn("another still waits", nudging)
 	x.decides("c2", chat.Deny, ana).owesIn("decided", nudging, AskModel{1}, Remove{"t1", "nudge-a1", "n1"})
 	x.answer().owesIn("the turn is over", nudging, Remove{"t1", "nudge-a1", "n1"})
 	x.takes(Removed{Turn: "t1", Slot: "nudge-a1"}).owesIn("it is gone", nudging).ignores("told twice", Removed{Turn: "t1", Slot: "nudge-a1"}, Removed{Turn: "t9", Slot: "nudge-a1"})
+
+	// What is decided needs no nudge, however late it was asked for; what still waits was asked for in time.
+	z := late(t, 5*time.Second).decides("c1", chat.AllowOnce, ana).after(10 * time.Second)
+	z.put(Withdrawn{Ask: "a1", By: ana, Next: "a3"}).fork().owesIn("asked anew, late", nudging, Nudge{"t1", "nudge-a3"})
+	z.decides("c1", chat.AllowOnce, ana).owesIn("decided again", nudging)
 
 	// An undone decision asks anew, and so is told anew.
 	y := late(t, 11*time.Second).put(posted).decides("c1", chat.AllowOnce, ana).put(Removed{Turn: "t1", Slot: "nudge-a1"})

@@ -12,9 +12,6 @@ import (
 // Details is everything that the session knows of what token names, with nothing cut: a call by its CallID or by an asking of
 // it, or a whole turn by its TurnID. found is false for what the session does not hold any more.
 func Details(s Session, token string) (d render.Details, found bool) {
-	if token == "" {
-		return d, false
-	}
 	for _, t := range []*Turn{s.Turn, s.Last} {
 		if t == nil {
 			continue
