@@ -1,6 +1,6 @@
 # `make help` explains itself: it prints what stands after ## on a target's line.
 .DEFAULT_GOAL := help
-.PHONY: help run test race fuzz mutate lint fmt build ci update
+.PHONY: help run test race fuzz mutate bench lint fmt build ci update
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
@@ -26,6 +26,9 @@ fuzz: ## every fuzz target for FUZZTIME (30s) each
 
 mutate: ## take each guard of the pure core out: some test must notice (slow)
 	go run ./tests/mutate -pkg ./core/agent/turn -quick "-sim.seeds=150"
+
+bench: ## edits, lag and 429s against the stand-in Slack at its floors, minutes long; BENCH='-run P2 -quick -v' to choose (needs redis-server)
+	go run ./tests/bench $(BENCH)
 
 lint: ## gofmt, go vet and golangci-lint, each rule with its reason in .golangci.yml
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

@@ -50,6 +50,75 @@ func (s *Store) Find(ctx context.Context, askOrCall string) (chat.ID, bool, erro
 	return id, true, nil
 }
 
+// Asking tells which chats have something open that waits for a person and that match accepts, each once, in no order; nil accepts
+// all. The index also keeps what is settled, until the chat fades, so only chats that are due count: a pending turn always is. A
+// chat may be among them whose asks are settled already and which is being worked on. It reads both indexes whole, a page of every
+// bucket in one round trip: for rare events only.
+func (s *Store) Asking(ctx context.Context, match func(chat.ID) bool) ([]chat.ID, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	due, broken := map[string]chat.ID{}, error(nil)
+	err := s.scan(ctx, func(p redis.Pipeliner, bucket int, cursor uint64) *redis.ScanCmd {
+		return p.ZScan(ctx, dueKey(bucket), cursor, "", scanned)
+	}, func(name, _ string) {
+		id, err := chat.ParseID(name)
+		if err != nil {
+			broken = fmt.Errorf("index: %w: %w", ErrBroken, err)
+		} else if match == nil || match(id) {
+			due[name] = id
+		}
+	})
+	if err = errors.Join(err, broken); err != nil || len(due) == 0 {
+		return nil, err
+	}
+	var out []chat.ID
+	err = s.scan(ctx, func(p redis.Pipeliner, bucket int, cursor uint64) *redis.ScanCmd {
+		return p.HScan(ctx, asksKey(bucket), cursor, "", scanned)
+	}, func(_, name string) {
+		if id, ok := due[name]; ok {
+			delete(due, name)
+			out = append(out, id)
+		}
+	})
+	return out, err
+}
+
+// scanned is how many entries of a bucket one step reads.
+const scanned = 1000
+
+// scan walks one collection of every bucket, all at the same pace, and gives each pair that it holds, some of them twice.
+func (s *Store) scan(ctx context.Context, page func(p redis.Pipeliner, bucket int, cursor uint64) *redis.ScanCmd, take func(key, value string)) error {
+	cursors := map[int]uint64{}
+	for b := range buckets {
+		cursors[b] = 0
+	}
+	for len(cursors) > 0 {
+		cmds, err := read(ctx, func() (map[int]*redis.ScanCmd, error) {
+			cmds := map[int]*redis.ScanCmd{}
+			_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+				for b, cursor := range cursors {
+					cmds[b] = page(p, b, cursor)
+				}
+				return nil
+			})
+			return cmds, err
+		})
+		if err != nil {
+			return err
+		}
+		for b, c := range cmds {
+			flat, next := c.Val()
+			for i := 0; i+1 < len(flat); i += 2 {
+				take(flat[i], flat[i+1])
+			}
+			if cursors[b] = next; next == 0 {
+				delete(cursors, b)
+			}
+		}
+	}
+	return nil
+}
+
 // forget drops the ids of chats that faded from one bucket's index. A hash field has no expiry of its own on
 // Redis before 7.4, and a key per ask would cost more than the ask.
 func (s *Store) forget(ctx context.Context, bucket int) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"hash/fnv"
+	"net/url"
 	"strings"
 
 	"github.com/nodhq/nod/core/agent"
@@ -65,6 +66,19 @@ func chatOfHead(key string) (name string, ok bool) {
 
 func sessionKey(keyHash string) string { return prefix + "session:" + keyHash } // Hash: user, name
 func shelfKey(userKey string) string   { return prefix + "shelf:" + userKey }   // Hash: t:<chat> title, a:<chat> ms
+
+// budgetKeys are the keys of one pool of an outbound budget. All of them are in one slot.
+type budgetKeys struct {
+	spent string // ZSET: spending → when, in ms of Redis time
+	live  string // Hash: message → how it grows
+	came  string // ZSET: message → when it was first heard of
+	pool  string // Hash: cool-off, and what was learned
+}
+
+func poolKeys(pool string) budgetKeys {
+	tag := prefix + "{pool:" + url.PathEscape(pool) + "}" // a brace in the name would end the tag
+	return budgetKeys{tag + ":spent", tag + ":live", tag + ":came", tag + ":pool"}
+}
 
 // Channels carry signals, never facts.
 const wakePrefix = prefix + "wake:" // + owner: a chat that somebody wrote to while owner held it

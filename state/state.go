@@ -26,7 +26,7 @@
 // in a journal on disk, for one replica: kill -9 loses nothing acknowledged, a power cut may lose messages but
 // never a Started or a Decided.
 //
-// Left out: audit retention, budgets and policies come with their own issues.
+// Left out: audit retention and policies come with their own issues.
 package state
 
 import (

@@ -19,7 +19,7 @@ func TestSampleLoads(t *testing.T) {
 		"with an admin key":  {"ADMIN_SESSION_KEYS": "k"},
 		"with a session key": {"BOT_WEB_SESSION_KEY": "k"},
 		"with everything": {"ADMIN_SESSION_KEYS": "k", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://h/v1", "OPENAI_MODEL": "m",
-			"SLACK_BOT_TOKEN": "k", "SLACK_APP_TOKEN": "k", "SLACK_SIGNING_SECRET": "k", "DISCORD_TOKEN": "k"},
+			"SLACK_BOT_TOKEN": "xoxb-k", "SLACK_APP_TOKEN": "xapp-k", "SLACK_SIGNING_SECRET": "k", "DISCORD_TOKEN": "k"},
 	} {
 		c, err := config.Load(sample, func(k string) (string, bool) { v, ok := env[k]; return v, ok })
 		if err != nil {
@@ -57,7 +57,7 @@ func TestSampleHasEveryField(t *testing.T) {
 		}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i].Value
-			if under := path + "*"; strings.HasSuffix(path, "servers.") || strings.HasSuffix(path, "tools.") {
+			if under := path + "*"; strings.HasSuffix(path, "servers.") || strings.HasSuffix(path, "tools.") || strings.HasSuffix(path, "channels.") {
 				walk(n.Content[i+1], under+".")
 				continue
 			}
@@ -147,6 +147,12 @@ func TestCompose(t *testing.T) {
 	for _, p := range bot.Ports {
 		if !strings.HasPrefix(p, "127.0.0.1:") {
 			t.Errorf("port %s is open to the world", p)
+		}
+	}
+	// An operator's variables reach the bot by being named here.
+	for _, want := range []string{"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET", "OPENAI_API_KEY"} {
+		if bot.Environment[want] != "${"+want+":-}" {
+			t.Errorf("%s is not passed on to the bot", want)
 		}
 	}
 	env := map[string]string{"ADMIN_SESSION_KEYS": "k"}

@@ -3,6 +3,8 @@
 //	bot [serve]          start; without any configuration this is the demo
 //	bot config check     say what is wrong with the configuration, or "ok"
 //	bot config print     print the effective configuration, secrets masked
+//	bot manifest slack   print the app for a Slack workspace
+//	bot doctor           try everything the configuration names, and say what to do about what does not work
 //	bot version
 //	bot help
 //
@@ -25,6 +27,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/cmd/bot/config"
 )
 
@@ -41,14 +44,20 @@ usage:
   bot [serve]         start; without any configuration this is the demo
   bot config check    say what is wrong with the configuration, or "ok"
   bot config print    print the effective configuration, secrets masked
+  bot manifest slack  print the app that a Slack workspace adds
+  bot doctor          try everything that the configuration names: tokens, scopes, Redis, model, MCP servers;
+                      say what to do about each failure
   bot version         print the version
   bot help            print this
 
 flags:
   -config FILE        the configuration (YAML); BOT_CONFIG otherwise, else none
   -log text|json      the form of the log on standard error (text)
+  -http URL           manifest: Slack posts to this address, such as https://bot.example.com, instead of Socket Mode
+  -yaml               manifest: YAML instead of JSON
+  -json               doctor: one JSON object for each line
 
-Every field of the configuration is explained in docs/configuration.md.
+Every field of the configuration is explained in docs/configuration.md. Slack is explained in docs/slack.md.
 `
 
 func main() {
@@ -72,9 +81,10 @@ type process struct {
 
 // options are the flags, which may stand before, between and after the command's words.
 type options struct {
-	config, log string
-	words       []string
-	help        bool
+	config, log, http string
+	yaml, json        bool
+	words             []string
+	help              bool
 }
 
 func (p process) parse() (options, error) {
@@ -83,6 +93,9 @@ func (p process) parse() (options, error) {
 	fs.SetOutput(io.Discard)
 	fs.StringVar(&o.config, "config", "", "")
 	fs.StringVar(&o.log, "log", "text", "")
+	fs.StringVar(&o.http, "http", "", "")
+	fs.BoolVar(&o.yaml, "yaml", false, "")
+	fs.BoolVar(&o.json, "json", false, "")
 	for args := p.args; len(args) > 0; {
 		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 			o.help = true
@@ -115,13 +128,26 @@ func (p process) main() int {
 		fmt.Fprint(p.stdout, usage)
 		return exitOK
 	}
-	switch command := strings.Join(o.words, " "); command {
+	command := strings.Join(o.words, " ")
+	if err := o.fit(command); err != nil {
+		fmt.Fprintf(p.stderr, "bot: %v\n\n%s", err, usage)
+		return exitUsage
+	}
+	if surface, ok := strings.CutPrefix(command, "manifest "); ok {
+		return p.manifest(o, surface)
+	}
+	switch command {
 	case "", "serve":
 		return p.serve(o)
 	case "config check":
 		return p.check(o)
 	case "config print":
 		return p.print(o)
+	case "manifest":
+		fmt.Fprintf(p.stderr, "bot: a manifest of what? There is: bot manifest %s\n", slack.Platform)
+		return exitUsage
+	case "doctor":
+		return p.doctor(o)
 	case "version":
 		fmt.Fprintln(p.stdout, versionLine())
 		return exitOK
@@ -132,6 +158,17 @@ func (p process) main() int {
 		fmt.Fprintf(p.stderr, "bot: there is no command %q\n\n%s", command, usage)
 		return exitUsage
 	}
+}
+
+// fit refuses flags that the command would not look at.
+func (o options) fit(command string) error {
+	switch {
+	case (o.http != "" || o.yaml) && !strings.HasPrefix(command, "manifest"):
+		return errors.New("-http and -yaml go with: bot manifest slack")
+	case o.json && command != "doctor":
+		return errors.New("-json goes with: bot doctor")
+	}
+	return nil
 }
 
 func (p process) check(o options) int {

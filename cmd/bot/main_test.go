@@ -15,10 +15,14 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/tests/mcpserver"
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	mcpserver.Main() // the doctor's tests start this binary as an MCP server
+	goleak.VerifyTestMain(m)
+}
 
 // try runs one command with a table for an environment and a run that must not be reached unless given.
 func try(t *testing.T, args []string, env map[string]string, run func(context.Context, config.Config, io.Writer, *slog.Logger) error) (code int, stdout, stderr string) {
@@ -53,7 +57,7 @@ func write(t *testing.T, text string) string {
 }
 
 func TestCommands(t *testing.T) {
-	good, bad := write(t, "lease: 7s\nslack: {bot_token: s3cret}\n"), write(t, "lease: 1ms\nlisen: s3cret\n")
+	good, bad := write(t, "lease: 7s\nslack: {bot_token: xoxb-s3cret, app_token: xapp-s3cret}\n"), write(t, "lease: 1ms\nlisen: s3cret\n")
 	for _, tt := range []struct {
 		args     string
 		env      map[string]string
@@ -78,6 +82,17 @@ func TestCommands(t *testing.T) {
 		{"serv", nil, 2, "", `no command "serv"`},
 		{"config", nil, 2, "", `no command "config"`},
 		{"config chek", nil, 2, "", `no command "config chek"`},
+		{"help", nil, 0, "bot manifest slack", ""},
+		{"help", nil, 0, "bot doctor", ""},
+		{"manifest", nil, 2, "", "bot manifest slack"},
+		{"manifest discord", nil, 2, "", `no manifest for "discord"; there is one for: slack`},
+		{"manifest slack twice", nil, 2, "", `no manifest for "slack twice"`},
+		{"manifest slack -http bot.example.com", nil, 2, "", "-http: want the public address"},
+		{"manifest slack -json", nil, 2, "", "-json goes with"},
+		{"manifest slack -config " + bad, nil, 2, "", ":1: lease"},
+		{"doctor -http https://h", nil, 2, "", "-http and -yaml go with"},
+		{"serve -yaml", nil, 2, "", "-http and -yaml go with"},
+		{"serve -json", nil, 2, "", "-json goes with"},
 		{"-log xml", nil, 2, "", "-log wants text or json"},
 		{"-colour", nil, 2, "", "-colour"},
 	} {

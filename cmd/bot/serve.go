@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/nodhq/nod/adapters/demo"
 	"github.com/nodhq/nod/adapters/mcp"
 	"github.com/nodhq/nod/adapters/openai"
+	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/adapters/web"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/agent"
@@ -45,6 +47,7 @@ type bot struct {
 	servers *mcp.Servers
 	engine  *agent.Engine
 	web     *web.Server
+	slack   *slack.Adapter // nil where the bot is in no workspace
 }
 
 func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err error) {
@@ -74,7 +77,7 @@ func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err e
 	b.engine, err = agent.New(agent.Config{
 		Log: b.store, Leases: b.store, Model: model, Tools: b.servers, Policies: fixed{policy}, Platforms: platforms,
 		Lease: c.Lease, Drain: c.Drain, MaxSteps: c.Model.MaxSteps, ContextTokens: c.Model.ContextTokens,
-		Sequential: c.Approvals.Sequential, Logger: log,
+		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Logger: log,
 	})
 	if err != nil {
 		return nil, err
@@ -88,6 +91,12 @@ func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err e
 		return nil, err
 	}
 	platforms[web.Platform] = b.web
+	if c.Slack.Enabled() {
+		if b.slack, err = openSlack(c, b, log); err != nil {
+			return nil, err
+		}
+		platforms[slack.Platform] = b.slack
+	}
 	return b, nil
 }
 
@@ -122,6 +131,11 @@ func (b *bot) serve(ctx context.Context, ln net.Listener) error {
 	if b.config.Web.Enabled {
 		mux.Handle("/", b.web.Handler())
 	}
+	if b.slack != nil {
+		if h := b.slack.Handler(); h != nil {
+			mux.Handle("/slack/", h)
+		}
+	}
 	var parts sync.WaitGroup
 	var failed error
 	var once sync.Once
@@ -134,6 +148,9 @@ func (b *bot) serve(ctx context.Context, ln net.Listener) error {
 		})
 	}
 	part("engine", b.engine.Run)
+	if b.slack != nil {
+		part("slack", b.slack.Run)
+	}
 	part("web", func(context.Context) error { return b.web.Run(streams) })
 	part("http", func(ctx context.Context) error {
 		return serveHTTP(ctx, ln, mux, b.config.Drain, endStreams, b.log)
@@ -193,6 +210,20 @@ func openModel(c config.Config, log *slog.Logger) (agent.Model, error) {
 		return demo.Model{Delay: demo.Pace}, nil
 	}
 	return openai.New(openai.Config{BaseURL: c.Model.BaseURL.Reveal(), APIKey: c.Model.APIKey.Reveal(), Model: c.Model.Name, Log: log})
+}
+
+// openSlack makes the surface for Slack.
+func openSlack(c config.Config, b *bot, log *slog.Logger) (*slack.Adapter, error) {
+	sc := slackConfig(c)
+	sc.Engine, sc.Asks, sc.Budget, sc.Logger = b.engine, b.store, purse{b.store}, log
+	return slack.New(sc)
+}
+
+// purse lends the store's budget to the Slack surface, in the surface's own type.
+type purse struct{ *state.Store }
+
+func (p purse) Spend(ctx context.Context, s slack.Spend) (time.Duration, error) {
+	return p.Store.Spend(ctx, state.Spend(s))
 }
 
 // shelf lends the store's shelf to the web surface, in the surface's own type.

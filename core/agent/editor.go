@@ -110,7 +110,7 @@ func (ed *editor) close() {
 
 func (ed *editor) run(ctx context.Context) {
 	defer close(ed.done)
-	next := ed.next() // before it only urgent edits go out
+	next := ed.next(time.Now()) // before it only urgent edits go out
 	backoff := 250 * time.Millisecond
 	for range ed.kick {
 		for {
@@ -129,8 +129,11 @@ func (ed *editor) run(ctx context.Context) {
 			ed.mu.Lock()
 			ed.dirty = false
 			ed.mu.Unlock()
+			from := time.Now()
 			err := ed.draw(ctx, want)
-			next = ed.next()
+			if err == nil {
+				next = ed.next(from)
+			}
 			var pe *PlatformError
 			switch {
 			case err == nil:
@@ -161,12 +164,12 @@ func (ed *editor) run(ctx context.Context) {
 	}
 }
 
-// next is when progress may be drawn again after what was drawn now. A post counts as an edit: it is drawn just as well.
-func (ed *editor) next() time.Time {
+// next is when progress may be drawn again after an edit that began then. A post counts as an edit: it is drawn just as well.
+func (ed *editor) next(began time.Time) time.Time {
 	if p, ok := ed.platform.(Pacer); ok {
-		return time.Now().Add(p.Pace())
+		return began.Add(p.Pace())
 	}
-	return time.Now()
+	return began
 }
 
 // rest tells those who flush that nothing is owed, if that is so.

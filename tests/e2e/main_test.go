@@ -14,12 +14,15 @@ package e2e
 import (
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
 // programs is the folder of the binaries that TestMain built.
@@ -49,7 +52,13 @@ func build(run func() int) int {
 		fmt.Fprintf(os.Stderr, "building the programs: %v\n%s", err, out)
 		return 1
 	}
-	return run()
+	code := run()
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	if err := goleak.Find(); err != nil && code == 0 { // after a failure much is left standing
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
 }
 
 func program(name string) string { return filepath.Join(programs, name) }

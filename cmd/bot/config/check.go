@@ -35,7 +35,6 @@ func (c *Config) check(r *report) {
 	}
 	checkURL(r, "redis.url", c.Redis.URL, "redis", "rediss", "unix")
 	checkURL(r, "model.base_url", c.Model.BaseURL, "http", "https")
-	checkURL(r, "slack.api_url", c.Slack.APIURL, "http", "https")
 	checkURL(r, "discord.api_url", c.Discord.APIURL, "http", "https")
 	if !c.Model.BaseURL.IsZero() && c.Model.Name == "" {
 		r.add("model.base_url", "a server needs a model: set model.name (OPENAI_MODEL)")
@@ -63,6 +62,7 @@ func (c *Config) check(r *report) {
 			r.add(join("permissions.servers", name), "want a server's name: letters, digits, _ . and -, at most 64")
 		}
 	}
+	c.Slack.check(r)
 	if c.Lease < minLease {
 		r.add("lease", "want at least %s", spellDuration(minLease))
 	}
@@ -161,6 +161,9 @@ func checkURL(r *report, field string, t Text, schemes ...string) {
 	}
 }
 
+// NobodyIsAdmin is the warning where there is no admin.
+const NobodyIsAdmin = "nobody is an admin: a tool that needs one (RequireAuth) cannot be allowed; set admins or ADMIN_SESSION_KEYS"
+
 // Warnings are sentences about what will work, but perhaps not as it was meant.
 func (c Config) Warnings() []string {
 	var out []string
@@ -173,7 +176,7 @@ func (c Config) Warnings() []string {
 		}
 	}
 	if len(c.Admins)+len(c.AdminSessionKeys) == 0 {
-		out = append(out, "nobody is an admin: a tool that needs one (RequireAuth) cannot be allowed; set admins or ADMIN_SESSION_KEYS")
+		out = append(out, NobodyIsAdmin)
 	}
 	if c.Permissions.Mode == permission.ModeNever {
 		out = append(out, "permissions.mode is never: people are not asked before tools run, except where an admin is needed")

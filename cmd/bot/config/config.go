@@ -151,13 +151,42 @@ type Web struct {
 	SessionKeys []Secret `yaml:"session_keys"`
 }
 
-// Slack holds one workspace's credentials.
+// Slack holds one workspace's credentials and how the bot behaves there. Without a bot token there is no Slack.
 type Slack struct {
-	BotToken      Secret `yaml:"bot_token" env:"SLACK_BOT_TOKEN"`
+	BotToken Secret `yaml:"bot_token" env:"SLACK_BOT_TOKEN"`
+	// AppToken chooses Socket Mode. It wins where SigningSecret is set, too.
 	AppToken      Secret `yaml:"app_token" env:"SLACK_APP_TOKEN"`
 	SigningSecret Secret `yaml:"signing_secret" env:"SLACK_SIGNING_SECRET"`
-	APIURL        Text   `yaml:"api_url" env:"SLACK_API_URL"`
+	APIURL        Text   `yaml:"api_url" env:"SLACK_API_URL"` // of a stand-in
+	// Follow is which messages of a thread are meant for the bot once it was mentioned there.
+	Follow   Follow                  `yaml:"follow"`
+	Channels map[string]SlackChannel `yaml:"channels"` // by channel ID
+	// Guests of the workspace, and people of other organisations (External), may decide.
+	Guests   bool `yaml:"guests"`
+	External bool `yaml:"external"`
+	// Suggestions are prompts offered where somebody opens a conversation with the bot.
+	Suggestions []string `yaml:"suggestions"`
+	// Connections is how many sockets each process keeps open in Socket Mode.
+	Connections int `yaml:"connections"`
 }
+
+// SlackChannel is what is different in one channel.
+type SlackChannel struct {
+	Follow Follow `yaml:"follow"`
+}
+
+// Follow is which messages of a thread are meant for the bot. The zero value is no word: each field that has this type is
+// given a default, or must be set.
+type Follow string
+
+// The ways to follow.
+const (
+	FollowThread  Follow = "thread"  // all of the thread, once the bot was mentioned there
+	FollowMention Follow = "mention" // only those that mention it
+)
+
+// Enabled reports whether the bot is in a workspace.
+func (s Slack) Enabled() bool { return s.BotToken != "" }
 
 // Discord holds one application's credentials.
 type Discord struct {
@@ -176,6 +205,7 @@ func Default() Config {
 		DataDir:   "~/.local/share/nod",
 		Model:     Model{MaxSteps: 16},
 		Approvals: Approvals{Timeout: Timeout(time.Minute), NudgeAfter: 10 * time.Second},
+		Slack:     Slack{Follow: FollowThread, Connections: 2},
 		Grants:    Grants{SurviveRestart: true},
 		Web:       Web{Enabled: true},
 		Lease:     10 * time.Second,

@@ -227,6 +227,8 @@ func set(v reflect.Value, text string, expanded bool) error {
 		return assign(p, text, parseDuration)
 	case *chat.User:
 		return assign(p, text, parseUser)
+	case *Follow:
+		return assign(p, text, parseFollow)
 	case *string:
 		*p = text
 	case *bool:

@@ -117,3 +117,11 @@ func (d Durability) String() string {
 	}
 	return "local"
 }
+
+func parseFollow(s string) (Follow, error) {
+	switch f := Follow(s); f {
+	case FollowThread, FollowMention:
+		return f, nil
+	}
+	return "", fmt.Errorf("want %s or %s", FollowThread, FollowMention)
+}

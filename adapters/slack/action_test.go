@@ -1,0 +1,89 @@
+package slack
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slack-go/slack"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+)
+
+func TestParseAction(t *testing.T) {
+	option := func(v string) slack.OptionBlockObject { return slack.OptionBlockObject{Value: v} }
+	for _, c := range []struct {
+		in     slack.BlockAction
+		choice chat.Choice
+		token  string
+	}{
+		{slack.BlockAction{ActionID: "nod:deny:3", Value: "ASK1"}, chat.Deny, "ASK1"},
+		{slack.BlockAction{ActionID: "nod:approve_all:1", Value: "all-0a"}, chat.ApproveAll, "all-0a"},
+		{slack.BlockAction{ActionID: "nod:more:4", SelectedOption: option("deny_reason ASK1")}, chat.DenyReason, "ASK1"},
+	} {
+		if choice, token, ok := parseAction(&c.in); !ok || choice != c.choice || token != c.token {
+			t.Errorf("%+v: %q %q %v", c.in, choice, token, ok)
+		}
+	}
+	for _, a := range []slack.BlockAction{
+		{}, {ActionID: "nod:deny", Value: "ASK1"}, {ActionID: "deny:1", Value: "ASK1"}, {ActionID: "nod:deny:x", Value: "ASK1"}, {ActionID: "nod:deny:1"}, {ActionID: "nod::1", Value: "ASK1"},
+		{ActionID: "nod:approve:1", Value: "ASK1"}, {ActionID: "nod:page:next", Value: "1"}, {ActionID: "nod:page", Value: "1"}, {ActionID: "nod:deny:1", Value: rep(65)}, {ActionID: "nod:deny:1", Value: "a b"},
+		{ActionID: "nod:deny:1", Value: "ä"}, {ActionID: "nod:more:1", Value: "deny ASK1"}, {ActionID: "nod:more:1", SelectedOption: option("deny")}, {ActionID: "nod:more:1", SelectedOption: option("more ASK1")},
+		{ActionID: "nod:more:1", SelectedOption: option("deny a b")},
+	} {
+		if choice, token, ok := parseAction(&a); ok || choice != "" || token != "" {
+			t.Errorf("%+v: %q %q", a, choice, token)
+		}
+	}
+}
+
+func FuzzParseAction(f *testing.F) {
+	f.Add("nod:deny:3", "ASK1", "")
+	f.Add("nod:more:1", "", "deny_reason ASK1")
+	f.Add("nod:page:next", "2", "")
+	f.Fuzz(func(t *testing.T, id, value, option string) {
+		a := slack.BlockAction{ActionID: id, Value: value, SelectedOption: slack.OptionBlockObject{Value: option}}
+		choice, token, ok := parseAction(&a)
+		if !ok {
+			if choice != "" || token != "" {
+				t.Fatalf("%q %q, though it is none", choice, token)
+			}
+			return
+		}
+		if !choices[choice] || !tokenForm.MatchString(token) || !strings.HasPrefix(id, "nod:") {
+			t.Fatalf("%q %q of %+v", choice, token, a)
+		}
+	})
+}
+
+// However many choices stand behind ⋯: all of them are to be had, in menus of two to five or as buttons of their own.
+func TestMenus(t *testing.T) {
+	for n := range 14 {
+		a := cardOf(1, helloArgs)
+		a.More = nil
+		for i := range n {
+			a.More = append(a.More, render.Choice{Choice: chat.Extend, Token: "ASK1", Label: strings.Repeat("l", i)})
+		}
+		m := render.Message{Blocks: []render.Block{a}}
+		p := encode(m)
+		if err := check(p); err != nil {
+			t.Errorf("%d: %v", n, err)
+		}
+		if got, want := pressable(t, p), offered(m); !slices.Equal(got, want) {
+			t.Errorf("%d: %v, want %v", n, got, want)
+		}
+	}
+	a := cardOf(1, helloArgs)
+	for i := range a.More {
+		a.More[i].Token = rep(64) // "deny_reason" and this are more than an option's value takes
+	}
+	m := render.Message{Blocks: []render.Block{a}}
+	p := encode(m)
+	if err := check(p); err != nil {
+		t.Error(err)
+	}
+	if got, want := pressable(t, p), offered(m); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

@@ -1,0 +1,201 @@
+package slack
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+)
+
+func TestCommandsInAThread(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root := sc.slack.Say("UANA", "C1", "", "<@UBOT> hello")
+	sc.quiet()
+	for _, say := range []string{"<@UBOT> stop", "<@UBOT> mode always", "<@UBOT>  Reset"} {
+		sc.slack.Say("UANA", "C1", root, say)
+		sc.quiet()
+	}
+	sc.slack.Say("UANA", "C1", root, "stop") // without a mention it is a message
+	sc.quiet()
+	got := sc.ledger.got()
+	if len(got) != 5 {
+		t.Fatalf("taken: %+v", got)
+	}
+	for i, want := range []string{"stop []", "mode [always]", "reset []"} {
+		c, ok := got[i+1].(chat.Commanded)
+		if !ok || fmt.Sprint(c.Verb, " ", c.Args) != want || c.User != ana || c.Chat != got[0].From().Chat {
+			t.Errorf("%s: %+v", want, got[i+1])
+		}
+	}
+	if s, ok := got[4].(chat.Said); !ok || s.Text != "stop" {
+		t.Errorf("%+v", got[4])
+	}
+	if n := len(sc.ledger.asked()); n != 6 {
+		t.Errorf("Accept was called %d times: a command comes as two events, and is taken of one", n)
+	}
+	sc.until("the reset is confirmed", func() bool { return len(sc.told("UANA")) == 1 && sc.told("UANA")[0] == sayReset })
+}
+
+func TestCommandsInADirectConversationNeedNoMention(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	dm, root := sc.dm("hello")
+	sc.quiet()
+	sc.slack.Say("UANA", dm, root, "stop")
+	sc.quiet()
+	if c, ok := sc.ledger.got()[1].(chat.Commanded); !ok || c.Verb != "stop" {
+		t.Errorf("%+v", sc.ledger.got())
+	}
+	sc.slack.Say("UANA", dm, root, "help")
+	sc.until("there is help", func() bool { return len(sc.told("UANA")) == 1 })
+	if strings.Contains(sc.told("UANA")[0], "@nod") {
+		t.Errorf("told: %q", sc.told("UANA"))
+	}
+}
+
+func TestModeIsConfirmedWhereItHolds(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root := sc.slack.Say("UANA", "C1", "", "<@UBOT> hello")
+	sc.quiet()
+	id := place{"T1", "C1", root}.id()
+	sc.ledger.set(func() { sc.ledger.sessions[id] = turn.Session{Chat: id, Mode: permission.ModeAlways} })
+	sc.slack.Say("UANA", "C1", root, "<@UBOT> mode never") // which the engine refuses: it says so itself
+	sc.quiet()
+	sc.slack.Say("UANA", "C1", root, "<@UBOT> mode always")
+	sc.until("it is confirmed", func() bool { return len(sc.told("UANA")) == 1 })
+	if got := sc.told("UANA")[0]; got != sayMode(permission.ModeAlways) {
+		t.Errorf("told: %q", got)
+	}
+}
+
+func TestGuestsMaySetNothingButMayStop(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root := sc.slack.Say("UANA", "C1", "", "<@UBOT> hello")
+	sc.quiet()
+	for _, say := range []string{"mode never", "reset"} {
+		sc.slack.Say("UGUEST", "C1", root, "<@UBOT> "+say)
+	}
+	sc.until("the guest is told", func() bool { return len(sc.told("UGUEST")) == 2 })
+	sc.slack.Say("UGUEST", "C1", root, "<@UBOT> stop")
+	sc.quiet()
+	got := sc.ledger.got()
+	if c, ok := got[len(got)-1].(chat.Commanded); len(got) != 2 || !ok || c.Verb != "stop" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPendingInAThread(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root := sc.slack.Say("UANA", "C1", "", "<@UBOT> hello")
+	sc.quiet()
+	sc.asks(place{"T1", "C1", root}, ana, "a", "b")
+	sc.slack.Say("UBEN", "C1", root, "<@UBOT> pending")
+	sc.until("Ben is told", func() bool { return len(sc.told("UBEN")) == 1 })
+	if got := sc.told("UBEN")[0]; strings.Count(got, "write_file of files") != 2 {
+		t.Errorf("told: %q", got)
+	}
+	if len(sc.ledger.asked()) != 2 { // the mention and its twin
+		t.Error("a question to the bot became a message")
+	}
+}
+
+// slash runs a command and returns what only that person sees.
+func (sc *scene) slash(user, channel, text string) string {
+	sc.t.Helper()
+	got, err := sc.slack.Slash(user, channel, "/nod", text).Wait(sc.ctx)
+	if err != nil {
+		sc.t.Fatalf("%v; the log:\n%s", err, sc.log)
+	}
+	var a slashAnswer
+	if err := json.Unmarshal(got.Answer, &a); err != nil || a.Type != "ephemeral" || a.Text == "" {
+		sc.t.Fatalf("/nod %s: %s, %v", text, got.Answer, err)
+	}
+	return a.Text
+}
+
+func TestSlashCommands(t *testing.T) {
+	for _, over := range []bool{overSocket, overHTTP} {
+		sc := newScene(t, over)
+		if over == overSocket {
+			sc.connected()
+		}
+		for text, want := range map[string]string{
+			"": "each thread is one chat", "help": "each thread is one chat", "Help me": "each thread is one chat",
+			"<!channel> & run": "There is no command “&lt;!channel&gt; &amp; run”", "reset": "@nod reset", "mode never": "@nod mode never", "pending": sayNothingPending,
+			"stop": "@nod stop",
+		} {
+			if got := sc.slash("UANA", "C1", text); !strings.Contains(got, want) {
+				t.Errorf("/nod %s: %q", text, got)
+			}
+		}
+		if len(sc.ledger.asked()) != 0 || len(sc.ledger.decided) != 0 {
+			t.Error("something was recorded")
+		}
+	}
+}
+
+func TestSlashPendingListsTheChannelWithLinks(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	sc.asks(place{"T1", "C1", "1700000001.000001"}, ana, "a")
+	sc.asks(place{"T1", "C1", "1700000002.000001"}, ana, "b")
+	sc.asks(place{"T1", "C2", "1700000003.000001"}, ana, "c")
+	got := sc.slash("UBEN", "C1", "pending")
+	if strings.Count(got, "•") != 2 || !strings.Contains(got, "<"+sc.a.self.URL+"archives/C1/p1700000001000001?thread_ts=1700000001.000001&cid=C1|write_file of files>") {
+		t.Errorf("%q", got)
+	}
+	sc.ledger.set(func() {
+		for id, s := range sc.ledger.sessions { // a tool that would like to be a link of its own
+			s.Turn.Calls[0].Tool.Name = "x|y> <https://evil.test|click> <!channel>"
+			sc.ledger.sessions[id] = s
+		}
+	})
+	got = sc.slash("UBEN", "C1", "pending")
+	if strings.Contains(got, "<https://evil") || strings.Contains(got, "<!channel>") || strings.Count(got, "|") != 2 {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestSlashPendingIsBounded(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	for i := range 300 {
+		sc.asks(place{"T1", "C1", fmt.Sprintf("17000%05d.000001", i)}, ana, "a")
+	}
+	if got := sc.slash("UBEN", "C1", "pending"); len(got) > maxSlashAnswer+200 || !strings.Contains(got, "more threads") {
+		t.Errorf("%d bytes, ending in %q", len(got), got[len(got)-80:])
+	}
+}
+
+func TestSlashStop(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	ben := chat.User{Platform: Platform, Workspace: "T1", Key: "UBEN"}
+	one := sc.asks(place{"T1", "C1", "1700000001.000001"}, ana, "a")
+	sc.asks(place{"T1", "C1", "1700000002.000001"}, ben, "b")
+	sc.asks(place{"T1", "C1", "1700000003.000001"}, ben, "c")
+	sc.asks(place{"T1", "C2", "1700000004.000001"}, ana, "d")
+	if got := sc.slash("UBEN", "C1", "stop"); !strings.Contains(got, "2 of your turns") || len(sc.ledger.decided) != 0 {
+		t.Errorf("%q", got)
+	}
+	if got := sc.slash("UANA", "C1", "stop"); !strings.Contains(got, sayStopped) {
+		t.Errorf("%q", got)
+	}
+	if len(sc.ledger.decided) != 1 {
+		t.Fatalf("%+v", sc.ledger.decided)
+	}
+	if d := sc.ledger.decided[0]; d.Chat != one || d.Choice != chat.Stop || d.Token != "turn-1700000001.000001" || d.User != ana || d.Delivery == "" {
+		t.Errorf("%+v", d)
+	}
+	sc.ledger.set(func() {
+		sc.ledger.refuse = func(chat.Clicked) error { return &agent.Refusal{Say: "It is over <now>."} }
+	})
+	if got := sc.slash("UANA", "C1", "stop"); got != "It is over &lt;now&gt;." {
+		t.Errorf("%q", got)
+	}
+	sc.ledger.set(func() { sc.ledger.refuse = func(chat.Clicked) error { return errDown } })
+	if got := sc.slash("UANA", "C1", "stop"); got != sayCommandFailed {
+		t.Errorf("%q", got)
+	}
+}

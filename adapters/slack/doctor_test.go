@@ -1,0 +1,358 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/gorilla/websocket"
+	"go.uber.org/goleak"
+)
+
+// clinic is as much of Slack as a doctor asks: one answer for each method, and a socket with one first message.
+type clinic struct {
+	*httptest.Server
+	answers map[string]string // by method
+	granted string            // X-OAuth-Scopes of auth.test; empty: the header is not there
+	first   string            // the socket's first message; empty: none
+	joined  chan struct{}     // gets a value when a socket is open
+	left    chan struct{}     // and one when the other side closed it
+	asked   map[string]url.Values
+}
+
+const (
+	testBot    = "xoxb-SENTINEL-b"
+	testApp    = "xapp-SENTINEL-a"
+	testSecret = "0123456789abcdef0123456789abcdef"
+)
+
+func newClinic(t *testing.T) *clinic {
+	t.Helper()
+	c := &clinic{
+		answers: map[string]string{
+			"auth.test":             `{"ok":true,"url":"https://acme.slack.com/","team":"Acme","user":"nod","team_id":"T1","user_id":"U1","bot_id":"B1"}`,
+			"apps.connections.open": `{"ok":true,"url":"SOCKET"}`,
+			"blocks.validate":       `{"ok":true}`,
+			"bots.info":             `{"ok":true,"bot":{"id":"B1","app_id":"A1"}}`,
+		},
+		granted: strings.Join(scopeNames(), ","),
+		first:   `{"type":"hello","num_connections":1,"connection_info":{"app_id":"A1"}}`,
+		joined:  make(chan struct{}, 100),
+		left:    make(chan struct{}, 100),
+		asked:   map[string]url.Values{},
+	}
+	c.Server = httptest.NewServer(c)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (c *clinic) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	method := path.Base(r.URL.Path)
+	if method == "link" {
+		up := websocket.Upgrader{}
+		conn, err := up.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		if c.first != "" {
+			_ = conn.WriteMessage(websocket.TextMessage, []byte(c.first))
+		}
+		c.joined <- struct{}{}
+		_, _, _ = conn.ReadMessage()               // until the other side says that it closes
+		_, _ = io.Copy(io.Discard, conn.NetConn()) // and until it did
+		c.left <- struct{}{}
+		return
+	}
+	_ = r.ParseForm()
+	c.asked[method] = r.PostForm
+	answer, known := c.answers[method]
+	if !known {
+		answer = `{"ok":false,"error":"unknown_method"}`
+	}
+	if method == "auth.test" && c.granted != "" {
+		w.Header().Set("X-OAuth-Scopes", c.granted)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte(strings.ReplaceAll(answer, "SOCKET", "ws"+strings.TrimPrefix(c.URL, "http")+"/link?ticket=SENTINEL-t")))
+}
+
+// seen is a doctor's findings by what was looked at.
+func seen(t *testing.T, ctx context.Context, c Config) map[string]Finding {
+	t.Helper()
+	out := map[string]Finding{}
+	for f := range Doctor(ctx, c) {
+		if f.What == "" || f.Found == "" {
+			t.Errorf("an empty finding: %+v", f)
+		}
+		if f.Mark == Wrong && f.Do == "" {
+			t.Errorf("%s: it does not say what to do", f.What)
+		}
+		if text := f.What + f.Found + f.Do; strings.Contains(text, "SENTINEL") || strings.ContainsAny(text, "\n\x1b") {
+			t.Errorf("a secret, or what a terminal should not get: %+v", f)
+		}
+		out[f.What] = f
+	}
+	return out
+}
+
+func (c *clinic) config() Config {
+	return Config{BotToken: testBot, AppToken: testApp, APIURL: c.URL + "/api", Client: c.Client()}
+}
+
+// want compares one finding: its mark, and words that must be in it.
+func want(t *testing.T, all map[string]Finding, what string, mark Mark, words ...string) {
+	t.Helper()
+	f, ok := all[what]
+	if !ok || f.Mark != mark {
+		t.Errorf("%s: want %q, got %+v (there: %v)", what, mark, f, ok)
+		return
+	}
+	for _, w := range words {
+		if !strings.Contains(f.Found+" → "+f.Do, w) {
+			t.Errorf("%s: no %q in %q → %q", what, w, f.Found, f.Do)
+		}
+	}
+}
+
+func TestDoctorOfAHealthyApp(t *testing.T) {
+	c := newClinic(t)
+	all := seen(t, t.Context(), c.config())
+	want(t, all, "Slack: bot token", Fine, "@nod", "Acme", "T1")
+	want(t, all, "Slack: scopes", Fine, "all 11")
+	want(t, all, "Slack: agent view", Unchecked, "plan")
+	want(t, all, "Slack: app token", Fine)
+	want(t, all, "Slack: connection", Fine, "hello")
+	want(t, all, "Slack: sample card", Fine)
+	want(t, all, "Slack: events and interactivity", Unchecked, "bot manifest slack")
+	if len(all) != 7 {
+		t.Errorf("%d findings", len(all))
+	}
+	var blocks []map[string]any
+	if err := json.Unmarshal([]byte(c.asked["blocks.validate"].Get("blocks")), &blocks); err != nil || len(blocks) == 0 {
+		t.Errorf("what was validated is no list of blocks: %v", err)
+	}
+	for method := range c.asked { // nothing is posted, and nothing is changed
+		if c.answers[method] == "" {
+			t.Errorf("it called %s", method)
+		}
+	}
+}
+
+func TestDoctorLeavesNothingBehind(t *testing.T) {
+	c := newClinic(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the clinic's own listener runs on
+	conf := c.config()
+	conf.Client = nil
+	for range Doctor(t.Context(), conf) {
+	}
+	<-c.left
+	for range Doctor(t.Context(), conf) { // a reader that stops early
+		break
+	}
+}
+
+func TestDoctorNamesEachMissingScope(t *testing.T) {
+	for _, lost := range scopes {
+		c := newClinic(t)
+		var rest []string
+		for _, s := range scopes {
+			if s.Name != lost.Name {
+				rest = append(rest, s.Name)
+			}
+		}
+		c.granted = strings.Join(rest, ", ")
+		mark := Doubtful
+		if lost.Vital {
+			mark = Wrong
+		}
+		want(t, seen(t, t.Context(), c.config()), "Slack: scope "+lost.Name, mark, lost.Lacks, "OAuth & Permissions", "reinstall")
+	}
+}
+
+func TestDoctorOfScopes(t *testing.T) {
+	c := newClinic(t)
+	c.granted += ",admin,files:read, no <scope>"
+	want(t, seen(t, t.Context(), c.config()), "Slack: scopes", Fine, "admin, files:read, which nod does not use")
+	c.granted = "" // a stand-in that sends no header
+	all := seen(t, t.Context(), c.config())
+	want(t, all, "Slack: scopes", Unchecked)
+	want(t, all, "Slack: agent view", Unchecked)
+	c.granted = "chat:write"
+	want(t, seen(t, t.Context(), c.config()), "Slack: agent view", Doubtful, "assistant:write")
+}
+
+func TestDoctorOfTokens(t *testing.T) {
+	for name, tt := range map[string]struct {
+		method, answer, what string
+		words                []string
+	}{
+		"a wrong bot token":   {"auth.test", `{"ok":false,"error":"invalid_auth"}`, "Slack: bot token", []string{"invalid_auth", "SLACK_BOT_TOKEN"}},
+		"a word we know not":  {"auth.test", `{"ok":false,"error":"new_word"}`, "Slack: bot token", []string{"new_word", "docs.slack.dev"}},
+		"a word with a token": {"auth.test", `{"ok":false,"error":"xoxb-SENTINEL-b\u001b[1m is bad"}`, "Slack: bot token", []string{"refuses"}},
+		"a person's token":    {"auth.test", `{"ok":true,"team":"Acme","user":"ana","team_id":"T1","user_id":"U1"}`, "Slack: bot token", []string{"person", "SLACK_BOT_TOKEN"}},
+		"not Slack":           {"auth.test", `<html>`, "Slack: bot token", []string{"not Slack's", "SLACK_API_URL"}},
+		"a wrong app token":   {"apps.connections.open", `{"ok":false,"error":"invalid_auth"}`, "Slack: app token", []string{"invalid_auth", "SLACK_APP_TOKEN", "connections:write"}},
+		"no connections":      {"apps.connections.open", `{"ok":false,"error":"missing_scope","needed":"connections:write"}`, "Slack: app token", []string{"missing_scope", "connections:write"}},
+		"an app token's word": {"apps.connections.open", `{"ok":false,"error":"xapp-SENTINEL-a"}`, "Slack: app token", []string{"SLACK_APP_TOKEN"}},
+		"no such socket":      {"apps.connections.open", `{"ok":true,"url":"ws://127.0.0.1:1/?ticket=SENTINEL-t"}`, "Slack: connection", []string{"does not open", "wss-primary"}},
+		"no socket at all":    {"apps.connections.open", `{"ok":true,"url":"ws://%zz/?ticket=SENTINEL-t"}`, "Slack: connection", []string{"does not open"}},
+		"two apps":            {"bots.info", `{"ok":true,"bot":{"id":"B1","app_id":"A2"}}`, "Slack: one app", []string{"A1", "A2"}},
+		"a card refused":      {"blocks.validate", `{"ok":false,"error":"invalid_blocks","errors":[{"pointer":"/0/text","message":"too\nlong"}]}`, "Slack: sample card", []string{"invalid_blocks", "too long at /0/text", "report"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClinic(t)
+			c.answers[tt.method] = tt.answer
+			want(t, seen(t, t.Context(), c.config()), tt.what, Wrong, tt.words...)
+		})
+	}
+}
+
+// What rests on a bot token that does not work is not called wrong, too.
+func TestDoctorWithoutABotToken(t *testing.T) {
+	c := newClinic(t)
+	c.answers["auth.test"] = `{"ok":false,"error":"token_revoked"}`
+	all := seen(t, t.Context(), c.config())
+	for _, what := range []string{"Slack: scopes", "Slack: agent view", "Slack: sample card"} {
+		want(t, all, what, Unchecked)
+	}
+	want(t, all, "Slack: connection", Fine) // the app token is another matter
+}
+
+func TestDoctorOfCardsNotChecked(t *testing.T) {
+	c := newClinic(t)
+	delete(c.answers, "blocks.validate")
+	want(t, seen(t, t.Context(), c.config()), "Slack: sample card", Unchecked, "unknown_method")
+	c.answers["blocks.validate"] = "<html>"
+	want(t, seen(t, t.Context(), c.config()), "Slack: sample card", Doubtful, "not Slack's")
+}
+
+func TestDoctorOfSockets(t *testing.T) {
+	for first, tt := range map[string]struct {
+		mark  Mark
+		words string
+	}{
+		`{"type":"disconnect","reason":"link_disabled"}`:       {Wrong, "Socket Mode is switched off"},
+		`{"type":"disconnect","reason":"too_many_websockets"}`: {Wrong, "ten connections"},
+		`{"type":"disconnect","reason":"other\nSENTI"}`:        {Wrong, "does not say hello"},
+		`no JSON`:                               {Wrong, "not JSON"},
+		`{"type":"hello","num_connections":10}`: {Doubtful, "slack.connections"},
+		`{"type":"hello"}`:                      {Fine, "hello"},
+	} {
+		c := newClinic(t)
+		c.first = first
+		want(t, seen(t, t.Context(), c.config()), "Slack: connection", tt.mark, tt.words)
+	}
+}
+
+// A socket that stays silent does not hold the doctor longer than its context.
+func TestDoctorOfASilentSocket(t *testing.T) {
+	c := newClinic(t)
+	c.first = ""
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-c.joined; cancel() }()
+	want(t, seen(t, ctx, c.config()), "Slack: connection", Wrong, "does not open")
+}
+
+func TestDoctorOfUnreachableSlack(t *testing.T) {
+	c := newClinic(t)
+	conf := c.config()
+	c.Close()
+	all := seen(t, t.Context(), conf)
+	want(t, all, "Slack: bot token", Wrong, "cannot be reached", "SLACK_API_URL")
+	want(t, all, "Slack: app token", Wrong, "cannot be reached")
+	conf.APIURL = ""
+	conf.Client = &http.Client{Transport: refusing{}}
+	want(t, seen(t, t.Context(), conf), "Slack: bot token", Wrong, "cannot be reached", "https://slack.com", "HTTPS_PROXY")
+}
+
+// refusing is a network without a way out.
+type refusing struct{}
+
+func (refusing) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, http.ErrHandlerTimeout
+}
+
+func TestDoctorOfSigningSecrets(t *testing.T) {
+	c := newClinic(t)
+	conf := c.config()
+	conf.AppToken = ""
+	want(t, seen(t, t.Context(), conf), "Slack: signing secret", Wrong, "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET")
+	conf.SigningSecret = "SENTINEL"
+	want(t, seen(t, t.Context(), conf), "Slack: signing secret", Doubtful, "32 hexadecimal")
+	conf.SigningSecret = testSecret
+	all := seen(t, t.Context(), conf)
+	want(t, all, "Slack: signing secret", Fine)
+	want(t, all, "Slack: events and interactivity", Unchecked, PathEvents, PathCommands)
+	if _, there := all["Slack: connection"]; there {
+		t.Error("a connection without an app token")
+	}
+}
+
+// receiver is a bot that takes what is signed with secret, and refuses the rest with status.
+func receiver(t *testing.T, secret string, refuse int) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := make([]byte, r.ContentLength)
+		_, _ = r.Body.Read(body)
+		if r.Header.Get("X-Slack-Signature") != sign(secret, r.Header.Get("X-Slack-Request-Timestamp"), string(body)) {
+			w.WriteHeader(refuse)
+			return
+		}
+		var in struct{ Challenge string }
+		_ = json.Unmarshal(body, &in)
+		_, _ = w.Write([]byte(in.Challenge))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestReach(t *testing.T) {
+	for name, tt := range map[string]struct {
+		secret      string
+		refuse      int
+		event, rest Mark
+		word        string
+	}{
+		"a bot of this configuration": {testSecret, 401, Fine, Fine, "challenge"},
+		"another secret":              {"other", 401, Wrong, Fine, "SLACK_SIGNING_SECRET"},
+		"no Slack there":              {"other", 404, Wrong, Wrong, "is not served"},
+		"something else":              {"other", 200, Wrong, Wrong, "not the challenge"},
+		"broken":                      {"other", 500, Wrong, Wrong, "500"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := receiver(t, tt.secret, tt.refuse)
+			all := map[string]Finding{}
+			for _, f := range Reach(t.Context(), s.URL, Config{SigningSecret: testSecret, Client: s.Client()}) {
+				if f.Mark == Wrong && f.Do == "" || strings.Contains(f.Found+f.Do, testSecret) {
+					t.Errorf("%+v", f)
+				}
+				all[f.What] = f
+			}
+			want(t, all, "Slack: /slack/events", tt.event, tt.word)
+			want(t, all, "Slack: /slack/interactivity", tt.rest)
+			want(t, all, "Slack: /slack/commands", tt.rest)
+		})
+	}
+	s := receiver(t, testSecret, 401)
+	s.Close()
+	for _, f := range Reach(t.Context(), s.URL, Config{SigningSecret: testSecret}) {
+		if f.Mark != Wrong || f.Do == "" {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// The signature is that of Slack's own example: https://docs.slack.dev/authentication/verifying-requests-from-slack
+func TestSign(t *testing.T) {
+	body := "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
+	if got := sign("8f742231b10e8888abcd99yyyzzz85a5", "1531420618", body); got != "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503" {
+		t.Error(got)
+	}
+}

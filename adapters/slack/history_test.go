@@ -1,0 +1,144 @@
+package slack
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/slack-go/slack"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/fakeslack"
+)
+
+func TestWhatWasSaidBeforeComesWithTheFirstMention(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root := sc.slack.Say("UBEN", "C1", "", "the <https://ci.example.com|build> is red")
+	sc.slack.Say("UEXT", "C1", root, "since noon &amp; only here")
+	if _, err := sc.a.Annotate(sc.ctx, place{"T1", "C1", root}.id(), "1.2", "k", finished("the bot's own"), false); err != nil {
+		t.Fatal(err)
+	}
+	sc.quiet()
+	sc.slack.Forget()
+	sc.slack.Say("UANA", "C1", root, "<@UBOT> why?")
+	sc.quiet()
+	said := only[chat.Said](sc)
+	want := []chat.Quote{
+		{By: chat.User{Platform: Platform, Workspace: "T1", Key: "UBEN"}, Name: "Ben", Text: "the build (https://ci.example.com) is red"},
+		{By: chat.User{Platform: Platform, Workspace: "T9", Key: "UEXT"}, Name: "Eve", Text: "since noon & only here"},
+	}
+	if fmt.Sprint(said.Context) != fmt.Sprint(want) {
+		t.Errorf("got  %+v\nwant %+v", said.Context, want)
+	}
+	if said.Text != "why?" {
+		t.Errorf("text %q", said.Text)
+	}
+	sc.slack.Forget()
+	sc.slack.Say("UANA", "C1", root, "<@UBOT> and now?")
+	sc.quiet()
+	if n := len(sc.slack.Calls("conversations.replies")); n != 0 {
+		t.Errorf("the thread was read again, %d times", n)
+	}
+	if got := sc.ledger.got()[1].(chat.Said); got.Context != nil {
+		t.Errorf("context again: %+v", got.Context)
+	}
+}
+
+func TestWithoutHistoryTheMessageGoesInAllTheSame(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root := sc.slack.Say("UBEN", "C1", "", "the build is red")
+	sc.quiet()
+	sc.slack.Fail("conversations.replies", 9, fakeslack.Fault{Error: "missing_scope"})
+	sc.slack.Say("UANA", "C1", root, "<@UBOT> why?")
+	sc.quiet()
+	if said := only[chat.Said](sc); said.Context != nil || said.Text != "why?" {
+		t.Errorf("%+v", said)
+	}
+	if !strings.Contains(sc.log.String(), "without what was said in it before") {
+		t.Error("nothing is logged of it")
+	}
+}
+
+func TestAFirstMessageHasNoHistory(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	sc.slack.Say("UANA", "C1", "", "<@UBOT> hello")
+	sc.quiet()
+	if n := len(sc.slack.Calls("conversations.replies")); n != 0 {
+		t.Errorf("%d calls", n)
+	}
+}
+
+func message(ts, user, text string) slack.Message {
+	return slack.Message{Msg: slack.Msg{Timestamp: ts, User: user, Text: text}}
+}
+
+func TestWorthQuoting(t *testing.T) {
+	t.Parallel()
+	var msgs []slack.Message
+	for i := range 80 {
+		msgs = append(msgs, message(fmt.Sprintf("%d.000001", 1000+i), "UBEN", fmt.Sprint(i)))
+	}
+	own, bots, join, empty := message("1001.000002", "UBOT", "own"), message("1001.000003", "", "alert"), message("1001.000004", "UBEN", "joined"), message("1001.000005", "UBEN", "")
+	ownBot := message("1001.000006", "", "own")
+	ownBot.BotID = testSelf.Bot
+	bots.SubType, bots.BotID, join.SubType = "bot_message", "BALERT", "channel_join"
+	msgs = append(msgs, own, bots, join, empty, ownBot, message("2000.000000", "UBEN", "the mention itself"), message("2000.000001", "UBEN", "later"))
+	kept, left := worthQuoting(msgs, testSelf, "2000.000000")
+	if len(kept) != maxQuotes || left != 31 || kept[0].Text != "0" || kept[1].Text != "31" || kept[len(kept)-1].Text != "79" {
+		t.Errorf("%d kept, %d left out, from %q %q to %q", len(kept), left, kept[0].Text, kept[1].Text, kept[len(kept)-1].Text)
+	}
+	kept, left = worthQuoting(msgs[80:85], testSelf, "2000.000000")
+	if len(kept) != 1 || kept[0].Text != "alert" || left != 0 {
+		t.Errorf("%+v, %d left out", kept, left)
+	}
+}
+
+func TestQuotesFitAndSayWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	size := func(all []chat.Quote) (n int) {
+		for _, q := range all {
+			n += len(q.Text)
+		}
+		return n
+	}
+	long := strings.Repeat("é", maxQuoted)
+	for name, x := range map[string]struct {
+		in   []chat.Quote
+		left int
+		want string // the first characters of each
+	}{
+		"none":             {nil, 0, ""},
+		"few":              {[]chat.Quote{{Text: "a"}, {Text: "b"}}, 0, "a b"},
+		"left out before":  {[]chat.Quote{{Text: "a"}, {Text: "b"}}, 3, "a [3 b"},
+		"one long":         {[]chat.Quote{{Text: long}}, 0, "éé"},
+		"a long beginning": {[]chat.Quote{{Text: long}, {Text: "b"}}, 0, "éé b"},
+		"a long end":       {[]chat.Quote{{Text: "a"}, {Text: "b"}, {Text: long}}, 0, "a b éé"},
+		"all long":         {[]chat.Quote{{Text: long}, {Text: long}, {Text: long}}, 0, "éé [1 éé"},
+		"a long middle":    {[]chat.Quote{{Text: "a"}, {Text: "b"}, {Text: long}, {Text: "c"}}, 0, "a [2 c"},
+	} {
+		got := fitted(x.in, x.left)
+		var starts []string
+		for _, q := range got {
+			if !utf8.ValidString(q.Text) {
+				t.Errorf("%s: a character is cut", name)
+			}
+			starts = append(starts, string([]rune(q.Text)[:min(2, len([]rune(q.Text)))]))
+		}
+		if strings.Join(starts, " ") != x.want || size(got) > maxQuoted+100 {
+			t.Errorf("%s: %q, %d bytes", name, starts, size(got))
+		}
+	}
+	if got := fitted([]chat.Quote{{Text: long}}, 0); !strings.HasSuffix(got[0].Text, "more bytes left out]") {
+		t.Error("a text was cut silently")
+	}
+}
+
+func TestTimestampsAreOrderedAsNumbers(t *testing.T) {
+	t.Parallel()
+	for _, x := range [][2]string{{"999.9", "1000.1"}, {"1000.000001", "1000.000002"}, {"1000.1", "1001.0"}} {
+		if !olderThan(x[0], x[1]) || olderThan(x[1], x[0]) || olderThan(x[0], x[0]) {
+			t.Errorf("%v", x)
+		}
+	}
+}

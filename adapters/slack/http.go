@@ -1,0 +1,158 @@
+package slack
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/slack-go/slack"
+)
+
+// Where Slack delivers over HTTP: what the app's settings name as Request URLs.
+const (
+	PathEvents        = "/slack/events"
+	PathInteractivity = "/slack/interactivity"
+	PathCommands      = "/slack/commands"
+)
+
+// maxBody is what one request may have, in bytes.
+const maxBody = 1 << 20
+
+// Handler takes Slack's deliveries over HTTP, on the three paths above. It is nil with Socket Mode. Requests are served while Run
+// runs; before and after they are told to come again.
+func (a *Adapter) Handler() http.Handler {
+	if a.AppToken != "" {
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc(PathEvents, a.verified(a.postedEvent))
+	mux.HandleFunc(PathInteractivity, a.verified(a.postedInteraction))
+	mux.HandleFunc(PathCommands, a.verified(a.postedCommand))
+	return mux
+}
+
+// verified lets only what Slack signed through, with its body. What is wrong with another request is nobody's business.
+// https://docs.slack.dev/authentication/verifying-requests-from-slack
+func (a *Adapter) verified(take func(http.ResponseWriter, []byte)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		// Before the body is read: a timestamp of another day costs nothing.
+		sv, err := slack.NewSecretsVerifier(r.Header, a.SigningSecret)
+		if err != nil {
+			a.unsigned(w, r)
+			return
+		}
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+		if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+			a.Logger.Warn("slack: a request is refused: its body is longer than 1 MiB", "path", r.URL.Path)
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+			return
+		}
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		if _, err = sv.Write(body); err != nil || sv.Ensure() != nil {
+			a.unsigned(w, r)
+			return
+		}
+		take(w, body)
+	}
+}
+
+func (a *Adapter) unsigned(w http.ResponseWriter, r *http.Request) {
+	a.Logger.Warn("slack: a request is refused: it is not signed with SLACK_SIGNING_SECRET, or not within the last five minutes", "path", r.URL.Path)
+	w.WriteHeader(http.StatusUnauthorized)
+}
+
+func (a *Adapter) postedEvent(w http.ResponseWriter, body []byte) {
+	e, err := decodeEvent(body)
+	if err != nil {
+		a.dropped(w, err)
+		return
+	}
+	switch e.Type {
+	case "url_verification": // https://docs.slack.dev/reference/events/url_verification
+		respond(w, map[string]string{"challenge": e.Challenge})
+	case "event_callback":
+		a.posted(w, e)
+	case "app_rate_limited":
+		a.Logger.Warn("slack: Slack holds events back: there were more than 30,000 in an hour")
+	default:
+		a.dropped(w, errUnknownKind)
+	}
+}
+
+func (a *Adapter) postedInteraction(w http.ResponseWriter, body []byte) {
+	values, err := url.ParseQuery(string(body))
+	if err != nil {
+		a.dropped(w, errors.New("the body is not a form"))
+		return
+	}
+	in, err := decodeInteraction([]byte(values.Get("payload")))
+	if err != nil {
+		a.dropped(w, err)
+		return
+	}
+	a.posted(w, in)
+}
+
+func (a *Adapter) postedCommand(w http.ResponseWriter, body []byte) {
+	values, err := url.ParseQuery(string(body))
+	if err != nil {
+		a.dropped(w, errors.New("the body is not a form"))
+		return
+	}
+	if values.Get("ssl_check") != "" { // Slack looks whether anybody is there
+		return
+	}
+	a.posted(w, slashFrom(values.Get))
+}
+
+// dropped is what Slack need not send again: it would be no clearer.
+func (a *Adapter) dropped(w http.ResponseWriter, err error) {
+	a.Logger.Warn("slack: a delivery could not be understood and is dropped", "err", err)
+	w.WriteHeader(http.StatusOK)
+}
+
+// posted has d served, and answers when that is durable. An error status makes Slack send an event again.
+func (a *Adapter) posted(w http.ResponseWriter, d delivery) {
+	type outcome struct {
+		receipt
+		err error
+	}
+	done := make(chan outcome, 1)
+	if !a.receive(d, func(r receipt, err error) { done <- outcome{r, err} }) {
+		a.Logger.Warn("slack: a delivery is not taken, so that Slack sends it again: too much waits here, or this process starts or stops")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	got := <-done // within acceptWithin: what waits longer for its turn is given up
+	switch {
+	case got.err != nil:
+		a.Logger.Error("slack: a delivery is not acknowledged, so that Slack sends it again", "err", got.err)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	case got.body != nil:
+		respond(w, got.body)
+	default:
+		w.WriteHeader(http.StatusOK)
+	}
+}
+
+func respond(w http.ResponseWriter, body any) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	_, _ = w.Write(b)
+}

@@ -1,0 +1,241 @@
+package slack
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/fakeslack"
+)
+
+// texts are the messages that were taken, in order.
+func texts(l *ledger) (all []string) {
+	for _, in := range l.got() {
+		if s, ok := in.(chat.Said); ok {
+			all = append(all, s.Text)
+		}
+	}
+	return all
+}
+
+func TestOwnMessagesAndOtherBotsStayOut(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	sc.slack.Say("UOTHER", "C1", "", "<@UBOT> I am a bot")
+	sc.slack.Send(map[string]any{"type": "app_mention", "user": "UOTHER", "channel": "C1", "text": "<@UBOT> I am a bot without a bot_id", "ts": "1700000001.000100"})
+	sc.slack.Say("UANA", "C1", "", "not for the bot")
+	for i, file := range []string{"own_message", "other_bot", "other_bot_mentions", "bot_message", "slackbot", "me_message", "channel_join", "own_update", "other_workspace"} {
+		id := fmt.Sprint("own", i)
+		sc.raw(sc.envelope(id, "events_api", file, nil))
+		sc.until(file+" is acknowledged", func() bool { return sc.slack.Acks(id) == 1 })
+	}
+	sc.quiet()
+	if got := sc.ledger.asked(); len(got) != 0 {
+		t.Errorf("taken: %+v", got)
+	}
+}
+
+func TestAThreadIsFollowedOnceTheBotWasMentionedThere(t *testing.T) {
+	sc := newScene(t, overSocket, func(_ *scene, c *Config) { c.Channels = map[string]Follow{"C2": FollowMention} }).connected()
+	here := sc.slack.Say("UANA", "C1", "", "<@UBOT> one")
+	sc.quiet()
+	there := sc.slack.Say("UANA", "C2", "", "<@UBOT> two")
+	strange := sc.slack.Say("UANA", "C1", "", "a thread of people")
+	sc.quiet()
+	for _, x := range []struct{ channel, thread, text string }{
+		{"C1", here, "three"},               // followed
+		{"C2", there, "not heard"},          // only mentions there
+		{"C1", strange, "nor this"},         // the bot was never mentioned in it
+		{"C1", "", "nor this in a channel"}, // no thread
+		{"C2", there, "<@UBOT> four"},
+	} {
+		sc.slack.Say("UBEN", x.channel, x.thread, x.text)
+		sc.quiet()
+	}
+	if got := texts(sc.ledger); strings.Join(got, ",") != "one,two,three,four" {
+		t.Errorf("taken: %q", got)
+	}
+	if got := sc.ledger.got()[2].(chat.Said); got.Chat != (place{"T1", "C1", here}).id() || got.User.Key != "UBEN" || got.Context != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestFollowDefaultsToThreadAndAnUnknownWordListensToLess(t *testing.T) {
+	t.Parallel()
+	a := &Adapter{Config: Config{Channels: map[string]Follow{"C1": "everything", "C2": ""}}}
+	if a.follow("C9") != FollowThread || a.follow("C2") != FollowThread || a.follow("C1") == FollowThread {
+		t.Errorf("%q %q %q", a.follow("C9"), a.follow("C2"), a.follow("C1"))
+	}
+	a.Follow = FollowMention
+	if a.follow("C2") != FollowMention {
+		t.Error("an empty setting of a channel is not the default")
+	}
+}
+
+func TestInADirectConversationEveryMessageIsForTheBot(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	dm, root := sc.dm("first")
+	sc.quiet()
+	sc.slack.Say("UANA", dm, root, "second")
+	sc.slack.Say("UANA", dm, "", "another chat")
+	sc.quiet()
+	got := sc.ledger.got()
+	if len(got) != 3 || got[0].From().Chat != got[1].From().Chat || got[0].From().Chat == got[2].From().Chat {
+		t.Fatalf("%+v", got)
+	}
+	if _, err := sc.a.Post(sc.ctx, got[0].From().Chat, "key", finished("an answer")); err != nil { // which makes the thread a session
+		t.Fatal(err)
+	}
+	sc.until("the thread has a title", func() bool { s, ok := sc.slack.Session(dm, root); return ok && s.Title == "first" })
+}
+
+func TestWhatCannotBeTakenIsAnsweredPrivately(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	sc.slack.Say("UANA", "C1", "", "<@UBOT>")
+	sc.until("there is help", func() bool { return len(sc.told("UANA")) == 1 })
+	sc.slack.Say("UANA", "C1", "", "<@UBOT> "+strings.Repeat("x", agent.MaxText+1))
+	sc.until("it is said that it is too long", func() bool { return len(sc.told("UANA")) == 2 })
+	sc.quiet()
+	sc.stop()
+	<-sc.ended // all that was to be answered is
+	sc.ended <- nil
+	told := sc.told("UANA")
+	if len(told) != 2 || !strings.Contains(told[0], "each thread is one chat") || !strings.Contains(told[1], "65 KiB") {
+		t.Errorf("told: %q", told)
+	}
+	if len(sc.ledger.asked()) != 0 || len(sc.told("UBEN")) != 0 {
+		t.Error("it was taken, or somebody else was told")
+	}
+}
+
+func TestEditsAndDeletions(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	ts := sc.slack.Say("UANA", "C1", "", "<@UBOT> one")
+	sc.quiet()
+	strange := sc.slack.Say("UANA", "C1", "", "not for the bot")
+	sc.slack.EditMessage("C1", strange, "still not")
+	sc.slack.DeleteMessage("C1", strange)
+	sc.slack.EditMessage("C1", ts, "<@UBOT> two &amp; three")
+	sc.quiet()
+	edit, ok := sc.ledger.got()[1].(chat.Edited)
+	if !ok || edit.Text != "two & three" || edit.Message != chat.MessageRef(ts) || edit.User != ana || edit.Chat != (place{"T1", "C1", ts}).id() {
+		t.Fatalf("%+v", sc.ledger.got())
+	}
+	all := sc.slack.Deliveries()
+	sc.slack.Redeliver(all[len(all)-1], false)
+	sc.until("it was taken again", func() bool { return len(sc.ledger.asked()) == 4 })
+	sc.slack.EditMessage("C1", ts, "<@UBOT> four")
+	sc.quiet()
+	sc.slack.DeleteMessage("C1", ts)
+	sc.quiet()
+	got := sc.ledger.got()
+	if len(got) != 4 {
+		t.Fatalf("taken: %+v", got)
+	}
+	if e, ok := got[2].(chat.Edited); !ok || e.Text != "four" || e.Delivery == edit.Delivery {
+		t.Errorf("%+v", got[2])
+	}
+	if d, ok := got[3].(chat.Deleted); !ok || d.Message != chat.MessageRef(ts) || d.Chat != edit.Chat || d.All {
+		t.Errorf("%+v", got[3])
+	}
+}
+
+// The bot's own message goes: the chat is found by the thread that it stood in.
+func TestADeletedMessageOfTheBotsOwn(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	ts := sc.slack.Say("UANA", "C1", "", "<@UBOT> one")
+	sc.quiet()
+	ref, err := sc.a.Post(sc.ctx, place{"T1", "C1", ts}.id(), "key", finished("an answer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc.quiet()
+	sc.slack.DeleteMessage("C1", string(ref))
+	sc.quiet()
+	got := sc.ledger.got()
+	if d, ok := got[len(got)-1].(chat.Deleted); !ok || d.Message != ref || d.Chat != (place{"T1", "C1", ts}).id() || len(got) != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAChannelThatIsGoneEndsWhatWaitsThere(t *testing.T) {
+	for name, end := range map[string]func(*scene){
+		"archived": func(sc *scene) { sc.slack.Archive("UANA", "C1") },
+		"left": func(sc *scene) {
+			sc.slack.Send(map[string]any{"type": "member_left_channel", "user": "UBOT", "channel": "C1", "channel_type": "C", "team": "T1", "event_ts": "1700000009.000200"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, overSocket).connected()
+			one := sc.asks(place{"T1", "C1", "1700000001.000001"}, ana, "a")
+			two := sc.asks(place{"T1", "C1", "1700000002.000001"}, ana, "b")
+			sc.asks(place{"T1", "C2", "1700000003.000001"}, ana, "c")
+			sc.asks(place{"T1", "C1", "1700000004.000001"}, ana)
+			end(sc)
+			sc.quiet()
+			got := sc.ledger.got()
+			var chats []chat.ID
+			for _, in := range got {
+				if d, ok := in.(chat.Deleted); ok && d.All && d.Message == "" {
+					chats = append(chats, d.Chat)
+				}
+			}
+			if len(got) != 2 || len(chats) != 2 || chats[0] != one || chats[1] != two {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestAnArchivedChannelIsSentAgainWhileItCannotBeRecorded(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	sc.asks(place{"T1", "C1", "1700000001.000001"}, ana, "a")
+	sc.ledger.set(func() {
+		sc.ledger.fail = func(chat.Inbound) error { sc.ledger.set(func() { sc.ledger.fail = nil }); return errDown }
+	})
+	sc.slack.Archive("UANA", "C1")
+	sc.until("it failed", func() bool { return len(sc.ledger.asked()) == 1 })
+	sc.clock.Advance(fakeslack.AckWithin)
+	sc.until("it came again", func() bool { return len(sc.ledger.got()) == 1 })
+}
+
+func TestTheAgentViewsStopAndGreeting(t *testing.T) {
+	sc := newScene(t, overSocket, func(_ *scene, c *Config) { c.Suggestions = []string{"What can you do?"} }).connected()
+	ts := sc.slack.Say("UANA", "C1", "", "<@UBOT> one")
+	sc.quiet()
+	sc.slack.Send(map[string]any{"type": "agent_session_stopped", "channel": "C1", "thread_ts": ts, "user": "UANA", "streaming_message_ts": []string{}, "event_ts": "1783536983.783769"})
+	sc.quiet()
+	if s, ok := sc.ledger.got()[1].(chat.Stopped); !ok || s.User != ana || s.Chat != (place{"T1", "C1", ts}).id() || s.Turn != "" {
+		t.Errorf("%+v", sc.ledger.got())
+	}
+	dm := sc.slack.OpenAgentView("UANA")
+	sc.quiet()
+	sc.until("prompts are offered", func() bool { return sc.slack.Count("assistant.threads.setSuggestedPrompts") == 1 })
+	_ = dm
+}
+
+func TestKnowsFailingLeavesAMessageForLater(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	first := true
+	sc.ledger.set(func() {
+		sc.ledger.knows = func(chat.ID) (bool, error) {
+			if first {
+				first = false
+				return false, errDown
+			}
+			return false, nil
+		}
+	})
+	sc.dm("hello")
+	d := sc.slack.Deliveries()[0]
+	sc.until("it came again and was taken", func() bool {
+		if len(sc.ledger.got()) == 0 {
+			sc.clock.Advance(fakeslack.AckWithin)
+		}
+		return len(sc.ledger.got()) == 1
+	})
+	if len(d.Attempts()) < 2 {
+		t.Error("it was acknowledged though nobody knew whether it was for the bot")
+	}
+}

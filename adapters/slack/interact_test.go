@@ -1,0 +1,310 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/fakeslack"
+)
+
+// buttonFor is a button as it stands on our messages.
+func buttonFor(c chat.Choice, token string) fakeslack.Button {
+	return fakeslack.Button{BlockID: "b", ActionID: "nod:" + string(c) + ":1", Type: "button", Text: string(c), Value: token}
+}
+
+// press presses it and waits until that is acknowledged.
+func (sc *scene) press(user, channel, ts string, b fakeslack.Button) *fakeslack.Delivery {
+	sc.t.Helper()
+	d, err := sc.slack.Press(user, channel, ts, b)
+	if err != nil {
+		sc.t.Fatal(err)
+	}
+	if _, err := d.Wait(sc.ctx); err != nil {
+		sc.t.Fatalf("%v; the log:\n%s", err, sc.log)
+	}
+	return d
+}
+
+// thread is a message in C1 and a reply to it, which nod takes for its own.
+func (sc *scene) thread() (root, reply string) {
+	root = sc.slack.Say("UBEN", "C1", "", "a thread")
+	reply = sc.slack.Say("UBEN", "C1", root, "a reply")
+	sc.quiet()
+	return root, reply
+}
+
+func TestAClick(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	d := sc.press("UANA", "C1", ts, buttonFor(chat.AllowChat, "tok"))
+	click := only[chat.Clicked](sc)
+	if click.User != ana || click.Name != "Ana" || click.Chat != (place{"T1", "C1", root}).id() || click.Message != chat.MessageRef(ts) ||
+		click.Token != "tok" || click.Choice != chat.AllowChat || click.Delivery == "" || click.Reply == (chat.ReplyHandle{}) {
+		t.Errorf("%+v", click)
+	}
+	sc.slack.Redeliver(d, true)
+	sc.until("it is acknowledged again", func() bool { return sc.slack.Acks(d.Attempts()[0].Envelope) == 2 })
+	if n := len(sc.ledger.asked()); n != 2 {
+		t.Errorf("Accept was called %d times", n)
+	}
+	only[chat.Clicked](sc)
+	sc.press("UANA", "C1", ts, buttonFor(chat.AllowChat, "tok"))
+	if got := sc.ledger.got(); len(got) != 2 {
+		t.Error("a second click is taken for the first")
+	}
+	if ref := (messageAt{"C1", ts}); len(sc.a.urls.byRef[ref]) == 0 {
+		t.Error("the click's response_url is not kept for edits of the message")
+	}
+}
+
+// Who clicked is what the envelope says, whatever else names a user. 17: an empty attachment_id is no reason to lose a click.
+func TestAForgedUserInAPayloadIsIgnored(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	b := buttonFor(chat.AllowOnce, "tok")
+	payload, err := json.Marshal(map[string]any{
+		"type": "block_actions", "user": map[string]any{"id": "UANA", "team_id": "T1"}, "team": map[string]any{"id": "T9"}, "response_url": "https://hooks.example.com/x",
+		"channel":   map[string]any{"id": "C1", "user": "UBEN"},
+		"message":   map[string]any{"ts": "1700000002.000001", "thread_ts": "1700000001.000001", "user": "UBEN", "user_id": "UBEN", "blocks": []any{17}},
+		"container": map[string]any{"type": "message", "message_ts": "1700000002.000001", "thread_ts": "1700000001.000001", "channel_id": "C1", "user": "UBEN", "attachment_id": ""},
+		"state":     map[string]any{"values": map[string]any{}, "user": "UBEN"},
+		"actions":   []any{map[string]any{"type": "button", "action_id": b.ActionID, "block_id": "b", "value": "tok", "action_ts": "1.2", "user": map[string]any{"id": "UBEN"}, "selected_user": "UBEN"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc.raw(`{"envelope_id":"forged","type":"interactive","payload":` + string(payload) + `}`)
+	sc.until("it is acknowledged", func() bool { return sc.slack.Acks("forged") == 1 })
+	if click := only[chat.Clicked](sc); click.User != ana || click.Chat != (place{"T1", "C1", "1700000001.000001"}).id() {
+		t.Errorf("%+v", click)
+	}
+}
+
+// Slack does not send a click again: it is acknowledged in any case, and the person is told what is certain.
+func TestAClickThatIsNotRecordedIsAnsweredHonestly(t *testing.T) {
+	for _, over := range []bool{overSocket, overHTTP} {
+		sc := newScene(t, over)
+		if over == overSocket {
+			sc.connected()
+		}
+		_, ts := sc.thread()
+		sc.ledger.set(func() { sc.ledger.fail = func(chat.Inbound) error { return errDown } })
+		sc.press("UANA", "C1", ts, buttonFor(chat.AllowOnce, "tok"))
+		sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 })
+		if say := sc.told("UANA")[0]; !strings.Contains(say, "not recorded, try again") {
+			t.Errorf("told: %q", say)
+		}
+		if strings.Contains(strings.Join(sc.told("UANA"), ""), errDown.Error()) {
+			t.Error("a person reads an error of the program")
+		}
+		if len(sc.told("UBEN")) != 0 {
+			t.Error("somebody else is told")
+		}
+	}
+}
+
+func TestWhoMayNotDecideIsToldSoAndNothingIsRecorded(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	_, ts := sc.thread()
+	for user, want := range map[string]string{"UGUEST": sayGuest, "UEXT": sayExternal, "UGONE": sayNotAPerson} {
+		sc.press(user, "C1", ts, buttonFor(chat.AllowOnce, "tok"))
+		sc.until(user+" is told", func() bool { return len(sc.told(user)) == 1 })
+		if got := sc.told(user)[0]; got != want {
+			t.Errorf("%s is told %q", user, got)
+		}
+	}
+	sc.slack.Fail("users.info", 99, fakeslack.Fault{Error: "internal_error"})
+	sc.press("UANA", "C1", ts, buttonFor(chat.AllowOnce, "tok"))
+	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 })
+	if got := sc.told("UANA")[0]; got != sayWhoUnknown {
+		t.Errorf("told: %q", got)
+	}
+	if got := sc.ledger.asked(); len(got) != 0 {
+		t.Errorf("taken: %+v", got)
+	}
+}
+
+func TestGuestsMayStopAndWithTheSettingDecide(t *testing.T) {
+	sc := newScene(t, overSocket, func(_ *scene, c *Config) { c.External = true }).connected()
+	_, ts := sc.thread()
+	sc.press("UGUEST", "C1", ts, buttonFor(chat.Stop, "turn"))
+	sc.press("UEXT", "C1", ts, buttonFor(chat.Deny, "tok"))
+	got := sc.ledger.got()
+	if len(got) != 2 || got[0].From().User.Key != "UGUEST" || got[1].From().User != (chat.User{Platform: Platform, Workspace: "T9", Key: "UEXT"}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// modal opens a form or the details and returns it.
+func (sc *scene) modal(user, ts string, c chat.Choice, token string) fakeslack.View {
+	sc.t.Helper()
+	before := len(sc.slack.Views(user))
+	sc.press(user, "C1", ts, buttonFor(c, token))
+	sc.until("a modal is open", func() bool { return len(sc.slack.Views(user)) == before+1 })
+	return sc.slack.Views(user)[before]
+}
+
+func TestDenyWithAReason(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	id := sc.asks(place{"T1", "C1", root}, ana, "tok")
+	v := sc.modal("UANA", ts, chat.DenyReason, "tok")
+	d, err := sc.slack.SubmitView("UANA", v.ID, map[string]string{"reason": " not now "})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Wait(sc.ctx); err != nil {
+		t.Fatal(err)
+	}
+	sc.until("the modal is closed", func() bool { return len(sc.slack.Views("UANA")) == 0 })
+	sc.ledger.mu.Lock()
+	defer sc.ledger.mu.Unlock()
+	if len(sc.ledger.decided) != 1 {
+		t.Fatalf("decided: %+v", sc.ledger.decided)
+	}
+	got := sc.ledger.decided[0]
+	if got.Choice != chat.Deny || got.Reason != "not now" || got.Token != "tok" || got.User != ana || got.Chat != id || got.Message != chat.MessageRef(ts) || got.Delivery == "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestEditingArguments(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	sc.asks(place{"T1", "C1", root}, ana, "tok")
+	v := sc.modal("UANA", ts, chat.Edit, "tok")
+	submit := func(args string) {
+		t.Helper()
+		d, err := sc.slack.SubmitView("UANA", v.ID, map[string]string{"args": args})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Wait(sc.ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := func() string { return sc.slack.Views("UANA")[0].Errors["args"] }
+	sc.ledger.set(func() {
+		sc.ledger.refuse = func(chat.Clicked) error {
+			return &agent.Refusal{Code: agent.RefusedArguments, Say: "That is not JSON."}
+		}
+	})
+	submit("{")
+	sc.until("the form says what is wrong", func() bool { return shown() == "That is not JSON." })
+	sc.ledger.set(func() { sc.ledger.refuse = func(chat.Clicked) error { return errDown } })
+	submit("{}")
+	sc.until("the form says that it was not recorded", func() bool { return strings.Contains(shown(), "not recorded, try again") })
+	sc.ledger.set(func() { sc.ledger.refuse = nil })
+	submit(`{"path":"todo.txt"}`)
+	sc.until("the modal is closed", func() bool { return len(sc.slack.Views("UANA")) == 0 })
+	sc.ledger.mu.Lock()
+	defer sc.ledger.mu.Unlock()
+	all := sc.ledger.decided
+	if len(all) != 3 || all[2].Choice != chat.Edit || all[2].Args != `{"path":"todo.txt"}` || all[2].Token != "tok" {
+		t.Fatalf("%+v", all)
+	}
+	if all[0].Delivery == all[1].Delivery || all[1].Delivery == all[2].Delivery {
+		t.Error("a corrected form is taken for the first one")
+	}
+}
+
+func TestAFormOfAGuestIsRefusedInTheForm(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	sc.asks(place{"T1", "C1", root}, ana, "tok")
+	v := sc.modal("UANA", ts, chat.DenyReason, "tok")
+	sc.slack.AddUser(fakeslack.User{ID: "UANA", Name: "Ana", Guest: true})
+	sc.a.in.people.mu.Lock()
+	clear(sc.a.in.people.byID)
+	sc.a.in.people.recent.Init()
+	sc.a.in.people.mu.Unlock()
+	if _, err := sc.slack.SubmitView("UANA", v.ID, map[string]string{"reason": "no"}); err != nil {
+		t.Fatal(err)
+	}
+	sc.until("the form says so", func() bool { v := sc.slack.Views("UANA"); return len(v) == 1 && v[0].Errors["reason"] == sayGuest })
+	sc.ledger.mu.Lock()
+	defer sc.ledger.mu.Unlock()
+	if len(sc.ledger.decided) != 0 {
+		t.Error("it was decided")
+	}
+}
+
+func TestDetails(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	sc.asks(place{"T1", "C1", root}, ana, "tok")
+	v := sc.modal("UGUEST", ts, chat.ViewDetail, "tok") // they see the message anyway
+	if !strings.Contains(string(v.Blocks), "notes.txt") {
+		t.Errorf("%s", v.Blocks)
+	}
+	if len(sc.ledger.asked()) != 0 {
+		t.Error("looking decided something")
+	}
+	sc.press("UANA", "C1", ts, buttonFor(chat.ViewDetail, "gone"))
+	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 })
+	if got := sc.told("UANA")[0]; got != sayNoDetails {
+		t.Errorf("told: %q", got)
+	}
+}
+
+func TestATriggerThatIsTooOldIsSaid(t *testing.T) {
+	for _, code := range []string{"expired_trigger_id", "trigger_expired", "exchanged_trigger_id"} {
+		sc := newScene(t, overSocket).connected()
+		root, ts := sc.thread()
+		sc.asks(place{"T1", "C1", root}, ana, "tok")
+		sc.slack.Fail("views.open", 1, fakeslack.Fault{Error: code})
+		sc.press("UANA", "C1", ts, buttonFor(chat.DenyReason, "tok"))
+		sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 })
+		if got := sc.told("UANA")[0]; got != "Slack closed the window for opening this form. Click again." {
+			t.Errorf("told: %q", got)
+		}
+	}
+}
+
+func TestAFormForACallThatNoLongerWaits(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	_, ts := sc.thread()
+	sc.press("UANA", "C1", ts, buttonFor(chat.Edit, "tok"))
+	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 })
+	if got := sc.told("UANA")[0]; got != sayNotOpen {
+		t.Errorf("told: %q", got)
+	}
+}
+
+// What a form remembers is signed by Slack, but of another workspace it is nobody's.
+func TestAFormOfAnotherWorkspaceDecidesNothing(t *testing.T) {
+	l := newLedger()
+	a, _ := postbox(t, l, &lines{})
+	for _, meta := range []string{"", "{", form{Place: place{"T9", "C1", "1.2"}, Token: "tok", Choice: chat.DenyReason}.meta()} {
+		in := interaction{Type: "view_submission", User: "UANA"}
+		in.View.Callback, in.View.Metadata, in.View.ID = callbackDeny, loose(meta), "V1"
+		r, err := in.serve(context.Background(), a)
+		raw, _ := json.Marshal(r.body)
+		if err != nil || !strings.Contains(string(raw), `"response_action":"errors"`) || !strings.Contains(string(raw), sayNoPlace) {
+			t.Errorf("%q: %s, %v", meta, raw, err)
+		}
+	}
+	if len(l.decided) != 0 {
+		t.Error("it was decided")
+	}
+}
+
+func TestAnAnswerToAFormIsSmall(t *testing.T) {
+	l := newLedger()
+	l.refuse = func(chat.Clicked) error { return &agent.Refusal{Say: strings.Repeat("é", 50_000)} }
+	sc := newScene(t, overSocket).connected()
+	sc.ledger.set(func() { sc.ledger.refuse = l.refuse })
+	root, ts := sc.thread()
+	sc.asks(place{"T1", "C1", root}, ana, "tok")
+	v := sc.modal("UANA", ts, chat.DenyReason, "tok")
+	if _, err := sc.slack.SubmitView("UANA", v.ID, map[string]string{"reason": "no"}); err != nil {
+		t.Fatal(err)
+	}
+	sc.until("the form says so", func() bool {
+		v := sc.slack.Views("UANA")
+		return len(v) == 1 && strings.HasPrefix(v[0].Errors["reason"], "éé")
+	})
+}

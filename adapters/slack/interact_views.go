@@ -1,0 +1,108 @@
+package slack
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+
+	"github.com/slack-go/slack"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+)
+
+// Opening a modal takes a trigger, which lives for three seconds: these run right after the acknowledgement.
+
+// showDetails opens all of what a button stands for.
+func (a *Adapter) showDetails(ctx context.Context, in interaction, f form, reply chat.ReplyHandle) {
+	s, err := a.Engine.Session(ctx, f.Place.id())
+	if err != nil {
+		a.Logger.Warn("slack: details could not be read", "chat", f.Place.id(), "err", err)
+		a.let(ctx, reply, sayNotRead)
+		return
+	}
+	d, ok := turn.Details(s, f.Token)
+	if !ok {
+		a.let(ctx, reply, sayNoDetails)
+		return
+	}
+	a.open(ctx, in, detailsView(d, f), reply)
+}
+
+// openForm opens the form for a reason, or for other arguments.
+func (a *Adapter) openForm(ctx context.Context, in interaction, f form, reply chat.ReplyHandle) {
+	s, err := a.Engine.Session(ctx, f.Place.id())
+	if err != nil {
+		a.Logger.Warn("slack: a form could not be filled in", "chat", f.Place.id(), "err", err)
+		a.let(ctx, reply, sayNotRead)
+		return
+	}
+	call, ok := askedFor(s, f.Token)
+	if !ok {
+		a.let(ctx, reply, sayNotOpen)
+		return
+	}
+	if f.Choice == chat.DenyReason {
+		a.open(ctx, in, denyView(f, callLine(call)), reply)
+		return
+	}
+	view, ok := editView(f, callLine(call), string(call.Args))
+	if !ok {
+		a.let(ctx, reply, sayTooLongToEdit)
+		return
+	}
+	a.open(ctx, in, view, reply)
+}
+
+func askedFor(s turn.Session, ask string) (turn.ToolCall, bool) {
+	for _, c := range turn.OpenAsks(s) {
+		if ask != "" && string(c.Ask) == ask {
+			return c, true
+		}
+	}
+	return turn.ToolCall{}, false
+}
+
+func (a *Adapter) open(ctx context.Context, in interaction, view slack.ModalViewRequest, reply chat.ReplyHandle) {
+	_, err := a.api.OpenViewContext(ctx, string(in.Trigger), view)
+	switch {
+	case err == nil:
+	case tooOld(err):
+		a.let(ctx, reply, sayWindowClosed)
+	default:
+		a.Logger.Error("slack: a form could not be opened", "err", faultOf(err))
+		a.let(ctx, reply, sayNotOpened)
+	}
+}
+
+// turnPage shows another page of the details that are open.
+func (a *Adapter) turnPage(ctx context.Context, in interaction, act slack.BlockAction) {
+	f, err := parseForm(string(in.View.Metadata))
+	if err != nil || f.Place.Team != a.self.Team {
+		return
+	}
+	if f.Page, err = strconv.Atoi(act.Value); err != nil {
+		return
+	}
+	s, err := a.Engine.Session(ctx, f.Place.id())
+	if err != nil {
+		a.Logger.Warn("slack: details could not be read", "chat", f.Place.id(), "err", err)
+		return
+	}
+	d, ok := turn.Details(s, f.Token)
+	if !ok {
+		return
+	}
+	// The hash makes an update that comes after a later one fail, instead of turning back.
+	_, err = a.api.UpdateViewContext(ctx, detailsView(d, f), "", string(in.View.Hash), string(in.View.ID))
+	if err != nil {
+		a.Logger.Info("slack: a page was not turned", "err", faultOf(err))
+	}
+}
+
+// shortSum names a text, without repeating it.
+func shortSum(s string) string {
+	h := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(h[:6])
+}

@@ -1,0 +1,254 @@
+package slack
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slack-go/slack"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+)
+
+// How text gets into a block. Words of people, models and tools stand only in plain_text and rich_text, where nothing is
+// read as markup, in code fences that they cannot close, and, for a model's answer, in a markdown block. Markup in mrkdwn
+// is ours alone.
+
+// plainText is text that Slack shows as it is.
+func plainText(s string) *slack.TextBlockObject {
+	return slack.NewTextBlockObject(slack.PlainTextType, s, false, false)
+}
+
+// mrkdwnText is markup of ours. Verbatim: what looks like a URL, a channel or a name in it does not become a link.
+// https://docs.slack.dev/reference/block-kit/composition-objects/text-object
+func mrkdwnText(s string) *slack.TextBlockObject {
+	return slack.NewTextBlockObject(slack.MarkdownType, s, false, true)
+}
+
+var mrkdwnEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// mrkdwnSafe takes the tokens out of text: <!channel>, <@U1>, <url|label>. Stars and underscores stay.
+// https://docs.slack.dev/messaging/formatting-message-text#escaping
+func mrkdwnSafe(s string) string { return mrkdwnEscapes.Replace(s) }
+
+// unmarked is a sentence of ours for mrkdwn, of at most n characters before they are escaped. There is no escape for stars and
+// backticks, so they go.
+func unmarked(s string, n int) string {
+	s = strings.Map(func(r rune) rune {
+		if strings.ContainsRune("*_~`", r) {
+			return -1
+		}
+		return r
+	}, within(oneLine(s), n))
+	return mrkdwnSafe(strings.TrimSpace(s))
+}
+
+// bold is such a sentence in bold, no longer than a header.
+func bold(s string) string {
+	if s = unmarked(s, maxHeader); s == "" {
+		return ""
+	}
+	return "*" + s + "*"
+}
+
+// oneLine is text on one line: a second one could pass for ours. What hides in names and arguments was made visible where the card
+// was made; this catches what a name brought along otherwise, and leaves emoji whole.
+func oneLine(s string) string {
+	s = render.Prose(s)
+	if strings.ContainsAny(s, "\n\t") {
+		s = strings.NewReplacer("\n", " ⏎ ", "\t", " ").Replace(s)
+	}
+	return s
+}
+
+// answer is a model's Markdown for a markdown block. Links say where they lead, and no token of Slack's is alive in it: Slack
+// reads <!here> and <url|label> in a markdown block too, and shows &lt; as "<" without reading it again. "&" stays: escaped,
+// it would spoil the query of every link. (Measured by others: https://github.com/PostHog/posthog/pull/95054)
+func answer(md string) string {
+	md = render.InertMarkdown(render.Prose(md))
+	var b strings.Builder
+	for line := range strings.SplitAfterSeq(md, "\n") {
+		quote := quoteMarks(line) // "> " at its start is a quotation, and harmless: there is no "<" before it
+		b.WriteString(line[:quote])
+		b.WriteString(tokens.Replace(line[quote:]))
+	}
+	if !strings.Contains(md, "@") {
+		return b.String()
+	}
+	return loud.ReplaceAllStringFunc(b.String(), func(s string) string {
+		if strings.IndexByte(s, '@')%2 == 1 { // escaped already
+			return s
+		}
+		return strings.Replace(s, "@", `\@`, 1)
+	})
+}
+
+var tokens = strings.NewReplacer("<", "&lt;", ">", "&gt;")
+
+// loud are the names that would call everybody, should a client read them without brackets.
+var loud = regexp.MustCompile(`(?i)\\*@(?:here|channel|everyone|group)\b`)
+
+func quoteMarks(line string) int {
+	n := len(line) - len(strings.TrimLeft(line, " >"))
+	if strings.HasPrefix(line, "    ") {
+		return 0
+	}
+	return n
+}
+
+// fences puts code into as few fences as hold it, each short enough for a section. In s nothing closes a fence early.
+func fences(s string) []string {
+	var out []string
+	for s != "" {
+		n := fenceRoom(s)
+		if i := strings.LastIndexByte(s[:n], '\n'); n < len(s) && i > n/2 {
+			out = append(out, fence(s[:i]))
+			s = s[i+1:]
+			continue
+		}
+		out = append(out, fence(s[:n]))
+		s = s[n:]
+	}
+	return out
+}
+
+func fence(s string) string { return mrkdwnSafe(render.Fence3("", s)) }
+
+// fenceRoom is how many bytes of s one fence holds.
+func fenceRoom(s string) int {
+	room := maxSection - 100
+	for i, r := range s {
+		switch r {
+		case '`':
+			room -= len(`\u{60}`)
+		case '<', '>', '&':
+			room -= len("&amp;")
+		default:
+			room -= units(r)
+		}
+		if room < 0 {
+			return i
+		}
+	}
+	return len(s)
+}
+
+func units(r rune) int {
+	if r > 0xFFFF {
+		return 2
+	}
+	return 1
+}
+
+// width is the length of s as Slack's limits are counted here.
+func width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += units(r)
+	}
+	return n
+}
+
+// within cuts s to n characters; what is missing is said.
+func within(s string, n int) string {
+	if len(s) <= n || width(s) <= n {
+		return s
+	}
+	words := " " + render.MoreCharacters(utf8.RuneCountInString(s))
+	room := n - width(words)
+	for i, r := range s {
+		if room -= units(r); room < 0 {
+			return s[:i] + " " + render.MoreCharacters(utf8.RuneCountInString(s[i:]))
+		}
+	}
+	return s
+}
+
+// atMost cuts a label, of which the whole is to be had elsewhere.
+func atMost(s string, n int) string {
+	if len(s) <= n || width(s) <= n {
+		return s
+	}
+	n--
+	for i, r := range s {
+		if n -= units(r); n < 0 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+var slackUser = regexp.MustCompile(`^[UW][A-Z0-9]{1,30}$`)
+
+// userID is whom a mention may name. ok is false for people of other platforms.
+func userID(u chat.User) (id string, ok bool) {
+	return u.Key, u.Platform == Platform && slackUser.MatchString(u.Key)
+}
+
+func nameOf(p render.Person) string {
+	if p.Name != "" {
+		return oneLine(p.Name)
+	}
+	return oneLine(p.User.Key)
+}
+
+// localTime is the reader's own time. https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+const localTime = "{time}"
+
+// richLine is a line for a task card or a message beside the turn's: people by name, times in everybody's own.
+func richLine(l render.Line) (out []slack.RichTextSectionElement) {
+	text := func(s string, style *slack.RichTextSectionTextStyle) {
+		if s = oneLine(s); s != "" {
+			out = append(out, slack.NewRichTextSectionTextElement(s, style))
+		}
+	}
+	for _, s := range l {
+		switch s := s.(type) {
+		case render.Plain:
+			text(string(s), nil)
+		case render.Strong:
+			text(string(s), &slack.RichTextSectionTextStyle{Bold: true})
+		case render.Person:
+			if id, ok := userID(s.User); ok {
+				out = append(out, slack.NewRichTextSectionUserElement(id, nil))
+			} else {
+				text(nameOf(s), nil)
+			}
+		case render.Time:
+			if at := render.Clock(s.At); at != "" && s.At.Unix() > 0 {
+				out = append(out, slack.NewRichTextSectionDateElement(s.At.Unix(), localTime, nil, &at))
+			}
+		}
+	}
+	return out
+}
+
+// contextLine is a line for a context block: one element for each span, so that nothing but our own marks is mrkdwn.
+func contextLine(l render.Line) (out []slack.MixedElement) {
+	add := func(t *slack.TextBlockObject) {
+		if strings.TrimSpace(t.Text) != "" {
+			out = append(out, t)
+		}
+	}
+	for _, s := range l {
+		switch s := s.(type) {
+		case render.Plain:
+			add(plainText(within(oneLine(string(s)), maxSection)))
+		case render.Strong:
+			add(mrkdwnText(bold(string(s))))
+		case render.Person:
+			if id, ok := userID(s.User); ok {
+				add(mrkdwnText("<@" + id + ">"))
+			} else {
+				add(plainText(within(nameOf(s), maxSection)))
+			}
+		case render.Time:
+			if at := render.Clock(s.At); at != "" && s.At.Unix() > 0 {
+				add(mrkdwnText("<!date^" + strconv.FormatInt(s.At.Unix(), 10) + "^" + localTime + "|" + at + ">"))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,310 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/tests/fakeslack"
+)
+
+// told are the statuses that the thread's session was given.
+func (r *room) told() []string {
+	s, _ := r.slack.Session("C1", r.place.Thread)
+	return s.History
+}
+
+func TestPresenceFollowsTheMessage(t *testing.T) {
+	r := newRoom(t, fakeslack.Options{})
+	ref := r.post(answering("a"))
+	r.presence.round(r.ctx)
+	r.edit(ref, answering("b"), agent.Progress)
+	r.presence.round(r.ctx) // nothing new
+	r.edit(ref, asking("c"), agent.Progress)
+	r.presence.round(r.ctx)
+	r.edit(ref, answering("d"), agent.Decision)
+	r.edit(ref, asking("e"), agent.Progress)
+	r.presence.round(r.ctx) // back where it was
+	r.edit(ref, answering("f"), agent.Progress)
+	r.edit(ref, finished("g"), agent.Final)
+	r.presence.round(r.ctx) // only the newest
+	if got := r.told(); !slices.Equal(got, []string{"processing", "suspended", "active"}) {
+		t.Errorf("told %q", got)
+	}
+	for _, s := range r.budget.of(r.place.Team + "/agents.sessions.setStatus") {
+		if s.Lane != agent.Progress || s.Limit != 50 {
+			t.Errorf("spent %+v", s)
+		}
+	}
+}
+
+func TestEveryStateHasAStatus(t *testing.T) {
+	for s, want := range map[render.State]string{
+		render.Working: "processing", render.Waiting: "suspended", render.Done: "active", render.Failed: "active", render.Stopped: "active", "": "",
+	} {
+		if got := statusOf(s); got != want {
+			t.Errorf("%q is %q, want %q", s, got, want)
+		}
+	}
+}
+
+// Where the budget has no room the status waits, and it is the newest one that is told then.
+func TestPresenceWaitsItsTurn(t *testing.T) {
+	r := newRoom(t, fakeslack.Options{})
+	r.budget.wait(r.place.Team+"/agents.sessions.setStatus", 5*time.Second)
+	ref := r.post(answering("a"))
+	if wait := r.presence.round(r.ctx); wait != 5*time.Second || len(r.told()) > 0 {
+		t.Errorf("wait %s, told %q", wait, r.told())
+	}
+	r.edit(ref, asking("b"), agent.Progress)
+	if wait := r.presence.round(r.ctx); wait != 0 || !slices.Equal(r.told(), []string{"suspended"}) {
+		t.Errorf("wait %s, told %q", wait, r.told())
+	}
+}
+
+// A turn that is over before there was room needs no call; one that another process began does.
+func TestPresenceOfAQuickTurn(t *testing.T) {
+	r := newRoom(t, fakeslack.Options{})
+	ref := r.post(answering("a"))
+	r.edit(ref, finished("b"), agent.Final)
+	r.presence.round(r.ctx)
+	if got := r.told(); len(got) > 0 {
+		t.Errorf("told %q", got)
+	}
+	r.title(r.ctx, r.place, "a session that is to have a title")
+	r.edit(ref, finished("bb"), agent.Final)
+	r.presence.round(r.ctx)
+	if got := r.told(); !slices.Equal(got, []string{"active"}) {
+		t.Errorf("told %q", got)
+	}
+	r.presence.told = map[place]string{}
+	r.edit(ref, finished("c"), agent.Final)
+	r.presence.round(r.ctx)
+	if got := r.told(); !slices.Equal(got, []string{"active", "active"}) {
+		t.Errorf("told %q", got)
+	}
+	r.post(answering("d"))
+	r.presence.round(r.ctx)
+	r.post(answering("e"))
+	r.presence.round(r.ctx)
+	if got := r.told(); !slices.Equal(got, []string{"active", "active", "processing"}) {
+		t.Errorf("told %q", got)
+	}
+}
+
+func TestPresenceIsSwitchedOffOnce(t *testing.T) {
+	for code := range lacking {
+		r := newRoom(t, fakeslack.Options{})
+		r.slack.Fail("agents.sessions.setStatus", 9, fakeslack.Fault{Error: code})
+		ref := r.post(answering("a"))
+		for i := range 4 {
+			r.presence.round(r.ctx)
+			r.edit(ref, answering(strings.Repeat("b", i+2)), agent.Progress)
+			r.edit(ref, asking(fmt.Sprint(i)), agent.Progress)
+		}
+		if n := len(r.presence.want); n > 0 {
+			t.Errorf("%s: %d statuses are kept that nobody will be told", code, n)
+		}
+		if n := len(r.slack.Calls("agents.sessions.setStatus")); n != 1 {
+			t.Errorf("%s: %d calls", code, n)
+		}
+		if n := strings.Count(r.log.String(), "level=INFO"); n != 1 || !strings.Contains(r.log.String(), code) {
+			t.Errorf("%s: %d lines in the log:\n%s", code, n, r.log)
+		}
+	}
+}
+
+func TestPresenceSurvivesATroubledThread(t *testing.T) {
+	r := newRoom(t, fakeslack.Options{})
+	r.slack.Fail("agents.sessions.setStatus", 1, fakeslack.Fault{Error: "channel_not_found"})
+	ref := r.post(answering("a"))
+	r.presence.round(r.ctx)
+	r.edit(ref, asking("b"), agent.Progress)
+	r.presence.round(r.ctx)
+	if got := r.told(); !slices.Equal(got, []string{"suspended"}) {
+		t.Errorf("told %q", got)
+	}
+}
+
+// An edit does not wait for the status, whatever happens to that.
+func TestPresenceDelaysNothing(t *testing.T) {
+	r := newRoom(t, fakeslack.Options{})
+	hold, arrived := make(chan struct{}), make(chan struct{})
+	first := true
+	r.slack.FailWhen("agents.sessions.setStatus", func(fakeslack.Call) *fakeslack.Fault {
+		if !first {
+			return nil
+		}
+		first = false
+		close(arrived)
+		return &fakeslack.Fault{Hold: hold}
+	})
+	ref := r.post(answering("a"))
+	told := make(chan struct{})
+	go func() { r.presence.round(r.ctx); close(told) }()
+	<-arrived
+	r.edit(ref, finished("b"), agent.Final)
+	ref = r.post(answering("c"))
+	r.edit(ref, finished("d"), agent.Final)
+	close(hold)
+	<-told
+	r.presence.round(r.ctx)
+	if got := r.told(); got[len(got)-1] != "active" {
+		t.Errorf("told %q", got)
+	}
+}
+
+// Nobody works any more on a message that is gone.
+func TestPresenceOfAMessageThatIsGone(t *testing.T) {
+	r := newRoom(t, fakeslack.Options{})
+	ref := r.post(answering("a"))
+	r.presence.round(r.ctx)
+	if err := r.Remove(r.ctx, r.id, ref); err != nil {
+		t.Fatal(err)
+	}
+	if pe := fault(t, r.Edit(r.ctx, r.id, ref, answering("b"), agent.Progress)); pe.Kind != agent.FaultGone {
+		t.Fatal(pe)
+	}
+	r.presence.round(r.ctx)
+	if got := r.told(); !slices.Equal(got, []string{"processing", "active"}) {
+		t.Errorf("told %q", got)
+	}
+}
+
+// A session can have a title once the first status has made it.
+func TestTitle(t *testing.T) {
+	r := newRoom(t, fakeslack.Options{})
+	r.title(r.ctx, r.place, "  please\nlook at "+strings.Repeat("é", 80))
+	r.presence.round(r.ctx)
+	if n := len(r.slack.Calls("agents.sessions.rename")); n != 0 {
+		t.Errorf("%d calls before there is a session", n)
+	}
+	ref := r.post(answering("a"))
+	r.presence.round(r.ctx)
+	s, _ := r.slack.Session("C1", r.place.Thread)
+	if n := len([]rune(s.Title)); n != 60 || !strings.HasPrefix(s.Title, "please look at é") || !strings.HasSuffix(s.Title, "…") {
+		t.Errorf("%d characters: %q", n, s.Title)
+	}
+	r.title(r.ctx, r.place, " \n")
+	r.edit(ref, finished("b"), agent.Final)
+	r.presence.round(r.ctx)
+	if n := len(r.slack.Calls("agents.sessions.rename")); n != 1 {
+		t.Errorf("%d calls for nothing to say", n)
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	r := newRoom(t, fakeslack.Options{})
+	r.suggest(r.ctx, "C1", r.place.Thread)
+	calls := r.slack.Calls("assistant.threads.setSuggestedPrompts")
+	if len(calls) != 1 {
+		t.Fatalf("%d calls", len(calls))
+	}
+	if v := calls[0].Values; v.Get("channel_id") != "C1" || v.Has("thread_ts") || strings.Count(v.Get("prompts"), "message") != 4 {
+		t.Errorf("sent %v: the agent view takes no thread, and four prompts", v)
+	}
+	r.Suggestions = nil
+	r.suggest(r.ctx, "C1", "")
+	if n := len(r.slack.Calls("assistant.threads.setSuggestedPrompts")); n != 1 {
+		t.Errorf("%d calls for nothing to offer", n)
+	}
+}
+
+func TestExtrasAreSwitchedOffOnceAndLeftOutWithoutRoom(t *testing.T) {
+	r := newRoom(t, fakeslack.Options{})
+	r.slack.Fail("agents.sessions.rename", 9, fakeslack.Fault{Error: "missing_scope"})
+	r.slack.Fail("assistant.threads.setSuggestedPrompts", 9, fakeslack.Fault{Error: "unknown_method"})
+	r.budget.wait(r.place.Team+"/agents.sessions.rename", time.Second)
+	ref := r.post(answering("a"))
+	for i := range 3 {
+		r.title(r.ctx, r.place, "hello")
+		r.edit(ref, asking(fmt.Sprint(i)), agent.Progress)
+		r.presence.round(r.ctx)
+		r.title(r.ctx, r.place, "hello")
+		r.edit(ref, answering(fmt.Sprint(i)), agent.Progress)
+		r.presence.round(r.ctx)
+		r.suggest(r.ctx, "C1", "")
+	}
+	if n, m := len(r.slack.Calls("agents.sessions.rename")), len(r.slack.Calls("assistant.threads.setSuggestedPrompts")); n != 1 || m != 1 {
+		t.Errorf("%d and %d calls", n, m)
+	}
+	if n := strings.Count(r.log.String(), "level=INFO"); n != 2 {
+		t.Errorf("%d lines:\n%s", n, r.log)
+	}
+}
+
+func TestSuggestIsLeftOutWithoutRoom(t *testing.T) {
+	r := newRoom(t, fakeslack.Options{})
+	r.budget.wait(r.place.Team+"/assistant.threads.setSuggestedPrompts", time.Second)
+	r.suggest(r.ctx, "C1", "")
+	if n := len(r.slack.Calls("assistant.threads.setSuggestedPrompts")); n != 0 || len(r.slept) > 0 {
+		t.Errorf("%d calls, after %v", n, r.slept)
+	}
+}
+
+// Run returns when what it started has ended, not before.
+func TestRunWaitsForItsWorkers(t *testing.T) {
+	r := newRoom(t, fakeslack.Options{})
+	r.known = make(chan struct{})
+	r.budget.wait(r.place.Team+"/agents.sessions.setStatus", time.Hour)
+	waits := make(chan struct{})
+	var ended atomic.Bool
+	r.pause = func(ctx context.Context, _ time.Duration) error {
+		close(waits)
+		<-ctx.Done()
+		for range 1000 {
+			runtime.Gosched()
+		}
+		ended.Store(true)
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	r.post(answering("a"))
+	<-waits
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if !ended.Load() {
+		t.Error("a worker is still there")
+	}
+}
+
+func TestRunLeavesNoGoroutine(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	s := fakeslack.New(fakeslack.Options{})
+	s.AddUser(fakeslack.User{ID: "UANA", Name: "Ana"})
+	s.AddChannel(fakeslack.Channel{ID: "C1", Members: []string{"UANA", s.BotUser()}})
+	a, err := New(Config{BotToken: s.BotToken(), SigningSecret: "shh", APIURL: s.URL(), Engine: deaf{}, Asks: deaf{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	p := place{s.Team(), "C1", s.Say("UANA", "C1", "", "hello")}
+	if _, err := a.Post(ctx, p.id(), "key", answering("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Wait(t.Context(), func() bool { x, _ := s.Session("C1", p.Thread); return x.Status == "processing" }); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	s.Close()
+	goleak.VerifyNone(t, before)
+}

@@ -1,0 +1,186 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/slack-go/slack"
+	"github.com/slack-go/slack/socketmode"
+)
+
+// maxEnvelope is what one message of a socket may have, in bytes: more than Slack's longest event by far, less than what hurts.
+const maxEnvelope = 8 << 20
+
+// flushWithin is what the last acknowledgements get to leave the process: slack-go says when one is queued, not when it is sent. One
+// that does not leave costs nothing but a redelivery, except for an interaction: Slack shows a warning beside the button.
+const flushWithin = 500 * time.Millisecond
+
+// listen takes what Slack sends until ctx ends, which is no error, or until Slack refuses the app token for good. When it returns
+// everything that was taken is done, and no goroutine of it is left.
+func (a *Adapter) listen(ctx context.Context) error {
+	a.in.intake.open()
+	defer a.in.intake.close()
+	if a.AppToken == "" {
+		<-ctx.Done()
+		return nil
+	}
+	// Of their own context: connections outlive ctx until what came over them is acknowledged.
+	conns, hangUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer hangUp()
+	refused := make(chan error, a.Connections)
+	var open sync.WaitGroup
+	for range a.Connections {
+		open.Go(func() { refused <- a.connect(conns) })
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+		a.in.intake.close()
+		_ = a.pause(conns, flushWithin)
+	case err = <-refused:
+		a.in.intake.close()
+	}
+	hangUp()
+	open.Wait()
+	return err
+}
+
+// connect keeps one connection until ctx ends (nil) or Slack refuses the token.
+//
+// A connection lives for hours at most: Slack announces the end and closes at once, and what it sends in between is lost until
+// it is sent again. So there are at least two connections, here or in other replicas.
+func (a *Adapter) connect(ctx context.Context) error {
+	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
+		err := a.session(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if no := refusedForGood(err); no != nil {
+			return no
+		}
+		// slack-go reconnects by itself; this is for a way out of it that nobody thought of.
+		a.Logger.Warn("slack: a socket ended; opening another", "err", err)
+		if a.pause(ctx, wait) != nil {
+			return nil
+		}
+	}
+}
+
+// session runs one slack-go client until it gives up.
+func (a *Adapter) session(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	client := socketmode.New(a.api, socketmode.OptionReadLimit(maxEnvelope), socketmode.OptionLog(log.New(io.Discard, "", 0)))
+	ended := make(chan error, 1)
+	go func() { ended <- client.RunContext(ctx) }()
+	var refused error
+	for {
+		select {
+		case err := <-ended:
+			if refused != nil {
+				return refused
+			}
+			return err
+		case ev := <-client.Events: // never stop draining: a full channel of events keeps slack-go from reconnecting, for ever
+			if err := a.socketEvent(client, ev); err != nil {
+				refused = err
+				cancel()
+			}
+		}
+	}
+}
+
+// socketEvent takes one event of slack-go's. It does not block. Its error is one that no reconnecting mends.
+func (a *Adapter) socketEvent(client *socketmode.Client, ev socketmode.Event) error {
+	switch ev.Type {
+	case socketmode.EventTypeEventsAPI, socketmode.EventTypeInteractive, socketmode.EventTypeSlashCommand:
+		if ev.Request != nil {
+			a.enveloped(client, *ev.Request)
+		}
+	case socketmode.EventTypeErrorBadMessage:
+		// What slack-go could not decode, we may: it looks at more than we need. What nobody can is acknowledged by its ID.
+		if bad, ok := ev.Data.(*socketmode.ErrorBadMessage); ok {
+			a.enveloped(client, requestIn(bad.Message))
+		}
+	case socketmode.EventTypeConnectionError:
+		if failed, ok := ev.Data.(*slack.ConnectionErrorEvent); ok {
+			if refusedForGood(failed.ErrorObj) != nil {
+				return failed.ErrorObj
+			}
+			a.Logger.Warn("slack: no socket could be opened; trying again", "in", failed.Backoff, "attempt", failed.Attempt, "err", faultOf(failed.ErrorObj))
+		}
+	case socketmode.EventTypeErrorWriteFailed:
+		a.Logger.Warn("slack: an acknowledgement could not be sent; Slack sends its event again")
+	case socketmode.EventTypeIncomingError:
+		a.Logger.Info("slack: a socket failed or brought something unreadable")
+	case socketmode.EventTypeConnected:
+		a.Logger.Info("slack: a socket is open")
+	}
+	return nil
+}
+
+// requestIn reads what can be read of an envelope.
+func requestIn(message json.RawMessage) socketmode.Request {
+	var r struct {
+		Type    loose           `json:"type"`
+		ID      loose           `json:"envelope_id"`
+		Payload json.RawMessage `json:"payload"`
+	}
+	_ = json.Unmarshal(message, &r)
+	return socketmode.Request{Type: string(r.Type), EnvelopeID: string(r.ID), Payload: r.Payload}
+}
+
+// enveloped has an envelope served, and acknowledges it when that is durable.
+func (a *Adapter) enveloped(client *socketmode.Client, r socketmode.Request) {
+	deadline := time.Now().Add(ackWithin)
+	ack := func(answer receipt, err error) {
+		if err != nil {
+			a.Logger.Error("slack: a delivery is not acknowledged, so that Slack sends it again", "envelope", r.EnvelopeID, "kind", r.Type, "err", err)
+			return
+		}
+		if r.EnvelopeID == "" {
+			return // nothing to acknowledge it by
+		}
+		// With a deadline: without a live connection slack-go blocks from the 21st acknowledgement on.
+		ctx, cancel := context.WithDeadline(context.Background(), deadline)
+		defer cancel()
+		if err := client.AckCtx(ctx, r.EnvelopeID, answer.body); err != nil {
+			a.Logger.Warn("slack: a delivery was taken but not acknowledged; it comes again and counts once", "envelope", r.EnvelopeID, "err", err)
+		}
+	}
+	d, err := decodeDelivery(r.Type, r.Payload)
+	if err != nil {
+		a.Logger.Warn("slack: a delivery could not be understood and is dropped", "envelope", r.EnvelopeID, "err", err)
+		d = unreadable(r.EnvelopeID)
+	}
+	if !a.receive(d, ack) {
+		a.Logger.Warn("slack: a delivery is not taken, so that Slack sends it again: too much waits here, or this process stops", "envelope", r.EnvelopeID)
+	}
+}
+
+// unreadable is a delivery that only wants to be acknowledged.
+type unreadable string
+
+func (u unreadable) lane() string { return "u:" + string(u) }
+
+func (unreadable) serve(context.Context, *Adapter) (receipt, error) { return receipt{}, nil }
+
+// refusedForGood is a sentence for an error that no waiting mends, or nil. It never holds the token.
+func refusedForGood(err error) error {
+	if no, ok := errors.AsType[slack.SlackErrorResponse](err); ok {
+		if do, ok := openAdvice[no.Err]; ok {
+			return fmt.Errorf("slack refuses the app token, SLACK_APP_TOKEN (%s): %s", no.Err, do)
+		}
+	}
+	if code, ok := errors.AsType[slack.StatusCodeError](err); ok && code.Code == http.StatusNotFound {
+		return errors.New("slack: there is no Slack API at the address of SLACK_API_URL (HTTP 404 from apps.connections.open); leave it empty for Slack's own")
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package slack
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/slack-go/slack"
+
+	"github.com/nodhq/nod/core/render"
+)
+
+// steps draws a run of tool calls: one plan with a card for each, and below it the buttons that still mean something.
+func (s *sheet) steps(run []render.Step) {
+	plan := slack.NewPlanBlock(atMost(sayPlan(run), maxTitle))
+	var cards []*slack.TaskCardBlock
+	for _, step := range run {
+		cards = append(cards, s.card(step))
+	}
+	s.add(plan.WithTasks(cards...))
+	var row []render.Choice
+	for _, step := range run {
+		for _, c := range step.Choices {
+			if t := oneLine(step.Title); t != "" { // several may say "Undo"
+				if strings.TrimSpace(c.Hint) == "" {
+					c.Hint = c.Label + ": " + render.RunLine(t, oneLine(step.Server))
+				}
+				c.Label += " · " + t
+			}
+			row = append(row, c)
+		}
+	}
+	s.buttonsOf(row, nil, "")
+}
+
+// card is one call's line. Its title says with a mark and a word how the call stands: the colour of status does so for some
+// people only.
+func (s *sheet) card(step render.Step) *slack.TaskCardBlock {
+	s.tasks++
+	state := " · " + render.MarkWord(step.State)
+	title := render.Mark(step.State) + " " + joined(oneLine(step.Title), oneLine(step.Server))
+	card := slack.NewTaskCardBlock(strconv.Itoa(s.tasks), within(title, maxTitle-width(state))+state).WithStatus(status(step.State))
+	if line := richLine(step.Detail); len(line) > 0 {
+		card.WithOutput(slack.NewRichTextBlock("", slack.NewRichTextSection(line...)))
+	}
+	return card
+}
+
+// status has four values. https://docs.slack.dev/reference/block-kit/blocks/task-card-block
+func status(s render.StepState) slack.TaskCardStatus {
+	switch s {
+	case render.StepPending, render.StepWaiting:
+		return slack.TaskCardStatusPending
+	case render.StepRunning:
+		return slack.TaskCardStatusInProgress
+	case render.StepDone:
+		return slack.TaskCardStatusComplete
+	case render.StepFailed, render.StepDenied, render.StepExpired, render.StepCancelled, render.StepUnknown:
+	}
+	return slack.TaskCardStatusError
+}
+
+// joined are the parts that there are, with a dot between them.
+func joined(parts ...string) string {
+	var say []string
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			say = append(say, p)
+		}
+	}
+	return strings.Join(say, " · ")
+}

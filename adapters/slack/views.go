@@ -1,0 +1,203 @@
+package slack
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/slack-go/slack"
+
+	"github.com/nodhq/nod/core/render"
+)
+
+// A page of the details. Slack takes 100 blocks; how many characters it takes of a modal is documented nowhere.
+const (
+	pageRoom   = 9000
+	pageBlocks = 90
+	pieceRoom  = 2800
+)
+
+// maxReason is how long a reason may be.
+const maxReason = 500
+
+func modal(title, end string) slack.ModalViewRequest {
+	return slack.ModalViewRequest{Type: slack.VTModal, Title: plainText(title), Close: plainText(end)}
+}
+
+// detailsView is one page of everything about a call or a turn; f.Page says which, the nearest that there is. Nothing in it is
+// read as markup.
+func detailsView(d render.Details, f form) slack.ModalViewRequest {
+	all := pages(d)
+	f.Page = min(max(f.Page, 0), len(all)-1)
+	v := modal(sayDetails, sayClose)
+	v.PrivateMetadata = f.meta()
+	s := &sheet{}
+	if f.Page == 0 {
+		s.header(within(oneLine(d.Title), maxHeader))
+	}
+	for _, p := range all[f.Page] {
+		if p.name != "" {
+			s.add(slack.NewSectionBlock(mrkdwnText(p.name), nil, nil))
+		}
+		if p.code {
+			s.add(slack.NewRichTextBlock("", &slack.RichTextPreformatted{
+				Type: slack.RTEPreformatted, Elements: []slack.RichTextSectionElement{slack.NewRichTextSectionTextElement(p.text, nil)},
+			}))
+		} else {
+			s.add(slack.NewSectionBlock(plainText(p.text), nil, nil))
+		}
+	}
+	if len(s.blocks) == 0 {
+		s.section(sayNothing)
+	}
+	if n := len(all); n > 1 {
+		s.quiet(sayPage(f.Page+1, n))
+		var row []slack.BlockElement
+		turn := func(way, label string, to int) {
+			row = append(row, slack.NewButtonBlockElement(actionPage+":"+way, strconv.Itoa(to), plainText(label)))
+		}
+		if f.Page > 0 {
+			turn("prev", sayPrevious, f.Page-1)
+		}
+		if f.Page < n-1 {
+			turn("next", sayNext, f.Page+1)
+		}
+		s.add(slack.NewActionBlock("", row...))
+	}
+	number(s.blocks)
+	v.Blocks.BlockSet = s.blocks
+	return v
+}
+
+// piece is what fits one block of a page.
+type piece struct {
+	name, text string
+	code       bool
+}
+
+// pages splits the details. There is always one; the digest of a call stands on the first.
+func pages(d render.Details) [][]piece {
+	out := [][]piece{nil}
+	room, blocks := pageRoom, pageBlocks
+	for _, part := range digestFirst(d.Parts) {
+		name := bold(part.Name)
+		for text := strings.Trim(shownPart(part), "\n"); text != ""; {
+			n := pieceEnd(text)
+			p := piece{name, text[:n], part.Form == render.FormCode}
+			text = text[n:]
+			if strings.TrimSpace(p.text) == "" { // Slack takes no block of spaces
+				continue
+			}
+			if size := width(p.name) + width(p.text); size > room || blocks < 2 {
+				out = append(out, nil)
+				room, blocks = pageRoom, pageBlocks
+			}
+			room -= width(p.name) + width(p.text)
+			blocks -= 2
+			out[len(out)-1] = append(out[len(out)-1], p)
+			name = ""
+			if part.Name != "" {
+				name = bold(sayGoesOn(part.Name))
+			}
+		}
+	}
+	return out
+}
+
+// digestFirst moves a call's digest, and what is said of it, before everything else. Details of a turn have several: there each
+// stays with its call.
+func digestFirst(parts []render.Part) []render.Part {
+	at, n := 0, 0
+	for i, p := range parts {
+		if p.Name == render.PartDigest {
+			at, n = i, n+1
+		}
+	}
+	if n != 1 {
+		return parts
+	}
+	end := at + 1
+	for end < len(parts) && parts[end].Name == "" {
+		end++
+	}
+	return slices.Concat(parts[at:end], parts[:at], parts[end:])
+}
+
+func shownPart(p render.Part) string {
+	s, _ := render.Visible(p.Text)
+	return s
+}
+
+// pieceEnd is how many bytes of text make the next piece: whole lines where that costs little.
+func pieceEnd(text string) int {
+	room, end := pieceRoom, len(text)
+	for i, r := range text {
+		if room -= units(r); room < 0 {
+			end = i
+			break
+		}
+	}
+	if i := strings.LastIndexByte(text[:end], '\n'); end < len(text) && i > end/2 {
+		return i + 1
+	}
+	return end
+}
+
+// denyView asks for a reason. An empty one denies as well.
+func denyView(f form, what string) slack.ModalViewRequest {
+	v := modal(sayDenyCall, sayCancel)
+	v.Submit, v.CallbackID, v.PrivateMetadata = plainText(sayDeny), callbackDeny, f.meta()
+	s := &sheet{}
+	s.section(what)
+	in := slack.NewPlainTextInputBlockElement(plainText(sayReasonEmpty), blockReason)
+	in.Multiline, in.MaxLength, in.FocusOnLoad = true, maxReason, true
+	s.add(slack.NewInputBlock(blockReason, plainText(sayReason), plainText(sayReasonHint), in).WithOptional(true))
+	v.Blocks.BlockSet = s.blocks
+	return v
+}
+
+// editView offers the arguments for a change. ok is false where they are longer than an input takes. Hidden characters stand in
+// it as JSON's own escapes, so that nobody sends on what they cannot see.
+func editView(f form, what, args string) (v slack.ModalViewRequest, ok bool) {
+	args = editable(args)
+	if width(args) > maxInput || strings.TrimSpace(args) == "" {
+		return slack.ModalViewRequest{}, false
+	}
+	v = modal(sayEditCall, sayCancel)
+	v.Submit, v.CallbackID, v.PrivateMetadata = plainText(sayAskAnew), callbackEdit, f.meta()
+	s := &sheet{}
+	s.section(what)
+	in := slack.NewPlainTextInputBlockElement(nil, blockArgs)
+	in.Multiline, in.MaxLength, in.InitialValue = true, maxInput, args
+	s.add(slack.NewInputBlock(blockArgs, plainText(sayArgs), plainText(sayArgsHint), in))
+	s.quiet(saySecretsStand)
+	s.section(sayEditedIsNew)
+	v.Blocks.BlockSet = s.blocks
+	return v, true
+}
+
+// editable is the same JSON, indented where that fits, with every hidden character as an escape. No token of it changes.
+func editable(args string) string {
+	if !json.Valid([]byte(args)) || !utf8.ValidString(args) {
+		return args
+	}
+	var b strings.Builder
+	for _, r := range args {
+		if _, n := render.Visible(string(r)); n == 0 || r == '\r' { // a return is space between tokens
+			b.WriteRune(r)
+			continue
+		}
+		for _, u := range utf16.Encode([]rune{r}) {
+			b.WriteString(`\u` + strconv.FormatUint(0x10000|uint64(u), 16)[1:])
+		}
+	}
+	var nice bytes.Buffer
+	if json.Indent(&nice, []byte(b.String()), "", "  ") == nil && width(nice.String()) <= maxInput {
+		return nice.String()
+	}
+	return b.String()
+}

@@ -1,0 +1,98 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// The bounds of Slack's fields.
+const (
+	// A suggestion is drawn as a button. Slack documents no limit of its own for it, so this is that of a button's text:
+	// https://docs.slack.dev/reference/block-kit/block-elements/button-element
+	maxSuggestion = 75
+	// https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
+	maxSuggestions = 4
+	// An app has ten sockets, over all its processes: https://docs.slack.dev/apis/events-api/using-socket-mode
+	maxConnections = 10
+)
+
+// The prefixes of Slack's tokens: https://docs.slack.dev/authentication/tokens
+const (
+	botPrefix = "xoxb-"
+	appPrefix = "xapp-"
+)
+
+var slackChannel = regexp.MustCompile(`^[CDG][A-Z0-9]{1,20}$`)
+
+func (s Slack) check(r *report) {
+	checkURL(r, "slack.api_url", s.APIURL, "http", "https")
+	if say := tokenProblem(s.BotToken.Reveal(), botPrefix, "the Bot User OAuth Token of the page OAuth & Permissions"); say != "" {
+		r.add("slack.bot_token", "%s", say)
+	}
+	if say := tokenProblem(s.AppToken.Reveal(), appPrefix, "an app-level token with the scope connections:write, of the page Basic Information"); say != "" {
+		r.add("slack.app_token", "%s", say)
+	}
+	if secret := s.SigningSecret.Reveal(); strings.HasPrefix(secret, "xox") || strings.HasPrefix(secret, appPrefix) {
+		r.add("slack.signing_secret", "this is a token; want the Signing Secret of the page Basic Information")
+	}
+	s.checkTransport(r)
+	for id, channel := range sorted(s.Channels) {
+		field := join("slack.channels", id)
+		if !slackChannel.MatchString(id) {
+			r.add(field, "want a channel's ID, such as C0123ABC456 (it ends the channel's link), not its name")
+		}
+		if channel.Follow == "" && !r.has(field) {
+			r.add(field, "says nothing: set follow to %s or %s", FollowThread, FollowMention)
+		}
+	}
+	if len(s.Suggestions) > maxSuggestions {
+		r.add("slack.suggestions", "Slack shows at most %d", maxSuggestions)
+	}
+	for i, prompt := range s.Suggestions {
+		field := fmt.Sprintf("slack.suggestions[%d]", i)
+		switch {
+		case r.has(field):
+		case strings.TrimSpace(prompt) == "":
+			r.add(field, "is empty")
+		case strings.ContainsAny(prompt, "\r\n"):
+			r.add(field, "want one line")
+		case utf8.RuneCountInString(prompt) > maxSuggestion:
+			r.add(field, "want at most %d characters", maxSuggestion)
+		}
+	}
+	if s.Connections < 1 || s.Connections > maxConnections {
+		r.add("slack.connections", "want 1 to %d: Slack gives an app ten, over all its processes", maxConnections)
+	}
+}
+
+// checkTransport looks for halves: a bot that can speak and not hear, or the reverse.
+func (s Slack) checkTransport(r *report) {
+	switch {
+	case s.BotToken != "" && s.AppToken == "" && s.SigningSecret == "":
+		r.add("slack.bot_token", "the bot could speak, but not hear: set slack.app_token (SLACK_APP_TOKEN; Socket Mode) or slack.signing_secret (SLACK_SIGNING_SECRET; HTTP)")
+	case s.BotToken == "" && s.AppToken != "":
+		r.add("slack.app_token", "is set without slack.bot_token (SLACK_BOT_TOKEN): the bot could hear, but not speak")
+	case s.BotToken == "" && s.SigningSecret != "":
+		r.add("slack.signing_secret", "is set without slack.bot_token (SLACK_BOT_TOKEN): the bot could hear, but not speak")
+	}
+}
+
+// tokenProblem says what kind of token stands in a place where another belongs. It never quotes the token.
+func tokenProblem(token, prefix, want string) string {
+	if token == "" || token == Mask || strings.HasPrefix(token, prefix) { // what Write printed is a configuration, too
+		return ""
+	}
+	for _, other := range []struct{ prefix, say string }{
+		{botPrefix, "this is a bot's token; it belongs in slack.bot_token (SLACK_BOT_TOKEN)"},
+		{appPrefix, "this is an app-level token; it belongs in slack.app_token (SLACK_APP_TOKEN)"},
+		{"xoxp-", "this is a person's token"},
+		{"xoxe", "this is a token that Slack rotates (switch token rotation off), or one for app configuration"},
+	} {
+		if strings.HasPrefix(token, other.prefix) {
+			return other.say + "; what belongs here is " + want + ", which starts with " + prefix
+		}
+	}
+	return "want " + want + ", which starts with " + prefix
+}

@@ -1,0 +1,383 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/tests/fakellm"
+	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/harness"
+	"github.com/nodhq/nod/tests/mcpserver"
+)
+
+// visit runs the doctor over a file and an environment. Every secret in them has s3cret in it, and none may be printed.
+func visit(t *testing.T, yaml string, env map[string]string) (code int, report string) {
+	t.Helper()
+	all := map[string]string{"BOT_DATA_DIR": t.TempDir(), "BOT_LISTEN": "127.0.0.1:0"}
+	for k, v := range env {
+		all[k] = v
+	}
+	code, report, log := try(t, []string{"doctor", "-config", write(t, yaml)}, all, nil)
+	if strings.Contains(report+log, "s3cret") || strings.Contains(report, "ticket=") {
+		t.Errorf("a secret is printed:\n%s", report)
+	}
+	for line := range strings.Lines(report) {
+		if strings.HasPrefix(line, "✗") && !strings.Contains(line, "→") {
+			t.Errorf("it does not say what to do: %s", line)
+		}
+	}
+	return code, report
+}
+
+// says looks for the line that begins so, and for words in it.
+func says(t *testing.T, report, begins string, words ...string) {
+	t.Helper()
+	var near string
+	for line := range strings.Lines(report) {
+		if !strings.HasPrefix(line, begins) {
+			continue
+		}
+		near = line
+		all := true
+		for _, w := range words {
+			all = all && strings.Contains(line, w)
+		}
+		if all {
+			return
+		}
+	}
+	t.Errorf("no line %q with %q (the nearest: %q) in:\n%s", begins, words, near, report)
+}
+
+// workspace is a Slack with the environment that reaches it.
+func workspace(t *testing.T, o fakeslack.Options) map[string]string {
+	t.Helper()
+	o.BotToken, o.AppToken, o.SigningSecret = "xoxb-s3cret-bot", "xapp-s3cret-app", "0123456789abcdef0123456789s3cret"
+	s := fakeslack.New(o)
+	t.Cleanup(s.Close)
+	return map[string]string{"SLACK_BOT_TOKEN": o.BotToken, "SLACK_APP_TOKEN": o.AppToken, "SLACK_API_URL": labelled(t, s.URL(), o.Scopes)}
+}
+
+// labelled stands before a Slack that does not say which scopes a token has, and says it: each answer of the real one has
+// that header. nil: all that nod asks for.
+func labelled(t *testing.T, api string, scopes []string) string {
+	t.Helper()
+	if scopes == nil {
+		var app struct {
+			OAuth struct {
+				Scopes struct{ Bot []string }
+			} `json:"oauth_config"`
+		}
+		_, out, _ := try(t, []string{"manifest", "slack"}, nil, nil)
+		if err := json.Unmarshal([]byte(out), &app); err != nil {
+			t.Fatal(err)
+		}
+		scopes = app.OAuth.Scopes.Bot
+	}
+	to, err := url.Parse(api)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: to.Scheme, Host: to.Host}) },
+		Transport: &http.Transport{DisableKeepAlives: true},
+		ModifyResponse: func(r *http.Response) error {
+			if r.Header.Get("X-Oauth-Scopes") == "" {
+				r.Header.Set("X-Oauth-Scopes", strings.Join(scopes, ","))
+			}
+			return nil
+		},
+	})
+	t.Cleanup(front.Close)
+	return front.URL + to.Path
+}
+
+func TestDoctorOfTheDemo(t *testing.T) {
+	code, report := visit(t, "", nil)
+	if code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	says(t, report, "✓ configuration")
+	says(t, report, "✓ listen 127.0.0.1:0", "free")
+	says(t, report, "✓ state", "embedded")
+	says(t, report, "– model", "demo", "OPENAI_MODEL")
+	says(t, report, "– MCP servers")
+	says(t, report, "– admins", "ADMIN_SESSION_KEYS")
+	says(t, report, "– Slack", "bot manifest slack")
+	if !strings.HasSuffix(report, "\nEverything that could be looked at works.\n") || strings.ContainsAny(report, "✗!") {
+		t.Errorf("the demo is called ill:\n%s", report)
+	}
+}
+
+func TestDoctorOfAHealthyTeam(t *testing.T) {
+	env := workspace(t, fakeslack.Options{})
+	llm := httptest.NewServer(fakellm.New(fakellm.Config{Key: "s3cret"}))
+	defer llm.Close()
+	tools := mcpserver.New("files", mcpserver.OpenLedger(filepath.Join(t.TempDir(), "ledger"))).ServeHTTP(t)
+	env["OPENAI_BASE_URL"], env["OPENAI_API_KEY"], env["OPENAI_MODEL"] = llm.URL+"/v1", "s3cret", "fake"
+	env["REDIS_URL"], env["ADMIN_SESSION_KEYS"] = harness.Mini.Start(t), "s3cret"
+	code, report := visit(t, "mcp: {servers: {files: {url: '"+tools.URL+"', headers: {Authorization: 's3cret'}, trusted: true}}}\nadmins: ['slack:T0FAKE:U1']\n", env)
+	if code != 0 || strings.Contains(report, "✗") {
+		t.Errorf("exit code %d:\n%s", code, report)
+	}
+	says(t, report, "✓ Redis", "local")
+	says(t, report, "✓ model fake", "answers")
+	says(t, report, "✓ MCP server files", "tools", "trusted")
+	says(t, report, "✓ admins", "1 person", "1 key")
+	says(t, report, "✓ Slack: bot token", "Acme", "T0FAKE")
+	says(t, report, "✓ Slack: scopes", "all 11")
+	says(t, report, "✓ Slack: app token")
+	says(t, report, "✓ Slack: connection", "hello")
+	says(t, report, "– Slack: events and interactivity")
+	says(t, report, "✓ Slack: sample card", "takes it")
+}
+
+func TestDoctorOfSlackTroubles(t *testing.T) {
+	for name, tt := range map[string]struct {
+		options fakeslack.Options
+		change  map[string]string
+		begins  string
+		words   []string
+	}{
+		"a wrong bot token":            {fakeslack.Options{}, map[string]string{"SLACK_BOT_TOKEN": "xoxb-s3cret-other"}, "✗ Slack: bot token", []string{"invalid_auth", "SLACK_BOT_TOKEN"}},
+		"a wrong app token":            {fakeslack.Options{}, map[string]string{"SLACK_APP_TOKEN": "xapp-s3cret-other"}, "✗ Slack: app token", []string{"SLACK_APP_TOKEN"}},
+		"a scope is missing":           {fakeslack.Options{Scopes: []string{"chat:write", "users:read"}}, nil, "✗ Slack: scope app_mentions:read", []string{"mentioned", "OAuth & Permissions"}},
+		"connections:write is missing": {fakeslack.Options{AppScopes: []string{"authorizations:read"}}, nil, "✗ Slack: app token", []string{"connections:write", "SLACK_APP_TOKEN"}},
+		"nobody there":                 {fakeslack.Options{}, map[string]string{"SLACK_API_URL": "http://127.0.0.1:1/api/"}, "✗ Slack: bot token", []string{"cannot be reached", "SLACK_API_URL"}},
+		"tokens swapped":               {fakeslack.Options{}, map[string]string{"SLACK_BOT_TOKEN": "xapp-s3cret", "SLACK_APP_TOKEN": "xoxb-s3cret"}, "✗ configuration", []string{"slack.app_token", "Nothing else was looked at"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := workspace(t, tt.options)
+			for k, v := range tt.change {
+				env[k] = v
+			}
+			code, report := visit(t, "", env)
+			if code != 1 {
+				t.Errorf("exit code %d", code)
+			}
+			says(t, report, tt.begins, tt.words...)
+			says(t, report, "", "bot doctor again")
+		})
+	}
+}
+
+// The addresses of HTTP delivery are tried at a bot that runs.
+func TestDoctorOfHTTPDelivery(t *testing.T) {
+	env := workspace(t, fakeslack.Options{})
+	delete(env, "SLACK_APP_TOKEN")
+	env["SLACK_SIGNING_SECRET"] = "0123456789abcdef0123456789s3cret"
+	_, report := visit(t, "", env)
+	says(t, report, "– Slack: addresses", "no bot runs")
+	says(t, report, "! Slack: signing secret", "32 hexadecimal")
+
+	mux := http.NewServeMux()
+	health(mux, t.Context())
+	bot := httptest.NewServer(mux)
+	defer bot.Close()
+	env["BOT_LISTEN"] = bot.Listener.Addr().String()
+	code, report := visit(t, "", env)
+	says(t, report, "✓ listen", "a bot runs there")
+	says(t, report, "✗ Slack: /slack/events", "is not served", "SLACK_SIGNING_SECRET")
+	if code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestDoctorOfTheListener(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "all is well here, but this is no bot")
+	}))
+	defer other.Close()
+	code, report := visit(t, "", map[string]string{"BOT_LISTEN": other.Listener.Addr().String()})
+	says(t, report, "✗ listen", "another program", "BOT_LISTEN")
+	if code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	_, report = visit(t, "web: {enabled: false}", map[string]string{"BOT_LISTEN": "192.0.2.1:1"}) // no address of this machine
+	says(t, report, "✗ listen 192.0.2.1:1", "BOT_LISTEN")
+}
+
+func TestDoctorOfTheDataDirectory(t *testing.T) {
+	file := write(t, "")
+	_, report := visit(t, "", map[string]string{"BOT_DATA_DIR": file})
+	says(t, report, "✗ state", "no directory", "BOT_DATA_DIR")
+	fresh := filepath.Join(t.TempDir(), "a", "b")
+	_, report = visit(t, "", map[string]string{"BOT_DATA_DIR": fresh})
+	says(t, report, "✓ state", fresh)
+	if _, err := os.Stat(fresh); err == nil {
+		t.Error("the doctor made the directory")
+	}
+}
+
+func TestDoctorOfRedis(t *testing.T) {
+	_, report := visit(t, "", map[string]string{"REDIS_URL": "redis://nod:s3cret@127.0.0.1:1"})
+	says(t, report, "✗ Redis", "REDIS_URL")
+	_, report = visit(t, "redis: {durability: fsync}", map[string]string{"REDIS_URL": harness.Mini.Start(t)}) // which has no WAITAOF
+	says(t, report, "✗ Redis", "redis.durability", "7.2")
+	_, report = visit(t, "", map[string]string{"REDIS_URL": harness.Real.Start(t)})
+	says(t, report, "✓ Redis", "answers")
+	says(t, report, "", "Redis: persistence", "appendonly yes")
+}
+
+func TestDoctorOfTheModel(t *testing.T) {
+	llm := httptest.NewServer(fakellm.New(fakellm.Config{Key: "right"}))
+	defer llm.Close()
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "<html>no model here</html>")
+	}))
+	defer page.Close()
+	for name, tt := range map[string]struct {
+		url, key string
+		begins   string
+		words    []string
+	}{
+		"the right key": {llm.URL + "/v1", "right", "✓ model fake", []string{"answers"}},
+		"a wrong key":   {llm.URL + "/v1", "s3cret", "✗ model fake", []string{"API key", "OPENAI_API_KEY"}},
+		"no such page":  {page.URL, "s3cret", "✗ model fake", []string{"OPENAI_BASE_URL"}},
+		"nobody there":  {"http://127.0.0.1:1/v1", "s3cret", "✗ model fake", []string{"OPENAI_BASE_URL"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, report := visit(t, "", map[string]string{"OPENAI_BASE_URL": tt.url, "OPENAI_API_KEY": tt.key, "OPENAI_MODEL": "fake"})
+			says(t, report, tt.begins, tt.words...)
+			if strings.Contains(report, "No tool was run") {
+				t.Errorf("a sentence for a chat:\n%s", report)
+			}
+		})
+	}
+}
+
+func TestDoctorOfMCPServers(t *testing.T) {
+	ledger := mcpserver.OpenLedger(filepath.Join(t.TempDir(), "ledger"))
+	env := mcpserver.Env("good", ledger)
+	yaml := "mcp:\n  servers:\n    good: {command: ['" + mcpserver.Command()[0] + "'], env: {"
+	for k, v := range env {
+		yaml += k + ": '" + v + "', "
+	}
+	yaml += "}}\n    gone: {command: [/nowhere/server]}\n    away: {url: 'http://127.0.0.1:1/mcp?key=s3cret'}\n"
+	code, report := visit(t, yaml, nil)
+	if code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	says(t, report, "✓ MCP server good", "tools", "need permission", "not trusted")
+	says(t, report, "✗ MCP server gone", "mcp.servers.gone", "by hand")
+	says(t, report, "✗ MCP server away", "mcp.servers.away")
+	if calls, err := os.ReadFile(ledger.Path()); err == nil && len(calls) > 0 {
+		t.Errorf("the doctor ran a tool: %s", calls)
+	}
+}
+
+// A tool that only an admin can allow, and no admin: nobody could ever use it.
+func TestDoctorOfAdmins(t *testing.T) {
+	rule := "permissions: {servers: {workbench: {tools: {delete_file: {approval: RequireAuth}}}}}\n"
+	code, report := visit(t, rule, nil)
+	says(t, report, "✗ admins", "delete_file of workbench", "ADMIN_SESSION_KEYS")
+	if code != 1 || strings.Count(report, "ADMIN_SESSION_KEYS") != 1 {
+		t.Errorf("exit code %d, or it is said twice:\n%s", code, report)
+	}
+	_, report = visit(t, rule, map[string]string{"ADMIN_SESSION_KEYS": "s3cret"})
+	says(t, report, "✓ admins", "1 key")
+	env := workspace(t, fakeslack.Options{})
+	env["ADMIN_SESSION_KEYS"] = "s3cret"
+	_, report = visit(t, rule, env)
+	says(t, report, "! admins", "in Slack nobody", "slack:T0123:U0123")
+	// What a server's own list brings counts, too: this name needs an admin by what it is.
+	tools := mcpserver.New("hub", mcpserver.OpenLedger(filepath.Join(t.TempDir(), "l"))).ServeHTTP(t)
+	_, report = visit(t, "mcp: {servers: {hub: {url: '"+tools.URL+"'}}}\npermissions: {servers: {hub: {tools: {echo: {approval: RequireAuth}}}}}\n", nil)
+	says(t, report, "✗ admins", "echo of hub")
+}
+
+func TestDoctorWarns(t *testing.T) {
+	code, report := visit(t, "permissions: {mode: never}\n", nil)
+	says(t, report, "! configuration", "mode is never")
+	if code != 0 || !strings.Contains(report, "It works, with 1 remark") {
+		t.Errorf("exit code %d:\n%s", code, report)
+	}
+}
+
+func TestDoctorOfAMissingFile(t *testing.T) {
+	code, report, _ := try(t, []string{"doctor", "-config", "/nowhere/bot.yaml"}, nil, nil)
+	says(t, report, "✗ configuration", "/nowhere/bot.yaml", "BOT_CONFIG")
+	if code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestDoctorJSON(t *testing.T) {
+	code, out, _ := try(t, []string{"doctor", "-json", "-config", write(t, "lease: 1ms\n")}, nil, nil)
+	var line struct{ What, Mark, Found, Do string }
+	dec := json.NewDecoder(strings.NewReader(out))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&line); err != nil || line.Mark != "fail" || line.What != "configuration" || line.Do == "" || code != 1 {
+		t.Errorf("exit code %d, %v:\n%s", code, err, out)
+	}
+	if dec.More() {
+		t.Errorf("more than one object:\n%s", out)
+	}
+	_, out, _ = try(t, []string{"doctor", "-json"}, map[string]string{"BOT_LISTEN": "127.0.0.1:0", "BOT_DATA_DIR": t.TempDir()}, nil)
+	marks := map[string]bool{}
+	for dec = json.NewDecoder(strings.NewReader(out)); dec.More(); {
+		if err := dec.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		marks[line.Mark] = true
+	}
+	if !marks["ok"] || !marks["unchecked"] || len(marks) != 2 {
+		t.Errorf("marks %v in:\n%s", marks, out)
+	}
+}
+
+// Each line is there when it is found, not at the end.
+func TestDoctorPrintsAsItGoes(t *testing.T) {
+	reached, shown := make(chan struct{}), make(chan struct{})
+	llm := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(reached)
+		<-shown
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer llm.Close()
+	r, w := io.Pipe()
+	p := process{args: []string{"doctor"}, stdout: w, stderr: io.Discard, exit: func(int) {}, env: func(k string) (string, bool) {
+		v, ok := map[string]string{"HOME": "/home/ana", "BOT_LISTEN": "127.0.0.1:0", "BOT_DATA_DIR": t.TempDir(), "OPENAI_BASE_URL": llm.URL, "OPENAI_MODEL": "m"}[k]
+		return v, ok
+	}}
+	done := make(chan int)
+	go func() { done <- p.main(); _ = w.Close() }()
+	var seen bytes.Buffer
+	buf := make([]byte, 1<<10)
+	for !strings.Contains(seen.String(), "✓ state") { // the line before the model's
+		n, err := r.Read(buf)
+		if err != nil {
+			t.Fatalf("%v after:\n%s", err, seen.String())
+		}
+		seen.Write(buf[:n])
+	}
+	<-reached
+	close(shown)
+	go func() { _, _ = io.Copy(io.Discard, r) }()
+	if code := <-done; code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// What serve and the doctor give to the adapter is what was written.
+func TestSlackConfig(t *testing.T) {
+	c, err := config.Parse("bot.yaml", []byte("slack: {bot_token: xoxb-1, app_token: xapp-1, signing_secret: s, api_url: 'http://h/api', follow: mention, channels: {C1: {follow: thread}}, guests: true, external: true, suggestions: [a], connections: 3}"), onlyHome)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := slackConfig(c)
+	if got.BotToken != "xoxb-1" || got.AppToken != "xapp-1" || got.SigningSecret != "s" || got.APIURL != "http://h/api" || got.Follow != "mention" ||
+		got.Channels["C1"] != "thread" || !got.Guests || !got.External || len(got.Suggestions) != 1 || got.Connections != 3 {
+		t.Errorf("%+v", got)
+	}
+}

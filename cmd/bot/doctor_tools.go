@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nodhq/nod/adapters/mcp"
+	"github.com/nodhq/nod/adapters/slack"
+	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/permission"
+)
+
+// tools starts each MCP server of the configuration, asks for its tools, and ends it.
+func (p *patient) tools(ctx context.Context) iter.Seq[finding] {
+	return func(yield func(finding) bool) {
+		if len(p.MCP.Servers) == 0 {
+			yield(finding{What: "MCP servers", Found: "none are configured: only the built-in workbench", Do: "Name some under mcp.servers."})
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(p.MCP.Servers)) {
+			if !yield(p.tool(ctx, name)) || ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+func (p *patient) tool(ctx context.Context, name string) finding {
+	f := finding{What: "MCP server " + name}
+	s, notes := p.MCP.Servers[name], &notes{}
+	servers, err := mcp.New(mcp.Config{Servers: map[string]mcp.Server{name: {
+		Command: config.RevealAll(s.Command), Env: config.RevealMap(s.Env), URL: s.URL.Reveal(), Headers: config.RevealMap(s.Headers),
+		Timeout: s.Timeout, ConnectTimeout: lookTimeout, Trusted: s.Trusted,
+	}}, Log: slog.New(notes), ClientName: "nod", Version: versionLine()})
+	if err != nil {
+		f.Mark, f.Found, f.Do = slack.Wrong, err.Error(), "Correct mcp.servers."+name+"."
+		return f
+	}
+	servers.Start()
+	list, faults, err := servers.List(ctx) // as long as ConnectTimeout at most
+	_ = servers.Close()
+	f.Do = "Look at mcp.servers." + name + "."
+	switch {
+	case err != nil:
+		f.Mark, f.Found = slack.Wrong, err.Error()
+	case len(faults) > 0:
+		f.Mark, f.Found = slack.Wrong, strings.TrimSuffix(faults[0].Say, " It is tried again.")
+		if len(list) > 0 {
+			f.Mark = slack.Doubtful
+		}
+		for _, n := range notes.list() {
+			if n.stderr != "" {
+				f.Found = strings.TrimRight(f.Found, ".") + "; it said: " + n.stderr
+			}
+		}
+		if len(s.Command) > 0 && len(list) == 0 {
+			f.Do = "Look at mcp.servers." + name + ": start its command by hand, with only PATH, HOME and its env. One that downloads first (npx) may only need a second try."
+		}
+	case len(list) == 0:
+		f.Mark, f.Found = slack.Doubtful, "answers, but has no tools"
+	default:
+		trust := "not trusted: what it says of its tools only adds caution"
+		if s.Trusted {
+			trust = "trusted: tools that it calls read-only run unasked"
+		}
+		f.Mark, f.Do = slack.Fine, ""
+		f.Found = count(len(list), "tool", "tools") + ", " + p.ruled(list) + "; " + trust
+	}
+	return f
+}
+
+// ruled counts how the rules see tools, and remembers those that need an admin.
+func (p *patient) ruled(list []agent.ToolSpec) string {
+	asks, off := 0, 0
+	for _, t := range list {
+		e := p.policy.Get(t.Tool, t.Source, t.Hints, t.Metadata)
+		if set := p.policy.Servers[t.Tool.Server]; set.Disabled || set.Tools[t.Tool.Name].Disabled {
+			off++
+			continue
+		}
+		if e.Approval == permission.RequireAuth {
+			p.admins = append(p.admins, t.Tool.Name+" of "+t.Tool.Server)
+		}
+		if e.ConfirmationRequired() {
+			asks++
+		}
+	}
+	say := fmt.Sprintf("%d of them need permission by what they are", asks)
+	if off > 0 {
+		say += fmt.Sprintf(", %d switched off", off)
+	}
+	return say
+}
+
+// deciders looks whether there is somebody for what only an admin may allow.
+func (p *patient) deciders(ctx context.Context) iter.Seq[finding] {
+	return one(ctx, func(context.Context) finding {
+		f := finding{What: "admins"}
+		n := len(p.Admins) + len(p.AdminSessionKeys)
+		switch {
+		case n > 0:
+			f.Mark, f.Found = slack.Fine, count(len(p.Admins), "person", "people")+" and "+count(len(p.AdminSessionKeys), "key", "keys")+" of the web API"
+			if len(p.Admins) == 0 && p.Slack.Enabled() && len(p.needAdmin()) > 0 {
+				f.Mark, f.Found = slack.Doubtful, f.Found+": in Slack nobody can allow "+p.needAdmin()[0]
+				f.Do = "Name people under admins, such as slack:T0123:U0123 (workspace and person)."
+			}
+		case len(p.needAdmin()) > 0:
+			f.Mark, f.Found = slack.Wrong, "nobody is one, and only one can allow "+strings.Join(p.needAdmin()[:min(3, len(p.needAdmin()))], ", ")
+			f.Do = "Name people under admins, such as slack:T0123:U0123, or set ADMIN_SESSION_KEYS."
+		default:
+			f.Found, f.Do = "nobody is one, and no tool needs one", "Set admins or ADMIN_SESSION_KEYS before a tool has approval: RequireAuth."
+		}
+		return f
+	})
+}
+
+// needAdmin are the tools that only an admin can allow: by the configuration, and by what the servers listed.
+func (p *patient) needAdmin() []string {
+	list := slices.Clone(p.admins)
+	for name, s := range p.Permissions.Servers {
+		for tool, t := range s.Tools {
+			if t.Approval != nil && *t.Approval == permission.RequireAuth && t.Enabled && s.Enabled {
+				list = append(list, tool+" of "+name)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// notes is a log that keeps its warnings.
+type notes struct {
+	mu   sync.Mutex
+	kept []note
+}
+
+type note struct{ text, stderr string }
+
+func (n *notes) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+
+func (n *notes) Handle(_ context.Context, r slog.Record) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	one := note{text: r.Message}
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "stderr" {
+			one.stderr = a.Value.String()
+		}
+		return true
+	})
+	n.kept = append(n.kept, one)
+	return nil
+}
+
+func (n *notes) WithAttrs([]slog.Attr) slog.Handler { return n }
+func (n *notes) WithGroup(string) slog.Handler      { return n }
+
+func (n *notes) list() []note {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.kept)
+}

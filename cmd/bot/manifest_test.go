@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
+)
+
+// What lies in deploy/ is what the command prints.
+func TestManifestInDeploy(t *testing.T) {
+	want, err := os.ReadFile("../../deploy/slack-manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, out, next := try(t, []string{"manifest", "slack"}, nil, nil)
+	if d := cmp.Diff(string(want), out); d != "" || code != 0 {
+		t.Errorf("exit code %d; deploy/slack-manifest.json (-) is not what bot manifest slack (+) prints:\n%s", code, d)
+	}
+	for _, step := range []string{"connections:write", "SLACK_APP_TOKEN", "SLACK_BOT_TOKEN", "bot doctor"} {
+		if !strings.Contains(next, step) {
+			t.Errorf("the next steps do not name %s:\n%s", step, next)
+		}
+	}
+}
+
+func TestManifestFlags(t *testing.T) {
+	prompts := write(t, "slack: {suggestions: [What is new?]}\n")
+	code, out, next := try(t, strings.Fields("manifest slack -http https://bot.example.com -config "+prompts), nil, nil)
+	if code != 0 || !strings.Contains(out, `"https://bot.example.com/slack/interactivity"`) || !strings.Contains(out, `"socket_mode_enabled": false`) || !strings.Contains(out, "What is new?") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if !strings.Contains(next, "SLACK_SIGNING_SECRET") || strings.Contains(next, "connections:write") {
+		t.Errorf("the next steps are those of Socket Mode:\n%s", next)
+	}
+	// Tokens in the environment are no matter of a manifest.
+	if code, _, err := try(t, []string{"manifest", "slack"}, map[string]string{"SLACK_BOT_TOKEN": "s3cret"}, nil); code != 0 || strings.Contains(err, "s3cret") {
+		t.Errorf("exit code %d: %s", code, err)
+	}
+}
+
+// The two forms say the same.
+func TestManifestYAML(t *testing.T) {
+	_, asJSON, _ := try(t, []string{"manifest", "slack"}, nil, nil)
+	code, asYAML, _ := try(t, []string{"manifest", "slack", "-yaml"}, nil, nil)
+	var one, two map[string]any
+	if err := json.Unmarshal([]byte(asJSON), &one); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal([]byte(asYAML), &two); err != nil {
+		t.Fatal(err)
+	}
+	back, err := json.Marshal(two) // numbers alike
+	if err != nil {
+		t.Fatal(err)
+	}
+	two = nil
+	if err := json.Unmarshal(back, &two); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(one, two); d != "" || code != 0 {
+		t.Errorf("exit code %d:\n%s", code, d)
+	}
+	if strings.ContainsAny(asYAML, "{[") || !strings.HasPrefix(asYAML, "_metadata:\n  major_version: 2\n") {
+		t.Errorf("not in block style, or out of order:\n%s", asYAML)
+	}
+}

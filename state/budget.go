@@ -1,0 +1,89 @@
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+)
+
+// Spend is one call of a platform's method that somebody would like to make.
+type Spend struct {
+	Pool    string        // what the limit is counted by: workspace, method and, where the platform counts so, channel
+	Limit   int           // calls in Per; 0 with Ends: the message ended by other means, and nothing is spent
+	Per     time.Duration // the platform's window
+	Lane    agent.Urgency // a decision goes before a final, a final before progress
+	Message string        // the live message it is for; empty where there is none. Each one keeps a call in reserve for its final
+	Rate    float64       // how fast that message grows, in characters a second
+	Ends    bool          // the message needs nothing after this
+}
+
+// spared is how long after a cool-off a pool keeps slots free: several times the minute that platforms count in.
+const spared = 10 * time.Minute
+
+// Spend asks for one call from a pool that all replicas share. Zero: it is counted, make it now. Otherwise nothing was spent, and
+// wait (at least 20 ms) is when asking again makes sense; the place in the queue is kept by asking again in time. At most Limit
+// spendings stand in any Per, with a margin for calls that take up to a second longer to arrive than others (a sixtieth of Per,
+// at least 100 ms and at most a second). Within that, lua/spend.lua says who goes first and how progress is paced.
+//
+// An error leaves it open whether the call was counted; it will be free again after Per.
+func (s *Store) Spend(ctx context.Context, sp Spend) (wait time.Duration, err error) {
+	if sp.Pool == "" || sp.Limit < 0 || sp.Per <= 0 && sp.Limit > 0 || sp.Limit == 0 && !sp.Ends {
+		return 0, errors.New("spend: wants a pool, a limit and what it is counted in")
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	k := poolKeys(sp.Pool)
+	res, err := s.write(ctx, call{
+		script: spendScript,
+		keys:   []string{k.spent, k.live, k.came, k.pool},
+		args: []string{
+			strconv.Itoa(sp.Limit), millis(sp.Per + margin(sp.Per)), strconv.Itoa(int(sp.Lane)), sp.Message,
+			strconv.FormatFloat(growth(sp.Rate), 'f', 3, 64), flag(sp.Ends), rand.Text(),
+		},
+	})
+	if err != nil {
+		return 0, err
+	}
+	said, ok := res.(string)
+	n, bad := strconv.ParseInt(said, 10, 64)
+	if !ok || bad != nil {
+		return 0, unexpected(spendScript.name, res)
+	}
+	return time.Duration(n) * time.Millisecond, nil
+}
+
+// CoolOff stops every spending from a pool for d, on all replicas: the platform refused a call. Afterwards the pool keeps a slot
+// free for some minutes, and one more for each time that this happens again.
+func (s *Store) CoolOff(ctx context.Context, pool string, d time.Duration) error {
+	if pool == "" || d <= 0 {
+		return fmt.Errorf("cool-off: wants a pool and a time, not %s", d)
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	_, err := s.write(ctx, call{script: coolScript, keys: []string{poolKeys(pool).pool}, args: []string{millis(d), millis(spared)}})
+	return err
+}
+
+// margin is what our window is longer than the platform's. We count when a call may leave, the platform when it arrives: a slow
+// call followed by quick ones comes to it as more than the limit. Calls of one client do not differ by more than that.
+func margin(per time.Duration) time.Duration {
+	return min(max(per/60, 100*time.Millisecond), time.Second)
+}
+
+// growth bounds a rate that was measured over too short a time, or not at all.
+func growth(rate float64) float64 {
+	if !(rate > 0) { // also NaN
+		return 0
+	}
+	return min(rate, 100_000)
+}
+
+var (
+	spendScript = load("spend")
+	coolScript  = load("cooloff")
+)
