@@ -150,8 +150,8 @@ func link(s string) (label, dest string, n int) {
 	if title != "" && (len(title) < 2 || title[0] != '"' || title[len(title)-1] != '"' || strings.Contains(title[1:len(title)-1], `"`)) {
 		return "", "", 0
 	}
-	if strings.ContainsAny(dest, "\"'&\t") {
-		return "", "", 0 // entities and quotes: what it means depends on who reads it
+	if address, _, _ := strings.Cut(dest, "?"); strings.ContainsAny(dest, "\"'\t") || strings.Contains(address, "&") {
+		return "", "", 0 // quotes, and entities before the query: where it goes depends on who reads it
 	}
 	return label, dest, 3 + end + stop + 1
 }

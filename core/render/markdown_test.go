@@ -164,6 +164,8 @@ func TestInertMarkdown(t *testing.T) {
 		"[bank](https://evil.example/x)":               "[bank (evil.example)](https://evil.example/x)",
 		"[https://bank.example](https://evil.example)": `[https:\/\/bank.example (evil.example)](https://evil.example)`,
 		"![chart](https://evil.example/p?secret)":      "chart (image: evil.example)",
+		"[x](https://e.example/?a=1&b=2&#41;)":         "[x (e.example)](https://e.example/?a=1&b=2&#41;)",
+		"[x](https://e.example&#64;evil.example/?a)":   `\[x](https://e.example&#64;evil.example/?a)`,
 		"[x](javascript:alert(1))":                     `\[x](javascript:alert(1))`,
 		"[x](slack://open)":                            `x (slack:\/\/open)`,
 		"[x][y]\n\n[y]: https://evil.example":          "\\[x]\\[y]\n\n\\[y]: https://evil.example",
@@ -207,7 +209,7 @@ func checkInert(t interface{ Fatalf(string, ...any) }, md string) {
 
 func TestInertMarkdownAgainstParser(t *testing.T) {
 	part := rapid.SampledFrom([]string{
-		"[good](https://evil.example)", "[good][ref]", "[ref]: https://evil.example\n", "![i](https://evil.example)", "`", "``", "```", "~~~", "\n", "\n\n", "    ", "  ", "> ", "- ", "1. ",
+		"[good](https://evil.example)", "[good](https://evil.example/?a=b&#41;&c)", "[good](https://good.example?&#64;evil.example)", "[good][ref]", "[ref]: https://evil.example\n", "![i](https://evil.example)", "`", "``", "```", "~~~", "\n", "\n\n", "    ", "  ", "> ", "- ", "1. ",
 		"<a \"", "<pre>\n", "</pre>", "<!--", "-->", "|", "| --- | --- |\n", "\\", "[", "]", "(", ")", "!", "https://evil.example", "<https://evil.example>", "word ", "*", "_", "\"t\"", "\t", "&#96;", "](", "](<https://evil.example>)",
 	})
 	rapid.Check(t, func(t *rapid.T) {
