@@ -100,6 +100,9 @@ func TestPeopleAreRememberedForAWhile(t *testing.T) {
 	if !look().Gone || s.Count("users.info") != 2 {
 		t.Error("not asked again")
 	}
+	if p := &a.in.people; p.recent.Len() != len(p.byID) {
+		t.Errorf("%d entries for %d people", p.recent.Len(), len(p.byID))
+	}
 }
 
 func TestAFailureIsNotRememberedForLong(t *testing.T) {

@@ -54,11 +54,13 @@ func TestSlackWrongTokens(t *testing.T) {
 	}
 }
 
-// A scope that the app lacks is named by the doctor, with what does not work for it, and by the log when it is needed.
+// fewScopes lack users:read, and more.
+var fewScopes = []string{"app_mentions:read", "channels:history", "chat:write", "commands"}
+
+// Without the scope to look people up nobody can decide; they are told, and the log says what is missing.
 func TestSlackMissingScope(t *testing.T) {
 	t.Parallel()
-	have := []string{"app_mentions:read", "channels:history", "chat:write", "commands"} // users:read is missing, and more
-	o := openOffice(t, officeSettings{options: fakeslack.Options{Scopes: have}})
+	o := openOffice(t, officeSettings{options: fakeslack.Options{Scopes: fewScopes}})
 	order, args := write(t)
 	th := o.mention(t, order)
 	ts := th.asking(1)
@@ -69,14 +71,6 @@ func TestSlackMissingScope(t *testing.T) {
 	}
 	if log := o.bots[0].out.String(); !strings.Contains(log, "missing_scope") {
 		t.Errorf("the log does not say what is missing: %s", log)
-	}
-	doctor := prepare(t, settings{name: "doctor", env: map[string]string{"SLACK_API_URL": o.URL(), "SLACK_BOT_TOKEN": o.BotToken(), "SLACK_APP_TOKEN": o.AppToken()}})
-	code, printed := doctor.run("doctor")
-	if code != 1 || !strings.Contains(printed, "users:read") {
-		t.Errorf("exit code %d: the doctor does not name users:read:\n%s", code, printed)
-	}
-	if strings.Contains(printed, o.BotToken()) || strings.Contains(printed, o.AppToken()) {
-		t.Errorf("the doctor shows a token:\n%s", printed)
 	}
 }
 
@@ -202,5 +196,20 @@ func TestSlackNotThere(t *testing.T) {
 	b := prepare(t, settings{env: map[string]string{"SLACK_API_URL": strings.Replace(slack.URL(), "/api/", "/nowhere/", 1), "SLACK_BOT_TOKEN": slack.BotToken(), "SLACK_APP_TOKEN": slack.AppToken()}})
 	if code, printed := b.run(); code != 1 || !strings.Contains(printed, "SLACK_API_URL") {
 		t.Errorf("exit code %d:\n%s", code, printed)
+	}
+}
+
+// Waits for a fix of the stand-in, which does not send the header X-OAuth-Scopes yet: the doctor names a missing scope.
+func TestSlackDoctorNamesScopes(t *testing.T) {
+	t.Parallel()
+	slack := fakeslack.New(fakeslack.Options{Scopes: fewScopes})
+	t.Cleanup(slack.Close)
+	doctor := prepare(t, settings{name: "doctor", env: map[string]string{"SLACK_API_URL": slack.URL(), "SLACK_BOT_TOKEN": slack.BotToken(), "SLACK_APP_TOKEN": slack.AppToken()}})
+	code, printed := doctor.run("doctor")
+	if code != 1 || !strings.Contains(printed, "users:read") {
+		t.Errorf("exit code %d: the doctor does not name users:read:\n%s", code, printed)
+	}
+	if strings.Contains(printed, slack.BotToken()) || strings.Contains(printed, slack.AppToken()) {
+		t.Errorf("the doctor shows a token:\n%s", printed)
 	}
 }

@@ -288,7 +288,7 @@ func TestSlackWaitingOutlivesMessage(t *testing.T) {
 	}
 }
 
-// Waits for a fix: a nudge leads to its question.
+// A nudge leads to its question.
 func TestSlackNudgeLeads(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t, officeSettings{yaml: "approvals: {nudge_after: 1ms}\n"})

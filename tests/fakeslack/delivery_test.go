@@ -432,8 +432,12 @@ func TestSignedDelivery(t *testing.T) {
 		a.status, a.header = 500, map[string]string{"X-Slack-No-Retry": "1"}
 	})
 	d = s.Send(map[string]any{"type": "team_join"})
-	if _, err := d.Wait(within(t)); err == nil {
-		t.Error("no error")
+	if _, err := d.Wait(within(t)); err == nil || !strings.Contains(err.Error(), "gave up") {
+		t.Error(err)
+	}
+	clock.Advance(time.Minute)
+	if n := len(d.Attempts()); n != 1 {
+		t.Errorf("%d attempts, and the app wanted no more", n)
 	}
 	a.set(func() { a.status, a.header, a.answer = 0, nil, "at once" })
 	if got, err := s.Slash("U1", "C1", "/nod", "x").Wait(within(t)); err != nil || string(got.Answer) != `"at once"` {

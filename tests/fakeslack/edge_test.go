@@ -1,9 +1,12 @@
 package fakeslack_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nodhq/nod/tests/fakeslack"
 )
@@ -123,4 +126,119 @@ func TestChatEdges(t *testing.T) {
 	open.AddChannel(fakeslack.Channel{ID: "C5", Kind: fakeslack.Private})
 	a, _ = call(t, open, "chat.postMessage", "channel", "C5", "text", "x")
 	refused(t, a, "channel_not_found")
+}
+
+func TestAcknowledgedIsOver(t *testing.T) {
+	clock := fakeslack.NewManual()
+	s := start(t, fakeslack.Options{Clock: clock})
+	w := dial(t, s)
+	d := s.Send(map[string]any{"type": "team_join"})
+	first := w.next()
+	s.Redeliver(d, false) // the first is still open
+	second := w.next()
+	w.ack(first, "one")
+	if got, err := d.Wait(within(t)); err != nil || string(got.Answer) != `"one"` {
+		t.Fatalf("%+v %v", got, err)
+	}
+	w.ack(first, "again")
+	w.ack(second, "two")
+	wait(t, s, "the second", func() bool { return !d.Attempts()[1].Acked.IsZero() })
+	if got, err := d.Wait(within(t)); err != nil || string(got.Answer) != `"one"` || string(d.Attempts()[1].Answer) != `"two"` {
+		t.Errorf("%+v %v", got, err)
+	}
+	s.Redeliver(d, false)
+	third := w.next()
+	clock.Advance(time.Hour) // nobody acknowledges the third, and nothing comes of that
+	if a := d.Attempts(); len(a) != 3 || a[2].Failed != "timeout" {
+		t.Errorf("%+v", a)
+	}
+	w.ack(third, nil)
+	wait(t, s, "the third", func() bool { return d.Attempts()[2].Late })
+
+	d = s.Send(map[string]any{"type": "team_join"})
+	first = w.next()
+	s.Redeliver(d, false)
+	second = w.next()
+	clock.Advance(fakeslack.AckWithin + time.Minute) // both fail; only the last one is followed by another
+	w.next()
+	w.quiet()
+	if n := len(d.Attempts()); n != 3 || first["envelope_id"] == second["envelope_id"] {
+		t.Errorf("%d attempts", n)
+	}
+}
+
+func TestRedeliverOverHTTP(t *testing.T) {
+	s := start(t, fakeslack.Options{})
+	a := &app{secret: s.SigningSecret()}
+	srv := httptest.NewServer(a)
+	t.Cleanup(srv.Close)
+	if err := s.Deliver(fakeslack.Endpoints{Events: srv.URL}); err != nil {
+		t.Fatal(err)
+	}
+	d := s.Send(map[string]any{"type": "team_join"})
+	if _, err := d.Wait(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	s.Redeliver(d, true)
+	if got := attempts(t, s, d, 2); got[1].Number != 1 {
+		t.Errorf("%+v", got)
+	}
+	wait(t, s, "the answer", func() bool { return !d.Attempts()[1].Acked.IsZero() })
+	s.Close()
+	if d := s.Send(map[string]any{"type": "team_join"}); len(d.Attempts()) != 0 {
+		t.Error("it was sent by a closed server")
+	}
+}
+
+func TestModalInputs(t *testing.T) {
+	s := start(t, fakeslack.Options{})
+	w := dial(t, s)
+	ts := said(t, s, "C1", "", "["+actions(button("a", ""))+"]")
+	option := func(v string) string { return `{"text":{"type":"plain_text","text":"` + v + `"},"value":"` + v + `"}` }
+	in := func(id, optional, element string) string {
+		return `{"type":"input","block_id":"` + id + `","optional":` + optional + `,"label":{"type":"plain_text","text":"L"},"element":{"action_id":"x` + id + `",` + element + `}}`
+	}
+	form := modal(strings.Join([]string{section("above"),
+		in("note", "true", `"type":"plain_text_input","min_length":5`),
+		in("pick", "false", `"type":"static_select","options":[`+option("one")+`,`+option("two")+`],"initial_option":`+option("two")),
+		in("none", "true", `"type":"radio_buttons","options":[`+option("one")+`]`),
+		in("ticks", "false", `"type":"checkboxes","options":[`+option("t1")+`,`+option("t2")+`]`),
+		in("many", "false", `"type":"multi_static_select","options":[`+option("m1")+`]`),
+		in("mail", "true", `"type":"email_text_input"`)}, ","))
+	cb, _ := pressed(t, s, w, func() (*fakeslack.Delivery, error) { return s.Click("U2", "C1", ts, "a") })
+	a, _ := post(t, s.URL()+"views.open", "application/json", `{"trigger_id":"`+cb.TriggerID+`","view":`+form+`}`, s.BotToken())
+	view := at(a, "view", "id")
+	if view == nil {
+		t.Fatalf("%v", a)
+	}
+	if _, err := s.SubmitView("U2", view.(string), map[string]string{"ticks": "t2"}); err == nil { // many is missing
+		t.Error("submitted")
+	}
+	if _, err := s.SubmitView("U2", view.(string), map[string]string{"ticks": "t2", "many": "m1", "note": "four"}); err == nil {
+		t.Error("submitted a note that is too short")
+	}
+	if _, err := s.SubmitView("U2", view.(string), map[string]string{"ticks": "t2", "many": "m1", "mail": long(10)}); err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(at(w.next(), "payload", "view", "state", "values"))
+	for _, want := range []string{"note:map[xnote:map[type:plain_text_input value:<nil>]]", "xpick:map[selected_option:map[text:map[emoji:true text:two type:plain_text] value:two] type:static_select]",
+		"xnone:map[selected_option:<nil> type:radio_buttons]", "xticks:map[selected_options:[map[text:map[emoji:true text:t2 type:plain_text] value:t2]] type:checkboxes]", "xmany:map[selected_options:[", "value:xxxxxxxxxx"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
+	if strings.Contains(got, "above") || s.ViewButtons("V9") != nil {
+		t.Error("what is no input came along")
+	}
+	for _, c := range [][2]string{{`{"type":"drawer","title":{"type":"plain_text","text":"T"},"blocks":[]}`, "unsupported type: drawer"}, {`null`, "missing required field: view"},
+		{modal(strings.TrimSuffix(strings.Repeat(section(long(2900))+",", 90), ",")), "view_too_large"},
+		{modal(`{"type":"actions","elements":["x"]}`), "must be an object"}, {modal(`{"type":"actions","elements":[{"type":"slider"}]}`), "unsupported type: slider"}} {
+		a, _ := post(t, s.URL()+"views.open", "application/json", `{"trigger_id":"x","view":`+c[0]+`}`, s.BotToken())
+		if !strings.Contains(asJSON(a), c[1]) {
+			t.Errorf("%v lacks %s", a, c[1])
+		}
+	}
+	home := `{"type":"home","blocks":[` + in("x", "true", `"type":"plain_text_input"`) + `,{"type":"video","anything":1},{"type":"divider","block_id":""},{"type":"divider","block_id":""}]}`
+	a, _ = post(t, s.URL()+"views.publish", "application/json", `{"user_id":"U1","view":`+home+`}`, s.BotToken())
+	ok(t, a, "") // a Home tab has no submit; kinds that nothing here looks into are let through; an empty ID is none
 }

@@ -82,7 +82,7 @@ func (p *painter) text(v any) string {
 	if get(v, "type") == "mrkdwn" {
 		return p.mrkdwn(get(v, "text"))
 	}
-	return emoji(html.EscapeString(get(v, "text")))
+	return strings.ReplaceAll(emoji(html.EscapeString(get(v, "text"))), "\n", "<br>")
 }
 
 func (p *painter) each(of []any, f func(any) string) string {
