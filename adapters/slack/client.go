@@ -144,6 +144,9 @@ func (a *Adapter) introduce(ctx context.Context) error {
 
 // fatalAuth is a sentence for an error that no waiting mends, or nil. It never holds a token.
 func fatalAuth(err error) error {
+	if code, ok := errors.AsType[slack.StatusCodeError](err); ok && code.Code == http.StatusNotFound {
+		return errors.New("slack: there is no Slack API at the address of SLACK_API_URL (HTTP 404 from auth.test); leave it empty for Slack's own")
+	}
 	var no slack.SlackErrorResponse
 	if !errors.As(err, &no) {
 		return nil
@@ -157,7 +160,7 @@ func fatalAuth(err error) error {
 const reinstall = "reinstall the app in the workspace, and give its Bot User OAuth Token (xoxb-…) as SLACK_BOT_TOKEN"
 
 // https://docs.slack.dev/reference/methods/auth.test lists these.
-var authAdvice = map[string]string{
+var authAdvice = map[string]string{ //nolint:gosec // words about tokens, none of them one
 	"not_authed":              "no token arrived; give the app's Bot User OAuth Token (xoxb-…) as SLACK_BOT_TOKEN",
 	"invalid_auth":            "it is not a token of this app, or this network is not allowed; copy the Bot User OAuth Token (xoxb-…) from the app's \"OAuth & Permissions\" page to SLACK_BOT_TOKEN, and look at the app's allowed IP ranges",
 	"account_inactive":        "the app was removed from the workspace, or the workspace is gone; " + reinstall,

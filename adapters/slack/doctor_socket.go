@@ -85,7 +85,7 @@ func firstOf(ctx context.Context, address string) (h firstFrame, err error) {
 	if err != nil {
 		return h, err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // reading knows no context
 	defer stop()
 	conn.SetReadLimit(1 << 20)

@@ -170,7 +170,7 @@ func encodeNote(m render.Message, link string) payload {
 	s := &sheet{}
 	var text []string
 	for _, b := range render.Fit(m, noteLimits).Blocks {
-		line := render.Line{}
+		var line render.Line
 		var more []render.Choice
 		switch b := b.(type) {
 		case render.Note:

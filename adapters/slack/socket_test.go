@@ -172,10 +172,18 @@ func TestEventsAreDrainedWhileNothingCanBeRecorded(t *testing.T) {
 	for i := range n {
 		sc.dm(fmt.Sprint(i))
 	}
-	sc.until("as many are in work as may be", func() bool { return len(sc.ledger.asked()) == maxAtOnce })
+	inside := func() int {
+		q := &sc.a.in.intake
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.taken
+	}
+	sc.until("all are taken, and as many in work as may be", func() bool { return inside() == n && len(sc.ledger.asked()) == maxAtOnce })
 	sc.slack.Disconnect("refresh_requested")
 	sc.reconnected()
 	close(hold)
+	sc.until("nothing waits any more", func() bool { return inside() == 0 })
+	sc.clock.Advance(fakeslack.AckWithin) // what waited for too long, or was acknowledged on no socket, comes again
 	sc.until("all are recorded", func() bool { return len(sc.ledger.got()) == n })
 }
 

@@ -3,6 +3,7 @@ package slack
 import (
 	"container/list"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -130,7 +131,8 @@ func (a *Adapter) spared(ctx context.Context, c call) {
 
 // failed turns what came of a call into a fault. All replicas learn of a 429, so that none of them asks again too early.
 func (a *Adapter) failed(ctx context.Context, c call, err error) error {
-	pe := faultOf(err).(*agent.PlatformError)
+	pe := new(agent.PlatformError)
+	errors.As(faultOf(err), &pe)
 	if pe.Kind == agent.FaultBusy && a.Budget != nil {
 		cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()

@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,43 +61,27 @@ func says(t *testing.T, report, begins string, words ...string) {
 func workspace(t *testing.T, o fakeslack.Options) map[string]string {
 	t.Helper()
 	o.BotToken, o.AppToken, o.SigningSecret = "xoxb-s3cret-bot", "xapp-s3cret-app", "0123456789abcdef0123456789s3cret"
+	if o.Scopes == nil {
+		o.Scopes = asked(t)
+	}
 	s := fakeslack.New(o)
 	t.Cleanup(s.Close)
-	return map[string]string{"SLACK_BOT_TOKEN": o.BotToken, "SLACK_APP_TOKEN": o.AppToken, "SLACK_API_URL": labelled(t, s.URL(), o.Scopes)}
+	return map[string]string{"SLACK_BOT_TOKEN": o.BotToken, "SLACK_APP_TOKEN": o.AppToken, "SLACK_API_URL": s.URL()}
 }
 
-// labelled stands before a Slack that does not say which scopes a token has, and says it: each answer of the real one has
-// that header. nil: all that nod asks for.
-func labelled(t *testing.T, api string, scopes []string) string {
+// asked are the scopes that nod's manifest asks for.
+func asked(t *testing.T) []string {
 	t.Helper()
-	if scopes == nil {
-		var app struct {
-			OAuth struct {
-				Scopes struct{ Bot []string }
-			} `json:"oauth_config"`
-		}
-		_, out, _ := try(t, []string{"manifest", "slack"}, nil, nil)
-		if err := json.Unmarshal([]byte(out), &app); err != nil {
-			t.Fatal(err)
-		}
-		scopes = app.OAuth.Scopes.Bot
+	var app struct {
+		OAuth struct {
+			Scopes struct{ Bot []string }
+		} `json:"oauth_config"`
 	}
-	to, err := url.Parse(api)
-	if err != nil {
+	_, out, _ := try(t, []string{"manifest", "slack"}, nil, nil)
+	if err := json.Unmarshal([]byte(out), &app); err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: to.Scheme, Host: to.Host}) },
-		Transport: &http.Transport{DisableKeepAlives: true},
-		ModifyResponse: func(r *http.Response) error {
-			if r.Header.Get("X-Oauth-Scopes") == "" {
-				r.Header.Set("X-Oauth-Scopes", strings.Join(scopes, ","))
-			}
-			return nil
-		},
-	})
-	t.Cleanup(front.Close)
-	return front.URL + to.Path
+	return app.OAuth.Scopes.Bot
 }
 
 func TestDoctorOfTheDemo(t *testing.T) {

@@ -56,7 +56,10 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 
 // click decides, and tells the person why if it was not taken. That they have already decided just so needs no words.
 func (e *Engine) click(ctx context.Context, in chat.Clicked) error {
-	_, err := e.Decide(ctx, in)
+	done, err := e.Decide(ctx, in)
+	if in.Choice == chat.Revoke && len(done) > 0 { // the button may stand in an old message, which is not drawn again
+		e.tell(ctx, in.Envelope, render.Revoked())
+	}
 	if no := (*Refusal)(nil); errors.As(err, &no) && no.Code == RefusedDecided && no.By == in.User && no.Choice == in.Choice {
 		return nil
 	}
@@ -106,14 +109,19 @@ func (e *Engine) whisper(ctx context.Context, env chat.Envelope, err error) erro
 	if !errors.As(err, &no) {
 		return err
 	}
+	e.tell(ctx, env, no.Say)
+	return nil
+}
+
+// tell says something to one person, where the platform can.
+func (e *Engine) tell(ctx context.Context, env chat.Envelope, say string) {
 	w, ok := e.Platforms[env.Chat.Platform].(Whisperer)
 	if !ok {
-		return nil
+		return
 	}
-	if werr := w.Whisper(ctx, env.Reply, render.Message{Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(no.Say)}}}}); werr != nil {
-		e.Logger.Warn("could not tell a person why their click was not taken", "chat", env.Chat, "err", werr)
+	if err := w.Whisper(ctx, env.Reply, render.Message{Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(say)}}}}); err != nil {
+		e.Logger.Warn("could not tell a person what came of their click", "chat", env.Chat, "err", err)
 	}
-	return nil
 }
 
 // command does what a person typed after the bot's name.

@@ -553,6 +553,13 @@ func (d *driver) edit(t *turn.Turn, u Urgency) {
 		id := t.ID
 		ed = newEditor(d.ctx, platform, d.id, t.Shown, func() render.Message { return d.viewOf(id) }, d.e.Lease/2, d.held, d.sayGone, d.sayDrawn)
 		d.editors[t.ID] = ed
+		// What became of the turn while its post was under way was offered to nobody: it must not wait like progress.
+		switch {
+		case t.End != "":
+			u = max(u, Final)
+		case len(turn.Waits(d.f.s)) > 0:
+			u = max(u, Decision)
+		}
 	}
 	ed.offer(u)
 }

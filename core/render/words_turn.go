@@ -111,6 +111,9 @@ func UnknownAsk() string {
 	return "This button is not (or no longer) open here. Look at the newest message of this chat."
 }
 
+// Revoked confirms that a grant has ended.
+func Revoked() string { return "Revoked: from now on it asks again." }
+
 // NotOffered answers a choice that its card does not have.
 func NotOffered() string { return "This choice is not open for this call." }
 

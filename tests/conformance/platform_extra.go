@@ -99,10 +99,13 @@ func whispers(p *stage) {
 		seen := p.Seen(Ben, room)
 		p.inertOne("a whisper of "+h, seen[len(seen)-1], note())
 	}
-	for _, key := range []string{"", "x", "%zz", click.Reply.Key[:len(click.Reply.Key)/2] + "�"} {
+	for _, key := range []string{"", "x", "%zz", click.Reply.Key, click.Reply.Key[:len(click.Reply.Key)/2] + "�"} {
 		before := len(p.Messages(room))
 		if err := w.Whisper(p.ctx, chat.ReplyHandle{Platform: "other", Key: key}, note(render.Plain("lost"))); p.note(err) == nil {
 			p.Errorf("the handle %q of another platform is taken", key)
+		}
+		if key == click.Reply.Key {
+			continue
 		}
 		_ = p.note(w.Whisper(p.ctx, chat.ReplyHandle{Platform: click.Reply.Platform, Key: key}, note(render.Plain("lost")))) // it must not be seen by all, and not panic
 		if len(p.Messages(room)) != before {

@@ -42,7 +42,7 @@ permissions:
     files: {tools: {read_text_file: {ask: never}}}
     more: {ask: never, tools: {echo: {ask: always}}}
 `, files, dir, everything, everythingHTTP(t)),
-		env: llm.env("SLACK_SIGNING_SECRET=slack-sekret", "ADMIN_SESSION_KEYS=admin-sekret"),
+		env: llm.env("DISCORD_TOKEN=discord-sekret", "ADMIN_SESSION_KEYS=admin-sekret"),
 	})
 	r := b.session("Ana").room()
 	s := r.events("")
@@ -164,7 +164,7 @@ permissions:
 	var raw json.RawMessage
 	r.call("GET", r.path(""), nil, &raw)
 	for name, text := range map[string]string{"the log": b.out.String(), "the chat": string(raw), "config print": masked} {
-		for _, secret := range []string{modelKey, "slack-sekret", "admin-sekret"} {
+		for _, secret := range []string{modelKey, "discord-sekret", "admin-sekret"} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%s holds %s", name, secret)
 			}

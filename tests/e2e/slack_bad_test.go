@@ -199,7 +199,7 @@ func TestSlackNotThere(t *testing.T) {
 	}
 }
 
-// Waits for a fix of the stand-in, which does not send the header X-OAuth-Scopes yet: the doctor names a missing scope.
+// The doctor names a missing scope.
 func TestSlackDoctorNamesScopes(t *testing.T) {
 	t.Parallel()
 	slack := fakeslack.New(fakeslack.Options{Scopes: fewScopes})

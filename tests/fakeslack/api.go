@@ -74,6 +74,9 @@ func (s *Server) serveMethod(w http.ResponseWriter, r *http.Request) {
 		if !ok {
 			return nil, &refusal{Error: "unknown_method", More: map[string]any{"req_method": name}}
 		}
+		if scopes := s.scopes(token); scopes != nil { // https://docs.slack.dev/authentication/installing-with-oauth: with each answer
+			w.Header().Set("X-OAuth-Scopes", strings.Join(scopes, ","))
+		}
 		if r := s.authorize(m, token); r != nil {
 			return nil, r
 		}
@@ -202,6 +205,17 @@ func (s *Server) authorize(m method, token string) *refusal {
 	}
 	needed, _, _ := strings.Cut(m.scope, "|")
 	return &refusal{Error: "missing_scope", More: map[string]any{"needed": needed, "provided": strings.Join(have, ",")}}
+}
+
+// scopes are what a token may do, where the options say so.
+func (s *Server) scopes(token string) []string {
+	switch token {
+	case s.opt.BotToken:
+		return s.opt.Scopes
+	case s.opt.AppToken:
+		return s.opt.AppScopes
+	}
+	return nil
 }
 
 // readValues reads a form or a JSON object. The error is the code that Slack answers.

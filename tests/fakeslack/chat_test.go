@@ -204,8 +204,11 @@ func TestTokens(t *testing.T) {
 	ok(t, a, "")
 	a, _ = post(t, s.URL()+"apps.connections.open", "application/json", "", s.BotToken())
 	refused(t, a, "not_allowed_token_type")
-	a, _ = call(t, s, "users.info", "user", "U1")
+	a, res := call(t, s, "users.info", "user", "U1")
 	refused(t, a, "missing_scope")
+	if got := res.Header.Get("X-OAuth-Scopes"); got != "chat:write" { // with every answer
+		t.Errorf("scopes %q", got)
+	}
 	if a["needed"] != "users:read" || a["provided"] != "chat:write" {
 		t.Errorf("%v", a)
 	}

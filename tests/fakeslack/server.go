@@ -136,8 +136,8 @@ func New(o Options) *Server {
 		_ = s.http.Listener.Close() // the one it made on its own
 		s.http.Listener = l
 	}
+	s.base = "http://" + s.http.Listener.Addr().String() // before it serves: handlers read it
 	s.http.Start()
-	s.base = s.http.URL
 	return s
 }
 

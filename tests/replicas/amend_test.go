@@ -39,7 +39,7 @@ func TestEditedArguments(t *testing.T) {
 		w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
 		w.Over(0)
 		e := w.Tools.Effects()
-		if len(e) != 1 || string(e[0].Args) != `{"path":"b.txt"}` {
+		if len(e) != 1 || e[0].Args != `{"path":"b.txt"}` {
 			t.Errorf("ran %+v", e)
 		}
 		heard := w.Model.Heard()

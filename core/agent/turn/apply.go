@@ -210,6 +210,9 @@ func (s Session) deleted(e Entry, ev Deleted) Session {
 		return s
 	}
 	if s.Turn != nil && (ev.All || (ev.Message != "" && ev.Message == s.Turn.Shown)) { // what people cannot see they cannot answer
+		if ev.All {
+			s.Waiting = nil
+		}
 		if s.Turn.Stopped == nil {
 			s = s.stop(e, Person{})
 		}
@@ -668,10 +671,13 @@ func (s Session) stopAsked(e Entry, ev StopAsked) Session {
 	return s.meet(ev.By, ev.Name).stop(e, Person{ev.By, ev.Name})
 }
 
-// stop cancels what has not started. What runs stays Running until Finished or Abandoned.
+// stop cancels what has not started. What runs stays Running until Finished or Abandoned. A person's stop takes the waiting
+// messages along; where only the turn's message is gone (nobody stopped it), they have their turns.
 func (s Session) stop(e Entry, by Person) Session {
-	n := len(s.Waiting)
-	s.Waiting = nil
+	n := 0
+	if !by.User.IsZero() {
+		n, s.Waiting = len(s.Waiting), nil
+	}
 	return s.edit(func(t *Turn) {
 		t.Stopped, t.Cancelled = &by, n
 		t.cancel(e.At)

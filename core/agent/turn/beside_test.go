@@ -57,9 +57,13 @@ func TestTheMessageIsDeleted(t *testing.T) {
 	for why, ev := range map[string]Deleted{"the bot's message": {Delivery: "x", Message: "b1"}, "the whole place": {Delivery: "x", All: true}} {
 		x := late(t, 0)
 		x.put(Deleted{Delivery: "y", Message: "b2"}, Deleted{Delivery: "y2"}).is("c1", Awaiting, "")
+		x.put(says("m2", "another", ben))
 		x.takes(ev).is("c1", Cancelled, "Tool execution cancelled").is("c2", Cancelled, "Tool execution cancelled").owes(why, End{WasStopped})
 		if by := x.s.Turn.Stopped; by == nil || !by.User.IsZero() {
 			t.Errorf("%s: stopped by %v", why, by)
+		}
+		if n := len(x.s.Waiting); (n == 0) != ev.All {
+			t.Errorf("%s: %d messages wait", why, n)
 		}
 	}
 	if x := newScript(t).put(Deleted{Delivery: "z", All: true}); x.s.Turn != nil || x.s.Last != nil {
