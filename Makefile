@@ -43,6 +43,8 @@ build: ## one static program in bin/bot
 
 update: ## write golden files anew; read the diff before you commit it
 	go test ./cmd/bot/config -update
+	go test ./adapters/slack -run "Shapes|Views|Notes" -update-shapes
+	go test ./adapters/slack -run Manifest -update-manifest
 
 ci: ## what CI runs: on Debian, as root, it installs what it needs
 	.ci/run

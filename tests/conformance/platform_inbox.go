@@ -155,10 +155,9 @@ func (n *Inbox) wait(ctx context.Context, is func([]Taking) bool) bool {
 
 // logbook is a log that is kept, with everything that a line holds.
 type logbook struct {
-	mu    sync.Mutex
-	text  bytes.Buffer
-	worst slog.Level
-	bad   []string // lines from Error on
+	mu   sync.Mutex
+	text bytes.Buffer
+	bad  []string // lines from Error on
 }
 
 // Enabled: of everything, also of what would not be logged: it might be tomorrow.

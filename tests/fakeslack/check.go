@@ -35,7 +35,6 @@ type checker struct {
 	tables   int
 	modal    bool
 	inputs   bool
-	deep     int // containers around
 }
 
 // fault is one thing that is wrong.

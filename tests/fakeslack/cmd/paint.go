@@ -24,7 +24,6 @@ type painter struct {
 
 	buttons []fakeslack.Button // of the message at hand, in the order they stand
 	ts      string
-	private bool
 }
 
 var md = goldmark.New(goldmark.WithExtensions(extension.GFM))
