@@ -50,6 +50,7 @@ var conformPeople = [2]string{conformance.Ana: "U0ANA", conformance.Ben: "U0BEN"
 // workspace is the stand-in behind one surface.
 type workspace struct {
 	*fakeslack.Server
+	ctx     context.Context // of the levers' own waits: only a broken adapter sees its end
 	t       *testing.T
 	clock   *fakeslack.Manual
 	adapter *slack.Adapter
@@ -62,6 +63,9 @@ type workspace struct {
 
 func openConformance(t *testing.T, in *conformance.Inbox, log *slog.Logger, overHTTP bool) conformance.Surface {
 	w := &workspace{t: t, clock: fakeslack.NewManual(), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	var cancel context.CancelFunc
+	w.ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
 	w.Server = fakeslack.New(fakeslack.Options{Clock: w.clock, BotToken: conformBotToken, AppToken: conformAppToken, SigningSecret: conformSigning})
 	for _, id := range conformPeople {
 		w.AddUser(fakeslack.User{ID: id, Name: strings.ToLower(id[2:])})
@@ -204,7 +208,7 @@ func (w *workspace) press(by conformance.Who, in chat.ID, ref chat.MessageRef, b
 func (w *workspace) submit(by conformance.Who, in chat.ID, ref chat.MessageRef, b conformance.Button, words string) *conformance.Delivered {
 	user := conformPeople[by]
 	w.press(by, in, ref, b)
-	if err := w.Wait(w.t.Context(), func() bool { return len(w.Views(user)) > 0 }); err != nil {
+	if err := w.Wait(w.ctx, func() bool { return len(w.Views(user)) > 0 }); err != nil {
 		w.t.Fatalf("%s opens no form: %v", b.Label, err)
 	}
 	view := w.Views(user)[0]
@@ -249,7 +253,7 @@ func (w *workspace) delivered(do func() string) *conformance.Delivered {
 			for _, d := range sent {
 				n := len(d.Attempts())
 				w.Redeliver(d, false)
-				if err := w.settled(w.t.Context(), d, n); err != nil {
+				if err := w.settled(w.ctx, d, n); err != nil {
 					w.t.Error(err)
 				}
 			}
@@ -295,7 +299,7 @@ func (w *workspace) pass(ctx context.Context, in chat.ID) error {
 func (w *workspace) retry() {
 	if w.handler != nil { // an answer says so at once
 		for _, d := range w.Deliveries() {
-			if err := w.settled(w.t.Context(), d, len(d.Attempts())-1); err != nil {
+			if err := w.settled(w.ctx, d, len(d.Attempts())-1); err != nil {
 				w.t.Fatal(err)
 			}
 		}

@@ -364,8 +364,10 @@ func (e *Engine) load(ctx context.Context, id chat.ID) (fold, error) {
 		s = turn.New(id)
 	}
 	f := fold{snap.Head, s}.over(entries, head)
-	e.folds.put(id, f)
-	e.folds.snapped(id, snap.Head.Seq)
+	if f.head.Seq > 0 { // a surface asks about many chats that are none: they must not crowd out those that are
+		e.folds.put(id, f)
+		e.folds.snapped(id, snap.Head.Seq)
+	}
 	return f, nil
 }
 
@@ -411,9 +413,9 @@ func mint() string { return rand.Text() }
 
 // Knows reports whether anything was ever recorded of a chat, for surfaces that overhear more than is meant for them.
 func (e *Engine) Knows(ctx context.Context, id chat.ID) (bool, error) {
-	f, err := e.known(ctx, id)
-	if err == nil && f.head.Seq == 0 {
-		f, err = e.refresh(ctx, id)
+	if f, ok := e.folds.get(id); ok && f.head.Seq > 0 {
+		return true, nil
 	}
+	f, err := e.load(ctx, id)
 	return f.head.Seq > 0, err
 }
