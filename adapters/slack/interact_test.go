@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/tests/fakeslack"
 )
 
@@ -307,4 +308,17 @@ func TestAnAnswerToAFormIsSmall(t *testing.T) {
 		v := sc.slack.Views("UANA")
 		return len(v) == 1 && strings.HasPrefix(v[0].Errors["reason"], "éé")
 	})
+}
+
+// A form would have to show what the card masks.
+func TestACallWithASecretIsNotEdited(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	id := sc.asks(place{"T1", "C1", root}, ana, "tok")
+	sc.ledger.set(func() { sc.ledger.sessions[id].Turn.Calls[0].Args = []byte(`{"password":"hunter2hunter2"}`) })
+	sc.press("UANA", "C1", ts, buttonFor(chat.Edit, "tok"))
+	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 })
+	if got := sc.told("UANA")[0]; got != render.NotEditable() || len(sc.slack.Views("UANA")) > 0 {
+		t.Errorf("told: %q", got)
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 )
 
 // Opening a modal takes a trigger, which lives for three seconds: these run right after the acknowledgement.
@@ -45,6 +46,10 @@ func (a *Adapter) openForm(ctx context.Context, in interaction, f form, reply ch
 	}
 	if f.Choice == chat.DenyReason {
 		a.open(ctx, in, denyView(f, callLine(call)), reply)
+		return
+	}
+	if !turn.CanEdit(call) { // a masked secret would stand in the form
+		a.let(ctx, reply, render.NotEditable())
 		return
 	}
 	view, ok := editView(f, callLine(call), string(call.Args))

@@ -174,7 +174,6 @@ func editView(f form, what, args string) (v slack.ModalViewRequest, ok bool) {
 	in := slack.NewPlainTextInputBlockElement(nil, blockArgs)
 	in.Multiline, in.MaxLength, in.InitialValue = true, maxInput, args
 	s.add(slack.NewInputBlock(blockArgs, plainText(sayArgs), plainText(sayArgsHint), in))
-	s.quiet(saySecretsStand)
 	s.section(sayEditedIsNew)
 	v.Blocks.BlockSet = s.blocks
 	return v, true

@@ -23,13 +23,12 @@ const (
 	sayPrevious = "Previous"
 	sayNothing  = "There is nothing to show."
 
-	sayReason       = "Reason"
-	sayReasonHint   = "The model reads it. People see it in the message."
-	sayReasonEmpty  = "For example: not on a Friday"
-	sayArgs         = "Arguments, as JSON"
-	sayArgsHint     = "They are checked against what the tool takes."
-	sayEditedIsNew  = "Nothing runs before somebody allows the edited call: the same people are asked anew, with these arguments. The model is told who changed what."
-	saySecretsStand = "Secrets stand here as they are."
+	sayReason      = "Reason"
+	sayReasonHint  = "The model reads it. People see it in the message."
+	sayReasonEmpty = "For example: not on a Friday"
+	sayArgs        = "Arguments, as JSON"
+	sayArgsHint    = "They are checked against what the tool takes."
+	sayEditedIsNew = "Nothing runs before somebody allows the edited call: the same people are asked anew, with these arguments. The model is told who changed what."
 )
 
 // sayState stands in a message that says nothing else.

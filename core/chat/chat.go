@@ -167,7 +167,7 @@ type Deleted struct {
 // Clicked: a person pressed a button.
 type Clicked struct {
 	Envelope
-	Token   string     // what the button carried: opaque, ≤ 64 ASCII bytes, no authority
+	Token   string     // what the button carried: opaque, ≤ 64 graphic ASCII bytes, no authority
 	Choice  Choice     // counts only if it was offered
 	Message MessageRef // the message the button stood on; empty where the surface has none (an API call)
 	Reason  string     // optional words of a person who denies

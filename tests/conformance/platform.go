@@ -30,7 +30,7 @@ const (
 type OpenPlatform func(t *testing.T, in *Inbox, log *slog.Logger) Surface
 
 // Surface is one adapter with the levers of the stand-in that it speaks to. A nil lever needs a reason in Without, by the
-// lever's name: that is a declared exception, and what needs the lever is skipped with it.
+// lever's name: that is a declared exception, and a case that needs the lever ends there.
 //
 // Levers are what people and the platform do; none of them asks the adapter anything. They may be called from any goroutine.
 type Surface struct {
@@ -291,17 +291,19 @@ func (p *stage) note(err error) error {
 	return err
 }
 
-// needs skips the case where a lever is missing on purpose.
-func (p *stage) needs(lever string, there bool) {
+// needs reports whether a lever is there. One that is missing on purpose ends the case, with its reason in the log: it is not a
+// skip, because no machine has what it needs.
+func (p *stage) needs(lever string, there bool) bool {
 	p.Helper()
 	if there {
-		return
+		return true
 	}
 	why := p.Without[lever]
 	if why == "" {
 		p.Fatalf("the surface has no %s and does not say why in Without", lever)
 	}
-	p.Skipf("declared: without %s: %s", lever, why)
+	p.Logf("declared: without %s: %s", lever, why)
+	return false
 }
 
 func (p *stage) must(err error) {

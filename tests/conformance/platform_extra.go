@@ -12,12 +12,11 @@ import (
 	"github.com/nodhq/nod/core/render"
 )
 
-// extra is the optional interface of the platform, or a declared exception.
-func extra[T any](p *stage, name string) T {
+// extra is the optional interface of the platform; without it there must be a declared exception.
+func extra[T any](p *stage, name string) (x T, ok bool) {
 	p.Helper()
-	x, ok := p.Platform.(T)
-	p.needs(name, ok)
-	return x
+	x, ok = p.Platform.(T)
+	return x, p.needs(name, ok)
 }
 
 func note(spans ...render.Span) render.Message {
@@ -30,7 +29,9 @@ func says(all []Shown, words string) bool {
 
 // forms: a reason and other arguments come with the token of the button that opened the form, from who sent it.
 func forms(p *stage) {
-	p.needs("Submit", p.Submit != nil)
+	if !p.needs("Submit", p.Submit != nil) {
+		return
+	}
 	room := p.chat("begin").Chat
 	calls := []turn.ToolCall{
 		{ID: "call", Ask: "ask", Status: turn.Awaiting, Tool: permission.Tool{Server: "files", Name: "write_file"}, Args: json.RawMessage(`{"path":"notes.txt"}`)},
@@ -65,7 +66,10 @@ func forms(p *stage) {
 
 // whispers: what only one person should see, only they see, and it is as inert as everything else.
 func whispers(p *stage) {
-	w := extra[agent.Whisperer](p, "Whisperer")
+	w, ok := extra[agent.Whisperer](p, "Whisperer")
+	if !ok {
+		return
+	}
 	first := p.chat("begin")
 	room := first.Chat
 	ref := p.post(room, "k", card("ask"))
@@ -116,7 +120,10 @@ func whispers(p *stage) {
 
 // annotates: a note notifies whom it names, and nobody else, and leads to the message.
 func annotates(p *stage) {
-	a := extra[agent.Annotator](p, "Annotator")
+	a, ok := extra[agent.Annotator](p, "Annotator")
+	if !ok {
+		return
+	}
 	room := p.chat("begin").Chat
 	ref := p.post(room, "k", card("ask"))
 	ben := render.Person{User: p.People[Ben], Name: "Ben"}
@@ -160,7 +167,10 @@ func annotates(p *stage) {
 }
 
 func removes(p *stage) {
-	a := extra[agent.Annotator](p, "Annotator")
+	a, ok := extra[agent.Annotator](p, "Annotator")
+	if !ok {
+		return
+	}
 	room := p.chat("begin").Chat
 	ref := p.post(room, "k", card("ask"))
 	beside, err := a.Annotate(p.ctx, room, ref, "n1", note(render.Plain("look")), true)
@@ -178,7 +188,10 @@ func removes(p *stage) {
 
 // seeks: an attempt is found by its key, in its chat, whatever else was posted.
 func seeks(p *stage) {
-	s := extra[agent.Seeker](p, "Seeker")
+	s, ok := extra[agent.Seeker](p, "Seeker")
+	if !ok {
+		return
+	}
 	room, other := p.chat("begin").Chat, p.chat("elsewhere").Chat
 	seek := func(in chat.ID, key chat.PostKey, want chat.MessageRef) {
 		p.Helper()
@@ -204,7 +217,9 @@ func seeks(p *stage) {
 		p.must(err)
 		seek(room, "n1", beside)
 	}
-	p.needs("Trouble", p.Trouble != nil)
+	if !p.needs("Trouble", p.Trouble != nil) {
+		return
+	}
 	p.Trouble(Lost, room, "", 0)
 	if _, err := p.Platform.Post(p.ctx, room, "lost", text("lost")); p.note(err) == nil {
 		p.Fatal("a post whose answer was lost is no success")

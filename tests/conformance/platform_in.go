@@ -142,7 +142,9 @@ func insideBudget(p *stage) {
 }
 
 func comesAgain(p *stage) {
-	p.needs("Retry", p.Retry != nil)
+	if !p.needs("Retry", p.Retry != nil) {
+		return
+	}
 	p.in.Refuse(errRecord)
 	d := p.Say(Ana, chat.ID{}, "remember this")
 	failed := func(all []Taking) bool { return len(all) > 0 && all[0].Done }
@@ -193,7 +195,9 @@ func clickNotRecorded(p *stage) {
 }
 
 func forged(p *stage) {
-	p.needs("Forgeries", p.Forgeries != nil)
+	if !p.needs("Forgeries", p.Forgeries != nil) {
+		return
+	}
 	genuine := 0
 	for i, f := range p.Forgeries(Ana, "forged words") {
 		from := len(p.in.All())
@@ -218,7 +222,9 @@ func forged(p *stage) {
 }
 
 func forgedUser(p *stage) {
-	p.needs("SayAs", p.SayAs != nil)
+	if !p.needs("SayAs", p.SayAs != nil) {
+		return
+	}
 	p.needs("PressAs", p.PressAs != nil)
 	d := p.SayAs(Ben, Ana, chat.ID{}, "I am Ana")
 	p.must(d.Taken(p.ctx))
@@ -255,7 +261,9 @@ func botsStayOut(p *stage) {
 }
 
 func editIsNoMessage(p *stage) {
-	p.needs("Edit", p.Edit != nil)
+	if !p.needs("Edit", p.Edit != nil) {
+		return
+	}
 	first := p.chat("begin")
 	d := p.Edit(first.Chat, first.Message, "begin otherwise")
 	p.must(d.Taken(p.ctx))
@@ -337,7 +345,9 @@ func endWaits(p *stage) {
 
 // lockout: an operator must see why.
 func lockout(p *stage) {
-	p.needs("Lockout", p.Lockout != nil)
+	if !p.needs("Lockout", p.Lockout != nil) {
+		return
+	}
 	p.Lockout()
 	ended := make(chan error, 1)
 	go func() { ended <- p.Surface.Run(p.ctx) }()

@@ -79,7 +79,9 @@ func postsOnce(p *stage) {
 	if ref := again("k1"); ref != first || len(p.Messages(room)) != 1 {
 		p.Errorf("the same key gave %q and %q; there are %d messages", first, ref, len(p.Messages(room)))
 	}
-	p.needs("Trouble", p.Trouble != nil)
+	if !p.needs("Trouble", p.Trouble != nil) {
+		return
+	}
 	p.Trouble(Lost, room, "", 0)
 	if _, err := p.Platform.Post(p.ctx, room, "k2", text("twice?")); p.note(err) == nil {
 		p.Fatal("a post whose answer was lost is no success")
@@ -147,7 +149,9 @@ func fault(p *stage, fatal func(string, ...any), what string, err error) *agent.
 
 // trouble: a caller chooses by the kind, so the kind must be right, for posts and edits alike.
 func trouble(p *stage) {
-	p.needs("Trouble", p.Trouble != nil)
+	if !p.needs("Trouble", p.Trouble != nil) {
+		return
+	}
 	const after = 7 * time.Second
 	for _, c := range []struct {
 		mishap Mishap
@@ -197,7 +201,9 @@ func trouble(p *stage) {
 
 // discreetInTrouble lets everything go wrong that can; what was said then is looked at when the case is over.
 func discreetInTrouble(p *stage) {
-	p.needs("Havoc", p.Havoc != nil)
+	if !p.needs("Havoc", p.Havoc != nil) {
+		return
+	}
 	room := p.chat("begin").Chat
 	ref := p.post(room, "k", card("ask"))
 	for _, m := range []Mishap{Busy, Down, Cut, Lost, Gone, Forbidden} {

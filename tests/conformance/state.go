@@ -1,5 +1,6 @@
 // Package conformance holds one suite per seam, to be run against every implementation of it. [Log] and [Leases]
-// say what a store of chats must do; whoever implements [agent.Log] and [agent.Leases] hands them an [Open].
+// say what a store of chats must do; whoever implements [agent.Log] and [agent.Leases] hands them an [Open]. [Platform] says what
+// a chat surface must do, over a stand-in of its platform: whoever implements [agent.Platform] hands it an [OpenPlatform].
 //
 // The suites import no adapter and no store. They make no assertion on timing; where a lease must have run out,
 // the implementation's own lever makes it so.
