@@ -11,9 +11,9 @@ import (
 )
 
 // amends takes arguments that a person wrote. They are checked as the model's own are, and nothing is allowed by them.
-func (e *Engine) amends(ctx context.Context, s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Clicked) (turn.Event, error) {
+func (e *Engine) amends(ctx context.Context, s turn.Session, c turn.ToolCall, in chat.Clicked) (turn.Event, error) {
 	switch {
-	case t == nil || c.Status != turn.Awaiting:
+	case c.Status != turn.Awaiting:
 		return nil, notOpen(c)
 	case !turn.CanEdit(c):
 		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotEditable()}

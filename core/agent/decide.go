@@ -132,7 +132,7 @@ func (e *Engine) answers(ctx context.Context, policy permission.Policy, s turn.S
 	}
 	switch in.Choice {
 	case chat.Edit:
-		ev, err := e.amends(ctx, s, t, c, in)
+		ev, err := e.amends(ctx, s, c, in)
 		return one(ev, err)
 	case chat.AllowOnce, chat.AllowChat, chat.Deny, chat.DenyReason:
 		ev, err := e.answer(policy, s, t, c, in)

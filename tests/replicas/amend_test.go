@@ -100,3 +100,27 @@ func TestEditRefused(t *testing.T) {
 		}
 	}
 }
+
+// What is forbidden stays forbidden, whoever wrote the arguments.
+func TestEditedAndForbidden(t *testing.T) {
+	w := New(t, Options{})
+	twoAsks(w)
+	form := w.Await(chat.Edit, "send")
+	w.SetPolicy(func(_ *permission.Policy, files tools) { files["send"] = permission.ToolSettings{Disabled: true} })
+	equal(w, "whisper", w.Deliver(w.Replicas[0], edit(w, form, `{"to":"all"}`)), "")
+	w.Shows(0, "not allowed: send of files is disabled")
+	w.Press(w.Replicas[0], Ana, chat.Deny, "write")
+	w.Over(0)
+	equal(w, "ran", w.Tools.Ran(), "")
+}
+
+// Arguments that cannot be shown in full are no call, so that nobody can allow them unseen.
+func TestEditTooLong(t *testing.T) {
+	w := New(t, Options{})
+	twoAsks(w)
+	form := w.Await(chat.Edit, "send")
+	has(w, "whisper", w.Deliver(w.Replicas[0], edit(w, form, `{"text":"`+strings.Repeat("x", 200_000)+`"}`)), "too long to be shown in full")
+	w.Asks("write", "send")
+	w.Press(w.Replicas[0], Ana, chat.DenyAll, "")
+	w.Over(0)
+}
