@@ -1,7 +1,33 @@
 // Package slack is the surface for Slack: a thread is a chat, and a turn's one message lives in it.
 //
-// Its words are Slack's: channel, thread, block, interaction, view, envelope, scope. A chat's key is the channel and the
-// timestamp of the message that its thread hangs on; a message's reference is its timestamp.
+// # Its words
+//
+// They are Slack's: channel, thread, block, interaction, view, envelope, scope. A chat's key is the channel and the timestamp of the
+// message that its thread hangs on (id.go); a message's reference is its timestamp.
+//
+// # In and out
+//
+// What Slack sends comes by sockets (socket.go) or signed requests (http.go), is decoded by our own tolerant structs (events.go,
+// interact.go, commands.go), waits in lanes (inbound_intake.go) and is given to the engine (inbound.go). What the engine shows is
+// drawn by pure functions (encode.go, steps.go, ask.go, markup.go, views.go) within limits (limits.go), looked at once more before it
+// goes (check.go), and sent (post.go, urls.go, notes.go, presence.go) when the workspace's budget has room (spend.go). Sentences for
+// people stand in inbound_words.go and views_words.go; the app's manifest and what the doctor looks at in manifest.go and doctor.go.
+//
+// # Invariants
+//
+//   - Acknowledged means durable, for events. An interaction is always acknowledged, because Slack never repeats it: the person is told
+//     when it was not recorded.
+//   - Who did something is the user of the signed envelope, looked up with users.info. No field that a sender could fill in says it.
+//   - Words of models, tools, servers and people are never markup: no mention, no disguised link, no button comes out of them.
+//   - A card never loses a button because Slack refused a block: it is drawn simpler until Slack takes it.
+//   - Nothing is posted blindly a second time (Seek), and no method is called beyond its budget except where that cannot be asked.
+//   - A response_url is a key to its message: in memory only, and in no log.
+//
+// Nothing is stored here. Lost with the process are response_urls (then chat.update serves), who is who for five minutes, and
+// which status was told last.
+//
+// Left out: files that people attach (their names are passed on), shortcuts, the Home tab, and apps that are installed for a whole
+// organisation with one token per workspace.
 package slack
 
 import (

@@ -14,7 +14,9 @@
 // model replies ([Replied]), with text and with calls. Policy rules each call ([Ruled]): allowed, forbidden, or asked. An ask is
 // answered under its [AskID], once ([Decided]); before the call starts the answer can be taken back ([Withdrawn]). A
 // call starts ([Started]) before its tool hears of it, and ends [Finished], or [Abandoned] when nobody can say how it ended. When
-// every call has its one result the model is asked once more. A reply without calls ends the turn ([Ended]).
+// every call has its one result the model is asked once more. A reply without calls ends the turn ([Ended]). A person may change
+// the arguments of a call that is asked for ([Amended]): it is proposed anew. Beside the turn's one message a nudge or the rest of a
+// long answer may stand for a while ([Posted], [Removed]).
 //
 // How a call goes:
 //
@@ -22,7 +24,7 @@
 //	                         ▼                                         │
 //	Replied → proposed → awaiting ──Decided──▶ allowed ──Started──▶ running ──Finished──▶ done, failed
 //	            │  ▲         │                  │  │                    │
-//	            │  └─────────┼─ Revoked, ModeSet┘  │Ruled (tighter)     └─Abandoned─▶ unknown ─┬─ Finished (late) ─▶ done, failed
+//	            │  └─ Amended┼─ Revoked, ModeSet┘  │Ruled (tighter)     └─Abandoned─▶ unknown ─┬─ Finished (late) ─▶ done, failed
 //	            │            ├─ Expired ─▶ expired │                                           ├─ happened, leave, deadline: settled
 //	            └──Ruled─────┴─ Decided ─▶ denied ◀┘                                           └─ run again ─▶ awaiting
 //	                           StopAsked ─▶ cancelled
