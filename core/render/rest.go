@@ -20,7 +20,7 @@ func Rest(m Message, l Limits) []string {
 	for at > 0 && at < len(whole) && !utf8.RuneStart(whole[at]) {
 		at--
 	}
-	at = lineEnd(whole, at)
+	at = wordEnd(whole, at)
 	room := l.Text
 	if room <= 0 {
 		room = len(whole)
@@ -38,7 +38,7 @@ func parts(s string, from, room int) []string {
 		}
 		to, left := len(s), max(room-len(head), minCut) // a fence may be longer than any room
 		if !fits(s[from:], left) {
-			to = from + lineEnd(s[from:], firstRunes(s[from:], left))
+			to = from + wordEnd(s[from:], firstRunes(s[from:], left))
 		}
 		part := head + strings.TrimLeft(s[from:to], "\n")
 		if f := openFence(s[:to]); f != "" && to < len(s) {
@@ -50,6 +50,17 @@ func parts(s string, from, room int) []string {
 		from = to
 	}
 	return out
+}
+
+// wordEnd moves a cut back to the end of a line, or at least of a word, if that costs little.
+func wordEnd(s string, i int) int {
+	if j := lineEnd(s, i); j < i {
+		return j
+	}
+	if j := strings.LastIndexByte(s[:i], ' '); j > 0 && i-j < i/4 && i < len(s) {
+		return j
+	}
+	return i
 }
 
 func lastText(m Message) (string, bool) {
