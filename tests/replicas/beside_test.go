@@ -55,20 +55,58 @@ func TestNudge(t *testing.T) {
 
 // A platform that refuses a nudge is not asked again, and the turn goes on.
 func TestNudgeRefused(t *testing.T) {
-	w := New(t, Options{Beside: true, Engine: func(c *agent.Config) { c.Nudge = time.Nanosecond }})
-	var tries atomic.Int32
-	w.Platform.Trouble(func(op Op) Trouble {
-		if op.Note {
-			tries.Add(1)
-			return Forbidden()
-		}
-		return Trouble{}
-	})
-	lately(w, Call("write", `{}`))
-	w.Say(w.Replicas[0], Ana, "go")
-	w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
-	w.Over(0)
-	equal(w, "attempts", tries.Load(), 1)
+	for name, no := range map[string]func() Trouble{"forbidden": Forbidden, "gone": Gone} {
+		t.Run(name, func(t *testing.T) {
+			w := New(t, Options{Beside: true, Engine: func(c *agent.Config) { c.Nudge = time.Nanosecond }})
+			var tries atomic.Int32
+			w.Platform.Trouble(func(op Op) Trouble {
+				if op.Note {
+					tries.Add(1)
+					return no()
+				}
+				return Trouble{}
+			})
+			lately(w, Call("write", `{}`))
+			w.Say(w.Replicas[0], Ana, "go")
+			w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
+			w.Over(0)
+			equal(w, "attempts", tries.Load(), 1)
+		})
+	}
+}
+
+// A replica that stops in the middle of a nudge, or of taking it away, leaves that to the next one.
+func TestNudgeOutlivesItsReplica(t *testing.T) {
+	for name, posting := range map[string]bool{"posting": true, "removing": false} {
+		t.Run(name, func(t *testing.T) {
+			w := New(t, Options{Beside: true, Replicas: 2, Drain: time.Millisecond, Engine: func(c *agent.Config) { c.Nudge = time.Nanosecond }})
+			never, begun := w.Latch(), w.Latch()
+			var once atomic.Bool
+			w.Platform.Trouble(func(op Op) Trouble {
+				if op.Note && op.Post == posting && !once.Swap(true) {
+					begun.Open()
+					return Trouble{Until: never.C()}
+				}
+				return Trouble{}
+			})
+			lately(w, Call("write", `{}`))
+			w.Say(w.Replicas[0], Ana, "go")
+			if !posting {
+				w.Until("a nudge", func() bool { return len(w.Platform.Notes()) == 1 })
+				w.Press(w.Replicas[0], Ana, chat.Deny, "write")
+			}
+			<-begun.C()
+			w.Replicas[0].Stop()
+			w.Until("the other replica went on", func() bool {
+				n := w.Platform.Notes()
+				return len(n) == 1 && n[0].Gone == !posting
+			})
+			if posting {
+				w.Press(w.Replicas[1], Ana, chat.Deny, "write")
+			}
+			w.Over(0)
+		})
+	}
 }
 
 // A nudge whose answer was lost is found again, not posted twice.
@@ -145,9 +183,12 @@ func TestLongAnswerGoesOn(t *testing.T) {
 		}
 		b.WriteString("```\nThe end.")
 		w.Model.When("go", Says(b.String()))
+		hold := w.Latch()
+		w.Model.When("next", func(Heard) (agent.Reply, error) { <-hold.C(); return agent.Reply{Text: "Yes."}, nil })
 		w.Say(w.Replicas[0], Ana, "go")
+		w.Say(w.Replicas[0], Ben, "next")
 		w.Over(0)
-		w.Until("the rest", func() bool {
+		w.Until("the rest, while the next turn runs", func() bool {
 			n := w.Platform.Notes()
 			return len(n) > 0 && strings.Contains(noteText(n[len(n)-1]), "The end.")
 		})
@@ -164,6 +205,7 @@ func TestLongAnswerGoesOn(t *testing.T) {
 			t.Errorf("head and parts are not the whole answer: %d characters of %d", len(got), len(want))
 		}
 		for i, p := range parts {
+			equal(w, "the rest stands beside", w.Platform.Notes()[i].Beside, w.Platform.Messages(Room)[0].Ref)
 			if strings.Count(p, "```")%2 != 0 {
 				t.Errorf("part %d leaves a fence open", i)
 			}
