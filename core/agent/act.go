@@ -146,7 +146,7 @@ func (d *driver) tookPost(p postResult) {
 		d.shown = append(d.shown, turn.Shown{Turn: p.turn, Message: p.ref})
 	case d.ctx.Err() == nil:
 		d.refused = p.turn
-		d.tookGone(p.err)
+		d.tookGone(goneMessage{p.turn, p.err})
 	}
 }
 

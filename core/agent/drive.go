@@ -49,7 +49,7 @@ type driver struct {
 	ran     chan turn.Event
 	posted  chan postResult
 	noted   chan noteResult
-	goneCh  chan error
+	goneCh  chan goneMessage
 
 	model   *modelRun
 	running *toolRun
@@ -86,7 +86,7 @@ func (l *liveState) get() turn.Live {
 func newDriver(e *Engine, l Lease, at Head, own uint64) *driver {
 	d := &driver{
 		e: e, id: l.Chat, at: at, own: own, pokes: make(chan struct{}, 1), dirty: make(chan struct{}, 1), drawn: make(chan struct{}, 1),
-		replies: make(chan replyInput, 1), ran: make(chan turn.Event, 1), posted: make(chan postResult, 1), goneCh: make(chan error, 1), noted: make(chan noteResult, 1),
+		replies: make(chan replyInput, 1), ran: make(chan turn.Event, 1), posted: make(chan postResult, 1), goneCh: make(chan goneMessage, 8), noted: make(chan noteResult, 1),
 		editors: map[turn.TurnID]*editor{},
 	}
 	d.ctx, d.cancel = context.WithCancel(e.work)
@@ -199,8 +199,8 @@ func (d *driver) drive() (wake time.Time) {
 			continue
 		}
 		select {
-		case err := <-d.goneCh:
-			d.tookGone(err)
+		case g := <-d.goneCh:
+			d.tookGone(g)
 			continue
 		default:
 		}
@@ -289,8 +289,8 @@ func (d *driver) wait() {
 		d.tookPost(p)
 	case n := <-d.noted:
 		d.tookNote(n)
-	case err := <-d.goneCh:
-		d.tookGone(err)
+	case g := <-d.goneCh:
+		d.tookGone(g)
 	}
 }
 
@@ -551,7 +551,7 @@ func (d *driver) edit(t *turn.Turn, u Urgency) {
 			return
 		}
 		id := t.ID
-		ed = newEditor(d.ctx, platform, d.id, t.Shown, func() render.Message { return d.viewOf(id) }, d.e.Lease/2, d.held, d.sayGone, d.sayDrawn)
+		ed = newEditor(d.ctx, platform, d.id, t.Shown, func() render.Message { return d.viewOf(id) }, d.e.Lease/2, d.held, func(err error) { d.sayGone(goneMessage{id, err}) }, d.sayDrawn)
 		d.editors[t.ID] = ed
 		// What became of the turn while its post was under way was offered to nobody: it must not wait like progress.
 		switch {
@@ -623,20 +623,25 @@ func (d *driver) sayDrawn() {
 	}
 }
 
-func (d *driver) sayGone(err error) {
+// goneMessage is a turn whose message cannot be edited, or posted, any more.
+type goneMessage struct {
+	turn turn.TurnID
+	err  error
+}
+
+func (d *driver) sayGone(g goneMessage) {
 	select {
-	case d.goneCh <- err:
-	default:
+	case d.goneCh <- g:
+	default: // there are never so many editors
 	}
 }
 
-// tookGone ends a turn whose message people cannot see any more: what they cannot see they cannot answer.
-func (d *driver) tookGone(err error) {
-	d.e.Logger.Warn("the chat's message is gone; its turn ends", "chat", d.id, "err", err)
-	if t := d.f.s.Turn; t != nil {
-		if t.Stopped == nil {
-			d.results = append(d.results, turn.StopAsked{Turn: t.ID, Name: render.ByNod()})
-		}
+// tookGone ends a turn whose message people cannot see any more: what they cannot see they cannot answer. The message of a turn that
+// is over takes no other along.
+func (d *driver) tookGone(g goneMessage) {
+	d.e.Logger.Warn("a turn's message is gone; the turn ends, if it has not", "chat", d.id, "turn", g.turn, "err", g.err)
+	if t := d.f.s.Turn; t != nil && t.ID == g.turn && t.Stopped == nil {
+		d.results = append(d.results, turn.StopAsked{Turn: t.ID, Name: render.ByNod()})
 	}
 }
 

@@ -270,7 +270,7 @@ func TestSlackAnswerLost(t *testing.T) {
 	}
 }
 
-// Waits for a fix: what people said while a turn waited is theirs, and not lost with the turn's message.
+// What people said while a turn waited is theirs, and not lost with the turn's message.
 func TestSlackWaitingOutlivesMessage(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t, officeSettings{})

@@ -18,6 +18,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -70,6 +71,8 @@ type World struct {
 	Signal   *Signal
 
 	options Options
+	logMu   sync.Mutex
+	logged  []string
 	mu      sync.Mutex
 	policy  permission.Policy
 	n       int
@@ -159,7 +162,7 @@ func (w *World) Start() *Replica {
 	c := agent.Config{
 		Log: r.Gate, Leases: r.Gate, Model: mouth{w.Model, r.Gate}, Tools: hands{w.Tools, r.Name, r.Gate, r.died}, Policies: w,
 		Platforms: map[string]agent.Platform{Room.Platform: surface{w.Platform, r.Name, r.Gate}},
-		Owner:     r.Name, Lease: w.options.Lease, Sweep: w.options.Sweep, Drain: w.options.Drain, Logger: logger(w.TB, r.Name),
+		Owner:     r.Name, Lease: w.options.Lease, Sweep: w.options.Sweep, Drain: w.options.Drain, Logger: logger(w, r.Name),
 	}
 	if w.options.Beside {
 		w.Platform.forgetful = true
@@ -266,18 +269,30 @@ func (w *World) Story() string {
 }
 
 // logger writes an engine's log into the test's.
-func logger(t testing.TB, who string) *slog.Logger {
-	return slog.New(slog.NewTextHandler(sink{t, who}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+func logger(w *World, who string) *slog.Logger {
+	return slog.New(slog.NewTextHandler(sink{w, who}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 type sink struct {
-	t   testing.TB
+	w   *World
 	who string
 }
 
 func (s sink) Write(b []byte) (int, error) {
-	s.t.Logf("%s: %s", s.who, strings.TrimSpace(string(b)))
+	line := s.who + ": " + strings.TrimSpace(string(b))
+	s.w.Log(line)
+	s.w.logMu.Lock()
+	s.w.logged = append(s.w.logged, line)
+	s.w.logMu.Unlock()
+	s.w.Signal.Fire()
 	return len(b), nil
+}
+
+// Logged reports whether an engine warned in these words.
+func (w *World) Logged(words string) bool {
+	w.logMu.Lock()
+	defer w.logMu.Unlock()
+	return slices.ContainsFunc(w.logged, func(line string) bool { return strings.Contains(line, words) })
 }
 
 // IsDead reports whether an error is a killed replica's.

@@ -239,3 +239,27 @@ func TestMessageDeletedWhileAsking(t *testing.T) {
 		})
 	}
 }
+
+// That the message of a turn that is over is gone takes the next turn along in nothing.
+func TestAMessageGoneLate(t *testing.T) {
+	w := New(t, Options{})
+	late, tried := w.Latch(), w.Latch()
+	w.Platform.Trouble(func(op Op) Trouble {
+		if !op.Post && op.Ref == "m1" && op.View.State == render.Done {
+			tried.Open()
+			return Trouble{Until: late.C(), Err: Gone().Err}
+		}
+		return Trouble{}
+	})
+	hold := w.Latch()
+	w.Model.When("second", func(Heard) (agent.Reply, error) { <-hold.C(); return agent.Reply{Text: "Here I am."}, nil })
+	w.Say(w.Replicas[0], Ana, "first")
+	<-tried.C()
+	w.Say(w.Replicas[0], Ana, "second")
+	w.Until("the second turn's message", func() bool { return len(w.Platform.Messages(Room)) == 2 })
+	late.Open()
+	w.Until("the first is known to be gone", func() bool { return w.Logged("a turn's message is gone") })
+	hold.Open()
+	has(w, "the second message", w.Over(1), "Here I am.")
+	equal(w, "the second turn", w.Platform.Messages(Room)[1].Now().State, render.Done)
+}
