@@ -96,7 +96,7 @@ func (d *driver) post(id turn.TurnID) bool {
 				break
 			}
 			if errors.As(r.err, &pe) {
-				if pe.Kind == FaultGone || pe.Kind == FaultForbidden {
+				if pe.refuses() {
 					break
 				}
 				if pe.RetryAfter > 0 {

@@ -66,12 +66,8 @@ func (d *driver) note(c turn.Command) bool {
 // annotate posts one message beside the turn's one. done is false when the lease or the process ended first: whoever drives
 // next looks whether it is there. An empty reference says that the platform does not take it.
 func (d *driver) annotate(ctx context.Context, a Annotator, s turn.Session, id turn.TurnID, slot string, m render.Message, link bool) (ref chat.MessageRef, done bool) {
-	t := s.Turn
-	if t == nil || t.ID != id {
-		t = s.Last
-	}
-	p := d.e.Platforms[d.id.Platform]
-	seek := true // these are rare, and a second copy would be noise
+	t, p := turnOf(s, id), d.e.Platforms[d.id.Platform]
+	const seek = true // these are rare, and a second copy would be noise
 	return d.trying(ctx, "post beside a turn's message", func(ctx context.Context) (chat.MessageRef, error) {
 		return postOnce(ctx, p, d.id, postKey(d.id, string(id)+"/"+slot), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
 			return a.Annotate(ctx, d.id, t.Shown, key, render.Fit(m, p.Limits()), link)
@@ -93,8 +89,7 @@ func (d *driver) trying(ctx context.Context, what string, do func(context.Contex
 			return "", false
 		}
 		var pe *PlatformError
-		refused := errors.As(err, &pe) && (pe.Kind == FaultGone || pe.Kind == FaultForbidden)
-		if refused || try >= maxNoteTries {
+		if errors.As(err, &pe); pe.refuses() || try >= maxNoteTries {
 			d.e.Logger.Warn("could not "+what+"; going on without", "chat", d.id, "err", err)
 			return "", true
 		}
@@ -112,27 +107,18 @@ func (d *driver) trying(ctx context.Context, what string, do func(context.Contex
 // nudge names those who may decide what is asked first, and what that is.
 func (d *driver) nudge(s turn.Session) (m render.Message, ok bool) {
 	policy, err := d.policy()
-	open := turn.OpenAsks(s)
-	if err != nil || s.Turn == nil {
+	waits := turn.Waits(s)
+	if err != nil || len(waits) == 0 {
 		return m, false
 	}
-	var first turn.ToolCall
-	more := len(turn.Waits(s)) - 1
-	for _, c := range s.Turn.Calls {
-		if first.ID == "" && (c.Status == turn.Awaiting || (c.Status == turn.Unknown && !c.Settled())) {
-			first = c
-		}
-	}
-	if first.ID == "" {
-		return m, len(open) > 0
-	}
+	first := callOf(s, waits[0].Call)
 	var line render.Line
 	for _, u := range d.deciders(policy, s, first) {
 		line = append(line, render.Person{User: u, Name: nameOf(s, u)}, render.Plain(", "))
 	}
 	tool, _ := render.Visible(first.Tool.Name)
 	server, _ := render.Visible(first.Tool.Server)
-	line = append(line, render.Plain(render.NudgeLine(tool, server, more)))
+	line = append(line, render.Plain(render.NudgeLine(tool, server, len(waits)-1)))
 	return render.Message{State: render.Waiting, Blocks: []render.Block{render.Note{Line: line}}}, true
 }
 
@@ -156,10 +142,7 @@ func (d *driver) deciders(policy permission.Policy, s turn.Session, c turn.ToolC
 
 // continued posts what of a long answer the turn's message has no room for, part by part; each is recorded with the last.
 func (d *driver) continued(ctx context.Context, a Annotator, s turn.Session, id turn.TurnID) []turn.Event {
-	t := s.Last
-	if t == nil || t.ID != id {
-		t = s.Turn
-	}
+	t := turnOf(s, id)
 	limits := d.e.Platforms[d.id.Platform].Limits()
 	var out []turn.Event
 	for i, part := range render.Rest(turn.View(s, t, turn.Live{}), limits) {

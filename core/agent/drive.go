@@ -569,6 +569,14 @@ func holds(s turn.Session, id turn.TurnID) bool {
 	return (s.Turn != nil && s.Turn.ID == id) || (s.Last != nil && s.Last.ID == id)
 }
 
+// turnOf is a turn that the session holds: the open one, or the one that ended last.
+func turnOf(s turn.Session, id turn.TurnID) *turn.Turn {
+	if s.Turn != nil && s.Turn.ID == id {
+		return s.Turn
+	}
+	return s.Last
+}
+
 // viewOf is how a turn's message should look; without a block where the turn is forgotten.
 func (d *driver) viewOf(id turn.TurnID) render.Message {
 	s := *d.session.Load()
@@ -581,10 +589,7 @@ func (d *driver) viewOf(id turn.TurnID) render.Message {
 		}
 		s = old
 	}
-	t := s.Turn
-	if t == nil || t.ID != id {
-		t = s.Last
-	}
+	t := turnOf(s, id)
 	var live turn.Live
 	if t == s.Turn {
 		live = d.live.get()

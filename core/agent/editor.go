@@ -139,7 +139,7 @@ func (ed *editor) run(ctx context.Context) {
 			case err == nil:
 				backoff = 250 * time.Millisecond
 				ed.rest()
-			case errors.As(err, &pe) && (pe.Kind == FaultGone || pe.Kind == FaultForbidden):
+			case errors.As(err, &pe) && pe.refuses():
 				ed.mu.Lock()
 				ed.dead = true
 				ed.mu.Unlock()

@@ -71,6 +71,11 @@ type PlatformError struct {
 func (e *PlatformError) Error() string { return string(e.Kind) + ": " + e.Cause.Error() }
 func (e *PlatformError) Unwrap() error { return e.Cause }
 
+// refuses reports whether trying again is of no use. A nil error refuses nothing.
+func (e *PlatformError) refuses() bool {
+	return e != nil && (e.Kind == FaultGone || e.Kind == FaultForbidden)
+}
+
 // PlatformFault is what went wrong, as far as a caller chooses differently.
 type PlatformFault string
 
