@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -141,12 +142,18 @@ func startCluster(t *testing.T) (url string) {
 	return at(0)
 }
 
+// freePort is a port that nobody listens on, below those that the system gives to outgoing connections: one of these could take it
+// before the server does.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := 10_000 + rand.IntN(20_000) //nolint:gosec // any port will do
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = l.Close()
+			return port
+		}
 	}
-	defer l.Close() //nolint:errcheck // only asked for its number
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no port is free")
+	return 0
 }
