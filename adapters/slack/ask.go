@@ -5,6 +5,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/render"
 )
 
@@ -79,7 +80,7 @@ func (s *sheet) arguments(a render.Args) {
 	for _, f := range parts {
 		inside = append(inside, slack.NewSectionBlock(mrkdwnText(f), nil, nil))
 	}
-	box := slack.NewContainerBlock(inside...).WithTitle(plainText(atMost(sayArguments(a), maxHeader))).WithCollapsible(true, true)
+	box := slack.NewContainerBlock(inside...).WithTitle(plainText(atMost(surface.SayArguments(a), maxHeader))).WithCollapsible(true, true)
 	if say != "" && width(say) <= maxSubtitle {
 		box.WithSubtitle(plainText(say))
 		say = ""
@@ -116,7 +117,7 @@ func (s *sheet) quiet(say string) {
 func (s *sheet) reasons(a render.Ask) {
 	s.context(contextLine(a.Because))
 	var line []slack.MixedElement
-	say := sayServer(a.Server)
+	say := surface.SayServer(a.Server)
 	switch icon := strings.TrimSpace(a.Server.Icon); {
 	case s.bare || a.Server.Name == "":
 		say = ""
@@ -125,7 +126,7 @@ func (s *sheet) reasons(a render.Ask) {
 	case icon != "" && width(icon) <= 8 && !strings.Contains(icon, ":"): // an emoji
 		say = oneLine(icon) + " " + say
 	default:
-		say = sayNoIcon + " " + say
+		say = surface.SayNoIcon + " " + say
 	}
 	lines := []string{say}
 	said := func(who, what string) {

@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/render"
 )
@@ -29,11 +29,10 @@ type Adapter struct {
 	known chan struct{}
 
 	urls     *urls
-	sent     *sent
+	sent     surface.Sent
+	purse    surface.Purse
 	presence *presence
-	in       inlet         // what comes in
-	blind    atomic.Bool   // the budget could not be asked
-	patience time.Duration // with the budget
+	in       inlet // what comes in
 
 	now   func() time.Time
 	pause func(context.Context, time.Duration) error // waits; an error is the context's
@@ -63,8 +62,10 @@ func New(c Config) (*Adapter, error) {
 	}
 	a := &Adapter{
 		Config: c, http: httpClient(c.Client), known: make(chan struct{}),
-		urls: newURLs(), sent: newSent(), now: time.Now, pause: pause, patience: spendTimeout,
+		urls: newURLs(), now: time.Now, pause: surface.Pause,
 	}
+	a.purse.Budget, a.purse.Platform, a.purse.Logger = c.Budget, Platform, c.Logger
+	a.purse.Pause = func(ctx context.Context, d time.Duration) error { return a.pause(ctx, d) }
 	a.presence = newPresence(a)
 	// No OptionRetry: a repeated chat.postMessage is a second message, and everything else has its own retry with the newest
 	// view. No OptionDebug: it prints messages, and makes Socket Mode reconnect every six minutes.
@@ -170,15 +171,4 @@ var authAdvice = map[string]string{ //nolint:gosec // words about tokens, none o
 	"org_login_required":      "the workspace is being moved to another organisation; wait until that is done, then start again",
 	"team_access_not_granted": "the app was not granted this workspace; ask an organisation admin to approve it, then " + reinstall,
 	"ekm_access_denied":       "the organisation's admins have suspended it; ask them",
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -161,7 +162,7 @@ func TestRunEndsWhileItWaits(t *testing.T) {
 	api, _ := answers(t, "500")
 	a := newAdapter(t, Config{APIURL: api})
 	ctx, cancel := context.WithCancel(context.Background())
-	a.pause = func(ctx context.Context, d time.Duration) error { cancel(); return pause(ctx, d) }
+	a.pause = func(ctx context.Context, d time.Duration) error { cancel(); return surface.Pause(ctx, d) }
 	if err := a.Run(ctx); err != nil {
 		t.Errorf("got %v", err)
 	}

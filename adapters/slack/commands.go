@@ -2,39 +2,18 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
-	"github.com/nodhq/nod/core/render"
 )
 
-// command is what a person may type after the bot's name.
-type command struct {
-	verb string // stop, reset, mode, help, pending
-	args []string
-}
-
-// commandIn reads a command. Only a text that is nothing else is one: "stop the server" is a message.
-func commandIn(text string) (c command, ok bool) {
-	words := strings.Fields(strings.ToLower(text))
-	switch {
-	case len(words) == 1 && slices.Contains([]string{"stop", "reset", "help", "pending", "mode"}, words[0]):
-		return command{verb: words[0]}, true
-	case len(words) == 2 && words[0] == "mode" && slices.Contains([]string{"always", "never", "tool"}, words[1]):
-		return command{"mode", words[1:]}, true
-	}
-	return command{}, false
-}
-
 // commanded does what was typed in a thread.
-func (a *Adapter) commanded(ctx context.Context, s spoken, c command) (receipt, error) {
-	switch c.verb {
+func (a *Adapter) commanded(ctx context.Context, s spoken, c surface.Command) (receipt, error) {
+	switch c.Verb {
 	case "help":
 		return a.answer(s, sayHelp(s.direct)), nil
 	case "pending":
@@ -42,10 +21,10 @@ func (a *Adapter) commanded(ctx context.Context, s spoken, c command) (receipt, 
 		if err != nil {
 			return receipt{}, err
 		}
-		return a.answer(s, sayPending(turn.OpenAsks(session))), nil
+		return a.answer(s, surface.SayPending(turn.OpenAsks(session), "thread")), nil
 	}
 	var by somebody
-	if c.verb == "stop" {
+	if c.Verb == "stop" {
 		by = a.speaker(ctx, s.user, s.home)
 	} else {
 		var no string
@@ -54,22 +33,22 @@ func (a *Adapter) commanded(ctx context.Context, s spoken, c command) (receipt, 
 		}
 	}
 	reply := privately("", s.at.Channel, s.private(), s.user)
-	if err := a.Engine.Accept(ctx, chat.Commanded{Envelope: a.envelope(s.at, s.delivery(), by, reply), Verb: c.verb, Args: c.args}); err != nil {
+	if err := a.Engine.Accept(ctx, chat.Commanded{Envelope: a.envelope(s.at, s.delivery(), by, reply), Verb: c.Verb, Args: c.Args}); err != nil {
 		return receipt{}, err
 	}
 	return receipt{after: func(ctx context.Context) { a.confirm(ctx, s, c, reply) }}, nil
 }
 
 // confirm says that a command was done where the chat does not show it. The engine itself says why one was not.
-func (a *Adapter) confirm(ctx context.Context, s spoken, c command, reply chat.ReplyHandle) {
+func (a *Adapter) confirm(ctx context.Context, s spoken, c surface.Command, reply chat.ReplyHandle) {
 	switch {
-	case c.verb == "reset":
-		a.let(ctx, reply, sayReset)
-	case c.verb == "mode" && len(c.args) == 1:
+	case c.Verb == "reset":
+		a.let(ctx, reply, surface.SayReset)
+	case c.Verb == "mode" && len(c.Args) == 1:
 		session, err := a.Engine.Session(ctx, s.at.id())
 		var want permission.Mode
-		if err == nil && want.UnmarshalText([]byte(c.args[0])) == nil && session.Mode == want {
-			a.let(ctx, reply, sayMode(want))
+		if err == nil && want.UnmarshalText([]byte(c.Args[0])) == nil && session.Mode == want {
+			a.let(ctx, reply, surface.SayMode(want))
 		}
 	}
 }
@@ -125,12 +104,12 @@ func (c slash) serve(ctx context.Context, a *Adapter) (receipt, error) {
 	case len(words) == 0 || words[0] == "help":
 		say = escaped(sayHelp(c.direct()))
 	case words[0] == "stop", words[0] == "reset", words[0] == "mode":
-		say = escaped(sayInThread(shortened(strings.Join(words, " "), 40)))
+		say = escaped(sayInThread(surface.Shortened(strings.Join(words, " "), 40)))
 	default:
-		say = escaped(sayUnknownCommand(shortened(string(c.Text), 40)) + "\n" + sayHelp(c.direct()))
+		say = escaped(sayUnknownCommand(surface.Shortened(string(c.Text), 40)) + "\n" + sayHelp(c.direct()))
 	}
 	if err != nil {
-		a.Logger.Warn("slack: a slash command failed", "command", shortened(string(c.Text), 40), "err", err)
+		a.Logger.Warn("slack: a slash command failed", "command", surface.Shortened(string(c.Text), 40), "err", err)
 		say = escaped(sayCommandFailed)
 	}
 	return receipt{body: slashAnswer{"ephemeral", say, true}}, nil
@@ -158,9 +137,9 @@ func (a *Adapter) slashPending(ctx context.Context, c slash) (string, error) {
 		b.WriteString(lines)
 	}
 	if b.Len() == 0 {
-		return escaped(sayNothingPending), nil
+		return escaped(surface.SayNothingPending), nil
 	}
-	return escaped(sayPendingHere) + "\n" + strings.TrimRight(b.String(), "\n"), nil
+	return escaped(surface.SayPendingHere) + "\n" + strings.TrimRight(b.String(), "\n"), nil
 }
 
 // pendingLines is a line of mrkdwn for each open ask of a chat.
@@ -175,7 +154,7 @@ func (a *Adapter) pendingLines(id chat.ID, s turn.Session) string {
 	}
 	var b strings.Builder
 	for _, call := range turn.OpenAsks(s) {
-		fmt.Fprintf(&b, "• <%s|%s>%s\n", a.permalink(p, to), escaped(strings.ReplaceAll(callLine(call), "|", "¦")), escaped(untilLine(call)))
+		fmt.Fprintf(&b, "• <%s|%s>%s\n", a.permalink(p, to), escaped(strings.ReplaceAll(surface.CallLine(call), "|", "¦")), escaped(surface.UntilLine(call)))
 	}
 	return b.String()
 }
@@ -208,7 +187,7 @@ func (a *Adapter) slashStop(ctx context.Context, c slash) (string, error) {
 		Envelope: a.envelope(at, chat.Delivery("c:"+string(c.Trigger)), by, privately(string(c.ResponseURL), string(c.Channel), "", string(c.User))),
 		Token:    string(mine[0].Turn.ID), Choice: chat.Stop,
 	})
-	if no := refusal(err); no != nil {
+	if no := surface.Refusal(err); no != nil {
 		return escaped(no.Say), nil
 	}
 	if err != nil {
@@ -221,21 +200,4 @@ func (a *Adapter) slashStop(ctx context.Context, c slash) (string, error) {
 // escaped is text as mrkdwn that shows just that. https://docs.slack.dev/messaging/formatting-message-text/#escaping
 func escaped(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
-}
-
-// callLine names a call, in words that hide nothing.
-func callLine(c turn.ToolCall) string {
-	return render.ShortName(c.Tool.Name) + " of " + render.ShortName(c.Tool.Server)
-}
-
-func untilLine(c turn.ToolCall) string {
-	if c.Deadline.IsZero() {
-		return ""
-	}
-	return " · expires " + render.Clock(c.Deadline)
-}
-
-func refusal(err error) *agent.Refusal {
-	no, _ := errors.AsType[*agent.Refusal](err)
-	return no
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -38,7 +39,7 @@ func TestCommandsInAThread(t *testing.T) {
 	if n := len(sc.ledger.asked()); n != 6 {
 		t.Errorf("Accept was called %d times: a command comes as two events, and is taken of one", n)
 	}
-	sc.until("the reset is confirmed", func() bool { return len(sc.told("UANA")) == 1 && sc.told("UANA")[0] == sayReset })
+	sc.until("the reset is confirmed", func() bool { return len(sc.told("UANA")) == 1 && sc.told("UANA")[0] == surface.SayReset })
 }
 
 func TestCommandsInADirectConversationNeedNoMention(t *testing.T) {
@@ -67,7 +68,7 @@ func TestModeIsConfirmedWhereItHolds(t *testing.T) {
 	sc.quiet()
 	sc.slack.Say("UANA", "C1", root, "<@UBOT> mode always")
 	sc.until("it is confirmed", func() bool { return len(sc.told("UANA")) == 1 })
-	if got := sc.told("UANA")[0]; got != sayMode(permission.ModeAlways) {
+	if got := sc.told("UANA")[0]; got != surface.SayMode(permission.ModeAlways) {
 		t.Errorf("told: %q", got)
 	}
 }
@@ -125,7 +126,7 @@ func TestSlashCommands(t *testing.T) {
 		}
 		for text, want := range map[string]string{
 			"": "each thread is one chat", "help": "each thread is one chat", "Help me": "each thread is one chat",
-			"<!channel> & run": "There is no command “&lt;!channel&gt; &amp; run”", "reset": "@nod reset", "mode never": "@nod mode never", "pending": sayNothingPending,
+			"<!channel> & run": "There is no command “&lt;!channel&gt; &amp; run”", "reset": "@nod reset", "mode never": "@nod mode never", "pending": surface.SayNothingPending,
 			"stop": "@nod stop",
 		} {
 			if got := sc.slash("UANA", "C1", text); !strings.Contains(got, want) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/render"
 )
 
@@ -79,7 +80,7 @@ func draw(m render.Message, bare bool) (p payload, roomy bool) {
 	}
 	s.buttonsOf(m.Choices, nil, "")
 	if len(s.blocks) == 0 {
-		s.context([]slack.MixedElement{plainText(sayState(m.State))})
+		s.context([]slack.MixedElement{plainText(surface.SayState(m.State))})
 	}
 	size := number(s.blocks)
 	return payload{s.blocks, fallback(m)}, size <= maxAll && s.markdown <= maxMarkdown && s.count <= maxBlocks && !s.over
@@ -156,7 +157,7 @@ func fallback(m render.Message) string {
 		say = atMost(oneLine(last), fallbackRoom)
 	}
 	if strings.TrimSpace(say) == "" {
-		say = sayState(m.State)
+		say = surface.SayState(m.State)
 	}
 	return mrkdwnSafe(within(say, (maxText-100)/len("&amp;")))
 }
@@ -182,7 +183,7 @@ func encodeNote(m render.Message, link string) payload {
 		}
 		rich := richLine(line)
 		if strings.HasPrefix(link, "http") && len(link) <= maxURL { // an address of the workspace's own, as auth.test has it
-			rich = append(rich, slack.NewRichTextSectionTextElement(" · ", nil), slack.NewRichTextSectionLinkElement(link, sayOpenQuestion, nil))
+			rich = append(rich, slack.NewRichTextSectionTextElement(" · ", nil), slack.NewRichTextSectionLinkElement(link, surface.SayOpenQuestion, nil))
 			link = ""
 		}
 		if len(rich) > 0 {
@@ -193,7 +194,7 @@ func encodeNote(m render.Message, link string) payload {
 	}
 	say := strings.TrimSpace(strings.Join(text, "\n"))
 	if say == "" {
-		say = sayState(m.State)
+		say = surface.SayState(m.State)
 	}
 	if len(s.blocks) == 0 {
 		s.context([]slack.MixedElement{plainText(say)})

@@ -14,6 +14,7 @@ import (
 	"github.com/slack-go/slack"
 	"pgregory.net/rapid"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -268,7 +269,7 @@ func inert(t interface{ Fatalf(string, ...any) }, p payload) {
 				t.Fatalf("%s: emoji codes would be drawn", at)
 			}
 		case "link":
-			if n["url"] != "https://team.slack.example/archives/C1/p1" || n["text"] != sayOpenQuestion {
+			if n["url"] != "https://team.slack.example/archives/C1/p1" || n["text"] != surface.SayOpenQuestion {
 				t.Fatalf("%s: a link to %v called %v", at, n["url"], n["text"])
 			}
 		case "broadcast", "usergroup", "channel", "emoji":

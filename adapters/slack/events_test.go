@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 var testSelf = self{Team: "T1", User: "UBOT", Bot: "BBOT", URL: "https://acme.slack.com/"}
@@ -146,7 +148,7 @@ func FuzzDecodeEvent(f *testing.F) {
 				t.Errorf("said by nobody, by the bot, or never: %+v", m)
 			}
 			text := readable(addressed(m.text, testSelf.User), func(string) string { return "" })
-			_, _ = commandIn(text)
+			_, _ = surface.ParseCommand(text)
 		case reworded:
 			check(m.at)
 		case removed:

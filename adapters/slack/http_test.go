@@ -41,8 +41,8 @@ func postbox(t testing.TB, l *ledger, log *lines) (*Adapter, http.Handler) {
 	}
 	a.self = testSelf
 	close(a.known)
-	a.in.intake.open()
-	t.Cleanup(a.in.intake.close)
+	a.in.intake.Open()
+	t.Cleanup(a.in.intake.Close)
 	return a, a.Handler()
 }
 

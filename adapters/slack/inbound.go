@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -24,7 +25,7 @@ const (
 
 // inlet is what an adapter keeps of what comes in: Adapter has the field "in inlet". Its zero value is ready, and closed until listen opens it.
 type inlet struct {
-	intake intake
+	intake surface.Lanes
 	people people
 }
 
@@ -62,14 +63,14 @@ func decodeDelivery(kind string, payload json.RawMessage) (delivery, error) {
 	case kindCommand:
 		return decodeCommand(payload)
 	}
-	return nil, fmt.Errorf("%w: %q", errUnknownKind, shortened(kind, 64))
+	return nil, fmt.Errorf("%w: %q", errUnknownKind, surface.Shortened(kind, 64))
 }
 
 // receive has d served in its turn, and ack called once when that is done. It does not block. It returns false, and will not
 // call ack, where nothing more is taken.
 func (a *Adapter) receive(d delivery, ack func(receipt, error)) bool {
 	deadline := time.Now().Add(acceptWithin)
-	return a.in.intake.put(d.lane(), func() {
+	return a.in.intake.Put(d.lane(), func() {
 		// Not a child of Run's context: what was taken is finished, also while the program stops.
 		ctx, cancel := context.WithDeadline(context.Background(), deadline)
 		r, err := d.serve(ctx, a)
@@ -118,7 +119,7 @@ func (e event) serve(ctx context.Context, a *Adapter) (receipt, error) {
 
 // heard takes a message, if it is for the bot.
 func (a *Adapter) heard(ctx context.Context, s spoken) (receipt, error) {
-	if !s.mentioned && !s.direct && (!s.reply || a.follow(s.at.Channel) != FollowThread) {
+	if !s.mentioned && !s.direct && (!s.reply || a.follow(s.at.Channel) != surface.FollowThread) {
 		return receipt{}, nil
 	}
 	known, err := a.Engine.Knows(ctx, s.at.id())
@@ -129,7 +130,7 @@ func (a *Adapter) heard(ctx context.Context, s spoken) (receipt, error) {
 		return receipt{}, nil
 	}
 	text := a.wording(s)
-	if c, ok := commandIn(text); ok && (s.mentioned || s.direct) {
+	if c, ok := surface.ParseCommand(text); ok && (s.mentioned || s.direct) {
 		if !s.answerable {
 			return receipt{}, nil
 		}
@@ -139,9 +140,9 @@ func (a *Adapter) heard(ctx context.Context, s spoken) (receipt, error) {
 	case text == "" && len(s.files) == 0:
 		return a.answer(s, sayHelp(s.direct)), nil
 	case len(text) > agent.MaxText:
-		return a.answer(s, sayTooLong(len(text))), nil
+		return a.answer(s, surface.SayTooLong(len(text))), nil
 	}
-	return a.record(ctx, s, withFiles(text, s.files), known)
+	return a.record(ctx, s, surface.WithFiles(text, s.files), known)
 }
 
 func (a *Adapter) record(ctx context.Context, s spoken, text string, known bool) (receipt, error) {
@@ -162,8 +163,8 @@ func (a *Adapter) record(ctx context.Context, s spoken, text string, known bool)
 	})
 	switch {
 	case errors.Is(err, agent.ErrTooLong):
-		return a.answer(s, sayTooLong(len(text))), nil
-	case hopeless(err):
+		return a.answer(s, surface.SayTooLong(len(text))), nil
+	case surface.Hopeless(err):
 		a.Logger.Info("slack: a message was not taken", "chat", s.at.id(), "err", err)
 		return receipt{}, nil
 	case err != nil:
@@ -174,19 +175,14 @@ func (a *Adapter) record(ctx context.Context, s spoken, text string, known bool)
 	return receipt{}, nil
 }
 
-// hopeless: nothing was recorded, and nothing would be if it came again.
-func hopeless(err error) bool {
-	return errors.Is(err, agent.ErrTooLong) || errors.Is(err, agent.ErrNotText) || errors.Is(err, agent.ErrEmpty)
-}
-
 // follow is how the bot listens in a channel. An unknown setting listens to less.
-func (a *Adapter) follow(channel string) Follow {
+func (a *Adapter) follow(channel string) surface.Follow {
 	f, ok := a.Channels[channel]
 	if !ok || f == "" {
 		f = a.Follow
 	}
 	if f == "" {
-		f = FollowThread
+		f = surface.FollowThread
 	}
 	return f
 }
@@ -243,7 +239,7 @@ func (a *Adapter) corrected(ctx context.Context, m reworded) error {
 		Envelope: a.envelope(m.at, chat.Delivery("e:"+m.at.Channel+":"+m.ts+":"+m.stamp), a.speaker(ctx, m.user, m.home), chat.ReplyHandle{}),
 		Message:  chat.MessageRef(m.ts), Text: readable(addressed(m.text, a.self.User), a.nameOf),
 	})
-	if hopeless(err) {
+	if surface.Hopeless(err) {
 		a.Logger.Info("slack: an edit was not taken", "chat", m.at.id(), "err", err)
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/fakeslack"
@@ -37,7 +38,7 @@ func TestOwnMessagesAndOtherBotsStayOut(t *testing.T) {
 }
 
 func TestAThreadIsFollowedOnceTheBotWasMentionedThere(t *testing.T) {
-	sc := newScene(t, overSocket, func(_ *scene, c *Config) { c.Channels = map[string]Follow{"C2": FollowMention} }).connected()
+	sc := newScene(t, overSocket, func(_ *scene, c *Config) { c.Channels = map[string]surface.Follow{"C2": surface.FollowMention} }).connected()
 	here := sc.slack.Say("UANA", "C1", "", "<@UBOT> one")
 	sc.quiet()
 	there := sc.slack.Say("UANA", "C2", "", "<@UBOT> two")
@@ -63,12 +64,12 @@ func TestAThreadIsFollowedOnceTheBotWasMentionedThere(t *testing.T) {
 
 func TestFollowDefaultsToThreadAndAnUnknownWordListensToLess(t *testing.T) {
 	t.Parallel()
-	a := &Adapter{Config: Config{Channels: map[string]Follow{"C1": "everything", "C2": ""}}}
-	if a.follow("C9") != FollowThread || a.follow("C2") != FollowThread || a.follow("C1") == FollowThread {
+	a := &Adapter{Config: Config{Channels: map[string]surface.Follow{"C1": "everything", "C2": ""}}}
+	if a.follow("C9") != surface.FollowThread || a.follow("C2") != surface.FollowThread || a.follow("C1") == surface.FollowThread {
 		t.Errorf("%q %q %q", a.follow("C9"), a.follow("C2"), a.follow("C1"))
 	}
-	a.Follow = FollowMention
-	if a.follow("C2") != FollowMention {
+	a.Follow = surface.FollowMention
+	if a.follow("C2") != surface.FollowMention {
 		t.Error("an empty setting of a channel is not the default")
 	}
 }

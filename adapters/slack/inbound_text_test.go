@@ -1,8 +1,6 @@
 package slack
 
 import (
-	"reflect"
-	"strings"
 	"testing"
 )
 
@@ -54,33 +52,5 @@ func TestAddressed(t *testing.T) {
 		if got := addressed(in, "UBOT"); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
-	}
-}
-
-func TestCommandIn(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]command{
-		"stop": {verb: "stop"}, " STOP ": {verb: "stop"}, "reset": {verb: "reset"}, "help": {verb: "help"}, "pending": {verb: "pending"},
-		"mode": {verb: "mode"}, "mode always": {"mode", []string{"always"}}, "Mode Never": {"mode", []string{"never"}}, "mode tool": {"mode", []string{"tool"}},
-	} {
-		if got, ok := commandIn(in); !ok || got.verb != want.verb || !reflect.DeepEqual(got.args, want.args) {
-			t.Errorf("%q: got %v %v", in, got, ok)
-		}
-	}
-	for _, in := range []string{"", "stop it", "please stop", "mode dark", "mode always please", "reset the router", "stop.", "stops"} {
-		if c, ok := commandIn(in); ok {
-			t.Errorf("%q is taken for the command %v", in, c)
-		}
-	}
-}
-
-func TestAttachedFilesAreNamed(t *testing.T) {
-	t.Parallel()
-	got := withFiles("look", []string{"a.pdf", strings.Repeat("x", 500) + "\n\u202eb"})
-	if !strings.HasPrefix(got, "look\n[attached file, not readable for nod: a.pdf]\n[") || len(got) > 300 || strings.Contains(got, "\u202e") {
-		t.Errorf("%q", got)
-	}
-	if withFiles("look", nil) != "look" {
-		t.Error("a message without files was changed")
 	}
 }

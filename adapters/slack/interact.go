@@ -8,6 +8,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -118,7 +119,7 @@ func (in interaction) serve(ctx context.Context, a *Adapter) (receipt, error) {
 	case in.Type == "view_submission", in.Type == "view_closed":
 		return receipt{}, nil
 	}
-	a.Logger.Info("slack: an interaction of a kind that nod does not use", "type", shortened(in.Type, 64))
+	a.Logger.Info("slack: an interaction of a kind that nod does not use", "type", surface.Shortened(in.Type, 64))
 	return receipt{}, nil
 }
 
@@ -151,7 +152,7 @@ func (a *Adapter) clicked(ctx context.Context, in interaction, act *slack.BlockA
 	})
 	if err != nil {
 		a.Logger.Error("slack: a click was not recorded", "chat", at.id(), "choice", choice, "err", err)
-		return a.answering(reply, sayNotRecorded)
+		return a.answering(reply, surface.SayNotRecorded)
 	}
 	return receipt{}
 }
@@ -168,7 +169,7 @@ func (a *Adapter) submitted(ctx context.Context, in interaction) *slack.ViewSubm
 		block, choice = blockArgs, chat.Edit
 	}
 	wrong := func(say string) *slack.ViewSubmissionResponse {
-		return slack.NewErrorsViewSubmissionResponse(map[string]string{block: shortened(say, maxFormError)})
+		return slack.NewErrorsViewSubmissionResponse(map[string]string{block: surface.Shortened(say, maxFormError)})
 	}
 	f, err := parseForm(string(in.View.Metadata))
 	if err != nil || f.Place.Team != a.self.Team {
@@ -192,7 +193,7 @@ func (a *Adapter) submitted(ctx context.Context, in interaction) *slack.ViewSubm
 		click.Reason = strings.TrimSpace(value)
 	}
 	_, err = a.Engine.Decide(ctx, click)
-	if no := refusal(err); no != nil {
+	if no := surface.Refusal(err); no != nil {
 		if no.Code == agent.RefusedDecided && no.By == by.User && no.Choice == choice { // they did just that before
 			return slack.NewClearViewSubmissionResponse()
 		}
@@ -200,7 +201,7 @@ func (a *Adapter) submitted(ctx context.Context, in interaction) *slack.ViewSubm
 	}
 	if err != nil {
 		a.Logger.Error("slack: a form was not recorded", "chat", f.Place.id(), "choice", choice, "err", err)
-		return wrong(sayNotRecorded)
+		return wrong(surface.SayNotRecorded)
 	}
 	return slack.NewClearViewSubmissionResponse()
 }

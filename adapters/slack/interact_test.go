@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -110,7 +111,7 @@ func TestAClickThatIsNotRecordedIsAnsweredHonestly(t *testing.T) {
 func TestWhoMayNotDecideIsToldSoAndNothingIsRecorded(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	_, ts := sc.thread()
-	for user, want := range map[string]string{"UGUEST": sayGuest, "UEXT": sayExternal, "UGONE": sayNotAPerson} {
+	for user, want := range map[string]string{"UGUEST": sayGuest, "UEXT": sayExternal, "UGONE": surface.SayNotAPerson} {
 		sc.press(user, "C1", ts, buttonFor(chat.AllowOnce, "tok"))
 		sc.until(user+" is told", func() bool { return len(sc.told(user)) == 1 })
 		if got := sc.told(user)[0]; got != want {
@@ -246,7 +247,7 @@ func TestDetails(t *testing.T) {
 	}
 	sc.press("UANA", "C1", ts, buttonFor(chat.ViewDetail, "gone"))
 	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 })
-	if got := sc.told("UANA")[0]; got != sayNoDetails {
+	if got := sc.told("UANA")[0]; got != surface.SayNoDetails {
 		t.Errorf("told: %q", got)
 	}
 }
@@ -270,7 +271,7 @@ func TestAFormForACallThatNoLongerWaits(t *testing.T) {
 	_, ts := sc.thread()
 	sc.press("UANA", "C1", ts, buttonFor(chat.Edit, "tok"))
 	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 })
-	if got := sc.told("UANA")[0]; got != sayNotOpen {
+	if got := sc.told("UANA")[0]; got != surface.SayNotOpen {
 		t.Errorf("told: %q", got)
 	}
 }

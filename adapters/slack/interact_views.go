@@ -8,6 +8,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -20,12 +21,12 @@ func (a *Adapter) showDetails(ctx context.Context, in interaction, f form, reply
 	s, err := a.Engine.Session(ctx, f.Place.id())
 	if err != nil {
 		a.Logger.Warn("slack: details could not be read", "chat", f.Place.id(), "err", err)
-		a.let(ctx, reply, sayNotRead)
+		a.let(ctx, reply, surface.SayNotRead)
 		return
 	}
 	d, ok := turn.Details(s, f.Token)
 	if !ok {
-		a.let(ctx, reply, sayNoDetails)
+		a.let(ctx, reply, surface.SayNoDetails)
 		return
 	}
 	a.open(ctx, in, detailsView(d, f), reply)
@@ -36,23 +37,23 @@ func (a *Adapter) openForm(ctx context.Context, in interaction, f form, reply ch
 	s, err := a.Engine.Session(ctx, f.Place.id())
 	if err != nil {
 		a.Logger.Warn("slack: a form could not be filled in", "chat", f.Place.id(), "err", err)
-		a.let(ctx, reply, sayNotRead)
+		a.let(ctx, reply, surface.SayNotRead)
 		return
 	}
 	call, ok := askedFor(s, f.Token)
 	if !ok {
-		a.let(ctx, reply, sayNotOpen)
+		a.let(ctx, reply, surface.SayNotOpen)
 		return
 	}
 	if f.Choice == chat.DenyReason {
-		a.open(ctx, in, denyView(f, callLine(call)), reply)
+		a.open(ctx, in, denyView(f, surface.CallLine(call)), reply)
 		return
 	}
 	if !turn.CanEdit(call) { // a masked secret would stand in the form
 		a.let(ctx, reply, render.NotEditable())
 		return
 	}
-	view, ok := editView(f, callLine(call), string(call.Args))
+	view, ok := editView(f, surface.CallLine(call), string(call.Args))
 	if !ok {
 		a.let(ctx, reply, sayTooLongToEdit)
 		return
@@ -77,7 +78,7 @@ func (a *Adapter) open(ctx context.Context, in interaction, view slack.ModalView
 		a.let(ctx, reply, sayWindowClosed)
 	default:
 		a.Logger.Error("slack: a form could not be opened", "err", faultOf(err))
-		a.let(ctx, reply, sayNotOpened)
+		a.let(ctx, reply, surface.SayNotOpened)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -200,7 +201,7 @@ func (a *Adapter) decider(ctx context.Context, userID string, choice chat.Choice
 		a.Logger.Warn("slack: who clicked could not be looked up", "user", userID, "err", err)
 		return by, sayWhoUnknown
 	case by.Bot, by.Gone, by.User.IsZero():
-		return by, sayNotAPerson
+		return by, surface.SayNotAPerson
 	case choice == chat.Stop: // it can only end things
 		return by, ""
 	case by.External && !a.External:

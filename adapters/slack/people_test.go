@@ -11,6 +11,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/fakeslack"
 )
@@ -183,9 +184,9 @@ func TestWhoMayDecide(t *testing.T) {
 		{"UEXT", false, true, chat.AllowOnce, ""},
 		{"UGUEST", false, false, chat.Stop, ""},
 		{"UEXT", false, false, chat.Stop, ""},
-		{"UGONE", true, true, chat.AllowOnce, sayNotAPerson},
-		{"UBOT2", true, true, chat.AllowOnce, sayNotAPerson},
-		{"UGONE", true, true, chat.Stop, sayNotAPerson},
+		{"UGONE", true, true, chat.AllowOnce, surface.SayNotAPerson},
+		{"UBOT2", true, true, chat.AllowOnce, surface.SayNotAPerson},
+		{"UGONE", true, true, chat.Stop, surface.SayNotAPerson},
 		{"UNOBODY", true, true, chat.AllowOnce, sayWhoUnknown},
 		{"", true, true, chat.AllowOnce, sayWhoUnknown},
 	} {
@@ -194,7 +195,7 @@ func TestWhoMayDecide(t *testing.T) {
 			t.Errorf("%+v: %q", x, no)
 		}
 	}
-	for _, say := range []string{sayGuest, sayExternal, sayNotAPerson, sayWhoUnknown} {
+	for _, say := range []string{sayGuest, sayExternal, surface.SayNotAPerson, sayWhoUnknown} {
 		if !strings.Contains(strings.ToLower(say), "nothing was recorded") {
 			t.Errorf("%q does not say what is certain", say)
 		}

@@ -1,15 +1,14 @@
 package slack
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -29,12 +28,12 @@ func (a *Adapter) Post(ctx context.Context, id chat.ID, key chat.PostKey, m rend
 	if err != nil {
 		return "", err
 	}
-	drawn, ts, err := a.post(ctx, p, eventTurn, key, turnShapes(quietly(m)))
+	drawn, ts, err := a.post(ctx, p, eventTurn, key, turnShapes(surface.Quietly(m)))
 	if err != nil {
 		return "", err
 	}
 	ref := messageAt{p.Channel, ts}
-	a.sent.put(ref, sentMessage{sum: drawn.sum(), chars: render.Measure(m).Chars, at: a.now(), level: drawn.level})
+	a.sent.Put(ref.String(), surface.Drawn{Sum: drawn.sum(), Chars: render.Measure(m).Chars, At: a.now(), Level: drawn.level})
 	a.presence.begins(p)
 	a.presence.shows(p, m.State)
 	return chat.MessageRef(ts), nil
@@ -102,17 +101,17 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 	}
 	at, chars := messageAt{p.Channel, string(ref)}, render.Measure(m).Chars
 	done := func(s sketch) {
-		a.sent.put(at, sentMessage{sum: s.sum(), chars: chars, at: a.now(), level: s.level})
+		a.sent.Put(at.String(), surface.Drawn{Sum: s.sum(), Chars: chars, At: a.now(), Level: s.level})
 		a.presence.shows(p, m.State)
 	}
-	of, start := turnShapes(m), a.sent.level(at)
-	c := call{method: methodUpdate, team: p.Team, channel: p.Channel, ts: string(ref), lane: u, rate: a.sent.growth(at, chars, a.now()), ends: ends(m)}
+	of, start := turnShapes(m), a.sent.Level(at.String())
+	c := call{method: methodUpdate, team: p.Team, channel: p.Channel, ts: string(ref), lane: u, rate: a.sent.Growth(at.String(), chars, a.now()), ends: surface.Ends(m)}
 	if first, ok := of(start); ok {
-		if a.sent.same(at, first.sum(), a.now()) {
+		if a.sent.Same(at.String(), first.sum(), a.now()) {
 			return nil
 		}
 		if u > agent.Progress && a.viaClick(ctx, at, first) {
-			a.spared(ctx, c)
+			a.purse.Spared(ctx, c.spend())
 			done(first)
 			return nil
 		}
@@ -121,7 +120,7 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 		if err := a.afford(ctx, c); err != nil {
 			return err
 		}
-		a.sent.put(at, sentMessage{level: s.level, chars: chars, at: a.now()}) // what stands there is not known until the answer
+		a.sent.Put(at.String(), surface.Drawn{Level: s.level, Chars: chars, At: a.now()}) // what stands there is not known until the answer
 		// An edit by text alone would remove the blocks, so both always go. parse: chat.update would link names by itself.
 		_, _, _, err := a.api.UpdateMessageContext(ctx, p.Channel, string(ref),
 			slack.MsgOptionText(s.text, false), slack.MsgOptionBlocks(s.blocks...), slack.MsgOptionParse(false))
@@ -162,34 +161,4 @@ func (a *Adapter) try(of shapes, level int, do func(sketch) error) (sketch, erro
 		last = err
 	}
 	return sketch{}, &agent.PlatformError{Kind: agent.FaultForbidden, Cause: fmt.Errorf("no shape of the message is taken: %w", last)}
-}
-
-// quietly is a message that names people in words only: a mention in a post notifies, and in an edit it does not.
-func quietly(m render.Message) render.Message {
-	m.Blocks = slices.Clone(m.Blocks)
-	for i, b := range m.Blocks {
-		switch b := b.(type) {
-		case render.Step:
-			b.Detail = named(b.Detail)
-			m.Blocks[i] = b
-		case render.Note:
-			b.Line = named(b.Line)
-			m.Blocks[i] = b
-		case render.Ask:
-			b.Because, b.Footer = named(b.Because), named(b.Footer)
-			m.Blocks[i] = b
-		default: // nobody is named in it
-		}
-	}
-	return m
-}
-
-func named(l render.Line) render.Line {
-	out := slices.Clone(l)
-	for i, s := range out {
-		if p, ok := s.(render.Person); ok {
-			out[i] = render.Plain(cmp.Or(p.Name, p.User.Key))
-		}
-	}
-	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 )
 
@@ -25,11 +26,11 @@ func faultOf(err error) error {
 	case errors.As(err, &pe):
 		return pe
 	case errors.As(err, &busy):
-		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: max(busy.RetryAfter, busyForUnknown), Cause: errors.New("Slack says to slow down (429)")}
+		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: max(busy.RetryAfter, surface.BusyForUnknown), Cause: errors.New("Slack says to slow down (429)")}
 	case errors.As(err, &no):
 		return codeFault(no)
 	case errors.As(err, &status) && status.Code == http.StatusTooManyRequests:
-		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: busyForUnknown, Cause: errors.New("Slack says to slow down (429)")}
+		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: surface.BusyForUnknown, Cause: errors.New("Slack says to slow down (429)")}
 	case errors.Is(err, context.Canceled):
 		return transient(context.Canceled)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -63,7 +64,7 @@ func codeFault(no slack.SlackErrorResponse) *agent.PlatformError {
 	}
 	pe := &agent.PlatformError{Kind: kind, Cause: clean}
 	if kind == agent.FaultBusy {
-		pe.RetryAfter = busyForUnknown
+		pe.RetryAfter = surface.BusyForUnknown
 	}
 	return pe
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -46,11 +47,11 @@ type budget struct {
 	mu     sync.Mutex
 	waits  map[string][]time.Duration // by pool: the next answers
 	err    error
-	spent  []Spend // also those that had to wait
+	spent  []surface.Spend // also those that had to wait
 	cooled map[string]time.Duration
 }
 
-func (b *budget) Spend(_ context.Context, s Spend) (time.Duration, error) {
+func (b *budget) Spend(_ context.Context, s surface.Spend) (time.Duration, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.spent = append(b.spent, s)
@@ -78,7 +79,7 @@ func (b *budget) wait(pool string, w ...time.Duration) {
 }
 
 // of are the spends from a pool.
-func (b *budget) of(pool string) (out []Spend) {
+func (b *budget) of(pool string) (out []surface.Spend) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range b.spent {
@@ -324,7 +325,7 @@ func TestEqualEditsAreNotSentAgain(t *testing.T) {
 	if n := len(r.slack.Calls("chat.update")); n != 1 {
 		t.Errorf("%d edits, want 1", n)
 	}
-	r.pass(believed) // another replica may have drawn it since
+	r.pass(surface.Believed) // another replica may have drawn it since
 	r.edit(ref, answering("b"), agent.Progress)
 	if n := len(r.slack.Calls("chat.update")); n != 2 {
 		t.Errorf("%d edits, want 2", n)

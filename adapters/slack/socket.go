@@ -25,8 +25,8 @@ const flushWithin = 500 * time.Millisecond
 // listen takes what Slack sends until ctx ends, which is no error, or until Slack refuses the app token for good. When it returns
 // everything that was taken is done, and no goroutine of it is left.
 func (a *Adapter) listen(ctx context.Context) error {
-	a.in.intake.open()
-	defer a.in.intake.close()
+	a.in.intake.Open()
+	defer a.in.intake.Close()
 	if a.AppToken == "" {
 		<-ctx.Done()
 		return nil
@@ -42,10 +42,10 @@ func (a *Adapter) listen(ctx context.Context) error {
 	var err error
 	select {
 	case <-ctx.Done():
-		a.in.intake.close()
+		a.in.intake.Close()
 		_ = a.pause(conns, flushWithin)
 	case err = <-refused:
-		a.in.intake.close()
+		a.in.intake.Close()
 	}
 	hangUp()
 	open.Wait()

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/fakeslack"
 )
@@ -25,7 +27,7 @@ func TestSocketTakesAMentionOnce(t *testing.T) {
 		t.Errorf("Accept was called %d times for the mention and the message", len(sc.ledger.asked()))
 	}
 	want := chat.Envelope{Delivery: chat.Delivery("m:C1:" + ts), Chat: place{"T1", "C1", ts}.id(), User: ana, Name: "Ana", Reply: privately("", "C1", "", "UANA")}
-	if said.Envelope != want || said.Message != chat.MessageRef(ts) || said.Context != nil {
+	if !reflect.DeepEqual(said.Envelope, want) || said.Message != chat.MessageRef(ts) || said.Context != nil {
 		t.Errorf("got  %+v\nwant %+v", said.Envelope, want)
 	}
 	if said.Text != "read notes (https://example.com) & tell @UBEN" {
@@ -172,13 +174,8 @@ func TestEventsAreDrainedWhileNothingCanBeRecorded(t *testing.T) {
 	for i := range n {
 		sc.dm(fmt.Sprint(i))
 	}
-	inside := func() int {
-		q := &sc.a.in.intake
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		return q.taken
-	}
-	sc.until("all are taken, and as many in work as may be", func() bool { return inside() == n && len(sc.ledger.asked()) == maxAtOnce })
+	inside := sc.a.in.intake.Taken
+	sc.until("all are taken, and as many in work as may be", func() bool { return inside() == n && len(sc.ledger.asked()) == surface.MaxAtOnce })
 	sc.slack.Disconnect("refresh_requested")
 	sc.reconnected()
 	close(hold)
@@ -212,15 +209,15 @@ func TestAcknowledgementsHaveADeadline(t *testing.T) {
 	sc.until("the socket is open", func() bool { return sc.slack.Connections() == 1 })
 	hold := make(chan struct{})
 	sc.ledger.set(func() { sc.ledger.hold = hold })
-	for i := range maxAtOnce {
+	for i := range surface.MaxAtOnce {
 		sc.dm(fmt.Sprint(i))
 	}
-	sc.until("all are in work", func() bool { return len(sc.ledger.asked()) == maxAtOnce })
+	sc.until("all are in work", func() bool { return len(sc.ledger.asked()) == surface.MaxAtOnce })
 	sc.slack.RefuseConnections(true)
 	sc.slack.Drop()
 	sc.until("the socket is gone, and no other opens", func() bool { return strings.Contains(sc.log.String(), "no socket could be opened") })
 	close(hold)
-	sc.until("all are recorded", func() bool { return len(sc.ledger.got()) == maxAtOnce })
+	sc.until("all are recorded", func() bool { return len(sc.ledger.got()) == surface.MaxAtOnce })
 	sc.stop()
 	select {
 	case err := <-sc.ended:
@@ -281,7 +278,7 @@ func TestStopFinishesWhatWasTaken(t *testing.T) {
 					flushed <- struct{}{}
 					return nil
 				}
-				return pause(ctx, d)
+				return surface.Pause(ctx, d)
 			}
 		}
 	}).connected()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/tests/fakeslack"
@@ -93,7 +94,7 @@ func TestWhatIsSpent(t *testing.T) {
 		}
 	}
 	for _, s := range []render.State{render.Done, render.Failed, render.Stopped} {
-		if !ends(render.Message{State: s}) {
+		if !surface.Ends(render.Message{State: s}) {
 			t.Errorf("%s does not end", s)
 		}
 	}
@@ -121,7 +122,7 @@ func TestBudgetThatCannotBeAsked(t *testing.T) {
 // stuck is a budget that never answers.
 type stuck struct{ *budget }
 
-func (stuck) Spend(ctx context.Context, _ Spend) (time.Duration, error) {
+func (stuck) Spend(ctx context.Context, _ surface.Spend) (time.Duration, error) {
 	<-ctx.Done()
 	return 0, ctx.Err()
 }
@@ -130,7 +131,7 @@ func (stuck) Spend(ctx context.Context, _ Spend) (time.Duration, error) {
 func TestBudgetThatDoesNotAnswer(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
 	ref := r.post(answering("a"))
-	r.Budget, r.patience = stuck{r.budget}, time.Millisecond
+	r.purse.Budget, r.purse.Patience = stuck{r.budget}, time.Millisecond
 	ctx, cancel := context.WithTimeout(r.ctx, time.Minute)
 	defer cancel()
 	if err := r.Edit(ctx, r.id, ref, asking("c"), agent.Decision); err != nil {
@@ -140,7 +141,7 @@ func TestBudgetThatDoesNotAnswer(t *testing.T) {
 
 func TestNoBudget(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
-	r.Budget = nil
+	r.purse.Budget = nil
 	ref := r.post(answering("a"))
 	r.edit(ref, answering("b"), agent.Progress)
 	r.slack.Fail("chat.update", 1, fakeslack.Fault{RetryAfter: 2 * time.Second})
@@ -163,19 +164,5 @@ func TestEveryMethodHasItsRate(t *testing.T) {
 	}
 	if s := (call{method: "some.method"}).spend(); s.Limit != tier2.limit {
 		t.Errorf("an unknown method has %d", s.Limit)
-	}
-}
-
-func TestSentIsBounded(t *testing.T) {
-	s := newSent()
-	for i := range maxSent + 10 {
-		s.put(messageAt{"C1", fmt.Sprint(i)}, sentMessage{})
-		s.put(messageAt{"C1", "again"}, sentMessage{})
-	}
-	if len(s.byRef) != maxSent || s.order.Len() != maxSent {
-		t.Errorf("kept %d and %d", len(s.byRef), s.order.Len())
-	}
-	if _, ok := s.get(messageAt{"C1", "again"}); !ok {
-		t.Error("the one in use is forgotten")
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 )
 
@@ -30,6 +31,8 @@ const (
 
 // messageAt is where a message stands.
 type messageAt struct{ channel, ts string }
+
+func (m messageAt) String() string { return m.channel + "/" + m.ts }
 
 // urls remembers the response_urls that came with clicks. They are kept in memory only and never logged: whoever has one can
 // change the message.
@@ -198,7 +201,7 @@ func replyFault(resp *http.Response, answer []byte) error {
 	code := codeIn(answer)
 	switch {
 	case resp.StatusCode == http.StatusTooManyRequests:
-		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: busyForUnknown, Cause: errors.New("response_url: 429")}
+		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: surface.BusyForUnknown, Cause: errors.New("response_url: 429")}
 	case resp.StatusCode == http.StatusOK && code == "":
 		return nil
 	case code != "":

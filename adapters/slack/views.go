@@ -11,6 +11,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/render"
 )
 
@@ -33,7 +34,7 @@ func modal(title, end string) slack.ModalViewRequest {
 func detailsView(d render.Details, f form) slack.ModalViewRequest {
 	all := pages(d)
 	f.Page = min(max(f.Page, 0), len(all)-1)
-	v := modal(sayDetails, sayClose)
+	v := modal(surface.SayDetails, sayClose)
 	v.PrivateMetadata = f.meta()
 	s := &sheet{}
 	if f.Page == 0 {
@@ -52,7 +53,7 @@ func detailsView(d render.Details, f form) slack.ModalViewRequest {
 		}
 	}
 	if len(s.blocks) == 0 {
-		s.section(sayNothing)
+		s.section(surface.SayNothing)
 	}
 	if n := len(all); n > 1 {
 		s.quiet(sayPage(f.Page+1, n))
@@ -149,13 +150,13 @@ func pieceEnd(text string) int {
 
 // denyView asks for a reason. An empty one denies as well.
 func denyView(f form, what string) slack.ModalViewRequest {
-	v := modal(sayDenyCall, sayCancel)
+	v := modal(surface.SayDenyCall, sayCancel)
 	v.Submit, v.CallbackID, v.PrivateMetadata = plainText(sayDeny), callbackDeny, f.meta()
 	s := &sheet{}
 	s.section(what)
-	in := slack.NewPlainTextInputBlockElement(plainText(sayReasonEmpty), blockReason)
+	in := slack.NewPlainTextInputBlockElement(plainText(surface.SayReasonEmpty), blockReason)
 	in.Multiline, in.MaxLength, in.FocusOnLoad = true, maxReason, true
-	s.add(slack.NewInputBlock(blockReason, plainText(sayReason), plainText(sayReasonHint), in).WithOptional(true))
+	s.add(slack.NewInputBlock(blockReason, plainText(surface.SayReason), plainText(sayReasonHint), in).WithOptional(true))
 	v.Blocks.BlockSet = s.blocks
 	return v
 }
@@ -167,14 +168,14 @@ func editView(f form, what, args string) (v slack.ModalViewRequest, ok bool) {
 	if width(args) > maxInput || strings.TrimSpace(args) == "" {
 		return slack.ModalViewRequest{}, false
 	}
-	v = modal(sayEditCall, sayCancel)
+	v = modal(surface.SayEditCall, sayCancel)
 	v.Submit, v.CallbackID, v.PrivateMetadata = plainText(sayAskAnew), callbackEdit, f.meta()
 	s := &sheet{}
 	s.section(what)
 	in := slack.NewPlainTextInputBlockElement(nil, blockArgs)
 	in.Multiline, in.MaxLength, in.InitialValue = true, maxInput, args
-	s.add(slack.NewInputBlock(blockArgs, plainText(sayArgs), plainText(sayArgsHint), in))
-	s.section(sayEditedIsNew)
+	s.add(slack.NewInputBlock(blockArgs, plainText(surface.SayArgs), plainText(sayArgsHint), in))
+	s.section(surface.SayEditedIsNew)
 	v.Blocks.BlockSet = s.blocks
 	return v, true
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/slack-go/slack"
 	"pgregory.net/rapid"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 )
@@ -90,7 +91,7 @@ func TestDetailsAreWhole(t *testing.T) {
 				switch b := b.(type) {
 				case *slack.SectionBlock:
 					size += width(b.Text.Text)
-					if b.Text.Type == slack.PlainTextType && b.Text.Text != sayNothing {
+					if b.Text.Type == slack.PlainTextType && b.Text.Text != surface.SayNothing {
 						got.WriteString(b.Text.Text)
 					}
 					if b.Text.Type == slack.MarkdownType && strings.ContainsAny(b.Text.Text, "<>") {

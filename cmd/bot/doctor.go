@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/adapters/slack"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/permission"
 )
@@ -135,11 +136,11 @@ func one(ctx context.Context, look func(context.Context) finding) iter.Seq[findi
 func slackConfig(c config.Config) slack.Config {
 	s := slack.Config{
 		BotToken: c.Slack.BotToken.Reveal(), AppToken: c.Slack.AppToken.Reveal(), SigningSecret: c.Slack.SigningSecret.Reveal(),
-		APIURL: c.Slack.APIURL.Reveal(), Follow: slack.Follow(c.Slack.Follow), Channels: map[string]slack.Follow{},
+		APIURL: c.Slack.APIURL.Reveal(), Follow: surface.Follow(c.Slack.Follow), Channels: map[string]surface.Follow{},
 		Guests: c.Slack.Guests, External: c.Slack.External, Suggestions: c.Slack.Suggestions, Connections: c.Slack.Connections,
 	}
 	for id, channel := range c.Slack.Channels {
-		s.Channels[id] = slack.Follow(channel.Follow)
+		s.Channels[id] = surface.Follow(channel.Follow)
 	}
 	return s
 }

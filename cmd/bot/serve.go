@@ -16,6 +16,7 @@ import (
 	"github.com/nodhq/nod/adapters/mcp"
 	"github.com/nodhq/nod/adapters/openai"
 	"github.com/nodhq/nod/adapters/slack"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/adapters/web"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/agent"
@@ -222,7 +223,7 @@ func openSlack(c config.Config, b *bot, log *slog.Logger) (*slack.Adapter, error
 // purse lends the store's budget to the Slack surface, in the surface's own type.
 type purse struct{ *state.Store }
 
-func (p purse) Spend(ctx context.Context, s slack.Spend) (time.Duration, error) {
+func (p purse) Spend(ctx context.Context, s surface.Spend) (time.Duration, error) {
 	return p.Store.Spend(ctx, state.Spend(s))
 }
 

@@ -51,6 +51,12 @@ type Seeker interface {
 	Seek(context.Context, chat.ID, chat.PostKey) (ref chat.MessageRef, found bool, err error)
 }
 
+// Groups is an optional extra of a Platform on which people have roles: the groups that a person belongs to now. The engine asks
+// where an earlier decision counts again (a grant, an approved call about to start) and groups may decide; an error means none.
+type Groups interface {
+	Groups(context.Context, chat.ID, chat.User) ([]chat.User, error)
+}
+
 // Urgency is the lane of an edit. Zero is progress.
 type Urgency uint8
 

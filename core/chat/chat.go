@@ -34,6 +34,10 @@ func ParseID(s string) (ID, error) {
 	return ID{f[0], f[1], f[2]}, err
 }
 
+// GroupPrefix begins the Key of a [User] that stands for everybody in a group (a Discord role): no person's key begins so. Groups
+// stand in settings and in [Envelope.Groups], never where somebody acts.
+const GroupPrefix = "&"
+
 // User is a person (never a bot) as the platform vouches for them.
 type User struct {
 	Platform  string `json:"p"`
@@ -43,6 +47,9 @@ type User struct {
 
 // String is the form used in configuration ("slack:T1:U1") and in storage.
 func (u User) String() string { return join(u.Platform, u.Workspace, u.Key) }
+
+// IsGroup reports whether u stands for a group of people.
+func (u User) IsGroup() bool { return strings.HasPrefix(u.Key, GroupPrefix) }
 
 // IsZero reports whether the user is unknown. An unknown user may decide nothing.
 func (u User) IsZero() bool { return u == User{} }
@@ -125,6 +132,7 @@ type Envelope struct {
 	Chat     ID
 	User     User
 	Name     string // display name; untrusted text, may be empty
+	Groups   []User // groups that User belongs to, as the platform vouches for them
 	Reply    ReplyHandle
 }
 

@@ -36,6 +36,9 @@ type Message struct {
 	// the first call or ask of the message.
 	Token  string
 	Blocks []Block
+	// Hosts are those of addresses that people brought into the chat. Where looking at a message fetches what it links to, an
+	// address of any other host must not be alive.
+	Hosts []string
 	// Choices of the whole message: Stop while it works, Approve all and Deny all over a batch.
 	Choices []Choice
 }

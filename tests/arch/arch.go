@@ -34,6 +34,7 @@ const (
 	whyPure    = "a pure room decides from values alone, so that it can be replayed, simulated and tested without the world"
 	whyEngine  = "the engine calls ports that it declares itself; adapters and state implement them"
 	whyAdapter = "an adapter knows its outside and core, never another adapter or the store: each can be replaced alone"
+	whySurface = "what two surfaces share names neither: it may know core, and no platform, library or store"
 	whyState   = "the store knows core's types only: it keeps what it is given, for whichever surface"
 	whyWiring  = "only cmd/bot names concrete types; all else takes what it needs as values"
 )
@@ -46,14 +47,15 @@ var (
 		{"core/render", []string{"core/chat"}, true, whyPure},
 		{"core/agent/turn", []string{"core/chat", "core/permission", "core/render"}, true, whyPure},
 		{"core/agent", []string{"core/chat", "core/permission", "core/render", "core/agent/turn"}, false, whyEngine},
-		{"adapters/slack", core, false, whyAdapter},
-		{"adapters/discord", core, false, whyAdapter},
+		{"adapters/surface", core, false, whySurface},
+		{"adapters/slack", append([]string{"adapters/surface"}, core...), false, whyAdapter},
+		{"adapters/discord", append([]string{"adapters/surface"}, core...), false, whyAdapter},
 		{"adapters/web", core, false, whyAdapter},
 		{"adapters/openai", core, false, whyAdapter},
 		{"adapters/mcp", core, false, whyAdapter},
 		{"adapters/demo", core, false, whyAdapter},
 		{"state", core, false, whyState},
-		{"cmd/bot", append([]string{"adapters/slack", "adapters/discord", "adapters/web", "adapters/openai", "adapters/mcp", "adapters/demo", "state"}, core...), false, whyWiring},
+		{"cmd/bot", append([]string{"adapters/surface", "adapters/slack", "adapters/discord", "adapters/web", "adapters/openai", "adapters/mcp", "adapters/demo", "state"}, core...), false, whyWiring},
 	}
 )
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/mcp"
 	"github.com/nodhq/nod/adapters/slack"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/state"
@@ -219,7 +220,7 @@ type purse struct {
 	world *world
 }
 
-func (p purse) Spend(ctx context.Context, s slack.Spend) (time.Duration, error) {
+func (p purse) Spend(ctx context.Context, s surface.Spend) (time.Duration, error) {
 	wait, err := p.Store.Spend(ctx, state.Spend(s))
 	if err == nil && wait == 0 && s.Limit > 0 {
 		p.world.mu.Lock()

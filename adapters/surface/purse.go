@@ -1,0 +1,124 @@
+package surface
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+)
+
+// Budget is what may still be called of a platform's methods. All replicas share one.
+type Budget interface {
+	// Spend asks for one call. Zero: make it now, it is counted. Otherwise nothing was spent: look again after so long, with
+	// what is newest then.
+	Spend(context.Context, Spend) (wait time.Duration, err error)
+	// CoolOff stops every spending from a pool for d: the platform said so.
+	CoolOff(ctx context.Context, pool string, d time.Duration) error
+}
+
+// Spend is one call that somebody would like to make.
+type Spend struct {
+	Pool    string        // what the limit is counted by: workspace, method and, where the platform counts so, channel
+	Limit   int           // calls in Per; 0 with Ends: the message ended by other means, and nothing is spent
+	Per     time.Duration //
+	Lane    agent.Urgency // a decision goes before a final, a final before progress
+	Message string        // the live message it is for; empty where there is none. Each one keeps a call in reserve for its final
+	Rate    float64       // how fast that message grows, in characters a second
+	Ends    bool          // the message needs nothing after this
+}
+
+const (
+	// BusyForUnknown is what a caller waits when nobody knows how long.
+	BusyForUnknown = time.Second
+	spendTimeout   = time.Second // for asking the budget: what is left of an edit's time is for the edit
+)
+
+// Purse asks the shared budget before a platform is called. With a nil Budget no limits are kept but the platform's own.
+type Purse struct {
+	Budget   Budget
+	Platform string // for the log
+	Logger   *slog.Logger
+	Patience time.Duration                              // with the budget; 0: a second
+	Pause    func(context.Context, time.Duration) error // nil: [Pause]
+
+	blind atomic.Bool // the budget could not be asked
+}
+
+// Afford asks for one call, named in errors. Progress never waits: the caller comes again with a newer view. What a person waits
+// for, a decision or a final, waits here, as long as ctx lasts. It is made without the budget where that cannot be asked:
+// one call too many is answered by the platform with a time to wait, one too few leaves a person before a card that is not true.
+//
+// Errors are of type [*agent.PlatformError].
+func (p *Purse) Afford(ctx context.Context, call string, s Spend) error {
+	if p.Budget == nil {
+		return nil
+	}
+	pause := p.Pause
+	if pause == nil {
+		pause = Pause
+	}
+	for {
+		wait, err := p.ask(ctx, s)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return &agent.PlatformError{Kind: agent.FaultTransient, Cause: ctx.Err()}
+		case err != nil && s.Lane == agent.Progress:
+			return &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: BusyForUnknown, Cause: fmt.Errorf("%s: the shared budget cannot be asked", call)}
+		case err != nil, wait <= 0:
+			return nil
+		}
+		usedUp := fmt.Errorf("%s: the share that everybody has of it is used up", call)
+		if s.Lane == agent.Progress {
+			return &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: wait, Cause: usedUp}
+		}
+		until, bounded := ctx.Deadline()
+		if bounded && time.Until(until) < wait || pause(ctx, wait) != nil {
+			return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: wait, Cause: usedUp}
+		}
+	}
+}
+
+func (p *Purse) ask(ctx context.Context, s Spend) (time.Duration, error) {
+	patience := p.Patience
+	if patience <= 0 {
+		patience = spendTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	wait, err := p.Budget.Spend(ctx, s)
+	if (err != nil) != p.blind.Swap(err != nil) { // once, not with every call
+		p.Logger.Warn(p.Platform+": the shared budget: progress is shown only while it can be asked", "asked", err == nil, "err", err)
+	}
+	return wait, err
+}
+
+// Spared tells the budget that a message ended without a call that is counted, so that nothing is kept in reserve for it.
+func (p *Purse) Spared(ctx context.Context, s Spend) {
+	if p.Budget == nil || !s.Ends {
+		return
+	}
+	s.Limit = 0
+	if _, err := p.Budget.Spend(ctx, s); err != nil {
+		p.Logger.Debug(p.Platform+": could not tell the budget that a message ended", "pool", s.Pool, "err", err)
+	}
+}
+
+// Failed names the call in a fault of type [*agent.PlatformError]. All replicas learn of a 429, so that none of them asks again too early.
+func (p *Purse) Failed(ctx context.Context, call, pool string, fault error) error {
+	pe := new(agent.PlatformError)
+	if !errors.As(fault, &pe) {
+		return fault
+	}
+	if pe.Kind == agent.FaultBusy && p.Budget != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if err := p.Budget.CoolOff(ctx, pool, pe.RetryAfter); err != nil {
+			p.Logger.Warn(p.Platform+": could not tell the other replicas of a 429", "pool", pool, "err", err)
+		}
+	}
+	return &agent.PlatformError{Kind: pe.Kind, RetryAfter: pe.RetryAfter, Cause: fmt.Errorf("%s: %w", call, pe.Cause)}
+}

@@ -1,0 +1,67 @@
+// Package surface is what the chat surfaces of nod have in common and no platform's name belongs to: the order in which deliveries
+// are worked on ([Lanes]), how a shared budget is asked before a platform is called ([Purse]), what is known of the messages that
+// stand there ([Sent]), the commands that people type ([ParseCommand]), and the sentences that read the same everywhere (words.go).
+//
+// It knows no platform. What differs between two of them stands in their own rooms.
+package surface
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+)
+
+// Engine takes what people say and click, and knows how chats stand.
+type Engine interface {
+	// Accept records an inbound. A nil error means durable: acknowledge. Any other means that nothing is known to be recorded.
+	Accept(context.Context, chat.Inbound) error
+	// Decide records an answer. It returns an [*agent.Refusal] for one that is not taken; any other error leaves it open
+	// whether it was.
+	Decide(context.Context, chat.Clicked) ([]agent.Outcome, error)
+	// Session is a chat as the log stands now.
+	Session(context.Context, chat.ID) (turn.Session, error)
+	// Knows reports whether anything was ever recorded of a chat.
+	Knows(context.Context, chat.ID) (bool, error)
+}
+
+// Asks finds chats in which something waits for a person, whichever replica recorded it. It reads every open ask: for rare
+// events only.
+type Asks interface {
+	Asking(ctx context.Context, match func(chat.ID) bool) ([]chat.ID, error)
+}
+
+// Follow is which messages of a thread the bot listens to once it was mentioned there.
+type Follow string
+
+// The ways to follow. The zero value is FollowThread.
+const (
+	FollowThread  Follow = "thread"  // every message of the thread
+	FollowMention Follow = "mention" // only those that mention it
+)
+
+// Pause waits. An error is the context's.
+func Pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// Hopeless: nothing was recorded, and nothing would be if it came again.
+func Hopeless(err error) bool {
+	return errors.Is(err, agent.ErrTooLong) || errors.Is(err, agent.ErrNotText) || errors.Is(err, agent.ErrEmpty)
+}
+
+// Refusal is what [Engine.Decide] says of an answer that is not taken; nil for any other error.
+func Refusal(err error) *agent.Refusal {
+	no, _ := errors.AsType[*agent.Refusal](err)
+	return no
+}

@@ -1,0 +1,142 @@
+package surface
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+)
+
+// What people read on every chat surface beyond core/render's sentences, ready to be translated. It is plain text; whoever sends it
+// escapes it.
+
+// Sentences that need nothing filled in.
+const (
+	SayNotRecorded = "Your click was not recorded, try again: what nod remembers could not be reached. As far as nod knows nothing was run because of it. " +
+		"Should the message change by itself, the click did count; it counts once."
+	SayNotRead        = "What nod remembers could not be reached just now. Nothing was changed. Click again."
+	SayNoDetails      = "The details of this are no longer kept."
+	SayNotOpen        = "This call no longer waits for an answer."
+	SayNotOpened      = "The form could not be opened. Nothing was changed. Click again."
+	SayNotAPerson     = "Only active members can decide. Nothing was recorded."
+	SayReset          = "This chat starts over: what was said here before, and what was allowed, no longer counts."
+	SayNothingPending = "Nothing in this channel waits for an answer."
+	SayPendingHere    = "These wait for an answer in this channel:"
+	SayOpenQuestion   = "Open the question"
+	SayNoIcon         = "⚙" // stands for a server without a picture
+
+	// Titles and labels of forms.
+	SayDetails     = "Details"
+	SayDenyCall    = "Deny this call"
+	SayEditCall    = "Edit arguments"
+	SayReason      = "Reason"
+	SayReasonEmpty = "For example: not on a Friday"
+	SayArgs        = "Arguments, as JSON"
+	SayNothing     = "There is nothing to show."
+	SayEditedIsNew = "Nothing runs before somebody allows the edited call: the same people are asked anew, with these arguments. The model is told who changed what."
+)
+
+// SayTooLong: size is in bytes.
+func SayTooLong(size int) string {
+	return fmt.Sprintf("Your message was not taken: it has %d KiB, and at most %d KiB are read. Send it in parts.", (size+1023)>>10, agent.MaxText>>10)
+}
+
+// SayPending lists what waits in a chat, which where names ("thread").
+func SayPending(open []turn.ToolCall, where string) string {
+	if len(open) == 0 {
+		return "Nothing in this " + where + " waits for an answer."
+	}
+	lines := []string{"In this " + where + ", these wait for an answer:"}
+	for i, c := range open {
+		if i == 20 {
+			lines = append(lines, fmt.Sprintf("and %d more", len(open)-i))
+			break
+		}
+		lines = append(lines, "• "+CallLine(c)+UntilLine(c))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// SayMode confirms a chat's new mode.
+func SayMode(m permission.Mode) string {
+	switch m {
+	case permission.ModeAlways:
+		return "From now on every tool call in this chat asks first."
+	case permission.ModeNever:
+		return "From now on tool calls in this chat run without asking. Say “mode tool” to end that."
+	}
+	return "From now on each tool's own setting says whether it asks."
+}
+
+// CallLine names a call, in words that hide nothing.
+func CallLine(c turn.ToolCall) string {
+	return render.ShortName(c.Tool.Name) + " of " + render.ShortName(c.Tool.Server)
+}
+
+// UntilLine says how long a call waits, or nothing.
+func UntilLine(c turn.ToolCall) string {
+	if c.Deadline.IsZero() {
+		return ""
+	}
+	return " · expires " + render.Clock(c.Deadline)
+}
+
+// WithFiles is a message and the names of what was attached: nod does not read files, and a model that does not know of them
+// would answer beside the point.
+func WithFiles(text string, names []string) string {
+	var b strings.Builder
+	b.WriteString(text)
+	for _, n := range names {
+		if b.Len() > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString("[attached file, not readable for " + render.Product + ": " + Shortened(n, 100) + "]")
+	}
+	return b.String()
+}
+
+// Shortened is at most n characters of s, on one line, with nothing hidden in them.
+func Shortened(s string, n int) string {
+	s, _ = render.Visible(s)
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// SayState stands in a message that says nothing else.
+func SayState(s render.State) string {
+	switch s {
+	case render.Working:
+		return render.Thinking
+	case render.Waiting:
+		return "A tool call waits for an answer."
+	case render.Failed:
+		return "This turn failed."
+	case render.Stopped:
+		return "Stopped."
+	case render.Done:
+	}
+	return "Done."
+}
+
+// SayArguments is the line above the arguments: "Arguments (2) · 412 characters".
+func SayArguments(a render.Args) string {
+	s := "Arguments"
+	if n := len(a.Rows); n > 0 {
+		s += " (" + render.Number(n) + ")"
+	}
+	return s + " · " + render.Count(a.Chars, "character")
+}
+
+// SayServer is what the operator says about a server.
+func SayServer(s render.Server) string {
+	if s.Trusted {
+		return s.Name + ", marked as trusted"
+	}
+	return s.Name + ", not marked as trusted"
+}
