@@ -148,6 +148,7 @@ func (e *Engine) command(ctx context.Context, in chat.Commanded) error {
 		if err != nil {
 			return err
 		}
+		policy = policy.Knowing(env.User, env.Groups)
 		_, _, _, err = e.choose(ctx, env, func(s turn.Session) ([]turn.Event, error) {
 			if mode == permission.ModeNever && !mayRelax(policy, s, env.User) {
 				return nil, &Refusal{Code: RefusedNotYours, Say: render.OnlyOwnerOrAdmin()}

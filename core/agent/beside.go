@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
@@ -111,10 +112,11 @@ func (d *driver) nudge(s turn.Session) (m render.Message, ok bool) {
 	if err != nil || len(waits) == 0 {
 		return m, false
 	}
+	policy = d.knowing(policy, s)
 	first := callOf(s, waits[0].Call)
 	var line render.Line
 	for _, u := range d.deciders(policy, s, first) {
-		line = append(line, render.Person{User: u, Name: nameOf(s, u)}, render.Plain(", "))
+		line = append(line, render.Person{User: u, Name: d.e.nameOf(s, u)}, render.Plain(", "))
 	}
 	tool, _ := render.Visible(first.Tool.Name)
 	server, _ := render.Visible(first.Tool.Server)
@@ -125,15 +127,21 @@ func (d *driver) nudge(s turn.Session) (m render.Message, ok bool) {
 // maxNamed is how many people one nudge names.
 const maxNamed = 5
 
-// deciders are people who may decide a call: its requester, or else the admins that this platform knows.
+// deciders are those who may decide a call: its requester, or else the approvers and admins that this chat's platform knows. A group
+// is named as one.
 func (d *driver) deciders(policy permission.Policy, s turn.Session, c turn.ToolCall) []chat.User {
-	req := turn.Requested(s, c)
-	if permission.MayDecide(policy, req, c.Ruling.Level, s.Turn.Requester) == nil {
+	req, level := turn.Requested(s, c), c.Ruling.Level
+	if permission.MayDecide(policy, req, level, s.Turn.Requester) == nil {
 		return []chat.User{s.Turn.Requester}
 	}
+	users := policy.Admins
+	if level == permission.LevelUser && policy.Approvers.Rule == permission.ApproversListed {
+		users = slices.Concat(policy.Approvers.Users, policy.Admins)
+	}
 	var out []chat.User
-	for _, u := range policy.Admins {
-		if u.Platform == d.id.Platform && len(out) < maxNamed && permission.MayDecide(policy, req, c.Ruling.Level, u) == nil {
+	for _, u := range users {
+		here := u.Platform == d.id.Platform && (!u.IsGroup() || u.Workspace == d.id.Workspace)
+		if here && len(out) < maxNamed && !slices.Contains(out, u) && (u.IsGroup() || permission.MayDecide(policy, req, level, u) == nil) {
 			out = append(out, u)
 		}
 	}
@@ -145,9 +153,10 @@ func (d *driver) continued(ctx context.Context, a Annotator, s turn.Session, id 
 	t := turnOf(s, id)
 	limits := d.e.Platforms[d.id.Platform].Limits()
 	var out []turn.Event
-	for i, part := range render.Rest(turn.View(s, t, turn.Live{}), limits) {
+	view := turn.View(s, t, turn.Live{})
+	for i, part := range render.Rest(view, limits) {
 		slot := fmt.Sprintf("%s-%d", turn.RestDone, i)
-		m := render.Message{State: render.Done, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(render.Continued)}}, render.Text{Markdown: part}}}
+		m := render.Message{State: render.Done, Hosts: view.Hosts, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(render.Continued)}}, render.Text{Markdown: part}}}
 		ref, done := d.annotate(ctx, a, s, id, slot, m, false)
 		if !done {
 			return out

@@ -23,6 +23,7 @@ func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]Outcome, error)
 	if err != nil {
 		return nil, fmt.Errorf("read the policy: %w", err)
 	}
+	policy = policy.Knowing(in.User, in.Groups)
 	f, made, at, err := e.choose(ctx, in.Envelope, func(s turn.Session) ([]turn.Event, error) { return e.answers(ctx, policy, s, in) })
 	if err != nil {
 		return nil, err
@@ -266,7 +267,7 @@ func (e *Engine) mayDecide(policy permission.Policy, s turn.Session, t *turn.Tur
 	say := err.Error()
 	var no *permission.NotAllowed
 	if errors.As(err, &no) {
-		say = no.Say(func(u chat.User) string { return nameOf(s, u) })
+		say = no.Say(func(u chat.User) string { return e.nameOf(s, u) })
 	}
 	return &Refusal{Code: RefusedNotYours, Say: say}
 }

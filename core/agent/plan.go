@@ -27,9 +27,9 @@ type plan struct {
 
 // basis is what one plan judges by: the same policy, moment and tools for every call of it.
 type basis struct {
-	policy permission.Policy
+	policy func() permission.Policy // with the groups of whose decisions count; like tools, asked for once and only if a call has to be looked at
 	now    time.Time
-	tools  func() []ToolSpec // listed once, and only if a call has to be looked at
+	tools  func() []ToolSpec
 }
 
 // maxBarren is how many drivers may die on a chat before its turn is ended instead of killing the next one.
@@ -91,7 +91,7 @@ func (d *driver) plan() (plan, error) {
 		return p, fmt.Errorf("read the policy: %w", err)
 	}
 	p.wait = policy.Timeout
-	b := basis{policy, now, sync.OnceValue(d.specs)}
+	b := basis{sync.OnceValue(func() permission.Policy { return d.knowing(policy, p.s) }), now, sync.OnceValue(d.specs)}
 	if l := d.lease.Load(); l.Barren >= maxBarren && !d.worked && p.s.Turn != nil && turn.EndsNow(p.s) {
 		add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.NoProgress})
 	}
@@ -194,7 +194,8 @@ func (d *driver) rule(b basis, s turn.Session, id turn.CallID) turn.Event {
 		return forbid("denied_before", "A person denied this very call in this turn.", render.ResultDeniedBefore())
 	}
 	req := d.request(s, c, sp)
-	return d.ruled(b.policy, s, req, c, sp, onlyAsk(c, permission.Evaluate(b.policy, s.Grants, req, b.now)))
+	policy := b.policy()
+	return d.ruled(policy, s, req, c, sp, onlyAsk(c, permission.Evaluate(policy, s.Grants, req, b.now)))
 }
 
 func (d *driver) ruled(policy permission.Policy, s turn.Session, req permission.Request, c turn.ToolCall, sp ToolSpec, r permission.Ruling) turn.Event {
@@ -205,7 +206,7 @@ func (d *driver) ruled(policy permission.Policy, s turn.Session, req permission.
 		ev.Say = render.ResultNotAllowed(r.Why())
 	case permission.Ask:
 		ev.Card = turn.Card{Title: sp.Title, Describes: sp.Description, Server: sp.Server.Description, Icon: sp.Server.Icon}
-		ev.Card.Who = permission.Deciders(policy, req, r.Level, func(u chat.User) string { return nameOf(s, u) })
+		ev.Card.Who = permission.Deciders(policy, req, r.Level, func(u chat.User) string { return d.e.nameOf(s, u) })
 		if r.Level == permission.LevelAdmin && len(policy.Admins) == 0 {
 			ev.Card.Notice = permission.NoAdminsNotice
 		}
@@ -229,20 +230,20 @@ func (d *driver) start(b basis, s turn.Session, id turn.CallID) turn.Event {
 	if !ok || sp.Tool != c.Tool {
 		return d.rule(b, s, id)
 	}
-	req := d.request(s, c, sp)
-	r := permission.Evaluate(b.policy, s.Grants, req, b.now)
+	req, policy := d.request(s, c, sp), b.policy()
+	r := permission.Evaluate(policy, s.Grants, req, b.now)
 	if c.Asked {
 		level := max(r.Level, c.Ruling.Level)
 		switch {
 		case r.Verdict == permission.Forbid:
-			return d.ruled(b.policy, s, req, c, sp, r)
-		case permission.MayDecide(b.policy, req, level, c.By) != nil:
+			return d.ruled(policy, s, req, c, sp, r)
+		case permission.MayDecide(policy, req, level, c.By) != nil:
 			r.Verdict, r.Level = permission.Ask, level // who allowed it may not any more
-			return d.ruled(b.policy, s, req, c, sp, r)
+			return d.ruled(policy, s, req, c, sp, r)
 		}
 		r.Grant = ""
 	} else if r.Verdict != permission.Allow {
-		return d.ruled(b.policy, s, req, c, sp, r)
+		return d.ruled(policy, s, req, c, sp, r)
 	}
 	return turn.Started{
 		Call: c.ID, Run: turn.RunID(mint()), Ask: c.Ask, Digest: c.Digest, Grant: r.Grant, Token: d.lease.Load().Token,
@@ -254,10 +255,10 @@ func (d *driver) recoverRun(b basis, s turn.Session, c turn.Recover) turn.Event 
 	call := callOf(s, c.Call)
 	ev := turn.Abandoned{
 		Call: c.Call, Run: c.Run, Token: d.lease.Load().Token, Own: d.lease.Load().Token == call.Token,
-		Ask: turn.AskID(mint()), Wait: b.policy.Timeout,
+		Ask: turn.AskID(mint()), Wait: b.policy().Timeout,
 	}
 	if sp, ok := specOf(b.tools(), call.Tool.Server, call.Tool.Name); ok && sp.Tool == call.Tool {
-		if rule, may := permission.MayRepeat(b.policy, d.request(s, call, sp), call.Tool.Definition); may {
+		if rule, may := permission.MayRepeat(b.policy(), d.request(s, call, sp), call.Tool.Definition); may {
 			ev.Repeat = rule
 		}
 	}

@@ -57,6 +57,11 @@ type Groups interface {
 	Groups(context.Context, chat.ID, chat.User) ([]chat.User, error)
 }
 
+// GroupNames is an optional extra of a Platform: what people call a group. Empty where that is not known without asking anybody.
+type GroupNames interface {
+	GroupName(chat.ID, chat.User) string
+}
+
 // Urgency is the lane of an edit. Zero is progress.
 type Urgency uint8
 

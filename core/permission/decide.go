@@ -3,6 +3,7 @@ package permission
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"slices"
 	"strings"
 
 	"github.com/nodhq/nod/core/chat"
@@ -19,7 +20,7 @@ func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 	case !p.Installed && !p.AllowAll:
 		no.NoPolicy = true
 		return no
-	case u.Platform == "" || u.Key == "":
+	case !acts(u):
 		no.Unknown = true
 		return no
 	case p.IsAdmin(u):
@@ -41,7 +42,7 @@ func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 	case ApproversAnyone:
 		ok = here
 	case ApproversListed:
-		ok = among(u, p.Approvers.Users)
+		ok = among(u, p.Approvers.Users) || slices.ContainsFunc(p.Members[u], func(g chat.User) bool { return among(g, p.Approvers.Users) })
 	}
 	if ok {
 		return nil
@@ -49,19 +50,29 @@ func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 	return no
 }
 
-// IsAdmin says whether the policy lists the user. It takes the same time whoever is asked about: on the web the key
+// acts says whether u is somebody who can do things: a group cannot.
+func acts(u chat.User) bool { return u.Platform != "" && u.Key != "" && !u.IsGroup() }
+
+// IsAdmin says whether the policy lists the user, or a group that they are known to belong to. It takes the same time whoever is asked about: on the web the key
 // is what a session proves itself with (R110).
 func (p Policy) IsAdmin(u chat.User) bool {
-	if u.Platform == "" || u.Key == "" {
+	if !acts(u) {
 		return false
 	}
-	want := sha256.Sum256([]byte(u.String()))
-	found := 0
-	for _, a := range p.Admins {
-		have := sha256.Sum256([]byte(a.String()))
-		found |= subtle.ConstantTimeCompare(want[:], have[:])
+	found := listed(u, p.Admins)
+	for _, g := range p.Members[u] {
+		found |= listed(g, p.Admins)
 	}
 	return found == 1
+}
+
+func listed(u chat.User, users []chat.User) (found int) {
+	want := sha256.Sum256([]byte(u.String()))
+	for _, x := range users {
+		have := sha256.Sum256([]byte(x.String()))
+		found |= subtle.ConstantTimeCompare(want[:], have[:])
+	}
+	return found
 }
 
 func among(u chat.User, users []chat.User) bool {

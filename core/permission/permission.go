@@ -31,6 +31,8 @@ package permission
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
@@ -227,6 +229,34 @@ type Policy struct {
 	SurviveRestart bool
 	Epoch          uint64 // the current run epoch
 	Revision       string // names this policy in audit entries
+	// Members are the groups that people belong to, as their platform says now: see [Policy.Knowing]. It is no setting.
+	Members map[chat.User][]chat.User
+}
+
+// Knowing is the policy with what a platform says of a person's groups now, so that settings which name a group mean that person.
+// A group of another platform or workspace than the person's is not believed.
+func (p Policy) Knowing(u chat.User, groups []chat.User) Policy {
+	var of []chat.User
+	for _, g := range groups {
+		if g.IsGroup() && g.Platform == u.Platform && g.Workspace == u.Workspace {
+			of = append(of, g)
+		}
+	}
+	if len(of) == 0 && len(p.Members[u]) == 0 {
+		return p
+	}
+	p.Members = maps.Clone(p.Members)
+	if p.Members == nil {
+		p.Members = map[chat.User][]chat.User{}
+	}
+	p.Members[u] = of
+	return p
+}
+
+// NamesGroups reports whether anybody may decide because of a group they belong to on a platform.
+func (p Policy) NamesGroups(platform string) bool {
+	is := func(u chat.User) bool { return u.Platform == platform && u.IsGroup() }
+	return slices.ContainsFunc(p.Admins, is) || p.Approvers.Rule == ApproversListed && slices.ContainsFunc(p.Approvers.Users, is)
 }
 
 // Pin narrows a grant to calls whose argument at Path equals Value (a canonical JSON value).

@@ -25,7 +25,7 @@ func (w *World) Envelope(id chat.ID, u chat.User) chat.Envelope {
 	w.n++
 	d := fmt.Sprintf("d%d", w.n)
 	name := strings.ToUpper(u.Key[:1]) + u.Key[1:]
-	return chat.Envelope{Delivery: chat.Delivery(d), Chat: id, User: u, Name: name, Reply: chat.ReplyHandle{Platform: id.Platform, Key: d}}
+	return chat.Envelope{Delivery: chat.Delivery(d), Chat: id, User: u, Name: name, Groups: w.Platform.groupsOf(u), Reply: chat.ReplyHandle{Platform: id.Platform, Key: d}}
 }
 
 // SaidBy is a message of a person.

@@ -85,6 +85,8 @@ type Platform struct {
 	forgetful bool
 	seeks     int
 	notes     []Note
+	members   []chat.User // of Group
+	hidden    bool
 	flying    map[chat.MessageRef]string
 	broken    []string
 }

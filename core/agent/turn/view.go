@@ -42,7 +42,24 @@ func View(s Session, t *Turn, live Live) render.Message {
 		m.Blocks = []render.Block{note(render.Thinking)}
 	}
 	m.Choices = v.choices()
+	m.Hosts = brought(s, m)
 	return m
+}
+
+// brought are the hosts of addresses that people wrote in this chat, where the message has an address at all. What was quoted from
+// before the chat does not count: anybody may have written that.
+func brought(s Session, m render.Message) []string {
+	linked := func(b render.Block) bool { t, ok := b.(render.Text); return ok && strings.Contains(t.Markdown, "//") }
+	if !slices.ContainsFunc(m.Blocks, linked) {
+		return nil
+	}
+	var said []string
+	for _, u := range s.Transcript {
+		if u.Role == RoleUser && strings.Contains(u.Text, "//") {
+			said = append(said, u.Text)
+		}
+	}
+	return render.Hosts(strings.Join(said, "\n"))
 }
 
 type viewer struct {

@@ -385,3 +385,25 @@ func TestStepsStandUnderTheirReply(t *testing.T) {
 	x = asked(t)
 	x.put(Decided{Ask: "a1", Digest: x.call("c1").Digest, By: ben, Name: long, Reason: long}).shows(strings.Repeat("z", 79)+"…", "“"+strings.Repeat("z", 199)+"…”").hides(strings.Repeat("z", 200))
 }
+
+// Only addresses that people wrote in this chat are known; not what a model or a tool brought, nor what was quoted from before.
+func TestViewKnowsWhichHostsPeopleBrought(t *testing.T) {
+	s := Session{
+		Transcript: []Utterance{
+			{Role: RoleUser, Text: "read https://Docs.example/a and http://two.example:8080", Context: []chat.Quote{{Text: "https://quoted.example"}}},
+			{Role: RoleAssistant, Text: "https://model.example", Calls: []TalkCall{{Result: Result{Text: "https://tool.example"}}}},
+			{Role: RoleNote, Text: "https://note.example"},
+		},
+		Turn: &Turn{ID: "t", Replies: []Reply{{Text: "see https://model.example"}}},
+	}
+	if got := View(s, s.Turn, Live{}).Hosts; !slices.Equal(got, []string{"docs.example", "two.example"}) {
+		t.Errorf("got %q", got)
+	}
+	s.Turn.Replies[0].Text = "no address"
+	if got := View(s, s.Turn, Live{}).Hosts; got != nil {
+		t.Errorf("got %q for a message without any", got)
+	}
+	if got := render.Fit(View(s, s.Turn, Live{Text: "https://x.example"}), render.Floor).Hosts; len(got) != 2 {
+		t.Errorf("Fit keeps %q", got)
+	}
+}
