@@ -68,11 +68,16 @@ func (d *driver) note(c turn.Command) bool {
 // next looks whether it is there. An empty reference says that the platform does not take it.
 func (d *driver) annotate(ctx context.Context, a Annotator, s turn.Session, id turn.TurnID, slot string, m render.Message, link bool) (ref chat.MessageRef, done bool) {
 	t, p := turnOf(s, id), d.e.Platforms[d.id.Platform]
+	return d.placed(ctx, p, id, slot, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+		return a.Annotate(ctx, d.id, t.Shown, key, render.Fit(m, p.Limits()), link)
+	})
+}
+
+// placed puts one message beside the turn's one, once.
+func (d *driver) placed(ctx context.Context, p Platform, id turn.TurnID, slot string, post func(context.Context, chat.PostKey) (chat.MessageRef, error)) (ref chat.MessageRef, done bool) {
 	const seek = true // these are rare, and a second copy would be noise
 	return d.trying(ctx, "post beside a turn's message", func(ctx context.Context) (chat.MessageRef, error) {
-		return postOnce(ctx, p, d.id, postKey(d.id, string(id)+"/"+slot), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
-			return a.Annotate(ctx, d.id, t.Shown, key, render.Fit(m, p.Limits()), link)
-		})
+		return postOnce(ctx, p, d.id, postKey(d.id, string(id)+"/"+slot), seek, post)
 	})
 }
 
@@ -148,14 +153,27 @@ func (d *driver) deciders(policy permission.Policy, s turn.Session, c turn.ToolC
 	return out
 }
 
+// maxParts is how many messages a long answer goes on in where a file can hold the rest: more than that is read nowhere.
+const maxParts = 3
+
 // continued posts what of a long answer the turn's message has no room for, part by part; each is recorded with the last.
 func (d *driver) continued(ctx context.Context, a Annotator, s turn.Session, id turn.TurnID) []turn.Event {
 	t := turnOf(s, id)
 	limits := d.e.Platforms[d.id.Platform].Limits()
 	var out []turn.Event
 	view := turn.View(s, t, turn.Live{})
-	for i, part := range render.Rest(view, limits) {
+	parts := render.Rest(view, limits)
+	files, filed := a.(Attacher)
+	for i, part := range parts {
 		slot := fmt.Sprintf("%s-%d", turn.RestDone, i)
+		if filed && i == maxParts && len(parts) > maxParts+1 {
+			ref, done := d.attached(ctx, files, s, id, slot)
+			if !done {
+				return out
+			}
+			out = append(out, turn.Posted{Turn: id, Slot: slot, Message: ref})
+			break
+		}
 		m := render.Message{State: render.Done, Hosts: view.Hosts, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(render.Continued)}}, render.Text{Markdown: part}}}
 		ref, done := d.annotate(ctx, a, s, id, slot, m, false)
 		if !done {
@@ -164,4 +182,14 @@ func (d *driver) continued(ctx context.Context, a Annotator, s turn.Session, id 
 		out = append(out, turn.Posted{Turn: id, Slot: slot, Message: ref})
 	}
 	return append(out, turn.Posted{Turn: id, Slot: turn.RestDone})
+}
+
+// attached posts all of a long answer as a file.
+func (d *driver) attached(ctx context.Context, a Attacher, s turn.Session, id turn.TurnID, slot string) (ref chat.MessageRef, done bool) {
+	t, p := turnOf(s, id), d.e.Platforms[d.id.Platform]
+	file := File{Name: "answer.md", Type: "text/markdown; charset=utf-8", Data: []byte(t.Answer())}
+	m := render.Message{State: render.Done, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(render.GoesOnInFile)}}}}
+	return d.placed(ctx, p, id, slot, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+		return a.Attach(ctx, d.id, t.Shown, key, m, file)
+	})
 }

@@ -45,6 +45,17 @@ type Annotator interface {
 	Remove(context.Context, chat.ID, chat.MessageRef) error
 }
 
+// Attacher is an optional extra of an Annotator that takes files: a message beside the turn's one with a file on it. It names nobody.
+type Attacher interface {
+	Attach(ctx context.Context, id chat.ID, beside chat.MessageRef, key chat.PostKey, m render.Message, f File) (chat.MessageRef, error)
+}
+
+// File is something to download.
+type File struct {
+	Name, Type string // "answer.md", "text/markdown"
+	Data       []byte
+}
+
 // Seeker is an optional extra of a Platform that cannot post at most once by itself: it looks for a message that an
 // earlier attempt may have made. The engine asks before it posts where such an attempt is possible.
 type Seeker interface {

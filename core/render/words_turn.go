@@ -329,6 +329,9 @@ func NudgeLine(tool, server string, more int) string {
 // Continued stands before the part of a long answer that the turn's message has no room for.
 const Continued = "(continued)"
 
+// GoesOnInFile stands above a file that holds all of an answer which is too long for messages.
+const GoesOnInFile = "The answer goes on. All of it is in this file."
+
 // Names of the parts of the details.
 const (
 	PartArguments = "Arguments as they will run"

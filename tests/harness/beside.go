@@ -15,6 +15,7 @@ type Note struct {
 	View        render.Message
 	Link        bool
 	Gone        bool
+	File        agent.File
 }
 
 // Notes are all messages beside turns' messages, oldest first.

@@ -56,6 +56,8 @@ type Options struct {
 	Faults func(n int, what string) Fault
 	// Beside: the platform takes messages beside a turn's one, and cannot post at most once by itself.
 	Beside bool
+	// Files: it takes files as well; with Beside.
+	Files bool
 	// Parallel: other worlds exist at the same time, so the test's parent looks for leaked goroutines.
 	Parallel bool
 }
@@ -167,6 +169,9 @@ func (w *World) Start() *Replica {
 	if w.options.Beside {
 		w.Platform.forgetful = true
 		c.Platforms[Room.Platform] = beside{surface{w.Platform, r.Name, r.Gate}}
+		if w.options.Files {
+			c.Platforms[Room.Platform] = filing{beside{surface{w.Platform, r.Name, r.Gate}}}
+		}
 	}
 	if w.options.Engine != nil {
 		w.options.Engine(&c)

@@ -2,6 +2,8 @@ package replicas
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -211,6 +213,31 @@ func TestLongAnswerGoesOn(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Where a file can be attached, only so much goes on in messages: then all of it is in the file.
+func TestLongAnswerGoesOnInAFile(t *testing.T) {
+	for size, file := range map[int]bool{14_000: false, 60_000: true} { // parts of 3,000 characters: four follow the first message, or nineteen
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			w := New(t, Options{Beside: true, Files: true})
+			answer := strings.TrimSpace(strings.Repeat("Line after line of an answer that is too long for one message.\n", size/63))
+			w.Model.When("go", Says(answer))
+			w.Say(w.Replicas[0], Ana, "go")
+			w.Over(0)
+			w.Until("all of it is there", func() bool {
+				s, err := w.Replicas[0].Engine.Session(t.Context(), Room)
+				return err == nil && s.Last != nil && slices.ContainsFunc(s.Last.Beside, func(b turn.Beside) bool { return b.Slot == turn.RestDone })
+			})
+			notes := w.Platform.Notes()
+			last := notes[len(notes)-1]
+			equal(w, "notes", len(notes), 4)
+			equal(w, "a file", len(last.File.Data) > 0, file)
+			if file {
+				equal(w, "the file", string(last.File.Data), answer)
+				has(w, "what stands above it", noteText(last), "All of it is in this file.")
+			}
+		})
+	}
 }
 
 // When the message that asks is deleted, or its place archived, nobody can answer: the turn ends, on record, and nothing ran.

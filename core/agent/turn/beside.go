@@ -56,7 +56,7 @@ func beside(s Session, env Env) []Command {
 		if slot := t.nudge(env.Nudge); !stands && slot != "" {
 			do = append(do, Nudge{t.ID, slot})
 		}
-		if t.End != "" && env.Room > 0 && !t.hasBeside(RestDone) && utf8.RuneCountInString(t.answer()) > env.Room {
+		if t.End != "" && env.Room > 0 && !t.hasBeside(RestDone) && utf8.RuneCountInString(t.Answer()) > env.Room {
 			do = append(do, Continue{t.ID})
 		}
 	}
@@ -84,8 +84,8 @@ func (t *Turn) hasBeside(slot string) bool {
 	return slices.ContainsFunc(t.Beside, func(b Beside) bool { return b.Slot == slot })
 }
 
-// answer is the turn's last words.
-func (t *Turn) answer() string {
+// Answer is the turn's last words, as the model wrote them.
+func (t *Turn) Answer() string {
 	if len(t.Replies) == 0 {
 		return ""
 	}
