@@ -168,6 +168,10 @@ func (d *disk) apply(r record) {
 
 // run executes a script inside the server, without a connection that could fail between journal and memory.
 func (d *disk) run(source string, keys, args []string) (any, error) {
+	// What a key has left is counted from the last fade, up to a minute ago: a shorter life that begins now would end with the next one.
+	behind := d.last.Sub(d.faded)
+	d.age(keys, behind)
+	defer d.age(keys, -behind)
 	cmd := append([]string{"EVAL", source, strconv.Itoa(len(keys))}, keys...)
 	var buf bytes.Buffer
 	w := bufio.NewWriter(&buf)
@@ -176,6 +180,23 @@ func (d *disk) run(source string, keys, args []string) (any, error) {
 		return nil, err
 	}
 	return server.ParseReply(bufio.NewReader(&buf))
+}
+
+// age takes by off what keys have left to live, or gives it back.
+func (d *disk) age(keys []string, by time.Duration) {
+	if by == 0 {
+		return
+	}
+	for _, k := range keys {
+		left := d.mem.TTL(k)
+		switch {
+		case left == 0: // it stays, or is not there
+		case left > by:
+			d.mem.SetTTL(k, left-by)
+		default:
+			d.mem.Del(k)
+		}
+	}
 }
 
 // setClock moves the server's clock to t, or leaves it where it is further.

@@ -80,6 +80,20 @@ func poolKeys(pool string) budgetKeys {
 	return budgetKeys{tag + ":spent", tag + ":live", tag + ":came", tag + ":pool"}
 }
 
+// holdKey is a Hash: owner and until while somebody has the name; token, op and dropped (the last operations), home.
+func holdKey(name string) string { return prefix + "hold:" + name }
+
+// markKeys are the keys of one surface's marks. Both are in one slot.
+type markKeys struct {
+	at   string // Hash: place → mark
+	when string // ZSET: place → when it was last marked, in ms of Redis time
+}
+
+func marksOf(surface string) markKeys {
+	tag := prefix + "{marks:" + url.PathEscape(surface) + "}" // a brace in the name would end the tag
+	return markKeys{tag + ":at", tag + ":when"}
+}
+
 // Channels carry signals, never facts.
 const wakePrefix = prefix + "wake:" // + owner: a chat that somebody wrote to while owner held it
 

@@ -7,7 +7,8 @@
 // bytes, which no script looks into. The head is a Hash: seq and tip of the last entry, its stamp, and the
 // lease (owner, token, until). The due set holds, for every chat that somebody must look at, when. A chat
 // hashes to one of 64 buckets and all its keys carry the bucket's tag, so one script changes all of them at
-// once, on a Cluster too. keys.go names every key, lua/ holds one script per transition.
+// once, on a Cluster too. keys.go names every key, lua/ holds one script per transition. A hold is the right to do, by
+// name, what one process should do at a time; a mark is how far a surface has taken what was said in a place.
 //
 // # Invariants
 //
