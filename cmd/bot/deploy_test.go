@@ -19,7 +19,7 @@ func TestSampleLoads(t *testing.T) {
 		"with an admin key":  {"ADMIN_SESSION_KEYS": "k"},
 		"with a session key": {"BOT_WEB_SESSION_KEY": "k"},
 		"with everything": {"ADMIN_SESSION_KEYS": "k", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://h/v1", "OPENAI_MODEL": "m",
-			"SLACK_BOT_TOKEN": "xoxb-k", "SLACK_APP_TOKEN": "xapp-k", "SLACK_SIGNING_SECRET": "k", "DISCORD_TOKEN": "k"},
+			"SLACK_BOT_TOKEN": "xoxb-k", "SLACK_APP_TOKEN": "xapp-k", "SLACK_SIGNING_SECRET": "k", "DISCORD_TOKEN": "MTIz.b.c", "DISCORD_PUBLIC_KEY": strings.Repeat("a", 64)},
 	} {
 		c, err := config.Load(sample, func(k string) (string, bool) { v, ok := env[k]; return v, ok })
 		if err != nil {
@@ -115,6 +115,30 @@ func fields(t reflect.Type, path string) []string {
 	return out
 }
 
+// What docs/discord.md shows as a configuration is one, and does what is said of it.
+func TestDiscordPageLoads(t *testing.T) {
+	data, err := os.ReadFile("../../docs/discord.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(data), "\n## Settings\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var text strings.Builder
+	for line := range strings.Lines(section) {
+		if shown, ok := strings.CutPrefix(line, "    "); ok {
+			text.WriteString(shown)
+		}
+	}
+	env := map[string]string{"HOME": "/home/ana", "DISCORD_TOKEN": "MTIz.b.c"}
+	c, err := config.Parse("discord.md", []byte(text.String()), func(k string) (string, bool) { v, ok := env[k]; return v, ok })
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text.String())
+	}
+	if !c.Discord.Enabled() || len(c.Discord.Channels) != 2 || len(c.Admins) != 2 || !c.Admins[1].IsGroup() || len(c.Approvals.Approvers.Users) != 1 || len(c.Warnings()) != 0 {
+		t.Errorf("%+v %+v %q", c.Discord, c.Admins, c.Warnings())
+	}
+}
+
 // The compose file keeps what it promises: nothing evicted, an append-only file, health checks, volumes, and the bot not open to the world.
 func TestCompose(t *testing.T) {
 	data, err := os.ReadFile("../../deploy/docker-compose.yaml")
@@ -150,7 +174,7 @@ func TestCompose(t *testing.T) {
 		}
 	}
 	// An operator's variables reach the bot by being named here.
-	for _, want := range []string{"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET", "OPENAI_API_KEY"} {
+	for _, want := range []string{"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET", "DISCORD_TOKEN", "DISCORD_PUBLIC_KEY", "OPENAI_API_KEY"} {
 		if bot.Environment[want] != "${"+want+":-}" {
 			t.Errorf("%s is not passed on to the bot", want)
 		}

@@ -49,7 +49,7 @@ func (p process) doctor(o options) int {
 	default:
 		examined := patient{Config: c, policy: c.Policy()}
 		for _, look := range []func(context.Context) iter.Seq[finding]{
-			examined.configuration, examined.listener, examined.state, examined.model, examined.tools, examined.deciders, examined.slack,
+			examined.configuration, examined.listener, examined.state, examined.model, examined.tools, examined.deciders, examined.slack, examined.discord,
 		} {
 			for f := range look(ctx) {
 				say.line(f)

@@ -96,6 +96,7 @@ func TestDoctorOfTheDemo(t *testing.T) {
 	says(t, report, "– MCP servers")
 	says(t, report, "– admins", "ADMIN_SESSION_KEYS")
 	says(t, report, "– Slack", "bot manifest slack")
+	says(t, report, "– Discord", "bot manifest discord", "DISCORD_TOKEN")
 	if !strings.HasSuffix(report, "\nEverything that could be looked at works.\n") || strings.ContainsAny(report, "✗!") {
 		t.Errorf("the demo is called ill:\n%s", report)
 	}

@@ -10,10 +10,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/mcp"
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 )
 
@@ -106,19 +108,51 @@ func (p *patient) deciders(ctx context.Context) iter.Seq[finding] {
 		n := len(p.Admins) + len(p.AdminSessionKeys)
 		switch {
 		case n > 0:
-			f.Mark, f.Found = slack.Fine, count(len(p.Admins), "person", "people")+" and "+count(len(p.AdminSessionKeys), "key", "keys")+" of the web API"
-			if len(p.Admins) == 0 && p.Slack.Enabled() && len(p.needAdmin()) > 0 {
-				f.Mark, f.Found = slack.Doubtful, f.Found+": in Slack nobody can allow "+p.needAdmin()[0]
-				f.Do = "Name people under admins, such as slack:T0123:U0123 (workspace and person)."
+			f.Mark, f.Found = slack.Fine, p.adminsNamed()+" and "+count(len(p.AdminSessionKeys), "key", "keys")+" of the web API"
+			if where, as := p.adminless(); where != "" && len(p.needAdmin()) > 0 {
+				f.Mark, f.Found = slack.Doubtful, f.Found+": in "+where+" nobody can allow "+p.needAdmin()[0]
+				f.Do = "Name people under admins, such as " + as + "."
 			}
 		case len(p.needAdmin()) > 0:
 			f.Mark, f.Found = slack.Wrong, "nobody is one, and only one can allow "+strings.Join(p.needAdmin()[:min(3, len(p.needAdmin()))], ", ")
-			f.Do = "Name people under admins, such as slack:T0123:U0123, or set ADMIN_SESSION_KEYS."
+			f.Do = "Name people under admins, such as slack:T0123:U0123 or discord:123456789012345678:234567890123456789, or set ADMIN_SESSION_KEYS."
 		default:
 			f.Found, f.Do = "nobody is one, and no tool needs one", "Set admins or ADMIN_SESSION_KEYS before a tool has approval: RequireAuth."
 		}
 		return f
 	})
+}
+
+// adminsNamed counts those of the configuration.
+func (p *patient) adminsNamed() string {
+	groups := 0
+	for _, u := range p.Admins {
+		if u.IsGroup() {
+			groups++
+		}
+	}
+	people := count(len(p.Admins)-groups, "person", "people")
+	switch {
+	case groups == 0:
+		return people
+	case groups == len(p.Admins):
+		return count(groups, "role", "roles")
+	}
+	return people + ", " + count(groups, "role", "roles")
+}
+
+// adminless is a platform on which nobody is an admin, and how one is written.
+func (p *patient) adminless() (where, as string) {
+	of := func(platform string) bool {
+		return slices.ContainsFunc(p.Admins, func(u chat.User) bool { return u.Platform == platform })
+	}
+	switch {
+	case p.Slack.Enabled() && !of(slack.Platform):
+		return "Slack", "slack:T0123:U0123 (workspace and person)"
+	case p.Discord.Enabled() && !of(discord.Platform):
+		return "Discord", "discord:123456789012345678:234567890123456789 (server and person; a role has & before its number)"
+	}
+	return "", ""
 }
 
 // needAdmin are the tools that only an admin can allow: by the configuration, and by what the servers listed.

@@ -4,6 +4,7 @@
 //	bot config check     say what is wrong with the configuration, or "ok"
 //	bot config print     print the effective configuration, secrets masked
 //	bot manifest slack   print the app for a Slack workspace
+//	bot manifest discord print the invite for a Discord server, and what to switch on
 //	bot doctor           try everything the configuration names, and say what to do about what does not work
 //	bot version
 //	bot help
@@ -27,6 +28,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/cmd/bot/config"
 )
@@ -41,23 +43,27 @@ const (
 const usage = `nod: a chat bot that asks before it acts.
 
 usage:
-  bot [serve]         start; without any configuration this is the demo
-  bot config check    say what is wrong with the configuration, or "ok"
-  bot config print    print the effective configuration, secrets masked
-  bot manifest slack  print the app that a Slack workspace adds
-  bot doctor          try everything that the configuration names: tokens, scopes, Redis, model, MCP servers;
-                      say what to do about each failure
-  bot version         print the version
-  bot help            print this
+  bot [serve]           start; without any configuration this is the demo
+  bot config check      say what is wrong with the configuration, or "ok"
+  bot config print      print the effective configuration, secrets masked
+  bot manifest slack    print the app that a Slack workspace adds
+  bot manifest discord  print the invite for a Discord server, and what to switch on in the application
+  bot doctor            try everything that the configuration names: tokens, permissions, Redis, model, MCP servers;
+                        say what to do about each failure
+  bot version           print the version
+  bot help              print this
 
 flags:
   -config FILE        the configuration (YAML); BOT_CONFIG otherwise, else none
   -log text|json      the form of the log on standard error (text)
-  -http URL           manifest: Slack posts to this address, such as https://bot.example.com, instead of Socket Mode
-  -yaml               manifest: YAML instead of JSON
-  -json               doctor: one JSON object for each line
+  -http URL           manifest: the platform posts to this address, such as https://bot.example.com, instead of Socket Mode
+                      (Slack) or the gateway (Discord)
+  -yaml               manifest slack: YAML instead of JSON
+  -client ID          manifest discord: the application's ID, where no token is set that tells it
+  -json               manifest discord: JSON instead of text; doctor: one JSON object for each line
 
-Every field of the configuration is explained in docs/configuration.md. Slack is explained in docs/slack.md.
+Every field of the configuration is explained in docs/configuration.md. Slack is explained in docs/slack.md, Discord in
+docs/discord.md.
 `
 
 func main() {
@@ -81,10 +87,10 @@ type process struct {
 
 // options are the flags, which may stand before, between and after the command's words.
 type options struct {
-	config, log, http string
-	yaml, json        bool
-	words             []string
-	help              bool
+	config, log, http, client string
+	yaml, json                bool
+	words                     []string
+	help                      bool
 }
 
 func (p process) parse() (options, error) {
@@ -94,6 +100,7 @@ func (p process) parse() (options, error) {
 	fs.StringVar(&o.config, "config", "", "")
 	fs.StringVar(&o.log, "log", "text", "")
 	fs.StringVar(&o.http, "http", "", "")
+	fs.StringVar(&o.client, "client", "", "")
 	fs.BoolVar(&o.yaml, "yaml", false, "")
 	fs.BoolVar(&o.json, "json", false, "")
 	for args := p.args; len(args) > 0; {
@@ -144,7 +151,7 @@ func (p process) main() int {
 	case "config print":
 		return p.print(o)
 	case "manifest":
-		fmt.Fprintf(p.stderr, "bot: a manifest of what? There is: bot manifest %s\n", slack.Platform)
+		fmt.Fprintf(p.stderr, "bot: a manifest of what? There is: bot manifest %s, bot manifest %s\n", slack.Platform, discord.Platform)
 		return exitUsage
 	case "doctor":
 		return p.doctor(o)
@@ -162,11 +169,16 @@ func (p process) main() int {
 
 // fit refuses flags that the command would not look at.
 func (o options) fit(command string) error {
+	const ofSlack, ofDiscord = "manifest " + slack.Platform, "manifest " + discord.Platform
 	switch {
-	case (o.http != "" || o.yaml) && !strings.HasPrefix(command, "manifest"):
-		return errors.New("-http and -yaml go with: bot manifest slack")
-	case o.json && command != "doctor":
-		return errors.New("-json goes with: bot doctor")
+	case o.http != "" && !strings.HasPrefix(command, "manifest"):
+		return errors.New("-http goes with: bot manifest slack, bot manifest discord")
+	case o.yaml && !strings.HasPrefix(command, ofSlack):
+		return errors.New("-yaml goes with: bot manifest slack")
+	case o.client != "" && !strings.HasPrefix(command, ofDiscord):
+		return errors.New("-client goes with: bot manifest discord")
+	case o.json && command != "doctor" && !strings.HasPrefix(command, ofDiscord):
+		return errors.New("-json goes with: bot doctor, bot manifest discord")
 	}
 	return nil
 }

@@ -3,19 +3,28 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
+	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"go.yaml.in/yaml/v4"
 )
 
-// manifest prints an app that a platform's own page takes. What to do next goes to standard error, so that the output
-// can be put into a file.
+// manifest prints the app for a platform: for Slack one that its page takes, for Discord what is to be entered and clicked. What to do
+// next goes to standard error, so that the output can be put into a file.
 func (p process) manifest(o options, surface string) int {
-	if surface != slack.Platform {
-		fmt.Fprintf(p.stderr, "bot: there is no manifest for %q; there is one for: %s\n", surface, slack.Platform)
-		return exitUsage
+	switch surface {
+	case slack.Platform:
+		return p.slackManifest(o)
+	case discord.Platform:
+		return p.discordManifest(o)
 	}
+	fmt.Fprintf(p.stderr, "bot: there is no manifest for %q; there is one for: %s, %s\n", surface, slack.Platform, discord.Platform)
+	return exitUsage
+}
+
+func (p process) slackManifest(o options) int {
 	var prompts []string
 	if o.config != "" { // the app can be made before there is any configuration
 		c, err := config.Load(o.config, p.env)
@@ -40,11 +49,11 @@ func (p process) manifest(o options, surface string) int {
 		fmt.Fprintln(p.stderr, "bot:", err)
 		return exitFail
 	}
-	nextSteps(p.stderr, o.http == "")
+	slackSteps(p.stderr, o.http == "")
 	return exitOK
 }
 
-func nextSteps(w io.Writer, socketMode bool) {
+func slackSteps(w io.Writer, socketMode bool) {
 	fmt.Fprint(w, `
 What next:
   1. At https://api.slack.com/apps choose Create New App, From a manifest, and paste what stands above.
@@ -60,6 +69,72 @@ What next:
 `)
 	}
 	fmt.Fprint(w, "  4. bot doctor says whether all of it works. docs/slack.md has the whole story.\n")
+}
+
+// discordManifest says what an admin needs. It knows whose application it is from -client, or from the bot's token.
+func (p process) discordManifest(o options) int {
+	id := o.client
+	if id == "" {
+		token, err := p.discordToken(o)
+		if err != nil {
+			fmt.Fprintln(p.stderr, err)
+			return exitUsage
+		}
+		id, _ = discord.ApplicationOf(token)
+	}
+	if id == "" && o.json { // a person sees that something is to be put in, a program does not
+		fmt.Fprintln(p.stderr, "bot: whose? Give the application's ID with -client (its page General Information), or set DISCORD_TOKEN")
+		return exitUsage
+	}
+	app, err := discord.Manifest(discord.AppOptions{ApplicationID: id, BaseURL: o.http})
+	if err != nil {
+		fmt.Fprintln(p.stderr, "bot:", err)
+		return exitUsage
+	}
+	out := app.Text()
+	if o.json {
+		out, err = app.JSON()
+	}
+	if err == nil {
+		_, err = p.stdout.Write(out)
+	}
+	if err != nil {
+		fmt.Fprintln(p.stderr, "bot:", err)
+		return exitFail
+	}
+	discordSteps(p.stderr, id == "", o.http == "")
+	return exitOK
+}
+
+// discordToken is the token, from the configuration if one is named: an application can be made before there is any.
+func (p process) discordToken(o options) (string, error) {
+	if o.config == "" {
+		token, _ := p.env("DISCORD_TOKEN")
+		return strings.TrimSpace(token), nil
+	}
+	c, err := config.Load(o.config, p.env)
+	return c.Discord.Token.Reveal(), err
+}
+
+func discordSteps(w io.Writer, nobody, gateway bool) {
+	fmt.Fprint(w, `
+What next:
+  1. At https://discord.com/developers/applications choose New Application, if there is none yet.
+`)
+	if nobody {
+		fmt.Fprintf(w, "     Its Application ID belongs in the invite above, instead of %s; with -client ID it stands there.\n", discord.NoApplication)
+	}
+	fmt.Fprint(w, `  2. Page Bot: Reset Token, and copy it to DISCORD_TOKEN. Below, switch Message Content Intent on.
+  3. Open the invite in a browser, and choose the server.
+`)
+	if gateway {
+		fmt.Fprint(w, "  4. Page General Information: leave Interactions Endpoint URL empty.\n")
+	} else {
+		fmt.Fprint(w, `  4. Page General Information: copy the Public Key to DISCORD_PUBLIC_KEY and start the bot. Then enter the Interactions
+     Endpoint URL: Discord tries it when it is saved, so the bot must run by then.
+`)
+	}
+	fmt.Fprint(w, "  5. bot doctor says whether all of it works. docs/discord.md has the whole story.\n")
 }
 
 // asYAML writes JSON in YAML's block style, with its fields in the same order.

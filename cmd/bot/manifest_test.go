@@ -68,3 +68,61 @@ func TestManifestYAML(t *testing.T) {
 		t.Errorf("not in block style, or out of order:\n%s", asYAML)
 	}
 }
+
+const exampleToken = "MTk4NjIyNDgzNDcxOTI1MjQ4.s3cret.s3cret" // of application 198622483471925248
+
+// Whose invite it is comes from the token, wherever that stands, or from the flag; without either it is said what belongs there.
+func TestDiscordManifest(t *testing.T) {
+	in := write(t, "discord: {token: '"+exampleToken+"'}\n")
+	none := write(t, "lease: 7s\n")
+	for name, tt := range map[string]struct {
+		args string
+		env  map[string]string
+		id   string
+	}{
+		"of the environment":       {"manifest discord", map[string]string{"DISCORD_TOKEN": " " + exampleToken + "\n"}, "198622483471925248"},
+		"of the file":              {"manifest discord -config " + in, nil, "198622483471925248"},
+		"over the file":            {"manifest discord -config " + none, map[string]string{"DISCORD_TOKEN": exampleToken}, "198622483471925248"},
+		"of the flag":              {"manifest discord -client 42", map[string]string{"DISCORD_TOKEN": exampleToken}, "42"},
+		"nobody's":                 {"manifest discord", nil, "APPLICATION_ID"},
+		"of a token of other form": {"manifest discord", map[string]string{"DISCORD_TOKEN": "s3cret"}, "APPLICATION_ID"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, next := try(t, strings.Fields(tt.args), tt.env, nil)
+			if code != 0 || !strings.Contains(out, "client_id="+tt.id+"&scope=bot+applications.commands&permissions=") || strings.Contains(out+next, "s3cret") {
+				t.Errorf("exit code %d:\n%s%s", code, out, next)
+			}
+			if strings.Contains(next, "-client ID") != (tt.id == "APPLICATION_ID") {
+				t.Errorf("the next steps:\n%s", next)
+			}
+			for _, want := range []string{"DISCORD_TOKEN", "Message Content Intent", "leave Interactions Endpoint URL empty", "bot doctor"} {
+				if !strings.Contains(next, want) {
+					t.Errorf("the next steps do not name %s:\n%s", want, next)
+				}
+			}
+			for _, want := range []string{"View Channels", "Message Content", "leave it empty"} {
+				if !strings.Contains(out, want) {
+					t.Errorf("no %s in:\n%s", want, out)
+				}
+			}
+		})
+	}
+}
+
+func TestDiscordManifestForMachines(t *testing.T) {
+	code, out, next := try(t, strings.Fields("manifest discord -json -client 42 -http https://bot.example.com/"), nil, nil)
+	var app struct {
+		ID       string `json:"application_id"`
+		Invite   string `json:"invite_url"`
+		Endpoint string `json:"interactions_endpoint_url"`
+	}
+	if err := json.Unmarshal([]byte(out), &app); err != nil || code != 0 {
+		t.Fatalf("exit code %d: %v", code, err)
+	}
+	if app.ID != "42" || !strings.Contains(app.Invite, "client_id=42&") || app.Endpoint != "https://bot.example.com/discord/interactions" {
+		t.Errorf("%+v", app)
+	}
+	if !strings.Contains(next, "DISCORD_PUBLIC_KEY") || strings.Contains(next, "leave Interactions") {
+		t.Errorf("the next steps:\n%s", next)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/adapters/demo"
+	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/mcp"
 	"github.com/nodhq/nod/adapters/openai"
 	"github.com/nodhq/nod/adapters/slack"
@@ -48,7 +49,8 @@ type bot struct {
 	servers *mcp.Servers
 	engine  *agent.Engine
 	web     *web.Server
-	slack   *slack.Adapter // nil where the bot is in no workspace
+	slack   *slack.Adapter   // nil where the bot is in no workspace
+	discord *discord.Adapter // nil where it is in no guild
 }
 
 func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err error) {
@@ -98,6 +100,12 @@ func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err e
 		}
 		platforms[slack.Platform] = b.slack
 	}
+	if c.Discord.Enabled() {
+		if b.discord, err = openDiscord(c, b, log); err != nil {
+			return nil, err
+		}
+		platforms[discord.Platform] = b.discord
+	}
 	return b, nil
 }
 
@@ -137,6 +145,11 @@ func (b *bot) serve(ctx context.Context, ln net.Listener) error {
 			mux.Handle("/slack/", h)
 		}
 	}
+	if b.discord != nil {
+		if h := b.discord.Handler(); h != nil {
+			mux.Handle("/discord/", h)
+		}
+	}
 	var parts sync.WaitGroup
 	var failed error
 	var once sync.Once
@@ -151,6 +164,9 @@ func (b *bot) serve(ctx context.Context, ln net.Listener) error {
 	part("engine", b.engine.Run)
 	if b.slack != nil {
 		part("slack", b.slack.Run)
+	}
+	if b.discord != nil {
+		part("discord", b.discord.Run)
 	}
 	part("web", func(context.Context) error { return b.web.Run(streams) })
 	part("http", func(ctx context.Context) error {
@@ -220,7 +236,42 @@ func openSlack(c config.Config, b *bot, log *slog.Logger) (*slack.Adapter, error
 	return slack.New(sc)
 }
 
-// purse lends the store's budget to the Slack surface, in the surface's own type.
+// openDiscord makes the surface for Discord.
+func openDiscord(c config.Config, b *bot, log *slog.Logger) (*discord.Adapter, error) {
+	dc := discordConfig(c)
+	dc.Engine, dc.Asks, dc.Budget, dc.Logger = b.engine, b.store, purse{b.store}, log
+	dc.Holds, dc.Marks = holds{b.store}, places{b.store}
+	return discord.New(dc)
+}
+
+// holds lends the store's holds to the Discord surface, in the surface's own words.
+type holds struct{ store *state.Store }
+
+func (h holds) Hold(ctx context.Context, name, owner string, d time.Duration) (bool, time.Duration, error) {
+	held, err := h.store.Hold(ctx, name, owner, d)
+	return held.Mine, held.Left, err
+}
+
+func (h holds) Drop(ctx context.Context, name, owner string) error {
+	return h.store.Drop(ctx, name, owner)
+}
+
+// places lends the store's marks to it.
+type places struct{ store *state.Store }
+
+func (m places) Mark(ctx context.Context, place, message string) error {
+	return m.store.Mark(ctx, discord.Platform, place, message)
+}
+
+func (m places) Marks(ctx context.Context, within time.Duration) (map[string]string, error) {
+	return m.store.Marks(ctx, discord.Platform, within)
+}
+
+func (m places) Unmark(ctx context.Context, place string) error {
+	return m.store.Unmark(ctx, discord.Platform, place)
+}
+
+// purse lends the store's budget to the chat surfaces, in their own type.
 type purse struct{ *state.Store }
 
 func (p purse) Spend(ctx context.Context, s surface.Spend) (time.Duration, error) {

@@ -45,6 +45,8 @@ type Surface struct {
 	People [2]chat.User
 	// Budget is how long the platform waits for an acknowledgement.
 	Budget time.Duration
+	// Fetches: whoever looks at a message, or the platform when one is made, fetches what is linked in it.
+	Fetches bool
 	// Secrets are strings that no error and no log line may hold: tokens, keys, addresses that are capabilities. They are asked
 	// for at the end of a case.
 	Secrets func() []string
@@ -53,6 +55,9 @@ type Surface struct {
 
 	// Say writes to the bot: in a chat, or with a zero ID so that a new chat begins.
 	Say func(by Who, in chat.ID, text string) *Delivered
+	// SayDirect is Say where only that person and the bot are. With a zero ID a conversation begins there, or goes on where a person
+	// has but one.
+	SayDirect func(by Who, in chat.ID, text string) *Delivered
 	// SayBot lets another bot write the same, as loudly as a person would have to for the bot to listen.
 	SayBot func(in chat.ID, text string) *Delivered
 	// Edit changes what a person wrote, Delete takes it back.
@@ -62,6 +67,8 @@ type Surface struct {
 	Press func(by Who, in chat.ID, ref chat.MessageRef, b Button) *Delivered
 	// Submit presses a button that opens a form, fills it in with one text and sends it.
 	Submit func(by Who, in chat.ID, ref chat.MessageRef, b Button, words string) *Delivered
+	// Details presses a button that shows details, and gives all that this person then sees and can open: every page, every file.
+	Details func(ctx context.Context, by Who, in chat.ID, ref chat.MessageRef, b Button) (Shown, error)
 	// SayAs and PressAs are Say and Press by somebody who fills in another's identity wherever a sender could.
 	SayAs   func(by, as Who, in chat.ID, text string) *Delivered
 	PressAs func(by, as Who, in chat.ID, ref chat.MessageRef, b Button) *Delivered
@@ -162,6 +169,7 @@ func Platform(t *testing.T, open OpenPlatform) {
 	s.run("identifiers survive", identifiers)
 
 	s.run("a post is one message and an edit changes it", postAndEdit)
+	s.run("an edit in the middle of a click lands on its message", editedMeanwhile)
 	s.run("a key posts once", postsOnce)
 	s.slow("a chat of somebody else's is not written to", foreignChats)
 	s.slow("any fitted message is accepted with its choices", fitted)
@@ -169,9 +177,12 @@ func Platform(t *testing.T, open OpenPlatform) {
 	s.slow("any token comes back", anyToken)
 	s.run("a form brings its words and its token", forms)
 	s.slow("untrusted text stays text", inert)
+	s.slow("an address that nobody brought is not alive", nothingFetched)
 	s.run("a post calls nobody by name", quiet)
 	s.run("trouble is told apart", trouble)
 
+	s.run("a direct message is a chat like another", direct)
+	s.run("details are whole and decide nothing", details)
 	s.run("a whisper is heard by one person", whispers)
 	s.run("a note notifies and leads to the message", annotates)
 	s.run("a note is taken away, twice too", removes)

@@ -60,6 +60,42 @@ func postAndEdit(p *stage) {
 	stands(other)
 }
 
+// editedMeanwhile: an edit may be the answer to a click that is being recorded. It must lead to the message that was clicked, once,
+// and the click must be recorded all the same.
+func editedMeanwhile(p *stage) {
+	room := p.chat("begin").Chat
+	one, two := p.post(room, "k1", card("ask1")), p.post(room, "k2", card("ask2"))
+	for i, c := range []struct {
+		by  Who
+		say string
+	}{{Ben, "beta"}, {Ana, "gamma"}} {
+		p.must(p.Platform.Edit(p.ctx, room, one, card("ask1"), agent.Final))
+		allow, hold := p.button(room, one, chat.AllowOnce), make(chan struct{})
+		p.in.Hold(hold)
+		d := p.Press(c.by, room, one, allow)
+		if !p.in.wait(p.ctx, func(all []Taking) bool { return len(of[chat.Clicked](all)) == i+1 }) {
+			p.Fatal("the click does not reach the engine")
+		}
+		p.must(p.Platform.Edit(p.ctx, room, one, text(c.say), agent.Decision))
+		if s := p.shown(room, one); !strings.Contains(s.Text, c.say) || len(s.Buttons) != 0 || len(s.Mentions) != 0 || s.Previews {
+			p.Errorf("after the edit the message is %+v", s)
+		}
+		p.in.Hold(nil)
+		close(hold)
+		p.must(d.Taken(p.ctx))
+		take(p, "the click", func(x chat.Clicked) bool { return x.User == p.People[c.by] && x.Message == one })
+		if s := p.shown(room, one); !strings.Contains(s.Text, c.say) || len(s.Buttons) != 0 {
+			p.Errorf("after the click the message is %+v", s)
+		}
+	}
+	if s := p.shown(room, two); len(s.Buttons) != 3 || len(p.Messages(room)) != 2 {
+		p.Errorf("the other message is %+v, there are %d", s, len(p.Messages(room)))
+	}
+	if n := len(of[chat.Clicked](p.in.All())); n != 2 {
+		p.Errorf("two clicks came as %d", n)
+	}
+}
+
 // postsOnce: an attempt whose answer was lost is not made twice. A platform that cannot promise that by itself is an
 // agent.Seeker, and is asked first.
 func postsOnce(p *stage) {

@@ -24,7 +24,6 @@ var (
 	serverName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 	envName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-	publicKey  = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 )
 
 // check looks at values and at what fields say together.
@@ -35,7 +34,6 @@ func (c *Config) check(r *report) {
 	}
 	checkURL(r, "redis.url", c.Redis.URL, "redis", "rediss", "unix")
 	checkURL(r, "model.base_url", c.Model.BaseURL, "http", "https")
-	checkURL(r, "discord.api_url", c.Discord.APIURL, "http", "https")
 	if !c.Model.BaseURL.IsZero() && c.Model.Name == "" {
 		r.add("model.base_url", "a server needs a model: set model.name (OPENAI_MODEL)")
 	}
@@ -63,11 +61,9 @@ func (c *Config) check(r *report) {
 		}
 	}
 	c.Slack.check(r)
+	c.Discord.check(r)
 	if c.Lease < minLease {
 		r.add("lease", "want at least %s", spellDuration(minLease))
-	}
-	if k := c.Discord.PublicKey; k != "" && !publicKey.MatchString(k) {
-		r.add("discord.public_key", "want the 64 hexadecimal digits of the application's page")
 	}
 }
 
@@ -177,6 +173,11 @@ func (c Config) Warnings() []string {
 	}
 	if len(c.Admins)+len(c.AdminSessionKeys) == 0 {
 		out = append(out, NobodyIsAdmin)
+	}
+	for _, u := range slices.Concat(c.Admins, c.Approvals.Approvers.Users) {
+		if nobody(u) {
+			out = append(out, fmt.Sprintf("%s is nobody: Discord's IDs are numbers, as in discord:123456789012345678:234567890123456789 (server and person)", u))
+		}
 	}
 	if c.Permissions.Mode == permission.ModeNever {
 		out = append(out, "permissions.mode is never: people are not asked before tools run, except where an admin is needed")

@@ -38,7 +38,7 @@ type Config struct {
 	Approvals   Approvals   `yaml:"approvals"`
 	Permissions Permissions `yaml:"permissions"`
 	Grants      Grants      `yaml:"grants"`
-	// Admins may decide everything, RequireAuth included. Written platform:workspace:key.
+	// Admins may decide everything, RequireAuth included. Written platform:workspace:key; a role of Discord is discord:guild:&role.
 	Admins []chat.User `yaml:"admins"`
 	// AdminSessionKeys are bearer keys of the web API that are admins. Environment only, so that they never lie in a file.
 	AdminSessionKeys []Secret `yaml:"-" env:"ADMIN_SESSION_KEYS"`
@@ -188,12 +188,39 @@ const (
 // Enabled reports whether the bot is in a workspace.
 func (s Slack) Enabled() bool { return s.BotToken != "" }
 
-// Discord holds one application's credentials.
+// Discord holds one application's credentials and how the bot behaves in its servers (guilds). Without a token there is no Discord.
 type Discord struct {
-	Token     Secret `yaml:"token" env:"DISCORD_TOKEN"`
+	Token Secret `yaml:"token" env:"DISCORD_TOKEN"` // of the bot, without "Bot "
+	// PublicKey is the application's. With it signed interactions are taken over HTTP as well.
 	PublicKey string `yaml:"public_key" env:"DISCORD_PUBLIC_KEY"`
-	APIURL    Text   `yaml:"api_url" env:"DISCORD_API_URL"`
+	APIURL    Text   `yaml:"api_url" env:"DISCORD_API_URL"` // of a stand-in
+	// Conversation is where one that begins in a channel goes on, and Follow which messages of its thread are meant for the bot.
+	Conversation Conversation              `yaml:"conversation"`
+	Follow       Follow                    `yaml:"follow"`
+	Channels     map[string]DiscordChannel `yaml:"channels"` // by channel ID
+	// LinkHosts are hosts whose addresses stay links, whoever wrote them; "*.example.org" includes what is below.
+	LinkHosts []string `yaml:"link_hosts"`
+	// Shards is how many connections there are, over all processes; 0 is as many as Discord recommends.
+	Shards int `yaml:"shards"`
 }
+
+// DiscordChannel is what is different in one channel. What is empty is as everywhere.
+type DiscordChannel struct {
+	Conversation Conversation `yaml:"conversation,omitempty"`
+	Follow       Follow       `yaml:"follow,omitempty"`
+}
+
+// Conversation is where a conversation that begins in a channel goes on. The zero value is no word, as that of [Follow].
+type Conversation string
+
+// The conversations.
+const (
+	InThread  Conversation = "thread"  // a thread on the message that mentions the bot
+	InChannel Conversation = "channel" // the channel itself, as one chat
+)
+
+// Enabled reports whether the bot is on Discord.
+func (d Discord) Enabled() bool { return d.Token != "" }
 
 // Workbench is the name of the built-in server: it may have rules, and no MCP server may take it.
 const Workbench = "workbench"
@@ -206,6 +233,7 @@ func Default() Config {
 		Model:     Model{MaxSteps: 16},
 		Approvals: Approvals{Timeout: Timeout(time.Minute), NudgeAfter: 10 * time.Second},
 		Slack:     Slack{Follow: FollowThread, Connections: 2},
+		Discord:   Discord{Conversation: InThread, Follow: FollowThread},
 		Grants:    Grants{SurviveRestart: true},
 		Web:       Web{Enabled: true},
 		Lease:     10 * time.Second,

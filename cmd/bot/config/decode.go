@@ -229,6 +229,8 @@ func set(v reflect.Value, text string, expanded bool) error {
 		return assign(p, text, parseUser)
 	case *Follow:
 		return assign(p, text, parseFollow)
+	case *Conversation:
+		return assign(p, text, parseConversation)
 	case *string:
 		*p = text
 	case *bool:
@@ -261,9 +263,13 @@ func parseUser(s string) (chat.User, error) {
 	}
 	switch u.Platform {
 	case "slack", "discord", "web":
-		return u, nil
+	default:
+		return chat.User{}, errors.New("the platform must be slack, discord or web, as in slack:T1:U1")
 	}
-	return chat.User{}, errors.New("the platform must be slack, discord or web, as in slack:T1:U1")
+	if u.IsGroup() {
+		return u, groupProblem(u)
+	}
+	return u, nil
 }
 
 func parseInt(s string) (int, error) {

@@ -80,7 +80,8 @@ lease: 10s
 drain: 10s
 slack:   {bot_token: "${SLACK_BOT_TOKEN}", app_token: "${SLACK_APP_TOKEN}", signing_secret: "${SLACK_SIGNING_SECRET}", api_url: "", follow: thread,
   channels: {C0123ABC456: {follow: mention}}, guests: false, external: false, suggestions: [What can you do?], connections: 2}
-discord: {token: "${DISCORD_TOKEN}", public_key: "", api_url: ""}
+discord: {token: "${DISCORD_TOKEN}", public_key: "", api_url: "", conversation: thread, follow: thread,
+  channels: {1234567890123456789: {conversation: channel}}, link_hosts: [example.com, "*.example.org"], shards: 0}
 `
 
 func TestTheDocumentedExample(t *testing.T) {
@@ -152,14 +153,14 @@ discord: {token: f, public_key: ` + strings.Repeat("a", 64) + `, api_url: "http:
 `
 	set := env("BOT_LISTEN", "127.0.0.1:2", "BOT_DATA_DIR", "/env", "REDIS_URL", "redis://env:2", "OPENAI_BASE_URL", "http://env/v1",
 		"OPENAI_API_KEY", "envkey", "OPENAI_MODEL", "envname", "ADMIN_SESSION_KEYS", " one ,, two", "SLACK_BOT_TOKEN", "xoxb-e1", "SLACK_APP_TOKEN", "xapp-e2",
-		"SLACK_SIGNING_SECRET", "e3", "SLACK_API_URL", "http://env/4", "DISCORD_TOKEN", "e5", "DISCORD_PUBLIC_KEY", strings.Repeat("b", 64), "DISCORD_API_URL", "http://env/6")
+		"SLACK_SIGNING_SECRET", "e3", "SLACK_API_URL", "http://env/4", "DISCORD_TOKEN", "e5", "DISCORD_PUBLIC_KEY", strings.Repeat("b", 64), "DISCORD_API_URL", "http://env:6")
 	for name, text := range map[string]string{"over a file": file, "without a file": ""} {
 		t.Run(name, func(t *testing.T) {
 			c := mustParse(t, text, set)
 			got := []string{c.Listen, c.DataDir, c.Redis.URL.Reveal(), c.Model.BaseURL.Reveal(), c.Model.APIKey.Reveal(), c.Model.Name,
 				c.Slack.BotToken.Reveal(), c.Slack.AppToken.Reveal(), c.Slack.SigningSecret.Reveal(), c.Slack.APIURL.Reveal(),
 				c.Discord.Token.Reveal(), c.Discord.PublicKey, c.Discord.APIURL.Reveal()}
-			want := []string{"127.0.0.1:2", "/env", "redis://env:2", "http://env/v1", "envkey", "envname", "xoxb-e1", "xapp-e2", "e3", "http://env/4", "e5", strings.Repeat("b", 64), "http://env/6"}
+			want := []string{"127.0.0.1:2", "/env", "redis://env:2", "http://env/v1", "envkey", "envname", "xoxb-e1", "xapp-e2", "e3", "http://env/4", "e5", strings.Repeat("b", 64), "http://env:6"}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Error(d)
 			}

@@ -125,3 +125,11 @@ func parseFollow(s string) (Follow, error) {
 	}
 	return "", fmt.Errorf("want %s or %s", FollowThread, FollowMention)
 }
+
+func parseConversation(s string) (Conversation, error) {
+	switch c := Conversation(s); c {
+	case InThread, InChannel:
+		return c, nil
+	}
+	return "", fmt.Errorf("want %s or %s", InThread, InChannel)
+}

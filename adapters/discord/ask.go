@@ -1,0 +1,140 @@
+package discord
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+)
+
+// ask draws the card of a call that waits for a person: what, with which arguments, why, the warning, and the buttons last but
+// for the line that says who may press them.
+func (s *sheet) ask(a render.Ask) {
+	s.apart()
+	if h := strings.TrimSpace(oneLine(a.Header)); h != "" {
+		s.say("### " + literal(h))
+	}
+	s.say(literal(a.Run), facts(a.Facts))
+	s.arguments(a.Args)
+	s.say(literal(a.Question), literal(a.Impact), lineOf(a.Because, nil))
+	s.server(a)
+	s.say(literal(a.Warning), strong(a.Review))
+	s.answers(a)
+	s.say(subtext(lineOf(a.Footer, nil)))
+}
+
+func facts(fs []render.Fact) string {
+	var say []string
+	for _, f := range fs {
+		say = append(say, strings.TrimSpace(literalWords(oneLine(f.Symbol)+" "+oneLine(f.Label))))
+	}
+	return lineStart(joined(say...))
+}
+
+// Arguments that are shown without opening anything.
+const (
+	maxRows     = 10
+	maxRowsText = 600 // characters
+	headLines   = 18  // of what does not fit into maxRows
+	tailLines   = 6
+)
+
+// arguments stand in code, where nothing that they say is read as markup or as words of ours.
+func (s *sheet) arguments(a render.Args) {
+	lines := ""
+	if rows := rowsText(a); rows != "" {
+		s.say(fenced("", rows))
+	} else if a.JSON != "{}" {
+		a.JSON, lines = fewerLines(&a)
+		s.say(fenced("json", a.JSON))
+	}
+	say := a.Say()
+	if a.Hidden > 0 {
+		say = joined(lines, say, render.LabelShowArguments)
+	}
+	s.say(subtext(literal(say)))
+}
+
+// rowsText is short arguments, one a line. It is empty where they are long, or not all there.
+func rowsText(a render.Args) string {
+	if len(a.Rows) == 0 || len(a.Rows) > maxRows || a.Hidden > 0 {
+		return ""
+	}
+	var lines []string
+	room := maxRowsText
+	for _, r := range a.Rows {
+		l := oneLine(r.Name) + ": " + oneLine(r.Value)
+		if room -= width(l); room < 0 || r.Hidden > 0 {
+			return ""
+		}
+		lines = append(lines, l)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// fewerLines keeps the head and the tail of arguments with many lines, and says how many there are. What it leaves out counts as
+// hidden.
+func fewerLines(a *render.Args) (shown, say string) {
+	lines := strings.Split(a.JSON, "\n")
+	if len(lines) <= headLines+tailLines+1 {
+		return a.JSON, ""
+	}
+	out := lines[headLines : len(lines)-tailLines]
+	if slices.ContainsFunc(out, func(l string) bool { return strings.HasPrefix(l, "… ") }) {
+		return a.JSON, "" // Fit cut it already, and its words must stand
+	}
+	a.Hidden += utf8.RuneCountInString(strings.Join(out, "\n"))
+	kept := slices.Concat(lines[:headLines], []string{sayMoreLines(len(out))}, lines[len(lines)-tailLines:])
+	return strings.Join(kept, "\n"), sayLines(headLines+tailLines, len(lines))
+}
+
+// server is what is known of who asks. What a server or a model says of itself is marked as such.
+func (s *sheet) server(a render.Ask) {
+	if a.Server.Name != "" && !s.bare {
+		icon := strings.TrimSpace(oneLine(a.Server.Icon))
+		if icon == "" || width(icon) > 8 || strings.Contains(icon, ":") { // no emoji. An address is never drawn: Discord would fetch it
+			icon = surface.SayNoIcon
+		}
+		s.say(subtext(literal(icon + " " + surface.SayServer(a.Server))))
+	}
+	said := func(who, what string) {
+		if strings.TrimSpace(what) != "" {
+			s.say(subtext(literal(who + what)))
+		}
+	}
+	said(render.ServerSays, a.Server.Description)
+	said(render.ServerSays, a.Describes)
+	said(render.ModelSays, a.Model)
+}
+
+// answers are a card's buttons, Show arguments the last of them, and a select for what else can be done.
+func (s *sheet) answers(a render.Ask) {
+	row, more := clickable(a.Choices), clickable(a.More)
+	isView := func(c render.Choice) bool { return c.Choice == chat.ViewDetail }
+	if !slices.ContainsFunc(row, isView) {
+		if i := slices.IndexFunc(more, isView); i >= 0 {
+			row, more = append(row, more[i]), slices.Delete(more, i, i+1)
+		}
+	}
+	for i, c := range row {
+		if isView(c) {
+			row[i].Label = render.LabelShowArguments
+		}
+	}
+	if len(more) == 1 && len(row)%maxRow != 0 { // a select for one line would be one click too many
+		row, more = append(row, more[0]), nil
+	}
+	s.rows(row)
+	salt, name := "", "ask"
+	if tokenForm.MatchString(a.Token) {
+		name = a.Token
+	}
+	if at := a.Expires.Unix(); at > 0 { // after "+5 min" it can be picked again
+		salt = strconv.FormatInt(at, 10)
+	}
+	s.menu(more, sayMore, name, salt)
+}

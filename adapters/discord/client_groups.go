@@ -1,0 +1,57 @@
+package discord
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
+)
+
+// memberLife is how long roles are believed: one that was taken away counts at most so much longer.
+const (
+	memberLife = time.Minute
+	maxMembers = 4096
+)
+
+// members are the roles of people, by guild and user.
+type members = kept[[]chat.User]
+
+// Groups are the roles that a person has now. Somebody who has left has none; in direct messages there are none.
+// https://discord.com/developers/docs/resources/guild#get-guild-member
+func (a *Adapter) Groups(ctx context.Context, id chat.ID, u chat.User) ([]chat.User, error) {
+	p, _, err := a.where(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if u.Platform != Platform || u.Workspace != p.Guild || u.IsGroup() || !isSnowflake(u.Key) || p.Guild == "" {
+		return nil, nil
+	}
+	key := p.Guild + "/" + u.Key
+	if roles, ok := a.memberOf.get(key, a.now()); ok {
+		return roles, nil
+	}
+	asked := a.now() // what was read is as old as the question
+	var m struct {
+		Roles []string `json:"roles"`
+	}
+	err = a.rest(withLane(ctx, agent.Decision), http.MethodGet, discordgo.EndpointGuildMember(p.Guild, u.Key), nil, &m)
+	switch codeOf(err) {
+	case codeUnknownMember, codeUnknownUser:
+		err = nil // they have left, and have no roles
+	}
+	if err != nil {
+		return nil, err
+	}
+	var roles []chat.User
+	for _, r := range m.Roles {
+		if isSnowflake(r) {
+			roles = append(roles, role(p.Guild, r))
+		}
+	}
+	a.memberOf.put(key, roles, asked)
+	return roles, nil
+}

@@ -1,0 +1,268 @@
+package discord
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+)
+
+// payload is a message as Discord takes it, under the flag IS_COMPONENTS_V2.
+type payload struct {
+	Components []discordgo.MessageComponent
+	Files      []file
+	// Users and Roles are the IDs of those that the text mentions and that may be notified by it. Only encodeNote fills them.
+	Users, Roles []string
+}
+
+// file goes along with a message, and a component of it names it.
+type file struct {
+	Name, Type string
+	Data       []byte
+}
+
+// The accent of a message, by its state. It repeats what marks and words say.
+var accents = map[render.State]int{
+	render.Working: 0x95A5A6,
+	render.Waiting: 0xF0A020,
+	render.Done:    0x2ECC71,
+	render.Failed:  0xE74C3C,
+	render.Stopped: 0x95A5A6,
+}
+
+// encode draws a message that was fitted to limits. It is total: where escaping makes it too long for Discord, or its buttons are
+// too many, it is drawn closer, then fitted to less, until it passes check, and keeps every button of what it shows. alive says which
+// hosts' addresses stay alive beside those of the message itself. The same message gives the same bytes.
+func encode(m render.Message, alive hosts) payload {
+	alive = alive.or(m.Hosts)
+	for i := -1; ; i++ {
+		fitted := m
+		if i >= 0 {
+			fitted = render.Fit(m, tighter[i])
+		}
+		for _, cramped := range []bool{false, true} {
+			s := draw(fitted, sheet{alive: alive, bare: i >= bare, cramped: cramped})
+			if s.roomy() || cramped && i == len(tighter)-1 {
+				return s.payload(m.State)
+			}
+		}
+	}
+}
+
+// stamped is the same message with the component id of its Container set: by it, a message is found again.
+// https://discord.com/developers/docs/components/reference#anatomy-of-a-component
+func stamped(p payload, id int) payload {
+	p.Components = slices.Clone(p.Components)
+	for i, c := range p.Components {
+		if box, ok := c.(discordgo.Container); ok {
+			box.ID = id
+			p.Components[i] = box
+			break
+		}
+	}
+	return p
+}
+
+// sheet is a message being drawn.
+type sheet struct {
+	alive   hosts
+	bare    bool // without what can be had from Show arguments
+	cramped bool // without what only makes it look better
+
+	parts []discordgo.MessageComponent
+	ids   names
+	lines []string // of ours, not yet in a part
+	asks  int      // of the whole message
+	count int      // components, those inside others too
+	chars int      // of all texts
+	bytes int      // of all texts, as Discord counts them
+}
+
+func draw(m render.Message, s sheet) *sheet {
+	s.ids, s.count = names{}, 1
+	for _, b := range m.Blocks {
+		if _, ok := b.(render.Ask); ok {
+			s.asks++
+		}
+	}
+	for i := 0; i < len(m.Blocks); i++ {
+		switch b := m.Blocks[i].(type) {
+		case render.Text:
+			s.answer(b)
+		case render.Code:
+			s.code(b)
+		case render.Step:
+			run := stepsAt(m.Blocks[i:])
+			s.steps(run)
+			i += len(run) - 1
+		case render.Ask:
+			s.ask(b)
+		case render.Note:
+			s.say(subtext(lineOf(b.Line, nil)))
+			s.besides(b.Choices)
+		}
+	}
+	s.rows(m.Choices)
+	s.flush()
+	if len(s.parts) == 0 {
+		s.say(subtext(literal(surface.SayState(m.State))))
+		s.flush()
+	}
+	return &s
+}
+
+func (s *sheet) payload(state render.State) payload {
+	accent, ok := accents[state]
+	if !ok {
+		accent = accents[render.Working]
+	}
+	return payload{Components: []discordgo.MessageComponent{discordgo.Container{AccentColor: &accent, Components: s.parts}}}
+}
+
+func (s *sheet) roomy() bool {
+	return s.count <= maxComponents && s.chars <= maxText && s.bytes <= maxTextBytes
+}
+
+// add puts a part below the lines that were said; n is how many components it is.
+func (s *sheet) add(c discordgo.MessageComponent, n int) {
+	s.flush()
+	s.parts = append(s.parts, c)
+	s.count += n
+}
+
+// say adds lines of ours. They become one text with those before and after them.
+func (s *sheet) say(lines ...string) {
+	for _, l := range lines {
+		if strings.TrimSpace(l) != "" {
+			s.lines = append(s.lines, l)
+		}
+	}
+}
+
+func (s *sheet) flush() {
+	if len(s.lines) == 0 {
+		return
+	}
+	md := strings.Join(s.lines, "\n")
+	s.lines = nil
+	s.display(md)
+}
+
+// display adds a text that Discord reads by itself: what is in it reaches nothing outside.
+func (s *sheet) display(md string) {
+	if md = strings.Trim(md, "\n "); md == "" { // Discord takes no text of spaces
+		return
+	}
+	s.add(discordgo.TextDisplay{Content: md}, 1)
+	s.chars += width(md)
+	s.bytes += len(md) + textOverhead
+}
+
+// apart draws a line between what was and what comes, where there is room.
+func (s *sheet) apart() {
+	if s.flush(); len(s.parts) == 0 || s.cramped {
+		return
+	}
+	if _, ok := s.parts[len(s.parts)-1].(discordgo.Separator); !ok {
+		s.add(discordgo.Separator{}, 1)
+	}
+}
+
+func (s *sheet) answer(t render.Text) {
+	s.flush()
+	s.display(rewritten(t.Markdown, s.alive))
+	if t.Cut {
+		s.say(subtext(literal(render.CutReply)))
+	}
+}
+
+func (s *sheet) code(c render.Code) {
+	s.flush()
+	s.display(fenced(c.Language, render.Prose(c.Source)))
+}
+
+// noteLimits are those of a short message beside the turn's, and of an answer that only one person sees.
+var noteLimits = render.Limits{Chars: 1800, Bytes: 5400, Blocks: 10, Text: 1500, Label: maxLabel, Choices: 15}
+
+// encodeNote draws a short message beside the turn's: lines that name people, who are notified by it, and lead to link, or an
+// answer that only one person sees.
+func encodeNote(m render.Message, link string) payload {
+	var p payload
+	m = render.Fit(m, noteLimits)
+	for {
+		s := &sheet{ids: names{}}
+		p = s.note(m, link)
+		if s.roomy() {
+			return p
+		}
+		m = render.Fit(m, tighter[len(tighter)-1])
+	}
+}
+
+func (s *sheet) note(m render.Message, link string) (p payload) {
+	mention := func(u chat.User) string {
+		say, id := mentionOf(u)
+		list := &p.Users
+		if u.IsGroup() {
+			list = &p.Roles
+		}
+		switch {
+		case say == "" || slices.Contains(*list, id):
+		case len(*list) == maxMentions:
+			return ""
+		default:
+			*list = append(*list, id)
+		}
+		return say
+	}
+	for _, b := range m.Blocks {
+		var say string
+		var more []render.Choice
+		switch b := b.(type) {
+		case render.Note:
+			say, more = lineOf(b.Line, mention), b.Choices
+		case render.Text:
+			say = literal(b.Markdown)
+		default: // a card is the turn's message
+			continue
+		}
+		if to := ownAddress(link); to != "" && say != "" {
+			say += " · [" + literalWords(surface.SayOpenQuestion) + "](<" + to + ">)"
+			link = ""
+		}
+		s.say(say)
+		s.rows(more)
+	}
+	s.flush()
+	if len(s.parts) == 0 {
+		s.say(literal(surface.SayState(m.State)))
+		s.flush()
+	}
+	p.Components = s.parts
+	return p
+}
+
+// ownAddress is an address that this adapter made itself, or "" for anything that could not be one.
+func ownAddress(link string) string {
+	address, _ := liveAddress(link, func(string) bool { return true })
+	if address != link {
+		return ""
+	}
+	return address
+}
+
+// stepsAt is the run of steps that blocks begin with.
+func stepsAt(blocks []render.Block) (run []render.Step) {
+	for _, b := range blocks {
+		step, ok := b.(render.Step)
+		if !ok {
+			break
+		}
+		run = append(run, step)
+	}
+	return run
+}

@@ -1,0 +1,150 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+)
+
+const (
+	apiVersion  = "10"                                           // https://discord.com/developers/docs/reference#api-versioning
+	agentHeader = "DiscordBot (https://github.com/nodhq/nod, 1)" // https://discord.com/developers/docs/reference#user-agent
+
+	// intentsNeeded bring guilds, their channels and threads, and messages. Interactions need none.
+	// https://discord.com/developers/docs/events/gateway#gateway-intents
+	intentsNeeded = discordgo.IntentsGuilds | discordgo.IntentsGuildMessages | discordgo.IntentsDirectMessages
+
+	backOffFirst = time.Second
+	backOffMost  = time.Minute
+	// lasting: a connection that stood for so long was no part of the trouble before it.
+	lasting = time.Minute
+	// Before an IDENTIFY that answers an op 9, "wait a random amount of time — between 1 and 5 seconds".
+	// https://discord.com/developers/docs/events/gateway#resuming
+	invalidLeast, invalidMost = time.Second, 5 * time.Second
+	// maxAgain is how often a session is resumed although Discord calls it invalid: it may say every time that it can be.
+	maxAgain = 3
+)
+
+// Close codes that something is done about; after all others the session is resumed.
+// https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
+const (
+	closeBadToken      = 4004
+	closeBadSequence   = 4007
+	closeTimedOut      = 4009
+	closeBadShard      = 4010
+	closeNeedsShards   = 4011
+	closeBadVersion    = 4012
+	closeBadIntents    = 4013
+	closeNoSuchIntents = 4014
+)
+
+const portal = "https://discord.com/developers/applications"
+
+// closedForGood are sentences for the codes that no waiting mends.
+var closedForGood = map[int]string{ //nolint:gosec // words about a token, none of them one
+	closeBadToken:    "discord refuses the token (4004): copy the bot's token from the application's \"Bot\" page at " + portal + " to DISCORD_TOKEN, without \"Bot \" before it; \"Reset Token\" there makes a new one",
+	closeBadShard:    "discord refuses the shard (4010): the number of shards is not one that it takes; leave it empty, so that Discord's own recommendation is used",
+	closeNeedsShards: "discord wants more shards (4011): the bot is in too many servers for as many as are set; leave the number empty, so that Discord's own recommendation is used, and start again",
+	closeBadVersion:  "discord no longer speaks version " + apiVersion + " of its gateway (4012): a newer version of this program is needed",
+	closeBadIntents:  "discord does not know the intents that were asked for (4013): a newer version of this program is needed",
+	closeNoSuchIntents: "discord refuses intents that need no permission (4014): look at the application's \"Bot\" page at " + portal + ", \"Privileged Gateway Intents\"; \"Message Content Intent\" is the only one that is wanted, " +
+		"and the bot does without it",
+}
+
+// pinned sets the version of the API. discordgo keeps it in a variable of the whole process, and reads it when it opens a connection.
+var pinned sync.Once
+
+// newSession makes a discordgo.Session that does nothing by itself: no log, no retries, no reconnecting, no cache.
+func newSession(token string, client *http.Client) *discordgo.Session {
+	pinned.Do(func() { discordgo.APIVersion = apiVersion })
+	s, _ := discordgo.New("Bot " + token) // its error is always nil
+	s.LogLevel = -1                       // below LogError: it logs whole packets, and the token among them
+	s.ShouldReconnectOnError, s.ShouldReconnectVoiceOnSessionError = false, false
+	s.ShouldRetryOnRateLimit, s.MaxRestRetries = false, 0
+	s.StateEnabled = false
+	s.SyncEvents = true // events in order
+	s.UserAgent = agentHeader
+	if client != nil {
+		s.Client = client
+	}
+	// Without compression every packet can be looked at (wire.go). What it saves is little: a bot's READY lists guilds by ID.
+	s.Compress, s.Identify.Compress = false, false
+	s.Identify.LargeThreshold = 50 // the least: nobody's members are needed. https://discord.com/developers/docs/events/gateway-events#identify
+	s.Identify.Properties.Browser, s.Identify.Properties.Device = "nod", "nod"
+	return s
+}
+
+// withoutContent notes that Discord does not let the bot read what people write, and reports whether that is news.
+func (a *Adapter) withoutContent() bool {
+	a.gate.content.Store(false)
+	if a.gate.refused.Swap(true) {
+		return false
+	}
+	a.Logger.Warn("discord: the bot may not read messages that neither mention it nor are sent to it directly (4014): it answers mentions, direct messages and commands only. " +
+		"To change that switch on \"Message Content Intent\" on the application's \"Bot\" page at " + portal + ", and start again")
+	return true
+}
+
+// keep keeps one shard's connection until ctx ends (nil), or Discord refuses it for good.
+func (a *Adapter) keep(ctx context.Context, sh *shard) error {
+	sh.heard.Store(time.Now().UnixNano())
+	defer sh.heard.Store(0)
+	var l *life
+	defer func() { l.end() }()
+	for tries, after := 0, "the start"; ctx.Err() == nil; tries++ {
+		if l == nil {
+			s, err := a.admit(ctx, sh)
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			l = a.begin(sh, s.URL)
+		}
+		c := l.run(ctx, after)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if c.code == closeNoSuchIntents && l.content && a.withoutContent() {
+			c.say += "; trying without the message content"
+			c.fresh, c.soon, tries = true, true, 0
+		} else if say, ok := closedForGood[c.code]; ok && (c.code != closeNoSuchIntents || !l.content) {
+			return errors.New(say)
+		}
+		stood := l.stood()
+		if stood >= lasting {
+			tries = 0
+		}
+		wait, resume := waitAfter(c, tries), l.resumes(c)
+		level := slog.LevelInfo
+		if stood == 0 {
+			level = slog.LevelWarn
+		}
+		a.Logger.Log(ctx, level, "discord: a gateway connection ended; opening another", "shard", sh.id, "why", c.say, "resume", resume, "in", wait)
+		if after = c.say; !resume {
+			l.end()
+			l = nil
+		}
+		_ = a.pause(ctx, wait) // the loop asks ctx
+	}
+	return nil
+}
+
+// waitAfter is how long to wait after a connection has ended, and tries others before it that did not last.
+func waitAfter(c cut, tries int) time.Duration {
+	if c.soon && tries == 0 {
+		return 0
+	}
+	wait := jittered(min(backOffFirst<<min(tries, 10), backOffMost))
+	if c.invalid {
+		wait = max(wait, invalidLeast+rand.N(invalidMost-invalidLeast)) //nolint:gosec // no secret
+	}
+	return wait
+}

@@ -1,0 +1,171 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+)
+
+// What is imported of what was said before the bot was called.
+const (
+	historyWithin = 1500 * time.Millisecond
+	maxQuotes     = 50
+	maxQuoted     = 16 << 10 // bytes of text over all quotes
+)
+
+// before is what others said before, as far as the message leans on it: a thread in which the bot was never called, the message that
+// is replied to, one that is forwarded. All of it is untrusted text of its authors. It is asked for once; without it the message
+// goes in all the same.
+func (a *Adapter) before(ctx context.Context, s spoken) []chat.Quote {
+	var all []chat.Quote
+	left := 0
+	if s.at.Thread != "" && !s.begins && !s.known {
+		all, left = a.history(ctx, s)
+	}
+	if r := s.m.Referenced; r != nil && (!s.known || !a.wrote(r)) {
+		r.Guild = loose(s.guild)
+		if q, ok := a.quote(r); ok && !slices.Contains(all, q) {
+			all = append(all, q)
+		}
+	}
+	for _, snap := range s.m.Snapshots {
+		if snap.Message == nil {
+			continue
+		}
+		snap.Message.Guild = loose(s.guild)
+		if text := readable(snap.Message.words(), a.namesIn(snap.Message)); text != "" {
+			all = append(all, chat.Quote{Name: "a forwarded message", Text: text})
+		}
+	}
+	return fitted(all, left)
+}
+
+// history is what was said in a thread: its first message, which says what it is about, and the newest of the others, in their order.
+// left is how many are known to be left out between.
+func (a *Adapter) history(ctx context.Context, s spoken) (all []chat.Quote, left int) {
+	ctx, cancel := context.WithTimeout(ctx, historyWithin)
+	defer cancel()
+	page, full, err := a.fetch(ctx, s.at.Thread, url.Values{"before": {string(s.m.ID)}, "limit": {strconv.Itoa(maxQuotes)}})
+	if err != nil {
+		a.Logger.Warn("discord: a thread is answered without what was said in it before", "chat", s.at.id(), "err", err)
+		return nil, 0
+	}
+	if full >= maxQuotes {
+		left = 1 // at least
+	}
+	if start := a.starter(ctx, s.at, page); start != nil {
+		page = append([]*message{start}, page...)
+	}
+	for _, m := range page {
+		m.Guild = loose(s.guild)
+		if a.wrote(m) {
+			continue
+		}
+		if q, ok := a.quote(m); ok {
+			all = append(all, q)
+		}
+	}
+	return all, left
+}
+
+// starter is the message that a thread hangs on, which stands in the channel. The thread's own first message points at it.
+func (a *Adapter) starter(ctx context.Context, p place, page []*message) *message {
+	for _, m := range page {
+		if m.Type == typeStarter && m.Referenced != nil {
+			return m.Referenced
+		}
+		if string(m.ID) == p.Thread { // a forum's: it stands in the thread
+			return nil
+		}
+	}
+	var raw json.RawMessage
+	m := new(message)
+	err := a.rest(ctx, http.MethodGet, discordgo.EndpointChannelMessage(p.Channel, p.Thread), nil, &raw)
+	if err == nil {
+		err = decode(raw, m)
+	}
+	if err != nil { // a thread may hang on nothing, and its message may be gone
+		a.Logger.Debug("discord: what a thread is about is not known", "chat", p.id(), "err", err)
+		return nil
+	}
+	return m
+}
+
+// wrote reports whether the bot itself did.
+func (a *Adapter) wrote(m *message) bool {
+	return m.Author != nil && string(m.Author.ID) == a.self.User
+}
+
+// quote is a message as text of its author.
+func (a *Adapter) quote(m *message) (q chat.Quote, ok bool) {
+	switch m.Type {
+	case typeDefault, typeReply, 20, 23: // 20 and 23 are answers of programs to commands
+	default:
+		return chat.Quote{}, false
+	}
+	q.Text = readable(m.words(), a.namesIn(m))
+	if m.Author == nil || q.Text == "" {
+		return q, q.Text != ""
+	}
+	q.Name = calledIn(m.Author, m.Member)
+	if !m.Author.Bot && m.Webhook == "" {
+		q.By = person(string(m.Guild), string(m.Author.ID))
+	}
+	q.Name = cmp.Or(q.Name, "a bot")
+	return q, true
+}
+
+// fitted keeps the first quote and the newest ones that there is room for, and says where some are left out.
+func fitted(all []chat.Quote, left int) []chat.Quote {
+	if len(all) == 0 {
+		return nil
+	}
+	first, rest := all[0], all[1:]
+	if len(rest) > 0 {
+		first.Text = cutText(first.Text, maxQuoted/2)
+	} else {
+		first.Text = cutText(first.Text, maxQuoted)
+	}
+	room := maxQuoted - len(first.Text)
+	from := len(rest)
+	for ; from > 0; from-- {
+		q := &rest[from-1]
+		if from == len(rest) { // the newest is there in any case
+			q.Text = cutText(q.Text, room)
+		}
+		if len(q.Text) > room {
+			break
+		}
+		room -= len(q.Text)
+	}
+	out := []chat.Quote{first}
+	if left += from; left > 0 {
+		out = append(out, chat.Quote{Name: render.Product, Text: "[messages of this thread are left out here]"})
+	}
+	return append(out, rest[from:]...)
+}
+
+// cutText is s, or what of it fits into n bytes and how much more there is.
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	const words = 48 // room to say so
+	n = max(n-words, 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return fmt.Sprintf("%s [… %d more bytes left out]", s[:n], len(s)-n)
+}

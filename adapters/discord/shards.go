@@ -1,0 +1,192 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// standBy is how often a process looks whether a shard that another has is free. One that stops gives its shards back, and people
+	// should not wait for the rest of the hold.
+	standBy = time.Second
+	// handover is for how long a process keeps its connection after another has taken the shard: that one has to begin a session first.
+	// Both may receive meanwhile, and what comes twice counts once.
+	handover = 15 * time.Second
+	dropping = 2 * time.Second // for giving a shard back, when everything ends
+)
+
+// gateways is what an adapter knows of its connections. The zero value is ready.
+type gateways struct {
+	// content: what people write comes with their messages, everywhere. Without that privilege only mentions and direct messages do.
+	content atomic.Bool
+	refused atomic.Bool // Discord has refused the intent for it
+
+	to     listener  // nil: the adapter itself
+	own    turnstile // the gate, without a shared one
+	mu     sync.Mutex
+	shards []*shard
+}
+
+// listener is told what comes, of one shard in order and one at a time. It must not block: nothing more is read meanwhile.
+type listener interface {
+	event(kind string, raw json.RawMessage)
+	connected(shard int, resumed bool) // after READY, or RESUMED
+}
+
+// shard is one part of the bot's guilds: those whose (guild_id >> 22) % of == id. https://discord.com/developers/docs/events/gateway#sharding
+type shard struct {
+	id, of int
+	paid   atomic.Bool  // the day's budget was spent for an IDENTIFY that has not left yet
+	heard  atomic.Int64 // when something came, in Unix ns; 0: this process does not have the shard
+}
+
+func (sh *shard) name(application string) string {
+	return fmt.Sprintf("discord/%s/shard/%d/%d", application, sh.id, sh.of)
+}
+
+// heard is when the shard that was silent for longest was heard of: for health. A shard counts from the moment that this process
+// took it. It is zero where this process has none, which is healthy: another has them.
+func (a *Adapter) heard() time.Time {
+	a.gate.mu.Lock()
+	defer a.gate.mu.Unlock()
+	var oldest int64
+	for _, sh := range a.gate.shards {
+		if at := sh.heard.Load(); at != 0 && (oldest == 0 || at < oldest) {
+			oldest = at
+		}
+	}
+	if oldest == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, oldest)
+}
+
+// connect keeps the connections of those shards that this process has the right to, until ctx ends, which is no error, or until Discord
+// refuses the bot for good: then the error says what to do. All goroutines have ended when it returns.
+func (a *Adapter) connect(ctx context.Context) error {
+	n := a.Shards
+	if n <= 0 {
+		s, err := a.askStarts(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		n = s.Shards
+	}
+	shards := make([]*shard, n)
+	for i := range shards {
+		shards[i] = &shard{id: i, of: n}
+	}
+	a.gate.mu.Lock()
+	a.gate.shards = shards
+	a.gate.mu.Unlock()
+
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	refused := make(chan error, n)
+	var all sync.WaitGroup
+	for _, sh := range shards {
+		all.Go(func() {
+			if err := a.drive(ctx, sh); err != nil {
+				refused <- err
+				stop(err)
+			}
+		})
+	}
+	all.Wait()
+	select {
+	case err := <-refused:
+		return err
+	default:
+		return nil
+	}
+}
+
+// drive waits for the right to a shard, and keeps its connection while it has that. nil: ctx ended.
+func (a *Adapter) drive(ctx context.Context, sh *shard) error {
+	if a.Holds == nil {
+		return a.keep(ctx, sh)
+	}
+	for blind := false; ctx.Err() == nil; {
+		mine, left, err := a.Holds.Hold(ctx, sh.name(a.self.Application), a.Owner, a.Lease)
+		if (err != nil) != blind && ctx.Err() == nil { // once, not with every look
+			blind = err != nil
+			a.Logger.Warn("discord: whether a shard is free is looked up where all replicas share it; none is taken while that cannot be asked",
+				"shard", sh.id, "asked", !blind, "err", err)
+		}
+		if err != nil || !mine {
+			wait := standBy
+			if err == nil && left > 0 {
+				wait = min(wait, left)
+			}
+			_ = a.pause(ctx, jittered(wait)+time.Millisecond)
+			continue
+		}
+		if err := a.held(ctx, sh); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// held keeps a shard's connection, and the right to it, until that is lost to another (nil), ctx ends (nil), or Discord refuses the bot.
+func (a *Adapter) held(ctx context.Context, sh *shard) error {
+	a.Logger.Info("discord: a shard is this process's", "shard", sh.id, "of", sh.of)
+	// Of its own context: when ctx ends the right is given back first, so that another process begins a session at once.
+	own, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	ended := make(chan error, 1)
+	go func() { ended <- a.keep(own, sh) }()
+	err, over := a.renew(ctx, sh, ended)
+	if ctx.Err() != nil || err != nil {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropping)
+		if err := a.Holds.Drop(last, sh.name(a.self.Application), a.Owner); err != nil {
+			a.Logger.Warn("discord: a shard could not be given back; it is free when its hold ends", "shard", sh.id, "err", err)
+		}
+		cancel()
+	}
+	release()
+	if !over {
+		err = <-ended
+	}
+	return err
+}
+
+// renew renews the right to a shard until it has been another's for a while, ctx ends, or keep has ended: over, with its error.
+// While nobody can be asked the connection stays: whoever else could take the shard cannot ask either.
+func (a *Adapter) renew(ctx context.Context, sh *shard, ended <-chan error) (err error, over bool) { //nolint:revive // the error is not renew's
+	tick := time.NewTicker(a.Lease / 3)
+	defer tick.Stop()
+	var lost time.Time
+	for blind := false; ; {
+		select {
+		case err := <-ended:
+			return err, true
+		case <-ctx.Done():
+			return nil, false
+		case <-tick.C:
+		}
+		mine, _, err := a.Holds.Hold(ctx, sh.name(a.self.Application), a.Owner, a.Lease)
+		if (err != nil) != blind && ctx.Err() == nil {
+			blind = err != nil
+			a.Logger.Warn("discord: the right to a shard is renewed where all replicas share it; the connection stays while that cannot be asked",
+				"shard", sh.id, "asked", !blind, "err", err)
+		}
+		switch {
+		case err != nil:
+		case mine:
+			lost = time.Time{}
+		case lost.IsZero():
+			a.Logger.Warn("discord: another process has taken a shard; this one closes its connection soon", "shard", sh.id, "of", sh.of)
+			lost = time.Now()
+		case time.Since(lost) >= handover:
+			return nil, false
+		}
+	}
+}

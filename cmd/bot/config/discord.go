@@ -1,0 +1,137 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+// The bounds of Discord's fields.
+const (
+	// Each shard identifies itself when it starts, and Discord resets the token of a bot that does so more often than this in a day:
+	// https://docs.discord.com/developers/events/gateway#session-start-limit-object
+	maxShards = 1000
+	// A host's name and each of its labels: RFC 1035, section 2.3.4.
+	maxHost = 253
+)
+
+var (
+	snowflake = regexp.MustCompile(`^[1-9][0-9]{0,19}$`)
+	publicKey = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+	hostName  = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	// Of the page OAuth2; not documented, as the form of tokens is not. A token has dots.
+	clientSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{32}$`)
+)
+
+func (d Discord) check(r *report) {
+	if say := discordTokenProblem(d.Token.Reveal()); say != "" {
+		r.add("discord.token", "%s; what belongs here is the bot's token, of the application's page Bot (Reset Token shows a new one)", say)
+	}
+	switch {
+	case d.PublicKey != "" && !publicKey.MatchString(d.PublicKey):
+		r.add("discord.public_key", "want the 64 hexadecimal digits of the application's page")
+	case d.PublicKey != "" && d.Token == "":
+		r.add("discord.public_key", "is set without discord.token (DISCORD_TOKEN): the bot could hear clicks, but not speak")
+	}
+	d.checkAPI(r)
+	for id, channel := range sorted(d.Channels) {
+		field := join("discord.channels", id)
+		if !snowflake.MatchString(id) {
+			r.add(field, "want a channel's ID, which is a number (Developer Mode in your settings, then Copy Channel ID), not its name")
+		}
+		if channel == (DiscordChannel{}) && !r.has(field) {
+			r.add(field, "says nothing: set conversation to %s or %s, or follow to %s or %s", InThread, InChannel, FollowThread, FollowMention)
+		}
+	}
+	for i, host := range d.LinkHosts {
+		if field := fmt.Sprintf("discord.link_hosts[%d]", i); !r.has(field) {
+			if say := hostProblem(host); say != "" {
+				r.add(field, "%s", say)
+			}
+		}
+	}
+	if d.Shards < 0 || d.Shards > maxShards {
+		r.add("discord.shards", "want 0, as many as Discord recommends, or 1 to %d, as often as a bot may identify itself in a day", maxShards)
+	}
+}
+
+// discordTokenProblem says what a text is that stands where the bot's token belongs. It never quotes it. What it does not know may be
+// a token: their form is not documented.
+func discordTokenProblem(token string) string {
+	scheme, _, _ := strings.Cut(strings.ToLower(token), " ")
+	switch {
+	case scheme == "bot" || scheme == "bearer":
+		return "leave out the word before the token: nod sends it itself"
+	case strings.Contains(token, "://"):
+		return "this is an address, such as that of a webhook"
+	case strings.HasPrefix(token, "xox") || strings.HasPrefix(token, appPrefix):
+		return "this is a token of Slack; it belongs in the section slack"
+	case strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }):
+		return "a token is one word of plain characters"
+	case strings.HasPrefix(token, "mfa."):
+		return "this is a person's token, with which Discord lets no program in"
+	case publicKey.MatchString(token):
+		return "this has the form of the application's public key; it belongs in discord.public_key (DISCORD_PUBLIC_KEY)"
+	case snowflake.MatchString(token):
+		return "this is an ID"
+	case clientSecret.MatchString(token):
+		return "this has the form of the Client Secret of the page OAuth2, which nod does not need"
+	}
+	return ""
+}
+
+// checkAPI wants a scheme and a host: what follows them is the same everywhere.
+func (d Discord) checkAPI(r *report) {
+	const field = "discord.api_url"
+	checkURL(r, field, d.APIURL, "http", "https")
+	if _, host, _ := strings.Cut(d.API(), "://"); strings.ContainsAny(host, "/?#@") && !r.has(field) {
+		r.add(field, "want only scheme and host, such as http://127.0.0.1:8092: nod puts /api/v10 behind it")
+	}
+}
+
+// API is APIURL without a path that says what is said anyway: scheme and host. Empty: Discord's own.
+func (d Discord) API() string {
+	base := strings.TrimRight(d.APIURL.Reveal(), "/")
+	return strings.TrimSuffix(strings.TrimSuffix(base, "/api/v10"), "/api")
+}
+
+// hostProblem says what keeps a text from being a host, or a star and a host.
+func hostProblem(s string) string {
+	host, below := strings.CutPrefix(strings.ToLower(s), "*.")
+	switch {
+	case strings.Contains(s, "/") || strings.Contains(s, ":"):
+		return "want a host alone, such as example.com: no scheme, port or path"
+	case s == "*" || below && !strings.Contains(host, "."):
+		return "this would keep alive whatever a model writes; name hosts, such as example.com or *.example.org"
+	case strings.ContainsFunc(s, func(c rune) bool { return c > '~' }):
+		return "write it as it stands in addresses: xn--…"
+	case len(host) > maxHost || !hostName.MatchString(host):
+		return "want a host, such as example.com, or *.example.org for all below it"
+	}
+	return ""
+}
+
+// groupProblem is what is wrong with a group of people as an admin or approver. Only Discord's roles are known as such.
+func groupProblem(u chat.User) error {
+	role := strings.TrimPrefix(u.Key, chat.GroupPrefix)
+	switch {
+	case u.Platform == "slack":
+		return errors.New("Slack's user groups cannot be named yet, only people, such as slack:T1:U1; a role of Discord can be")
+	case u.Platform != "discord":
+		return errors.New("there are no groups but Discord's roles; name a person")
+	case !snowflake.MatchString(u.Workspace) || !snowflake.MatchString(role):
+		return errors.New("a role is written discord:server:&role, and both are numbers (Developer Mode in your settings, then Copy Server ID and Copy Role ID)")
+	case u.Workspace == role:
+		return errors.New("this is @everyone, which is no role that somebody is given; name another, or use approvals.approvers: anyone")
+	}
+	return nil
+}
+
+// nobody reports whether somebody of Discord cannot be: everything there has a number for a name, and who is written otherwise
+// would be silently left out. In direct messages there is no server.
+func nobody(u chat.User) bool {
+	return u.Platform == "discord" && (!snowflake.MatchString(strings.TrimPrefix(u.Key, chat.GroupPrefix)) || u.Workspace != "" && !snowflake.MatchString(u.Workspace))
+}

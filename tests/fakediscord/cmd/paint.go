@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"html/template"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark"
+
+	"github.com/nodhq/nod/tests/fakediscord"
+)
+
+var mention = regexp.MustCompile(`<@!?(\d+)>`)
+
+// paint draws the texts of a message: more or less as the client does. Raw HTML is left out by goldmark.
+func paint(v fakediscord.Version, names map[string]string) template.HTML {
+	v.Components = without(v.Components)
+	text := mention.ReplaceAllStringFunc(v.Text(), func(m string) string {
+		return "@" + names[mention.FindStringSubmatch(m)[1]]
+	})
+	var out bytes.Buffer
+	var plain []string
+	flush := func() {
+		_ = goldmark.Convert([]byte(strings.Join(plain, "\n")), &out) // into memory
+		plain = nil
+	}
+	fenced := false
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		sub, small := strings.CutPrefix(line, "-# ")
+		if fenced || !small {
+			plain = append(plain, line)
+			continue
+		}
+		flush()
+		out.WriteString("<small>")
+		_ = goldmark.Convert([]byte(sub), &out)
+		out.WriteString("</small>")
+	}
+	flush()
+	return template.HTML(out.String()) //nolint:gosec // goldmark escapes all that is not Markdown
+}
+
+// without is a list of components without the rows of buttons and selects.
+func without(list []any) []any {
+	var out []any
+	for _, e := range list {
+		c, _ := e.(map[string]any)
+		if c["type"] == 1 {
+			continue
+		}
+		if inner, ok := c["components"].([]any); ok {
+			copied := map[string]any{}
+			for k, v := range c {
+				copied[k] = v
+			}
+			copied["components"] = without(inner)
+			e = copied
+		}
+		out = append(out, e)
+	}
+	return out
+}
