@@ -22,7 +22,7 @@ func callback(s *Server, q *request) (int, any, *refusal) {
 // answer takes a callback. https://docs.discord.com/developers/interactions/receiving-and-responding#create-interaction-response
 // s.mu is held.
 func (s *Server) answer(in *interaction, body obj, files map[string]upload, direct bool) *refusal {
-	late := false
+	late := s.clock.Now().Sub(in.at) > AnswerWithin || in.d.err != nil
 	switch {
 	case in.answered != 0:
 		return &refusal{status: 400, code: 40060, message: "Interaction has already been acknowledged."}
