@@ -4,14 +4,36 @@ import (
 	"bytes"
 	"html/template"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/yuin/goldmark"
 
 	"github.com/nodhq/nod/tests/fakediscord"
 )
 
-var mention = regexp.MustCompile(`<@!?(\d+)>`)
+var (
+	mention = regexp.MustCompile(`<@!?(\d+)>`)
+	moment  = regexp.MustCompile(`<t:(\d{1,11})(:[tTdDfFR])?>`)
+)
+
+// timeOf draws a timestamp: the client does so in the reader's own time.
+func timeOf(m string) string {
+	parts := moment.FindStringSubmatch(m)
+	sec, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil {
+		return m
+	}
+	at := time.Unix(sec, 0)
+	if parts[2] != ":R" {
+		return at.Format("15:04")
+	}
+	if left := time.Until(at).Round(time.Second); left > 0 {
+		return "in " + left.String()
+	}
+	return time.Since(at).Round(time.Second).String() + " ago"
+}
 
 // paint draws the texts of a message: more or less as the client does. Raw HTML is left out by goldmark.
 func paint(v fakediscord.Version, names map[string]string) template.HTML {
@@ -19,6 +41,7 @@ func paint(v fakediscord.Version, names map[string]string) template.HTML {
 	text := mention.ReplaceAllStringFunc(v.Text(), func(m string) string {
 		return "@" + names[mention.FindStringSubmatch(m)[1]]
 	})
+	text = moment.ReplaceAllStringFunc(text, timeOf)
 	var out bytes.Buffer
 	var plain []string
 	flush := func() {
@@ -29,6 +52,11 @@ func paint(v fakediscord.Version, names map[string]string) template.HTML {
 	for line := range strings.SplitSeq(text, "\n") {
 		if strings.HasPrefix(line, "```") {
 			fenced = !fenced
+		}
+		if line == "---" && !fenced { // a separator, or what only other Markdown takes for a heading
+			flush()
+			out.WriteString("<hr>")
+			continue
 		}
 		sub, small := strings.CutPrefix(line, "-# ")
 		if fenced || !small {
