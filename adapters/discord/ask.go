@@ -106,8 +106,10 @@ func (s *sheet) server(a render.Ask) {
 			s.say(subtext(literal(who + what)))
 		}
 	}
-	said(render.ServerSays, a.Server.Description)
-	said(render.ServerSays, a.Describes)
+	if s.asks == 1 { // of several, it is a click away
+		said(render.ServerSays, a.Server.Description)
+		said(render.ServerSays, a.Describes)
+	}
 	said(render.ModelSays, a.Model)
 }
 

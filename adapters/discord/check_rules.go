@@ -213,8 +213,9 @@ func total(root map[string]any, of []string, f func(map[string]any) int) (n int)
 func filesAndNames(n map[string]any) string {
 	named := map[string]int{}
 	visit(n, "", func(_, kind string, node map[string]any) {
-		if u, _ := field(node, "file.url"); kind == partFile {
-			named[strings.TrimPrefix(fmt.Sprint(u), uploaded)]++
+		u, _ := field(node, "file.url")
+		if name, ok := strings.CutPrefix(fmt.Sprint(u), uploaded); ok && kind == partFile {
+			named[name]++
 		}
 	})
 	for _, x := range list(n, "files") {

@@ -129,7 +129,7 @@ func (s *sheet) details(empty string, files ...file) (p payload, ok bool) {
 }
 
 // uploaded begins the address of a file that goes along. https://discord.com/developers/docs/reference#uploading-files
-const uploaded = "uploaded://"
+const uploaded = "attachment://"
 
 // whole is a file's content; what Discord would not take is counted at its end.
 func whole(s string) []byte {

@@ -102,6 +102,7 @@ func draw(m render.Message, s sheet) *sheet {
 		case render.Ask:
 			s.ask(b)
 		case render.Note:
+			s.below()
 			s.say(subtext(lineOf(b.Line, nil)))
 			s.besides(b.Choices)
 		}
@@ -172,6 +173,15 @@ func (s *sheet) apart() {
 	}
 }
 
+// below sets what was recorded apart from what the model wrote. Lines that follow each other stand together.
+func (s *sheet) below() {
+	if n := len(s.parts); n > 0 && len(s.lines) == 0 {
+		if _, ok := s.parts[n-1].(discordgo.TextDisplay); ok {
+			s.apart()
+		}
+	}
+}
+
 func (s *sheet) answer(t render.Text) {
 	s.flush()
 	s.display(rewritten(t.Markdown, s.alive))
@@ -220,21 +230,21 @@ func (s *sheet) note(m render.Message, link string) (p payload) {
 		return say
 	}
 	for _, b := range m.Blocks {
-		var say string
+		var say []string
 		var more []render.Choice
 		switch b := b.(type) {
 		case render.Note:
-			say, more = lineOf(b.Line, mention), b.Choices
+			say, more = noteLines(b.Line, mention), b.Choices
 		case render.Text:
-			say = literal(b.Markdown)
+			say = noteLines(render.Line{render.Plain(b.Markdown)}, nil)
 		default: // a card is the turn's message
 			continue
 		}
-		if to := ownAddress(link); to != "" && say != "" {
-			say += " · [" + literalWords(surface.SayOpenQuestion) + "](<" + to + ">)"
+		if to := ownAddress(link); to != "" && len(say) > 0 {
+			say[len(say)-1] += " · [" + literalWords(surface.SayOpenQuestion) + "](<" + to + ">)"
 			link = ""
 		}
-		s.say(say)
+		s.say(say...)
 		s.rows(more)
 	}
 	s.flush()
@@ -244,6 +254,25 @@ func (s *sheet) note(m render.Message, link string) (p payload) {
 	}
 	p.Components = s.parts
 	return p
+}
+
+// noteLines are the lines of a note. A text of several lines, such as a list of what waits, is one span; in a line that is put
+// together of spans, a break could only come from a name.
+func noteLines(l render.Line, mention func(chat.User) string) (lines []string) {
+	if len(l) == 1 {
+		if text, ok := l[0].(render.Plain); ok {
+			for part := range strings.SplitSeq(string(text), "\n") {
+				if part = strings.TrimSpace(literal(part)); part != "" {
+					lines = append(lines, part)
+				}
+			}
+			return lines
+		}
+	}
+	if line := lineOf(l, mention); line != "" {
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // ownAddress is an address that this adapter made itself, or "" for anything that could not be one.

@@ -134,7 +134,7 @@ const (
 
 // byPerson reports whether a person wrote it in their own name.
 func (m *message) byPerson(me string) bool {
-	return m.Author != nil && m.Author.ID != "" && string(m.Author.ID) != me && !m.Author.Bot && !m.Author.System && m.Webhook == "" &&
+	return m.Author != nil && isSnowflake(string(m.Author.ID)) && string(m.Author.ID) != me && !m.Author.Bot && !m.Author.System && m.Webhook == "" &&
 		(m.Type == typeDefault || m.Type == typeReply)
 }
 

@@ -137,10 +137,6 @@ func (l *life) run(ctx context.Context, after string) cut {
 
 // open has discordgo open a connection.
 func (l *life) open(ctx context.Context, late <-chan time.Time) error {
-	select {
-	case <-l.down: // of the connection before
-	default:
-	}
 	err := l.try(ctx, late)
 	if errors.Is(err, errElsewhere) { // now discordgo asks where
 		err = l.try(ctx, late)

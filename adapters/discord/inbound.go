@@ -12,7 +12,6 @@ import (
 
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
-	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -383,26 +382,4 @@ func (t *told) first(key string) bool {
 	_, before := t.in.get(key)
 	t.in.put(maxDeaf, key, struct{}{})
 	return !before
-}
-
-// asking are the chats in which something waits for a person.
-func (a *Adapter) asking(ctx context.Context, match func(place) bool) ([]chat.ID, error) {
-	ids, err := a.Asks.Asking(ctx, func(id chat.ID) bool {
-		p, ok := placeOf(id)
-		return ok && match(p)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("what waits for an answer: %w", err)
-	}
-	return ids, nil
-}
-
-// askedFor is the call that an asking belongs to, while it waits.
-func askedFor(s turn.Session, ask string) (turn.ToolCall, bool) {
-	for _, c := range turn.OpenAsks(s) {
-		if ask != "" && string(c.Ask) == ask {
-			return c, true
-		}
-	}
-	return turn.ToolCall{}, false
 }

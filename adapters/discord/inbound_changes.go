@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
@@ -173,4 +174,16 @@ func (a *Adapter) shut(room string, d chat.Delivery, match func(place) bool) {
 		}
 		return errors.Join(all...)
 	})
+}
+
+// asking are the chats in which something waits for a person.
+func (a *Adapter) asking(ctx context.Context, match func(place) bool) ([]chat.ID, error) {
+	ids, err := a.Asks.Asking(ctx, func(id chat.ID) bool {
+		p, ok := placeOf(id)
+		return ok && match(p)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("what waits for an answer: %w", err)
+	}
+	return ids, nil
 }

@@ -249,6 +249,16 @@ func (a *Adapter) openForm(ctx context.Context, c click, choice chat.Choice, tok
 	}
 }
 
+// askedFor is the call that an asking belongs to, while it waits.
+func askedFor(s turn.Session, ask string) (turn.ToolCall, bool) {
+	for _, c := range turn.OpenAsks(s) {
+		if ask != "" && string(c.Ask) == ask {
+			return c, true
+		}
+	}
+	return turn.ToolCall{}, false
+}
+
 // submitted does what a form says.
 func (a *Adapter) submitted(ctx context.Context, c click) {
 	choice, token, ok := parseModal(string(c.in.Data.CustomID))

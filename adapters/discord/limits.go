@@ -32,7 +32,7 @@ const maxReason = 500
 
 // limits are what a message is fitted to before it is drawn. They leave room for what is added: backslashes, marks, times, links. Where
 // that is not enough, encode draws less.
-var limits = render.Limits{Chars: 3300, Bytes: 8600, Blocks: 14, Text: 3000, Args: 1200, Label: maxLabel, Asks: 3, Choices: 24}
+var limits = render.Limits{Chars: 3300, Bytes: 9300, Blocks: 14, Text: 3000, Args: 1200, Label: maxLabel, Asks: 3, Choices: 24}
 
 // tighter are the limits that encode tries one after the other when a drawing does not pass check. The last lie below
 // [render.Floor], where Fit does what it can.

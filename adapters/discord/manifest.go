@@ -35,8 +35,8 @@ const (
 	maySendThread  uint64 = 1 << 38
 )
 
-// rights are what the bot does in a server, and no more. Embed Links is none of them: previews of links are switched off.
-var rights = []right{
+// appRights are what the bot does in a server, and no more. Embed Links is none of them: previews of links are switched off.
+var appRights = []right{
 	{"View Channels", mayView, "sees the channels that it works in, and hears what is said there", "it does not hear anything", "", true},
 	{"Send Messages", maySend, "answers in a channel itself, and nudges there", "it cannot answer in a channel itself (conversation: channel)", InChannel, true},
 	{"Attach Files", mayAttach, "adds arguments and answers that are too long for a message, as files", "it cannot add what is too long for a message", "", false},
@@ -47,7 +47,7 @@ var rights = []right{
 
 // invited is all rights together, as the invite asks for them.
 func invited() (bits uint64) {
-	for _, r := range rights {
+	for _, r := range appRights {
 		bits |= r.Bit
 	}
 	return bits
@@ -55,7 +55,7 @@ func invited() (bits uint64) {
 
 // lacking are the rights that are not among bits.
 func lacking(bits uint64) (out []right) {
-	for _, r := range rights {
+	for _, r := range appRights {
 		if bits&(r.Bit|mayAll) == 0 {
 			out = append(out, r)
 		}
@@ -126,7 +126,7 @@ func Manifest(o AppOptions) (App, error) {
 		}
 		a.Endpoint = base + PathInteractions
 	}
-	for _, r := range rights {
+	for _, r := range appRights {
 		a.Permissions = append(a.Permissions, Permission{r.Name, strconv.FormatUint(r.Bit, 10), r.For, r.Lacks})
 	}
 	a.Invite = invite(o.ApplicationID)

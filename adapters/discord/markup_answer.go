@@ -74,12 +74,20 @@ func (w *writer) blocks(parent ast.Node, depth int) (out []string) {
 		if len(lines) == 0 {
 			continue
 		}
-		if len(out) > 0 && out[len(out)-1] != "" && (n.HasBlankPreviousLines() || isFence(lines[0])) {
-			out = append(out, "") // a fence that follows a list or a quotation at once could be taken for part of it
+		if n.HasBlankPreviousLines() || isFence(lines[0]) { // a fence that follows a list or a quotation at once could be taken for part of it
+			out = blank(out)
 		}
 		out = append(out, lines...)
 	}
 	return out
+}
+
+// blank ends lines with one without words, if there are any.
+func blank(lines []string) []string {
+	if n := len(lines); n > 0 && lines[n-1] != "" {
+		lines = append(lines, "")
+	}
+	return lines
 }
 
 func isFence(line string) bool { return strings.HasPrefix(line, "```") }
@@ -143,7 +151,7 @@ func quoted(lines []string) (out []string) {
 		edge := isFence(l)
 		switch {
 		case edge && !fence:
-			out = append(out, "", l)
+			out = append(blank(out), l)
 		case fence, l == "":
 			out = append(out, l)
 		case strings.HasPrefix(l, "> "):
@@ -173,7 +181,7 @@ func (w *writer) list(n *ast.List, depth int) (out []string) {
 			edge := isFence(l)
 			switch {
 			case edge && !fence: // code leaves the list: it is not to be taken apart where it looks like items
-				out = append(out, "", l)
+				out = append(blank(out), l)
 			case fence, l == "":
 				out = append(out, l)
 			case i == 0:

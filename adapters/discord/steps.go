@@ -8,9 +8,7 @@ import (
 
 // steps draws a run of tool calls, a quiet line for each, and below them the buttons that still mean something.
 func (s *sheet) steps(run []render.Step) {
-	if len(s.lines) == 0 { // those that were counted earlier belong to these
-		s.apart()
-	}
+	s.below()
 	var side []render.Choice
 	for _, step := range run {
 		s.say(stepLine(step))

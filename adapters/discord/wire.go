@@ -178,7 +178,7 @@ func (w *wire) broke(err error) {
 
 // take looks at what came. An error ends the connection for discordgo.
 func (w *wire) take(b []byte) error {
-	if !w.upgrade {
+	if !w.upgrade && !w.opaque {
 		b = w.headline(b)
 	}
 	if w.opaque || !w.upgrade {

@@ -58,10 +58,10 @@ func lined(f discord.Finding) finding {
 	return finding{What: f.What, Mark: slack.Mark(f.Mark), Found: f.Found, Do: f.Do}
 }
 
-// roles are those of Discord that may decide.
+// roles are those that may decide. Only Discord's can be named.
 func (p *patient) roles() (out []chat.User) {
 	for _, u := range slices.Concat(p.Admins, p.Approvals.Approvers.Users) {
-		if u.IsGroup() && u.Platform == discord.Platform && !slices.Contains(out, u) {
+		if u.IsGroup() && !slices.Contains(out, u) {
 			out = append(out, u)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/ed25519"
 	"encoding/hex"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/fakediscord"
 )
 
@@ -32,7 +34,7 @@ func TestDoctorOfAHealthyDiscord(t *testing.T) {
 	channel := s.AddChannel(fakediscord.Channel{Name: "general"})
 	mods := s.AddRole("", fakediscord.Role{Name: "mods"})
 	code, report := visit(t, "discord: {channels: {"+channel+": {conversation: channel}}}\nadmins: ['discord:"+s.Guild()+":&"+mods+"']\n", env)
-	if code != 0 || strings.Contains(report, "✗") {
+	if code != 0 || strings.Contains(report, "✗") || strings.Contains(report, "/discord/interactions") { // clicks come by the gateway
 		t.Errorf("exit code %d:\n%s", code, report)
 	}
 	says(t, report, "✓ admins", "1 role and 0 keys")
@@ -168,6 +170,35 @@ func TestDoctorOfDiscordAdmins(t *testing.T) {
 	says(t, report, "! admins", "in Discord nobody can allow delete_file", "discord:123456789012345678:")
 	_, report = visit(t, rule+"admins: ['discord:100:&200']\n", env)
 	says(t, report, "✓ admins", "1 role")
+}
+
+// A doctor who is sent away does not go on to the next address.
+func TestDoctorOfDiscordStops(t *testing.T) {
+	s, env := guild(t, fakediscord.Options{})
+	env["DISCORD_PUBLIC_KEY"], env["HOME"] = s.PublicKey(), "/home/ana"
+	c, err := config.Parse("bot.yaml", nil, func(k string) (string, bool) { v, ok := env[k]; return v, ok })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for f := range (&patient{Config: c, running: true}).discord(ctx) {
+		if strings.Contains(f.What, "/discord/interactions") {
+			t.Errorf("it looked at %+v", f)
+		}
+	}
+}
+
+// Only roles of Discord are looked for, and each once: people are not, and the web's admins are none of it.
+func TestDoctorsRoles(t *testing.T) {
+	c, err := config.Parse("bot.yaml", []byte("admins: ['discord:100:&200', 'discord:100:300', 'slack:T1:U1']\napprovals: {approvers: ['discord:100:&200', 'discord:101:&201', 'web::a']}"), onlyHome)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []chat.User{{Platform: "discord", Workspace: "100", Key: "&200"}, {Platform: "discord", Workspace: "101", Key: "&201"}}
+	if d := cmp.Diff(want, (&patient{Config: c}).roles()); d != "" {
+		t.Error(d)
+	}
 }
 
 // What serve and the doctor give to the adapter is what was written.

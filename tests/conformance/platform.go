@@ -45,6 +45,8 @@ type Surface struct {
 	People [2]chat.User
 	// Budget is how long the platform waits for an acknowledgement.
 	Budget time.Duration
+	// Unhurried: nobody waits for the acknowledgement of a message, only for that of a click.
+	Unhurried bool
 	// Fetches: whoever looks at a message, or the platform when one is made, fetches what is linked in it.
 	Fetches bool
 	// Secrets are strings that no error and no log line may hold: tokens, keys, addresses that are capabilities. They are asked

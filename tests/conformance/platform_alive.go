@@ -58,9 +58,9 @@ func nothingFetched(p *stage) {
 			return
 		}
 	}
-	p.besideNothing(room)
+	p.besideNothing()
 	// What people brought is alive, so that the case above shows something, and only that.
-	for _, h := range []string{"https://brought.example/a?b=c", "see [the page](https://brought.example/a?b=c) for it", "<https://brought.example/a?b=c>", "- https://Brought.Example/a?b=c"} {
+	for _, h := range []string{"https://brought.example/a?b=c", "see [the page](https://brought.example/a?b=c) for it", "<https://brought.example/a?b=c>", "- https://brought.example/a?b=c"} {
 		m := text(h + "\n\nand https://stray.example/?q=secret")
 		draw(m, func(when string, s Shown) {
 			if l := s.alive(); len(l) > 0 {
@@ -77,8 +77,9 @@ func nothingFetched(p *stage) {
 }
 
 // besideNothing: nor is one in a note, in a whisper, or in the details.
-func (p *stage) besideNothing(room chat.ID) {
+func (p *stage) besideNothing() {
 	p.Helper()
+	room := p.chat("begin again").Chat
 	ref := p.post(room, "beside", card("ask"))
 	p.must(p.Press(Ben, room, ref, p.button(room, ref, chat.AllowOnce)).Taken(p.ctx))
 	clicks := of[chat.Clicked](p.in.All())
@@ -102,6 +103,7 @@ func (p *stage) besideNothing(room chat.ID) {
 	if p.Details == nil {
 		return
 	}
+	room = p.chat("and again").Chat
 	for i, h := range stray {
 		call := openCall("ask-stray", []byte(`{"path":"notes.txt"}`))
 		call.Tool.Name, call.Tool.Server, call.Card.Describes = h, h, h

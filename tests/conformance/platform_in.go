@@ -135,7 +135,7 @@ func insideBudget(p *stage) {
 	d := p.Press(Ben, first.Chat, ref, p.button(first.Chat, ref, chat.Deny))
 	p.must(d.Taken(p.ctx))
 	for _, t := range p.in.All() {
-		if t.Left <= 0 || t.Left >= p.Budget {
+		if _, click := t.Inbound.(chat.Clicked); t.Left <= 0 || t.Left >= p.Budget && (click || !p.Unhurried) {
 			p.Errorf("%T has %v to be recorded in; the platform waits for %v", t.Inbound, t.Left, p.Budget)
 		}
 	}

@@ -53,8 +53,9 @@ func direct(p *stage) {
 		p.Errorf("Ana's click on %q in %v came as %+v", ref, id, got)
 	}
 	for _, u := range []agent.Urgency{agent.Decision, agent.Final} {
-		p.must(p.Platform.Edit(p.ctx, id, ref, text("beta "+string(u)), u))
-		if s := p.shown(id, ref); !strings.Contains(s.Text, "beta "+string(u)) || len(s.Buttons) > 0 {
+		say := fmt.Sprintf("beta %d", u)
+		p.must(p.Platform.Edit(p.ctx, id, ref, text(say), u))
+		if s := p.shown(id, ref); !strings.Contains(s.Text, say) || len(s.Buttons) > 0 {
 			p.Errorf("after an edit the message reads %q with %+v", s.Text, s.Buttons)
 		}
 	}

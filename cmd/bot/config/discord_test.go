@@ -56,7 +56,7 @@ func TestDiscordAPI(t *testing.T) {
 			t.Errorf("%s is %s, want %s", in, got, want)
 		}
 	}
-	for _, in := range []string{"http://h/api/v9", "http://h/other/api/v10", "http://h?key=s3cret", "http://h#s3cret", "http://ana:s3cret@h", "h:1", "ftp://h", "http://"} {
+	for _, in := range []string{"http://h/api/v9", "http://h/other/api/v10", "http://h?key=s3cret", "http://h#s3cret", "http://ana:s3cret@h", "h:1", "ftp://h/s3cret", "http://"} {
 		_, err := Parse("bot.yaml", nil, env("DISCORD_API_URL", in))
 		if err == nil || strings.Contains(err.Error(), "s3cret") || strings.Count(err.Error(), "\n") != 0 || !strings.HasPrefix(err.Error(), "DISCORD_API_URL: discord.api_url: want ") {
 			t.Errorf("%s: %v", in, err)

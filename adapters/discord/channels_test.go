@@ -1,0 +1,97 @@
+package discord
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/tests/fakediscord"
+)
+
+func TestChannelsAreAskedForOnce(t *testing.T) {
+	p := newParlor(t)
+	thread := p.CreateThread(p.ana, p.general, "", "a thread")
+	p.a.in.channels.forget(thread)
+	n := p.Count(fakediscord.GetChannel)
+	for range 3 {
+		c, err := p.a.channelOf(p.ctx, thread)
+		if err != nil || c.Parent != p.general || c.Name != "a thread" || !c.thread() || c.Guild != p.Guild() {
+			t.Errorf("%+v %v", c, err)
+		}
+	}
+	if got := p.Count(fakediscord.GetChannel) - n; got != 1 {
+		t.Errorf("asked %d times", got)
+	}
+	p.Rename(thread, "another name")
+	p.settled(p.general)
+	if c, _ := p.a.channelOf(p.ctx, thread); c.Name != "another name" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestARefusalIsBelievedForAMinute(t *testing.T) {
+	p := newParlor(t)
+	n := len(p.Calls(fakediscord.GetChannel))
+	for range 3 {
+		_, err := p.a.channelOf(p.ctx, "4001")
+		if pe := new(agent.PlatformError); !errors.As(err, &pe) || pe.Kind != agent.FaultGone {
+			t.Errorf("%v", err)
+		}
+	}
+	if got := len(p.Calls(fakediscord.GetChannel)) - n; got != 1 {
+		t.Errorf("asked %d times", got)
+	}
+	p.clock.Advance(channelFailed)
+	_, _ = p.a.channelOf(p.ctx, "4001")
+	if got := len(p.Calls(fakediscord.GetChannel)) - n; got != 2 {
+		t.Errorf("asked %d times", got)
+	}
+	p.Fail(fakediscord.GetChannel, 1, fakediscord.Fault{Status: 502})
+	if _, err := p.a.channelOf(p.ctx, "4002"); hopelessThere(err) || err == nil {
+		t.Errorf("%v", err)
+	}
+	if _, err := p.a.channelOf(p.ctx, "../../users/@me"); !hopelessThere(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestChannelsAreBounded(t *testing.T) {
+	t.Parallel()
+	var s channels
+	for i := range maxChannels + 100 {
+		s.put(channel{ID: strconv.Itoa(i + 1)})
+	}
+	for i := range maxRoles + 100 {
+		s.role("1", roleData{ID: loose(strconv.Itoa(i + 1)), Name: "x"}, "11")
+	}
+	s.put(channel{ID: "not a channel"})
+	if len(s.byID.byKey) != maxChannels || s.byID.order.Len() != maxChannels || len(s.roles.byKey) != maxRoles {
+		t.Errorf("%d, %d, %d", len(s.byID.byKey), s.byID.order.Len(), len(s.roles.byKey))
+	}
+	if _, ok := s.get("1", time.Time{}); ok {
+		t.Error("the oldest is kept")
+	}
+}
+
+func TestLeavingAServerForgetsIt(t *testing.T) {
+	t.Parallel()
+	var s channels
+	s.put(channel{ID: "1", Guild: "8"})
+	s.put(channel{ID: "2", Guild: "9"})
+	r := roleData{ID: "5", Name: "nod"}
+	r.Tags = &struct {
+		Bot loose `json:"bot_id"`
+	}{"11"}
+	s.role("8", r, "11")
+	if s.ownRole("8") != "5" || s.roleName("5") != "nod" || s.ownRole("9") != "" {
+		t.Error("roles")
+	}
+	s.leave("8")
+	_, one := s.get("1", time.Time{})
+	_, two := s.get("2", time.Time{})
+	if one || !two || s.ownRole("8") != "" {
+		t.Error("not forgotten, or too much")
+	}
+}

@@ -1,0 +1,293 @@
+package discord
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/tests/fakediscord"
+)
+
+func (p *parlor) command(user, channel, sub string, options map[string]any) fakediscord.Answer {
+	p.t.Helper()
+	return p.wait(p.Slash(user, channel, commandName, sub, options))
+}
+
+func TestTypedCommands(t *testing.T) {
+	p := newParlor(t)
+	thread := p.CreateThread(p.ana, p.general, "", "a thread")
+	p.asking(place{p.Guild(), p.general, thread}, "1", "tok")
+	for i, x := range []struct {
+		user, say, verb string
+		args            []string
+	}{
+		{p.ana, p.bot() + " stop", "stop", nil},
+		{p.ben, "Reset", "reset", nil}, // the thread is followed
+		{p.ben, p.bot() + " mode always", "mode", []string{"always"}},
+	} {
+		p.Say(x.user, thread, x.say)
+		p.until("it is taken", func() bool { return len(p.ledger.got()) == i+1 })
+		got, ok := p.ledger.got()[i].(chat.Commanded)
+		if !ok || got.Verb != x.verb || !slices.Equal(got.Args, x.args) || got.User != p.user(x.user) || got.Chat != p.in(thread) || got.Reply.Key == "" || got.Groups == nil {
+			t.Errorf("%+v", p.ledger.got()[i])
+		}
+	}
+	p.until("the reset is confirmed", func() bool { return strings.Contains(p.told(p.ben, thread), "starts over") })
+	p.Say(p.ana, thread, p.bot()+" stop the server") // a message
+	p.until("it is taken", func() bool { return len(p.ledger.texts()) == 1 })
+	p.Say(p.ana, thread, p.bot()+" pending")
+	p.until("what waits is listed", func() bool { return strings.Contains(p.told(p.ana, thread), `write\_file of files`) })
+	p.Say(p.ana, thread, p.bot()+" help")
+	p.until("there is help", func() bool { return strings.Contains(p.told(p.ana, thread), "/nod ask") })
+	p.ledger.set(func() {
+		p.ledger.sessions[p.in(thread)] = turn.Session{Mode: permission.ModeAlways}
+	})
+	p.Say(p.ana, thread, p.bot()+" mode always")
+	p.until("the mode is confirmed", func() bool { return strings.Contains(p.told(p.ana, thread), "asks first") })
+	p.Say(p.ben, thread, p.bot()+" mode never") // which the engine does not do here
+	p.settled(thread)
+	p.close()
+	if got := p.told(p.ben, thread); strings.Contains(got, "without asking") {
+		t.Errorf("told: %s", got)
+	}
+}
+
+func TestOldCommandsAreNotAnswered(t *testing.T) {
+	p := newParlor(t)
+	dm := p.OpenDM(p.ana)
+	p.event("MESSAGE_CREATE", map[string]any{"id": firstAt(p.clock.Now().Add(-2 * staleAfter)), "channel_id": dm, "content": "help", "author": map[string]any{"id": p.ana}})
+	p.Say(p.ana, dm, "hello")
+	p.until("it is taken", func() bool { return len(p.ledger.got()) == 1 })
+	p.close()
+	if got := p.told(p.ana, dm); got != "" {
+		t.Errorf("told: %s", got)
+	}
+}
+
+func TestAskBeginsAThreadOnItsAnswer(t *testing.T) {
+	p := newParlor(t)
+	d, err := p.Slash(p.ana, p.general, commandName, verbAsk, map[string]any{optionText: "read *this* @everyone <#" + p.general + ">\nand that"})
+	if got := p.wait(d, err); got.Type != answerMessage {
+		t.Fatalf("answered with %+v", got)
+	}
+	p.until("it is recorded", func() bool { return len(p.ledger.got()) == 1 })
+	mine := p.Mine(p.general)
+	if len(mine) != 1 {
+		t.Fatalf("%+v", mine)
+	}
+	m := mine[0]
+	if s := m.Text(); !strings.Contains(s, "Ana asks:") || !strings.Contains(s, `> read \*this\* \@everyone #general`) || !strings.Contains(s, "> and that") || m.Ephemeral != "" || len(m.Mentions) != 0 || m.Everyone {
+		t.Errorf("%+v", m)
+	}
+	got := onlyOne[chat.Said](p)
+	if got.Chat != p.in(m.ID) || string(got.Message) != m.ID || got.Text != "read *this* @everyone #general\nand that" || got.User != p.user(p.ana) || got.Delivery != chat.Delivery("i:"+d.ID) {
+		t.Errorf("%+v", got)
+	}
+	p.until("both rooms are marked", func() bool { return p.marks.of(p.general) == m.ID && p.marks.of(m.ID) == m.ID })
+	if _, err := p.a.Post(p.ctx, got.Chat, "key", inWords("hello")); err != nil {
+		t.Fatal(err)
+	}
+	if c, ok := p.Channel(m.ID); !ok || !strings.HasPrefix(c.Name, "read *this*") {
+		t.Errorf("%+v", c)
+	}
+	p.Redeliver(d) // to another session: the question is asked once
+	p.settled(p.general)
+	p.until("the second is done", func() bool { return len(p.Mine(p.general)) == 1 })
+}
+
+func TestAskElsewhereStaysThere(t *testing.T) {
+	p := newParlor(t)
+	dm := p.OpenDM(p.ana)
+	thread := p.CreateThread(p.ana, p.general, "", "a thread")
+	for i, at := range []place{{"", dm, ""}, {p.Guild(), p.general, thread}} {
+		p.command(p.ana, at.room(), verbAsk, map[string]any{optionText: "hello"})
+		p.until("it is recorded", func() bool { return len(p.ledger.got()) == i+1 })
+		if got := p.ledger.got()[i].From(); got.Chat != at.id() {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+func TestAQuestionThatIsNotRecordedIsTakenDown(t *testing.T) {
+	p := newParlor(t)
+	p.ledger.set(func() { p.ledger.fail = func(chat.Inbound) error { return errDown } })
+	p.command(p.ana, p.general, verbAsk, map[string]any{optionText: "hello"})
+	p.until("it is taken down", func() bool { m := p.Mine(p.general); return len(m) == 1 && m[0].Deleted || len(m) == 0 })
+	if got := p.told(p.ana, p.general); !strings.Contains(got, "question was not recorded") {
+		t.Errorf("told: %s", got)
+	}
+}
+
+func TestAQuestionThatIsNotShownIsNotRecorded(t *testing.T) {
+	p := newParlor(t)
+	p.Fail("POST /interactions/{interaction}/{token}/callback", 1, fakediscord.Fault{Status: 500})
+	p.command(p.ana, p.general, verbAsk, map[string]any{optionText: "hello"})
+	if got := p.told(p.ana, p.general); !strings.Contains(got, "not recorded") || len(p.ledger.asked()) != 0 {
+		t.Errorf("told: %s; %+v", got, p.ledger.asked())
+	}
+}
+
+func TestAskPayloadIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"hello", strings.Repeat("*", 4000), strings.Repeat("語", 4000), strings.Repeat("\n", 3000) + "x", "> quoted\n# big\n```", ""} {
+		p := askPayload("**Eve**\n# "+strings.Repeat("x", 500), s)
+		if err := check(p); err != nil {
+			t.Errorf("%.20q: %v", s, err)
+		}
+		if n := utf8.RuneCountInString(p.Components[0].(discordgo.TextDisplay).Content); n > maxShown {
+			t.Errorf("%.20q: %d characters", s, n)
+		}
+	}
+}
+
+func TestStopAndResetActOnThePlaceTheyAreGivenIn(t *testing.T) {
+	p := newParlor(t)
+	thread := p.CreateThread(p.ana, p.general, "", "a thread")
+	p.command(p.ana, thread, verbStop, nil)
+	if got := p.ledger.decisions(); len(got) != 1 || got[0].Choice != chat.Stop || got[0].Chat != p.in(thread) || got[0].User != p.user(p.ana) || got[0].Token != "" {
+		t.Errorf("%+v", got)
+	}
+	p.ledger.set(func() {
+		p.ledger.refuse = func(chat.Clicked) error { return &agent.Refusal{Code: agent.RefusedStopped, Say: "Nothing runs."} }
+	})
+	p.command(p.ana, thread, verbStop, nil)
+	p.ledger.set(func() { p.ledger.refuse = func(chat.Clicked) error { return errDown } })
+	p.command(p.ana, thread, verbStop, nil)
+	p.command(p.ana, thread, verbReset, nil)
+	if got := onlyOne[chat.Commanded](p); got.Verb != "reset" || got.Chat != p.in(thread) {
+		t.Errorf("%+v", got)
+	}
+	told := p.told(p.ana, thread)
+	for _, want := range []string{"Stopping", "Nothing runs", "did not work", "starts over"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("%q is not in %s", want, told)
+		}
+	}
+	p.command(p.ana, p.general, verbStop, nil) // which thread?
+	if got := p.told(p.ana, p.general); !strings.Contains(got, "are threads") || len(p.ledger.decisions()) != 3 {
+		t.Errorf("told: %s", got)
+	}
+}
+
+func TestPendingListsTheChannelAndItsThreads(t *testing.T) {
+	p := newParlor(t)
+	g := p.Guild()
+	thread := p.CreateThread(p.ana, p.general, "", "a thread")
+	p.command(p.ana, p.general, verbPending, nil)
+	if got := p.told(p.ana, p.general); !strings.Contains(got, "Nothing in this channel waits") {
+		t.Errorf("told: %s", got)
+	}
+	p.asking(place{g, p.general, thread}, "555", "a", "b")
+	p.asking(place{g, p.general, "3333"}, "", "c")
+	p.asking(place{g, "4444", ""}, "1", "d")
+	p.asking(place{"", p.general, ""}, "1", "e")
+	p.command(p.ana, p.general, verbPending, nil)
+	got := p.told(p.ana, p.general)
+	if strings.Count(got, "write") != 3 || !strings.Contains(got, "https://discord.com/channels/"+g+"/"+thread+"/555") || !strings.Contains(got, "/3333") {
+		t.Errorf("told: %s", got)
+	}
+	p.command(p.ana, thread, verbPending, nil)
+	if got := p.told(p.ana, thread); strings.Count(got, "write") != 2 {
+		t.Errorf("told: %s", got)
+	}
+	p.ledger.set(func() { p.ledger.down = errDown })
+	p.command(p.ben, p.general, verbPending, nil)
+	if got := p.told(p.ben, p.general); !strings.Contains(got, "did not work") {
+		t.Errorf("told: %s", got)
+	}
+}
+
+func TestALongListIsCut(t *testing.T) {
+	p := newParlor(t)
+	for _, id := range []string{"101", "102", "103", "104"} {
+		tokens := make([]string, 30)
+		for i := range tokens {
+			tokens[i] = id + string(rune('a'+i))
+		}
+		p.asking(place{p.Guild(), p.general, id}, "1", tokens...)
+	}
+	p.command(p.ana, p.general, verbPending, nil)
+	if got := p.told(p.ana, p.general); !strings.Contains(got, "more chats") && !strings.Contains(got, "one more chat") {
+		t.Errorf("told: %s", got)
+	}
+}
+
+func TestPermissionsShowWhatIsAllowed(t *testing.T) {
+	p := newParlor(t)
+	thread := p.CreateThread(p.ana, p.general, "", "a thread")
+	now := p.clock.Now()
+	tool := func(name string) permission.Tool { return permission.Tool{Server: "files", Name: name} }
+	id := p.in(thread)
+	p.ledger.set(func() {
+		p.ledger.sessions[id] = turn.Session{Chat: id, Mode: permission.ModeAlways, Grants: []permission.Grant{
+			{Tool: tool("one"), Name: "Ana", At: now, Until: now.Add(time.Hour)},
+			{Tool: tool("two"), Name: "*Ben*", At: now},
+			{Tool: tool("three"), Until: now},
+			{Tool: tool("four"), Counted: true},
+			{Tool: tool("five"), Counted: true, Uses: 2},
+		}}
+	})
+	p.command(p.ben, thread, verbPermissions, nil)
+	got := p.told(p.ben, thread)
+	for _, want := range []string{"asks first", "one of files · by Ana", "until " + strings.ReplaceAll(stamp(now.Add(time.Hour)), ":", `\:`), `two of files · by \*Ben\*`, "as long as this chat", "2 calls left", "later release"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in %s", want, got)
+		}
+	}
+	if strings.Contains(got, "three") || strings.Contains(got, "four") {
+		t.Errorf("what is over is listed: %s", got)
+	}
+	p.command(p.ben, p.OpenDM(p.ben), verbPermissions, nil)
+	if got := p.told(p.ben, p.OpenDM(p.ben)); !strings.Contains(got, "Nothing is allowed without asking") {
+		t.Errorf("told: %s", got)
+	}
+}
+
+func TestManyGrantsAreCut(t *testing.T) {
+	t.Parallel()
+	s := turn.Session{Grants: make([]permission.Grant, 40)}
+	for i := range s.Grants {
+		s.Grants[i].Tool = permission.Tool{Server: strings.Repeat("s", 200), Name: strings.Repeat("_", 300)}
+	}
+	all := permissionLines(s, time.Unix(1, 0))
+	if len(all) != maxGrants+4 || all[len(all)-2] != "and 25 more" {
+		t.Errorf("%q", all)
+	}
+	for i := range all {
+		all[i] = literal(all[i])
+	}
+	if err := check(textPayload(strings.Join(all, "\n"))); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHelpIsPrivate(t *testing.T) {
+	p := newParlor(t)
+	p.command(p.ana, p.general, verbHelp, nil)
+	if got := p.told(p.ana, p.general); !strings.Contains(got, "Mention @nod") || len(p.Mine(p.general)) != 0 {
+		t.Errorf("told: %s", got)
+	}
+	p.command(p.ben, p.OpenDM(p.ben), verbHelp, nil)
+	if got := p.told(p.ben, p.OpenDM(p.ben)); !strings.Contains(got, "Write what you want") {
+		t.Errorf("told: %s", got)
+	}
+}
+
+func TestACommandOfAnotherVersion(t *testing.T) {
+	p := newParlor(t)
+	d, err := p.Slash(p.ana, p.general, commandName, verbHelp, nil)
+	p.wait(d, err)
+	for i, data := range []map[string]any{{"name": "nod"}, {"name": "nod", "options": []any{map[string]any{"name": "dance"}}}, {"name": "other", "options": 5}} {
+		if verb, _ := (&slash{in: &interaction{Data: interactionData{Name: loose(data["name"].(string))}}}).words(); verb != "" {
+			t.Errorf("%d: %q", i, verb)
+		}
+	}
+}

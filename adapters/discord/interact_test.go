@@ -1,0 +1,360 @@
+package discord
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/fakediscord"
+)
+
+// card is a message of the bot's in a thread whose chat asks for one call, "tok".
+func (p *parlor) card() (thread, message string) {
+	p.t.Helper()
+	thread = p.CreateThread(p.ana, p.general, "", "a thread")
+	ref, err := p.a.Post(p.ctx, p.in(thread), "card", inWords("May I?"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.asking(place{p.Guild(), p.general, thread}, string(ref), "tok")
+	return thread, string(ref)
+}
+
+func (p *parlor) press(user, channel, message, id string) fakediscord.Answer {
+	p.t.Helper()
+	return p.wait(p.Press(user, channel, message, fakediscord.Button{ID: id}))
+}
+
+func TestAClickIsRecordedAndSettled(t *testing.T) {
+	p := newParlor(t)
+	crew := p.AddRole(p.Guild(), fakediscord.Role{Name: "crew"})
+	p.SetRoles(p.ben, crew)
+	thread, card := p.card()
+	d, err := p.Press(p.ben, thread, card, fakediscord.Button{ID: "nod:allow_once:tok"})
+	if got := p.wait(d, err); got.Type != answerDeferred {
+		t.Errorf("answered with %+v", got)
+	}
+	got := onlyOne[chat.Clicked](p)
+	if got.Chat != p.in(thread) || got.Choice != chat.AllowOnce || got.Token != "tok" || string(got.Message) != card || got.User != p.user(p.ben) ||
+		got.Name != "Ben" || got.Delivery != chat.Delivery("i:"+d.ID) || got.Reply.Platform != Platform || got.Reply.Key == "" {
+		t.Errorf("%+v", got)
+	}
+	if !slices.Contains(got.Groups, role(p.Guild(), crew)) || !slices.Contains(got.Groups, role(p.Guild(), p.Guild())) {
+		t.Errorf("groups: %v", got.Groups)
+	}
+	p.Redeliver(d) // over the connection of another session
+	p.until("it came again", func() bool { return len(p.ledger.asked()) == 2 })
+	if len(p.ledger.got()) != 1 {
+		t.Errorf("%+v", p.ledger.got())
+	}
+	if strings.Contains(p.log.String(), d.Token()) {
+		t.Error("the log holds the interaction's token")
+	}
+}
+
+func TestWhatIsDrawnAnswersTheClick(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.card()
+	p.ledger.set(func() { p.ledger.clicked = nil })
+	d, err := p.Press(p.ana, thread, card, fakediscord.Button{ID: "nod:deny:tok"})
+	p.until("it is recorded", func() bool { return len(p.ledger.got()) == 1 })
+	if err := p.a.Edit(p.ctx, p.in(thread), chat.MessageRef(card), inWords("denied"), agent.Decision); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.wait(d, err); got.Type != answerUpdate {
+		t.Errorf("answered with %+v", got)
+	}
+}
+
+func TestAClickInAChannelOrDirectMessageBelongsThere(t *testing.T) {
+	p := newParlor(t)
+	dm := p.OpenDM(p.ana)
+	for _, at := range []place{{"", dm, ""}, {p.Guild(), p.general, ""}} {
+		ref, err := p.a.Post(p.ctx, at.id(), chat.PostKey("card in "+at.Channel), inWords("May I?"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.press(p.ana, at.Channel, string(ref), "nod:deny:tok")
+		got := p.ledger.got()[len(p.ledger.got())-1].(chat.Clicked)
+		if got.Chat != at.id() || got.User != person(at.Guild, p.ana) || (at.Guild == "") != (got.Groups == nil) {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+func TestAClickThatIsNotRecordedIsSaid(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.card()
+	p.ledger.set(func() { p.ledger.fail = func(chat.Inbound) error { return errDown } })
+	if got := p.press(p.ana, thread, card, "nod:deny:tok"); got.Type != answerMessage {
+		t.Errorf("answered with %+v", got)
+	}
+	if got := p.told(p.ana, thread); !strings.Contains(got, "was not recorded") || p.told(p.ben, thread) != "" {
+		t.Errorf("told: %s", got)
+	}
+}
+
+func TestUnknownButtons(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.card()
+	for i, id := range []string{"nod2:allow:tok", "something else", "nod::"} {
+		p.press(p.ana, thread, card, id)
+		if got := p.told(p.ana, thread); strings.Count(got, "another version") != i+1 {
+			t.Errorf("%s: told %s", id, got)
+		}
+	}
+	if len(p.ledger.asked()) != 0 {
+		t.Errorf("%+v", p.ledger.asked())
+	}
+}
+
+func TestShowArgumentsIsForOnePerson(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.card()
+	p.press(p.ben, thread, card, "nod:view:tok")
+	if got := p.told(p.ben, thread); !strings.Contains(got, "notes.txt") {
+		t.Errorf("told: %s", got)
+	}
+	p.press(p.ben, thread, card, "nod:view:old")
+	if got := p.told(p.ben, thread); !strings.Contains(got, "no longer kept") {
+		t.Errorf("told: %s", got)
+	}
+	p.ledger.set(func() { p.ledger.down = errDown })
+	p.press(p.ben, thread, card, "nod:view:tok")
+	if got := p.told(p.ben, thread); !strings.Contains(got, "could not be reached") {
+		t.Errorf("told: %s", got)
+	}
+	if len(p.ledger.asked()) != 0 {
+		t.Errorf("%+v", p.ledger.asked())
+	}
+}
+
+func TestAReasonIsAskedForInAForm(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.card()
+	if got := p.press(p.ana, thread, card, "nod:deny_reason:tok"); got.Type != answerModal {
+		t.Fatalf("answered with %+v; the log:\n%s", got, p.log)
+	}
+	if len(p.Modals(p.ana)) != 1 {
+		t.Fatal("no form is open")
+	}
+	d, err := p.Submit(p.ana, map[string]string{fieldReason: " not on a Friday "})
+	if got := p.wait(d, err); got.Type != answerDeferred {
+		t.Errorf("answered with %+v", got)
+	}
+	got := p.ledger.decisions()
+	if len(got) != 1 || got[0].Choice != chat.Deny || got[0].Reason != "not on a Friday" || got[0].Token != "tok" || string(got[0].Message) != card ||
+		got[0].Chat != p.in(thread) || got[0].User != p.user(p.ana) || got[0].Delivery != chat.Delivery("i:"+d.ID) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestArgumentsAreEditedInAForm(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.card()
+	if got := p.press(p.ana, thread, card, "nod:edit:tok"); got.Type != answerModal {
+		t.Fatalf("answered with %+v", got)
+	}
+	refusal := &agent.Refusal{Code: agent.RefusedArguments, Say: "That is not JSON."}
+	p.ledger.set(func() { p.ledger.refuse = func(chat.Clicked) error { return refusal } })
+	p.wait(p.Submit(p.ana, map[string]string{fieldArgs: "{"}))
+	if got := p.told(p.ana, thread); !strings.Contains(got, "That is not JSON") {
+		t.Errorf("told: %s", got)
+	}
+	got := p.ledger.decisions()
+	if len(got) != 1 || got[0].Choice != chat.Edit || got[0].Args != "{" || got[0].Reason != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAFormThatIsNotTaken(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.card()
+	var refuse error
+	p.ledger.set(func() { p.ledger.refuse = func(chat.Clicked) error { return refuse } })
+	for _, x := range []struct {
+		err  error
+		want string // "": settled
+	}{
+		{&agent.Refusal{Code: agent.RefusedNotYours, Say: "Only Ana can decide this."}, "Only Ana"},
+		{&agent.Refusal{Code: agent.RefusedDecided, Say: "Already denied by Ben.", By: p.user(p.ben), Choice: chat.Deny}, "Already denied by Ben"},
+		{errDown, "was not recorded"},
+		{&agent.Refusal{Code: agent.RefusedDecided, Say: "Already denied by Ana.", By: p.user(p.ana), Choice: chat.Deny}, ""},
+	} {
+		p.press(p.ana, thread, card, "nod:deny_reason:tok")
+		p.ledger.set(func() { refuse = x.err })
+		if x.want == "" {
+			p.clock.Advance(0)
+		}
+		d, err := p.Submit(p.ana, map[string]string{fieldReason: "no"})
+		got := p.wait(d, err)
+		if told := p.told(p.ana, thread); x.want != "" && !strings.Contains(told, x.want) || x.want == "" && (got.Type != answerDeferred || strings.Contains(told, "by Ana")) {
+			t.Errorf("%v: %+v, told %s", x.err, got, told)
+		}
+	}
+}
+
+func TestAFormThatCannotBeOpened(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.card()
+	p.press(p.ana, thread, card, "nod:edit:old")
+	if got := p.told(p.ana, thread); !strings.Contains(got, "no longer waits") {
+		t.Errorf("told: %s", got)
+	}
+	id := p.in(thread)
+	p.ledger.set(func() {
+		p.ledger.sessions[id].Turn.Calls[0].Args = json.RawMessage(`{"text":"` + strings.Repeat("x", 5000) + `"}`)
+	})
+	p.press(p.ana, thread, card, "nod:edit:tok")
+	if got := p.told(p.ana, thread); !strings.Contains(got, "longer than a form") {
+		t.Errorf("told: %s", got)
+	}
+	p.ledger.set(func() { p.ledger.sessions[id].Turn.Calls[0].Args = json.RawMessage(`{"password":"hunter2hunter2"}`) })
+	p.press(p.ana, thread, card, "nod:edit:tok")
+	if len(p.Modals(p.ana)) != 0 {
+		t.Errorf("a masked secret stands in a form: %+v", p.Modals(p.ana))
+	}
+	p.Fail("POST /interactions/{interaction}/{token}/callback", 1, fakediscord.Fault{Status: 500})
+	p.press(p.ana, thread, card, "nod:deny_reason:tok")
+	if got := p.told(p.ana, thread); !strings.Contains(got, "could not be opened") {
+		t.Errorf("told: %s", got)
+	}
+	p.ledger.set(func() { p.ledger.down = errDown })
+	p.press(p.ana, thread, card, "nod:deny_reason:tok")
+	if got := p.told(p.ana, thread); !strings.Contains(got, "could not be reached just now") {
+		t.Errorf("told: %s", got)
+	}
+}
+
+// A form, and details, have to be the answer themselves: no edit of the message may be it.
+func TestOnlyAClickThatDecidesIsAnsweredByAnEdit(t *testing.T) {
+	t.Parallel()
+	a, _ := quietAdapter(t)
+	for id, want := range map[string]string{"nod:deny:x": "950", "nod:view:x": "", "nod:deny_reason:x": "", "nod:edit:x": "", "other": ""} {
+		in := new(interaction)
+		if err := decode([]byte(`{"type":3,"message":{"id":"950"},"data":{"custom_id":"`+id+`"}}`), in); err != nil {
+			t.Fatal(err)
+		}
+		if got := a.incomingOf(in).Message; got != want {
+			t.Errorf("%s: %q", id, got)
+		}
+	}
+}
+
+func TestFormsOfTheNewerKindAreRead(t *testing.T) {
+	t.Parallel()
+	for _, raw := range []string{
+		`[{"type":1,"components":[{"type":4,"custom_id":"args","value":"{}"}]}]`,
+		`[{"type":10,"content":"args"},{"type":18,"component":{"type":4,"custom_id":"args","value":"{}"}}]`,
+		`[7,{"type":99},{"type":17,"components":[{"type":1,"components":[{"type":4,"custom_id":"args","value":"{}"}]}]}]`,
+	} {
+		in := new(interaction)
+		if err := decode([]byte(`{"data":{"components":`+raw+`}}`), in); err != nil {
+			t.Fatal(err)
+		}
+		if got := valueOf(in.Data.Components, "args"); got != "{}" {
+			t.Errorf("%s: %q", raw, got)
+		}
+	}
+	deep := &piece{CustomID: "args", Value: "deep"}
+	for range 100_000 {
+		deep = &piece{Component: deep}
+	}
+	if valueOf([]piece{*deep}, "args") != "" {
+		t.Error("there is no end to it")
+	}
+}
+
+func TestInteractionsWithoutAPersonAreNobodys(t *testing.T) {
+	p := newParlor(t)
+	for i, fields := range []map[string]any{
+		{},
+		{"member": map[string]any{"roles": []any{"1"}}},
+		{"user": map[string]any{"id": p.ana}}, // in a guild the member counts
+		{"member": map[string]any{"user": map[string]any{"id": p.ana, "bot": true}}},
+	} {
+		e := map[string]any{"id": fmt.Sprint(940 + i), "type": 3, "token": "t", "application_id": p.AppID(), "guild_id": p.Guild(), "channel_id": p.general,
+			"channel": map[string]any{"id": p.general, "type": 0}, "message": map[string]any{"id": "950"}, "data": map[string]any{"custom_id": "nod:deny:tok"}}
+		for k, v := range fields {
+			e[k] = v
+		}
+		p.event("INTERACTION_CREATE", e)
+	}
+	p.event("INTERACTION_CREATE", map[string]any{"id": "949", "type": 3, "token": "t", "application_id": "5", "channel_id": "1", "user": map[string]any{"id": p.ana},
+		"data": map[string]any{"custom_id": "nod:deny:tok"}}) // another application's
+	p.event("INTERACTION_CREATE", map[string]any{"id": "951", "type": 4, "token": "t", "application_id": p.AppID(), "channel_id": "1", "user": map[string]any{"id": p.ana}})
+	p.close() // all that was taken is done
+	if len(p.ledger.asked()) != 0 {
+		t.Errorf("%+v", p.ledger.asked())
+	}
+}
+
+func TestWhatIsNotTakenIsSaid(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.card()
+	hold := make(chan struct{})
+	p.ledger.set(func() { p.ledger.hold = hold })
+	defer close(hold)
+	for range surface.MaxWaiting {
+		p.a.in.clicks.Put("full", func() { <-hold })
+	}
+	p.press(p.ana, thread, card, "nod:deny:tok")
+	if got := p.told(p.ana, thread); !strings.Contains(got, "too much is going on") {
+		t.Errorf("told: %s", got)
+	}
+}
+
+func TestMessagesThatAreNotTakenAreFetched(t *testing.T) {
+	p := newParlor(t)
+	hold := make(chan struct{})
+	for range surface.MaxWaiting {
+		p.a.in.messages.Put("full", func() { <-hold })
+	}
+	id := p.Say(p.ana, p.OpenDM(p.ana), "hello")
+	p.until("it is fetched", func() bool { return p.tookMessage(id) })
+	close(hold)
+}
+
+func TestAStoppingAdapterFinishesWhatItTook(t *testing.T) {
+	p := newParlor(t)
+	hold := make(chan struct{})
+	p.ledger.set(func() { p.ledger.hold = hold })
+	p.Say(p.ana, p.OpenDM(p.ana), "hello")
+	p.until("it is being recorded", func() bool { return len(p.ledger.asked()) == 1 })
+	p.stop()
+	close(hold)
+	p.close()
+	if got := p.ledger.texts(); !slices.Equal(got, []string{"hello"}) {
+		t.Errorf("taken: %q", got)
+	}
+}
+
+func TestAClosedInboxTakesNothing(t *testing.T) {
+	t.Parallel()
+	a, _ := quietAdapter(t)
+	a.event("MESSAGE_CREATE", []byte(`{"id":"1","channel_id":"2","author":{"id":"3"},"content":"hello"}`))
+	done := 0
+	a.interacted(&interaction{ID: "1", Token: "t", Type: interactionComponent}, func() { done++ })
+	a.closeInbox()
+	if len(a.in.rooms.late) != 0 || done != 1 {
+		t.Errorf("behind: %d, done: %d", len(a.in.rooms.late), done)
+	}
+}
+
+// quietAdapter runs nothing.
+func quietAdapter(t *testing.T) (*Adapter, *daybook) {
+	t.Helper()
+	l := newDaybook()
+	a, err := New(Config{Token: "t", Engine: l, Asks: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.self = self{User: "11", Application: "12", Name: "nod"}
+	close(a.known)
+	return a, l
+}

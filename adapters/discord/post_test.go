@@ -1,0 +1,506 @@
+package discord
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/tests/fakediscord"
+)
+
+func words(text string) render.Message {
+	return render.Message{State: render.Working, Blocks: []render.Block{render.Text{Markdown: text}}}
+}
+
+func asking(text string) render.Message {
+	m := words(text)
+	m.State = render.Waiting
+	m.Blocks = append(m.Blocks, render.Ask{
+		Call: "c1", Token: "a1", Header: "Allow tool call from files?", Run: "Run write_file from files", Tool: "write_file", Server: render.Server{Name: "files"},
+		Choices: []render.Choice{{Choice: chat.AllowOnce, Token: "a1", Label: "Allow once"}, {Choice: chat.Deny, Token: "a1", Label: "Deny", Style: render.Danger}},
+	})
+	return m
+}
+
+// posted makes a message that the next steps of a test edit.
+func (s *scene) posted(p place, m render.Message) chat.MessageRef {
+	s.t.Helper()
+	ref, err := s.a.Post(s.t.Context(), p.id(), chat.PostKey("key of "+s.t.Name()+fmt.Sprint(len(s.Calls()))), m)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return ref
+}
+
+func (s *scene) text(channel string, ref chat.MessageRef) string {
+	s.t.Helper()
+	m, ok := s.Message(channel, string(ref))
+	if !ok || m.Deleted {
+		s.t.Fatal("the message is not there")
+	}
+	return m.Text()
+}
+
+// last is the newest call of a method.
+func (s *scene) last(method string) fakediscord.Call {
+	s.t.Helper()
+	all := s.Calls(method)
+	if len(all) == 0 {
+		s.t.Fatal("no call of " + method)
+	}
+	return all[len(all)-1]
+}
+
+func TestPostIsComponentsWithANonceAndWithoutMentions(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	ref := s.posted(s.at(""), words("hello @everyone <@"+s.ada+">"))
+	m, _ := s.Message(s.channel, string(ref))
+	if !strings.Contains(m.Text(), "hello") || m.Author != s.BotUser() || len(m.Pinged) > 0 || m.Everyone || len(m.Mentions) > 0 {
+		t.Errorf("%+v", m)
+	}
+	b := s.last(fakediscord.CreateMessage).Body
+	if fmt.Sprint(b["flags"]) != fmt.Sprint(int(flagsShown)) || b["enforce_nonce"] != true || len(b["nonce"].(string)) > 25 || len(b["nonce"].(string)) < 16 {
+		t.Errorf("%v", b)
+	}
+	// Trap 1.2.4: left out, everything in the text is parsed; "parse": null is not an empty list.
+	if parse, is := b["allowed_mentions"].(map[string]any)["parse"].([]any); !is || len(parse) > 0 {
+		t.Errorf("allowed_mentions %v", b["allowed_mentions"])
+	}
+	for _, name := range []string{"content", "embeds", "sticker_ids", "tts", "poll"} { // Trap 1.2.2 and 1.2.6: discordgo's structs send these
+		if _, there := b[name]; there {
+			t.Errorf("%s is sent", name)
+		}
+	}
+}
+
+func TestPostWithTheSameKeyIsOneMessage(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	one, err1 := s.a.Post(t.Context(), s.at("").id(), "k", words("one"))
+	two, err2 := s.a.Post(t.Context(), s.at("").id(), "k", words("two"))
+	other, err3 := s.a.Post(t.Context(), s.at("").id(), "k2", words("two"))
+	if err1 != nil || err2 != nil || err3 != nil || one != two || one == other || len(s.Mine(s.channel)) != 2 {
+		t.Error(one, two, other, err1, err2, err3)
+	}
+}
+
+// A post that the nonce found is an older drawing: the edit after it must not be taken for what stands there already.
+func TestEditAfterARepeatedPostIsSent(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	_, _ = s.a.Post(t.Context(), s.at("").id(), "k", words("one"))
+	ref, _ := s.a.Post(t.Context(), s.at("").id(), "k", words("two"))
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("two"), agent.Progress); err != nil || !strings.Contains(s.text(s.channel, ref), "two") {
+		t.Error(err, s.text(s.channel, ref))
+	}
+}
+
+func TestPostWhoseAnswerIsLostIsFoundAgain(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	s.Fail(fakediscord.CreateMessage, 1, fakediscord.Fault{CutAfter: true})
+	if _, err := s.a.Post(t.Context(), s.at("").id(), "k", words("one")); kindOf(err) != agent.FaultTransient {
+		t.Fatal(err)
+	}
+	s.clock.Advance(2 * fakediscord.NonceFor) // an outage later
+	ref, found, err := s.a.Seek(t.Context(), s.at("").id(), "k")
+	if mine := s.Mine(s.channel); err != nil || !found || len(mine) != 1 || string(ref) != mine[0].ID {
+		t.Error(ref, found, err)
+	}
+	if _, found, err := s.a.Seek(t.Context(), s.at("").id(), "another"); found || err != nil {
+		t.Error("another key is found", err)
+	}
+}
+
+func TestSeekBelievesOnlyItsOwnMessages(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	forged := []any{map[string]any{"type": 17, "id": stampOf("k"), "components": []any{map[string]any{"type": 10, "content": "mine, honestly"}}}}
+	s.Post(fakediscord.Post{User: s.bob, Channel: s.channel, Components: forged})
+	if _, found, err := s.a.Seek(t.Context(), s.at("").id(), "k"); found || err != nil {
+		t.Error("somebody else's message was taken", err)
+	}
+}
+
+// Trap 1.2.5: discordgo reads nothing of an answer that has a component which it does not know.
+func TestSeekReadsPastComponentsThatNobodyKnows(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	ref := s.posted(s.at(""), words("one"))
+	key := chat.PostKey("key of " + t.Name() + "0")
+	for range 150 {
+		s.Post(fakediscord.Post{User: s.ada, Channel: s.channel, Components: []any{map[string]any{"type": 99, "id": "no number"}}})
+	}
+	s.Forget()
+	got, found, err := s.a.Seek(t.Context(), s.at("").id(), key)
+	if err == nil && (!found || got != ref) {
+		t.Error("not found on the second page")
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	if n := len(s.Calls(fakediscord.GetMessages)); n != 2 {
+		t.Errorf("%d pages were read", n)
+	}
+}
+
+func TestSeekIsBounded(t *testing.T) {
+	s := newScene(t, fakediscord.Options{Lean: true}, Config{})
+	for range seekPage * (seekPages + 2) {
+		s.Say(s.ada, s.channel, "x")
+	}
+	if _, found, err := s.a.Seek(t.Context(), s.at("").id(), "k"); found || err != nil || len(s.Calls(fakediscord.GetMessages)) != seekPages {
+		t.Error(found, err, len(s.Calls(fakediscord.GetMessages)))
+	}
+	s.clock.Advance(seekWithin + time.Hour)
+	s.Forget()
+	if _, found, err := s.a.Seek(t.Context(), s.at("").id(), "k"); found || err != nil || len(s.Calls(fakediscord.GetMessages)) != 1 {
+		t.Error("old pages:", found, err, len(s.Calls(fakediscord.GetMessages)))
+	}
+}
+
+func TestSeekWhereItMayNotLookLeavesItToTheNonce(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	s.SetPermissions(s.channel, fakediscord.ViewChannel)
+	if _, found, err := s.a.Seek(t.Context(), s.at("").id(), "k"); found || err != nil {
+		t.Error(found, err)
+	}
+	said := s.Say(s.ada, s.channel, "hi")
+	if _, found, err := s.a.Seek(t.Context(), s.at(said).id(), "k"); found || err != nil {
+		t.Error("a thread that is not there yet:", found, err)
+	}
+	s.Fail(fakediscord.GetMessages, 1, fakediscord.Fault{Status: 503})
+	if _, _, err := s.a.Seek(t.Context(), s.at("").id(), "k"); kindOf(err) != agent.FaultTransient {
+		t.Error("a disturbance counts as not found:", err)
+	}
+}
+
+func TestEditSendsWholeMessagesWithoutMentions(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	ref := s.posted(s.at(""), words("one"))
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("two"), agent.Progress); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.text(s.channel, ref); !strings.Contains(got, "two") {
+		t.Error(got)
+	}
+	b := s.last(fakediscord.EditMessage).Body
+	parse, isList := b["allowed_mentions"].(map[string]any)["parse"].([]any)
+	attached, isThere := b["attachments"].([]any) // version 10 keeps what an edit does not name
+	if b["components"] == nil || fmt.Sprint(b["flags"]) != fmt.Sprint(int(flagsShown)) || !isList || len(parse) > 0 || !isThere || len(attached) > 0 {
+		t.Errorf("%v", b)
+	}
+}
+
+func TestEditOfTheSameBytesIsNotSent(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	ref := s.posted(s.at(""), words("one"))
+	for range 3 {
+		if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("two"), agent.Progress); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := s.Count(fakediscord.EditMessage); n != 1 {
+		t.Errorf("%d edits", n)
+	}
+	s.clock.Advance(surface.Believed)
+	_ = s.a.Edit(t.Context(), s.at("").id(), ref, words("two"), agent.Final)
+	if n := s.Count(fakediscord.EditMessage); n != 2 {
+		t.Error("what another replica may have drawn since is believed for ever")
+	}
+}
+
+func TestEditWhoseAnswerIsLostIsSentAgain(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	ref := s.posted(s.at(""), words("one"))
+	_ = s.a.Edit(t.Context(), s.at("").id(), ref, words("two"), agent.Progress)
+	s.Fail(fakediscord.EditMessage, 1, fakediscord.Fault{CutAfter: true})
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("three"), agent.Progress); kindOf(err) != agent.FaultTransient {
+		t.Fatal(err)
+	}
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("two"), agent.Progress); err != nil || !strings.Contains(s.text(s.channel, ref), "two") {
+		t.Error("the message was taken to be as it was before:", s.text(s.channel, ref))
+	}
+}
+
+func TestRefusedShapeIsDrawnSimplerWithItsButtons(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	var ref chat.MessageRef
+	for n := 1; n <= 2; n++ {
+		ref = s.posted(s.at(""), words("one"))
+		s.Fail(fakediscord.EditMessage, n, fakediscord.Fault{Status: 400, Code: codeBadForm})
+		if err := s.a.Edit(t.Context(), s.at("").id(), ref, asking(fmt.Sprint("question ", n)), agent.Decision); err != nil {
+			t.Fatal(n, err)
+		}
+		m, _ := s.Message(s.channel, string(ref))
+		if _, err := s.Click(s.ada, s.channel, string(ref), "Allow once"); err != nil || !strings.Contains(m.Text(), "Allow tool call from files") {
+			t.Errorf("after %d refusals: %v\n%s", n, err, m.Text())
+		}
+	}
+	s.Forget()
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, asking("question 3"), agent.Decision); err != nil || strings.Contains(s.text(s.channel, ref), "###") {
+		t.Errorf("what was refused is tried again: %v\n%s", err, s.text(s.channel, ref))
+	}
+	if !strings.Contains(s.log.String(), "was refused") {
+		t.Error("nobody hears of it")
+	}
+	s.Fail(fakediscord.EditMessage, 9, fakediscord.Fault{Status: 400, Code: codeBadForm})
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, asking("more"), agent.Decision); kindOf(err) != agent.FaultForbidden {
+		t.Error("no shape is taken:", err)
+	}
+}
+
+// Above a number of bytes Discord answers 500; a 500 of a small message is a disturbance.
+func TestA500OfAHugeMessageIsDrawnSimpler(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	ref := s.posted(s.at(""), words("one"))
+	s.Fail(fakediscord.EditMessage, 1, fakediscord.Fault{Status: 500})
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("small"), agent.Progress); kindOf(err) != agent.FaultTransient || len(s.Calls(fakediscord.EditMessage)) != 1 {
+		t.Errorf("small: %v after %d calls", err, len(s.Calls(fakediscord.EditMessage)))
+	}
+	s.Forget()
+	s.Fail(fakediscord.EditMessage, 1, fakediscord.Fault{Status: 500})
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words(strings.Repeat("長い文", 800)), agent.Progress); err != nil || len(s.Calls(fakediscord.EditMessage)) != 2 {
+		t.Errorf("huge: %v after %d calls", err, len(s.Calls(fakediscord.EditMessage)))
+	}
+}
+
+func TestGoneAndForbidden(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	ref := s.posted(s.at(""), words("one"))
+	s.DeleteMessage(s.channel, string(ref))
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("two"), agent.Progress); kindOf(err) != agent.FaultGone {
+		t.Error("deleted message:", err)
+	}
+	said := s.Say(s.ada, s.channel, "begin")
+	thread := s.CreateThread(s.ada, s.channel, said, "t")
+	ref = s.posted(s.at(thread), words("one"))
+	s.DeleteChannel(thread)
+	if err := s.a.Edit(t.Context(), s.at(thread).id(), ref, words("two"), agent.Progress); kindOf(err) != agent.FaultGone {
+		t.Error("deleted thread:", err)
+	}
+	if _, err := s.a.Post(t.Context(), s.at(thread).id(), "k", words("x")); kindOf(err) != agent.FaultGone || len(s.Threads(s.channel)) != 0 || len(s.Calls(fakediscord.StartThreadOn)) != 0 {
+		t.Error("a deleted thread is made anew:", err)
+	}
+	s.DeleteChannel(s.channel)
+	if _, err := s.a.Post(t.Context(), s.at("").id(), "k", words("x")); kindOf(err) != agent.FaultGone {
+		t.Error("deleted channel:", err)
+	}
+	for _, id := range []chat.ID{{Platform: "slack", Key: "1"}, {Platform: Platform, Key: "../1"}, {Platform: Platform, Workspace: "x", Key: "1"}} {
+		if _, err := s.a.Post(t.Context(), id, "k", words("x")); kindOf(err) != agent.FaultGone {
+			t.Errorf("%v: %v", id, err)
+		}
+		if err := s.a.Edit(t.Context(), id, "1", words("x"), agent.Final); kindOf(err) != agent.FaultGone {
+			t.Errorf("%v: %v", id, err)
+		}
+	}
+	if err := s.a.Edit(t.Context(), s.at("").id(), "1/../2", words("x"), agent.Final); kindOf(err) != agent.FaultGone {
+		t.Error("a path as a reference:", err)
+	}
+}
+
+func TestArchivedThreadIsOpenedOnce(t *testing.T) {
+	s := newScene(t, fakediscord.Options{Permissions: fakediscord.DefaultPermissions | fakediscord.ManageThreads}, Config{})
+	thread := s.CreateThread(s.ada, s.channel, s.Say(s.ada, s.channel, "begin"), "t")
+	ref := s.posted(s.at(thread), words("one"))
+	s.Archive(thread, true)
+	if err := s.a.Edit(t.Context(), s.at(thread).id(), ref, words("two"), agent.Final); err != nil || !strings.Contains(s.text(thread, ref), "two") {
+		t.Error(err)
+	}
+	if b := s.last(fakediscord.EditChannel).Body; b["archived"] != false || len(b) != 1 {
+		t.Errorf("%v", b)
+	}
+	s.Forget()
+	s.Fail(fakediscord.EditMessage, 5, fakediscord.Fault{Status: 400, Code: codeArchived})
+	if err := s.a.Edit(t.Context(), s.at(thread).id(), ref, words("three"), agent.Final); kindOf(err) != agent.FaultForbidden || len(s.Calls(fakediscord.EditChannel)) != 1 {
+		t.Errorf("it does not stay open: %v after %d calls", err, len(s.Calls(fakediscord.EditChannel)))
+	}
+}
+
+func TestLockedThreadIsForbiddenInWords(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	thread := s.CreateThread(s.ada, s.channel, s.Say(s.ada, s.channel, "begin"), "t")
+	ref := s.posted(s.at(thread), words("one"))
+	s.Lock(thread, true, true)
+	err := s.a.Edit(t.Context(), s.at(thread).id(), ref, words("two"), agent.Final)
+	if kindOf(err) != agent.FaultForbidden || !strings.Contains(err.Error(), "locked") {
+		t.Error(err)
+	}
+	if len(s.Mine(s.OpenDM(s.ada))) > 0 {
+		t.Error("a locked thread is no missing permission")
+	}
+}
+
+// budgets
+
+func TestProgressWithoutRoomComesBackAtOnce(t *testing.T) {
+	budget := &purseOf{}
+	s := newScene(t, fakediscord.Options{}, Config{Budget: budget})
+	ref := s.posted(s.at(""), words("one"))
+	budget.wait = func(c surface.Spend) time.Duration {
+		if c.Pool == "discord/"+s.AppID()+"/edit/"+s.channel {
+			return 700 * time.Millisecond
+		}
+		return 0
+	}
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("two"), agent.Progress); kindOf(err) != agent.FaultLater || afterOf(err) != 700*time.Millisecond || len(s.pauses) > 0 {
+		t.Error(err, s.pauses)
+	}
+	s.whilePausing = func(time.Duration) { budget.mu.Lock(); budget.wait = nil; budget.mu.Unlock() }
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("two"), agent.Final); err != nil || len(s.pauses) != 1 {
+		t.Error("a final does not wait:", err, s.pauses)
+	}
+}
+
+func TestEachCallSpendsFromItsChannel(t *testing.T) {
+	budget := &purseOf{}
+	s := newScene(t, fakediscord.Options{}, Config{Budget: budget})
+	ref := s.posted(s.at(""), words("one"))
+	m := words("two")
+	m.State = render.Done
+	_ = s.a.Edit(t.Context(), s.at("").id(), ref, m, agent.Final)
+	at := "discord/" + s.AppID()
+	want := []surface.Spend{
+		{Pool: at + "/post/" + s.channel, Limit: 5, Per: 5 * time.Second, Lane: agent.Final},
+		{Pool: at + "/global", Limit: 45, Per: time.Second, Lane: agent.Final},
+		{Pool: at + "/edit/" + s.channel, Limit: 5, Per: 5 * time.Second, Lane: agent.Final, Message: string(ref), Rate: 1, Ends: true},
+		{Pool: at + "/global", Limit: 45, Per: time.Second, Lane: agent.Final},
+	}
+	if fmt.Sprint(budget.spent) != fmt.Sprint(want) {
+		t.Errorf("spent\n%+v\nwant\n%+v", budget.spent, want)
+	}
+}
+
+func TestOldMessagesAreEditedSlowly(t *testing.T) {
+	budget := &purseOf{}
+	s := newScene(t, fakediscord.Options{Limits: fakediscord.Documented()}, Config{Budget: budget})
+	ref := s.posted(s.at(""), words("one"))
+	s.clock.Advance(56 * time.Minute)
+	budget.spent = nil
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("two"), agent.Progress); err != nil {
+		t.Fatal(err)
+	}
+	if c := budget.spent[0]; c.Pool != "discord/"+s.AppID()+"/old/"+s.channel || c.Limit != 3 || c.Per != 6*time.Second {
+		t.Errorf("%+v", c)
+	}
+	s.clock.Advance(time.Second)
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("three"), agent.Progress); kindOf(err) != agent.FaultLater || afterOf(err) != 1500*time.Millisecond {
+		t.Error(err)
+	}
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("four"), agent.Decision); err != nil {
+		t.Error("a decision waits:", err)
+	}
+	s.clock.Advance(paceOld)
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("five"), agent.Progress); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestA429CoolsTheChannelForAllReplicas(t *testing.T) {
+	budget := &purseOf{}
+	s := newScene(t, fakediscord.Options{}, Config{Budget: budget})
+	s.Fail(fakediscord.CreateMessage, 1, fakediscord.Fault{RetryAfter: 4 * time.Second})
+	if _, err := s.a.Post(t.Context(), s.at("").id(), "k", words("x")); kindOf(err) != agent.FaultBusy || afterOf(err) != 4*time.Second {
+		t.Fatal(err)
+	}
+	if d := budget.cool["discord/"+s.AppID()+"/post/"+s.channel]; d != 4*time.Second {
+		t.Errorf("cooled %v", budget.cool)
+	}
+}
+
+func TestFiveEditsInFiveSecondsNeverMeetA429(t *testing.T) {
+	s := newScene(t, fakediscord.Options{Limits: fakediscord.Documented()}, Config{})
+	ref := s.posted(s.at(""), words("one"))
+	for i := range 40 {
+		if err := s.a.Edit(t.Context(), s.at("").id(), ref, words(fmt.Sprint("text ", i)), agent.Final); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	if s.Invalid() != 0 {
+		t.Errorf("%d answers were 429", s.Invalid())
+	}
+}
+
+func TestAddressesThatNobodyBroughtAreNotAlive(t *testing.T) {
+	a, _ := outward(t, Config{LinkHosts: []string{"docs.example.com", "*.acme.test"}})
+	m := words("x")
+	m.Hosts = []string{"brought.example"}
+	alive := a.alive(m)
+	for host, want := range map[string]bool{
+		"docs.example.com": true, "DOCS.example.com.": true, "example.com": false, "x.acme.test": true, "acme.test": false, "evilacme.test": false,
+		"brought.example": true, "Brought.Example": true, "x.brought.example": false, "": false, "evil.test": false,
+	} {
+		if alive(host) != want {
+			t.Errorf("%q: %v", host, !want)
+		}
+	}
+}
+
+func TestKeysAreWithinDiscordsLimits(t *testing.T) {
+	seen := map[string]bool{}
+	for i := range 1000 {
+		key := chat.PostKey(strings.Repeat("long ", 100) + fmt.Sprint(i))
+		if n, id := nonceOf(key), stampOf(key); len(n) > 25 || seen[n] || id < 1 || id > 1<<31-1 {
+			t.Fatal(n, id)
+		} else {
+			seen[n] = true
+		}
+	}
+}
+
+func TestPlainShapesKeepTheLimitsWhateverTheTextIs(t *testing.T) {
+	for _, text := range []string{strings.Repeat("`", 5000), strings.Repeat("𝕏", 5000), strings.Repeat("```\n", 1000), ""} {
+		of := shapesOf(asking(text), func(m render.Message) payload { return encode(m, nil) })
+		for level := levelFull; ; level++ {
+			s, ok := of(level)
+			if !ok {
+				break
+			}
+			if level == levelPlain {
+				if err := check(s.payload); err != nil || len(rows(s.Components)) == 0 {
+					t.Errorf("%.8q…: %v, %d rows", text, err, len(rows(s.Components)))
+				}
+			}
+		}
+		if _, ok := of(levelText); ok {
+			t.Error("there is a shape of a question without buttons")
+		}
+	}
+	if _, ok := turnShapes(words("x"), nil)(levelText); !ok {
+		t.Error("a message without a question has no shape of text alone")
+	}
+}
+
+func TestEachIsNamedOnce(t *testing.T) {
+	if got := fmt.Sprint(first([]string{"2", "1", "2", "3", "4"}, 3)); got != "[1 2 3]" {
+		t.Error(got)
+	}
+}
+
+func TestButtonsOfSectionsAreKept(t *testing.T) {
+	b := discordgo.Button{Label: "Stop", CustomID: "nod:stop:1"}
+	in := []discordgo.MessageComponent{
+		discordgo.Container{Components: []discordgo.MessageComponent{
+			discordgo.Section{Components: []discordgo.MessageComponent{discordgo.TextDisplay{Content: "x"}}, Accessory: b},
+			&discordgo.Section{Accessory: &b},
+			discordgo.Section{Accessory: discordgo.Thumbnail{}},
+		}},
+		&discordgo.Container{Components: []discordgo.MessageComponent{&discordgo.ActionsRow{Components: []discordgo.MessageComponent{b}}}},
+	}
+	if got := rows(in); len(got) != 3 {
+		t.Errorf("%d rows, want 3", len(got))
+	}
+}
+
+// A mention in a post notifies, in an edit it does not: so a post names people in words.
+func TestPostNamesPeopleInWords(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	m := words("x")
+	m.Blocks = append(m.Blocks, render.Note{Line: render.Line{render.Plain("Waits for "), render.Person{User: person(s.Guild(), s.ada), Name: "Ada"}}})
+	ref := s.posted(s.at(""), m)
+	if got := s.text(s.channel, ref); strings.Contains(got, "<@") || !strings.Contains(got, "Ada") {
+		t.Error(got)
+	}
+}

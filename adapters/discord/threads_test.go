@@ -1,0 +1,165 @@
+package discord
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/tests/fakediscord"
+)
+
+func TestPostMakesTheThreadThatIsExpected(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	said := s.Say(s.ada, s.channel, "<@"+s.BotUser()+"> fix the login\nplease")
+	s.a.expect(s.at(said), s.ada, "fix the login\nplease")
+	ref := s.posted(s.at(said), words("on it"))
+	if th, _ := s.Channel(said); th.Name != "fix the login" || th.AutoArchive != archiveAfter || th.Parent != s.channel {
+		t.Errorf("%+v", th)
+	}
+	if !strings.Contains(s.text(said, ref), "on it") {
+		t.Error("the message is elsewhere")
+	}
+	s.posted(s.at(said), words("and again"))
+	if n := len(s.Calls(fakediscord.StartThreadOn)); n != 1 {
+		t.Errorf("asked for the thread %d times", n)
+	}
+}
+
+func TestThreadThatIsThereAlreadyServes(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	said := s.Say(s.ada, s.channel, "hello")
+	s.CreateThread(s.bob, s.channel, said, "bob was faster")
+	s.a.expect(s.at(said), s.ada, "hello")
+	ref := s.posted(s.at(said), words("on it"))
+	if !strings.Contains(s.text(said, ref), "on it") {
+		t.Error("the message is elsewhere")
+	}
+}
+
+// Who hears the mention and who drives the turn may be two replicas.
+func TestThreadIsMadeByAReplicaThatDidNotHearTheMention(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	said := s.Say(s.ada, s.channel, "<@"+s.BotUser()+"> @everyone fix the login")
+	ref := s.posted(s.at(said), words("on it"))
+	if th, _ := s.Channel(said); th.Name != "everyone fix the login" {
+		t.Errorf("%+v", th)
+	}
+	if !strings.Contains(s.text(said, ref), "on it") {
+		t.Error("the message is elsewhere")
+	}
+}
+
+func TestThreadOfADeletedMessageIsGone(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	for _, expected := range []bool{true, false} {
+		said := s.Say(s.ada, s.channel, "hello")
+		if expected {
+			s.a.expect(s.at(said), s.ada, "hello")
+		}
+		s.DeleteMessage(s.channel, said)
+		if _, err := s.a.Post(t.Context(), s.at(said).id(), "k", words("x")); kindOf(err) != agent.FaultGone {
+			t.Errorf("expected %v: %v", expected, err)
+		}
+	}
+}
+
+func TestWhoeverAskedIsToldOnceWhatIsMissing(t *testing.T) {
+	for _, c := range []struct {
+		denied fakediscord.Permission
+		words  string
+	}{
+		{fakediscord.CreatePublicThreads, permThread},
+		{fakediscord.SendMessagesInThreads, permSendInThread},
+		{fakediscord.ViewChannel, permView},
+	} {
+		s := newScene(t, fakediscord.Options{}, Config{})
+		said := s.Say(s.ada, s.channel, "hello")
+		s.a.expect(s.at(said), s.ada, "hello")
+		s.SetPermissions(s.channel, c.denied)
+		for i := range 3 {
+			if _, err := s.a.Post(t.Context(), s.at(said).id(), "k", words("x")); kindOf(err) != agent.FaultForbidden {
+				t.Errorf("%v: %v", c.words, err)
+			}
+			if n := len(s.Mine(s.OpenDM(s.ada))); n != 1 {
+				t.Errorf("%v: told %d times after %d attempts", c.words, n, i+1)
+			}
+		}
+		if m := s.Mine(s.OpenDM(s.ada)); len(m) == 1 && !strings.Contains(m[0].Text(), c.words) {
+			t.Errorf("%v: %s", c.words, m[0].Text())
+		}
+		s.clock.Advance(toldLife)
+		s.a.expect(s.at(said), s.ada, "hello")
+		_, _ = s.a.Post(t.Context(), s.at(said).id(), "k", words("x"))
+		if n := len(s.Mine(s.OpenDM(s.ada))); n != 2 {
+			t.Errorf("%v: an hour later told %d times", c.words, n)
+		}
+	}
+}
+
+func TestInAChannelWhoeverAskedIsToldToo(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	s.a.expect(s.at(""), s.ada, "hello")
+	s.SetPermissions(s.channel, fakediscord.SendMessages)
+	if _, err := s.a.Post(t.Context(), s.at("").id(), "k", words("x")); kindOf(err) != agent.FaultForbidden {
+		t.Error(err)
+	}
+	if m := s.Mine(s.OpenDM(s.ada)); len(m) != 1 || !strings.Contains(m[0].Text(), permSend) || len(s.Calls(fakediscord.StartThreadOn)) != 0 {
+		t.Error(m)
+	}
+}
+
+func TestClosedDirectMessagesAreOnlyLogged(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	s.BlockDMs(s.ada, true)
+	said := s.Say(s.ada, s.channel, "hello")
+	s.a.expect(s.at(said), s.ada, "hello")
+	s.SetPermissions(s.channel, fakediscord.CreatePublicThreads)
+	if _, err := s.a.Post(t.Context(), s.at(said).id(), "k", words("x")); kindOf(err) != agent.FaultForbidden || !strings.Contains(s.log.String(), "could not tell a person") {
+		t.Error(err)
+	}
+}
+
+func TestThreadNames(t *testing.T) {
+	long := strings.Repeat("é", 300)
+	for in, want := range map[string]string{
+		"fix it":              "fix it",
+		"\n \n second line":   "second line",
+		"":                    sayThread,
+		"<@123> <@!4> <@&5>":  sayThread,
+		"<@123> hello":        "hello",
+		"@everyone look":      "everyone look",
+		"a <#1> b <t:1:R> c":  "a b c",
+		"<:smile:12> <a:x:1>": sayThread,
+		"if a < b > c":        "if a < b > c",
+		"hide\u202ethis":      `hide\u{202E}this`,
+		long:                  strings.Repeat("é", 99) + "…",
+		"…":                   sayThread,
+	} {
+		got := threadName(in)
+		if got != want || utf8.RuneCountInString(got) > maxThreadName {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}
+
+func FuzzThreadName(f *testing.F) {
+	f.Add("<@1>\n\xff<")
+	f.Fuzz(func(t *testing.T, s string) {
+		if n := threadName(s); strings.TrimSpace(n) == "" || utf8.RuneCountInString(n) > maxThreadName || !utf8.ValidString(n) || strings.Contains(n, "@everyone") {
+			t.Errorf("%q: %q", s, n)
+		}
+	})
+}
+
+func TestWhatIsExpectedIsBounded(t *testing.T) {
+	a, _ := outward(t, Config{})
+	for i := range 3 * maxBegun {
+		a.expect(place{"1", "2", strconv.Itoa(i + 1)}, "9", "text")
+		a.begun.told.add(strconv.Itoa(i), struct{}{}, a.now())
+	}
+	if n, m := a.begun.byRoom.len(), a.begun.told.len(); n != maxBegun || m != maxLacking {
+		t.Errorf("%d and %d are remembered", n, m)
+	}
+}
