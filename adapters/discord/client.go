@@ -31,6 +31,7 @@ type Adapter struct {
 	gate     gateways      // its connections
 	in       inlet         // what comes in
 	sent     surface.Sent  // what stands there
+	stamps   kept[int]     // by which Seek finds a message that was posted here, by its name in sent: an edit must not take it off
 	purse    surface.Purse // what may be called
 	answers  answers       // interactions that wait for their first answer
 	begun    begun         // threads that are about to be made, and whom to tell where that fails
@@ -71,7 +72,7 @@ func New(c Config) (*Adapter, error) {
 	}
 	a := &Adapter{
 		Config: c, known: make(chan struct{}), now: time.Now, pause: surface.Pause,
-		answers: newAnswers(), begun: newBegun(), memberOf: members{most: maxMembers, life: memberLife},
+		answers: newAnswers(), begun: newBegun(), stamps: kept[int]{most: maxStamps, life: seekWithin}, memberOf: members{most: maxMembers, life: memberLife},
 	}
 	a.purse = surface.Purse{
 		Budget: c.Budget, Platform: Platform, Logger: c.Logger,

@@ -26,7 +26,9 @@ func (w *guild) messages(in chat.ID) (out []conformance.Shown) {
 
 // written are the bot's messages in a channel, without what Discord says there in its name: that a thread begins.
 func (w *guild) written(room string) []fakediscord.Message {
-	return slices.DeleteFunc(w.Mine(room), func(m fakediscord.Message) bool { return m.Type == fakediscord.TypeThreadStarter || m.Type == fakediscord.TypeThreadCreated })
+	return slices.DeleteFunc(w.Mine(room), func(m fakediscord.Message) bool {
+		return m.Type == fakediscord.TypeThreadStarter || m.Type == fakediscord.TypeThreadCreated
+	})
 }
 
 func (w *guild) look(in chat.ID, ref chat.MessageRef) (conformance.Shown, bool) {

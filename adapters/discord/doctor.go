@@ -9,52 +9,29 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 )
-
-// Mark is how a finding turned out. The zero value is that nothing was found out.
-type Mark string
-
-// The marks.
-const (
-	Unchecked Mark = ""     // it could not be looked at, and why
-	Fine      Mark = "ok"   //
-	Doubtful  Mark = "warn" // it works, with something less
-	Wrong     Mark = "fail" // it does not work
-)
-
-// Finding is one thing that [Doctor] looked at. No finding holds a token.
-type Finding struct {
-	What  string // what was looked at
-	Mark  Mark   //
-	Found string // how it is
-	Do    string // what to do about it; empty where there is nothing to be done
-}
-
-// lookTimeout bounds one look.
-const lookTimeout = 5 * time.Second
 
 // Doctor looks at everything of an application that can be seen from outside: its token, its intents, where its clicks go, whether
 // the gateway answers, the servers that it is in, what it may do in the channels that c names, and whether roles, those of the
 // configuration that may decide, are there. It posts nothing, changes nothing and does not identify itself, so it takes nothing of
 // the daily budget. Of c it reads Token, PublicKey, APIURL, Client, Conversation, Follow, Channels and Shards. Each
 // finding is yielded when it is made; each takes at most some seconds, and less where ctx ends.
-func Doctor(ctx context.Context, c Config, roles []chat.User) iter.Seq[Finding] {
-	return func(yield func(Finding) bool) {
+func Doctor(ctx context.Context, c Config, roles []chat.User) iter.Seq[surface.Finding] {
+	return func(yield func(surface.Finding) bool) {
 		x := examine(c)
 		defer x.http.CloseIdleConnections()
-		looks := []func(context.Context) []Finding{x.token, x.application, x.gateway, x.servers, x.commands}
+		looks := []func(context.Context) []surface.Finding{x.token, x.application, x.gateway, x.servers, x.commands}
 		for _, id := range slices.Sorted(maps.Keys(c.Channels)) {
-			looks = append(looks, func(ctx context.Context) []Finding { return just(x.channel(ctx, id)) })
+			looks = append(looks, func(ctx context.Context) []surface.Finding { return just(x.channel(ctx, id)) })
 		}
 		for _, r := range roles {
-			looks = append(looks, func(ctx context.Context) []Finding { return just(x.role(ctx, r)) })
+			looks = append(looks, func(ctx context.Context) []surface.Finding { return just(x.role(ctx, r)) })
 		}
 		for _, look := range looks {
-			lctx, cancel := context.WithTimeout(ctx, lookTimeout)
+			lctx, cancel := context.WithTimeout(ctx, surface.LookTimeout)
 			found := look(lctx)
 			cancel()
 			for _, f := range found {
@@ -70,7 +47,7 @@ func Doctor(ctx context.Context, c Config, roles []chat.User) iter.Seq[Finding] 
 	}
 }
 
-func just(f Finding) []Finding { return []Finding{f} }
+func just(f surface.Finding) []surface.Finding { return []surface.Finding{f} }
 
 // examination is one run of the doctor, with what earlier looks found out.
 type examination struct {
@@ -113,50 +90,50 @@ func examine(c Config) *examination {
 	return x
 }
 
-func (x *examination) token(ctx context.Context) []Finding {
-	f := Finding{What: "Discord: token"}
+func (x *examination) token(ctx context.Context) []surface.Finding {
+	f := surface.Finding{What: "Discord: token"}
 	var self userSeen
 	switch err := x.get(ctx, "/users/@me", &self); {
 	case err != nil:
-		f.Mark, f.Found, f.Do = Wrong, x.said(err), x.advice(err)
+		f.Mark, f.Found, f.Do = surface.Wrong, x.said(err), x.advice(err)
 	case !isSnowflake(self.ID):
-		f.Mark, f.Found, f.Do = Wrong, errNotDiscord.Error(), x.advice(errNotDiscord)
+		f.Mark, f.Found, f.Do = surface.Wrong, errNotDiscord.Error(), x.advice(errNotDiscord)
 	default:
 		x.self = &self
-		f.Mark, f.Found = Fine, fmt.Sprintf("is that of %s (%s)", tame(self.Username), self.ID)
+		f.Mark, f.Found = surface.Fine, fmt.Sprintf("is that of %s (%s)", surface.Tame(self.Username), self.ID)
 	}
 	return just(f)
 }
 
 // application looks at what is set on the application's pages.
-func (x *examination) application(ctx context.Context) []Finding {
+func (x *examination) application(ctx context.Context) []surface.Finding {
 	const what = "Discord: application"
 	if x.self == nil {
-		return just(Finding{What: what, Found: "not checked, because the token does not work"})
+		return just(surface.Finding{What: what, Found: "not checked, because the token does not work"})
 	}
 	var app applicationSeen
 	if err := x.get(ctx, "/applications/@me", &app); err != nil {
-		return just(Finding{What: what, Mark: Doubtful, Found: "not checked: " + x.said(err), Do: x.advice(err)})
+		return just(surface.Finding{What: what, Mark: surface.Doubtful, Found: "not checked: " + x.said(err), Do: x.advice(err)})
 	}
 	x.app = &app
-	out := []Finding{x.content(), x.clicks()}
+	out := []surface.Finding{x.content(), x.clicks()}
 	if app.CodeGrant {
-		out = append(out, Finding{What: what, Mark: Doubtful, Found: "Requires OAuth2 Code Grant is on, so the invite adds the bot to no server",
+		out = append(out, surface.Finding{What: what, Mark: surface.Doubtful, Found: "Requires OAuth2 Code Grant is on, so the invite adds the bot to no server",
 			Do: "Switch it off on the application's page Bot."})
 	}
 	return out
 }
 
 // content says what the bot hears.
-func (x *examination) content() Finding {
-	f := Finding{What: "Discord: message content"}
+func (x *examination) content() surface.Finding {
+	f := surface.Finding{What: "Discord: message content"}
 	switch {
 	case x.app.Flags&contentIntent != 0:
-		f.Mark, f.Found = Fine, "the intent is on"
+		f.Mark, f.Found = surface.Fine, "the intent is on"
 	case x.onlyMentions():
-		f.Mark, f.Found = Fine, "the intent is off, and with follow: mention everywhere it is not needed"
+		f.Mark, f.Found = surface.Fine, "the intent is off, and with follow: mention everywhere it is not needed"
 	default:
-		f.Mark, f.Found = Doubtful, "the intent is off: nod hears only what mentions it, replies to it, direct messages and commands"
+		f.Mark, f.Found = surface.Doubtful, "the intent is off: nod hears only what mentions it, replies to it, direct messages and commands"
 		f.Do = "Switch Message Content Intent on, on the application's page Bot, and restart the bot. Or set discord.follow to mention, and people mention it each time."
 	}
 	return f
@@ -175,30 +152,30 @@ func (x *examination) onlyMentions() bool {
 }
 
 // clicks says which way clicks and commands come: Discord has one for an application, its gateway or an address.
-func (x *examination) clicks() Finding {
-	f := Finding{What: "Discord: clicks and commands"}
+func (x *examination) clicks() surface.Finding {
+	f := surface.Finding{What: "Discord: clicks and commands"}
 	at, key := x.app.Endpoint, x.app.VerifyKey
 	other := x.PublicKey != "" && key != "" && !strings.EqualFold(x.PublicKey, key)
 	set := "Set discord.public_key (DISCORD_PUBLIC_KEY) to the Public Key of the application's page General Information" // it is no secret
 	switch {
 	case at != "" && x.PublicKey == "":
-		f.Mark, f.Found = Wrong, "never arrive: Discord posts them to "+address(at)+", and without discord.public_key the bot does not take them there"
+		f.Mark, f.Found = surface.Wrong, "never arrive: Discord posts them to "+address(at)+", and without discord.public_key the bot does not take them there"
 		f.Do = set + ", or empty the field Interactions Endpoint URL on that page: they then come through the gateway."
 	case at != "" && other:
-		f.Mark, f.Found = Wrong, "never arrive: Discord signs them with another key than discord.public_key, so the bot refuses them"
+		f.Mark, f.Found = surface.Wrong, "never arrive: Discord signs them with another key than discord.public_key, so the bot refuses them"
 		f.Do = set + " of this application, " + x.app.Name + "."
 	case at != "" && !strings.HasSuffix(strings.TrimRight(at, "/"), PathInteractions):
-		f.Mark, f.Found = Doubtful, "are posted to "+address(at)+", and nod takes them at "+PathInteractions
+		f.Mark, f.Found = surface.Doubtful, "are posted to "+address(at)+", and nod takes them at "+PathInteractions
 		f.Do = "Unless your proxy rewrites it, correct the Interactions Endpoint URL on the page General Information, or empty it."
 	case at != "":
-		f.Mark, f.Found = Fine, "are posted to "+address(at)+", with the key that is set"
+		f.Mark, f.Found = surface.Fine, "are posted to "+address(at)+", with the key that is set"
 	case other:
-		f.Mark, f.Found = Doubtful, "come through the gateway; discord.public_key is that of another application"
+		f.Mark, f.Found = surface.Doubtful, "come through the gateway; discord.public_key is that of another application"
 		f.Do = set + ", or leave it empty."
 	case x.PublicKey != "":
-		f.Mark, f.Found = Fine, "come through the gateway; discord.public_key is set, so they could be posted as well"
+		f.Mark, f.Found = surface.Fine, "come through the gateway; discord.public_key is set, so they could be posted as well"
 	default:
-		f.Mark, f.Found = Fine, "come through the gateway"
+		f.Mark, f.Found = surface.Fine, "come through the gateway"
 	}
 	return f
 }
@@ -209,12 +186,12 @@ func address(s string) string {
 	if err != nil || u.Host == "" {
 		return "an address that cannot be read"
 	}
-	return tame(u.Scheme + "://" + u.Host + u.EscapedPath())
+	return surface.Tame(u.Scheme + "://" + u.Host + u.EscapedPath())
 }
 
 // commands says whether the slash command is there. It is registered when the bot starts.
-func (x *examination) commands(ctx context.Context) []Finding {
-	f := Finding{What: "Discord: slash command"}
+func (x *examination) commands(ctx context.Context) []surface.Finding {
+	f := surface.Finding{What: "Discord: slash command"}
 	if x.app == nil {
 		f.Found = "not checked, because the application is not known"
 		return just(f)
@@ -224,7 +201,7 @@ func (x *examination) commands(ctx context.Context) []Finding {
 		Options []struct{ Name string } `json:"options"`
 	}
 	if err := x.get(ctx, "/applications/"+x.app.ID+"/commands", &all); err != nil {
-		f.Mark, f.Found, f.Do = Doubtful, "not checked: "+x.said(err), x.advice(err)
+		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
 		return just(f)
 	}
 	f.Found, f.Do = "/"+commandName+" is not registered yet", "Start the bot: it registers the command then. People's clients may take a minute to show it."
@@ -232,9 +209,9 @@ func (x *examination) commands(ctx context.Context) []Finding {
 		if c.Name == commandName {
 			var words []string
 			for _, o := range c.Options {
-				words = append(words, tame(o.Name))
+				words = append(words, surface.Tame(o.Name))
 			}
-			f.Mark, f.Found, f.Do = Fine, "/"+commandName+" is registered: "+strings.Join(words, ", "), ""
+			f.Mark, f.Found, f.Do = surface.Fine, "/"+commandName+" is registered: "+strings.Join(words, ", "), ""
 		}
 	}
 	return just(f)

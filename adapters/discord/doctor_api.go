@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 // The doctor asks by hand, with one plain request for each thing: no limiter and no retry stand between what Discord says and
@@ -33,7 +35,7 @@ func doctorClient(c *http.Client) *http.Client {
 	if c != nil {
 		return c
 	}
-	return &http.Client{Timeout: 2 * lookTimeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: lookTimeout}}
+	return &http.Client{Timeout: 2 * surface.LookTimeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: surface.LookTimeout}}
 }
 
 // apiError is a refusal of Discord's. https://docs.discord.com/developers/topics/opcodes-and-status-codes
@@ -92,15 +94,15 @@ func (x *examination) said(err error) string {
 	case errors.As(err, &no) && no.plain:
 		return fmt.Sprintf("the server answered %d, and not in Discord's form", no.Status)
 	case errors.As(err, &no):
-		return fmt.Sprintf("Discord refuses it: %s (%d, code %d)", tame(no.Message), no.Status, no.Code)
+		return fmt.Sprintf("Discord refuses it: %s (%d, code %d)", surface.Tame(no.Message), no.Status, no.Code)
 	case errors.Is(err, errNotDiscord):
 		return err.Error()
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("no answer in %s", lookTimeout)
+		return fmt.Sprintf("no answer in %s", surface.LookTimeout)
 	case errors.As(err, &at):
 		err = at.Err
 	}
-	return "Discord cannot be reached: " + tame(err.Error())
+	return "Discord cannot be reached: " + surface.Tame(err.Error())
 }
 
 // advice is what to do about an error.
@@ -145,18 +147,4 @@ func (x *examination) hide(s string) string {
 		return s
 	}
 	return strings.ReplaceAll(s, x.Token, "[secret]")
-}
-
-// tame makes a stranger's words fit for a terminal: one line, no control characters, nothing that turns the text around, not long.
-func tame(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return ' '
-		}
-		return r
-	}, s)
-	if r := []rune(s); len(r) > 160 {
-		s = string(r[:160]) + "…"
-	}
-	return s
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 // What the doctor says of an error, and what to do about it: each once, in full.
@@ -114,7 +116,7 @@ func TestTame(t *testing.T) {
 		strings.Repeat("ä", 160) + "b": strings.Repeat("ä", 160) + "…",
 		"a\u2029b\u2065c\u200ad":       "a\u2029b\u2065c\u200ad",
 	} {
-		if got := tame(in); got != want {
+		if got := surface.Tame(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

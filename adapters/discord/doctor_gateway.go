@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 // gatewaySeen is https://docs.discord.com/developers/events/gateway#get-gateway-bot.
@@ -30,21 +32,21 @@ type gatewaySeen struct {
 const fewStarts = 50
 
 // gateway looks at the budget of identifications, and whether the gateway answers.
-func (x *examination) gateway(ctx context.Context) []Finding {
+func (x *examination) gateway(ctx context.Context) []surface.Finding {
 	const what = "Discord: gateway"
 	if x.self == nil {
-		return just(Finding{What: what, Found: "not checked, because the token does not work"})
+		return just(surface.Finding{What: what, Found: "not checked, because the token does not work"})
 	}
 	var g gatewaySeen
 	if err := x.get(ctx, "/gateway/bot", &g); err != nil {
-		return just(Finding{What: what, Mark: Wrong, Found: x.said(err), Do: x.advice(err)})
+		return just(surface.Finding{What: what, Mark: surface.Wrong, Found: x.said(err), Do: x.advice(err)})
 	}
-	return []Finding{x.starts(g), x.hello(ctx, g.URL)}
+	return []surface.Finding{x.starts(g), x.hello(ctx, g.URL)}
 }
 
 // starts says how often the bot may still identify itself.
-func (x *examination) starts(g gatewaySeen) Finding {
-	f := Finding{What: "Discord: session starts"}
+func (x *examination) starts(g gatewaySeen) surface.Finding {
+	f := surface.Finding{What: "Discord: session starts"}
 	shards := g.Shards
 	if x.Shards > 0 {
 		shards = x.Shards
@@ -53,16 +55,16 @@ func (x *examination) starts(g gatewaySeen) Finding {
 	anew := "they are counted anew in " + (time.Duration(g.Limit.ResetAfter) * time.Millisecond).Round(time.Minute).String()
 	switch {
 	case g.Limit.Remaining < shards:
-		f.Mark, f.Found = Wrong, left+", and the bot needs "+plural(shards, "one", "%d")+": it waits; "+anew
+		f.Mark, f.Found = surface.Wrong, left+", and the bot needs "+plural(shards, "one", "%d")+": it waits; "+anew
 		f.Do = "Find out why the bot starts so often (its log says why a session ended), and start no other program with this token: at the limit Discord resets the token."
 	case g.Limit.Remaining < min(fewStarts, g.Limit.Total/2):
-		f.Mark, f.Found = Doubtful, left+"; "+anew
+		f.Mark, f.Found = surface.Doubtful, left+"; "+anew
 		f.Do = "Find out why the bot starts so often: its log says why a session ended. At the limit Discord resets the token."
 	case x.Shards > 0 && x.Shards < g.Shards:
-		f.Mark, f.Found = Doubtful, fmt.Sprintf("discord.shards is %d, and Discord recommends %d", x.Shards, g.Shards)
+		f.Mark, f.Found = surface.Doubtful, fmt.Sprintf("discord.shards is %d, and Discord recommends %d", x.Shards, g.Shards)
 		f.Do = "Set discord.shards to 0, which is what Discord recommends: it refuses shards with too many servers (close code 4011)."
 	default:
-		f.Mark, f.Found = Fine, left+"; "+plural(shards, "one shard", "%d shards")+", "+plural(g.Limit.Concurrency, "one", "%d")+" at a time"
+		f.Mark, f.Found = surface.Fine, left+"; "+plural(shards, "one shard", "%d shards")+", "+plural(g.Limit.Concurrency, "one", "%d")+" at a time"
 	}
 	return f
 }
@@ -76,15 +78,15 @@ func plural(n int, one, more string) string {
 
 // hello opens a connection, waits for the gateway's first word and closes. The bot does not identify itself, so there is no session
 // that could end, and nothing is counted. https://docs.discord.com/developers/events/gateway#connection-lifecycle
-func (x *examination) hello(ctx context.Context, at string) Finding {
-	f := Finding{What: "Discord: gateway", Mark: Wrong, Do: "Look at the network: a proxy before this machine must let WebSocket connections to " + address(at) + " through."}
+func (x *examination) hello(ctx context.Context, at string) surface.Finding {
+	f := surface.Finding{What: "Discord: gateway", Mark: surface.Wrong, Do: "Look at the network: a proxy before this machine must let WebSocket connections to " + address(at) + " through."}
 	u, err := url.Parse(at)
 	if err != nil || u.Scheme != "wss" && u.Scheme != "ws" || u.Host == "" {
 		f.Found, f.Do = "Discord names no address of it", x.advice(errNotDiscord)
 		return f
 	}
 	u.RawQuery = "v=10&encoding=json"
-	d := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: lookTimeout}
+	d := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: surface.LookTimeout}
 	if t, ok := x.http.Transport.(*http.Transport); ok {
 		d.Proxy, d.TLSClientConfig, d.NetDialContext = t.Proxy, t.TLSClientConfig, t.DialContext
 	}
@@ -100,10 +102,10 @@ func (x *examination) hello(ctx context.Context, at string) Finding {
 	beat, ok := heartbeat(conn)
 	switch {
 	case ok:
-		f.Mark, f.Found, f.Do = Fine, "says hello, with a heartbeat each "+beat.String(), ""
+		f.Mark, f.Found, f.Do = surface.Fine, "says hello, with a heartbeat each "+beat.String(), ""
 		_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
 	case ctx.Err() != nil:
-		f.Found = fmt.Sprintf("opens, and says nothing in %s", lookTimeout)
+		f.Found = fmt.Sprintf("opens, and says nothing in %s", surface.LookTimeout)
 	default:
 		f.Found = "opens, and does not say hello"
 	}
@@ -137,9 +139,9 @@ func socketProblem(err error, resp *http.Response) string {
 		_ = resp.Body.Close()
 		return fmt.Sprintf("the server answered %d", resp.StatusCode)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("no answer in %s", lookTimeout)
+		return fmt.Sprintf("no answer in %s", surface.LookTimeout)
 	case errors.As(err, &at):
-		return tame(at.Err.Error())
+		return surface.Tame(at.Err.Error())
 	}
-	return tame(strings.TrimPrefix(err.Error(), "websocket: "))
+	return surface.Tame(strings.TrimPrefix(err.Error(), "websocket: "))
 }

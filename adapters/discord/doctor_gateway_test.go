@@ -5,22 +5,24 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 func TestDoctorOfSessionStarts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		shards, remaining, total, set int
-		mark                          Mark
+		mark                          surface.Mark
 		words                         []string
 	}{
-		"none left":        {1, 0, 1000, 0, Wrong, []string{"0 of 1000", "1h0m0s", "resets the token"}},
-		"too few":          {16, 15, 1000, 0, Wrong, []string{"needs 16"}},
-		"too few, as set":  {1, 3, 1000, 4, Wrong, []string{"needs 4"}},
-		"few":              {1, 49, 1000, 0, Doubtful, []string{"49 of 1000", "resets the token"}},
-		"enough":           {1, 50, 1000, 0, Fine, []string{"one shard"}},
-		"of few":           {1, 5, 10, 0, Fine, []string{"5 of 10"}},
-		"fewer than wants": {4, 900, 1000, 2, Doubtful, []string{"recommends 4", "4011"}},
-		"more than wants":  {4, 900, 1000, 8, Fine, []string{"8 shards"}},
+		"none left":        {1, 0, 1000, 0, surface.Wrong, []string{"0 of 1000", "1h0m0s", "resets the token"}},
+		"too few":          {16, 15, 1000, 0, surface.Wrong, []string{"needs 16"}},
+		"too few, as set":  {1, 3, 1000, 4, surface.Wrong, []string{"needs 4"}},
+		"few":              {1, 49, 1000, 0, surface.Doubtful, []string{"49 of 1000", "resets the token"}},
+		"enough":           {1, 50, 1000, 0, surface.Fine, []string{"one shard"}},
+		"of few":           {1, 5, 10, 0, surface.Fine, []string{"5 of 10"}},
+		"fewer than wants": {4, 900, 1000, 2, surface.Doubtful, []string{"recommends 4", "4011"}},
+		"more than wants":  {4, 900, 1000, 8, surface.Fine, []string{"8 shards"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClinic(t)
@@ -34,16 +36,16 @@ func TestDoctorOfSessionStarts(t *testing.T) {
 
 func TestDoctorOfTheGateway(t *testing.T) {
 	for first, tt := range map[string]struct {
-		mark Mark
+		mark surface.Mark
 		word string
 	}{
-		`{"op":10,"d":{"heartbeat_interval":45000}}`: {Fine, "45s"},
-		`{"op":11,"d":{"heartbeat_interval":45000}}`: {Wrong, "does not say hello"},
-		`{"op":9,"d":false}`:                         {Wrong, "does not say hello"},
-		`{"op":10,"d":{}}`:                           {Wrong, "does not say hello"},
-		`{"d":{"heartbeat_interval":45000}}`:         {Wrong, "does not say hello"},
-		`no JSON`:                                    {Wrong, "does not say hello"},
-		strings.Repeat("x", maxHello+1):              {Wrong, "does not say hello"},
+		`{"op":10,"d":{"heartbeat_interval":45000}}`: {surface.Fine, "45s"},
+		`{"op":11,"d":{"heartbeat_interval":45000}}`: {surface.Wrong, "does not say hello"},
+		`{"op":9,"d":false}`:                         {surface.Wrong, "does not say hello"},
+		`{"op":10,"d":{}}`:                           {surface.Wrong, "does not say hello"},
+		`{"d":{"heartbeat_interval":45000}}`:         {surface.Wrong, "does not say hello"},
+		`no JSON`:                                    {surface.Wrong, "does not say hello"},
+		strings.Repeat("x", maxHello+1):              {surface.Wrong, "does not say hello"},
 	} {
 		c := newClinic(t)
 		c.first = first
@@ -60,7 +62,7 @@ func TestDoctorOfTheGateway(t *testing.T) {
 	} {
 		c := newClinic(t)
 		c.answers["/gateway/bot"] = answer
-		wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: gateway", Wrong, word)
+		wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: gateway", surface.Wrong, word)
 	}
 }
 
@@ -70,5 +72,5 @@ func TestDoctorOfASilentGateway(t *testing.T) {
 	c.first = ""
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-c.joined; cancel() }()
-	wantFinding(t, diagnosed(t, ctx, c.config()), "Discord: gateway", Wrong, "says nothing")
+	wantFinding(t, diagnosed(t, ctx, c.config()), "Discord: gateway", surface.Wrong, "says nothing")
 }

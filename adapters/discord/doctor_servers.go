@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -67,29 +68,29 @@ const (
 )
 
 // servers says where the bot is, and what it may not do in all of a server.
-func (x *examination) servers(ctx context.Context) []Finding {
-	f := Finding{What: "Discord: servers"}
+func (x *examination) servers(ctx context.Context) []surface.Finding {
+	f := surface.Finding{What: "Discord: servers"}
 	if x.self == nil {
 		f.Found = "not checked, because the token does not work"
 		return just(f)
 	}
 	if err := x.get(ctx, "/users/@me/guilds?limit="+strconv.Itoa(serversPage), &x.in); err != nil {
-		f.Mark, f.Found, f.Do = Doubtful, "not checked: "+x.said(err), x.advice(err)
+		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
 		if no, ok := errors.AsType[*apiError](err); ok && no.Status == http.StatusNotFound && x.APIURL != "" {
-			f.Mark, f.Found, f.Do = Unchecked, "not checked: the stand-in cannot be asked for them", ""
+			f.Mark, f.Found, f.Do = surface.Unchecked, "not checked: the stand-in cannot be asked for them", ""
 		}
 		return just(f)
 	}
 	if len(x.in) == 0 {
-		f.Mark, f.Found = Wrong, "the bot is in none"
+		f.Mark, f.Found = surface.Wrong, "the bot is in none"
 		f.Do = "Somebody who may manage a server opens " + invite(x.applicationID()) + " (bot manifest discord explains it)."
 		return just(f)
 	}
 	var names []string
 	for _, g := range x.in[:min(serversSaid, len(x.in))] {
-		names = append(names, fmt.Sprintf("%s (%s)", tame(g.Name), g.ID))
+		names = append(names, fmt.Sprintf("%s (%s)", surface.Tame(g.Name), g.ID))
 	}
-	f.Mark, f.Found = Fine, "is in "+strings.Join(names, ", ")
+	f.Mark, f.Found = surface.Fine, "is in "+strings.Join(names, ", ")
 	if more := len(x.in) - len(names); more > 0 {
 		least := ""
 		if len(x.in) == serversPage {
@@ -115,8 +116,8 @@ func (x *examination) applicationID() string {
 }
 
 // server says what the bot may not do in a server, or that it may do everything. bad is false where there is nothing to say.
-func (x *examination) server(g guildSeen) (f Finding, bad bool) {
-	f = Finding{What: "Discord: server " + tame(g.Name), Mark: Doubtful}
+func (x *examination) server(g guildSeen) (f surface.Finding, bad bool) {
+	f = surface.Finding{What: "Discord: server " + surface.Tame(g.Name), Mark: surface.Doubtful}
 	if g.Owner {
 		return f, false
 	}
@@ -125,26 +126,26 @@ func (x *examination) server(g guildSeen) (f Finding, bad bool) {
 		f.Do = "Take Administrator from the bot's role (Server Settings, Roles)."
 		return f, true
 	}
-	if f.Found, f.Mark = missing(lacking(uint64(g.Permissions)), x.Conversation); f.Mark == Fine {
+	if f.Found, f.Mark = missing(lacking(uint64(g.Permissions)), x.Conversation); f.Mark == surface.Fine {
 		return f, false
 	}
-	f.Mark = Doubtful // a channel may give what the server does not
+	f.Mark = surface.Doubtful // a channel may give what the server does not
 	f.Do = "Give the bot's role these permissions (Server Settings, Roles), or open the invite of bot manifest discord again. Single channels may give them, too."
 	return f, true
 }
 
 // missing lists rights that are not there, as far as conversations of this kind need them, and how bad that is.
-func missing(list []right, c Conversation) (string, Mark) {
-	mark := Fine
+func missing(list []right, c Conversation) (string, surface.Mark) {
+	mark := surface.Fine
 	var names, lacks []string
 	for _, r := range list {
 		if r.In != "" && r.In != cmp.Or(c, InThread) {
 			continue
 		}
 		if r.Vital {
-			mark = Wrong
-		} else if mark == Fine {
-			mark = Doubtful
+			mark = surface.Wrong
+		} else if mark == surface.Fine {
+			mark = surface.Doubtful
 		}
 		names, lacks = append(names, r.Name), append(lacks, r.Lacks)
 	}
@@ -155,8 +156,8 @@ func missing(list []right, c Conversation) (string, Mark) {
 const channelVoice, channelStage, channelForum, channelMedia = 2, 13, 15, 16
 
 // channel says what the bot may not do in a channel of the configuration.
-func (x *examination) channel(ctx context.Context, id string) Finding {
-	f := Finding{What: "Discord: channel " + id}
+func (x *examination) channel(ctx context.Context, id string) surface.Finding {
+	f := surface.Finding{What: "Discord: channel " + id}
 	if x.self == nil {
 		f.Found = "not checked, because the token does not work"
 		return f
@@ -169,20 +170,20 @@ func (x *examination) channel(ctx context.Context, id string) Finding {
 	)
 	switch refusalCode(err) {
 	case unknownChannel:
-		f.Mark, f.Found, f.Do = Wrong, "there is none", "Correct the ID under discord.channels (Developer Mode in your settings, then Copy Channel ID), or take it out."
+		f.Mark, f.Found, f.Do = surface.Wrong, "there is none", "Correct the ID under discord.channels (Developer Mode in your settings, then Copy Channel ID), or take it out."
 		return f
 	case missingAccess:
-		f.Mark, f.Found, f.Do = Wrong, "the bot does not see it: View Channels is missing there, or it is in a server that the bot is not in", "Give the bot's role View Channels in that channel (Edit Channel, Permissions)."
+		f.Mark, f.Found, f.Do = surface.Wrong, "the bot does not see it: View Channels is missing there, or it is in a server that the bot is not in", "Give the bot's role View Channels in that channel (Edit Channel, Permissions)."
 		return f
 	}
 	if err != nil {
-		f.Mark, f.Found, f.Do = Doubtful, "not checked: "+x.said(err), x.advice(err)
+		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
 		return f
 	}
-	f.What = "Discord: channel #" + tame(c.Name)
+	f.What = "Discord: channel #" + surface.Tame(c.Name)
 	has, silent, err := x.allowed(ctx, c)
 	if err != nil {
-		f.Mark, f.Found, f.Do = Doubtful, "not checked: "+x.said(err), x.advice(err)
+		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
 		return f
 	}
 	conversation := cmp.Or(x.Channels[id].Conversation, x.Conversation)
@@ -194,14 +195,14 @@ func (x *examination) channel(ctx context.Context, id string) Finding {
 		conversation = InThread
 		has |= mayStartThread
 	default:
-		f.Mark, f.Found, f.Do = Doubtful, "nobody writes there, so nothing that is set for it counts", "Name channels that people write in under discord.channels; a category's are named one by one."
+		f.Mark, f.Found, f.Do = surface.Doubtful, "nobody writes there, so nothing that is set for it counts", "Name channels that people write in under discord.channels; a category's are named one by one."
 		return f
 	}
 	f.Found, f.Mark = missing(lacking(has), conversation)
 	switch {
 	case silent:
-		f.Mark, f.Found, f.Do = Wrong, "the bot is timed out in this server, and may say nothing", "End its timeout (the member list of the server)."
-	case f.Mark == Fine:
+		f.Mark, f.Found, f.Do = surface.Wrong, "the bot is timed out in this server, and may say nothing", "End its timeout (the member list of the server)."
+	case f.Mark == surface.Fine:
 		f.Found = "the bot may do there what it needs"
 	default:
 		f.Do = "Give them to the bot's role in that channel (Edit Channel, Permissions), or take away what denies them."
@@ -284,9 +285,9 @@ func (x *examination) rolesOf(ctx context.Context, guild string) ([]roleOf, erro
 }
 
 // role looks for a role that may decide. One that is not there gives nobody a right, and nothing else would say so.
-func (x *examination) role(ctx context.Context, u chat.User) Finding {
+func (x *examination) role(ctx context.Context, u chat.User) surface.Finding {
 	id := strings.TrimPrefix(u.Key, chat.GroupPrefix)
-	f := Finding{What: "Discord: role " + id}
+	f := surface.Finding{What: "Discord: role " + id}
 	if x.self == nil {
 		f.Found = "not checked, because the token does not work"
 		return f
@@ -298,17 +299,17 @@ func (x *examination) role(ctx context.Context, u chat.User) Finding {
 	)
 	switch c := refusalCode(err); {
 	case c == unknownGuild || c == missingAccess:
-		f.Mark, f.Found, f.Do = Wrong, "the bot is not in its server, "+tame(u.Workspace), "Correct the server's ID in "+u.String()+", or invite the bot there."
+		f.Mark, f.Found, f.Do = surface.Wrong, "the bot is not in its server, "+surface.Tame(u.Workspace), "Correct the server's ID in "+u.String()+", or invite the bot there."
 		return f
 	case err != nil:
-		f.Mark, f.Found, f.Do = Doubtful, "not checked: "+x.said(err), x.advice(err)
+		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
 		return f
 	}
 	i := slices.IndexFunc(list, func(r roleOf) bool { return r.ID == id })
 	if i < 0 {
-		f.Mark, f.Found, f.Do = Wrong, "its server has no such role, so nobody decides by it", "Correct "+u.String()+" (Server Settings, Roles, ⋯, Copy Role ID)."
+		f.Mark, f.Found, f.Do = surface.Wrong, "its server has no such role, so nobody decides by it", "Correct "+u.String()+" (Server Settings, Roles, ⋯, Copy Role ID)."
 		return f
 	}
-	f.Mark, f.Found = Fine, "@"+tame(list[i].Name)+" may decide"
+	f.Mark, f.Found = surface.Fine, "@"+surface.Tame(list[i].Name)+" may decide"
 	return f
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 // guilds are servers that the bot is in, with its permissions there.
@@ -25,15 +27,15 @@ func silencedUntil(d time.Duration) string {
 func TestDoctorOfServers(t *testing.T) {
 	c := newClinic(t)
 	c.answers["/users/@me/guilds"] = "[]"
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", Wrong, "in none", "client_id=55", fmt.Sprint(invited()))
+	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Wrong, "in none", "client_id=55", fmt.Sprint(invited()))
 
 	c.answers["/users/@me/guilds"] = guilds(invited(), 0, invited()&^mayStartThread, invited()&^maySend, mayAll, invited()&^mayRead)
 	all := diagnosed(t, t.Context(), c.config())
-	wantFinding(t, all, "Discord: servers", Fine, "S0", "(104) and 1 more")
-	wantFinding(t, all, "Discord: server S1  ", Doubtful, "View Channels", "Single channels may give them")
-	wantFinding(t, all, "Discord: server S2  ", Doubtful, "Create Public Threads")
-	wantFinding(t, all, "Discord: server S4  ", Doubtful, "administrator", "does not need")
-	wantFinding(t, all, "Discord: server S5  ", Doubtful, "Read Message History")
+	wantFinding(t, all, "Discord: servers", surface.Fine, "S0", "(104) and 1 more")
+	wantFinding(t, all, "Discord: server S1  ", surface.Doubtful, "View Channels", "Single channels may give them")
+	wantFinding(t, all, "Discord: server S2  ", surface.Doubtful, "Create Public Threads")
+	wantFinding(t, all, "Discord: server S4  ", surface.Doubtful, "administrator", "does not need")
+	wantFinding(t, all, "Discord: server S5  ", surface.Doubtful, "Read Message History")
 	for _, what := range []string{"Discord: server S0  ", "Discord: server S3  "} { // where conversations are in threads, Send Messages is not needed
 		if f, there := all[what]; there {
 			t.Errorf("needless: %+v", f)
@@ -41,7 +43,7 @@ func TestDoctorOfServers(t *testing.T) {
 	}
 	conf := c.config()
 	conf.Conversation = InChannel
-	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: server S3  ", Doubtful, "Send Messages")
+	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: server S3  ", surface.Doubtful, "Send Messages")
 
 	c.answers["/users/@me/guilds"] = guilds(make([]uint64, 20)...) // not a page of the same
 	if all := diagnosed(t, t.Context(), c.config()); len(all) > 7+serversSaid {
@@ -52,15 +54,15 @@ func TestDoctorOfServers(t *testing.T) {
 		t.Errorf("an owner may do everything: %+v", f)
 	}
 	c.answers["/users/@me/guilds"] = guilds(make([]uint64, serversPage)...)
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", Fine, "and at least 195 more")
+	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Fine, "and at least 195 more")
 	c.answers["/users/@me/guilds"] = `[{"id":"1","name":"S","permissions":"x"}]`
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", Doubtful, "not Discord's")
+	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Doubtful, "not Discord's")
 	c.answers["/users/@me/guilds"] = `500 {"message":"500","code":0}`
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", Doubtful, "500")
+	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Doubtful, "500")
 	delete(c.answers, "/users/@me/guilds")
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", Unchecked, "stand-in")
+	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Unchecked, "stand-in")
 	conf.APIURL, conf.Client = "", &http.Client{Transport: diverted{c}}
-	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: servers", Doubtful, "404")
+	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: servers", surface.Doubtful, "404")
 }
 
 // diverted is a network in which Discord is the clinic.
@@ -84,7 +86,7 @@ func TestDoctorInvites(t *testing.T) {
 	} {
 		c := newClinic(t)
 		c.answers["/users/@me/guilds"], c.answers["/applications/@me"] = "[]", answer
-		wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", Wrong, id)
+		wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Wrong, id)
 	}
 }
 
@@ -92,12 +94,12 @@ func TestDoctorInvites(t *testing.T) {
 func TestDoctorOfOwners(t *testing.T) {
 	for name, tt := range map[string]struct {
 		guilds string
-		mark   Mark
+		mark   surface.Mark
 	}{
-		"owner":           {`[{"id":"100","name":"A","owner":true,"permissions":"0"}]`, Fine},
-		"of another":      {`[{"id":"101","name":"A","owner":true,"permissions":"0"}]`, Wrong},
-		"only a member":   {`[{"id":"100","name":"A","owner":false,"permissions":"0"}]`, Wrong},
-		"nobody knows it": {`404 {"message":"404","code":0}`, Wrong},
+		"owner":           {`[{"id":"100","name":"A","owner":true,"permissions":"0"}]`, surface.Fine},
+		"of another":      {`[{"id":"101","name":"A","owner":true,"permissions":"0"}]`, surface.Wrong},
+		"only a member":   {`[{"id":"100","name":"A","owner":false,"permissions":"0"}]`, surface.Wrong},
+		"nobody knows it": {`404 {"message":"404","code":0}`, surface.Wrong},
 	} {
 		c := newClinic(t)
 		c.answers["/users/@me/guilds"], c.answers["/guilds/100/members/123"] = tt.guilds, silencedUntil(time.Hour)
@@ -121,29 +123,29 @@ func TestDoctorOfChannels(t *testing.T) {
 		channel, member string
 		in              Conversation
 		what            string
-		mark            Mark
+		mark            surface.Mark
 		words           []string
 	}{
-		"as invited":         {text(0, ""), "", "", "#general", Fine, []string{"what it needs"}},
-		"announcements":      {text(5, ""), "", "", "#general", Fine, nil},
-		"there is none":      {`404 {"message":"Unknown Channel","code":10003}`, "", "", "700", Wrong, []string{"there is none", "Copy Channel ID"}},
-		"not seen":           {`403 {"message":"Missing Access","code":50001}`, "", "", "700", Wrong, []string{"View Channels"}},
-		"another refusal":    {`403 {"message":"Other","code":40002}`, "", "", "700", Doubtful, []string{"40002"}},
-		"a category":         {text(4, ""), "", "", "#general", Doubtful, []string{"nobody writes there", "one by one"}},
-		"a voice channel":    {text(2, over(0, "9", 0, mayStartThread|maySendThread)), "", InThread, "#general", Fine, nil},
-		"a mute one":         {text(2, over(0, "9", 0, maySend)), "", InThread, "#general", Wrong, []string{"Send Messages"}},
-		"a forum":            {text(15, over(0, "9", 0, mayStartThread|maySend)), "", InChannel, "#general", Fine, nil},
-		"a closed forum":     {text(15, over(0, "9", 0, maySendThread)), "", InChannel, "#general", Wrong, []string{"Send Messages in Threads"}},
-		"hidden":             {text(0, over(0, "100", 0, mayView)), "", "", "#general", Wrong, []string{"View Channels", "Attach Files"}},
-		"hidden, not for it": {text(0, over(0, "100", 0, mayView)+","+over(0, "9", mayView, 0)), "", "", "#general", Fine, nil},
-		"no threads":         {text(0, over(0, "9", 0, mayStartThread)), "", "", "#general", Wrong, []string{"Create Public Threads", "Edit Channel"}},
-		"no threads needed":  {text(0, over(0, "9", 0, mayStartThread)), "", InChannel, "#general", Fine, nil},
-		"no writing":         {text(0, over(1, "123", 0, maySend)), "", InChannel, "#general", Wrong, []string{"Send Messages"}},
-		"no files":           {text(0, over(1, "123", 0, mayAttach)), "", "", "#general", Doubtful, []string{"Attach Files"}},
-		"another member":     {text(0, over(1, "124", 0, mayView)+","+over(0, "8", 0, mayView)), "", "", "#general", Fine, nil},
-		"timed out":          {text(0, ""), silencedUntil(time.Hour), "", "#general", Wrong, []string{"timed out"}},
-		"no longer":          {text(0, ""), silencedUntil(-time.Hour), "", "#general", Fine, nil},
-		"member not told":    {text(0, ""), `500 {"message":"500","code":0}`, "", "#general", Doubtful, []string{"not checked"}},
+		"as invited":         {text(0, ""), "", "", "#general", surface.Fine, []string{"what it needs"}},
+		"announcements":      {text(5, ""), "", "", "#general", surface.Fine, nil},
+		"there is none":      {`404 {"message":"Unknown Channel","code":10003}`, "", "", "700", surface.Wrong, []string{"there is none", "Copy Channel ID"}},
+		"not seen":           {`403 {"message":"Missing Access","code":50001}`, "", "", "700", surface.Wrong, []string{"View Channels"}},
+		"another refusal":    {`403 {"message":"Other","code":40002}`, "", "", "700", surface.Doubtful, []string{"40002"}},
+		"a category":         {text(4, ""), "", "", "#general", surface.Doubtful, []string{"nobody writes there", "one by one"}},
+		"a voice channel":    {text(2, over(0, "9", 0, mayStartThread|maySendThread)), "", InThread, "#general", surface.Fine, nil},
+		"a mute one":         {text(2, over(0, "9", 0, maySend)), "", InThread, "#general", surface.Wrong, []string{"Send Messages"}},
+		"a forum":            {text(15, over(0, "9", 0, mayStartThread|maySend)), "", InChannel, "#general", surface.Fine, nil},
+		"a closed forum":     {text(15, over(0, "9", 0, maySendThread)), "", InChannel, "#general", surface.Wrong, []string{"Send Messages in Threads"}},
+		"hidden":             {text(0, over(0, "100", 0, mayView)), "", "", "#general", surface.Wrong, []string{"View Channels", "Attach Files"}},
+		"hidden, not for it": {text(0, over(0, "100", 0, mayView)+","+over(0, "9", mayView, 0)), "", "", "#general", surface.Fine, nil},
+		"no threads":         {text(0, over(0, "9", 0, mayStartThread)), "", "", "#general", surface.Wrong, []string{"Create Public Threads", "Edit Channel"}},
+		"no threads needed":  {text(0, over(0, "9", 0, mayStartThread)), "", InChannel, "#general", surface.Fine, nil},
+		"no writing":         {text(0, over(1, "123", 0, maySend)), "", InChannel, "#general", surface.Wrong, []string{"Send Messages"}},
+		"no files":           {text(0, over(1, "123", 0, mayAttach)), "", "", "#general", surface.Doubtful, []string{"Attach Files"}},
+		"another member":     {text(0, over(1, "124", 0, mayView)+","+over(0, "8", 0, mayView)), "", "", "#general", surface.Fine, nil},
+		"timed out":          {text(0, ""), silencedUntil(time.Hour), "", "#general", surface.Wrong, []string{"timed out"}},
+		"no longer":          {text(0, ""), silencedUntil(-time.Hour), "", "#general", surface.Fine, nil},
+		"member not told":    {text(0, ""), `500 {"message":"500","code":0}`, "", "#general", surface.Doubtful, []string{"not checked"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClinic(t)
@@ -157,7 +159,7 @@ func TestDoctorOfChannels(t *testing.T) {
 		})
 	}
 	// A thread has what the channel has that it hangs in.
-	for kind, mark := range map[int]Mark{10: Wrong, 11: Wrong, 12: Wrong, 0: Fine} {
+	for kind, mark := range map[int]surface.Mark{10: surface.Wrong, 11: surface.Wrong, 12: surface.Wrong, 0: surface.Fine} {
 		c := newClinic(t)
 		c.answers["/channels/701"] = fmt.Sprintf(`{"id":"701","type":%d,"guild_id":"100","name":"talk","parent_id":"700"}`, kind)
 		c.answers["/channels/700"] = text(0, over(0, "9", 0, maySendThread))
@@ -171,16 +173,16 @@ func TestDoctorOfChannels(t *testing.T) {
 		c.answers[gone] = `500 {"message":"500","code":0}`
 		conf := c.config()
 		conf.Channels = map[string]Channel{"701": {Follow: "mention"}}
-		wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel #talk", Doubtful, "not checked", "500")
+		wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel #talk", surface.Doubtful, "not checked", "500")
 	}
 	// What is set for all channels counts where a channel says nothing.
 	c := newClinic(t)
 	c.answers["/channels/700"] = text(0, over(0, "9", 0, mayStartThread))
 	conf := c.config()
 	conf.Conversation, conf.Channels = InChannel, map[string]Channel{"700": {Follow: "mention"}}
-	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel #general", Fine)
+	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel #general", surface.Fine)
 	conf.Channels = map[string]Channel{"700": {Conversation: InThread}}
-	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel #general", Wrong, "Create Public Threads")
+	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel #general", surface.Wrong, "Create Public Threads")
 }
 
 // The order in which channels change what a member may do: everyone, then all roles together, then the member.
@@ -228,11 +230,11 @@ func TestDoctorOfRoles(t *testing.T) {
 	c.answers["/guilds/102/roles"] = `403 {"message":"Missing Access","code":50001}`
 	c.answers["/guilds/103/roles"] = `500 {"message":"500","code":0}`
 	all := diagnosed(t, t.Context(), c.config(), role("100", "8"), role("100", "7"), role("101", "1"), role("102", "2"), role("103", "3"))
-	wantFinding(t, all, "Discord: role 8", Fine, "@mods")
-	wantFinding(t, all, "Discord: role 7", Wrong, "no such role", "discord:100:&7")
-	wantFinding(t, all, "Discord: role 1", Wrong, "not in its server", "discord:101:&1")
-	wantFinding(t, all, "Discord: role 2", Wrong, "not in its server")
-	wantFinding(t, all, "Discord: role 3", Doubtful, "not checked")
+	wantFinding(t, all, "Discord: role 8", surface.Fine, "@mods")
+	wantFinding(t, all, "Discord: role 7", surface.Wrong, "no such role", "discord:100:&7")
+	wantFinding(t, all, "Discord: role 1", surface.Wrong, "not in its server", "discord:101:&1")
+	wantFinding(t, all, "Discord: role 2", surface.Wrong, "not in its server")
+	wantFinding(t, all, "Discord: role 3", surface.Doubtful, "not checked")
 	asked := 0
 	for _, call := range c.asked {
 		if call == "GET /guilds/100/roles" {

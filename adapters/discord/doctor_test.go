@@ -104,14 +104,14 @@ func (c *clinic) config() Config {
 }
 
 // diagnosed is a doctor's findings by what was looked at.
-func diagnosed(t *testing.T, ctx context.Context, c Config, roles ...chat.User) map[string]Finding {
+func diagnosed(t *testing.T, ctx context.Context, c Config, roles ...chat.User) map[string]surface.Finding {
 	t.Helper()
-	out := map[string]Finding{}
+	out := map[string]surface.Finding{}
 	for f := range Doctor(ctx, c, roles) {
 		if f.What == "" || f.Found == "" {
 			t.Errorf("an empty finding: %+v", f)
 		}
-		if f.Mark == Wrong && f.Do == "" {
+		if f.Mark == surface.Wrong && f.Do == "" {
 			t.Errorf("%s: it does not say what to do", f.What)
 		}
 		if text := f.What + f.Found + f.Do; strings.Contains(text, "SENTINEL") || strings.ContainsAny(text, "\n\x1b") {
@@ -126,7 +126,7 @@ func diagnosed(t *testing.T, ctx context.Context, c Config, roles ...chat.User) 
 }
 
 // wantFinding compares one finding: its mark, and words that must be in it.
-func wantFinding(t *testing.T, all map[string]Finding, what string, mark Mark, words ...string) {
+func wantFinding(t *testing.T, all map[string]surface.Finding, what string, mark surface.Mark, words ...string) {
 	t.Helper()
 	f, ok := all[what]
 	if !ok || f.Mark != mark {
@@ -145,15 +145,15 @@ func TestDoctorOfAHealthyApplication(t *testing.T) {
 	conf := c.config()
 	conf.Channels = map[string]Channel{"700": {Conversation: InChannel}}
 	all := diagnosed(t, t.Context(), conf, role("100", "8"))
-	wantFinding(t, all, "Discord: token", Fine, "nod", "123")
-	wantFinding(t, all, "Discord: message content", Fine, "on")
-	wantFinding(t, all, "Discord: clicks and commands", Fine, "through the gateway")
-	wantFinding(t, all, "Discord: session starts", Fine, "993 of 1000", "2 shards", "one at a time")
-	wantFinding(t, all, "Discord: gateway", Fine, "hello", "41.25s")
-	wantFinding(t, all, "Discord: servers", Fine, "Acme", "100")
-	wantFinding(t, all, "Discord: slash command", Fine, "/nod", "ask, stop")
-	wantFinding(t, all, "Discord: channel #general", Fine)
-	wantFinding(t, all, "Discord: role 8", Fine, "@mods")
+	wantFinding(t, all, "Discord: token", surface.Fine, "nod", "123")
+	wantFinding(t, all, "Discord: message content", surface.Fine, "on")
+	wantFinding(t, all, "Discord: clicks and commands", surface.Fine, "through the gateway")
+	wantFinding(t, all, "Discord: session starts", surface.Fine, "993 of 1000", "2 shards", "one at a time")
+	wantFinding(t, all, "Discord: gateway", surface.Fine, "hello", "41.25s")
+	wantFinding(t, all, "Discord: servers", surface.Fine, "Acme", "100")
+	wantFinding(t, all, "Discord: slash command", surface.Fine, "/nod", "ask, stop")
+	wantFinding(t, all, "Discord: channel #general", surface.Fine)
+	wantFinding(t, all, "Discord: role 8", surface.Fine, "@mods")
 	if len(all) != 9 {
 		t.Errorf("%d findings", len(all))
 	}
@@ -217,10 +217,10 @@ func TestDoctorOfTokens(t *testing.T) {
 			conf := c.config()
 			conf.Channels = map[string]Channel{"700": {Conversation: InChannel}}
 			all := diagnosed(t, t.Context(), conf, role("100", "8"))
-			wantFinding(t, all, "Discord: token", Wrong, tt.words...)
+			wantFinding(t, all, "Discord: token", surface.Wrong, tt.words...)
 			// What rests on a token that does not work is not called wrong, too.
 			for _, what := range []string{"application", "gateway", "servers", "slash command", "channel 700", "role 8"} {
-				wantFinding(t, all, "Discord: "+what, Unchecked, "not")
+				wantFinding(t, all, "Discord: "+what, surface.Unchecked, "not")
 			}
 			if len(c.asked) != 1 { // each refused request counts, and too many shut the address out
 				t.Errorf("it went on asking: %q", c.asked)
@@ -233,9 +233,9 @@ func TestDoctorOfUnreachableDiscord(t *testing.T) {
 	c := newClinic(t)
 	conf := c.config()
 	c.Close()
-	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: token", Wrong, "cannot be reached", "DISCORD_API_URL")
+	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: token", surface.Wrong, "cannot be reached", "DISCORD_API_URL")
 	conf.APIURL, conf.Client = "", &http.Client{Transport: walled{}}
-	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: token", Wrong, "cannot be reached", "https://discord.com", "HTTPS_PROXY")
+	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: token", surface.Wrong, "cannot be reached", "https://discord.com", "HTTPS_PROXY")
 }
 
 // walled is a network without a way out.
@@ -253,15 +253,15 @@ func TestDoctorOfMessageContent(t *testing.T) {
 		flags    uint64
 		follow   surface.Follow
 		channels map[string]Channel
-		mark     Mark
+		mark     surface.Mark
 		word     string
 	}{
-		"on, small":                 {1 << 19, "", nil, Fine, "on"},
-		"on, looked at":             {1 << 18, "", nil, Fine, "on"},
-		"off":                       {1<<17 | 1<<20, "", nil, Doubtful, "page Bot"},
-		"off, and not needed":       {0, surface.FollowMention, nil, Fine, "not needed"},
-		"off, needed in a channel":  {0, surface.FollowMention, map[string]Channel{"1": {Follow: surface.FollowThread}}, Doubtful, "Message Content Intent"},
-		"off, only words of others": {0, surface.FollowMention, map[string]Channel{"1": {Conversation: InChannel}}, Fine, "not needed"},
+		"on, small":                 {1 << 19, "", nil, surface.Fine, "on"},
+		"on, looked at":             {1 << 18, "", nil, surface.Fine, "on"},
+		"off":                       {1<<17 | 1<<20, "", nil, surface.Doubtful, "page Bot"},
+		"off, and not needed":       {0, surface.FollowMention, nil, surface.Fine, "not needed"},
+		"off, needed in a channel":  {0, surface.FollowMention, map[string]Channel{"1": {Follow: surface.FollowThread}}, surface.Doubtful, "Message Content Intent"},
+		"off, only words of others": {0, surface.FollowMention, map[string]Channel{"1": {Conversation: InChannel}}, surface.Fine, "not needed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClinic(t)
@@ -279,19 +279,19 @@ func TestDoctorOfClicks(t *testing.T) {
 	other := strings.Repeat("b", 64)
 	for name, tt := range map[string]struct {
 		endpoint, key string
-		mark          Mark
+		mark          surface.Mark
 		words         []string
 	}{
-		"the gateway":              {"", "", Fine, []string{"through the gateway"}},
-		"the gateway, and a key":   {"", doctorKey, Fine, []string{"through the gateway", "could be posted as well"}},
-		"the gateway, another key": {"", other, Doubtful, []string{"another application"}},
-		"posted, and no key":       {ours + "?SENTINEL", "", Wrong, []string{"never arrive", ours, "DISCORD_PUBLIC_KEY", "empty the field"}},
-		"posted, another key":      {ours, other, Wrong, []string{"never arrive", "another key", "DISCORD_PUBLIC_KEY"}},
-		"posted":                   {ours, strings.ToUpper(doctorKey), Fine, []string{"posted to " + ours}},
-		"posted, with a slash":     {ours + "/", doctorKey, Fine, nil},
-		"posted elsewhere":         {"https://bot.example.com/hook", doctorKey, Doubtful, []string{"/discord/interactions", "proxy"}},
-		"posted to nowhere":        {"SENTINEL", "", Wrong, []string{"cannot be read"}},
-		"posted to no address":     {"http://[::1SENTINEL", "", Wrong, []string{"cannot be read"}},
+		"the gateway":              {"", "", surface.Fine, []string{"through the gateway"}},
+		"the gateway, and a key":   {"", doctorKey, surface.Fine, []string{"through the gateway", "could be posted as well"}},
+		"the gateway, another key": {"", other, surface.Doubtful, []string{"another application"}},
+		"posted, and no key":       {ours + "?SENTINEL", "", surface.Wrong, []string{"never arrive", ours, "DISCORD_PUBLIC_KEY", "empty the field"}},
+		"posted, another key":      {ours, other, surface.Wrong, []string{"never arrive", "another key", "DISCORD_PUBLIC_KEY"}},
+		"posted":                   {ours, strings.ToUpper(doctorKey), surface.Fine, []string{"posted to " + ours}},
+		"posted, with a slash":     {ours + "/", doctorKey, surface.Fine, nil},
+		"posted elsewhere":         {"https://bot.example.com/hook", doctorKey, surface.Doubtful, []string{"/discord/interactions", "proxy"}},
+		"posted to nowhere":        {"SENTINEL", "", surface.Wrong, []string{"cannot be read"}},
+		"posted to no address":     {"http://[::1SENTINEL", "", surface.Wrong, []string{"cannot be read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClinic(t)
@@ -309,37 +309,37 @@ func TestDoctorOfAnUnknownKey(t *testing.T) {
 	c.answers["/applications/@me"] = `{"id":"55","name":"nod","flags":0,"interactions_endpoint_url":null}`
 	conf := c.config()
 	conf.PublicKey = doctorKey
-	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: clicks and commands", Fine)
+	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: clicks and commands", surface.Fine)
 }
 
 func TestDoctorOfApplications(t *testing.T) {
 	c := newClinic(t)
 	c.app(1<<18, "", true)
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: application", Doubtful, "Requires OAuth2 Code Grant", "page Bot")
+	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: application", surface.Doubtful, "Requires OAuth2 Code Grant", "page Bot")
 	c.answers["/applications/@me"] = `500 {"message":"500","code":0}`
 	all := diagnosed(t, t.Context(), c.config())
-	wantFinding(t, all, "Discord: application", Doubtful, "not checked", "discordstatus")
-	wantFinding(t, all, "Discord: slash command", Unchecked)
+	wantFinding(t, all, "Discord: application", surface.Doubtful, "not checked", "discordstatus")
+	wantFinding(t, all, "Discord: slash command", surface.Unchecked)
 }
 
 func TestDoctorOfSlashCommands(t *testing.T) {
 	c := newClinic(t)
 	c.answers["/applications/55/commands"] = `[{"name":"other"}]`
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: slash command", Unchecked, "not registered yet", "Start the bot")
+	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: slash command", surface.Unchecked, "not registered yet", "Start the bot")
 	c.answers["/applications/55/commands"] = `403 {"message":"Missing Access","code":50001}`
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: slash command", Doubtful, "50001")
+	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: slash command", surface.Doubtful, "50001")
 }
 
 func TestReachOfTheBot(t *testing.T) {
 	for status, tt := range map[int]struct {
-		mark Mark
+		mark surface.Mark
 		word string
 	}{
-		http.StatusUnauthorized:     {Fine, "refuses what is not signed"},
-		http.StatusNotFound:         {Wrong, "DISCORD_PUBLIC_KEY"},
-		http.StatusOK:               {Wrong, "wants 401"},
-		http.StatusMethodNotAllowed: {Wrong, "DISCORD_PUBLIC_KEY"},
-		http.StatusBadGateway:       {Wrong, "502"},
+		http.StatusUnauthorized:     {surface.Fine, "refuses what is not signed"},
+		http.StatusNotFound:         {surface.Wrong, "DISCORD_PUBLIC_KEY"},
+		http.StatusOK:               {surface.Wrong, "wants 401"},
+		http.StatusMethodNotAllowed: {surface.Wrong, "DISCORD_PUBLIC_KEY"},
+		http.StatusBadGateway:       {surface.Wrong, "502"},
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodPost || r.URL.Path != PathInteractions || r.Header.Get("Authorization") != "" || r.Header.Get("X-Signature-Ed25519") != "" {
@@ -348,11 +348,11 @@ func TestReachOfTheBot(t *testing.T) {
 			w.WriteHeader(status)
 		}))
 		f := Reach(t.Context(), s.URL, Config{Token: doctorToken, Client: s.Client()})
-		wantFinding(t, map[string]Finding{f.What: f}, "Discord: /discord/interactions", tt.mark, tt.word)
+		wantFinding(t, map[string]surface.Finding{f.What: f}, "Discord: /discord/interactions", tt.mark, tt.word)
 		s.Close()
 		for _, gone := range []string{s.URL, "http://h\x7f"} {
 			f = Reach(t.Context(), gone, Config{Token: doctorToken})
-			wantFinding(t, map[string]Finding{f.What: f}, "Discord: /discord/interactions", Wrong, "does not answer", "BOT_LISTEN")
+			wantFinding(t, map[string]surface.Finding{f.What: f}, "Discord: /discord/interactions", surface.Wrong, "does not answer", "BOT_LISTEN")
 		}
 	}
 }

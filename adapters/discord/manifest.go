@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 // PathInteractions is where Discord posts clicks and commands, where the application has an Interactions Endpoint URL.
@@ -120,7 +121,7 @@ func Manifest(o AppOptions) (App, error) {
 		return a, errors.New("-client: want the application's ID, a number that stands on its page General Information")
 	}
 	if o.BaseURL != "" {
-		base, err := publicBase(o.BaseURL)
+		base, err := surface.PublicBase(o.BaseURL)
 		if err != nil {
 			return a, fmt.Errorf("-http: %w", err)
 		}
@@ -184,13 +185,4 @@ func ApplicationOf(token string) (id string, ok bool) {
 		return "", false
 	}
 	return string(raw), true
-}
-
-// publicBase is an address that Discord can post to, without a slash at its end. Discord posts to https only.
-func publicBase(s string) (string, error) {
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", errors.New("want the public address of the bot, such as https://bot.example.com: https, without user, query or fragment")
-	}
-	return strings.TrimRight(s, "/"), nil
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 var updateManifest = flag.Bool("update-manifest", false, "write the manifest's golden files anew")
@@ -163,21 +165,21 @@ func TestMissingByConversation(t *testing.T) {
 	for _, tt := range []struct {
 		has  uint64
 		in   Conversation
-		mark Mark
+		mark surface.Mark
 		say  []string
 		not  []string
 	}{
-		{invited(), InThread, Fine, nil, nil},
-		{mayAll, InThread, Fine, nil, nil},
-		{invited() &^ maySend, InThread, Fine, nil, nil},
-		{invited() &^ maySend, "", Fine, nil, nil},
-		{invited() &^ maySend, InChannel, Wrong, []string{"Send Messages"}, []string{"Threads"}},
-		{invited() &^ (mayStartThread | maySendThread), InChannel, Fine, nil, nil},
-		{invited() &^ (mayStartThread | maySendThread), InThread, Wrong, []string{"Create Public Threads", "Send Messages in Threads"}, nil},
-		{invited() &^ maySendThread, "", Wrong, []string{"Send Messages in Threads"}, []string{"Create"}},
-		{invited() &^ mayAttach, InThread, Doubtful, []string{"Attach Files"}, nil},
-		{invited() &^ mayRead, InChannel, Doubtful, []string{"Read Message History"}, nil},
-		{invited() &^ (mayView | mayRead), InChannel, Wrong, []string{"View Channels", "Read Message History"}, nil},
+		{invited(), InThread, surface.Fine, nil, nil},
+		{mayAll, InThread, surface.Fine, nil, nil},
+		{invited() &^ maySend, InThread, surface.Fine, nil, nil},
+		{invited() &^ maySend, "", surface.Fine, nil, nil},
+		{invited() &^ maySend, InChannel, surface.Wrong, []string{"Send Messages"}, []string{"Threads"}},
+		{invited() &^ (mayStartThread | maySendThread), InChannel, surface.Fine, nil, nil},
+		{invited() &^ (mayStartThread | maySendThread), InThread, surface.Wrong, []string{"Create Public Threads", "Send Messages in Threads"}, nil},
+		{invited() &^ maySendThread, "", surface.Wrong, []string{"Send Messages in Threads"}, []string{"Create"}},
+		{invited() &^ mayAttach, InThread, surface.Doubtful, []string{"Attach Files"}, nil},
+		{invited() &^ mayRead, InChannel, surface.Doubtful, []string{"Read Message History"}, nil},
+		{invited() &^ (mayView | mayRead), InChannel, surface.Wrong, []string{"View Channels", "Read Message History"}, nil},
 	} {
 		say, mark := missing(lacking(tt.has), tt.in)
 		if mark != tt.mark {

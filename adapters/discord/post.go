@@ -44,7 +44,7 @@ func sentName(p place, ref chat.MessageRef) string { return p.room() + "/" + str
 // where is the place of a chat, once it is known who we are.
 func (a *Adapter) where(ctx context.Context, id chat.ID) (place, self, error) {
 	p, ok := placeOf(id)
-	if !ok {
+	if !ok || p.Guild == "" && p.Thread != "" { // direct messages have no threads
 		return place{}, self{}, gone("the chat is not a place of Discord's")
 	}
 	me, err := a.me(ctx)
@@ -90,6 +90,7 @@ func (a *Adapter) post(ctx context.Context, me self, p place, key chat.PostKey, 
 	if err != nil {
 		return sketch{}, "", err
 	}
+	a.stamps.put(sentName(p, ref), stampOf(key), a.now())
 	return drawn, ref, nil
 }
 
@@ -122,6 +123,9 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 	}
 	name, chars := sentName(p, ref), render.Measure(m).Chars
 	of, start := turnShapes(m, a.alive(m)), a.sent.Level(name)
+	if stamp, ok := a.stamps.get(name, a.now()); ok {
+		of = of.marked(stamp)
+	}
 	if first, ok := of(start); ok && a.sent.Same(name, first.sum(), a.now()) {
 		return nil
 	}
@@ -210,6 +214,7 @@ func (a *Adapter) try(of shapes, level int, do func(sketch) error) (sketch, erro
 const (
 	seekWithin = 6 * time.Hour
 	seekPages  = 3
+	maxStamps  = 4096
 	seekPage   = 100 // https://discord.com/developers/docs/resources/message#get-channel-messages
 )
 

@@ -116,6 +116,21 @@ func TestPostWhoseAnswerIsLostIsFoundAgain(t *testing.T) {
 	}
 }
 
+// The process may end after an edit, before it was recorded which message that is.
+func TestSeekFindsWhatWasEdited(t *testing.T) {
+	s := newScene(t, fakediscord.Options{}, Config{})
+	ref, _ := s.a.Post(t.Context(), s.at("").id(), "k", asking("one"))
+	s.clicked(s.ada, ref)
+	for i, m := range []render.Message{words("as the answer to a click"), words("as an edit")} {
+		if err := s.a.Edit(t.Context(), s.at("").id(), ref, m, agent.Final); err != nil {
+			t.Fatal(err)
+		}
+		if got, found, err := s.a.Seek(t.Context(), s.at("").id(), "k"); !found || got != ref {
+			t.Error(i, found, err)
+		}
+	}
+}
+
 func TestSeekBelievesOnlyItsOwnMessages(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	forged := []any{map[string]any{"type": 17, "id": stampOf("k"), "components": []any{map[string]any{"type": 10, "content": "mine, honestly"}}}}
@@ -288,7 +303,7 @@ func TestGoneAndForbidden(t *testing.T) {
 	if _, err := s.a.Post(t.Context(), s.at("").id(), "k", words("x")); kindOf(err) != agent.FaultGone {
 		t.Error("deleted channel:", err)
 	}
-	for _, id := range []chat.ID{{Platform: "slack", Key: "1"}, {Platform: Platform, Key: "../1"}, {Platform: Platform, Workspace: "x", Key: "1"}} {
+	for _, id := range []chat.ID{{Platform: "slack", Key: "1"}, {Platform: Platform, Key: "../1"}, {Platform: Platform, Key: "1/2"}, {Platform: Platform, Workspace: "x", Key: "1"}} {
 		if _, err := s.a.Post(t.Context(), id, "k", words("x")); kindOf(err) != agent.FaultGone {
 			t.Errorf("%v: %v", id, err)
 		}

@@ -12,43 +12,22 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/slack-go/slack"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
-
-// Mark is how a finding turned out. The zero value is that nothing was found out.
-type Mark string
-
-// The marks.
-const (
-	Unchecked Mark = ""     // it could not be looked at, and why
-	Fine      Mark = "ok"   //
-	Doubtful  Mark = "warn" // it works, with something less
-	Wrong     Mark = "fail" // it does not work
-)
-
-// Finding is one thing that [Doctor] looked at. No finding holds a token, a secret or a socket's address.
-type Finding struct {
-	What  string // what was looked at
-	Mark  Mark   //
-	Found string // how it is
-	Do    string // what to do about it; empty where there is nothing to be done
-}
-
-// lookTimeout bounds one look.
-const lookTimeout = 5 * time.Second
 
 // Doctor looks at everything of an app that can be seen from outside: its tokens, its scopes, its connection, and
 // whether Slack takes the bot's cards. It posts nothing and changes nothing. In Socket Mode it opens a connection for a
 // moment; what Slack sends there meanwhile is not acknowledged, so events come again, to the bot, and a click has to be
 // repeated. Of c it reads the tokens, APIURL and Client. Each finding is yielded when it is made; each takes at most some seconds, and less where ctx ends.
-func Doctor(ctx context.Context, c Config) iter.Seq[Finding] {
-	return func(yield func(Finding) bool) {
+func Doctor(ctx context.Context, c Config) iter.Seq[surface.Finding] {
+	return func(yield func(surface.Finding) bool) {
 		x := examine(c)
 		defer x.http.CloseIdleConnections()
-		for _, look := range []func(context.Context) []Finding{x.botToken, x.scopes, x.agent, x.hearing, x.settings, x.card} {
-			lctx, cancel := context.WithTimeout(ctx, lookTimeout)
+		for _, look := range []func(context.Context) []surface.Finding{x.botToken, x.scopes, x.agent, x.hearing, x.settings, x.card} {
+			lctx, cancel := context.WithTimeout(ctx, surface.LookTimeout)
 			found := look(lctx)
 			cancel()
 			for _, f := range found {
@@ -80,14 +59,14 @@ func examine(c Config) *examination {
 	return x
 }
 
-func (x *examination) botToken(ctx context.Context) []Finding {
-	f := Finding{What: "Slack: bot token"}
+func (x *examination) botToken(ctx context.Context) []surface.Finding {
+	f := surface.Finding{What: "Slack: bot token"}
 	self, err := x.api.AuthTestContext(ctx)
 	switch {
 	case err != nil:
-		f.Mark, f.Found, f.Do = Wrong, x.said(err), x.advice(err)
+		f.Mark, f.Found, f.Do = surface.Wrong, x.said(err), x.advice(err)
 	case self.BotID == "":
-		f.Mark, f.Found, f.Do = Wrong, "this is the token of a person", "Give the Bot User OAuth Token (xoxb-…) of the app's page OAuth & Permissions as slack.bot_token (SLACK_BOT_TOKEN)."
+		f.Mark, f.Found, f.Do = surface.Wrong, "this is the token of a person", "Give the Bot User OAuth Token (xoxb-…) of the app's page OAuth & Permissions as slack.bot_token (SLACK_BOT_TOKEN)."
 	default:
 		x.self = self
 		if list := self.Header.Get("X-Oauth-Scopes"); list != "" {
@@ -95,37 +74,37 @@ func (x *examination) botToken(ctx context.Context) []Finding {
 				x.granted = append(x.granted, strings.TrimSpace(name))
 			}
 		}
-		f.Mark, f.Found = Fine, fmt.Sprintf("@%s in the workspace %s (%s)", self.User, self.Team, self.TeamID)
+		f.Mark, f.Found = surface.Fine, fmt.Sprintf("@%s in the workspace %s (%s)", self.User, self.Team, self.TeamID)
 	}
-	return []Finding{f}
+	return []surface.Finding{f}
 }
 
-func (x *examination) scopes(context.Context) []Finding {
+func (x *examination) scopes(context.Context) []surface.Finding {
 	const what = "Slack: scopes"
 	switch {
 	case x.self == nil:
-		return []Finding{{What: what, Found: "not checked, because the bot token does not work"}}
+		return []surface.Finding{{What: what, Found: "not checked, because the bot token does not work"}}
 	case x.granted == nil:
-		return []Finding{{What: what, Found: "not checked, because Slack did not say which the token has"}}
+		return []surface.Finding{{What: what, Found: "not checked, because Slack did not say which the token has"}}
 	}
-	var out []Finding
+	var out []surface.Finding
 	for _, s := range scopes {
 		if slices.Contains(x.granted, s.Name) {
 			continue
 		}
-		mark := Doubtful
+		mark := surface.Doubtful
 		if s.Vital {
-			mark = Wrong
+			mark = surface.Wrong
 		}
-		out = append(out, Finding{What: "Slack: scope " + s.Name, Mark: mark, Found: "missing: " + s.Lacks,
+		out = append(out, surface.Finding{What: "Slack: scope " + s.Name, Mark: mark, Found: "missing: " + s.Lacks,
 			Do: "Add " + s.Name + " to the bot's scopes on the app's page OAuth & Permissions (bot manifest slack prints them all), then reinstall the app in the workspace."})
 	}
 	if len(out) == 0 {
-		f := Finding{What: what, Mark: Fine, Found: fmt.Sprintf("all %d", len(scopes))}
+		f := surface.Finding{What: what, Mark: surface.Fine, Found: fmt.Sprintf("all %d", len(scopes))}
 		if more := x.unused(); len(more) > 0 {
 			f.Found += "; it also has " + strings.Join(more, ", ") + ", which nod does not use"
 		}
-		return []Finding{f}
+		return []surface.Finding{f}
 	}
 	return out
 }
@@ -143,75 +122,75 @@ func (x *examination) unused() (more []string) {
 var scopeForm = regexp.MustCompile(`^[a-z_.]+(:[a-z_.]+)*$`)
 
 // agent says what is known of the features of agents. Their methods create sessions, so none is called for a try.
-func (x *examination) agent(context.Context) []Finding {
-	f := Finding{What: "Slack: agent view"}
+func (x *examination) agent(context.Context) []surface.Finding {
+	f := surface.Finding{What: "Slack: agent view"}
 	switch {
 	case x.granted == nil:
 		f.Found = "not checked, because the scopes are not known"
 	case !slices.Contains(x.granted, "assistant:write"):
-		f.Mark, f.Found = Doubtful, "off, without the scope assistant:write: nod works with its message alone"
+		f.Mark, f.Found = surface.Doubtful, "off, without the scope assistant:write: nod works with its message alone"
 		f.Do = "Create the app from what bot manifest slack prints: declaring agent_view gives the scope."
 	default:
 		f.Found = "its scope is there; whether the workspace's plan shows every agent feature cannot be asked. What is absent is left out, and the message has it all"
 	}
-	return []Finding{f}
+	return []surface.Finding{f}
 }
 
-func (x *examination) hearing(ctx context.Context) []Finding {
+func (x *examination) hearing(ctx context.Context) []surface.Finding {
 	if x.AppToken != "" {
 		return x.socket(ctx)
 	}
-	f := Finding{What: "Slack: signing secret"}
+	f := surface.Finding{What: "Slack: signing secret"}
 	switch {
 	case x.SigningSecret == "":
-		f.Mark, f.Found = Wrong, "neither an app token nor a signing secret is set, so the bot cannot hear"
+		f.Mark, f.Found = surface.Wrong, "neither an app token nor a signing secret is set, so the bot cannot hear"
 		f.Do = "Set slack.app_token (SLACK_APP_TOKEN) for Socket Mode, or slack.signing_secret (SLACK_SIGNING_SECRET) for HTTP."
 	case !secretForm.MatchString(x.SigningSecret):
-		f.Mark, f.Found = Doubtful, "does not look like one: Slack's have 32 hexadecimal digits"
+		f.Mark, f.Found = surface.Doubtful, "does not look like one: Slack's have 32 hexadecimal digits"
 		f.Do = "Copy the Signing Secret (not the Client Secret) of the app's page Basic Information to slack.signing_secret (SLACK_SIGNING_SECRET)."
 	default:
-		f.Mark, f.Found = Fine, "has the form of one; whether it is this app's shows when Slack first posts"
+		f.Mark, f.Found = surface.Fine, "has the form of one; whether it is this app's shows when Slack first posts"
 	}
-	return []Finding{f}
+	return []surface.Finding{f}
 }
 
 var secretForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // settings says where to look for what no token of the bot can see.
-func (x *examination) settings(context.Context) []Finding {
+func (x *examination) settings(context.Context) []surface.Finding {
 	where := "no addresses are needed there"
 	if x.AppToken == "" {
 		where = "their addresses end in " + PathEvents + ", " + PathInteractivity + " and " + PathCommands
 	}
-	return []Finding{{What: "Slack: events and interactivity", Found: "not checked: Slack shows these settings to the app's owners only",
+	return []surface.Finding{{What: "Slack: events and interactivity", Found: "not checked: Slack shows these settings to the app's owners only",
 		Do: "If the bot hears no mention or no click, compare the app's page App Manifest with what bot manifest slack prints; " + where + "."}}
 }
 
 // card asks Slack's own validator whether it takes an asking message. https://docs.slack.dev/reference/methods/blocks.validate
-func (x *examination) card(ctx context.Context) []Finding {
-	f := Finding{What: "Slack: sample card"}
+func (x *examination) card(ctx context.Context) []surface.Finding {
+	f := surface.Finding{What: "Slack: sample card"}
 	if x.self == nil {
 		f.Found = "not checked, because the bot token does not work"
-		return []Finding{f}
+		return []surface.Finding{f}
 	}
 	blocks, err := json.Marshal(sampleCard())
 	if err != nil {
-		f.Mark, f.Found = Wrong, "the card cannot be written: "+err.Error()
-		return []Finding{f}
+		f.Mark, f.Found = surface.Wrong, "the card cannot be written: "+err.Error()
+		return []surface.Finding{f}
 	}
 	v, err := x.validate(ctx, blocks)
 	switch {
 	case err != nil:
-		f.Mark, f.Found, f.Do = Doubtful, "not checked: "+x.said(err), x.advice(err)
+		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
 	case v.OK:
-		f.Mark, f.Found = Fine, "Slack's validator takes it"
+		f.Mark, f.Found = surface.Fine, "Slack's validator takes it"
 	case strings.HasPrefix(v.Error, "invalid_"):
-		f.Mark, f.Found = Wrong, "Slack's validator refuses it ("+v.Error+")"+v.why()
+		f.Mark, f.Found = surface.Wrong, "Slack's validator refuses it ("+v.Error+")"+v.why()
 		f.Do = "Slack changed what it takes, or this is a bug of nod: please report this line."
 	default: // unknown_method above all: a stand-in, or a workspace that does not have it
-		f.Found = "not checked: blocks.validate answered " + tame(v.Error)
+		f.Found = "not checked: blocks.validate answered " + surface.Tame(v.Error)
 	}
-	return []Finding{f}
+	return []surface.Finding{f}
 }
 
 // verdict is what blocks.validate answers.
@@ -228,7 +207,7 @@ type verdict struct {
 func (v verdict) why() string {
 	var b strings.Builder
 	for _, e := range v.Errors[:min(3, len(v.Errors))] {
-		b.WriteString("; " + tame(e.Message) + " at " + tame(e.Pointer))
+		b.WriteString("; " + surface.Tame(e.Message) + " at " + surface.Tame(e.Pointer))
 	}
 	return b.String()
 }
@@ -266,13 +245,13 @@ func (x *examination) said(err error) string {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &no):
-		return "Slack refuses it: " + tame(no.Err)
+		return "Slack refuses it: " + surface.Tame(no.Err)
 	case errors.As(err, &busy):
 		return "Slack says to slow down (429)"
 	case errors.As(err, &status):
 		return fmt.Sprintf("the server answered %d, which is not Slack's way", status.Code)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("no answer in %s", lookTimeout)
+		return fmt.Sprintf("no answer in %s", surface.LookTimeout)
 	case errors.As(err, &syntax):
 		return errNotSlack.Error()
 	case errors.As(err, &at):
@@ -308,18 +287,4 @@ func (x *examination) hide(s string) string {
 		}
 	}
 	return scrub(s)
-}
-
-// tame makes a stranger's words fit for a terminal: one line, no control characters, not long.
-func tame(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e {
-			return ' '
-		}
-		return r
-	}, s)
-	if r := []rune(s); len(r) > 160 {
-		s = string(r[:160]) + "…"
-	}
-	return s
 }

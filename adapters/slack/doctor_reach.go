@@ -13,17 +13,19 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 // Reach looks whether the bot that runs at base, such as http://127.0.0.1:8080, takes what Slack posts: it asks for the
 // answer to a signed challenge, as Slack does when an address is entered, and knocks at the other two addresses without a
 // signature. It reads Client and SigningSecret of c. Whether Slack itself gets to that address cannot be seen from here.
-func Reach(ctx context.Context, base string, c Config) []Finding {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+func Reach(ctx context.Context, base string, c Config) []surface.Finding {
+	ctx, cancel := context.WithTimeout(ctx, surface.LookTimeout)
 	defer cancel()
 	x := examine(c)
 	defer x.http.CloseIdleConnections()
-	out := []Finding{x.challenge(ctx, base)}
+	out := []surface.Finding{x.challenge(ctx, base)}
 	for _, path := range []string{PathInteractivity, PathCommands} {
 		out = append(out, x.knock(ctx, base, path))
 	}
@@ -34,8 +36,8 @@ func Reach(ctx context.Context, base string, c Config) []Finding {
 }
 
 // challenge is the handshake of https://docs.slack.dev/reference/events/url_verification.
-func (x *examination) challenge(ctx context.Context, base string) Finding {
-	f := Finding{What: "Slack: " + PathEvents}
+func (x *examination) challenge(ctx context.Context, base string) surface.Finding {
+	f := surface.Finding{What: "Slack: " + PathEvents}
 	word := rand.Text()
 	body, _ := json.Marshal(map[string]string{"type": "url_verification", "challenge": word})
 	at := strconv.FormatInt(time.Now().Unix(), 10)
@@ -44,32 +46,32 @@ func (x *examination) challenge(ctx context.Context, base string) Finding {
 	})
 	switch {
 	case err != nil:
-		f.Mark, f.Found, f.Do = Wrong, "does not answer: "+err.Error(), "Look at listen (BOT_LISTEN) and at the bot's log."
+		f.Mark, f.Found, f.Do = surface.Wrong, "does not answer: "+err.Error(), "Look at listen (BOT_LISTEN) and at the bot's log."
 	case status == http.StatusOK && strings.Contains(answer, word):
-		f.Mark, f.Found = Fine, "answers Slack's challenge"
+		f.Mark, f.Found = surface.Fine, "answers Slack's challenge"
 	case status == http.StatusNotFound:
-		f.Mark, f.Found, f.Do = Wrong, "is not served", "Restart the bot with slack.signing_secret (SLACK_SIGNING_SECRET) set and slack.app_token (SLACK_APP_TOKEN) not set."
+		f.Mark, f.Found, f.Do = surface.Wrong, "is not served", "Restart the bot with slack.signing_secret (SLACK_SIGNING_SECRET) set and slack.app_token (SLACK_APP_TOKEN) not set."
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		f.Mark, f.Found, f.Do = Wrong, fmt.Sprintf("refuses our signature (%d)", status), "The bot that runs there has another slack.signing_secret (SLACK_SIGNING_SECRET), or its clock is off by minutes: restart it with this configuration."
+		f.Mark, f.Found, f.Do = surface.Wrong, fmt.Sprintf("refuses our signature (%d)", status), "The bot that runs there has another slack.signing_secret (SLACK_SIGNING_SECRET), or its clock is off by minutes: restart it with this configuration."
 	default:
-		f.Mark, f.Found, f.Do = Wrong, fmt.Sprintf("answers %d, and not the challenge", status), "Look whether listen (BOT_LISTEN) is this bot's, and at its log."
+		f.Mark, f.Found, f.Do = surface.Wrong, fmt.Sprintf("answers %d, and not the challenge", status), "Look whether listen (BOT_LISTEN) is this bot's, and at its log."
 	}
 	return f
 }
 
 // knock posts without a signature: a refusal is what should come back.
-func (x *examination) knock(ctx context.Context, base, path string) Finding {
-	f := Finding{What: "Slack: " + path}
+func (x *examination) knock(ctx context.Context, base, path string) surface.Finding {
+	f := surface.Finding{What: "Slack: " + path}
 	status, _, err := x.post(ctx, base+path, "payload={}", map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
 	switch {
 	case err != nil:
-		f.Mark, f.Found, f.Do = Wrong, "does not answer: "+err.Error(), "Look at listen (BOT_LISTEN) and at the bot's log."
+		f.Mark, f.Found, f.Do = surface.Wrong, "does not answer: "+err.Error(), "Look at listen (BOT_LISTEN) and at the bot's log."
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
-		f.Mark, f.Found, f.Do = Wrong, "is not served", "Restart the bot with slack.signing_secret (SLACK_SIGNING_SECRET) set and slack.app_token (SLACK_APP_TOKEN) not set."
+		f.Mark, f.Found, f.Do = surface.Wrong, "is not served", "Restart the bot with slack.signing_secret (SLACK_SIGNING_SECRET) set and slack.app_token (SLACK_APP_TOKEN) not set."
 	case status >= 400 && status < 500:
-		f.Mark, f.Found = Fine, "refuses what is not signed"
+		f.Mark, f.Found = surface.Fine, "refuses what is not signed"
 	default:
-		f.Mark, f.Found, f.Do = Wrong, fmt.Sprintf("answers %d to a request without a signature", status), "Look whether listen (BOT_LISTEN) is this bot's: it would refuse."
+		f.Mark, f.Found, f.Do = surface.Wrong, fmt.Sprintf("answers %d to a request without a signature", status), "Look whether listen (BOT_LISTEN) is this bot's: it would refuse."
 	}
 	return f
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/slack-go/slack"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 // maxSockets are the connections that an app may have open: https://docs.slack.dev/apis/events-api/using-socket-mode
@@ -39,36 +41,36 @@ type firstFrame struct {
 }
 
 // socket opens a connection as the bot would, waits for its hello, and closes it.
-func (x *examination) socket(ctx context.Context) []Finding {
-	token := Finding{What: "Slack: app token"}
+func (x *examination) socket(ctx context.Context) []surface.Finding {
+	token := surface.Finding{What: "Slack: app token"}
 	_, address, err := x.api.StartSocketModeContext(ctx)
 	if err != nil {
-		token.Mark, token.Found, token.Do = Wrong, x.said(err), x.appAdvice(err)
-		return []Finding{token}
+		token.Mark, token.Found, token.Do = surface.Wrong, x.said(err), x.appAdvice(err)
+		return []surface.Finding{token}
 	}
-	token.Mark, token.Found = Fine, "may open connections (connections:write)"
-	conn := Finding{What: "Slack: connection"}
+	token.Mark, token.Found = surface.Fine, "may open connections (connections:write)"
+	conn := surface.Finding{What: "Slack: connection"}
 	h, err := firstOf(ctx, address)
 	switch {
 	case err != nil:
-		conn.Mark, conn.Found = Wrong, "the socket does not open: "+x.said(err)
+		conn.Mark, conn.Found = surface.Wrong, "the socket does not open: "+x.said(err)
 		conn.Do = "Look at the network: this machine must reach wss-primary.slack.com and its kin, and a proxy must let WebSockets through."
 	case h.Type == "disconnect" && h.Reason == "link_disabled":
-		conn.Mark, conn.Found, conn.Do = Wrong, "Socket Mode is switched off", "Switch it on at the app's page Socket Mode, or remove slack.app_token (SLACK_APP_TOKEN) and use HTTP."
+		conn.Mark, conn.Found, conn.Do = surface.Wrong, "Socket Mode is switched off", "Switch it on at the app's page Socket Mode, or remove slack.app_token (SLACK_APP_TOKEN) and use HTTP."
 	case h.Type == "disconnect" && h.Reason == "too_many_websockets":
-		conn.Mark, conn.Found = Wrong, "the app has its ten connections already"
+		conn.Mark, conn.Found = surface.Wrong, "the app has its ten connections already"
 		conn.Do = "Stop other processes with this app token, or lower slack.connections."
 	case h.Type != "hello":
-		conn.Mark, conn.Found = Wrong, "the socket opens, but does not say hello ("+tame(h.Type+" "+h.Reason)+")"
+		conn.Mark, conn.Found = surface.Wrong, "the socket opens, but does not say hello ("+surface.Tame(h.Type+" "+h.Reason)+")"
 		conn.Do = "Try again; if it stays so, generate another app token for slack.app_token (SLACK_APP_TOKEN)."
 	default:
-		conn.Mark, conn.Found = Fine, "the socket opens and says hello"
+		conn.Mark, conn.Found = surface.Fine, "the socket opens and says hello"
 		if h.Open >= maxSockets {
-			conn.Mark, conn.Found = Doubtful, fmt.Sprintf("the socket opens, and with it the app has %d of its %d connections", h.Open, maxSockets)
+			conn.Mark, conn.Found = surface.Doubtful, fmt.Sprintf("the socket opens, and with it the app has %d of its %d connections", h.Open, maxSockets)
 			conn.Do = "Lower slack.connections, or the number of processes: beyond ten Slack refuses."
 		}
 	}
-	out := []Finding{token, conn}
+	out := []surface.Finding{token, conn}
 	if f, ok := x.oneApp(ctx, h.Info.App); ok {
 		out = append(out, f)
 	}
@@ -77,7 +79,7 @@ func (x *examination) socket(ctx context.Context) []Finding {
 
 // firstOf is the first message of the socket at address, which holds a ticket and is never shown.
 func firstOf(ctx context.Context, address string) (h firstFrame, err error) {
-	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: lookTimeout}
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: surface.LookTimeout}
 	conn, resp, err := dialer.DialContext(ctx, address, nil)
 	if resp != nil && resp.Body != nil {
 		defer resp.Body.Close()
@@ -104,15 +106,15 @@ func firstOf(ctx context.Context, address string) (h firstFrame, err error) {
 }
 
 // oneApp looks whether both tokens are of the same app: two apps that were mixed up hear in one place and speak in another.
-func (x *examination) oneApp(ctx context.Context, app string) (Finding, bool) {
+func (x *examination) oneApp(ctx context.Context, app string) (surface.Finding, bool) {
 	if app == "" || x.self == nil {
-		return Finding{}, false
+		return surface.Finding{}, false
 	}
 	bot, err := x.api.GetBotInfoContext(ctx, slack.GetBotInfoParameters{Bot: x.self.BotID})
 	if err != nil || bot.AppID == "" || bot.AppID == app {
-		return Finding{}, false
+		return surface.Finding{}, false
 	}
-	return Finding{What: "Slack: one app", Mark: Wrong, Found: "the bot token is of the app " + tame(bot.AppID) + " and the app token of " + tame(app),
+	return surface.Finding{What: "Slack: one app", Mark: surface.Wrong, Found: "the bot token is of the app " + surface.Tame(bot.AppID) + " and the app token of " + surface.Tame(app),
 		Do: "Take both tokens from one app: slack.bot_token (SLACK_BOT_TOKEN) and slack.app_token (SLACK_APP_TOKEN)."}, true
 }
 

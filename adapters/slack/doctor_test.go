@@ -13,6 +13,8 @@ import (
 
 	"github.com/gorilla/websocket"
 	"go.uber.org/goleak"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 // clinic is as much of Slack as a doctor asks: one answer for each method, and a socket with one first message.
@@ -84,14 +86,14 @@ func (c *clinic) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // seen is a doctor's findings by what was looked at.
-func seen(t *testing.T, ctx context.Context, c Config) map[string]Finding {
+func seen(t *testing.T, ctx context.Context, c Config) map[string]surface.Finding {
 	t.Helper()
-	out := map[string]Finding{}
+	out := map[string]surface.Finding{}
 	for f := range Doctor(ctx, c) {
 		if f.What == "" || f.Found == "" {
 			t.Errorf("an empty finding: %+v", f)
 		}
-		if f.Mark == Wrong && f.Do == "" {
+		if f.Mark == surface.Wrong && f.Do == "" {
 			t.Errorf("%s: it does not say what to do", f.What)
 		}
 		if text := f.What + f.Found + f.Do; strings.Contains(text, "SENTINEL") || strings.ContainsAny(text, "\n\x1b") {
@@ -107,7 +109,7 @@ func (c *clinic) config() Config {
 }
 
 // want compares one finding: its mark, and words that must be in it.
-func want(t *testing.T, all map[string]Finding, what string, mark Mark, words ...string) {
+func want(t *testing.T, all map[string]surface.Finding, what string, mark surface.Mark, words ...string) {
 	t.Helper()
 	f, ok := all[what]
 	if !ok || f.Mark != mark {
@@ -124,13 +126,13 @@ func want(t *testing.T, all map[string]Finding, what string, mark Mark, words ..
 func TestDoctorOfAHealthyApp(t *testing.T) {
 	c := newClinic(t)
 	all := seen(t, t.Context(), c.config())
-	want(t, all, "Slack: bot token", Fine, "@nod", "Acme", "T1")
-	want(t, all, "Slack: scopes", Fine, "all 11")
-	want(t, all, "Slack: agent view", Unchecked, "plan")
-	want(t, all, "Slack: app token", Fine)
-	want(t, all, "Slack: connection", Fine, "hello")
-	want(t, all, "Slack: sample card", Fine)
-	want(t, all, "Slack: events and interactivity", Unchecked, "bot manifest slack")
+	want(t, all, "Slack: bot token", surface.Fine, "@nod", "Acme", "T1")
+	want(t, all, "Slack: scopes", surface.Fine, "all 11")
+	want(t, all, "Slack: agent view", surface.Unchecked, "plan")
+	want(t, all, "Slack: app token", surface.Fine)
+	want(t, all, "Slack: connection", surface.Fine, "hello")
+	want(t, all, "Slack: sample card", surface.Fine)
+	want(t, all, "Slack: events and interactivity", surface.Unchecked, "bot manifest slack")
 	if len(all) != 7 {
 		t.Errorf("%d findings", len(all))
 	}
@@ -168,9 +170,9 @@ func TestDoctorNamesEachMissingScope(t *testing.T) {
 			}
 		}
 		c.granted = strings.Join(rest, ", ")
-		mark := Doubtful
+		mark := surface.Doubtful
 		if lost.Vital {
-			mark = Wrong
+			mark = surface.Wrong
 		}
 		want(t, seen(t, t.Context(), c.config()), "Slack: scope "+lost.Name, mark, lost.Lacks, "OAuth & Permissions", "reinstall")
 	}
@@ -179,13 +181,13 @@ func TestDoctorNamesEachMissingScope(t *testing.T) {
 func TestDoctorOfScopes(t *testing.T) {
 	c := newClinic(t)
 	c.granted += ",admin,files:read, no <scope>"
-	want(t, seen(t, t.Context(), c.config()), "Slack: scopes", Fine, "admin, files:read, which nod does not use")
+	want(t, seen(t, t.Context(), c.config()), "Slack: scopes", surface.Fine, "admin, files:read, which nod does not use")
 	c.granted = "" // a stand-in that sends no header
 	all := seen(t, t.Context(), c.config())
-	want(t, all, "Slack: scopes", Unchecked)
-	want(t, all, "Slack: agent view", Unchecked)
+	want(t, all, "Slack: scopes", surface.Unchecked)
+	want(t, all, "Slack: agent view", surface.Unchecked)
 	c.granted = "chat:write"
-	want(t, seen(t, t.Context(), c.config()), "Slack: agent view", Doubtful, "assistant:write")
+	want(t, seen(t, t.Context(), c.config()), "Slack: agent view", surface.Doubtful, "assistant:write")
 }
 
 func TestDoctorOfTokens(t *testing.T) {
@@ -209,7 +211,7 @@ func TestDoctorOfTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newClinic(t)
 			c.answers[tt.method] = tt.answer
-			want(t, seen(t, t.Context(), c.config()), tt.what, Wrong, tt.words...)
+			want(t, seen(t, t.Context(), c.config()), tt.what, surface.Wrong, tt.words...)
 		})
 	}
 }
@@ -220,30 +222,30 @@ func TestDoctorWithoutABotToken(t *testing.T) {
 	c.answers["auth.test"] = `{"ok":false,"error":"token_revoked"}`
 	all := seen(t, t.Context(), c.config())
 	for _, what := range []string{"Slack: scopes", "Slack: agent view", "Slack: sample card"} {
-		want(t, all, what, Unchecked)
+		want(t, all, what, surface.Unchecked)
 	}
-	want(t, all, "Slack: connection", Fine) // the app token is another matter
+	want(t, all, "Slack: connection", surface.Fine) // the app token is another matter
 }
 
 func TestDoctorOfCardsNotChecked(t *testing.T) {
 	c := newClinic(t)
 	delete(c.answers, "blocks.validate")
-	want(t, seen(t, t.Context(), c.config()), "Slack: sample card", Unchecked, "unknown_method")
+	want(t, seen(t, t.Context(), c.config()), "Slack: sample card", surface.Unchecked, "unknown_method")
 	c.answers["blocks.validate"] = "<html>"
-	want(t, seen(t, t.Context(), c.config()), "Slack: sample card", Doubtful, "not Slack's")
+	want(t, seen(t, t.Context(), c.config()), "Slack: sample card", surface.Doubtful, "not Slack's")
 }
 
 func TestDoctorOfSockets(t *testing.T) {
 	for first, tt := range map[string]struct {
-		mark  Mark
+		mark  surface.Mark
 		words string
 	}{
-		`{"type":"disconnect","reason":"link_disabled"}`:       {Wrong, "Socket Mode is switched off"},
-		`{"type":"disconnect","reason":"too_many_websockets"}`: {Wrong, "ten connections"},
-		`{"type":"disconnect","reason":"other\nSENTI"}`:        {Wrong, "does not say hello"},
-		`no JSON`:                               {Wrong, "not JSON"},
-		`{"type":"hello","num_connections":10}`: {Doubtful, "slack.connections"},
-		`{"type":"hello"}`:                      {Fine, "hello"},
+		`{"type":"disconnect","reason":"link_disabled"}`:       {surface.Wrong, "Socket Mode is switched off"},
+		`{"type":"disconnect","reason":"too_many_websockets"}`: {surface.Wrong, "ten connections"},
+		`{"type":"disconnect","reason":"other\nSENTI"}`:        {surface.Wrong, "does not say hello"},
+		`no JSON`:                               {surface.Wrong, "not JSON"},
+		`{"type":"hello","num_connections":10}`: {surface.Doubtful, "slack.connections"},
+		`{"type":"hello"}`:                      {surface.Fine, "hello"},
 	} {
 		c := newClinic(t)
 		c.first = first
@@ -257,7 +259,7 @@ func TestDoctorOfASilentSocket(t *testing.T) {
 	c.first = ""
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-c.joined; cancel() }()
-	want(t, seen(t, ctx, c.config()), "Slack: connection", Wrong, "does not open")
+	want(t, seen(t, ctx, c.config()), "Slack: connection", surface.Wrong, "does not open")
 }
 
 func TestDoctorOfUnreachableSlack(t *testing.T) {
@@ -265,11 +267,11 @@ func TestDoctorOfUnreachableSlack(t *testing.T) {
 	conf := c.config()
 	c.Close()
 	all := seen(t, t.Context(), conf)
-	want(t, all, "Slack: bot token", Wrong, "cannot be reached", "SLACK_API_URL")
-	want(t, all, "Slack: app token", Wrong, "cannot be reached")
+	want(t, all, "Slack: bot token", surface.Wrong, "cannot be reached", "SLACK_API_URL")
+	want(t, all, "Slack: app token", surface.Wrong, "cannot be reached")
 	conf.APIURL = ""
 	conf.Client = &http.Client{Transport: refusing{}}
-	want(t, seen(t, t.Context(), conf), "Slack: bot token", Wrong, "cannot be reached", "https://slack.com", "HTTPS_PROXY")
+	want(t, seen(t, t.Context(), conf), "Slack: bot token", surface.Wrong, "cannot be reached", "https://slack.com", "HTTPS_PROXY")
 }
 
 // refusing is a network without a way out.
@@ -283,13 +285,13 @@ func TestDoctorOfSigningSecrets(t *testing.T) {
 	c := newClinic(t)
 	conf := c.config()
 	conf.AppToken = ""
-	want(t, seen(t, t.Context(), conf), "Slack: signing secret", Wrong, "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET")
+	want(t, seen(t, t.Context(), conf), "Slack: signing secret", surface.Wrong, "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET")
 	conf.SigningSecret = "SENTINEL"
-	want(t, seen(t, t.Context(), conf), "Slack: signing secret", Doubtful, "32 hexadecimal")
+	want(t, seen(t, t.Context(), conf), "Slack: signing secret", surface.Doubtful, "32 hexadecimal")
 	conf.SigningSecret = testSecret
 	all := seen(t, t.Context(), conf)
-	want(t, all, "Slack: signing secret", Fine)
-	want(t, all, "Slack: events and interactivity", Unchecked, PathEvents, PathCommands)
+	want(t, all, "Slack: signing secret", surface.Fine)
+	want(t, all, "Slack: events and interactivity", surface.Unchecked, PathEvents, PathCommands)
 	if _, there := all["Slack: connection"]; there {
 		t.Error("a connection without an app token")
 	}
@@ -317,20 +319,20 @@ func TestReach(t *testing.T) {
 	for name, tt := range map[string]struct {
 		secret      string
 		refuse      int
-		event, rest Mark
+		event, rest surface.Mark
 		word        string
 	}{
-		"a bot of this configuration": {testSecret, 401, Fine, Fine, "challenge"},
-		"another secret":              {"other", 401, Wrong, Fine, "SLACK_SIGNING_SECRET"},
-		"no Slack there":              {"other", 404, Wrong, Wrong, "is not served"},
-		"something else":              {"other", 200, Wrong, Wrong, "not the challenge"},
-		"broken":                      {"other", 500, Wrong, Wrong, "500"},
+		"a bot of this configuration": {testSecret, 401, surface.Fine, surface.Fine, "challenge"},
+		"another secret":              {"other", 401, surface.Wrong, surface.Fine, "SLACK_SIGNING_SECRET"},
+		"no Slack there":              {"other", 404, surface.Wrong, surface.Wrong, "is not served"},
+		"something else":              {"other", 200, surface.Wrong, surface.Wrong, "not the challenge"},
+		"broken":                      {"other", 500, surface.Wrong, surface.Wrong, "500"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := receiver(t, tt.secret, tt.refuse)
-			all := map[string]Finding{}
+			all := map[string]surface.Finding{}
 			for _, f := range Reach(t.Context(), s.URL, Config{SigningSecret: testSecret, Client: s.Client()}) {
-				if f.Mark == Wrong && f.Do == "" || strings.Contains(f.Found+f.Do, testSecret) {
+				if f.Mark == surface.Wrong && f.Do == "" || strings.Contains(f.Found+f.Do, testSecret) {
 					t.Errorf("%+v", f)
 				}
 				all[f.What] = f
@@ -343,7 +345,7 @@ func TestReach(t *testing.T) {
 	s := receiver(t, testSecret, 401)
 	s.Close()
 	for _, f := range Reach(t.Context(), s.URL, Config{SigningSecret: testSecret}) {
-		if f.Mark != Wrong || f.Do == "" {
+		if f.Mark != surface.Wrong || f.Do == "" {
 			t.Errorf("%+v", f)
 		}
 	}

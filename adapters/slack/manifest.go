@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"net/url"
-	"strings"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 // scope is a right of the bot's token. The manifest asks for all of them, and the doctor says what is missing without one.
@@ -126,15 +126,11 @@ func Manifest(o AppOptions) ([]byte, error) {
 
 // publicBase is an address that Slack can post to, without a slash at its end. Slack posts to https only.
 func publicBase(s string) (string, error) {
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", errors.New("want the public address of the bot, such as https://bot.example.com: https, without user, query or fragment")
+	base, err := surface.PublicBase(s)
+	if err == nil && len(base)+len(PathInteractivity) > maxRequestURL {
+		err = errors.New("this address is too long for Slack")
 	}
-	base := strings.TrimRight(s, "/")
-	if len(base)+len(PathInteractivity) > maxRequestURL {
-		return "", errors.New("this address is too long for Slack")
-	}
-	return base, nil
+	return base, err
 }
 
 func scopeNames() []string {

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/cmd/bot/config"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/nodhq/nod/cmd/bot/config"
 )
 
 const sample = "../../deploy/bot.yaml"

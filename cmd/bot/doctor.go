@@ -9,7 +9,6 @@ import (
 	"iter"
 	"log/slog"
 	"strings"
-	"time"
 
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/adapters/surface"
@@ -17,11 +16,8 @@ import (
 	"github.com/nodhq/nod/core/permission"
 )
 
-// lookTimeout bounds one look of the doctor at one thing.
-const lookTimeout = 5 * time.Second
-
-// finding is a line of the doctor's report. The marks are those of [slack.Finding].
-type finding = slack.Finding
+// finding is a line of the doctor's report. The marks are those of [surface.Finding].
+type finding = surface.Finding
 
 // patient is the configuration that the doctor looks at, with what one look leaves for a later one.
 type patient struct {
@@ -42,10 +38,10 @@ func (p process) doctor(o options) int {
 	switch {
 	case errors.As(err, &wrong):
 		for _, one := range wrong {
-			say.line(finding{What: "configuration", Mark: slack.Wrong, Found: one.String(), Do: "Correct it: docs/configuration.md explains each field. Nothing else was looked at."})
+			say.line(finding{What: "configuration", Mark: surface.Wrong, Found: one.String(), Do: "Correct it: docs/configuration.md explains each field. Nothing else was looked at."})
 		}
 	case err != nil:
-		say.line(finding{What: "configuration", Mark: slack.Wrong, Found: err.Error(), Do: "Name a readable file with -config or BOT_CONFIG."})
+		say.line(finding{What: "configuration", Mark: surface.Wrong, Found: err.Error(), Do: "Name a readable file with -config or BOT_CONFIG."})
 	default:
 		examined := patient{Config: c, policy: c.Policy()}
 		for _, look := range []func(context.Context) iter.Seq[finding]{
@@ -69,25 +65,25 @@ type reporter struct {
 	wrong, lesser int
 }
 
-var marks = map[slack.Mark]string{slack.Fine: "✓", slack.Wrong: "✗", slack.Doubtful: "!", slack.Unchecked: "–"}
+var marks = map[surface.Mark]string{surface.Fine: "✓", surface.Wrong: "✗", surface.Doubtful: "!", surface.Unchecked: "–"}
 
 func (r *reporter) line(f finding) {
 	switch f.Mark {
-	case slack.Wrong:
+	case surface.Wrong:
 		r.wrong++
-	case slack.Doubtful:
+	case surface.Doubtful:
 		r.lesser++
 	}
 	if r.json {
 		mark := f.Mark
-		if mark == slack.Unchecked {
+		if mark == surface.Unchecked {
 			mark = "unchecked"
 		}
 		_ = json.NewEncoder(r.out).Encode(struct {
-			What  string     `json:"what"`
-			Mark  slack.Mark `json:"mark"`
-			Found string     `json:"found"`
-			Do    string     `json:"do,omitempty"`
+			What  string       `json:"what"`
+			Mark  surface.Mark `json:"mark"`
+			Found string       `json:"found"`
+			Do    string       `json:"do,omitempty"`
 		}{f.What, mark, f.Found, f.Do})
 		return
 	}
@@ -126,7 +122,7 @@ func count(n int, one, more string) string {
 // one is a look that finds one thing, with its deadline.
 func one(ctx context.Context, look func(context.Context) finding) iter.Seq[finding] {
 	return func(yield func(finding) bool) {
-		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+		ctx, cancel := context.WithTimeout(ctx, surface.LookTimeout)
 		defer cancel()
 		yield(look(ctx))
 	}

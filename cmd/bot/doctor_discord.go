@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/nodhq/nod/adapters/discord"
-	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/chat"
@@ -39,23 +38,18 @@ func (p *patient) discord(ctx context.Context) iter.Seq[finding] {
 	return func(yield func(finding) bool) {
 		c := discordConfig(p.Config)
 		for f := range discord.Doctor(ctx, c, p.roles()) {
-			if !yield(lined(f)) {
+			if !yield(f) {
 				return
 			}
 		}
 		switch {
 		case c.PublicKey == "" || ctx.Err() != nil:
 		case p.running:
-			yield(lined(discord.Reach(ctx, p.local(), c)))
+			yield(discord.Reach(ctx, p.local(), c))
 		default:
 			yield(finding{What: "Discord: " + discord.PathInteractions, Found: "not checked, because no bot runs at " + p.Listen, Do: "Start the bot, then run bot doctor again."})
 		}
 	}
-}
-
-// lined is a finding as this report has it.
-func lined(f discord.Finding) finding {
-	return finding{What: f.What, Mark: slack.Mark(f.Mark), Found: f.Found, Do: f.Do}
 }
 
 // roles are those that may decide. Only Discord's can be named.

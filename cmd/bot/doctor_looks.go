@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/openai"
 	"github.com/nodhq/nod/adapters/slack"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -20,11 +21,11 @@ import (
 
 func (p *patient) configuration(context.Context) iter.Seq[finding] {
 	return func(yield func(finding) bool) {
-		if !yield(finding{What: "configuration", Mark: slack.Fine, Found: "has no mistake"}) {
+		if !yield(finding{What: "configuration", Mark: surface.Fine, Found: "has no mistake"}) {
 			return
 		}
 		for _, w := range p.Warnings() {
-			if w != config.NobodyIsAdmin && !yield(finding{What: "configuration", Mark: slack.Doubtful, Found: w}) {
+			if w != config.NobodyIsAdmin && !yield(finding{What: "configuration", Mark: surface.Doubtful, Found: w}) {
 				return
 			}
 		}
@@ -39,14 +40,14 @@ func (p *patient) listener(ctx context.Context) iter.Seq[finding] {
 		switch {
 		case err == nil:
 			_ = ln.Close()
-			f.Mark, f.Found = slack.Fine, "is free"
+			f.Mark, f.Found = surface.Fine, "is free"
 		case !errors.Is(err, syscall.EADDRINUSE):
-			f.Mark, f.Found, f.Do = slack.Wrong, err.Error(), "Set listen (BOT_LISTEN) to an address of this machine."
+			f.Mark, f.Found, f.Do = surface.Wrong, err.Error(), "Set listen (BOT_LISTEN) to an address of this machine."
 		case healthy(ctx, p.local()):
 			p.running = true
-			f.Mark, f.Found = slack.Fine, "a bot runs there"
+			f.Mark, f.Found = surface.Fine, "a bot runs there"
 		default:
-			f.Mark, f.Found, f.Do = slack.Wrong, "another program has it", "Stop that program, or set listen (BOT_LISTEN) to another address."
+			f.Mark, f.Found, f.Do = surface.Wrong, "another program has it", "Stop that program, or set listen (BOT_LISTEN) to another address."
 		}
 		return f
 	})
@@ -66,7 +67,7 @@ func healthy(ctx context.Context, base string) bool {
 	if err != nil {
 		return false
 	}
-	client := http.Client{Timeout: lookTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: surface.LookTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {
 		return false
@@ -86,7 +87,7 @@ func (p *patient) model(ctx context.Context) iter.Seq[finding] {
 		client, err := openai.New(openai.Config{BaseURL: p.Model.BaseURL.Reveal(), APIKey: p.Model.APIKey.Reveal(), Model: p.Model.Name, MaxRetries: -1,
 			HTTPClient: &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}})
 		if err != nil {
-			f.Mark, f.Found, f.Do = slack.Wrong, err.Error(), "Correct the section model of the configuration."
+			f.Mark, f.Found, f.Do = surface.Wrong, err.Error(), "Correct the section model of the configuration."
 			return f
 		}
 		asking, hangUp := context.WithCancel(ctx)
@@ -101,15 +102,15 @@ func (p *patient) model(ctx context.Context) iter.Seq[finding] {
 		var refused *agent.ModelError
 		switch {
 		case spoke || err == nil:
-			f.Mark, f.Found = slack.Fine, "answers"
+			f.Mark, f.Found = surface.Fine, "answers"
 		case errors.As(err, &refused):
-			f.Mark, f.Found = slack.Wrong, strings.Replace(refused.Say, " No tool was run in this step.", "", 1)
+			f.Mark, f.Found = surface.Wrong, strings.Replace(refused.Say, " No tool was run in this step.", "", 1)
 			f.Do = "Look at model.base_url (OPENAI_BASE_URL), model.api_key (OPENAI_API_KEY) and model.name (OPENAI_MODEL)."
 		case errors.Is(err, context.DeadlineExceeded):
-			f.Mark, f.Found = slack.Doubtful, fmt.Sprintf("did not begin to answer in %s", lookTimeout)
+			f.Mark, f.Found = surface.Doubtful, fmt.Sprintf("did not begin to answer in %s", surface.LookTimeout)
 			f.Do = "If the model is a slow one, nothing need be done; else look at model.base_url (OPENAI_BASE_URL)."
 		default:
-			f.Mark, f.Found, f.Do = slack.Wrong, err.Error(), "Look at model.base_url (OPENAI_BASE_URL)."
+			f.Mark, f.Found, f.Do = surface.Wrong, err.Error(), "Look at model.base_url (OPENAI_BASE_URL)."
 		}
 		return f
 	})

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/nodhq/nod/adapters/slack"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/state"
 )
 
@@ -18,15 +18,15 @@ import (
 func (p *patient) state(ctx context.Context) iter.Seq[finding] {
 	if p.Redis.URL.IsZero() {
 		return one(ctx, func(context.Context) finding {
-			f := finding{What: "state", Mark: slack.Fine, Found: "embedded in one process, under " + p.DataDir}
+			f := finding{What: "state", Mark: surface.Fine, Found: "embedded in one process, under " + p.DataDir}
 			if err := writable(p.DataDir); err != nil {
-				f.Mark, f.Found, f.Do = slack.Wrong, err.Error(), "Set data_dir (BOT_DATA_DIR) to a directory that this user may write to, or redis.url (REDIS_URL)."
+				f.Mark, f.Found, f.Do = surface.Wrong, err.Error(), "Set data_dir (BOT_DATA_DIR) to a directory that this user may write to, or redis.url (REDIS_URL)."
 			}
 			return f
 		})
 	}
 	return func(yield func(finding) bool) {
-		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+		ctx, cancel := context.WithTimeout(ctx, surface.LookTimeout)
 		defer cancel()
 		for _, f := range p.redis(ctx) {
 			if !yield(f) {
@@ -66,17 +66,17 @@ func (p *patient) redis(ctx context.Context) (out []finding) {
 	notes := &notes{}
 	store, err := state.Open(ctx, state.Options{URL: p.Redis.URL.Reveal(), Durability: p.Redis.Durability.String(), Lease: p.Lease, Log: slog.New(notes)})
 	if err != nil {
-		return []finding{{What: "Redis", Mark: slack.Wrong, Found: err.Error(), Do: redisAdvice(ctx, err)}}
+		return []finding{{What: "Redis", Mark: surface.Wrong, Found: err.Error(), Do: redisAdvice(ctx, err)}}
 	}
 	defer func() { _ = store.Close() }()
-	f := finding{What: "Redis", Mark: slack.Fine, Found: "answers, and keeps what redis.durability " + p.Redis.Durability.String() + " promises"}
+	f := finding{What: "Redis", Mark: surface.Fine, Found: "answers, and keeps what redis.durability " + p.Redis.Durability.String() + " promises"}
 	for _, n := range notes.list() {
-		out = append(out, finding{What: "Redis", Mark: slack.Doubtful, Found: strings.TrimPrefix(n.text, "redis: ")})
+		out = append(out, finding{What: "Redis", Mark: surface.Doubtful, Found: strings.TrimPrefix(n.text, "redis: ")})
 	}
 	facts := map[string]string{}
 	if told, ok := any(store).(server); ok {
 		if facts, err = told.Server(ctx); err != nil {
-			out = append(out, finding{What: "Redis", Mark: slack.Doubtful, Found: err.Error()})
+			out = append(out, finding{What: "Redis", Mark: surface.Doubtful, Found: err.Error()})
 		}
 	}
 	if v := facts["redis_version"]; v != "" {
@@ -90,9 +90,9 @@ func persistence(enabled string) finding {
 	f := finding{What: "Redis: persistence", Do: "Set appendonly yes in the server's configuration; appendfsync everysec is enough, except for redis.durability: fsync."}
 	switch enabled {
 	case "1":
-		f.Mark, f.Found, f.Do = slack.Fine, "an append-only file is kept", ""
+		f.Mark, f.Found, f.Do = surface.Fine, "an append-only file is kept", ""
 	case "0":
-		f.Mark, f.Found = slack.Doubtful, "no append-only file: what is recorded may end with the server"
+		f.Mark, f.Found = surface.Doubtful, "no append-only file: what is recorded may end with the server"
 	default:
 		f.Found, f.Do = "not checked: the server does not say", "Make sure that it has appendonly yes, or what is recorded may end with it."
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/mcp"
 	"github.com/nodhq/nod/adapters/slack"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -39,10 +40,10 @@ func (p *patient) tool(ctx context.Context, name string) finding {
 	s, notes := p.MCP.Servers[name], &notes{}
 	servers, err := mcp.New(mcp.Config{Servers: map[string]mcp.Server{name: {
 		Command: config.RevealAll(s.Command), Env: config.RevealMap(s.Env), URL: s.URL.Reveal(), Headers: config.RevealMap(s.Headers),
-		Timeout: s.Timeout, ConnectTimeout: lookTimeout, Trusted: s.Trusted,
+		Timeout: s.Timeout, ConnectTimeout: surface.LookTimeout, Trusted: s.Trusted,
 	}}, Log: slog.New(notes), ClientName: "nod", Version: versionLine()})
 	if err != nil {
-		f.Mark, f.Found, f.Do = slack.Wrong, err.Error(), "Correct mcp.servers."+name+"."
+		f.Mark, f.Found, f.Do = surface.Wrong, err.Error(), "Correct mcp.servers."+name+"."
 		return f
 	}
 	servers.Start()
@@ -51,11 +52,11 @@ func (p *patient) tool(ctx context.Context, name string) finding {
 	f.Do = "Look at mcp.servers." + name + "."
 	switch {
 	case err != nil:
-		f.Mark, f.Found = slack.Wrong, err.Error()
+		f.Mark, f.Found = surface.Wrong, err.Error()
 	case len(faults) > 0:
-		f.Mark, f.Found = slack.Wrong, strings.TrimSuffix(faults[0].Say, " It is tried again.")
+		f.Mark, f.Found = surface.Wrong, strings.TrimSuffix(faults[0].Say, " It is tried again.")
 		if len(list) > 0 {
-			f.Mark = slack.Doubtful
+			f.Mark = surface.Doubtful
 		}
 		for _, n := range notes.list() {
 			if n.stderr != "" {
@@ -66,13 +67,13 @@ func (p *patient) tool(ctx context.Context, name string) finding {
 			f.Do = "Look at mcp.servers." + name + ": start its command by hand, with only PATH, HOME and its env. One that downloads first (npx) may only need a second try."
 		}
 	case len(list) == 0:
-		f.Mark, f.Found = slack.Doubtful, "answers, but has no tools"
+		f.Mark, f.Found = surface.Doubtful, "answers, but has no tools"
 	default:
 		trust := "not trusted: what it says of its tools only adds caution"
 		if s.Trusted {
 			trust = "trusted: tools that it calls read-only run unasked"
 		}
-		f.Mark, f.Do = slack.Fine, ""
+		f.Mark, f.Do = surface.Fine, ""
 		f.Found = count(len(list), "tool", "tools") + ", " + p.ruled(list) + "; " + trust
 	}
 	return f
@@ -108,13 +109,13 @@ func (p *patient) deciders(ctx context.Context) iter.Seq[finding] {
 		n := len(p.Admins) + len(p.AdminSessionKeys)
 		switch {
 		case n > 0:
-			f.Mark, f.Found = slack.Fine, p.adminsNamed()+" and "+count(len(p.AdminSessionKeys), "key", "keys")+" of the web API"
+			f.Mark, f.Found = surface.Fine, p.adminsNamed()+" and "+count(len(p.AdminSessionKeys), "key", "keys")+" of the web API"
 			if where, as := p.adminless(); where != "" && len(p.needAdmin()) > 0 {
-				f.Mark, f.Found = slack.Doubtful, f.Found+": in "+where+" nobody can allow "+p.needAdmin()[0]
+				f.Mark, f.Found = surface.Doubtful, f.Found+": in "+where+" nobody can allow "+p.needAdmin()[0]
 				f.Do = "Name people under admins, such as " + as + "."
 			}
 		case len(p.needAdmin()) > 0:
-			f.Mark, f.Found = slack.Wrong, "nobody is one, and only one can allow "+strings.Join(p.needAdmin()[:min(3, len(p.needAdmin()))], ", ")
+			f.Mark, f.Found = surface.Wrong, "nobody is one, and only one can allow "+strings.Join(p.needAdmin()[:min(3, len(p.needAdmin()))], ", ")
 			f.Do = "Name people under admins, such as slack:T0123:U0123 or discord:123456789012345678:234567890123456789, or set ADMIN_SESSION_KEYS."
 		default:
 			f.Found, f.Do = "nobody is one, and no tool needs one", "Set admins or ADMIN_SESSION_KEYS before a tool has approval: RequireAuth."

@@ -14,9 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/tests/mcpserver"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {

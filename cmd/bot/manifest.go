@@ -5,10 +5,11 @@ import (
 	"io"
 	"strings"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/cmd/bot/config"
-	"go.yaml.in/yaml/v4"
 )
 
 // manifest prints the app for a platform: for Slack one that its page takes, for Discord what is to be entered and clicked. What to do

@@ -47,6 +47,8 @@ type Surface struct {
 	Budget time.Duration
 	// Unhurried: nobody waits for the acknowledgement of a message, only for that of a click.
 	Unhurried bool
+	// Once: a click that was not acknowledged does not come again.
+	Once bool
 	// Fetches: whoever looks at a message, or the platform when one is made, fetches what is linked in it.
 	Fetches bool
 	// Secrets are strings that no error and no log line may hold: tokens, keys, addresses that are capabilities. They are asked

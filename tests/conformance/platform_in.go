@@ -181,9 +181,9 @@ func clickNotRecorded(p *stage) {
 	if !d.Acked() && !told() {
 		p.passed(first.Chat)
 	}
-	if d.Acked() {
+	if d.Acked() || p.Once {
 		if err := p.Wait(p.ctx, told); err != nil {
-			p.Error("the click was acknowledged and not recorded, and nobody was told")
+			p.Error("the click was not recorded and will not come again, and nobody was told")
 		}
 	}
 	if n := len(p.Seen(Ana, first.Chat)); n > 0 {

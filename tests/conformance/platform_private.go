@@ -16,7 +16,7 @@ import (
 
 // direct: a conversation with one person is a chat like another, and nobody else's.
 func direct(p *stage) {
-	if !p.needs("SayDirect", p.SayDirect != nil) {
+	if !p.offers("SayDirect", p.SayDirect != nil) {
 		return
 	}
 	const words = `between us: <b> & "co" &lt; ünï *x*`
@@ -47,6 +47,14 @@ func direct(p *stage) {
 	if got := p.Messages(other.Chat); len(got) != 0 {
 		p.Errorf("Ben reads what is Ana's: %+v", got)
 	}
+	if s, ok := p.Platform.(agent.Seeker); ok {
+		if at, found, err := s.Seek(p.ctx, id, "k"); err != nil || !found || at != ref {
+			p.Errorf("the post is found=%v as %q: %v", found, at, p.note(err))
+		}
+		if _, found, err := s.Seek(p.ctx, other.Chat, "k"); err != nil || found {
+			p.Errorf("the post is found=%v in Ben's conversation: %v", found, p.note(err))
+		}
+	}
 	p.must(p.Press(Ana, id, ref, p.button(id, ref, chat.AllowOnce)).Taken(p.ctx))
 	p.passed(id)
 	if got := of[chat.Clicked](p.in.All()); len(got) != 1 || got[0].Chat != id || got[0].Message != ref || got[0].User != one.User || got[0].Token != "ask" || got[0].Choice != chat.AllowOnce {
@@ -57,14 +65,6 @@ func direct(p *stage) {
 		p.must(p.Platform.Edit(p.ctx, id, ref, text(say), u))
 		if s := p.shown(id, ref); !strings.Contains(s.Text, say) || len(s.Buttons) > 0 {
 			p.Errorf("after an edit the message reads %q with %+v", s.Text, s.Buttons)
-		}
-	}
-	if s, ok := p.Platform.(agent.Seeker); ok {
-		if at, found, err := s.Seek(p.ctx, id, "k"); err != nil || !found || at != ref {
-			p.Errorf("the post is found=%v as %q: %v", found, at, p.note(err))
-		}
-		if _, found, err := s.Seek(p.ctx, other.Chat, "k"); err != nil || found {
-			p.Errorf("the post is found=%v in Ben's conversation: %v", found, p.note(err))
 		}
 	}
 }
@@ -91,7 +91,7 @@ func onlyGreek(s string) string {
 
 // details: whoever asks for them sees everything, however long it is, alone, and has decided nothing.
 func details(p *stage) {
-	if !p.needs("Details", p.Details != nil) {
+	if !p.offers("Details", p.Details != nil) {
 		return
 	}
 	room := p.chat("begin").Chat
@@ -185,4 +185,14 @@ func every(all []Shown) string {
 		b.WriteString(s.Text + "\n")
 	}
 	return b.String()
+}
+
+// offers is needs for a lever that a surface may not have heard of yet.
+func (p *stage) offers(lever string, there bool) bool {
+	p.Helper()
+	if !there && p.Without[lever] == "" {
+		p.Logf("the surface says nothing of %s", lever)
+		return false
+	}
+	return p.needs(lever, there)
 }

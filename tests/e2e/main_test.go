@@ -18,7 +18,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,8 +32,20 @@ var programs string
 
 var updatePicture = flag.Bool("update-picture", false, "write docs/page.png, the README's picture of the page")
 
+// atOnce is how many tests run at once, unless -parallel says otherwise: most of the time they wait for what other processes do.
+const atOnce = 6
+
 func TestMain(m *testing.M) {
 	flag.Parse()
+	parallel := strconv.Itoa(max(atOnce, runtime.GOMAXPROCS(0)))
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name == "test.parallel" {
+			parallel = f.Value.String()
+		}
+	})
+	if err := flag.Set("test.parallel", parallel); err != nil {
+		panic(err)
+	}
 	os.Exit(build(m.Run))
 }
 

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +22,16 @@ func openDiscord(t testing.TB) surface {
 func (s discordSurface) model() *llm                 { return s.llm }
 func (s discordSurface) tools() *mcpserver.Ledger    { return s.ledger }
 func (discordSurface) without(string) (string, bool) { return "", false }
+
+// room: a message of Discord's has 4,000 characters. Of several cards, what the server says of itself stands behind Show arguments.
+func (discordSurface) room(all string) string {
+	if strings.Count(all, " · Run ") < 2 {
+		return all
+	}
+	return serverSays.ReplaceAllString(all, "")
+}
+
+var serverSays = regexp.MustCompile(`The server says \(not checked\): [^·\n]* · `)
 
 type discordChat struct {
 	g *guild

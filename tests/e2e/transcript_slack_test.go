@@ -18,6 +18,7 @@ func openSlack(t testing.TB) surface {
 	return slackSurface{openOffice(t, officeSettings{yaml: transcriptYAML})}
 }
 
+func (slackSurface) room(all string) string        { return all }
 func (s slackSurface) model() *llm                 { return s.llm }
 func (s slackSurface) tools() *mcpserver.Ledger    { return s.ledger }
 func (slackSurface) without(string) (string, bool) { return "", false }

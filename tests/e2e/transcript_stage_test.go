@@ -21,6 +21,8 @@ type surface interface {
 	chat(testing.TB) conversation
 	// without says whether the surface is without something, and why.
 	without(need string) (reason string, without bool)
+	// room is what of an expected message the surface shows, where it has less room than others.
+	room(expected string) string
 	model() *llm
 	tools() *mcpserver.Ledger
 }
@@ -38,7 +40,6 @@ type conversation interface {
 	fillIn(who string, on post, b button, text string)
 	// told is what somebody was told in private so far.
 	told(who string) []string
-	// refresh passes whatever time the surface's bot needs to show the latest; most need nothing.
 	close()
 }
 
@@ -307,6 +308,9 @@ func (s *stage) shows(a []string) {
 	wants := []string{strings.Join(s.line.below, "\n")}
 	if len(a) > 2 {
 		wants = append(wants, a[3])
+	}
+	for i := range wants {
+		wants[i] = s.on.room(wants[i])
 	}
 	n, _ := strconv.Atoi(a[1]) // digits or nothing, by the form
 	var got post

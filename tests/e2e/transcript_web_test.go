@@ -32,6 +32,7 @@ func openWeb(t testing.TB) surface {
 	return w
 }
 
+func (*webSurface) room(all string) string     { return all }
 func (w *webSurface) model() *llm              { return w.llm }
 func (w *webSurface) tools() *mcpserver.Ledger { return w.ledger }
 
