@@ -75,6 +75,20 @@ func (a *Adapter) Settled(ctx context.Context, room string) error {
 	}
 }
 
+// Closing waits until nothing is taken any more.
+func (a *Adapter) Closing(ctx context.Context) error {
+	look := time.NewTicker(time.Millisecond) // memory signals nothing
+	defer look.Stop()
+	for a.isOpen() {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
 // Seen is a text as Discord's clients read it; where they differ, it is the most that one of them makes of it.
 type Seen struct {
 	Words    string

@@ -4,25 +4,21 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
 )
 
 // What is imported of what was said before the bot was called.
 const (
 	historyWithin = 1500 * time.Millisecond
-	maxQuotes     = 50
-	maxQuoted     = 16 << 10 // bytes of text over all quotes
 )
 
 // before is what others said before, as far as the message leans on it: a thread in which the bot was never called, the message that
@@ -49,21 +45,21 @@ func (a *Adapter) before(ctx context.Context, s spoken) []chat.Quote {
 			all = append(all, chat.Quote{Name: "a forwarded message", Text: text})
 		}
 	}
-	return fitted(all, left)
+	return surface.FitQuotes(all, left)
 }
 
 // history is what was said in a thread: its first message, which says what it is about, and the newest of the others, in their order.
-// left is how many are known to be left out between.
+// left is negative where some were left out between: nobody knows how many.
 func (a *Adapter) history(ctx context.Context, s spoken) (all []chat.Quote, left int) {
 	ctx, cancel := context.WithTimeout(ctx, historyWithin)
 	defer cancel()
-	page, full, err := a.fetch(ctx, s.at.Thread, url.Values{"before": {string(s.m.ID)}, "limit": {strconv.Itoa(maxQuotes)}})
+	page, full, err := a.fetch(ctx, s.at.Thread, url.Values{"before": {string(s.m.ID)}, "limit": {strconv.Itoa(surface.MaxQuotes)}})
 	if err != nil {
 		a.Logger.Warn("discord: a thread is answered without what was said in it before", "chat", s.at.id(), "err", err)
 		return nil, 0
 	}
-	if full >= maxQuotes {
-		left = 1 // at least
+	if full >= surface.MaxQuotes {
+		left = -1 // nobody knows how many
 	}
 	if start := a.starter(ctx, s.at, page); start != nil {
 		page = append([]*message{start}, page...)
@@ -125,47 +121,4 @@ func (a *Adapter) quote(m *message) (q chat.Quote, ok bool) {
 	}
 	q.Name = cmp.Or(q.Name, "a bot")
 	return q, true
-}
-
-// fitted keeps the first quote and the newest ones that there is room for, and says where some are left out.
-func fitted(all []chat.Quote, left int) []chat.Quote {
-	if len(all) == 0 {
-		return nil
-	}
-	first, rest := all[0], all[1:]
-	if len(rest) > 0 {
-		first.Text = cutText(first.Text, maxQuoted/2)
-	} else {
-		first.Text = cutText(first.Text, maxQuoted)
-	}
-	room := maxQuoted - len(first.Text)
-	from := len(rest)
-	for ; from > 0; from-- {
-		q := &rest[from-1]
-		if from == len(rest) { // the newest is there in any case
-			q.Text = cutText(q.Text, room)
-		}
-		if len(q.Text) > room {
-			break
-		}
-		room -= len(q.Text)
-	}
-	out := []chat.Quote{first}
-	if left += from; left > 0 {
-		out = append(out, chat.Quote{Name: render.Product, Text: "[messages of this thread are left out here]"})
-	}
-	return append(out, rest[from:]...)
-}
-
-// cutText is s, or what of it fits into n bytes and how much more there is.
-func cutText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	const words = 48 // room to say so
-	n = max(n-words, 0)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return fmt.Sprintf("%s [… %d more bytes left out]", s[:n], len(s)-n)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/fakediscord"
 )
@@ -64,11 +65,11 @@ func TestALongThreadIsCutInTheMiddle(t *testing.T) {
 	p := newParlor(t)
 	start := p.Say(p.ben, p.general, "the first")
 	thread := p.CreateThread(p.ben, p.general, start, "long")
-	for i := range maxQuotes + 20 {
+	for i := range surface.MaxQuotes + 20 {
 		p.Say(p.ana, thread, fmt.Sprint("message ", i))
 	}
 	got := p.context(p.Say(p.ana, thread, p.bot()+" help us"))
-	if len(got) != maxQuotes+2 || got[0] != "Ben: the first" || !strings.Contains(got[1], "left out") || got[len(got)-1] != fmt.Sprint("Ana: message ", maxQuotes+19) {
+	if len(got) != surface.MaxQuotes+2 || got[0] != "Ben: the first" || !strings.Contains(got[1], "left out") || got[len(got)-1] != fmt.Sprint("Ana: message ", surface.MaxQuotes+19) {
 		t.Errorf("%d: %q", len(got), got)
 	}
 }
@@ -100,7 +101,7 @@ func TestWhatIsRepliedToIsQuoted(t *testing.T) {
 
 func TestFittedAndCut(t *testing.T) {
 	t.Parallel()
-	if fitted(nil, 3) != nil {
+	if surface.FitQuotes(nil, 3) != nil {
 		t.Error("something of nothing")
 	}
 	long := strings.Repeat("語", 10_000)
@@ -110,13 +111,13 @@ func TestFittedAndCut(t *testing.T) {
 	}
 	for _, in := range [][]chat.Quote{all, all[:1], all[:2]} {
 		size := 0
-		for _, q := range fitted(slices.Clone(in), 0) {
+		for _, q := range surface.FitQuotes(slices.Clone(in), 0) {
 			size += len(q.Text)
 			if !utf8.ValidString(q.Text) {
 				t.Error("cut within a character")
 			}
 		}
-		if size > maxQuoted+100 {
+		if size > surface.MaxQuoted+100 {
 			t.Errorf("%d bytes", size)
 		}
 	}

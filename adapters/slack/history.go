@@ -3,15 +3,14 @@ package slack
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -19,8 +18,6 @@ import (
 const (
 	historyWithin = 1500 * time.Millisecond
 	historyPage   = 999 // the most that one call gives, the earliest first. https://docs.slack.dev/reference/methods/conversations.replies
-	maxQuotes     = 50
-	maxQuoted     = 16 << 10 // bytes of text over all quotes
 	namesAtOnce   = 8
 )
 
@@ -45,7 +42,7 @@ func (a *Adapter) before(ctx context.Context, s spoken) []chat.Quote {
 	for i, m := range kept {
 		all[i] = a.quote(ctx, m)
 	}
-	return fitted(all, left)
+	return surface.FitQuotes(all, left)
 }
 
 // worthQuoting picks what is quoted: the thread's first message, which says what it is about, and the newest of the others, all in
@@ -59,8 +56,8 @@ func worthQuoting(msgs []slack.Message, me self, before string) (kept []slack.Me
 		}
 	}
 	slices.SortStableFunc(kept, func(x, y slack.Message) int { return compareTimestamps(x.Timestamp, y.Timestamp) })
-	if len(kept) > maxQuotes {
-		left = len(kept) - maxQuotes
+	if len(kept) > surface.MaxQuotes {
+		left = len(kept) - surface.MaxQuotes
 		kept = slices.Concat(kept[:1], kept[left+1:])
 	}
 	return kept, left
@@ -85,36 +82,6 @@ func (a *Adapter) meetAll(ctx context.Context, msgs []slack.Message) {
 	asking.Wait()
 }
 
-// fitted keeps the first quote and the newest ones that there is room for, and says where how many are left out.
-func fitted(all []chat.Quote, left int) []chat.Quote {
-	if len(all) == 0 {
-		return nil
-	}
-	first, rest := all[0], all[1:]
-	if len(rest) > 0 {
-		first.Text = cutText(first.Text, maxQuoted/2)
-	} else {
-		first.Text = cutText(first.Text, maxQuoted)
-	}
-	room := maxQuoted - len(first.Text)
-	from := len(rest)
-	for ; from > 0; from-- {
-		q := &rest[from-1]
-		if from == len(rest) { // the newest is there in any case
-			q.Text = cutText(q.Text, room)
-		}
-		if len(q.Text) > room {
-			break
-		}
-		room -= len(q.Text)
-	}
-	out := []chat.Quote{first}
-	if left += from; left > 0 {
-		out = append(out, chat.Quote{Name: botName, Text: fmt.Sprintf("[%d messages of this thread are left out here]", left)})
-	}
-	return append(out, rest[from:]...)
-}
-
 func (a *Adapter) quote(ctx context.Context, m slack.Message) chat.Quote {
 	q := chat.Quote{Name: m.Username, Text: readable(m.Text, a.nameOf)}
 	if m.User == "" || m.BotID != "" {
@@ -133,19 +100,6 @@ func (a *Adapter) quote(ctx context.Context, m slack.Message) chat.Quote {
 	}
 	q.By = person(home, m.User)
 	return q
-}
-
-// cutText is s, or what of it fits into n bytes and how much more there is.
-func cutText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	const words = 48 // room to say so
-	n = max(n-words, 0)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return fmt.Sprintf("%s [… %d more bytes left out]", s[:n], len(s)-n)
 }
 
 func olderThan(ts, than string) bool { return compareTimestamps(ts, than) < 0 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/fakeslack"
 )
@@ -85,7 +86,7 @@ func TestWorthQuoting(t *testing.T) {
 	bots.SubType, bots.BotID, join.SubType = "bot_message", "BALERT", "channel_join"
 	msgs = append(msgs, own, bots, join, empty, ownBot, message("2000.000000", "UBEN", "the mention itself"), message("2000.000001", "UBEN", "later"))
 	kept, left := worthQuoting(msgs, testSelf, "2000.000000")
-	if len(kept) != maxQuotes || left != 31 || kept[0].Text != "0" || kept[1].Text != "31" || kept[len(kept)-1].Text != "79" {
+	if len(kept) != surface.MaxQuotes || left != 31 || kept[0].Text != "0" || kept[1].Text != "31" || kept[len(kept)-1].Text != "79" {
 		t.Errorf("%d kept, %d left out, from %q %q to %q", len(kept), left, kept[0].Text, kept[1].Text, kept[len(kept)-1].Text)
 	}
 	kept, left = worthQuoting(msgs[80:85], testSelf, "2000.000000")
@@ -102,7 +103,7 @@ func TestQuotesFitAndSayWhatIsLeftOut(t *testing.T) {
 		}
 		return n
 	}
-	long := strings.Repeat("é", maxQuoted)
+	long := strings.Repeat("é", surface.MaxQuoted)
 	for name, x := range map[string]struct {
 		in   []chat.Quote
 		left int
@@ -117,7 +118,7 @@ func TestQuotesFitAndSayWhatIsLeftOut(t *testing.T) {
 		"all long":         {[]chat.Quote{{Text: long}, {Text: long}, {Text: long}}, 0, "éé [1 éé"},
 		"a long middle":    {[]chat.Quote{{Text: "a"}, {Text: "b"}, {Text: long}, {Text: "c"}}, 0, "a [2 c"},
 	} {
-		got := fitted(x.in, x.left)
+		got := surface.FitQuotes(x.in, x.left)
 		var starts []string
 		for _, q := range got {
 			if !utf8.ValidString(q.Text) {
@@ -125,11 +126,11 @@ func TestQuotesFitAndSayWhatIsLeftOut(t *testing.T) {
 			}
 			starts = append(starts, string([]rune(q.Text)[:min(2, len([]rune(q.Text)))]))
 		}
-		if strings.Join(starts, " ") != x.want || size(got) > maxQuoted+100 {
+		if strings.Join(starts, " ") != x.want || size(got) > surface.MaxQuoted+100 {
 			t.Errorf("%s: %q, %d bytes", name, starts, size(got))
 		}
 	}
-	if got := fitted([]chat.Quote{{Text: long}}, 0); !strings.HasSuffix(got[0].Text, "more bytes left out]") {
+	if got := surface.FitQuotes([]chat.Quote{{Text: long}}, 0); !strings.HasSuffix(got[0].Text, "more bytes left out]") {
 		t.Error("a text was cut silently")
 	}
 }

@@ -39,6 +39,8 @@ type Surface struct {
 	Run func(context.Context) error
 	// Ready returns when what people do reaches the adapter.
 	Ready func(context.Context) error
+	// Closing returns when Run, whose context has ended, takes nothing any more. nil: that is at once.
+	Closing func(context.Context) error
 	// Close ends the stand-in, after Run has ended. No goroutine may be left then.
 	Close func()
 	// People are Ana and Ben as the platform vouches for them.

@@ -324,6 +324,9 @@ func endWaits(p *stage) {
 	ended := make(chan error, 1)
 	go func() { ended <- p.end() }()
 	p.begun = false
+	if p.Closing != nil {
+		p.must(p.Closing(p.ctx))
+	}
 	for range 1000 { // not a wait: an adapter that does not wait gets the chance to show it
 		runtime.Gosched()
 	}

@@ -19,6 +19,7 @@ type mishap struct {
 	name    string
 	active  bool // in a channel that the bot was spoken to in before: what is missed there is fetched
 	before  func(*guild)
+	gap     func(*guild)                // right before the mention
 	said    func(*guild, *talk)         // when the mention was said
 	pending func(*guild, *talk, string) // while its message asks
 	clicked func(*guild, *talk, *fakediscord.Delivery)
@@ -26,11 +27,16 @@ type mishap struct {
 }
 
 // lost are the moments at which a connection gets lost in one way.
-func lost(how string, f func(*guild)) []mishap {
-	again := func(g *guild) { g.reconnected(func() { f(g) }) }
+func lost(how string, lose func(*guild)) []mishap {
+	again := func(g *guild) { g.reconnected(func() { lose(g) }) }
+	opened := 0
 	return []mishap{
 		{name: how + " before the mention", before: again},
-		{name: how + " at the mention", active: true, said: func(g *guild, _ *talk) { again(g) }},
+		{
+			name: how + " at the mention", active: true, // which is said while there is no connection
+			gap:  func(g *guild) { opened = g.opened(); lose(g) },
+			said: func(g *guild, _ *talk) { g.reopened(opened) },
+		},
 		{name: how + " while it asks", pending: func(g *guild, _ *talk, _ string) { again(g) }},
 		{name: how + " at the click", clicked: func(g *guild, _ *talk, _ *fakediscord.Delivery) { again(g) }},
 	}
@@ -45,9 +51,17 @@ func loseSession(g *guild) {
 // reconnected loses the connection and waits until there is one again, resumed or new.
 func (g *guild) reconnected(lose func()) {
 	g.t.Helper()
-	before := len(g.Dials()) + len(g.Identifies())
+	before := g.opened()
 	lose()
-	g.wait(g.t, "the gateway is connected again", func() bool { return len(g.Dials())+len(g.Identifies()) > before && g.Connected() == 1 })
+	g.reopened(before)
+}
+
+// opened counts connections and sessions so far.
+func (g *guild) opened() int { return len(g.Dials()) + len(g.Identifies()) }
+
+func (g *guild) reopened(before int) {
+	g.t.Helper()
+	g.wait(g.t, "the gateway is connected again", func() bool { return g.opened() > before && g.Connected() == 1 })
 }
 
 // holder is the replica that has the shard, as long as none had it before.
@@ -169,6 +183,9 @@ func (g *guild) tell(t *testing.T, x mishap) (end string) {
 	if x.active {
 		before := g.mentionIn(t, channel, "say hello")
 		before.done(before.answer(1), "hello")
+	}
+	if x.gap != nil {
+		x.gap(g)
 	}
 	k := g.mentionIn(t, channel, "call box__write "+args)
 	if x.said != nil {
