@@ -49,12 +49,14 @@ type self struct {
 }
 
 var (
-	_ agent.Platform  = (*Adapter)(nil)
-	_ agent.Whisperer = (*Adapter)(nil)
-	_ agent.Annotator = (*Adapter)(nil)
-	_ agent.Seeker    = (*Adapter)(nil)
-	_ agent.Pacer     = (*Adapter)(nil)
-	_ agent.Groups    = (*Adapter)(nil)
+	_ agent.Platform   = (*Adapter)(nil)
+	_ agent.Whisperer  = (*Adapter)(nil)
+	_ agent.Annotator  = (*Adapter)(nil)
+	_ agent.Attacher   = (*Adapter)(nil)
+	_ agent.Seeker     = (*Adapter)(nil)
+	_ agent.Pacer      = (*Adapter)(nil)
+	_ agent.Groups     = (*Adapter)(nil)
+	_ agent.GroupNames = (*Adapter)(nil)
 )
 
 // New makes the adapter. It speaks to nobody before Run.

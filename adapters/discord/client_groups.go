@@ -3,6 +3,7 @@ package discord
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -54,4 +55,12 @@ func (a *Adapter) Groups(ctx context.Context, id chat.ID, u chat.User) ([]chat.U
 	}
 	a.memberOf.put(key, roles, asked)
 	return roles, nil
+}
+
+// GroupName is what a role is called, as far as the gateway has told. It asks nobody.
+func (a *Adapter) GroupName(_ chat.ID, g chat.User) string {
+	if g.Platform != Platform || !g.IsGroup() {
+		return ""
+	}
+	return a.in.channels.roleName(strings.TrimPrefix(g.Key, chat.GroupPrefix))
 }

@@ -33,7 +33,10 @@ func (p place) id() chat.ID {
 // placeOf reads back what id wrote. ok is false for an ID of another platform, or one that was never ours.
 func placeOf(id chat.ID) (p place, ok bool) {
 	channel, thread, threaded := strings.Cut(id.Key, "/")
-	if id.Platform != Platform || !isSnowflake(channel) || threaded && !isSnowflake(thread) || id.Workspace != "" && !isSnowflake(id.Workspace) {
+	if id.Platform != Platform || !isSnowflake(channel) || threaded && !isSnowflake(thread) {
+		return place{}, false
+	}
+	if id.Workspace == "" && threaded || id.Workspace != "" && !isSnowflake(id.Workspace) { // a thread stands in a guild
 		return place{}, false
 	}
 	return place{id.Workspace, channel, thread}, true

@@ -2,7 +2,6 @@ package discord
 
 import (
 	"context"
-	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -12,29 +11,18 @@ import (
 	"github.com/nodhq/nod/core/render"
 )
 
-// Attach posts a text as a file beside the turn's message, with a note above it that names nobody: for an answer so long that it would
-// be many messages. What a file does not hold (10 MiB) is left out at its end. The same key posts at most once for some minutes.
+// Attach posts a file beside the turn's message, with a note above it that names nobody: for an answer so long that it would be many
+// messages. What a file does not hold (10 MiB) is left out at its end. The same key posts at most once for some minutes.
 // https://discord.com/developers/docs/components/reference#file
-func (a *Adapter) Attach(ctx context.Context, id chat.ID, key chat.PostKey, note render.Message, name, text string) (chat.MessageRef, error) {
+func (a *Adapter) Attach(ctx context.Context, id chat.ID, _ chat.MessageRef, key chat.PostKey, note render.Message, f agent.File) (chat.MessageRef, error) {
 	p, me, err := a.where(ctx, id)
 	if err != nil {
 		return "", err
 	}
 	out := encodeNote(surface.Quietly(note), "")
 	out.Users, out.Roles = nil, nil
-	out.Files = []file{{Name: name, Type: "text/markdown; charset=utf-8", Data: []byte(clipped(text, maxFileBytes))}}
-	out.Components = append(out.Components, discordgo.FileComponent{File: discordgo.UnfurledMediaItem{URL: uploaded + name}})
+	out.Files = []file{{Name: f.Name, Type: f.Type, Data: whole(string(f.Data))}}
+	out.Components = append(out.Components, discordgo.FileComponent{File: discordgo.UnfurledMediaItem{URL: uploaded + f.Name}})
 	_, ref, err := a.post(ctx, me, p, key, onlyShape(out), agent.Final)
 	return ref, err
-}
-
-// clipped is at most n bytes of s, with no character cut.
-func clipped(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
