@@ -62,6 +62,7 @@ func (w *guild) shown(m fakediscord.Message) conformance.Shown {
 	if m.Everyone {
 		s.Mentions = append(s.Mentions, "everyone")
 	}
+	notified := slices.Clone(s.Mentions)
 	var text strings.Builder
 	w.read(&s, &text, m.Content)
 	w.walk(&s, &text, m.Components)
@@ -74,6 +75,7 @@ func (w *guild) shown(m fakediscord.Message) conformance.Shown {
 	s.Text = text.String()
 	slices.Sort(s.Mentions)
 	s.Mentions = slices.Compact(s.Mentions)
+	s.Silent = slices.DeleteFunc(slices.Clone(s.Mentions), func(who string) bool { return slices.Contains(notified, who) })
 	for _, b := range m.Buttons() {
 		if b.URL != "" {
 			s.Links = append(s.Links, conformance.Link{Label: b.Label, URL: b.URL})

@@ -48,9 +48,15 @@ func loud(s string) bool {
 	return s == "" || hasFold(s, "everyone") || hasFold(s, "here")
 }
 
-// invites: "discord" and s are an address that Discord's clients know without a scheme.
+// invites: "discord" and s are an address that Discord's clients know without a scheme, or could become one with what follows in the
+// next span.
 func invites(s string) bool {
-	return hasFold(s, "gg/") || hasFold(s, "gift/") || hasFold(s, "new/") || hasFold(s, "com/invite") || hasFold(s, "com/gifts")
+	for _, known := range []string{"gg/", "gift/", "new/", "com/invite", "com/gifts"} {
+		if hasFold(s, known) || s != "" && hasFold(known, s) {
+			return true
+		}
+	}
+	return false
 }
 
 func hasFold(s, prefix string) bool {

@@ -116,6 +116,7 @@ func TestRewritten(t *testing.T) {
 		"<https://docs.example>":                            "<https://docs.example>",
 		"https://evil.example/x and www.evil.example":       "`https://evil.example/x` and `http://www.evil.example`",
 		"steam://run/1 discord://x ftp://evil.example/":     `steam\://run/1 discord\://x ` + "`ftp://evil.example/`",
+		"A@everyonediscord.gg/abc":                          `A\@everyonediscord\.gg/abc`, // the first half is a mail address to others
 		"join discord.gg/abc":                               `join discord\.gg/abc`,
 		"mail a@evil.example":                               "mail a@evil.example",
 		"https://good.example@evil.example/":                "`https://good.example@evil.example/`",

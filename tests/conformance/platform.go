@@ -130,6 +130,7 @@ type Shown struct {
 	Text     string // all that can be read, without the buttons
 	Buttons  []Button
 	Mentions []string // keys of people who are notified or could be; "everyone" for whatever notifies many
+	Silent   []string // those of Mentions who are only drawn as named, and are not notified
 	Links    []Link
 	Images   []string // addresses that are fetched when somebody looks
 	Previews bool     // links are fetched for a preview

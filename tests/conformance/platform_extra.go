@@ -130,8 +130,8 @@ func annotates(p *stage) {
 	named, err := a.Annotate(p.ctx, room, ref, "n1", note(ben, render.Plain(" can answer")), true)
 	p.must(err)
 	s := p.shown(room, named)
-	if !slices.Equal(s.Mentions, []string{p.People[Ben].Key}) {
-		p.Errorf("the note notifies %q, want Ben alone", s.Mentions)
+	if !slices.Equal(s.Mentions, []string{p.People[Ben].Key}) || len(s.Silent) > 0 {
+		p.Errorf("the note notifies %q but not %q, want Ben alone", s.Mentions, s.Silent)
 	}
 	if p.LinkTo != nil {
 		if to := p.LinkTo(room, ref); !slices.ContainsFunc(s.Links, func(l Link) bool { return l.URL == to }) {
@@ -147,7 +147,7 @@ func annotates(p *stage) {
 	slices.Sort(s.Mentions)
 	want := []string{p.People[Ana].Key, p.People[Ben].Key}
 	slices.Sort(want)
-	if !slices.Equal(s.Mentions, want) || len(s.Links) != 0 {
+	if !slices.Equal(s.Mentions, want) || len(s.Silent) > 0 || len(s.Links) != 0 {
 		p.Errorf("the second note notifies %q and leads to %+v; want %q and nowhere", s.Mentions, s.Links, want)
 	}
 	for _, h := range hostile {

@@ -95,9 +95,18 @@ func (c *discordChat) posts() (out []post) {
 		return nil
 	}
 	for _, m := range c.k.answers() {
-		out = append(out, c.read(m))
+		if len(m.Attachments) == 0 {
+			out = joined(append(out, c.read(m)))
+			continue
+		}
+		// The rest of a very long answer: the file has all of it, so what stands above has to be its beginning.
+		whole, last := string(c.g.File(m.Channel, m.Attachments[0])), &out[len(out)-1]
+		if above := strings.Join(last.said, " "); !strings.HasPrefix(plainly(whole), plainly(above)) || !strings.Contains(shown(m.Version), "All of it is in this file.") {
+			c.g.t.Errorf("the file %s goes on from something else, under %q", m.Attachments[0].Name, shown(m.Version))
+		}
+		last.said = []string{plainly(whole)}
 	}
-	return joined(out)
+	return out
 }
 
 // discordPart is a component, as far as it is read here.
