@@ -196,24 +196,23 @@ func trouble(p *stage) {
 		{Busy, agent.FaultBusy}, {Down, agent.FaultTransient}, {Cut, agent.FaultTransient}, {Lost, agent.FaultTransient},
 		{Forbidden, agent.FaultForbidden}, {Gone, agent.FaultGone},
 	} {
-		room := p.chat("begin " + string(c.mishap)).Chat
-		ref := p.post(room, "k", text("alpha"))
-		for what, try := range map[string]func(context.Context) error{
-			"Edit": func(ctx context.Context) error {
+		for what, try := range map[string]func(context.Context, chat.ID, chat.MessageRef) error{
+			"Edit": func(ctx context.Context, room chat.ID, ref chat.MessageRef) error {
 				p.Trouble(c.mishap, room, ref, after)
 				return p.Platform.Edit(ctx, room, ref, text("beta "+string(c.mishap)), agent.Progress)
 			},
-			"urgent Edit": func(ctx context.Context) error {
+			"urgent Edit": func(ctx context.Context, room chat.ID, ref chat.MessageRef) error {
 				p.Trouble(c.mishap, room, ref, after)
 				return p.Platform.Edit(ctx, room, ref, text("gamma "+string(c.mishap)), agent.Decision)
 			},
-			"Post": func(ctx context.Context) error {
+			"Post": func(ctx context.Context, room chat.ID, _ chat.MessageRef) error {
 				p.Trouble(c.mishap, room, "", after)
 				_, err := p.Platform.Post(ctx, room, "k "+chat.PostKey(c.mishap), text("delta"))
 				return err
 			},
 		} {
-			pe := fault(p, p.Errorf, what+" while "+string(c.mishap), try(p.ctx))
+			room := p.chat("begin " + string(c.mishap)).Chat // each its own: an adapter may keep in mind what a chat has no room for
+			pe := fault(p, p.Errorf, what+" while "+string(c.mishap), try(p.ctx, room, p.post(room, "k", text("alpha"))))
 			if pe.Kind != c.want {
 				p.Errorf("%s while %s: %q, want %q (%v)", what, c.mishap, pe.Kind, c.want, pe)
 			}
