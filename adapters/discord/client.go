@@ -202,10 +202,10 @@ func (a *Adapter) ask(ctx context.Context) (self, error) {
 func fatalAuth(err error) error {
 	switch statusOf(err) {
 	case http.StatusUnauthorized:
-		return errors.New("discord refuses the token (401): copy the token from the application's \"Bot\" page to DISCORD_TOKEN, without \"Bot \" before it; " +
+		return errors.New("the token is refused (401): copy the token from the application's \"Bot\" page to DISCORD_TOKEN, without \"Bot \" before it; " +
 			"\"Reset Token\" there makes a new one. Discord resets a token by itself when it was published, and when a bot connects too often")
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return errors.New("discord: there is no Discord API at the address of DISCORD_API_URL (HTTP 404 from users/@me); leave it empty for Discord's own")
+		return errors.New("there is no Discord API at the address of DISCORD_API_URL (HTTP 404 from users/@me); leave it empty for Discord's own")
 	}
 	return nil
 }

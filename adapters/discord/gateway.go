@@ -22,8 +22,11 @@ const (
 
 	backOffFirst = time.Second
 	backOffMost  = time.Minute
+	resumeMost   = 4 * time.Second // after a connection that worked and can be resumed: that costs nothing of the day's budget, and the bot is deaf meanwhile
 	// lasting: a connection that stood for so long was no part of the trouble before it.
 	lasting = time.Minute
+	// working: one that stood for so long can be resumed soon. One that is sent away at once each time cannot: that would be a storm.
+	working = 5 * time.Second
 	// Before an IDENTIFY that answers an op 9, "wait a random amount of time — between 1 and 5 seconds".
 	// https://discord.com/developers/docs/events/gateway#resuming
 	invalidLeast, invalidMost = time.Second, 5 * time.Second
@@ -48,12 +51,12 @@ const portal = "https://discord.com/developers/applications"
 
 // closedForGood are sentences for the codes that no waiting mends.
 var closedForGood = map[int]string{ //nolint:gosec // words about a token, none of them one
-	closeBadToken:    "discord refuses the token (4004): copy the bot's token from the application's \"Bot\" page at " + portal + " to DISCORD_TOKEN, without \"Bot \" before it; \"Reset Token\" there makes a new one",
-	closeBadShard:    "discord refuses the shard (4010): the number of shards is not one that it takes; leave it empty, so that Discord's own recommendation is used",
-	closeNeedsShards: "discord wants more shards (4011): the bot is in too many servers for as many as are set; leave the number empty, so that Discord's own recommendation is used, and start again",
-	closeBadVersion:  "discord no longer speaks version " + apiVersion + " of its gateway (4012): a newer version of this program is needed",
-	closeBadIntents:  "discord does not know the intents that were asked for (4013): a newer version of this program is needed",
-	closeNoSuchIntents: "discord refuses intents that need no permission (4014): look at the application's \"Bot\" page at " + portal + ", \"Privileged Gateway Intents\"; \"Message Content Intent\" is the only one that is wanted, " +
+	closeBadToken:    "the token is refused (4004): copy the bot's token from the application's \"Bot\" page at " + portal + " to DISCORD_TOKEN, without \"Bot \" before it; \"Reset Token\" there makes a new one",
+	closeBadShard:    "the shard is refused (4010): the number of shards is not one that it takes; leave it empty, so that Discord's own recommendation is used",
+	closeNeedsShards: "more shards are wanted (4011): the bot is in too many servers for as many as are set; leave the number empty, so that Discord's own recommendation is used, and start again",
+	closeBadVersion:  "version " + apiVersion + " of the gateway is no longer spoken (4012): a newer version of this program is needed",
+	closeBadIntents:  "the intents that were asked for are not known (4013): a newer version of this program is needed",
+	closeNoSuchIntents: "intents that need no permission are refused (4014): look at the application's \"Bot\" page at " + portal + ", \"Privileged Gateway Intents\"; \"Message Content Intent\" is the only one that is wanted, " +
 		"and the bot does without it",
 }
 
@@ -122,7 +125,8 @@ func (a *Adapter) keep(ctx context.Context, sh *shard) error {
 		if stood >= lasting {
 			tries = 0
 		}
-		wait, resume := waitAfter(c, tries), l.resumes(c)
+		resume := l.resumes(c)
+		wait := waitAfter(c, tries, resume && stood >= working)
 		level := slog.LevelInfo
 		if stood == 0 {
 			level = slog.LevelWarn
@@ -137,12 +141,17 @@ func (a *Adapter) keep(ctx context.Context, sh *shard) error {
 	return nil
 }
 
-// waitAfter is how long to wait after a connection has ended, and tries others before it that did not last.
-func waitAfter(c cut, tries int) time.Duration {
+// waitAfter is how long to wait after a connection has ended, and tries others before it that did not last. worked: it stood for
+// a while, and can be resumed.
+func waitAfter(c cut, tries int, worked bool) time.Duration {
 	if c.soon && tries == 0 {
 		return 0
 	}
-	wait := jittered(min(backOffFirst<<min(tries, 10), backOffMost))
+	most := backOffMost
+	if worked {
+		most = resumeMost
+	}
+	wait := jittered(min(backOffFirst<<min(tries, 10), most))
 	if c.invalid {
 		wait = max(wait, invalidLeast+rand.N(invalidMost-invalidLeast)) //nolint:gosec // no secret
 	}

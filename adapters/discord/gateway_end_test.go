@@ -19,7 +19,7 @@ import (
 
 func TestFatalCodesEndItWithASentence(t *testing.T) {
 	for code, want := range map[int]string{
-		4004: "copy the bot's token", 4010: "refuses the shard", 4011: "wants more shards", 4012: "newer version", 4013: "newer version",
+		4004: "copy the bot's token", 4010: "the shard is refused", 4011: "more shards are wanted", 4012: "newer version", 4013: "newer version",
 	} {
 		for _, begun := range []bool{false, true} {
 			bubbled(t, fmt.Sprint(code, begun), func(t *testing.T) {

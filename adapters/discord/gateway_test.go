@@ -66,13 +66,16 @@ func TestHowLongToWait(t *testing.T) {
 	for range 200 {
 		for tries := range 100 {
 			most := min(time.Second<<min(tries, 10), time.Minute)
-			if got := waitAfter(cut{}, tries); got < most/2 || got > most {
+			if got := waitAfter(cut{}, tries, false); got < most/2 || got > most {
 				t.Fatalf("after %d tries %s", tries, got)
 			}
-			if got := waitAfter(cut{invalid: true}, tries); got < time.Second || got > max(most, 5*time.Second) {
+			if got := waitAfter(cut{invalid: true}, tries, false); got < time.Second || got > max(most, 5*time.Second) {
 				t.Fatalf("after op 9 and %d tries %s", tries, got)
 			}
-			if got := waitAfter(cut{soon: true}, tries); (got == 0) != (tries == 0) {
+			if got := waitAfter(cut{}, tries, true); got > 4*time.Second {
+				t.Fatalf("after %d connections that worked and can be resumed %s", tries, got)
+			}
+			if got := waitAfter(cut{soon: true}, tries, false); (got == 0) != (tries == 0) {
 				t.Fatalf("after op 7 and %d tries %s", tries, got)
 			}
 		}

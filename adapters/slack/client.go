@@ -146,14 +146,14 @@ func (a *Adapter) introduce(ctx context.Context) error {
 // fatalAuth is a sentence for an error that no waiting mends, or nil. It never holds a token.
 func fatalAuth(err error) error {
 	if code, ok := errors.AsType[slack.StatusCodeError](err); ok && code.Code == http.StatusNotFound {
-		return errors.New("slack: there is no Slack API at the address of SLACK_API_URL (HTTP 404 from auth.test); leave it empty for Slack's own")
+		return errors.New("there is no Slack API at the address of SLACK_API_URL (HTTP 404 from auth.test); leave it empty for Slack's own")
 	}
 	var no slack.SlackErrorResponse
 	if !errors.As(err, &no) {
 		return nil
 	}
 	if do, ok := authAdvice[no.Err]; ok {
-		return fmt.Errorf("slack refuses the token (%s): %s", no.Err, do)
+		return fmt.Errorf("the token is refused (%s): %s", no.Err, do)
 	}
 	return nil
 }

@@ -240,7 +240,7 @@ func openSlack(c config.Config, b *bot, log *slog.Logger) (*slack.Adapter, error
 func openDiscord(c config.Config, b *bot, log *slog.Logger) (*discord.Adapter, error) {
 	dc := discordConfig(c)
 	dc.Engine, dc.Asks, dc.Budget, dc.Logger = b.engine, b.store, purse{b.store}, log
-	dc.Holds, dc.Marks = holds{b.store}, places{b.store}
+	dc.Holds, dc.Marks, dc.Lease = holds{b.store}, places{b.store}, c.Lease
 	return discord.New(dc)
 }
 
