@@ -1,12 +1,12 @@
 # `make help` explains itself: it prints what stands after ## on a target's line.
 .DEFAULT_GOAL := help
-.PHONY: help run test race fuzz mutate bench lint fmt build ci update
+.PHONY: help run test race fuzz mutate bench discord-spec lint fmt build ci update
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
 
 help: ## print this
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## start the demo, then open http://127.0.0.1:8080
 	go run ./cmd/bot
@@ -30,6 +30,12 @@ mutate: ## take each guard of the pure core out: some test must notice (slow)
 bench: ## edits, lag and 429s against the stand-in Slack at its floors, minutes long; BENCH='-run P2 -quick -v' to choose (needs redis-server)
 	go run ./tests/bench $(BENCH)
 
+discord-spec: ## hold what goes to and from Discord's stand-in against Discord's own OpenAPI description, at SPEC=/path/to/openapi.json
+	@test -n "$(SPEC)" || { echo "make discord-spec SPEC=/path/to/openapi.json: Discord publishes it in its discord-api-spec repository"; exit 2; }
+	@record=$$(mktemp); trap 'rm -f "$$record"' EXIT; \
+		NOD_DISCORD_SPEC=$(abspath $(SPEC)) NOD_DISCORD_RECORD=$$record go test -count=1 ./tests/fakediscord/... ./adapters/discord/... && \
+		cd tests/fakediscord/spec && go test . && go run . -spec $(abspath $(SPEC)) "$$record"
+
 lint: ## gofmt, go vet and golangci-lint, each rule with its reason in .golangci.yml
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
 	go vet ./...
@@ -45,6 +51,8 @@ update: ## write golden files anew; read the diff before you commit it
 	go test ./cmd/bot/config -update
 	go test ./adapters/slack -run "Shapes|Views|Notes" -update-shapes
 	go test ./adapters/slack -run Manifest -update-manifest
+	go test ./adapters/discord -run "Shapes|Views|Notes|Details" -update-shapes
+	go test ./tests/e2e -run Transcripts -update-transcripts
 
 ci: ## what CI runs: on Debian, as root, it installs what it needs
 	.ci/run
