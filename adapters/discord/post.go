@@ -44,7 +44,7 @@ func sentName(p place, ref chat.MessageRef) string { return p.room() + "/" + str
 // where is the place of a chat, once it is known who we are.
 func (a *Adapter) where(ctx context.Context, id chat.ID) (place, self, error) {
 	p, ok := placeOf(id)
-	if !ok || p.Guild == "" && p.Thread != "" { // direct messages have no threads
+	if !ok {
 		return place{}, self{}, gone("the chat is not a place of Discord's")
 	}
 	me, err := a.me(ctx)
