@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/renderer/html"
 
 	"github.com/nodhq/nod/tests/fakediscord"
 )
 
 var (
-	mention = regexp.MustCompile(`<@!?(\d+)>`)
-	moment  = regexp.MustCompile(`<t:(\d{1,11})(:[tTdDfFR])?>`)
+	markdown = goldmark.New(goldmark.WithRendererOptions(html.WithHardWraps())) // a line of theirs ends where it ends
+	mention  = regexp.MustCompile(`<@!?(\d+)>`)
+	moment   = regexp.MustCompile(`<t:(\d{1,11})(:[tTdDfFR])?>`)
 )
 
 // timeOf draws a timestamp: the client does so in the reader's own time.
@@ -45,7 +47,7 @@ func paint(v fakediscord.Version, names map[string]string) template.HTML {
 	var out bytes.Buffer
 	var plain []string
 	flush := func() {
-		_ = goldmark.Convert([]byte(strings.Join(plain, "\n")), &out) // into memory
+		_ = markdown.Convert([]byte(strings.Join(plain, "\n")), &out) // into memory
 		plain = nil
 	}
 	fenced := false
@@ -65,7 +67,7 @@ func paint(v fakediscord.Version, names map[string]string) template.HTML {
 		}
 		flush()
 		out.WriteString("<small>")
-		_ = goldmark.Convert([]byte(sub), &out)
+		_ = markdown.Convert([]byte(sub), &out)
 		out.WriteString("</small>")
 	}
 	flush()
