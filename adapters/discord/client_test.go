@@ -185,10 +185,10 @@ func TestIntroduceTriesAgainAsLateAsDiscordSays(t *testing.T) {
 	n := 0
 	a, log := outward(t, Config{APIURL: serve(t, func(w http.ResponseWriter, r *http.Request) {
 		n++
-		switch {
-		case n == 1:
+		switch n {
+		case 1:
 			w.WriteHeader(http.StatusServiceUnavailable)
-		case n == 2:
+		case 2:
 			w.Header().Set("Retry-After", "90")
 			w.WriteHeader(http.StatusTooManyRequests)
 			_, _ = w.Write([]byte(`{"message":"You are being rate limited.","retry_after":90.0,"global":false}`))

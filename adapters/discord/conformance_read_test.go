@@ -215,14 +215,18 @@ func (w *guild) details(ctx context.Context, by conformance.Who, in chat.ID, ref
 	room, user := w.spot(in), w.people[by]
 	before := len(w.Seen(user, room))
 	d, err := w.Press(user, room, string(ref), w.nth(b.Key))
+	var given fakediscord.Answer
 	if err == nil {
-		_, err = d.Wait(ctx)
+		given, err = d.Wait(ctx)
+	}
+	if err == nil && given.Type != fakediscord.CallbackMessage { // else it is there by now
+		err = w.until(ctx, func() bool { return len(w.Seen(user, room)) > before })
+	}
+	if err == nil && len(w.Seen(user, room)) == before {
+		err = errors.New("nothing is shown to this person alone")
 	}
 	if err != nil {
 		return conformance.Shown{}, err
-	}
-	if err := w.until(ctx, func() bool { return len(w.Seen(user, room)) > before }); err != nil {
-		return conformance.Shown{}, errors.New("nothing is shown")
 	}
 	all := w.Seen(user, room)
 	return w.shown(all[len(all)-1]), nil

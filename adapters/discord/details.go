@@ -102,8 +102,8 @@ func (s *sheet) titled(title string) {
 
 func (s *sheet) part(p render.Part, text string) {
 	s.say(strong(p.Name))
-	switch {
-	case p.Form == render.FormCode || p.Form == render.FormMarkdown:
+	switch p.Form {
+	case render.FormCode, render.FormMarkdown:
 		language := ""
 		if isArguments(p) {
 			language = "json"

@@ -95,7 +95,7 @@ func (x *examination) hello(ctx context.Context, at string) surface.Finding {
 		f.Found = "does not open: " + socketProblem(err, resp)
 		return f
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	// A connection that says nothing is left when the look's time is over.
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()

@@ -124,6 +124,7 @@ func askProxy(conn net.Conn, addr string, as *url.Userinfo) error {
 	if err != nil {
 		return errors.New("the proxy gave no answer that is HTTP")
 	}
+	_ = res.Body.Close() // an answer to CONNECT has none: what follows is the tunnel's
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("the proxy does not connect to %s: HTTP status %d", addr, res.StatusCode)
 	}

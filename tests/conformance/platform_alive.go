@@ -60,7 +60,8 @@ func nothingFetched(p *stage) {
 	}
 	p.besideNothing()
 	// What people brought is alive, so that the case above shows something, and only that.
-	for _, h := range []string{"https://brought.example/a?b=c", "see [the page](https://brought.example/a?b=c) for it", "<https://brought.example/a?b=c>", "- https://brought.example/a?b=c"} {
+	for _, h := range []string{"https://brought.example/a?b=c", "see [the page](https://brought.example/a?b=c) for it", "<https://brought.example/a?b=c>", "- https://brought.example/a?b=c",
+		"[bank.example](https://brought.example/a)", "[https://bank.example/](https://brought.example/a)"} {
 		m := text(h + "\n\nand https://stray.example/?q=secret")
 		draw(m, func(when string, s Shown) {
 			if l := s.alive(); len(l) > 0 {
@@ -69,7 +70,7 @@ func nothingFetched(p *stage) {
 		})
 		m.Hosts = []string{brought}
 		draw(m, func(when string, s Shown) {
-			if l := s.alive(); len(l) != 0 || len(s.Links) == 0 {
+			if l := s.alive(); len(l) != 0 || len(s.Links) == 0 || slices.ContainsFunc(s.Links, func(l Link) bool { return !l.honest() }) {
 				p.Errorf("%q, %s, with a host that people brought: links are %+v", h, when, s.Links)
 			}
 		})

@@ -212,7 +212,7 @@ func trouble(p *stage) {
 			},
 		} {
 			room := p.chat("begin " + string(c.mishap)).Chat // each its own: an adapter may keep in mind what a chat has no room for
-			pe := fault(p, p.Errorf, what+" while "+string(c.mishap), try(p.ctx, room, p.post(room, "k", text("alpha"))))
+			pe := fault(p, p.Errorf, what+" while "+string(c.mishap), try(p.ctx, room, p.post(room, chat.PostKey("k "+what+" "+string(c.mishap)), text("alpha"))))
 			if pe.Kind != c.want {
 				p.Errorf("%s while %s: %q, want %q (%v)", what, c.mishap, pe.Kind, c.want, pe)
 			}
@@ -223,7 +223,7 @@ func trouble(p *stage) {
 	}
 	// It was the platform's trouble, not the adapter's: all goes on.
 	room := p.chat("after all that").Chat
-	ref := p.post(room, "k", text("alpha"))
+	ref := p.post(room, "last", text("alpha"))
 	p.must(p.Platform.Edit(p.ctx, room, ref, text("beta"), agent.Final))
 	// A caller that has no more time is told in the same words.
 	late, cancel := context.WithCancel(p.ctx)

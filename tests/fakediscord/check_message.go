@@ -23,7 +23,6 @@ type where struct {
 	edit     *Message // of this; nil: a new one
 	callback bool     // it may be ephemeral
 	files    map[string]upload
-	keepFor  int // deferred: type 5 allows no flag but EPHEMERAL
 }
 
 // draft is a message that was found good.
