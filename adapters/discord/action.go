@@ -8,6 +8,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 )
@@ -106,7 +107,7 @@ func (s *sheet) menu(cs []render.Choice, placeholder, name, salt string) {
 		for _, c := range cs[:n] {
 			o := discordgo.SelectMenuOption{Label: labelOf(c, maxOption), Value: values.unique(string(c.Choice)+" "+c.Token, "")}
 			if hint := strings.TrimSpace(oneLine(c.Hint)); hint != "" && hint != o.Label && !s.bare {
-				o.Description = atMost(hint, maxOption)
+				o.Description = surface.AtMost(hint, maxOption)
 			}
 			options = append(options, o)
 		}
@@ -128,7 +129,7 @@ func (s *sheet) besides(cs []render.Choice) {
 
 // labelOf is never empty: Discord refuses a button without words. Labels are plain text.
 func labelOf(c render.Choice, n int) string {
-	if label := strings.TrimSpace(atMost(oneLine(c.Label), n)); label != "" {
+	if label := strings.TrimSpace(surface.AtMost(oneLine(c.Label), n)); label != "" {
 		return label
 	}
 	return strings.ReplaceAll(string(c.Choice), "_", " ")

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -114,5 +115,27 @@ func TestManySideButtons(t *testing.T) {
 		if got := strings.Contains(dump(p), "▾"); got != (n > maxRow) {
 			t.Errorf("%d: a select: %v", n, got)
 		}
+	}
+}
+
+// Where the components of a message are short, side buttons go into selects before anything of the message is left out.
+func TestSideButtonsMakeRoom(t *testing.T) {
+	var m render.Message
+	for i := range 12 {
+		n := shown(strings.Repeat("x", i+1))
+		for range 2 {
+			n.Choices = append(n.Choices, button(chat.Revoke, "G1", render.LabelRevoke))
+		}
+		m.Blocks = append(m.Blocks, n)
+	}
+	if !reflect.DeepEqual(render.Fit(m, limits), m) {
+		t.Fatal("Fit cut it")
+	}
+	p := encode(m, nil)
+	if got, want := pressable(t, p), offered(m); !slices.Equal(got, want) || check(p) != nil {
+		t.Errorf("%v, %v", got, check(p))
+	}
+	if s := dump(p); strings.Count(s, "▾") != 12 || strings.Contains(s, "earlier") {
+		t.Error(s)
 	}
 }

@@ -68,7 +68,7 @@ func rowsText(a render.Args) string {
 	room := maxRowsText
 	for _, r := range a.Rows {
 		l := oneLine(r.Name) + ": " + oneLine(r.Value)
-		if room -= width(l); room < 0 || r.Hidden > 0 {
+		if room -= surface.Width(l); room < 0 || r.Hidden > 0 {
 			return ""
 		}
 		lines = append(lines, l)
@@ -96,7 +96,7 @@ func fewerLines(a *render.Args) (shown, say string) {
 func (s *sheet) server(a render.Ask) {
 	if a.Server.Name != "" && !s.bare {
 		icon := strings.TrimSpace(oneLine(a.Server.Icon))
-		if icon == "" || width(icon) > 8 || strings.Contains(icon, ":") { // no emoji. An address is never drawn: Discord would fetch it
+		if icon == "" || surface.Width(icon) > 8 || strings.Contains(icon, ":") { // no emoji. An address is never drawn: Discord would fetch it
 			icon = surface.SayNoIcon
 		}
 		s.say(subtext(literal(icon + " " + surface.SayServer(a.Server))))

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 // check says what Discord would refuse of a message, before it is sent: an edit that fails would leave people with buttons that
@@ -163,7 +165,7 @@ func chars(path string, least, most int) func(map[string]any) string {
 	return func(node map[string]any) string {
 		v, _ := field(node, path)
 		s, _ := v.(string)
-		switch n := width(s); {
+		switch n := surface.Width(s); {
 		case n < least || least > 0 && strings.TrimSpace(s) == "":
 			return path + " is missing or empty"
 		case n > most:

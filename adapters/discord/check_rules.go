@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -40,7 +41,7 @@ var rules = []rule{
 		return ""
 	}},
 	{"message text", partMessage, "https://github.com/discord/discord-api-docs/pull/8562", func(n map[string]any) string {
-		if size := total(n, []string{partText}, func(t map[string]any) int { return width(content(t)) }); size > maxText {
+		if size := total(n, []string{partText}, func(t map[string]any) int { return surface.Width(content(t)) }); size > maxText {
 			return fmt.Sprintf("texts have %d characters, at most %d together", size, maxText)
 		}
 		return ""

@@ -80,7 +80,7 @@ func New(c Config) (*Adapter, error) {
 		Budget: c.Budget, Platform: Platform, Logger: c.Logger,
 		Pause: func(ctx context.Context, d time.Duration) error { return a.pause(ctx, d) },
 	}
-	a.http = httpClient(c.Client)
+	a.http = surface.HTTPClient(c.Client)
 	a.http.Transport = &transport{a: a, next: a.http.Transport, to: to}
 	a.api = newSession(c.Token, a.http)
 	return a, nil
@@ -177,7 +177,7 @@ func (a *Adapter) introduce(ctx context.Context) error {
 
 // ask asks both: the bot's user, whom people mention, and its application, which interactions are answered as.
 func (a *Adapter) ask(ctx context.Context) (self, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, surface.CallTimeout)
 	defer cancel()
 	var user struct {
 		ID   string `json:"id"`

@@ -7,46 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
-	"time"
 
 	"github.com/bwmarrin/discordgo"
 )
 
-// Timeouts of one exchange. net/http has none by itself.
-const (
-	dialTimeout   = 5 * time.Second
-	headerTimeout = 15 * time.Second
-	callTimeout   = 30 * time.Second
-	maxBody       = 4 << 20 // bytes of one answer: 100 messages with all their components are far below it
-)
-
-// httpClient is c with what must not be missing: a timeout, and no redirects, because a redirected request would carry the token
-// to wherever it leads.
-func httpClient(c *http.Client) *http.Client {
-	var own http.Client
-	if c != nil {
-		own = *c
-	}
-	if own.Transport == nil {
-		own.Transport = &http.Transport{
-			Proxy:                 http.ProxyFromEnvironment,
-			DialContext:           (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
-			TLSHandshakeTimeout:   dialTimeout,
-			ResponseHeaderTimeout: headerTimeout,
-			ForceAttemptHTTP2:     true,
-			MaxIdleConns:          128,
-			MaxIdleConnsPerHost:   64, // the default of 2 opens a connection for nearly every edit
-			IdleConnTimeout:       90 * time.Second,
-		}
-	}
-	if own.Timeout <= 0 {
-		own.Timeout = callTimeout
-	}
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &own
-}
+const maxBody = 4 << 20 // bytes of one answer: 100 messages with all their components are far below it
 
 // rest makes one call of Discord's REST API, once. in is sent as JSON where it is not nil, into takes of the answer what it has fields
 // for where it is not nil: discordgo's own structs cannot be read from an answer with a component that it does not know. Errors

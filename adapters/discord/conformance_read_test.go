@@ -282,3 +282,16 @@ func (w *guild) pressable(token string) fakediscord.Button {
 	w.t.Fatalf("no button for %s in %s: %v", chat.AllowOnce, raw, err)
 	return fakediscord.Button{}
 }
+
+// nth is the button behind a key.
+func (w *guild) nth(key string) fakediscord.Button {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := slices.IndexFunc(w.buttons, func(b fakediscord.Button) bool { return keyOf(b) == key })
+	if i < 0 {
+		w.t.Fatalf("no button %q", key)
+	}
+	return w.buttons[i]
+}
+
+func keyOf(b fakediscord.Button) string { return b.ID + " " + b.Value }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -412,60 +411,3 @@ func (w *guild) retry() {
 	}
 	w.clock.Advance(retrying)
 }
-
-// linkTo is as "Copy Message Link" writes it.
-func (w *guild) linkTo(in chat.ID, ref chat.MessageRef) string {
-	guild := in.Workspace
-	if guild == "" {
-		guild = "@me"
-	}
-	return "https://discord.com/channels/" + guild + "/" + w.spot(in) + "/" + string(ref)
-}
-
-// refusals are the payloads that Discord did not take.
-func (w *guild) refusals() (out []string) {
-	for _, r := range w.Refusals() {
-		out = append(out, fmt.Sprintf("%s: %s %v", r.Method, r.Error, r.Errors))
-	}
-	return out
-}
-
-func (w *guild) trouble(m conformance.Mishap, _ chat.ID, ref chat.MessageRef, after time.Duration) {
-	method, gone := fakediscord.CreateMessage, 10003
-	if ref != "" {
-		method, gone = fakediscord.EditMessage, 10008
-	}
-	w.Fail(method, 1, faultFor(m, after, gone))
-}
-
-func faultFor(m conformance.Mishap, after time.Duration, gone int) fakediscord.Fault {
-	return map[conformance.Mishap]fakediscord.Fault{
-		conformance.Busy: {RetryAfter: after}, conformance.Down: {Status: http.StatusServiceUnavailable}, conformance.Cut: {Cut: true, Reset: true},
-		conformance.Lost: {CutAfter: true}, conformance.Gone: {Status: http.StatusNotFound, Code: gone}, conformance.Forbidden: {Status: http.StatusForbidden, Code: 50013},
-	}[m]
-}
-
-func (w *guild) havoc(n int, m conformance.Mishap) {
-	var fault func(fakediscord.Call) *fakediscord.Fault
-	if f := faultFor(m, time.Second, 10008); n > 0 {
-		fault = func(fakediscord.Call) *fakediscord.Fault { return &f }
-	}
-	w.FailWhen("", fault)
-}
-
-func (w *guild) lockout() {
-	w.FailWhen("", func(fakediscord.Call) *fakediscord.Fault { return &fakediscord.Fault{Status: http.StatusUnauthorized} })
-}
-
-// nth is the button behind a key.
-func (w *guild) nth(key string) fakediscord.Button {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	i := slices.IndexFunc(w.buttons, func(b fakediscord.Button) bool { return keyOf(b) == key })
-	if i < 0 {
-		w.t.Fatalf("no button %q", key)
-	}
-	return w.buttons[i]
-}
-
-func keyOf(b fakediscord.Button) string { return b.ID + " " + b.Value }

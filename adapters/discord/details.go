@@ -22,7 +22,7 @@ const (
 // detailsPayload is everything about a call or a turn, for one person: in the message where it has room for all, else in a file that
 // the message names. A digest always stands in the message, in full. Nothing in it is read as markup.
 func detailsPayload(d render.Details) payload {
-	parts := digestFirst(d.Parts)
+	parts := surface.DigestFirst(d.Parts)
 	for _, try := range []func(string, []render.Part) (payload, bool){inMessage, argumentsInFile} {
 		if p, ok := try(d.Title, parts); ok {
 			return p
@@ -71,7 +71,7 @@ func allInFile(title string, parts []render.Part) payload {
 		if name := oneLine(p.Name); name != "" {
 			all.WriteString("\n== " + name + "\n")
 			if !slices.Contains(named, name) && len(named) < 12 {
-				named = append(named, atMost(name, 60))
+				named = append(named, surface.AtMost(name, 60))
 			}
 		}
 		text := shownPart(p)
@@ -80,7 +80,7 @@ func allInFile(title string, parts []render.Part) payload {
 			s.part(p, text)
 		}
 	}
-	s.say(literal(within(sayAllInFile(fileDetails, named), 1200)))
+	s.say(literal(surface.Within(sayAllInFile(fileDetails, named), 1200)))
 	p, _ := s.details("", file{fileDetails, "text/plain; charset=utf-8", whole(all.String())})
 	return p
 }
@@ -88,7 +88,7 @@ func allInFile(title string, parts []render.Part) payload {
 // digestsRoom is how many characters of the message digests may take, where everything else is in the file.
 const digestsRoom = 2000
 
-func (s *sheet) lineRoom() int { return digestsRoom - width(strings.Join(s.lines, "\n")) }
+func (s *sheet) lineRoom() int { return digestsRoom - surface.Width(strings.Join(s.lines, "\n")) }
 
 func isArguments(p render.Part) bool {
 	return p.Form == render.FormCode && (p.Name == render.PartArguments || p.Name == render.PartRan || p.Name == render.PartWrote)
@@ -96,7 +96,7 @@ func isArguments(p render.Part) bool {
 
 func (s *sheet) titled(title string) {
 	if title = strings.TrimSpace(oneLine(title)); title != "" {
-		s.say("### " + literal(within(title, 300)))
+		s.say("### " + literal(surface.Within(title, 300)))
 	}
 }
 
@@ -142,25 +142,6 @@ func whole(s string) []byte {
 		end--
 	}
 	return []byte(s[:end] + "\n" + sayFileCut(len(s)-end) + "\n")
-}
-
-// digestFirst moves a call's digest, and what is said of it, before everything else. Details of a turn have several: there each
-// stays with its call.
-func digestFirst(parts []render.Part) []render.Part {
-	at, n := 0, 0
-	for i, p := range parts {
-		if p.Name == render.PartDigest {
-			at, n = i, n+1
-		}
-	}
-	if n != 1 {
-		return parts
-	}
-	end := at + 1
-	for end < len(parts) && parts[end].Name == "" {
-		end++
-	}
-	return slices.Concat(parts[at:end], parts[:at], parts[end:])
 }
 
 func shownPart(p render.Part) string {

@@ -159,7 +159,7 @@ func (s *sheet) display(md string) {
 		return
 	}
 	s.add(discordgo.TextDisplay{Content: md}, 1)
-	s.chars += width(md)
+	s.chars += surface.Width(md)
 	s.bytes += len(md) + textOverhead
 }
 

@@ -1,19 +1,13 @@
 package discord
 
 import (
-	"bytes"
-	"encoding/json"
 	"regexp"
-	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
 )
 
 // Forms are modals of one input each, in a row: discordgo v0.29.0 cannot read the newer Label in what comes back, and nothing else
@@ -46,8 +40,8 @@ func denyModal(token, what string) *discordgo.InteractionResponseData {
 // editModal offers the arguments for a change. ok is false where they are longer than an input takes. Hidden characters stand in
 // it as JSON's own escapes, so that nobody sends on what they cannot see.
 func editModal(token, what, args string) (m *discordgo.InteractionResponseData, ok bool) {
-	args = editable(args)
-	if width(args) > maxInput || strings.TrimSpace(args) == "" {
+	args = surface.Editable(args, maxInput)
+	if surface.Width(args) > maxInput || strings.TrimSpace(args) == "" {
 		return nil, false
 	}
 	return modal(chat.Edit, token, sayEditTitle(what), discordgo.TextInput{
@@ -57,29 +51,7 @@ func editModal(token, what, args string) (m *discordgo.InteractionResponseData, 
 
 func modal(c chat.Choice, token, title string, in discordgo.TextInput) *discordgo.InteractionResponseData {
 	return &discordgo.InteractionResponseData{
-		CustomID: "form:" + string(c) + ":" + token, Title: atMost(title, maxModalTitle),
+		CustomID: "form:" + string(c) + ":" + token, Title: surface.AtMost(title, maxModalTitle),
 		Components: []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{in}}},
 	}
-}
-
-// editable is the same JSON, indented where that fits, with every hidden character as an escape. No token of it changes.
-func editable(args string) string {
-	if !json.Valid([]byte(args)) || !utf8.ValidString(args) {
-		return args
-	}
-	var b strings.Builder
-	for _, r := range args {
-		if _, n := render.Visible(string(r)); n == 0 || r == '\r' { // a return is space between tokens
-			b.WriteRune(r)
-			continue
-		}
-		for _, u := range utf16.Encode([]rune{r}) {
-			b.WriteString(`\u` + strconv.FormatUint(0x10000|uint64(u), 16)[1:])
-		}
-	}
-	var nice bytes.Buffer
-	if json.Indent(&nice, []byte(b.String()), "", "  ") == nil && width(nice.String()) <= maxInput {
-		return nice.String()
-	}
-	return b.String()
 }

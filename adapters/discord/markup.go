@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -176,48 +175,4 @@ func codeSpan(s string) string {
 		return "`` " + s + " ``"
 	}
 	return "``" + s + "``"
-}
-
-func units(r rune) int {
-	if r > 0xFFFF {
-		return 2
-	}
-	return 1
-}
-
-// width is the length of s as Discord's limits are counted here.
-func width(s string) int {
-	n := 0
-	for _, r := range s {
-		n += units(r)
-	}
-	return n
-}
-
-// within cuts s to n characters; what is missing is said.
-func within(s string, n int) string {
-	if len(s) <= n || width(s) <= n {
-		return s
-	}
-	room := n - width(" "+render.MoreCharacters(utf8.RuneCountInString(s)))
-	for i, r := range s {
-		if room -= units(r); room < 0 {
-			return s[:i] + " " + render.MoreCharacters(utf8.RuneCountInString(s[i:]))
-		}
-	}
-	return s
-}
-
-// atMost cuts a label, of which the whole is to be had elsewhere.
-func atMost(s string, n int) string {
-	if len(s) <= n || width(s) <= n {
-		return s
-	}
-	n--
-	for i, r := range s {
-		if n -= units(r); n < 0 {
-			return s[:i] + "…"
-		}
-	}
-	return s
 }

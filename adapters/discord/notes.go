@@ -20,7 +20,7 @@ func (a *Adapter) Annotate(ctx context.Context, id chat.ID, beside chat.MessageR
 	if err != nil {
 		return "", err
 	}
-	of := turnShapes(surface.Quietly(m), a.alive(m))
+	of := turnShapes(surface.Quietly(m), a.alive)
 	if isBrief(m) {
 		var to string
 		if link {

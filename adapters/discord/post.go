@@ -29,7 +29,7 @@ func (a *Adapter) Post(ctx context.Context, id chat.ID, key chat.PostKey, m rend
 	if err := a.beginThread(ctx, me, p); err != nil {
 		return "", err
 	}
-	drawn, ref, err := a.post(ctx, me, p, key, turnShapes(surface.Quietly(m), a.alive(m)), agent.Final)
+	drawn, ref, err := a.post(ctx, me, p, key, turnShapes(surface.Quietly(m), a.alive), agent.Final)
 	if err != nil {
 		return "", err
 	}
@@ -63,12 +63,8 @@ func hostIn(of []string, host string) bool {
 	})
 }
 
-// alive is which addresses of a message may be clicked: looking at it makes Discord fetch them.
-func (a *Adapter) alive(m render.Message) hosts {
-	return func(host string) bool {
-		return hostIn(a.LinkHosts, host) || host != "" && slices.Contains(m.Hosts, strings.ToLower(host))
-	}
-}
+// alive is which hosts the operator trusts; a message knows those that people brought. Looking at it makes Discord fetch what is alive.
+func (a *Adapter) alive(host string) bool { return hostIn(a.LinkHosts, host) }
 
 // post sends one message to a place, in the first shape that Discord takes.
 func (a *Adapter) post(ctx context.Context, me self, p place, key chat.PostKey, of shapes, lane agent.Urgency) (drawn sketch, ref chat.MessageRef, err error) {
@@ -102,7 +98,7 @@ func (a *Adapter) create(ctx context.Context, me self, p place, key chat.PostKey
 	c := spending{verb: verbPost, app: me.Application, channel: p.room(), lane: lane}
 	err := a.spent(ctx, c, func(ctx context.Context) error {
 		body := s.naming(flagsShown)
-		body.Nonce, body.Enforce = nonceOf(key), true
+		body.Nonce, body.Enforce = nonceOf(p.room(), key), true
 		return a.restFiles(ctx, http.MethodPost, discordgo.EndpointChannelMessages(p.room()), body, s.Files, &made)
 	})
 	if err == nil && !isSnowflake(made.ID) {
@@ -122,7 +118,7 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 		return gone("the message is none of Discord's")
 	}
 	name, chars := sentName(p, ref), render.Measure(m).Chars
-	of, start := turnShapes(m, a.alive(m)), a.sent.Level(name)
+	of, start := turnShapes(m, a.alive), a.sent.Level(name)
 	if stamp, ok := a.stamps.get(name, a.now()); ok {
 		of = of.marked(stamp)
 	}

@@ -238,10 +238,11 @@ func first(ids []string, n int) []string {
 	return ids[:min(n, len(ids))]
 }
 
-// nonceOf is what Discord knows a post by for some minutes: the same is posted once. It takes 25 characters.
+// nonceOf is what Discord knows a post by for some minutes: the same is posted once. It takes 25 characters. Discord looks for it among
+// all messages of the bot, wherever they stand, so the room is in it.
 // https://discord.com/developers/docs/resources/message#create-message
-func nonceOf(key chat.PostKey) string {
-	h := sha256.Sum256([]byte("nonce\x00" + string(key)))
+func nonceOf(room string, key chat.PostKey) string {
+	h := sha256.Sum256([]byte("nonce\x00" + room + "\x00" + string(key)))
 	return hex.EncodeToString(h[:12])
 }
 

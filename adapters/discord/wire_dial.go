@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 // way is how the network is reached: as the client does that the adapter was given, so that a proxy or roots of one's own are used here
@@ -21,7 +23,7 @@ type way struct {
 }
 
 func wayOf(c *http.Client) way {
-	plain := &net.Dialer{Timeout: dialTimeout, KeepAlive: dialTimeout}
+	plain := &net.Dialer{Timeout: surface.DialTimeout, KeepAlive: surface.DialTimeout}
 	w := way{dial: plain.DialContext, proxy: http.ProxyFromEnvironment}
 	if c == nil || c.Transport == nil {
 		return w

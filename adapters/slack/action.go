@@ -7,6 +7,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 )
@@ -83,7 +84,7 @@ func (s *sheet) menus(more []render.Choice, of string) (row []slack.BlockElement
 		if c.Token == "" {
 			continue
 		}
-		if width(optionValue(c)) > maxOption {
+		if surface.Width(optionValue(c)) > maxOption {
 			row = append(row, s.button(c, of))
 		} else {
 			options = append(options, c)
@@ -110,9 +111,9 @@ func optionValue(c render.Choice) string { return string(c.Choice) + " " + c.Tok
 
 // labelOf is never empty: Slack refuses a button without a text.
 func labelOf(c render.Choice) string {
-	label := strings.TrimSpace(atMost(oneLine(c.Label), maxLabel))
+	label := strings.TrimSpace(surface.AtMost(oneLine(c.Label), maxLabel))
 	if label == "" {
-		label = atMost(strings.ReplaceAll(string(c.Choice), "_", " "), maxLabel)
+		label = surface.AtMost(strings.ReplaceAll(string(c.Choice), "_", " "), maxLabel)
 	}
 	if label == "" {
 		label = "…"
@@ -123,9 +124,9 @@ func labelOf(c render.Choice) string {
 func hintOf(c render.Choice, of string) string {
 	switch {
 	case strings.TrimSpace(c.Hint) != "":
-		return atMost(oneLine(c.Hint), maxLabel)
+		return surface.AtMost(oneLine(c.Hint), maxLabel)
 	case of != "":
-		return atMost(labelOf(c)+": "+oneLine(of), maxLabel)
+		return surface.AtMost(labelOf(c)+": "+oneLine(of), maxLabel)
 	}
 	return labelOf(c)
 }

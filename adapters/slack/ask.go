@@ -34,7 +34,7 @@ func (s *sheet) header(h string) {
 	h = strings.TrimSpace(oneLine(h))
 	switch {
 	case h == "":
-	case width(h) <= maxHeader:
+	case surface.Width(h) <= maxHeader:
 		s.add(slack.NewHeaderBlock(plainText(h)))
 	default:
 		s.section(h)
@@ -80,8 +80,8 @@ func (s *sheet) arguments(a render.Args) {
 	for _, f := range parts {
 		inside = append(inside, slack.NewSectionBlock(mrkdwnText(f), nil, nil))
 	}
-	box := slack.NewContainerBlock(inside...).WithTitle(plainText(atMost(surface.SayArguments(a), maxHeader))).WithCollapsible(true, true)
-	if say != "" && width(say) <= maxSubtitle {
+	box := slack.NewContainerBlock(inside...).WithTitle(plainText(surface.AtMost(surface.SayArguments(a), maxHeader))).WithCollapsible(true, true)
+	if say != "" && surface.Width(say) <= maxSubtitle {
 		box.WithSubtitle(plainText(say))
 		say = ""
 	}
@@ -98,7 +98,7 @@ func rowsText(a render.Args) string {
 	room := maxRowsText
 	for _, r := range a.Rows {
 		l := oneLine(r.Name) + ": " + oneLine(r.Value)
-		if room -= width(l); room < 0 || r.Hidden > 0 {
+		if room -= surface.Width(l); room < 0 || r.Hidden > 0 {
 			return ""
 		}
 		lines = append(lines, l)
@@ -109,7 +109,7 @@ func rowsText(a render.Args) string {
 // quiet adds one line of plain text.
 func (s *sheet) quiet(say string) {
 	if say = strings.TrimSpace(oneLine(say)); say != "" {
-		s.context([]slack.MixedElement{plainText(within(say, maxSection))})
+		s.context([]slack.MixedElement{plainText(surface.Within(say, maxSection))})
 	}
 }
 
@@ -123,7 +123,7 @@ func (s *sheet) reasons(a render.Ask) {
 		say = ""
 	case drawable(icon):
 		line = append(line, slack.NewImageBlockElement(icon, sayIcon(a.Server)))
-	case icon != "" && width(icon) <= 8 && !strings.Contains(icon, ":"): // an emoji
+	case icon != "" && surface.Width(icon) <= 8 && !strings.Contains(icon, ":"): // an emoji
 		say = oneLine(icon) + " " + say
 	default:
 		say = surface.SayNoIcon + " " + say
@@ -144,7 +144,7 @@ func (s *sheet) reasons(a render.Ask) {
 		}
 	}
 	if text != nil {
-		line = append(line, plainText(within(strings.Join(text, "\n"), maxSection)))
+		line = append(line, plainText(surface.Within(strings.Join(text, "\n"), maxSection)))
 	}
 	s.context(line)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/slack-go/slack"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 // check says what Slack would refuse of a message, before it is sent: an edit that fails would leave people with buttons that
@@ -22,7 +24,7 @@ func checkView(v slack.ModalViewRequest) error { return book.verdict(decoded(raw
 // messageOf is a message as the rules see it; size is how many characters its blocks have.
 func messageOf(text string, blocks []byte) map[string]any {
 	blocks = bytes.TrimSpace(blocks)
-	return map[string]any{"type": kindMessage, "text": text, "blocks": decoded(blocks), "size": width(string(blocks))}
+	return map[string]any{"type": kindMessage, "text": text, "blocks": decoded(blocks), "size": surface.Width(string(blocks))}
 }
 
 func decoded(raw []byte) any {
@@ -145,7 +147,7 @@ func chars(path string, least, most int) func(map[string]any) string {
 	return func(node map[string]any) string {
 		v, ok := field(node, path)
 		s, _ := v.(string)
-		n := width(s)
+		n := surface.Width(s)
 		switch {
 		case !ok && least == 0:
 			return ""

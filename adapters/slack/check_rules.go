@@ -3,6 +3,8 @@ package slack
 import (
 	"fmt"
 	"strings"
+
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 // Where the rules are from.
@@ -31,7 +33,7 @@ var rules = []rule{
 		size := 0
 		visit(n["blocks"], "", func(_, kind string, b map[string]any) {
 			if s, _ := b["text"].(string); kind == "markdown" {
-				size += width(s)
+				size += surface.Width(s)
 			}
 		})
 		if size > maxMarkdown {
@@ -126,7 +128,7 @@ var rules = []rule{
 	{"option text", kindOption, docTexts + "option-object", chars("text.text", 1, maxLabel)},
 	{"option value", kindOption, docTexts + "option-object", chars("value", 1, maxOption)},
 	{"image address", "image", docParts + "image-element", func(n map[string]any) string {
-		if u, _ := n["image_url"].(string); !strings.HasPrefix(u, "https://") || width(u) > maxURL {
+		if u, _ := n["image_url"].(string); !strings.HasPrefix(u, "https://") || surface.Width(u) > maxURL {
 			return fmt.Sprintf("image_url must begin with https:// and have at most %d characters", maxURL)
 		}
 		return ""

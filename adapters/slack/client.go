@@ -61,7 +61,7 @@ func New(c Config) (*Adapter, error) {
 		return nil, err
 	}
 	a := &Adapter{
-		Config: c, http: httpClient(c.Client), known: make(chan struct{}),
+		Config: c, http: surface.HTTPClient(c.Client), known: make(chan struct{}),
 		urls: newURLs(), now: time.Now, pause: surface.Pause,
 	}
 	a.purse.Budget, a.purse.Platform, a.purse.Logger = c.Budget, Platform, c.Logger
@@ -123,7 +123,7 @@ func (a *Adapter) me(ctx context.Context) (self, error) {
 // introduce calls auth.test until it answers, or says that it never will.
 func (a *Adapter) introduce(ctx context.Context) error {
 	for wait := 500 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
-		tctx, cancel := context.WithTimeout(ctx, callTimeout)
+		tctx, cancel := context.WithTimeout(ctx, surface.CallTimeout)
 		r, err := a.api.AuthTestContext(tctx)
 		cancel()
 		if err == nil {

@@ -50,7 +50,7 @@ type examination struct {
 }
 
 func examine(c Config) *examination {
-	x := &examination{Config: c, http: httpClient(c.Client)}
+	x := &examination{Config: c, http: surface.HTTPClient(c.Client)}
 	x.APIURL = strings.TrimSuffix(x.APIURL, "/") + "/"
 	if c.APIURL == "" {
 		x.APIURL = slack.APIURL

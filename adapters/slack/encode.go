@@ -101,7 +101,7 @@ func (s *sheet) text(t render.Text) {
 	md := answer(t.Markdown)
 	if strings.TrimSpace(md) != "" {
 		s.add(slack.NewMarkdownBlock("", md))
-		s.markdown += width(md)
+		s.markdown += surface.Width(md)
 	}
 	if t.Cut {
 		s.context([]slack.MixedElement{plainText(render.CutReply)})
@@ -126,7 +126,7 @@ func (s *sheet) section(lines ...string) {
 		}
 	}
 	if say != nil {
-		s.add(slack.NewSectionBlock(plainText(within(strings.Join(say, "\n"), maxSection)), nil, nil))
+		s.add(slack.NewSectionBlock(plainText(surface.Within(strings.Join(say, "\n"), maxSection)), nil, nil))
 	}
 }
 
@@ -154,12 +154,12 @@ func fallback(m render.Message) string {
 	case say != "" && asks > 1:
 		say += sayMoreAsks(asks - 1)
 	case say == "":
-		say = atMost(oneLine(last), fallbackRoom)
+		say = surface.AtMost(oneLine(last), fallbackRoom)
 	}
 	if strings.TrimSpace(say) == "" {
 		say = surface.SayState(m.State)
 	}
-	return mrkdwnSafe(within(say, (maxText-100)/len("&amp;")))
+	return mrkdwnSafe(surface.Within(say, (maxText-100)/len("&amp;")))
 }
 
 // fallbackRoom is how much of an answer a notification repeats.
@@ -220,7 +220,7 @@ func mentionLine(l render.Line, room int) string {
 		if say == "" {
 			say = mrkdwnSafe(oneLine(render.PlainLine(render.Line{s})))
 		}
-		if room -= width(say); room < 0 {
+		if room -= surface.Width(say); room < 0 {
 			b.WriteString("…")
 			break
 		}
@@ -263,7 +263,7 @@ func number(blocks []slack.Block) (size int) {
 		raw := rawJSON(b)
 		sum := sha256.Sum256(raw)
 		*id = strconv.Itoa(i) + "." + hex.EncodeToString(sum[:5])
-		size += width(string(raw)) + len(`"block_id":"",,`) + len(*id)
+		size += surface.Width(string(raw)) + len(`"block_id":"",,`) + len(*id)
 	}
 	return size
 }

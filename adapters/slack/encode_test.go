@@ -323,7 +323,7 @@ func TestFallback(t *testing.T) {
 		t.Error("empty")
 	}
 	long := encode(states()["long"]).Text
-	if width(long) > 400 || !strings.HasSuffix(long, "…") {
+	if surface.Width(long) > 400 || !strings.HasSuffix(long, "…") {
 		t.Errorf("%q", long)
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 )
@@ -41,7 +41,7 @@ func unmarked(s string, n int) string {
 			return -1
 		}
 		return r
-	}, within(oneLine(s), n))
+	}, surface.Within(oneLine(s), n))
 	return mrkdwnSafe(strings.TrimSpace(s))
 }
 
@@ -126,58 +126,13 @@ func fenceRoom(s string) int {
 		case '<', '>', '&':
 			room -= len("&amp;")
 		default:
-			room -= units(r)
+			room -= surface.Units(r)
 		}
 		if room < 0 {
 			return i
 		}
 	}
 	return len(s)
-}
-
-func units(r rune) int {
-	if r > 0xFFFF {
-		return 2
-	}
-	return 1
-}
-
-// width is the length of s as Slack's limits are counted here.
-func width(s string) int {
-	n := 0
-	for _, r := range s {
-		n += units(r)
-	}
-	return n
-}
-
-// within cuts s to n characters; what is missing is said.
-func within(s string, n int) string {
-	if len(s) <= n || width(s) <= n {
-		return s
-	}
-	words := " " + render.MoreCharacters(utf8.RuneCountInString(s))
-	room := n - width(words)
-	for i, r := range s {
-		if room -= units(r); room < 0 {
-			return s[:i] + " " + render.MoreCharacters(utf8.RuneCountInString(s[i:]))
-		}
-	}
-	return s
-}
-
-// atMost cuts a label, of which the whole is to be had elsewhere.
-func atMost(s string, n int) string {
-	if len(s) <= n || width(s) <= n {
-		return s
-	}
-	n--
-	for i, r := range s {
-		if n -= units(r); n < 0 {
-			return s[:i] + "…"
-		}
-	}
-	return s
 }
 
 var slackUser = regexp.MustCompile(`^[UW][A-Z0-9]{1,30}$`)
@@ -235,14 +190,14 @@ func contextLine(l render.Line) (out []slack.MixedElement) {
 	for _, s := range l {
 		switch s := s.(type) {
 		case render.Plain:
-			add(plainText(within(oneLine(string(s)), maxSection)))
+			add(plainText(surface.Within(oneLine(string(s)), maxSection)))
 		case render.Strong:
 			add(mrkdwnText(bold(string(s))))
 		case render.Person:
 			if id, ok := userID(s.User); ok {
 				add(mrkdwnText("<@" + id + ">"))
 			} else {
-				add(plainText(within(nameOf(s), maxSection)))
+				add(plainText(surface.Within(nameOf(s), maxSection)))
 			}
 		case render.Time:
 			if at := render.Clock(s.At); at != "" && s.At.Unix() > 0 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 )
 
@@ -124,11 +125,11 @@ func TestRefusedShape(t *testing.T) {
 }
 
 func TestNoRedirectTakesTheToken(t *testing.T) {
-	c := httpClient(&http.Client{})
+	c := surface.HTTPClient(&http.Client{})
 	if err := c.CheckRedirect(nil, nil); !errors.Is(err, http.ErrUseLastResponse) {
 		t.Errorf("redirects: %v", err)
 	}
-	if c.Timeout <= 0 || httpClient(nil).Timeout <= 0 {
+	if c.Timeout <= 0 || surface.HTTPClient(nil).Timeout <= 0 {
 		t.Error("no timeout")
 	}
 }

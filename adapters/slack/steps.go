@@ -6,12 +6,13 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/render"
 )
 
 // steps draws a run of tool calls: one plan with a card for each, and below it the buttons that still mean something.
 func (s *sheet) steps(run []render.Step) {
-	plan := slack.NewPlanBlock(atMost(sayPlan(run), maxTitle))
+	plan := slack.NewPlanBlock(surface.AtMost(sayPlan(run), maxTitle))
 	var cards []*slack.TaskCardBlock
 	for _, step := range run {
 		cards = append(cards, s.card(step))
@@ -38,7 +39,7 @@ func (s *sheet) card(step render.Step) *slack.TaskCardBlock {
 	s.tasks++
 	state := " · " + render.MarkWord(step.State)
 	title := render.Mark(step.State) + " " + joined(oneLine(step.Title), oneLine(step.Server))
-	card := slack.NewTaskCardBlock(strconv.Itoa(s.tasks), within(title, maxTitle-width(state))+state).WithStatus(status(step.State))
+	card := slack.NewTaskCardBlock(strconv.Itoa(s.tasks), surface.Within(title, maxTitle-surface.Width(state))+state).WithStatus(status(step.State))
 	if line := richLine(step.Detail); len(line) > 0 {
 		card.WithOutput(slack.NewRichTextBlock("", slack.NewRichTextSection(line...)))
 	}

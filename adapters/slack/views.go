@@ -1,13 +1,8 @@
 package slack
 
 import (
-	"bytes"
-	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/slack-go/slack"
 
@@ -38,7 +33,7 @@ func detailsView(d render.Details, f form) slack.ModalViewRequest {
 	v.PrivateMetadata = f.meta()
 	s := &sheet{}
 	if f.Page == 0 {
-		s.header(within(oneLine(d.Title), maxHeader))
+		s.header(surface.Within(oneLine(d.Title), maxHeader))
 	}
 	for _, p := range all[f.Page] {
 		if p.name != "" {
@@ -84,7 +79,7 @@ type piece struct {
 func pages(d render.Details) [][]piece {
 	out := [][]piece{nil}
 	room, blocks := pageRoom, pageBlocks
-	for _, part := range digestFirst(d.Parts) {
+	for _, part := range surface.DigestFirst(d.Parts) {
 		name := bold(part.Name)
 		for text := strings.Trim(shownPart(part), "\n"); text != ""; {
 			n := pieceEnd(text)
@@ -93,11 +88,11 @@ func pages(d render.Details) [][]piece {
 			if strings.TrimSpace(p.text) == "" { // Slack takes no block of spaces
 				continue
 			}
-			if size := width(p.name) + width(p.text); size > room || blocks < 2 {
+			if size := surface.Width(p.name) + surface.Width(p.text); size > room || blocks < 2 {
 				out = append(out, nil)
 				room, blocks = pageRoom, pageBlocks
 			}
-			room -= width(p.name) + width(p.text)
+			room -= surface.Width(p.name) + surface.Width(p.text)
 			blocks -= 2
 			out[len(out)-1] = append(out[len(out)-1], p)
 			name = ""
@@ -109,25 +104,6 @@ func pages(d render.Details) [][]piece {
 	return out
 }
 
-// digestFirst moves a call's digest, and what is said of it, before everything else. Details of a turn have several: there each
-// stays with its call.
-func digestFirst(parts []render.Part) []render.Part {
-	at, n := 0, 0
-	for i, p := range parts {
-		if p.Name == render.PartDigest {
-			at, n = i, n+1
-		}
-	}
-	if n != 1 {
-		return parts
-	}
-	end := at + 1
-	for end < len(parts) && parts[end].Name == "" {
-		end++
-	}
-	return slices.Concat(parts[at:end], parts[:at], parts[end:])
-}
-
 func shownPart(p render.Part) string {
 	s, _ := render.Visible(p.Text)
 	return s
@@ -137,7 +113,7 @@ func shownPart(p render.Part) string {
 func pieceEnd(text string) int {
 	room, end := pieceRoom, len(text)
 	for i, r := range text {
-		if room -= units(r); room < 0 {
+		if room -= surface.Units(r); room < 0 {
 			end = i
 			break
 		}
@@ -164,8 +140,8 @@ func denyView(f form, what string) slack.ModalViewRequest {
 // editView offers the arguments for a change. ok is false where they are longer than an input takes. Hidden characters stand in
 // it as JSON's own escapes, so that nobody sends on what they cannot see.
 func editView(f form, what, args string) (v slack.ModalViewRequest, ok bool) {
-	args = editable(args)
-	if width(args) > maxInput || strings.TrimSpace(args) == "" {
+	args = surface.Editable(args, maxInput)
+	if surface.Width(args) > maxInput || strings.TrimSpace(args) == "" {
 		return slack.ModalViewRequest{}, false
 	}
 	v = modal(surface.SayEditCall, sayCancel)
@@ -178,26 +154,4 @@ func editView(f form, what, args string) (v slack.ModalViewRequest, ok bool) {
 	s.section(surface.SayEditedIsNew)
 	v.Blocks.BlockSet = s.blocks
 	return v, true
-}
-
-// editable is the same JSON, indented where that fits, with every hidden character as an escape. No token of it changes.
-func editable(args string) string {
-	if !json.Valid([]byte(args)) || !utf8.ValidString(args) {
-		return args
-	}
-	var b strings.Builder
-	for _, r := range args {
-		if _, n := render.Visible(string(r)); n == 0 || r == '\r' { // a return is space between tokens
-			b.WriteRune(r)
-			continue
-		}
-		for _, u := range utf16.Encode([]rune{r}) {
-			b.WriteString(`\u` + strconv.FormatUint(0x10000|uint64(u), 16)[1:])
-		}
-	}
-	var nice bytes.Buffer
-	if json.Indent(&nice, []byte(b.String()), "", "  ") == nil && width(nice.String()) <= maxInput {
-		return nice.String()
-	}
-	return b.String()
 }

@@ -90,7 +90,7 @@ func TestDetailsAreWhole(t *testing.T) {
 			for _, b := range v.Blocks.BlockSet {
 				switch b := b.(type) {
 				case *slack.SectionBlock:
-					size += width(b.Text.Text)
+					size += surface.Width(b.Text.Text)
 					if b.Text.Type == slack.PlainTextType && b.Text.Text != surface.SayNothing {
 						got.WriteString(b.Text.Text)
 					}
@@ -99,7 +99,7 @@ func TestDetailsAreWhole(t *testing.T) {
 					}
 				case *slack.RichTextBlock:
 					s := b.Elements[0].(*slack.RichTextPreformatted).Elements[0].(*slack.RichTextSectionTextElement).Text
-					size += width(s)
+					size += surface.Width(s)
 					got.WriteString(s)
 				case *slack.ActionBlock:
 					for _, e := range b.Elements.ElementSet {
@@ -137,7 +137,7 @@ func TestDigestIsOnTheFirstPage(t *testing.T) {
 	}
 	two := d
 	two.Parts = append(someDetails().Parts, someDetails().Parts...)
-	if !reflect.DeepEqual(digestFirst(two.Parts), two.Parts) {
+	if !reflect.DeepEqual(surface.DigestFirst(two.Parts), two.Parts) {
 		t.Error("a digest left its call")
 	}
 	last := aForm

@@ -3,6 +3,7 @@ package slack
 import (
 	"strings"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/render"
 )
 
@@ -38,7 +39,7 @@ func sayPlan(run []render.Step) string {
 	return render.Count(len(run), "step") + ": " + strings.Join(order, ", ")
 }
 
-func sayIcon(s render.Server) string { return "Icon of " + atMost(oneLine(s.Name), 100) }
+func sayIcon(s render.Server) string { return "Icon of " + surface.AtMost(oneLine(s.Name), 100) }
 
 // sayMoreAsks ends a notification about the first of several questions.
 func sayMoreAsks(n int) string {

@@ -16,7 +16,7 @@ import (
 
 // direct: a conversation with one person is a chat like another, and nobody else's.
 func direct(p *stage) {
-	if !p.offers("SayDirect", p.SayDirect != nil) {
+	if !p.needs("SayDirect", p.SayDirect != nil) {
 		return
 	}
 	const words = `between us: <b> & "co" &lt; ünï *x*`
@@ -91,7 +91,7 @@ func onlyGreek(s string) string {
 
 // details: whoever asks for them sees everything, however long it is, alone, and has decided nothing.
 func details(p *stage) {
-	if !p.offers("Details", p.Details != nil) {
+	if !p.needs("Details", p.Details != nil) {
 		return
 	}
 	room := p.chat("begin").Chat
@@ -185,14 +185,4 @@ func every(all []Shown) string {
 		b.WriteString(s.Text + "\n")
 	}
 	return b.String()
-}
-
-// offers is needs for a lever that a surface may not have heard of yet.
-func (p *stage) offers(lever string, there bool) bool {
-	p.Helper()
-	if !there && p.Without[lever] == "" {
-		p.Logf("the surface says nothing of %s", lever)
-		return false
-	}
-	return p.needs(lever, there)
 }
