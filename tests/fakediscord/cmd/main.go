@@ -37,9 +37,11 @@ func run(o fakediscord.Options, deliver string) error {
 	defer s.Close()
 	furnish(s)
 	s.Handle(&page{s: s})
-	fmt.Printf("Discord, more or less, is at %s\n\nAPI      %s/api/v10\ntoken    %s\nserver   %s\napp      %s\nkey      %s\n", s.URL(), s.URL(), s.Token(), s.Guild(), s.AppID(), s.PublicKey())
-	if deliver != "" {
-		fmt.Print("\nStart the bot, then press Enter.\n")
+	fmt.Printf("Discord, more or less, is at %s (its server is %s)\n\nexport DISCORD_API_URL=%s DISCORD_TOKEN=%s", s.URL(), s.Guild(), s.URL(), s.Token())
+	if deliver == "" {
+		fmt.Println()
+	} else {
+		fmt.Printf(" DISCORD_PUBLIC_KEY=%s\n\nStart the bot, then press Enter.\n", s.PublicKey())
 		_, _ = fmt.Scanln() // an empty line is an error to it, and all that is wanted
 		if err := s.Deliver(deliver); err != nil {
 			return err
