@@ -41,10 +41,10 @@ func inMessage(title string, parts []render.Part) (payload, bool) {
 	return s.details(surface.SayNothing)
 }
 
-// argumentsInFile has all but the arguments in the text.
+// argumentsInFile has all but the arguments in the text. Of several, the first are those that run, or ran.
 func argumentsInFile(title string, parts []render.Part) (payload, bool) {
-	at := slices.IndexFunc(parts, func(p render.Part) bool { return isArguments(p) })
-	if at < 0 || slices.ContainsFunc(parts[at+1:], isArguments) {
+	at := slices.IndexFunc(parts, isArguments)
+	if at < 0 {
 		return payload{}, false
 	}
 	s := &sheet{ids: names{}}

@@ -104,6 +104,18 @@ func TestDetailsOfATurn(t *testing.T) {
 	}
 }
 
+// Bytes count as well, and of two long arguments neither is in a file alone.
+func TestDetailsThatNeedAFile(t *testing.T) {
+	code := func(name, text string) render.Part { return render.Part{Name: name, Text: text, Form: render.FormCode} }
+	if p := detailsPayload(render.Details{Parts: []render.Part{code(render.PartResult, strings.Repeat("中", 3450))}}); len(p.Files) != 1 {
+		t.Error("10,350 bytes in the message")
+	}
+	p := detailsPayload(render.Details{Parts: []render.Part{code(render.PartArguments, rep(5000)), code(render.PartWrote, rep(6000))}})
+	if len(p.Files) != 1 || p.Files[0].Name != fileDetails || !strings.Contains(string(p.Files[0].Data), rep(6000)) {
+		t.Errorf("%d files", len(p.Files))
+	}
+}
+
 // A file that Discord would refuse is cut, and says so.
 func TestHugeDetails(t *testing.T) {
 	for _, unit := range []string{"x", "中"} {

@@ -196,6 +196,58 @@ func TestAccents(t *testing.T) {
 	}
 }
 
+func TestRoomy(t *testing.T) {
+	for _, s := range []sheet{{count: maxComponents + 1}, {chars: maxText + 1}, {bytes: maxTextBytes + 1}} {
+		if s.roomy() {
+			t.Errorf("%+v", s)
+		}
+	}
+	if s := (&sheet{count: maxComponents, chars: maxText, bytes: maxTextBytes}); !s.roomy() {
+		t.Error("the largest that there may be has no room")
+	}
+}
+
+// Discord takes no text of spaces.
+func TestNothingIsNotSaid(t *testing.T) {
+	s := &sheet{ids: names{}}
+	s.say("", "  ")
+	if s.lines != nil {
+		t.Errorf("%q", s.lines)
+	}
+	s.flush()
+	s.display(" \n ")
+	if len(s.parts) != 0 {
+		t.Errorf("%+v", s.parts)
+	}
+}
+
+func TestHiddenCharactersInCode(t *testing.T) {
+	if s := dump(encode(render.Message{Blocks: []render.Block{render.Code{Source: "a\u202eb"}}}, nil)); !strings.Contains(s, `a\u{202E}b`) {
+		t.Error(s)
+	}
+}
+
+// A call that has no details says in a word how it stands.
+func TestStepsSayHowTheyStand(t *testing.T) {
+	for state, want := range map[render.StepState]string{render.StepWaiting: "-# ⚠️ x · files · waits for an answer", render.StepRunning: "-# ⟳ x · files · running"} {
+		if got := stepLine(stepOf(state, "x")); got != want {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// Words that Fit put into arguments stand, however many lines there are; and rows are shown where they are all.
+func TestArgumentsThatFitCut(t *testing.T) {
+	lines := slices.Repeat([]string{`  "k": 1,`}, 60)
+	lines[30] = "… 500 more characters …"
+	a := cardOf(1, helloArgs)
+	a.Args.JSON, a.Args.Rows, a.Args.Hidden = strings.Join(lines, "\n"), a.Args.Rows[:1], 500
+	s := dump(encode(render.Message{Blocks: []render.Block{a}}, nil))
+	if !strings.Contains(s, "│ … 500 more characters …\n") || strings.Contains(s, "path: notes.txt") {
+		t.Error(s)
+	}
+}
+
 func TestStamped(t *testing.T) {
 	p := encode(states()["asking"], nil)
 	s := stamped(p, 123456)

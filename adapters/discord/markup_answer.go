@@ -150,9 +150,7 @@ func quoted(lines []string) (out []string) {
 	for _, l := range lines {
 		edge := isFence(l)
 		switch {
-		case edge && !fence:
-			out = append(blank(out), l)
-		case fence, l == "":
+		case fence, edge, l == "":
 			out = append(out, l)
 		case strings.HasPrefix(l, "> "):
 			out = append(out, `> \`+l)

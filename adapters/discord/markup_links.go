@@ -65,13 +65,9 @@ func image(alt, dest string) string {
 // liveAddress is dest as an address that Discord and every browser read alike, and its host; empty where it is not one, or is not to
 // be alive.
 func liveAddress(dest string, alive hosts) (address, host string) {
-	head := dest
-	if i := strings.IndexAny(dest, "?#"); i >= 0 {
-		head = dest[:i]
-	}
-	list := render.Hosts(head)
+	list := render.Hosts(dest)
 	u, err := url.Parse(dest)
-	if err != nil || len(list) != 1 || u.User != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Opaque != "" {
+	if err != nil || len(list) == 0 || u.User != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Opaque != "" {
 		return "", ""
 	}
 	// Two readers must agree on the host.
