@@ -40,6 +40,7 @@ func TestMayDecide(t *testing.T) {
 		{"listed", ApproversListed, LevelUser, ben, true},
 		{"listed: requester is not", ApproversListed, LevelUser, ana, false},
 		{"listed: admin", ApproversListed, LevelUser, boss, true},
+		{"listed: of no platform", ApproversListed, LevelUser, chat.User{Workspace: "T1", Key: "UX"}, false},
 		{"unknown rule", 9, LevelUser, ana, false},
 		{"unknown rule: admin", 9, LevelUser, boss, true},
 		{"admin level: requester", ApproversAnyone, LevelAdmin, ana, false},
@@ -47,7 +48,7 @@ func TestMayDecide(t *testing.T) {
 		{"unknown level", ApproversAnyone, 9, ana, false},
 	} {
 		p := installed()
-		p.Approvers = Approvers{Rule: c.rule, Users: []chat.User{ben, {}}}
+		p.Approvers = Approvers{Rule: c.rule, Users: []chat.User{ben, {}, {Workspace: "T1", Key: "UX"}}}
 		req := call(files)
 		req.Present = []chat.User{ana, ben, otherTeam, {}}
 		err := MayDecide(p, req, c.level, c.u)
@@ -107,6 +108,7 @@ func TestRefusalWords(t *testing.T) {
 		{say(p, LevelUser, chat.User{}), "I could not tell who you are, so your answer does not count."},
 		{say(p, LevelAdmin, ana), "Only an admin can decide this."},
 		{say(Policy{Installed: true}, LevelAdmin, ana), "Only an admin can decide this. No admin is configured: set ADMIN_SESSION_KEYS, or list people under `admins:` in the configuration."},
+		{say(Policy{Installed: true}, LevelUser, ben), "Only Ana (who asked) or an admin can decide this."},
 		{say(Policy{}, LevelUser, ana), "No one can approve here: no permission policy is installed."},
 	} {
 		if c.got != c.want {

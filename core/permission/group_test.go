@@ -36,9 +36,9 @@ func TestMembersOfAGroup(t *testing.T) {
 		{"a person is no group", true, LevelUser, ana, []chat.User{{Platform: "slack", Workspace: "T1", Key: "G"}}, false},
 	} {
 		p := installed()
-		p.Approvers = Approvers{Rule: ApproversListed, Users: []chat.User{{Platform: "slack", Workspace: "T1", Key: "G"}}}
+		p.Approvers = Approvers{Rule: ApproversListed, Users: []chat.User{{Platform: "slack", Workspace: "T1", Key: "G"}, foreign, other}}
 		if c.listed {
-			p.Approvers.Users = []chat.User{group}
+			p.Approvers.Users = append(p.Approvers.Users, group)
 		} else {
 			p.Admins = append(p.Admins, group)
 		}

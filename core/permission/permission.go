@@ -242,9 +242,6 @@ func (p Policy) Knowing(u chat.User, groups []chat.User) Policy {
 			of = append(of, g)
 		}
 	}
-	if len(of) == 0 && len(p.Members[u]) == 0 {
-		return p
-	}
 	p.Members = maps.Clone(p.Members)
 	if p.Members == nil {
 		p.Members = map[chat.User][]chat.User{}

@@ -1,0 +1,91 @@
+package surface
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/core/render"
+)
+
+func TestWidthCountsWhatTakesTwoUnits(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]int{"": 0, "abc": 3, "é中": 2, "😀a": 3} {
+		if got := Width(s); got != want {
+			t.Errorf("%q: %d", s, got)
+		}
+	}
+}
+
+func TestWhatIsCutFits(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a😀", 100) // 300 units, 200 characters
+	for n := 40; n <= 301; n++ {
+		if got := AtMost(long, n); Width(got) > n || (n < 300) != strings.HasSuffix(got, "…") || !strings.HasPrefix(long, strings.TrimSuffix(got, "…")) {
+			t.Fatalf("AtMost %d: %q", n, got)
+		}
+		got := Within(long, n)
+		if Width(got) > n || (n < 300) != (got != long) {
+			t.Fatalf("Within %d: %q", n, got)
+		}
+		if head, _, cut := strings.Cut(got, " … "); cut && !strings.HasPrefix(long, head) {
+			t.Fatalf("Within %d: %q", n, got)
+		}
+	}
+}
+
+// What a person edits is the same JSON: not a value of it changes, and nothing in it hides.
+func TestEditableIsTheSameJSON(t *testing.T) {
+	t.Parallel()
+	const args = `{"b":1.50,"a":"x` + "\u202e\U000E0041" + `y","n":12345678901234567890}`
+	for most, indented := range map[int]bool{1000: true, 40: false} {
+		got := Editable(args, most)
+		var want, is any
+		if json.Unmarshal([]byte(args), &want) != nil || json.Unmarshal([]byte(got), &is) != nil {
+			t.Fatalf("%q is no JSON", got)
+		}
+		if a, b := mustJSON(t, want), mustJSON(t, is); a != b {
+			t.Errorf("%s became %s", a, b)
+		}
+		if strings.ContainsAny(got, "\u202e\U000E0041") || !strings.Contains(got, "1.50") || !strings.Contains(got, "12345678901234567890") {
+			t.Errorf("%q", got)
+		}
+		if strings.Contains(got, "\n") != indented {
+			t.Errorf("within %d characters: %q", most, got)
+		}
+	}
+	for _, odd := range []string{"", "{", "\xff", "not json"} {
+		if Editable(odd, 100) != odd {
+			t.Errorf("%q was changed", odd)
+		}
+	}
+}
+
+func mustJSON(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestTheDigestComesFirst(t *testing.T) {
+	t.Parallel()
+	part := func(name string) render.Part { return render.Part{Name: name} }
+	names := func(parts []render.Part) (out []string) {
+		for _, p := range parts {
+			out = append(out, p.Name)
+		}
+		return out
+	}
+	got := names(DigestFirst([]render.Part{part("a"), part(render.PartDigest), part(""), part("b")}))
+	if !slices.Equal(got, []string{render.PartDigest, "", "a", "b"}) {
+		t.Errorf("%q", got)
+	}
+	two := []render.Part{part("a"), part(render.PartDigest), part("b"), part(render.PartDigest)}
+	if got := names(DigestFirst(two)); !slices.Equal(got, names(two)) {
+		t.Errorf("of two calls: %q", got)
+	}
+}
