@@ -3,9 +3,7 @@ package discord
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,9 +74,6 @@ func (x *examination) servers(ctx context.Context) []surface.Finding {
 	}
 	if err := x.get(ctx, "/users/@me/guilds?limit="+strconv.Itoa(serversPage), &x.in); err != nil {
 		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
-		if no, ok := errors.AsType[*apiError](err); ok && no.Status == http.StatusNotFound && x.APIURL != "" {
-			f.Mark, f.Found, f.Do = surface.Unchecked, "not checked: the stand-in cannot be asked for them", ""
-		}
 		return just(f)
 	}
 	if len(x.in) == 0 {

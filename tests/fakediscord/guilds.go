@@ -1,5 +1,10 @@
 package fakediscord
 
+import (
+	"maps"
+	"slices"
+)
+
 // What can be asked of guilds, users and the application.
 
 // gatewayURL is where clients connect at first. A RESUME goes to another address.
@@ -19,6 +24,16 @@ func getSelf(s *Server, _ *request) (int, any, *refusal) {
 	u := s.wireUser(s.opt.BotUser)
 	u["mfa_enabled"], u["locale"], u["verified"], u["email"] = true, "en-US", true, nil
 	return 200, u, nil
+}
+
+// getSelfGuilds are the guilds that the bot is in, with what it may there. All fit on one page.
+// https://docs.discord.com/developers/resources/user#get-current-user-guilds
+func getSelfGuilds(s *Server, _ *request) (int, any, *refusal) {
+	out := []any{}
+	for _, id := range slices.Sorted(maps.Keys(s.guilds)) {
+		out = append(out, obj{"id": id, "name": s.guilds[id].Name, "icon": nil, "banner": nil, "owner": false, "permissions": s.opt.Permissions.String(), "features": []any{}})
+	}
+	return 200, out, nil
 }
 
 func getUser(s *Server, q *request) (int, any, *refusal) {

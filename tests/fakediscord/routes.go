@@ -9,6 +9,7 @@ const (
 	GetGateway         = "GET /gateway"
 	GetGatewayBot      = "GET /gateway/bot"
 	GetSelf            = "GET /users/@me"
+	GetSelfGuilds      = "GET /users/@me/guilds"
 	GetUser            = "GET /users/{user}"
 	GetApplication     = "GET /applications/@me"
 	EditApplication    = "PATCH /applications/@me"
@@ -65,6 +66,7 @@ func table() map[string]route {
 		GetGateway:         {run: getGateway, open: true},
 		GetGatewayBot:      {run: getGatewayBot},
 		GetSelf:            {run: getSelf},
+		GetSelfGuilds:      {run: getSelfGuilds},
 		GetUser:            {run: getUser},
 		GetApplication:     {run: getApplication},
 		EditApplication:    {run: editApplication, json: true},

@@ -73,6 +73,10 @@ func TestTheTokenIsAskedFor(t *testing.T) {
 	equal(t, "me", r.call("GET", "/users/@me", nil).id(t), r.BotUser())
 	r.call("GET", "/nothing", nil).is(t, 404, 0)
 	equal(t, "application", r.call("GET", "/applications/@me", nil).id(t), r.AppID())
+	in := r.call("GET", "/users/@me/guilds", nil).list
+	equal(t, "guilds", len(in), 1)
+	equal(t, "guild", at(in[0].(obj), "id"), r.Guild())
+	equal(t, "permissions", at(in[0].(obj), "permissions"), fakediscord.DefaultPermissions.String())
 }
 
 // Text is what tests read, so it must not lose anything.
