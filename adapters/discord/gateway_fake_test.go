@@ -84,7 +84,7 @@ func TestTroubleWithTheStandIn(t *testing.T) {
 	if n := len(f.Identifies()); n != 5 || f.TokenReset() {
 		t.Errorf("%d IDENTIFYs", n)
 	}
-	if len(f.Sessions()) != 0 {
+	if err := f.Wait(ctx, func() bool { return len(f.Sessions()) == 0 }); err != nil { // it hears of the close a little later
 		t.Errorf("sessions are left: %v", f.Sessions())
 	}
 	dials := f.Dials()
