@@ -85,7 +85,6 @@ func newSession(token string, client *http.Client) *discordgo.Session {
 
 // withoutContent notes that Discord does not let the bot read what people write, and reports whether that is news.
 func (a *Adapter) withoutContent() bool {
-	a.gate.content.Store(false)
 	if a.gate.refused.Swap(true) {
 		return false
 	}

@@ -70,7 +70,7 @@ func TestWithoutThePrivilegeOfMessageContent(t *testing.T) {
 		b := w.bot().start()
 		b.after(time.Minute)
 		b.expect(t, 2, 0)
-		if b.gate.content.Load() {
+		if !b.gate.refused.Load() {
 			t.Error("content is said to come")
 		}
 		for i, want := range []string{`"intents":37377`, `"intents":4609`} {
@@ -106,7 +106,7 @@ func TestWithoutThePrivilegeOfMessageContent(t *testing.T) {
 		b := w.bot().start()
 		b.after(time.Minute)
 		b.expect(t, 2, 1)
-		if b.gate.content.Load() {
+		if !b.gate.refused.Load() {
 			t.Error("content is said to come")
 		}
 	})
@@ -425,9 +425,16 @@ func TestHeardIsWhenSomethingCame(t *testing.T) {
 		if got := b.heard(); !got.Equal(began.Add(someInterval * time.Millisecond)) {
 			t.Errorf("heard at %s after a heartbeat", got)
 		}
+		if err := b.Ready(t.Context()); err != nil {
+			t.Error(err)
+		}
+		b.gate.shards[0].heard.Store(time.Now().Add(-2*b.SilentWithin - time.Second).UnixNano())
+		if err := b.Ready(t.Context()); err == nil {
+			t.Error("ready, though nothing comes")
+		}
 		b.stop()
 		<-b.done
-		if !b.heard().IsZero() {
+		if !b.heard().IsZero() || b.Ready(t.Context()) != nil {
 			t.Error("heard after it ended")
 		}
 	})

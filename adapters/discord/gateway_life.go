@@ -360,7 +360,6 @@ func (l *life) connected(raw json.RawMessage, resumed bool) {
 		l.want = resumeAt(r.URL, l.generic)
 	}
 	l.mu.Unlock()
-	l.a.gate.content.Store(l.content)
 	if first {
 		l.a.Logger.Info("discord: connected to the gateway", "shard", l.sh.id, "of", l.sh.of, "resumed", resumed, "after", l.after)
 	}

@@ -43,7 +43,7 @@ func TestAConnectionBringsEventsInOrder(t *testing.T) {
 		if id.Token != "Bot "+theToken || id.Compress || id.Shard != nil || id.Intents != 1<<0|1<<9|1<<12|1<<15 {
 			t.Errorf("IDENTIFY with %+v", id)
 		}
-		if !b.gate.content.Load() {
+		if b.gate.refused.Load() {
 			t.Error("the content of messages is not known to come")
 		}
 		b.stop()

@@ -21,9 +21,8 @@ const (
 
 // gateways is what an adapter knows of its connections. The zero value is ready.
 type gateways struct {
-	// content: what people write comes with their messages, everywhere. Without that privilege only mentions and direct messages do.
-	content atomic.Bool
-	refused atomic.Bool // Discord has refused the intent for it
+	// refused: Discord does not let the bot read what people write, but for mentions and direct messages.
+	refused atomic.Bool
 
 	to     listener  // nil: the adapter itself
 	own    turnstile // the gate, without a shared one
@@ -63,6 +62,15 @@ func (a *Adapter) heard() time.Time {
 		return time.Time{}
 	}
 	return time.Unix(0, oldest)
+}
+
+// Ready is nil while the gateway is heard, or is another replica's to hear. Its error is for whoever asks how the process is.
+func (a *Adapter) Ready(context.Context) error {
+	at := a.heard()
+	if silent := time.Since(at); !at.IsZero() && silent > 2*a.SilentWithin {
+		return fmt.Errorf("nothing came from the gateway for %s", silent.Round(time.Second))
+	}
+	return nil
 }
 
 // connect keeps the connections of those shards that this process has the right to, until ctx ends, which is no error, or until Discord

@@ -135,7 +135,11 @@ func (b *bot) serve(ctx context.Context, ln net.Listener) error {
 	b.servers.Start()
 
 	mux := http.NewServeMux()
-	health(mux, ctx, check{"the state", b.store.Ping})
+	checks := []check{{"the state", b.store.Ping}}
+	if b.discord != nil {
+		checks = append(checks, check{"Discord", b.discord.Ready})
+	}
+	health(mux, ctx, checks...)
 	streams, endStreams := context.WithCancel(context.WithoutCancel(ctx))
 	if b.config.Web.Enabled {
 		mux.Handle("/", b.web.Handler())
