@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/render"
 )
 
@@ -69,14 +69,10 @@ func shapesOf(m render.Message, encode func(render.Message) payload) shapes {
 		case levelPlain:
 			return sketchOf(level, plainPayload(m, encode)), true
 		case levelText:
-			return sketchOf(level, payload{Text: encode(render.Fit(m, render.Floor)).Text}), !asks(m)
+			return sketchOf(level, payload{Text: encode(render.Fit(m, render.Floor)).Text}), !surface.HasAsk(m)
 		}
 		return sketch{}, false
 	}
-}
-
-func asks(m render.Message) bool {
-	return slices.ContainsFunc(m.Blocks, func(b render.Block) bool { _, ok := b.(render.Ask); return ok })
 }
 
 func sketchOf(level int, p payload) sketch {
