@@ -43,7 +43,7 @@ func (s *Server) Post(p Post) (id string) {
 	if c.Locked {
 		panic("fakediscord: " + p.Channel + " is locked")
 	}
-	v := Version{Content: p.Text, Via: "person", Components: p.Components, Embeds: p.Embeds, Attachments: p.Files}
+	v := Version{Content: p.Text, Via: "person", Components: settled(p.Components), Embeds: rich(p.Embeds), Attachments: p.Files}
 	v.Mentions, v.MentionRoles, v.Everyone = s.mentioned(c, p.Text, allowed{users: true, roles: true, everyone: true})
 	if p.To != "" {
 		of := c.find(p.To)

@@ -20,6 +20,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -125,6 +126,9 @@ func (c *checker) file(name string) error {
 	return lines.Err()
 }
 
+// future are kinds of components that do not exist yet: tests put them into messages to see what clients make of that.
+var future = regexp.MustCompile(`"type":9\d\b`)
+
 // check checks one call.
 func (c *checker) check(r record) {
 	template, op := c.operation(r.Method, r.Path)
@@ -146,6 +150,8 @@ func (c *checker) check(r record) {
 		c.unknown++ // the description has none
 	case answer == nil:
 		c.faults[fmt.Sprintf("%s: %d is not described", where, r.Status)]++
+	case future.Match(r.Response):
+		c.unknown++ // a component of a kind that does not exist yet, which a test put there
 	default:
 		c.answers++
 		kind := answer.Value.Content["application/json"]
