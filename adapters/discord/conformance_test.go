@@ -409,5 +409,7 @@ func (w *guild) retry() {
 	if err := w.adapter.Caught(w.ctx, w.sessions); err != nil {
 		w.t.Error(err)
 	}
-	w.clock.Advance(retrying)
+	if err := w.adapter.CaughtUp(w.ctx, func() { w.clock.Advance(retrying) }); err != nil {
+		w.t.Error(err)
+	}
 }

@@ -342,6 +342,7 @@ func (r *rooms) back(l *lagging, done, progress bool, due time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l.working = false
+	r.signal()
 	if done {
 		return
 	}
@@ -349,5 +350,4 @@ func (r *rooms) back(l *lagging, done, progress bool, due time.Time) {
 	if l.try++; progress {
 		l.try = 0
 	}
-	r.signal()
 }
