@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"html"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -319,36 +318,13 @@ func (w *writer) plain(n ast.Node) string {
 	return b.String()
 }
 
-// words are the text of a node, backslashes and entities resolved. An entity can name a hidden character, so the result is made
-// visible again.
+// words are the text of a node, backslashes and entities resolved.
 func (w *writer) words(n *ast.Text) string {
 	v := string(n.Value(w.src))
-	if _, code := n.Parent().(*ast.CodeSpan); code || n.IsRaw() || !strings.ContainsAny(v, `\&`) {
+	if _, code := n.Parent().(*ast.CodeSpan); code || n.IsRaw() {
 		return v
 	}
-	var b strings.Builder
-	for i := 0; i < len(v); i++ {
-		switch c := v[i]; {
-		case c == '\\' && i+1 < len(v) && isPunct(v[i+1]):
-			i++
-			b.WriteByte(v[i])
-		case c == '&':
-			end := strings.IndexByte(v[i:min(len(v), i+33)], ';')
-			if end < 0 {
-				b.WriteByte(c)
-				continue
-			}
-			b.WriteString(html.UnescapeString(v[i : i+end+1]))
-			i += end
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return render.Prose(b.String())
-}
-
-func isPunct(c byte) bool {
-	return c >= '!' && c <= '/' || c >= ':' && c <= '@' || c >= '[' && c <= '`' || c >= '{' && c <= '~'
+	return render.Unescape(v)
 }
 
 // maxPad is how far cells of a table are padded, so that one long cell does not widen every row.

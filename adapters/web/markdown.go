@@ -1,7 +1,6 @@
 package web
 
 import (
-	"html"
 	"net/url"
 	"strings"
 
@@ -231,34 +230,11 @@ func plain(n ast.Node, src []byte) string {
 	return s.String()
 }
 
-// unescape resolves backslashes and entities of a text node. An entity can name a hidden character, so the
-// result is made visible again.
+// unescape resolves backslashes and entities of a text node.
 func unescape(n *ast.Text, src []byte) string {
 	v := string(n.Value(src))
-	if n.IsRaw() || !strings.ContainsAny(v, `\&`) {
+	if n.IsRaw() {
 		return v
 	}
-	var s strings.Builder
-	for i := 0; i < len(v); i++ {
-		switch c := v[i]; {
-		case c == '\\' && i+1 < len(v) && isPunct(v[i+1]):
-			i++
-			s.WriteByte(v[i])
-		case c == '&':
-			end := strings.IndexByte(v[i:min(len(v), i+33)], ';')
-			if end < 0 {
-				s.WriteByte(c)
-				continue
-			}
-			s.WriteString(html.UnescapeString(v[i : i+end+1]))
-			i += end
-		default:
-			s.WriteByte(c)
-		}
-	}
-	return render.Prose(s.String())
-}
-
-func isPunct(c byte) bool {
-	return c >= '!' && c <= '/' || c >= ':' && c <= '@' || c >= '[' && c <= '`' || c >= '{' && c <= '~'
+	return render.Unescape(v)
 }
