@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
 )
 
 // Config is what an engine is made of.
@@ -100,6 +101,10 @@ type Engine struct {
 	// skew is how far Redis's clock is ahead of ours, at least: the log's stamps decide, ours only guess when to look.
 	skew atomic.Int64
 
+	overlay overlaid
+	halted  atomic.Pointer[permission.Halt] // as last read
+	haltCh  chan struct{}
+
 	work     context.Context // ends after the drain: work in flight is cut
 	cut      context.CancelFunc
 	stopping chan struct{} // closed by a soft stop: nothing new is begun
@@ -114,7 +119,7 @@ func New(c Config) (*Engine, error) {
 	work, cut := context.WithCancel(context.Background())
 	return &Engine{
 		Config: c, folds: newFolds(c.Known), work: work, cut: cut, stopping: make(chan struct{}),
-		drivers: map[chat.ID]*driver{}, timers: map[chat.ID]*time.Timer{},
+		drivers: map[chat.ID]*driver{}, timers: map[chat.ID]*time.Timer{}, haltCh: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -126,6 +131,11 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.shutdown()
 		return fmt.Errorf("listen for wakes: %w", err)
 	}
+	watching, stopWatching := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	watcher.Go(func() { e.watchSettings(watching) })
+	defer watcher.Wait()
+	defer stopWatching()
 	sweep := time.NewTimer(0) // at once: what a crashed replica left is due
 	defer sweep.Stop()
 	for {

@@ -115,6 +115,25 @@ const (
 	Revoke     Choice = "revoke"      // revokes the grant the token names
 	ApproveAll Choice = "approve_all"
 	DenyAll    Choice = "deny_all"
+
+	// Wider and narrower standing clicks than AllowChat; each makes a grant of this chat.
+	AllowExact  Choice = "allow_exact"  // only with the arguments that the card proposes to pin
+	AllowPath   Choice = "allow_path"   // only below the directory that the card proposes
+	AllowHour   Choice = "allow_hour"   // this tool, for an hour
+	AllowUses   Choice = "allow_uses"   // this tool, for a number of calls
+	AllowReads  Choice = "allow_reads"  // all that the server's tools read
+	AllowWrites Choice = "allow_writes" // all that they read and write
+	AllowServer Choice = "allow_server" // all tools of the server
+
+	AllowSession Choice = "allow_session" // approves what is open and asks no more in this session (R106)
+	AskFor       Choice = "ask_more"      // ends AllowSession: asks again as each tool's setting says
+	Remember     Choice = "remember"      // ticks or unticks "Remember this choice"; decides nothing (R83)
+	Why          Choice = "why"           // shows why it is asked; decides nothing
+
+	Answer  Choice = "answer"  // opens the form that a server's tool asks to be filled in, or sends it
+	Decline Choice = "decline" // refuses to fill it in
+	Accept  Choice = "accept"  // accepts a server's tools as they are; the token names what was shown
+	Open    Choice = "open"    // opens the settings at what the token names; decides nothing
 )
 
 // Inbound is one thing that reached us. The set is closed.
@@ -175,11 +194,13 @@ type Deleted struct {
 // Clicked: a person pressed a button.
 type Clicked struct {
 	Envelope
-	Token   string     // what the button carried: opaque, ≤ 64 graphic ASCII bytes, no authority
-	Choice  Choice     // counts only if it was offered
-	Message MessageRef // the message the button stood on; empty where the surface has none (an API call)
-	Reason  string     // optional words of a person who denies
-	Args    string     // with Edit: the new arguments, as JSON that a person wrote
+	Token   string            // what the button carried: opaque, ≤ 64 graphic ASCII bytes, no authority
+	Choice  Choice            // counts only if it was offered
+	Message MessageRef        // the message the button stood on; empty where the surface has none (an API call)
+	Reason  string            // optional words of a person who denies
+	Args    string            // with Edit: the new arguments, as JSON that a person wrote
+	Uses    int               // with AllowUses: how many calls, this one included; 0: as the card says
+	Fields  map[string]string // with Answer: what was filled in, by the form's names
 }
 
 // Submitted: a person sent a form that a button opened.

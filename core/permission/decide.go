@@ -15,7 +15,8 @@ import (
 //
 // Users are equal only as a whole: the same key on another platform or in another workspace is somebody else.
 func MayDecide(p Policy, req Request, level Level, u chat.User) error {
-	no := &NotAllowed{Level: level, Requester: req.Requester, Approvers: p.Approvers, NoAdmins: len(p.Admins) == 0}
+	e := p.Get(req.Tool, req.Source, req.Hints, req.Metadata)
+	no := &NotAllowed{Level: level, Requester: req.Requester, Approvers: e.Approvers, NoAdmins: len(p.Admins) == 0}
 	switch {
 	case !p.Installed && !p.AllowAll:
 		no.NoPolicy = true
@@ -23,10 +24,13 @@ func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 	case !acts(u):
 		no.Unknown = true
 		return no
+	case e.OthersOnly && u == req.Requester:
+		no.OthersOnly = true // also an admin: two pairs of eyes are the point
+		return no
 	case p.IsAdmin(u):
 		return nil
 	}
-	if level != LevelUser || p.Get(req.Tool, req.Source, req.Hints, req.Metadata).Approval == RequireAuth {
+	if level != LevelUser || e.Approval == RequireAuth {
 		no.Level = LevelAdmin
 		return no
 	}
@@ -34,7 +38,7 @@ func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 	// asked for, or where the operator listed them; a rule about everybody does not mean them.
 	here := u.Platform == req.Chat.Platform && u.Workspace == req.Chat.Workspace
 	ok := false
-	switch p.Approvers.Rule {
+	switch e.Approvers.Rule {
 	case ApproversRequester:
 		ok = u == req.Requester
 	case ApproversParticipants:
@@ -42,7 +46,7 @@ func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 	case ApproversAnyone:
 		ok = here
 	case ApproversListed:
-		ok = among(u, p.Approvers.Users) || slices.ContainsFunc(p.Members[u], func(g chat.User) bool { return among(g, p.Approvers.Users) })
+		ok = among(u, e.Approvers.Users) || slices.ContainsFunc(p.Members[u], func(g chat.User) bool { return among(g, e.Approvers.Users) })
 	}
 	if ok {
 		return nil
@@ -92,6 +96,8 @@ type NotAllowed struct {
 	NoAdmins  bool // nobody is configured as an admin
 	Unknown   bool // the platform did not say who clicked
 	NoPolicy  bool // no policy is installed: nobody may
+	// OthersOnly says that whoever asked may not decide it.
+	OthersOnly bool
 }
 
 // Error is Say without names.
@@ -105,6 +111,8 @@ func (e *NotAllowed) Say(name func(chat.User) string) string {
 		return sayNoPolicy
 	case e.Unknown:
 		return sayUnknownUser
+	case e.OthersOnly:
+		return sayOthersOnly
 	case e.Level != LevelUser && e.NoAdmins:
 		return sayAdminOnly + " " + NoAdminsNotice
 	case e.Level != LevelUser:
@@ -122,8 +130,12 @@ func (e *NotAllowed) Say(name func(chat.User) string) string {
 
 // Deciders are the people who can decide a call at this level, in words: what a card says below its buttons.
 func Deciders(p Policy, req Request, level Level, name func(chat.User) string) []string {
+	e := p.Get(req.Tool, req.Source, req.Hints, req.Metadata)
 	if level == LevelUser {
-		if who := deciders(p.Approvers, req.Requester, name); len(who) > 0 {
+		if e.OthersOnly && e.Approvers.Rule == ApproversRequester {
+			return []string{sayAnotherAdmin}
+		}
+		if who := deciders(e.Approvers, req.Requester, name); len(who) > 0 {
 			return who
 		}
 	}

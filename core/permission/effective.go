@@ -29,7 +29,11 @@ type Effective struct {
 	Approval   Approval
 	Trusted    bool // annotations are believed: the workbench, or a server that the operator marked
 	Disabled   Origin
-	Changed    bool // the definition is not the accepted one
+	Changed    bool // the definition is not the accepted one, or the one that was seen first
+	New        bool // nobody looked at it yet
+	Approvers  Approvers
+	Approvals  int  // different people who must allow a call: at least 1
+	OthersOnly bool // whoever asks may not decide it
 	Timeout    time.Duration
 	Repeat     Repeat
 	ChatGrant  bool // "Allow for this chat" is not withheld
@@ -38,7 +42,7 @@ type Effective struct {
 	Category   string
 	Metadata   *Metadata // what the tool declares; nil: nothing (R23)
 
-	AccessFrom, RiskFrom, ApprovalFrom, TimeoutFrom Origin
+	AccessFrom, RiskFrom, ApprovalFrom, TimeoutFrom, ApproversFrom Origin
 }
 
 // ConfirmationRequired says whether the tool asks by what it is (C5: approval is not AutoApprove). Settings of the
@@ -55,8 +59,9 @@ func (p Policy) Get(t Tool, src Source, h Hints, m Metadata) Effective {
 	changed := set.Accepted != "" && set.Accepted != t.Definition
 	e := Effective{
 		Tool: t, Source: src,
-		Trusted:   (src == SourceWorkbench || server.Trusted) && !changed,
+		Trusted:   (src == SourceWorkbench || server.Trusted && !set.New) && !changed,
 		Changed:   changed,
+		New:       set.New,
 		Repeat:    set.Repeat,
 		ChatGrant: set.ChatGrant == nil || *set.ChatGrant,
 		Message:   first(set.Message, m.Message),
@@ -79,11 +84,32 @@ func (p Policy) Get(t Tool, src Source, h Hints, m Metadata) Effective {
 	if set.Timeout != nil {
 		e.Timeout, e.TimeoutFrom = *set.Timeout, FromTool
 	}
+	e.decides(p, server.Rights, set.Rights)
 	name := lookupName(t, src)
 	e.classify(set, name, h)
 	e.weigh(set, name, h)
 	e.level(set, name, h, p.Posture)
 	return e
+}
+
+// decides sets who may decide: each of the three from the nearest place that says it.
+func (e *Effective) decides(p Policy, server, tool Rights) {
+	e.Approvers, e.ApproversFrom, e.Approvals = p.Approvers, FromDefault, 1
+	take := func(r Rights, from Origin) {
+		if r.Approvers != nil {
+			e.Approvers, e.ApproversFrom = *r.Approvers, from
+		}
+		if r.MinApprovals != nil {
+			e.Approvals = max(int(*r.MinApprovals), 1)
+		}
+		if r.RequesterMayApprove != nil {
+			e.OthersOnly = !*r.RequesterMayApprove
+		}
+	}
+	p.Rights.Approvers = nil // the policy's own stand in Approvers
+	take(p.Rights, FromDefault)
+	take(server, FromServer)
+	take(tool, FromTool)
 }
 
 // classify sets access: setting, then for the workbench name, metadata, annotations; for an MCP server what its

@@ -5,7 +5,9 @@ import "time"
 // The names of the rules, as [Reason.Rule] carries them, in the order in which they are consulted.
 const (
 	RulePolicy      = "policy"
+	RuleHalted      = "halted"
 	RuleDisabled    = "disabled"
+	RuleRemembered  = "remembered" // the requester's own choice
 	RuleRequireAuth = "require_auth"
 	RuleAllowAll    = "allow_all"
 	RuleDefinition  = "definition"
@@ -40,16 +42,27 @@ func Evaluate(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 	r := ruling{Ruling: Ruling{
 		Access: e.Access, Risk: e.Risk, Approval: e.Approval, Timeout: e.Timeout,
 		Message: Message(e.Message, req.Args), Impact: e.Impact, Category: e.Category, Trusted: e.Trusted,
+		Changed: e.Changed, New: e.New,
 	}}
+	if e.Approvals > 1 {
+		r.Approvals = e.Approvals
+	}
 	r.Reasons = make([]Reason, 0, 10)
 
 	if !p.Installed && !p.AllowAll {
 		return r.forbid(Reason{Rule: RulePolicy, Text: sayNoPolicy})
 	}
+	if p.Halted != nil {
+		return r.forbid(Reason{Rule: RuleHalted, Text: sayHalted(*p.Halted)})
+	}
 	if e.Disabled != "" {
 		return r.forbid(Reason{Rule: RuleDisabled, Text: sayDisabled(e), Ref: string(e.Disabled)})
 	}
 	r.pass(RuleDisabled, sayNotDisabled)
+	own, chose := p.standing(req)
+	if chose && own.Choice == StandDeny {
+		return r.forbid(Reason{Rule: RuleRemembered, Text: sayRemembered(own), Ref: own.ID})
+	}
 
 	if e.Approval == RequireAuth {
 		r.note(Reason{Rule: RuleRequireAuth, Text: sayRequireAuth(e), Ref: string(e.ApprovalFrom), Said: SaidAsk})
@@ -64,11 +77,37 @@ func Evaluate(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 	if !r.required(p, e, req) {
 		return r.allow(Reason{})
 	}
+	must := r.winner // what required asking gives the answer, unless something satisfies it
 	if g, ok := r.covering(p, grants, req, e, now); ok {
 		r.Grant = g.ID
 		return r.allow(Reason{Rule: RuleGrant, Text: sayGranted(g), Ref: string(g.ID)})
 	}
-	return r.ask(req, e.ChatGrant)
+	if chose && own.Choice == StandAllow {
+		why := rememberedUncovered(p, own, req, e)
+		if why == "" {
+			return r.allow(Reason{Rule: RuleRemembered, Text: sayRemembered(own), Ref: own.ID})
+		}
+		r.pass(RuleRemembered, sayNotRemembered(own, why))
+	}
+	r.winner = must
+	mode, _ := p.mode(req)
+	offers := e.ChatGrant && e.Approvals <= 1
+	r.Remember = offers
+	if offers = offers && !(p.Strict && mode == ModeAlways); offers {
+		r.Scopes = wider(Scopes(p, req, req.Requester, now))
+	}
+	return r.ask(req, offers)
+}
+
+// wider are the scopes beyond the tool itself.
+func wider(all []Scope) []Scope {
+	var out []Scope
+	for _, s := range all {
+		if s != ScopeTool {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // ruling is a Ruling in the making.
@@ -141,10 +180,16 @@ func (r *ruling) required(p Policy, e Effective, req Request) bool {
 
 	server := p.Servers[req.Tool.Server]
 	set := server.Tools[req.Tool.Name]
+	if own, ok := p.standing(req); ok && own.Choice == StandAsk && !(set.Ask != Inherit && set.Ask != NeverAsk) {
+		return say(RuleRemembered, true, "", sayRemembered(own))
+	}
 	if set.Ask != Inherit {
 		return say(RuleTool, set.Ask != NeverAsk, FromTool, sayAskTool(e, set.Ask))
 	}
 	r.pass(RuleTool, sayToolInherits)
+	if server.Ask == NeverAsk && e.New {
+		return say(RuleDefinition, true, FromTool, sayNew(e))
+	}
 	if server.Ask != Inherit {
 		return say(RuleServer, server.Ask != NeverAsk, FromServer, sayAskServer(e, server.Ask))
 	}

@@ -38,6 +38,12 @@ func uncovered(p Policy, g Grant, req Request, e Effective, now time.Time) strin
 		return "it has run out"
 	case g.limited() && g.Uses <= 0:
 		return "its uses are used up"
+	case p.Halted != nil:
+		return "everything is halted"
+	case e.Approvals > 1:
+		return "several people must allow each call"
+	case mode == ModeAlways && p.Strict:
+		return "this chat asks before every call"
 	case mode == ModeAlways && !g.At.After(req.ModeAt):
 		return "it is older than this chat's setting to always ask"
 	case g.Tool.Server != req.Tool.Server:

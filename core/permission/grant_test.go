@@ -145,7 +145,7 @@ func TestScopes(t *testing.T) {
 
 // R155: a pin narrows, and whatever cannot be read is not what it was pinned to.
 func TestPins(t *testing.T) {
-	pin := func(path, value string) []Pin { return []Pin{{path, json.RawMessage(value)}} }
+	pin := func(path, value string) []Pin { return []Pin{{Path: path, Value: json.RawMessage(value)}} }
 	for _, c := range []struct {
 		pins []Pin
 		args string

@@ -95,35 +95,3 @@ func lookup(v json.RawMessage, path []string) (json.RawMessage, bool) {
 	}
 	return v, len(v) > 0
 }
-
-// pinned says whether the arguments hold every pin's value. A pin's path is dotted ("mail.to"), or a JSON pointer
-// ("/mail/to") where a key itself holds a dot. Whatever cannot be read is not what it was pinned to.
-func pinned(pins []Pin, args json.RawMessage) bool {
-	if len(pins) == 0 {
-		return true
-	}
-	canonical, err := Canonical(args)
-	if err != nil {
-		return false
-	}
-	for _, p := range pins {
-		have, ok := lookup(canonical, pinPath(p.Path))
-		want, err := canonicalValue(p.Value, maxDepth)
-		if !ok || err != nil || string(have) != string(want) {
-			return false
-		}
-	}
-	return true
-}
-
-func pinPath(path string) []string {
-	pointer, ok := strings.CutPrefix(path, "/")
-	if !ok {
-		return strings.Split(path, ".")
-	}
-	steps := strings.Split(pointer, "/")
-	for i, s := range steps {
-		steps[i] = strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")
-	}
-	return steps
-}

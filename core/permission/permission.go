@@ -8,19 +8,23 @@
 //
 // The order of the rules (REQUIREMENTS C4), the first answer wins:
 //
-//	no policy → Forbid · disabled → Forbid · RequireAuth → Ask an admin, final · AllowAll → Allow ·
-//	changed definition · session mode · tool setting · server setting · approval setting · named table · source default
+//	no policy → Forbid · halted → Forbid · disabled → Forbid · remembered deny → Forbid · RequireAuth → Ask an admin, final ·
+//	AllowAll → Allow · changed definition · session mode · tool setting (the admin's always, the requester's own, the admin's) ·
+//	server setting · approval setting · named table · source default
 //
-// The rules from "changed definition" on say only whether permission is required. If it is, a grant may satisfy it;
-// else a person is asked; else, where nobody can be asked, the call is forbidden.
+// The rules from "changed definition" on say only whether permission is required. If it is, a grant, or what the requester
+// remembered, may satisfy it; else a person is asked; else, where nobody can be asked, the call is forbidden.
 //
 // What runs is what was shown: [Canonical] gives the one form of a call's arguments, [CallDigest] binds it to
 // server, tool, definition and chat, and [MayRepeat] says when the same bytes may run again after an interruption.
 //
-// The files: evaluate.go (the order) · effective.go, named.go (access, risk, approval) · grant.go · decide.go (who) ·
-// explain.go · message.go · canonical.go, literal.go, digest.go · repeat.go · validate.go · words.go (the words of configuration and
-// storage) · say.go (every sentence for people). Stored here: [Ruling] and [Grant], inside the events of the chat's log.
-// Left out: personal settings, remembered choices and templates (later work), and everything that waits or can fail.
+// What people set from a chat is [Settings]: the fold of a log of its own, laid over the operator's policy ([Settings.Over]).
+//
+// The files: evaluate.go (the order) · effective.go, named.go (access, risk, approval) · grant.go, pin.go · decide.go (who) ·
+// settings.go, setting.go (what people set), remembered.go, definition.go (what servers' tools were), template.go, exchange.go (export
+// and import) · explain.go · message.go · canonical.go, literal.go, digest.go · repeat.go · validate.go · words.go (the words of
+// configuration and storage) · say.go (every sentence for people). Stored here: [Ruling] and [Grant], inside the events of the chat's
+// log, and [Change] in those of the settings'. Left out: everything that waits or can fail.
 //
 // Invariants. The zero value of every type is the careful one: the zero Verdict asks, the zero Level is a
 // person's, the zero Approval confirms, an unknown tool asks, an unknown user decides nothing. Annotations of a server are
@@ -176,6 +180,13 @@ const (
 	ApproversListed
 )
 
+// Rights says who decides, where something else is set than above it. nil means "not set".
+type Rights struct {
+	Approvers           *Approvers
+	MinApprovals        *People // different people who must allow a call; not set, and less than 2: one
+	RequesterMayApprove *bool   // not set: they may, where the approvers mean them
+}
+
 // Posture says which sources ask by default. Zero: MCP servers only.
 type Posture uint8
 
@@ -198,9 +209,13 @@ type ToolSettings struct {
 	Timeout   *time.Duration // 0 parks: no expiry
 	Repeat    Repeat
 	ChatGrant *bool // false withholds "Allow for this chat", also from grants that exist
-	// Accepted is the definition that somebody looked at and accepted. Empty: not recorded. A tool that differs from it asks,
-	// whatever never-ask setting there is (C3), and its server's annotations are not believed.
+	Rights    Rights
+	// Accepted is the definition that counts: the one that somebody accepted, or that was seen first. Empty: not recorded. A tool
+	// that differs from it asks, whatever never-ask setting there is (C3), and its server's annotations are not believed.
 	Accepted Digest
+	// New says that nobody looked at the tool yet: its server's annotations are not believed for it, and a setting for the whole server
+	// never to ask does not mean it (C6).
+	New bool
 }
 
 // ServerSettings is one server's entry in the policy.
@@ -211,6 +226,7 @@ type ServerSettings struct {
 	Description string
 	Icon        string
 	Timeout     *time.Duration
+	Rights      Rights
 	Tools       map[string]ToolSettings
 }
 
@@ -223,8 +239,14 @@ type Policy struct {
 	Posture   Posture
 	Servers   map[string]ServerSettings
 	Approvers Approvers
+	Rights    Rights // its Approvers do not count here
 	Admins    []chat.User
 	Timeout   time.Duration // default for asks; 0 parks
+	Strict    bool          // nothing can be allowed for a chat that always asks (C2)
+	// Remembered are people's own choices, for what they ask themselves.
+	Remembered []Remembered
+	// Halted, if not nil, forbids everything until an admin resumes.
+	Halted *Halt
 	// SurviveRestart false voids grants of earlier run epochs (C13).
 	SurviveRestart bool
 	Epoch          uint64 // the current run epoch
@@ -253,14 +275,41 @@ func (p Policy) Knowing(u chat.User, groups []chat.User) Policy {
 // NamesGroups reports whether anybody may decide because of a group they belong to on a platform.
 func (p Policy) NamesGroups(platform string) bool {
 	is := func(u chat.User) bool { return u.Platform == platform && u.IsGroup() }
-	return slices.ContainsFunc(p.Admins, is) || p.Approvers.Rule == ApproversListed && slices.ContainsFunc(p.Approvers.Users, is)
+	lists := func(a *Approvers) bool {
+		return a != nil && a.Rule == ApproversListed && slices.ContainsFunc(a.Users, is)
+	}
+	if slices.ContainsFunc(p.Admins, is) || lists(&p.Approvers) {
+		return true
+	}
+	for _, s := range p.Servers {
+		if lists(s.Rights.Approvers) {
+			return true
+		}
+		for _, t := range s.Tools {
+			if lists(t.Rights.Approvers) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
-// Pin narrows a grant to calls whose argument at Path equals Value (a canonical JSON value).
+// Pin narrows a grant to calls whose argument at Path equals Value (a canonical JSON value), or lies below the directory that Value
+// names.
 type Pin struct {
 	Path  string          `json:"path"`
 	Value json.RawMessage `json:"value"`
+	Match Match           `json:"match,omitempty"`
 }
+
+// Match is how a pin's value is compared. Zero: it equals the argument.
+type Match uint8
+
+// The matches.
+const (
+	MatchExact Match = iota
+	MatchUnder       // the argument is a path below the directory, compared as text
+)
 
 // GrantID names a grant within its chat.
 type GrantID string
@@ -334,6 +383,11 @@ type Ruling struct {
 	Impact    string        `json:"impact,omitempty"`
 	Category  string        `json:"category,omitempty"`
 	ChatGrant bool          `json:"chat_grant,omitempty"` // "Allow for this chat" may be offered
+	Scopes    []Scope       `json:"scopes,omitempty"`     // wider grants that may be offered, because they would cover this call
+	Approvals int           `json:"approvals,omitempty"`  // different people who must allow it, where it is more than one
+	Remember  bool          `json:"remember,omitempty"`   // "Remember this choice" may be offered
+	Changed   bool          `json:"changed,omitempty"`    // the tool is not as it was when it was accepted, or first seen
+	New       bool          `json:"new,omitempty"`        // nobody looked at the tool yet
 	Trusted   bool          `json:"trusted,omitempty"`
 	Reasons   []Reason      `json:"reasons,omitempty"`
 }

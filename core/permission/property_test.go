@@ -115,7 +115,7 @@ func TestGrantNeverWidens(t *testing.T) {
 				t.Fatal("access")
 			}
 			narrow := g
-			narrow.Pins = []Pin{{"m", json.RawMessage(`"PUT"`)}}
+			narrow.Pins = []Pin{{Path: "m", Value: json.RawMessage(`"PUT"`)}}
 			if ok, _ := Covers(p, narrow, req, noon); ok {
 				t.Fatal("outside its pins")
 			}

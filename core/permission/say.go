@@ -23,6 +23,8 @@ const (
 	sayTheRequester = "the person who asked"
 	sayParticipants = "people who take part in this chat"
 	sayAnyone       = "people of this workspace"
+	sayAnotherAdmin = "an admin other than whoever asked"
+	sayOthersOnly   = "Whoever asked may not decide this: somebody else has to."
 	sayUnknownUser  = "I could not tell who you are, so your answer does not count."
 )
 
@@ -139,14 +141,15 @@ func sayGranted(g Grant) string {
 	if who == "" {
 		who = "Somebody"
 	}
-	return who + " allowed " + grantedWhat(g) + " in this chat."
+	return who + " allowed " + GrantedWhat(g) + " in this chat."
 }
 
 func sayNotCovered(g Grant, why string) string {
-	return "The grant of " + grantedWhat(g) + " does not cover this: " + why + "."
+	return "The grant of " + GrantedWhat(g) + " does not cover this: " + why + "."
 }
 
-func grantedWhat(g Grant) string {
+// GrantedWhat is what a grant is for, in words: "write_file of files". The names inside are untrusted text.
+func GrantedWhat(g Grant) string {
 	switch g.Scope {
 	case ScopeTool:
 		return called(g.Tool)
@@ -162,4 +165,44 @@ func grantedWhat(g Grant) string {
 
 func sayMoreGrants(n int) string {
 	return strconv.Itoa(n) + " more grants do not cover this either."
+}
+
+func sayHalted(h Halt) string {
+	who := h.Name
+	if who == "" {
+		who = "An admin"
+	}
+	return who + " halted everything. Nothing runs until an admin resumes."
+}
+
+func sayStanding(s Standing) string {
+	switch s {
+	case StandAllow:
+		return "allow"
+	case StandAsk:
+		return "always ask about"
+	}
+	return "deny"
+}
+
+func sayRemembered(r Remembered) string {
+	who := r.Name
+	if who == "" {
+		who = "The person who asks"
+	}
+	switch r.Choice {
+	case StandAllow:
+		return who + " chose to allow " + called(r.Tool) + " (remembered choice)."
+	case StandAsk:
+		return who + " chose to be asked about " + called(r.Tool) + " (remembered choice)."
+	}
+	return who + " chose to deny " + called(r.Tool) + " (remembered choice)."
+}
+
+func sayNotRemembered(r Remembered, why string) string {
+	return "The remembered choice about " + called(r.Tool) + " does not satisfy this: " + why + "."
+}
+
+func sayNew(e Effective) string {
+	return called(e.Tool) + " is new, and no admin accepted it yet: the server's setting does not mean it."
 }

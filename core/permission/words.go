@@ -20,6 +20,8 @@ var (
 	approverWords = []string{"requester", "participants", "anyone", "listed"}
 	postureWords  = []string{"mcp", "all"}
 	scopeWords    = []string{"tool", "reads", "writes", "server"}
+	standingWords = []string{"ask", "allow", "deny"}
+	matchWords    = []string{"exact", "under"}
 )
 
 // ParseError says which word was not understood and which are allowed.
@@ -235,3 +237,29 @@ func (s Scope) MarshalText() ([]byte, error) { return marshalWord("scope", scope
 
 // UnmarshalText reads the scope's word.
 func (s *Scope) UnmarshalText(b []byte) error { return unmarshalWord(s, "scope", scopeWords, b) }
+
+// ParseStanding reads ask, allow or deny.
+func ParseStanding(s string) (Standing, error) {
+	return parseWord[Standing]("choice", standingWords, s)
+}
+
+// String is the choice's word.
+func (s Standing) String() string { return word("choice", standingWords, s) }
+
+// MarshalText gives the choice's word.
+func (s Standing) MarshalText() ([]byte, error) { return marshalWord("choice", standingWords, s) }
+
+// UnmarshalText reads the choice's word.
+func (s *Standing) UnmarshalText(b []byte) error { return unmarshalWord(s, "choice", standingWords, b) }
+
+// ParseMatch reads exact or under.
+func ParseMatch(s string) (Match, error) { return parseWord[Match]("match", matchWords, s) }
+
+// String is the match's word.
+func (m Match) String() string { return word("match", matchWords, m) }
+
+// MarshalText gives the match's word.
+func (m Match) MarshalText() ([]byte, error) { return marshalWord("match", matchWords, m) }
+
+// UnmarshalText reads the match's word.
+func (m *Match) UnmarshalText(b []byte) error { return unmarshalWord(m, "match", matchWords, b) }

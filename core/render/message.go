@@ -114,6 +114,7 @@ type AskKind string
 const (
 	AskPermission AskKind = "permission"
 	AskOutcome    AskKind = "outcome" // It happened · Run again · Leave it
+	AskInput      AskKind = "input"   // a running tool's server wants something of the requester
 )
 
 // Server is what a card shows about a server.
@@ -160,7 +161,21 @@ type Choice struct {
 	Label  string // says exactly what it grants
 	Hint   string // accessible name or tooltip; empty: the label
 	Style  Style
+	// Confirm, if not empty, is said before the choice is taken, which a person then has to confirm. Text inside may be untrusted.
+	Confirm string
+	// Toggle makes it a checkbox, which decides nothing by itself.
+	Toggle Toggle
 }
+
+// Toggle is how a checkbox stands. Zero: the choice is none.
+type Toggle uint8
+
+// The toggles.
+const (
+	NoToggle Toggle = iota
+	ToggleOff
+	ToggleOn
+)
 
 // Note is a quiet line.
 type Note struct {

@@ -34,6 +34,17 @@ const (
 	LabelRevoke        = "Revoke"
 	LabelDenyReason    = "Deny with a reason…"
 	LabelEdit          = "Edit arguments…"
+	LabelRemember      = "Remember this choice" // R83
+	LabelWhy           = "Why am I asked?"
+	LabelAllowExact    = "Only with these values…"
+	LabelAllowPath     = "Only below this directory…"
+	LabelAllowHour     = "Allow this tool for 1 hour"
+	LabelAllowSession  = "Approve all for this session…" // R106
+	LabelAskMore       = "Ask again from now on"
+	LabelAnswer        = "Answer…"
+	LabelOpenPage      = "Show the address…"
+	LabelDecline       = "Decline"
+	LabelAllowSample   = "Let it ask the model"
 
 	ChipRead  = "Read access" // R78
 	ChipWrite = "Write access"
@@ -156,6 +167,12 @@ func AskExpired(at string) string {
 	return "This ask expired at " + at + ". Ask again from the message."
 }
 
+// OnlyAdmins answers somebody who would change what only admins may.
+const OnlyAdmins = "Only an admin can change that."
+
+// BadSetting says what is wrong with a setting.
+func BadSetting(why string) string { return "Nothing was changed: " + why + "." }
+
 // Decided is a choice as a past participle: "denied", "allowed once". An unknown choice denies, and reads so.
 func Decided(c chat.Choice) string {
 	switch c {
@@ -163,6 +180,30 @@ func Decided(c chat.Choice) string {
 		return "allowed once"
 	case chat.AllowChat:
 		return "allowed for this chat"
+	case chat.AllowExact:
+		return "allowed for this chat with these values"
+	case chat.AllowPath:
+		return "allowed for this chat below one directory"
+	case chat.AllowHour:
+		return "allowed for 1 hour"
+	case chat.AllowUses:
+		return "allowed for some calls"
+	case chat.AllowReads:
+		return "allowed, and all reads of its server"
+	case chat.AllowWrites:
+		return "allowed, and all reads and writes of its server"
+	case chat.AllowServer:
+		return "allowed, and all tools of its server"
+	case chat.AllowSession:
+		return "allowed, and everything in this session"
+	case chat.AskFor:
+		return "asked again from now on"
+	case chat.Answer:
+		return "answered"
+	case chat.Decline:
+		return "declined"
+	case chat.Accept:
+		return "accepted"
 	case chat.Undo:
 		return "undone"
 	case chat.Extend:

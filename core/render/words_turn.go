@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -287,9 +288,110 @@ func EditIgnored(n int) string {
 }
 
 // GrantLine says what a grant covers: "write_file of files is allowed in this chat for Ana's requests".
-func GrantLine(tool, server, name string) string {
-	return tool + " of " + server + " is allowed in this chat for " + name + "'s requests"
+func GrantLine(what, name string) string {
+	return what + " is allowed in this chat for " + name + "'s requests"
 }
+
+// LabelAllowUses allows a tool for n calls, this one included.
+func LabelAllowUses(n int) string {
+	return "Allow this tool " + strconv.Itoa(n) + " times, this call included"
+}
+
+// LabelAllowReads, LabelAllowWrites and LabelAllowServer are R107's wider grants.
+func LabelAllowReads(server string) string { return "Allow reads from " + server }
+
+// LabelAllowWrites covers what reads as well (C6).
+func LabelAllowWrites(server string) string { return "Allow reads and writes from " + server }
+
+// LabelAllowServer covers all tools of a server as they are.
+func LabelAllowServer(server string) string { return "Allow all from " + server }
+
+// What a person confirms before a standing permission is made. Names inside are untrusted.
+
+// ConfirmPins asks about a grant for some values only; what is its pins in words.
+func ConfirmPins(tool, server, what string) string {
+	return "Allow " + tool + " of " + server + " in this chat, without asking again, " + what + "?"
+}
+
+// ConfirmWide asks about a grant for more than one tool.
+func ConfirmWide(what, server string) string {
+	return "Allow " + what + " from " + server + " in this chat without asking again? It is for the tools that " + server +
+		" has now, as they are now. Dangerous tools and those that need an admin still ask."
+}
+
+// ConfirmServer asks about a grant for all tools of a server.
+func ConfirmServer(server string) string {
+	return "Allow all tools of " + server + " in this chat without asking again? It is for the tools that it has now, as they are now. " +
+		"Tools that need an admin still ask, and dangerous ones unless an admin allows this."
+}
+
+// ConfirmSession asks before a session stops asking (C3).
+const ConfirmSession = "Approve everything that is asked for now, and let every tool call in this chat run without asking until you end it or " +
+	"the chat starts over? Only calls that need an admin, and tools that changed, will still ask. This is dangerous."
+
+// VotesLine says how many of several people allowed a call.
+func VotesLine(have, need int) string {
+	return strconv.Itoa(have) + " of " + strconv.Itoa(need) + " people allowed it"
+}
+
+// ChangedOnCard begins the line that tells what changed in a tool's definition.
+func ChangedOnCard(parts []string) string {
+	return "This tool changed since it was last accepted or first seen: " + strings.Join(parts, ", ") + "."
+}
+
+// NewOnCard says that nobody looked at a tool yet.
+const NewOnCard = "This tool is new: no admin has accepted it yet."
+
+// DifferenceLine tells one part that changed.
+func DifferenceLine(part, was, now string) string {
+	switch {
+	case was == "":
+		return part + " is now “" + now + "” (it had none)"
+	case now == "":
+		return part + " is gone (it was “" + was + "”)"
+	}
+	return part + " was “" + was + "”, now “" + now + "”"
+}
+
+// HaltedBy ends a turn while everything is halted.
+func HaltedBy(name string) string {
+	if name == "" {
+		name = "An admin"
+	}
+	return name + " halted " + Product + ". Nothing runs and nothing is asked until an admin resumes it (/nod resume)."
+}
+
+// Wanting.
+
+// WantHeader stands over what a server wants while its tool runs.
+func WantHeader(server string) string { return server + " asks for something before it goes on" }
+
+// WantSampleHeader stands over a server's wish to use the model.
+func WantSampleHeader(server string) string { return server + " wants to ask the model something" }
+
+// WantWarning is what nobody should give away. https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#security-considerations
+func WantWarning(server string) string {
+	return "The words below are " + server + "'s. Never give it passwords, keys or payment data in a form."
+}
+
+// WantURLSay comes with an address that a server wants opened.
+func WantURLSay(server string) string {
+	return server + " wants you to open this address. " + Product + " did not open it and does not know what is there. Look at where it leads before you go."
+}
+
+// WantSettled says what became of it.
+func WantSettled(action, name string) string {
+	switch action {
+	case "accept":
+		return "answered by " + name
+	case "decline":
+		return "declined by " + name
+	}
+	return "nobody answered"
+}
+
+// OnlyRequesterFills answers somebody else who would fill in what a server asks of the requester.
+func OnlyRequesterFills(name string) string { return "Only " + name + " (who asked) can answer this." }
 
 // AlwaysAsks and NeverAsks are the banners of a session's mode.
 const (
@@ -339,6 +441,7 @@ const (
 	PartWrote     = "Arguments as the model wrote them"
 	PartDigest    = "Digest"
 	PartWhy       = "Why am I asked?"
+	PartWants     = "What its server asks for"
 	PartTool      = "What the server says about the tool (not checked)"
 	PartServer    = "What is known about the server"
 	PartResult    = "Result"
@@ -355,3 +458,6 @@ const (
 	ServerTrusted   = "The operator marked this server as trusted: what it says about its tools is believed."
 	ServerUntrusted = "The operator did not mark this server as trusted: what it says about its tools only adds caution."
 )
+
+// PartChanged heads one part of a tool's definition that changed.
+func PartChanged(part string) string { return "What changed: " + part }

@@ -28,7 +28,7 @@ func New(id chat.ID) Session { return Session{Chat: id} }
 
 // Apply folds one entry. It is total: an event that no longer fits changes nothing. It never changes s.
 func Apply(s Session, e Entry) Session {
-	next := s.apply(e)
+	next := s.faded(e).apply(e)
 	if e.Op != "" && e.Event != nil && e.Event.Class() == Choice && next.moved(s) {
 		next.Clicks = last(add(next.Clicks, e.Op), maxClicks)
 	}
@@ -38,7 +38,7 @@ func Apply(s Session, e Entry) Session {
 // moved reports whether a choice had an effect. Every one has it on the turn, which is then another, or on one of these.
 func (s Session) moved(from Session) bool {
 	return s.Turn != from.Turn || s.ModeRev != from.ModeRev || s.ResetRev != from.ResetRev || len(s.Grants) != len(from.Grants) ||
-		len(s.Lapsed) != len(from.Lapsed) || len(s.Waiting) != len(from.Waiting)
+		len(s.Lapsed) != len(from.Lapsed) || len(s.Waiting) != len(from.Waiting) || s.Settings != from.Settings
 }
 
 func (s Session) apply(e Entry) Session {
@@ -61,6 +61,14 @@ func (s Session) apply(e Entry) Session {
 		return s.withdrawn(e, ev)
 	case Amended:
 		return s.amended(e, ev)
+	case Ticked:
+		return s.ticked(ev)
+	case Wanted:
+		return s.wanted(e, ev)
+	case Filled:
+		return s.filled(e, ev)
+	case Changed:
+		return s.changed(e, ev)
 	case Posted:
 		return s.posted(ev)
 	case Removed:
@@ -150,6 +158,7 @@ func (s Session) said(e Entry, ev Said) Session {
 	if !ok {
 		return s
 	}
+	s.At = e.At
 	return s.meet(ev.By, ev.Name).queue(e, ev)
 }
 
@@ -299,6 +308,7 @@ func (s Session) ruled(e Entry, ev Ruled) Session {
 		c.ask(ev.Ask)
 		c.Ruling, c.Card = ev.Ruling, ev.Card
 		c.undecide()
+		c.Votes, c.Ticked = nil, nil
 		switch ev.Ruling.Verdict {
 		case permission.Allow:
 			c.Status, c.Asked, c.Grant = Allowed, false, ev.Ruling.Grant
@@ -320,40 +330,42 @@ func (s Session) decided(e Entry, ev Decided) Session {
 	if c.Digest != ev.Digest || c.overdue(e.At) {
 		return s
 	}
+	g := ev.Grant
 	switch {
-	case ev.Choice == chat.AllowChat && !s.mayGrant(c, ev):
-		return s
+	case Grants(ev.Choice):
+		if g = s.granted(c, ev, e.At); g == nil {
+			return s
+		}
 	case ev.Choice == chat.AllowOnce && !Showable(c): // what nobody could read nobody can allow
+		return s
+	case ev.Choice == chat.AllowOnce && c.voted(ev.By): // two clicks are not two people
 		return s
 	}
 	s = s.meet(ev.By, ev.Name)
+	if ev.Choice == chat.AllowOnce && len(c.Votes)+1 < c.Ruling.Approvals {
+		return s.edit(func(t *Turn) { t.Calls[i].Votes = add(t.Calls[i].Votes, Vote{ev.By, ev.Name, ev.Surface, e.At}) })
+	}
 	s = s.edit(func(t *Turn) {
 		c := &t.Calls[i]
 		c.Choice, c.By, c.Name, c.Surface, c.Reason, c.DecidedAt = ev.Choice, ev.By, ev.Name, ev.Surface, ev.Reason, e.At
 		c.Deadline = time.Time{}
-		switch ev.Choice {
-		case chat.AllowOnce:
+		switch {
+		case ev.Choice == chat.AllowOnce:
 			c.Status = Allowed
-		case chat.AllowChat:
-			c.Status, c.Grant = Allowed, ev.Grant.ID
+			if c.Ruling.Approvals > 1 {
+				c.Votes = add(c.Votes, Vote{ev.By, ev.Name, ev.Surface, e.At})
+			}
+		case Grants(ev.Choice):
+			c.Status, c.Grant = Allowed, g.ID
 		default:
 			c.Choice = chat.Deny
 			c.settle(Denied, e.At, deniedResult(ev))
 		}
 	})
-	if ev.Choice == chat.AllowChat {
-		g := *ev.Grant
-		g.At = e.At // the log's time, as everything that grants are compared with
-		s.Grants = add(s.Grants, g)
+	if Grants(ev.Choice) {
+		s.Grants = add(s.Grants, *g)
 	}
 	return s
-}
-
-// mayGrant: the grant is exactly for this chat and this tool, by the one who clicked, and was offered.
-func (s Session) mayGrant(c ToolCall, ev Decided) bool {
-	g := ev.Grant
-	return g != nil && g.ID != "" && g.Chat == s.Chat && g.Tool == c.Tool && g.By == ev.By && OffersGrant(c) &&
-		!slices.ContainsFunc(s.Grants, func(x permission.Grant) bool { return x.ID == g.ID })
 }
 
 // deniedResult is R120's text and R121's structure.
@@ -375,13 +387,14 @@ func (s Session) withdrawn(e Entry, ev Withdrawn) Session {
 		return s
 	}
 	c := s.Turn.Calls[i]
-	if c.Choice == chat.AllowChat {
+	if Grants(c.Choice) {
 		s = s.lose([]permission.GrantID{c.Grant})
 	}
 	return s.meet(ev.By, ev.Name).edit(func(t *Turn) {
 		c := &t.Calls[i]
 		c.ask(ev.Next)
 		c.undecide()
+		c.Votes = nil
 		c.Result = nil
 		c.await(e.At, c.Ruling.Timeout)
 	})
@@ -400,6 +413,11 @@ func (s Session) extended(e Entry, ev Extended) Session {
 }
 
 func (s Session) expired(e Entry, ev Expired) Session {
+	if s.Turn != nil {
+		if at := s.Turn.wanting(ev.Ask); at >= 0 {
+			return s.unfilled(e, at)
+		}
+	}
 	i := s.Turn.asking(ev.Ask)
 	if i < 0 || !s.Turn.Calls[i].waits() || !s.Turn.Calls[i].overdue(e.At) {
 		return s
@@ -428,7 +446,7 @@ func (s Session) reopened(e Entry, ev Reopened) Session {
 				c := &t.Calls[i]
 				c.ask(ev.Next)
 				c.undecide()
-				c.Result = nil
+				c.Votes, c.Ticked, c.Result = nil, nil, nil
 				c.await(e.At, c.Ruling.Timeout)
 			})
 		}
@@ -553,7 +571,7 @@ func (s Session) abandoned(e Entry, ev Abandoned) Session {
 	}
 	return s.edit(func(t *Turn) {
 		c := &t.Calls[i]
-		c.Lost = ev.Say
+		c.Lost, c.Want = ev.Say, nil
 		if ev.Repeat != "" && c.Repeats < maxRepeats && t.Stopped == nil {
 			c.Repeats++
 			c.Status = Allowed
@@ -599,6 +617,7 @@ func (s Session) resolved(e Entry, ev Resolved) Session {
 			c := &t.Calls[i]
 			c.ask(ev.Next)
 			c.undecide()
+			c.Votes, c.Ticked = nil, nil
 			c.await(e.At, c.Ruling.Timeout)
 		})
 	}
@@ -693,7 +712,7 @@ func (s Session) ended(e Entry, ev Ended) Session {
 		t.End, t.EndSay, t.EndAt = ev.Why, ev.Say, e.At
 	})
 	t := s.Turn
-	s.Turn, s.Last = nil, t
+	s.Turn, s.Last, s.At = nil, t, e.At
 	if !t.Forget {
 		s.Transcript = add(s.Transcript, t.Talk()...)
 		s = s.trim()

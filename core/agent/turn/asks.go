@@ -18,6 +18,8 @@ func Indexed(e Event) []string {
 		return []string{string(e.Next)}
 	case Resolved:
 		return []string{string(e.Next)}
+	case Wanted:
+		return []string{string(e.Ask)}
 	default: // no new asking
 	}
 	return nil

@@ -52,7 +52,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	"extended": read[Extended], "expired": read[Expired], "reopened": read[Reopened], "started": read[Started],
 	"finished": read[Finished], "abandoned": read[Abandoned], "resolved": read[Resolved], "revoked": read[Revoked],
 	"mode_set": read[ModeSet], "reset": read[Reset], "stopped": read[StopAsked], "ended": read[Ended],
-	"amended": read[Amended], "posted": read[Posted], "removed": read[Removed],
+	"amended": read[Amended], "ticked": read[Ticked], "wanted": read[Wanted], "filled": read[Filled], "changed": read[Changed], "posted": read[Posted], "removed": read[Removed],
 }
 
 func read[E Event](b []byte) (Event, error) {

@@ -20,7 +20,7 @@ func Details(s Session, token string) (d render.Details, found bool) {
 			return t.details(), true
 		}
 		for _, c := range t.Calls {
-			if string(c.ID) == token || slices.Contains(c.Asks, AskID(token)) {
+			if string(c.ID) == token || slices.Contains(c.Asks, AskID(token)) || c.Want != nil && c.Want.Ask == AskID(token) {
 				return render.Details{Title: render.RunLine(seen(c.Tool.Name), seen(c.Tool.Server)), Parts: c.details()}, true
 			}
 		}
@@ -86,6 +86,16 @@ func (c ToolCall) details() []render.Part {
 			say += " · “" + seen(c.Reason) + "”"
 		}
 		add(render.PartDecision, say, render.FormPlain)
+	}
+	for _, x := range c.Card.Changes {
+		add(render.PartChanged(seen(x.Part)), plainly(render.DifferenceLine(x.Part, x.Was, x.Now)), render.FormCode)
+	}
+	if w := c.Want; w != nil {
+		add(render.PartWants, plainly(w.Want.Message), render.FormPlain)
+		add("", argsText(w.Want.Prompt), render.FormCode)
+		if w.Fill != nil {
+			add("", render.WantSettled(w.Fill.Action, seen(nameFor(w.By, w.Name))), render.FormPlain)
+		}
 	}
 	add(render.PartWhy, whyLines(c.Ruling), render.FormPlain)
 	add(render.PartTool, plainly(c.Card.Describes), render.FormPlain)

@@ -106,12 +106,12 @@ type (
 	Decided struct {
 		Ask     AskID             `json:"ask"`
 		Digest  permission.Digest `json:"digest"`
-		Choice  chat.Choice       `json:"choice"` // AllowOnce, AllowChat; anything else denies
+		Choice  chat.Choice       `json:"choice"` // AllowOnce, or one that [Grants]; anything else denies
 		By      chat.User         `json:"by,omitzero"`
 		Name    string            `json:"name,omitempty"`
 		Surface string            `json:"surface,omitempty"` // where it was clicked: "slack", "web", ...
 		Reason  string            `json:"reason,omitempty"`
-		Grant   *permission.Grant `json:"grant,omitempty"` // with AllowChat
+		Grant   *permission.Grant `json:"grant,omitempty"` // with a choice that grants
 	}
 	// Withdrawn: a decision is taken back before its call started.
 	Withdrawn struct {
@@ -128,6 +128,13 @@ type (
 		Name   string            `json:"name,omitempty"`
 		Args   json.RawMessage   `json:"args"` // canonical
 		Digest permission.Digest `json:"digest"`
+	}
+	// Ticked: a person ticked, or unticked, "Remember this choice" of an ask. It decides nothing.
+	Ticked struct {
+		Ask  AskID     `json:"ask"`
+		On   bool      `json:"on,omitempty"`
+		By   chat.User `json:"by,omitzero"`
+		Name string    `json:"name,omitempty"`
 	}
 	// Extended: an ask's deadline moves.
 	Extended struct {
@@ -164,6 +171,21 @@ type (
 		Run    RunID  `json:"run"`
 		Result Result `json:"result"`
 	}
+	// Wanted: while a call runs, its server wants something of the requester. It proves itself by the RunID.
+	Wanted struct {
+		Call CallID        `json:"call"`
+		Run  RunID         `json:"run"`
+		Ask  AskID         `json:"ask"`
+		Want Want          `json:"want"`
+		Wait time.Duration `json:"wait,omitempty"` // until it counts as declined; 0: as long as the run
+	}
+	// Filled: a person answered that.
+	Filled struct {
+		Ask  AskID     `json:"ask"`
+		Fill Fill      `json:"fill"`
+		By   chat.User `json:"by,omitzero"`
+		Name string    `json:"name,omitempty"`
+	}
 	// Abandoned: nobody can say how the run ended. Either a later driver found it running (a larger token), or
 	// the driver itself lost sight of it (Own, its own token: a timeout, a dead server).
 	Abandoned struct {
@@ -197,6 +219,14 @@ type (
 		Rev  int             `json:"rev"`
 		By   chat.User       `json:"by,omitzero"`
 		Name string          `json:"name,omitempty"`
+	}
+	// Changed: somebody changed settings. It stands in the settings' own log, never in that of a conversation.
+	Changed struct {
+		Changes []permission.Change `json:"changes"`
+		By      chat.User           `json:"by,omitzero"` // nobody: nod itself, about what servers say
+		Name    string              `json:"name,omitempty"`
+		Surface string              `json:"surface,omitempty"` // "slack", "web", "cli", ...
+		Note    string              `json:"note,omitempty"`    // what it was part of: a template, an import
 	}
 	// Reset: the chat starts over: the turn is stopped, the transcript and the grants end. Rev as in ModeSet.
 	Reset struct {
@@ -257,6 +287,8 @@ type Card struct {
 	Icon      string   `json:"icon,omitempty"`
 	Who       []string `json:"who,omitempty"`    // who can answer, in words; empty: the requester
 	Notice    string   `json:"notice,omitempty"` // e.g. that no admin is configured (R111)
+	// Changes tell what changed in the tool's definition since it was accepted, or first seen: untrusted.
+	Changes []permission.Difference `json:"changes,omitempty"`
 }
 
 // Usage is what a reply cost. Zero fields were not reported.
@@ -292,6 +324,7 @@ const (
 	ModelFailed    Why = "model"
 	NoProgress     Why = "progress" // five claims without a step forward
 	MessageGone    Why = "gone"     // the turn's message or its chat is no more
+	IsHalted       Why = "halted"   // an admin halted everything
 	Broken         Why = "broken"
 )
 
@@ -305,6 +338,10 @@ func (Removed) Class() Class   { return Fact }
 func (Decided) Class() Class   { return Choice }
 func (Withdrawn) Class() Class { return Choice }
 func (Amended) Class() Class   { return Choice }
+func (Ticked) Class() Class    { return Choice }
+func (Wanted) Class() Class    { return Fact }
+func (Filled) Class() Class    { return Choice }
+func (Changed) Class() Class   { return Choice }
 func (Extended) Class() Class  { return Choice }
 func (Expired) Class() Class   { return Choice }
 func (Reopened) Class() Class  { return Choice }
@@ -327,6 +364,10 @@ func (Finished) Kind() string  { return "finished" }
 func (Decided) Kind() string   { return "decided" }
 func (Withdrawn) Kind() string { return "withdrawn" }
 func (Amended) Kind() string   { return "amended" }
+func (Ticked) Kind() string    { return "ticked" }
+func (Wanted) Kind() string    { return "wanted" }
+func (Filled) Kind() string    { return "filled" }
+func (Changed) Kind() string   { return "changed" }
 func (Extended) Kind() string  { return "extended" }
 func (Expired) Kind() string   { return "expired" }
 func (Reopened) Kind() string  { return "reopened" }
@@ -364,5 +405,9 @@ func (Started) isEvent()   {}
 func (Abandoned) isEvent() {}
 func (Ended) isEvent()     {}
 func (Amended) isEvent()   {}
+func (Ticked) isEvent()    {}
+func (Wanted) isEvent()    {}
+func (Filled) isEvent()    {}
+func (Changed) isEvent()   {}
 func (Posted) isEvent()    {}
 func (Removed) isEvent()   {}

@@ -86,6 +86,8 @@ func next(s Session, now time.Time, env Env) []Command {
 			do = append(do, Rule{c.ID})
 		case c.waits() && c.overdue(now):
 			do = append(do, Expire{c.Ask})
+		case c.Want.Open() && !c.Want.Deadline.IsZero() && !now.Before(c.Want.Deadline):
+			do = append(do, Expire{c.Want.Ask})
 		}
 	}
 	if len(do) > 0 && !onlyShow(do) {
@@ -146,8 +148,11 @@ func Waits(s Session) []Wait {
 	var w []Wait
 	if s.Turn != nil {
 		for _, c := range s.Turn.Calls {
-			if c.waits() {
+			switch {
+			case c.waits():
 				w = append(w, Wait{c.Ask, c.ID, c.Deadline})
+			case c.Want.Open():
+				w = append(w, Wait{c.Want.Ask, c.ID, c.Want.Deadline})
 			}
 		}
 	}

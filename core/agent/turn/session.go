@@ -31,6 +31,10 @@ type Session struct {
 	Recent     []chat.Delivery    `json:"recent,omitempty"` // deliveries already folded
 	Clicks     []string           `json:"clicks,omitempty"` // operations of people's latest choices: one delivered again is no new one
 	Notes      []string           `json:"notes,omitempty"`  // for the model's next request: late results, ignored edits
+	// At is when somebody last spoke here, or a turn last ended.
+	At time.Time `json:"at,omitzero"`
+	// Settings is what the settings' own log comes to; nil in every conversation.
+	Settings *permission.Settings `json:"settings,omitempty"`
 }
 
 // LapsedCall is a call nobody answered in time, in a turn that went on without it.
@@ -143,7 +147,10 @@ type ToolCall struct {
 	Surface   string             `json:"surface,omitempty"`
 	Reason    string             `json:"reason,omitempty"`
 	DecidedAt time.Time          `json:"decided_at,omitzero"`
-	Grant     permission.GrantID `json:"grant,omitempty"` // the grant it made or used
+	Votes     []Vote             `json:"votes,omitempty"`  // who allowed it so far, where several must
+	Ticked    *Person            `json:"ticked,omitempty"` // who ticked "Remember this choice"
+	Want      *Wanting           `json:"want,omitempty"`   // what its server wants of the requester, until it is answered
+	Grant     permission.GrantID `json:"grant,omitempty"`  // the grant it made or used
 
 	Run        RunID     `json:"run,omitempty"`
 	Runs       []RunID   `json:"runs,omitempty"`
@@ -158,6 +165,14 @@ type ToolCall struct {
 	Reasked    bool      `json:"reasked,omitempty"` // expired, and asked for again in a turn of its own
 
 	Result *Result `json:"result,omitempty"` // set exactly when the call is settled
+}
+
+// Vote is one person's word among several that a call needs.
+type Vote struct {
+	By      chat.User `json:"by"`
+	Name    string    `json:"name,omitempty"`
+	Surface string    `json:"surface,omitempty"`
+	At      time.Time `json:"at"`
 }
 
 // Amendment is one change that a person made to a call's arguments.

@@ -76,7 +76,7 @@ func (v viewer) state() render.State {
 	switch v.t.End {
 	case "":
 		for _, c := range v.t.Calls {
-			if c.waits() {
+			if c.waits() || c.Want.Open() {
 				return render.Waiting
 			}
 		}
@@ -284,18 +284,21 @@ func (v viewer) notes() []render.Block {
 		switch {
 		case v.s.Mode == permission.ModeAlways:
 			say(render.AlwaysAsks)
-		case v.s.Mode == permission.ModeNever, slices.ContainsFunc(t.Calls, unaskedByMode):
+		case v.s.Mode == permission.ModeNever:
+			out = append(out, render.Note{Line: render.Line{render.Plain(render.NeverAsks)},
+				Choices: []render.Choice{{Choice: chat.AskFor, Token: string(t.ID), Label: render.LabelAskMore}}})
+		case slices.ContainsFunc(t.Calls, unaskedByMode):
 			say(render.NeverAsks)
 		}
 	}
 	for _, c := range t.Calls {
-		if c.Choice != chat.AllowChat {
+		if !Grants(c.Choice) {
 			continue
 		}
 		for _, g := range v.s.Grants {
 			if g.ID == c.Grant {
 				out = append(out, render.Note{
-					Line:    render.Line{render.Plain(render.GrantLine(seen(g.Tool.Name), seen(g.Tool.Server), nameFor(g.By, g.Name)))},
+					Line:    render.Line{render.Plain(render.GrantLine(clip(GrantWhat(g), 200), nameFor(g.By, g.Name)))},
 					Choices: []render.Choice{{Choice: chat.Revoke, Token: string(g.ID), Label: render.LabelRevoke}},
 				})
 			}
@@ -358,6 +361,8 @@ func (v viewer) asks() []render.Block {
 			out = append(out, a)
 		case c.waits():
 			out = append(out, v.outcome(c))
+		case c.Want.Open() && v.t.Stopped == nil:
+			out = append(out, v.want(c))
 		}
 	}
 	return out
@@ -382,12 +387,10 @@ func (v viewer) ask(c ToolCall) render.Ask {
 	if c.edited() {
 		why.strong(render.EditedBy(clip(c.Edits[len(c.Edits)-1].Name, 80)) + ".")
 	}
+	v.changes(&why, c)
 	a.Because = why.line
 	token := string(c.Ask)
-	a.More = append([]render.Choice{{Choice: chat.DenyReason, Token: token, Label: render.LabelDenyReason}}, a.More...)
-	if CanEdit(c) {
-		a.More = slices.Insert(a.More, 1, render.Choice{Choice: chat.Edit, Token: token, Label: render.LabelEdit})
-	}
+	a.More = v.more(c, a.More)
 	if OffersGrant(c) {
 		a.Choices = append(a.Choices, render.Choice{Choice: chat.AllowChat, Token: token, Label: render.LabelAllowChat, Hint: render.HintAllowChat})
 	}
@@ -396,6 +399,18 @@ func (v viewer) ask(c ToolCall) render.Ask {
 	}
 	a.Choices = append(a.Choices, render.Choice{Choice: chat.Deny, Token: token, Label: render.LabelDeny, Style: render.Danger})
 	var d detail
+	if c.Ruling.Approvals > 1 {
+		d.text(render.VotesLine(len(c.Votes), c.Ruling.Approvals))
+		for i, x := range c.Votes {
+			if i == 0 {
+				d.text(": ")
+			} else {
+				d.text(", ")
+			}
+			d.person(x.By, x.Name)
+		}
+		d.sep()
+	}
 	v.who(&d, c)
 	v.expiry(&d, c)
 	if c.Card.Notice != "" {

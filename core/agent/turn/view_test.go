@@ -222,7 +222,7 @@ func TestGrantNotes(t *testing.T) {
 	r := rules("c2", "a2", permission.Allow, permission.Write)
 	r.Ruling.Grant = "g-c1"
 	x.s.Grants = append(x.s.Grants, permission.Grant{ID: "h", By: ben, Name: "Ben", Tool: permission.Tool{Name: "other"}})
-	x.put(r).offers("undo:a1", "revoke:g-c1", "stop:t1").shows(render.GrantLine("w", "files", "Ana")).hides("other")
+	x.put(r).offers("undo:a1", "revoke:g-c1", "stop:t1").shows(render.GrantLine("w"+" of "+"files", "Ana")).hides("other")
 	x.put(Revoked{Grants: []permission.GrantID{"g-c1"}, By: ana}).offers("stop:t1").hides("is allowed in this chat")
 }
 

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+)
+
+// haltLook is how often a replica looks at the settings where it hears nothing: a halt has to be known everywhere within a second.
+const haltLook = 500 * time.Millisecond
+
+// heardHalt remembers whether everything is halted, for what begins without looking at the policy.
+func (e *Engine) heardHalt(h *permission.Halt) {
+	was := e.halted.Swap(h)
+	if was == nil && h != nil {
+		select {
+		case e.haltCh <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// watchSettings keeps what this replica knows of the settings fresh until ctx ends, and stops every turn once they are halted.
+func (e *Engine) watchSettings(ctx context.Context) {
+	var moved <-chan struct{}
+	if w, can := e.Log.(Watcher); can {
+		if ch, err := w.Watch(ctx, SettingsChat); err == nil {
+			moved = ch
+		}
+	}
+	t := time.NewTicker(haltLook)
+	defer t.Stop()
+	stopped := false // what there was when the halt came
+	for {
+		s, err := e.settings(ctx)
+		switch {
+		case err != nil:
+			if ctx.Err() == nil {
+				e.Logger.Warn("the settings cannot be read; until they can, nothing is decided", "err", err)
+			}
+		case s.Halted == nil:
+			e.halted.Store(nil)
+			stopped = false
+		default:
+			e.halted.Store(s.Halted)
+			if !stopped {
+				stopped = e.stopAll(ctx, *s.Halted)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-moved:
+		case <-e.haltCh:
+		case <-t.C:
+		}
+	}
+}
+
+// asker tells which chats wait for a person.
+type asker interface {
+	Asking(ctx context.Context, match func(chat.ID) bool) ([]chat.ID, error)
+}
+
+// stopAll stops every turn that this replica drives or that waits for a person. Every replica does it: the first is the one that counts.
+func (e *Engine) stopAll(ctx context.Context, h permission.Halt) bool {
+	ctx, cancel := context.WithTimeout(ctx, e.Lease)
+	defer cancel()
+	chats := map[chat.ID]bool{}
+	e.mu.Lock()
+	for id := range e.drivers {
+		chats[id] = true
+	}
+	e.mu.Unlock()
+	all := true
+	if a, can := e.Log.(asker); can {
+		waiting, err := a.Asking(ctx, nil)
+		if err != nil {
+			e.Logger.Warn("halted, but it is not known which chats wait; trying again", "err", err)
+			all = false
+		}
+		for _, id := range waiting {
+			chats[id] = true
+		}
+	}
+	for id := range chats {
+		_, _, _, err := e.choose(ctx, chat.Envelope{Chat: id, User: h.By, Name: h.Name}, func(s turn.Session) ([]turn.Event, error) {
+			if s.Turn == nil || s.Turn.Stopped != nil {
+				return nil, nil
+			}
+			return one(turn.StopAsked{Turn: s.Turn.ID, By: h.By, Name: h.Name}, nil)
+		})
+		if err != nil && !errors.Is(err, ErrVersion) {
+			e.Logger.Warn("halted, but a turn could not be stopped; trying again", "chat", id, "err", err)
+			all = false
+		}
+	}
+	return all
+}

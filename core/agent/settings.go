@@ -1,0 +1,153 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+)
+
+// Own is the platform of chats that are nod's own: nobody talks in them, and no surface shows them.
+const Own = "nod"
+
+// SettingsChat is where the settings' log stands: a log as that of a conversation, with the same chain, of what people changed.
+var SettingsChat = chat.ID{Platform: Own, Key: "settings"}
+
+// settings are what people set, as the log stands now.
+func (e *Engine) settings(ctx context.Context) (permission.Settings, error) {
+	f, err := e.refresh(ctx, SettingsChat)
+	if err != nil {
+		return permission.Settings{}, fmt.Errorf("read the settings: %w", err)
+	}
+	return settingsOf(f.s), nil
+}
+
+func settingsOf(s turn.Session) permission.Settings {
+	if s.Settings == nil {
+		return permission.Settings{}
+	}
+	return *s.Settings
+}
+
+// overlaid is the operator's policy with the settings over it, made once for each revision of either.
+type overlaid struct {
+	mu   sync.Mutex
+	base string
+	rev  int
+	made *permission.Policy
+}
+
+func (o *overlaid) over(base permission.Policy, s permission.Settings) permission.Policy {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.made == nil || o.base != base.Revision || o.rev != s.Rev || base.Revision == "" {
+		p := s.Over(base)
+		o.made, o.base, o.rev = &p, base.Revision, s.Rev
+	}
+	return *o.made
+}
+
+// policy is what holds now: the operator's, and over it what people set. It is read from the log each time, so that a change takes
+// effect with the next call on every replica; where the log cannot be read, nothing is decided.
+func (e *Engine) policy(ctx context.Context) (permission.Policy, error) {
+	base, err := e.Policies.Policy(ctx)
+	if err != nil {
+		return base, fmt.Errorf("read the policy: %w", err)
+	}
+	s, err := e.settings(ctx)
+	if err != nil {
+		return permission.Policy{}, err
+	}
+	e.heardHalt(s.Halted)
+	return e.overlay.over(base, s), nil
+}
+
+// Policy is the policy in force, for surfaces and commands that show it.
+func (e *Engine) Policy(ctx context.Context) (permission.Policy, error) { return e.policy(ctx) }
+
+// Settings are what people set, as the log stands now.
+func (e *Engine) Settings(ctx context.Context) (permission.Settings, error) { return e.settings(ctx) }
+
+// ErrUnchanged says that a change would have no effect.
+var ErrUnchanged = errors.New("nothing would change by that")
+
+// Change records changes of the settings: all of them, or none. build makes them from the settings as they are; who may make them is
+// build's to say, with a [*Refusal]. Changes that have no effect are left out; where none is left the error is [ErrUnchanged].
+func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, build func(permission.Policy, permission.Settings) ([]permission.Change, error)) (permission.Settings, error) {
+	base, err := e.Policies.Policy(ctx)
+	if err != nil {
+		return permission.Settings{}, fmt.Errorf("read the policy: %w", err)
+	}
+	by.Chat = SettingsChat
+	f, made, _, err := e.choose(ctx, by, func(s turn.Session) ([]turn.Event, error) {
+		now := settingsOf(s)
+		policy := now.Over(base).Knowing(by.User, by.Groups)
+		changes, err := build(policy, now)
+		if err != nil {
+			return nil, err
+		}
+		var effective []permission.Change
+		next := now
+		for _, c := range changes {
+			after, moved := next.Apply(c, by.User, by.Name, time.Now())
+			if moved {
+				effective = append(effective, c)
+			}
+			next = after
+		}
+		if len(effective) == 0 {
+			return nil, nil
+		}
+		if err := next.Over(base).Validate(); err != nil {
+			return nil, &Refusal{Code: RefusedArguments, Say: render.BadSetting(err.Error())}
+		}
+		return []turn.Event{turn.Changed{Changes: effective, By: by.User, Name: by.Name, Surface: surfaceOf(by), Note: note}}, nil
+	})
+	if err != nil {
+		return permission.Settings{}, err
+	}
+	now := settingsOf(f.s)
+	if len(made) == 0 {
+		return now, ErrUnchanged
+	}
+	e.heardHalt(now.Halted)
+	return now, nil
+}
+
+func surfaceOf(by chat.Envelope) string {
+	if by.User.Platform != "" {
+		return by.User.Platform
+	}
+	return Own
+}
+
+// ChangeAsAdmin is Change by somebody who has to be an admin.
+func (e *Engine) ChangeAsAdmin(ctx context.Context, by chat.Envelope, note string, changes ...permission.Change) (permission.Settings, error) {
+	return e.Change(ctx, by, note, func(p permission.Policy, _ permission.Settings) ([]permission.Change, error) {
+		if !p.IsAdmin(by.User) {
+			return nil, notAdmin(p)
+		}
+		for _, c := range changes {
+			if c.Set != nil {
+				if err := c.Set.Check(); err != nil {
+					return nil, &Refusal{Code: RefusedArguments, Say: render.BadSetting(err.Error())}
+				}
+			}
+		}
+		return changes, nil
+	})
+}
+
+func notAdmin(p permission.Policy) *Refusal {
+	say := render.OnlyAdmins
+	if len(p.Admins) == 0 {
+		say += " " + permission.NoAdminsNotice
+	}
+	return &Refusal{Code: RefusedNotYours, Say: say}
+}

@@ -1,0 +1,119 @@
+package permission
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+// Definition is what a server says about a tool: what [DefinitionDigest] is of. It is untrusted text.
+type Definition struct {
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Input       json.RawMessage `json:"input,omitempty"`
+	Output      json.RawMessage `json:"output,omitempty"`
+	Annotations json.RawMessage `json:"annotations,omitempty"`
+	// Cut says that it was too long to be kept: only that it changed is known then.
+	Cut bool `json:"cut,omitempty"`
+}
+
+// MaxDefinition is how much of a definition is kept to tell what changed, in bytes.
+const MaxDefinition = 16 << 10
+
+// Kept is the definition as it is kept: nothing of it where it is too long, or where a part is no JSON.
+func (d Definition) Kept() Definition {
+	n := len(d.Title) + len(d.Description)
+	for _, part := range []json.RawMessage{d.Input, d.Output, d.Annotations} {
+		if n += len(part); len(part) > 0 && !json.Valid(part) {
+			return Definition{Cut: true}
+		}
+	}
+	if n > MaxDefinition {
+		return Definition{Cut: true}
+	}
+	return d
+}
+
+// Pinned is a tool as the bot knows it: what its server says now, and the definition that counts, which somebody accepted or which was
+// seen first.
+type Pinned struct {
+	Tool     Tool       `json:"tool"` // as it is now
+	Now      Definition `json:"now,omitzero"`
+	Counts   Digest     `json:"counts"`         // the definition that counts
+	Was      Definition `json:"was,omitzero"`   // that one, where it is not Now
+	Accepted bool       `json:"ok,omitempty"`   // somebody accepted what counts
+	By       chat.User  `json:"by,omitzero"`    // who; nobody where the operator's configuration did
+	Name     string     `json:"name,omitempty"` // and what they are called
+	At       time.Time  `json:"at,omitzero"`    // when it became what it is now
+}
+
+// Changed reports whether the tool is not what counts.
+func (p Pinned) Changed() bool { return p.Tool.Definition != p.Counts }
+
+// see is the pin once the server says something else, or what it said before. A tool nobody knew is accepted where vouched is set.
+func (p Pinned) see(t Tool, d Definition, vouched bool, at time.Time) Pinned {
+	switch {
+	case p.Counts == "":
+		return Pinned{Tool: t, Now: d, Counts: t.Definition, Accepted: vouched, At: at}
+	case t.Definition == p.Tool.Definition:
+		return p
+	case !p.Changed():
+		p.Was = p.Now
+	}
+	p.Tool, p.Now, p.At = t, d, at
+	if !p.Changed() {
+		p.Was = Definition{}
+	}
+	return p
+}
+
+// accept makes what the server says now what counts.
+func (p Pinned) accept(by chat.User, name string, at time.Time) Pinned {
+	p.Counts, p.Was, p.Accepted, p.By, p.Name, p.At = p.Tool.Definition, Definition{}, true, by, name, at
+	return p
+}
+
+// Difference is one part of a definition that changed.
+type Difference struct {
+	Part     string // "description", "input schema", ...
+	Was, Now string // untrusted
+}
+
+// Differences tell what changed since what counts; none where nothing did, or where it is not known.
+func (p Pinned) Differences() []Difference {
+	if !p.Changed() {
+		return nil
+	}
+	if p.Was.Cut || p.Now.Cut {
+		return []Difference{{Part: "definition", Was: string(p.Counts), Now: string(p.Tool.Definition)}}
+	}
+	var out []Difference
+	add := func(part, was, now string) {
+		if was != now {
+			out = append(out, Difference{part, was, now})
+		}
+	}
+	add("title", p.Was.Title, p.Now.Title)
+	add("description", p.Was.Description, p.Now.Description)
+	add("input schema", readable(p.Was.Input), readable(p.Now.Input))
+	add("output schema", readable(p.Was.Output), readable(p.Now.Output))
+	add("annotations", readable(p.Was.Annotations), readable(p.Now.Annotations))
+	return out
+}
+
+// readable is a JSON part in one form, with lines.
+func readable(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	if c, err := canonicalValue(raw, definitionDepth); err == nil {
+		raw = c
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
+}

@@ -1,0 +1,229 @@
+package permission
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// ArgumentNames is the path of a pin whose value is the sorted list of all the call's argument names. Without such a pin a call that
+// brings a new argument ("recursive", or "Path" beside "path") would still be covered, and a grant must not widen.
+const ArgumentNames = "."
+
+// Limits of a grant's pins.
+const (
+	maxGrantPins = 20   // of one grant: more than that nobody reads (the limit of AWS DevOps Agent's approval patterns, SAFETY 5)
+	maxPinPath   = 256  // bytes
+	maxPinValue  = 4096 // bytes
+)
+
+// CheckPins says what is wrong with the pins of a grant that somebody wants to give. It names a pin by its path and never
+// shows a value, which may be a secret. A grant without pins is limited by none, and that is right.
+func CheckPins(pins []Pin) error {
+	if len(pins) > maxGrantPins {
+		return fmt.Errorf("pins: %d are given and %d are allowed", len(pins), maxGrantPins)
+	}
+	for i, p := range pins {
+		err := p.check()
+		if p.Path == ArgumentNames && err == nil {
+			err = p.checkNames(pins)
+		}
+		if err != nil {
+			return fmt.Errorf("pin %d (%s): %w", i+1, shortKey(p.Path), err)
+		}
+	}
+	return nil
+}
+
+func (p Pin) check() error {
+	_, ok := steps(p.Path)
+	switch {
+	case p.Path == "":
+		return errors.New("the path of the argument is missing")
+	case len(p.Path) > maxPinPath:
+		return fmt.Errorf("the path is longer than %d bytes", maxPinPath)
+	case len(p.Value) > maxPinValue:
+		return fmt.Errorf("the value is longer than %d bytes", maxPinValue)
+	case !ok && p.Path != ArgumentNames:
+		return errors.New(`the path has an empty step, or a "~" that is neither ~0 nor ~1: write "mail.to", or "/mail/to"`)
+	}
+	value, err := canonicalValue(p.Value, maxDepth)
+	switch {
+	case err != nil:
+		return errors.New("the value is not JSON that can be read in one way only")
+	case string(value) != string(p.Value):
+		return errors.New("the value is not in canonical form: sorted keys, no spaces, no needless escapes")
+	}
+	switch p.Match {
+	case MatchExact:
+		return nil
+	case MatchUnder:
+		if dir, ok := jsonText(p.Value); !ok || !isPlace(dir) {
+			return errors.New(`the directory is not a plain path below the root, such as "/srv/a" or "docs": no "..", no "/" at the end, no wildcards, no escapes`)
+		}
+		return nil
+	default:
+		return errors.New("its match is not known")
+	}
+}
+
+// checkNames checks the pin of the argument names against the others: one that leaves out a pinned argument covers nothing, and its
+// label would look as if it did.
+func (p Pin) checkNames(pins []Pin) error {
+	names, ok := p.names()
+	if !ok {
+		return errors.New(`the path "." takes the list of all argument names, sorted, each once, to be matched exactly`)
+	}
+	for _, other := range pins {
+		if first := pinPath(other.Path)[0]; other.Path != ArgumentNames && !slices.Contains(names, first) {
+			return fmt.Errorf("it leaves out %s, which another pin needs, so no call would be covered", shortKey(first))
+		}
+	}
+	return nil
+}
+
+// pinned says whether the arguments hold what every pin says. A pin's path is dotted ("mail.to"), or a JSON pointer
+// ("/mail/to") where a key itself holds a dot. Whatever cannot be read is not what it was pinned to.
+func pinned(pins []Pin, args json.RawMessage) bool {
+	if len(pins) == 0 {
+		return true
+	}
+	canonical, err := Canonical(args)
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(pins, func(p Pin) bool { return !p.holds(canonical) })
+}
+
+// holds reports whether canonical arguments are within one pin.
+func (p Pin) holds(args json.RawMessage) bool {
+	have, ok := held(args, p.Path)
+	if !ok {
+		return false
+	}
+	switch p.Match {
+	case MatchExact:
+		want, err := canonicalValue(p.Value, maxDepth)
+		return err == nil && string(have) == string(want)
+	case MatchUnder:
+		path, ok := jsonText(have)
+		dir, isDir := jsonText(p.Value)
+		return ok && isDir && under(dir, path)
+	default: // a match that is not known covers nothing
+		return false
+	}
+}
+
+// held is what canonical arguments hold at a pin's path: [lookup], which finds nothing where an object has another key that
+// differs only in case. Many servers read both as one name and take the last, which need not be the one that was pinned.
+func held(v json.RawMessage, path string) (json.RawMessage, bool) {
+	switch path {
+	case "":
+		return nil, false
+	case ArgumentNames:
+		return namesOf(v)
+	}
+	for _, step := range pinPath(path) {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(v, &fields) == nil && twin(fields, step) {
+			return nil, false
+		}
+		var ok bool
+		if v, ok = lookup(v, []string{step}); !ok {
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// twin reports whether another key than this one is the same but for case, as encoding/json folds it.
+func twin(fields map[string]json.RawMessage, key string) bool {
+	for k := range fields {
+		if k != key && strings.EqualFold(k, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesOf is the canonical list of an object's keys.
+func namesOf(object json.RawMessage) (json.RawMessage, bool) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(object, &fields) != nil {
+		return nil, false
+	}
+	return listOf(slices.Sorted(maps.Keys(fields))), true
+}
+
+// listOf is the canonical list of some strings.
+func listOf(names []string) json.RawMessage {
+	out := []byte{'['}
+	for i, n := range names {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendText(out, n)
+	}
+	return append(out, ']')
+}
+
+// names are the argument names that a pin of [ArgumentNames] lists.
+func (p Pin) names() ([]string, bool) {
+	var items []json.RawMessage
+	if p.Path != ArgumentNames || p.Match != MatchExact || json.Unmarshal(p.Value, &items) != nil || items == nil {
+		return nil, false
+	}
+	names := make([]string, len(items))
+	for i, item := range items {
+		n, ok := jsonText(item)
+		if !ok || i > 0 && names[i-1] >= n {
+			return nil, false
+		}
+		names[i] = n
+	}
+	return names, true
+}
+
+// jsonText reads a JSON string, and nothing else: not null, which encoding/json would take for one.
+func jsonText(v json.RawMessage) (string, bool) {
+	canonical, err := canonicalValue(v, 0)
+	var s string
+	if err != nil || canonical[0] != '"' || json.Unmarshal(canonical, &s) != nil {
+		return "", false
+	}
+	return s, true
+}
+
+// pinPath takes a pin's path apart. What is not well formed leads nowhere: see [CheckPins].
+func pinPath(path string) []string {
+	s, _ := steps(path)
+	return s
+}
+
+// steps takes a path apart, and reports whether it is written well.
+func steps(path string) ([]string, bool) {
+	pointer, ok := strings.CutPrefix(path, "/")
+	if !ok {
+		s := strings.Split(path, ".")
+		return s, !slices.Contains(s, "")
+	}
+	s := strings.Split(pointer, "/")
+	ok = true
+	for i, x := range s {
+		plain := strings.ReplaceAll(strings.ReplaceAll(x, "~1", ""), "~0", "")
+		ok = ok && !strings.Contains(plain, "~")
+		s[i] = strings.ReplaceAll(strings.ReplaceAll(x, "~1", "/"), "~0", "~")
+	}
+	return s, ok
+}
+
+// pathTo is the path of an argument by its name: the name itself where that is plain, else a JSON pointer.
+func pathTo(key string) string {
+	if shortKey(key) == key {
+		return key
+	}
+	return "/" + strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+}

@@ -1,0 +1,234 @@
+package permission
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// PinProposal is a narrower grant that a card may offer: "only for these values".
+type PinProposal struct {
+	Pins  []Pin
+	Label string // what it grants, at most 150 characters, whole: what does not fit is not proposed
+}
+
+const (
+	maxProposal = 150 // characters of a label
+	longText    = 200 // characters of free text from which its exact value is of no use to a later call
+)
+
+// ProposePins finds useful pins for a call's canonical arguments, at most two, the narrowest first:
+//
+//   - Every argument as it is now. Only free text (content, body, message …) of more than 200 characters or several lines is left
+//     open, and the label says so.
+//   - Where arguments are paths: all of them below the directory that they share, any free text, every other argument as it is now.
+//
+// Both say that there are no other arguments, cover the call itself, and pass [CheckPins]. Nothing is proposed for arguments that are not
+// canonical, empty, or only free text; that have a secret's name (its value would stand in the label), hidden characters in what
+// would be pinned, or two names that differ only in case; nor what takes more than 150 characters to say. No directory is
+// proposed that is the root or stands right below it (two elements at least, of a relative path one), nor for a call that names a link.
+// Whether a name means a path, a text or a link is judged by its words; what is not known is pinned as it is.
+//
+// Values whose form alone says secret are core/render's to know: a card that masks anything in its arguments must not offer these.
+func ProposePins(args json.RawMessage) []PinProposal {
+	call, ok := argumentsOf(args)
+	if !ok {
+		return nil
+	}
+	var out []PinProposal
+	for _, pins := range [][]Pin{call.exact(), call.below()} {
+		if len(pins) == 0 {
+			continue
+		}
+		label := proposalLabel(pins)
+		if utf8.RuneCountInString(label) > maxProposal || strings.Contains(label, `\u{`) || CheckPins(pins) != nil || !pinned(pins, args) {
+			continue
+		}
+		out = append(out, PinProposal{Pins: pins, Label: label})
+	}
+	return out
+}
+
+// arguments are the members of a call's arguments.
+type arguments struct {
+	names  []string // sorted
+	values map[string]json.RawMessage
+}
+
+// argumentsOf reads arguments about which anything can be proposed.
+func argumentsOf(args json.RawMessage) (a arguments, ok bool) {
+	canonical, err := Canonical(args)
+	if err != nil || string(canonical) != string(args) || json.Unmarshal(args, &a.values) != nil {
+		return a, false
+	}
+	a.names = slices.Sorted(maps.Keys(a.values))
+	for _, n := range a.names {
+		if twin(a.values, n) || namesSecret(n, a.values[n]) {
+			return a, false
+		}
+	}
+	return a, len(a.names) > 0
+}
+
+// exact pins everything but long free text. Nothing left to pin: nil.
+func (a arguments) exact() (pins []Pin) {
+	for _, n := range a.names {
+		if !(isText(n) && isLong(a.values[n])) {
+			pins = append(pins, Pin{Path: pathTo(n), Value: a.values[n]})
+		}
+	}
+	return a.closed(pins)
+}
+
+// below pins paths to the directory they share. Where there is none to be proposed: nil.
+func (a arguments) below() (pins []Pin) {
+	var paths, others []Pin
+	var shared place
+	for _, n := range a.names {
+		at, is := a.path(n)
+		switch {
+		case slices.ContainsFunc(nameWords(n), func(w string) bool { return linkWords[w] }):
+			return nil
+		case is && (at.elems == nil || len(paths) > 0 && at.root != shared.root):
+			return nil // a path that cannot be read, or of another form than the others
+		case is && len(paths) == 0:
+			shared = at
+		case is:
+			shared.elems = common(shared.elems, at.elems)
+		}
+		switch _, text := jsonText(a.values[n]); {
+		case is:
+			paths = append(paths, Pin{Path: pathTo(n), Match: MatchUnder})
+		case !(text && isText(n)):
+			others = append(others, Pin{Path: pathTo(n), Value: a.values[n]})
+		}
+	}
+	least := 2
+	if shared.root == "" {
+		least = 1
+	}
+	if len(shared.elems) < least {
+		return nil
+	}
+	for i := range paths {
+		paths[i].Value = textOf(shared.String())
+	}
+	return a.closed(append(paths, others...))
+}
+
+// closed adds that there are no other arguments, if anything is pinned at all.
+func (a arguments) closed(pins []Pin) []Pin {
+	if len(pins) == 0 {
+		return nil
+	}
+	return append(pins, Pin{Path: ArgumentNames, Value: listOf(a.names)})
+}
+
+// path is the directory of an argument that is a path by its name; is says whether it is. A path that [under] would not read
+// has no elements.
+func (a arguments) path(name string) (at place, is bool) {
+	s, ok := jsonText(a.values[name])
+	words := nameWords(name)
+	if !ok || len(words) == 0 {
+		return place{}, false
+	}
+	last := words[len(words)-1]
+	at, read := placeOf(s)
+	switch {
+	case dirWords[last]:
+		return at, true
+	case pathWords[last], endWords[last] && read && at.root != "":
+		at.elems = at.elems[:max(0, len(at.elems)-1)]
+		return at, true
+	}
+	return place{}, false
+}
+
+// The words of names. A name is judged by its last word ("source_path", "newContent"), or by any where only caution follows.
+var (
+	pathWords = wordSet("path file filename filepath pathname")
+	dirWords  = wordSet("directory dir folder cwd workdir") // the value is itself the directory
+	endWords  = wordSet("source destination src dst dest target from to")
+	linkWords = wordSet("link links symlink symlinks hardlink hardlinks junction linkpath linkname")
+	// A patch or an edit is no free text: it names files itself.
+	textWords = wordSet("content contents body text message description comment note notes summary markdown caption")
+	// These make a text a command, whatever its length.
+	doingWords = wordSet("command cmd query sql script code expression eval shell bash exec prompt patch diff link url path file key id")
+)
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		set[w] = true
+	}
+	return set
+}
+
+func isText(name string) bool {
+	words := nameWords(name)
+	return len(words) > 0 && textWords[words[len(words)-1]] && !slices.ContainsFunc(words, func(w string) bool { return doingWords[w] })
+}
+
+// isLong reports whether a value is text that no later call will repeat.
+func isLong(v json.RawMessage) bool {
+	s, ok := jsonText(v)
+	return ok && (utf8.RuneCountInString(s) > longText || strings.ContainsAny(s, "\n\r"))
+}
+
+// common is what two lists begin with.
+func common(a, b []string) []string {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return a[:n:n]
+}
+
+// secretWords and secretPairs are what core/render masks by a name, and more: here a wrong guess costs one proposal.
+var (
+	secretWords = wordSet("password passwords passwd passphrase pwd pass pin otp secret secrets token authorization auth cookie cookies credential credentials " +
+		"apikey privatekey secretkey accesskey accesstoken authtoken bearer signature")
+	secretPairs = wordSet("api private access secret auth signing") // before "key"
+)
+
+// namesSecret reports whether a name says that its value is a secret, or a name inside the value does.
+func namesSecret(name string, v json.RawMessage) bool {
+	words := nameWords(name)
+	for i, w := range words {
+		if secretWords[w] || i > 0 && w == "key" && secretPairs[words[i-1]] {
+			return true
+		}
+	}
+	var fields map[string]json.RawMessage
+	var items []json.RawMessage
+	if json.Unmarshal(v, &fields) != nil && json.Unmarshal(v, &items) != nil {
+		return false
+	}
+	for n, x := range fields {
+		if namesSecret(n, x) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(items, func(x json.RawMessage) bool { return namesSecret("", x) })
+}
+
+// nameWords splits a name at everything that is no letter or digit and where lower case meets upper case, and lowers it: "filePath" and
+// "file_path" are file, path.
+func nameWords(name string) []string {
+	var b strings.Builder
+	rs := []rune(name)
+	for i, r := range rs {
+		upper := i > 0 && unicode.IsUpper(r)
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			r = ' '
+		case upper && unicode.IsLower(rs[i-1]), upper && unicode.IsUpper(rs[i-1]) && i+1 < len(rs) && unicode.IsLower(rs[i+1]):
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return strings.Fields(b.String())
+}

@@ -1,0 +1,143 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// maxPlace is the longest path that is compared, in bytes: PATH_MAX of Linux. A longer one is refused or cut by systems.
+const maxPlace = 4096
+
+// under reports whether a path is the directory or stands below it: what people write as "/srv/a/**". It compares text and
+// asks no file system, so it says yes only where no reader of the text could come out above the directory:
+//
+//   - Both are of one form, written alike: "/srv/a", "docs/a" (relative), `C:\a`, "C:/a", "file:///srv/a". Absolute and relative
+//     never mix, nor do two drives, nor "C:" and "c:". Shares (`\\host\x`, "//host/x") are of no form.
+//   - Whole elements are compared, byte for byte: not case folded, not normalized ("é" as one code point is not "e" with an accent).
+//   - Elements are made of letters, digits, their marks, spaces and ._-+@=,() alone. So nothing is left that a server, a shell or a
+//     URL reads as something else: no other separator, no "%2e", "~", "$HOME", "*", "{a,b}", ":", no control or hidden character.
+//   - No element is empty ("//", a "/" at the end, which follows a link where its name alone would not), begins with a space or ends
+//     with a space or dot (so neither "." nor ".."; Windows drops them, and makes ".. ." the parent), or names a device of Windows ("nul.txt").
+//   - The directory is below the root: under "/", `C:\` or "" nothing is.
+//
+// Links it cannot see: "/srv/a/x" may lead to /etc if somebody who can write there put a link. What protects then is elsewhere: the
+// server, which opens the file, resolves links against the roots that its operator gave it; and what runs is what the
+// call's digest binds, never another path. A pin therefore promises text, and the proposal's label says so. What a pure function can
+// do about links it does: [ProposePins] proposes no directory for a call that names a link, and leaves no argument open that could be the
+// target of one.
+func under(dir, path string) bool {
+	d, ok := placeOf(dir)
+	p, isPlace := placeOf(path)
+	return ok && isPlace && d.root == p.root && len(p.elems) >= len(d.elems) && slices.Equal(p.elems[:len(d.elems)], d.elems)
+}
+
+// place is a path taken apart.
+type place struct {
+	root  string // "/", `C:\`, "C:/", "file:///", or "" for a relative one
+	sep   string
+	elems []string // at least one
+}
+
+func isPlace(path string) bool {
+	_, ok := placeOf(path)
+	return ok
+}
+
+func (p place) String() string { return p.root + strings.Join(p.elems, p.sep) }
+
+// placeOf reads a path. What could be read in two ways is none.
+func placeOf(path string) (place, bool) {
+	if len(path) > maxPlace {
+		return place{}, false
+	}
+	p := place{root: rootOf(path), sep: "/"}
+	if strings.HasSuffix(p.root, `\`) {
+		p.sep = `\`
+	}
+	p.elems = strings.Split(path[len(p.root):], p.sep)
+	for _, e := range p.elems {
+		if !plainElement(e) {
+			return place{}, false
+		}
+	}
+	// A relative path that begins with a sign may be an option ("-r") or a file to be read ("@x").
+	if first := []rune(p.elems[0])[0]; p.root == "" && first != '.' && first != '_' && !unicode.IsLetter(first) && !unicode.IsDigit(first) {
+		return place{}, false
+	}
+	return p, true
+}
+
+func rootOf(path string) string {
+	const url = "file:///"
+	switch {
+	case strings.HasPrefix(path, url):
+		return url
+	case strings.HasPrefix(path, "/"):
+		return "/"
+	case len(path) >= 3 && path[1] == ':' && (path[2] == '/' || path[2] == '\\') && ('a' <= path[0]|0x20 && path[0]|0x20 <= 'z'):
+		return path[:3]
+	}
+	return ""
+}
+
+// plainElement reports whether every reader takes an element for the same ordinary name.
+func plainElement(e string) bool {
+	if e == "" || strings.HasPrefix(e, " ") || strings.HasSuffix(e, " ") || strings.HasSuffix(e, ".") || device(e) {
+		return false
+	}
+	for i, r := range e {
+		if hidden(r) || !plainRune(r, i == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// overlays are marks that draw a stroke through a letter. Tables that squeeze Unicode into Windows' code pages turn some into slashes.
+var overlays = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x0334, Hi: 0x0338, Stride: 1}, {Lo: 0x20D0, Hi: 0x20FF, Stride: 1}}}
+
+func plainRune(r rune, first bool) bool {
+	switch {
+	case r < unicode.MaxASCII:
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(" ._-+@=,()", r)
+	case unicode.In(r, unicode.Mn, unicode.Mc): // a mark that stands first would change the separator before it
+		return !first && !unicode.Is(overlays, r)
+	}
+	return unicode.In(r, unicode.L, unicode.Nd)
+}
+
+// device reports whether Windows takes a name for a device, in whatever directory and with whatever ending.
+// (Naming Files, Paths, and Namespaces: learn.microsoft.com/windows/win32/fileio/naming-a-file.)
+func device(e string) bool {
+	base, _, _ := strings.Cut(e, ".")
+	base = strings.ToUpper(strings.TrimRight(base, " "))
+	switch base {
+	case "CON", "PRN", "AUX", "NUL":
+		return true
+	}
+	for _, port := range []string{"COM", "LPT"} {
+		if n, ok := strings.CutPrefix(base, port); ok && len([]rune(n)) == 1 && strings.Contains("0123456789", n) {
+			return true
+		}
+	}
+	return false
+}
+
+// blank are code points that count as graphic and yet draw nothing, or nothing of their own.
+var blank = &unicode.RangeTable{
+	R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}, {Lo: 0xFFFC, Hi: 0xFFFC, Stride: 1}},
+	R32: []unicode.Range32{{Lo: 0x16FE4, Hi: 0x16FE4, Stride: 1}, {Lo: 0x1D159, Hi: 0x1D159, Stride: 1}},
+}
+
+// hidden reports whether a person cannot see r for what it is. It is core/render's rule, which this room may not import (a test holds
+// the two together), and here newline and tab are hidden, too: they stand in no path and, in canonical JSON, nowhere raw.
+func hidden(r rune) bool {
+	switch {
+	case r >= 0x20 && r < 0x7F:
+		return false
+	case !unicode.IsGraphic(r):
+		return true
+	}
+	return unicode.In(r, unicode.Zs, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, blank)
+}
