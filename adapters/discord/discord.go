@@ -88,6 +88,7 @@ type Config struct {
 	Client       *http.Client       // nil: one with timeouts
 	Engine       surface.Engine     //
 	Asks         surface.Asks       //
+	Settings     surface.Settings   // nil: nobody manages anything here
 	Budget       surface.Budget     // nil: no limits are kept but Discord's own
 	Holds        Holds              // nil: this is the only process
 	Marks        Marks              // nil: what a gap swallows is not fetched

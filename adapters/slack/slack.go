@@ -50,6 +50,7 @@ type Config struct {
 	Client        *http.Client              // nil: one with timeouts
 	Engine        surface.Engine            //
 	Asks          surface.Asks              //
+	Settings      surface.Settings          // nil: nobody manages anything here
 	Budget        surface.Budget            // nil: no limits are kept but Slack's own
 	Follow        surface.Follow            //
 	Channels      map[string]surface.Follow // by channel ID, over Follow

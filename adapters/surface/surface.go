@@ -13,6 +13,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 )
 
 // Engine takes what people say and click, and knows how chats stand.
@@ -26,6 +27,18 @@ type Engine interface {
 	Session(context.Context, chat.ID) (turn.Session, error)
 	// Knows reports whether anything was ever recorded of a chat.
 	Knows(context.Context, chat.ID) (bool, error)
+}
+
+// Settings are what people manage: the private panel and the commands around it.
+type Settings interface {
+	// Panel is a view of the settings for one person; an empty view is the first one.
+	Panel(ctx context.Context, env chat.Envelope, view string) (render.Panel, error)
+	// Act does what a person chose in a panel. It returns an [*agent.Refusal] for what is not taken.
+	Act(ctx context.Context, env chat.Envelope, view, token, text string) (agent.Done, error)
+	// Permissions does one command and returns lines of plain text for that person, which may hold untrusted words.
+	Permissions(ctx context.Context, env chat.Envelope, words []string) ([]string, error)
+	// Why is the answer to "Why am I asked?".
+	Why(ctx context.Context, env chat.Envelope, ask string) (render.Details, error)
 }
 
 // Asks finds chats in which something waits for a person, whichever replica recorded it. It reads every open ask: for rare

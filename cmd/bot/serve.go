@@ -236,14 +236,14 @@ func openModel(c config.Config, log *slog.Logger) (agent.Model, error) {
 // openSlack makes the surface for Slack.
 func openSlack(c config.Config, b *bot, log *slog.Logger) (*slack.Adapter, error) {
 	sc := slackConfig(c)
-	sc.Engine, sc.Asks, sc.Budget, sc.Logger = b.engine, b.store, purse{b.store}, log
+	sc.Engine, sc.Settings, sc.Asks, sc.Budget, sc.Logger = b.engine, b.engine, b.store, purse{b.store}, log
 	return slack.New(sc)
 }
 
 // openDiscord makes the surface for Discord.
 func openDiscord(c config.Config, b *bot, log *slog.Logger) (*discord.Adapter, error) {
 	dc := discordConfig(c)
-	dc.Engine, dc.Asks, dc.Budget, dc.Logger = b.engine, b.store, purse{b.store}, log
+	dc.Engine, dc.Settings, dc.Asks, dc.Budget, dc.Logger = b.engine, b.engine, b.store, purse{b.store}, log
 	dc.Holds, dc.Marks, dc.Lease = holds{b.store}, places{b.store}, c.Lease
 	return discord.New(dc)
 }

@@ -73,6 +73,12 @@ type GroupNames interface {
 	GroupName(chat.ID, chat.User) string
 }
 
+// Teller is an optional extra of a Platform that can write to one person alone: a direct message. The same key tells at most once where
+// the platform can do that. It returns a [*PlatformError] where the caller can choose differently.
+type Teller interface {
+	Tell(ctx context.Context, to chat.User, key chat.PostKey, m render.Message) (chat.MessageRef, error)
+}
+
 // Urgency is the lane of an edit. Zero is progress.
 type Urgency uint8
 

@@ -2,13 +2,20 @@ package turn
 
 import "github.com/nodhq/nod/core/permission"
 
+// GrantIndex begins what [Indexed] calls a grant. No asking and no call is called so.
+const GrantIndex = "grant:"
+
 // Indexed returns the identifiers that an event makes findable without knowing their chat: every new asking,
-// and the call it is about where the event names it.
+// and the call it is about where the event names it; and every grant that is given.
 func Indexed(e Event) []string {
 	switch e := e.(type) {
 	case Ruled:
 		if e.Ruling.Verdict == permission.Ask {
 			return []string{string(e.Ask), string(e.Call)}
+		}
+	case Decided:
+		if e.Grant != nil && e.Grant.ID != "" {
+			return []string{GrantIndex + string(e.Grant.ID)}
 		}
 	case Abandoned:
 		return []string{string(e.Ask)}
