@@ -27,7 +27,10 @@
 // in a journal on disk, for one replica: kill -9 loses nothing acknowledged, a power cut may lose messages but
 // never a Started or a Decided.
 //
-// Left out: audit retention and policies come with their own issues.
+// # Audit
+//
+// The log is the audit. [Store.EachChat] and [Store.Walk] read it, [Store.Verify] checks it from the first entry, [OpenToRead] opens
+// a store for that and nothing else, and Options.Keep says how long the log of a silent chat stays.
 package state
 
 import (
@@ -72,7 +75,8 @@ type Options struct {
 	// Lease is how long a claim lasts without renewal; 10 s when zero. Shorter means faster takeover after a
 	// crash and more renewals.
 	Lease time.Duration
-	// Keep is how long a silent chat stays; 30 days when zero, for ever when negative.
+	// Keep is how long the log of a silent chat stays, for the audit; [DefaultKeep] when zero, for ever when negative. The conversation
+	// itself is forgotten earlier, by the fold. What is silent already keeps the time that it was given until somebody speaks there.
 	Keep time.Duration
 	// Replica names this replica for the cold-start epoch. It should stay the same over restarts and differ
 	// between replicas; the host name when empty.
@@ -99,10 +103,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Lease < 0 {
 		return o, errors.New("lease: must be a positive duration")
 	}
-	if o.Keep == 0 {
-		o.Keep = 30 * 24 * time.Hour
-	}
-	o.Keep = max(o.Keep, 0)
+	o.Keep = kept(o.Keep)
 	if o.Replica == "" {
 		o.Replica, _ = os.Hostname()
 	}

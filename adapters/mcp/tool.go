@@ -78,6 +78,9 @@ func readTool(server string, cfg Server, raw json.RawMessage) (*tool, *badTool) 
 		Source:      cfg.Source,
 		Hints:       hints,
 		Metadata:    cfg.Metadata[name],
+		Definition: permission.Definition{
+			Title: title, Description: description, Input: m["inputSchema"], Output: m["outputSchema"], Annotations: m["annotations"],
+		},
 	}}, nil
 }
 

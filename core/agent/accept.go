@@ -47,7 +47,7 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 		_, err := e.Decide(ctx, chat.Clicked{Envelope: env, Token: in.Turn, Choice: chat.Stop})
 		return e.whisper(ctx, env, err)
 	case chat.Submitted:
-		return e.click(ctx, chat.Clicked{Envelope: env, Token: in.Token, Choice: in.Choice, Reason: in.Fields["reason"], Args: in.Fields["args"]})
+		return e.click(ctx, chat.Clicked{Envelope: env, Token: in.Token, Choice: in.Choice, Reason: in.Fields["reason"], Args: in.Fields["args"], Fields: in.Fields})
 	case chat.Commanded:
 		return e.whisper(ctx, env, e.command(ctx, in))
 	}
@@ -144,7 +144,7 @@ func (e *Engine) command(ctx context.Context, in chat.Commanded) error {
 		if len(in.Args) != 1 || mode.UnmarshalText([]byte(in.Args[0])) != nil {
 			return &Refusal{Code: RefusedNotOffered, Say: render.ModeUsage()}
 		}
-		policy, err := e.Policies.Policy(ctx)
+		policy, err := e.policy(ctx)
 		if err != nil {
 			return err
 		}

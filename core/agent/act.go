@@ -153,7 +153,7 @@ func (d *driver) tookPost(p postResult) {
 // askModel begins the reply of one step.
 func (d *driver) askModel(step int) bool {
 	t := d.f.s.Turn
-	if d.model != nil || d.reply != nil || d.e.isStopping() || t == nil || t.Step != step {
+	if d.model != nil || d.reply != nil || d.e.isStopping() || t == nil || t.Step != step || d.e.halted.Load() != nil {
 		return false
 	}
 	ctx, cancel := context.WithCancel(d.ctx)
@@ -178,7 +178,12 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 	if err != nil {
 		d.e.Logger.Warn("could not list the tools", "err", err)
 	}
-	policy, err := d.e.Policies.Policy(ctx)
+	if err := d.e.observe(ctx, specs); err != nil {
+		in.err = err
+		return in
+	}
+	d.e.sawSpecs(specs)
+	policy, err := d.e.policy(ctx)
 	if err != nil {
 		in.err = err
 		return in
@@ -263,6 +268,7 @@ func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait
 	}()
 	var once sync.Mutex
 	last := time.Time{}
+	token.want = func(ctx context.Context, w turn.Want) (turn.Fill, error) { return d.want(ctx, c, w, wait) }
 	res, err := d.e.Tools.Call(ctx, token, func(p turn.Progress) {
 		d.live.mu.Lock()
 		if d.live.progress == nil {

@@ -112,7 +112,7 @@ func (d *driver) trying(ctx context.Context, what string, do func(context.Contex
 
 // nudge names those who may decide what is asked first, and what that is.
 func (d *driver) nudge(s turn.Session) (m render.Message, ok bool) {
-	policy, err := d.policy()
+	policy, err := d.e.policy(d.ctx)
 	waits := turn.Waits(s)
 	if err != nil || len(waits) == 0 {
 		return m, false
@@ -140,8 +140,9 @@ func (d *driver) deciders(policy permission.Policy, s turn.Session, c turn.ToolC
 		return []chat.User{s.Turn.Requester}
 	}
 	users := policy.Admins
-	if level == permission.LevelUser && policy.Approvers.Rule == permission.ApproversListed {
-		users = slices.Concat(policy.Approvers.Users, policy.Admins)
+	who := policy.Get(req.Tool, req.Source, req.Hints, req.Metadata).Approvers
+	if level == permission.LevelUser && who.Rule == permission.ApproversListed {
+		users = slices.Concat(who.Users, policy.Admins)
 	}
 	var out []chat.User
 	for _, u := range users {

@@ -19,16 +19,23 @@ const moreTime = 5 * time.Minute
 // Decide is the one way a person's choice enters the log: buttons, forms, commands and the HTTP API all come
 // through here. It returns what is recorded, or a *Refusal, or an error that says that nothing is known to be recorded.
 func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]Outcome, error) {
-	policy, err := e.Policies.Policy(ctx)
+	if in.Choice == chat.Accept {
+		return nil, e.accepts(ctx, in)
+	}
+	policy, err := e.policy(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the policy: %w", err)
+		return nil, err
 	}
 	policy = policy.Knowing(in.User, in.Groups)
 	f, made, at, err := e.choose(ctx, in.Envelope, func(s turn.Session) ([]turn.Event, error) { return e.answers(ctx, policy, s, in) })
 	if err != nil {
 		return nil, err
 	}
-	return e.outcomes(f.s, in, made, at)
+	done, err := e.outcomes(f.s, in, made, at)
+	if err == nil {
+		err = e.remembers(ctx, f.s, in, done)
+	}
+	return done, err
 }
 
 // choose appends events that build derives from the newest fold, refolding as often as somebody else was
@@ -119,7 +126,13 @@ func (e *Engine) answers(ctx context.Context, policy permission.Policy, s turn.S
 	case chat.Revoke:
 		return e.revokes(policy, s, in)
 	case chat.ApproveAll, chat.DenyAll:
-		return e.answerAll(policy, s, in)
+		return e.answerAll(ctx, policy, s, in)
+	case chat.AllowSession:
+		return e.answerSession(ctx, policy, s, in)
+	case chat.AskFor:
+		return e.asksFromNow(s, in)
+	case chat.Answer, chat.Decline:
+		return e.fills(ctx, s, in)
 	}
 	c, t, found := findAsk(s, turn.AskID(in.Token))
 	if !found {
@@ -135,9 +148,12 @@ func (e *Engine) answers(ctx context.Context, policy permission.Policy, s turn.S
 	case chat.Edit:
 		ev, err := e.amends(ctx, s, c, in)
 		return one(ev, err)
-	case chat.AllowOnce, chat.AllowChat, chat.Deny, chat.DenyReason:
-		ev, err := e.answer(policy, s, t, c, in)
+	case chat.AllowOnce, chat.Deny, chat.DenyReason, chat.AllowChat, chat.AllowExact, chat.AllowPath, chat.AllowHour, chat.AllowUses,
+		chat.AllowReads, chat.AllowWrites, chat.AllowServer:
+		ev, err := e.answer(ctx, policy, s, t, c, in)
 		return one(ev, err)
+	case chat.Remember:
+		return e.ticks(s, t, c, in)
 	case chat.Undo:
 		if t != s.Turn || !turn.CanUndo(s, c) {
 			return nil, tooLate(c)
@@ -170,30 +186,57 @@ func one(ev turn.Event, err error) ([]turn.Event, error) {
 }
 
 // answer is a decision about one open ask.
-func (e *Engine) answer(policy permission.Policy, s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Clicked) (turn.Event, error) {
+func (e *Engine) answer(ctx context.Context, policy permission.Policy, s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Clicked) (turn.Event, error) {
 	if t == nil || c.Status != turn.Awaiting {
 		return nil, notOpen(c)
 	}
 	ev := turn.Decided{Ask: c.Ask, Digest: c.Digest, Choice: in.Choice, By: in.User, Name: in.Name, Surface: in.User.Platform, Reason: in.Reason}
-	switch in.Choice {
-	case chat.AllowOnce:
+	switch {
+	case in.Choice == chat.AllowOnce:
 		if !turn.Showable(c) {
 			return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
 		}
-	case chat.AllowChat:
-		if !turn.OffersGrant(c) {
-			return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+		if i := slices.IndexFunc(c.Votes, func(v turn.Vote) bool { return v.By == in.User }); i >= 0 {
+			return nil, &Refusal{
+				Code: RefusedDecided, Say: render.YouAllowed(len(c.Votes), c.Ruling.Approvals),
+				By: in.User, Name: in.Name, Choice: chat.AllowOnce, At: c.Votes[i].At,
+			}
 		}
-		ev.Grant = &permission.Grant{
-			ID: permission.GrantID(mint()), Chat: s.Chat, Tool: c.Tool, By: in.User, Name: in.Name, At: time.Now(), Epoch: policy.Epoch,
+	case turn.Grants(in.Choice):
+		g, err := e.grant(ctx, policy, s, c, in)
+		if err != nil {
+			return nil, err
 		}
+		ev.Grant = g
 	default:
 		ev.Choice = chat.Deny
 	}
 	return ev, nil
 }
 
-func (e *Engine) answerAll(policy permission.Policy, s turn.Session, in chat.Clicked) ([]turn.Event, error) {
+// grant is the standing permission that a choice makes. A wider one is for the server's tools as they are now.
+func (e *Engine) grant(ctx context.Context, policy permission.Policy, s turn.Session, c turn.ToolCall, in chat.Clicked) (*permission.Grant, error) {
+	var tools []permission.Tool
+	switch in.Choice {
+	case chat.AllowReads, chat.AllowWrites, chat.AllowServer:
+		specs, _, err := e.Tools.List(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("list the tools: %w", err)
+		}
+		for _, sp := range specs {
+			tools = append(tools, sp.Tool)
+		}
+	default: // for this one tool
+	}
+	g, ok := turn.GrantFor(s, c, in.Choice, tools, in.Uses)
+	if !ok {
+		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+	}
+	g.ID, g.By, g.Name, g.At, g.Epoch = permission.GrantID(mint()), in.User, in.Name, time.Now(), policy.Epoch
+	return &g, nil
+}
+
+func (e *Engine) answerAll(ctx context.Context, policy permission.Policy, s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	open := turn.OpenAsks(s)
 	if len(open) == 0 || in.Token != turn.BatchToken(s) {
 		return nil, &Refusal{Code: RefusedUnknown, Say: render.BatchChanged()}
@@ -211,7 +254,7 @@ func (e *Engine) answerAll(policy permission.Policy, s turn.Session, in chat.Cli
 		if err := e.mayDecide(policy, s, s.Turn, c, in.User); err != nil {
 			return nil, err
 		}
-		ev, err := e.answer(policy, s, s.Turn, c, single)
+		ev, err := e.answer(ctx, policy, s, s.Turn, c, single)
 		if err != nil {
 			return nil, err
 		}
@@ -363,11 +406,23 @@ func (e *Engine) outcomes(s turn.Session, in chat.Clicked, made []turn.Event, at
 		case turn.Decided:
 			o.Ask, o.Choice = ev.Ask, ev.Choice
 			c, _, found := findAsk(s, ev.Ask)
-			if !found || c.By != in.User || c.Choice != ev.Choice {
+			voted := found && ev.Choice == chat.AllowOnce && slices.ContainsFunc(c.Votes, func(v turn.Vote) bool { return v.By == in.User })
+			if !found || !voted && (c.By != in.User || c.Choice != ev.Choice) {
 				refused = overtaken(c)
 				continue
 			}
 			o.Call = c.ID
+		case turn.Ticked:
+			o.Ask = ev.Ask
+			if c, _, found := findAsk(s, ev.Ask); found {
+				o.Call = c.ID
+			}
+		case turn.Filled:
+			o.Ask = ev.Ask
+			if !fillCounts(s, ev) {
+				refused = &Refusal{Code: RefusedExpired, Say: render.WantOver()}
+				continue
+			}
 		case turn.Withdrawn:
 			o.Ask = ev.Next
 			c, _, found := findAsk(s, ev.Next)

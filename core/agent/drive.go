@@ -11,7 +11,6 @@ import (
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 )
 
@@ -50,6 +49,9 @@ type driver struct {
 	posted  chan postResult
 	noted   chan noteResult
 	goneCh  chan goneMessage
+	wants   chan wantInput
+	locks   sync.Map                 // run → its lock
+	waiting map[turn.AskID]wantInput // what servers want of people, until it is answered
 
 	model   *modelRun
 	running *toolRun
@@ -86,7 +88,7 @@ func (l *liveState) get() turn.Live {
 func newDriver(e *Engine, l Lease, at Head, own uint64) *driver {
 	d := &driver{
 		e: e, id: l.Chat, at: at, own: own, pokes: make(chan struct{}, 1), dirty: make(chan struct{}, 1), drawn: make(chan struct{}, 1),
-		replies: make(chan replyInput, 1), ran: make(chan turn.Event, 1), posted: make(chan postResult, 1), goneCh: make(chan goneMessage, 8), noted: make(chan noteResult, 1),
+		replies: make(chan replyInput, 1), ran: make(chan turn.Event, 1), posted: make(chan postResult, 1), goneCh: make(chan goneMessage, 8), wants: make(chan wantInput), waiting: map[turn.AskID]wantInput{}, noted: make(chan noteResult, 1),
 		editors: map[turn.TurnID]*editor{},
 	}
 	d.ctx, d.cancel = context.WithCancel(e.work)
@@ -230,6 +232,7 @@ func (d *driver) take(f fold) {
 	}
 	d.live.mu.Unlock()
 	d.session.Store(&s)
+	d.answerWants(s)
 	if turnID(before) != turnID(s) || step(before) != step(s) {
 		d.live.mu.Lock()
 		d.live.text, d.live.note = "", ""
@@ -291,6 +294,8 @@ func (d *driver) wait() {
 		d.tookNote(n)
 	case g := <-d.goneCh:
 		d.tookGone(g)
+	case w := <-d.wants:
+		d.tookWant(w)
 	}
 }
 
@@ -320,7 +325,8 @@ func answered(before, now turn.Session) bool {
 		return true
 	}
 	for i, c := range now.Turn.Calls {
-		if b := before.Turn.Calls[i]; b.Ask != c.Ask || b.Status != c.Status || b.Choice != c.Choice || !b.Deadline.Equal(c.Deadline) {
+		if b := before.Turn.Calls[i]; b.Ask != c.Ask || b.Status != c.Status || b.Choice != c.Choice || !b.Deadline.Equal(c.Deadline) ||
+			len(b.Votes) != len(c.Votes) || (b.Ticked == nil) != (c.Ticked == nil) || b.Want != c.Want {
 			return true
 		}
 	}
@@ -649,5 +655,3 @@ func (d *driver) tookGone(g goneMessage) {
 		d.results = append(d.results, turn.StopAsked{Turn: t.ID, Name: render.ByNod()})
 	}
 }
-
-func (d *driver) policy() (permission.Policy, error) { return d.e.Policies.Policy(d.ctx) }

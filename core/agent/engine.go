@@ -102,8 +102,10 @@ type Engine struct {
 	skew atomic.Int64
 
 	overlay overlaid
+	seen    atomic.Pointer[[]ToolSpec]      // the tools as they were listed last
 	halted  atomic.Pointer[permission.Halt] // as last read
 	haltCh  chan struct{}
+	newsCh  chan struct{} // the tools were listed
 
 	work     context.Context // ends after the drain: work in flight is cut
 	cut      context.CancelFunc
@@ -119,7 +121,7 @@ func New(c Config) (*Engine, error) {
 	work, cut := context.WithCancel(context.Background())
 	return &Engine{
 		Config: c, folds: newFolds(c.Known), work: work, cut: cut, stopping: make(chan struct{}),
-		drivers: map[chat.ID]*driver{}, timers: map[chat.ID]*time.Timer{}, haltCh: make(chan struct{}, 1),
+		drivers: map[chat.ID]*driver{}, timers: map[chat.ID]*time.Timer{}, haltCh: make(chan struct{}, 1), newsCh: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -134,6 +136,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	watching, stopWatching := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
 	watcher.Go(func() { e.watchSettings(watching) })
+	watcher.Go(func() { e.watchTools(watching) })
 	defer watcher.Wait()
 	defer stopWatching()
 	sweep := time.NewTimer(0) // at once: what a crashed replica left is due

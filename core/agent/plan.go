@@ -22,7 +22,7 @@ type plan struct {
 	results int          // so many results are
 	shown   int
 	acts    []turn.Command
-	wait    time.Duration // how long an outcome nobody knows waits for a person's word
+	wait    time.Duration // how long an outcome nobody knows, and what a server wants, waits for a person's word
 }
 
 // basis is what one plan judges by: the same policy, moment and tools for every call of it.
@@ -30,6 +30,7 @@ type basis struct {
 	policy func() permission.Policy // with the groups of whose decisions count; like tools, asked for once and only if a call has to be looked at
 	now    time.Time
 	tools  func() []ToolSpec
+	pins   func(permission.Tool) (permission.Pinned, bool)
 }
 
 // maxBarren is how many drivers may die on a chat before its turn is ended instead of killing the next one.
@@ -86,12 +87,10 @@ func (d *driver) plan() (plan, error) {
 			add(ev)
 		}
 	}
-	policy, err := d.policy()
-	if err != nil {
-		return p, fmt.Errorf("read the policy: %w", err)
+	b, failed := d.basis(&p, now)
+	if h := d.e.halted.Load(); h != nil && p.s.Turn != nil && turn.EndsNow(p.s) && p.s.Turn.Stopped == nil && p.s.Turn.Shown != "" {
+		add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.IsHalted, Say: render.HaltedBy(h.Name)})
 	}
-	p.wait = policy.Timeout
-	b := basis{sync.OnceValue(func() permission.Policy { return d.knowing(policy, p.s) }), now, sync.OnceValue(d.specs)}
 	if l := d.lease.Load(); l.Barren >= maxBarren && !d.worked && p.s.Turn != nil && turn.EndsNow(p.s) {
 		add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.NoProgress})
 	}
@@ -117,6 +116,9 @@ func (d *driver) plan() (plan, error) {
 					continue
 				}
 				ev := d.start(b, p.s, c.Call)
+				if err := failed(); err != nil {
+					return p, err
+				}
 				add(ev)
 				if _, ok := ev.(turn.Started); ok {
 					p.acts = append(p.acts, c)
@@ -126,11 +128,44 @@ func (d *driver) plan() (plan, error) {
 				p.acts = append(p.acts, c)
 			}
 		}
+		if err := failed(); err != nil {
+			return p, err // what was decided without the policy was decided without reason
+		}
 		if len(p.events) == before {
 			return p, nil
 		}
 	}
 	return p, errors.New("the plan of a turn does not settle")
+}
+
+// basis is what the plan judges by. failed tells why the policy or what servers say could not be read; without them nothing counts.
+func (d *driver) basis(p *plan, now time.Time) (b basis, failed func() error) {
+	var err error
+	specs := sync.OnceValue(func() []ToolSpec {
+		list := d.specs()
+		if oerr := d.e.observe(d.ctx, list); oerr != nil { // before anything is asked
+			err = errors.Join(err, fmt.Errorf("record what servers say about their tools: %w", oerr))
+		}
+		return list
+	})
+	policy := sync.OnceValue(func() permission.Policy {
+		specs() // what servers say may change the policy
+		now, perr := d.e.policy(d.ctx)
+		if perr != nil {
+			err = errors.Join(err, perr)
+			return permission.Policy{}
+		}
+		p.wait = now.Timeout
+		return d.knowing(now, p.s)
+	})
+	pins := func(t permission.Tool) (permission.Pinned, bool) {
+		f, ok := d.e.folds.get(SettingsChat) // as the policy was read from
+		if !ok {
+			return permission.Pinned{}, false
+		}
+		return settingsOf(f.s).Pin(t)
+	}
+	return basis{policy, now, specs, pins}, func() error { return err }
 }
 
 // why refines how a turn ends by what the driver knows.
@@ -187,7 +222,7 @@ func (d *driver) rule(b basis, s turn.Session, id turn.CallID) turn.Event {
 	sp, ok := specOf(specs, c.Tool.Server, c.Tool.Name)
 	switch {
 	case !ok:
-		return forbid("unavailable", "The tool is not available now.", render.ResultUnavailable(c.Tool.Name, c.Tool.Server, others(specs, c.Tool.Name)))
+		return forbid("unavailable", "The tool is not available now.", render.ResultUnavailable(c.Tool.Name, c.Tool.Server, others(offer(b.policy(), s, specs, b.now), c.Tool.Name)))
 	case sp.Tool != c.Tool:
 		return forbid("changed", "The tool changed after it was offered.", render.ResultChanged(c.Tool.Name, c.Tool.Server))
 	case turn.DeniedBefore(s.Turn, c.Digest):
@@ -195,10 +230,10 @@ func (d *driver) rule(b basis, s turn.Session, id turn.CallID) turn.Event {
 	}
 	req := d.request(s, c, sp)
 	policy := b.policy()
-	return d.ruled(policy, s, req, c, sp, onlyAsk(c, permission.Evaluate(policy, s.Grants, req, b.now)))
+	return d.ruled(b, policy, s, req, c, sp, onlyAsk(c, permission.Evaluate(policy, s.Grants, req, b.now)))
 }
 
-func (d *driver) ruled(policy permission.Policy, s turn.Session, req permission.Request, c turn.ToolCall, sp ToolSpec, r permission.Ruling) turn.Event {
+func (d *driver) ruled(b basis, policy permission.Policy, s turn.Session, req permission.Request, c turn.ToolCall, sp ToolSpec, r permission.Ruling) turn.Event {
 	// What had no opinion is not recorded: it can be worked out again, and the log is kept for long.
 	ev := turn.Ruled{Call: c.ID, Ask: turn.AskID(mint()), Ruling: r.Brief()}
 	switch r.Verdict {
@@ -209,6 +244,11 @@ func (d *driver) ruled(policy permission.Policy, s turn.Session, req permission.
 		ev.Card.Who = permission.Deciders(policy, req, r.Level, func(u chat.User) string { return d.e.nameOf(s, u) })
 		if r.Level == permission.LevelAdmin && len(policy.Admins) == 0 {
 			ev.Card.Notice = permission.NoAdminsNotice
+		}
+		if pin, ok := b.pins(c.Tool); ok && r.Changed {
+			for _, x := range pin.Differences() {
+				ev.Card.Changes = append(ev.Card.Changes, x.Clipped())
+			}
 		}
 	}
 	return ev
@@ -236,29 +276,45 @@ func (d *driver) start(b basis, s turn.Session, id turn.CallID) turn.Event {
 		level := max(r.Level, c.Ruling.Level)
 		switch {
 		case r.Verdict == permission.Forbid:
-			return d.ruled(policy, s, req, c, sp, r)
-		case permission.MayDecide(policy, req, level, c.By) != nil:
-			r.Verdict, r.Level = permission.Ask, level // who allowed it may not any more
-			return d.ruled(policy, s, req, c, sp, r)
+			return d.ruled(b, policy, s, req, c, sp, r)
+		case !stillAllowed(policy, req, level, c, r):
+			r.Verdict, r.Level = permission.Ask, level // who allowed it may not any more, or more people have to
+			return d.ruled(b, policy, s, req, c, sp, r)
 		}
 		r.Grant = ""
 	} else if r.Verdict != permission.Allow {
-		return d.ruled(policy, s, req, c, sp, r)
+		return d.ruled(b, policy, s, req, c, sp, r)
 	}
 	return turn.Started{
 		Call: c.ID, Run: turn.RunID(mint()), Ask: c.Ask, Digest: c.Digest, Grant: r.Grant, Token: d.lease.Load().Token,
 	}
 }
 
+// stillAllowed reports whether those who allowed a call may still, and are as many as it needs now.
+func stillAllowed(p permission.Policy, req permission.Request, level permission.Level, c turn.ToolCall, r permission.Ruling) bool {
+	if permission.MayDecide(p, req, level, c.By) != nil {
+		return false
+	}
+	people := map[chat.User]bool{c.By: true}
+	for _, v := range c.Votes {
+		if permission.MayDecide(p, req, level, v.By) == nil {
+			people[v.By] = true
+		}
+	}
+	need := p.Get(req.Tool, req.Source, req.Hints, req.Metadata).Approvals
+	return len(people) >= max(need, 1) && (r.Approvals <= len(people))
+}
+
 // recoverRun settles a run that this driver did not start: by the recovery rule, or by asking what happened.
 func (d *driver) recoverRun(b basis, s turn.Session, c turn.Recover) turn.Event {
 	call := callOf(s, c.Call)
+	policy := b.policy()
 	ev := turn.Abandoned{
 		Call: c.Call, Run: c.Run, Token: d.lease.Load().Token, Own: d.lease.Load().Token == call.Token,
-		Ask: turn.AskID(mint()), Wait: b.policy().Timeout,
+		Ask: turn.AskID(mint()), Wait: policy.Timeout,
 	}
 	if sp, ok := specOf(b.tools(), call.Tool.Server, call.Tool.Name); ok && sp.Tool == call.Tool {
-		if rule, may := permission.MayRepeat(b.policy(), d.request(s, call, sp), call.Tool.Definition); may {
+		if rule, may := permission.MayRepeat(policy, d.request(s, call, sp), call.Tool.Definition); may {
 			ev.Repeat = rule
 		}
 	}

@@ -264,6 +264,7 @@ type ToolSpec struct {
 	Source      permission.Source
 	Hints       permission.Hints
 	Metadata    permission.Metadata
+	Definition  permission.Definition // what Tool.Definition is the digest of, to tell what changed
 	Server      render.Server
 }
 
@@ -292,6 +293,19 @@ type ServerFault struct {
 type RunToken struct {
 	call turn.ToolCall
 	ok   bool
+	want func(context.Context, turn.Want) (turn.Fill, error)
+}
+
+// ErrNobody says that what a server wants cannot be put to anybody here.
+var ErrNobody = errors.New("nobody can be asked")
+
+// Ask puts what the call's server wants to the person who asked, and waits for their answer, or until nobody gave one, the call is
+// stopped, or ctx ends. One at a time: a second one waits for the first. It returns [ErrNobody] where there is nobody to ask.
+func (t RunToken) Ask(ctx context.Context, w turn.Want) (turn.Fill, error) {
+	if t.want == nil || !t.ok {
+		return turn.Fill{}, ErrNobody
+	}
+	return t.want(ctx, w)
 }
 
 // Call is the call to run. ok is false for a token that the engine did not make.
@@ -311,7 +325,7 @@ func Consume(s turn.Session, call turn.CallID, run turn.RunID) (RunToken, error)
 	if s.Turn != nil {
 		for _, c := range s.Turn.Calls {
 			if c.ID == call && c.Status == turn.Running && c.Run == run {
-				return RunToken{c, true}, nil
+				return RunToken{call: c, ok: true}, nil
 			}
 		}
 	}

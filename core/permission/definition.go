@@ -3,6 +3,7 @@ package permission
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
@@ -47,16 +48,24 @@ type Pinned struct {
 	By       chat.User  `json:"by,omitzero"`    // who; nobody where the operator's configuration did
 	Name     string     `json:"name,omitempty"` // and what they are called
 	At       time.Time  `json:"at,omitzero"`    // when it became what it is now
+	// Stranger says that the operator's configuration did not stand for its server when the tool was seen first. Should it do so later,
+	// that accepts the tool; what a server adds once it is trusted has to be looked at.
+	Stranger bool `json:"stranger,omitempty"`
 }
 
 // Changed reports whether the tool is not what counts.
 func (p Pinned) Changed() bool { return p.Tool.Definition != p.Counts }
 
-// see is the pin once the server says something else, or what it said before. A tool nobody knew is accepted where vouched is set.
-func (p Pinned) see(t Tool, d Definition, vouched bool, at time.Time) Pinned {
+// see is the pin once the server says something else, or what it said before. A tool nobody knew is accepted where the operator's
+// configuration stands for it.
+func (p Pinned) see(x Seen, at time.Time) Pinned {
+	t, d := x.Tool, x.Definition.Kept()
 	switch {
 	case p.Counts == "":
-		return Pinned{Tool: t, Now: d, Counts: t.Definition, Accepted: vouched, At: at}
+		return Pinned{Tool: t, Now: d, Counts: t.Definition, Accepted: x.Vouched, Stranger: x.Stranger, At: at}
+	case t.Definition == p.Tool.Definition && x.Vouched && p.Stranger && !p.Accepted:
+		p.Accepted, p.Stranger = true, false
+		return p
 	case t.Definition == p.Tool.Definition:
 		return p
 	case !p.Changed():
@@ -79,6 +88,20 @@ func (p Pinned) accept(by chat.User, name string, at time.Time) Pinned {
 type Difference struct {
 	Part     string // "description", "input schema", ...
 	Was, Now string // untrusted
+}
+
+// maxDifference is how much of each side is kept with a card, in characters.
+const maxDifference = 2000
+
+// Clipped is the difference as it is kept with a card: the beginning of each side, which says so where there is more.
+func (d Difference) Clipped() Difference {
+	cut := func(s string) string {
+		if r := []rune(s); len(r) > maxDifference {
+			return string(r[:maxDifference]) + " … (" + strconv.Itoa(len(r)-maxDifference) + " more characters)"
+		}
+		return s
+	}
+	return Difference{d.Part, cut(d.Was), cut(d.Now)}
 }
 
 // Differences tell what changed since what counts; none where nothing did, or where it is not known.

@@ -60,7 +60,7 @@ func Evaluate(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 	}
 	r.pass(RuleDisabled, sayNotDisabled)
 	own, chose := p.standing(req)
-	if chose && own.Choice == StandDeny {
+	if chose && own.Choice != StandAsk && own.Choice != StandAllow { // also what is no choice at all
 		return r.forbid(Reason{Rule: RuleRemembered, Text: sayRemembered(own), Ref: own.ID})
 	}
 
@@ -187,9 +187,6 @@ func (r *ruling) required(p Policy, e Effective, req Request) bool {
 		return say(RuleTool, set.Ask != NeverAsk, FromTool, sayAskTool(e, set.Ask))
 	}
 	r.pass(RuleTool, sayToolInherits)
-	if server.Ask == NeverAsk && e.New {
-		return say(RuleDefinition, true, FromTool, sayNew(e))
-	}
 	if server.Ask != Inherit {
 		return say(RuleServer, server.Ask != NeverAsk, FromServer, sayAskServer(e, server.Ask))
 	}

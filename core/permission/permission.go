@@ -213,8 +213,7 @@ type ToolSettings struct {
 	// Accepted is the definition that counts: the one that somebody accepted, or that was seen first. Empty: not recorded. A tool
 	// that differs from it asks, whatever never-ask setting there is (C3), and its server's annotations are not believed.
 	Accepted Digest
-	// New says that nobody looked at the tool yet: its server's annotations are not believed for it, and a setting for the whole server
-	// never to ask does not mean it (C6).
+	// New says that nobody looked at the tool yet: its server's annotations are not believed for it.
 	New bool
 }
 

@@ -61,7 +61,7 @@ func (p Pin) check() error {
 	case MatchExact:
 		return nil
 	case MatchUnder:
-		if dir, ok := jsonText(p.Value); !ok || !isPlace(dir) {
+		if dir, _ := jsonText(p.Value); !isPlace(dir) {
 			return errors.New(`the directory is not a plain path below the root, such as "/srv/a" or "docs": no "..", no "/" at the end, no wildcards, no escapes`)
 		}
 		return nil
@@ -106,12 +106,12 @@ func (p Pin) holds(args json.RawMessage) bool {
 	}
 	switch p.Match {
 	case MatchExact:
-		want, err := canonicalValue(p.Value, maxDepth)
-		return err == nil && string(have) == string(want)
+		want, _ := canonicalValue(p.Value, maxDepth) // nil for what cannot be read, which no argument is
+		return string(have) == string(want)
 	case MatchUnder:
-		path, ok := jsonText(have)
-		dir, isDir := jsonText(p.Value)
-		return ok && isDir && under(dir, path)
+		path, _ := jsonText(have) // "" for what is no text: it is under nothing, and nothing is under it
+		dir, _ := jsonText(p.Value)
+		return under(dir, path)
 	default: // a match that is not known covers nothing
 		return false
 	}

@@ -40,14 +40,13 @@ func ProposePins(args json.RawMessage) []PinProposal {
 	}
 	var out []PinProposal
 	for _, pins := range [][]Pin{call.exact(), call.below()} {
-		if len(pins) == 0 {
+		if pins == nil {
 			continue
 		}
-		label := proposalLabel(pins)
-		if utf8.RuneCountInString(label) > maxProposal || strings.Contains(label, `\u{`) || CheckPins(pins) != nil || !pinned(pins, args) {
-			continue
+		// \u{ stands for a hidden character. The limit of the label keeps all those of CheckPins, too.
+		if label := proposalLabel(pins); utf8.RuneCountInString(label) <= maxProposal && !strings.Contains(label, `\u{`) {
+			out = append(out, PinProposal{Pins: pins, Label: label})
 		}
-		out = append(out, PinProposal{Pins: pins, Label: label})
 	}
 	return out
 }
@@ -70,7 +69,7 @@ func argumentsOf(args json.RawMessage) (a arguments, ok bool) {
 			return a, false
 		}
 	}
-	return a, len(a.names) > 0
+	return a, true
 }
 
 // exact pins everything but long free text. Nothing left to pin: nil.
@@ -92,8 +91,8 @@ func (a arguments) below() (pins []Pin) {
 		switch {
 		case slices.ContainsFunc(nameWords(n), func(w string) bool { return linkWords[w] }):
 			return nil
-		case is && (at.elems == nil || len(paths) > 0 && at.root != shared.root):
-			return nil // a path that cannot be read, or of another form than the others
+		case is && len(paths) > 0 && at.root != shared.root:
+			return nil // of another form than the others
 		case is && len(paths) == 0:
 			shared = at
 		case is:
@@ -127,8 +126,8 @@ func (a arguments) closed(pins []Pin) []Pin {
 	return append(pins, Pin{Path: ArgumentNames, Value: listOf(a.names)})
 }
 
-// path is the directory of an argument that is a path by its name; is says whether it is. A path that [under] would not read
-// has no elements.
+// path is the directory of an argument that is a path by its name; is says whether it is. A path that [under] would not read has no
+// elements, and so shares none with others.
 func (a arguments) path(name string) (at place, is bool) {
 	s, ok := jsonText(a.values[name])
 	words := nameWords(name)
@@ -136,11 +135,11 @@ func (a arguments) path(name string) (at place, is bool) {
 		return place{}, false
 	}
 	last := words[len(words)-1]
-	at, read := placeOf(s)
+	at, _ = placeOf(s)
 	switch {
 	case dirWords[last]:
 		return at, true
-	case pathWords[last], endWords[last] && read && at.root != "":
+	case pathWords[last], endWords[last] && at.root != "":
 		at.elems = at.elems[:max(0, len(at.elems)-1)]
 		return at, true
 	}

@@ -56,7 +56,12 @@ func TestProposePins(t *testing.T) {
 			`Only when o is {"b":[1,2]} and paths is ["/srv/a/x"], with no other arguments`}},
 		{"texts of several kinds", `{"body":"` + long + `","commit_message":"a\nb","to":"x"}`, []string{
 			`Only when to is "x", with any body, any commit_message and no other arguments`}},
-		{"200 characters are not long", `{"note":"` + strings.Repeat("é", 201) + `","to":"x"}`, []string{`Only when to is "x", with any note and no other arguments`}},
+		{"201 characters are long", `{"note":"` + strings.Repeat("é", 201) + `","to":"x"}`, []string{`Only when to is "x", with any note and no other arguments`}},
+		{"200 are not, and do not fit", `{"note":"` + strings.Repeat("é", 200) + `","to":"x"}`, nil},
+		{"lines of an old kind", `{"note":"a\rb","to":"x"}`, []string{`Only when to is "x", with any note and no other arguments`}},
+		{"content that is no text", `{"content":[1],"path":"/srv/a/x"}`, []string{
+			`Only when content is [1] and path is "/srv/a/x", with no other arguments`,
+			`Only when path is under "/srv/a/**" and content is [1], with no other arguments` + links}},
 		{"a path that is a number is no path", `{"file":3,"path":"/srv/a/x"}`, []string{
 			`Only when file is 3 and path is "/srv/a/x", with no other arguments`,
 			`Only when path is under "/srv/a/**" and file is 3, with no other arguments` + links}},

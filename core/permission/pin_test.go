@@ -51,7 +51,8 @@ func TestPinned(t *testing.T) {
 		// servers that fold case read the other key
 		{[]Pin{below("path", "/srv/a")}, `{"path":"/srv/a/x","Path":"/etc/passwd"}`, false},
 		{[]Pin{below("path", "/srv/a")}, `{"PATH":"/srv/a/x"}`, false},
-		{[]Pin{exactly("kind", `"x"`)}, "{\"kind\":\"x\",\"\u212Aind\":\"y\"}", false}, // the Kelvin sign folds to k
+		{[]Pin{exactly("kind", `"x"`)}, "{\"kind\":\"x\",\"\u212Aind\":\"y\"}", false},       // the Kelvin sign folds to k
+		{[]Pin{exactly("source", `"x"`)}, "{\"source\":\"x\",\"\u017Fource\":\"y\"}", false}, // and the long s to s
 		{[]Pin{exactly("o.method", `"GET"`)}, `{"o":{"method":"GET","Method":"PUT"}}`, false},
 		{[]Pin{exactly("o.method", `"GET"`)}, `{"o":{"method":"GET"},"O":{"method":"PUT"}}`, false},
 		{[]Pin{exactly("o.method", `"GET"`)}, `{"o":{"method":"GET"},"m":1,"M":2}`, true}, // not on the way

@@ -28,8 +28,8 @@ const maxPlace = 4096
 // target of one.
 func under(dir, path string) bool {
 	d, ok := placeOf(dir)
-	p, isPlace := placeOf(path)
-	return ok && isPlace && d.root == p.root && len(p.elems) >= len(d.elems) && slices.Equal(p.elems[:len(d.elems)], d.elems)
+	p, _ := placeOf(path) // what is no path has no elements, and a directory has some
+	return ok && d.root == p.root && len(p.elems) >= len(d.elems) && slices.Equal(p.elems[:len(d.elems)], d.elems)
 }
 
 // place is a path taken apart.
@@ -46,7 +46,7 @@ func isPlace(path string) bool {
 
 func (p place) String() string { return p.root + strings.Join(p.elems, p.sep) }
 
-// placeOf reads a path. What could be read in two ways is none.
+// placeOf reads a path. What could be read in two ways is none: the zero place, and false.
 func placeOf(path string) (place, bool) {
 	if len(path) > maxPlace {
 		return place{}, false

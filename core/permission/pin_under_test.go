@@ -17,8 +17,9 @@ import (
 // R154: what stands below the directory, written as the directory is, is covered.
 func TestUnder(t *testing.T) {
 	for dir, paths := range map[string][]string{
-		"/srv/a":                       {"/srv/a", "/srv/a/x", "/srv/a/b/c/d.txt", "/srv/a/.env", "/srv/a/a..b", "/srv/a/..b", "/srv/a/...b", "/srv/a/Foo (1), v2.txt", "/srv/a/@x/+page.ts", "/srv/a/a=b", "/srv/a/-rf", "/srv/a/é", "/srv/a/e\u0301", "/srv/a/日本", "/srv/a/नमस्ते", "/srv/a/con1", "/srv/a/com10", "/srv/a/comx"},
+		"/srv/a":                       {"/srv/a", "/srv/a/x", "/srv/a/b/c/d.txt", "/srv/a/.env", "/srv/a/a..b", "/srv/a/..b", "/srv/a/...b", "/srv/a/Foo (1), v2.txt", "/srv/a/@x/+page.ts", "/srv/a/a=b", "/srv/a/-rf", "/srv/a/é", "/srv/a/e\u0301", "/srv/a/日本", "/srv/a/नमस्ते", "/srv/a/con1", "/srv/a/com", "/srv/a/com12", "/srv/a/com10", "/srv/a/comx"},
 		"/srv":                         {"/srv/a"},
+		"ab":                           {"ab/x"},
 		"docs":                         {"docs", "docs/x"},
 		".github/workflows":            {".github/workflows/ci.yml"},
 		`C:\srv\a`:                     {`C:\srv\a`, `C:\srv\a\x.txt`},
@@ -55,7 +56,7 @@ var outside = map[string][]string{
 		// escapes of URLs
 		"/srv/a/%2e%2e/b", "/srv/a/%2E%2E/b", "/srv/a/%252e%252e/b", "/srv/a/..%2fb", "/srv/a/%5c..%5cb", "/srv/a/%c0%ae%c0%ae/b", "/srv/a/x%00", "%2fsrv/a/x", "/srv/a/x?y", "/srv/a/x#y",
 		// what shells expand
-		"~/srv/a/x", "/srv/a/~/x", "/srv/a/~root", "/srv/a/$HOME", "/srv/a/${X}/b", "/srv/a/$(id)", "/srv/a/`id`", "/srv/a/*", "/srv/a/**", "/srv/a/.?/b", "/srv/a/.*/b", "/srv/a/{x,../../etc}/y", "/srv/a/{.,x}./b", "/srv/a/[.][.]/b", "/srv/a/x;id", "/srv/a/x|id", "/srv/a/x&id", "/srv/a/x>y", "/srv/a/x<y", "/srv/a/!x", "/srv/a/x'y", `/srv/a/x"y`, "/srv/a/^x",
+		"~/srv/a/x", "/srv/a/~/x", "/srv/a/~root", "/srv/a/$HOME", "/srv/a/${X}/b", "/srv/a/$(id)", "/srv/a/`id`", "/srv/a/*", "/srv/a/**", "/srv/a/.?/b", "/srv/a/.*/b", "/srv/a/{x,../../etc}/y", "/srv/a/{.,x}./b", "/srv/a/.{.,x}/b", "/srv/a/[.][.]/b", "/srv/a/x;id", "/srv/a/x|id", "/srv/a/x&id", "/srv/a/x>y", "/srv/a/x<y", "/srv/a/!x", "/srv/a/x'y", `/srv/a/x"y`, "/srv/a/^x",
 		// what cannot be seen
 		"/srv/a/x\x00/../../etc/passwd", "/srv/a/x\n", "/srv/a/x\ny", "/srv/a/x\ty", "/srv/a/\r/b", "/srv/a/x\x7f", "/srv/a/.\u200b./b", "/srv/a/\u202e../b", "/srv/a/x\u00a0y", "/srv/a/\ufeffx", "/srv/a/x\u00ad", "/srv/a/\u3164", "/srv/a/x\ufe0f", "/srv/a/\U000e0041", "/srv/a/\u2028", "\ufeff/srv/a/x", " /srv/a/x", "/srv/a/\x85x",
 		// streams, drives, shares, URLs, devices
@@ -72,7 +73,7 @@ var outside = map[string][]string{
 	"C:/srv/a":       {`C:\srv\a\x`, "c:/srv/a/x", "/C:/srv/a/x", "C:/srv/a/../b", `C:/srv/a\..\b`, "1:/srv/a/x"},
 	"file:///srv/a":  {"/srv/a/x", "file:///srv/a/../b", "file:///srv/a/%2e%2e/b", "file:////srv/a/x", "file://srv/a/x", "file:///srv/a/x?y", "file:///srv/a/x#y", "file:///C:/srv/a", "File:///srv/a/x", "file:srv/a/x", `file:///srv/a\..\b`},
 	// what is no directory to be granted covers nothing, not even itself
-	"/": {"/", "/x", "/srv/a"}, "": {"", "x", "/x"}, ".": {".", "x", "./x"}, "..": {"..", "../x"}, "/srv/a/": {"/srv/a/", "/srv/a/x"}, "/srv/a/..": {"/srv/a/..", "/srv/a/../x"}, `C:\`: {`C:\`, `C:\x`}, "C:": {"C:", `C:\x`}, "file:///": {"file:///", "file:///x"}, "/srv/*": {"/srv/*", "/srv/a"}, "~": {"~", "~/x"}, "-r": {"-r", "-r/x"}, "@x": {"@x", "@x/y"}, "(x": {"(x/y"}, "/srv/\u200b": {"/srv/\u200b/x"}, "/\xff": {"/\xff", "/\xff/x"},
+	"/": {"/", "/x", "/srv/a"}, "": {"", "x", "/x"}, ".": {".", "x", "./x"}, "..": {"..", "../x"}, "/srv/a/": {"/srv/a/", "/srv/a/x"}, "/srv/a/..": {"/srv/a/..", "/srv/a/../x"}, `C:\`: {`C:\`, `C:\x`}, "C:": {"C:", `C:\x`}, "file:///": {"file:///", "file:///x"}, "/srv/*": {"/srv/*", "/srv/a"}, "~": {"~", "~/x"}, "1:/srv/a": {"1:/srv/a/x"}, "-r": {"-r", "-r/x"}, "@x": {"@x", "@x/y"}, "(x": {"(x/y"}, "/srv/\u200b": {"/srv/\u200b/x"}, "/\xff": {"/\xff", "/\xff/x"},
 }
 
 func TestNothingWidens(t *testing.T) {

@@ -202,7 +202,3 @@ func sayRemembered(r Remembered) string {
 func sayNotRemembered(r Remembered, why string) string {
 	return "The remembered choice about " + called(r.Tool) + " does not satisfy this: " + why + "."
 }
-
-func sayNew(e Effective) string {
-	return called(e.Tool) + " is new, and no admin accepted it yet: the server's setting does not mean it."
-}

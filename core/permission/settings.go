@@ -68,7 +68,8 @@ type Change struct {
 type Seen struct {
 	Tool       Tool       `json:"tool"`
 	Definition Definition `json:"definition,omitzero"`
-	Vouched    bool       `json:"vouched,omitempty"` // the operator's configuration stands for what is seen first
+	Vouched    bool       `json:"vouched,omitempty"`  // the operator's configuration stands for it
+	Stranger   bool       `json:"stranger,omitempty"` // it does not stand for the tool's server
 }
 
 // String is the change for people, without who and when. Names inside are untrusted text.
@@ -173,7 +174,22 @@ func (s Settings) set(x Set) (Settings, bool) {
 		list = slices.Insert(list, at, x)
 	}
 	s.Set = list
+	if x.Server != "" && x.Tool == "" && (x.Field == "trusted" && x.Value == "true" || x.Field == "ask" && x.Value == NeverAsk.String()) {
+		s = s.vouch(x)
+	}
 	return s, true
+}
+
+// vouch accepts the tools that a server has when somebody trusts it, or lets it never ask: what is there then is what they mean. What
+// changed before is not.
+func (s Settings) vouch(x Set) Settings {
+	s.Pins = slices.Clone(s.Pins)
+	for i, p := range s.Pins {
+		if p.Tool.Server == x.Server && !p.Accepted && !p.Changed() {
+			s.Pins[i] = p.accept(x.By, x.Name, x.At)
+		}
+	}
+	return s
 }
 
 // remember keeps one choice of a person for a tool: a new one takes the place of the old.
@@ -219,12 +235,12 @@ func (s Settings) see(x Seen, when time.Time) (Settings, bool) {
 	at, found := s.pin(x.Tool)
 	list := slices.Clone(s.Pins)
 	switch {
-	case found && list[at].Tool == x.Tool, !found && len(list) >= maxPins:
+	case found && list[at].Tool == x.Tool && !(x.Vouched && list[at].Stranger && !list[at].Accepted), !found && len(list) >= maxPins:
 		return s, false
 	case found:
-		list[at] = list[at].see(x.Tool, x.Definition.Kept(), false, when)
+		list[at] = list[at].see(x, when)
 	default:
-		list = slices.Insert(list, at, Pinned{}.see(x.Tool, x.Definition.Kept(), x.Vouched, when))
+		list = slices.Insert(list, at, Pinned{}.see(x, when))
 	}
 	s.Pins = list
 	return s, true

@@ -575,6 +575,9 @@ func seen(s string) string {
 	return strings.NewReplacer("\n", " ⏎ ", "\t", " ").Replace(strings.TrimSpace(s))
 }
 
+// Seen is a stranger's words on one line, with nothing hidden in them.
+func Seen(s string) string { return seen(s) }
+
 // clip shortens a stranger's words to n characters, saying so, with nothing hidden in them.
 func clip(s string, n int) string {
 	r := []rune(seen(s))

@@ -250,7 +250,7 @@ func TestAskAgainStandsWhereItWorks(t *testing.T) {
 // Undo stands where it works: in the open turn.
 func TestUndoEndsWithTheTurn(t *testing.T) {
 	x := begin(t, proposes("c1", "w", `{}`), proposes("c2", "w", `{"n":2}`)).put(rules("c1", "a1", permission.Ask, permission.Write), rules("c2", "a2", permission.Ask, permission.Write)).
-		decides("c1", chat.Deny, ana).offers("undo:a1", "allow_chat:a2", "allow_once:a2", "deny:a2", "deny_reason:a2", "edit:a2", "view:a2", "extend:a2", "stop:t1").decides("c2", chat.Deny, ana).offers("stop:t1").answer()
+		decides("c1", chat.Deny, ana).offers("undo:a1", "allow_chat:a2", "allow_once:a2", "deny:a2", "deny_reason:a2", "edit:a2", "view:a2", "why:a2", "allow_exact:a2", "allow_hour:a2", "allow_uses:a2", "allow_session:a2", "extend:a2", "stop:t1").decides("c2", chat.Deny, ana).offers("stop:t1").answer()
 	x.put(says("m2", "again", ana))
 	x.put(Replied{Turn: x.s.Turn.ID, Calls: []Proposal{proposes("c3", "w", `{"n":3}`)}}) // as far as the ended turn was when its calls were open
 	if got := buttons(View(x.s, x.s.Last, Live{})); len(got) > 0 {
@@ -261,8 +261,13 @@ func TestUndoEndsWithTheTurn(t *testing.T) {
 }
 
 func TestTheCardOffersWhatCanBeTaken(t *testing.T) {
-	rest := []string{"deny:a1", "deny_reason:a1", "edit:a1", "view:a1", "extend:a1", "stop:t1"}
-	asked(t).offers(append([]string{"allow_chat:a1", "allow_once:a1"}, rest...)...)
+	rest := []string{"deny:a1", "deny_reason:a1", "edit:a1", "view:a1", "why:a1", "extend:a1", "stop:t1"}
+	grants := []string{"allow_hour:a1", "allow_uses:a1", "allow_session:a1"}
+	asked(t).offers(slices.Concat([]string{"allow_chat:a1", "allow_once:a1"}, rest[:5], grants, rest[5:])...)
+	r := rules("c1", "a1", permission.Ask, permission.Write)
+	r.Ruling.Scopes, r.Ruling.Remember = []permission.Scope{permission.ScopeWrites, permission.ScopeServer}, true
+	begin(t, proposes("c1", "w", `{"path":"a/b.txt"}`)).put(r).offers(slices.Concat([]string{"allow_chat:a1", "allow_once:a1"}, rest[:5],
+		[]string{"allow_exact:a1", "allow_path:a1"}, grants[:2], []string{"allow_writes:a1", "allow_server:a1", "remember:a1"}, grants[2:], rest[5:])...)
 	for name, spoil := range map[string]func(*Ruled){
 		"no grants": func(r *Ruled) { r.Ruling.ChatGrant = false },
 		"admins":    func(r *Ruled) { r.Ruling.Level = permission.LevelAdmin },
@@ -274,10 +279,10 @@ func TestTheCardOffersWhatCanBeTaken(t *testing.T) {
 		})
 	}
 	big := func(id string) Proposal { return proposes(id, "w", `{"text":"`+strings.Repeat("x", 200_000)+`"}`) }
-	begin(t, big("c1")).put(rules("c1", "a1", permission.Ask, permission.Write)).offers("deny:a1", "deny_reason:a1", "view:a1", "extend:a1", "stop:t1")
+	begin(t, big("c1")).put(rules("c1", "a1", permission.Ask, permission.Write)).offers("deny:a1", "deny_reason:a1", "view:a1", "why:a1", "extend:a1", "stop:t1")
 	parked := rules("c1", "a1", permission.Ask, permission.Write)
 	parked.Ruling.Timeout = 0
-	begin(t, proposes("c1", "w", `{}`)).put(parked).offers("allow_chat:a1", "allow_once:a1", "deny:a1", "deny_reason:a1", "edit:a1", "view:a1", "stop:t1").hides("expires")
+	begin(t, proposes("c1", "w", `{}`)).put(parked).offers("allow_chat:a1", "allow_once:a1", "deny:a1", "deny_reason:a1", "edit:a1", "view:a1", "why:a1", "allow_hour:a1", "allow_uses:a1", "allow_session:a1", "stop:t1").hides("expires")
 	asked(t).shows("expires 14:03")
 	lost(t).offers("happened:a2", "run_again:a2", "leave:a2", "view:a2", "extend:a2", "stop:t1").shows("The connection was lost.", render.OutcomeFooter)
 

@@ -1,0 +1,164 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+)
+
+// ticks ticks or unticks "Remember this choice" for whoever clicks. It decides nothing.
+func (e *Engine) ticks(s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Clicked) ([]turn.Event, error) {
+	if t == nil || t != s.Turn || c.Status != turn.Awaiting {
+		return nil, notOpen(c)
+	}
+	if !turn.CanRemember(c) {
+		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+	}
+	on := c.Ticked == nil || c.Ticked.User != in.User
+	return one(turn.Ticked{Ask: c.Ask, On: on, By: in.User, Name: in.Name}, nil)
+}
+
+// remembers writes into the settings what a person ticked to be remembered, once their decision is recorded. It is another log: where
+// that fails the decision stands, and the person is told that nothing was remembered.
+func (e *Engine) remembers(ctx context.Context, s turn.Session, in chat.Clicked, done []Outcome) error {
+	var changes []permission.Change
+	for _, o := range done {
+		c, _, found := findAsk(s, o.Ask)
+		if !found || c.Ticked == nil || c.Ticked.User != in.User || c.By != in.User || !(turn.Allows(o.Choice) || o.Choice == chat.Deny) {
+			continue
+		}
+		stand := permission.StandDeny
+		if turn.Allows(o.Choice) {
+			stand = permission.StandAllow
+		}
+		changes = append(changes, permission.Change{Remember: &permission.Remembered{
+			ID: "r:" + string(o.Ask), By: in.User, Name: in.Name, Tool: c.Tool, Choice: stand,
+		}})
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	env := in.Envelope
+	env.Delivery = chat.Delivery("remember:" + string(opOf(in.Envelope)))
+	_, err := e.Change(ctx, env, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) { return changes, nil })
+	if err != nil && !errors.Is(err, ErrUnchanged) {
+		e.Logger.Warn("a choice could not be remembered", "chat", in.Chat, "err", err)
+		e.tell(ctx, in.Envelope, render.NotRemembered())
+	}
+	return nil
+}
+
+// answerSession approves what is open and lets the session ask no more (R106): after the person confirmed, and only the person that
+// the chat belongs to, or an admin.
+func (e *Engine) answerSession(ctx context.Context, policy permission.Policy, s turn.Session, in chat.Clicked) ([]turn.Event, error) {
+	c, t, found := findAsk(s, turn.AskID(in.Token))
+	switch {
+	case !found || in.Message != "" && t != nil && t.Shown != "" && t.Shown != in.Message:
+		return nil, &Refusal{Code: RefusedUnknown, Say: render.UnknownAsk()}
+	case t == nil || t != s.Turn || c.Status != turn.Awaiting:
+		return nil, notOpen(c)
+	case !turn.OffersSession(c) || policy.Strict && s.Mode == permission.ModeAlways:
+		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+	case !mayRelax(policy, s, in.User):
+		return nil, &Refusal{Code: RefusedNotYours, Say: render.OnlyOwnerOrAdmin()}
+	}
+	if err := e.mayDecide(policy, s, t, c, in.User); err != nil {
+		return nil, err
+	}
+	single := in
+	single.Choice = chat.AllowOnce
+	var events []turn.Event
+	for _, open := range turn.OpenAsks(s) {
+		if open.Ruling.Level != permission.LevelUser || open.Ruling.Changed || e.mayDecide(policy, s, t, open, in.User) != nil {
+			continue // it still asks
+		}
+		if ev, err := e.answer(ctx, policy, s, t, open, single); err == nil {
+			events = append(events, ev)
+		}
+	}
+	return append(events, turn.ModeSet{Mode: permission.ModeNever, Rev: s.ModeRev + 1, By: in.User, Name: in.Name}), nil
+}
+
+// asksFromNow ends a session's never-ask mode. Anybody who takes part may: it only adds caution.
+func (e *Engine) asksFromNow(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
+	switch {
+	case in.User.IsZero():
+		return nil, &Refusal{Code: RefusedNotYours, Say: render.WhoAreYou()}
+	case s.Mode != permission.ModeNever:
+		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+	}
+	return one(turn.ModeSet{Mode: permission.ModeTool, Rev: s.ModeRev + 1, By: in.User, Name: in.Name}, nil)
+}
+
+// fills answers what a running tool's server wants of the requester: of them, and of nobody else.
+func (e *Engine) fills(_ context.Context, s turn.Session, in chat.Clicked) ([]turn.Event, error) {
+	c, open := turn.Wants(s, turn.AskID(in.Token))
+	switch {
+	case !open:
+		return nil, &Refusal{Code: RefusedExpired, Say: render.WantOver()}
+	case in.Message != "" && s.Turn.Shown != "" && s.Turn.Shown != in.Message:
+		return nil, &Refusal{Code: RefusedUnknown, Say: render.UnknownAsk()}
+	case in.User.IsZero() || in.User != s.Turn.Requester:
+		return nil, &Refusal{Code: RefusedNotYours, Say: render.OnlyRequesterFills(nameOf(s, s.Turn.Requester))}
+	}
+	fill := turn.Fill{Action: turn.FillDecline}
+	if in.Choice == chat.Answer {
+		content, err := turn.Content(c.Want.Want, in.Fields)
+		if err != nil {
+			return nil, &Refusal{Code: RefusedArguments, Say: err.Error()}
+		}
+		fill = turn.Fill{Action: turn.FillAccept, Content: content}
+	}
+	return one(turn.Filled{Ask: c.Want.Ask, Fill: fill, By: in.User, Name: in.Name}, nil)
+}
+
+func fillCounts(s turn.Session, ev turn.Filled) bool {
+	for _, t := range []*turn.Turn{s.Turn, s.Last} {
+		if t == nil {
+			continue
+		}
+		for _, c := range t.Calls {
+			if c.Want != nil && c.Want.Ask == ev.Ask {
+				return c.Want.By == ev.By && c.Want.Fill != nil
+			}
+			if c.Settled() && c.Want == nil { // it went on at once
+				continue
+			}
+		}
+	}
+	return true
+}
+
+// accepts takes a server's tools as an installation card showed them. What changed since is not accepted by it.
+func (e *Engine) accepts(ctx context.Context, in chat.Clicked) error {
+	_, err := e.Change(ctx, in.Envelope, "", func(p permission.Policy, s permission.Settings) ([]permission.Change, error) {
+		if !p.IsAdmin(in.User) {
+			return nil, notAdmin(p)
+		}
+		for _, server := range serversOf(s) {
+			if installToken(s, server) != in.Token {
+				continue
+			}
+			var changes []permission.Change
+			for _, pin := range s.Pins {
+				if pin.Tool.Server == server {
+					changes = append(changes, permission.Change{Accept: &pin.Tool})
+				}
+			}
+			return changes, nil
+		}
+		return nil, &Refusal{Code: RefusedUnknown, Say: render.InstallChanged()}
+	})
+	switch {
+	case errors.Is(err, ErrUnchanged):
+		return &Refusal{Code: RefusedDecided, Say: render.InstallAccepted()}
+	case err != nil:
+		return err
+	}
+	e.tell(ctx, in.Envelope, render.InstallAccepted())
+	return nil
+}

@@ -1,0 +1,242 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+)
+
+// serversOf are the servers of which tools are known, each once, in order.
+func serversOf(s permission.Settings) []string {
+	var out []string
+	for _, p := range s.Pins {
+		if !slices.Contains(out, p.Tool.Server) {
+			out = append(out, p.Tool.Server)
+		}
+	}
+	return out
+}
+
+// toolsOf are a server's tools as they are known.
+func toolsOf(s permission.Settings, server string) []permission.Tool {
+	var out []permission.Tool
+	for _, p := range s.Pins {
+		if p.Tool.Server == server {
+			out = append(out, p.Tool)
+		}
+	}
+	return out
+}
+
+// installToken names a server's tools as they are: what an installation card accepts.
+func installToken(s permission.Settings, server string) string {
+	return "i-" + string(permission.ServerDigest(toolsOf(s, server)))[:32]
+}
+
+// observe records what servers say about their tools where it is new or another than before, so that every replica knows before
+// anything is asked. It is quick where nothing is: one look at what this replica knows.
+func (e *Engine) observe(ctx context.Context, specs []ToolSpec) error {
+	s, err := e.settings(ctx)
+	if err != nil {
+		return err
+	}
+	base, err := e.Policies.Policy(ctx)
+	if err != nil {
+		return err
+	}
+	if len(e.news(base, s, specs)) == 0 {
+		return nil
+	}
+	_, err = e.Change(ctx, chat.Envelope{}, "", func(_ permission.Policy, s permission.Settings) ([]permission.Change, error) {
+		return e.news(base, s, specs), nil
+	})
+	if errors.Is(err, ErrUnchanged) {
+		return nil
+	}
+	return err
+}
+
+// news are the changes that tell what servers say. What is seen first of a server counts as accepted where the operator's own
+// configuration stands for the server: it is marked as trusted, or set never to ask.
+func (e *Engine) news(base permission.Policy, s permission.Settings, specs []ToolSpec) []permission.Change {
+	var out []permission.Change
+	known := map[string]bool{}
+	for _, sp := range specs {
+		if sp.Source == permission.SourceWorkbench { // ours: it changes with the program
+			continue
+		}
+		server := sp.Tool.Server
+		set := base.Servers[server]
+		vouched := set.Trusted || set.Ask == permission.NeverAsk
+		pin, ok := s.Pin(sp.Tool)
+		if ok && pin.Tool == sp.Tool && !(vouched && pin.Stranger && !pin.Accepted) {
+			continue
+		}
+		if _, looked := known[server]; !looked {
+			known[server] = s.Knows(server)
+		}
+		out = append(out, permission.Change{Seen: &permission.Seen{
+			Tool: sp.Tool, Definition: sp.Definition.Kept(), Stranger: !vouched, Vouched: vouched && (!known[server] || ok && pin.Stranger),
+		}})
+	}
+	return out
+}
+
+// tellWithin bounds how long one message to an admin may take.
+const tellWithin = 10 * time.Second
+
+// announce tells the admins once of servers whose tools nobody accepted yet, or which changed.
+func (e *Engine) announce(ctx context.Context) {
+	s, err := e.settings(ctx)
+	if err != nil {
+		return
+	}
+	policy, err := e.policy(ctx)
+	if err != nil {
+		return
+	}
+	for _, server := range serversOf(s) {
+		told := permission.Told{Server: server, Tools: permission.ServerDigest(toolsOf(s, server))}
+		if slices.Contains(s.Told, told) || !e.unaccepted(s, server) {
+			continue
+		}
+		if !e.tellAdmins(ctx, policy, s, server) {
+			continue
+		}
+		_, err := e.Change(ctx, chat.Envelope{Delivery: chat.Delivery("told:" + installToken(s, server))}, "",
+			func(permission.Policy, permission.Settings) ([]permission.Change, error) {
+				return []permission.Change{{Told: &told}}, nil
+			})
+		if err != nil && !errors.Is(err, ErrUnchanged) {
+			e.Logger.Warn("the admins were told of a server's tools, but that is not recorded; they may be told again", "server", server, "err", err)
+		}
+	}
+}
+
+func (e *Engine) unaccepted(s permission.Settings, server string) bool {
+	return slices.ContainsFunc(s.Pins, func(p permission.Pinned) bool { return p.Tool.Server == server && (!p.Accepted || p.Changed()) })
+}
+
+// tellAdmins writes to every admin who can be written to, and reports whether each of them was, or cannot be.
+func (e *Engine) tellAdmins(ctx context.Context, policy permission.Policy, s permission.Settings, server string) bool {
+	all := true
+	for _, u := range policy.Admins {
+		t, can := e.Platforms[u.Platform].(Teller)
+		if !can || u.IsGroup() {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, tellWithin)
+		key := postKey(SettingsChat, installToken(s, server)+"/"+u.String())
+		_, err := t.Tell(ctx, u, key, render.Fit(e.installCard(policy, s, server), e.Platforms[u.Platform].Limits()))
+		cancel()
+		var pe *PlatformError
+		if errors.As(err, &pe) && pe.refuses() {
+			e.Logger.Warn("an admin cannot be written to about a server's tools; the settings show them", "admin", u, "server", server, "err", err)
+			continue
+		}
+		if err != nil {
+			e.Logger.Warn("could not write to an admin about a server's tools; trying again later", "admin", u, "server", server, "err", err)
+			all = false
+		}
+	}
+	return all
+}
+
+// installCard is the message about a server whose tools are new, or changed.
+func (e *Engine) installCard(policy permission.Policy, s permission.Settings, server string) render.Message {
+	m := render.Message{State: render.Waiting, Token: installToken(s, server)}
+	m.Blocks = append(m.Blocks, render.Note{Line: render.Line{render.Strong(render.InstallHeader(turn.Seen(server)))}})
+	for _, pin := range s.Pins {
+		if pin.Tool.Server != server {
+			continue
+		}
+		st := render.Step{State: render.StepPending, Title: turn.Seen(pin.Tool.Name), Server: turn.Seen(server)}
+		line := e.proposed(policy, pin)
+		switch {
+		case pin.Changed():
+			var parts []string
+			for _, d := range pin.Differences() {
+				parts = append(parts, d.Part)
+			}
+			line += " · " + render.ChangedOnCard(parts)
+		case !pin.Accepted:
+			line += " · " + render.InstallNew
+		}
+		st.Detail = render.Line{render.Plain(line)}
+		m.Blocks = append(m.Blocks, st)
+	}
+	m.Blocks = append(m.Blocks, render.Note{Line: render.Line{render.Plain(render.InstallMeans)}})
+	token := installToken(s, server)
+	m.Choices = []render.Choice{
+		{Choice: chat.Accept, Token: token, Label: render.LabelAcceptTools},
+		{Choice: chat.Open, Token: installView(server), Label: render.LabelEditTools},
+	}
+	return m
+}
+
+// proposed is what holds for a tool, in words, and why.
+func (e *Engine) proposed(policy permission.Policy, pin permission.Pinned) string {
+	var h permission.Hints
+	src := permission.SourceMCP
+	for _, sp := range e.lastSpecs() {
+		if sp.Tool == pin.Tool {
+			h, src = sp.Hints, sp.Source
+		}
+	}
+	eff := policy.Get(pin.Tool, src, h, permission.Metadata{})
+	return render.ToolLine(eff.Access.String(), string(eff.AccessFrom), eff.Risk.String(), string(eff.RiskFrom), eff.Approval.String(), string(eff.ApprovalFrom))
+}
+
+// installView is the settings' view of a server's tools, as a button can carry it.
+func installView(server string) string {
+	if view := "install:" + server; len(view) <= 64 {
+		return view
+	}
+	return "servers"
+}
+
+// sawSpecs keeps what was listed last, and tells admins of what is new, beside whatever goes on.
+func (e *Engine) sawSpecs(specs []ToolSpec) {
+	e.seen.Store(&specs)
+	select {
+	case e.newsCh <- struct{}{}:
+	default:
+	}
+}
+
+func (e *Engine) lastSpecs() []ToolSpec {
+	if p := e.seen.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// watchTools lists the tools at the start and now and then, and tells admins of what is new, until ctx ends.
+func (e *Engine) watchTools(ctx context.Context) {
+	t := time.NewTicker(toolsLook)
+	defer t.Stop()
+	for {
+		if specs, _, err := e.Tools.List(ctx); err == nil {
+			e.seen.Store(&specs)
+			if err := e.observe(ctx, specs); err != nil && ctx.Err() == nil {
+				e.Logger.Warn("what servers say about their tools could not be recorded", "err", err)
+			}
+		}
+		e.announce(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.newsCh:
+		case <-t.C:
+		}
+	}
+}
+
+// toolsLook is how often a replica looks what servers say while nobody uses them.
+const toolsLook = time.Minute

@@ -1,0 +1,235 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+)
+
+// The audit reads what the engine wrote, and nothing else: it has no store of its own that could disagree with the log.
+
+// chatKeyPattern matches the heads and the logs of all chats, and no other key of this package (see keys.go).
+const chatKeyPattern = prefix + "{b[0-9][0-9]}:[hl]*"
+
+// chatOfKey gives back the chat's name when key is its head or its log.
+func chatOfKey(key string) (name string, ok bool) {
+	if name, ok = chatOfHead(key); ok {
+		return name, true
+	}
+	_, name, ok = strings.Cut(key, ":log:")
+	return name, ok && keysNamed(name).log == key
+}
+
+// EachChat gives every chat of which anything is kept, once each, in the order of their names, until take returns an error. A chat
+// that begins or fades meanwhile may or may not be among them. It walks all keys of the server, a page at a time: for the audit, not
+// for a turn. A name that is no chat's is left out and told with the error at the end, which is [ErrBroken].
+func (s *Store) EachChat(ctx context.Context, take func(chat.ID) error) error {
+	var mu sync.Mutex
+	names := map[string]bool{}
+	err := s.eachKey(ctx, chatKeyPattern, func(key string) {
+		if name, ok := chatOfKey(key); ok {
+			mu.Lock()
+			defer mu.Unlock()
+			names[name] = true
+		}
+	})
+	if err != nil {
+		return err
+	}
+	var broken []error
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		id, err := chat.ParseID(name)
+		if err != nil {
+			broken = append(broken, fmt.Errorf("a key with the name %q: %w: %w", name, ErrBroken, err))
+			continue
+		}
+		if err := take(id); err != nil {
+			return err
+		}
+	}
+	return errors.Join(broken...)
+}
+
+// eachKey gives every key that matches, some of them twice, on a Cluster from several nodes at once.
+func (s *Store) eachKey(ctx context.Context, pattern string, take func(string)) error {
+	if c, ok := s.rdb.(*redis.ClusterClient); ok {
+		return c.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error { return eachKeyOf(ctx, node, pattern, take) })
+	}
+	return eachKeyOf(ctx, s.rdb, pattern, take)
+}
+
+func eachKeyOf(ctx context.Context, node redis.Cmdable, pattern string, take func(string)) error {
+	page := func(cursor uint64) ([]string, uint64, error) {
+		ctx, cancel := bounded(ctx)
+		defer cancel()
+		var next uint64
+		keys, err := read(ctx, func() (keys []string, err error) {
+			keys, next, err = node.Scan(ctx, cursor, pattern, scanned).Result()
+			return keys, err
+		})
+		return keys, next, err
+	}
+	for cursor := uint64(0); ; {
+		keys, next, err := page(cursor)
+		if err != nil {
+			return err
+		}
+		for _, k := range keys {
+			take(k)
+		}
+		if cursor = next; cursor == 0 {
+			return ctx.Err()
+		}
+	}
+}
+
+// Stand is how far a chat's log goes.
+type Stand struct {
+	Chat chat.ID
+	Seq  uint64
+	At   time.Time // of the last entry
+}
+
+// Stands gives where every chat stands, the one that moved last first. As costly as [Store.EachChat], and a round trip for some
+// hundred chats.
+func (s *Store) Stands(ctx context.Context) ([]Stand, error) {
+	var all []Stand
+	broken := s.EachChat(ctx, func(id chat.ID) error {
+		all = append(all, Stand{Chat: id})
+		return nil
+	})
+	if broken != nil && !errors.Is(broken, ErrBroken) {
+		return nil, broken
+	}
+	for chats := range slices.Chunk(all, 256) {
+		if err := s.stands(ctx, chats); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Stand) int { return cmp.Compare(b.At.UnixMilli(), a.At.UnixMilli()) })
+	return all, broken
+}
+
+func (s *Store) stands(ctx context.Context, chats []Stand) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	_, err := read(ctx, func() (bool, error) {
+		cmds := make([]*redis.SliceCmd, len(chats))
+		_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, x := range chats {
+				cmds[i] = p.HMGet(ctx, keysOf(x.Chat).head, "seq", "stamp")
+			}
+			return nil
+		})
+		if err != nil {
+			return false, err
+		}
+		for i, c := range cmds {
+			f := c.Val()
+			chats[i].Seq, chats[i].At = number(f[0]), time.UnixMilli(int64(number(f[1]))).UTC() //nolint:gosec // a stamp
+		}
+		return true, nil
+	})
+	return err
+}
+
+// Walk gives every entry of a chat's log with the head after it, checked from the first entry as [Store.History] checks it, and
+// against what the chat's head says of it. Unlike History it needs no memory for the whole log and each page has its own deadline.
+// It returns the last head that holds; that of a chat of which nothing is kept is zero. Entries that are written meanwhile are not
+// waited for. [ErrBroken] names the first entry that does not hold; an error of take ends the walk.
+func (s *Store) Walk(ctx context.Context, id chat.ID, take func(turn.Entry, agent.Head) error) (agent.Head, error) {
+	k := keysOf(id)
+	says, length, err := s.ends(ctx, k)
+	if err != nil {
+		return agent.Head{}, err
+	}
+	c := chainFrom(id, agent.Head{})
+	stamp := int64(0)
+	for c.head.Seq < min(says.Seq, length) {
+		page, err := s.page(ctx, k.log, c.head.Seq, min(c.head.Seq+historyPage, says.Seq))
+		if err != nil {
+			return c.head, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, stored := range page {
+			before := c.head
+			r, err := c.next([]byte(stored))
+			if err != nil {
+				return before, err
+			}
+			if r.stamp < stamp {
+				return before, c.broken(r.seq, "it is older than the entry before it")
+			}
+			stamp = r.stamp
+			e, err := r.entry(id)
+			if err != nil {
+				return before, err
+			}
+			if err := take(e, c.head); err != nil {
+				return c.head, err
+			}
+		}
+	}
+	switch {
+	case c.head.Seq < says.Seq:
+		return c.head, c.broken(c.head.Seq+1, "it is missing")
+	case length > says.Seq:
+		return c.head, c.broken(says.Seq+1, "the chat's head says that the log ends before it")
+	case c.head.Tip != says.Tip:
+		return c.head, c.broken(c.head.Seq, "the chat's head names another one as the last")
+	case stamp != says.stamp:
+		return c.head, c.broken(c.head.Seq, "the chat's head gives another time for it")
+	}
+	return c.head, nil
+}
+
+// ending is what a chat's head says of its log.
+type ending struct {
+	agent.Head
+	stamp int64
+}
+
+// ends reads the head and the length of the log at one moment.
+func (s *Store) ends(ctx context.Context, k chatKeys) (says ending, length uint64, err error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	_, err = read(ctx, func() (bool, error) {
+		var head *redis.SliceCmd
+		var n *redis.IntCmd
+		_, err := s.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			head, n = p.HMGet(ctx, k.head, "seq", "tip", "stamp"), p.LLen(ctx, k.log)
+			return nil
+		})
+		if err != nil {
+			return false, err
+		}
+		f := head.Val()
+		says.Seq, says.Tip, says.stamp = number(f[0]), agent.OpID(unescape(text(f[1]))), int64(number(f[2])) //nolint:gosec // a stamp
+		length = uint64(n.Val())                                                                             //nolint:gosec // a length
+		return true, nil
+	})
+	return says, length, err
+}
+
+// page reads the entries after from, up to to.
+func (s *Store) page(ctx context.Context, log string, from, to uint64) ([]string, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	return read(ctx, func() ([]string, error) {
+		return s.rdb.LRange(ctx, log, int64(from), int64(to)-1).Result() //nolint:gosec // places in a list
+	})
+}

@@ -1,0 +1,70 @@
+package matrix
+
+import (
+	"slices"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+// cells are those of a stage at a level: a product of all axes would be half a million, so each part of it crosses those that meet
+// in one check.
+func (m *matrix) engineCells(l level, st stage) (all []cell) {
+	seen := map[cell]bool{}
+	put := func(d door, r role, p place, k pick) {
+		c := cell{d, r.name, m.rule, l, p, st, k.choice}
+		switch {
+		case seen[c], k.choice == modeNever && d != commandDoor:
+		case k.choice == chat.Stop && (m.rule != byRequester && m.rule != uninstalled || st != awaiting && !slices.Contains(some, r.name)):
+			// whatever the rule, everybody may
+		default:
+			seen[c] = true
+			all = append(all, c)
+		}
+	}
+	who(m.roles, put)
+	where(m.roles, put)
+	if st == awaiting || st == unknown && m.rule == byRequester {
+		doors(m.roles, st, put)
+	}
+	return all
+}
+
+type put = func(door, role, place, pick)
+
+// who: every person with every choice, by a click on its message.
+func who(roles []role, put put) {
+	for _, r := range roles {
+		for _, k := range picks {
+			put(clickDoor, r, here, k)
+		}
+	}
+}
+
+// some of the people: those who may decide where nothing else is said, and one who may not.
+var some = []string{"requester", "admin", "stranger of the workspace"}
+
+// where: every place with every choice, by some.
+func where(roles []role, put put) {
+	for _, name := range some {
+		r := roleNamed(name, roles)
+		for _, k := range picks {
+			for _, p := range []place{noMessage, otherText, otherChat, otherTeam, nowhere} {
+				put(clickDoor, r, p, k)
+			}
+			put(decideDoor, r, otherChat, k)
+		}
+	}
+}
+
+// doors: every other door with every person.
+func doors(roles []role, st stage, put put) {
+	for _, r := range roles {
+		for _, k := range picks {
+			put(formDoor, r, noMessage, k)
+			put(commandDoor, r, here, k)
+			if st == awaiting {
+				put(decideDoor, r, here, k)
+			}
+		}
+	}
+}
