@@ -32,46 +32,50 @@ func (a Anchor) Faded(keep time.Duration, now time.Time) bool {
 	return keep > 0 && now.Sub(a.Last) >= keep
 }
 
-// Anchor verifies a chat and gives the anchor of where it holds. Nothing kept gives the zero Anchor.
-func (s *Store) Anchor(ctx context.Context, id chat.ID, now time.Time) (Anchor, error) {
-	var last time.Time
-	head, err := s.VerifyEach(ctx, id, func(e turn.Entry, _ agent.Head) { last = e.At })
+// Anchor verifies a chat as [Store.VerifyAnchored] does and gives the anchor of where it stands. Nothing kept, and nothing anchored,
+// gives the zero Anchor.
+func (s *Store) Anchor(ctx context.Context, id chat.ID, known []Anchor, now time.Time) (Anchor, error) {
+	head, last, err := s.through(ctx, id, known)
 	if err != nil || head.Seq == 0 {
 		return Anchor{}, err
 	}
 	return Anchor{Chat: id.String(), Seq: head.Seq, Roll: head.Roll, Last: last, At: now.UTC().Truncate(time.Second)}, nil
 }
 
-// VerifyAnchored is [Store.Verify] that also wants the log to go through every anchor.
+// VerifyAnchored is [Store.Verify] that also wants the log to go through every anchor of this chat.
 func (s *Store) VerifyAnchored(ctx context.Context, id chat.ID, anchors []Anchor) (agent.Head, error) {
-	want := map[uint64]string{}
-	far := Anchor{}
+	head, _, err := s.through(ctx, id, anchors)
+	return head, err
+}
+
+// through also tells when the last entry was written.
+func (s *Store) through(ctx context.Context, id chat.ID, anchors []Anchor) (head agent.Head, last time.Time, err error) {
+	want, far := map[uint64]string{}, Anchor{}
 	for _, a := range anchors {
 		if roll, twice := want[a.Seq]; twice && roll != a.Roll {
-			return agent.Head{}, fmt.Errorf("chat %s: entry %d: the anchors do not agree with each other: the log was rewritten between them, or they are of different stores", id, a.Seq)
+			return head, last, fmt.Errorf("chat %s: entry %d: %w: the anchors differ: it was rewritten between them, or they are of different stores", id, a.Seq, ErrBroken)
 		}
-		want[a.Seq] = a.Roll
-		if a.Seq > far.Seq {
+		if want[a.Seq] = a.Roll; a.Seq > far.Seq {
 			far = a
 		}
 	}
 	var first error
-	head, err := s.VerifyEach(ctx, id, func(_ turn.Entry, h agent.Head) {
+	head, err = s.VerifyEach(ctx, id, func(e turn.Entry, h agent.Head) {
+		last = e.At
 		if roll, ok := want[h.Seq]; ok && roll != h.Roll && first == nil {
 			first = fmt.Errorf("chat %s: entry %d: %w: it, or one before it, is not what was anchored", id, h.Seq, ErrBroken)
 		}
 	})
-	switch {
+	switch on := far.At.Format(time.DateOnly); {
 	case first != nil:
-		return head, first
+		err = first
 	case err != nil:
-		return head, err
 	case head.Seq == 0 && far.Seq > 0:
-		return head, fmt.Errorf("chat %s: entry 1: %w: it was anchored at entry %d on %s, and nothing of it is kept", id, ErrBroken, far.Seq, far.At.Format(time.DateOnly))
+		err = fmt.Errorf("chat %s: entry 1: %w: it was anchored at entry %d on %s, and nothing of it is kept", id, ErrBroken, far.Seq, on)
 	case far.Seq > head.Seq:
-		return head, fmt.Errorf("chat %s: entry %d: %w: it was anchored at entry %d on %s, and the log ends before that", id, head.Seq+1, ErrBroken, far.Seq, far.At.Format(time.DateOnly))
+		err = fmt.Errorf("chat %s: entry %d: %w: it was anchored at entry %d on %s, and the log ends before that", id, head.Seq+1, ErrBroken, far.Seq, on)
 	}
-	return head, nil
+	return head, last, err
 }
 
 // ReadAnchors reads anchor files: JSON lines, in any order, several for a chat. The error names the line.

@@ -249,7 +249,7 @@ func TestVerifyAnchored(t *testing.T) {
 			for i, e := range []agent.Keyed{said("s0"), mode("m1", 1), said("s2"), mode("m3", 2), said("s4"), mode("m5", 3), said("s6")} {
 				head = mustAppend(t, s, agent.Write{Chat: id, Known: head, Events: []agent.Keyed{e}}).Head
 				if i == 2 || i == 6 {
-					a, err := s.Anchor(t.Context(), id, now)
+					a, err := s.Anchor(t.Context(), id, anchors, now)
 					if err != nil || a.Seq != head.Seq || a.Roll != head.Roll || a.Chat != id.String() || !a.At.Equal(now) || a.Last.IsZero() {
 						t.Fatalf("%+v, %v", a, err)
 					}
@@ -268,7 +268,7 @@ func TestVerifyAnchored(t *testing.T) {
 				}
 			}
 			head, err := s.VerifyAnchored(t.Context(), id, append(anchors, Anchor{Chat: id.String(), Seq: 3, Roll: "other"}))
-			if err == nil || !strings.Contains(err.Error(), "do not agree with each other") {
+			if err == nil || !strings.Contains(err.Error(), "the anchors differ") {
 				t.Errorf("anchors that differ: %+v, %v", head, err)
 			}
 		})

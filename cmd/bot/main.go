@@ -6,6 +6,7 @@
 //	bot manifest slack   print the app for a Slack workspace
 //	bot manifest discord print the invite for a Discord server, and what to switch on
 //	bot doctor           try everything the configuration names, and say what to do about what does not work
+//	bot audit VERB       tail, export, verify or anchor what was asked, decided and run (audit.go)
 //	bot version
 //	bot help
 //
@@ -50,7 +51,7 @@ usage:
   bot manifest discord  print the invite for a Discord server, and what to switch on in the application
   bot doctor            try everything that the configuration names: tokens, permissions, Redis, model, MCP servers;
                         say what to do about each failure
-  bot version           print the version
+` + auditUsage + `  bot version           print the version
   bot help              print this
 
 flags:
@@ -61,9 +62,9 @@ flags:
   -yaml               manifest slack: YAML instead of JSON
   -client ID          manifest discord: the application's ID, where no token is set that tells it
   -json               manifest discord: JSON instead of text; doctor: one JSON object for each line
-
+` + auditFlags + `
 Every field of the configuration is explained in docs/configuration.md. Slack is explained in docs/slack.md, Discord in
-docs/discord.md.
+docs/discord.md, the audit in docs/audit.md.
 `
 
 func main() {
@@ -89,6 +90,7 @@ type process struct {
 type options struct {
 	config, log, http, client string
 	yaml, json                bool
+	audit                     auditOptions
 	words                     []string
 	help                      bool
 }
@@ -103,6 +105,7 @@ func (p process) parse() (options, error) {
 	fs.StringVar(&o.client, "client", "", "")
 	fs.BoolVar(&o.yaml, "yaml", false, "")
 	fs.BoolVar(&o.json, "json", false, "")
+	o.audit.define(fs)
 	for args := p.args; len(args) > 0; {
 		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 			o.help = true
@@ -115,6 +118,7 @@ func (p process) parse() (options, error) {
 			args = args[1:]
 		}
 	}
+	o.audit.note(fs)
 	if o.log != "text" && o.log != "json" {
 		return o, errors.New("-log wants text or json")
 	}
@@ -142,6 +146,9 @@ func (p process) main() int {
 	}
 	if surface, ok := strings.CutPrefix(command, "manifest "); ok {
 		return p.manifest(o, surface)
+	}
+	if verb, ok := strings.CutPrefix(command, "audit"); ok && (verb == "" || verb[0] == ' ') {
+		return p.audit(o, strings.TrimSpace(verb))
 	}
 	switch command {
 	case "", "serve":
@@ -180,7 +187,7 @@ func (o options) fit(command string) error {
 	case o.json && command != "doctor" && !strings.HasPrefix(command, ofDiscord):
 		return errors.New("-json goes with: bot doctor, bot manifest discord")
 	}
-	return nil
+	return o.audit.fit(command)
 }
 
 func (p process) check(o options) int {

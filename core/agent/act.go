@@ -178,12 +178,7 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 	if err != nil {
 		d.e.Logger.Warn("could not list the tools", "err", err)
 	}
-	if err := d.e.observe(ctx, specs); err != nil {
-		in.err = err
-		return in
-	}
-	d.e.sawSpecs(specs)
-	policy, err := d.e.policy(ctx)
+	policy, err := d.ground(ctx, specs)
 	if err != nil {
 		in.err = err
 		return in
@@ -210,6 +205,26 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 	})
 	in.shown = shown.String()
 	return in
+}
+
+// ground records what servers say and reads the policy, as often as it takes: while the state does not answer, nothing can go on anyway.
+func (d *driver) ground(ctx context.Context, specs []ToolSpec) (permission.Policy, error) {
+	for try := 1; ; try++ {
+		err := d.e.observe(ctx, specs)
+		if err == nil {
+			d.e.sawSpecs(specs)
+			var policy permission.Policy
+			if policy, err = d.e.policy(ctx); err == nil {
+				return policy, nil
+			}
+		}
+		if try == 1 {
+			d.e.Logger.Warn("the settings do not answer; the turn waits for them", "chat", d.id, "err", err)
+		}
+		if !pause(ctx, min(time.Duration(try)*100*time.Millisecond, 2*time.Second)) {
+			return permission.Policy{}, err
+		}
+	}
 }
 
 func (d *driver) touchLive() {

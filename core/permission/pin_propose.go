@@ -16,8 +16,9 @@ type PinProposal struct {
 }
 
 const (
-	maxProposal = 150 // characters of a label
-	longText    = 200 // characters of free text from which its exact value is of no use to a later call
+	maxProposed = 64 << 10 // bytes of arguments: longer ones no card offers to allow (core/render's MaxArgs)
+	maxProposal = 150      // characters of a label
+	longText    = 200      // characters of free text from which its exact value is of no use to a later call
 )
 
 // ProposePins finds useful pins for a call's canonical arguments, at most two, the narrowest first:
@@ -60,7 +61,7 @@ type arguments struct {
 // argumentsOf reads arguments about which anything can be proposed.
 func argumentsOf(args json.RawMessage) (a arguments, ok bool) {
 	canonical, err := Canonical(args)
-	if err != nil || string(canonical) != string(args) || json.Unmarshal(args, &a.values) != nil {
+	if len(args) > maxProposed || err != nil || string(canonical) != string(args) || json.Unmarshal(args, &a.values) != nil {
 		return a, false
 	}
 	a.names = slices.Sorted(maps.Keys(a.values))

@@ -62,6 +62,7 @@ func TestProposePins(t *testing.T) {
 		{"content that is no text", `{"content":[1],"path":"/srv/a/x"}`, []string{
 			`Only when content is [1] and path is "/srv/a/x", with no other arguments`,
 			`Only when path is under "/srv/a/**" and content is [1], with no other arguments` + links}},
+		{"as much as a card shows", `{"content":"` + strings.Repeat("a", render.MaxArgs-20) + `","n":1}`, []string{`Only when n is 1, with any content and no other arguments`}},
 		{"a path that is a number is no path", `{"file":3,"path":"/srv/a/x"}`, []string{
 			`Only when file is 3 and path is "/srv/a/x", with no other arguments`,
 			`Only when path is under "/srv/a/**" and file is 3, with no other arguments` + links}},
@@ -95,6 +96,7 @@ func TestProposePins(t *testing.T) {
 		{"nor is the text of one", `{"command_text":"` + long + `","n":1}`, nil},
 		{"nor is a patch, which names files itself", `{"diff":"` + long + `","patch":"` + long + `","path":"/srv/a/x"}`, nil},
 		{"a long value that would not fit", `{"query":"` + long + `","path":"/srv/a/x"}`, nil},
+		{"more than a card shows", `{"content":"` + strings.Repeat("a", render.MaxArgs) + `","n":1}`, nil},
 		{"hidden in a value", "{\"method\":\"GET\u200b\"}", nil},
 		{"hidden in a name", "{\"meth\u200bod\":\"GET\"}", nil},
 		{"hidden in a list", "{\"l\":[\"\u202e\"]}", nil},
