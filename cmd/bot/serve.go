@@ -181,8 +181,16 @@ func (b *bot) serve(ctx context.Context, ln net.Listener) error {
 	return failed
 }
 
+// keep is how long the log of a silent chat stays, in the store's words: for ever is negative.
+func keep(c config.Config) time.Duration {
+	if c.Audit.Keep == 0 {
+		return -1
+	}
+	return time.Duration(c.Audit.Keep)
+}
+
 func openStore(ctx context.Context, c config.Config, log *slog.Logger) (*state.Store, error) {
-	o := state.Options{URL: c.Redis.URL.Reveal(), Durability: c.Redis.Durability.String(), Lease: c.Lease, Log: log}
+	o := state.Options{URL: c.Redis.URL.Reveal(), Durability: c.Redis.Durability.String(), Lease: c.Lease, Keep: keep(c), Log: log}
 	if c.Redis.URL.IsZero() {
 		return state.OpenEmbedded(c.DataDir, o)
 	}

@@ -11,12 +11,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 )
 
 // The bounds of single fields.
 const (
-	minLease    = time.Second // below it a slow renewal loses chats
+	minKeep     = 24 * time.Hour // shorter keeps no audit worth the name
+	minLease    = time.Second    // below it a slow renewal loses chats
 	maxMaxSteps = 1000
 )
 
@@ -49,8 +51,17 @@ func (c *Config) check(r *report) {
 	if a := c.Approvals.Approvers; a.Rule == permission.ApproversListed && len(a.Users) == 0 && !r.has("approvals.approvers") {
 		r.add("approvals.approvers", "the list is empty, so nobody but an admin could decide; %v", errApprovers)
 	}
+	checkApprovals(r, "approvals.min_approvals", &c.Approvals.MinApprovals)
+	if k := time.Duration(c.Audit.Keep); k < 0 || k > 0 && k < minKeep {
+		r.add("audit.keep", "want at least %s, or park to keep it for ever", spellDuration(minKeep))
+	}
 	for name, s := range sorted(c.Permissions.Servers) {
+		field := join("permissions.servers", name)
+		checkApprovals(r, field+".min_approvals", s.MinApprovals)
+		checkApprovers(r, field+".approvers", s.Approvers)
 		for tool, t := range sorted(s.Tools) {
+			checkApprovals(r, join(field+".tools", tool)+".min_approvals", t.MinApprovals)
+			checkApprovers(r, join(field+".tools", tool)+".approvers", t.Approvers)
 			// permission's own error quotes the template, which may hold a variable's value.
 			if permission.CheckMessage(t.Message) != nil {
 				r.add(join(join("permissions.servers", name)+".tools", tool)+".message", "what stands in {{ }} must be an argument, such as {{.args.path}}")
@@ -64,6 +75,19 @@ func (c *Config) check(r *report) {
 	c.Discord.check(r)
 	if c.Lease < minLease {
 		r.add("lease", "want at least %s", spellDuration(minLease))
+	}
+}
+
+// checkApprovals bounds how many people one call may need.
+func checkApprovals(r *report, field string, n *int) {
+	if n != nil && (*n < 1 || *n > 20) {
+		r.add(field, "want a number of people from 1 to 20")
+	}
+}
+
+func checkApprovers(r *report, field string, a *permission.Approvers) {
+	if a != nil && a.Rule == permission.ApproversListed && len(a.Users) == 0 && !r.has(field) {
+		r.add(field, "the list is empty, so nobody but an admin could decide; %v", errApprovers)
 	}
 }
 
@@ -174,13 +198,28 @@ func (c Config) Warnings() []string {
 	if len(c.Admins)+len(c.AdminSessionKeys) == 0 {
 		out = append(out, NobodyIsAdmin)
 	}
-	for _, u := range slices.Concat(c.Admins, c.Approvals.Approvers.Users) {
+	for _, u := range slices.Concat(c.Admins, c.Approvals.Approvers.Users, c.listed()) {
 		if nobody(u) {
 			out = append(out, fmt.Sprintf("%s is nobody: Discord's IDs are numbers, as in discord:123456789012345678:234567890123456789 (server and person)", u))
 		}
 	}
 	if c.Permissions.Mode == permission.ModeNever {
 		out = append(out, "permissions.mode is never: people are not asked before tools run, except where an admin is needed")
+	}
+	return out
+}
+
+// listed are the people and groups that servers' and tools' entries name.
+func (c Config) listed() (out []chat.User) {
+	for _, s := range sorted(c.Permissions.Servers) {
+		if s.Approvers != nil {
+			out = append(out, s.Approvers.Users...)
+		}
+		for _, t := range sorted(s.Tools) {
+			if t.Approvers != nil {
+				out = append(out, t.Approvers.Users...)
+			}
+		}
 	}
 	return out
 }

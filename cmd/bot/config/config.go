@@ -38,6 +38,7 @@ type Config struct {
 	Approvals   Approvals   `yaml:"approvals"`
 	Permissions Permissions `yaml:"permissions"`
 	Grants      Grants      `yaml:"grants"`
+	Audit       Audit       `yaml:"audit"`
 	// Admins may decide everything, RequireAuth included. Written platform:workspace:key; a role of Discord is discord:guild:&role.
 	Admins []chat.User `yaml:"admins"`
 	// AdminSessionKeys are bearer keys of the web API that are admins. Environment only, so that they never lie in a file.
@@ -93,6 +94,8 @@ type Server struct {
 	Timeout     time.Duration `yaml:"timeout"`
 	Description string        `yaml:"description,omitempty"`
 	Icon        string        `yaml:"icon,omitempty"`
+	// Sampling lets the server ask the model, once the requester allowed each question.
+	Sampling bool `yaml:"sampling"`
 }
 
 // Approvals is how asks are put.
@@ -104,6 +107,9 @@ type Approvals struct {
 	// NudgeAfter is the age of a message beyond which a new ask is also announced below it.
 	NudgeAfter time.Duration        `yaml:"nudge_after"`
 	Approvers  permission.Approvers `yaml:"approvers"`
+	// MinApprovals is how many different people must allow a call, and RequesterMayApprove whether whoever asked may be one of them.
+	MinApprovals        int  `yaml:"min_approvals"`
+	RequesterMayApprove bool `yaml:"requester_may_approve"`
 }
 
 // Timeout is a duration, or park: no end. The zero value parks.
@@ -111,17 +117,23 @@ type Timeout time.Duration
 
 // Permissions are the operator's rules.
 type Permissions struct {
-	Mode    permission.Mode         `yaml:"mode"`
-	Posture permission.Posture      `yaml:"posture"`
+	Mode    permission.Mode    `yaml:"mode"`
+	Posture permission.Posture `yaml:"posture"`
+	// Strict lets nothing be allowed for a chat that always asks.
+	Strict  bool                    `yaml:"strict"`
 	Servers map[string]ServerPolicy `yaml:"servers"`
 }
 
 // ServerPolicy is the rules for one server's tools. A server without an entry has the defaults.
 type ServerPolicy struct {
-	Ask     permission.Prompt     `yaml:"ask"`
-	Enabled bool                  `yaml:"enabled"` // true where the file says nothing
-	Timeout *Timeout              `yaml:"timeout,omitempty"`
-	Tools   map[string]ToolPolicy `yaml:"tools,omitempty"`
+	Ask     permission.Prompt `yaml:"ask"`
+	Enabled bool              `yaml:"enabled"` // true where the file says nothing
+	Timeout *Timeout          `yaml:"timeout,omitempty"`
+	// Who decides about its tools, where it is not as approvals says.
+	Approvers           *permission.Approvers `yaml:"approvers,omitempty"`
+	MinApprovals        *int                  `yaml:"min_approvals,omitempty"`
+	RequesterMayApprove *bool                 `yaml:"requester_may_approve,omitempty"`
+	Tools               map[string]ToolPolicy `yaml:"tools,omitempty"`
 }
 
 // ToolPolicy is the rules for one tool. What is nil or empty is not set.
@@ -137,11 +149,21 @@ type ToolPolicy struct {
 	Timeout   *Timeout             `yaml:"timeout,omitempty"`
 	Repeat    permission.Repeat    `yaml:"repeat"`
 	ChatGrant *bool                `yaml:"chat_grant,omitempty"`
+	// Who decides about it, where it is not as its server's entry says.
+	Approvers           *permission.Approvers `yaml:"approvers,omitempty"`
+	MinApprovals        *int                  `yaml:"min_approvals,omitempty"`
+	RequesterMayApprove *bool                 `yaml:"requester_may_approve,omitempty"`
 }
 
 // Grants is how long standing clicks live.
 type Grants struct {
 	SurviveRestart bool `yaml:"survive_restart"`
+}
+
+// Audit is what is kept of what happened.
+type Audit struct {
+	// Keep is how long the log of a chat stays after nothing happened in it any more; park is for ever.
+	Keep Timeout `yaml:"keep"`
 }
 
 // Web is the local chat page and its API.
@@ -231,10 +253,11 @@ func Default() Config {
 		Listen:    "127.0.0.1:8080",
 		DataDir:   "~/.local/share/nod",
 		Model:     Model{MaxSteps: 16},
-		Approvals: Approvals{Timeout: Timeout(time.Minute), NudgeAfter: 10 * time.Second},
+		Approvals: Approvals{Timeout: Timeout(time.Minute), NudgeAfter: 10 * time.Second, MinApprovals: 1, RequesterMayApprove: true},
 		Slack:     Slack{Follow: FollowThread, Connections: 2},
 		Discord:   Discord{Conversation: InThread, Follow: FollowThread},
 		Grants:    Grants{SurviveRestart: true},
+		Audit:     Audit{Keep: Timeout(400 * 24 * time.Hour)},
 		Web:       Web{Enabled: true},
 		Lease:     10 * time.Second,
 		Drain:     10 * time.Second,

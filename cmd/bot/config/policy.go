@@ -23,6 +23,13 @@ func (c Config) Policy() permission.Policy {
 		Admins:         slices.Clone(c.Admins),
 		Timeout:        time.Duration(c.Approvals.Timeout),
 		SurviveRestart: c.Grants.SurviveRestart,
+		Strict:         c.Permissions.Strict,
+	}
+	if c.Approvals.MinApprovals > 1 {
+		p.Rights.MinApprovals = people(c.Approvals.MinApprovals)
+	}
+	if !c.Approvals.RequesterMayApprove {
+		p.Rights.RequesterMayApprove = new(bool)
 	}
 	for name, s := range c.MCP.Servers {
 		p.Servers[name] = permission.ServerSettings{Trusted: s.Trusted, Description: s.Description, Icon: s.Icon}
@@ -30,12 +37,13 @@ func (c Config) Policy() permission.Policy {
 	for name, s := range c.Permissions.Servers {
 		e := p.Servers[name]
 		e.Ask, e.Disabled, e.Timeout = s.Ask, !s.Enabled, s.Timeout.duration()
+		e.Rights = rights(s.Approvers, s.MinApprovals, s.RequesterMayApprove)
 		e.Tools = make(map[string]permission.ToolSettings, len(s.Tools))
 		for tool, t := range s.Tools {
 			e.Tools[tool] = permission.ToolSettings{
 				Ask: t.Ask, Disabled: !t.Enabled, Access: copied(t.Access), Risk: copied(t.Risk), Approval: copied(t.Approval),
 				Message: t.Message, Impact: t.Impact, Category: t.Category, Timeout: t.Timeout.duration(), Repeat: t.Repeat,
-				ChatGrant: copied(t.ChatGrant),
+				ChatGrant: copied(t.ChatGrant), Rights: rights(t.Approvers, t.MinApprovals, t.RequesterMayApprove),
 			}
 		}
 		p.Servers[name] = e
@@ -52,6 +60,22 @@ func revision(p permission.Policy) string {
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:6])
+}
+
+func rights(who *permission.Approvers, n *int, own *bool) permission.Rights {
+	r := permission.Rights{RequesterMayApprove: copied(own)}
+	if who != nil {
+		r.Approvers = &permission.Approvers{Rule: who.Rule, Users: slices.Clone(who.Users)}
+	}
+	if n != nil {
+		r.MinApprovals = people(*n)
+	}
+	return r
+}
+
+func people(n int) *permission.People {
+	p := permission.People(n)
+	return &p
 }
 
 func (t *Timeout) duration() *time.Duration {

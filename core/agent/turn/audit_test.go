@@ -164,7 +164,7 @@ func TestAuditSaysWhatHappened(t *testing.T) {
 
 // One record in full: what its JSON says is a promise to whoever reads exports.
 func TestAuditRecordInFull(t *testing.T) {
-	args := `{"path":"notes.txt","password":"hunter2","text":"a,\n  b‮c"}`
+	args := `{"path":"notes.txt","password":"hunter2","text":"a,\n  b` + "\u202e" + `c"}`
 	x := begin(t, proposes("c1", "write_file", args)).put(rules("c1", "a1", permission.Ask, permission.Write)).after(1500 * time.Millisecond)
 	x.put(Decided{Ask: "a1", Digest: x.call("c1").Digest, Choice: chat.AllowOnce, By: ben, Name: "Ben", Surface: "slack"})
 	rs := Audit(x.s.Chat, x.log)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
 )
 
 // What a limited grant is limited to where a click does not say.
@@ -34,6 +35,9 @@ var scopes = map[chat.Choice]permission.Scope{
 
 // proposal is the pins that a choice stands for on a call's card.
 func proposal(c ToolCall, choice chat.Choice) (permission.PinProposal, bool) {
+	if render.ArgsOf(c.Args, "").Redacted > 0 { // a label would have to say what it must not
+		return permission.PinProposal{}, false
+	}
 	all := permission.ProposePins(c.Args)
 	for _, p := range all {
 		if path := slices.ContainsFunc(p.Pins, func(x permission.Pin) bool { return x.Match == permission.MatchUnder }); path == (choice == chat.AllowPath) {

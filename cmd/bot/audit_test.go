@@ -1,0 +1,410 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/state"
+)
+
+// kept is a store that tests write to as a bot would, and the environment in which the audit finds it.
+type kept struct {
+	t     *testing.T
+	store *state.Store
+	env   map[string]string
+	mini  *miniredis.Miniredis // nil where it is embedded
+}
+
+func onRedis(t *testing.T) kept {
+	t.Helper()
+	m := miniredis.RunT(t)
+	m.RequireUserAuth("nod", "s3cret")
+	url := "redis://nod:s3cret@" + m.Addr()
+	s, err := state.Open(t.Context(), state.Options{URL: url, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return kept{t, s, map[string]string{"REDIS_URL": url}, m}
+}
+
+// stopped is what a bot with embedded state left.
+func stopped(t *testing.T, fill func(kept)) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	s, err := state.OpenEmbedded(dir, state.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"BOT_DATA_DIR": dir}
+	fill(kept{t: t, store: s, env: env})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return env
+}
+
+var nina = chat.User{Platform: "web", Key: "nina"}
+
+// asks writes a turn: a call that Nina, who is called by a formula, decides.
+func (k kept) asks(key, tool string, choice chat.Choice) {
+	k.t.Helper()
+	id := chat.ID{Platform: "web", Key: key}
+	args := `{"password":"s3cret","path":"notes.txt"}`
+	call := turn.Proposal{ID: "c1", Tool: permission.Tool{Server: "files", Name: tool}, Args: json.RawMessage(args)}
+	call.Digest = permission.CallDigest(id, call.Tool, []byte(args))
+	put := func(w agent.Write, op string, e turn.Event) agent.Written {
+		k.t.Helper()
+		w.Chat, w.Events = id, []agent.Keyed{{Op: agent.OpID(op), Event: e}}
+		got, err := k.store.Append(k.t.Context(), w)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		return got
+	}
+	w := put(agent.Write{Claim: "me"}, "s", turn.Said{Delivery: "s", By: nina, Name: "=Nina", Text: "please"})
+	lease := w.Lease
+	w = put(agent.Write{Known: w.Head, Lease: lease}, "r", turn.Replied{Turn: "t1", Calls: []turn.Proposal{call}})
+	w = put(agent.Write{Known: w.Head, Lease: lease}, "u", turn.Ruled{Call: "c1", Ask: "a1", Ruling: permission.Ruling{Verdict: permission.Ask}})
+	w = put(agent.Write{Known: w.Head}, "d", turn.Decided{Ask: "a1", Digest: call.Digest, Choice: choice, By: nina, Name: "=Nina", Surface: "web", Reason: "-1+1\nand no more"})
+	put(agent.Write{Known: w.Head, Lease: lease, Release: true}, "e", turn.Ended{Turn: "t1", Why: turn.Answered})
+}
+
+// tamper changes a chat's log behind everybody's back.
+func (k kept) tamper(key string, f func(name string, l []string) []string) {
+	k.t.Helper()
+	for _, name := range k.mini.Keys() {
+		if !strings.HasSuffix(name, ":log:web::"+key) {
+			continue
+		}
+		l, err := k.mini.List(name)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		k.mini.Del(name)
+		for _, e := range f(name, l) {
+			if _, err := k.mini.RPush(name, e); err != nil {
+				k.t.Fatal(err)
+			}
+		}
+		return
+	}
+	k.t.Fatal("no log of " + key)
+}
+
+// audits runs a command and fails if a secret is printed.
+func audits(t *testing.T, env map[string]string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	code, stdout, stderr = try(t, append([]string{"audit"}, args...), env, nil)
+	if strings.Contains(stdout+stderr, "s3cret") {
+		t.Errorf("a secret is printed:\n%s%s", stdout, stderr)
+	}
+	return code, stdout, stderr
+}
+
+// want runs a command and compares its code and words in what it prints.
+func want(t *testing.T, env map[string]string, args string, code int, stdout, stderr string) string {
+	t.Helper()
+	got, out, errs := audits(t, env, strings.Fields(args)...)
+	if got != code {
+		t.Errorf("%s: code %d, want %d\n%s%s", args, got, code, out, errs)
+	}
+	for _, x := range []struct{ got, want string }{{out, stdout}, {errs, stderr}} {
+		if x.want == "" && x.got != "" || !strings.Contains(x.got, x.want) {
+			t.Errorf("%s: %q, want %q in it", args, x.got, x.want)
+		}
+	}
+	return out
+}
+
+func TestAuditCommandLine(t *testing.T) {
+	env := stopped(t, func(kept) {})
+	for args, err := range map[string]string{
+		"": "bot audit tail, bot audit export", "look": "bot audit tail, bot audit export", "tail twice": "audit what?",
+		"tail -out x": "-out goes with: bot audit anchor", "export -n 5": "-n goes with: bot audit tail", "verify -since 2026-01-02": "-since goes with: bot audit tail, bot audit export",
+		"anchor -anchors x": "-anchors goes with: bot audit verify", "tail -yaml": "-yaml goes with",
+		"export -format xml": "-format: want one of jsonl, csv", "export -format text": "-format: want one of jsonl, csv", "tail -format xml": "text",
+		"export -since yesterday": "-since: \"yesterday\" is no time", "export -until 1": "-until:", "export -chat c": "-chat: want platform:workspace:key",
+		"tail -n 0": "at least 1", "tail -n -1": "at least 1", "tail -n x": "invalid value", "tail -follow": "-follow needs redis.url", "tail -config /nowhere.yaml": "/nowhere.yaml",
+	} {
+		want(t, env, args, exitUsage, "", err)
+	}
+	for _, args := range []string{"serve -follow", "version -n 5", "doctor -format csv", "config check -out x"} {
+		if code, _, err := try(t, strings.Fields(args), env, nil); code != exitUsage || !strings.Contains(err, "goes with: bot audit") {
+			t.Errorf("%s: code %d, %s", args, code, err)
+		}
+	}
+	if _, out, _ := try(t, []string{"help"}, nil, nil); !strings.Contains(out, "bot audit verify") || !strings.Contains(out, "-anchors FILE") {
+		t.Error(out)
+	}
+}
+
+func TestAuditExport(t *testing.T) {
+	fill := func(k kept) {
+		k.asks("one", "write_file", chat.AllowOnce)
+		k.asks("two", "read_file", chat.Deny)
+	}
+	redis := onRedis(t)
+	fill(redis)
+	for home, env := range map[string]map[string]string{"Redis": redis.env, "embedded": stopped(t, fill)} {
+		t.Run(home, func(t *testing.T) {
+			out := want(t, env, "export", exitOK, `"kind":"request","outcome":"asked"`, "")
+			if n := strings.Count(out, "\n"); n != 5 { // asked and decided, twice; the call that ended unstarted
+				t.Errorf("%d lines:\n%s", n, out)
+			}
+			var r turn.Record
+			if err := json.Unmarshal([]byte(strings.SplitN(out, "\n", 3)[1]), &r); err != nil {
+				t.Fatal(err)
+			}
+			if r.Kind != turn.AuditDecision || r.Outcome != turn.AuditApproved || r.By != nina || r.Chat != "web::one" || !strings.Contains(r.Args, "notes.txt") || r.Redacted != 1 {
+				t.Errorf("%+v", r)
+			}
+			for args, n := range map[string]int{
+				"-chat web::two": 2, "-chat web::none": 0, "-tool read_file": 2, "-server Files": 5, "-server git": 0, "-kind denied": 1, "-kind decision": 2, "-actor nina": 2, "-actor nod": 3,
+				"-since 2026-01-02": 5, "-since 2999-01-02T15:04:05Z": 0, "-until 2026-01-02": 0, "-until 2999-01-02": 5,
+			} {
+				if _, out, _ := audits(t, env, append([]string{"export"}, strings.Fields(args)...)...); strings.Count(out, "\n") != n {
+					t.Errorf("%s: %d lines, want %d\n%s", args, strings.Count(out, "\n"), n, out)
+				}
+			}
+		})
+	}
+}
+
+// A spreadsheet computes nothing of what people wrote.
+func TestAuditCSV(t *testing.T) {
+	k := onRedis(t)
+	k.asks("one", "@SUM(A1)", chat.Deny)
+	out := want(t, k.env, "export -format csv", exitOK, "chat,seq,at,kind,outcome,by,name", "")
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil || len(rows) != 3 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	row := map[string]string{}
+	for i, name := range rows[0] {
+		row[name] = rows[2][i]
+	}
+	for name, v := range map[string]string{"name": "'=Nina", "tool": "'@SUM(A1)", "note": "'-1+1\nand no more", "by": "web::nina", "seq": "4", "redacted": "1", "outcome": "denied"} {
+		if row[name] != v {
+			t.Errorf("%s: %q, want %q", name, row[name], v)
+		}
+	}
+	for in, out := range map[string]string{"": "", "a=1": "a=1", "=1": "'=1", "  =1": "'  =1", "＝1": "'＝1", "\t1": "'\t1", "\u200b=1": `\u{200B}=1`, "\r=1": `\u{000D}=1`, "\n=1": "'\n=1", "+": "'+", "  ": "'  "} {
+		if got := cell(in); got != out {
+			t.Errorf("%q: %q, want %q", in, got, out)
+		}
+	}
+	// Every field of the JSON form has its column, by its name and in its order.
+	full := turn.Record{Chat: "c", Seq: 1, At: time.Unix(1, 0), Kind: "k", Outcome: "o", By: nina, Name: "n", Surface: "s", Requester: nina, Turn: "t", Call: "c", Ask: "a", Run: "r", Server: "s",
+		Tool: "t", Definition: "d", Access: "a", Risk: "r", Level: "l", Choice: "c", Rule: "r", Why: "w", Grant: "g", Digest: "d", Args: "a", Redacted: 1, MS: 1, Note: "n"}
+	b, err := json.Marshal(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := -1
+	for _, c := range columns {
+		next := bytes.Index(b, []byte(`"`+c.name+`":`))
+		if next <= at || c.of(full) == "" {
+			t.Errorf("column %s: %q, at %d of %s", c.name, c.of(full), next, b)
+		}
+		at = next
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(b, &fields); err != nil || len(fields) != len(columns) {
+		t.Errorf("%d fields, %d columns, %v", len(fields), len(columns), err)
+	}
+	if out := want(t, onRedis(t).env, "export -format csv", exitOK, "chat,seq", ""); strings.Count(out, "\n") != 1 {
+		t.Error(out)
+	}
+}
+
+func TestAuditTail(t *testing.T) {
+	k := onRedis(t)
+	at := time.Date(2026, 11, 21, 14, 0, 0, 0, time.UTC)
+	for i := range 30 {
+		at = at.Add(time.Minute)
+		k.mini.SetTime(at)
+		k.asks(fmt.Sprint("c", i), "write_file", chat.Deny)
+	}
+	out := want(t, k.env, "tail", exitOK, "decision denied  by =Nina  web::nina  files/write_file", "")
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 50 || !strings.Contains(lines[49], "chat web::c29 #4") || !strings.HasPrefix(lines[0], "2026-11-21 14:06:00Z  request asked") ||
+		!strings.Contains(lines[1], `note -1+1\nand no more`) {
+		t.Errorf("%d lines:\n%s", len(lines), out)
+	}
+	if out = want(t, k.env, "tail -n 1 -kind request", exitOK, "request asked", ""); strings.Count(out, "\n") != 1 || !strings.Contains(out, "web::c29 #3") {
+		t.Error(out)
+	}
+	if out = want(t, k.env, "tail -n 1 -chat web::c3 -format jsonl", exitOK, `"chat":"web::c3","seq":4`, ""); strings.Count(out, "\n") != 1 {
+		t.Error(out)
+	}
+	// What is silent for longer is not read: a log that is broken there is verify's to find.
+	k.tamper("c0", func(_ string, l []string) []string { return l[1:] })
+	want(t, k.env, "tail -n 2", exitOK, "c29", "")
+	want(t, k.env, "tail -n 60", exitFail, "c29", "broken: chat web::c0: entry 1")
+	if out = want(t, stopped(t, func(kept) {}), "tail", exitOK, "", ""); out != "" {
+		t.Error(out)
+	}
+}
+
+// tail -follow prints what comes in chats that there were and that are new, once each, until it is stopped.
+func TestAuditFollow(t *testing.T) {
+	k := onRedis(t)
+	k.asks("old", "write_file", chat.Deny)
+	out, printed := io.Pipe()
+	signals := make(chan os.Signal, 2)
+	k.env["HOME"] = "/home/ana"
+	var stderr bytes.Buffer
+	done := make(chan int)
+	go func() {
+		code := process{args: []string{"audit", "tail", "-follow", "-n", "1"}, stdout: printed, stderr: &stderr, signals: signals, exit: func(int) {},
+			env: func(name string) (string, bool) { v, ok := k.env[name]; return v, ok }}.main()
+		_ = printed.Close()
+		done <- code
+	}()
+	lines := bufio.NewScanner(out)
+	next := func(words ...string) {
+		t.Helper()
+		if !lines.Scan() {
+			t.Fatal("it ended: ", stderr.String())
+		}
+		for _, w := range words {
+			if !strings.Contains(lines.Text(), w) {
+				t.Fatalf("%q has no %q", lines.Text(), w)
+			}
+		}
+	}
+	next("decision denied", "web::old #4")
+	k.asks("new", "write_file", chat.Deny)
+	next("request asked", "web::new #3")
+	next("decision denied", "web::new #4")
+	w, err := k.store.Append(t.Context(), agent.Write{Chat: chat.ID{Platform: "web", Key: "old"}, Events: []agent.Keyed{{Op: "again", Event: turn.Said{Delivery: "x", By: nina, Text: "hi"}}}})
+	if err != nil || w.Head.Seq != 6 {
+		t.Fatal(w, err)
+	}
+	_, _, head, err := k.store.Load(t.Context(), chat.ID{Platform: "web", Key: "old"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.store.Append(t.Context(), agent.Write{Chat: chat.ID{Platform: "web", Key: "old"}, Known: head, Events: []agent.Keyed{{Op: "mode", Event: turn.ModeSet{Mode: permission.ModeAlways, Rev: 1, By: nina}}}}); err != nil {
+		t.Fatal(err)
+	}
+	next("mode always", "=Nina", "web::old #7")
+	signals <- syscall.SIGTERM
+	if lines.Scan() {
+		t.Errorf("also: %s", lines.Text())
+	}
+	if code := <-done; code != exitOK {
+		t.Errorf("code %d, %s", code, stderr.String())
+	}
+}
+
+func TestAuditVerify(t *testing.T) {
+	k := onRedis(t)
+	want(t, k.env, "verify", exitOK, "ok: 0 chats, 0 entries\n", "")
+	k.asks("one", "write_file", chat.AllowOnce)
+	k.asks("two", "write_file", chat.AllowOnce)
+	want(t, k.env, "verify", exitOK, "ok: 2 chats, 10 entries\n", "")
+	want(t, stopped(t, func(k kept) { k.asks("one", "w", chat.Deny) }), "verify", exitOK, "ok: 1 chat, 5 entries\n", "")
+
+	k.tamper("one", func(_ string, l []string) []string {
+		l[3] = strings.Replace(l[3], "allow_once", "deny______", 1) // who allowed that?
+		return l
+	})
+	out := want(t, k.env, "verify", exitFail, "broken: chat web::one: entry 5: ", "")
+	if !strings.Contains(out, "broken: 1 log; 2 chats looked at, 9 entries hold\n") {
+		t.Error(out)
+	}
+	// What holds is exported, the rest is named.
+	out = want(t, k.env, "export", exitFail, `"chat":"web::two"`, "broken: chat web::one: entry 5: ")
+	if !strings.Contains(out, `"chat":"web::one","seq":3`) {
+		t.Error(out)
+	}
+	k.tamper("two", func(_ string, l []string) []string { return append(l[:4:4], "5 1 x -\n"+`{"v":9,"k":"new","e":{}}`) })
+	want(t, k.env, "verify", exitFail, "broken: chat web::two: entry 5: ", "")
+}
+
+func TestAuditAnchors(t *testing.T) {
+	k := onRedis(t)
+	k.asks("one", "write_file", chat.AllowOnce)
+	k.asks("two", "write_file", chat.AllowOnce)
+	file := filepath.Join(t.TempDir(), "anchors")
+	lines := func() int {
+		t.Helper()
+		b, err := os.ReadFile(file) //nolint:gosec // a test's own file
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Count(b, []byte("\n"))
+	}
+	if out := want(t, k.env, "anchor", exitOK, `{"chat":"web::one","seq":5,"roll":"`, ""); strings.Count(out, "\n") != 2 {
+		t.Error(out)
+	}
+	want(t, k.env, "verify -anchors "+file, exitFail, "", "-anchors: open ")
+	want(t, k.env, "anchor -out "+file, exitOK, "", "2 anchors written")
+	want(t, k.env, "anchor -out "+file, exitOK, "", "0 anchors written to "+file+", 2 chats not moved since")
+	k.asks("three", "write_file", chat.Deny)
+	want(t, k.env, "anchor -out "+file, exitOK, "", "1 anchor written")
+	if n := lines(); n != 3 {
+		t.Errorf("%d lines", n)
+	}
+	want(t, k.env, "verify -anchors "+file, exitOK, "ok: 3 chats, 15 entries, 3 anchors\n", "")
+
+	for _, name := range k.mini.Keys() { // somebody deletes a chat
+		if strings.HasSuffix(name, ":web::two") {
+			k.mini.Del(name)
+		}
+	}
+	want(t, k.env, "verify", exitOK, "ok: 2 chats, 10 entries\n", "")
+	want(t, k.env, "verify -anchors "+file, exitFail, "broken: chat web::two: entry 1: ", "")
+	want(t, k.env, "anchor -out "+file, exitFail, "", "broken: chat web::two: it was anchored, and nothing of it is kept")
+
+	// A log that was tampered with gets no anchor that would make it look right.
+	k.tamper("one", func(_ string, l []string) []string { l[4] = strings.Replace(l[4], "answered", "__swered", 1); return l })
+	want(t, k.env, "verify", exitOK, "ok: 2 chats", "")
+	want(t, k.env, "anchor -out "+file, exitFail, "", "broken: chat web::one: entry 5: ")
+	if n := lines(); n != 3 {
+		t.Errorf("%d lines", n)
+	}
+
+	if err := os.WriteFile(file, []byte(`{"chat":"web::one","seq":5,"ro`), 0o600); err != nil { // the disk was full
+		t.Fatal(err)
+	}
+	want(t, k.env, "verify -anchors "+file, exitFail, "", "line 1 is no anchor")
+	want(t, k.env, "anchor -out "+file, exitFail, "", "line 1 is no anchor")
+	want(t, k.env, "anchor -out "+filepath.Join(file, "no", "way"), exitFail, "", "-out: ")
+	old := `{"chat":"web::long-ago","seq":5,"roll":"r","last":"2020-01-02T00:00:00Z","at":"2020-01-03T00:00:00Z"}` + "\n"
+	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(t, onRedis(t).env, "verify -anchors "+file, exitOK, "ok: 0 chats, 0 entries, 0 anchors; 1 anchored chat gone since, silent for longer than logs are kept\n", "")
+}
+
+// The embedded state belongs to one process: the audit says what to do, and changes nothing that the next start of the bot would read.
+func TestAuditBesideARunningBot(t *testing.T) {
+	dir := t.TempDir()
+	s, err := state.OpenEmbedded(dir, state.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	want(t, map[string]string{"BOT_DATA_DIR": dir}, "tail", exitFail, "", "stop it first")
+	want(t, map[string]string{"BOT_DATA_DIR": filepath.Join(dir, "none")}, "verify", exitFail, "", "no nod has kept anything here")
+	want(t, map[string]string{"REDIS_URL": "redis://u:s3cret@127.0.0.1:1"}, "verify", exitFail, "", "does not answer")
+}
