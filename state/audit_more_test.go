@@ -246,3 +246,23 @@ func sums(t *testing.T, dir string) string {
 	}
 	return b.String()
 }
+
+// What is written while a log is read is not waited for, and is nothing that is wrong with it.
+func TestWalkBesideAWriter(t *testing.T) {
+	s, _ := mini(t, Options{})
+	want := logged(t, s, room, historyPage+2)
+	n := 0
+	got, err := s.Walk(t.Context(), room, func(turn.Entry, agent.Head) error {
+		if n++; n == 1 {
+			mustAppend(t, s, agent.Write{Events: []agent.Keyed{said("meanwhile")}})
+		}
+		return nil
+	})
+	if err != nil || got != want || n != historyPage+2 {
+		t.Errorf("%d entries, %+v, %v", n, got, err)
+	}
+	stop := errors.New("enough")
+	if got, err := s.Walk(t.Context(), room, func(turn.Entry, agent.Head) error { return stop }); !errors.Is(err, stop) || got.Seq != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -72,6 +72,10 @@ func TestEachChat(t *testing.T) {
 		if _, err := s.Spend(t.Context(), Spend{Pool: "p", Limit: 1, Per: time.Second}); err != nil { // what is no chat's is left out
 			t.Fatal(err)
 		}
+		astray := strings.Replace(keysNamed("web::astray").log, keysNamed("web::astray").tag, tag(63), 1) // nobody would look for it there
+		if err := s.rdb.RPush(t.Context(), astray, "x").Err(); err != nil {
+			t.Fatal(err)
+		}
 		var got []string
 		if err := s.EachChat(t.Context(), func(id chat.ID) error { got = append(got, id.String()); return nil }); err != nil {
 			t.Fatal(err)

@@ -17,20 +17,28 @@ func TestParseAction(t *testing.T) {
 		in     slack.BlockAction
 		choice chat.Choice
 		token  string
+		asks   bool
 	}{
-		{slack.BlockAction{ActionID: "nod:deny:3", Value: "ASK1"}, chat.Deny, "ASK1"},
-		{slack.BlockAction{ActionID: "nod:approve_all:1", Value: "all-0a"}, chat.ApproveAll, "all-0a"},
-		{slack.BlockAction{ActionID: "nod:more:4", SelectedOption: option("deny_reason ASK1")}, chat.DenyReason, "ASK1"},
+		{slack.BlockAction{ActionID: "nod:deny:3", Value: "ASK1"}, chat.Deny, "ASK1", false},
+		{slack.BlockAction{ActionID: "nod:approve_all:1", Value: "all-0a"}, chat.ApproveAll, "all-0a", false},
+		{slack.BlockAction{ActionID: "nod:?accept:1", Value: "rev:7"}, chat.Accept, "rev:7", true},
+		{slack.BlockAction{ActionID: "nod:more:4:ASK1", SelectedOption: option("deny_reason")}, chat.DenyReason, "ASK1", false},
+		{slack.BlockAction{ActionID: "nod:more:4:ASK:1", SelectedOption: option("?allow_server")}, chat.AllowServer, "ASK:1", true},
+		{slack.BlockAction{ActionID: "nod:remember:4:ASK1"}, chat.Remember, "ASK1", false},
+		{slack.BlockAction{ActionID: "nod:remember:4:ASK1", Value: "ASK2", SelectedOption: option("allow_once")}, chat.Remember, "ASK1", false},
+		{slack.BlockAction{ActionID: "nod:open:1", Value: "install:" + rep(192)}, chat.Open, "install:" + rep(192), false},
 	} {
-		if choice, token, ok := parseAction(&c.in); !ok || choice != c.choice || token != c.token {
+		if choice, token, ok := parseAction(&c.in); !ok || choice != c.choice || token != c.token || asksFirst(&c.in) != c.asks {
 			t.Errorf("%+v: %q %q %v", c.in, choice, token, ok)
 		}
 	}
 	for _, a := range []slack.BlockAction{
 		{}, {ActionID: "nod:deny", Value: "ASK1"}, {ActionID: "deny:1", Value: "ASK1"}, {ActionID: "nod:deny:x", Value: "ASK1"}, {ActionID: "nod:deny:1"}, {ActionID: "nod::1", Value: "ASK1"},
 		{ActionID: "nod:approve:1", Value: "ASK1"}, {ActionID: "nod:page:next", Value: "1"}, {ActionID: "nod:page", Value: "1"}, {ActionID: "nod:deny:1", Value: rep(65)}, {ActionID: "nod:deny:1", Value: "a b"},
-		{ActionID: "nod:deny:1", Value: "ä"}, {ActionID: "nod:more:1", Value: "deny ASK1"}, {ActionID: "nod:more:1", SelectedOption: option("deny")}, {ActionID: "nod:more:1", SelectedOption: option("more ASK1")},
-		{ActionID: "nod:more:1", SelectedOption: option("deny a b")},
+		{ActionID: "nod:deny:1", Value: "ä"}, {ActionID: "nod:more:1:ASK1", Value: "deny"}, {ActionID: "nod:more:1", SelectedOption: option("deny")}, {ActionID: "nod:more:1:ASK1", SelectedOption: option("more")},
+		{ActionID: "nod:more:1:a b", SelectedOption: option("deny")}, {ActionID: "nod:more:1:" + rep(65), SelectedOption: option("deny")}, {ActionID: "nod:more:1:ASK1", SelectedOption: option("remember")},
+		{ActionID: "nod:deny:1:ASK1", Value: "ASK1"}, {ActionID: "nod:remember:1", Value: "ASK1"}, {ActionID: "nod:remember:x:ASK1"}, {ActionID: "nod:open:1", Value: rep(201)},
+		{ActionID: "nod:more:1:ASK1", SelectedOption: option("??deny")}, {ActionID: "nodp:do:1", Value: "ASK1"}, {ActionID: "nod:sure:1", Value: "ASK1"}, {ActionID: "nod:cancel:2", Value: "ASK1"},
 	} {
 		if choice, token, ok := parseAction(&a); ok || choice != "" || token != "" {
 			t.Errorf("%+v: %q %q", a, choice, token)
@@ -40,7 +48,8 @@ func TestParseAction(t *testing.T) {
 
 func FuzzParseAction(f *testing.F) {
 	f.Add("nod:deny:3", "ASK1", "")
-	f.Add("nod:more:1", "", "deny_reason ASK1")
+	f.Add("nod:more:1:ASK1", "", "deny_reason")
+	f.Add("nod:remember:1:ASK1", "", "")
 	f.Add("nod:page:next", "2", "")
 	f.Fuzz(func(t *testing.T, id, value, option string) {
 		a := slack.BlockAction{ActionID: id, Value: value, SelectedOption: slack.OptionBlockObject{Value: option}}
@@ -51,7 +60,7 @@ func FuzzParseAction(f *testing.F) {
 			}
 			return
 		}
-		if !choices[choice] || !tokenForm.MatchString(token) || !strings.HasPrefix(id, "nod:") {
+		if !choices[choice] || !tokenForm.MatchString(token) && (choice != chat.Open || !viewForm.MatchString(token)) || !strings.HasPrefix(id, "nod:") {
 			t.Fatalf("%q %q of %+v", choice, token, a)
 		}
 	})
@@ -74,10 +83,11 @@ func TestMenus(t *testing.T) {
 			t.Errorf("%d: %v, want %v", n, got, want)
 		}
 	}
-	a := cardOf(1, helloArgs)
+	a := cardOf(1, helloArgs) // all that there can be, of two asks
 	for i := range a.More {
-		a.More[i].Token = rep(64) // "deny_reason" and this are more than an option's value takes
+		a.More[i].Token = rep(64)
 	}
+	a.More = append(a.More, moreOf("ASK2")...)
 	m := render.Message{Blocks: []render.Block{a}}
 	p := encode(m)
 	if err := check(p); err != nil {

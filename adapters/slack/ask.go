@@ -63,7 +63,7 @@ func (s *sheet) arguments(a render.Args) {
 		for _, f := range fences(rows) {
 			s.add(slack.NewSectionBlock(mrkdwnText(f), nil, nil))
 		}
-		if s.bare { // they were just shown
+		if s.terse { // they were just shown
 			s.quiet(say)
 			return
 		}

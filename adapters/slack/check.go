@@ -18,8 +18,10 @@ import (
 // are out of date, or with none. It reads the JSON, not the types, and so is a second opinion on whatever made them.
 func check(p payload) error { return book.verdict(messageOf(p.Text, rawJSON(p.Blocks))) }
 
-// checkView does the same for a modal.
+// checkView does the same for a modal, and checkHome for a Home tab.
 func checkView(v slack.ModalViewRequest) error { return book.verdict(decoded(rawJSON(v))) }
+
+func checkHome(v slack.HomeTabViewRequest) error { return book.verdict(decoded(rawJSON(v))) }
 
 // messageOf is a message as the rules see it; size is how many characters its blocks have.
 func messageOf(text string, blocks []byte) map[string]any {
@@ -39,7 +41,12 @@ func decoded(raw []byte) any {
 const (
 	kindMessage = "message"
 	kindModal   = "modal"
-	kindOption  = "option" // has no type of its own
+	kindHome    = "home"
+	kindOption  = "option"  // has no type of its own
+	kindConfirm = "confirm" // neither
+
+	whole = kindMessage + " " + kindModal + " " + kindHome
+	views = kindModal + " " + kindHome
 )
 
 // rule is one thing that Slack refuses. bad says what is wrong, naming the field; empty: nothing.
@@ -88,14 +95,14 @@ func (book ruleBook) verdict(root any) error {
 			}
 		}
 		look(book[kind])
-		if kind != kindMessage && kind != kindModal {
+		if !slices.Contains(strings.Fields(whole), kind) {
 			look(book["*"])
 		}
 	})
 	return errors.Join(errs...)
 }
 
-// visit calls f for a payload and everything in it that has a type, or is an option of a menu.
+// visit calls f for a payload and everything in it that has a type, or is an option of a menu or a confirmation.
 func visit(node any, at string, f func(at, kind string, node map[string]any)) {
 	switch n := node.(type) {
 	case []any:
@@ -104,8 +111,12 @@ func visit(node any, at string, f func(at, kind string, node map[string]any)) {
 		}
 	case map[string]any:
 		kind, _ := n["type"].(string)
-		if kind == "" && n["value"] != nil && n["text"] != nil {
+		switch {
+		case kind != "" || n["text"] == nil:
+		case n["value"] != nil:
 			kind = kindOption
+		case n["confirm"] != nil:
+			kind = kindConfirm
 		}
 		if kind != "" {
 			f(at, kind, n)

@@ -2,6 +2,8 @@ package slack
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/nodhq/nod/adapters/surface"
@@ -13,6 +15,8 @@ const (
 	docParts  = "https://docs.slack.dev/reference/block-kit/block-elements/"
 	docTexts  = "https://docs.slack.dev/reference/block-kit/composition-objects/"
 	docModals = "https://docs.slack.dev/reference/views/modal-views"
+	docHome   = "https://docs.slack.dev/reference/views/home-tab-views"
+	docDialog = docTexts + "confirmation-dialog-object"
 )
 
 // rules are what Slack refuses, as far as nod could send it. A block of a kind that none of them knows is refused too: nobody
@@ -41,15 +45,24 @@ var rules = []rule{
 		}
 		return ""
 	}},
-	{"unique block_id", kindMessage + " " + kindModal, docBlocks, func(n map[string]any) string { return twice(n, "block_id") }},
-	{"unique action_id", kindMessage + " " + kindModal, docParts + "button-element", func(n map[string]any) string { return twice(n, "action_id") }},
+	{"unique block_id", whole, docBlocks, func(n map[string]any) string { return twice(n, "block_id") }},
+	{"unique action_id", whole, docParts + "button-element", func(n map[string]any) string { return twice(n, "action_id") }},
 	{"modal kinds", kindModal, docBlocks, kinds("blocks", "actions", "context", "divider", "header", "image", "input", "rich_text", "section")},
-	{"modal blocks", kindModal, "https://docs.slack.dev/block-kit", func(n map[string]any) string { return atMostBlocks(n, maxViewBlocks) }},
+	{"home kinds", kindHome, docBlocks, kinds("blocks", "actions", "context", "divider", "header", "image", "rich_text", "section")},
+	{"home members", kindHome, docHome, func(n map[string]any) string {
+		for _, m := range []string{"title", "submit", "close"} {
+			if _, ok := n[m]; ok {
+				return m + " is not for a Home tab"
+			}
+		}
+		return ""
+	}},
+	{"view blocks", views, "https://docs.slack.dev/block-kit", func(n map[string]any) string { return atMostBlocks(n, maxViewBlocks) }},
 	{"modal title", kindModal, docModals, chars("title.text", 1, maxViewTitle)},
 	{"modal submit", kindModal, docModals, optional("submit.text", maxViewTitle)},
 	{"modal close", kindModal, docModals, optional("close.text", maxViewTitle)},
-	{"modal callback_id", kindModal, docModals, optional("callback_id", maxID)},
-	{"modal metadata", kindModal, docModals, optional("private_metadata", maxMeta)},
+	{"view callback_id", views, docModals, optional("callback_id", maxID)},
+	{"view metadata", views, docModals, optional("private_metadata", maxMeta)},
 	{"modal input needs submit", kindModal, docModals, func(n map[string]any) string {
 		say := ""
 		visit(n["blocks"], "", func(at, kind string, _ map[string]any) {
@@ -81,13 +94,14 @@ var rules = []rule{
 		}
 		return items("fields", 1, 10)(n)
 	}},
+	{"section accessory", "section", docBlocks + "section-block", kinds("accessory", "button", "checkboxes", "image", "overflow", "static_select")},
 	{"header text", "header", docBlocks + "header-block", chars("text.text", 1, maxHeader)},
 	{"header is plain", "header", docBlocks + "header-block", oneOf("text.type", "plain_text")},
 	{"markdown text", "markdown", docBlocks + "markdown-block", chars("text", 1, maxMarkdown)},
 	{"context elements", "context", docBlocks + "context-block", items("elements", 1, maxContext)},
 	{"context kinds", "context", docBlocks + "context-block", kinds("elements", "image", "plain_text", "mrkdwn")},
 	{"actions elements", "actions", docBlocks + "actions-block", items("elements", 1, maxActions)},
-	{"actions kinds", "actions", docBlocks + "actions-block", kinds("elements", "button", "overflow")},
+	{"actions kinds", "actions", docBlocks + "actions-block", kinds("elements", "button", "checkboxes", "overflow", "static_select")},
 	{"container title", "container", docBlocks + "container-block", chars("title.text", 1, maxHeader)},
 	{"container subtitle", "container", docBlocks + "container-block", optional("subtitle.text", maxSubtitle)},
 	{"container children", "container", docBlocks + "container-block", items("child_blocks", 1, maxChildren)},
@@ -112,12 +126,14 @@ var rules = []rule{
 	{"rich_text parts", "rich_text_section rich_text_preformatted", docBlocks + "rich-text-block", items("elements", 1, 1000)},
 	{"rich_text text", "text", docBlocks + "rich-text-block", chars("text", 1, maxAll)},
 	{"rich_text link", "link", docBlocks + "rich-text-block", chars("url", 1, maxURL)},
+	{"input element", "input", docBlocks + "input-block", kinds("element", "checkboxes", "datepicker", "datetimepicker", "email_text_input", "multi_static_select",
+		"number_input", "plain_text_input", "radio_buttons", "static_select", "url_text_input")},
 	{"input label", "input", docBlocks + "input-block", chars("label.text", 1, maxInputLabel)},
 	{"input hint", "input", docBlocks + "input-block", optional("hint.text", maxInputLabel)},
 
 	// Elements and texts.
 	{"text", "plain_text mrkdwn", docTexts + "text-object", chars("text", 1, maxSection)},
-	{"action_id", "button overflow plain_text_input", docParts + "button-element", chars("action_id", 1, maxID)},
+	{"action_id", "button checkboxes datepicker datetimepicker email_text_input multi_static_select number_input overflow plain_text_input radio_buttons static_select url_text_input", docParts + "button-element", chars("action_id", 1, maxID)},
 	{"button text", "button", docParts + "button-element", chars("text.text", 1, maxLabel)},
 	{"button is plain", "button", docParts + "button-element", oneOf("text.type", "plain_text")},
 	{"button value", "button", docParts + "button-element", optional("value", maxValue)},
@@ -125,6 +141,15 @@ var rules = []rule{
 	{"button label", "button", docParts + "button-element", optional("accessibility_label", maxLabel)},
 	{"button style", "button", "UX.md: Allow is never the button that stands out", oneOf("style", "danger")},
 	{"overflow options", "overflow", docParts + "overflow-menu-element", items("options", minOptions, maxOptions)},
+	{"select options", "static_select multi_static_select", docParts + "select-menu-element", items("options", 1, maxSelect)},
+	{"select placeholder", "static_select multi_static_select", docParts + "select-menu-element", optional("placeholder.text", maxHolder)},
+	{"boxes options", "checkboxes radio_buttons", docParts + "checkboxes-element", items("options", 1, maxBoxes)},
+	{"chosen at first", "checkboxes multi_static_select radio_buttons static_select", docParts + "select-menu-element", chosenIsThere},
+	{"confirm title", kindConfirm, docDialog, chars("title.text", 1, maxConfTitle)},
+	{"confirm text", kindConfirm, docDialog, chars("text.text", 1, maxConfirm)},
+	{"confirm yes", kindConfirm, docDialog, chars("confirm.text", 1, maxConfButton)},
+	{"confirm no", kindConfirm, docDialog, chars("deny.text", 1, maxConfButton)},
+	{"option description", kindOption, docTexts + "option-object", optional("description.text", maxLabel)},
 	{"option text", kindOption, docTexts + "option-object", chars("text.text", 1, maxLabel)},
 	{"option value", kindOption, docTexts + "option-object", chars("value", 1, maxOption)},
 	{"image address", "image", docParts + "image-element", func(n map[string]any) string {
@@ -134,7 +159,7 @@ var rules = []rule{
 		return ""
 	}},
 	{"image alt_text", "image", docParts + "image-element", chars("alt_text", 1, maxAlt)},
-	{"input value", "plain_text_input", docParts + "plain-text-input-element", optional("initial_value", maxInput)},
+	{"input value", "email_text_input plain_text_input url_text_input", docParts + "plain-text-input-element", optional("initial_value", maxInput)},
 	{"input length", "plain_text_input", docParts + "plain-text-input-element", func(n map[string]any) string {
 		if v, ok := n["max_length"]; ok && atoi(v) > maxInput {
 			return fmt.Sprintf("max_length is %v, at most %d", v, maxInput)
@@ -142,6 +167,21 @@ var rules = []rule{
 		return ""
 	}},
 	{"input placeholder", "plain_text_input", docParts + "plain-text-input-element", optional("placeholder.text", 150)},
+}
+
+// chosenIsThere: what is chosen at first has to be exactly one of the options.
+func chosenIsThere(n map[string]any) string {
+	options, _ := n["options"].([]any)
+	chosen, _ := n["initial_options"].([]any)
+	if one, ok := n["initial_option"]; ok {
+		chosen = append(chosen, one)
+	}
+	for _, c := range chosen {
+		if !slices.ContainsFunc(options, func(o any) bool { return reflect.DeepEqual(o, c) }) {
+			return "what is chosen at first is none of the options"
+		}
+	}
+	return ""
 }
 
 func atoi(v any) (n int) {

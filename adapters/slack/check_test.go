@@ -58,6 +58,22 @@ func view(more, blocks string) string {
 	return `{"type":"modal","title":` + text("plain_text", "t") + `,"submit":` + text("plain_text", "ok") + more + `,"blocks":[` + blocks + `]}`
 }
 
+func home(more, blocks string) string { return `{"type":"home"` + more + `,"blocks":[` + blocks + `]}` }
+
+// sel is a select, checkboxes or radio buttons.
+func sel(kind, more string, options ...string) string {
+	return `{"type":"` + kind + `","action_id":"s","options":[` + strings.Join(options, ",") + `]` + more + `}`
+}
+
+// sure is a button with a confirmation of four texts.
+func sure(title, words, yes, no string) string {
+	return actions(btn(`,"confirm":{"title":` + text("plain_text", title) + `,"text":` + text("plain_text", words) + `,"confirm":` + text("plain_text", yes) + `,"deny":` + text("plain_text", no) + `}`))
+}
+
+func element(e string) string {
+	return `{"type":"input","label":` + text("plain_text", "l") + `,"element":` + e + `}`
+}
+
 // badMessages has, for each rule that is on messages, blocks that break it and no other rule.
 var badMessages = map[string][]string{
 	"message kinds":       {`{"type":"alert","text":` + text("mrkdwn", "x") + `}`, input("", ""), `{"type":"future"}`},
@@ -103,6 +119,16 @@ var badMessages = map[string][]string{
 	"button label":        {actions(btn(`,"accessibility_label":"` + rep(76) + `"`))},
 	"button style":        {actions(btn(`,"style":"primary"`))},
 	"overflow options":    {menu(option("a", "1")), menu(strings.Split(repeated(6, func(int) string { return option("a", "1") }), ";")...)},
+	"section accessory":   {`{"type":"section","text":` + text("mrkdwn", "x") + `,"accessory":` + sel("radio_buttons", "", option("a", "1")) + `}`},
+	"select options":      {actions(sel("static_select", "")), actions(sel("static_select", "", repeated(101, func(i int) string { return option("a", fmt.Sprint(i)) })))},
+	"select placeholder":  {actions(sel("static_select", `,"placeholder":`+text("plain_text", rep(151)), option("a", "1")))},
+	"boxes options":       {actions(sel("checkboxes", "")), actions(sel("checkboxes", "", repeated(11, func(i int) string { return option("a", fmt.Sprint(i)) })))},
+	"chosen at first":     {actions(sel("static_select", `,"initial_option":`+option("b", "1"), option("a", "1"))), actions(sel("checkboxes", `,"initial_options":[`+option("a", "2")+`]`, option("a", "1")))},
+	"confirm title":       {sure(rep(101), "t", "y", "n"), sure("", "t", "y", "n")},
+	"confirm text":        {sure("t", rep(301), "y", "n")},
+	"confirm yes":         {sure("t", "x", rep(31), "n")},
+	"confirm no":          {sure("t", "x", "y", rep(31))},
+	"option description":  {menu(strings.TrimSuffix(option("a", "1"), "}")+`,"description":`+text("plain_text", rep(76))+`}`, option("b", "2"))},
 	"option text":         {menu(option(rep(76), "1"), option("b", "2"))},
 	"option value":        {menu(option("a", rep(76)), option("b", "2"))},
 	"image address":       {`{"type":"image","image_url":"http://x","alt_text":"a"}`, `{"type":"image","alt_text":"a"}`, `{"type":"image","image_url":"https://` + rep(3000) + `","alt_text":"a"}`},
@@ -111,13 +137,16 @@ var badMessages = map[string][]string{
 
 var badViews = map[string][]string{
 	"modal kinds":              {view("", `{"type":"markdown","text":"x"}`)},
-	"modal blocks":             {view("", repeated(101, func(int) string { return `{"type":"divider"}` }))},
+	"view blocks":              {view("", repeated(101, func(int) string { return `{"type":"divider"}` }))},
 	"modal title":              {strings.Replace(view("", ""), `"t"`, `"`+rep(25)+`"`, 1)},
 	"modal submit":             {strings.Replace(view("", ""), `"ok"`, `"`+rep(25)+`"`, 1)},
 	"modal close":              {view(`,"close":`+text("plain_text", rep(25)), "")},
-	"modal callback_id":        {view(`,"callback_id":"`+rep(256)+`"`, "")},
-	"modal metadata":           {view(`,"private_metadata":"`+rep(3001)+`"`, "")},
+	"view callback_id":         {view(`,"callback_id":"`+rep(256)+`"`, "")},
+	"view metadata":            {home(`,"private_metadata":"`+rep(3001)+`"`, ""), view(`,"private_metadata":"`+rep(3001)+`"`, "")},
 	"modal input needs submit": {strings.Replace(view("", input("", "")), `"submit"`, `"other"`, 1)},
+	"home kinds":               {home("", input("", "")), home("", `{"type":"markdown","text":"x"}`)},
+	"home members":             {home(`,"title":`+text("plain_text", "t"), ""), home(`,"submit":`+text("plain_text", "t"), ""), home(`,"close":`+text("plain_text", "t"), "")},
+	"input element":            {view("", element(btn("")))},
 	"input label":              {view("", strings.Replace(input("", ""), `"l"`, `"`+rep(2001)+`"`, 1))},
 	"input hint":               {view("", input("", `,"hint":`+text("plain_text", rep(2001))))},
 	"input value":              {view("", input(`,"initial_value":"`+rep(3001)+`"`, ""))},
@@ -145,7 +174,7 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 		}
 	}
 	// Two rules look at these texts, the one of the block and the one of all texts: either is enough.
-	doubled := map[string]string{"section text": "text"}
+	doubled := map[string]string{"section text": "text", "confirm title": "text"}
 	for _, r := range rules {
 		if r.source == "" || len(cases[r.name]) == 0 {
 			t.Errorf("%s has no source or no case", r.name)

@@ -53,6 +53,7 @@ var (
 	_ agent.Annotator = (*Adapter)(nil)
 	_ agent.Seeker    = (*Adapter)(nil)
 	_ agent.Pacer     = (*Adapter)(nil)
+	_ agent.Teller    = (*Adapter)(nil)
 )
 
 // New makes the adapter. It speaks to nobody before Run.

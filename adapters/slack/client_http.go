@@ -10,9 +10,15 @@ import (
 
 const maxAnswer = 16 << 20 // bytes of one answer
 
-// lean takes the echo out of the answers to what we send: slack-go parses the whole message that Slack returns, strictly, so one
+// lean takes the echo out of the answers to what we send: slack-go parses the whole message or view that Slack returns, strictly, so one
 // block that it does not know as it expects would make a message that is there look like a failure.
 type lean struct{ *http.Client }
+
+// echoes names the echo by method.
+var echoes = map[string]string{
+	"chat.postMessage": "message", "chat.update": "message",
+	"views.open": "view", "views.push": "view", "views.update": "view", "views.publish": "view",
+}
 
 func (l lean) Do(r *http.Request) (*http.Response, error) {
 	resp, err := l.Client.Do(r)
@@ -20,7 +26,8 @@ func (l lean) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = &limited{io.LimitReader(resp.Body, maxAnswer), resp.Body}
-	if method := path.Base(r.URL.Path); resp.StatusCode != http.StatusOK || method != "chat.postMessage" && method != "chat.update" {
+	keep := echoes[path.Base(r.URL.Path)]
+	if resp.StatusCode != http.StatusOK || keep == "" {
 		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
@@ -29,13 +36,15 @@ func (l lean) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	var whole map[string]json.RawMessage
-	if json.Unmarshal(body, &whole) == nil && whole["message"] != nil {
-		var kept struct {
-			TS     string `json:"ts"`
+	if json.Unmarshal(body, &whole) == nil && whole[keep] != nil {
+		var bare struct {
+			TS     string `json:"ts,omitempty"`
 			Thread string `json:"thread_ts,omitempty"`
+			ID     string `json:"id,omitempty"`
+			Hash   string `json:"hash,omitempty"`
 		}
-		_ = json.Unmarshal(whole["message"], &kept)
-		whole["message"], _ = json.Marshal(kept)
+		_ = json.Unmarshal(whole[keep], &bare)
+		whole[keep], _ = json.Marshal(bare)
 		body, _ = json.Marshal(whole)
 	}
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

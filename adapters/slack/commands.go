@@ -15,13 +15,15 @@ import (
 func (a *Adapter) commanded(ctx context.Context, s spoken, c surface.Command) (receipt, error) {
 	switch c.Verb {
 	case "help":
-		return a.answer(s, sayHelp(s.direct)), nil
+		return a.answer(s, a.help(s.direct)), nil
 	case "pending":
 		session, err := a.Engine.Session(ctx, s.at.id())
 		if err != nil {
 			return receipt{}, err
 		}
 		return a.answer(s, surface.SayPending(turn.OpenAsks(session), "thread")), nil
+	case surface.VerbSettings:
+		return a.arranged(ctx, s, c.Args)
 	}
 	var by somebody
 	if c.Verb == "stop" {
@@ -51,6 +53,14 @@ func (a *Adapter) confirm(ctx context.Context, s spoken, c surface.Command, repl
 			a.let(ctx, reply, surface.SayMode(want))
 		}
 	}
+}
+
+// help says what can be said.
+func (a *Adapter) help(direct bool) string {
+	if a.Settings == nil {
+		return sayHelp(direct)
+	}
+	return sayHelp(direct) + "\n" + saySettingsHelp(direct)
 }
 
 // slash is a slash command. It names a channel, never a thread.
@@ -94,6 +104,9 @@ const maxSlashAnswer = 12_000
 
 // serve answers, always.
 func (c slash) serve(ctx context.Context, a *Adapter) (receipt, error) {
+	if words, ok := c.settingsOf(); ok && a.Settings != nil {
+		return a.settled(ctx, c, words), nil
+	}
 	var say string
 	var err error
 	switch words := strings.Fields(strings.ToLower(string(c.Text))); {
@@ -102,11 +115,11 @@ func (c slash) serve(ctx context.Context, a *Adapter) (receipt, error) {
 	case len(words) == 1 && words[0] == "stop":
 		say, err = a.slashStop(ctx, c)
 	case len(words) == 0 || words[0] == "help":
-		say = escaped(sayHelp(c.direct()))
+		say = escaped(a.help(c.direct()))
 	case words[0] == "stop", words[0] == "reset", words[0] == "mode":
 		say = escaped(sayInThread(surface.Shortened(strings.Join(words, " "), 40)))
 	default:
-		say = escaped(sayUnknownCommand(surface.Shortened(string(c.Text), 40)) + "\n" + sayHelp(c.direct()))
+		say = escaped(sayUnknownCommand(surface.Shortened(string(c.Text), 40)) + "\n" + a.help(c.direct()))
 	}
 	if err != nil {
 		a.Logger.Warn("slack: a slash command failed", "command", surface.Shortened(string(c.Text), 40), "err", err)

@@ -18,7 +18,7 @@ const MaxBody = maxBody
 // ReadButton is what the adapter reads in a button or an option.
 func ReadButton(kind, action, block, value string) (chat.Choice, string, bool) {
 	act := &slack.BlockAction{ActionID: action, BlockID: block, Type: slack.ActionType(kind), Value: value}
-	if kind == "overflow" {
+	if kind == "overflow" || kind == "static_select" {
 		act.Value, act.SelectedOption.Value = "", value
 	}
 	return parseAction(act)

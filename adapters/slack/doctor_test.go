@@ -127,7 +127,7 @@ func TestDoctorOfAHealthyApp(t *testing.T) {
 	c := newClinic(t)
 	all := seen(t, t.Context(), c.config())
 	want(t, all, "Slack: bot token", surface.Fine, "@nod", "Acme", "T1")
-	want(t, all, "Slack: scopes", surface.Fine, "all 11")
+	want(t, all, "Slack: scopes", surface.Fine, "all 12")
 	want(t, all, "Slack: agent view", surface.Unchecked, "plan")
 	want(t, all, "Slack: app token", surface.Fine)
 	want(t, all, "Slack: connection", surface.Fine, "hello")

@@ -24,9 +24,12 @@ type payload struct {
 // less until it passes check, and keeps every button of what it shows. Each part is cut to its own limit as it is drawn, so
 // only what is counted over the whole message can be too much. The same message gives the same bytes.
 func encode(m render.Message) payload {
-	p, roomy := draw(m, false)
+	p, roomy := draw(m, &sheet{})
+	if !roomy {
+		p, roomy = draw(m, &sheet{terse: true})
+	}
 	for i := 0; i < len(tighter) && !roomy; i++ {
-		p, roomy = draw(render.Fit(m, tighter[i]), i >= bare)
+		p, roomy = draw(render.Fit(m, tighter[i]), &sheet{terse: true, bare: i >= bare})
 	}
 	return p
 }
@@ -37,6 +40,7 @@ type sheet struct {
 	actions int  // buttons and menus so far
 	tasks   int  // task cards so far
 	asks    int  // of the whole message
+	terse   bool // nothing twice
 	bare    bool // without what can be had from View details
 
 	count    int  // blocks, with those inside others
@@ -45,8 +49,7 @@ type sheet struct {
 }
 
 // draw reports with roomy whether the whole keeps the limits of a whole.
-func draw(m render.Message, bare bool) (p payload, roomy bool) {
-	s := &sheet{bare: bare}
+func draw(m render.Message, s *sheet) (p payload, roomy bool) {
 	for _, b := range m.Blocks {
 		if _, ok := b.(render.Ask); ok {
 			s.asks++

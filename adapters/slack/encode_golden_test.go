@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -43,13 +44,33 @@ func cardOf(n int, args string) render.Ask {
 		Args:   render.ArgsOf([]byte(args), strings.Repeat("7f3a", 16)), Question: "Write hello to notes.txt?", Describes: "Writes a file.",
 		Because: render.Line{render.Plain("files asks for writes (tool setting: server default).")},
 		Choices: []render.Choice{button(chat.AllowChat, token, render.LabelAllowChat), button(chat.AllowOnce, token, render.LabelAllowOnce), button(chat.Deny, token, render.LabelDeny)},
-		More:    []render.Choice{button(chat.DenyReason, token, "Deny with a reason…"), button(chat.Edit, token, "Edit arguments…"), button(chat.ViewDetail, token, render.LabelViewDetails), button(chat.Extend, token, render.LabelExtend)},
+		More:    moreOf(token),
 		Footer:  render.Line{anaPerson, render.Plain(render.CanAnswer + " · expires "), render.Time{At: twoPM.Add(time.Minute), Until: true}},
 	}
 	if n == 1 {
 		a.Warning, a.Review = render.Warning(""), render.Review
 	}
 	return a
+}
+
+// moreOf is all that can stand behind ⋯.
+func moreOf(token string) []render.Choice {
+	asked := func(c chat.Choice, label, confirm string) render.Choice {
+		b := button(c, token, label)
+		b.Confirm = confirm
+		return b
+	}
+	exact := asked(chat.AllowExact, render.LabelAllowExact, render.ConfirmPins("write_file", "files", "with path = “notes.txt”"))
+	exact.Hint = "with path = “notes.txt”"
+	tick := button(chat.Remember, token, render.LabelRemember)
+	tick.Toggle = render.ToggleOff
+	return []render.Choice{
+		button(chat.DenyReason, token, render.LabelDenyReason), button(chat.Edit, token, render.LabelEdit), button(chat.ViewDetail, token, render.LabelViewDetails), button(chat.Why, token, render.LabelWhy),
+		exact, asked(chat.AllowPath, render.LabelAllowPath, render.ConfirmPins("write_file", "files", "below /srv/a")), button(chat.AllowHour, token, render.LabelAllowHour),
+		button(chat.AllowUses, token, render.LabelAllowUses(3)), asked(chat.AllowReads, render.LabelAllowReads("files"), render.ConfirmWide("reads", "files")),
+		asked(chat.AllowWrites, render.LabelAllowWrites("files"), render.ConfirmWide("reads and writes", "files")), asked(chat.AllowServer, render.LabelAllowServer("files"), render.ConfirmServer("files")),
+		tick, asked(chat.AllowSession, render.LabelAllowSession, render.ConfirmSession), button(chat.Extend, token, render.LabelExtend),
+	}
 }
 
 const helloArgs = `{"path":"notes.txt","content":"hello"}`
@@ -96,7 +117,7 @@ func states() map[string]render.Message {
 		"several": several,
 		"allowed": {State: render.Working, Blocks: []render.Block{render.Text{Markdown: "I'll write the greeting."}, read, undo}, Choices: []render.Choice{stopButton()}},
 		"decided": {State: render.Done, Blocks: []render.Block{render.Text{Markdown: "I'll write the greeting."}, read, allowed, render.Text{Markdown: "**Done**: `notes.txt` says hello."},
-			render.Note{Line: render.Line{render.Plain(render.GrantLine("write_file", "files", "Ana"))}, Choices: []render.Choice{button(chat.Revoke, "G1", render.LabelRevoke)}}}},
+			render.Note{Line: render.Line{render.Plain(render.GrantLine("write_file of files", "Ana"))}, Choices: []render.Choice{button(chat.Revoke, "G1", render.LabelRevoke)}}}},
 		"denied": {State: render.Done, Blocks: []render.Block{stepOf(render.StepDenied, "write_file", render.Plain("denied by "), anaPerson, render.Plain(" "), render.Time{At: twoPM}, render.Plain(" · “not now”")),
 			render.Text{Markdown: "Then I leave the file as it is."}}},
 		"expired": {State: render.Done, Blocks: []render.Block{expired, render.Text{Markdown: "Nobody answered, so I did not write it."}}},
@@ -215,6 +236,9 @@ func dumpBlock(b *strings.Builder, n map[string]any, in string) {
 		say("# ", str("text.text"))
 	case "section":
 		say("  ", str("text.text"))
+		if a, ok := n["accessory"].(map[string]any); ok {
+			say("      ", dumpElement(a))
+		}
 	case "markdown":
 		say("", str("text"))
 	case "context":
@@ -246,24 +270,50 @@ func dumpBlock(b *strings.Builder, n map[string]any, in string) {
 		var parts []string
 		for _, e := range n["elements"].([]any) {
 			m := e.(map[string]any)
-			if m["type"] == "overflow" {
-				var opts []string
-				for _, o := range m["options"].([]any) {
-					t, _ := field(o.(map[string]any), "text.text")
-					opts = append(opts, t.(string))
-				}
-				parts = append(parts, "[⋯ "+strings.Join(opts, " | ")+"]")
-				continue
-			}
-			t, _ := field(m, "text.text")
-			parts = append(parts, "["+t.(string)+"]")
+			parts = append(parts, dumpElement(m))
 		}
 		say("  ", strings.Join(parts, " "))
 	case "input":
-		say("  ", str("label.text")+": ["+str("element.initial_value")+str("element.placeholder.text")+"] "+str("hint.text"))
+		if e, _ := n["element"].(map[string]any); e["options"] != nil {
+			say("  ", str("label.text")+": "+dumpElement(e)+" "+str("hint.text"))
+			break
+		}
+		say("  ", str("label.text")+": ["+str("element.initial_value")+str("element.initial_date")+str("element.placeholder.text")+"] "+str("hint.text"))
 	default:
 		say("?? ", fmt.Sprint(n))
 	}
+}
+
+// dumpElement is a button, or a menu with its lines: a mark before what is chosen, and "?" after what is asked about once more.
+func dumpElement(m map[string]any) string {
+	options, ok := m["options"].([]any)
+	if !ok {
+		t, _ := field(m, "text.text")
+		ask := ""
+		if m["confirm"] != nil {
+			ask = " ?"
+		}
+		return "[" + t.(string) + ask + "]"
+	}
+	chosen, _ := m["initial_options"].([]any)
+	chosen = append(chosen, m["initial_option"])
+	var opts []string
+	for _, o := range options {
+		t, _ := field(o.(map[string]any), "text.text")
+		say := t.(string)
+		if d, ok := field(o.(map[string]any), "description.text"); ok {
+			say += " (" + d.(string) + ")"
+		}
+		if v, _ := o.(map[string]any)["value"].(string); strings.HasPrefix(v, "?") {
+			say += " ?"
+		}
+		if slices.ContainsFunc(chosen, func(c any) bool { return reflect.DeepEqual(c, o) }) {
+			say = "● " + say
+		}
+		opts = append(opts, say)
+	}
+	mark := map[any]string{"overflow": "⋯", "static_select": "▾", "multi_static_select": "▾▾", "checkboxes": "☐", "radio_buttons": "○"}[m["type"]]
+	return "[" + mark + " " + strings.Join(opts, " | ") + "]"
 }
 
 func richText(n map[string]any) string {

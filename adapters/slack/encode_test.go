@@ -28,10 +28,12 @@ func clicksOn(p payload) (out []slack.BlockAction) {
 		case "button":
 			v, _ := n["value"].(string)
 			out = append(out, slack.BlockAction{ActionID: id, Type: "button", Value: v})
-		case "overflow":
+		case "checkboxes": // an empty list when it is unticked
+			out = append(out, slack.BlockAction{ActionID: id, Type: "checkboxes"})
+		case "overflow", "static_select":
 			for _, o := range n["options"].([]any) {
 				v, _ := o.(map[string]any)["value"].(string)
-				out = append(out, slack.BlockAction{ActionID: id, Type: "overflow", SelectedOption: slack.OptionBlockObject{Value: v}})
+				out = append(out, slack.BlockAction{ActionID: id, Type: slack.ActionType(kind), SelectedOption: slack.OptionBlockObject{Value: v}})
 			}
 		}
 	})

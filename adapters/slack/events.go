@@ -38,7 +38,11 @@ type inner struct {
 	Message     *said `json:"message"`          // message_changed: as it is now
 	Previous    *said `json:"previous_message"` // message_changed, message_deleted: as it was
 	Tab         loose `json:"tab"`              // app_home_opened
-	Assistant   struct {
+	View        struct {
+		Hash     loose `json:"hash"`
+		Metadata loose `json:"private_metadata"`
+	} `json:"view"` // app_home_opened: what stands on the Home tab, if anything was ever drawn there
+	Assistant struct {
 		Channel loose `json:"channel_id"`
 		Thread  loose `json:"thread_ts"`
 	} `json:"assistant_thread"`
@@ -156,6 +160,8 @@ type (
 	}
 	// greeted: a person opened the conversation with the bot.
 	greeted struct{ channel, thread string }
+	// visited: a person opened the Home tab. meta and hash are of what stands there.
+	visited struct{ user, meta, hash, stamp string }
 )
 
 func (spoken) isMeaning()   {}
@@ -164,6 +170,7 @@ func (removed) isMeaning()  {}
 func (closed) isMeaning()   {}
 func (halted) isMeaning()   {}
 func (greeted) isMeaning()  {}
+func (visited) isMeaning()  {}
 
 // slackbot is Slack's own voice: a bot without a bot_id.
 const slackbot = "USLACKBOT"
@@ -190,8 +197,11 @@ func meaningOf(e event, me self) meaning {
 			return halted{place{me.Team, string(in.Channel), string(in.Thread)}, string(in.User), string(in.Stamp)}
 		}
 	case "app_home_opened":
-		if in.Tab == "messages" && in.Channel != "" {
+		switch {
+		case in.Tab == "messages" && in.Channel != "":
 			return greeted{channel: string(in.Channel)}
+		case in.Tab == slackHome && in.User != "":
+			return visited{string(in.User), string(in.View.Metadata), string(in.View.Hash), string(in.Stamp)}
 		}
 	case "assistant_thread_started":
 		if in.Assistant.Channel != "" {

@@ -47,7 +47,7 @@ func meanings() map[string]meaning {
 		"channel_deleted": closed{"C1", "Ev08MFMKH6"}, "channel_left": closed{"C1", "Ev08MFMKH6"}, "bot_left": closed{"C1", "Ev08MFMKH6"}, "somebody_left": nil,
 
 		"agent_session_stopped":    halted{root, "UANA", "1783536983.783769"},
-		"app_home_opened_messages": greeted{"D1", ""}, "app_home_opened_home": nil, "assistant_thread_started": greeted{"D1", root.Thread},
+		"app_home_opened_messages": greeted{"D1", ""}, "app_home_opened_home": visited{"UANA", `{"v":1,"view":"grants"}`, "1231232323.12321312", "1515449522000016"}, "assistant_thread_started": greeted{"D1", root.Thread},
 
 		"channel_rename": nil, "team_join": nil, "other_workspace": nil, "app_rate_limited": nil, "bad_timestamp": nil, "no_channel": nil,
 	}

@@ -113,6 +113,8 @@ func (e event) serve(ctx context.Context, a *Adapter) (receipt, error) {
 		return receipt{}, a.halted(ctx, m)
 	case greeted:
 		return receipt{after: func(ctx context.Context) { a.suggest(ctx, m.channel, m.thread) }}, nil
+	case visited:
+		return receipt{after: func(ctx context.Context) { a.visited(ctx, m) }}, nil
 	}
 	return receipt{}, nil
 }
@@ -130,7 +132,8 @@ func (a *Adapter) heard(ctx context.Context, s spoken) (receipt, error) {
 		return receipt{}, nil
 	}
 	text := a.wording(s)
-	if c, ok := surface.ParseCommand(text); ok && (s.mentioned || s.direct) {
+	c, ok := surface.ParseCommand(text)
+	if ok = ok && (c.Verb != surface.VerbSettings || a.Settings != nil); ok && (s.mentioned || s.direct) {
 		if !s.answerable {
 			return receipt{}, nil
 		}
@@ -138,7 +141,7 @@ func (a *Adapter) heard(ctx context.Context, s spoken) (receipt, error) {
 	}
 	switch {
 	case text == "" && len(s.files) == 0:
-		return a.answer(s, sayHelp(s.direct)), nil
+		return a.answer(s, a.help(s.direct)), nil
 	case len(text) > agent.MaxText:
 		return a.answer(s, surface.SayTooLong(len(text))), nil
 	}

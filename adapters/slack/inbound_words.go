@@ -39,6 +39,15 @@ func sayHelp(direct bool) string {
 		"Anywhere: “/" + botName + " pending” lists what waits in the channel."
 }
 
+func saySettingsHelp(direct bool) string {
+	mention := "@" + botName + " "
+	if direct {
+		mention = ""
+	}
+	return "“/" + botName + " permissions” opens the settings, as the Home tab does; “" + mention + "permissions” in a thread those of that thread. In words: “/" + botName +
+		" why <server> <tool>”, “whoami”, “history”, “stats”, “tools enable|disable …”, “permissions …”."
+}
+
 func sayMoreChats(n int) string {
 	return fmt.Sprintf("… and what waits in %d more threads", n)
 }

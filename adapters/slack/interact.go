@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,15 +39,37 @@ type interaction struct {
 	Actions []json.RawMessage `json:"actions"`
 	View    struct {
 		ID       loose `json:"id"`
+		Type     loose `json:"type"` // modal or home
 		Hash     loose `json:"hash"`
 		Callback loose `json:"callback_id"`
 		Metadata loose `json:"private_metadata"`
+		Previous loose `json:"previous_view_id"` // the modal that it lies on
 		State    struct {
-			Values map[string]map[string]struct {
-				Value loose `json:"value"`
-			} `json:"values"`
+			Values map[string]map[string]entered `json:"values"`
 		} `json:"state"`
 	} `json:"view"`
+}
+
+// entered is what an input holds.
+// https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload#view-state
+type entered struct {
+	Value   loose    `json:"value"`
+	Option  picked   `json:"selected_option"`
+	Options []picked `json:"selected_options"`
+	Date    loose    `json:"selected_date"`      // 2026-11-21
+	Moment  loose    `json:"selected_date_time"` // seconds since 1970
+}
+
+type picked struct {
+	Value loose `json:"value"`
+}
+
+// input is what the one input of a block holds; a block of ours has just one.
+func (in interaction) input(block string) (e entered) {
+	for _, v := range in.View.State.Values[block] {
+		e = v
+	}
+	return e
 }
 
 func decodeInteraction(payload []byte) (interaction, error) {
@@ -57,13 +80,17 @@ func decodeInteraction(payload []byte) (interaction, error) {
 	return in, nil
 }
 
-// Of our own views (views.go).
+// Of our own views (views.go, want_view.go, panel_view.go).
 const (
-	actionPage   = "nod:page"
-	callbackDeny = "nod:deny"
-	callbackEdit = "nod:edit"
-	blockReason  = "reason"
-	blockArgs    = "args"
+	actionPage     = "nod:page"
+	callbackDeny   = "nod:deny"
+	callbackEdit   = "nod:edit"
+	callbackAnswer = "nod:answer"
+	callbackPanel  = "nod:panel"
+	callbackFill   = "nod:fill"
+	blockReason    = "reason"
+	blockArgs      = "args"
+	blockFill      = "text"
 )
 
 // lane: the clicks on one message keep their order, and wait for no message of its thread.
@@ -81,12 +108,11 @@ func (in interaction) message() chat.MessageRef {
 	return chat.MessageRef(in.Message.TS)
 }
 
+func (in interaction) channel() string { return string(cmp.Or(in.Container.Channel, in.Channel)) }
+
 // place is the thread that the clicked message stands in.
 func (in interaction) place(me self) (p place, ok bool) {
-	p = place{me.Team, string(in.Container.Channel), string(in.Container.Thread)}
-	if p.Channel == "" {
-		p.Channel = string(in.Channel)
-	}
+	p = place{me.Team, in.channel(), string(in.Container.Thread)}
 	if p.Thread == "" {
 		p.Thread = string(in.Message.Thread)
 	}
@@ -106,8 +132,15 @@ func (in interaction) serve(ctx context.Context, a *Adapter) (receipt, error) {
 				a.Logger.Warn("slack: an action could not be decoded")
 				continue
 			}
-			if strings.HasPrefix(act.ActionID, actionPage+":") {
+			switch {
+			case strings.HasPrefix(act.ActionID, actionPage+":"):
 				return receipt{after: func(ctx context.Context) { a.turnPage(ctx, in, act) }}, nil
+			case strings.HasPrefix(act.ActionID, panelPrefix):
+				return a.acted(ctx, in, &act), nil
+			case act.ActionID == actionSure:
+				return a.confirmed(ctx, in, &act), nil
+			case act.ActionID == actionCancel:
+				return a.clearing(in), nil
 			}
 			if choice, token, ok := parseAction(&act); ok {
 				return a.clicked(ctx, in, &act, choice, token), nil
@@ -116,6 +149,10 @@ func (in interaction) serve(ctx context.Context, a *Adapter) (receipt, error) {
 		return receipt{}, nil // a link's button, which opens by itself
 	case in.Type == "view_submission" && (in.View.Callback == callbackDeny || in.View.Callback == callbackEdit):
 		return receipt{body: a.submitted(ctx, in)}, nil
+	case in.Type == "view_submission" && in.View.Callback == callbackAnswer:
+		return receipt{body: a.answered(ctx, in)}, nil
+	case in.Type == "view_submission" && in.View.Callback == callbackFill:
+		return a.filled(ctx, in), nil
 	case in.Type == "view_submission", in.Type == "view_closed":
 		return receipt{}, nil
 	}
@@ -133,28 +170,42 @@ func (a *Adapter) clicked(ctx context.Context, in interaction, act *slack.BlockA
 	if !in.Container.Ephemeral {
 		a.remember(messageAt{at.Channel, string(in.message())}, string(in.ResponseURL))
 	}
+	f := form{Place: at, Message: in.message(), Token: token, Choice: choice}
+	later := func(do func(context.Context)) receipt { return receipt{after: do} }
 	if choice == chat.ViewDetail {
-		return receipt{after: func(ctx context.Context) {
-			a.showDetails(ctx, in, form{Place: at, Message: in.message(), Token: token, Choice: choice}, reply)
-		}}
+		return later(func(ctx context.Context) { a.showDetails(ctx, in, f, reply) })
 	}
 	by, no := a.decider(ctx, string(in.User), choice)
 	if no != "" {
 		return a.answering(reply, no)
 	}
-	if choice == chat.DenyReason || choice == chat.Edit {
-		return receipt{after: func(ctx context.Context) {
-			a.openForm(ctx, in, form{Place: at, Message: in.message(), Token: token, Choice: choice}, reply)
-		}}
+	env := a.envelope(at, in.delivery(act), by, reply)
+	if asksFirst(act) {
+		return later(func(ctx context.Context) { a.confirmFirst(ctx, f, reply) })
 	}
-	err := a.Engine.Accept(ctx, chat.Clicked{
-		Envelope: a.envelope(at, in.delivery(act), by, reply), Token: token, Choice: choice, Message: in.message(),
-	})
-	if err != nil {
-		a.Logger.Error("slack: a click was not recorded", "chat", at.id(), "choice", choice, "err", err)
+	switch choice {
+	case chat.DenyReason, chat.Edit:
+		return later(func(ctx context.Context) { a.openForm(ctx, in, f, reply) })
+	case chat.Why:
+		return later(func(ctx context.Context) { a.showWhy(ctx, in, f, env) })
+	case chat.Answer:
+		return later(func(ctx context.Context) { a.answerWant(ctx, in, f, env) })
+	case chat.Open:
+		return later(func(ctx context.Context) { a.openPanel(ctx, string(in.Trigger), panelForm{View: token}, env) })
+	}
+	if !a.take(ctx, chat.Clicked{Envelope: env, Token: token, Choice: choice, Message: f.Message}) {
 		return a.answering(reply, surface.SayNotRecorded)
 	}
 	return receipt{}
+}
+
+// take has a click recorded.
+func (a *Adapter) take(ctx context.Context, c chat.Clicked) bool {
+	err := a.Engine.Accept(ctx, c)
+	if err != nil {
+		a.Logger.Error("slack: a click was not recorded", "chat", c.Chat, "choice", c.Choice, "err", err)
+	}
+	return err == nil
 }
 
 // delivery is the same for a click that Slack sends twice.
@@ -179,10 +230,7 @@ func (a *Adapter) submitted(ctx context.Context, in interaction) *slack.ViewSubm
 	if no != "" {
 		return wrong(no)
 	}
-	var value string
-	for _, v := range in.View.State.Values[block] {
-		value = string(v.Value)
-	}
+	value := string(in.input(block).Value)
 	click := chat.Clicked{
 		Envelope: a.envelope(f.Place, in.submission(value), by, privately("", f.Place.Channel, f.Place.Thread, string(in.User))),
 		Token:    f.Token, Choice: choice, Message: f.Message,

@@ -32,6 +32,25 @@ func (a *Adapter) showDetails(ctx context.Context, in interaction, f form, reply
 	a.open(ctx, in, detailsView(d, f), reply)
 }
 
+// showWhy opens the answer to "Why am I asked?", which is that of one person. Without settings it is what the details say of it.
+func (a *Adapter) showWhy(ctx context.Context, in interaction, f form, env chat.Envelope) {
+	if a.Settings == nil {
+		a.showDetails(ctx, in, f, env.Reply)
+		return
+	}
+	d, err := a.Settings.Why(ctx, env, f.Token)
+	if no := surface.Refusal(err); no != nil {
+		a.let(ctx, env.Reply, no.Say)
+		return
+	}
+	if err != nil {
+		a.Logger.Warn("slack: why somebody is asked could not be read", "chat", f.Place.id(), "err", err)
+		a.let(ctx, env.Reply, surface.SayNotRead)
+		return
+	}
+	a.open(ctx, in, detailsView(d, f), env.Reply)
+}
+
 // openForm opens the form for a reason, or for other arguments.
 func (a *Adapter) openForm(ctx context.Context, in interaction, f form, reply chat.ReplyHandle) {
 	s, err := a.Engine.Session(ctx, f.Place.id())
@@ -61,6 +80,21 @@ func (a *Adapter) openForm(ctx context.Context, in interaction, f form, reply ch
 	a.open(ctx, in, view, reply)
 }
 
+// takable is the view, or where Slack would refuse it one that says so: a click must not be answered by nothing.
+func (a *Adapter) takable(v slack.ModalViewRequest) slack.ModalViewRequest {
+	err := checkView(v)
+	if err == nil {
+		return v
+	}
+	a.Logger.Error("slack: a view breaks a rule of Slack's; showing that it cannot be shown", "err", err)
+	simple := modal(saySettings, sayClose)
+	simple.Blocks.BlockSet = []slack.Block{slack.NewSectionBlock(plainText(sayNotDrawn), nil, nil)}
+	if v.CallbackID == callbackPanel { // its buttons are gone; what it is stays known
+		simple.CallbackID, simple.PrivateMetadata = v.CallbackID, v.PrivateMetadata
+	}
+	return simple
+}
+
 func askedFor(s turn.Session, ask string) (turn.ToolCall, bool) {
 	for _, c := range turn.OpenAsks(s) {
 		if ask != "" && string(c.Ask) == ask {
@@ -71,7 +105,11 @@ func askedFor(s turn.Session, ask string) (turn.ToolCall, bool) {
 }
 
 func (a *Adapter) open(ctx context.Context, in interaction, view slack.ModalViewRequest, reply chat.ReplyHandle) {
-	_, err := a.api.OpenViewContext(ctx, string(in.Trigger), view)
+	a.openWith(ctx, string(in.Trigger), view, reply)
+}
+
+func (a *Adapter) openWith(ctx context.Context, trigger string, view slack.ModalViewRequest, reply chat.ReplyHandle) {
+	_, err := a.api.OpenViewContext(ctx, trigger, a.takable(view))
 	switch {
 	case err == nil:
 	case tooOld(err):
@@ -91,12 +129,7 @@ func (a *Adapter) turnPage(ctx context.Context, in interaction, act slack.BlockA
 	if f.Page, err = strconv.Atoi(act.Value); err != nil {
 		return
 	}
-	s, err := a.Engine.Session(ctx, f.Place.id())
-	if err != nil {
-		a.Logger.Warn("slack: details could not be read", "chat", f.Place.id(), "err", err)
-		return
-	}
-	d, ok := turn.Details(s, f.Token)
+	d, ok := a.pageOf(ctx, in, f)
 	if !ok {
 		return
 	}
@@ -105,6 +138,24 @@ func (a *Adapter) turnPage(ctx context.Context, in interaction, act slack.BlockA
 	if err != nil {
 		a.Logger.Info("slack: a page was not turned", "err", faultOf(err))
 	}
+}
+
+// pageOf reads again what a modal shows.
+func (a *Adapter) pageOf(ctx context.Context, in interaction, f form) (d render.Details, ok bool) {
+	if f.Choice == chat.Why && a.Settings != nil {
+		by, no := a.decider(ctx, string(in.User), chat.Why)
+		if no != "" {
+			return d, false
+		}
+		d, err := a.Settings.Why(ctx, a.envelope(f.Place, "", by, chat.ReplyHandle{}), f.Token)
+		return d, err == nil
+	}
+	s, err := a.Engine.Session(ctx, f.Place.id())
+	if err != nil {
+		a.Logger.Warn("slack: details could not be read", "chat", f.Place.id(), "err", err)
+		return d, false
+	}
+	return turn.Details(s, f.Token)
 }
 
 // shortSum names a text, without repeating it.

@@ -6,7 +6,7 @@ import "github.com/nodhq/nod/core/render"
 // Basic Multilingual Plane, and this is the larger of the two usual counts.
 const (
 	maxBlocks     = 50     // of a message; blocks inside others are counted as well, since a markdown block "may result in multiple blocks". https://docs.slack.dev/block-kit
-	maxViewBlocks = 100    // of a modal. https://docs.slack.dev/block-kit
+	maxViewBlocks = 100    // of a modal or a Home tab. https://docs.slack.dev/block-kit
 	maxAll        = 13_000 // the JSON of all blocks. Undocumented: msg_blocks_too_long came at 13,297 characters, at 13,172 with a divider. https://github.com/slackapi/bolt-js/issues/2509
 	maxMarkdown   = 12_000 // over all markdown blocks. https://docs.slack.dev/reference/block-kit/blocks/markdown-block
 	maxSection    = 3000   // https://docs.slack.dev/reference/block-kit/blocks/section-block
@@ -20,6 +20,12 @@ const (
 	maxOption     = 75     // an option's value: 150 on the page of today, 75 in Slack's own types. https://docs.slack.dev/reference/block-kit/composition-objects/option-object
 	minOptions    = 2      // of an overflow menu: 1 on the page of today, 2 before
 	maxOptions    = 5      // https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element
+	maxSelect     = 100    // options of a select. https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element
+	maxBoxes      = 10     // checkboxes or radio buttons. https://docs.slack.dev/reference/block-kit/block-elements/checkboxes-element
+	maxConfirm    = 300    // a confirmation's text. https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object
+	maxConfTitle  = 100    // and its title
+	maxConfButton = 30     // and its buttons
+	maxHolder     = 150    // a placeholder
 	maxID         = 255    // action_id, block_id, callback_id
 	maxTitle      = 256    // of a task card: the pages name no limit, those of the same fields in a stream do. https://docs.slack.dev/reference/methods/chat.appendStream
 	maxText       = 4000   // of chat.update; chat.postMessage takes 40,000. https://docs.slack.dev/reference/methods/chat.update

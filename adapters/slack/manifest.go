@@ -27,6 +27,7 @@ var scopes = []scope{
 	{"groups:history", "reads the threads that it is in, in private channels", "it does not hear what follows a mention in a private channel", true},
 	{"groups:read", "hears the same of private channels", "questions in an archived or deleted private channel wait until they expire", false},
 	{"im:history", "reads direct messages to it", "it does not hear direct messages", true},
+	{"im:write", "writes to an admin by itself: about a server or a tool that is new", "admins are not told of new servers and tools; they find them in the settings", false},
 	{"mpim:history", "reads the threads that it is in, in group messages", "it does not hear what follows a mention in a group message", false},
 	{"users:read", "knows names, and who is a guest, from outside or a bot", "it cannot tell members from guests, so it cannot tell who may decide", true},
 }
@@ -37,7 +38,7 @@ type subscription struct{ Event, Needs string }
 // subscriptions are at https://docs.slack.dev/reference/events
 var subscriptions = []subscription{
 	{"agent_session_stopped", "assistant:write"},
-	{"app_home_opened", ""}, // in the agent view: somebody opened the conversation
+	{"app_home_opened", ""}, // somebody opened the Home tab or, in the agent view, the conversation
 	{"app_mention", "app_mentions:read"},
 	{"channel_archive", "channels:read"},
 	{"channel_deleted", "channels:read"},
@@ -94,7 +95,8 @@ func Manifest(o AppOptions) ([]byte, error) {
 		Settings: manifestSettings{Events: manifestEvents{BotEvents: eventNames()}, Interactivity: manifestInteractivity{Enabled: true}, SocketMode: o.BaseURL == ""},
 	}
 	m.OAuth.Scopes.Bot = scopeNames()
-	command := manifestCommand{Command: "/nod", Description: "What waits for an answer in this channel; stop your turn; help", Hint: "pending | stop | help"}
+	command := manifestCommand{Command: "/nod", Description: "Permissions; what waits for an answer in this channel; stop your turn; help",
+		Hint: "permissions … | pending | stop | tools … | why <server> <tool> | whoami | history | stats | halt | resume | help"}
 	if o.BaseURL != "" {
 		base, err := publicBase(o.BaseURL)
 		if err != nil {
@@ -114,7 +116,7 @@ func Manifest(o AppOptions) ([]byte, error) {
 		view.Prompts = append(view.Prompts, manifestPrompt{p, p})
 	}
 	m.Features = manifestFeatures{
-		Home: manifestHome{Messages: true}, Bot: manifestBot{appName, true}, Commands: []manifestCommand{command}, Agent: view,
+		Home: manifestHome{Home: true, Messages: true}, Bot: manifestBot{appName, true}, Commands: []manifestCommand{command}, Agent: view,
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

@@ -109,6 +109,9 @@ func TestManifestIsSlacks(t *testing.T) {
 		if m.Features.AgentView == nil || m.Features.AssistantView != nil {
 			t.Errorf("%s: new apps are agents", name)
 		}
+		if !m.Features.AppHome.HomeTabEnabled || !slices.Contains(m.Settings.EventSubscriptions.BotEvents, "app_home_opened") {
+			t.Errorf("%s: the Home tab would stay empty", name)
+		}
 		if m.Settings.Interactivity == nil || !m.Settings.Interactivity.IsEnabled {
 			t.Errorf("%s: without interactivity no button answers", name)
 		}
@@ -180,7 +183,7 @@ func TestManifestRefuses(t *testing.T) {
 func TestEveryScopeHasAUse(t *testing.T) {
 	methods := map[string]string{ // https://docs.slack.dev/reference/methods
 		"chat:write": "chat.postMessage, chat.update, chat.delete, chat.postEphemeral, agents.sessions.setStatus",
-		"users:read": "users.info", "commands": "/nod", "assistant:write": "assistant.threads.setTitle, setSuggestedPrompts",
+		"im:write":   "conversations.open", "users:read": "users.info", "commands": "/nod", "assistant:write": "assistant.threads.setTitle, setSuggestedPrompts",
 	}
 	for _, s := range scopes {
 		used := methods[s.Name] != "" || slices.ContainsFunc(subscriptions, func(e subscription) bool { return e.Needs == s.Name })

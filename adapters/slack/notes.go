@@ -41,12 +41,24 @@ func (a *Adapter) tell(ctx context.Context, h chat.ReplyHandle, text string) err
 
 // Whisper shows a message to the one person that the handle names.
 func (a *Adapter) Whisper(ctx context.Context, h chat.ReplyHandle, m render.Message) error {
+	return a.whisperAs(ctx, h, noteShapes(m, ""))
+}
+
+func (a *Adapter) whisperAs(ctx context.Context, h chat.ReplyHandle, of shapes) error {
 	e, ok := earOf(h)
 	if !ok {
 		return &agent.PlatformError{Kind: agent.FaultGone, Cause: errors.New("the handle names nobody of Slack's")}
 	}
-	_, err := a.try(noteShapes(m, ""), levelFull, func(s sketch) error { return a.whisper(ctx, e, s) })
+	_, err := a.try(of, levelFull, func(s sketch) error { return a.whisper(ctx, e, s) })
 	return err
+}
+
+// show shows one person something of our own making, as well as that can be done.
+func (a *Adapter) show(ctx context.Context, h chat.ReplyHandle, p payload) {
+	err := a.whisperAs(ctx, h, func(level int) (sketch, bool) { return sketchOf(level, p), level == levelFull })
+	if err != nil {
+		a.Logger.Warn("slack: a private message did not arrive", "err", err)
+	}
 }
 
 func (a *Adapter) whisper(ctx context.Context, e ear, s sketch) error {

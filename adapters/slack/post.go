@@ -19,6 +19,7 @@ import (
 const (
 	eventTurn = "nod_turn" // a turn's one message
 	eventNote = "nod_note" // a message beside it
+	eventTold = "nod_told" // a message to one person
 )
 
 // Post makes the turn's message in its thread. It is tried once: where it is not known whether the message was made, the
@@ -52,7 +53,7 @@ func (a *Adapter) where(ctx context.Context, id chat.ID) (place, error) {
 	return p, err
 }
 
-// post sends one message to a thread, in the first shape that Slack takes.
+// post sends one message to a thread, or without one to a conversation, in the first shape that Slack takes.
 func (a *Adapter) post(ctx context.Context, p place, event string, key chat.PostKey, of shapes) (drawn sketch, ts string, err error) {
 	c := call{method: methodPost, team: p.Team, channel: p.Channel, lane: agent.Final}
 	drawn, err = a.try(of, levelFull, func(s sketch) error {
@@ -62,7 +63,7 @@ func (a *Adapter) post(ctx context.Context, p place, event string, key chat.Post
 		var echo slack.Message
 		var err error
 		_, ts, echo, err = a.api.PostMessageWithResponseContext(ctx, p.Channel,
-			slack.MsgOptionTS(p.Thread),
+			inThread(p),
 			slack.MsgOptionText(s.text, false),
 			slack.MsgOptionBlocks(s.blocks...),
 			slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(), // a preview fetches an address: zero-click exfiltration
@@ -71,7 +72,7 @@ func (a *Adapter) post(ctx context.Context, p place, event string, key chat.Post
 		if err != nil {
 			return a.failed(ctx, c, err)
 		}
-		if echo.Timestamp != "" && echo.ThreadTimestamp == "" {
+		if p.Thread != "" && echo.Timestamp != "" && echo.ThreadTimestamp == "" {
 			return a.astray(ctx, p, ts)
 		}
 		return nil
@@ -80,6 +81,13 @@ func (a *Adapter) post(ctx context.Context, p place, event string, key chat.Post
 		err = transient(errors.New(methodPost + ": the answer names no message"))
 	}
 	return drawn, ts, err
+}
+
+func inThread(p place) slack.MsgOption {
+	if p.Thread == "" {
+		return slack.MsgOptionCompose()
+	}
+	return slack.MsgOptionTS(p.Thread)
 }
 
 // astray takes back a message that Slack put into the channel itself, as it does when the thread's first message is deleted.

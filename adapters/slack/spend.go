@@ -25,25 +25,29 @@ var (
 
 // The methods that this adapter calls by itself, each with the tier on its page, https://docs.slack.dev/reference/methods/<method>.
 const (
-	methodPost    = "chat.postMessage"
-	methodUpdate  = "chat.update"
-	methodDelete  = "chat.delete"
-	methodWhisper = "chat.postEphemeral"
-	methodReplies = "conversations.replies"
-	methodStatus  = "agents.sessions.setStatus"
-	methodRename  = "agents.sessions.rename"
-	methodSuggest = "assistant.threads.setSuggestedPrompts"
+	methodPost     = "chat.postMessage"
+	methodUpdate   = "chat.update"
+	methodDelete   = "chat.delete"
+	methodWhisper  = "chat.postEphemeral"
+	methodReplies  = "conversations.replies"
+	methodHistory  = "conversations.history"
+	methodConverse = "conversations.open"
+	methodStatus   = "agents.sessions.setStatus"
+	methodRename   = "agents.sessions.rename"
+	methodSuggest  = "assistant.threads.setSuggestedPrompts"
 )
 
 var rates = map[string]rate{
-	methodPost:    perChannel,
-	methodUpdate:  tier3,
-	methodDelete:  tier3,
-	methodWhisper: tier4,
-	methodReplies: tier3, // 1 a minute for commercially distributed apps outside the Marketplace; a bot of one's own is exempt
-	methodStatus:  tier3,
-	methodRename:  tier3,
-	methodSuggest: tier4,
+	methodPost:     perChannel,
+	methodUpdate:   tier3,
+	methodDelete:   tier3,
+	methodWhisper:  tier4,
+	methodReplies:  tier3, // 1 a minute for commercially distributed apps outside the Marketplace; a bot of one's own is exempt
+	methodHistory:  tier3, // as replies
+	methodConverse: tier3,
+	methodStatus:   tier3,
+	methodRename:   tier3,
+	methodSuggest:  tier4,
 }
 
 // call is one call about to be made.

@@ -142,6 +142,7 @@ type reply struct {
 	Blocks          []slack.Block `json:"blocks,omitempty"`
 	ResponseType    string        `json:"response_type,omitempty"`
 	ReplaceOriginal bool          `json:"replace_original"`
+	DeleteOriginal  bool          `json:"delete_original,omitempty"`
 	Thread          string        `json:"thread_ts,omitempty"`
 	UnfurlLinks     bool          `json:"unfurl_links"`
 	UnfurlMedia     bool          `json:"unfurl_media"`

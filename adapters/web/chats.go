@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -74,17 +75,26 @@ func (s *Server) postChat(w http.ResponseWriter, r *http.Request, p person) erro
 
 func chatMark(key string) string { return "chat:" + key }
 
+// chatKey reports whether key could name a chat here.
+func chatKey(key string) bool {
+	return key != "" && len(key) <= 64 && !strings.ContainsFunc(key, func(c rune) bool {
+		return c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+	})
+}
+
 // chat finds the chat that a request's path names, folded.
 func (s *Server) chat(r *http.Request, p person) (chat.ID, view, error) {
-	key := r.PathValue("chat")
+	return s.chatNamed(r.Context(), p, r.PathValue("chat"))
+}
+
+// chatNamed finds a chat by its key, as whoever knows it may.
+func (s *Server) chatNamed(ctx context.Context, p person, key string) (chat.ID, view, error) {
 	missing := problem{Status: http.StatusNotFound, Code: "unknown_chat", Message: "There is no such chat. Look at its address again, or start a new one."}
-	if key == "" || len(key) > 64 || strings.ContainsFunc(key, func(c rune) bool {
-		return c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
-	}) {
+	if !chatKey(key) {
 		return chat.ID{}, view{}, missing
 	}
 	id := webChat(key)
-	v, err := s.chats.get(r.Context(), id)
+	v, err := s.chats.get(ctx, id)
 	if err != nil {
 		return id, view{}, err
 	}
@@ -92,7 +102,7 @@ func (s *Server) chat(r *http.Request, p person) (chat.ID, view, error) {
 		return id, v, nil
 	}
 	for _, owner := range []string{p.user.Key, chatMark(key)} {
-		lines, err := s.Shelf.Chats(r.Context(), owner)
+		lines, err := s.Shelf.Chats(ctx, owner)
 		if err != nil {
 			return id, view{}, err
 		}
@@ -140,6 +150,8 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, p person) e
 	var body struct {
 		Text     string `json:"text"`
 		Delivery string `json:"delivery"`
+		// Unattended says that nobody can be reached to answer: what would have to be asked is then not offered to the model.
+		Unattended bool `json:"unattended"`
 	}
 	if err := readJSON(r, &body, false); err != nil {
 		return err
@@ -152,6 +164,14 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, p person) e
 	case len(body.Delivery) > 128:
 		return badRequest("\"delivery\" may have up to 128 bytes.")
 	}
+	if words, ok := command(body.Text); ok {
+		lines, err := s.command(r.Context(), p, id, words)
+		if err != nil {
+			return err
+		}
+		writeJSON(w, http.StatusOK, map[string]any{"chat_id": id.Key, "lines": lines})
+		return nil
+	}
 	if body.Delivery == "" {
 		body.Delivery = token(16)
 	}
@@ -159,7 +179,7 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, p person) e
 	delivery := chat.Delivery(Platform + "/" + p.user.Key + "/" + body.Delivery)
 	if err := s.Engine.Accept(r.Context(), chat.Said{
 		Envelope: chat.Envelope{Delivery: delivery, Chat: id, User: p.user, Name: p.name},
-		Message:  chat.MessageRef(delivery), Text: body.Text,
+		Message:  chat.MessageRef(delivery), Text: body.Text, Unattended: body.Unattended,
 	}); errors.Is(err, agent.ErrTooLong) {
 		return tooLarge
 	} else if err != nil {

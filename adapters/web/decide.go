@@ -2,10 +2,8 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/agent"
@@ -31,7 +29,9 @@ type outcomeForm struct {
 }
 
 // choices are what the API takes for one ask, in the words of [chat.Choice].
-var choices = []chat.Choice{chat.AllowOnce, chat.AllowChat, chat.Deny, chat.Undo, chat.Extend, chat.AskAgain, chat.Happened, chat.RunAgain, chat.Leave, chat.Edit}
+var choices = []chat.Choice{chat.AllowOnce, chat.AllowChat, chat.Deny, chat.Undo, chat.Extend, chat.AskAgain, chat.Happened, chat.RunAgain, chat.Leave, chat.Edit,
+	chat.AllowExact, chat.AllowPath, chat.AllowHour, chat.AllowUses, chat.AllowReads, chat.AllowWrites, chat.AllowServer, chat.AllowSession,
+	chat.Remember, chat.Answer, chat.Decline}
 
 var unknownAsk = problem{Status: http.StatusNotFound, Code: "unknown", Message: "There is no such request in your chats. It may belong to another chat, or be gone."}
 
@@ -41,30 +41,41 @@ func (s *Server) postApprove(w http.ResponseWriter, r *http.Request, p person) e
 		ToolCallID string `json:"tool_call_id"`
 		Approved   *bool  `json:"approved"`
 		Scope      string `json:"scope"`
+		Uses       int    `json:"uses"`
+		Remember   bool   `json:"remember"`
 		RequestID  string `json:"request_id"`
 		Reason     string `json:"reason"`
 	}
 	if err := readJSON(r, &body, false); err != nil {
 		return err
 	}
-	choice := chat.Deny
+	a := answer{choice: chat.Deny, reason: body.Reason}
+	scope, known := scopeNamed(body.Scope)
 	switch {
 	case body.ToolCallID == "" && body.RequestID == "":
 		return badRequest("Say which call you mean: \"tool_call_id\" is missing.")
 	case body.Approved == nil:
 		return badRequest("Say \"approved\": true or false.")
-	case body.Scope != "" && body.Scope != "once" && body.Scope != "chat":
-		return badRequest("\"scope\" is \"once\" or \"chat\".")
-	case *body.Approved && body.Scope == "chat":
-		choice = chat.AllowChat
+	case !known:
+		return badRequest("\"scope\" is one of: " + scopeWords() + ".")
+	case body.Uses != 0 && scope != chat.AllowUses:
+		return badRequest("\"uses\" counts the calls of \"scope\": \"uses\".")
 	case *body.Approved:
-		choice = chat.AllowOnce
+		a.choice, a.uses = scope, body.Uses
+	}
+	if err := a.check(); err != nil {
+		return err
 	}
 	id, ask, err := s.findAsk(r.Context(), p, body.RequestID, body.ToolCallID)
 	if err != nil {
 		return err
 	}
-	out, err := s.decide(r.Context(), p, id, ask, answer{choice: choice, reason: body.Reason})
+	if body.Remember {
+		if err := s.remember(r.Context(), p, id, ask); err != nil {
+			return err
+		}
+	}
+	out, err := s.decide(r.Context(), p, id, ask, a)
 	if err != nil {
 		return err
 	}
@@ -128,48 +139,29 @@ func (s *Server) postClick(w http.ResponseWriter, r *http.Request, p person) err
 		Choice string `json:"choice"`
 		Reason string `json:"reason"`
 		Args   string `json:"arguments"`
+		Uses   int    `json:"uses"`
+		Fields fields `json:"fields"`
 	}
 	if err := readJSON(r, &body, false); err != nil {
 		return err
 	}
-	more := []chat.Choice{chat.Revoke, chat.ApproveAll, chat.DenyAll}
+	more := []chat.Choice{chat.Revoke, chat.ApproveAll, chat.DenyAll, chat.AskFor}
 	switch {
 	case body.Token == "" || len(body.Token) > 64:
 		return badRequest("\"token\" is missing or too long.")
 	case !slices.Contains(choices, chat.Choice(body.Choice)) && !slices.Contains(more, chat.Choice(body.Choice)):
 		return badRequest("There is no such choice.")
 	}
-	out, err := s.decide(r.Context(), p, id, body.Token, answer{chat.Choice(body.Choice), body.Reason, body.Args})
+	a := answer{chat.Choice(body.Choice), body.Reason, body.Args, body.Uses, body.Fields}
+	if err := a.check(); err != nil {
+		return err
+	}
+	out, err := s.decide(r.Context(), p, id, body.Token, a)
 	if err != nil {
 		return err
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"decisions": out})
 	return nil
-}
-
-// answer is what a person picked, with the words that some choices take.
-type answer struct {
-	choice chat.Choice
-	reason string
-	args   string // JSON, with Edit
-}
-
-// decide is the only way from this surface to a decision.
-func (s *Server) decide(ctx context.Context, p person, id chat.ID, ask string, a answer) ([]outcomeForm, error) {
-	outs, err := s.Engine.Decide(ctx, chat.Clicked{
-		Envelope: chat.Envelope{Delivery: chat.Delivery(Platform + "/" + p.user.Key + "/click/" + token(12)), Chat: id, User: p.user, Name: p.name},
-		Token:    ask, Choice: a.choice, Reason: cut(a.reason, maxReason), Args: a.args,
-	})
-	if err != nil {
-		return nil, err
-	}
-	forms := make([]outcomeForm, 0, len(outs))
-	for _, o := range outs {
-		forms = append(forms, outcomeForm{ChatID: o.Chat.Key, RequestID: string(o.Ask), ToolCallID: string(o.Call), Choice: string(o.Choice),
-			Approved: o.Choice == chat.AllowOnce || o.Choice == chat.AllowChat, Scope: scopeName(o.Choice),
-			By: userForm(o.By), Name: o.Name, At: moment(o.At)})
-	}
-	return forms, nil
 }
 
 func writeOne(w http.ResponseWriter, out []outcomeForm) error {
@@ -179,26 +171,6 @@ func writeOne(w http.ResponseWriter, out []outcomeForm) error {
 	}
 	writeJSON(w, http.StatusOK, out[0])
 	return nil
-}
-
-// readAnswer reads an answer that is one of those offered. Edited arguments come as JSON, in their own field and not in a string.
-func readAnswer(r *http.Request, offered []chat.Choice) (a answer, err error) {
-	var body struct {
-		Choice string          `json:"choice"`
-		Reason string          `json:"reason"`
-		Args   json.RawMessage `json:"arguments"`
-	}
-	if err := readJSON(r, &body, false); err != nil {
-		return a, err
-	}
-	if !slices.Contains(offered, chat.Choice(body.Choice)) {
-		words := make([]string, len(offered))
-		for i, c := range offered {
-			words[i] = string(c)
-		}
-		return a, badRequest("\"choice\" is one of: " + strings.Join(words, ", ") + ".")
-	}
-	return answer{chat.Choice(body.Choice), body.Reason, string(body.Args)}, nil
 }
 
 // findAsk finds the chat and the asking that are meant. Ids are random, so whoever knows one has seen its chat; whether

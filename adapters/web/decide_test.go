@@ -55,7 +55,7 @@ func TestNothingButTrueApproves(t *testing.T) {
 	for _, body := range []string{
 		``, `{}`, `[]`, `null`, `{"tool_call_id":"` + ask.ToolCallID + `"}`, `{"tool_call_id":"` + ask.ToolCallID + `","approved":null}`,
 		`{"tool_call_id":"` + ask.ToolCallID + `","approved":"true"}`, `{"tool_call_id":"` + ask.ToolCallID + `","approved":1}`,
-		`{"tool_call_id":"` + ask.ToolCallID + `","approved":true,"scope":"server"}`, `{"approved":true}`, `{"tool_call_id":["x"],"approved":true}`,
+		`{"tool_call_id":"` + ask.ToolCallID + `","approved":true,"scope":"everything"}`, `{"approved":true}`, `{"tool_call_id":["x"],"approved":true}`,
 	} {
 		ana.fails(http.StatusBadRequest, "bad_request", "POST", approve, body)
 	}

@@ -21,6 +21,7 @@ type approvalRequired struct {
 	Access     string          `json:"access"`
 	Risk       string          `json:"risk"`
 	ExpiresAt  *time.Time      `json:"expires_at"` // null: it never expires
+	Scopes     []string        `json:"scopes"`     // what an approval of it may say, none for what cannot be allowed here
 }
 
 // permissionEnded is permission_granted, _denied, _expired and _cancelled.
@@ -32,7 +33,7 @@ type permissionEnded struct {
 	ToolName   string     `json:"tool_name"`
 	ServerName string     `json:"server_name"`
 	RequestID  string     `json:"request_id"`
-	Scope      string     `json:"scope,omitempty"` // of a grant: once | chat
+	Scope      string     `json:"scope,omitempty"` // of a grant: once | chat | …, as [scopes] has them
 	By         string     `json:"by,omitempty"`
 	Name       string     `json:"name,omitempty"`
 	Reason     string     `json:"reason,omitempty"`
@@ -122,7 +123,7 @@ func change(was, is turn.ToolCall) string {
 func required(c turn.ToolCall) approvalRequired {
 	return approvalRequired{Type: "approval_required", ToolCallID: string(c.ID), ToolName: c.Tool.Name, Message: describe(c),
 		Permission: levelName(c.Ruling), Arguments: arguments(c), ServerName: c.Tool.Server, RequestID: string(c.Ask),
-		Access: accessName(c.Ruling.Access), Risk: riskName(c.Ruling.Risk), ExpiresAt: moment(c.Deadline)}
+		Access: accessName(c.Ruling.Access), Risk: riskName(c.Ruling.Risk), ExpiresAt: moment(c.Deadline), Scopes: scopesOf(c)}
 }
 
 func ended(name string, id chat.ID, t *turn.Turn, c turn.ToolCall, at time.Time) permissionEnded {
@@ -140,14 +141,4 @@ func ended(name string, id chat.ID, t *turn.Turn, c turn.ToolCall, at time.Time)
 		}
 	}
 	return p
-}
-
-func scopeName(c chat.Choice) string {
-	switch c {
-	case chat.AllowChat:
-		return "chat"
-	case chat.AllowOnce:
-		return "once"
-	}
-	return ""
 }

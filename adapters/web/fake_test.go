@@ -36,6 +36,8 @@ type bot struct {
 	accepted map[chat.Delivery]bool
 	ran      []string
 	timeout  time.Duration
+	wants    *turn.Want // what a tool's server wants while it runs
+	office              // the settings
 }
 
 var epoch = time.Date(2026, 3, 14, 14, 2, 0, 0, time.UTC)
@@ -77,9 +79,14 @@ func (b *bot) Accept(_ context.Context, in chat.Inbound) error {
 		return nil
 	}
 	b.accepted[e.Delivery] = true
-	if in, ok := in.(chat.Said); ok {
-		b.append(e.Chat, turn.Said{Delivery: e.Delivery, Message: in.Message, By: e.User, Name: e.Name, Text: in.Text})
+	switch in := in.(type) {
+	case chat.Said:
+		b.append(e.Chat, turn.Said{Delivery: e.Delivery, Message: in.Message, By: e.User, Name: e.Name, Text: in.Text, Unattended: in.Unattended})
 		b.drive(e.Chat)
+	case chat.Commanded:
+		if in.Verb == "reset" {
+			b.append(e.Chat, turn.Reset{Rev: b.fold(e.Chat).ResetRev + 1, By: e.User, Name: e.Name})
+		}
 	}
 	return nil
 }
@@ -89,7 +96,17 @@ func (b *bot) Decide(_ context.Context, in chat.Clicked) ([]agent.Outcome, error
 	defer b.mu.Unlock()
 	s := b.fold(in.Chat)
 	out := agent.Outcome{Chat: in.Chat, Ask: turn.AskID(in.Token), Choice: in.Choice, By: in.User, Name: in.Name}
+	b.clicked = append(b.clicked, in)
 	switch in.Choice {
+	case chat.AskFor:
+		b.append(in.Chat, turn.ModeSet{Mode: permission.ModeTool, Rev: s.ModeRev + 1, By: in.User, Name: in.Name})
+		return []agent.Outcome{out}, nil
+	case chat.Answer, chat.Decline:
+		if err := b.fill(s, in); err != nil {
+			return nil, err
+		}
+		b.drive(in.Chat)
+		return []agent.Outcome{out}, nil
 	case chat.Stop:
 		if s.Turn == nil || in.Token != string(s.Turn.ID) {
 			return nil, &agent.Refusal{Code: agent.RefusedStopped, Say: "There is nothing to stop."}
@@ -162,12 +179,19 @@ func (b *bot) one(s turn.Session, in chat.Clicked) (agent.Outcome, error) {
 				return out, nil
 			case c.Status != turn.Awaiting:
 				return out, &agent.Refusal{Code: agent.RefusedDecided, Say: "Already " + string(c.Choice) + " by " + c.Name + ".", By: c.By, Name: c.Name, Choice: c.Choice, At: c.DecidedAt}
-			case in.Choice != chat.AllowOnce && in.Choice != chat.AllowChat && in.Choice != chat.Deny:
+			case in.Choice == chat.Remember && turn.CanRemember(c) && !b.forgetful:
+				b.append(in.Chat, turn.Ticked{Ask: c.Ask, By: in.User, Name: in.Name, On: c.Ticked == nil || c.Ticked.User != in.User})
+				return out, nil
+			case in.Choice == chat.AllowSession && turn.OffersSession(c):
+				b.append(in.Chat, turn.ModeSet{Mode: permission.ModeNever, Rev: s.ModeRev + 1, By: in.User, Name: in.Name})
+				in.Choice = chat.AllowOnce
+			case in.Choice != chat.AllowOnce && in.Choice != chat.Deny && !turn.Offers(c, in.Choice):
 				return out, &agent.Refusal{Code: agent.RefusedNotOffered, Say: "This request does not offer that choice."}
 			}
 			d := turn.Decided{Ask: c.Ask, Digest: c.Digest, Choice: in.Choice, By: in.User, Name: in.Name, Surface: Platform, Reason: in.Reason}
-			if in.Choice == chat.AllowChat {
-				d.Grant = &permission.Grant{ID: permission.GrantID(b.id("grant")), Chat: in.Chat, Tool: c.Tool, By: in.User, Name: in.Name, At: b.clock}
+			if g, ok := turn.GrantFor(s, c, in.Choice, []permission.Tool{c.Tool}, in.Uses); ok {
+				g.ID, g.By, g.Name, g.At = permission.GrantID(b.id("grant")), in.User, in.Name, b.clock
+				d.Grant = &g
 			}
 			b.append(in.Chat, d)
 			return out, nil
@@ -210,6 +234,11 @@ func (b *bot) drive(id chat.ID) {
 				run := turn.RunID(b.id("run"))
 				b.append(id, turn.Started{Call: c.ID, Run: run, Ask: c.Ask, Digest: c.Digest, Grant: c.Ruling.Grant, Token: 1})
 				if b.hold {
+					return
+				}
+				if b.wants != nil {
+					b.append(id, turn.Wanted{Call: c.ID, Run: run, Ask: turn.AskID(b.id("want")), Want: *b.wants, Wait: b.timeout})
+					b.wants = nil
 					return
 				}
 				b.ran = append(b.ran, c.Tool.Name+string(c.Args))
@@ -259,7 +288,8 @@ func (b *bot) answer(text string) (string, []turn.Proposal) {
 }
 
 func (b *bot) rule(s turn.Session, c turn.ToolCall) turn.Ruled {
-	r := permission.Ruling{Access: permission.Write, Timeout: b.timeout, ChatGrant: true,
+	r := permission.Ruling{Access: permission.Write, Timeout: b.timeout, ChatGrant: true, Remember: true,
+		Scopes:  []permission.Scope{permission.ScopeReads, permission.ScopeWrites, permission.ScopeServer},
 		Reasons: []permission.Reason{{Rule: "server", Text: "files asks for writes (tool setting: server default).", Won: true}}}
 	switch c.Tool.Name {
 	case "read_file":

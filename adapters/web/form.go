@@ -62,7 +62,7 @@ type blockForm struct {
 	Detail     []spanForm `json:"detail,omitempty"`
 
 	RequestID string       `json:"request_id,omitempty"` // ask
-	Kind      string       `json:"kind,omitempty"`       // permission | outcome
+	Kind      string       `json:"kind,omitempty"`       // permission | outcome | input
 	Header    string       `json:"header,omitempty"`
 	Run       string       `json:"run,omitempty"`
 	ToolName  string       `json:"tool_name,omitempty"`
@@ -129,6 +129,9 @@ type choiceForm struct {
 	Label  string `json:"label"`
 	Hint   string `json:"hint,omitempty"`
 	Style  string `json:"style,omitempty"`
+	// Confirm is to be said before the choice is sent, which a person then has to confirm.
+	Confirm string `json:"confirm,omitempty"`
+	Toggle  string `json:"toggle,omitempty"` // off | on: a checkbox, which decides nothing
 }
 
 // draw gives a neutral message its API form.
@@ -184,9 +187,11 @@ func personName(p render.Person) string {
 	return p.User.String()
 }
 
+var toggles = map[render.Toggle]string{render.ToggleOff: "off", render.ToggleOn: "on"}
+
 func drawChoices(cs []render.Choice) (out []choiceForm) {
 	for _, c := range cs {
-		out = append(out, choiceForm{string(c.Choice), c.Token, c.Label, c.Hint, string(c.Style)})
+		out = append(out, choiceForm{string(c.Choice), c.Token, c.Label, c.Hint, string(c.Style), c.Confirm, toggles[c.Toggle]})
 	}
 	return out
 }

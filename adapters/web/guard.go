@@ -99,8 +99,11 @@ func readJSON(r *http.Request, v any, optional bool) error {
 	if err := json.Unmarshal(b, v); err != nil {
 		var syntax *json.SyntaxError
 		var kind *json.UnmarshalTypeError
+		var own problem
 		say := "The body is not the JSON object that is expected here."
 		switch {
+		case errors.As(err, &own): // a form of ours that reads itself says it better
+			return own
 		case errors.As(err, &syntax):
 			say = fmt.Sprintf("The body is not valid JSON (at byte %d).", syntax.Offset)
 		case errors.As(err, &kind) && kind.Field != "":

@@ -24,6 +24,11 @@ type person struct {
 	admin bool
 }
 
+// envelope is what p does in a chat; the zero chat is none.
+func (p person) envelope(id chat.ID) chat.Envelope {
+	return chat.Envelope{Chat: id, User: p.user, Name: p.name}
+}
+
 // AdminUser is the identity behind an admin key, the same on every replica: put it in the policy's admins. A key that is
 // only spaces gives the zero User, who may decide nothing. The derivation is slow on purpose: the
 // identity stands in logs and must not help to guess the key.

@@ -17,9 +17,15 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// page is the shell that the browser gets. What is in a chat comes through the API.
+// The pages. Each is a shell; what stands in it comes through the API.
+const (
+	pageChat     = "page.html"
+	pageSettings = "settings.html"
+)
+
+// page is what the browser gets before it asks the API for anything.
 type page struct {
-	shell       *template.Template
+	shells      *template.Template
 	files       map[string][]byte
 	tag         string // names this build's assets, so that a browser never mixes two builds
 	product     string
@@ -34,6 +40,7 @@ type pageData struct {
 	Name                 string
 	Admin                bool
 	Chat                 string
+	Page                 string // where to go on after signing in: empty for the chat, or "settings"
 	Suggestions          []string
 	Problem              string
 }
@@ -54,17 +61,22 @@ func newPage(c Config) (page, error) {
 		sum.Write(b)
 	}
 	p.tag = hex.EncodeToString(sum.Sum(nil))[:12]
-	p.shell, err = template.New("page.html").Parse(string(p.files["page.html"]))
-	if err != nil {
-		return p, fmt.Errorf("web: page.html: %w", err)
+	p.shells = template.New("")
+	for _, name := range []string{pageChat, pageSettings} {
+		if _, err = p.shells.New(name).Parse(string(p.files[name])); err != nil {
+			return p, fmt.Errorf("web: %s: %w", name, err)
+		}
 	}
 	return p, nil
 }
 
-func (p page) write(w http.ResponseWriter, status int, d pageData) {
+// door is the page of somebody who is not signed in.
+func (p page) door(w http.ResponseWriter, status int, d pageData) { p.write(w, status, pageChat, d) }
+
+func (p page) write(w http.ResponseWriter, status int, shell string, d pageData) {
 	d.Product, d.Banner, d.Tag, d.Suggestions = p.product, p.banner, p.tag, p.suggestions
 	var b bytes.Buffer
-	if err := p.shell.Execute(&b, d); err != nil {
+	if err := p.shells.ExecuteTemplate(&b, shell, d); err != nil {
 		http.Error(w, "The page could not be made.", http.StatusInternalServerError)
 		return
 	}
@@ -93,17 +105,26 @@ func (p page) asset(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(b))
 }
 
-func (s *Server) getPage(w http.ResponseWriter, r *http.Request) {
+func (s *Server) getPage(w http.ResponseWriter, r *http.Request) { s.shell(w, r, pageChat) }
+
+// shell writes a page, or the door before it.
+func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
+	d := pageData{NeedsKey: !s.loopback, Chat: r.PathValue("chat")}
+	if name == pageSettings {
+		d.Page = "settings"
+	}
 	p, ok, err := s.who(r.Context(), cookieKey(r))
-	if err != nil {
-		s.page.write(w, http.StatusServiceUnavailable, pageData{NeedsKey: !s.loopback, Problem: s.asProblem(r, err).Message})
-		return
+	switch {
+	case err != nil:
+		d.Problem = s.asProblem(r, err).Message
+		s.page.door(w, http.StatusServiceUnavailable, d)
+	case !ok:
+		d.Name = "you"
+		s.page.door(w, http.StatusOK, d)
+	default:
+		d.SignedIn, d.Name, d.Admin = true, p.name, p.admin
+		s.page.write(w, http.StatusOK, name, d)
 	}
-	if !ok {
-		s.page.write(w, http.StatusOK, pageData{NeedsKey: !s.loopback, Name: "you", Chat: r.PathValue("chat")})
-		return
-	}
-	s.page.write(w, http.StatusOK, pageData{SignedIn: true, Name: p.name, Admin: p.admin, Chat: r.PathValue("chat")})
 }
 
 // cookieKey: a page is opened by a browser, which sends the cookie and nothing else.
@@ -119,12 +140,12 @@ func cookieKey(r *http.Request) string {
 func (s *Server) postSignIn(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
 	if err := r.ParseForm(); err != nil {
-		s.page.write(w, http.StatusBadRequest, pageData{NeedsKey: !s.loopback, Problem: "The form did not arrive whole. Please try again."})
+		s.page.door(w, http.StatusBadRequest, pageData{NeedsKey: !s.loopback, Problem: "The form did not arrive whole. Please try again."})
 		return
 	}
 	name, key := strings.ToValidUTF8(r.PostFormValue("name"), ""), strings.TrimSpace(r.PostFormValue("key"))
 	again := func(status int, say string) {
-		s.page.write(w, status, pageData{NeedsKey: !s.loopback, Name: name, Problem: say})
+		s.page.door(w, status, pageData{NeedsKey: !s.loopback, Name: name, Problem: say, Chat: r.PostFormValue("chat"), Page: r.PostFormValue("page")})
 	}
 	if key != "" {
 		_, known, err := s.who(r.Context(), key)
@@ -156,8 +177,11 @@ func (s *Server) postSignIn(w http.ResponseWriter, r *http.Request) {
 func (s *Server) welcome(w http.ResponseWriter, r *http.Request, key string) {
 	setCookie(w, r, key, 30*24*3600)
 	to := "/"
-	if chat := r.PostFormValue("chat"); chat != "" && !strings.ContainsAny(chat, "/\\?#%") {
-		to = "/c/" + chat
+	if r.PostFormValue("page") == "settings" {
+		to = "/settings"
+	}
+	if chat := r.PostFormValue("chat"); chatKey(chat) {
+		to = strings.TrimSuffix(to, "/") + "/c/" + chat
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 )
 
 // Engine takes what people say and click.
@@ -16,6 +17,16 @@ type Engine interface {
 	// Decide records an answer and returns what it did, one outcome for each ask. It returns an [*agent.Refusal] for an
 	// answer that is not taken; any other error leaves it open whether it was.
 	Decide(context.Context, chat.Clicked) ([]agent.Outcome, error)
+	// Why is the private answer to "Why am I asked?" about an ask of the envelope's chat.
+	Why(ctx context.Context, env chat.Envelope, ask string) (render.Details, error)
+
+	// Panel is a view of the settings for the envelope's user; its chat is what "here" means (zero: none). An empty view, and one
+	// that is not there for them, is the first one.
+	Panel(ctx context.Context, env chat.Envelope, view string) (render.Panel, error)
+	// Act does what they chose in a view: the token of an act or option that it offers them, with the text they filled in.
+	Act(ctx context.Context, env chat.Envelope, view, token, text string) (agent.Done, error)
+	// Permissions does one command about settings: the words after "/nod" or "/nod permissions". It returns lines of plain text.
+	Permissions(ctx context.Context, env chat.Envelope, words []string) ([]string, error)
 }
 
 // Log is what the surface reads of [agent.Log]. It never writes.

@@ -110,7 +110,7 @@ func TestStreamTellsATurn(t *testing.T) {
 	ana.say(id, "write hello")
 	all := r.until("approval_required")
 	ask := all[len(all)-1].data
-	for _, field := range []string{"type", "tool_call_id", "tool_name", "message", "permission", "arguments", "server_name", "request_id", "access", "risk", "expires_at"} {
+	for _, field := range []string{"type", "tool_call_id", "tool_name", "message", "permission", "arguments", "server_name", "request_id", "access", "risk", "expires_at", "scopes"} {
 		if _, ok := ask[field]; !ok {
 			t.Errorf("approval_required lacks %s", field)
 		}

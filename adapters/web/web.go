@@ -2,7 +2,8 @@
 //
 // Its words. A session is a bearer key with a person behind it. A chat is named by a random id; whoever knows it
 // may read, post and stop there. A message is the API form of what was said or of a turn's one message.
-// A stream is one open connection of server-sent events.
+// A stream is one open connection of server-sent events. A panel is one view of the settings, drawn for one person. A command
+// is what begins with "/" and a word of ours: it is answered to whoever typed it and never becomes a message.
 //
 // Its invariants.
 //   - Nothing shown here is stored here: every message is derived from the chat's log ([fold]), and a message that
@@ -11,6 +12,8 @@
 //     field of a body. Keys are 256 random bits and are stored hashed. Who may decide is the engine's answer.
 //   - A request whose Host or Origin is not ours is refused before anything reads it: on a loopback listener
 //     only localhost, 127.0.0.1 and [::1] are (DNS rebinding). On any other listener nobody gets a session without a configured key.
+//   - What a server wants of one person (a form, an address) is told to that person alone: no message and no event holds it.
+//   - A panel's token has no authority: the engine looks anew at what this person may do.
 //   - Text of people, models and tools reaches the page as data and becomes DOM by textContent; Markdown is
 //     parsed here, into a tree that has no raw HTML and no images ([parseMarkdown]).
 //   - Every error is {"error":{"code","message"}} with a sentence that helps.
@@ -153,12 +156,19 @@ func (s *Server) routes() http.Handler {
 	handle("POST /api/v1/chats/{chat}/clicks", s.postClick)
 	handle("POST /api/v1/tools/approve", s.postApprove)
 	handle("POST /api/v1/asks/{request}", s.postAsk)
+	handle("GET /api/v1/asks/{request}/why", s.getWhy)
+	handle("GET /api/v1/asks/{request}/want", s.getWant)
+	handle("GET /api/v1/settings", s.getSettings)
+	handle("POST /api/v1/settings", s.postSettings)
+	handle("POST /api/v1/permissions", s.postPermissions)
 	api.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, problem{Status: http.StatusNotFound, Code: "not_found", Message: "There is nothing at " + r.Method + " " + r.URL.Path + "."})
 	})
 
 	api.HandleFunc("GET /{$}", s.getPage)
 	api.HandleFunc("GET /c/{chat}", s.getPage)
+	api.HandleFunc("GET /settings", s.getSettingsPage)
+	api.HandleFunc("GET /settings/c/{chat}", s.getSettingsPage)
 	api.HandleFunc("POST /session", s.postSignIn)
 	api.HandleFunc("POST /signout", s.postSignOut)
 	api.HandleFunc("GET /assets/{file}", s.page.asset)

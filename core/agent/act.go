@@ -234,13 +234,14 @@ func (d *driver) touchLive() {
 	}
 }
 
-// offer is what the model may use: nothing disabled, and where nobody can be asked only what needs no asking.
+// offer is what the model may use in the open turn: nothing disabled, and where nobody can be asked only what needs no asking.
 func offer(policy permission.Policy, s turn.Session, specs []ToolSpec, now time.Time) []ToolSpec {
 	var out []ToolSpec
 	for _, sp := range specs {
 		r := turn.Requested(s, turn.ToolCall{Tool: sp.Tool, Args: json.RawMessage("{}")})
 		r.Source, r.Hints, r.Metadata = sp.Source, sp.Hints, sp.Metadata
-		if permission.Evaluate(policy, s.Grants, r, now).Verdict != permission.Forbid {
+		ruling := permission.Evaluate(policy, s.Grants, r, now)
+		if ruling.Verdict != permission.Forbid || !s.Turn.Unattended && ruling.Winner() == permission.RuleRemembered { // what a person denies for themselves the model is told when it tries (R109)
 			out = append(out, sp)
 		}
 	}

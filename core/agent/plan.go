@@ -88,8 +88,10 @@ func (d *driver) plan() (plan, error) {
 		}
 	}
 	b, failed := d.basis(&p, now)
-	if h := d.e.halted.Load(); h != nil && p.s.Turn != nil && turn.EndsNow(p.s) && p.s.Turn.Stopped == nil && p.s.Turn.Shown != "" {
-		add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.IsHalted, Say: render.HaltedBy(h.Name)})
+	if d.e.halted.Load() != nil && p.s.Turn != nil && turn.EndsNow(p.s) && p.s.Turn.Stopped == nil && p.s.Turn.Shown != "" {
+		if h := b.policy().Halted; h != nil && failed() == nil { // it may be over since
+			add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.IsHalted, Say: render.HaltedBy(h.Name)})
+		}
 	}
 	if l := d.lease.Load(); l.Barren >= maxBarren && !d.worked && p.s.Turn != nil && turn.EndsNow(p.s) {
 		add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.NoProgress})

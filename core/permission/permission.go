@@ -392,11 +392,16 @@ type Ruling struct {
 }
 
 // Why is the winning reason's sentence, or "".
-func (r Ruling) Why() string {
+func (r Ruling) Why() string { return r.won().Text }
+
+// Winner is the name of the rule that gave the answer, or "".
+func (r Ruling) Winner() string { return r.won().Rule }
+
+func (r Ruling) won() Reason {
 	for _, x := range r.Reasons {
 		if x.Won {
-			return x.Text
+			return x
 		}
 	}
-	return ""
+	return Reason{}
 }

@@ -195,6 +195,7 @@ const CanAnswer = " can answer"
 // StepWords for the line of a call.
 const (
 	ByPolicy        = "allowed by policy"
+	ByRemembered    = "allowed by a remembered choice"
 	ByGrant         = "allowed for this chat by "
 	NotRun          = "not run"
 	NotRunAgain     = "not run again; the interrupted run may have happened"

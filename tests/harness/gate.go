@@ -16,6 +16,9 @@ import (
 type Store interface {
 	agent.Log
 	agent.Leases
+	agent.Watcher
+	Asking(context.Context, func(chat.ID) bool) ([]chat.ID, error)
+	Granting(context.Context) ([]chat.ID, error)
 }
 
 // Fault is what happens to one call of the store.
@@ -202,4 +205,28 @@ func (g *Gate) Renew(ctx context.Context, l agent.Lease) (agent.Lease, agent.Hea
 // Wakes implements [agent.Leases].
 func (g *Gate) Wakes(ctx context.Context, owner string) (<-chan chat.ID, error) {
 	return g.store.Wakes(ctx, owner)
+}
+
+// Asking tells which chats wait for a person.
+func (g *Gate) Asking(ctx context.Context, match func(chat.ID) bool) (ids []chat.ID, err error) {
+	if g.isDead() {
+		return nil, errDead
+	}
+	return g.store.Asking(ctx, match)
+}
+
+// Granting tells which chats have standing permissions.
+func (g *Gate) Granting(ctx context.Context) ([]chat.ID, error) {
+	if g.isDead() {
+		return nil, errDead
+	}
+	return g.store.Granting(ctx)
+}
+
+// Watch signals when a chat's log moved.
+func (g *Gate) Watch(ctx context.Context, id chat.ID) (<-chan struct{}, error) {
+	if g.isDead() {
+		return nil, errDead
+	}
+	return g.store.Watch(ctx, id)
 }

@@ -21,6 +21,7 @@ type Invocation struct {
 	Name     string
 	Args     string
 	Progress func(turn.Progress)
+	Ask      func(turn.Want) (turn.Fill, error) // asks the person who asked, while it runs
 }
 
 // Tool is one tool of a fake server. The zero Run answers "<name> ok".
@@ -35,9 +36,14 @@ type Tool struct {
 }
 
 func (t Tool) spec() agent.ToolSpec {
+	says := "It does " + t.Name + "."
+	if t.Version > 0 {
+		says = fmt.Sprintf("It does %s, in version %d.", t.Name, t.Version)
+	}
 	return agent.ToolSpec{
 		Tool:        permission.Tool{Server: t.Server, Name: t.Name, Definition: permission.Digest(fmt.Sprintf("%064x", len(t.Name)*1000+t.Version))},
-		Description: "It does " + t.Name + ".", InputSchema: json.RawMessage(`{"type":"object"}`), Hints: t.Hints,
+		Description: says, InputSchema: json.RawMessage(`{"type":"object"}`), Hints: t.Hints,
+		Definition: permission.Definition{Description: says, Input: json.RawMessage(`{"type":"object"}`)},
 	}
 }
 
@@ -208,7 +214,7 @@ func (h hands) Call(ctx context.Context, token agent.RunToken, progress func(tur
 	}
 	done := make(chan answer, 1)
 	h.busy.Go(func() { // the server's own process: it goes on whatever becomes of the caller
-		res, err := x.Run(Invocation{ctx, x.Name, string(call.Args), progress})
+		res, err := x.Run(Invocation{ctx, x.Name, string(call.Args), progress, func(w turn.Want) (turn.Fill, error) { return token.Ask(ctx, w) }})
 		done <- answer{res, err}
 	})
 	gone := ctx.Done()

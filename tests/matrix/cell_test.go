@@ -59,6 +59,10 @@ const (
 	noMessage place = "no message"
 	otherText place = "another message of the chat"
 	otherChat place = "another chat, where somebody is asked too"
+	// Only where a surface has both:
+	otherChannel place = "its thread's name in another channel"
+	otherThread  place = "its channel, and another thread's name"
+
 	otherTeam place = "another workspace"
 	nowhere   place = "a chat that never was"
 )

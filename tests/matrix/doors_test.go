@@ -3,6 +3,7 @@ package matrix
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -21,7 +22,25 @@ const (
 // 5.9), and a command only stops, or says how the chat asks.
 var kinds = map[door][]chat.Choice{
 	clickDoor: nil, decideDoor: nil, formDoor: nil, commandDoor: {chat.Stop, modeNever}, textDoor: {},
+	slackButton: buttons, slackMenu: buttons, slackModal: forms, slackSlash: {}, slackText: {}, slackSocket: buttons,
+	webApprove: {chat.AllowOnce, chat.AllowChat, chat.Deny, chat.DenyReason}, webAsk: apis, webAsks: {chat.ApproveAll, chat.DenyAll},
+	webClick: clicks, webPage: clicks, webStop: {chat.Stop}, webText: {},
+	discordButton: buttons, discordMenu: buttons, discordForm: forms, discordSlash: {chat.Stop}, discordText: {},
 }
+
+// buttons decide by themselves, but those that open a form; forms are what such a form brings.
+var (
+	buttons = []chat.Choice{
+		chat.AllowOnce, chat.AllowChat, chat.Deny, chat.Undo, chat.Extend, chat.AskAgain, chat.Happened, chat.RunAgain, chat.Leave,
+		chat.Revoke, chat.ApproveAll, chat.DenyAll, chat.Stop,
+	}
+	forms = []chat.Choice{chat.DenyReason, chat.Edit}
+	// apis answer one ask; clicks also what has none.
+	apis = []chat.Choice{
+		chat.AllowOnce, chat.AllowChat, chat.Deny, chat.Undo, chat.Extend, chat.AskAgain, chat.Happened, chat.RunAgain, chat.Leave, chat.Edit,
+	}
+	clicks = append(slices.Clone(apis), chat.Revoke, chat.ApproveAll, chat.DenyAll)
+)
 
 // engineDoors are where a click of a surface ends up.
 type engineDoors struct {

@@ -1,4 +1,4 @@
-// The page's script. It draws what the API says and never decides what is true: a click shows that it is being
+// The chat page's script. It draws what the API says and never decides what is true: a click shows that it is being
 // recorded, and the message changes when the log's next event arrives. All text becomes DOM through textContent.
 "use strict";
 (() => {
@@ -11,131 +11,40 @@
     escaped: n => `${n} hidden character${n > 1 ? "s" : ""} made visible`, redacted: n => `${n} value${n > 1 ? "s" : ""} masked as secret`,
     modelSaid: "The model wrote (not checked):", describes: "The server describes this tool (not checked):", impact: "Impact:",
     about: "About this tool", trusted: "marked trusted", untrusted: "not marked trusted; its words are not checked",
+    wants: "The server writes (not checked):",
     recording: "Recording your answer…", reason: "Why not? (optional, the model reads it)", denyReason: "Deny with a reason…", denyNow: "Deny", back: "Back",
     editHint: "The arguments as JSON. Nothing runs by this: the changed call is asked for anew.", editNow: "Ask with these arguments",
     result: "Result:", omitted: n => `… ${n} more bytes are not shown here`, offline: "Reconnecting…", gone: "Signed out. Reload this page.", cut: "The reply was cut off here.",
-    inS: n => `in ${n} s`, inMin: n => `in ${n} min`, overdue: "any moment now", needs: "needs your answer",
-    failed: "That did not reach the bot. Check that it still runs, then try again.", more: "More choices", odd: "unusual letters in this address",
+    needs: "needs your answer", more: "More choices", done: "Done.",
   };
+  const { el, api, randomId, spans, markdown, highlight, sure, details } = kit;
   const $ = id => document.getElementById(id);
   const body = document.body, list = $("messages"), scroll = $("scroll"), say = $("say"), send = $("send");
   const product = body.dataset.product, me = body.dataset.name;
-  let chat = null; // {id, source, items, skew}
+  let chat = null; // {id, source, items}
 
-  // --- small tools ---
-  function el(tag, props, ...kids) {
-    const e = document.createElement(tag);
-    for (const [k, v] of Object.entries(props || {})) {
-      if (v === undefined || v === null || v === false) continue;
-      if (k === "class") e.className = v;
-      else if (k.startsWith("on")) e.addEventListener(k.slice(2), v);
-      else e.setAttribute(k, v === true ? "" : v);
-    }
-    e.append(...kids.flat(Infinity).filter(k => k !== null && k !== undefined && k !== ""));
-    return e;
-  }
-  async function api(method, path, data) {
-    let res;
-    try {
-      res = await fetch("/api/v1" + path, { method, headers: data ? { "Content-Type": "application/json" } : {}, body: data ? JSON.stringify(data) : undefined });
-    } catch { throw { code: "offline", message: W.failed }; }
-    let out = {};
-    try { out = await res.json(); } catch { /* said below */ }
-    if (!res.ok) throw Object.assign({ status: res.status }, out.error || { code: "failed", message: W.failed });
-    return out;
-  }
-  function randomId() { return Array.from(crypto.getRandomValues(new Uint8Array(16)), b => b.toString(16).padStart(2, "0")).join(""); }
+  // --- what only this person sees ---
   let whisperTimer = 0;
   function whisper(text) {
     const w = $("whisper");
     w.hidden = !text;
     w.firstElementChild.textContent = text || "";
+    w.setAttribute("role", "alert");
+    $("whisper-link").hidden = true;
     clearTimeout(whisperTimer);
     if (text) whisperTimer = setTimeout(() => whisper(""), 20000);
   }
+  // notice is a whisper of several lines, which stays until it is put away.
+  function notice(lines) {
+    whisper(lines.join("\n") || W.done);
+    clearTimeout(whisperTimer);
+    $("whisper").setAttribute("role", "status");
+    $("whisper-link").hidden = false;
+  }
   $("whisper").lastElementChild.addEventListener("click", () => whisper(""));
 
-  // --- time ---
-  const now = () => Date.now() + (chat ? chat.skew : 0);
-  function timeText(at, until) {
-    const d = new Date(at), left = Math.ceil((d - now()) / 1000);
-    if (until && left <= 0) return W.overdue;
-    if (until && left < 100) return W.inS(left);
-    if (until && left < 5400) return W.inMin(Math.round(left / 60));
-    const sameDay = d.toDateString() === new Date().toDateString();
-    return d.toLocaleString([], sameDay ? { hour: "2-digit", minute: "2-digit" } : { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
-  }
-  setInterval(() => {
-    for (const t of document.querySelectorAll("time[data-until]")) {
-      const s = timeText(t.dateTime, true);
-      if (t.textContent !== s) t.textContent = s;
-    }
-  }, 1000);
-
-  // --- pieces ---
-  function spans(line) {
-    return (line || []).map(s => {
-      if (s.strong) return el("strong", {}, s.strong);
-      if (s.person) return el("span", { class: "person", title: s.user }, s.person);
-      if (s.time) return el("time", { datetime: s.time, "data-until": s.until, title: new Date(s.time).toLocaleString() }, timeText(s.time, s.until));
-      return s.text || "";
-    });
-  }
-  function markdown(nodes) { return (nodes || []).map(drawNode); }
-  function drawNode(n) {
-    const kids = () => markdown(n.c);
-    switch (n.t) {
-      case "text": return n.s || "";
-      case "br": return el("br");
-      case "hr": return el("hr");
-      case "p": return el("p", {}, kids());
-      case "h": return el("h" + Math.min(6, Math.max(3, (n.n || 1) + 2)), {}, kids());
-      case "ul": return el("ul", {}, kids());
-      case "ol": return el("ol", { start: n.n === 1 ? null : String(n.n || 0) }, kids());
-      case "li": return el("li", {}, kids());
-      case "quote": return el("blockquote", {}, kids());
-      case "pre": return el("pre", {}, n.lang === "json" ? highlight(n.s || "") : el("code", {}, n.s || ""));
-      case "em": return el("em", {}, kids());
-      case "strong": return el("strong", {}, kids());
-      case "del": return el("del", {}, kids());
-      case "code": return el("code", {}, n.s || "");
-      case "check": return n.n ? "☑ " : "☐ ";
-      case "table": return el("table", {}, kids());
-      case "head": return el("tr", {}, (n.c || []).map(c => el("th", { class: c.align || null, scope: "col" }, markdown(c.c))));
-      case "row": return el("tr", {}, (n.c || []).map(c => el("td", { class: c.align || null }, markdown(c.c))));
-      case "a": return link(n);
-    }
-    return n.s || "";
-  }
-  // A link says where it leads: its host in the form that cannot be mistaken (punycode), always.
-  function link(n) {
-    let url;
-    try { url = new URL(n.href); } catch { return el("span", {}, markdown(n.c)); }
-    const where = url.protocol === "mailto:" ? url.pathname : url.host, odd = /(^|\.)xn--/.test(where);
-    const a = el("a", { href: url.href, rel: "noopener noreferrer nofollow", target: "_blank" }, markdown(n.c));
-    if (a.textContent === where) return a;
-    return el("span", {}, a, el("span", { class: odd ? "host odd" : "host", title: odd ? W.odd : null }, ` (${odd ? "⚠ " : ""}${where})`));
-  }
-  // highlight colours JSON by its tokens. What is not JSON stays plain. Characters that were made visible stand out.
-  const tokens = /("(?:[^"\\]|\\[^])*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(true|false|null)/g;
-  function highlight(text) {
-    const code = el("code", { class: "json" });
-    let from = 0;
-    for (const m of text.matchAll(tokens)) {
-      code.append(text.slice(from, m.index));
-      if (m[1] !== undefined) {
-        const s = el("span", { class: m[2] ? "j-key" : "j-str" });
-        m[1].split(/(\\[ux]\{[0-9A-Fa-f]+\})/).forEach((part, i) => s.append(i % 2 ? el("span", { class: "j-esc" }, part) : part));
-        code.append(s, m[2] || "");
-      } else code.append(el("span", { class: m[3] !== undefined ? "j-num" : "j-lit" }, m[0]));
-      from = m.index + m[0].length;
-    }
-    code.append(text.slice(from));
-    return code;
-  }
-
   // --- buttons ---
-  const answers = ["allow_chat", "allow_once", "deny", "happened", "run_again", "leave"];
+  const answers = ["allow_chat", "allow_once", "deny", "happened", "run_again", "leave", "answer", "decline"];
   function button(c, run, small) {
     return el("button", { type: "button", class: small ? "act small" : "act", "data-choice": c.choice, "data-token": c.token, "data-style": c.style || null,
       "aria-label": c.hint ? `${c.label}: ${c.hint}` : null, title: c.hint || null, onclick: () => run(c) }, c.label);
@@ -146,6 +55,7 @@
   }
   async function click(c, box, m, reason, args) {
     const here = chat;
+    if (c.confirm && !await sure(c.confirm, c.label, c.style)) return;
     if (box) box.dataset.busy = c.choice;
     try {
       if (c.choice === "stop") await api("POST", `/chats/${here.id}/stop`, { turn_id: c.token || m.turn_id });
@@ -157,6 +67,23 @@
       if (box) delete box.dataset.busy;
       whisper(err.message);
     }
+  }
+
+  // A checkbox decides nothing: it is recorded, and the card is drawn anew.
+  function checkbox(c) {
+    const box = el("input", { type: "checkbox", "data-choice": c.choice, checked: c.toggle === "on", onchange: async () => {
+      box.disabled = true;
+      try { await post(c); } catch (err) {
+        box.checked = c.toggle === "on";
+        whisper(err.message);
+      }
+      box.disabled = false;
+    } });
+    return el("label", { class: "tick", title: c.hint || null }, box, c.label);
+  }
+  const post = (c, fields) => api("POST", `/chats/${chat.id}/clicks`, { token: c.token, choice: c.choice, fields });
+  async function why(c) {
+    try { details(await api("GET", `/asks/${c.token}/why`)); } catch (err) { whisper(err.message); }
   }
 
   // --- blocks ---
@@ -196,23 +123,32 @@
     card.append(el("header", {}, el("h3", {}, b.kind === "outcome" ? el("span", { "aria-hidden": "true" }, "❓ ") : null, b.header),
       el("div", { class: "chips" }, (b.facts || []).map(f => el("span", { class: "chip", "data-kind": f.kind, "data-label": f.label }, (f.symbol ? f.symbol + " " : "") + f.label)))));
     if (b.run) card.append(el("p", { class: "run" }, b.run));
-    if (b.kind !== "outcome" || rows.length) {
+    if (b.kind === "permission" || a.json && a.json !== "{}") {
       if (rows.length) card.append(el("dl", { class: "rows" }, rows.map(r => [el("dt", { class: "mono" }, r.name), el("dd", { class: "mono" }, escapes(r.value), r.hidden ? el("em", {}, W.moreChars(r.hidden)) : null)])));
       const proof = [a.hidden ? W.hidden(a.hidden, a.chars) : W.full, a.escaped ? W.escaped(a.escaped) : "", a.redacted ? W.redacted(a.redacted) : "", a.digest ? W.digest + " " + a.digest.slice(0, 8) + "…" : ""].filter(Boolean).join(" · ");
-      card.append(el("details", { class: "args", "data-fold": "args" }, el("summary", {}, W.args(rows.length), el("span", { class: "proof", title: a.digest }, " · " + proof)), el("pre", {}, highlight(a.json))));
+      card.append(el("details", { class: "args", "data-fold": "args", open: b.kind === "input" }, el("summary", {}, W.args(rows.length), el("span", { class: "proof", title: a.digest }, " · " + proof)), el("pre", {}, highlight(a.json))));
     }
     if (b.question) card.append(el("p", { class: "question" }, b.question));
     if (b.impact) card.append(el("p", { class: "dim" }, W.impact + " " + b.impact));
     if (b.model_said) card.append(el("p", { class: "dim" }, W.modelSaid), el("p", { class: "said" }, b.model_said));
     if (b.because) card.append(el("p", { class: "dim" }, spans(b.because)));
     if (server.name) card.append(el("p", { class: "dim server" }, `${icon(server.icon)} ${server.name}${server.description ? ": " + server.description : ""} (${server.trusted ? W.trusted : W.untrusted})`));
-    if (b.describes) card.append(el("details", { "data-fold": "about" }, el("summary", {}, W.about), el("p", { class: "dim" }, W.describes), el("p", { class: "said" }, b.describes)));
-    if (b.warning) card.append(el("p", { class: "warning" }, b.warning));
+    if (b.kind === "input") {
+      if (b.warning) card.append(el("p", { class: "warning" }, b.warning));
+      if (b.describes) card.append(el("p", { class: "dim" }, W.wants), el("p", { class: "said" }, b.describes));
+    } else if (b.describes) card.append(el("details", { "data-fold": "about" }, el("summary", {}, W.about), el("p", { class: "dim" }, W.describes), el("p", { class: "said" }, b.describes)));
+    if (b.warning && b.kind !== "input") card.append(el("p", { class: "warning" }, b.warning));
     if (b.review) card.append(el("p", { class: "review" }, el("strong", {}, b.review)));
-    const run = c => click(c, card, m);
+    const run = c => c.choice === "answer" ? wants.open(c.token, fields => post(c, fields), whisper) : click(c, card, m);
+    const tick = (b.more || []).find(c => c.toggle);
+    if (tick) card.append(checkbox(tick));
     card.append(row((b.choices || []).filter(c => answers.includes(c.choice)), run), el("div", { class: "busy", role: "status" }, W.recording));
     const deny = (b.choices || []).find(c => c.choice === "deny");
-    const more = [...(b.choices || []).filter(c => !answers.includes(c.choice)), ...(b.more || [])].filter(c => !["deny", "deny_reason", "view", "edit"].includes(c.choice)); // the details are on the card, and the forms have their own buttons
+    // The details are on the card, and the forms and the checkbox have their own places.
+    const more = [...(b.choices || []).filter(c => !answers.includes(c.choice)), ...(b.more || [])].filter(c => !c.toggle && !["deny", "deny_reason", "view", "edit"].includes(c.choice));
+    const wider = more.filter(c => c.choice.startsWith("allow_"));
+    if (wider.length) card.append(el("details", { class: "more", "data-fold": "more" }, el("summary", {}, W.more), el("div", { class: "wider" }, wider.map(c =>
+      el("div", {}, button(c, run, true), c.hint ? el("span", { class: "hint" }, c.hint) : null)))));
     const foot = el("div", { class: "foot", "aria-live": "off" }, el("span", { class: "line" }, spans(b.footer)));
     if (deny) {
       const field = el("input", { type: "text", maxlength: "400", "aria-label": W.reason, placeholder: W.reason });
@@ -233,7 +169,7 @@
       card.append(form);
       foot.append(el("button", { type: "button", class: "act small", "data-act": "edit", onclick: () => { form.hidden = false; field.focus(); } }, edit.label));
     }
-    more.forEach(c => foot.append(button(c, run, true)));
+    more.filter(c => !wider.includes(c)).forEach(c => foot.append(button(c, c.choice === "why" ? why : run, true)));
     card.append(foot);
     return card;
   }
@@ -284,7 +220,7 @@
           const f = document.activeElement, at = e.contains(f) && f.dataset.choice ? f.dataset.choice : "";
           if (spot === e) spot = fresh;
           e.replaceWith(fresh);
-          if (at) { const same = [...fresh.querySelectorAll("button")].find(x => x.dataset.choice === at); if (same) same.focus(); }
+          if (at) { const same = [...fresh.querySelectorAll("[data-choice]")].find(x => x.dataset.choice === at); if (same) same.focus(); }
         }
         e = fresh;
       }
@@ -338,6 +274,7 @@
     chat = null;
     list.replaceChildren();
     $("link").textContent = "";
+    $("permissions").href = $("whisper-link").href = "/settings";
     document.title = product;
     whisper("");
     side(false);
@@ -352,7 +289,8 @@
   }
   async function open(id, push) {
     close();
-    const here = chat = { id, source: null, items: new Map(), skew: 0 };
+    const here = chat = { id, source: null, items: new Map() };
+    $("permissions").href = $("whisper-link").href = "/settings/c/" + id;
     if (push) history.pushState({}, "", "/c/" + id);
     let c;
     try { c = await api("GET", `/chats/${id}?nodes=1`); } catch (err) {
@@ -361,7 +299,7 @@
       return;
     }
     if (chat !== here) return; // somebody clicked on
-    here.skew = new Date(c.now) - Date.now();
+    kit.setSkew(new Date(c.now) - Date.now());
     $("title").textContent = c.title;
     $("empty").hidden = c.messages.length > 0;
     c.messages.forEach(upsert);
@@ -390,19 +328,33 @@
     send.disabled = true;
     try {
       let here = chat;
+      if (!here && text.trim().startsWith("/") && await command(text)) {
+        say.value = "";
+        grow();
+        send.disabled = false;
+        return;
+      }
       if (!here) {
         const made = await api("POST", "/chats", {});
         await open(made.chat_id, true);
         here = chat;
       }
-      await api("POST", `/chats/${here.id}/messages`, draft);
+      const out = await api("POST", `/chats/${here.id}/messages`, draft);
       if (say.value.trim() === text.trim()) { say.value = ""; grow(); }
       draft = null;
-      whisper("");
+      out.lines ? notice(out.lines) : whisper("");
       scroll.scrollTop = scroll.scrollHeight;
       loadChats();
     } catch (err) { whisper(err.message); }
     send.disabled = false;
+  }
+  // command does one that was typed before there is a chat; false for what is a message.
+  async function command(text) {
+    try { notice((await api("POST", "/permissions", { text })).lines); } catch (err) {
+      if (err.code === "not_a_command") return false;
+      throw err;
+    }
+    return true;
   }
   $("composer").addEventListener("submit", e => { e.preventDefault(); submit(); });
   say.addEventListener("input", grow);

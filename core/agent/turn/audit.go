@@ -241,7 +241,7 @@ func redacted(text string) string {
 
 // since is the time from then to now in ms, 0 when then is not known.
 func since(then, now time.Time) int64 {
-	if then.IsZero() || now.Before(then) {
+	if then.IsZero() {
 		return 0
 	}
 	return now.Sub(then).Milliseconds()

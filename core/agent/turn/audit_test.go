@@ -211,6 +211,10 @@ func TestAuditKeepsNoSecret(t *testing.T) {
 			t.Errorf("%q is in the records:\n%s", secret, b)
 		}
 	}
+	y := ran(t).put(Abandoned{Call: "c1", Run: "r1", Token: 2, Ask: "a2", Say: "It said " + key})
+	if r := Audit(y.s.Chat, y.log); !strings.Contains(line(r[len(r)-1]), "note=It said ‹secret, ") {
+		t.Error(line(r[len(r)-1]))
+	}
 	if n := strings.Count(string(b), "‹secret, "); n != 11 { // c2: two; c1: three arguments and a sentence, twice, and a reason
 		t.Errorf("%d places are masked:\n%s", n, b)
 	}
@@ -274,4 +278,37 @@ func TestAuditSaysWhatAGrantCovers(t *testing.T) {
 	if strings.Contains(got, "hunter2") || strings.Contains(got, "sk-abc") {
 		t.Error(got)
 	}
+}
+
+// What was asked again after its turn is still told with the turn it came from, however many turns went by.
+func TestAuditKnowsTheTurnOfWhatLapsed(t *testing.T) {
+	x := asked(t).after(time.Minute).put(Expired{Ask: "a1"}, Replied{Turn: "t1", Step: 1, Text: "Nobody came."}, Ended{Turn: "t1", Why: Answered})
+	for range 2 {
+		x.put(says(fmt.Sprint("m", len(x.log)), "and now?", ben))
+		x.put(Replied{Turn: x.s.Turn.ID, Text: "Well."}, Shown{Turn: x.s.Turn.ID, Message: "m"}, Ended{Turn: x.s.Turn.ID, Why: Answered})
+	}
+	x.put(Reopened{Ask: "a1", By: ben, Name: "Ben", Next: "a2", NextCall: "c2"})
+	rs := Audit(x.s.Chat, x.log)
+	if r := rs[len(rs)-1]; r.Kind != AuditReopen || r.Turn != "t1" || r.Requester != ana {
+		t.Errorf("%+v", r)
+	}
+	a := NewAuditor(x.s.Chat)
+	for _, e := range x.log {
+		a.Take(e)
+		if _, over := e.Event.(Ended); over && len(a.drawn) > 0 {
+			t.Errorf("%d drawn arguments are kept after their turn", len(a.drawn))
+		}
+	}
+	if len(a.lapsed) > 1 {
+		t.Errorf("%v", a.lapsed)
+	}
+}
+
+// The time that an earlier run took is not that of the run that goes on.
+func TestAuditTellsRunsApart(t *testing.T) {
+	x := lost(t).put(Resolved{Ask: "a2", Answer: chat.RunAgain, By: ana, Next: "a3"})
+	x.decides("c1", chat.AllowOnce, ana).starts("c1", "r2").after(time.Second)
+	n := len(x.log)
+	x.put(Finished{Call: "c1", Run: "r1"}, Finished{Call: "c1", Run: "r2"})
+	x.audits(n, "11 late ok by nod call=c1 rule=source run=r1", "12 finish ok by nod call=c1 rule=source run=r2 1000ms")
 }

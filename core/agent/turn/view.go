@@ -206,6 +206,8 @@ func (v viewer) allowedBy(d *detail, c ToolCall) {
 			}
 		}
 		d.text("an earlier choice")
+	case c.Ruling.Winner() == permission.RuleRemembered:
+		d.text(render.ByRemembered)
 	default:
 		d.text(render.ByPolicy)
 	}

@@ -1,0 +1,141 @@
+// What the pages share: making elements, asking the API, words about time, and dialogs. All text becomes DOM through textContent.
+"use strict";
+const kit = (() => {
+  // Every sentence of this file, ready to be translated.
+  const W = {
+    inS: n => `in ${n} s`, inMin: n => `in ${n} min`, overdue: "any moment now", odd: "unusual letters in this address",
+    failed: "That did not reach the bot. Check that it still runs, then try again.", cancel: "Cancel", close: "Close", nothing: "There is nothing to show.",
+  };
+  let skew = 0; // how far the server's clock is ahead
+
+  // --- small tools ---
+  function el(tag, props, ...kids) {
+    const e = document.createElement(tag);
+    for (const [k, v] of Object.entries(props || {})) {
+      if (v === undefined || v === null || v === false) continue;
+      if (k === "class") e.className = v;
+      else if (k.startsWith("on")) e.addEventListener(k.slice(2), v);
+      else e.setAttribute(k, v === true ? "" : v);
+    }
+    e.append(...kids.flat(Infinity).filter(k => k !== null && k !== undefined && k !== ""));
+    return e;
+  }
+  async function api(method, path, data) {
+    let res;
+    try {
+      res = await fetch("/api/v1" + path, { method, headers: data ? { "Content-Type": "application/json" } : {}, body: data ? JSON.stringify(data) : undefined });
+    } catch { throw { code: "offline", message: W.failed }; }
+    let out = {};
+    try { out = await res.json(); } catch { /* said below */ }
+    if (!res.ok) throw Object.assign({ status: res.status }, out.error || { code: "failed", message: W.failed });
+    return out;
+  }
+  function randomId() { return Array.from(crypto.getRandomValues(new Uint8Array(16)), b => b.toString(16).padStart(2, "0")).join(""); }
+  // --- time ---
+  const now = () => Date.now() + skew;
+  function timeText(at, until) {
+    const d = new Date(at), left = Math.ceil((d - now()) / 1000);
+    if (until && left <= 0) return W.overdue;
+    if (until && left < 100) return W.inS(left);
+    if (until && left < 5400) return W.inMin(Math.round(left / 60));
+    const sameDay = d.toDateString() === new Date().toDateString();
+    return d.toLocaleString([], sameDay ? { hour: "2-digit", minute: "2-digit" } : { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+  }
+  setInterval(() => {
+    for (const t of document.querySelectorAll("time[data-until]")) {
+      const s = timeText(t.dateTime, true);
+      if (t.textContent !== s) t.textContent = s;
+    }
+  }, 1000);
+
+  // --- pieces ---
+  function spans(line) {
+    return (line || []).map(s => {
+      if (s.strong) return el("strong", {}, s.strong);
+      if (s.person) return el("span", { class: "person", title: s.user }, s.person);
+      if (s.time) return el("time", { datetime: s.time, "data-until": s.until, title: new Date(s.time).toLocaleString() }, timeText(s.time, s.until));
+      return s.text || "";
+    });
+  }
+  function markdown(nodes) { return (nodes || []).map(drawNode); }
+  function drawNode(n) {
+    const kids = () => markdown(n.c);
+    switch (n.t) {
+      case "text": return n.s || "";
+      case "br": return el("br");
+      case "hr": return el("hr");
+      case "p": return el("p", {}, kids());
+      case "h": return el("h" + Math.min(6, Math.max(3, (n.n || 1) + 2)), {}, kids());
+      case "ul": return el("ul", {}, kids());
+      case "ol": return el("ol", { start: n.n === 1 ? null : String(n.n || 0) }, kids());
+      case "li": return el("li", {}, kids());
+      case "quote": return el("blockquote", {}, kids());
+      case "pre": return el("pre", {}, n.lang === "json" ? highlight(n.s || "") : el("code", {}, n.s || ""));
+      case "em": return el("em", {}, kids());
+      case "strong": return el("strong", {}, kids());
+      case "del": return el("del", {}, kids());
+      case "code": return el("code", {}, n.s || "");
+      case "check": return n.n ? "☑ " : "☐ ";
+      case "table": return el("table", {}, kids());
+      case "head": return el("tr", {}, (n.c || []).map(c => el("th", { class: c.align || null, scope: "col" }, markdown(c.c))));
+      case "row": return el("tr", {}, (n.c || []).map(c => el("td", { class: c.align || null }, markdown(c.c))));
+      case "a": return link(n);
+    }
+    return n.s || "";
+  }
+  // A link says where it leads: its host in the form that cannot be mistaken (punycode), always.
+  function link(n) {
+    let url;
+    try { url = new URL(n.href); } catch { return el("span", {}, markdown(n.c)); }
+    const where = url.protocol === "mailto:" ? url.pathname : url.host, odd = /(^|\.)xn--/.test(where);
+    const a = el("a", { href: url.href, rel: "noopener noreferrer nofollow", target: "_blank" }, markdown(n.c));
+    if (a.textContent === where) return a;
+    return el("span", {}, a, el("span", { class: odd ? "host odd" : "host", title: odd ? W.odd : null }, ` (${odd ? "⚠ " : ""}${where})`));
+  }
+  // highlight colours JSON by its tokens. What is not JSON stays plain. Characters that were made visible stand out.
+  const tokens = /("(?:[^"\\]|\\[^])*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(true|false|null)/g;
+  function highlight(text) {
+    const code = el("code", { class: "json" });
+    let from = 0;
+    for (const m of text.matchAll(tokens)) {
+      code.append(text.slice(from, m.index));
+      if (m[1] !== undefined) {
+        const s = el("span", { class: m[2] ? "j-key" : "j-str" });
+        m[1].split(/(\\[ux]\{[0-9A-Fa-f]+\})/).forEach((part, i) => s.append(i % 2 ? el("span", { class: "j-esc" }, part) : part));
+        code.append(s, m[2] || "");
+      } else code.append(el("span", { class: m[3] !== undefined ? "j-num" : "j-lit" }, m[0]));
+      from = m.index + m[0].length;
+    }
+    code.append(text.slice(from));
+    return code;
+  }
+
+  // --- dialogs ---
+  // dialog shows one over the page. What it is about may change below; it stays until a person closes it. An answer that comes too
+  // late is refused by the server.
+  function dialog(kind, title, ...kids) {
+    const d = el("dialog", { class: "sheet", "data-dialog": kind, "aria-label": title }, title ? el("h2", {}, title) : null, kids);
+    d.addEventListener("close", () => d.remove());
+    document.body.append(d);
+    d.showModal();
+    return d;
+  }
+  // sure resolves to true when a person confirms exactly this text. Cancel has the focus.
+  function sure(text, label, style) {
+    return new Promise(resolve => {
+      let yes = false;
+      const d = dialog("confirm", "", el("p", { class: "words" }, text), el("div", { class: "choices" },
+        el("button", { type: "button", class: "act", "data-act": "cancel", autofocus: true, onclick: () => d.close() }, W.cancel),
+        el("button", { type: "button", class: "act", "data-act": "confirm", "data-style": style || null, onclick: () => { yes = true; d.close(); } }, label.replace(/…$/, ""))));
+      d.addEventListener("close", () => resolve(yes));
+    });
+  }
+  // details shows something in full: {title, parts: [{name, text, form}]}.
+  function details(x) {
+    const parts = (x.parts || []).map(p => [p.name ? el("h3", {}, p.name) : null, p.form === "code" ? el("pre", {}, highlight(p.text)) : el("p", { class: "words" }, p.text)]);
+    const d = dialog("details", x.title, parts.length ? parts : el("p", {}, W.nothing),
+      el("div", { class: "choices" }, el("button", { type: "button", class: "act", "data-act": "close", autofocus: true, onclick: () => d.close() }, W.close)));
+  }
+
+  return { el, api, randomId, timeText, spans, markdown, highlight, dialog, sure, details, setSkew: ms => { skew = ms; } };
+})();

@@ -1,0 +1,105 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+)
+
+// bareCommands are the words that make a message a command by themselves, after a "/". After "/nod" every word does.
+var bareCommands = map[string]func(words []string) bool{
+	"permissions": func([]string) bool { return true },
+	"tools": func(w []string) bool {
+		return len(w) == 1 || slices.Contains([]string{"enable", "disable"}, strings.ToLower(w[1]))
+	},
+	"why":     func(w []string) bool { return len(w) == 3 }, // "/why not?" is a question
+	"history": func([]string) bool { return true },
+	"stats":   func([]string) bool { return true },
+	"pending": alone, "whoami": alone, "halt": alone, "resume": alone, "stop": alone, "reset": alone,
+}
+
+func alone(words []string) bool { return len(words) == 1 }
+
+// command reads a message that is a command: one line, a "/" and a word of ours. words is what stands after "/nod" and
+// after "permissions".
+func command(text string) (words []string, ok bool) {
+	rest, slash := strings.CutPrefix(strings.TrimSpace(text), "/")
+	if !slash || rest == "" || strings.ContainsAny(rest, "\r\n") || strings.HasPrefix(rest, " ") {
+		return nil, false
+	}
+	words = strings.Fields(rest)
+	switch first := strings.ToLower(words[0]); {
+	case first == "nod":
+		words = words[1:]
+	case bareCommands[first] == nil || !bareCommands[first](words):
+		return nil, false
+	}
+	if len(words) > 0 && strings.EqualFold(words[0], "permissions") {
+		words = words[1:]
+	}
+	return words, true
+}
+
+// command does one and returns what to tell the person who typed it.
+func (s *Server) command(ctx context.Context, p person, id chat.ID, words []string) ([]string, error) {
+	verb := ""
+	if len(words) == 1 {
+		verb = strings.ToLower(words[0])
+	}
+	switch {
+	case verb != "stop" && verb != "reset":
+		return s.permissions(ctx, p.envelope(id), words)
+	case id.IsZero():
+		return nil, badRequest("There is no chat here yet.")
+	case verb == "stop":
+		return s.stopNow(ctx, p, id)
+	}
+	env := p.envelope(id)
+	env.Delivery = chat.Delivery(Platform + "/" + p.user.Key + "/reset/" + token(12))
+	if err := s.Engine.Accept(ctx, chat.Commanded{Envelope: env, Verb: verb}); err != nil {
+		s.Logger.Warn("reset not recorded", "err", err)
+		return nil, problem{Status: http.StatusServiceUnavailable, Code: "not_recorded", Message: "The bot could not record this, so it was not done. Try again."}
+	}
+	return []string{sayReset}, nil
+}
+
+func (s *Server) stopNow(ctx context.Context, p person, id chat.ID) ([]string, error) {
+	v, err := s.chats.get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	running := v.session.Turn
+	if running == nil {
+		return []string{render.NothingToStop()}, nil
+	}
+	var over *agent.Refusal
+	if _, err := s.decide(ctx, p, id, string(running.ID), answer{choice: chat.Stop}); errors.As(err, &over) && over.Code == agent.RefusedStopped {
+		return []string{over.Say}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return []string{render.Stopping}, nil
+}
+
+// permissions asks the engine; its lines are plain text of whoever wrote it.
+func (s *Server) permissions(ctx context.Context, env chat.Envelope, words []string) ([]string, error) {
+	if len(words) > maxWords {
+		return nil, badRequest("This command has too many words.")
+	}
+	env.Delivery = chat.Delivery(Platform + "/" + env.User.Key + "/command/" + token(12))
+	lines, err := s.Engine.Permissions(ctx, env, words)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, 0, len(lines))
+	for _, l := range lines {
+		out = append(out, render.Prose(l))
+	}
+	return out, nil
+}

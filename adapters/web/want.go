@@ -1,0 +1,164 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/render"
+)
+
+// wantForm is what a running tool's server wants of the requester. All of it is untrusted.
+type wantForm struct {
+	RequestID  string      `json:"request_id"`
+	Kind       string      `json:"kind"` // form | url | sample
+	ServerName string      `json:"server_name"`
+	ToolName   string      `json:"tool_name"`
+	Message    string      `json:"message,omitempty"`
+	Warning    string      `json:"warning"`
+	Fields     []fieldForm `json:"fields,omitempty"` // form
+	Address    *linkForm   `json:"address,omitempty"`
+	Prompt     string      `json:"prompt,omitempty"` // sample: JSON, to be read in full
+	ExpiresAt  *time.Time  `json:"expires_at"`
+}
+
+// fieldForm is one value of a form; what is filled in goes back under its name.
+type fieldForm struct {
+	Name        string       `json:"name"`
+	Title       string       `json:"title"`
+	Description string       `json:"description,omitempty"`
+	Type        string       `json:"type"` // string | number | integer | boolean
+	Options     []fieldValue `json:"options,omitempty"`
+	Many        bool         `json:"many,omitempty"`
+	Required    bool         `json:"required,omitempty"`
+	Default     string       `json:"default,omitempty"`
+	Format      string       `json:"format,omitempty"` // email | uri | date | date-time
+	Min         *float64     `json:"min,omitempty"`
+	Max         *float64     `json:"max,omitempty"`
+}
+
+type fieldValue struct {
+	Value string `json:"value"`
+	Label string `json:"label"`
+}
+
+// linkForm is an address to be read before it is opened: what stands before its host, the host, and what stands after.
+type linkForm struct {
+	URL     string `json:"url,omitempty"` // exactly; empty for what a page must not link
+	Before  string `json:"before"`
+	Host    string `json:"host"`
+	After   string `json:"after"`
+	Warning string `json:"warning,omitempty"`
+}
+
+// getWhy answers "Why am I asked?".
+func (s *Server) getWhy(w http.ResponseWriter, r *http.Request, p person) error {
+	id, ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
+	if err != nil {
+		return err
+	}
+	d, err := s.Engine.Why(r.Context(), p.envelope(id), ask)
+	if err != nil {
+		return err
+	}
+	type part struct {
+		Name string `json:"name,omitempty"`
+		Text string `json:"text"`
+		Form string `json:"form"` // plain | code | markdown
+	}
+	names := map[render.Form]string{render.FormCode: "code", render.FormMarkdown: "markdown"}
+	out := struct {
+		Title string `json:"title"`
+		Parts []part `json:"parts"`
+	}{render.Prose(d.Title), []part{}}
+	for _, x := range d.Parts {
+		out.Parts = append(out.Parts, part{render.Prose(x.Name), render.Prose(x.Text), cmp.Or(names[x.Form], "plain")})
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// getWant shows the requester, and nobody else, what a server wants of them.
+func (s *Server) getWant(w http.ResponseWriter, r *http.Request, p person) error {
+	id, ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
+	if err != nil {
+		return err
+	}
+	v, err := s.chats.get(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	c, open := turn.Wants(v.session, turn.AskID(ask))
+	if !open {
+		return problem{Status: http.StatusGone, Code: string(agent.RefusedExpired), Message: sayWantOver}
+	}
+	if v.session.Turn.Requester != p.user {
+		return problem{Status: http.StatusForbidden, Code: string(agent.RefusedNotYours), Message: render.OnlyRequesterFills(requesterName(v.session.Turn))}
+	}
+	writeJSON(w, http.StatusOK, drawWant(c))
+	return nil
+}
+
+func requesterName(t *turn.Turn) string {
+	for _, x := range t.Said {
+		if x.By == t.Requester && x.Name != "" {
+			return render.ShortName(x.Name)
+		}
+	}
+	return "the requester"
+}
+
+func drawWant(c turn.ToolCall) wantForm {
+	w, server := c.Want.Want, render.ShortName(c.Tool.Server)
+	f := wantForm{RequestID: string(c.Want.Ask), Kind: string(w.Kind), ServerName: server, ToolName: render.ShortName(c.Tool.Name),
+		Message: render.Prose(w.Message), Warning: render.WantWarning(server), ExpiresAt: moment(c.Want.Deadline)}
+	switch w.Kind {
+	case turn.WantURL:
+		f.Warning, f.Address = render.WantURLSay(server), address(w.URL)
+	case turn.WantSample:
+		f.Warning, f.Prompt = "", render.ArgsOf(w.Prompt, "").JSON
+	default:
+		for _, x := range w.Fields {
+			f.Fields = append(f.Fields, drawField(x))
+		}
+	}
+	return f
+}
+
+func drawField(x turn.FormField) fieldForm {
+	f := fieldForm{Name: x.Name, Title: render.Prose(cmp.Or(x.Title, x.Name)), Description: render.Prose(x.Description), Type: x.Type, Many: x.Many,
+		Required: x.Required, Default: x.Default, Format: x.Format, Min: x.Min, Max: x.Max}
+	for i, o := range x.Options {
+		label := o
+		if i < len(x.Labels) {
+			label = cmp.Or(x.Labels[i], o)
+		}
+		f.Options = append(f.Options, fieldValue{o, render.Prose(label)})
+	}
+	return f
+}
+
+// address takes an address apart for the eye. One that a browser could read in another way than we do, or that is not of the web,
+// is shown and not linked: what a person reads must be where they go.
+func address(raw string) *linkForm {
+	scheme, rest, ok := strings.Cut(raw, "://")
+	u, err := url.Parse(raw)
+	shown, hidden := render.Visible(raw)
+	if !ok || err != nil || u.User != nil || u.Hostname() == "" || hidden > 0 || strings.ContainsAny(raw, "\\ \t\n\"<>^`{|}") ||
+		!strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
+		return &linkForm{Before: shown, Warning: sayNotLinked}
+	}
+	authority := rest
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		authority = rest[:i]
+	}
+	host := authority
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		host = host[:i]
+	}
+	return &linkForm{URL: raw, Before: scheme + "://", Host: host, After: rest[len(host):], Warning: render.HostWarning(u.Hostname())}
+}

@@ -1,0 +1,254 @@
+package permission
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+// ExchangeVersion is the version of [Exchange] that this program writes, and the only one that it reads.
+const ExchangeVersion = 1
+
+// Exchange is what people set, remembered and accepted, as a file says it (R8): the same settings give the same Exchange, and reading it
+// into empty settings gives the same decisions. Not in it is who set what and when, whom nod told of what, and whether everything is
+// halted: that is not carried from one place to another.
+type Exchange struct {
+	Version    int               `json:"version" yaml:"version"`
+	Settings   []Setting         `json:"settings,omitempty" yaml:"settings,omitempty"`
+	Remembered []RememberedEntry `json:"remembered,omitempty" yaml:"remembered,omitempty"`
+	Tools      []ToolEntry       `json:"tools,omitempty" yaml:"tools,omitempty"`
+	Advice     []AdviceEntry     `json:"advice,omitempty" yaml:"advice,omitempty"`
+}
+
+// RememberedEntry is one person's own choice about a tool.
+type RememberedEntry struct {
+	ID         string `json:"id" yaml:"id"`
+	By         string `json:"by" yaml:"by"` // [chat.User.String]
+	Name       string `json:"name,omitempty" yaml:"name,omitempty"`
+	Server     string `json:"server" yaml:"server"`
+	Tool       string `json:"tool" yaml:"tool"`
+	Definition Digest `json:"definition,omitempty" yaml:"definition,omitempty"`
+	Choice     string `json:"choice" yaml:"choice"` // ask, allow or deny
+}
+
+// ToolEntry is the definition of a tool that counts.
+type ToolEntry struct {
+	Server   string `json:"server" yaml:"server"`
+	Tool     string `json:"tool" yaml:"tool"`
+	Counts   Digest `json:"counts" yaml:"counts"`
+	Accepted bool   `json:"accepted,omitempty" yaml:"accepted,omitempty"` // somebody accepted it; else it was only seen first
+	Stranger bool   `json:"stranger,omitempty" yaml:"stranger,omitempty"` // and then the operator's configuration did not stand for its server
+}
+
+// AdviceEntry is what a model thought of one definition of a tool: it only adds caution.
+type AdviceEntry struct {
+	Server     string `json:"server" yaml:"server"`
+	Tool       string `json:"tool" yaml:"tool"`
+	Definition Digest `json:"definition" yaml:"definition"`
+	Access     string `json:"access,omitempty" yaml:"access,omitempty"`
+	Risk       string `json:"risk,omitempty" yaml:"risk,omitempty"`
+	Admin      bool   `json:"admin,omitempty" yaml:"admin,omitempty"`
+	Reason     string `json:"reason,omitempty" yaml:"reason,omitempty"`
+}
+
+// Exchange is the settings as a file says them.
+func (s Settings) Exchange() Exchange {
+	x := Exchange{Version: ExchangeVersion}
+	for _, set := range s.Set {
+		x.Settings = append(x.Settings, set.Setting)
+	}
+	for _, r := range s.Remembered {
+		x.Remembered = append(x.Remembered, RememberedEntry{
+			ID: r.ID, By: r.By.String(), Name: r.Name, Server: r.Tool.Server, Tool: r.Tool.Name, Definition: r.Tool.Definition, Choice: r.Choice.String(),
+		})
+	}
+	for _, p := range s.Pins {
+		x.Tools = append(x.Tools, ToolEntry{Server: p.Tool.Server, Tool: p.Tool.Name, Counts: p.Counts, Accepted: p.Accepted, Stranger: p.Stranger && !p.Accepted})
+	}
+	for _, a := range s.Analyses {
+		x.Advice = append(x.Advice, AdviceEntry{
+			Server: a.Tool.Server, Tool: a.Tool.Name, Definition: a.Tool.Definition,
+			Access: a.Access.String(), Risk: a.Risk.String(), Admin: a.Level, Reason: a.Reason,
+		})
+	}
+	return x
+}
+
+// Changes are what reading the file into the settings as they are would change: it adds to them and replaces what is there otherwise,
+// and takes nothing away. It errs on the first entry that cannot be taken, and then nothing of the file is.
+//
+// A definition that the file calls accepted is never taken for what a server says now: where that is something else, the tool counts
+// as changed, and asks, until somebody looks at it. What people here accepted stays.
+func (x Exchange) Changes(now Settings) ([]Change, error) {
+	if x.Version != ExchangeVersion {
+		return nil, fmt.Errorf("version: %d is not known here; this program reads %d", x.Version, ExchangeVersion)
+	}
+	var out []Change
+	for i, s := range x.Settings {
+		c, err := s.Canonical()
+		if err == nil && c.Value == "" {
+			err = fmt.Errorf("%s has no value", s.Field)
+		}
+		if err != nil {
+			return nil, entryError("settings", i, err)
+		}
+		out = append(out, Change{Set: &c})
+	}
+	out = unvouched(now, effective(now, out))
+	for i, r := range x.Remembered {
+		c, err := r.remembered()
+		if err != nil {
+			return nil, entryError("remembered", i, err)
+		}
+		out = append(out, Change{Remember: &c})
+	}
+	for i, t := range x.Tools {
+		if err := t.check(); err != nil {
+			return nil, entryError("tools", i, err)
+		}
+		out = append(out, t.changes(now)...)
+	}
+	for i, a := range x.Advice {
+		c, err := a.analysis()
+		if err != nil {
+			return nil, entryError("advice", i, err)
+		}
+		out = append(out, Change{Analysis: &c})
+	}
+	return effective(now, out), nil
+}
+
+// unvouched are the settings with changes around them that keep a word for a whole server from accepting its tools: such a word, said
+// by a person, means the tools that they see, and a file sees none.
+func unvouched(now Settings, set []Change) []Change {
+	var before, after []Change
+	for _, p := range now.Pins {
+		vouches := slices.ContainsFunc(set, func(c Change) bool {
+			return c.Set.Server == p.Tool.Server && c.Set.Tool == "" && (c.Set.Field == "trusted" || c.Set.Field == "ask")
+		})
+		if !vouches || p.Accepted || p.Changed() {
+			continue
+		}
+		other := p.Tool
+		other.Definition = digest("nod/nobody looked/1", []byte(p.Tool.Definition)) // as long as it changed, nobody vouches for it
+		before = append(before, Change{Seen: &Seen{Tool: other, Definition: Definition{Cut: true}}})
+		after = append(after, Change{Seen: &Seen{Tool: p.Tool, Definition: p.Now}})
+	}
+	return slices.Concat(before, set, after)
+}
+
+// effective leaves out what is so already.
+func effective(now Settings, all []Change) []Change {
+	return slices.DeleteFunc(all, func(c Change) bool {
+		switch {
+		case c.Set != nil:
+			return slices.ContainsFunc(now.Set, func(s Set) bool { return s.Setting == *c.Set })
+		case c.Remember != nil:
+			return slices.ContainsFunc(now.Remembered, func(r Remembered) bool { r.At = c.Remember.At; return r == *c.Remember })
+		case c.Analysis != nil:
+			return slices.Contains(now.Analyses, *c.Analysis)
+		}
+		return false
+	})
+}
+
+func entryError(list string, i int, err error) error {
+	return fmt.Errorf("%s, entry %d: %w", list, i+1, err)
+}
+
+func (r RememberedEntry) remembered() (Remembered, error) {
+	by, err := chat.ParseUser(r.By)
+	if err != nil {
+		return Remembered{}, fmt.Errorf("by: %w", err)
+	}
+	choice, err := ParseStanding(r.Choice)
+	switch {
+	case err != nil:
+		return Remembered{}, err
+	case r.ID == "" || !acts(by) || r.Server == "" || r.Tool == "":
+		return Remembered{}, fmt.Errorf("it needs an id, a person, a server and a tool")
+	case choice == StandAllow && !r.Definition.valid():
+		return Remembered{}, fmt.Errorf("definition: an allowance is for one definition of the tool, by its digest")
+	}
+	return Remembered{ID: r.ID, By: by, Name: r.Name, Tool: Tool{r.Server, r.Tool, r.Definition}, Choice: choice}, nil
+}
+
+// valid reports whether a digest is one: 64 lower-case hexadecimal digits.
+func (d Digest) valid() bool {
+	return len(d) == 64 && strings.Trim(string(d), "0123456789abcdef") == ""
+}
+
+func (t ToolEntry) check() error {
+	switch {
+	case t.Server == "" || t.Tool == "":
+		return fmt.Errorf("it needs a server and a tool")
+	case !t.Counts.valid():
+		return fmt.Errorf("counts: %q is no digest", t.Counts.Short())
+	}
+	return nil
+}
+
+// changes make the definition count without ever saying that it is what the server says now.
+func (t ToolEntry) changes(now Settings) []Change {
+	old := Tool{t.Server, t.Tool, t.Counts}
+	seen := Change{Seen: &Seen{Tool: old, Definition: Definition{Cut: true}, Vouched: t.Accepted, Stranger: t.Stranger && !t.Accepted}}
+	pin, known := now.Pin(old)
+	switch {
+	case !known:
+		return []Change{seen} // until the server is heard: if it says something else, that is a change
+	case pin.Accepted || !t.Accepted:
+		return nil
+	case pin.Tool == old:
+		return []Change{{Accept: &old}}
+	}
+	// The server says something else now, and nobody accepted that. What counts is the old one: the tool changed since.
+	return []Change{seen, {Accept: &old}, {Seen: &Seen{Tool: pin.Tool, Definition: pin.Now}}}
+}
+
+func (a AdviceEntry) analysis() (Analysis, error) {
+	access, err := ParseAccess(a.Access)
+	if err != nil {
+		return Analysis{}, err
+	}
+	risk, err := ParseRisk(a.Risk)
+	switch {
+	case err != nil:
+		return Analysis{}, err
+	case a.Server == "" || a.Tool == "" || !a.Definition.valid():
+		return Analysis{}, fmt.Errorf("it needs a server, a tool and the digest of its definition")
+	}
+	return Analysis{Tool: Tool{a.Server, a.Tool, a.Definition}, Access: access, Risk: risk, Level: a.Admin, Reason: a.Reason}, nil
+}
+
+// Lines are the file as YAML, an entry on each line. An entry is written as JSON, which is YAML as well.
+func (x Exchange) Lines() []string {
+	out := []string{fmt.Sprintf("version: %d", x.Version)}
+	section := func(name string, n int, entry func(int) any) {
+		if n == 0 {
+			return
+		}
+		out = append(out, name+":")
+		for i := range n {
+			out = append(out, "  - "+flow(entry(i)))
+		}
+	}
+	section("settings", len(x.Settings), func(i int) any { return x.Settings[i] })
+	section("remembered", len(x.Remembered), func(i int) any { return x.Remembered[i] })
+	section("tools", len(x.Tools), func(i int) any { return x.Tools[i] })
+	section("advice", len(x.Advice), func(i int) any { return x.Advice[i] })
+	return out
+}
+
+// flow is one entry in JSON, on one line. Entries hold strings and booleans only, so there is nothing that cannot be written.
+func flow(entry any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(entry); err != nil {
+		return "{}"
+	}
+	return strings.TrimSpace(b.String())
+}

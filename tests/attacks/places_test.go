@@ -1,0 +1,83 @@
+package attacks
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/fakeslack"
+)
+
+// People who are on one surface only, and why they may not decide.
+const (
+	guest   person = "Gus"  // Slack: multi-channel guest
+	ultra   person = "Uma"  // Slack: single-channel guest
+	xena    person = "Xena" // Slack: of another organisation
+	odd     person = "Odd"  // Slack: a stranger of Slack Connect
+	gone    person = "Gil"  // Slack: deactivated
+	robot   person = "Rob"  // a bot
+	away    person = "Avi"  // Discord: a member of another server only
+	pretend person = "Pia"  // Discord: administrator of the server by its own permissions, which nod's policy does not know
+	nobody  person = "Nil"  // on no list of anybody's
+)
+
+var inSlack = map[person]string{
+	ana: "U0ANA", ben: "U0BEN", ada: "U0ADA", guest: "U0GUS", ultra: "U0UMA", xena: "U0XENA", odd: "U0ODD", gone: "U0GIL", robot: "U0ROB", nobody: "U0NIL",
+}
+
+var inDiscord = map[person]string{
+	ana: "700000000000000001", ben: "700000000000000002", ada: "700000000000000003", robot: "700000000000000004", away: "700000000000000005",
+	pretend: "700000000000000006", nobody: "700000000000000007",
+}
+
+// openPlaces makes the workspace and the server. Their clock stands still: a loaded machine is no attack.
+func (w *world) openPlaces(t testing.TB) {
+	w.slack = fakeslack.New(fakeslack.Options{Clock: fakeslack.NewManual()})
+	t.Cleanup(w.slack.Close)
+	for _, u := range []fakeslack.User{
+		{Name: "Ana"}, {Name: "Ben"}, {Name: "Ada"}, {Name: "Gus", Guest: true}, {Name: "Uma", UltraGuest: true}, {Name: "Xena", Team: "T0OTHER"},
+		{Name: "Odd", Team: "T0OTHER", Stranger: true}, {Name: "Gil", Deleted: true}, {Name: "Rob", Bot: true},
+	} {
+		u.ID = inSlack[person(u.Name)]
+		w.slack.AddUser(u)
+	}
+	w.discord = fakediscord.New(fakediscord.Options{Clock: fakediscord.NewManual()})
+	t.Cleanup(w.discord.Close)
+	other := w.discord.AddGuild(fakediscord.Guild{Name: "Elsewhere"})
+	for p, id := range inDiscord {
+		u := fakediscord.User{ID: id, Name: string(p), Bot: p == robot}
+		switch p {
+		case nobody:
+		case away:
+			w.discord.AddStranger(u)
+			w.discord.Join(other, fakediscord.Member{User: id})
+		default:
+			w.discord.AddUser(u)
+		}
+	}
+	w.discord.Join(w.discord.Guild(), fakediscord.Member{User: inDiscord[pretend], Permissions: fakediscord.Administrator})
+}
+
+func (w *world) slackUser(p person) chat.User {
+	return chat.User{Platform: "slack", Workspace: w.slack.Team(), Key: inSlack[p]}
+}
+
+func (w *world) discordUser(p person) chat.User {
+	return chat.User{Platform: "discord", Workspace: w.discord.Guild(), Key: inDiscord[p]}
+}
+
+// router is the product's one listener.
+type router struct{ page, slack, discord http.Handler }
+
+func (r router) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
+	switch {
+	case strings.HasPrefix(req.URL.Path, "/slack/"):
+		r.slack.ServeHTTP(rw, req)
+	case strings.HasPrefix(req.URL.Path, "/discord/"):
+		r.discord.ServeHTTP(rw, req)
+	default:
+		r.page.ServeHTTP(rw, req)
+	}
+}
