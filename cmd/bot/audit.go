@@ -129,6 +129,7 @@ type auditor struct {
 	stdout, stderr io.Writer
 	findings       io.Writer // what does not hold: what verify is there to say, an error elsewhere
 	now            func() time.Time
+	keep           time.Duration // as state.Options has it
 	broken         int // chats that do not hold, and what else could not be read
 }
 
@@ -159,6 +160,7 @@ func (p process) audit(o options, verb string) int {
 		fmt.Fprintln(p.stderr, err)
 		return exitUsage
 	}
+	a.keep = keep(c)
 	if c.Redis.URL.IsZero() && a.follow {
 		fmt.Fprintln(p.stderr, "bot: -follow needs redis.url: the embedded state belongs to one process, and nothing new comes while that one is stopped")
 		return exitUsage

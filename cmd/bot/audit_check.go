@@ -50,7 +50,7 @@ func (l anchored) missing(seen map[string]bool) []string {
 
 // faded reports whether a chat may be gone by itself.
 func (l anchored) faded(name string, a *auditor) bool {
-	return !slices.ContainsFunc(l[name], func(x state.Anchor) bool { return !x.Faded(0, a.now()) })
+	return !slices.ContainsFunc(l[name], func(x state.Anchor) bool { return !x.Faded(a.keep, a.now()) })
 }
 
 func (a *auditor) verify(ctx context.Context) error {

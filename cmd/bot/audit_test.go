@@ -393,6 +393,8 @@ func TestAuditAnchors(t *testing.T) {
 	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	forEver := write(t, "audit: {keep: park}\n")
+	want(t, onRedis(t).env, "verify -anchors "+file+" -config "+forEver, exitFail, "web::long-ago", "")
 	want(t, onRedis(t).env, "verify -anchors "+file, exitOK, "ok: 0 chats, 0 entries, 0 anchors; 1 anchored chat gone since, silent for longer than logs are kept\n", "")
 }
 

@@ -183,6 +183,10 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		in.err = err
 		return in
 	}
+	if h := policy.Halted; h != nil {
+		in.err = &ModelError{Say: render.HaltedBy(h.Name)}
+		return in
+	}
 	in.offered = offer(policy, s, specs, d.e.now())
 	talk, left := turn.Trim(turn.Talk(s), d.e.ContextTokens)
 	in.left = left

@@ -130,6 +130,7 @@ func (l *looking) assign(ctx context.Context, at permission.Setting, args []stri
 		return l.fieldLines(at), nil
 	}
 	value := strings.TrimSpace(strings.Join(args[1:], " "))
+	says := value
 	switch {
 	case at.Field == "ask" && strings.EqualFold(value, permission.Inherit.String()):
 		value = permission.Inherit.String()
@@ -137,9 +138,9 @@ func (l *looking) assign(ctx context.Context, at permission.Setting, args []stri
 			value = "" // the configuration says the same
 		}
 	case strings.EqualFold(value, "default"):
-		value = ""
+		value, says = "", ""
 	}
-	return did(ctx, l.setting(at, value), "")
+	return did(ctx, l.setting(at, value, says), "")
 }
 
 // fieldLines are what can be set there and how it stands.

@@ -51,8 +51,8 @@ func (l *looking) fieldRow(at permission.Setting, f permission.Field) render.Pan
 	} else {
 		row.Acts = append(row.Acts, l.pick(label, "set "+f.Name, at.Where(), value, l.options(at, f, value, configured))...)
 	}
-	if set && have.Value != configured {
-		row.Acts = append(row.Acts, l.act(render.LabelUseDefault, "unset "+f.Name, at.Where(), value, l.setting(at, "")))
+	if set && have.Value != configured && !slices.Contains(f.Words, configured) { // else the word is among the options
+		row.Acts = append(row.Acts, l.act(render.LabelUseDefault, "unset "+f.Name, at.Where(), value, l.setting(at, "", "")))
 	}
 	return row
 }
@@ -67,25 +67,26 @@ func (l *looking) options(at permission.Setting, f permission.Field, value, conf
 		if w == configured {
 			to = "" // what stands above says the same: there is nothing to keep
 		}
-		o.do = l.setting(at, to)
+		o.do = l.setting(at, to, w)
 		out = append(out, o)
 	}
 	return out
 }
 
-// setting is a deed that sets a field; an empty value leaves it to what stands above.
-func (l *looking) setting(at permission.Setting, value string) deed {
+// setting is a deed that sets a field; an empty value leaves it to what stands above. says is the value as the person chose it.
+func (l *looking) setting(at permission.Setting, value, says string) deed {
 	at.Value = value
 	say := render.NowUnset(render.FieldLabel(at.Field), shown(at.Where()))
-	if value != "" {
-		say = render.NowSet(render.FieldLabel(at.Field), shown(at.Where()), clipped(l.valueLabel(at, value), 120))
+	if says != "" {
+		say = render.NowSet(render.FieldLabel(at.Field), shown(at.Where()), clipped(l.valueLabel(at, says), 120))
 	}
 	return l.change(l.view, "", say, permission.Change{Set: &at})
 }
 
 func (l *looking) filling(at permission.Setting) deed {
 	return func(ctx context.Context, text string) (Done, error) {
-		return l.setting(at, strings.TrimSpace(text))(ctx, "")
+		text = strings.TrimSpace(text)
+		return l.setting(at, text, text)(ctx, "")
 	}
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/nodhq/nod/core/chat"
@@ -82,13 +83,6 @@ func (l *looking) mayRemember(p permission.Policy, k known, choice permission.St
 	}
 	refuse := func(say string) error { return &Refusal{Code: RefusedNotYours, Say: say} }
 	req := l.request(k)
-	if err := permission.MayDecide(p, req, permission.LevelUser, l.env.User); err != nil {
-		say := err.Error()
-		if no, ok := err.(*permission.NotAllowed); ok { //nolint:errorlint // MayDecide returns it bare
-			say = no.Say(func(u chat.User) string { return l.nameOf(l.here, u) })
-		}
-		return refuse(say)
-	}
 	is := p.Get(k.tool(), req.Source, req.Hints, req.Metadata)
 	switch {
 	case !k.offered:
@@ -103,6 +97,14 @@ func (l *looking) mayRemember(p permission.Policy, k known, choice permission.St
 		return refuse(render.StandingWithheld)
 	case is.Approvals > 1:
 		return refuse(render.SeveralMust)
+	}
+	if err := permission.MayDecide(p, req, permission.LevelUser, l.env.User); err != nil {
+		say := err.Error()
+		var no *permission.NotAllowed
+		if errors.As(err, &no) {
+			say = no.Say(func(u chat.User) string { return l.nameOf(l.here, u) })
+		}
+		return refuse(say)
 	}
 	return nil
 }

@@ -250,5 +250,13 @@ func flow(entry any) string {
 	if err := enc.Encode(entry); err != nil {
 		return "{}"
 	}
-	return strings.TrimSpace(b.String())
+	var out strings.Builder
+	for _, r := range strings.TrimSpace(b.String()) {
+		if hidden(r) && r < 0x10000 {
+			fmt.Fprintf(&out, `\u%04X`, r) // what YAML does not take as it is, and what nobody could see
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
 }

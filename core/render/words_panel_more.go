@@ -130,8 +130,11 @@ var fieldLabels = map[string]string{
 
 // FieldSays is what a setting does. says is what its definition tells, where no sentence stands here.
 func FieldSays(field, says string) string {
-	if field == "ask" {
+	switch field {
+	case "ask":
 		return "whether calls ask first, where a tool has no setting of its own"
+	case "mode":
+		return "how chats ask that have no mode of their own"
 	}
 	return says
 }
