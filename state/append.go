@@ -121,7 +121,7 @@ func (s *Store) form(w agent.Write) (form, error) {
 	f.nonce = strconv.FormatUint(rand.Uint64()>>1, 10) // Redis keeps a decimal of this size in 8 bytes
 	args := []string{
 		classNames[f.class], utoa(w.Known.Seq), escape(string(w.Known.Tip)), chain,
-		millis(opTTL), millis(s.opt.Keep), millis(s.opt.Lease), w.Lease.Owner, utoa(w.Lease.Token), w.Claim,
+		millis(opTTL), millis(s.keeps(w.Chat)), millis(s.opt.Lease), w.Lease.Owner, utoa(w.Lease.Token), w.Claim,
 		flag(w.Release), wakeMillis(w.Wake), at, snap,
 		f.nonce, flag(f.call.sure), w.Chat.String(), watchChannel(w.Chat), wakePrefix, strconv.Itoa(len(w.Events)),
 	}

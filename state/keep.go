@@ -1,6 +1,11 @@
 package state
 
-import "time"
+import (
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
+)
 
 // DefaultKeep is how long the log of a silent chat stays where Options.Keep says nothing: a year of audit, and the weeks in which
 // somebody gets round to looking at it. The log outlives the conversation, which package turn forgets much earlier.
@@ -12,4 +17,12 @@ func kept(keep time.Duration) time.Duration {
 		return DefaultKeep
 	}
 	return max(keep, 0)
+}
+
+// keeps is how long one log stays once it is silent. That of the settings says what is disabled, accepted and halted: it never fades.
+func (s *Store) keeps(id chat.ID) time.Duration {
+	if id.Platform == agent.Own {
+		return 0
+	}
+	return s.opt.Keep
 }

@@ -62,6 +62,14 @@ func (w *answer) say(ctx context.Context, p payload) (message string, err error)
 	return m.ID, asFault(err)
 }
 
+// update puts a payload in the place of the private message that was clicked. It must be the first answer.
+func (w *answer) update(ctx context.Context, p payload) error {
+	_, err := w.a.try(onlyShape(p), levelFull, func(s sketch) error {
+		return w.first(ctx, callback{answerUpdate, s.out(flagsShown)}, s.Files, nil)
+	})
+	return asFault(err)
+}
+
 // said is what is read of the message that an answer is.
 type said struct {
 	ID    string                 `json:"id"`

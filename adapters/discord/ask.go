@@ -19,6 +19,10 @@ func (s *sheet) ask(a render.Ask) {
 		s.say("### " + literal(h))
 	}
 	s.say(literal(a.Run), facts(a.Facts))
+	if a.Kind == render.AskInput && strings.TrimSpace(a.Describes) != "" { // what is asked: nobody could answer without it
+		s.say("> " + literalWords(oneLine(render.ServerSays+a.Describes)))
+		a.Describes = ""
+	}
 	s.arguments(a.Args)
 	s.say(literal(a.Question), literal(a.Impact), lineOf(a.Because, nil))
 	s.server(a)
@@ -113,9 +117,17 @@ func (s *sheet) server(a render.Ask) {
 	said(render.ModelSays, a.Model)
 }
 
-// answers are a card's buttons, Show arguments the last of them, and a select for what else can be done.
+// answers are a card's buttons, Show arguments and checkboxes the last of them, and one select for what else can be done.
 func (s *sheet) answers(a render.Ask) {
 	row, more := clickable(a.Choices), clickable(a.More)
+	isBox := func(c render.Choice) bool { return c.Toggle != render.NoToggle }
+	var ticks []render.Choice
+	for _, c := range more {
+		if isBox(c) {
+			ticks = append(ticks, c)
+		}
+	}
+	more = slices.DeleteFunc(more, isBox)
 	isView := func(c render.Choice) bool { return c.Choice == chat.ViewDetail }
 	if !slices.ContainsFunc(row, isView) {
 		if i := slices.IndexFunc(more, isView); i >= 0 {
@@ -123,10 +135,11 @@ func (s *sheet) answers(a render.Ask) {
 		}
 	}
 	for i, c := range row {
-		if isView(c) {
+		if isView(c) && a.Kind != render.AskInput {
 			row[i].Label = render.LabelShowArguments
 		}
 	}
+	row = append(row, ticks...)
 	if len(more) == 1 && len(row)%maxRow != 0 { // a select for one line would be one click too many
 		row, more = append(row, more[0]), nil
 	}

@@ -55,11 +55,12 @@ const (
 	partInput     = "input"
 	partText      = "text"
 	partFile      = "file"
+	partSection   = "section"
 	partSeparator = "separator"
 	partContainer = "container"
 )
 
-var partNames = map[float64]string{1: partRow, 2: partButton, 3: partSelect, 4: partInput, 10: partText, 13: partFile, 14: partSeparator, 17: partContainer}
+var partNames = map[float64]string{1: partRow, 2: partButton, 3: partSelect, 4: partInput, 9: partSection, 10: partText, 13: partFile, 14: partSeparator, 17: partContainer}
 
 // partOf names what a node is; a type that nod never sends is named by its number, and no rule takes it.
 func partOf(n map[string]any) string {
@@ -138,6 +139,9 @@ func visit(node map[string]any, at string, f func(at, kind string, node map[stri
 				visit(m, at+"/"+key+"/"+strconv.Itoa(i), f)
 			}
 		}
+	}
+	if m, ok := node["accessory"].(map[string]any); ok {
+		visit(m, at+"/accessory", f)
 	}
 }
 

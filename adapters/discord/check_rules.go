@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/surface"
-	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 )
 
 // Where the rules are from.
@@ -21,7 +23,7 @@ const (
 
 var (
 	customIDs = []string{partButton, partSelect, partInput}
-	allParts  = []string{partRow, partButton, partSelect, partInput, partText, partFile, partSeparator, partContainer}
+	allParts  = []string{partRow, partButton, partSelect, partInput, partText, partFile, partSection, partSeparator, partContainer}
 )
 
 // rules are what Discord refuses, as far as nod could send it, and a few things that it would take and nod must not send. A component
@@ -32,7 +34,7 @@ var rules = []rule{
 		if len(list(n, "components")) == 0 {
 			return "components are missing: a message of components v2 has nothing else"
 		}
-		return kinds("components", partRow, partText, partFile, partSeparator, partContainer)(n)
+		return kinds("components", partRow, partText, partFile, partSection, partSeparator, partContainer)(n)
 	}},
 	{"message size", partMessage, docParts, func(n map[string]any) string {
 		if size := total(n, allParts, func(map[string]any) int { return 1 }); size > maxComponents {
@@ -85,7 +87,8 @@ var rules = []rule{
 	{"modal custom_id", partModal, docModals, chars("custom_id", 1, maxCustomID)},
 	{"modal custom_id is ours", partModal, ours, func(n map[string]any) string {
 		if id, _ := n["custom_id"].(string); id != "" && len(id) <= maxCustomID {
-			if _, _, ok := parseModal(id); !ok {
+			_, _, _, form := parseForm(id)
+			if d, filled := parseDeed(id); !form && (!filled || d.what != deedForm) {
 				return fmt.Sprintf("custom_id %q: nobody would understand its answer", id)
 			}
 		}
@@ -110,7 +113,7 @@ var rules = []rule{
 		if say := items("components", 1, maxComponents)(n); say != "" {
 			return say
 		}
-		return kinds("components", partRow, partText, partFile, partSeparator)(n)
+		return kinds("components", partRow, partText, partFile, partSection, partSeparator)(n)
 	}},
 	{"accent_color", partContainer, docParts + "#container", number("accent_color", 0, maxColor)},
 	{"row parts", partRow, docParts + "#action-row", func(n map[string]any) string {
@@ -125,6 +128,15 @@ var rules = []rule{
 			return "a select stands in its row alone"
 		}
 		return ""
+	}},
+	{"section parts", partSection, docParts + "#section", func(n map[string]any) string {
+		if say := items("components", 1, maxSection)(n); say != "" {
+			return say
+		}
+		if b, _ := n["accessory"].(map[string]any); partOf(b) != partButton {
+			return "accessory is no button"
+		}
+		return kinds("components", partText)(n)
 	}},
 	{"inputs in modals", partMessage, docParts + "#text-input", func(n map[string]any) string {
 		if total(n, []string{partInput}, func(map[string]any) int { return 1 }) > 0 {
@@ -141,17 +153,37 @@ var rules = []rule{
 		}
 		return ""
 	}},
-	{"custom_id", partButton + " " + partSelect + " " + partInput, docParts + "#anatomy-of-a-component", chars("custom_id", 1, maxCustomID)},
+	{"custom_id", partButton + " " + partSelect + " " + partInput, docParts + "#anatomy-of-a-component", func(n map[string]any) string {
+		if n["style"] == float64(discordgo.LinkButton) && partOf(n) == partButton {
+			if _, there := n["custom_id"]; there {
+				return "custom_id on a button that leads somewhere"
+			}
+			return chars("url", 1, maxAddress)(n)
+		}
+		if _, there := n["url"]; there {
+			return "url on what does something"
+		}
+		return chars("custom_id", 1, maxCustomID)(n)
+	}},
+	{"button url", partButton, docParts + "#button", func(n map[string]any) string {
+		u, there := n["url"].(string)
+		if _, hidden := render.Visible(u); there && (!strings.HasPrefix(u, "https://") && !strings.HasPrefix(u, "http://") || hidden > 0) {
+			return fmt.Sprintf("url %q", u)
+		}
+		return ""
+	}},
 	{"button custom_id is ours", partButton, ours, func(n map[string]any) string {
 		id, _ := n["custom_id"].(string)
-		if _, _, ok := parseCustomID(id, nil); !ok && id != "" && len(id) <= maxCustomID {
+		_, choice := parsePressed(id, nil)
+		_, panel := parseDeed(id)
+		if ok := choice || panel || cancelForm.MatchString(id); !ok && id != "" && len(id) <= maxCustomID {
 			return fmt.Sprintf("custom_id %q: nobody would understand a click on it", id)
 		}
 		return ""
 	}},
 	{"select custom_id is ours", partSelect, ours, func(n map[string]any) string {
 		id, _ := n["custom_id"].(string)
-		if m := buttonForm.FindStringSubmatch(id); (m == nil || m[1] != actionMore) && id != "" && len(id) <= maxCustomID {
+		if _, _, ok := selectOf(id); !ok && id != "" && len(id) <= maxCustomID {
 			return fmt.Sprintf("custom_id %q: nobody would understand what is picked in it", id)
 		}
 		return ""
@@ -159,12 +191,13 @@ var rules = []rule{
 	{"button label", partButton, docParts + "#button", chars("label", 1, maxLabel)},
 	{"button style", partButton, "UX.md: Allow is never the button that stands out", func(n map[string]any) string {
 		id, _ := n["custom_id"].(string)
-		c, _, _ := parseCustomID(id, nil)
+		p, _ := parsePressed(id, nil)
+		_, panel := parseDeed(id)
 		switch style, _ := n["style"].(float64); {
-		case style == 2, style == 4 && (c == chat.Deny || c == chat.DenyAll || c == chat.DenyReason):
+		case style == 2, style == 5, style == 4 && (denies(p.choice) || p.sure || panel):
 			return ""
 		default:
-			return fmt.Sprintf("style %v on %q", style, c)
+			return fmt.Sprintf("style %v on %q", style, p.choice)
 		}
 	}},
 	{"select options", partSelect, docParts + "#string-select", items("options", 1, maxOptions)},
@@ -172,10 +205,28 @@ var rules = []rule{
 	{"select values", partSelect, docParts + "#string-select", different("value", partOption)},
 	{"option label", partOption, docParts + "#string-select-select-option-structure", chars("label", 1, maxOption)},
 	{"option value", partOption, docParts + "#string-select-select-option-structure", chars("value", 1, maxOption)},
-	{"option value is ours", partOption, ours, func(n map[string]any) string {
-		v, _ := n["value"].(string)
-		if _, _, ok := parseCustomID("nod:"+actionMore+":x", []string{v}); !ok && v != "" && len(v) <= maxOption {
-			return fmt.Sprintf("value %q: nobody would understand it", v)
+	{"option value is ours", partSelect, ours, func(n map[string]any) string {
+		id, _ := n["custom_id"].(string)
+		more, panel, _ := selectOf(id)
+		for i, x := range list(n, "options") {
+			o, _ := x.(map[string]any)
+			v, _ := o["value"].(string)
+			_, ok := parsePressed("nod:"+actionMore+":x", []string{v})
+			if (more && !ok || panel && !panelValue.MatchString(v)) && v != "" && len(v) <= maxOption {
+				return fmt.Sprintf("options/%d: value %q: nobody would understand it", i, v)
+			}
+		}
+		return ""
+	}},
+	{"option default", partSelect, docParts + "#string-select", func(n map[string]any) string {
+		chosen := 0
+		for _, x := range list(n, "options") {
+			if o, _ := x.(map[string]any); o["default"] == true {
+				chosen++
+			}
+		}
+		if chosen > 1 {
+			return fmt.Sprintf("%d options are chosen, at most 1", chosen)
 		}
 		return ""
 	}},
@@ -190,6 +241,18 @@ var rules = []rule{
 		}
 		return chars("value", 0, most)(n)
 	}},
+}
+
+// panelValue is the value of an option in a select of a panel.
+var panelValue = regexp.MustCompile(`^[!-~]{1,81}(?: [0-9]{1,14})?$`)
+
+// selectOf says whether a select is one behind ⋯, or one of a panel.
+func selectOf(customID string) (more, panel, ok bool) {
+	m := buttonForm.FindStringSubmatch(customID)
+	more = m != nil && m[1] == "nod" && m[4] == actionMore
+	d, panel := parseDeed(customID)
+	panel = panel && (d.what == deedPick || d.what == deedTab)
+	return more, panel, more || panel
 }
 
 // Discord replaces other signs in the name of a file, and the component that names it then names nothing.

@@ -36,6 +36,8 @@ type Adapter struct {
 	answers  answers       // interactions that wait for their first answer
 	begun    begun         // threads that are about to be made, and whom to tell where that fails
 	memberOf members       // roles of people, for a minute
+	typed    typed         // forms that were not taken
+	views    kept[string]  // views of panels that are too long for a button
 
 	now   func() time.Time
 	pause func(context.Context, time.Duration) error // waits; an error is the context's
@@ -57,6 +59,7 @@ var (
 	_ agent.Pacer      = (*Adapter)(nil)
 	_ agent.Groups     = (*Adapter)(nil)
 	_ agent.GroupNames = (*Adapter)(nil)
+	_ agent.Teller     = (*Adapter)(nil)
 )
 
 // New makes the adapter. It speaks to nobody before Run.
@@ -75,6 +78,7 @@ func New(c Config) (*Adapter, error) {
 	a := &Adapter{
 		Config: c, known: make(chan struct{}), now: time.Now, pause: surface.Pause,
 		answers: newAnswers(), begun: newBegun(), stamps: kept[int]{most: maxStamps, life: seekWithin}, memberOf: members{most: maxMembers, life: memberLife},
+		typed: typed{most: maxTyped, life: typedLife}, views: kept[string]{most: maxViews, life: viewsLife},
 	}
 	a.purse = surface.Purse{
 		Budget: c.Budget, Platform: Platform, Logger: c.Logger,

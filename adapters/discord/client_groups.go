@@ -31,30 +31,37 @@ func (a *Adapter) Groups(ctx context.Context, id chat.ID, u chat.User) ([]chat.U
 	if u.Platform != Platform || u.Workspace != p.Guild || u.IsGroup() || !isSnowflake(u.Key) || p.Guild == "" {
 		return nil, nil
 	}
-	key := p.Guild + "/" + u.Key
+	roles, _, err := a.rolesIn(ctx, p.Guild, u.Key)
+	return roles, err
+}
+
+// rolesIn are a person's roles in a server, and whether they are in it.
+func (a *Adapter) rolesIn(ctx context.Context, guild, user string) (roles []chat.User, is bool, err error) {
+	key := guild + "/" + user
 	if roles, ok := a.memberOf.get(key, a.now()); ok {
-		return roles, nil
+		return roles, roles != nil, nil
 	}
 	asked := a.now() // what was read is as old as the question
 	var m struct {
 		Roles []string `json:"roles"`
 	}
-	err = a.rest(withLane(ctx, agent.Decision), http.MethodGet, discordgo.EndpointGuildMember(p.Guild, u.Key), nil, &m)
+	err = a.rest(withLane(ctx, agent.Decision), http.MethodGet, discordgo.EndpointGuildMember(guild, user), nil, &m)
 	switch codeOf(err) {
 	case codeUnknownMember, codeUnknownUser:
 		err = nil // they have left, and have no roles
+	default:
+		roles = []chat.User{}
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var roles []chat.User
 	for _, r := range m.Roles {
 		if isSnowflake(r) {
-			roles = append(roles, role(p.Guild, r))
+			roles = append(roles, role(guild, r))
 		}
 	}
 	a.memberOf.put(key, roles, asked)
-	return roles, nil
+	return roles, roles != nil, nil
 }
 
 // GroupName is what a role is called, as far as the gateway has told. It asks nobody.

@@ -32,6 +32,9 @@ func (a *Adapter) commanded(ctx context.Context, s spoken, c surface.Command) er
 	if s.guild != "" && by.Groups == nil { // fetched: it does not say which roles its author has
 		by.Groups = a.rolesOf(ctx, s.at, by.User)
 	}
+	if c.Verb == surface.VerbSettings {
+		return a.typedSettings(ctx, s, by, c.Args)
+	}
 	err := a.Engine.Accept(ctx, chat.Commanded{Envelope: a.envelope(s.at, s.delivery(), by, s.reply()), Verb: c.Verb, Args: c.Args})
 	if err != nil {
 		return err

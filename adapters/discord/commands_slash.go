@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
@@ -15,7 +13,6 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/permission"
 )
 
 // slash is "/nod …". It names the channel or thread that it was given in.
@@ -29,6 +26,14 @@ type slash struct {
 
 func (a *Adapter) slash(ctx context.Context, s slash) {
 	verb, text := s.words()
+	if verb == verbPermissions && text == "" {
+		a.openPanel(ctx, s.w, a.paneOf(ctx, click{in: s.in, w: s.w, by: s.by, at: s.at, channel: s.channel}, "", ""))
+		return
+	}
+	if words, ok := s.settings(verb); ok {
+		a.slashSettings(ctx, s, words)
+		return
+	}
 	var err error
 	switch verb {
 	case verbAsk:
@@ -38,8 +43,6 @@ func (a *Adapter) slash(ctx context.Context, s slash) {
 		a.show(ctx, s.w, sayHelp(s.in.Guild == "", a.hears()))
 	case verbPending:
 		err = a.slashPending(ctx, s)
-	case verbPermissions:
-		err = a.slashPermissions(ctx, s)
 	case verbStop, verbReset:
 		err = a.slashChange(ctx, s, verb)
 	default:
@@ -58,8 +61,8 @@ func (s *slash) words() (verb, text string) {
 	}
 	sub := s.in.Data.Options[0]
 	for _, o := range sub.Options {
-		if o.Name == optionText {
-			text = string(o.Value)
+		if o.Name == optionText || o.Name == optionDo {
+			text = strings.TrimSpace(string(o.Value))
 		}
 	}
 	return string(sub.Name), text
@@ -216,40 +219,6 @@ func (a *Adapter) pendingLines(id chat.ID, s turn.Session) string {
 		b.WriteString(line)
 	}
 	return b.String()
-}
-
-// slashPermissions shows what is allowed in the chat.
-func (a *Adapter) slashPermissions(ctx context.Context, s slash) error {
-	if ok, err := a.hasChat(ctx, s, verbPermissions); !ok || err != nil {
-		return err
-	}
-	session, err := a.Engine.Session(ctx, s.at.id())
-	if err != nil {
-		return err
-	}
-	a.show(ctx, s.w, permissionLines(session, a.now()))
-	return nil
-}
-
-const maxGrants = 15 // that one answer lists
-
-func permissionLines(s turn.Session, now time.Time) []string {
-	all := []string{sayModeNow(s.Mode)}
-	live := slices.DeleteFunc(slices.Clone(s.Grants), func(g permission.Grant) bool {
-		return !g.Until.IsZero() && !now.Before(g.Until) || g.Counted && g.Uses <= 0
-	})
-	if len(live) == 0 {
-		return append(all, sayNoGrants, sayPanelLater)
-	}
-	all = append(all, sayGrants)
-	for i, g := range live {
-		if i == maxGrants {
-			all = append(all, sayAndMore(len(live)-i))
-			break
-		}
-		all = append(all, surface.Shortened(sayGrant(g), 180))
-	}
-	return append(all, sayPanelLater)
 }
 
 // hasChat reports whether a command can mean the place's own chat. In a channel whose chats are threads it says so.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
@@ -217,55 +216,6 @@ func TestALongListIsCut(t *testing.T) {
 	p.command(p.ana, p.general, verbPending, nil)
 	if got := p.told(p.ana, p.general); !strings.Contains(got, "more chats") && !strings.Contains(got, "one more chat") {
 		t.Errorf("told: %s", got)
-	}
-}
-
-func TestPermissionsShowWhatIsAllowed(t *testing.T) {
-	p := newParlor(t)
-	thread := p.CreateThread(p.ana, p.general, "", "a thread")
-	now := p.clock.Now()
-	tool := func(name string) permission.Tool { return permission.Tool{Server: "files", Name: name} }
-	id := p.in(thread)
-	p.ledger.set(func() {
-		p.ledger.sessions[id] = turn.Session{Chat: id, Mode: permission.ModeAlways, Grants: []permission.Grant{
-			{Tool: tool("one"), Name: "Ana", At: now, Until: now.Add(time.Hour)},
-			{Tool: tool("two"), Name: "*Ben*", At: now},
-			{Tool: tool("three"), Until: now},
-			{Tool: tool("four"), Counted: true},
-			{Tool: tool("five"), Counted: true, Uses: 2},
-		}}
-	})
-	p.command(p.ben, thread, verbPermissions, nil)
-	got := p.told(p.ben, thread)
-	for _, want := range []string{"asks first", "one of files · by Ana", "until " + strings.ReplaceAll(stamp(now.Add(time.Hour)), ":", `\:`), `two of files · by \*Ben\*`, "as long as this chat", "2 calls left", "later release"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is not in %s", want, got)
-		}
-	}
-	if strings.Contains(got, "three") || strings.Contains(got, "four") {
-		t.Errorf("what is over is listed: %s", got)
-	}
-	p.command(p.ben, p.OpenDM(p.ben), verbPermissions, nil)
-	if got := p.told(p.ben, p.OpenDM(p.ben)); !strings.Contains(got, "Nothing is allowed without asking") {
-		t.Errorf("told: %s", got)
-	}
-}
-
-func TestManyGrantsAreCut(t *testing.T) {
-	t.Parallel()
-	s := turn.Session{Grants: make([]permission.Grant, 40)}
-	for i := range s.Grants {
-		s.Grants[i].Tool = permission.Tool{Server: strings.Repeat("s", 200), Name: strings.Repeat("_", 300)}
-	}
-	all := permissionLines(s, time.Unix(1, 0))
-	if len(all) != maxGrants+4 || all[len(all)-2] != "and 25 more" {
-		t.Errorf("%q", all)
-	}
-	for i := range all {
-		all[i] = literal(all[i])
-	}
-	if err := check(textPayload(strings.Join(all, "\n"))); err != nil {
-		t.Error(err)
 	}
 }
 

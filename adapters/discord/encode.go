@@ -37,7 +37,10 @@ var accents = map[render.State]int{
 // encode draws a message that was fitted to limits. It is total: where escaping makes it too long for Discord, or its buttons are
 // too many, it is drawn closer, then fitted to less, until it passes check, and keeps every button of what it shows. alive says which
 // hosts' addresses stay alive beside those of the message itself. The same message gives the same bytes.
-func encode(m render.Message, alive hosts) payload {
+func encode(m render.Message, alive hosts) payload { return encodeIn("", m, alive) }
+
+// encodeIn is encode for direct messages, where whoever clicks means themselves as a member of guild; see [sheet.button].
+func encodeIn(guild string, m render.Message, alive hosts) payload {
 	alive = alive.or(m.Hosts)
 	for i := -1; ; i++ {
 		fitted := m
@@ -45,7 +48,7 @@ func encode(m render.Message, alive hosts) payload {
 			fitted = render.Fit(m, tighter[i])
 		}
 		for _, cramped := range []bool{false, true} {
-			s := draw(fitted, sheet{alive: alive, bare: i >= bare, cramped: cramped})
+			s := draw(fitted, sheet{guild: guild, alive: alive, bare: i >= bare, cramped: cramped})
 			if s.roomy() || cramped && i == len(tighter)-1 {
 				return s.payload(m.State)
 			}
@@ -69,6 +72,7 @@ func stamped(p payload, id int) payload {
 
 // sheet is a message being drawn.
 type sheet struct {
+	guild   string // of whose members' clicks its buttons carry; see encodeIn
 	alive   hosts
 	bare    bool // without what can be had from Show arguments
 	cramped bool // without what only makes it look better

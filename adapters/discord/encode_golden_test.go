@@ -106,7 +106,7 @@ func states() map[string]render.Message {
 		"several": several,
 		"allowed": {State: render.Working, Blocks: []render.Block{render.Text{Markdown: "I'll write the greeting."}, read, undo}, Choices: []render.Choice{stopButton()}},
 		"decided": {State: render.Done, Blocks: []render.Block{render.Text{Markdown: "I'll write the greeting."}, read, allowed, render.Text{Markdown: "**Done**: `notes.txt` says hello."},
-			render.Note{Line: render.Line{render.Plain(render.GrantLine("write_file", "files", "Ana"))}, Choices: []render.Choice{button(chat.Revoke, "G1", render.LabelRevoke)}}}},
+			render.Note{Line: render.Line{render.Plain(render.GrantLine("write_file of files", "Ana"))}, Choices: []render.Choice{button(chat.Revoke, "G1", render.LabelRevoke)}}}},
 		"denied": {State: render.Done, Blocks: []render.Block{stepOf(render.StepDenied, "write_file", render.Plain("denied by "), anaPerson, render.Plain(" "), render.Time{At: twoPM}, render.Plain(" · “not now”")),
 			render.Text{Markdown: "Then I leave the file as it is."}}},
 		"expired": {State: render.Done, Blocks: []render.Block{expired, render.Text{Markdown: "Nobody answered, so I did not write it."}}},

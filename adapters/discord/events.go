@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
 )
 
 // Events are decoded here and not by discordgo: its types reject a whole message for one component that did not exist when they were
@@ -200,22 +202,29 @@ type roleData struct {
 // everything in Data only says what was done.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object
 type interaction struct {
-	ID          loose        `json:"id"`
-	Type        int          `json:"type"`
-	Application loose        `json:"application_id"`
-	Token       loose        `json:"token"` // in no log
-	Guild       loose        `json:"guild_id"`
-	Channel     *channelData `json:"channel"`
-	ChannelID   loose        `json:"channel_id"`
-	Member      *membership  `json:"member"`
-	User        *account     `json:"user"`
-	Message     *struct {
-		ID loose `json:"id"`
-	} `json:"message"`
-	Data interactionData `json:"data"`
+	ID          loose           `json:"id"`
+	Type        int             `json:"type"`
+	Application loose           `json:"application_id"`
+	Token       loose           `json:"token"` // in no log
+	Guild       loose           `json:"guild_id"`
+	Channel     *channelData    `json:"channel"`
+	ChannelID   loose           `json:"channel_id"`
+	Member      *membership     `json:"member"`
+	User        *account        `json:"user"`
+	Message     *clickedMessage `json:"message"`
+	Data        interactionData `json:"data"`
 
 	at time.Time // when it came here
 }
+
+// clickedMessage is what is read of the message that was clicked, or whose button opened a form.
+type clickedMessage struct {
+	ID    loose                  `json:"id"`
+	Flags discordgo.MessageFlags `json:"flags"`
+}
+
+// isPrivate: only one person sees it.
+func (m *clickedMessage) isPrivate() bool { return m.Flags&discordgo.MessageFlagsEphemeral != 0 }
 
 type interactionData struct {
 	Name       loose    `json:"name"`

@@ -11,7 +11,8 @@ import (
 )
 
 // Forms are modals of one input each, in a row: discordgo v0.29.0 cannot read the newer Label in what comes back, and nothing else
-// stands in such a modal but its title and the input's label. A form's custom_id is "form:<choice>:<token>".
+// stands in such a modal but its title and the input's label. A form's custom_id is "form:<choice>:<token>", and of an answer to what a
+// server wants (want_form.go), which has up to five inputs, "form:answer:<token> <the card's message>".
 
 // The custom_ids of the inputs.
 const (
@@ -19,15 +20,15 @@ const (
 	fieldArgs   = "args"
 )
 
-var formForm = regexp.MustCompile(`^form:([a-z_]{1,16}):([!-~]{1,64})$`)
+var formForm = regexp.MustCompile(`^form:(?:(deny_reason|edit):([!-~]{1,64})|(answer):([!-~]{1,64})(?: ([1-9][0-9]{0,19}))?)$`)
 
-// parseModal reads what an answered form carries. ok is false for anything that denyModal and editModal do not write.
-func parseModal(customID string) (choice chat.Choice, token string, ok bool) {
+// parseForm reads what an answered form carries. ok is false for anything that denyModal, editModal and wantModal do not write.
+func parseForm(customID string) (choice chat.Choice, token, message string, ok bool) {
 	m := formForm.FindStringSubmatch(customID)
-	if m == nil || m[1] != string(chat.DenyReason) && m[1] != string(chat.Edit) {
-		return "", "", false
+	if m == nil {
+		return "", "", "", false
 	}
-	return chat.Choice(m[1]), m[2], true
+	return chat.Choice(m[1] + m[3]), m[2] + m[4], m[5], true
 }
 
 // denyModal asks for a reason. An empty one denies as well. what says what is denied: "Run write_file from files".

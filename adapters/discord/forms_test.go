@@ -40,10 +40,10 @@ func TestForms(t *testing.T) {
 func TestFormNames(t *testing.T) {
 	edit, _ := editModal("ASK1", "x", "{}")
 	deny := denyModal("ASK1", "")
-	if c, token, ok := parseModal(deny.CustomID); !ok || c != chat.DenyReason || token != "ASK1" {
+	if c, token, _, ok := parseForm(deny.CustomID); !ok || c != chat.DenyReason || token != "ASK1" {
 		t.Errorf("%q %q %v", c, token, ok)
 	}
-	if c, token, ok := parseModal(edit.CustomID); !ok || c != chat.Edit || token != "ASK1" {
+	if c, token, _, ok := parseForm(edit.CustomID); !ok || c != chat.Edit || token != "ASK1" {
 		t.Errorf("%q %q %v", c, token, ok)
 	}
 	if in := inputOf(t, deny); in.CustomID != fieldReason || in.Required || in.MaxLength != 500 {
@@ -60,7 +60,7 @@ func TestFormNames(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "form:deny:ASK1", "form:edit:", "form:edit:a b", "nod:edit:ASK1", "form:edit:" + rep(65), "form:edit:ASK1 2", "xform:edit:ASK1", "form:edit:ä"} {
-		if c, token, ok := parseModal(bad); ok || c != "" || token != "" {
+		if c, token, at, ok := parseForm(bad); ok || c != "" || token != "" || at != "" {
 			t.Errorf("%q: %q %q", bad, c, token)
 		}
 	}

@@ -3,9 +3,7 @@ package discord
 import (
 	"fmt"
 	"strings"
-	"time"
 
-	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 )
 
@@ -24,9 +22,6 @@ const (
 	sayEmptyAsk      = "There is nothing to ask in that. Write what you want after “text”."
 	sayStopping      = "Stopping."
 	sayDeaf          = "I can only read messages that mention me here. Mention me, or reply to one of my messages."
-	sayNoGrants      = "Nothing is allowed without asking in this chat beyond what the settings say."
-	sayGrants        = "Allowed in this chat:"
-	sayPanelLater    = "A panel to change this comes with a later release. Until then, “Revoke” in the message that says what was allowed ends one of these, and “mode” sets when to ask."
 	sayUnknownVerb   = "This command is of another version of " + render.Product + ". Nothing was done."
 )
 
@@ -41,7 +36,7 @@ func sayHelp(direct, hears bool) []string {
 		first + " Tools that need permission ask in the chat.",
 		"In a chat: “" + at + "stop” ends what runs · “" + at + "pending” lists what waits for an answer · “" + at +
 			"mode always”, “mode never” or “mode tool” sets when to ask · “" + at + "reset” starts over.",
-		"Anywhere: “/" + render.Product + " pending” lists what waits in the channel · “/" + render.Product + " permissions” shows what is allowed in the chat.",
+		"Anywhere: “/" + render.Product + " pending” lists what waits in the channel · “/" + render.Product + " permissions” opens the settings, which only you see.",
 	}
 	if !direct && !hears {
 		all = append(all, "Here "+render.Product+" can only read messages that mention it or reply to it.")
@@ -60,39 +55,6 @@ func sayMoreChats(n int) string {
 	}
 	return fmt.Sprintf("… and what waits in %d more chats", n)
 }
-
-// sayModeNow says when a chat asks. modeDefault is that of the settings.
-func sayModeNow(m permission.Mode) string {
-	switch m {
-	case permission.ModeAlways:
-		return "Every tool call in this chat asks first."
-	case permission.ModeNever:
-		return "Tool calls in this chat run without asking. Say “mode tool” to end that."
-	}
-	return "Each tool's own setting says whether it asks."
-}
-
-// sayGrant is one line of what is allowed.
-func sayGrant(g permission.Grant) string {
-	what := render.ShortName(g.Tool.Name) + " of " + render.ShortName(g.Tool.Server)
-	who := g.Name
-	if who == "" {
-		who = "somebody"
-	}
-	s := "• " + what + " · by " + who
-	if !g.At.IsZero() {
-		s += " at " + stamp(g.At)
-	}
-	if g.Counted {
-		s += " · " + render.Count(g.Uses, "call") + " left"
-	}
-	if g.Until.IsZero() {
-		return s + " · as long as this chat"
-	}
-	return s + " · until " + stamp(g.Until)
-}
-
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
 func sayAndMore(n int) string { return fmt.Sprintf("and %d more", n) }
 

@@ -67,13 +67,24 @@ func (a *Adapter) incomingOf(in *interaction) incoming {
 		return out
 	}
 	if in.Type == interactionComponent {
-		choice, _, ok := parseCustomID(string(in.Data.CustomID), in.values())
-		if !ok || choice == chat.ViewDetail || choice == chat.DenyReason || choice == chat.Edit {
+		p, ok := parsePressed(string(in.Data.CustomID), in.values())
+		if !ok || p.sure || p.guild != "" || !changes(p.choice) {
 			return out
 		}
+	} else if choice, _, _, ok := parseForm(string(in.Data.CustomID)); !ok || choice == chat.Answer && in.Message.isPrivate() {
+		return out
 	}
 	out.Message = string(in.Message.ID)
 	return out
+}
+
+// changes reports whether a click's answer is what it changes, and not a form or something for one person.
+func changes(c chat.Choice) bool {
+	switch c {
+	case chat.ViewDetail, chat.DenyReason, chat.Edit, chat.Why, chat.Answer, chat.Open, chat.Accept:
+		return false
+	}
+	return true
 }
 
 // lane: what is done to one message keeps its order, and waits for no message of its room.
@@ -126,9 +137,9 @@ func (a *Adapter) serve(ctx context.Context, in *interaction, w *answer) {
 	case interactionCommand:
 		a.slash(ctx, slash{in: in, w: w, by: by, channel: c, at: at})
 	case interactionComponent:
-		a.clicked(ctx, click{in: in, w: w, by: by, at: at})
+		a.clicked(ctx, click{in: in, w: w, by: by, at: at, channel: c})
 	case interactionForm:
-		a.submitted(ctx, click{in: in, w: w, by: by, at: at})
+		a.submitted(ctx, click{in: in, w: w, by: by, at: at, channel: c})
 	}
 }
 
@@ -157,33 +168,64 @@ func (a *Adapter) tell(ctx context.Context, w *answer, say string) {
 
 // click is an interaction with a message of ours.
 type click struct {
-	in *interaction
-	w  *answer
-	by somebody
-	at place
+	in      *interaction
+	w       *answer
+	by      somebody
+	at      place
+	channel channel // where it was clicked
 }
 
 // clicked does one click.
 func (a *Adapter) clicked(ctx context.Context, c click) {
-	choice, token, ok := parseCustomID(string(c.in.Data.CustomID), c.in.values())
-	switch {
-	case !ok:
+	id := string(c.in.Data.CustomID)
+	if d, ok := parseDeed(id); ok {
+		a.panelClicked(ctx, c, d)
+		return
+	}
+	if cancelForm.MatchString(id) {
+		a.become(ctx, c.w, textPayload(literal(sayCancelled)))
+		return
+	}
+	p, ok := parsePressed(id, c.in.values())
+	if !ok {
 		a.tell(ctx, c.w, sayOtherVersion)
-	case choice == chat.ViewDetail:
-		a.showDetails(ctx, c, token)
-	case choice == chat.DenyReason, choice == chat.Edit:
-		a.openForm(ctx, c, choice, token)
-	default:
-		err := a.Engine.Accept(ctx, chat.Clicked{
-			Envelope: a.envelope(c.at, c.in.delivery(), c.by, c.w.handle()), Token: token, Choice: choice, Message: c.in.message(),
-		})
-		if err != nil {
-			a.Logger.Error("discord: a click was not recorded", "chat", c.at.id(), "choice", choice, "err", err)
-			a.tell(ctx, c.w, surface.SayNotRecorded)
+		return
+	}
+	if p.guild != "" {
+		if c.by, ok = a.memberOfGuild(ctx, c, p.guild); !ok {
 			return
 		}
-		a.settle(c.w)
 	}
+	switch {
+	case p.choice == chat.ViewDetail:
+		a.showDetails(ctx, c, p.token)
+	case p.choice == chat.Why:
+		a.showWhy(ctx, c, p.token)
+	case p.choice == chat.DenyReason, p.choice == chat.Edit:
+		a.openForm(ctx, c, p.choice, p.token)
+	case p.choice == chat.Answer:
+		a.answerWant(ctx, c, p)
+	case p.choice == chat.Open:
+		a.openPanel(ctx, c.w, a.paneOf(ctx, c, p.guild, p.token))
+	case p.sure:
+		a.sure(ctx, c, p)
+	case p.ask && a.asksFirst(ctx, c, p):
+	default:
+		a.record(ctx, c, p)
+	}
+}
+
+// record gives a click to the engine; what comes of it answers it.
+func (a *Adapter) record(ctx context.Context, c click, p pressed) {
+	err := a.Engine.Accept(ctx, chat.Clicked{
+		Envelope: a.envelope(c.at, c.in.delivery(), c.by, c.w.handle()), Token: p.token, Choice: p.choice, Message: c.in.message(),
+	})
+	if err != nil {
+		a.Logger.Error("discord: a click was not recorded", "chat", c.at.id(), "choice", p.choice, "err", err)
+		a.tell(ctx, c.w, surface.SayNotRecorded)
+		return
+	}
+	a.settle(c.w)
 }
 
 // settle lets the click be answered by what came of it, and keeps nobody waiting for that.
@@ -215,6 +257,30 @@ func (a *Adapter) showDetails(ctx context.Context, c click, token string) {
 	defer cancel()
 	if err := c.w.show(ctx, detailsPayload(d)); err != nil {
 		a.Logger.Warn("discord: details could not be shown", "chat", c.at.id(), "err", err)
+		a.tell(ctx, c.w, surface.SayNotOpened)
+	}
+}
+
+// showWhy shows one person why something is asked.
+func (a *Adapter) showWhy(ctx context.Context, c click, token string) {
+	if a.Settings == nil {
+		a.tell(ctx, c.w, sayNoSettings)
+		return
+	}
+	d, err := a.Settings.Why(ctx, a.envelope(c.at, c.in.delivery(), c.by, c.w.handle()), token)
+	if no := surface.Refusal(err); no != nil {
+		a.tell(ctx, c.w, no.Say)
+		return
+	}
+	if err != nil {
+		a.Logger.Warn("discord: why something is asked could not be read", "chat", c.at.id(), "err", err)
+		a.tell(ctx, c.w, surface.SayNotRead)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterWithin)
+	defer cancel()
+	if err := c.w.show(ctx, detailsPayload(d)); err != nil {
+		a.Logger.Warn("discord: why something is asked could not be shown", "chat", c.at.id(), "err", err)
 		a.tell(ctx, c.w, surface.SayNotOpened)
 	}
 }
@@ -261,9 +327,18 @@ func askedFor(s turn.Session, ask string) (turn.ToolCall, bool) {
 
 // submitted does what a form says.
 func (a *Adapter) submitted(ctx context.Context, c click) {
-	choice, token, ok := parseModal(string(c.in.Data.CustomID))
-	if !ok || choice != chat.DenyReason && choice != chat.Deny && choice != chat.Edit {
+	id := string(c.in.Data.CustomID)
+	if d, ok := parseDeed(id); ok {
+		a.panelFilled(ctx, c, d)
+		return
+	}
+	choice, token, message, ok := parseForm(id)
+	switch {
+	case !ok:
 		a.tell(ctx, c.w, sayOtherVersion)
+		return
+	case choice == chat.Answer:
+		a.filledIn(ctx, c, token, message)
 		return
 	}
 	in := chat.Clicked{

@@ -10,6 +10,8 @@ const (
 	textOverhead   = 12        // bytes that each TextDisplay counts beside its own. The same page.
 	maxComponents  = 40        // of a message, those inside others too. https://discord.com/developers/docs/components/reference
 	maxRow         = 5         // buttons of a row; a select stands in one alone. https://discord.com/developers/docs/components/reference#action-row
+	maxSection     = 3         // texts of a section. https://discord.com/developers/docs/components/reference#section
+	maxAddress     = 512       // where a button leads. https://discord.com/developers/docs/components/reference#button
 	maxCustomID    = 100       // unique in its message. https://discord.com/developers/docs/components/reference#anatomy-of-a-component
 	maxLabel       = 80        // of a button. https://discord.com/developers/docs/components/reference#button
 	maxOptions     = 25        // https://discord.com/developers/docs/components/reference#string-select

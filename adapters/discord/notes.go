@@ -43,7 +43,10 @@ func (a *Adapter) refer(p place, m chat.MessageRef) string {
 }
 
 // channelLink is the address of a place.
-func (a *Adapter) channelLink(p place) string {
+func (a *Adapter) channelLink(p place) string { return linkTo(p) }
+
+// linkTo is the address of a place.
+func linkTo(p place) string {
 	guild := p.Guild
 	if guild == "" {
 		guild = "@me"

@@ -82,6 +82,11 @@ func (a *Adapter) aside(ctx context.Context, p place, user string, m render.Mess
 	if !isBrief(m) || hasChoices(m) {
 		m = inWords(sayElsewhere)
 	}
+	return a.openly(ctx, me, p, user, m)
+}
+
+// openly answers somebody where everybody reads it.
+func (a *Adapter) openly(ctx context.Context, me self, p place, user string, m render.Message) error {
 	note := m.Blocks[0].(render.Note)
 	note.Line = append(render.Line{render.Person{User: person(p.Guild, user)}, render.Plain(" ")}, note.Line...)
 	m.Blocks = append([]render.Block{note}, m.Blocks[1:]...)

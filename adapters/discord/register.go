@@ -21,8 +21,17 @@ const (
 	verbReset       = "reset"
 	verbPending     = "pending"
 	verbPermissions = "permissions"
+	verbTools       = "tools"
+	verbWhy         = "why"
+	verbWhoami      = "whoami"
+	verbHalt        = "halt"
+	verbResume      = "resume"
 	verbHelp        = "help"
 	optionText      = "text"
+	optionDo        = "do"
+	optionServer    = "server"
+	optionTool      = "tool"
+	maxName         = 200 // of a server or a tool, in characters
 
 	// maxAsk is the longest question that a command takes, in characters. Discord's own limit is 6,000.
 	// https://discord.com/developers/docs/interactions/application-commands#application-command-object-application-command-option-structure
@@ -67,6 +76,9 @@ func ourCommands() []command {
 	sub := func(name, say string, options ...commandOption) commandOption {
 		return commandOption{Type: optionSubcommand, Name: name, Description: say, Options: options}
 	}
+	text := func(name, say string, required bool, most int) commandOption {
+		return commandOption{Type: optionString, Name: name, Description: say, Required: required, MaxLength: most}
+	}
 	return []command{{
 		Name: commandName, Type: commandChat, Description: "Work with " + render.Product + ": it asks before it acts",
 		Contexts: []int{contextGuild, contextBotDM}, Integrations: []int{installedInGuilds},
@@ -77,7 +89,12 @@ func ourCommands() []command {
 			sub(verbStop, "Stop what runs in this chat"),
 			sub(verbReset, "Let this chat start over: what was said and allowed no longer counts"),
 			sub(verbPending, "List what waits for an answer here"),
-			sub(verbPermissions, "Show what is allowed in this chat"),
+			sub(verbPermissions, "Open the settings: what may run, what asks, and what you let it remember", text(optionDo, "Do it in words instead, such as “mode always”; “help” lists them", false, maxAsk)),
+			sub(verbTools, "List the tools, or switch one on or off", text(optionDo, "Such as “disable files write_file”", false, maxAsk)),
+			sub(verbWhy, "Why a tool asks, or does not", text(optionServer, "The server that has the tool", true, maxName), text(optionTool, "The tool", true, maxName)),
+			sub(verbWhoami, "Who you are to "+render.Product+", and whether you are an admin"),
+			sub(verbHalt, "For admins: stop everything, in all chats, until it is resumed"),
+			sub(verbResume, "For admins: go on after a halt"),
 			sub(verbHelp, "How this works"),
 		},
 	}}

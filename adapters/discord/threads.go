@@ -215,7 +215,6 @@ func (a *Adapter) lacking(ctx context.Context, p place, user string, code int, p
 }
 
 // direct sends a message to a person's direct messages.
-// https://discord.com/developers/docs/resources/user#create-dm
 func (a *Adapter) direct(ctx context.Context, user string, of shapes) error {
 	me, err := a.me(ctx)
 	if err != nil {
@@ -224,16 +223,11 @@ func (a *Adapter) direct(ctx context.Context, user string, of shapes) error {
 	if !isSnowflake(user) {
 		return gone("nobody to write to")
 	}
-	var dm struct {
-		ID string `json:"id"`
-	}
-	if err := a.rest(ctx, http.MethodPost, discordgo.EndpointUserChannels("@me"), map[string]string{"recipient_id": user}, &dm); err != nil {
+	room, err := a.directRoom(ctx, user)
+	if err != nil {
 		return err
 	}
-	if !isSnowflake(dm.ID) {
-		return transient(errors.New("the answer names no channel"))
-	}
-	return a.quick(ctx, me, dm.ID, of, nil)
+	return a.quick(ctx, me, room, of, nil)
 }
 
 // quick posts a message that nobody looks for again; the persons in notify may be notified.

@@ -106,7 +106,7 @@ func (s *sheet) button(c render.Choice, of string) slack.BlockElement {
 	}
 	b := slack.NewButtonBlockElement(actionPrefix+name+":"+strconv.Itoa(s.actions), c.Token, plainText(labelOf(c)))
 	// Allow is never the button that stands out.
-	if c.Style == render.Danger && (c.Choice == chat.Deny || c.Choice == chat.DenyAll || c.Choice == chat.DenyReason) {
+	if c.Style == render.Danger && (c.Choice == chat.Deny || c.Choice == chat.DenyAll || c.Choice == chat.DenyReason || c.Choice == chat.Decline) {
 		b.Style = slack.StyleDanger
 	}
 	if hint := hintOf(c, of); !s.bare && hint != b.Text.Text {

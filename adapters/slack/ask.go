@@ -19,6 +19,10 @@ func (s *sheet) ask(a render.Ask) {
 	s.section(a.Run, facts(a.Facts))
 	s.arguments(a.Args)
 	s.section(a.Question, a.Impact)
+	if a.Kind == render.AskInput { // it is about the words below
+		s.warning(a)
+		a.Warning, a.Review = "", ""
+	}
 	s.reasons(a)
 	s.warning(a)
 	of := ""

@@ -61,6 +61,12 @@ var rules = []rule{
 	{"modal title", kindModal, docModals, chars("title.text", 1, maxViewTitle)},
 	{"modal submit", kindModal, docModals, optional("submit.text", maxViewTitle)},
 	{"modal close", kindModal, docModals, optional("close.text", maxViewTitle)},
+	{"view length", views, "https://docs.slack.dev/reference/methods/views.open#errors", func(n map[string]any) string {
+		if size := surface.Width(string(rawJSON(n))); size > maxViewSize {
+			return fmt.Sprintf("the view has %d characters, at most %d", size, maxViewSize)
+		}
+		return ""
+	}},
 	{"view callback_id", views, docModals, optional("callback_id", maxID)},
 	{"view metadata", views, docModals, optional("private_metadata", maxMeta)},
 	{"modal input needs submit", kindModal, docModals, func(n map[string]any) string {

@@ -141,6 +141,7 @@ var badViews = map[string][]string{
 	"modal title":              {strings.Replace(view("", ""), `"t"`, `"`+rep(25)+`"`, 1)},
 	"modal submit":             {strings.Replace(view("", ""), `"ok"`, `"`+rep(25)+`"`, 1)},
 	"modal close":              {view(`,"close":`+text("plain_text", rep(25)), "")},
+	"view length":              {view("", repeated(90, func(int) string { return section(rep(2900)) })), home("", repeated(90, func(int) string { return section(rep(2900)) }))},
 	"view callback_id":         {view(`,"callback_id":"`+rep(256)+`"`, "")},
 	"view metadata":            {home(`,"private_metadata":"`+rep(3001)+`"`, ""), view(`,"private_metadata":"`+rep(3001)+`"`, "")},
 	"modal input needs submit": {strings.Replace(view("", input("", "")), `"submit"`, `"other"`, 1)},

@@ -122,6 +122,13 @@ func states() map[string]render.Message {
 			render.Text{Markdown: "Then I leave the file as it is."}}},
 		"expired": {State: render.Done, Blocks: []render.Block{expired, render.Text{Markdown: "Nobody answered, so I did not write it."}}},
 		"unknown": {State: render.Waiting, Blocks: []render.Block{render.Text{Markdown: "I'll write the greeting."}, outcome}, Choices: []render.Choice{stopButton()}},
+		"input": {State: render.Waiting, Blocks: []render.Block{stepOf(render.StepRunning, "write_file", render.Plain("started "), render.Time{At: twoPM}), render.Ask{
+			Call: "c1", Token: "WANT1", Kind: render.AskInput, Header: render.WantHeader("files"), Run: render.RunLine("write_file", "files"), Tool: "write_file", Server: render.Server{Name: "files"},
+			Describes: "Where should it go? <!channel>", Warning: render.WantWarning("files"),
+			Choices: []render.Choice{button(chat.Answer, "WANT1", render.LabelAnswer), {Choice: chat.Decline, Token: "WANT1", Label: render.LabelDecline, Style: render.Danger}},
+			Footer:  render.Line{anaPerson, render.Plain(render.CanAnswer)},
+		}}, Choices: []render.Choice{stopButton()}},
+		"unasked": {State: render.Working, Blocks: []render.Block{render.Note{Line: render.Line{render.Strong(render.NeverAsks)}, Choices: []render.Choice{button(chat.AskFor, "T1", render.LabelAskMore)}}, read}, Choices: []render.Choice{stopButton()}},
 		"failed":  {State: render.Failed, Blocks: []render.Block{stepOf(render.StepFailed, "write_file", render.Plain("1.2 s · allowed by policy · no such directory")), render.Text{Markdown: "I tried to", Cut: true}, shown(render.EndModel())}},
 		"long":    {State: render.Done, Token: "T1", Blocks: []render.Block{render.Text{Markdown: long}, read}},
 		"many":    many,

@@ -38,15 +38,15 @@ func (a *Adapter) publish(ctx context.Context, user, hash string, f panelForm, e
 		if !ok {
 			p, say = render.Panel{View: f.View, Title: saySettings, Tabs: []render.Act{{Kind: render.ActGo, View: f.View, Label: sayTryAgain}}}, joinedLines(say, sayNoPanel)
 		}
-		err := a.publishOnce(ctx, user, hash, panelHome(p, f, say, a.linkOf))
-		if hash == "" || !conflict(err) {
+		if stale := a.publishOnce(ctx, user, hash, panelHome(p, f, say, a.linkOf)); !stale {
 			return
 		}
 		hash = ""
 	}
 }
 
-func (a *Adapter) publishOnce(ctx context.Context, user, hash string, v slack.HomeTabViewRequest) error {
+// publishOnce draws a Home tab, unless it is not as it was when its hash was read: then it is stale.
+func (a *Adapter) publishOnce(ctx context.Context, user, hash string, v slack.HomeTabViewRequest) (stale bool) {
 	if err := checkHome(v); err != nil {
 		a.Logger.Error("slack: a Home tab breaks a rule of Slack's; showing that it cannot be shown", "err", err)
 		v.Blocks.BlockSet = []slack.Block{slack.NewSectionBlock(plainText(sayNotDrawn), nil, nil)}
@@ -56,8 +56,8 @@ func (a *Adapter) publishOnce(ctx context.Context, user, hash string, v slack.Ho
 		req.Hash = &hash
 	}
 	_, err := a.api.PublishViewContext(ctx, req)
-	if err != nil && (hash == "" || !conflict(err)) {
+	if stale = hash != "" && conflict(err); err != nil && !stale {
 		a.Logger.Warn("slack: a Home tab was not drawn", "err", faultOf(err))
 	}
-	return err
+	return stale
 }

@@ -50,21 +50,25 @@ func panelBlocksOf(p render.Panel, f *panelForm, notice string, link func(render
 	head := len(s.blocks)
 	groups := s.groups(p)
 	room := max(panelBlocks-head, panelBlocks/2)
-	var all [][][]slack.Block // pages of groups
+	var all [][]group // by page
 	blocks, size := room, panelRoom
 	for _, g := range groups {
-		n, chars := len(g), sizeOf(g)
+		n, chars := len(g.blocks), sizeOf(g.blocks)
 		if len(all) == 0 || blocks < n || size < chars {
 			all = append(all, nil)
-			blocks, size = room, panelRoom
+			blocks, size = room-2, panelRoom // a heading may come again
 		}
 		blocks, size = blocks-n, size-chars
 		all[len(all)-1] = append(all[len(all)-1], g)
 	}
 	f.Page = min(max(f.Page, 0), max(len(all)-1, 0))
 	if len(all) > 0 {
+		if first := all[f.Page][0]; !first.begins {
+			s.add(slack.NewDividerBlock())
+			s.header(surface.Within(sayGoesOn(oneLine(first.of)), maxHeader))
+		}
 		for _, g := range all[f.Page] {
-			s.blocks = append(s.blocks, g...)
+			s.blocks = append(s.blocks, g.blocks...)
 		}
 	}
 	s.turning(f.Page, len(all))
@@ -75,39 +79,34 @@ func panelBlocksOf(p render.Panel, f *panelForm, notice string, link func(render
 	return s.blocks
 }
 
-// groups are what is not torn apart by a page: a row with what can be done about it, the first one with its section's heading.
-func (s *panelSheet) groups(p render.Panel) (all [][]slack.Block) {
+// group is what no page tears apart: a row with what can be done about it, the first one with its section's heading.
+type group struct {
+	blocks []slack.Block
+	of     string // its section
+	begins bool   // with the heading
+}
+
+func (s *panelSheet) groups(p render.Panel) (all []group) {
 	for _, x := range p.Sections {
-		group := func(draw func(*panelSheet)) {
+		draw := func(begins bool, do func(*panelSheet)) {
 			in := &panelSheet{link: s.link}
 			in.actions = s.actions
-			draw(in)
+			if begins {
+				in.add(slack.NewDividerBlock())
+				in.header(surface.Within(oneLine(x.Title), maxHeader))
+				in.quiet(x.Note)
+			}
+			do(in)
 			s.actions = in.actions
 			if len(in.blocks) > 0 {
-				all = append(all, in.blocks)
-			}
-		}
-		heading := func(in *panelSheet) {
-			in.add(slack.NewDividerBlock())
-			in.header(surface.Within(oneLine(x.Title), maxHeader))
-			if strings.TrimSpace(x.Note) != "" {
-				in.quiet(x.Note)
+				all = append(all, group{in.blocks, x.Title, begins})
 			}
 		}
 		if len(x.Rows) == 0 {
-			group(func(in *panelSheet) {
-				heading(in)
-				in.quiet(x.Empty)
-			})
-			continue
+			draw(true, func(in *panelSheet) { in.quiet(x.Empty) })
 		}
 		for i, r := range x.Rows {
-			group(func(in *panelSheet) {
-				if i == 0 {
-					heading(in)
-				}
-				in.row(r)
-			})
+			draw(i == 0, func(in *panelSheet) { in.row(r) })
 		}
 	}
 	return all
@@ -336,11 +335,11 @@ func fillView(act render.Act, f panelForm) (v slack.ModalViewRequest, ok bool) {
 		return slack.ModalViewRequest{}, false
 	}
 	label := strings.TrimSpace(oneLine(act.Label))
-	if label == "" {
+	if label == "" || label == "…" {
 		label = saySettings
 	}
 	f.Token = act.Token
-	v = modal(surface.AtMost(label, maxViewTitle), sayCancel)
+	v = modal(surface.AtMost(strings.TrimSuffix(label, "…"), maxViewTitle), sayCancel)
 	v.Submit, v.CallbackID, v.PrivateMetadata = plainText(saySave), callbackFill, f.meta()
 	s := &sheet{}
 	if strings.TrimSpace(act.Confirm) != "" {
@@ -357,7 +356,7 @@ func fillView(act render.Act, f panelForm) (v slack.ModalViewRequest, ok bool) {
 	in := slack.NewPlainTextInputBlockElement(like, blockFill)
 	in.MaxLength, in.InitialValue, in.FocusOnLoad = most, act.Value, true
 	in.Multiline = most > 200 || strings.Contains(act.Value, "\n")
-	s.add(slack.NewInputBlock(blockFill, plainText(surface.AtMost(label, maxHeader)), hint, in).WithOptional(true))
+	s.add(slack.NewInputBlock(blockFill, plainText(surface.AtMost(strings.TrimSuffix(label, "…"), maxHeader)), hint, in).WithOptional(true))
 	v.Blocks.BlockSet = s.blocks
 	return v, true
 }

@@ -130,7 +130,7 @@ type auditor struct {
 	findings       io.Writer // what does not hold: what verify is there to say, an error elsewhere
 	now            func() time.Time
 	keep           time.Duration // as state.Options has it
-	broken         int // chats that do not hold, and what else could not be read
+	broken         int           // chats that do not hold, and what else could not be read
 }
 
 // audit runs bot audit VERB. Codes: 0 done, and all holds; 1 something does not hold or cannot be read; 2 the command line or the

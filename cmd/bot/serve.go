@@ -70,6 +70,10 @@ func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err e
 	if b.servers, err = openServers(c, log); err != nil {
 		return nil, err
 	}
+	tools, err := reputed(c, b.servers)
+	if err != nil {
+		return nil, err
+	}
 	model, err := openModel(c, log)
 	if err != nil {
 		return nil, err
@@ -78,9 +82,9 @@ func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err e
 	// The surfaces need the engine and the engine the surfaces: the map is filled before anything runs.
 	platforms[web.Platform] = nil
 	b.engine, err = agent.New(agent.Config{
-		Log: b.store, Leases: b.store, Model: model, Tools: b.servers, Policies: fixed{policy}, Platforms: platforms,
+		Log: b.store, Leases: b.store, Model: model, Tools: tools, Policies: fixed{policy}, Platforms: platforms,
 		Lease: c.Lease, Drain: c.Drain, MaxSteps: c.Model.MaxSteps, ContextTokens: c.Model.ContextTokens,
-		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Logger: log,
+		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Analyse: c.Permissions.Analysis, Logger: log,
 	})
 	if err != nil {
 		return nil, err
@@ -202,11 +206,17 @@ type fixed struct{ policy permission.Policy }
 
 func (f fixed) Policy(context.Context) (permission.Policy, error) { return f.policy, nil }
 
-func policyOf(ctx context.Context, c config.Config, store *state.Store) (permission.Policy, error) {
+// operators is the operator's policy, without what only a running bot knows.
+func operators(c config.Config) permission.Policy {
 	p := c.Policy()
 	for _, k := range c.AdminSessionKeys {
 		p.Admins = append(p.Admins, web.AdminUser(k.Reveal()))
 	}
+	return p
+}
+
+func policyOf(ctx context.Context, c config.Config, store *state.Store) (permission.Policy, error) {
+	p := operators(c)
 	var err error
 	if p.Epoch, err = store.Epoch(ctx); err != nil {
 		return p, fmt.Errorf("read the run epoch: %w", err)

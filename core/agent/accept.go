@@ -127,7 +127,7 @@ func (e *Engine) tell(ctx context.Context, env chat.Envelope, say string) {
 // command does what a person typed after the bot's name.
 func (e *Engine) command(ctx context.Context, in chat.Commanded) error {
 	env := in.Envelope
-	if env.User.IsZero() {
+	if nobody(env.User) {
 		return &Refusal{Code: RefusedNotYours, Say: render.WhoAreYou()}
 	}
 	switch in.Verb {
@@ -162,7 +162,7 @@ func (e *Engine) command(ctx context.Context, in chat.Commanded) error {
 
 // mayRelax: only an admin, or the one person this chat belongs to, may turn prompts off (C3).
 func mayRelax(policy permission.Policy, s turn.Session, u chat.User) bool {
-	if u.IsZero() {
+	if nobody(u) {
 		return false
 	}
 	if policy.IsAdmin(u) {

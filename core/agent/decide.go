@@ -232,8 +232,18 @@ func (e *Engine) grant(ctx context.Context, policy permission.Policy, s turn.Ses
 	if !ok {
 		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
 	}
+	g.By = in.User
+	if covers, _ := permission.Covers(policy, asGiven(g, policy, s), turn.Requested(s, c), time.Now()); !covers && g.Scope != permission.ScopeTool {
+		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotYoursToGrant()} // a label must grant what it says
+	}
 	g.ID, g.By, g.Name, g.At, g.Epoch = permission.GrantID(mint()), in.User, in.Name, time.Now(), policy.Epoch
 	return &g, nil
+}
+
+// asGiven is a grant as if it had just been given, whatever the clocks say.
+func asGiven(g permission.Grant, policy permission.Policy, s turn.Session) permission.Grant {
+	g.Epoch, g.At = policy.Epoch, s.ModeAt.Add(time.Millisecond)
+	return g
 }
 
 func (e *Engine) answerAll(ctx context.Context, policy permission.Policy, s turn.Session, in chat.Clicked) ([]turn.Event, error) {
@@ -263,24 +273,27 @@ func (e *Engine) answerAll(ctx context.Context, policy permission.Policy, s turn
 	return events, nil
 }
 
+// nobody reports whether u is not somebody who can do things: the platform did not say who, or named a group.
+func nobody(u chat.User) bool { return u.IsZero() || u.IsGroup() }
+
 func (e *Engine) stops(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	if s.Turn == nil || s.Turn.Stopped != nil || (in.Token != "" && in.Token != string(s.Turn.ID)) {
 		return nil, &Refusal{Code: RefusedStopped, Say: render.NothingToStop()}
 	}
-	if in.User.IsZero() {
+	if nobody(in.User) {
 		return nil, &Refusal{Code: RefusedNotYours, Say: render.WhoAreYou()}
 	}
 	return one(turn.StopAsked{Turn: s.Turn.ID, By: in.User, Name: in.Name}, nil)
 }
 
-// revokes ends one grant, or all of the chat's when the token is "*". The granter, the current requester and admins may.
+// revokes ends one grant, or all of the chat's when the token is "*". The granter and admins may.
 func (e *Engine) revokes(policy permission.Policy, s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	var ids []permission.GrantID
 	for _, g := range s.Grants {
 		if in.Token != "*" && in.Token != string(g.ID) {
 			continue
 		}
-		if in.User.IsZero() || (g.By != in.User && !policy.IsAdmin(in.User)) {
+		if nobody(in.User) || (g.By != in.User && !policy.IsAdmin(in.User)) {
 			return nil, &Refusal{Code: RefusedNotYours, Say: render.OnlyCanDecide([]string{g.Name, render.AnAdmin})}
 		}
 		ids = append(ids, g.ID)

@@ -86,7 +86,7 @@ func (e *Engine) answerSession(ctx context.Context, policy permission.Policy, s 
 // asksFromNow ends a session's never-ask mode. Anybody who takes part may: it only adds caution.
 func (e *Engine) asksFromNow(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	switch {
-	case in.User.IsZero():
+	case nobody(in.User):
 		return nil, &Refusal{Code: RefusedNotYours, Say: render.WhoAreYou()}
 	case s.Mode != permission.ModeNever:
 		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
@@ -102,7 +102,7 @@ func (e *Engine) fills(_ context.Context, s turn.Session, in chat.Clicked) ([]tu
 		return nil, &Refusal{Code: RefusedExpired, Say: render.WantOver()}
 	case in.Message != "" && s.Turn.Shown != "" && s.Turn.Shown != in.Message:
 		return nil, &Refusal{Code: RefusedUnknown, Say: render.UnknownAsk()}
-	case in.User.IsZero() || in.User != s.Turn.Requester:
+	case nobody(in.User) || in.User != s.Turn.Requester:
 		return nil, &Refusal{Code: RefusedNotYours, Say: render.OnlyRequesterFills(nameOf(s, s.Turn.Requester))}
 	}
 	fill := turn.Fill{Action: turn.FillDecline}

@@ -39,6 +39,8 @@ type Config struct {
 	Sequential bool
 	// Nudge is the age of a turn's message beyond which a new ask is announced beside it, where the platform can. 0: never.
 	Nudge time.Duration
+	// Analyse lets the model say what it thinks of tools that nobody accepted: it may only add caution.
+	Analyse bool
 	// Sweep is how often due chats are looked for; it is only the backstop of local timers and wakes. 0: 5 s.
 	Sweep time.Duration
 	// Drain is how long a stop waits for work in flight. 0: 10 s.
@@ -105,7 +107,8 @@ type Engine struct {
 	seen    atomic.Pointer[[]ToolSpec]      // the tools as they were listed last
 	halted  atomic.Pointer[permission.Halt] // as last read
 	haltCh  chan struct{}
-	newsCh  chan struct{} // the tools were listed
+	newsCh  chan struct{}            // the tools were listed
+	tried   map[permission.Tool]bool // what the model was asked about; of the watch over tools alone
 
 	work     context.Context // ends after the drain: work in flight is cut
 	cut      context.CancelFunc
@@ -121,7 +124,7 @@ func New(c Config) (*Engine, error) {
 	work, cut := context.WithCancel(context.Background())
 	return &Engine{
 		Config: c, folds: newFolds(c.Known), work: work, cut: cut, stopping: make(chan struct{}),
-		drivers: map[chat.ID]*driver{}, timers: map[chat.ID]*time.Timer{}, haltCh: make(chan struct{}, 1), newsCh: make(chan struct{}, 1),
+		drivers: map[chat.ID]*driver{}, timers: map[chat.ID]*time.Timer{}, haltCh: make(chan struct{}, 1), newsCh: make(chan struct{}, 1), tried: map[permission.Tool]bool{},
 	}, nil
 }
 

@@ -168,6 +168,11 @@ func (e *Engine) installCard(policy permission.Policy, s permission.Settings, se
 		case !pin.Accepted:
 			line += " · " + render.InstallNew
 		}
+		for _, a := range s.Analyses {
+			if a.Tool == pin.Tool && a.Reason != "" {
+				line += " · " + render.AnalysisSays(a.Reason)
+			}
+		}
 		st.Detail = render.Line{render.Plain(line)}
 		m.Blocks = append(m.Blocks, st)
 	}
@@ -227,6 +232,9 @@ func (e *Engine) watchTools(ctx context.Context) {
 			if err := e.observe(ctx, specs); err != nil && ctx.Err() == nil {
 				e.Logger.Warn("what servers say about their tools could not be recorded", "err", err)
 			}
+		}
+		if e.Analyse {
+			e.analyse(ctx) // before anybody is told: the card shows what came of it
 		}
 		e.announce(ctx)
 		select {

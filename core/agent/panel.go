@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/chat"
@@ -64,5 +65,6 @@ func (e *Engine) Act(ctx context.Context, env chat.Envelope, view, token, text s
 // delivered reports whether what this delivery brought is on record, in the settings or in the chat.
 func (l *looking) delivered() bool {
 	op := string(opOf(l.env))
-	return slices.Contains(l.clicks, op) || slices.Contains(l.here.Clicks, op)
+	ours := func(click string) bool { return click == op || strings.HasPrefix(click, op+"#") }
+	return slices.ContainsFunc(l.clicks, ours) || slices.ContainsFunc(l.here.Clicks, ours)
 }

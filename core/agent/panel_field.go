@@ -46,13 +46,17 @@ func (l *looking) fieldRow(at permission.Setting, f permission.Field) render.Pan
 	if !l.admin {
 		return row
 	}
+	stands := value
+	if at.Server != "" && at.Tool == "" { // a word for a server is for the tools that it has: once they change, it is to be said again
+		stands += " " + string(permission.ServerDigest(toolsOf(l.settings, at.Server)))
+	}
 	if f.Words == nil {
 		row.Acts = append(row.Acts, l.fill(render.LabelChange(label), "set "+f.Name, at.Where(), value, f.Like, l.filling(at)))
 	} else {
-		row.Acts = append(row.Acts, l.pick(label, "set "+f.Name, at.Where(), value, l.options(at, f, value, configured))...)
+		row.Acts = append(row.Acts, l.pick(label, "set "+f.Name, at.Where(), stands, l.options(at, f, value, configured))...)
 	}
 	if set && have.Value != configured && !slices.Contains(f.Words, configured) { // else the word is among the options
-		row.Acts = append(row.Acts, l.act(render.LabelUseDefault, "unset "+f.Name, at.Where(), value, l.setting(at, "", "")))
+		row.Acts = append(row.Acts, l.act(render.LabelUseDefault, "unset "+f.Name, at.Where(), stands, l.setting(at, "", "")))
 	}
 	return row
 }
@@ -62,7 +66,7 @@ func (l *looking) options(at permission.Setting, f permission.Field, value, conf
 	var out []option
 	for _, w := range f.Words {
 		o := option{value: w, label: l.valueLabel(at, w), current: strings.EqualFold(w, value)}
-		o.confirm = render.ConfirmSetting(f.Name, w, shown(at.Where()))
+		o.confirm = render.ConfirmSetting(f.Name, w, shown(at.Where()), at.Server != "" && at.Tool == "")
 		to := w
 		if w == configured {
 			to = "" // what stands above says the same: there is nothing to keep

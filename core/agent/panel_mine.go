@@ -44,12 +44,7 @@ func (l *looking) forgetting(ids ...string) deed {
 		_, err := l.Change(ctx, l.env, "", func(_ permission.Policy, now permission.Settings) ([]permission.Change, error) {
 			var out []permission.Change
 			for _, id := range ids {
-				i := slices.IndexFunc(now.Remembered, func(r permission.Remembered) bool { return r.ID == id })
-				switch {
-				case i < 0:
-				case now.Remembered[i].By != l.env.User:
-					return nil, &Refusal{Code: RefusedNotYours, Say: render.OnlyYourOwn}
-				default:
+				if slices.ContainsFunc(now.Of(l.env.User), func(r permission.Remembered) bool { return r.ID == id }) {
 					out = append(out, permission.Change{Forget: id})
 				}
 			}

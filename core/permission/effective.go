@@ -13,6 +13,7 @@ const (
 	FromMetadata    Origin = "the tool's metadata"
 	FromAnnotations Origin = "the server's annotations"
 	FromPosture     Origin = "posture"
+	FromAnalysis    Origin = "a model's analysis"
 	FromDefault     Origin = "default"
 )
 
@@ -130,6 +131,9 @@ func (e *Effective) classify(set ToolSettings, n named, h Hints) {
 		offer(e.Metadata.Access, FromMetadata)
 	}
 	offer(n.access, FromNamed)
+	if set.Advice != nil && set.Advice.Access != Read && a == Read {
+		a, from = Write, FromAnalysis // never from unclassified: a grant for writes would cover it then
+	}
 	if set.Access != nil {
 		a, from = *set.Access, FromTool
 	}
@@ -158,6 +162,9 @@ func (e *Effective) weigh(set ToolSettings, n named, h Hints) {
 	}
 	if n.hasRisk {
 		offer(n.risk, FromNamed)
+	}
+	if set.Advice != nil && set.Advice.Risk.rank() > r.rank() {
+		r, from = set.Advice.Risk, FromAnalysis
 	}
 	if set.Risk != nil {
 		r, from = *set.Risk, FromTool
@@ -196,6 +203,14 @@ func (e *Effective) level(set ToolSettings, n named, h Hints, posture Posture) {
 	}
 	if a == AutoApprove && set.Risk != nil && e.Risk == Dangerous {
 		a, from = RequireConfirmation, FromTool // the operator called it dangerous: C5's default for that
+	}
+	if x := set.Advice; x != nil {
+		switch {
+		case x.Level && a.rank() < RequireAuth.rank():
+			a, from = RequireAuth, FromAnalysis
+		case a == AutoApprove && (x.Access != Read || x.Risk.rank() == Dangerous.rank()):
+			a, from = RequireConfirmation, FromAnalysis
+		}
 	}
 	if set.Approval != nil {
 		a, from = *set.Approval, FromTool

@@ -1,6 +1,11 @@
 package permission
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+)
 
 // The names of the rules, as [Reason.Rule] carries them, in the order in which they are consulted.
 const (
@@ -94,20 +99,35 @@ func Evaluate(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 	offers := e.ChatGrant && e.Approvals <= 1
 	r.Remember = offers
 	if offers = offers && !(p.Strict && mode == ModeAlways); offers {
-		r.Scopes = wider(Scopes(p, req, req.Requester, now))
+		r.Scopes = wider(p, req, now)
 	}
 	return r.ask(req, offers)
 }
 
-// wider are the scopes beyond the tool itself.
-func wider(all []Scope) []Scope {
+// wider are the scopes beyond the tool itself that somebody who may decide could grant: the card is the same for all of them.
+func wider(p Policy, req Request, now time.Time) []Scope {
+	people := []chat.User{req.Requester}
+	if who := p.Get(req.Tool, req.Source, req.Hints, req.Metadata).Approvers; who.Rule == ApproversListed {
+		people = append(people, who.Users...)
+	}
 	var out []Scope
-	for _, s := range all {
-		if s != ScopeTool {
-			out = append(out, s)
+	for _, u := range slices.Concat(people, p.Admins) {
+		if u.IsGroup() { // whoever belongs to it may: as one of them
+			p, u = p.Knowing(anyone(req, u), []chat.User{u}), anyone(req, u)
+		}
+		for _, s := range Scopes(p, req, u, now) {
+			if s != ScopeTool && !slices.Contains(out, s) {
+				out = append(out, s)
+			}
 		}
 	}
+	slices.Sort(out)
 	return out
+}
+
+// anyone stands for somebody who belongs to a group.
+func anyone(req Request, group chat.User) chat.User {
+	return chat.User{Platform: group.Platform, Workspace: group.Workspace, Key: "anyone in " + req.Tool.Server}
 }
 
 // ruling is a Ruling in the making.

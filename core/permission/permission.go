@@ -213,6 +213,8 @@ type ToolSettings struct {
 	// Accepted is the definition that counts: the one that somebody accepted, or that was seen first. Empty: not recorded. A tool
 	// that differs from it asks, whatever never-ask setting there is (C3), and its server's annotations are not believed.
 	Accepted Digest
+	// Advice is what a model thinks of the tool in its present definition. It only raises caution, and counts where nothing is set (R160).
+	Advice *Analysis
 	// New says that nobody looked at the tool yet: its server's annotations are not believed for it.
 	New bool
 }

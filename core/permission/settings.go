@@ -301,7 +301,7 @@ func (s Settings) Over(p Policy) Policy {
 		p.Servers[pin.Tool.Server] = server
 	}
 	for _, a := range s.Analyses {
-		s.advise(&p, a)
+		advise(&p, a)
 	}
 	p.Remembered = append(slices.Clone(p.Remembered), s.Remembered...)
 	if s.Halted != nil {
@@ -313,25 +313,14 @@ func (s Settings) Over(p Policy) Policy {
 	return p
 }
 
-// advise adds a model's caution where nobody set anything, for the very definition that it saw.
-func (s Settings) advise(p *Policy, a Analysis) {
+// advise adds a model's word about the very definition that counts.
+func advise(p *Policy, a Analysis) {
 	server := p.Servers[a.Tool.Server]
 	tool := server.Tools[a.Tool.Name]
 	if tool.Accepted != "" && tool.Accepted != a.Tool.Definition {
 		return
 	}
-	if tool.Access == nil && a.Access == Write {
-		w := Write
-		tool.Access = &w
-	}
-	if tool.Risk == nil && a.Risk.rank() == Dangerous.rank() {
-		d := Dangerous
-		tool.Risk = &d
-	}
-	if tool.Approval == nil && a.Level {
-		r := RequireAuth
-		tool.Approval = &r
-	}
+	tool.Advice = &a
 	if server.Tools == nil {
 		server.Tools = map[string]ToolSettings{}
 	}

@@ -144,10 +144,14 @@ func ConfirmSuggestion(do, tool string) string {
 	return "Let " + tool + " run without asking, in every chat, for everybody? This is dangerous."
 }
 
-// ConfirmSetting is what has to be confirmed before a setting takes caution away, or "".
-func ConfirmSetting(field, value, where string) string {
+// ConfirmSetting is what has to be confirmed before a setting takes caution away, or "". server says that it is for all tools of one.
+func ConfirmSetting(field, value, where string, server bool) string {
 	switch field + " " + value {
 	case "ask never":
+		if server {
+			return "Let calls of all tools of " + where + " that have no setting of their own run without asking, in every chat, for everybody? " +
+				"Its tools are accepted as they are now. This is dangerous."
+		}
 		return "Let calls of " + where + " run without asking, in every chat, for everybody? This is dangerous."
 	case "mode never":
 		return "Let chats run every tool call without asking unless they say otherwise? Only calls that need an admin, and tools that changed, would still ask. This is dangerous."
@@ -166,7 +170,6 @@ const (
 	NothingToChange  = "Nothing would change by that: it is so already."
 	NotHalted        = "Nothing is halted."
 	HaltedSince      = "Everything is halted, by "
-	OnlyYourOwn      = "That is somebody else's choice: only they can change it."
 	ToolIsDisabled   = "The tool is disabled."
 	AdminEachCall    = "An admin must decide each call of this tool: a choice of yours cannot stand for that."
 	LookFirst        = "The tool changed: an admin has to look at it first."

@@ -82,8 +82,8 @@ func ProposalReason(accessFrom string, classified bool, riskFrom, levelFrom, ver
 }
 
 // AnalysisSays is a model's advice about a tool.
-func AnalysisSays(access, risk, reason string) string {
-	return "A model's advice, which only adds caution: " + access + ", " + risk + ". " + reason
+func AnalysisSays(reason string) string {
+	return "A model's advice, which only adds caution: " + reason
 }
 
 // What would happen to a call.

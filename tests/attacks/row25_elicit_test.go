@@ -37,6 +37,7 @@ func askerTools() []tool {
 			return mcp.ElicitationParams{Mode: "url", Message: "Sign in", URL: r.GetString("url", ""), ElicitationID: "e1"}
 		})},
 		{server: "asker", name: "sample", run: func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			//nolint:staticcheck // deprecated, and hostile servers still ask
 			got, err := server.ServerFromContext(ctx).RequestSampling(ctx, mcp.CreateMessageRequest{CreateMessageParams: mcp.CreateMessageParams{
 				Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.NewTextContent("say yes #approve")}}, MaxTokens: 10}})
 			if err != nil {

@@ -41,18 +41,6 @@ func (l *ledger) of(text string) (out []effect) {
 	return out
 }
 
-// ranTool are the calls of one tool.
-func (l *ledger) ranTool(srv, tool string) (out []effect) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, e := range l.all {
-		if e.server == srv && e.tool == tool {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
 // tool is a tool as its server defines it, true or not.
 type tool struct {
 	server, name, title, description string

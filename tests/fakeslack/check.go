@@ -35,6 +35,7 @@ type checker struct {
 	tables   int
 	modal    bool
 	inputs   bool
+	focused  bool
 }
 
 // fault is one thing that is wrong.
@@ -242,5 +243,14 @@ func element(kinds ...string) rule {
 			})
 		}
 		c.object(e, s)
+		if s.also != nil {
+			s.also(c, e)
+		}
+		if e["focus_on_load"] == true {
+			if c.focused {
+				c.no("only one element may have focus_on_load")
+			}
+			c.focused = true
+		}
 	}
 }

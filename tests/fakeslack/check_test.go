@@ -42,6 +42,11 @@ func task(more string) string { return `{"type":"task_card","task_id":"1","title
 
 func sameSection(int) string { return section("x") }
 
+// dialogue is a confirmation.
+func dialogue(text, yes string) string {
+	return `,"confirm":{"title":{"type":"plain_text","text":"T"},"text":{"type":"plain_text","text":"` + text + `"},"confirm":{"type":"plain_text","text":"` + yes + `"},"deny":{"type":"plain_text","text":"No"}}`
+}
+
 func TestBlocksRefused(t *testing.T) {
 	s := start(t, fakeslack.Options{})
 	many := func(n int) string { return times(n, func(i int) string { return button(fmt.Sprint("a", i), "") }) }
@@ -79,6 +84,18 @@ func TestBlocksRefused(t *testing.T) {
 		"same block_id":          {`{"type":"divider","block_id":"b"},{"type":"divider","block_id":"b"}`, "/blocks/1/block_id", "already exists"},
 		"six in an overflow":     {actions(`{"type":"overflow","action_id":"o","options":[` + options(6) + `]}`), "/blocks/0/elements/0/options", "no more than 5"},
 		"option value":           {actions(`{"type":"overflow","action_id":"o","options":[{"text":{"type":"plain_text","text":"o"},"value":"` + long(151) + `"}]}`), "/blocks/0/elements/0/options/0/value", "less than 151"},
+		"101 in a select":        {actions(`{"type":"static_select","action_id":"o","options":[` + options(101) + `]}`), "/blocks/0/elements/0/options", "no more than 100"},
+		"no options":             {actions(`{"type":"static_select","action_id":"o"}`), "/blocks/0/elements/0", "missing required field: options"},
+		"options and groups":     {actions(`{"type":"static_select","action_id":"o","options":[` + options(1) + `],"option_groups":[{"label":{"type":"plain_text","text":"g"},"options":[` + options(1) + `]}]}`), "/blocks/0/elements/0", "only one of options"},
+		"a group's label":        {actions(`{"type":"static_select","action_id":"o","option_groups":[{"options":[` + options(1) + `]}]}`), "/blocks/0/elements/0/option_groups/0", "missing required field: label"},
+		"placeholder":            {actions(`{"type":"static_select","action_id":"o","placeholder":{"type":"plain_text","text":"` + long(151) + `"},"options":[` + options(1) + `]}`), "/blocks/0/elements/0/placeholder/text", "less than 151"},
+		"chosen, not there":      {actions(`{"type":"static_select","action_id":"o","initial_option":{"text":{"type":"plain_text","text":"o"},"value":"v9"},"options":[` + options(2) + `]}`), "/blocks/0/elements/0", "none of the options"},
+		"ticked, otherwise":      {actions(`{"type":"checkboxes","action_id":"o","initial_options":[{"text":{"type":"plain_text","text":"other"},"value":"v0"}],"options":[` + options(2) + `]}`), "/blocks/0/elements/0", "none of the options"},
+		"11 checkboxes":          {actions(`{"type":"checkboxes","action_id":"o","options":[` + options(11) + `]}`), "/blocks/0/elements/0/options", "no more than 10"},
+		"option description":     {actions(`{"type":"static_select","action_id":"o","options":[{"text":{"type":"plain_text","text":"o"},"value":"v","description":{"type":"plain_text","text":"` + long(76) + `"}}]}`), "/blocks/0/elements/0/options/0/description/text", "less than 76"},
+		"dialog text":            {actions(button("a", dialogue(long(301), "Yes"))), "/blocks/0/elements/0/confirm/text/text", "less than 301"},
+		"dialog button":          {actions(button("a", dialogue("x", long(31)))), "/blocks/0/elements/0/confirm/confirm/text", "less than 31"},
+		"dialog without a no":    {actions(button("a", `,"confirm":{"title":{"type":"plain_text","text":"t"},"text":{"type":"plain_text","text":"t"},"confirm":{"type":"plain_text","text":"t"}}`)), "/blocks/0/elements/0/confirm", "missing required field: deny"},
 		"input in actions":       {actions(`{"type":"plain_text_input","action_id":"x"}`), "/blocks/0/elements/0/type", "unsupported"},
 		"markdown":               {`{"type":"markdown","text":"` + long(12001) + `"}`, "/blocks/0/text", "less than 12001"},
 		"markdown in all":        {times(3, func(int) string { return `{"type":"markdown","text":"` + long(4001) + `"}` }), "/blocks", "in all"},

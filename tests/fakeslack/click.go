@@ -23,9 +23,10 @@ type Button struct {
 	Type              string // of the element: button, overflow, checkboxes, …
 	Text, Value       string // as a person sees it, without entities
 	Style, URL        string
-	Confirm           bool // a dialog asks first
-	Chosen            bool // an option that is chosen at first
-	Menu              int  // which of the elements on the message it belongs to; options of one menu share it
+	Confirm           bool   // a dialog asks first
+	Asks              string // what it says
+	Chosen            bool   // an option that is chosen at first
+	Menu              int    // which of the elements on the message it belongs to; options of one menu share it
 
 	element map[string]any
 	option  map[string]any
@@ -79,7 +80,8 @@ func pressOf(block, kind string, x map[string]any, menu int) []Button {
 	b.Style, _ = x["style"].(string)
 	b.URL, _ = x["url"].(string)
 	b.Text = textOf(x["text"])
-	_, b.Confirm = x["confirm"]
+	dialog, _ := x["confirm"].(map[string]any)
+	b.Confirm, b.Asks = dialog != nil, textOf(dialog["text"])
 	if kind == "feedback_buttons" {
 		var out []Button
 		for _, k := range []string{"positive_button", "negative_button"} {

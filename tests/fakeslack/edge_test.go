@@ -203,7 +203,9 @@ func TestModalInputs(t *testing.T) {
 		in("pick", "false", `"type":"static_select","options":[`+option("one")+`,`+option("two")+`],"initial_option":`+option("two")),
 		in("none", "true", `"type":"radio_buttons","options":[`+option("one")+`]`),
 		in("ticks", "false", `"type":"checkboxes","options":[`+option("t1")+`,`+option("t2")+`]`),
-		in("many", "false", `"type":"multi_static_select","options":[`+option("m1")+`]`),
+		in("many", "false", `"type":"multi_static_select","options":[`+option("m1")+`,`+option("m2")+`]`),
+		in("count", "true", `"type":"number_input","is_decimal_allowed":false,"min_value":"1","max_value":"9"`),
+		in("day", "true", `"type":"datepicker","initial_date":"2026-11-21"`), in("when", "true", `"type":"datetimepicker"`), in("page", "true", `"type":"url_text_input"`),
 		in("mail", "true", `"type":"email_text_input"`)}, ","))
 	cb, _ := pressed(t, s, w, func() (*fakeslack.Delivery, error) { return s.Click("U2", "C1", ts, "a") })
 	a, _ := post(t, s.URL()+"views.open", "application/json", `{"trigger_id":"`+cb.TriggerID+`","view":`+form+`}`, s.BotToken())
@@ -217,12 +219,19 @@ func TestModalInputs(t *testing.T) {
 	if _, err := s.SubmitView("U2", view.(string), map[string]string{"ticks": "t2", "many": "m1", "note": "four"}); err == nil {
 		t.Error("submitted a note that is too short")
 	}
-	if _, err := s.SubmitView("U2", view.(string), map[string]string{"ticks": "t2", "many": "m1", "mail": long(10)}); err != nil {
+	for block, wrong := range map[string][]string{"mail": {long(10)}, "count": {"0", "10", "1.5", "x"}, "day": {"tomorrow"}, "when": {"soon"}, "page": {"example"}} {
+		for _, w := range wrong {
+			if _, err := s.SubmitView("U2", view.(string), map[string]string{"ticks": "t2", "many": "m1", block: w}); err == nil {
+				t.Errorf("submitted %q as %s", w, block)
+			}
+		}
+	}
+	if _, err := s.SubmitView("U2", view.(string), map[string]string{"ticks": "t2", "many": "m1\nm2", "mail": "ana@example.com", "count": "3", "when": "1795269720", "page": "https://example.com"}); err != nil {
 		t.Fatal(err)
 	}
 	got := fmt.Sprint(at(w.next(), "payload", "view", "state", "values"))
 	for _, want := range []string{"note:map[xnote:map[type:plain_text_input value:<nil>]]", "xpick:map[selected_option:map[text:map[emoji:true text:two type:plain_text] value:two] type:static_select]",
-		"xnone:map[selected_option:<nil> type:radio_buttons]", "xticks:map[selected_options:[map[text:map[emoji:true text:t2 type:plain_text] value:t2]] type:checkboxes]", "xmany:map[selected_options:[", "value:xxxxxxxxxx"} {
+		"xnone:map[selected_option:<nil> type:radio_buttons]", "xticks:map[selected_options:[map[text:map[emoji:true text:t2 type:plain_text] value:t2]] type:checkboxes]", "xmany:map[selected_options:[", "value:m1]", "value:m2]", "value:ana@example.com", "value:3]", "selected_date:2026-11-21", "selected_date_time:1.79526972e+09"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s lacks %s", got, want)
 		}

@@ -288,6 +288,10 @@ func TestModal(t *testing.T) {
 	}
 }
 
+func focused(id string) string {
+	return `{"type":"input","label":{"type":"plain_text","text":"l"},"element":{"type":"plain_text_input","action_id":"` + id + `","focus_on_load":true}}`
+}
+
 func TestViewMethods(t *testing.T) {
 	s := start(t, fakeslack.Options{})
 	w := dial(t, s)
@@ -339,17 +343,39 @@ func TestViewMethods(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	refused(t, views("publish", `"user_id":"U9","view":`+home), "user_not_found")
+	was, _ := s.Home("U1")
+	s.OpenHome("U1")
+	for f := w.next(); ; f = w.next() {
+		w.ack(f, nil)
+		if at(f, "payload", "event", "type") == "app_home_opened" {
+			if at(f, "payload", "event", "view", "hash") != was.Hash || at(f, "payload", "event", "tab") != "home" {
+				t.Errorf("%v", f)
+			}
+			break
+		}
+	}
+	ok(t, views("publish", `"user_id":"U1","hash":"`+was.Hash+`","view":`+home), "")
+	refused(t, views("publish", `"user_id":"U1","hash":"`+was.Hash+`","view":`+home), "hash_conflict")
+	for _, more := range []string{`"title":{"type":"plain_text","text":"t"},`, `"submit":{"type":"plain_text","text":"t"},`, `"close":{"type":"plain_text","text":"t"},`} {
+		a := views("publish", `"user_id":"U1","view":`+strings.Replace(home, `"blocks"`, more+`"blocks"`, 1))
+		refused(t, a, "invalid_arguments")
+	}
 	for name, c := range map[string]struct{ view, pointer, say string }{
-		"title":      {`{"type":"modal","title":{"type":"plain_text","text":"` + long(25) + `"},"blocks":[]}`, "/view/title/text", "less than 25"},
-		"no title":   {`{"type":"modal","blocks":[]}`, "/view", "missing required field: title"},
-		"metadata":   {strings.Replace(modal(""), `"meta"`, `"`+long(3001)+`"`, 1), "/view/private_metadata", "less than 3001"},
-		"101 blocks": {modal(times(101, sameSection)), "/view/blocks", "no more than 100"},
-		"no submit":  {`{"type":"modal","title":{"type":"plain_text","text":"x"},"blocks":[` + reason + `]}`, "/view", "missing required field: submit"},
-		"input":      {modal(strings.Replace(reason, `"max_length":10`, `"max_length":3001`, 1)), "/view/blocks/0/element/max_length", "between"},
-		"initial":    {modal(strings.Replace(reason, `"first"`, `"`+long(3001)+`"`, 1)), "/view/blocks/0/element/initial_value", "less than 3001"},
-		"markdown":   {modal(`{"type":"markdown","text":"x"}`), "/view/blocks/0/type", "unsupported type: markdown"},
-		"a home":     {home, "/view/type", "unsupported type: home"},
-		"unknown":    {strings.Replace(modal(""), `"callback_id"`, `"colour"`, 1), "/view", "additional property: colour"},
+		"title":       {`{"type":"modal","title":{"type":"plain_text","text":"` + long(25) + `"},"blocks":[]}`, "/view/title/text", "less than 25"},
+		"no title":    {`{"type":"modal","blocks":[]}`, "/view", "missing required field: title"},
+		"metadata":    {strings.Replace(modal(""), `"meta"`, `"`+long(3001)+`"`, 1), "/view/private_metadata", "less than 3001"},
+		"101 blocks":  {modal(times(101, sameSection)), "/view/blocks", "no more than 100"},
+		"no submit":   {`{"type":"modal","title":{"type":"plain_text","text":"x"},"blocks":[` + reason + `]}`, "/view", "missing required field: submit"},
+		"input":       {modal(strings.Replace(reason, `"max_length":10`, `"max_length":3001`, 1)), "/view/blocks/0/element/max_length", "between"},
+		"initial":     {modal(strings.Replace(reason, `"first"`, `"`+long(3001)+`"`, 1)), "/view/blocks/0/element/initial_value", "less than 3001"},
+		"markdown":    {modal(`{"type":"markdown","text":"x"}`), "/view/blocks/0/type", "unsupported type: markdown"},
+		"a home":      {home, "/view/type", "unsupported type: home"},
+		"two focused": {modal(strings.Join([]string{focused("a"), focused("b")}, ",")), "/view/blocks/1/element", "only one element"},
+		"same action": {modal(actions(button("a", ""), button("a", ""))), "/view/blocks/0/elements/1/action_id", "already exists"},
+		"a day":       {modal(`{"type":"input","label":{"type":"plain_text","text":"l"},"element":{"type":"datepicker","initial_date":"soon"}}`), "/view/blocks/0/element/initial_date", "must match"},
+		"min, max":    {modal(`{"type":"input","label":{"type":"plain_text","text":"l"},"element":{"type":"plain_text_input","min_length":5,"max_length":4}}`), "/view/blocks/0/element", "min_length"},
+		"a bound":     {modal(`{"type":"input","label":{"type":"plain_text","text":"l"},"element":{"type":"number_input","is_decimal_allowed":true,"min_value":"low"}}`), "/view/blocks/0/element/min_value", "must match"},
+		"unknown":     {strings.Replace(modal(""), `"callback_id"`, `"colour"`, 1), "/view", "additional property: colour"},
 	} {
 		a := views("open", `"trigger_id":"x","view":`+c.view)
 		refused(t, a, "invalid_arguments")

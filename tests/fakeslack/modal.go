@@ -4,7 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -104,10 +108,7 @@ func (v *View) inputs(filled map[string]string) ([]input, error) {
 		in.element, _ = b["element"].(map[string]any)
 		in.kind, _ = in.element["type"].(string)
 		in.action, _ = in.element["action_id"].(string)
-		in.value, _ = in.element["initial_value"].(string)
-		if chosen := initial(in.element); len(chosen) > 0 {
-			in.value = chosen[0]
-		}
+		in.value = in.first()
 		if x, ok := filled[in.block]; ok {
 			in.value = x
 			delete(left, in.block)
@@ -123,8 +124,35 @@ func (v *View) inputs(filled map[string]string) ([]input, error) {
 	return out, nil
 }
 
+// first is what an input holds when its view opens; of several options, one a line.
+func (in input) first() string {
+	for _, k := range []string{"initial_value", "initial_date", "initial_time"} {
+		if v, ok := in.element[k].(string); ok {
+			return v
+		}
+	}
+	if n, ok := in.element["initial_date_time"].(float64); ok {
+		return strconv.FormatInt(int64(n), 10)
+	}
+	return strings.Join(initial(in.element), "\n")
+}
+
+// entry is what a client lets somebody enter into an input of a kind. https://docs.slack.dev/reference/block-kit/block-elements
+var entry = map[string]*regexp.Regexp{
+	"number_input": regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`), "email_text_input": regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`),
+	"url_text_input": regexp.MustCompile(`^[a-z]+://\S+$`), "datepicker": regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`), "datetimepicker": regexp.MustCompile(`^[0-9]{10}$`),
+}
+
 // allowed is what Slack's client checks before it submits.
 func (in input) allowed() error {
+	if form := entry[in.kind]; form != nil && in.value != "" && !form.MatchString(in.value) {
+		return fmt.Errorf("fakeslack: input %s is a %s and takes no %q", in.block, in.kind, in.value)
+	}
+	if in.kind == "number_input" && in.value != "" {
+		if err := in.within(); err != nil {
+			return err
+		}
+	}
 	n := utf8.RuneCountInString(in.value)
 	if n == 0 && !in.optional {
 		return errors.New("fakeslack: input " + in.block + " is required")
@@ -142,21 +170,51 @@ func (in input) allowed() error {
 	return nil
 }
 
+// within is what a number input checks.
+func (in input) within() error {
+	n, _ := strconv.ParseFloat(in.value, 64)
+	bound := func(k string) (float64, bool) {
+		s, _ := in.element[k].(string)
+		v, err := strconv.ParseFloat(s, 64)
+		return v, err == nil
+	}
+	if least, ok := bound("min_value"); ok && n < least {
+		return fmt.Errorf("fakeslack: input %s wants at least %v", in.block, least)
+	}
+	if most, ok := bound("max_value"); ok && n > most {
+		return fmt.Errorf("fakeslack: input %s takes at most %v", in.block, most)
+	}
+	if whole := in.element["is_decimal_allowed"] != true; whole && n != math.Trunc(n) {
+		return fmt.Errorf("fakeslack: input %s takes whole numbers", in.block)
+	}
+	return nil
+}
+
 func (in input) state() map[string]any {
 	out := map[string]any{"type": in.kind}
 	options, choice := in.element["options"].([]any)
+	chosen := []any{}
+	for _, o := range options {
+		if v, _ := o.(map[string]any)["value"].(string); slices.Contains(strings.Split(in.value, "\n"), v) {
+			chosen = append(chosen, o)
+		}
+	}
 	switch {
-	case in.value == "" && choice:
+	case in.kind == "checkboxes" || in.kind == "multi_static_select":
+		out["selected_options"] = chosen
+	case choice && len(chosen) == 0:
 		out["selected_option"] = nil
 	case choice:
-		for _, o := range options {
-			if o.(map[string]any)["value"] == in.value {
-				out["selected_option"] = o
-				if in.kind == "checkboxes" || in.kind == "multi_static_select" {
-					delete(out, "selected_option")
-					out["selected_options"] = []any{o}
-				}
-			}
+		out["selected_option"] = chosen[0]
+	case in.kind == "datepicker":
+		out["selected_date"] = nil
+		if in.value != "" {
+			out["selected_date"] = in.value
+		}
+	case in.kind == "datetimepicker":
+		out["selected_date_time"] = nil
+		if n, err := strconv.ParseInt(in.value, 10, 64); err == nil {
+			out["selected_date_time"] = n
 		}
 	case in.value == "":
 		out["value"] = nil
@@ -166,7 +224,8 @@ func (in input) state() map[string]any {
 	return out
 }
 
-// SubmitView fills in a modal and submits it. values go by block_id; inputs that are not named keep their initial values.
+// SubmitView fills in a modal and submits it. values go by block_id, options by their values, several of them one a line; inputs that
+// are not named keep their initial values.
 // It fails where Slack's client would not let a person submit. The view closes when the answer to the delivery says so.
 func (s *Server) SubmitView(user, viewID string, values map[string]string) (*Delivery, error) {
 	s.mu.Lock()

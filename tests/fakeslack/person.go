@@ -180,12 +180,17 @@ func (s *Server) OpenAgentView(user string) (channel string) {
 	return c.ID
 }
 
-// OpenHome opens the bot's Home tab.
+// OpenHome opens the bot's Home tab. The event says what stands there, if anything was ever published.
+// https://docs.slack.dev/reference/events/app_home_opened
 func (s *Server) OpenHome(user string) {
 	s.mu.Lock()
 	c, ts := s.dm(user), s.stamp()
+	e := map[string]any{"type": "app_home_opened", "user": user, "channel": c.ID, "tab": "home", "event_ts": ts}
+	if v := s.homes[user]; v != nil {
+		e["view"] = s.wireView(v)
+	}
 	s.mu.Unlock()
-	s.emit(map[string]any{"type": "app_home_opened", "user": user, "channel": c.ID, "tab": "home", "event_ts": ts})
+	s.emit(e)
 }
 
 // StopAgent presses the stop button of a thread's agent session. Slack shows one only while the session is processing; a

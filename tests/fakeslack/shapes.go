@@ -1,6 +1,8 @@
 package fakeslack
 
 import (
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -80,6 +82,55 @@ func items(least, most int, each rule) rule {
 		for i, e := range list {
 			c.in(strconv.Itoa(i), func() { each(c, e) })
 		}
+	}
+}
+
+var (
+	dayForm    = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+	numberForm = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+)
+
+// form is a string of a form.
+func form(is *regexp.Regexp) rule {
+	return func(c *checker, v any) {
+		if s, ok := v.(string); !ok || !is.MatchString(s) {
+			c.no("must match %s", is)
+		}
+	}
+}
+
+// selection checks what the members of a menu have to do with each other: options or groups of them, and what is chosen at first is
+// exactly one of them. https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element#static_select
+func selection(c *checker, e map[string]any) {
+	options, _ := e["options"].([]any)
+	groups, grouped := e["option_groups"].([]any)
+	switch {
+	case grouped && e["options"] != nil:
+		c.no("only one of options and option_groups may be there")
+	case !grouped && e["options"] == nil:
+		c.no("missing required field: options")
+	}
+	for _, g := range groups {
+		if g, ok := g.(map[string]any); ok {
+			more, _ := g["options"].([]any)
+			options = append(options, more...)
+		}
+	}
+	chosen, _ := e["initial_options"].([]any)
+	if one := e["initial_option"]; one != nil {
+		chosen = append(chosen, one)
+	}
+	for _, x := range chosen {
+		if !slices.ContainsFunc(options, func(o any) bool { return reflect.DeepEqual(o, x) }) {
+			c.no("the initial option is none of the options")
+		}
+	}
+}
+
+func textInput(c *checker, e map[string]any) {
+	least, _ := e["min_length"].(float64)
+	if most, ok := e["max_length"].(float64); ok && least > most {
+		c.no("min_length is more than max_length")
 	}
 }
 
@@ -180,8 +231,15 @@ func init() {
 	}
 	options := func(most int, label rule) rule { return items(1, most, object(option(label))) }
 	menu := func(most int, label rule) map[string]rule {
-		return act(map[string]rule{"options": options(most, label), "initial_option": object(option(label)), "initial_options": options(most, label),
-			"placeholder": plainText(150), "option_groups": anything, "max_selected_items": number(1, 100)})
+		return act(map[string]rule{"options": options(most, label), "initial_option": object(option(label)), "initial_options": options(most, label)})
+	}
+	// https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element#static_select
+	sel := func() map[string]rule {
+		group := object(shape{need: []string{"label", "options"}, have: map[string]rule{"label": plainText(75), "options": options(100, plainText(75))}})
+		return with(menu(100, plainText(75)), map[string]rule{"placeholder": plainText(150), "option_groups": items(1, 100, group), "max_selected_items": number(1, 100)})
+	}
+	picker := func(have map[string]rule) map[string]rule {
+		return act(with(have, map[string]rule{"placeholder": plainText(150)}))
 	}
 	field := func() map[string]rule {
 		return act(map[string]rule{"placeholder": plainText(150), "initial_value": str(0, maxInput), "dispatch_action_config": anything})
@@ -191,16 +249,20 @@ func init() {
 		"button": {need: []string{"text"}, have: act(map[string]rule{"text": plainText(75), "url": str(1, 3000), "value": str(0, 2000), "style": one("primary", "danger"),
 			"accessibility_label": str(1, 75), "agent_prompt": anything, "agent_prompt_display": anything})},
 		"overflow":            {need: []string{"options"}, have: act(map[string]rule{"options": items(1, 5, object(option(plainText(75), "url")))})},
-		"checkboxes":          {need: []string{"options"}, have: menu(10, anyText(75))},
-		"radio_buttons":       {need: []string{"options"}, have: menu(10, anyText(75))},
-		"static_select":       {have: menu(100, plainText(75))},
-		"multi_static_select": {have: menu(100, plainText(75))},
+		"checkboxes":          {need: []string{"options"}, have: menu(10, anyText(75)), also: selection},
+		"radio_buttons":       {need: []string{"options"}, have: menu(10, anyText(75)), also: selection},
+		"static_select":       {have: sel(), also: selection},
+		"multi_static_select": {have: sel(), also: selection},
+		"email_text_input":    {have: field()},
+		"url_text_input":      {have: field()},
+		"datepicker":          {have: picker(map[string]rule{"initial_date": form(dayForm)})},
+		"datetimepicker":      {have: act(map[string]rule{"initial_date_time": number(1e9, 9_999_999_999)})},
 		"plain_text_input": {have: with(field(), map[string]rule{"multiline": boolean, "min_length": number(0, maxInput), "max_length": number(1, maxInput)}),
-			also: nil},
+			also: textInput},
 		"feedback_buttons": {need: []string{"positive_button", "negative_button"}, have: act(map[string]rule{"positive_button": feedback, "negative_button": feedback})},
 		"icon_button": {need: []string{"icon", "text"}, have: act(map[string]rule{"icon": str(1, 255), "text": plainText(75), "value": str(0, 2000), "accessibility_label": str(1, 75),
 			"visible_to_user_ids": items(0, 100, str(1, 255))})},
-		"number_input": {need: []string{"is_decimal_allowed"}, have: with(field(), map[string]rule{"is_decimal_allowed": boolean, "min_value": anything, "max_value": anything})},
+		"number_input": {need: []string{"is_decimal_allowed"}, have: with(field(), map[string]rule{"is_decimal_allowed": boolean, "min_value": form(numberForm), "max_value": form(numberForm)})},
 	}
 	for _, kind := range slices.Concat(selects, pickers, simple, fields) {
 		if _, ok := elementShapes[kind]; !ok {

@@ -13,7 +13,7 @@ func (m *matrix) engineCells(l level, st stage) (all []cell) {
 	put := func(d door, r role, p place, k pick) {
 		c := cell{d, r.name, m.rule, l, p, st, k.choice}
 		switch {
-		case seen[c], k.choice == modeNever && d != commandDoor:
+		case seen[c], k.choice == modeNever && d != commandDoor, k.rare && !slices.Contains(rarely, st):
 		case k.choice == chat.Stop && (m.rule != byRequester && m.rule != uninstalled || st != awaiting && !slices.Contains(some, r.name)):
 			// whatever the rule, everybody may
 		default:
@@ -21,7 +21,7 @@ func (m *matrix) engineCells(l level, st stage) (all []cell) {
 			all = append(all, c)
 		}
 	}
-	who(m.roles, put)
+	who(m.roles, st, put)
 	where(m.roles, put)
 	if st == awaiting || st == unknown && m.rule == byRequester {
 		doors(m.roles, st, put)
@@ -32,12 +32,22 @@ func (m *matrix) engineCells(l level, st stage) (all []cell) {
 type put = func(door, role, place, pick)
 
 // who: every person with every choice, by a click on its message.
-func who(roles []role, put put) {
+func who(roles []role, st stage, put put) {
 	for _, r := range roles {
+		if st != awaiting && slices.Contains(alike, r.name) {
+			continue
+		}
 		for _, k := range picks {
 			put(clickDoor, r, here, k)
 		}
 	}
+}
+
+// alike are people for whom it does not matter how an ask stands, if it does not for the others.
+var alike = []string{
+	"stranger in a group of no matter", "stranger who claims a group of elsewhere", "former approver, now off the list", "former approver, now out of the group",
+	"former admin, now out of the group", "namesake of the admin elsewhere", "namesake of the admin in a workspace without a name",
+	"namesake of the admin on another platform", "the admins' group itself", "the approvers' group itself",
 }
 
 // some of the people: those who may decide where nothing else is said, and one who may not.
@@ -48,6 +58,9 @@ func where(roles []role, put put) {
 	for _, name := range some {
 		r := roleNamed(name, roles)
 		for _, k := range picks {
+			if k.rare {
+				continue
+			}
 			for _, p := range []place{noMessage, otherText, otherChat, otherTeam, nowhere} {
 				put(clickDoor, r, p, k)
 			}
@@ -60,6 +73,9 @@ func where(roles []role, put put) {
 func doors(roles []role, st stage, put put) {
 	for _, r := range roles {
 		for _, k := range picks {
+			if k.rare {
+				continue
+			}
 			put(formDoor, r, noMessage, k)
 			put(commandDoor, r, here, k)
 			if st == awaiting {

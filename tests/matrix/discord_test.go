@@ -289,7 +289,7 @@ func discordCells(m *matrix, l level, st stage, signed bool) (all []cell) {
 		all = append(all, cell{d, name, m.rule, l, p, st, k.choice})
 	}
 	for _, k := range picks {
-		if k.choice == modeNever {
+		if k.choice == modeNever || k.rare {
 			continue
 		}
 		for _, r := range m.roles {

@@ -38,7 +38,7 @@ func TestEngine(t *testing.T) {
 			})
 		}
 	})
-	n.report(t, 50_000, 2_000)
+	n.report(t, 25_000, 1_500)
 }
 
 // exists: some stages cannot come about at a level or under a rule, and others say nothing there that they do not say elsewhere.

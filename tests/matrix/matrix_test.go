@@ -151,7 +151,7 @@ func (m *matrix) accept(c cell, r role, s *scene) bool {
 	m.until(s.id, "something is recorded of "+c.String(), func(turn.Session) bool { return len(s.choices()) > was })
 	made := s.choices()[was:]
 	for _, e := range made {
-		if e.Event.Kind() != p.event || len(made) > 1 && c.Choice != chat.ApproveAll && c.Choice != chat.DenyAll {
+		if many := p.event == "" || c.Choice == chat.ApproveAll || c.Choice == chat.DenyAll; p.event != "" && e.Event.Kind() != p.event || len(made) > 1 && !many {
 			m.Errorf("%d events, one of them a %s: %s", len(made), e.Event.Kind(), c)
 		}
 		if by := byOf(e.Event); by != r.user {
@@ -209,6 +209,8 @@ func byOf(e turn.Event) chat.User {
 		return e.By
 	case turn.StopAsked:
 		return e.By
+	case turn.Ticked:
+		return e.By
 	}
 	return chat.User{}
 }
@@ -220,6 +222,9 @@ func (m *matrix) prose(l level, st stage, d door) {
 	was, before := len(s.choices()), s.first()
 	for _, r := range m.roles {
 		for _, p := range picks {
+			if p.rare {
+				continue
+			}
 			c := cell{d, r.name, m.rule, l, here, st, p.choice}
 			if _, err := m.knock(c, s, m.other, r); err != nil {
 				m.Errorf("%s: %v", c, err)

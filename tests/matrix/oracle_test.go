@@ -12,10 +12,10 @@ import (
 // offers are the choices that an ask takes in a stage, from those who may decide it (DESIGN 3 and 5, UX.md). Choices in
 // [besides] are not about the one ask.
 var offers = map[stage]string{
-	awaiting: "allow_once allow_chat deny deny_reason edit extend",
+	awaiting: "allow_once allow_chat deny deny_reason edit extend allow_exact allow_hour allow_uses allow_server allow_session remember",
 	parked:   "allow_once allow_chat deny deny_reason edit", // no deadline, so nothing to extend
 	single:   "allow_once deny deny_reason edit extend",     // the operator withholds grants
-	tooBig:   "deny deny_reason extend",                     // SAFETY 4 row 4: what cannot be shown has no Allow
+	tooBig:   "deny deny_reason extend remember",            // SAFETY 4 row 4: what cannot be shown has no Allow
 	foreign:  "allow_once allow_chat deny deny_reason edit extend",
 	batch:    "allow_once allow_chat deny deny_reason edit extend",
 	stale:    "allow_once allow_chat deny deny_reason edit extend",
@@ -29,7 +29,7 @@ var offers = map[stage]string{
 }
 
 // withheld from asks that only an admin decides (REQUIREMENTS C6, SAFETY 4 row 16).
-const withheld = "allow_chat"
+var withheld = []chat.Choice{chat.AllowChat, chat.AllowExact, chat.AllowHour, chat.AllowUses, chat.AllowServer, chat.AllowSession, chat.Remember}
 
 // waiting are the stages in which some call of the open turn waits for a decision, for which the batch's token can be had.
 var waiting = []stage{awaiting, parked, single, tooBig, foreign, batch, allowed, denied, expired, reopened, edited}
@@ -54,12 +54,20 @@ func mayBe(c cell, r role) bool {
 		return false
 	}
 	switch c.Choice {
+	case chat.AllowServer: // a card offers the wider grants that the requester could give
+		if c.Rule == byListed {
+			return false
+		}
+	case chat.AllowSession: // C3 again: it turns prompts off
+		if !r.owner && !isAdmin(c, r) {
+			return false
+		}
 	case chat.ApproveAll:
 		return has(waiting, c.Stage) && c.Stage != tooBig
 	case chat.DenyAll:
 		return has(waiting, c.Stage)
 	}
-	return slices.Contains(strings.Fields(offers[c.Stage]), string(c.Choice)) && !(c.Level == admin && c.Choice == withheld)
+	return slices.Contains(strings.Fields(offers[c.Stage]), string(c.Choice)) && !(c.Level == admin && slices.Contains(withheld, c.Choice))
 }
 
 // isPlace: workspace, channel, thread and message of the record equal the click's (REQUIREMENTS 5.5); an API call has no message.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
 )
 
 // Choices that are none of the product's own.
@@ -23,7 +24,18 @@ type pick struct {
 	leaves turn.Status         // of the call in question, once everything else is settled too; empty: see check
 	runs   bool                // the call in question runs
 	check  func(*scene, turn.Session) string
+	rare   bool // tried in the stages of [rarely] only
 }
+
+// grants are choices that allow the call and leave a grant.
+func grants(c chat.Choice) pick {
+	return pick{choice: c, event: "decided", leaves: turn.Done, runs: true, rare: true, check: func(_ *scene, x turn.Session) string {
+		return unless(len(x.Grants) == 1, "there is no grant")
+	}}
+}
+
+// rarely are the stages in which choices are tried that do not differ from others in the rest.
+var rarely = []stage{awaiting, single, tooBig, done, unknown}
 
 // picks are the choice axis: a new choice is a line here, and a word in the oracle's tables.
 var picks = []pick{
@@ -52,6 +64,20 @@ var picks = []pick{
 	{choice: invented},
 	{choice: ""}, // the zero choice: it denies nothing that was not asked so
 	{choice: modeNever, event: "mode_set"},
+	grants(chat.AllowExact), grants(chat.AllowHour), grants(chat.AllowUses), grants(chat.AllowServer),
+	{choice: chat.AllowPath, rare: true},   // nothing here is a path
+	{choice: chat.AllowReads, rare: true},  // nobody who is believed says that the tools only read
+	{choice: chat.AllowWrites, rare: true}, // or that they write
+	{choice: chat.AllowSession, event: "", leaves: turn.Done, runs: true, rare: true, check: func(_ *scene, x turn.Session) string {
+		return unless(x.Mode == permission.ModeNever, "the session still asks")
+	}},
+	{choice: chat.AskFor, rare: true}, // no session here is approved
+	{choice: chat.Remember, event: "ticked", rare: true},
+	{choice: chat.Why, rare: true},
+	{choice: chat.Answer, rare: true}, // no tool here wants anything of anybody
+	{choice: chat.Decline, rare: true},
+	{choice: chat.Accept, rare: true}, // the token names no tools that were shown
+	{choice: chat.Open, rare: true},
 }
 
 func pickOf(c chat.Choice) pick {

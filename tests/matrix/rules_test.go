@@ -14,15 +14,15 @@ const lately = 5 * time.Millisecond
 func policies(w town, r rule) (before, now permission.Policy) {
 	before = permission.Policy{
 		Installed: true, Timeout: time.Hour, SurviveRestart: true,
-		Admins:  []chat.User{w.one("root"), w.group("admins"), w.one("fay"), {}},
+		Admins:  []chat.User{w.one("root"), w.group("admins"), w.one("fay")},
 		Servers: map[string]permission.ServerSettings{"box": {Tools: settings(false)}},
 	}
 	before.Approvers = approversOf(r)
 	now = before
-	now.Admins = []chat.User{w.one("root"), w.group("admins"), {}}
+	now.Admins = []chat.User{w.one("root"), w.group("admins")}
 	switch r {
 	case byListed:
-		now.Approvers.Users = []chat.User{w.one("lena"), w.other("lara"), w.group("approvers"), {}}
+		now.Approvers.Users = []chat.User{w.one("lena"), w.other("lara"), w.group("approvers")}
 		before.Approvers.Users = append([]chat.User{w.one("finn")}, now.Approvers.Users...)
 	case raised:
 		now.Servers = map[string]permission.ServerSettings{"box": {Tools: settings(true)}}

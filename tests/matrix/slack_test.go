@@ -304,7 +304,7 @@ func TestSlack(t *testing.T) {
 		}
 		m.quiet()
 	}
-	n.report(t, 3000, 150)
+	n.report(t, 2500, 150)
 }
 
 // What comes through a socket is checked no less: every person, with every button.
@@ -317,7 +317,7 @@ func TestSlackSocket(t *testing.T) {
 			var cells []cell
 			for _, p := range m.roles {
 				for _, k := range picks {
-					if _, there := d.known(p.user.Key); there && k.choice != modeNever && k.choice != chat.Stop {
+					if _, there := d.known(p.user.Key); there && k.choice != modeNever && k.choice != chat.Stop && !k.rare {
 						cells = append(cells, cell{slackSocket, p.name, r, l, here, awaiting, k.choice})
 					}
 				}
@@ -344,11 +344,11 @@ func slackCells(m *matrix, l level, st stage) (all []cell) {
 		all = append(all, cell{d, name, m.rule, l, p, st, k.choice})
 	}
 	for _, k := range picks {
-		if k.choice == modeNever {
+		if k.choice == modeNever || k.rare {
 			continue
 		}
 		for _, r := range m.roles {
-			if k.choice != chat.Stop || m.rule == byRequester {
+			if k.choice != chat.Stop || m.rule == byRequester && st == awaiting {
 				put(slackButton, r.name, here, k)
 			}
 			if st == awaiting && slices.Contains(kinds[slackModal], k.choice) {
@@ -360,7 +360,7 @@ func slackCells(m *matrix, l level, st stage) (all []cell) {
 				put(slackMenu, name, here, k)
 			}
 			for _, p := range []place{otherText, otherChat, otherChannel, otherThread, nowhere} {
-				if m.rule == byRequester && k.choice != chat.Stop && k.choice != chat.Revoke {
+				if m.rule == byRequester && (st == awaiting || st == batch) && k.choice != chat.Stop && k.choice != chat.Revoke {
 					put(slackButton, name, p, k)
 				}
 				if st == awaiting && slices.Contains(kinds[slackModal], k.choice) {

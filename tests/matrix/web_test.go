@@ -253,12 +253,12 @@ func webCells(m *matrix, l level, st stage) (all []cell) {
 			put(webStop, r.name, here, chat.Stop)
 		}
 		for _, k := range picks {
-			if k.choice == modeNever || k.choice == chat.Stop {
+			if k.choice == modeNever || k.choice == chat.Stop || k.rare {
 				continue
 			}
 			put(webAsk, r.name, here, k.choice)
 			put(webClick, r.name, here, k.choice)
-			if m.rule == byRequester {
+			if m.rule == byRequester && (st == awaiting || st == granted) {
 				put(webClick, r.name, nowhere, k.choice)
 				put(webClick, r.name, otherChat, k.choice)
 				put(webPage, r.name, here, k.choice)
@@ -286,7 +286,7 @@ func TestWeb(t *testing.T) {
 		}
 		m.quiet()
 	}
-	n.report(t, 5000, 300)
+	n.report(t, 4000, 300)
 }
 
 // abroad are the web's doors to a chat of another surface.

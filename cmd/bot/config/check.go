@@ -71,6 +71,7 @@ func (c *Config) check(r *report) {
 			r.add(join("permissions.servers", name), "want a server's name: letters, digits, _ . and -, at most 64")
 		}
 	}
+	c.Reputation.check(r)
 	c.Slack.check(r)
 	c.Discord.check(r)
 	if c.Lease < minLease {

@@ -37,6 +37,7 @@ type Config struct {
 	// Approvals is how asks are put and how long they stand.
 	Approvals   Approvals   `yaml:"approvals"`
 	Permissions Permissions `yaml:"permissions"`
+	Reputation  Reputation  `yaml:"reputation"`
 	Grants      Grants      `yaml:"grants"`
 	Audit       Audit       `yaml:"audit"`
 	// Admins may decide everything, RequireAuth included. Written platform:workspace:key; a role of Discord is discord:guild:&role.
@@ -120,8 +121,10 @@ type Permissions struct {
 	Mode    permission.Mode    `yaml:"mode"`
 	Posture permission.Posture `yaml:"posture"`
 	// Strict lets nothing be allowed for a chat that always asks.
-	Strict  bool                    `yaml:"strict"`
-	Servers map[string]ServerPolicy `yaml:"servers"`
+	Strict bool `yaml:"strict"`
+	// Analysis lets the model say what it thinks of tools that nobody accepted yet: it may only add caution.
+	Analysis bool                    `yaml:"analysis"`
+	Servers  map[string]ServerPolicy `yaml:"servers"`
 }
 
 // ServerPolicy is the rules for one server's tools. A server without an entry has the defaults.
@@ -154,6 +157,17 @@ type ToolPolicy struct {
 	MinApprovals        *int                  `yaml:"min_approvals,omitempty"`
 	RequesterMayApprove *bool                 `yaml:"requester_may_approve,omitempty"`
 }
+
+// Reputation is a signed list of what others think of servers. It is shown beside a server and decides nothing. Neither field set: none.
+type Reputation struct {
+	// File is the list. A relative path starts where the process does.
+	File string `yaml:"file"`
+	// PublicKey is the Ed25519 key that its signature must be of: 32 bytes in base64.
+	PublicKey string `yaml:"public_key"`
+}
+
+// Enabled reports whether there is a list.
+func (r Reputation) Enabled() bool { return r.File != "" }
 
 // Grants is how long standing clicks live.
 type Grants struct {

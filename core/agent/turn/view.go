@@ -390,6 +390,11 @@ func (v viewer) ask(c ToolCall) render.Ask {
 		why.strong(render.EditedBy(clip(c.Edits[len(c.Edits)-1].Name, 80)) + ".")
 	}
 	v.changes(&why, c)
+	for _, host := range render.Hosts(string(c.Args)) { // letters of another alphabet look like those that people know
+		if warning := render.HostWarning(host); warning != "" {
+			why.strong(warning)
+		}
+	}
 	a.Because = why.line
 	token := string(c.Ask)
 	a.More = v.more(c, a.More)

@@ -1,0 +1,264 @@
+package slack
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/tests/fakeslack"
+)
+
+// lineFor is a line of the select as it stands on our cards.
+func lineFor(value, token string) fakeslack.Button {
+	return fakeslack.Button{BlockID: "b", ActionID: "nod:more:1:" + token, Type: "static_select", Text: value, Value: value}
+}
+
+// wide makes the calls of a chat ones that offer everything.
+func (sc *scene) wide(id chat.ID) {
+	sc.ledger.set(func() {
+		s := sc.ledger.sessions[id]
+		for i := range s.Turn.Calls {
+			r := &s.Turn.Calls[i].Ruling
+			r.Verdict, r.Level, r.ChatGrant, r.Remember = permission.Ask, permission.LevelUser, true, true
+			r.Scopes = []permission.Scope{permission.ScopeReads, permission.ScopeWrites, permission.ScopeServer}
+		}
+	})
+}
+
+func TestAllThatCanBeChosenOnACard(t *testing.T) {
+	for _, c := range []chat.Choice{chat.AllowHour, chat.AllowUses, chat.AllowExact, chat.AllowPath, chat.AllowReads, chat.AllowWrites, chat.AllowServer, chat.AllowSession, chat.AskFor, chat.Decline, chat.Accept} {
+		sc := newScene(t, overSocket).connected()
+		_, ts := sc.thread()
+		sc.press("UANA", "C1", ts, buttonFor(c, "tok"))
+		if click := only[chat.Clicked](sc); click.Choice != c || click.Token != "tok" || click.User != ana || click.Message != chat.MessageRef(ts) {
+			t.Errorf("%+v", click)
+		}
+	}
+}
+
+// R83: it toggles, decides nothing, and says the same whether it is ticked or unticked: Slack names no option then.
+func TestRememberIsACheckbox(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	a := cardOf(1, helloArgs)
+	for i := range a.More {
+		a.More[i].Token = "tok"
+	}
+	post := func(a render.Ask) string {
+		ref, err := sc.a.Post(sc.ctx, place{"T1", "C1", root}.id(), chat.PostKey("k"+a.Token+a.Call), render.Message{State: render.Waiting, Blocks: []render.Block{a}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(ref)
+	}
+	box := func(ts string) fakeslack.Button {
+		for _, b := range sc.slack.Buttons("C1", ts) {
+			if b.Type == "checkboxes" {
+				return b
+			}
+		}
+		t.Fatal("no checkbox")
+		return fakeslack.Button{}
+	}
+	off := post(a)
+	if b := box(off); b.Text != "Remember this choice" || b.Chosen || b.Confirm {
+		t.Errorf("%+v", b)
+	}
+	for i := range a.More {
+		if a.More[i].Toggle == render.ToggleOff {
+			a.More[i].Toggle = render.ToggleOn
+		}
+	}
+	a.Call = "c2"
+	on := post(a)
+	if b := box(on); !b.Chosen {
+		t.Errorf("%+v", b)
+	}
+	for _, ref := range []string{off, on} { // ticks the first, unticks the second
+		d, err := sc.slack.Click("UANA", "C1", ref, render.LabelRemember)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Wait(sc.ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := sc.ledger.got()
+	if len(got) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	for i, in := range got {
+		if c := in.(chat.Clicked); c.Choice != chat.Remember || c.Token != "tok" || c.Message != chat.MessageRef([]string{off, on}[i]) {
+			t.Errorf("%+v", c)
+		}
+	}
+	_ = ts
+}
+
+// What allows much is asked about once more, in the words of the card, before it is anybody's click.
+func TestAConfirmation(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	id := sc.asks(place{"T1", "C1", root}, ana, "tok")
+	sc.wide(id)
+	sc.press("UANA", "C1", ts, lineFor("?allow_server", "tok"))
+	sc.until("Ana is asked", func() bool { return len(sc.told("UANA")) == 1 })
+	if len(sc.ledger.asked()) != 0 {
+		t.Fatal("it was taken before")
+	}
+	e := sc.slack.Ephemerals("UANA")[0]
+	if blocks := e.JSON(); len(blocks) != 2 || textIn(blocks[0]) != render.ConfirmServer("files") || e.Thread != root {
+		t.Errorf("%s", e.Blocks)
+	}
+	d, err := sc.slack.ClickEphemeral("UANA", render.LabelAllowServer("files"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Wait(sc.ctx); err != nil {
+		t.Fatal(err)
+	}
+	click := only[chat.Clicked](sc)
+	if click.Choice != chat.AllowServer || click.Token != "tok" || click.Chat != id || click.Message != chat.MessageRef(ts) || click.User != ana || click.Delivery == "" {
+		t.Errorf("%+v", click)
+	}
+	sc.until("the question is gone", func() bool { return len(sc.slack.Ephemerals("UANA")) == 0 })
+}
+
+func textIn(block map[string]any) string {
+	v, _ := field(block, "text.text")
+	s, _ := v.(string)
+	return s
+}
+
+func TestAConfirmationThatIsCancelled(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	sc.wide(sc.asks(place{"T1", "C1", root}, ana, "tok"))
+	sc.press("UANA", "C1", ts, lineFor("?allow_session", "tok"))
+	sc.until("Ana is asked", func() bool { return len(sc.told("UANA")) == 1 })
+	if _, err := sc.slack.ClickEphemeral("UANA", sayCancel); err != nil {
+		t.Fatal(err)
+	}
+	sc.until("the question is gone", func() bool { return len(sc.slack.Ephemerals("UANA")) == 0 })
+	if len(sc.ledger.asked()) != 0 {
+		t.Error("it was taken")
+	}
+}
+
+func TestAConfirmationForWhatIsNotOffered(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	sc.asks(place{"T1", "C1", root}, ana, "tok")
+	for i, b := range []fakeslack.Button{lineFor("?allow_server", "tok"), lineFor("?allow_server", "other")} {
+		sc.press("UANA", "C1", ts, b)
+		sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == i+1 })
+		if got := sc.told("UANA")[i]; got != surface.SayNotOpen {
+			t.Errorf("told: %q", got)
+		}
+	}
+	sc.press("UGUEST", "C1", ts, lineFor("?allow_server", "tok"))
+	sc.until("the guest is told", func() bool { return len(sc.told("UGUEST")) == 1 })
+	if got := sc.told("UGUEST")[0]; got != sayGuest || len(sc.ledger.asked()) != 0 {
+		t.Errorf("told: %q", got)
+	}
+}
+
+// The button of a private message is held to what parseForm takes, and to where it stands.
+func TestAConfirmationThatIsNotOurs(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	for i, value := range []string{"", "{}", "tok", form{Place: place{"T9", "C1", "1.2"}, Token: "tok", Choice: chat.AllowOnce}.meta(), form{Place: place{"T1", "C2", "1.2"}, Token: "tok", Choice: chat.AllowOnce}.meta(),
+		form{Place: place{"T1", "C1", "1.2"}, Token: "a b", Choice: chat.AllowOnce}.meta(), form{Place: place{"T1", "C1", "1.2"}, Token: "tok", Choice: "anything"}.meta()} {
+		sc.press("UANA", "C1", ts, fakeslack.Button{BlockID: "b", ActionID: actionSure, Type: "button", Text: "x", Value: value})
+		sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == i+1 })
+		if got := sc.told("UANA")[i]; got != sayNoPlace {
+			t.Errorf("%q: %q", value, got)
+		}
+	}
+	if len(sc.ledger.asked()) != 0 {
+		t.Errorf("%+v", sc.ledger.asked())
+	}
+	sc.press("UGUEST", "C1", ts, fakeslack.Button{BlockID: "b", ActionID: actionSure, Type: "button", Text: "x", Value: form{Place: place{"T1", "C1", root}, Token: "tok", Choice: chat.AllowOnce}.meta()})
+	sc.until("the guest is told", func() bool { return len(sc.told("UGUEST")) == 1 })
+	if len(sc.ledger.asked()) != 0 {
+		t.Error("a guest decided")
+	}
+}
+
+func TestAConfirmedClickThatIsNotRecorded(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	sc.wide(sc.asks(place{"T1", "C1", root}, ana, "tok"))
+	sc.press("UANA", "C1", ts, lineFor("?allow_reads", "tok"))
+	sc.until("Ana is asked", func() bool { return len(sc.told("UANA")) == 1 })
+	sc.ledger.set(func() { sc.ledger.fail = func(chat.Inbound) error { return errDown } })
+	if _, err := sc.slack.ClickEphemeral("UANA", render.LabelAllowReads("files")); err != nil {
+		t.Fatal(err)
+	}
+	sc.until("Ana is told, and can try again", func() bool { return len(sc.told("UANA")) == 2 })
+	if got := sc.told("UANA")[1]; got != surface.SayNotRecorded {
+		t.Errorf("told: %q", got)
+	}
+}
+
+// Slack's own dialog asks on a button, with all of the text; what is longer than it takes is asked by us.
+func TestDialogs(t *testing.T) {
+	b := render.Choice{Choice: chat.Accept, Token: "t", Label: "Accept…", Confirm: "Accept <!channel> *all*?"}
+	p := encode(render.Message{Blocks: []render.Block{render.Note{Line: render.Line{render.Plain("x")}, Choices: []render.Choice{b}}}})
+	raw := string(rawJSON(p.Blocks))
+	if err := check(p); err != nil || !strings.Contains(raw, `"text":{"type":"plain_text","text":"Accept <!channel> *all*?"`) || !strings.Contains(raw, `"style":"danger"`) || !strings.Contains(raw, `"nod:accept:1"`) {
+		t.Errorf("%v %s", err, raw)
+	}
+	b.Confirm = rep(301)
+	p = encode(render.Message{Blocks: []render.Block{render.Note{Line: render.Line{render.Plain("x")}, Choices: []render.Choice{b}}}})
+	if raw = string(rawJSON(p.Blocks)); check(p) != nil || strings.Contains(raw, `"confirm"`) || !strings.Contains(raw, `"nod:?accept:1"`) {
+		t.Error(raw)
+	}
+	c := render.Choice{Choice: chat.AllowExact, Token: "t", Label: render.LabelAllowExact, Confirm: strings.Repeat("All of <it> *here*. ", 400) + "THE END"}
+	p = confirmation(c, aForm)
+	if raw = string(rawJSON(p.Blocks)); check(p) != nil || !strings.Contains(raw, "THE END") || strings.Contains(raw, "mrkdwn") {
+		t.Errorf("%v %s", check(p), raw)
+	}
+	c.Confirm = render.ConfirmPins("write_file", "files", "with path = “notes.txt”")
+	golden(t, "note_confirm.json", pretty(t, confirmation(c, form{Place: place{"T1", "C1", "1795269720.000100"}, Message: "1795269721.000200", Token: "ASK1", Choice: chat.AllowExact})))
+}
+
+func TestWhyAmIAsked(t *testing.T) {
+	sc, b := boarded(t)
+	root, ts := sc.thread()
+	id := sc.asks(place{"T1", "C1", root}, ana, "tok")
+	v := sc.modal("UBEN", ts, chat.Why, "tok")
+	if !strings.Contains(string(v.Blocks), "Why am I asked? tok") {
+		t.Errorf("%s", v.Blocks)
+	}
+	if v = sc.inView("UBEN", sayNext); !strings.Contains(string(v.Blocks), "Page 2 of") || strings.Contains(string(v.Blocks), "<!here>\",\"type\":\"mrkdwn") {
+		t.Errorf("%s", v.Blocks)
+	}
+	b.set(func() {
+		for _, e := range b.envs {
+			if e.User.Key != "UBEN" || e.Chat != id {
+				t.Errorf("%+v", e)
+			}
+		}
+		b.down = errDown
+	})
+	sc.press("UANA", "C1", ts, buttonFor(chat.Why, "tok"))
+	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 && sc.told("UANA")[0] == surface.SayNotRead })
+	sc.press("UGUEST", "C1", ts, buttonFor(chat.Why, "tok"))
+	sc.until("the guest is told", func() bool { return len(sc.told("UGUEST")) == 1 })
+	if len(sc.ledger.asked()) != 0 {
+		t.Error("asking why decided something")
+	}
+}
+
+func TestWhyWithoutSettingsIsInTheDetails(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	sc.asks(place{"T1", "C1", root}, ana, "tok")
+	if v := sc.modal("UANA", ts, chat.Why, "tok"); !strings.Contains(string(v.Blocks), "notes.txt") {
+		t.Errorf("%s", v.Blocks)
+	}
+}

@@ -1,0 +1,253 @@
+package permission
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+var exchangePeople = []chat.User{{Platform: "web", Key: "ana"}, {Platform: "web", Key: "ben"}}
+
+func definitionNo(n int) Digest { return digest("test", []byte{byte(n)}) }
+
+// drawPeoplesSettings are settings as people and servers make them, one change after the other.
+func drawPeoplesSettings(t *rapid.T) Settings {
+	var s Settings
+	values := map[string][]string{
+		"timeout": {"90s", Park}, "message": {"Do {{.args.x}}?"}, "impact": {"much"}, "category": {"Files"},
+		"approvers": {"anyone", "web::ana"}, "min_approvals": {"1", "2"},
+	}
+	tool := func(label string) Tool {
+		return Tool{Server: rapid.SampledFrom([]string{"a", "b"}).Draw(t, label+" server"), Name: rapid.SampledFrom([]string{"read_file", "go"}).Draw(t, label+" tool")}
+	}
+	for i := range rapid.IntRange(0, 25).Draw(t, "changes") {
+		var c Change
+		by := rapid.SampledFrom(exchangePeople).Draw(t, "by")
+		switch rapid.IntRange(0, 4).Draw(t, "kind") {
+		case 0:
+			at := Setting{}
+			if rapid.Bool().Draw(t, "of a server") {
+				at.Server = rapid.SampledFrom([]string{"a", "b"}).Draw(t, "server")
+				at.Tool = rapid.SampledFrom([]string{"", "read_file", "go"}).Draw(t, "tool")
+			}
+			f := rapid.SampledFrom(at.Fields()).Draw(t, "field")
+			at.Field = f.Name
+			if f.Words == nil {
+				f.Words = values[f.Name]
+			}
+			at.Value = rapid.SampledFrom(f.Words).Draw(t, "value")
+			c.Set = &at
+		case 1:
+			k := tool("remembered")
+			k.Definition = definitionNo(rapid.IntRange(0, 2).Draw(t, "definition"))
+			c.Remember = &Remembered{ID: fmt.Sprint("r", i), By: by, Name: "N", Tool: k, Choice: Standing(rapid.IntRange(0, 2).Draw(t, "choice"))}
+		case 2:
+			k := tool("seen")
+			k.Definition = definitionNo(rapid.IntRange(0, 2).Draw(t, "definition"))
+			c.Seen = &Seen{Tool: k, Definition: Definition{Description: string(k.Definition)}, Stranger: true}
+		case 3:
+			k := tool("accepted")
+			if pin, ok := s.Pin(k); ok {
+				k = pin.Tool
+			}
+			c.Accept = &k
+		case 4:
+			k := tool("analysed")
+			k.Definition = definitionNo(rapid.IntRange(0, 2).Draw(t, "definition"))
+			c.Analysis = &Analysis{Tool: k, Access: Write, Risk: Risk(rapid.IntRange(0, 2).Draw(t, "risk")), Level: rapid.Bool().Draw(t, "admin")}
+		}
+		s, _ = s.Apply(c, by, "N", time.Unix(int64(i), 0))
+	}
+	return s
+}
+
+// heard is s once the servers said what their tools are.
+func heard(s, as Settings) Settings {
+	for _, p := range as.Pins {
+		s, _ = s.Apply(Change{Seen: &Seen{Tool: p.Tool, Definition: p.Now, Stranger: true}}, chat.User{}, "", time.Unix(1000, 0))
+	}
+	return s
+}
+
+func imported(t interface{ Fatal(...any) }, x Exchange, into Settings) Settings {
+	changes, err := x.Changes(into)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range changes {
+		into, _ = into.Apply(c, exchangePeople[1], "B", time.Unix(2000, 0))
+	}
+	return into
+}
+
+// decisions are what every kind of call comes to, over one operator's policy; of tools that skip names nothing is told.
+func decisions(s Settings, as Settings, skip func(Pinned) bool) map[string]string {
+	yes := true
+	base := Policy{Installed: true, SurviveRestart: true, Timeout: time.Minute, Admins: exchangePeople[1:],
+		Servers: map[string]ServerSettings{"a": {Trusted: true, Tools: map[string]ToolSettings{"go": {Ask: NeverAsk}}}}}
+	p := s.Over(base)
+	out := map[string]string{}
+	for _, pin := range as.Pins {
+		if skip(pin) {
+			continue
+		}
+		for _, mode := range []Mode{ModeTool, ModeAlways, ModeNever} {
+			for _, u := range exchangePeople {
+				for _, h := range []Hints{{}, {ReadOnly: &yes}, {Destructive: &yes}} {
+					r := Evaluate(p, nil, Request{
+						Chat: chat.ID{Platform: "web", Key: "c"}, Requester: u, Present: exchangePeople, Mode: mode, Tool: pin.Tool, Hints: h, Args: []byte(`{}`),
+					}, time.Unix(3000, 0))
+					why := r.Why()
+					r.Reasons = nil
+					b, err := json.Marshal(r)
+					if err != nil {
+						panic(err)
+					}
+					out[fmt.Sprint(pin.Tool, mode, u, *first2(h.ReadOnly), *first2(h.Destructive))] = string(b) + why
+				}
+			}
+		}
+	}
+	return out
+}
+
+func first2(b *bool) *bool {
+	if b == nil {
+		b = new(bool)
+	}
+	return b
+}
+
+// R8: export, wipe, import gives identical decisions and an identical export, whether the servers were heard before or after it.
+func TestExportWipeImport(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawPeoplesSettings(t)
+		x := s.Exchange()
+		if again, err := x.Changes(s); err != nil || len(again) != 0 {
+			t.Fatalf("reading it into the same settings would change %v: %v", again, err)
+		}
+		after := heard(imported(t, x, Settings{}), s)
+		none := func(Pinned) bool { return false }
+		if got, want := decisions(after, s, none), decisions(s, s, none); !reflect.DeepEqual(got, want) {
+			t.Fatalf("decisions after the import:\n%v\nbefore:\n%v", got, want)
+		}
+		if got := after.Exchange(); !reflect.DeepEqual(got, x) {
+			t.Fatalf("exported again:\n%+v\nwant\n%+v", got, x)
+		}
+
+		// What was first seen, and changed before anybody accepted it, a place that heard the server already cannot know.
+		first := func(p Pinned) bool { return !p.Accepted && p.Changed() }
+		late := imported(t, x, heard(Settings{}, s))
+		if got, want := decisions(late, s, first), decisions(s, s, first); !reflect.DeepEqual(got, want) {
+			t.Fatalf("decisions of servers that were heard first:\n%v\nbefore:\n%v", got, want)
+		}
+		for i, p := range late.Pins {
+			if p.Tool != s.Pins[i].Tool {
+				t.Fatalf("%v: the import changed what the server says", p.Tool)
+			}
+			if p.Accepted && !p.Changed() && !(s.Pins[i].Accepted && !s.Pins[i].Changed()) {
+				t.Fatalf("%v: the import accepted what nobody accepted", p.Tool)
+			}
+		}
+	})
+}
+
+// A word for a whole server accepts the tools that a person sees; a file sees none.
+func TestImportVouchesForNothing(t *testing.T) {
+	k := Tool{"a", "go", definitionNo(1)}
+	now := heard(Settings{}, Settings{Pins: []Pinned{{Tool: k}}})
+	x := Exchange{Version: 1, Settings: []Setting{{Server: "a", Field: "ask", Value: "never"}, {Server: "a", Field: "trusted", Value: "true"}}}
+	after := imported(t, x, now)
+	if p, _ := after.Pin(k); p.Accepted || p.Changed() {
+		t.Errorf("%+v", p)
+	}
+	if len(after.Set) != 2 {
+		t.Errorf("%v", after.Set)
+	}
+}
+
+// A definition that the file calls accepted is not what the server says now: the tool asks until somebody looked.
+func TestImportAcceptsNoOtherDefinition(t *testing.T) {
+	old, now := Tool{"a", "go", definitionNo(1)}, Tool{"a", "go", definitionNo(2)}
+	x := Exchange{Version: 1, Settings: []Setting{{Server: "a", Tool: "go", Field: "ask", Value: "never"}},
+		Tools: []ToolEntry{{Server: "a", Tool: "go", Counts: old.Definition, Accepted: true}}}
+	for what, after := range map[string]Settings{
+		"heard before": imported(t, x, heard(Settings{}, Settings{Pins: []Pinned{{Tool: now}}})),
+		"heard after":  heard(imported(t, x, Settings{}), Settings{Pins: []Pinned{{Tool: now}}}),
+	} {
+		p := after.Over(Policy{Installed: true})
+		r := Evaluate(p, nil, Request{Chat: chat.ID{Platform: "web", Key: "c"}, Requester: exchangePeople[0], Tool: now}, time.Time{})
+		if !r.Changed || r.Verdict != Ask {
+			t.Errorf("%s: %v, changed %v", what, r.Verdict, r.Changed)
+		}
+		if pin, _ := after.Pin(now); pin.Tool != now || pin.Counts != old.Definition {
+			t.Errorf("%s: %+v", what, pin)
+		}
+	}
+	here := heard(Settings{}, Settings{Pins: []Pinned{{Tool: now}}})
+	here, _ = here.Apply(Change{Accept: &now}, exchangePeople[1], "B", time.Unix(1, 0))
+	if pin, _ := imported(t, x, here).Pin(now); pin.Counts != now.Definition || !pin.Accepted {
+		t.Errorf("what people here accepted is gone: %+v", pin)
+	}
+}
+
+func TestExchangeRefusesWhatIsNotOne(t *testing.T) {
+	good := string(definitionNo(1))
+	for what, x := range map[string]Exchange{
+		"version: 0":                                    {},
+		"version: 2":                                    {Version: 2},
+		"settings, entry 1: ask":                        {Settings: []Setting{{Server: "a", Field: "ask", Value: "sometimes"}}},
+		"settings, entry 2: a: there is no":             {Settings: []Setting{{Server: "a", Field: "ask", Value: "always"}, {Server: "a", Field: "colour", Value: "red"}}},
+		"settings, entry 1: ask has no value":           {Settings: []Setting{{Server: "a", Field: "ask"}}},
+		"settings, entry 1: the tool t":                 {Settings: []Setting{{Tool: "t", Field: "ask", Value: "always"}}},
+		"remembered, entry 1: by":                       {Remembered: []RememberedEntry{{ID: "1", By: "ana", Server: "a", Tool: "t", Choice: "deny"}}},
+		"remembered, entry 1: choice":                   {Remembered: []RememberedEntry{{ID: "1", By: "web::ana", Server: "a", Tool: "t", Choice: "maybe"}}},
+		"remembered, entry 1: it needs":                 {Remembered: []RememberedEntry{{By: "web::ana", Server: "a", Tool: "t", Choice: "deny"}}},
+		"remembered, entry 1: it needs an id, a person": {Remembered: []RememberedEntry{{ID: "1", By: "discord:1:&2", Server: "a", Tool: "t", Choice: "deny"}}},
+		"remembered, entry 1: definition":               {Remembered: []RememberedEntry{{ID: "1", By: "web::ana", Server: "a", Tool: "t", Choice: "allow"}}},
+		"tools, entry 1: counts":                        {Tools: []ToolEntry{{Server: "a", Tool: "t", Counts: "feed"}}},
+		"tools, entry 1: counts: \"ABCDABCD":            {Tools: []ToolEntry{{Server: "a", Tool: "t", Counts: Digest(strings.Repeat("ABCD", 16))}}},
+		"tools, entry 1: it needs":                      {Tools: []ToolEntry{{Server: "a", Counts: Digest(good)}}},
+		"advice, entry 1: risk":                         {Advice: []AdviceEntry{{Server: "a", Tool: "t", Definition: Digest(good), Access: "write", Risk: "none"}}},
+		"advice, entry 1: access":                       {Advice: []AdviceEntry{{Server: "a", Tool: "t", Definition: Digest(good), Access: "none", Risk: "safe"}}},
+		"advice, entry 1: it needs":                     {Advice: []AdviceEntry{{Server: "a", Tool: "t", Access: "write", Risk: "safe"}}},
+	} {
+		if !strings.HasPrefix(what, "version") {
+			x.Version = 1
+		}
+		changes, err := x.Changes(Settings{})
+		if err == nil || !strings.HasPrefix(err.Error(), what) || changes != nil {
+			t.Errorf("%s: %v, %v", what, changes, err)
+		}
+	}
+}
+
+// The lines are YAML of which each entry is JSON, whatever names hold.
+func TestExchangeLines(t *testing.T) {
+	s, _ := Settings{}.Apply(Change{Set: &Setting{Server: "a\u0085\n\u2028: {", Tool: "<b>\x7f", Field: "ask", Value: "always"}}, exchangePeople[0], "N", time.Unix(1, 0))
+	s, _ = s.Apply(Change{Remember: &Remembered{ID: "1", By: exchangePeople[0], Tool: Tool{"a", "b", ""}, Choice: StandDeny}}, exchangePeople[0], "N", time.Unix(1, 0))
+	lines := s.Exchange().Lines()
+	if len(lines) != 5 || lines[0] != "version: 1" || lines[1] != "settings:" || lines[3] != "remembered:" {
+		t.Fatalf("%q", lines)
+	}
+	entry, ok := strings.CutPrefix(lines[2], "  - ")
+	var back Setting
+	if !ok || json.Unmarshal([]byte(entry), &back) != nil || back != s.Set[0].Setting {
+		t.Errorf("%q", lines[2])
+	}
+	for _, r := range lines[2] {
+		if r < ' ' || r >= 0x7F && r < 0xA0 || r == 0x2028 {
+			t.Errorf("%q holds %U", lines[2], r)
+		}
+	}
+	if empty := (Settings{}).Exchange().Lines(); len(empty) != 1 {
+		t.Errorf("%q", empty)
+	}
+}
