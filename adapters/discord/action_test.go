@@ -22,6 +22,11 @@ func TestParseCustomID(t *testing.T) {
 		{"nod:approve_all:all-0a:x", nil, chat.ApproveAll, "all-0a:x"},
 		{"nod:more:ASK1", []string{"deny_reason ASK1"}, chat.DenyReason, "ASK1"},
 		{"nod:more:ASK1 1795269780", []string{"edit ASK2 3"}, chat.Edit, "ASK2"},
+		{"nod:more:ASK1", []string{"?allow_server ASK1"}, chat.AllowServer, "ASK1"},
+		{"ask:allow_session:ASK1 2", nil, chat.AllowSession, "ASK1"},
+		{"sure::answer:ASK1", nil, chat.Answer, "ASK1"},
+		{"sure:900000000000000009:answer:ASK1", nil, chat.Answer, "ASK1"},
+		{"in:900000000000000001:accept:ASK1", nil, chat.Accept, "ASK1"},
 	} {
 		if choice, token, ok := parseCustomID(c.id, c.values); !ok || choice != c.choice || token != c.token {
 			t.Errorf("%+v: %q %q %v", c, choice, token, ok)
@@ -34,7 +39,8 @@ func TestParseCustomID(t *testing.T) {
 		{"", nil}, {"nod:deny", nil}, {"deny:ASK1", nil}, {"nod:deny:", nil}, {"nod::ASK1", nil}, {"nod:approve:ASK1", nil}, {"nod:deny:" + rep(65), nil}, {"nod:deny:a b", nil}, {"nod:deny:a 1 2", nil},
 		{"nod:deny:ä", nil}, {"nod:deny:ASK1\n", nil}, {"xnod:deny:ASK1", nil}, {"nod:deny:ASK1", []string{"deny ASK1"}}, {"nod:more:ASK1", nil}, {"nod:more:ASK1", []string{}},
 		{"nod:more:ASK1", []string{"deny"}}, {"nod:more:ASK1", []string{"deny ASK1", "edit ASK1"}}, {"nod:more:ASK1", []string{"more ASK1"}}, {"nod:more:ASK1", []string{"approve ASK1"}}, {"nod:more:ASK1", []string{"deny a b"}},
-		{"form:edit:ASK1", nil}, {"nod:DENY:ASK1", nil},
+		{"form:edit:ASK1", nil}, {"nod:DENY:ASK1", nil}, {"ask:more:ASK1", []string{"deny ASK1"}}, {"sure:deny:ASK1", nil}, {"sure:0:deny:ASK1", nil}, {"sure:x:deny:ASK1", nil}, {"in::accept:ASK1", nil},
+		{"in:x:accept:ASK1", nil}, {"nod:more:ASK1", []string{"??deny ASK1"}}, {"nod:cancel:ASK1", nil}, {"nodp:d:0: tok =v", nil},
 	} {
 		if choice, token, ok := parseCustomID(c.id, c.values); ok || choice != "" || token != "" {
 			t.Errorf("%+v: %q %q", c, choice, token)
@@ -54,7 +60,7 @@ func FuzzParseCustomID(f *testing.F) {
 				}
 				continue
 			}
-			if !choices[choice] || !tokenForm.MatchString(token) || !strings.HasPrefix(id, "nod:") || (values != nil) != strings.HasPrefix(id, "nod:more:") {
+			if !choices[choice] || !tokenForm.MatchString(token) || !slices.ContainsFunc([]string{"nod:", "ask:", "sure:", "in:"}, func(s string) bool { return strings.HasPrefix(id, s) }) || (values != nil) != strings.HasPrefix(id, "nod:more:") {
 				t.Fatalf("%q %q of %q %q", choice, token, id, values)
 			}
 		}

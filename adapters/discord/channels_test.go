@@ -13,6 +13,7 @@ import (
 func TestChannelsAreAskedForOnce(t *testing.T) {
 	p := newParlor(t)
 	thread := p.CreateThread(p.ana, p.general, "", "a thread")
+	p.until("the event of the thread has come", func() bool { _, there := p.a.in.channels.get(thread, p.clock.Now()); return there })
 	p.a.in.channels.forget(thread)
 	n := p.Count(fakediscord.GetChannel)
 	for range 3 {

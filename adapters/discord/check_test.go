@@ -40,6 +40,14 @@ func anOption(label, value, more string) string {
 	return fmt.Sprintf(`{"label":%q,"value":%q%s}`, label, value, more)
 }
 
+func aSection(in, accessory string) string {
+	return `{"type":9,"components":[` + in + `],"accessory":` + accessory + `}`
+}
+
+func aLink(url, more string) string {
+	return `{"type":2,"style":5,"label":"ok","url":"` + url + `"` + more + `}`
+}
+
 func aFile(url string) string { return fmt.Sprintf(`{"type":13,"file":{"url":%q}}`, url) }
 
 func anInput(more string) string {
@@ -73,23 +81,23 @@ func upload(name string, size int) any {
 
 // badMessages has, for each rule that is on messages, components that break it and no other rule.
 var badMessages = map[string][]string{
-	"message parts": {``, aButton("nod:deny:x", ""), `{"type":99}`, `{"type":9,"components":[` + aText("x") + `],"accessory":` + aButton("nod:deny:x", "") + `}`,
-		aMenu("nod:more:x", "", anOption("a", "deny x", ""))},
-	"message size":             {repeated(41, func(int) string { return `{"type":14}` }), aBox("", repeated(40, func(int) string { return `{"type":14}` }))},
-	"message text":             {aText(rep(4001)), aText(rep(2001)) + "," + aBox("", aText(rep(2000))), aText(strings.Repeat("😀", 2001))},
-	"message bytes":            {aText(strings.Repeat("中", 3387)), aText(strings.Repeat("中", 1694)) + "," + aText(strings.Repeat("中", 1694))},
-	"unique custom_id":         {aRow(aButton("nod:deny:x", ""), aButton("nod:deny:x", "")), aRow(aButton("nod:deny:x", "")) + "," + aBox("", aRow(aButton("nod:deny:x", "")))},
-	"unique id":                {`{"type":14,"id":7},{"type":14,"id":7}`, aBox(`,"id":7`, `{"type":14,"id":7}`)},
-	"component id":             {`{"type":14,"id":-1}`, `{"type":14,"id":2147483648}`},
-	"container parts":          {aBox("", ""), aBox("", aBox("", aText("x"))), aBox("", aButton("nod:deny:x", ""))},
-	"accent_color":             {aBox(`,"accent_color":16777216`, aText("x"))},
-	"row parts":                {aRow(), aRow(repeated(6, func(i int) string { return aButton(fmt.Sprintf("nod:deny:%d", i), "") })), aRow(aText("x")), aRow(aRow(aButton("nod:deny:x", "")))},
-	"row of a select":          {aRow(aMenu("nod:more:x", "", anOption("a", "deny x", "")), aButton("nod:deny:x", "")), aRow(aMenu("nod:more:x", "", anOption("a", "deny x", "")), aMenu("nod:more:y", "", anOption("a", "deny x", "")))},
-	"inputs in modals":         {aRow(anInput(""))},
-	"text":                     {aText(""), aText(" \n "), `{"type":10}`},
-	"file":                     {aFile("https://evil.example/x.png")},
-	"custom_id":                {aRow(aButton("", "")), aRow(`{"type":2,"style":2,"label":"ok"}`), aRow(aButton("nod:deny:"+rep(92), "")), aRow(aMenu("", "", anOption("a", "deny x", "")))},
-	"button custom_id is ours": {aRow(aButton("nod:approve:x", "")), aRow(aButton("nod:deny", "")), aRow(aButton("nod:more:x", ""))},
+	"message parts":    {``, aButton("nod:deny:x", ""), `{"type":99}`, aMenu("nod:more:x", "", anOption("a", "deny x", ""))},
+	"message size":     {repeated(41, func(int) string { return `{"type":14}` }), aBox("", repeated(40, func(int) string { return `{"type":14}` }))},
+	"message text":     {aText(rep(4001)), aText(rep(2001)) + "," + aBox("", aText(rep(2000))), aText(strings.Repeat("😀", 2001))},
+	"message bytes":    {aText(strings.Repeat("中", 3387)), aText(strings.Repeat("中", 1694)) + "," + aText(strings.Repeat("中", 1694))},
+	"unique custom_id": {aRow(aButton("nod:deny:x", ""), aButton("nod:deny:x", "")), aRow(aButton("nod:deny:x", "")) + "," + aBox("", aRow(aButton("nod:deny:x", "")))},
+	"unique id":        {`{"type":14,"id":7},{"type":14,"id":7}`, aBox(`,"id":7`, `{"type":14,"id":7}`)},
+	"component id":     {`{"type":14,"id":-1}`, `{"type":14,"id":2147483648}`},
+	"container parts":  {aBox("", ""), aBox("", aBox("", aText("x"))), aBox("", aButton("nod:deny:x", ""))},
+	"accent_color":     {aBox(`,"accent_color":16777216`, aText("x"))},
+	"row parts":        {aRow(), aRow(repeated(6, func(i int) string { return aButton(fmt.Sprintf("nod:deny:%d", i), "") })), aRow(aText("x")), aRow(aRow(aButton("nod:deny:x", "")))},
+	"row of a select":  {aRow(aMenu("nod:more:x", "", anOption("a", "deny x", "")), aButton("nod:deny:x", "")), aRow(aMenu("nod:more:x", "", anOption("a", "deny x", "")), aMenu("nod:more:y", "", anOption("a", "deny x", "")))},
+	"inputs in modals": {aRow(anInput(""))},
+	"text":             {aText(""), aText(" \n "), `{"type":10}`},
+	"file":             {aFile("https://evil.example/x.png")},
+	"custom_id": {aRow(aButton("", "")), aRow(`{"type":2,"style":2,"label":"ok"}`), aRow(aLink("https://good.example", `,"custom_id":"nod:deny:x"`)), aRow(aLink("https://good.example/"+rep(500), "")),
+		aRow(`{"type":2,"style":5,"label":"ok"}`), aRow(aButton("nod:deny:x", `,"url":"https://good.example"`)), aRow(aButton("nod:deny:"+rep(92), "")), aRow(aMenu("", "", anOption("a", "deny x", "")))},
+	"button custom_id is ours": {aRow(aButton("nod:approve:x", "")), aRow(aButton("nod:deny", "")), aRow(aButton("nod:more:x", "")), aRow(aButton("nodp:d:0: tok view", "")), aRow(aButton("nod:cancel:y", ""))},
 	"select custom_id is ours": {aRow(aMenu("nod:deny:x", "", anOption("a", "deny x", ""))), aRow(aMenu("more", "", anOption("a", "deny x", "")))},
 	"button label":             {aRow(`{"type":2,"style":2,"label":"` + rep(81) + `","custom_id":"nod:deny:x"}`), aRow(`{"type":2,"style":2,"label":"","custom_id":"nod:deny:x"}`)},
 	"button style":             {aRow(`{"type":2,"style":1,"label":"ok","custom_id":"nod:deny:x"}`), aRow(`{"type":2,"style":3,"label":"ok","custom_id":"nod:allow_once:x"}`), aRow(`{"type":2,"style":4,"label":"ok","custom_id":"nod:allow_once:x"}`)},
@@ -98,8 +106,12 @@ var badMessages = map[string][]string{
 	"select values":            {aRow(aMenu("nod:more:x", "", anOption("a", "deny x", ""), anOption("b", "deny x", "")))},
 	"option label":             {aRow(aMenu("nod:more:x", "", anOption("", "deny x", ""))), aRow(aMenu("nod:more:x", "", anOption(rep(101), "deny x", "")))},
 	"option value":             {aRow(aMenu("nod:more:x", "", anOption("a", "", ""))), aRow(aMenu("nod:more:x", "", anOption("a", rep(101), "")))},
-	"option value is ours":     {aRow(aMenu("nod:more:x", "", anOption("a", "x", "")))},
-	"option description":       {aRow(aMenu("nod:more:x", "", anOption("a", "deny x", `,"description":"`+rep(101)+`"`)))},
+	"option value is ours":     {aRow(aMenu("nod:more:x", "", anOption("a", "x", ""))), aRow(aMenu("nodp:p:0: tok =v", "", anOption("a", "deny x", "")))},
+	"option default":           {aRow(aMenu("nod:more:x", "", anOption("a", "deny x", `,"default":true`), anOption("b", "deny y", `,"default":true`)))},
+	"section parts": {`{"type":9,"components":[],"accessory":` + aButton("nod:deny:x", "") + `}`, aSection(aText("x"), aText("x")), aSection(repeated(4, func(int) string { return aText("x") }), aButton("nod:deny:x", "")),
+		aSection(aRow(aButton("nod:deny:y", "")), aButton("nod:deny:x", "")), `{"type":9,"components":[` + aText("x") + `]}`},
+	"button url":         {aRow(aLink("javascript:alert(1)", "")), aRow(aLink("https://good.example/\u202e", ""))},
+	"option description": {aRow(aMenu("nod:more:x", "", anOption("a", "deny x", `,"description":"`+rep(101)+`"`)))},
 }
 
 // badWholes is the same for what is not in the components.
@@ -119,7 +131,7 @@ func badWholes(t *testing.T) map[string][]map[string]any {
 		"mentions":                {altered(aMessage(t, aText("x")), "users", []string{"@everyone"}), altered(aMessage(t, aText("x")), "roles", slices.Repeat([]string{"1"}, 101))},
 		"modal title":             {aModal(t, "", form, aRow(anInput(""))), aModal(t, rep(46), form, aRow(anInput("")))},
 		"modal custom_id":         {aModal(t, "t", "", aRow(anInput(""))), aModal(t, "t", "form:edit:"+rep(91), aRow(anInput("")))},
-		"modal custom_id is ours": {aModal(t, "t", "nod:edit:x", aRow(anInput("")))},
+		"modal custom_id is ours": {aModal(t, "t", "nod:edit:x", aRow(anInput(""))), aModal(t, "t", "nodp:d:0: tok =v", aRow(anInput("")))},
 		"modal rows":              {aModal(t, "t", form, ""), aModal(t, "t", form, anInput("")), aModal(t, "t", form, aRow(anInput(""), anInput(`,"custom_id":"j"`))), aModal(t, "t", form, aRow(aButton("nod:deny:x", "")))},
 		"input label":             {aModal(t, "t", form, aRow(anInput(`,"label":"`+rep(46)+`"`)))},
 		"input placeholder":       {aModal(t, "t", form, aRow(anInput(`,"placeholder":"`+rep(101)+`"`)))},
@@ -175,6 +187,9 @@ func TestCheckTakesTheLimit(t *testing.T) {
 	for _, components := range []string{
 		aText(rep(4000)), aText(strings.Repeat("中", 3386)), aText(strings.Repeat("😀", 2000)), aBox(`,"accent_color":16777215,"id":2147483647`, repeated(39, func(int) string { return `{"type":14}` })),
 		aRow(repeated(5, func(i int) string { return aButton(fmt.Sprintf("nod:deny:%d", i), "") })), aRow(`{"type":2,"style":4,"label":"` + rep(80) + `","custom_id":"nod:deny:x"}`),
+		aSection(repeated(3, func(int) string { return aText("x") }), aLink("https://good.example/"+rep(491), "")), aSection(aText("x"), `{"type":2,"style":4,"label":"ok","custom_id":"nodp:d:0: tok =v"}`),
+		aRow(`{"type":2,"style":4,"label":"ok","custom_id":"sure::allow_server:x"}`),
+		aRow(aMenu("nodp:p:0: tok =v", "", anOption("a", "x", `,"default":true`))),
 		aRow(aMenu("nod:more:"+rep(64)+" 12345678901234", `,"placeholder":"`+rep(150)+`"`, strings.Split(repeated(25, func(i int) string { return anOption(rep(100), fmt.Sprintf("deny %d", i), "") }), ";")...)),
 	} {
 		if err := book.verdict(aMessage(t, components)); err != nil {

@@ -12,23 +12,29 @@
 // interactions where the application wants them so. Both are decoded by our own tolerant structs (events.go, interact.go,
 // commands.go), wait in lanes and are given to the engine (inbound.go). What a gap in the connection swallowed is fetched afterwards
 // (missed.go). What the engine shows is drawn by pure functions (encode.go, steps.go, ask.go, markup.go, details.go, forms.go) within
-// limits (limits.go), looked at once more before it goes (check.go), and sent (post.go, notes.go, threads.go), as the answer to a
-// click where one waits for it (answers.go), when the budget has room (spend.go, transport.go). Sentences for people stand in
-// inbound_words.go and views_words.go beside those of package surface; what the doctor looks at stands in doctor.go.
+// limits (limits.go), looked at once more before it goes (check.go), and sent (post.go, notes.go, threads.go, tell.go), as the answer
+// to a click where one waits for it (answers.go), when the budget has room (spend.go, transport.go). A choice that has to be confirmed
+// is asked for once more in private (confirm.go), and what a tool's server wants of the requester is a form or an address (want.go,
+// want_form.go). The settings are one private message that every click on it draws anew (panel.go, panel_draw.go), or lines
+// (commands_settings.go). Sentences for people stand in inbound_words.go, views_words.go and settings_words.go beside those of package
+// surface; what the doctor looks at stands in doctor.go.
 //
 // # Invariants
 //
 //   - A message counts as taken when its place's mark has passed it, and that is after the engine has recorded it. Until then it is
 //     fetched again. An interaction never comes again: the person is told when it was not recorded.
-//   - Who did something, and which roles they have, is the member of the gateway's event or of the signed request.
+//   - Who did something, and which roles they have, is the member of the gateway's event or of the signed request. In direct messages
+//     there is no member: who clicks on what they were told as a member of a server is looked up there first.
+//   - Settings are drawn in no message that more than one person sees.
 //   - Words of models, tools, servers and people are never markup: no mention, no disguised link, no button comes out of them, and no
 //     address that neither people nor the operator brought is alive.
 //   - Every message is sent with a nonce that Discord enforces and with mentions switched off but for those of a nudge.
 //   - IDENTIFY is sent only when the gate that all replicas share has opened: Discord resets the token of a bot that sends too many.
 //   - Interaction tokens are kept in memory only, and stand in no log.
 //
-// Nothing is stored here. Lost with the process are open interactions (then a channel's PATCH serves), what is known of channels, and
-// sessions of the gateway: discordgo keeps what a RESUME needs to itself.
+// Nothing is stored here. Lost with the process are open interactions (then a channel's PATCH serves), what is known of channels,
+// forms that were not taken and the short names of long views (then somebody types, or opens, them again), and sessions of the
+// gateway: discordgo keeps what a RESUME needs to itself.
 package discord
 
 import (

@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 )
 
@@ -120,11 +122,48 @@ func states() map[string]render.Message {
 		"stopped": {State: render.Stopped, Blocks: []render.Block{render.Text{Markdown: "I'll read"}, stepOf(render.StepCancelled, "read_file", render.Plain("cancelled · not run")), shown(render.StoppedBy("Ana", 1))}},
 		"answer":  {State: render.Done, Hosts: []string{"docs.example"}, Blocks: []render.Block{render.Text{Markdown: richAnswer}}},
 		"code":    {State: render.Done, Blocks: []render.Block{render.Text{Markdown: "This is it:"}, render.Code{Language: "go", Source: "x := \"```\"\n// <@1>"}, read}},
+		"beyond":  beyond(),
+		"wants":   wants(),
 		"queued":  {State: render.Working, Blocks: []render.Block{render.Text{Markdown: "Reading."}, read, shown(render.MoreWaiting(2)), shown(render.NeverAsks)}, Choices: []render.Choice{stopButton()}},
 		"lines": {State: render.Waiting, Blocks: []render.Block{cardOf(1, manyArgs())},
 			Choices: []render.Choice{stopButton()}},
 		"wide": {State: render.Done, Token: "T1", Blocks: []render.Block{render.Text{Markdown: strings.Repeat("四千字的回答。", 600)}}},
 	}
+}
+
+// beyond is a card with all that can be chosen beside the three buttons, as the chat's own state draws it, and a chat that never asks.
+func beyond() render.Message {
+	s := grantable("ASK1")
+	return turn.View(s, s.Turn, turn.Live{})
+}
+
+// grantable is a chat with a call that any grant could cover.
+func grantable(tokens ...string) turn.Session {
+	s := turn.Session{Mode: permission.ModeNever, People: []turn.Person{{User: anaPerson.User, Name: "Ana"}}, Turn: &turn.Turn{ID: "t1", Requester: anaPerson.User}}
+	for _, tok := range tokens {
+		c := turn.ToolCall{ID: turn.CallID("c-" + tok), Ask: turn.AskID(tok), Asks: []turn.AskID{turn.AskID(tok)}, Status: turn.Awaiting, Tool: permission.Tool{Server: "files", Name: "write_file"},
+			Args: []byte(`{"content":"hello","path":"/srv/team/notes.txt"}`)}
+		c.Ruling.Level, c.Ruling.ChatGrant, c.Ruling.Remember = permission.LevelUser, true, true
+		c.Ruling.Scopes = []permission.Scope{permission.ScopeReads, permission.ScopeWrites, permission.ScopeServer}
+		s.Turn.Calls = append(s.Turn.Calls, c)
+	}
+	return s
+}
+
+// wanting is a chat with a running call whose server wants something of Ana.
+func wanting(tok string, w turn.Want) turn.Session {
+	s := grantable(tok)
+	s.Mode = permission.ModeTool
+	c := &s.Turn.Calls[0]
+	c.Status, c.Run, c.Ask, c.Asks = turn.Running, "r1", "", nil
+	c.Tool.Name = "send_mail"
+	c.Want = &turn.Wanting{Ask: turn.AskID(tok), Want: w, Deadline: twoPM.Add(10 * time.Minute)}
+	return s
+}
+
+func wants() render.Message {
+	s := wanting("WANT1", turn.Want{Kind: turn.WantForm, Message: "Which *folder* should the mail go to?\nAnd when?", Fields: []turn.FormField{{Name: "folder"}}})
+	return turn.View(s, s.Turn, turn.Live{})
 }
 
 // richAnswer is Markdown as models write it.
@@ -169,7 +208,7 @@ func TestNoShapeIsLeftOver(t *testing.T) {
 	}
 	for _, f := range files {
 		name, _, _ := strings.Cut(filepath.Base(f), ".")
-		if _, ok := states()[name]; !ok && !strings.HasPrefix(name, "view_") && !strings.HasPrefix(name, "note_") {
+		if _, ok := states()[name]; !ok && !strings.HasPrefix(name, "view_") && !strings.HasPrefix(name, "note_") && !strings.HasPrefix(name, "panel_") {
 			t.Errorf("%s belongs to no state", f)
 		}
 	}
@@ -192,7 +231,7 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(want, got) {
-		t.Errorf("%s looks different now; if that is meant: go test ./adapters/discord -run 'Shapes|Forms|Details|Notes' -update-shapes\n%s", file, got)
+		t.Errorf("%s looks different now; if that is meant: go test ./adapters/discord -run 'Shapes|Forms|Details|Notes|Panels|Private' -update-shapes\n%s", file, got)
 	}
 }
 
@@ -248,6 +287,9 @@ func dumpOne(b *strings.Builder, n map[string]any, in string) {
 		say("╰")
 	case partText:
 		say(asRead(content(n)))
+	case partSection:
+		dumpAll(b, n, in)
+		say(strings.Repeat(" ", 40) + control(n["accessory"].(map[string]any)))
 	case partSeparator:
 		say(strings.Repeat("─", 40))
 	case partFile:
@@ -270,11 +312,25 @@ func control(n map[string]any) string {
 		if n["style"] == 4.0 {
 			s += "!"
 		}
+		if u, there := n["url"]; there {
+			s += fmt.Sprintf("(%v)", u)
+		}
+		if n["disabled"] == true {
+			s = "·" + s
+		}
 		return s
 	case partSelect:
 		var opts []string
 		for _, o := range list(n, "options") {
-			opts = append(opts, fmt.Sprint(o.(map[string]any)["label"]))
+			o := o.(map[string]any)
+			say := fmt.Sprint(o["label"])
+			if o["default"] == true {
+				say = "●" + say
+			}
+			if d, _ := o["description"].(string); d != "" {
+				say += fmt.Sprintf(" (%v)", d)
+			}
+			opts = append(opts, say)
 		}
 		return fmt.Sprintf("[%v ▾ %s]", n["placeholder"], strings.Join(opts, " | "))
 	case partInput:

@@ -51,8 +51,10 @@ func nastyLine(t *rapid.T, name string) render.Line {
 func nastyChoices(t *rapid.T, token string, most int) []render.Choice {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) render.Choice {
 		return render.Choice{
-			Choice: rapid.SampledFrom([]chat.Choice{chat.AllowOnce, chat.AllowChat, chat.Undo, chat.AskAgain, chat.ViewDetail, chat.Extend, chat.DenyReason, chat.Edit}).Draw(t, "choice"),
-			Token:  token, Label: nastyText(t, "label"), Hint: nastyText(t, "hint"), Style: rapid.SampledFrom([]render.Style{render.Neutral, render.Danger, "primary"}).Draw(t, "style"),
+			Choice: rapid.SampledFrom([]chat.Choice{chat.AllowOnce, chat.AllowChat, chat.Undo, chat.AskAgain, chat.ViewDetail, chat.Extend, chat.DenyReason, chat.Edit,
+				chat.AllowPath, chat.AllowSession, chat.Remember, chat.Why, chat.AskFor, chat.Answer, chat.Decline, chat.Open}).Draw(t, "choice"),
+			Token: token, Label: nastyText(t, "label"), Hint: nastyText(t, "hint"), Style: rapid.SampledFrom([]render.Style{render.Neutral, render.Danger, "primary"}).Draw(t, "style"),
+			Confirm: rapid.SampledFrom([]string{"", "Really?"}).Draw(t, "confirm"), Toggle: rapid.SampledFrom([]render.Toggle{render.NoToggle, render.NoToggle, render.ToggleOff, render.ToggleOn}).Draw(t, "toggle"),
 		}
 	}), 0, most).Draw(t, "choices")
 }
@@ -90,10 +92,10 @@ func nastyMessage(t *rapid.T) render.Message {
 }
 
 func nastyAsk(t *rapid.T, token string) render.Ask {
-	a := render.Ask{Call: token, Token: token, Kind: render.AskPermission, Header: nastyText(t, "header"), Run: nastyText(t, "run"), Tool: nastyText(t, "tool"),
+	a := render.Ask{Call: token, Token: token, Kind: rapid.SampledFrom([]render.AskKind{render.AskPermission, render.AskInput}).Draw(t, "kind"), Header: nastyText(t, "header"), Run: nastyText(t, "run"), Tool: nastyText(t, "tool"),
 		Server:   render.Server{Name: nastyText(t, "server name"), Description: nastyText(t, "description"), Icon: rapid.SampledFrom([]string{"", "⚒", "https://a.example/i.png", "javascript:x", "https://" + strings.Repeat("a", 5000), "http://a.example/i.png"}).Draw(t, "icon")},
 		Question: nastyText(t, "question"), Describes: nastyText(t, "describes"), Impact: nastyText(t, "impact"), Because: nastyLine(t, "because"), Model: nastyText(t, "model"),
-		Warning: nastyText(t, "warning"), Review: nastyText(t, "review"), Footer: nastyLine(t, "footer"), Expires: time.Unix(rapid.Int64Range(0, 2_000_000_000).Draw(t, "expires"), 0), More: nastyChoices(t, token, 9)}
+		Warning: nastyText(t, "warning"), Review: nastyText(t, "review"), Footer: nastyLine(t, "footer"), Expires: time.Unix(rapid.Int64Range(0, 2_000_000_000).Draw(t, "expires"), 0), More: nastyChoices(t, token, 16)}
 	for range rapid.IntRange(0, 4).Draw(t, "facts") {
 		a.Facts = append(a.Facts, render.Fact{Symbol: "⚠️", Label: nastyText(t, "fact")})
 	}

@@ -182,13 +182,14 @@ func (a *Adapter) clicked(ctx context.Context, c click) {
 		a.panelClicked(ctx, c, d)
 		return
 	}
-	if cancelForm.MatchString(id) {
-		a.become(ctx, c.w, textPayload(literal(sayCancelled)))
-		return
-	}
 	p, ok := parsePressed(id, c.in.values())
-	if !ok {
+	cancels := cancelForm.MatchString(id)
+	switch {
+	case !ok && !cancels, (p.sure || cancels) && (c.in.Message == nil || !c.in.Message.isPrivate()): // what answers those replaces the message
 		a.tell(ctx, c.w, sayOtherVersion)
+		return
+	case cancels:
+		a.become(ctx, c.w, textPayload(literal(sayCancelled)))
 		return
 	}
 	if p.guild != "" {

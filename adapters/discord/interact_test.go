@@ -235,13 +235,31 @@ func TestAFormThatCannotBeOpened(t *testing.T) {
 func TestOnlyAClickThatDecidesIsAnsweredByAnEdit(t *testing.T) {
 	t.Parallel()
 	a, _ := quietAdapter(t)
-	for id, want := range map[string]string{"nod:deny:x": "950", "nod:view:x": "", "nod:deny_reason:x": "", "nod:edit:x": "", "other": ""} {
+	for id, want := range map[string]string{"nod:deny:x": "950", "nod:allow_hour:x": "950", "nod:remember:x": "950", "ask:allow_server:x": "950", "nod:view:x": "", "nod:deny_reason:x": "",
+		"nod:edit:x": "", "nod:answer:x": "", "nod:why:x": "", "nod:open:x": "", "sure:950:allow_server:x": "", "in:5:accept:x": "", "nodp:d:0: tok =v": "", "other": ""} {
 		in := new(interaction)
 		if err := decode([]byte(`{"type":3,"message":{"id":"950"},"data":{"custom_id":"`+id+`"}}`), in); err != nil {
 			t.Fatal(err)
 		}
 		if got := a.incomingOf(in).Message; got != want {
 			t.Errorf("%s: %q", id, got)
+		}
+	}
+}
+
+// A form's answer may be an edit of the card that it was opened from, and of nothing else.
+func TestOnlyACardsFormIsAnsweredByAnEdit(t *testing.T) {
+	t.Parallel()
+	a, _ := quietAdapter(t)
+	for id, want := range map[string][2]string{"form:edit:x": {"950", "950"}, "form:answer:x 950": {"950", ""}, "nodp:m:0: tok =v": {"", ""}} {
+		for i, flags := range []string{"0", "64"} {
+			in := new(interaction)
+			if err := decode([]byte(`{"type":5,"message":{"id":"950","flags":`+flags+`},"data":{"custom_id":"`+id+`"}}`), in); err != nil {
+				t.Fatal(err)
+			}
+			if got := a.incomingOf(in).Message; got != want[i] {
+				t.Errorf("%s, flags %s: %q", id, flags, got)
+			}
 		}
 	}
 }

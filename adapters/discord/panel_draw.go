@@ -44,7 +44,7 @@ type panelRow struct {
 
 // How much of one row stands together.
 const (
-	rowText = 2400 // characters
+	rowText = 1200 // characters, markup included
 	rowActs = 8    // a select, or a button each; an act with many options counts as several
 )
 
@@ -130,7 +130,7 @@ func (d *panelDrawing) pages() (all [][]panelRow) {
 	rest := d.rows
 	for len(rest) > 0 {
 		n := 1
-		for n < len(rest) && d.draw(rest[:n+1], 2).roomy() {
+		for n < len(rest) && d.holds(rest[:n+1]) {
 			n++
 		}
 		all, rest = append(all, rest[:n]), rest[n:]
@@ -141,16 +141,27 @@ func (d *panelDrawing) pages() (all [][]panelRow) {
 	return all
 }
 
+// holds reports whether so many rows fit on a page, below the longest that may have come of the last click: else the pages would be
+// others before and after it.
+func (d *panelDrawing) holds(rows []panelRow) bool {
+	like := *d
+	like.at.say = "."
+	s := like.draw(rows, 2)
+	s.chars += 2*maxSay + len("> ****\n")
+	s.bytes += 4*maxSay + len("> ****\n")
+	return s.roomy()
+}
+
 // draw draws one of so many pages.
 func (d *panelDrawing) draw(rows []panelRow, pages int) *sheet {
 	s := &sheet{ids: names{}, count: 1}
-	for l := range strings.Lines(surface.Within(d.at.say, maxBanner)) {
-		s.say("> " + strong(strings.TrimSpace(l)))
+	if say := strong(surface.Within(oneLine(d.at.say), maxSay)); say != "" {
+		s.say("> " + say)
 	}
 	if title := strings.TrimSpace(oneLine(d.p.Title)); title != "" {
 		s.say("## " + literal(surface.AtMost(title, maxTitle)))
 	}
-	for _, l := range d.p.Banner {
+	for _, l := range d.p.Banner[:min(len(d.p.Banner), maxBanners)] {
 		if l := lineOf(l, nil); l != "" {
 			s.say("> " + surface.Within(l, maxBanner))
 		}
@@ -174,11 +185,13 @@ func (d *panelDrawing) draw(rows []panelRow, pages int) *sheet {
 	return s
 }
 
-// Of what stands above every page.
+// What stands above the rows, in characters: together with the longest row it fits into one message, in any alphabet.
 const (
-	maxBanner = 300
-	maxTitle  = 100
-	maxNote   = 300
+	maxSay     = 300
+	maxBanner  = 200
+	maxBanners = 3
+	maxTitle   = 100
+	maxNote    = 200
 )
 
 func (d *panelDrawing) heading(s *sheet, of render.Section, first panelRow) {
@@ -314,9 +327,11 @@ func (d *panelDrawing) button(s *sheet, act render.Act) discordgo.Button {
 
 // turning stands below a panel of several pages.
 func (d *panelDrawing) turning(s *sheet, rows []panelRow, pages int) {
-	last := d.rows[len(d.rows)-1].row
-	from, to := rows[0].row, rows[len(rows)-1].row
-	s.say(subtext(literal(sayRows(max(from, 1), max(to, 1), max(last, 1)))))
+	from, to := spanOf(rows)
+	_, all := spanOf(d.rows)
+	if from > 0 {
+		s.say(subtext(literal(sayRows(from, to, all))))
+	}
 	to1 := func(page int) pane { at := d.at; at.page = page; return at }
 	s.add(discordgo.ActionsRow{Components: []discordgo.MessageComponent{
 		discordgo.Button{Label: sayPrevious, Style: discordgo.SecondaryButton, Disabled: d.at.page == 0,
@@ -324,6 +339,17 @@ func (d *panelDrawing) turning(s *sheet, rows []panelRow, pages int) {
 		discordgo.Button{Label: sayNext, Style: discordgo.SecondaryButton, Disabled: d.at.page >= pages-1,
 			CustomID: s.ids.unique(d.a.deedID(to1(d.at.page+1), deedPage, noToken, d.at.view), "")},
 	}}, 3)
+}
+
+// spanOf is the first and the last row among some; 0: there is none.
+func spanOf(rows []panelRow) (from, to int) {
+	for _, r := range rows {
+		if from == 0 {
+			from = r.row
+		}
+		to = max(to, r.row)
+	}
+	return from, to
 }
 
 // addressOf is where a link of a panel leads: to a message of this platform, or to its chat.

@@ -85,6 +85,11 @@ func TestCommandsKeepDiscordsLimits(t *testing.T) {
 			if o.Name != strings.ToLower(o.Name) || len(o.Name) > 32 || len(o.Description) > 100 || o.Description == "" {
 				t.Errorf("%+v", o)
 			}
+			for _, x := range o.Options {
+				if len(x.Description) > 100 || x.Description == "" || x.Name != strings.ToLower(x.Name) {
+					t.Errorf("%+v", x)
+				}
+			}
 		}
 	}
 }

@@ -40,7 +40,7 @@ func sayManyFields(n int) string {
 		render.LabelDecline + "” tells the server so. Nothing was sent."
 }
 
-func sayWantTitle(server string) string { return "For " + server }
+func sayWantTitle(server string) string { return "Answer for " + server }
 
 // sayField is the hint in an input: what kind of value it takes.
 func sayField(f turn.FormField) string {

@@ -24,7 +24,7 @@ const (
 	typedLife = 15 * time.Minute
 )
 
-// typed are forms as somebody sent them, by person and asking.
+// typed are forms as somebody sent them, by person and asking: what stands in each input.
 type typed = kept[map[string]string]
 
 func typedKey(u chat.User, token string) string { return u.String() + "/" + token }
@@ -136,12 +136,13 @@ func visible(s string) string { s, _ = render.Visible(s); return s }
 
 // filledIn sends what somebody typed into the form. What is not taken is kept for when they open it again.
 func (a *Adapter) filledIn(ctx context.Context, c click, token, message string) {
+	key := typedKey(c.by.User, token)
+	a.typed.put(key, typedIn(c.in.Data.Components), a.now())
 	call, ok := a.wanted(ctx, c, token)
 	if !ok {
 		return
 	}
-	key, fields := typedKey(c.by.User, token), fieldsOf(call.Want.Want, c.in.Data.Components)
-	a.typed.put(key, fields, a.now())
+	fields := fieldsOf(call.Want.Want, c.in.Data.Components)
 	in := chat.Clicked{
 		Envelope: a.envelope(c.at, c.in.delivery(), c.by, c.w.handle()), Token: token, Choice: chat.Answer, Message: chat.MessageRef(message), Fields: fields,
 	}

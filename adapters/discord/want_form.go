@@ -24,7 +24,7 @@ func wantModal(token, message string, call turn.ToolCall, values map[string]stri
 		m.CustomID += " " + message
 	}
 	for i, f := range call.Want.Want.Fields[:min(len(call.Want.Want.Fields), maxModalRows)] {
-		value, again := values[f.Name]
+		value, again := values[fieldID(i)]
 		if !again {
 			value = f.Default
 		}
@@ -50,6 +50,15 @@ func wantInput(i int, f turn.FormField, value string) discordgo.TextInput {
 		in.Value = value
 	}
 	return in
+}
+
+// typedIn is what stands in each input of a form that came back.
+func typedIn(of []piece) map[string]string {
+	out := map[string]string{}
+	for i := range maxModalRows {
+		out[fieldID(i)] = valueOf(of, fieldID(i))
+	}
+	return out
 }
 
 // fieldsOf are the values of a form that came back, by the names that the server gave them.

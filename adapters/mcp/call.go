@@ -18,6 +18,11 @@ import (
 // Call implements [agent.Tools]. The request is sent at most once; only a server that answered that it does
 // not know our session, which is before it looks at the call, is connected to again and asked again.
 func (m *Servers) Call(ctx context.Context, token agent.RunToken, progress func(turn.Progress)) (turn.Result, error) {
+	return m.run(ctx, token, token.Ask, progress)
+}
+
+// run is Call, with the way to the person who answers what the tool's server asks for meanwhile.
+func (m *Servers) run(ctx context.Context, token agent.RunToken, ask askFunc, progress func(turn.Progress)) (turn.Result, error) {
 	call, ok := token.Call()
 	if !ok {
 		return turn.Result{}, notRun("The tool was not run: the call has no approval.")
@@ -34,7 +39,7 @@ func (m *Servers) Call(ctx context.Context, token agent.RunToken, progress func(
 		if err != nil {
 			return turn.Result{}, err
 		}
-		r, stale, err := s.call(ctx, c, t, call.Args, progress)
+		r, stale, err := s.call(ctx, c, t, call.Args, ask, progress)
 		if stale {
 			s.lose(c, err)
 			if first {
@@ -46,12 +51,14 @@ func (m *Servers) Call(ctx context.Context, token agent.RunToken, progress func(
 }
 
 // call runs one tool on one conn. stale says that the server does not know the session.
-func (s *server) call(ctx context.Context, c *conn, t *tool, args json.RawMessage, progress func(turn.Progress)) (turn.Result, bool, error) {
+func (s *server) call(ctx context.Context, c *conn, t *tool, args json.RawMessage, ask askFunc, progress func(turn.Progress)) (turn.Result, bool, error) {
 	defer c.calls.Done()
-	sent, stop := context.WithTimeout(ctx, s.timeout)
+	sent, clock, stop := withClock(ctx, s.timeout)
 	defer stop()
 	defer context.AfterFunc(c.life, stop)() // a conn that is closed ends its calls
-	sent, tr := withTrace(sent)
+	r := &run{ctx: sent, clock: clock, ask: ask, log: s.log.With("tool", t.spec.Tool.Name)}
+	over := c.begin(r)
+	sent, tr := withTrace(withRun(sent, r))
 	token, latest, forget := c.follow()
 	defer forget()
 
@@ -78,7 +85,12 @@ func (s *server) call(ctx context.Context, c *conn, t *tool, args json.RawMessag
 				progress(p)
 			default:
 			}
-			return s.outcome(ctx, sent, c, tr, t.spec.Tool.Name, err)
+			result, stale, err := s.outcome(ctx, sent, c, tr, t.spec.Tool.Name, err)
+			over(err == nil || errors.Is(err, agent.ErrNotRun))
+			if err == nil && result.IsError {
+				result.Text += c.openFirst(r, tr.refusal())
+			}
+			return result, stale, err
 		}
 	}
 }
@@ -89,8 +101,9 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, tr *trace, name str
 	status := int(tr.status.Load())
 
 	// 1. The server answered this request.
+	sendings, lacks := tr.rounds()
 	if raw := tr.result(mcp.MethodToolsCall); raw != nil {
-		return readResult(raw), false, nil
+		return readResult(raw, lacks), false, nil
 	}
 	if r := tr.refusal(); r != nil && r.Code == codeTooBig || tr.big.Load() {
 		return tooLarge(s.name, name), false, nil
@@ -109,6 +122,7 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, tr *trace, name str
 	var half *unsentError
 	overHTTP := c.http != nil
 	switch {
+	case sendings > 1: // it got the call before, and asked back
 	case errors.As(err, &half), errors.Is(err, errClosed):
 		return turn.Result{}, false, notRun("%s was not run: the %s server did not take the request.", name, s.name)
 	case overHTTP && errors.Is(err, transport.ErrSessionTerminated) && !tr.reached.Load():
@@ -138,7 +152,7 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, tr *trace, name str
 	case lost(c):
 		return unknown(nil, "The connection to the %s server was lost while %s ran.", s.name, name)
 	case sent.Err() != nil:
-		return unknown(sent.Err(), "The %s server did not answer in %s.", s.name, span(s.timeout.Round(time.Millisecond)))
+		return unknown(context.Cause(sent), "The %s server did not answer in %s.", s.name, span(s.timeout.Round(time.Millisecond)))
 	case status >= 400:
 		return unknown(nil, "The %s server answered %d %s.", s.name, status, http.StatusText(status))
 	default:

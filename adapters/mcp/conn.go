@@ -45,9 +45,17 @@ type conn struct {
 	announce atomic.Uint64 // how often it said so
 	read     atomic.Uint64 // announce, as it was before the list in force was read
 
+	log     *slog.Logger
+	elicits bool        // what the server asks for can reach us
+	sample  sampleFunc  // nil: the server may not ask the model
+	modern  atomic.Bool // it speaks a version in which servers ask in their answers only
+
 	mu       sync.Mutex
 	progress map[string]*follower // by progress token
 	tokens   int
+	runs     map[*run]bool                 // the calls under way
+	strayed  time.Time                     // when a call was last given up that may still run
+	withdraw map[string]context.CancelFunc // ends the wait for a request of the server's, by its id
 }
 
 // errWantsLegacy says that the server must be asked again with an older version of the protocol.
@@ -82,7 +90,11 @@ func (s *server) dial(ctx context.Context) (*conn, error) {
 func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, err error) {
 	c := &conn{
 		kind: kind, gone: make(chan struct{}), changed: make(chan struct{}, 1), grace: s.pace.grace,
-		progress: map[string]*follower{},
+		progress: map[string]*follower{}, runs: map[*run]bool{}, withdraw: map[string]context.CancelFunc{},
+		log: s.log, elicits: kind != kindSSE, // there, mcp-go hears no requests
+	}
+	if s.cfg.Sampling && c.elicits {
+		c.sample = s.sample
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	t, err := s.transport(c, legacy)
@@ -90,10 +102,9 @@ func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, e
 		c.end()
 		return nil, err
 	}
-	opts := []client.ClientOption{
+	opts := append(c.offered(),
 		client.WithDiscoverTimeout(s.pace.discover),
-		client.WithMaxInputRoundTrips(1), // a second round would send the call again
-	}
+		client.WithMaxInputRoundTrips(maxWants+1)) // the last of them brings no answers that count
 	if legacy {
 		opts = append(opts, client.WithProtocolVersion(mcp.LATEST_LEGACY_PROTOCOL_VERSION))
 	}
@@ -126,6 +137,7 @@ func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, e
 	if !legacy && (modern && !agreed(tr.result(mcp.MethodServerDiscover)) || !modern && kind == kindHTTP) {
 		return nil, errWantsLegacy
 	}
+	c.modern.Store(modern)
 	c.said = *said
 	if tools := said.Capabilities.Tools; modern && tools != nil && tools.ListChanged {
 		c.tasks.Add(1)
@@ -143,7 +155,7 @@ func agreed(raw json.RawMessage) bool {
 // transport builds the wire of c.
 func (s *server) transport(c *conn, legacy bool) (transport.Interface, error) {
 	log := slog.New(quiet{s.log.Handler(), s.clean})
-	w := &wire{patience: s.pace.cancelled}
+	w := &wire{patience: s.pace.cancelled, asked: c.asked, offers: c.answers}
 	c.wire = w
 	switch c.kind {
 	case kindInProcess:
@@ -186,7 +198,9 @@ func (s *server) transport(c *conn, legacy bool) (transport.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &httpWire{StreamableHTTP: streamable, wire: w}, nil
+	t := &httpWire{StreamableHTTP: streamable, wire: w}
+	t.reply = &replier{client: hc, url: s.cfg.URL, life: c.life, session: streamable.GetSessionId, version: t.spoken, log: s.log, clean: s.clean}
+	return t, nil
 }
 
 // watched reports the first error of a reader: mcp-go keeps the death of a child to itself.
@@ -243,6 +257,8 @@ func (c *conn) hear(n mcp.JSONRPCNotification) {
 	switch n.Method {
 	case mcp.MethodNotificationToolsListChanged:
 		c.toolsChanged()
+	case string(mcp.MethodNotificationCancelled):
+		c.withdrawn(n.Params)
 	case string(mcp.MethodNotificationProgress):
 		f := n.Params.AdditionalFields
 		token, _ := f["progressToken"].(string)

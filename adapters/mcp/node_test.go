@@ -120,6 +120,60 @@ func TestServerEverything(t *testing.T) {
 	}
 }
 
+// What the MCP project's own server asks for, over both of its transports that can.
+func TestServerEverythingAsks(t *testing.T) {
+	for kind, server := range map[string]func(t *testing.T) Server{
+		kindStdio: func(t *testing.T) Server {
+			return Server{Command: []string{needNode(t, "mcp-server-everything"), "stdio"}}
+		},
+		kindHTTP: func(t *testing.T) Server { return Server{URL: nodeHTTP(t, "streamableHttp", "/mcp")} },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			cfg, log := server(t), &logged{}
+			cfg.Sampling = true
+			m, err := newServers(Config{Servers: map[string]Server{"files": cfg}, Log: log.logger(), Sample: parrot}, quick)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Start()
+			t.Cleanup(func() {
+				_ = m.Close()
+				if t.Failed() {
+					t.Logf("log:\n%s", log)
+				}
+			})
+			p := newPerson()
+			p.answer <- accept(`{"name":"Ana","integer":7}`)
+			if got := receive(t, "outcome", runFor(t, m, p, "trigger-elicitation-request", `{}`)); got.err != nil || !strings.Contains(got.Text, "- Name: Ana") || !strings.Contains(got.Text, "- Favorite Integer: 7") {
+				t.Errorf("%+v", got)
+			}
+			if w := receive(t, "question", p.asked); len(w.Fields) != 13 || w.Fields[0].Name != "name" || !w.Fields[0].Required {
+				t.Errorf("asked for %d fields: %+v", len(w.Fields), w.Fields)
+			}
+			p.answer <- turn.Fill{Action: turn.FillDecline}
+			if got := receive(t, "outcome", runFor(t, m, p, "trigger-elicitation-request", `{}`)); !strings.Contains(got.Text, "User declined") {
+				t.Errorf("%+v", got)
+			}
+			<-p.asked
+			p.answer <- accept("")
+			if got := receive(t, "outcome", runFor(t, m, p, "trigger-url-elicitation", `{"url":"https://example.com/a"}`)); got.err != nil || got.IsError || !strings.Contains(got.Text, "accept") {
+				t.Errorf("%+v", got)
+			}
+			if w := receive(t, "question", p.asked); w.URL != "https://example.com/a" {
+				t.Errorf("asked %+v", w)
+			}
+			p.answer <- accept("")
+			if got := receive(t, "outcome", runFor(t, m, p, "trigger-sampling-request", `{"prompt":"hello","maxTokens":20}`)); got.err != nil || !strings.Contains(got.Text, "You are a helpful test server.|Resource") {
+				t.Errorf("%+v", got)
+			}
+			p.answer <- turn.Fill{Action: turn.FillDecline}
+			if got := receive(t, "outcome", runFor(t, m, p, "trigger-sampling-request", `{"prompt":"hello","maxTokens":20}`)); !got.IsError || !strings.Contains(got.Text, "rejected") {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
 func TestServerFilesystem(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

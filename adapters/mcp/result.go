@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -12,13 +13,14 @@ import (
 
 // readResult makes the one result of a call from the raw result of tools/call, whatever it holds. Text is
 // joined; what is no text is described; structured content that stands alone is given as its JSON.
-func readResult(raw json.RawMessage) turn.Result {
+// lacks is what the tool asked for and did not get.
+func readResult(raw json.RawMessage, lacks string) turn.Result {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
 		return turn.Result{Text: "The tool answered, but not with a result that can be read.", IsError: true}
 	}
 	if text(m["resultType"]) == "input_required" {
-		return turn.Result{Text: "The tool stopped to ask its caller for more input, which this bot cannot give. It did not finish.", IsError: true}
+		return turn.Result{Text: fmt.Sprintf("The tool stopped to ask for %s. It did not get it, and did not finish.", cmp.Or(lacks, "more input")), IsError: true}
 	}
 	var items []json.RawMessage
 	_ = json.Unmarshal(m["content"], &items) // no content is no text

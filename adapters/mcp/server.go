@@ -30,6 +30,7 @@ type server struct {
 	clean          func(string) string
 	pace           pace
 	legacy         bool          // only run's goroutine
+	sample         sampleFunc    // for those who may ask the model
 	kick           chan struct{} // somebody needs it now; holds one
 
 	mu        sync.Mutex

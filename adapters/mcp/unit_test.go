@@ -219,19 +219,19 @@ func TestResults(t *testing.T) {
 		`{"content":[{"type":"resource","resource":{"uri":"x:y","blob":"AAA="}}]}`:                        {Text: "[resource x:y of unknown type, 2 bytes]"},
 		`{"content":[7]}`: {Text: "[unreadable content]"},
 	} {
-		got := readResult(json.RawMessage(raw))
+		got := readResult(json.RawMessage(raw), "")
 		if got.Text != want.Text || got.IsError != want.IsError || got.Omitted != 0 || string(got.Structured) != string(want.Structured) {
 			t.Errorf("%s:\n got %+v\nwant %+v", raw, got, want)
 		}
 	}
-	r := readResult(json.RawMessage(`{"content":[{"type":"text","text":"` + long + `"}]}`))
+	r := readResult(json.RawMessage(`{"content":[{"type":"text","text":"`+long+`"}]}`), "")
 	if !utf8.ValidString(r.Text) || r.Omitted == 0 || !strings.HasPrefix(r.Text, "éé") || !strings.HasSuffix(r.Text, "éé") {
 		t.Errorf("%d bytes, %d omitted", len(r.Text), r.Omitted)
 	}
 	if kept := len(r.Text) - strings.Index(r.Text[maxResult/2:], "left out"); kept+r.Omitted < len(long)-maxResult {
 		t.Errorf("omitted %d of %d", r.Omitted, len(long))
 	}
-	r = readResult(json.RawMessage(`{"structuredContent":{"a":"` + long + `"}}`))
+	r = readResult(json.RawMessage(`{"structuredContent":{"a":"`+long+`"}}`), "")
 	if r.Structured != nil || r.Omitted == 0 {
 		t.Errorf("large structured content: %d bytes kept, %d omitted", len(r.Structured), r.Omitted)
 	}

@@ -1,8 +1,11 @@
 package mcp
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -18,6 +21,8 @@ type trace struct {
 	mu      sync.Mutex
 	results map[string]json.RawMessage // raw results by method
 	refused *mcp.JSONRPCErrorDetails   // the server's JSON-RPC error, if that was its answer
+	calls   int                        // how often tools/call was sent: again with each set of answers
+	lacks   string                     // why the call could not be continued
 
 	reached atomic.Bool  // HTTP: a connection was handed out for it: bytes may have left
 	status  atomic.Int32 // HTTP: of the last response
@@ -48,6 +53,36 @@ func (t *trace) refusal() *mcp.JSONRPCErrorDetails {
 	return t.refused
 }
 
+// begin forgets what an earlier request of the same method left: of a call that was continued only the last answer counts.
+func (t *trace) begin(req transport.JSONRPCRequest) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.results, req.Method)
+	t.refused = nil
+	t.status.Store(0)
+	t.big.Store(false)
+	if req.Method == string(mcp.MethodToolsCall) {
+		t.calls++
+	}
+}
+
+// unanswered notes what the server asked for and did not get. The first counts. A nil trace takes no notes.
+func (t *trace) unanswered(what string) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lacks = cmp.Or(t.lacks, what)
+}
+
+// rounds is how often the call was sent, and why it could not be continued, if so.
+func (t *trace) rounds() (calls int, lacks string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.calls, t.lacks
+}
+
 // note keeps an answer, if it is one to this very request: servers answer stale sessions with id null, and
 // mcp-go's SSE takes a server's own request for an answer.
 func (t *trace) note(req transport.JSONRPCRequest, r *transport.JSONRPCResponse) {
@@ -68,6 +103,8 @@ func (t *trace) note(req transport.JSONRPCRequest, r *transport.JSONRPCResponse)
 // it looks for by type assertion, and sends through send.
 type wire struct {
 	patience time.Duration // for mcp-go to return once the context ended
+	asked    func(context.Context, transport.JSONRPCRequest) *transport.JSONRPCResponse
+	offers   func(mcp.MCPMethod) bool // what a call's answer may ask for
 
 	mu     sync.Mutex
 	closed bool
@@ -105,6 +142,10 @@ func (w *wire) send(ctx context.Context, req transport.JSONRPCRequest, next send
 	if !w.enter() {
 		return nil, errClosed
 	}
+	t := traceOf(ctx)
+	if t != nil {
+		t.begin(req)
+	}
 	done := make(chan answer, 1)
 	go func() {
 		defer w.busy.Done()
@@ -126,13 +167,44 @@ func (w *wire) send(ctx context.Context, req transport.JSONRPCRequest, next send
 	if a.err != nil {
 		return nil, a.err
 	}
-	if t := traceOf(ctx); t != nil {
+	if t != nil {
 		t.note(req, a.r)
+	}
+	if req.Method == string(mcp.MethodToolsCall) && a.r != nil && a.r.Error == nil {
+		if err := w.continues(a.r.Result); err != nil {
+			t.unanswered(err.Error())
+			return nil, err
+		}
 	}
 	if req.Method == string(mcp.MethodToolsList) && a.r != nil && a.r.Error == nil {
 		a.r = readable(a.r)
 	}
 	return a.r, nil
+}
+
+// continues refuses an answer after which mcp-go would send the call again without anything new in it: one that asks
+// for input and names none, which means "try again", or names what we cannot give. It reads with mcp-go's own eyes, so that
+// there is no answer that only one of us takes for a question.
+func (w *wire) continues(raw json.RawMessage) error {
+	if !bytes.Contains(raw, []byte(mcp.ResultTypeInputRequired)) && !bytes.Contains(raw, []byte(`\u`)) {
+		return nil // however it is written: this would be in it
+	}
+	r, err := mcp.ParseCallToolResult(&raw)
+	if err != nil || !r.NeedsInput() {
+		return nil
+	}
+	switch {
+	case len(r.InputRequests) == 0:
+		return errors.New("nothing that a person could answer")
+	case len(r.InputRequests) > maxRound:
+		return fmt.Errorf("%d things at once, and %d are the most", len(r.InputRequests), maxRound)
+	}
+	for _, q := range r.InputRequests {
+		if w.offers == nil || !w.offers(q.Method) {
+			return fmt.Errorf("something that this bot does not give (%s)", brief(string(q.Method), 60))
+		}
+	}
+	return nil
 }
 
 // guarded turns a panic of an in-process tool into an error: whether the tool did its work is unknown then.
@@ -172,14 +244,6 @@ func readable(r *transport.JSONRPCResponse) *transport.JSONRPCResponse {
 	return &copied
 }
 
-// refuse answers what a server asks of its client. We declare no capability, so only pings are proper.
-func refuse(_ context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	if req.Method == string(mcp.MethodPing) {
-		return transport.NewJSONRPCResultResponse(req.ID, json.RawMessage(`{}`)), nil
-	}
-	return transport.NewJSONRPCErrorResponse(req.ID, mcp.METHOD_NOT_FOUND, "this client does not offer "+req.Method, nil), nil
-}
-
 // cancel tells an HTTP server that nobody waits any more. mcp-go does that for stdio only.
 func (w *wire) cancel(ctx context.Context, req transport.JSONRPCRequest, notify func(context.Context, mcp.JSONRPCNotification) error) {
 	if ctx.Err() == nil || req.Method != string(mcp.MethodToolsCall) || !w.enter() {
@@ -207,12 +271,22 @@ func (t *stdioWire) SendRequest(ctx context.Context, req transport.JSONRPCReques
 	return t.send(ctx, req, t.Stdio.SendRequest)
 }
 
-func (t *stdioWire) SetRequestHandler(transport.RequestHandler) { t.Stdio.SetRequestHandler(refuse) }
+// SetRequestHandler sets ours: mcp-go's own knows no calls.
+func (t *stdioWire) SetRequestHandler(transport.RequestHandler) {
+	t.Stdio.SetRequestHandler(func(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+		if !t.enter() {
+			return nil, errClosed
+		}
+		defer t.busy.Done()
+		return t.asked(ctx, req), nil
+	})
+}
 
 // httpWire speaks streamable HTTP.
 type httpWire struct {
 	*transport.StreamableHTTP
 	*wire
+	reply   *replier
 	version atomic.Value // string
 }
 
@@ -221,17 +295,32 @@ func (t *httpWire) SetProtocolVersion(v string) {
 	t.StreamableHTTP.SetProtocolVersion(v)
 }
 
+// spoken is the version that both sides speak; empty before they agreed.
+func (t *httpWire) spoken() string {
+	v, _ := t.version.Load().(string)
+	return v
+}
+
 func (t *httpWire) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	r, err := t.send(ctx, req, t.StreamableHTTP.SendRequest)
 	// Since 2026-07-28 the end of the request's stream is the cancellation.
-	if v, _ := t.version.Load().(string); err != nil && !mcp.IsModernProtocol(v) {
+	if err != nil && !mcp.IsModernProtocol(t.spoken()) {
 		t.cancel(ctx, req, t.SendNotification)
 	}
 	return r, err
 }
 
+// SetRequestHandler sets ours, which posts its answer itself, whenever a person gave it.
 func (t *httpWire) SetRequestHandler(transport.RequestHandler) {
-	t.StreamableHTTP.SetRequestHandler(refuse)
+	t.StreamableHTTP.SetRequestHandler(func(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+		if t.enter() {
+			go func() {
+				defer t.busy.Done()
+				t.reply.post(t.asked(ctx, req))
+			}()
+		}
+		return nil, nil
+	})
 }
 
 // sseWire speaks HTTP with a separate event stream.

@@ -151,8 +151,11 @@ func TestAConfirmationThatIsCancelled(t *testing.T) {
 func TestAConfirmationForWhatIsNotOffered(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	sc.asks(place{"T1", "C1", root}, ana, "tok")
+	id := sc.asks(place{"T1", "C1", root}, ana, "tok")
 	for i, b := range []fakeslack.Button{lineFor("?allow_server", "tok"), lineFor("?allow_server", "other")} {
+		if i == 1 {
+			sc.wide(id) // which offers it, but not for another ask
+		}
 		sc.press("UANA", "C1", ts, b)
 		sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == i+1 })
 		if got := sc.told("UANA")[i]; got != surface.SayNotOpen {

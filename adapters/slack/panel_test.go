@@ -234,6 +234,11 @@ func TestGuestsAndOthersSeeNoSettings(t *testing.T) {
 	if v := sc.inView("UANA", "Trust server…"); !strings.Contains(string(v.Blocks), sayGuest) || len(sc.slack.ViewButtons(v.ID)) != 0 {
 		t.Errorf("%s", v.Blocks)
 	}
+	in := interaction{Type: "view_submission", User: "UGUEST"} // nor with a form
+	in.View.Callback, in.View.Metadata, in.View.ID = callbackFill, loose(panelForm{View: "start", Token: "note-1"}.meta()), "V1"
+	if r, err := in.serve(sc.ctx, sc.a); err != nil || !strings.Contains(string(rawJSON(r.body)), sayGuest) {
+		t.Errorf("%+v, %v", r, err)
+	}
 	if len(b.acted()) != 0 || len(b.seen()) != looked {
 		t.Errorf("%+v %+v", b.acted(), b.seen())
 	}
@@ -268,8 +273,8 @@ func TestAPanelThatIsNotOursDoesNothing(t *testing.T) {
 			}
 		}
 		in := interaction{Type: "view_submission", User: "UANA"}
-		in.View.Callback, in.View.Metadata, in.View.ID = callbackFill, loose(meta), "V1"
-		if r, err := in.serve(t.Context(), a); err != nil || !strings.Contains(string(rawJSON(r.body)), `"response_action":"errors"`) {
+		in.View.Callback, in.View.Metadata, in.View.ID = callbackFill, loose(strings.Replace(meta, `"view":"start"`, `"view":"start","token":"note-1"`, 1)), "V1"
+		if r, err := in.serve(t.Context(), a); err != nil || !strings.Contains(string(rawJSON(r.body)), sayWasChanged) {
 			t.Errorf("%q: %+v, %v", meta, r, err)
 		}
 	}

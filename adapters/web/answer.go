@@ -28,7 +28,7 @@ type answer struct {
 func (a answer) check() error {
 	switch {
 	case a.uses != 0 && a.choice != chat.AllowUses:
-		return badRequest("\"uses\" counts the calls of the choice \"allow_uses\".")
+		return badRequest("\"uses\" counts calls: it goes with the choice \"allow_uses\", or the scope \"uses\".")
 	case a.uses < 0 || a.uses > maxUses:
 		return badRequest("\"uses\" is a number of calls from 1 to 100.")
 	case len(a.fields) > 0 && a.choice != chat.Answer:

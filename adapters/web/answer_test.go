@@ -108,6 +108,18 @@ func TestScopesOfAnAdminsCall(t *testing.T) {
 	}
 }
 
+// What is too long to be shown in full can only be denied.
+func TestScopesOfWhatNobodyCanRead(t *testing.T) {
+	c := turn.ToolCall{Status: turn.Awaiting, Ruling: permission.Ruling{ChatGrant: true}, Args: []byte(`{"text":"` + strings.Repeat("x", 1<<20) + `"}`)}
+	if got := scopesOf(c); got == nil || len(got) > 0 {
+		t.Errorf("offered: %v", got)
+	}
+	c.Args = []byte(`{"text":"x"}`)
+	if got := scopesOf(c); !slices.Contains(got, "once") || !slices.Contains(got, "chat") {
+		t.Errorf("offered: %v", got)
+	}
+}
+
 // R83, R109: remembering is ticked first, once, and decides nothing by itself.
 func TestApproveRemembers(t *testing.T) {
 	for _, approved := range []bool{true, false} {

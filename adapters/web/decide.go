@@ -58,8 +58,6 @@ func (s *Server) postApprove(w http.ResponseWriter, r *http.Request, p person) e
 		return badRequest("Say \"approved\": true or false.")
 	case !known:
 		return badRequest("\"scope\" is one of: " + scopeWords() + ".")
-	case body.Uses != 0 && scope != chat.AllowUses:
-		return badRequest("\"uses\" counts the calls of \"scope\": \"uses\".")
 	case *body.Approved:
 		a.choice, a.uses = scope, body.Uses
 	}

@@ -111,6 +111,7 @@ func TestPanelForm(t *testing.T) {
 				{Kind: render.ActFill, Token: "f", Value: "{{.args.a}}", Max: 9, Like: "x\u202e"},
 				{Kind: render.ActLink, Label: "here", Link: render.ChatLink{Chat: webChat("c-1").String()}},
 				{Kind: render.ActLink, Label: "there", Link: render.ChatLink{Chat: chat.ID{Platform: "slack", Workspace: "T", Key: "C"}.String()}},
+				{Kind: render.ActLink, Label: "there too", Link: render.ChatLink{Chat: chat.ID{Platform: "discord", Key: "C"}.String()}},
 				{Kind: render.ActLink, Label: "trick", Link: render.ChatLink{Chat: webChat("//evil.example").String()}},
 				{Kind: 99, Token: "new"},
 			}}}}}})
@@ -135,7 +136,7 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "/", "permissions", "nod halt", "//halt", "/ halt", "/halt the server", "/why not?", "/why is it so", "/etc/hosts", "/tools are useful", "/stop it",
-		"/permissionsX", "/halt\nplease", "please /halt", "/stop/", "/reset everything", "/whoami?"} {
+		"/permissionsX", "/halt\nplease", "/permissions\nshow", "/nod\nhalt", "please /halt", "/stop/", "/reset everything", "/whoami?"} {
 		if words, ok := command(text); ok {
 			t.Errorf("%q is taken for a command: %q", text, words)
 		}

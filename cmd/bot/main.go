@@ -7,6 +7,8 @@
 //	bot manifest discord print the invite for a Discord server, and what to switch on
 //	bot doctor           try everything the configuration names, and say what to do about what does not work
 //	bot audit VERB       tail, export, verify or anchor what was asked, decided and run (audit.go)
+//	bot permissions VERB show, why, templates, apply, export or import what people set (permissions.go)
+//	bot chat [WORDS]     talk to a running bot from the terminal, and answer what it asks (chat.go)
 //	bot version
 //	bot help
 //
@@ -18,6 +20,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -26,6 +29,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -51,7 +55,7 @@ usage:
   bot manifest discord  print the invite for a Discord server, and what to switch on in the application
   bot doctor            try everything that the configuration names: tokens, permissions, Redis, model, MCP servers;
                         say what to do about each failure
-` + auditUsage + `  bot version           print the version
+` + auditUsage + permissionsUsage + chatUsage + `  bot version           print the version
   bot help              print this
 
 flags:
@@ -61,17 +65,18 @@ flags:
                       (Slack) or the gateway (Discord)
   -yaml               manifest slack: YAML instead of JSON
   -client ID          manifest discord: the application's ID, where no token is set that tells it
-  -json               manifest discord: JSON instead of text; doctor: one JSON object for each line
-` + auditFlags + `
+  -json               manifest discord: JSON instead of text; doctor: one JSON object for each line;
+                      permissions export: JSON instead of YAML
+` + auditFlags + permissionsFlags + chatFlags + `
 Every field of the configuration is explained in docs/configuration.md. Slack is explained in docs/slack.md, Discord in
-docs/discord.md, the audit in docs/audit.md.
+docs/discord.md, the audit in docs/audit.md, permissions in docs/permissions.md.
 `
 
 func main() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	os.Exit(process{
-		args: os.Args[1:], env: os.LookupEnv, stdout: os.Stdout, stderr: os.Stderr,
+		args: os.Args[1:], env: os.LookupEnv, stdin: os.Stdin, terminal: isTerminal(os.Stdin), stdout: os.Stdout, stderr: os.Stderr,
 		signals: signals, exit: os.Exit, run: run,
 	}.main())
 }
@@ -80,6 +85,8 @@ func main() {
 type process struct {
 	args           []string
 	env            config.Getenv
+	stdin          io.Reader // nil: closed
+	terminal       bool      // a person types into stdin
 	stdout, stderr io.Writer
 	signals        <-chan os.Signal
 	exit           func(int) // ends the process at once
@@ -91,6 +98,8 @@ type options struct {
 	config, log, http, client string
 	yaml, json                bool
 	audit                     auditOptions
+	perm                      permissionOptions
+	chat                      chatOptions
 	words                     []string
 	help                      bool
 }
@@ -106,6 +115,8 @@ func (p process) parse() (options, error) {
 	fs.BoolVar(&o.yaml, "yaml", false, "")
 	fs.BoolVar(&o.json, "json", false, "")
 	o.audit.define(fs)
+	o.perm.define(fs)
+	o.chat.define(fs)
 	for args := p.args; len(args) > 0; {
 		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 			o.help = true
@@ -150,6 +161,12 @@ func (p process) main() int {
 	if verb, ok := strings.CutPrefix(command, "audit"); ok && (verb == "" || verb[0] == ' ') {
 		return p.audit(o, strings.TrimSpace(verb))
 	}
+	if isCommand(command, "permissions") {
+		return p.permissions(o, o.words[1:])
+	}
+	if isCommand(command, "chat") {
+		return p.chat(o, o.words[1:])
+	}
 	switch command {
 	case "", "serve":
 		return p.serve(o)
@@ -184,10 +201,13 @@ func (o options) fit(command string) error {
 		return errors.New("-yaml goes with: bot manifest slack")
 	case o.client != "" && !strings.HasPrefix(command, ofDiscord):
 		return errors.New("-client goes with: bot manifest discord")
-	case o.json && command != "doctor" && !strings.HasPrefix(command, ofDiscord):
-		return errors.New("-json goes with: bot doctor, bot manifest discord")
+	case o.json && command != "doctor" && command != permissionsExport && !strings.HasPrefix(command, ofDiscord):
+		return errors.New("-json goes with: bot doctor, bot manifest discord, " + "bot " + permissionsExport)
 	}
-	return o.audit.fit(command)
+	if command == permissionsExport { // -out is its flag, too
+		o.audit.given = slices.DeleteFunc(slices.Clone(o.audit.given), func(name string) bool { return name == "out" })
+	}
+	return cmp.Or(o.audit.fit(command), o.perm.fit(command), o.chat.fit(command))
 }
 
 func (p process) check(o options) int {

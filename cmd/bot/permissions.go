@@ -8,8 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"os/user"
+	osuser "os/user"
 	"slices"
 	"strings"
 	"syscall"
@@ -37,6 +36,8 @@ const permissionsUsage = `  bot permissions show [SERVER [TOOL]]
 
 const permissionsFlags = `  -yes                permissions apply, import: do it
 `
+
+const permissionsExport = "permissions export"
 
 // permissionOptions are the flags that only these commands have. They share -out and -json with others.
 type permissionOptions struct{ yes bool }
@@ -112,7 +113,7 @@ func (p process) permissions(o options, words []string) int {
 	}
 	ctx, release := untilSignal(context.Background(), p.signals, 0, slog.New(slog.DiscardHandler), p.exit)
 	defer release()
-	do := &permitting{options: o, config: c, by: operator(p.env), stdin: p.stdin, stdout: p.stdout, stderr: p.stderr, log: newLog(p.stderr, o.log)}
+	do := &permitting{options: o, config: c, by: operator(p.env), stdin: p.stdin, stdout: p.stdout, stderr: p.stderr, log: quietLog(p.stderr)}
 	if verb != "templates" {
 		if err := do.open(ctx); err != nil {
 			fmt.Fprintln(p.stderr, "bot:", err)
@@ -133,6 +134,11 @@ func (p process) permissions(o options, words []string) int {
 	return exitOK
 }
 
+// quietLog is the log of a command: what went well needs no words.
+func quietLog(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
 // cliPlatform is where whoever types these commands is known by.
 const cliPlatform = "cli"
 
@@ -140,7 +146,7 @@ const cliPlatform = "cli"
 // for the record and proves nothing.
 func operator(env config.Getenv) chat.Envelope {
 	name := ""
-	if u, err := user.Current(); err == nil {
+	if u, err := osuser.Current(); err == nil {
 		name = u.Username
 	}
 	if name == "" {
@@ -167,25 +173,8 @@ func (p *permitting) open(ctx context.Context) (err error) {
 	return err
 }
 
-// show prints what is in force, or what can be set for a server or a tool and how it stands.
-func (p *permitting) show(ctx context.Context, args []string) error {
-	words := []string{"show"}
-	switch len(args) {
-	case 1:
-		words = []string{"server", args[0]}
-	case 2:
-		words = []string{"tool", args[0], args[1]}
-	}
-	return p.say(ctx, words...)
-}
-
 // why prints every rule that a call would go through, asked by somebody who is no admin and has set nothing for themselves.
 func (p *permitting) why(ctx context.Context, args []string) error {
-	return p.say(ctx, "why", args[0], args[1])
-}
-
-// say prints what the engine answers to a command that only shows.
-func (p *permitting) say(ctx context.Context, words ...string) error {
 	tools, stop, err := p.tools()
 	if err != nil {
 		return err
@@ -195,17 +184,11 @@ func (p *permitting) say(ctx context.Context, words ...string) error {
 	if err != nil {
 		return err
 	}
-	lines, err := e.Permissions(ctx, p.by, words)
-	if err != nil {
-		return err
-	}
+	lines, err := e.Permissions(ctx, p.by, []string{"why", args[0], args[1]})
 	for _, l := range lines {
-		if words[0] == "show" && isOfWhoTypes(l) {
-			continue
-		}
 		fmt.Fprintln(p.stdout, oneLine(l))
 	}
-	return nil
+	return err
 }
 
 func (p *permitting) templates(context.Context, []string) error {
@@ -262,30 +245,4 @@ func knownTools(specs []agent.ToolSpec, policy permission.Policy, now permission
 		}
 	}
 	return out
-}
-
-// export prints what people set. A file is written whole or not at all, and only its owner may read it: it names people.
-func (p *permitting) export(ctx context.Context, _ []string) error {
-	e, err := p.engine(noTools{})
-	if err != nil {
-		return err
-	}
-	now, err := e.Settings(ctx)
-	if err != nil {
-		return err
-	}
-	text, err := exported(now.Exchange(), p.json)
-	if err != nil || p.audit.out == "" {
-		if err == nil {
-			_, err = io.WriteString(p.stdout, text)
-		}
-		return err
-	}
-	if err := os.WriteFile(p.audit.out+".new", []byte(text), 0o600); err != nil {
-		return fmt.Errorf("-out: %w", err)
-	}
-	if err := os.Rename(p.audit.out+".new", p.audit.out); err != nil {
-		return fmt.Errorf("-out: %w", err)
-	}
-	return nil
 }

@@ -238,10 +238,14 @@ func openServers(c config.Config, log *slog.Logger) (*mcp.Servers, error) {
 	for name, s := range c.MCP.Servers {
 		servers[name] = mcp.Server{
 			Command: config.RevealAll(s.Command), Env: config.RevealMap(s.Env), URL: s.URL.Reveal(), Headers: config.RevealMap(s.Headers),
-			Timeout: s.Timeout, Trusted: s.Trusted, Description: s.Description, Icon: s.Icon,
+			Timeout: s.Timeout, Trusted: s.Trusted, Description: s.Description, Icon: s.Icon, Sampling: s.Sampling,
 		}
 	}
-	return mcp.New(mcp.Config{Servers: servers, Log: log, ClientName: "nod", Version: versionLine()})
+	sample, err := openSampling(c, log)
+	if err != nil {
+		return nil, err
+	}
+	return mcp.New(mcp.Config{Servers: servers, Sample: sample, Log: log, ClientName: "nod", Version: versionLine()})
 }
 
 func openModel(c config.Config, log *slog.Logger) (agent.Model, error) {

@@ -217,6 +217,7 @@ func (e *Engine) answer(ctx context.Context, policy permission.Policy, s turn.Se
 // grant is the standing permission that a choice makes. A wider one is for the server's tools as they are now.
 func (e *Engine) grant(ctx context.Context, policy permission.Policy, s turn.Session, c turn.ToolCall, in chat.Clicked) (*permission.Grant, error) {
 	var tools []permission.Tool
+	req := turn.Requested(s, c)
 	switch in.Choice {
 	case chat.AllowReads, chat.AllowWrites, chat.AllowServer:
 		specs, _, err := e.Tools.List(ctx)
@@ -225,6 +226,9 @@ func (e *Engine) grant(ctx context.Context, policy permission.Policy, s turn.Ses
 		}
 		for _, sp := range specs {
 			tools = append(tools, sp.Tool)
+			if sp.Tool == c.Tool {
+				req.Source, req.Hints, req.Metadata = sp.Source, sp.Hints, sp.Metadata
+			}
 		}
 	default: // for this one tool
 	}
@@ -233,7 +237,7 @@ func (e *Engine) grant(ctx context.Context, policy permission.Policy, s turn.Ses
 		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
 	}
 	g.By = in.User
-	if covers, _ := permission.Covers(policy, asGiven(g, policy, s), turn.Requested(s, c), time.Now()); !covers && g.Scope != permission.ScopeTool {
+	if covers, _ := permission.Covers(policy, asGiven(g, policy, s), req, time.Now()); !covers && g.Scope != permission.ScopeTool {
 		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotYoursToGrant()} // a label must grant what it says
 	}
 	g.ID, g.By, g.Name, g.At, g.Epoch = permission.GrantID(mint()), in.User, in.Name, time.Now(), policy.Epoch

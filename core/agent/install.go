@@ -180,7 +180,7 @@ func (e *Engine) installCard(policy permission.Policy, s permission.Settings, se
 	token := installToken(s, server)
 	m.Choices = []render.Choice{
 		{Choice: chat.Accept, Token: token, Label: render.LabelAcceptTools},
-		{Choice: chat.Open, Token: installView(server), Label: render.LabelEditTools},
+		{Choice: chat.Open, Token: InstallView(server), Label: render.LabelEditTools},
 	}
 	return m
 }
@@ -196,14 +196,6 @@ func (e *Engine) proposed(policy permission.Policy, pin permission.Pinned) strin
 	}
 	eff := policy.Get(pin.Tool, src, h, permission.Metadata{})
 	return render.ToolLine(eff.Access.String(), string(eff.AccessFrom), eff.Risk.String(), string(eff.RiskFrom), eff.Approval.String(), string(eff.ApprovalFrom))
-}
-
-// installView is the settings' view of a server's tools, as a button can carry it.
-func installView(server string) string {
-	if view := "install:" + server; len(view) <= 64 {
-		return view
-	}
-	return "servers"
 }
 
 // sawSpecs keeps what was listed last, and tells admins of what is new, beside whatever goes on.

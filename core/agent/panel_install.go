@@ -51,7 +51,7 @@ func (l *looking) proposalRow(k known) render.PanelRow {
 	}
 	for _, a := range l.settings.Analyses {
 		if a.Tool == k.tool() {
-			row.Details = append(row.Details, words(render.AnalysisSays(a.Access.String() + ", " + a.Risk.String() + ". " + clipped(a.Reason, 300))))
+			row.Details = append(row.Details, words(render.AnalysisSays(a.Access.String()+", "+a.Risk.String()+". "+clipped(a.Reason, 300))))
 		}
 	}
 	if d := k.spec.Description; d != "" {

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -38,15 +37,13 @@ func (l *looking) mineView(ctx context.Context) (render.Panel, bool, error) {
 	return render.Panel{Title: render.TabMine, Sections: []render.Section{s}}, true, nil
 }
 
-// forgetting ends remembered choices of whoever looks, and nobody else's.
+// forgetting ends remembered choices of whoever looks: ids are from their own list, and an ID is minted once.
 func (l *looking) forgetting(ids ...string) deed {
 	return func(ctx context.Context, _ string) (Done, error) {
-		_, err := l.Change(ctx, l.env, "", func(_ permission.Policy, now permission.Settings) ([]permission.Change, error) {
+		_, err := l.Change(ctx, l.env, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
 			var out []permission.Change
 			for _, id := range ids {
-				if slices.ContainsFunc(now.Of(l.env.User), func(r permission.Remembered) bool { return r.ID == id }) {
-					out = append(out, permission.Change{Forget: id})
-				}
+				out = append(out, permission.Change{Forget: id})
 			}
 			return out, nil
 		})

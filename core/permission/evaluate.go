@@ -47,7 +47,7 @@ func Evaluate(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 	r := ruling{Ruling: Ruling{
 		Access: e.Access, Risk: e.Risk, Approval: e.Approval, Timeout: e.Timeout,
 		Message: Message(e.Message, req.Args), Impact: e.Impact, Category: e.Category, Trusted: e.Trusted,
-		Changed: e.Changed, New: e.New,
+		Changed: e.Changed, New: e.New && len(p.Admins) > 0, // where nobody can accept it, that it is new is no news
 	}}
 	if e.Approvals > 1 {
 		r.Approvals = e.Approvals

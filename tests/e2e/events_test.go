@@ -61,7 +61,7 @@ func TestApprovalRequiredFields(t *testing.T) {
 		names = append(names, k)
 	}
 	slices.Sort(names)
-	want := []string{"access", "arguments", "expires_at", "message", "permission", "request_id", "risk", "server_name", "tool_call_id", "tool_name", "type"}
+	want := []string{"access", "arguments", "expires_at", "message", "permission", "request_id", "risk", "scopes", "server_name", "tool_call_id", "tool_name", "type"}
 	if !slices.Equal(names, want) {
 		t.Errorf("fields %v, want %v", names, want)
 	}

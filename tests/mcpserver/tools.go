@@ -20,7 +20,7 @@ const numbers = `{"type":"object","properties":{"n":{"type":"integer","minimum":
 const EchoSchema = `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"text":{"type":"string","pattern":"^(?!secret).*$"},"n":{"type":"number"}},"anyOf":[{"required":["text"]},{"required":["n"]}],"description":"kept"}`
 
 func (s *Server) addTools() {
-	add := func(name, description, schema string, f func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error), hints ...bool) {
+	add := func(name, description, schema string, f server.ToolHandlerFunc, hints ...bool) {
 		t := mcp.NewToolWithRawSchema(name, description, json.RawMessage(schema))
 		if len(hints) == 3 {
 			t.Annotations = mcp.ToolAnnotation{ReadOnlyHint: &hints[0], DestructiveHint: &hints[1], IdempotentHint: &hints[2]}
@@ -66,6 +66,8 @@ func (s *Server) addTools() {
 	})
 	// ask asks its caller for input.
 	add("ask", "Elicits input.", none, s.ask)
+	// elicit, elicit_url and sample ask back in a way that works in every version of the protocol; see elicit.go.
+	s.addElicitors(add)
 	// crash records an effect and ends the process without an answer.
 	add("crash", "Dies.", none, func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		_ = s.Ledger.record(Effect{Tool: "crash", Phase: "did"})

@@ -61,8 +61,8 @@ func TestStandingChoices(t *testing.T) {
 		"below this directory": {chat.AllowPath, `{"path":"a/b.txt"}`, []call{
 			{"write", `{"path":"a/c.txt"}`, false}, {"write", `{"path":"a/d/e.txt"}`, false}, {"write", `{"path":"a/../x"}`, true}, {"write", `{"path":"ab/c.txt"}`, true},
 		}},
-		"three times": {chat.AllowUses, `{}`, []call{{"write", `{}`, false}, {"write", `{}`, false}, {"write", `{}`, true}}},
-		"reads of the server": {chat.AllowReads, `{}`, []call{{"list", `{}`, false}, {"look", `{}`, false}, {"write", `{}`, true}}},
+		"three times":          {chat.AllowUses, `{}`, []call{{"write", `{}`, false}, {"write", `{}`, false}, {"write", `{}`, true}}},
+		"reads of the server":  {chat.AllowReads, `{}`, []call{{"list", `{}`, false}, {"look", `{}`, false}, {"write", `{}`, true}}},
 		"writes of the server": {chat.AllowWrites, `{}`, []call{{"write", `{}`, false}, {"send", `{}`, false}, {"list", `{}`, false}, {"drop", `{}`, true}}},
 		"all of the server":    {chat.AllowServer, `{}`, []call{{"write", `{}`, false}, {"send", `{}`, false}, {"vague", `{}`, false}, {"drop", `{}`, true}}},
 	} {

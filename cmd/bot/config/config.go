@@ -167,7 +167,7 @@ type Reputation struct {
 }
 
 // Enabled reports whether there is a list.
-func (r Reputation) Enabled() bool { return r.File != "" }
+func (c Reputation) Enabled() bool { return c.File != "" }
 
 // Grants is how long standing clicks live.
 type Grants struct {

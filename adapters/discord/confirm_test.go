@@ -1,0 +1,207 @@
+package discord
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/tests/fakediscord"
+)
+
+// cardOfChat posts the card of a chat in a new thread.
+func (p *parlor) cardOfChat(s turn.Session) (thread, message string) {
+	p.t.Helper()
+	thread = p.CreateThread(p.ana, p.general, "", "a thread")
+	s.Chat, s.Turn.Requester = p.in(thread), p.user(p.ana)
+	s.People = []turn.Person{{User: p.user(p.ana), Name: "Ana"}}
+	ref, err := p.a.Post(p.ctx, p.in(thread), "card", render.Fit(turn.View(s, s.Turn, turn.Live{}), p.a.Limits()))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	s.Turn.Shown = ref
+	p.ledger.set(func() { p.ledger.sessions[s.Chat] = s })
+	return thread, string(ref)
+}
+
+func (p *parlor) choose(user, channel, message, what string) fakediscord.Answer {
+	p.t.Helper()
+	return p.wait(p.Click(user, channel, message, what))
+}
+
+// What is to be confirmed is asked in exactly the card's words, and what is sent then is what the card's own button would have sent.
+func TestAChoiceIsConfirmed(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.cardOfChat(grantable("tok"))
+	if got := p.choose(p.ben, thread, card, render.LabelAllowServer("files")); got.Type != answerMessage {
+		t.Fatalf("answered with %+v; %s", got, p.log)
+	}
+	m := p.seen(p.ben, thread)
+	if !strings.HasPrefix(m.Text(), render.ConfirmServer("files")+"\n[") || len(p.ledger.asked()) != 0 || len(p.Seen(p.ana, thread)) != 0 {
+		t.Errorf("%q, %+v", m.Text(), p.ledger.asked())
+	}
+	if b := m.Buttons(); len(b) != 2 || b[0].Style != 4 || b[0].Label != render.LabelAllowServer("files") {
+		t.Errorf("%+v", b)
+	}
+	p.clickSeen(p.ben, thread, sayCancel)
+	if got := p.seen(p.ben, thread); got.ID != m.ID || strings.TrimSpace(got.Text()) != sayCancelled || len(got.Buttons()) != 0 || len(p.ledger.asked())+len(p.ledger.decisions()) != 0 {
+		t.Errorf("%q, %+v", got.Text(), p.ledger.asked())
+	}
+	p.choose(p.ben, thread, card, render.LabelAllowServer("files"))
+	if got := p.clickSeen(p.ben, thread, render.LabelAllowServer("files")); got.Type != answerUpdate {
+		t.Errorf("answered with %+v", got)
+	}
+	got := p.ledger.decisions()
+	if len(got) != 1 || got[0].Choice != chat.AllowServer || got[0].Token != "tok" || string(got[0].Message) != card || got[0].User != p.user(p.ben) || got[0].Chat != p.in(thread) ||
+		got[0].Reply.Key == "" || got[0].Groups == nil || got[0].Delivery == "" {
+		t.Errorf("%+v", got)
+	}
+	if m := p.seen(p.ben, thread); !strings.Contains(m.Text(), "Recorded") || len(m.Buttons()) != 0 {
+		t.Errorf("%q", m.Text())
+	}
+}
+
+func TestAConfirmedChoiceThatIsNotTaken(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.cardOfChat(grantable("tok"))
+	var refuse error
+	p.ledger.set(func() { p.ledger.refuse = func(chat.Clicked) error { return refuse } })
+	for _, x := range []struct {
+		err     error
+		want    string
+		buttons int
+	}{
+		{&agent.Refusal{Code: agent.RefusedNotYours, Say: "Only Ana can decide this."}, "Only Ana", 0},
+		{&agent.Refusal{Code: agent.RefusedDecided, Say: "Already allowed.", By: p.user(p.ana), Choice: chat.AllowSession}, "Recorded", 0},
+		{&agent.Refusal{Code: agent.RefusedDecided, Say: "Already denied by Ben.", By: p.user(p.ben), Choice: chat.Deny}, "Already denied", 0},
+		{errDown, "was not recorded", 0},
+	} {
+		p.choose(p.ana, thread, card, render.LabelAllowSession)
+		p.ledger.set(func() { refuse = x.err })
+		asked := p.seen(p.ana, thread).ID
+		p.clickSeen(p.ana, thread, render.LabelAllowSession)
+		if got := p.seen(p.ana, thread); !strings.Contains(got.Text(), x.want) || (got.ID == asked) == (x.err == errDown) {
+			t.Errorf("%v: %q", x.err, got.Text())
+		}
+	}
+	if m, ok := p.Message(thread, p.Seen(p.ana, thread)[3].ID); !ok || len(m.Buttons()) != 2 {
+		t.Errorf("nobody can try again: %+v", m)
+	}
+}
+
+// A question about a choice that its card does not have any more is not asked: the engine says why.
+func TestWhatIsOverIsNotConfirmed(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.cardOfChat(grantable("tok"))
+	p.ledger.set(func() { p.ledger.sessions[p.in(thread)] = turn.Session{} })
+	p.choose(p.ana, thread, card, render.LabelAllowServer("files"))
+	if got := onlyOne[chat.Clicked](p); got.Choice != chat.AllowServer {
+		t.Errorf("%+v", got)
+	}
+	p.ledger.set(func() { p.ledger.down = errDown })
+	p.choose(p.ana, thread, card, render.LabelAllowServer("files"))
+	if got := p.told(p.ana, thread); !strings.Contains(got, "could not be reached just now") || len(p.ledger.asked()) != 1 {
+		t.Error(got)
+	}
+}
+
+// A question that cannot be asked decides nothing.
+func TestAQuestionThatCannotBeAsked(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.cardOfChat(grantable("tok"))
+	p.Fail("POST /interactions/{interaction}/{token}/callback", 1, fakediscord.Fault{Status: 500})
+	p.choose(p.ana, thread, card, render.LabelAllowServer("files"))
+	if got := p.told(p.ana, thread); !strings.Contains(got, "Nothing was changed") || len(p.ledger.asked()) != 0 {
+		t.Error(got)
+	}
+}
+
+// The choices that need nothing more are recorded as they are, and a checkbox with them.
+func TestChoicesBeyondTheThreeButtons(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.cardOfChat(grantable("tok"))
+	for i, x := range []struct {
+		label  string
+		choice chat.Choice
+		token  string
+	}{
+		{render.LabelAllowHour, chat.AllowHour, "tok"}, {render.LabelAllowUses(turn.GrantUses), chat.AllowUses, "tok"}, {"☐ " + render.LabelRemember, chat.Remember, "tok"}, {render.LabelAskMore, chat.AskFor, "t1"},
+	} {
+		if got := p.choose(p.ana, thread, card, x.label); got.Type != answerDeferred {
+			t.Errorf("%s: answered with %+v", x.label, got)
+		}
+		if got, _ := p.ledger.got()[i].(chat.Clicked); got.Choice != x.choice || got.Token != x.token || string(got.Message) != card {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// The box on a card is as the chat says.
+func TestTheBoxIsTicked(t *testing.T) {
+	t.Parallel()
+	s := grantable("tok")
+	for _, want := range []string{"[☐ Remember this choice]", "[☑ Remember this choice]"} {
+		if got := dump(encode(turn.View(s, s.Turn, turn.Live{}), nil)); !strings.Contains(got, want) {
+			t.Errorf("%s is missing in\n%s", want, got)
+		}
+		s.Turn.Calls[0].Ticked = &turn.Person{User: anaPerson.User}
+	}
+}
+
+func TestWhyIsForOnePerson(t *testing.T) {
+	p, o := managed(t)
+	thread, card := p.cardOfChat(grantable("tok"))
+	p.choose(p.ben, thread, card, render.LabelWhy)
+	if got := p.seen(p.ben, thread).Text(); !strings.Contains(got, `the \*server\* asks`) || len(p.Seen(p.ana, thread)) != 0 {
+		t.Error(got)
+	}
+	if got := lastOf(o, &o.why); got.token != "tok" || got.env.Chat != p.in(thread) || got.env.User != p.user(p.ben) || got.env.Groups == nil {
+		t.Errorf("%+v", got)
+	}
+	for _, x := range []struct {
+		err  error
+		want string
+	}{{&agent.Refusal{Say: "This ask is over."}, "This ask is over"}, {errDown, "could not be reached just now"}} {
+		o.set(func() { o.err = x.err })
+		p.choose(p.ben, thread, card, render.LabelWhy)
+		if got := p.seen(p.ben, thread).Text(); !strings.Contains(got, x.want) {
+			t.Errorf("%v: %s", x.err, got)
+		}
+	}
+	o.set(func() { o.err = nil })
+	p.Fail("POST /interactions/{interaction}/{token}/callback", 1, fakediscord.Fault{Status: 500})
+	p.choose(p.ben, thread, card, render.LabelWhy)
+	if got := p.seen(p.ben, thread).Text(); !strings.Contains(got, "could not be opened") {
+		t.Error(got)
+	}
+}
+
+// A private button carries its card's message as long as there is room for it.
+func TestSureID(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct{ token, message, want string }{
+		{"tok", "900000000000000009", "900000000000000009"}, {"tok", "", ""}, {"tok", "no message", ""}, {rep(64), "90000000000000000009", ""},
+	} {
+		id := sureID(chat.AllowSession, x.token, x.message)
+		p, ok := parsePressed(id, nil)
+		if !ok || len(id) > maxCustomID || p.choice != chat.AllowSession || p.token != x.token || p.message != x.want || !p.sure || p.ask {
+			t.Errorf("%q: %+v", id, p)
+		}
+	}
+}
+
+// Buttons that replace their message do so only where one person sees it.
+func TestNoButtonReplacesACard(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.cardOfChat(grantable("tok"))
+	for _, id := range []string{"nod:cancel:x", "sure::allow_server:tok", "sure:" + card + ":allow_server:tok"} {
+		if got := p.press(p.ana, thread, card, id); got.Type != answerMessage || !strings.Contains(p.seen(p.ana, thread).Text(), "another version") {
+			t.Errorf("%s: answered with %+v", id, got)
+		}
+	}
+	if m, _ := p.Message(thread, card); len(m.Buttons()) == 0 || len(p.ledger.asked())+len(p.ledger.decisions()) != 0 {
+		t.Errorf("%+v", m)
+	}
+}

@@ -1,0 +1,293 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/render"
+)
+
+// The limits on a form. Longer words are cut; more of anything else is no form.
+const (
+	maxSay       = 2000 // runes of what stands over it
+	maxFields    = 20
+	maxOptions   = 100 // of one field
+	maxFieldName = 100 // bytes; also of an option
+	maxTitle     = 150 // runes; also of an option's label
+	maxHelp      = 500 // runes
+	maxDefault   = 2000
+)
+
+// Which keywords the forms of MCP have. Any other could change what an answer means: then there is no form, rather than half of one.
+// https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema
+var (
+	formWords  = words("$schema type properties required title description additionalProperties")
+	fieldWords = map[string]map[string]bool{
+		"string":  words("type title description default format minLength maxLength pattern enum enumNames oneOf"),
+		"number":  words("type title description default minimum maximum"),
+		"integer": words("type title description default minimum maximum"),
+		"boolean": words("type title description default"),
+		"array":   words("type title description default minItems maxItems uniqueItems items"),
+	}
+	itemWords   = words("type enum enumNames anyOf oneOf")
+	choiceWords = words("const title description")
+	formats     = words("email uri date date-time")
+)
+
+func words(s string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(s) {
+		m[w] = true
+	}
+	return m
+}
+
+type object = map[string]json.RawMessage
+
+// readForm makes the fields of a form from the schema that a server sent: required ones first in the order that it
+// lists them, then the others by name, because the order of properties does not survive mcp-go. The error says why there is no form.
+func readForm(schema json.RawMessage) ([]turn.FormField, error) {
+	if len(schema) > maxSchema {
+		return nil, fmt.Errorf("its schema has more than %s bytes", count(maxSchema))
+	}
+	root, err := only("the schema", schema, formWords)
+	if err != nil {
+		return nil, err
+	}
+	if !absent(root["type"]) && text(root["type"]) != "object" {
+		return nil, errors.New("the schema is not one of an object")
+	}
+	var properties object
+	if !absent(root["properties"]) && json.Unmarshal(root["properties"], &properties) != nil {
+		return nil, errors.New("its properties are not an object")
+	}
+	var required []string
+	if !absent(root["required"]) && json.Unmarshal(root["required"], &required) != nil {
+		return nil, errors.New("what it requires is not a list of names")
+	}
+	if len(properties) > maxFields {
+		return nil, fmt.Errorf("it has more than %d fields", maxFields)
+	}
+	var names []string
+	for _, name := range append(required, sorted(properties)...) {
+		if _, there := properties[name]; !there {
+			return nil, errors.New("it requires a field that it does not have")
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	var fields []turn.FormField
+	for _, name := range names {
+		f, err := readField(name, properties[name])
+		if err != nil {
+			return nil, err
+		}
+		f.Required = slices.Contains(required, name)
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+// only decodes an object with no other members than those known.
+func only(what string, raw json.RawMessage, known map[string]bool) (object, error) {
+	var o object
+	if json.Unmarshal(raw, &o) != nil || o == nil {
+		return nil, fmt.Errorf("%s is not an object", what)
+	}
+	for _, key := range sorted(o) {
+		if !known[key] {
+			return nil, fmt.Errorf("%s has %q, which the forms of MCP do not have", what, brief(key, 40))
+		}
+	}
+	return o, nil
+}
+
+func readField(name string, raw json.RawMessage) (turn.FormField, error) {
+	if !exact(name) {
+		return turn.FormField{}, fmt.Errorf("the name of a field is empty, too long or hides something")
+	}
+	var o object
+	_ = json.Unmarshal(raw, &o) // what is no object has no type
+	kind := text(o["type"])
+	known := fieldWords[kind]
+	if known == nil {
+		return turn.FormField{}, fmt.Errorf("the field %q is of a type that the forms of MCP do not have", name)
+	}
+	what := fmt.Sprintf("the field %q", name)
+	if _, err := only(what, raw, known); err != nil {
+		return turn.FormField{}, err
+	}
+	f := turn.FormField{Name: name, Type: kind, Title: brief(text(o["title"]), maxTitle), Description: brief(text(o["description"]), maxHelp)}
+	var err error
+	switch kind {
+	case "array":
+		err = readMany(&f, o)
+	case "string":
+		err = readText(&f, o)
+	case "number", "integer":
+		f.Min, f.Max, err = bounds(o["minimum"], o["maximum"])
+	}
+	if err != nil {
+		return turn.FormField{}, fmt.Errorf("%s %w", what, err)
+	}
+	f.Default = proposed(f, o["default"])
+	return f, nil
+}
+
+// readText reads a text, or a choice of one.
+func readText(f *turn.FormField, o object) (err error) {
+	if f.Format = text(o["format"]); f.Format != "" && !formats[f.Format] || f.Format == "" && !absent(o["format"]) {
+		return errors.New("has a format that the forms of MCP do not have")
+	}
+	if f.Min, f.Max, err = bounds(o["minLength"], o["maxLength"]); err != nil {
+		return err
+	}
+	if o["enum"] == nil && o["oneOf"] == nil {
+		if o["enumNames"] != nil {
+			return errors.New("names options that it does not have")
+		}
+		return nil
+	}
+	f.Format, f.Min, f.Max = "", nil, nil // an option is what it is
+	f.Options, f.Labels, err = options(o["enum"], o["enumNames"], o["oneOf"])
+	return err
+}
+
+// readMany reads a choice of several.
+func readMany(f *turn.FormField, o object) error {
+	items, err := only("what it lists", o["items"], itemWords)
+	if err != nil {
+		return errors.New("is a list of what the forms of MCP do not have")
+	}
+	if !absent(items["type"]) && text(items["type"]) != "string" || items["anyOf"] != nil && items["oneOf"] != nil {
+		return errors.New("is a list of what the forms of MCP do not have")
+	}
+	choices := items["anyOf"]
+	if choices == nil {
+		choices = items["oneOf"]
+	}
+	if f.Options, f.Labels, err = options(items["enum"], items["enumNames"], choices); err != nil {
+		return err
+	}
+	least, most, err := bounds(o["minItems"], o["maxItems"])
+	if err != nil {
+		return err
+	}
+	f.Type, f.Many = "string", true
+	// The form has no bounds for how many; the words have, and the server checks.
+	f.Description = strings.TrimSpace(f.Description + howMany(least, most))
+	return nil
+}
+
+func howMany(least, most *float64) string {
+	switch {
+	case least != nil && *least > 0 && most != nil:
+		return fmt.Sprintf(" Choose %v to %v.", *least, *most)
+	case least != nil && *least > 0:
+		return fmt.Sprintf(" Choose at least %v.", *least)
+	case most != nil:
+		return fmt.Sprintf(" Choose at most %v.", *most)
+	}
+	return ""
+}
+
+// options reads what can be chosen, as a list of values, with or without names, or as a list of titled constants.
+func options(enum, names, choices json.RawMessage) (values, labels []string, err error) {
+	switch {
+	case enum != nil && choices != nil:
+		return nil, nil, errors.New("has two lists of options")
+	case enum != nil:
+		if json.Unmarshal(enum, &values) != nil {
+			return nil, nil, errors.New("has options that are no texts")
+		}
+		if !absent(names) && (json.Unmarshal(names, &labels) != nil || len(labels) != len(values)) {
+			return nil, nil, errors.New("has not one name for each option")
+		}
+	default:
+		var list []json.RawMessage
+		if json.Unmarshal(choices, &list) != nil {
+			return nil, nil, errors.New("has no options")
+		}
+		for _, raw := range list {
+			o, err := only("an option", raw, choiceWords)
+			if err != nil {
+				return nil, nil, errors.New("has an option that is no titled text")
+			}
+			values, labels = append(values, text(o["const"])), append(labels, text(o["title"]))
+		}
+	}
+	if len(values) == 0 || len(values) > maxOptions {
+		return nil, nil, fmt.Errorf("has no options, or more than %d", maxOptions)
+	}
+	for i, v := range values {
+		if !exact(v) || slices.Contains(values[:i], v) {
+			return nil, nil, errors.New("has an option that is empty, too long, there twice or hides something")
+		}
+	}
+	for i, l := range labels {
+		if labels[i] = brief(l, maxTitle); labels[i] == "" {
+			labels[i] = values[i]
+		}
+		if slices.Contains(labels[:i], labels[i]) {
+			return nil, nil, errors.New("has two options of one name")
+		}
+	}
+	return values, labels, nil
+}
+
+// exact tells a text that is what it looks like, in one line, and comes back from any form as it was.
+func exact(s string) bool {
+	_, hidden := render.Visible(s)
+	return s != "" && len(s) <= maxFieldName && utf8.ValidString(s) && hidden == 0 && s == strings.Join(strings.Fields(s), " ")
+}
+
+// bounds reads a least and a most that something can be within.
+func bounds(least, most json.RawMessage) (lo, hi *float64, err error) {
+	for _, b := range []struct {
+		raw json.RawMessage
+		to  **float64
+	}{{least, &lo}, {most, &hi}} {
+		if absent(b.raw) {
+			continue
+		}
+		if json.Unmarshal(b.raw, b.to) != nil {
+			return nil, nil, errors.New("has a bound that is no number")
+		}
+	}
+	if lo != nil && hi != nil && *lo > *hi {
+		return nil, nil, errors.New("can have no value: its least is above its most")
+	}
+	return lo, hi, nil
+}
+
+// proposed is a field's default as a form shows it. One that the field itself would not take is none.
+func proposed(f turn.FormField, raw json.RawMessage) string {
+	if absent(raw) {
+		return ""
+	}
+	shown := text(raw)
+	var list []string
+	switch {
+	case f.Many:
+		if json.Unmarshal(raw, &list) != nil {
+			return ""
+		}
+		shown = strings.Join(list, "\n")
+	case f.Type != "string":
+		shown = string(bytes.TrimSpace(raw))
+	}
+	if _, hidden := render.Visible(shown); hidden > 0 && !f.Many || len(shown) > maxDefault {
+		return ""
+	}
+	if _, err := turn.Content(turn.Want{Kind: turn.WantForm, Fields: []turn.FormField{f}}, map[string]string{f.Name: shown}); err != nil {
+		return ""
+	}
+	return shown
+}

@@ -1,0 +1,192 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/permission"
+)
+
+// The limits on what a server may ask of the model.
+const (
+	maxPrompt   = 32 << 10 // bytes of the whole request: what a person can be expected to read before saying yes
+	maxMessages = 50
+	maxTokens   = 4096 // of an answer; a request for more gets this many
+)
+
+// Sampling is what a server wants the model to answer. All of it is the server's words, which a person read and allowed.
+type Sampling struct {
+	System    string // instructions, if there are any
+	Messages  []SamplingMessage
+	MaxTokens int // of the answer: 1 to 4,096
+}
+
+// SamplingMessage is one message of a [Sampling].
+type SamplingMessage struct {
+	Assistant bool // the model's own words, as the server has them; else a person's
+	Text      string
+}
+
+// Sampled is what the model said.
+type Sampled struct {
+	Text  string
+	Model string // its name
+	Cut   bool   // the answer ended at MaxTokens
+}
+
+// sampleFunc asks the model once. It honours its context.
+type sampleFunc func(context.Context, Sampling) (Sampled, error)
+
+// errRejected says that a person did not allow a server to ask the model.
+var errRejected = errors.New("the user rejected the sampling request")
+
+// refusedSampling is a request to the model that is not even put to a person.
+type refusedSampling struct{ say string }
+
+func (e *refusedSampling) Error() string { return e.say }
+
+// sampler answers what servers ask of the model in multi round-trip calls.
+type sampler struct{ c *conn }
+
+// CreateMessage implements client.SamplingHandler.
+func (s sampler) CreateMessage(ctx context.Context, req mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	raw, err := json.Marshal(req.CreateMessageParams)
+	if err != nil {
+		return nil, err
+	}
+	got, err := s.c.ask(ctx, runOf(ctx), raw)
+	if err != nil {
+		traceOf(ctx).unanswered("an answer of the model: " + err.Error())
+		return nil, err
+	}
+	return got.result(), nil
+}
+
+func (s Sampled) result() *mcp.CreateMessageResult {
+	r := &mcp.CreateMessageResult{Model: s.Model, StopReason: "endTurn"}
+	if s.Cut {
+		r.StopReason = "maxTokens"
+	}
+	r.Role, r.Content = mcp.RoleAssistant, mcp.NewTextContent(s.Text)
+	return r
+}
+
+// sampled is the answer to an older server's sampling/createMessage.
+func (c *conn) sampled(ctx context.Context, id mcp.RequestId, r *run, params json.RawMessage) *transport.JSONRPCResponse {
+	got, err := c.ask(ctx, r, params)
+	var bad *refusedSampling
+	switch {
+	case errors.Is(err, errRejected):
+		return transport.NewJSONRPCErrorResponse(id, codeRejected, errRejected.Error(), nil)
+	case errors.As(err, &bad):
+		return transport.NewJSONRPCErrorResponse(id, mcp.INVALID_PARAMS, bad.say, nil)
+	case err != nil:
+		return transport.NewJSONRPCErrorResponse(id, mcp.INTERNAL_ERROR, err.Error(), nil)
+	}
+	raw, err := json.Marshal(got.result())
+	if err != nil {
+		return transport.NewJSONRPCErrorResponse(id, mcp.INTERNAL_ERROR, "the answer cannot be sent", nil)
+	}
+	return transport.NewJSONRPCResultResponse(id, raw)
+}
+
+// ask puts a server's question to the model before the person of the call, whole, and asks the model once if they
+// allow it. The errors are for the server: they hold nothing of ours.
+func (c *conn) ask(ctx context.Context, r *run, params json.RawMessage) (Sampled, error) {
+	if r == nil {
+		return Sampled{}, errRejected
+	}
+	q, prompt, err := readSampling(params)
+	if err != nil {
+		r.log.Warn("what the server asks of the model was refused", "why", brief(err.Error(), 300))
+		return Sampled{}, err
+	}
+	f, err := r.want(ctx, turn.Want{Kind: turn.WantSample, Prompt: prompt})
+	if err != nil || f.Action != turn.FillAccept {
+		return Sampled{}, errRejected
+	}
+	defer r.clock.pause()() // the server waits for us
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(r.ctx, stop)()
+	got, err := c.sample(ctx, q)
+	if err != nil {
+		r.log.Warn("the model did not answer the server", "cause", brief(err.Error(), 300))
+		return Sampled{}, errors.New("the model did not answer")
+	}
+	return got, nil
+}
+
+// readSampling reads the parameters of sampling/createMessage: texts only, without tools and without anything of the
+// chat. prompt is the whole of it in canonical form, to be read before it is allowed.
+func readSampling(params json.RawMessage) (q Sampling, prompt json.RawMessage, err error) {
+	refuse := func(format string, a ...any) (Sampling, json.RawMessage, error) {
+		return Sampling{}, nil, &refusedSampling{fmt.Sprintf(format, a...)}
+	}
+	if len(params) > maxPrompt {
+		return refuse("the request has more than %s bytes", count(maxPrompt))
+	}
+	prompt, err = permission.Canonical(params)
+	if err != nil {
+		return refuse("the request is not an unambiguous JSON object")
+	}
+	var p object
+	if json.Unmarshal(prompt, &p) != nil {
+		return refuse("the request is not an object")
+	}
+	if !absent(p["tools"]) || !absent(p["toolChoice"]) {
+		return refuse("this client does not offer tools for sampling")
+	}
+	if context := text(p["includeContext"]); !absent(p["includeContext"]) && context != "none" {
+		return refuse("this client includes no context")
+	}
+	var list []object
+	if json.Unmarshal(p["messages"], &list) != nil || len(list) == 0 || len(list) > maxMessages {
+		return refuse("messages must be a list of 1 to %d", maxMessages)
+	}
+	for i, m := range list {
+		words, ok := onlyText(m["content"])
+		role := text(m["role"])
+		if !ok || role != "user" && role != "assistant" {
+			return refuse("message %d is not a text of the user or the assistant", i)
+		}
+		q.Messages = append(q.Messages, SamplingMessage{role == "assistant", words})
+	}
+	q.System = text(p["systemPrompt"])
+	var tokens float64
+	if json.Unmarshal(p["maxTokens"], &tokens) != nil || tokens < 1 {
+		return refuse("maxTokens must be at least 1")
+	}
+	q.MaxTokens = int(min(tokens, maxTokens))
+	return q, prompt, nil
+}
+
+// onlyText is the text of a message's content: one item or a list of them, none of them anything but text.
+func onlyText(raw json.RawMessage) (string, bool) {
+	var items []object
+	if json.Unmarshal(raw, &items) != nil {
+		var one object
+		if json.Unmarshal(raw, &one) != nil {
+			return "", false
+		}
+		items = []object{one}
+	}
+	var parts []string
+	for _, item := range items {
+		t := text(item["text"])
+		if text(item["type"]) != "text" || !utf8.ValidString(t) {
+			return "", false
+		}
+		parts = append(parts, t)
+	}
+	all := strings.Join(parts, "\n")
+	return all, strings.TrimSpace(all) != ""
+}

@@ -1,0 +1,544 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/core/permission"
+)
+
+// patience bounds what a test waits for; it never decides anything.
+const patience = 30 * time.Second
+
+// alive is a bot that runs, with the real web API and the scripted model unless the configuration says otherwise.
+type alive struct {
+	*bot
+	t    *testing.T
+	url  string
+	stop func()
+}
+
+func running(t *testing.T, change func(*config.Config)) alive {
+	t.Helper()
+	c := config.Default()
+	c.Listen, c.DataDir = "127.0.0.1:0", t.TempDir()
+	if change != nil {
+		change(&c)
+	}
+	ln, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	b, err := wire(ctx, c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served sync.WaitGroup
+	served.Go(func() { _ = b.serve(ctx, ln) })
+	a := alive{b, t, "http://" + ln.Addr().String(), sync.OnceFunc(func() { cancel(); served.Wait(); b.close() })}
+	t.Cleanup(a.stop)
+	if _, err := get(a.url + "/healthz"); err != nil { // answers once everything is started
+		t.Fatal(err)
+	}
+	return a
+}
+
+// file is what stands in a file of the workbench, or "(missing)".
+func (a alive) file(name string) string {
+	b, err := os.ReadFile(filepath.Join(a.config.DataDir, "workspace", name))
+	if err != nil {
+		return "(missing)"
+	}
+	return string(b)
+}
+
+// screen is what stands on a terminal.
+type screen struct {
+	mu    sync.Mutex
+	text  string
+	seen  int
+	moved chan struct{}
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text += string(b)
+	close(s.moved)
+	s.moved = make(chan struct{})
+	return len(b), nil
+}
+
+func (s *screen) String() string { s.mu.Lock(); defer s.mu.Unlock(); return s.text }
+
+// terminal is bot chat with a person at it.
+type terminal struct {
+	t       *testing.T
+	out     *screen
+	errs    *screen
+	keys    *io.PipeWriter
+	signals chan os.Signal
+	code    chan int
+}
+
+func newScreen() *screen { return &screen{moved: make(chan struct{})} }
+
+func atTerminal(t *testing.T, env map[string]string, args ...string) *terminal {
+	t.Helper()
+	return typing(t, true, env, args...)
+}
+
+func typing(t *testing.T, person bool, env map[string]string, args ...string) *terminal {
+	t.Helper()
+	r, w := io.Pipe()
+	k := &terminal{t, newScreen(), newScreen(), w, make(chan os.Signal, 2), make(chan int, 1)}
+	p := process{args: append([]string{"chat"}, args...), stdin: r, terminal: person, stdout: k.out, stderr: k.errs, signals: k.signals,
+		exit: func(code int) { t.Errorf("exit(%d) was called", code) }, env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
+	go func() { k.code <- p.main(); _ = r.Close() }()
+	t.Cleanup(func() { _ = w.Close() })
+	return k
+}
+
+// until waits for words on the screen, after those that were waited for before.
+func (k *terminal) until(words string) {
+	k.t.Helper()
+	ctx, cancel := context.WithTimeout(k.t.Context(), patience)
+	defer cancel()
+	for {
+		k.out.mu.Lock()
+		at, moved := strings.Index(k.out.text[k.out.seen:], words), k.out.moved
+		if at >= 0 {
+			k.out.seen += at + len(words)
+		}
+		k.out.mu.Unlock()
+		if at >= 0 {
+			return
+		}
+		select {
+		case <-moved:
+		case code := <-k.code:
+			k.t.Fatalf("it ended with %d before it said %q:\n%s\n%s", code, words, k.out, k.errs)
+		case <-ctx.Done():
+			k.t.Fatalf("it never said %q:\n%s\n%s", words, k.out, k.errs)
+		}
+	}
+}
+
+func (k *terminal) typed(text string) {
+	k.t.Helper()
+	if _, err := io.WriteString(k.keys, text); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+func (k *terminal) ends(code int) {
+	k.t.Helper()
+	select {
+	case got := <-k.code:
+		if got != code {
+			k.t.Errorf("the code is %d, want %d\n%s\n%s", got, code, k.out, k.errs)
+		}
+	case <-time.After(patience):
+		k.t.Fatalf("it does not end:\n%s", k.out)
+	}
+}
+
+const (
+	threeWords = "[s]ession  [o]nce  [d]eny (d): "
+	twoWords   = "[o]nce  [d]eny (d): "
+)
+
+// R171: s, o and d, and d is what everything else means.
+func TestChatAnswers(t *testing.T) {
+	b := running(t, nil)
+	for _, tt := range []struct{ typed, file string }{
+		{"o\n", "hello"}, {" O \r\n", "hello"}, {"s\n", "hello"},
+		{"d\n", "(missing)"}, {"\n", "(missing)"}, {"yes\n", "(missing)"}, {"so\n", "(missing)"}, {"allow\n", "(missing)"}, {"once\n", "(missing)"}, {"h\n", "(missing)"}, {"о\n", "(missing)"}, // the last is Cyrillic
+	} {
+		t.Run(fmt.Sprintf("%q", tt.typed), func(t *testing.T) {
+			_ = os.Remove(filepath.Join(b.config.DataDir, "workspace", "notes.txt"))
+			k := atTerminal(t, nil, "-url", b.url, "write", "hello", "to", "notes.txt")
+			k.until("Allow tool call from workbench?\nRun write_file from workbench\n")
+			k.until("content: hello\n    path: notes.txt\n")
+			k.until("Malicious MCP Servers or conversation content could potentially trick nod into attempting harmful actions through your installed tools.\nReview each action carefully before approving\n")
+			k.until("session: Allow for this chat")
+			k.until(threeWords)
+			if got := b.file("notes.txt"); got != "(missing)" {
+				t.Fatalf("before any answer the file says %q", got)
+			}
+			k.typed(tt.typed)
+			k.ends(exitOK)
+			if got := b.file("notes.txt"); got != tt.file {
+				t.Errorf("the file says %q, want %q\n%s", got, tt.file, k.out)
+			}
+		})
+	}
+}
+
+// Session is for this chat, and once is for once.
+func TestChatTurnAfterTurn(t *testing.T) {
+	b := running(t, nil)
+	k := atTerminal(t, nil, "-url", b.url)
+	k.until("> ")
+	k.typed("write one to a.txt\n")
+	k.until(threeWords)
+	k.typed("o\n")
+	k.until("> ")
+	k.typed("write two to a.txt\n")
+	k.until(threeWords)
+	k.typed("s\n")
+	k.until("> ")
+	k.typed("write three to a.txt\n")
+	k.until("> ")
+	if got := b.file("a.txt"); got != "three" || strings.Count(k.out.String(), threeWords) != 2 {
+		t.Errorf("a.txt says %q, and it asked %d times, want three and 2\n%s", got, strings.Count(k.out.String(), threeWords), k.out)
+	}
+	k.typed("/permissions show\n")
+	k.until("write_file")
+	k.until("> ")
+	_ = k.keys.Close()
+	k.ends(exitOK)
+	if !strings.Contains(k.errs.String(), b.url+"/c/c-") {
+		t.Errorf("it does not say where the chat is: %s", k.errs)
+	}
+}
+
+// With nobody at a terminal everything is denied, whatever is piped in.
+func TestChatWithoutATerminalDenies(t *testing.T) {
+	b := running(t, nil)
+	for name, tt := range map[string]struct {
+		args  []string
+		stdin io.Reader
+	}{
+		"closed":             {[]string{"write", "hello", "to", "notes.txt"}, nil},
+		"approvals piped in": {[]string{"write", "hello", "to", "notes.txt"}, strings.NewReader("o\ns\nyes\n")},
+		"words piped in":     {nil, strings.NewReader("write hello\no\n to notes.txt\n")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errs strings.Builder
+			p := process{args: append([]string{"chat", "-url", b.url}, tt.args...), stdin: tt.stdin, stdout: &out, stderr: &errs,
+				env: func(string) (string, bool) { return "", false }}
+			if code := p.main(); code != exitOK {
+				t.Errorf("code %d\n%s%s", code, &out, &errs)
+			}
+			if b.file("notes.txt") != "(missing)" || !strings.Contains(out.String(), threeWords+"nobody is at this terminal: deny") {
+				t.Errorf("the file says %q\n%s", b.file("notes.txt"), &out)
+			}
+		})
+	}
+	t.Run("piped in while it asks", func(t *testing.T) {
+		k := typing(t, false, nil, "-url", b.url, "write hello to notes.txt")
+		var writing sync.WaitGroup
+		defer writing.Wait()
+		k.until(threeWords)
+		writing.Go(func() { _, _ = io.WriteString(k.keys, "o\n") }) // nobody reads it
+		k.ends(exitOK)
+		if b.file("notes.txt") != "(missing)" {
+			t.Errorf("it was written:\n%s", k.out)
+		}
+	})
+	t.Run("the terminal is closed while it asks", func(t *testing.T) {
+		k := atTerminal(t, nil, "-url", b.url, "write hello to notes.txt")
+		k.until(threeWords)
+		k.typed("o") // nobody finished this line
+		_ = k.keys.Close()
+		k.ends(exitOK)
+		if b.file("notes.txt") != "(missing)" {
+			t.Errorf("it was written:\n%s", k.out)
+		}
+	})
+}
+
+// What was typed before a question stood there does not answer it.
+func TestChatTakesNoAnswerFromBeforeTheQuestion(t *testing.T) {
+	b := running(t, nil)
+	k := atTerminal(t, nil, "-url", b.url, "write one to a.txt and write two to b.txt")
+	k.until(threeWords)
+	k.typed("o\ns\n") // the second was typed at the first question
+	k.until(sayTooEarly)
+	k.until(threeWords)
+	if got := b.file("b.txt"); got != "(missing)" {
+		t.Fatalf("b.txt says %q", got)
+	}
+	k.typed("d\n")
+	k.ends(exitOK)
+	if a, two := b.file("a.txt"), b.file("b.txt"); a != "one" || two != "(missing)" {
+		t.Errorf("a.txt says %q and b.txt %q\n%s", a, two, k.out)
+	}
+}
+
+// Nothing that cannot be seen reaches the terminal, and a card shows it.
+func TestChatShowsHiddenCharacters(t *testing.T) {
+	b := running(t, nil)
+	k := atTerminal(t, nil, "-url", b.url, "write hel\u202elo\x1b[2J to notes.txt")
+	k.until(`content: "hel\u{202E}lo\u{001B}[2J"`)
+	k.until(threeWords)
+	k.typed("d\n")
+	k.ends(exitOK)
+	if strings.ContainsAny(k.out.String()+k.errs.String(), "\u202e\x1b") {
+		t.Errorf("a hidden character is on the terminal: %q", k.out)
+	}
+}
+
+func TestChatShowsAllArguments(t *testing.T) {
+	b := running(t, nil)
+	long := strings.Repeat("abcdefghi ", 2000) + "THE END"
+	k := atTerminal(t, nil, "-url", b.url, "write "+long+" to notes.txt")
+	k.until("THE END")
+	k.until(threeWords)
+	k.typed("\n")
+	k.ends(exitOK)
+}
+
+// An interrupt stops the turn: nothing runs, and the code says so.
+func TestChatInterrupted(t *testing.T) {
+	b := running(t, nil)
+	k := atTerminal(t, nil, "-url", b.url, "write hello to notes.txt")
+	k.until(threeWords)
+	k.signals <- syscall.SIGINT
+	k.until(sayStopping)
+	k.ends(exitInterrupted)
+	if got := b.file("notes.txt"); got != "(missing)" {
+		t.Errorf("the file says %q", got)
+	}
+	idle := atTerminal(t, nil, "-url", b.url)
+	idle.until("> ")
+	idle.signals <- syscall.SIGINT
+	idle.ends(exitOK)
+}
+
+// What an admin has to decide is asked without a session, of an admin's key.
+func TestChatAsAnAdmin(t *testing.T) {
+	auth := func(c *config.Config) {
+		c.AdminSessionKeys = []config.Secret{"the-admin-key"}
+		c.Permissions.Servers = map[string]config.ServerPolicy{config.Workbench: {Enabled: true, Tools: map[string]config.ToolPolicy{
+			"write_file": {Enabled: true, Approval: &adminLevel},
+		}}}
+	}
+	b := running(t, auth)
+	admin := map[string]string{"BOT_SESSION_KEY": " the-admin-key "}
+	k := atTerminal(t, admin, "-url", b.url, "write hello to notes.txt")
+	k.until(twoWords)
+	k.typed("s\n") // not offered: it denies
+	k.ends(exitOK)
+	if got := b.file("notes.txt"); got != "(missing)" || strings.Contains(k.out.String(), "[s]ession") {
+		t.Errorf("the file says %q\n%s", got, k.out)
+	}
+	k = atTerminal(t, nil, "-url", b.url, "-key", "the-admin-key", "write hello to notes.txt")
+	k.until(twoWords)
+	k.typed("o\n")
+	k.ends(exitOK)
+	if got := b.file("notes.txt"); got != "hello" {
+		t.Errorf("the file says %q\n%s", got, k.out)
+	}
+	// Somebody else may answer and is refused; the admin's page then denies, which ends it.
+	k = atTerminal(t, nil, "-url", b.url, "write again to notes.txt")
+	k.until(twoWords)
+	k.typed("o\n")
+	k.until(sayNotTaken + "Only an admin can decide this.")
+	k.signals <- syscall.SIGINT
+	k.ends(exitInterrupted)
+	if got := b.file("notes.txt"); got != "hello" {
+		t.Errorf("a stranger wrote %q", got)
+	}
+}
+
+// Somebody else answers while the question stands on the terminal.
+func TestChatAnsweredElsewhere(t *testing.T) {
+	b := running(t, func(c *config.Config) { c.AdminSessionKeys = []config.Secret{"k"} })
+	k := atTerminal(t, nil, "-url", b.url, "write hello to notes.txt")
+	k.until(threeWords)
+	asking, err := b.store.Asking(t.Context(), nil)
+	if err != nil || len(asking) != 1 {
+		t.Fatalf("%v, %v", asking, err)
+	}
+	api := newChatAPI(mustURL(t, b.url))
+	defer api.close()
+	api.key = "k"
+	if err := api.do(t.Context(), "POST", "/api/v1/chats/"+asking[0].Key+"/asks", map[string]string{"choice": "deny"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	k.until("denied by admin")
+	k.ends(exitOK)
+	if got := b.file("notes.txt"); got != "(missing)" {
+		t.Errorf("the file says %q", got)
+	}
+}
+
+func mustURL(t *testing.T, s string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// A stream that breaks is taken up where it was.
+func TestChatStreamBreaks(t *testing.T) {
+	b := running(t, nil)
+	var mu sync.Mutex
+	var cuts []context.CancelFunc
+	var from []string
+	to := httputil.NewSingleHostReverseProxy(mustURL(t, b.url))
+	to.FlushInterval = -1
+	to.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Host = mustURL(t, b.url).Host
+		if strings.HasSuffix(r.URL.Path, "/events") {
+			ctx, cut := context.WithCancel(r.Context())
+			mu.Lock()
+			cuts, from = append(cuts, cut), append(from, r.URL.Query().Get("after"))
+			mu.Unlock()
+			r = r.WithContext(ctx)
+			defer func() { _ = recover() }() // the proxy panics where it can only abort
+		}
+		to.ServeHTTP(w, r)
+	}))
+	defer s.Close()
+	k := atTerminal(t, nil, "-url", s.URL, "write hello to notes.txt")
+	k.until(threeWords)
+	mu.Lock()
+	cuts[0]()
+	mu.Unlock()
+	k.typed("o\n")
+	k.ends(exitOK)
+	mu.Lock()
+	defer mu.Unlock()
+	if from[0] != "0" || from[len(from)-1] == "0" {
+		t.Errorf("the streams begin after %v", from)
+	}
+	if len(cuts) < 2 || b.file("notes.txt") != "hello" {
+		t.Errorf("%d streams, the file says %q", len(cuts), b.file("notes.txt"))
+	}
+	if n := strings.Count(k.out.String(), "Run write_file"); n != 1 {
+		t.Errorf("the card is shown %d times\n%s", n, k.out)
+	}
+}
+
+// What cannot work is said in words, without the key.
+func TestChatProblems(t *testing.T) {
+	var asked atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer other.Close()
+	redirects := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer redirects.Close()
+	locked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprint(w, `{"error":{"code":"unauthorized","message":"Opening a session here needs one of the configured keys (web.session_keys)."}}`)
+	}))
+	defer locked.Close()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	for name, tt := range map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"no bot":        {[]string{"-url", gone.URL, "hi"}, exitFail, "no bot can be reached at " + gone.URL},
+		"another site":  {[]string{"-url", redirects.URL, "hi"}, exitFail, "answers 307"},
+		"needs a key":   {[]string{"-url", locked.URL, "hi"}, exitFail, "Set BOT_SESSION_KEY."},
+		"no address":    {[]string{"-url", "localhost:8080", "hi"}, exitUsage, "-url: want where the bot listens"},
+		"password":      {[]string{"-url", "http://u:p@localhost", "hi"}, exitUsage, "-url: want where the bot listens"},
+		"nothing to do": {nil, exitUsage, "there is nothing to say"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := try(t, append([]string{"chat"}, tt.args...), map[string]string{"BOT_SESSION_KEY": "s3cret"}, nil)
+			if code != tt.code || !strings.Contains(errs, tt.says) || out != "" || strings.Contains(errs, "s3cret") {
+				t.Errorf("code %d, %q, %q", code, out, errs)
+			}
+		})
+	}
+	if asked.Load() != 0 {
+		t.Error("a request, with its key, followed a redirect to another place")
+	}
+	if code, _, errs := try(t, []string{"doctor", "-url", "http://h"}, nil, nil); code != exitUsage || !strings.Contains(errs, "-url and -key go with: bot chat") {
+		t.Errorf("code %d, %q", code, errs)
+	}
+	big := process{args: []string{"chat"}, stdin: strings.NewReader(strings.Repeat("x", maxPiped+1)), stdout: io.Discard, stderr: io.Discard, env: onlyHome}
+	if code := big.main(); code != exitUsage {
+		t.Errorf("what no message takes is code %d", code)
+	}
+}
+
+// What a model writes moves no cursor; what goes on is not said twice; and a card has all of every argument.
+func TestChatPaper(t *testing.T) {
+	var out strings.Builder
+	p := newPaper(&out)
+	text := func(s string) shownMessage {
+		return shownMessage{ID: "m", Blocks: []shownBlock{{Type: "text", Markdown: s}}}
+	}
+	p.message(text("one \x1b[2J"))
+	p.message(text("one \x1b[2Jtwo"))
+	p.message(text("one \x1b[2Jtwo"))
+	p.message(text("other"))
+	p.endLine()
+	if got, want := out.String(), "one \\u{001B}[2Jtwo\nother\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	ask := shownBlock{Header: "h", Arguments: &shownArgs{JSON: `{"a": "all of it\u{202E}"}`, Chars: 20, Rows: []shownRow{{Name: "a", Value: "all …", Hidden: 4}}}}
+	if got := ask.ask(); !strings.Contains(got, "all of it") || strings.Contains(got, "all …") {
+		t.Errorf("a shortened row is shown for the whole:\n%s", got)
+	}
+}
+
+// A turn that ended is told twice where a stream broke in between; the second time it ends nothing.
+func TestChatTurnEndsOnce(t *testing.T) {
+	talk := &talking{paper: newPaper(io.Discard), ended: map[string]bool{}}
+	done := heard{name: "turn_done", data: []byte(`{"turn_id":"t1","why":"answered"}`)}
+	if why, over := talk.hear(done); !over || why != "answered" {
+		t.Errorf("%q %v", why, over)
+	}
+	if _, over := talk.hear(done); over {
+		t.Error("it ends the next turn")
+	}
+}
+
+// A line belongs to the question that stood there when it was begun.
+func TestKeyboard(t *testing.T) {
+	k := newKeyboard()
+	r, w := io.Pipe()
+	go k.read(t.Context(), r)
+	type_ := func(s string) {
+		if _, err := io.WriteString(w, s); err != nil {
+			t.Error(err)
+		}
+	}
+	var typing sync.WaitGroup
+	typing.Go(func() { type_("before\nbeg") })
+	if l := <-k.lines; l.text != "before" || l.at != 0 {
+		t.Errorf("%+v", l)
+	}
+	typing.Wait()
+	now := k.put()
+	typing.Go(func() { type_("un\nafter\r\nrest"); _ = w.Close() })
+	if l := <-k.lines; l.text != "begun" || l.at >= now {
+		t.Errorf("%+v", l)
+	}
+	if l := <-k.lines; l.text != "after" || l.at != now {
+		t.Errorf("%+v", l)
+	}
+	if l, more := <-k.lines; more {
+		t.Errorf("what has no end is a line: %+v", l)
+	}
+	typing.Wait()
+}
+
+var adminLevel = permission.RequireAuth

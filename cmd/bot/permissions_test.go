@@ -1,0 +1,413 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/state"
+)
+
+// onOneRedis is a bot on a Redis that others may use as well, and their environment.
+func onOneRedis(t *testing.T) (alive, map[string]string) {
+	t.Helper()
+	m := miniredis.RunT(t)
+	m.RequireUserAuth("nod", "s3cret")
+	env := map[string]string{"REDIS_URL": "redis://nod:s3cret@" + m.Addr(), "BOT_DATA_DIR": t.TempDir()}
+	b := running(t, func(c *config.Config) {
+		c.Redis.URL = config.URL(env["REDIS_URL"])
+		c.AdminSessionKeys = []config.Secret{"k"}
+	})
+	return b, env
+}
+
+// cli runs one command of the permissions and fails if a secret is printed.
+func cli(t *testing.T, env map[string]string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	code, stdout, stderr = try(t, append([]string{"permissions"}, args...), env, nil)
+	if strings.Contains(stdout+stderr, "s3cret") {
+		t.Errorf("a secret is printed:\n%s%s", stdout, stderr)
+	}
+	return code, stdout, stderr
+}
+
+// must is cli that has to work, without a complaint.
+func must(t *testing.T, env map[string]string, args ...string) string {
+	t.Helper()
+	code, stdout, stderr := cli(t, env, args...)
+	if code != exitOK || stderr != "" && !strings.Contains(stderr, "CONFIG is not allowed here") { // the stand-in has none
+		t.Fatalf("permissions %v: code %d\n%s%s", args, code, stdout, stderr)
+	}
+	return stdout
+}
+
+func fileOf(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "settings.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+var digestA = strings.Repeat("a", 64)
+
+// fill makes settings of every kind, as people, servers and a model do.
+func fill(t *testing.T, e *agent.Engine) {
+	t.Helper()
+	tool := permission.Tool{Server: "files", Name: "write_file", Definition: permission.Digest(digestA)}
+	set := func(server, tool, field, value string) permission.Change {
+		return permission.Change{Set: &permission.Setting{Server: server, Tool: tool, Field: field, Value: value}}
+	}
+	ana := chat.User{Platform: "web", Key: "ana"}
+	_, err := e.Change(t.Context(), chat.Envelope{User: ana, Name: "Ana"}, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
+		return []permission.Change{
+			set("", "", "timeout", "30m"), set("workbench", "", "ask", "never"), set("workbench", "delete_file", "approval", "RequireAuth"),
+			set("workbench", "write_file", "message", "Write <{{.args.path}}>: yes & \u202eno?"),
+			{Remember: &permission.Remembered{ID: "r1", By: ana, Name: "Ana", Tool: permission.Tool{Server: "workbench", Name: "datetime"}, Choice: permission.StandDeny}},
+			{Seen: &permission.Seen{Tool: tool, Definition: permission.Definition{Description: "Writes."}, Stranger: true}}, {Accept: &tool},
+			{Analysis: &permission.Analysis{Tool: tool, Access: permission.Write, Risk: permission.Dangerous, Level: true, Reason: "it writes"}},
+		}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rulings are what is decided about every tool of the workbench, for Ana and for somebody else.
+func rulings(t *testing.T, e *agent.Engine) string {
+	t.Helper()
+	var out []string
+	for _, who := range []string{"ana", "ben"} {
+		for _, tool := range []string{"calculator", "create_directory", "datetime", "delete_file", "list_directory", "read_file", "write_file"} {
+			lines, err := e.Permissions(t.Context(), chat.Envelope{User: chat.User{Platform: "web", Key: who}}, []string{"why", "workbench", tool})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, who+" "+tool)
+			out = append(out, lines...)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// R8: export, wipe, import: the same decisions and, byte for byte, the same export, as YAML and as JSON.
+func TestExportWipeImport(t *testing.T) {
+	for _, form := range []string{"yaml", "json"} {
+		t.Run(form, func(t *testing.T) {
+			old, env := onOneRedis(t)
+			fill(t, old.engine)
+			args := []string{"export"}
+			if form == "json" {
+				args = append(args, "-json")
+			}
+			file := filepath.Join(t.TempDir(), "out")
+			if out := must(t, env, append(args, "-out", file)...); out != "" {
+				t.Errorf("it prints %q", out)
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := must(t, env, args...); got != string(text) {
+				t.Errorf("printed\n%s\nwritten\n%s", got, text)
+			}
+			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%v %v", info.Mode(), err)
+			}
+			if form == "json" && !json.Valid(text) {
+				t.Errorf("no JSON: %s", text)
+			}
+			if strings.Contains(string(text), "\u202e") {
+				t.Errorf("a hidden character is in the file: %q", text)
+			}
+
+			fresh, other := onOneRedis(t)
+			before := rulings(t, fresh.engine)
+			if got := must(t, other, "import", file); !strings.Contains(got, "workbench: ask = default → never") || !strings.Contains(got, "Nothing was changed yet: -yes does it.") {
+				t.Errorf("the preview:\n%s", got)
+			}
+			if rulings(t, fresh.engine) != before || must(t, other, "export") != "version: 1\n" {
+				t.Error("a preview changed something")
+			}
+			if got := must(t, other, "import", file, "-yes"); !strings.Contains(got, "Done: ") || !strings.Contains(got, "recorded as made by cli::") {
+				t.Errorf("the import:\n%s", got)
+			}
+			if got := must(t, other, args...); got != string(text) {
+				t.Errorf("exported again:\n%s\nwant\n%s", got, text)
+			}
+			if got, want := rulings(t, fresh.engine), rulings(t, old.engine); got != want {
+				t.Errorf("decided after the import:\n%s\nbefore:\n%s", got, want)
+			}
+			if before == rulings(t, fresh.engine) {
+				t.Error("the settings decide nothing: this test shows nothing")
+			}
+			if got := must(t, other, "import", file, "-yes"); got != "Nothing would change by that.\n" {
+				t.Errorf("a second import: %q", got)
+			}
+		})
+	}
+}
+
+// A file may come through the standard input, and is read there with its line numbers.
+func TestImportFromStandardInput(t *testing.T) {
+	env := stopped(t, func(kept) {})
+	run := func(text string) (int, string) {
+		var out strings.Builder
+		p := process{args: []string{"permissions", "import", "-", "-yes"}, stdin: strings.NewReader(text), stdout: &out, stderr: &out,
+			env: func(k string) (string, bool) { v, ok := env[k]; return v, ok }}
+		return p.main(), out.String()
+	}
+	if code, out := run("version: 1\nsettings:\n  - {field: mode, value: sometimes}\n"); code != exitUsage || !strings.Contains(out, "standard input:3: settings[1]: ") {
+		t.Errorf("code %d\n%s", code, out)
+	}
+	if code, out := run("version: 1\nsettings:\n  - {field: mode, value: ALWAYS}\n"); code != exitOK || !strings.Contains(out, "everything: mode = tool → always") {
+		t.Errorf("code %d\n%s", code, out)
+	}
+}
+
+// A running bot sees what the command line changed at its next call, without a restart.
+func TestImportCountsAtTheNextCall(t *testing.T) {
+	b, env := onOneRedis(t)
+	k := atTerminal(t, nil, "-url", b.url)
+	k.until("> ")
+	k.typed("write one to a.txt\n")
+	k.until(threeWords)
+	k.typed("o\n")
+	k.until("> ")
+	must(t, env, "import", "-yes", fileOf(t, "version: 1\nsettings:\n- {server: workbench, tool: write_file, field: ask, value: never}\n"))
+	k.typed("write two to a.txt\n")
+	k.until("> ")
+	if got := b.file("a.txt"); got != "two" || strings.Count(k.out.String(), threeWords) != 1 {
+		t.Errorf("a.txt says %q\n%s", got, k.out)
+	}
+	must(t, env, "apply", "careful", "-yes")
+	k.typed("write three to a.txt\n")
+	k.until("[o]nce  [d]eny (d): ")
+	k.typed("d\n")
+	k.until("> ")
+	if got := b.file("a.txt"); got != "two" {
+		t.Errorf("a.txt says %q\n%s", got, k.out)
+	}
+	_ = k.keys.Close()
+	k.ends(exitOK)
+}
+
+// It is one change of the audit, by whoever typed, with its note; and the command neither claims a chat nor counts as a start of the bot.
+func TestImportIsOneChange(t *testing.T) {
+	on := onRedis(t)
+	must(t, on.env, "import", "-yes", fileOf(t, "version: 1\nsettings:\n- {field: mode, value: always}\n- {field: strict, value: \"true\"}\n"))
+	entries, err := on.store.History(t.Context(), agent.SettingsChat)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%d entries, %v", len(entries), err)
+	}
+	ev, ok := entries[0].Event.(turn.Changed)
+	who := operator(onlyHome)
+	if !ok || len(ev.Changes) != 2 || ev.Note != "import" || ev.By != who.User || ev.Name != who.Name || ev.Surface != "cli" {
+		t.Errorf("%+v", entries[0].Event)
+	}
+	if who.User.Platform != "cli" || who.User.Key == "" {
+		t.Errorf("%+v", who)
+	}
+	want(t, on.env, "tail", 0, "note everything: strict = true; import", "")
+	for _, key := range on.mini.Keys() {
+		if strings.Contains(key, "{run}") {
+			t.Errorf("the command counts as a start of the bot: %s", key)
+		}
+	}
+	lease, err := on.store.ClaimDue(t.Context(), "another", 10)
+	if err != nil || len(lease) > 1 {
+		t.Errorf("%+v, %v", lease, err)
+	}
+	if got, err := on.store.Append(t.Context(), agent.Write{Chat: agent.SettingsChat, Claim: "another"}); err != nil || got.Lease.Token == 0 && len(lease) == 0 {
+		t.Errorf("the command holds the settings: %+v, %v", got, err)
+	}
+}
+
+// All or nothing: one entry that cannot be taken, and none is.
+func TestImportAllOrNothing(t *testing.T) {
+	var many strings.Builder
+	many.WriteString("version: 1\nsettings: [{field: mode, value: always}]\nremembered:\n")
+	for i := range 2001 {
+		fmt.Fprintf(&many, "- {id: r%d, by: \"web::ana\", server: s, tool: t%d, choice: deny}\n", i, i)
+	}
+	env := stopped(t, func(kept) {})
+	for name, tt := range map[string]struct {
+		text, says string
+		code       int
+	}{
+		"a wrong one": {"version: 1\nsettings:\n- {field: mode, value: always}\n- {field: posture, value: some}\n", "settings.yaml:4: settings[2]: ", exitUsage},
+		"too many":    {many.String(), "there is no room for all of it", exitFail},
+	} {
+		if code, _, errs := cli(t, env, "import", "-yes", fileOf(t, tt.text)); code != tt.code || !strings.Contains(errs, tt.says) {
+			t.Errorf("%s: code %d, %q", name, code, errs)
+		}
+		if got := must(t, env, "export"); got != "version: 1\n" {
+			t.Errorf("%s: there is\n%s", name, got)
+		}
+	}
+}
+
+// Every mistake is told with its line and its field, all at once.
+func TestImportMistakes(t *testing.T) {
+	for text, says := range map[string]string{
+		"":                              "is empty",
+		"version: 1\n---\nversion: 1\n": "behind the end",
+		"a: b: c":                       "neither YAML nor JSON",
+		"- version: 1":                  ":1: the file: want a mapping",
+		"settings: []":                  ":1: version: is missing; this program reads 1",
+		"version: 2":                    ":1: version: 2 is not known here; this program reads 1",
+		"version: 1\nversion: 1":        ":2: version: stands twice",
+		"version: 1\nsetings: []":       ":2: setings: there is no such field",
+		"version: 1\nsettings: 5":       ":2: settings: want a list",
+		"version: 1\nsettings:\n- 5":    ":3: settings[1]: want a mapping",
+		"version: 1\nsettings:\n- {field: mode, vlaue: always}":                                                         ":3: settings[1].vlaue: there is no such field",
+		"version: 1\nsettings:\n- {field: mode, value: [always]}":                                                       ":3: settings[1].value: want one value",
+		"version: 1\nsettings:\n- {field: mode}":                                                                        ":3: settings[1]: mode has no value",
+		"version: 1\nsettings:\n- {field: colour, value: red}":                                                          ":3: settings[1]: everything: there is no \"colour\"",
+		"version: 1\nsettings:\n- {field: mode, value: tool}\n- {field: mode, value: always}":                           ":4: settings[2]: is about the same as line 3",
+		"version: 1\nsettings:\n- {tool: x, field: ask, value: never}":                                                  ":3: settings[1]: the tool x has no server",
+		"version: 1\nremembered:\n- {id: a, by: nobody, server: s, tool: t, choice: deny}":                              ":3: remembered[1]: by: ",
+		"version: 1\nremembered:\n- {id: a, by: \"web::a\", server: s, tool: t, choice: allow}":                         ":3: remembered[1]: definition: ",
+		"version: 1\ntools:\n- {server: s, tool: t, counts: abc}":                                                       ":3: tools[1]: counts: ",
+		"version: 1\ntools:\n- {server: s, tool: t, counts: " + digestA + ", accepted: maybe}":                          ":3: tools[1].accepted: want true or false",
+		"version: 1\nadvice:\n- {server: s, tool: t, definition: " + digestA + ", access: read, risk: huge}":            ":3: advice[1]: ",
+		"version: 1\nsettings:\n- {field: mode, value: x}\n- {field: x, value: y}\nmore: 1":                             ":5: more: there is no such field",
+		"version: 1\nsettings:\n- {field: mode, value: x}\n- {field: nope, value: y}":                                   ":4: settings[2]: ",
+		"version: 1\nsettings:\n- {field: mode, value: \"\\e[2J\"}":                                                     `"\x1b[2J" is not one of`,
+		`{"version":1,"settings":[{"field":"mode","value":"always"},` + "\n" + `{"field":"mode","value":"sometimes"}]}`: ":2: settings[2]: ",
+	} {
+		_, err := parseExchange("f.yaml", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%q: %v, want %q in it", text, err, says)
+		}
+	}
+	good := "version: 1\nsettings:\n- {field: timeout, value: 30m}\n- {field: min_approvals, value: 2}\n- {field: strict, value: true}\nremembered: ~\n"
+	if x, err := parseExchange("f.yaml", []byte(good)); err != nil || len(x.Settings) != 3 || x.Settings[1].Value != "2" || x.Settings[2].Value != "true" {
+		t.Errorf("%+v, %v", x, err)
+	}
+	if code, _, errs := cli(t, stopped(t, func(kept) {}), "import", "/nowhere/settings.yaml"); code != exitUsage || !strings.Contains(errs, "/nowhere/settings.yaml") {
+		t.Errorf("code %d, %q", code, errs)
+	}
+}
+
+// R156: a template is shown before it is applied.
+func TestApplyTemplate(t *testing.T) {
+	env := stopped(t, func(kept) {})
+	preview := must(t, env, "apply", "careful")
+	for _, line := range []string{"everything: mode = tool → always", "workbench/delete_file: min_approvals = (not set) → 2", "Nothing was changed yet: -yes does it."} {
+		if !strings.Contains(preview, line) {
+			t.Errorf("the preview lacks %q:\n%s", line, preview)
+		}
+	}
+	if got := must(t, env, "export"); got != "version: 1\n" {
+		t.Errorf("the preview changed\n%s", got)
+	}
+	done := must(t, env, "apply", "Careful", "-yes")
+	if shown, _, cut := strings.Cut(preview, "\n11 changes."); !cut || !strings.HasPrefix(done, shown+"\nDone: 11 changes, ") {
+		t.Errorf("shown\n%s\ndone\n%s", preview, done)
+	}
+	if got := must(t, env, "apply", "careful"); !strings.Contains(got, "Nothing would change by that.") {
+		t.Errorf("applied twice:\n%s", got)
+	}
+	shows := must(t, env, "show")
+	for _, line := range []string{"  mode = always   (set by ", "  delete_file: write, dangerous, RequireConfirmation\n    ask = always   (set by "} {
+		if !strings.Contains(shows, line) {
+			t.Errorf("show lacks %q:\n%s", line, shows)
+		}
+	}
+	if got := must(t, env, "show", "workbench", "write_file"); !strings.HasPrefix(got, "workbench\n  write_file: write, moderate") || strings.Contains(got, "delete_file") || strings.Contains(got, "everything") {
+		t.Errorf("show of one tool:\n%s", got)
+	}
+	if got := must(t, env, "show", "workbench"); !strings.Contains(got, "delete_file") || strings.Contains(got, "everything") {
+		t.Errorf("show of one server:\n%s", got)
+	}
+	if got := must(t, env, "why", "workbench", "datetime"); !strings.Contains(got, "asks first") || !strings.Contains(got, "mode") {
+		t.Errorf("why:\n%s", got)
+	}
+	for _, name := range []string{"careful: ", "read-only: ", "team: ", "solo: "} {
+		if got := must(t, map[string]string{"BOT_DATA_DIR": "/nowhere"}, "templates"); !strings.Contains(got, name) {
+			t.Errorf("templates lacks %q:\n%s", name, got)
+		}
+	}
+}
+
+func TestPermissionsCommandLine(t *testing.T) {
+	env := stopped(t, func(kept) {})
+	for args, err := range map[string]string{
+		"":                       "permissions what? There is: show, why, templates, apply, export, import",
+		"look":                   "permissions what?",
+		"why workbench":          "usage: bot permissions why SERVER TOOL",
+		"export twice":           "usage: bot permissions export",
+		"import":                 "usage: bot permissions import FILE",
+		"apply":                  "usage: bot permissions apply TEMPLATE",
+		"apply nothing":          `there is no template "nothing"; there is: careful, read-only, team, solo`,
+		"show nowhere":           `there is no server "nowhere"; there is: workbench`,
+		"show workbench nothing": `there is no tool "nothing" of workbench`,
+		"export -yes":            "-yes goes with: bot permissions apply, bot permissions import",
+		"show -json":             "-json goes with: bot doctor, bot manifest discord, bot permissions export",
+		"import -out x y":        "-out goes with: bot audit anchor",
+		"export -config /none":   "/none",
+	} {
+		if code, out, errs := cli(t, env, strings.Fields(args)...); code != exitUsage || out != "" || !strings.Contains(errs, err) {
+			t.Errorf("%q: code %d, %q, %q", args, code, out, errs)
+		}
+	}
+	if code, _, errs := cli(t, map[string]string{"BOT_DATA_DIR": filepath.Join(t.TempDir(), "none")}, "export"); code != exitFail || !strings.Contains(errs, "no nod has kept anything here") {
+		t.Errorf("code %d, %q", code, errs)
+	}
+	if code, _, errs := cli(t, env, "export", "-out", filepath.Join(t.TempDir(), "none", "x")); code != exitFail || !strings.Contains(errs, "-out: ") {
+		t.Errorf("code %d, %q", code, errs)
+	}
+}
+
+// The embedded state belongs to the bot that runs on it: the command says where to go instead.
+func TestPermissionsBesideAnEmbeddedBot(t *testing.T) {
+	dir := t.TempDir()
+	s, err := state.OpenEmbedded(dir, state.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, args := range [][]string{{"export"}, {"show"}, {"apply", "careful"}, {"apply", "careful", "-yes"}} {
+		code, _, errs := cli(t, map[string]string{"BOT_DATA_DIR": dir}, args...)
+		if code != exitFail || !strings.Contains(errs, "a nod is running on it") || !strings.Contains(errs, "use its settings page or /nod permissions, or stop it first") {
+			t.Errorf("%v: code %d, %q", args, code, errs)
+		}
+	}
+}
+
+// A server that does not answer is told; what a template sets for its tools is set for those that were seen before.
+func TestApplyBesideASilentServer(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	_ = ln.Close()
+	env := stopped(t, func(k kept) {
+		tool := permission.Tool{Server: "far", Name: "burn", Definition: permission.Digest(digestA)}
+		ev := turn.Changed{Changes: []permission.Change{{Seen: &permission.Seen{Tool: tool, Stranger: true}}}}
+		if _, err := k.store.Append(context.Background(), agent.Write{Chat: agent.SettingsChat, Events: []agent.Keyed{{Op: "x", Event: ev}}}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	env["BOT_CONFIG"] = write(t, "mcp: {servers: {far: {url: \"http://"+addr+"/mcp\"}}}\n")
+	code, out, errs := cli(t, env, "apply", "careful")
+	if code != exitOK || !strings.Contains(errs, "note: far: ") || !strings.Contains(errs, "only those that were seen before are known") || !strings.Contains(out, "far/burn: ask = default → always") {
+		t.Errorf("code %d\n%s\n%s", code, out, errs)
+	}
+}
