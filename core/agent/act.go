@@ -214,13 +214,10 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 // ground records what servers say and reads the policy, as often as it takes: while the state does not answer, nothing can go on anyway.
 func (d *driver) ground(ctx context.Context, specs []ToolSpec) (permission.Policy, error) {
 	for try := 1; ; try++ {
-		err := d.e.observe(ctx, specs)
+		policy, err := d.e.policyFor(ctx, specs)
 		if err == nil {
 			d.e.sawSpecs(specs)
-			var policy permission.Policy
-			if policy, err = d.e.policy(ctx); err == nil {
-				return policy, nil
-			}
+			return policy, nil
 		}
 		if try == 1 {
 			d.e.Logger.Warn("the settings do not answer; the turn waits for them", "chat", d.id, "err", err)

@@ -38,6 +38,7 @@ func commands() []typed {
 		{"apply", "<template> [yes]", render.HelpApply, (*looking).applyCommand},
 		{"history", "[<count>] [<kind>]", render.HelpHistory, (*looking).historyCommand},
 		{"stats", "", render.HelpStats, (*looking).statsCommand},
+		{"digest", "", render.HelpDigest, (*looking).digestCommand},
 		{"halt", "", render.HelpHalt, (*looking).haltCommand},
 		{"resume", "", render.HelpResume, (*looking).resumeCommand},
 		{"export", "", render.HelpExport, (*looking).exportCommand},

@@ -264,15 +264,23 @@ func (e *Engine) answerAll(ctx context.Context, policy permission.Policy, s turn
 		single.Choice = chat.AllowOnce // once each, no grant (C14)
 	}
 	var events []turn.Event
+	var already error
 	for _, c := range open {
 		if err := e.mayDecide(policy, s, s.Turn, c, in.User); err != nil {
 			return nil, err
 		}
 		ev, err := e.answer(ctx, policy, s, s.Turn, c, single)
+		if no := (*Refusal)(nil); errors.As(err, &no) && no.Code == RefusedDecided && no.By == in.User && len(c.Votes) > 0 {
+			already = err // one of several: their word counts for it
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		events = append(events, ev)
+	}
+	if len(events) == 0 {
+		return nil, already
 	}
 	return events, nil
 }

@@ -40,26 +40,19 @@ func installToken(s permission.Settings, server string) string {
 }
 
 // observe records what servers say about their tools where it is new or another than before, so that every replica knows before
-// anything is asked. It is quick where nothing is: one look at what this replica knows.
-func (e *Engine) observe(ctx context.Context, specs []ToolSpec) error {
+// anything is asked, and returns the settings after that. It costs one read where nothing is.
+func (e *Engine) observe(ctx context.Context, base permission.Policy, specs []ToolSpec) (permission.Settings, error) {
 	s, err := e.settings(ctx)
-	if err != nil {
-		return err
+	if err != nil || len(e.news(base, s, specs)) == 0 {
+		return s, err
 	}
-	base, err := e.Policies.Policy(ctx)
-	if err != nil {
-		return err
-	}
-	if len(e.news(base, s, specs)) == 0 {
-		return nil
-	}
-	_, err = e.Change(ctx, chat.Envelope{}, "", func(_ permission.Policy, s permission.Settings) ([]permission.Change, error) {
+	s, err = e.Change(ctx, chat.Envelope{}, "", func(_ permission.Policy, s permission.Settings) ([]permission.Change, error) {
 		return e.news(base, s, specs), nil
 	})
 	if errors.Is(err, ErrUnchanged) {
-		return nil
+		err = nil // another replica was first
 	}
-	return err
+	return s, err
 }
 
 // news are the changes that tell what servers say. What is seen first of a server counts as accepted where the operator's own
@@ -91,6 +84,9 @@ func (e *Engine) news(base permission.Policy, s permission.Settings, specs []Too
 // tellWithin bounds how long one message to an admin may take.
 const tellWithin = 10 * time.Second
 
+// tellTries bounds the attempts: the settings show what is new all the same.
+const tellTries = 5
+
 // announce tells the admins once of servers whose tools nobody accepted yet, or which changed.
 func (e *Engine) announce(ctx context.Context) {
 	s, err := e.settings(ctx)
@@ -106,15 +102,20 @@ func (e *Engine) announce(ctx context.Context) {
 		if slices.Contains(s.Told, told) || !e.unaccepted(s, server) {
 			continue
 		}
-		if !e.tellAdmins(ctx, policy, s, server) {
+		// Recorded first: of several replicas one tells, and nobody reads the same card twice.
+		_, err := e.Change(ctx, chat.Envelope{}, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
+			return []permission.Change{{Told: &told}}, nil
+		})
+		if err != nil {
+			if !errors.Is(err, ErrUnchanged) && ctx.Err() == nil {
+				e.Logger.Warn("the admins could not be told of a server's tools; trying again later", "server", server, "err", err)
+			}
 			continue
 		}
-		_, err := e.Change(ctx, chat.Envelope{Delivery: chat.Delivery("told:" + installToken(s, server))}, "",
-			func(permission.Policy, permission.Settings) ([]permission.Change, error) {
-				return []permission.Change{{Told: &told}}, nil
-			})
-		if err != nil && !errors.Is(err, ErrUnchanged) {
-			e.Logger.Warn("the admins were told of a server's tools, but that is not recorded; they may be told again", "server", server, "err", err)
+		for try := 1; !e.tellAdmins(ctx, policy, s, server) && try < tellTries; try++ {
+			if !pause(ctx, time.Duration(try)*time.Second) {
+				return
+			}
 		}
 	}
 }
@@ -221,7 +222,7 @@ func (e *Engine) watchTools(ctx context.Context) {
 	for {
 		if specs, _, err := e.Tools.List(ctx); err == nil {
 			e.seen.Store(&specs)
-			if err := e.observe(ctx, specs); err != nil && ctx.Err() == nil {
+			if _, err := e.policyFor(ctx, specs); err != nil && ctx.Err() == nil {
 				e.Logger.Warn("what servers say about their tools could not be recorded", "err", err)
 			}
 		}

@@ -228,7 +228,11 @@ func (l *looking) statsView(ctx context.Context) (render.Panel, bool, error) {
 		ideas.Rows = append(ideas.Rows, row)
 	}
 	ideas.Rows = cut(ideas.Rows, maxPanelRows)
-	return render.Panel{Title: render.TabStats, Sections: []render.Section{numbers, blocked, ideas}}, true, nil
+	sections := []render.Section{numbers, blocked, ideas}
+	if whole {
+		sections = append([]render.Section{l.digest(records)}, sections...)
+	}
+	return render.Panel{Title: render.TabStats, Sections: sections}, true, nil
 }
 
 func statsLines(s turn.Stats) []string {

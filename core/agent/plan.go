@@ -2,7 +2,6 @@ package agent
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -143,18 +142,9 @@ func (d *driver) plan() (plan, error) {
 // basis is what the plan judges by. failed tells why the policy or what servers say could not be read; without them nothing counts.
 func (d *driver) basis(p *plan, now time.Time) (b basis, failed func() error) {
 	var err error
-	specs := sync.OnceValue(func() []ToolSpec {
-		list := d.specs()
-		if oerr := d.e.observe(d.ctx, list); oerr != nil { // before anything is asked
-			err = errors.Join(err, fmt.Errorf("record what servers say about their tools: %w", oerr))
-		}
-		return list
-	})
-	policy := sync.OnceValue(func() permission.Policy {
-		specs() // what servers say may change the policy
-		now, perr := d.e.policy(d.ctx)
-		if perr != nil {
-			err = errors.Join(err, perr)
+	specs := sync.OnceValue(d.specs)
+	policy := sync.OnceValue(func() (now permission.Policy) {
+		if now, err = d.e.policyFor(d.ctx, specs()); err != nil { // what servers say, before anything is asked
 			return permission.Policy{}
 		}
 		p.wait = now.Timeout

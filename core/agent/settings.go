@@ -64,8 +64,25 @@ func (e *Engine) policy(ctx context.Context) (permission.Policy, error) {
 	if err != nil {
 		return permission.Policy{}, err
 	}
+	return e.laid(base, s), nil
+}
+
+// policyFor is the policy once what servers say is recorded, where it is new.
+func (e *Engine) policyFor(ctx context.Context, specs []ToolSpec) (permission.Policy, error) {
+	base, err := e.Policies.Policy(ctx)
+	if err != nil {
+		return base, fmt.Errorf("read the policy: %w", err)
+	}
+	s, err := e.observe(ctx, base, specs)
+	if err != nil {
+		return permission.Policy{}, fmt.Errorf("record what servers say about their tools: %w", err)
+	}
+	return e.laid(base, s), nil
+}
+
+func (e *Engine) laid(base permission.Policy, s permission.Settings) permission.Policy {
 	e.heardHalt(s.Halted)
-	return e.overlay.over(base, s), nil
+	return e.overlay.over(base, s)
 }
 
 // Policy is the policy in force, for surfaces and commands that show it.

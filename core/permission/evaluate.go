@@ -193,6 +193,9 @@ func (r *ruling) required(p Policy, e Effective, req Request) bool {
 		return say(RuleDefinition, true, FromTool, sayChanged(e))
 	}
 	mode, from := p.mode(req)
+	if mode == ModeNever && (e.Approvals > 1 || e.OthersOnly) { // nobody alone turns off that others have to look
+		return say(RuleMode, true, "", sayOthersLook(e))
+	}
 	if mode != ModeTool {
 		return say(RuleMode, mode != ModeNever, "", sayMode(mode, from))
 	}

@@ -202,3 +202,10 @@ func sayRemembered(r Remembered) string {
 func sayNotRemembered(r Remembered, why string) string {
 	return "The remembered choice about " + called(r.Tool) + " does not satisfy this: " + why + "."
 }
+
+func sayOthersLook(e Effective) string {
+	if e.OthersOnly {
+		return "This chat never asks, but for " + called(e.Tool) + " somebody else than whoever asks has to decide."
+	}
+	return "This chat never asks, but several people must allow each call of " + called(e.Tool) + "."
+}

@@ -3,6 +3,8 @@ package permission
 import (
 	"testing"
 	"time"
+
+	"github.com/nodhq/nod/core/chat"
 )
 
 // scene is one row of the exhaustive product, in the words of the documents and none of the package's own helpers.
@@ -235,6 +237,24 @@ func TestAgainstTheSecondImplementation(t *testing.T) {
 	for _, v := range []Verdict{Ask, Allow, Forbid} {
 		if verdicts[v] < rows/20 {
 			t.Errorf("only %d rows are %v", verdicts[v], v)
+		}
+	}
+}
+
+// Nobody alone turns off that several people, or somebody else than whoever asks, have to look.
+func TestNeverAskDoesNotReplaceOtherPeople(t *testing.T) {
+	t.Parallel()
+	two, no := People(2), false
+	req := Request{Chat: chat.ID{Platform: "p", Workspace: "w", Key: "c"}, Requester: chat.User{Platform: "p", Workspace: "w", Key: "ana"}, Mode: ModeNever, Tool: Tool{Server: "s", Name: "t"}}
+	p := Policy{Installed: true}
+	if r := Evaluate(p, nil, req, time.Time{}); r.Verdict != Allow {
+		t.Errorf("without any such rule: %v", r.Verdict)
+	}
+	for name, rights := range map[string]Rights{"several": {MinApprovals: &two}, "others": {RequesterMayApprove: &no}} {
+		p.Rights = rights
+		r := Evaluate(p, nil, req, time.Time{})
+		if r.Verdict != Ask || r.Winner() != RuleMode {
+			t.Errorf("%s: %v by %s", name, r.Verdict, r.Winner())
 		}
 	}
 }
