@@ -46,6 +46,7 @@ type conn struct {
 	read     atomic.Uint64 // announce, as it was before the list in force was read
 
 	log     *slog.Logger
+	clean   func(string) string
 	elicits bool        // what the server asks for can reach us
 	sample  sampleFunc  // nil: the server may not ask the model
 	modern  atomic.Bool // it speaks a version in which servers ask in their answers only
@@ -91,7 +92,7 @@ func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, e
 	c := &conn{
 		kind: kind, gone: make(chan struct{}), changed: make(chan struct{}, 1), grace: s.pace.grace,
 		progress: map[string]*follower{}, runs: map[*run]bool{}, withdraw: map[string]context.CancelFunc{},
-		log: s.log, elicits: kind != kindSSE, // there, mcp-go hears no requests
+		log: s.log, clean: s.clean, elicits: kind != kindSSE, // there, mcp-go hears no requests
 	}
 	if s.cfg.Sampling && c.elicits {
 		c.sample = s.sample

@@ -49,7 +49,7 @@ func (c *conn) elicit(ctx context.Context, r *run, params json.RawMessage) (turn
 	}
 	w, err := readWant(params)
 	if err != nil {
-		r.log.Warn("what the server asks for was cancelled", "why", brief(err.Error(), 300))
+		r.log.Warn("what the server asks for was cancelled", "why", brief(c.clean(err.Error()), 300))
 		return cancel, nil
 	}
 	f, err := r.want(ctx, w)
@@ -90,7 +90,7 @@ func (c *conn) openFirst(r *run, refused *mcp.JSONRPCErrorDetails) string {
 	for _, e := range data.Elicitations {
 		w, err := readWant(e)
 		if err != nil || w.Kind != turn.WantURL {
-			r.log.Warn("what the server wants opened first was not shown", "why", brief(fmt.Sprint(errOr(err, errors.New("it is no address"))), 300))
+			r.log.Warn("what the server wants opened first was not shown", "why", brief(c.clean(errOr(err, errors.New("it is no address")).Error()), 300))
 			return " What it wants opened first cannot be shown."
 		}
 		if f, err := r.want(r.ctx, w); err != nil || f.Action != turn.FillAccept {

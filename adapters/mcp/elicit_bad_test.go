@@ -102,3 +102,18 @@ func TestWhatCannotBeShownIsCancelledUnseen(t *testing.T) {
 		t.Error("nothing is logged")
 	}
 }
+
+// A server that echoes our own secret where it is quoted does not get it into the log.
+func TestARefusedQuestionTellsNoSecret(t *testing.T) {
+	log := &logged{}
+	s := mcpserver.New("x", ledger(t))
+	m := startWith(t, quick, log, map[string]Server{"files": {URL: s.ServeHTTP(t).URL, Headers: map[string]string{"X-Api-Key": "sekret-key"}}})
+	p := newPerson()
+	args := `{"params":{"message":"m","requestedSchema":{"type":"object","properties":{"sekret-key":{"type":"file"}}}}}`
+	if got := receive(t, "outcome", runFor(t, m, p, "elicit", args)); got.Text != "cancel null" {
+		t.Errorf("%+v", got)
+	}
+	if !strings.Contains(log.String(), "[secret]") || strings.Contains(log.String(), "sekret-key") {
+		t.Error(log)
+	}
+}

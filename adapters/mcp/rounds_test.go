@@ -217,3 +217,25 @@ func TestWhatMustBeOpenedFirst(t *testing.T) {
 		})
 	}
 }
+
+// The limit is for the call, however its questions are packed.
+func TestManyQuestionsAtOnceCountEach(t *testing.T) {
+	var all []string
+	for i := range maxRound {
+		all = append(all, fmt.Sprintf(`"%d":{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object"}}}`, i))
+	}
+	var calls atomic.Int32
+	m := start(t, map[string]Server{"files": modern(t, &calls, nil, func(n int) string {
+		if n > 4 {
+			return `"result":{"content":[{"type":"text","text":"done"}]}`
+		}
+		return `"result":{"resultType":"input_required","inputRequests":{` + strings.Join(all, ",") + `}}`
+	})})
+	p := newPerson()
+	for range 4 * maxRound {
+		p.answer <- accept("")
+	}
+	if got := receive(t, "outcome", runFor(t, m, p, "work", `{}`)); got.Text != "done" || len(p.asked) != maxWants {
+		t.Errorf("%+v after %d questions", got, len(p.asked))
+	}
+}

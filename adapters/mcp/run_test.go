@@ -2,10 +2,14 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/nodhq/nod/tests/mcpserver"
 )
@@ -32,21 +36,20 @@ func TestTwoCallsAtOnceAreNeverCrossed(t *testing.T) {
 			}
 			return
 		}
-		var group sync.WaitGroup
-		for _, who := range []string{"Ana", "Ben", "Cleo"} {
-			p := newPerson()
-			done := runFor(t, m, p, "elicit", form(who))
-			group.Go(func() {
-				if w := receive(t, "question", p.asked); w.Message != "For "+who {
-					t.Errorf("%s was asked %q", who, w.Message)
-				}
-				p.answer <- accept(fmt.Sprintf(`{"branch":%q}`, who))
-				if got := receive(t, "outcome", done); got.Text != fmt.Sprintf(`accept {"branch":%q}`, who) {
-					t.Errorf("%s: %+v", who, got)
-				}
-			})
+		people := map[string]*person{"Ana": newPerson(), "Ben": newPerson(), "Cleo": newPerson()}
+		calls := map[string]<-chan outcome{}
+		for who, p := range people { // each waits while the others are asked
+			calls[who] = runFor(t, m, p, "elicit", form(who))
+			if w := receive(t, "question", p.asked); w.Message != "For "+who {
+				t.Errorf("%s was asked %q", who, w.Message)
+			}
 		}
-		group.Wait()
+		for who, p := range people {
+			p.answer <- accept(fmt.Sprintf(`{"branch":%q}`, who))
+			if got := receive(t, "outcome", calls[who]); got.Text != fmt.Sprintf(`accept {"branch":%q}`, who) {
+				t.Errorf("%s: %+v", who, got)
+			}
+		}
 	})
 }
 
@@ -83,6 +86,69 @@ func TestAGivenUpCallBarsGuessing(t *testing.T) {
 	c.mu.Unlock()
 	p.answer <- accept(`{"branch":"main"}`)
 	if got := receive(t, "outcome", runFor(t, m, p, "elicit", branchForm)); !strings.HasPrefix(got.Text, "accept") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// request is what a server of an older protocol sends.
+func request(method string) transport.JSONRPCRequest {
+	var params any
+	_ = json.Unmarshal([]byte(`{"message":"m","requestedSchema":{"type":"object"}}`), &params)
+	return transport.JSONRPCRequest{JSONRPC: "2.0", ID: mcp.NewRequestId(int64(7)), Method: method, Params: params}
+}
+
+// A request on the stream of a call that is over is not about the call that happens to run.
+func TestAQuestionOfACallThatIsOverIsNobodyElses(t *testing.T) {
+	log, l := &logged{}, ledger(t)
+	m := legacyStart(t, log, map[string]Server{"files": stdio(l)})
+	p := newPerson()
+	slow := runFor(t, m, p, "slow", `{}`)
+	waitFor(t, func() bool { return l.Count("slow", "began") == 1 })
+	over, stop := context.WithCancel(t.Context())
+	stop()
+	got := connOf(m).asked(withRun(t.Context(), &run{ctx: over}), request("elicitation/create"))
+	if string(got.Result) != `{"action":"cancel"}` || len(p.asked) > 0 {
+		t.Errorf("%s after %d questions", got.Result, len(p.asked))
+	}
+	if len(slow) > 0 {
+		t.Error("slow ended")
+	}
+}
+
+// What was not offered is refused, whoever asks how: requests where servers ask in their answers only, and anything where mcp-go
+// would not hear it.
+func TestWhatWasNotOfferedIsRefused(t *testing.T) {
+	l := ledger(t)
+	s := mcpserver.New("x", l)
+	for kind, cfg := range map[string]Server{"modern": {InProcess: s.InProcess}, kindSSE: {URL: s.ServeSSE(t).URL, Transport: kindSSE}} {
+		m := start(t, map[string]Server{"files": cfg})
+		list(t, m)
+		c := connOf(m)
+		for _, method := range []string{"elicitation/create", "sampling/createMessage", "roots/list"} {
+			if got := c.asked(t.Context(), request(method)); got.Error == nil || got.Error.Code != mcp.METHOD_NOT_FOUND {
+				t.Errorf("%s: %s: %+v", kind, method, got)
+			}
+		}
+		if (len(c.offered()) > 0) != (kind == "modern") {
+			t.Errorf("%s: %d things are offered", kind, len(c.offered()))
+		}
+	}
+}
+
+// What belongs to no call is put to nobody.
+func TestWithoutACallThereIsNobody(t *testing.T) {
+	m := start(t, map[string]Server{"files": {InProcess: mcpserver.New("x", ledger(t)).InProcess}})
+	list(t, m)
+	c := connOf(m)
+	got, err := elicitor{c}.Elicit(t.Context(), mcp.ElicitationRequest{})
+	if err != nil || got.Action != mcp.ElicitationResponseActionCancel {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := (sampler{c}).CreateMessage(t.Context(), mcp.CreateMessageRequest{}); !errors.Is(err, errRejected) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// The code is the one that the protocol has for it.
+	if got := c.sampled(t.Context(), mcp.NewRequestId(int64(1)), nil, nil); got.Error == nil || got.Error.Code != -1 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -106,7 +106,7 @@ func (c *conn) ask(ctx context.Context, r *run, params json.RawMessage) (Sampled
 	}
 	q, prompt, err := readSampling(params)
 	if err != nil {
-		r.log.Warn("what the server asks of the model was refused", "why", brief(err.Error(), 300))
+		r.log.Warn("what the server asks of the model was refused", "why", brief(c.clean(err.Error()), 300))
 		return Sampled{}, err
 	}
 	f, err := r.want(ctx, turn.Want{Kind: turn.WantSample, Prompt: prompt})

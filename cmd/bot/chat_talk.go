@@ -59,13 +59,13 @@ type talking struct {
 	paper  *paper
 	lines  <-chan typedLine // nil: nobody types any more
 
-	message  shownMessage // the newest of the bot
-	ask      shownBlock   // the one that is put now; no request: none
-	asked    int64        // its number
-	confirms chat.Choice  // what a yes would send
+	message  shownMessage    // the newest of the bot
+	ask      shownBlock      // the one that is put now; no request: none
+	asked    int64           // its number
+	confirms chat.Choice     // what a yes would send
 	answered map[string]bool // asks that this terminal answered
 	ended    map[string]bool // turns
-	stopping bool // Ctrl-C did
+	stopping bool            // Ctrl-C did
 }
 
 // begin signs in and opens a chat.

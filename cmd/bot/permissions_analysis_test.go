@@ -105,8 +105,12 @@ func TestAnalysisAddsCautionAlone(t *testing.T) {
 		t.Errorf("asked with: %s", prompt)
 	}
 
-	without := running(t, with(false))
 	requests := len(model.Requests())
+	without := running(t, with(false))
+	without.settings(func(s permission.Settings) bool { return len(s.Told) > 0 }) // which is what comes after the model was asked
+	if len(model.Requests()) != requests {
+		t.Error("without permissions.analysis the model is asked")
+	}
 	effective := func(b alive, tool string) string {
 		specs, _, err := b.servers.List(t.Context())
 		if err != nil {
@@ -119,7 +123,7 @@ func TestAnalysisAddsCautionAlone(t *testing.T) {
 		for _, sp := range specs {
 			if sp.Tool.Server == "tools" && sp.Tool.Name == tool {
 				is := policy.Get(sp.Tool, sp.Source, sp.Hints, sp.Metadata)
-				return fmt.Sprint(is.Access, is.Risk, is.Approval, " ", is.ConfirmationRequired())
+				return fmt.Sprintf("%s %s %s %v", is.Access, is.Risk, is.Approval, is.ConfirmationRequired())
 			}
 		}
 		t.Fatalf("there is no tool %s", tool)
@@ -130,7 +134,7 @@ func TestAnalysisAddsCautionAlone(t *testing.T) {
 			t.Errorf("%s is %s with the analysis, and %s without", tool, got, want)
 		}
 	}
-	if got := effective(b, "change"); got != "write dangerous RequireAuth true" && got != "writedangerousRequireAuth true" {
+	if got := effective(b, "change"); got != "write dangerous RequireAuth true" {
 		t.Errorf("change is %s", got)
 	}
 	if got := effective(b, "change"); got == effective(without, "change") {
@@ -139,9 +143,6 @@ func TestAnalysisAddsCautionAlone(t *testing.T) {
 	why, err := b.engine.Permissions(t.Context(), chat.Envelope{User: chat.User{Platform: "web", Key: "ana"}}, []string{"why", "tools", "change"})
 	if err != nil || !strings.Contains(strings.Join(why, "\n"), "RequireAuth") {
 		t.Errorf("%v, %v", why, err)
-	}
-	if len(model.Requests()) != requests {
-		t.Error("without permissions.analysis the model is asked")
 	}
 
 	// A person who confirms something else is obeyed.

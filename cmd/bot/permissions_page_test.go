@@ -19,14 +19,11 @@ func TestPermissionsPageIsTrue(t *testing.T) {
 	if n := strings.Count(page, "\n"); n > 250 {
 		t.Errorf("%d lines: nobody reads that", n)
 	}
-	var words []string
-	for _, label := range []string{
+	words := []string{
 		render.LabelAllowOnce, render.LabelAllowChat, render.LabelDeny, render.LabelDenyReason, render.LabelAllowExact, render.LabelAllowPath, render.LabelAllowHour,
 		"Allow this tool 3 times", render.LabelRemember, render.LabelApproveAll(2), render.LabelDenyAll(2), render.LabelAllowSession, render.LabelEdit,
 		render.LabelExtend, render.LabelAskAgain, render.LabelUndo, render.LabelRevoke, render.LabelAskMore, render.LabelDecline,
 		permission.ModeAlways.Label(), permission.ModeNever.Label(), permission.ModeTool.Label(),
-	} {
-		words = append(words, label)
 	}
 	for _, at := range []permission.Setting{{}, {Server: "s"}, {Server: "s", Tool: "t"}} {
 		for _, f := range at.Fields() {

@@ -252,9 +252,12 @@ func flow(entry any) string {
 	}
 	var out strings.Builder
 	for _, r := range strings.TrimSpace(b.String()) {
-		if hidden(r) && r < 0x10000 {
-			fmt.Fprintf(&out, `\u%04X`, r) // what YAML does not take as it is, and what nobody could see
-		} else {
+		switch { // what YAML does not take as it is, and what nobody could see
+		case hidden(r) && r < 0x10000:
+			fmt.Fprintf(&out, `\u%04X`, r)
+		case hidden(r):
+			fmt.Fprintf(&out, `\U%08X`, r)
+		default:
 			out.WriteRune(r)
 		}
 	}

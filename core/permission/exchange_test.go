@@ -251,3 +251,16 @@ func TestExchangeLines(t *testing.T) {
 		t.Errorf("%q", empty)
 	}
 }
+
+// What nobody could see stands in an export as YAML's own escapes, also beyond the first 65,536 characters.
+func TestExchangeHidesNothing(t *testing.T) {
+	t.Parallel()
+	s, moved := Settings{}.Apply(Change{Set: &Setting{Server: "s", Tool: "t", Field: "impact", Value: "a\u200bb\U000E0041c"}}, chat.User{}, "", time.Time{})
+	if !moved {
+		t.Fatal("not set")
+	}
+	text := strings.Join(s.Exchange().Lines(), "\n")
+	if !strings.Contains(text, `a\u200Bb\U000E0041c`) {
+		t.Error(text)
+	}
+}
