@@ -68,7 +68,7 @@ func openDirToRead(dir string, o Options) (_ *Store, err error) {
 	if err := s.rdb.Ping(context.Background()).Err(); err != nil { // the first dial starts the server
 		return nil, err
 	}
-	if err := d.remember(); err != nil {
+	if _, err := d.remember(); err != nil {
 		return nil, errors.Join(fmt.Errorf("data_dir %s: %w", dir, err), s.rdb.Close())
 	}
 	s.hub = newHub(newOwnFeed(d.mem))
@@ -76,18 +76,17 @@ func openDirToRead(dir string, o Options) (_ *Store, err error) {
 }
 
 // remember is the part of recover that only reads.
-func (d *disk) remember() error {
-	gen, err := latest(d.dir)
-	if err != nil {
-		return err
+func (d *disk) remember() (gen uint64, err error) {
+	if gen, err = latest(d.dir); err != nil {
+		return 0, err
 	}
 	at, err := readSnapshot(d.dir, gen, d.mem)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	d.setClock(at)
 	d.faded = d.last
-	return replay(journalPath(d.dir, gen), d.apply, d.opt.Log)
+	return gen, replay(journalPath(d.dir, gen), d.apply, d.opt.Log)
 }
 
 // client is a client of the server in this process.

@@ -90,17 +90,8 @@ func openDisk(dir string, o Options) (_ *disk, err error) {
 
 // recover brings back what the last process had, and makes the start of this one a fact of its own.
 func (d *disk) recover() error {
-	gen, err := latest(d.dir)
+	gen, err := d.remember()
 	if err != nil {
-		return err
-	}
-	at, err := readSnapshot(d.dir, gen, d.mem)
-	if err != nil {
-		return err
-	}
-	d.setClock(at)
-	d.faded = d.last
-	if err := replay(journalPath(d.dir, gen), d.apply, d.opt.Log); err != nil {
 		return err
 	}
 	d.setClock(d.opt.now())

@@ -23,25 +23,11 @@ func confirmation(s turn.Session, choice chat.Choice, token string) render.Choic
 	if s.Turn == nil {
 		return render.Choice{}
 	}
-	m := turn.View(s, s.Turn, turn.Live{})
-	all := m.Choices
-	for _, b := range m.Blocks {
-		switch b := b.(type) {
-		case render.Ask:
-			all = append(append(all, b.Choices...), b.More...)
-		case render.Note:
-			all = append(all, b.Choices...)
-		case render.Step:
-			all = append(all, b.Choices...)
-		default: // nothing to be chosen
-		}
+	c, _ := turn.View(s, s.Turn, turn.Live{}).Find(choice, token)
+	if c.Confirm == "" {
+		return render.Choice{}
 	}
-	for _, c := range all {
-		if c.Choice == choice && c.Token == token && c.Confirm != "" {
-			return c
-		}
-	}
-	return render.Choice{}
+	return c
 }
 
 // confirmPayload is the question.

@@ -61,23 +61,8 @@ func offeredNow(s turn.Session, f form) (render.Choice, bool) {
 		if t == nil {
 			continue
 		}
-		m := turn.View(s, t, turn.Live{})
-		all := m.Choices
-		for _, b := range m.Blocks {
-			switch b := b.(type) {
-			case render.Ask:
-				all = append(append(all, b.Choices...), b.More...)
-			case render.Note:
-				all = append(all, b.Choices...)
-			case render.Step:
-				all = append(all, b.Choices...)
-			default: // no choices
-			}
-		}
-		for _, c := range all {
-			if c.Choice == f.Choice && c.Token == f.Token {
-				return c, true
-			}
+		if c, ok := turn.View(s, t, turn.Live{}).Find(f.Choice, f.Token); ok {
+			return c, true
 		}
 	}
 	return render.Choice{}, false

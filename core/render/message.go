@@ -12,6 +12,7 @@
 package render
 
 import (
+	"slices"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
@@ -181,6 +182,28 @@ const (
 type Note struct {
 	Line    Line
 	Choices []Choice
+}
+
+// Find is a choice of the message, wherever it stands in it. ok is false where it is not offered.
+func (m Message) Find(choice chat.Choice, token string) (c Choice, ok bool) {
+	all := slices.Clone(m.Choices)
+	for _, b := range m.Blocks {
+		switch b := b.(type) {
+		case Ask:
+			all = append(append(all, b.Choices...), b.More...)
+		case Note:
+			all = append(all, b.Choices...)
+		case Step:
+			all = append(all, b.Choices...)
+		default: // nothing to be chosen
+		}
+	}
+	for _, c := range all {
+		if c.Choice == choice && c.Token == token {
+			return c, true
+		}
+	}
+	return Choice{}, false
 }
 
 func (Text) isBlock() {}

@@ -11,7 +11,9 @@ func DigestTitle(days int) string {
 }
 
 // DigestEmpty stands where nothing happened.
-func DigestEmpty(days int) string { return fmt.Sprintf("Nothing happened in the last %s days.", Number(days)) }
+func DigestEmpty(days int) string {
+	return fmt.Sprintf("Nothing happened in the last %s days.", Number(days))
+}
 
 // DigestDangerous counts runs of tools whose risk is dangerous, and how many of them no person was asked about.
 func DigestDangerous(runs, unasked int) string {
