@@ -24,8 +24,8 @@ fuzz: ## every fuzz target for FUZZTIME (30s) each
 		done || exit 1; \
 	done
 
-mutate: ## take each guard of the pure core out: some test must notice (slow)
-	go run ./tests/mutate -pkg ./core/agent/turn -quick "-sim.seeds=150"
+mutate: ## take each guard of what decides out: some test must notice (hours; MUTATE=-new: only guards that are not listed yet)
+	go run ./tests/mutate -all -within 3h $(MUTATE)
 
 bench: ## edits, lag and 429s against the stand-in Slack at its floors, minutes long; BENCH='-run P2 -quick -v' to choose (needs redis-server)
 	go run ./tests/bench $(BENCH)

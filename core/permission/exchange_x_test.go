@@ -108,10 +108,10 @@ func TestImportNeedsEveryPart(t *testing.T) {
 	}
 }
 
-// A hidden character that YAML's four digits cannot name stays as it is: cut off, it would be another.
+// A hidden character is written by its number, with as many digits as YAML wants for it.
 func TestHiddenCharactersOfAFile(t *testing.T) {
-	s := after(t, Settings{}, Change{Remember: &Remembered{ID: "r1", By: chat.User{Platform: "web", Key: "ana"}, Name: "a\u200b\U000E0001b", Tool: files}})
-	if lines := s.Exchange().Lines(); !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, `a\u200B`+"\U000E0001b") }) {
+	s := after(t, Settings{}, Change{Remember: &Remembered{ID: "r1", By: chat.User{Platform: "web", Key: "ana"}, Name: "a\u200b\U000E0001b\U0001F600", Tool: files}})
+	if lines := s.Exchange().Lines(); !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, `a\u200B\U000E0001b`+"\U0001F600") }) {
 		t.Errorf("%q", lines)
 	}
 }

@@ -34,13 +34,13 @@ func (a accepted) reason(m Mutant) (string, bool) {
 	return "", false
 }
 
-// nameless are the lines about files of p that name none of its guards.
-func (a accepted) nameless(p pkg) []string {
+// nameless are the lines about the files that name none of their guards.
+func (a accepted) nameless(files []string, list []Mutant) []string {
 	var lines []string
 	for _, line := range a {
 		file, _, _ := strings.Cut(line, ":")
-		known := slices.ContainsFunc(p.mutants, func(m Mutant) bool { return strings.HasPrefix(line, m.key()+": ") })
-		if slices.Contains(p.files, file) && !known {
+		known := slices.ContainsFunc(list, func(m Mutant) bool { return strings.HasPrefix(line, m.key()+": ") })
+		if slices.Contains(files, file) && !known {
 			lines = append(lines, line)
 		}
 	}

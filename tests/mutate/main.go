@@ -1,23 +1,39 @@
-// Command mutate takes the guards out of a package, one at a time, and asks its tests whether they notice. A guard that nobody
-// misses is not there: either a test is missing, or the guard is.
+// Command mutate takes the guards out of the code that decides, one at a time, and asks the tests whether they notice. A guard that
+// nobody misses is not there: either a test is missing, or the guard is.
 //
-//	go run ./tests/mutate -pkg ./core/agent/turn -quick "-sim.seeds=150"
-//	go run ./tests/mutate -pkg ./core/agent -files decide.go,accept.go -test ./tests/replicas
-//	go run ./tests/mutate -pkg ./core/agent/turn -only 'apply.go:.*Session.decided'
+//	go run ./tests/mutate -all
+//	go run ./tests/mutate -all -new
+//	go run ./tests/mutate -all -only 'decide.go:.*answerAll'
+//	go run ./tests/mutate -pkg ./core/agent/turn -files next.go -quick "-sim.seeds=400"
 //
-// A mutant is one package with one guard without its effect:
+// # What is taken out
+//
+// A mutant is the program with one guard without its effect. In Go:
 //
 //   - guard: an if whose body ends in return, continue or break never happens;
 //   - operand: one side of && is always true, one side of || always false;
 //   - case: one condition of a switch without a tag is never true.
 //
-// All are made by wrapping the source of a condition, as in (false && (c)), so that every name in it is still used and the
-// package still compiles. The checkout is never written to: go test reads the mutated file through -overlay.
+// In a script of Redis: the same guards and operands, conditions that always hold, and statements that write and are not there.
 //
-// A mutant is KILLED when the tests fail or hang, and SURVIVED when they pass. With -quick the tests are first run with those
-// arguments, and only what survives is run again without them. Survivors that are meant to live stand in accepted.txt, each with
-// its reason. The exit code is 0 when no other is left, 1 when one is (or when a line of accepted.txt names a guard that is no
-// more), 2 when nothing could be learned: the tests fail without any mutant, or a mutant does not compile.
+// All mutants of some Go files are compiled in at once, asleep, as in (!nodMutant(7) && (c)), and an environment variable wakes one.
+// Every name in a condition is still used, and lines stay where they are. A script's mutants are written into the binary instead. The checkout is never written to: go reads the mutated files
+// through -overlay. Each test is run by itself first, which has to pass, and tells which mutants it comes by: only such tests are put
+// to a mutant. A kill has to happen twice, so that a test which fails now and then does not count.
+//
+// # What is written down
+//
+// table.txt says which files' guards have to be missed, and by which tests. guards.txt names, for each of them, a test that did;
+// accepted.txt names those that no test can miss, with the reason. TestGuardsAreListed, a test of this package that runs nothing,
+// fails where a guard of those files is in neither, or a line names none: a guard cannot come without being taken out once. -all goes
+// through the table and writes guards.txt; with -new it tries only what is not listed. A - in guards.txt is a hole that is known: what
+// nobody noticed, or nobody tried yet. -new tries those as well, and closes them once a test notices.
+//
+// # What comes out
+//
+// A mutant is KILLED when tests fail or hang, SURVIVED when they pass or none comes by it, ACCEPTED when that is meant, UNTRIED when
+// -within was over before its turn. The exit code is 0 when all are killed or accepted, 1 when not, or when a line of accepted.txt
+// names a guard that is no more, 2 when nothing could be learned: the tests fail without any mutant, or do not compile with them.
 //
 // It tells nothing about wrong values, missing code or what happens between goroutines.
 package main
@@ -30,6 +46,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -38,6 +56,9 @@ import (
 //go:embed accepted.txt
 var acceptedText string
 
+//go:embed table.txt
+var tableText string
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code := run(ctx, os.Args[1:], acceptedText, os.Stdout)
@@ -45,66 +66,84 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit code.
-func run(ctx context.Context, args []string, accepted string, out io.Writer) int {
-	t := trial{}
+// options are what the command line says.
+type options struct {
+	all, fresh, list bool
+	only             *regexp.Regexp
+	timeout, within  time.Duration
+	patience         time.Duration
+	job              job // without all
+}
+
+func optionsOf(args []string, out io.Writer) (o options, err error) {
 	f := flag.NewFlagSet("mutate", flag.ContinueOnError)
 	f.SetOutput(out)
-	pkg := f.String("pkg", "./core/agent/turn", "the `package` whose guards are taken out")
-	files := f.String("files", "", "only these files of it: `a.go,b.go`")
+	f.BoolVar(&o.all, "all", false, "the jobs of table.txt; guards.txt is written anew")
+	f.BoolVar(&o.fresh, "new", false, "with -all, only what guards.txt does not list yet")
+	pkg := f.String("pkg", "./core/agent/turn", "the `directory` of the package whose guards are taken out, from the module's root")
+	files := f.String("files", "*.go", "only these files of it: `a.go,b.go`")
 	only := f.String("only", "", "only mutants whose line in the report matches this `regexp`")
 	tests := f.String("test", "", "the `packages` whose tests have to notice, separated by commas (default: the package itself)")
-	f.StringVar(&t.run, "run", "", "only the tests that match this `regexp`, as in go test -run")
+	f.StringVar(&o.job.run, "run", "", "only the tests that match this `regexp`, as in go test -run")
 	args1 := f.String("args", "", "`arguments` for the test binary, separated by spaces")
 	quick := f.String("quick", "", "further `arguments` for a first, faster run; what survives it is run again without them")
-	f.DurationVar(&t.timeout, "timeout", 2*time.Minute, "a test binary that takes longer has noticed")
-	list := f.Bool("list", false, "print the mutants and run nothing")
+	f.DurationVar(&o.timeout, "timeout", time.Minute, "tests of one run that take longer have noticed")
+	f.DurationVar(&o.within, "within", 0, "begin no mutant after this `time` (0: there is no such time)")
+	f.DurationVar(&o.patience, "patience", 0, "give a mutant no further tests after this `time`: survivors may be none then (0: all that come by it)")
+	f.BoolVar(&o.list, "list", false, "print the mutants and run nothing")
 	if err := f.Parse(args); err != nil {
-		return 2
+		return o, err
 	}
+	if o.only, err = regexp.Compile(*only); err != nil {
+		return o, fmt.Errorf("-only: %w", err)
+	}
+	for _, name := range fields(*files, ",") {
+		o.job.files = append(o.job.files, part{pattern: path.Join(filepath.ToSlash(*pkg), name)})
+	}
+	o.job.tests, o.job.args, o.job.quick = fields(*tests, ","), fields(*args1, " "), fields(*quick, " ")
+	if len(o.job.tests) == 0 {
+		o.job.tests = []string{*pkg}
+	}
+	return o, nil
+}
+
+// run returns the exit code.
+func run(ctx context.Context, args []string, acceptedLines string, out io.Writer) int {
 	fail := func(err error) int {
 		fmt.Fprintln(out, "mutate:", err)
 		return 2
 	}
-	ok, err := parseAccepted(accepted)
+	o, err := optionsOf(args, out)
 	if err != nil {
 		return fail(err)
 	}
-	match, err := regexp.Compile(*only)
-	if err != nil {
-		return fail(fmt.Errorf("-only: %w", err))
-	}
-	p, err := load(ctx, *pkg, fields(*files, ","))
+	root, err := moduleRoot()
 	if err != nil {
 		return fail(err)
 	}
-	t.tests, t.args, t.quick = fields(*tests, ","), fields(*args1, " "), fields(*quick, " ")
-	if len(t.tests) == 0 {
-		t.tests = []string{*pkg}
+	if err := os.Chdir(root); err != nil {
+		return fail(err)
 	}
-	var mutants []Mutant
-	for _, m := range p.mutants {
-		if match.MatchString(m.String()) {
-			mutants = append(mutants, m)
-		}
-	}
-	if *list {
-		for _, m := range mutants {
-			fmt.Fprintln(out, m)
-		}
-		return 0
-	}
-	tally, err := t.all(ctx, mutants, ok, out)
+	ok, err := parseAccepted(acceptedLines)
 	if err != nil {
 		return fail(err)
 	}
-	tally.print(out)
-	code := tally.code()
-	if *only == "" {
-		for _, line := range ok.nameless(p) {
-			fmt.Fprintf(out, "accepted.txt: %s names no guard: take the line out\n", line)
-			code = max(code, 1)
+	w := walk{options: o, root: root, ok: ok, out: out, jobs: []job{o.job}}
+	if o.all {
+		text, err := os.ReadFile(w.guardsFile())
+		if err != nil {
+			return fail(err)
 		}
+		if w.listed, err = parseGuards(string(text)); err != nil {
+			return fail(err)
+		}
+		if w.jobs, err = parseTable(tableText); err != nil {
+			return fail(err)
+		}
+	}
+	code, err := w.through(ctx)
+	if err != nil {
+		return fail(err)
 	}
 	return code
 }

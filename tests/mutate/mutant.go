@@ -2,31 +2,30 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"os"
-	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// Mutant is one guard and the file without its effect.
+// Mutant is one guard without its effect.
 type Mutant struct {
 	File   string // from the module's root, with slashes
 	Line   int
 	Func   string // as Session.said
-	Kind   string // guard, operand or case
+	Kind   string // guard, operand or case; of a script also always and line
 	Source string // of the condition, on one line
 
-	path     string // of the file on this disk
-	from, to int    // of the condition in it, in bytes
-	text     []byte // the mutated file
+	path          string // of the file on this disk
+	from, to      int    // of the condition in it, in bytes
+	before, after string // what stands around it in the mutant; %d is the mutant's number
 }
 
 // String is the mutant's line in the report.
@@ -36,6 +35,15 @@ func (m Mutant) String() string {
 
 // key names the mutant in accepted.txt: without the line, which moves.
 func (m Mutant) key() string { return m.File + ":" + m.Func + ": " + m.Source }
+
+// entry names the mutant in guards.txt. Two of a function may have the same.
+func (m Mutant) entry() string { return m.File + ":" + m.Func + ": " + m.Kind + ": " + m.Source }
+
+// The two ways to take a condition's effect away: while the mutant sleeps, both are the condition itself.
+const (
+	never  = "(!" + asker + "(%d) && ("
+	always = "(" + asker + "(%d) || ("
+)
 
 // mutants finds the guards of one file.
 func mutants(file, path string, src []byte) ([]Mutant, error) {
@@ -50,20 +58,22 @@ func mutants(file, path string, src []byte) ([]Mutant, error) {
 		if fn, ok := d.(*ast.FuncDecl); ok {
 			name = funcName(fn)
 		}
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok != token.VAR {
+			continue // a constant cannot ask
+		}
 		add := func(kind string, cond ast.Expr, before string) {
 			from, to := set.Position(cond.Pos()), set.Position(cond.End())
-			source := string(src[from.Offset:to.Offset])
 			found = append(found, Mutant{
-				File: file, Line: from.Line, Func: name, Kind: kind, Source: strings.Join(strings.Fields(source), " "),
-				path: path, from: from.Offset, to: to.Offset,
-				text: slices.Concat(src[:from.Offset], []byte("("+before+" ("+source+"))"), src[to.Offset:]),
+				File: file, Line: from.Line, Func: name, Kind: kind,
+				Source: strings.Join(strings.Fields(string(src[from.Offset:to.Offset])), " "),
+				path:   path, from: from.Offset, to: to.Offset, before: before, after: "))",
 			})
 		}
 		ast.Inspect(d, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.IfStmt:
 				if leaves(n.Body) {
-					add("guard", n.Cond, "false &&")
+					add("guard", n.Cond, never)
 				}
 			case *ast.SwitchStmt:
 				if n.Tag != nil {
@@ -72,12 +82,12 @@ func mutants(file, path string, src []byte) ([]Mutant, error) {
 				for _, s := range n.Body.List {
 					if c, ok := s.(*ast.CaseClause); ok {
 						for _, e := range c.List {
-							add("case", e, "false &&")
+							add("case", e, never)
 						}
 					}
 				}
 			case *ast.BinaryExpr:
-				neutral := map[token.Token]string{token.LAND: "true ||", token.LOR: "false &&"}[n.Op]
+				neutral := map[token.Token]string{token.LAND: always, token.LOR: never}[n.Op]
 				for _, e := range []ast.Expr{n.X, n.Y} {
 					// Of a && b && c the operands are the three, and none is a && b.
 					if inner, ok := ast.Unparen(e).(*ast.BinaryExpr); neutral != "" && !(ok && inner.Op == n.Op) {
@@ -127,60 +137,60 @@ func funcName(fn *ast.FuncDecl) string {
 	}
 }
 
-// pkg is the package whose guards are taken out.
-type pkg struct {
-	files   []string // as [Mutant.File]
-	mutants []Mutant
+// load finds the guards of a job's files, in the order of the files' names; files that this platform does not build are left out.
+func (j job) load(root string) (files []string, found []Mutant, err error) {
+	for _, p := range j.files {
+		full, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(p.pattern)))
+		if err != nil || len(full) == 0 {
+			return nil, nil, errors.Join(fmt.Errorf("there is no %s", p.pattern), err)
+		}
+		for _, f := range full {
+			rel := path.Join(path.Dir(p.pattern), filepath.Base(f))
+			src, err := os.ReadFile(f)
+			if err != nil {
+				return nil, nil, err
+			}
+			var ms []Mutant
+			switch ok, err := build.Default.MatchFile(filepath.Dir(f), filepath.Base(f)); {
+			case strings.HasSuffix(f, ".lua"):
+				ms = luaMutants(rel, f, string(src))
+			case err != nil:
+				return nil, nil, err
+			case !ok || strings.HasSuffix(f, "_test.go"):
+				continue
+			default:
+				if ms, err = mutants(rel, f, src); err != nil {
+					return nil, nil, err
+				}
+			}
+			if len(p.funcs) > 0 {
+				ms = slices.DeleteFunc(ms, func(m Mutant) bool { return !slices.Contains(p.funcs, m.Func) })
+				for _, fn := range p.funcs {
+					if !slices.ContainsFunc(ms, func(m Mutant) bool { return m.Func == fn }) {
+						return nil, nil, fmt.Errorf("%s has no guard in %s", rel, fn)
+					}
+				}
+			}
+			files, found = append(files, rel), append(found, ms...)
+		}
+	}
+	return files, found, nil
 }
 
-// load reads a package's files, or only some of them; those that this platform does not build are left out.
-func load(ctx context.Context, path string, only []string) (pkg, error) {
-	var p pkg
-	listed, err := exec.CommandContext(ctx, "go", "list", "-json=Dir,GoFiles,Module", path).Output()
+// moduleRoot is the directory of go.mod, from the working directory upwards.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
 	if err != nil {
-		return p, fmt.Errorf("go list %s: %w", path, saidBy(err))
+		return "", err
 	}
-	var l struct {
-		Dir     string
-		GoFiles []string
-		Module  struct{ Dir string }
-	}
-	if err := json.Unmarshal(listed, &l); err != nil {
-		return p, fmt.Errorf("%s has to be one package: %w", path, err)
-	}
-	for _, f := range only {
-		if !slices.Contains(l.GoFiles, f) {
-			return p, fmt.Errorf("%s has no file %s", path, f)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
 		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", errors.New("there is no go.mod here or above")
+		}
+		dir = up
 	}
-	for _, f := range l.GoFiles {
-		if len(only) > 0 && !slices.Contains(only, f) {
-			continue
-		}
-		full := filepath.Join(l.Dir, f)
-		src, err := os.ReadFile(full)
-		if err != nil {
-			return p, err
-		}
-		rel, err := filepath.Rel(l.Module.Dir, full)
-		if err != nil {
-			return p, err
-		}
-		rel = filepath.ToSlash(rel)
-		ms, err := mutants(rel, full, src)
-		if err != nil {
-			return p, err
-		}
-		p.files, p.mutants = append(p.files, rel), append(p.mutants, ms...)
-	}
-	return p, nil
-}
-
-// saidBy is err with what the command wrote.
-func saidBy(err error) error {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
-		return errors.New(strings.TrimSpace(string(exit.Stderr)))
-	}
-	return err
 }

@@ -4,8 +4,13 @@ import (
 	"bytes"
 	"go/parser"
 	"go/token"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // report runs the program and returns its lines and exit code.
@@ -28,12 +33,12 @@ func want(t *testing.T, out string, lines ...string) {
 }
 
 func TestKilledAndSurvived(t *testing.T) {
-	out, code := report(t, "", "-pkg", "./testdata/tiny", "-only", "Grade|Shy")
+	out, code := report(t, "", "-pkg", "./tests/mutate/testdata/tiny", "-only", "Grade|Shy")
 	want(t, out,
-		"KILLED   "+tiny+":6: Grade: guard: n <= 0\n",
-		"KILLED   "+tiny+":10: Grade: case: n > 9\n",
+		"KILLED   "+tiny+":6: Grade: guard: n <= 0 (TestGrade)\n",
+		"KILLED   "+tiny+":10: Grade: case: n > 9 (TestGrade)\n",
 		"SURVIVED "+tiny+":18: Shy: guard: len(name) == 0\n",
-		"file                                mutants  killed  survived  accepted  broken\n",
+		"file                                mutants  killed  survived  accepted  untried\n",
 		"all                                 3        2       1         0         0\n",
 	)
 	if code != 1 {
@@ -43,7 +48,7 @@ func TestKilledAndSurvived(t *testing.T) {
 
 func TestAccepted(t *testing.T) {
 	const shy = tiny + ":Shy: len(name) == 0: nobody is shown anyway\n"
-	out, code := report(t, "# why\n\n"+shy, "-pkg", "./testdata/tiny", "-only", "Shy")
+	out, code := report(t, "# why\n\n"+shy, "-pkg", "./tests/mutate/testdata/tiny", "-only", "Shy")
 	want(t, out, "ACCEPTED "+tiny+":18: Shy: guard: len(name) == 0: nobody is shown anyway\n")
 	if code != 0 {
 		t.Errorf("exit code %d with an accepted survivor", code)
@@ -53,11 +58,8 @@ func TestAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := load(t.Context(), "./testdata/tiny", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := ok.nameless(p); len(got) != 1 || !strings.Contains(got[0], "it is gone") {
+	files, list := loaded(t, job{files: []part{{pattern: tiny}}})
+	if got := ok.nameless(files, list); len(got) != 1 || !strings.Contains(got[0], "it is gone") {
 		t.Errorf("lines without a guard: %q", got)
 	}
 	for _, bad := range []string{"a.go:F: x > 0", "a.go", tiny + ":Shy"} {
@@ -69,12 +71,12 @@ func TestAccepted(t *testing.T) {
 
 // Without the look at 0 the first run lets the guard live; the second one has to be made, and kills it.
 func TestQuickSurvivorsAreTriedAgain(t *testing.T) {
-	out, code := report(t, "", "-pkg", "./testdata/tiny", "-only", "n <= 0", "-quick", "-full=false")
+	out, code := report(t, "", "-pkg", "./tests/mutate/testdata/tiny", "-only", "n <= 0", "-quick", "-full=false")
 	want(t, out, "KILLED   "+tiny)
 	if code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	out, code = report(t, "", "-pkg", "./testdata/tiny", "-only", "n <= 0", "-args", "-full=false")
+	out, code = report(t, "", "-pkg", "./tests/mutate/testdata/tiny", "-only", "n <= 0", "-args", "-full=false")
 	want(t, out, "SURVIVED "+tiny)
 	if code != 1 {
 		t.Errorf("exit code %d", code)
@@ -84,18 +86,18 @@ func TestQuickSurvivorsAreTriedAgain(t *testing.T) {
 // A run that proves nothing must not look like one that proves something.
 func TestNothingLearned(t *testing.T) {
 	for name, args := range map[string][]string{
-		"no test of that name": {"-pkg", "./testdata/tiny", "-only", "Shy", "-run", "TestNobody"},
-		"tests that fail":      {"-pkg", "./testdata/tiny", "-only", "Shy", "-args", "-surprise"},
-		"no such package":      {"-pkg", "./testdata/none"},
-		"no such file":         {"-pkg", "./testdata/tiny", "-files", "big.go"},
-		"a broken regexp":      {"-pkg", "./testdata/tiny", "-only", "("},
+		"no test of that name": {"-pkg", "./tests/mutate/testdata/tiny", "-only", "Shy", "-run", "TestNobody"},
+		"tests that fail":      {"-pkg", "./tests/mutate/testdata/tiny", "-only", "Shy", "-args", "-surprise"},
+		"no such package":      {"-pkg", "./tests/mutate/testdata/none"},
+		"no such file":         {"-pkg", "./tests/mutate/testdata/tiny", "-files", "big.go"},
+		"a broken regexp":      {"-pkg", "./tests/mutate/testdata/tiny", "-only", "("},
 		"an unknown flag":      {"-surprise"},
 	} {
 		if out, code := report(t, "", args...); code != 2 {
 			t.Errorf("%s: exit code %d\n%s", name, code, out)
 		}
 	}
-	if out, code := report(t, "", "-pkg", "./testdata/tiny", "-list", "-only", "nothing like it"); out != "" || code != 0 {
+	if out, code := report(t, "", "-pkg", "./tests/mutate/testdata/tiny", "-list", "-only", "nothing like it"); out != "" || code != 0 {
 		t.Errorf("a list of nothing: %d %q", code, out)
 	}
 	y := Tally{}
@@ -103,30 +105,50 @@ func TestNothingLearned(t *testing.T) {
 		t.Error("a run of no mutants looks like a success")
 	}
 	y.add(Mutant{File: "a.go"}, Killed)
-	y.add(Mutant{File: "a.go"}, Broken)
-	if y.code() != 2 {
-		t.Error("a mutant that does not compile looks like a success")
+	y.add(Mutant{File: "a.go"}, Untried)
+	if y.code() != 1 {
+		t.Error("a mutant that was not tried looks like a success")
+	}
+	out, code := report(t, "", "-pkg", "./tests/mutate/testdata/tiny", "-only", "Grade", "-within", "1ns")
+	want(t, out, "all                                 2        0       0         0         2")
+	if code != 1 {
+		t.Errorf("exit code %d", code)
 	}
 }
 
-// A mutant that does not compile is our fault and is no kill.
+// Mutants that do not compile are our fault and are no kills.
 func TestBrokenMutant(t *testing.T) {
-	p, err := load(t.Context(), "./testdata/tiny", nil)
+	root, err := moduleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := p.mutants[0]
-	m.text = []byte("package tiny\nfunc Grade() {")
-	var out bytes.Buffer
-	y, err := trial{tests: []string{"./testdata/tiny"}, timeout: 1e11}.all(t.Context(), []Mutant{m}, nil, &out)
-	if err != nil || y.code() != 2 || !strings.HasPrefix(out.String(), "BROKEN   ") {
-		t.Errorf("%v, code %d: %s", err, y.code(), out.String())
+	t.Chdir(root)
+	_, list := loaded(t, job{files: []part{{pattern: tiny}}})
+	list[0].before = "(nobody(%d) && ("
+	tr := trial{job: job{tests: []string{"./tests/mutate/testdata/tiny"}}, timeout: time.Minute, out: io.Discard}
+	var y Tally
+	if _, err := tr.all(t.Context(), list, &y); err == nil || !strings.Contains(err.Error(), "do not compile") || y.code() != 2 {
+		t.Errorf("%v, code %d", err, y.code())
 	}
+}
+
+// loaded are a job's files and guards.
+func loaded(t *testing.T, j job) ([]string, []Mutant) {
+	t.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, list, err := j.load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files, list
 }
 
 // Without its guard Wait never ends: the test binary's timeout is a kill.
 func TestHanging(t *testing.T) {
-	out, code := report(t, "", "-pkg", "./testdata/tiny", "-only", "n > 0", "-timeout", "1s")
+	out, code := report(t, "", "-pkg", "./tests/mutate/testdata/tiny", "-only", "n > 0", "-timeout", "1s")
 	want(t, out, "KILLED   "+tiny)
 	if code != 0 {
 		t.Errorf("exit code %d\n%s", code, out)
@@ -164,6 +186,8 @@ func (t *T[K]) f(a, b, c bool) bool {
 	return false
 }
 
+const d = true && false
+
 var v = func(a, b bool) bool { return a || b }
 `
 	ms, err := mutants("p.go", "/p.go", []byte(src))
@@ -173,12 +197,13 @@ var v = func(a, b bool) bool { return a || b }
 	var got []string
 	for _, m := range ms {
 		got = append(got, m.String())
-		if _, err := parser.ParseFile(token.NewFileSet(), "p.go", m.text, parser.SkipObjectResolution); err != nil {
-			t.Errorf("%s: %v", m, err)
-		}
-		if strings.Count(string(m.text), "\n") != strings.Count(src, "\n") {
-			t.Errorf("%s: the lines moved", m)
-		}
+	}
+	text := string(woven([]byte(src), ms, func(i int) int { return i + 1 }))
+	if _, err := parser.ParseFile(token.NewFileSet(), "p.go", text, parser.SkipObjectResolution); err != nil {
+		t.Error(err)
+	}
+	if strings.Count(text, "\n") != strings.Count(src, "\n") {
+		t.Error("the lines moved")
 	}
 	want := []string{
 		"p.go:6: T.f: guard: x && b && (a || c)",
@@ -195,20 +220,110 @@ var v = func(a, b bool) bool { return a || b }
 		"p.go:21: T.f: operand: c",
 		"p.go:22: T.f: operand: a",
 		"p.go:22: T.f: operand: b",
-		"p.go:31: var: operand: a",
-		"p.go:31: var: operand: b",
+		"p.go:33: var: operand: a",
+		"p.go:33: var: operand: b",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for i, text := range map[int]string{
-		0: "if x := a; (false && (x &&\n\t\tb && (a || c))) {",
-		2: "\t\t(true || (b)) && (a || c) {",
-		4: "((false && (a)) || c)",
-		9: "case a, (false && (!(b || c))):",
+	for _, part := range []string{
+		"if x := a; (!nodMutant(1) && ((nodMutant(2) || (x)) &&\n\t\t(nodMutant(3) || (b)) && (nodMutant(4) || (((!nodMutant(5) && (a)) || (!nodMutant(6) && (c))))))) {",
+		"case (!nodMutant(9) && (a)), (!nodMutant(10) && (!((!nodMutant(11) && (b)) || (!nodMutant(12) && (c)))))",
+		"const d = true && false",
 	} {
-		if !strings.Contains(string(ms[i].text), text) {
-			t.Errorf("%s: %q is missing in\n%s", ms[i], text, ms[i].text)
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is missing in\n%s", part, text)
 		}
+	}
+}
+
+// With -new only what is not listed is tried, holes among it; a hole stays one until a test notices, and what nobody notices any more
+// goes from the list.
+func TestOnlyWhatIsNotListed(t *testing.T) {
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(root)
+	walked := func(fresh bool, listed string) (*walk, string, int) {
+		var out bytes.Buffer
+		g, err := parseGuards(listed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &walk{
+			options: options{fresh: fresh, only: regexp.MustCompile("Grade|Shy"), timeout: time.Minute}, root: root, out: &out, listed: g,
+			jobs: []job{{files: []part{{pattern: tiny}}, tests: []string{"./tests/mutate/testdata/tiny"}}},
+		}
+		code, err := w.through(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w, out.String(), code
+	}
+	const guard, case9, shy = tiny + ":Grade: guard: n <= 0", tiny + ":Grade: case: n > 9", tiny + ":Shy: guard: len(name) == 0"
+	noticed := func(w *walk, entry string) string {
+		for i, m := range w.mutants {
+			if m.entry() == entry {
+				return w.noticed[i]
+			}
+		}
+		return "no such guard"
+	}
+	w, out, code := walked(true, guard+": TestOld\n"+case9+": -\n"+shy+": -\n")
+	if strings.Contains(out, "n <= 0") || code != 1 {
+		t.Errorf("exit code %d of\n%s", code, out)
+	}
+	for entry, test := range map[string]string{guard: "TestOld", case9: "TestGrade", shy: nobody} {
+		if got := noticed(w, entry); got != test {
+			t.Errorf("%s: %q, want %q", entry, got, test)
+		}
+	}
+	w, out, code = walked(false, guard+": TestOld\n"+shy+": TestShy\n")
+	if got := noticed(w, guard) + noticed(w, shy); got != "TestGrade" || code != 1 {
+		t.Errorf("%q, exit code %d of\n%s", got, code, out)
+	}
+	if _, out, code = walked(true, guard+": A\n"+case9+": B\n"+shy+": C\n"); code != 0 || !strings.Contains(out, "every guard is listed") {
+		t.Errorf("exit code %d of\n%s", code, out)
+	}
+}
+
+// A script's mutants are written over it in the binary, each in its place, and never twice.
+func TestPatch(t *testing.T) {
+	dir := t.TempDir()
+	lua, bin := filepath.Join(dir, "s.lua"), filepath.Join(dir, "s.test")
+	const src = "if a then return 1 end\n"
+	write := func(name string, b []byte) {
+		if err := os.WriteFile(name, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(lua, []byte(src))
+	whole := append(append([]byte("before"), padded([]byte(src), scriptRoom)...), "after"...)
+	write(bin, whole)
+	b := binary{file: bin}
+	for _, m := range luaMutants("s.lua", lua, src) {
+		if err := b.patch(m); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(bin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "before" + string(woven([]byte(src), []Mutant{m}, func(int) int { return 0 })); len(got) != len(whole) || !strings.HasPrefix(string(got), want) || !strings.HasSuffix(string(got), "\nafter") {
+			t.Errorf("%s: %q", m, got)
+		}
+	}
+	m := luaMutants("s.lua", lua, src)[0]
+	for what, b := range map[string]*binary{
+		"no script": {file: bin, whole: []byte("nothing")}, "two": {file: bin, whole: append(whole, whole...)},
+	} {
+		if b.patch(m) == nil {
+			t.Errorf("%s was patched", what)
+		}
+	}
+	m.before = strings.Repeat("x", scriptRoom+1)
+	if b.patch(m) == nil {
+		t.Error("a mutant that is longer than its room was patched")
 	}
 }

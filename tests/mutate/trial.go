@@ -1,126 +1,208 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 )
 
-// trial is how mutants are put to the tests.
-type trial struct {
-	tests       []string // packages
-	run         string
-	args, quick []string
-	timeout     time.Duration
-}
-
 // Fate is what became of a mutant.
 type Fate string
 
-// The fates. Broken is no answer: the mutant does not compile, or go test itself failed.
+// The fates. Untried is one for whose turn there was no time.
 const (
 	Killed   Fate = "KILLED"
 	Survived Fate = "SURVIVED"
 	Accepted Fate = "ACCEPTED"
-	Broken   Fate = "BROKEN"
+	Untried  Fate = "UNTRIED"
 )
 
-// all tries every mutant, one after the other, and says what became of it.
-func (t trial) all(ctx context.Context, list []Mutant, ok accepted, out io.Writer) (Tally, error) {
-	var y Tally
-	dir, err := os.MkdirTemp("", "mutate")
-	if err != nil {
-		return y, err
+// trial is how the mutants of one job are put to its tests.
+type trial struct {
+	job
+	timeout  time.Duration // of one test
+	patience time.Duration // for one mutant; 0: until all were run
+	ok       accepted
+	out      io.Writer
+	until    time.Time // no mutant is begun later; zero: no such time
+
+	dir     string
+	bins    []binary
+	lived   map[int]bool        // what survived, by its place
+	noticed map[string][]string // by function: the tests that noticed something there, the latest first
+}
+
+// all tries every mutant, one after the other, and says what became of it. It returns the tests that noticed, by the mutant's place.
+func (t *trial) all(ctx context.Context, list []Mutant, y *Tally) (noticed map[int]string, err error) {
+	noticed = map[int]string{}
+	if len(list) == 0 {
+		return noticed, nil
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	overlay := filepath.Join(dir, "overlay.json")
-	if fate, said, err := t.test(ctx, "", nil); err != nil || fate != Survived {
-		return y, fmt.Errorf("the tests have to pass before anything is taken out: %w\n%s", errors.Join(err, errors.New(string(fate))), said)
+	if t.dir, err = os.MkdirTemp("", "mutate"); err != nil {
+		return noticed, err
 	}
-	for _, m := range list {
-		mutated := filepath.Join(dir, filepath.Base(m.path))
-		replace, err := json.Marshal(map[string]map[string]string{"Replace": {m.path: mutated}})
+	defer func() { _ = os.RemoveAll(t.dir) }()
+	t.noticed, t.lived = map[string][]string{}, map[int]bool{}
+	script := strings.HasSuffix(list[0].File, ".lua")
+	if err := t.compile(ctx, list); err != nil {
+		return noticed, err
+	}
+	for i := range t.bins {
+		if err := t.bins[i].measure(ctx, t.dir, t.run, !script, t.timeout, t.ways(true)[0]); err != nil {
+			return noticed, err
+		}
+	}
+	for i, m := range list {
+		if !t.until.IsZero() && time.Now().After(t.until) {
+			y.add(m, Untried)
+			continue
+		}
+		number := i + 1
+		for i := range t.bins {
+			if !script {
+				break
+			}
+			if err := t.bins[i].patch(m); err != nil {
+				return noticed, err
+			}
+		}
+		why, accepted := t.ok.reason(m)
+		test, err := t.tries(ctx, m, number, accepted)
 		if err != nil {
-			return y, err
+			return noticed, err
 		}
-		if err := errors.Join(os.WriteFile(mutated, m.text, 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
-			return y, err
-		}
-		why, accepted := ok.reason(m)
-		fate, said, err := t.test(ctx, overlay, t.quick)
-		if err == nil && fate == Survived && len(t.quick) > 0 && !accepted {
-			fate, said, err = t.test(ctx, overlay, nil)
-		}
-		if err != nil {
-			return y, err
-		}
+		fate := Killed
 		switch {
-		case fate == Survived && accepted:
+		case test == "" && accepted:
 			fate = Accepted
-			fmt.Fprintf(out, "%-8s %s: %s\n", fate, m, why)
-		case fate == Killed && accepted:
-			fmt.Fprintf(out, "%-8s %s (its line in accepted.txt can go)\n", fate, m)
-		case fate == Broken:
-			fmt.Fprintf(out, "%-8s %s\n%s\n", fate, m, said)
+			fmt.Fprintf(t.out, "%-8s %s: %s\n", fate, m, why)
+		case test == "":
+			fate = Survived
+			fmt.Fprintf(t.out, "%-8s %s\n", fate, m)
+		case accepted:
+			fmt.Fprintf(t.out, "%-8s %s (%s; accepted.txt has a line for it)\n", fate, m, test)
 		default:
-			fmt.Fprintf(out, "%-8s %s\n", fate, m)
+			fmt.Fprintf(t.out, "%-8s %s (%s)\n", fate, m, test)
 		}
+		if test != "" {
+			noticed[i] = test
+		}
+		t.lived[i] = test == ""
 		y.add(m, fate)
 	}
-	return y, nil
+	return noticed, nil
 }
 
-// test runs the tests once; without an overlay, on the package as it is.
-func (t trial) test(ctx context.Context, overlay string, quick []string) (Fate, string, error) {
-	args := []string{"test", "-short", "-vet=off", "-count=1", "-failfast", "-p=1", "-ldflags=-s -w", "-timeout=" + t.timeout.String()}
-	if overlay != "" {
-		args = append(args, "-overlay="+overlay)
+// compile builds the tests with the mutants in.
+func (t *trial) compile(ctx context.Context, list []Mutant) error {
+	over, err := overlay(t.dir, list)
+	if err != nil {
+		return err
 	}
-	if t.run != "" {
-		args = append(args, "-run="+t.run)
+	for i, pkg := range t.tests {
+		b, err := compile(ctx, t.dir, pkg, over, i)
+		if err != nil {
+			return err
+		}
+		t.bins = append(t.bins, b)
 	}
-	args = append(args, t.tests...)
-	if rest := slices.Concat(t.args, quick); len(rest) > 0 {
-		args = append(append(args, "-args"), rest...)
+	return nil
+}
+
+// tries wakes one mutant and returns the test that noticed, or "". First come the tests that noticed others of its function and the
+// quickest ones, then the rest of those that come by it, and then, where there is a quick way, all of them without it.
+func (t *trial) tries(ctx context.Context, m Mutant, number int, accepted bool) (string, error) {
+	begun := time.Now()
+	for _, args := range t.ways(accepted) {
+		for i := range t.bins {
+			b := &t.bins[i]
+			for _, batch := range b.batches(number, t.noticed[m.File+m.Func]) {
+				if t.patience > 0 && time.Since(begun) > t.patience {
+					return "", nil
+				}
+				test, err := t.fails(ctx, b, batch, number, args)
+				if err != nil {
+					return "", err
+				}
+				if test != "" {
+					known := slices.DeleteFunc(t.noticed[m.File+m.Func], func(n string) bool { return n == test })
+					t.noticed[m.File+m.Func] = append([]string{test}, known...)
+					return test, nil
+				}
+			}
+		}
 	}
-	// go test ends its own tests by -timeout; what is added is for compiling.
-	limited, cancel := context.WithTimeout(ctx, t.timeout*time.Duration(len(t.tests))+5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(limited, "go", args...)
-	cmd.WaitDelay = 5 * time.Second
-	b, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
+	return "", nil
+}
+
+// ways are the arguments to try: quick ones first.
+func (t *trial) ways(accepted bool) [][]string {
+	var always []string
+	if t.skip != "" {
+		always = append(always, "-test.skip="+t.skip)
+	}
+	always = append(always, t.args...)
+	ways := [][]string{slices.Concat(always, t.quick)}
+	if len(t.quick) > 0 && !accepted {
+		ways = append(ways, always)
+	}
+	return ways
+}
+
+// fails runs some tests with a mutant awake and returns the one that fails: twice, for once may be chance.
+func (t *trial) fails(ctx context.Context, b *binary, names []string, number int, args []string) (string, error) {
+	v, err := b.run(ctx, names, number, "", t.timeout, args)
+	if err != nil || !v.failed {
+		return "", err
+	}
+	again := names
+	if slices.Contains(names, v.test) {
+		again = []string{v.test}
+	}
+	sure, err := b.run(ctx, again, number, "", t.timeout, args)
 	switch {
-	case ctx.Err() != nil:
-		return "", "", ctx.Err()
-	case err == nil && bytes.Contains(b, []byte("[no tests to run]")), err == nil && bytes.Contains(b, []byte("[no test files]")):
-		return "", "", fmt.Errorf("no test was run:\n%s", b)
-	case err == nil:
-		return Survived, string(b), nil
-	case limited.Err() != nil:
-		return "", "", fmt.Errorf("go %s does not end", strings.Join(args, " "))
-	case !errors.As(err, &exit):
-		return "", "", err
-	case !failed.Match(b), bytes.Contains(b, []byte("signal: killed")):
-		// Not built, or ended by the system: only a test binary that ran and failed is a kill.
-		return Broken, string(b), nil
+	case err != nil:
+		return "", err
+	case sure.failed:
+		return v.test, nil
+	case len(names) == 1:
+		return "", nil
 	}
-	return Killed, string(b), nil
+	// That one does not always. Perhaps another does.
+	rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == v.test })
+	if len(rest) == len(names) {
+		return "", nil
+	}
+	return t.fails(ctx, b, rest, number, args)
 }
 
-// failed is what go test says of a package whose tests ran and failed; of one that was not built it says FAIL path [build failed].
-var failed = regexp.MustCompile(`(?m)^FAIL\t\S+\t[0-9.]+s$`)
+// batches are the tests that come by a mutant, those first which are likely to notice soon.
+func (b *binary) batches(number int, likely []string) [][]string {
+	var first, rest []string
+	for _, t := range b.tests {
+		switch {
+		case t.reached != nil && !t.reached[number]:
+		case slices.Contains(likely[:min(3, len(likely))], t.name):
+			first = append(first, t.name)
+		default:
+			rest = append(rest, t.name)
+		}
+	}
+	var out [][]string
+	if len(first) > 0 {
+		out = append(out, first)
+	}
+	for n := 6; len(rest) > 0; n = min(2*n, 12) {
+		out = append(out, rest[:min(n, len(rest))])
+		rest = rest[min(n, len(rest)):]
+	}
+	return out
+}
 
 // Tally counts fates, file by file.
 type Tally struct {
@@ -145,23 +227,24 @@ func (y *Tally) add(m Mutant, f Fate) {
 
 func (y *Tally) print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nfile\tmutants\tkilled\tsurvived\taccepted\tbroken")
+	fmt.Fprintln(w, "\nfile\tmutants\tkilled\tsurvived\taccepted\tuntried")
 	for _, name := range append(slices.Clone(y.files), "") {
 		n := y.count[name]
-		all := n[Killed] + n[Survived] + n[Accepted] + n[Broken]
+		all := n[Killed] + n[Survived] + n[Accepted] + n[Untried]
 		if name == "" {
 			name = "all"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\n", name, all, n[Killed], n[Survived], n[Accepted], n[Broken])
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\n", name, all, n[Killed], n[Survived], n[Accepted], n[Untried])
 	}
 	_ = w.Flush()
 }
 
+// code is the exit code: what was not tried is not known to be tested.
 func (y *Tally) code() int {
 	switch n := y.count[""]; {
-	case n[Broken] > 0 || len(n) == 0:
+	case len(n) == 0:
 		return 2
-	case n[Survived] > 0:
+	case n[Survived]+n[Untried] > 0:
 		return 1
 	}
 	return 0
