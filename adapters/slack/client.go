@@ -38,12 +38,13 @@ type Adapter struct {
 	pause func(context.Context, time.Duration) error // waits; an error is the context's
 }
 
-// self is what auth.test says of the bot. https://docs.slack.dev/reference/methods/auth.test
+// self is what auth.test, and for App bots.info, say of the bot. https://docs.slack.dev/reference/methods/auth.test
 type self struct {
 	Team       string // workspace ID
 	Enterprise string // of an Enterprise Grid; else empty
 	User       string // the bot's user ID, as others mention it
 	Bot        string // the bot ID, as its messages carry it
+	App        string // the app's ID; empty: not known
 	URL        string // of the workspace, ending in "/"
 }
 
@@ -128,7 +129,7 @@ func (a *Adapter) introduce(ctx context.Context) error {
 		r, err := a.api.AuthTestContext(tctx)
 		cancel()
 		if err == nil {
-			a.self = self{Team: r.TeamID, Enterprise: r.EnterpriseID, User: r.UserID, Bot: r.BotID, URL: r.URL}
+			a.self = self{Team: r.TeamID, Enterprise: r.EnterpriseID, User: r.UserID, Bot: r.BotID, URL: r.URL, App: a.ownApp(ctx, r.BotID)}
 			close(a.known)
 			return nil
 		}

@@ -78,12 +78,16 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// answers is a Slack that answers every call with the next of some bodies, the last one for ever.
+// answers is a Slack that answers every call with the next of some bodies, the last one for ever; bots.info it answers beside them.
 func answers(t *testing.T, bodies ...string) (url string, calls func() int) {
 	t.Helper()
 	var mu sync.Mutex
 	n := 0
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/bots.info") {
+			_, _ = w.Write([]byte(`{"ok":true,"bot":{"id":"BBOT","app_id":"A1"}}`))
+			return
+		}
 		mu.Lock()
 		body := bodies[min(n, len(bodies)-1)]
 		n++
@@ -135,7 +139,7 @@ func TestRunWaitsForSlack(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
 	me, err := a.me(ctx)
-	if want := (self{Team: "T1", Enterprise: "E1", User: "UBOT", Bot: "BBOT", URL: "https://acme.slack.com/"}); err != nil || me != want {
+	if want := (self{Team: "T1", Enterprise: "E1", User: "UBOT", Bot: "BBOT", App: "A1", URL: "https://acme.slack.com/"}); err != nil || me != want {
 		t.Errorf("got %+v, %v", me, err)
 	}
 	cancel()

@@ -214,21 +214,18 @@ func meaningOf(e event, me self) meaning {
 // concerns reports whether the event is of the workspace that the bot token belongs to. One app token brings the events of every
 // workspace the app is installed in. In a channel shared with another organisation team_id may be theirs.
 func (e event) concerns(me self) bool {
-	ours := func(team, enterprise loose) bool {
-		return string(team) == me.Team || (me.Enterprise != "" && string(enterprise) == me.Enterprise)
-	}
 	if e.Type != "event_callback" {
 		return false
 	}
 	if len(e.Installed) == 0 {
-		return e.Team == "" || e.Shared || ours(e.Team, e.Enterprise)
+		return e.Team == "" || e.Shared || me.home(e.Team, e.Enterprise)
 	}
 	for _, i := range e.Installed {
-		if ours(i.Team, i.Enterprise) {
+		if me.home(i.Team, i.Enterprise) {
 			return true
 		}
 	}
-	return ours(e.Team, e.Enterprise)
+	return me.home(e.Team, e.Enterprise)
 }
 
 // ours reports whether the bot wrote it; others, whether another program did.

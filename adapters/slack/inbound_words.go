@@ -18,6 +18,7 @@ const (
 	sayWindowClosed = "Slack closed the window for opening this form. Click again."
 	sayNoPlace      = "It is not known which message this belongs to. Nothing was recorded. Use the buttons of the message in its thread."
 
+	sayElsewhere  = "This is of another workspace, or of another app, than the one nod works for here. Nothing was recorded."
 	sayWhoUnknown = "Slack did not say who you are just now, so nothing was recorded. Try again."
 	sayGuest      = "Guests of this workspace cannot decide here. Nothing was recorded. Ask a member of the workspace."
 	sayExternal   = "People of other organisations cannot decide here. Nothing was recorded. Ask a member of this workspace."

@@ -21,6 +21,9 @@ import (
 // https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload
 type interaction struct {
 	Type        string `json:"type"`
+	App         loose  `json:"api_app_id"`
+	Team        crew   `json:"team"`
+	Enterprise  loose  `json:"enterprise"` // its id
 	Trigger     loose  `json:"trigger_id"`
 	ResponseURL loose  `json:"response_url"`
 	User        loose  `json:"user"` // its id
@@ -38,13 +41,14 @@ type interaction struct {
 	} `json:"container"`
 	Actions []json.RawMessage `json:"actions"`
 	View    struct {
-		ID       loose `json:"id"`
-		Type     loose `json:"type"` // modal or home
-		Hash     loose `json:"hash"`
-		Callback loose `json:"callback_id"`
-		Metadata loose `json:"private_metadata"`
-		Previous loose `json:"previous_view_id"` // the modal that it lies on
-		State    struct {
+		ID        loose `json:"id"`
+		Type      loose `json:"type"` // modal or home
+		Hash      loose `json:"hash"`
+		Callback  loose `json:"callback_id"`
+		Metadata  loose `json:"private_metadata"`
+		Previous  loose `json:"previous_view_id"`      // the modal that it lies on
+		Installed loose `json:"app_installed_team_id"` // the workspace, or organisation, whose installation opened it
+		State     struct {
 			Values map[string]map[string]entered `json:"values"`
 		} `json:"state"`
 	} `json:"view"`
@@ -125,6 +129,8 @@ func (in interaction) place(me self) (p place, ok bool) {
 // serve acknowledges always: Slack does not send an interaction again, so a person is told what became of it.
 func (in interaction) serve(ctx context.Context, a *Adapter) (receipt, error) {
 	switch {
+	case !in.concerns(a.self):
+		return a.elsewhere(in), nil
 	case in.Type == "block_actions":
 		for _, raw := range in.Actions {
 			var act slack.BlockAction

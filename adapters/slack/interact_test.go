@@ -68,7 +68,7 @@ func TestAForgedUserInAPayloadIsIgnored(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	b := buttonFor(chat.AllowOnce, "tok")
 	payload, err := json.Marshal(map[string]any{
-		"type": "block_actions", "user": map[string]any{"id": "UANA", "team_id": "T1"}, "team": map[string]any{"id": "T9"}, "response_url": "https://hooks.example.com/x",
+		"type": "block_actions", "user": map[string]any{"id": "UANA", "team_id": "T1"}, "team": map[string]any{"id": "T1"}, "response_url": "https://hooks.example.com/x",
 		"channel":   map[string]any{"id": "C1", "user": "UBEN"},
 		"message":   map[string]any{"ts": "1700000002.000001", "thread_ts": "1700000001.000001", "user": "UBEN", "user_id": "UBEN", "blocks": []any{17}},
 		"container": map[string]any{"type": "message", "message_ts": "1700000002.000001", "thread_ts": "1700000001.000001", "channel_id": "C1", "user": "UBEN", "attachment_id": ""},
@@ -281,7 +281,7 @@ func TestAFormOfAnotherWorkspaceDecidesNothing(t *testing.T) {
 	l := newLedger()
 	a, _ := postbox(t, l, &lines{})
 	for _, meta := range []string{"", "{", form{Place: place{"T9", "C1", "1.2"}, Token: "tok", Choice: chat.DenyReason}.meta()} {
-		in := interaction{Type: "view_submission", User: "UANA"}
+		in := interaction{Type: "view_submission", Team: crew{ID: "T1"}, User: "UANA"}
 		in.View.Callback, in.View.Metadata, in.View.ID = callbackDeny, loose(meta), "V1"
 		r, err := in.serve(context.Background(), a)
 		raw, _ := json.Marshal(r.body)

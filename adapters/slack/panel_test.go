@@ -234,7 +234,7 @@ func TestGuestsAndOthersSeeNoSettings(t *testing.T) {
 	if v := sc.inView("UANA", "Trust server…"); !strings.Contains(string(v.Blocks), sayGuest) || len(sc.slack.ViewButtons(v.ID)) != 0 {
 		t.Errorf("%s", v.Blocks)
 	}
-	in := interaction{Type: "view_submission", User: "UGUEST"} // nor with a form
+	in := interaction{Type: "view_submission", Team: crew{ID: "T1"}, User: "UGUEST"} // nor with a form
 	in.View.Callback, in.View.Metadata, in.View.ID = callbackFill, loose(panelForm{View: "start", Token: "note-1"}.meta()), "V1"
 	if r, err := in.serve(sc.ctx, sc.a); err != nil || !strings.Contains(string(rawJSON(r.body)), sayGuest) {
 		t.Errorf("%+v, %v", r, err)
@@ -272,7 +272,7 @@ func TestAPanelThatIsNotOursDoesNothing(t *testing.T) {
 				t.Errorf("%q %s: %+v, %v", meta, action, r, err)
 			}
 		}
-		in := interaction{Type: "view_submission", User: "UANA"}
+		in := interaction{Type: "view_submission", Team: crew{ID: "T1"}, User: "UANA"}
 		in.View.Callback, in.View.Metadata, in.View.ID = callbackFill, loose(strings.Replace(meta, `"view":"start"`, `"view":"start","token":"note-1"`, 1)), "V1"
 		if r, err := in.serve(t.Context(), a); err != nil || !strings.Contains(string(rawJSON(r.body)), sayWasChanged) {
 			t.Errorf("%q: %+v, %v", meta, r, err)

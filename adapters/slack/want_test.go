@@ -91,7 +91,7 @@ func TestOnlyTheRequesterIsAsked(t *testing.T) {
 	}
 	// Nor by sending a form that was opened for somebody else.
 	sc.wants(place{"T1", "C1", root}, turn.Want{Kind: turn.WantForm, Fields: wantedFields()})
-	in := interaction{Type: "view_submission", User: "UBEN"}
+	in := interaction{Type: "view_submission", Team: crew{ID: "T1"}, User: "UBEN"}
 	in.View.Callback, in.View.ID = callbackAnswer, "V1"
 	in.View.Metadata = loose(form{Place: place{"T1", "C1", root}, Message: chat.MessageRef(ts), Token: "WANT1", Choice: chat.Answer}.meta())
 	if r, err := in.serve(sc.ctx, sc.a); err != nil || !strings.Contains(string(rawJSON(r.body)), render.OnlyRequesterFills("Ana")) {

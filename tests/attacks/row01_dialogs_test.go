@@ -35,7 +35,10 @@ func dialogs() (out []attack) {
 			script func(name, text string) []reply
 			tool   bool
 		}{
-			{"argument", func(name, text string) []reply { return []reply{wants(call("box", "write", args(name, "text", text)))} }, false},
+			{"argument", func(name, text string) []reply {
+				// The long value keeps both cards from offering a grant for just these values: whether that fits depends on the text.
+				return []reply{wants(call("box", "write", fmt.Sprintf(`{"n":%q,"path":%q,"text":%s}`, strings.Repeat("n", 200), name, quote(text))))}
+			}, false},
 			{"key", func(name, text string) []reply { return []reply{wants(call("box", "write", args(name, text, "1")))} }, false},
 			{"nested", func(name, text string) []reply {
 				return []reply{wants(call("box", "write", fmt.Sprintf(`{"path":%q,"a":[{"b":%s}]}`, name, quote(text))))}

@@ -48,7 +48,11 @@ func hiddenCharacters() (out []attack) {
 			{"key", func(name string) []reply { return []reply{wants(call("box", "write", args(name, "te"+set+"xt", "v")))} }, n},
 			{"description", func(name string) []reply { return []reply{wants(call("hider", class, `{"path":"`+name+`"}`))} }, 0},
 		} {
-			out = append(out, everywhere(2, class+"-"+p.where, func(t *testing.T, w *world, surface string) {
+			in := somewhere
+			if p.where == "inside" || p.where == "description" {
+				in = everywhere
+			}
+			out = append(out, in(2, class+"-"+p.where, func(t *testing.T, w *world, surface string) {
 				k := begin(t, w, surface, p.script(idOf(t))...)
 				s := k.asking(1)
 				for _, x := range append(k.payloads(), s.raw) {

@@ -23,6 +23,10 @@ func entries() (out []attack) {
 				s := k.asking(1)
 				k.say(who, strings.ReplaceAll(text, "{token}", k.one(s, "Allow once").ticket()))
 				k.end()
+				if surface == "web" && strings.HasPrefix(text, "/nod ") { // a command there, which has no turn
+					k.never()
+					return
+				}
 				// What was said is answered as what it is: words. By then they had every chance to be more.
 				until(t, "the words have their own turn", func() bool { all := k.shots(); return len(all) == 2 && all[1].over })
 				k.never()

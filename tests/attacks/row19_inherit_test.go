@@ -3,6 +3,7 @@ package attacks
 import (
 	"testing"
 
+	"github.com/nodhq/nod/adapters/web"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -69,6 +70,9 @@ func (k *talk) user(who person) chat.User {
 		return k.slackUser(who)
 	case "discord":
 		return k.discordUser(who)
+	}
+	if who == ada {
+		return web.AdminUser(adminKey)
 	}
 	u, err := chat.ParseUser(k.sessions[who].user)
 	if err != nil {

@@ -29,7 +29,11 @@ func markup() (out []attack) {
 				return []reply{wants(call("box", "free", args("-", "say", text))), says("It says: " + text)}
 			},
 		} {
-			out = append(out, everywhere(23, name+"-in-"+where, func(t *testing.T, w *world, surface string) {
+			in := somewhere
+			if where == "argument" || where == "answer" {
+				in = everywhere
+			}
+			out = append(out, in(23, name+"-in-"+where, func(t *testing.T, w *world, surface string) {
 				k := begin(t, w, surface, script(idOf(t))...)
 				k.until("it asks or is over", func(s shot) bool { return s.asks > 0 || s.over })
 				k.silent()

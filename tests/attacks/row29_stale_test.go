@@ -16,7 +16,7 @@ var tightenings = map[string]func(*permission.ToolSettings){
 func staleTools() (out []tool) {
 	for kind := range tightenings {
 		for _, s := range surfaces {
-			for _, when := range []string{"ask", "run", "grant"} {
+			for _, when := range []string{"ask", "run", "grant", "set-ask", "set-run"} {
 				out = append(out, tool{server: "stale", name: staleName(kind, when, s.name), description: "Writes."})
 			}
 		}
@@ -71,6 +71,7 @@ func stalePolicy() (out []attack) {
 			k.times(1)
 		})...)
 	}
+	out = append(out, staleSettings()...)
 	// What is not one tool's is changed in a world of its own.
 	for name, change := range map[string]func(*world, *permission.Policy){
 		"server-disabled": func(_ *world, p *permission.Policy) { s := p.Servers["box"]; s.Disabled = true; p.Servers["box"] = s },

@@ -122,10 +122,10 @@ func openWorld(t testing.TB, tools []tool, change rules) *world {
 	}))(t)
 	page := must(web.New(web.Config{Listen: "127.0.0.1:0", Engine: w.engine, Log: store, Shelf: shelf{store}, AdminKeys: []string{adminKey}, Logger: quiet}))(t)
 	inSlack := must(slack.New(slack.Config{
-		BotToken: w.slack.BotToken(), SigningSecret: w.slack.SigningSecret(), APIURL: w.slack.URL(), Engine: w.engine, Asks: store, Logger: quiet,
+		BotToken: w.slack.BotToken(), SigningSecret: w.slack.SigningSecret(), APIURL: w.slack.URL(), Engine: w.engine, Asks: store, Settings: w.engine, Logger: quiet,
 	}))(t)
 	inDiscord := must(discord.New(discord.Config{
-		Token: w.discord.Token(), PublicKey: w.discord.PublicKey(), APIURL: w.discord.URL(), Engine: w.engine, Asks: store, Shards: 1, Logger: quiet,
+		Token: w.discord.Token(), PublicKey: w.discord.PublicKey(), APIURL: w.discord.URL(), Engine: w.engine, Asks: store, Settings: w.engine, Shards: 1, Logger: quiet,
 	}))(t)
 	platforms[web.Platform], platforms[slack.Platform], platforms[discord.Platform] = page, inSlack, inDiscord
 
@@ -171,7 +171,10 @@ func (w *world) policy(change rules) permission.Policy {
 	p.Servers["box"] = permission.ServerSettings{Tools: map[string]permission.ToolSettings{
 		"free": {Ask: never}, "guarded": {Approval: &auth}, "nograntable": {ChatGrant: &no}, "brief": {Timeout: &brief}, "always": {Ask: permission.AlwaysAsk},
 	}}
-	p.Servers["loud"], p.Servers["asker"] = permission.ServerSettings{Ask: never}, permission.ServerSettings{Ask: never}
+	p.Servers["mix"] = mixed()
+	for _, name := range []string{"loud", "asker", "wanter"} {
+		p.Servers[name] = permission.ServerSettings{Ask: never}
+	}
 	if change != nil {
 		change(w, &p)
 	}

@@ -298,11 +298,11 @@ func discordOtherCommands(t *testing.T, g *guild) {
 	if m := ephemeral(benID, "pending", "write of box"); !strings.Contains(m.Text(), id) {
 		t.Errorf("it does not link to the message: %s", m.Text())
 	}
-	ephemeral(benID, "permissions", "Nothing is allowed without asking")
+	ephemeral(benID, "permissions", "0 permissions given in this chat")
 	ephemeral(benID, "help", "/nod pending")
 	k.click(anaID, id, "Allow for this chat")
 	k.done(id, "gave: written")
-	ephemeral(leaID, "permissions", "write of box · by Ana")
+	ephemeral(leaID, "permissions", "1 permission given in this chat")
 	ephemeral(adaID, "pending", "Nothing")
 	ephemeral(opsID, "stop", "There is nothing to stop")
 	if n := g.wrote(t, args); n != 1 || len(k.answers()) != 1 {

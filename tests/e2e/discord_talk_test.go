@@ -236,6 +236,18 @@ func (k *talk) told(user, what string) (m fakediscord.Message) {
 	return m
 }
 
+// confirm presses a button of the private message that asks whether somebody means it.
+func (k *talk) confirm(user, label string) {
+	k.t.Helper()
+	var d *fakediscord.Delivery
+	k.until(fmt.Sprintf("%s is asked whether they mean %q", user, label), func() bool {
+		var err error
+		d, err = k.ClickSeen(user, k.room, label)
+		return err == nil
+	})
+	k.answered(d, nil)
+}
+
 // form waits for the modal that somebody has open.
 func (k *talk) form(user string, n int) (m fakediscord.Modal) {
 	k.t.Helper()

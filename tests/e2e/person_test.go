@@ -92,6 +92,7 @@ type (
 		Choice string `json:"choice"`
 		Token  string `json:"token"`
 		Label  string `json:"label"`
+		Toggle string `json:"toggle"`
 	}
 	callForm struct {
 		ID        string          `json:"tool_call_id"`

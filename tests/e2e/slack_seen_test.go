@@ -42,6 +42,8 @@ type part struct {
 	Fallback string          `json:"fallback"`
 	Initial  string          `json:"initial_value"`
 
+	Placeholder json.RawMessage `json:"placeholder"`
+
 	Details   json.RawMessage `json:"details"`
 	Output    json.RawMessage `json:"output"`
 	Fields    json.RawMessage `json:"fields"`
@@ -50,6 +52,7 @@ type part struct {
 	Tasks     json.RawMessage `json:"tasks"`
 	Children  json.RawMessage `json:"child_blocks"`
 	Options   json.RawMessage `json:"options"`
+	Initials  json.RawMessage `json:"initial_options"`
 	Actions   json.RawMessage `json:"actions"`
 	Accessory json.RawMessage `json:"accessory"`
 }
@@ -97,6 +100,14 @@ func (p part) lines() (out []string) {
 		return []string{"[" + strings.Join(lines(p.Text), "") + "]"}
 	case "overflow":
 		return []string{"[⋯ " + strings.Join(lines(p.Options), " · ") + "]"}
+	case "static_select":
+		return []string{"[" + strings.Join(lines(p.Placeholder), "") + " " + strings.Join(lines(p.Options), " · ") + "]"}
+	case "checkboxes":
+		box := "☐ "
+		if len(lines(p.Initials)) > 0 {
+			box = "☑ "
+		}
+		return []string{"[" + box + strings.Join(lines(p.Options), " · ") + "]"}
 	}
 	if p.Status != "" {
 		out = append(out, "("+p.Status+")")

@@ -194,6 +194,22 @@ func (th *thread) told(user, what string) (e fakeslack.Ephemeral) {
 	return e
 }
 
+// confirm presses a button of the private message that asks whether somebody means it.
+func (th *thread) confirm(user, label string) {
+	th.t.Helper()
+	var d *fakeslack.Delivery
+	th.until(fmt.Sprintf("%s is asked whether they mean %q", user, label), func() (ok bool) {
+		d, ok = th.pressEphemeral(user, label)
+		return ok
+	})
+	th.acked(th.t, d)
+}
+
+func (th *thread) pressEphemeral(user, label string) (*fakeslack.Delivery, bool) {
+	d, err := th.ClickEphemeral(user, label)
+	return d, err == nil
+}
+
 // view waits for the modal that somebody has open.
 func (th *thread) view(user string, n int) (v fakeslack.View) {
 	th.t.Helper()

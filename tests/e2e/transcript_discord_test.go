@@ -19,9 +19,8 @@ func openDiscord(t testing.TB) surface {
 	return discordSurface{openGuild(t, guildSettings{yaml: transcriptYAML})}
 }
 
-func (s discordSurface) model() *llm                 { return s.llm }
-func (s discordSurface) tools() *mcpserver.Ledger    { return s.ledger }
-func (discordSurface) without(string) (string, bool) { return "", false }
+func (s discordSurface) model() *llm              { return s.llm }
+func (s discordSurface) tools() *mcpserver.Ledger { return s.ledger }
 
 // room: a message of Discord's has 4,000 characters. Of several cards, what the server says of itself stands behind Show arguments.
 func (discordSurface) room(all string) string {
@@ -53,7 +52,9 @@ func (c *discordChat) says(who, text string) {
 	c.k.room = c.g.Say(inDiscord[who], c.k.in, c.g.me(text))
 }
 
-func (c *discordChat) commands(who, text string) { c.k.say(inDiscord[who], c.g.me(text)) }
+func (c *discordChat) commands(who, text string) {
+	c.k.slash(inDiscord[who], "permissions", map[string]any{"do": text})
+}
 
 // startsOver is a command here, which is confirmed in private.
 func (c *discordChat) startsOver(who string) {
@@ -80,6 +81,9 @@ func (c *discordChat) told(who string) (out []string) {
 
 func (c *discordChat) press(who string, on post, b button) {
 	c.k.press(inDiscord[who], on.id, b.native.(fakediscord.Button))
+	if confirming[b.label] {
+		c.k.confirm(inDiscord[who], b.label)
+	}
 }
 
 func (c *discordChat) fillIn(who string, on post, b button, text string) {

@@ -50,6 +50,28 @@ func labelled(all []button) string {
 	return strings.Join(out, " ")
 }
 
+// lastInSight are the last buttons of a card that stand beside each other. What follows each surface lays out in its own way.
+var lastInSight = []string{"Deny", "Decline", "Leave it"}
+
+// offered is what can be pressed on a card: a line of buttons, and a line of what stands behind them.
+func offered(all []button) (out []string) {
+	n := 1 + slices.IndexFunc(all, func(b button) bool { return slices.Contains(lastInSight, b.label) })
+	more := slices.SortedFunc(slices.Values(all[n:]), func(a, b button) int { return strings.Compare(a.label, b.label) })
+	if behind := labelled(more); behind != "" {
+		behind = "⋯ " + behind
+		return []string{labelled(all[:n]), behind}
+	}
+	return []string{labelled(all[:n])}
+}
+
+// ticked is a checkbox's label as it stands.
+func ticked(label string, on bool) string {
+	if on {
+		return "☑ " + label
+	}
+	return "☐ " + label
+}
+
 // pressable is all that can be pressed, in the cards' order.
 func (p post) pressable() (all []button) {
 	for _, c := range p.cards {
@@ -77,7 +99,9 @@ func (p post) String() string {
 	for _, c := range p.cards {
 		add(c.header+" · "+c.run+" "+c.args, strings.Join(append([]string{c.facts}, c.marks()...), " · "))
 		slices.Sort(c.lines)
-		add(strings.Join(c.lines, " · "), labelled(c.buttons), c.footer)
+		add(strings.Join(c.lines, " · "))
+		add(offered(c.buttons)...)
+		add(c.footer)
 	}
 	add(p.notes...)
 	add(labelled(p.buttons))

@@ -18,10 +18,9 @@ func openSlack(t testing.TB) surface {
 	return slackSurface{openOffice(t, officeSettings{yaml: transcriptYAML})}
 }
 
-func (slackSurface) room(all string) string        { return all }
-func (s slackSurface) model() *llm                 { return s.llm }
-func (s slackSurface) tools() *mcpserver.Ledger    { return s.ledger }
-func (slackSurface) without(string) (string, bool) { return "", false }
+func (slackSurface) room(all string) string     { return all }
+func (s slackSurface) model() *llm              { return s.llm }
+func (s slackSurface) tools() *mcpserver.Ledger { return s.ledger }
 
 type slackChat struct {
 	o  *office
@@ -45,13 +44,13 @@ func (c *slackChat) says(who, text string) {
 	c.th.root = c.o.Say(inSlack[who], c.th.channel, "", c.o.me(text))
 }
 
-func (c *slackChat) commands(who, text string) { c.th.say(inSlack[who], c.o.me(text)) }
+func (c *slackChat) commands(who, text string) { c.th.say(inSlack[who], c.o.me("permissions "+text)) }
 
 // confirmed is said in private when something was done that no message shows. On the web the answer to the request says it.
-var confirmed = []string{"This chat starts over", "Revoked: from now on it asks again."}
+var confirmed = []string{"This chat starts over", "Revoked: from now on it asks again.", "Recorded. The message in the chat shows what came of it."}
 
 func (c *slackChat) startsOver(who string) {
-	c.commands(who, "reset")
+	c.th.say(inSlack[who], c.o.me("reset"))
 	c.th.told(inSlack[who], confirmed[0])
 }
 
@@ -68,9 +67,16 @@ func (c *slackChat) told(who string) (out []string) {
 	return out
 }
 
+// press presses, and confirms where that is asked for: in Slack's own dialog, or for a line of a menu in a private message.
 func (c *slackChat) press(who string, on post, b button) {
 	c.th.press(inSlack[who], on.id, b.native.(fakeslack.Button))
+	if confirming[b.label] {
+		c.th.confirm(inSlack[who], strings.TrimSuffix(b.label, "…"))
+	}
 }
+
+// confirming are the choices about which a person is asked once more.
+var confirming = map[string]bool{"Only with these values…": true, "Approve all for this session…": true, "Allow all from box": true}
 
 func (c *slackChat) fillIn(who string, on post, b button, text string) {
 	c.press(who, on, b)
@@ -125,7 +131,11 @@ func (c *slackChat) read(m fakeslack.Message, buttons []fakeslack.Button) post {
 			n += max(1, len(e.Options))
 		}
 		for _, b := range buttons[:n] {
-			out = append(out, button{labelOf(b), b})
+			label := labelOf(b)
+			if b.Type == "checkboxes" {
+				label = ticked(label, b.Chosen)
+			}
+			out = append(out, button{label, b})
 		}
 		buttons = buttons[n:]
 		return out
@@ -195,7 +205,7 @@ func (c *slackChat) readInCard(k *card, b slackBlock) {
 			k.tell(strings.Split(text, "\n")...)
 		}
 	case "context":
-		line := strings.Join(strings.Split(says(b.Elements), "\n*"), " *") // bold parts of a line are elements of their own
+		line := strings.NewReplacer("\n*", " *", "*\n", "* ").Replace(says(b.Elements)) // bold parts of a line are elements of their own
 		for _, l := range strings.Split(strings.ReplaceAll(line, "*", ""), "\n") {
 			switch l = plainly(l); {
 			case strings.HasSuffix(l, ", not marked as trusted"):

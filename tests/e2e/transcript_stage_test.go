@@ -19,8 +19,6 @@ import (
 type surface interface {
 	// chat opens a chat, or makes ready to: it begins with the first words said.
 	chat(testing.TB) conversation
-	// without says whether the surface is without something, and why.
-	without(need string) (reason string, without bool)
 	// room is what of an expected message the surface shows, where it has less room than others.
 	room(expected string) string
 	model() *llm
@@ -162,8 +160,21 @@ func chunk(out *strings.Builder, delta map[string]any, finish any) {
 	out.WriteString("data: " + string(raw) + "\n\n")
 }
 
-func (s *stage) says(a []string)       { s.chat.says(a[0], a[1]) }
-func (s *stage) commands(a []string)   { s.chat.commands(a[0], a[1]) }
+func (s *stage) says(a []string)     { s.chat.says(a[0], a[1]) }
+func (s *stage) commands(a []string) { s.chat.commands(a[0], a[1]) }
+
+// commandsUntil gives a command until its answer has a word in it.
+func (s *stage) commandsUntil(a []string) {
+	s.until(a[0]+" is told of "+a[1], func() bool {
+		n := s.heard[a[0]]
+		s.chat.commands(a[0], a[2])
+		var all []string
+		s.until(a[0]+" is answered", func() bool { all = s.chat.told(a[0]); return len(all) > n })
+		s.heard[a[0]] = len(all)
+		return strings.Contains(all[n], a[1])
+	})
+}
+
 func (s *stage) startsOver(a []string) { s.chat.startsOver(a[0]) }
 
 func (s *stage) newest() post {
@@ -319,7 +330,7 @@ func (s *stage) shows(a []string) {
 		if all := s.chat.posts(); len(all) > 0 && len(all) >= n {
 			got = all[(n+len(all)-1)%len(all)]
 		}
-		return slices.Contains(wants, got.String())
+		return got.id != "" && slices.Contains(wants, got.String())
 	}
 	if *updateTranscripts {
 		if s.settle(a[0] == "asks", n, is); !is() && len(wants) == 1 {

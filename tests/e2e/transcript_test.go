@@ -16,11 +16,11 @@ import (
 // A scenario is a transcript in testdata/transcripts, to be read like a play. Its lines:
 //
 //	# words for the reader
-//	needs: commands                         what a surface may be without; see below
 //	Ana says: write it down                 the first is to the bot, and opens the chat; the next ones go on in it
-//	Ana commands: mode always               to the bot, and not to the model
+//	Ana commands: mode always               about settings; on Discord with "/", on Slack after a mention
+//	Ada commands, until it says WORD: …     again and again, for what a server tells in its own time
 //	Ana starts over                         what was said and allowed in the chat counts no longer
-//	Ana presses Allow once                  on the bot's newest message; with several of that label: "the 2nd Allow once"
+//	Ana presses Allow once                  and confirms it where that is asked for; on the bot's newest message; with several of that label: "the 2nd Allow once"
 //	Ben presses the old Allow once          on the message as it was at the last "bot asks", which Ben still has on the screen
 //	Ana fills in Deny with a reason…: why   a form that a button opens
 //	at once: Ana presses Deny, Ada presses Allow once
@@ -40,9 +40,6 @@ import (
 // What is compared is what a message says, in a fixed order, and not how it is laid out: words of the model, steps with mark, tool, server
 // and outcome, cards with what they ask, arguments and answers, quiet lines, other buttons. Not compared are times and how long
 // things took, and what a surface offers for looking at details, which each does in its own way.
-//
-// A surface that is without something says so in its driver, with the reason. Then a transcript that needs it is not left out there:
-// testdata/transcripts/instead/SURFACE_NEED.txt shows what happens instead.
 //
 // With -update-transcripts what the web shows is written into the transcripts, to be read and committed.
 
@@ -80,20 +77,14 @@ func TestTranscripts(t *testing.T) {
 			on := s.open(t)
 			for _, file := range files {
 				name := strings.TrimSuffix(filepath.Base(file), ".txt")
-				t.Run(name, func(t *testing.T) { tellFile(t, on, s.name, file) })
+				t.Run(name, func(t *testing.T) { tellFile(t, on, file) })
 			}
 		})
 	}
 }
 
-// tellFile tells the transcript, or what the surface does instead.
-func tellFile(t *testing.T, on surface, name, file string) {
+func tellFile(t *testing.T, on surface, file string) {
 	p := readPlay(t, file)
-	if reason, without := on.without(p.needs); without {
-		t.Logf("%s is without %s: %s", name, p.needs, reason)
-		file = filepath.Join("testdata", "transcripts", "instead", strings.ToLower(name)+"_"+p.needs+".txt")
-		p = readPlay(t, file)
-	}
 	perform(t, on, p)
 	if *updateTranscripts && !t.Failed() {
 		if err := os.WriteFile(file, []byte(p.String()), 0o600); err != nil {
@@ -103,10 +94,7 @@ func tellFile(t *testing.T, on surface, name, file string) {
 }
 
 // play is a transcript as it was read.
-type play struct {
-	needs string
-	lines []line
-}
+type play struct{ lines []line }
 
 // line is one line of it, with the indented ones below.
 type line struct {
@@ -122,9 +110,10 @@ var verbs = []struct {
 	form *regexp.Regexp
 	do   func(*stage, []string)
 }{
-	{regexp.MustCompile(`^$|^#|^needs: (\w+)$|^model: (?:says|calls) .+$`), nil}, // the model's answers are queued before
+	{regexp.MustCompile(`^$|^#|^model: (?:says|calls) .+$`), nil}, // the model's answers are queued before
 	{regexp.MustCompile(`^(Ana|Ben|Ada) says: (.+)$`), (*stage).says},
 	{regexp.MustCompile(`^(Ana|Ben|Ada) commands: (.+)$`), (*stage).commands},
+	{regexp.MustCompile(`^(Ana|Ben|Ada) commands, until it says (.+?): (.+)$`), (*stage).commandsUntil},
 	{regexp.MustCompile(`^(Ana|Ben|Ada) starts over$`), (*stage).startsOver},
 	{regexp.MustCompile(`^(Ana|Ben|Ada) presses (the old )?(?:the (\d)\w\w )?(.+)$`), (*stage).presses},
 	{regexp.MustCompile(`^(Ana|Ben|Ada) fills in (.+?): (.+)$`), (*stage).fillsIn},
@@ -164,9 +153,6 @@ func readPlay(t testing.TB, file string) *play {
 		}
 		if !understood {
 			t.Fatalf("%s: not understood: %s", at, text)
-		}
-		if strings.HasPrefix(text, "needs: ") {
-			p.needs = l.args[0]
 		}
 		p.lines = append(p.lines, l)
 	}

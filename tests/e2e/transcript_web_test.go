@@ -36,14 +36,6 @@ func (*webSurface) room(all string) string     { return all }
 func (w *webSurface) model() *llm              { return w.llm }
 func (w *webSurface) tools() *mcpserver.Ledger { return w.ledger }
 
-func (w *webSurface) without(need string) (string, bool) {
-	reason, ok := map[string]string{
-		"commands": "its API has no commands: whatever is written there is for the model. Stop is a request of its own, a new chat starts over, " +
-			"and when to ask is the operator's setting.",
-	}[need]
-	return reason, ok
-}
-
 // webChat is a chat there: what its stream of events says, as a page would have it.
 type webChat struct {
 	t    testing.TB
@@ -110,7 +102,22 @@ func (c *webChat) as(who string) *room {
 
 func (c *webChat) says(who, text string) { c.as(who).say(text) }
 
-func (c *webChat) commands(who, text string) { c.says(who, text) } // words, like any others
+// commands: a message that begins with "/nod" is none. Its answer is for whoever gave it.
+func (c *webChat) commands(who, text string) {
+	var out struct{ Lines []string }
+	r := c.as(who)
+	status, no := r.call("POST", r.path("/messages"), map[string]string{"text": "/nod " + text}, &out)
+	if status >= http.StatusBadRequest {
+		out.Lines = []string{no.Message}
+	}
+	c.tell(who, strings.Join(out.Lines, " "))
+}
+
+func (c *webChat) tell(who, say string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.said[who] = append(c.said[who], plainly(isAda.Replace(say)))
+}
 
 // startsOver: whatever was said and allowed counts for its chat alone, and this is another.
 func (c *webChat) startsOver(string) {
@@ -149,14 +156,18 @@ func (c *webChat) posts() []post {
 }
 
 // isAda: whoever has an administrator's key is called "admin" there.
-var isAda = strings.NewReplacer(" by admin", " by Ada")
+var isAda = strings.NewReplacer(" by admin", " by Ada", "admin halted", "Ada halted")
 
 // read is a message of the API as what it says.
 func (c *webChat) read(m placedForm) post {
 	p := post{id: m.Turn}
 	take := func(all []choiceForm) (out []button) {
 		for _, b := range all {
-			out = append(out, button{b.Label, b})
+			label := b.Label
+			if b.Toggle != "" {
+				label = ticked(label, b.Toggle == "on")
+			}
+			out = append(out, button{label, b})
 		}
 		return out
 	}
@@ -183,7 +194,7 @@ func (c *webChat) read(m placedForm) post {
 			k.facts = strings.Join(facts, " · ")
 			p.cards = append(p.cards, k)
 		case "note":
-			p.notes = append(p.notes, plainly(words(b.Line)))
+			p.notes = append(p.notes, plainly(isAda.Replace(words(b.Line))))
 			p.buttons = append(p.buttons, take(b.Choices)...)
 		default:
 			c.t.Errorf("a block of type %s", b.Type)
@@ -224,9 +235,7 @@ func (c *webChat) post(who, path string, body map[string]string) {
 	if status < http.StatusBadRequest {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.said[who] = append(c.said[who], plainly(isAda.Replace(no.Message)))
+	c.tell(who, no.Message)
 }
 
 func (c *webChat) told(who string) []string {

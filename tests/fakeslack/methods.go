@@ -24,6 +24,7 @@ func init() { // openConnection and the rest name methods themselves, by way of 
 		"conversations.open":                    {scope: "im:write|mpim:write|channels:manage", run: conversationOpen},
 		"conversations.replies":                 {scope: "channels:history|groups:history|im:history|mpim:history", run: replies},
 		"conversations.history":                 {scope: "channels:history|groups:history|im:history|mpim:history", run: history},
+		"bots.info":                             {scope: "users:read", run: botInfo},
 		"users.info":                            {scope: "users:read", run: userInfo},
 		"views.open":                            {run: openView},
 		"views.push":                            {run: pushView},
@@ -54,6 +55,14 @@ func authTest(s *Server, _ values) (map[string]any, *refusal) {
 		out["enterprise_id"] = s.opt.Enterprise
 	}
 	return out, nil
+}
+
+// botInfo knows the app's own bot alone. https://docs.slack.dev/reference/methods/bots.info
+func botInfo(s *Server, v values) (map[string]any, *refusal) {
+	if v.Get("bot") != s.opt.BotID {
+		return no("bot_not_found")
+	}
+	return map[string]any{"bot": map[string]any{"id": s.opt.BotID, "app_id": s.opt.AppID, "name": s.opt.BotName, "user_id": s.opt.BotUser, "deleted": false, "updated": 1}}, nil
 }
 
 // readable is the channel if the bot may read it. s.mu is held.

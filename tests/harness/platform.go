@@ -85,6 +85,7 @@ type Platform struct {
 	forgetful bool
 	seeks     int
 	notes     []Note
+	told      []Telling
 	members   []chat.User // of Group
 	hidden    bool
 	flying    map[chat.MessageRef]string

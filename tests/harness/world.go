@@ -58,6 +58,8 @@ type Options struct {
 	Beside bool
 	// Files: it takes files as well; with Beside.
 	Files bool
+	// Teller: it can write to one person; without Beside.
+	Teller bool
 	// Parallel: other worlds exist at the same time, so the test's parent looks for leaked goroutines.
 	Parallel bool
 }
@@ -165,6 +167,9 @@ func (w *World) Start() *Replica {
 		Log: r.Gate, Leases: r.Gate, Model: mouth{w.Model, r.Gate}, Tools: hands{w.Tools, r.Name, r.Gate, r.died}, Policies: w,
 		Platforms: map[string]agent.Platform{Room.Platform: surface{w.Platform, r.Name, r.Gate}},
 		Owner:     r.Name, Lease: w.options.Lease, Sweep: w.options.Sweep, Drain: w.options.Drain, Logger: logger(w, r.Name),
+	}
+	if w.options.Teller {
+		c.Platforms[Room.Platform] = telling{surface{w.Platform, r.Name, r.Gate}}
 	}
 	if w.options.Beside {
 		w.Platform.forgetful = true

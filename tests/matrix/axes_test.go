@@ -21,10 +21,12 @@ func (m *matrix) engineCells(l level, st stage) (all []cell) {
 			all = append(all, c)
 		}
 	}
-	who(m.roles, st, put)
-	where(m.roles, put)
+	who(m.roles, m.rule, l, st, put)
+	if m.rule == byRequester && (l == user || st == awaiting) || m.rule == byListed && st == awaiting {
+		where(m.roles, put)
+	}
 	if st == awaiting || st == unknown && m.rule == byRequester {
-		doors(m.roles, st, put)
+		doors(m.roles, m.rule, l, st, put)
 	}
 	return all
 }
@@ -32,9 +34,9 @@ func (m *matrix) engineCells(l level, st stage) (all []cell) {
 type put = func(door, role, place, pick)
 
 // who: every person with every choice, by a click on its message.
-func who(roles []role, st stage, put put) {
+func who(roles []role, rule rule, l level, st stage, put put) {
 	for _, r := range roles {
-		if st != awaiting && slices.Contains(alike, r.name) {
+		if st != awaiting && (slices.Contains(alike, r.name) || (rule != byRequester || l != user) && !slices.Contains(telling, r.name)) {
 			continue
 		}
 		for _, k := range picks {
@@ -49,6 +51,9 @@ var alike = []string{
 	"former admin, now out of the group", "namesake of the admin elsewhere", "namesake of the admin in a workspace without a name",
 	"namesake of the admin on another platform", "the admins' group itself", "the approvers' group itself",
 }
+
+// telling are people of each kind that a rule tells from the others: where an ask is further on, they stand for all.
+var telling = []string{"requester", "participant who began the chat", "listed approver", "stranger of the workspace", "stranger of another workspace", "admin", "unknown"}
 
 // some of the people: those who may decide where nothing else is said, and one who may not.
 var some = []string{"requester", "admin", "stranger of the workspace"}
@@ -70,14 +75,16 @@ func where(roles []role, put put) {
 }
 
 // doors: every other door with every person.
-func doors(roles []role, st stage, put put) {
+func doors(roles []role, rule rule, l level, st stage, put put) {
 	for _, r := range roles {
 		for _, k := range picks {
 			if k.rare {
 				continue
 			}
-			put(formDoor, r, noMessage, k)
-			put(commandDoor, r, here, k)
+			if rule == byRequester && l == user { // which takes nothing, or asks for no approver: the same under every rule
+				put(formDoor, r, noMessage, k)
+				put(commandDoor, r, here, k)
+			}
 			if st == awaiting {
 				put(decideDoor, r, here, k)
 			}

@@ -45,6 +45,7 @@ const (
 	byParticipants rule = "participants decide"
 	byAnyone       rule = "anyone decides"
 	byListed       rule = "some are listed"
+	byOthers       rule = "anyone decides but who asked"
 	raised         rule = "the tool was raised to admins since" // with byRequester
 	lowered        rule = "the tool was for admins until now"   // with byAnyone; of level admin only
 	noAdmins       rule = "nobody is an admin any more"         // with byRequester

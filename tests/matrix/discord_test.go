@@ -270,6 +270,9 @@ func TestDiscord(t *testing.T) {
 			n := &count{}
 			d := openDiscord(t, signed)
 			for _, r := range []rule{byRequester, byParticipants, byAnyone, byListed, raised} {
+				if !signed && r != byRequester && r != byListed { // the gateway brings the same clicks
+					continue
+				}
 				m := openMatrix(d.house, n, r, discordTown, discordRoles(), d)
 				for _, st := range []stage{awaiting, batch, allowed, lapsed, unknown, granted, running} {
 					if r == byRequester && signed || st == awaiting {
@@ -279,7 +282,7 @@ func TestDiscord(t *testing.T) {
 				m.stage(admin, awaiting, discordCells(m, admin, awaiting, signed))
 				m.quiet()
 			}
-			n.report(t, 1500, 100)
+			n.report(t, 1000, 50)
 		})
 	}
 }

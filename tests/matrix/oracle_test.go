@@ -44,7 +44,7 @@ func mayBe(c cell, r role) bool {
 	}
 	switch c.Choice {
 	case chat.Stop: // it can only end things, and names its turn: whoever is known may
-		return (isPlace(c.Place) || c.Place == otherText) && has(open, c.Stage) && (!r.nobody || r.user.IsGroup())
+		return (isPlace(c.Place) || c.Place == otherText) && has(open, c.Stage) && !r.nobody
 	case chat.Revoke: // whoever gave the grant, and admins
 		return (isPlace(c.Place) || c.Place == otherText) && c.Stage == granted && !r.nobody && !r.barred && (r.granter || isAdmin(c, r))
 	case modeNever: // C3: the chat's owner, and admins
@@ -54,8 +54,8 @@ func mayBe(c cell, r role) bool {
 		return false
 	}
 	switch c.Choice {
-	case chat.AllowServer: // a card offers the wider grants that the requester could give
-		if c.Rule == byListed {
+	case chat.AllowServer: // a grant that would not cover this very call, from whoever gives it, is none
+		if c.Rule == raised {
 			return false
 		}
 	case chat.AllowSession: // C3 again: it turns prompts off
@@ -100,6 +100,8 @@ func mayDecide(c cell, r role) bool {
 		return r.member && r.spoke && (c.Stage != foreign || !r.requester)
 	case byAnyone:
 		return r.member
+	case byOthers:
+		return r.member && !asked
 	case byListed:
 		return r.listed
 	}

@@ -18,6 +18,10 @@ func policies(w town, r rule) (before, now permission.Policy) {
 		Servers: map[string]permission.ServerSettings{"box": {Tools: settings(false)}},
 	}
 	before.Approvers = approversOf(r)
+	if r == byOthers {
+		no := false
+		before.Rights.RequesterMayApprove = &no
+	}
 	now = before
 	now.Admins = []chat.User{w.one("root"), w.group("admins")}
 	switch r {
@@ -32,7 +36,7 @@ func policies(w town, r rule) (before, now permission.Policy) {
 		now.Admins = nil
 	case uninstalled:
 		now = permission.Policy{}
-	case byRequester, byParticipants, byAnyone:
+	case byRequester, byParticipants, byAnyone, byOthers:
 	}
 	return before, now
 }
@@ -41,7 +45,7 @@ func approversOf(r rule) permission.Approvers {
 	switch r {
 	case byParticipants:
 		return permission.Approvers{Rule: permission.ApproversParticipants}
-	case byAnyone, lowered:
+	case byAnyone, byOthers, lowered:
 		return permission.Approvers{Rule: permission.ApproversAnyone}
 	case byListed:
 		return permission.Approvers{Rule: permission.ApproversListed}
@@ -77,7 +81,7 @@ func settings(all bool) map[string]permission.ToolSettings {
 // deciderOf is somebody who may decide under a rule's policy while asks are made.
 func deciderOf(w town, r rule, l level) chat.User {
 	switch {
-	case l == admin:
+	case l == admin, r == byOthers:
 		return w.one("root")
 	case r == byListed:
 		return w.one("lena")

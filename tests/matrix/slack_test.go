@@ -180,13 +180,21 @@ func (d *slackDoors) at(c cell, s, other *scene) (channel, thread, message strin
 	return channel, thread, message
 }
 
+// team is the workspace that a click says it is of.
+func (d *slackDoors) team(c cell) string {
+	if c.Place == otherTeam {
+		return slackTown.away
+	}
+	return slackTown.team
+}
+
 // knock implements [surface].
 func (d *slackDoors) knock(c cell, s, other *scene, r role) (say string, err error) {
 	channel, thread, message := d.at(c, s, other)
 	user, token := r.user.Key, pickOf(c.Choice).tokenIn(s)
 	n := d.fresh()
 	body := map[string]any{
-		"type": "block_actions", "api_app_id": "A0FAKE", "token": "verification", "team": map[string]any{"id": slackTown.team}, "trigger_id": fmt.Sprintf("t%d", n),
+		"type": "block_actions", "api_app_id": "A0FAKE", "token": "verification", "team": map[string]any{"id": d.team(c)}, "trigger_id": fmt.Sprintf("t%d", n),
 		"user": map[string]any{"id": user, "username": "root", "name": "root", "team_id": r.user.Workspace},
 	}
 	action := map[string]any{"type": "button", "action_id": "nod:" + string(c.Choice) + ":1", "block_id": "b", "value": token, "action_ts": fmt.Sprintf("%d.000100", n)}
@@ -196,7 +204,7 @@ func (d *slackDoors) knock(c cell, s, other *scene, r role) (say string, err err
 		return d.socket(c, r, channel, message, token, was)
 	case slackMenu:
 		delete(action, "value")
-		action["type"], action["action_id"], action["selected_option"] = "overflow", "nod:more:2", map[string]any{"value": string(c.Choice) + " " + token}
+		action["type"], action["action_id"], action["selected_option"] = "overflow", "nod:more:2:"+token, map[string]any{"value": string(c.Choice)}
 		fallthrough
 	case slackButton:
 		body["container"] = map[string]any{"type": "message", "message_ts": message, "channel_id": channel, "thread_ts": thread, "is_ephemeral": false}
@@ -208,11 +216,7 @@ func (d *slackDoors) knock(c cell, s, other *scene, r role) (say string, err err
 		if c.Choice == chat.Edit {
 			call, block, value = "nod:edit", "args", s.changed(strconv.Itoa(n))
 		}
-		team := slackTown.team
-		if c.Place == otherTeam {
-			team = slackTown.away
-		}
-		meta, _ := json.Marshal(map[string]any{"v": 1, "team": team, "channel": channel, "thread": thread, "message": message, "token": token, "choice": c.Choice})
+		meta, _ := json.Marshal(map[string]any{"v": 1, "team": d.team(c), "channel": channel, "thread": thread, "message": message, "token": token, "choice": c.Choice})
 		body["type"] = "view_submission"
 		body["view"] = map[string]any{
 			"id": fmt.Sprintf("V%d", n), "hash": "h", "callback_id": call, "private_metadata": string(meta),
@@ -359,16 +363,13 @@ func slackCells(m *matrix, l level, st stage) (all []cell) {
 			if k.choice != chat.Stop && st == awaiting {
 				put(slackMenu, name, here, k)
 			}
-			for _, p := range []place{otherText, otherChat, otherChannel, otherThread, nowhere} {
+			for _, p := range []place{otherText, otherChat, otherTeam, otherChannel, otherThread, nowhere} {
 				if m.rule == byRequester && (st == awaiting || st == batch) && k.choice != chat.Stop && k.choice != chat.Revoke {
 					put(slackButton, name, p, k)
 				}
 				if st == awaiting && slices.Contains(kinds[slackModal], k.choice) {
 					put(slackModal, name, p, k)
 				}
-			}
-			if st == awaiting && slices.Contains(kinds[slackModal], k.choice) {
-				put(slackModal, name, otherTeam, k)
 			}
 			if m.rule == byRequester && st == awaiting && k.choice != chat.Stop {
 				put(slackSlash, name, here, k)
