@@ -57,7 +57,7 @@ func (a *Adapter) confirm(ctx context.Context, s spoken, c surface.Command) {
 	switch {
 	case c.Verb == "reset":
 		a.whisper(ctx, s.reply(), surface.SayReset)
-	case c.Verb == "mode" && len(c.Args) == 1:
+	case c.Verb == "mode" && len(c.Args) > 0:
 		session, err := a.Engine.Session(ctx, s.at.id())
 		var want permission.Mode
 		if err == nil && want.UnmarshalText([]byte(c.Args[0])) == nil && session.Mode == want {

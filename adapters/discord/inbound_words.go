@@ -35,7 +35,7 @@ func sayHelp(direct, hears bool) []string {
 	all := []string{
 		first + " Tools that need permission ask in the chat.",
 		"In a chat: “" + at + "stop” ends what runs · “" + at + "pending” lists what waits for an answer · “" + at +
-			"mode always”, “mode never” or “mode tool” sets when to ask · “" + at + "reset” starts over.",
+			"mode always”, “mode never yes” or “mode tool” sets when to ask · “" + at + "reset” starts over.",
 		"Anywhere: “/" + render.Product + " pending” lists what waits in the channel · “/" + render.Product + " permissions” opens the settings, which only you see.",
 	}
 	if !direct && !hears {

@@ -36,7 +36,7 @@ func sayHelp(direct bool) string {
 	}
 	return first + " Tools that need permission ask in the thread.\n" +
 		"In a thread: “" + mention + "stop” ends what runs · “" + mention + "pending” lists what waits for an answer · “" +
-		mention + "mode always”, “mode never” or “mode tool” sets when to ask · “" + mention + "reset” starts over.\n" +
+		mention + "mode always”, “mode never yes” or “mode tool” sets when to ask · “" + mention + "reset” starts over.\n" +
 		"Anywhere: “/" + botName + " pending” lists what waits in the channel."
 }
 

@@ -50,7 +50,8 @@ func ParseCommand(text string) (c Command, ok bool) {
 	switch {
 	case len(words) == 1 && slices.Contains([]string{"stop", "reset", "help", "pending", "mode"}, words[0]):
 		return Command{Verb: words[0]}, true
-	case len(words) == 2 && words[0] == "mode" && slices.Contains([]string{"always", "never", "tool"}, words[1]):
+	case len(words) == 2 && words[0] == "mode" && slices.Contains([]string{"always", "never", "tool"}, words[1]),
+		len(words) == 3 && words[0] == "mode" && words[1] == "never" && words[2] == "yes":
 		return Command{"mode", words[1:]}, true
 	}
 	return Command{}, false

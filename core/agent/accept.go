@@ -141,8 +141,11 @@ func (e *Engine) command(ctx context.Context, in chat.Commanded) error {
 		return err
 	case "mode":
 		var mode permission.Mode
-		if len(in.Args) != 1 || mode.UnmarshalText([]byte(in.Args[0])) != nil {
+		if len(in.Args) == 0 || len(in.Args) > 2 || mode.UnmarshalText([]byte(in.Args[0])) != nil || len(in.Args) == 2 && in.Args[1] != "yes" {
 			return &Refusal{Code: RefusedNotOffered, Say: render.ModeUsage()}
+		}
+		if mode == permission.ModeNever && len(in.Args) != 2 {
+			return &Refusal{Code: RefusedNotOffered, Say: render.ConfirmNever()}
 		}
 		policy, err := e.policy(ctx)
 		if err != nil {

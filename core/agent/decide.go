@@ -199,7 +199,7 @@ func (e *Engine) answer(ctx context.Context, policy permission.Policy, s turn.Se
 		if i := slices.IndexFunc(c.Votes, func(v turn.Vote) bool { return v.By == in.User }); i >= 0 {
 			return nil, &Refusal{
 				Code: RefusedDecided, Say: render.YouAllowed(len(c.Votes), c.Ruling.Approvals),
-				By: in.User, Name: in.Name, Choice: chat.AllowOnce, At: c.Votes[i].At,
+				By: in.User, Name: in.Name, At: c.Votes[i].At, // without the choice: it is told, because it changed nothing
 			}
 		}
 	case turn.Grants(in.Choice):

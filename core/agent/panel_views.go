@@ -156,7 +156,7 @@ func (l *looking) chatSection() render.Section {
 
 func (l *looking) setMode(m permission.Mode) deed {
 	return func(ctx context.Context, _ string) (Done, error) {
-		err := l.command(ctx, chat.Commanded{Envelope: l.env, Verb: "mode", Args: []string{m.String()}})
+		err := l.command(ctx, chat.Commanded{Envelope: l.env, Verb: "mode", Args: []string{m.String(), "yes"}}) // it was confirmed on the way here
 		return told(viewHome, render.ModeSet(m.Label()), err)
 	}
 }

@@ -7,6 +7,7 @@ type Origin string
 
 // The origins, in the words that Explain prints.
 const (
+	FromSession     Origin = "session setting"
 	FromTool        Origin = "tool setting"
 	FromServer      Origin = "server setting"
 	FromNamed       Origin = "named table"

@@ -192,12 +192,16 @@ func (r *ruling) required(p Policy, e Effective, req Request) bool {
 	if e.Changed {
 		return say(RuleDefinition, true, FromTool, sayChanged(e))
 	}
-	mode, from := p.mode(req)
+	mode, ofSession := p.mode(req)
+	from := Origin("")
+	if ofSession {
+		from = FromSession
+	}
 	if mode == ModeNever && (e.Approvals > 1 || e.OthersOnly) { // nobody alone turns off that others have to look
-		return say(RuleMode, true, "", sayOthersLook(e))
+		return say(RuleMode, true, from, sayOthersLook(e))
 	}
 	if mode != ModeTool {
-		return say(RuleMode, mode != ModeNever, "", sayMode(mode, from))
+		return say(RuleMode, mode != ModeNever, from, sayMode(mode, ofSession))
 	}
 	r.pass(RuleMode, sayModeTool)
 

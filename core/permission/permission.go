@@ -394,12 +394,13 @@ type Ruling struct {
 }
 
 // Why is the winning reason's sentence, or "".
-func (r Ruling) Why() string { return r.won().Text }
+func (r Ruling) Why() string { return r.WonBy().Text }
 
 // Winner is the name of the rule that gave the answer, or "".
-func (r Ruling) Winner() string { return r.won().Rule }
+func (r Ruling) Winner() string { return r.WonBy().Rule }
 
-func (r Ruling) won() Reason {
+// WonBy is the reason that gave the answer, or none.
+func (r Ruling) WonBy() Reason {
 	for _, x := range r.Reasons {
 		if x.Won {
 			return x

@@ -167,6 +167,11 @@ func AskExpired(at string) string {
 	return "This ask expired at " + at + ". Ask again from the message."
 }
 
+// ConfirmNever answers "mode never" until it is confirmed (C3).
+func ConfirmNever() string {
+	return "Nothing was changed. “mode never” lets tool calls in this chat run without asking, which is dangerous: say “mode never yes” if that is meant."
+}
+
 // OnlyAdmins answers somebody who would change what only admins may.
 const OnlyAdmins = "Only an admin can change that."
 

@@ -142,7 +142,7 @@ func TooLateToUndo() string { return "Too late: the decision has already taken e
 
 // ModeUsage explains the mode command. Its words are C1's: the bare words never stand alone.
 func ModeUsage() string {
-	return "Say: mode always (always ask), mode never (never ask: dangerous), or mode tool (use each tool's setting)."
+	return "Say: mode always (always ask), mode never yes (never ask: dangerous), or mode tool (use each tool's setting)."
 }
 
 // OnlyOwnerOrAdmin answers "mode never" by somebody else.
@@ -397,6 +397,7 @@ func OnlyRequesterFills(name string) string { return "Only " + name + " (who ask
 // AlwaysAsks and NeverAsks are the banners of a session's mode.
 const (
 	AlwaysAsks = "This chat always asks before a tool runs."
+	RanUnasked = "Calls of this turn ran without asking: that was this chat's mode then."
 	NeverAsks  = "This chat never asks (dangerous): tools run without approval, except those that need an admin."
 )
 

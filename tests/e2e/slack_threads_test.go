@@ -267,7 +267,7 @@ func slash(t *testing.T, o *office) {
 	th.told(ana, "Mention @nod with what you want")
 	run(ana, "dance")
 	th.told(ana, "There is no command “dance”.")
-	run(ana, "mode never")
+	run(ana, "mode never yes")
 	th.told(ana, "A slash command does not say which thread is meant")
 	run(ana, "stop")
 	th.told(ana, "Stopping the turn in")

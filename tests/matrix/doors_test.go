@@ -82,7 +82,7 @@ func (d engineDoors) knock(c cell, s, other *scene, r role) (say string, err err
 	case commandDoor:
 		in := chat.Commanded{Envelope: env, Verb: string(c.Choice), Args: []string{token}}
 		if c.Choice == modeNever {
-			in.Verb, in.Args = "mode", []string{"never"}
+			in.Verb, in.Args = "mode", []string{"never", "yes"}
 		}
 		err = d.engine.Accept(ctx, in)
 	case textDoor:

@@ -3,6 +3,7 @@ package replicas
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,11 @@ import (
 	. "github.com/nodhq/nod/tests/harness"
 )
 
+// command is what somebody typed. A mode that never asks comes with the word that confirms it.
 func command(w *World, u chat.User, verb string, args ...string) chat.Commanded {
+	if verb == "mode" && slices.Equal(args, []string{"never"}) {
+		args = append(args, "yes")
+	}
 	return chat.Commanded{Envelope: w.Envelope(Room, u), Verb: verb, Args: args}
 }
 
@@ -340,4 +345,22 @@ func TestWhoMayIsNamed(t *testing.T) {
 			refused(w, api(w, Ben, chat.Deny, string(callOf(w, "write").Ask)), agent.RefusedNotYours, c.want)
 		})
 	}
+}
+
+// A chat that never asks has to be confirmed (C3).
+func TestModeNeverIsConfirmed(t *testing.T) {
+	w := New(t, Options{})
+	w.Say(w.Replicas[0], Ana, "hello")
+	w.Over(0)
+	has(w, "the whisper", w.Deliver(w.Replicas[0], chat.Commanded{Envelope: w.Envelope(Room, Ana), Verb: "mode", Args: []string{"never"}}), "mode never yes")
+	if m := session(w).Mode; m != permission.ModeTool {
+		t.Errorf("the mode is %v", m)
+	}
+	equal(w, "the whisper", w.Deliver(w.Replicas[0], command(w, Ana, "mode", "never")), "")
+	if m := session(w).Mode; m != permission.ModeNever {
+		t.Errorf("the mode is %v", m)
+	}
+	w.Shows(0, "This chat never asks (dangerous)", "[Ask again from now on]")
+	w.Press(w.Replicas[0], Ben, chat.AskFor, "")
+	w.Until("the banner is gone", func() bool { return !strings.Contains(w.Text(0), "never asks") })
 }

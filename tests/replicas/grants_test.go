@@ -94,7 +94,7 @@ func TestModeAlwaysClearsGrants(t *testing.T) {
 	w := New(t, Options{Replicas: 2})
 	granted(w)
 	mode := func(u chat.User, m string) string {
-		return w.Deliver(w.Replicas[1], chat.Commanded{Envelope: w.Envelope(Room, u), Verb: "mode", Args: []string{m}})
+		return w.Deliver(w.Replicas[1], command(w, u, "mode", m))
 	}
 	equal(w, "whisper", mode(Ana, "always"), "")
 	w.Say(w.Replicas[0], Ana, "write it")

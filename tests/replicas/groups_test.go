@@ -76,7 +76,7 @@ func TestAnAdminByRole(t *testing.T) {
 	w.Press(w.Replicas[0], Ben, chat.AllowOnce, "write")
 	has(w, "the message", w.Over(0), "allowed once by Ben")
 	never := func(u chat.User) string {
-		return w.Deliver(w.Replicas[0], chat.Commanded{Envelope: w.Envelope(Room, u), Verb: "mode", Args: []string{"never"}})
+		return w.Deliver(w.Replicas[0], chat.Commanded{Envelope: w.Envelope(Room, u), Verb: "mode", Args: []string{"never", "yes"}})
 	}
 	if say := never(Ben); say != "" {
 		t.Errorf("Ben was told %q", say)

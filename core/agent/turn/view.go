@@ -175,9 +175,7 @@ func notRun(c ToolCall) string {
 
 // unaskedByMode: the mode, of this chat or of the configuration, is why nobody was asked.
 func unaskedByMode(c ToolCall) bool {
-	return c.Ruling.Verdict == permission.Allow && slices.ContainsFunc(c.Ruling.Reasons, func(r permission.Reason) bool {
-		return r.Won && r.Rule == permission.RuleMode
-	})
+	return c.Ruling.Verdict == permission.Allow && c.Ruling.Winner() == permission.RuleMode
 }
 
 // canReask: the open turn's calls, and those of ended turns that the session still remembers.
@@ -195,6 +193,15 @@ func (v viewer) canReask(c ToolCall) bool {
 
 func (v viewer) allowedBy(d *detail, c ToolCall) {
 	switch {
+	case c.Asked && c.Choice == chat.AllowOnce && len(c.Votes) > 1:
+		d.text(render.Decided(c.Choice) + " by ")
+		for i, x := range c.Votes {
+			if i > 0 {
+				d.text(", ")
+			}
+			d.person(x.By, x.Name)
+		}
+		d.text(" ").time(c.DecidedAt, false)
 	case c.Asked && c.Choice != "":
 		d.text(render.Decided(c.Choice)+" by ").person(c.By, c.Name).text(" ").time(c.DecidedAt, false)
 	case c.Grant != "":
@@ -279,19 +286,21 @@ func (v viewer) notes() []render.Block {
 	case t.End == MessageGone:
 		say(render.EndGone())
 	}
-	if v.s.Turn == t {
-		if n := len(v.s.Waiting); n > 0 {
-			say(render.MoreWaiting(n))
-		}
-		switch {
-		case v.s.Mode == permission.ModeAlways:
-			say(render.AlwaysAsks)
-		case v.s.Mode == permission.ModeNever:
-			out = append(out, render.Note{Line: render.Line{render.Plain(render.NeverAsks)},
-				Choices: []render.Choice{{Choice: chat.AskFor, Token: string(t.ID), Label: render.LabelAskMore}}})
-		case slices.ContainsFunc(t.Calls, unaskedByMode):
-			say(render.NeverAsks)
-		}
+	if n := len(v.s.Waiting); v.s.Turn == t && n > 0 {
+		say(render.MoreWaiting(n))
+	}
+	newest := v.s.Turn == t || v.s.Turn == nil && v.s.Last == t
+	switch {
+	case newest && v.s.Mode == permission.ModeNever: // as long as it holds, somebody has to see it, and be able to end it (C3)
+		out = append(out, render.Note{Line: render.Line{render.Plain(render.NeverAsks)},
+			Choices: []render.Choice{{Choice: chat.AskFor, Token: string(t.ID), Label: render.LabelAskMore}}})
+	case v.s.Turn != t:
+	case v.s.Mode == permission.ModeAlways:
+		say(render.AlwaysAsks)
+	case slices.ContainsFunc(t.Calls, func(c ToolCall) bool { return unaskedByMode(c) && c.Ruling.WonBy().Ref == "" }):
+		say(render.NeverAsks) // the mode of the configuration
+	case slices.ContainsFunc(t.Calls, unaskedByMode):
+		say(render.RanUnasked)
 	}
 	for _, c := range t.Calls {
 		if !Grants(c.Choice) {
