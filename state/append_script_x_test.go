@@ -144,3 +144,27 @@ func TestNothingIsGivenBackBeforeTheLastMessageWasSeen(t *testing.T) {
 		t.Errorf("the lease is held still: %v", err)
 	}
 }
+
+// What is said in a chat that was claimed and given back while it was empty does not fade with that emptiness. The settings' log never
+// fades at all.
+func TestNothingSaidFadesWithAnEmptyChat(t *testing.T) {
+	s, _ := mini(t, Options{Keep: time.Hour})
+	fades := func(key string) bool {
+		d, err := s.rdb.PTTL(t.Context(), key).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d > 0
+	}
+	w := mustAppend(t, s, agent.Write{Claim: "me"})
+	mustAppend(t, s, agent.Write{Known: w.Head, Lease: w.Lease, Release: true})
+	mustAppend(t, s, agent.Write{Events: []agent.Keyed{said("d1")}})
+	if k := keysOf(room); fades(k.head) || fades(k.log) {
+		t.Error("it fades while somebody has to look at it")
+	}
+	own := mustAppend(t, s, agent.Write{Chat: agent.SettingsChat, Claim: "me", Events: []agent.Keyed{said("d1")}})
+	mustAppend(t, s, agent.Write{Chat: agent.SettingsChat, Known: own.Head, Lease: own.Lease, Release: true})
+	if k := keysOf(agent.SettingsChat); fades(k.head) || fades(k.log) {
+		t.Error("the settings fade")
+	}
+}

@@ -16,7 +16,7 @@ const VerbSettings = "settings"
 
 // settingWords are what "permissions" goes on with where it is a command.
 var settingWords = []string{
-	"show", "mode", "server", "tool", "set", "why", "whoami", "history", "stats", "revoke", "remembered", "forget", "templates", "apply", "pending",
+	"show", "mode", "server", "tool", "set", "why", "whoami", "history", "stats", "digest", "revoke", "remembered", "forget", "templates", "apply", "pending",
 	"accept", "halt", "resume", "export", "servers", "tools", "help",
 }
 

@@ -405,10 +405,13 @@ func TestPartsOfADecision(t *testing.T) {
 		}
 	}
 	a, b := chat.Envelope{User: ana, Delivery: "d"}, chat.Envelope{User: ben, Delivery: "d"}
-	if opOf(a) != opOf(a) || opOf(a) == opOf(b) || opOf(chat.Envelope{User: ana}) == opOf(chat.Envelope{User: ana}) {
+	same, unnamed := a, chat.Envelope{User: ana}
+	first, second := opOf(unnamed), opOf(unnamed)
+	if opOf(a) != opOf(same) || opOf(a) == opOf(b) || first == second {
 		t.Error("operations")
 	}
-	if deliveryOf(a) != deliveryOf(a) || deliveryOf(a) == deliveryOf(b) || deliveryOf(chat.Envelope{User: ana}) == deliveryOf(chat.Envelope{User: ana}) {
+	one, other := deliveryOf(unnamed), deliveryOf(unnamed)
+	if deliveryOf(a) != deliveryOf(same) || deliveryOf(a) == deliveryOf(b) || one == other {
 		t.Error("deliveries")
 	}
 	if opPart("o", 0) != "o" || opPart("o", 1) == "o" || opPart("o", 1) == opPart("o", 2) {

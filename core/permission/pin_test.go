@@ -203,6 +203,14 @@ func TestPinsNarrow(t *testing.T) {
 			t.Errorf("one more pin left %d calls covered and %d not: this says nothing", kept, lost)
 		}
 	}()
+	one := json.RawMessage(`{"method":"GET","path":"/srv/a/x"}`) // of either kind there is one, whatever is drawn
+	for _, method := range []string{`"GET"`, `"PUT"`} {
+		if near := below("path", "/srv/a"); pinned([]Pin{near, exactly("method", method)}, one) {
+			kept++
+		} else if pinned([]Pin{near}, one) {
+			lost++
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		args := drawArgs.Draw(t, "args")
 		maps.Copy(args, map[string]any{"path": "/srv/a/x", "method": "GET"})

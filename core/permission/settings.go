@@ -347,7 +347,7 @@ func ServerDigest(tools []Tool) Digest {
 	})
 	var fields [][]byte
 	for _, t := range tools {
-		fields = append(fields, []byte(t.Name), []byte(t.Definition))
+		fields = append(fields, []byte(t.Server), []byte(t.Name), []byte(t.Definition))
 	}
 	return digest("nod/server/1", fields...)
 }

@@ -168,7 +168,7 @@ end
 -- 6. Only a chat that nobody has to look at again may fade, and then all of it at once.
 if not due then
   if keep > 0 then for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], int(keep)) end end
-elseif not was and before > 0 then
+elseif not was then
   for i = 1, 3 do redis.call('PERSIST', KEYS[i]) end
 end
 
