@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/fakediscord"
@@ -32,9 +33,20 @@ var inDiscord = map[person]string{
 	pretend: "700000000000000006", nobody: "700000000000000007",
 }
 
-// openPlaces makes the workspace and the server. Their clock stands still: a loaded machine is no attack.
+// slow is a clock at half the speed of time, whose timers never fire: a loaded machine is no attack, and what is signed by it stays
+// fresh for ten minutes.
+type slow struct {
+	*fakeslack.Manual
+	from time.Time
+}
+
+func newSlow() slow { return slow{fakeslack.NewManual(), time.Now()} }
+
+func (s slow) Now() time.Time { return s.from.Add(time.Since(s.from) / 2).UTC() }
+
+// openPlaces makes the workspace and the server.
 func (w *world) openPlaces(t testing.TB) {
-	w.slack = fakeslack.New(fakeslack.Options{Clock: fakeslack.NewManual()})
+	w.slack = fakeslack.New(fakeslack.Options{Clock: newSlow()})
 	t.Cleanup(w.slack.Close)
 	for _, u := range []fakeslack.User{
 		{Name: "Ana"}, {Name: "Ben"}, {Name: "Ada"}, {Name: "Gus", Guest: true}, {Name: "Uma", UltraGuest: true}, {Name: "Xena", Team: "T0OTHER"},
@@ -43,7 +55,7 @@ func (w *world) openPlaces(t testing.TB) {
 		u.ID = inSlack[person(u.Name)]
 		w.slack.AddUser(u)
 	}
-	w.discord = fakediscord.New(fakediscord.Options{Clock: fakediscord.NewManual()})
+	w.discord = fakediscord.New(fakediscord.Options{Clock: newSlow()})
 	t.Cleanup(w.discord.Close)
 	other := w.discord.AddGuild(fakediscord.Guild{Name: "Elsewhere"})
 	for p, id := range inDiscord {
