@@ -47,7 +47,7 @@ func (c *slackChat) says(who, text string) {
 func (c *slackChat) commands(who, text string) { c.th.say(inSlack[who], c.o.me("permissions "+text)) }
 
 // confirmed is said in private when something was done that no message shows. On the web the answer to the request says it.
-var confirmed = []string{"Approve everything that is asked for now", "This chat starts over", "Revoked: from now on it asks again.", "Recorded. The message in the chat shows what came of it."}
+var confirmed = []string{"This chat starts over", "Approve everything that is asked for now", "Revoked: from now on it asks again.", "Recorded. The message in the chat shows what came of it."}
 
 func (c *slackChat) startsOver(who string) {
 	c.th.say(inSlack[who], c.o.me("reset"))
