@@ -216,7 +216,7 @@ func (d *driver) ground(ctx context.Context, specs []ToolSpec) (permission.Polic
 	for try := 1; ; try++ {
 		policy, err := d.e.policyFor(ctx, specs)
 		if err == nil {
-			d.e.sawSpecs(specs)
+			d.e.seen.Store(&specs)
 			return policy, nil
 		}
 		if try == 1 {

@@ -33,7 +33,7 @@ func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]Outcome, error)
 	}
 	done, err := e.outcomes(f.s, in, made, at)
 	if err == nil {
-		err = e.remembers(ctx, f.s, in, done)
+		e.remembers(ctx, f.s, in, done)
 	}
 	return done, err
 }
@@ -132,7 +132,7 @@ func (e *Engine) answers(ctx context.Context, policy permission.Policy, s turn.S
 	case chat.AskFor:
 		return e.asksFromNow(s, in)
 	case chat.Answer, chat.Decline:
-		return e.fills(ctx, s, in)
+		return e.fills(s, in)
 	}
 	c, t, found := findAsk(s, turn.AskID(in.Token))
 	if !found {
@@ -240,7 +240,7 @@ func (e *Engine) grant(ctx context.Context, policy permission.Policy, s turn.Ses
 	if covers, _ := permission.Covers(policy, asGiven(g, policy, s), req, time.Now()); !covers && g.Scope != permission.ScopeTool {
 		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotYoursToGrant()} // a label must grant what it says
 	}
-	g.ID, g.By, g.Name, g.At, g.Epoch = permission.GrantID(mint()), in.User, in.Name, time.Now(), policy.Epoch
+	g.ID, g.Name, g.At, g.Epoch = permission.GrantID(mint()), in.Name, time.Now(), policy.Epoch
 	return &g, nil
 }
 

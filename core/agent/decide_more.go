@@ -24,7 +24,7 @@ func (e *Engine) ticks(s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Cl
 
 // remembers writes into the settings what a person ticked to be remembered, once their decision is recorded. It is another log: where
 // that fails the decision stands, and the person is told that nothing was remembered.
-func (e *Engine) remembers(ctx context.Context, s turn.Session, in chat.Clicked, done []Outcome) error {
+func (e *Engine) remembers(ctx context.Context, s turn.Session, in chat.Clicked, done []Outcome) {
 	var changes []permission.Change
 	for _, o := range done {
 		c, _, found := findAsk(s, o.Ask)
@@ -40,7 +40,7 @@ func (e *Engine) remembers(ctx context.Context, s turn.Session, in chat.Clicked,
 		}})
 	}
 	if len(changes) == 0 {
-		return nil
+		return
 	}
 	env := in.Envelope
 	env.Delivery = chat.Delivery("remember:" + string(opOf(in.Envelope)))
@@ -49,7 +49,6 @@ func (e *Engine) remembers(ctx context.Context, s turn.Session, in chat.Clicked,
 		e.Logger.Warn("a choice could not be remembered", "chat", in.Chat, "err", err)
 		e.tell(ctx, in.Envelope, render.NotRemembered())
 	}
-	return nil
 }
 
 // answerSession approves what is open and lets the session ask no more (R106): after the person confirmed, and only the person that
@@ -95,7 +94,7 @@ func (e *Engine) asksFromNow(s turn.Session, in chat.Clicked) ([]turn.Event, err
 }
 
 // fills answers what a running tool's server wants of the requester: of them, and of nobody else.
-func (e *Engine) fills(_ context.Context, s turn.Session, in chat.Clicked) ([]turn.Event, error) {
+func (e *Engine) fills(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	c, open := turn.Wants(s, turn.AskID(in.Token))
 	switch {
 	case !open:
@@ -124,9 +123,6 @@ func fillCounts(s turn.Session, ev turn.Filled) bool {
 		for _, c := range t.Calls {
 			if c.Want != nil && c.Want.Ask == ev.Ask {
 				return c.Want.By == ev.By && c.Want.Fill != nil
-			}
-			if c.Settled() && c.Want == nil { // it went on at once
-				continue
 			}
 		}
 	}

@@ -107,7 +107,7 @@ type Engine struct {
 	seen    atomic.Pointer[[]ToolSpec]      // the tools as they were listed last
 	halted  atomic.Pointer[permission.Halt] // as last read
 	haltCh  chan struct{}
-	newsCh  chan struct{}            // the tools were listed
+	newsCh  chan struct{}            // something new about the tools is recorded
 	tried   map[permission.Tool]bool // what the model was asked about; of the watch over tools alone
 
 	work     context.Context // ends after the drain: work in flight is cut

@@ -49,7 +49,13 @@ func (e *Engine) observe(ctx context.Context, base permission.Policy, specs []To
 	s, err = e.Change(ctx, chat.Envelope{}, "", func(_ permission.Policy, s permission.Settings) ([]permission.Change, error) {
 		return e.news(base, s, specs), nil
 	})
-	if errors.Is(err, ErrUnchanged) {
+	switch {
+	case err == nil:
+		select {
+		case e.newsCh <- struct{}{}: // the admins are to hear of it
+		default:
+		}
+	case errors.Is(err, ErrUnchanged):
 		err = nil // another replica was first
 	}
 	return s, err
@@ -89,14 +95,15 @@ const tellTries = 5
 
 // announce tells the admins once of servers whose tools nobody accepted yet, or which changed.
 func (e *Engine) announce(ctx context.Context) {
+	base, err := e.Policies.Policy(ctx)
+	if err != nil {
+		return
+	}
 	s, err := e.settings(ctx)
 	if err != nil {
 		return
 	}
-	policy, err := e.policy(ctx)
-	if err != nil {
-		return
-	}
+	policy := e.laid(base, s)
 	for _, server := range serversOf(s) {
 		told := permission.Told{Server: server, Tools: permission.ServerDigest(toolsOf(s, server))}
 		if slices.Contains(s.Told, told) || !e.unaccepted(s, server) {
@@ -199,15 +206,7 @@ func (e *Engine) proposed(policy permission.Policy, pin permission.Pinned) strin
 	return render.ToolLine(eff.Access.String(), string(eff.AccessFrom), eff.Risk.String(), string(eff.RiskFrom), eff.Approval.String(), string(eff.ApprovalFrom))
 }
 
-// sawSpecs keeps what was listed last, and tells admins of what is new, beside whatever goes on.
-func (e *Engine) sawSpecs(specs []ToolSpec) {
-	e.seen.Store(&specs)
-	select {
-	case e.newsCh <- struct{}{}:
-	default:
-	}
-}
-
+// lastSpecs are the tools as they were listed last.
 func (e *Engine) lastSpecs() []ToolSpec {
 	if p := e.seen.Load(); p != nil {
 		return *p
