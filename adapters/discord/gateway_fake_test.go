@@ -75,9 +75,21 @@ func TestTroubleWithTheStandIn(t *testing.T) {
 	if err := f.Wait(ctx, func() bool { return f.Connected() == 0 }); err != nil {
 		t.Fatal(err)
 	}
+	// It is stopped while READY is being handled, within Open: it waits for that, and says goodbye, or the session would stand.
+	l.mu.Lock()
+	l.on = func(kind string) {
+		if kind == "READY" {
+			stop()
+			soon, enough := context.WithTimeout(ctx, 200*time.Millisecond)
+			defer enough()
+			if f.Wait(soon, func() bool { return f.Connected() == 0 }) == nil {
+				t.Error("it hangs up on an event that is being handled")
+			}
+		}
+	}
+	l.mu.Unlock()
 	f.EndSessions()
 	until("a RESUME that fails", 3, 2)
-	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}

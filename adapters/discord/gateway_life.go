@@ -162,7 +162,9 @@ func (l *life) try(ctx context.Context, late <-chan time.Time) error {
 	case <-late:
 		l.hangUp(saysNothing)
 	case <-ctx.Done():
-		l.hangUp("stopped")
+		if l.stood() == 0 { // else Open is about to return, and end says goodbye to Discord
+			l.hangUp("stopped")
+		}
 	}
 	stuck := time.NewTimer(letGo)
 	defer stuck.Stop()

@@ -105,10 +105,15 @@ func TestAnalysisAddsCautionAlone(t *testing.T) {
 		t.Errorf("asked with: %s", prompt)
 	}
 
-	requests := len(model.Requests())
-	without := running(t, with(false))
+	other := &fakellm.Server{} // the first replica goes on to ask its own
+	elsewhere := httptest.NewServer(other)
+	t.Cleanup(elsewhere.Close)
+	without := running(t, func(c *config.Config) {
+		with(false)(c)
+		c.Model.BaseURL = config.URL(elsewhere.URL + "/v1")
+	})
 	without.settings(func(s permission.Settings) bool { return len(s.Told) > 0 }) // which is what comes after the model was asked
-	if len(model.Requests()) != requests {
+	if len(other.Requests()) != 0 {
 		t.Error("without permissions.analysis the model is asked")
 	}
 	effective := func(b alive, tool string) string {
