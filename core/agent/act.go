@@ -214,7 +214,7 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 // ground records what servers say and reads the policy, as often as it takes: while the state does not answer, nothing can go on anyway.
 func (d *driver) ground(ctx context.Context, specs []ToolSpec) (permission.Policy, error) {
 	for try := 1; ; try++ {
-		policy, err := d.e.policyFor(ctx, specs)
+		policy, _, err := d.e.policyFor(ctx, specs)
 		if err == nil {
 			d.e.seen.Store(&specs)
 			return policy, nil

@@ -73,15 +73,15 @@ func (e *Engine) news(base permission.Policy, s permission.Settings, specs []Too
 		server := sp.Tool.Server
 		set := base.Servers[server]
 		vouched := set.Trusted || set.Ask == permission.NeverAsk
-		pin, ok := s.Pin(sp.Tool)
-		if ok && pin.Tool == sp.Tool && !(vouched && pin.Stranger && !pin.Accepted) {
+		pin, _ := s.Pin(sp.Tool) // of no tool where it is not known
+		if pin.Tool == sp.Tool && !(vouched && pin.Stranger && !pin.Accepted) {
 			continue
 		}
 		if _, looked := known[server]; !looked {
 			known[server] = s.Knows(server)
 		}
 		out = append(out, permission.Change{Seen: &permission.Seen{
-			Tool: sp.Tool, Definition: sp.Definition.Kept(), Stranger: !vouched, Vouched: vouched && (!known[server] || ok && pin.Stranger),
+			Tool: sp.Tool, Definition: sp.Definition.Kept(), Stranger: !vouched, Vouched: vouched && (!known[server] || pin.Stranger),
 		}})
 	}
 	return out
@@ -221,7 +221,7 @@ func (e *Engine) watchTools(ctx context.Context) {
 	for {
 		if specs, _, err := e.Tools.List(ctx); err == nil {
 			e.seen.Store(&specs)
-			if _, err := e.policyFor(ctx, specs); err != nil && ctx.Err() == nil {
+			if _, _, err := e.policyFor(ctx, specs); err != nil && ctx.Err() == nil {
 				e.Logger.Warn("what servers say about their tools could not be recorded", "err", err)
 			}
 		}

@@ -29,7 +29,7 @@ type basis struct {
 	policy func() permission.Policy // with the groups of whose decisions count; like tools, asked for once and only if a call has to be looked at
 	now    time.Time
 	tools  func() []ToolSpec
-	pins   func(permission.Tool) (permission.Pinned, bool)
+	pin    func(permission.Tool) permission.Pinned // from the settings that the policy was made with, and after it; zero where a tool is not known
 }
 
 // maxBarren is how many drivers may die on a chat before its turn is ended instead of killing the next one.
@@ -142,22 +142,20 @@ func (d *driver) plan() (plan, error) {
 // basis is what the plan judges by. failed tells why the policy or what servers say could not be read; without them nothing counts.
 func (d *driver) basis(p *plan, now time.Time) (b basis, failed func() error) {
 	var err error
+	var set permission.Settings
 	specs := sync.OnceValue(d.specs)
 	policy := sync.OnceValue(func() (now permission.Policy) {
-		if now, err = d.e.policyFor(d.ctx, specs()); err != nil { // what servers say, before anything is asked
+		if now, set, err = d.e.policyFor(d.ctx, specs()); err != nil { // what servers say, before anything is asked
 			return permission.Policy{}
 		}
 		p.wait = now.Timeout
 		return d.knowing(now, p.s)
 	})
-	pins := func(t permission.Tool) (permission.Pinned, bool) {
-		f, ok := d.e.folds.get(SettingsChat) // as the policy was read from
-		if !ok {
-			return permission.Pinned{}, false
-		}
-		return settingsOf(f.s).Pin(t)
+	pin := func(t permission.Tool) permission.Pinned {
+		known, _ := set.Pin(t)
+		return known
 	}
-	return basis{policy, now, specs, pins}, func() error { return err }
+	return basis{policy, now, specs, pin}, func() error { return err }
 }
 
 // why refines how a turn ends by what the driver knows.
@@ -237,10 +235,8 @@ func (d *driver) ruled(b basis, policy permission.Policy, s turn.Session, req pe
 		if r.Level == permission.LevelAdmin && len(policy.Admins) == 0 {
 			ev.Card.Notice = permission.NoAdminsNotice
 		}
-		if pin, ok := b.pins(c.Tool); ok && r.Changed {
-			for _, x := range pin.Differences() {
-				ev.Card.Changes = append(ev.Card.Changes, x.Clipped())
-			}
+		for _, x := range b.pin(c.Tool).Differences() { // none unless the ruling says that it changed
+			ev.Card.Changes = append(ev.Card.Changes, x.Clipped())
 		}
 	}
 	return ev
@@ -258,8 +254,8 @@ func callOf(s turn.Session, id turn.CallID) turn.ToolCall {
 // start evaluates the policy again, which may only tighten, and starts the call or sends it back.
 func (d *driver) start(b basis, s turn.Session, id turn.CallID) turn.Event {
 	c := callOf(s, id)
-	sp, ok := specOf(b.tools(), c.Tool.Server, c.Tool.Name)
-	if !ok || sp.Tool != c.Tool {
+	sp, _ := specOf(b.tools(), c.Tool.Server, c.Tool.Name)
+	if sp.Tool != c.Tool { // it is another now, or gone
 		return d.rule(b, s, id)
 	}
 	req, policy := d.request(s, c, sp), b.policy()
@@ -269,7 +265,7 @@ func (d *driver) start(b basis, s turn.Session, id turn.CallID) turn.Event {
 		switch {
 		case r.Verdict == permission.Forbid:
 			return d.ruled(b, policy, s, req, c, sp, r)
-		case !stillAllowed(policy, req, level, c, r):
+		case !stillAllowed(policy, req, level, c):
 			r.Verdict, r.Level = permission.Ask, level // who allowed it may not any more, or more people have to
 			return d.ruled(b, policy, s, req, c, sp, r)
 		}
@@ -283,7 +279,7 @@ func (d *driver) start(b basis, s turn.Session, id turn.CallID) turn.Event {
 }
 
 // stillAllowed reports whether those who allowed a call may still, and are as many as it needs now.
-func stillAllowed(p permission.Policy, req permission.Request, level permission.Level, c turn.ToolCall, r permission.Ruling) bool {
+func stillAllowed(p permission.Policy, req permission.Request, level permission.Level, c turn.ToolCall) bool {
 	if permission.MayDecide(p, req, level, c.By) != nil {
 		return false
 	}
@@ -293,8 +289,7 @@ func stillAllowed(p permission.Policy, req permission.Request, level permission.
 			people[v.By] = true
 		}
 	}
-	need := p.Get(req.Tool, req.Source, req.Hints, req.Metadata).Approvals
-	return len(people) >= max(need, 1) && (r.Approvals <= len(people))
+	return len(people) >= p.Get(req.Tool, req.Source, req.Hints, req.Metadata).Approvals
 }
 
 // recoverRun settles a run that this driver did not start: by the recovery rule, or by asking what happened.

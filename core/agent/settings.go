@@ -35,22 +35,22 @@ func settingsOf(s turn.Session) permission.Settings {
 	return *s.Settings
 }
 
-// overlaid is the operator's policy with the settings over it, made once for each revision of either.
+// overlaid is the operator's policy with the settings over it, made once for each revision of either. A policy without a revision, as
+// the zero overlaid has, is never known to be the same.
 type overlaid struct {
 	mu   sync.Mutex
 	base string
 	rev  int
-	made *permission.Policy
+	made permission.Policy
 }
 
 func (o *overlaid) over(base permission.Policy, s permission.Settings) permission.Policy {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.made == nil || o.base != base.Revision || o.rev != s.Rev || base.Revision == "" {
-		p := s.Over(base)
-		o.made, o.base, o.rev = &p, base.Revision, s.Rev
+	if base.Revision == "" || o.base != base.Revision || o.rev != s.Rev {
+		o.made, o.base, o.rev = s.Over(base), base.Revision, s.Rev
 	}
-	return *o.made
+	return o.made
 }
 
 // policy is what holds now: the operator's, and over it what people set. It is read from the log each time, so that a change takes
@@ -67,17 +67,17 @@ func (e *Engine) policy(ctx context.Context) (permission.Policy, error) {
 	return e.laid(base, s), nil
 }
 
-// policyFor is the policy once what servers say is recorded, where it is new.
-func (e *Engine) policyFor(ctx context.Context, specs []ToolSpec) (permission.Policy, error) {
+// policyFor is the policy, and the settings in it, once what servers say is recorded, where it is new.
+func (e *Engine) policyFor(ctx context.Context, specs []ToolSpec) (permission.Policy, permission.Settings, error) {
 	base, err := e.Policies.Policy(ctx)
 	if err != nil {
-		return base, fmt.Errorf("read the policy: %w", err)
+		return permission.Policy{}, permission.Settings{}, fmt.Errorf("read the policy: %w", err)
 	}
 	s, err := e.observe(ctx, base, specs)
 	if err != nil {
-		return permission.Policy{}, fmt.Errorf("record what servers say about their tools: %w", err)
+		return permission.Policy{}, permission.Settings{}, fmt.Errorf("record what servers say about their tools: %w", err)
 	}
-	return e.laid(base, s), nil
+	return e.laid(base, s), s, nil
 }
 
 func (e *Engine) laid(base permission.Policy, s permission.Settings) permission.Policy {

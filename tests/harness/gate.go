@@ -212,6 +212,7 @@ func (g *Gate) Asking(ctx context.Context, match func(chat.ID) bool) (ids []chat
 	if g.isDead() {
 		return nil, errDead
 	}
+	g.sig.Fire()
 	return g.store.Asking(ctx, match)
 }
 
