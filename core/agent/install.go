@@ -74,7 +74,7 @@ func (e *Engine) news(base permission.Policy, s permission.Settings, specs []Too
 		set := base.Servers[server]
 		vouched := set.Trusted || set.Ask == permission.NeverAsk
 		pin, _ := s.Pin(sp.Tool) // of no tool where it is not known
-		if pin.Tool == sp.Tool && !(vouched && pin.Stranger && !pin.Accepted) {
+		if !pin.IsNews(sp.Tool, vouched) {
 			continue
 		}
 		if _, looked := known[server]; !looked {

@@ -56,6 +56,11 @@ type Pinned struct {
 // Changed reports whether the tool is not what counts.
 func (p Pinned) Changed() bool { return p.Tool.Definition != p.Counts }
 
+// IsNews reports whether the pin becomes another one once its tool is t, and the operator's configuration stands for its server or not.
+func (p Pinned) IsNews(t Tool, vouched bool) bool {
+	return p.Tool != t || vouched && p.Stranger && !p.Accepted
+}
+
 // see is the pin once the server says something else, or what it said before. A tool nobody knew is accepted where the operator's
 // configuration stands for it.
 func (p Pinned) see(x Seen, at time.Time) Pinned {

@@ -235,7 +235,7 @@ func (s Settings) see(x Seen, when time.Time) (Settings, bool) {
 	at, found := s.pin(x.Tool)
 	list := slices.Clone(s.Pins)
 	switch {
-	case found && list[at].Tool == x.Tool && !(x.Vouched && list[at].Stranger && !list[at].Accepted), !found && len(list) >= maxPins:
+	case found && !list[at].IsNews(x.Tool, x.Vouched), !found && len(list) >= maxPins:
 		return s, false
 	case found:
 		list[at] = list[at].see(x, when)
