@@ -173,7 +173,9 @@ func TestEachRevisionCounts(t *testing.T) {
 		return p.Servers["files"].Tools["write"].Ask.String() + " " + p.Servers["files"].Tools["send"].Ask.String()
 	}
 	operator := func(revision string, ask permission.Prompt) {
-		w.SetPolicy(func(p *permission.Policy, f tools) { p.Revision, f["write"] = revision, permission.ToolSettings{Ask: ask} })
+		w.SetPolicy(func(p *permission.Policy, f tools) {
+			p.Revision, f["write"] = revision, permission.ToolSettings{Ask: ask}
+		})
 	}
 	w.Until("the tools are known", func() bool { return len(settings(w).Pins) == 5 })
 	for _, step := range []struct {
