@@ -9,8 +9,8 @@ import (
 	. "github.com/nodhq/nod/tests/harness"
 )
 
-// What was allowed is looked at once more before it starts (SAFETY 4): what holds then may only tighten. write is decided first, and
-// starts only once send is decided, too.
+// What was allowed is looked at once more before it starts (SAFETY 4): what holds then may only tighten, and the log says that it never
+// began. write is decided first, and starts only once send is decided, too. See TestPolicyTightened as well.
 func TestWhatHoldsWhenACallStarts(t *testing.T) {
 	two := permission.People(2)
 	listed := func(who ...chat.User) *permission.Approvers {
@@ -27,18 +27,9 @@ func TestWhatHoldsWhenACallStarts(t *testing.T) {
 			says: "not available", event: "ruled ask, allow_once by ana, ruled forbid"},
 		"the tool is another": {then: func(w *World) { w.Tools.Change("write") },
 			says: "changed after it was offered", event: "ruled ask, allow_once by ana, ruled forbid"},
-		"it is switched off": {then: func(w *World) {
-			w.SetPolicy(func(_ *permission.Policy, f tools) { f["write"] = permission.ToolSettings{Disabled: true} })
-		}, says: "is disabled", event: "ruled ask, allow_once by ana, ruled forbid"},
 		"who allowed it may not any more": {then: func(w *World) {
 			w.SetPolicy(func(_ *permission.Policy, f tools) {
 				f["write"] = permission.ToolSettings{Rights: permission.Rights{Approvers: listed(Ben)}}
-			})
-		}, asks: true, event: "ruled ask, allow_once by ana, ruled ask"},
-		"it needs an admin now": {then: func(w *World) {
-			w.SetPolicy(func(_ *permission.Policy, f tools) {
-				admin := permission.RequireAuth
-				f["write"] = permission.ToolSettings{Approval: &admin}
 			})
 		}, asks: true, event: "ruled ask, allow_once by ana, ruled ask"},
 		"it needs two people now": {then: func(w *World) {
@@ -68,33 +59,22 @@ func TestWhatHoldsWhenACallStarts(t *testing.T) {
 	}
 }
 
-// A call that nobody had to be asked for is looked at again, too: what asks by the time it would start asks, and what is switched off does
-// not run.
-func TestWhatHoldsWhenAnUnaskedCallStarts(t *testing.T) {
-	for name, c := range map[string]struct {
-		then  permission.ToolSettings
-		event string
-	}{
-		"it asks now":        {permission.ToolSettings{Ask: permission.AlwaysAsk}, "ruled allow, ruled ask"},
-		"it is switched off": {permission.ToolSettings{Disabled: true}, "ruled allow, ruled forbid"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := New(t, Options{})
-			door := w.Latch()
-			w.Tools.Put(Tool{Server: "files", Name: "touch", Run: func(Invocation) (turn.Result, error) {
-				<-door.C()
-				return turn.Result{Text: "touched"}, nil
-			}})
-			w.Model.When("go", Calls(Call("touch", `{}`), Call("read", `{}`)))
-			w.Say(w.Replicas[0], Ana, "go")
-			w.Ran("touch") // read waits for its turn
-			w.SetPolicy(func(_ *permission.Policy, f tools) { f["read"] = c.then })
-			door.Open()
-			w.Until("it is asked for, or it is over", func() bool { return w.Asked() == "read" || session(w).Turn == nil })
-			equal(t, "ran", w.Tools.Ran(), "touch")
-			equal(t, "the record of read", records(w)["read"], c.event)
-		})
-	}
+// A call that nobody had to be asked for is looked at again, too: what is switched off by the time it would start does not run.
+func TestAnUnaskedCallThatIsSwitchedOff(t *testing.T) {
+	w := New(t, Options{})
+	door := w.Latch()
+	w.Tools.Put(Tool{Server: "files", Name: "touch", Run: func(Invocation) (turn.Result, error) {
+		<-door.C()
+		return turn.Result{Text: "touched"}, nil
+	}})
+	w.Model.When("go", Calls(Call("touch", `{}`), Call("read", `{}`)))
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Ran("touch") // read waits for its turn
+	w.SetPolicy(func(_ *permission.Policy, f tools) { f["read"] = permission.ToolSettings{Disabled: true} })
+	door.Open()
+	w.Over(0)
+	equal(t, "ran", w.Tools.Ran(), "touch")
+	equal(t, "the record of read", records(w)["read"], "ruled allow, ruled forbid")
 }
 
 // That nobody is an admin stands on a card that needs one, and on no other.
