@@ -220,19 +220,25 @@ func TestNothingIsHeldWhilePending(t *testing.T) {
 	w.Model.When("go", Calls(Call("write", `{}`)))
 	w.Say(w.Replicas[0], Ana, "go")
 	w.Asks("write")
-	over := time.Now().Add(20 * time.Second)
-	for busy := "x"; busy != ""; runtime.Gosched() {
-		if busy = atWork(); busy != "" && time.Now().After(over) {
-			t.Fatalf("somebody waits for a person:\n%s", busy)
-		}
-	}
+	idle(w)
 	equal(w, "requests to the model", len(w.Model.Heard()), 1)
 	w.Press(w.Start(), Ana, chat.AllowOnce, "write") // a replica that has never heard of it
 	w.Over(0)
 	equal(w, "ran", w.Tools.Ran(), "write")
 }
 
-// atWork are the goroutines that drive or draw a chat.
+// idle waits until nobody drives, draws or stops a chat.
+func idle(w *World) {
+	w.Helper()
+	over := time.Now().Add(20 * time.Second)
+	for busy := "x"; busy != ""; runtime.Gosched() {
+		if busy = atWork(); busy != "" && time.Now().After(over) {
+			w.Fatalf("somebody waits for a person:\n%s", busy)
+		}
+	}
+}
+
+// atWork are the goroutines that drive, draw or stop a chat.
 func atWork() string {
 	buf := make([]byte, 1<<20)
 	for n := runtime.Stack(buf, true); ; n = runtime.Stack(buf, true) {
@@ -244,7 +250,7 @@ func atWork() string {
 	}
 	var out []string
 	for g := range strings.SplitSeq(string(buf), "\n\n") {
-		if strings.Contains(g, "core/agent.(*driver)") || strings.Contains(g, "core/agent.(*editor)") {
+		if strings.Contains(g, "core/agent.(*driver)") || strings.Contains(g, "core/agent.(*editor)") || strings.Contains(g, "core/agent.(*Engine).stopAll") {
 			out = append(out, g)
 		}
 	}
