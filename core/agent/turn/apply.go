@@ -691,7 +691,7 @@ func (s Session) stopAsked(e Entry, ev StopAsked) Session {
 	return s.meet(ev.By, ev.Name).stop(e, Person{ev.By, ev.Name})
 }
 
-// stop cancels what has not started. What runs stays Running until Finished or Abandoned. A person's stop takes the waiting
+// stop cancels what has not started. What runs stays Running until Finished or Abandoned, and asks for nothing more. A person's stop takes the waiting
 // messages along; where only the turn's message is gone (nobody stopped it), they have their turns.
 func (s Session) stop(e Entry, by Person) Session {
 	n := 0
@@ -701,6 +701,7 @@ func (s Session) stop(e Entry, by Person) Session {
 	return s.edit(func(t *Turn) {
 		t.Stopped, t.Cancelled = &by, n
 		t.cancel(e.At)
+		t.unwant()
 	})
 }
 

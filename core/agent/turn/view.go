@@ -372,7 +372,7 @@ func (v viewer) asks() []render.Block {
 			out = append(out, a)
 		case c.waits():
 			out = append(out, v.outcome(c))
-		case c.Want.Open() && v.t.Stopped == nil:
+		case c.Want.Open():
 			out = append(out, v.want(c))
 		}
 	}
