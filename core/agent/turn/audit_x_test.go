@@ -16,6 +16,14 @@ func TestAuditOfALateAnswerWhileItIsAskedAgain(t *testing.T) {
 	x.audits(8, "9 late ok by nod call=c1 rule=source run=r1")
 }
 
+// Nor does what comes when the turn is over, or when the next one is open: it is on record all the same.
+func TestAuditOfALateAnswerAfterItsTurn(t *testing.T) {
+	over := func() *script { return lost(t).put(Resolved{Ask: "a2", Answer: chat.Leave, By: ana}).answer() }
+	late := Finished{Call: "c1", Run: "r1", Result: Result{Text: "wrote it", IsError: true}}
+	over().put(late, late).audits(10, "11 late failed by nod call=c1 rule=source run=r1")
+	over().put(says("m2", "more", ben), late, late).audits(11, "12 late failed by nod call=c1 rule=source run=r1")
+}
+
 // A start is a grant's if the start says so, or the ruling under which it starts: both are a click that somebody made earlier.
 func TestAuditOfAStartUnderAGrant(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -48,10 +56,11 @@ func TestAuditOfAStartUnderAGrant(t *testing.T) {
 
 // A decision's record says what its own grant is limited to, not what another one of the chat is.
 func TestAuditOfOneGrantAmongOthers(t *testing.T) {
-	x := begin(t, proposes("c1", "one", `{}`), proposes("c2", "two", `{}`)).put(rules("c1", "a1", permission.Ask, permission.Write), rules("c2", "a2", permission.Ask, permission.Write))
-	x.put(granting(x, chat.AllowHour, func(*permission.Grant) {})).decides("c2", chat.AllowChat, ana)
-	x.audits(5, "6 decision approved by Ana call=c1 choice=allow_hour rule=source grant=g1 note=until 2026-11-21T15:02:01Z",
-		"7 decision approved by Ana call=c2 choice=allow_chat rule=source grant=g-c2")
+	x := begin(t, proposes("c1", "one", `{}`), proposes("c2", "two", `{}`), proposes("c3", "three", `{}`))
+	x.put(rules("c1", "a1", permission.Ask, permission.Write), rules("c2", "a2", permission.Ask, permission.Write), rules("c3", "a3", permission.Ask, permission.Write))
+	x.put(granting(x, chat.AllowHour, func(*permission.Grant) {})).decides("c2", chat.AllowChat, ana).decides("c3", chat.AllowOnce, ana)
+	x.audits(6, "7 decision approved by Ana call=c1 choice=allow_hour rule=source grant=g1 note=until 2026-11-21T15:02:01Z",
+		"8 decision approved by Ana call=c2 choice=allow_chat rule=source grant=g-c2", "9 decision approved by Ana call=c3 choice=allow_once rule=source")
 }
 
 // A turn is stopped once, whatever is deleted while it ends.

@@ -52,6 +52,18 @@ func TestAskingAgainBehindAnOpenTurnIsAClick(t *testing.T) {
 	x.audits(n, fmt.Sprintf("%d reopen asked by Ben call=c1 rule=source", n+1))
 }
 
+// What people set between two turns is a click like any other.
+func TestClicksBetweenTurns(t *testing.T) {
+	x := asked(t).decides("c1", chat.AllowChat, ana).answer()
+	revoke := Revoked{Grants: []permission.GrantID{"g-c1"}, By: ana}
+	x.brings("revoke", revoke).brings("revoke, twice", revoke)
+	x.brings("mode", ModeSet{Mode: permission.ModeAlways, Rev: 1, By: ana}).brings("mode, stale", ModeSet{Mode: permission.ModeNever, Rev: 1, By: ben})
+	x.brings("reset", Reset{Rev: 1, By: ana}).brings("reset, stale", Reset{Rev: 1, By: ben})
+	if !slices.Equal(x.s.Clicks, []string{"revoke", "mode", "reset"}) {
+		t.Errorf("remembered %q", x.s.Clicks)
+	}
+}
+
 // An entry whose event this version does not have changes nothing.
 func TestAnEntryWithoutAnEvent(t *testing.T) {
 	x := asked(t)

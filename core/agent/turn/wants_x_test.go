@@ -71,6 +71,10 @@ func TestNothingBesideWhatIsNotThere(t *testing.T) {
 	y := newScript(t).put(says("m1", "hi", ana), Replied{Turn: "t1", Text: "A long answer."}, Ended{Turn: "t1", Why: Answered}).owesIn("its message was never posted", env)
 	y.put(Shown{Turn: "t1", Message: "b1"}).owesIn("it is posted", env, Continue{"t1"})
 
+	// A turn that was stopped before its model said anything has nothing to go on with.
+	newScript(t).put(says("m1", "hi", ana), Shown{Turn: "t1", Message: "b1"}, StopAsked{Turn: "t1", By: ana}, Ended{Turn: "t1", Why: WasStopped}).owesIn("it said nothing", env).
+		ignores("of another turn", Posted{Turn: "t9", Slot: "rest-0", Message: "r0"}).takes(Posted{Turn: "t1", Slot: "rest-0", Message: "r0"})
+
 	z := late(t, 11*time.Second).put(Posted{Turn: "t1", Slot: "nudge-a1", Message: "n1"}).decides("c1", chat.Deny, ana).decides("c2", chat.Deny, ana)
 	z.owesIn("the platform has nothing beside a message", Env{}, AskModel{1}).owesIn("it has room", Env{Room: 100}, AskModel{1}, Remove{"t1", "nudge-a1", "n1"})
 }
