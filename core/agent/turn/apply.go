@@ -35,10 +35,11 @@ func Apply(s Session, e Entry) Session {
 	return next
 }
 
-// moved reports whether a choice had an effect. Every one has it on the turn, which is then another, or on one of these.
+// moved reports whether a choice had an effect. Every one has it on the turn, which is then another, or on one of these. (What lapsed
+// and is asked for again begins a turn, or waits for one.)
 func (s Session) moved(from Session) bool {
 	return s.Turn != from.Turn || s.ModeRev != from.ModeRev || s.ResetRev != from.ResetRev || len(s.Grants) != len(from.Grants) ||
-		len(s.Lapsed) != len(from.Lapsed) || len(s.Waiting) != len(from.Waiting) || s.Settings != from.Settings
+		len(s.Waiting) != len(from.Waiting) || s.Settings != from.Settings
 }
 
 func (s Session) apply(e Entry) Session {
