@@ -232,9 +232,32 @@ func (a *Auditor) filled(before Session, e Entry, ask AskID, by Person) []Record
 		return nil
 	}
 	x, _ := a.call(before.Turn.Calls[i].ID) // the turn is open still, and the entry had an effect: the want is answered
-	r := a.one(e, AuditFill, x.call.Want.Fill.Action, by, x)
-	r.Ask, r.Run, r.MS, r.Note = ask, x.call.Run, since(x.call.Want.At, e.At), string(x.call.Want.Want.Kind)
-	return []Record{r}
+	return []Record{a.fill(e, x.call.Want.Fill.Action, by, x)}
+}
+
+func (a *Auditor) fill(e Entry, action string, by Person, x subject) Record {
+	w := x.call.Want
+	r := a.one(e, AuditFill, action, by, x)
+	r.Ask, r.Run, r.MS, r.Note = w.Ask, x.call.Run, since(w.At, e.At), string(w.Want.Kind)
+	return r
+}
+
+// unanswered are the wants that an entry ended without being an answer: a stop, the end of the run.
+func (a *Auditor) unanswered(before Session, e Entry) []Record {
+	switch e.Event.(type) {
+	case Filled, Expired: // filled has them
+		return nil
+	}
+	if before.Turn == nil {
+		return nil
+	}
+	var out []Record
+	for _, c := range before.Turn.Calls {
+		if now, _ := a.call(c.ID); c.Want.Open() && !now.call.Want.Open() {
+			out = append(out, a.fill(e, FillCancel, doer(e.Event), subject{before.Turn.ID, before.Turn.Requester, c}))
+		}
+	}
+	return out
 }
 
 func (a *Auditor) stopped(before Session, e Entry, by Person, note string) Record {
