@@ -247,6 +247,7 @@ func (a *Auditor) unanswered(before Session, e Entry) []Record {
 	switch e.Event.(type) {
 	case Filled, Expired: // filled has them
 		return nil
+	default:
 	}
 	if before.Turn == nil {
 		return nil
