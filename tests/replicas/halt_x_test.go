@@ -3,9 +3,11 @@ package replicas
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -122,6 +124,8 @@ func TestWhatAHaltLeavesAlone(t *testing.T) {
 		x := newHalting(t)
 		x.lost.Store(true)
 		x.halt()
+		for at := settings(x.World).Halted.At; time.Since(at) <= time.Millisecond; runtime.Gosched() { // as fine as the log's clock is
+		}
 		door := x.Latch()
 		var posting atomic.Bool
 		x.Platform.Trouble(func(op Op) Trouble {

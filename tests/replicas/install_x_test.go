@@ -142,7 +142,9 @@ func TestWhatIsAcceptedWithoutALook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := New(t, Options{})
 			w.Model.When("hello", Says("Hello."))
+			w.Until("the tools are known", func() bool { return len(settings(w).Pins) == 5 })
 			for i, x := range steps {
+				looked(w) // what it lists from now on is what there is
 				x.do(w)
 				w.Say(w.Replicas[0], Ana, "hello") // what servers say is recorded before the model is asked
 				w.Over(i)

@@ -3,8 +3,10 @@
 package replicas
 
 import (
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -50,3 +52,50 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 }
 
 type tools = map[string]permission.ToolSettings
+
+// idle waits until nobody drives, draws or stops a chat.
+func idle(w *harness.World) {
+	w.Helper()
+	gone(w, func(g string) bool {
+		return strings.Contains(g, "core/agent.(*driver)") || strings.Contains(g, "core/agent.(*editor)") || strings.Contains(g, "core/agent.(*Engine).stopAll")
+	})
+}
+
+// looked waits until every replica's own look at the tools is over.
+func looked(w *harness.World) {
+	w.Helper()
+	gone(w, func(g string) bool {
+		head, rest, _ := strings.Cut(g, "\n")
+		waits := strings.Contains(head, "[select") && strings.HasPrefix(rest, "github.com/nodhq/nod/core/agent.(*Engine).watchTools(")
+		return strings.Contains(g, "core/agent.(*Engine).watchTools(") && !waits
+	})
+}
+
+// gone waits until no goroutine is left that matches.
+func gone(w *harness.World, match func(stack string) bool) {
+	w.Helper()
+	over := time.Now().Add(20 * time.Second)
+	for busy := []string{""}; len(busy) > 0; runtime.Gosched() {
+		if busy = goroutines(match); len(busy) > 0 && time.Now().After(over) {
+			w.Fatalf("still at work:\n%s", strings.Join(busy, "\n\n"))
+		}
+	}
+}
+
+// goroutines are the stacks that match.
+func goroutines(match func(stack string) bool) (out []string) {
+	buf := make([]byte, 1<<20)
+	for n := runtime.Stack(buf, true); ; n = runtime.Stack(buf, true) {
+		if n < len(buf) {
+			buf = buf[:n]
+			break
+		}
+		buf = make([]byte, 2*len(buf))
+	}
+	for g := range strings.SplitSeq(string(buf), "\n\n") {
+		if match(g) {
+			out = append(out, g)
+		}
+	}
+	return out
+}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -225,36 +223,6 @@ func TestNothingIsHeldWhilePending(t *testing.T) {
 	w.Press(w.Start(), Ana, chat.AllowOnce, "write") // a replica that has never heard of it
 	w.Over(0)
 	equal(w, "ran", w.Tools.Ran(), "write")
-}
-
-// idle waits until nobody drives, draws or stops a chat.
-func idle(w *World) {
-	w.Helper()
-	over := time.Now().Add(20 * time.Second)
-	for busy := "x"; busy != ""; runtime.Gosched() {
-		if busy = atWork(); busy != "" && time.Now().After(over) {
-			w.Fatalf("somebody waits for a person:\n%s", busy)
-		}
-	}
-}
-
-// atWork are the goroutines that drive, draw or stop a chat.
-func atWork() string {
-	buf := make([]byte, 1<<20)
-	for n := runtime.Stack(buf, true); ; n = runtime.Stack(buf, true) {
-		if n < len(buf) {
-			buf = buf[:n]
-			break
-		}
-		buf = make([]byte, 2*len(buf))
-	}
-	var out []string
-	for g := range strings.SplitSeq(string(buf), "\n\n") {
-		if strings.Contains(g, "core/agent.(*driver)") || strings.Contains(g, "core/agent.(*editor)") || strings.Contains(g, "core/agent.(*Engine).stopAll") {
-			out = append(out, g)
-		}
-	}
-	return strings.Join(out, "\n\n")
 }
 
 // R68: what waits in one chat holds up no other, of the same person and replica.
