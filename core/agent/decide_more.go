@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -23,12 +24,12 @@ func (e *Engine) ticks(s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Cl
 }
 
 // remembers writes into the settings what a person ticked to be remembered, once their decision is recorded. It is another log: where
-// that fails the decision stands, and the person is told that nothing was remembered.
+// that fails, or is full, the decision stands, and the person is told that it was not remembered.
 func (e *Engine) remembers(ctx context.Context, s turn.Session, in chat.Clicked, done []Outcome) {
 	var changes []permission.Change
 	for _, o := range done {
-		c, _, found := findAsk(s, o.Ask)
-		if !found || c.Ticked == nil || c.Ticked.User != in.User || c.By != in.User || !(turn.Allows(o.Choice) || o.Choice == chat.Deny) {
+		c, _, _ := findAsk(s, o.Ask) // nobody ticked what is not there
+		if c.Ticked == nil || c.Ticked.User != in.User || c.By != in.User || !(turn.Allows(o.Choice) || o.Choice == chat.Deny) {
 			continue
 		}
 		stand := permission.StandDeny
@@ -44,8 +45,11 @@ func (e *Engine) remembers(ctx context.Context, s turn.Session, in chat.Clicked,
 	}
 	env := in.Envelope
 	env.Delivery = chat.Delivery("remember:" + string(opOf(in.Envelope)))
-	_, err := e.Change(ctx, env, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) { return changes, nil })
-	if err != nil && !errors.Is(err, ErrUnchanged) {
+	now, err := e.Change(ctx, env, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) { return changes, nil })
+	kept := now.Of(in.User) // none where it failed; what there was no room for was left out, which is no error
+	if slices.ContainsFunc(changes, func(c permission.Change) bool {
+		return !slices.ContainsFunc(kept, func(r permission.Remembered) bool { return r.Tool == c.Remember.Tool })
+	}) {
 		e.Logger.Warn("a choice could not be remembered", "chat", in.Chat, "err", err)
 		e.tell(ctx, in.Envelope, render.NotRemembered())
 	}

@@ -315,6 +315,7 @@ func TestCommandsThatAreRefused(t *testing.T) {
 	}{
 		{command(w, Ben, "mode", "never"), own}, {nobody, "not known who you are"},
 		{command(w, Ana, "mode"), "Say: mode always"}, {command(w, Ana, "mode", "never", "ever"), "Say: mode always"}, {command(w, Ana, "mode", "sometimes"), "Say: mode always"},
+		{command(w, Ana, "mode", "always", "yes", "yes"), "Say: mode always"}, {command(w, Ana, "mode", "never", "yes", "yes"), "Say: mode always"},
 		{command(w, Ana, "dance"), `There is no command "dance"`}, {command(w, Ana, ""), "There is no command"},
 	} {
 		has(w, strings.Join(append([]string{c.in.Verb}, c.in.Args...), " "), w.Deliver(r, c.in), c.says)

@@ -1,8 +1,12 @@
 package replicas
 
 import (
+	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	. "github.com/nodhq/nod/tests/harness"
@@ -23,4 +27,55 @@ func TestAWiderGrantThatWouldNotCoverThisCall(t *testing.T) {
 	w.Press(w.Replicas[0], Root, chat.AllowServer, "drop")
 	w.Over(0)
 	equal(w, "runs", w.Tools.Count("drop"), 1)
+}
+
+// Of one tool a click is taken as its card offered it, though such grants are withheld since: its own call runs, and the next one asks.
+func TestAGrantThatIsWithheldSince(t *testing.T) {
+	w := New(t, Options{})
+	w.Model.When("go", Calls(Call("write", `{}`)))
+	w.Say(w.Replicas[0], Ana, "go")
+	b, no := w.Await(chat.AllowChat, "write"), false
+	w.SetPolicy(func(_ *permission.Policy, f tools) { f["write"] = permission.ToolSettings{ChatGrant: &no} })
+	if say := w.Deliver(w.Replicas[0], w.Click(Ana, b)); say != "" {
+		t.Fatal(say)
+	}
+	w.Over(0)
+	equal(w, "runs", w.Tools.Count("write"), 1)
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Until("it is asked for again", func() bool { return len(w.Platform.Messages(Room)) == 2 && w.Asked() == "write" })
+	equal(w, "runs", w.Tools.Count("write"), 1)
+}
+
+// unlisted are tools that cannot be listed.
+type unlisted struct {
+	agent.Tools
+	lost *atomic.Bool
+}
+
+var errTools = errors.New("the tools cannot be listed")
+
+func (u unlisted) List(ctx context.Context) ([]agent.ToolSpec, []agent.ServerFault, error) {
+	if u.lost.Load() {
+		return nil, nil, errTools
+	}
+	return u.Tools.List(ctx)
+}
+
+// What a wider grant is for has to be known. Where it is not the click comes back as an error, to be delivered again: it is not refused.
+func TestAWiderGrantWhileTheToolsAreUnknown(t *testing.T) {
+	var lost atomic.Bool
+	w := New(t, Options{Engine: func(c *agent.Config) { c.Tools = unlisted{c.Tools, &lost} }})
+	w.Model.When("go", Calls(Call("write", `{}`)))
+	w.Say(w.Replicas[0], Ana, "go")
+	click := w.Click(Ana, w.Await(chat.AllowServer, "write"))
+	lost.Store(true)
+	if err := w.Replicas[0].Engine.Accept(context.Background(), click); !errors.Is(err, errTools) {
+		t.Errorf("got %v, want %v", err, errTools)
+	}
+	equal(w, "the whisper", w.Platform.Whispered(click.Reply.Key), "")
+	equal(w, "recorded", recorded(w), "said")
+	lost.Store(false)
+	equal(w, "delivered again", w.Deliver(w.Replicas[0], click), "")
+	w.Over(0)
+	equal(w, "runs", w.Tools.Count("write"), 1)
 }
