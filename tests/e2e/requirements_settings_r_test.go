@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -70,5 +71,34 @@ func TestSettingsRestartNoServer(t *testing.T) {
 	}
 	if set := boss(b).command("", "history", "settings"); !strings.Contains(set, "box/write: timeout = 2m") || !strings.Contains(set, "box: ask = never") {
 		t.Errorf("the settings' history:\n%s", set)
+	}
+}
+
+// R103, C13: a rolling update is no restart. While one replica lives, grants go on, also on one host; when the last one has stopped they end.
+func TestGrantsOutliveARollingUpdate(t *testing.T) {
+	t.Parallel()
+	redis := startRedis(t)
+	dir := filepath.Join(t.TempDir(), "data")
+	run := func(name, listen string) *bot { // what differs between neighbours on one host is where they listen
+		return start(t, settings{name: name, yaml: "grants: {survive_restart: false}\n", dir: dir, env: map[string]string{"REDIS_URL": redis.url, "BOT_LISTEN": listen}})
+	}
+	a, b := run("A", "127.0.0.1:0"), run("B", "localhost:0")
+	r := a.session("Ana").room()
+	r.mustClick(r.ask("write one to a.txt").RequestID, "allow_chat")
+	r.idle()
+	for i, x := range []struct {
+		end  func()
+		want string // after a.txt was to say the text of the same place
+	}{
+		{func() { a.terminate() }, "two"}, {a.kill, "three"}, // while B lives
+		{func() { b.terminate(); a.terminate() }, "three"}, // a cold start
+	} {
+		x.end()
+		a.start()
+		r.say("write " + []string{"two", "three", "four"}[i] + " to a.txt")
+		r.until("it asks or is done", func(c chatForm) bool { return c.Queued == 0 && len(c.bots()) == i+2 && c.State != "working" })
+		if got := a.content("a.txt"); got != x.want {
+			t.Fatalf("start %d: a.txt says %q, want %q", i+2, got, x.want)
+		}
 	}
 }
