@@ -122,10 +122,12 @@ func TestSixtySeconds(t *testing.T) {
 				equal(t, "ran", w.Tools.Ran(), "write")
 				return
 			}
+			w.Say(w.Replicas[0], Ana, "hello?") // it waits its turn; an engine learns the log's time from what is written
 			has(t, "the message", w.Over(0), "nobody answered in 60 s", "not run", "Nobody answered me.")
 			has(t, "a late click", w.Deliver(w.Replicas[0], w.Click(Ana, b)), "expired")
 			equal(t, "ran", w.Tools.Ran(), "")
-			has(t, "the model", w.Model.Latest().Results()[0].Text, "timed out")
+			has(t, "the model", w.Model.Heard()[1].Results()[0].Text, "timed out")
+			w.Over(1)
 		})
 	}
 }
@@ -149,4 +151,29 @@ func TestNeverDeniedIsOnlySaid(t *testing.T) {
 	asked, _ := asksFor(w, "files", "send")
 	equal(t, "the next one asks", asked, true)
 	equal(t, "revision of the settings", settings(w).Rev, before)
+}
+
+// R116, C9: what is parked has no end: nothing on its card counts down, and weeks later its button still counts.
+func TestParkedWaits(t *testing.T) {
+	var redis *miniredis.Miniredis
+	start := time.Now().Add(time.Hour)
+	w := New(t, Options{Backend: Backend{Name: "ahead", Start: func(t testing.TB) string {
+		redis = miniredis.RunT(t)
+		redis.SetTime(start)
+		return "redis://" + redis.Addr()
+	}}})
+	types(w, Root, "tool files write timeout park")
+	w.Model.When("go", Calls(Call("write", `{}`)))
+	w.Say(w.Replicas[0], Ana, "go")
+	b := w.Await(chat.AllowOnce, "write")
+	hasNot(t, "the card", w.Text(0), "expires", "+5 min")
+	if at := expires(w, "write"); !at.IsZero() {
+		t.Errorf("it expires at %v", at)
+	}
+	redis.SetTime(start.Add(60 * 24 * time.Hour))
+	w.Replicas[0].Stop()
+	r := w.Start()
+	equal(t, "whisper", w.Deliver(r, w.Click(Ana, b)), "")
+	w.Over(0)
+	equal(t, "ran", w.Tools.Ran(), "write")
 }
