@@ -102,3 +102,24 @@ func TestGrantsOutliveARollingUpdate(t *testing.T) {
 		}
 	}
 }
+
+// R110, C18: one list of admins for keys and for people: somebody whom it names decides on Slack, and their name opens nothing on the web.
+func TestAdminsOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t, officeSettings{env: map[string]string{"ADMIN_SESSION_KEYS": bossKey + ", slack:T0FAKE:" + ben}})
+	order, args := write(t)
+	th := o.mention(t, order)
+	ts := th.asking(1)
+	named := &person{t: t, b: o.bots[0], key: "slack:T0FAKE:" + ben}
+	if status, no := named.call("GET", "/api/v1/chats", nil, nil); status != http.StatusUnauthorized {
+		t.Errorf("a name as a key: %d %+v", status, no)
+	}
+	if who := boss(o.bots[0]).command("", "whoami"); !strings.Contains(who, "You are an admin.") {
+		t.Errorf("the key beside it: %s", who)
+	}
+	th.click(ben, ts, "Allow once")
+	th.done(ts, "gave: written", "allowed once by @Ben")
+	if n := o.wrote(t, args); n != 1 {
+		t.Errorf("it ran %d times", n)
+	}
+}
