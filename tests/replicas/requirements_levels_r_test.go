@@ -189,7 +189,7 @@ func TestEscalationNamesTheHigherLevel(t *testing.T) {
 	w.Over(0)
 	w.Say(w.Replicas[0], Ana, "use write")
 	w.Until("it asks", func() bool { return len(w.Platform.Messages(Room)) == 2 && w.Asked() == "write" })
-	has(t, "the card", w.Text(1), "Write access")
+	has(t, "the card", w.Text(1), "Write access", "it gives read access and this needs write access.")
 	d, err := w.Replicas[0].Engine.Why(t.Context(), w.Envelope(Room, Ana), w.Await(chat.Why, "write").Token)
 	if err != nil {
 		t.Fatal(err)
