@@ -40,7 +40,7 @@ func TestTroubleWithTheStandIn(t *testing.T) {
 	a.pause = func(ctx context.Context, d time.Duration) error { clock.Advance(d); return ctx.Err() }
 	l := &ledger{fresh: make(chan struct{}, 1)}
 	a.gate.to = l
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	ended := make(chan error, 1)
 	run, stop := context.WithCancel(ctx)

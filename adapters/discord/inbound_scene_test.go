@@ -267,7 +267,7 @@ func newParlor(t *testing.T, change ...func(*parlor, *Config)) *parlor {
 	p.a.in.wait = func(int) time.Duration { return 0 }
 	p.ledger.clicked = func() { p.clock.Advance(settleAfter) } // nobody draws here: what waits for that waits no longer
 	var cancel context.CancelFunc
-	p.ctx, cancel = context.WithTimeout(context.Background(), 30*time.Second)
+	p.ctx, cancel = context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	run, stop := context.WithCancel(p.ctx)
 	p.stop = stop

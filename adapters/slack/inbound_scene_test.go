@@ -190,7 +190,7 @@ func newScene(t *testing.T, web bool, change ...func(*scene, *Config)) *scene {
 		sc.tune(sc.a)
 	}
 	var cancel context.CancelFunc
-	sc.ctx, cancel = context.WithTimeout(context.Background(), 30*time.Second)
+	sc.ctx, cancel = context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	run, stop := context.WithCancel(sc.ctx)
 	sc.stop = stop

@@ -42,11 +42,11 @@ func (b *bot) panel(env chat.Envelope, view string) render.Panel {
 	if view != "tools" {
 		view = "overview"
 	}
-	tools := "Servers and tools"
+	tools, news := "Servers and tools", 0
 	if b.admin(env.User) {
-		tools += " (3 new)"
+		tools, news = "Servers and tools (3 new)", 3
 	}
-	p := render.Panel{View: view, Title: "Permissions", Tabs: []render.Act{
+	p := render.Panel{News: news, View: view, Title: "Permissions", Tabs: []render.Act{
 		{Kind: render.ActGo, View: "overview", Label: "Overview", Current: view == "overview"},
 		{Kind: render.ActGo, View: "tools", Label: tools, Current: view == "tools"}, {Kind: render.ActGo, View: "history", Label: "History"},
 		{Kind: render.ActGo, View: "stats", Label: "Statistics"}, {Kind: render.ActGo, View: "templates", Label: "Templates"}}}

@@ -12,6 +12,7 @@ type panelForm struct {
 	Banner   [][]spanForm  `json:"banner,omitempty"`
 	Tabs     []actForm     `json:"tabs,omitempty"`
 	Sections []sectionForm `json:"sections"`
+	News     int           `json:"news,omitempty"` // for admins: tools that are new or changed
 }
 
 type sectionForm struct {
@@ -54,7 +55,7 @@ type optionForm struct {
 var actKinds = map[render.ActKind]string{render.ActDo: "do", render.ActGo: "go", render.ActPick: "pick", render.ActFill: "fill", render.ActLink: "link"}
 
 func drawPanel(p render.Panel) panelForm {
-	out := panelForm{View: p.View, Title: render.Prose(p.Title), Banner: drawLines(p.Banner), Tabs: drawActs(p.Tabs), Sections: []sectionForm{}}
+	out := panelForm{View: p.View, Title: render.Prose(p.Title), Banner: drawLines(p.Banner), Tabs: drawActs(p.Tabs), Sections: []sectionForm{}, News: p.News}
 	for _, s := range p.Sections {
 		form := sectionForm{Title: render.Prose(s.Title), Note: render.Prose(s.Note), Rows: []panelRow{}, Empty: render.Prose(s.Empty)}
 		for _, r := range s.Rows {

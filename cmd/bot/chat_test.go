@@ -24,7 +24,7 @@ import (
 )
 
 // patience bounds what a test waits for; it never decides anything.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // alive is a bot that runs, with the real web API and the scripted model unless the configuration says otherwise.
 type alive struct {

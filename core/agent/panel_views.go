@@ -21,7 +21,12 @@ func (l *looking) panel(ctx context.Context) (render.Panel, error) {
 	if err != nil {
 		return render.Panel{}, err
 	}
-	p.View, p.Banner, p.Tabs = l.view, l.banner(), l.tabs()
+	if l.admin {
+		if _, p.News, err = l.newsSection(ctx); err != nil {
+			return render.Panel{}, err
+		}
+	}
+	p.View, p.Banner, p.Tabs = l.view, l.banner(), l.tabs(p.News)
 	return p, nil
 }
 
@@ -58,7 +63,7 @@ func (l *looking) open(ctx context.Context) (render.Panel, bool, error) {
 }
 
 // tabs are the other views. One that shows a part belongs to the tab of the whole.
-func (l *looking) tabs() []render.Act {
+func (l *looking) tabs(news int) []render.Act {
 	kind, _, _ := strings.Cut(l.view, ":")
 	switch kind + ":" {
 	case viewServer, viewTool, viewInstall:
@@ -68,7 +73,7 @@ func (l *looking) tabs() []render.Act {
 	}
 	var tabs []render.Act
 	for _, t := range []struct{ label, view string }{
-		{render.TabHome, viewHome}, {render.TabGrants, viewGrants}, {render.TabServers, viewServers}, {render.TabMine, viewMine},
+		{render.TabHome, viewHome}, {render.TabGrants, viewGrants}, {render.ServersTab(news), viewServers}, {render.TabMine, viewMine},
 		{render.TabTemplates, viewTemplates}, {render.TabHistory, viewHistory}, {render.TabStats, viewStats},
 	} {
 		a := goTo(t.label, t.view)
@@ -115,7 +120,7 @@ func (l *looking) homeView(ctx context.Context) (render.Panel, bool, error) {
 		p.Sections = append(p.Sections, l.chatSection())
 	}
 	if l.admin {
-		news, err := l.newsSection(ctx)
+		news, _, err := l.newsSection(ctx)
 		if err != nil {
 			return render.Panel{}, false, err
 		}
@@ -196,9 +201,9 @@ func (l *looking) halting(halt bool) deed {
 }
 
 // newsSection are the tools that nobody looked at yet, or that changed.
-func (l *looking) newsSection(ctx context.Context) (render.Section, error) {
+func (l *looking) newsSection(ctx context.Context) (s render.Section, count int, err error) {
 	all, err := l.servers(ctx)
-	s := render.Section{Title: render.PanelNews}
+	s.Title = render.PanelNews
 	for _, srv := range all {
 		fresh, changed := 0, 0
 		for _, k := range srv.tools {
@@ -209,6 +214,7 @@ func (l *looking) newsSection(ctx context.Context) (render.Section, error) {
 				fresh++
 			}
 		}
+		count += fresh + changed
 		if fresh+changed > 0 {
 			s.Rows = append(s.Rows, render.PanelRow{
 				Line: words(render.NewsOf(shown(srv.name), fresh, changed)), Acts: []render.Act{goTo(render.LabelLook, viewOf(viewInstall, srv.name))},
@@ -216,7 +222,7 @@ func (l *looking) newsSection(ctx context.Context) (render.Section, error) {
 		}
 	}
 	s.Rows = cut(s.Rows, maxPanelRows)
-	return s, err
+	return s, count, err
 }
 
 // told is what a person hears of a deed.

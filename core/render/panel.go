@@ -8,6 +8,7 @@ type Panel struct {
 	Banner   []Line // what everybody should see first: that everything is halted, that this chat never asks
 	Tabs     []Act  // the other views (ActGo); the one that is open has Current set
 	Sections []Section
+	News     int // for admins: how many tools are new or changed, and wait for their word
 }
 
 // Section is a part of a panel with a heading.

@@ -87,6 +87,14 @@ const (
 // LabelChange opens the form for one setting.
 func LabelChange(field string) string { return "Change: " + field }
 
+// ServersTab is TabServers with how many tools are new or changed, 0 for who need not know.
+func ServersTab(news int) string {
+	if news == 0 {
+		return TabServers
+	}
+	return TabServers + " (" + Number(news) + " new)"
+}
+
 // LabelAcceptAll accepts n tools as they are.
 func LabelAcceptAll(n int) string { return "Accept all as they are now (" + Number(n) + ")" }
 

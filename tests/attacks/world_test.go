@@ -28,7 +28,7 @@ import (
 )
 
 // patience bounds every wait. Only a broken product gets there.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // adminKey is the web's administrator.
 const adminKey = "the-key-of-ada"

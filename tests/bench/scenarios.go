@@ -50,6 +50,14 @@ func turns(ctx context.Context, b *bench, replicas int) (measured, error) {
 		return nil, err
 	}
 	defer w.close()
+	idle, err := w.idleTrips(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before, err := w.trips(ctx)
+	if err != nil {
+		return nil, err
+	}
 	worst, decisions, finals, cards := make([]time.Duration, n), make([]time.Duration, n), make([]time.Duration, n), make([]time.Duration, n)
 	start := time.Now()
 	err = each(ctx, n, time.Second, func(ctx context.Context, i int) error {
@@ -76,12 +84,15 @@ func turns(ctx context.Context, b *bench, replicas int) (measured, error) {
 		worst[i] = max(decisions[i], finals[i])
 		return nil
 	})
+	after, failed := w.trips(ctx)
+	err = errors.Join(err, failed)
+	perTurn := (float64(after-before) - idle*time.Since(start).Seconds()) / float64(n)
 	count, refused, _ := w.calls(start)
 	b.say("P1, %d replica(s): decision p50 %s p99 %s, final p50 %s p99 %s, card p50 %s p99 %s; calls %s; spent %v", replicas,
 		ms(percentile(decisions, .5)), ms(percentile(decisions, .99)), ms(percentile(finals, .5)), ms(percentile(finals, .99)),
 		ms(percentile(cards, .5)), ms(percentile(cards, .99)), shown(count), w.spent)
 	b.versions(w, n)
-	return measured{"P1": ms(percentile(worst, .99)), "P3": fmt.Sprint(refused), "P4": w.turnsPerMinute(n)}, err
+	return measured{"P1": ms(percentile(worst, .99)), "P3": fmt.Sprint(refused), "P4": w.turnsPerMinute(n), "P12": fmt.Sprintf("%.1f (%.1f)", perTurn, idle)}, err
 }
 
 // versions shows how one turn in the middle was drawn.

@@ -10,11 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/nodhq/nod/adapters/mcp"
 	"github.com/nodhq/nod/adapters/slack"
@@ -40,6 +43,7 @@ type world struct {
 	replicas []*replica
 	next     atomic.Uint64 // who gets the next delivery
 	closers  []func()
+	stats    *redis.Client // of the server itself
 
 	mu    sync.Mutex
 	spent map[spending]int
@@ -72,10 +76,16 @@ func newWorld(ctx context.Context, model *pen, replicas int) (_ *world, err erro
 		return nil, err
 	}
 	w.later(func() { _ = os.RemoveAll(dir) })
-	redis, err := w.redis(ctx, dir)
+	at, err := w.redis(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
+	o, err := redis.ParseURL(at)
+	if err != nil {
+		return nil, err
+	}
+	w.stats = redis.NewClient(o)
+	w.later(func() { _ = w.stats.Close() })
 	tools := mcpserver.New("box", mcpserver.OpenLedger(filepath.Join(dir, "ledger")))
 	toolsAt := httptest.NewServer(server.NewStreamableHTTPServer(tools.MCP))
 	w.later(toolsAt.Close)
@@ -89,7 +99,7 @@ func newWorld(ctx context.Context, model *pen, replicas int) (_ *world, err erro
 		w.slack.AddChannel(fakeslack.Channel{ID: channel(c), Members: []string{person, w.slack.BotUser()}})
 	}
 	for i := range replicas {
-		r, err := w.replica(ctx, redis, toolsAt.URL+"/mcp", i)
+		r, err := w.replica(ctx, at, toolsAt.URL+"/mcp", i)
 		if err != nil {
 			return nil, err
 		}
@@ -171,6 +181,31 @@ func (w *world) redis(ctx context.Context, dir string) (url string, err error) {
 		}
 	}
 	return "", errors.New("redis-server does not start")
+}
+
+// trips is how often Redis has read from a client: one round trip each, however much came at once.
+func (w *world) trips(ctx context.Context) (int64, error) {
+	info, err := w.stats.Info(ctx, "stats").Result()
+	if err != nil {
+		return 0, err
+	}
+	_, text, _ := strings.Cut(info, "total_reads_processed:")
+	text, _, _ = strings.Cut(text, "\r")
+	return strconv.ParseInt(text, 10, 64)
+}
+
+// idleTrips is how many there are in a second in which nothing happens.
+func (w *world) idleTrips(ctx context.Context) (float64, error) {
+	const watched = 5 * time.Second
+	before, err := w.trips(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := sleep(ctx, watched); err != nil {
+		return 0, err
+	}
+	after, err := w.trips(ctx)
+	return float64(after-before) / watched.Seconds(), err
 }
 
 func (w *world) replica(ctx context.Context, redis, tools string, i int) (*replica, error) {

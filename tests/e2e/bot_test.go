@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds every wait. Only a broken program gets there.
-const patience = 40 * time.Second
+const patience = 2 * time.Minute
 
 // bot is one process of the program, which can be killed and started again on the same data.
 type bot struct {

@@ -255,6 +255,32 @@ func TestSettingsPageHalts(t *testing.T) {
 	}
 }
 
+// An admin sees in the chat that tools wait for their word, and where to give it; nobody else is troubled.
+func TestPageTellsAnAdminOfNewTools(t *testing.T) {
+	yaml, _ := toolbox(t)
+	b := start(t, withBoss(yaml))
+	ana := browse(t, b)
+	p := browse(t, b)
+	p.signIn(bossKey)
+	p.until(`/^Permissions · [1-9]\d* new$/.test(document.getElementById("permissions").textContent)`)
+	ana.say("what time is it")
+	ana.until(isDone)
+	if got := ana.text("#permissions"); got != "Permissions" {
+		t.Errorf("Ana reads %q", got)
+	}
+	p.settings()
+	count := p.text("#tabs .badge")
+	look[bool](p, `(`+row("box", "new tools")+`.querySelector("a").click(), true)`)
+	p.until(`document.querySelector("#panel h1").textContent.includes("box")`)
+	if !look[bool](p, `[...document.querySelectorAll("#panel button")].some(b => b.textContent === "Accept all as they are now (`+strings.TrimSuffix(count, " new")+`)")`) {
+		t.Errorf("%s, and the panel says %s", count, p.text("#panel"))
+	}
+	p.pick("Accept all as they are now ("+strings.TrimSuffix(count, " new")+")", true, "Accept all as they are now")
+	p.until(`!document.querySelector("#tabs .badge")`)
+	p.back()
+	p.until(`document.getElementById("permissions").textContent === "Permissions"`)
+}
+
 // Every view of the real settings fits, at every width, for somebody who may do everything.
 func TestSettingsPageLooks(t *testing.T) {
 	yaml, _ := toolbox(t)

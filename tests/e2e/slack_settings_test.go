@@ -121,7 +121,7 @@ func TestSlackSettings(t *testing.T) {
 	th.done(th.answer(3), "allowed by policy")
 	for _, user := range []string{admin, ben} {
 		th.panel(user)
-		th.inPanel(user, "Servers and tools", "▸ Servers and tools")
+		th.inPanel(user, "servers", "▸ Servers and tools")
 		th.inPanel(user, "server:workbench", "Asking")
 		th.inPanel(user, "tool:workbench/datetime", "Level")
 	}

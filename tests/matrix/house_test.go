@@ -23,7 +23,7 @@ import (
 )
 
 // patience bounds every wait. It is only reached by a test that fails.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // house is one engine over one store, with a model that does as it is told and a tool server that keeps a ledger.
 type house struct {

@@ -16,6 +16,17 @@ import (
 )
 
 // R159, R161: new and changed tools are shown with what is proposed and why, and accepted as they are.
+// newsIn is how many tools wait for an admin's word, as the panel counts them and as its tab says.
+func newsIn(w *World, u chat.User) string {
+	p := panel(w, u, "home")
+	for n := range 100 {
+		if slices.ContainsFunc(p.Tabs, func(a render.Act) bool { return a.Label == render.ServersTab(n) }) {
+			return fmt.Sprint(p.News, " ", n)
+		}
+	}
+	return fmt.Sprint(p.News, " in no tab")
+}
+
 func TestInstallAndAccept(t *testing.T) {
 	w := settingsWorld(t)
 	if p := panel(w, Ben, "install:files"); p.View != "home" {
@@ -25,8 +36,11 @@ func TestInstallAndAccept(t *testing.T) {
 	has(t, "the proposal", text, "write · write (nobody said) · moderate · ⚠️ confirmation", "it counts as writing", "A call asks first.", render.NewOnCard)
 	has(t, "the overview", panelText(panel(w, Root, "home")), "files: 5 new tools")
 	hasNot(t, "Ben's overview", panelText(panel(w, Ben, "home")), "new tools")
+	equal(t, "news for an admin", newsIn(w, Root), "5 5")
+	equal(t, "news for others", newsIn(w, Ben), "0 0")
 	equal(t, "said", choose(w, Root, "install:files", render.AcceptMeans, render.LabelAcceptAll(5), ""), "Accepted: 5 tools count as they are now.")
 	hasNot(t, "the overview", panelText(panel(w, Root, "home")), "new tools")
+	equal(t, "news afterwards", newsIn(w, Root), "0 0")
 	w.Tools.Change("write")
 	w.Say(w.Replicas[0], Ana, "hello")
 	w.Over(0)
@@ -35,6 +49,7 @@ func TestInstallAndAccept(t *testing.T) {
 		return p.Changed()
 	})
 	has(t, "the tool", panelText(panel(w, Root, "tool:files/write")), render.ToolChanged)
+	equal(t, "news of the change", newsIn(w, Root), "1 1")
 	has(t, "Ben", typed(w, Ben, "accept files write"), render.OnlyAdmins)
 	if _, ok := offerOf(panel(w, Ben, "tool:files/write"), render.ToolChanged, render.LabelAccept); ok {
 		t.Error("Ben can accept it")

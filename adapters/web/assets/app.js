@@ -16,6 +16,7 @@
     editHint: "The arguments as JSON. Nothing runs by this: the changed call is asked for anew.", editNow: "Ask with these arguments",
     result: "Result:", omitted: n => `… ${n} more bytes are not shown here`, offline: "Reconnecting…", gone: "Signed out. Reload this page.", cut: "The reply was cut off here.",
     needs: "needs your answer", more: "More choices", done: "Done.",
+    permissions: n => n ? `Permissions · ${n} new` : "Permissions",
   };
   const { el, api, randomId, spans, markdown, highlight, sure, details } = kit;
   const $ = id => document.getElementById(id);
@@ -268,6 +269,13 @@
       onclick: e => { if (e.metaKey || e.ctrlKey || e.shiftKey) return; e.preventDefault(); open(c.chat_id, true); } }, c.title)));
     const mine = chat && out.chats.find(c => c.chat_id === chat.id);
     if (mine) $("title").textContent = mine.title;
+    loadNews();
+  }
+  // loadNews tells an admin, where they are, that tools wait for their word.
+  const admin = !!document.querySelector(".chip.admin");
+  async function loadNews() {
+    if (!admin) return;
+    try { $("permissions").textContent = W.permissions((await api("GET", "/settings")).news || 0); } catch { /* the settings say what is wrong */ }
   }
   function close() {
     if (chat && chat.source) chat.source.close();

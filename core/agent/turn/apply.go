@@ -35,10 +35,11 @@ func Apply(s Session, e Entry) Session {
 	return next
 }
 
-// moved reports whether a choice had an effect. Every one has it on the turn, which is then another, or on one of these.
+// moved reports whether a choice had an effect. Every one has it on the turn, which is then another, or on one of these. (What lapsed
+// and is asked for again begins a turn, or waits for one.)
 func (s Session) moved(from Session) bool {
 	return s.Turn != from.Turn || s.ModeRev != from.ModeRev || s.ResetRev != from.ResetRev || len(s.Grants) != len(from.Grants) ||
-		len(s.Lapsed) != len(from.Lapsed) || len(s.Waiting) != len(from.Waiting) || s.Settings != from.Settings
+		len(s.Waiting) != len(from.Waiting) || s.Settings != from.Settings
 }
 
 func (s Session) apply(e Entry) Session {
@@ -690,7 +691,7 @@ func (s Session) stopAsked(e Entry, ev StopAsked) Session {
 	return s.meet(ev.By, ev.Name).stop(e, Person{ev.By, ev.Name})
 }
 
-// stop cancels what has not started. What runs stays Running until Finished or Abandoned. A person's stop takes the waiting
+// stop cancels what has not started. What runs stays Running until Finished or Abandoned, and asks for nothing more. A person's stop takes the waiting
 // messages along; where only the turn's message is gone (nobody stopped it), they have their turns.
 func (s Session) stop(e Entry, by Person) Session {
 	n := 0
@@ -700,6 +701,7 @@ func (s Session) stop(e Entry, by Person) Session {
 	return s.edit(func(t *Turn) {
 		t.Stopped, t.Cancelled = &by, n
 		t.cancel(e.At)
+		t.unwant()
 	})
 }
 

@@ -157,7 +157,8 @@ func (a *Auditor) Take(e Entry) []Record {
 		}
 	}
 	out = append(out, a.cancelled(before, e, out)...)
-	return append(out, a.grants(before, e, out)...)
+	out = append(out, a.grants(before, e, out)...)
+	return append(a.unanswered(before, e), out...)
 }
 
 // turnOver forgets what was needed for the turn that ended.

@@ -18,7 +18,7 @@ type Filter struct {
 // Match reports whether the filter, its Limit aside, takes a record. Letters are compared without their case.
 func (f Filter) Match(r Record) bool {
 	switch {
-	case !f.Since.IsZero() && r.At.Before(f.Since), !f.Until.IsZero() && !r.At.Before(f.Until):
+	case r.At.Before(f.Since), !f.Until.IsZero() && !r.At.Before(f.Until): // nothing is before the zero time
 		return false
 	case f.Chat != "" && f.Chat != r.Chat:
 		return false

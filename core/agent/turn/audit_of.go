@@ -112,7 +112,7 @@ func (a *Auditor) main(before Session, e Entry) []Record {
 	case StopAsked:
 		return []Record{a.stopped(before, e, Person{ev.By, ev.Name}, "")}
 	case Deleted:
-		if before.Turn != nil && before.Turn.Stopped == nil && a.s.Turn != nil && a.s.Turn.Stopped != nil {
+		if before.Turn.Stopped == nil && a.s.Turn.Stopped != nil { // without an open turn it had no effect
 			return []Record{a.stopped(before, e, Person{User: ev.By}, noteGone)}
 		}
 	case ModeSet:
@@ -200,7 +200,7 @@ func (a *Auditor) finish(before Session, e Entry, ev Finished, x subject) Record
 		outcome = AuditFailed
 	}
 	kind := AuditLate
-	if i := before.Turn.find(ev.Call); i >= 0 && before.Turn.Calls[i].Run == ev.Run && !before.Turn.Calls[i].Settled() && x.call.Settled() {
+	if i := before.Turn.find(ev.Call); i >= 0 && !before.Turn.Calls[i].Settled() && x.call.Settled() {
 		kind = AuditFinish
 	}
 	r := a.one(e, kind, outcome, Person{}, x)
@@ -231,13 +231,34 @@ func (a *Auditor) filled(before Session, e Entry, ask AskID, by Person) []Record
 	if i < 0 {
 		return nil
 	}
-	x, ok := a.call(before.Turn.Calls[i].ID)
-	if !ok || x.call.Want == nil || x.call.Want.Fill == nil {
+	x, _ := a.call(before.Turn.Calls[i].ID) // the turn is open still, and the entry had an effect: the want is answered
+	return []Record{a.fill(e, x.call.Want.Fill.Action, by, x)}
+}
+
+func (a *Auditor) fill(e Entry, action string, by Person, x subject) Record {
+	w := x.call.Want
+	r := a.one(e, AuditFill, action, by, x)
+	r.Ask, r.Run, r.MS, r.Note = w.Ask, x.call.Run, since(w.At, e.At), string(w.Want.Kind)
+	return r
+}
+
+// unanswered are the wants that an entry ended without being an answer: a stop, the end of the run.
+func (a *Auditor) unanswered(before Session, e Entry) []Record {
+	switch e.Event.(type) {
+	case Filled, Expired: // filled has them
+		return nil
+	default:
+	}
+	if before.Turn == nil {
 		return nil
 	}
-	r := a.one(e, AuditFill, x.call.Want.Fill.Action, by, x)
-	r.Ask, r.Run, r.MS, r.Note = ask, x.call.Run, since(x.call.Want.At, e.At), string(x.call.Want.Want.Kind)
-	return []Record{r}
+	var out []Record
+	for _, c := range before.Turn.Calls {
+		if now, _ := a.call(c.ID); c.Want.Open() && !now.call.Want.Open() {
+			out = append(out, a.fill(e, FillCancel, doer(e.Event), subject{before.Turn.ID, before.Turn.Requester, c}))
+		}
+	}
+	return out
 }
 
 func (a *Auditor) stopped(before Session, e Entry, by Person, note string) Record {
@@ -274,12 +295,9 @@ func (a *Auditor) cancelled(before Session, e Entry, said []Record) []Record {
 		if c.Settled() || slices.ContainsFunc(said, func(r Record) bool { return r.Call == c.ID }) {
 			continue
 		}
-		now, ok := a.call(c.ID)
-		if ok && !now.call.Settled() {
+		now, _ := a.call(c.ID) // of the open turn, or of the one that has just ended
+		if !now.call.Settled() {
 			continue
-		}
-		if !ok {
-			now = subject{before.Turn.ID, before.Turn.Requester, c}
 		}
 		outcome := AuditCancelled
 		if now.call.Status == Unknown {

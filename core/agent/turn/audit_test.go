@@ -95,6 +95,20 @@ func TestAuditSaysWhatHappened(t *testing.T) {
 			"10 want asked by nod call=c1 rule=source run=r1 note=url",
 			"11 fill cancel by nod call=c1 rule=source run=r1 note=url 1000ms",
 		}},
+		"what its server wants, stopped": {func(t *testing.T) *script {
+			return ran(t).put(Wanted{Call: "c1", Run: "r1", Ask: "w1", Want: Want{Kind: WantURL}}).after(one).put(ModeSet{Mode: permission.ModeAlways, Rev: 1, By: ben, Name: "Ben"}, StopAsked{Turn: "t1", By: ben, Name: "Ben"}).
+				put(Finished{Call: "c1", Run: "r1"})
+		}, 7, []string{
+			"8 mode always by Ben",
+			"9 fill cancel by Ben call=c1 rule=source run=r1 note=url 1000ms", "9 stop stopped by Ben",
+			"10 finish ok by nod call=c1 rule=source run=r1 1000ms",
+		}},
+		"what its server wants, over with its run": {func(t *testing.T) *script {
+			return ran(t).put(Wanted{Call: "c1", Run: "r1", Ask: "w1", Want: Want{Kind: WantURL}}).after(one).put(Finished{Call: "c1", Run: "r1"})
+		}, 7, []string{"8 fill cancel by nod call=c1 rule=source run=r1 note=url 1000ms", "8 finish ok by nod call=c1 rule=source run=r1 1000ms"}},
+		"what its server wants, lost with its run": {func(t *testing.T) *script {
+			return ran(t).put(Wanted{Call: "c1", Run: "r1", Ask: "w1", Want: Want{Kind: WantURL}}).after(one).put(Abandoned{Call: "c1", Run: "r1", Token: 2, Ask: "a2"})
+		}, 7, []string{"8 fill cancel by nod call=c1 rule=source run=r1 note=url 1000ms", "8 unknown unknown by nod call=c1 rule=source run=r1 1000ms"}},
 		"forgotten after a silence": {func(t *testing.T) *script {
 			x := grant(ask(t)).starts("c1", "r1").put(Finished{Call: "c1", Run: "r1"}, Replied{Turn: "t1", Step: 1, Text: "Done."}, Ended{Turn: "t1", Why: Answered})
 			return x.after(31 * 24 * time.Hour).put(says("m9", "hello again", ben))

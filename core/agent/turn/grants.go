@@ -136,7 +136,7 @@ func (s Session) ticked(ev Ticked) Session {
 		return s
 	}
 	have := s.Turn.Calls[i].Ticked
-	if ev.On == (have != nil && have.User == ev.By) || !ev.On && (have == nil || have.User != ev.By) {
+	if ev.On == (have != nil && have.User == ev.By) { // only who ticked it unticks it
 		return s
 	}
 	return s.meet(ev.By, ev.Name).edit(func(t *Turn) {

@@ -49,7 +49,7 @@ func View(s Session, t *Turn, live Live) render.Message {
 // brought are the hosts of addresses that people wrote in this chat, where the message has an address at all. What was quoted from
 // before the chat does not count: anybody may have written that.
 func brought(s Session, m render.Message) []string {
-	linked := func(b render.Block) bool { t, ok := b.(render.Text); return ok && strings.Contains(t.Markdown, "//") }
+	linked := func(b render.Block) bool { t, _ := b.(render.Text); return strings.Contains(t.Markdown, "//") }
 	if !slices.ContainsFunc(m.Blocks, linked) {
 		return nil
 	}
@@ -372,7 +372,7 @@ func (v viewer) asks() []render.Block {
 			out = append(out, a)
 		case c.waits():
 			out = append(out, v.outcome(c))
-		case c.Want.Open() && v.t.Stopped == nil:
+		case c.Want.Open():
 			out = append(out, v.want(c))
 		}
 	}

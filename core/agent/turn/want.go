@@ -74,12 +74,27 @@ type Wanting struct {
 // Open reports whether it still waits for an answer.
 func (w *Wanting) Open() bool { return w != nil && w.Fill == nil }
 
-// wanting is the index of the call whose server's open want is id, or -1.
+// unanswered is the want when nobody answered it.
+func (w Wanting) unanswered() *Wanting {
+	w.Fill = &Fill{Action: FillCancel}
+	return &w
+}
+
+// wanting is the index of the call whose server's open want is id, or -1. Only a call that runs has one: what ends a run, and Stop, end it.
 func (t *Turn) wanting(id AskID) int {
-	if t == nil || id == "" {
+	if t == nil {
 		return -1
 	}
-	return slices.IndexFunc(t.Calls, func(c ToolCall) bool { return c.Status == Running && c.Want.Open() && c.Want.Ask == id })
+	return slices.IndexFunc(t.Calls, func(c ToolCall) bool { return c.Want.Open() && c.Want.Ask == id })
+}
+
+// unwant ends what is open: nobody is asked for anything after Stop.
+func (t *Turn) unwant() {
+	for i := range t.Calls {
+		if c := &t.Calls[i]; c.Want.Open() {
+			c.Want = c.Want.unanswered()
+		}
+	}
 }
 
 // Wants finds the open want of an asking.
@@ -98,6 +113,9 @@ func (s Session) wanted(e Entry, ev Wanted) Session {
 	c := s.Turn.Calls[i]
 	if c.Status != Running || c.Run != ev.Run || c.Want.Open() || slices.Contains(c.Asks, ev.Ask) || s.Turn.Stopped != nil {
 		return s
+	}
+	if c.Want != nil && c.Want.Ask == ev.Ask {
+		return s // it was answered: the same once more is not asked once more
 	}
 	return s.edit(func(t *Turn) {
 		w := &Wanting{Ask: ev.Ask, Want: ev.Want, At: e.At}
@@ -131,8 +149,7 @@ func (s Session) unfilled(e Entry, i int) Session {
 	if w.Deadline.IsZero() || e.At.Before(w.Deadline) {
 		return s
 	}
-	w.Fill = &Fill{Action: FillCancel}
-	return s.edit(func(t *Turn) { t.Calls[i].Want = &w })
+	return s.edit(func(t *Turn) { t.Calls[i].Want = w.unanswered() })
 }
 
 // Content is a filled-in form as the protocol has it: an object of the fields that were given. The error names the field, for the person
@@ -210,6 +227,9 @@ func (f FormField) value(text string) (any, error) {
 		}
 		if f.Min != nil && n < *f.Min || f.Max != nil && n > *f.Max {
 			return bad("has to be " + f.bounds("", ""))
+		}
+		if !json.Valid([]byte(text)) { // +5, .5 and 007 are numbers to people, and none to JSON
+			text = strconv.FormatFloat(n, 'f', -1, 64)
 		}
 		return json.Number(text), nil
 	}
