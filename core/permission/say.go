@@ -197,7 +197,7 @@ func sayRemembered(r Remembered) string {
 	case StandAsk:
 		return who + " chose to be asked about " + called(r.Tool) + " (remembered choice)."
 	}
-	return who + " chose to deny " + called(r.Tool) + " (remembered choice)."
+	return who + " chose to deny " + called(r.Tool) + " (remembered choice). It holds until they forget it in the settings." // R125
 }
 
 func sayNotRemembered(r Remembered, why string) string {

@@ -84,6 +84,7 @@ func TestNeverRemovesPeoplesPromptsOnly(t *testing.T) {
 		equal(t, x.tool+" ran", len(w.Tools.Effects()) > ran, x.runs)
 		if x.tool == "touch" { // R109: the model is told that it is a choice that was made before
 			has(t, "what the model is told", w.Model.Latest().Results()[0].Text, "Not allowed", "remembered choice", "was not run")
+			has(t, "what people read, with the way back (R125)", w.Text(n), "not allowed: Ana chose to deny touch of files (remembered choice). It holds until they forget it in the settings.")
 		}
 	}
 	w.Tools.Change("write")
