@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -193,8 +194,15 @@ func keep(c config.Config) time.Duration {
 	return time.Duration(c.Audit.Keep)
 }
 
+// replica names this process among those that live: the same after a restart, and another than its neighbour's on the same host, which cannot
+// listen where this one does. Else a restart of one of them would look like a cold start, and end what grants.survive_restart keeps.
+func replica(c config.Config) string {
+	host, _ := os.Hostname() // without one the address has to do
+	return host + " " + c.Listen
+}
+
 func openStore(ctx context.Context, c config.Config, log *slog.Logger) (*state.Store, error) {
-	o := state.Options{URL: c.Redis.URL.Reveal(), Durability: c.Redis.Durability.String(), Lease: c.Lease, Keep: keep(c), Log: log}
+	o := state.Options{URL: c.Redis.URL.Reveal(), Durability: c.Redis.Durability.String(), Lease: c.Lease, Keep: keep(c), Log: log, Replica: replica(c)}
 	if c.Redis.URL.IsZero() {
 		return state.OpenEmbedded(c.DataDir, o)
 	}

@@ -35,6 +35,7 @@ const (
 	SaidRequired    = "required"
 	SaidNotRequired = "not required"
 	SaidNothing     = "no opinion"
+	SaidTooLittle   = "too little" // of a grant whose access is lower than what the call needs: the card says so
 )
 
 // maxGrantReasons bounds how many grants that do not cover a call are named in its ruling, which is stored.
@@ -258,7 +259,11 @@ func (r *ruling) covering(p Policy, grants []Grant, req Request, e Effective, no
 			found, ok = g, true
 		case covers, g.Scope == ScopeTool && g.Tool.Name != req.Tool.Name:
 		case len(misses) < maxGrantReasons:
-			misses = append(misses, Reason{Rule: RuleGrant, Text: sayNotCovered(g, why), Ref: string(g.ID), Said: SaidNothing})
+			miss := Reason{Rule: RuleGrant, Text: sayNotCovered(g, why), Ref: string(g.ID), Said: SaidNothing}
+			if why == sayLowerAccess {
+				miss.Said = SaidTooLittle
+			}
+			misses = append(misses, miss)
 		default:
 			more++
 		}

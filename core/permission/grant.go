@@ -87,7 +87,7 @@ func outOfScope(p Policy, g Grant, req Request, e Effective) string {
 		case e.Access == Read, g.Scope == ScopeWrites && e.Access == Write:
 			return ""
 		}
-		return "it gives read access and this needs write access" // R41
+		return sayLowerAccess
 	}
 	return "its scope is not known"
 }

@@ -5,6 +5,7 @@ import "strconv"
 // Every sentence of this package that a person reads stands here. Names of servers, tools and people inside them are
 // untrusted text: whoever draws a sentence escapes it.
 const (
+	sayLowerAccess    = "it gives read access and this needs write access" // R41
 	sayNoPolicy       = "No one can approve here: no permission policy is installed."
 	sayAllowAll       = "The policy allows every call without asking."
 	sayUnattended     = "Nobody can be asked here: this run is unattended."
@@ -196,7 +197,7 @@ func sayRemembered(r Remembered) string {
 	case StandAsk:
 		return who + " chose to be asked about " + called(r.Tool) + " (remembered choice)."
 	}
-	return who + " chose to deny " + called(r.Tool) + " (remembered choice)."
+	return who + " chose to deny " + called(r.Tool) + " (remembered choice). It holds until they forget it in the settings." // R125
 }
 
 func sayNotRemembered(r Remembered, why string) string {

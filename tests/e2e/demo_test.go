@@ -92,6 +92,9 @@ func TestDemoDeny(t *testing.T) {
 	r.mustClick(r.ask("write keep to notes.txt").RequestID, "allow_once")
 	r.idle()
 	ask := r.ask("delete notes.txt")
+	if ask.Message != "Are you sure you want to delete notes.txt?" { // R13, R90
+		t.Errorf("it asks %q", ask.Message)
+	}
 	r.mustClick(ask.RequestID, "deny", "not now")
 	c := r.idle()
 	if got := b.content("notes.txt"); got != "keep" {

@@ -42,7 +42,8 @@ type Config struct {
 	Audit       Audit       `yaml:"audit"`
 	// Admins may decide everything, RequireAuth included. Written platform:workspace:key; a role of Discord is discord:guild:&role.
 	Admins []chat.User `yaml:"admins"`
-	// AdminSessionKeys are bearer keys of the web API that are admins. Environment only, so that they never lie in a file.
+	// AdminSessionKeys are bearer keys of the web API that are admins. Environment only, so that they never lie in a file. People and roles
+	// that the variable names stand in Admins.
 	AdminSessionKeys []Secret `yaml:"-" env:"ADMIN_SESSION_KEYS"`
 	Web              Web      `yaml:"web"`
 	// Lease is how long a replica that fell silent keeps its chats, at least 1s. Shorter takes over sooner and costs more renewals.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -134,6 +135,7 @@ func (d *decoder) environment(v reflect.Value, field string) {
 // settle drops empty keys, which must never match, and finds the home directory.
 func (c *Config) settle(r *report, env Getenv) {
 	c.AdminSessionKeys = nonEmpty(c.AdminSessionKeys)
+	c.peopleAmongKeys(r)
 	c.Web.SessionKeys = nonEmpty(c.Web.SessionKeys)
 	if c.DataDir == "~" || strings.HasPrefix(c.DataDir, "~/") {
 		home, _ := env("HOME")
@@ -143,6 +145,26 @@ func (c *Config) settle(r *report, env Getenv) {
 		}
 		c.DataDir = filepath.Join(home, c.DataDir[1:])
 	}
+}
+
+// peopleAmongKeys moves those of ADMIN_SESSION_KEYS that name a person or a role to the admins: the list is one for both (R110). As a key of
+// the web API such a name would let in everybody who can read it.
+func (c *Config) peopleAmongKeys(r *report) {
+	var keys []Secret
+	for _, k := range c.AdminSessionKeys {
+		platform, _, named := strings.Cut(strings.ToLower(k.Reveal()), ":")
+		if !named || platform != "slack" && platform != "discord" {
+			keys = append(keys, k)
+			continue
+		}
+		switch u, err := parseUser(k.Reveal()); {
+		case err != nil:
+			r.found = append(r.found, Problem{File: "ADMIN_SESSION_KEYS", Field: "admins", Say: err.Error()})
+		case !slices.Contains(c.Admins, u):
+			c.Admins = append(c.Admins, u)
+		}
+	}
+	c.AdminSessionKeys = keys
 }
 
 func nonEmpty(in []Secret) []Secret {

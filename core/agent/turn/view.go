@@ -389,6 +389,9 @@ func (v viewer) ask(c ToolCall) render.Ask {
 	a.Describes = clip(c.Card.Describes, 400)
 	var why detail
 	why.text(seen(c.Ruling.Why()))
+	if i := slices.IndexFunc(c.Ruling.Reasons, func(x permission.Reason) bool { return x.Said == permission.SaidTooLittle }); i >= 0 {
+		why.text(" " + seen(c.Ruling.Reasons[i].Text)) // else whoever allowed all reads would wonder why it asks
+	}
 	switch {
 	case c.Late:
 		why.strong(render.LateOnCard(c.LateFailed))
