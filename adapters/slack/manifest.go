@@ -39,11 +39,11 @@ var groupsScope = scope{"usergroups:read", "knows who is in the user groups that
 
 // scopesWith are the scopes of an app, in the order of their names: with groups, that which user groups need, too.
 func scopesWith(groups bool) []scope {
-	all := slices.Clone(scopes)
-	if groups {
-		all = append(all, groupsScope)
-		slices.SortFunc(all, func(a, b scope) int { return strings.Compare(a.Name, b.Name) })
+	if !groups {
+		return scopes
 	}
+	all := slices.Concat(scopes, []scope{groupsScope})
+	slices.SortFunc(all, func(a, b scope) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

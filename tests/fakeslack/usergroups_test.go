@@ -74,6 +74,8 @@ func TestUserGroups(t *testing.T) {
 	}
 	if got := s.UserGroups(); len(got) != 3 || got[0].ID != "S1" || !got[0].Disabled || got[0].Name != "S1" {
 		t.Errorf("%+v", got)
+	} else if got[0].Users[0] = "U9"; s.UserGroups()[0].Users[0] != "U1" { // what it hands out is the reader's own
+		t.Error("a reader changed who is in it")
 	}
 }
 
