@@ -21,10 +21,11 @@ import (
 // Doctor looks at everything of an app that can be seen from outside: its tokens, its scopes, its connection, and
 // whether Slack takes the bot's cards. It posts nothing and changes nothing. In Socket Mode it opens a connection for a
 // moment; what Slack sends there meanwhile is not acknowledged, so events come again, to the bot, and a click has to be
-// repeated. Of c it reads the tokens, APIURL and Client. Each finding is yielded when it is made; each takes at most some seconds, and less where ctx ends.
-func Doctor(ctx context.Context, c Config) iter.Seq[surface.Finding] {
+// repeated. Of c it reads the tokens, APIURL and Client; groups says that user groups may decide, which takes a scope more. Each finding
+// is yielded when it is made; each takes at most some seconds, and less where ctx ends.
+func Doctor(ctx context.Context, c Config, groups bool) iter.Seq[surface.Finding] {
 	return func(yield func(surface.Finding) bool) {
-		x := examine(c)
+		x := examine(c, groups)
 		defer x.http.CloseIdleConnections()
 		for _, look := range []func(context.Context) []surface.Finding{x.botToken, x.scopes, x.agent, x.hearing, x.settings, x.card} {
 			lctx, cancel := context.WithTimeout(ctx, surface.LookTimeout)
@@ -47,10 +48,15 @@ type examination struct {
 	http    *http.Client
 	self    *slack.AuthTestResponse // nil: the bot token does not work
 	granted []string                // scopes of the bot token; nil: Slack did not say
+	wanted  []scope                 // scopes that it should have
+	command string                  // prints the app as it should be
 }
 
-func examine(c Config) *examination {
-	x := &examination{Config: c, http: surface.HTTPClient(c.Client)}
+func examine(c Config, groups bool) *examination {
+	x := &examination{Config: c, http: surface.HTTPClient(c.Client), wanted: scopesWith(groups), command: "bot manifest slack"}
+	if groups {
+		x.command += " -groups" // without it, what is printed would take the scope away again
+	}
 	x.APIURL = strings.TrimSuffix(x.APIURL, "/") + "/"
 	if c.APIURL == "" {
 		x.APIURL = slack.APIURL
@@ -88,7 +94,7 @@ func (x *examination) scopes(context.Context) []surface.Finding {
 		return []surface.Finding{{What: what, Found: "not checked, because Slack did not say which the token has"}}
 	}
 	var out []surface.Finding
-	for _, s := range scopes {
+	for _, s := range x.wanted {
 		if slices.Contains(x.granted, s.Name) {
 			continue
 		}
@@ -97,10 +103,10 @@ func (x *examination) scopes(context.Context) []surface.Finding {
 			mark = surface.Wrong
 		}
 		out = append(out, surface.Finding{What: "Slack: scope " + s.Name, Mark: mark, Found: "missing: " + s.Lacks,
-			Do: "Add " + s.Name + " to the bot's scopes on the app's page OAuth & Permissions (bot manifest slack prints them all), then reinstall the app in the workspace."})
+			Do: "Add " + s.Name + " to the bot's scopes on the app's page OAuth & Permissions (" + x.command + " prints them all), then reinstall the app in the workspace."})
 	}
 	if len(out) == 0 {
-		f := surface.Finding{What: what, Mark: surface.Fine, Found: fmt.Sprintf("all %d", len(scopes))}
+		f := surface.Finding{What: what, Mark: surface.Fine, Found: fmt.Sprintf("all %d", len(x.wanted))}
 		if more := x.unused(); len(more) > 0 {
 			f.Found += "; it also has " + strings.Join(more, ", ") + ", which nod does not use"
 		}
@@ -112,7 +118,7 @@ func (x *examination) scopes(context.Context) []surface.Finding {
 // unused are scopes that the token has and the bot has no use for: rights that a thief of the token would have.
 func (x *examination) unused() (more []string) {
 	for _, name := range x.granted {
-		if !slices.ContainsFunc(scopes, func(s scope) bool { return s.Name == name }) && scopeForm.MatchString(name) {
+		if !slices.ContainsFunc(x.wanted, func(s scope) bool { return s.Name == name }) && scopeForm.MatchString(name) {
 			more = append(more, name)
 		}
 	}
@@ -129,7 +135,7 @@ func (x *examination) agent(context.Context) []surface.Finding {
 		f.Found = "not checked, because the scopes are not known"
 	case !slices.Contains(x.granted, "assistant:write"):
 		f.Mark, f.Found = surface.Doubtful, "off, without the scope assistant:write: nod works with its message alone"
-		f.Do = "Create the app from what bot manifest slack prints: declaring agent_view gives the scope."
+		f.Do = "Create the app from what " + x.command + " prints: declaring agent_view gives the scope."
 	default:
 		f.Found = "its scope is there; whether the workspace's plan shows every agent feature cannot be asked. What is absent is left out, and the message has it all"
 	}
@@ -163,7 +169,7 @@ func (x *examination) settings(context.Context) []surface.Finding {
 		where = "their addresses end in " + PathEvents + ", " + PathInteractivity + " and " + PathCommands
 	}
 	return []surface.Finding{{What: "Slack: events and interactivity", Found: "not checked: Slack shows these settings to the app's owners only",
-		Do: "If the bot hears no mention or no click, compare the app's page App Manifest with what bot manifest slack prints; " + where + "."}}
+		Do: "If the bot hears no mention or no click, compare the app's page App Manifest with what " + x.command + " prints; " + where + "."}}
 }
 
 // card asks Slack's own validator whether it takes an asking message. https://docs.slack.dev/reference/methods/blocks.validate

@@ -23,7 +23,7 @@ import (
 func Reach(ctx context.Context, base string, c Config) []surface.Finding {
 	ctx, cancel := context.WithTimeout(ctx, surface.LookTimeout)
 	defer cancel()
-	x := examine(c)
+	x := examine(c, false)
 	defer x.http.CloseIdleConnections()
 	out := []surface.Finding{x.challenge(ctx, base)}
 	for _, path := range []string{PathInteractivity, PathCommands} {

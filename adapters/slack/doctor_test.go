@@ -43,7 +43,7 @@ func newClinic(t *testing.T) *clinic {
 			"blocks.validate":       `{"ok":true}`,
 			"bots.info":             `{"ok":true,"bot":{"id":"B1","app_id":"A1"}}`,
 		},
-		granted: strings.Join(scopeNames(), ","),
+		granted: strings.Join(scopeNames(false), ","),
 		first:   `{"type":"hello","num_connections":1,"connection_info":{"app_id":"A1"}}`,
 		joined:  make(chan struct{}, 100),
 		left:    make(chan struct{}, 100),
@@ -85,11 +85,16 @@ func (c *clinic) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(strings.ReplaceAll(answer, "SOCKET", "ws"+strings.TrimPrefix(c.URL, "http")+"/link?ticket=SENTINEL-t")))
 }
 
-// seen is a doctor's findings by what was looked at.
+// seen is a doctor's findings by what was looked at, where no user group may decide.
 func seen(t *testing.T, ctx context.Context, c Config) map[string]surface.Finding {
 	t.Helper()
+	return seenWith(t, ctx, c, false)
+}
+
+func seenWith(t *testing.T, ctx context.Context, c Config, groups bool) map[string]surface.Finding {
+	t.Helper()
 	out := map[string]surface.Finding{}
-	for f := range Doctor(ctx, c) {
+	for f := range Doctor(ctx, c, groups) {
 		if f.What == "" || f.Found == "" {
 			t.Errorf("an empty finding: %+v", f)
 		}
@@ -152,10 +157,10 @@ func TestDoctorLeavesNothingBehind(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the clinic's own listener runs on
 	conf := c.config()
 	conf.Client = nil
-	for range Doctor(t.Context(), conf) {
+	for range Doctor(t.Context(), conf, false) {
 	}
 	<-c.left
-	for range Doctor(t.Context(), conf) { // a reader that stops early
+	for range Doctor(t.Context(), conf, false) { // a reader that stops early
 		break
 	}
 }
@@ -188,6 +193,30 @@ func TestDoctorOfScopes(t *testing.T) {
 	want(t, all, "Slack: agent view", surface.Unchecked)
 	c.granted = "chat:write"
 	want(t, seen(t, t.Context(), c.config()), "Slack: agent view", surface.Doubtful, "assistant:write")
+}
+
+// Where user groups may decide, the token must let the bot read them; where none may, that is a right too many.
+func TestDoctorOfUserGroups(t *testing.T) {
+	const one = "Slack: scope usergroups:read"
+	c := newClinic(t)
+	if f, asked := seen(t, t.Context(), c.config())[one]; asked {
+		t.Errorf("no group may decide, and it says %+v", f)
+	}
+	all := seenWith(t, t.Context(), c.config(), true)
+	want(t, all, one, surface.Wrong, "user group", "bot manifest slack -groups", "OAuth & Permissions", "reinstall the app")
+	want(t, all, "Slack: events and interactivity", surface.Unchecked, "what bot manifest slack -groups prints")
+	if _, fine := all["Slack: scopes"]; fine {
+		t.Error("a scope is missing, and they are all there")
+	}
+	c.granted += ",usergroups:read"
+	all = seenWith(t, t.Context(), c.config(), true)
+	want(t, all, "Slack: scopes", surface.Fine, "all 13")
+	if strings.Contains(all["Slack: scopes"].Found, "does not use") {
+		t.Errorf("what is needed is called unused: %+v", all["Slack: scopes"])
+	}
+	want(t, seen(t, t.Context(), c.config()), "Slack: scopes", surface.Fine, "all 12; it also has usergroups:read, which nod does not use")
+	c.granted = "usergroups:read"
+	want(t, seenWith(t, t.Context(), c.config(), true), "Slack: agent view", surface.Doubtful, "what bot manifest slack -groups prints")
 }
 
 func TestDoctorOfTokens(t *testing.T) {

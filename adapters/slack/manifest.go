@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/nodhq/nod/adapters/surface"
 )
 
-// scope is a right of the bot's token. The manifest asks for all of them, and the doctor says what is missing without one.
+// scope is a right of the bot's token. The manifest asks for it, and the doctor says what is missing without it.
 type scope struct {
 	Name  string
 	For   string // what the bot does with it
@@ -30,6 +32,19 @@ var scopes = []scope{
 	{"im:write", "writes to an admin by itself: about a server or a tool that is new", "admins are not told of new servers and tools; they find them in the settings", false},
 	{"mpim:history", "reads the threads that it is in, in group messages", "it does not hear what follows a mention in a group message", false},
 	{"users:read", "knows names, and who is a guest, from outside or a bot", "it cannot tell members from guests, so it cannot tell who may decide", true},
+}
+
+// groupsScope is asked for only where user groups may decide: who is in which group is nothing that the bot needs to know otherwise.
+var groupsScope = scope{"usergroups:read", "knows who is in the user groups that may decide", "it cannot tell who is in a user group, so nobody can decide because of one", true}
+
+// scopesWith are the scopes of an app, in the order of their names: with groups, that which user groups need, too.
+func scopesWith(groups bool) []scope {
+	all := slices.Clone(scopes)
+	if groups {
+		all = append(all, groupsScope)
+		slices.SortFunc(all, func(a, b scope) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return all
 }
 
 // subscription is an event that Slack sends, with the scope that it needs. Slack refuses a manifest in which that is missing.
@@ -83,6 +98,8 @@ type AppOptions struct {
 	BaseURL string
 	// Prompts are offered to somebody who opens a conversation; at most four. Empty: two of our own.
 	Prompts []string
+	// Groups: user groups are to be admins or approvers. It takes one more scope, usergroups:read.
+	Groups bool
 }
 
 // Manifest is the app as Slack takes it at "Create New App, From a manifest": indented JSON with a newline at its end. The
@@ -94,7 +111,7 @@ func Manifest(o AppOptions) ([]byte, error) {
 		Display:  manifestDisplay{appName, appDescription, longDescription, "#1d3d33"},
 		Settings: manifestSettings{Events: manifestEvents{BotEvents: eventNames()}, Interactivity: manifestInteractivity{Enabled: true}, SocketMode: o.BaseURL == ""},
 	}
-	m.OAuth.Scopes.Bot = scopeNames()
+	m.OAuth.Scopes.Bot = scopeNames(o.Groups)
 	command := manifestCommand{Command: "/nod", Description: "Permissions; what waits for an answer in this channel; stop your turn; help",
 		Hint: "permissions … | pending | stop | tools … | why <server> <tool> | whoami | history | stats | halt | resume | help"}
 	if o.BaseURL != "" {
@@ -135,10 +152,10 @@ func publicBase(s string) (string, error) {
 	return base, err
 }
 
-func scopeNames() []string {
-	names := make([]string, len(scopes))
-	for i, s := range scopes {
-		names[i] = s.Name
+func scopeNames(groups bool) []string {
+	var names []string
+	for _, s := range scopesWith(groups) {
+		names = append(names, s.Name)
 	}
 	return names
 }

@@ -37,6 +37,7 @@ var (
 var manifestCases = map[string]AppOptions{
 	"socket": {},
 	"http":   {BaseURL: "https://bot.example.com/", Prompts: []string{"What is new?"}},
+	"groups": {Groups: true},
 }
 
 func TestManifestGolden(t *testing.T) {
@@ -179,13 +180,29 @@ func TestManifestRefuses(t *testing.T) {
 	}
 }
 
+// The scope for user groups is there for who asks for it, and that alone is different.
+func TestManifestOfGroups(t *testing.T) {
+	without, with := decodeManifest(t, AppOptions{}), decodeManifest(t, AppOptions{Groups: true})
+	if slices.Contains(without.OAuthConfig.Scopes.Bot, "usergroups:read") {
+		t.Error("everybody is asked for usergroups:read")
+	}
+	had := len(with.OAuthConfig.Scopes.Bot)
+	with.OAuthConfig.Scopes.Bot = slices.DeleteFunc(with.OAuthConfig.Scopes.Bot, func(s string) bool { return s == "usergroups:read" })
+	if had != len(with.OAuthConfig.Scopes.Bot)+1 {
+		t.Error("Groups, and no usergroups:read")
+	}
+	if d := cmp.Diff(without, with); d != "" {
+		t.Errorf("something else changed with it:\n%s", d)
+	}
+}
+
 // Each scope says what it is for, and each is needed by an event or stands in this list with the method that needs it.
 func TestEveryScopeHasAUse(t *testing.T) {
 	methods := map[string]string{ // https://docs.slack.dev/reference/methods
-		"chat:write": "chat.postMessage, chat.update, chat.delete, chat.postEphemeral, agents.sessions.setStatus",
-		"im:write":   "conversations.open", "users:read": "users.info", "commands": "/nod", "assistant:write": "assistant.threads.setTitle, setSuggestedPrompts",
+		"chat:write": "chat.postMessage, chat.update, chat.delete, chat.postEphemeral, agents.sessions.setStatus", "usergroups:read": "usergroups.list",
+		"im:write": "conversations.open", "users:read": "users.info", "commands": "/nod", "assistant:write": "assistant.threads.setTitle, setSuggestedPrompts",
 	}
-	for _, s := range scopes {
+	for _, s := range scopesWith(true) {
 		used := methods[s.Name] != "" || slices.ContainsFunc(subscriptions, func(e subscription) bool { return e.Needs == s.Name })
 		if !used {
 			t.Errorf("%s is asked for and not used", s.Name)
@@ -211,7 +228,7 @@ func TestDocsExplainEachScope(t *testing.T) {
 			named = append(named, name)
 		}
 	}
-	if d := cmp.Diff(scopeNames(), named); d != "" {
+	if d := cmp.Diff(scopeNames(false), named); d != "" {
 		t.Errorf("asked for (-) and explained (+):\n%s", d)
 	}
 }

@@ -52,10 +52,10 @@ func (p *patient) discord(ctx context.Context) iter.Seq[finding] {
 	}
 }
 
-// roles are those that may decide. Only Discord's can be named.
+// roles are those of Discord that may decide.
 func (p *patient) roles() (out []chat.User) {
 	for _, u := range slices.Concat(p.Admins, p.Approvals.Approvers.Users) {
-		if u.IsGroup() && !slices.Contains(out, u) {
+		if u.Platform == discord.Platform && u.IsGroup() && !slices.Contains(out, u) {
 			out = append(out, u)
 		}
 	}

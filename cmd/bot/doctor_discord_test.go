@@ -196,6 +196,7 @@ func TestDoctorsRoles(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []chat.User{{Platform: "discord", Workspace: "100", Key: "&200"}, {Platform: "discord", Workspace: "101", Key: "&201"}}
+	c.Admins = append(c.Admins, chat.User{Platform: "slack", Workspace: "T1", Key: "&S1"})
 	if d := cmp.Diff(want, (&patient{Config: c}).roles()); d != "" {
 		t.Error(d)
 	}

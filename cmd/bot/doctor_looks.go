@@ -125,7 +125,7 @@ func (p *patient) slack(ctx context.Context) iter.Seq[finding] {
 	}
 	return func(yield func(finding) bool) {
 		c := slackConfig(p.Config)
-		for f := range slack.Doctor(ctx, c) {
+		for f := range slack.Doctor(ctx, c, p.policy.NamesGroups(slack.Platform)) {
 			if !yield(f) {
 				return
 			}

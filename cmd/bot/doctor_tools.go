@@ -126,20 +126,28 @@ func (p *patient) deciders(ctx context.Context) iter.Seq[finding] {
 
 // adminsNamed counts those of the configuration.
 func (p *patient) adminsNamed() string {
-	groups := 0
+	people, roles, groups := 0, 0, 0
 	for _, u := range p.Admins {
-		if u.IsGroup() {
+		switch {
+		case !u.IsGroup():
+			people++
+		case u.Platform == slack.Platform:
 			groups++
+		default:
+			roles++
 		}
 	}
-	people := count(len(p.Admins)-groups, "person", "people")
-	switch {
-	case groups == 0:
-		return people
-	case groups == len(p.Admins):
-		return count(groups, "role", "roles")
+	var named []string
+	if people > 0 || len(p.Admins) == 0 {
+		named = append(named, count(people, "person", "people"))
 	}
-	return people + ", " + count(groups, "role", "roles")
+	if roles > 0 {
+		named = append(named, count(roles, "role", "roles"))
+	}
+	if groups > 0 {
+		named = append(named, count(groups, "user group", "user groups"))
+	}
+	return strings.Join(named, ", ")
 }
 
 // adminless is a platform on which nobody is an admin, and how one is written.
@@ -149,7 +157,7 @@ func (p *patient) adminless() (where, as string) {
 	}
 	switch {
 	case p.Slack.Enabled() && !of(slack.Platform):
-		return "Slack", "slack:T0123:U0123 (workspace and person)"
+		return "Slack", "slack:T0123:U0123 (workspace and person; a user group has & before its ID)"
 	case p.Discord.Enabled() && !of(discord.Platform):
 		return "Discord", "discord:123456789012345678:234567890123456789 (server and person; a role has & before its number)"
 	}

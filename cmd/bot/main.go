@@ -64,6 +64,7 @@ flags:
   -http URL           manifest: the platform posts to this address, such as https://bot.example.com, instead of Socket Mode
                       (Slack) or the gateway (Discord)
   -yaml               manifest slack: YAML instead of JSON
+  -groups             manifest slack: ask for the scope usergroups:read, too, which user groups as admins or approvers need
   -client ID          manifest discord: the application's ID, where no token is set that tells it
   -json               manifest discord: JSON instead of text; doctor: one JSON object for each line;
                       permissions export: JSON instead of YAML
@@ -96,7 +97,7 @@ type process struct {
 // options are the flags, which may stand before, between and after the command's words.
 type options struct {
 	config, log, http, client string
-	yaml, json                bool
+	yaml, json, groups        bool
 	audit                     auditOptions
 	perm                      permissionOptions
 	chat                      chatOptions
@@ -114,6 +115,7 @@ func (p process) parse() (options, error) {
 	fs.StringVar(&o.client, "client", "", "")
 	fs.BoolVar(&o.yaml, "yaml", false, "")
 	fs.BoolVar(&o.json, "json", false, "")
+	fs.BoolVar(&o.groups, "groups", false, "")
 	o.audit.define(fs)
 	o.perm.define(fs)
 	o.chat.define(fs)
@@ -199,6 +201,8 @@ func (o options) fit(command string) error {
 		return errors.New("-http goes with: bot manifest slack, bot manifest discord")
 	case o.yaml && !strings.HasPrefix(command, ofSlack):
 		return errors.New("-yaml goes with: bot manifest slack")
+	case o.groups && !strings.HasPrefix(command, ofSlack):
+		return errors.New("-groups goes with: bot manifest slack")
 	case o.client != "" && !strings.HasPrefix(command, ofDiscord):
 		return errors.New("-client goes with: bot manifest discord")
 	case o.json && command != "doctor" && command != permissionsExport && !strings.HasPrefix(command, ofDiscord):

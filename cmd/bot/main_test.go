@@ -93,6 +93,8 @@ func TestCommands(t *testing.T) {
 		{"manifest slack -http bot.example.com", nil, 2, "", "-http: want the public address"},
 		{"manifest slack -json", nil, 2, "", "-json goes with: bot doctor, bot manifest discord"},
 		{"manifest slack -client 1", nil, 2, "", "-client goes with: bot manifest discord"},
+		{"manifest discord -groups", nil, 2, "", "-groups goes with: bot manifest slack"},
+		{"doctor -groups", nil, 2, "", "-groups goes with: bot manifest slack"},
 		{"manifest discord -yaml", nil, 2, "", "-yaml goes with: bot manifest slack"},
 		{"manifest discord -http bot.example.com", nil, 2, "", "-http: want the public address"},
 		{"manifest discord -client nod", nil, 2, "", "-client: want the application's ID"},

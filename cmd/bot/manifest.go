@@ -35,7 +35,7 @@ func (p process) slackManifest(o options) int {
 		}
 		prompts = c.Slack.Suggestions
 	}
-	out, err := slack.Manifest(slack.AppOptions{BaseURL: o.http, Prompts: prompts})
+	out, err := slack.Manifest(slack.AppOptions{BaseURL: o.http, Prompts: prompts, Groups: o.groups})
 	if err != nil {
 		fmt.Fprintln(p.stderr, "bot: -http:", err)
 		return exitUsage

@@ -42,6 +42,16 @@ func TestManifestFlags(t *testing.T) {
 	}
 }
 
+// The scope for user groups has to be asked for.
+func TestManifestOfGroups(t *testing.T) {
+	for args, want := range map[string]bool{"": false, "-groups": true, "-groups -yaml": true} {
+		code, out, _ := try(t, append([]string{"manifest", "slack"}, strings.Fields(args)...), nil, nil)
+		if code != 0 || strings.Contains(out, "usergroups:read") != want {
+			t.Errorf("%q: exit code %d:\n%s", args, code, out)
+		}
+	}
+}
+
 // The two forms say the same.
 func TestManifestYAML(t *testing.T) {
 	_, asJSON, _ := try(t, []string{"manifest", "slack"}, nil, nil)

@@ -1,4 +1,4 @@
-// Package fakeslack is a stand-in Slack for tests: a workspace with people and channels, the Web API methods that chat apps
+// Package fakeslack is a stand-in Slack for tests: a workspace with people, their user groups and channels, the Web API methods that chat apps
 // use, Socket Mode, signed HTTP delivery, and the rules of the real one.
 //
 // It is written from Slack's documentation and from measurements of the real service, not from what any adapter sends. It

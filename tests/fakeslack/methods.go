@@ -25,6 +25,7 @@ func init() { // openConnection and the rest name methods themselves, by way of 
 		"conversations.replies":                 {scope: "channels:history|groups:history|im:history|mpim:history", run: replies},
 		"conversations.history":                 {scope: "channels:history|groups:history|im:history|mpim:history", run: history},
 		"bots.info":                             {scope: "users:read", run: botInfo},
+		"usergroups.list":                       {scope: "usergroups:read", run: listUserGroups},
 		"users.info":                            {scope: "users:read", run: userInfo},
 		"views.open":                            {run: openView},
 		"views.push":                            {run: pushView},

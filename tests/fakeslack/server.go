@@ -62,6 +62,7 @@ type Server struct {
 	counter  int64     // for IDs
 	lastTS   time.Time // timestamps are unique
 	users    map[string]*User
+	groups   map[string]*UserGroup
 	channels map[string]*channel
 	dms      map[string]string // person → their conversation with the bot
 	triggers map[string]*trigger
@@ -120,7 +121,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		opt: o, clock: o.Clock, rng: rand.New(rand.NewPCG(o.Seed, o.Seed)), changed: make(chan struct{}),
-		users: map[string]*User{}, channels: map[string]*channel{}, dms: map[string]string{}, triggers: map[string]*trigger{},
+		users: map[string]*User{}, groups: map[string]*UserGroup{}, channels: map[string]*channel{}, dms: map[string]string{}, triggers: map[string]*trigger{},
 		links: map[string]*responseLink{}, modals: map[string][]*View{}, homes: map[string]*View{}, sessions: map[[2]string]*Session{},
 		files: map[string]*File{}, uploads: map[string]*upload{}, counts: map[string]int{}, windows: map[string]*window{}, faults: map[string][]*plan{},
 		tickets: map[string]bool{}, waiting: map[string]*Attempt{}, acks: map[string]int{}, delivery: &http.Client{Transport: &http.Transport{}},

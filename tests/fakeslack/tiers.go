@@ -23,6 +23,7 @@ var floors = map[string]int{
 	"agents.sessions.setStatus": Tier3, "agents.sessions.rename": Tier3, "apps.connections.open": Tier3,
 	"assistant.threads.setTitle": Tier3, "assistant.threads.setSuggestedPrompts": Tier3, "assistant.threads.setStatus": 600,
 	"views.open": Tier4, "views.push": Tier4, "views.update": Tier4, "views.publish": Tier4, "users.info": Tier4,
+	"usergroups.list":            Tier2,
 	"files.getUploadURLExternal": Tier4, "files.completeUploadExternal": Tier4, "reactions.add": Tier3,
 }
 
