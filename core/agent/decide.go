@@ -34,7 +34,7 @@ func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]Outcome, error)
 	done, err := e.outcomes(f.s, in, made, at)
 	if err == nil {
 		e.remembers(ctx, f.s, in, done)
-		e.forgets(ctx, in, done)
+		e.forgets(ctx, in)
 	}
 	return done, err
 }

@@ -58,9 +58,10 @@ func (e *Engine) remembers(ctx context.Context, s turn.Session, in chat.Clicked,
 // rememberedAt names what was remembered with the decision of an ask.
 func rememberedAt(ask turn.AskID) string { return "r:" + string(ask) }
 
-// forgets takes back what was remembered with a decision that was undone. As with remembers, where that fails the person is told.
-func (e *Engine) forgets(ctx context.Context, in chat.Clicked, done []Outcome) {
-	if in.Choice != chat.Undo || len(done) == 0 {
+// forgets takes back what was remembered with a decision that was undone, also when the click is delivered again: who took it first may have
+// died in between. As with remembers, where that fails the person is told.
+func (e *Engine) forgets(ctx context.Context, in chat.Clicked) {
+	if in.Choice != chat.Undo {
 		return
 	}
 	env := in.Envelope

@@ -6,8 +6,7 @@ import (
 	"github.com/nodhq/nod/tests/fakeslack"
 )
 
-// R110: a user group decides: its members by their click, nobody else, and the card calls it by its handle. Who has left the group
-// decides no more, on any replica.
+// R110: a user group decides: its members by their click, nobody else, and the card calls it by its handle.
 func TestSlackUserGroupDecides(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t, officeSettings{yaml: "approvals: {approvers: ['slack:T0FAKE:&S0ONCALL']}\n"})
