@@ -27,6 +27,7 @@ const (
 type inlet struct {
 	intake surface.Lanes
 	people people
+	groups userGroups
 }
 
 // delivery is one thing that Slack sent, decoded: an event, an interaction or a slash command.

@@ -151,14 +151,14 @@ func (e *Engine) command(ctx context.Context, in chat.Commanded) error {
 		if err != nil {
 			return err
 		}
-		policy = policy.Knowing(env.User, env.Groups)
+		policy, unsure := e.knows(ctx, policy, env)
 		_, _, _, err = e.choose(ctx, env, func(s turn.Session) ([]turn.Event, error) {
 			if mode == permission.ModeNever && !mayRelax(policy, s, env.User) {
 				return nil, &Refusal{Code: RefusedNotYours, Say: render.OnlyOwnerOrAdmin()}
 			}
 			return one(turn.ModeSet{Mode: mode, Rev: s.ModeRev + 1, By: env.User, Name: env.Name}, nil)
 		})
-		return err
+		return whileUnsure(err, unsure)
 	}
 	return &Refusal{Code: RefusedNotOffered, Say: render.UnknownCommand(in.Verb)}
 }

@@ -177,6 +177,8 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 	specs, faults, err := d.e.Tools.List(ctx)
 	if err != nil {
 		d.e.Logger.Warn("could not list the tools", "err", err)
+	} else {
+		d.e.seen.Store(&specs)
 	}
 	policy, err := d.ground(ctx, specs)
 	if err != nil {
@@ -216,7 +218,6 @@ func (d *driver) ground(ctx context.Context, specs []ToolSpec) (permission.Polic
 	for try := 1; ; try++ {
 		policy, _, err := d.e.policyFor(ctx, specs)
 		if err == nil {
-			d.e.seen.Store(&specs)
 			return policy, nil
 		}
 		if try == 1 {

@@ -26,14 +26,15 @@ func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]Outcome, error)
 	if err != nil {
 		return nil, err
 	}
-	policy = policy.Knowing(in.User, in.Groups)
+	policy, unsure := e.knows(ctx, policy, in.Envelope)
 	f, made, at, err := e.choose(ctx, in.Envelope, func(s turn.Session) ([]turn.Event, error) { return e.answers(ctx, policy, s, in) })
 	if err != nil {
-		return nil, err
+		return nil, whileUnsure(err, unsure)
 	}
 	done, err := e.outcomes(f.s, in, made, at)
 	if err == nil {
 		e.remembers(ctx, f.s, in, done)
+		e.forgets(ctx, in)
 	}
 	return done, err
 }

@@ -37,7 +37,7 @@ func (e *Engine) remembers(ctx context.Context, s turn.Session, in chat.Clicked,
 			stand = permission.StandAllow
 		}
 		changes = append(changes, permission.Change{Remember: &permission.Remembered{
-			ID: "r:" + string(o.Ask), By: in.User, Name: in.Name, Tool: c.Tool, Choice: stand,
+			ID: rememberedAt(o.Ask), By: in.User, Name: in.Name, Tool: c.Tool, Choice: stand,
 		}})
 	}
 	if len(changes) == 0 {
@@ -52,6 +52,26 @@ func (e *Engine) remembers(ctx context.Context, s turn.Session, in chat.Clicked,
 	}) {
 		e.Logger.Warn("a choice could not be remembered", "chat", in.Chat, "err", err)
 		e.tell(ctx, in.Envelope, render.NotRemembered())
+	}
+}
+
+// rememberedAt names what was remembered with the decision of an ask.
+func rememberedAt(ask turn.AskID) string { return "r:" + string(ask) }
+
+// forgets takes back what was remembered with a decision that was undone, also when the click is delivered again: who took it first may have
+// died in between. As with remembers, where that fails the person is told.
+func (e *Engine) forgets(ctx context.Context, in chat.Clicked) {
+	if in.Choice != chat.Undo {
+		return
+	}
+	env := in.Envelope
+	env.Delivery = chat.Delivery("forget:" + string(opOf(in.Envelope)))
+	_, err := e.Change(ctx, env, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
+		return []permission.Change{{Forget: rememberedAt(turn.AskID(in.Token))}}, nil // nothing, where nothing was
+	})
+	if err != nil && !errors.Is(err, ErrUnchanged) {
+		e.Logger.Warn("what was remembered with an undone decision could not be taken back", "chat", in.Chat, "err", err)
+		e.tell(ctx, in.Envelope, render.NotForgotten())
 	}
 }
 

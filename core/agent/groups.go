@@ -2,11 +2,13 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
 )
 
 // groupsWithin bounds how long a platform may take to say who belongs to what: the turn waits for it.
@@ -35,6 +37,31 @@ func (d *driver) knowing(policy permission.Policy, s turn.Session) permission.Po
 		policy = policy.Knowing(u, of)
 	}
 	return policy
+}
+
+// knows is the policy with the groups of whoever acts. Where the surface does not say with what they do which they are (Slack never does),
+// the platform is asked, if groups count for anything. unsure: it does not answer, and they count as belonging to none.
+func (e *Engine) knows(ctx context.Context, policy permission.Policy, by chat.Envelope) (_ permission.Policy, unsure bool) {
+	groups, can := e.Platforms[by.User.Platform].(Groups)
+	if by.Groups != nil || !can || !policy.NamesGroups(by.User.Platform) {
+		return policy.Knowing(by.User, by.Groups), false
+	}
+	ctx, cancel := context.WithTimeout(ctx, groupsWithin)
+	defer cancel()
+	of, err := groups.Groups(ctx, by.Chat, by.User)
+	if err != nil {
+		e.Logger.Warn("it is not known which groups a person belongs to; they may not decide because of one now", "chat", by.Chat, "err", err)
+	}
+	return policy.Knowing(by.User, of), err != nil
+}
+
+// whileUnsure adds to a refusal of somebody that it may be wrong: they may belong to a group that may.
+func whileUnsure(err error, unsure bool) error {
+	var no *Refusal
+	if unsure && errors.As(err, &no) && no.Code == RefusedNotYours {
+		return &Refusal{Code: no.Code, Say: no.Say + " " + render.GroupsUnknown()}
+	}
+	return err
 }
 
 // deciding are the people whose decisions may count for a call that is to run: who gave a grant, who allowed a call, and who asks.

@@ -219,8 +219,8 @@ func (e *Engine) watchTools(ctx context.Context) {
 	t := time.NewTicker(toolsLook)
 	defer t.Stop()
 	for {
-		if specs, _, err := e.Tools.List(ctx); err == nil {
-			e.seen.Store(&specs)
+		before := e.seen.Load()
+		if specs, _, err := e.Tools.List(ctx); err == nil && e.seen.CompareAndSwap(before, &specs) { // else a turn has listed them meanwhile: this may be old
 			if _, _, err := e.policyFor(ctx, specs); err != nil && ctx.Err() == nil {
 				e.Logger.Warn("what servers say about their tools could not be recorded", "err", err)
 			}

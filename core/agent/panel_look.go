@@ -56,7 +56,7 @@ func (e *Engine) look(ctx context.Context, env chat.Envelope, view string) (*loo
 		return nil, fmt.Errorf("read the settings: %w", err)
 	}
 	l := &looking{Engine: e, env: env, view: view, base: base, settings: settingsOf(f.s), clicks: f.s.Clicks, now: e.now(), deeds: map[string]deed{}}
-	l.policy = e.overlay.over(base, l.settings).Knowing(env.User, env.Groups)
+	l.policy, _ = e.knows(ctx, e.overlay.over(base, l.settings), env)
 	l.admin = l.policy.IsAdmin(env.User)
 	if l.hasChat() {
 		if l.here, err = e.Session(ctx, env.Chat); err != nil {

@@ -46,7 +46,7 @@ func (e *Engine) Why(ctx context.Context, env chat.Envelope, ask string) (render
 		r.Requester, r.Unattended = t.Requester, t.Unattended
 	}
 	if r.Requester == env.User {
-		policy = policy.Knowing(env.User, env.Groups)
+		policy, _ = e.knows(ctx, policy, env)
 	}
 	var lines []string
 	for _, line := range permission.Explain(policy, s.Grants, r, e.now()).Lines() {

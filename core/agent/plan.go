@@ -170,6 +170,8 @@ func (d *driver) specs() []ToolSpec {
 	specs, _, err := d.e.Tools.List(d.ctx)
 	if err != nil {
 		d.e.Logger.Warn("could not list the tools", "err", err)
+	} else {
+		d.e.seen.Store(&specs)
 	}
 	return specs
 }

@@ -128,3 +128,46 @@ func TestWhatIsRemembered(t *testing.T) {
 		})
 	}
 }
+
+// What is forgotten of an undone decision: what was remembered with it, and nothing else of anybody. Where that fails the person is told.
+func TestWhatIsForgotten(t *testing.T) {
+	tool := board().Turn.Calls[1].Tool
+	with := func(id string) permission.Settings {
+		return permission.Settings{Remembered: []permission.Remembered{
+			{ID: id, By: ana, Tool: tool, Choice: permission.StandAllow}, {ID: "r:other", By: ana, Tool: permission.Tool{Server: "files", Name: "read"}, Choice: permission.StandDeny},
+		}}
+	}
+	for name, c := range map[string]struct {
+		choice chat.Choice
+		log    drawer
+		want   string // what is left, and what was whispered
+		shut   bool   // nothing is read or written
+	}{
+		"undone":                  {choice: chat.Undo, log: drawer{head: Head{Seq: 1}, kept: with("r:a-allowed")}, want: "[r:other]"},
+		"remembered another time": {choice: chat.Undo, log: drawer{head: Head{Seq: 1}, kept: with("r:before")}, want: "[r:other r:before]"},
+		"cannot be written":       {choice: chat.Undo, log: drawer{head: Head{Seq: 1}, kept: with("r:a-allowed"), fails: errors.New("the disk is on fire")}, want: "[r:other r:a-allowed]" + render.NotForgotten()},
+		"not undone":              {choice: chat.AllowOnce, log: drawer{head: Head{Seq: 1}, kept: with("r:a-allowed")}, want: "[r:other r:a-allowed]", shut: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log, whispers := c.log, &ear{}
+			e := &Engine{folds: newFolds(4), Config: Config{
+				Log: &log, Policies: ruledBy(ruled()), Platforms: map[string]Platform{here.Platform: whispers}, Logger: slog.New(slog.DiscardHandler),
+			}}
+			e.forgets(t.Context(), chat.Clicked{Envelope: chat.Envelope{Chat: here, User: ana, Delivery: "d"}, Token: "a-allowed", Choice: c.choice})
+			if shut := log.opened == 0; shut != c.shut {
+				t.Errorf("the settings were opened %d times", log.opened)
+			}
+			now, err := e.settings(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := []string{}
+			for _, r := range now.Of(ana) {
+				left = append(left, r.ID)
+			}
+			if got := fmt.Sprint(left) + whispers.heard; got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -101,10 +101,13 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 	if err != nil {
 		return permission.Settings{}, fmt.Errorf("read the policy: %w", err)
 	}
+	from := by
 	by.Chat = SettingsChat
+	unsure := false
 	f, made, _, err := e.choose(ctx, by, func(s turn.Session) ([]turn.Event, error) {
 		now := settingsOf(s)
-		policy := now.Over(base).Knowing(by.User, by.Groups)
+		var policy permission.Policy
+		policy, unsure = e.knows(ctx, now.Over(base), from)
 		changes, err := build(policy, now)
 		if err != nil {
 			return nil, err
@@ -127,7 +130,7 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 		return []turn.Event{turn.Changed{Changes: effective, By: by.User, Name: by.Name, Surface: surfaceOf(by), Note: note}}, nil
 	})
 	if err != nil {
-		return permission.Settings{}, err
+		return permission.Settings{}, whileUnsure(err, unsure)
 	}
 	now := settingsOf(f.s)
 	if len(made) == 0 {

@@ -172,6 +172,11 @@ func ConfirmNever() string {
 	return "Nothing was changed. “mode never” lets tool calls in this chat run without asking, which is dangerous: say “mode never yes” if that is meant."
 }
 
+// GroupsUnknown goes on where somebody is refused who may belong to a group that may.
+func GroupsUnknown() string {
+	return "Which groups you belong to is not known just now; if one of them may, try again in a minute."
+}
+
 // OnlyAdmins answers somebody who would change what only admins may.
 const OnlyAdmins = "Only an admin can change that."
 

@@ -44,6 +44,11 @@ func NotRemembered() string {
 	return "Your decision counts, but it could not be remembered for later. Tick the box again the next time."
 }
 
+// NotForgotten is told when a decision is undone and what was remembered with it may stand.
+func NotForgotten() string {
+	return "It is undone, but if the choice was remembered, that could not be taken back. Look under My choices in the settings."
+}
+
 // YouAllowed answers a second click of somebody whose word counts already.
 func YouAllowed(have, need int) string {
 	return "You allowed this already. " + strconv.Itoa(have) + " of " + strconv.Itoa(need) + " people have; it needs somebody else."

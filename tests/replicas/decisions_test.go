@@ -267,6 +267,30 @@ func TestATickedChoiceIsRemembered(t *testing.T) {
 	})
 }
 
+// Undo takes back what was remembered with the decision, too: the next call asks.
+func TestUndoForgets(t *testing.T) {
+	both(t, Options{Replicas: 2}, func(w *World) {
+		twoAsks(w)
+		w.Press(w.Replicas[0], Ana, chat.Remember, "write")
+		w.Press(w.Replicas[1], Ana, chat.AllowOnce, "write")
+		remembered := func() int {
+			s, err := w.Replicas[1].Engine.Settings(w.Context())
+			if err != nil {
+				w.Fatal(err)
+			}
+			return len(s.Remembered)
+		}
+		equal(w, "remembered", remembered(), 1)
+		w.Press(w.Replicas[0], Ana, chat.Undo, "write")
+		equal(w, "remembered after Undo", remembered(), 0)
+		w.Press(w.Replicas[0], Ana, chat.Remember, "write") // unticked: the box is as it was
+		w.Press(w.Replicas[0], Ana, chat.DenyAll, "")
+		w.Over(0)
+		w.Say(w.Replicas[0], Ana, "go")
+		w.Asks("write", "send")
+	})
+}
+
 // A box that was ticked by one person remembers nothing for another, and an unticked one nothing at all.
 func TestRememberIsOnesOwn(t *testing.T) {
 	w := New(t, Options{})

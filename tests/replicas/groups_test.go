@@ -1,6 +1,7 @@
 package replicas
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,62 @@ func TestAGroupDecides(t *testing.T) {
 		has(w, "the message", w.Over(0), "allowed once by Ben")
 		equal(w, "runs", w.Tools.Count("write"), 1)
 	})
+}
+
+// Slack does not say with a click which groups somebody belongs to: then the platform is asked. While it does not answer, whoever would
+// decide because of a group is refused and told why; who may decide anyway is not held up.
+func TestAClickThatNamesNoGroups(t *testing.T) {
+	for name, deed := range map[string]func(*World, chat.User) string{
+		"a click": func(w *World, u chat.User) string {
+			in := w.Click(u, w.Await(chat.AllowOnce, "write"))
+			in.Groups = nil
+			return w.Deliver(w.Replicas[0], in)
+		},
+		"a command": func(w *World, u chat.User) string {
+			by := w.Envelope(Room, u)
+			by.Groups = nil
+			return w.Deliver(w.Replicas[0], chat.Commanded{Envelope: by, Verb: "mode", Args: []string{"never", "yes"}})
+		},
+		"a setting": func(w *World, u chat.User) string {
+			by := w.Envelope(Room, u)
+			by.Groups = nil
+			_, err := w.Replicas[0].Engine.ChangeAsAdmin(w.Context(), by, "", permission.Change{Set: &permission.Setting{Server: "files", Tool: "write", Field: "risk", Value: "safe"}})
+			if err != nil {
+				return err.Error()
+			}
+			return ""
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := New(t, Options{Beside: true})
+			w.SetPolicy(func(p *permission.Policy, _ tools) { p.Admins = append(p.Admins, Group) })
+			w.Platform.Join(Ben)
+			w.Model.When("write it", Calls(Call("write", `{}`)))
+			w.Say(w.Replicas[0], Ana, "write it")
+			w.Asks("write")
+			if say := deed(w, chat.User{Platform: Ana.Platform, Workspace: Ana.Workspace, Key: "cleo"}); !strings.Contains(say, "nly ") || strings.Contains(say, "not known") {
+				t.Errorf("Cleo, of no group, is told %q", say)
+			}
+			w.Platform.HideGroups(true)
+			has(w, "what Ben is told in the dark", deed(w, Ben), "nly ", "Which groups you belong to is not known just now")
+			w.Platform.HideGroups(false)
+			equal(w, "what Ben is told", deed(w, Ben), "")
+		})
+	}
+}
+
+// In the dark the person who asked still decides what is theirs.
+func TestNobodyIsHeldUpByGroups(t *testing.T) {
+	w := New(t, Options{Beside: true})
+	w.SetPolicy(func(p *permission.Policy, _ tools) { p.Admins = append(p.Admins, Group) })
+	w.Platform.HideGroups(true)
+	w.Model.When("write it", Calls(Call("write", `{}`)))
+	w.Say(w.Replicas[0], Ana, "write it")
+	in := w.Click(Ana, w.Await(chat.AllowOnce, "write"))
+	in.Groups = nil
+	equal(w, "what Ana is told", w.Deliver(w.Replicas[0], in), "")
+	w.Over(0)
+	equal(w, "runs", w.Tools.Count("write"), 1)
 }
 
 // A grant is a standing click of somebody who has the role: when they lose it, or the platform cannot say, the next call asks.

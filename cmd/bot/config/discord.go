@@ -20,6 +20,7 @@ const (
 
 var (
 	snowflake = regexp.MustCompile(`^[1-9][0-9]{0,19}$`)
+	subteam   = regexp.MustCompile(`^S[A-Z0-9]+$`) // a user group of Slack: https://docs.slack.dev/reference/objects/usergroup-object
 	publicKey = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 	hostName  = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 	// Of the page OAuth2; not documented, as the form of tokens is not. A token has dots.
@@ -114,14 +115,16 @@ func hostProblem(s string) string {
 	return ""
 }
 
-// groupProblem is what is wrong with a group of people as an admin or approver. Only Discord's roles are known as such.
+// groupProblem is what is wrong with a group of people as an admin or approver: Discord's roles and Slack's user groups are known as such.
 func groupProblem(u chat.User) error {
 	role := strings.TrimPrefix(u.Key, chat.GroupPrefix)
 	switch {
+	case u.Platform == "slack" && (u.Workspace == "" || !subteam.MatchString(role)):
+		return errors.New("a user group of Slack is written slack:workspace:&group, such as slack:T1:&S1 (the group's ID stands in the address of its page)")
 	case u.Platform == "slack":
-		return errors.New("Slack's user groups cannot be named yet, only people, such as slack:T1:U1; a role of Discord can be")
+		return nil
 	case u.Platform != "discord":
-		return errors.New("there are no groups but Discord's roles; name a person")
+		return errors.New("there are no groups but Discord's roles and Slack's user groups; name a person")
 	case !snowflake.MatchString(u.Workspace) || !snowflake.MatchString(role):
 		return errors.New("a role is written discord:server:&role, and both are numbers (Developer Mode in your settings, then Copy Server ID and Copy Role ID)")
 	case u.Workspace == role:
