@@ -4,53 +4,38 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/tests/fakeslack"
 )
 
 // The scope of user groups is asked for where one of Slack may decide, wherever that is said; roles of Discord are another matter.
 func TestDoctorOfUserGroups(t *testing.T) {
-	group, role := chat.User{Platform: "slack", Workspace: "T0FAKE", Key: "&S1"}, chat.User{Platform: "discord", Workspace: "100", Key: "&200"}
-	listed := func(u chat.User) permission.Approvers {
-		return permission.Approvers{Rule: permission.ApproversListed, Users: []chat.User{u}}
-	}
 	env := workspace(t, fakeslack.Options{})
-	for name, tt := range map[string]struct {
-		change func(*config.Config)
-		wants  bool
-	}{
-		"nobody":   {func(*config.Config) {}, false},
-		"a role":   {func(c *config.Config) { c.Admins = []chat.User{role} }, false},
-		"an admin": {func(c *config.Config) { c.Admins = []chat.User{group} }, true},
-		"an approver": {func(c *config.Config) {
-			who := listed(group)
-			c.Approvals.Approvers.Rule, c.Approvals.Approvers.Users = who.Rule, who.Users
-		}, true},
+	const group, scope = "['slack:T0FAKE:&S0123ABCD']", "Slack: scope usergroups:read"
+	for yaml, wants := range map[string]bool{
+		"":                                      false,
+		"admins: ['slack:T0FAKE:U1']":           false,
+		"admins: ['discord:100:&200']":          false,
+		"admins: " + group:                      true,
+		"approvals: {approvers: " + group + "}": true,
+		"permissions: {servers: {files: {approvers: " + group + "}}}":                    true,
+		"permissions: {servers: {files: {tools: {delete: {approvers: " + group + "}}}}}": true,
 	} {
-		t.Run(name, func(t *testing.T) {
-			c, err := config.Parse("bot.yaml", nil, func(key string) (string, bool) {
-				if v, ok := env[key]; ok {
-					return v, true
-				}
-				return onlyHome(key)
-			})
-			if err != nil {
-				t.Fatal(err)
+		code, report := visit(t, yaml, env)
+		if !wants {
+			if code != 0 || strings.Contains(report, "usergroups:read") {
+				t.Errorf("%q: exit code %d:\n%s", yaml, code, report)
 			}
-			tt.change(&c)
-			said := ""
-			for f := range (&patient{Config: c, policy: c.Policy()}).slack(t.Context()) {
-				if f.What == "Slack: scope usergroups:read" {
-					said = string(f.Mark) + ": " + f.Do
-				}
-			}
-			if tt.wants != strings.Contains(said, "bot manifest slack -groups") || !tt.wants && said != "" {
-				t.Errorf("it says %q", said)
-			}
-		})
+			continue
+		}
+		says(t, report, "✗ "+scope, "bot manifest slack -groups", "reinstall the app")
+		if code != 1 {
+			t.Errorf("%q: exit code %d", yaml, code)
+		}
 	}
+	_, report := visit(t, "admins: "+group, workspace(t, fakeslack.Options{Scopes: asked(t, "-groups")}))
+	says(t, report, "✓ Slack: scopes", "all 13")
+	says(t, report, "✓ admins", "1 user group and 0 keys")
 }
 
 // Each kind of admin is counted as what it is.

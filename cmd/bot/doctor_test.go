@@ -69,15 +69,15 @@ func workspace(t *testing.T, o fakeslack.Options) map[string]string {
 	return map[string]string{"SLACK_BOT_TOKEN": o.BotToken, "SLACK_APP_TOKEN": o.AppToken, "SLACK_API_URL": s.URL()}
 }
 
-// asked are the scopes that nod's manifest asks for.
-func asked(t *testing.T) []string {
+// asked are the scopes that nod's manifest asks for, printed with more flags.
+func asked(t *testing.T, flags ...string) []string {
 	t.Helper()
 	var app struct {
 		OAuth struct {
 			Scopes struct{ Bot []string }
 		} `json:"oauth_config"`
 	}
-	_, out, _ := try(t, []string{"manifest", "slack"}, nil, nil)
+	_, out, _ := try(t, append([]string{"manifest", "slack"}, flags...), nil, nil)
 	if err := json.Unmarshal([]byte(out), &app); err != nil {
 		t.Fatal(err)
 	}
