@@ -86,9 +86,9 @@ func TestGroupsThatCannotBeRead(t *testing.T) {
 	s.AddUserGroup(fakeslack.UserGroup{ID: "S1", Handle: "oncall", Users: []string{"UANA"}})
 	groupsOf(t, a, ana)
 	now = now.Add(groupsFresh)
-	s.Fail("usergroups.list", 1, /* a second call would be answered */ fakeslack.Fault{Error: "missing_scope"})
+	s.Fail("usergroups.list", 1, fakeslack.Fault{Error: "missing_scope"})
 	for range 2 {
-		if got, err := a.Groups(t.Context(), chat.ID{}, ana); err == nil || len(got) != 0 {
+		if got, err := a.Groups(t.Context(), chat.ID{}, ana); err == nil || len(got) != 0 { // a second call would be answered
 			t.Errorf("%v, %v", got, err)
 		}
 	}

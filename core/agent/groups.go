@@ -51,8 +51,9 @@ func (e *Engine) knows(ctx context.Context, policy permission.Policy, by chat.En
 	of, err := groups.Groups(ctx, by.Chat, by.User)
 	if err != nil {
 		e.Logger.Warn("it is not known which groups a person belongs to; they may not decide because of one now", "chat", by.Chat, "err", err)
+		return policy.Knowing(by.User, nil), true
 	}
-	return policy.Knowing(by.User, of), err != nil
+	return policy.Knowing(by.User, of), false
 }
 
 // whileUnsure adds to a refusal of somebody that it may be wrong: they may belong to a group that may.
@@ -74,7 +75,7 @@ func deciding(s turn.Session) []chat.User {
 		return out
 	}
 	for _, c := range s.Turn.Calls {
-		if !c.By.IsZero() && !c.Settled() {
+		if !c.Settled() {
 			out = append(out, c.By)
 		}
 	}
