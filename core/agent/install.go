@@ -106,25 +106,34 @@ func (e *Engine) announce(ctx context.Context) {
 	policy := e.laid(base, s)
 	for _, server := range serversOf(s) {
 		told := permission.Told{Server: server, Tools: permission.ServerDigest(toolsOf(s, server))}
-		if slices.Contains(s.Told, told) || !e.unaccepted(s, server) {
+		if _, due := s.Apply(permission.Change{Told: &told}, chat.User{}, "", e.now()); !due || !e.unaccepted(s, server) {
 			continue
 		}
-		// Recorded first: of several replicas one tells, and nobody reads the same card twice.
-		_, err := e.Change(ctx, chat.Envelope{}, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
-			return []permission.Change{{Told: &told}}, nil
-		})
-		if err != nil {
-			if !errors.Is(err, ErrUnchanged) && ctx.Err() == nil {
-				e.Logger.Warn("the admins could not be told of a server's tools; trying again later", "server", server, "err", err)
-			}
+		// Recorded first: of several replicas one tells. Should it die before it has, another one does later; an admin who was told is
+		// not told twice, for the message has a key.
+		if !e.notes(ctx, told) {
 			continue
 		}
-		for try := 1; !e.tellAdmins(ctx, policy, s, server) && try < tellTries; try++ {
-			if !pause(ctx, time.Duration(try)*time.Second) {
+		for try := 1; !told.Sent && try <= tellTries; try++ {
+			if told.Sent = e.tellAdmins(ctx, policy, s, server); !told.Sent && !pause(ctx, time.Duration(try)*time.Second) {
 				return
 			}
 		}
+		if told.Sent {
+			e.notes(ctx, told)
+		}
 	}
+}
+
+// notes records how far the telling is, and reports whether that changed anything.
+func (e *Engine) notes(ctx context.Context, told permission.Told) bool {
+	_, err := e.Change(ctx, chat.Envelope{}, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
+		return []permission.Change{{Told: &told}}, nil
+	})
+	if err != nil && !errors.Is(err, ErrUnchanged) && ctx.Err() == nil {
+		e.Logger.Warn("that the admins are told of a server's tools could not be recorded; trying again later", "server", told.Server, "err", err)
+	}
+	return err == nil
 }
 
 func (e *Engine) unaccepted(s permission.Settings, server string) bool {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -115,7 +114,7 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 		var effective []permission.Change
 		next := now
 		for _, c := range changes {
-			after, moved := next.Apply(c, by.User, by.Name, time.Now())
+			after, moved := next.Apply(c, by.User, by.Name, e.now())
 			if moved {
 				effective = append(effective, c)
 			}

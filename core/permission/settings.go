@@ -30,11 +30,23 @@ type Set struct {
 	At   time.Time `json:"at"`
 }
 
-// Told says that the admins were told of a server's tools as they were then.
+// Told says that the admins are told of a server's tools as they were then: that somebody set about it, and later that each was told who can
+// be. Who set about it may have died in between; then it is somebody else's after a while.
 type Told struct {
-	Server string `json:"server"`
-	Tools  Digest `json:"tools"` // of all its tools: see [ServerDigest]
+	Server string    `json:"server"`
+	Tools  Digest    `json:"tools"` // of all its tools: see [ServerDigest]
+	Sent   bool      `json:"sent,omitempty"`
+	Tries  int       `json:"tries,omitempty"` // how often somebody set about it, after the first
+	At     time.Time `json:"at,omitzero"`     // when somebody did last. In a change it says nothing
 }
+
+// Between two tries to tell the admins lies toldAgain, twice as long after each, and at most toldAtLast.
+const (
+	toldAgain  = 2 * time.Minute
+	toldAtLast = 6 * time.Hour
+)
+
+func (t Told) due() time.Time { return t.At.Add(min(toldAgain<<min(t.Tries, 10), toldAtLast)) }
 
 // Halt is an admin's word that nothing may run.
 type Halt struct {
@@ -85,6 +97,8 @@ func (c Change) String() string {
 		return called(c.Seen.Tool) + ": its server defines it as " + c.Seen.Tool.Definition.Short()
 	case c.Accept != nil:
 		return called(*c.Accept) + ": accepted as " + c.Accept.Definition.Short()
+	case c.Told != nil && !c.Told.Sent:
+		return "admins are to be told of the tools of " + c.Told.Server
 	case c.Told != nil:
 		return "admins were told of the tools of " + c.Told.Server
 	case c.Halt != nil && *c.Halt:
@@ -136,7 +150,7 @@ func (s Settings) Apply(c Change, by chat.User, name string, at time.Time) (next
 	case c.Accept != nil:
 		next, moved = s.accept(*c.Accept, by, name, at)
 	case c.Told != nil:
-		next, moved = s.told(*c.Told)
+		next, moved = s.told(*c.Told, at)
 	case c.Halt != nil:
 		if moved = *c.Halt == (s.Halted == nil); moved && *c.Halt {
 			next.Halted = &Halt{by, name, at}
@@ -257,11 +271,21 @@ func (s Settings) accept(t Tool, by chat.User, name string, when time.Time) (Set
 	return s, true
 }
 
-func (s Settings) told(t Told) (Settings, bool) {
-	if t.Server == "" || slices.Contains(s.Told, t) {
+func (s Settings) told(t Told, at time.Time) (Settings, bool) {
+	i := slices.IndexFunc(s.Told, func(x Told) bool { return x.Server == t.Server })
+	now := Told{Server: t.Server, Tools: t.Tools, At: at}
+	switch known := i >= 0 && s.Told[i].Tools == t.Tools; {
+	case t.Server == "", known && s.Told[i].Sent, !known && t.Sent: // who was told of an earlier set knows nothing of this one
 		return s, false
+	case t.Sent:
+		now = s.Told[i]
+		now.Sent = true
+	case known && at.Before(s.Told[i].due()):
+		return s, false
+	case known:
+		now.Tries = s.Told[i].Tries + 1
 	}
-	s.Told = append(slices.DeleteFunc(slices.Clone(s.Told), func(x Told) bool { return x.Server == t.Server }), t)
+	s.Told = append(slices.DeleteFunc(slices.Clone(s.Told), func(x Told) bool { return x.Server == t.Server }), now)
 	return s, true
 }
 

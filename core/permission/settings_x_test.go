@@ -250,12 +250,40 @@ func TestSeenAgain(t *testing.T) {
 }
 
 func TestApplyToldHaltAnalysis(t *testing.T) {
-	told := func(server, digest string) Change { return Change{Told: &Told{server, Digest(digest)}} }
+	told := func(server, digest string) Change { return Change{Told: &Told{Server: server, Tools: Digest(digest)}} }
 	inert(t, Settings{}, told("", "x"))
 	s := after(t, Settings{}, told("files", "x"), told("mail", "y"), told("files", "z"))
 	inert(t, s, told("files", "z"))
-	if want := []Told{{"mail", "y"}, {"files", "z"}}; !reflect.DeepEqual(s.Told, want) {
+	if want := []Told{{Server: "mail", Tools: "y", At: noon}, {Server: "files", Tools: "z", At: noon}}; !reflect.DeepEqual(s.Told, want) {
 		t.Errorf("%+v", s.Told)
+	}
+	sent := func(server, digest string) Change {
+		return Change{Told: &Told{Server: server, Tools: Digest(digest), Sent: true}}
+	}
+	inert(t, Settings{}, sent("files", "z"))
+	inert(t, s, sent("files", "x"))
+	done := after(t, s, sent("files", "z"))
+	if want := []Told{{Server: "mail", Tools: "y", At: noon}, {Server: "files", Tools: "z", At: noon, Sent: true}}; !reflect.DeepEqual(done.Told, want) {
+		t.Errorf("%+v", done.Told)
+	}
+	inert(t, done, sent("files", "z"), told("files", "z"))
+	// Nobody says that it was done: somebody sets about it again, after twice as long each time, and after 6 h at the latest.
+	at, again := noon, told("mail", "y")
+	for tries, wait := range []time.Duration{2 * time.Minute, 4 * time.Minute, 8 * time.Minute} {
+		if _, moved := s.Apply(again, ana, "", at.Add(wait-1)); moved {
+			t.Errorf("after %d tries it is due within %s", tries, wait)
+		}
+		at = at.Add(wait)
+		next, moved := s.Apply(again, ana, "", at)
+		if i := len(next.Told) - 1; !moved || next.Told[i] != (Told{Server: "mail", Tools: "y", Tries: tries + 1, At: at}) {
+			t.Errorf("after %d tries: %v, %+v", tries, moved, next.Told)
+		}
+		s = next
+	}
+	for _, tries := range []int{8, 40, 1 << 40} {
+		if due := (Told{At: noon, Tries: tries}).due(); due != noon.Add(6*time.Hour) {
+			t.Errorf("after %d tries it is due %s later", tries, due.Sub(noon))
+		}
 	}
 
 	halt, resume := Change{Halt: new(true)}, Change{Halt: new(false)}
@@ -299,7 +327,8 @@ func TestChangeInWords(t *testing.T) {
 		"go of files: accepted as 01234567":              accept(d),
 		"go of files: its server defines it as 01234567": saw(d, false, false),
 		"go of files: accepted as d1":                    accept(Tool{"files", "go", "d1"}),
-		"admins were told of the tools of files":         {Told: &Told{Server: "files"}},
+		"admins are to be told of the tools of files":    {Told: &Told{Server: "files"}},
+		"admins were told of the tools of files":         {Told: &Told{Server: "files", Sent: true}},
 		"halted":                                         {Halt: new(true)},
 		"resumed":                                        {Halt: new(false)},
 		"go of files: analysed as write, dangerous":      {Analysis: &Analysis{Tool: d, Access: Write, Risk: Dangerous}},

@@ -55,7 +55,9 @@ func told(w *World, server string) bool {
 	for _, p := range pinsOf(w, server) {
 		now = append(now, p.Tool)
 	}
-	return slices.Contains(settings(w).Told, permission.Told{Server: server, Tools: permission.ServerDigest(now)})
+	return slices.ContainsFunc(settings(w).Told, func(x permission.Told) bool {
+		return x.Server == server && x.Tools == permission.ServerDigest(now) && x.Sent
+	})
 }
 
 // R161: admins are told once of a server's tools, by whichever replica sees them, and again when they change; nobody else is. Accept and
