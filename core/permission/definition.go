@@ -128,8 +128,14 @@ func (p Pinned) Differences() []Difference {
 	add("input schema", readable(p.Was.Input), readable(p.Now.Input))
 	add("output schema", readable(p.Was.Output), readable(p.Now.Output))
 	add("annotations", readable(p.Was.Annotations), readable(p.Now.Annotations))
+	if len(out) == 0 { // the same words from elsewhere: a definition is bound to where the operator says that its server is
+		out = []Difference{{Part: PartOrigin}}
+	}
 	return out
 }
+
+// PartOrigin is what changed where all that a server says is as before. Neither address nor command is told: they may hold secrets.
+const PartOrigin = "command or address of its server"
 
 // readable is a JSON part in one form, with lines.
 func readable(raw json.RawMessage) string {

@@ -46,7 +46,7 @@ func TestDifferences(t *testing.T) {
 		want []Difference
 	}{
 		{"texts", changed(Definition{Title: "a", Description: "x"}, Definition{Title: "b", Description: "x"}), []Difference{{"title", "a", "b"}}},
-		{"only its form", changed(Definition{Input: raw(`{"b":1,"a":2}`)}, Definition{Input: raw(`{"a":2, "b":1}`)}), nil},
+		{"nothing that is said", changed(Definition{Input: raw(`{"b":1,"a":2}`)}, Definition{Input: raw(`{"a":2, "b":1}`)}), []Difference{{PartOrigin, "", ""}}},
 		{"a schema", changed(Definition{Input: raw(`{"a":1}`)}, Definition{}), []Difference{{"input schema", "{\n  \"a\": 1\n}", ""}}},
 		{"what is no JSON", changed(Definition{Output: raw(`{`)}, Definition{Output: raw(`[`)}), []Difference{{"output schema", "{", "["}}},
 		{"was too long", changed(Definition{Cut: true}, Definition{Title: "b"}), whole},

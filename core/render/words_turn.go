@@ -346,6 +346,8 @@ const NewOnCard = "This tool is new: no admin has accepted it yet."
 // DifferenceLine tells one part that changed.
 func DifferenceLine(part, was, now string) string {
 	switch {
+	case was == "" && now == "":
+		return part + " is another one in the configuration; what it says of the tool is as it was"
 	case was == "":
 		return part + " is now “" + now + "” (it had none)"
 	case now == "":

@@ -28,6 +28,7 @@ type Invocation struct {
 type Tool struct {
 	Server, Name string
 	Version      int
+	Moved        bool // the operator says that its server is elsewhere: another definition, in the same words
 	Hints        permission.Hints
 	Check        func(args string) error
 	Run          func(Invocation) (turn.Result, error)
@@ -40,8 +41,12 @@ func (t Tool) spec() agent.ToolSpec {
 	if t.Version > 0 {
 		says = fmt.Sprintf("It does %s, in version %d.", t.Name, t.Version)
 	}
+	digest := len(t.Name)*1000 + t.Version
+	if t.Moved {
+		digest += 500
+	}
 	return agent.ToolSpec{
-		Tool:        permission.Tool{Server: t.Server, Name: t.Name, Definition: permission.Digest(fmt.Sprintf("%064x", len(t.Name)*1000+t.Version))},
+		Tool:        permission.Tool{Server: t.Server, Name: t.Name, Definition: permission.Digest(fmt.Sprintf("%064x", digest))},
 		Description: says, InputSchema: json.RawMessage(`{"type":"object"}`), Hints: t.Hints,
 		Definition: permission.Definition{Description: says, Input: json.RawMessage(`{"type":"object"}`)},
 	}

@@ -348,6 +348,21 @@ func TestTheSessionAsksNoMore(t *testing.T) {
 	w.Until("it asks again", func() bool { return len(w.Platform.Messages(Room)) == 4 && w.Asked() == "send" })
 }
 
+// 5.10: a server that the operator moved says the same as before, and is another one: what was allowed for it is void, and the card says why.
+func TestAMovedServerIsAnother(t *testing.T) {
+	w := New(t, Options{})
+	w.Model.When("go", Calls(Call("write", `{}`)))
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Press(w.Replicas[0], Ana, chat.AllowChat, "write")
+	w.Over(0)
+	w.Tools.Put(Tool{Server: "files", Name: "write", Moved: true})
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Shows(1, "This tool changed since it was last accepted or first seen: command or address of its server.", "is another one in the configuration")
+	equal(w, "runs", w.Tools.Count("write"), 1)
+	w.Press(w.Replicas[0], Ana, chat.Deny, "write")
+	w.Over(1)
+}
+
 // A changed tool voids what was allowed and remembered for it, and says what changed before anything is asked; once it is accepted
 // nothing is said any more.
 func TestAChangedToolSaysWhatChanged(t *testing.T) {
