@@ -266,7 +266,7 @@ func TestAuditOfSettings(t *testing.T) {
 		"4 setting remembered by Ana choice="+permission.StandDeny.String()+" note="+permission.Change{Remember: &remembered}.String(),
 		"4 setting forgot by Ana choice="+permission.StandDeny.String()+" note=forgot a remembered choice",
 		"5 setting seen by nod note=write_file of files: its server defines it as d",
-		"5 setting told by nod note=admins were told of the tools of files",
+		"5 setting told by nod note=admins are to be told of the tools of files",
 		"6 setting accepted by Ana note=write_file of files: accepted as d",
 		"6 setting halted by Ana note=halted",
 		"6 setting resumed by Ana note=resumed",
