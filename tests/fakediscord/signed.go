@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodhq/nod/tests/fakeslack"
 )
 
 // Deliver switches interactions to signed HTTP; an empty address switches back to the gateway. The two exclude each other. As in
@@ -91,7 +93,7 @@ func (s *Server) request(address string, body []byte, f Forgery) (int, []byte, e
 
 func (s *Server) requestWith(ctx context.Context, address string, body []byte, f Forgery) (int, []byte, error) {
 	body = append(bytes.Clone(body), bytes.Repeat([]byte(" "), f.Pad)...)
-	at, signature := s.Sign(s.clock.Now().Add(-f.Stale), body)
+	at, signature := s.Sign(fakeslack.SignedAt(s.clock).Add(-f.Stale), body)
 	if f.Key {
 		seed := sha256.Sum256([]byte("somebody else"))
 		signature = hex.EncodeToString(ed25519.Sign(ed25519.NewKeyFromSeed(seed[:]), append([]byte(at), body...)))

@@ -12,6 +12,15 @@ type Clock interface {
 	AfterFunc(d time.Duration, f func()) (stop func())
 }
 
+// SignedAt is the time that stands with a signature: that of the clock, unless it has a method Signed that says another. Who checks a
+// signature compares it with their own clock, so a clock that stands or goes slowly may want to sign with the real time.
+func SignedAt(c Clock) time.Time {
+	if s, own := c.(interface{ Signed() time.Time }); own {
+		return s.Signed()
+	}
+	return c.Now()
+}
+
 // wall is the real time.
 type wall struct{}
 

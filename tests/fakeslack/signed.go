@@ -68,7 +68,7 @@ func (s *Server) signed(ctx context.Context, address, kind string, body []byte, 
 	if err != nil {
 		return nil, nil, err
 	}
-	at := s.clock.Now().Unix()
+	at := SignedAt(s.clock).Unix()
 	req.Header.Set("Content-Type", kind)
 	req.Header.Set("User-Agent", "Slackbot 1.0 (+https://api.slack.com/robots)")
 	req.Header.Set("X-Slack-Request-Timestamp", strconv.FormatInt(at, 10))
