@@ -33,8 +33,8 @@ var inDiscord = map[person]string{
 	pretend: "700000000000000006", nobody: "700000000000000007",
 }
 
-// slow is a clock at half the speed of time, whose timers never fire: a loaded machine is no attack. What is signed is signed with the real
-// time, or on a slow machine everything would be stale after ten minutes.
+// slow is a clock at half the speed of time, on which nobody is ever late with an answer: a loaded machine is no attack. What failed is
+// tried again, as Slack does. What is signed is signed with the real time, or on a slow machine everything would be stale after ten minutes.
 type slow struct {
 	*fakeslack.Manual
 	from time.Time
@@ -43,6 +43,15 @@ type slow struct {
 func newSlow() slow { return slow{fakeslack.NewManual(), time.Now()} }
 
 func (s slow) Now() time.Time { return s.from.Add(time.Since(s.from) / 2).UTC() }
+
+// AfterFunc calls f when it is time to try again. The short times are those that an app has for an answer.
+func (s slow) AfterFunc(d time.Duration, f func()) func() {
+	if d > 0 && d < fakeslack.RetryAfter[1] {
+		return s.Manual.AfterFunc(d, f)
+	}
+	t := time.AfterFunc(d, f)
+	return func() { t.Stop() }
+}
 
 func (slow) Signed() time.Time { return time.Now() }
 
