@@ -1,6 +1,6 @@
 # `make help` explains itself: it prints what stands after ## on a target's line.
 .DEFAULT_GOAL := help
-.PHONY: help run test race fuzz mutate bench discord-spec lint fmt build ci update
+.PHONY: help run test race fuzz mutate breaks bench discord-spec lint fmt build ci update
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
@@ -26,6 +26,11 @@ fuzz: ## every fuzz target for FUZZTIME (30s) each
 
 mutate: ## take each guard of what decides out: some test must notice (hours; MUTATE=-new: only guards that are not listed yet)
 	go run ./tests/mutate -all -within 3h $(MUTATE)
+
+breaks: ## take a guard out for each row of tests/attacks: the row must fail (an hour)
+	@grep -v '^#\|^[0-9]* - ' tests/attacks/breaks.txt | while read -r row guard; do \
+		go run ./tests/mutate -entry "$$guard" -test ./tests/attacks -run '^TestAttacks$$' -args "-test.run=TestAttacks/^$$row-" -timeout 4m </dev/null || exit 1; \
+	done
 
 bench: ## edits, lag and 429s against the stand-in Slack at its floors, minutes long; BENCH='-run P2 -quick -v' to choose (needs redis-server)
 	go run ./tests/bench $(BENCH)

@@ -46,6 +46,7 @@ type form struct {
 	class  turn.Class
 	nonce  string
 	events [][]byte
+	links  []string // as stored
 	// decoded are the events as readers will see them.
 	decoded []turn.Event
 }
@@ -71,6 +72,12 @@ func (s *Store) form(w agent.Write) (form, error) {
 	}
 	k := keysOf(w.Chat)
 	keys := append(make([]string, 0, 5+len(w.Events)), k.head, k.log, k.snap, k.due, k.asks)
+	chain := "-"
+	for _, e := range w.Events {
+		if e.Event != nil && e.Event.Class() >= turn.Choice && w.Known.Seq > 0 {
+			chain = linkOf(w.Known)
+		}
+	}
 	var tail []string
 	seen := map[agent.OpID]bool{}
 	for _, e := range w.Events {
@@ -99,7 +106,9 @@ func (s *Store) form(w agent.Write) (form, error) {
 				ids = append(ids, id)
 			}
 		}
-		tail = append(tail, escape(string(e.Op)), string(b), strconv.Itoa(len(ids)))
+		f.links = append(f.links, s.opt.Audit.seal(w.Chat, chain, escape(string(e.Op)), b))
+		chain = "-"
+		tail = append(tail, escape(string(e.Op)), f.links[len(f.links)-1], string(b), strconv.Itoa(len(ids)))
 		tail = append(tail, ids...)
 		switch e.Event.(type) {
 		case turn.Started, turn.Decided:
@@ -110,17 +119,13 @@ func (s *Store) form(w agent.Write) (form, error) {
 	if f.class == turn.Work && (w.Lease.Token == 0 || w.Lease.Owner == "" || w.Lease.Chat != w.Chat) {
 		return f, fmt.Errorf("append: work needs the lease of its chat: %w", agent.ErrFenced)
 	}
-	chain := "-"
-	if f.class >= turn.Choice && w.Known.Seq > 0 {
-		chain = linkOf(w.Known)
-	}
 	at, snap, err := snapshotOf(w)
 	if err != nil {
 		return f, err
 	}
 	f.nonce = strconv.FormatUint(rand.Uint64()>>1, 10) // Redis keeps a decimal of this size in 8 bytes
 	args := []string{
-		classNames[f.class], utoa(w.Known.Seq), escape(string(w.Known.Tip)), chain,
+		classNames[f.class], utoa(w.Known.Seq), escape(string(w.Known.Tip)), s.opt.Audit.sealHead(w.Chat, w.Known),
 		millis(opTTL), millis(s.keeps(w.Chat)), millis(s.opt.Lease), w.Lease.Owner, utoa(w.Lease.Token), w.Claim,
 		flag(w.Release), wakeMillis(w.Wake), at, snap,
 		f.nonce, flag(f.call.sure), w.Chat.String(), watchChannel(w.Chat), wakePrefix, strconv.Itoa(len(w.Events)),
@@ -163,15 +168,9 @@ func (s *Store) written(w agent.Write, f form, res any, before time.Time) (agent
 
 	c := chainFrom(w.Chat, w.Known)
 	entries, readErr := c.entries(strs(r[10]))
-	first := "-"
-	if f.class >= turn.Choice && w.Known.Seq > 0 {
-		first = linkOf(w.Known)
-	}
 	for i := 0; readErr == nil && i < int(own); i++ { // ours did not travel back: put together what the script stored
-		ours := row{c.head.Seq + 1, int64(number(r[3])), escape(string(w.Events[i].Op)), "-", f.events[i]}
-		if i == 0 {
-			ours.link = first
-		}
+		ours := row{seq: c.head.Seq + 1, stamp: int64(number(r[3])), op: escape(string(w.Events[i].Op)), event: f.events[i]} //nolint:gosec // a stamp
+		ours.link, ours.code, _ = strings.Cut(f.links[i], ".")
 		if _, readErr = c.next(ours.bytes()); readErr == nil {
 			entries = append(entries, ours.with(f.decoded[i]))
 		}

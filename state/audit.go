@@ -156,7 +156,7 @@ func (s *Store) Walk(ctx context.Context, id chat.ID, take func(turn.Entry, agen
 		return agent.Head{}, err
 	}
 	c := chainFrom(id, agent.Head{})
-	stamp := int64(0)
+	stamp, signs := int64(0), s.opt.Audit.follow(id, says.sealed)
 	for c.head.Seq < min(says.Seq, length) {
 		page, err := s.page(ctx, k.log, c.head.Seq, min(c.head.Seq+historyPage, says.Seq))
 		if err != nil {
@@ -179,6 +179,9 @@ func (s *Store) Walk(ctx context.Context, id chat.ID, take func(turn.Entry, agen
 			if err != nil {
 				return before, err
 			}
+			if wrong := signs.next(r, e.Event, c.head); wrong != "" {
+				return before, c.broken(r.seq, wrong)
+			}
 			if err := take(e, c.head); err != nil {
 				return c.head, err
 			}
@@ -194,13 +197,17 @@ func (s *Store) Walk(ctx context.Context, id chat.ID, take func(turn.Entry, agen
 	case stamp != says.stamp:
 		return c.head, c.broken(c.head.Seq, "the chat's head gives another time for it")
 	}
+	if wrong := signs.end(c.head); wrong != "" {
+		return c.head, c.broken(c.head.Seq, wrong)
+	}
 	return c.head, nil
 }
 
 // ending is what a chat's head says of its log.
 type ending struct {
 	agent.Head
-	stamp int64
+	stamp  int64
+	sealed string
 }
 
 // ends reads the head and the length of the log at one moment.
@@ -211,7 +218,7 @@ func (s *Store) ends(ctx context.Context, k chatKeys) (says ending, length uint6
 		var head *redis.SliceCmd
 		var n *redis.IntCmd
 		_, err := s.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			head, n = p.HMGet(ctx, k.head, "seq", "tip", "stamp"), p.LLen(ctx, k.log)
+			head, n = p.HMGet(ctx, k.head, "seq", "tip", "stamp", "sealed"), p.LLen(ctx, k.log)
 			return nil
 		})
 		if err != nil {
@@ -219,7 +226,8 @@ func (s *Store) ends(ctx context.Context, k chatKeys) (says ending, length uint6
 		}
 		f := head.Val()
 		says.Seq, says.Tip, says.stamp = number(f[0]), agent.OpID(unescape(text(f[1]))), int64(number(f[2])) //nolint:gosec // a stamp
-		length = uint64(n.Val())                                                                             //nolint:gosec // a length
+		says.sealed = text(f[3])
+		length = uint64(n.Val()) //nolint:gosec // a length
 		return true, nil
 	})
 	return says, length, err

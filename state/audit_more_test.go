@@ -162,7 +162,7 @@ func TestOpenToRead(t *testing.T) {
 			if _, err := s.Append(t.Context(), agent.Write{Chat: room, Events: []agent.Keyed{said("x")}}); !errors.Is(err, ErrReadOnly) {
 				t.Errorf("it was written: %v", err)
 			}
-			if err := s.PutSession(t.Context(), "h", "u", "n"); !errors.Is(err, ErrReadOnly) {
+			if err := s.KeepSession(t.Context(), "h", nil); !errors.Is(err, ErrReadOnly) {
 				t.Errorf("it was written: %v", err)
 			}
 		})

@@ -28,7 +28,7 @@ func OpenToRead(ctx context.Context, dir string, o Options) (*Store, error) {
 	if o.URL == "" {
 		return openDirToRead(dir, o)
 	}
-	rdb, err := dial(ctx, o.URL)
+	rdb, err := dial(ctx, o.URL, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,9 @@ func openDirToRead(dir string, o Options) (_ *Store, err error) {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	d := &disk{dir: dir, opt: o, mem: miniredis.NewMiniRedis(), broken: ErrReadOnly}
-	if d.lock, err = lockFile(filepath.Join(dir, "lock")); err != nil {
+	if d.lock, err = lockFile(filepath.Join(dir, "lock")); err != nil && !errors.Is(err, ErrInUse) {
+		return nil, fmt.Errorf("data_dir %s cannot be written, and its lock is taken while it is read: read a copy of the directory instead: %w", dir, err)
+	} else if err != nil {
 		return nil, fmt.Errorf("data_dir %s: a nod is running on it, and only one process can: stop it first, or read a copy of the directory that was made while it was stopped: %w", dir, err)
 	}
 	defer func() {

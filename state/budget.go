@@ -15,6 +15,7 @@ import (
 type Spend struct {
 	Pool    string        // what the limit is counted by: workspace, method and, where the platform counts so, channel
 	Limit   int           // calls in Per; 0 with Ends: the message ended by other means, and nothing is spent
+	Hard    int           // calls in Per that decisions may go up to; less than Limit: that
 	Per     time.Duration // the platform's window
 	Lane    agent.Urgency // a decision goes before a final, a final before progress
 	Message string        // the live message it is for; empty where there is none. Each one keeps a call in reserve for its final
@@ -43,7 +44,7 @@ func (s *Store) Spend(ctx context.Context, sp Spend) (wait time.Duration, err er
 		keys:   []string{k.spent, k.live, k.came, k.pool},
 		args: []string{
 			strconv.Itoa(sp.Limit), millis(sp.Per + margin(sp.Per)), strconv.Itoa(int(sp.Lane)), sp.Message,
-			strconv.FormatFloat(growth(sp.Rate), 'f', 3, 64), flag(sp.Ends), rand.Text(),
+			strconv.FormatFloat(growth(sp.Rate), 'f', 3, 64), flag(sp.Ends), rand.Text(), strconv.Itoa(sp.Hard),
 		},
 	})
 	if err != nil {

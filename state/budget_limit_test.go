@@ -65,6 +65,31 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 	})
 }
 
+// Where the platform bears bursts, decisions go beyond the limit, as far as they are let; nothing else does, nor makes them wait.
+func TestDecisionsGoBeyondTheLimit(t *testing.T) {
+	p := miniPurse(t)
+	take := func(lane agent.Urgency, hard int) bool {
+		wait, err := p.Spend(t.Context(), Spend{Pool: "p", Limit: 4, Hard: hard, Per: time.Minute, Lane: lane})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return wait == 0
+	}
+	for i := range 4 {
+		if !take(agent.Final, 6) {
+			t.Fatalf("final %d waits", i)
+		}
+	}
+	if take(agent.Final, 6) || take(agent.Progress, 6) || take(agent.Decision, 0) {
+		t.Error("something other than a decision that may went beyond the limit")
+	}
+	for i, want := range []bool{true, true, false} {
+		if take(agent.Decision, 6) != want {
+			t.Errorf("decision %d beyond the limit: want %v, for six are the most", i+1, want)
+		}
+	}
+}
+
 func TestALostReplyIsNoSecondSpending(t *testing.T) {
 	p := miniPurse(t)
 	f := &faults{}

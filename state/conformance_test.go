@@ -165,7 +165,7 @@ func levers(s *Store) conformance.State {
 func flush(t *testing.T, url string) {
 	t.Helper()
 	ctx := t.Context()
-	rdb, err := dial(ctx, url)
+	rdb, err := dial(ctx, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

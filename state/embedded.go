@@ -47,6 +47,9 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// ErrInUse: another process has the directory.
+var ErrInUse = errors.New("the directory is in use")
+
 // disk is a miniredis whose every write is in a journal before it happens. Writes go one at a time, each at a
 // recorded time, so that replaying the journal gives the same state to the last stamp.
 type disk struct {
@@ -61,15 +64,23 @@ type disk struct {
 	last    time.Time // the server's clock: never goes back
 	faded   time.Time // up to when expiry was applied
 	broken  error     // why nothing more is written
+	gen     uint64    // of the newest journal
+	hurt    error     // why the journal cannot be gone on with: a new one has to be begun first
+	tried   time.Time // when that was tried last
 }
+
+// healApart is the time between two attempts to begin a new journal: each writes everything.
+const healApart = time.Second
 
 func openDisk(dir string, o Options) (_ *disk, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	d := &disk{dir: dir, opt: o, mem: miniredis.NewMiniRedis()}
-	if d.lock, err = lockFile(filepath.Join(dir, "lock")); err != nil {
+	if d.lock, err = lockFile(filepath.Join(dir, "lock")); errors.Is(err, ErrInUse) {
 		return nil, fmt.Errorf("data_dir %s: another nod is using it; stop that one, or give this one a data_dir of its own: %w", dir, err)
+	} else if err != nil {
+		return nil, fmt.Errorf("data_dir %s cannot be written: %w", dir, err)
 	}
 	defer func() {
 		if err != nil {
@@ -104,7 +115,11 @@ func (d *disk) recover() error {
 		return err
 	}
 	d.epoch = uint64(max(n, 0)) //nolint:gosec // counts up from one
-	return d.shorten(gen + 1)
+	d.gen = gen
+	if err := d.shorten(); err != nil { // a full disk, say: what is there can be read, and the next write tries again
+		d.opt.Log.Error("state: the directory cannot be written, so nothing is accepted until it can", "dir", d.dir, "err", err)
+	}
+	return nil
 }
 
 // voidAll ends the leases of the process before.
@@ -128,15 +143,14 @@ func (d *disk) write(_ context.Context, calls ...call) ([]any, error) {
 	defer d.mu.Unlock()
 	out := make([]any, len(calls))
 	for i, c := range calls {
-		if d.broken != nil {
-			return out, d.broken
+		if err := d.heal(); err != nil {
+			return out, err
 		}
 		now := d.setClock(d.opt.now())
 		rec := record{at: now, script: c.script, keys: c.keys, args: c.args}
 		if err := d.journal.append(rec, c.sure); err != nil {
-			// Nothing is written any more: what the disk holds after such an error is not known until it is read again.
-			d.broken = fmt.Errorf("the journal in %s cannot be written, so nothing is accepted until the disk is repaired and the bot restarted: %w", d.dir, err)
-			return out, d.broken
+			// What the disk holds of it is not known. Memory is what was accepted: a snapshot of it goes on from there.
+			return out, d.hurts(err)
 		}
 		res, err := d.run(c.script.source, c.keys, c.args)
 		if err != nil {
@@ -145,6 +159,28 @@ func (d *disk) write(_ context.Context, calls ...call) ([]any, error) {
 		out[i] = res
 	}
 	return out, nil
+}
+
+func (d *disk) hurts(err error) error {
+	d.hurt, d.tried = fmt.Errorf("the journal in %s cannot be written, so nothing is accepted until it can: %w", d.dir, err), d.opt.now()
+	return d.hurt
+}
+
+// heal begins a new journal where the last one cannot be gone on with.
+func (d *disk) heal() error {
+	switch {
+	case d.broken != nil:
+		return d.broken
+	case d.hurt == nil:
+		return nil
+	case d.opt.now().Sub(d.tried) < healApart:
+		return d.hurt
+	}
+	if err := d.shorten(); err != nil {
+		return err
+	}
+	d.opt.Log.Info("state: the directory can be written again", "dir", d.dir)
+	return nil
 }
 
 // apply repeats a recorded write, at its time.
@@ -219,45 +255,50 @@ func (d *disk) fade() {
 func (d *disk) sweep() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.broken != nil {
-		return d.broken
+	if err := d.heal(); err != nil {
+		return err
 	}
 	now := d.setClock(d.opt.now())
 	if err := d.journal.append(record{at: now}, false); err != nil {
-		d.broken = fmt.Errorf("the journal in %s cannot be written: %w", d.dir, err)
-		return d.broken
+		return d.hurts(err)
 	}
 	d.fade()
 	if d.journal.size < d.opt.journalMax {
 		return nil
 	}
-	return d.shorten(d.journal.gen + 1)
+	return d.shorten()
 }
 
 // shorten writes a snapshot and begins a new journal after it. If the snapshot cannot be written, the old
-// journal goes on.
-func (d *disk) shorten(gen uint64) error {
+// journal goes on, where there is one that can.
+func (d *disk) shorten() error {
+	gen := d.gen + 1
 	if err := writeSnapshot(d.dir, gen, d.mem, d.last); err != nil {
-		return fmt.Errorf("snapshot: %w", err)
+		err = fmt.Errorf("snapshot: %w", err)
+		if d.journal == nil || d.hurt != nil {
+			return d.hurts(err)
+		}
+		return err
+	}
+	d.gen = gen // it is in force, so the old journal must not grow: it would not be read again
+	if d.journal != nil {
+		_ = d.journal.file.Close()
+		d.journal = nil
 	}
 	next, err := newJournal(d.dir, gen, d.opt.openJournal)
 	if err != nil {
-		// The snapshot of gen is in force, so the old journal must not grow: it would not be read again.
-		d.broken = fmt.Errorf("the journal in %s cannot be begun: %w", d.dir, err)
-		return d.broken
+		return d.hurts(err)
 	}
-	if d.journal != nil {
-		_ = d.journal.file.Close()
-	}
-	d.journal = next
+	d.journal, d.hurt = next, nil
 	removeOlder(d.dir, gen)
 	return nil
 }
 
-func (d *disk) refusing() error {
+// ready reports whether writes are taken.
+func (d *disk) ready() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.broken
+	return d.heal()
 }
 
 // close stops writing. What is journalled stays; a last snapshot makes the next start quick.
@@ -266,10 +307,11 @@ func (d *disk) close() error {
 	defer d.mu.Unlock()
 	var err error
 	if d.broken == nil {
-		err = d.shorten(d.journal.gen + 1)
+		err = d.shorten()
 	}
-	if !errors.Is(d.broken, ErrClosed) {
+	if d.journal != nil {
 		_ = d.journal.file.Close()
+		d.journal = nil
 	}
 	d.broken = ErrClosed
 	return err

@@ -17,14 +17,15 @@ import (
 )
 
 // The stored form of an entry is "seq stamp op link\n" and the event's bytes. Stamp is Unix time in ms. Link is
-// "-", or the roll over all entries before this one as the writer computed it.
+// "-", or the roll over all entries before this one as the writer computed it; "." and the entry's code follow where there is an audit key.
 
 // row is one stored entry taken apart.
 type row struct {
 	seq   uint64
 	stamp int64
 	op    string // as stored
-	link  string // as stored
+	link  string // as stored, without the code
+	code  string // as stored, "" without
 	event []byte
 }
 
@@ -42,7 +43,8 @@ func parseRow(b []byte) (row, error) {
 	if err != nil {
 		return row{}, errors.New("its stamp is not readable")
 	}
-	return row{seq, stamp, f[2], f[3], event}, nil
+	link, code, _ := strings.Cut(f[3], ".")
+	return row{seq, stamp, f[2], link, code, event}, nil
 }
 
 func (r row) bytes() []byte {
@@ -54,6 +56,9 @@ func (r row) bytes() []byte {
 	b = append(b, r.op...)
 	b = append(b, ' ')
 	b = append(b, r.link...)
+	if r.code != "" {
+		b = append(append(b, '.'), r.code...)
+	}
 	b = append(b, '\n')
 	return append(b, r.event...)
 }

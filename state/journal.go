@@ -199,8 +199,7 @@ func replayFrames(path string, b []byte, apply func(record), log *slog.Logger) e
 					return fmt.Errorf("%s is damaged at byte %d, before a decision or a start that was recorded; restore it from a backup, or move the directory away to begin anew", path, at)
 				}
 			}
-			log.Warn("state: cut an unfinished write off the journal", "bytes", len(b)-at)
-			return nil
+			return cutOff(path, b, at, log)
 		}
 		at += frameHead + len(payload)
 		if kind == frameScript {
@@ -221,6 +220,30 @@ func replayFrames(path string, b []byte, apply func(record), log *slog.Logger) e
 		}
 		apply(r)
 	}
+	return nil
+}
+
+// cutOff leaves out what follows a frame that is not whole. Where only the end is missing, that was being written when the process died. Where whole
+// frames follow, the file is damaged: what they hold is lost, but not the file.
+func cutOff(path string, b []byte, at int, log *slog.Logger) error {
+	lost := 0
+	for i := at + 1; i < len(b); i++ {
+		if _, payload, ok := readFrame(b[i:]); ok {
+			lost++
+			i += frameHead + len(payload) - 1
+		}
+	}
+	if lost == 0 {
+		log.Warn("state: cut an unfinished write off the journal", "bytes", len(b)-at)
+		return nil
+	}
+	kept := path + ".bad"
+	base := filepath.Join(filepath.Dir(path), "snapshot."+strings.TrimPrefix(filepath.Base(path), "journal."))
+	_ = os.Link(base, base+".bad") // what the journal goes on from: the first one goes on from nothing
+	if err := os.WriteFile(kept, b, 0o600); err != nil {
+		return fmt.Errorf("%s is damaged at byte %d, and cannot be kept as %s: %w", path, at, kept, err)
+	}
+	log.Error("state: the journal is damaged; what was recorded after that is lost, and the file is kept", "at byte", at, "bytes", len(b)-at, "records lost", lost, "kept", kept)
 	return nil
 }
 

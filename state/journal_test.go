@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -123,7 +125,9 @@ func TestAFullDiskAcceptsNothing(t *testing.T) {
 	dir := t.TempDir()
 	space, syncs := 1<<20, 0
 	var syncErr error
-	s := openEmbedded(t, dir, flaky(&space, &syncs, &syncErr))
+	o, now := flaky(&space, &syncs, &syncErr), time.Now()
+	o.now = func() time.Time { return now }
+	s := openEmbedded(t, dir, o)
 	first := mustAppend(t, s, agent.Write{Claim: "me", Events: []agent.Keyed{said("d1")}})
 	space = 50 // some of the next frame fits
 	for i, w := range []agent.Write{
@@ -133,7 +137,7 @@ func TestAFullDiskAcceptsNothing(t *testing.T) {
 		if _, err := s.Append(t.Context(), w); err == nil || !strings.Contains(err.Error(), "cannot be written") {
 			t.Errorf("write %d: error %v", i, err)
 		}
-		space = 1 << 20 // room again: still nothing, until somebody has looked at it
+		space = 1 << 20 // room again: still nothing, until a new journal is begun
 	}
 	if _, err := s.ClaimDue(t.Context(), "me", 1); err != nil {
 		t.Errorf("nothing is due, so nothing has to be written: %v", err)
@@ -162,11 +166,100 @@ func TestAFullDiskAcceptsNothing(t *testing.T) {
 		}
 		at += frameHead + len(payload)
 	}
-	s = openEmbedded(t, left, Options{})
-	if got := history(t, s); len(got) != 1 {
+	again := openEmbedded(t, left, Options{})
+	if got := history(t, again); len(got) != 1 {
 		t.Errorf("%d entries after a restart", len(got))
 	}
+	mustAppend(t, again, agent.Write{Events: []agent.Keyed{said("d2")}})
+
+	now = now.Add(healApart) // there is room, and the same process goes on, with all that it accepted
+	mustAppend(t, s, agent.Write{Events: []agent.Keyed{said("d3")}})
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("it is not ready: %v", err)
+	}
+	if got := history(t, openEmbedded(t, killed(t, dir), Options{})); len(got) != 2 {
+		t.Errorf("%d entries in the new journal", len(got))
+	}
+}
+
+// A process that starts on a full disk reads what is there, says that it takes nothing, and takes it when there is room.
+func TestAStartOnAFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	s := openEmbedded(t, dir, Options{})
+	mustAppend(t, s, agent.Write{Events: []agent.Keyed{said("d1")}})
+	dir = killed(t, dir)
+	space, syncs, now := -1, 0, time.Now()
+	var syncErr error
+	o := flaky(&space, &syncs, &syncErr)
+	o.now = func() time.Time { return now }
+	open := o.openJournal
+	o.openJournal = func(path string) (segment, error) {
+		if space < 0 {
+			return nil, errors.New("no space left on device")
+		}
+		return open(path)
+	}
+	s = openEmbedded(t, dir, o)
+	if got := history(t, s); len(got) != 1 {
+		t.Errorf("%d entries", len(got))
+	}
+	if _, err := s.Append(t.Context(), agent.Write{Chat: room, Events: []agent.Keyed{said("d2")}}); err == nil || s.Ping(t.Context()) == nil {
+		t.Errorf("accepted, %v", err)
+	}
+	space, now = 1<<20, now.Add(healApart)
 	mustAppend(t, s, agent.Write{Events: []agent.Keyed{said("d2")}})
+	if got := history(t, openEmbedded(t, killed(t, dir), Options{})); len(got) != 2 {
+		t.Errorf("%d entries after a restart", len(got))
+	}
+}
+
+// A directory that cannot be written is told from one that another process has.
+func TestADirectoryThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "lock"), 0o700); err != nil { // a file that cannot be opened, to root either
+		t.Fatal(err)
+	}
+	if _, err := OpenEmbedded(dir, Options{Log: discard}); err == nil || !strings.Contains(err.Error(), "cannot be written") || strings.Contains(err.Error(), "another nod") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Whole records behind a damaged one are lost, but not silently, and not their file.
+func TestADamagedJournalIsKept(t *testing.T) {
+	dir := t.TempDir()
+	s := openEmbedded(t, dir, Options{})
+	mustAppend(t, s, agent.Write{Events: []agent.Keyed{said("d1")}})
+	upTo, err := os.ReadFile(onlyJournal(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, s, agent.Write{Events: []agent.Keyed{said("d2")}})
+	mustAppend(t, s, agent.Write{Events: []agent.Keyed{said("d3")}})
+	left := killed(t, dir)
+	path := onlyJournal(t, left)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(upTo)+frameHead+3] ^= 0x40
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	s = openEmbedded(t, left, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if got := history(t, s); len(got) != 1 {
+		t.Errorf("%d entries", len(got))
+	}
+	if kept, err := os.ReadFile(path + ".bad"); err != nil || !bytes.Equal(kept, b) {
+		t.Errorf("the file was not kept: %v", err)
+	}
+	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), `"records lost"=1`) {
+		t.Errorf("the log says:\n%s", log.String())
+	}
+	snapshot := strings.Replace(path, "journal.", "snapshot.", 1) + ".bad"
+	if _, err := os.Stat(snapshot); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestStartedAndDecidedAreSynced(t *testing.T) {
@@ -192,7 +285,7 @@ func TestStartedAndDecidedAreSynced(t *testing.T) {
 	}
 	syncErr = nil
 	if _, err := s.Append(t.Context(), agent.Write{Chat: room, Events: []agent.Keyed{said("d2")}}); err == nil {
-		t.Error("after a failed sync nobody knows what the disk holds, and it went on")
+		t.Error("after a failed sync nobody knows what the disk holds, and it went on with the same file")
 	}
 }
 

@@ -20,6 +20,8 @@ const prefix = "nod:"
 
 const (
 	runEpoch    = prefix + "{run}:epoch"    // String: counts the cold starts
+	runServer   = prefix + "{run}:server"   // Hash: id (of the server, as long as it runs), since (ms)
+	runProbe    = prefix + "{run}:probe"    // Hash: at: what a look at whether writes are taken writes
 	runReplicas = prefix + "{run}:replicas" // ZSET: replica → when its heartbeat lapses, in ms of Redis time
 )
 
@@ -64,8 +66,16 @@ func chatOfHead(key string) (name string, ok bool) {
 	return name, ok && keysNamed(name).head == key
 }
 
-func sessionKey(keyHash string) string { return prefix + "session:" + keyHash } // Hash: user, name
-func shelfKey(userKey string) string   { return prefix + "shelf:" + userKey }   // Hash: t:<chat> title, a:<chat> ms
+// sessions is a Hash: hash of a session's key → session; and endedOld, once all that older versions opened were ended.
+const (
+	sessions = prefix + "sessions"
+	endedOld = "ended-old"
+)
+
+// oldSessionKey is a Hash: user, name. Older versions kept each session under a key of its own, and for ever.
+func oldSessionKey(keyHash string) string { return prefix + "session:" + keyHash }
+
+func shelfKey(userKey string) string { return prefix + "shelf:" + userKey } // Hash: t:<chat> title, a:<chat> ms
 
 // budgetKeys are the keys of one pool of an outbound budget. All of them are in one slot.
 type budgetKeys struct {

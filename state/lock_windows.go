@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/windows"
@@ -15,6 +16,9 @@ func lockFile(path string) (*os.File, error) {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	if err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped)); err != nil {
 		_ = f.Close()
+		if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
+			err = ErrInUse
+		}
 		return nil, err
 	}
 	return f, nil

@@ -213,7 +213,11 @@ func repeatable(err error) bool {
 
 // dial makes the client that the URL asks for: one server, a Sentinel's primary, or a Cluster. None of its
 // errors repeats the URL.
-func dial(ctx context.Context, raw string) (redis.UniversalClient, error) {
+func dial(ctx context.Context, raw string, m *met) (redis.UniversalClient, error) {
+	var hello func(context.Context, *redis.Conn) error
+	if m != nil {
+		hello = m.hello
+	}
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, errors.New("redis.url: this is no URL (want redis://user:password@host:6379/0; a password with / # ? or @ in it must be percent-encoded)")
@@ -224,6 +228,7 @@ func dial(ctx context.Context, raw string) (redis.UniversalClient, error) {
 			return nil, errors.New("redis.url: this is no Sentinel URL (want redis://host:26379/0?master_name=mymaster&addr=host2:26379)")
 		}
 		o.MaxRetries, o.ContextTimeoutEnabled, o.DisableIdentity, o.Protocol = -1, true, true, 2
+		o.OnConnect = hello
 		return redis.NewFailoverClient(o), nil
 	}
 	o, err := redis.ParseURL(raw)
@@ -231,16 +236,22 @@ func dial(ctx context.Context, raw string) (redis.UniversalClient, error) {
 		return nil, errors.New("redis.url: want redis://, rediss:// or unix://, like redis://user:password@host:6379/0")
 	}
 	tune(o)
-	one := redis.NewClient(o)
+	asking := *o
+	one := redis.NewClient(&asking)
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	if info, err := one.Info(ctx, "cluster").Result(); err != nil || !strings.Contains(info, "cluster_enabled:1") {
-		return one, nil // also when it cannot be reached: check says so
+		_ = one.Close()
+		o.OnConnect = hello
+		return redis.NewClient(o), nil // also when it cannot be reached: check says so
 	}
 	_ = one.Close()
 	co, err := redis.ParseClusterURL(raw)
 	if err != nil {
 		return nil, errors.New("redis.url: the server is a Cluster, and the URL does not fit one (want redis://host:6379?addr=host2:6379)")
+	}
+	if co.OnConnect = hello; m != nil {
+		m.cluster = true
 	}
 	co.MaxRedirects, co.MaxRetries, co.ContextTimeoutEnabled, co.DisableIdentity, co.Protocol = -1, -1, true, true, 2
 	co.DisableRoutingPolicies = true

@@ -27,6 +27,7 @@ func digest(source string) string {
 }
 
 var (
+	anewScript   = load("anew")
 	appendScript = load("append")
 	beatScript   = load("beat")
 	claimScript  = load("claim")
@@ -34,6 +35,8 @@ var (
 	loadScript   = load("load")
 	putScript    = load("put")
 	renewScript  = load("renew")
+	seatScript   = load("session")
+	takeScript   = load("take")
 	voidScript   = load("void")
 )
 

@@ -11,29 +11,13 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
-// The shelf is what the web surface keeps: who a session key belongs to, and which chats a person has.
+// The shelf is what the web surface keeps beside its sessions: which chats a person has.
 
 // ChatEntry is one chat on a person's list.
 type ChatEntry struct {
 	Key   string
 	Title string
 	At    time.Time
-}
-
-// PutSession remembers whose a session key is. keyHash is a hash: the key itself is never stored.
-func (s *Store) PutSession(ctx context.Context, keyHash, userKey, name string) error {
-	return s.put(ctx, sessionKey(keyHash), "user", userKey, "name", name)
-}
-
-// Session tells whose a session key is.
-func (s *Store) Session(ctx context.Context, keyHash string) (userKey, name string, ok bool, err error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	f, err := read(ctx, func() (map[string]string, error) { return s.rdb.HGetAll(ctx, sessionKey(keyHash)).Result() })
-	if err != nil || f["user"] == "" {
-		return "", "", false, err
-	}
-	return f["user"], f["name"], true, nil
 }
 
 // PutChat puts a chat on a person's list, or moves it. An empty title keeps the one there is.
@@ -43,6 +27,15 @@ func (s *Store) PutChat(ctx context.Context, userKey, chatKey, title string, at 
 		fields = append(fields, "t:"+chatKey, title)
 	}
 	return s.put(ctx, shelfKey(userKey), fields...)
+}
+
+// DropChats takes chats off a person's list. The chats themselves stay.
+func (s *Store) DropChats(ctx context.Context, userKey string, chatKeys ...string) error {
+	var fields []string
+	for _, k := range chatKeys {
+		fields = append(fields, "a:"+k, "t:"+k)
+	}
+	return s.take(ctx, shelfKey(userKey), fields...)
 }
 
 // Chats is a person's list, the latest first.
@@ -70,6 +63,16 @@ func (s *Store) put(ctx context.Context, key string, fields ...string) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	_, err := s.write(ctx, call{script: putScript, keys: []string{key}, args: fields})
+	return err
+}
+
+func (s *Store) take(ctx context.Context, key string, fields ...string) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	_, err := s.write(ctx, call{script: takeScript, keys: []string{key}, args: fields})
 	return err
 }
 

@@ -13,15 +13,6 @@ func TestShelf(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) *Store{"embedded": embedded, "redis": redis} {
 		t.Run(name, func(t *testing.T) {
 			ctx, s := t.Context(), open(t)
-			if _, _, ok, err := s.Session(ctx, "none"); ok || err != nil {
-				t.Error(ok, err)
-			}
-			if err := s.PutSession(ctx, "hash", "u1", "Ana"); err != nil {
-				t.Fatal(err)
-			}
-			if u, n, ok, err := s.Session(ctx, "hash"); u != "u1" || n != "Ana" || !ok || err != nil {
-				t.Error(u, n, ok, err)
-			}
 			at := time.UnixMilli(1_800_000_000_000).UTC()
 			for _, p := range []ChatEntry{{"a", "first: a", at}, {"b", "", at.Add(time.Minute)}, {"a", "", at.Add(time.Hour)}} {
 				if err := s.PutChat(ctx, "u1", p.Key, p.Title, p.At); err != nil {
@@ -30,6 +21,12 @@ func TestShelf(t *testing.T) {
 			}
 			got, err := s.Chats(ctx, "u1")
 			if err != nil || len(got) != 2 || got[0] != (ChatEntry{"a", "first: a", at.Add(time.Hour)}) || got[1].Key != "b" {
+				t.Error(got, err)
+			}
+			if err := s.DropChats(ctx, "u1", "b", "none"); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.Chats(ctx, "u1"); err != nil || len(got) != 1 || got[0].Key != "a" {
 				t.Error(got, err)
 			}
 			if got, err := s.Chats(ctx, "u2"); err != nil || len(got) != 0 {

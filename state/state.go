@@ -48,10 +48,11 @@ import (
 )
 
 var (
-	_ agent.Log     = (*Store)(nil)
-	_ agent.Leases  = (*Store)(nil)
-	_ agent.Watcher = (*Store)(nil)
-	_ agent.Finder  = (*Store)(nil)
+	_ agent.Log       = (*Store)(nil)
+	_ agent.Leases    = (*Store)(nil)
+	_ agent.Watcher   = (*Store)(nil)
+	_ agent.Finder    = (*Store)(nil)
+	_ agent.Forgetful = (*Store)(nil)
 )
 
 // Errors of this package, beyond those of [agent].
@@ -81,6 +82,8 @@ type Options struct {
 	// Replica names this replica for the cold-start epoch. It should stay the same over restarts and differ
 	// between replicas; the host name when empty.
 	Replica string
+	// Audit signs what is written, and is what Verify checks with.
+	Audit AuditKey
 	// Log gets warnings; slog.Default() when nil. It never sees a secret or a person's words.
 	Log *slog.Logger
 
@@ -138,6 +141,7 @@ type Store struct {
 	w    writer
 	hub  *hub
 	disk *disk // nil unless embedded
+	met  *met  // nil where a restart loses nothing that counts
 
 	closing sync.Once
 	closed  error
@@ -155,7 +159,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	rdb, err := dial(ctx, o.URL)
+	m := &met{runs: map[string]bool{}}
+	rdb, err := dial(ctx, o.URL, m)
 	if err != nil {
 		return nil, err
 	}
@@ -164,23 +169,51 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{opt: o, rdb: rdb, w: &remote{rdb, dur, o.confirm}}
+	if !dur.asks() { // else a Started and a Decided count only once they survive
+		s.met = m
+	}
 	s.hub = newHub(&redisFeed{sub: rdb.Subscribe(context.WithoutCancel(ctx))})
+	if dur.asks() {
+		if err := s.Confirms(ctx); err != nil {
+			o.Log.Error("redis: decisions and starts of tools wait until this is mended", "redis.durability", dur.String(), "error", err)
+		}
+	}
 	return s, nil
 }
 
-// Ping says whether the store can be reached, for readiness.
+// Ping says whether the store takes writes, as durably as it was asked to, for readiness.
 func (s *Store) Ping(ctx context.Context) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	if s.disk != nil {
-		if err := s.disk.refusing(); err != nil {
+		if err := s.disk.ready(); err != nil {
 			return err
 		}
+		return s.rdb.Ping(ctx).Err()
 	}
-	if err := s.rdb.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("redis: %w", err)
+	return s.probe(ctx)
+}
+
+// ErrNotConfirmed: a write is taken, and not as durable as redis.durability asks. Decisions and starts wait until it is.
+var ErrNotConfirmed = errors.New("a write is not confirmed as redis.durability asks for: too few replicas have it, or it is not on disk")
+
+// probe writes, as durably as a start is written: a server that is full, cannot write its disk or became a replica answers a PING.
+func (s *Store) probe(ctx context.Context) error {
+	_, err := s.write(ctx, call{script: putScript, keys: []string{runProbe}, args: []string{"at", "1"}, sure: true})
+	if errors.Is(err, agent.ErrNotDurable) {
+		return ErrNotConfirmed
 	}
-	return nil
+	return err
+}
+
+// Confirms reports whether what must survive does now: asked before a decision or a start is written, so that none is spent in vain.
+func (s *Store) Confirms(ctx context.Context) error {
+	if s.met != nil || s.disk != nil { // local: taking it is all there is
+		return nil
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	return s.probe(ctx)
 }
 
 // Run does the work in the background until ctx ends: the heartbeat behind [Store.Epoch], forgetting asks of

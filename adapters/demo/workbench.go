@@ -2,6 +2,8 @@ package demo
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +17,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/permission"
 )
 
@@ -107,9 +110,9 @@ var tools = []tool{
 	},
 }
 
-// Workbench makes the built-in tool server. Its file tools see nothing outside dir, which is made if it is missing.
-// now is the clock of datetime; nil is the system's.
-func Workbench(dir string, now func() time.Time) (*server.MCPServer, error) {
+// Workbench makes the built-in tool server. Its file tools see nothing outside dir, which is made if it is missing. Apart, each chat has a
+// directory of its own there, and sees nothing of the others'. now is the clock of datetime; nil is the system's.
+func Workbench(dir string, apart bool, now func() time.Time) (*server.MCPServer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the workspace: %w", err)
 	}
@@ -144,7 +147,7 @@ func Workbench(dir string, now func() time.Time) (*server.MCPServer, error) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			text, err := t.run(b, args)
+			text, err := b.in(ctx, apart, func(b *bench) (string, error) { return t.run(b, args) })
 			if err != nil {
 				return mcp.NewToolResultError(say(args.Path, err)), nil
 			}
@@ -152,6 +155,28 @@ func Workbench(dir string, now func() time.Time) (*server.MCPServer, error) {
 		})
 	}
 	return s, nil
+}
+
+// in runs a tool where the chat of its call has its files.
+func (b *bench) in(ctx context.Context, apart bool, run func(*bench) (string, error)) (string, error) {
+	if !apart {
+		return run(b)
+	}
+	id, ok := agent.ChatOf(ctx)
+	if !ok {
+		return "", errors.New("nobody knows whose files these would be")
+	}
+	name := sha256.Sum256([]byte(id.String()))
+	dir := "chats/" + hex.EncodeToString(name[:16])
+	if err := b.root.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	root, err := b.root.OpenRoot(dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close() //nolint:errcheck // nothing is written through it
+	return run(&bench{root, b.now})
 }
 
 // Metadata is what each tool of the workbench declares about itself, by name.

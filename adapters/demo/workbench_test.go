@@ -16,6 +16,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.uber.org/goleak"
 
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 )
 
@@ -26,7 +28,12 @@ var noon = time.Date(2026, 3, 4, 12, 30, 5, 0, time.UTC)
 // open gives an in-process client of a workbench in dir.
 func open(t *testing.T, dir string) *client.Client {
 	t.Helper()
-	s, err := Workbench(dir, func() time.Time { return noon })
+	return openApart(t, dir, false)
+}
+
+func openApart(t *testing.T, dir string, apart bool) *client.Client {
+	t.Helper()
+	s, err := Workbench(dir, apart, func() time.Time { return noon })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +55,12 @@ func open(t *testing.T, dir string) *client.Client {
 // do runs one call and gives its text; a fault says that the tool answered with an error.
 func do(t *testing.T, c *client.Client, name string, args map[string]any) (text string, fault bool) {
 	t.Helper()
-	r, err := c.CallTool(t.Context(), mcp.CallToolRequest{Params: mcp.CallToolParams{Name: name, Arguments: args}})
+	return doIn(t.Context(), t, c, name, args)
+}
+
+func doIn(ctx context.Context, t *testing.T, c *client.Client, name string, args map[string]any) (text string, fault bool) {
+	t.Helper()
+	r, err := c.CallTool(ctx, mcp.CallToolRequest{Params: mcp.CallToolParams{Name: name, Arguments: args}})
 	if err != nil {
 		t.Fatalf("%s %v: %v", name, args, err)
 	}
@@ -289,14 +301,14 @@ func TestWorkbenchNeedsADirectory(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Workbench(file, nil); err == nil {
+	if _, err := Workbench(file, false, nil); err == nil {
 		t.Fatal("a file was taken for a workspace")
 	}
 }
 
 func TestCancelledCallDoesNothing(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Workbench(dir, nil)
+	s, err := Workbench(dir, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,5 +320,37 @@ func TestCancelledCallDoesNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a")); err == nil {
 		t.Fatal("the file was written")
+	}
+}
+
+// Apart, what one chat wrote another neither reads, lists, replaces nor deletes; and a call of no chat gets nothing.
+func TestChatsApart(t *testing.T) {
+	dir := t.TempDir()
+	c := openApart(t, dir, true)
+	ana := agent.InChat(t.Context(), chat.ID{Platform: "slack", Workspace: "T1", Key: "C1-1"})
+	ben := agent.InChat(t.Context(), chat.ID{Platform: "slack", Workspace: "T1", Key: "C1-2"})
+	if text, fault := doIn(ana, t, c, "write_file", map[string]any{"path": "notes.txt", "content": "of Ana"}); fault {
+		t.Fatal(text)
+	}
+	if text, fault := doIn(ana, t, c, "read_file", map[string]any{"path": "notes.txt"}); fault || text != "of Ana" {
+		t.Errorf("Ana reads %q", text)
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "chats"))
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	other := entries[0].Name()
+	for _, path := range []string{"notes.txt", "../" + other + "/notes.txt", filepath.Join(dir, "chats", other, "notes.txt"), "chats/" + other + "/notes.txt"} {
+		for _, tool := range []string{"read_file", "delete_file"} {
+			if text, fault := doIn(ben, t, c, tool, map[string]any{"path": path}); !fault || strings.Contains(text, "of Ana") {
+				t.Errorf("%s %s: %q", tool, path, text)
+			}
+		}
+	}
+	if text, _ := doIn(ben, t, c, "list_directory", map[string]any{}); text != "The directory is empty." {
+		t.Errorf("Ben sees %q", text)
+	}
+	if text, fault := do(t, c, "list_directory", map[string]any{}); !fault {
+		t.Errorf("a call of no chat sees %q", text)
 	}
 }

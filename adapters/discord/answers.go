@@ -177,10 +177,6 @@ func (w *answer) first(ctx context.Context, c callback, files []file, into any) 
 	if w.isGiven() {
 		return errGiven
 	}
-	if w.a.now().Sub(w.At) >= answerFirst {
-		w.done() // whether Discord takes answers after the first is not known: that is found out by trying
-		return errGiven
-	}
 	ctx, cancel := context.WithTimeout(withLane(ctx, agent.Decision), clickTimeout)
 	defer cancel()
 	at := discordgo.EndpointInteractionResponse(w.ID, url.PathEscape(w.Token))

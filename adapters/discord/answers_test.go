@@ -156,26 +156,21 @@ func TestEditThatAnotherReplicaAnsweredIsPatchedAtOnce(t *testing.T) {
 	}
 }
 
-// 10062: three seconds went by.
+// 10062: three seconds went by. Discord says so: this process' clock may be the one that is wrong.
 func TestEditAfterThreeSecondsIsPatched(t *testing.T) {
-	for _, knows := range []bool{true, false} { // whether this process' clock says so too
-		s := newScene(t, fakediscord.Options{}, Config{})
-		ref := s.posted(s.at(""), asking("one"))
-		w, _ := s.clicked(s.ada, ref)
-		s.Forget()
-		s.clock.Advance(fakediscord.AnswerWithin + time.Millisecond)
-		if !knows {
-			w.At = s.clock.Now()
-		}
-		if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("decided"), agent.Decision); err != nil || s.Count(fakediscord.EditMessage) != 1 {
-			t.Error(err)
-		}
-		if n := len(s.Calls(fakediscord.Callback)); knows != (n == 0) {
-			t.Errorf("%d callbacks", n)
-		}
-		if err := w.tell(t.Context(), "x"); kindOf(err) != agent.FaultGone {
-			t.Error("an interaction that nobody answered takes a follow-up:", err)
-		}
+	s := newScene(t, fakediscord.Options{}, Config{})
+	ref := s.posted(s.at(""), asking("one"))
+	w, _ := s.clicked(s.ada, ref)
+	s.Forget()
+	s.clock.Advance(fakediscord.AnswerWithin + time.Millisecond)
+	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("decided"), agent.Decision); err != nil || s.Count(fakediscord.EditMessage) != 1 {
+		t.Error(err)
+	}
+	if n := len(s.Calls(fakediscord.Callback)); n != 1 {
+		t.Errorf("%d callbacks", n)
+	}
+	if err := w.tell(t.Context(), "x"); kindOf(err) != agent.FaultGone {
+		t.Error("an interaction that nobody answered takes a follow-up:", err)
 	}
 }
 
@@ -250,8 +245,7 @@ func TestWhisperWithoutTheTable(t *testing.T) {
 		t.Error(err)
 	}
 	s.clock.Advance(answerLife)
-	s.Forget()
-	if err := s.a.Whisper(t.Context(), h, inWords("third")); kindOf(err) != agent.FaultGone || len(s.Calls()) != 0 {
+	if err := s.a.Whisper(t.Context(), h, inWords("third")); kindOf(err) != agent.FaultGone || len(s.Seen(s.ada, s.channel)) != 2 {
 		t.Error("after fifteen minutes:", err)
 	}
 }

@@ -39,18 +39,16 @@ func facts(fs []render.Fact) string {
 	return lineStart(joined(say...))
 }
 
-// Arguments that are shown without opening anything.
+// Lines that are shown of arguments that are not short.
 const (
-	maxRows     = 10
-	maxRowsText = 600 // characters
-	headLines   = 18  // of what does not fit into maxRows
-	tailLines   = 6
+	headLines = 18
+	tailLines = 6
 )
 
 // arguments stand in code, where nothing that they say is read as markup or as words of ours.
 func (s *sheet) arguments(a render.Args) {
 	lines := ""
-	if rows := rowsText(a); rows != "" {
+	if rows := surface.RowsText(a); rows != "" {
 		s.say(fenced("", rows))
 	} else if a.JSON != "{}" {
 		a.JSON, lines = fewerLines(&a)
@@ -61,23 +59,6 @@ func (s *sheet) arguments(a render.Args) {
 		say = joined(lines, say, render.LabelShowArguments)
 	}
 	s.say(subtext(literal(say)))
-}
-
-// rowsText is short arguments, one a line. It is empty where they are long, or not all there.
-func rowsText(a render.Args) string {
-	if len(a.Rows) == 0 || len(a.Rows) > maxRows || a.Hidden > 0 {
-		return ""
-	}
-	var lines []string
-	room := maxRowsText
-	for _, r := range a.Rows {
-		l := oneLine(r.Name) + ": " + oneLine(r.Value)
-		if room -= surface.Width(l); room < 0 || r.Hidden > 0 {
-			return ""
-		}
-		lines = append(lines, l)
-	}
-	return strings.Join(lines, "\n")
 }
 
 // fewerLines keeps the head and the tail of arguments with many lines, and says how many there are. What it leaves out counts as

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 )
 
 // slash is "/nod …". It names the channel or thread that it was given in.
@@ -111,7 +113,11 @@ func (a *Adapter) asked(ctx context.Context, s slash, text string) {
 	})
 	if err != nil {
 		a.Logger.Error("discord: a question asked by command was not recorded", "chat", s.at.id(), "err", err)
-		a.tell(ctx, s.w, sayNotAsked)
+		say := sayNotAsked
+		if errors.Is(err, agent.ErrFull) {
+			say = render.ChatFull(agent.MaxWaiting, agent.MaxWaitingBytes)
+		}
+		a.tell(ctx, s.w, say)
 		a.takeDown(ctx, s.channel.ID, shown)
 		return
 	}

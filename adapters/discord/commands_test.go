@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func TestTypedCommands(t *testing.T) {
 		args            []string
 	}{
 		{p.ana, p.bot() + " stop", "stop", nil},
-		{p.ben, "Reset", "reset", nil}, // the thread is followed
+		{p.ana, "Reset", "reset", nil}, // the thread is followed
 		{p.ben, p.bot() + " mode always", "mode", []string{"always"}},
 	} {
 		p.Say(x.user, thread, x.say)
@@ -39,7 +40,7 @@ func TestTypedCommands(t *testing.T) {
 			t.Errorf("%+v", p.ledger.got()[i])
 		}
 	}
-	p.until("the reset is confirmed", func() bool { return strings.Contains(p.told(p.ben, thread), "starts over") })
+	p.until("the reset is confirmed", func() bool { return strings.Contains(p.told(p.ana, thread), "starts over") })
 	p.Say(p.ana, thread, p.bot()+" stop the server") // a message
 	p.until("it is taken", func() bool { return len(p.ledger.texts()) == 1 })
 	p.Say(p.ana, thread, p.bot()+" pending")
@@ -116,13 +117,25 @@ func TestAskElsewhereStaysThere(t *testing.T) {
 }
 
 func TestAQuestionThatIsNotRecordedIsTakenDown(t *testing.T) {
-	p := newParlor(t)
-	p.ledger.set(func() { p.ledger.fail = func(chat.Inbound) error { return errDown } })
-	p.command(p.ana, p.general, verbAsk, map[string]any{optionText: "hello"})
-	p.until("it is taken down", func() bool { m := p.Mine(p.general); return len(m) == 1 && m[0].Deleted || len(m) == 0 })
-	if got := p.told(p.ana, p.general); !strings.Contains(got, "question was not recorded") {
-		t.Errorf("told: %s", got)
+	for because, want := range map[error]string{errDown: "question was not recorded", agent.ErrFull: "100 messages"} {
+		p := newParlor(t)
+		p.ledger.set(func() { p.ledger.fail = func(chat.Inbound) error { return because } })
+		p.command(p.ana, p.general, verbAsk, map[string]any{optionText: "hello"})
+		p.until("it is taken down", func() bool { m := p.Mine(p.general); return len(m) == 1 && m[0].Deleted || len(m) == 0 })
+		if got := p.told(p.ana, p.general); !strings.Contains(got, want) {
+			t.Errorf("%v: told: %s", because, got)
+		}
 	}
+}
+
+func TestWhoeverFindsAChatFullIsTold(t *testing.T) {
+	p := newParlor(t)
+	p.ledger.set(func() { p.ledger.fail = func(chat.Inbound) error { return agent.ErrFull } })
+	p.Say(p.ana, p.OpenDM(p.ana), "hello")
+	p.until("it is said", func() bool {
+		all := p.Mine(p.OpenDM(p.ana))
+		return len(all) == 1 && strings.Contains(fmt.Sprint(all[0]), "100 messages")
+	})
 }
 
 func TestAQuestionThatIsNotShownIsNotRecorded(t *testing.T) {

@@ -291,7 +291,7 @@ func (w *guild) sayIn(user string, in chat.ID, text string) (room, id string) {
 	if _, there := w.Channel(thread); thread != "" && !there {
 		w.CreateThread(user, channel, thread, "a thread")
 	}
-	return w.spot(in), w.Say(user, w.spot(in), text)
+	return w.spot(in), w.Say(user, w.spot(in), w.bot()+text)
 }
 
 func (w *guild) say(by conformance.Who, in chat.ID, text string) *conformance.Delivered {
@@ -317,7 +317,7 @@ func (w *guild) said(room, id string) *conformance.Delivered {
 
 // sayBot: what nobody heeds moves no mark. It is over when the room's turn has come.
 func (w *guild) sayBot(in chat.ID, text string) *conformance.Delivered {
-	room, id := w.sayIn(w.other, in, w.bot()+text)
+	room, id := w.sayIn(w.other, in, text)
 	return w.noted("MESSAGE_CREATE", room, id)
 }
 

@@ -49,12 +49,15 @@ func Doctor(ctx context.Context, c Config, roles []chat.User) iter.Seq[surface.F
 
 func just(f surface.Finding) []surface.Finding { return []surface.Finding{f} }
 
+// notChecked: the line about the token says why, and that need not be the token's fault.
+const notChecked = "not checked, because the token could not be"
+
 // examination is one run of the doctor, with what earlier looks found out.
 type examination struct {
 	Config
 	http  *http.Client
 	base  string              // scheme and host, and the API's path
-	self  *userSeen           // nil: the token does not work
+	self  *userSeen           // nil: the token does not work, or Discord did not say
 	app   *applicationSeen    // nil: not known
 	in    []guildSeen         // servers that it is in
 	roles map[string][]roleOf // by server, as far as asked for
@@ -109,7 +112,7 @@ func (x *examination) token(ctx context.Context) []surface.Finding {
 func (x *examination) application(ctx context.Context) []surface.Finding {
 	const what = "Discord: application"
 	if x.self == nil {
-		return just(surface.Finding{What: what, Found: "not checked, because the token does not work"})
+		return just(surface.Finding{What: what, Found: notChecked})
 	}
 	var app applicationSeen
 	if err := x.get(ctx, "/applications/@me", &app); err != nil {

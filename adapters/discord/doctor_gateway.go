@@ -35,7 +35,7 @@ const fewStarts = 50
 func (x *examination) gateway(ctx context.Context) []surface.Finding {
 	const what = "Discord: gateway"
 	if x.self == nil {
-		return just(surface.Finding{What: what, Found: "not checked, because the token does not work"})
+		return just(surface.Finding{What: what, Found: notChecked})
 	}
 	var g gatewaySeen
 	if err := x.get(ctx, "/gateway/bot", &g); err != nil {

@@ -69,7 +69,7 @@ const (
 func (x *examination) servers(ctx context.Context) []surface.Finding {
 	f := surface.Finding{What: "Discord: servers"}
 	if x.self == nil {
-		f.Found = "not checked, because the token does not work"
+		f.Found = notChecked
 		return just(f)
 	}
 	if err := x.get(ctx, "/users/@me/guilds?limit="+strconv.Itoa(serversPage), &x.in); err != nil {
@@ -154,7 +154,7 @@ const channelVoice, channelStage, channelForum, channelMedia = 2, 13, 15, 16
 func (x *examination) channel(ctx context.Context, id string) surface.Finding {
 	f := surface.Finding{What: "Discord: channel " + id}
 	if x.self == nil {
-		f.Found = "not checked, because the token does not work"
+		f.Found = notChecked
 		return f
 	}
 	var c channelSeen
@@ -284,7 +284,7 @@ func (x *examination) role(ctx context.Context, u chat.User) surface.Finding {
 	id := strings.TrimPrefix(u.Key, chat.GroupPrefix)
 	f := surface.Finding{What: "Discord: role " + id}
 	if x.self == nil {
-		f.Found = "not checked, because the token does not work"
+		f.Found = notChecked
 		return f
 	}
 	list, err := x.rolesOf(ctx, u.Workspace)

@@ -86,6 +86,7 @@ type message struct {
 	Content      loose       `json:"content"`
 	Mentions     []mentioned `json:"mentions"`
 	MentionRoles []loose     `json:"mention_roles"`
+	Everyone     bool        `json:"mention_everyone"`
 	Edited       loose       `json:"edited_timestamp"`
 	Referenced   *message    `json:"referenced_message"`
 	Snapshots    []struct {
@@ -151,6 +152,14 @@ func (m *message) repliesTo(id string) bool {
 	return m.Type == typeReply && m.Referenced != nil && m.Referenced.Author != nil && string(m.Referenced.Author.ID) == id
 }
 
+// namesOthers reports whether it calls anybody but me and its author, or answers them.
+func (m *message) namesOthers(me string) bool {
+	self := []string{me, string(m.Author.ID)}
+	return m.Everyone || len(m.MentionRoles) > 0 ||
+		slices.ContainsFunc(m.Mentions, func(u mentioned) bool { return !slices.Contains(self, string(u.ID)) }) ||
+		m.Type == typeReply && m.Referenced != nil && m.Referenced.Author != nil && !slices.Contains(self, string(m.Referenced.Author.ID))
+}
+
 // bare: it has nothing that could be read. Without the intent for message content everything that is not for the bot looks so.
 func (m *message) bare() bool {
 	return m.Content == "" && len(m.Attachments) == 0 && len(m.Stickers) == 0 && len(m.Snapshots) == 0 && m.Poll == nil
@@ -171,6 +180,7 @@ type channelData struct {
 	Parent   loose `json:"parent_id"`
 	Type     int   `json:"type"`
 	Name     loose `json:"name"`
+	Last     loose `json:"last_message_id"` // may be of a message that is no more
 	Metadata *struct {
 		Archived bool  `json:"archived"`
 		Locked   bool  `json:"locked"`

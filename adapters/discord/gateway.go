@@ -32,6 +32,9 @@ const (
 	invalidLeast, invalidMost = time.Second, 5 * time.Second
 	// maxAgain is how often a session is resumed although Discord calls it invalid: it may say every time that it can be.
 	maxAgain = 3
+	// maxUnanswered is how many RESUMEs in a row may end without RESUMED. The session is begun anew after them: Discord can lose one so that
+	// every RESUME is ignored or closed, while an IDENTIFY succeeds at once. https://github.com/discord/discord-api-docs/issues/1619
+	maxUnanswered = 2
 )
 
 // Close codes that something is done about; after all others the session is resumed.
@@ -97,6 +100,14 @@ func (a *Adapter) withoutContent() bool {
 func (a *Adapter) keep(ctx context.Context, sh *shard) error {
 	sh.heard.Store(time.Now().UnixNano())
 	defer sh.heard.Store(0)
+	sh.lostSession()
+	if a.Marks != nil {
+		var noting sync.WaitGroup
+		defer noting.Wait()
+		noted, enough := context.WithCancel(ctx)
+		defer enough()
+		noting.Go(func() { a.noteMoments(noted, sh) })
+	}
 	var l *life
 	defer func() { l.end() }()
 	for tries, after := 0, "the start"; ctx.Err() == nil; tries++ {
@@ -114,6 +125,7 @@ func (a *Adapter) keep(ctx context.Context, sh *shard) error {
 		if ctx.Err() != nil {
 			return nil
 		}
+		sh.lostSession()
 		if c.code == closeNoSuchIntents && l.content && a.withoutContent() {
 			c.say += "; trying without the message content"
 			c.fresh, c.soon, tries = true, true, 0

@@ -50,6 +50,7 @@ type life struct {
 	over   atomic.Bool   // no event counts any more
 	lost   bool          // discordgo hangs in it
 	doubts int           // how often in a row Discord called the session invalid, and said that it can be resumed
+	silent int           // how many RESUMEs in a row ended without RESUMED
 	down   chan struct{} // discordgo has closed a connection
 	turn   chan struct{} // full: an event is being handled
 	seq    atomic.Int64
@@ -248,8 +249,10 @@ func (l *life) resumes(c cut) bool {
 	defer l.mu.Unlock()
 	if c.invalid {
 		l.doubts++
+	} else if l.begun && l.since.IsZero() && l.conn != nil && l.conn.resumed.Load() && !c.soon { // else nothing was asked, or op 7 was the answer
+		l.silent++
 	}
-	return l.begun && !c.fresh && !l.lost && l.doubts <= maxAgain
+	return l.begun && !c.fresh && !l.lost && l.doubts <= maxAgain && l.silent < maxUnanswered
 }
 
 // stood is for how long the newest connection was ready; 0: it never was.
@@ -358,7 +361,8 @@ func (l *life) connected(raw json.RawMessage, resumed bool) {
 		l.since = time.Now()
 		close(l.ready)
 	}
-	if l.begun, l.doubts = true, 0; !resumed {
+	l.sh.deaf.Store(0)
+	if l.begun, l.doubts, l.silent = true, 0, 0; !resumed {
 		l.want = resumeAt(r.URL, l.generic)
 	}
 	l.mu.Unlock()

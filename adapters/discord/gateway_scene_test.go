@@ -312,8 +312,6 @@ func (p *peer) open() {
 	time.Sleep(time.Second)
 }
 
-const opResume = 6
-
 // behave is a connection without trouble.
 func behave(p *peer) { p.open() }
 

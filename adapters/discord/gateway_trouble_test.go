@@ -2,6 +2,7 @@ package discord
 
 import (
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -239,7 +240,10 @@ func TestSilence(t *testing.T) {
 		"after IDENTIFY": func(p *peer) { p.hello(); p.next() },
 	} {
 		bubbled(t, name, func(t *testing.T) {
-			w := newWorld(t, silent, silent, nil, silent, silent)
+			w := newWorld(t, silent, silent, nil, silent)
+			if name == "before HELLO" { // where no RESUME left, none was left unanswered
+				w.script = append(w.script, silent, silent)
+			}
 			b := w.bot().start()
 			b.after(3 * time.Minute)
 			if began, _ := b.times(); began != 1 {
@@ -359,4 +363,60 @@ func TestAHalfOpenConnection(t *testing.T) {
 func bubbled(t *testing.T, name string, f func(*testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { bubble(t, f) })
+}
+
+// A session can be lost at Discord so that it ignores or closes every RESUME, while an IDENTIFY works at once.
+func TestAResumeThatIsNeverAnsweredIsGivenUp(t *testing.T) {
+	for name, bad := range map[string]func(*peer){
+		"ignored": helloOnly,
+		"closed":  func(p *peer) { p.hello(); p.next(); p.closeWith(4000) },
+	} {
+		bubbled(t, name, func(t *testing.T) {
+			w := newWorld(t, func(p *peer) { p.open(); p.drop() }, bad, bad)
+			b := w.bot().start()
+			b.after(90 * time.Second)
+			b.expect(t, 2, 2)
+			if began, _ := b.times(); began != 2 {
+				t.Errorf("began %d", began)
+			}
+		})
+	}
+	bubbled(t, "no connection", func(t *testing.T) { // then nothing was asked: the session may still be resumed
+		w := newWorld(t, func(p *peer) { p.open(); p.drop() })
+		b := w.bot().start()
+		b.after(500 * time.Millisecond)
+		w.mu.Lock()
+		w.noDial["gateway.test:80"], w.noDial["resume-0.test:80"] = true, true
+		w.mu.Unlock()
+		b.after(time.Minute)
+		w.mu.Lock()
+		clear(w.noDial)
+		w.mu.Unlock()
+		b.after(time.Minute)
+		b.expect(t, 1, 1)
+	})
+}
+
+// What a shard's sessions may not have brought is after its moment: that moves while the gateway is heard, and not beyond.
+func TestAShardNotesHowFarItHeard(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		marks := &shelf{}
+		w := newWorld(t, func(p *peer) { p.open(); time.Sleep(time.Minute); p.setDeaf(); <-p.gone })
+		w.script = append(w.script, slices.Repeat([]func(*peer){helloOnly}, 100)...)
+		b := w.bot(func(c *Config) { c.Marks = marks })
+		b.now = func() time.Time { return time.Now().AddDate(20, 0, 0) } // a bubble begins before Discord's first millisecond
+		began := b.now()
+		b.start()
+		at := func() time.Duration {
+			return writtenAt(marks.of("gateway/0/1")).Sub(began)
+		}
+		b.after(55 * time.Second)
+		if got := at(); got < 20*time.Second || got > 50*time.Second {
+			t.Errorf("after 55 s it stands at %s", got)
+		}
+		b.after(10 * time.Minute)
+		if got := at(); got > 90*time.Second {
+			t.Errorf("it stands at %s, though nothing was heard since a minute after the start", got)
+		}
+	})
 }

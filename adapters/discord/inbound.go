@@ -13,6 +13,7 @@ import (
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 )
 
 // How long things may take. Discord wants the first answer to an interaction within three seconds, and sends nothing twice: a message
@@ -230,6 +231,16 @@ func (a *Adapter) hear(ctx context.Context, m *message, guild string) (taken boo
 		return false, nil
 	}
 	s.known = known
+	if known && s.at.Thread != "" {
+		session, err := a.Engine.Session(ctx, s.at.id())
+		if err != nil {
+			return false, fmt.Errorf("how the chat stands: %w", err)
+		}
+		if !s.called && !surface.Heeds(session, m.author(guild).User, m.namesOthers(a.self.User)) {
+			return false, nil
+		}
+		s.since = string(surface.LastHeard(session, func(a, b chat.MessageRef) bool { return older(string(b), string(a)) }))
+	}
 	return true, a.listen(ctx, s)
 }
 
@@ -238,10 +249,11 @@ type spoken struct {
 	m      *message
 	at     place
 	guild  string
-	direct bool // between a person and the bot
-	called bool // by mention, by reply, or because nobody else is there
-	begins bool // a thread has to be made on it
-	known  bool // its chat has been spoken in
+	direct bool   // between a person and the bot
+	called bool   // by mention, by reply, or because nobody else is there
+	begins bool   // a thread has to be made on it
+	known  bool   // its chat has been spoken in
+	since  string // the last message that its chat has taken, where that is known
 }
 
 // locate finds the chat of a message. ok is false where it is not for the bot.
@@ -318,6 +330,10 @@ func (a *Adapter) listen(ctx context.Context, s spoken) error {
 		Envelope: a.envelope(s.at, s.delivery(), by, s.reply()),
 		Message:  chat.MessageRef(s.m.ID), Text: text, Context: a.before(ctx, s),
 	})
+	if errors.Is(err, agent.ErrFull) {
+		a.answer(s, render.ChatFull(agent.MaxWaiting, agent.MaxWaitingBytes))
+		return nil
+	}
 	if surface.Hopeless(err) {
 		a.Logger.Info("discord: a message was not taken", "chat", s.at.id(), "err", err)
 		return nil

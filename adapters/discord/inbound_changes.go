@@ -112,6 +112,7 @@ func (a *Adapter) joined(g *guildData) {
 		for i := range list {
 			a.in.channels.put(list[i].channel(guild))
 		}
+		a.newest(guild, list)
 	}
 	for _, r := range g.Roles {
 		a.in.channels.role(guild, r, a.self.User)

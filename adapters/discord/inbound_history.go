@@ -21,13 +21,13 @@ const (
 	historyWithin = 1500 * time.Millisecond
 )
 
-// before is what others said before, as far as the message leans on it: a thread in which the bot was never called, the message that
+// before is what others said before, as far as the message leans on it: what a thread says that the bot has not taken, the message that
 // is replied to, one that is forwarded. All of it is untrusted text of its authors. It is asked for once; without it the message
 // goes in all the same.
 func (a *Adapter) before(ctx context.Context, s spoken) []chat.Quote {
 	var all []chat.Quote
 	left := 0
-	if s.at.Thread != "" && !s.begins && !s.known {
+	if s.at.Thread != "" && !s.begins && (!s.known || s.since != "" && older(s.since, string(s.m.ID))) {
 		all, left = a.history(ctx, s)
 	}
 	if r := s.m.Referenced; r != nil && (!s.known || !a.wrote(r)) {
@@ -48,7 +48,8 @@ func (a *Adapter) before(ctx context.Context, s spoken) []chat.Quote {
 	return surface.FitQuotes(all, left)
 }
 
-// history is what was said in a thread: its first message, which says what it is about, and the newest of the others, in their order.
+// history is what was said in a thread since s.since, or from its beginning: its first message, which says what it is about, and the
+// newest of the others, in their order.
 // left is negative where some were left out between: nobody knows how many.
 func (a *Adapter) history(ctx context.Context, s spoken) (all []chat.Quote, left int) {
 	ctx, cancel := context.WithTimeout(ctx, historyWithin)
@@ -58,10 +59,12 @@ func (a *Adapter) history(ctx context.Context, s spoken) (all []chat.Quote, left
 		a.Logger.Warn("discord: a thread is answered without what was said in it before", "chat", s.at.id(), "err", err)
 		return nil, 0
 	}
-	if full >= surface.MaxQuotes {
+	if full >= surface.MaxQuotes && len(page) > 0 && older(s.since, string(page[0].ID)) {
 		left = -1 // nobody knows how many
 	}
-	if start := a.starter(ctx, s.at, page); start != nil {
+	if s.since != "" {
+		page = slices.DeleteFunc(page, func(m *message) bool { return !older(s.since, string(m.ID)) })
+	} else if start := a.starter(ctx, s.at, page); start != nil {
 		page = append([]*message{start}, page...)
 	}
 	for _, m := range page {

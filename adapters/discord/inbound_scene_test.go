@@ -103,7 +103,16 @@ func (l *daybook) Decide(ctx context.Context, in chat.Clicked) ([]agent.Outcome,
 func (l *daybook) Session(_ context.Context, id chat.ID) (turn.Session, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.sessions[id], l.down
+	s := l.sessions[id]
+	for _, in := range l.taken {
+		if m, ok := in.(chat.Said); ok && m.Chat == id {
+			if s.Began.IsZero() {
+				s.Began = m.User
+			}
+			s.Waiting = append(s.Waiting[:len(s.Waiting):len(s.Waiting)], turn.Said{Message: m.Message})
+		}
+	}
+	return s, l.down
 }
 
 func (l *daybook) Knows(_ context.Context, id chat.ID) (bool, error) {
@@ -369,7 +378,7 @@ var errDown = errors.New("redis is down")
 // asking is a session of a chat with calls that wait for an answer.
 func (p *parlor) asking(at place, shown string, tokens ...string) chat.ID {
 	id := at.id()
-	s := turn.Session{Chat: id, Turn: &turn.Turn{ID: "turn-1", Requester: p.user(p.ana), Shown: chat.MessageRef(shown)}}
+	s := turn.Session{Chat: id, Began: p.user(p.ana), Turn: &turn.Turn{ID: "turn-1", Requester: p.user(p.ana), Shown: chat.MessageRef(shown)}}
 	for _, tok := range tokens {
 		c := turn.ToolCall{ID: turn.CallID("call-" + tok), Ask: turn.AskID(tok), Asks: []turn.AskID{turn.AskID(tok)}, Status: turn.Awaiting, Args: []byte(`{"path":"notes.txt"}`)}
 		c.Tool = permission.Tool{Server: "files", Name: "write_file"}

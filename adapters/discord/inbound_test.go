@@ -35,9 +35,9 @@ func TestAMentionBeginsAThread(t *testing.T) {
 	if _, ok := p.Message(id, string(ref)); !ok {
 		t.Error("the answer does not stand in the thread")
 	}
-	p.Say(p.ben, id, "and then?") // no mention: the thread is followed
+	p.Say(p.ana, id, "and then?") // no mention: the thread is followed
 	p.until("it is heard", func() bool { return len(p.ledger.texts()) == 2 })
-	if in := p.ledger.got()[1].(chat.Said); in.Chat != got.Chat || in.User.Key != p.ben || in.Context != nil {
+	if in := p.ledger.got()[1].(chat.Said); in.Chat != got.Chat || in.User.Key != p.ana || in.Context != nil {
 		t.Errorf("%+v", in)
 	}
 }

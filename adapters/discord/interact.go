@@ -81,7 +81,7 @@ func (a *Adapter) incomingOf(in *interaction) incoming {
 // changes reports whether a click's answer is what it changes, and not a form or something for one person.
 func changes(c chat.Choice) bool {
 	switch c {
-	case chat.ViewDetail, chat.DenyReason, chat.Edit, chat.Why, chat.Answer, chat.Open, chat.Accept:
+	case chat.ViewDetail, chat.DenyReason, chat.Edit, chat.Why, chat.Reveal, chat.Answer, chat.Open, chat.Accept:
 		return false
 	}
 	return true
@@ -200,6 +200,8 @@ func (a *Adapter) clicked(ctx context.Context, c click) {
 	switch {
 	case p.choice == chat.ViewDetail:
 		a.showDetails(ctx, c, p.token)
+	case p.choice == chat.Reveal:
+		a.reveal(ctx, c, p.token)
 	case p.choice == chat.Why:
 		a.showWhy(ctx, c, p.token)
 	case p.choice == chat.DenyReason, p.choice == chat.Edit:
@@ -254,6 +256,28 @@ func (a *Adapter) showDetails(ctx context.Context, c click, token string) {
 		a.tell(ctx, c.w, surface.SayNoDetails)
 		return
 	}
+	a.showPrivately(ctx, c, d)
+}
+
+// reveal shows one person what a card masks. It is on record before they see it.
+func (a *Adapter) reveal(ctx context.Context, c click, token string) {
+	out, err := a.Engine.Decide(ctx, chat.Clicked{
+		Envelope: a.envelope(c.at, c.in.delivery(), c.by, c.w.handle()), Token: token, Choice: chat.Reveal, Message: c.in.message(),
+	})
+	if no := surface.Refusal(err); no != nil {
+		a.tell(ctx, c.w, no.Say)
+		return
+	}
+	if err != nil {
+		a.Logger.Error("discord: a click was not recorded", "chat", c.at.id(), "choice", chat.Reveal, "err", err)
+		a.tell(ctx, c.w, surface.SayNotRecorded)
+		return
+	}
+	a.showPrivately(ctx, c, surface.Hidden(out))
+}
+
+// showPrivately shows one person everything about something.
+func (a *Adapter) showPrivately(ctx context.Context, c click, d render.Details) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterWithin)
 	defer cancel()
 	if err := c.w.show(ctx, detailsPayload(d)); err != nil {
@@ -278,12 +302,7 @@ func (a *Adapter) showWhy(ctx context.Context, c click, token string) {
 		a.tell(ctx, c.w, surface.SayNotRead)
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterWithin)
-	defer cancel()
-	if err := c.w.show(ctx, detailsPayload(d)); err != nil {
-		a.Logger.Warn("discord: why something is asked could not be shown", "chat", c.at.id(), "err", err)
-		a.tell(ctx, c.w, surface.SayNotOpened)
-	}
+	a.showPrivately(ctx, c, d)
 }
 
 // openForm opens the form for a reason, or for other arguments. It has to be the first answer, so nothing else was said before.

@@ -24,7 +24,60 @@ const (
 	pageOf       = 100 // the most that one call gives. https://discord.com/developers/docs/resources/message#get-channel-messages
 	pagesAtOnce  = 5   // before another room has its turn
 	longestWait  = time.Minute
+
+	momentPlace  = "gateway/"       // and the shard: no room is called so
+	momentsApart = 10 * time.Second // between two writes of a shard's moment
+	momentMargin = 5 * time.Second  // what clocks may differ, and events may be late
+	momentsCount = 2 * time.Minute  // for so long after a session began its servers say what is new
 )
+
+// A first mention in a room without a mark would be lost in a gap. So each shard notes up to which moment it heard everything, and when
+// a session begins, each server says which of its rooms have newer messages: those are fetched from that moment on. Discord tells
+// nothing like it for direct messages: there only rooms with a mark are fetched.
+
+// momentOf is the place of a shard's moment.
+func (a *Adapter) momentOf(shard int) string {
+	a.gate.mu.Lock()
+	defer a.gate.mu.Unlock()
+	return fmt.Sprintf("%s%d/%d", momentPlace, shard, max(len(a.gate.shards), 1))
+}
+
+// noteMoments notes how far a shard was heard until ctx ends. A connection that is dead but not yet closed moves nothing.
+func (a *Adapter) noteMoments(ctx context.Context, sh *shard) {
+	tick := time.NewTicker(momentsApart)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if heard := sh.heard.Load(); heard != 0 && sh.deafFor() == 0 {
+			one, cancel := context.WithTimeout(ctx, markWithin)
+			a.writeMark(one, a.momentOf(sh.id), firstAt(a.now().Add(-time.Since(time.Unix(0, heard))-momentMargin)))
+			cancel()
+		}
+	}
+}
+
+// newest tells which rooms of a server have messages, and which is each one's newest.
+func (a *Adapter) newest(guild string, rooms []channelData) {
+	n, err := strconv.ParseUint(guild, 10, 64)
+	if a.Marks == nil || err != nil {
+		return
+	}
+	a.gate.mu.Lock()
+	of := max(len(a.gate.shards), 1)
+	a.gate.mu.Unlock()
+	place := a.momentOf(int((n >> 22) % uint64(of))) // https://discord.com/developers/docs/events/gateway#sharding
+	var told []moved
+	for i := range rooms {
+		if room, last := string(rooms[i].ID), string(rooms[i].Last); isSnowflake(room) && isSnowflake(last) {
+			told = append(told, moved{room, last, place})
+		}
+	}
+	a.in.rooms.tell(told, a.now())
+}
 
 // mark moves a room's mark to a message that was taken, or was rightly not for us. It is withheld while something older is not.
 func (a *Adapter) mark(room, id string, taken bool) {
@@ -74,7 +127,7 @@ func (a *Adapter) readMarks(ctx context.Context) {
 		}
 		marks, err := a.Marks.Marks(ctx, missedWithin)
 		if err == nil {
-			a.in.rooms.thaw(asked, marks, firstAt(a.now().Add(-missedWithin)))
+			a.in.rooms.thaw(asked, marks, firstAt(a.now().Add(-missedWithin)), a.now())
 			try = 0
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -25,7 +26,14 @@ type rooms struct {
 	frozen int // how often a new session began whose marks are not read yet
 	began  int
 	change chan struct{} // closed when something may be to do
+
+	moments map[string]string // of each shard: what its last session may not have brought is after it
+	read    time.Time         // when those were read
+	moved   []moved           // servers told before that
 }
+
+// moved is a room whose newest message a server told when a session began.
+type moved struct{ room, newest, shard string }
 
 type mark struct {
 	id string
@@ -216,12 +224,44 @@ func (r *rooms) awaitFreeze(ctx context.Context) (asked int, ok bool) {
 	}
 }
 
+// tell has rooms fetched that nobody marked, where the session that began lately says that something was written there since the one
+// before it.
+func (r *rooms) tell(told []moved, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.frozen != r.began {
+		if len(r.moved)+len(told) <= maxBehind {
+			r.moved = append(r.moved, told...)
+		}
+		return
+	}
+	if now.Sub(r.read) < momentsCount {
+		r.missed(told)
+	}
+}
+
+func (r *rooms) missed(told []moved) {
+	for _, m := range told {
+		since := r.moments[m.shard]
+		if _, marked := r.marks.get(m.room); marked || since == "" || !older(since, m.newest) {
+			continue
+		}
+		if l := r.lag(m.room); l != nil {
+			l.from(since)
+		}
+	}
+}
+
 // thaw has every marked room fetched, from its mark or oldest on, and lets messages be taken as they come again.
-func (r *rooms) thaw(asked int, marks map[string]string, oldest string) {
+func (r *rooms) thaw(asked int, marks map[string]string, oldest string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	order := make([]string, 0, len(marks))
+	r.moments, r.read = map[string]string{}, now
 	for room, id := range marks {
+		if strings.HasPrefix(room, momentPlace) && !older(id, oldest) {
+			r.moments[room] = id
+		}
 		if isSnowflake(room) && isSnowflake(id) {
 			order = append(order, room)
 		}
@@ -239,6 +279,8 @@ func (r *rooms) thaw(asked int, marks map[string]string, oldest string) {
 			l.from(id)
 		}
 	}
+	r.missed(r.moved)
+	r.moved = nil
 	r.frozen = asked
 	r.signal()
 }

@@ -23,6 +23,13 @@ func (p *parlor) behind() int {
 	return len(r.late)
 }
 
+// loseSession ends the connection and the session: no RESUME will do.
+func (p *parlor) loseSession() {
+	p.Drop()
+	p.until("nobody is connected", func() bool { return p.Connected() == 0 })
+	p.EndSessions()
+}
+
 // failing makes the ledger refuse messages that were not refused n times yet.
 func (p *parlor) failing(n int, which func(chat.Said) bool) {
 	failed := map[chat.Delivery]int{}
@@ -134,11 +141,10 @@ func TestWhatAGapSwallowedIsFetched(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.until("the marks are there", func() bool { return p.marks.of(p.general) == id && p.marks.of(id) == id })
-	p.EndSessions() // no RESUME will do
-	p.Drop()
+	p.loseSession()
 	var missed []string
 	for i := range 3 {
-		p.Say(p.ben, id, fmt.Sprint("follow-up ", i))
+		p.Say(p.ana, id, fmt.Sprint("follow-up ", i))
 		missed = append(missed, fmt.Sprint("follow-up ", i))
 	}
 	other := p.Say(p.ben, p.general, p.bot()+" a new question")
@@ -151,6 +157,27 @@ func TestWhatAGapSwallowedIsFetched(t *testing.T) {
 	}
 	if !slices.Equal(inThread, missed) || !p.tookMessage(other) {
 		t.Errorf("taken: %q", p.ledger.texts())
+	}
+}
+
+// Nobody has talked with the bot in the room, so it has no mark: that something was written there is told when the next session begins.
+func TestAFirstMentionInAGapIsFetched(t *testing.T) {
+	p := newParlor(t)
+	other, quiet := p.AddChannel(fakediscord.Channel{Name: "other"}), p.AddChannel(fakediscord.Channel{Name: "quiet"})
+	p.Say(p.ben, quiet, "nothing since")
+	p.clock.Advance(time.Minute)
+	if err := p.marks.Mark(p.ctx, p.a.momentOf(0), firstAt(p.clock.Now())); err != nil { // as noteMoments does
+		t.Fatal(err)
+	}
+	p.clock.Advance(time.Second)
+	p.loseSession()
+	p.Say(p.ben, other, "not for the bot")
+	id := p.Say(p.ana, other, p.bot()+" are you there?")
+	p.until("it is taken", func() bool { return p.tookMessage(id) && p.behind() == 0 && !p.frozen() })
+	for _, c := range p.Calls(fakediscord.GetMessages) {
+		if c.Channel == quiet {
+			t.Error("a room where nothing was written was read")
+		}
 	}
 }
 
@@ -270,6 +297,31 @@ func TestRooms(t *testing.T) {
 	}
 }
 
+// What servers tell before the marks are read counts as well as what they tell shortly afterwards, and nothing much later does.
+func TestServersTellWhatIsNew(t *testing.T) {
+	var r rooms
+	now := time.Unix(1e9, 0)
+	late := func() string {
+		var all []string
+		for room, l := range r.late {
+			all = append(all, room+" from "+l.after)
+		}
+		slices.Sort(all)
+		return fmt.Sprint(all)
+	}
+	r.freeze()
+	r.tell([]moved{{"1", "300", "gateway/0/1"}, {"2", "99", "gateway/0/1"}, {"3", "300", "gateway/1/2"}, {"4", "300", "gateway/0/1"}}, now)
+	r.thaw(1, map[string]string{"4": "250", "gateway/0/1": "200", "gateway/1/2": "10"}, "100", now)
+	if got := late(); got != "[1 from 200 4 from 250]" {
+		t.Errorf("behind: %s", got)
+	}
+	r.tell([]moved{{"5", "300", "gateway/0/1"}, {"6", "200", "gateway/0/1"}}, now.Add(momentsCount-1))
+	r.tell([]moved{{"7", "300", "gateway/0/1"}}, now.Add(momentsCount))
+	if got := late(); got != "[1 from 200 4 from 250 5 from 200]" {
+		t.Errorf("behind: %s", got)
+	}
+}
+
 func TestRoomsAreBounded(t *testing.T) {
 	t.Parallel()
 	var r rooms
@@ -295,7 +347,7 @@ func TestNewestRoomsGoFirst(t *testing.T) {
 		t.Error("fetched before the marks are read")
 	}
 	r.deferred("7", "500")
-	r.thaw(1, map[string]string{"1": "100", "2": "300", "3": "200", "x": "1", "7": "400"}, "150")
+	r.thaw(1, map[string]string{"1": "100", "2": "300", "3": "200", "x": "1", "7": "400"}, "150", time.Time{})
 	var order []string
 	for range 4 {
 		l, _ := r.pick(time.Now())

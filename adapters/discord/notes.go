@@ -39,11 +39,8 @@ func isBrief(m render.Message) bool {
 
 // refer is the address of a message, as Discord's own "Copy Message Link" writes it.
 func (a *Adapter) refer(p place, m chat.MessageRef) string {
-	return a.channelLink(p) + "/" + string(m)
+	return linkTo(p) + "/" + string(m)
 }
-
-// channelLink is the address of a place.
-func (a *Adapter) channelLink(p place) string { return linkTo(p) }
 
 // linkTo is the address of a place.
 func linkTo(p place) string {

@@ -74,7 +74,7 @@ func (a *Adapter) aside(ctx context.Context, p place, user string, m render.Mess
 	if p.Guild == "" { // it is their direct messages already
 		return a.quick(ctx, me, p.room(), noteShapes(m, ""), nil)
 	}
-	err = a.direct(ctx, user, noteShapes(m, a.channelLink(p)))
+	err = a.direct(ctx, user, noteShapes(m, linkTo(p)))
 	if codeOf(err) != codeClosedDM {
 		return err
 	}

@@ -413,6 +413,26 @@ func TestOldMessagesAreEditedSlowly(t *testing.T) {
 	}
 }
 
+// D5: many people who mention the bot at once in a channel wait for no number that nobody published.
+func TestManyThreadsAreMadeAtOnce(t *testing.T) {
+	budget, spent := &purseOf{}, map[string]int{}
+	budget.wait = func(c surface.Spend) time.Duration {
+		if spent[c.Pool]++; spent[c.Pool] > c.Limit && !strings.HasSuffix(c.Pool, "/global") {
+			return c.Per
+		}
+		return 0
+	}
+	s := newScene(t, fakediscord.Options{}, Config{Budget: budget})
+	for i := range 20 {
+		thread := s.Say(s.ada, s.channel, fmt.Sprint("question ", i))
+		s.a.expect(s.at(thread), s.ada, "question")
+		s.posted(s.at(thread), words("an answer"))
+	}
+	if n := len(s.Threads(s.channel)); n != 20 || len(s.pauses) != 0 {
+		t.Errorf("%d threads, and waits of %v", n, s.pauses)
+	}
+}
+
 func TestA429CoolsTheChannelForAllReplicas(t *testing.T) {
 	budget := &purseOf{}
 	s := newScene(t, fakediscord.Options{}, Config{Budget: budget})

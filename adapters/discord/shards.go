@@ -16,7 +16,11 @@ const (
 	// handover is for how long a process keeps its connection after another has taken the shard: that one has to begin a session first.
 	// Both may receive meanwhile, and what comes twice counts once.
 	handover = 15 * time.Second
-	dropping = 2 * time.Second // for giving a shard back, when everything ends
+	dropping = 2 * time.Second // for giving a shard back
+	// deafMost is for how long a process keeps a shard without a session of the gateway. Then it lets another process try.
+	deafMost = 90 * time.Second
+	// deafTold is after how long without a session the process is not ready. A restart of Discord's gateway takes less.
+	deafTold = 3 * time.Minute
 )
 
 // gateways is what an adapter knows of its connections. The zero value is ready.
@@ -41,6 +45,18 @@ type shard struct {
 	id, of int
 	paid   atomic.Bool  // the day's budget was spent for an IDENTIFY that has not left yet
 	heard  atomic.Int64 // when something came, in Unix ns; 0: this process does not have the shard
+	deaf   atomic.Int64 // since when there is no session though the shard is this process's to keep, in Unix ns; 0: there is one
+}
+
+// lostSession notes since when there is no session, where that is news.
+func (sh *shard) lostSession() { sh.deaf.CompareAndSwap(0, time.Now().UnixNano()) }
+
+// deafFor is for how long there has been no session.
+func (sh *shard) deafFor() time.Duration {
+	if at := sh.deaf.Load(); at != 0 {
+		return time.Since(time.Unix(0, at))
+	}
+	return 0
 }
 
 func (sh *shard) name(application string) string {
@@ -64,11 +80,18 @@ func (a *Adapter) heard() time.Time {
 	return time.Unix(0, oldest)
 }
 
-// Ready is nil while the gateway is heard, or is another replica's to hear. Its error is for whoever asks how the process is.
+// Ready is nil while there is a session of the gateway, or another replica has it. Its error is for whoever asks how the process is.
 func (a *Adapter) Ready(context.Context) error {
 	at := a.heard()
 	if silent := time.Since(at); !at.IsZero() && silent > 2*a.SilentWithin {
 		return fmt.Errorf("nothing came from the gateway for %s", silent.Round(time.Second))
+	}
+	a.gate.mu.Lock()
+	defer a.gate.mu.Unlock()
+	for _, sh := range a.gate.shards {
+		if deaf := sh.deafFor(); deaf > deafTold {
+			return fmt.Errorf("there has been no session of the gateway for %s", deaf.Round(time.Second))
+		}
 	}
 	return nil
 }
@@ -129,6 +152,9 @@ func (a *Adapter) drive(ctx context.Context, sh *shard) error {
 				"shard", sh.id, "asked", !blind, "err", err)
 		}
 		if err != nil || !mine {
+			if err == nil {
+				sh.deaf.Store(0) // another process has it
+			}
 			wait := standBy
 			if err == nil && left > 0 {
 				wait = min(wait, left)
@@ -138,6 +164,9 @@ func (a *Adapter) drive(ctx context.Context, sh *shard) error {
 		}
 		if err := a.held(ctx, sh); err != nil {
 			return err
+		}
+		if sh.deafFor() > 0 { // it was given back: another process looks first
+			_ = a.pause(ctx, 3*standBy)
 		}
 	}
 	return nil
@@ -152,7 +181,7 @@ func (a *Adapter) held(ctx context.Context, sh *shard) error {
 	ended := make(chan error, 1)
 	go func() { ended <- a.keep(own, sh) }()
 	err, over := a.renew(ctx, sh, ended)
-	if ctx.Err() != nil || err != nil {
+	if ctx.Err() != nil || err != nil || sh.deafFor() > deafMost {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropping)
 		if err := a.Holds.Drop(last, sh.name(a.self.Application), a.Owner); err != nil {
 			a.Logger.Warn("discord: a shard could not be given back; it is free when its hold ends", "shard", sh.id, "err", err)
@@ -166,12 +195,14 @@ func (a *Adapter) held(ctx context.Context, sh *shard) error {
 	return err
 }
 
-// renew renews the right to a shard until it has been another's for a while, ctx ends, or keep has ended: over, with its error.
+// renew renews the right to a shard until it has been another's for a while, there was no session for too long, ctx ends, or keep has
+// ended: over, with its error.
 // While nobody can be asked the connection stays: whoever else could take the shard cannot ask either.
 func (a *Adapter) renew(ctx context.Context, sh *shard, ended <-chan error) (err error, over bool) { //nolint:revive // the error is not renew's
 	tick := time.NewTicker(a.Lease / 3)
 	defer tick.Stop()
 	var lost time.Time
+	since := time.Now()
 	for blind := false; ; {
 		select {
 		case err := <-ended:
@@ -188,6 +219,9 @@ func (a *Adapter) renew(ctx context.Context, sh *shard, ended <-chan error) (err
 		}
 		switch {
 		case err != nil:
+		case mine && min(sh.deafFor(), time.Since(since)) > deafMost:
+			a.Logger.Warn("discord: no session of the gateway could be had; the shard is given back, so that another process can try", "shard", sh.id, "of", sh.of)
+			return nil, false
 		case mine:
 			lost = time.Time{}
 		case lost.IsZero():

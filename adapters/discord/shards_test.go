@@ -289,3 +289,53 @@ func TestOneShardThatIsRefusedEndsAll(t *testing.T) {
 		}
 	})
 }
+
+// helloOnly is a connection whose gateway says HELLO and then nothing, however long the client waits.
+func helloOnly(p *peer) { p.hello() }
+
+func TestWhoCannotGetASessionLetsAnotherTry(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, all := newWorld(t, func(p *peer) { p.open(); p.drop() }, helloOnly, helloOnly, helloOnly), &shardRights{}
+		a, _ := w.replica(all, "a")
+		b, _ := w.replica(all, "b")
+		a.start().after(500 * time.Millisecond)
+		b.start().after(2 * time.Minute)
+		if began, _ := b.times(); began != 1 || !a.heard().IsZero() {
+			t.Errorf("the other one began %d times; this one last heard something at %s\n%s", began, a.heard(), w.log())
+		}
+		a.after(10 * time.Minute)
+		if a.Ready(t.Context()) != nil || b.Ready(t.Context()) != nil {
+			t.Errorf("%v, %v", a.Ready(t.Context()), b.Ready(t.Context()))
+		}
+		if began, _ := b.times(); began != 1 {
+			t.Errorf("the other one began %d times", began)
+		}
+	})
+}
+
+func TestWhoCannotGetASessionIsNotReady(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, all := newWorld(t), &shardRights{}
+		for range 1000 {
+			w.script = append(w.script, helloOnly)
+		}
+		a, _ := w.replica(all, "a")
+		a.start().after(deafTold)
+		if err := a.Ready(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for range 60 { // also while it has given the shard back, and nobody took it
+			a.after(time.Second)
+			if err := a.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "no session of the gateway") {
+				t.Fatalf("ready says %v", err)
+			}
+		}
+		w.mu.Lock()
+		w.script = nil
+		w.mu.Unlock()
+		a.after(3 * time.Minute)
+		if began, _ := a.times(); began != 1 || a.Ready(t.Context()) != nil {
+			t.Errorf("began %d, ready says %v", began, a.Ready(t.Context()))
+		}
+	})
+}

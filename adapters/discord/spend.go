@@ -11,7 +11,8 @@ import (
 )
 
 // verb is a kind of call that Discord counts by itself, per channel. Discord publishes no numbers: those of creating and editing are
-// what its answers' headers say (https://github.com/discord/discord-api-docs/issues/1442), the others are as careful.
+// what its answers' headers say (https://github.com/discord/discord-api-docs/issues/1442), the others are as careful. Threads are not: people
+// who mention the bot at once see nothing of it before theirs is there, so Discord's own 429 paces them, which all replicas keep to.
 type verb string
 
 const (
@@ -35,7 +36,7 @@ var rates = map[verb]rate{
 	verbOld:    {3, 6 * time.Second},
 	verbDelete: {5, 5 * time.Second},
 	verbRead:   {5, 5 * time.Second},
-	verbThread: {5, 5 * time.Second},
+	verbThread: {50, 5 * time.Second},
 }
 
 // paceOld is how far apart progress edits of one old message are at least.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
 )
 
 // A thread's name has 1 to 100 characters, and it is archived when nobody wrote in it for a day.
@@ -209,7 +210,11 @@ func (a *Adapter) lacking(ctx context.Context, p place, user string, code int, p
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)
 	defer cancel()
-	if err := a.direct(ctx, user, noteShapes(inWords(sayLacking(perm)), a.channelLink(p))); err != nil {
+	to := linkTo(p)
+	if perm == permThread { // there is no thread to go to, but the message that it would hang on
+		to = a.refer(place{Guild: p.Guild, Channel: p.Channel}, chat.MessageRef(p.Thread))
+	}
+	if err := a.direct(ctx, user, noteShapes(inWords(sayLacking(perm)), to)); err != nil {
 		a.Logger.Info("discord: could not tell a person what is missing", "err", err)
 	}
 }

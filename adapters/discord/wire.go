@@ -20,6 +20,7 @@ const (
 	opDispatch  = 0
 	opHeartbeat = 1
 	opIdentify  = 2
+	opResume    = 6
 	opReconnect = 7
 	opInvalid   = 9
 	opHello     = 10
@@ -62,17 +63,18 @@ type cut struct {
 // ticket, and a close frame only at the very end: discordgo closes with 1000, after which there is no RESUME.
 type wire struct {
 	net.Conn
-	silent time.Duration       // the longest time between two reads
-	seq    func() int64        // of the newest event
-	ticket func() bool         // whether IDENTIFY may leave; takes it
-	heard  func()              // something came
-	done   chan struct{}       // closed when it ended
-	cut    atomic.Pointer[cut] // why
-	ending atomic.Bool         // a close frame may leave
-	pend   atomic.Bool         // a heartbeat of discordgo's is not acknowledged
-	told   atomic.Int32        // which of discordgo's two goroutines was told that it ended
-	gone   chan struct{}       // closed when the network connection is
-	closed sync.Once
+	silent  time.Duration       // the longest time between two reads
+	seq     func() int64        // of the newest event
+	ticket  func() bool         // whether IDENTIFY may leave; takes it
+	heard   func()              // something came
+	done    chan struct{}       // closed when it ended
+	cut     atomic.Pointer[cut] // why
+	ending  atomic.Bool         // a close frame may leave
+	pend    atomic.Bool         // a heartbeat of discordgo's is not acknowledged
+	resumed atomic.Bool         // a RESUME left
+	told    atomic.Int32        // which of discordgo's two goroutines was told that it ended
+	gone    chan struct{}       // closed when the network connection is
+	closed  sync.Once
 
 	// What comes in; used by one reader.
 	in      splitter

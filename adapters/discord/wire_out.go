@@ -104,6 +104,8 @@ func (w *wire) command(payload []byte) error {
 			w.end(cut{say: "an IDENTIFY without a ticket", fresh: true})
 			return errKept
 		}
+	case opResume:
+		w.resumed.Store(true)
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 )
 
-// Call implements [agent.Tools]. The request is sent at most once; only a server that answered that it does
-// not know our session, which is before it looks at the call, is connected to again and asked again.
+// Call implements [agent.Tools]. The request is sent at most once. It is sent again only if nothing of it left, or if
+// the server said, as the protocol has it, that it does not know our session: it did not look at the call then.
 func (m *Servers) Call(ctx context.Context, token agent.RunToken, progress func(turn.Progress)) (turn.Result, error) {
 	return m.run(ctx, token, token.Ask, progress)
 }
@@ -39,7 +39,12 @@ func (m *Servers) run(ctx context.Context, token agent.RunToken, ask askFunc, pr
 		if err != nil {
 			return turn.Result{}, err
 		}
+		c, t, leave, err := s.seat(ctx, token.Chat(), c, t, call.Tool)
+		if err != nil {
+			return turn.Result{}, err
+		}
 		r, stale, err := s.call(ctx, c, t, call.Args, ask, progress)
+		leave()
 		if stale {
 			s.lose(c, err)
 			if first {
@@ -125,14 +130,13 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, tr *trace, name str
 	case sendings > 1: // it got the call before, and asked back
 	case errors.As(err, &half), errors.Is(err, errClosed):
 		return turn.Result{}, false, notRun("%s was not run: the %s server did not take the request.", name, s.name)
-	case overHTTP && errors.Is(err, transport.ErrSessionTerminated) && !tr.reached.Load():
+	case overHTTP && errors.Is(err, transport.ErrSessionTerminated) && (!tr.reached.Load() || tr.stale.Load()):
 		return turn.Result{}, true, notRun("%s was not run: the %s server ended the session.", name, s.name)
-	case overHTTP && unsent(tr, err):
+	case overHTTP && !tr.reached.Load():
 		s.lose(c, err)
 		return turn.Result{}, false, notRun("%s was not run: the %s server cannot be reached%s.", name, s.name, inBrackets(why(err, s.cfg)))
-	case overHTTP && refusedStatus(status):
-		say := notRun("%s was not run: the %s server refused the request (%d %s).", name, s.name, status, http.StatusText(status))
-		return turn.Result{}, staleStatus(status), say
+	case overHTTP && tr.untaken.Load():
+		return turn.Result{}, false, notRun("%s was not run: the %s server refused the request (%d %s).", name, s.name, status, http.StatusText(status))
 	}
 
 	// 3. Nobody knows.
@@ -153,7 +157,10 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, tr *trace, name str
 		return unknown(nil, "The connection to the %s server was lost while %s ran.", s.name, name)
 	case sent.Err() != nil:
 		return unknown(context.Cause(sent), "The %s server did not answer in %s.", s.name, span(s.timeout.Round(time.Millisecond)))
-	case status >= 400:
+	case status >= 300:
+		if status < 400 || maybeStale(status) {
+			c.toolsChanged() // whether it still knows us, and where it is, shows when the tools are read again: no call is risked for that
+		}
 		return unknown(nil, "The %s server answered %d %s.", s.name, status, http.StatusText(status))
 	default:
 		return unknown(nil, "The connection to the %s server broke while %s ran.", s.name, name)

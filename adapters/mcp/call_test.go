@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -242,7 +242,27 @@ func TestHTTPOutcomes(t *testing.T) {
 		"502": {func(w http.ResponseWriter) { w.WriteHeader(502) }, false, "502 Bad Gateway"},
 		"408": {func(w http.ResponseWriter) { w.WriteHeader(408) }, false, "408 Request Timeout"},
 		"401": {func(w http.ResponseWriter) { w.WriteHeader(401) }, true, "refused the request (401 Unauthorized)"},
-		"429": {func(w http.ResponseWriter) { w.WriteHeader(429) }, true, "429"},
+		"403 of an authorization": {func(w http.ResponseWriter) {
+			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
+			w.WriteHeader(403)
+		}, true, "refused the request (403 Forbidden)"},
+		"403 of a filter": {func(w http.ResponseWriter) { w.WriteHeader(403) }, false, "The wiki server answered 403 Forbidden."},
+		"405":             {func(w http.ResponseWriter) { w.WriteHeader(405) }, true, "405"},
+		"413":             {func(w http.ResponseWriter) { w.WriteHeader(413) }, true, "413"},
+		"400":             {func(w http.ResponseWriter) { w.WriteHeader(400) }, false, "The wiki server answered 400 Bad Request."},
+		"404":             {func(w http.ResponseWriter) { w.WriteHeader(404) }, false, "The wiki server answered 404 Not Found."},
+		"404 to no session": {func(w http.ResponseWriter) { // we sent none: it cannot be about that
+			w.WriteHeader(404)
+			_, _ = io.WriteString(w, noSession)
+		}, false, "404"},
+		"400 to no request": {func(w http.ResponseWriter) { w.WriteHeader(400); _, _ = io.WriteString(w, noSession) }, false, "400"},
+		"409":               {func(w http.ResponseWriter) { w.WriteHeader(409) }, false, "409"},
+		"410":               {func(w http.ResponseWriter) { w.WriteHeader(410) }, false, "410"},
+		"422":               {func(w http.ResponseWriter) { w.WriteHeader(422) }, false, "422"},
+		"429":               {func(w http.ResponseWriter) { w.WriteHeader(429) }, false, "The wiki server answered 429 Too Many Requests."},
+		"301":               {func(w http.ResponseWriter) { w.Header().Set("Location", "/x"); w.WriteHeader(301) }, false, "301"},
+		"307 to itself":     {func(w http.ResponseWriter) { w.Header().Set("Location", "/x"); w.WriteHeader(307) }, false, "The wiki server answered 307 Temporary Redirect."},
+		"308 to itself":     {func(w http.ResponseWriter) { w.Header().Set("Location", "/x"); w.WriteHeader(308) }, false, "308"},
 		"html": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(w, "<p>")
@@ -294,42 +314,204 @@ func TestAServerThatRefusesTheConnectionDidNotRun(t *testing.T) {
 	eventually(t, m, "wiki", func() bool { _, f := m.byName["wiki"].state(); return strings.Contains(f, "connection refused") })
 }
 
-// Servers answer a session they do not know with 404, or wrongly with 400: such a call was not looked at, so it is
+// noSession is how the reference servers answer a session they do not know.
+const noSession = `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}`
+
+// staleAnswers serves mcp-go's server, which answers POST requests of the first session that way from now on.
+func staleAnswers(t *testing.T, status int, body string) (*Servers, *mcpserver.Ledger, *atomic.Int32) {
+	t.Helper()
+	l := ledger(t)
+	h := mcpserver.New("tools", l).ServeHTTP(t, stateful...)
+	m := start(t, map[string]Server{"files": {URL: h.URL}})
+	list(t, m)
+	srv := m.byName["files"]
+	srv.mu.Lock()
+	stale := srv.conn.client.GetSessionId()
+	srv.mu.Unlock()
+	sent := &atomic.Int32{}
+	h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Header.Get("Mcp-Session-Id") != stale || r.Method != http.MethodPost {
+			return false
+		}
+		sent.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+		return true
+	})
+	t.Cleanup(func() { h.Intercept(nil) })
+	return m, l, sent
+}
+
+// A session that the server does not know is answered with 404 and words that say so: the call was not looked at, and is
 // sent again over a new connection. mcp-go cannot do that on the old one.
 func TestAStaleSessionIsReplacedAndTheCallRunsOnce(t *testing.T) {
-	for _, status := range []int{404, 400} {
-		t.Run(fmt.Sprint(status), func(t *testing.T) {
+	for name, body := range map[string]string{"json": noSession, "mcp-go": "Invalid session ID\n", "go-sdk": "session not found\n"} {
+		t.Run(name, func(t *testing.T) {
+			m, l, _ := staleAnswers(t, 404, body)
+			r := must(t, m, "files", "write", `{"path":"x"}`)
+			if r.IsError || l.Count("write", "did") != 1 {
+				t.Errorf("%+v; written %d times", r, l.Count("write", "did"))
+			}
+		})
+	}
+}
+
+// What only might mean that is no leave to send the call again. The next call goes over a connection that works.
+func TestAnAnswerThatMightMeanAStaleSessionIsUnknown(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		body   string
+	}{
+		"400 as some servers do": {400, noSession},
+		"404 of a web server":    {404, "<h1>Not Found</h1>"},
+		"404 of the tool":        {404, `{"error":"no such file"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, l, sent := staleAnswers(t, c.status, c.body)
+			tok := token(t, spec(t, m, "files", "write").Tool, `{"path":"x"}`)
+			_, err := m.Call(within(t), tok, nil)
+			unknown(t, err, fmt.Sprintf("The files server answered %d", c.status))
+			if n := l.Count("write", "did"); n != 0 || sent.Load() == 0 {
+				t.Errorf("written %d times", n)
+			}
+			if _, err := m.Call(within(t), tok, nil); err != nil || l.Count("write", "did") != 1 {
+				t.Errorf("the next call: %v; written %d times", err, l.Count("write", "did"))
+			}
+		})
+	}
+}
+
+// One bad answer is one chat's: the connection stays, with what others run on it.
+func TestABadAnswerLeavesTheConnection(t *testing.T) {
+	l := ledger(t)
+	s := mcpserver.New("tools", l)
+	h := s.ServeHTTP(t, stateful...)
+	m := start(t, map[string]Server{"files": {URL: h.URL}})
+	tool := spec(t, m, "files", "write").Tool
+	srv := m.byName["files"]
+	srv.mu.Lock()
+	c := srv.conn
+	srv.mu.Unlock()
+	for _, status := range []int{400, 404} {
+		h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if !bytes.Contains(body, []byte(`"tools/call"`)) {
+				return false
+			}
+			w.WriteHeader(status)
+			return true
+		})
+		_, err := m.Call(within(t), token(t, tool, `{"path":"x"}`), nil)
+		unknown(t, err, fmt.Sprint(status))
+		h.Intercept(nil)
+		if _, err := m.Call(within(t), token(t, tool, `{"path":"x"}`), nil); err != nil {
+			t.Error(err)
+		}
+		srv.mu.Lock()
+		if srv.conn != c || lost(c) {
+			t.Errorf("%d ended the connection", status)
+		}
+		srv.mu.Unlock()
+	}
+}
+
+// A JSON-RPC error to our request is an answer, whatever the status: version 2026-07-28 wants some of them with 404.
+func TestAnErrorWithAnyStatusIsAnAnswer(t *testing.T) {
+	for _, status := range []int{400, 404, 500} {
+		m, _ := rawAnswers(t, &rawServer{wrap: func(w http.ResponseWriter, r rawRequest) bool {
+			if r.Method != "tools/call" {
+				return false
+			}
+			w.WriteHeader(status)
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such tool"}}`, r.ID)
+			return true
+		}})
+		if r := must(t, m, "wiki", "work", `{}`); !r.IsError || !strings.Contains(r.Text, "The wiki server refused work: no such tool") {
+			t.Errorf("%d: %+v", status, r)
+		}
+	}
+}
+
+// A header of the operator's that makes net/http send a POST twice over a connection that broke does not.
+func TestABrokenConnectionIsNoReasonToSendAgain(t *testing.T) {
+	var calls atomic.Int32
+	s := &rawServer{tools: `{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}`, status: func(method string, _ http.ResponseWriter) bool {
+		if method == "tools/call" {
+			calls.Add(1)
+			panic(http.ErrAbortHandler) // it did the work, and the connection broke
+		}
+		return false
+	}}
+	h := mcpserver.Serve(t, s, "/")
+	m := start(t, map[string]Server{"wiki": {URL: h.URL, Headers: map[string]string{"Idempotency-Key": "of-the-operator"}}})
+	_, err := call(t, m, "wiki", "work", `{}`)
+	unknown(t, err, "broke while work ran")
+	if n := calls.Load(); n != 1 {
+		t.Errorf("sent %d times", n)
+	}
+}
+
+// A server may end the stream of an answer and give the rest on another. What it says to that is nothing about the call,
+// which it has.
+func TestAnAnswerThatCannotBeReadOnIsUnknown(t *testing.T) {
+	for name, refuse := range map[string]func(h *mcpserver.HTTP, w http.ResponseWriter){
+		"405": func(_ *mcpserver.HTTP, w http.ResponseWriter) { w.WriteHeader(405) },
+		"401": func(_ *mcpserver.HTTP, w http.ResponseWriter) { w.WriteHeader(401) },
+		"404": func(_ *mcpserver.HTTP, w http.ResponseWriter) {
+			w.WriteHeader(404)
+			_, _ = io.WriteString(w, noSession)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
 			l := ledger(t)
-			s := mcpserver.New("tools", l)
-			h := s.ServeHTTP(t, stateful...)
+			h := mcpserver.New("tools", l).ServeHTTP(t, stateful...)
 			m := start(t, map[string]Server{"files": {URL: h.URL}})
 			tok := token(t, spec(t, m, "files", "write").Tool, `{"path":"x"}`)
-			var mu sync.Mutex
-			stale := ""
+			var calls atomic.Int32
 			h.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
-				id := r.Header.Get("Mcp-Session-Id")
-				if id == "" || r.Method != http.MethodPost {
+				body, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				switch {
+				case bytes.Contains(body, []byte(`"tools/call"`)):
+					calls.Add(1)
+					w.Header().Set("Content-Type", "text/event-stream")
+					_, _ = io.WriteString(w, "id: 1\nretry: 10\ndata: \n\n")
+				case r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") != "":
+					refuse(h, w)
+				default:
 					return false
 				}
-				mu.Lock()
-				defer mu.Unlock()
-				if stale == "" {
-					stale = id
-				}
-				if id != stale {
-					return false
-				}
-				w.Header().Set("Content-Type", "application/json")
-				w.WriteHeader(status)
-				_, _ = io.WriteString(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`)
 				return true
 			})
-			r, err := m.Call(within(t), tok, nil)
-			if err != nil || r.IsError || l.Count("write", "did") != 1 {
-				t.Errorf("%+v, %v; written %d times", r, err, l.Count("write", "did"))
-			}
+			_, err := m.Call(within(t), tok, nil)
 			h.Intercept(nil)
+			unknown(t, err, "not known")
+			if n := calls.Load(); n != 1 {
+				t.Errorf("sent %d times", n)
+			}
 		})
+	}
+}
+
+// A server that always redirects is asked at the place it names; a call is not sent to find out.
+func TestACallIsSentWhereTheServerIs(t *testing.T) {
+	var calls atomic.Int32
+	real := &rawServer{tools: `{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}`, answer: func(id, _ json.RawMessage) string {
+		calls.Add(1)
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"done"}]}}`, id)
+	}}
+	h := mcpserver.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/mcp" {
+			http.Redirect(w, r, "/mcp/", http.StatusTemporaryRedirect)
+			return
+		}
+		real.ServeHTTP(w, r)
+	}), "/mcp")
+	m := start(t, map[string]Server{"wiki": {URL: h.URL}})
+	if r := must(t, m, "wiki", "work", `{}`); r.Text != "done" || calls.Load() != 1 {
+		t.Errorf("%+v after %d calls", r, calls.Load())
 	}
 }
 

@@ -2,16 +2,22 @@ package mcp
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/nodhq/nod/adapters/mcp/confine"
 )
 
 // child is the process of a stdio server. We start it ourselves: mcp-go would hand it our whole environment,
@@ -31,12 +37,11 @@ type unsentError struct{ cause error }
 func (e *unsentError) Error() string { return "not written: " + e.cause.Error() }
 func (e *unsentError) Unwrap() error { return e.cause }
 
-// spawn starts the program with the environment its entry lists, PATH and HOME.
+// spawn starts the program with the environment its entry lists, PATH and HOME, within its bounds.
 func spawn(cfg Server, log *slog.Logger, clean func(string) string) (*child, error) {
-	if cfg.Dir != "" { // exec reports a missing directory as a missing program
-		if info, err := os.Stat(cfg.Dir); err != nil || !info.IsDir() {
-			return nil, &sayError{"its directory was not found"}
-		}
+	dir, env, err := cfg.lodge()
+	if err != nil {
+		return nil, err
 	}
 	var pipes [6]*os.File
 	for i := 0; i < len(pipes); i += 2 {
@@ -48,9 +53,9 @@ func spawn(cfg Server, log *slog.Logger, clean func(string) string) (*child, err
 		pipes[i], pipes[i+1] = r, w
 	}
 	cmd := exec.Command(cfg.Command[0], cfg.Command[1:]...)
-	cmd.Dir, cmd.Env = cfg.Dir, environ(cfg.Env)
+	cmd.Dir, cmd.Env = dir, environ(env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0], pipes[3], pipes[5]
-	ownGroup(cmd)
+	ownGroup(cmd, cfg.User)
 	c := &child{
 		in: pipes[1], out: pipes[2], errs: pipes[4], done: make(chan struct{}), drained: make(chan struct{}),
 		words: &stderrLog{log: log, clean: clean},
@@ -60,7 +65,7 @@ func spawn(cfg Server, log *slog.Logger, clean func(string) string) (*child, err
 		// The kernel kills a child with Pdeathsig when the *thread* that started it ends, so this one stays.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := cmd.Start()
+		err := cfg.start(cmd)
 		if err == nil {
 			c.pid = cmd.Process.Pid
 		}
@@ -71,7 +76,7 @@ func spawn(cfg Server, log *slog.Logger, clean func(string) string) (*child, err
 		c.exit = waitAndEndGroup(cmd)
 		close(c.done)
 	}()
-	err := <-started
+	err = <-started
 	closeAll(pipes[0], pipes[3], pipes[5])
 	if err != nil {
 		closeAll(c.in, c.out, c.errs)
@@ -82,6 +87,69 @@ func spawn(cfg Server, log *slog.Logger, clean func(string) string) (*child, err
 		c.words.drain(c.errs)
 	}()
 	return c, nil
+}
+
+// lodge makes the program's own directory where it has one, and says where it starts and with which variables.
+func (s Server) lodge() (dir string, env map[string]string, err error) {
+	if s.Home != "" {
+		if err := s.move(s.Home, filepath.Join(s.Home, "tmp")); err != nil {
+			return "", nil, &sayError{"its own directory could not be made below data_dir"}
+		}
+	}
+	var granted []string
+	if s.Bounds != nil {
+		granted = slices.Concat(s.Bounds.Read, s.Bounds.Write)
+	}
+	for _, path := range granted {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return "", nil, &sayError{"of its paths " + printable(path) + " was not found"}
+		}
+	}
+	dir = cmp.Or(s.Dir, s.Home)
+	if dir != "" { // exec reports a missing directory as a missing program
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return "", nil, &sayError{"its directory was not found"}
+		}
+	}
+	if s.Home == "" {
+		return dir, s.Env, nil
+	}
+	env = map[string]string{"HOME": s.Home, "TMPDIR": filepath.Join(s.Home, "tmp")}
+	maps.Copy(env, s.Env)
+	return dir, env, nil
+}
+
+// move makes directories, for the program's own user where it has one. What is there already stays as it is, and no link is followed: the
+// program of yesterday could have put one there.
+func (s Server) move(dirs ...string) error {
+	if err := os.MkdirAll(filepath.Dir(dirs[0]), 0o711); err != nil { // open for passing through: a server may be another user
+		return err
+	}
+	for _, dir := range dirs {
+		err := os.Mkdir(dir, 0o700)
+		if err == nil && s.User != nil {
+			err = os.Lchown(dir, int(s.User.UID), int(s.User.GID))
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts the program, confined where it has bounds.
+func (s Server) start(cmd *exec.Cmd) error {
+	if s.Bounds == nil {
+		return cmd.Start()
+	}
+	b := *s.Bounds
+	b.Write = slices.Clone(b.Write)
+	for _, dir := range []string{s.Home, s.Dir} {
+		if dir != "" {
+			b.Write = append(b.Write, dir)
+		}
+	}
+	return confine.Start(cmd, b)
 }
 
 // environ is all that a child sees.

@@ -11,8 +11,8 @@ var inherited = []string{"PATH", "HOME"}
 
 // ownGroup puts the child at the head of its own process group, so that what it starts can be ended with it,
 // and has the kernel kill it when we die without a word.
-func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+func ownGroup(cmd *exec.Cmd, as *User) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: as.credential()}
 }
 
 // waitAndEndGroup waits for the process and then ends what it left behind. The group is killed before the process

@@ -9,7 +9,7 @@ import (
 
 var inherited = []string{"PATH", "HOME", "SYSTEMROOT", "PATHEXT", "USERPROFILE"}
 
-func ownGroup(*exec.Cmd) {}
+func ownGroup(*exec.Cmd, *User) {}
 
 func waitAndEndGroup(cmd *exec.Cmd) error { return cmd.Wait() }
 

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nodhq/nod/adapters/mcp/confine"
 )
 
 // alive reports whether a process runs (a zombie does not).
@@ -135,3 +138,49 @@ func botMain() {
 }
 
 func init() { bots["bot"] = botMain }
+
+// A program with a directory of its own starts there, and has its HOME and TMPDIR there, whether or not it can be confined: this test's binary is no
+// launcher, as on a kernel without Landlock. What its entry lists goes over that.
+func TestAChildHasADirectoryOfItsOwn(t *testing.T) {
+	home, told := filepath.Join(t.TempDir(), "servers", "files"), filepath.Join(t.TempDir(), "told")
+	serve := map[string]string{"NOD_TEST_RAW": "plain", "SERVER": os.Args[0], "TOLD": told}
+	run := func(cfg Server) string {
+		t.Helper()
+		cfg.Command, cfg.Env = []string{"sh", "-c", `echo "$PWD $HOME $TMPDIR" >$TOLD; touch $TMPDIR/mine; exec "$SERVER"`}, maps.Clone(serve)
+		if cfg.Dir != "" {
+			cfg.Env["HOME"] = "/over"
+		}
+		m := start(t, map[string]Server{"files": cfg})
+		list(t, m)
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		text, err := os.ReadFile(told)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(text))
+	}
+	tmp := filepath.Join(home, "tmp")
+	if got, want := run(Server{Home: home, Bounds: &confine.Bounds{}}), home+" "+home+" "+tmp; got != want {
+		t.Errorf("it has %q, want %q", got, want)
+	}
+	for _, dir := range []string{home, tmp} {
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v, %v", dir, info.Mode(), err)
+		}
+	}
+	other := t.TempDir()
+	if got, want := run(Server{Home: home, Dir: other, Bounds: &confine.Bounds{}}), other+" /over "+tmp; got != want { // and what is there already stays
+		t.Errorf("it has %q, want %q", got, want)
+	}
+}
+
+// A path that is granted and not there is a slip, and the server is not started.
+func TestAPathThatIsNotThere(t *testing.T) {
+	m := start(t, map[string]Server{"files": {Command: []string{"sh"}, Bounds: &confine.Bounds{Read: []string{"/nowhere/at/all"}}}})
+	eventually(t, m, "files", func() bool {
+		_, faults, err := m.List(t.Context())
+		return err == nil && len(faults) == 1 && strings.Contains(faults[0].Say, "of its paths /nowhere/at/all was not found")
+	})
+}

@@ -9,7 +9,9 @@ import (
 
 var inherited = []string{"PATH", "HOME"}
 
-func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func ownGroup(cmd *exec.Cmd, as *User) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: as.credential()}
+}
 
 // waitAndEndGroup waits for the process and then ends what it left behind.
 func waitAndEndGroup(cmd *exec.Cmd) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/client/transport"
 
+	"github.com/nodhq/nod/adapters/mcp/confine"
 	"github.com/nodhq/nod/core/permission"
 )
 
@@ -35,8 +36,15 @@ type Server struct {
 	Command []string
 	// Env is what the program sees besides PATH and HOME. Secret: never logged.
 	Env map[string]string
-	// Dir is the program's working directory; empty: ours.
+	// Dir is the program's working directory; empty: Home, or ours.
 	Dir string
+	// Home is a directory of the program's own, which is made if it is missing: its HOME, and in it its TMPDIR. Empty: it shares our HOME.
+	Home string
+	// Bounds are what the program may reach besides Home, Dir and what every program needs, where the kernel can hold it to that.
+	// nil: whatever its user may.
+	Bounds *confine.Bounds
+	// User is whom the program runs as; nil: as we do. Only root can give it another.
+	User *User
 
 	// URL is the address of a streamable HTTP or SSE server.
 	URL string
@@ -54,12 +62,17 @@ type Server struct {
 	// Timeout bounds one call; 0 means 60 s. After it the outcome is unknown, so be generous: the price of a
 	// long one is only that people wait to hear it.
 	Timeout time.Duration
-	// ConnectTimeout bounds one attempt to connect and list; 0 means 30 s (npx may have to download first).
+	// ConnectTimeout bounds one attempt to connect and list; 0 means 2 min: npx and uvx download first, and begin again when they are ended.
 	ConnectTimeout time.Duration
+
+	// Shared has all chats use one session with the server: for servers that keep nothing, or nothing that another chat must not see.
+	Shared bool
 
 	Source permission.Source
 	// Metadata is what the operator's own tools declare about themselves, by tool name.
 	Metadata map[string]permission.Metadata
+	// Named are the tools that rules of the operator name. That the server has one of them not is logged: such a rule protects nothing.
+	Named []string
 	// Description and Icon are shown to people. Empty: what the server says of itself, which is untrusted.
 	Description, Icon string
 	// Trusted is shown to people. What it changes is the policy's business.
@@ -68,6 +81,9 @@ type Server struct {
 	// call it is, and asked only if they allow it. It needs Config.Sample. Without it such requests are refused unseen.
 	Sampling bool
 }
+
+// User is a user of this machine.
+type User struct{ UID, GID uint32 }
 
 // The kinds of connection.
 const (
@@ -156,29 +172,41 @@ type pace struct {
 	cancelled              time.Duration // for a transport to return once its context ended
 	refresh                time.Duration // between lists of HTTP servers, which die without a sign
 	await                  time.Duration // a call waits this long for a server that is away
+	idle                   time.Duration // a chat that calls nothing for so long has no session of its own any more
 }
 
 var usualPace = pace{
 	backoffMin: 500 * time.Millisecond, backoffMax: 30 * time.Second, settled: 30 * time.Second,
 	debounce: 100 * time.Millisecond, discover: 2 * time.Second, stdin: 10 * time.Second, grace: 2 * time.Second,
-	cancelled: 500 * time.Millisecond, refresh: 60 * time.Second, await: 10 * time.Second,
+	cancelled: 500 * time.Millisecond, refresh: 60 * time.Second, await: 10 * time.Second, idle: 30 * time.Minute,
 }
 
 // The limits on what servers send.
 const (
 	maxAnswer      = 8 << 20   // bytes of one message; more is not read
 	maxSkipped     = 512 << 20 // bytes of one message that we are willing to skip; more ends the conn
-	maxResult      = 256 << 10 // bytes of one result's text that the model reads
+	maxResult      = 100_000   // characters of one result that the model reads, about 25,000 tokens
+	maxKept        = 256 << 10 // bytes of structured content that is kept
+	leastData      = 512       // characters of base64 that are taken for data; less may be a word
 	maxErrorBody   = 64 << 10  // bytes of an HTTP error's body
 	maxTools       = 1000      // tools of one server
 	maxPages       = 100       // pages of one tools/list
 	maxToolName    = 256       // bytes
 	maxDescription = 8 << 10   // bytes of a tool's description
 	maxSchema      = 256 << 10 // bytes of a tool's input schema
+	maxSchemaDepth = 64        // objects and arrays in one another in it; each takes the compiler longer than the one before
+	maxSchemaNodes = 5_000     // objects and arrays in it
+	maxCompile     = 5_000_000 // what compiling all schemas of a server may cost: about so many microseconds
+	maxSteps       = 100_000   // steps of one check of arguments: some tenths of a second
+	maxPatternText = 4 << 10   // bytes of one pattern
+	maxPattern     = 10_000    // characters and ranges of them in one compiled pattern, about
+	maxPatterns    = 500_000   // the same in all patterns of a server
+	maxDefinition  = 512 << 10 // bytes of one tool's whole definition
+	maxDefinitions = 16 << 20  // bytes of the definitions of one server
 	maxIcon        = 64 << 10  // bytes of a data: URI
 )
 
 const (
 	defaultTimeout        = 60 * time.Second
-	defaultConnectTimeout = 30 * time.Second
+	defaultConnectTimeout = 2 * time.Minute
 )

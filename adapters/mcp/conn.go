@@ -19,6 +19,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
 )
 
 // conn is one connection to a server, initialized. It is never mended: what is lost is closed, and a new one
@@ -30,6 +31,10 @@ type conn struct {
 	child  *child          // stdio
 	http   *http.Transport // http, sse
 	said   mcp.InitializeResult
+
+	session func() string // of streamable HTTP; empty: the server gave none
+	owner   chat.ID       // whose calls run on it, where the server keeps things by session and it is taken; guarded by the server's lock
+	taken   bool
 
 	life  context.Context // of the connection, not of the handshake: mcp-go ends what is under it
 	end   context.CancelFunc
@@ -65,16 +70,16 @@ var errWantsLegacy = errors.New("the server speaks an older protocol")
 // dial connects. ctx bounds the attempt, not the connection.
 func (s *server) dial(ctx context.Context) (*conn, error) {
 	kind := s.cfg.kind()
-	legacy := s.legacy || kind == kindSSE
+	legacy := s.legacy.Load() || kind == kindSSE
 	c, err := s.open(ctx, kind, legacy)
 	if errors.Is(err, errWantsLegacy) {
-		s.legacy = true
+		s.legacy.Store(true)
 		c, err = s.open(ctx, kind, true)
 	}
 	if err == nil {
 		return c, nil
 	}
-	s.legacy = false // the next attempt probes afresh: the server may be another by then
+	s.legacy.Store(false) // the next attempt probes afresh: the server may be another by then
 	if kind == kindHTTP && s.cfg.Transport == "" && errors.Is(err, transport.ErrLegacySSEServer) {
 		if c, sseErr := s.open(ctx, kindSSE, true); sseErr == nil {
 			return c, nil
@@ -200,6 +205,7 @@ func (s *server) transport(c *conn, legacy bool) (transport.Interface, error) {
 		return nil, err
 	}
 	t := &httpWire{StreamableHTTP: streamable, wire: w}
+	c.session = streamable.GetSessionId
 	t.reply = &replier{client: hc, url: s.cfg.URL, life: c.life, session: streamable.GetSessionId, version: t.spoken, log: s.log, clean: s.clean}
 	return t, nil
 }
@@ -352,10 +358,10 @@ func errOr(err, other error) error {
 	return err
 }
 
-// list reads all tools as raw JSON.
-func (c *conn) list(ctx context.Context) (all []json.RawMessage, err error) {
+// list reads all tools as raw JSON, and says which are too large to be kept.
+func (c *conn) list(ctx context.Context) (all []json.RawMessage, large []badTool, err error) {
 	seen := map[string]bool{}
-	cursor := ""
+	cursor, bytes := "", 0
 	for range maxPages {
 		pctx, tr := withTrace(ctx)
 		var req mcp.ListToolsRequest
@@ -364,23 +370,33 @@ func (c *conn) list(ctx context.Context) (all []json.RawMessage, err error) {
 		raw := tr.result(mcp.MethodToolsList)
 		if raw == nil {
 			if r := tr.refusal(); r != nil && r.Code == mcp.METHOD_NOT_FOUND && cursor == "" {
-				return nil, nil // a server without tools
+				return nil, nil, nil // a server without tools
 			}
-			return nil, errOr(err, errors.New("no list of tools"))
+			return nil, nil, errOr(err, errors.New("no list of tools"))
 		}
 		p, err := readPage(raw)
 		if err != nil {
-			return nil, &sayError{err.Error()}
+			return nil, nil, &sayError{err.Error()}
 		}
-		if all = append(all, p.tools...); len(all) > maxTools {
-			return nil, &sayError{"it offers more than " + count(maxTools) + " tools"}
+		for _, raw := range p.tools {
+			if bytes += len(raw); len(raw) > maxDefinition {
+				large = append(large, badTool{nameIn(raw), "its definition has " + count(len(raw)) + " bytes"})
+				continue
+			}
+			all = append(all, raw)
+		}
+		switch {
+		case bytes > maxDefinitions:
+			return nil, nil, &sayError{"its tools have more than " + count(maxDefinitions) + " bytes of definitions"}
+		case len(all)+len(large) > maxTools:
+			return nil, nil, &sayError{"it offers more than " + count(maxTools) + " tools"}
 		}
 		seen[cursor] = true
 		if cursor = p.next; cursor == "" || seen[cursor] {
-			return all, nil
+			return all, large, nil
 		}
 	}
-	return nil, &sayError{"its list of tools does not end"}
+	return nil, nil, &sayError{"its list of tools does not end"}
 }
 
 // close ends the conn and everything it started. It returns when all of that is gone.

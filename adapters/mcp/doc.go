@@ -16,16 +16,21 @@
 //     and what a person answered, which is the protocol's way to go on, and never by one without.
 //   - Call tells three outcomes apart: known (a nil error, also when the tool failed), certainly not run
 //     ([agent.ErrNotRun]), and unknown (any other error). In doubt it is unknown.
+//   - No request of a call is sent a second time unless nothing of it left, or the server said in the protocol's words that it does
+//     not know our session: not by us, by mcp-go or by net/http, and not to follow a redirect.
 //   - A server that is down, slow or talks nonsense costs only its own tools. List says which, in words for
-//     the model and for people.
+//     the model and for people. A definition that is too large costs its tool.
 //   - Nothing that a server sends is trusted or unbounded: lines, bodies, lists, schemas, results and stderr
-//     have limits, and a schema never makes us load anything.
+//     have limits, and a schema never makes us load anything. A check of arguments counts its steps and is given up after
+//     many: it says so, and people are asked.
 //   - What a server wants is put only to the person whose call it is, and only where that is certain: a request on a
-//     conn with several calls is answered with cancel. It is shown whole or not at all, and an address is never fetched.
+//     conn with several calls, which only a shared one has, is answered with cancel. It is shown whole or not at all, and an address is never fetched.
 //     Only that person's yes is a yes: no answer, an error, the end of the call are a cancel. The time in which a person
 //     is asked is not the server's.
 //   - The model is asked for a server only if its entry says so, and then only what that person has read in full and
 //     allowed, once each time: texts, without tools and without anything of the chat.
+//   - A session belongs to one chat, where the server gives sessions: what it keeps for one chat no other sees. One entry of the
+//     configuration can say that all chats share one.
 //   - A child sees PATH, HOME and what its entry lists, never our environment. It dies with us, and so does what it started.
 //   - No header, environment value or query of a URL enters an error or a log line.
 //

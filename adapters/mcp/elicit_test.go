@@ -78,7 +78,7 @@ func legacyStart(t *testing.T, log *logged, servers map[string]Server) *Servers 
 		t.Fatal(err)
 	}
 	for _, s := range m.byName {
-		s.legacy = true
+		s.legacy.Store(true)
 	}
 	m.Start()
 	t.Cleanup(func() { _ = m.Close() })

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/tests/mcpserver"
 )
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 var quick = pace{
 	backoffMin: 5 * time.Millisecond, backoffMax: 50 * time.Millisecond, settled: time.Hour,
 	debounce: 5 * time.Millisecond, discover: 20 * time.Second, stdin: 20 * time.Second, grace: 5 * time.Second,
-	cancelled: 5 * time.Second, refresh: time.Hour, await: 20 * time.Second,
+	cancelled: 5 * time.Second, refresh: time.Hour, await: 50 * time.Second, idle: time.Hour,
 }
 
 // patience bounds every test: only a failing one takes it.
@@ -125,7 +126,13 @@ func spec(t *testing.T, m *Servers, server, name string) agent.ToolSpec {
 // token is what the engine makes once a start is durable.
 func token(t *testing.T, tool permission.Tool, args string) agent.RunToken {
 	t.Helper()
-	s := turn.Session{Turn: &turn.Turn{Calls: []turn.ToolCall{{
+	return tokenIn(t, "", tool, args)
+}
+
+// tokenIn is a token of a call in a chat.
+func tokenIn(t *testing.T, in string, tool permission.Tool, args string) agent.RunToken {
+	t.Helper()
+	s := turn.Session{Chat: chat.ID{Platform: "test", Key: in}, Turn: &turn.Turn{Calls: []turn.ToolCall{{
 		ID: "call", Run: "run", Status: turn.Running, Tool: tool, Args: json.RawMessage(args),
 	}}}}
 	tok, err := agent.Consume(s, "call", "run")

@@ -1,13 +1,21 @@
 package mcp
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
 	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // tripper sends the HTTP requests of one conn: with the server's headers, within limits, and with notes of how
@@ -21,24 +29,30 @@ type tripper struct {
 	// missed hears that the stream was opened again: notifications may have been lost.
 	missed    func()
 	listening atomic.Bool
+	moved     sync.Map // where the server sent other requests than calls: from address to *url.URL
 }
 
 func newHTTPClient(headers map[string]string, lost func(error), missed func()) (*http.Client, *tripper) {
 	next := http.DefaultTransport.(*http.Transport).Clone()
 	next.MaxIdleConnsPerHost = 16
 	t := &tripper{next: next, headers: headers, lost: lost, missed: missed}
-	return &http.Client{Transport: t, CheckRedirect: stay}, t
+	return &http.Client{Transport: t, CheckRedirect: t.follow}, t
 }
 
 var errRedirect = errors.New("the server redirects elsewhere; configure the address it names")
 
-// stay follows redirects only within the same origin and with the same method: our headers are for this
-// server alone, and a POST that becomes a GET is another request.
-func stay(req *http.Request, via []*http.Request) error {
+// follow follows redirects only within the same origin and with the same method: our headers are for this
+// server alone, and a POST that becomes a GET is another request. A tool call is never sent a second time: it goes
+// at once to where the requests before it were sent.
+func (t *tripper) follow(req *http.Request, via []*http.Request) error {
 	first := via[0]
-	if len(via) > 3 || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host || req.Method != first.Method {
+	switch {
+	case traceOf(req.Context()).calling():
+		return http.ErrUseLastResponse
+	case len(via) > 3 || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host || req.Method != first.Method:
 		return errRedirect
 	}
+	t.moved.Store(first.URL.String(), req.URL)
 	return nil
 }
 
@@ -52,9 +66,21 @@ func (t *tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, value := range t.headers {
 		req.Header.Set(name, value)
 	}
+	if tr.calling() {
+		if to, ok := t.moved.Load(req.URL.String()); ok {
+			req.URL = to.(*url.URL) // what follow stored
+		}
+		if repeatable(req.Header) {
+			req.GetBody = nil
+		}
+	}
+	left := tr != nil && tr.reached.Load() // something of it left before, as when the stream of its answer is opened again
 	resp, err := t.next.RoundTrip(req)
 	listen := req.Method == http.MethodGet
 	if err != nil {
+		if tr != nil && !left && undialed(err) {
+			tr.reached.Store(false) // net/http found an old connection closed before it wrote anything
+		}
 		if listen && t.listening.Load() && ctx.Err() == nil {
 			t.lost(err)
 		}
@@ -67,6 +93,9 @@ func (t *tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case resp.StatusCode >= 400:
 		resp.Body = readCloser{io.LimitReader(resp.Body, maxErrorBody), resp.Body}
+		if tr.calling() && !listen {
+			judge(tr, req, resp)
+		}
 		if listen && t.listening.Load() {
 			t.lost(errStatus(resp.StatusCode))
 		}
@@ -94,26 +123,56 @@ type errStatus int
 
 func (e errStatus) Error() string { return "HTTP " + http.StatusText(int(e)) }
 
-// refusedStatus tells the statuses that mean the request was not taken: with these a call certainly did not
-// run. 408, 409 and everything from 500 leave it open.
-func refusedStatus(status int) bool {
-	switch status {
-	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound,
-		http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusProxyAuthRequired, http.StatusGone,
-		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusTooManyRequests:
+// repeatable tells the headers with which net/http takes even a POST for one that may be sent twice.
+func repeatable(h http.Header) bool {
+	return len(h.Values("Idempotency-Key")) > 0 || len(h.Values("X-Idempotency-Key")) > 0
+}
+
+// judge notes what a status says of a tool call. Most say nothing: a server, or what stands before it, may answer so
+// after the work. What HTTP or MCP define as "not taken" is believed.
+func judge(tr *trace, req *http.Request, resp *http.Response) {
+	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired,
+		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
+		tr.untaken.Store(true)
+	case http.StatusForbidden: // without the challenge it may be a filter that disliked the answer
+		tr.untaken.Store(resp.Header.Get("WWW-Authenticate") != "")
+	case http.StatusNotFound:
+		body, err := io.ReadAll(resp.Body)
+		resp.Body = readCloser{bytes.NewReader(body), resp.Body}
+		if err == nil && req.Header.Get(transport.HeaderKeySessionID) != "" && sessionUnknown(body) {
+			tr.stale.Store(true)
+			return
+		}
+		resp.StatusCode = http.StatusBadRequest // mcp-go takes every 404 for the end of the session, and reads no answer in it
+	}
+}
+
+// sessionUnknown reads the answer to a session that a server does not know: a JSON-RPC error to no request, or the words
+// of the servers that answer in plain text (mcp-go's and go-sdk's).
+func sessionUnknown(body []byte) bool {
+	var m struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(body, &m) == nil {
+		return m.Version == mcp.JSONRPC_VERSION && absent(m.ID) && !absent(m.Error)
+	}
+	switch strings.ToLower(strings.TrimSpace(string(body))) {
+	case "invalid session id", "session terminated", "session not found":
 		return true
 	}
 	return false
 }
 
-// staleStatus tells the statuses with which servers answer a session they do not know.
-func staleStatus(status int) bool {
+// maybeStale tells the statuses with which servers, rightly or wrongly, answer a session they do not know.
+func maybeStale(status int) bool {
 	return status == http.StatusNotFound || status == http.StatusBadRequest
 }
 
-// unsent reports whether an HTTP request certainly never left: no connection was had for it, or (after net/http
-// found an old one closed before it wrote anything) the last attempt failed to dial.
-func unsent(tr *trace, err error) bool {
+// undialed reports that there was no connection to send on.
+func undialed(err error) bool {
 	var op *net.OpError
-	return !tr.reached.Load() || errors.As(err, &op) && op.Op == "dial"
+	return errors.As(err, &op) && op.Op == "dial"
 }

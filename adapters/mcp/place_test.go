@@ -11,7 +11,7 @@ import (
 func TestDefinitionNamesItsPlace(t *testing.T) {
 	raw := json.RawMessage(`{"name":"write","inputSchema":{"type":"object"}}`)
 	of := func(s Server) permission.Digest {
-		tl, bad := readTool("files", s, raw)
+		tl, bad := readTool("files", s, raw, newQuota(nil))
 		if bad != nil {
 			t.Fatal(bad.why)
 		}

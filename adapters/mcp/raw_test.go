@@ -16,6 +16,7 @@ type rawServer struct {
 	tools  string                                                  // the result of tools/list
 	answer func(id json.RawMessage, params json.RawMessage) string // the whole message for tools/call
 	status func(method string, w http.ResponseWriter) (done bool)  // answers HTTP itself
+	wrap   func(w http.ResponseWriter, r rawRequest) (done bool)   // the same, and sees the request
 	seen   func(method string, id json.RawMessage, p []byte)
 }
 
@@ -57,7 +58,7 @@ func (s *rawServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	if s.status != nil && s.status(r.Method, w) {
+	if s.status != nil && s.status(r.Method, w) || s.wrap != nil && s.wrap(w, r) {
 		return
 	}
 	answer := s.reply(r)

@@ -5,14 +5,18 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/nodhq/nod/core/agent/turn"
 )
 
 // readResult makes the one result of a call from the raw result of tools/call, whatever it holds. Text is
-// joined; what is no text is described; structured content that stands alone is given as its JSON.
+// joined; what is no text is described; structured content is given as its JSON where the text does not say the same.
 // lacks is what the tool asked for and did not get.
 func readResult(raw json.RawMessage, lacks string) turn.Result {
 	var m map[string]json.RawMessage
@@ -25,21 +29,23 @@ func readResult(raw json.RawMessage, lacks string) turn.Result {
 	var items []json.RawMessage
 	_ = json.Unmarshal(m["content"], &items) // no content is no text
 	var parts []string
-	words := false
+	var texts []string
 	for _, item := range items {
 		part, isText := readContent(item)
-		parts, words = append(parts, part), words || isText
+		if parts = append(parts, part); isText {
+			texts = append(texts, part)
+		}
 	}
 	r := turn.Result{IsError: string(bytes.TrimSpace(m["isError"])) == "true"}
 	structured := m["structuredContent"]
 	if absent(structured) {
 		structured = nil
 	}
-	if structured != nil && !words {
-		parts = append(parts, string(structured))
+	if structured != nil && !repeated(structured, texts) {
+		parts = append(parts, string(dataless(structured)))
 	}
 	r.Text, r.Omitted = shorten(strings.Join(parts, "\n"), maxResult)
-	if len(structured) <= maxResult {
+	if len(structured) <= maxKept {
 		r.Structured = structured
 	}
 	if r.Text == "" {
@@ -58,7 +64,7 @@ func readContent(raw json.RawMessage) (string, bool) {
 	case "text":
 		return text(c["text"]), true
 	case "image", "audio":
-		return fmt.Sprintf("[%s %s, %s bytes]", kind, mimeType(c), count(decoded(c["data"]))), false
+		return fmt.Sprintf("[%s %s, %s bytes]", kind, mimeType(c), count(decoded(text(c["data"])))), false
 	case "resource_link":
 		return fmt.Sprintf("[link %s %s, %s]", brief(text(c["name"]), 100), brief(text(c["uri"]), 500), mimeType(c)), false
 	case "resource":
@@ -69,10 +75,81 @@ func readContent(raw json.RawMessage) (string, bool) {
 			t := text(body)
 			return fmt.Sprintf("[resource %s %s, %s bytes]\n%s", uri, mimeType(res), count(len(t)), t), true
 		}
-		return fmt.Sprintf("[resource %s %s, %s bytes]", uri, mimeType(res), count(decoded(res["blob"]))), false
+		return fmt.Sprintf("[resource %s %s, %s bytes]", uri, mimeType(res), count(decoded(text(res["blob"])))), false
 	default:
 		return fmt.Sprintf("[content of unknown type %q]", brief(kind, 40)), false
 	}
+}
+
+// dataless is JSON with images and other data in it described, as readContent describes them. What cannot be read
+// stays as it is.
+func dataless(raw json.RawMessage) json.RawMessage {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return raw
+	}
+	clean, found := described(doc, "data", "")
+	if !found {
+		return raw // in the server's own writing
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // what stands there is for reading
+	if e.Encode(clean) != nil {
+		return raw
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// described replaces the data in v, and reports whether there was any. kind and mime are what the object around it says it is.
+func described(v any, kind, mime string) (_ any, found bool) {
+	switch v := v.(type) {
+	case string:
+		body := v
+		if head, data, ok := strings.Cut(v, ";base64,"); ok && strings.HasPrefix(head, "data:") {
+			mime, body = strings.TrimPrefix(head, "data:"), data
+		}
+		if len(body) < leastData || strings.Trim(strings.TrimRight(body, "="), base64Letters) != "" {
+			return v, false
+		}
+		return "[" + strings.Join(strings.Fields(kind+" "+brief(mime, 100)), " ") + ", " + count(decoded(body)) + " bytes]", true
+	case []any:
+		for i, e := range v {
+			x, f := described(e, kind, mime)
+			v[i], found = x, found || f
+		}
+	case map[string]any:
+		if t, _ := v["type"].(string); t == "image" || t == "audio" {
+			kind = t
+		}
+		if m, _ := v["mimeType"].(string); m != "" {
+			mime = m
+		}
+		for name, e := range v {
+			x, f := described(e, kind, mime)
+			v[name], found = x, found || f
+		}
+	}
+	return v, found
+}
+
+const base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
+
+// repeated reports whether one of the texts says the same as the structured content, or as the one result that is wrapped
+// in it: most servers give both.
+func repeated(structured json.RawMessage, texts []string) bool {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(structured))
+	if err != nil {
+		return false
+	}
+	same := []any{doc}
+	if m, ok := doc.(map[string]any); ok && len(m) == 1 && m["result"] != nil {
+		same = append(same, m["result"])
+	}
+	return slices.ContainsFunc(texts, func(t string) bool {
+		read, err := jsonschema.UnmarshalJSON(strings.NewReader(t))
+		return slices.ContainsFunc(same, func(v any) bool { return v == any(t) || err == nil && reflect.DeepEqual(v, read) })
+	})
 }
 
 func mimeType(c map[string]json.RawMessage) string {
@@ -83,23 +160,23 @@ func mimeType(c map[string]json.RawMessage) string {
 }
 
 // decoded is the length of base64 data once decoded, without decoding it.
-func decoded(raw json.RawMessage) int {
-	s := strings.TrimRight(text(raw), "=")
-	return len(s) * 3 / 4
-}
+func decoded(s string) int { return len(strings.TrimRight(s, "=")) * 3 / 4 }
 
-// shorten keeps the head and the tail of a text that is too long, and says how many bytes it left out.
-func shorten(s string, most int) (string, int) {
-	if len(s) <= most {
+// shorten keeps the head and the tail of a text of more than so many characters, and says how many it left out; omitted is
+// that in bytes.
+func shorten(s string, most int) (short string, omitted int) {
+	all := utf8.RuneCountInString(s)
+	if all <= most {
 		return s, 0
 	}
-	head, tail := most*3/4, len(s)-most/4
-	for head > 0 && !utf8.RuneStart(s[head]) {
-		head--
+	head, tail := 0, len(s)
+	for range most * 3 / 4 {
+		_, n := utf8.DecodeRuneInString(s[head:])
+		head += n
 	}
-	for tail < len(s) && !utf8.RuneStart(s[tail]) {
-		tail++
+	for range most / 4 {
+		_, n := utf8.DecodeLastRuneInString(s[:tail])
+		tail -= n
 	}
-	left := tail - head
-	return s[:head] + fmt.Sprintf("\n[… %s bytes left out …]\n", count(left)) + s[tail:], left
+	return s[:head] + fmt.Sprintf("\n[cut: %s characters left out]\n", count(all-most*3/4-most/4)) + s[tail:], tail - head
 }

@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/nodhq/nod/core/agent"
 )
 
 // schemaURL names a tool's schema to the compiler. It resolves nowhere.
@@ -26,12 +29,54 @@ var dialects = map[string]bool{
 
 var english = message.NewPrinter(language.English)
 
-// compile reads a tool's input schema. The schema is a stranger's: it must not make us load anything, and
-// patterns in a regular-expression dialect that Go lacks match everything (the server still checks them).
-func compile(raw json.RawMessage) (s *jsonschema.Schema, err error) {
+// schema is a tool's input schema. Validation takes exponential time and memory where a schema or the arguments are made
+// for it, so its steps are counted, and one that needs too many is given up.
+type schema struct {
+	root *jsonschema.Schema // nil: it is not checked
+	cost int                // of compiling it, see quota
+	mass int                // of its patterns, see quota
+
+	mu   sync.Mutex // one check at a time
+	left int        // steps that are left to it
+}
+
+// quota is what all the schemas of one server may cost.
+type quota struct {
+	cost  int                // of compiling them; about as many microseconds
+	mass  int                // of their patterns, see heft
+	known map[string]*schema // read before, by their JSON
+}
+
+func newQuota(before map[string]*tool) *quota {
+	q := &quota{cost: maxCompile, mass: maxPatterns, known: map[string]*schema{}}
+	for _, t := range before {
+		q.known[string(t.spec.InputSchema)] = t.schema
+	}
+	return q
+}
+
+// compile reads a tool's input schema. The schema is a stranger's: it must not make us load anything nor work for
+// long, and patterns that are large or in a regular-expression dialect that Go lacks match everything (the server still
+// checks them).
+func (q *quota) compile(raw json.RawMessage) (sc *schema, err error) {
 	if len(raw) > maxSchema {
 		return nil, fmt.Errorf("it has %s bytes, more than %s", count(len(raw)), count(maxSchema))
 	}
+	sc, ok := q.known[string(raw)]
+	if !ok {
+		if sc, err = q.read(raw); err != nil {
+			return nil, err
+		}
+	}
+	if sc.cost > q.cost {
+		return nil, errors.New("it would take too long to read, with those of the tools before it")
+	}
+	q.cost -= sc.cost
+	q.mass -= sc.mass
+	return sc, nil
+}
+
+func (q *quota) read(raw json.RawMessage) (sc *schema, err error) {
 	doc, err := unmarshal(raw)
 	if err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
@@ -40,24 +85,79 @@ func compile(raw json.RawMessage) (s *jsonschema.Schema, err error) {
 	if !ok {
 		return nil, errors.New("it is not a JSON object")
 	}
+	sc = &schema{}
+	dynamic := false
+	nodes := 0
+	deepest := walk(doc, 1, 0, func(v any, depth, path int) {
+		nodes++
+		sc.cost += 16 + depth + path/8
+		if m, _ := v.(map[string]any); m != nil {
+			_, anchor := m["$dynamicAnchor"]
+			_, older := m["$recursiveAnchor"]
+			dynamic = dynamic || anchor || older
+		}
+	})
+	switch {
+	case deepest > maxSchemaDepth:
+		return nil, fmt.Errorf("it nests more than %d levels deep", maxSchemaDepth)
+	case nodes > maxSchemaNodes:
+		return nil, fmt.Errorf("it has more than %s parts", count(maxSchemaNodes))
+	case sc.cost > q.cost:
+		return sc, nil // compile refuses it
+	}
 	defer func() {
 		if p := recover(); p != nil { // a stranger's schema must not end the program
-			s, err = nil, errors.New("it cannot be read")
+			sc, err = nil, errors.New("it cannot be read")
 		}
 	}()
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(lenientRegexp)
+	c.UseRegexpEngine(sc.patterns(q.mass))
 	if d, _ := root["$schema"].(string); !dialects[strings.TrimPrefix(strings.TrimPrefix(strings.TrimSuffix(d, "#"), "https://"), "http://")] {
 		delete(root, "$schema") // an unknown or missing dialect is read as the specification's default, 2020-12
 	}
 	if err := c.AddResource(schemaURL, root); err != nil {
 		return nil, briefly(err)
 	}
-	if s, err = c.Compile(schemaURL); err != nil {
+	compiled, err := c.Compile(schemaURL)
+	if err != nil {
 		return nil, briefly(err)
 	}
-	return s, nil
+	all, known := map[*jsonschema.Schema]bool{}, map[*jsonschema.Schema]bool{}
+	sc.count(compiled, all)
+	for s := range all {
+		dynamic = dynamic || circular(s, known)
+	}
+	if dynamic {
+		return sc, nil // which schemas a check meets shows only on its way: its steps cannot be counted
+	}
+	compiled.Required = slices.DeleteFunc(compiled.Required, func(name string) bool { // the server fills it in
+		p := compiled.Properties[name]
+		return p != nil && p.Default != nil
+	})
+	sc.root = compiled
+	return sc, nil
+}
+
+// walk shows every object and array, with how deep it is and the length of the names on the way, and returns how deep they
+// nest.
+func walk(v any, depth, path int, visit func(v any, depth, path int)) (deepest int) {
+	deepest = depth - 1
+	switch v := v.(type) {
+	case []any:
+		visit(v, depth, path)
+		deepest = depth
+		for _, e := range v {
+			deepest = max(deepest, walk(e, depth+1, path+4, visit))
+		}
+	case map[string]any:
+		visit(v, depth, path)
+		deepest = depth
+		for name, e := range v {
+			deepest = max(deepest, walk(e, depth+1, path+1+len(name), visit))
+		}
+	}
+	return deepest
 }
 
 // briefly is why a schema does not compile, without the compiler's own addresses.
@@ -76,8 +176,9 @@ func briefly(err error) error {
 	return errors.New(brief(strings.ReplaceAll(err.Error(), schemaURL, "the schema"), 200))
 }
 
-// check validates arguments. The error lists what is wrong, each with a JSON pointer, for the model.
-func check(s *jsonschema.Schema, args json.RawMessage) (err error) {
+// check validates arguments. The error lists what is wrong, each with a JSON pointer, for the model. One of
+// [agent.ErrUnchecked] says that nobody knows whether they fit.
+func (sc *schema) check(args json.RawMessage) (err error) {
 	if len(bytes.TrimSpace(args)) == 0 {
 		args = json.RawMessage(`{}`)
 	}
@@ -88,12 +189,18 @@ func check(s *jsonschema.Schema, args json.RawMessage) (err error) {
 	if _, ok := doc.(map[string]any); !ok {
 		return errors.New("the arguments must be a JSON object")
 	}
+	if sc.root == nil {
+		return agent.ErrUnchecked
+	}
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
 	defer func() {
-		if recover() != nil {
-			err = errors.New("the arguments cannot be checked against the tool's schema")
+		if recover() != nil { // the steps were used up, or the validator met what it does not know
+			err = agent.ErrUnchecked
 		}
 	}()
-	err = s.Validate(doc)
+	sc.left = maxSteps
+	err = sc.root.Validate(doc)
 	var v *jsonschema.ValidationError
 	if errors.As(err, &v) {
 		return errors.New("the arguments do not fit the tool's input schema: " + strings.Join(findings(v, 8), "; "))
@@ -178,14 +285,7 @@ type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("nothing is loaded") }
 
-func lenientRegexp(s string) (jsonschema.Regexp, error) {
-	if re, err := regexp.Compile(s); err == nil {
-		return re, nil
-	}
-	return anything(s), nil
-}
-
-// anything is a pattern that Go cannot read, such as one with a look-ahead.
+// anything is a pattern that is not checked: a large one, or one that Go cannot read, such as one with a look-ahead.
 type anything string
 
 func (a anything) String() string        { return string(a) }

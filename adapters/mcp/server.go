@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 )
@@ -29,7 +32,7 @@ type server struct {
 	log            *slog.Logger
 	clean          func(string) string
 	pace           pace
-	legacy         bool          // only run's goroutine
+	legacy         atomic.Bool
 	sample         sampleFunc    // for those who may ask the model
 	kick           chan struct{} // somebody needs it now; holds one
 
@@ -37,19 +40,29 @@ type server struct {
 	conn      *conn // nil: not connected
 	tools     map[string]*tool
 	list      []agent.ToolSpec // in the order of names
+	absent    []string         // tools that rules name and the last list had not
 	bad       string           // the sentence about tools that are not offered
 	fault     string           // why it is not connected
 	attempted bool             // it was connected or has failed
 	failed    int              // attempts to connect that failed
 	stopped   bool
 	change    chan struct{} // closed and replaced at every change of the above
+	seats     map[chat.ID]*seat
+
+	life    context.Context // of run
+	opening sync.WaitGroup  // of seats
+	retired sync.WaitGroup  // conns that are being closed
 }
 
 // run keeps the server connected until ctx ends. It returns when nothing of it is left.
 func (s *server) run(ctx context.Context) {
-	var retired sync.WaitGroup
-	defer retired.Wait()
+	s.life = ctx
+	defer s.retired.Wait()
+	defer s.clear()
 	defer s.update(func() { s.stopped, s.conn, s.tools, s.list = true, nil, nil, nil })
+	var tidying sync.WaitGroup
+	defer tidying.Wait()
+	tidying.Go(func() { s.tidy(ctx) })
 	wait := s.pace.backoffMin
 	for {
 		began := time.Now()
@@ -62,7 +75,7 @@ func (s *server) run(ctx context.Context) {
 		}
 		s.down(ctx, c, err)
 		if c != nil {
-			retired.Go(func() { s.retire(ctx, c) })
+			s.retired.Go(func() { s.retire(ctx, c) })
 		}
 		if !s.pause(ctx, wait) {
 			return
@@ -112,7 +125,7 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 func (s *server) serve(ctx context.Context, c *conn) error {
 	var again <-chan time.Time // when to list again
 	var regular <-chan time.Time
-	if c.http != nil {
+	if c.kind != kindInProcess { // not every server says that its tools changed, and over HTTP it may be gone without a sign
 		t := time.NewTicker(s.pace.refresh)
 		defer t.Stop()
 		regular = t.C
@@ -156,40 +169,69 @@ func (s *server) retire(ctx context.Context, c *conn) {
 	c.close()
 }
 
-// reload reads the tools of c and puts them in force.
-func (s *server) reload(ctx context.Context, c *conn) error {
-	announced := c.announce.Load() // before the list: what is announced meanwhile makes it stale
+// listed are a server's tools as one conn gave them.
+type listed struct {
+	tools     map[string]*tool
+	bad       []badTool
+	announced uint64 // how often it had said that they change, before
+}
+
+func (s *server) readTools(ctx context.Context, c *conn) (*listed, error) {
+	l := &listed{tools: map[string]*tool{}, announced: c.announce.Load()} // before the list: what is announced meanwhile makes it stale
 	ctx, tr := withTrace(ctx)
-	raws, err := c.list(ctx)
+	raws, bad, err := c.list(ctx)
 	if err != nil {
-		return s.status(tr, err)
+		return nil, s.status(tr, err)
 	}
 	shown := s.shown(c.said)
-	tools := map[string]*tool{}
-	var bad []badTool
+	s.mu.Lock()
+	q := newQuota(s.tools)
+	s.mu.Unlock()
 	for _, raw := range raws {
-		t, b := readTool(s.name, s.cfg, raw)
+		if ctx.Err() != nil { // a schema takes some time to compile
+			return nil, ctx.Err()
+		}
+		t, b := readTool(s.name, s.cfg, raw, q)
+		if b == nil && c.kind == kindHTTP && c.modern.Load() {
+			b = badHeaders(t)
+		}
 		switch {
 		case b != nil:
 			bad = append(bad, *b)
-		case tools[t.spec.Tool.Name] != nil:
+		case l.tools[t.spec.Tool.Name] != nil:
 			bad = append(bad, badTool{brief(t.spec.Tool.Name, 60), "another tool before it has the same name"})
 		default:
 			t.spec.Server = shown
-			tools[t.spec.Tool.Name] = t
+			l.tools[t.spec.Tool.Name] = t
 		}
 	}
+	l.bad = bad
+	return l, nil
+}
+
+// reload reads the tools of c and puts them in force.
+func (s *server) reload(ctx context.Context, c *conn) error {
+	l, err := s.readTools(ctx, c)
+	if err != nil {
+		return err
+	}
+	tools := l.tools
 	list := make([]agent.ToolSpec, 0, len(tools))
 	for _, name := range sorted(tools) {
 		list = append(list, tools[name].spec)
 	}
-	say := complaint(s.name, bad)
+	say := complaint(s.name, l.bad)
+	absent := slices.DeleteFunc(slices.Clone(s.cfg.Named), func(name string) bool { return tools[name] != nil })
 	s.update(func() {
+		if len(absent) > 0 && !slices.Equal(absent, s.absent) {
+			s.log.Warn("rules name tools that the server does not have, so they protect nothing", "tools", absent)
+		}
+		s.absent = absent
 		if say != "" && say != s.bad {
 			s.log.Warn("tools are not offered", "why", s.clean(say))
 		}
 		s.conn, s.tools, s.list, s.bad, s.fault, s.attempted = c, tools, list, say, "", true
-		c.read.Store(announced)
+		c.read.Store(l.announced)
 	})
 	return nil
 }
@@ -272,7 +314,7 @@ func (s *server) status(tr *trace, err error) error {
 }
 
 // staleOr405 tells the answers to initialize that mean "not here, or not this way": the old HTTP+SSE may be spoken.
-func staleOr405(status int) bool { return staleStatus(status) || status == 405 }
+func staleOr405(status int) bool { return maybeStale(status) || status == 405 }
 
 // state is what List and Check read.
 func (s *server) state() (list []agent.ToolSpec, fault string) {
@@ -387,5 +429,5 @@ func (s *server) check(want permission.Tool, args json.RawMessage) error {
 	case want.Definition != "" && t.spec.Tool.Definition != want.Definition:
 		return fmt.Errorf("the tool %q changed; look at its description again", brief(want.Name, 60))
 	}
-	return check(t.schema, args)
+	return t.schema.check(args)
 }

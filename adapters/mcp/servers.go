@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -18,8 +19,9 @@ import (
 
 // Servers is every configured MCP server. All methods are safe for concurrent use.
 type Servers struct {
-	byName map[string]*server
-	names  []string // sorted
+	byName   map[string]*server
+	names    []string      // sorted
+	patience time.Duration // of List
 
 	mu     sync.Mutex
 	stop   context.CancelFunc // nil: not started
@@ -40,7 +42,7 @@ func newServers(cfg Config, p pace) (*Servers, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	m := &Servers{byName: map[string]*server{}, names: sorted(cfg.Servers)}
+	m := &Servers{byName: map[string]*server{}, names: sorted(cfg.Servers), patience: p.await}
 	for name, sc := range cfg.Servers {
 		m.byName[name] = &server{
 			name: name, cfg: sc, pace: p,
@@ -111,11 +113,13 @@ func (m *Servers) Ready(ctx context.Context) error {
 	return nil
 }
 
-// List implements [agent.Tools]. It waits, as Ready does, for servers that were never tried, and otherwise
-// answers at once with what the servers last listed. A server with some unusable tools is listed with the others
+// List implements [agent.Tools]. It waits for servers that were never tried, as Ready does but for 10 s at most: what starts slowly must not
+// hold up every chat. Otherwise it answers at once with what the servers last listed. A server with some unusable tools is listed with the others
 // and has a fault that names them. Callers own the slices, not the schemas.
 func (m *Servers) List(ctx context.Context) ([]agent.ToolSpec, []agent.ServerFault, error) {
-	if err := m.Ready(ctx); err != nil {
+	soon, stop := context.WithTimeout(ctx, m.patience)
+	defer stop()
+	if err := m.Ready(soon); err != nil && ctx.Err() != nil {
 		return nil, nil, fmt.Errorf("listing tools: %w", err)
 	}
 	var specs []agent.ToolSpec

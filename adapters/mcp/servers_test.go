@@ -90,7 +90,7 @@ func TestToolsOverEveryTransport(t *testing.T) {
 			t.Errorf("structured: %+v", r)
 		}
 		r = must(t, m, "files", "big", `{"n":5000000}`)
-		if len(r.Text) > maxResult+100 || r.Omitted < 5000000-maxResult || !strings.Contains(r.Text, "bytes left out") {
+		if len(r.Text) > maxResult+100 || r.Omitted < 5000000-maxResult || !strings.Contains(r.Text, "characters left out") {
 			t.Errorf("big: %d bytes, %d omitted", len(r.Text), r.Omitted)
 		}
 		if !strings.HasSuffix(t.Name(), kindInProcess) { // where nothing is read
@@ -341,5 +341,15 @@ func TestConfigErrorsNameTheirFields(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "sekret") || strings.Contains(err.Error(), "servers.ok") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A rule that names no tool of its server is said when the server's tools are known, once for as long as they stay the same.
+func TestRulesOfMissingToolsAreLogged(t *testing.T) {
+	log := &logged{}
+	m := startWith(t, quick, log, map[string]Server{"files": {InProcess: mcpserver.New("x", ledger(t)).InProcess, Named: []string{"echo", "wirte"}}})
+	list(t, m)
+	if got := log.String(); strings.Count(got, "they protect nothing") != 1 || !strings.Contains(got, "level=WARN") || !strings.Contains(got, "tools=[wirte]") {
+		t.Errorf("the log says:\n%s", got)
 	}
 }

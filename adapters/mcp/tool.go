@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/permission"
@@ -19,7 +20,7 @@ import (
 // tool is one tool as its server defined it.
 type tool struct {
 	spec   agent.ToolSpec
-	schema *jsonschema.Schema
+	schema *schema
 }
 
 // bind ties a definition to where the operator said its server is: the same words from another program or address are
@@ -36,9 +37,18 @@ func (s Server) bind(d permission.Digest) permission.Digest {
 // badTool is a tool that cannot be offered.
 type badTool struct{ name, why string }
 
+// nameIn is the name in a definition, for people.
+func nameIn(raw json.RawMessage) string {
+	var m struct {
+		Name json.RawMessage `json:"name"`
+	}
+	_ = json.Unmarshal(raw, &m) // no name is "?"
+	return cmp.Or(brief(text(m.Name), 60), "?")
+}
+
 // readTool reads one member of tools/list. It reads names exactly and takes nonsense in optional fields for
 // their absence: a wrong hint is no hint, which is the careful reading.
-func readTool(server string, cfg Server, raw json.RawMessage) (*tool, *badTool) {
+func readTool(server string, cfg Server, raw json.RawMessage, q *quota) (*tool, *badTool) {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil, &badTool{"?", "its definition is not a JSON object"}
@@ -55,11 +65,14 @@ func readTool(server string, cfg Server, raw json.RawMessage) (*tool, *badTool) 
 	case printable(name) != name:
 		return bad("its name holds characters that cannot be seen")
 	}
+	if needsTask(m["execution"]) {
+		return bad("it can only be called as a task, and nod calls no tool that way")
+	}
 	input := m["inputSchema"]
 	if absent(input) {
 		input = json.RawMessage(`{"type":"object"}`)
 	}
-	schema, err := compile(input)
+	schema, err := q.compile(input)
 	if err != nil {
 		return bad("its input schema is not valid JSON Schema: %v", err)
 	}
@@ -82,6 +95,22 @@ func readTool(server string, cfg Server, raw json.RawMessage) (*tool, *badTool) 
 			Title: title, Description: description, Input: m["inputSchema"], Output: m["outputSchema"], Annotations: m["annotations"],
 		},
 	}}, nil
+}
+
+// needsTask reports a tool that its server runs as a task only: every call of it would be refused.
+func needsTask(execution json.RawMessage) bool {
+	var m map[string]json.RawMessage
+	return json.Unmarshal(execution, &m) == nil && text(m["taskSupport"]) == string(mcp.TaskSupportRequired)
+}
+
+// badHeaders is a tool whose arguments are to be sent as HTTP headers too, in a way that MCP forbids: it must not be offered.
+func badHeaders(t *tool) *badTool {
+	name := t.spec.Tool.Name
+	as := mcp.NewToolWithRawSchema(name, "", t.spec.InputSchema)
+	if err := mcp.ValidateParamHeaderAnnotations(&as); err != nil {
+		return &badTool{brief(name, 60), "its x-mcp-header is not valid: " + brief(err.Error(), 200)}
+	}
+	return nil
 }
 
 // readHints reads annotations hint by hint; the title among them is for people.

@@ -99,7 +99,7 @@ func TestSchemas(t *testing.T) {
 		`{"maximum":1e999999999}`:     "out of range",
 		`{"a":"` + strings.Repeat("x", maxSchema) + `"}`: "more than",
 	} {
-		_, err := compile(json.RawMessage(schema))
+		_, err := newQuota(nil).compile(json.RawMessage(schema))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%.100s: %v, want %q", schema, err, want)
 		}
@@ -113,7 +113,7 @@ func TestASchemaLoadsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, schema := range []string{`{"$ref":"file://` + file + `"}`, `{"$id":"file://` + filepath.Dir(file) + `/other.json","properties":{"a":{"$ref":"schema.json"}}}`} {
-		if _, err := compile(json.RawMessage(schema)); err == nil {
+		if _, err := newQuota(nil).compile(json.RawMessage(schema)); err == nil {
 			t.Errorf("%s was loaded", schema)
 		}
 	}
@@ -127,18 +127,18 @@ func TestSchemasThatTurnInCircles(t *testing.T) {
 		`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`,
 		`{"additionalProperties":{"$ref":"#"}}`,
 	} {
-		s, err := compile(json.RawMessage(schema))
+		s, err := newQuota(nil).compile(json.RawMessage(schema))
 		if err != nil {
 			continue // refused is fine
 		}
 		for _, args := range []string{`{}`, deep} {
-			_ = check(s, json.RawMessage(args)) // any answer is fine
+			_ = s.check(json.RawMessage(args)) // any answer is fine
 		}
 	}
 }
 
 func TestCheckSpeaksToTheModel(t *testing.T) {
-	s, err := compile(json.RawMessage(`{"type":"object","required":["path"],"additionalProperties":false,"properties":{
+	s, err := newQuota(nil).compile(json.RawMessage(`{"type":"object","required":["path"],"additionalProperties":false,"properties":{
 		"path":{"type":"string","pattern":"^(?!/etc).*$"},"n":{"type":"integer","maximum":9007199254740993},"l":{"type":"array","items":{"type":"string"}},"a/b":{"type":"null"}}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestCheckSpeaksToTheModel(t *testing.T) {
 		`{"path":`:                               {"not JSON"},
 		`{"path":"x","l":[1,2,3,4,5,6,7,8,9,0]}`: {"and 2 more"},
 	} {
-		err := check(s, json.RawMessage(args))
+		err := s.check(json.RawMessage(args))
 		if (err == nil) != (want == nil) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 			continue
@@ -171,7 +171,7 @@ func TestCheckSpeaksToTheModel(t *testing.T) {
 func TestReadTool(t *testing.T) {
 	good := func(raw string) *tool {
 		t.Helper()
-		tl, bad := readTool("s", Server{}, json.RawMessage(raw))
+		tl, bad := readTool("s", Server{}, json.RawMessage(raw), newQuota(nil))
 		if bad != nil {
 			t.Fatalf("%s: %+v", raw, bad)
 		}
@@ -203,18 +203,28 @@ func TestReadTool(t *testing.T) {
 		t.Errorf("%+v", h.spec)
 	}
 	for _, raw := range []string{`{}`, `7`, `{"name":""}`, `{"name":7}`, `{"name":"a\u202eb"}`, `{"name":"` + strings.Repeat("a", 300) + `"}`, `{"name":"a","inputSchema":[]}`, `{"name":"a","inputSchema":true}`} {
-		if _, bad := readTool("s", Server{}, json.RawMessage(raw)); bad == nil {
+		if _, bad := readTool("s", Server{}, json.RawMessage(raw), newQuota(nil)); bad == nil {
 			t.Errorf("%s is a tool", raw)
 		}
 	}
 }
 
 func TestResults(t *testing.T) {
-	long := strings.Repeat("é", maxResult)
+	long := strings.Repeat("é", 3*maxResult)
+	data := strings.Repeat("QUJD", 500)
 	for raw, want := range map[string]turn.Result{
-		`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`:                             {Text: "a\nb"},
-		`{"content":[{"type":"text","text":"a"}],"isError":true}`:                                         {Text: "a", IsError: true},
-		`{"content":[{"type":"text","text":"a"}],"structuredContent":{"n":1.50}}`:                         {Text: "a", Structured: json.RawMessage(`{"n":1.50}`)},
+		`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`: {Text: "a\nb"},
+		`{"content":[{"type":"text","text":"a"}],"isError":true}`:             {Text: "a", IsError: true},
+		// What stands beside a text is given, too, unless the text says the same.
+		`{"content":[{"type":"text","text":"See structured content."}],"structuredContent":{"n":1.50,"ok":true}}`:        {Text: "See structured content.\n{\"n\":1.50,\"ok\":true}", Structured: json.RawMessage(`{"n":1.50,"ok":true}`)},
+		`{"content":[{"type":"text","text":"{\"b\": [1, 2],\n \"a\": \"x\"}"}],"structuredContent":{"a":"x","b":[1,2]}}`: {Text: "{\"b\": [1, 2],\n \"a\": \"x\"}", Structured: json.RawMessage(`{"a":"x","b":[1,2]}`)},
+		`{"content":[{"type":"text","text":"a b"}],"structuredContent":{"result":"a b"}}`:                                {Text: "a b", Structured: json.RawMessage(`{"result":"a b"}`)},
+		`{"content":[{"type":"text","text":"[1,2]"}],"structuredContent":{"result":[1,2]}}`:                              {Text: "[1,2]", Structured: json.RawMessage(`{"result":[1,2]}`)},
+		`{"content":[{"type":"text","text":"12 items"}],"structuredContent":{"n":1}}`:                                    {Text: "12 items\n{\"n\":1}", Structured: json.RawMessage(`{"n":1}`)},
+		// Data is described wherever it stands.
+		`{"content":[],"structuredContent":{"content":[{"type":"image","data":"` + data + `","mimeType":"image/jpeg"}],"more":"data:audio/ogg;base64,` + data + `","key":"` + data[:100] + `","other":"<` + data[:600] + `"}}`: {
+			Text:       `{"content":[{"data":"[image image/jpeg, 1,500 bytes]","mimeType":"image/jpeg","type":"image"}],"key":"` + data[:100] + `","more":"[data audio/ogg, 1,500 bytes]","other":"<` + data[:600] + `"}`,
+			Structured: json.RawMessage(`{"content":[{"type":"image","data":"` + data + `","mimeType":"image/jpeg"}],"more":"data:audio/ogg;base64,` + data + `","key":"` + data[:100] + `","other":"<` + data[:600] + `"}`)},
 		`{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}],"structuredContent":{"n":1}}`: {Text: "[image image/png, 3 bytes]\n{\"n\":1}", Structured: json.RawMessage(`{"n":1}`)},
 		`{"content":[{"type":"resource","resource":{"uri":"x:y","blob":"AAA="}}]}`:                        {Text: "[resource x:y of unknown type, 2 bytes]"},
 		`{"content":[7]}`: {Text: "[unreadable content]"},
@@ -228,8 +238,14 @@ func TestResults(t *testing.T) {
 	if !utf8.ValidString(r.Text) || r.Omitted == 0 || !strings.HasPrefix(r.Text, "éé") || !strings.HasSuffix(r.Text, "éé") {
 		t.Errorf("%d bytes, %d omitted", len(r.Text), r.Omitted)
 	}
-	if kept := len(r.Text) - strings.Index(r.Text[maxResult/2:], "left out"); kept+r.Omitted < len(long)-maxResult {
-		t.Errorf("omitted %d of %d", r.Omitted, len(long))
+	if n := utf8.RuneCountInString(r.Text) - len("\n[cut: 200,000 characters left out]\n"); n != maxResult || r.Omitted != 2*2*maxResult || !strings.Contains(r.Text, "é\n[cut: 200,000 characters left out]\né") {
+		t.Errorf("%d characters kept, %d bytes omitted", n, r.Omitted)
+	}
+	// As read_media_file of the reference server answers: the model gets the placeholder, not the picture.
+	photo := strings.Repeat("QUJD", 100_000)
+	r = readResult(json.RawMessage(`{"content":[{"type":"image","data":"`+photo+`","mimeType":"image/jpeg"}],"structuredContent":{"content":[{"type":"image","data":"`+photo+`","mimeType":"image/jpeg"}]}}`), "")
+	if r.Text != "[image image/jpeg, 300,000 bytes]\n"+`{"content":[{"data":"[image image/jpeg, 300,000 bytes]","mimeType":"image/jpeg","type":"image"}]}` {
+		t.Errorf("%d bytes for the model: %.300s", len(r.Text), r.Text)
 	}
 	r = readResult(json.RawMessage(`{"structuredContent":{"a":"`+long+`"}}`), "")
 	if r.Structured != nil || r.Omitted == 0 {

@@ -26,6 +26,8 @@ type trace struct {
 
 	reached atomic.Bool  // HTTP: a connection was handed out for it: bytes may have left
 	status  atomic.Int32 // HTTP: of the last response
+	stale   atomic.Bool  // HTTP: it said that the server does not know the session
+	untaken atomic.Bool  // HTTP: it said that the request was not taken
 	big     atomic.Bool  // HTTP: the body was too large
 }
 
@@ -60,6 +62,8 @@ func (t *trace) begin(req transport.JSONRPCRequest) {
 	delete(t.results, req.Method)
 	t.refused = nil
 	t.status.Store(0)
+	t.stale.Store(false)
+	t.untaken.Store(false)
 	t.big.Store(false)
 	if req.Method == string(mcp.MethodToolsCall) {
 		t.calls++
@@ -81,6 +85,15 @@ func (t *trace) rounds() (calls int, lacks string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.calls, t.lacks
+}
+
+// calling reports that the request is a tool call, which must not happen twice. A nil trace is none.
+func (t *trace) calling() bool {
+	if t == nil {
+		return false
+	}
+	calls, _ := t.rounds()
+	return calls > 0
 }
 
 // note keeps an answer, if it is one to this very request: servers answer stale sessions with id null, and

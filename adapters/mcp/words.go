@@ -20,6 +20,7 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/nodhq/nod/adapters/mcp/confine"
 	"github.com/nodhq/nod/core/agent"
 )
 
@@ -46,9 +47,12 @@ func why(err error, cfg Server) string {
 	var status errStatus
 	var path *fs.PathError
 	var word *sayError
+	var bounds *confine.Error
 	switch {
 	case errors.As(err, &word):
 		return word.say
+	case errors.As(err, &bounds):
+		return bounds.Say
 	case errors.Is(err, exec.ErrNotFound), errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
 		return fmt.Sprintf("the command %q was not found", program(cfg))
 	case errors.Is(err, fs.ErrPermission):

@@ -24,6 +24,7 @@ type answer struct {
 	done   bool // [DONE] was seen
 	extra  fields
 	chunks int
+	think  thinking
 }
 
 // piece is a call as far as it has come.
@@ -65,18 +66,12 @@ func (a *answer) chunk(data []byte, emit func(string)) *fault {
 }
 
 func (a *answer) part(d gjson.Result, emit func(string)) {
-	say := func(s string) {
-		if s != "" {
-			a.text.WriteString(s)
-			emit(s)
-		}
-	}
 	d.ForEach(func(key, v gjson.Result) bool {
 		switch key.Str {
 		case "content":
-			say(words(v))
+			a.say(a.think.cut(words(v)), emit)
 		case "refusal":
-			say(words(v))
+			a.say(words(v), emit)
 		case "tool_calls":
 			if v.IsObject() {
 				a.call(v)
@@ -95,6 +90,13 @@ func (a *answer) part(d gjson.Result, emit func(string)) {
 		}
 		return true
 	})
+}
+
+func (a *answer) say(s string, emit func(string)) {
+	if s != "" {
+		a.text.WriteString(s)
+		emit(s)
+	}
 }
 
 // words is a content: a string, or an array of parts of which only the text ones are for people.
@@ -245,8 +247,8 @@ func (a *answer) short() bool {
 }
 
 // reply is what the caller gets. A cut one has no calls: their arguments may be half of what was meant.
-func (a *answer) reply(t table) agent.Reply {
-	r := agent.Reply{Text: clean(a.text.String()), Usage: a.usage, Extra: a.extra.object()}
+func (a *answer) reply(t table, faults []string) agent.Reply {
+	r := agent.Reply{Text: clean(a.text.String()), Usage: a.usage, Extra: a.extra.object(), Faults: faults}
 	if r.Cut = !a.whole() || a.short(); r.Cut {
 		r.Extra = nil
 		return r

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/openai/openai-go/v3"
@@ -86,7 +87,7 @@ func (c *Client) listen(ctx context.Context, a *answer, in *events, emit func(st
 			return f
 		}
 	}
-	return a.verdict()
+	return a.verdict(emit)
 }
 
 // completion reads an answer that came in one piece.
@@ -99,18 +100,23 @@ func (c *Client) completion(ctx context.Context, a *answer, in io.Reader, emit f
 		return f
 	}
 	a.done = true
-	return a.verdict()
+	return a.verdict(emit)
 }
 
 // verdict is the fault of an answer that ended in order, if it has one.
-func (a *answer) verdict() *fault {
+func (a *answer) verdict(emit func(string)) *fault {
+	a.say(a.think.rest(), emit)
 	switch {
-	case a.text.Len() > 0:
+	case strings.TrimSpace(a.text.String()) != "":
 		return nil
+	case a.finish == "length" || a.finish == "max_tokens":
+		return &fault{kind: exhausted, code: a.finish}
 	case a.short():
 		return &fault{kind: filtered, code: a.finish}
 	case !a.whole():
 		return &fault{kind: silent}
+	case len(a.calls) == 0:
+		return &fault{kind: empty}
 	}
 	return nil
 }

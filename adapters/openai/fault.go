@@ -19,11 +19,13 @@ type kind uint8
 const (
 	refused     kind = iota // an error status, or an error in place of an answer
 	unreachable             // no answer at all
-	silent                  // an answer without anything in it
+	silent                  // no answer, though the service took the request
+	empty                   // an answer that ended in order, with nothing in it
 	broken                  // a stream that ended before it said anything whole
 	garbled                 // not JSON where JSON belongs
 	page                    // a web page: not a model's service
 	filtered                // stopped by the service before it said anything
+	exhausted               // the model used up what it may write before it said anything
 	idle                    // nothing came for too long
 	unsendable              // the request could not be written: ours to fix
 )
@@ -39,7 +41,7 @@ type fault struct {
 }
 
 func (f *fault) Error() string {
-	s := [...]string{"refused", "unreachable", "empty answer", "answer broken off", "garbled answer", "a web page instead of an answer", "stopped by the service", "no answer in time", "the request could not be written"}[f.kind]
+	s := [...]string{"refused", "unreachable", "no answer", "empty answer", "answer broken off", "garbled answer", "a web page instead of an answer", "stopped by the service", "stopped at its limit", "no answer in time", "the request could not be written"}[f.kind]
 	if f.status != 0 {
 		s += " (" + strconv.Itoa(f.status) + ")"
 	}
@@ -52,12 +54,19 @@ func (f *fault) Error() string {
 	return s
 }
 
-// again reports whether another attempt may help.
-func (f *fault) again() bool {
+// again reports whether another attempt may help after so many.
+func (f *fault) again(tries int) bool {
 	switch f.kind {
-	case unreachable, silent, broken, garbled, idle:
+	case unreachable, silent, broken, garbled:
 		return true
+	case idle:
+		return tries == 0 // each takes minutes
+	case empty:
+		return tries < 2 // some models say nothing now and then; one that does so three times means it
 	case refused:
+		if f.code == "tool_use_failed" {
+			return true // Groq: the model wrote a call that could not be read
+		}
 		if strings.Contains(f.code, "quota") || strings.Contains(f.code, "billing") {
 			return false // waiting does not pay the bill
 		}
@@ -133,7 +142,7 @@ func (f *fault) plainly() string {
 	switch f.kind {
 	case unreachable:
 		return "The model's service could not be reached."
-	case silent:
+	case silent, empty:
 		return "The model's service sent an empty answer."
 	case broken:
 		return "The model's service broke its answer off."
@@ -143,6 +152,8 @@ func (f *fault) plainly() string {
 		return "The address of the model's service answers with a web page, not like a model's service."
 	case filtered:
 		return "The model's service stopped the answer before it began (" + f.code + ")."
+	case exhausted:
+		return "The model reached its output limit before it said anything (" + f.code + ")."
 	case idle:
 		return "The model's service went silent."
 	case unsendable:
@@ -173,27 +184,37 @@ func (f *fault) sentence(model string) string {
 		return f.plainly() + certain + " Check that it runs and that model.base_url (OPENAI_BASE_URL) is right."
 	case f.kind == filtered:
 		return f.plainly() + certain + " Say it in other words, or begin a new chat."
+	case f.kind == exhausted:
+		return f.plainly() + certain + " Ask for less at once, or let whoever runs the model's service raise the limit."
 	case f.kind != refused:
 		return f.plainly() + certain + " Send your message again to retry."
 	case f.status == http.StatusUnauthorized || f.status == http.StatusForbidden:
 		return fmt.Sprintf("The model's service did not accept the API key (%d).%s Check model.api_key (OPENAI_API_KEY).", f.status, certain)
 	case strings.Contains(low, "quota") || strings.Contains(low, "billing") || f.status == http.StatusPaymentRequired:
 		return f.plainly() + certain + " The account's quota is used up; whoever runs this bot must look at it." + said
-	case tooLong(low, f.status):
+	case f.tooLong():
 		return fmt.Sprintf("The conversation is too long for the model %s (%d).%s Begin a new chat, or set model.context_tokens so that older messages are left out.", model, f.status, certain)
 	case f.status == http.StatusNotFound:
 		return fmt.Sprintf("The model's service does not know the model %s, or not at this address (404).%s Check model.name (OPENAI_MODEL) and model.base_url (OPENAI_BASE_URL).%s", model, certain, said)
-	case f.again():
+	case f.again(0):
 		return f.plainly() + certain + " Send your message again later." + said
 	}
 	return f.plainly() + certain + said
 }
 
-func tooLong(low string, status int) bool {
-	if status == http.StatusRequestEntityTooLarge {
+// tooLong reports whether the talk is more than the model takes.
+func (f *fault) tooLong() bool {
+	if f.kind != refused {
+		return false
+	}
+	if f.status == http.StatusRequestEntityTooLarge {
 		return true
 	}
-	for _, s := range []string{"context_length", "context length", "maximum context", "context window", "prompt is too long", "too many tokens"} {
+	low := strings.ToLower(f.code + " " + f.said)
+	for _, s := range []string{
+		"context_length", "context length", "maximum context", "context window", "context size", "prompt is too long", "too many tokens",
+		"maximum number of tokens", "input token count",
+	} {
 		if strings.Contains(low, s) {
 			return true
 		}

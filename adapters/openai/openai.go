@@ -87,6 +87,7 @@ type Client struct {
 	retries int
 	idle    time.Duration
 	noUsage atomic.Bool // the service refuses stream_options
+	takes   limits      // what it takes of the tools
 
 	now  func() time.Time
 	wait func(context.Context, time.Duration) error // tests wait without waiting
@@ -152,23 +153,24 @@ func (c *Client) Reply(ctx context.Context, talk []turn.Utterance, offered []age
 	names, offered := tabulate(offered)
 	s := &shape{usage: !c.noUsage.Load(), extras: true, stream: true}
 	for tries := 0; ; {
-		a, f := c.attempt(ctx, talk, offered, s, stream)
+		sent, faults := c.takes.fit(offered, talk)
+		a, f := c.attempt(ctx, talk, sent, s, stream)
 		if err := ctx.Err(); err != nil && (f != nil || !a.whole()) {
 			return agent.Reply{Text: clean(a.text.String()), Cut: true, Usage: a.usage}, context.Cause(ctx)
 		}
 		if f == nil {
-			return a.reply(names), nil
+			return a.reply(names, faults), nil
 		}
 		f.said = redact(f.said, c.secrets...)
 		c.log.WarnContext(ctx, "model attempt failed", "model", c.model, "attempt", tries+1, "fault", f.Error())
-		if a.text.Len() > 0 {
-			return a.reply(names), nil // people have read it: it stands, cut
+		if strings.TrimSpace(a.text.String()) != "" {
+			return a.reply(names, faults), nil // people have read it: it stands, cut
 		}
-		if c.adapt(f, s, len(offered) > 0) {
+		if c.adapt(f, s, sent) {
 			continue
 		}
-		if !f.again() || tries >= c.retries || f.wait && f.after > longestAfter {
-			return agent.Reply{Usage: a.usage}, &agent.ModelError{Say: f.sentence(c.model), Cause: f}
+		if !f.again(tries) || tries >= c.retries || f.wait && f.after > longestAfter {
+			return agent.Reply{Usage: a.usage}, &agent.ModelError{Say: f.sentence(c.model), Cause: f, TooLong: f.tooLong()}
 		}
 		if f.kind == silent {
 			s.stream = !s.stream // a service that cannot stream may answer in one piece
@@ -186,7 +188,7 @@ func (c *Client) Reply(ctx context.Context, talk []turn.Utterance, offered []age
 }
 
 // adapt changes the shape of the next request when a refusal names an optional part of this one. Each change happens once.
-func (c *Client) adapt(f *fault, s *shape, tools bool) bool {
+func (c *Client) adapt(f *fault, s *shape, sent []agent.ToolSpec) bool {
 	if f.status != http.StatusBadRequest && f.status != http.StatusUnprocessableEntity {
 		return false
 	}
@@ -207,10 +209,17 @@ func (c *Client) adapt(f *fault, s *shape, tools bool) bool {
 		s.extras = false
 	case s.stream && names("streaming is not supported", "stream is not supported", "does not support stream"):
 		s.stream = false
-	case tools && !s.simple && names("schema", "parameters", "description", "tools"):
+	case !s.shortIDs && names("tool call id", "tool_call_id") && names("length of 9"):
+		s.shortIDs = true // Mistral: a-z, A-Z, 0-9, with a length of 9
+	case len(sent) == 0:
+		return false
+	case names("not support tools", "not support tool", "tool use is not supported", "tools are not supported", "not support function"):
+		c.takes.none()
+	case names("tools") && names("too long", "too many", "maximum", "at most", "limit") && c.takes.fewer(f.said, len(sent)):
+	case !s.simple && names("schema", "parameters", "description", "tools"):
 		s.simple = true
 	default:
-		return false
+		return c.takes.refuse(f.said, sent)
 	}
 	return true
 }

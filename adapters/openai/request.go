@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -15,11 +16,13 @@ import (
 // shape is which optional parts a request has. Everything that not every service takes is here, so that one that
 // refuses it can be asked once more without.
 type shape struct {
-	usage   bool // stream_options.include_usage
-	extras  bool // provider fields of earlier replies
-	simple  bool // schemas and descriptions cut down to what the strictest service takes
-	stream  bool
-	carried []string // names of the extra fields in the request, for reading a refusal
+	usage  bool // stream_options.include_usage
+	extras bool // provider fields of earlier replies
+	simple bool // schemas and descriptions cut down to what the strictest service takes
+	stream bool
+	// shortIDs says that calls go under ids of nine characters, which is all that Mistral's servers take.
+	shortIDs bool
+	carried  []string // names of the extra fields in the request, for reading a refusal
 }
 
 // The body of a request. These are openai-go's parameter types cut down to what is sent: writing them ourselves costs
@@ -123,6 +126,7 @@ func messages(talk []turn.Utterance, s *shape) ([]any, error) {
 			latest = i
 		}
 	}
+	ids := s.callIDs(talk)
 	for i, u := range talk {
 		switch u.Role {
 		case turn.RoleUser:
@@ -134,13 +138,13 @@ func messages(talk []turn.Utterance, s *shape) ([]any, error) {
 				continue // services refuse a message without content
 			}
 			flush()
-			m, err := assistant(u, s, i > latest)
+			m, err := assistant(u, s, ids, i > latest)
 			if err != nil {
 				return nil, err
 			}
 			out = append(out, m)
 			for _, c := range u.Calls {
-				out = append(out, message{Role: "tool", ToolCallID: string(c.ID), Content: new(resulted(c.Result))})
+				out = append(out, message{Role: "tool", ToolCallID: ids[c.ID], Content: new(resulted(c.Result))})
 			}
 		}
 	}
@@ -151,13 +155,34 @@ func messages(talk []turn.Utterance, s *shape) ([]any, error) {
 	return out, nil
 }
 
-func assistant(u turn.Utterance, s *shape, recent bool) (any, error) {
+// callIDs are the ids that calls go under: what the model called them, because services check the form of their own, and where that is
+// missing, used twice or of no form that they all take, nine characters made from ours.
+func (s *shape) callIDs(talk []turn.Utterance) map[turn.CallID]string {
+	ids, taken := map[turn.CallID]string{}, map[string]bool{}
+	for _, u := range talk {
+		for _, c := range u.Calls {
+			id := c.ModelID
+			if !plain(id) || len(id) > maxName || taken[id] || s.shortIDs && (len(id) != shortID || strings.ContainsAny(id, "_-")) {
+				sum := sha256.Sum256([]byte(c.ID))
+				id = digits.EncodeToString(sum[:])[:shortID]
+			}
+			taken[id] = true
+			ids[c.ID] = id
+		}
+	}
+	return ids
+}
+
+// shortID is the length of an id that every service takes.
+const shortID = 9
+
+func assistant(u turn.Utterance, s *shape, ids map[turn.CallID]string, recent bool) (any, error) {
 	m := message{Role: "assistant"}
 	if strings.TrimSpace(u.Text) != "" {
 		m.Content = new(clean(u.Text))
 	}
 	for _, c := range u.Calls {
-		x, err := with(call{string(c.ID), "function", function{Name: recalled(c.Server, c.Name), Arguments: new(written(c.Args))}}, s.extra(c.Extra, "id", "type", "function", "index"))
+		x, err := with(call{ids[c.ID], "function", function{Name: recalled(c.Server, c.Name), Arguments: new(written(c.Args))}}, s.extra(c.Extra, "id", "type", "function", "index"))
 		if err != nil {
 			return nil, err
 		}

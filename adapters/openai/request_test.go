@@ -41,17 +41,17 @@ func sent(t *testing.T, talk []turn.Utterance) []map[string]any {
 var history = []turn.Utterance{
 	{Role: turn.RoleUser, Name: "Ana", Text: "read a and write b"},
 	{Role: turn.RoleAssistant, Text: "I'll do both.", Extra: json.RawMessage(`{"reasoning_content":"old"}`), Calls: []turn.TalkCall{
-		{ID: "c1", Server: "workbench", Name: "read_file", Args: json.RawMessage(`{"path":"a"}`), Extra: json.RawMessage(`{"extra_content":{"google":{"thought_signature":"c2ln"}},"id":"forged"}`), Result: turn.Result{Text: "hello"}},
-		{ID: "c2", Server: "a__b", Name: "c", Result: turn.Result{Text: "Tool execution denied by user. Reason: no.", IsError: true}},
-		{ID: "c3", Name: "launch rocket", Args: json.RawMessage(`"{\"x\": "`), Result: turn.Result{Text: "no such tool", IsError: true}},
-		{ID: "c4", Server: "workbench", Name: "list_directory", Args: json.RawMessage(`{}`), Result: turn.Result{Structured: json.RawMessage(`{"n":1}`)}},
+		{ID: "call_ours1", ModelID: "c1", Server: "workbench", Name: "read_file", Args: json.RawMessage(`{"path":"a"}`), Extra: json.RawMessage(`{"extra_content":{"google":{"thought_signature":"c2ln"}},"id":"forged"}`), Result: turn.Result{Text: "hello"}},
+		{ID: "call_ours2", ModelID: "c2", Server: "a__b", Name: "c", Result: turn.Result{Text: "Tool execution denied by user. Reason: no.", IsError: true}},
+		{ID: "call_ours3", ModelID: "c3", Name: "launch rocket", Args: json.RawMessage(`"{\"x\": "`), Result: turn.Result{Text: "no such tool", IsError: true}},
+		{ID: "call_ours4", ModelID: "c4", Server: "workbench", Name: "list_directory", Args: json.RawMessage(`{}`), Result: turn.Result{Structured: json.RawMessage(`{"n":1}`)}},
 	}},
 	{Role: turn.RoleAssistant, Text: "Done."},
 	{Role: turn.RoleAssistant}, // an empty reply is not sent
 	{Role: turn.RoleNote, Text: "A late result."},
 	{Role: turn.RoleUser, Text: "thanks"},
 	{Role: turn.RoleAssistant, Text: "Sure", Extra: json.RawMessage(`{"reasoning_content":"new","content":"forged"}`), Calls: []turn.TalkCall{
-		{ID: "c5", Server: "workbench", Name: "read_file", Args: json.RawMessage(`{"path":"<b> & 12345678901234567890.10"}`), Result: turn.Result{Text: ""}}}},
+		{ID: "call_ours5", ModelID: "c5", Server: "workbench", Name: "read_file", Args: json.RawMessage(`{"path":"<b> & 12345678901234567890.10"}`), Result: turn.Result{Text: ""}}}},
 }
 
 func TestMessages(t *testing.T) {

@@ -29,7 +29,7 @@ var choices = map[chat.Choice]bool{
 	chat.Happened: true, chat.RunAgain: true, chat.Leave: true, chat.ViewDetail: true, chat.DenyReason: true, chat.Edit: true,
 	chat.Stop: true, chat.Revoke: true, chat.ApproveAll: true, chat.DenyAll: true,
 	chat.AllowExact: true, chat.AllowPath: true, chat.AllowHour: true, chat.AllowUses: true, chat.AllowReads: true, chat.AllowWrites: true,
-	chat.AllowServer: true, chat.AllowSession: true, chat.AskFor: true, chat.Remember: true, chat.Why: true,
+	chat.AllowServer: true, chat.AllowSession: true, chat.AskFor: true, chat.Remember: true, chat.Why: true, chat.Reveal: true,
 	chat.Answer: true, chat.Decline: true, chat.Accept: true, chat.Open: true,
 }
 

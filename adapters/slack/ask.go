@@ -53,17 +53,11 @@ func facts(fs []render.Fact) string {
 	return joined(say...)
 }
 
-// Arguments that are shown without opening anything.
-const (
-	maxRows     = 10
-	maxRowsText = 600 // characters
-)
-
 // arguments stand in code, where nothing that they say is read as markup or as words of ours: short ones at once, all of
 // them in a container that opens.
 func (s *sheet) arguments(a render.Args) {
 	say := a.Say()
-	if rows := rowsText(a); rows != "" {
+	if rows := surface.RowsText(a); rows != "" {
 		for _, f := range fences(rows) {
 			s.add(slack.NewSectionBlock(mrkdwnText(f), nil, nil))
 		}
@@ -91,23 +85,6 @@ func (s *sheet) arguments(a render.Args) {
 	}
 	s.add(box)
 	s.quiet(say)
-}
-
-// rowsText is short arguments, one a line. It is empty where they are long, or not all there.
-func rowsText(a render.Args) string {
-	if len(a.Rows) == 0 || len(a.Rows) > maxRows || a.Hidden > 0 {
-		return ""
-	}
-	var lines []string
-	room := maxRowsText
-	for _, r := range a.Rows {
-		l := oneLine(r.Name) + ": " + oneLine(r.Value)
-		if room -= surface.Width(l); room < 0 || r.Hidden > 0 {
-			return ""
-		}
-		lines = append(lines, l)
-	}
-	return strings.Join(lines, "\n")
 }
 
 // quiet adds one line of plain text.

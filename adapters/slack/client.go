@@ -33,6 +33,7 @@ type Adapter struct {
 	purse    surface.Purse
 	presence *presence
 	in       inlet // what comes in
+	health   health
 
 	now   func() time.Time
 	pause func(context.Context, time.Duration) error // waits; an error is the context's
@@ -69,6 +70,7 @@ func New(c Config) (*Adapter, error) {
 	a.purse.Budget, a.purse.Platform, a.purse.Logger = c.Budget, Platform, c.Logger
 	a.purse.Pause = func(ctx context.Context, d time.Duration) error { return a.pause(ctx, d) }
 	a.presence = newPresence(a)
+	a.health.doubts, a.health.deaf = make(chan struct{}, 1), a.now()
 	// No OptionRetry: a repeated chat.postMessage is a second message, and everything else has its own retry with the newest
 	// view. No OptionDebug: it prints messages, and makes Socket Mode reconnect every six minutes.
 	options := []slack.Option{slack.OptionHTTPClient(lean{a.http})}
@@ -94,6 +96,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var workers sync.WaitGroup
 	workers.Go(func() { a.presence.run(ctx) })
+	workers.Go(func() { a.watchToken(ctx) })
 	err := a.listen(ctx)
 	ended := ctx.Err() != nil
 	cancel()
@@ -135,6 +138,9 @@ func (a *Adapter) introduce(ctx context.Context) error {
 		}
 		if fatal := fatalAuth(err); fatal != nil {
 			return fatal
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		pe := new(agent.PlatformError)
 		errors.As(faultOf(err), &pe)

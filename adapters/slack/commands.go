@@ -66,6 +66,9 @@ func (a *Adapter) help(direct bool) string {
 // slash is a slash command. It names a channel, never a thread.
 // https://docs.slack.dev/interactivity/implementing-slash-commands/#app_command_handling
 type slash struct {
+	App         loose `json:"api_app_id"`
+	Team        loose `json:"team_id"`
+	Enterprise  loose `json:"enterprise_id"`
 	Channel     loose `json:"channel_id"`
 	User        loose `json:"user_id"`
 	Command     loose `json:"command"`
@@ -85,6 +88,7 @@ func decodeCommand(payload []byte) (slash, error) {
 // slashFrom is a slash command as HTTP brings it: a form.
 func slashFrom(form func(string) string) slash {
 	return slash{
+		App: loose(form("api_app_id")), Team: loose(form("team_id")), Enterprise: loose(form("enterprise_id")),
 		Channel: loose(form("channel_id")), User: loose(form("user_id")), Command: loose(form("command")), Text: loose(form("text")),
 		ResponseURL: loose(form("response_url")), Trigger: loose(form("trigger_id")),
 	}
@@ -102,8 +106,15 @@ type slashAnswer struct {
 // maxSlashAnswer is in bytes: an acknowledgement over a socket has to be smaller than 20 KB.
 const maxSlashAnswer = 12_000
 
-// serve answers, always.
+// serve answers, always, and once.
 func (c slash) serve(ctx context.Context, a *Adapter) (receipt, error) {
+	switch {
+	case !a.self.concerned(c.App, c.Team, c.Enterprise):
+		a.Logger.Warn("slack: a slash command of another workspace or app is refused", "team", surface.Shortened(string(c.Team), 64), "app", surface.Shortened(string(c.App), 64))
+		return receipt{body: slashAnswer{"ephemeral", escaped(sayElsewhere), true}}, nil
+	case a.in.answered.Again(string(c.Trigger)):
+		return receipt{}, nil
+	}
 	if words, ok := c.settingsOf(); ok && a.Settings != nil {
 		return a.settled(ctx, c, words), nil
 	}

@@ -200,3 +200,58 @@ func TestSlashStop(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A slash command of another workspace, or of another app, is nobody's here: one signing secret brings those of every workspace.
+func TestASlashCommandOfAnotherWorkspaceIsRefused(t *testing.T) {
+	for _, via := range []bool{overSocket, overHTTP} {
+		sc := newScene(t, via)
+		sc.until("it is known who the bot is", func() bool { return isClosed(sc.a.known) })
+		if !via {
+			sc.connected()
+		}
+		sc.asks(place{"T1", "C1", "1700000000.000100"}, ana, "tok")
+		for _, cmd := range []map[string]string{{"team_id": "T9"}, {"team_id": "T9", "enterprise_id": "E1"}, {"team_id": ""}, {"api_app_id": "AOTHER"}} {
+			for _, text := range []string{"pending", "stop", "help", "permissions"} {
+				d := sc.slack.SlashAs("UANA", "C1", "/nod", text, cmd)
+				got, err := d.Wait(sc.ctx)
+				if err != nil || !strings.Contains(string(got.Answer), "of another workspace") || strings.Contains(string(got.Answer), "write_file") {
+					t.Errorf("%v %s: %s, %v", cmd, text, got.Answer, err)
+				}
+			}
+		}
+		if len(sc.ledger.decided) != 0 {
+			t.Errorf("%+v", sc.ledger.decided)
+		}
+		if got, err := sc.slack.Slash("UANA", "C1", "/nod", "pending").Wait(sc.ctx); err != nil || !strings.Contains(string(got.Answer), "write_file") {
+			t.Errorf("their own: %s, %v", got.Answer, err)
+		}
+	}
+}
+
+// Slack may send an envelope to every socket.
+func TestWhatComesTwiceIsAnsweredOnce(t *testing.T) {
+	sc, b := boarded(t)
+	root, ts := sc.thread()
+	_ = root
+	sc.slack.Duplicate(1)
+	d := sc.slack.Slash("UANA", "C1", "/nod", "whoami")
+	sc.until("both are acknowledged", func() bool {
+		a := d.Attempts()
+		return len(a) == 1 && sc.slack.Acks(a[0].Envelope) == 2
+	})
+	sc.slack.Duplicate(1)
+	c := sc.press("UGUEST", "C1", ts, buttonFor(chat.AllowOnce, "tok"))
+	sc.until("both are acknowledged", func() bool { return sc.slack.Acks(c.Attempts()[0].Envelope) == 2 })
+	sc.until("both are told", func() bool { return len(sc.told("UANA")) == 1 && len(sc.told("UGUEST")) == 1 })
+	sc.stop()
+	<-sc.ended
+	sc.ended <- nil
+	b.set(func() {
+		if len(b.asked) != 1 {
+			t.Errorf("asked: %q", b.asked)
+		}
+	})
+	if a, g := sc.told("UANA"), sc.told("UGUEST"); len(a) != 1 || len(g) != 1 {
+		t.Errorf("told: %q, %q", a, g)
+	}
+}

@@ -154,10 +154,7 @@ func typed(text string) string {
 
 func (w *workspace) sayIn(user string, in chat.ID, text string) string {
 	channel, thread := w.where(in)
-	if text = typed(text); thread == "" {
-		text = "<@" + w.BotUser() + "> " + text
-	}
-	return w.Say(user, channel, thread, text)
+	return w.Say(user, channel, thread, "<@"+w.BotUser()+"> "+typed(text))
 }
 
 func (w *workspace) say(by conformance.Who, in chat.ID, text string) *conformance.Delivered {

@@ -16,18 +16,20 @@ import (
 	"github.com/slack-go/slack"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/chat"
 )
 
 // Doctor looks at everything of an app that can be seen from outside: its tokens, its scopes, its connection, and
 // whether Slack takes the bot's cards. It posts nothing and changes nothing. In Socket Mode it opens a connection for a
 // moment; what Slack sends there meanwhile is not acknowledged, so events come again, to the bot, and a click has to be
-// repeated. Of c it reads the tokens, APIURL and Client; groups says that user groups may decide, which takes a scope more. Each finding
-// is yielded when it is made; each takes at most some seconds, and less where ctx ends.
-func Doctor(ctx context.Context, c Config, groups bool) iter.Seq[surface.Finding] {
+// repeated. Of c it reads the tokens, APIURL and Client; groups says that user groups may decide, which takes a scope more; people
+// are those whom the configuration lets decide. Each finding is yielded when it is made; each takes at most some seconds, and less where ctx ends.
+func Doctor(ctx context.Context, c Config, groups bool, people []chat.User) iter.Seq[surface.Finding] {
 	return func(yield func(surface.Finding) bool) {
 		x := examine(c, groups)
+		x.People = people
 		defer x.http.CloseIdleConnections()
-		for _, look := range []func(context.Context) []surface.Finding{x.botToken, x.scopes, x.agent, x.hearing, x.settings, x.card} {
+		for _, look := range []func(context.Context) []surface.Finding{x.botToken, x.scopes, x.agent, x.hearing, x.settings, x.channels, x.deciders, x.card} {
 			lctx, cancel := context.WithTimeout(ctx, surface.LookTimeout)
 			found := look(lctx)
 			cancel()
@@ -41,14 +43,18 @@ func Doctor(ctx context.Context, c Config, groups bool) iter.Seq[surface.Finding
 	}
 }
 
+// notChecked: the line about the token says why, and that need not be the token's fault.
+const notChecked = "not checked, because the bot token could not be"
+
 // examination is one run of the doctor, with what earlier looks found out.
 type examination struct {
 	Config
 	api     *slack.Client
 	http    *http.Client
-	self    *slack.AuthTestResponse // nil: the bot token does not work
+	self    *slack.AuthTestResponse // nil: the bot token does not work, or Slack did not say
 	granted []string                // scopes of the bot token; nil: Slack did not say
 	wanted  []scope                 // scopes that it should have
+	People  []chat.User             // whom the configuration lets decide
 	command string                  // prints the app as it should be
 }
 
@@ -89,7 +95,7 @@ func (x *examination) scopes(context.Context) []surface.Finding {
 	const what = "Slack: scopes"
 	switch {
 	case x.self == nil:
-		return []surface.Finding{{What: what, Found: "not checked, because the bot token does not work"}}
+		return []surface.Finding{{What: what, Found: notChecked}}
 	case x.granted == nil:
 		return []surface.Finding{{What: what, Found: "not checked, because Slack did not say which the token has"}}
 	}
@@ -103,7 +109,7 @@ func (x *examination) scopes(context.Context) []surface.Finding {
 			mark = surface.Wrong
 		}
 		out = append(out, surface.Finding{What: "Slack: scope " + s.Name, Mark: mark, Found: "missing: " + s.Lacks,
-			Do: "Add " + s.Name + " to the bot's scopes on the app's page OAuth & Permissions (" + x.command + " prints them all), then reinstall the app in the workspace."})
+			Do: "Add it to the bot's scopes on the app's page OAuth & Permissions (" + x.command + " prints them all), then reinstall the app in the workspace."})
 	}
 	if len(out) == 0 {
 		f := surface.Finding{What: what, Mark: surface.Fine, Found: fmt.Sprintf("all %d", len(x.wanted))}
@@ -134,7 +140,7 @@ func (x *examination) agent(context.Context) []surface.Finding {
 	case x.granted == nil:
 		f.Found = "not checked, because the scopes are not known"
 	case !slices.Contains(x.granted, "assistant:write"):
-		f.Mark, f.Found = surface.Doubtful, "off, without the scope assistant:write: nod works with its message alone"
+		f.Mark, f.Found = surface.Doubtful, "no prompts are suggested, without the scope assistant:write"
 		f.Do = "Create the app from what " + x.command + " prints: declaring agent_view gives the scope."
 	default:
 		f.Found = "its scope is there; whether the workspace's plan shows every agent feature cannot be asked. What is absent is left out, and the message has it all"
@@ -176,7 +182,7 @@ func (x *examination) settings(context.Context) []surface.Finding {
 func (x *examination) card(ctx context.Context) []surface.Finding {
 	f := surface.Finding{What: "Slack: sample card"}
 	if x.self == nil {
-		f.Found = "not checked, because the bot token does not work"
+		f.Found = notChecked
 		return []surface.Finding{f}
 	}
 	blocks, err := json.Marshal(sampleCard())

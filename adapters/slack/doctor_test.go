@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/chat"
 )
 
 // clinic is as much of Slack as a doctor asks: one answer for each method, and a socket with one first message.
@@ -41,6 +42,7 @@ func newClinic(t *testing.T) *clinic {
 			"auth.test":             `{"ok":true,"url":"https://acme.slack.com/","team":"Acme","user":"nod","team_id":"T1","user_id":"U1","bot_id":"B1"}`,
 			"apps.connections.open": `{"ok":true,"url":"SOCKET"}`,
 			"blocks.validate":       `{"ok":true}`,
+			"users.conversations":   `{"ok":true,"channels":[{"id":"C1"}]}`,
 			"bots.info":             `{"ok":true,"bot":{"id":"B1","app_id":"A1"}}`,
 		},
 		granted: strings.Join(scopeNames(false), ","),
@@ -94,7 +96,7 @@ func seen(t *testing.T, ctx context.Context, c Config) map[string]surface.Findin
 func seenWith(t *testing.T, ctx context.Context, c Config, groups bool) map[string]surface.Finding {
 	t.Helper()
 	out := map[string]surface.Finding{}
-	for f := range Doctor(ctx, c, groups) {
+	for f := range Doctor(ctx, c, groups, nil) {
 		if f.What == "" || f.Found == "" {
 			t.Errorf("an empty finding: %+v", f)
 		}
@@ -138,7 +140,7 @@ func TestDoctorOfAHealthyApp(t *testing.T) {
 	want(t, all, "Slack: connection", surface.Fine, "hello")
 	want(t, all, "Slack: sample card", surface.Fine)
 	want(t, all, "Slack: events and interactivity", surface.Unchecked, "bot manifest slack")
-	if len(all) != 7 {
+	if len(all) != 8 {
 		t.Errorf("%d findings", len(all))
 	}
 	var blocks []map[string]any
@@ -157,10 +159,10 @@ func TestDoctorLeavesNothingBehind(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the clinic's own listener runs on
 	conf := c.config()
 	conf.Client = nil
-	for range Doctor(t.Context(), conf, false) {
+	for range Doctor(t.Context(), conf, false, nil) {
 	}
 	<-c.left
-	for range Doctor(t.Context(), conf, false) { // a reader that stops early
+	for range Doctor(t.Context(), conf, false, nil) { // a reader that stops early
 		break
 	}
 }
@@ -385,5 +387,59 @@ func TestSign(t *testing.T) {
 	body := "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
 	if got := sign("8f742231b10e8888abcd99yyyzzz85a5", "1531420618", body); got != "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503" {
 		t.Error(got)
+	}
+}
+
+func TestDoctorLooksWhetherItIsAnywhere(t *testing.T) {
+	c := newClinic(t)
+	const what = "Slack: channels"
+	delete(c.answers, "users.conversations")
+	want(t, seen(t, t.Context(), c.config()), what, surface.Unchecked, "not checked")
+	c.answers["users.conversations"] = `{"ok":true,"channels":[],"response_metadata":{"next_cursor":""}}`
+	want(t, seen(t, t.Context(), c.config()), what, surface.Doubtful, "none", "/invite @nod")
+	c.answers["users.conversations"] = `{"ok":true,"channels":[{"id":"C1"},{"id":"C2"}]}`
+	want(t, seen(t, t.Context(), c.config()), what, surface.Fine, "in 2")
+	if got := c.asked["users.conversations"]; got.Get("types") != "public_channel,private_channel" || got.Get("exclude_archived") != "true" {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestDoctorLooksWhoCanDecide(t *testing.T) {
+	c := newClinic(t)
+	one := []chat.User{{Platform: "slack", Workspace: "T1", Key: "U7"}}
+	look := func(conf Config, people []chat.User) (all []surface.Finding) {
+		for f := range Doctor(t.Context(), conf, false, people) {
+			if strings.HasPrefix(f.What, "Slack: person") || f.What == "Slack: admins and approvers" {
+				all = append(all, f)
+			}
+		}
+		return all
+	}
+	ext, guests := c.config(), c.config()
+	ext.External, guests.Guests = true, true
+	for answer, x := range map[string]struct {
+		mark surface.Mark
+		says string
+		conf Config
+	}{
+		`{"ok":true,"user":{"id":"U7","team_id":"T1"}}`:                                                    {surface.Fine, "1 of the people", c.config()},
+		`{"ok":false,"error":"user_not_found"}`:                                                            {surface.Wrong, "nobody with that ID", c.config()},
+		`{"ok":false,"error":"internal_error"}`:                                                            {surface.Unchecked, "not checked", c.config()},
+		`{"ok":true,"user":{"id":"U7","team_id":"T1","deleted":true}}`:                                     {surface.Wrong, "deactivated", c.config()},
+		`{"ok":true,"user":{"id":"U7","team_id":"T1","is_bot":true}}`:                                      {surface.Wrong, "program", c.config()},
+		`{"ok":true,"user":{"id":"U7","team_id":"T1","is_restricted":true}}`:                               {surface.Wrong, "guest", c.config()},
+		`{"ok":true,"user":{"id":"U7","team_id":"T1","is_restricted":true,"x":1}}`:                         {surface.Fine, "1 of", guests},
+		`{"ok":true,"user":{"id":"U7","team_id":"T9"}}`:                                                    {surface.Wrong, "slack:T9:U7", c.config()},
+		`{"ok":true,"user":{"id":"U7","team_id":"T1","is_stranger":true}}`:                                 {surface.Wrong, "another organisation", c.config()},
+		`{"ok":true,"user":{"id":"U7","team_id":"T1","is_stranger":true,"x":1}}`:                           {surface.Fine, "1 of", ext},
+		`{"ok":true,"user":{"id":"U7","team_id":"T1","enterprise_user":{"id":"U7","enterprise_id":"E1"}}}`: {surface.Wrong, "slack:E1:U7", c.config()},
+	} {
+		c.answers["users.info"] = answer
+		if got := look(x.conf, one); len(got) != 1 || got[0].Mark != x.mark || !strings.Contains(got[0].Found, x.says) || x.mark == surface.Wrong && got[0].Do == "" {
+			t.Errorf("%s: %+v", answer, got)
+		}
+	}
+	if got := look(c.config(), nil); len(got) != 0 {
+		t.Errorf("nobody is named, and %+v", got)
 	}
 }

@@ -144,11 +144,11 @@ func fallback(m render.Message) string {
 			asks++
 		case render.Text:
 			if s := strings.TrimSpace(b.Markdown); s != "" {
-				last = s
+				last = strings.TrimSpace(heading(m) + " " + surface.Words(s, fallbackRoom))
 			}
 		case render.Note:
 			if last == "" {
-				last = render.PlainLine(b.Line)
+				last = strings.ReplaceAll(render.PlainLine(b.Line), " ⏎ ", " ")
 			}
 		default: // a step's line is in the message
 		}
@@ -163,6 +163,18 @@ func fallback(m render.Message) string {
 		say = surface.SayState(m.State)
 	}
 	return mrkdwnSafe(surface.Within(say, (maxText-100)/len("&amp;")))
+}
+
+// heading is a line in bold that a message begins with.
+func heading(m render.Message) string {
+	if len(m.Blocks) > 0 {
+		if n, ok := m.Blocks[0].(render.Note); ok && len(n.Line) == 1 {
+			if h, ok := n.Line[0].(render.Strong); ok {
+				return string(h)
+			}
+		}
+	}
+	return ""
 }
 
 // fallbackRoom is how much of an answer a notification repeats.

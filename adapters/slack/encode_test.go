@@ -313,8 +313,8 @@ func TestFallback(t *testing.T) {
 	for name, want := range map[string]string{
 		"asking":   "Allow tool call from files? Write hello to notes.txt? Allow for this chat, Allow once or Deny?",
 		"several":  "Allow tool call from files? Write hello to notes.txt? Allow for this chat, Allow once or Deny? (2 more calls wait)",
-		"unknown":  render.OutcomeHeader + " It happened, Run again or Leave it?",
-		"decided":  "**Done**: `notes.txt` says hello.",
+		"unknown":  render.OutcomeHeader + " (Run write_file from files) It happened, Run again or Leave it?",
+		"decided":  "Done: notes.txt says hello.",
 		"thinking": render.Thinking,
 	} {
 		if got := encode(states()[name]).Text; got != want {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -63,9 +65,27 @@ type said struct {
 		User loose `json:"user"`
 		TS   loose `json:"ts"`
 	} `json:"edited"`
-	Files []struct {
-		Name loose `json:"name"`
-	} `json:"files"`
+	Name        loose           `json:"username"` // of a bot that chose one
+	Blocks      json.RawMessage `json:"blocks"`
+	Attachments lax[attachment] `json:"attachments"`
+	Files       lax[file]       `json:"files"`
+}
+
+type file struct {
+	Name loose `json:"name"`
+}
+
+// lax is a list whose odd items are read as far as they can be, and that is empty where there is no list. Decoding it never fails.
+type lax[T any] []T
+
+func (l *lax[T]) UnmarshalJSON(b []byte) error {
+	var raw []json.RawMessage
+	_ = json.Unmarshal(b, &raw)
+	*l = make([]T, len(raw))
+	for i, r := range raw {
+		_ = json.Unmarshal(r, &(*l)[i])
+	}
+	return nil
 }
 
 // loose is a string where Slack sometimes has another type: a number, or an object with an id (a channel in channel_rename).
@@ -133,9 +153,10 @@ type (
 		ts         string
 		user, home string // home as the envelope has it: it may be empty
 		text       string // as Slack has it
-		files      []string
+		said       said
 		direct     bool // in a conversation with the bot alone
 		mentioned  bool
+		others     bool // it names somebody else
 		reply      bool // in a thread that somebody else's message began
 		answerable bool // false where the same message comes as another event too, which is answered
 	}
@@ -172,8 +193,11 @@ func (halted) isMeaning()   {}
 func (greeted) isMeaning()  {}
 func (visited) isMeaning()  {}
 
-// slackbot is Slack's own voice: a bot without a bot_id.
-const slackbot = "USLACKBOT"
+// slackbot and slackSystem are Slack's own voices: bots without a bot_id. Slack says of the second that there is no such user.
+const (
+	slackbot    = "USLACKBOT"
+	slackSystem = "USLACK"
+)
 
 // meaningOf reads an event. It is pure.
 func meaningOf(e event, me self) meaning {
@@ -234,8 +258,10 @@ func (m said) ours(me self) bool {
 }
 
 func (m said) byPerson(me self) bool {
-	return m.User != "" && m.User != slackbot && m.Bot == "" && m.App == "" && !m.ours(me) && m.human()
+	return m.User != "" && !m.bySlack() && m.Bot == "" && m.App == "" && !m.ours(me) && m.human()
 }
+
+func (m said) bySlack() bool { return m.User == slackbot || m.User == slackSystem }
 
 // human: the subtypes that are a person's message. All others are announcements, or another program's.
 func (m said) human() bool {
@@ -261,6 +287,14 @@ func mentions(text, user string) bool {
 	return strings.Contains(text, "<@"+user+">") || strings.Contains(text, "<@"+user+"|")
 }
 
+// called are people, and all that stands for several of them.
+var called = regexp.MustCompile(`<(?:@([A-Z0-9]+)|!(?:subteam\^|here|channel|everyone))`)
+
+// namesOthers reports whether a text calls anybody but user.
+func namesOthers(text, user string) bool {
+	return slices.ContainsFunc(called.FindAllStringSubmatch(text, -1), func(m []string) bool { return m[1] != user })
+}
+
 func (in inner) direct() bool {
 	return in.ChannelType == "im" || strings.HasPrefix(string(in.Channel), "D")
 }
@@ -276,18 +310,13 @@ func (in inner) spoken(me self) meaning {
 		return nil
 	}
 	s := spoken{
-		at: p, ts: string(in.TS), user: string(in.User), home: in.home(), text: string(in.Text),
-		direct: in.direct(), mentioned: mentions(string(in.Text), me.User), reply: p.Thread != string(in.TS),
+		at: p, ts: string(in.TS), user: string(in.User), home: in.home(), text: string(in.Text), said: in.said,
+		direct: in.direct(), mentioned: mentions(string(in.Text), me.User), reply: p.Thread != string(in.TS), others: namesOthers(string(in.Text), me.User),
 	}
 	// A mention in a channel comes twice: as app_mention and as message. Both are taken, in case one is lost, under one
 	// delivery; what is answered without being recorded is answered once.
 	s.answerable = in.Type == "app_mention" || s.direct || !s.mentioned
-	s.mentioned = s.mentioned || in.Type == "app_mention"
-	for _, f := range in.Files {
-		if f.Name != "" {
-			s.files = append(s.files, string(f.Name))
-		}
-	}
+	s.mentioned = s.mentioned || in.Type == "app_mention" && !in.quotes(me.User)
 	return s
 }
 

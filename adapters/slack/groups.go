@@ -69,7 +69,7 @@ func (a *Adapter) groupsOf(ctx context.Context, userID string) ([]string, error)
 	asked := a.now() // what was read is as old as the question
 	list, err := a.api.GetUserGroupsContext(ctx, slack.GetUserGroupsOptionIncludeUsers(true))
 	if err != nil {
-		err = fmt.Errorf("slack: usergroups.list: %w", faultOf(err))
+		err = fmt.Errorf("slack: usergroups.list: %w", faultOf(a.doubt(err)))
 	}
 	g.learn(list, err, asked)
 	ids, _, err := g.known(userID, asked)

@@ -3,12 +3,12 @@ package slack
 import (
 	"cmp"
 	"context"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/slack-go/slack"
 
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
@@ -21,41 +21,47 @@ const (
 	namesAtOnce   = 8
 )
 
-// before is what others said in the thread before the bot was mentioned in it: untrusted text of its authors. It is asked for
-// once; without it the message goes in all the same.
-func (a *Adapter) before(ctx context.Context, s spoken) []chat.Quote {
+// before is what others said in the thread before a message, and after since: untrusted text of its authors. left is how many of them are
+// left out after the first, negative where nobody knows. Without it the message goes in all the same.
+func (a *Adapter) before(ctx context.Context, s spoken, since string) (all []chat.Quote, left int) {
 	ctx, cancel := context.WithTimeout(ctx, historyWithin)
 	defer cancel()
-	msgs, more, _, err := a.api.GetConversationRepliesContext(ctx, &slack.GetConversationRepliesParameters{
-		ChannelID: s.at.Channel, Timestamp: s.at.Thread, Latest: s.ts, Limit: historyPage,
-	})
-	if err != nil {
-		a.Logger.Warn("slack: a thread is answered without what was said in it before", "chat", s.at.id(), "err", faultOf(err))
-		return nil
+	var page struct {
+		Messages lax[said] `json:"messages"`
+		More     bool      `json:"has_more"`
 	}
-	if more {
+	v := url.Values{"channel": {s.at.Channel}, "ts": {s.at.Thread}, "latest": {s.ts}, "limit": {strconv.Itoa(historyPage)}}
+	if since != "" {
+		v.Set("oldest", since)
+	}
+	err := a.form(ctx, methodReplies, v, &page)
+	if err != nil {
+		a.Logger.Warn("slack: a thread is answered without what was said in it before", "chat", s.at.id(), "err", faultOf(a.doubt(err)))
+		return nil, 0
+	}
+	if page.More {
 		a.Logger.Info("slack: a thread is too long for one call; its latest messages are not known", "chat", s.at.id())
 	}
-	kept, left := worthQuoting(msgs, a.self, s.ts)
+	kept, left := worthQuoting(page.Messages, a.self, since, s.ts)
 	a.meetAll(ctx, kept)
-	all := make([]chat.Quote, len(kept))
-	for i, m := range kept {
-		all[i] = a.quote(ctx, m)
+	for _, m := range kept {
+		if text := m.whole(a.nameOf); text != "" {
+			all = append(all, a.quote(ctx, m, text))
+		}
 	}
-	return surface.FitQuotes(all, left)
+	return all, left
 }
 
 // worthQuoting picks what is quoted: the thread's first message, which says what it is about, and the newest of the others, all in
 // their order. left is how many were left out between.
-func worthQuoting(msgs []slack.Message, me self, before string) (kept []slack.Message, left int) {
+func worthQuoting(msgs []said, me self, since, before string) (kept []said, left int) {
 	for _, m := range msgs {
-		own := m.User == me.User || (m.BotID != "" && m.BotID == me.Bot)
-		speech := m.SubType == "" || m.SubType == "file_share" || m.SubType == "thread_broadcast" || m.SubType == "bot_message"
-		if !own && speech && m.Text != "" && olderThan(m.Timestamp, before) {
+		speech := (m.human() || m.Subtype == "bot_message") && !m.bySlack()
+		if !m.ours(me) && speech && olderThan(since, string(m.TS)) && olderThan(string(m.TS), before) {
 			kept = append(kept, m)
 		}
 	}
-	slices.SortStableFunc(kept, func(x, y slack.Message) int { return compareTimestamps(x.Timestamp, y.Timestamp) })
+	slices.SortStableFunc(kept, func(x, y said) int { return compareTimestamps(string(x.TS), string(y.TS)) })
 	if len(kept) > surface.MaxQuotes {
 		left = len(kept) - surface.MaxQuotes
 		kept = slices.Concat(kept[:1], kept[left+1:])
@@ -64,41 +70,42 @@ func worthQuoting(msgs []slack.Message, me self, before string) (kept []slack.Me
 }
 
 // meetAll looks up the authors, as far as there is time.
-func (a *Adapter) meetAll(ctx context.Context, msgs []slack.Message) {
+func (a *Adapter) meetAll(ctx context.Context, msgs []said) {
 	var asking sync.WaitGroup
 	room := make(chan struct{}, namesAtOnce)
 	met := map[string]bool{}
 	for _, m := range msgs {
-		if m.User == "" || met[m.User] {
+		user := string(m.User)
+		if user == "" || met[user] {
 			continue
 		}
-		met[m.User] = true
+		met[user] = true
 		room <- struct{}{}
 		asking.Go(func() {
 			defer func() { <-room }()
-			_, _ = a.who(ctx, m.User)
+			_, _ = a.who(ctx, user)
 		})
 	}
 	asking.Wait()
 }
 
-func (a *Adapter) quote(ctx context.Context, m slack.Message) chat.Quote {
-	q := chat.Quote{Name: m.Username, Text: readable(m.Text, a.nameOf)}
-	if m.User == "" || m.BotID != "" {
-		q.Name = cmp.Or(q.Name, a.nameOf(m.User), "a bot")
+func (a *Adapter) quote(ctx context.Context, m said, text string) chat.Quote {
+	q := chat.Quote{Name: string(m.Name), Text: text}
+	if m.User == "" || m.Bot != "" {
+		q.Name = cmp.Or(q.Name, a.nameOf(string(m.User)), "a bot")
 		return q
 	}
-	if name := a.nameOf(m.User); name != "" {
-		if by, err := a.who(ctx, m.User); err == nil { // remembered
+	if name := a.nameOf(string(m.User)); name != "" {
+		if by, err := a.who(ctx, string(m.User)); err == nil { // remembered
 			q.By, q.Name = by.User, name
 			return q
 		}
 	}
-	home := m.Team
+	home := string(m.Team)
 	if home == "" || home == a.self.Team {
 		home = cmp.Or(a.self.Enterprise, a.self.Team)
 	}
-	q.By = person(home, m.User)
+	q.By = person(home, string(m.User))
 	return q
 }
 

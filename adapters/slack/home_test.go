@@ -71,8 +71,9 @@ func TestAFormOnTheHomeTab(t *testing.T) {
 		t.Fatal(err)
 	}
 	sc.home("UANA", "The note is kept.")
-	if len(sc.slack.Views("UANA")) != 0 || len(b.acted()) != 1 {
-		t.Errorf("%+v %+v", sc.slack.Views("UANA"), b.acted())
+	sc.until("the form is closed", func() bool { return len(sc.slack.Views("UANA")) == 0 })
+	if len(b.acted()) != 1 {
+		t.Errorf("%+v", b.acted())
 	}
 }
 

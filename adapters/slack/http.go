@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -28,9 +29,9 @@ func (a *Adapter) Handler() http.Handler {
 		return nil
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc(PathEvents, a.verified(a.postedEvent))
-	mux.HandleFunc(PathInteractivity, a.verified(a.postedInteraction))
-	mux.HandleFunc(PathCommands, a.verified(a.postedCommand))
+	for _, path := range []string{PathEvents, PathInteractivity, PathCommands} {
+		mux.HandleFunc(path, a.verified(a.delivered))
+	}
 	return mux
 }
 
@@ -72,6 +73,31 @@ func (a *Adapter) unsigned(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusUnauthorized)
 }
 
+// delivered takes what was posted for what it is: an app whose addresses are all the same, as Bolt's are, gets everything at one.
+func (a *Adapter) delivered(w http.ResponseWriter, body []byte) {
+	if b := bytes.TrimSpace(body); len(b) > 0 && b[0] == '{' {
+		a.postedEvent(w, body)
+		return
+	}
+	values, err := url.ParseQuery(string(body))
+	switch {
+	case err != nil:
+		a.dropped(w, errors.New("the body is neither a JSON object nor a form"))
+	case values.Get("ssl_check") != "": // Slack looks whether anybody is there
+	case values.Has("command"): // before a payload: of a command, only what it says counts
+		a.posted(w, slashFrom(values.Get))
+	case values.Has("payload"):
+		in, err := decodeInteraction([]byte(values.Get("payload")))
+		if err != nil {
+			a.dropped(w, err)
+			return
+		}
+		a.posted(w, in)
+	default:
+		a.dropped(w, errUnknownKind)
+	}
+}
+
 func (a *Adapter) postedEvent(w http.ResponseWriter, body []byte) {
 	e, err := decodeEvent(body)
 	if err != nil {
@@ -88,32 +114,6 @@ func (a *Adapter) postedEvent(w http.ResponseWriter, body []byte) {
 	default:
 		a.dropped(w, errUnknownKind)
 	}
-}
-
-func (a *Adapter) postedInteraction(w http.ResponseWriter, body []byte) {
-	values, err := url.ParseQuery(string(body))
-	if err != nil {
-		a.dropped(w, errors.New("the body is not a form"))
-		return
-	}
-	in, err := decodeInteraction([]byte(values.Get("payload")))
-	if err != nil {
-		a.dropped(w, err)
-		return
-	}
-	a.posted(w, in)
-}
-
-func (a *Adapter) postedCommand(w http.ResponseWriter, body []byte) {
-	values, err := url.ParseQuery(string(body))
-	if err != nil {
-		a.dropped(w, errors.New("the body is not a form"))
-		return
-	}
-	if values.Get("ssl_check") != "" { // Slack looks whether anybody is there
-		return
-	}
-	a.posted(w, slashFrom(values.Get))
 }
 
 // dropped is what Slack need not send again: it would be no clearer.

@@ -210,7 +210,7 @@ func TestWhatWaitedTooLong(t *testing.T) {
 
 // A message that the engine never takes must not come again and again.
 func TestAMessageThatCannotBeTakenIsNotSentAgain(t *testing.T) {
-	for _, hopeless := range []error{agent.ErrTooLong, agent.ErrNotText, agent.ErrEmpty} {
+	for _, hopeless := range []error{agent.ErrTooLong, agent.ErrNotText, agent.ErrEmpty, agent.ErrFull} {
 		l := newLedger()
 		l.fail = func(chat.Inbound) error { return hopeless }
 		l.knows = func(chat.ID) (bool, error) { return true, nil }
@@ -232,7 +232,7 @@ func TestAMessageIsNotLostWhenSlackDoesNotSayWhoWroteIt(t *testing.T) {
 		l := newLedger()
 		_, h := postbox(t, l, &lines{})
 		serve(h, signedRequest(PathEvents, payloadOf(t, name), postSecret, time.Now()))
-		if got := l.got(); len(got) != 1 || got[0].From().User != want {
+		if got := l.got(); len(got) != 1 || got[0].From().User != want || got[0].(chat.Said).Standing != chat.Untold {
 			t.Errorf("%s: taken %+v", name, got)
 		}
 	}
@@ -293,4 +293,25 @@ func FuzzHandler(f *testing.F) {
 			t.Errorf("an interaction or a command was answered with %d", w.Code)
 		}
 	})
+}
+
+// Bolt's apps have one address for everything.
+func TestEachAddressTakesEverything(t *testing.T) {
+	for _, path := range []string{PathEvents, PathInteractivity, PathCommands} {
+		sc := newScene(t, overHTTP)
+		at := sc.web.URL + path
+		if err := sc.slack.Deliver(fakeslack.Endpoints{Events: at, Interactivity: at, Commands: at}); err != nil {
+			t.Fatal(err)
+		}
+		sc.slack.Say("UANA", "C1", "", "<@UBOT> hello")
+		_, ts := sc.thread()
+		sc.press("UANA", "C1", ts, buttonFor(chat.AllowOnce, "tok"))
+		if got, err := sc.slack.Slash("UANA", "C1", "/nod", "help").Wait(sc.ctx); err != nil || !strings.Contains(string(got.Answer), "each thread is one chat") {
+			t.Errorf("%s: %s, %v", path, got.Answer, err)
+		}
+		sc.quiet()
+		if got := sc.ledger.got(); len(got) != 2 {
+			t.Errorf("%s: taken %+v", path, got)
+		}
+	}
 }

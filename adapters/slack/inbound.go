@@ -10,7 +10,9 @@ import (
 
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 )
 
 // How long things may take. Slack wants an acknowledgement within three seconds, of events and of interactions alike, and
@@ -25,9 +27,10 @@ const (
 
 // inlet is what an adapter keeps of what comes in: Adapter has the field "in inlet". Its zero value is ready, and closed until listen opens it.
 type inlet struct {
-	intake surface.Lanes
-	people people
-	groups userGroups
+	intake   surface.Lanes
+	people   people
+	groups   userGroups
+	answered surface.Once // trigger_ids of clicks and slash commands
 }
 
 // delivery is one thing that Slack sent, decoded: an event, an interaction or a slash command.
@@ -122,40 +125,56 @@ func (e event) serve(ctx context.Context, a *Adapter) (receipt, error) {
 
 // heard takes a message, if it is for the bot.
 func (a *Adapter) heard(ctx context.Context, s spoken) (receipt, error) {
-	if !s.mentioned && !s.direct && (!s.reply || a.follow(s.at.Channel) != surface.FollowThread) {
+	calls := s.mentioned || s.direct
+	if !calls && (!s.reply || a.follow(s.at.Channel) != surface.FollowThread) {
 		return receipt{}, nil
 	}
 	known, err := a.Engine.Knows(ctx, s.at.id())
 	if err != nil {
 		return receipt{}, fmt.Errorf("is the chat known: %w", err)
 	}
-	if !s.mentioned && !s.direct && !known {
+	if !calls && !known {
+		return receipt{}, nil
+	}
+	var session turn.Session
+	if known && !s.direct {
+		if session, err = a.Engine.Session(ctx, s.at.id()); err != nil {
+			return receipt{}, fmt.Errorf("how the chat stands: %w", err)
+		}
+	}
+	if !calls && !surface.Heeds(session, a.speaker(ctx, s.user, s.home).User, s.others) {
 		return receipt{}, nil
 	}
 	text := a.wording(s)
 	c, ok := surface.ParseCommand(text)
-	if ok = ok && (c.Verb != surface.VerbSettings || a.Settings != nil); ok && (s.mentioned || s.direct) {
+	if ok = ok && (c.Verb != surface.VerbSettings || a.Settings != nil); ok && calls {
 		if !s.answerable {
 			return receipt{}, nil
 		}
 		return a.commanded(ctx, s, c)
 	}
+	beside := s.said.beside(a.nameOf)
 	switch {
-	case text == "" && len(s.files) == 0:
+	case text == "" && len(s.said.Files) == 0 && len(beside) == 0:
 		return a.answer(s, a.help(s.direct)), nil
+	case text == "" && len(beside) > 0:
+		text = sayQuotedAlone
 	case len(text) > agent.MaxText:
 		return a.answer(s, surface.SayTooLong(len(text))), nil
 	}
-	return a.record(ctx, s, surface.WithFiles(text, s.files), known)
+	// Since: what people said to each other meanwhile is what a message to the bot is often about.
+	since := surface.LastHeard(session, func(a, b chat.MessageRef) bool { return olderThan(string(b), string(a)) })
+	return a.record(ctx, s, surface.WithFiles(text, s.said.files()), beside, known, string(since))
 }
 
-func (a *Adapter) record(ctx context.Context, s spoken, text string, known bool) (receipt, error) {
+func (a *Adapter) record(ctx context.Context, s spoken, text string, beside []chat.Quote, known bool, since string) (receipt, error) {
 	var by somebody
 	var before []chat.Quote
+	var left int
 	var looking sync.WaitGroup
 	looking.Go(func() { by = a.speaker(ctx, s.user, s.home) })
-	if s.reply && !known {
-		looking.Go(func() { before = a.before(ctx, s) })
+	if s.reply && (!known || olderThan(since, s.ts) && since != "") {
+		looking.Go(func() { before, left = a.before(ctx, s, since) })
 	}
 	looking.Wait()
 	if by.Bot {
@@ -163,11 +182,13 @@ func (a *Adapter) record(ctx context.Context, s spoken, text string, known bool)
 	}
 	err := a.Engine.Accept(ctx, chat.Said{
 		Envelope: a.envelope(s.at, s.delivery(), by, privately("", s.at.Channel, s.private(), s.user)),
-		Message:  chat.MessageRef(s.ts), Text: text, Context: before,
+		Message:  chat.MessageRef(s.ts), Text: text, Context: surface.FitQuotes(append(before, beside...), left), Standing: a.standing(by),
 	})
 	switch {
 	case errors.Is(err, agent.ErrTooLong):
 		return a.answer(s, surface.SayTooLong(len(text))), nil
+	case errors.Is(err, agent.ErrFull):
+		return a.answer(s, render.ChatFull(agent.MaxWaiting, agent.MaxWaitingBytes)), nil
 	case surface.Hopeless(err):
 		a.Logger.Info("slack: a message was not taken", "chat", s.at.id(), "err", err)
 		return receipt{}, nil

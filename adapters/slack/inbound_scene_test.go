@@ -91,7 +91,16 @@ func (l *ledger) Decide(ctx context.Context, in chat.Clicked) ([]agent.Outcome, 
 func (l *ledger) Session(_ context.Context, id chat.ID) (turn.Session, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.sessions[id], nil
+	if s, ok := l.sessions[id]; ok {
+		return s, nil
+	}
+	s := turn.Session{Chat: id}
+	for i, in := range l.taken {
+		if said, ok := in.(chat.Said); ok && said.Chat == id {
+			s = turn.Apply(s, turn.Entry{Seq: uint64(i + 1), Event: turn.Said{Delivery: said.Delivery, Message: said.Message, By: said.User, Name: said.Name, Text: said.Text}}) //nolint:gosec // it counts
+		}
+	}
+	return s, nil
 }
 
 func (l *ledger) Knows(_ context.Context, id chat.ID) (bool, error) {

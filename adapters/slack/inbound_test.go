@@ -44,21 +44,59 @@ func TestAThreadIsFollowedOnceTheBotWasMentionedThere(t *testing.T) {
 	there := sc.slack.Say("UANA", "C2", "", "<@UBOT> two")
 	strange := sc.slack.Say("UANA", "C1", "", "a thread of people")
 	sc.quiet()
-	for _, x := range []struct{ channel, thread, text string }{
-		{"C1", here, "three"},               // followed
-		{"C2", there, "not heard"},          // only mentions there
-		{"C1", strange, "nor this"},         // the bot was never mentioned in it
-		{"C1", "", "nor this in a channel"}, // no thread
-		{"C2", there, "<@UBOT> four"},
+	for _, x := range []struct{ who, channel, thread, text string }{
+		{"UANA", "C1", here, "three"},               // followed: the thread is hers
+		{"UANA", "C2", there, "not heard"},          // only mentions there
+		{"UANA", "C1", strange, "nor this"},         // the bot was never mentioned in it
+		{"UANA", "C1", "", "nor this in a channel"}, // no thread
+		{"UBEN", "C2", there, "<@UBOT> four"},
 	} {
-		sc.slack.Say("UBEN", x.channel, x.thread, x.text)
+		sc.slack.Say(x.who, x.channel, x.thread, x.text)
 		sc.quiet()
 	}
 	if got := texts(sc.ledger); strings.Join(got, ",") != "one,two,three,four" {
 		t.Errorf("taken: %q", got)
 	}
-	if got := sc.ledger.got()[2].(chat.Said); got.Chat != (place{"T1", "C1", here}).id() || got.User.Key != "UBEN" || got.Context != nil {
+	if got := sc.ledger.got()[2].(chat.Said); got.Chat != (place{"T1", "C1", here}).id() || got.User.Key != "UANA" || got.Context != nil {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestPeopleWhoTalkToEachOtherAreLeftAlone(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	th := sc.slack.Say("UANA", "C1", "", "<@UBOT> one")
+	sc.quiet()
+	for _, x := range [][2]string{
+		{"UBEN", "thanks, on it"},                                  // not his thread
+		{"UANA", "<@UBEN> can you look?"},                          // to somebody else
+		{"UANA", "<@UBEN|ben> please"},                             //
+		{"UANA", "<!subteam^S1|@oncall> fyi"},                      //
+		{"UANA", "<!here> anyone?"},                                //
+		{"UANA", "two"},                                            // to nod
+		{"UBEN", "<@UBOT> three, and <@UANA> decides"},             // called
+		{"UANA", "four: 2 < 3, <https://a.example|not a mention>"}, // names nobody
+	} {
+		sc.slack.Say(x[0], "C1", th, x[1])
+		sc.quiet()
+	}
+	if got := texts(sc.ledger); len(got) != 4 || got[1] != "two" || !strings.HasPrefix(got[2], "three") || !strings.HasPrefix(got[3], "four") {
+		t.Errorf("taken: %q", got)
+	}
+}
+
+func TestSlacksOwnVoiceStartsNothing(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	dm := sc.slack.DM("UANA")
+	for _, user := range []string{"USLACK", "USLACKBOT", "UNOBODY"} { // users.info: user_not_found
+		sc.slack.Send(map[string]any{"type": "message", "user": user, "channel": dm, "channel_type": "im", "text": "<@UANA> archived the channel <#C9|old>", "ts": "1700000001.000100"})
+		sc.slack.Send(map[string]any{"type": "app_mention", "user": user, "channel": "C1", "text": "<@UBOT> was mentioned", "ts": "1700000001.000200"})
+	}
+	sc.quiet()
+	sc.slack.Fail("users.info", 1, fakeslack.Fault{Status: 500})
+	sc.slack.Say("UBEN", "C1", "", "<@UBOT> hello") // who cannot be looked up is a person all the same
+	sc.quiet()
+	if got := texts(sc.ledger); strings.Join(got, ",") != "hello" {
+		t.Errorf("taken: %q", got)
 	}
 }
 
@@ -98,15 +136,18 @@ func TestWhatCannotBeTakenIsAnsweredPrivately(t *testing.T) {
 	sc.until("there is help", func() bool { return len(sc.told("UANA")) == 1 })
 	sc.slack.Say("UANA", "C1", "", "<@UBOT> "+strings.Repeat("x", agent.MaxText+1))
 	sc.until("it is said that it is too long", func() bool { return len(sc.told("UANA")) == 2 })
+	sc.ledger.set(func() { sc.ledger.fail = func(chat.Inbound) error { return agent.ErrFull } })
+	sc.slack.Say("UANA", "C1", "", "<@UBOT> one more")
+	sc.until("it is said that too many wait", func() bool { return len(sc.told("UANA")) == 3 })
 	sc.quiet()
 	sc.stop()
 	<-sc.ended // all that was to be answered is
 	sc.ended <- nil
 	told := sc.told("UANA")
-	if len(told) != 2 || !strings.Contains(told[0], "each thread is one chat") || !strings.Contains(told[1], "65 KiB") {
+	if len(told) != 3 || !strings.Contains(told[0], "each thread is one chat") || !strings.Contains(told[1], "65 KiB") || !strings.Contains(told[2], "100 messages") {
 		t.Errorf("told: %q", told)
 	}
-	if len(sc.ledger.asked()) != 0 || len(sc.told("UBEN")) != 0 {
+	if len(sc.ledger.got()) != 0 || len(sc.told("UBEN")) != 0 {
 		t.Error("it was taken, or somebody else was told")
 	}
 }

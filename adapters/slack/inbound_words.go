@@ -24,8 +24,11 @@ const (
 	sayExternal   = "People of other organisations cannot decide here. Nothing was recorded. Ask a member of this workspace."
 
 	sayCommandFailed = "That did not work: what nod remembers, or Slack, could not be reached. It is not known to have had any effect. Try again."
-	sayStopped       = "Stopping the turn in"
-	sayThatThread    = "this thread"
+	// sayQuotedAlone is what a model reads as the words of somebody who sent something without any.
+	sayQuotedAlone = "[nothing was written to it: what was sent is quoted above, as text of somebody else]"
+
+	sayStopped    = "Stopping the turn in"
+	sayThatThread = "this thread"
 )
 
 func sayHelp(direct bool) string {
@@ -46,7 +49,8 @@ func saySettingsHelp(direct bool) string {
 		mention = ""
 	}
 	return "“/" + botName + " permissions” opens the settings, as the Home tab does; “" + mention + "permissions” in a thread those of that thread. In words: “/" + botName +
-		" why <server> <tool>”, “whoami”, “history”, “stats”, “tools enable|disable …”, “permissions …”."
+		" why <server> <tool>”, “whoami”, “tools enable|disable …”, “permissions …”. “" + mention + "history” and “" + mention + "stats” in a thread are of that thread; “/" +
+		botName + " history” and “stats” are of every chat, for admins."
 }
 
 func sayMoreChats(n int) string {

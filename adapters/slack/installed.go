@@ -19,6 +19,11 @@ func (me self) home(team, enterprise loose) bool {
 	return string(team) == me.Team || me.Enterprise != "" && string(enterprise) == me.Enterprise
 }
 
+// concerned reports whether what names an app, a workspace and an organisation is of this app, where the bot token is of.
+func (me self) concerned(app, team, enterprise loose) bool {
+	return (app == "" || me.App == "" || string(app) == me.App) && me.home(team, enterprise)
+}
+
 // crew is the team of an interaction: null where the app is installed for a whole organisation.
 // https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
 type crew struct{ ID, Enterprise loose }
@@ -39,14 +44,13 @@ func (c *crew) UnmarshalJSON(b []byte) error {
 // another organisation it is theirs. In a view that such a person fills in, team is theirs too, and the view says where the app is installed
 // (slackapi/bolt-js#1615), which may be an organisation. Where no workspace is named, the organisation has to be.
 func (in interaction) concerns(me self) bool {
-	if in.App != "" && me.App != "" && string(in.App) != me.App {
-		return false
-	}
 	team, enterprise := in.Team.ID, cmp.Or(in.Team.Enterprise, in.Enterprise)
 	if at := in.View.Installed; at != "" {
-		return me.home(at, enterprise) || me.Enterprise != "" && string(at) == me.Enterprise
+		if team = at; string(at) == me.Enterprise {
+			enterprise = at
+		}
 	}
-	return me.home(team, enterprise)
+	return me.concerned(in.App, team, enterprise)
 }
 
 // elsewhere refuses an interaction of another workspace or app, and says so where it can be said.

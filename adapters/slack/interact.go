@@ -131,6 +131,8 @@ func (in interaction) serve(ctx context.Context, a *Adapter) (receipt, error) {
 	switch {
 	case !in.concerns(a.self):
 		return a.elsewhere(in), nil
+	case a.in.answered.Again(string(in.Trigger)): // the same envelope may come over every socket
+		return receipt{}, nil
 	case in.Type == "block_actions":
 		for _, raw := range in.Actions {
 			var act slack.BlockAction
@@ -192,6 +194,8 @@ func (a *Adapter) clicked(ctx context.Context, in interaction, act *slack.BlockA
 	switch choice {
 	case chat.DenyReason, chat.Edit:
 		return later(func(ctx context.Context) { a.openForm(ctx, in, f, reply) })
+	case chat.Reveal:
+		return later(func(ctx context.Context) { a.reveal(ctx, in, f, env) })
 	case chat.Why:
 		return later(func(ctx context.Context) { a.showWhy(ctx, in, f, env) })
 	case chat.Answer:

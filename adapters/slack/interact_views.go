@@ -51,6 +51,26 @@ func (a *Adapter) showWhy(ctx context.Context, in interaction, f form, env chat.
 	a.open(ctx, in, detailsView(d, f), env.Reply)
 }
 
+// reveal opens what a card masks, for one person. It is on record before they see it.
+func (a *Adapter) reveal(ctx context.Context, in interaction, f form, env chat.Envelope) {
+	d, err := a.revealed(ctx, f, env)
+	if no := surface.Refusal(err); no != nil {
+		a.let(ctx, env.Reply, no.Say)
+		return
+	}
+	if err != nil {
+		a.Logger.Error("slack: a click was not recorded", "chat", env.Chat, "choice", f.Choice, "err", err)
+		a.let(ctx, env.Reply, surface.SayNotRecorded)
+		return
+	}
+	a.open(ctx, in, detailsView(d, f), env.Reply)
+}
+
+func (a *Adapter) revealed(ctx context.Context, f form, env chat.Envelope) (render.Details, error) {
+	out, err := a.Engine.Decide(ctx, chat.Clicked{Envelope: env, Token: f.Token, Choice: chat.Reveal, Message: f.Message})
+	return surface.Hidden(out), err
+}
+
 // openForm opens the form for a reason, or for other arguments.
 func (a *Adapter) openForm(ctx context.Context, in interaction, f form, reply chat.ReplyHandle) {
 	s, err := a.Engine.Session(ctx, f.Place.id())
@@ -148,6 +168,14 @@ func (a *Adapter) pageOf(ctx context.Context, in interaction, f form) (d render.
 			return d, false
 		}
 		d, err := a.Settings.Why(ctx, a.envelope(f.Place, "", by, chat.ReplyHandle{}), f.Token)
+		return d, err == nil
+	}
+	if f.Choice == chat.Reveal {
+		by, no := a.decider(ctx, string(in.User), chat.Reveal)
+		if no != "" {
+			return d, false
+		}
+		d, err := a.revealed(ctx, f, a.envelope(f.Place, in.submission(f.Token), by, chat.ReplyHandle{}))
 		return d, err == nil
 	}
 	s, err := a.Engine.Session(ctx, f.Place.id())

@@ -21,10 +21,10 @@ type scope struct {
 // scopes are what the bot does in a workspace, and no more: https://docs.slack.dev/reference/scopes
 var scopes = []scope{
 	{"app_mentions:read", "hears when it is mentioned", "it does not hear that it is mentioned", true},
-	{"assistant:write", "is an agent: title, suggested prompts and the Stop button", "there are no titles, no suggested prompts and no native Stop button", false},
+	{"assistant:write", "is an agent, which suggests prompts", "no prompts are suggested", false},
 	{"channels:history", "reads the threads that it is in, in public channels", "it does not hear what follows a mention in a public channel, and does not know what stood before it", true},
 	{"channels:read", "hears that a public channel was archived or deleted, or that it was removed from one", "questions in an archived or deleted public channel wait until they expire", false},
-	{"chat:write", "writes, edits and deletes its own messages, and shows that it is working", "it cannot answer", true},
+	{"chat:write", "writes, edits and deletes its own messages, shows that it is working, names its conversations and hears Slack's own Stop button", "it cannot answer", true},
 	{"commands", "has the command /nod", "there is no command /nod; mention it instead", false},
 	{"groups:history", "reads the threads that it is in, in private channels", "it does not hear what follows a mention in a private channel", true},
 	{"groups:read", "hears the same of private channels", "questions in an archived or deleted private channel wait until they expire", false},
@@ -52,7 +52,7 @@ type subscription struct{ Event, Needs string }
 
 // subscriptions are at https://docs.slack.dev/reference/events
 var subscriptions = []subscription{
-	{"agent_session_stopped", "assistant:write"},
+	{"agent_session_stopped", "chat:write"},
 	{"app_home_opened", ""}, // somebody opened the Home tab or, in the agent view, the conversation
 	{"app_mention", "app_mentions:read"},
 	{"channel_archive", "channels:read"},

@@ -84,10 +84,7 @@ func (a *Adapter) whisper(ctx context.Context, e ear, s sketch) error {
 	if err := a.afford(ctx, c); err != nil {
 		return err
 	}
-	options := []slack.MsgOption{
-		slack.MsgOptionText(s.text, false), slack.MsgOptionBlocks(s.blocks...),
-		slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
-	}
+	options := []slack.MsgOption{slack.MsgOptionText(s.text, false), slack.MsgOptionBlocks(s.blocks...)} // it has no unfurl_*: it makes no previews
 	if e.thread != "" {
 		options = append(options, slack.MsgOptionTS(e.thread))
 	}

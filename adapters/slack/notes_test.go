@@ -43,7 +43,7 @@ func TestWhisperBesideTheThread(t *testing.T) {
 	if len(got) != 1 || got[0].Thread != r.place.Thread || !strings.Contains(got[0].Text, "Only Ana can decide this.") {
 		t.Fatalf("she saw %+v", got)
 	}
-	if v := r.slack.Calls("chat.postEphemeral")[0].Values; v.Get("unfurl_links") != "false" || v.Get("unfurl_media") != "false" {
+	if v := r.slack.Calls("chat.postEphemeral")[0].Values; v.Has("unfurl_links") || v.Has("unfurl_media") {
 		t.Errorf("sent %v", v)
 	}
 	if s := r.budget.of(r.place.Team + "/chat.postEphemeral"); len(s) != 1 || s[0].Limit != 100 {

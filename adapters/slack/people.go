@@ -30,6 +30,7 @@ type somebody struct {
 	External bool // of another organisation
 	Bot      bool
 	Gone     bool // deactivated
+	Untold   bool // Slack did not tell: the envelope's word alone says who it is
 }
 
 // people remembers who is who. The zero value is ready.
@@ -146,7 +147,7 @@ func (a *Adapter) nameOf(userID string) string {
 func (a *Adapter) ask(ctx context.Context, userID string) (somebody, error) {
 	u, err := a.api.GetUserInfoContext(ctx, userID)
 	if err != nil {
-		return somebody{}, fmt.Errorf("slack: users.info: %w", faultOf(err))
+		return somebody{}, fmt.Errorf("slack: users.info: %w", faultOf(a.doubt(err)))
 	}
 	return somebodyOf(u, a.self), nil
 }
@@ -160,7 +161,7 @@ func somebodyOf(u *slack.User, me self) somebody {
 	}
 	who := somebody{
 		User: person(home, u.ID), Guest: u.IsRestricted || u.IsUltraRestricted, Gone: u.Deleted,
-		Bot: u.IsBot || u.IsWorkflowBot || u.IsConnectorBot || u.ID == slackbot,
+		Bot: u.IsBot || u.IsWorkflowBot || u.IsConnectorBot || u.ID == slackbot || u.ID == slackSystem,
 	}
 	ours := u.TeamID == me.Team || me.Enterprise != "" && (u.Enterprise.EnterpriseID == me.Enterprise || u.TeamID == me.Enterprise)
 	who.External = u.IsStranger || !ours
@@ -174,11 +175,14 @@ func somebodyOf(u *slack.User, me self) somebody {
 }
 
 // speaker is the author of a message. Where Slack does not tell, the signed envelope's word for where they are at home has to do:
-// a message is not lost for that.
+// a message is not lost for that, but nothing runs unasked for it. Who decides is looked up again.
 func (a *Adapter) speaker(ctx context.Context, userID, home string) somebody {
 	by, err := a.who(ctx, userID)
 	if err == nil {
 		return by
+	}
+	if no, ok := errors.AsType[slack.SlackErrorResponse](err); ok && no.Err == "user_not_found" {
+		return somebody{Bot: true} // Slack speaks: whoever can be seen in a channel, it knows
 	}
 	if userID != "" {
 		a.Logger.Info("slack: who wrote is taken from the envelope alone", "user", userID, "err", err)
@@ -190,7 +194,18 @@ func (a *Adapter) speaker(ctx context.Context, userID, home string) somebody {
 	default:
 		home = a.self.Team
 	}
-	return somebody{User: person(home, userID)}
+	return somebody{User: person(home, userID), Untold: true}
+}
+
+// standing is what the author of a message is here.
+func (a *Adapter) standing(by somebody) chat.Standing {
+	switch {
+	case by.Untold:
+		return chat.Untold
+	case by.External && !a.External, by.Guest && !a.Guests:
+		return chat.Visitor
+	}
+	return chat.Member
 }
 
 // decider is who decides, or a sentence for them that says why they may not here. The engine then asks whether the policy lets them.

@@ -62,7 +62,7 @@ func codeFault(no slack.SlackErrorResponse) *agent.PlatformError {
 			clean.ResponseMetadata.Messages = append(clean.ResponseMetadata.Messages, scrub(*e.Message))
 		}
 	}
-	pe := &agent.PlatformError{Kind: kind, Cause: clean}
+	pe := &agent.PlatformError{Kind: kind, Cause: clean, Advice: placeAdvice[no.Err]}
 	if kind == agent.FaultBusy {
 		pe.RetryAfter = surface.BusyForUnknown
 	}
@@ -101,6 +101,24 @@ var faults = map[string]agent.PlatformFault{
 	"account_inactive":       agent.FaultForbidden,
 	"token_revoked":          agent.FaultForbidden,
 	"not_authed":             agent.FaultForbidden,
+}
+
+const (
+	askAdmins = "ask somebody who manages the channel to let the app post there, or ask me in another one"
+	inviteMe  = "write /invite and my name there, and ask again"
+)
+
+// placeAdvice are the refusals of a place, with what whoever wrote to the bot there can do. https://docs.slack.dev/reference/methods/chat.postMessage#errors
+var placeAdvice = map[string]string{
+	"not_in_channel":                           "I am no member of that channel: " + inviteMe + ".",
+	"is_archived":                              "the channel is archived. Ask me in another one.",
+	"restricted_action":                        "only some may post in that channel: " + askAdmins + ".",
+	"restricted_action_read_only_channel":      "the channel is read-only: " + askAdmins + ".",
+	"restricted_action_thread_only_channel":    "new messages are not allowed in that channel: " + askAdmins + ".",
+	"restricted_action_non_threadable_channel": "threads are not allowed in that channel: " + askAdmins + ".",
+	"restricted_action_thread_locked":          "the thread is locked: ask me in another one.",
+	"channel_not_found":                        "I cannot see that channel. If it is private, " + inviteMe + ".",
+	"cannot_reply_to_message":                  "that message takes no replies. Ask me in a message of its own.",
 }
 
 // shapeless are the refusals of a payload, which another shape of the same message may escape.

@@ -13,6 +13,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 )
 
@@ -33,7 +34,7 @@ func (f *feature) refuse(a *Adapter, err error) {
 	}
 }
 
-// lacking are the errors that will be the same tomorrow. https://docs.slack.dev/reference/methods/agents.sessions.setStatus
+// lacking are the errors that will be the same tomorrow, as the methods' own pages have them. https://docs.slack.dev/reference/methods/agents.sessions.setStatus
 var lacking = map[string]bool{
 	"missing_scope":          true,
 	"unknown_method":         true,
@@ -41,15 +42,9 @@ var lacking = map[string]bool{
 	"not_allowed_token_type": true,
 	"no_permission":          true,
 	"access_denied":          true,
-	"not_allowed":            true,
-	"paid_only":              true,
-	"paid_teams_only":        true,
-	"plan_upgrade_required":  true,
-	"team_not_eligible":      true,
-	"feature_not_enabled":    true,
-	"not_supported":          true,
-	"not_an_agent":           true,
-	"invalid_app":            true,
+	"feature_disabled":       true, // of the workspace, or of its plan
+	"not_authorized":         true,
+	"not_agent_app":          true, // of assistant.threads.setSuggestedPrompts
 }
 
 // presence tells Slack how the agent stands in each thread. Level-triggered: only the newest status of a thread counts, and it
@@ -120,6 +115,17 @@ func (p *presence) begins(at place) {
 	if p.told[at] == "" && p.away != at {
 		p.heard(at, slack.AgentSessionStatusActive)
 	}
+}
+
+// Starts shows that the agent works in a chat's thread.
+func (a *Adapter) Starts(id chat.ID) bool {
+	p, ok := placeOf(id)
+	if !ok || a.presence.status.off.Load() {
+		return false
+	}
+	a.presence.begins(p)
+	a.presence.shows(p, render.Working)
+	return true
 }
 
 // heard notes what Slack knows. p.mu is held.

@@ -81,6 +81,8 @@ func (a *Adapter) session(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- client.RunContext(ctx) }()
 	var refused error
+	var at socketState
+	defer func() { a.becomes(&at, socketGone) }()
 	for {
 		select {
 		case err := <-ended:
@@ -89,7 +91,10 @@ func (a *Adapter) session(ctx context.Context) error {
 			}
 			return err
 		case ev := <-client.Events: // never stop draining: a full channel of events keeps slack-go from reconnecting, for ever
-			if err := a.socketEvent(client, ev); err != nil {
+			if now, ok := socketStates[ev.Type]; ok && ctx.Err() == nil {
+				a.becomes(&at, now)
+			}
+			if err := a.socketEvent(ctx, client, ev); err != nil {
 				refused = err
 				cancel()
 			}
@@ -97,8 +102,13 @@ func (a *Adapter) session(ctx context.Context) error {
 	}
 }
 
+var socketStates = map[socketmode.EventType]socketState{
+	socketmode.EventTypeConnecting: socketGone, socketmode.EventTypeConnectionError: socketFailed,
+	socketmode.EventTypeConnected: socketDialed, socketmode.EventTypeHello: socketHello,
+}
+
 // socketEvent takes one event of slack-go's. It does not block. Its error is one that no reconnecting mends.
-func (a *Adapter) socketEvent(client *socketmode.Client, ev socketmode.Event) error {
+func (a *Adapter) socketEvent(ctx context.Context, client *socketmode.Client, ev socketmode.Event) error {
 	switch ev.Type {
 	case socketmode.EventTypeEventsAPI, socketmode.EventTypeInteractive, socketmode.EventTypeSlashCommand:
 		if ev.Request != nil {
@@ -110,7 +120,7 @@ func (a *Adapter) socketEvent(client *socketmode.Client, ev socketmode.Event) er
 			a.enveloped(client, requestIn(bad.Message))
 		}
 	case socketmode.EventTypeConnectionError:
-		if failed, ok := ev.Data.(*slack.ConnectionErrorEvent); ok {
+		if failed, ok := ev.Data.(*slack.ConnectionErrorEvent); ok && ctx.Err() == nil {
 			if refusedForGood(failed.ErrorObj) != nil {
 				return failed.ErrorObj
 			}

@@ -50,6 +50,10 @@ var rates = map[string]rate{
 	methodSuggest:  tier4,
 }
 
+// hard is how far decisions may go beyond a tier: "Sporadic bursts are welcome", says the page on rate limits, and a 429 says when they are
+// not. A question that waits for the next minute is no question.
+func (r rate) hard() int { return r.limit + r.limit/2 }
+
 // call is one call about to be made.
 type call struct {
 	method  string
@@ -74,7 +78,7 @@ func (c call) spend() surface.Spend {
 	if !ok {
 		r = tier2
 	}
-	s := surface.Spend{Pool: c.pool(), Limit: r.limit, Per: r.per, Lane: c.lane, Rate: c.rate, Ends: c.ends}
+	s := surface.Spend{Pool: c.pool(), Limit: r.limit, Hard: r.hard(), Per: r.per, Lane: c.lane, Rate: c.rate, Ends: c.ends}
 	if c.ts != "" {
 		s.Message = c.channel + "/" + c.ts
 	}
@@ -88,5 +92,5 @@ func (a *Adapter) afford(ctx context.Context, c call) error {
 
 // failed turns what came of a call into a fault. All replicas learn of a 429.
 func (a *Adapter) failed(ctx context.Context, c call, err error) error {
-	return a.purse.Failed(ctx, c.method, c.pool(), faultOf(err))
+	return a.purse.Failed(ctx, c.method, c.pool(), faultOf(a.doubt(err)))
 }

@@ -33,7 +33,7 @@ func ParseSettings(text string) (words []string, ok bool) {
 	switch strings.ToLower(words[0]) {
 	case "permissions":
 		return words[1:], second == "" || slices.Contains(settingWords, second)
-	case "halt", "resume", "whoami":
+	case "halt", "resume", "whoami", "history", "stats":
 		return words, len(words) == 1
 	case "tools":
 		return words, len(words) == 1 || second == "enable" || second == "disable"

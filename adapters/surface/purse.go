@@ -24,6 +24,7 @@ type Budget interface {
 type Spend struct {
 	Pool    string        // what the limit is counted by: workspace, method and, where the platform counts so, channel
 	Limit   int           // calls in Per; 0 with Ends: the message ended by other means, and nothing is spent
+	Hard    int           // calls in Per that decisions may go up to, where the platform bears bursts; less than Limit: that
 	Per     time.Duration //
 	Lane    agent.Urgency // a decision goes before a final, a final before progress
 	Message string        // the live message it is for; empty where there is none. Each one keeps a call in reserve for its final
@@ -49,7 +50,7 @@ type Purse struct {
 }
 
 // Afford asks for one call, named in errors. Progress never waits: the caller comes again with a newer view. What a person waits
-// for, a decision or a final, waits here, as long as ctx lasts. It is made without the budget where that cannot be asked:
+// for, a decision or a final, waits here, as long as ctx lasts; a question that nobody has seen only so long as it is not late. It is made without the budget where that cannot be asked:
 // one call too many is answered by the platform with a time to wait, one too few leaves a person before a card that is not true.
 //
 // Errors are of type [*agent.PlatformError].
@@ -60,6 +61,10 @@ func (p *Purse) Afford(ctx context.Context, call string, s Spend) error {
 	pause := p.Pause
 	if pause == nil {
 		pause = Pause
+	}
+	question, waited := s.Lane == agent.Question, time.Duration(0)
+	if question {
+		s.Lane = agent.Decision
 	}
 	for {
 		wait, err := p.ask(ctx, s)
@@ -75,8 +80,9 @@ func (p *Purse) Afford(ctx context.Context, call string, s Spend) error {
 		if s.Lane == agent.Progress {
 			return &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: wait, Cause: usedUp}
 		}
+		waited += wait
 		until, bounded := ctx.Deadline()
-		if bounded && time.Until(until) < wait || pause(ctx, wait) != nil {
+		if bounded && time.Until(until) < wait || question && waited > agent.QuestionWithin || pause(ctx, wait) != nil {
 			return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: wait, Cause: usedUp}
 		}
 	}
@@ -120,5 +126,7 @@ func (p *Purse) Failed(ctx context.Context, call, pool string, fault error) erro
 			p.Logger.Warn(p.Platform+": could not tell the other replicas of a 429", "pool", pool, "err", err)
 		}
 	}
-	return &agent.PlatformError{Kind: pe.Kind, RetryAfter: pe.RetryAfter, Cause: fmt.Errorf("%s: %w", call, pe.Cause)}
+	named := *pe
+	named.Cause = fmt.Errorf("%s: %w", call, pe.Cause)
+	return &named
 }

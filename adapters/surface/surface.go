@@ -70,7 +70,17 @@ func Pause(ctx context.Context, d time.Duration) error {
 
 // Hopeless: nothing was recorded, and nothing would be if it came again.
 func Hopeless(err error) bool {
-	return errors.Is(err, agent.ErrTooLong) || errors.Is(err, agent.ErrNotText) || errors.Is(err, agent.ErrEmpty)
+	return errors.Is(err, agent.ErrTooLong) || errors.Is(err, agent.ErrNotText) || errors.Is(err, agent.ErrEmpty) || errors.Is(err, agent.ErrFull)
+}
+
+// Hidden is what [chat.Reveal] shows to whoever clicked.
+func Hidden(out []agent.Outcome) (d render.Details) {
+	for _, o := range out {
+		if o.Hidden != nil {
+			d = *o.Hidden
+		}
+	}
+	return d
 }
 
 // Refusal is what [Engine.Decide] says of an answer that is not taken; nil for any other error.

@@ -133,6 +133,33 @@ func SayArguments(a render.Args) string {
 	return s + " · " + render.Count(a.Chars, "character")
 }
 
+// Arguments that are shown without opening anything.
+const (
+	maxRows      = 10
+	maxRowsText  = 600 // characters
+	maxRowsLines = 24
+)
+
+// RowsText is short arguments, one a line, but for text of several lines, which stands as lines. It is empty where they are long, or
+// not all there.
+func RowsText(a render.Args) string {
+	if len(a.Rows) == 0 || len(a.Rows) > maxRows || a.Hidden > 0 {
+		return ""
+	}
+	var rows []string
+	for _, r := range a.Rows {
+		if r.Hidden > 0 {
+			return ""
+		}
+		rows = append(rows, render.Prose(r.Name)+": "+render.Prose(r.Value))
+	}
+	text := strings.Join(rows, "\n")
+	if Width(text)-len(rows)+1 > maxRowsText || strings.Count(text, "\n") >= maxRowsLines {
+		return ""
+	}
+	return text
+}
+
 // SayServer is what the operator says about a server.
 func SayServer(s render.Server) string {
 	if s.Trusted {

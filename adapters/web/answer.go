@@ -95,8 +95,12 @@ func (s *Server) decide(ctx context.Context, p person, id chat.ID, ask string, a
 	}
 	forms := make([]outcomeForm, 0, len(outs))
 	for _, o := range outs {
-		forms = append(forms, outcomeForm{ChatID: o.Chat.Key, RequestID: string(o.Ask), ToolCallID: string(o.Call), Choice: string(o.Choice),
-			Approved: turn.Allows(o.Choice), Scope: scopeName(o.Choice), By: userForm(o.By), Name: o.Name, At: moment(o.At)})
+		f := outcomeForm{ChatID: o.Chat.Key, RequestID: string(o.Ask), ToolCallID: string(o.Call), Choice: string(o.Choice),
+			Approved: turn.Allows(o.Choice), Scope: scopeName(o.Choice), By: userForm(o.By), Name: o.Name, At: moment(o.At)}
+		if o.Hidden != nil {
+			f.Hidden = drawDetails(*o.Hidden)
+		}
+		forms = append(forms, f)
 	}
 	return forms, nil
 }

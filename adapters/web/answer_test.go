@@ -157,7 +157,6 @@ func TestApproveRemembers(t *testing.T) {
 // Somebody else's tick is not mine.
 func TestRememberIsForOnePerson(t *testing.T) {
 	b, _, c := serve(t, nil)
-	b.anyone = true
 	ana, ben := c.as("Ana"), c.as("Ben")
 	id := ana.chat()
 	ana.say(id, "write hello")
@@ -237,6 +236,7 @@ func TestWantIsTheRequesters(t *testing.T) {
 		t.Errorf("%v", want)
 	}
 	ben := (&client{t: t, url: ana.url}).as("Ben")
+	b.refused = map[string]bool{ben.user: true, AdminUser(masterKey).String(): true}
 	for _, other := range []*client{ben, ana.with(masterKey)} { // an admin decides much, but is not Ana
 		if e := other.fails(http.StatusForbidden, "not_yours", "GET", path+"/want", nil); strings.Contains(e["message"].(string), "login.example") {
 			t.Errorf("the refusal tells it: %v", e)

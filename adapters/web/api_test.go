@@ -38,10 +38,16 @@ func serve(t *testing.T, change func(*Config)) (*bot, *Server, *client) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return b, s, to(t, s)
+}
+
+// to is a client of a surface.
+func to(t *testing.T, s *Server) *client {
+	t.Helper()
 	srv := httptest.NewServer(s.Handler())
 	t.Cleanup(srv.Close)
 	t.Cleanup(srv.CloseClientConnections)
-	return b, s, &client{t: t, url: srv.URL}
+	return &client{t: t, url: srv.URL}
 }
 
 // as opens another session.
@@ -243,8 +249,6 @@ func TestAnErrorNamesNoCause(t *testing.T) {
 	b, _, c := serve(t, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	ana := c.as("Ana")
 	id := ana.chat()
-	ana.ok(http.StatusOK, "GET", "/healthz", nil)
-	ana.ok(http.StatusOK, "GET", "/readyz", nil)
 	b.fail = errDown
 	e := ana.fails(http.StatusServiceUnavailable, "not_recorded", "POST", "/api/v1/chats/"+id+"/messages", map[string]string{"text": "x"})
 	if strings.Contains(e["message"].(string), "10.0.0.9") {
@@ -253,8 +257,6 @@ func TestAnErrorNamesNoCause(t *testing.T) {
 	if !strings.Contains(log.String(), "10.0.0.9") {
 		t.Errorf("the cause did not reach the log: %s", log.String())
 	}
-	ana.ok(http.StatusOK, "GET", "/healthz", nil)
-	ana.fails(http.StatusServiceUnavailable, "not_ready", "GET", "/readyz", nil)
 	if strings.Contains(log.String(), ana.key) {
 		t.Error("a key stands in the log")
 	}

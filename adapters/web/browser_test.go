@@ -215,6 +215,7 @@ func TestPageMixedTurnAndLooks(t *testing.T) {
 	shoot(t, ctx, "side-phone")
 	do(t, ctx, chromedp.KeyEvent("\x1b"), chromedp.EmulateViewport(1200, 820))
 	press(t, ctx, ".batch [data-choice=approve_all]")
+	press(t, ctx, "[data-dialog=confirm] [data-act=confirm]") // which names every call
 	until(t, ctx, `document.querySelectorAll('.step[data-state=done]').length === 3`)
 	shoot(t, ctx, "batch-done")
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 )
@@ -14,7 +15,8 @@ type callForm struct {
 	ToolCallID string          `json:"tool_call_id"`
 	ServerName string          `json:"server_name"`
 	ToolName   string          `json:"tool_name"`
-	Arguments  json.RawMessage `json:"arguments"`
+	Arguments  json.RawMessage `json:"arguments"`                 // what is masked on cards is masked
+	Shown      string          `json:"arguments_shown,omitempty"` // of a call that no card shows: as cards do, also what JSON readers round, or do not show
 	Status     string          `json:"status"`
 	Result     any             `json:"result"` // resultForm, requiredForm or null
 	RequestID  string          `json:"request_id,omitempty"`
@@ -79,11 +81,11 @@ type permittedCall struct {
 }
 
 type permissionExtra struct {
-	PermissionType     string `json:"permissionType"`
-	ServerName         string `json:"serverName"`
-	ToolName           string `json:"toolName"`
-	NeedsUserAction    bool   `json:"needsUserAction"`
-	GrantedPermissions string `json:"grantedPermissions,omitempty"`
+	PermissionType     string   `json:"permissionType"`
+	ServerName         string   `json:"serverName"`
+	ToolName           string   `json:"toolName"`
+	NeedsUserAction    bool     `json:"needsUserAction"`
+	GrantedPermissions []string `json:"grantedPermissions,omitempty"` // what the decision gave: this call's access, or what a grant of the server covers
 }
 
 func drawCalls(t *turn.Turn) (calls []callForm, permissions []permissionForm) {
@@ -100,6 +102,9 @@ func drawCall(c turn.ToolCall) callForm {
 	f := callForm{ToolCallID: string(c.ID), ServerName: c.Tool.Server, ToolName: c.Tool.Name, Arguments: arguments(c),
 		Status: string(c.Status), RequestID: string(c.Ask), Digest: string(c.Digest),
 		StartedAt: moment(c.StartedAt), EndedAt: moment(c.EndedAt)}
+	if c.Status != turn.Awaiting {
+		f.Shown = render.ArgsOf(c.Args, "").JSON
+	}
 	switch {
 	case c.Result != nil:
 		f.Result = resultForm{c.Result.Text, c.Result.Structured, c.Result.IsError, c.Result.Omitted}
@@ -128,11 +133,25 @@ func drawPermission(c turn.ToolCall) (permissionForm, bool) {
 	case turn.Proposed, turn.Awaiting:
 		f.Status, f.Extra.NeedsUserAction = "pending", c.Status == turn.Awaiting
 	case turn.Allowed, turn.Running, turn.Done, turn.Failed, turn.Unknown:
-		f.Status, f.Extra.GrantedPermissions = "granted", access
+		f.Status, f.Extra.GrantedPermissions = "granted", granted(c.Choice, access)
 	default: // denied, expired, cancelled, and whatever a later build adds
 		f.Status, f.Reason = "denied", string(c.Status)
 	}
 	return f, true
+}
+
+// granted is what a choice gave, for a call of this access.
+func granted(choice chat.Choice, access string) []string {
+	switch choice {
+	case chat.AllowReads:
+		return []string{"read"}
+	case chat.AllowWrites:
+		return []string{"read", "write"}
+	case chat.AllowServer:
+		return []string{"read", "write", "all"}
+	default: // the others are about this tool alone
+		return []string{access}
+	}
 }
 
 // describe says what a call wants to do. It is never empty.
@@ -143,10 +162,13 @@ func describe(c turn.ToolCall) string {
 	return render.RunLine(c.Tool.Name, c.Tool.Server)
 }
 
-// arguments are a call's bytes, or an empty object where the model wrote none.
+// arguments are a call's bytes, or an empty object where the model wrote none. Whoever may see what is masked asks for it, on record.
 func arguments(c turn.ToolCall) json.RawMessage {
 	if len(c.Args) == 0 || !json.Valid(c.Args) {
 		return json.RawMessage("{}")
+	}
+	if masked := render.MaskedJSON(c.Args); masked != nil {
+		return masked
 	}
 	return c.Args
 }

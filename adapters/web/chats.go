@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -62,6 +63,12 @@ func (s *Server) getChats(w http.ResponseWriter, r *http.Request, p person) erro
 }
 
 func (s *Server) postChat(w http.ResponseWriter, r *http.Request, p person) error {
+	if !s.begins.Allow() {
+		return tooFast
+	}
+	if err := s.roomForChat(r.Context(), p); err != nil {
+		return err
+	}
 	key, now := "c-"+token(16), time.Now()
 	// The second line is the chat's own: it is how somebody else who was told the id finds that it exists.
 	for _, owner := range []string{p.user.Key, chatMark(key)} {
@@ -71,6 +78,26 @@ func (s *Server) postChat(w http.ResponseWriter, r *http.Request, p person) erro
 	}
 	writeJSON(w, http.StatusCreated, map[string]string{"chat_id": key})
 	return nil
+}
+
+// roomForChat refuses one more chat to somebody whose list is full. What they did not touch for as long as an idle session lasts leaves the
+// list first; such a chat is still there under its address.
+func (s *Server) roomForChat(ctx context.Context, p person) error {
+	lines, err := s.Shelf.Chats(ctx, p.user.Key)
+	if err != nil || len(lines) < maxChats {
+		return err
+	}
+	var old []string
+	for _, l := range lines {
+		if time.Since(l.At) > sessionIdle {
+			old = append(old, l.Key)
+		}
+	}
+	if len(old) == 0 {
+		return problem{Status: http.StatusTooManyRequests, Code: "too_many_chats",
+			Message: fmt.Sprintf("You have %d chats already. Go on in one of them.", maxChats)}
+	}
+	return s.Shelf.DropChats(ctx, p.user.Key, old...)
 }
 
 func chatMark(key string) string { return "chat:" + key }
@@ -182,6 +209,8 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, p person) e
 		Message:  chat.MessageRef(delivery), Text: body.Text, Unattended: body.Unattended,
 	}); errors.Is(err, agent.ErrTooLong) {
 		return tooLarge
+	} else if errors.Is(err, agent.ErrFull) {
+		return problem{Status: http.StatusTooManyRequests, Code: "too_many_waiting", Message: render.ChatFull(agent.MaxWaiting, agent.MaxWaitingBytes)}
 	} else if err != nil {
 		s.Logger.Warn("message not recorded", "err", err)
 		return problem{Status: http.StatusServiceUnavailable, Code: "not_recorded",

@@ -26,12 +26,14 @@ type outcomeForm struct {
 	By         string     `json:"by"`
 	Name       string     `json:"name,omitempty"`
 	At         *time.Time `json:"at,omitempty"`
+	// Hidden is, with "reveal", what the card masks: for whoever asked to see it, and on record.
+	Hidden *detailsForm `json:"hidden,omitempty"`
 }
 
 // choices are what the API takes for one ask, in the words of [chat.Choice].
 var choices = []chat.Choice{chat.AllowOnce, chat.AllowChat, chat.Deny, chat.Undo, chat.Extend, chat.AskAgain, chat.Happened, chat.RunAgain, chat.Leave, chat.Edit,
 	chat.AllowExact, chat.AllowPath, chat.AllowHour, chat.AllowUses, chat.AllowReads, chat.AllowWrites, chat.AllowServer, chat.AllowSession,
-	chat.Remember, chat.Answer, chat.Decline}
+	chat.Remember, chat.Answer, chat.Decline, chat.Reveal}
 
 var unknownAsk = problem{Status: http.StatusNotFound, Code: "unknown", Message: "There is no such request in your chats. It may belong to another chat, or be gone."}
 

@@ -72,10 +72,12 @@ func TestNothingButTrueApproves(t *testing.T) {
 	}
 }
 
-func TestWhoMayDecide(t *testing.T) {
+// Whoever answers, on whatever way, the engine is told who it is, and what it refuses is refused and changes nothing. Whom it refuses is shown
+// with the engine itself (tests/e2e.TestWhoMayDecide).
+func TestRefusedAnswers(t *testing.T) {
 	b, _, c := serve(t, nil)
 	ana, ben := c.as("Ana"), c.as("Ben")
-	admin := c.with(masterKey)
+	b.refused = map[string]bool{ben.user: true}
 	for name, path := range map[string]func(ask approvalRequired, id string) (string, any){
 		"by call": func(a approvalRequired, _ string) (string, any) {
 			return approve, map[string]any{"tool_call_id": a.ToolCallID, "approved": true}
@@ -101,15 +103,6 @@ func TestWhoMayDecide(t *testing.T) {
 				t.Fatal("a refused answer changed something")
 			}
 			ana.ok(http.StatusOK, "POST", p, body)
-
-			ana.say(id, "admin thing")
-			ask = ana.ask(id)
-			if ask.Permission != "RequireAuth" {
-				t.Errorf("permission %q", ask.Permission)
-			}
-			p, body = path(ask, id)
-			ana.fails(http.StatusForbidden, "not_yours", "POST", p, body)
-			admin.ok(http.StatusOK, "POST", p, body)
 		})
 	}
 }
@@ -117,7 +110,6 @@ func TestWhoMayDecide(t *testing.T) {
 func TestAsksOfOtherSurfacesAreForAdmins(t *testing.T) {
 	b, _, c := serve(t, nil)
 	ana, admin := c.as("Ana"), c.with(masterKey)
-	b.anyone = true // of that place: a web key is nobody there
 	slack := chat.ID{Platform: "slack", Workspace: "T1", Key: "C1:1.2"}
 	uma := chat.User{Platform: "slack", Workspace: "T1", Key: "U1"}
 	if err := b.Accept(t.Context(), chat.Said{Envelope: chat.Envelope{Delivery: "s1", Chat: slack, User: uma, Name: "Uma"}, Text: "write hello"}); err != nil {

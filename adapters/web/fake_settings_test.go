@@ -158,7 +158,7 @@ func (b *bot) offers(p render.Panel, token string) bool {
 }
 
 func (b *bot) Permissions(_ context.Context, env chat.Envelope, words []string) ([]string, error) {
-	if len(words) > 0 && words[0] == "resume" && !b.admin(env.User) {
+	if len(words) > 0 && words[0] == "resume" && b.refused[env.User.String()] {
 		return nil, &agent.Refusal{Code: agent.RefusedNotYours, Say: render.OnlyAdmins}
 	}
 	return []string{"You are " + env.Name + "\u202e.", "You said: " + strings.Join(words, " "), "Here is " + env.Chat.Key + "."}, nil
@@ -181,7 +181,7 @@ func (b *bot) fill(s turn.Session, in chat.Clicked) error {
 	switch {
 	case !open:
 		return &agent.Refusal{Code: agent.RefusedUnknown, Say: render.UnknownAsk()}
-	case s.Turn.Requester != in.User:
+	case b.refused[in.User.String()]:
 		return &agent.Refusal{Code: agent.RefusedNotYours, Say: render.OnlyRequesterFills("Ana")}
 	case in.Choice == chat.Decline:
 		b.append(in.Chat, turn.Filled{Ask: c.Want.Ask, By: in.User, Name: in.Name, Fill: turn.Fill{Action: turn.FillDecline}})

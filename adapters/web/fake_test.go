@@ -1,11 +1,11 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -27,12 +27,12 @@ type bot struct {
 	logs     map[chat.ID][]turn.Entry
 	watch    map[chat.ID][]chan struct{}
 	live     map[chat.ID][]chan []byte
-	sessions map[string][2]string
+	sessions map[string][]byte
 	lists    map[string][]ChatLine
 	admins   []chat.User
-	fail     error // what the shelf's Ping and Accept answer
-	hold     bool  // tools do not finish
-	anyone   bool  // approvers: anyone
+	fail     error           // what Accept answers
+	hold     bool            // tools do not finish
+	refused  map[string]bool // who is told that they may not decide; who really may not is the engine's to say (tests/e2e)
 	accepted map[chat.Delivery]bool
 	ran      []string
 	timeout  time.Duration
@@ -44,7 +44,7 @@ var epoch = time.Date(2026, 3, 14, 14, 2, 0, 0, time.UTC)
 
 func newBot() *bot {
 	return &bot{clock: epoch, tick: time.Second, logs: map[chat.ID][]turn.Entry{}, watch: map[chat.ID][]chan struct{}{}, live: map[chat.ID][]chan []byte{},
-		sessions: map[string][2]string{}, lists: map[string][]ChatLine{}, accepted: map[chat.Delivery]bool{}, timeout: time.Minute}
+		sessions: map[string][]byte{}, lists: map[string][]ChatLine{}, accepted: map[chat.Delivery]bool{}, timeout: time.Minute}
 }
 
 func (b *bot) id(prefix string) string { b.n++; return fmt.Sprintf("%s%d", prefix, b.n) }
@@ -156,9 +156,8 @@ func (b *bot) one(s turn.Session, in chat.Clicked) (agent.Outcome, error) {
 				continue
 			}
 			out.Call = c.ID
-			admin := slices.Contains(b.admins, in.User)
-			if !admin && !b.anyone && (in.User != t.Requester || c.Ruling.Level == permission.LevelAdmin) {
-				return out, &agent.Refusal{Code: agent.RefusedNotYours, Say: "Only " + cmp.Or(t.Said[0].Name, "the requester") + " (who asked) or an admin can decide this."}
+			if b.refused[in.User.String()] {
+				return out, &agent.Refusal{Code: agent.RefusedNotYours, Say: "Only somebody else can decide this."}
 			}
 			switch {
 			case in.Choice == chat.AskAgain && c.Status == turn.Lapsed:
@@ -381,18 +380,48 @@ func (b *bot) Find(_ context.Context, x string) (chat.ID, bool, error) {
 
 // --- shelf ---
 
-func (b *bot) PutSession(_ context.Context, hash, user, name string) error {
+func (b *bot) OpenSession(_ context.Context, hash string, session []byte, max int) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.sessions[hash] = [2]string{user, name}
-	return nil
+	if _, ok := b.sessions[hash]; !ok && len(b.sessions) >= max {
+		return false, nil
+	}
+	b.sessions[hash] = session
+	return true, nil
 }
 
-func (b *bot) Session(_ context.Context, hash string) (string, string, bool, error) {
+func (b *bot) KeepSession(ctx context.Context, hash string, session []byte) error {
+	_, err := b.OpenSession(ctx, hash, session, 0)
+	return err
+}
+
+func (b *bot) Session(_ context.Context, hash string) ([]byte, bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s, ok := b.sessions[hash]
-	return s[0], s[1], ok, nil
+	return s, ok, nil
+}
+
+func (b *bot) Sessions(context.Context) (map[string][]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.sessions), nil
+}
+
+func (b *bot) EndSessions(_ context.Context, _ bool, hashes ...string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, h := range hashes {
+		delete(b.sessions, h)
+	}
+	return nil
+}
+
+func (b *bot) DropChats(_ context.Context, user string, keys ...string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lists[user] = slices.DeleteFunc(b.lists[user], func(l ChatLine) bool { return slices.Contains(keys, l.Key) })
+	return nil
 }
 
 func (b *bot) PutChat(_ context.Context, user, key, title string, at time.Time) error {
@@ -432,7 +461,5 @@ func (b *bot) Live(ctx context.Context, id chat.ID) (<-chan []byte, error) {
 	})
 	return c, nil
 }
-
-func (b *bot) Ping(context.Context) error { return b.fail }
 
 var errDown = errors.New("redis at 10.0.0.9 says no")

@@ -105,6 +105,8 @@ type argsForm struct {
 	Hidden   int       `json:"hidden,omitempty"`
 	Escaped  int       `json:"escaped,omitempty"`
 	Redacted int       `json:"redacted,omitempty"`
+	Say      string    `json:"say"`            // whether it is all there, and what was made visible or masked
+	Edit     string    `json:"edit,omitempty"` // JSON to be changed, where that is offered, with hidden characters as \u{...}
 }
 
 type rowForm struct {
@@ -204,7 +206,7 @@ func drawFacts(fs []render.Fact) (out []factForm) {
 }
 
 func drawArgs(a render.Args) *argsForm {
-	out := &argsForm{JSON: a.JSON, Digest: a.Digest, Chars: a.Chars, Hidden: a.Hidden, Escaped: a.Escaped, Redacted: a.Redacted}
+	out := &argsForm{JSON: a.JSON, Digest: a.Digest, Chars: a.Chars, Hidden: a.Hidden, Escaped: a.Escaped, Redacted: a.Redacted, Say: a.Say(), Edit: a.Edit}
 	for _, r := range a.Rows {
 		out.Rows = append(out.Rows, rowForm{r.Name, r.Value, r.Hidden})
 	}

@@ -75,7 +75,7 @@ func TestPermissionBlockProjectsEveryStatus(t *testing.T) {
 		if !ok || p.Status != want[0] || p.Reason != want[1] {
 			t.Errorf("%s: %+v", status, p)
 		}
-		if p.Extra.NeedsUserAction != (status == turn.Awaiting) || (p.Extra.GrantedPermissions != "") != (want[0] == "granted") || p.Content == "" {
+		if p.Extra.NeedsUserAction != (status == turn.Awaiting) || (p.Extra.GrantedPermissions != nil) != (want[0] == "granted") || p.Content == "" {
 			t.Errorf("%s: %+v", status, p)
 		}
 	}
@@ -227,8 +227,8 @@ func TestNamesHideNothing(t *testing.T) {
 		t.Errorf("title %q", got)
 	}
 	for _, s := range b.sessions {
-		if s[1] != `Eve\u{202E}\u{200B}` {
-			t.Errorf("name %q", s[1])
+		if parseSession(s).Name != `Eve\u{202E}\u{200B}` {
+			t.Errorf("name %q", parseSession(s).Name)
 		}
 	}
 	line := drawLine(render.Line{render.Person{Name: "Eve\u202e"}, render.Person{User: AdminUser(masterKey)}})

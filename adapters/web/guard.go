@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -20,6 +21,13 @@ const (
 	maxDrain  = 8 << 20 // of a body that is too large: read and dropped, so that the sender hears why
 	maxReason = 500     // bytes of a reason for a denial
 	maxName   = 80      // bytes of a display name
+	maxKey    = 256     // bytes of a key that is looked at
+	maxChats  = 1000    // lines of a person's list of chats
+
+	// Each process counts for itself. A key has at least 16 bytes, so a guess a second finds none.
+	wrongRate, wrongBurst = 1, 100
+	openRate, openBurst   = 5, 500   // sessions
+	beginRate, beginBurst = 50, 5000 // chats, of which each person has so many at most
 )
 
 // policyCSP: everything comes from us, nothing is inline, nobody frames us, and no script can turn a string into
@@ -28,8 +36,15 @@ const policyCSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // guard stands before everything: whose name the request came under, and from which page.
-func (s *Server) guard(next http.Handler) http.Handler {
+func (s *Server) guard(next http.Handler) (http.Handler, error) {
 	cross := http.NewCrossOriginProtection()
+	for _, host := range s.Hosts { // where a proxy does not keep the name, the browser's is another than the request's
+		for _, scheme := range []string{"https://", "http://"} {
+			if err := cross.AddTrustedOrigin(scheme + strings.TrimSpace(host)); err != nil {
+				return nil, fmt.Errorf("web: Config.Hosts: %w", err)
+			}
+		}
+	}
 	cross.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeProblem(w, badOrigin) }))
 	next = cross.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,17 +59,22 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 		if !s.ourHost(r.Host) {
 			writeProblem(w, problem{Status: http.StatusForbidden, Code: "host_not_allowed",
-				Message: "This host name is not one of the bot's. Open it under the address it listens on."})
+				Message: "This host name is not one of the bot's. Open it under the address it listens on, or list the name under web.hosts in its configuration."})
+			return
+		}
+		if !s.needsKey() && proxied(r) {
+			writeProblem(w, problem{Status: http.StatusForbidden, Code: "proxy_needs_keys",
+				Message: "This request came through a proxy, and without keys everybody whom it lets through could sign in. Set web.session_keys (and web.hosts) in the bot's configuration."})
 			return
 		}
 		// CrossOriginProtection looks at requests that change something. A stream or a read that names another page is
 		// refused too: nothing of ours ever sends one.
-		if origin := r.Header.Get("Origin"); origin != "" && !sameOrigin(origin, r.Host) {
+		if origin := r.Header.Get("Origin"); origin != "" && !s.ourOrigin(origin, r.Host) {
 			writeProblem(w, badOrigin)
 			return
 		}
 		next.ServeHTTP(w, r)
-	})
+	}), nil
 }
 
 var badOrigin = problem{Status: http.StatusForbidden, Code: "origin_not_allowed", Message: "Another site sent this request. Use the bot's own page."}
@@ -64,24 +84,46 @@ func (s *Server) ourHost(hostport string) bool {
 	if err != nil {
 		host = strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
 	}
-	host = strings.ToLower(host)
-	if slices.ContainsFunc(s.Hosts, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), host) }) {
-		return host != ""
-	}
-	if s.loopback {
+	switch host = strings.ToLower(host); {
+	case s.listedHost(host):
+		return true
+	case s.loopback: // also with Hosts: a proxy that does not keep the name says ours
 		return host == "localhost" || host == "127.0.0.1" || host == "::1"
 	}
 	return len(s.Hosts) == 0
 }
 
-func sameOrigin(origin, host string) bool {
+func (s *Server) listedHost(host string) bool {
+	return host != "" && slices.ContainsFunc(s.Hosts, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), host) })
+}
+
+// ourOrigin reports whether a page of ours sent a request: one under the same name, or under one of Hosts where a proxy did not keep it.
+func (s *Server) ourOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, host)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && (strings.EqualFold(u.Host, host) || s.listedHost(u.Hostname()))
+}
+
+// proxied reports whether a request shows that a proxy passed it on. nginx adds no header by itself, but speaks HTTP/1.0 unless it is told
+// otherwise, which no browser does.
+func proxied(r *http.Request) bool {
+	if !r.ProtoAtLeast(1, 1) {
+		return true
+	}
+	for name := range r.Header {
+		switch {
+		case name == "Forwarded", name == "Via", name == "X-Real-Ip", strings.HasPrefix(name, "X-Forwarded-"):
+			return true
+		}
+	}
+	return false
 }
 
 // readJSON reads a body into v. An empty body leaves v as it is if optional.
 func readJSON(r *http.Request, v any, optional bool) error {
 	b, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return problem{Status: http.StatusRequestTimeout, Code: "too_slow", Message: "The body of this request did not arrive in time."}
+	}
 	if err != nil {
 		return problem{Status: http.StatusBadRequest, Code: "bad_request", Message: "The request broke off before its end."}
 	}

@@ -10,11 +10,11 @@ import (
 func TestNewRefusesAnOpenDoor(t *testing.T) {
 	b := newBot()
 	for _, listen := range []string{"0.0.0.0:8080", ":8080", "192.0.2.1:80", "[::]:8080", "example.org:80", ""} {
-		_, err := New(Config{Listen: listen, Engine: b, Log: b, Shelf: b, AdminKeys: []string{" ", ""}, SessionKeys: []string{""}})
+		_, err := New(Config{Listen: listen, Engine: b, Log: b, Shelf: b, AdminKeys: []string{" ", ""}, SessionKeys: []SessionKey{{}}})
 		if err == nil || !strings.Contains(err.Error(), "web.session_keys") {
 			t.Errorf("%q without keys: %v", listen, err)
 		}
-		if _, err := New(Config{Listen: listen, Engine: b, Log: b, Shelf: b, SessionKeys: []string{"k"}}); err != nil {
+		if _, err := New(Config{Listen: listen, Engine: b, Log: b, Shelf: b, SessionKeys: []SessionKey{{Key: "k"}}}); err != nil {
 			t.Errorf("%q with a key: %v", listen, err)
 		}
 	}
@@ -68,8 +68,8 @@ func TestAdminKeys(t *testing.T) {
 	for _, guess := range []string{"", " ", masterKey + " x", strings.ToUpper(masterKey)} {
 		c.with(guess).fails(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/chats", nil)
 	}
-	if len(s.keys.admins) != 1 {
-		t.Errorf("%d admins, want 1: empty entries never match", len(s.keys.admins))
+	if len(s.keys) != 1 {
+		t.Errorf("%d admins, want 1: empty entries never match", len(s.keys))
 	}
 	if AdminUser(" "+masterKey+"\n") != AdminUser(masterKey) || AdminUser(masterKey) == AdminUser("another") || !AdminUser("  ").IsZero() {
 		t.Error("AdminUser is not the identity of the trimmed key")
@@ -80,7 +80,7 @@ func TestAdminKeys(t *testing.T) {
 }
 
 func TestSessionsAwayFromLoopback(t *testing.T) {
-	_, _, c := serve(t, func(c *Config) { c.Listen, c.SessionKeys = "0.0.0.0:8080", []string{" door-key "} })
+	_, _, c := serve(t, func(c *Config) { c.Listen, c.SessionKeys = "0.0.0.0:8080", []SessionKey{{Key: " door-key "}} })
 	c.fails(http.StatusUnauthorized, "unauthorized", "POST", "/api/v1/sessions", map[string]string{"name": "x"})
 	c.with("wrong").fails(http.StatusForbidden, "forbidden", "POST", "/api/v1/sessions", map[string]string{"name": "x"})
 	for _, key := range []string{"door-key", masterKey} {

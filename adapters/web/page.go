@@ -2,9 +2,11 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -109,11 +111,11 @@ func (s *Server) getPage(w http.ResponseWriter, r *http.Request) { s.shell(w, r,
 
 // shell writes a page, or the door before it.
 func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
-	d := pageData{NeedsKey: !s.loopback, Chat: r.PathValue("chat")}
+	d := pageData{NeedsKey: s.needsKey(), Chat: r.PathValue("chat")}
 	if name == pageSettings {
 		d.Page = "settings"
 	}
-	p, ok, err := s.who(r.Context(), cookieKey(r))
+	p, ok, err := s.who(r.Context(), presented{cookieKey(r), true})
 	switch {
 	case err != nil:
 		d.Problem = s.asProblem(r, err).Message
@@ -127,55 +129,45 @@ func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
 	}
 }
 
-// cookieKey: a page is opened by a browser, which sends the cookie and nothing else.
-func cookieKey(r *http.Request) string {
-	if c, err := r.Cookie(cookieName); err == nil {
-		return c.Value
-	}
-	return ""
-}
-
-// postSignIn opens a session for a browser, or takes a key that its owner pastes: an admin's, an earlier
-// session's, or (away from loopback) one that opens sessions.
+// postSignIn opens a session for a browser. A key that its owner pastes is an admin's, one that opens sessions, or that of an earlier
+// session. A configured key never becomes the cookie: a session of its own does.
 func (s *Server) postSignIn(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
 	if err := r.ParseForm(); err != nil {
-		s.page.door(w, http.StatusBadRequest, pageData{NeedsKey: !s.loopback, Problem: "The form did not arrive whole. Please try again."})
+		s.page.door(w, http.StatusBadRequest, pageData{NeedsKey: s.needsKey(), Problem: "The form did not arrive whole. Please try again."})
 		return
 	}
-	name, key := strings.ToValidUTF8(r.PostFormValue("name"), ""), strings.TrimSpace(r.PostFormValue("key"))
-	again := func(status int, say string) {
-		s.page.door(w, status, pageData{NeedsKey: !s.loopback, Name: name, Problem: say, Chat: r.PostFormValue("chat"), Page: r.PostFormValue("page")})
-	}
-	if key != "" {
-		_, known, err := s.who(r.Context(), key)
-		if err != nil {
-			again(http.StatusServiceUnavailable, s.asProblem(r, err).Message)
-			return
-		}
-		if known {
-			s.welcome(w, r, key)
-			return
-		}
-		if !s.keys.mayOpen(key) {
-			again(http.StatusForbidden, "This key is not known here. Look for a missing character.")
-			return
-		}
-	}
-	if err := s.mayOpenSession(key); err != nil {
-		again(http.StatusUnauthorized, s.asProblem(r, err).Message)
-		return
-	}
-	fresh, _, err := s.openSession(r.Context(), name)
+	name := strings.ToValidUTF8(r.PostFormValue("name"), "")
+	key, err := s.signIn(r.Context(), name, strings.TrimSpace(r.PostFormValue("key")))
 	if err != nil {
-		again(http.StatusServiceUnavailable, s.asProblem(r, err).Message)
+		p := s.asProblem(r, err)
+		s.page.door(w, p.Status, pageData{NeedsKey: s.needsKey(), Name: name, Problem: p.Message, Chat: r.PostFormValue("chat"), Page: r.PostFormValue("page")})
 		return
 	}
-	s.welcome(w, r, fresh)
+	s.welcome(w, r, key)
+}
+
+func (s *Server) signIn(ctx context.Context, name, key string) (string, error) {
+	unknown := problem{Status: http.StatusForbidden, Code: "forbidden", Message: "This key is not known here. Look for a missing character."}
+	if strings.HasPrefix(key, sessionStart) {
+		if _, known, err := s.who(ctx, presented{key: key}); err != nil || known {
+			return key, err
+		}
+		return "", unknown
+	}
+	by, err := s.mayOpenSession(key)
+	switch {
+	case err != nil && key == "", errors.Is(err, tooManyGuesses):
+		return "", err
+	case err != nil, key != "" && by.finger == "":
+		return "", unknown
+	}
+	fresh, _, err := s.openSession(ctx, by, name, by.admin)
+	return fresh, err
 }
 
 func (s *Server) welcome(w http.ResponseWriter, r *http.Request, key string) {
-	setCookie(w, r, key, 30*24*3600)
+	setCookie(w, r, key, int(sessionLife.Seconds()))
 	to := "/"
 	if r.PostFormValue("page") == "settings" {
 		to = "/settings"
@@ -184,9 +176,4 @@ func (s *Server) welcome(w http.ResponseWriter, r *http.Request, key string) {
 		to = strings.TrimSuffix(to, "/") + "/c/" + chat
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
-}
-
-func (s *Server) postSignOut(w http.ResponseWriter, r *http.Request) {
-	setCookie(w, r, "", -1)
-	http.Redirect(w, r, "/", http.StatusSeeOther)
 }

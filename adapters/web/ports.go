@@ -40,20 +40,26 @@ type Log interface {
 // Shelf keeps what belongs to this surface alone. Nothing on it decides anything but who a session key belongs
 // to. Safe for concurrent use.
 type Shelf interface {
-	// PutSession stores that the key with this hash belongs to userKey, shown as name.
-	PutSession(ctx context.Context, keyHash, userKey, name string) error
+	// OpenSession stores a new session under the hash of its key, unless there are max of them: then it is false.
+	OpenSession(ctx context.Context, keyHash string, session []byte, max int) (bool, error)
+	// KeepSession stores what changed of a session, unless it was ended.
+	KeepSession(ctx context.Context, keyHash string, session []byte) error
 	// Session finds it again. ok is false for an unknown hash.
-	Session(ctx context.Context, keyHash string) (userKey, name string, ok bool, err error)
+	Session(ctx context.Context, keyHash string) (session []byte, ok bool, err error)
+	// Sessions are all of them, by the hashes of their keys.
+	Sessions(context.Context) (map[string][]byte, error)
+	// EndSessions ends some, and where old is true also those that older versions opened and Sessions does not know.
+	EndSessions(ctx context.Context, old bool, keyHashes ...string) error
 	// PutChat stores or replaces one line of a person's list of chats.
 	PutChat(ctx context.Context, userKey, chatKey, title string, at time.Time) error
+	// DropChats takes lines off that list.
+	DropChats(ctx context.Context, userKey string, chatKeys ...string) error
 	// Chats returns that list in any order.
 	Chats(ctx context.Context, userKey string) ([]ChatLine, error)
 	// PublishLive hands a frame to every Live channel of the chat, on whatever replica. It may lose frames.
 	PublishLive(context.Context, chat.ID, []byte) error
 	// Live delivers them until ctx ends. A reader that does not keep up loses frames; it never blocks a publisher.
 	Live(context.Context, chat.ID) (<-chan []byte, error)
-	// Ping reports whether the store answers.
-	Ping(context.Context) error
 }
 
 // ChatLine is one line of a person's list of chats.

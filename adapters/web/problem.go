@@ -32,6 +32,7 @@ var refusalStatus = map[agent.RefusalCode]int{
 	agent.RefusedExpired:    http.StatusGone,
 	agent.RefusedTooLate:    http.StatusConflict,
 	agent.RefusedStopped:    http.StatusConflict,
+	agent.RefusedHidden:     http.StatusConflict,
 	agent.RefusedArguments:  http.StatusUnprocessableEntity,
 }
 

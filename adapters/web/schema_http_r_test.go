@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"reflect"
 	"testing"
 )
 
@@ -19,7 +20,7 @@ func TestPermissionBlockOverHTTP(t *testing.T) {
 		"pending": {func(string, string) {}, "pending", "", nil},
 		"granted": {func(_, ask string) {
 			ana.ok(http.StatusOK, "POST", "/api/v1/asks/"+ask, map[string]string{"choice": "allow_once"})
-		}, "granted", "", "write"},
+		}, "granted", "", []any{"write"}},
 		"denied": {func(_, ask string) {
 			ana.ok(http.StatusOK, "POST", "/api/v1/asks/"+ask, map[string]string{"choice": "deny"})
 		}, "denied", "denied", nil},
@@ -45,7 +46,7 @@ func TestPermissionBlockOverHTTP(t *testing.T) {
 			reason, _ := is["reason"].(string)
 			extra, _ := is["extra"].(map[string]any)
 			call, _ := is["tool_call"].(map[string]any)
-			if is["status"] != x.status || reason != x.reason || extra["needsUserAction"] != (name == "pending") || extra["grantedPermissions"] != x.granted {
+			if is["status"] != x.status || reason != x.reason || extra["needsUserAction"] != (name == "pending") || !reflect.DeepEqual(extra["grantedPermissions"], x.granted) {
 				t.Errorf("%v", is)
 			}
 			if call["id"] != ask.ToolCallID || call["name"] != "write_file" || call["server_name"] != "files" || call["params"] != `{"content":"hello","path":"notes.txt"}` {

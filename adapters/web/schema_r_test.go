@@ -37,7 +37,7 @@ const (
 			"required": ["permissionType", "serverName", "toolName", "needsUserAction"],
 			"properties": {
 				"permissionType": {"enum": ["read", "write", "all"]}, "serverName": {"type": "string", "minLength": 1}, "toolName": {"type": "string", "minLength": 1},
-				"needsUserAction": {"type": "boolean"}, "grantedPermissions": {"enum": ["read", "write", "all"]}
+				"needsUserAction": {"type": "boolean"}, "grantedPermissions": {"type": "array", "minItems": 1, "uniqueItems": true, "items": {"enum": ["read", "write", "all"]}}
 			}
 		}
 	},
@@ -128,8 +128,9 @@ func TestPermissionBlockSchema(t *testing.T) {
 		"content":       func(p *permissionForm) { p.Content = "" },
 		"status":        func(p *permissionForm) { p.Status = "expired" },
 		"a reason":      func(p *permissionForm) { p.Reason = "denied" },
-		"no reason":     func(p *permissionForm) { p.Status, p.Extra.GrantedPermissions = "denied", "" },
-		"nothing given": func(p *permissionForm) { p.Extra.GrantedPermissions = "" },
+		"no reason":     func(p *permissionForm) { p.Status, p.Extra.GrantedPermissions = "denied", nil },
+		"nothing given": func(p *permissionForm) { p.Extra.GrantedPermissions = nil },
+		"one given":     func(p *permissionForm) { p.Extra.GrantedPermissions = []string{""} },
 		"given":         func(p *permissionForm) { p.Status, p.Reason = "denied", "denied" },
 		"still needed":  func(p *permissionForm) { p.Extra.NeedsUserAction = true },
 		"the access":    func(p *permissionForm) { p.Extra.PermissionType = "execute" },

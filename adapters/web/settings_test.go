@@ -157,6 +157,7 @@ func TestACommandIsNoMessage(t *testing.T) {
 	if len(b.logs[webChat(id)]) != 0 {
 		t.Errorf("the command was recorded: %v", b.logs[webChat(id)])
 	}
+	b.refused = map[string]bool{ana.user: true}
 	ana.fails(http.StatusForbidden, "not_yours", "POST", messages, map[string]string{"text": "/resume"})
 	c.with(masterKey).ok(http.StatusOK, "POST", messages, map[string]string{"text": "/resume"})
 	// The same by words, and before there is a chat.

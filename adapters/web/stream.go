@@ -74,6 +74,9 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p person) err
 		case <-s.stop:
 			return nil
 		case <-beat.C:
+			if _, ok, err := s.who(ctx, bearer(r)); err == nil && !ok {
+				return nil // the session was ended meanwhile
+			}
 			st.buf.WriteString(": still here\n\n")
 			// A signal may be lost; a heartbeat that also looks is the backstop.
 			if v, err = s.catchUp(r, st, v); err != nil {

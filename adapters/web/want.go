@@ -65,21 +65,29 @@ func (s *Server) getWhy(w http.ResponseWriter, r *http.Request, p person) error 
 	if err != nil {
 		return err
 	}
-	type part struct {
-		Name string `json:"name,omitempty"`
-		Text string `json:"text"`
-		Form string `json:"form"` // plain | code | markdown
-	}
-	names := map[render.Form]string{render.FormCode: "code", render.FormMarkdown: "markdown"}
-	out := struct {
-		Title string `json:"title"`
-		Parts []part `json:"parts"`
-	}{render.Prose(d.Title), []part{}}
-	for _, x := range d.Parts {
-		out.Parts = append(out.Parts, part{render.Prose(x.Name), render.Prose(x.Text), cmp.Or(names[x.Form], "plain")})
-	}
-	writeJSON(w, http.StatusOK, out)
+	writeJSON(w, http.StatusOK, drawDetails(d))
 	return nil
+}
+
+// detailsForm is everything about something, for one person.
+type detailsForm struct {
+	Title string     `json:"title"`
+	Parts []partForm `json:"parts"`
+}
+
+type partForm struct {
+	Name string `json:"name,omitempty"`
+	Text string `json:"text"`
+	Form string `json:"form"` // plain | code | markdown
+}
+
+func drawDetails(d render.Details) *detailsForm {
+	names := map[render.Form]string{render.FormCode: "code", render.FormMarkdown: "markdown"}
+	out := &detailsForm{render.Prose(d.Title), []partForm{}}
+	for _, x := range d.Parts {
+		out.Parts = append(out.Parts, partForm{render.Prose(x.Name), render.Prose(x.Text), cmp.Or(names[x.Form], "plain")})
+	}
+	return out
 }
 
 // getWant shows the requester, and nobody else, what a server wants of them.

@@ -11,7 +11,9 @@
 //   - Identity is the session key (an Authorization header, or the page's HttpOnly SameSite=Strict cookie), never a
 //     field of a body. Keys are 256 random bits and are stored hashed. Who may decide is the engine's answer.
 //   - A request whose Host or Origin is not ours is refused before anything reads it: on a loopback listener
-//     only localhost, 127.0.0.1 and [::1] are (DNS rebinding). On any other listener nobody gets a session without a configured key.
+//     only localhost, 127.0.0.1 and [::1] are, and [Config.Hosts] (DNS rebinding). Where session keys are configured, and on any listener
+//     that is not loopback, nobody gets a session without a configured key. Where none is needed no proxy may stand before us.
+//   - A configured key is never a cookie: signing in with one opens a session, which ends by time, by signing out, or with its key.
 //   - What a server wants of one person (a form, an address) is told to that person alone: no message and no event holds it.
 //   - A panel's token has no authority: the engine looks anew at what this person may do.
 //   - Text of people, models and tools reaches the page as data and becomes DOM by textContent; Markdown is
@@ -32,6 +34,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -49,10 +53,10 @@ type Config struct {
 
 	// AdminKeys are valid bearers of administrators ([AdminUser]). Spaces are trimmed and empty entries never match.
 	AdminKeys []string
-	// SessionKeys may open sessions on a listener that is not loopback; they are not bearers of anything else.
-	SessionKeys []string
-	// Hosts are further host names that requests may name. On a loopback listener they add to localhost;
-	// elsewhere an empty list takes every host.
+	// SessionKeys open sessions, and once there is one none opens without; they are not bearers of anything else.
+	SessionKeys []SessionKey
+	// Hosts are host names that requests may name besides localhost, as behind a proxy. On a listener that is not loopback an empty list
+	// takes every host.
 	Hosts []string
 
 	Product     string   // the name on the page; "nod" if empty
@@ -63,6 +67,8 @@ type Config struct {
 	Patience  time.Duration // how long a stream's reader may take for one write before it is dropped; 10 s if zero
 	Streams   int           // open streams per person; 16 if zero
 	Logger    *slog.Logger  // causes of internal errors; discarded if nil
+
+	Now func() time.Time // the clock of sessions; time.Now if nil
 }
 
 // Server is the surface. Make it with [New]; it is safe for concurrent use.
@@ -70,6 +76,10 @@ type Server struct {
 	Config
 	loopback bool
 	keys     keyring
+	reserved map[string]bool // names that nobody may give themselves, plain
+	wrong    *rate.Limiter   // wrong keys
+	opens    *rate.Limiter   // new sessions
+	begins   *rate.Limiter   // new chats
 	chats    shelfOfFolds
 	page     page
 	handler  http.Handler
@@ -107,9 +117,19 @@ func New(c Config) (*Server, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	s := &Server{Config: c, loopback: isLoopback(c.Listen), keys: newKeyring(c.AdminKeys, c.SessionKeys),
-		stop: make(chan struct{}), open: map[string]int{}}
-	if !s.loopback && s.keys.empty() {
+		wrong: rate.NewLimiter(wrongRate, wrongBurst), opens: rate.NewLimiter(openRate, openBurst), begins: rate.NewLimiter(beginRate, beginBurst),
+		reserved: map[string]bool{plainName(adminName): true, plainName("nod"): true, plainName(c.Product): true},
+		stop:     make(chan struct{}), open: map[string]int{}}
+	for _, k := range c.SessionKeys {
+		if k.Name != "" {
+			s.reserved[plainName(k.Name)] = true
+		}
+	}
+	if !s.loopback && len(s.keys) == 0 {
 		return nil, fmt.Errorf("web: %q is not a loopback address, so anybody who reaches it could open a session: "+
 			"set web.session_keys or ADMIN_SESSION_KEYS, or listen on 127.0.0.1", c.Listen)
 	}
@@ -118,11 +138,13 @@ func New(c Config) (*Server, error) {
 	if s.page, err = newPage(c); err != nil {
 		return nil, err
 	}
-	s.handler = s.routes()
+	if s.handler, err = s.routes(); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
-// Handler serves the page, the API and the health checks. Serve it with a ReadHeaderTimeout and without a
+// Handler serves the page and the API. Serve it with a ReadHeaderTimeout, a deadline for bodies, and without a
 // WriteTimeout: each write of a stream has its own deadline.
 func (s *Server) Handler() http.Handler { return s.handler }
 
@@ -140,12 +162,15 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-func (s *Server) routes() http.Handler {
+func (s *Server) routes() (http.Handler, error) {
 	api := http.NewServeMux()
 	handle := func(pattern string, h func(http.ResponseWriter, *http.Request, person) error) {
 		api.Handle(pattern, s.signedIn(h))
 	}
 	api.HandleFunc("POST /api/v1/sessions", s.postSession)
+	handle("GET /api/v1/sessions", s.getSessions)
+	handle("DELETE /api/v1/sessions", s.deleteSessions)
+	handle("DELETE /api/v1/sessions/{session}", s.deleteSession)
 	handle("GET /api/v1/chats", s.getChats)
 	handle("POST /api/v1/chats", s.postChat)
 	handle("GET /api/v1/chats/{chat}", s.getChat)
@@ -176,33 +201,7 @@ func (s *Server) routes() http.Handler {
 		http.Redirect(w, r, "/assets/icon.svg", http.StatusFound)
 	})
 
-	all := http.NewServeMux()
-	health := Health(s.Shelf.Ping)
-	// Probes come with whatever host name the prober has, and learn nothing but up or down.
-	all.Handle("GET /healthz", health)
-	all.Handle("GET /readyz", health)
-	all.Handle("/", s.guard(api))
-	return all
-}
-
-// Health answers GET /healthz (the process lives) and GET /readyz (ping answers within two seconds). A binary
-// whose page is switched off still serves it.
-func Health(ping func(context.Context) error) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
-	})
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
-		defer cancel()
-		if err := ping(ctx); err != nil {
-			// The cause may name hosts; whoever probes needs only the fact.
-			writeProblem(w, problem{Status: http.StatusServiceUnavailable, Code: "not_ready", Message: "The state store does not answer."})
-			return
-		}
-		writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
-	})
-	return mux
+	return s.guard(api)
 }
 
 func isLoopback(listen string) bool {

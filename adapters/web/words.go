@@ -5,6 +5,7 @@ package web
 const (
 	sayUndrawable = "A part of this message cannot be shown here. Update this replica."
 	sayNewChat    = "New chat"
+	sayUnverified = " (name not verified)" // where others sign in with a key that names them
 	sayReset      = "This chat starts over: what was said here before, and what was allowed, no longer counts."
 	sayWantOver   = "This no longer waits for an answer."
 	sayNotLinked  = "Careful: this is not an ordinary web address, so it is not linked here."

@@ -130,6 +130,7 @@ type auditor struct {
 	findings       io.Writer // what does not hold: what verify is there to say, an error elsewhere
 	now            func() time.Time
 	keep           time.Duration // as state.Options has it
+	keyless        string        // where the key should be, which is not there
 	broken         int           // chats that do not hold, and what else could not be read
 }
 
@@ -167,7 +168,15 @@ func (p process) audit(o options, verb string) int {
 	}
 	ctx, release := untilSignal(context.Background(), p.signals, 0, slog.New(slog.DiscardHandler), p.exit)
 	defer release()
-	if a.store, err = state.OpenToRead(ctx, c.DataDir, state.Options{URL: c.Redis.URL.Reveal(), Log: newLog(p.stderr, o.log)}); err != nil {
+	key, err := auditKey(c)
+	if err != nil {
+		fmt.Fprintln(p.stderr, "bot:", err)
+		return exitFail
+	}
+	if key.Secret == "" {
+		a.keyless = keyPath(c)
+	}
+	if a.store, err = state.OpenToRead(ctx, c.DataDir, state.Options{URL: c.Redis.URL.Reveal(), Audit: key, Log: newLog(p.stderr, o.log)}); err != nil {
 		fmt.Fprintln(p.stderr, "bot:", err)
 		return exitFail
 	}

@@ -80,11 +80,11 @@ func (k kept) asks(key, tool string, choice chat.Choice) {
 		return got
 	}
 	w := put(agent.Write{Claim: "me"}, "s", turn.Said{Delivery: "s", By: nina, Name: "=Nina", Text: "please"})
-	lease := w.Lease
-	w = put(agent.Write{Known: w.Head, Lease: lease}, "r", turn.Replied{Turn: "t1", Calls: []turn.Proposal{call}})
+	lease, open := w.Lease, turn.Fold(turn.New(id), w.Entries).Turn.ID
+	w = put(agent.Write{Known: w.Head, Lease: lease}, "r", turn.Replied{Turn: open, Calls: []turn.Proposal{call}})
 	w = put(agent.Write{Known: w.Head, Lease: lease}, "u", turn.Ruled{Call: "c1", Ask: "a1", Ruling: permission.Ruling{Verdict: permission.Ask}})
 	w = put(agent.Write{Known: w.Head}, "d", turn.Decided{Ask: "a1", Digest: call.Digest, Choice: choice, By: nina, Name: "=Nina", Surface: "web", Reason: "-1+1\nand no more"})
-	put(agent.Write{Known: w.Head, Lease: lease, Release: true}, "e", turn.Ended{Turn: "t1", Why: turn.Answered})
+	put(agent.Write{Known: w.Head, Lease: lease, Release: true}, "e", turn.Ended{Turn: open, Why: turn.Answered})
 }
 
 // tamper changes a chat's log behind everybody's back.

@@ -128,7 +128,8 @@ func (a *chatAPI) signIn(ctx context.Context, key, name string) error {
 	}
 	var session struct{ Key string }
 	err := a.do(ctx, "POST", "/api/v1/sessions", map[string]string{"name": name}, &session)
-	if isStatus(err, http.StatusUnauthorized) || isStatus(err, http.StatusForbidden) {
+	var e *apiError
+	if errors.As(err, &e) && (e.Code == "unauthorized" || e.Code == "forbidden") {
 		return fmt.Errorf("%w Set BOT_SESSION_KEY.", err) //nolint:revive,staticcheck // the API's sentence, and one more
 	}
 	a.key = session.Key

@@ -36,6 +36,7 @@ var answers = []struct {
 	letter string
 	word   string
 }{
+	{chat.Reveal, "v", "[v]iew what is hidden"},
 	{chat.AllowChat, "s", "[s]ession"},
 	{chat.AllowOnce, "o", "[o]nce"},
 	{chat.Happened, "h", "it [h]appened"},
@@ -329,6 +330,10 @@ func (t *talking) take(ctx context.Context, l typedLine) {
 		if !ok || word != a.letter {
 			continue
 		}
+		if a.choice == chat.Reveal {
+			t.look(ctx)
+			return
+		}
 		if c.Confirm != "" {
 			t.confirms = a.choice
 			t.paper.say(render.Prose(c.Confirm))
@@ -340,6 +345,23 @@ func (t *talking) take(ctx context.Context, l typedLine) {
 		return
 	}
 	t.answer(ctx, t.safe())
+}
+
+// look shows what the card masks, and asks again.
+func (t *talking) look(ctx context.Context) {
+	var out struct {
+		Hidden struct {
+			Parts []struct{ Text string }
+		}
+	}
+	if err := t.api.do(ctx, "POST", "/api/v1/asks/"+url.PathEscape(t.ask.Request), map[string]string{"choice": string(chat.Reveal)}, &out); err != nil {
+		t.paper.say(sayNotTaken + err.Error())
+	}
+	for _, p := range out.Hidden.Parts {
+		t.paper.say(render.Prose(p.Text))
+	}
+	t.asked = t.keys.put()
+	t.prompt()
 }
 
 // answer sends a choice. One that is not taken is told, and the ask is left to others; where nobody types, the turn is stopped then,

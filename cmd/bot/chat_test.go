@@ -176,7 +176,7 @@ func TestChatAnswers(t *testing.T) {
 			_ = os.Remove(filepath.Join(b.config.DataDir, "workspace", "notes.txt"))
 			k := atTerminal(t, nil, "-url", b.url, "write", "hello", "to", "notes.txt")
 			k.until("Allow tool call from workbench?\nRun write_file from workbench\n")
-			k.until("content: hello\n    path: notes.txt\n")
+			k.until("path: notes.txt\n    content: hello\n") // as the tool's schema has them
 			k.until("Malicious MCP Servers or conversation content could potentially trick nod into attempting harmful actions through your installed tools.\nReview each action carefully before approving\n")
 			k.until("session: Allow for this chat")
 			k.until(threeWords)
@@ -190,6 +190,29 @@ func TestChatAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a card masks is allowed by who looked at it, at a terminal too.
+func TestChatShowsWhatIsHidden(t *testing.T) {
+	b := running(t, nil)
+	const words = "[v]iew what is hidden  [o]nce  [d]eny (d): "
+	k := atTerminal(t, nil, "-url", b.url)
+	k.until("> ")
+	k.typed("write password=hunter2 to notes.txt\n")
+	k.until(words)
+	if strings.Contains(k.out.String(), "hunter2") {
+		t.Errorf("it is shown unasked:\n%s", k.out)
+	}
+	k.typed("v\n")
+	k.until("password=hunter2")
+	k.until(words)
+	k.typed("o\n")
+	k.until("> ")
+	if b.file("notes.txt") != "password=hunter2" {
+		t.Errorf("the file says %q\n%s", b.file("notes.txt"), k.out)
+	}
+	_ = k.keys.Close()
+	k.ends(exitOK)
 }
 
 // Session is for this chat, and once is for once.
@@ -397,7 +420,7 @@ func TestChatStreamBreaks(t *testing.T) {
 	var mu sync.Mutex
 	var cuts []context.CancelFunc
 	var from []string
-	to := httputil.NewSingleHostReverseProxy(mustURL(t, b.url))
+	to := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(mustURL(t, b.url)) }} // says nothing of itself
 	to.FlushInterval = -1
 	to.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,9 +17,9 @@ const sample = "../../deploy/bot.yaml"
 // The sample for teams is a configuration: it loads as it stands, without any variable but what a team must set.
 func TestSampleLoads(t *testing.T) {
 	for name, env := range map[string]map[string]string{
-		"with an admin key":  {"ADMIN_SESSION_KEYS": "k"},
-		"with a session key": {"BOT_WEB_SESSION_KEY": "k"},
-		"with everything": {"ADMIN_SESSION_KEYS": "k", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://h/v1", "OPENAI_MODEL": "m",
+		"with an admin key":  {"ADMIN_SESSION_KEYS": "a-key-of-16-bytes", "SLACK_BOT_TOKEN": "xoxb-k", "SLACK_APP_TOKEN": "xapp-k"},
+		"with a session key": {"BOT_WEB_SESSION_KEY": "a-key-of-16-bytes", "SLACK_BOT_TOKEN": "xoxb-k", "SLACK_APP_TOKEN": "xapp-k"},
+		"with everything": {"ADMIN_SESSION_KEYS": "a-key-of-16-bytes", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://h/v1", "OPENAI_MODEL": "m",
 			"SLACK_BOT_TOKEN": "xoxb-k", "SLACK_APP_TOKEN": "xapp-k", "SLACK_SIGNING_SECRET": "k", "DISCORD_TOKEN": "MTIz.b.c", "DISCORD_PUBLIC_KEY": strings.Repeat("a", 64)},
 	} {
 		c, err := config.Load(sample, func(k string) (string, bool) { v, ok := env[k]; return v, ok })
@@ -180,7 +180,7 @@ func TestCompose(t *testing.T) {
 			t.Errorf("%s is not passed on to the bot", want)
 		}
 	}
-	env := map[string]string{"ADMIN_SESSION_KEYS": "k"}
+	env := map[string]string{"ADMIN_SESSION_KEYS": "a-key-of-16-bytes"}
 	for k, v := range bot.Environment {
 		if !strings.Contains(v, "${") {
 			env[k] = v
@@ -193,7 +193,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// What the README shows as a configuration is one.
+// What the README shows as a configuration is one, as it stands: a newcomer has set no more than the model.
 func TestReadmeConfigurationLoads(t *testing.T) {
 	data, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -204,12 +204,15 @@ func TestReadmeConfigurationLoads(t *testing.T) {
 	if !ok {
 		t.Fatal("the README shows no configuration")
 	}
-	env := map[string]string{"HOME": "/home/ana", "WIKI_TOKEN": "w", "OPENAI_API_KEY": "k", "OPENAI_MODEL": "m"}
+	env := map[string]string{"HOME": "/home/ana", "OPENAI_API_KEY": "k", "OPENAI_MODEL": "m"}
 	c, err := config.Parse("README.md", []byte(text), func(k string) (string, bool) { v, ok := env[k]; return v, ok })
 	if err != nil {
 		t.Error(err)
 	}
-	if c.Demo() || len(c.MCP.Servers) != 2 {
+	if c.Demo() || len(c.MCP.Servers) != 1 {
 		t.Error("it does not connect what it says")
+	}
+	if w := c.Warnings(); len(w) != 1 || w[0] != config.NobodyIsAdmin {
+		t.Errorf("it is warned about: %q", w)
 	}
 }

@@ -22,9 +22,10 @@ type finding = surface.Finding
 // patient is the configuration that the doctor looks at, with what one look leaves for a later one.
 type patient struct {
 	config.Config
-	policy  permission.Policy
-	running bool     // a bot listens already, so its addresses can be tried
-	admins  []string // tools that only an admin can allow
+	policy   permission.Policy
+	warnings []string
+	running  bool     // a bot listens already, so its addresses can be tried
+	admins   []string // tools that only an admin can allow
 }
 
 // doctor tries everything that the configuration names, and says what it found and what to do. It changes nothing: it posts no
@@ -43,7 +44,7 @@ func (p process) doctor(o options) int {
 	case err != nil:
 		say.line(finding{What: "configuration", Mark: surface.Wrong, Found: err.Error(), Do: "Name a readable file with -config or BOT_CONFIG."})
 	default:
-		examined := patient{Config: c, policy: c.Policy()}
+		examined := patient{Config: c, policy: c.Policy(), warnings: p.warnings(c)}
 		for _, look := range []func(context.Context) iter.Seq[finding]{
 			examined.configuration, examined.listener, examined.state, examined.model, examined.tools, examined.deciders, examined.slack, examined.discord,
 		} {
@@ -63,6 +64,7 @@ type reporter struct {
 	out           io.Writer
 	json          bool
 	wrong, lesser int
+	advice        string // what the last line said to do
 }
 
 var marks = map[surface.Mark]string{surface.Fine: "✓", surface.Wrong: "✗", surface.Doubtful: "!", surface.Unchecked: "–"}
@@ -88,9 +90,14 @@ func (r *reporter) line(f finding) {
 		return
 	}
 	text := fmt.Sprintf("%s %s: %s", marks[f.Mark], f.What, strings.TrimRight(f.Found, "."))
-	if f.Do != "" {
+	switch f.Do {
+	case "":
+	case r.advice:
+		text += ". → The same"
+	default:
 		text += ". → " + f.Do
 	}
+	r.advice = f.Do
 	fmt.Fprintln(r.out, text)
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -109,7 +110,7 @@ func TestDoctorOfDiscordInteractions(t *testing.T) {
 	says(t, report, "– Discord: /discord/interactions", "no bot runs")
 
 	mux := http.NewServeMux()
-	health(mux, t.Context())
+	newHealth(slog.New(slog.DiscardHandler)).serve(mux, t.Context())
 	bot := httptest.NewServer(mux)
 	defer bot.Close()
 	env["BOT_LISTEN"] = bot.Listener.Addr().String()

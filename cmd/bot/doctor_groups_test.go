@@ -18,8 +18,8 @@ func TestDoctorOfUserGroups(t *testing.T) {
 		"admins: ['discord:100:&200']":          false,
 		"admins: " + group:                      true,
 		"approvals: {approvers: " + group + "}": true,
-		"permissions: {servers: {files: {approvers: " + group + "}}}":                    true,
-		"permissions: {servers: {files: {tools: {delete: {approvers: " + group + "}}}}}": true,
+		"permissions: {servers: {workbench: {approvers: " + group + "}}}":                    true,
+		"permissions: {servers: {workbench: {tools: {delete: {approvers: " + group + "}}}}}": true,
 	} {
 		code, report := visit(t, yaml, env)
 		if !wants {

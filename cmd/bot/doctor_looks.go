@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
 )
 
 func (p *patient) configuration(context.Context) iter.Seq[finding] {
@@ -24,7 +26,7 @@ func (p *patient) configuration(context.Context) iter.Seq[finding] {
 		if !yield(finding{What: "configuration", Mark: surface.Fine, Found: "has no mistake"}) {
 			return
 		}
-		for _, w := range p.Warnings() {
+		for _, w := range p.warnings {
 			if w != config.NobodyIsAdmin && !yield(finding{What: "configuration", Mark: surface.Doubtful, Found: w}) {
 				return
 			}
@@ -116,6 +118,16 @@ func (p *patient) model(ctx context.Context) iter.Seq[finding] {
 	})
 }
 
+// people are those of Slack, by name, who may decide.
+func (p *patient) people() (out []chat.User) {
+	for _, u := range slices.Concat(p.Admins, p.Approvals.Approvers.Users) {
+		if u.Platform == slack.Platform && !u.IsGroup() && !slices.Contains(out, u) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
 // slack looks at the app, and at the addresses of a bot that runs.
 func (p *patient) slack(ctx context.Context) iter.Seq[finding] {
 	if !p.Slack.Enabled() {
@@ -125,7 +137,7 @@ func (p *patient) slack(ctx context.Context) iter.Seq[finding] {
 	}
 	return func(yield func(finding) bool) {
 		c := slackConfig(p.Config)
-		for f := range slack.Doctor(ctx, c, p.policy.NamesGroups(slack.Platform)) {
+		for f := range slack.Doctor(ctx, c, p.policy.NamesGroups(slack.Platform), p.people()) {
 			if !yield(f) {
 				return
 			}

@@ -69,6 +69,9 @@ func (p *patient) redis(ctx context.Context) (out []finding) {
 		return []finding{{What: "Redis", Mark: surface.Wrong, Found: err.Error(), Do: redisAdvice(ctx, err)}}
 	}
 	defer func() { _ = store.Close() }()
+	if err := store.Ping(ctx); err != nil {
+		return []finding{{What: "Redis", Mark: surface.Wrong, Found: err.Error(), Do: redisAdvice(ctx, err)}}
+	}
 	f := finding{What: "Redis", Mark: surface.Fine, Found: "answers, and keeps what redis.durability " + p.Redis.Durability.String() + " promises"}
 	for _, n := range notes.list() {
 		out = append(out, finding{What: "Redis", Mark: surface.Doubtful, Found: strings.TrimPrefix(n.text, "redis: ")})
@@ -104,6 +107,8 @@ func redisAdvice(ctx context.Context, err error) string {
 	switch {
 	case strings.Contains(said, "maxmemory-policy"):
 		return "Set maxmemory-policy noeviction in the server's configuration."
+	case errors.Is(err, state.ErrNotConfirmed):
+		return "Start as many replicas as redis.durability names and look at their replication (INFO replication), or set redis.durability to what there is."
 	case strings.HasPrefix(said, "redis.durability"):
 		return "Set redis.durability to local, or use Redis 7.2 or later with appendonly yes."
 	case ctx.Err() != nil:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -65,6 +66,8 @@ func workspace(t *testing.T, o fakeslack.Options) map[string]string {
 		o.Scopes = asked(t)
 	}
 	s := fakeslack.New(o)
+	s.AddUser(fakeslack.User{ID: "U1", Name: "Ana"})
+	s.AddChannel(fakeslack.Channel{ID: "C1", Members: []string{s.BotUser()}})
 	t.Cleanup(s.Close)
 	return map[string]string{"SLACK_BOT_TOKEN": o.BotToken, "SLACK_APP_TOKEN": o.AppToken, "SLACK_API_URL": s.URL()}
 }
@@ -108,7 +111,7 @@ func TestDoctorOfAHealthyTeam(t *testing.T) {
 	defer llm.Close()
 	tools := mcpserver.New("files", mcpserver.OpenLedger(filepath.Join(t.TempDir(), "ledger"))).ServeHTTP(t)
 	env["OPENAI_BASE_URL"], env["OPENAI_API_KEY"], env["OPENAI_MODEL"] = llm.URL+"/v1", "s3cret", "fake"
-	env["REDIS_URL"], env["ADMIN_SESSION_KEYS"] = harness.Mini.Start(t), "s3cret"
+	env["REDIS_URL"], env["ADMIN_SESSION_KEYS"] = harness.Mini.Start(t), "s3cret-of-16-bytes"
 	code, report := visit(t, "mcp: {servers: {files: {url: '"+tools.URL+"', headers: {Authorization: 's3cret'}, trusted: true}}}\nadmins: ['slack:T0FAKE:U1']\n", env)
 	if code != 0 || strings.Contains(report, "✗") {
 		t.Errorf("exit code %d:\n%s", code, report)
@@ -164,7 +167,7 @@ func TestDoctorOfHTTPDelivery(t *testing.T) {
 	says(t, report, "! Slack: signing secret", "32 hexadecimal")
 
 	mux := http.NewServeMux()
-	health(mux, t.Context())
+	newHealth(slog.New(slog.DiscardHandler)).serve(mux, t.Context())
 	bot := httptest.NewServer(mux)
 	defer bot.Close()
 	env["BOT_LISTEN"] = bot.Listener.Addr().String()
@@ -251,7 +254,7 @@ func TestDoctorOfMCPServers(t *testing.T) {
 	if code != 1 {
 		t.Errorf("exit code %d", code)
 	}
-	says(t, report, "✓ MCP server good", "tools", "need permission", "not trusted")
+	says(t, report, "✓ MCP server good", "tools", "ask first", "not trusted")
 	says(t, report, "✗ MCP server gone", "mcp.servers.gone", "by hand")
 	says(t, report, "✗ MCP server away", "mcp.servers.away")
 	if calls, err := os.ReadFile(ledger.Path()); err == nil && len(calls) > 0 {
@@ -267,10 +270,10 @@ func TestDoctorOfAdmins(t *testing.T) {
 	if code != 1 || strings.Count(report, "ADMIN_SESSION_KEYS") != 1 {
 		t.Errorf("exit code %d, or it is said twice:\n%s", code, report)
 	}
-	_, report = visit(t, rule, map[string]string{"ADMIN_SESSION_KEYS": "s3cret"})
+	_, report = visit(t, rule, map[string]string{"ADMIN_SESSION_KEYS": "s3cret-of-16-bytes"})
 	says(t, report, "✓ admins", "1 key")
 	env := workspace(t, fakeslack.Options{})
-	env["ADMIN_SESSION_KEYS"] = "s3cret"
+	env["ADMIN_SESSION_KEYS"] = "s3cret-of-16-bytes"
 	_, report = visit(t, rule, env)
 	says(t, report, "! admins", "in Slack nobody", "slack:T0123:U0123")
 	// What a server's own list brings counts, too: this name needs an admin by what it is.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/mcp"
@@ -27,6 +28,11 @@ func (p *patient) tools(ctx context.Context) iter.Seq[finding] {
 			yield(finding{What: "MCP servers", Found: "none are configured: only the built-in workbench", Do: "Name some under mcp.servers."})
 			return
 		}
+		for _, f := range p.guarded() {
+			if !yield(f) {
+				return
+			}
+		}
 		for _, name := range slices.Sorted(maps.Keys(p.MCP.Servers)) {
 			if !yield(p.tool(ctx, name)) || ctx.Err() != nil {
 				return
@@ -35,19 +41,36 @@ func (p *patient) tools(ctx context.Context) iter.Seq[finding] {
 	}
 }
 
+// guarded is how the servers' programs are kept apart.
+func (p *patient) guarded() (list []finding) {
+	fine, say, remarks := guard(p.Config)
+	if say == "" {
+		return nil
+	}
+	f := finding{What: "confinement", Mark: surface.Fine, Found: say}
+	if !fine {
+		f.Mark, f.Do = surface.Doubtful, "Use a Linux with Landlock (5.13, better 6.12), or give each server a user: docs/configuration.md."
+	}
+	list = append(list, f)
+	for _, r := range remarks {
+		list = append(list, finding{What: "confinement", Mark: surface.Doubtful, Found: r})
+	}
+	return list
+}
+
 func (p *patient) tool(ctx context.Context, name string) finding {
 	f := finding{What: "MCP server " + name}
 	s, notes := p.MCP.Servers[name], &notes{}
-	servers, err := mcp.New(mcp.Config{Servers: map[string]mcp.Server{name: {
-		Command: config.RevealAll(s.Command), Env: config.RevealMap(s.Env), URL: s.URL.Reveal(), Headers: config.RevealMap(s.Headers),
-		Timeout: s.Timeout, ConnectTimeout: surface.LookTimeout, Trusted: s.Trusted,
-	}}, Log: slog.New(notes), ClientName: "nod", Version: versionLine()})
+	server := serverOf(p.Config, name)
+	server.ConnectTimeout, server.Sampling = surface.LookTimeout, false
+	servers, err := mcp.New(mcp.Config{Servers: map[string]mcp.Server{name: server}, Log: slog.New(notes), ClientName: "nod", Version: versionLine()})
 	if err != nil {
 		f.Mark, f.Found, f.Do = surface.Wrong, err.Error(), "Correct mcp.servers."+name+"."
 		return f
 	}
 	servers.Start()
-	list, faults, err := servers.List(ctx) // as long as ConnectTimeout at most
+	_ = servers.Ready(ctx) // as long as ConnectTimeout at most
+	list, faults, err := servers.List(ctx)
 	_ = servers.Close()
 	f.Do = "Look at mcp.servers." + name + "."
 	switch {
@@ -64,7 +87,7 @@ func (p *patient) tool(ctx context.Context, name string) finding {
 			}
 		}
 		if len(s.Command) > 0 && len(list) == 0 {
-			f.Do = "Look at mcp.servers." + name + ": start its command by hand, with only PATH, HOME and its env. One that downloads first (npx) may only need a second try."
+			f.Do = "Look at mcp.servers." + name + ": start its command by hand, with only PATH, HOME and its env. If that works, it may miss what it is confined from: grant it with paths. One that downloads first (npx) may only need a second try."
 		}
 	case len(list) == 0:
 		f.Mark, f.Found = surface.Doubtful, "answers, but has no tools"
@@ -75,31 +98,58 @@ func (p *patient) tool(ctx context.Context, name string) finding {
 		}
 		f.Mark, f.Do = surface.Fine, ""
 		f.Found = count(len(list), "tool", "tools") + ", " + p.ruled(list) + "; " + trust
+		if say, grave := p.absent(name, list); say != "" {
+			f.Mark, f.Found, f.Do = surface.Doubtful, f.Found+"; "+say, "Correct permissions.servers."+name+".tools."
+			if grave {
+				f.Mark = surface.Wrong
+			}
+		}
 	}
 	return f
 }
 
-// ruled counts how the rules see tools, and remembers those that need an admin.
+// ruled counts what the rules say of tools, in a new chat and before anybody clicked, and remembers those that need an admin.
 func (p *patient) ruled(list []agent.ToolSpec) string {
 	asks, off := 0, 0
 	for _, t := range list {
-		e := p.policy.Get(t.Tool, t.Source, t.Hints, t.Metadata)
 		if set := p.policy.Servers[t.Tool.Server]; set.Disabled || set.Tools[t.Tool.Name].Disabled {
 			off++
 			continue
 		}
-		if e.Approval == permission.RequireAuth {
+		r := permission.Weigh(p.policy, nil, permission.Request{Mode: p.policy.Mode, Tool: t.Tool, Source: t.Source, Hints: t.Hints, Metadata: t.Metadata}, time.Time{})
+		if r.Approval == permission.RequireAuth {
 			p.admins = append(p.admins, t.Tool.Name+" of "+t.Tool.Server)
 		}
-		if e.ConfirmationRequired() {
+		if r.Verdict == permission.Ask {
 			asks++
 		}
 	}
-	say := fmt.Sprintf("%d of them need permission by what they are", asks)
+	say := fmt.Sprintf("%d of them ask first", asks)
 	if off > 0 {
 		say += fmt.Sprintf(", %d switched off", off)
 	}
 	return say
+}
+
+// absent are the tools that rules of a server name and that it has not. grave: one of them was to be kept from people.
+func (p *patient) absent(server string, list []agent.ToolSpec) (say string, grave bool) {
+	var names, missing []string
+	for _, t := range list {
+		names = append(names, t.Tool.Name)
+	}
+	rules := p.Permissions.Servers[server].Tools
+	for _, name := range slices.Sorted(maps.Keys(rules)) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		missing = append(missing, name+config.Meant(name, names))
+		t := rules[name]
+		grave = grave || !t.Enabled || t.Ask == permission.AlwaysAsk || t.Approval != nil && *t.Approval == permission.RequireAuth
+	}
+	if len(missing) == 0 {
+		return "", false
+	}
+	return "permissions name tools that it does not have, so these rules protect nothing: " + strings.Join(missing, ", "), grave
 }
 
 // deciders looks whether there is somebody for what only an admin may allow.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,8 +14,9 @@ import (
 )
 
 // Bounds of the HTTP server. There is no bound on a whole request or response: the events of a chat are one response that lasts as
-// long as the page is open. Handlers bound the bodies they read.
+// long as the page is open. Handlers bound the size of the bodies they read.
 const (
+	bodyTimeout    = 30 * time.Second // for what a client still sends after its headers
 	headerTimeout  = 10 * time.Second // a client that never finishes its headers holds a connection no longer
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 64 << 10
@@ -41,6 +43,35 @@ func isLoopback(a net.Addr) bool {
 	return ok && t.IP.IsLoopback()
 }
 
+// inTime gives each request's body a deadline. http.Server's ReadTimeout would stand for as long as the answer takes, and end streams.
+func inTime(h http.Handler, limit time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			rc := http.NewResponseController(w)
+			if err := rc.SetReadDeadline(time.Now().Add(limit)); err != nil {
+				http.Error(w, "This connection takes no deadline.", http.StatusInternalServerError)
+				return
+			}
+			r.Body = &timedBody{r.Body, rc}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// timedBody takes the deadline away once the body is whole.
+type timedBody struct {
+	io.ReadCloser
+	rc *http.ResponseController
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		_ = b.rc.SetReadDeadline(time.Time{}) // it was taken before
+	}
+	return n, err
+}
+
 // serveHTTP serves h on ln until ctx ends, then stops taking requests and gives those that run until drain has passed. It returns
 // when every request is over, or cut with its context after the drain time. closeStreams, which may be nil, is called when the stop begins: it ends what
 // would otherwise never finish, such as event streams. It closes ln.
@@ -48,7 +79,7 @@ func serveHTTP(ctx context.Context, ln net.Listener, h http.Handler, drain time.
 	doing, release := drained(ctx, drain)
 	defer release()
 	s := &http.Server{
-		Handler:           h,
+		Handler:           inTime(h, bodyTimeout),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,

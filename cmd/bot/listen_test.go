@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +28,7 @@ func TestListenRefusesTheNetworkWithoutKeys(t *testing.T) {
 	}
 	for name, c := range map[string]config.Config{
 		"loopback":   {Listen: "127.0.0.1:0", Web: config.Web{Enabled: true}},
-		"keys":       {Listen: "0.0.0.0:0", Web: config.Web{Enabled: true, SessionKeys: []config.Secret{"k"}}},
+		"keys":       {Listen: "0.0.0.0:0", Web: config.Web{Enabled: true, SessionKeys: []config.SessionKey{{Key: "k"}}}},
 		"admin keys": {Listen: "0.0.0.0:0", Web: config.Web{Enabled: true}, AdminSessionKeys: []config.Secret{"k"}},
 		"no web":     {Listen: "0.0.0.0:0"},
 	} {
@@ -105,6 +107,61 @@ func TestServeHTTPFinishesWhatRuns(t *testing.T) {
 	}
 }
 
+// F16: who sends a body slower than it may take is cut, whatever the handler does with it; an answer that lasts longer is not.
+func TestSlowBodiesAreCut(t *testing.T) {
+	read := make(chan error, 2)
+	srv := httptest.NewServer(inTime(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/unread" {
+			return
+		}
+		b, err := io.ReadAll(r.Body)
+		read <- err
+		if err == nil && string(b) == "whole" { // longer than the deadline, which must not end it
+			ticks := time.NewTicker(10 * time.Millisecond)
+			defer ticks.Stop()
+			for range 50 {
+				select {
+				case <-ticks.C:
+				case <-r.Context().Done():
+					t.Error("the answer to a whole body was cut")
+					return
+				}
+			}
+			_, _ = io.WriteString(w, "done")
+		}
+	}), 250*time.Millisecond))
+	defer srv.Close()
+	for path, head := range map[string]string{"/read": "Content-Length: 100", "/chunked": "Transfer-Encoding: chunked", "/unread": "Content-Length: 100"} {
+		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil { // it would hang for ever
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\n"+head+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(conn); err != nil {
+			t.Errorf("%s: the connection is still held: %v", path, err)
+		}
+		conn.Close()
+		if path != "/unread" {
+			if err := <-read; !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("%s: the handler read %v", path, err)
+			}
+		}
+	}
+	res, err := http.Post(srv.URL, "text/plain", strings.NewReader("whole"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if b, err := io.ReadAll(res.Body); string(b) != "done" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
 // A request that does not end is cut after the drain time, with its context.
 func TestServeHTTPCutsWhatDoesNotEnd(t *testing.T) {
 	entered, ended := make(chan struct{}), make(chan error, 1)
@@ -179,17 +236,31 @@ func TestHealth(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
 	failing := error(nil)
 	mux := http.NewServeMux()
-	health(mux, stopping, check{"Redis", func(context.Context) error { return failing }})
+	var log bytes.Buffer
+	spoken := error(nil)
+	h := newHealth(slog.New(slog.NewTextHandler(&log, nil)), check{"Slack", "", func(context.Context) error { return spoken }}, check{"Redis", "Redis does not answer.", func(context.Context) error { return failing }})
+	h.serve(mux, stopping)
 	if code, _ := ask(mux, "/readyz"); code != 200 {
 		t.Errorf("ready: %d", code)
 	}
-	failing = errors.New("connection refused")
-	if code, say := ask(mux, "/readyz"); code != 503 || say != "not_readyRedis does not work: connection refused" {
+	// Strangers hear a kind; the cause goes to the log, once for an outage.
+	for _, failing = range []error{errors.New("dial tcp 10.0.0.9:6379: connection refused"), context.DeadlineExceeded} {
+		if code, say := ask(mux, "/readyz"); code != 503 || say != "not_readyRedis does not answer." {
+			t.Errorf("%d %q", code, say)
+		}
+	}
+	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "10.0.0.9:6379") {
+		t.Errorf("%d errors in the log, want one with the cause:\n%s", n, &log)
+	}
+	spoken = errors.New("Slack refuses the bot token") //nolint:staticcheck // a sentence
+	if code, say := ask(mux, "/readyz"); code != 503 || say != "not_readySlack refuses the bot token." {
 		t.Errorf("%d %q", code, say)
 	}
-	failing = context.DeadlineExceeded
-	if code, say := ask(mux, "/readyz"); code != 503 || !strings.Contains(say, "did not answer") {
-		t.Errorf("%d %q", code, say)
+	failing, spoken = nil, nil
+	ask(mux, "/readyz")
+	ask(mux, "/readyz")
+	if n := strings.Count(log.String(), "level=INFO"); n != 2 || strings.Count(log.String(), "\n") != 4 {
+		t.Errorf("the end of the outage stands %d times in the log:\n%s", n, &log)
 	}
 	failing = nil
 	stop()

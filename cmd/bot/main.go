@@ -34,6 +34,7 @@ import (
 	"syscall"
 
 	"github.com/nodhq/nod/adapters/discord"
+	"github.com/nodhq/nod/adapters/mcp/confine"
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/cmd/bot/config"
 )
@@ -74,24 +75,37 @@ docs/discord.md, the audit in docs/audit.md, permissions in docs/permissions.md.
 `
 
 func main() {
+	confine.Main() // this binary is also what puts bounds on the programs that it starts
+	hardened := harden()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	os.Exit(process{
 		args: os.Args[1:], env: os.LookupEnv, stdin: os.Stdin, terminal: isTerminal(os.Stdin), stdout: os.Stdout, stderr: os.Stderr,
-		signals: signals, exit: os.Exit, run: run,
+		signals: signals, exit: os.Exit, run: run, hardened: hardened, variables: variables(),
 	}.main())
+}
+
+// variables are the names in the environment.
+func variables() (names []string) {
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		names = append(names, name)
+	}
+	return names
 }
 
 // process is what main has of the world, as values, so that tests can be it.
 type process struct {
 	args           []string
 	env            config.Getenv
+	variables      []string  // the names of those that are set
 	stdin          io.Reader // nil: closed
 	terminal       bool      // a person types into stdin
 	stdout, stderr io.Writer
 	signals        <-chan os.Signal
 	exit           func(int) // ends the process at once
 	run            func(context.Context, config.Config, io.Writer, *slog.Logger) error
+	hardened       error // why others of this user can look into this process, if they can
 }
 
 // options are the flags, which may stand before, between and after the command's words.
@@ -214,13 +228,18 @@ func (o options) fit(command string) error {
 	return cmp.Or(o.audit.fit(command), o.perm.fit(command), o.chat.fit(command))
 }
 
+// warnings are what will perhaps not work as it was meant.
+func (p process) warnings(c config.Config) []string {
+	return append(c.Warnings(), config.Misspelt(p.variables)...)
+}
+
 func (p process) check(o options) int {
 	c, err := config.Load(o.config, p.env)
 	if err != nil {
 		fmt.Fprintln(p.stderr, err)
 		return exitUsage
 	}
-	for _, w := range c.Warnings() {
+	for _, w := range p.warnings(c) {
 		fmt.Fprintln(p.stderr, "note:", w)
 	}
 	fmt.Fprintln(p.stdout, "ok")
@@ -247,8 +266,11 @@ func (p process) serve(o options) int {
 		return exitUsage
 	}
 	log := newLog(p.stderr, o.log)
-	for _, w := range c.Warnings() {
+	for _, w := range p.warnings(c) {
 		log.Warn(w)
+	}
+	if p.hardened != nil {
+		log.Warn("this process is not as closed to other programs as it should be", "why", p.hardened)
 	}
 	ctx, release := untilSignal(context.Background(), p.signals, c.Drain, log, p.exit)
 	defer release()

@@ -11,7 +11,6 @@ import (
 	osuser "os/user"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/agent"
@@ -167,7 +166,7 @@ func (p *permitting) open(ctx context.Context) (err error) {
 	default:
 		p.store, err = state.Open(ctx, o)
 	}
-	if err != nil && p.config.Redis.URL.IsZero() && errors.Is(err, syscall.EWOULDBLOCK) {
+	if err != nil && p.config.Redis.URL.IsZero() && errors.Is(err, state.ErrInUse) {
 		return fmt.Errorf("data_dir %s: a nod is running on it, and the state belongs to that one process: use its settings page or /nod permissions, or stop it first", p.config.DataDir)
 	}
 	return err

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +27,9 @@ import (
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/state"
 )
+
+// holdPosts is how long a turn's first message waits for text or a question, where a status says that nod is at work.
+const holdPosts = 1500 * time.Millisecond
 
 // run wires the parts and runs until ctx ends, then drains and returns. out gets what a person at the terminal
 // should see, log the rest.
@@ -85,14 +90,18 @@ func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err e
 	b.engine, err = agent.New(agent.Config{
 		Log: b.store, Leases: b.store, Model: model, Tools: tools, Policies: fixed{policy}, Platforms: platforms,
 		Lease: c.Lease, Drain: c.Drain, MaxSteps: c.Model.MaxSteps, ContextTokens: c.Model.ContextTokens,
-		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Analyse: c.Permissions.Analysis, Logger: log,
+		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Hold: holdPosts, Analyse: c.Permissions.Analysis, Logger: log,
 	})
+	if err != nil {
+		return nil, err
+	}
+	keys, err := sessionKeys(c)
 	if err != nil {
 		return nil, err
 	}
 	b.web, err = web.New(web.Config{
 		Listen: c.Listen, Engine: b.engine, Log: b.store, Shelf: shelf{b.store}, Logger: log,
-		AdminKeys: config.RevealAll(c.AdminSessionKeys), SessionKeys: config.RevealAll(c.Web.SessionKeys),
+		AdminKeys: config.RevealAll(c.AdminSessionKeys), SessionKeys: keys, Hosts: c.Web.Hosts,
 		Banner: banner(c), Suggestions: suggestions(c),
 	})
 	if err != nil {
@@ -140,11 +149,16 @@ func (b *bot) serve(ctx context.Context, ln net.Listener) error {
 	b.servers.Start()
 
 	mux := http.NewServeMux()
-	checks := []check{{"the state", b.store.Ping}}
-	if b.discord != nil {
-		checks = append(checks, check{"Discord", b.discord.Ready})
+	checks := []check{{"the state", stateDown(b.config), b.store.Ping}}
+	if b.slack != nil {
+		checks = append(checks, check{"Slack", "", b.slack.Ready})
 	}
-	health(mux, ctx, checks...)
+	if b.discord != nil {
+		checks = append(checks, check{"Discord", "", b.discord.Ready})
+	}
+	look := newHealth(b.log, checks...)
+	look.serve(mux, ctx)
+	behind.Go(func() { look.run(storing) })
 	streams, endStreams := context.WithCancel(context.WithoutCancel(ctx))
 	if b.config.Web.Enabled {
 		mux.Handle("/", b.web.Handler())
@@ -186,6 +200,14 @@ func (b *bot) serve(ctx context.Context, ln net.Listener) error {
 	return failed
 }
 
+// stateDown is what a stranger hears where the state does not work.
+func stateDown(c config.Config) string {
+	if c.Redis.URL.IsZero() {
+		return "The state in this process cannot be written."
+	}
+	return "Redis does not answer."
+}
+
 // keep is how long the log of a silent chat stays, in the store's words: for ever is negative.
 func keep(c config.Config) time.Duration {
 	if c.Audit.Keep == 0 {
@@ -203,10 +225,20 @@ func replica(c config.Config) string {
 
 func openStore(ctx context.Context, c config.Config, log *slog.Logger) (*state.Store, error) {
 	o := state.Options{URL: c.Redis.URL.Reveal(), Durability: c.Redis.Durability.String(), Lease: c.Lease, Keep: keep(c), Log: log, Replica: replica(c)}
+	var err error
+	if o.Audit, err = makeAuditKey(c, time.Now(), log); err != nil {
+		return nil, err
+	}
 	if c.Redis.URL.IsZero() {
 		return state.OpenEmbedded(c.DataDir, o)
 	}
-	return state.Open(ctx, o)
+	store, err := state.Open(ctx, o)
+	if err == nil && c.Redis.Durability.String() == "local" {
+		if facts, err := store.Server(ctx); err == nil && facts["aof_enabled"] == "0" {
+			log.Warn("Redis keeps no append-only file, and redis.durability is local: when it restarts, decisions and starts of tools may be gone, and people are asked again; set appendonly yes")
+		}
+	}
+	return store, err
 }
 
 // fixed is the policy of the configuration: it stands until the process is restarted.
@@ -233,22 +265,28 @@ func policyOf(ctx context.Context, c config.Config, store *state.Store) (permiss
 }
 
 func openServers(c config.Config, log *slog.Logger) (*mcp.Servers, error) {
-	workbench, err := demo.Connect(filepath.Join(c.DataDir, "workspace"), nil)
-	if err != nil {
-		return nil, err
-	}
-	servers := map[string]mcp.Server{
-		config.Workbench: {
+	servers := map[string]mcp.Server{}
+	if c.OffersWorkbench() {
+		workbench, err := demo.Connect(filepath.Join(c.DataDir, "workspace"), !c.Demo(), nil)
+		if err != nil {
+			return nil, err
+		}
+		servers[config.Workbench] = mcp.Server{
 			InProcess: workbench, Source: permission.SourceWorkbench, Metadata: demo.Metadata(), Trusted: true,
-			Description: "nod's own tools: a clock, a calculator, and the files of one directory.", Icon: "⚒",
-		},
-	}
-	for name, s := range c.MCP.Servers {
-		servers[name] = mcp.Server{
-			Command: config.RevealAll(s.Command), Env: config.RevealMap(s.Env), URL: s.URL.Reveal(), Headers: config.RevealMap(s.Headers),
-			Timeout: s.Timeout, Trusted: s.Trusted, Description: s.Description, Icon: s.Icon, Sampling: s.Sampling,
+			Description: "nod's own tools: a clock, a calculator, and files of nod's own.", Icon: "⚒",
 		}
 	}
+	for name := range c.MCP.Servers {
+		servers[name] = serverOf(c, name)
+	}
+	for name, s := range servers {
+		s.Named = slices.Sorted(maps.Keys(c.Permissions.Servers[name].Tools))
+		servers[name] = s
+	}
+	if err := passable(c); err != nil {
+		return nil, fmt.Errorf("open data_dir to servers that are other users: %w", err)
+	}
+	sayGuard(c, log)
 	sample, err := openSampling(c, log)
 	if err != nil {
 		return nil, err
@@ -322,6 +360,16 @@ func (s shelf) Chats(ctx context.Context, user string) ([]web.ChatLine, error) {
 		out[i] = web.ChatLine(e)
 	}
 	return out, err
+}
+
+func sessionKeys(c config.Config) (keys []web.SessionKey, err error) {
+	for _, k := range c.Web.SessionKeys {
+		if k.Key == config.Mask {
+			return nil, errors.New("web.session_keys: *** is what config print shows instead of a key: write the key itself")
+		}
+		keys = append(keys, web.SessionKey{Name: k.Name, Key: k.Key.Reveal()})
+	}
+	return keys, nil
 }
 
 func banner(c config.Config) string {

@@ -15,11 +15,18 @@ import (
 // MaxText is the longest message of a person that is taken, in bytes.
 const MaxText = 64 << 10
 
-// ErrTooLong and ErrNotText refuse a message; nothing was recorded and a redelivery would not help.
+// How much may wait in one chat for its turn. It is counted from what this replica knows: several at once may go a little beyond.
+const (
+	MaxWaiting      = 100
+	MaxWaitingBytes = 1 << 20
+)
+
+// ErrTooLong and its neighbours refuse a message; nothing was recorded and a redelivery would not help.
 var (
 	ErrTooLong = errors.New("the message is longer than 64 KiB; send it as a file or in parts")
 	ErrNotText = errors.New("the message is not valid UTF-8 text")
 	ErrEmpty   = errors.New("the message is empty")
+	ErrFull    = errors.New("too many messages wait in this chat")
 )
 
 // Accept implements [Inbox]. A click that is refused is whispered to the person and counts as accepted: a
@@ -31,8 +38,11 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 		if err := checkText(in.Text); err != nil {
 			return err
 		}
+		if err := e.hasRoom(ctx, env.Chat); err != nil {
+			return err
+		}
 		return e.record(ctx, env, turn.Said{
-			Delivery: deliveryOf(env), Message: in.Message, By: env.User, Name: env.Name, Text: in.Text, Context: in.Context, Unattended: in.Unattended,
+			Delivery: deliveryOf(env), Message: in.Message, By: env.User, Name: env.Name, Text: in.Text, Context: in.Context, Unattended: in.Unattended, Standing: in.Standing,
 		})
 	case chat.Edited:
 		if err := checkText(in.Text); err != nil {
@@ -78,6 +88,30 @@ func checkText(text string) error {
 	return nil
 }
 
+// hasRoom refuses to let a chat's queue grow without end: every fold and snapshot of the chat holds it.
+func (e *Engine) hasRoom(ctx context.Context, id chat.ID) error {
+	f, _ := e.folds.get(id)
+	if !full(f.s.Waiting) {
+		return nil
+	}
+	f, err := e.refresh(ctx, id) // what we know may be old
+	if full(f.s.Waiting) {
+		return ErrFull
+	}
+	return err
+}
+
+func full(waiting []turn.Said) bool {
+	size := 0
+	for _, w := range waiting {
+		size += len(w.Text)
+		for _, q := range w.Context {
+			size += len(q.Text)
+		}
+	}
+	return len(waiting) >= MaxWaiting || size >= MaxWaitingBytes
+}
+
 // deliveryOf makes a delivery unique over platforms and, where people name their own deliveries, over people.
 func deliveryOf(env chat.Envelope) chat.Delivery {
 	if env.Delivery == "" {
@@ -99,6 +133,9 @@ func (e *Engine) record(ctx context.Context, env chat.Envelope, ev turn.Event) e
 		e.folds.drop(env.Chat)
 		w.Known = Head{}
 		_, err = e.append(ctx, w)
+	}
+	if err == nil {
+		_, _ = e.known(ctx, env.Chat) // hasRoom goes by the fold, and a long log does not come with the answer
 	}
 	return err
 }
@@ -171,5 +208,5 @@ func mayRelax(policy permission.Policy, s turn.Session, u chat.User) bool {
 	if policy.IsAdmin(u) {
 		return true
 	}
-	return len(s.People) > 0 && s.People[0].User == u
+	return s.Began == u
 }

@@ -43,6 +43,7 @@ type postResult struct {
 	turn turn.TurnID
 	ref  chat.MessageRef
 	err  error
+	view render.Message
 }
 
 // act starts what a recorded plan asks for. It reports whether anything was begun.
@@ -56,7 +57,7 @@ func (d *driver) act(p plan) bool {
 			begun = d.askModel(c.Step) || begun
 		case turn.RunTool:
 			begun = d.runTool(c.Call, p.wait) || begun
-		case turn.Nudge, turn.Remove, turn.Continue:
+		case turn.Nudge, turn.Remove, turn.Continue, turn.Point:
 			begun = d.note(c) || begun
 		case turn.Cancel:
 			if d.running != nil && d.running.run == c.Run {
@@ -73,6 +74,9 @@ func (d *driver) post(id turn.TurnID) bool {
 	if d.posting != "" || d.refused == id || d.e.isStopping() || turnID(d.f.s) != id {
 		return false
 	}
+	if d.holding() {
+		return false
+	}
 	platform := d.e.Platforms[d.id.Platform]
 	d.posting = id
 	ctx := d.ctx
@@ -87,7 +91,13 @@ func (d *driver) post(id turn.TurnID) bool {
 		for wait := 250 * time.Millisecond; ; wait = min(2*wait, 8*time.Second) {
 			pctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
 			r.ref, r.err = postOnce(pctx, platform, d.id, postKey(d.id, string(id)), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
-				return platform.Post(ctx, d.id, key, render.Fit(d.viewOf(id), platform.Limits()))
+				m := render.Fit(d.viewOf(id), platform.Limits())
+				ref, err := platform.Post(ctx, d.id, key, m)
+				if err == nil {
+					d.drew(m)
+					r.view = m
+				}
+				return ref, err
 			})
 			cancel()
 			seek = true
@@ -111,6 +121,23 @@ func (d *driver) post(id turn.TurnID) bool {
 		d.posted <- r
 	}()
 	return true
+}
+
+// holding reports whether the turn's message is held back: something else says that the turn is under way.
+func (d *driver) holding() bool {
+	t := d.f.s.Turn
+	if d.e.Hold <= 0 || t == nil || t.Shown != "" || d.posting != "" || d.reply != nil || d.refused == t.ID || turn.Pressing(d.f.s) || d.e.isStopping() {
+		return false
+	}
+	if !d.e.now().Before(t.At.Add(d.e.Hold)) {
+		return false
+	}
+	if d.started != t.ID {
+		d.started = t.ID
+		s, can := d.e.Platforms[d.id.Platform].(Starter)
+		d.signed = can && s.Starts(d.id)
+	}
+	return d.signed
 }
 
 // postOnce posts, after a look for what an earlier attempt may have made.
@@ -143,11 +170,43 @@ func pause(ctx context.Context, wait time.Duration) bool {
 func (d *driver) tookPost(p postResult) {
 	switch {
 	case p.err == nil:
-		d.shown = append(d.shown, turn.Shown{Turn: p.turn, Message: p.ref})
+		shown := turn.Shown{Turn: p.turn, Message: p.ref}
+		if turnID(d.f.s) == p.turn {
+			ev, _ := d.showing(d.f.s)
+			shown.Asks = ev.Asks
+		}
+		d.shown = append(d.shown, shown)
+		if turn.Blank(p.view) {
+			d.blank = p.turn
+		}
 	case d.ctx.Err() == nil:
 		d.refused = p.turn
 		d.tookGone(goneMessage{p.turn, p.err})
+		if t := turnOf(d.f.s, p.turn); t != nil {
+			d.e.excuse(d.id, t.ID, t.Requester, p.err)
+		}
 	}
+}
+
+// excuse tells whoever asked, alone, why nothing can be posted where they did: silence is no answer, and in the chat nobody can be told.
+func (e *Engine) excuse(id chat.ID, of turn.TurnID, to chat.User, err error) {
+	pe, ok := errors.AsType[*PlatformError](err)
+	if !ok || pe.Advice == "" {
+		return
+	}
+	p := e.Platforms[to.Platform]
+	t, can := p.(Teller)
+	if !can {
+		return
+	}
+	e.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(e.work, tellWithin)
+		defer cancel()
+		m := render.Message{State: render.Failed, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(render.CannotPost + pe.Advice)}}}}
+		if _, err := t.Tell(ctx, to, postKey(id, string(of)+"/refused"), render.Fit(m, p.Limits())); err != nil {
+			e.Logger.Warn("whoever asked could not be told that nothing can be posted there", "chat", id, "turn", of, "err", err)
+		}
+	})
 }
 
 // askModel begins the reply of one step.
@@ -190,27 +249,62 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		return in
 	}
 	in.offered = offer(policy, s, specs, d.e.now())
-	talk, left := turn.Trim(turn.Talk(s), d.e.ContextTokens)
-	in.left = left
 	var notes []turn.Utterance
 	for _, f := range faults {
 		in.faults = append(in.faults, f.Say)
 		notes = append(notes, turn.Utterance{Role: turn.RoleNote, Text: render.NoteFault(f.Say)})
 	}
-	talk = beforeQuestion(talk, notes)
-	if in.left += s.Dropped; in.left > 0 {
-		talk = slices.Concat([]turn.Utterance{{Role: turn.RoleNote, Text: render.NoteLeftOut(in.left)}}, talk)
-	}
 	var shown strings.Builder
-	in.reply, in.err = d.e.Model.Reply(ctx, talk, in.offered, func(x Delta) {
-		shown.WriteString(x.Text)
-		d.live.mu.Lock()
-		d.live.text, d.live.note = shown.String(), x.Note
-		d.live.mu.Unlock()
-		d.touchLive()
-	})
-	in.shown = shown.String()
-	return in
+	for try := 0; ; try++ {
+		talk, left := turn.Trim(turn.Talk(s), d.e.room())
+		size := turn.Tokens(talk)
+		talk = beforeQuestion(talk, notes)
+		if in.left = left + s.Dropped; in.left > 0 {
+			talk = slices.Concat([]turn.Utterance{{Role: turn.RoleNote, Text: render.NoteLeftOut(in.left)}}, talk)
+		}
+		in.reply, in.err = d.e.Model.Reply(ctx, talk, in.offered, func(x Delta) {
+			shown.WriteString(x.Text)
+			d.live.mu.Lock()
+			d.live.text, d.live.note = shown.String(), x.Note
+			d.live.mu.Unlock()
+			d.touchLive()
+		})
+		var me *ModelError
+		if !errors.As(in.err, &me) || !me.TooLong || try == maxShorter || !d.e.tooLong(size) {
+			in.shown = shown.String()
+			return in
+		}
+	}
+}
+
+// maxShorter is how often a talk that was too long for the model is halved. What is left after that is a sixteenth.
+const maxShorter = 4
+
+// room is about how many tokens of a chat the model takes; 0: all that is kept. It is what the operator says, or less where the model's
+// service refused as much since this process began.
+func (e *Engine) room() int {
+	if n := int(e.learned.Load()); n > 0 && (e.ContextTokens <= 0 || n < e.ContextTokens) {
+		return n
+	}
+	return e.ContextTokens
+}
+
+// tooLong remembers that a talk of so many tokens was refused, and reports whether a shorter one is worth trying.
+func (e *Engine) tooLong(tokens int) bool {
+	const least = 500
+	half := tokens / 2
+	if half < least {
+		return false
+	}
+	for {
+		now := e.learned.Load()
+		if now > 0 && int(now) <= half {
+			return true // somebody else found less
+		}
+		if e.learned.CompareAndSwap(now, int64(half)) {
+			return true
+		}
+	}
 }
 
 // ground records what servers say and reads the policy, as often as it takes: while the state does not answer, nothing can go on anyway.
@@ -242,7 +336,7 @@ func offer(policy permission.Policy, s turn.Session, specs []ToolSpec, now time.
 	for _, sp := range specs {
 		r := turn.Requested(s, turn.ToolCall{Tool: sp.Tool, Args: json.RawMessage("{}")})
 		r.Source, r.Hints, r.Metadata = sp.Source, sp.Hints, sp.Metadata
-		ruling := permission.Evaluate(policy, s.Grants, r, now)
+		ruling := permission.Weigh(policy, s.Grants, r, now)
 		if ruling.Verdict != permission.Forbid || !s.Turn.Unattended && ruling.Winner() == permission.RuleRemembered { // what a person denies for themselves the model is told when it tries (R109)
 			out = append(out, sp)
 		}
@@ -264,6 +358,7 @@ func (d *driver) runTool(id turn.CallID, wait time.Duration) bool {
 	if !d.held() {
 		return false // a later holder recovers it
 	}
+	d.e.ran.put(c.ID, c.Run)
 	ctx, cancel := context.WithCancel(d.ctx)
 	d.running = &toolRun{c.Run, cancel}
 	go func() {
@@ -287,7 +382,7 @@ func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait
 	var once sync.Mutex
 	last := time.Time{}
 	token.want = func(ctx context.Context, w turn.Want) (turn.Fill, error) { return d.want(ctx, c, w, wait) }
-	res, err := d.e.Tools.Call(ctx, token, func(p turn.Progress) {
+	res, err := d.e.Tools.Call(InChat(ctx, d.id), token, func(p turn.Progress) {
 		d.live.mu.Lock()
 		if d.live.progress == nil {
 			d.live.progress = map[turn.CallID]turn.Progress{}

@@ -1,8 +1,8 @@
 package agent
 
 import (
-	"bytes"
 	"context"
+	"errors"
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -18,29 +18,43 @@ func (e *Engine) amends(ctx context.Context, s turn.Session, c turn.ToolCall, in
 	case !turn.CanEdit(c):
 		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotEditable()}
 	}
-	args, err := permission.Canonical([]byte(in.Args))
+	args, err := permission.Written([]byte(in.Args), keys(c.Args))
 	if err == nil {
 		err = e.Tools.Check(ctx, c.Tool, args)
 	}
+	unchecked := errors.Is(err, ErrUnchecked)
+	if unchecked {
+		err = nil
+	}
+	digest := permission.CallDigest(s.Chat, c.Tool, args)
 	switch {
 	case err != nil:
 		return nil, &Refusal{Code: RefusedArguments, Say: render.BadArguments(err.Error())}
-	case bytes.Equal(args, c.Args):
+	case digest == c.Digest:
 		return nil, &Refusal{Code: RefusedArguments, Say: render.NothingChanged()}
 	case render.TooBig(args):
 		return nil, &Refusal{Code: RefusedArguments, Say: render.BadArguments(render.TooBigToAsk + ".")}
 	}
-	return turn.Amended{Ask: c.Ask, By: in.User, Name: in.Name, Args: args, Digest: permission.CallDigest(s.Chat, c.Tool, args)}, nil
+	return turn.Amended{Ask: c.Ask, By: in.User, Name: in.Name, Args: args, Digest: digest, Unchecked: unchecked}, nil
 }
 
-// onlyAsk is the ruling of a call whose arguments a person changed: whatever would have let it run was not given for these.
+// onlyAsk is the ruling of a call whose arguments a person changed, or nobody could check: whatever would have let it run was
+// not given for these.
 func onlyAsk(c turn.ToolCall, r permission.Ruling) permission.Ruling {
-	if len(c.Edits) == 0 || r.Verdict != permission.Allow {
+	why := permission.Reason{Won: true, Said: "ask"}
+	switch {
+	case r.Verdict != permission.Allow:
+		return r
+	case len(c.Edits) > 0:
+		why.Rule, why.Text = permission.RuleEdited, render.EditedReason
+	case c.Unchecked:
+		why.Rule, why.Text = permission.RuleUnchecked, render.UncheckedReason
+	default:
 		return r
 	}
 	r.Verdict, r.Grant = permission.Ask, ""
 	reasons := make([]permission.Reason, 0, len(r.Reasons)+1)
-	reasons = append(reasons, permission.Reason{Rule: permission.RuleEdited, Text: render.EditedReason, Won: true, Said: "ask"})
+	reasons = append(reasons, why)
 	for _, why := range r.Reasons {
 		why.Won = false
 		reasons = append(reasons, why)

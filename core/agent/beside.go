@@ -34,7 +34,7 @@ func (d *driver) note(c turn.Command) bool {
 	var do func(context.Context) []turn.Event
 	switch c := c.(type) {
 	case turn.Nudge:
-		m, ok := d.nudge(s)
+		m, ok := d.nudge(s, c.Ask)
 		if !ok {
 			return false
 		}
@@ -48,6 +48,17 @@ func (d *driver) note(c turn.Command) bool {
 	case turn.Remove:
 		do = func(ctx context.Context) []turn.Event {
 			_, done := d.trying(ctx, "take a note away", func(ctx context.Context) (chat.MessageRef, error) { return "", a.Remove(ctx, d.id, c.Message) })
+			if !done {
+				return nil
+			}
+			return []turn.Event{turn.Removed{Turn: c.Turn, Slot: c.Slot}}
+		}
+	case turn.Point:
+		do = func(ctx context.Context) []turn.Event {
+			_, done := d.trying(ctx, "let a message point at the next", func(ctx context.Context) (chat.MessageRef, error) {
+				m := render.Message{State: turn.View(s, turnOf(s, c.Turn), turn.Live{}).State, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(render.GoesOnBelow)}}}}
+				return "", d.e.Platforms[d.id.Platform].Edit(ctx, d.id, c.Message, m, Final)
+			})
 			if !done {
 				return nil
 			}
@@ -110,18 +121,27 @@ func (d *driver) trying(ctx context.Context, what string, do func(context.Contex
 	}
 }
 
-// nudge names those who may decide what is asked first, and what that is.
-func (d *driver) nudge(s turn.Session) (m render.Message, ok bool) {
+// nudge says that an ask waits, and names those who may decide it, or else, where the requester cannot, any of what waits like it.
+func (d *driver) nudge(s turn.Session, ask turn.AskID) (m render.Message, ok bool) {
 	policy, err := d.e.policy(d.ctx)
 	waits := turn.Waits(s)
-	if err != nil || len(waits) == 0 {
+	at := slices.IndexFunc(waits, func(w turn.Wait) bool { return w.Ask == ask })
+	if err != nil || at < 0 {
 		return m, false
 	}
 	policy = d.knowing(policy, s)
-	first := callOf(s, waits[0].Call)
+	first := callOf(s, waits[at].Call)
+	var people []chat.User
+	for i, w := range waits {
+		if i == at || w.Others && waits[at].Others {
+			people = append(people, d.deciders(policy, s, callOf(s, w.Call))...)
+		}
+	}
 	var line render.Line
-	for _, u := range d.deciders(policy, s, first) {
-		line = append(line, render.Person{User: u, Name: d.e.nameOf(s, u)}, render.Plain(", "))
+	for i, u := range people {
+		if slices.Index(people, u) == i && len(line) < 2*maxNamed {
+			line = append(line, render.Person{User: u, Name: d.e.nameOf(s, u)}, render.Plain(", "))
+		}
 	}
 	tool, _ := render.Visible(first.Tool.Name)
 	server, _ := render.Visible(first.Tool.Server)
@@ -132,26 +152,36 @@ func (d *driver) nudge(s turn.Session) (m render.Message, ok bool) {
 // maxNamed is how many people one nudge names.
 const maxNamed = 5
 
-// deciders are those who may decide a call: its requester, or else the approvers and admins that this chat's platform knows. A group
-// is named as one.
+// deciders are those whom a waiting call has to be told to: its requester, or, where their word does not do, the others that may decide,
+// as far as this chat's platform knows them. A group is named as one; where anybody may, nobody is.
 func (d *driver) deciders(policy permission.Policy, s turn.Session, c turn.ToolCall) []chat.User {
 	req, level := turn.Requested(s, c), c.Ruling.Level
-	if permission.MayDecide(policy, req, level, s.Turn.Requester) == nil {
+	if c.Want.Open() || c.Ruling.Approvals <= 1 && permission.MayDecide(policy, req, level, s.Turn.Requester) == nil {
 		return []chat.User{s.Turn.Requester}
 	}
-	users := policy.Admins
 	who := policy.Get(req.Tool, req.Source, req.Hints, req.Metadata).Approvers
-	if level == permission.LevelUser && who.Rule == permission.ApproversListed {
-		users = slices.Concat(who.Users, policy.Admins)
-	}
-	var out []chat.User
-	for _, u := range users {
-		here := u.Platform == d.id.Platform && (!u.IsGroup() || u.Workspace == d.id.Workspace)
-		if here && len(out) < maxNamed && !slices.Contains(out, u) && (u.IsGroup() || permission.MayDecide(policy, req, level, u) == nil) {
-			out = append(out, u)
+	here := func(users []chat.User) (out []chat.User) {
+		for _, u := range users {
+			ours := u.Platform == d.id.Platform && (!u.IsGroup() || u.Workspace == d.id.Workspace) && u != s.Turn.Requester
+			if ours && len(out) < maxNamed && !slices.Contains(out, u) && (u.IsGroup() || permission.MayDecide(policy, req, level, u) == nil) {
+				out = append(out, u)
+			}
 		}
+		return out
 	}
-	return out
+	switch {
+	case level == permission.LevelUser && who.Rule == permission.ApproversAnyone:
+		return nil
+	case level == permission.LevelUser && who.Rule == permission.ApproversParticipants:
+		var took []chat.User
+		for _, p := range s.People {
+			took = append(took, p.User)
+		}
+		return here(took)
+	case level == permission.LevelUser && len(here(who.Users)) > 0: // admins may, too: where nobody of these is
+		return here(who.Users)
+	}
+	return here(policy.Admins)
 }
 
 // maxParts is how many messages a long answer goes on in where a file can hold the rest: more than that is read nowhere.

@@ -32,7 +32,7 @@ func commands() []typed {
 		{"server", "<server> [<field> <value> | always | never | default]", render.HelpServer, (*looking).serverCommand},
 		{"tool", "<server> <tool> [<field> <value> | always | never | default]", render.HelpTool, (*looking).toolCommand},
 		{"set", "[<field> <value>]", render.HelpSet, (*looking).setCommand},
-		{"tools", "enable | disable <server> [<tool>]", render.HelpTools, (*looking).toolsCommand},
+		{"tools", "[enable | disable <server> [<tool>]]", render.HelpTools, (*looking).toolsCommand},
 		{"accept", "<server> [<tool>]", render.HelpAccept, (*looking).acceptCommand},
 		{"templates", "", render.HelpTemplates, (*looking).templatesCommand},
 		{"apply", "<template> [yes]", render.HelpApply, (*looking).applyCommand},
@@ -115,7 +115,7 @@ func (l *looking) mustAdmin() error {
 	if l.admin {
 		return nil
 	}
-	return notAdmin(l.policy)
+	return notAdminFor(render.OnlyAdminsSee, l.policy)
 }
 
 // serverNamed finds a server by its name.

@@ -86,7 +86,7 @@ func (l *looking) rememberedLines() []string {
 		if i == maxPanelRows {
 			return append(out, render.AndMore(len(mine)-i))
 		}
-		out = append(out, strconv.Itoa(i+1)+". "+render.RememberedLine(r.Choice.String(), shown(r.Tool.Name), shown(r.Tool.Server)))
+		out = append(out, strconv.Itoa(i+1)+". "+render.RememberedLine(r.Choice.String(), shown(r.Tool.Name), shown(r.Tool.Server), clipped(r.Limits(), 300)))
 	}
 	return out
 }
@@ -183,8 +183,11 @@ func (l *looking) setCommand(ctx context.Context, args []string) ([]string, erro
 	return l.assign(ctx, permission.Setting{}, args)
 }
 
-// toolsCommand enables and disables (R11).
+// toolsCommand lists the tools, or enables and disables (R11).
 func (l *looking) toolsCommand(ctx context.Context, args []string) ([]string, error) {
+	if len(args) == 0 {
+		return l.toolLines(ctx)
+	}
 	if len(args) < 2 || len(args) > 3 {
 		return nil, errUsage
 	}

@@ -89,6 +89,34 @@ func (l *looking) grantLines() []string {
 	return out
 }
 
+// toolLines are the tools that there are, each with what happens to a call of it here.
+func (l *looking) toolLines(ctx context.Context) ([]string, error) {
+	all, err := l.servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return []string{render.PanelNoServers}, nil
+	}
+	var out []string
+	room, left := maxPanelRows, 0
+	for _, s := range all {
+		section := render.Section{Title: shown(s.name) + " · " + s.state()}
+		for _, k := range s.tools {
+			if room--; room < 0 {
+				left++
+				continue
+			}
+			section.Rows = append(section.Rows, render.PanelRow{Line: words(shown(k.tool().Name) + " · " + l.verdict(k))})
+		}
+		out = append(out, lines(section)...)
+	}
+	if left > 0 {
+		out = append(out, render.AndMore(left))
+	}
+	return out, nil
+}
+
 func (l *looking) pendingCommand(ctx context.Context, _ []string) ([]string, error) {
 	w, err := l.waiting(ctx)
 	if err != nil {
@@ -150,6 +178,9 @@ func (l *looking) whyCommand(ctx context.Context, args []string) ([]string, erro
 // historyCommand is the chat's record; "settings" and "everywhere" are for admins.
 func (l *looking) historyCommand(ctx context.Context, args []string) ([]string, error) {
 	n, of, kind := 20, ofChat, ""
+	if l.admin && !l.hasChat() {
+		of = ofEverything
+	}
 	for _, a := range args {
 		a = strings.ToLower(a)
 		switch count, err := strconv.Atoi(a); {
@@ -190,6 +221,9 @@ func (l *looking) historyCommand(ctx context.Context, args []string) ([]string, 
 }
 
 func (l *looking) statsCommand(ctx context.Context, _ []string) ([]string, error) {
+	if !l.admin && !l.hasChat() {
+		return []string{render.PanelNoChat}, nil
+	}
 	p, _, err := l.statsView(ctx)
 	return lines(p.Sections...), err
 }

@@ -27,9 +27,15 @@ func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]Outcome, error)
 		return nil, err
 	}
 	policy, unsure := e.knows(ctx, policy, in.Envelope)
-	f, made, at, err := e.choose(ctx, in.Envelope, func(s turn.Session) ([]turn.Event, error) { return e.answers(ctx, policy, s, in) })
+	f, made, at, err := e.choose(ctx, in.Envelope, func(s turn.Session) ([]turn.Event, error) {
+		events, err := e.answers(ctx, policy, s, in)
+		return slices.Concat(sawIt(s, events), events), err
+	})
 	if err != nil {
 		return nil, whileUnsure(err, unsure)
+	}
+	if in.Choice == chat.Reveal {
+		return reveals(f.s, in, at)
 	}
 	done, err := e.outcomes(f.s, in, made, at)
 	if err == nil {
@@ -37,6 +43,21 @@ func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]Outcome, error)
 		e.forgets(ctx, in)
 	}
 	return done, err
+}
+
+// sawIt says of the asks that events answer that their cards were seen, where that is not on record yet: who answers one saw it, and
+// its time has not run out before it began.
+func sawIt(s turn.Session, events []turn.Event) []turn.Event {
+	var asks []turn.Appeared
+	for _, w := range turn.Waits(s) {
+		if w.Seen == nil && slices.ContainsFunc(events, func(ev turn.Event) bool { return turn.Answers(ev) == w.Ask }) {
+			asks = append(asks, turn.Appeared{Ask: w.Ask})
+		}
+	}
+	if len(asks) == 0 {
+		return nil
+	}
+	return []turn.Event{turn.Shown{Turn: s.Turn.ID, Asks: asks}}
 }
 
 // choose appends events that build derives from the newest fold, refolding as often as somebody else was
@@ -68,8 +89,16 @@ func (e *Engine) choose(ctx context.Context, by chat.Envelope, build func(turn.S
 			return f, nil, time.Time{}, err
 		}
 		w := Write{Chat: by.Chat, Known: f.head, Claim: claim}
-		for i, ev := range events {
-			w.Events = append(w.Events, Keyed{opPart(op, i), ev})
+		choices := 0
+		for _, ev := range events {
+			at := op + "#seen" // the delivery's own name is the choice's
+			if ev.Class() == turn.Choice {
+				at, choices = opPart(op, choices), choices+1
+			}
+			w.Events = append(w.Events, Keyed{at, ev})
+		}
+		if err := e.confirms(ctx, w.Events); err != nil {
+			return fold{}, nil, time.Time{}, err
 		}
 		got, err := e.append(ctx, w)
 		switch {
@@ -135,6 +164,9 @@ func (e *Engine) answers(ctx context.Context, policy permission.Policy, s turn.S
 	case chat.Answer, chat.Decline:
 		return e.fills(s, in)
 	}
+	if _, wants := turn.Wants(s, turn.AskID(in.Token)); wants && in.Choice == chat.Reveal {
+		return e.fills(s, in)
+	}
 	c, t, found := findAsk(s, turn.AskID(in.Token))
 	if !found {
 		return nil, &Refusal{Code: RefusedUnknown, Say: render.UnknownAsk()}
@@ -152,9 +184,14 @@ func (e *Engine) answers(ctx context.Context, policy permission.Policy, s turn.S
 	case chat.AllowOnce, chat.Deny, chat.DenyReason, chat.AllowChat, chat.AllowExact, chat.AllowPath, chat.AllowHour, chat.AllowUses,
 		chat.AllowReads, chat.AllowWrites, chat.AllowServer:
 		ev, err := e.answer(ctx, policy, s, t, c, in)
-		return one(ev, err)
+		if err != nil {
+			return nil, err
+		}
+		return append([]turn.Event{ev}, e.spread(ctx, policy, s, c, in, ev)...), nil
 	case chat.Remember:
 		return e.ticks(s, t, c, in)
+	case chat.Reveal:
+		return e.looks(s, t, c, in)
 	case chat.Undo:
 		if t != s.Turn || !turn.CanUndo(s, c) {
 			return nil, tooLate(c)
@@ -186,16 +223,25 @@ func one(ev turn.Event, err error) ([]turn.Event, error) {
 	return []turn.Event{ev}, nil
 }
 
+// decision is what a click decides about a call: the only place that makes one.
+func decision(c turn.ToolCall, choice chat.Choice, in chat.Clicked) turn.Decided {
+	return turn.Decided{Ask: c.Ask, Digest: c.Digest, Choice: choice, By: in.User, Name: in.Name, Surface: in.User.Platform}
+}
+
 // answer is a decision about one open ask.
 func (e *Engine) answer(ctx context.Context, policy permission.Policy, s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Clicked) (turn.Event, error) {
 	if t == nil || c.Status != turn.Awaiting {
 		return nil, notOpen(c)
 	}
-	ev := turn.Decided{Ask: c.Ask, Digest: c.Digest, Choice: in.Choice, By: in.User, Name: in.Name, Surface: in.User.Platform, Reason: in.Reason}
+	ev := decision(c, in.Choice, in)
+	ev.Reason = in.Reason
 	switch {
 	case in.Choice == chat.AllowOnce:
 		if !turn.Showable(c) {
 			return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+		}
+		if turn.Masked(c) && !c.Saw(c.Ask, in.User) {
+			return nil, &Refusal{Code: RefusedHidden, Say: render.LookAtHidden()}
 		}
 		if i := slices.IndexFunc(c.Votes, func(v turn.Vote) bool { return v.By == in.User }); i >= 0 {
 			return nil, &Refusal{
@@ -203,6 +249,13 @@ func (e *Engine) answer(ctx context.Context, policy permission.Policy, s turn.Se
 				By: in.User, Name: in.Name, At: c.Votes[i].At, // without the choice: it is told, because it changed nothing
 			}
 		}
+		if slices.ContainsFunc(c.Votes, func(v turn.Vote) bool { return v.By.Person() == in.User.Person() }) {
+			return nil, &Refusal{Code: RefusedNotYours, Say: render.SelfNamedAllowed(len(c.Votes), c.Ruling.Approvals)}
+		}
+	case turn.Grants(in.Choice) && turn.Masked(c):
+		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+	case in.Choice == chat.AllowUses && turn.Remembers(c, in.User):
+		return nil, &Refusal{Code: RefusedNotOffered, Say: render.UsesNotRemembered()}
 	case turn.Grants(in.Choice):
 		g, err := e.grant(ctx, policy, s, c, in)
 		if err != nil {
@@ -271,14 +324,19 @@ func (e *Engine) answerAll(ctx context.Context, policy permission.Policy, s turn
 			return nil, err
 		}
 		ev, err := e.answer(ctx, policy, s, s.Turn, c, single)
-		if no := (*Refusal)(nil); errors.As(err, &no) && no.Code == RefusedDecided && no.By == in.User && len(c.Votes) > 0 {
+		no := (*Refusal)(nil)
+		refused := errors.As(err, &no)
+		if refused && no.Code == RefusedDecided && no.By == in.User && len(c.Votes) > 0 {
 			already = err // one of several: their word counts for it
 			continue
+		}
+		if refused && no.Code == RefusedHidden { // which of them is not on the button
+			return nil, &Refusal{Code: no.Code, Say: render.LookAtFirst(render.RunLine(turn.Seen(c.Tool.Name), turn.Seen(c.Tool.Server)))}
 		}
 		if err != nil {
 			return nil, err
 		}
-		events = append(events, ev)
+		events = append(events, forgetful(c, single, ev)...)
 	}
 	if len(events) == 0 {
 		return nil, already
@@ -422,6 +480,8 @@ func (e *Engine) outcomes(s turn.Session, in chat.Clicked, made []turn.Event, at
 	for _, ev := range made {
 		o := Outcome{Chat: in.Chat, Choice: in.Choice, By: in.User, Name: in.Name, At: at}
 		switch ev := ev.(type) {
+		case turn.Shown: // what they answered, they saw
+			continue
 		case turn.Amended:
 			o.Ask = ev.Ask
 			c, _, found := findAsk(s, ev.Ask)
@@ -433,12 +493,16 @@ func (e *Engine) outcomes(s turn.Session, in chat.Clicked, made []turn.Event, at
 			o.Ask, o.Choice = ev.Ask, ev.Choice
 			c, _, found := findAsk(s, ev.Ask)
 			voted := found && ev.Choice == chat.AllowOnce && slices.ContainsFunc(c.Votes, func(v turn.Vote) bool { return v.By == in.User })
-			if !found || !voted && (c.By != in.User || c.Choice != ev.Choice) {
+			under := found && ev.Under != "" && c.Grant == ev.Under
+			if !found || !voted && !under && (c.By != in.User || c.Choice != ev.Choice) {
 				refused = overtaken(c)
 				continue
 			}
 			o.Call = c.ID
 		case turn.Ticked:
+			if in.Choice == chat.ApproveAll || in.Choice == chat.AllowSession {
+				continue // it only went with them
+			}
 			o.Ask = ev.Ask
 			if c, _, found := findAsk(s, ev.Ask); found {
 				o.Call = c.ID

@@ -3,7 +3,9 @@ package agent
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
+	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -16,11 +18,117 @@ func (e *Engine) ticks(s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Cl
 	if t == nil || t != s.Turn || c.Status != turn.Awaiting {
 		return nil, notOpen(c)
 	}
-	if !turn.CanRemember(c) {
+	if !turn.CanRemember(c) || turn.Masked(c) {
 		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
 	}
 	on := c.Ticked == nil || c.Ticked.User != in.User
 	return one(turn.Ticked{Ask: c.Ask, On: on, By: in.User, Name: in.Name}, nil)
+}
+
+// forgetful is an answer that allows several calls at once: what is ticked to be remembered goes with an answer to that one call only.
+func forgetful(c turn.ToolCall, in chat.Clicked, answer turn.Event) []turn.Event {
+	if turn.Allows(in.Choice) && turn.Remembers(c, in.User) {
+		return []turn.Event{turn.Ticked{Ask: c.Ask, By: in.User, Name: in.Name}, answer}
+	}
+	return []turn.Event{answer}
+}
+
+// looks records that somebody who may decide looks at what the card masks. Looking again records nothing.
+func (e *Engine) looks(s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Clicked) ([]turn.Event, error) {
+	switch {
+	case t == nil || t != s.Turn || c.Status != turn.Awaiting:
+		return nil, notOpen(c)
+	case !turn.Masked(c) || !turn.Showable(c):
+		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+	case c.Saw(c.Ask, in.User):
+		return nil, nil
+	}
+	return one(turn.Revealed{Ask: c.Ask, By: in.User, Name: in.Name}, nil)
+}
+
+// reveals is what a card masks, for somebody of whom it is on record that they looked.
+func reveals(s turn.Session, in chat.Clicked, at time.Time) ([]Outcome, error) {
+	ask := turn.AskID(in.Token)
+	c, open := turn.Wants(s, ask)
+	if !open {
+		c, _, _ = findAsk(s, ask)
+	}
+	if !c.Saw(ask, in.User) {
+		return nil, overtaken(c)
+	}
+	d := turn.Hidden(c, ask)
+	return []Outcome{{Chat: in.Chat, Ask: ask, Call: c.ID, Choice: in.Choice, By: in.User, Name: in.Name, At: at, Hidden: &d}}, nil
+}
+
+// spread answers what else waits and is covered by what this answer leaves standing, by the rule that later calls are ruled by: a grant,
+// or what the person ticked to be remembered. Each has a record of its own.
+func (e *Engine) spread(ctx context.Context, policy permission.Policy, s turn.Session, c turn.ToolCall, in chat.Clicked, ev turn.Event) (more []turn.Event) {
+	d, ok := ev.(turn.Decided)
+	if !ok || !turn.Allows(d.Choice) || d.Grant == nil && !turn.Remembers(c, in.User) {
+		return nil
+	}
+	var grants []permission.Grant
+	if d.Grant != nil {
+		grants = []permission.Grant{asGiven(*d.Grant, policy, s)}
+	}
+	if turn.Remembers(c, in.User) {
+		keep := toRemember(c, in, d.Choice, d.Grant)
+		policy.Remembered = append(slices.Clip(policy.Remembered), keep)
+	}
+	for x, req := range e.others(ctx, s, c) {
+		yes := decision(x, chat.AllowOnce, in)
+		switch r := permission.Weigh(policy, grants, req, e.now()); {
+		case r.Verdict != permission.Allow:
+		case r.Grant != "":
+			if grants[0].Counted {
+				grants[0].Uses--
+			}
+			yes.Under = r.Grant
+			more = append(more, yes)
+		case r.Winner() == permission.RuleRemembered:
+			more = append(more, yes)
+		}
+	}
+	return more
+}
+
+// others are the other calls that wait and that one answer may cover, with what the policy has to know of each.
+func (e *Engine) others(ctx context.Context, s turn.Session, not turn.ToolCall) iter.Seq2[turn.ToolCall, permission.Request] {
+	return func(yield func(turn.ToolCall, permission.Request) bool) {
+		var specs []ToolSpec
+		for _, x := range turn.OpenAsks(s) {
+			if x.ID == not.ID || !turn.Coverable(x) {
+				continue
+			}
+			if specs == nil {
+				var err error
+				if specs, _, err = e.Tools.List(ctx); err != nil {
+					return // they go on asking
+				}
+			}
+			sp, ok := specOf(specs, x.Tool.Server, x.Tool.Name)
+			if !ok || sp.Tool != x.Tool {
+				continue
+			}
+			req := turn.Requested(s, x)
+			req.Source, req.Hints, req.Metadata = sp.Source, sp.Hints, sp.Metadata
+			if !yield(x, req) {
+				return
+			}
+		}
+	}
+}
+
+// toRemember is what a person's answer to a call leaves standing for them: as narrow as what they clicked.
+func toRemember(c turn.ToolCall, in chat.Clicked, choice chat.Choice, g *permission.Grant) permission.Remembered {
+	keep := permission.Remembered{ID: rememberedAt(c.Ask), By: in.User, Name: in.Name, Tool: c.Tool, Choice: permission.StandDeny}
+	if turn.Allows(choice) {
+		keep.Choice = permission.StandAllow
+	}
+	if g != nil && g.Scope == permission.ScopeTool {
+		keep.Pins, keep.Until = g.Pins, g.Until
+	}
+	return keep
 }
 
 // remembers writes into the settings what a person ticked to be remembered, once their decision is recorded. It is another log: where
@@ -32,13 +140,12 @@ func (e *Engine) remembers(ctx context.Context, s turn.Session, in chat.Clicked,
 		if c.Ticked == nil || c.Ticked.User != in.User || c.By != in.User || !(turn.Allows(o.Choice) || o.Choice == chat.Deny) {
 			continue
 		}
-		stand := permission.StandDeny
-		if turn.Allows(o.Choice) {
-			stand = permission.StandAllow
+		var given *permission.Grant
+		if i := slices.IndexFunc(s.Grants, func(g permission.Grant) bool { return g.ID == c.Grant }); i >= 0 {
+			given = &s.Grants[i]
 		}
-		changes = append(changes, permission.Change{Remember: &permission.Remembered{
-			ID: rememberedAt(o.Ask), By: in.User, Name: in.Name, Tool: c.Tool, Choice: stand,
-		}})
+		keep := toRemember(c, in, o.Choice, given)
+		changes = append(changes, permission.Change{Remember: &keep})
 	}
 	if len(changes) == 0 {
 		return
@@ -95,12 +202,16 @@ func (e *Engine) answerSession(ctx context.Context, policy permission.Policy, s 
 	single := in
 	single.Choice = chat.AllowOnce
 	var events []turn.Event
-	for _, open := range turn.OpenAsks(s) {
-		if open.Ruling.Level != permission.LevelUser || open.Ruling.Changed || e.mayDecide(policy, s, t, open, in.User) != nil {
-			continue // it still asks
+	answer := func(open turn.ToolCall) {
+		if ev, err := e.answer(ctx, policy, s, t, open, single); err == nil && e.mayDecide(policy, s, t, open, in.User) == nil {
+			events = append(events, forgetful(open, single, ev)...)
 		}
-		if ev, err := e.answer(ctx, policy, s, t, open, single); err == nil {
-			events = append(events, ev)
+	}
+	answer(c)
+	for open, req := range e.others(ctx, s, c) {
+		req.Mode = permission.ModeNever
+		if r := permission.Weigh(policy, nil, req, e.now()); r.Verdict == permission.Allow {
+			answer(open) // what the mode is not about still asks
 		}
 	}
 	return append(events, turn.ModeSet{Mode: permission.ModeNever, Rev: s.ModeRev + 1, By: in.User, Name: in.Name}), nil
@@ -127,6 +238,17 @@ func (e *Engine) fills(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 		return nil, &Refusal{Code: RefusedUnknown, Say: render.UnknownAsk()}
 	case nobody(in.User) || in.User != s.Turn.Requester:
 		return nil, &Refusal{Code: RefusedNotYours, Say: render.OnlyRequesterFills(nameOf(s, s.Turn.Requester))}
+	}
+	masked := c.Want.Want.Masked() && !c.Saw(c.Want.Ask, in.User)
+	switch {
+	case in.Choice == chat.Reveal && masked:
+		return one(turn.Revealed{Ask: c.Want.Ask, By: in.User, Name: in.Name}, nil)
+	case in.Choice == chat.Reveal && c.Want.Want.Masked():
+		return nil, nil
+	case in.Choice == chat.Reveal:
+		return nil, &Refusal{Code: RefusedNotOffered, Say: render.NotOffered()}
+	case in.Choice == chat.Answer && masked:
+		return nil, &Refusal{Code: RefusedHidden, Say: render.LookAtHidden()}
 	}
 	fill := turn.Fill{Action: turn.FillDecline}
 	if in.Choice == chat.Answer {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -19,6 +20,7 @@ var (
 	ana  = chat.User{Platform: "test", Key: "ana"}
 	ben  = chat.User{Platform: "test", Key: "ben"}
 	boss = chat.User{Platform: "test", Key: "boss"}
+	eve  = chat.User{Platform: "test", Key: "u-eve"}
 	team = chat.User{Platform: "test", Key: chat.GroupPrefix + "team"}
 	noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 )
@@ -52,12 +54,80 @@ func board() turn.Session {
 		Last:   &turn.Turn{ID: "t0", Requester: ben, Calls: []turn.ToolCall{old, call("late", turn.Lapsed), call("undone", turn.Allowed)}, End: turn.Answered},
 		Lapsed: []turn.LapsedCall{{Call: gone, Requester: ana}},
 		Grants: []permission.Grant{{ID: "g1", By: ana, Name: "Ana"}, {ID: "g2", By: ana, Name: "Ana"}},
-		People: []turn.Person{{User: ana, Name: "Ana"}, {User: ben}},
+		Began:  ana, People: []turn.Person{{User: ana, Name: "Ana"}, {User: ben}},
 	}
+}
+
+// oneTool is a list with the one tool of [board].
+type oneTool struct{ Tools }
+
+func (oneTool) List(context.Context) ([]ToolSpec, []ServerFault, error) {
+	return []ToolSpec{{Tool: permission.Tool{Server: "files", Name: "move"}}}, nil, nil
 }
 
 func ruled() permission.Policy {
 	return permission.Policy{Installed: true, Admins: []chat.User{boss}}
+}
+
+// masked makes the first call one of which the card masks a part, saw adds that somebody looked at it, in an asking.
+func masked(s *turn.Session) { s.Turn.Calls[0].Args = json.RawMessage(`{"password":"hunter2"}`) }
+
+func saw(ask turn.AskID, by chat.User) func(*turn.Session) {
+	return func(s *turn.Session) {
+		masked(s)
+		s.Turn.Calls[0].Revealed = []turn.Reveal{{Ask: ask, By: by}}
+	}
+}
+
+// sample has a tool's server want a word of the model, with something masked in it.
+func sample(s *turn.Session) {
+	s.Turn.Calls[2].Want = &turn.Wanting{Ask: "w", Want: turn.Want{Kind: turn.WantSample, Prompt: json.RawMessage(`{"password":"hunter2"}`)}}
+}
+
+// Only of whom it is on record that they looked is shown what a card masks, and it is all of it.
+func TestWhoIsShownWhatIsMasked(t *testing.T) {
+	s := board()
+	saw("a-open", ana)(&s)
+	if _, err := reveals(s, chat.Clicked{Token: "a-open", Choice: chat.Reveal, Envelope: chat.Envelope{User: ben}}, noon); err == nil {
+		t.Error("Ben is shown it")
+	}
+	out, err := reveals(s, chat.Clicked{Token: "a-open", Choice: chat.Reveal, Envelope: chat.Envelope{User: ana}}, noon)
+	if err != nil || len(out) != 1 || out[0].Call != "open" || !strings.Contains(out[0].Hidden.Parts[1].Text, "hunter2") {
+		t.Errorf("%+v, %v", out, err)
+	}
+	sample(&s)
+	s.Turn.Calls[2].Want.Want.Prompt = json.RawMessage(`{"password":"hunter3"}`)
+	s.Turn.Calls[2].Revealed = []turn.Reveal{{Ask: "w", By: ana}}
+	out, err = reveals(s, chat.Clicked{Token: "w", Choice: chat.Reveal, Envelope: chat.Envelope{User: ana}}, noon)
+	if err != nil || len(out) != 1 || !strings.Contains(out[0].Hidden.Parts[1].Text, "hunter3") {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// Which of several calls is masked stands on no button: the answer names it.
+func TestWhichOfAllIsMasked(t *testing.T) {
+	s := board()
+	masked(&s)
+	in := chat.Clicked{Token: turn.BatchToken(s), Choice: chat.ApproveAll, Envelope: chat.Envelope{User: ana, Chat: here}}
+	if _, err := (&Engine{}).answers(t.Context(), ruled(), s, in); err == nil || !strings.Contains(err.Error(), "Run move from files: Part of this call is hidden") {
+		t.Error(err)
+	}
+	huge(&s)
+	if _, err := (&Engine{}).answers(t.Context(), ruled(), s, in); err == nil || strings.Contains(err.Error(), "is hidden") {
+		t.Error(err)
+	}
+}
+
+// Arguments come as the tool's schema has them, whatever is in it.
+func TestPropertiesInOrder(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type":"object","properties":{"source":{"a":1},"destination":true,"a":[]}}`: "source destination a",
+		`{"properties":{}}`: "", `{}`: "", `[]`: "", ``: "", `{"properties":[1]}`: "", `{"properties":null}`: "", `{"properties":"x"}`: "",
+	} {
+		if got := strings.Join(properties(json.RawMessage(schema)), " "); got != want {
+			t.Errorf("%s: %q", schema, got)
+		}
+	}
 }
 
 // What a click comes to, by what it is about and who clicks: an event, or the refusal that fits.
@@ -86,8 +156,12 @@ func TestWhatAClickComesTo(t *testing.T) {
 		"allow, cannot be shown":         {in: chat.Clicked{Token: "a-open", Choice: chat.AllowOnce}, s: huge, want: no(RefusedNotOffered)},
 		"deny, cannot be shown":          {in: chat.Clicked{Token: "a-open", Choice: chat.Deny}, s: huge, want: "decided"},
 		"allow twice":                    {in: chat.Clicked{Token: "a-open", Choice: chat.AllowOnce}, s: voted, want: no(RefusedDecided)},
+		"allow, under another name":      {in: chat.Clicked{Token: "a-open", Choice: chat.AllowOnce, Envelope: chat.Envelope{User: eve}}, s: adamVoted, p: anyone, want: no(RefusedNotYours)},
+		"approve all, under another":     {in: chat.Clicked{Token: all, Choice: chat.ApproveAll, Envelope: chat.Envelope{User: eve}}, s: adamVoted, p: anyone, want: no(RefusedNotYours)},
+		"allow, after a name":            {in: chat.Clicked{Token: "a-open", Choice: chat.AllowOnce, Envelope: chat.Envelope{User: ben}}, s: adamVoted, p: anyone, want: "decided"},
+		"deny, under another name":       {in: chat.Clicked{Token: "a-open", Choice: chat.Deny, Envelope: chat.Envelope{User: eve}}, s: adamVoted, p: anyone, want: "decided"},
 		"deny after allowing":            {in: chat.Clicked{Token: "a-open", Choice: chat.Deny}, s: voted, want: "decided"},
-		"for this chat":                  {in: chat.Clicked{Token: "a-open", Choice: chat.AllowChat}, want: "decided"},
+		"for this chat":                  {in: chat.Clicked{Token: "a-open", Choice: chat.AllowChat}, want: "decided decided"},
 		"for this chat, not offered":     {in: chat.Clicked{Token: "a-open", Choice: chat.AllowChat}, s: func(s *turn.Session) { s.Turn.Calls[0].Ruling.ChatGrant = false }, want: no(RefusedNotOffered)},
 		"no such choice":                 {in: chat.Clicked{Token: "a-open", Choice: "dance"}, want: no(RefusedNotOffered)},
 		"remember":                       {in: chat.Clicked{Token: "a-open", Choice: chat.Remember}, want: "ticked"},
@@ -149,8 +223,8 @@ func TestWhatAClickComesTo(t *testing.T) {
 		"session, strict and always":   {in: chat.Clicked{Token: "a-open", Choice: chat.AllowSession}, s: func(s *turn.Session) { s.Mode = permission.ModeAlways }, p: func(p *permission.Policy) { p.Strict = true }, want: no(RefusedNotOffered)},
 		"session, strict":              {in: chat.Clicked{Token: "a-open", Choice: chat.AllowSession}, p: func(p *permission.Policy) { p.Strict = true }, want: "decided decided mode_set"},
 		"session, always":              {in: chat.Clicked{Token: "a-open", Choice: chat.AllowSession}, s: func(s *turn.Session) { s.Mode = permission.ModeAlways }, want: "decided decided mode_set"},
-		"session, not theirs":          {in: chat.Clicked{Token: "a-open", Choice: chat.AllowSession}, s: func(s *turn.Session) { s.People[0].User = ben }, want: no(RefusedNotYours)},
-		"session, may not decide":      {in: chat.Clicked{Token: "a-open", Choice: chat.AllowSession, Envelope: chat.Envelope{User: ben}}, s: func(s *turn.Session) { s.People[0].User = ben }, want: no(RefusedNotYours)},
+		"session, not theirs":          {in: chat.Clicked{Token: "a-open", Choice: chat.AllowSession}, s: func(s *turn.Session) { s.Began = ben }, want: no(RefusedNotYours)},
+		"session, may not decide":      {in: chat.Clicked{Token: "a-open", Choice: chat.AllowSession, Envelope: chat.Envelope{User: ben}}, s: func(s *turn.Session) { s.Began = ben }, want: no(RefusedNotYours)},
 		"session, one for admins":      {in: chat.Clicked{Token: "a-open", Choice: chat.AllowSession, Envelope: chat.Envelope{User: boss}}, s: func(s *turn.Session) { s.Turn.Calls[3].Ruling.Level = permission.LevelAdmin }, want: "decided mode_set"},
 		"session, another one changed": {in: chat.Clicked{Token: "a-open", Choice: chat.AllowSession}, s: func(s *turn.Session) { s.Turn.Calls[3].Ruling.Changed = true }, want: "decided mode_set"},
 		"session, one too big":         {in: chat.Clicked{Token: "a-parked", Choice: chat.AllowSession}, s: huge, want: "decided mode_set"},
@@ -160,18 +234,46 @@ func TestWhatAClickComesTo(t *testing.T) {
 		"session, one for others": {in: chat.Clicked{Token: "a-open", Choice: chat.AllowSession}, s: func(s *turn.Session) { s.Turn.Calls[3].Tool.Name = "copy" }, p: func(p *permission.Policy) {
 			p.Servers = map[string]permission.ServerSettings{"files": {Tools: map[string]permission.ToolSettings{"copy": {Rights: permission.Rights{RequesterMayApprove: new(false)}}}}}
 		}, want: "decided mode_set"},
-		"ask from now":             {in: chat.Clicked{Choice: chat.AskFor, Envelope: chat.Envelope{User: ben}}, s: func(s *turn.Session) { s.Mode = permission.ModeNever }, want: "mode_set"},
-		"ask from now, it asks":    {in: chat.Clicked{Choice: chat.AskFor}, want: no(RefusedNotOffered)},
-		"ask from now, a group":    {in: chat.Clicked{Choice: chat.AskFor, Envelope: chat.Envelope{User: team}}, s: func(s *turn.Session) { s.Mode = permission.ModeNever }, want: no(RefusedNotYours)},
-		"fill":                     {in: chat.Clicked{Token: "w", Choice: chat.Answer, Fields: map[string]string{"who": "Ana"}}, want: "filled"},
-		"fill, on its message":     {in: chat.Clicked{Token: "w", Choice: chat.Decline, Message: "m1"}, want: "filled"},
-		"fill, on another message": {in: chat.Clicked{Token: "w", Choice: chat.Decline, Message: "m0"}, want: no(RefusedUnknown)},
-		"fill, nothing shown":      {in: chat.Clicked{Token: "w", Choice: chat.Decline, Message: "m0"}, s: func(s *turn.Session) { s.Turn.Shown = "" }, want: "filled"},
-		"fill, left out":           {in: chat.Clicked{Token: "w", Choice: chat.Answer}, want: no(RefusedArguments)},
-		"decline, left out":        {in: chat.Clicked{Token: "w", Choice: chat.Decline}, want: "filled"},
-		"fill, another":            {in: chat.Clicked{Token: "v", Choice: chat.Decline}, want: no(RefusedExpired)},
-		"fill, an admin":           {in: chat.Clicked{Token: "w", Choice: chat.Decline, Envelope: chat.Envelope{User: boss}}, want: no(RefusedNotYours)},
-		"fill, a group":            {in: chat.Clicked{Token: "w", Choice: chat.Decline, Envelope: chat.Envelope{User: team}}, s: func(s *turn.Session) { s.Turn.Requester = team }, want: no(RefusedNotYours)},
+		"allow, masked":                 {in: chat.Clicked{Token: "a-open", Choice: chat.AllowOnce}, s: masked, want: no(RefusedHidden)},
+		"allow, masked by its ruling":   {in: chat.Clicked{Token: "a-open", Choice: chat.AllowOnce}, s: func(s *turn.Session) { s.Turn.Calls[0].Ruling.Masked = true }, want: no(RefusedHidden)},
+		"allow, seen":                   {in: chat.Clicked{Token: "a-open", Choice: chat.AllowOnce}, s: saw("a-open", ana), want: "decided"},
+		"allow, seen by another":        {in: chat.Clicked{Token: "a-open", Choice: chat.AllowOnce}, s: saw("a-open", ben), want: no(RefusedHidden)},
+		"allow, seen in another asking": {in: chat.Clicked{Token: "a-open", Choice: chat.AllowOnce}, s: saw("a-before", ana), want: no(RefusedHidden)},
+		"deny, masked":                  {in: chat.Clicked{Token: "a-open", Choice: chat.Deny}, s: masked, want: "decided"},
+		"for this chat, seen":           {in: chat.Clicked{Token: "a-open", Choice: chat.AllowChat}, s: saw("a-open", ana), want: no(RefusedNotOffered)},
+		"remember, masked":              {in: chat.Clicked{Token: "a-open", Choice: chat.Remember}, s: masked, want: no(RefusedNotOffered)},
+		"approve all, one masked":       {in: chat.Clicked{Token: all, Choice: chat.ApproveAll}, s: masked, want: no(RefusedHidden)},
+		"approve all, seen":             {in: chat.Clicked{Token: all, Choice: chat.ApproveAll}, s: saw("a-open", ana), want: "decided decided"},
+		"session, another one masked":   {in: chat.Clicked{Token: "a-parked", Choice: chat.AllowSession}, s: masked, want: "decided mode_set"},
+		"edit, masked":                  {in: chat.Clicked{Token: "a-open", Choice: chat.Edit, Args: "{}"}, s: masked, want: no(RefusedNotOffered)},
+		"look":                          {in: chat.Clicked{Token: "a-open", Choice: chat.Reveal}, s: masked, want: "revealed"},
+		"look, on another message":      {in: chat.Clicked{Token: "a-open", Choice: chat.Reveal, Message: "m0"}, s: masked, want: no(RefusedUnknown)},
+		"look again":                    {in: chat.Clicked{Token: "a-open", Choice: chat.Reveal}, s: saw("a-open", ana), want: ""},
+		"look, somebody else":           {in: chat.Clicked{Token: "a-open", Choice: chat.Reveal, Envelope: chat.Envelope{User: ben}}, s: masked, want: no(RefusedNotYours)},
+		"look, nothing masked":          {in: chat.Clicked{Token: "a-open", Choice: chat.Reveal}, want: no(RefusedNotOffered)},
+		"look, decided":                 {in: chat.Clicked{Token: "a-allowed", Choice: chat.Reveal}, want: no(RefusedDecided)},
+		"look, of an ended turn":        {in: chat.Clicked{Token: "a-old", Choice: chat.Reveal, Envelope: chat.Envelope{User: boss}}, s: func(s *turn.Session) { s.Last.Calls[0].Ruling.Masked = true }, want: no(RefusedNotOffered)},
+		"look, lapsed and left":         {in: chat.Clicked{Token: "a-gone", Choice: chat.Reveal}, want: no(RefusedExpired)},
+		"look, too big":                 {in: chat.Clicked{Token: "a-open", Choice: chat.Reveal}, s: func(s *turn.Session) { huge(s); s.Turn.Calls[0].Ruling.Masked = true }, want: no(RefusedNotOffered)},
+		"sample, masked":                {in: chat.Clicked{Token: "w", Choice: chat.Answer}, s: sample, want: no(RefusedHidden)},
+		"sample, declined":              {in: chat.Clicked{Token: "w", Choice: chat.Decline}, s: sample, want: "filled"},
+		"sample, look":                  {in: chat.Clicked{Token: "w", Choice: chat.Reveal}, s: sample, want: "revealed"},
+		"sample, look again":            {in: chat.Clicked{Token: "w", Choice: chat.Reveal}, s: func(s *turn.Session) { sample(s); s.Turn.Calls[2].Revealed = []turn.Reveal{{Ask: "w", By: ana}} }, want: ""},
+		"sample, seen":                  {in: chat.Clicked{Token: "w", Choice: chat.Answer}, s: func(s *turn.Session) { sample(s); s.Turn.Calls[2].Revealed = []turn.Reveal{{Ask: "w", By: ana}} }, want: "filled"},
+		"sample, no such choice":        {in: chat.Clicked{Token: "w", Choice: chat.AllowOnce}, s: sample, want: no(RefusedUnknown)},
+		"form, look":                    {in: chat.Clicked{Token: "w", Choice: chat.Reveal}, want: no(RefusedNotOffered)},
+		"ask from now":                  {in: chat.Clicked{Choice: chat.AskFor, Envelope: chat.Envelope{User: ben}}, s: func(s *turn.Session) { s.Mode = permission.ModeNever }, want: "mode_set"},
+		"ask from now, it asks":         {in: chat.Clicked{Choice: chat.AskFor}, want: no(RefusedNotOffered)},
+		"ask from now, a group":         {in: chat.Clicked{Choice: chat.AskFor, Envelope: chat.Envelope{User: team}}, s: func(s *turn.Session) { s.Mode = permission.ModeNever }, want: no(RefusedNotYours)},
+		"fill":                          {in: chat.Clicked{Token: "w", Choice: chat.Answer, Fields: map[string]string{"who": "Ana"}}, want: "filled"},
+		"fill, on its message":          {in: chat.Clicked{Token: "w", Choice: chat.Decline, Message: "m1"}, want: "filled"},
+		"fill, on another message":      {in: chat.Clicked{Token: "w", Choice: chat.Decline, Message: "m0"}, want: no(RefusedUnknown)},
+		"fill, nothing shown":           {in: chat.Clicked{Token: "w", Choice: chat.Decline, Message: "m0"}, s: func(s *turn.Session) { s.Turn.Shown = "" }, want: "filled"},
+		"fill, left out":                {in: chat.Clicked{Token: "w", Choice: chat.Answer}, want: no(RefusedArguments)},
+		"decline, left out":             {in: chat.Clicked{Token: "w", Choice: chat.Decline}, want: "filled"},
+		"fill, another":                 {in: chat.Clicked{Token: "v", Choice: chat.Decline}, want: no(RefusedExpired)},
+		"fill, an admin":                {in: chat.Clicked{Token: "w", Choice: chat.Decline, Envelope: chat.Envelope{User: boss}}, want: no(RefusedNotYours)},
+		"fill, a group":                 {in: chat.Clicked{Token: "w", Choice: chat.Decline, Envelope: chat.Envelope{User: team}}, s: func(s *turn.Session) { s.Turn.Requester = team }, want: no(RefusedNotYours)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, p, in := board(), ruled(), c.in
@@ -184,7 +286,7 @@ func TestWhatAClickComesTo(t *testing.T) {
 			if in.Chat = here; in.User.IsZero() {
 				in.User = ana
 			}
-			events, err := (&Engine{}).answers(t.Context(), p, s, in)
+			events, err := (&Engine{Config: Config{Tools: oneTool{}}}).answers(t.Context(), p, s, in)
 			var refused *Refusal
 			if code, ok := c.want.(RefusalCode); ok {
 				if !errors.As(err, &refused) || refused.Code != code || refused.Say == "" || len(events) != 0 {
@@ -217,6 +319,28 @@ func voted(s *turn.Session) {
 	s.Turn.Calls[0].Votes = []turn.Vote{{By: ben, At: noon}, {By: ana, At: noon.Add(time.Minute)}}
 }
 
+// When it starts, two names that people gave themselves are not two people, whatever an older version counted.
+func TestSelfNamedAreOneAtTheStart(t *testing.T) {
+	p := permission.Policy{Installed: true, Approvers: permission.Approvers{Rule: permission.ApproversAnyone}, Rights: permission.Rights{MinApprovals: new(permission.People(2))}}
+	for _, c := range []struct {
+		by, vote chat.User
+		may      bool
+	}{{eve, chat.User{Platform: "test", Key: "u-adam"}, false}, {eve, ben, true}, {ana, eve, true}} {
+		call := turn.ToolCall{By: c.by, Votes: []turn.Vote{{By: c.vote}, {By: c.by}}}
+		if got := stillAllowed(p, permission.Request{Chat: here, Requester: ana}, permission.LevelUser, call); got != c.may {
+			t.Errorf("%s and %s: %v", c.by, c.vote, got)
+		}
+	}
+}
+
+// adamVoted: somebody allowed the first call under a name they gave themselves. eve may be them.
+func adamVoted(s *turn.Session) {
+	s.Turn.Calls[0].Ruling.Approvals = 2
+	s.Turn.Calls[0].Votes = []turn.Vote{{By: chat.User{Platform: "test", Key: "u-adam"}, At: noon}}
+}
+
+func anyone(p *permission.Policy) { p.Approvers.Rule = permission.ApproversAnyone }
+
 // What an event of a click says.
 func TestWhatAClickWrites(t *testing.T) {
 	one := func(in chat.Clicked, change func(*turn.Session)) turn.Event {
@@ -228,7 +352,7 @@ func TestWhatAClickWrites(t *testing.T) {
 		if in.Chat = here; in.User.IsZero() {
 			in.User = ana
 		}
-		events, err := (&Engine{}).answers(t.Context(), ruled(), s, in)
+		events, err := (&Engine{Config: Config{Tools: oneTool{}}}).answers(t.Context(), ruled(), s, in)
 		if err != nil || len(events) == 0 {
 			t.Fatalf("%+v: %v, %v", in, events, err)
 		}

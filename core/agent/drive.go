@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -29,9 +30,11 @@ type driver struct {
 	lease  atomic.Pointer[Lease]
 	lost   atomic.Bool
 
-	worked  bool   // this driver has got something done, so the chat is not deadly
-	at      Head   // where the log stood when the lease was given
-	own     uint64 // turns opened by entries from this one on were posted by nobody but this driver
+	since   time.Time            // what was decided before may have been used without the log's knowing: see doubt
+	fresh   map[turn.CallID]bool // calls that this driver ruled
+	worked  bool                 // this driver has got something done, so the chat is not deadly
+	at      Head                 // where the log stood when the lease was given
+	own     uint64               // turns opened by entries from this one on were posted by nobody but this driver
 	f       fold
 	session atomic.Pointer[turn.Session] // the same, for the editors
 
@@ -57,6 +60,9 @@ type driver struct {
 	running *toolRun
 	posting turn.TurnID
 	noting  bool
+	started turn.TurnID // the turn of which the platform was told that it begins
+	signed  bool        // and which people see of it
+	blank   turn.TurnID // the turn whose message was posted without words
 	refused turn.TurnID // the turn whose message the platform does not take
 	freed   uint64      // token of the lease that was given back last
 
@@ -73,23 +79,85 @@ type liveState struct {
 	note     string
 	progress map[turn.CallID]turn.Progress
 	kept     map[turn.TurnID]turn.Session // the last session that knew a turn whose editor still owes something
+	drawn    map[turn.AskID]time.Time     // asks whose cards stand there, and until when they say; the log does not know yet
+	moved    turn.Shown                   // a message that was posted anew, likewise
 }
 
-func (l *liveState) get() turn.Live {
+func (l *liveState) get(now time.Time) turn.Live {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := map[turn.CallID]turn.Progress{}
 	for k, v := range l.progress {
 		p[k] = v
 	}
-	return turn.Live{Text: l.text, Note: l.note, Progress: p}
+	return turn.Live{Text: l.text, Note: l.note, Progress: p, Now: now, Drawn: maps.Clone(l.drawn)}
+}
+
+// drew says that a message stands as it is here.
+func (d *driver) drew(m render.Message) {
+	d.live.mu.Lock()
+	for _, b := range m.Blocks {
+		if a, ok := b.(render.Ask); ok {
+			if d.live.drawn == nil {
+				d.live.drawn = map[turn.AskID]time.Time{}
+			}
+			d.live.drawn[turn.AskID(a.Token)] = a.Expires
+		}
+	}
+	d.live.mu.Unlock()
+	d.sayDrawn()
+}
+
+// showing is what stands there for people to see without its being on record: the cards of asks, a message that was posted anew.
+func (d *driver) showing(s turn.Session) (ev turn.Shown, news bool) {
+	d.live.mu.Lock()
+	defer d.live.mu.Unlock()
+	ev.Turn = turnID(s)
+	if m := d.live.moved; s.Turn != nil && m.Turn == ev.Turn && m.From == s.Turn.Shown {
+		ev = m
+	}
+	for _, w := range turn.Waits(s) {
+		if until, ok := d.live.drawn[w.Ask]; ok && w.Seen == nil {
+			ev.Asks = append(ev.Asks, turn.Appeared{Ask: w.Ask, Until: until})
+		}
+	}
+	return ev, ev.Message != "" || len(ev.Asks) > 0
+}
+
+// unseen is the first ask in m that nobody can see yet, or empty.
+func (d *driver) unseen(m render.Message) turn.AskID {
+	waits := turn.Waits(*d.session.Load())
+	d.live.mu.Lock()
+	defer d.live.mu.Unlock()
+	for _, b := range m.Blocks {
+		a, ok := b.(render.Ask)
+		if _, drawn := d.live.drawn[turn.AskID(a.Token)]; ok && !drawn && slices.ContainsFunc(waits, func(w turn.Wait) bool { return string(w.Ask) == a.Token && w.Seen == nil }) {
+			return turn.AskID(a.Token)
+		}
+	}
+	return ""
+}
+
+// anew posts the message of a turn once more, below: to edit a question into the one that stands would take too long.
+func (d *driver) anew(ctx context.Context, id turn.TurnID, from chat.MessageRef, m render.Message) (chat.MessageRef, error) {
+	p := d.e.Platforms[d.id.Platform]
+	const seek = true // an earlier driver may have died on it
+	ref, err := postOnce(ctx, p, d.id, postKey(d.id, string(id)+"/anew-"+string(d.unseen(m))), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+		return p.Post(ctx, d.id, key, m)
+	})
+	if err == nil {
+		d.live.mu.Lock()
+		d.live.moved = turn.Shown{Turn: id, Message: ref, From: from}
+		d.live.mu.Unlock()
+	}
+	return ref, err
 }
 
 func newDriver(e *Engine, l Lease, at Head, own uint64) *driver {
 	d := &driver{
 		e: e, id: l.Chat, at: at, own: own, pokes: make(chan struct{}, 1), dirty: make(chan struct{}, 1), drawn: make(chan struct{}, 1),
 		replies: make(chan replyInput, 1), ran: make(chan turn.Event, 1), posted: make(chan postResult, 1), goneCh: make(chan goneMessage, 8), wants: make(chan wantInput), waiting: map[turn.AskID]wantInput{}, noted: make(chan noteResult, 1),
-		editors: map[turn.TurnID]*editor{},
+		editors: map[turn.TurnID]*editor{}, fresh: map[turn.CallID]bool{},
 	}
 	d.ctx, d.cancel = context.WithCancel(e.work)
 	d.lease.Store(&l)
@@ -104,10 +172,12 @@ func (d *driver) poke() {
 	}
 }
 
-// again hands over a lease that was claimed while this driver still runs.
+// again hands over a lease that was claimed while this driver still runs. Replies may overtake each other: the newest lease counts.
 func (d *driver) again(l Lease, own uint64) {
 	d.nextMu.Lock()
-	d.next, d.nextOwn = &l, own
+	if d.next == nil || l.Token >= d.next.Token {
+		d.next, d.nextOwn = &l, own
+	}
 	d.nextMu.Unlock()
 	d.poke()
 }
@@ -158,6 +228,8 @@ func (d *driver) drive() (wake time.Time) {
 	go func() { defer close(renewed); d.renew() }()
 	defer func() { d.cancel(); <-renewed }()
 
+	// Who holds the lease all the while knows everything that was begun; who takes it up after a restart of the store may not.
+	d.since = d.e.restarted()
 	f, known := d.e.folds.get(d.id)
 	var err error
 	if !known || d.at.Seq == 0 || f.head != d.at {
@@ -230,6 +302,9 @@ func (d *driver) take(f fold) {
 			d.live.kept[id] = before
 		}
 	}
+	maps.DeleteFunc(d.live.drawn, func(id turn.AskID, _ time.Time) bool {
+		return !slices.ContainsFunc(turn.Waits(s), func(w turn.Wait) bool { return w.Ask == id && w.Seen == nil })
+	})
 	d.live.mu.Unlock()
 	d.session.Store(&s)
 	d.answerWants(s)
@@ -260,13 +335,19 @@ func step(s turn.Session) int {
 }
 
 func (d *driver) busy() bool {
-	return d.model != nil || d.running != nil || d.posting != "" || d.noting
+	return d.model != nil || d.running != nil || d.posting != "" || d.noting || d.holding()
 }
 
 // wait sleeps until something happened.
 func (d *driver) wait() {
 	var deadline <-chan time.Time
-	if at := turn.WakeAt(d.f.s); !at.IsZero() {
+	at := turn.WakeAt(d.f.s, d.e.now(), d.env())
+	if d.holding() {
+		if held := d.f.s.Turn.At.Add(d.e.Hold); at.IsZero() || held.Before(at) {
+			at = held
+		}
+	}
+	if !at.IsZero() {
 		t := time.NewTimer(at.Sub(d.e.now()) + time.Millisecond)
 		defer t.Stop()
 		deadline = t.C
@@ -343,7 +424,7 @@ func (d *driver) step() (moved bool, err error) {
 	default:
 	}
 	p, err := d.plan()
-	if err != nil {
+	if err != nil || p.canWait && !d.busy() && !d.owes() {
 		return false, err
 	}
 	if len(p.events) > 0 {
@@ -358,14 +439,18 @@ func (d *driver) step() (moved bool, err error) {
 
 // recordPlan appends the plan. ok is false when the log moved on and the plan has to be made again.
 func (d *driver) recordPlan(p plan) (ok bool, err error) {
+	if err := d.e.confirms(d.ctx, p.events); err != nil {
+		return false, err
+	}
 	w := Write{Chat: d.id, Known: d.f.head, Events: p.events, Lease: *d.lease.Load()}
 	for try := 0; ; try++ {
+		began := time.Now()
 		got, err := d.e.Log.Append(d.ctx, w)
 		switch {
 		case err == nil || errors.Is(err, ErrNotDurable):
 			p.done(d)
 			d.worked = true
-			d.e.stamped(w, got)
+			d.e.stamped(began, w, got)
 			f, lerr := d.folded(got)
 			if lerr != nil {
 				return false, lerr
@@ -410,20 +495,36 @@ func (d *driver) folded(got Written) (fold, error) { return d.e.after(d.ctx, d.i
 
 // release gives the chat back. done is false when the log moved meanwhile.
 func (d *driver) release() (wake time.Time, done bool) {
-	wake = turn.WakeAt(d.f.s)
-	if wake.IsZero() && d.f.s.Turn != nil {
-		wake = time.Now().Add(parkedFor) // parked: a pending turn never fades like a silent chat
+	w := Write{Chat: d.id, Known: d.f.head, Lease: *d.lease.Load(), Release: true}
+	now, s := d.e.now(), d.f.s
+	if ev, news := d.showing(s); news {
+		w.Events = []Keyed{{OpID("w:" + mint()), ev}}
+		s = turn.Apply(s, turn.Entry{Seq: d.f.head.Seq + 1, At: now, Event: w.Events[0].Event})
 	}
-	if d.e.isStopping() && len(turn.Next(d.f.s, time.Now(), d.env())) > 0 {
-		wake = time.Now() // another replica goes on at once
+	unseen := func(w turn.Wait) bool { return w.Seen == nil }
+	switch wake = turn.WakeAt(s, now, d.env()); {
+	case d.e.isStopping() && (len(turn.Next(s, now, d.env())) > 0 || slices.ContainsFunc(turn.Waits(s), unseen)):
+		wake = now // another replica goes on at once
+	case wake.IsZero() && s.Turn != nil:
+		wake = now.Add(parkedFor) // parked: a pending turn never fades like a silent chat
 	}
-	w := Write{Chat: d.id, Known: d.f.head, Lease: *d.lease.Load(), Release: true, Wake: wake}
+	w.Wake = wake
 	if d.snapshotDue() {
 		w.Snapshot = &Snapshot{d.f.head, d.f.s}
 	}
+	began := time.Now()
 	got, err := d.e.Log.Append(d.ctx, w)
 	switch {
 	case err == nil && got.Released:
+		if len(w.Events) > 0 { // for whoever comes next
+			d.e.stamped(began, w, got)
+			f, lerr := d.folded(got)
+			if lerr != nil {
+				d.complain(lerr)
+				f = fold{head: d.f.head, s: s, at: d.f.at}
+			}
+			d.take(f)
+		}
 		if w.Snapshot != nil {
 			d.e.folds.snapped(d.id, d.f.head.Seq)
 		}
@@ -507,18 +608,21 @@ func (d *driver) stopActivities() {
 	}
 	if d.posting != "" {
 		if p := <-d.posted; p.err == nil {
-			d.shown = append(d.shown, turn.Shown{Turn: p.turn, Message: p.ref})
+			d.tookPost(p)
 		}
 		d.posting = ""
 	}
 	if d.noting {
 		d.tookNote(<-d.noted)
 	}
-	d.e.late(d.id, d.f.head, slices.Concat(d.shown, d.results))
 	for id, ed := range d.editors {
 		ed.close()
 		delete(d.editors, id)
 	}
+	if ev, news := d.showing(d.f.s); news {
+		d.shown = append(d.shown, ev)
+	}
+	d.e.late(d.id, d.f.head, slices.Concat(d.shown, d.results))
 	d.reply, d.results, d.shown = nil, nil, nil
 }
 
@@ -557,7 +661,15 @@ func (d *driver) edit(t *turn.Turn, u Urgency) {
 			return
 		}
 		id := t.ID
-		ed = newEditor(d.ctx, platform, d.id, t.Shown, func() render.Message { return d.viewOf(id) }, d.e.Lease/2, d.held, func(err error) { d.sayGone(goneMessage{id, err}) }, d.sayDrawn)
+		ed = newEditor(platform, d.id, t.Shown, func() render.Message { return d.viewOf(id) }, d.e.Lease/2, d.held, func(err error) { d.sayGone(goneMessage{id, err}) }, d.drew, d.sayDrawn)
+		if _, can := platform.(Annotator); can { // else nothing could point from the old message to the new one
+			ed.unseen = func(m render.Message) bool { return d.unseen(m) != "" }
+			ed.anew = func(ctx context.Context, from chat.MessageRef, m render.Message) (chat.MessageRef, error) {
+				return d.anew(ctx, id, from, m)
+			}
+		}
+		ed.blank = d.blank == t.ID
+		go ed.run(d.ctx)
 		d.editors[t.ID] = ed
 		// What became of the turn while its post was under way was offered to nobody: it must not wait like progress.
 		switch {
@@ -598,7 +710,7 @@ func (d *driver) viewOf(id turn.TurnID) render.Message {
 	t := turnOf(s, id)
 	var live turn.Live
 	if t == s.Turn {
-		live = d.live.get()
+		live = d.live.get(d.e.now().UTC().Truncate(time.Millisecond))
 	}
 	return turn.View(s, t, live)
 }
@@ -627,6 +739,16 @@ func (d *driver) drawing() bool {
 	return owes
 }
 
+// owes reports whether an editor has something to draw yet.
+func (d *driver) owes() bool {
+	for _, ed := range d.editors {
+		if ed.owes() {
+			return true
+		}
+	}
+	return false
+}
+
 func (d *driver) sayDrawn() {
 	select {
 	case d.drawn <- struct{}{}:
@@ -650,7 +772,11 @@ func (d *driver) sayGone(g goneMessage) {
 // tookGone ends a turn whose message people cannot see any more: what they cannot see they cannot answer. The message of a turn that
 // is over takes no other along.
 func (d *driver) tookGone(g goneMessage) {
-	d.e.Logger.Warn("a turn's message is gone; the turn ends, if it has not", "chat", d.id, "turn", g.turn, "err", g.err)
+	say := "a turn's message is gone; the turn ends, if it has not"
+	if pe, ok := errors.AsType[*PlatformError](g.err); ok && pe.Kind == FaultForbidden {
+		say = "a turn's message may not be posted or edited; the turn ends, if it has not"
+	}
+	d.e.Logger.Warn(say, "chat", d.id, "turn", g.turn, "err", g.err)
 	if t := d.f.s.Turn; t != nil && t.ID == g.turn && t.Stopped == nil {
 		d.results = append(d.results, turn.StopAsked{Turn: t.ID, Name: render.ByNod()})
 	}

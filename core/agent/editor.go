@@ -25,7 +25,12 @@ type editor struct {
 	timeout  time.Duration // of one edit; shorter than the lease
 	held     func() bool   // is the lease still held: only its holder edits
 	gone     func(error)   // the message cannot be edited any more
-	rested   func()        // nothing is owed any more; must not block
+	drew     func(render.Message)
+	rested   func() // nothing is owed any more; must not block
+	blank    bool   // what was posted says nothing yet, so that the first words wait for nothing
+	// Both nil, or: is there a question in the message that nobody has seen, and the message posted once more, with which it goes on.
+	unseen func(render.Message) bool
+	anew   func(ctx context.Context, from chat.MessageRef, m render.Message) (chat.MessageRef, error)
 
 	mu     sync.Mutex
 	want   Urgency
@@ -40,13 +45,12 @@ type editor struct {
 	dead   bool
 }
 
-func newEditor(ctx context.Context, p Platform, id chat.ID, ref chat.MessageRef, view func() render.Message, timeout time.Duration, held func() bool, gone func(error), rested func()) *editor {
+func newEditor(p Platform, id chat.ID, ref chat.MessageRef, view func() render.Message, timeout time.Duration, held func() bool, gone func(error), drew func(render.Message), rested func()) *editor {
 	ed := &editor{
-		platform: p, chat: id, ref: ref, view: view, timeout: timeout, held: held, gone: gone, rested: rested,
+		platform: p, chat: id, ref: ref, view: view, timeout: timeout, held: held, gone: gone, drew: drew, rested: rested,
 		kick: make(chan struct{}, 1), over: make(chan struct{}), idle: make(chan struct{}), done: make(chan struct{}),
 	}
 	close(ed.idle)
-	go ed.run(ctx)
 	return ed
 }
 
@@ -110,7 +114,10 @@ func (ed *editor) close() {
 
 func (ed *editor) run(ctx context.Context) {
 	defer close(ed.done)
-	next := ed.next(time.Now()) // before it only urgent edits go out
+	next := time.Now() // before it only urgent edits go out
+	if !ed.blank {
+		next = ed.next(next)
+	}
 	backoff := 250 * time.Millisecond
 	for range ed.kick {
 		for {
@@ -225,11 +232,24 @@ func (ed *editor) draw(ctx context.Context, u Urgency) error {
 	if ed.drawn && reflect.DeepEqual(m, ed.last) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, ed.timeout)
-	defer cancel()
-	if err := ed.platform.Edit(ctx, ed.chat, ed.ref, m, u); err != nil {
+	if ed.unseen != nil && ed.unseen(m) {
+		u = Question
+	}
+	ectx, cancel := context.WithTimeout(ctx, ed.timeout)
+	err := ed.platform.Edit(ectx, ed.chat, ed.ref, m, u)
+	cancel()
+	var pe *PlatformError
+	if u == Question && errors.As(err, &pe) && pe.Kind == FaultBusy {
+		actx, cancel := context.WithTimeout(ctx, ed.timeout)
+		if ref, aerr := ed.anew(actx, ed.ref, m); aerr == nil {
+			ed.ref, err = ref, nil
+		}
+		cancel()
+	}
+	if err != nil {
 		return err
 	}
 	ed.last, ed.drawn = m, true
+	ed.drew(m)
 	return nil
 }

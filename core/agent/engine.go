@@ -37,8 +37,12 @@ type Config struct {
 	ContextTokens int
 	// Sequential asks for one call at a time.
 	Sequential bool
-	// Nudge is the age of a turn's message beyond which a new ask is announced beside it, where the platform can. 0: never.
+	// Nudge is how long a card that an edit brought stands before it is announced beside the message, where the platform can. Whom nobody
+	// told of one is told at once. 0: never, both.
 	Nudge time.Duration
+	// Hold is how long a turn's message is held back where something else says that the turn is under way: what comes by then, text or a
+	// question, is posted instead of words that say nothing.
+	Hold time.Duration
 	// Analyse lets the model say what it thinks of tools that nobody accepted: it may only add caution.
 	Analyse bool
 	// Sweep is how often due chats are looked for; it is only the backstop of local timers and wakes. 0: 5 s.
@@ -92,7 +96,9 @@ func (c *Config) validate() error {
 // Engine drives chats. All methods are safe for concurrent use.
 type Engine struct {
 	Config
-	folds *folds
+	folds   *folds
+	ran     *latest[turn.CallID, turn.RunID] // the last run of each call that this process began
+	rewound *latest[chat.ID, time.Time]      // when a chat's log was last found older than it was
 
 	mu      sync.Mutex
 	drivers map[chat.ID]*driver
@@ -101,9 +107,12 @@ type Engine struct {
 	wg      sync.WaitGroup
 
 	// skew is how far Redis's clock is ahead of ours, at least: the log's stamps decide, ours only guess when to look.
-	skew atomic.Int64
+	skew   time.Duration
+	skewAt time.Time  // when that was learned
+	skewMu sync.Mutex // of both
 
 	overlay overlaid
+	learned atomic.Int64                    // tokens of a chat that the model takes, where its service refused more; 0: nothing is known
 	seen    atomic.Pointer[[]ToolSpec]      // the tools as they were listed last
 	halted  atomic.Pointer[permission.Halt] // as last read
 	haltCh  chan struct{}
@@ -123,7 +132,7 @@ func New(c Config) (*Engine, error) {
 	}
 	work, cut := context.WithCancel(context.Background())
 	return &Engine{
-		Config: c, folds: newFolds(c.Known), work: work, cut: cut, stopping: make(chan struct{}),
+		Config: c, folds: newFolds(c.Known), ran: newLatest[turn.CallID, turn.RunID](ranKept), rewound: newLatest[chat.ID, time.Time](ranKept), work: work, cut: cut, stopping: make(chan struct{}),
 		drivers: map[chat.ID]*driver{}, timers: map[chat.ID]*time.Timer{}, haltCh: make(chan struct{}, 1), newsCh: make(chan struct{}, 1), tried: map[permission.Tool]bool{},
 	}, nil
 }
@@ -144,6 +153,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer stopWatching()
 	sweep := time.NewTimer(0) // at once: what a crashed replica left is due
 	defer sweep.Stop()
+	restarted := e.restarted()
 	for {
 		select {
 		case <-ctx.Done():
@@ -156,6 +166,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			}
 			e.wake(id)
 		case <-sweep.C:
+			restarted = e.recheck(restarted)
 			e.sweep(ctx)
 			sweep.Reset(e.Sweep/2 + mrand.N(e.Sweep))
 		}
@@ -277,11 +288,14 @@ func (e *Engine) wake(id chat.ID) {
 	defer e.mu.Unlock()
 	if d := e.drivers[id]; d != nil {
 		d.poke()
+	} else if !e.closed { // ours by the store's word, and driven by nobody
+		go e.touch(id)
 	}
 }
 
 // append writes, keeps the known fold up to date and drives the chat if the write claimed it.
 func (e *Engine) append(ctx context.Context, w Write) (Written, error) {
+	began := time.Now()
 	got, err := e.Log.Append(ctx, w)
 	if err == nil || errors.Is(err, ErrStale) {
 		e.folds.advance(w.Chat, w.Known, got)
@@ -289,7 +303,7 @@ func (e *Engine) append(ctx context.Context, w Write) (Written, error) {
 	if err == nil && got.Lease.Token != 0 {
 		e.drive(got.Lease, got.Head, firstOf(w, got))
 	}
-	e.stamped(w, got)
+	e.stamped(began, w, got)
 	return got, err
 }
 
@@ -320,7 +334,7 @@ func (e *Engine) late(id chat.ID, known Head, events []turn.Event) {
 		return
 	}
 	e.wg.Go(func() {
-		for try := 1; try <= 20; try++ {
+		for try := 1; ; try++ { // what is known is kept while the process lives
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(e.work), e.Lease)
 			_, err := e.append(ctx, w)
 			cancel()
@@ -336,31 +350,54 @@ func (e *Engine) late(id chat.ID, known Head, events []turn.Event) {
 }
 
 // stamped learns how Redis's clock stands to ours from entries just written. It errs on the late side: a
-// deadline looked at too early would only be looked at again.
-func (e *Engine) stamped(w Write, got Written) {
+// deadline looked at too early would only be looked at again. An answer to what was asked before the last one came does not take that back:
+// a failover may have set the clock ahead in between.
+func (e *Engine) stamped(began time.Time, w Write, got Written) {
 	if len(w.Events) == 0 || got.Repeated {
 		return
 	}
-	if at := stampOf(got.Entries, w.Events[0].Op); !at.IsZero() {
-		e.skew.Store(int64(time.Until(at)))
+	at := stampOf(got.Entries, w.Events[0].Op)
+	if at.IsZero() {
+		return
+	}
+	e.skewMu.Lock()
+	defer e.skewMu.Unlock()
+	if now := time.Now(); at.Sub(now) > e.skew || began.After(e.skewAt) {
+		e.skew, e.skewAt = at.Sub(now), now
 	}
 }
 
 // now is about what the log would stamp, never later.
-func (e *Engine) now() time.Time { return time.Now().Add(time.Duration(e.skew.Load())) }
+func (e *Engine) now() time.Time {
+	e.skewMu.Lock()
+	defer e.skewMu.Unlock()
+	return time.Now().Add(e.skew)
+}
 
 // fold is a session and the head it was folded to.
 type fold struct {
 	head Head
 	s    turn.Session
+	at   time.Time // of the last entry that was folded one by one
 }
 
 func (f fold) over(entries []turn.Entry, head Head) fold {
-	return fold{head, turn.Fold(f.s, entries)}
+	at := f.at
+	if n := len(entries); n > 0 {
+		at = entries[n-1].At
+	}
+	return fold{head, turn.Fold(f.s, entries), at}
 }
 
 // after is f with what a write brought, read anew where that was too much for the answer.
 func (e *Engine) after(ctx context.Context, id chat.ID, f fold, got Written) (fold, error) {
+	if got.Missing && f.head.Seq > 0 { // too much, or another history
+		f, err := e.from(ctx, id, f)
+		if errors.Is(err, ErrRewound) {
+			return e.reload(ctx, id)
+		}
+		return f, err
+	}
 	if got.Missing {
 		return e.load(ctx, id)
 	}
@@ -379,7 +416,7 @@ func (e *Engine) load(ctx context.Context, id chat.ID) (fold, error) {
 	if snap.Head.Seq == 0 {
 		s = turn.New(id)
 	}
-	f := fold{snap.Head, s}.over(entries, head)
+	f := fold{head: snap.Head, s: s}.over(entries, head)
 	if f.head.Seq > 0 { // a surface asks about many chats that are none: they must not crowd out those that are
 		e.folds.put(id, f)
 		e.folds.snapped(id, snap.Head.Seq)
@@ -390,7 +427,11 @@ func (e *Engine) load(ctx context.Context, id chat.ID) (fold, error) {
 // reload reads a chat anew whose log turned out to be another history than the one known.
 func (e *Engine) reload(ctx context.Context, id chat.ID) (fold, error) {
 	e.folds.drop(id)
-	return e.load(ctx, id)
+	f, err := e.load(ctx, id)
+	if err == nil {
+		e.rewinds(id, f)
+	}
+	return f, err
 }
 
 // known is the fold as this replica last saw it, read from the log if it never did.
@@ -407,16 +448,11 @@ func (e *Engine) refresh(ctx context.Context, id chat.ID) (fold, error) {
 	if !ok || f.head.Seq == 0 {
 		return e.load(ctx, id)
 	}
-	entries, head, err := e.Log.Tail(ctx, id, f.head)
+	f, err := e.from(ctx, id, f)
 	if errors.Is(err, ErrRewound) {
 		return e.reload(ctx, id)
 	}
-	if err != nil {
-		return fold{}, err
-	}
-	f = f.over(entries, head)
-	e.folds.put(id, f)
-	return f, nil
+	return f, err
 }
 
 // Session is the chat as the log stands now, for surfaces that show it.

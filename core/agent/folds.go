@@ -66,6 +66,18 @@ func (k *folds) drop(id chat.ID) {
 	}
 }
 
+// open are the chats with an open turn.
+func (k *folds) open() (ids []chat.ID) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for id, el := range k.byID {
+		if el.Value.(*remembered).f.s.Turn != nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // advance folds what a write brought onto the fold that the write knew.
 func (k *folds) advance(id chat.ID, known Head, got Written) {
 	f, ok := k.get(id)

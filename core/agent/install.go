@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
@@ -165,15 +166,18 @@ func (e *Engine) tellAdmins(ctx context.Context, policy permission.Policy, s per
 	return all
 }
 
+// maxInstallLines is how many tools one message names. The settings have them all.
+const maxInstallLines = 40
+
 // installCard is the message about a server whose tools are new, or changed.
 func (e *Engine) installCard(policy permission.Policy, s permission.Settings, server string) render.Message {
 	m := render.Message{State: render.Waiting, Token: installToken(s, server)}
 	m.Blocks = append(m.Blocks, render.Note{Line: render.Line{render.Strong(render.InstallHeader(turn.Seen(server)))}})
+	var list []string
 	for _, pin := range s.Pins {
 		if pin.Tool.Server != server {
 			continue
 		}
-		st := render.Step{State: render.StepPending, Title: turn.Seen(pin.Tool.Name), Server: turn.Seen(server)}
 		line := e.proposed(policy, pin)
 		switch {
 		case pin.Changed():
@@ -190,9 +194,12 @@ func (e *Engine) installCard(policy permission.Policy, s permission.Settings, se
 				line += " · " + render.AnalysisSays(a.Reason)
 			}
 		}
-		st.Detail = render.Line{render.Plain(line)}
-		m.Blocks = append(m.Blocks, st)
+		list = append(list, "- "+render.EscapePlain(turn.Seen(pin.Tool.Name)+" · "+line))
 	}
+	if left := len(list) - maxInstallLines; left > 0 {
+		list = append(list[:maxInstallLines], "- "+render.AndMore(left))
+	}
+	m.Blocks = append(m.Blocks, render.Text{Markdown: strings.Join(list, "\n")})
 	m.Blocks = append(m.Blocks, render.Note{Line: render.Line{render.Plain(render.InstallMeans)}})
 	token := installToken(s, server)
 	m.Choices = []render.Choice{

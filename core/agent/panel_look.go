@@ -55,7 +55,7 @@ func (e *Engine) look(ctx context.Context, env chat.Envelope, view string) (*loo
 	if err != nil {
 		return nil, fmt.Errorf("read the settings: %w", err)
 	}
-	l := &looking{Engine: e, env: env, view: view, base: base, settings: settingsOf(f.s), clicks: f.s.Clicks, now: e.now(), deeds: map[string]deed{}}
+	l := &looking{Engine: e, env: env, view: view, base: base, settings: f.settings(), clicks: f.s.Clicks, now: e.now(), deeds: map[string]deed{}}
 	l.policy, _ = e.knows(ctx, e.overlay.over(base, l.settings), env)
 	l.admin = l.policy.IsAdmin(env.User)
 	if l.hasChat() {
@@ -153,7 +153,7 @@ func (l *looking) knownOf(sp ToolSpec, offered bool) known {
 // request is a call of the tool by whoever looks, in this chat.
 func (l *looking) request(k known) permission.Request {
 	r := turn.Requested(l.here, turn.ToolCall{Tool: k.spec.Tool, Args: []byte("{}")})
-	r.Chat, r.Requester, r.Unattended = l.place(), l.env.User, false
+	r.Chat, r.Requester, r.Unattended, r.Standing = l.place(), l.env.User, false, chat.Member
 	r.Source, r.Hints, r.Metadata = k.spec.Source, k.spec.Hints, k.spec.Metadata
 	if !slices.Contains(r.Present, l.env.User) {
 		r.Present = append(r.Present, l.env.User)

@@ -20,7 +20,7 @@ func (l *looking) mineView(ctx context.Context) (render.Panel, bool, error) {
 	for _, r := range mine {
 		ids = append(ids, r.ID)
 		row := render.PanelRow{Line: render.Line{
-			render.Plain(render.RememberedLine(r.Choice.String(), shown(r.Tool.Name), shown(r.Tool.Server)) + " · "), render.Time{At: r.At},
+			render.Plain(render.RememberedLine(r.Choice.String(), shown(r.Tool.Name), shown(r.Tool.Server), clipped(r.Limits(), 300)) + " · "), render.Time{At: r.At},
 		}}
 		if sp, there := specOf(l.specs, r.Tool.Server, r.Tool.Name); there && r.Choice == permission.StandAllow && sp.Tool != r.Tool {
 			row.Details = append(row.Details, words(render.RememberedStale))
@@ -85,6 +85,8 @@ func (l *looking) mayRemember(p permission.Policy, k known, choice permission.St
 		return refuse(render.AdminEachCall)
 	case is.Changed:
 		return refuse(render.LookFirst)
+	case is.New && len(p.Admins) > 0:
+		return refuse(render.AcceptFirst)
 	case !is.ChatGrant:
 		return refuse(render.StandingWithheld)
 	case is.Approvals > 1:

@@ -77,7 +77,7 @@ func (l *looking) ownSection(k known) render.Section {
 	current, id, line := "", "", render.OwnNone
 	for _, r := range l.settings.Of(l.env.User) {
 		if r.Tool.Server == k.tool().Server && r.Tool.Name == k.tool().Name {
-			current, id, line = r.Choice.String(), r.ID, render.RememberedLine(r.Choice.String(), shown(r.Tool.Name), shown(r.Tool.Server))
+			current, id, line = r.Choice.String(), r.ID, render.RememberedLine(r.Choice.String(), shown(r.Tool.Name), shown(r.Tool.Server), clipped(r.Limits(), 300))
 		}
 	}
 	row := render.PanelRow{Line: words(line)}

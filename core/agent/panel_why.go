@@ -43,7 +43,7 @@ func (e *Engine) Why(ctx context.Context, env chat.Envelope, ask string) (render
 	r := turn.Requested(s, c)
 	r.Tool, r.Source, r.Hints, r.Metadata = sp.Tool, sp.Source, sp.Hints, sp.Metadata
 	if t != nil {
-		r.Requester, r.Unattended = t.Requester, t.Unattended
+		r.Requester, r.Unattended, r.Standing = t.Requester, t.Unattended, t.Standing
 	}
 	if r.Requester == env.User {
 		policy, _ = e.knows(ctx, policy, env)

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -21,6 +23,7 @@ type plan struct {
 	results int          // so many results are
 	shown   int
 	acts    []turn.Command
+	canWait bool          // it only records what appeared, which the release can bring along
 	wait    time.Duration // how long an outcome nobody knows, and what a server wants, waits for a person's word
 }
 
@@ -32,8 +35,9 @@ type basis struct {
 	pin    func(permission.Tool) permission.Pinned // from the settings that the policy was made with, and after it; zero where a tool is not known
 }
 
-// maxBarren is how many drivers may die on a chat before its turn is ended instead of killing the next one.
-const maxBarren = 5
+// maxBarren is how many drivers may die on a chat before its turn is ended instead of killing the next one. Nothing that a chat brings
+// is known to kill one; three deaths in a row, without a step forward between them, are its own more likely than its neighbours'.
+const maxBarren = 3
 
 func (p plan) urgency() Urgency {
 	u := Progress
@@ -43,7 +47,7 @@ func (p plan) urgency() Urgency {
 			if ev.Ruling.Verdict == permission.Ask {
 				u = max(u, Decision)
 			}
-		case turn.Abandoned, turn.Expired:
+		case turn.Abandoned, turn.Expired, turn.Wanted:
 			u = max(u, Decision)
 		case turn.Ended:
 			u = max(u, Final)
@@ -68,12 +72,17 @@ func (d *driver) plan() (plan, error) {
 	p := plan{base: OpID("w:" + mint()), s: d.f.s}
 	now := d.e.now()
 	add := func(ev turn.Event) {
-		p.events = append(p.events, Keyed{opPart(p.base, len(p.events)), ev})
-		p.s = turn.Apply(p.s, turn.Entry{Seq: d.f.head.Seq + uint64(len(p.events)), At: now, Event: ev})
+		op := opPart(p.base, len(p.events))
+		p.events = append(p.events, Keyed{op, ev})
+		p.s = turn.Apply(p.s, turn.Entry{Seq: d.f.head.Seq + uint64(len(p.events)), Op: string(op), At: now, Event: ev})
 	}
 	for _, ev := range d.shown {
 		add(ev)
 		p.shown++
+	}
+	shows, appeared := d.showing(p.s)
+	if appeared {
+		add(shows)
 	}
 	for _, ev := range d.results {
 		add(ev)
@@ -94,6 +103,9 @@ func (d *driver) plan() (plan, error) {
 	}
 	if l := d.lease.Load(); l.Barren >= maxBarren && !d.worked && p.s.Turn != nil && turn.EndsNow(p.s) {
 		add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.NoProgress})
+	}
+	for _, ev := range d.forgotten(b, p.s) {
+		add(ev)
 	}
 	stopping := d.e.isStopping()
 	for round := 0; round < 64; round++ {
@@ -133,6 +145,7 @@ func (d *driver) plan() (plan, error) {
 			return p, err // what was decided without the policy was decided without reason
 		}
 		if len(p.events) == before {
+			p.canWait = appeared && len(p.events) == 1 && len(p.acts) == 0
 			return p, nil
 		}
 	}
@@ -222,7 +235,12 @@ func (d *driver) rule(b basis, s turn.Session, id turn.CallID) turn.Event {
 	}
 	req := d.request(s, c, sp)
 	policy := b.policy()
-	return d.ruled(b, policy, s, req, c, sp, onlyAsk(c, permission.Evaluate(policy, s.Grants, req, b.now)))
+	d.fresh[id] = true
+	r := onlyAsk(c, permission.Evaluate(policy, d.trusted(s), req, b.now))
+	if r.Verdict == permission.Ask && turn.AskedWith(s.Turn, c) >= turn.MaxAsks {
+		return forbid("too_many", render.TooManyAsks(turn.MaxAsks), render.ResultTooManyAsks(turn.MaxAsks))
+	}
+	return d.ruled(b, policy, s, req, c, sp, r)
 }
 
 func (d *driver) ruled(b basis, policy permission.Policy, s turn.Session, req permission.Request, c turn.ToolCall, sp ToolSpec, r permission.Ruling) turn.Event {
@@ -233,6 +251,7 @@ func (d *driver) ruled(b basis, policy permission.Policy, s turn.Session, req pe
 		ev.Say = render.ResultNotAllowed(r.Why())
 	case permission.Ask:
 		ev.Card = turn.Card{Title: sp.Title, Describes: sp.Description, Server: sp.Server.Description, Icon: sp.Server.Icon}
+		ev.Card.Others = r.Approvals > 1 || permission.MayDecide(policy, req, r.Level, req.Requester) != nil
 		ev.Card.Who = permission.Deciders(policy, req, r.Level, func(u chat.User) string { return d.e.nameOf(s, u) })
 		if r.Level == permission.LevelAdmin && len(policy.Admins) == 0 {
 			ev.Card.Notice = permission.NoAdminsNotice
@@ -261,7 +280,7 @@ func (d *driver) start(b basis, s turn.Session, id turn.CallID) turn.Event {
 		return d.rule(b, s, id)
 	}
 	req, policy := d.request(s, c, sp), b.policy()
-	r := permission.Evaluate(policy, s.Grants, req, b.now)
+	r := permission.Evaluate(policy, d.trusted(s), req, b.now)
 	if c.Asked {
 		level := max(r.Level, c.Ruling.Level)
 		switch {
@@ -285,10 +304,10 @@ func stillAllowed(p permission.Policy, req permission.Request, level permission.
 	if permission.MayDecide(p, req, level, c.By) != nil {
 		return false
 	}
-	people := map[chat.User]bool{c.By: true}
+	people := map[chat.User]bool{c.By.Person(): true}
 	for _, v := range c.Votes {
 		if permission.MayDecide(p, req, level, v.By) == nil {
-			people[v.By] = true
+			people[v.By.Person()] = true
 		}
 	}
 	return len(people) >= p.Get(req.Tool, req.Source, req.Hints, req.Metadata).Approvals
@@ -317,7 +336,7 @@ func (d *driver) replied(s turn.Session, in replyInput) []turn.Event {
 	}
 	rep := turn.Replied{
 		Turn: in.turn, Step: in.step, Text: in.reply.Text, Usage: in.reply.Usage, Cut: in.reply.Cut, Extra: in.reply.Extra,
-		Model: d.e.Model.Name(), Left: in.left, Faults: in.faults,
+		Model: d.e.Model.Name(), Left: in.left, Faults: slices.Concat(in.faults, in.reply.Faults),
 	}
 	if in.err != nil {
 		if s.Turn.Stopped != nil { // the words that people saw stay
@@ -343,17 +362,44 @@ func (d *driver) replied(s turn.Session, in replyInput) []turn.Event {
 		rep.Cut = rep.Cut || len(in.reply.Calls) > 0
 		return []turn.Event{rep}
 	}
-	for _, c := range in.reply.Calls {
+	take := in.reply.Calls[:min(len(in.reply.Calls), turn.MaxCalls)]
+	rep.More = len(in.reply.Calls) - len(take)
+	for _, c := range take {
 		rep.Calls = append(rep.Calls, d.propose(in.offered, c))
 	}
 	return []turn.Event{rep}
+}
+
+// properties are the names of a schema's properties, in the order that their server wrote them in.
+func properties(schema json.RawMessage) []string {
+	var s struct{ Properties json.RawMessage }
+	if json.Unmarshal(schema, &s) != nil {
+		return nil
+	}
+	return keys(s.Properties)
+}
+
+// keys are the keys of an object as they stand.
+func keys(object json.RawMessage) (names []string) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	for open, err := d.Token(); err == nil && open == json.Delim('{') && d.More(); {
+		var value json.RawMessage
+		name, err := d.Token()
+		if err != nil || d.Decode(&value) != nil {
+			return names
+		}
+		if name, ok := name.(string); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // propose checks a call as the model wrote it. What fails is settled at once: nobody is asked.
 func (d *driver) propose(offered []ToolSpec, c ReplyCall) turn.Proposal {
 	p := turn.Proposal{ID: turn.CallID("call_" + mint()), ModelID: c.ModelID, Extra: c.Extra, Tool: permission.Tool{Server: c.Server, Name: c.Name}}
 	sp, ok := specOf(offered, c.Server, c.Name)
-	args, err := permission.Canonical(c.Args)
+	args, err := permission.Written(c.Args, properties(sp.InputSchema))
 	if err == nil {
 		p.Args = args
 	} else {
@@ -368,7 +414,12 @@ func (d *driver) propose(offered []ToolSpec, c ReplyCall) turn.Proposal {
 	default:
 		p.Tool = sp.Tool
 		p.Digest = permission.CallDigest(d.id, sp.Tool, args)
-		if err := d.e.Tools.Check(d.ctx, sp.Tool, args); err != nil {
+		err := d.e.Tools.Check(d.ctx, sp.Tool, args)
+		switch {
+		case errors.Is(err, ErrUnchecked):
+			p.Unchecked = true
+			d.e.Logger.Warn("arguments were not checked: somebody is asked", "server", sp.Tool.Server, "tool", sp.Tool.Name)
+		case err != nil:
 			p.Problem = render.ResultBadArguments(err.Error())
 		}
 	}

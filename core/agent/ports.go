@@ -31,6 +31,13 @@ type Platform interface {
 	Edit(context.Context, chat.ID, chat.MessageRef, render.Message, Urgency) error
 }
 
+// Starter is an optional extra of a Platform on which something else than a message says that a turn is under way: a status, a typing
+// indicator.
+type Starter interface {
+	// Starts says so, without waiting. false: not here, so that the turn's message has to.
+	Starts(chat.ID) bool
+}
+
 // Whisperer is an optional extra of a Platform: an answer that only one person sees.
 type Whisperer interface {
 	Whisper(context.Context, chat.ReplyHandle, render.Message) error
@@ -82,17 +89,23 @@ type Teller interface {
 // Urgency is the lane of an edit. Zero is progress.
 type Urgency uint8
 
-// The lanes: a decision goes before a final, a final before progress.
+// The lanes: a question that nobody has seen yet goes as a decision, which goes before a final, and that before progress. A question that
+// cannot be shown within [QuestionWithin] comes back as [FaultBusy]: it is posted anew.
 const (
 	Progress Urgency = iota
 	Final
 	Decision
+	Question
 )
+
+// QuestionWithin is how long a question waits for the edit that shows it.
+const QuestionWithin = 2 * time.Second
 
 // PlatformError is a failed Post or Edit that the caller can act on.
 type PlatformError struct {
 	Kind       PlatformFault
 	RetryAfter time.Duration // for FaultBusy and FaultLater
+	Advice     string        // of a place that may not be written to: a sentence for whoever asked there; empty: the platform told them, or cannot
 	Cause      error
 }
 
@@ -206,6 +219,18 @@ type Log interface {
 	Append(context.Context, Write) (Written, error)
 }
 
+// Forgetful is an optional extra of a Log that may come back older than it was. Restarted is when that may have happened last, by the
+// log's own clock: what it held then may be older than what it had acknowledged. Zero: never.
+type Forgetful interface {
+	Restarted() time.Time
+}
+
+// Confirmer is an optional extra of a Log: whether what has to survive would be confirmed now. While it would not, no decision is taken
+// and no start is recorded: both would be spent.
+type Confirmer interface {
+	Confirms(context.Context) error
+}
+
 // Leases hand out the right to drive chats.
 type Leases interface {
 	// ClaimDue claims up to n chats that are due and free, over all buckets.
@@ -244,6 +269,8 @@ type Reply struct {
 	Usage turn.Usage
 	Cut   bool            // the stream ended early
 	Extra json.RawMessage // opaque provider fields to replay with this utterance
+	// Faults are sentences for people about what the service did not take, such as tools that were left out.
+	Faults []string
 }
 
 // ReplyCall is a tool call as the model wrote it, its name mapped back to (server, tool) where the tool is known.
@@ -272,12 +299,16 @@ type ToolSpec struct {
 type Tools interface {
 	// List returns the tools of every server that answers, ordered by server and name, and one fault for each server that does not.
 	List(context.Context) ([]ToolSpec, []ServerFault, error)
-	// Check validates canonical arguments against the tool's input schema. The error is written for the model.
+	// Check validates canonical arguments against the tool's input schema, in a bounded time. The error is written for the
+	// model; one of [ErrUnchecked] means that it would take too long to tell.
 	Check(ctx context.Context, tool permission.Tool, args json.RawMessage) error
 	// Call runs one call that was started in the log: token proves it. It returns a known outcome (also a tool's
 	// own error, with Result.IsError) with a nil error. An error of [ErrNotRun] means certainly not run; any other error means that nobody knows.
 	Call(ctx context.Context, token RunToken, progress func(turn.Progress)) (turn.Result, error)
 }
+
+// ErrUnchecked says that nobody knows whether arguments fit the tool's input schema. People are asked then.
+var ErrUnchecked = errors.New("the arguments were not checked")
 
 // ErrNotRun marks a tool call that certainly did not reach its server.
 var ErrNotRun = errors.New("not run")
@@ -291,6 +322,7 @@ type ServerFault struct {
 // RunToken is a consumed decision: only the engine makes one, after its own Started is durable. It is the only
 // way to a tool.
 type RunToken struct {
+	chat chat.ID
 	call turn.ToolCall
 	ok   bool
 	want func(context.Context, turn.Want) (turn.Fill, error)
@@ -311,6 +343,9 @@ func (t RunToken) Ask(ctx context.Context, w turn.Want) (turn.Fill, error) {
 // Call is the call to run. ok is false for a token that the engine did not make.
 func (t RunToken) Call() (call turn.ToolCall, ok bool) { return t.call, t.ok }
 
+// Chat is the chat that the call belongs to.
+func (t RunToken) Chat() chat.ID { return t.chat }
+
 // Policies gives the policy in force now. It is asked at every ruling, decision and start.
 type Policies interface {
 	Policy(context.Context) (permission.Policy, error)
@@ -325,7 +360,7 @@ func Consume(s turn.Session, call turn.CallID, run turn.RunID) (RunToken, error)
 	if s.Turn != nil {
 		for _, c := range s.Turn.Calls {
 			if c.ID == call && c.Status == turn.Running && c.Run == run {
-				return RunToken{call: c, ok: true}, nil
+				return RunToken{chat: s.Chat, call: c, ok: true}, nil
 			}
 		}
 	}
@@ -336,6 +371,8 @@ func Consume(s turn.Session, call turn.CallID, run turn.RunID) (RunToken, error)
 type ModelError struct {
 	Say   string // what happened, what is certain, what to do
 	Cause error
+	// TooLong says that the talk does not fit the model. Nothing was streamed: a shorter one can be tried.
+	TooLong bool
 }
 
 func (e *ModelError) Error() string { return e.Say }

@@ -24,7 +24,14 @@ func (e *Engine) settings(ctx context.Context) (permission.Settings, error) {
 	if err != nil {
 		return permission.Settings{}, fmt.Errorf("read the settings: %w", err)
 	}
-	return settingsOf(f.s), nil
+	return f.settings(), nil
+}
+
+// settings are what a fold of their log comes to, under the name of that very log.
+func (f fold) settings() permission.Settings {
+	s := settingsOf(f.s)
+	s.Head = fmt.Sprintf("%d.%s.%s", f.head.Seq, f.head.Tip, f.head.Roll)
+	return s
 }
 
 func settingsOf(s turn.Session) permission.Settings {
@@ -34,20 +41,20 @@ func settingsOf(s turn.Session) permission.Settings {
 	return *s.Settings
 }
 
-// overlaid is the operator's policy with the settings over it, made once for each revision of either. A policy without a revision, as
-// the zero overlaid has, is never known to be the same.
+// overlaid is the operator's policy with the settings over it, made once for each revision of the one and each head of the other's log. A
+// policy without a revision, as the zero overlaid has, is never known to be the same.
 type overlaid struct {
 	mu   sync.Mutex
 	base string
-	rev  int
+	head string
 	made permission.Policy
 }
 
 func (o *overlaid) over(base permission.Policy, s permission.Settings) permission.Policy {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if base.Revision == "" || o.base != base.Revision || o.rev != s.Rev {
-		o.made, o.base, o.rev = s.Over(base), base.Revision, s.Rev
+	if base.Revision == "" || o.base != base.Revision || o.head != s.Head {
+		o.made, o.base, o.head = s.Over(base), base.Revision, s.Head
 	}
 	return o.made
 }
@@ -131,7 +138,7 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 	if err != nil {
 		return permission.Settings{}, whileUnsure(err, unsure)
 	}
-	now := settingsOf(f.s)
+	now := f.settings()
 	if len(made) == 0 {
 		return now, ErrUnchanged
 	}
@@ -163,8 +170,9 @@ func (e *Engine) ChangeAsAdmin(ctx context.Context, by chat.Envelope, note strin
 	})
 }
 
-func notAdmin(p permission.Policy) *Refusal {
-	say := render.OnlyAdmins
+func notAdmin(p permission.Policy) *Refusal { return notAdminFor(render.OnlyAdmins, p) }
+
+func notAdminFor(say string, p permission.Policy) *Refusal {
 	if len(p.Admins) == 0 {
 		say += " " + permission.NoAdminsNotice
 	}

@@ -38,6 +38,10 @@ func ParseID(s string) (ID, error) {
 // stand in settings and in [Envelope.Groups], never where somebody acts.
 const GroupPrefix = "&"
 
+// SelfNamedPrefix begins the Key of a [User] of whom nothing is known but that they are the same as before: they gave themselves a name,
+// and may be anybody, also twice. No other person's key begins so.
+const SelfNamedPrefix = "u-"
+
 // User is a person (never a bot) as the platform vouches for them.
 type User struct {
 	Platform  string `json:"p"`
@@ -50,6 +54,18 @@ func (u User) String() string { return join(u.Platform, u.Workspace, u.Key) }
 
 // IsGroup reports whether u stands for a group of people.
 func (u User) IsGroup() bool { return strings.HasPrefix(u.Key, GroupPrefix) }
+
+// SelfNamed reports whether u is somebody who only says who they are. Where people have to be different from each other, all such users
+// of a platform count as one.
+func (u User) SelfNamed() bool { return strings.HasPrefix(u.Key, SelfNamedPrefix) }
+
+// Person is u as far as people have to be different from each other: the same for all who are [User.SelfNamed] on a platform.
+func (u User) Person() User {
+	if u.SelfNamed() {
+		u.Key = SelfNamedPrefix
+	}
+	return u
+}
 
 // IsZero reports whether the user is unknown. An unknown user may decide nothing.
 func (u User) IsZero() bool { return u == User{} }
@@ -133,6 +149,7 @@ const (
 	Answer  Choice = "answer"  // opens the form that a server's tool asks to be filled in, or sends it
 	Decline Choice = "decline" // refuses to fill it in
 	Accept  Choice = "accept"  // accepts a server's tools as they are; the token names what was shown
+	Reveal  Choice = "reveal"  // shows one who may decide what a card masks, on record; decides nothing
 	Open    Choice = "open"    // opens the settings at what the token names; decides nothing
 )
 
@@ -158,6 +175,15 @@ type Envelope struct {
 // From returns e itself; embedding an Envelope satisfies [Inbound].
 func (e Envelope) From() Envelope { return e }
 
+// Standing is what a person may do where they wrote.
+type Standing string
+
+const (
+	Member  Standing = ""        // what the policy lets them
+	Visitor Standing = "visitor" // decide nothing: a guest, somebody of another organisation
+	Untold  Standing = "untold"  // the platform did not tell just now
+)
+
 // Said: a person wrote a message to the bot.
 type Said struct {
 	Envelope
@@ -167,6 +193,8 @@ type Said struct {
 	Context []Quote
 	// Unattended marks a run nobody waits for (a schedule, a webhook): nothing in it may ask.
 	Unattended bool
+	// Standing is what whoever wrote is here: nothing runs unasked for anybody but a member.
+	Standing Standing
 }
 
 // Quote is a message by somebody else, shown to the model as untrusted text.

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,16 +25,24 @@ func (e *ArgsError) Error() string {
 	return fmt.Sprintf("The arguments were refused: %s (at byte %d, %s). Send one JSON object in which every key occurs once.", e.Problem, e.Offset, e.Path)
 }
 
-// Canonical gives the one form of a call's arguments: what is stored, shown, digested and sent. Keys are sorted by
+// Canonical gives the one form of a call's arguments: what is digested and compared. Keys are sorted by
 // their bytes, no space is left, strings are escaped only where JSON demands it, numbers keep the text they were written
 // in. Nothing at all means {}. Whatever two readers could read differently is refused with an [*ArgsError]: anything but one
 // object, a repeated key, invalid UTF-8, half a surrogate pair, something after the end; and what nobody can review:
 // more than 1 MiB, more than 64 levels.
-func Canonical(raw []byte) ([]byte, error) {
+func Canonical(raw []byte) ([]byte, error) { return readArgs(raw, scanner{}) }
+
+// Written is Canonical with the keys in the order they were written in: what is stored, shown and sent, because some servers read a
+// meaning out of it. The arguments themselves, the outermost keys, come first as order names them: as the tool's schema does.
+func Written(raw []byte, order []string) ([]byte, error) {
+	return readArgs(raw, scanner{written: true, order: order})
+}
+
+func readArgs(raw []byte, s scanner) ([]byte, error) {
 	if len(raw) > maxArgs {
 		return nil, &ArgsError{Offset: maxArgs, Path: "$", Problem: fmt.Sprintf("they are %d bytes long, and %d are allowed", len(raw), maxArgs)}
 	}
-	s := scanner{in: raw, max: maxDepth}
+	s.in, s.max = raw, maxDepth
 	s.space()
 	if s.pos == len(raw) {
 		return []byte("{}"), nil
@@ -59,6 +68,9 @@ type scanner struct {
 	out  []byte
 	max  int
 	path []step // for messages only
+
+	written bool     // keys keep the order they were written in
+	order   []string // but for these outermost ones, which come first
 }
 
 type step struct {
@@ -220,7 +232,7 @@ func (s *scanner) object() error {
 	return s.sorted(open, members)
 }
 
-// sorted puts the members of the object that begins at open into the order of their keys.
+// sorted puts the members of the object that begins at open into their order.
 func (s *scanner) sorted(open int, members []member) error {
 	slices.SortStableFunc(members, func(a, b member) int { return strings.Compare(a.key, b.key) })
 	for i := 1; i < len(members); i++ {
@@ -228,6 +240,15 @@ func (s *scanner) sorted(open int, members []member) error {
 			s.path = append(s.path, step{m.key, -1})
 			return s.failAt(m.at, "the key "+shortKey(m.key)+" occurs twice")
 		}
+	}
+	if s.written {
+		rank := func(m member) int {
+			if i := slices.Index(s.order, m.key); open == 0 && i >= 0 {
+				return i
+			}
+			return len(s.order)
+		}
+		slices.SortFunc(members, func(a, b member) int { return cmp.Or(rank(a)-rank(b), a.at-b.at) })
 	}
 	body := make([]byte, 0, len(s.out)-open+len(members))
 	for i, m := range members {

@@ -16,7 +16,7 @@ import (
 // Users are equal only as a whole: the same key on another platform or in another workspace is somebody else.
 func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 	e := p.Get(req.Tool, req.Source, req.Hints, req.Metadata)
-	no := &NotAllowed{Level: level, Requester: req.Requester, Approvers: e.Approvers, NoAdmins: len(p.Admins) == 0}
+	no := &NotAllowed{Level: level, Requester: req.asker(), Approvers: e.Approvers, NoAdmins: len(p.Admins) == 0}
 	switch {
 	case !p.Installed && !p.AllowAll:
 		no.NoPolicy = true
@@ -26,6 +26,9 @@ func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 		return no
 	case e.OthersOnly && u == req.Requester:
 		no.OthersOnly = true // also an admin: two pairs of eyes are the point
+		return no
+	case e.OthersOnly && u.SelfNamed():
+		no.SelfNamed = true // it may be whoever asked, under another name
 		return no
 	case p.IsAdmin(u):
 		return nil
@@ -40,7 +43,7 @@ func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 	ok := false
 	switch e.Approvers.Rule {
 	case ApproversRequester:
-		ok = u == req.Requester
+		ok = u == no.Requester
 	case ApproversParticipants:
 		ok = here && among(u, req.Present)
 	case ApproversAnyone:
@@ -52,6 +55,14 @@ func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 		return nil
 	}
 	return no
+}
+
+// asker is whoever asked, where they may decide anything: the zero User, whom no rule means, for a visitor.
+func (r Request) asker() chat.User {
+	if r.Standing == chat.Visitor {
+		return chat.User{}
+	}
+	return r.Requester
 }
 
 // acts says whether u is somebody who can do things: a group cannot.
@@ -98,6 +109,8 @@ type NotAllowed struct {
 	NoPolicy  bool // no policy is installed: nobody may
 	// OthersOnly says that whoever asked may not decide it.
 	OthersOnly bool
+	// SelfNamed says that only somebody else than whoever asked may decide it, and nothing tells that this is somebody else.
+	SelfNamed bool
 }
 
 // Error is Say without names.
@@ -113,6 +126,8 @@ func (e *NotAllowed) Say(name func(chat.User) string) string {
 		return sayUnknownUser
 	case e.OthersOnly:
 		return sayOthersOnly
+	case e.SelfNamed:
+		return saySelfNamed
 	case e.Level != LevelUser && e.NoAdmins:
 		return sayAdminOnly + " " + NoAdminsNotice
 	case e.Level != LevelUser:
@@ -135,7 +150,7 @@ func Deciders(p Policy, req Request, level Level, name func(chat.User) string) [
 		if e.OthersOnly && e.Approvers.Rule == ApproversRequester {
 			return []string{sayAnotherAdmin}
 		}
-		if who := deciders(e.Approvers, req.Requester, name); len(who) > 0 {
+		if who := deciders(e.Approvers, req.asker(), name); len(who) > 0 {
 			return who
 		}
 	}

@@ -76,6 +76,35 @@ func TestMayDecideByPolicyNow(t *testing.T) {
 	}
 }
 
+// Guests and people of other organisations: what runs unasked for a member asks for somebody else.
+func TestVisitors(t *testing.T) {
+	p := with(installed(), "files", ServerSettings{Ask: NeverAsk})
+	req := call(files)
+	if r := Evaluate(p, nil, req, noon); r.Verdict != Allow {
+		t.Fatal("the control:", r)
+	}
+	req.Standing = chat.Visitor
+	if r := Evaluate(p, nil, req, noon); r.Verdict != Ask || r.Winner() != RuleVisitor {
+		t.Error(r)
+	}
+	called := func(chat.User) string { return "Ana" }
+	err := MayDecide(p, req, LevelUser, req.Requester)
+	if no, ok := errors.AsType[*NotAllowed](err); !ok || no.Say(called) != sayAdminOnly || MayDecide(p, req, LevelUser, boss) != nil {
+		t.Error(err)
+	}
+	if who := Deciders(p, req, LevelUser, called); !slices.Equal(who, []string{sayAnAdmin}) {
+		t.Error(who)
+	}
+	req.Standing = chat.Untold
+	if r := Evaluate(p, nil, req, noon); r.Verdict != Ask || r.Winner() != RuleVisitor || MayDecide(p, req, LevelUser, req.Requester) != nil {
+		t.Error("whom the platform does not tell just now:", r)
+	}
+	p.Mode = ModeNever
+	if r := Evaluate(p, nil, req, noon); r.Verdict != Ask {
+		t.Error("where nothing asks:", r)
+	}
+}
+
 // R110: an empty entry never makes anybody an admin.
 func TestIsAdmin(t *testing.T) {
 	p := Policy{Admins: []chat.User{{}, {Platform: "slack"}, boss}}
@@ -117,7 +146,7 @@ func TestRefusalWords(t *testing.T) {
 	}
 	for rule, want := range map[ApproverRule]string{
 		ApproversParticipants: "Only people who take part in this chat or an admin can decide this.",
-		ApproversAnyone:       "Only people of this workspace or an admin can decide this.",
+		ApproversAnyone:       "Only people of this team or an admin can decide this.",
 		ApproversListed:       "Only Ben, slack:T1:UBOSS or an admin can decide this.",
 		9:                     "Only an admin can decide this.",
 	} {

@@ -8,9 +8,13 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
-// CallDigest binds what is shown to what runs: the chat, the tool in its definition, and the canonical arguments. It leaves
-// the call's identifier out, so that the same call asked again has the same digest; the ask binds turn and call.
+// CallDigest binds what is shown to what runs: the chat, the tool in its definition, and the arguments in their canonical form, in
+// whatever order their keys stand. It leaves the call's identifier out, so that the same call asked again has the same digest; the ask
+// binds turn and call.
 func CallDigest(c chat.ID, t Tool, args []byte) Digest {
+	if sorted, err := Canonical(args); err == nil && len(args) > 0 {
+		args = sorted
+	}
 	return digest("nod/call/1",
 		[]byte(c.Platform), []byte(c.Workspace), []byte(c.Key),
 		[]byte(t.Server), []byte(t.Name), []byte(t.Definition), args)

@@ -184,7 +184,7 @@ func (e *Effective) level(set ToolSettings, n named, h Hints, posture Posture) {
 		if e.Metadata == nil && !e.Changed && !is(h.ReadOnly, false) && !is(h.Destructive, true) {
 			a = AutoApprove // R15: ours, and nothing says that it writes
 		}
-	case e.believedToRead(set, h):
+	case e.believedToRead(set, h) && !is(h.OpenWorld, true): // what it sends out into the world, a read may carry away
 		a, from = AutoApprove, FromAnnotations // R16, C4
 	}
 	offer := func(x Approval, o Origin) {

@@ -132,7 +132,7 @@ func TestEffective(t *testing.T) {
 		{"metadata of a stranger only raises", installed(), mcp, SourceMCP, Hints{}, Metadata{Access: Read, Risk: Safe, Approval: AutoApprove}, want{Write, false, Moderate, RequireConfirmation}},
 		{"metadata of a stranger raises", installed(), mcp, SourceMCP, Hints{}, Metadata{Risk: Dangerous, Approval: RequireAuth}, want{Write, false, Dangerous, RequireAuth}},
 		{"R16 trusted read-only", trusted, mcp, SourceMCP, Hints{ReadOnly: yes}, Metadata{}, want{Read, true, Safe, AutoApprove}},
-		{"trusted read-only of the open world", trusted, mcp, SourceMCP, Hints{ReadOnly: yes, OpenWorld: yes}, Metadata{}, want{Read, true, Moderate, AutoApprove}},
+		{"trusted read-only of the open world", trusted, mcp, SourceMCP, Hints{ReadOnly: yes, OpenWorld: yes}, Metadata{}, want{Read, true, Moderate, RequireConfirmation}},
 		{"trusted, contradicting itself", trusted, mcp, SourceMCP, Hints{ReadOnly: yes, Destructive: yes}, Metadata{}, want{Write, false, Dangerous, RequireConfirmation}},
 		{"R17 trusted write", trusted, mcp, SourceMCP, Hints{ReadOnly: no, Destructive: no}, Metadata{}, want{Write, true, Moderate, RequireConfirmation}},
 		{"trusted, silent", trusted, mcp, SourceMCP, Hints{}, Metadata{}, want{Write, false, Moderate, RequireConfirmation}},

@@ -16,6 +16,7 @@ const (
 	RuleRequireAuth = "require_auth"
 	RuleAllowAll    = "allow_all"
 	RuleDefinition  = "definition"
+	RuleVisitor     = "visitor"
 	RuleMode        = "mode"
 	RuleTool        = "tool"
 	RuleServer      = "server"
@@ -24,7 +25,8 @@ const (
 	RuleSource      = "source"
 	RuleGrant       = "grant"
 	RuleUnattended  = "unattended"
-	RuleEdited      = "edited" // a person changed the arguments: somebody has to look at the new ones
+	RuleEdited      = "edited"    // a person changed the arguments: somebody has to look at the new ones
+	RuleUnchecked   = "unchecked" // nobody knows whether the arguments fit the tool's input schema: somebody has to look at them
 )
 
 // What a rule can say, as [Reason.Said] carries it.
@@ -44,11 +46,24 @@ const maxGrantReasons = 4
 // Evaluate rules one call. It is total, and the order of the rules is the package comment's. Ruling.Reasons holds
 // every rule that was consulted, in order, exactly one of them with Won set.
 func Evaluate(p Policy, grants []Grant, req Request, now time.Time) Ruling {
+	r := Weigh(p, grants, req, now)
+	if r.ChatGrant {
+		r.Scopes = wider(p, req, now)
+	}
+	return r
+}
+
+// Weigh is Evaluate without the scopes of the card: for whoever draws none, and asks about many tools.
+func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 	e := p.Get(req.Tool, req.Source, req.Hints, req.Metadata)
+	shown := req.Args
+	if req.Masked != nil {
+		shown = req.Masked
+	}
 	r := ruling{Ruling: Ruling{
 		Access: e.Access, Risk: e.Risk, Approval: e.Approval, Timeout: e.Timeout,
-		Message: Message(e.Message, req.Args), Impact: e.Impact, Category: e.Category, Trusted: e.Trusted,
-		Changed: e.Changed, New: e.New && len(p.Admins) > 0, // where nobody can accept it, that it is new is no news
+		Message: Message(e.Message, shown), Impact: e.Impact, Category: e.Category, Trusted: e.Trusted,
+		Masked: req.Masked != nil, Changed: e.Changed, New: p.unseen(e),
 	}}
 	if e.Approvals > 1 {
 		r.Approvals = e.Approvals
@@ -89,7 +104,7 @@ func Evaluate(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 		return r.allow(Reason{Rule: RuleGrant, Text: sayGranted(g), Ref: string(g.ID)})
 	}
 	if chose && own.Choice == StandAllow {
-		why := rememberedUncovered(p, own, req, e)
+		why := rememberedUncovered(p, own, req, e, now)
 		if why == "" {
 			return r.allow(Reason{Rule: RuleRemembered, Text: sayRemembered(own), Ref: own.ID})
 		}
@@ -97,12 +112,9 @@ func Evaluate(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 	}
 	r.winner = must
 	mode, _ := p.mode(req)
-	offers := e.ChatGrant && e.Approvals <= 1
-	r.Remember = offers
-	if offers = offers && !(p.Strict && mode == ModeAlways); offers {
-		r.Scopes = wider(p, req, now)
-	}
-	return r.ask(req, offers)
+	offers := e.ChatGrant && e.Approvals <= 1 && req.Masked == nil
+	r.Remember = offers && !r.New
+	return r.ask(req, offers && !(p.Strict && mode == ModeAlways))
 }
 
 // wider are the scopes beyond the tool itself that somebody who may decide could grant: the card is the same for all of them.
@@ -193,19 +205,44 @@ func (r *ruling) required(p Policy, e Effective, req Request) bool {
 	if e.Changed {
 		return say(RuleDefinition, true, FromTool, sayChanged(e))
 	}
+	switch req.Standing {
+	case chat.Member:
+	case chat.Visitor:
+		return say(RuleVisitor, true, "", sayVisitor)
+	default:
+		return say(RuleVisitor, true, "", sayUntold)
+	}
 	mode, ofSession := p.mode(req)
 	from := Origin("")
 	if ofSession {
 		from = FromSession
 	}
-	if mode == ModeNever && (e.Approvals > 1 || e.OthersOnly) { // nobody alone turns off that others have to look
-		return say(RuleMode, true, from, sayOthersLook(e))
+	if mode == ModeNever {
+		why := p.beyondNever(e, req)
+		if why == "" {
+			return say(RuleMode, false, from, sayMode(mode, ofSession))
+		}
+		at := len(r.Reasons)
+		r.Reasons = append(r.Reasons, Reason{Rule: RuleMode, Text: why, Ref: string(from), Said: SaidNothing})
+		must := r.requiredByTool(p, e, req, say)
+		if must { // the sentence that people need: the chat is said to never ask
+			r.winner, r.Reasons[at].Said = at, SaidRequired
+		}
+		return must
 	}
 	if mode != ModeTool {
-		return say(RuleMode, mode != ModeNever, from, sayMode(mode, ofSession))
+		return say(RuleMode, true, from, sayMode(mode, ofSession))
 	}
-	r.pass(RuleMode, sayModeTool)
+	if req.Mode == ModeNever { // and does not count, as mode says
+		r.pass(RuleMode, sayModeMasked)
+	} else {
+		r.pass(RuleMode, sayModeTool)
+	}
+	return r.requiredByTool(p, e, req, say)
+}
 
+// requiredByTool is what holds where no mode says otherwise.
+func (r *ruling) requiredByTool(p Policy, e Effective, req Request, say func(string, bool, Origin, string) bool) bool {
 	server := p.Servers[req.Tool.Server]
 	set := server.Tools[req.Tool.Name]
 	if own, ok := p.standing(req); ok && own.Choice == StandAsk && !(set.Ask != Inherit && set.Ask != NeverAsk) {
@@ -232,10 +269,29 @@ func (r *ruling) required(p Policy, e Effective, req Request) bool {
 	return say(RuleSource, must, e.ApprovalFrom, saySource(e, req.Hints, server.Trusted))
 }
 
-// mode is the session's mode, or the policy's where the session has none.
+// beyondNever is why a call is none that "never ask" is about, or "". The mode spares people questions to themselves: it never takes the
+// place of others who have to look, of an admin's word about the tool, or of a first look at it.
+func (p Policy) beyondNever(e Effective, req Request) string {
+	switch {
+	case e.Approvals > 1:
+		return saySeveralLook(e)
+	case MayDecide(p, req, LevelUser, req.Requester) != nil:
+		return sayOthersLook(e)
+	case p.adminAsks(req.Tool) && !p.IsAdmin(req.Requester):
+		return sayAdminAsks(e)
+	case p.unseen(e):
+		return sayUnseen(e)
+	}
+	return ""
+}
+
+// unseen reports whether nobody looked at the tool yet who could have. Where there is no admin, that it is new is no news.
+func (p Policy) unseen(e Effective) bool { return e.New && len(p.Admins) > 0 }
+
+// mode is the session's mode, or the policy's where the session has none, or what people set there does not count.
 func (p Policy) mode(req Request) (m Mode, ofSession bool) {
 	m, ofSession = req.Mode, true
-	if m == ModeTool {
+	if m == ModeTool || m == ModeNever && req.Masked != nil {
 		m, ofSession = p.Mode, false
 	}
 	if m > ModeNever {

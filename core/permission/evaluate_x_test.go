@@ -107,6 +107,21 @@ func TestOthersOnly(t *testing.T) {
 	if got := Deciders(p, call(files), LevelUser, nil); !slices.Equal(got, []string{sayAnyone}) {
 		t.Errorf("anyone, but not themselves: %v", got)
 	}
+	// A name that somebody gave themselves is nobody else, whoever asked.
+	eve, adam := chat.User{Platform: ana.Platform, Workspace: ana.Workspace, Key: "u-1"}, chat.User{Platform: ana.Platform, Workspace: ana.Workspace, Key: "u-2"}
+	for _, c := range []struct {
+		requester, u chat.User
+		say          string
+	}{{eve, eve, sayOthersOnly}, {eve, adam, saySelfNamed}, {ana, eve, saySelfNamed}, {eve, ana, ""}, {eve, boss, ""}} {
+		req := call(files)
+		req.Requester = c.requester
+		if err := MayDecide(p, req, LevelUser, c.u); (err == nil) != (c.say == "") || err != nil && err.Error() != c.say {
+			t.Errorf("%v asked, %v decides: %v, want %q", c.requester, c.u, err, c.say)
+		}
+		if err := MayDecide(with(installed(), "files", ServerSettings{Rights: Rights{Approvers: &Approvers{Rule: ApproversAnyone}}}), req, LevelUser, c.u); err != nil {
+			t.Errorf("where it need be nobody else, %v may not: %v", c.u, err)
+		}
+	}
 	p.Approvers = Approvers{}
 	if got := Deciders(p, call(files), LevelUser, nil); !slices.Equal(got, []string{sayAnotherAdmin}) {
 		t.Errorf("the requester, but not themselves: %v", got)

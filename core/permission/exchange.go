@@ -3,8 +3,10 @@ package permission
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodhq/nod/core/chat"
 )
@@ -32,6 +34,16 @@ type RememberedEntry struct {
 	Tool       string `json:"tool" yaml:"tool"`
 	Definition Digest `json:"definition,omitempty" yaml:"definition,omitempty"`
 	Choice     string `json:"choice" yaml:"choice"` // ask, allow or deny
+	// What an allowance is narrowed to.
+	Pins  []PinEntry `json:"pins,omitempty" yaml:"pins,omitempty"`
+	Until string     `json:"until,omitempty" yaml:"until,omitempty"` // RFC 3339
+}
+
+// PinEntry is a [Pin].
+type PinEntry struct {
+	Path  string `json:"path" yaml:"path"`
+	Value string `json:"value" yaml:"value"`                     // canonical JSON
+	Under bool   `json:"under,omitempty" yaml:"under,omitempty"` // the value is a directory: what is below it
 }
 
 // ToolEntry is the definition of a tool that counts.
@@ -63,6 +75,7 @@ func (s Settings) Exchange() Exchange {
 	for _, r := range s.Remembered {
 		x.Remembered = append(x.Remembered, RememberedEntry{
 			ID: r.ID, By: r.By.String(), Name: r.Name, Server: r.Tool.Server, Tool: r.Tool.Name, Definition: r.Tool.Definition, Choice: r.Choice.String(),
+			Pins: pinEntries(r.Pins), Until: untilEntry(r.Until),
 		})
 	}
 	for _, p := range s.Pins {
@@ -147,7 +160,7 @@ func effective(now Settings, all []Change) []Change {
 		case c.Set != nil:
 			return slices.ContainsFunc(now.Set, func(s Set) bool { return s.Setting == *c.Set })
 		case c.Remember != nil:
-			return slices.ContainsFunc(now.Remembered, func(r Remembered) bool { r.At = c.Remember.At; return r == *c.Remember })
+			return slices.ContainsFunc(now.Remembered, func(r Remembered) bool { r.At = c.Remember.At; return reflect.DeepEqual(r, *c.Remember) })
 		case c.Analysis != nil:
 			return slices.Contains(now.Analyses, *c.Analysis)
 		}
@@ -173,7 +186,40 @@ func (r RememberedEntry) remembered() (Remembered, error) {
 	case choice == StandAllow && !r.Definition.valid():
 		return Remembered{}, fmt.Errorf("definition: an allowance is for one definition of the tool, by its digest")
 	}
-	return Remembered{ID: r.ID, By: by, Name: r.Name, Tool: Tool{r.Server, r.Tool, r.Definition}, Choice: choice}, nil
+	out := Remembered{ID: r.ID, By: by, Name: r.Name, Tool: Tool{r.Server, r.Tool, r.Definition}, Choice: choice}
+	for _, p := range r.Pins {
+		pin := Pin{Path: p.Path, Value: json.RawMessage(p.Value)}
+		if p.Under {
+			pin.Match = MatchUnder
+		}
+		out.Pins = append(out.Pins, pin)
+	}
+	if r.Until != "" {
+		if out.Until, err = time.Parse(time.RFC3339Nano, r.Until); err != nil {
+			return Remembered{}, fmt.Errorf("until: want a time such as 2026-01-31T15:04:05Z")
+		}
+	}
+	if err := CheckPins(out.Pins); err != nil {
+		return Remembered{}, err
+	}
+	if !out.narrow() {
+		return Remembered{}, fmt.Errorf("only an allowance is narrowed by pins and until")
+	}
+	return out, nil
+}
+
+func pinEntries(pins []Pin) (out []PinEntry) {
+	for _, p := range pins {
+		out = append(out, PinEntry{p.Path, string(p.Value), p.Match == MatchUnder})
+	}
+	return out
+}
+
+func untilEntry(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339Nano)
 }
 
 // valid reports whether a digest is one: 64 lower-case hexadecimal digits.

@@ -48,6 +48,10 @@ func drawPeoplesSettings(t *rapid.T) Settings {
 			k := tool("remembered")
 			k.Definition = definitionNo(rapid.IntRange(0, 2).Draw(t, "definition"))
 			c.Remember = &Remembered{ID: fmt.Sprint("r", i), By: by, Name: "N", Tool: k, Choice: Standing(rapid.IntRange(0, 2).Draw(t, "choice"))}
+			if c.Remember.Choice == StandAllow {
+				c.Remember.Pins = rapid.SampledFrom([][]Pin{nil, {{Path: "path", Value: json.RawMessage(`"/srv/a"`)}}, {{Path: "path", Value: json.RawMessage(`"/srv"`), Match: MatchUnder}}}).Draw(t, "pins")
+				c.Remember.Until = rapid.SampledFrom([]time.Time{{}, time.Unix(2999, 5).UTC(), time.Unix(3001, 5).UTC()}).Draw(t, "until")
+			}
 		case 2:
 			k := tool("seen")
 			k.Definition = definitionNo(rapid.IntRange(0, 2).Draw(t, "definition"))
@@ -100,17 +104,19 @@ func decisions(s Settings, as Settings, skip func(Pinned) bool) map[string]strin
 		}
 		for _, mode := range []Mode{ModeTool, ModeAlways, ModeNever} {
 			for _, u := range exchangePeople {
-				for _, h := range []Hints{{}, {ReadOnly: &yes}, {Destructive: &yes}} {
-					r := Evaluate(p, nil, Request{
-						Chat: chat.ID{Platform: "web", Key: "c"}, Requester: u, Present: exchangePeople, Mode: mode, Tool: pin.Tool, Hints: h, Args: []byte(`{}`),
-					}, time.Unix(3000, 0))
-					why := r.Why()
-					r.Reasons = nil
-					b, err := json.Marshal(r)
-					if err != nil {
-						panic(err)
+				for _, args := range []string{`{}`, `{"path":"/srv/a"}`, `{"path":"/srv/b"}`, `{"path":"/etc"}`} {
+					for _, h := range []Hints{{}, {ReadOnly: &yes}, {Destructive: &yes}} {
+						r := Evaluate(p, nil, Request{
+							Chat: chat.ID{Platform: "web", Key: "c"}, Requester: u, Present: exchangePeople, Mode: mode, Tool: pin.Tool, Hints: h, Args: []byte(args),
+						}, time.Unix(3000, 0))
+						why := r.Why()
+						r.Reasons = nil
+						b, err := json.Marshal(r)
+						if err != nil {
+							panic(err)
+						}
+						out[fmt.Sprint(pin.Tool, mode, u, args, *first2(h.ReadOnly), *first2(h.Destructive))] = string(b) + why
 					}
-					out[fmt.Sprint(pin.Tool, mode, u, *first2(h.ReadOnly), *first2(h.Destructive))] = string(b) + why
 				}
 			}
 		}

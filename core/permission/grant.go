@@ -28,6 +28,8 @@ func uncovered(p Policy, g Grant, req Request, e Effective, now time.Time) strin
 		return "an admin must decide each call"
 	case req.Unattended:
 		return "unattended runs use no grants"
+	case req.Masked != nil:
+		return sayMaskedUncovered
 	case !e.ChatGrant:
 		return "grants for this tool are withheld (tool setting)"
 	case g.Chat.IsZero() || g.Chat != req.Chat:
@@ -84,6 +86,8 @@ func outOfScope(p Policy, g Grant, req Request, e Effective) string {
 		switch {
 		case !e.Classified:
 			return "it is for " + g.Scope.String() + " and nobody who is believed says whether this tool only reads"
+		case g.Scope == ScopeReads && is(req.Hints.OpenWorld, true) && e.AccessFrom == FromAnnotations:
+			return "it is for reads, and this one reaches out into the world"
 		case e.Access == Read, g.Scope == ScopeWrites && e.Access == Write:
 			return ""
 		}

@@ -341,6 +341,7 @@ type Grant struct {
 	Uses  int       `json:"uses,omitempty"` // calls left; 0 with Counted false: unlimited
 	// Counted says that Uses limits the grant.
 	Counted bool   `json:"counted,omitempty"`
+	Of      int    `json:"of,omitempty"` // how many calls it was given for, where that was kept
 	Epoch   uint64 `json:"epoch,omitempty"`
 	// Tools are the server's tools as they were when a wider scope was granted: what was added or changed later is
 	// not covered (C6). Unused by ScopeTool.
@@ -358,8 +359,10 @@ type Request struct {
 	Source     Source
 	Hints      Hints
 	Metadata   Metadata
-	Args       json.RawMessage // canonical
+	Args       json.RawMessage // [Written]
+	Masked     json.RawMessage // Args as the card shows them, where part of them is masked: no standing permission of a person covers those
 	Unattended bool            // nobody can be asked
+	Standing   chat.Standing   // what the requester is here
 }
 
 // Reason is one rule that was consulted.
@@ -387,6 +390,7 @@ type Ruling struct {
 	Scopes    []Scope       `json:"scopes,omitempty"`     // wider grants that may be offered, because they would cover this call
 	Approvals int           `json:"approvals,omitempty"`  // different people who must allow it, where it is more than one
 	Remember  bool          `json:"remember,omitempty"`   // "Remember this choice" may be offered
+	Masked    bool          `json:"masked,omitempty"`     // part of the arguments is masked: whoever allows it has to have seen it
 	Changed   bool          `json:"changed,omitempty"`    // the tool is not as it was when it was accepted, or first seen
 	New       bool          `json:"new,omitempty"`        // nobody looked at the tool yet
 	Trusted   bool          `json:"trusted,omitempty"`

@@ -13,6 +13,7 @@ import (
 type PinProposal struct {
 	Pins  []Pin
 	Label string // what it grants, at most 150 characters, whole: what does not fit is not proposed
+	Dir   string // the directory that paths are pinned below, or "". It is as untrusted as the arguments
 }
 
 const (
@@ -21,32 +22,35 @@ const (
 	longText    = 200      // characters of free text from which its exact value is of no use to a later call
 )
 
-// ProposePins finds useful pins for a call's canonical arguments, at most two, the narrowest first:
+// ProposePins finds useful pins for a call's arguments, in whatever order their keys stand, at most two, the narrowest first:
 //
 //   - Every argument as it is now. Only free text (content, body, message …) of more than 200 characters or several lines is left
 //     open, and the label says so.
-//   - Where arguments are paths: all of them below the directory that they share, any free text, every other argument as it is now.
+//   - Where arguments are paths: all of them below the directory that they share, any free text, every other argument as it is now. The
+//     directory of a path is the path itself: only for a tool that works on files is it
+//     the one above, and then of what is clearly a file.
 //
-// Both say that there are no other arguments, cover the call itself, and pass [CheckPins]. Nothing is proposed for arguments that are not
-// canonical, empty, or only free text; that have a secret's name (its value would stand in the label), hidden characters in what
+// Both say that there are no other arguments, cover the call itself, and pass [CheckPins]. Nothing is proposed for arguments that have no
+// canonical form, are empty, or only free text; that have a secret's name (its value would stand in the label), hidden characters in what
 // would be pinned, or two names that differ only in case; nor what takes more than 150 characters to say. No directory is
 // proposed that is the root or stands right below it (two elements at least, of a relative path one), nor for a call that names a link.
 // Whether a name means a path, a text or a link is judged by its words; what is not known is pinned as it is.
 //
 // Values whose form alone says secret are core/render's to know: a card that masks anything in its arguments must not offer these.
-func ProposePins(args json.RawMessage) []PinProposal {
+func ProposePins(tool string, args json.RawMessage) []PinProposal {
 	call, ok := argumentsOf(args)
 	if !ok {
 		return nil
 	}
 	var out []PinProposal
-	for _, pins := range [][]Pin{call.exact(), call.below()} {
+	below, dir := call.below(worksOnFiles(tool))
+	for i, pins := range [][]Pin{call.exact(), below} {
 		if pins == nil {
 			continue
 		}
 		// \u{ stands for a hidden character. The limit of the label keeps all those of CheckPins, too.
 		if label := proposalLabel(pins); utf8.RuneCountInString(label) <= maxProposal && !strings.Contains(label, `\u{`) {
-			out = append(out, PinProposal{Pins: pins, Label: label})
+			out = append(out, PinProposal{Pins: pins, Label: label, Dir: []string{"", dir}[i]})
 		}
 	}
 	return out
@@ -61,7 +65,7 @@ type arguments struct {
 // argumentsOf reads arguments about which anything can be proposed.
 func argumentsOf(args json.RawMessage) (a arguments, ok bool) {
 	canonical, err := Canonical(args)
-	if len(args) > maxProposed || err != nil || string(canonical) != string(args) || json.Unmarshal(args, &a.values) != nil {
+	if len(args) > maxProposed || err != nil || json.Unmarshal(canonical, &a.values) != nil {
 		return a, false
 	}
 	a.names = slices.Sorted(maps.Keys(a.values))
@@ -84,16 +88,20 @@ func (a arguments) exact() (pins []Pin) {
 }
 
 // below pins paths to the directory they share. Where there is none to be proposed: nil.
-func (a arguments) below() (pins []Pin) {
+func (a arguments) below(files bool) (pins []Pin, dir string) {
 	var paths, others []Pin
 	var shared place
+	longest := 0 // of the paths that are, or may be, directories themselves: what they share must not be above one
 	for _, n := range a.names {
-		at, is := a.path(n)
+		at, whole, is := a.path(n, files)
+		if whole {
+			longest = max(longest, len(at.elems))
+		}
 		switch {
 		case slices.ContainsFunc(nameWords(n), func(w string) bool { return linkWords[w] }):
-			return nil
+			return nil, ""
 		case is && len(paths) > 0 && at.root != shared.root:
-			return nil // of another form than the others
+			return nil, "" // of another form than the others
 		case is && len(paths) == 0:
 			shared = at
 		case is:
@@ -110,13 +118,13 @@ func (a arguments) below() (pins []Pin) {
 	if shared.root == "" {
 		least = 1
 	}
-	if len(shared.elems) < least {
-		return nil
+	if len(shared.elems) < max(least, longest) {
+		return nil, ""
 	}
 	for i := range paths {
 		paths[i].Value = textOf(shared.String())
 	}
-	return a.closed(append(paths, others...))
+	return a.closed(append(paths, others...)), shared.String()
 }
 
 // closed adds that there are no other arguments, if anything is pinned at all.
@@ -127,31 +135,55 @@ func (a arguments) closed(pins []Pin) []Pin {
 	return append(pins, Pin{Path: ArgumentNames, Value: listOf(a.names)})
 }
 
-// path is the directory of an argument that is a path by its name; is says whether it is. A path that [under] would not read has no
-// elements, and so shares none with others.
-func (a arguments) path(name string) (at place, is bool) {
+// path is the directory of an argument that is a path by its name; is says whether it is, and whole that it is all of the path. A path that
+// [under] would not read has no elements, and so shares none with others.
+func (a arguments) path(name string, files bool) (at place, whole, is bool) {
 	s, ok := jsonText(a.values[name])
 	words := nameWords(name)
 	if !ok || len(words) == 0 {
-		return place{}, false
+		return place{}, false, false
 	}
 	last := words[len(words)-1]
 	at, _ = placeOf(s)
-	switch {
-	case dirWords[last]:
-		return at, true
-	case pathWords[last], endWords[last] && at.root != "":
-		at.elems = at.elems[:max(0, len(at.elems)-1)]
-		return at, true
+	if !(pathWords[last] || endWords[last] && at.root != "") {
+		return place{}, false, false
 	}
-	return place{}, false
+	isDir := slices.ContainsFunc(words, func(w string) bool { return dirWords[w] })
+	n := len(at.elems)
+	isFile := n > 0 && (slices.ContainsFunc(words, func(w string) bool { return fileWords[w] }) || fileName(at.elems[n-1]))
+	switch {
+	case isDir || !files:
+		return at, true, true
+	case isFile:
+		at.elems = at.elems[:n-1]
+		return at, false, true
+	}
+	return place{}, true, true // a file or a directory: who knows
+}
+
+// worksOnFiles reports whether a tool by its name reads or writes single files, and not directories or repositories.
+func worksOnFiles(tool string) bool {
+	words := nameWords(tool)
+	return slices.ContainsFunc(words, func(w string) bool { return fileTools[w] }) && !slices.ContainsFunc(words, func(w string) bool { return dirWords[w] || dirTools[w] })
+}
+
+// fileName reports whether a name has an ending as files have: letters and digits, one letter at least ("a.txt", "song.mp3", not "v1.2", ".git").
+func fileName(name string) bool {
+	dot := strings.LastIndexByte(name, '.')
+	end := name[dot+1:]
+	return dot > 0 && len(end) > 1 && len(end) <= 8 && strings.ContainsFunc(end, unicode.IsLetter) &&
+		!strings.ContainsFunc(end, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // The words of names. A name is judged by its last word ("source_path", "newContent"), or by any where only caution follows.
 var (
-	pathWords = wordSet("path file filename filepath pathname")
-	dirWords  = wordSet("directory dir folder cwd workdir") // the value is itself the directory
-	endWords  = wordSet("source destination src dst dest target from to")
+	pathWords = wordSet("path file filename filepath pathname directory dir folder cwd workdir")
+	// Any of these in the name of an argument, or of a tool, and the value is itself a directory.
+	dirWords  = wordSet("directory directories dir dirs folder folders cwd workdir root repo repository worktree")
+	fileWords = wordSet("file filename filepath")                           // in the name of an argument: the value is a file
+	dirTools  = wordSet("list ls tree walk scan search find grep glob git") // tools that take a directory
+	fileTools = wordSet("file read write edit append create open view cat save put delete remove move copy rename patch replace insert upload download")
+	endWords  = wordSet("source destination src dst dest target from to root repo repository worktree") // only where the value has a root
 	linkWords = wordSet("link links symlink symlinks hardlink hardlinks junction linkpath linkname")
 	// A patch or an edit is no free text: it names files itself.
 	textWords = wordSet("content contents body text message description comment note notes summary markdown caption")

@@ -31,11 +31,11 @@ func TestProposePins(t *testing.T) {
 		{"a file with short content", `{"content":"ok","mode":"append","path":"/srv/a/x.txt"}`, []string{
 			`Only when content is "ok" and mode is "append" and path is "/srv/a/x.txt", with no other arguments`,
 			`Only when path is under "/srv/a/**" and mode is "append", with any content and no other arguments` + links}},
-		{"both ends of a move", `{"destination":"/srv/a/out/x","source":"/srv/a/in/x"}`, []string{
-			`Only when destination is "/srv/a/out/x" and source is "/srv/a/in/x", with no other arguments`,
+		{"both ends of a move", `{"destination":"/srv/a/out/x.md","source":"/srv/a/in/x.md"}`, []string{
+			`Only when destination is "/srv/a/out/x.md" and source is "/srv/a/in/x.md", with no other arguments`,
 			`Only when destination and source are under "/srv/a/**", with no other arguments` + links}},
-		{"from and to", `{"from":"/srv/a/x","overwrite":false,"to":"/srv/a/y"}`, []string{
-			`Only when from is "/srv/a/x" and overwrite is false and to is "/srv/a/y", with no other arguments`,
+		{"from and to", `{"from":"/srv/a/x.md","overwrite":false,"to":"/srv/a/y.md"}`, []string{
+			`Only when from is "/srv/a/x.md" and overwrite is false and to is "/srv/a/y.md", with no other arguments`,
 			`Only when from and to are under "/srv/a/**" and overwrite is false, with no other arguments` + links}},
 		{"a directory is itself the directory", `{"directory":"/srv/a/b"}`, []string{
 			`Only when directory is "/srv/a/b", with no other arguments`,
@@ -47,8 +47,8 @@ func TestProposePins(t *testing.T) {
 			`Only when file_path is "C:\\srv\\a\\x", with no other arguments`,
 			`Only when file_path is under "C:\\srv\\a\\**", with no other arguments` + links}},
 		{"ends that are no paths", `{"from":"FRA","to":"JFK"}`, []string{`Only when from is "FRA" and to is "JFK", with no other arguments`}},
-		{"a relative end stays as it is", `{"path":"docs/a/x","target":"docs/y"}`, []string{
-			`Only when path is "docs/a/x" and target is "docs/y", with no other arguments`,
+		{"a relative end stays as it is", `{"path":"docs/a/x.md","target":"docs/y"}`, []string{
+			`Only when path is "docs/a/x.md" and target is "docs/y", with no other arguments`,
 			`Only when path is under "docs/a/**" and target is "docs/y", with no other arguments` + links}},
 		{"names that need quotes", `{"a.b":1,"c d":true,"e/f~":null}`, []string{
 			`Only when "/a.b" is 1 and "/c d" is true and "/e~1f~0" is null, with no other arguments`}},
@@ -59,19 +59,19 @@ func TestProposePins(t *testing.T) {
 		{"201 characters are long", `{"note":"` + strings.Repeat("é", 201) + `","to":"x"}`, []string{`Only when to is "x", with any note and no other arguments`}},
 		{"200 are not, and do not fit", `{"note":"` + strings.Repeat("é", 200) + `","to":"x"}`, nil},
 		{"lines of an old kind", `{"note":"a\rb","to":"x"}`, []string{`Only when to is "x", with any note and no other arguments`}},
-		{"content that is no text", `{"content":[1],"path":"/srv/a/x"}`, []string{
-			`Only when content is [1] and path is "/srv/a/x", with no other arguments`,
+		{"content that is no text", `{"content":[1],"path":"/srv/a/x.md"}`, []string{
+			`Only when content is [1] and path is "/srv/a/x.md", with no other arguments`,
 			`Only when path is under "/srv/a/**" and content is [1], with no other arguments` + links}},
 		{"as much as a card shows", `{"content":"` + strings.Repeat("a", render.MaxArgs-20) + `","n":1}`, []string{`Only when n is 1, with any content and no other arguments`}},
-		{"a path that is a number is no path", `{"file":3,"path":"/srv/a/x"}`, []string{
-			`Only when file is 3 and path is "/srv/a/x", with no other arguments`,
+		{"a path that is a number is no path", `{"file":3,"path":"/srv/a/x.md"}`, []string{
+			`Only when file is 3 and path is "/srv/a/x.md", with no other arguments`,
 			`Only when path is under "/srv/a/**" and file is 3, with no other arguments` + links}},
 
 		{"too wide: the root", `{"path":"/x"}`, []string{`Only when path is "/x", with no other arguments`}},
-		{"too wide: right below the root", `{"path":"/etc/passwd"}`, []string{`Only when path is "/etc/passwd", with no other arguments`}},
+		{"too wide: right below the root", `{"file":"/etc/passwd"}`, []string{`Only when file is "/etc/passwd", with no other arguments`}},
 		{"too wide: a directory right below the root", `{"dir":"/etc"}`, []string{`Only when dir is "/etc", with no other arguments`}},
 		{"too wide: a drive", `{"path":"C:\\x"}`, []string{`Only when path is "C:\\x", with no other arguments`}},
-		{"too wide: right below a drive", `{"path":"C:\\srv\\x"}`, []string{`Only when path is "C:\\srv\\x", with no other arguments`}},
+		{"too wide: right below a drive", `{"file":"C:\\srv\\x"}`, []string{`Only when file is "C:\\srv\\x", with no other arguments`}},
 		{"too wide: here", `{"path":"x.txt"}`, []string{`Only when path is "x.txt", with no other arguments`}},
 		{"too wide: shared by both", `{"dst":"/srv/b/x","src":"/srv/a/x"}`, []string{`Only when dst is "/srv/b/x" and src is "/srv/a/x", with no other arguments`}},
 		{"absolute and relative", `{"cwd":"/srv/a","path":"docs/x"}`, []string{`Only when cwd is "/srv/a" and path is "docs/x", with no other arguments`}},
@@ -87,8 +87,8 @@ func TestProposePins(t *testing.T) {
 		{"nothing", `{}`, nil},
 		{"nothing at all", ``, nil},
 		{"no arguments", `null`, nil},
-		{"not canonical", `{"b":1,"a":2}`, nil},
-		{"a space", `{"a": 2}`, nil},
+		{"keys in the model's order", `{"b":1,"a":2}`, []string{"Only when a is 2 and b is 1, with no other arguments"}},
+		{"a space", `{"a": 2}`, []string{"Only when a is 2, with no other arguments"}},
 		{"twice the same name", `{"a":1,"a":1}`, nil},
 		{"names that differ in case", `{"Path":"/srv/a/y","path":"/srv/a/x"}`, nil},
 		{"only free text", `{"content":"a\nb"}`, nil},
@@ -108,7 +108,7 @@ func TestProposePins(t *testing.T) {
 		{"more arguments than pins", `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1,"n":1,"o":1,"p":1,"q":1,"r":1,"s":1,"t":1}`, nil},
 	} {
 		var got []string
-		for _, p := range ProposePins(json.RawMessage(c.args)) {
+		for _, p := range ProposePins("write_file", json.RawMessage(c.args)) {
 			got = append(got, p.Label)
 		}
 		if !slices.Equal(got, c.want) {
@@ -119,6 +119,42 @@ func TestProposePins(t *testing.T) {
 
 // Every proposal covers the call it was made from, fits, and passes the check of grants; the first is the narrower one; neither lets in
 // another argument, another value of what it names, or a path beside the directory.
+// What "only below this directory" is about is what the call names: never what stands above a directory.
+func TestBelowWhat(t *testing.T) {
+	for _, c := range []struct{ tool, args, want string }{
+		{"read_file", `{"path":"/srv/docs/a.txt"}`, "/srv/docs"},
+		{"read_file", `{"path":"/srv/docs/README"}`, ""}, // who knows
+		{"read_file", `{"file":"/srv/docs/README"}`, "/srv/docs"},
+		{"move_file", `{"destination":"/srv/a/b.txt","source":"/srv/a/c.txt"}`, "/srv/a"},
+		{"move_file", `{"destination":"/srv/a/b","source":"/srv/a/c"}`, ""}, // two directories: what they share is above both
+		{"list_directory", `{"path":"/srv/docs"}`, "/srv/docs"},
+		{"list_directory", `{"path":"/srv/docs.old"}`, "/srv/docs.old"},
+		{"directory_tree", `{"path":"/srv/site.com"}`, "/srv/site.com"},
+		{"search_files", `{"path":"/srv/my.site","pattern":"x"}`, "/srv/my.site"},
+		{"git_commit", `{"message":"m","path":"/srv/acme.io"}`, "/srv/acme.io"},
+		{"git_log", `{"maxCount":10,"repo_path":"/srv/acme.io"}`, "/srv/acme.io"},
+		{"create_directory", `{"path":"/srv/v1.new"}`, "/srv/v1.new"},
+		{"write_file", `{"cwd":"/srv/a.app","path":"/srv/a.app/b/c.txt"}`, "/srv/a.app"},
+		{"write_file", `{"cwd":"/srv/a/b","path":"/srv/a/c.txt"}`, ""}, // what they share is above the directory
+		{"write_file", `{"content":"x","path":"/srv/v1.2"}`, ""},
+		{"write_file", `{"content":"x","root_path":"/srv/a.app"}`, "/srv/a.app"},
+		{"run", `{"path":"/srv/x.sh/y.sh"}`, "/srv/x.sh/y.sh"}, // not a tool that is known to take files
+		{"list_directory", `{"path":"/srv"}`, ""},
+		{"list_directory", `{"path":"/srv/docs/"}`, ""}, // in two ways a path
+		{"create_issue", `{"repo":"acme/app"}`, ""},
+	} {
+		dir := ""
+		for _, p := range ProposePins(c.tool, json.RawMessage(c.args)) {
+			if dir += p.Dir; p.Dir != "" && !pinned(p.Pins, json.RawMessage(c.args)) {
+				t.Errorf("%s %s: its own call is not covered by %s", c.tool, c.args, p.Label)
+			}
+		}
+		if dir != c.want {
+			t.Errorf("%s %s: below %q, want %q", c.tool, c.args, dir, c.want)
+		}
+	}
+}
+
 func TestProposalsNarrow(t *testing.T) {
 	one, two, met := 0, 0, 0
 	defer func() {
@@ -130,10 +166,10 @@ func TestProposalsNarrow(t *testing.T) {
 		args := drawArgs.Draw(t, "args")
 		if rapid.Bool().Draw(t, "plain") {
 			maps.DeleteFunc(args, func(k string, _ any) bool { return k == "Path" || k == "source" || k == "dest_path" })
-			args["path"] = rapid.SampledFrom([]string{"/srv/a/x", "docs/x", "GET"}).Draw(t, "path")
+			args["path"] = rapid.SampledFrom([]string{"/srv/a/x.md", "docs/x.md", "GET"}).Draw(t, "path")
 		}
 		raw := encoded(t, args)
-		got := ProposePins(raw)
+		got := ProposePins("write_file", raw)
 		switch len(got) {
 		case 0:
 			return
@@ -217,7 +253,7 @@ func TestProposalsLeaveOnlyTextOpen(t *testing.T) {
 	for _, name := range strings.Fields("target link_to linkTarget to from url uri href command cmd query sql script code expression shell exec patch diff edits data input value args option files key id user content_type path_text url_body sqlText scriptBody promptMessage description_url host destination linkpath") {
 		for _, value := range []string{"/etc", "x", "/srv/a/y"} {
 			args := encoded(t, map[string]any{"path": "/srv/a/x", name: value})
-			for _, p := range ProposePins(args) {
+			for _, p := range ProposePins("write_file", args) {
 				for _, other := range []any{"/etc/cron.d", "/srv/b/z", "y\nz", strings.Repeat("y", 300), 7, nil} {
 					if now := encoded(t, map[string]any{"path": "/srv/a/x", name: other}); pinned(p.Pins, now) {
 						t.Errorf("%q covers %s", p.Label, now)
@@ -226,7 +262,7 @@ func TestProposalsLeaveOnlyTextOpen(t *testing.T) {
 			}
 		}
 		for _, v := range []any{strings.Repeat("y", 300), "y\nz"} { // long or in lines, and yet not free text
-			for _, p := range ProposePins(encoded(t, map[string]any{"n": 1, name: v})) {
+			for _, p := range ProposePins("write_file", encoded(t, map[string]any{"n": 1, name: v})) {
 				if pinned(p.Pins, encoded(t, map[string]any{"n": 1, name: "z"})) {
 					t.Errorf("%q leaves %s open", p.Label, name)
 				}
@@ -244,7 +280,7 @@ func TestNoSecretIsProposed(t *testing.T) {
 			if render.ArgsOf(raw, "").Redacted > 0 {
 				n++
 			}
-			if got := ProposePins(raw); got != nil {
+			if got := ProposePins("write_file", raw); got != nil {
 				t.Errorf("%s: %v", raw, got)
 			}
 			for _, p := range []Pin{{Path: "o", Value: raw}, exactly("/"+name, `"hunter2"`), exactly("a."+name, `"hunter2"`)} {

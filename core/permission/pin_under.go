@@ -130,6 +130,12 @@ var blank = &unicode.RangeTable{
 	R32: []unicode.Range32{{Lo: 0x16FE4, Hi: 0x16FE4, Stride: 1}, {Lo: 0x1D159, Hi: 0x1D159, Stride: 1}},
 }
 
+// strikes are the overlays that cards make visible.
+var strikes = &unicode.RangeTable{R16: []unicode.Range16{
+	{Lo: 0x0334, Hi: 0x0338, Stride: 1}, {Lo: 0x20D2, Hi: 0x20D3, Stride: 1}, {Lo: 0x20D8, Hi: 0x20DA, Stride: 1},
+	{Lo: 0x20E5, Hi: 0x20E6, Stride: 1}, {Lo: 0x20EA, Hi: 0x20EB, Stride: 1},
+}}
+
 // hidden reports whether a person cannot see r for what it is. It is core/render's rule, which this room may not import (a test holds
 // the two together), and here newline and tab are hidden, too: they stand in no path and, in canonical JSON, nowhere raw.
 func hidden(r rune) bool {
@@ -139,5 +145,5 @@ func hidden(r rune) bool {
 	case !unicode.IsGraphic(r):
 		return true
 	}
-	return unicode.In(r, unicode.Zs, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, blank)
+	return unicode.In(r, unicode.Zs, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, blank, strikes)
 }

@@ -25,6 +25,14 @@ type Remembered struct {
 	Tool   Tool      `json:"tool"`
 	Choice Standing  `json:"choice"`
 	At     time.Time `json:"at,omitzero"`
+	// What an allowance is narrowed to: the arguments of the answer it was remembered with, and its end. Neither: any arguments, for good.
+	Pins  []Pin     `json:"pins,omitempty"`
+	Until time.Time `json:"until,omitzero"`
+}
+
+// narrow reports whether what narrows the choice can be kept: only an allowance is narrowed, and by what people can read.
+func (r Remembered) narrow() bool {
+	return (r.Choice == StandAllow || len(r.Pins) == 0 && r.Until.IsZero()) && CheckPins(r.Pins) == nil
 }
 
 // standing is the requester's own choice for a tool. An allowance counts only for the definition it was made for.
@@ -55,11 +63,17 @@ func caring(s Standing) int {
 }
 
 // rememberedUncovered is why a remembered allowance does not satisfy a call, or "".
-func rememberedUncovered(p Policy, r Remembered, req Request, e Effective) string {
+func rememberedUncovered(p Policy, r Remembered, req Request, e Effective, now time.Time) string {
 	mode, _ := p.mode(req)
 	switch {
+	case !r.Until.IsZero() && !now.Before(r.Until):
+		return "it has run out"
+	case !pinned(r.Pins, req.Args):
+		return "the arguments are not the ones it is limited to"
 	case req.Unattended:
 		return "unattended runs use no remembered choices"
+	case req.Masked != nil:
+		return sayMaskedUncovered
 	case mode == ModeAlways:
 		return "this chat asks before every call"
 	case e.Approvals > 1:
@@ -68,6 +82,8 @@ func rememberedUncovered(p Policy, r Remembered, req Request, e Effective) strin
 		return "standing permissions for this tool are withheld (tool setting)"
 	case p.adminAsks(req.Tool):
 		return "an admin set it to always ask"
+	case p.unseen(e):
+		return "no admin has accepted the tool yet"
 	case MayDecide(p, req, LevelUser, r.By) != nil:
 		return "the person who chose it may not decide this call"
 	}

@@ -56,8 +56,12 @@ func TestRememberedChoices(t *testing.T) {
 						name := fmt.Sprintf("%s, mode %v, server %v, tool %v, auth %v", x.name, mode, server, tool, auth)
 						admins := tool == AlwaysAsk || tool == Inherit && server == AlwaysAsk
 						required := admins || x.means == "ask" || tool == Inherit && server == Inherit
-						if mode != ModeTool {
-							required = mode == ModeAlways
+						switch mode {
+						case ModeAlways:
+							required = true
+						case ModeNever: // no way around an admin's word
+							required = admins
+						case ModeTool:
 						}
 						want, level := Allow, LevelUser
 						switch {

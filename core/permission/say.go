@@ -1,31 +1,39 @@
 package permission
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Every sentence of this package that a person reads stands here. Names of servers, tools and people inside them are
 // untrusted text: whoever draws a sentence escapes it.
 const (
-	sayLowerAccess    = "it gives read access and this needs write access" // R41
-	sayNoPolicy       = "No one can approve here: no permission policy is installed."
-	sayAllowAll       = "The policy allows every call without asking."
-	sayUnattended     = "Nobody can be asked here: this run is unattended."
-	sayNotDisabled    = "It is not disabled."
-	sayNoAuth         = "It does not need an admin."
-	sayModeTool       = "This chat uses each tool's setting."
-	sayToolInherits   = "The tool has no setting of its own."
-	sayServerInherits = "The server has no setting of its own."
-	sayNoApproval     = "No approval is set for the tool."
-	sayNotNamed       = "Its name decides nothing."
-	sayNoGrant        = "No grant of this chat is for it."
+	sayMaskedUncovered = "part of the call is hidden"
+	sayLowerAccess     = "it gives read access and this needs write access" // R41
+	sayNoPolicy        = "No one can approve here: no permission policy is installed."
+	sayAllowAll        = "The policy allows every call without asking."
+	sayVisitor         = "Whoever asked may decide nothing here (a guest, or somebody of another organisation), so nothing runs for them unasked."
+	sayUntold          = "Whether whoever asked may decide here could not be looked up, so nothing runs for them unasked."
+	sayUnattended      = "Nobody can be asked here: this run is unattended."
+	sayNotDisabled     = "It is not disabled."
+	sayNoAuth          = "It does not need an admin."
+	sayModeTool        = "This chat uses each tool's setting."
+	sayModeMasked      = "Part of this call is hidden, so “never ask” of this chat does not count."
+	sayToolInherits    = "The tool has no setting of its own."
+	sayServerInherits  = "The server has no setting of its own."
+	sayNoApproval      = "No approval is set for the tool."
+	sayNotNamed        = "Its name decides nothing."
+	sayNoGrant         = "No grant of this chat is for it."
 
 	sayAdminOnly    = "Only an admin can decide this."
 	sayAnAdmin      = "an admin"
 	sayWhoAsked     = " (who asked)"
 	sayTheRequester = "the person who asked"
 	sayParticipants = "people who take part in this chat"
-	sayAnyone       = "people of this workspace"
+	sayAnyone       = "people of this team"
 	sayAnotherAdmin = "an admin other than whoever asked"
 	sayOthersOnly   = "Whoever asked may not decide this: somebody else has to."
+	saySelfNamed    = "Whoever asked may not decide this, and a name that you gave yourself does not tell you apart: sign in with a key that names you (web.session_keys)."
 	sayUnknownUser  = "I could not tell who you are, so your answer does not count."
 )
 
@@ -131,6 +139,8 @@ func saySource(e Effective, h Hints, marked bool) string {
 		return s + " is marked trusted and says that " + e.Tool.Name + " only reads."
 	case h.IsReadOnly() && !marked:
 		return s + " says that " + e.Tool.Name + " only reads, but is not marked trusted."
+	case h.reads() && is(h.OpenWorld, true):
+		return s + " says that " + e.Tool.Name + " only reads, but reaches out into the world."
 	case h.IsReadOnly() && !h.reads():
 		return s + " says both that " + e.Tool.Name + " only reads and that it destroys."
 	}
@@ -186,6 +196,17 @@ func sayStanding(s Standing) string {
 	return "deny"
 }
 
+// Limits is what narrows a remembered choice, in words.
+func (r Remembered) Limits() (say string) {
+	if len(r.Pins) > 0 {
+		say = PinsLabel(r.Pins)
+	}
+	if !r.Until.IsZero() {
+		say = strings.TrimSpace(say + " until " + r.Until.UTC().Format("2006-01-02 15:04 UTC"))
+	}
+	return say
+}
+
 func sayRemembered(r Remembered) string {
 	who := r.Name
 	if who == "" {
@@ -193,7 +214,7 @@ func sayRemembered(r Remembered) string {
 	}
 	switch r.Choice {
 	case StandAllow:
-		return who + " chose to allow " + called(r.Tool) + " (remembered choice)."
+		return who + " chose to allow " + strings.TrimSpace(called(r.Tool)+" "+r.Limits()) + " (remembered choice)."
 	case StandAsk:
 		return who + " chose to be asked about " + called(r.Tool) + " (remembered choice)."
 	}
@@ -204,9 +225,19 @@ func sayNotRemembered(r Remembered, why string) string {
 	return "The remembered choice about " + called(r.Tool) + " does not satisfy this: " + why + "."
 }
 
+// What a chat that never asks still asks about.
 func sayOthersLook(e Effective) string {
-	if e.OthersOnly {
-		return "This chat never asks, but for " + called(e.Tool) + " somebody else than whoever asks has to decide."
-	}
+	return "This chat never asks, but for " + called(e.Tool) + " somebody else than whoever asks has to decide."
+}
+
+func saySeveralLook(e Effective) string {
 	return "This chat never asks, but several people must allow each call of " + called(e.Tool) + "."
+}
+
+func sayAdminAsks(e Effective) string {
+	return "This chat never asks, but an admin set " + called(e.Tool) + " to always ask."
+}
+
+func sayUnseen(e Effective) string {
+	return "This chat never asks, but no admin has accepted " + called(e.Tool) + " yet."
 }

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -49,19 +50,20 @@ func second(s scene) (Verdict, Level) {
 		return Allow, LevelUser
 	}
 
+	adminsAlways := s.tool == AlwaysAsk || s.tool == Inherit && s.server == AlwaysAsk
 	required := func() bool {
 		// session mode
 		if s.session == ModeAlways {
 			return true
 		}
 		if s.session == ModeNever {
-			return false
+			return adminsAlways
 		}
 		if s.deflt == ModeAlways {
 			return true
 		}
 		if s.deflt == ModeNever {
-			return false
+			return adminsAlways
 		}
 		// tool setting
 		if s.tool == AlwaysAsk {
@@ -241,20 +243,44 @@ func TestAgainstTheSecondImplementation(t *testing.T) {
 	}
 }
 
-// Nobody alone turns off that several people, or somebody else than whoever asks, have to look.
-func TestNeverAskDoesNotReplaceOtherPeople(t *testing.T) {
+// Nobody alone turns off that others have to look, that an admin asks, or that a tool is looked at first.
+func TestNeverAskIsAboutOnesOwnQuestionsAlone(t *testing.T) {
 	t.Parallel()
 	two, no := People(2), false
-	req := Request{Chat: chat.ID{Platform: "p", Workspace: "w", Key: "c"}, Requester: chat.User{Platform: "p", Workspace: "w", Key: "ana"}, Mode: ModeNever, Tool: Tool{Server: "s", Name: "t"}}
-	p := Policy{Installed: true}
-	if r := Evaluate(p, nil, req, time.Time{}); r.Verdict != Allow {
-		t.Errorf("without any such rule: %v", r.Verdict)
+	tool := func(set ToolSettings) func(*Policy, *Request) {
+		return func(p *Policy, _ *Request) { *p = with(*p, "files", ServerSettings{Tools: tools("move_thing", set)}) }
 	}
-	for name, rights := range map[string]Rights{"several": {MinApprovals: &two}, "others": {RequesterMayApprove: &no}} {
-		p.Rights = rights
-		r := Evaluate(p, nil, req, time.Time{})
-		if r.Verdict != Ask || r.Winner() != RuleMode {
-			t.Errorf("%s: %v by %s", name, r.Verdict, r.Winner())
+	listed := Approvers{Rule: ApproversListed, Users: []chat.User{ben}}
+	for name, x := range map[string]struct {
+		change func(*Policy, *Request)
+		want   Verdict
+		says   string
+	}{
+		"nothing of that":             {func(*Policy, *Request) {}, Allow, "never asks"},
+		"several":                     {func(p *Policy, _ *Request) { p.Rights.MinApprovals = &two }, Ask, "several people"},
+		"others":                      {func(p *Policy, _ *Request) { p.Rights.RequesterMayApprove = &no }, Ask, "somebody else"},
+		"a list":                      {func(p *Policy, _ *Request) { p.Approvers = listed }, Ask, "somebody else"},
+		"a list for the tool":         {tool(ToolSettings{Rights: Rights{Approvers: &listed}}), Ask, "somebody else"},
+		"a list that names who asks":  {func(p *Policy, r *Request) { p.Approvers = listed; r.Requester = ben }, Allow, "never asks"},
+		"an admin who asks":           {func(p *Policy, r *Request) { p.Approvers = listed; r.Requester = boss }, Allow, "never asks"},
+		"an admin's always":           {tool(ToolSettings{Ask: AlwaysAsk}), Ask, "an admin set"},
+		"an admin's own always":       {func(p *Policy, r *Request) { tool(ToolSettings{Ask: AlwaysAsk})(p, r); r.Requester = boss }, Allow, "never asks"},
+		"the server's always":         {func(p *Policy, _ *Request) { *p = with(*p, "files", ServerSettings{Ask: AlwaysAsk}) }, Ask, "an admin set"},
+		"a new tool":                  {tool(ToolSettings{New: true}), Ask, "no admin has accepted"},
+		"a new tool, asked by admins": {func(p *Policy, r *Request) { tool(ToolSettings{New: true})(p, r); r.Requester = boss }, Ask, "no admin has accepted"},
+		"a new tool without admins":   {func(p *Policy, r *Request) { tool(ToolSettings{New: true})(p, r); p.Admins = nil }, Allow, "never asks"},
+		"others, of what runs anyway": {func(p *Policy, r *Request) { tool(ToolSettings{Ask: NeverAsk})(p, r); p.Approvers = listed }, Allow, "tool setting"},
+	} {
+		for _, ofSession := range []bool{true, false} { // set in the chat, and configured for every chat
+			p, req := installed(), call(files)
+			p.Mode = ModeNever
+			if ofSession {
+				p.Mode, req.Mode = ModeTool, ModeNever
+			}
+			x.change(&p, &req)
+			if r := Evaluate(p, nil, req, noon); r.Verdict != x.want || !strings.Contains(r.Why(), x.says) {
+				t.Errorf("%s (session %v): %v, %s", name, ofSession, r.Verdict, r.Why())
+			}
 		}
 	}
 }

@@ -2,9 +2,9 @@ package permission
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
@@ -18,8 +18,9 @@ type Settings struct {
 	Pins       []Pinned     `json:"pins,omitempty"`     // what servers' tools are, ordered by server and name
 	Told       []Told       `json:"told,omitempty"`     // of which servers the admins were told
 	Halted     *Halt        `json:"halted,omitempty"`   //
-	Rev        int          `json:"rev,omitempty"`      // how many changes had an effect
+	Rev        int          `json:"rev,omitempty"`      // how many changes had an effect: it names nothing, for a store that lost one counts it twice
 	Analyses   []Analysis   `json:"analyses,omitempty"` // what a model thinks of tools: it may only add caution
+	Head       string       `json:"-"`                  // names the log that these come to: other settings have another one. Empty: not known
 }
 
 // Set is a setting and who set it.
@@ -90,7 +91,7 @@ func (c Change) String() string {
 	case c.Set != nil:
 		return c.Set.String()
 	case c.Remember != nil:
-		return "remembered: " + sayStanding(c.Remember.Choice) + " " + called(c.Remember.Tool)
+		return "remembered: " + sayStanding(c.Remember.Choice) + " " + strings.TrimSpace(called(c.Remember.Tool)+" "+c.Remember.Limits())
 	case c.Forget != "":
 		return "forgot a remembered choice"
 	case c.Seen != nil:
@@ -208,7 +209,7 @@ func (s Settings) vouch(x Set) Settings {
 
 // remember keeps one choice of a person for a tool: a new one takes the place of the old.
 func (s Settings) remember(r Remembered, at time.Time) (Settings, bool) {
-	if r.ID == "" || !acts(r.By) || r.Tool.Server == "" || r.Tool.Name == "" || r.Choice > StandDeny {
+	if r.ID == "" || !acts(r.By) || r.Tool.Server == "" || r.Tool.Name == "" || r.Choice > StandDeny || !r.narrow() {
 		return s, false
 	}
 	r.At = at
@@ -331,8 +332,8 @@ func (s Settings) Over(p Policy) Policy {
 	if s.Halted != nil {
 		p.Halted = s.Halted
 	}
-	if s.Rev > 0 {
-		p.Revision = fmt.Sprintf("%s+%d", p.Revision, s.Rev)
+	if s.Head != "" {
+		p.Revision += "+" + s.Head
 	}
 	return p
 }

@@ -52,7 +52,7 @@ func TestResolutionTimesLevelsTimesGrants(t *testing.T) {
 		for _, server := range []Prompt{AlwaysAsk, NeverAsk} {
 			for _, tool := range []Prompt{Inherit, AlwaysAsk, NeverAsk} {
 				required := session == ModeAlways
-				if session == ModeTool {
+				if session != ModeAlways { // to never ask is no way around what an admin set to always ask
 					required = tool == AlwaysAsk || tool == Inherit && server == AlwaysAsk
 				}
 				for level, approval := range levels {

@@ -77,7 +77,7 @@ func Templates() []Template {
 		},
 		{
 			Name: "team", Title: "Team",
-			Says: "Anybody of the workspace may answer, within 30 minutes. Whoever asks for a call of a dangerous tool that is known now may not allow it themselves. " +
+			Says: "Anybody of the team may answer, within 30 minutes. Whoever asks for a call of a dangerous tool that is known now may not allow it themselves. " +
 				"Whether tools ask is not changed.",
 			everything: []Setting{field("approvers", "anyone"), field("timeout", "30m")},
 			tools:      dangerous(field("requester_may_approve", "false")),

@@ -1,8 +1,10 @@
 package render
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -17,29 +19,76 @@ const MaxArgs = 64 << 10
 // blow up what is shown.
 const maxIndent = 16
 
-// ArgsOf draws a call's canonical arguments: indented, hidden characters made visible, secrets masked. The
+// ArgsOf draws a call's arguments: indented, a string of several lines as lines, hidden characters made visible, secrets masked. The
 // result is whole; [Fit] shortens it. Bytes that are not JSON are drawn as they are, without rows. Empty
 // arguments are drawn as {}.
 //
-// A masked value and an escape (\u{200B}) stand in forms that JSON itself cannot hold, so no argument can
-// imitate them.
-func ArgsOf(canonical json.RawMessage, digest string) Args {
-	a := Args{Digest: digest}
-	raw := strings.TrimSpace(string(canonical))
-	switch {
-	case raw == "":
-		a.JSON = "{}"
-	case !json.Valid([]byte(raw)):
-		a.JSON, a.Escaped = Visible(string(canonical))
-		a.JSON, a.Redacted = maskValues(a.JSON)
-	default:
-		p := printer{in: raw, indent: true}
-		p.value(0, false)
-		a.JSON, a.Escaped, a.Redacted = p.out.String(), p.escaped, p.redacted
-		a.Rows = rowsOf(raw)
+// A masked value, an escape (\u{200B}) and the head of a block of lines (‹2 lines›) stand in forms that JSON itself cannot hold, so no
+// argument can imitate them, and each line of a block begins with a bar.
+func ArgsOf(args json.RawMessage, digest string) Args {
+	a := argsOf(args, printer{indent: true, lines: true})
+	a.Digest = digest
+	a.TooBig = len(args)*10 > MaxArgs && argsOf(args, printer{indent: true, reveal: true}).Chars > MaxArgs // as TooBig: indentation alone never makes it so
+	return a
+}
+
+// Revealed is [ArgsOf] with nothing masked: for somebody who decides, and for nobody else.
+func Revealed(args json.RawMessage) Args {
+	return argsOf(args, printer{indent: true, lines: true, reveal: true})
+}
+
+// OneLine is arguments on one line, for the audit, and how many values of them are masked.
+func OneLine(args json.RawMessage) (text string, masked int) {
+	a := argsOf(args, printer{spaced: true})
+	return a.JSON, a.Redacted
+}
+
+// MaskedJSON is arguments as JSON with each masked part replaced by words, or nil where nothing is masked.
+func MaskedJSON(args json.RawMessage) json.RawMessage {
+	a := argsOf(args, printer{replace: true})
+	if a.Redacted == 0 || !json.Valid([]byte(a.JSON)) {
+		return nil
 	}
+	return json.RawMessage(a.JSON)
+}
+
+// Editable is arguments as JSON for somebody to change, but for what nobody sees in them: that is made visible.
+func Editable(args json.RawMessage) string {
+	var indented bytes.Buffer
+	if json.Indent(&indented, args, "", "  ") != nil {
+		return ""
+	}
+	out, _ := Visible(indented.String())
+	return escapes.ReplaceAllStringFunc(out, func(escape string) string {
+		var said string
+		if err := json.Unmarshal([]byte(`"`+escape+`"`), &said); err != nil {
+			return escape
+		}
+		if shown, n := Visible(said); n > 0 {
+			return shown
+		}
+		return escape
+	})
+}
+
+// escapes are those of JSON that say a character by its number, and what must not be taken for the beginning of one.
+var escapes = regexp.MustCompile(`\\\\|(?:\\u[0-9A-Fa-f]{4})+`)
+
+func argsOf(args json.RawMessage, p printer) (a Args) {
+	p.in = strings.TrimSpace(string(args))
+	switch {
+	case p.in == "":
+		p.out.WriteString("{}")
+	case !json.Valid([]byte(p.in)):
+		p.quoted(string(args), secrets(string(args)), asIs)
+	default:
+		p.value(0, "")
+		if p.lines && !p.reveal {
+			a.Rows = rowsOf(p.in)
+		}
+	}
+	a.JSON, a.Escaped, a.Redacted = p.out.String(), p.escaped, p.redacted
 	a.Chars = utf8.RuneCountInString(a.JSON)
-	a.TooBig = len(canonical)*10 > MaxArgs && a.Chars > MaxArgs // as TooBig: indentation alone never makes it so
 	return a
 }
 
@@ -83,16 +132,21 @@ func rowsOf(raw string) []Row {
 			p.pos++
 			p.space()
 		}
-		lit := p.literal()
-		secret := secretKey(unquote(lit))
 		p.out.Reset()
-		p.text(lit)
+		key := p.key()
 		name := bare(p.out.String())
 		p.space()
 		p.pos++ // the colon
 		p.space()
 		p.out.Reset()
-		p.value(0, secret)
+		p.indent, p.lines, p.broken = false, false, false
+		from := p.pos
+		p.value(0, key)
+		if p.broken { // by a string of several lines, somewhere in it
+			p.out.Reset()
+			p.pos, p.indent, p.lines = from, true, true
+			p.value(0, key)
+		}
 		rows = append(rows, Row{Name: name, Value: bare(p.out.String())})
 	}
 	return rows
@@ -115,9 +169,14 @@ func bare(lit string) string {
 type printer struct {
 	in                string
 	pos               int
-	indent            bool
+	indent            bool // over several lines
+	spaced            bool // on one line, with spaces
+	lines             bool // a string of several lines is drawn as lines
+	reveal            bool // nothing is masked
+	replace           bool // what is drawn stays JSON
 	out               strings.Builder
 	escaped, redacted int
+	broken            bool // a string of several lines was there
 }
 
 func (p *printer) space() {
@@ -173,60 +232,60 @@ func (p *printer) skip() string {
 	}
 }
 
-func (p *printer) value(depth int, secret bool) {
+// value draws one value, which a member of that name holds.
+func (p *printer) value(depth int, name string) {
 	p.space()
-	c := p.in[p.pos]
-	if secret && c != 't' && c != 'f' && c != 'n' { // true, false and null are no secrets
+	switch c := p.in[p.pos]; c {
+	case '"':
+		p.text(depth, decoded(p.literal()), name)
+	case '{', '[':
+		p.members(depth, name)
+	default:
 		v := p.skip()
-		n := utf8.RuneCountInString(v)
-		if c == '"' {
-			n = utf8.RuneCountInString(unquote(v))
-		}
-		if n > 0 {
-			p.redacted++
-			p.out.WriteString(Secret(n))
-			return
+		if (c == '-' || c >= '0' && c <= '9') && !p.reveal && named(name, v) && len(v) >= 4 { // true, false, null and small numbers are no secrets
+			p.mask(len(v), true)
+			break
 		}
 		p.out.WriteString(v)
-		return
-	}
-	switch c {
-	case '"':
-		p.text(p.literal())
-	case '{', '[':
-		p.members(depth)
-	default:
-		p.out.WriteString(p.skip())
 	}
 }
 
-// members draws an object or an array.
-func (p *printer) members(depth int) {
+// members draws an object or a list. What is in a list has the list's name.
+func (p *printer) members(depth int, name string) {
 	object := p.in[p.pos] == '{'
 	p.out.WriteByte(p.in[p.pos])
 	p.pos++
-	first := true
+	first, block := true, false
 	for p.space(); p.in[p.pos] != '}' && p.in[p.pos] != ']'; p.space() {
 		if !first {
 			p.pos++ // the comma
 			p.space()
-			p.out.WriteByte(',')
+			switch {
+			case block: // its last line is a line of the string
+			case p.spaced:
+				p.out.WriteString(", ")
+			default:
+				p.out.WriteByte(',')
+			}
 		}
 		first = false
 		p.newline(depth + 1)
-		secret := false
 		if object {
-			key := p.literal()
-			secret = secretKey(unquote(key))
-			p.text(key)
+			name = p.key()
 			p.space()
 			p.pos++ // the colon
 			p.out.WriteByte(':')
-			if p.indent {
+			if p.indent || p.spaced {
 				p.out.WriteByte(' ')
 			}
 		}
-		p.value(depth+1, secret)
+		p.space()
+		was := p.broken
+		p.broken = false
+		str := p.in[p.pos] == '"'
+		p.value(depth+1, name)
+		block = p.lines && p.broken && str
+		p.broken = p.broken || was
 	}
 	if !first {
 		p.newline(depth)
@@ -235,65 +294,153 @@ func (p *printer) members(depth int) {
 	p.pos++
 }
 
-// text draws a string literal: secrets by their shape masked, hidden characters shown, escapes of ordinary
-// characters as those characters.
-func (p *printer) text(lit string) {
-	s, n := maskValues(p.shown(lit[1 : len(lit)-1]))
-	p.redacted += n
+// key draws a member's name, and returns it.
+func (p *printer) key() string {
+	s := decoded(p.literal())
 	p.out.WriteByte('"')
-	p.out.WriteString(s)
+	if p.reveal {
+		p.quoted(s, nil, quotes)
+	} else {
+		p.quoted(s, secrets(s), quotes)
+	}
+	p.out.WriteByte('"')
+	return s
+}
+
+// text draws a string: secrets masked, hidden characters shown.
+func (p *printer) text(depth int, s, name string) {
+	var hide []span
+	if !p.reveal {
+		if s != "" && named(name, s) {
+			p.mask(utf8.RuneCountInString(s), true)
+			return
+		}
+		hide = secrets(s)
+	}
+	if strings.Contains(s, "\n") {
+		if p.broken = true; p.lines {
+			p.block(depth, s, hide)
+			return
+		}
+	}
+	p.out.WriteByte('"')
+	p.quoted(s, hide, quotes)
 	p.out.WriteByte('"')
 }
 
-func (p *printer) shown(s string) string {
-	if strings.IndexByte(s, '\\') < 0 {
-		out, n := Visible(s)
+// mask stands for n characters. It is a value of its own, or part of one.
+func (p *printer) mask(n int, whole bool) {
+	p.redacted++
+	if whole && p.replace {
+		p.out.WriteString(`"` + Secret(n) + `"`)
+		return
+	}
+	p.out.WriteString(Secret(n))
+}
+
+var asIs = strings.NewReplacer()
+
+// quotes writes what a JSON string has to escape.
+var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\r", `\r`, "\b", `\b`, "\f", `\f`)
+
+// quoted draws text on one line, what is to be hidden masked.
+func (p *printer) quoted(s string, hide []span, escape *strings.Replacer) {
+	shown := func(s string) {
+		if p.replace {
+			p.out.WriteString(jsonText(s))
+			return
+		}
+		out, n := Visible(escape.Replace(s))
 		p.escaped += n
-		return out
+		p.out.WriteString(out)
+	}
+	from := 0
+	for _, h := range hide {
+		shown(s[from:h.from])
+		p.mask(utf8.RuneCountInString(s[h.from:h.to]), false)
+		from = h.to
+	}
+	shown(s[from:])
+}
+
+// block draws a string of several lines as lines. In them a backslash is a backslash, and is doubled only where a line holds an escape,
+// or something that looks like one.
+func (p *printer) block(depth int, s string, hide []span) {
+	var lines []string
+	line := ""
+	add := func(s string) {
+		for i, part := range strings.Split(s, "\n") {
+			if i > 0 {
+				lines, line = append(lines, line), ""
+			}
+			text := strings.TrimRight(part, " \t")
+			out, n := Visible(text)
+			if n > 0 || text != part || strings.Contains(part, `\u{`) || strings.Contains(part, `\x{`) {
+				out, n = Visible(strings.ReplaceAll(text, `\`, `\\`))
+			}
+			for _, blank := range part[len(text):] { // nobody sees it at the end of a line
+				out += fmt.Sprintf(`\u{%04X}`, blank)
+				n++
+			}
+			p.escaped += n
+			line += out
+		}
+	}
+	from := 0
+	for _, h := range hide {
+		add(s[from:h.from])
+		p.redacted++
+		line += Secret(utf8.RuneCountInString(s[h.from:h.to]))
+		from = h.to
+	}
+	add(s[from:])
+	lines = append(lines, line)
+	p.out.WriteString(Lines(len(lines)))
+	for _, l := range lines {
+		p.newline(depth + 1)
+		p.out.WriteString("│")
+		if l != "" {
+			p.out.WriteString(" " + l)
+		}
+	}
+}
+
+// decoded is the string that a literal stands for. Bytes that are not UTF-8 stay, and half a surrogate pair stands as it would in UTF-8
+// if it could: [Visible] shows both.
+func decoded(lit string) string {
+	s := lit[1 : len(lit)-1]
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
 	}
 	var b strings.Builder
-	for len(s) > 0 {
+	for s != "" {
 		i := strings.IndexByte(s, '\\')
 		if i < 0 {
-			i = len(s)
-		}
-		out, n := Visible(s[:i])
-		p.escaped += n
-		b.WriteString(out)
-		if s = s[i:]; s == "" {
+			b.WriteString(s)
 			break
 		}
-		if s[1] == '/' {
-			b.WriteByte('/')
-			s = s[2:]
+		b.WriteString(s[:i])
+		c := s[i+1]
+		s = s[i+2:]
+		if c != 'u' {
+			if at := strings.IndexByte(`bfnrt`, c); at >= 0 {
+				c = "\b\f\n\r\t"[at]
+			}
+			b.WriteByte(c)
 			continue
 		}
-		if s[1] != 'u' {
-			b.WriteString(s[:2]) // \n, \", \\ and the like say what they are
-			s = s[2:]
-			continue
-		}
-		r := rune(hex4(s[2:6]))
-		s = s[6:]
+		r := rune(hex4(s[:4]))
+		s = s[4:]
 		if utf16.IsSurrogate(r) && strings.HasPrefix(s, `\u`) {
 			if pair := utf16.DecodeRune(r, rune(hex4(s[2:6]))); pair != utf8.RuneError {
 				r, s = pair, s[6:]
 			}
 		}
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case hidden(r): // a lone surrogate too
-			p.escaped++
-			fmt.Fprintf(&b, `\u{%04X}`, r)
-		default:
-			b.WriteRune(r)
+		if utf16.IsSurrogate(r) {
+			b.Write([]byte{0xED, 0x80 | byte(r>>6)&0x3F, 0x80 | byte(r)&0x3F})
+			continue
 		}
+		b.WriteRune(r)
 	}
 	return b.String()
 }
@@ -303,11 +450,8 @@ func hex4(s string) uint64 {
 	return n
 }
 
-// unquote reads a string literal.
-func unquote(lit string) string {
-	var s string
-	if json.Unmarshal([]byte(lit), &s) != nil {
-		return lit
-	}
-	return s
+// jsonText is text as it stands in a JSON string.
+func jsonText(s string) string {
+	quoted, _ := json.Marshal(s) // a string is never refused
+	return string(quoted[1 : len(quoted)-1])
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -94,6 +95,69 @@ func HostWarning(host string) string {
 	}
 	if coded {
 		return "Careful: " + host + " is shown elsewhere as " + read + "."
+	}
+	return ""
+}
+
+// maxLookalikes is how many warnings one call gets: more are read by nobody.
+const maxLookalikes = 5
+
+// Lookalikes warns of names in a call's arguments that pass for others: hosts, with or without a scheme or in a mail address, and parts
+// of paths.
+func Lookalikes(args json.RawMessage) (say []string) {
+	warn := func(s string) {
+		if s != "" && len(say) < maxLookalikes && !contains(say, s) {
+			say = append(say, s)
+		}
+	}
+	hosts := Hosts(string(args))
+	for _, h := range hosts {
+		warn(HostWarning(h))
+	}
+	for _, word := range strings.FieldsFunc(Revealed(args).JSON, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`<>()[]{}|,;=", r) }) {
+		if isASCII(word) && !strings.Contains(word, "xn--") {
+			continue
+		}
+		for rest, before := word, byte(0); rest != ""; {
+			part := rest
+			at := strings.IndexAny(rest, "/\\@:?#&")
+			if at >= 0 {
+				part = rest[:at]
+			}
+			labels := strings.Split(part, ".")
+			tld := labels[len(labels)-1]
+			switch {
+			case contains(hosts, strings.ToLower(part)): // of an address
+			case before != '/' && before != '\\' && len(labels) > 1 && len(tld) > 1 && isASCII(tld) && !strings.ContainsAny(tld, "0123456789"):
+				warn(HostWarning(part))
+			case part != word:
+				warn(nameWarning(part))
+			}
+			if at < 0 {
+				break
+			}
+			before, rest = rest[at], rest[at+1:]
+		}
+	}
+	return say
+}
+
+// nameWarning says that a name mixes letters of writings that look alike. It is empty for an ordinary name.
+func nameWarning(name string) string {
+	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		var scripts []string
+		like := false
+		for _, r := range part {
+			s := scriptOf(r)
+			like = like || s == "Cyrillic" || strings.ContainsRune(likeLatin, r)
+			if !contains(scripts, s) {
+				scripts = append(scripts, s)
+			}
+		}
+		if like && contains(scripts, "Latin") && !goTogether(scripts) {
+			shown, _ := Visible(name)
+			return "Careful: the name " + shown + " mixes " + AllOf(scripts) + " letters."
+		}
 	}
 	return ""
 }

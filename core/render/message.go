@@ -129,8 +129,9 @@ type Fact struct{ Kind, Symbol, Label string }
 
 // Args are a call's arguments as they will run.
 type Args struct {
-	JSON     string // canonical bytes, indented, hidden characters made visible
-	Rows     []Row  // the top-level members, in the schema's or canonical order
+	JSON     string // indented, text of several lines as lines, hidden characters made visible, secrets masked
+	Rows     []Row  // the top-level members, in the schema's order, or else as they were written
+	Edit     string // JSON for somebody to change, where they may, with hidden characters made visible
 	Digest   string // the first characters are shown, all of it in the details
 	Chars    int    // characters of JSON
 	Hidden   int    // characters of it that this message does not show; the details do

@@ -141,7 +141,11 @@ func Question(m Message) string {
 				labels = append(labels, c.Label)
 			}
 		}
-		s := strings.TrimSpace(one(a.Header) + " " + one(a.Question))
+		ask := one(a.Question)
+		if ask == "" && a.Run != "" {
+			ask = "(" + one(a.Run) + ")"
+		}
+		s := strings.TrimSpace(strings.ReplaceAll(one(a.Header)+" "+ask, " ⏎ ", " "))
 		if labels != nil {
 			s += " " + OneOf(labels) + "?"
 		}

@@ -134,3 +134,15 @@ func TestFloorHoldsTheWorst(t *testing.T) {
 		}
 	}
 }
+
+func TestANotificationNamesTheCall(t *testing.T) {
+	t.Parallel()
+	ask := render.Ask{Header: "Allow tool call from deploys?", Run: "Run roll\nback from deploys"}
+	if got := render.Question(render.Message{Blocks: []render.Block{ask}}); got != "Allow tool call from deploys? (Run roll back from deploys)" {
+		t.Errorf("%q", got)
+	}
+	ask.Question = "Roll checkout back?"
+	if got := render.Question(render.Message{Blocks: []render.Block{ask}}); got != "Allow tool call from deploys? Roll checkout back?" {
+		t.Errorf("%q", got)
+	}
+}

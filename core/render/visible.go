@@ -13,9 +13,18 @@ var blank = &unicode.RangeTable{
 	R32: []unicode.Range32{{Lo: 0x16FE4, Hi: 0x16FE4, Stride: 1}, {Lo: 0x1D159, Hi: 0x1D159, Stride: 1}},
 }
 
+// maxMarks is how many marks one letter has in any writing; more of them cover what stands around it.
+const maxMarks = 3
+
+// strikes are marks that are drawn over a letter, so that it reads as struck out, or as another.
+var strikes = &unicode.RangeTable{R16: []unicode.Range16{
+	{Lo: 0x0334, Hi: 0x0338, Stride: 1}, {Lo: 0x20D2, Hi: 0x20D3, Stride: 1}, {Lo: 0x20D8, Hi: 0x20DA, Stride: 1},
+	{Lo: 0x20E5, Hi: 0x20E6, Stride: 1}, {Lo: 0x20EA, Hi: 0x20EB, Stride: 1},
+}}
+
 // hidden reports whether a person cannot see r for what it is: controls and formats (bidi and tags among
 // them), separators, every space but U+0020, private use, unassigned and non-characters, variation
-// selectors, what renderers may ignore, and blank glyphs. Newline and tab are not hidden.
+// selectors, what renderers may ignore, blank glyphs, and marks that strike letters out. Newline and tab are not hidden.
 func hidden(r rune) bool {
 	switch {
 	case r >= 0x20 && r < 0x7F, r == '\n', r == '\t':
@@ -23,7 +32,7 @@ func hidden(r rune) bool {
 	case !unicode.IsGraphic(r): // Cc, Cf, Cs, Co, Zl, Zp and what is not assigned
 		return true
 	}
-	return unicode.In(r, unicode.Zs, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, blank)
+	return unicode.In(r, unicode.Zs, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, blank, strikes)
 }
 
 // Visible makes every hidden character of s readable, as \u{XXXX}, and every byte that is not UTF-8, as \x{XX}.
@@ -43,11 +52,19 @@ func Prose(s string) string {
 
 func visible(s string, hidden func(rune) bool) (out string, escaped int) {
 	var b strings.Builder
-	from := 0 // start of what is not yet copied
+	from, marks := 0, 0 // start of what is not yet copied; marks on the letter before
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		bad := r == utf8.RuneError && n == 1
-		if bad || hidden(r) {
+		if bad && s[i] == 0xED && len(s) > i+2 && s[i+1] >= 0xA0 && s[i+2] >= 0x80 { // half a surrogate pair
+			r, n, bad = 0xD000|rune(s[i+1]&0x3F)<<6|rune(s[i+2]&0x3F), 3, false
+		}
+		if unicode.In(r, unicode.Mn, unicode.Me) {
+			marks++
+		} else {
+			marks = 0
+		}
+		if bad || hidden(r) || marks > maxMarks {
 			b.WriteString(s[from:i])
 			if bad {
 				fmt.Fprintf(&b, `\x{%02X}`, s[i])

@@ -35,6 +35,8 @@ const (
 	LabelDenyReason    = "Deny with a reason…"
 	LabelEdit          = "Edit arguments…"
 	LabelRemember      = "Remember this choice" // R83
+	HintRemember       = "What you answer then holds for what you ask in every chat, until you forget it in the settings. “Allow once” then means: any arguments, without asking."
+	LabelReveal        = "Show what is hidden"
 	LabelWhy           = "Why am I asked?"
 	LabelAllowExact    = "Only with these values…"
 	LabelAllowPath     = "Only below this directory…"
@@ -169,7 +171,7 @@ func AskExpired(at string) string {
 
 // ConfirmNever answers "mode never" until it is confirmed (C3).
 func ConfirmNever() string {
-	return "Nothing was changed. “mode never” lets tool calls in this chat run without asking, which is dangerous: say “mode never yes” if that is meant."
+	return "Nothing was changed. “mode never” lets tool calls in this chat run without asking, which is dangerous. " + StillAsks + " Say “mode never yes” if that is meant."
 }
 
 // GroupsUnknown goes on where somebody is refused who may belong to a group that may.
@@ -179,6 +181,9 @@ func GroupsUnknown() string {
 
 // OnlyAdmins answers somebody who would change what only admins may.
 const OnlyAdmins = "Only an admin can change that."
+
+// OnlyAdminsSee is for what is shown to them alone.
+const OnlyAdminsSee = "Only an admin can see that: it is of every chat."
 
 // BadSetting says what is wrong with a setting.
 func BadSetting(why string) string { return "Nothing was changed: " + why + "." }
@@ -256,6 +261,16 @@ func ResultCancelled() string {
 	return "Tool execution cancelled: the turn was stopped before this call started. The tool was not run."
 }
 
+// StoreForgotRun is what is known of a run that the store forgot.
+func StoreForgotRun() string {
+	return "Redis came back older than it was and does not remember this run; this process does."
+}
+
+// StoreForgot is why a call that was allowed is asked about again.
+func StoreForgot() string {
+	return "What Redis remembered is older than what was decided: this call was allowed before Redis restarted, and it may have run since. It is asked again to be sure."
+}
+
 // ResultUnknown is for a call whose outcome nobody knows. What is known of it ("the connection was lost") is optional.
 func ResultUnknown(known string) string {
 	return "Outcome unknown; do not repeat. The call was started and its result was lost: it may have happened, or not." +
@@ -328,6 +343,9 @@ func Masked(n int) string { return Count(n, "secret") + " masked" }
 
 // Secret stands for a masked value of n characters.
 func Secret(n int) string { return "‹secret, " + Count(n, "character") + "›" }
+
+// Lines stands before a string that is drawn as n lines.
+func Lines(n int) string { return "‹" + Count(n, "line") + "›" }
 
 // CutReply stands after a text whose stream ended early.
 const CutReply = "(the reply was cut here)"

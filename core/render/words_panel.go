@@ -54,7 +54,7 @@ const (
 	PanelPreview       = "What would change"
 
 	PanelNoHistory       = "Nothing is on record."
-	PanelNoChat          = "This is about a chat: use it inside of one."
+	PanelNoChat          = "This is about one chat, and it is not known which: in that chat, write the same after a mention, such as “@" + Product + " history”."
 	PanelBlocked         = "Stopped most often"
 	PanelNoBlocked       = "No tool was stopped."
 	PanelSuggestions     = "What the numbers speak for"
@@ -104,7 +104,7 @@ func RevokeHint(what string) string { return "Revoke: " + what }
 // What has to be confirmed, and what is then done.
 const (
 	ConfirmNeverMode = "Let every tool call in this chat run without asking, until you change this or the chat starts over? " +
-		"Only calls that need an admin, and tools that changed, will still ask. This is dangerous."
+		StillAsks + " This is dangerous."
 	ConfirmHalt = "Stop every turn in every chat at once, and let nothing run until an admin resumes it?"
 	NowHalted   = "Halted: every turn is being stopped, and nothing runs until an admin resumes it."
 	NowResumed  = "Resumed. What was stopped stays stopped; people can ask again."
@@ -162,7 +162,7 @@ func ConfirmSetting(field, value, where string, server bool) string {
 		}
 		return "Let calls of " + where + " run without asking, in every chat, for everybody? This is dangerous."
 	case "mode never":
-		return "Let chats run every tool call without asking unless they say otherwise? Only calls that need an admin, and tools that changed, would still ask. This is dangerous."
+		return "Let chats run every tool call without asking unless they say otherwise? " + StillAsks + " This is dangerous."
 	case "trusted true":
 		return "Believe what " + where + " says about its own tools? Those that it calls read-only then run without asking, and its tools are accepted as they are now."
 	case "approval AutoApprove":
@@ -181,6 +181,7 @@ const (
 	ToolIsDisabled   = "The tool is disabled."
 	AdminEachCall    = "An admin must decide each call of this tool: a choice of yours cannot stand for that."
 	LookFirst        = "The tool changed: an admin has to look at it first."
+	AcceptFirst      = "The tool is new: an admin has to accept it first."
 	StandingWithheld = "Standing permissions for this tool are withheld (tool setting)."
 	SeveralMust      = "Several people must allow each call of this tool: a choice of yours cannot stand for them."
 )
@@ -212,12 +213,12 @@ func NowForgotten(n int) string { return "Forgotten: " + Count(n, "choice") + ".
 
 // NowRemembered confirms a choice.
 func NowRemembered(choice, tool, server string) string {
-	return "Remembered: " + RememberedLine(choice, tool, server) + "."
+	return "Remembered: " + RememberedLine(choice, tool, server, "") + "."
 }
 
-// RememberedLine is a remembered choice in words.
-func RememberedLine(choice, tool, server string) string {
-	what := ToolOf(tool, server)
+// RememberedLine is a remembered choice in words; limits say what narrows it.
+func RememberedLine(choice, tool, server, limits string) string {
+	what := strings.TrimSpace(ToolOf(tool, server) + " " + limits)
 	switch choice {
 	case "allow":
 		return "allow " + what + " without asking"
@@ -293,7 +294,7 @@ func ChatsNotLookedAt(n int) string {
 const (
 	AskedBy         = ", asked by "
 	ExpiresAt       = " · expires "
-	WaitsForOutcome = "nod was interrupted while it ran: somebody has to say what happened"
+	WaitsForOutcome = "it may have happened: somebody has to say whether it did"
 	WaitsForAdmin   = "needs an admin"
 )
 

@@ -39,6 +39,11 @@ func AnalysePrompt(definition string) string {
 		"\"admin\": true if only an administrator should decide its calls, \"reason\": one short sentence}\n\nDefinition:\n" + definition
 }
 
+// UsesNotRemembered answers a number of calls with "Remember this choice" ticked: what is remembered counts nothing.
+func UsesNotRemembered() string {
+	return "A number of calls cannot be remembered. Untick “" + LabelRemember + "”, or choose another line."
+}
+
 // NotRemembered is told when a decision counts but could not be remembered.
 func NotRemembered() string {
 	return "Your decision counts, but it could not be remembered for later. Tick the box again the next time."
@@ -52,6 +57,12 @@ func NotForgotten() string {
 // YouAllowed answers a second click of somebody whose word counts already.
 func YouAllowed(have, need int) string {
 	return "You allowed this already. " + strconv.Itoa(have) + " of " + strconv.Itoa(need) + " people have; it needs somebody else."
+}
+
+// SelfNamedAllowed answers somebody whom nothing tells apart from somebody who allowed it already.
+func SelfNamedAllowed(have, need int) string {
+	return strconv.Itoa(have) + " of " + strconv.Itoa(need) + " people have allowed this, one of them under a name they gave themselves, as yours is: " +
+		"that may be you. Sign in with a key that names you (web.session_keys)."
 }
 
 // NotYoursToGrant answers somebody whose word would not cover the call that is asked for.

@@ -329,7 +329,7 @@ const (
 	HelpServer     = "settings of a server (always: always ask, never: never ask); admins"
 	HelpTool       = "settings of a tool (always: always ask, never: never ask, default: as its server); admins"
 	HelpSet        = "settings of everything; admins"
-	HelpTools      = "let the model use a server or a tool, or not; admins"
+	HelpTools      = "the tools; or let the model use a server or a tool, or not: admins"
 	HelpAccept     = "say that you looked at new or changed tools; admins"
 	HelpTemplates  = "settings for common ways of working"
 	HelpApply      = "show what a template would change, and with “yes” do it; admins"

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodhq/nod/core/chat"
 )
 
 // More results, for the model.
@@ -32,6 +34,31 @@ func EarlierRun() string {
 // ResultNotAllowed is for a call that policy forbids.
 func ResultNotAllowed(why string) string {
 	return "Not allowed: " + why + " The tool was not run. Do not retry the call."
+}
+
+// ResultTooManyAsks is for a call of a reply that wants more than people are asked about at once.
+func ResultTooManyAsks(n int) string {
+	return fmt.Sprintf("Not run and nobody was asked: people are asked about at most %d calls of one reply. Call it again after those are answered.", n)
+}
+
+// TooManyAsks is the same for people.
+func TooManyAsks(n int) string {
+	return fmt.Sprintf("At most %d calls of one reply are asked about at once; the model was told to go on after those.", n)
+}
+
+// ChatFull is for a message that comes where so many already wait. Size is in bytes.
+func ChatFull(n, size int) string {
+	return fmt.Sprintf("Your message was not taken: %d messages, or %d KiB of text, wait here already. Answer what is asked or stop it, then send it again.", n, size>>10)
+}
+
+// NoteMoreCalls tells the model that a reply had more calls than are taken.
+func NoteMoreCalls(n, taken int) string {
+	return fmt.Sprintf("Your reply had %s too many: only the first %d were taken, and nothing was done about the rest. Go on with them after those are answered.", Count(n, "tool call"), taken)
+}
+
+// MoreCalls tells people.
+func MoreCalls(n int) string {
+	return fmt.Sprintf("%s of one reply were not taken: there were too many at once.", Count(n, "call"))
 }
 
 // ResultDeniedBefore is for the very call that a person denied earlier in the turn.
@@ -93,6 +120,11 @@ func otherTools(names []string) string {
 // NoteLeftOut tells the model that its context does not hold everything.
 func NoteLeftOut(n int) string {
 	return fmt.Sprintf("%s from the beginning of this chat are left out here.", Count(n, "earlier message"))
+}
+
+// ResultCut stands for what was left out of a result, so that the talk fits the model.
+func ResultCut(bytes int) string {
+	return fmt.Sprintf("\n[%s of this result left out: the conversation is too long for the model]", Count(bytes, "byte"))
 }
 
 // NoteFault tells the model that a server's tools are missing.
@@ -180,11 +212,17 @@ func ToolBroke() string {
 // Thinking stands in a message that has nothing else yet.
 const Thinking = "Working on it …"
 
+// NoAnswer stands in a message that ended with nothing else.
+const NoAnswer = "The model gave no answer."
+
 // Stopping stands in a stopped turn whose call still runs.
 const Stopping = "Stopping …"
 
 // AnAdmin is who may answer an admin-level ask.
 const AnAdmin = "an admin"
+
+// CannotPost begins what a person is told alone when nothing can be posted where they asked.
+const CannotPost = "I could not answer you where you wrote: "
 
 // ByNod is the actor when nobody clicked.
 func ByNod() string { return Product }
@@ -196,18 +234,40 @@ const CanAnswer = " can answer"
 const (
 	ByPolicy        = "allowed by policy"
 	ByRemembered    = "allowed by a remembered choice"
-	ByGrant         = "allowed for this chat by "
+	ByEarlierGrant  = "allowed by an earlier choice"
 	NotRun          = "not run"
 	NotRunAgain     = "not run again; the interrupted run may have happened"
 	StartsLater     = "starts when the others are answered"
 	ComesNext       = "comes next"
 	Interrupted     = "nod was interrupted while this ran; it may have happened"
+	RanNoAnswer     = "no answer; it may have happened"
 	DeniedByPolicy  = "not allowed: "
+	AllowByAsking   = "to allow it, ask nod again"
 	OutcomeHeader   = "nod was interrupted while this ran. It may have happened."
+	OutcomeNoAnswer = "This gave no answer. It may have happened."
 	OutcomeFooter   = "Look at the target before you choose. The turn waits for you."
 	OutcomeHappened = "it happened, says "
 	OutcomeLeft     = "left as it is by "
 )
+
+// ByGrant begins the line of a call that a standing permission let run; a name follows.
+func ByGrant(c chat.Choice) string {
+	switch c {
+	case chat.AllowReads:
+		return "all reads of its server allowed by "
+	case chat.AllowWrites:
+		return "all reads and writes of its server allowed by "
+	case chat.AllowServer:
+		return "all tools of its server allowed by "
+	}
+	return Decided(c) + " by "
+}
+
+// UseOf follows the name where calls are counted, UsesLeft where a grant is told of.
+func UseOf(n, of int) string { return fmt.Sprintf(" (call %d of %d)", n, of) }
+
+// UsesLeft says how many calls a grant still covers.
+func UsesLeft(n int) string { return ", for " + Count(n, "more call") }
 
 // NobodyAnswered is the line of an expired call; ran says that an earlier run of it may have happened.
 func NobodyAnswered(after time.Duration, ran bool) string {
@@ -293,6 +353,14 @@ func GrantLine(what, name string) string {
 	return what + " is allowed in this chat for " + name + "'s requests"
 }
 
+// LabelAllowBelow allows a tool below a directory. One that is too long for a button stands whole in what has to be confirmed.
+func LabelAllowBelow(dir string) string {
+	if len([]rune(dir)) > 48 {
+		return LabelAllowPath
+	}
+	return "Only below " + dir + "…"
+}
+
 // LabelAllowUses allows a tool for n calls, this one included.
 func LabelAllowUses(n int) string {
 	return "Allow this tool " + strconv.Itoa(n) + " times, this call included"
@@ -326,9 +394,35 @@ func ConfirmServer(server string) string {
 		"Tools that need an admin still ask, and dangerous ones unless an admin allows this."
 }
 
+// ConfirmAll asks before several calls are allowed at once. Names inside are untrusted.
+func ConfirmAll(calls []string) string {
+	const most = 10
+	more := ""
+	if n := len(calls); n > most {
+		calls, more = calls[:most], " and "+Number(n-most)+" more"
+	}
+	return "Allow each of these once, as its card shows it: " + strings.Join(calls, ", ") + more + "?"
+}
+
 // ConfirmSession asks before a session stops asking (C3).
 const ConfirmSession = "Approve everything that is asked for now, and let every tool call in this chat run without asking until you end it or " +
-	"the chat starts over? Only calls that need an admin, and tools that changed, will still ask. This is dangerous."
+	"the chat starts over? " + StillAsks + " This is dangerous."
+
+// StillAsks is what "never ask" is not about.
+const StillAsks = "What an admin or other people decide, what an admin set to always ask, and tools that are new or changed still ask."
+
+// What of an answer is remembered: on the card, and on the step's line.
+const (
+	RememberedAny    = "remembered for every chat, with any arguments"
+	RememberedSame   = "remembered for every chat, with the same limits"
+	RememberedHour   = "remembered for every chat, for the same hour"
+	RememberedDenial = "remembered for every chat, until it is forgotten in the settings"
+)
+
+// ConfirmRemembered is read before an answer that allows while "Remember this choice" is ticked.
+func ConfirmRemembered(who, tool, server, with string) string {
+	return "“" + LabelRemember + "” is ticked by " + who + ". Their answer about " + tool + " of " + server + " is " + with + ", until they forget it."
+}
 
 // VotesLine says how many of several people allowed a call.
 func VotesLine(have, need int) string {
@@ -400,7 +494,7 @@ func OnlyRequesterFills(name string) string { return "Only " + name + " (who ask
 const (
 	AlwaysAsks = "This chat always asks before a tool runs."
 	RanUnasked = "Calls of this turn ran without asking: that was this chat's mode then."
-	NeverAsks  = "This chat never asks (dangerous): tools run without approval, except those that need an admin."
+	NeverAsks  = "This chat never asks (dangerous): tools run without approval, except what an admin or other people decide and tools that are new or changed."
 )
 
 // EditedBy stands on a card and a step whose arguments a person changed.
@@ -414,6 +508,22 @@ func EditedBy(name string) string {
 // NothingChanged answers an edit that changes nothing.
 func NothingChanged() string { return "These are the same arguments: nothing was changed." }
 
+// HiddenOnCard is on the card of a call that is masked in part.
+const HiddenOnCard = "Part of this call is hidden. Whoever allows it looks at it first."
+
+// LookAtHidden answers somebody who would allow what they cannot have seen.
+func LookAtHidden() string {
+	return "Part of this call is hidden. Look at it first: press “" + LabelReveal + "”."
+}
+
+// LookAtFirst is LookAtHidden, of one of several calls.
+func LookAtFirst(run string) string { return run + ": " + LookAtHidden() }
+
+// OnlyYouSee heads what was hidden.
+func OnlyYouSee() string {
+	return "Only you see this. That you looked is recorded, what you saw is not."
+}
+
 // NotEditable answers an edit that its card does not offer.
 func NotEditable() string { return "The arguments of this call cannot be changed here." }
 
@@ -423,6 +533,12 @@ func BadArguments(why string) string { return "The arguments were not taken: " +
 // EditedReason is why an edited call is asked for.
 const EditedReason = "A person changed the arguments."
 
+// Unchecked stands on the card of a call whose arguments could not be compared with what the tool takes.
+const Unchecked = "nod could not check the arguments against the tool's input schema: that would take too long."
+
+// UncheckedReason is why such a call is asked for.
+const UncheckedReason = "The arguments were not checked."
+
 // NudgeLine tells those who may decide that something waits for them; their names stand before it.
 func NudgeLine(tool, server string, more int) string {
 	s := "a tool call waits for your answer: " + RunLine(tool, server)
@@ -431,6 +547,9 @@ func NudgeLine(tool, server string, more int) string {
 	}
 	return s
 }
+
+// GoesOnBelow stands in a message in place of which another was posted.
+const GoesOnBelow = "This goes on in the message below."
 
 // Continued stands before the part of a long answer that the turn's message has no room for.
 const Continued = "(continued)"

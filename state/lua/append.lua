@@ -1,15 +1,15 @@
 -- append: one atomic step of a chat's log. Everything is checked before the first write: a script does not roll back.
 --
 -- KEYS  1 head  2 log  3 snapshot  4 due  5 asks  6.. one op key per event, or none for work
--- ARGV  1 class: none | fact | choice | work     2 known seq     3 known tip     4 link: known roll, or -
+-- ARGV  1 class: none | fact | choice | work     2 known seq     3 known tip     4 what the head is signed with, where known is the head, or nothing
 --       5 op ttl ms   6 keep ms (0: for ever)   7 lease ms   8 lease owner   9 lease token   10 claiming owner
 --       11 release: 0 | 1   12 wake ms (0: never)   13 snapshot: none | known | after   14 snapshot bytes
 --       15 nonce of this call, ~ before it on a repeat of the same call   16 sure: 0 | 1   17 chat   18 watch channel   19 prefix of wake channels
---       20 number of events, then for each: op, bytes, number of ids, ids
+--       20 number of events, then for each: op, link, bytes, number of ids, ids
 -- Reply status, seq, tip, stamp, own, missing, token:barren, released, holder, nonce, entries
 --       own is how many of the last entries are this write's and left out of entries, because the caller has them.
 
-local class, kseq, ktip, link = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local class, kseq, ktip, sealed = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local opttl, keep, lease = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local lowner, ltoken, claim = ARGV[8], tonumber(ARGV[9]), ARGV[10]
 local release, wake = ARGV[11] == '1', tonumber(ARGV[12])
@@ -106,18 +106,18 @@ local before = seq
 if stamp < now then stamp = now end
 local at = 21
 for i = 1, n do
-  local op, bytes, ids = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
+  local op, link, bytes, ids = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3])
   if not skip[i] then
     seq = seq + 1
     tip = op
     redis.call('RPUSH', KEYS[2], int(seq) .. ' ' .. int(stamp) .. ' ' .. op .. ' ' .. link .. '\n' .. bytes)
-    link = '-'
     if KEYS[5 + i] then redis.call('SET', KEYS[5 + i], ARGV[15], 'PX', opttl) end
-    for j = 1, ids do redis.call('HSET', KEYS[5], ARGV[at + 2 + j], chat) end
+    for j = 1, ids do redis.call('HSET', KEYS[5], ARGV[at + 3 + j], chat) end
   end
-  at = at + 3 + ids
+  at = at + 4 + ids
 end
 if seq > before then redis.call('HSET', KEYS[1], 'seq', int(seq), 'tip', tip, 'stamp', int(stamp)) end
+if sealed ~= '' and where == 'head' then redis.call('HSET', KEYS[1], 'sealed', sealed) end
 if seq > before and class == 'work' and barren > 0 then
   barren = 0
   redis.call('HDEL', KEYS[1], 'barren')
@@ -136,7 +136,7 @@ local due, mine, released = was, false, 0
 local touched = seq > before or (n == 0 and not release and snapAt == 'none')
 if claim ~= '' and (not held or owner == claim) then
   if not held then
-    token = token + 1
+    token = math.max(token + 1, now) -- also above what was handed out before everything was lost
     if owner ~= '' then
       barren = barren + 1
       redis.call('HSET', KEYS[1], 'barren', int(barren))

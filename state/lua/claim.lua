@@ -14,7 +14,7 @@ local function given() return string.format('%.0f:%.0f', token, barren) end
 if held and h[1] == owner and ARGV[4] == '1' then return given() end
 local due = redis.call('ZSCORE', KEYS[2], chat)
 if held or not due or tonumber(due) > now then return '0' end
-token = token + 1
+token = math.max(token + 1, now) -- also above what was handed out before everything was lost
 if h[1] then
   barren = barren + 1
   redis.call('HSET', KEYS[1], 'barren', string.format('%.0f', barren))

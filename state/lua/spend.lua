@@ -4,14 +4,15 @@
 -- KEYS  1 spent: ZSET of the spendings in the window   2 live: Hash, message -> growth   3 came: ZSET, message -> when it was first heard of
 --       4 pool: Hash: cool (nobody spends before), spare and sparing (slots kept free after a 429, until), len and ends (learned)
 -- ARGV  1 limit (0: only say that the message ended)  2 window ms  3 lane: 0 progress | 1 final | 2 decision  4 message, or nothing
---       5 rate, characters a second  6 ends: 0 | 1  7 nonce of this spending
+--       5 rate, characters a second  6 ends: 0 | 1  7 nonce of this spending  8 how many calls a decision may go up to, at least the limit
 -- Reply ms to wait; 0: spent
 --
 -- Urgent lanes. A decision takes any free slot, a final any that no decision waits for, each lane in the order of asking. Who
--- waits says so by asking; who does not come back in time is forgotten.
+-- waits says so by asking; who does not come back in time is forgotten. Where the platform bears bursts, a decision goes beyond the limit:
+-- a person who waits for a question, or before one, is worth a 429 that all replicas then keep to.
 --
--- Progress leaves one slot for the final of each live message and one for a decision (at most half of the limit, else many live
--- messages would never show progress), and is paced. Mean lag is least when message i is edited every I = 1 / (k * sqrt(rate i)):
+-- Progress leaves one slot for the final of each live message (at most half of the limit, else many live messages would never show
+-- progress), none for decisions, which have another way or go beyond the limit, and is paced. Mean lag is least when message i is edited every I = 1 / (k * sqrt(rate i)):
 -- the slots go where r * I / 2 falls most for one more, whatever the answers' lengths. k is the largest pace that never runs dry:
 -- for every moment h until the window has turned over,
 --
@@ -28,6 +29,7 @@
 local function int(x) return string.format('%.0f', x) end
 
 local limit, window, lane = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local most = math.max(tonumber(ARGV[8]), limit)
 local message, rate, ends = ARGV[4], math.max(tonumber(ARGV[5]), 10), ARGV[6] == '1'
 local LIFE, LATE, QUIET = 30000, 2000, 5000 -- ms: a message lives on; a waiting one may be late; not heard of, so it grew no more
 local SOON, OFTEN = 1000, 2000              -- ms: progress and urgent lanes look again at least so often, for things change
@@ -115,12 +117,13 @@ if limit == 0 then
 end
 local cool = tonumber(pool[1] or 0)
 if now < cool then return refuse(cool - now, cool - now) end
-if now < tonumber(pool[3] or 0) then limit = math.max(1, limit - tonumber(pool[2])) end
+if now < tonumber(pool[3] or 0) then limit, most = math.max(1, limit - tonumber(pool[2])), math.max(1, most - tonumber(pool[2])) end
+if lane < 2 then most = limit end
 
 -- The k-th slot to come free does so when the spending before it has left the window; one that is free already is kept for somebody
 -- who is about to ask again.
 local function returns(k)
-  local i = math.min(n - limit + k, n)
+  local i = math.min(n - most + k, n)
   if i < 1 then return 100 end
   return tonumber(spent[2 * i]) + window - now
 end
@@ -134,7 +137,7 @@ for _, m in ipairs(live) do
   end
 end
 if lane > 0 then
-  if limit - n > ahead then return take() end
+  if most - n > ahead then return take() end
   return refuse(returns(ahead + 1), message == '' and window or OFTEN)
 end
 
@@ -142,7 +145,7 @@ end
 local finals = #live - waiting
 if message ~= '' then finals = finals + 1 end
 local reserve = 0
-if finals > 0 then reserve = math.min(finals + 1, math.floor(limit / 2)) end
+if finals > 0 then reserve = math.min(finals, math.floor(limit / 2)) end
 local free = limit - n - waiting - reserve
 if message == '' then
   if free > 0 then return take() end

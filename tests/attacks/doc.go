@@ -3,12 +3,15 @@
 //
 // # Its words
 //
-// They are of the house, and a few more. A row is one of the table's thirty kinds of attack. A case is one attack on one surface. A
+// They are of the house, and a few more. A row is one of the table's kinds of attack: thirty, and exhaustion. A case is one attack on one surface. A
 // [world] is everything of the real product (store, engine, MCP client, the three surfaces) before stand-ins that belong to the
 // attacker: a model that says what a case wants, MCP servers over streamable HTTP that lie and change, and a Slack, a Discord and HTTP
 // clients with people who may not do what they try. A talk is one chat on one surface as the people in it have it. The ledger is what
 // the MCP servers were called with; it and the stand-ins' message history are the only oracle. What the product says of itself, in its
 // log or its results, proves nothing here.
+//
+// A case that nothing could fail proves nothing either. breaks.txt names for each row a guard of the product without which the row fails, or says why
+// there is no such one guard; make breaks takes them out, one after the other, and stops where a row does not notice.
 //
 // # How a case goes
 //

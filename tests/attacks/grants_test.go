@@ -57,12 +57,13 @@ var wide = []chat.Choice{
 
 // mixTools are a server's of every kind.
 func mixTools() (out []tool) {
-	for _, name := range []string{"look", "put", "boom", "pair", "others"} {
+	for _, name := range []string{"look", "put", "boom", "pair", "others", "list_directory"} {
 		out = append(out, tool{server: "mix", name: name, description: "Does."})
 	}
 	for _, s := range surfaces {
-		for _, name := range []string{"mem", "changing"} {
-			out = append(out, tool{server: "mix", name: name + "-" + s.name, description: "Does."})
+		for _, name := range []string{"mem-" + s.name, "changing-" + s.name, "turning-" + s.name, "narrow-" + s.name + "-allow_exact", "narrow-" + s.name + "-allow_path",
+			"narrow-" + s.name + "-allow_exact-control", "narrow-" + s.name + "-allow_path-control", "narrow-" + s.name + "-uses"} {
+			out = append(out, tool{server: "mix", name: name, description: "Does."})
 		}
 	}
 	return out

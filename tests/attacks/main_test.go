@@ -13,7 +13,7 @@ import (
 )
 
 // atOnce is how many cases run at once, unless -parallel says otherwise: most of the time they wait for a stand-in to be drawn to.
-const atOnce = 32
+const atOnce = 16
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -71,7 +71,7 @@ func dialogs() (out []attack) {
 func forged(t *testing.T, w *world, surface, text string, script func(name, text string) []reply) {
 	k := begin(t, w, surface, script(idOf(t), text)...)
 	got := k.asking(1)
-	plain := &talk{world: w, t: t, name: k.name + "-plain"}
+	plain := &talk{world: w, t: t, name: "plain" + k.name[len("plain"):]} // as long: a long value leaves no room for some choices
 	w.pen.learn(plain.name, script(plain.name, shape(text))...)
 	for _, s := range surfaces {
 		if s.name == surface {
@@ -79,10 +79,10 @@ func forged(t *testing.T, w *world, surface, text string, script func(name, text
 		}
 	}
 	want := plain.asking(1)
-	if a, b := strings.Join(got.labels(), "|"), strings.Join(want.labels(), "|"); a != b {
+	if a, b := strings.Join(got.labels(), "|"), strings.ReplaceAll(strings.Join(want.labels(), "|"), plain.name, k.name); a != b {
 		t.Errorf("its buttons are %s, those of a harmless card %s", a, b)
 	}
-	if a, b := toolless(got.outline), toolless(want.outline); a != b {
+	if a, b := toolless(got.outline), toolless(strings.ReplaceAll(want.outline, plain.name, k.name)); a != b {
 		t.Errorf("its structure is\n%s\nand that of a harmless card\n%s\n%s", a, b, clip(got.raw, 4000))
 	}
 	k.end()

@@ -16,6 +16,11 @@ var likeOthers = map[string]string{
 	"dot-lookalike":   "https://bank。com.evil.com/",
 	"latin-alpha":     "https://ɑpple.com/",
 	"dotless-i":       "https://gıthub.com/",
+	"bare":            "curl аpple.com/x",
+	"mail":            "ceo@аpple.com",
+	"path":            "/srv/дata/x",
+	"path-windows":    `C:\srv\dаta`,
+	"path-of-url":     "https://files.example/dоcs/x",
 }
 
 // homoglyphs is row 3: a host that passes for another is flagged on the card.

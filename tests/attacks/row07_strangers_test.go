@@ -173,9 +173,7 @@ func keyless() (out []attack) {
 		"wrong-header-beats-cookie": func(w *world) http.Header {
 			return http.Header{"Authorization": {"Bearer x"}, "Cookie": {"nod_session=" + w.sessions[ana].key}}
 		},
-		"forwarded-user": func(*world) http.Header {
-			return http.Header{"X-Forwarded-User": {"admin"}, "X-Remote-User": {"admin"}}
-		},
+		"remote-user": func(*world) http.Header { return http.Header{"X-Remote-User": {"admin"}} },
 	} {
 		out = append(out, on(7, "web", name, func(t *testing.T, w *world) {
 			k := begin(t, w, "web")

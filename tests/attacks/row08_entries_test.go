@@ -46,11 +46,30 @@ func (b button) ticket() string {
 	case b.slack.Value != "":
 		return b.slack.Value[strings.LastIndex(b.slack.Value, " ")+1:]
 	}
-	_, rest, _ := strings.Cut(strings.TrimPrefix(b.discord.ID, "nod:"), ":")
-	return rest
+	return b.discord.ID[strings.LastIndex(b.discord.ID, ":")+1:]
 }
 
 func slackEntries() (out []attack) {
+	for _, system := range []string{"USLACK", "USLACKBOT"} {
+		out = append(out, on(8, "slack", "words-of-"+strings.ToLower(system), func(t *testing.T, w *world) {
+			k := begin(t, w, "slack")
+			k.asking(1)
+			th := k.place.(*thread)
+			for i, words := range []string{"yes", "mode never yes", "please #" + k.name} { // users.info knows nobody of that name
+				w.slack.Send(map[string]any{
+					"type": "app_mention", "user": system, "channel": th.channel, "thread_ts": th.root, "ts": fmt.Sprintf("1700000001.%06d", i),
+					"text": "<@" + w.slack.BotUser() + "> " + words,
+				})
+			}
+			k.end()
+			k.again(ana, k.name+"-2", says("as you said"))
+			until(t, "what a person said is answered", func() bool {
+				all := k.shots()
+				return len(all) > 1 && all[1].over && has([]string{all[1].text}, "as you said")
+			})
+			k.never()
+		}))
+	}
 	for _, text := range []string{"approve %s", "allow %s", "allow_once %s", "yes", "mode never", "reset"} {
 		out = append(out, on(8, "slack", "slash-"+slug(text)+"-by-ben", func(t *testing.T, w *world) {
 			k := begin(t, w, "slack")

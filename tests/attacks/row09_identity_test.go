@@ -3,6 +3,7 @@ package attacks
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/nodhq/nod/tests/fakediscord"
@@ -51,6 +52,24 @@ func identities() (out []attack) {
 		k.still(1)
 		k.end()
 	}))
+	for name, other := range map[string]map[string]string{"slash-of-another-workspace": {"team_id": "T0OTHER"}, "slash-of-another-app": {"api_app_id": "A0EVIL"}} {
+		out = append(out, on(9, "slack", name, func(t *testing.T, w *world) {
+			k := begin(t, w, "slack")
+			k.asking(1)
+			channel := k.place.(*thread).channel
+			for _, text := range []string{"pending", "stop"} { // what it tells, and what it does
+				got, err := w.slack.SlashAs(inSlack[ana], channel, "/nod", text, other).Wait(t.Context())
+				if err != nil || !strings.Contains(string(got.Answer), "of another workspace") || strings.Contains(string(got.Answer), "archives") {
+					t.Errorf("%s: %s, %v", text, got.Answer, err)
+				}
+			}
+			k.still(1)
+			if got, err := w.slack.Slash(inSlack[ana], channel, "/nod", "pending").Wait(t.Context()); err != nil || !strings.Contains(string(got.Answer), "archives") {
+				t.Errorf("her own: %s, %v", got.Answer, err)
+			}
+			k.end()
+		}))
+	}
 	for name, change := range map[string]func(map[string]any, *world){
 		"another-server":      func(p map[string]any, _ *world) { p["guild_id"] = "800000000000000099" },
 		"another-application": func(p map[string]any, _ *world) { p["application_id"] = "900000000000000099" },
@@ -83,7 +102,7 @@ func identities() (out []attack) {
 			k.end()
 		}))
 	}
-	for name, called := range map[string]string{"same-name": "Ana", "admin-name": "admin", "hidden-name": "A\u200bna", "user-string": "web::u-1", "reversed-name": "\u202eanA"} {
+	for name, called := range map[string]string{"same-name": "Ana", "hidden-name": "A\u200bna", "user-string": "web::u-1", "reversed-name": "\u202eanA"} {
 		out = append(out, on(9, "web", name, func(t *testing.T, w *world) {
 			k := begin(t, w, "web")
 			s := k.asking(1)
@@ -101,5 +120,12 @@ func identities() (out []attack) {
 			k.end()
 		}))
 	}
+	out = append(out, on(9, "web", "admin-name", func(t *testing.T, w *world) {
+		for name, want := range map[string]int{"admin": http.StatusBadRequest, "Admin": http.StatusBadRequest, "аdmin": http.StatusBadRequest, "Adele": http.StatusCreated} {
+			if status, answer := w.request(t, http.MethodPost, "/api/v1/sessions", marshal(map[string]string{"name": name}), http.Header{"Content-Type": {"application/json"}}); status != want {
+				t.Errorf("%q: %d %s", name, status, answer)
+			}
+		}
+	}))
 	return out
 }

@@ -1,6 +1,9 @@
 package attacks
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // onceIsOnce is row 16: a yes covers what it was said to, and nothing wider.
 func onceIsOnce() (out []attack) {
@@ -46,7 +49,8 @@ func onceIsOnce() (out []attack) {
 	out = append(out, everywhere(16, "approve-all-is-once", func(t *testing.T, w *world, surface string) {
 		name := idOf(t)
 		k := begin(t, w, surface, wants(write(name), call("box", "write", args(name, "n", "2"))))
-		k.click(ana, k.asking(2), "Approve all (2)")
+		s := k.asking(2)
+		k.sure(ana, s, k.one(s, "Approve all (2)"))
 		k.over(1)
 		k.times(2)
 		k.again(ana, name+"-2", wants(write(name)))
@@ -55,6 +59,24 @@ func onceIsOnce() (out []attack) {
 		k.over(2)
 		k.times(2)
 	})...)
+	// One press is not yet a yes to all: Discord's bot asks back, and Slack's client does because the button says so. The page asks by itself.
+	for _, surface := range []string{"slack", "discord"} {
+		out = append(out, on(16, surface, "approve-all-unconfirmed", func(t *testing.T, w *world) {
+			name := idOf(t)
+			k := begin(t, w, surface, wants(write(name), call("box", "write", args(name, "n", "2"))))
+			s := k.asking(2)
+			all := k.one(s, "Approve all (2)")
+			if surface == "slack" {
+				if n := strings.Count(s.raw, `"confirm"`); n == 0 || !strings.Contains(s.raw[strings.Index(s.raw, all.slack.Value):], `"confirm"`) {
+					t.Errorf("%d buttons ask back, and this one does not: %s", n, clip(s.raw, 2000))
+				}
+			} else {
+				k.press(t, ana, s, all)
+			}
+			k.still(2)
+			k.end()
+		}))
+	}
 	// Where the operator withholds it, and where only an admin may decide, the wider yes is not offered, and a made-up one not taken.
 	for _, tool := range []string{"nograntable", "guarded"} {
 		out = append(out, everywhere(16, "no-chat-grant-for-"+tool, func(t *testing.T, w *world, surface string) {

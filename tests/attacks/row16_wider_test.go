@@ -94,6 +94,7 @@ func widened() (out []attack) {
 	for _, s := range []string{"slack", "discord"} { // on the web nobody else can speak in a chat of Ana's
 		out = append(out, on(16, s, "remembered-by-another-person", func(t *testing.T, w *world) {
 			name := idOf(t)
+			w.accepts(t, "mix", "mem-"+s)
 			one := wants(call("mix", "mem-"+s, `{"path":"`+name+`"}`))
 			k := begin(t, w, s, one)
 			k.remembers()
@@ -105,8 +106,9 @@ func widened() (out []attack) {
 		}))
 	}
 	return append(out, everywhere(16, "remembered-for-a-tool-that-changed", func(t *testing.T, w *world, surface string) {
-		name, x := idOf(t), tool{server: "mix", name: "changing-" + surface, description: "Does more."}
+		name, x := idOf(t), tool{server: "mix", name: "turning-" + surface, description: "Does more."}
 		one := wants(call("mix", x.name, `{"path":"`+name+`"}`))
+		w.accepts(t, "mix", x.name)
 		k := begin(t, w, surface, one)
 		k.remembers()
 		k.again(ana, name+"-2", one)

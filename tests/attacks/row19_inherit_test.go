@@ -3,7 +3,6 @@ package attacks
 import (
 	"testing"
 
-	"github.com/nodhq/nod/adapters/web"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -49,7 +48,7 @@ func inheritance() (out []attack) {
 	})...)
 	out = append(out, everywhere(19, "mode-never-of-a-stranger", func(t *testing.T, w *world, surface string) {
 		k := granted(t, w, surface)
-		k.command(ben, "mode", "never") // a stranger's word that prompts be turned off
+		k.command(ben, "mode", "never", "yes") // a stranger's word that prompts be turned off
 		asksAgain(k, ben, 2)
 	})...)
 	return out
@@ -72,7 +71,7 @@ func (k *talk) user(who person) chat.User {
 		return k.discordUser(who)
 	}
 	if who == ada {
-		return web.AdminUser(adminKey)
+		return webAdmin()
 	}
 	u, err := chat.ParseUser(k.sessions[who].user)
 	if err != nil {

@@ -3,6 +3,8 @@ package attacks
 import (
 	"fmt"
 	"testing"
+
+	"github.com/nodhq/nod/core/agent"
 )
 
 // fatigue is row 21: what was denied is not asked for again in the same turn, however it is written.
@@ -29,5 +31,27 @@ func fatigue() (out []attack) {
 			}
 		})...)
 	}
+	// Near copies are as many questions: no more than people can look at are asked, and the model is told to go on after those.
+	for name, n := range map[string]int{"near-copies": 60, "absurdly-many": 400} {
+		out = append(out, everywhere(21, name, func(t *testing.T, w *world, surface string) {
+			name := idOf(t)
+			var all []agent.ReplyCall
+			for i := range n {
+				all = append(all, call("box", "write", fmt.Sprintf(`{"path":%q,"n":%d}`, name, i)))
+			}
+			k := begin(t, w, surface, wants(all...), says("Enough."))
+			k.waiting(20)
+			k.until("all can be denied", func(s shot) bool { return len(s.labelled("Deny all (20)")) == 1 })
+			k.click(ana, k.last(), "Deny all (20)")
+			k.over(1)
+			k.never()
+		})...)
+	}
+	out = append(out, everywhere(21, "control-three", func(t *testing.T, w *world, surface string) {
+		name := idOf(t)
+		k := begin(t, w, surface, wants(write(name), call("box", "write", fmt.Sprintf(`{"path":%q,"n":1}`, name)), call("box", "write", fmt.Sprintf(`{"path":%q,"n":2}`, name))))
+		k.asking(3)
+		k.end()
+	})...)
 	return out
 }

@@ -48,6 +48,8 @@ type tool struct {
 	hints                            string // the annotations, as JSON
 	// run answers in place of the usual: the argument "say", or "done".
 	run func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error)
+	// answer answers the request of a call, which by then has happened, in place of MCP.
+	answer func(http.ResponseWriter, *http.Request)
 }
 
 // liar is an MCP server that belongs to the attacker.
@@ -60,9 +62,11 @@ type liar struct {
 
 // startLiar serves tools over streamable HTTP. It calls itself what it likes.
 func startLiar(t testing.TB, name, callsItself, instructions string, l *ledger, tools []tool) *liar {
+	answers := map[string]func(http.ResponseWriter, *http.Request){}
 	s := &liar{name: name, ledger: l, mcp: server.NewMCPServer(callsItself, "1.0.0", server.WithToolCapabilities(true), server.WithElicitation(), server.WithInstructions(instructions))}
 	for _, x := range tools {
 		s.put(x)
+		answers[x.name] = x.answer
 	}
 	h := server.NewStreamableHTTPServer(s.mcp)
 	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -80,6 +84,10 @@ func startLiar(t testing.TB, name, callsItself, instructions string, l *ledger, 
 			}
 			if json.Unmarshal(body, &m) == nil && m.Method == "tools/call" {
 				l.add(effect{s.name, m.Params.Name, string(m.Params.Arguments)})
+				if answer := answers[m.Params.Name]; answer != nil {
+					answer(w, r)
+					return
+				}
 			}
 			r.Body = io.NopCloser(strings.NewReader(string(body)))
 		}

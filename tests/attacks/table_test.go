@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"hash/fnv"
+	"os"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,8 @@ var rows = map[int]struct {
 	16: {"once-is-once", nil}, 17: {"rug-pull", nil}, 18: {"lying-annotations", nil}, 19: {"grant-inheritance", nil}, 20: {"who-asks-approves", nil},
 	21: {"fatigue", nil}, 22: {"exfiltration", nil}, 23: {"masked-markup", nil}, 24: {"confused-deputy", nil}, 25: {"elicitation", nil},
 	26: {"stolen-handles", nil}, 27: {"deny-enforced", nil}, 28: {"call-id-reuse", nil}, 29: {"stale-policy", nil}, 30: {"unattended", nil},
+	31: {"exhaustion", nil},
+	40: {"doors", []string{"web"}}, 41: {"sessions", []string{"web"}}, 42: {"floods", []string{"web"}},
 }
 
 // attack is one case. run gets a world of the kind that in names; empty is the usual one.
@@ -69,9 +72,10 @@ var worlds = map[string]rules{
 // table is the whole corpus.
 func table() (all []attack) {
 	for _, part := range [][]attack{
-		dialogs(), hiddenCharacters(), homoglyphs(), longArguments(), swaps(), ambiguous(), strangers(), entries(), identities(), forgeries(),
+		dialogs(), hiddenCharacters(), homoglyphs(), longArguments(), masks(), swaps(), ambiguous(), strangers(), entries(), identities(), forgeries(),
 		movedButtons(), wrongItems(), races(), lateClicks(), selfApprovals(), onceIsOnce(), rugPulls(), lies(), inheritance(), requesters(),
-		widened(), quorums(), wantings(), settingsFromChat(), fatigue(), exfiltration(), markup(), deputies(), elicitation(), handles(), denials(), reusedIDs(), stalePolicy(), unattended(),
+		widened(), words(), owners(), quorums(), wantings(), settingsFromChat(), fatigue(), exfiltration(), markup(), deputies(), elicitation(), handles(), denials(), reusedIDs(), stalePolicy(), unattended(),
+		answersAfterwards(), exhaustion(), doors(), sessionsThatEnd(), floods(),
 	} {
 		all = append(all, part...)
 	}
@@ -168,7 +172,11 @@ func TestCorpusIsWhole(t *testing.T) {
 		}
 		count[a.row][a.surface]++
 	}
+	breaks := must(os.ReadFile("breaks.txt"))(t)
 	for row, x := range rows {
+		if !strings.Contains("\n"+string(breaks), fmt.Sprintf("\n%02d ", row)) {
+			t.Errorf("breaks.txt says nothing of row %d, %s", row, x.slug)
+		}
 		want := x.only
 		if want == nil {
 			want = []string{"slack", "discord", "web"}

@@ -177,11 +177,35 @@ func (k *talk) click(who person, s shot, label string) {
 	k.press(k.t, who, s, k.one(s, label))
 }
 
+// sure presses a button and, where the surface asks back in private before it takes that, the yes there. Slack's clients and the page ask
+// before they send anything.
+func (k *talk) sure(who person, s shot, b button) {
+	k.t.Helper()
+	p, ok := k.place.(*strand)
+	ok = ok && strings.HasPrefix(b.discord.ID, "ask:")
+	before := len(k.told(who))
+	k.press(k.t, who, s, b)
+	if !ok {
+		return
+	}
+	until(k.t, string(who)+" is asked whether they are sure, or told why not", func() bool {
+		return slices.ContainsFunc(k.told(who)[before:], func(s string) bool { return s != "" })
+	})
+	for _, m := range p.w.discord.Seen(inDiscord[who], p.thread) {
+		for _, x := range m.Buttons() {
+			if strings.HasPrefix(x.ID, "sure:") && strings.HasSuffix(x.ID, ":"+b.ticket()) {
+				p.taken(k.t)(p.w.discord.Press(inDiscord[who], p.thread, m.ID, x))
+				return
+			}
+		}
+	}
+}
+
 // refused presses a button and waits until the person was told why that counts for nothing.
 func (k *talk) refused(who person, s shot, b button, say string) {
 	k.t.Helper()
 	before := len(k.told(who))
-	k.press(k.t, who, s, b)
+	k.sure(who, s, b)
 	until(k.t, string(who)+" is told "+say, func() bool { return has(k.told(who)[before:], say) })
 }
 

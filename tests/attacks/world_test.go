@@ -31,7 +31,10 @@ import (
 const patience = 2 * time.Minute
 
 // adminKey is the web's administrator.
-const adminKey = "the-key-of-ada"
+const adminKey = "the-long-key-of-ada"
+
+// webAdmin is who signs in with it. Made once: a key's fingerprint is slow to make, so that it is slow to guess.
+var webAdmin = sync.OnceValue(func() chat.User { return web.AdminUser(adminKey) })
 
 // person is who acts. Each surface knows them under keys of its own.
 type person string
@@ -86,6 +89,7 @@ type world struct {
 	ledger   *ledger
 	servers  map[string]*liar
 	engine   *agent.Engine
+	store    *state.Store
 	tools    *mcp.Servers
 	slack    *fakeslack.Server
 	discord  *fakediscord.Server
@@ -115,7 +119,7 @@ func openWorld(t testing.TB, tools []tool, change rules) *world {
 	t.Cleanup(func() { _ = servers.Close() })
 	store := must(state.Open(t.Context(), state.Options{URL: "redis://" + miniredis.RunT(t).Addr(), Replica: "attacked", Log: quiet}))(t)
 	t.Cleanup(func() { _ = store.Close() })
-	w.law = &law{p: w.policy(change)}
+	w.law, w.store = &law{p: w.policy(change)}, store
 	platforms := map[string]agent.Platform{web.Platform: nil}
 	w.engine = must(agent.New(agent.Config{
 		Log: store, Leases: store, Model: w.pen, Tools: servers, Policies: w.law, Platforms: platforms, MaxDenials: 100, MaxSteps: 40, Logger: quiet,
@@ -165,14 +169,14 @@ func (w *world) ready(servers *mcp.Servers) {
 func (w *world) policy(change rules) permission.Policy {
 	p := permission.Policy{
 		Installed: true, Timeout: 10 * time.Minute, SurviveRestart: true, Servers: map[string]permission.ServerSettings{},
-		Admins: []chat.User{w.slackUser(ada), w.discordUser(ada), web.AdminUser(adminKey)},
+		Admins: []chat.User{w.slackUser(ada), w.discordUser(ada), webAdmin()},
 	}
 	never, auth, no, brief := permission.NeverAsk, permission.RequireAuth, false, time.Second
 	p.Servers["box"] = permission.ServerSettings{Tools: map[string]permission.ToolSettings{
 		"free": {Ask: never}, "guarded": {Approval: &auth}, "nograntable": {ChatGrant: &no}, "brief": {Timeout: &brief}, "always": {Ask: permission.AlwaysAsk},
 	}}
-	p.Servers["mix"] = mixed()
-	for _, name := range []string{"loud", "asker", "wanter"} {
+	p.Servers["mix"], p.Servers["believed"] = mixed(), permission.ServerSettings{Trusted: true}
+	for _, name := range []string{"loud", "asker", "wanter", "bomb"} {
 		p.Servers[name] = permission.ServerSettings{Ask: never}
 	}
 	if change != nil {

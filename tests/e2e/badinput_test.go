@@ -65,14 +65,14 @@ func TestOpenListenerWithoutKeys(t *testing.T) {
 	if code == 0 || !strings.Contains(printed, "listen") || !strings.Contains(printed, "web.session_keys") || !strings.Contains(printed, "ADMIN_SESSION_KEYS") {
 		t.Errorf("exit code %d:\n%s", code, printed)
 	}
-	b := start(t, settings{env: map[string]string{"BOT_LISTEN": "0.0.0.0:0", "ADMIN_SESSION_KEYS": "open-sesame"}})
+	b := start(t, settings{env: map[string]string{"BOT_LISTEN": "0.0.0.0:0", "ADMIN_SESSION_KEYS": "open-sesame-says-ali"}})
 	b.addr = strings.Replace(b.addr, "[::]", "127.0.0.1", 1)
 	b.addr = strings.Replace(b.addr, "0.0.0.0", "127.0.0.1", 1)
 	nobody := &person{t: t, b: b}
 	if status, _ := nobody.call("POST", "/api/v1/sessions", map[string]string{"name": "Eve"}, nil); status != http.StatusUnauthorized {
 		t.Errorf("a session without a key: %d", status)
 	}
-	nobody.key = "open-sesame"
+	nobody.key = "open-sesame-says-ali"
 	if status, no := nobody.call("POST", "/api/v1/sessions", map[string]string{"name": "Ana"}, nil); status != http.StatusCreated {
 		t.Errorf("a session with a key: %d %+v", status, no)
 	}

@@ -177,6 +177,11 @@ func TestPageRemembers(t *testing.T) {
 		t.Fatalf("ticking decided: the file says %q", got)
 	}
 	p.click(".ask > .choices [data-choice=allow_once]")
+	p.until(`!!document.querySelector("dialog .words")`) // what is remembered is more than what is allowed here
+	if got := p.text("dialog .words"); !strings.Contains(got, "“Remember this choice” is ticked by Ana") || b.content("a.txt") != "(missing)" {
+		t.Fatalf("before it was confirmed: %q, and the file says %q", got, b.content("a.txt"))
+	}
+	p.click("dialog [data-act=confirm]")
 	p.until(isDone)
 	p.click("#new")
 	p.until(`document.querySelectorAll(".bot").length === 0`)

@@ -150,7 +150,7 @@ func TestPageAllowOnce(t *testing.T) {
 		t.Errorf("the review line has the weight %s", weight)
 	}
 	card := p.text(".ask")
-	for _, want := range []string{"Write access", "moderate", "confirmation", "notes.txt", "hello", "Ana"} {
+	for _, want := range []string{"Write access", "moderate", "confirmation", "notes.txt", "hello", "Ana", "⚒", "Replaces the file if it exists."} {
 		if !strings.Contains(card, want) {
 			t.Errorf("the card lacks %q:\n%s", want, card)
 		}

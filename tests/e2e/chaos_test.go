@@ -78,10 +78,21 @@ func killAtRandom(t *testing.T, bots []*bot, rounds int, spread time.Duration, l
 		}
 		victim.start()
 	}
-	c := r.until("every turn is over", func(c chatForm) bool {
-		settle(r, c)
-		return c.State == "idle" && c.Queued == 0
-	})
+	// Two more that nobody kills: where starting takes longer than the kills leave time for, they alone get through.
+	over := func() chatForm {
+		return r.until("every turn is over", func(c chatForm) bool {
+			settle(r, c)
+			return c.State == "idle" && c.Queued == 0
+		})
+	}
+	c := over()
+	for _, call := range []string{args(100), args(101)} {
+		r.until(call+" is taken", func(chatForm) bool {
+			status, _ := r.call("POST", r.path("/messages"), map[string]string{"text": "call box__write " + call, "delivery": call}, nil)
+			return status == http.StatusAccepted
+		})
+		c = over()
+	}
 	heard, ran, outcomes := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, m := range c.Messages {
 		if m.Role == "user" {
@@ -108,7 +119,9 @@ func killAtRandom(t *testing.T, bots []*bot, rounds int, spread time.Duration, l
 			outcomes[call.Status]++
 			got := ran[string(call.Arguments)]
 			wrong := got > 0 // true unless somebody said yes
-			if approved[string(call.Arguments)] {
+			if m.State == "failed" && call.Status == "cancelled" {
+				// Three processes that die one after another before they get a step further end the turn, and that is said.
+			} else if approved[string(call.Arguments)] {
 				wrong = call.Status == "done" && got != 1 || call.Status != "done" && call.Status != "unknown"
 			} else if call.Status != "denied" {
 				wrong = true

@@ -42,8 +42,9 @@ func TestDemoAllowOnce(t *testing.T) {
 	if m.State != "done" || m.statuses() != "write_file done" || m.block("ask", "").Header != "" || !strings.Contains(m.text(), "Done") {
 		t.Errorf("the finished message:\n%s", after)
 	}
-	if line := words(m.block("step", ask.ToolCallID).Detail); !strings.Contains(line, "allowed once by Ana") {
-		t.Errorf("its step line: %q", line)
+	line := m.block("step", ask.ToolCallID).Detail
+	if !strings.Contains(words(line), "allowed once by Ana") || !slices.ContainsFunc(line, func(s spanForm) bool { return s.Time.Equal(d.At) }) || d.At.IsZero() {
+		t.Errorf("its step line: %+v, decided at %s", line, d.At)
 	}
 	if m.Allowed[0].Type != "tool_call_permission" || m.Allowed[0].Status != "granted" {
 		t.Errorf("its permission block: %+v", m.Allowed)
@@ -245,7 +246,7 @@ func TestOppositeClicks(t *testing.T) {
 
 func TestSomebodyElsesClick(t *testing.T) {
 	t.Parallel()
-	b := start(t, settings{env: map[string]string{"ADMIN_SESSION_KEYS": " boss-key , "}})
+	b := start(t, settings{env: map[string]string{"ADMIN_SESSION_KEYS": " boss-key-of-16-bytes , "}})
 	r := b.session("Ana").room()
 	ask := r.ask("write hello to notes.txt")
 	ben := r.as(b.session("Ben"))
@@ -258,7 +259,7 @@ func TestSomebodyElsesClick(t *testing.T) {
 	if len(r.get().Pending) != 1 || b.content("notes.txt") != "(missing)" {
 		t.Error("Ben's click changed something")
 	}
-	boss := r.as(&person{t: t, b: b, key: "boss-key"})
+	boss := r.as(&person{t: t, b: b, key: "boss-key-of-16-bytes"})
 	boss.mustClick(ask.RequestID, "allow_once")
 	r.idle()
 	if got := b.content("notes.txt"); got != "hello" {

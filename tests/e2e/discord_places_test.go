@@ -29,7 +29,7 @@ func TestDiscordPlaces(t *testing.T) {
 	})
 }
 
-// A mention opens one thread on its message, and what anybody says in the thread goes on in it.
+// A mention opens one thread on its message, and what who began it says in the thread goes on in it; others call the bot.
 func discordThread(t *testing.T, g *guild) {
 	k := g.mention(t, "say first")
 	k.done(k.answer(1), "first")
@@ -39,7 +39,8 @@ func discordThread(t *testing.T, g *guild) {
 	}
 	k.say(anaID, "say second")
 	k.done(k.answer(2), "second")
-	k.say(benID, "say third")
+	k.say(benID, "say it to Ana")
+	k.say(benID, g.me("say third"))
 	k.done(k.answer(3), "third")
 	// In the channel, where it is not mentioned, it says nothing.
 	g.Say(anaID, k.in, "say nothing here")
@@ -110,7 +111,7 @@ func discordOnlyMentions(t *testing.T, g *guild, channel string) {
 	k.say(anaID, "say not for the bot")
 	k.say(anaID, g.me("say second"))
 	k.done(k.answer(2), "second")
-	if n := len(k.answers()); n != 2 || g.modelRead("not for the bot") {
+	if n := len(k.answers()); n != 2 || g.modelRead("say second") != g.modelRead("not for the bot") { // what was said meanwhile comes along
 		t.Errorf("%d answers to two mentions", n)
 	}
 }
@@ -186,7 +187,7 @@ func discordInert(t *testing.T, g *guild) {
 	if len(m.Mentions)+len(m.MentionRoles) > 0 || m.Everyone || len(m.Pinged) > 0 {
 		t.Errorf("it mentions %q %q %v", m.Mentions, m.MentionRoles, m.Everyone)
 	}
-	k.say(anaID, "call box__write {\"path\":\"<@"+benID+"> ``` gpj.\u202Eexe https://evil.example\"}")
+	k.say(anaID, g.me("call box__write {\"path\":\"<@"+benID+"> ``` gpj.\u202Eexe https://evil.example\"}"))
 	second := k.asking(2)
 	card := k.now(second)
 	if text := shown(card.Version); strings.Contains(text, "\u202E") || !strings.Contains(text, "202") {
@@ -295,9 +296,11 @@ func discordOtherCommands(t *testing.T, g *guild) {
 		}
 		return m
 	}
-	if m := ephemeral(benID, "pending", "write of box"); !strings.Contains(m.Text(), id) {
-		t.Errorf("it does not link to the message: %s", m.Text())
-	}
+	ephemeral(benID, "pending", "write of box")
+	k.until("it links to the message", func() bool { // which the bot knows once Discord has answered its post
+		ephemeral(benID, "pending", "write of box")
+		return slices.ContainsFunc(k.private(benID), func(m fakediscord.Message) bool { return strings.Contains(m.Text(), id+")") })
+	})
 	ephemeral(benID, "permissions", "0 permissions given in this chat")
 	ephemeral(benID, "help", "/nod pending")
 	k.click(anaID, id, "Allow for this chat")

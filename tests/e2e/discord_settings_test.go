@@ -14,7 +14,7 @@ func TestDiscordStanding(t *testing.T) {
 	for _, via := range []transport{byGateway, byHTTP} {
 		t.Run(string(via), func(t *testing.T) {
 			t.Parallel()
-			tales(t, guildSettings{via: via}, map[string]tale{
+			tales(t, guildSettings{via: via, yaml: "workbench: true\n"}, map[string]tale{
 				"remember": discordRemembers, "only these values": discordOnlyTheseValues, "settings": discordSettings, "elicitation": discordElicitation,
 			})
 		})
@@ -26,13 +26,23 @@ func discordRemembers(t *testing.T, g *guild) {
 	const order = "call box__env {}"
 	k := g.mention(t, order)
 	id := k.asking(1)
+	if count(k.pressable(id), "☐ Remember this choice") != 0 {
+		t.Error("a choice about a tool that nobody accepted can be remembered")
+	}
+	k.slash(adaID, "permissions", map[string]any{"do": "accept box env"})
+	k.told(adaID, "Accepted")
+	k.click(anaID, id, "Deny")
+	k.done(id, "was denied")
+	k.say(anaID, order)
+	id = k.asking(2)
 	k.click(anaID, id, "☐ Remember this choice")
 	k.ask(id, "☑ Remember this choice", 1)
 	k.click(anaID, id, "Allow once")
+	k.confirm(anaID, "Allow once") // what is remembered is more than what is allowed here
 	k.done(id, "allowed once by Ana")
 	other := g.mention(t, order)
 	other.done(other.answer(1), "allowed by a remembered choice")
-	other.say(benID, order)
+	other.say(benID, g.me(order))
 	second := other.asking(2)
 	other.click(benID, second, "Deny")
 	other.done(second, "was denied")

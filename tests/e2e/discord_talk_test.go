@@ -66,11 +66,19 @@ func (k *talk) answers() []fakediscord.Message {
 	})
 }
 
-// answer waits for the bot's nth message, counted from 1.
+// turns are the bot's messages of its turns, without short notes beside them and without what says that it was posted anew below.
+func (k *talk) turns() []fakediscord.Message {
+	return slices.DeleteFunc(k.answers(), func(m fakediscord.Message) bool {
+		s := shown(m.Version)
+		return strings.Contains(s, "a tool call waits for your answer") || strings.Contains(s, "This goes on in the message below.")
+	})
+}
+
+// answer waits for the nth message of the bot's turns, counted from 1.
 func (k *talk) answer(n int) (id string) {
 	k.t.Helper()
 	k.until(fmt.Sprintf("the bot has %d messages in the chat", n), func() bool {
-		if all := k.answers(); len(all) >= n {
+		if all := k.turns(); len(all) >= n {
 			id = all[n-1].ID
 		}
 		return id != ""
@@ -112,8 +120,10 @@ func (k *talk) ask(id, label string, n int) {
 // asking waits for the nth message and its one ask.
 func (k *talk) asking(n int) (id string) {
 	k.t.Helper()
-	id = k.answer(n)
-	k.ask(id, "Allow once", 1)
+	k.until(fmt.Sprintf("the bot's message %d asks", n), func() bool {
+		id = k.answer(n) // may be posted anew below
+		return count(k.pressable(id), "Allow once") == 1
+	})
 	return id
 }
 

@@ -54,6 +54,8 @@ type guildSettings struct {
 	via      transport         // empty: byGateway
 	replicas int               // 0: one, without Redis
 	yaml     string            // more of the configuration
+	box      string            // more of its server box: ", icon: X"
+	entry    string            // more of the toolbox's entry in it
 	discord  string            // more of its discord: ", follow: mention"
 	env      map[string]string // more of the environment
 	llm      []string          // arguments of the model's service
@@ -79,7 +81,10 @@ func openGuild(t testing.TB, s guildSettings) *guild {
 	g.SetRoles(leaID, g.lead)
 	g.SetRoles(opsID, g.ops)
 	var yaml string
-	yaml, g.ledger = toolbox(t)
+	yaml, g.ledger = toolbox(t, s.box)
+	if s.entry != "" {
+		yaml = entry(yaml, s.entry)
+	}
 	admins := fmt.Sprintf("[%q]", g.name(adaID))
 	if s.adminRole != "" {
 		admins = fmt.Sprintf("[%q, %q]", g.name(adaID), g.name("&"+s.adminRole))

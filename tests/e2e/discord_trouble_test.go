@@ -66,7 +66,7 @@ func discordDeletionLost(t *testing.T, g *guild) {
 		}
 		return nil
 	})
-	k.say(benID, "say this waits") // which the message has to show
+	k.say(benID, g.me("say this waits")) // which the message has to show
 	k.nothingWaits()
 	k.until("what waited is answered", func() bool { all := k.answers(); return strings.Contains(shown(all[len(all)-1].Version), "this waits") })
 	if n := g.wrote(t, args); n != 0 {
@@ -155,6 +155,11 @@ func TestDiscordMissingPermission(t *testing.T) {
 		k.told(anaID, c.says)
 		if n := len(k.private(anaID)); n != 1 {
 			t.Errorf("%s: told %d times", c.says, n)
+		}
+		if c.denied == fakediscord.CreatePublicThreads { // there is no thread that a link could lead to
+			if text := k.private(anaID)[0].Text(); !strings.Contains(text, "/"+channel+"/"+k.room) {
+				t.Errorf("%s: it leads elsewhere than to what was asked: %s", c.says, text)
+			}
 		}
 		g.SetPermissions(channel, 0)
 		again := g.mentionIn(t, channel, "say it works")

@@ -126,7 +126,7 @@ func TestServerAsksTheModel(t *testing.T) {
 	t.Parallel()
 	box, _ := toolbox(t)
 	llm := startLLM(t)
-	b := start(t, settings{yaml: strings.Replace(box, "box]}", "box], sampling: true}", 1), env: llm.env()})
+	b := start(t, settings{yaml: entry(box, "sampling: true"), env: llm.env()})
 	r := b.session("Ana").room()
 	request, w := r.asksBack(samples)
 	var prompt struct{ Messages []json.RawMessage }

@@ -66,7 +66,7 @@ func TestApprovalRequiredFields(t *testing.T) {
 		t.Errorf("fields %v, want %v", names, want)
 	}
 	for k, v := range map[string]string{"type": `"approval_required"`, "tool_name": `"write_file"`, "server_name": `"workbench"`, "permission": `"RequireConfirmation"`,
-		"access": `"write"`, "risk": `"moderate"`, "arguments": `{"content":"hello","path":"notes.txt"}`} {
+		"access": `"write"`, "risk": `"moderate"`, "arguments": `{"path":"notes.txt","content":"hello"}`} {
 		if string(fields[k]) != v {
 			t.Errorf("%s is %s, want %s", k, fields[k], v)
 		}

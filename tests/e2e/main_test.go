@@ -58,9 +58,13 @@ func build(run func() int) int {
 	}
 	defer os.RemoveAll(dir)
 	programs = dir
+	if err := os.Chmod(dir, 0o755); err != nil { // another user runs them, too
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	// The checkout may belong to somebody else, and git then refuses to say its revision.
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", dir+string(filepath.Separator),
-		"./cmd/bot", "./tests/fakellm/cmd/fakellm", "./tests/mcpserver/cmd/toolserver")
+		"./cmd/bot", "./tests/fakellm/cmd/fakellm", "./tests/mcpserver/cmd/toolserver", "./tests/mcpserver/cmd/thief")
 	cmd.Dir = filepath.Join("..", "..")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building the programs: %v\n%s", err, out)

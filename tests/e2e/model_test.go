@@ -34,15 +34,16 @@ func TestRealServers(t *testing.T) {
 		yaml: fmt.Sprintf(`
 mcp:
   servers:
-    files: {command: [%q, %q]}
+    files: {command: [%q, %q], paths: [%q]}
     more: {command: [%q, stdio], env: {LISTED: "yes"}}
     web: {url: %q}
 permissions:
   servers:
     files: {tools: {read_text_file: {ask: never}}}
     more: {ask: never, tools: {echo: {ask: always}}}
-`, files, dir, everything, everythingHTTP(t)),
-		env: llm.env("DISCORD_TOKEN=discord-sekret", "ADMIN_SESSION_KEYS=admin-sekret"),
+workbench: true
+`, files, dir, dir, everything, everythingHTTP(t)),
+		env: llm.env("DISCORD_TOKEN=discord-sekret", "ADMIN_SESSION_KEYS=admin-sekret-of-16-bytes"),
 	})
 	r := b.session("Ana").room()
 	s := r.events("")
@@ -116,8 +117,19 @@ permissions:
 	ask = decode[pendingForm](t, s.named("approval_required").Data)
 	r.mustClick(ask.RequestID, "allow_once")
 	s.named("turn_done")
-	if ask.ServerName != "workbench" || b.content("notes.txt") != "of the workbench" || content(t, path) != "hello" {
-		t.Errorf("%s wrote %q and %q", ask.ServerName, b.content("notes.txt"), content(t, path))
+	notes, err := filepath.Glob(b.workspace("chats/*/notes.txt")) // each chat has its own
+	if err != nil || len(notes) != 1 {
+		t.Fatalf("the workbench's files: %q, %v", notes, err)
+	}
+	if ask.ServerName != "workbench" || content(t, notes[0]) != "of the workbench" || content(t, path) != "hello" {
+		t.Errorf("%s wrote %q and %q", ask.ServerName, content(t, notes[0]), content(t, path))
+	}
+	other := b.session("Ben").room()
+	seen := other.events("")
+	other.say(`call workbench__read_file {"path":"notes.txt"}`)
+	seen.named("turn_done")
+	if got := result(other.get(), 0); !got.Result.IsError || strings.Contains(got.Result.Content, "of the workbench") {
+		t.Errorf("what Ana's chat wrote, Ben's chat reads: %+v", got.Result)
 	}
 
 	c = run(`call more__get-sum {"a":2,"b":3} and call more__get-tiny-image {} and call more__get-env {}`)
@@ -132,7 +144,7 @@ permissions:
 		t.Errorf("get-env: %+v", got.Result)
 	}
 	for k, v := range env {
-		if !slices.Contains([]string{"LISTED", "PATH", "HOME"}, k) || strings.Contains(v, "sekret") {
+		if !slices.Contains([]string{"LISTED", "PATH", "HOME", "TMPDIR"}, k) || strings.Contains(v, "sekret") {
 			t.Errorf("the child has %s=%s", k, v)
 		}
 	}
@@ -164,7 +176,7 @@ permissions:
 	var raw json.RawMessage
 	r.call("GET", r.path(""), nil, &raw)
 	for name, text := range map[string]string{"the log": b.out.String(), "the chat": string(raw), "config print": masked} {
-		for _, secret := range []string{modelKey, "discord-sekret", "admin-sekret"} {
+		for _, secret := range []string{modelKey, "discord-sekret", "admin-sekret-of-16-bytes"} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%s holds %s", name, secret)
 			}

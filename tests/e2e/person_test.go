@@ -84,9 +84,10 @@ type (
 		} `json:"facts"`
 	}
 	spanForm struct {
-		Text   string `json:"text"`
-		Strong string `json:"strong"`
-		Person string `json:"person"`
+		Text   string    `json:"text"`
+		Strong string    `json:"strong"`
+		Person string    `json:"person"`
+		Time   time.Time `json:"time"`
 	}
 	choiceForm struct {
 		Choice string `json:"choice"`
@@ -120,14 +121,15 @@ type (
 		ExpiresAt  *time.Time      `json:"expires_at"`
 	}
 	decisionForm struct {
-		ChatID     string `json:"chat_id"`
-		RequestID  string `json:"request_id"`
-		ToolCallID string `json:"tool_call_id"`
-		Choice     string `json:"choice"`
-		Approved   bool   `json:"approved"`
-		Scope      string `json:"scope"`
-		By         string `json:"by"`
-		Name       string `json:"name"`
+		ChatID     string    `json:"chat_id"`
+		RequestID  string    `json:"request_id"`
+		ToolCallID string    `json:"tool_call_id"`
+		Choice     string    `json:"choice"`
+		Approved   bool      `json:"approved"`
+		Scope      string    `json:"scope"`
+		By         string    `json:"by"`
+		Name       string    `json:"name"`
+		At         time.Time `json:"at"`
 	}
 )
 
@@ -137,6 +139,18 @@ func (b *bot) session(name string) *person {
 	p := &person{t: b.t, b: b}
 	var out struct{ Key, User string }
 	if status, no := p.call("POST", "/api/v1/sessions", map[string]string{"name": name}, &out); status != http.StatusCreated || out.Key == "" || out.User == "" {
+		b.t.Fatalf("POST /sessions: %d %+v %+v", status, no, out)
+	}
+	p.key, p.user = out.Key, out.User
+	return p
+}
+
+// sessionBy opens a session with the configured key of a person.
+func (b *bot) sessionBy(key string) *person {
+	b.t.Helper()
+	p := &person{t: b.t, b: b, key: key}
+	var out struct{ Key, User string }
+	if status, no := p.call("POST", "/api/v1/sessions", nil, &out); status != http.StatusCreated || out.Key == "" || out.User == "" {
 		b.t.Fatalf("POST /sessions: %d %+v %+v", status, no, out)
 	}
 	p.key, p.user = out.Key, out.User

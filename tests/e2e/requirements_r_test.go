@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -52,7 +53,7 @@ func TestDefaultsOfAFreshServer(t *testing.T) {
 func TestTrustedReadsRunUnasked(t *testing.T) {
 	t.Parallel()
 	box, ledger := toolbox(t)
-	b := start(t, settings{yaml: strings.Replace(box, "box]}", "box], trusted: true}", 1), env: startLLM(t).env()})
+	b := start(t, settings{yaml: entry(box, "trusted: true"), env: startLLM(t).env()})
 	r := b.session("Ana").room()
 	s := r.events("")
 	r.say(`call box__echo {"text":"hi"}`)
@@ -70,6 +71,65 @@ func TestTrustedReadsRunUnasked(t *testing.T) {
 	if n := ledger.Count("write", "did"); n != 0 {
 		t.Errorf("write ran %d times", n)
 	}
+}
+
+// R21, R81, R136: what the operator says of a server and of its tool stands on the card of every surface, and in the block.
+func TestCardSaysWhoseServerItIs(t *testing.T) {
+	t.Parallel()
+	const (
+		box  = `, icon: "🔭", description: It watches the sky.`
+		yaml = "permissions: {servers: {box: {tools: {write: {impact: Everybody will see it.}}}}}\n"
+	)
+	all := []string{"🔭", "It watches the sky.", "Everybody will see it."}
+	t.Run("web", func(t *testing.T) {
+		t.Parallel()
+		with, _ := toolbox(t, box)
+		r := start(t, settings{yaml: with + yaml, env: startLLM(t).env()}).session("Ana").room()
+		r.ask(`call box__write {"path":"a"}`)
+		var raw struct {
+			Messages []struct {
+				Blocks      json.RawMessage `json:"blocks"`
+				Permissions []struct {
+					Call struct {
+						Icons       string `json:"server_icons"`
+						Description string `json:"server_description"`
+					} `json:"tool_call"`
+				} `json:"permissions"`
+			} `json:"messages"`
+		}
+		r.call("GET", r.path(""), nil, &raw)
+		m := raw.Messages[len(raw.Messages)-1]
+		for _, want := range all {
+			if !strings.Contains(string(m.Blocks), want) {
+				t.Errorf("the card lacks %q: %s", want, m.Blocks)
+			}
+		}
+		if call := m.Permissions[0].Call; call.Icons != all[0] || call.Description != all[1] {
+			t.Errorf("the block: %+v", call)
+		}
+	})
+	t.Run("Slack", func(t *testing.T) {
+		t.Parallel()
+		stories(t, officeSettings{box: box, yaml: yaml}, map[string]story{"card": func(t *testing.T, o *office) {
+			order, _ := write(t)
+			th := o.mention(t, order)
+			ts := th.asking(1)
+			for _, want := range all {
+				th.says(ts, want)
+			}
+		}})
+	})
+	t.Run("Discord", func(t *testing.T) {
+		t.Parallel()
+		tales(t, guildSettings{box: box, yaml: yaml}, map[string]tale{"card": func(t *testing.T, g *guild) {
+			order, _ := write(t)
+			k := g.mention(t, order)
+			id := k.asking(1)
+			for _, want := range all {
+				k.says(id, want)
+			}
+		}})
+	})
 }
 
 // R21: what a tool does to the world, in its maker's words, stands on the card.
@@ -100,7 +160,7 @@ func TestAdminLevelInTheStream(t *testing.T) {
 	t.Parallel()
 	b := start(t, settings{
 		yaml: "permissions: {servers: {workbench: {tools: {write_file: {approval: RequireAuth}}}}}\n",
-		env:  map[string]string{"ADMIN_SESSION_KEYS": "boss-key"},
+		env:  map[string]string{"ADMIN_SESSION_KEYS": "boss-key-of-16-bytes"},
 	})
 	r := b.session("Ana").room()
 	s := r.events("")
@@ -112,7 +172,7 @@ func TestAdminLevelInTheStream(t *testing.T) {
 	if card := r.get().last().block("ask", ""); labels(card.Choices) != "Allow once|Deny" {
 		t.Errorf("its buttons: %s", labels(card.Choices))
 	}
-	boss := r.as(&person{t: t, b: b, key: "boss-key"})
+	boss := r.as(&person{t: t, b: b, key: "boss-key-of-16-bytes"})
 	for _, choice := range []string{"allow_once", "allow_chat", "deny"} {
 		if _, status, _ := r.click(ask.RequestID, choice); status != http.StatusForbidden {
 			t.Errorf("Ana's %s: %d", choice, status)
@@ -133,6 +193,60 @@ func TestAdminLevelInTheStream(t *testing.T) {
 	r.ask("write again to notes.txt")
 }
 
+// R29, R131: whichever way an answer comes over HTTP, whoever asked may give it, somebody else may not, and what needs an admin is an admin's.
+func TestWhoMayDecide(t *testing.T) {
+	t.Parallel()
+	b := start(t, settings{
+		yaml: "permissions: {servers: {workbench: {tools: {create_directory: {approval: RequireAuth}}}}}\n",
+		env:  map[string]string{"ADMIN_SESSION_KEYS": "boss-key-of-16-bytes"},
+	})
+	boss := &person{t: t, b: b, key: "boss-key-of-16-bytes"}
+	for name, way := range map[string]func(pendingForm, *room) (path string, body map[string]any){
+		"by call": func(a pendingForm, _ *room) (string, map[string]any) {
+			return "/api/v1/tools/approve", map[string]any{"tool_call_id": a.ToolCallID, "approved": true}
+		},
+		"by request": func(a pendingForm, _ *room) (string, map[string]any) {
+			return "/api/v1/asks/" + a.RequestID, map[string]any{"choice": "allow_once"}
+		},
+		"a button": func(a pendingForm, r *room) (string, map[string]any) {
+			return r.path("/clicks"), map[string]any{"token": a.RequestID, "choice": "allow_once"}
+		},
+		"all": func(_ pendingForm, r *room) (string, map[string]any) {
+			return r.path("/asks"), map[string]any{"choice": "allow_once"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ana, ben := b.session("Ana"), b.session("Ben")
+			r := ana.room()
+			for order, who := range map[string]struct {
+				no  []*person
+				yes *person
+			}{
+				"write hello to " + strings.ReplaceAll(name, " ", "") + ".txt": {[]*person{ben}, ana},
+				"make the directory " + strings.ReplaceAll(name, " ", ""):      {[]*person{ben, ana}, boss},
+			} {
+				ask := r.ask(order)
+				path, body := way(ask, r)
+				for _, p := range who.no {
+					if status, no := p.call("POST", path, body, nil); status != http.StatusForbidden || no.Code != "not_yours" {
+						t.Errorf("%s, somebody who may not: %d %+v", order, status, no)
+					}
+					if got := r.get().Pending; len(got) != 1 || got[0].RequestID != ask.RequestID {
+						t.Fatalf("%s: a refused answer changed something: %+v", order, got)
+					}
+				}
+				if status, no := who.yes.call("POST", path, body, nil); status != http.StatusOK {
+					t.Errorf("%s: %d %+v", order, status, no)
+				}
+				r.idle()
+				if got := r.get().last().statuses(); !strings.HasSuffix(got, " done") {
+					t.Errorf("%s: %s", order, got)
+				}
+			}
+		})
+	}
+}
+
 // R60, R86, R102, R121, R132: approve, deny and approve-all are events with their scope, and a denial has its structured result.
 func TestOutcomesAreEvents(t *testing.T) {
 	t.Parallel()
@@ -149,7 +263,7 @@ func TestOutcomesAreEvents(t *testing.T) {
 		e := s.next("the outcome", func(e sse) bool { return strings.HasPrefix(e.Name, "permission_") })
 		got := decode[map[string]any](t, e.Data)
 		if e.Name != x.event || got["type"] != x.event || got["request_id"] != ask.RequestID || got["tool_call_id"] != ask.ToolCallID ||
-			got["chat_id"] != r.id || got["message_id"] == "" || got["tool_name"] != "write_file" || got["server_name"] != "workbench" || got["name"] != "Ana" {
+			got["chat_id"] != r.id || got["message_id"] != r.get().last().ID || got["tool_name"] != "write_file" || got["server_name"] != "workbench" || got["name"] != "Ana" {
 			t.Errorf("%s gave %s %v", x.choice, e.Name, got)
 		}
 		if scope, _ := got["scope"].(string); scope != x.scope {
@@ -229,7 +343,15 @@ func TestADenialAsTheServiceReadsIt(t *testing.T) {
 // R138: what an ask's block says is there again after a restart, while it waits and when it is decided.
 func TestTheBlockOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
-	b := start(t, settings{})
+	for name, env := range map[string]func() map[string]string{
+		"embedded": func() map[string]string { return nil },
+		"redis":    func() map[string]string { return map[string]string{"REDIS_URL": startRedis(t).url} },
+	} {
+		t.Run(name, func(t *testing.T) { theBlockOutlivesTheProcess(t, start(t, settings{env: env()})) })
+	}
+}
+
+func theBlockOutlivesTheProcess(t *testing.T, b *bot) {
 	r := b.session("Ana").room()
 	block := func() string {
 		var raw struct {
@@ -254,15 +376,83 @@ func TestTheBlockOutlivesTheProcess(t *testing.T) {
 	r.idle()
 	decided := block()
 	b.restart()
-	if got := block(); got != decided || !strings.Contains(got, `"status":"granted"`) || !strings.Contains(got, `"grantedPermissions":"write"`) || strings.Contains(got, `"needsUserAction":true`) {
+	if got := block(); got != decided || !strings.Contains(got, `"status":"granted"`) || !strings.Contains(got, `"grantedPermissions":["write"]`) || strings.Contains(got, `"needsUserAction":true`) {
 		t.Errorf("it was\n%s\nand is\n%s", decided, got)
+	}
+}
+
+// R108, R137: the block says what the decision gave, which may be more than the call needed.
+func TestTheBlockSaysWhatWasGranted(t *testing.T) {
+	t.Parallel()
+	box, _ := toolbox(t)
+	b := start(t, settings{yaml: box + "permissions: {servers: {box: {tools: {echo: {access: read}, env: {access: write, risk: moderate}}}}}\n", env: startLLM(t).env()})
+	for _, x := range []struct{ order, choice, access, given string }{
+		{"call box__echo {\"text\":\"a\",\"n\":1}", "allow_once", "read", `["read"]`},
+		{"call box__echo {\"text\":\"a\",\"n\":1}", "allow_chat", "read", `["read"]`},
+		{"call box__echo {\"text\":\"a\",\"n\":1}", "allow_reads", "read", `["read"]`},
+		{"call box__echo {\"text\":\"a\",\"n\":1}", "allow_server", "read", `["read","write","all"]`},
+		{`call box__write {"path":"a"}`, "allow_once", "write", `["write"]`},
+		{"call box__env {}", "allow_writes", "write", `["read","write"]`},
+		{`call box__write {"path":"a"}`, "deny", "write", ""},
+	} {
+		r := b.session("Ana").room()
+		r.mustClick(r.ask(x.order).RequestID, x.choice)
+		r.idle()
+		var raw struct {
+			Messages []struct {
+				Permissions []struct {
+					Extra struct {
+						PermissionType     string          `json:"permissionType"`
+						GrantedPermissions json.RawMessage `json:"grantedPermissions"`
+					} `json:"extra"`
+				} `json:"permissions"`
+			} `json:"messages"`
+		}
+		r.call("GET", r.path(""), nil, &raw)
+		if got := raw.Messages[len(raw.Messages)-1].Permissions[0].Extra; got.PermissionType != x.access || string(got.GrantedPermissions) != x.given {
+			t.Errorf("%s, %s: %s, given %s", x.order, x.choice, got.PermissionType, got.GrantedPermissions)
+		}
+	}
+}
+
+// R129: what is decided over HTTP is decided: the card on Discord says so, and its buttons are gone.
+func TestTheAPIDecidesADiscordCard(t *testing.T) {
+	t.Parallel()
+	tales(t, guildSettings{env: map[string]string{"ADMIN_SESSION_KEYS": "boss-key-of-16-bytes"}}, map[string]tale{
+		"approve": func(t *testing.T, g *guild) { decideByAPIOnDiscord(t, g, true) },
+		"deny":    func(t *testing.T, g *guild) { decideByAPIOnDiscord(t, g, false) },
+	})
+}
+
+func decideByAPIOnDiscord(t *testing.T, g *guild, approved bool) {
+	order, args := write(t)
+	k := g.mention(t, order)
+	id := k.asking(1)
+	allow := k.nth(id, "Allow once", 0)
+	request := regexp.MustCompile(`[A-Z2-7]{26}`).FindString(allow.ID)
+	body := map[string]any{"request_id": request, "approved": approved}
+	somebody, boss := g.bots[0].session("Ana"), &person{t: t, b: g.bots[0], key: "boss-key-of-16-bytes"}
+	if status, no := somebody.call("POST", "/api/v1/tools/approve", body, nil); status != http.StatusForbidden {
+		t.Errorf("somebody of the web: %d %+v", status, no)
+	}
+	var d decisionForm
+	if status, no := boss.call("POST", "/api/v1/tools/approve", body, &d); status != http.StatusOK || d.Approved != approved || d.RequestID != request {
+		t.Fatalf("an admin, about %q: %d %+v %+v", allow.ID, status, no, d)
+	}
+	if approved {
+		k.done(id, "gave: written", "allowed once by")
+	} else {
+		k.done(id, "was denied", "denied by")
+	}
+	if n := g.wrote(t, args); n != map[bool]int{true: 1, false: 0}[approved] {
+		t.Errorf("it ran %d times", n)
 	}
 }
 
 // R129: what is decided over HTTP is decided: the card on Slack says so, and its buttons are gone.
 func TestTheAPIDecidesASlackCard(t *testing.T) {
 	t.Parallel()
-	stories(t, officeSettings{env: map[string]string{"ADMIN_SESSION_KEYS": "boss-key"}}, map[string]story{
+	stories(t, officeSettings{env: map[string]string{"ADMIN_SESSION_KEYS": "boss-key-of-16-bytes"}}, map[string]story{
 		"approve": func(t *testing.T, o *office) { decideByAPI(t, o, true) },
 		"deny":    func(t *testing.T, o *office) { decideByAPI(t, o, false) },
 	})
@@ -274,7 +464,7 @@ func decideByAPI(t *testing.T, o *office, approved bool) {
 	ts := th.asking(1)
 	allow := th.nth(ts, "Allow once", 0)
 	body := map[string]any{"request_id": allow.Value, "approved": approved}
-	somebody, boss := o.bots[0].session("Ana"), &person{t: t, b: o.bots[0], key: "boss-key"}
+	somebody, boss := o.bots[0].session("Ana"), &person{t: t, b: o.bots[0], key: "boss-key-of-16-bytes"}
 	if status, no := somebody.call("POST", "/api/v1/tools/approve", body, nil); status != http.StatusForbidden {
 		t.Errorf("somebody of the web: %d %+v", status, no)
 	}

@@ -19,6 +19,7 @@ func TestSettingsRestartNoServer(t *testing.T) {
 	ana := b.session("Ana")
 	const order = `call box__write {"path":"a"}`
 	first := ana.room()
+	boss(b).command("", "accept", "box", "write") // what nobody accepted is not remembered
 	ask := first.ask(order)
 	if status, no := first.call("POST", "/api/v1/tools/approve", map[string]any{"tool_call_id": ask.ToolCallID, "request_id": ask.RequestID, "approved": true, "remember": true}, nil); status != http.StatusOK {
 		t.Fatalf("%d %+v", status, no)
@@ -31,17 +32,20 @@ func TestSettingsRestartNoServer(t *testing.T) {
 			t.Fatalf("it ran %d times, want %d: %s", ledger.Count("write", "did"), n, c)
 		}
 	}
-	runs(ana.room(), 2) // remembered
+	second := ana.room()
+	runs(second, 2) // remembered
 	boss(b).command("", "server", "box", "never")
 	boss(b).command("", "tool", "box", "write", "timeout", "2m")
 	runs(b.session("Ben").room(), 3) // set
+	runs(first, 4)
+	runs(second, 5)
 	effects, err := ledger.Effects()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range effects {
-		if e.PID != effects[0].PID {
-			t.Errorf("the server was started anew: %d, then %d", effects[0].PID, e.PID)
+	for before, after := range map[int]int{0: 3, 1: 4} { // each chat has a session of its own
+		if was, is := effects[before].PID, effects[after].PID; was != is {
+			t.Errorf("the server was started anew: %d, then %d", was, is)
 		}
 	}
 	var mine struct {

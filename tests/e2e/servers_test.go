@@ -159,10 +159,15 @@ func callsTool(name, arguments string) string {
 }
 
 // toolbox is the configuration of tests/mcpserver over stdio under the name box, and its ledger, which outlives every process.
-func toolbox(t testing.TB) (yaml string, ledger *mcpserver.Ledger) {
+func toolbox(t testing.TB, more ...string) (yaml string, ledger *mcpserver.Ledger) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger")
-	return fmt.Sprintf("mcp: {servers: {box: {command: [%q, %q, box]}}}\n", program("toolserver"), path), mcpserver.OpenLedger(path)
+	return fmt.Sprintf("mcp: {servers: {box: {command: [%q, %q, box], paths: [%q]%s}}}\n", program("toolserver"), path, filepath.Dir(path), strings.Join(more, "")), mcpserver.OpenLedger(path)
+}
+
+// entry is the configuration of a toolbox with more in its server's entry.
+func entry(yaml, more string) string {
+	return strings.Replace(yaml, "box: {", "box: {"+more+", ", 1)
 }
 
 // redisServer is a real one, which can be killed and started again on its files.

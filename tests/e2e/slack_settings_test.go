@@ -24,9 +24,18 @@ func slackRemembers(t *testing.T, o *office) {
 	order := "call box__env " + args
 	th := o.mention(t, order)
 	ts := th.asking(1)
+	if count(th.buttons(ts), "Remember this choice") != 0 {
+		t.Error("a choice about a tool that nobody accepted can be remembered")
+	}
+	th.say(admin, o.me("permissions accept box env"))
+	th.told(admin, "Accepted")
+	th.click(ana, ts, "Deny")
+	th.done(ts, "was denied")
+	th.say(ana, order)
+	ts = th.asking(2)
 	th.click(ana, ts, "Remember this choice")
 	th.until("the box is ticked", func() bool { return th.nth(ts, "Remember this choice", 0).Chosen })
-	th.click(ana, ts, "Allow once")
+	th.click(ana, ts, "Allow once") // and confirms it in Slack's own dialog: what is remembered is more than what is allowed here
 	th.done(ts, "allowed once by @Ana")
 	other := o.mention(t, order)
 	other.done(other.answer(1), "allowed by a remembered choice")
@@ -102,7 +111,7 @@ func (th *thread) panelSays(user, says string) (shown string) {
 // The settings are a modal: what was allowed is seen and revoked there, and an admin says there how a tool asks, with effect on the next call.
 func TestSlackSettings(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t, officeSettings{})
+	o := openOffice(t, officeSettings{yaml: "workbench: true\n"})
 	order, args := write(t)
 	th := o.mention(t, order)
 	ts := th.asking(1)

@@ -53,6 +53,8 @@ type officeSettings struct {
 	via      transport         // empty: sockets
 	replicas int               // 0: one, without Redis
 	yaml     string            // more of the configuration
+	box      string            // more of its server box: ", icon: X"
+	entry    string            // more of the toolbox's entry in it
 	slack    string            // more of its slack: ", follow: mention"
 	env      map[string]string // more of the environment
 	options  fakeslack.Options
@@ -74,7 +76,10 @@ func openOffice(t testing.TB, s officeSettings) *office {
 		o.AddUser(u)
 	}
 	var yaml string
-	yaml, o.ledger = toolbox(t)
+	yaml, o.ledger = toolbox(t, s.box)
+	if s.entry != "" {
+		yaml = entry(yaml, s.entry)
+	}
 	yaml += fmt.Sprintf(slackYAML, "slack:"+o.Team()+":"+admin, s.slack) + s.yaml
 	o.llm = startLLM(t)
 	env := o.llm.env("SLACK_BOT_TOKEN=" + o.BotToken())

@@ -51,11 +51,19 @@ func (th *thread) until(what string, is func() bool) {
 	th.wait(th.t, what, is)
 }
 
-// answer waits for the bot's nth message, counted from 1.
+// turns are the bot's messages of its turns, without short notes beside them and without what says that it was posted anew below.
+func (th *thread) turns() []fakeslack.Message {
+	return slices.DeleteFunc(th.answers(), func(m fakeslack.Message) bool {
+		s := seen(m.Version)
+		return strings.Contains(s, "a tool call waits for your answer") || strings.Contains(s, "This goes on in the message below.")
+	})
+}
+
+// answer waits for the nth message of the bot's turns, counted from 1.
 func (th *thread) answer(n int) (ts string) {
 	th.t.Helper()
 	th.until(fmt.Sprintf("the bot has %d messages in the thread", n), func() bool {
-		if all := th.answers(); len(all) >= n {
+		if all := th.turns(); len(all) >= n {
 			ts = all[n-1].TS
 		}
 		return ts != ""

@@ -42,8 +42,13 @@ func followUp(t *testing.T, o *office) {
 	th.done(th.answer(1), "first")
 	th.say(ana, "say second")
 	th.done(th.answer(2), "second")
-	th.say(ben, "say third") // anybody in the thread
+	th.say(ben, "say what Ben says to Ana") // of others only what mentions it
+	th.heard()
+	th.say(ben, o.me("say third"))
 	th.done(th.answer(3), "third")
+	if n := len(th.answers()); n != 3 {
+		t.Errorf("%d answers: %s", n, th)
+	}
 	// Where the bot was never mentioned it says nothing.
 	other := &thread{office: o, t: t, channel: th.channel, root: o.Say(ana, th.channel, "", "say nothing here")}
 	other.say(ana, "say nothing here either")
@@ -61,14 +66,17 @@ func followMentions(t *testing.T, o *office) {
 	th.done(th.answer(1), "first")
 	th.say(ana, "say not for the bot")
 	th.heard()
+	if o.modelRead("not for the bot") {
+		t.Error("the model read what was not for the bot, and nobody asked")
+	}
 	th.say(ana, o.me("say second"))
 	th.done(th.answer(2), "second")
 	th.heard()
 	if n := len(th.answers()); n != 2 {
 		t.Errorf("%d answers to two mentions: %s", n, th)
 	}
-	if o.modelRead("not for the bot") {
-		t.Error("the model read what was not for the bot")
+	if !o.modelRead("not for the bot") { // what was said meanwhile is what a mention is often about
+		t.Error("the model does not know what was said between two mentions")
 	}
 }
 
@@ -258,9 +266,13 @@ func slash(t *testing.T, o *office) {
 		th.acked(t, o.Slash(user, th.channel, "/nod", text))
 	}
 	run(ben, "pending")
-	if e := th.told(ben, "write of box"); !strings.Contains(seen(e.Version), strings.ReplaceAll(ts, ".", "")) {
-		t.Errorf("it does not link to the message: %s", seen(e.Version))
-	}
+	th.told(ben, "write of box")
+	th.until("it links to the message", func() bool { // which the bot knows once Slack has answered its post
+		run(ben, "pending")
+		return slices.ContainsFunc(th.Ephemerals(ben), func(e fakeslack.Ephemeral) bool {
+			return strings.Contains(seen(e.Version), strings.ReplaceAll(ts, ".", "")+"?")
+		})
+	})
 	run(ben, "stop") // Ben has nothing here
 	th.told(ben, "Nothing of yours waits for an answer in this channel.")
 	run(ana, "help")
@@ -314,7 +326,7 @@ func escaped(t *testing.T, o *office) {
 		t.Errorf("a label hides its host: %s", seen(th.now(ts).Version))
 	}
 	args := "{\"path\":\"<!here> `x` gpj.\u202Eexe\"}"
-	th.say(ana, "call box__write "+args)
+	th.say(ana, o.me("call box__write "+args)) // it names others, and is for the bot only with its mention
 	second := th.asking(2)
 	card := th.now(second)
 	if shown := seen(card.Version); strings.Contains(shown, "\u202E") || !strings.Contains(shown, "202") {

@@ -222,7 +222,7 @@ func TestSlackInvalidBlocks(t *testing.T) {
 	t.Parallel()
 	for level := 1; level <= 2; level++ {
 		o := openOffice(t, officeSettings{})
-		o.FailWhen("chat.update", func() func(fakeslack.Call) *fakeslack.Fault {
+		o.FailWhen("chat.postMessage", func() func(fakeslack.Call) *fakeslack.Fault {
 			left := level
 			return func(c fakeslack.Call) *fakeslack.Fault {
 				if left == 0 || !strings.Contains(c.Values.Get("blocks"), "Allow once") {
@@ -295,8 +295,38 @@ func TestSlackNudgeLeads(t *testing.T) {
 	th := o.mention(t, `keep call box__write {"path":"nudge"}`)
 	ts := th.asking(1)
 	th.click(ana, ts, "Allow once")
-	note := th.answer(2)
+	th.until("a note stands below", func() bool { return len(th.answers()) == 2 })
+	note := th.answers()[1].TS
 	if m := th.now(note); !strings.Contains(string(m.Blocks), "/p"+strings.ReplaceAll(ts, ".", "")) {
 		t.Errorf("the note does not lead to the question: %s", m.Blocks)
+	}
+}
+
+// Where nothing can be posted, silence would be the answer: whoever asked is told why, alone and once, nothing runs, and the log says it.
+func TestSlackWhereNothingCanBePosted(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t, officeSettings{replicas: 2})
+	order, args := write(t)
+	o.FailWhen("chat.postMessage", func(c fakeslack.Call) *fakeslack.Fault {
+		if !strings.HasPrefix(c.Values.Get("channel"), "D") {
+			return &fakeslack.Fault{Error: "restricted_action_read_only_channel"}
+		}
+		return nil
+	})
+	th := o.mention(t, order)
+	told := func() (out []string) {
+		for _, c := range o.Calls("chat.postMessage") {
+			if c.Error == "" && strings.Contains(c.Values.Get("text"), "I could not answer") {
+				out = append(out, c.Values.Get("text")+c.Values.Get("blocks"))
+			}
+		}
+		return out
+	}
+	th.until("Ana was told", func() bool { return len(told()) > 0 })
+	if all := told(); len(all) != 1 || !strings.Contains(all[0], "read-only") || !strings.Contains(all[0], "manages the channel") {
+		t.Errorf("told: %q", all)
+	}
+	if n := o.wrote(t, args); n != 0 {
+		t.Errorf("it ran %d times", n)
 	}
 }

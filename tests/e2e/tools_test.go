@@ -49,7 +49,7 @@ func TestServerDiesDuringCall(t *testing.T) {
 func TestCallTimesOut(t *testing.T) {
 	t.Parallel()
 	box, ledger := toolbox(t)
-	b := start(t, settings{yaml: strings.Replace(box, "box]}", "box], timeout: 300ms}", 1), env: startLLM(t).env()})
+	b := start(t, settings{yaml: entry(box, "timeout: 300ms"), env: startLLM(t).env()})
 	r := b.session("Ana").room()
 	r.mustClick(r.ask(`call box__slow {}`).RequestID, "allow_once")
 	c, card := r.outcome()

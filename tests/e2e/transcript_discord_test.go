@@ -16,7 +16,7 @@ type discordSurface struct{ *guild }
 
 func openDiscord(t testing.TB) surface {
 	t.Helper()
-	return discordSurface{openGuild(t, guildSettings{yaml: transcriptYAML})}
+	return discordSurface{openGuild(t, guildSettings{yaml: transcriptYAML, entry: "shared: true"})}
 }
 
 func (s discordSurface) model() *llm              { return s.llm }
@@ -35,6 +35,8 @@ var serverSays = regexp.MustCompile(`The server says \(not checked\): [^·\n]* �
 type discordChat struct {
 	g *guild
 	k *talk // nil: nothing was said yet
+
+	began string // whose thread it is
 }
 
 var inDiscord = map[string]string{"Ana": anaID, "Ben": benID, "Ada": adaID}
@@ -45,9 +47,13 @@ func (c *discordChat) close() {}
 
 func (c *discordChat) says(who, text string) {
 	if c.k != nil {
+		if who != c.began { // nod follows whoever began the thread; others call it
+			text = c.g.me(text)
+		}
 		c.k.say(inDiscord[who], text)
 		return
 	}
+	c.began = who
 	c.k = &talk{guild: c.g, t: c.g.t, in: c.g.channel()}
 	c.k.room = c.g.Say(inDiscord[who], c.k.in, c.g.me(text))
 }
@@ -81,7 +87,8 @@ func (c *discordChat) told(who string) (out []string) {
 
 func (c *discordChat) press(who string, on post, b button) {
 	c.k.press(inDiscord[who], on.id, b.native.(fakediscord.Button))
-	if confirming[b.label] {
+	remembers := strings.HasPrefix(b.label, "Allow") && on.can("☑ Remember this choice")
+	if confirming[b.label] || remembers || strings.HasPrefix(b.label, "Approve all (") {
 		c.k.confirm(inDiscord[who], b.label)
 	}
 }
@@ -98,7 +105,7 @@ func (c *discordChat) posts() (out []post) {
 	if c.k == nil {
 		return nil
 	}
-	for _, m := range c.k.answers() {
+	for _, m := range c.k.turns() {
 		if len(m.Attachments) == 0 {
 			out = joined(append(out, c.read(m)))
 			continue

@@ -15,7 +15,7 @@ type slackSurface struct{ *office }
 
 func openSlack(t testing.TB) surface {
 	t.Helper()
-	return slackSurface{openOffice(t, officeSettings{yaml: transcriptYAML})}
+	return slackSurface{openOffice(t, officeSettings{yaml: transcriptYAML, entry: "shared: true"})}
 }
 
 func (slackSurface) room(all string) string     { return all }
@@ -25,6 +25,8 @@ func (s slackSurface) tools() *mcpserver.Ledger { return s.ledger }
 type slackChat struct {
 	o  *office
 	th *thread // nil: nothing was said yet
+
+	began string // whose thread it is
 }
 
 var inSlack = map[string]string{"Ana": ana, "Ben": ben, "Ada": admin}
@@ -37,9 +39,13 @@ func (c *slackChat) close() {}
 
 func (c *slackChat) says(who, text string) {
 	if c.th != nil {
+		if who != c.began { // nod follows whoever began the thread; others call it
+			text = c.o.me(text)
+		}
 		c.th.say(inSlack[who], text)
 		return
 	}
+	c.began = who
 	c.th = &thread{office: c.o, t: c.o.t, channel: c.o.channel()}
 	c.th.root = c.o.Say(inSlack[who], c.th.channel, "", c.o.me(text))
 }
@@ -89,7 +95,7 @@ func (c *slackChat) posts() (out []post) {
 	if c.th == nil {
 		return nil
 	}
-	for _, m := range c.th.answers() {
+	for _, m := range c.th.turns() {
 		buttons := c.th.Buttons(m.Channel, m.TS)
 		for now := c.th.now(m.TS); len(now.Versions) != len(m.Versions); now = c.th.now(m.TS) { // it changed between the two
 			m, buttons = now, c.th.Buttons(m.Channel, m.TS)

@@ -75,6 +75,7 @@ func TestTranscripts(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			on := s.open(t)
+			tellFile(t, on, filepath.Join("testdata", "accepted.txt"))
 			for _, file := range files {
 				name := strings.TrimSuffix(filepath.Base(file), ".txt")
 				t.Run(name, func(t *testing.T) { tellFile(t, on, file) })

@@ -23,12 +23,13 @@ type webSurface struct {
 func openWeb(t testing.TB) surface {
 	t.Helper()
 	yaml, ledger := toolbox(t)
+	yaml = entry(yaml, "shared: true") + "web: {session_keys: [{name: Ana, key: a-long-key-of-ana}, {name: Ben, key: a-long-key-of-ben}]}\n"
 	w := &webSurface{t: t, llm: startLLM(t), ledger: ledger, people: map[string]*person{}}
-	w.b = start(t, settings{yaml: yaml + transcriptYAML, env: w.llm.env("ADMIN_SESSION_KEYS=of-ada")})
+	w.b = start(t, settings{yaml: yaml + transcriptYAML, env: w.llm.env("ADMIN_SESSION_KEYS=a-long-key-of-ada")})
 	for _, name := range []string{"Ana", "Ben"} {
-		w.people[name] = w.b.session(name)
+		w.people[name] = w.b.sessionBy("a-long-key-of-" + strings.ToLower(name))
 	}
-	w.people["Ada"] = &person{t: t, b: w.b, key: "of-ada"}
+	w.people["Ada"] = &person{t: t, b: w.b, key: "a-long-key-of-ada"}
 	return w
 }
 

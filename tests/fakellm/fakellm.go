@@ -47,6 +47,7 @@ type Config struct {
 	Delay  time.Duration // before each streamed piece
 	Allow  []string      // unknown message and tool-call fields to take, for services with extras of their own
 	Report bool          // report usage even when it is not asked for
+	Strict Strict        // what it refuses beyond what every service does
 }
 
 // Server is the service. It is safe for concurrent use.
@@ -109,6 +110,9 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		seen.Body = nil
 	}
 	req, refused := Check(body, s.cfg.Allow...)
+	if refused == nil {
+		refused = s.cfg.Strict.check(req)
+	}
 	if refused != nil {
 		seen.Refused = refused.Error()
 	}

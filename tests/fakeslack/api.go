@@ -188,6 +188,8 @@ func (s *Server) authorize(m method, token string) *refusal {
 		return &refusal{Error: "not_authed"}
 	case token != s.opt.BotToken && token != s.opt.AppToken:
 		return &refusal{Error: "invalid_auth"}
+	case token == s.opt.BotToken && s.revoked() != "":
+		return &refusal{Error: s.revoked()}
 	case m.app != (token == s.opt.AppToken):
 		return &refusal{Error: "not_allowed_token_type"}
 	}

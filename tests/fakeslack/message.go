@@ -30,7 +30,8 @@ type Message struct {
 	Files       []string
 	Replies     int
 
-	root *Message
+	beside Beside // of a person's message, or another program's
+	root   *Message
 }
 
 // Unfurl is whether link previews are made of a message's links.

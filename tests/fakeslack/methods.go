@@ -21,6 +21,7 @@ func init() { // openConnection and the rest name methods themselves, by way of 
 		"chat.postEphemeral":                    {scope: "chat:write", run: postEphemeral},
 		"chat.getPermalink":                     {run: permalink},
 		"conversations.info":                    {scope: "channels:read|groups:read|im:read|mpim:read", run: conversationInfo},
+		"users.conversations":                   {scope: "channels:read|groups:read|im:read|mpim:read", run: conversationsOf},
 		"conversations.open":                    {scope: "im:write|mpim:write|channels:manage", run: conversationOpen},
 		"conversations.replies":                 {scope: "channels:history|groups:history|im:history|mpim:history", run: replies},
 		"conversations.history":                 {scope: "channels:history|groups:history|im:history|mpim:history", run: history},
@@ -100,6 +101,20 @@ func conversationInfo(s *Server, v values) (map[string]any, *refusal) {
 		}
 	}
 	return map[string]any{"channel": out}, nil
+}
+
+// conversationsOf are those that the bot is a member of. https://docs.slack.dev/reference/methods/users.conversations
+func conversationsOf(s *Server, v values) (map[string]any, *refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := []any{}
+	for _, c := range s.channels {
+		kind := map[Kind]string{Public: "public_channel", Private: "private_channel", DM: "im", Group: "mpim"}[c.Kind]
+		if s.member(c) && slices.Contains(strings.Split(or(v.Get("types"), "public_channel"), ","), kind) && !(c.Archived && isTrue(v.Get("exclude_archived"))) {
+			out = append(out, map[string]any{"id": c.ID, "name": c.Name})
+		}
+	}
+	return map[string]any{"channels": out, "response_metadata": map[string]any{"next_cursor": ""}}, nil
 }
 
 func conversationOpen(s *Server, v values) (map[string]any, *refusal) {

@@ -12,6 +12,17 @@ import (
 // the bot (<@U0BOT>) in a channel makes two events with IDs of their own, message and app_mention. It panics on a person or
 // channel that does not exist.
 func (s *Server) Say(user, channel, thread, text string) (ts string) {
+	return s.SayWith(user, channel, thread, text, Beside{})
+}
+
+// Beside is what a message has beside its text, as Slack gives it out, in events and in history alike.
+type Beside struct {
+	Blocks      []any // instead of the rich text that Slack makes of what a person typed
+	Attachments []any // https://docs.slack.dev/messaging/formatting-message-text/#attachments
+}
+
+// SayWith is Say with blocks and attachments: an alert of another program, a forward, a pasted table.
+func (s *Server) SayWith(user, channel, thread, text string, more Beside) (ts string) {
 	s.mu.Lock()
 	c := s.place(user, channel)
 	if c.Archived {
@@ -27,6 +38,7 @@ func (s *Server) Say(user, channel, thread, text string) (ts string) {
 		panic("fakeslack: " + bad.Error + ": " + thread)
 	}
 	m := s.put(c, root, Version{Text: text, Via: "person"}, user)
+	m.beside = more
 	events := s.said(c, m)
 	s.signal()
 	s.mu.Unlock()
@@ -204,6 +216,11 @@ func (s *Server) StopAgent(user, channel, thread string) {
 
 // Slash runs a slash command such as "/nod" with a text. What comes back with the acknowledgement is shown to the person.
 func (s *Server) Slash(user, channel, command, text string) *Delivery {
+	return s.SlashAs(user, channel, command, text, nil)
+}
+
+// SlashAs is Slash with other members of the payload: one that another workspace's people, or another app's, sent.
+func (s *Server) SlashAs(user, channel, command, text string, other map[string]string) *Delivery {
 	s.mu.Lock()
 	c := s.place(user, channel)
 	name := map[Kind]string{DM: "directmessage", Private: "privategroup", Group: "privategroup"}[c.Kind]
@@ -215,6 +232,9 @@ func (s *Server) Slash(user, channel, command, text string) *Delivery {
 	}
 	if u.EnterpriseID != "" {
 		body["enterprise_id"], body["enterprise_name"] = u.EnterpriseID, u.EnterpriseID
+	}
+	for k, v := range other {
+		body[k] = v
 	}
 	s.mu.Unlock()
 	raw, _ := json.Marshal(body) // maps of plain values

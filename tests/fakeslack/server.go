@@ -74,24 +74,25 @@ type Server struct {
 	files    map[string]*File
 	uploads  map[string]*upload
 
-	journal  []Call
-	counts   map[string]int
-	windows  map[string]*window
-	faults   map[string][]*plan
-	sockets  []*socket
-	tickets  map[string]bool // websocket addresses not used yet
-	refuse   bool
-	hold     bool
-	outbox   []map[string]any // events of what a call did, sent when it is over
-	held     []*Delivery
-	twice    int // deliveries to come that are written twice
-	loseAcks int // acknowledgements to come that get lost
-	endpoint Endpoints
-	sent     []*Delivery
-	waiting  map[string]*Attempt // by envelope
-	acks     map[string]int      // by envelope, of any kind
-	closed   bool
-	delivery *http.Client // of signed HTTP
+	journal    []Call
+	counts     map[string]int
+	windows    map[string]*window
+	faults     map[string][]*plan
+	revocation string // what the bot token is refused with; empty: it is not
+	sockets    []*socket
+	tickets    map[string]bool // websocket addresses not used yet
+	refuse     bool
+	hold       bool
+	outbox     []map[string]any // events of what a call did, sent when it is over
+	held       []*Delivery
+	twice      int // deliveries to come that are written twice
+	loseAcks   int // acknowledgements to come that get lost
+	endpoint   Endpoints
+	sent       []*Delivery
+	waiting    map[string]*Attempt // by envelope
+	acks       map[string]int      // by envelope, of any kind
+	closed     bool
+	delivery   *http.Client // of signed HTTP
 }
 
 // Endpoints are the addresses of signed HTTP delivery.

@@ -87,3 +87,17 @@ func (s *Server) faultOf(call Call) *Fault {
 	}
 	return nil
 }
+
+// Revoke makes every method refuse the bot token with one of the codes of https://docs.slack.dev/reference/methods/auth.test, such as
+// token_revoked; "" makes it good again.
+func (s *Server) Revoke(code string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revocation = code
+}
+
+func (s *Server) revoked() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revocation
+}

@@ -26,6 +26,12 @@ func (s *Server) wire(m *Message, v Version) map[string]any {
 		out["blocks"] = []any{richText(m.TS+"0", v.Text)}
 		out["client_msg_id"] = "client-" + m.TS
 	}
+	if m.beside.Blocks != nil {
+		out["blocks"] = m.beside.Blocks
+	}
+	if m.beside.Attachments != nil {
+		out["attachments"] = m.beside.Attachments
+	}
 	if m.BotID != "" {
 		out["bot_id"], out["app_id"] = m.BotID, s.opt.AppID
 		out["bot_profile"] = map[string]any{"id": m.BotID, "app_id": s.opt.AppID, "name": s.opt.BotName, "deleted": false, "team_id": s.opt.Team, "updated": 1}

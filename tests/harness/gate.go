@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -200,6 +201,22 @@ func (g *Gate) Renew(ctx context.Context, l agent.Lease) (agent.Lease, agent.Hea
 		return agent.Lease{}, agent.Head{}, err
 	}
 	return g.store.Renew(ctx, l)
+}
+
+// Restarted implements [agent.Forgetful].
+func (g *Gate) Restarted() time.Time {
+	if f, ok := g.store.(agent.Forgetful); ok {
+		return f.Restarted()
+	}
+	return time.Time{}
+}
+
+// Confirms implements [agent.Confirmer].
+func (g *Gate) Confirms(ctx context.Context) error {
+	if c, ok := g.store.(agent.Confirmer); ok {
+		return c.Confirms(ctx)
+	}
+	return nil
 }
 
 // Wakes implements [agent.Leases].

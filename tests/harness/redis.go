@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/nodhq/nod/state"
 )
@@ -40,7 +42,20 @@ func Require(t testing.TB, name, missing string) {
 }
 
 // startReal runs a server on a socket in a directory of its own.
-func startReal(t testing.TB) string {
+func startReal(t testing.TB) string { return StartRedis(t).URL }
+
+// Redis is a redis-server process of a test's own that can be brought back as it was before.
+type Redis struct {
+	URL string
+
+	t    testing.TB
+	path string
+	dir  string
+	cmd  *exec.Cmd
+}
+
+// StartRedis runs a server on a socket in a directory of its own. It keeps what Save kept, and nothing else.
+func StartRedis(t testing.TB) *Redis {
 	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -51,29 +66,94 @@ func startReal(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	sock := filepath.Join(dir, "s")
-	cmd := exec.Command(path, "--port", "0", "--unixsocket", sock, "--save", "", "--appendonly", "no", "--dir", dir, "--daemonize", "no") //nolint:gosec // a test's server
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	r := &Redis{URL: "unix://" + filepath.Join(dir, "s"), t: t, path: path, dir: dir}
+	t.Cleanup(func() { r.Kill() })
+	r.Restart()
+	return r
+}
+
+// Backend makes a world live on this server.
+func (r *Redis) Backend() Backend {
+	return Backend{"redis", func(testing.TB) string { return r.URL }}
+}
+
+// Kill is kill -9.
+func (r *Redis) Kill() {
+	if r.cmd != nil {
+		_ = r.cmd.Process.Kill()
+		_ = r.cmd.Wait()
+		r.cmd = nil
 	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	url := "unix://" + sock
-	deadline := time.Now().Add(deadline)
+}
+
+// Restart kills the server and starts it with what was saved last.
+func (r *Redis) Restart() {
+	r.t.Helper()
+	r.Kill()
+	r.cmd = exec.Command(r.path, "--port", "0", "--unixsocket", filepath.Join(r.dir, "s"), "--save", "", "--appendonly", "no", "--dir", r.dir, "--daemonize", "no") //nolint:gosec // a test's server
+	if err := r.cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	over := time.Now().Add(deadline)
 	for {
-		s, err := state.Open(t.Context(), state.Options{URL: url, Log: discard})
+		s, err := state.OpenToRead(r.t.Context(), "", state.Options{URL: r.URL, Log: discard})
 		if err == nil {
 			_ = s.Close()
-			return url
+			return
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("redis-server does not get ready: %v", err)
+		if time.Now().After(over) {
+			r.t.Fatalf("redis-server does not get ready: %v", err)
 		}
 		select { // nothing tells when the socket is there
-		case <-t.Context().Done():
+		case <-r.t.Context().Done():
 		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// Save keeps everything as it is now, for the next Restart.
+func (r *Redis) Save() { r.do("SAVE") }
+
+// Flush drops everything, under whoever uses it.
+func (r *Redis) Flush() { r.do("FLUSHALL") }
+
+func (r *Redis) do(args ...any) any {
+	r.t.Helper()
+	o, err := redis.ParseURL(r.URL)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	c := redis.NewClient(o)
+	defer c.Close() //nolint:errcheck // a test's client
+	got, err := c.Do(r.t.Context(), args...).Result()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return got
+}
+
+// Follow makes this server a replica of another one.
+func (r *Redis) Follow(primary *Redis) {
+	r.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // only to find a port
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	_ = l.Close()
+	primary.do("CONFIG", "SET", "port", port)
+	r.do("REPLICAOF", "127.0.0.1", port)
+}
+
+// Followed waits until a replica has what was written so far.
+func (r *Redis) Followed() {
+	r.t.Helper()
+	for over := time.Now().Add(deadline); ; {
+		if n := r.do("WAIT", 1, 100); n == int64(1) {
+			return
+		}
+		if time.Now().After(over) {
+			r.t.Fatal("no replica follows")
 		}
 	}
 }

@@ -60,6 +60,8 @@ type Options struct {
 	Files bool
 	// Teller: it can write to one person; without Beside.
 	Teller bool
+	// Durability is the store's; its own where empty.
+	Durability string
 	// Parallel: other worlds exist at the same time, so the test's parent looks for leaked goroutines.
 	Parallel bool
 }
@@ -155,7 +157,7 @@ func (w *World) Start() *Replica {
 	w.Helper()
 	r := &Replica{Name: fmt.Sprintf("r%d", len(w.Replicas)), done: make(chan struct{}), died: make(chan struct{})}
 	var err error
-	r.store, err = state.Open(context.Background(), state.Options{URL: w.URL, Lease: w.options.Lease, Replica: r.Name, Log: discard})
+	r.store, err = state.Open(context.Background(), state.Options{URL: w.URL, Lease: w.options.Lease, Replica: r.Name, Durability: w.options.Durability, Log: discard})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func (d *discordDoors) speaker() speak {
 			thread = d.Say(snowflake(who), channel, "<@"+d.BotUser()+"> "+text)
 		} else {
 			d.wait("the thread is there", func() bool { _, ok := d.Channel(thread); return ok })
-			d.Say(snowflake(who), thread, text)
+			d.Say(snowflake(who), thread, "<@"+d.BotUser()+"> "+text)
 		}
 		return chat.ID{Platform: "discord", Workspace: discordTown.team, Key: channel + "/" + thread}
 	}
@@ -167,7 +167,7 @@ func (d *discordDoors) knock(c cell, s, other *scene, r role) (say string, err e
 	}
 	switch {
 	case c.Door == discordText:
-		d.Say(r.user.Key, thread, string(c.Choice)+" "+token)
+		d.Say(r.user.Key, thread, "<@"+d.BotUser()+"> "+string(c.Choice)+" "+token)
 		return "", nil
 	case c.Door == discordForm, forged(c, r):
 		return "", d.forge(c, s, r, channel, thread, message, button)

@@ -1,8 +1,10 @@
 package matrix
 
 import (
+	"errors"
 	"slices"
 
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -226,7 +228,7 @@ func (m *matrix) prose(l level, st stage, d door) {
 				continue
 			}
 			c := cell{d, r.name, m.rule, l, here, st, p.choice}
-			if _, err := m.knock(c, s, m.other, r); err != nil {
+			if _, err := m.knock(c, s, m.other, r); err != nil && !errors.Is(err, agent.ErrFull) { // what is not taken decides nothing either
 				m.Errorf("%s: %v", c, err)
 			}
 			m.count.add(c, false)

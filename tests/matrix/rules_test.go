@@ -15,7 +15,7 @@ func policies(w town, r rule) (before, now permission.Policy) {
 	before = permission.Policy{
 		Installed: true, Timeout: time.Hour, SurviveRestart: true,
 		Admins:  []chat.User{w.one("root"), w.group("admins"), w.one("fay")},
-		Servers: map[string]permission.ServerSettings{"box": {Tools: settings(false)}},
+		Servers: map[string]permission.ServerSettings{"box": {Trusted: true, Tools: settings(false)}}, // accepted, so that choices may be remembered
 	}
 	before.Approvers = approversOf(r)
 	if r == byOthers {
@@ -29,9 +29,9 @@ func policies(w town, r rule) (before, now permission.Policy) {
 		now.Approvers.Users = []chat.User{w.one("lena"), w.other("lara"), w.group("approvers")}
 		before.Approvers.Users = append([]chat.User{w.one("finn")}, now.Approvers.Users...)
 	case raised:
-		now.Servers = map[string]permission.ServerSettings{"box": {Tools: settings(true)}}
+		now.Servers = map[string]permission.ServerSettings{"box": {Trusted: true, Tools: settings(true)}}
 	case lowered:
-		now.Servers = map[string]permission.ServerSettings{"box": {}}
+		now.Servers = map[string]permission.ServerSettings{"box": {Trusted: true}}
 	case noAdmins:
 		now.Admins = nil
 	case uninstalled:

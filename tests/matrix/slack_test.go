@@ -114,7 +114,15 @@ func openSlack(t *testing.T, sockets bool) (*house, *slackDoors) {
 	if err := d.Deliver(fakeslack.Endpoints{Events: at + "events", Interactivity: at + "interactivity", Commands: at + "commands"}); err != nil {
 		t.Fatal(err)
 	}
-	return d.house, d
+	for { // until Run listens it takes nothing, and what is refused twice comes again after a minute of a clock that stands still
+		_, err := d.post(at+"commands", url.Values{"command": {"/nod"}, "text": {"help"}, "team_id": {slackTown.team}, "user_id": {slackTown.key("ana")}, "channel_id": {"C0READY"}})
+		if err == nil {
+			return d.house, d
+		}
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // speaker implements [surface]: a thread in a channel of its own.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -242,14 +243,38 @@ func (s *scene) sees(tool string) {
 	s.h.until(s.id, "the server is called", func(turn.Session) bool { return slices.Contains(s.h.ran(s.name), s.prefix+tool) })
 }
 
-// photo is the chat's session, as bytes.
+// photo is the chat's session, as bytes, and what people did. When a card was seen, and until when it can be answered since then, is no
+// doing of people's, and may come at any moment; what prolongs a question is.
 func (s *scene) photo() string {
 	s.h.Helper()
 	raw, err := json.Marshal(s.h.session(s.id))
 	if err != nil {
 		s.h.Fatal(err)
 	}
+	var all any
+	if err := json.Unmarshal(raw, &all); err != nil {
+		s.h.Fatal(err)
+	}
+	if raw, err = json.Marshal([]any{without(all, "seen", "deadline"), s.choices()}); err != nil {
+		s.h.Fatal(err)
+	}
 	return string(raw)
+}
+
+// without drops members of these names, at any depth.
+func without(v any, names ...string) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = without(v[i], names...)
+		}
+	case map[string]any:
+		maps.DeleteFunc(v, func(k string, _ any) bool { return slices.Contains(names, k) })
+		for k := range v {
+			v[k] = without(v[k], names...)
+		}
+	}
+	return v
 }
 
 // choices are what people did here, as the log has it.

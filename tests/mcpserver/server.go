@@ -8,7 +8,7 @@
 //   - over stdio: call [Main] first thing in TestMain, and start the test binary itself with [Command] and [Env];
 //     or build tests/mcpserver/cmd/toolserver.
 //
-// Its tools: echo, write, fail, refuse, slow, progress, big, image, structured, env, ask, elicit, elicit_url, sample, crash, change and mutable. See tools.go.
+// Its tools: echo, write, fail, refuse, keep, recall, slow, progress, big, image, structured, env, ask, elicit, elicit_url, sample, crash, change and mutable. See tools.go.
 package mcpserver
 
 import (
@@ -32,6 +32,7 @@ type Server struct {
 	release chan struct{}
 	began   chan struct{}
 	version int
+	kept    sync.Map // what keep kept, by session
 }
 
 // New makes a server. name is what it calls itself.

@@ -39,6 +39,18 @@ func (s *Server) addTools() {
 	add("refuse", "Answers with a JSON-RPC error.", none, func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return nil, fmt.Errorf("refused by the test server")
 	})
+	// keep keeps a text for the session that it came on; recall gives it back. Over stdio the process is the session.
+	add("keep", "Keeps a text.", `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`, func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		s.kept.Store(session(ctx), r.GetString("text", ""))
+		return mcp.NewToolResultText("kept"), nil
+	})
+	add("recall", "Says what was kept.", none, func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		text, found := s.kept.Load(session(ctx))
+		if !found {
+			text = "nothing is kept"
+		}
+		return mcp.NewToolResultText(fmt.Sprint(text)), nil
+	})
 	// slow records that it began, and waits for Release or for the end of the call.
 	add("slow", "Waits.", none, s.slow)
 	// progress reports n steps.
@@ -163,4 +175,12 @@ func (s *Server) ask(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolR
 		return mcp.NewToolResultError("could not ask: " + err.Error()), nil
 	}
 	return mcp.NewToolResultText(string(got.Action)), nil
+}
+
+// session is the session that a call came on; empty where there is none.
+func session(ctx context.Context) string {
+	if s := server.ClientSessionFromContext(ctx); s != nil {
+		return s.SessionID()
+	}
+	return ""
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,30 @@ func TestGuardsAreListed(t *testing.T) {
 	}
 	for _, line := range ok.nameless(files, list) {
 		t.Errorf("accepted.txt: %s names no guard", line)
+	}
+}
+
+// TestBreaksAreGuards: what make breaks takes out for a row of tests/attacks is there to be taken out.
+func TestBreaksAreGuards(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "attacks", "breaks.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		_, entry, _ := strings.Cut(line, " ")
+		if strings.HasPrefix(entry, "- ") {
+			continue
+		}
+		for _, one := range strings.Split(entry, " + ") {
+			file, _, _ := strings.Cut(one, ":")
+			_, list := loaded(t, job{files: []part{{pattern: file}}})
+			if !slices.ContainsFunc(list, func(m Mutant) bool { return m.entry() == one }) {
+				t.Errorf("breaks.txt: %s names no guard", one)
+			}
+		}
 	}
 }
 

@@ -5,6 +5,7 @@
 //	go run ./tests/mutate -all -new
 //	go run ./tests/mutate -all -only 'decide.go:.*answerAll'
 //	go run ./tests/mutate -pkg ./core/agent/turn -files next.go -quick "-sim.seeds=400"
+//	go run ./tests/mutate -entry 'core/agent/plan.go:stillAllowed: guard: !ok' -test ./tests/attacks
 //
 // # What is taken out
 //
@@ -49,6 +50,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -83,6 +85,7 @@ func optionsOf(args []string, out io.Writer) (o options, err error) {
 	pkg := f.String("pkg", "./core/agent/turn", "the `directory` of the package whose guards are taken out, from the module's root")
 	files := f.String("files", "*.go", "only these files of it: `a.go,b.go`")
 	only := f.String("only", "", "only mutants whose line in the report matches this `regexp`")
+	entry := f.String("entry", "", "only this guard, named as in guards.txt: `file:function: kind: source`; instead of -pkg, -files and -only. Several with \" + \" between them are taken out at once")
 	tests := f.String("test", "", "the `packages` whose tests have to notice, separated by commas (default: the package itself)")
 	f.StringVar(&o.job.run, "run", "", "only the tests that match this `regexp`, as in go test -run")
 	args1 := f.String("args", "", "`arguments` for the test binary, separated by spaces")
@@ -99,6 +102,18 @@ func optionsOf(args []string, out io.Writer) (o options, err error) {
 	}
 	for _, name := range fields(*files, ",") {
 		o.job.files = append(o.job.files, part{pattern: path.Join(filepath.ToSlash(*pkg), name)})
+	}
+	if *entry != "" {
+		var one []string
+		o.job.files = nil
+		for _, e := range strings.Split(*entry, " + ") {
+			file, rest, _ := strings.Cut(e, ":")
+			one = append(one, regexp.QuoteMeta(file)+`:\d+: `+regexp.QuoteMeta(rest))
+			if *pkg = "./" + path.Dir(file); !slices.ContainsFunc(o.job.files, func(p part) bool { return p.pattern == file }) {
+				o.job.files = append(o.job.files, part{pattern: file})
+			}
+		}
+		o.only, o.job.together = regexp.MustCompile("^("+strings.Join(one, "|")+")$"), len(one) > 1
 	}
 	o.job.tests, o.job.args, o.job.quick = fields(*tests, ","), fields(*args1, " "), fields(*quick, " ")
 	if len(o.job.tests) == 0 {

@@ -13,6 +13,8 @@ type job struct {
 	skip  string   // none of these, as in go test -skip
 	args  []string // for the test binary
 	quick []string // further ones for a first, faster run
+
+	together bool // all mutants wake at once, as one
 }
 
 // part is some files, or some functions in them.

@@ -57,6 +57,9 @@ func (t *trial) all(ctx context.Context, list []Mutant, y *Tally) (noticed map[i
 			return noticed, err
 		}
 	}
+	if t.together {
+		list = list[:1]
+	}
 	for i, m := range list {
 		if !t.until.IsZero() && time.Now().After(t.until) {
 			y.add(m, Untried)
@@ -72,6 +75,9 @@ func (t *trial) all(ctx context.Context, list []Mutant, y *Tally) (noticed map[i
 			}
 		}
 		why, accepted := t.ok.reason(m)
+		if t.together {
+			number, accepted = everyone, false
+		}
 		test, err := t.tries(ctx, m, number, accepted)
 		if err != nil {
 			return noticed, err
@@ -186,7 +192,7 @@ func (b *binary) batches(number int, likely []string) [][]string {
 	var first, rest []string
 	for _, t := range b.tests {
 		switch {
-		case t.reached != nil && !t.reached[number]:
+		case t.reached != nil && number != everyone && !t.reached[number]:
 		case slices.Contains(likely[:min(3, len(likely))], t.name):
 			first = append(first, t.name)
 		default:

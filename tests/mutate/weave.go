@@ -17,6 +17,9 @@ const (
 	envReach  = "NOD_MUTANT_REACH"
 )
 
+// everyone is the number that wakes all mutants.
+const everyone = -1
+
 // asker is the function that a woven condition calls: whether the mutant of that number is awake.
 const asker = "nodMutant"
 
@@ -44,7 +47,7 @@ func ` + asker + `(n int) bool {
 		_, _ = f.WriteString(strconv.Itoa(n) + "\n")
 		_ = f.Close()
 	}
-	return n == nodMutantAwake
+	return n == nodMutantAwake || nodMutantAwake == %d
 }
 `
 
@@ -117,7 +120,7 @@ func overlay(dir string, ms []Mutant) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if err := write(helper, fmt.Appendf(nil, askerSource, f.Name.Name, len(ms)+1)); err != nil {
+		if err := write(helper, fmt.Appendf(nil, askerSource, f.Name.Name, len(ms)+1, everyone)); err != nil {
 			return "", err
 		}
 	}

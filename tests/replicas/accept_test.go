@@ -299,6 +299,42 @@ func TestTextsThatAreRefused(t *testing.T) {
 	w.Over(0)
 }
 
+// F16: what waits behind an open question is bounded in number and size, on whichever replica it comes in; once it is answered there is room.
+func TestTheQueueHasABound(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		takes int
+	}{"messages": {"hello", agent.MaxWaiting}, "bytes": {strings.Repeat("x", agent.MaxText), agent.MaxWaitingBytes / agent.MaxText}} {
+		t.Run(name, func(t *testing.T) {
+			w := New(t, Options{Replicas: 2})
+			w.Model.When("go", Calls(Call("write", `{}`)))
+			w.Say(w.Replicas[0], Ana, "go")
+			w.Asks("write")
+			for i := range c.takes {
+				if err := w.Replicas[i%2].Engine.Accept(context.Background(), w.SaidBy(Ben, c.text)); err != nil {
+					t.Fatalf("message %d: %v", i, err)
+				}
+			}
+			for _, r := range w.Replicas { // the first may not know of the other's last one yet, and take one more
+				err := r.Engine.Accept(context.Background(), w.SaidBy(Ana, "one more"))
+				if err == nil {
+					err = r.Engine.Accept(context.Background(), w.SaidBy(Ana, "and one more"))
+				}
+				if !errors.Is(err, agent.ErrFull) {
+					t.Errorf("one more: %v", err)
+				}
+			}
+			w.Press(w.Replicas[0], Ana, chat.Deny, "write")
+			w.Until("everything was answered", func() bool { return session(w).Turn == nil && len(session(w).Waiting) == 0 })
+			for _, r := range w.Replicas { // what this replica knew was old
+				if err := r.Engine.Accept(context.Background(), w.SaidBy(Ana, "one more")); err != nil {
+					t.Errorf("there is room again: %v", err)
+				}
+			}
+		})
+	}
+}
+
 func TestCommandsThatAreRefused(t *testing.T) {
 	w := New(t, Options{})
 	r := w.Replicas[0]

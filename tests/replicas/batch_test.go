@@ -45,6 +45,7 @@ func threeAsks(w *World) {
 	w.Model.When("go", Calls(Call("write", `{}`), Call("send", `{}`), Call("drop", `{}`)), Says("I see."))
 	w.Say(w.Replicas[0], Ana, "go")
 	w.Asks("write", "send", "drop")
+	seen(w)
 }
 
 func TestApproveAll(t *testing.T) {

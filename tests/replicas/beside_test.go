@@ -70,6 +70,7 @@ func TestNudgeRefused(t *testing.T) {
 			})
 			lately(w, Call("write", `{}`))
 			w.Say(w.Replicas[0], Ana, "go")
+			w.Until("it was tried", func() bool { return tries.Load() > 0 })
 			w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
 			w.Over(0)
 			equal(w, "attempts", tries.Load(), 1)

@@ -10,6 +10,7 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
 	. "github.com/nodhq/nod/tests/harness"
 )
 
@@ -46,6 +47,26 @@ func TestKilledWhileTheModelTalks(t *testing.T) {
 		has(w, "the message", text, "A whole answer.")
 		hasNot(w, "the message", text, "Half of")
 		equal(w, "messages", len(w.Platform.Messages(Room)), 1)
+	})
+}
+
+// A turn on which three drivers died is ended by the next.
+func TestATurnThatItsDriversDieOn(t *testing.T) {
+	both(t, Options{Replicas: 1, Lease: brief}, func(w *World) {
+		var asked atomic.Int32
+		w.Model.When("go", func(h Heard) (agent.Reply, error) {
+			asked.Add(1)
+			<-h.Ctx.Done()
+			return agent.Reply{}, h.Ctx.Err()
+		})
+		w.Say(w.Replicas[0], Ana, "go")
+		for n := range int32(3) {
+			w.Until("the model is asked", func() bool { return asked.Load() == n+1 })
+			w.Replicas[n].Kill()
+			w.Start()
+		}
+		has(w, "the message", w.Over(0), render.EndProgress())
+		equal(w, "requests to the model", asked.Load(), 3)
 	})
 }
 

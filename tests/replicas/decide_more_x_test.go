@@ -32,12 +32,14 @@ func TestWhenTheSessionGoesOnAsking(t *testing.T) {
 	}
 	t.Run("a card that is not there", func(t *testing.T) {
 		w := New(t, Options{})
+		vouched(w)
 		twoAsks(w)
 		refused(w, api(w, Ana, chat.AllowSession, "made-up"), agent.RefusedUnknown)
 		refused(w, api(w, Ana, chat.AllowSession, ""), agent.RefusedUnknown)
 	})
 	t.Run("another message's button", func(t *testing.T) {
 		w := New(t, Options{})
+		vouched(w)
 		twoAsks(w)
 		in := forged(w, chat.AllowSession)
 		in.Message = "elsewhere"
@@ -47,6 +49,7 @@ func TestWhenTheSessionGoesOnAsking(t *testing.T) {
 	})
 	t.Run("no message", func(t *testing.T) {
 		w := New(t, Options{})
+		vouched(w)
 		twoAsks(w)
 		in := forged(w, chat.AllowSession)
 		in.Message = ""
@@ -56,6 +59,7 @@ func TestWhenTheSessionGoesOnAsking(t *testing.T) {
 	})
 	t.Run("decided already", func(t *testing.T) {
 		w := New(t, Options{})
+		vouched(w)
 		twoAsks(w)
 		b := forged(w, chat.AllowSession)
 		w.Press(w.Replicas[0], Ana, chat.Deny, "write")
@@ -63,12 +67,14 @@ func TestWhenTheSessionGoesOnAsking(t *testing.T) {
 	})
 	t.Run("over", func(t *testing.T) {
 		w := New(t, Options{})
+		vouched(w)
 		b := overAnd(w, chat.Deny)
 		b.Choice = chat.AllowSession
 		refused(w, w.Click(Ana, b), agent.RefusedDecided)
 	})
 	t.Run("lapsed long ago", func(t *testing.T) {
 		w := New(t, Options{})
+		vouched(w)
 		lapsedBefore(w)
 		refused(w, api(w, Ana, chat.AllowSession, string(session(w).Lapsed[0].Call.Ask)), agent.RefusedExpired)
 	})
@@ -81,6 +87,7 @@ func TestWhenTheSessionGoesOnAsking(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := New(t, Options{})
+			vouched(w)
 			if c.mode != permission.ModeTool {
 				equal(w, "whisper", w.Deliver(w.Replicas[0], command(w, Ana, "mode", c.mode.String())), "")
 			}
@@ -98,6 +105,7 @@ func TestWhenTheSessionGoesOnAsking(t *testing.T) {
 	}
 	t.Run("whoever may not decide this call", func(t *testing.T) {
 		w := New(t, Options{})
+		vouched(w)
 		w.SetPolicy(func(_ *permission.Policy, f tools) {
 			f["write"] = permission.ToolSettings{Rights: permission.Rights{Approvers: &permission.Approvers{Rule: permission.ApproversListed, Users: []chat.User{Ben}}}}
 		})
@@ -148,6 +156,8 @@ func TestWhatTheSessionsApprovalLeavesOpen(t *testing.T) {
 // Asking from now on: by somebody, and only where nothing is asked.
 func TestAskFromNowOn(t *testing.T) {
 	w := New(t, Options{})
+	w.Say(w.Replicas[0], Ana, "hello") // the chat is hers
+	w.Over(0)
 	refused(w, api(w, Ana, chat.AskFor, ""), agent.RefusedNotOffered)
 	for _, mode := range []string{"always", "never"} {
 		equal(t, "whisper", w.Deliver(w.Replicas[0], command(w, Ana, "mode", mode)), "")
@@ -181,17 +191,20 @@ func lapsedBefore(w *World) {
 func TestWhenTheBoxCanBeTicked(t *testing.T) {
 	t.Run("lapsed long ago", func(t *testing.T) {
 		w := New(t, Options{})
+		vouched(w)
 		lapsedBefore(w)
 		refused(w, api(w, Ana, chat.Remember, string(session(w).Lapsed[0].Call.Ask)), agent.RefusedExpired)
 	})
 	t.Run("over", func(t *testing.T) {
 		w := New(t, Options{})
+		vouched(w)
 		b := overAnd(w, chat.Deny)
 		b.Choice = chat.Remember
 		refused(w, w.Click(Ana, b), agent.RefusedDecided)
 	})
 	t.Run("open", func(t *testing.T) {
 		w := New(t, Options{})
+		vouched(w)
 		w.SetPolicy(func(p *permission.Policy, _ tools) { p.Approvers.Rule = permission.ApproversAnyone })
 		twoAsks(w)
 		ticked := func() string {
@@ -216,6 +229,7 @@ func TestWhenTheBoxCanBeTicked(t *testing.T) {
 // Only allowances and denials are remembered: not what was done with a card beside that.
 func TestOnlyDecisionsAreRemembered(t *testing.T) {
 	w := New(t, Options{})
+	vouched(w)
 	twoAsks(w)
 	w.Press(w.Replicas[0], Ana, chat.Remember, "write")
 	w.Press(w.Replicas[0], Ana, chat.Extend, "write")

@@ -115,6 +115,7 @@ func unknownOutcome(w *World) {
 	w.Say(w.Replicas[0], Ana, "go")
 	w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
 	w.Await(chat.Happened, "write")
+	seen(w)
 }
 
 func pressed(choice chat.Choice) func(*World) {

@@ -68,6 +68,7 @@ func TestStandingChoices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := New(t, Options{Replicas: 2})
+			vouched(w)
 			for _, x := range []string{"list", "look", "vague"} {
 				w.Tools.Put(Tool{Server: "files", Name: x})
 			}
@@ -245,6 +246,7 @@ func TestRequesterMayNotApprove(t *testing.T) {
 // R83, R43–R45, R109: a ticked box decides nothing; with the decision it counts for that person, in every chat, and for nobody else.
 func TestATickedChoiceIsRemembered(t *testing.T) {
 	both(t, Options{Replicas: 2}, func(w *World) {
+		vouched(w)
 		w.Model.When("go", Calls(Call("write", `{}`)))
 		w.Say(w.Replicas[0], Ana, "go")
 		w.Press(w.Replicas[0], Ana, chat.Remember, "write")
@@ -270,6 +272,7 @@ func TestATickedChoiceIsRemembered(t *testing.T) {
 // Undo takes back what was remembered with the decision, too: the next call asks.
 func TestUndoForgets(t *testing.T) {
 	both(t, Options{Replicas: 2}, func(w *World) {
+		vouched(w)
 		twoAsks(w)
 		w.Press(w.Replicas[0], Ana, chat.Remember, "write")
 		w.Press(w.Replicas[1], Ana, chat.AllowOnce, "write")
@@ -294,6 +297,7 @@ func TestUndoForgets(t *testing.T) {
 // A box that was ticked by one person remembers nothing for another, and an unticked one nothing at all.
 func TestRememberIsOnesOwn(t *testing.T) {
 	w := New(t, Options{})
+	vouched(w)
 	w.SetPolicy(func(p *permission.Policy, _ tools) { p.Approvers.Rule = permission.ApproversAnyone })
 	w.Model.When("go", Calls(Call("write", `{}`)))
 	w.Say(w.Replicas[0], Ana, "go")
@@ -317,6 +321,7 @@ func TestRememberIsOnesOwn(t *testing.T) {
 func TestTheSessionAsksNoMore(t *testing.T) {
 	admin := permission.RequireAuth
 	w := New(t, Options{Replicas: 2})
+	vouched(w)
 	w.SetPolicy(func(p *permission.Policy, f tools) {
 		f["drop"], p.Approvers.Rule = permission.ToolSettings{Approval: &admin}, permission.ApproversAnyone
 	})
@@ -367,6 +372,7 @@ func TestAMovedServerIsAnother(t *testing.T) {
 // nothing is said any more.
 func TestAChangedToolSaysWhatChanged(t *testing.T) {
 	both(t, Options{Replicas: 2}, func(w *World) {
+		vouched(w)
 		w.Model.When("go", Calls(Call("write", `{}`)))
 		w.Say(w.Replicas[0], Ana, "go")
 		w.Press(w.Replicas[0], Ana, chat.Remember, "write")

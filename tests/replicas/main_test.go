@@ -4,12 +4,14 @@ package replicas
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/tests/harness"
 )
@@ -61,6 +63,15 @@ func idle(w *harness.World) {
 	})
 }
 
+// seen waits until it is on record that people can see the cards which wait for them: their clocks run from then.
+func seen(w *harness.World) {
+	w.Helper()
+	w.Until("the cards were seen", func() bool {
+		waits := turn.Waits(session(w))
+		return len(waits) > 0 && !slices.ContainsFunc(waits, func(x turn.Wait) bool { return x.Seen == nil })
+	})
+}
+
 // looked waits until every replica's own look at the tools is over.
 func looked(w *harness.World) {
 	w.Helper()
@@ -98,4 +109,14 @@ func goroutines(match func(stack string) bool) (out []string) {
 		}
 	}
 	return out
+}
+
+// vouched lets the operator stand for the server of files, so that its tools count as accepted: what nobody accepted asks whatever a
+// person chose before.
+func vouched(w *harness.World) {
+	w.SetPolicy(func(p *permission.Policy, _ map[string]permission.ToolSettings) {
+		s := p.Servers["files"]
+		s.Trusted = true
+		p.Servers["files"] = s
+	})
 }

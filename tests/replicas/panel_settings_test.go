@@ -216,6 +216,7 @@ func TestRevokeAll(t *testing.T) {
 // R43–R45, R109, R113: one's own choices, kept and forgotten by oneself alone, and never in an admin's place.
 func TestMyChoices(t *testing.T) {
 	w := settingsWorld(t)
+	vouched(w)
 	w.Model.When("write it", Calls(Call("write", `{}`)))
 	has(t, "kept", typed(w, Ana, "remembered files write deny"), "Remembered: deny write of files.")
 	w.Say(w.Replicas[0], Ana, "write it")

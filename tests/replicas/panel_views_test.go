@@ -107,7 +107,11 @@ func TestHistoryAndNumbers(t *testing.T) {
 	has(t, "denials", typed(w, Ben, "history denied"), "send of files")
 	hasNot(t, "denials", typed(w, Ben, "history denied"), "write of files")
 	has(t, "only one", typed(w, Ben, "history 1"), "and ")
-	has(t, "Ben", typed(w, Ben, "history settings"), render.OnlyAdmins)
+	has(t, "Ben", typed(w, Ben, "history settings"), render.OnlyAdminsSee)
+	has(t, "Ben, who names no chat", typedIn(w, chat.ID{}, Ben, "history"), "“@nod history”")
+	has(t, "Ben, who names no chat", typedIn(w, chat.ID{}, Ben, "stats"), "“@nod history”")
+	has(t, "Root, who names no chat", typedIn(w, chat.ID{}, Root, "history"), "send of files", "write of files")
+	has(t, "Root, who names no chat", typedIn(w, chat.ID{}, Root, "stats"), "Over every chat")
 	has(t, "Root", typed(w, Root, "history settings"), "files/write: ask = always")
 	has(t, "everywhere", panelText(panelIn(w, Other, Root, "history:everywhere")), "send of files")
 	hasNot(t, "another's elsewhere", panelText(panelIn(w, Other, Ben, "history:everywhere")), "send of files")
@@ -209,7 +213,7 @@ func TestHaltFromTheSettings(t *testing.T) {
 func TestExportIsAnAdmins(t *testing.T) {
 	w := settingsWorld(t)
 	typed(w, Root, "tool files write always")
-	has(t, "Ben", typed(w, Ben, "export"), render.OnlyAdmins)
+	has(t, "Ben", typed(w, Ben, "export"), render.OnlyAdminsSee)
 	hasNot(t, "Ben", typed(w, Ben, "export"), "files")
 	equal(t, "the export", typed(w, Root, "export"), strings.Join(settings(w).Exchange().Lines(), "\n"))
 }

@@ -2,6 +2,7 @@ package replicas
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -81,7 +82,17 @@ func TestCommandWhy(t *testing.T) {
 	w.Say(w.Replicas[0], Ana, "write it") // so that the tools are known
 	w.Asks("write")
 	got := types(w, Ana, "why files write")
-	has(w, "why", got, "asks first", "disabled", "require_auth", "mode", "tool", "server", "→", "timeout: 1m0s (default)")
+	has(w, "why", got, `write of files asks first.
+1. disabled: It is not disabled. (no opinion)
+2. require_auth: It does not need an admin. (no opinion)
+3. mode: This chat uses each tool's setting. (no opinion)
+4. tool: The tool has no setting of its own. (no opinion)
+5. server: The server has no setting of its own. (no opinion)
+6. approval: No approval is set for the tool. (no opinion)
+7. named: Its name decides nothing. (no opinion)
+→ 8. source: Tools of MCP servers ask unless a setting says otherwise. (required)
+9. grant: No grant of this chat is for it. (no opinion)
+`, "timeout: 1m0s (default)")
 	types(w, Root, "tool files write timeout 2m")
 	has(w, "why, with a timeout of its own", types(w, Ana, "why files write"), "timeout: 2m0s (tool setting)")
 	types(w, Root, "tool files write never")
@@ -105,6 +116,7 @@ func TestCommandWhoami(t *testing.T) {
 // R45, R109, R153, R162: a person's own setting for a tool, without a card: it holds for them, is listed, and is forgotten when they say so.
 func TestCommandsRememberAndForget(t *testing.T) {
 	w := New(t, Options{})
+	vouched(w)
 	w.Model.When("write it", Calls(Call("write", `{}`)))
 	w.Say(w.Replicas[0], Ana, "write it")
 	w.Press(w.Replicas[0], Ana, chat.Deny, "write")
@@ -232,4 +244,19 @@ func TestPanelGroupsByCategory(t *testing.T) {
 	hasNot(w, "Paper", under["Paper"], "send", "drop")
 	has(w, "Post", under["Post"], "send", "drop")
 	hasNot(w, "Post", under["Post"], "write · ")
+}
+
+// "tools" lists what there is, with what happens to a call of it here, for anybody.
+func TestToolsAreListed(t *testing.T) {
+	w := New(t, Options{})
+	w.SetPolicy(func(_ *permission.Policy, files tools) { files["send"] = permission.ToolSettings{Disabled: true} })
+	got := types(w, Ana, "tools")
+	has(t, "the list", got, "files · ", "\n  send · A call does not run.", "\n  write · A call asks first.")
+	hasNot(t, "the list", got, "Say: ")
+	for i := range 60 {
+		w.Tools.Put(Tool{Server: "many", Name: fmt.Sprint("tool", i)})
+	}
+	got = types(w, Ana, "tools")
+	equal(t, "the lines of tools", strings.Count(got, " · A call "), 40)
+	has(t, "the end", got[strings.LastIndexByte(got, '\n'):], "and 25 more")
 }

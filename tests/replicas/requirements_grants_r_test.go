@@ -20,6 +20,7 @@ import (
 // dangerous, touch is not classified, and root needs an admin.
 func classified(t *testing.T) *World {
 	w := New(t, Options{})
+	vouched(w)
 	w.Tools.Put(Tool{Server: "files", Name: "peek"})
 	w.Tools.Put(Tool{Server: "files", Name: "root"})
 	w.Tools.Put(Tool{Server: "elsewhere", Name: "read"})
@@ -173,12 +174,13 @@ func TestGrantForTheseValues(t *testing.T) {
 		{chat.AllowExact, `{"method":"GET","path":"/srv/a/x"}`,
 			[]string{`{"method":"GET","path":"/srv/a/x"}`, `{"path":"/srv/a/x","method":"GET"}`},
 			[]string{`{"method":"POST","path":"/srv/a/x"}`, `{"method":"GET","path":"/srv/a/y"}`, `{"path":"/srv/a/x"}`, `{"force":true,"method":"GET","path":"/srv/a/x"}`}},
-		{chat.AllowPath, `{"path":"/srv/a/x"}`,
+		{chat.AllowPath, `{"path":"/srv/a/x.md"}`, // clearly a file: a path that may itself be a directory is never one of the one above
 			[]string{`{"path":"/srv/a/x"}`, `{"path":"/srv/a/y"}`, `{"path":"/srv/a/deep/er"}`},
 			[]string{`{"path":"/srv/b/x"}`, `{"path":"/srv/a/../b/x"}`, `{"path":"/srv/ab"}`, `{"path":"/srv"}`, `{"path":"/srv/a/./x"}`, `{"path":"x"}`, `{}`}},
 	} {
 		t.Run(string(x.choice), func(t *testing.T) {
 			w := New(t, Options{})
+			vouched(w)
 			n := 0
 			say := func(args string) {
 				w.Model.When("go", Calls(Call("write", args)))
@@ -249,6 +251,7 @@ func TestRememberThisChoice(t *testing.T) {
 	}{{chat.AllowOnce, true}, {chat.Deny, false}} {
 		t.Run(string(x.choice), func(t *testing.T) {
 			w := New(t, Options{Replicas: 2})
+			vouched(w)
 			w.Model.When("write it", Calls(Call("write", `{}`)))
 			w.Say(w.Replicas[0], Ana, "write it")
 			w.Asks("write")

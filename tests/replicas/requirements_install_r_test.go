@@ -73,7 +73,8 @@ func TestAdminsAreToldOfANewServer(t *testing.T) {
 		w.Tools.Put(Tool{Server: "mail", Name: "post"})
 		knows(w, "mail", 1)
 		first := cards(1)[0]
-		has(w, "the card", render.PlainText(first.View), "post · mail", "RequireConfirmation", render.InstallNew)
+		hasNot(w, "a list of tools", render.PlainText(first.View), render.MarkWord(render.StepPending))
+		has(w, "the card", render.PlainText(first.View), "- post · write", "RequireConfirmation", render.InstallNew)
 		var labels string
 		for _, c := range first.View.Choices {
 			labels += c.Label + " "
@@ -95,7 +96,7 @@ func TestAdminsAreToldOfANewServer(t *testing.T) {
 		w.Tools.Put(Tool{Server: "mail", Name: "burn"})
 		knows(w, "mail", 2)
 		second := cards(2)[1]
-		has(w, "the second card", render.PlainText(second.View), "post · mail", "burn · mail")
+		has(w, "the second card", render.PlainText(second.View), "- post · write", "- burn · write")
 		refused(w, w.PressTold(Root, first, chat.Accept), agent.RefusedUnknown)
 		refused(w, w.PressTold(Ana, second, chat.Accept), agent.RefusedNotYours, "admin")
 		for _, p := range pinsOf(w, "mail") {
@@ -146,7 +147,7 @@ func TestAnAdminWhoCannotBeTold(t *testing.T) {
 				return w.Logged("the settings show them\" admin=fake:T1:root server=mail") || len(cardsOf(w, Root, "mail")) > 0
 			})
 			equal(t, "cards", len(cardsOf(w, Root, "mail")), c.cards)
-			equal(t, "on record", told(w, "mail"), true)
+			w.Until("that is on record", func() bool { return told(w, "mail") })
 			if c.cards == 0 {
 				equal(t, "tries", tried.Load(), 1)
 			}
@@ -305,7 +306,7 @@ func TestDigestIsTheLastWeeksAndAnAdmins(t *testing.T) {
 	has(t, "the statistics", typed(w, Root, "stats"), digest, render.StatsDecisions(5, 1, 4, 0))
 	equal(t, "the first section", panel(w, Root, "stats").Sections[0].Title, render.DigestTitle(7))
 
-	has(t, "Ana", typed(w, Ana, "digest"), render.OnlyAdmins)
+	has(t, "Ana", typed(w, Ana, "digest"), render.OnlyAdminsSee)
 	hasNot(t, "Ana's digest", typed(w, Ana, "digest"), "Asked")
 	hasNot(t, "Ana's numbers", typed(w, Ana, "stats")+panelText(panel(w, Ana, "stats")), render.DigestTitle(7))
 	has(t, "the help", typed(w, Ana, "help"), "digest", render.HelpDigest)

@@ -38,6 +38,7 @@ func TestAlwaysForgetsWhatWasGiven(t *testing.T) {
 	}
 	t.Run("strict", func(t *testing.T) {
 		w := New(t, Options{})
+		vouched(w)
 		w.SetPolicy(func(p *permission.Policy, _ tools) { p.Strict = true })
 		w.Model.When("go", Calls(Call("write", `{}`)))
 		for n, offered := range []bool{true, false} { // before it always asks, and then
@@ -62,6 +63,7 @@ func TestAlwaysForgetsWhatWasGiven(t *testing.T) {
 // the session.
 func TestNeverRemovesPeoplesPromptsOnly(t *testing.T) {
 	w := New(t, Options{})
+	vouched(w)
 	knows(w, "files", 5)
 	types(w, Root, "tools disable files send")
 	types(w, Ana, "remembered files touch deny")
@@ -116,6 +118,7 @@ func TestSixtySeconds(t *testing.T) {
 			w.Model.When("go", Calls(Call("write", `{}`)), Says("Nobody answered me."))
 			w.Say(w.Replicas[0], Ana, "go")
 			b := w.Await(chat.AllowOnce, "write")
+			seen(w)
 			redis.SetTime(start.Add(x.after))
 			if x.counts {
 				equal(t, "whisper", w.Deliver(w.Replicas[0], w.Click(Ana, b)), "")

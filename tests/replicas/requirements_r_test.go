@@ -94,6 +94,7 @@ func TestModesOutliveTheProcess(t *testing.T) {
 	} {
 		t.Run(strings.Join(x.set, " "), func(t *testing.T) {
 			w := New(t, Options{})
+			vouched(w)
 			door := w.Latch()
 			w.Tools.Put(Tool{Server: "files", Name: "write", Run: func(Invocation) (turn.Result, error) {
 				<-door.C() // the message says how the chat asks for as long as somebody works at it

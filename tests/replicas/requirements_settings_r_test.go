@@ -116,6 +116,7 @@ func TestForgetARememberedChoice(t *testing.T) {
 	for _, choice := range []chat.Choice{chat.AllowOnce, chat.Deny} {
 		t.Run(string(choice), func(t *testing.T) {
 			w := New(t, Options{})
+			vouched(w)
 			e := w.Replicas[0].Engine
 			w.Model.When("write it", Calls(Call("write", `{}`)))
 			w.Say(w.Replicas[0], Ana, "write it")

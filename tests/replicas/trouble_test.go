@@ -176,6 +176,7 @@ func TestChoicesOvertakenByTheDeadline(t *testing.T) {
 		})
 	}
 	late := func(x *trouble, in chat.Clicked, by time.Duration) ([]agent.Outcome, error) {
+		seen(x.World)
 		x.redis.SetTime(time.Now().Add(by))
 		return x.Replicas[0].Engine.Decide(context.Background(), in)
 	}

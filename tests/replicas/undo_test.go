@@ -15,6 +15,7 @@ func twoAsks(w *World) {
 	w.Model.When("go", Calls(Call("write", `{}`), Call("send", `{}`)))
 	w.Say(w.Replicas[0], Ana, "go")
 	w.Asks("write", "send")
+	seen(w)
 }
 
 func TestUndoWithinTheBatch(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -23,10 +22,12 @@ type Repository struct {
 	read map[string]suite
 }
 
-// suite is what one package has.
+// suite is what the tests of one package have.
 type suite struct {
-	tests   map[string]*ast.FuncDecl
-	strings map[string]bool // every string literal of its tests, and the names of its testdata without their endings
+	tests     map[string]*ast.FuncDecl
+	functions map[string]*ast.FuncDecl // all of them, tests too
+	values    map[string]ast.Expr      // constants and variables of the package
+	files     map[string]bool          // the names of its testdata without their endings
 }
 
 // Open asks the go command which packages and test files go test ./... runs in the module at root: that is its own rule, with build
@@ -89,10 +90,8 @@ func (r *Repository) Missing(ref Ref) string {
 	case skips(f.Body.List):
 		return "it is skipped always"
 	}
-	for _, sub := range ref.Subs {
-		if !s.strings[sub] {
-			return fmt.Sprintf("nothing in the package's tests is called %q", sub)
-		}
+	if !s.selects(f, ref.Subs) {
+		return fmt.Sprintf("go test ./%s -run '%s' has no tests to run", ref.Package, strings.Join(append([]string{ref.Test}, ref.Subs...), "/"))
 	}
 	return ""
 }
@@ -101,7 +100,7 @@ func (r *Repository) suite(dir string, files []string) (suite, error) {
 	if s, ok := r.read[dir]; ok {
 		return s, nil
 	}
-	s := suite{tests: map[string]*ast.FuncDecl{}, strings: map[string]bool{}}
+	s := suite{tests: map[string]*ast.FuncDecl{}, functions: map[string]*ast.FuncDecl{}, values: map[string]ast.Expr{}, files: map[string]bool{}}
 	at := filepath.Join(r.root, filepath.FromSlash(dir))
 	for _, name := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(at, name), nil, parser.SkipObjectResolution)
@@ -115,7 +114,7 @@ func (r *Repository) suite(dir string, files []string) (suite, error) {
 			return nil
 		}
 		if err == nil && !d.IsDir() {
-			s.strings[strings.TrimSuffix(d.Name(), filepath.Ext(path))] = true
+			s.files[stem(path)] = true
 		}
 		return err
 	})
@@ -129,18 +128,26 @@ func (r *Repository) suite(dir string, files []string) (suite, error) {
 // add takes what a file has.
 func (s suite) add(f *ast.File) {
 	for _, d := range f.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && isTest(fn) {
-			s.tests[fn.Name.Name] = fn
-		}
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			if v, err := strconv.Unquote(lit.Value); err == nil {
-				s.strings[v] = true
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				s.functions[d.Name.Name] = d
+			}
+			if isTest(d) {
+				s.tests[d.Name.Name] = d
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if v, ok := spec.(*ast.ValueSpec); ok {
+					for i, name := range v.Names {
+						if i < len(v.Values) {
+							s.values[name.Name] = v.Values[i]
+						}
+					}
+				}
 			}
 		}
-		return true
-	})
+	}
 }
 
 // isTest: what go test takes for a test, a function and no method with one *testing.T.

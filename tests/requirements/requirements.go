@@ -10,11 +10,11 @@
 // Other code marks that look like a path name a file or directory of the repository.
 //
 // What is checked ([Document.Problems]): no number is missing, doubled or of nowhere; each has a test or says what is pending; a named test
-// is a top-level Test function of a package that go test ./... runs, in a file that this platform builds, and is not skipped always or empty; a
-// sub-test's name stands in the package's tests as a string, or is the name of a file of its testdata (names that are made at run
-// time cannot be looked up, and so cannot be named); a named file is there. Pending numbers fail too, in one list ([Document.Pending]).
+// is a top-level Test function of a package that go test ./... runs, in a file that this platform builds, and is not skipped always or empty;
+// go test -run with a sub-test's name as it is written, every level of it, finds one (names that are made at run time cannot be looked
+// up, and so cannot be named); a named file is there. Pending numbers fail too, in one list ([Document.Pending]).
 //
-// The files: requirements.go (the document) · repository.go (the tests there are). What it leaves out: whether a test shows what
+// The files: requirements.go (the document) · repository.go (the tests there are) · subtests.go (the sub-tests they have). What it leaves out: whether a test shows what
 // its row claims. That is for whoever reads both.
 package requirements
 

@@ -66,7 +66,7 @@ func TestMistakesAreTold(t *testing.T) {
 		{"as it should be", shown("`core/thing.TestThing`"), ""},
 		{"a sub-test", shown("`core/thing.TestThing/by name`"), ""},
 		{"a sub-test of a sub-test", shown("`core/thing.TestThing/by name/raw`"), ""},
-		{"a sub-test that is a file", shown("`core/thing.TestThing/a_story`"), ""},
+		{"a sub-test that is a file", shown("`core/thing.TestFiles/a_story`"), ""},
 		{"a test outside the package", shown("`core/thing.TestOutside`"), ""},
 		{"a test that is skipped sometimes", shown("`core/thing.TestSometimes`"), ""},
 		{"words beside the test", shown("`core/thing.TestThing` (both ways)"), ""},
@@ -82,8 +82,15 @@ func TestMistakesAreTold(t *testing.T) {
 		{"a method", shown("`core/thing.TestMethod`"), "has no such test"},
 		{"a benchmark's argument", shown("`core/thing.TestBench`"), "has no such test"},
 		{"a test of another platform", shown("`core/thing.TestElsewhere`"), "has no such test"},
-		{"no such sub-test", shown("`core/thing.TestThing/by chance`"), "nothing in the package's tests is called"},
-		{"no such sub-test of a sub-test", shown("`core/thing.TestThing/by name/by chance`"), "nothing in the package's tests is called"},
+		{"no such sub-test", shown("`core/thing.TestThing/by chance`"), "has no tests to run"},
+		{"no such sub-test of a sub-test", shown("`core/thing.TestThing/by name/by chance`"), "has no tests to run"},
+		{"a level is left out", shown("`core/thing.TestThing/raw`"), "has no tests to run"},
+		{"a sub-test of a helper", shown("`core/thing.TestTables/over HTTP/first`"), ""},
+		{"a level of a helper is left out", shown("`core/thing.TestTables/first`"), "has no tests to run"},
+		{"a sub-test of another test", shown("`core/thing.TestTables/by name`"), "has no tests to run"},
+		{"a level too many", shown("`core/thing.TestTables/over HTTP/first/raw`"), "has no tests to run"},
+		{"a row of a table", shown("`core/thing.TestRows/third`"), ""},
+		{"what a row's function says", shown("`core/thing.TestRows/words`"), "has no tests to run"},
 		{"skipped", shown("`core/thing.TestSkipped`"), "skipped always"},
 		{"skipped in a block", shown("`core/thing.TestSkippedInside`"), "skipped always"},
 		{"empty", shown("`core/thing.TestEmpty`"), "is empty"},
@@ -127,7 +134,10 @@ func module(t *testing.T) *Repository {
 		"core/thing/thing.go": "package thing\n",
 		"core/thing/thing_test.go": `package thing
 
-import "testing"
+import (
+	"path/filepath"
+	"testing"
+)
 
 type kind struct{}
 
@@ -145,6 +155,37 @@ func TestSometimes(t *testing.T) {
 func TestThing(t *testing.T) {
 	t.Run("by name", func(t *testing.T) { t.Run(` + "`raw`" + `, func(t *testing.T) { t.Log() }) })
 }
+func TestFiles(t *testing.T) {
+	files, _ := filepath.Glob("testdata/stories/*.txt")
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) { t.Log() })
+	}
+}
+
+type way string
+
+const overHTTP way = "over HTTP"
+
+func TestTables(t *testing.T) {
+	for _, w := range []way{overHTTP} {
+		t.Run(string(w), func(t *testing.T) { tell(t, map[string]func(*testing.T){"first": nil}) })
+	}
+}
+func tell(t *testing.T, all map[string]func(*testing.T)) {
+	for name, f := range all {
+		t.Run(name, f)
+	}
+}
+func TestRows(t *testing.T) {
+	for _, x := range rows {
+		t.Run(x.name, x.do)
+	}
+}
+
+var rows = []struct {
+	name string
+	do   func(*testing.T)
+}{{"third", func(t *testing.T) { t.Log("words") }}}
 `,
 		"core/thing/outside_test.go":              "package thing_test\n\nimport \"testing\"\n\nfunc TestOutside(t *testing.T) { t.Log() }\n",
 		"core/thing/elsewhere_test.go":            "//go:build never\n\npackage thing\n\nimport \"testing\"\n\nfunc TestElsewhere(t *testing.T) { t.Log() }\n",

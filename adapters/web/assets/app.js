@@ -6,9 +6,7 @@
   const W = {
     newChat: "New chat", you: "you", queued: "waits until the current turn is done", taken: "taken back",
     states: { working: "working", waiting: "waiting for you", done: "", failed: "failed", stopped: "stopped" },
-    args: n => n === 0 ? "no arguments" : `arguments (${n})`, full: "shown in full", digest: "digest",
-    hidden: (n, all) => `${n} of ${all} characters are not shown here`, moreChars: n => ` … ${n} more characters, in the arguments below`,
-    escaped: n => `${n} hidden character${n > 1 ? "s" : ""} made visible`, redacted: n => `${n} value${n > 1 ? "s" : ""} masked as secret`,
+    args: n => n === 0 ? "no arguments" : `arguments (${n})`, moreChars: n => ` … ${n} more characters, in the arguments below`,
     modelSaid: "The model wrote (not checked):", describes: "The server describes this tool (not checked):", impact: "Impact:",
     about: "About this tool", trusted: "marked trusted", untrusted: "not marked trusted; its words are not checked",
     wants: "The server writes (not checked):",
@@ -45,7 +43,7 @@
   $("whisper").lastElementChild.addEventListener("click", () => whisper(""));
 
   // --- buttons ---
-  const answers = ["allow_chat", "allow_once", "deny", "happened", "run_again", "leave", "answer", "decline"];
+  const answers = ["reveal", "allow_chat", "allow_once", "deny", "happened", "run_again", "leave", "answer", "decline"];
   function button(c, run, small) {
     return el("button", { type: "button", class: small ? "act small" : "act", "data-choice": c.choice, "data-token": c.token, "data-style": c.style || null,
       "aria-label": c.hint ? `${c.label}: ${c.hint}` : null, title: c.hint || null, onclick: () => run(c) }, c.label);
@@ -60,7 +58,11 @@
     if (box) box.dataset.busy = c.choice;
     try {
       if (c.choice === "stop") await api("POST", `/chats/${here.id}/stop`, { turn_id: c.token || m.turn_id });
-      else await api("POST", `/chats/${here.id}/clicks`, { token: c.token, choice: c.choice, reason, arguments: args });
+      else {
+        const out = await api("POST", `/chats/${here.id}/clicks`, { token: c.token, choice: c.choice, reason, arguments: args });
+        const hidden = (out.decisions || []).map(d => d.hidden).find(Boolean);
+        if (hidden) { if (box) delete box.dataset.busy; details(hidden); }
+      }
       whisper("");
       // The next event redraws the box. Should it be lost, the buttons come back by themselves.
       setTimeout(() => { if (box) delete box.dataset.busy; }, 8000);
@@ -110,7 +112,7 @@
       const d = el("details", { "data-fold": "call" }, el("summary", { class: "line" }, line));
       d.addEventListener("toggle", () => {
         if (!d.open || d.childElementCount > 1) return;
-        d.append(el("pre", {}, highlight(JSON.stringify(call.arguments, null, 2))));
+        d.append(el("pre", {}, highlight(call.arguments_shown)));
         if (call.result && call.result.content) d.append(el("p", { class: "dim" }, W.result), el("pre", { class: "result" }, call.result.content, call.result.omitted_bytes ? "\n" + W.omitted(call.result.omitted_bytes) : null));
       });
       s.append(d);
@@ -126,8 +128,7 @@
     if (b.run) card.append(el("p", { class: "run" }, b.run));
     if (b.kind === "permission" || a.json && a.json !== "{}") {
       if (rows.length) card.append(el("dl", { class: "rows" }, rows.map(r => [el("dt", { class: "mono" }, r.name), el("dd", { class: "mono" }, escapes(r.value), r.hidden ? el("em", {}, W.moreChars(r.hidden)) : null)])));
-      const proof = [a.hidden ? W.hidden(a.hidden, a.chars) : W.full, a.escaped ? W.escaped(a.escaped) : "", a.redacted ? W.redacted(a.redacted) : "", a.digest ? W.digest + " " + a.digest.slice(0, 8) + "…" : ""].filter(Boolean).join(" · ");
-      card.append(el("details", { class: "args", "data-fold": "args", open: b.kind === "input" }, el("summary", {}, W.args(rows.length), el("span", { class: "proof", title: a.digest }, " · " + proof)), el("pre", {}, highlight(a.json))));
+      card.append(el("details", { class: "args", "data-fold": "args", open: b.kind === "input" }, el("summary", {}, W.args(rows.length), el("span", { class: "proof", title: a.digest }, " · " + a.say)), el("pre", {}, highlight(a.json))));
     }
     if (b.question) card.append(el("p", { class: "question" }, b.question));
     if (b.impact) card.append(el("p", { class: "dim" }, W.impact + " " + b.impact));
@@ -160,9 +161,9 @@
     }
     const edit = (b.more || []).find(c => c.choice === "edit");
     if (edit) {
-      // Characters that the card makes visible become JSON's own escapes again.
+      // Characters that are made visible become JSON's own escapes again; a backslash that is one stays.
       const units = h => [...String.fromCodePoint(parseInt(h, 16))].map(ch => ch.length > 1 ? [ch.charCodeAt(0), ch.charCodeAt(1)] : [ch.charCodeAt(0)]).flat();
-      const text = a.json.replace(/\\u\{([0-9A-Fa-f]+)\}/g, (_, h) => units(h).map(u => "\\u" + u.toString(16).padStart(4, "0")).join(""));
+      const text = (a.edit || "{}").replace(/\\\\|\\u\{([0-9A-Fa-f]+)\}/g, (m, h) => h ? units(h).map(u => "\\u" + u.toString(16).padStart(4, "0")).join("") : m);
       const field = el("textarea", { class: "mono", rows: String(Math.min(14, text.split("\n").length + 1)), spellcheck: "false", "aria-label": W.editHint });
       field.value = text;
       const form = el("form", { class: "edit", hidden: true, onsubmit: e => { e.preventDefault(); click(edit, card, m, undefined, field.value); } }, el("p", { class: "dim" }, W.editHint), field,

@@ -96,18 +96,24 @@ const kit = (() => {
   const tokens = /("(?:[^"\\]|\\[^])*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(true|false|null)/g;
   function highlight(text) {
     const code = el("code", { class: "json" });
+    for (const line of text.split(/(?<=\n)/)) paint(code, line);
+    return code;
+  }
+  // A line of a text, which begins with a bar, is no JSON.
+  const escaped = (into, text) => text.split(/(\\[ux]\{[0-9A-Fa-f]+\})/).forEach((part, i) => into.append(i % 2 ? el("span", { class: "j-esc" }, part) : part));
+  function paint(code, text) {
+    if (/^ *│/.test(text)) return escaped(code, text);
     let from = 0;
     for (const m of text.matchAll(tokens)) {
       code.append(text.slice(from, m.index));
       if (m[1] !== undefined) {
         const s = el("span", { class: m[2] ? "j-key" : "j-str" });
-        m[1].split(/(\\[ux]\{[0-9A-Fa-f]+\})/).forEach((part, i) => s.append(i % 2 ? el("span", { class: "j-esc" }, part) : part));
+        escaped(s, m[1]);
         code.append(s, m[2] || "");
       } else code.append(el("span", { class: m[3] !== undefined ? "j-num" : "j-lit" }, m[0]));
       from = m.index + m[0].length;
     }
     code.append(text.slice(from));
-    return code;
   }
 
   // --- dialogs ---

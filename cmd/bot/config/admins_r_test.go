@@ -10,14 +10,14 @@ import (
 // read it could call the API with it.
 func TestAdminSessionKeysNamePeopleToo(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                              "[] []",
-		" one ,, two":                   "[] [one two]",
-		"one, slack:T1:U1 ,two":         "[slack:T1:U1] [one two]",
-		"slack:T1:U2":                   "[slack:T1:U2] []",
-		"slack:T1:U9":                   "[slack:T1:U9] []", // stands in the file, too
-		"discord:100:300":               "[discord:100:300] []",
-		"discord:100:&200,discord::300": "[discord:100:&200 discord::300] []",
-		"web:key,a:b:c":                 "[] [web:key a:b:c]", // a key may be any text
+		"": "[] []",
+		" one-key-of-many-bytes ,, two-keys-of-16-byte":           "[] [one-key-of-many-bytes two-keys-of-16-byte]",
+		"one-key-of-many-bytes, slack:T1:U1 ,two-keys-of-16-byte": "[slack:T1:U1] [one-key-of-many-bytes two-keys-of-16-byte]",
+		"slack:T1:U2":                              "[slack:T1:U2] []",
+		"slack:T1:U9":                              "[slack:T1:U9] []", // stands in the file, too
+		"discord:100:300":                          "[discord:100:300] []",
+		"discord:100:&200,discord::300":            "[discord:100:&200 discord::300] []",
+		"web:a-key-of-16-bytes,a:b:c-that-is-long": "[] [web:a-key-of-16-bytes a:b:c-that-is-long]", // a key may be any text
 	} {
 		file := ""
 		if strings.Contains(text, "U9") {

@@ -31,6 +31,7 @@ var (
 // check looks at values and at what fields say together.
 func (c *Config) check(r *report) {
 	c.checkListen(r)
+	c.checkWeb(r)
 	if c.DataDir == "" {
 		r.add("data_dir", "is empty; the embedded state and the demo's files need a directory")
 	}
@@ -47,6 +48,7 @@ func (c *Config) check(r *report) {
 	}
 	for name, s := range sorted(c.MCP.Servers) {
 		s.check(r, name)
+		c.checkPaths(r, name, s)
 	}
 	if a := c.Approvals.Approvers; a.Rule == permission.ApproversListed && len(a.Users) == 0 && !r.has("approvals.approvers") {
 		r.add("approvals.approvers", "the list is empty, so nobody but an admin could decide; %v", errApprovers)
@@ -67,10 +69,9 @@ func (c *Config) check(r *report) {
 				r.add(join(join("permissions.servers", name)+".tools", tool)+".message", "what stands in {{ }} must be an argument, such as {{.args.path}}")
 			}
 		}
-		if !serverName.MatchString(name) {
-			r.add(join("permissions.servers", name), "want a server's name: letters, digits, _ . and -, at most 64")
-		}
+		c.checkRuled(r, name)
 	}
+	c.checkPeople(r)
 	c.Reputation.check(r)
 	c.Slack.check(r)
 	c.Discord.check(r)
@@ -144,9 +145,23 @@ func (s Server) check(r *report, name string) {
 	if !s.URL.IsZero() && len(s.Env) > 0 {
 		r.add(field+".env", "only a command has env; a url has headers")
 	}
+	if !s.URL.IsZero() && (len(s.Paths) > 0 || s.Dir != "" || s.User != "") {
+		r.add(field, "only a command has paths, dir and user: a url's program is not started here")
+	}
+	if s.Type == Stdio && len(s.Command) == 0 || (s.Type == HTTP || s.Type == SSE) && s.URL.IsZero() {
+		r.add(field+".type", "stdio goes with a command, http and sse with a url")
+	}
+	if name := ""; len(s.Command) == 1 {
+		if name = s.Command[0].Reveal(); strings.ContainsAny(name, " \t") && !strings.ContainsAny(name, `/\`) {
+			r.add(field+".command", "want the program alone, and its arguments in args, or both as a list, such as [npx, -y, some-server]")
+		}
+	}
 	checkURL(r, field+".url", s.URL, "http", "https")
 	if s.Timeout <= 0 {
 		r.add(field+".timeout", "want more than 0s")
+	}
+	if s.ConnectTimeout <= 0 {
+		r.add(field+".connect_timeout", "want more than 0s")
 	}
 	for k, v := range sorted(s.Env) {
 		if !envName.MatchString(k) {
@@ -191,19 +206,19 @@ func (c Config) Warnings() []string {
 	if c.Demo() && c.Model.APIKey != "" {
 		out = append(out, "a model key is set, but neither model.name nor model.base_url: the scripted demo answers (set OPENAI_MODEL to use the model)")
 	}
-	for name := range sorted(c.Permissions.Servers) {
-		if _, ok := c.MCP.Servers[name]; !ok && name != Workbench {
-			out = append(out, fmt.Sprintf("permissions.servers.%s: there is no such server under mcp.servers, so these rules apply to nothing", name))
-		}
-	}
+	out = append(out, c.ungranted()...)
 	if len(c.Admins)+len(c.AdminSessionKeys) == 0 {
 		out = append(out, NobodyIsAdmin)
 	}
 	for _, u := range slices.Concat(c.Admins, c.Approvals.Approvers.Users, c.listed()) {
-		if nobody(u) {
+		switch {
+		case nobody(u):
 			out = append(out, fmt.Sprintf("%s is nobody: Discord's IDs are numbers, as in discord:123456789012345678:234567890123456789 (server and person)", u))
+		case u.Platform == "slack" && !c.Slack.Enabled(), u.Platform == "discord" && !c.Discord.Enabled():
+			out = append(out, fmt.Sprintf("%s is nobody here: %s is not configured", u, u.Platform))
 		}
 	}
+	out = append(out, c.webWarnings()...)
 	if c.Permissions.Mode == permission.ModeNever {
 		out = append(out, "permissions.mode is never: people are not asked before tools run, except where an admin is needed")
 	}

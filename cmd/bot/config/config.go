@@ -27,6 +27,8 @@ import (
 // Config is the whole configuration. Field names in the file are those of the yaml tags; an env tag names the variable that
 // goes over the file. docs/configuration.md explains each field to people.
 type Config struct {
+	// File is where it was read from, in full; empty: nowhere.
+	File string `yaml:"-"`
 	// Listen is host:port of the one HTTP listener. Anything but a loopback address needs keys while Web is enabled.
 	Listen string `yaml:"listen" env:"BOT_LISTEN"`
 	// DataDir holds the embedded state and the demo's workspace. A leading ~ is the home directory.
@@ -34,6 +36,8 @@ type Config struct {
 	Redis   Redis  `yaml:"redis"`
 	Model   Model  `yaml:"model"`
 	MCP     MCP    `yaml:"mcp"`
+	// Workbench is whether the built-in tools are offered; nil: where nobody works with nod in earnest yet.
+	Workbench *bool `yaml:"workbench,omitempty"`
 	// Approvals is how asks are put and how long they stand.
 	Approvals   Approvals   `yaml:"approvals"`
 	Permissions Permissions `yaml:"permissions"`
@@ -86,19 +90,51 @@ type MCP struct {
 
 // Server is one MCP server: either a command to start or a URL to connect to.
 type Server struct {
+	// Command is the program and its arguments. In a file they may stand apart, as command and args.
 	Command []Text            `yaml:"command,omitempty"`
-	Env     map[string]Secret `yaml:"env,omitempty"` // all that the child gets besides PATH and HOME
+	Args    []Text            `yaml:"args,omitempty"` // empty once it is read
+	Env     map[string]Secret `yaml:"env,omitempty"`  // all that the child gets besides PATH, HOME and TMPDIR
+	// Dir is where the program starts; empty: in a directory of its own.
+	Dir string `yaml:"dir,omitempty"`
+	// Paths are what it may reach besides its own directory and what every program needs.
+	Paths []Path `yaml:"paths,omitempty"`
+	// Confine holds it to that, where the kernel can.
+	Confine bool `yaml:"confine"`
+	// User is whom it runs as, by name or as uid or uid:gid; empty: as nod does.
+	User string `yaml:"user,omitempty"`
+	// Type is how others write the kind of connection; empty chooses by what is set.
+	Type    Transport         `yaml:"type,omitempty"`
 	URL     Text              `yaml:"url,omitempty"`
 	Headers map[string]Secret `yaml:"headers,omitempty"`
 	// Trusted is the operator's word that the server's own annotations may be believed.
 	Trusted bool `yaml:"trusted"`
 	// Timeout bounds one call.
-	Timeout     time.Duration `yaml:"timeout"`
-	Description string        `yaml:"description,omitempty"`
-	Icon        string        `yaml:"icon,omitempty"`
+	Timeout time.Duration `yaml:"timeout"`
+	// ConnectTimeout bounds one attempt to start or reach the server and to read its tools.
+	ConnectTimeout time.Duration `yaml:"connect_timeout"`
+	// Shared has all chats use one session with the server, for one that keeps nothing.
+	Shared      bool   `yaml:"shared"`
+	Description string `yaml:"description,omitempty"`
+	Icon        string `yaml:"icon,omitempty"`
 	// Sampling lets the server ask the model, once the requester allowed each question.
 	Sampling bool `yaml:"sampling"`
 }
+
+// Path is a file or a directory, with all that is below it. In a file it may be text alone.
+type Path struct {
+	Path     string `yaml:"path"`
+	ReadOnly bool   `yaml:"read_only"`
+}
+
+// Transport is a kind of connection. The zero value is no word.
+type Transport string
+
+// The transports.
+const (
+	Stdio Transport = "stdio"
+	HTTP  Transport = "http"
+	SSE   Transport = "sse"
+)
 
 // Approvals is how asks are put.
 type Approvals struct {
@@ -106,7 +142,7 @@ type Approvals struct {
 	Timeout Timeout `yaml:"timeout"`
 	// Sequential asks one call at a time, in the order the model made them.
 	Sequential bool `yaml:"sequential"`
-	// NudgeAfter is the age of a message beyond which a new ask is also announced below it.
+	// NudgeAfter is how long a question stands that an edit brought before it is also announced below its message.
 	NudgeAfter time.Duration        `yaml:"nudge_after"`
 	Approvers  permission.Approvers `yaml:"approvers"`
 	// MinApprovals is how many different people must allow a call, and RequesterMayApprove whether whoever asked may be one of them.
@@ -179,13 +215,23 @@ type Grants struct {
 type Audit struct {
 	// Keep is how long the log of a chat stays after nothing happened in it any more; park is for ever.
 	Keep Timeout `yaml:"keep"`
+	// SignWith is the file with the key that signs the log. Empty: audit.key in the data directory, made at the first start.
+	SignWith string `yaml:"key" env:"BOT_AUDIT_KEY"`
 }
 
 // Web is the local chat page and its API.
 type Web struct {
 	Enabled bool `yaml:"enabled"`
-	// SessionKeys open a session where the listener is not loopback.
-	SessionKeys []Secret `yaml:"session_keys"`
+	// SessionKeys open a session. Once there is one none opens without.
+	SessionKeys []SessionKey `yaml:"session_keys"`
+	// Hosts are the names under which a proxy before the page is reached.
+	Hosts []string `yaml:"hosts"`
+}
+
+// SessionKey opens sessions of the web chat: a text, or a mapping that also names the person whose key it is.
+type SessionKey struct {
+	Name string `yaml:"name"`
+	Key  Secret `yaml:"key"`
 }
 
 // Slack holds one workspace's credentials and how the bot behaves there. Without a bot token there is no Slack.
@@ -268,7 +314,7 @@ func Default() Config {
 		Listen:    "127.0.0.1:8080",
 		DataDir:   "~/.local/share/nod",
 		Model:     Model{MaxSteps: 16},
-		Approvals: Approvals{Timeout: Timeout(time.Minute), NudgeAfter: 10 * time.Second, MinApprovals: 1, RequesterMayApprove: true},
+		Approvals: Approvals{Timeout: Timeout(time.Minute), NudgeAfter: 2 * time.Second, MinApprovals: 1, RequesterMayApprove: true},
 		Slack:     Slack{Follow: FollowThread, Connections: 2},
 		Discord:   Discord{Conversation: InThread, Follow: FollowThread},
 		Grants:    Grants{SurviveRestart: true},
@@ -280,9 +326,20 @@ func Default() Config {
 }
 
 // Entries of maps start from these, so that an entry which names one field keeps the other defaults.
-func defaultServer() Server             { return Server{Timeout: time.Minute} }
+func defaultServer() Server {
+	return Server{Timeout: time.Minute, ConnectTimeout: 2 * time.Minute, Confine: true}
+}
 func defaultServerPolicy() ServerPolicy { return ServerPolicy{Enabled: true} }
 func defaultToolPolicy() ToolPolicy     { return ToolPolicy{Enabled: true} }
 
 // Demo reports whether the scripted model answers: nobody named a model or a server of one.
 func (c Config) Demo() bool { return c.Model.BaseURL.IsZero() && c.Model.Name == "" }
+
+// OffersWorkbench reports whether the built-in tools are there. Without a word of the operator they are not where people work with nod: a
+// real model, with tools of its own or on a platform.
+func (c Config) OffersWorkbench() bool {
+	if c.Workbench != nil {
+		return *c.Workbench
+	}
+	return c.Demo() || len(c.MCP.Servers) == 0 && !c.Slack.Enabled() && !c.Discord.Enabled()
+}

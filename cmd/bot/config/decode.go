@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"go.yaml.in/yaml/v4"
@@ -42,6 +43,21 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, field string) {
 	case permission.Approvers:
 		d.approvers(n, v, field)
 		return
+	case SessionKey:
+		if n.Kind == yaml.ScalarNode {
+			d.scalar(n, v.FieldByName("Key"), field)
+			return
+		}
+	case Path:
+		if n.Kind == yaml.ScalarNode {
+			d.scalar(n, v.FieldByName("Path"), field)
+			return
+		}
+	case []Text:
+		if n.Kind == yaml.ScalarNode && strings.HasSuffix(field, ".command") { // as command and args, which is how most write it
+			d.items(&yaml.Node{Kind: yaml.SequenceNode, Line: line, Content: []*yaml.Node{n}}, v, field)
+			return
+		}
 	case Text, Secret, time.Duration, Timeout, Durability, chat.User:
 		d.scalar(n, v, field)
 		return
@@ -86,6 +102,18 @@ func (d *decoder) pairs(n *yaml.Node, field string, each func(key, value *yaml.N
 
 func (d *decoder) fields(n *yaml.Node, v reflect.Value, field string) {
 	d.pairs(n, field, func(k, value *yaml.Node) {
+		switch c := v.Addr().Interface().(type) {
+		case *Config:
+			if k.Value == "mcpServers" { // as the files of other programs have it
+				d.fields(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: "servers", Line: k.Line}, value}}, v.FieldByName("MCP"), "mcp")
+				return
+			}
+		case *MCP:
+			if c.Servers != nil {
+				d.problem(k, join(field, k.Value), "mcpServers is the same in other words, and both stand here: put them together")
+				return
+			}
+		}
 		known := yamlFields(v.Type())
 		i := slices.IndexFunc(known, func(f structField) bool { return f.name == k.Value })
 		if i < 0 {
@@ -93,11 +121,28 @@ func (d *decoder) fields(n *yaml.Node, v reflect.Value, field string) {
 			for i, f := range known {
 				names[i] = f.name
 			}
-			d.problem(k, join(field, k.Value), "there is no such field; here are: %s", strings.Join(names, ", "))
+			d.problem(k, join(field, k.Value), "there is no such field%s; here are: %s", Meant(k.Value, names), strings.Join(names, ", "))
 			return
 		}
 		d.value(value, v.Field(known[i].index), join(field, k.Value))
 	})
+}
+
+// Meant is the known name that a name is nearly, as a part of a sentence, or nothing.
+func Meant(name string, known []string) string {
+	best, least := "", max(3, len(name)/3+1)
+	if len(name) <= 3 {
+		least = 2
+	}
+	for _, k := range known {
+		if n := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(k)); n < least {
+			best, least = k, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
 }
 
 // entries reads a map whose keys people choose. An entry starts from its type's defaults.
@@ -215,7 +260,7 @@ func set(v reflect.Value, text string, expanded bool) error {
 		*p = Text{text, text}
 		switch {
 		case isURL(text):
-			p.shown = maskURL(text, expanded)
+			p.shown = maskURL(text)
 		case expanded:
 			p.shown = Mask
 		}
@@ -231,6 +276,8 @@ func set(v reflect.Value, text string, expanded bool) error {
 		return assign(p, text, parseFollow)
 	case *Conversation:
 		return assign(p, text, parseConversation)
+	case *Transport:
+		return assign(p, text, parseTransport)
 	case *string:
 		*p = text
 	case *bool:

@@ -94,7 +94,7 @@ func TestDiscordTokenOfAnotherKind(t *testing.T) {
 
 // A role may be an admin or an approver, and reads back as it was written.
 func TestRolesMayDecide(t *testing.T) {
-	c := mustParse(t, "admins: ['discord:100:&200', discord:100:300]\napprovals: {approvers: ['discord:100:&201']}", env())
+	c := mustParse(t, "admins: ['discord:100:&200', discord:100:300]\napprovals: {approvers: ['discord:100:&201']}", env("DISCORD_TOKEN", "t"))
 	role := func(key string) chat.User { return chat.User{Platform: "discord", Workspace: "100", Key: key} }
 	want := permission.Approvers{Rule: permission.ApproversListed, Users: []chat.User{role("&201")}}
 	if d := cmp.Diff(want, c.Approvals.Approvers); d != "" {
@@ -103,7 +103,7 @@ func TestRolesMayDecide(t *testing.T) {
 	if d := cmp.Diff([]chat.User{role("&200"), role("300")}, c.Admins); d != "" || !c.Admins[0].IsGroup() || c.Admins[1].IsGroup() {
 		t.Error(d)
 	}
-	roundTrip(t, c, env())
+	roundTrip(t, c, env("DISCORD_TOKEN", "t"))
 	if w := c.Warnings(); len(w) != 0 {
 		t.Errorf("needless: %q", w)
 	}
@@ -111,7 +111,7 @@ func TestRolesMayDecide(t *testing.T) {
 
 // Somebody on Discord who has no number is nobody, and that is said.
 func TestDiscordNobody(t *testing.T) {
-	c := mustParse(t, "admins: ['discord:G1:5', 'discord:100:ana', 'discord::7', 'slack:T1:U1']\napprovals: {approvers: ['discord:acme:1']}", env())
+	c := mustParse(t, "admins: ['discord:G1:5', 'discord:100:ana', 'discord::7', 'slack:T1:U1']\napprovals: {approvers: ['discord:acme:1']}", env("DISCORD_TOKEN", "t", "SLACK_BOT_TOKEN", "xoxb-1", "SLACK_APP_TOKEN", "xapp-1"))
 	w := strings.Join(c.Warnings(), "\n")
 	for _, u := range []string{"discord:G1:5 is nobody", "discord:100:ana is nobody", "discord:acme:1 is nobody"} {
 		if !strings.Contains(w, u) {

@@ -36,6 +36,10 @@ func node(v reflect.Value) *yaml.Node {
 	case Secret, Text, Timeout, Durability, chat.User, permission.Mode, permission.Posture, permission.Prompt, permission.Access,
 		permission.Risk, permission.Approval, permission.Repeat, permission.ApproverRule:
 		return text(fmt.Sprint(x))
+	case SessionKey:
+		if x.Name == "" {
+			return text(x.Key.String())
+		}
 	case permission.Approvers:
 		if x.Rule == permission.ApproversListed {
 			return node(reflect.ValueOf(x.Users))

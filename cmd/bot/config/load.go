@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -33,12 +34,21 @@ func Load(path string, env Getenv) (Config, error) {
 	if err != nil {
 		return Config{}, fmt.Errorf("the configuration cannot be read: %w", err)
 	}
-	return Parse(path, data, env)
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("the configuration cannot be read: %w", err)
+	}
+	return parse(path, full, data, env)
 }
 
 // Parse is [Load] with the file's content at hand; name is what problems call it.
 func Parse(name string, data []byte, env Getenv) (Config, error) {
+	return parse(name, "", data, env)
+}
+
+func parse(name, file string, data []byte, env Getenv) (Config, error) {
 	c := Default()
+	c.File = file
 	r := &report{file: name, set: map[string]origin{}}
 	d := &decoder{r, env}
 	root, err := compose(name, data)
@@ -64,13 +74,13 @@ func compose(name string, data []byte) (*yaml.Node, *Problem) {
 	case errors.Is(err, io.EOF):
 		return nil, nil
 	case err != nil:
-		return nil, broken(name, err)
+		return nil, broken(name, data, err)
 	}
 	switch err := dec.Decode(&second); {
 	case err == nil:
 		return nil, &Problem{File: name, Line: second.Line, Say: "a second document starts here; a configuration is one"}
 	case !errors.Is(err, io.EOF):
-		return nil, broken(name, err)
+		return nil, broken(name, data, err)
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
 		return nil, nil
@@ -92,13 +102,17 @@ func unquoted(q string) string {
 
 // broken makes a problem of the YAML library's error, without the input it quotes: a password that starts with * is
 // read as an alias, and the library names it.
-func broken(name string, err error) *Problem {
+func broken(name string, data []byte, err error) *Problem {
 	var e *yaml.LoadError
 	p := &Problem{File: name, Say: "this is not YAML"}
 	if !errors.As(err, &e) {
 		return p
 	}
 	p.Line = e.Mark.Line
+	if strings.Contains(e.Message, "cannot start any token") && tabbed(data, p.Line) {
+		p.Say = "this line is indented with a tab; YAML wants spaces"
+		return p
+	}
 	if strings.Contains(e.Message, "anchor") {
 		p.Say = "a value that starts with * or & must stand in quotes"
 		return p
@@ -107,6 +121,17 @@ func broken(name string, err error) *Problem {
 		p.Say = "this is not YAML: " + say
 	}
 	return p
+}
+
+// tabbed reports whether a line's indentation has a tab.
+func tabbed(data []byte, line int) bool {
+	for text := range bytes.Lines(data) {
+		if line--; line == 0 {
+			blank := text[:len(text)-len(bytes.TrimLeft(text, " \t"))]
+			return bytes.IndexByte(blank, '\t') >= 0
+		}
+	}
+	return false
 }
 
 // environment puts variables over fields that name one. An empty variable counts as not set, because compose files pass those on.
@@ -132,11 +157,46 @@ func (d *decoder) environment(v reflect.Value, field string) {
 	}
 }
 
+// Misspelt warns of variables that are nearly one of ours, and so do nothing. names are those of the environment.
+func Misspelt(names []string) (out []string) {
+	known := append(variables(reflect.TypeFor[Config]()), "BOT_CONFIG")
+	for _, name := range names {
+		if name = strings.ToUpper(name); slices.Contains(known, name) {
+			continue
+		}
+		if field, ok := strings.CutPrefix(name, "BOT_"); ok && slices.ContainsFunc(yamlFields(reflect.TypeFor[Config]()), func(f structField) bool { return strings.EqualFold(f.name, field) }) {
+			out = append(out, fmt.Sprintf("the environment variable %s is none that nod knows: %s stands in the file", name, strings.ToLower(field)))
+			continue
+		}
+		for _, k := range known {
+			if prefix, _, _ := strings.Cut(k, "_"); strings.HasPrefix(name, prefix+"_") && levenshtein.ComputeDistance(name, k) <= 2 {
+				out = append(out, fmt.Sprintf("the environment variable %s is none that nod knows; did you mean %s?", name, k))
+			}
+		}
+	}
+	return out
+}
+
+// variables are the environment's names for a struct's fields.
+func variables(t reflect.Type) (out []string) {
+	for f := range t.Fields() {
+		if env := f.Tag.Get("env"); env != "" {
+			out = append(out, env)
+		} else if f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == t.PkgPath() {
+			out = append(out, variables(f.Type)...)
+		}
+	}
+	return out
+}
+
 // settle drops empty keys, which must never match, and finds the home directory.
 func (c *Config) settle(r *report, env Getenv) {
 	c.AdminSessionKeys = nonEmpty(c.AdminSessionKeys)
 	c.peopleAmongKeys(r)
-	c.Web.SessionKeys = nonEmpty(c.Web.SessionKeys)
+	c.Web.SessionKeys = slices.DeleteFunc(c.Web.SessionKeys, func(k SessionKey) bool { return k == SessionKey{} })
+	for name, s := range c.MCP.Servers {
+		c.MCP.Servers[name] = s.settle(r, name, env)
+	}
 	if c.DataDir == "~" || strings.HasPrefix(c.DataDir, "~/") {
 		home, _ := env("HOME")
 		if home == "" {
@@ -145,6 +205,30 @@ func (c *Config) settle(r *report, env Getenv) {
 		}
 		c.DataDir = filepath.Join(home, c.DataDir[1:])
 	}
+}
+
+// settle puts a command and its arguments together, and finds the home directory in paths.
+func (s Server) settle(r *report, name string, env Getenv) Server {
+	field := join("mcp.servers", name)
+	if len(s.Args) > 0 {
+		if len(s.Command) == 0 && !r.has(field+".command") {
+			r.add(field+".args", "arguments of which command? Set command to the program")
+		}
+		s.Command, s.Args = slices.Concat(s.Command, s.Args), nil
+		maskArgs(s.Command)
+	}
+	home, _ := env("HOME")
+	at := func(path string) string {
+		if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" {
+			return filepath.Join(home, rest)
+		}
+		return path
+	}
+	s.Dir = at(s.Dir)
+	for i := range s.Paths {
+		s.Paths[i].Path = at(s.Paths[i].Path)
+	}
+	return s
 }
 
 // peopleAmongKeys moves those of ADMIN_SESSION_KEYS that name a person or a role to the admins: the list is one for both (R110). As a key of

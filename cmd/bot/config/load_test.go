@@ -68,7 +68,7 @@ mcp:
   servers:
     files: {command: [npx, -y, "@modelcontextprotocol/server-filesystem", /srv/data], env: {TOKEN: "${TOKEN}"}, trusted: false, timeout: 60s}
     wiki:  {url: "https://wiki.example/mcp", headers: {Authorization: "Bearer ${WIKI_TOKEN}"}}
-approvals: {timeout: 60s, sequential: false, nudge_after: 10s, approvers: requester}
+approvals: {timeout: 60s, sequential: false, nudge_after: 2s, approvers: requester}
 permissions:
   mode: tool
   posture: mcp
@@ -152,7 +152,7 @@ slack: {bot_token: xoxb-f, app_token: xapp-f, signing_secret: f, api_url: "http:
 discord: {token: f, public_key: ` + strings.Repeat("a", 64) + `, api_url: "http://file"}
 `
 	set := env("BOT_LISTEN", "127.0.0.1:2", "BOT_DATA_DIR", "/env", "REDIS_URL", "redis://env:2", "OPENAI_BASE_URL", "http://env/v1",
-		"OPENAI_API_KEY", "envkey", "OPENAI_MODEL", "envname", "ADMIN_SESSION_KEYS", " one ,, two", "SLACK_BOT_TOKEN", "xoxb-e1", "SLACK_APP_TOKEN", "xapp-e2",
+		"OPENAI_API_KEY", "envkey", "OPENAI_MODEL", "envname", "ADMIN_SESSION_KEYS", " one-key-of-many-bytes ,, two-keys-of-16-byte", "SLACK_BOT_TOKEN", "xoxb-e1", "SLACK_APP_TOKEN", "xapp-e2",
 		"SLACK_SIGNING_SECRET", "e3", "SLACK_API_URL", "http://env/4", "DISCORD_TOKEN", "e5", "DISCORD_PUBLIC_KEY", strings.Repeat("b", 64), "DISCORD_API_URL", "http://env:6")
 	for name, text := range map[string]string{"over a file": file, "without a file": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +165,7 @@ discord: {token: f, public_key: ` + strings.Repeat("a", 64) + `, api_url: "http:
 				t.Error(d)
 			}
 			// R110: spaces trimmed, an empty entry never matches.
-			if len(c.AdminSessionKeys) != 2 || c.AdminSessionKeys[0] != "one" || c.AdminSessionKeys[1] != "two" {
+			if len(c.AdminSessionKeys) != 2 || c.AdminSessionKeys[0] != "one-key-of-many-bytes" || c.AdminSessionKeys[1] != "two-keys-of-16-byte" {
 				t.Errorf("ADMIN_SESSION_KEYS gave %d keys", len(c.AdminSessionKeys))
 			}
 		})
@@ -255,8 +255,8 @@ func TestListenNeedsKeys(t *testing.T) {
 		{"listen: 'bot.example:80'", env(), false},
 		{"listen: '10.0.0.1:80'", env(), false},
 		{"listen: ':80'\nweb: {session_keys: ['', ' ']}", env(), false},
-		{"listen: ':80'\nweb: {session_keys: [k]}", env(), true},
-		{"listen: ':80'", env("ADMIN_SESSION_KEYS", "k"), true},
+		{"listen: ':80'\nweb: {session_keys: [a-key-of-16-bytes]}", env(), true},
+		{"listen: ':80'", env("ADMIN_SESSION_KEYS", "a-key-of-16-bytes"), true},
 		{"listen: ':80'", env("ADMIN_SESSION_KEYS", " , "), false},
 		{"listen: ':80'\nweb: {enabled: false}", env(), true},
 	} {
@@ -268,9 +268,9 @@ func TestListenNeedsKeys(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	c := mustParse(t, "permissions: {mode: never, servers: {filez: {ask: always}, workbench: {ask: always}}}", env("OPENAI_API_KEY", "k"))
+	c := mustParse(t, "permissions: {mode: never, servers: {workbench: {ask: always}}}", env("OPENAI_API_KEY", "k"))
 	w := strings.Join(c.Warnings(), "\n")
-	for _, want := range []string{"OPENAI_MODEL", "filez", "ADMIN_SESSION_KEYS", "mode is never"} {
+	for _, want := range []string{"OPENAI_MODEL", "ADMIN_SESSION_KEYS", "mode is never"} {
 		if !strings.Contains(w, want) {
 			t.Errorf("no warning about %s in:\n%s", want, w)
 		}
@@ -279,6 +279,10 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("the workbench is a server:\n%s", w)
 	}
 	c = mustParse(t, "admins: ['slack:T:U']", env())
+	if w := c.Warnings(); len(w) != 1 || !strings.Contains(w[0], "slack:T:U is nobody here") {
+		t.Errorf("an admin of a platform that is not there: %q", w)
+	}
+	c = mustParse(t, "admins: ['web::a']\nweb: {session_keys: [{name: a, key: a-key-of-16-bytes}]}", env())
 	if w := c.Warnings(); len(w) != 0 {
 		t.Errorf("needless: %q", w)
 	}
@@ -286,21 +290,21 @@ func TestWarnings(t *testing.T) {
 
 const secretive = `
 redis: {url: "redis://user:s3cret@db:6379/0?password=s3cret"}
-model: {base_url: "https://s3cret@llm.example/v1?key=s3cret#s3cret", api_key: s3cret, name: m}
+model: {base_url: "https://s3cret@llm.example/k/s3cret/v1?key=s3cret#s3cret", api_key: s3cret, name: m}
 mcp:
   servers:
     one:
-      command: [run, --token, s3cret, --api-key=s3cret, "--header", "Authorization: Bearer s3cret", "${ARG}", "a${ARG}b", "postgres://u:s3cret@h/db", sk-s3cret, --verbose, path]
+      command: [run, --token, s3cret, --api-key=s3cret, "--header", "Authorization: Bearer s3cret", "${ARG}", "a${ARG}b", "postgres://u:s3cret@h/db", sk-s3cret, --verbose, path, -p, s3cret]
       env: {A: s3cret, B: "${ARG}"}
-    two: {url: "https://h.example/${ARG}/mcp?s=s3cret", headers: {X-Key: s3cret, Accept: "*/*"}}
-web: {session_keys: [s3cret]}
+    two: {url: "https://h.example/s/s3cret/mcp?s3cret", headers: {X-Key: s3cret, Accept: "*/*"}}
+web: {session_keys: [s3cret-of-16-bytes, {name: ana, key: another-s3cret-of-hers}]}
 slack: {bot_token: xoxb-s3cret, app_token: xapp-s3cret, signing_secret: s3cret}
 discord: {token: s3cret}
 `
 
 // Whatever prints a configuration prints no secret: our own dump, fmt's verbs, JSON, slog.
 func TestNothingPrintsASecret(t *testing.T) {
-	c := mustParse(t, secretive, env("ARG", "s3cret", "ADMIN_SESSION_KEYS", "s3cret,s3cret"))
+	c := mustParse(t, secretive, env("ARG", "s3cret", "ADMIN_SESSION_KEYS", "s3cret-of-16-bytes,s3cret-of-17-bytes"))
 	if a := c.MCP.Servers["one"].Command[7].Reveal(); a != "as3cretb" {
 		t.Fatalf("argument is %q", a)
 	}
@@ -308,7 +312,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 	if err := c.Write(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"--verbose", "path", "h.example", "--api-key=***", "llm.example/v1", "db:6379/0", "bot_token: '***'", "# ADMIN_SESSION_KEYS: 2"} {
+	for _, want := range []string{"--verbose", "path", "h.example", "--api-key=***", "llm.example/***", "db:6379/0", "bot_token: '***'", "# ADMIN_SESSION_KEYS: 2"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the dump hides too much, no %q in:\n%s", want, out.String())
 		}
@@ -354,7 +358,7 @@ func TestSecretsHaveASecretType(t *testing.T) {
 	}
 	walk(reflect.TypeFor[Config](), "")
 	for path, isPlain := range plain {
-		if isPlain && (sensitive.MatchString(path) && path != ".Discord.PublicKey" && path != ".Reputation.PublicKey" || strings.Contains(path, "URL") || strings.Contains(path, "Env")) {
+		if isPlain && (sensitive.MatchString(path) && path != ".Discord.PublicKey" && path != ".Reputation.PublicKey" && path != ".Web.SessionKeys.Name" && path != ".MCP.Servers.User" && path != ".Audit.SignWith" || strings.Contains(path, "URL") || strings.Contains(path, "Env")) {
 			t.Errorf("%s is a plain string: it would be printed", path)
 		}
 	}
@@ -363,7 +367,7 @@ func TestSecretsHaveASecretType(t *testing.T) {
 func TestPrintThenCheck(t *testing.T) {
 	files, _ := filepath.Glob("../../../deploy/*.yaml")
 	texts := []string{"", everything, secretive, "approvals: {approvers: ['slack:T:U%3A1'], timeout: park}\nredis: {durability: replicas=2}\nlease: 90m",
-		"permissions: {servers: {'a.b': {tools: {'x y': {message: 'say $${HOME} & \"that\": #no'}, '1': {impact: \"two\\nlines\"}, 'true': {}}}}}"}
+		"mcp: {servers: {a.b: {command: [x], user: '0:0', dir: /srv/x, type: stdio, paths: [/srv/a, {path: /srv/b, read_only: true}]}}}\nworkbench: false\npermissions: {servers: {'a.b': {tools: {'x y': {message: 'say $${HOME} & \"that\": #no'}, '1': {impact: \"two\\nlines\"}, 'true': {}}}}}"}
 	for _, f := range files {
 		if filepath.Base(f) == "bot.yaml" {
 			b, _ := os.ReadFile(f)
@@ -371,7 +375,7 @@ func TestPrintThenCheck(t *testing.T) {
 		}
 	}
 	for _, text := range texts {
-		e := env("ARG", "s3cret", "TOKEN", "1", "WIKI_TOKEN", "2", "ADMIN_SESSION_KEYS", "k")
+		e := env("ARG", "s3cret", "TOKEN", "1", "WIKI_TOKEN", "2", "ADMIN_SESSION_KEYS", "a-key-of-16-bytes")
 		roundTrip(t, mustParse(t, text, e), e)
 	}
 }

@@ -10,11 +10,14 @@ import (
 
 func TestWhatAURLShows(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                      "",
-		"https://h.example/mcp": "https://h.example/mcp",
-		"https://u:s3cret@h.example:1/p?b=2&a=1#f": "https://***@h.example:1/p?a=***&b=***#***",
+		"":                               "",
+		"https://h.example/":             "https://h.example/",
+		"https://h.example/s/s3cret/mcp": "https://h.example/***",
+		"https://h.example?s3cret":       "https://h.example?***",
+		"https://u:s3cret@h.example:1/p?b=2&a=1#f": "https://***@h.example:1/***?***#***",
+		"rediss://h:6379/s3cret":                   "rediss://h:6379/***",
 		"redis://:s3cret@h:6379/0":                 "redis://***@h:6379/0",
-		"unix:///run/redis.sock?db=1":              "unix:///run/redis.sock?db=***",
+		"unix:///run/redis.sock?db=1":              "unix:///run/redis.sock?***",
 		"s3cret":                                   "***",
 		"mailto:s3cret":                            "***",
 		"http://[::1":                              "***",
@@ -30,10 +33,12 @@ func TestWhatAURLShows(t *testing.T) {
 
 func TestWhatACommandShows(t *testing.T) {
 	got := ""
-	for _, a := range Args("npx", "-y", "@scope/server", "--root", "/srv/data", "--token", "s3cret", "--api-key=s3cret", "-H", "X-Api-Key: s3cret", "ghp_s3cret", "--port", "80") {
+	for _, a := range Args("npx", "-y", "@scope/server", "--root", "/srv/data", "--token", "s3cret", "--api-key=s3cret", "-H", "X-Api-Key: s3cret", "ghp_s3cret", "--port", "80",
+		"-p", "s3cret", "-ps3cret", "--config=s3cret", "-it", "image", "-e", "NAME=s3cret", "--dsn", "s3cret", "https://h.example/s/s3cret", "--s3cret1", "-u", "--verbose", "src") {
 		got += " " + a.String()
 	}
-	if want := " npx -y @scope/server --root /srv/data --token *** --api-key=*** -H X-Api-Key: *** *** --port 80"; got != want {
+	if want := " npx -y @scope/server --root /srv/data --token *** --api-key=*** -H *** *** --port 80" +
+		" -p *** -p*** --config=*** -it image -e *** --dsn *** https://h.example/*** *** -u --verbose src"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -71,11 +76,11 @@ func TestExpand(t *testing.T) {
 // Whatever the YAML library quotes of its input stays out of what is said.
 func TestBrokenQuotesNothing(t *testing.T) {
 	for _, m := range []string{"found 's3cret' here", `found "s3cret"`, "found `s3cret`", "unknown anchor 's3cret' referenced"} {
-		if p := broken("f", &yaml.LoadError{Message: m}); strings.Contains(p.Say, "s3cret") {
+		if p := broken("f", nil, &yaml.LoadError{Message: m}); strings.Contains(p.Say, "s3cret") {
 			t.Errorf("said: %s", p.Say)
 		}
 	}
-	if p := broken("f", errors.New("s3cret")); p.Say != "this is not YAML" {
+	if p := broken("f", nil, errors.New("s3cret")); p.Say != "this is not YAML" {
 		t.Errorf("said: %s", p.Say)
 	}
 }

@@ -45,8 +45,8 @@ func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 // command. It prints with those parts masked.
 type Text struct{ value, shown string }
 
-// URL makes a Text of a URL. What it shows are scheme, host and path, the names in the query, and [Mask] for the rest.
-func URL(s string) Text { return Text{s, maskURL(s, false)} }
+// URL makes a Text of a URL. What it shows are scheme and host, and [Mask] for the rest.
+func URL(s string) Text { return Text{s, maskURL(s)} }
 
 // Args makes Texts of a command line. Values of flags and headers that sound like secrets are masked, and what looks
 // like a token or a URL with a password.
@@ -82,9 +82,9 @@ func (t Text) MarshalText() ([]byte, error) { return []byte(t.shown), nil }
 // MarshalYAML masks YAML.
 func (t Text) MarshalYAML() (any, error) { return t.shown, nil }
 
-// maskURL hides user and password, every query value, the fragment and, where hidePath, the path: some
-// servers' whole secret is a path.
-func maskURL(s string, hidePath bool) string {
+// maskURL shows where a URL leads and nothing more: some servers' whole secret is a path or a query's name. A Redis database's number and
+// the path of a Unix socket are none.
+func maskURL(s string) string {
 	if s == "" {
 		return ""
 	}
@@ -98,18 +98,14 @@ func maskURL(s string, hidePath bool) string {
 		b.WriteString(Mask + "@")
 	}
 	b.WriteString(u.Host)
-	if hidePath && strings.Trim(u.Path, "/") != "" {
-		b.WriteString("/" + Mask)
-	} else {
+	switch path := strings.Trim(u.Path, "/"); {
+	case path == "", u.Scheme == "unix", strings.HasPrefix(u.Scheme, "redis") && strings.Trim(path, "0123456789") == "":
 		b.WriteString(u.EscapedPath())
+	default:
+		b.WriteString("/" + Mask)
 	}
 	if u.RawQuery != "" {
-		names := make([]string, 0)
-		for k := range u.Query() {
-			names = append(names, url.QueryEscape(k)+"="+Mask)
-		}
-		slices.Sort(names)
-		b.WriteString("?" + strings.Join(names, "&"))
+		b.WriteString("?" + Mask)
 	}
 	if u.Fragment != "" {
 		b.WriteString("#" + Mask)
@@ -118,12 +114,19 @@ func maskURL(s string, hidePath bool) string {
 }
 
 var (
-	sensitive = regexp.MustCompile(`(?i)(key|token|secret|passw|pwd|auth|bearer|credential|cookie|pat\b)`)
+	sensitive = regexp.MustCompile(`(?i)(key|token|secret|pass|pwd|auth|bearer|credential|cookie|header|pin|otp|jwt|dsn|url|uri|conn|pat\b)`)
 	tokenLike = regexp.MustCompile(`^(sk-|xox[a-z]-|xapp-|gh[a-z]_|github_pat_|glpat-|AKIA|eyJ)|[A-Za-z0-9+_-]{40,}`)
 	separator = regexp.MustCompile(`[=:]\s*`)
+	// longFlag has no value of its own. shortFlag may: -pSECRET is one word for some programs.
+	longFlag  = regexp.MustCompile(`^--[A-Za-z][A-Za-z-]*$`)
+	shortFlag = regexp.MustCompile(`^-[A-Za-z]{1,2}$`)
+	// plain are the short flags after which what comes is no secret for the programs that start servers: npx -y, python -m, docker run -i,
+	// -t, -it and -v, node -r.
+	plain = []string{"-y", "-m", "-i", "-t", "-it", "-v", "-r", "-q"}
 )
 
-// maskArgs sets what each argument shows. An argument that already shows less than its value keeps that.
+// maskArgs sets what each argument shows. What follows a flag of one letter is shown only where such a flag is known to take no secret,
+// and what follows a long one where its name does not sound like one. An argument that already shows less than its value keeps that.
 func maskArgs(args []Text) {
 	next := false
 	for i, a := range args {
@@ -135,14 +138,20 @@ func maskArgs(args []Text) {
 		v := a.value
 		at := separator.FindStringIndex(v)
 		switch {
-		case hide || tokenLike.MatchString(v):
+		case hide && !strings.HasPrefix(v, "-"), tokenLike.MatchString(v):
 			args[i].shown = Mask
-		case strings.Contains(v, "://") && strings.ContainsAny(v, "@?"):
-			args[i].shown = maskURL(v, false)
-		case at != nil && sensitive.MatchString(v[:at[0]]):
+		case strings.Contains(v, "://"):
+			args[i].shown = maskURL(v)
+		case at != nil && (sensitive.MatchString(v[:at[0]]) || strings.HasPrefix(v, "-")):
 			args[i].shown = v[:at[1]] + Mask
-		case at == nil && strings.HasPrefix(v, "-") && sensitive.MatchString(v):
-			next = true
+		case longFlag.MatchString(v):
+			next = sensitive.MatchString(v) || strings.Contains(v, "user") // often with a password behind a colon
+		case shortFlag.MatchString(v):
+			next = !slices.Contains(plain, v)
+		case strings.HasPrefix(v, "-") && len(v) > 2 && v[1] != '-':
+			args[i].shown = v[:2] + Mask
+		case strings.HasPrefix(v, "-") && v != "-" && v != "--":
+			args[i].shown = Mask
 		}
 	}
 }

@@ -133,3 +133,16 @@ func parseConversation(s string) (Conversation, error) {
 	}
 	return "", fmt.Errorf("want %s or %s", InThread, InChannel)
 }
+
+// parseTransport takes the names that other programs have for it, too.
+func parseTransport(s string) (Transport, error) {
+	switch s {
+	case "stdio":
+		return Stdio, nil
+	case "http", "streamable-http", "streamableHttp", "streamable_http":
+		return HTTP, nil
+	case "sse":
+		return SSE, nil
+	}
+	return "", errors.New("want stdio, http or sse")
+}

@@ -22,7 +22,7 @@ func (s Session) amended(e Entry, ev Amended) Session {
 			c.Wrote = c.Args
 		}
 		c.Edits = add(c.Edits, Amendment{By: ev.By, Name: ev.Name, At: e.At, From: c.Digest})
-		c.Args, c.Digest = ev.Args, ev.Digest
+		c.Args, c.Digest, c.Unchecked = ev.Args, ev.Digest, ev.Unchecked
 		c.propose()
 	})
 }
@@ -30,7 +30,7 @@ func (s Session) amended(e Entry, ev Amended) Session {
 // CanEdit reports whether a person may change the call's arguments: it is asked for, all of them can be shown, and none of
 // them is masked, because a form would have to show it.
 func CanEdit(c ToolCall) bool {
-	return c.Status == Awaiting && Showable(c) && render.ArgsOf(c.Args, "").Redacted == 0
+	return c.Status == Awaiting && Showable(c) && !Masked(c)
 }
 
 // told is the call's result as the model reads it: it must know that other arguments ran than it wrote.

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -64,6 +65,8 @@ func (s Session) apply(e Entry) Session {
 		return s.amended(e, ev)
 	case Ticked:
 		return s.ticked(ev)
+	case Revealed:
+		return s.revealed(e, ev)
 	case Wanted:
 		return s.wanted(e, ev)
 	case Filled:
@@ -71,7 +74,7 @@ func (s Session) apply(e Entry) Session {
 	case Changed:
 		return s.changed(e, ev)
 	case Posted:
-		return s.posted(ev)
+		return s.posted(e, ev)
 	case Removed:
 		return s.removed(ev)
 	case Extended:
@@ -160,6 +163,9 @@ func (s Session) said(e Entry, ev Said) Session {
 		return s
 	}
 	s.At = e.At
+	if s.Began.IsZero() {
+		s.Began = ev.By
+	}
 	return s.meet(ev.By, ev.Name).queue(e, ev)
 }
 
@@ -180,23 +186,33 @@ func (s Session) open(e Entry) Session {
 	first := s.Waiting[0]
 	for first.Replay == nil && n < len(s.Waiting) {
 		w := s.Waiting[n]
-		if w.By != first.By || w.Replay != nil || w.Unattended != first.Unattended {
+		if w.By != first.By || w.Replay != nil || w.Unattended != first.Unattended || w.Standing != first.Standing {
 			break
 		}
 		n++
 	}
 	t := &Turn{
-		ID: TurnID(fmt.Sprintf("t%d", e.Seq)), At: e.At, Requester: first.By, Unattended: first.Unattended,
+		ID: turnID(e), At: e.At, Requester: first.By, Unattended: first.Unattended, Standing: first.Standing,
 		Said: slices.Clone(s.Waiting[:n]), Notes: s.Notes,
 	}
 	if r := first.Replay; r != nil {
 		t.Step, t.Replies = 1, []Reply{{}}
-		t.Calls = []ToolCall{{ID: r.Call, Tool: r.Tool, Args: r.Args, Digest: r.Digest, Status: Proposed}}
+		t.Calls = []ToolCall{{ID: r.Call, Tool: r.Tool, Args: r.Args, Digest: r.Digest, Unchecked: r.Unchecked, Status: Proposed}}
 	}
 	s.Waiting = slices.Clone(s.Waiting[n:])
 	s.Notes = nil
 	s.Turn = t
 	return s
+}
+
+// turnID names the turn that an entry opened. Its place alone would not do: a log that was lost counts from the start again, and an
+// answer would be drawn over the message of another turn.
+func turnID(e Entry) TurnID {
+	if e.Op == "" {
+		return TurnID(fmt.Sprintf("t%d", e.Seq))
+	}
+	h := sha256.Sum256([]byte(e.Op))
+	return TurnID(fmt.Sprintf("t%d-%x", e.Seq, h[:5]))
 }
 
 func (s Session) edited(ev Edited) Session {
@@ -249,18 +265,66 @@ func (s Session) ignore(m chat.MessageRef, by chat.User) Session {
 }
 
 func (s Session) shown(e Entry, ev Shown) Session {
-	if ev.Message == "" {
-		return s
+	if s.Turn != nil && s.Turn.ID == ev.Turn {
+		return s.appeared(e, ev)
 	}
-	if s.Turn != nil && s.Turn.ID == ev.Turn && s.Turn.Shown == "" {
-		return s.edit(func(t *Turn) { t.Shown, t.ShownAt = ev.Message, e.At })
-	}
-	if s.Last != nil && s.Last.ID == ev.Turn && s.Last.Shown == "" {
+	if ev.Message != "" && s.Last != nil && s.Last.ID == ev.Turn && s.Last.Shown == "" {
 		t := *s.Last
 		t.Shown, t.ShownAt = ev.Message, e.At
 		s.Last = &t
 	}
 	return s
+}
+
+// appeared is what the open turn's message is, and which cards stand in it. The clock of an ask starts with its card.
+func (s Session) appeared(e Entry, ev Shown) Session {
+	first := ev.Message != "" && s.Turn.Shown == ""
+	moved := ev.Message != "" && s.Turn.Shown == ev.From && ev.Message != ev.From && !first
+	var news []Wait
+	for _, w := range Waits(s) {
+		if w.Seen == nil && slices.ContainsFunc(ev.Asks, func(a Appeared) bool { return a.Ask == w.Ask }) {
+			news = append(news, w)
+		}
+	}
+	if !first && !moved && len(news) == 0 {
+		return s
+	}
+	return s.edit(func(t *Turn) {
+		switch {
+		case first:
+			t.Shown, t.ShownAt = ev.Message, e.At
+		case moved:
+			t.Shown = ev.Message
+			t.Beside = add(t.Beside, Beside{Slot: leftSlot + string(ev.From), Message: ev.From, At: e.At})
+		}
+		for _, w := range news {
+			seen := &Showing{At: e.At, Silent: !first && !moved}
+			if wait := w.Deadline.Sub(w.Asked); !w.Deadline.IsZero() {
+				w.Deadline = e.At.Add(wait)
+				for _, a := range ev.Asks {
+					if early := w.Deadline.Sub(a.Until); a.Ask == w.Ask && early >= 0 && early <= wait/4 {
+						seen.Says = a.Until
+					}
+				}
+			}
+			c := &t.Calls[t.find(w.Call)]
+			if !c.Want.Open() {
+				c.Seen, c.Deadline = seen, w.Deadline
+				continue
+			}
+			want := *c.Want
+			want.Seen, want.Deadline = seen, w.Deadline
+			c.Want = &want
+		}
+	})
+}
+
+// unsaid is the same without what the card said of its end: that is another now.
+func (s *Showing) unsaid() *Showing {
+	if s == nil {
+		return nil
+	}
+	return &Showing{At: s.At, Silent: s.Silent}
 }
 
 func (s Session) replied(e Entry, ev Replied) Session {
@@ -272,15 +336,18 @@ func (s Session) replied(e Entry, ev Replied) Session {
 		return s // a stopped turn starts nothing new
 	}
 	s.Usage = s.Usage.plus(ev.Usage)
+	if ev.More > 0 {
+		s = s.note(render.NoteMoreCalls(ev.More, len(ev.Calls)))
+	}
 	return s.edit(func(t *Turn) {
 		t.Step++
 		t.Usage = t.Usage.plus(ev.Usage)
-		t.Replies = add(t.Replies, Reply{Text: ev.Text, Cut: ev.Cut, Left: ev.Left, Faults: ev.Faults, Model: ev.Model, Extra: ev.Extra})
+		t.Replies = add(t.Replies, Reply{Text: ev.Text, Cut: ev.Cut, Left: ev.Left, More: ev.More, Faults: ev.Faults, Model: ev.Model, Extra: ev.Extra})
 		for _, p := range ev.Calls {
 			if p.ID == "" || t.find(p.ID) >= 0 {
 				continue
 			}
-			c := ToolCall{ID: p.ID, ModelID: p.ModelID, Step: ev.Step, Tool: p.Tool, Args: p.Args, Digest: p.Digest, Extra: p.Extra, Status: Proposed}
+			c := ToolCall{ID: p.ID, ModelID: p.ModelID, Step: ev.Step, Tool: p.Tool, Args: p.Args, Digest: p.Digest, Extra: p.Extra, Unchecked: p.Unchecked, Status: Proposed}
 			if p.Problem != "" {
 				c.settle(Failed, e.At, Result{Text: p.Problem, IsError: true})
 			}
@@ -312,7 +379,7 @@ func (s Session) ruled(e Entry, ev Ruled) Session {
 		c.Votes, c.Ticked = nil, nil
 		switch ev.Ruling.Verdict {
 		case permission.Allow:
-			c.Status, c.Asked, c.Grant = Allowed, false, ev.Ruling.Grant
+			c.Status, c.Asked, c.Grant, c.Cover = Allowed, false, ev.Ruling.Grant, s.grant(ev.Ruling.Grant)
 		case permission.Forbid:
 			c.Asked = false
 			c.settle(Denied, e.At, Result{Text: ev.Say, IsError: true})
@@ -331,6 +398,9 @@ func (s Session) decided(e Entry, ev Decided) Session {
 	if c.Digest != ev.Digest || c.overdue(e.At) {
 		return s
 	}
+	if ev.Under != "" {
+		return s.covered(i, ev)
+	}
 	g := ev.Grant
 	switch {
 	case Grants(ev.Choice):
@@ -338,6 +408,8 @@ func (s Session) decided(e Entry, ev Decided) Session {
 			return s
 		}
 	case ev.Choice == chat.AllowOnce && !Showable(c): // what nobody could read nobody can allow
+		return s
+	case ev.Choice == chat.AllowOnce && c.Ruling.Masked && !c.Saw(ev.Ask, ev.By):
 		return s
 	case ev.Choice == chat.AllowOnce && c.voted(ev.By): // two clicks are not two people
 		return s
@@ -410,7 +482,10 @@ func (s Session) extended(e Entry, ev Extended) Session {
 	if c.Deadline.IsZero() || c.overdue(e.At) || !ev.Until.After(c.Deadline) {
 		return s
 	}
-	return s.edit(func(t *Turn) { t.Calls[i].Deadline = ev.Until })
+	return s.edit(func(t *Turn) {
+		c := &t.Calls[i]
+		c.Deadline, c.Seen = ev.Until, c.Seen.unsaid()
+	})
 }
 
 func (s Session) expired(e Entry, ev Expired) Session {
@@ -429,7 +504,7 @@ func (s Session) expired(e Entry, ev Expired) Session {
 			c.settle(Unknown, e.At, Result{Text: render.ResultUnknown(c.Lost), IsError: true})
 			return
 		}
-		c.settle(Lapsed, e.At, Result{Text: render.ResultTimedOut(c.Deadline.Sub(c.AskedAt)), IsError: true})
+		c.settle(Lapsed, e.At, Result{Text: render.ResultTimedOut(c.waited()), IsError: true})
 	})
 }
 
@@ -481,7 +556,7 @@ func (s Session) replay(e Entry, ev Reopened, c ToolCall, requester chat.User) S
 	}
 	return s.queue(e, Said{
 		Delivery: chat.Delivery("again:" + string(ev.Next)), By: requester, Name: name, Text: render.AskedAgain(c.Tool.Name, c.Tool.Server),
-		Replay: &Replay{Call: ev.NextCall, Tool: c.Tool, Args: c.Args, Digest: c.Digest},
+		Replay: &Replay{Call: ev.NextCall, Tool: c.Tool, Args: c.Args, Digest: c.Digest, Unchecked: c.Unchecked},
 	})
 }
 
@@ -508,7 +583,7 @@ func (s Session) started(e Entry, ev Started) Session {
 		c := &t.Calls[i]
 		c.Status, c.Run, c.Runs, c.Token, c.StartedAt = Running, ev.Run, add(c.Runs, ev.Run), ev.Token, e.At
 		if ev.Grant != "" {
-			c.Grant = ev.Grant
+			c.Grant, c.Cover = ev.Grant, s.grant(ev.Grant)
 		}
 	})
 }
@@ -564,6 +639,12 @@ func (s Session) abandoned(e Entry, ev Abandoned) Session {
 		return s
 	}
 	c := s.Turn.Calls[i]
+	if ev.Forgotten && (c.Status == Proposed || c.Status == Awaiting || c.Status == Allowed) && !slices.Contains(c.Runs, ev.Run) {
+		return s.edit(func(t *Turn) {
+			c := &t.Calls[i]
+			c.Status, c.Run, c.Runs, c.Token = Running, ev.Run, add(c.Runs, ev.Run), ev.Token
+		}).abandoned(e, ev)
+	}
 	if c.Status != Running || c.Run != ev.Run || slices.Contains(c.Asks, ev.Ask) {
 		return s
 	}

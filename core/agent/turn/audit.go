@@ -2,9 +2,7 @@ package turn
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
@@ -60,6 +58,7 @@ const (
 	AuditDecision = "decision" // a person answered: approved, denied, or voted where more votes are needed
 	AuditUndo     = "undo"     // a person took an answer back
 	AuditEdit     = "edit"     // a person changed the arguments
+	AuditReveal   = "reveal"   // a person looked at what the card masks: what it is stands in no record
 	AuditExtend   = "extend"   // a person moved the deadline
 	AuditReopen   = "reopen"   // a person asked again for a call that had expired
 	AuditResolve  = "resolve"  // a person said how an unknown run ended: happened, run_again or leave
@@ -99,6 +98,7 @@ const (
 	AuditStopped   = "stopped"
 	AuditUndone    = "undone"
 	AuditEdited    = "edited"
+	AuditRevealed  = "revealed"
 	AuditExtended  = "extended"
 	AuditRevoked   = "revoked"
 	AuditEnded     = "ended" // not by Revoke: with an undo, a mode, a reset
@@ -206,22 +206,12 @@ func (a *Auditor) about(r Record, t TurnID, requester chat.User, c ToolCall) Rec
 	}
 	d, known := a.drawn[string(c.Args)]
 	if !known {
-		d = render.ArgsOf(c.Args, "")
-		d.JSON = flat(c.Args, d.JSON)
+		d.JSON, d.Redacted = render.OneLine(c.Args)
+		d.JSON = shortened(d.JSON)
 		a.drawn[string(c.Args)] = d
 	}
 	r.Args, r.Redacted = d.JSON, d.Redacted
 	return r
-}
-
-var indent = regexp.MustCompile(`\n *`)
-
-// flat puts drawn arguments on one line. The only line ends of drawn JSON are its indentation.
-func flat(args json.RawMessage, drawn string) string {
-	if json.Valid(args) {
-		drawn = indent.ReplaceAllString(strings.ReplaceAll(drawn, ",\n", ", \n"), "")
-	}
-	return shortened(drawn)
 }
 
 // shortened keeps what a card could hold: the digest names the rest.
@@ -237,7 +227,8 @@ func redacted(text string) string {
 	if text == "" {
 		return ""
 	}
-	return flat(json.RawMessage(text), render.ArgsOf(json.RawMessage(text), "").JSON)
+	text, _ = render.OneLine(json.RawMessage(text))
+	return shortened(text)
 }
 
 // since is the time from then to now in ms, 0 when then is not known.

@@ -63,6 +63,10 @@ func (a *Auditor) main(before Session, e Entry) []Record {
 		if _, x, ok := a.asked(before, ev.Ask); ok {
 			return []Record{a.one(e, AuditEdit, AuditEdited, Person{ev.By, ev.Name}, x)}
 		}
+	case Revealed:
+		if _, x, ok := a.asked(before, ev.Ask); ok {
+			return []Record{a.one(e, AuditReveal, AuditRevealed, Person{ev.By, ev.Name}, x)}
+		}
 	case Extended:
 		if _, x, ok := a.asked(before, ev.Ask); ok {
 			r := a.one(e, AuditExtend, AuditExtended, Person{ev.By, ev.Name}, x)
@@ -186,7 +190,7 @@ func (a *Auditor) decision(e Entry, ev Decided, was ToolCall, x subject) Record 
 		r.Surface = ev.Surface
 	}
 	for _, g := range a.s.Grants {
-		if ev.Grant != nil && g.ID == ev.Grant.ID {
+		if g.ID == ev.Under || ev.Grant != nil && g.ID == ev.Grant.ID {
 			r.Grant, r.Note = g.ID, joined(noteGrant(g), r.Note)
 		}
 	}

@@ -13,14 +13,22 @@ import (
 // are no more.
 const (
 	nudgeSlot = "nudge-" // + the first ask it was made for
+	leftSlot  = "left-"  // + the turn's message before, in place of which another was posted
 	RestDone  = "rest"
 )
 
 type (
-	// Nudge: tell those who may decide that an ask has come long after the turn's message: edits notify nobody.
+	// Nudge: tell those who may decide that an ask has come: edits notify nobody, and posts only whoever asked.
 	Nudge struct {
 		Turn TurnID
 		Slot string
+		Ask  AskID
+	}
+	// Point: let the turn's former message say that it goes on in another.
+	Point struct {
+		Turn    TurnID
+		Slot    string
+		Message chat.MessageRef
 	}
 	// Remove: take a message beside the turn's one away.
 	Remove struct {
@@ -33,28 +41,29 @@ type (
 )
 
 func (Nudge) isCommand()    {}
+func (Point) isCommand()    {}
 func (Remove) isCommand()   {}
 func (Continue) isCommand() {}
 
 // beside is what is owed beside the turns' messages.
-func beside(s Session, env Env) []Command {
+func beside(s Session, now time.Time, env Env) []Command {
 	var do []Command
 	for _, t := range []*Turn{s.Last, s.Turn} {
 		if t == nil || t.Shown == "" || (env.Nudge == 0 && env.Room == 0) {
 			continue
 		}
-		waits := slices.ContainsFunc(t.Calls, ToolCall.waits) // never so in a turn that is stopped or over
-		stands := false
+		waits := len(t.waiting()) > 0 // never so in a turn that is stopped or over
 		for _, b := range t.Beside {
-			if !strings.HasPrefix(b.Slot, nudgeSlot) || b.Message == "" || b.Gone {
-				continue
-			}
-			if stands = true; !waits {
+			switch {
+			case b.Message == "" || b.Gone:
+			case strings.HasPrefix(b.Slot, leftSlot):
+				do = append(do, Point{t.ID, b.Slot, b.Message})
+			case strings.HasPrefix(b.Slot, nudgeSlot) && !waits:
 				do = append(do, Remove{t.ID, b.Slot, b.Message})
 			}
 		}
-		if slot := t.nudge(env.Nudge); !stands && slot != "" {
-			do = append(do, Nudge{t.ID, slot})
+		if ask, due := t.nudge(env.Nudge); ask != "" && !now.Before(due) {
+			do = append(do, Nudge{t.ID, nudgeSlot + string(ask), ask})
 		}
 		if t.End != "" && env.Room > 0 && !t.hasBeside(RestDone) && utf8.RuneCountInString(t.Answer()) > env.Room {
 			do = append(do, Continue{t.ID})
@@ -63,21 +72,33 @@ func beside(s Session, env Env) []Command {
 	return do
 }
 
-// nudge is the slot of a nudge that is owed now, or empty: an ask opened so long after the message was posted that nobody
-// looks at it any more.
-func (t *Turn) nudge(after time.Duration) string {
+// nudge is the ask that has to be announced next, and from when on. Where others than the requester have to answer, nobody has told
+// them: at once. The requester heard of a card that was posted; one that an edit brought is announced once, while none else is. Nothing
+// is announced before it can be seen, and what could be seen when a nudge was posted was announced by it.
+func (t *Turn) nudge(after time.Duration) (ask AskID, due time.Time) {
 	if after <= 0 {
-		return ""
+		return "", time.Time{}
 	}
-	for _, c := range t.Calls {
-		if c.waits() && c.AskedAt.Sub(t.ShownAt) > after {
-			if slot := nudgeSlot + string(c.Ask); !t.hasBeside(slot) {
-				return slot
+	nudged := func(f func(Beside) bool) bool {
+		return slices.ContainsFunc(t.Beside, func(b Beside) bool { return strings.HasPrefix(b.Slot, nudgeSlot) && f(b) })
+	}
+	stands := nudged(func(b Beside) bool { return b.Message != "" && !b.Gone })
+	for _, w := range t.waiting() {
+		if w.Seen == nil || nudged(func(b Beside) bool { return !b.At.Before(w.Seen.At) || b.Slot == nudgeSlot+string(w.Ask) }) {
+			continue
+		}
+		at := w.Seen.At
+		if !w.Others {
+			if stands || !w.Seen.Silent {
+				continue
 			}
-			return ""
+			at = at.Add(after)
+		}
+		if ask == "" || at.Before(due) {
+			ask, due = w.Ask, at
 		}
 	}
-	return ""
+	return ask, due
 }
 
 func (t *Turn) hasBeside(slot string) bool {
@@ -105,7 +126,7 @@ func (s Session) besides(id TurnID, f func([]Beside) []Beside) Session {
 	return s
 }
 
-func (s Session) posted(ev Posted) Session {
+func (s Session) posted(e Entry, ev Posted) Session {
 	if ev.Slot == "" {
 		return s
 	}
@@ -113,7 +134,7 @@ func (s Session) posted(ev Posted) Session {
 		if slices.ContainsFunc(list, func(b Beside) bool { return b.Slot == ev.Slot }) {
 			return list
 		}
-		return append(list, Beside{Slot: ev.Slot, Message: ev.Message})
+		return append(list, Beside{Slot: ev.Slot, Message: ev.Message, At: e.At})
 	})
 }
 

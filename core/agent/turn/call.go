@@ -35,7 +35,7 @@ func (c *ToolCall) settle(status Status, at time.Time, r Result) {
 }
 
 // ask makes id the asking in force. An id is never used twice, so a repeated event finds nothing to do.
-func (c *ToolCall) ask(id AskID) { c.Ask, c.Asks = id, add(c.Asks, id) }
+func (c *ToolCall) ask(id AskID) { c.Ask, c.Asks, c.Seen = id, add(c.Asks, id), nil }
 
 func (c *ToolCall) await(at time.Time, timeout time.Duration) {
 	c.Status, c.Asked, c.AskedAt, c.Deadline = Awaiting, true, at, time.Time{}
@@ -46,7 +46,7 @@ func (c *ToolCall) await(at time.Time, timeout time.Duration) {
 }
 
 func (c *ToolCall) undecide() {
-	c.Choice, c.By, c.Name, c.Surface, c.Reason, c.DecidedAt, c.Grant = "", chat.User{}, "", "", "", time.Time{}, ""
+	c.Choice, c.By, c.Name, c.Surface, c.Reason, c.DecidedAt, c.Grant, c.Cover = "", chat.User{}, "", "", "", time.Time{}, "", nil
 }
 
 // propose sends a call back to be ruled again.
@@ -58,11 +58,28 @@ func (c *ToolCall) propose() {
 // edited reports whether a person changed the arguments.
 func (c ToolCall) edited() bool { return len(c.Edits) > 0 }
 
+// waited is how long people had for the asking that expired.
+func (c ToolCall) waited() time.Duration {
+	if c.Seen != nil {
+		return c.Deadline.Sub(c.Seen.At)
+	}
+	return c.Deadline.Sub(c.AskedAt)
+}
+
 // overdue reports whether the asking's deadline has come. A parked ask has none.
 func (c ToolCall) overdue(now time.Time) bool { return !c.Deadline.IsZero() && !now.Before(c.Deadline) }
 
 // waits reports whether the call waits for a person: for a decision, or for word on an unknown outcome.
 func (c ToolCall) waits() bool { return c.Status == Awaiting || (c.Status == Unknown && !c.Settled()) }
+
+// lostWords are the words for a run that nobody knows the end of. Without word of it the process that ran it is gone;
+// with it, that process has seen it through, and the server, the time or a person ended it.
+func (c ToolCall) lostWords(interrupted, noAnswer string) string {
+	if c.Lost == "" {
+		return interrupted
+	}
+	return noAnswer
+}
 
 // find is the index of a call, or -1. A nil turn has none.
 func (t *Turn) find(id CallID) int {
@@ -167,12 +184,28 @@ func DeniedBefore(t *Turn, digest permission.Digest) bool {
 
 // OffersGrant reports whether "Allow for this chat" stands on the call's card.
 func OffersGrant(c ToolCall) bool {
-	return c.Ruling.ChatGrant && c.Ruling.Level == permission.LevelUser && Showable(c)
+	return c.Ruling.ChatGrant && c.Ruling.Level == permission.LevelUser && !c.Ruling.Masked && Showable(c)
 }
 
-// Showable reports whether the call's arguments can be shown in full. Where they cannot, nothing can be
-// allowed.
+// Showable reports whether the call's arguments can be shown in full, to somebody who decides what is [Masked], too. Where they cannot,
+// nothing can be allowed.
 func Showable(c ToolCall) bool { return !render.TooBig(c.Args) }
+
+// Bounds of one reply of the model. What is over them is said to the model, which may go on after the answers; people cannot look at more.
+const (
+	MaxAsks  = 20  // calls that people are asked about
+	MaxCalls = 128 // calls that are taken
+)
+
+// AskedWith is about how many other calls of a call's reply people were asked.
+func AskedWith(t *Turn, c ToolCall) (n int) {
+	for _, x := range t.Calls {
+		if x.Asked && x.Step == c.Step && x.ID != c.ID {
+			n++
+		}
+	}
+	return n
+}
 
 // CanUndo reports whether the decision on c can still be taken back: its call has not started and, if it was
 // denied, its batch is still open, so the model has not heard of it.

@@ -52,7 +52,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	"extended": read[Extended], "expired": read[Expired], "reopened": read[Reopened], "started": read[Started],
 	"finished": read[Finished], "abandoned": read[Abandoned], "resolved": read[Resolved], "revoked": read[Revoked],
 	"mode_set": read[ModeSet], "reset": read[Reset], "stopped": read[StopAsked], "ended": read[Ended],
-	"amended": read[Amended], "ticked": read[Ticked], "wanted": read[Wanted], "filled": read[Filled], "changed": read[Changed], "posted": read[Posted], "removed": read[Removed],
+	"amended": read[Amended], "ticked": read[Ticked], "revealed": read[Revealed], "wanted": read[Wanted], "filled": read[Filled], "changed": read[Changed], "posted": read[Posted], "removed": read[Removed],
 }
 
 func read[E Event](b []byte) (Event, error) {
@@ -81,5 +81,8 @@ func DecodeSession(b []byte) (Session, error) {
 		return s, fmt.Errorf("session version %d: %w", st.V, ErrVersion)
 	}
 	err := json.Unmarshal(st.Data, &s)
+	if spoke := s.Turn != nil || s.Last != nil; spoke && s.Began.IsZero() && len(s.People) > 0 { // stored before it was kept
+		s.Began = s.People[0].User
+	}
 	return s, err
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Identifiers. All but TurnID are minted by the engine from crypto/rand and are unguessable; TurnID is derived from the
-// sequence number of the entry that opened the turn, so that every replica derives the same one.
+// sequence number and the operation of the entry that opened the turn, so that every replica derives the same one.
 type (
 	TurnID string
 	CallID string // one proposed call; the tool_call_id that people and models see
@@ -57,6 +57,7 @@ type (
 		Text       string          `json:"text"`
 		Context    []chat.Quote    `json:"context,omitempty"`
 		Unattended bool            `json:"unattended,omitempty"`
+		Standing   chat.Standing   `json:"standing,omitempty"` // what By is here
 		// Replay is set on a queued "Ask again": the same bytes as a new call.
 		Replay *Replay `json:"replay,omitempty"`
 	}
@@ -75,10 +76,13 @@ type (
 		By       chat.User       `json:"by,omitzero"`
 		All      bool            `json:"all,omitempty"` // the whole place is gone
 	}
-	// Shown: the turn's one message is posted.
+	// Shown: the turn's one message is posted, or Asks appeared in it. With From it is posted anew in place of that message, which
+	// would have been edited too late.
 	Shown struct {
 		Turn    TurnID          `json:"turn"`
 		Message chat.MessageRef `json:"message"`
+		From    chat.MessageRef `json:"from,omitempty"`
+		Asks    []Appeared      `json:"asks,omitempty"`
 	}
 	// Replied: the model answered step Step of the turn.
 	Replied struct {
@@ -91,6 +95,7 @@ type (
 		Cut    bool            `json:"cut,omitempty"`    // the stream ended early
 		Faults []string        `json:"faults,omitempty"` // servers whose tools could not be offered, for people
 		Left   int             `json:"left,omitempty"`   // utterances that did not fit into the model's context
+		More   int             `json:"more,omitempty"`   // calls over [MaxCalls], which were not taken
 		Extra  json.RawMessage `json:"extra,omitempty"`
 	}
 	// Ruled: policy answered for one call. An Allowed call may be ruled again before it starts, only to tighten.
@@ -112,6 +117,9 @@ type (
 		Surface string            `json:"surface,omitempty"` // where it was clicked: "slack", "web", ...
 		Reason  string            `json:"reason,omitempty"`
 		Grant   *permission.Grant `json:"grant,omitempty"` // with a choice that grants
+		// Under is the grant that this click gave for another call, and which covers this one too: it then stands as if it had
+		// never asked.
+		Under permission.GrantID `json:"under,omitempty"`
 	}
 	// Withdrawn: a decision is taken back before its call started.
 	Withdrawn struct {
@@ -128,11 +136,19 @@ type (
 		Name   string            `json:"name,omitempty"`
 		Args   json.RawMessage   `json:"args"` // canonical
 		Digest permission.Digest `json:"digest"`
+
+		Unchecked bool `json:"unchecked,omitempty"` // as of a Proposal
 	}
 	// Ticked: a person ticked, or unticked, "Remember this choice" of an ask. It decides nothing.
 	Ticked struct {
 		Ask  AskID     `json:"ask"`
 		On   bool      `json:"on,omitempty"`
+		By   chat.User `json:"by,omitzero"`
+		Name string    `json:"name,omitempty"`
+	}
+	// Revealed: a person looked at what the card of an ask masks. It decides nothing.
+	Revealed struct {
+		Ask  AskID     `json:"ask"`
 		By   chat.User `json:"by,omitzero"`
 		Name string    `json:"name,omitempty"`
 	}
@@ -196,6 +212,8 @@ type (
 		Say   string        `json:"say,omitempty"` // what is known of it, for people
 		Ask   AskID         `json:"ask"`           // the asking: happened, run again, leave
 		Wait  time.Duration `json:"wait,omitempty"`
+		// Forgotten: the log does not know the run, because the store came back older than it was; the driver does.
+		Forgotten bool `json:"forgotten,omitempty"`
 		// Repeat: the recovery rule of SAFETY 1 allows the same bytes again under the same approval.
 		Repeat string `json:"repeat,omitempty"` // the rule that allows it, or ""
 	}
@@ -260,6 +278,12 @@ type (
 	}
 )
 
+// Appeared is an ask whose card people can see from here on.
+type Appeared struct {
+	Ask   AskID     `json:"ask"`
+	Until time.Time `json:"until,omitzero"` // until when the card says that it can be answered
+}
+
 // Proposal is a call as the model wrote it, checked and canonical. A Problem settles it at once: nobody is asked and nothing runs.
 type Proposal struct {
 	ID      CallID            `json:"id"`
@@ -269,6 +293,8 @@ type Proposal struct {
 	Digest  permission.Digest `json:"digest,omitempty"`
 	Problem string            `json:"problem,omitempty"`
 	Extra   json.RawMessage   `json:"extra,omitempty"`
+
+	Unchecked bool `json:"unchecked,omitempty"` // nobody knows whether Args fit the tool's input schema
 }
 
 // Replay is an expired call to be asked for again in a turn of its own.
@@ -277,6 +303,8 @@ type Replay struct {
 	Tool   permission.Tool   `json:"tool"`
 	Args   json.RawMessage   `json:"args"`
 	Digest permission.Digest `json:"digest"`
+
+	Unchecked bool `json:"unchecked,omitempty"` // as of a Proposal
 }
 
 // Card is what the ask shows beyond the ruling: facts recorded with it, so that a card never shows anything else.
@@ -287,6 +315,7 @@ type Card struct {
 	Icon      string   `json:"icon,omitempty"`
 	Who       []string `json:"who,omitempty"`    // who can answer, in words; empty: the requester
 	Notice    string   `json:"notice,omitempty"` // e.g. that no admin is configured (R111)
+	Others    bool     `json:"others,omitempty"` // the requester's word alone does not do: others have to be told
 	// Changes tell what changed in the tool's definition since it was accepted, or first seen: untrusted.
 	Changes []permission.Difference `json:"changes,omitempty"`
 }
@@ -322,7 +351,7 @@ const (
 	TooManySteps   Why = "steps"
 	TooManyDenials Why = "denials"
 	ModelFailed    Why = "model"
-	NoProgress     Why = "progress" // five claims without a step forward
+	NoProgress     Why = "progress" // its drivers died without a step forward
 	MessageGone    Why = "gone"     // the turn's message or its chat is no more
 	IsHalted       Why = "halted"   // an admin halted everything
 	Broken         Why = "broken"
@@ -339,6 +368,7 @@ func (Decided) Class() Class   { return Choice }
 func (Withdrawn) Class() Class { return Choice }
 func (Amended) Class() Class   { return Choice }
 func (Ticked) Class() Class    { return Choice }
+func (Revealed) Class() Class  { return Choice }
 func (Wanted) Class() Class    { return Fact }
 func (Filled) Class() Class    { return Choice }
 func (Changed) Class() Class   { return Choice }
@@ -365,6 +395,7 @@ func (Decided) Kind() string   { return "decided" }
 func (Withdrawn) Kind() string { return "withdrawn" }
 func (Amended) Kind() string   { return "amended" }
 func (Ticked) Kind() string    { return "ticked" }
+func (Revealed) Kind() string  { return "revealed" }
 func (Wanted) Kind() string    { return "wanted" }
 func (Filled) Kind() string    { return "filled" }
 func (Changed) Kind() string   { return "changed" }
@@ -406,6 +437,7 @@ func (Abandoned) isEvent() {}
 func (Ended) isEvent()     {}
 func (Amended) isEvent()   {}
 func (Ticked) isEvent()    {}
+func (Revealed) isEvent()  {}
 func (Wanted) isEvent()    {}
 func (Filled) isEvent()    {}
 func (Changed) isEvent()   {}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
-	"github.com/nodhq/nod/core/render"
 )
 
 // What a limited grant is limited to where a click does not say.
@@ -35,10 +34,7 @@ var scopes = map[chat.Choice]permission.Scope{
 
 // proposal is the pins that a choice stands for on a call's card.
 func proposal(c ToolCall, choice chat.Choice) (permission.PinProposal, bool) {
-	if render.ArgsOf(c.Args, "").Redacted > 0 { // a label would have to say what it must not
-		return permission.PinProposal{}, false
-	}
-	all := permission.ProposePins(c.Args)
+	all := permission.ProposePins(c.Tool.Name, c.Args)
 	for _, p := range all {
 		if path := slices.ContainsFunc(p.Pins, func(x permission.Pin) bool { return x.Match == permission.MatchUnder }); path == (choice == chat.AllowPath) {
 			return p, true
@@ -81,7 +77,7 @@ func GrantFor(s Session, c ToolCall, choice chat.Choice, tools []permission.Tool
 		if uses < 1 || uses > maxUses {
 			return g, false
 		}
-		g.Counted, g.Uses = true, uses-1 // this call is one of them, and is covered by the click itself
+		g.Counted, g.Uses, g.Of = true, uses-1, uses // this call is one of them, and is covered by the click itself
 	case chat.AllowReads, chat.AllowWrites, chat.AllowServer:
 		g.Scope = scopes[choice]
 		for _, t := range tools {
@@ -108,12 +104,44 @@ func (s Session) granted(c ToolCall, ev Decided, at time.Time) *permission.Grant
 		return nil
 	}
 	kept := *g
-	kept.Tools = want.Tools
+	kept.Tools, kept.Of = want.Tools, want.Of
 	kept.At, kept.Until = at, time.Time{} // the log's time, as everything that grants are compared with
 	if ev.Choice == chat.AllowHour {
 		kept.Until = at.Add(GrantHour)
 	}
 	return &kept
+}
+
+// grant is a grant of the session as a call keeps it, or nil.
+func (s Session) grant(id permission.GrantID) *permission.Grant {
+	for _, g := range s.Grants {
+		if g.ID == id {
+			g.Tools = nil
+			return &g
+		}
+	}
+	return nil
+}
+
+// Coverable reports whether a call that waits may be answered by a grant that somebody gives for another: one that an admin or several
+// people decide may not, nor one that has to be looked at for itself: with arguments that are masked or that a person changed, or after a run
+// whose outcome nobody knew.
+func Coverable(c ToolCall) bool {
+	return c.Status == Awaiting && OffersGrant(c) && !c.Ruling.Changed && !c.edited() && len(c.Runs) == 0 && !Masked(c)
+}
+
+// covered answers a call by a grant that its granter gave for another call. From now on it stands as one that the grant let run without
+// asking: whether it covers is looked at again before the start.
+func (s Session) covered(i int, ev Decided) Session {
+	g := s.grant(ev.Under)
+	if c := s.Turn.Calls[i]; ev.Choice != chat.AllowOnce || g == nil || g.By != ev.By || g.Tool.Server != c.Tool.Server || !Coverable(c) {
+		return s
+	}
+	return s.edit(func(t *Turn) {
+		c := &t.Calls[i]
+		c.Status, c.Asked, c.Grant, c.Cover, c.Deadline = Allowed, false, g.ID, g, time.Time{}
+		c.Ruling.Verdict, c.Ruling.Grant, c.Votes, c.Ticked = permission.Allow, g.ID, nil, nil
+	})
 }
 
 func samePins(a, b []permission.Pin) bool {
@@ -129,6 +157,9 @@ func (c ToolCall) voted(u chat.User) bool {
 
 // CanRemember reports whether "Remember this choice" stands on the call's card.
 func CanRemember(c ToolCall) bool { return c.Status == Awaiting && c.Ruling.Remember }
+
+// Remembers reports whether a person ticked that box, so that their answer is remembered.
+func Remembers(c ToolCall, u chat.User) bool { return c.Ticked != nil && c.Ticked.User == u }
 
 func (s Session) ticked(ev Ticked) Session {
 	i := s.Turn.asking(ev.Ask)

@@ -110,6 +110,7 @@ func TestWhatATurnReads(t *testing.T) {
 		return x.put(Reopened{Ask: "a1", By: ana, Next: "a2", NextCall: "c2"})
 	}
 	alone := func(id, text string) Said { s := says(id, text, ana); s.Unattended = true; return s }
+	visiting := func(id, text string) Said { s := says(id, text, ana); s.Standing = chat.Visitor; return s }
 	for name, c := range map[string]struct {
 		queue func(*script)
 		read  []string // by the next turn
@@ -121,6 +122,7 @@ func TestWhatATurnReads(t *testing.T) {
 		"hers, then asked again":     {func(x *script) { again(x.put(says("m2", "2", ana))) }, []string{"2"}},
 		"attended, then unattended":  {func(x *script) { x.put(says("m2", "2", ana), alone("m3", "3")) }, []string{"2"}},
 		"unattended, then attended":  {func(x *script) { x.put(alone("m2", "2"), says("m3", "3", ana)) }, []string{"2"}},
+		"a visitor since":            {func(x *script) { x.put(says("m2", "2", ana), visiting("m3", "3")) }, []string{"2"}},
 		"unattended, twice the same": {func(x *script) { x.put(alone("m2", "2"), alone("m3", "3")) }, []string{"2", "3"}},
 	} {
 		t.Run(name, func(t *testing.T) {

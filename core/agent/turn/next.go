@@ -48,8 +48,8 @@ type Env struct {
 	MaxSteps   int   // replies in one turn; 0: no limit
 	MaxDenials int   // replies of which something was denied, before the turn stops to ask the person; 0: no limit
 	Sequential bool  // rule and ask one call at a time (002, 004)
-	// Nudge is the age of a turn's message beyond which a new ask is announced beside it, and Room how many characters of an answer
-	// certainly fit into it. Zero, both: the platform has nothing beside a message.
+	// Nudge is how long a card stands that came by an edit before it is announced beside the message, and Room how many characters of
+	// an answer certainly fit into it. Zero, both: the platform has nothing beside a message.
 	Nudge time.Duration
 	Room  int
 }
@@ -57,7 +57,7 @@ type Env struct {
 // Next is what the world still owes the session at now: derived, never stored. An empty answer means that the
 // session is finished, waits for a person (see [Waits]) or for the driver's own run.
 func Next(s Session, now time.Time, env Env) []Command {
-	return append(next(s, now, env), beside(s, env)...)
+	return append(next(s, now, env), beside(s, now, env)...)
 }
 
 func next(s Session, now time.Time, env Env) []Command {
@@ -78,16 +78,11 @@ func next(s Session, now time.Time, env Env) []Command {
 		}
 	}
 	for _, c := range t.Calls {
-		switch {
-		case c.Status == Proposed:
-			if env.Sequential && t.before(c.ID) {
-				continue
-			}
+		if c.Status == Proposed && !(env.Sequential && t.before(c.ID)) {
 			do = append(do, Rule{c.ID})
-		case c.waits() && c.overdue(now):
-			do = append(do, Expire{c.Ask})
-		case c.Want.Open() && !c.Want.Deadline.IsZero() && !now.Before(c.Want.Deadline):
-			do = append(do, Expire{c.Want.Ask})
+		}
+		if end := c.wait().ends(); !end.IsZero() && !now.Before(end) {
+			do = append(do, Expire{c.wait().Ask})
 		}
 	}
 	if len(do) > 0 && !onlyShow(do) {
@@ -133,6 +128,11 @@ func (t *Turn) before(id CallID) bool {
 	return false
 }
 
+// Pressing reports whether there is something that a turn's message has to show at once: a question, or that it is over.
+func Pressing(s Session) bool {
+	return s.Turn != nil && (s.Turn.Stopped != nil || len(Waits(s)) > 0 || s.Turn.settled() && !s.Turn.wantsReply())
+}
+
 // EndsNow reports whether the turn could be ended at once: nothing of it runs.
 func EndsNow(s Session) bool { return s.Turn != nil && s.Turn.live() == nil }
 
@@ -140,31 +140,66 @@ func EndsNow(s Session) bool { return s.Turn != nil && s.Turn.live() == nil }
 type Wait struct {
 	Ask      AskID
 	Call     CallID
+	Asked    time.Time
 	Deadline time.Time // zero: parked
+	Seen     *Showing  // nil: nobody has seen it yet
+	Others   bool      // the requester's answer does not do
+}
+
+// unseenFor is how much longer than its time an ask is kept open that could not be shown to anybody: then its turn goes on.
+const unseenFor = 10 * time.Minute
+
+// ends is when it expires, or zero.
+func (w Wait) ends() time.Time {
+	if w.Seen == nil && !w.Deadline.IsZero() {
+		return w.Deadline.Add(unseenFor)
+	}
+	return w.Deadline
+}
+
+// wait is what a call waits for a person to answer; the zero value where it does not.
+func (c ToolCall) wait() Wait {
+	switch {
+	case c.waits():
+		return Wait{c.Ask, c.ID, c.AskedAt, c.Deadline, c.Seen, c.Card.Others}
+	case c.Want.Open():
+		return Wait{c.Want.Ask, c.ID, c.Want.At, c.Want.Deadline, c.Want.Seen, false}
+	}
+	return Wait{}
 }
 
 // Waits lists what the session waits for people to answer.
 func Waits(s Session) []Wait {
-	var w []Wait
-	if s.Turn != nil {
-		for _, c := range s.Turn.Calls {
-			switch {
-			case c.waits():
-				w = append(w, Wait{c.Ask, c.ID, c.Deadline})
-			case c.Want.Open():
-				w = append(w, Wait{c.Want.Ask, c.ID, c.Want.Deadline})
-			}
-		}
+	if s.Turn == nil {
+		return nil
 	}
-	return w
+	return s.Turn.waiting()
 }
 
-// WakeAt is when the session next owes something by itself: its earliest deadline, or zero.
-func WakeAt(s Session) time.Time {
+func (t *Turn) waiting() []Wait {
+	var out []Wait
+	for _, c := range t.Calls {
+		if w := c.wait(); w.Ask != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// WakeAt is when the session next owes something by itself, or zero.
+func WakeAt(s Session, now time.Time, env Env) time.Time {
 	var at time.Time
+	soonest := func(x time.Time) {
+		if !x.IsZero() && (at.IsZero() || x.Before(at)) {
+			at = x
+		}
+	}
 	for _, w := range Waits(s) {
-		if !w.Deadline.IsZero() && (at.IsZero() || w.Deadline.Before(at)) {
-			at = w.Deadline
+		soonest(w.ends())
+	}
+	if s.Turn != nil && s.Turn.Shown != "" {
+		if _, due := s.Turn.nudge(env.Nudge); due.After(now) {
+			soonest(due)
 		}
 	}
 	return at

@@ -96,7 +96,7 @@ func TestWakeAt(t *testing.T) {
 		r.Ruling.Timeout = d
 		return r
 	}
-	if !WakeAt(newScript(t).s).IsZero() || len(Waits(newScript(t).s)) > 0 || len(OpenAsks(newScript(t).s)) > 0 {
+	if !WakeAt(newScript(t).s, time.Time{}, Env{}).IsZero() || len(Waits(newScript(t).s)) > 0 || len(OpenAsks(newScript(t).s)) > 0 {
 		t.Error("nothing waits in an empty session")
 	}
 	for name, c := range map[string]struct {
@@ -121,7 +121,10 @@ func TestWakeAt(t *testing.T) {
 		for i, d := range c.waits {
 			x.put(timed(fmt.Sprintf("c%d", i), fmt.Sprintf("a%d", i), d))
 		}
-		if got := WakeAt(x.s); !got.Equal(want) {
+		for i := range c.waits {
+			x.seen(AskID(fmt.Sprintf("a%d", i)))
+		}
+		if got := WakeAt(x.s, x.at, Env{}); !got.Equal(want) {
 			t.Errorf("%s: wakes at %v, want %v", name, got, want)
 		}
 	}

@@ -1,7 +1,9 @@
 package turn
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -209,6 +211,31 @@ func TestTrimKeepsTheLastQuestion(t *testing.T) {
 	}
 	if kept, left := Trim(talk, 0); left != 0 || len(kept) != len(talk) {
 		t.Error("no budget means all")
+	}
+}
+
+// TestTrimCutsTheLongestResults: where the last question and its results are too much, the longest results are cut, and say so.
+func TestTrimCutsTheLongestResults(t *testing.T) {
+	result := func(n int) TalkCall { return TalkCall{Result: Result{Text: strings.Repeat("x", n)}} }
+	talk := []Utterance{
+		{Role: RoleUser, Text: "q"},
+		{Role: RoleAssistant, Calls: []TalkCall{result(40_000), result(9_000), {Result: Result{Structured: json.RawMessage(`{"a":"` + strings.Repeat("y", 30_000) + `"}`)}}, {Result: Result{Text: "t", Structured: json.RawMessage(`{}`)}}}},
+	}
+	kept, left := Trim(talk, 10_000)
+	if got := Tokens(kept); left != 0 || got > 10_100 || got < 9_900 {
+		t.Errorf("%d tokens of 10,000, %d left out", got, left)
+	}
+	calls := kept[1].Calls
+	for _, i := range []int{0, 2} {
+		if text := calls[i].Result.Text; calls[i].Result.Structured != nil || !strings.HasSuffix(text, "bytes of this result left out: the conversation is too long for the model]") {
+			t.Errorf("result %d ends %q", i, text[max(0, len(text)-100):])
+		}
+	}
+	if !reflect.DeepEqual(calls[1], talk[1].Calls[1]) || !reflect.DeepEqual(calls[3], talk[1].Calls[3]) || len(talk[1].Calls[0].Result.Text) != 40_000 {
+		t.Error("what was short enough changed, or the log did")
+	}
+	if kept, _ := Trim(talk, 1); kept[1].Calls[0].Result.size() < leastResult || kept[1].Calls[3].Result.Text != "t" {
+		t.Errorf("with no room at all: %q", kept[1].Calls[0].Result.Text)
 	}
 }
 

@@ -103,7 +103,7 @@ func TestAbandoned(t *testing.T) {
 	x.fork().takes(other(func(e *Abandoned) { e.Token, e.Own = 1, true })).is("c1", Unknown, "")
 	x.fork().takes(other(func(e *Abandoned) { e.Own = true })).is("c1", Unknown, "")
 	x.fork().takes(other(func(e *Abandoned) { e.Wait = 0 })).after(1000*time.Hour).owes("it waits for a person", []Command{}...)
-	x.takes(gone).is("c1", Unknown, "").ignores("once", gone, other(func(e *Abandoned) { e.Ask = "a3" })).after(time.Minute).owes("the deadline has come", Expire{"a2"})
+	x.takes(gone).is("c1", Unknown, "").ignores("once", gone, other(func(e *Abandoned) { e.Ask = "a3" })).seen("a2").after(time.Minute).owes("the deadline has come", Expire{"a2"})
 
 	// The recovery rule: twice, and never after Stop.
 	repeat := func(run, ask string) Abandoned {

@@ -26,7 +26,8 @@ type Session struct {
 	ModeRev    int                `json:"mode_rev,omitempty"`
 	ResetRev   int                `json:"reset_rev,omitempty"`
 	Usage      Usage              `json:"usage,omitzero"`
-	People     []Person           `json:"people,omitempty"` // who spoke or decided here, with the name last seen
+	People     []Person           `json:"people,omitempty"` // who spoke or decided here, with the name last seen; the newest so many
+	Began      chat.User          `json:"began,omitzero"`   // who the chat belongs to, for ever: whoever spoke here first
 	Lapsed     []LapsedCall       `json:"lapsed,omitempty"` // expired calls that can still be asked for again
 	Recent     []chat.Delivery    `json:"recent,omitempty"` // deliveries already folded
 	Clicks     []string           `json:"clicks,omitempty"` // operations of people's latest choices: one delivered again is no new one
@@ -56,6 +57,7 @@ type Turn struct {
 	Requester  chat.User       `json:"requester,omitzero"`
 	Said       []Said          `json:"said"`
 	Unattended bool            `json:"unattended,omitempty"`
+	Standing   chat.Standing   `json:"standing,omitempty"` // what the requester is here
 	Replies    []Reply         `json:"replies,omitempty"`
 	Calls      []ToolCall      `json:"calls,omitempty"` // of all steps, in order
 	Step       int             `json:"step"`            // replies so far
@@ -75,7 +77,8 @@ type Turn struct {
 
 // Seq is the sequence number of the entry that opened the turn.
 func (t *Turn) Seq() uint64 {
-	n, _ := strconv.ParseUint(strings.TrimPrefix(string(t.ID), "t"), 10, 64)
+	digits, _, _ := strings.Cut(strings.TrimPrefix(string(t.ID), "t"), "-") // what follows tells turns of two histories apart
+	n, _ := strconv.ParseUint(digits, 10, 64)
 	return n
 }
 
@@ -84,6 +87,7 @@ type Beside struct {
 	Slot    string          `json:"slot"`
 	Message chat.MessageRef `json:"message,omitempty"` // empty: there is none, and none will be tried
 	Gone    bool            `json:"gone,omitempty"`    // taken away again
+	At      time.Time       `json:"at,omitzero"`
 }
 
 // Reply is one answer of the model within a turn.
@@ -91,6 +95,7 @@ type Reply struct {
 	Text   string          `json:"text,omitempty"`
 	Cut    bool            `json:"cut,omitempty"`
 	Left   int             `json:"left,omitempty"`
+	More   int             `json:"more,omitempty"` // calls that were not taken
 	Faults []string        `json:"faults,omitempty"`
 	Model  string          `json:"model,omitempty"`
 	Extra  json.RawMessage `json:"extra,omitempty"`
@@ -133,11 +138,14 @@ type ToolCall struct {
 	Wrote json.RawMessage `json:"wrote,omitempty"` // what the model wrote, where a person changed the arguments
 	Edits []Amendment     `json:"edits,omitempty"` // who changed them, in order
 
+	Unchecked bool `json:"unchecked,omitempty"` // nobody knows whether Args fit the tool's input schema
+
 	Ask      AskID             `json:"ask,omitempty"` // the ruling or asking in force
 	Asks     []AskID           `json:"asks,omitempty"`
 	Asked    bool              `json:"asked,omitempty"` // Ask was put to a person
 	AskedAt  time.Time         `json:"asked_at,omitzero"`
 	Deadline time.Time         `json:"deadline,omitzero"` // zero: parked
+	Seen     *Showing          `json:"seen,omitempty"`    // nil: nobody has seen the card of Ask yet
 	Ruling   permission.Ruling `json:"ruling,omitzero"`
 	Card     Card              `json:"card,omitzero"`
 
@@ -147,10 +155,12 @@ type ToolCall struct {
 	Surface   string             `json:"surface,omitempty"`
 	Reason    string             `json:"reason,omitempty"`
 	DecidedAt time.Time          `json:"decided_at,omitzero"`
-	Votes     []Vote             `json:"votes,omitempty"`  // who allowed it so far, where several must
-	Ticked    *Person            `json:"ticked,omitempty"` // who ticked "Remember this choice"
-	Want      *Wanting           `json:"want,omitempty"`   // what its server wants of the requester, until it is answered
-	Grant     permission.GrantID `json:"grant,omitempty"`  // the grant it made or used
+	Votes     []Vote             `json:"votes,omitempty"`    // who allowed it so far, where several must
+	Ticked    *Person            `json:"ticked,omitempty"`   // who ticked "Remember this choice"
+	Revealed  []Reveal           `json:"revealed,omitempty"` // who looked at what the cards mask
+	Want      *Wanting           `json:"want,omitempty"`     // what its server wants of the requester, until it is answered
+	Grant     permission.GrantID `json:"grant,omitempty"`    // the grant it made or used
+	Cover     *permission.Grant  `json:"cover,omitempty"`    // the one it used, as it was then, without its tools
 
 	Run        RunID     `json:"run,omitempty"`
 	Runs       []RunID   `json:"runs,omitempty"`
@@ -165,6 +175,13 @@ type ToolCall struct {
 	Reasked    bool      `json:"reasked,omitempty"` // expired, and asked for again in a turn of its own
 
 	Result *Result `json:"result,omitempty"` // set exactly when the call is settled
+}
+
+// Showing is when and how an ask's card appeared. Its clock runs from then.
+type Showing struct {
+	At     time.Time `json:"at"`
+	Says   time.Time `json:"says,omitzero"`    // until when it says that it can be answered, where that is near the deadline and never later
+	Silent bool      `json:"silent,omitempty"` // by an edit, of which platforms notify nobody
 }
 
 // Vote is one person's word among several that a call needs.
@@ -210,10 +227,11 @@ type Utterance struct {
 
 // TalkCall is a call and its result as a model reads them.
 type TalkCall struct {
-	ID     CallID          `json:"id"`
-	Server string          `json:"server,omitempty"` // empty: the model invented the name
-	Name   string          `json:"name"`
-	Args   json.RawMessage `json:"args,omitempty"`
-	Extra  json.RawMessage `json:"extra,omitempty"`
-	Result Result          `json:"result"`
+	ID      CallID          `json:"id"`
+	ModelID string          `json:"model_id,omitempty"` // as the model called it; not always there, not always unique
+	Server  string          `json:"server,omitempty"`   // empty: the model invented the name
+	Name    string          `json:"name"`
+	Args    json.RawMessage `json:"args,omitempty"`
+	Extra   json.RawMessage `json:"extra,omitempty"`
+	Result  Result          `json:"result"`
 }

@@ -293,6 +293,11 @@ func (w *world) work(rep *replica) {
 	if w.chance(70) {
 		w.catchUp(rep)
 	}
+	for _, x := range Waits(rep.s) {
+		if x.Seen == nil && w.chance(70) {
+			w.put(Shown{Turn: rep.s.Turn.ID, Asks: []Appeared{{Ask: x.Ask}}})
+		}
+	}
 	cmds := Next(rep.s, w.now, Env{Live: rep.live, MaxSteps: 6, MaxDenials: 3, Nudge: 20 * time.Second, Room: 5})
 	if len(cmds) == 0 {
 		if rep.live != "" {
@@ -536,7 +541,7 @@ func (w *world) drain() {
 	w.holder, w.fence = 0, w.fence+1
 	rep := w.reps[0]
 	rep.token, rep.live = w.fence, ""
-	for range 400 {
+	for range 800 {
 		w.catchUp(rep)
 		if rep.s.Turn == nil && len(rep.s.Waiting) == 0 {
 			return

@@ -214,10 +214,10 @@ func TestExtend(t *testing.T) {
 
 func TestExpiry(t *testing.T) {
 	newScript(t).ignores("no turn", Expired{Ask: "a1"})
-	x := asked(t).ignores("too early", Expired{Ask: "a1"}).after(time.Minute).owes("the deadline has come", Expire{"a1"})
+	x := asked(t).seen("a1").ignores("too early", Expired{Ask: "a1"}).after(time.Minute).owes("the deadline has come", Expire{"a1"})
 	x.ignores("no such ask", Expired{Ask: "a9"}).takes(Expired{Ask: "a1"}).is("c1", Lapsed, "Tool execution timed out: nobody answered the request for approval in 60 s")
 	x.after(time.Second).ignores("once is enough", Expired{Ask: "a1"}).owes("the model is told", AskModel{1})
-	x = lost(t).ignores("too early", Expired{Ask: "a2"}).after(time.Minute).owes("the deadline has come", Expire{"a2"})
+	x = lost(t).seen("a2").ignores("too early", Expired{Ask: "a2"}).after(time.Minute).owes("the deadline has come", Expire{"a2"})
 	x.takes(Expired{Ask: "a2"}).is("c1", Unknown, render.ResultUnknown("The connection was lost.")).ignores("once is enough", Expired{Ask: "a2"})
 }
 

@@ -16,6 +16,26 @@ type Live struct {
 	Text     string
 	Note     string // about a wait: "Trying again in 20 s."
 	Progress map[CallID]Progress
+	// Now and Drawn are for cards that nobody has seen yet: what they say of their end, from the moment they are drawn, or as they
+	// were drawn.
+	Now   time.Time
+	Drawn map[AskID]time.Time
+}
+
+// expires is until when a card says that it can be answered.
+func (v viewer) expires(w Wait) time.Time {
+	drawn, ok := v.live.Drawn[w.Ask]
+	switch {
+	case w.Seen != nil && !w.Seen.Says.IsZero():
+		return w.Seen.Says
+	case w.Seen != nil || w.Deadline.IsZero():
+		return w.Deadline
+	case ok:
+		return drawn
+	case v.live.Now.IsZero():
+		return w.Deadline
+	}
+	return v.live.Now.Add(w.Deadline.Sub(w.Asked))
 }
 
 // View is how the one message of turn t (the open one or the one that ended last) should look now. It is
@@ -39,7 +59,11 @@ func View(s Session, t *Turn, live Live) render.Message {
 	m.Blocks = append(m.Blocks, v.notes()...)
 	m.Blocks = append(m.Blocks, v.asks()...)
 	if len(m.Blocks) == 0 {
-		m.Blocks = []render.Block{note(render.Thinking)}
+		say := render.Thinking
+		if !v.open() {
+			say = render.NoAnswer
+		}
+		m.Blocks = []render.Block{note(say)}
 	}
 	m.Choices = v.choices()
 	m.Hosts = brought(s, m)
@@ -60,6 +84,11 @@ func brought(s Session, m render.Message) []string {
 		}
 	}
 	return render.Hosts(strings.Join(said, "\n"))
+}
+
+// Blank reports whether a message says nothing but that somebody is at work.
+func Blank(m render.Message) bool {
+	return !slices.ContainsFunc(m.Blocks, func(b render.Block) bool { _, ok := b.(render.Note); return !ok })
 }
 
 type viewer struct {
@@ -134,15 +163,20 @@ func (v viewer) step(c ToolCall) render.Step {
 		if c.Reason != "" {
 			d.sep().text("“" + clip(c.Reason, 200) + "”")
 		}
+		if Remembers(c, c.By) {
+			d.sep().text(render.RememberedDenial)
+		} else {
+			d.sep().text(render.AllowByAsking)
+		}
 		if c.mayHaveRun() {
 			d.sep().text(render.NotRunAgain)
 		}
 	case Lapsed:
-		d.text(render.NobodyAnswered(c.Deadline.Sub(c.AskedAt), c.mayHaveRun()))
+		d.text(render.NobodyAnswered(c.waited(), c.mayHaveRun()))
 	case Cancelled:
 		d.text("cancelled").sep().text(notRun(c))
 	case Unknown:
-		d.text(render.Interrupted)
+		d.text(c.lostWords(render.Interrupted, render.RanNoAnswer))
 		switch c.Choice {
 		case chat.Happened:
 			d.sep().text(render.OutcomeHappened).person(c.By, c.Name)
@@ -204,15 +238,11 @@ func (v viewer) allowedBy(d *detail, c ToolCall) {
 		d.text(" ").time(c.DecidedAt, false)
 	case c.Asked && c.Choice != "":
 		d.text(render.Decided(c.Choice)+" by ").person(c.By, c.Name).text(" ").time(c.DecidedAt, false)
-	case c.Grant != "":
-		d.text(render.ByGrant)
-		for _, g := range v.s.Grants {
-			if g.ID == c.Grant {
-				d.person(g.By, g.Name)
-				return
-			}
+		if Remembers(c, c.By) {
+			d.sep().text(rememberedWith(c.Choice))
 		}
-		d.text("an earlier choice")
+	case c.Grant != "":
+		v.grantedBy(d, c)
 	case c.Ruling.Winner() == permission.RuleRemembered:
 		d.text(render.ByRemembered)
 	default:
@@ -250,8 +280,9 @@ func (v viewer) notes() []render.Block {
 		say(clip(v.live.Note, 300))
 	}
 	var faults []string
-	left := 0
+	left, more := 0, 0
 	for _, r := range t.Replies {
+		more += r.More
 		if len(r.Faults) > 0 {
 			faults = r.Faults
 		}
@@ -259,6 +290,9 @@ func (v viewer) notes() []render.Block {
 	}
 	for _, f := range faults {
 		say(clip(f, 300))
+	}
+	if more > 0 {
+		say(render.MoreCalls(more))
 	}
 	if left > 0 {
 		say(render.LeftOut(left))
@@ -306,13 +340,11 @@ func (v viewer) notes() []render.Block {
 		if !Grants(c.Choice) {
 			continue
 		}
-		for _, g := range v.s.Grants {
-			if g.ID == c.Grant {
-				out = append(out, render.Note{
-					Line:    render.Line{render.Plain(render.GrantLine(clip(GrantWhat(g), 200), nameFor(g.By, g.Name)))},
-					Choices: []render.Choice{{Choice: chat.Revoke, Token: string(g.ID), Label: render.LabelRevoke}},
-				})
-			}
+		if g := v.s.grant(c.Grant); g != nil {
+			var d detail
+			d.text(render.GrantLine(clip(GrantWhat(*g), 200), nameFor(g.By, g.Name)))
+			limits(&d, *g)
+			out = append(out, render.Note{Line: d.line, Choices: []render.Choice{{Choice: chat.Revoke, Token: string(g.ID), Label: render.LabelRevoke}}})
 		}
 	}
 	if n := len(v.awaiting()); n > 1 {
@@ -341,11 +373,20 @@ func (v viewer) choices() []render.Choice {
 	if open := v.awaiting(); len(open) > 1 {
 		token := BatchToken(v.s)
 		all := true
+		var calls []string // how often each tool, in the order of the cards
+		count := map[string]int{}
 		for _, c := range open {
 			all = all && Showable(c)
+			name := seen(c.Tool.Name) + " of " + seen(c.Tool.Server)
+			if count[name]++; count[name] == 1 {
+				calls = append(calls, name)
+			}
+		}
+		for i, name := range calls {
+			calls[i] = render.Number(count[name]) + " × " + clip(name, 60)
 		}
 		if all {
-			out = append(out, render.Choice{Choice: chat.ApproveAll, Token: token, Label: render.LabelApproveAll(len(open))})
+			out = append(out, render.Choice{Choice: chat.ApproveAll, Token: token, Label: render.LabelApproveAll(len(open)), Confirm: render.ConfirmAll(calls)})
 		}
 		out = append(out, render.Choice{Choice: chat.DenyAll, Token: token, Label: render.LabelDenyAll(len(open)), Style: render.Danger})
 	}
@@ -383,6 +424,9 @@ func (v viewer) asks() []render.Block {
 func (v viewer) ask(c ToolCall) render.Ask {
 	a := v.card(c)
 	a.Kind = render.AskPermission
+	if CanEdit(c) {
+		a.Args.Edit = render.Editable(c.Args)
+	}
 	a.Header, a.Run = render.AllowHeader(seen(c.Tool.Server)), render.RunLine(seen(c.Tool.Name), seen(c.Tool.Server))
 	a.Facts = Facts(c.Ruling)
 	a.Question, a.Impact = clip(c.Ruling.Message, 300), clip(c.Ruling.Impact, 300)
@@ -401,20 +445,28 @@ func (v viewer) ask(c ToolCall) render.Ask {
 	if c.edited() {
 		why.strong(render.EditedBy(clip(c.Edits[len(c.Edits)-1].Name, 80)) + ".")
 	}
+	if c.Unchecked {
+		why.strong(render.Unchecked)
+	}
+	masked := Masked(c)
+	if masked {
+		why.strong(render.HiddenOnCard)
+	}
 	v.changes(&why, c)
-	for _, host := range render.Hosts(string(c.Args)) { // letters of another alphabet look like those that people know
-		if warning := render.HostWarning(host); warning != "" {
-			why.strong(warning)
-		}
+	for _, warning := range render.Lookalikes(c.Args) { // letters of another alphabet look like those that people know
+		why.strong(warning)
 	}
 	a.Because = why.line
 	token := string(c.Ask)
 	a.More = v.more(c, a.More)
+	if masked && Showable(c) {
+		a.Choices = append(a.Choices, render.Choice{Choice: chat.Reveal, Token: token, Label: render.LabelReveal})
+	}
 	if OffersGrant(c) {
-		a.Choices = append(a.Choices, render.Choice{Choice: chat.AllowChat, Token: token, Label: render.LabelAllowChat, Hint: render.HintAllowChat})
+		a.Choices = append(a.Choices, render.Choice{Choice: chat.AllowChat, Token: token, Label: render.LabelAllowChat, Hint: render.HintAllowChat, Confirm: alsoRemembered(c, chat.AllowChat, "")})
 	}
 	if Showable(c) {
-		a.Choices = append(a.Choices, render.Choice{Choice: chat.AllowOnce, Token: token, Label: render.LabelAllowOnce})
+		a.Choices = append(a.Choices, render.Choice{Choice: chat.AllowOnce, Token: token, Label: render.LabelAllowOnce, Confirm: alsoRemembered(c, chat.AllowOnce, "")})
 	}
 	a.Choices = append(a.Choices, render.Choice{Choice: chat.Deny, Token: token, Label: render.LabelDeny, Style: render.Danger})
 	var d detail
@@ -443,7 +495,7 @@ func (v viewer) ask(c ToolCall) render.Ask {
 func (v viewer) outcome(c ToolCall) render.Ask {
 	a := v.card(c)
 	a.Kind = render.AskOutcome
-	a.Header, a.Run = render.OutcomeHeader, render.RunLine(seen(c.Tool.Name), seen(c.Tool.Server))
+	a.Header, a.Run = c.lostWords(render.OutcomeHeader, render.OutcomeNoAnswer), render.RunLine(seen(c.Tool.Name), seen(c.Tool.Server))
 	if c.Lost != "" {
 		a.Because = render.Line{render.Plain(clip(c.Lost, 300))}
 	}
@@ -463,7 +515,7 @@ func (v viewer) outcome(c ToolCall) render.Ask {
 
 func (v viewer) card(c ToolCall) render.Ask {
 	a := render.Ask{
-		Call: string(c.ID), Token: string(c.Ask), Tool: seen(c.Tool.Name), Expires: c.Deadline,
+		Call: string(c.ID), Token: string(c.Ask), Tool: seen(c.Tool.Name), Expires: v.expires(c.wait()),
 		Server: render.Server{Name: seen(c.Tool.Server), Description: clip(c.Card.Server, 300), Icon: clip(c.Card.Icon, 300), Trusted: c.Ruling.Trusted},
 		Args:   render.ArgsOf(c.Args, string(c.Digest)),
 	}
@@ -487,8 +539,8 @@ func (v viewer) who(d *detail, c ToolCall) {
 }
 
 func (v viewer) expiry(d *detail, c ToolCall) {
-	if !c.Deadline.IsZero() {
-		d.sep().text("expires ").time(c.Deadline, true)
+	if at := v.expires(c.wait()); !at.IsZero() {
+		d.sep().text("expires ").time(at, true)
 	}
 }
 

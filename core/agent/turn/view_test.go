@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -183,6 +184,27 @@ func TestLiveWords(t *testing.T) {
 	}
 }
 
+// Who ended a run is known where the process that ran it has seen it through: nod is not to blame then.
+func TestAnUnknownOutcomeBlamesWhoItWas(t *testing.T) {
+	gone := Abandoned{Call: "c1", Run: "r1", Token: 1, Own: true, Ask: "a2", Wait: time.Minute, Say: "The box server stopped while w ran (exit status 3)."}
+	left := Resolved{Ask: "a2", Answer: chat.Leave, By: ben, Name: "Ben"}
+	ran(t).put(gone).shows(render.OutcomeNoAnswer, gone.Say).hides("nod was interrupted").put(left).shows(render.RanNoAnswer).hides(render.Interrupted)
+	gone.Say, gone.Own, gone.Token = "", false, 2
+	ran(t).put(gone).shows(render.OutcomeHeader).hides(render.OutcomeNoAnswer).put(left).shows(render.Interrupted)
+}
+
+// A call whose arguments nobody could check says so on its card, also when it is asked for anew; other arguments start afresh.
+func TestUncheckedArgumentsStandOnTheCard(t *testing.T) {
+	p := proposes("c1", "w", `{}`)
+	begin(t, p).put(rules("c1", "a1", permission.Ask, permission.Write)).hides(render.Unchecked)
+	p.Unchecked = true
+	x := begin(t, p).put(rules("c1", "a1", permission.Ask, permission.Write)).shows(render.Unchecked)
+	x.fork().put(Amended{Ask: "a1", By: ana, Args: []byte(`{"n":1}`), Digest: "other"}, rules("c1", "a2", permission.Ask, permission.Write)).hides(render.Unchecked)
+	x.fork().put(Amended{Ask: "a1", By: ana, Args: []byte(`{"n":1}`), Digest: "other", Unchecked: true}, rules("c1", "a2", permission.Ask, permission.Write)).shows(render.Unchecked)
+	x.after(time.Hour).put(Expired{Ask: "a1"}, Ended{Turn: "t1", Why: Answered}, Reopened{Ask: "a1", By: ana, Name: "Ana", Next: "a3", NextCall: "c2"})
+	x.put(Shown{Turn: x.s.Turn.ID, Message: "s2"}, rules("c2", "a3", permission.Ask, permission.Write)).shows(render.Unchecked)
+}
+
 func TestStepsSayWhatIsRecorded(t *testing.T) {
 	begin(t, Proposal{ID: "c1", Tool: permission.Tool{Name: "wipe"}, Problem: "There is no tool named wipe.\nTools: none"}).
 		shows("wipe · failed · There is no tool named wipe.\n").hides("allowed", "took", "0 s")
@@ -209,9 +231,9 @@ func TestWhoAllowedIt(t *testing.T) {
 	asked(t).decides("c1", chat.AllowOnce, ben).shows("allowed once by Ben 14:02 UTC · " + render.ComesNext).hides(render.ByPolicy)
 	x := covered(t)
 	x.s.Grants = append([]permission.Grant{{ID: "h", By: ben, Name: "Ben"}}, x.s.Grants...)
-	x.shows("w · files · done · 0 s · "+render.ByGrant+"ana\n", "not started · "+render.ByGrant+"ana · ", "allowed once by Ben 14:02 UTC · "+render.StartsLater)
-	x.hides(render.ByGrant + "Ben")
-	x.put(Revoked{Grants: []permission.GrantID{"g"}, By: ana}).shows("done · 0 s · " + render.ByGrant + "an earlier choice")
+	x.shows("w · files · done · 0 s · "+render.ByGrant(chat.AllowChat)+"ana\n", "not started · "+render.ByGrant(chat.AllowChat)+"ana · ", "allowed once by Ben 14:02 UTC · "+render.StartsLater)
+	x.hides(render.ByGrant(chat.AllowChat) + "Ben")
+	x.put(Revoked{Grants: []permission.GrantID{"g"}, By: ana}).shows("done · 0 s · " + render.ByGrant(chat.AllowChat) + "ana")
 	// Once the turn is over nothing comes next.
 	asked(t).decides("c1", chat.AllowOnce, ben).put(Ended{Turn: "t1", Why: Broken}).hides(render.ComesNext, render.StartsLater)
 }
@@ -410,5 +432,18 @@ func TestViewKnowsWhichHostsPeopleBrought(t *testing.T) {
 	}
 	if got := render.Fit(View(s, s.Turn, Live{Text: "https://x.example"}), render.Floor).Hosts; len(got) != 2 {
 		t.Errorf("Fit keeps %q", got)
+	}
+}
+
+// TestAnAnswerWithNothingInIt: a turn that is over does not look as if it went on.
+func TestAnAnswerWithNothingInIt(t *testing.T) {
+	x := newScript(t)
+	x.put(says("m1", "hi", ana))
+	if got := View(x.s, x.s.Turn, Live{}).Blocks; !reflect.DeepEqual(got, []render.Block{note(render.Thinking)}) {
+		t.Errorf("while it is asked: %v", got)
+	}
+	x.put(Replied{Turn: x.s.Turn.ID}, Ended{Turn: x.s.Turn.ID, Why: Answered})
+	if got := View(x.s, x.s.Last, Live{}).Blocks; !reflect.DeepEqual(got, []render.Block{note(render.NoAnswer)}) {
+		t.Errorf("afterwards: %v", got)
 	}
 }

@@ -66,6 +66,7 @@ type Wanting struct {
 	Want     Want      `json:"want"`
 	At       time.Time `json:"at"`
 	Deadline time.Time `json:"deadline,omitzero"`
+	Seen     *Showing  `json:"seen,omitempty"` // as a call's
 	Fill     *Fill     `json:"fill,omitempty"` // nil: it waits
 	By       chat.User `json:"by,omitzero"`
 	Name     string    `json:"name,omitempty"`

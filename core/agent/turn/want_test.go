@@ -97,7 +97,7 @@ func TestOnlyTheRequesterFills(t *testing.T) {
 // What nobody answers in time the server is told, and not a moment earlier; without a deadline it waits as long as the run.
 func TestWantsEnd(t *testing.T) {
 	live := Env{Live: "r1"}
-	x := ran(t).put(form("w1", time.Minute)).ignores("too early", Expired{Ask: "w1"}).after(time.Minute-1).ignores("too early", Expired{Ask: "w1"}).owesIn("nothing is due", live)
+	x := ran(t).put(form("w1", time.Minute)).seen("w1").ignores("too early", Expired{Ask: "w1"}).after(time.Minute-1).ignores("too early", Expired{Ask: "w1"}).owesIn("nothing is due", live)
 	if got := x.fork().takes(fills("w1")).told(); got != `accept{"branch":"main"}` {
 		t.Errorf("answered at the last moment, the server reads %q", got)
 	}

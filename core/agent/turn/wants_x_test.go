@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ func TestAWantIsShownWhileItWaits(t *testing.T) {
 // A want has its time, like an ask; without one it waits as long as the run.
 func TestAWantExpires(t *testing.T) {
 	own := Env{Live: "r1"}
-	x := wanting(t, time.Minute).owesIn("it waits", own).after(time.Minute-time.Millisecond).owesIn("it still waits", own)
+	x := wanting(t, time.Minute).seen("w1").owesIn("it waits", own).after(time.Minute-time.Millisecond).owesIn("it still waits", own)
 	x.after(time.Millisecond).owesIn("its time has come", own, Expire{"w1"}).put(Expired{Ask: "w1"}).owesIn("it is answered", own)
 	if f := x.call("c1").Want.Fill; f == nil || f.Action != FillCancel {
 		t.Errorf("answered %+v", f)
@@ -39,9 +40,12 @@ func TestAWantExpires(t *testing.T) {
 // Whoever waits for a person knows of it, and until when: else nobody would come back at the deadline.
 func TestAWantIsWaitedFor(t *testing.T) {
 	x := wanting(t, time.Minute)
-	until := x.at.Add(time.Minute)
-	if w := Waits(x.s); len(w) != 1 || w[0] != (Wait{"w1", "c1", until}) || !WakeAt(x.s).Equal(until) {
-		t.Errorf("waits for %+v, wakes at %v", w, WakeAt(x.s))
+	asked := x.at
+	x.after(time.Second).seen("w1")
+	until, seen := x.at.Add(time.Minute), &Showing{At: x.at, Silent: true}
+	wakes := WakeAt(x.s, x.at, Env{})
+	if w := Waits(x.s); !reflect.DeepEqual(w, []Wait{{"w1", "c1", asked, until, seen, false}}) || !wakes.Equal(until) {
+		t.Errorf("waits for %+v, wakes at %v", w, wakes)
 	}
 	if w := Waits(wanting(t, 0).s); len(w) != 1 || !w[0].Deadline.IsZero() {
 		t.Errorf("without an end it waits for %+v", w)
@@ -75,7 +79,7 @@ func TestNothingBesideWhatIsNotThere(t *testing.T) {
 	newScript(t).put(says("m1", "hi", ana), Shown{Turn: "t1", Message: "b1"}, StopAsked{Turn: "t1", By: ana}, Ended{Turn: "t1", Why: WasStopped}).owesIn("it said nothing", env).
 		ignores("of another turn", Posted{Turn: "t9", Slot: "rest-0", Message: "r0"}).takes(Posted{Turn: "t1", Slot: "rest-0", Message: "r0"})
 
-	z := late(t, 11*time.Second).put(Posted{Turn: "t1", Slot: "nudge-a1", Message: "n1"}).decides("c1", chat.Deny, ana).decides("c2", chat.Deny, ana)
+	z := late(t, 11*time.Second).seen("a1", "a2").put(Posted{Turn: "t1", Slot: "nudge-a1", Message: "n1"}).decides("c1", chat.Deny, ana).decides("c2", chat.Deny, ana)
 	z.owesIn("the platform has nothing beside a message", Env{}, AskModel{1}).owesIn("it has room", Env{Room: 100}, AskModel{1}, Remove{"t1", "nudge-a1", "n1"})
 }
 

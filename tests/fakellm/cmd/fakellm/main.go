@@ -23,8 +23,14 @@ func main() {
 	delay := flag.Duration("delay", 0, "wait before each streamed piece")
 	allow := flag.String("allow", "", "unknown fields to take, separated by commas")
 	raw := flag.String("raw", "", "file of server-sent events to answer the first request with")
+	var strict fakellm.Strict
+	flag.IntVar(&strict.MaxTools, "max-tools", 0, "refuse more tools than this")
+	flag.StringVar(&strict.Dislikes, "dislikes", "", "function whose schema is refused")
+	flag.IntVar(&strict.Context, "context", 0, "refuse requests of more tokens than this")
+	flag.BoolVar(&strict.NineIDs, "nine-ids", false, "take ids of calls of nine letters and digits only")
+	flag.BoolVar(&strict.NoTools, "no-tools", false, "refuse every tool")
 	flag.Parse()
-	if err := run(*listen, *raw, fakellm.Config{Key: *key, Delay: *delay, Allow: strings.FieldsFunc(*allow, func(r rune) bool { return r == ',' })}); err != nil {
+	if err := run(*listen, *raw, fakellm.Config{Key: *key, Delay: *delay, Strict: strict, Allow: strings.FieldsFunc(*allow, func(r rune) bool { return r == ',' })}); err != nil {
 		fmt.Fprintln(os.Stderr, "fakellm:", err)
 		os.Exit(1)
 	}

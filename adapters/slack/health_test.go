@@ -1,0 +1,161 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/slack-go/slack"
+	"github.com/slack-go/slack/socketmode"
+
+	"github.com/nodhq/nod/tests/fakeslack"
+)
+
+// waitReady waits until Ready says want.
+func (sc *scene) waitReady(want error) {
+	sc.t.Helper()
+	sc.until("Ready says "+errText(want), func() bool { return errors.Is(sc.a.Ready(sc.ctx), want) && (want != nil || sc.a.Ready(sc.ctx) == nil) })
+}
+
+func errText(err error) string {
+	if err == nil {
+		return "nothing"
+	}
+	return err.Error()
+}
+
+func TestARevokedTokenIsSaidAndNoticedWhenItWorksAgain(t *testing.T) {
+	for _, code := range []string{"token_revoked", "invalid_auth", "account_inactive"} {
+		t.Run(code, func(t *testing.T) {
+			sc := newScene(t, overSocket).connected()
+			sc.waitReady(nil)
+			sc.slack.Revoke(code)
+			if _, err := sc.a.Post(sc.ctx, place{"T1", "C1", "1.000001"}.id(), "k", finished("an answer")); err == nil {
+				t.Fatal("it was posted")
+			}
+			sc.waitReady(errRefused)
+			if log := sc.log.String(); !strings.Contains(log, "level=ERROR") || !strings.Contains(log, code) || !strings.Contains(log, authAdvice[code][:20]) {
+				t.Errorf("the log:\n%s", log)
+			}
+			sc.slack.Revoke("")
+			sc.waitReady(nil)
+			if log := sc.log.String(); strings.Count(log, "nothing can be read or written") != 1 || !strings.Contains(log, "the token is taken again") {
+				t.Errorf("the log:\n%s", log)
+			}
+		})
+	}
+}
+
+// One method's own no is no word about the token.
+func TestAMethodThatRefusesTheTokenIsNotTheTokensEnd(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	sc.slack.Fail("chat.postMessage", 1, fakeslack.Fault{Error: "not_allowed_token_type"})
+	if _, err := sc.a.Post(sc.ctx, place{"T1", "C1", "1.000001"}.id(), "k", finished("an answer")); err == nil {
+		t.Fatal("it was posted")
+	}
+	sc.until("the token was looked at", func() bool { return len(sc.slack.Calls("auth.test")) == 2 })
+	sc.waitReady(nil)
+	if strings.Contains(sc.log.String(), "level=ERROR") {
+		t.Errorf("the log:\n%s", sc.log)
+	}
+}
+
+func TestDeafIsNotReady(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	sc.waitReady(nil)
+	sc.slack.RefuseConnections(true)
+	sc.slack.Drop()
+	sc.waitReady(errDeaf)
+	sc.slack.RefuseConnections(false)
+	sc.waitReady(nil)
+	if n := strings.Count(sc.log.String(), "nothing is heard"); n != 1 {
+		t.Errorf("it is logged %d times:\n%s", n, sc.log)
+	}
+}
+
+func TestWithoutAHelloNothingIsHeard(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	a, err := New(Config{BotToken: "xoxb-1", AppToken: "xapp-1", Engine: newLedger(), Asks: newLedger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.now = func() time.Time { return now }
+	if !errors.Is(a.Ready(t.Context()), errNotYet) {
+		t.Error("ready before it is known who the bot is")
+	}
+	close(a.known)
+	var one, two socketState
+	ready := func() error { return a.Ready(t.Context()) }
+	a.becomes(&one, socketDialed)
+	a.becomes(&one, socketHello)
+	if a.becomes(&two, socketDialed); ready() != nil {
+		t.Error(ready())
+	}
+	a.becomes(&one, socketGone)
+	if now = now.Add(deafFor); ready() != nil {
+		t.Error("too early", ready())
+	}
+	if now = now.Add(time.Second); !errors.Is(ready(), errDeaf) {
+		t.Error("too late", ready())
+	}
+	a.becomes(&two, socketHello)
+	if ready() != nil {
+		t.Error(ready())
+	}
+	a.becomes(&two, socketGone)
+	now = now.Add(time.Second)
+	for range failedRounds * a.Connections { // Slack takes the connection and hangs up, as it does when Socket Mode is switched off
+		if ready() != nil {
+			t.Error("too early", ready())
+		}
+		a.becomes(&one, socketDialed)
+		a.becomes(&one, socketGone)
+	}
+	if !errors.Is(ready(), errDeaf) {
+		t.Error("it is not noticed that Slack hangs up each time")
+	}
+}
+
+func TestStoppingIsNoFailure(t *testing.T) {
+	hold := make(chan struct{})
+	var asked atomic.Int32
+	sc := newScene(t, overSocket, func(sc *scene, _ *Config) {
+		sc.slack.FailWhen("apps.connections.open", func(fakeslack.Call) *fakeslack.Fault {
+			asked.Add(1)
+			return &fakeslack.Fault{Hold: hold}
+		})
+	})
+	sc.until("both ask for a socket", func() bool { return asked.Load() == 2 })
+	sc.stop()
+	if err := <-sc.ended; err != nil {
+		t.Error(err)
+	}
+	close(hold)
+	sc.ended <- nil
+	if log := sc.log.String(); strings.Contains(log, "level=WARN") || strings.Contains(log, "level=ERROR") || strings.Contains(log, context.Canceled.Error()) {
+		t.Errorf("the log:\n%s", log)
+	}
+}
+
+func TestAnAttemptThatStoppingCutsShortIsNotLogged(t *testing.T) {
+	t.Parallel()
+	log := &lines{}
+	a, err := New(Config{BotToken: "xoxb-1", AppToken: "xapp-1", Engine: newLedger(), Asks: newLedger(), Logger: log.logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cut := socketmode.Event{Type: socketmode.EventTypeConnectionError, Data: &slack.ConnectionErrorEvent{ErrorObj: context.Canceled}}
+	if err := a.socketEvent(ctx, nil, cut); err != nil || !strings.Contains(log.String(), "no socket could be opened") {
+		t.Errorf("%v; the log:\n%s", err, log)
+	}
+	before := log.String()
+	cancel()
+	if err := a.socketEvent(ctx, nil, cut); err != nil || log.String() != before {
+		t.Errorf("%v; the log:\n%s", err, log)
+	}
+}

@@ -1,0 +1,98 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What the README of every MCP server gives people is read as it stands: as JSON, too.
+func TestServersAsOthersWriteThem(t *testing.T) {
+	for name, text := range map[string]string{
+		"mcpServers":    "mcpServers:\n  files:\n    command: npx\n    args: [-y, server, /srv/data]\n    env: {TOKEN: t}\n",
+		"JSON":          `{"mcpServers": {"files": {"type": "stdio", "command": "npx", "args": ["-y", "server", "/srv/data"], "env": {"TOKEN": "t"}}}}`,
+		"JSON and tabs": "{\n\t\"mcpServers\": {\n\t\t\"files\": {\"command\": \"npx\", \"args\": [\"-y\", \"server\", \"/srv/data\"], \"env\": {\"TOKEN\": \"t\"}}\n\t}\n}\n",
+		"ours":          "mcp: {servers: {files: {command: [npx, -y, server, /srv/data], env: {TOKEN: t}}}}",
+		"half":          "mcp: {servers: {files: {command: [npx, -y], args: [server, /srv/data], env: {TOKEN: t}}}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := mustParse(t, text, env())
+			s := c.MCP.Servers["files"]
+			if d := cmp.Diff([]string{"npx", "-y", "server", "/srv/data"}, RevealAll(s.Command)); d != "" {
+				t.Error(d)
+			}
+			if s.Env["TOKEN"].Reveal() != "t" || !s.Confine || s.Args != nil {
+				t.Errorf("%+v", s)
+			}
+			roundTrip(t, c, env())
+		})
+	}
+	c := mustParse(t, `{"mcpServers": {"wiki": {"type": "streamable-http", "url": "http://h/mcp"}}}`, env())
+	if s := c.MCP.Servers["wiki"]; s.Type != HTTP || s.URL.Reveal() != "http://h/mcp" {
+		t.Errorf("%+v", s)
+	}
+	c = mustParse(t, `{"mcpServers": {"a": {"command": "run", "args": ["--token", "s3cret"]}}}`, env())
+	var out strings.Builder
+	if err := c.Write(&out); err != nil || strings.Contains(out.String(), "s3cret") {
+		t.Errorf("%v, printed: %s", err, out.String())
+	}
+}
+
+func TestPaths(t *testing.T) {
+	c := mustParse(t, "mcp: {servers: {a: {command: [x], paths: [~/data, {path: /srv/ro, read_only: true}]}}}", env())
+	if d := cmp.Diff([]Path{{Path: "/home/ana/data"}, {Path: "/srv/ro", ReadOnly: true}}, c.MCP.Servers["a"].Paths); d != "" {
+		t.Error(d)
+	}
+	dir := t.TempDir()
+	warned := func(text string) string {
+		return strings.Join(mustParse(t, text, env()).Warnings(), "\n")
+	}
+	if w := warned("mcp: {servers: {a: {command: [x, '" + dir + "']}}}"); !strings.Contains(w, "paths: ["+dir+"]") {
+		t.Errorf("a path that is named and not granted: %q", w)
+	}
+	for _, fine := range []string{"paths: ['" + dir + "']", "confine: false", "dir: '" + dir + "'"} {
+		if w := warned("mcp: {servers: {a: {command: [x, '" + dir + "'], " + fine + "}}}"); strings.Contains(w, dir) {
+			t.Errorf("%s: %q", fine, w)
+		}
+	}
+}
+
+// Variables that are nearly ours do nothing, and that is said.
+func TestMisspeltVariables(t *testing.T) {
+	for name, want := range map[string]string{
+		"BOT_LISTN": "BOT_LISTEN", "SLACK_BOT_TOKE": "SLACK_BOT_TOKEN", "BOT_LEASE": "lease stands in the file", "DISCORD_TOKENS": "DISCORD_TOKEN",
+		"BOT_LISTEN": "", "BOT_CONFIG": "", "BOT_WEB_SESSION_KEY": "", "OPENAI_ORG_ID": "", "PATH": "", "REDIS_HOST": "",
+	} {
+		got := strings.Join(Misspelt([]string{name}), "\n")
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// The built-in tools are the demo's: where people work with nod in earnest, only an operator's word offers them.
+func TestWhereTheWorkbenchIs(t *testing.T) {
+	model := []string{"OPENAI_MODEL", "m"}
+	slack := []string{"SLACK_BOT_TOKEN", "xoxb-1", "SLACK_APP_TOKEN", "xapp-1"}
+	server := "mcp: {servers: {a: {command: [x]}}}\n"
+	for _, tt := range []struct {
+		text string
+		env  []string
+		want bool
+	}{
+		{"", nil, true},
+		{"", slack, true}, // the scripted model has nothing else
+		{"", model, true},
+		{"", append(slack, model...), false},
+		{"", append([]string{"DISCORD_TOKEN", "t"}, model...), false},
+		{server, nil, true},
+		{server, model, false},
+		{server + "workbench: true", model, true},
+		{"workbench: false", nil, false},
+	} {
+		if got := mustParse(t, tt.text, env(tt.env...)).OffersWorkbench(); got != tt.want {
+			t.Errorf("%q with %v: %v", tt.text, tt.env, got)
+		}
+	}
+}

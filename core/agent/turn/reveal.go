@@ -1,0 +1,56 @@
+package turn
+
+import (
+	"slices"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+)
+
+// Reveal is that somebody looked at what a card masks. What they saw is in no record.
+type Reveal struct {
+	Ask  AskID     `json:"ask"`
+	By   chat.User `json:"by"`
+	Name string    `json:"name,omitempty"`
+	At   time.Time `json:"at"`
+}
+
+// Masked reports whether the card masks part of the call's arguments. A ruling from before this was recorded does not say.
+func Masked(c ToolCall) bool { return c.Ruling.Masked || render.MaskedJSON(c.Args) != nil }
+
+// Masked reports whether the card of what a tool's server wants masks part of it.
+func (w Want) Masked() bool { return w.Kind == WantSample && render.MaskedJSON(w.Prompt) != nil }
+
+// Saw reports whether somebody looked at what the card of an asking masks.
+func (c ToolCall) Saw(ask AskID, u chat.User) bool {
+	return slices.ContainsFunc(c.Revealed, func(r Reveal) bool { return r.Ask == ask && r.By == u })
+}
+
+func (s Session) revealed(e Entry, ev Revealed) Session {
+	i := s.Turn.asking(ev.Ask)
+	if i >= 0 && s.Turn.Calls[i].Status != Awaiting {
+		i = -1
+	}
+	if i < 0 && s.Turn != nil {
+		i = s.Turn.wanting(ev.Ask)
+	}
+	if i < 0 || ev.By.IsZero() || s.Turn.Calls[i].Saw(ev.Ask, ev.By) {
+		return s
+	}
+	return s.meet(ev.By, ev.Name).edit(func(t *Turn) {
+		t.Calls[i].Revealed = add(t.Calls[i].Revealed, Reveal{Ask: ev.Ask, By: ev.By, Name: ev.Name, At: e.At})
+	})
+}
+
+// Hidden is what the card of an asking masks, with nothing masked: for somebody who decides, and only after that is recorded.
+func Hidden(c ToolCall, ask AskID) render.Details {
+	args := c.Args
+	if w := c.Want; w != nil && w.Ask == ask {
+		args = w.Want.Prompt
+	}
+	return render.Details{Title: render.RunLine(seen(c.Tool.Name), seen(c.Tool.Server)), Parts: []render.Part{
+		{Text: render.OnlyYouSee()},
+		{Name: render.PartArguments, Text: render.Revealed(args).JSON, Form: render.FormCode},
+	}}
+}
