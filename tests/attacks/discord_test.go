@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -187,7 +188,7 @@ func discordMarkup(text string) string {
 	return fmt.Sprint("fences=", len(discordFence.FindAllString(text, -1)), " tokens=", discordTokens.FindAllString(rest, -1))
 }
 
-// seen are the messages that only one person sees in the chat.
+// seen is what one person alone is shown in the chat, without what tells them to click again.
 func (k *strand) seen(who person) []fakediscord.Message {
-	return k.w.discord.Seen(inDiscord[who], k.thread)
+	return slices.DeleteFunc(k.w.discord.Seen(inDiscord[who], k.thread), func(m fakediscord.Message) bool { return again(m.Text()) })
 }

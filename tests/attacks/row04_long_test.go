@@ -62,7 +62,7 @@ func (k *talk) details(s shot) string {
 	case *strand:
 		before := len(p.seen(ben))
 		k.click(ben, s, "Show arguments")
-		until(k.t, "the details are there", func() bool { return len(p.seen(ben)) > before })
+		k.await("the details are there", func() bool { return len(p.seen(ben)) > before })
 		m := p.seen(ben)[before]
 		all := m.Text()
 		for _, a := range m.Attachments {
@@ -91,8 +91,14 @@ func (th *thread) modal(t testing.TB, s shot, b button) (all string) {
 			return all
 		}
 		hash := v.Hash
-		th.taken(t)(th.w.slack.ClickInView(who, v.ID, next))
+		turn := func() { th.taken(t)(th.w.slack.ClickInView(who, v.ID, next)) }
+		tries := th.toldAgain(who)
+		turn()
 		until(t, "the page is turned", func() bool {
+			if n := th.toldAgain(who); n > tries {
+				tries = n
+				turn()
+			}
 			for _, x := range th.w.slack.Views(who) {
 				if x.ID == v.ID && x.Hash != hash {
 					v = x

@@ -130,23 +130,23 @@ func (k *talk) reveals(who person, s shot) string {
 	case *thread:
 		p.w.forms.Lock() // a person has one form open
 		defer p.w.forms.Unlock()
-		before := len(p.told(who))
-		p.press(k.t, who, s, b)
+		before := len(p.told(who)) - k.unrecorded(who)
+		k.press(k.t, who, s, b)
 		seen := ""
-		until(k.t, string(who)+" is answered", func() bool {
+		k.await(string(who)+" is answered", func() bool {
 			for _, v := range p.w.slack.Views(inSlack[who]) {
 				if strings.Contains(v.PrivateMetadata, p.root) {
 					seen = slackText(fakeslack.Version{Blocks: v.Blocks})
 					p.w.slack.CloseView(inSlack[who], v.ID)
 				}
 			}
-			return seen != "" || len(p.told(who)) > before
+			return seen != "" || len(p.told(who))-k.unrecorded(who) > before
 		})
 		return seen
 	case *strand:
 		before := len(p.seen(who))
-		p.press(k.t, who, s, b)
-		until(k.t, string(who)+" is answered", func() bool { return len(p.seen(who)) > before })
+		k.press(k.t, who, s, b)
+		k.await(string(who)+" is answered", func() bool { return len(p.seen(who)) > before })
 		return p.seen(who)[before].Text()
 	case *chatroom:
 		_, answer := p.w.sessions[who].call(k.t, http.MethodPost, p.path("/clicks"), map[string]string{"token": b.token, "choice": b.choice})

@@ -140,8 +140,14 @@ func (th *thread) open(t testing.TB, who person, on shot, b button) (send func(f
 // form opens the form behind a button.
 func (th *thread) form(t testing.TB, user string, on shot, b button) (v fakeslack.View) {
 	t.Helper()
-	th.taken(t)(th.w.slack.Press(user, th.channel, on.ref, b.slack))
+	press := func() { th.taken(t)(th.w.slack.Press(user, th.channel, on.ref, b.slack)) }
+	tries := th.toldAgain(user)
+	press()
 	until(t, "the form is open", func() bool {
+		if n := th.toldAgain(user); n > tries {
+			tries = n
+			press()
+		}
 		for _, x := range th.w.slack.Views(user) {
 			if strings.Contains(x.PrivateMetadata, th.root) {
 				v = x
@@ -151,6 +157,16 @@ func (th *thread) form(t testing.TB, user string, on shot, b button) (v fakeslac
 		return false
 	})
 	return v
+}
+
+// toldAgain is how often a user was told to click again.
+func (th *thread) toldAgain(user string) (n int) {
+	for _, e := range th.w.slack.Ephemerals(user) {
+		if e.Channel == th.channel && again(slackText(e.Version)) {
+			n++
+		}
+	}
+	return n
 }
 
 // onlooker is somebody of this thread's own, who has no form open.

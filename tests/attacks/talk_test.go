@@ -3,6 +3,7 @@ package attacks
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/nodhq/nod/adapters/surface"
@@ -85,6 +86,48 @@ type talk struct {
 	*world
 	t    *testing.T
 	name string // of its script, and the path of its call
+
+	mu      sync.Mutex
+	pressed []press // the last of each person
+}
+
+// press is a click that may have to be made again.
+type press struct {
+	who   person
+	on    shot
+	b     button
+	tries int // how often its person had been told to click again before it
+}
+
+// press presses a button as its person would.
+func (k *talk) press(t testing.TB, who person, on shot, b button) {
+	t.Helper()
+	p := press{who, on, b, k.unrecorded(who)}
+	k.mu.Lock()
+	k.pressed = append(slices.DeleteFunc(k.pressed, func(x press) bool { return x.who == who }), p)
+	k.mu.Unlock()
+	k.place.press(t, who, on, b)
+}
+
+// await waits for something that a click should bring. Who is told to click again does: on a busy machine one may take longer than a
+// platform waits.
+func (k *talk) await(what string, yes func() bool) {
+	k.t.Helper()
+	until(k.t, what, func() bool {
+		k.t.Helper()
+		if yes() {
+			return true
+		}
+		k.mu.Lock()
+		last := slices.Clone(k.pressed)
+		k.mu.Unlock()
+		for _, p := range last {
+			if k.unrecorded(p.who) > p.tries {
+				k.press(k.t, p.who, p.on, p.b)
+			}
+		}
+		return false
+	})
 }
 
 // begin has Ana ask for what the script says, in a chat of its own. A script that is empty calls write once.
@@ -131,7 +174,7 @@ func (k *talk) last() shot {
 // until waits for a state of the newest message.
 func (k *talk) until(what string, is func(shot) bool) (s shot) {
 	k.t.Helper()
-	until(k.t, what, func() bool { s = k.last(); return is(s) })
+	k.await(what, func() bool { s = k.last(); return is(s) })
 	return s
 }
 
@@ -144,7 +187,7 @@ func (k *talk) asking(n int) shot {
 // over waits until the nth turn is over.
 func (k *talk) over(n int) (s shot) {
 	k.t.Helper()
-	until(k.t, "the turn is over", func() bool {
+	k.await("the turn is over", func() bool {
 		all := k.shots()
 		if len(all) < n {
 			return false
@@ -188,8 +231,8 @@ func (k *talk) sure(who person, s shot, b button) {
 	if !ok {
 		return
 	}
-	until(k.t, string(who)+" is asked whether they are sure, or told why not", func() bool {
-		return slices.ContainsFunc(k.told(who)[before:], func(s string) bool { return s != "" })
+	k.await(string(who)+" is asked whether they are sure, or told why not", func() bool {
+		return slices.ContainsFunc(k.told(who)[before:], func(s string) bool { return s != "" && !again(s) })
 	})
 	for _, m := range p.w.discord.Seen(inDiscord[who], p.thread) {
 		for _, x := range m.Buttons() {
@@ -206,7 +249,7 @@ func (k *talk) refused(who person, s shot, b button, say string) {
 	k.t.Helper()
 	before := len(k.told(who))
 	k.sure(who, s, b)
-	until(k.t, string(who)+" is told "+say, func() bool { return has(k.told(who)[before:], say) })
+	k.await(string(who)+" is told "+say, func() bool { return has(k.told(who)[before:], say) })
 }
 
 // still checks that the newest message asks as it did, and that nothing ran.
@@ -227,8 +270,7 @@ func (k *talk) end() shot {
 	return s
 }
 
-// denyAll has Ada deny whatever asks until the newest turn is over. A card that is just being redrawn is looked at again, and where Ada is
-// told to try again she does: on a busy machine a click may take longer than a platform waits.
+// denyAll has Ada deny whatever asks until the newest turn is over. A card that is just being redrawn is looked at again.
 func (k *talk) denyAll() {
 	k.t.Helper()
 	for {
@@ -236,22 +278,26 @@ func (k *talk) denyAll() {
 		if s.over {
 			return
 		}
-		tried := k.unrecorded(ada)
 		k.press(k.t, ada, s, s.labelled("Deny")[0])
 		k.until("a denial counts", func(now shot) bool {
-			return k.unrecorded(ada) > tried || now.asks < s.asks || now.labelled("Deny")[0].ticket() != s.labelled("Deny")[0].ticket()
+			return now.asks < s.asks || now.labelled("Deny")[0].ticket() != s.labelled("Deny")[0].ticket()
 		})
 	}
 }
 
-// unrecorded is how often somebody was told that their click was not recorded.
+// unrecorded is how often somebody was told to click again.
 func (k *talk) unrecorded(who person) (n int) {
 	for _, say := range k.told(who) {
-		if strings.Contains(say, surface.SayNotRecorded) {
+		if again(say) {
 			n++
 		}
 	}
 	return n
+}
+
+// again reports whether somebody is told to click again, because of nothing that they did.
+func again(say string) bool {
+	return slices.ContainsFunc([]string{surface.SayNotRecorded, surface.SayNotRead, surface.SayNotOpened}, func(x string) bool { return strings.Contains(say, x) })
 }
 
 // fill opens a form and sends it.

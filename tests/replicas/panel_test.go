@@ -55,7 +55,11 @@ func settingsWorld(t *testing.T) *World {
 	x.mu.Lock()
 	x.store = s
 	x.mu.Unlock()
-	w.Until("the tools are known", func() bool { return len(settings(w).Pins) == 5 })
+	// The last that changes by itself: afterwards a revision is of what a test does.
+	w.Until("the tools are known, and the admins were told of them", func() bool {
+		s := settings(w)
+		return len(s.Pins) == 5 && len(s.Told) == 1 && s.Told[0].Sent
+	})
 	return w
 }
 
