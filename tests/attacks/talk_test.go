@@ -297,7 +297,9 @@ func (k *talk) unrecorded(who person) (n int) {
 
 // again reports whether somebody is told to click again, because of nothing that they did.
 func again(say string) bool {
-	return slices.ContainsFunc([]string{surface.SayNotRecorded, surface.SayNotRead, surface.SayNotOpened}, func(x string) bool { return strings.Contains(say, x) })
+	return slices.ContainsFunc([]string{surface.SayNotRecorded, "Click again.", "nothing was recorded. Try again.", "too much is going on just now"}, func(x string) bool {
+		return strings.Contains(say, x)
+	})
 }
 
 // fill opens a form and sends it.

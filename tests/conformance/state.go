@@ -46,7 +46,7 @@ type State struct {
 type Open func(*testing.T) State
 
 // deadline bounds a whole case: it is only reached by a store that hangs.
-const deadline = 30 * time.Second
+const deadline = 2 * time.Minute
 
 // suite runs named cases, each on a store of its own.
 type suite struct {
