@@ -84,7 +84,7 @@ func await(t testing.TB, url string, ask func(context.Context, *redis.Client) er
 	tune(o)
 	c := redis.NewClient(o)
 	defer c.Close() //nolint:errcheck // a test's client
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for try := 0; ; try++ {
 		if err = ask(ctx, c); err == nil {

@@ -334,7 +334,7 @@ func TestRunEndsWithItsContextAndLeavesNothingBehind(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- a.Run(ctx) }()
-	within, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	within, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	if err := srv.Wait(within, func() bool { return srv.Connected() == 1 && srv.Count(fakediscord.PutCommands) == 1 }); err != nil {
 		t.Error(err, log)

@@ -428,7 +428,7 @@ func TestTheGatewayThroughTLSAndAProxy(t *testing.T) {
 	at, _ := url.Parse(proxy.URL)
 	roots := gateway.Client().Transport.(*http.Transport).TLSClientConfig
 	get := func(tr *http.Transport) (string, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		c, err := wayOf(&http.Client{Transport: tr}).connect(ctx, strings.TrimPrefix(gateway.URL, "https://"), true)
 		if err != nil {

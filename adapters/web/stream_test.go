@@ -36,7 +36,7 @@ type reader struct {
 
 func (c *client) listen(id, last string) *reader {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
 	c.t.Cleanup(cancel)
 	req := c.request("GET", "/api/v1/chats/"+id+"/events", nil).WithContext(ctx)
 	if last != "" {
@@ -329,7 +329,7 @@ func TestASlowReaderIsDropped(t *testing.T) {
 	}
 	session := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(webChat(id)) }()
 	m := turn.View(session, session.Turn, turn.Live{Text: strings.Repeat("x", 1<<20)})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
 		select {

@@ -85,7 +85,7 @@ func looked(w *harness.World) {
 // gone waits until no goroutine is left that matches.
 func gone(w *harness.World, match func(stack string) bool) {
 	w.Helper()
-	over := time.Now().Add(20 * time.Second)
+	over := time.Now().Add(2 * time.Minute)
 	for busy := []string{""}; len(busy) > 0; runtime.Gosched() {
 		if busy = goroutines(match); len(busy) > 0 && time.Now().After(over) {
 			w.Fatalf("still at work:\n%s", strings.Join(busy, "\n\n"))
