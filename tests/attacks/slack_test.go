@@ -130,8 +130,16 @@ func (th *thread) open(t testing.TB, who person, on shot, b button) (send func(f
 	return func(field, text string) {
 		t.Helper()
 		defer th.w.forms.Unlock()
-		th.taken(t)(th.w.slack.SubmitView(inSlack[who], v.ID, map[string]string{field: text}))
-		for _, v := range th.w.slack.Views(inSlack[who]) { // one with an error in it stays
+		for late := true; late; {
+			late = false
+			th.taken(t)(th.w.slack.SubmitView(inSlack[who], v.ID, map[string]string{field: text}))
+			for _, x := range th.w.slack.Views(inSlack[who]) { // one with an error in it stays
+				for _, say := range x.Errors {
+					late = late || x.ID == v.ID && again(say)
+				}
+			}
+		}
+		for _, v := range th.w.slack.Views(inSlack[who]) {
 			th.w.slack.CloseView(inSlack[who], v.ID)
 		}
 	}

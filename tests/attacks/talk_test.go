@@ -87,26 +87,30 @@ type talk struct {
 	t    *testing.T
 	name string // of its script, and the path of its call
 
-	mu      sync.Mutex
-	pressed []press // the last of each person
+	mu   sync.Mutex
+	acts []attempt // the last of each person
 }
 
-// press is a click that may have to be made again.
-type press struct {
+// attempt is a click or a form that may have to be made again.
+type attempt struct {
 	who   person
-	on    shot
-	b     button
 	tries int // how often its person had been told to click again before it
+	do    func()
 }
 
-// press presses a button as its person would.
+// act does something as its person would.
+func (k *talk) act(who person, do func()) {
+	a := attempt{who, k.unrecorded(who), do}
+	k.mu.Lock()
+	k.acts = append(slices.DeleteFunc(k.acts, func(x attempt) bool { return x.who == who }), a)
+	k.mu.Unlock()
+	do()
+}
+
+// press presses a button.
 func (k *talk) press(t testing.TB, who person, on shot, b button) {
 	t.Helper()
-	p := press{who, on, b, k.unrecorded(who)}
-	k.mu.Lock()
-	k.pressed = append(slices.DeleteFunc(k.pressed, func(x press) bool { return x.who == who }), p)
-	k.mu.Unlock()
-	k.place.press(t, who, on, b)
+	k.act(who, func() { k.place.press(t, who, on, b) })
 }
 
 // await waits for something that a click should bring. Who is told to click again does: on a busy machine one may take longer than a
@@ -119,11 +123,11 @@ func (k *talk) await(what string, yes func() bool) {
 			return true
 		}
 		k.mu.Lock()
-		last := slices.Clone(k.pressed)
+		last := slices.Clone(k.acts)
 		k.mu.Unlock()
-		for _, p := range last {
-			if k.unrecorded(p.who) > p.tries {
-				k.press(k.t, p.who, p.on, p.b)
+		for _, a := range last {
+			if k.unrecorded(a.who) > a.tries {
+				k.act(a.who, a.do)
 			}
 		}
 		return false
@@ -297,7 +301,7 @@ func (k *talk) unrecorded(who person) (n int) {
 
 // again reports whether somebody is told to click again, because of nothing that they did.
 func again(say string) bool {
-	return slices.ContainsFunc([]string{surface.SayNotRecorded, "Click again.", "nothing was recorded. Try again.", "too much is going on just now"}, func(x string) bool {
+	return slices.ContainsFunc([]string{surface.SayNotRecorded, "Click again.", "nothing was recorded. Try again.", "too much is going on just now", "trouble connecting"}, func(x string) bool {
 		return strings.Contains(say, x)
 	})
 }
@@ -305,7 +309,7 @@ func again(say string) bool {
 // fill opens a form and sends it.
 func (k *talk) fill(t testing.TB, who person, on shot, b button, field, text string) {
 	t.Helper()
-	k.open(t, who, on, b)(field, text)
+	k.act(who, func() { k.open(t, who, on, b)(field, text) })
 }
 
 // ran is how often a call with this case's path reached a server.
