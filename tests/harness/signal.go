@@ -6,7 +6,7 @@ import (
 )
 
 // deadline bounds every wait. It is only reached by a test that fails.
-const deadline = 20 * time.Second
+const deadline = 2 * time.Minute
 
 // Signal tells everybody who waits that something changed.
 type Signal struct {
