@@ -24,22 +24,22 @@ fuzz: ## every fuzz target for FUZZTIME (30s) each
 		done || exit 1; \
 	done
 
-mutate: ## take each guard of what decides out: some test must notice (hours; MUTATE=-new: only guards that are not listed yet)
-	go run ./tests/mutate -all -within 3h $(MUTATE)
+mutate: ## take each guard of what decides out: some test must notice (hours; SINCE=main: only guards on lines that changed since)
+	go run ./tests/tools/mutate -all -within 3h $(if $(SINCE),-since $(SINCE)) $(MUTATE)
 
-breaks: ## take a guard out for each row of tests/attacks: the row must fail (an hour)
-	@grep -v '^#\|^[0-9]* - ' tests/attacks/breaks.txt | while read -r row guard; do \
-		go run ./tests/mutate -entry "$$guard" -test ./tests/attacks -run '^TestAttacks$$' -args "-test.run=TestAttacks/^$$row-" -timeout 4m </dev/null || exit 1; \
+breaks: ## take a guard out for each row of tests/suites/attacks: the row must fail (an hour)
+	@grep -v '^#\|^[0-9]* - ' tests/suites/attacks/breaks.txt | while read -r row guard; do \
+		go run ./tests/tools/mutate -entry "$$guard" -test ./tests/suites/attacks -run '^TestAttacks$$' -args "-test.run=TestAttacks/^$$row-" -timeout 4m </dev/null || exit 1; \
 	done
 
 bench: ## edits, lag and 429s against the stand-in Slack at its floors, minutes long; BENCH='-run P2 -quick -v' to choose (needs redis-server)
-	go run ./tests/bench $(BENCH)
+	go run ./tests/tools/bench $(BENCH)
 
 discord-spec: ## hold what goes to and from Discord's stand-in against Discord's own OpenAPI description, at SPEC=/path/to/openapi.json
 	@test -n "$(SPEC)" || { echo "make discord-spec SPEC=/path/to/openapi.json: Discord publishes it in its discord-api-spec repository"; exit 2; }
 	@record=$$(mktemp); trap 'rm -f "$$record"' EXIT; \
-		NOD_DISCORD_SPEC=$(abspath $(SPEC)) NOD_DISCORD_RECORD=$$record go test -count=1 ./tests/fakediscord/... ./adapters/discord/... && \
-		cd tests/fakediscord/spec && go test . && go run . -spec $(abspath $(SPEC)) "$$record"
+		NOD_DISCORD_SPEC=$(abspath $(SPEC)) NOD_DISCORD_RECORD=$$record go test -count=1 ./tests/standins/fakediscord/... ./adapters/discord/... && \
+		cd tests/standins/fakediscord/spec && go test . && go run . -spec $(abspath $(SPEC)) "$$record"
 
 lint: ## gofmt, go vet and golangci-lint, each rule with its reason in .golangci.yml
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
@@ -54,10 +54,10 @@ build: ## one static program in bin/bot
 
 update: ## write golden files anew; read the diff before you commit it
 	go test ./cmd/bot/config -update
-	go test ./adapters/slack -run "Shapes|Views|Notes" -update-shapes
-	go test ./adapters/slack -run Manifest -update-manifest
-	go test ./adapters/discord -run "Shapes|Views|Notes|Details" -update-shapes
-	go test ./tests/e2e -run Transcripts -update-transcripts
+	go test ./adapters/slack/blocks -run "Shapes|Views|Notes" -update-shapes
+	go test ./adapters/slack/doctor -run Manifest -update-manifest
+	go test ./adapters/discord/components -run "Shapes|Views|Notes|Details" -update-shapes
+	go test ./tests/suites/e2e -run Transcripts -update-transcripts
 
 ci: ## what CI runs: on Debian, as root, it installs what it needs
 	.ci/run

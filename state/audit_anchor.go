@@ -25,9 +25,9 @@ type Anchor struct {
 	At   time.Time `json:"at"`   // when this was noted
 }
 
-// Faded reports whether a chat that was anchored so may be gone by itself when logs of silent chats are kept for so long (as
+// Expired reports whether a chat that was anchored so may be gone by itself when logs of silent chats are kept for so long (as
 // Options.Keep).
-func (a Anchor) Faded(keep time.Duration, now time.Time) bool {
+func (a Anchor) Expired(keep time.Duration, now time.Time) bool {
 	keep = kept(keep)
 	return keep > 0 && now.Sub(a.Last) >= keep
 }

@@ -291,7 +291,7 @@ func TestReadAnchors(t *testing.T) {
 	}
 	day := 24 * time.Hour
 	old := Anchor{Last: noon}
-	if old.Faded(0, noon.Add(399*day)) || !old.Faded(0, noon.Add(400*day)) || old.Faded(-1, noon.Add(9999*day)) || !old.Faded(day, noon.Add(day)) {
+	if old.Expired(0, noon.Add(399*day)) || !old.Expired(0, noon.Add(400*day)) || old.Expired(-1, noon.Add(9999*day)) || !old.Expired(day, noon.Add(day)) {
 		t.Error("what may be gone by itself")
 	}
 }

@@ -93,7 +93,7 @@ func purses(t *testing.T, test func(t *testing.T, p *purse)) {
 		p := &purse{t: t, at: at, start: at, set: func(x time.Time) { at = x }}
 		p.Store = openEmbedded(t, t.TempDir(), Options{now: func() time.Time { return at }})
 		p.drop = func() {
-			if err := p.disk.sweep(); err != nil {
+			if err := p.disk.Sweep(); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/conformance"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

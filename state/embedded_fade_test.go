@@ -20,7 +20,7 @@ func TestASweepEndsNothingEarly(t *testing.T) {
 	at = at.Add(59 * time.Second) // since the last sweep
 	want(true)
 	at = at.Add(time.Second)
-	if err := s.disk.sweep(); err != nil {
+	if err := s.disk.Sweep(); err != nil {
 		t.Fatal(err)
 	}
 	want(false)
@@ -48,15 +48,17 @@ func TestAScriptSeesWhatIsThere(t *testing.T) {
 		}
 	}
 	put("a")
-	s.disk.mem.SetTTL("k", time.Minute)
+	if err := s.rdb.Expire(t.Context(), "k", time.Minute).Err(); err != nil {
+		t.Fatal(err)
+	}
 	for range 3 {
 		at = at.Add(15 * time.Second)
 		put("a")
 	}
-	if err := s.disk.sweep(); err != nil {
+	if err := s.disk.Sweep(); err != nil {
 		t.Fatal(err)
 	}
-	if left := s.disk.mem.TTL("k"); left != 15*time.Second {
+	if left := s.rdb.TTL(t.Context(), "k").Val(); left != 15*time.Second {
 		t.Errorf("it has %s left of a minute after 45 s", left)
 	}
 	at = at.Add(15 * time.Second)

@@ -9,6 +9,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
+// C13
 func TestEpochCountsColdStarts(t *testing.T) {
 	for name, url := range servers(t) {
 		t.Run(name, func(t *testing.T) {

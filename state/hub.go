@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -29,12 +28,12 @@ type hub struct {
 
 // feed is where messages come from.
 type feed interface {
-	// start calls take for every message and joined for every channel that got (re)subscribed, until stop.
-	start(done *sync.WaitGroup, take func(channel, msg string), joined func(channel string))
-	// subscribe asks for a channel. Where that fails it is asked again with the next connection.
-	subscribe(ctx context.Context, channel string)
-	unsubscribe(channel string)
-	stop()
+	// Start calls take for every message and joined for every channel that got (re)subscribed, until stop.
+	Start(done *sync.WaitGroup, take func(channel, msg string), joined func(channel string))
+	// Subscribe asks for a channel. Where that fails it is asked again with the next connection.
+	Subscribe(ctx context.Context, channel string)
+	Unsubscribe(channel string)
+	Stop()
 }
 
 type audience struct {
@@ -52,7 +51,7 @@ type listener struct {
 
 func newHub(f feed) *hub {
 	h := &hub{feed: f, audiences: map[string]*audience{}}
-	f.start(&h.done, h.take, h.joined)
+	f.Start(&h.done, h.take, h.joined)
 	return h
 }
 
@@ -75,7 +74,7 @@ func (h *hub) listen(ctx context.Context, channel string, l listener) error {
 	r.here[&l] = struct{}{}
 	h.mu.Unlock()
 	if fresh {
-		h.feed.subscribe(ctx, channel)
+		h.feed.Subscribe(ctx, channel)
 	}
 	h.change.Unlock()
 	wait, cancel := bounded(ctx)
@@ -105,7 +104,7 @@ func (h *hub) leave(channel string, r *audience, l *listener) {
 	}
 	h.mu.Unlock()
 	if last {
-		h.feed.unsubscribe(channel)
+		h.feed.Unsubscribe(channel)
 	}
 }
 
@@ -146,7 +145,7 @@ func (h *hub) close() {
 	}
 	h.closed = true
 	h.mu.Unlock()
-	h.feed.stop()
+	h.feed.Stop()
 	h.done.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -163,7 +162,7 @@ type redisFeed struct {
 	sub *redis.PubSub
 }
 
-func (f *redisFeed) start(done *sync.WaitGroup, take func(channel, msg string), joined func(string)) {
+func (f *redisFeed) Start(done *sync.WaitGroup, take func(channel, msg string), joined func(string)) {
 	// Bigger than the default, because one slow second of ours must not hold back the server.
 	msgs := f.sub.ChannelWithSubscriptions(redis.WithChannelSize(1024), redis.WithChannelHealthCheckInterval(3*time.Second))
 	done.Go(func() {
@@ -180,51 +179,14 @@ func (f *redisFeed) start(done *sync.WaitGroup, take func(channel, msg string), 
 	})
 }
 
-func (f *redisFeed) subscribe(ctx context.Context, channel string) {
+func (f *redisFeed) Subscribe(ctx context.Context, channel string) {
 	_ = f.sub.Subscribe(context.WithoutCancel(ctx), channel) // remembered by the library even when it fails
 }
 
-func (f *redisFeed) unsubscribe(channel string) {
+func (f *redisFeed) Unsubscribe(channel string) {
 	ctx, cancel := context.WithTimeout(context.Background(), opDeadline)
 	defer cancel()
 	_ = f.sub.Unsubscribe(ctx, channel) // a channel too many is only noise
 }
 
-func (f *redisFeed) stop() { _ = f.sub.Close() }
-
-// ownFeed hears what the embedded server publishes, without a connection: miniredis publishes under its lock and
-// straight into the subscriber's socket, and a pipe has no room, so a client that is busy sending would stop it all.
-type ownFeed struct {
-	sub    *miniredis.Subscriber
-	ended  chan struct{}
-	joined func(string)
-}
-
-func newOwnFeed(m *miniredis.Miniredis) *ownFeed {
-	f := &ownFeed{sub: m.NewSubscriber(), ended: make(chan struct{})}
-	f.sub.Psubscribe(prefix + "*")
-	return f
-}
-
-func (f *ownFeed) start(done *sync.WaitGroup, take func(channel, msg string), joined func(string)) {
-	f.joined = joined
-	done.Go(func() {
-		for {
-			select {
-			case m := <-f.sub.Pmessages():
-				take(m.Channel, m.Message)
-			case <-f.ended:
-				return
-			}
-		}
-	})
-}
-
-func (f *ownFeed) subscribe(_ context.Context, channel string) { f.joined(channel) } // it hears everything
-func (f *ownFeed) unsubscribe(string)                          {}
-
-// stop leaves first and reads on until it has left: a message nobody takes would hold the server's lock.
-func (f *ownFeed) stop() {
-	f.sub.Punsubscribe(prefix + "*")
-	close(f.ended)
-}
+func (f *redisFeed) Stop() { _ = f.sub.Close() }

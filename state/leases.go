@@ -104,7 +104,7 @@ func (s *Store) dueNow(ctx context.Context, n int) ([]string, error) {
 
 func (s *Store) redisTime(ctx context.Context) (int64, error) {
 	if s.disk != nil {
-		return s.disk.tick().UnixMilli(), nil
+		return s.disk.Tick().UnixMilli(), nil
 	}
 	t, err := read(ctx, func() (time.Time, error) { return s.rdb.Time(ctx).Result() })
 	return t.UnixMilli(), err

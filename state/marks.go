@@ -43,7 +43,7 @@ func (s *Store) Marks(ctx context.Context, surface string, within time.Duration)
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	if s.disk != nil {
-		s.disk.tick() // its clock moves only when somebody looks
+		s.disk.Tick() // its clock moves only when somebody looks
 	}
 	k := marksOf(surface)
 	keys, since := []string{k.at, k.when}, millis(min(within, markKept))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/url"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/backoff"
 )
 
 // remote runs scripts on a Redis.
@@ -156,20 +156,13 @@ func (r *remote) pause(ctx context.Context, try int, err error) bool {
 	return pause(ctx, try)
 }
 
+// repeatAfter is the wait before a command is sent again.
+var repeatAfter = backoff.Exponential{First: 10 * time.Millisecond, Factor: 4, Jitter: 1}
+
 func pause(ctx context.Context, try int) bool {
-	d := 10 * time.Millisecond << (2 * try)
-	d += time.Duration(rand.Int64N(int64(d)))
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
-		return false
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	d := repeatAfter.After(try)
+	end, bounded := ctx.Deadline()
+	return (!bounded || time.Until(end) >= d) && backoff.Wait(ctx, d) == nil
 }
 
 // read repeats a reading command after a network error. Reads need no operation.
@@ -280,4 +273,29 @@ func check(ctx context.Context, rdb redis.UniversalClient, dur durability, log *
 		return fmt.Errorf("redis: maxmemory-policy is %s, which drops chats and decisions when memory is short; set it to noeviction", p)
 	}
 	return dur.check(ctx, rdb)
+}
+
+// Server is what the Redis says of itself that an operator wants to know: redis_version, role, aof_enabled and
+// loading, by the names of its own INFO. The embedded store has none.
+func (s *Store) Server(ctx context.Context) (map[string]string, error) {
+	if s.disk != nil {
+		return map[string]string{}, nil
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	text, err := read(ctx, func() (string, error) { return s.rdb.Info(ctx).Result() })
+	if err != nil {
+		return nil, fmt.Errorf("redis: INFO: %w", err)
+	}
+	out := map[string]string{}
+	for line := range strings.Lines(text) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+		switch name {
+		case "redis_version", "valkey_version", "role", "aof_enabled", "loading":
+			if ok {
+				out[name] = value
+			}
+		}
+	}
+	return out, nil
 }

@@ -326,7 +326,7 @@ func servers(t *testing.T) map[string]func(*testing.T) string {
 	}
 }
 
-func TestForgetsAsksOfChatsThatFaded(t *testing.T) {
+func TestForgetsAsksOfChatsThatExpired(t *testing.T) {
 	s, m := mini(t, Options{})
 	m.HSet(keysOf(room).asks, "gone", room.String())
 	here := chat.ID{Platform: "test", Key: "here"}

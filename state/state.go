@@ -1,5 +1,6 @@
 // Package state keeps chats in Redis: logs, leases, due times. It implements [agent.Log], [agent.Leases],
-// [agent.Watcher] and [agent.Finder], and a small shelf for the web surface.
+// [agent.Watcher] and [agent.Finder], and a small shelf for the web surface. Start reading at [Store.Append]; a new transition is a
+// script in lua/, its keys in keys.go and one method.
 //
 // # Words
 //
@@ -24,7 +25,7 @@
 // # Two homes
 //
 // [Open] uses a Redis (7.0 or later), a Valkey or a Cluster. [OpenEmbedded] keeps everything in this process and
-// in a journal on disk, for one replica: kill -9 loses nothing acknowledged, a power cut may lose messages but
+// in a journal on disk (package embedded), for one replica: kill -9 loses nothing acknowledged, a power cut may lose messages but
 // never a Started or a Decided.
 //
 // # Audit
@@ -45,14 +46,18 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/state/embedded"
 )
 
 var (
 	_ agent.Log       = (*Store)(nil)
+	_ agent.Index     = (*Store)(nil)
 	_ agent.Leases    = (*Store)(nil)
 	_ agent.Watcher   = (*Store)(nil)
 	_ agent.Finder    = (*Store)(nil)
 	_ agent.Forgetful = (*Store)(nil)
+	_ agent.Confirmer = (*Store)(nil)
 )
 
 // Errors of this package, beyond those of [agent].
@@ -61,7 +66,11 @@ var (
 	// again does not help.
 	ErrBroken = errors.New("the stored log does not agree with itself")
 	// ErrClosed: the store was closed.
-	ErrClosed = errors.New("the store is closed")
+	ErrClosed = embedded.ErrClosed
+	// ErrReadOnly: the store was opened to be read.
+	ErrReadOnly = embedded.ErrReadOnly
+	// ErrInUse: another process has the directory of the embedded store.
+	ErrInUse = embedded.ErrInUse
 )
 
 // Options configure a store. The zero value of each field is a sound default.
@@ -87,10 +96,10 @@ type Options struct {
 	// Log gets warnings; slog.Default() when nil. It never sees a secret or a person's words.
 	Log *slog.Logger
 
-	confirm     time.Duration                 // how long WAIT and WAITAOF may take; 2 s when zero
-	now         func() time.Time              // embedded: the clock
-	openJournal func(string) (segment, error) // embedded: a failing disk
-	journalMax  int64                         // embedded: bytes after which a snapshot is due
+	confirm     time.Duration                          // how long WAIT and WAITAOF may take; 2 s when zero
+	now         func() time.Time                       // embedded: the clock
+	openJournal func(string) (embedded.Segment, error) // embedded: a failing disk
+	journalMax  int64                                  // embedded: bytes after which a snapshot is due
 }
 
 const (
@@ -120,7 +129,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.now = time.Now
 	}
 	if o.openJournal == nil {
-		o.openJournal = openSegment
+		o.openJournal = embedded.OpenSegment
 	}
 	if o.journalMax == 0 {
 		o.journalMax = 16 << 20
@@ -186,7 +195,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	if s.disk != nil {
-		if err := s.disk.ready(); err != nil {
+		if err := s.disk.Ready(); err != nil {
 			return err
 		}
 		return s.rdb.Ping(ctx).Err()
@@ -217,7 +226,7 @@ func (s *Store) Confirms(ctx context.Context) error {
 }
 
 // Run does the work in the background until ctx ends: the heartbeat behind [Store.Epoch], forgetting asks of
-// chats that faded, and in the embedded store the expiry of keys and the shortening of the journal. It returns
+// chats that expired, and in the embedded store the expiry of keys and the shortening of the journal. It returns
 // ctx's error. Call it once.
 func (s *Store) Run(ctx context.Context) error {
 	beat, sweep, forget := time.NewTicker(beatEvery), time.NewTicker(time.Minute), time.NewTicker(24*time.Hour/buckets)
@@ -236,7 +245,7 @@ func (s *Store) Run(ctx context.Context) error {
 			what, err = "heartbeat", s.beat(ctx)
 		case <-sweep.C:
 			if s.disk != nil {
-				what, err = "journal", s.disk.sweep()
+				what, err = "journal", s.disk.Sweep()
 			}
 		case <-forget.C:
 			what, err = "index", s.forget(ctx, bucket)
@@ -254,7 +263,7 @@ func (s *Store) Close() error {
 		s.hub.close()
 		s.closed = errors.Join(s.w.close(), s.rdb.Close())
 		if s.disk != nil {
-			s.closed = errors.Join(s.closed, s.disk.shut())
+			s.closed = errors.Join(s.closed, s.disk.Release())
 		}
 	})
 	return s.closed
@@ -290,4 +299,24 @@ func (silent) Printf(context.Context, string, ...any) {}
 // people said.
 func unexpected(name string, res any) error {
 	return fmt.Errorf("redis: script %s answered with an unexpected %T", name, res)
+}
+
+// DefaultKeep is how long the log of a silent chat stays where Options.Keep says nothing: a year of audit, and the weeks in which
+// somebody gets round to looking at it. The log outlives the conversation, which package turn forgets much earlier.
+const DefaultKeep = 400 * 24 * time.Hour
+
+// kept is Options.Keep as scripts take it, where 0 means for ever.
+func kept(keep time.Duration) time.Duration {
+	if keep == 0 {
+		return DefaultKeep
+	}
+	return max(keep, 0)
+}
+
+// keeps is how long one log stays once it is silent. That of the settings says what is disabled, accepted and halted: it never fades.
+func (s *Store) keeps(id chat.ID) time.Duration {
+	if id.Platform == agent.Own {
+		return 0
+	}
+	return s.opt.Keep
 }

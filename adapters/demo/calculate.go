@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"regexp"
 	"strings"
 )
 
@@ -24,14 +25,13 @@ func calculate(expression string) (string, error) {
 	if len(expression) > maxExpression {
 		return "", fmt.Errorf("the expression has %d characters; at most %d are taken", len(expression), maxExpression)
 	}
-	s := strings.NewReplacer("×", "*", "·", "*", "÷", "/", "−", "-", "**", "^").Replace(expression)
-	p := &parser{in: s}
-	v, err := p.sum()
+	p := &parser{in: strings.NewReplacer("×", "*", "·", "*", "÷", "/", "−", "-", "**", "^").Replace(expression)}
+	v, err := p.value(bindsSum)
+	if err == nil && p.next() != 0 {
+		err = p.unexpected()
+	}
 	if err != nil {
 		return "", err
-	}
-	if p.space(); p.at < len(p.in) {
-		return "", p.unexpected()
 	}
 	if v.IsInt() {
 		return v.Num().String(), nil
@@ -42,110 +42,126 @@ func calculate(expression string) (string, error) {
 	return "about " + strings.TrimRight(v.FloatString(decimals), "0"), nil
 }
 
+// How tightly operators bind. A sign binds more than a product and less than a power.
+const (
+	bindsSum = iota + 1
+	bindsProduct
+	bindsSign
+	bindsPower
+)
+
+var binds = map[byte]int{'+': bindsSum, '-': bindsSum, '*': bindsProduct, '/': bindsProduct, '%': bindsProduct, '^': bindsPower}
+
+// number is a decimal number. An exponent belongs to it only when digits follow.
+var number = regexp.MustCompile(`^[0-9.]+(?:[eE][+-]?([0-9]+))?`)
+
 type parser struct {
 	in    string
 	at    int
 	depth int
 }
 
-func (p *parser) space() {
+// next is the next character that is no space; 0 at the end.
+func (p *parser) next() byte {
 	for p.at < len(p.in) && strings.IndexByte(" \t\r\n", p.in[p.at]) >= 0 {
 		p.at++
 	}
-}
-
-// take consumes one of the operators in set, or returns 0.
-func (p *parser) take(set string) byte {
-	p.space()
-	if p.at < len(p.in) && strings.IndexByte(set, p.in[p.at]) >= 0 {
-		p.at++
-		return p.in[p.at-1]
+	if p.at == len(p.in) {
+		return 0
 	}
-	return 0
+	return p.in[p.at]
 }
 
 func (p *parser) unexpected() error {
-	p.space()
-	if p.at >= len(p.in) {
+	if p.next() == 0 {
 		return errors.New("the expression ends too early")
 	}
 	return fmt.Errorf("%q at position %d is not understood; use numbers, + - * / %% ^ and parentheses", []rune(p.in[p.at:])[0], p.at+1)
 }
 
-func (p *parser) sum() (*big.Rat, error) {
-	v, err := p.product()
+// value reads an operand, and all operators behind it that bind at least so tightly.
+func (p *parser) value(least int) (*big.Rat, error) {
+	v, err := p.operand()
 	for err == nil {
-		op := p.take("+-")
-		if op == 0 {
+		op := p.next()
+		if binds[op] < least || binds[op] == 0 {
 			return v, nil
 		}
-		var w *big.Rat
-		if w, err = p.product(); err != nil {
-			return nil, err
+		p.at++
+		right := binds[op] + 1
+		if op == '^' { // to the right: 2^3^2 is 2^9, and 2^-1 is a half
+			right = bindsSign
 		}
-		if op == '+' {
-			v, err = bounded(new(big.Rat).Add(v, w))
-		} else {
-			v, err = bounded(new(big.Rat).Sub(v, w))
+		var w *big.Rat
+		if w, err = p.value(right); err == nil {
+			v, err = apply(op, v, w)
 		}
 	}
 	return nil, err
 }
 
-func (p *parser) product() (*big.Rat, error) {
-	v, err := p.signed()
-	for err == nil {
-		op := p.take("*/%")
-		if op == 0 {
-			return v, nil
-		}
-		var w *big.Rat
-		if w, err = p.signed(); err != nil {
-			return nil, err
-		}
-		switch {
-		case op == '*':
-			v, err = bounded(new(big.Rat).Mul(v, w))
-		case w.Sign() == 0:
-			return nil, errors.New("division by zero")
-		case op == '/':
-			v, err = bounded(new(big.Rat).Quo(v, w))
-		default:
-			q := new(big.Rat).Quo(v, w)
-			floor := new(big.Rat).SetInt(new(big.Int).Div(q.Num(), q.Denom())) // Euclidean: the denominator is positive
-			v, err = bounded(new(big.Rat).Sub(v, floor.Mul(floor, w)))
-		}
-	}
-	return nil, err
-}
-
-func (p *parser) signed() (*big.Rat, error) {
+// operand reads a number, what stands in parentheses, or either with signs before it.
+func (p *parser) operand() (*big.Rat, error) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, fmt.Errorf("more than %d nested parentheses or signs", maxDepth)
 	}
 	defer func() { p.depth-- }()
-	switch p.take("+-") {
-	case '-':
-		v, err := p.signed()
-		if err != nil {
-			return nil, err
+	switch c := p.next(); c {
+	case '+', '-':
+		p.at++
+		v, err := p.value(bindsSign)
+		if err == nil && c == '-' {
+			v.Neg(v)
 		}
-		return v.Neg(v), nil
-	case '+':
-		return p.signed()
+		return v, err
+	case '(':
+		p.at++
+		v, err := p.value(bindsSum)
+		switch closing := p.next(); {
+		case err != nil:
+			return nil, err
+		case closing == 0:
+			return nil, errors.New("a closing parenthesis is missing")
+		case closing != ')':
+			return nil, p.unexpected()
+		}
+		p.at++
+		return v, nil
 	}
-	return p.power()
+	m := append(number.FindStringSubmatch(p.in[p.at:]), "", "") // none: it is empty
+	if len(m[1]) > 4 {
+		return nil, errTooLarge
+	}
+	v, ok := new(big.Rat).SetString(m[0])
+	if !ok {
+		return nil, p.unexpected()
+	}
+	p.at += len(m[0])
+	return bounded(v)
 }
 
-func (p *parser) power() (*big.Rat, error) {
-	base, err := p.atom()
-	if err != nil || p.take("^") == 0 {
-		return base, err
+func apply(op byte, v, w *big.Rat) (*big.Rat, error) {
+	switch {
+	case op == '+':
+		return bounded(new(big.Rat).Add(v, w))
+	case op == '-':
+		return bounded(new(big.Rat).Sub(v, w))
+	case op == '*':
+		return bounded(new(big.Rat).Mul(v, w))
+	case op == '^':
+		return power(v, w)
+	case w.Sign() == 0:
+		return nil, errors.New("division by zero")
 	}
-	e, err := p.signed() // to the right: 2^3^2 is 2^9, and 2^-1 is a half
-	if err != nil {
-		return nil, err
+	q := new(big.Rat).Quo(v, w)
+	if op == '%' {
+		floor := new(big.Rat).SetInt(new(big.Int).Div(q.Num(), q.Denom())) // Euclidean: the denominator is positive
+		q.Sub(v, floor.Mul(floor, w))
 	}
+	return bounded(q)
+}
+
+func power(base, e *big.Rat) (*big.Rat, error) {
 	if !e.IsInt() {
 		return nil, errors.New("only whole exponents are supported")
 	}
@@ -165,57 +181,6 @@ func (p *parser) power() (*big.Rat, error) {
 	exp := big.NewInt(n)
 	return bounded(new(big.Rat).SetFrac(new(big.Int).Exp(base.Num(), exp, nil), new(big.Int).Exp(base.Denom(), exp, nil)))
 }
-
-func (p *parser) atom() (*big.Rat, error) {
-	if p.take("(") != 0 {
-		v, err := p.sum()
-		if err != nil {
-			return nil, err
-		}
-		if p.take(")") == 0 {
-			if p.space(); p.at >= len(p.in) {
-				return nil, errors.New("a closing parenthesis is missing")
-			}
-			return nil, p.unexpected()
-		}
-		return v, nil
-	}
-	p.space()
-	start := p.at
-	for p.at < len(p.in) && (digit(p.in[p.at]) || p.in[p.at] == '.') {
-		p.at++
-	}
-	number := p.in[start:p.at]
-	if number == "" || number == "." || strings.Count(number, ".") > 1 {
-		p.at = start
-		return nil, p.unexpected()
-	}
-	// An exponent belongs to the number only when digits follow.
-	if rest := p.in[p.at:]; rest != "" && (rest[0] == 'e' || rest[0] == 'E') {
-		n := 1
-		if n < len(rest) && (rest[n] == '+' || rest[n] == '-') {
-			n++
-		}
-		digits := n
-		for n < len(rest) && digit(rest[n]) {
-			n++
-		}
-		if n > digits {
-			if n-digits > 4 {
-				return nil, errTooLarge
-			}
-			number += rest[:n]
-			p.at += n
-		}
-	}
-	v, ok := new(big.Rat).SetString(number)
-	if !ok {
-		return nil, fmt.Errorf("%q is not a number", number)
-	}
-	return bounded(v)
-}
-
-func digit(b byte) bool { return b >= '0' && b <= '9' }
 
 func bounded(v *big.Rat) (*big.Rat, error) {
 	if v.Num().BitLen() > maxBits || v.Denom().BitLen() > maxBits {

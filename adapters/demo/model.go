@@ -11,6 +11,8 @@ import (
 	"github.com/nodhq/nod/adapters/demo/phrase"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/backoff"
+	"github.com/nodhq/nod/core/text"
 )
 
 // Pace is a pleasant delay between streamed words.
@@ -67,12 +69,7 @@ func (m Model) speak(ctx context.Context, r agent.Reply, stream func(agent.Delta
 
 func (m Model) pause(ctx context.Context) error {
 	if m.Delay > 0 {
-		timer := time.NewTimer(m.Delay)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
+		_ = backoff.Wait(ctx, m.Delay)
 	}
 	return context.Cause(ctx)
 }
@@ -159,9 +156,5 @@ func code(s string) string { return "`" + strings.ReplaceAll(brief(s), "`", "ˋ"
 // brief is the beginning of somebody's text on one line.
 func brief(s string) string {
 	const most = 80
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
+	return text.Head(strings.Join(strings.Fields(s), " "), most)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/permission"
-	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // offered is the whole workbench.
@@ -113,12 +113,12 @@ func done(name, args string, r turn.Result) []turn.Utterance {
 
 // The words are those that core/render gives the results.
 var (
-	deniedText    = render.ResultDenied("")
-	deniedBecause = render.ResultDenied("not now")
-	timedOutText  = render.ResultTimedOut(time.Minute)
-	cancelledText = render.ResultCancelled()
-	unknownText   = render.ResultUnknown("the connection was lost")
-	happenedText  = render.ResultHappened()
+	deniedText    = text.ResultDenied("")
+	deniedBecause = text.ResultDenied("not now")
+	timedOutText  = text.ResultTimedOut(time.Minute)
+	cancelledText = text.ResultCancelled()
+	unknownText   = text.ResultUnknown("the connection was lost")
+	happenedText  = text.ResultHappened()
 )
 
 func TestModelAdaptsToResults(t *testing.T) {
@@ -137,13 +137,13 @@ func TestModelAdaptsToResults(t *testing.T) {
 		{"read_file", `{"path":"x"}`, bad("There is no x in the workspace."), "I could not read `x`: There is no x in the workspace."},
 		{"write_file", write, bad(deniedText), "It was denied, so `notes.txt` was left as it is."},
 		{"write_file", write, bad(deniedBecause), "It was denied, so `notes.txt` was left as it is. The reason given: “not now”."},
-		{"write_file", write, bad(render.ResultDenied("why now?")), "It was denied, so `notes.txt` was left as it is. The reason given: “why now?”."},
+		{"write_file", write, bad(text.ResultDenied("why now?")), "It was denied, so `notes.txt` was left as it is. The reason given: “why now?”."},
 		{"write_file", write, turn.Result{Text: deniedText, IsError: true, Structured: json.RawMessage(`{"success":false,"by":"Ana"}`)}, "Ana denied it, so `notes.txt` was left as it is."},
 		{"delete_file", `{"path":"a"}`, bad(timedOutText), "I wanted to delete `a`, but nobody answered in time, so `a` was left as it is. Ask again from the message if you still want it."},
 		{"create_directory", `{"path":"d"}`, bad(cancelledText), "The turn was stopped before I could create `d`, so nothing was created."},
 		{"write_file", write, bad(unknownText), "I was interrupted while trying to write to `notes.txt`. Nobody can say whether it happened; I will not repeat it by myself."},
 		{"write_file", write, turn.Result{Text: happenedText}, "I was interrupted while trying to write to `notes.txt`. A person says that it happened, so I will not repeat it."},
-		{"write_file", write, bad(render.ResultNotAllowed("workbench is disabled.")), "I am not allowed to write to `notes.txt` here, so `notes.txt` was left as it is."},
+		{"write_file", write, bad(text.ResultNotAllowed("workbench is disabled.")), "I am not allowed to write to `notes.txt` here, so `notes.txt` was left as it is."},
 	} {
 		r := reply(t, done(c.name, c.args, c.result), offered())
 		if r.Text != c.want || len(r.Calls) != 0 {

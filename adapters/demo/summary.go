@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // outcome is how a call ended, as its result's words tell: the scripted model reads what a real one reads.
@@ -26,9 +26,9 @@ const (
 // ended reads a result. Only what the bot itself writes (core/render's Result functions) counts: a file that says "denied" is no
 // denial, which is why a success is never read for words and the others are read from their beginning.
 func ended(r turn.Result) outcome {
-	text := strings.TrimSpace(r.Text)
-	switch starts := func(s string) bool { return strings.HasPrefix(text, s) }; {
-	case starts(render.ResultHappened()):
+	said := strings.TrimSpace(r.Text)
+	switch starts := func(s string) bool { return strings.HasPrefix(said, s) }; {
+	case starts(text.ResultHappened()):
 		return vouched
 	case !r.IsError:
 		return succeeded
@@ -38,7 +38,7 @@ func ended(r turn.Result) outcome {
 		return forbidden
 	case starts("Tool execution timed out: "):
 		return unanswered
-	case starts(render.ResultCancelled()):
+	case starts(text.ResultCancelled()):
 		return cancelled
 	case starts("Outcome unknown; "):
 		return unknown

@@ -115,6 +115,7 @@ func TestWorkbenchDoesTheWork(t *testing.T) {
 }
 
 // TestNothingLeadsOut: neither "..", nor an absolute path, nor a link, for any tool.
+// R30
 func TestNothingLeadsOut(t *testing.T) {
 	base := t.TempDir()
 	dir, secret := filepath.Join(base, "workspace"), filepath.Join(base, "secret.txt")
@@ -226,6 +227,7 @@ func TestArgumentsOfTheWrongShape(t *testing.T) {
 }
 
 // TestDeclarations is R20, R24, R25 and R30: every tool has a risk, and the named ones have the documents' values.
+// R24 R25 R90 R170
 func TestDeclarations(t *testing.T) {
 	c := open(t, t.TempDir())
 	listed, err := c.ListTools(t.Context(), mcp.ListToolsRequest{})

@@ -9,9 +9,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nodhq/nod/adapters/surface"
+
 	"github.com/bwmarrin/discordgo"
 
+	"github.com/nodhq/nod/adapters/discord/components"
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 )
 
 // How long an interaction takes its first answer, and answers after that. A little less than Discord's: a request takes its time.
@@ -45,14 +52,16 @@ type incoming struct {
 // answers are the interactions that may still be answered. They are kept in memory only: whoever has the token of one can write in
 // its place. The table is bounded; what falls out of it is answered by what its handle carries.
 type answers struct {
-	byID kept[*answer]
+	byID surface.Cache[*answer]
 
 	mu    sync.Mutex
 	byRef map[string][]*answer // those of a message that had no first answer yet, oldest first
 	count int                  // of all in byRef
 }
 
-func newAnswers() answers { return answers{byID: kept[*answer]{most: maxAnswers, life: answerLife}} }
+func newAnswers() answers {
+	return answers{byID: surface.Cache[*answer]{Most: maxAnswers, Life: answerLife}}
+}
 
 // answer is an interaction that may be answered.
 type answer struct {
@@ -69,7 +78,7 @@ func (a *Adapter) answering(in incoming) *answer {
 	if in.At.IsZero() {
 		in.At = a.now()
 	}
-	w, isNew := a.answers.byID.add(in.ID, a.newAnswer(in), a.now())
+	w, isNew := a.answers.byID.Add(in.ID, a.newAnswer(in), a.now())
 	if isNew && in.Message != "" {
 		a.answers.open(w)
 	}
@@ -165,27 +174,27 @@ type callback struct {
 }
 
 // first gives the first answer, or returns errGiven. Any other error leaves it to be given, where there is time.
-func (w *answer) first(ctx context.Context, c callback, files []file, into any) error {
+func (w *answer) first(ctx context.Context, c callback, files []*discordgo.File, into any) error {
 	select {
 	case <-w.turn:
 	case <-w.given:
 		return errGiven
 	case <-ctx.Done():
-		return faultOf(ctx.Err())
+		return rest.FaultOf(ctx.Err())
 	}
 	defer func() { w.turn <- struct{}{} }()
 	if w.isGiven() {
 		return errGiven
 	}
-	ctx, cancel := context.WithTimeout(withLane(ctx, agent.Decision), clickTimeout)
+	ctx, cancel := context.WithTimeout(rest.WithLane(ctx, agent.Decision), clickTimeout)
 	defer cancel()
 	at := discordgo.EndpointInteractionResponse(w.ID, url.PathEscape(w.Token))
 	if into != nil {
 		at += "?with_response=true"
 	}
-	err := w.a.restFiles(ctx, http.MethodPost, at, c, files, into)
-	switch codeOf(err) {
-	case codeAnswered, codeUnknownInteraction: // by another replica, or by an attempt of ours whose answer was lost; or nobody did in time
+	err := w.a.api.CallFiles(ctx, http.MethodPost, at, c, files, into)
+	switch rest.CodeOf(err) {
+	case rest.CodeAnswered, rest.CodeUnknownInteraction: // by another replica, or by an attempt of ours whose answer was lost; or nobody did in time
 		w.done()
 		return errGiven
 	}
@@ -197,28 +206,28 @@ func (w *answer) first(ctx context.Context, c callback, files []file, into any) 
 
 // later gives an answer after the first, to the one person.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
-func (w *answer) later(ctx context.Context, out outgoing, files []file) error {
+func (w *answer) later(ctx context.Context, out components.Outgoing, files []*discordgo.File) error {
 	if w.a.now().Sub(w.At) >= answerLife {
-		return gone("the interaction is over: it takes answers for fifteen minutes")
+		return rest.Gone("the interaction is over: it takes answers for fifteen minutes")
 	}
 	at := discordgo.EndpointFollowupMessage(w.Application, url.PathEscape(w.Token))
-	return w.a.restFiles(withLane(ctx, agent.Decision), http.MethodPost, at, out, files, nil)
+	return w.a.api.CallFiles(rest.WithLane(ctx, agent.Decision), http.MethodPost, at, out, files, nil)
 }
 
 // private shows something to the one person: as the first answer, or after it.
-func (w *answer) private(ctx context.Context, s sketch) error {
-	err := w.first(ctx, callback{answerMessage, s.out(flagsPrivate)}, s.Files, nil)
+func (w *answer) private(ctx context.Context, s components.Rendition) error {
+	err := w.first(ctx, callback{answerMessage, s.Out(components.FlagsPrivate)}, s.Uploads(), nil)
 	if errors.Is(err, errGiven) {
-		return w.later(ctx, s.out(flagsPrivate), s.Files)
+		return w.later(ctx, s.Out(components.FlagsPrivate), s.Uploads())
 	}
 	return err
 }
 
 // viaClick draws a message as the answer to a click on it. False where none waits or where that failed: then the same is sent
 // as a PATCH, and it does no harm if both arrive. An error refuses the message's shape.
-func (a *Adapter) viaClick(ctx context.Context, message string, s sketch) (answered bool, err error) {
+func (a *Adapter) viaClick(ctx context.Context, message string, s components.Rendition) (answered bool, err error) {
 	for w := a.answers.next(message); w != nil; w = a.answers.next(message) {
-		err := w.first(ctx, callback{answerUpdate, s.out(flagsShown)}, s.Files, nil)
+		err := w.first(ctx, callback{answerUpdate, s.Out(components.FlagsShown)}, s.Uploads(), nil)
 		switch {
 		case err == nil:
 			return true, nil
@@ -233,4 +242,104 @@ func (a *Adapter) viaClick(ctx context.Context, message string, s sketch) (answe
 		}
 	}
 	return false, nil
+}
+
+// What whoever took an interaction may do with its answer.
+
+// handle is for [Adapter.Whisper].
+func (w *answer) handle() chat.ReplyHandle { return handleOf(w.incoming) }
+
+// tell answers the person in words of ours.
+func (w *answer) tell(ctx context.Context, text string) error {
+	return w.whisper(ctx, components.Note(inWords(text), ""))
+}
+
+// inWords is a message of plain text.
+func inWords(text string) render.Message {
+	return render.Message{Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(text)}}}}
+}
+
+// show answers the person with a payload, its files included.
+func (w *answer) show(ctx context.Context, p components.Payload) error {
+	return w.whisper(ctx, components.Only(p))
+}
+
+func (w *answer) whisper(ctx context.Context, of components.Renditions) error {
+	_, err := w.a.try(of, surface.LevelFull, func(s components.Rendition) error { return w.private(ctx, s) })
+	return err
+}
+
+// say answers in the place itself, for everybody there, and returns the message. It must be the first answer; where another replica
+// has given it, that is the message.
+// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-callback-interaction-callback-response-object
+func (w *answer) say(ctx context.Context, p components.Payload) (message string, err error) {
+	var made struct {
+		Resource struct {
+			Message said `json:"message"`
+		} `json:"resource"`
+	}
+	_, err = w.a.try(components.Only(p), surface.LevelFull, func(s components.Rendition) error {
+		return w.first(ctx, callback{answerMessage, s.Out(components.FlagsShown)}, s.Uploads(), &made)
+	})
+	m := made.Resource.Message
+	if errors.Is(err, errGiven) {
+		at := discordgo.EndpointInteractionResponseActions(w.Application, url.PathEscape(w.Token))
+		if w.a.api.Call(rest.WithLane(ctx, agent.Decision), http.MethodGet, at, nil, &m) == nil && m.Flags&discordgo.MessageFlagsEphemeral == 0 && ids.IsSnowflake(m.ID) {
+			return m.ID, nil
+		}
+	}
+	if err == nil && !ids.IsSnowflake(m.ID) {
+		err = rest.Transient(errors.New("the answer to a command names no message"))
+	}
+	return m.ID, asFault(err)
+}
+
+// update puts a payload in the place of the private message that was clicked. It must be the first answer.
+func (w *answer) update(ctx context.Context, p components.Payload) error {
+	_, err := w.a.try(components.Only(p), surface.LevelFull, func(s components.Rendition) error {
+		return w.first(ctx, callback{answerUpdate, s.Out(components.FlagsShown)}, s.Uploads(), nil)
+	})
+	return asFault(err)
+}
+
+// said is what is read of the message that an answer is.
+type said struct {
+	ID    string                 `json:"id"`
+	Flags discordgo.MessageFlags `json:"flags"`
+}
+
+// open answers with a form. It must be the first answer.
+func (w *answer) open(ctx context.Context, m *components.Modal) error {
+	return asFault(w.first(ctx, callback{answerModal, m}, nil, nil))
+}
+
+// asFault is an error for callers that know no errGiven.
+func asFault(err error) error {
+	if errors.Is(err, errGiven) {
+		return rest.Gone(errGiven.Error() + ", or it came too late for one")
+	}
+	return err
+}
+
+// settle gives the click time to be answered by what came of it, and else tells Discord that it was taken: without that, people read
+// that the interaction failed. An ended ctx ends the waiting, not that. It is for clicks: a command has no message that could stay.
+func (w *answer) settle(ctx context.Context) {
+	if left := settleAfter - w.a.now().Sub(w.At); left > 0 {
+		t := time.NewTimer(left)
+		defer t.Stop()
+		select {
+		case <-w.given:
+		case <-ctx.Done():
+		case <-t.C:
+		}
+	}
+	if w.isGiven() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clickTimeout)
+	defer cancel()
+	if err := w.first(ctx, callback{Type: answerDeferred}, nil, nil); err != nil && !errors.Is(err, errGiven) {
+		w.a.Logger.Warn("discord: a click was recorded, but Discord could not be told so: the person reads that it failed", "channel", w.Channel, "err", err)
+	}
+	w.done() // nothing comes after it
 }

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,11 +10,15 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"github.com/nodhq/nod/adapters/discord/components"
+	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/core/text"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord/samples"
 )
 
 // clicked is a question in the channel, and a click on it that waits for its answer.
@@ -37,46 +42,46 @@ func typeOf(t *testing.T, d *fakediscord.Delivery) int {
 
 func TestEditIsTheAnswerToAClick(t *testing.T) {
 	for _, lane := range []agent.Urgency{agent.Progress, agent.Final, agent.Decision} {
-		budget := &purseOf{wait: func(surface.Spend) time.Duration { return 0 }}
+		budget := &samples.Budget{Wait: func(surface.Spend) time.Duration { return 0 }}
 		s := newScene(t, fakediscord.Options{}, Config{Budget: budget})
 		ref := s.posted(s.at(""), asking("one"))
 		w, d := s.clicked(s.ada, ref)
 		s.Forget()
-		budget.spent = nil
-		if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("decided @everyone"), lane); err != nil {
+		budget.Spent = nil
+		if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words("decided @everyone"), lane); err != nil {
 			t.Fatal(err)
 		}
-		if typeOf(t, d) != answerUpdate || len(s.Calls(fakediscord.EditMessage)) != 0 || len(budget.spent) != 0 {
-			t.Errorf("lane %d: type %d, %d edits, spent %v", lane, typeOf(t, d), len(s.Calls(fakediscord.EditMessage)), budget.pools())
+		if typeOf(t, d) != answerUpdate || len(s.Calls(fakediscord.EditMessage)) != 0 || len(budget.Spent) != 0 {
+			t.Errorf("lane %d: type %d, %d edits, spent %v", lane, typeOf(t, d), len(s.Calls(fakediscord.EditMessage)), budget.Pools())
 		}
 		if got := s.text(s.channel, ref); !strings.Contains(got, "decided") {
 			t.Error(got)
 		}
 		// Trap 1.2.6: what a type 7 does not name is cleared, and discordgo names empty content and no embeds.
 		a, _ := d.Answered()
-		if _, there := a.Data["content"]; there || fmt.Sprint(a.Data["flags"]) != fmt.Sprint(int(flagsShown)) || fmt.Sprint(a.Data["allowed_mentions"]) != "map[parse:[]]" {
+		if _, there := a.Data["content"]; there || fmt.Sprint(a.Data["flags"]) != fmt.Sprint(int(components.FlagsShown)) || fmt.Sprint(a.Data["allowed_mentions"]) != "map[parse:[]]" {
 			t.Errorf("%v", a.Data)
 		}
 		w.settle(t.Context()) // returns at once: it is answered
-		if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("later"), lane); err != nil || s.Count(fakediscord.EditMessage) != 1 || s.Count(fakediscord.Callback) != 1 {
+		if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words("later"), lane); err != nil || s.Count(fakediscord.EditMessage) != 1 || s.Count(fakediscord.Callback) != 1 {
 			t.Error("the next edit:", err)
 		}
 	}
 }
 
 func TestAFinalThatAnswersAClickFreesItsReserve(t *testing.T) {
-	budget := &purseOf{}
+	budget := &samples.Budget{}
 	s := newScene(t, fakediscord.Options{}, Config{Budget: budget})
 	ref := s.posted(s.at(""), asking("one"))
 	s.clicked(s.ada, ref)
-	budget.spent = nil
+	budget.Spent = nil
 	m := words("done")
 	m.State = render.Done
-	if err := s.a.Edit(t.Context(), s.at("").id(), ref, m, agent.Final); err != nil {
+	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, m, agent.Final); err != nil {
 		t.Fatal(err)
 	}
-	if len(budget.spent) != 1 || budget.spent[0].Limit != 0 || !budget.spent[0].Ends || budget.spent[0].Message != string(ref) {
-		t.Errorf("%+v", budget.spent)
+	if len(budget.Spent) != 1 || budget.Spent[0].Limit != 0 || !budget.Spent[0].Ends || budget.Spent[0].Message != string(ref) {
+		t.Errorf("%+v", budget.Spent)
 	}
 }
 
@@ -87,7 +92,7 @@ func TestSettleWaitsForTheEdit(t *testing.T) {
 	w.At = w.At.Add(time.Hour) // it would wait for ever
 	done := make(chan struct{})
 	go func() { defer close(done); w.settle(t.Context()) }()
-	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("decided"), agent.Decision); err != nil {
+	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words("decided"), agent.Decision); err != nil {
 		t.Fatal(err)
 	}
 	<-done
@@ -105,7 +110,7 @@ func TestSettleAnswersWhereNothingElseDid(t *testing.T) {
 	if typeOf(t, d) != answerDeferred {
 		t.Error(typeOf(t, d))
 	}
-	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("decided"), agent.Decision); err != nil || s.Count(fakediscord.EditMessage) != 1 {
+	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words("decided"), agent.Decision); err != nil || s.Count(fakediscord.EditMessage) != 1 {
 		t.Error(err)
 	}
 }
@@ -114,7 +119,7 @@ func TestSettleAnswersThoughTheProcessEnds(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	ref := s.posted(s.at(""), asking("one"))
 	w, d := s.clicked(s.ada, ref)
-	ctx, cancel := contextDone(t)
+	ctx, cancel := samples.EndedContext(t)
 	defer cancel()
 	w.settle(ctx)
 	if typeOf(t, d) != answerDeferred {
@@ -127,7 +132,7 @@ func TestTwoPeopleClick(t *testing.T) {
 	ref := s.posted(s.at(""), asking("one"))
 	w1, d1 := s.clicked(s.ada, ref)
 	w2, d2 := s.clicked(s.bob, ref)
-	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("decided"), agent.Decision); err != nil {
+	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words("decided"), agent.Decision); err != nil {
 		t.Fatal(err)
 	}
 	s.clock.Advance(settleAfter)
@@ -148,7 +153,7 @@ func TestEditThatAnotherReplicaAnsweredIsPatchedAtOnce(t *testing.T) {
 	if err := other.tell(t.Context(), "from the other replica"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("decided"), agent.Decision); err != nil || s.Count(fakediscord.EditMessage) != 1 || typeOf(t, d) != answerMessage {
+	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words("decided"), agent.Decision); err != nil || s.Count(fakediscord.EditMessage) != 1 || typeOf(t, d) != answerMessage {
 		t.Error(err)
 	}
 	if err := w.tell(t.Context(), "a follow-up"); err != nil || len(s.Seen(s.ada, s.channel)) != 2 {
@@ -163,13 +168,13 @@ func TestEditAfterThreeSecondsIsPatched(t *testing.T) {
 	w, _ := s.clicked(s.ada, ref)
 	s.Forget()
 	s.clock.Advance(fakediscord.AnswerWithin + time.Millisecond)
-	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("decided"), agent.Decision); err != nil || s.Count(fakediscord.EditMessage) != 1 {
+	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words("decided"), agent.Decision); err != nil || s.Count(fakediscord.EditMessage) != 1 {
 		t.Error(err)
 	}
 	if n := len(s.Calls(fakediscord.Callback)); n != 1 {
 		t.Errorf("%d callbacks", n)
 	}
-	if err := w.tell(t.Context(), "x"); kindOf(err) != agent.FaultGone {
+	if err := w.tell(t.Context(), "x"); samples.KindOf(err) != agent.FaultGone {
 		t.Error("an interaction that nobody answered takes a follow-up:", err)
 	}
 }
@@ -179,7 +184,7 @@ func TestEditWhoseAnswerToAClickFailsIsPatched(t *testing.T) {
 	ref := s.posted(s.at(""), asking("one"))
 	w, d := s.clicked(s.ada, ref)
 	s.Fail(fakediscord.Callback, 1, fakediscord.Fault{Cut: true})
-	if err := s.a.Edit(t.Context(), s.at("").id(), ref, words("decided"), agent.Decision); err != nil || s.Count(fakediscord.EditMessage) != 1 {
+	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words("decided"), agent.Decision); err != nil || s.Count(fakediscord.EditMessage) != 1 {
 		t.Error(err)
 	}
 	if strings.Contains(s.log.String(), d.Token()) {
@@ -196,8 +201,8 @@ func TestAShapeThatIsRefusedAsAnAnswerIsDrawnSimpler(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	ref := s.posted(s.at(""), asking("one"))
 	_, d := s.clicked(s.ada, ref)
-	s.Fail(fakediscord.Callback, 1, fakediscord.Fault{Status: 400, Code: codeBadForm})
-	if err := s.a.Edit(t.Context(), s.at("").id(), ref, asking("two"), agent.Decision); err != nil || typeOf(t, d) != answerUpdate || s.Count(fakediscord.EditMessage) != 0 {
+	s.Fail(fakediscord.Callback, 1, fakediscord.Fault{Status: 400, Code: rest.CodeBadForm})
+	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, asking("two"), agent.Decision); err != nil || typeOf(t, d) != answerUpdate || s.Count(fakediscord.EditMessage) != 0 {
 		t.Error(err, typeOf(t, d))
 	}
 	if _, err := s.Click(s.ada, s.channel, string(ref), "Deny"); err != nil {
@@ -245,7 +250,7 @@ func TestWhisperWithoutTheTable(t *testing.T) {
 		t.Error(err)
 	}
 	s.clock.Advance(answerLife)
-	if err := s.a.Whisper(t.Context(), h, inWords("third")); kindOf(err) != agent.FaultGone || len(s.Seen(s.ada, s.channel)) != 2 {
+	if err := s.a.Whisper(t.Context(), h, inWords("third")); samples.KindOf(err) != agent.FaultGone || len(s.Seen(s.ada, s.channel)) != 2 {
 		t.Error("after fifteen minutes:", err)
 	}
 }
@@ -255,7 +260,7 @@ func TestHandlesThatNameNobody(t *testing.T) {
 	knownAs(a)
 	for _, h := range []chat.ReplyHandle{{}, {Platform: "slack", Key: "id=1"}, {Platform: Platform, Key: "%zz"}, {Platform: Platform, Key: "id=1&app=2&at=x&token=t"},
 		{Platform: Platform, Key: "id=../1&app=2&at=1&token=t"}, {Platform: Platform, Key: "channel=1&user=../2"}, {Platform: Platform, Key: "channel=a&user=2"}} {
-		if err := a.Whisper(t.Context(), h, inWords("x")); kindOf(err) != agent.FaultGone {
+		if err := a.Whisper(t.Context(), h, inWords("x")); samples.KindOf(err) != agent.FaultGone {
 			t.Errorf("%v: %v", h, err)
 		}
 	}
@@ -270,7 +275,7 @@ func TestShowBringsItsFiles(t *testing.T) {
 			_ = w.tell(t.Context(), "first")
 		}
 		args := `{"a":"` + strings.Repeat("long ", 2000) + `"}`
-		p := detailsPayload(render.Details{Title: "all of it", Parts: []render.Part{{Name: render.PartArguments, Text: args, Form: render.FormCode}}})
+		p := components.Details(render.Details{Title: "all of it", Parts: []render.Part{{Name: text.PartArguments, Text: args, Form: render.FormCode}}})
 		if err := w.show(t.Context(), p); err != nil {
 			t.Fatal(i, err)
 		}
@@ -286,18 +291,18 @@ func TestSayIsForEverybodyAndKnowsItsMessage(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	ref := s.posted(s.at(""), asking("one"))
 	w, _ := s.clicked(s.ada, ref)
-	id, err := w.say(t.Context(), encodeNote(inWords("Ada asks"), ""))
+	id, err := w.say(t.Context(), components.Lines("Ada asks"))
 	m, ok := s.Message(s.channel, id)
 	if err != nil || !ok || m.Ephemeral != "" || !strings.Contains(m.Text(), "Ada asks") {
 		t.Fatal(id, err)
 	}
 	again := s.a.newAnswer(w.incoming) // another replica, with the same command
-	if got, err := again.say(t.Context(), encodeNote(inWords("Ada asks"), "")); err != nil || got != id || len(s.Mine(s.channel)) != 2 {
+	if got, err := again.say(t.Context(), components.Lines("Ada asks")); err != nil || got != id || len(s.Mine(s.channel)) != 2 {
 		t.Error("the other replica's:", got, err)
 	}
 	w2, _ := s.clicked(s.ada, ref)
 	_ = w2.tell(t.Context(), "private")
-	if got, err := w2.say(t.Context(), encodeNote(inWords("x"), "")); kindOf(err) != agent.FaultGone || got != "" && err == nil {
+	if got, err := w2.say(t.Context(), components.Lines("x")); samples.KindOf(err) != agent.FaultGone || got != "" && err == nil {
 		t.Error("a private answer was taken for it:", got, err)
 	}
 }
@@ -306,7 +311,7 @@ func TestOpenAnswersWithAForm(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	ref := s.posted(s.at(""), asking("one"))
 	w, d := s.clicked(s.ada, ref)
-	form := &discordgo.InteractionResponseData{CustomID: "nod:deny_reason:a1", Title: "Deny", Components: []discordgo.MessageComponent{
+	form := &components.Modal{CustomID: "nod:deny_reason:a1", Title: "Deny", Components: []discordgo.MessageComponent{
 		discordgo.ActionsRow{Components: []discordgo.MessageComponent{discordgo.TextInput{CustomID: "reason", Label: "Reason", Style: discordgo.TextInputParagraph, MaxLength: 500}}},
 	}}
 	if err := w.open(t.Context(), form); err != nil || typeOf(t, d) != answerModal || len(s.Modals(s.ada)) != 1 {
@@ -318,7 +323,7 @@ func TestOpenAnswersWithAForm(t *testing.T) {
 			t.Errorf("%s is sent", name)
 		}
 	}
-	if err := w.open(t.Context(), form); kindOf(err) != agent.FaultGone {
+	if err := w.open(t.Context(), form); samples.KindOf(err) != agent.FaultGone {
 		t.Error("a form after the first answer:", err)
 	}
 }
@@ -345,7 +350,7 @@ func TestAnswersStayBounded(t *testing.T) {
 	for _, open := range a.answers.byRef {
 		listed += len(open)
 	}
-	if n := a.answers.byID.len(); n > maxAnswers || listed > maxAnswers || listed != a.answers.count {
+	if n := a.answers.byID.Len(); n > maxAnswers || listed > maxAnswers || listed != a.answers.count {
 		t.Errorf("%d answers, %d for edits, counted %d", n, listed, a.answers.count)
 	}
 	if a.answers.next("1") == nil {
@@ -353,7 +358,7 @@ func TestAnswersStayBounded(t *testing.T) {
 	}
 	now = now.Add(answerLife)
 	a.answering(incoming{ID: "999999999", Token: "t"})
-	if n := a.answers.byID.len(); n != 1 {
+	if n := a.answers.byID.Len(); n != 1 {
 		t.Errorf("%d live on", n)
 	}
 }
@@ -376,7 +381,7 @@ func TestTokensOfInteractionsAreInNoError(t *testing.T) {
 			if err == nil {
 				t.Errorf("%+v: no error", f)
 			}
-			if all := fmt.Sprintf("%v %+v %#v", err, err, errorChain(err)) + s.log.String(); strings.Contains(all, d.Token()) || strings.Contains(all, s.Token()) {
+			if all := fmt.Sprintf("%v %+v %#v", err, err, samples.ErrorChain(err)) + s.log.String(); strings.Contains(all, d.Token()) || strings.Contains(all, s.Token()) {
 				t.Errorf("%+v: a token is in %v", f, err)
 			}
 			s.clock.Advance(time.Hour)
@@ -385,11 +390,12 @@ func TestTokensOfInteractionsAreInNoError(t *testing.T) {
 }
 
 func TestAnAnswerWithAnOddTokenStaysOnItsPath(t *testing.T) {
-	a, _ := outward(t, Config{APIURL: serve(t, nil)})
-	_ = a
-	w := a.newAnswer(incoming{ID: "1", Token: "../../2/x?y#z", Application: "3", At: time.Now()})
 	var path string
-	a.http.Transport.(*transport).next = recording(&path)
+	a, _ := outward(t, Config{Client: &http.Client{Transport: samples.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		path = r.URL.EscapedPath()
+		return nil, errDown
+	})}})
+	w := a.newAnswer(incoming{ID: "1", Token: "../../2/x?y#z", Application: "3", At: time.Now()})
 	_ = w.tell(t.Context(), "x")
 	if path != "/api/v10/interactions/1/..%2F..%2F2%2Fx%3Fy%23z/callback" {
 		t.Error(path)

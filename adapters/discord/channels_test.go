@@ -6,19 +6,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/adapters/discord/inbound"
+
+	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/core/agent"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
 )
 
 func TestChannelsAreAskedForOnce(t *testing.T) {
 	p := newParlor(t)
 	thread := p.CreateThread(p.ana, p.general, "", "a thread")
 	p.until("the event of the thread has come", func() bool { _, there := p.a.in.channels.get(thread, p.clock.Now()); return there })
-	p.a.in.channels.forget(thread)
+	p.a.in.channels.byID.Remove(thread)
 	n := p.Count(fakediscord.GetChannel)
 	for range 3 {
 		c, err := p.a.channelOf(p.ctx, thread)
-		if err != nil || c.Parent != p.general || c.Name != "a thread" || !c.thread() || c.Guild != p.Guild() {
+		if err != nil || c.Parent != p.general || c.Name != "a thread" || !c.IsThread() || c.Guild != p.Guild() {
 			t.Errorf("%+v %v", c, err)
 		}
 	}
@@ -50,26 +53,26 @@ func TestARefusalIsBelievedForAMinute(t *testing.T) {
 		t.Errorf("asked %d times", got)
 	}
 	p.Fail(fakediscord.GetChannel, 1, fakediscord.Fault{Status: 502})
-	if _, err := p.a.channelOf(p.ctx, "4002"); hopelessThere(err) || err == nil {
+	if _, err := p.a.channelOf(p.ctx, "4002"); rest.IsUnreachable(err) || err == nil {
 		t.Errorf("%v", err)
 	}
-	if _, err := p.a.channelOf(p.ctx, "../../users/@me"); !hopelessThere(err) {
+	if _, err := p.a.channelOf(p.ctx, "../../users/@me"); !rest.IsUnreachable(err) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestChannelsAreBounded(t *testing.T) {
 	t.Parallel()
-	var s channels
+	s := newChannels()
 	for i := range maxChannels + 100 {
-		s.put(channel{ID: strconv.Itoa(i + 1)})
+		s.put(inbound.Channel{ID: strconv.Itoa(i + 1)})
 	}
 	for i := range maxRoles + 100 {
-		s.role("1", roleData{ID: loose(strconv.Itoa(i + 1)), Name: "x"}, "11")
+		s.role("1", inbound.RoleObject{ID: inbound.LooseString(strconv.Itoa(i + 1)), Name: "x"}, "11")
 	}
-	s.put(channel{ID: "not a channel"})
-	if len(s.byID.byKey) != maxChannels || s.byID.order.Len() != maxChannels || len(s.roles.byKey) != maxRoles {
-		t.Errorf("%d, %d, %d", len(s.byID.byKey), s.byID.order.Len(), len(s.roles.byKey))
+	s.put(inbound.Channel{ID: "not a channel"})
+	if s.byID.Len() != maxChannels || s.roles.Len() != maxRoles {
+		t.Errorf("%d, %d", s.byID.Len(), s.roles.Len())
 	}
 	if _, ok := s.get("1", time.Time{}); ok {
 		t.Error("the oldest is kept")
@@ -78,12 +81,12 @@ func TestChannelsAreBounded(t *testing.T) {
 
 func TestLeavingAServerForgetsIt(t *testing.T) {
 	t.Parallel()
-	var s channels
-	s.put(channel{ID: "1", Guild: "8"})
-	s.put(channel{ID: "2", Guild: "9"})
-	r := roleData{ID: "5", Name: "nod"}
+	s := newChannels()
+	s.put(inbound.Channel{ID: "1", Guild: "8"})
+	s.put(inbound.Channel{ID: "2", Guild: "9"})
+	r := inbound.RoleObject{ID: "5", Name: "nod"}
 	r.Tags = &struct {
-		Bot loose `json:"bot_id"`
+		Bot inbound.LooseString `json:"bot_id"`
 	}{"11"}
 	s.role("8", r, "11")
 	if s.ownRole("8") != "5" || s.roleName("5") != "nod" || s.ownRole("9") != "" {

@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
+	"github.com/nodhq/nod/adapters/discord/backfill"
+	"github.com/nodhq/nod/adapters/discord/components"
+	"github.com/nodhq/nod/adapters/discord/gateway"
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/render"
@@ -21,26 +25,26 @@ import (
 // Discord has said who the bot is.
 type Adapter struct {
 	Config
-	api  *discordgo.Session // for REST only: it is never opened
-	http *http.Client       // api's, with our own limiter in it (transport.go)
+	api *rest.Client
 
 	// self is who the bot is. It is written once, before known is closed: read it through me, or in what Run starts.
 	self  self
 	known chan struct{}
 
-	gate     gateways      // its connections
-	in       inlet         // what comes in
-	sent     surface.Sent  // what stands there
-	stamps   kept[int]     // by which Seek finds a message that was posted here, by its name in sent: an edit must not take it off
-	purse    surface.Purse // what may be called
-	answers  answers       // interactions that wait for their first answer
-	begun    begun         // threads that are about to be made, and whom to tell where that fails
-	memberOf members       // roles of people, for a minute
-	typed    typed         // forms that were not taken
-	views    kept[string]  // views of panels that are too long for a button
+	gate     *gateway.Gateway // its connections
+	in       inlet            // what comes in
+	missed   *backfill.Backfill
+	sent     surface.Sent          // what stands there
+	stamps   surface.Cache[int]    // by which Seek finds a message that was posted here, by its name in sent: an edit must not take it off
+	answers  answers               // interactions that wait for their first answer
+	begun    begun                 // threads that are about to be made, and whom to tell where that fails
+	memberOf members               // roles of people, for a minute
+	typed    typed                 // forms that were not taken
+	views    surface.Cache[string] // views of panels that are too long for a button
 
 	now   func() time.Time
 	pause func(context.Context, time.Duration) error // waits; an error is the context's
+	wait  func(try int) time.Duration                // before the next attempt at what could not be recorded
 }
 
 // self is who the bot is.
@@ -67,26 +71,32 @@ func New(c Config) (*Adapter, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	var to *url.URL
-	if c.APIURL != "" {
-		u, err := url.Parse(c.APIURL)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, errors.New("discord: Config.APIURL is not an address like \"http://localhost:8080\"")
-		}
-		to = u
-	}
 	a := &Adapter{
-		Config: c, known: make(chan struct{}), now: time.Now, pause: surface.Pause,
-		answers: newAnswers(), begun: newBegun(), stamps: kept[int]{most: maxStamps, life: seekWithin}, memberOf: members{most: maxMembers, life: memberLife},
-		typed: typed{most: maxTyped, life: typedLife}, views: kept[string]{most: maxViews, life: viewsLife},
+		Config: c, in: newInlet(), known: make(chan struct{}), now: time.Now, pause: surface.Pause, wait: backfill.Wait,
+		answers: newAnswers(), begun: newBegun(), stamps: surface.Cache[int]{Most: maxStamps, Life: seekWithin}, memberOf: members{Most: maxMembers, Life: memberLife},
+		typed: typed{Most: maxTyped, Life: typedLife}, views: surface.Cache[string]{Most: maxViews, Life: viewsLife},
 	}
-	a.purse = surface.Purse{
-		Budget: c.Budget, Platform: Platform, Logger: c.Logger,
-		Pause: func(ctx context.Context, d time.Duration) error { return a.pause(ctx, d) },
+	api, err := rest.New(rest.Config{
+		Token: c.Token, APIURL: c.APIURL, Client: c.Client, Budget: c.Budget, Logger: c.Logger,
+		Now: func() time.Time { return a.now() }, Pause: func(ctx context.Context, d time.Duration) error { return a.pause(ctx, d) },
+	})
+	if err != nil {
+		return nil, err
 	}
-	a.http = surface.HTTPClient(c.Client)
-	a.http.Transport = &transport{a: a, next: a.http.Transport, to: to}
-	a.api = newSession(c.Token, a.http)
+	a.api = api
+	g := gateway.Config{
+		Token: c.Token, Shards: c.Shards, Holds: c.Holds, Owner: c.Owner, Lease: c.Lease, Budget: c.Budget, Rest: api, Client: c.Client,
+		OpenWithin: c.OpenWithin, SilentWithin: c.SilentWithin, Logger: c.Logger, Now: api.Now, Pause: api.Pause,
+		Event: a.event, Connected: a.connected,
+	}
+	a.missed = backfill.New(backfill.Config{
+		Marks: c.Marks, Fetch: a.fetchMissed, Shards: func() int { return a.gate.ShardCount() }, Logger: c.Logger,
+		Now: api.Now, Pause: api.Pause, Wait: func(try int) time.Duration { return a.wait(try) },
+	})
+	if c.Marks != nil {
+		g.Beside = a.missed.NoteMoments
+	}
+	a.gate = gateway.New(g)
 	return a, nil
 }
 
@@ -103,12 +113,12 @@ func (a *Adapter) Run(ctx context.Context) error {
 	a.openInbox(ctx)
 	var workers sync.WaitGroup
 	workers.Go(func() { a.registering(ctx) })
-	err := a.connect(ctx)
+	err := a.gate.Run(ctx, a.self.Application)
 	ended := ctx.Err() != nil
 	cancel()
 	workers.Wait()
 	a.closeInbox()
-	a.http.CloseIdleConnections()
+	a.api.CloseIdle()
 	if ended {
 		return nil
 	}
@@ -123,7 +133,7 @@ func (a *Adapter) registering(ctx context.Context) {
 			return
 		}
 		pe := new(agent.PlatformError)
-		errors.As(faultOf(err), &pe)
+		errors.As(rest.FaultOf(err), &pe)
 		if pe.Kind == agent.FaultForbidden || pe.Kind == agent.FaultGone {
 			a.Logger.Error("discord: the slash commands could not be registered; going on without", "err", pe)
 			return
@@ -136,7 +146,7 @@ func (a *Adapter) registering(ctx context.Context) {
 }
 
 // Limits are what the engine fits messages to.
-func (a *Adapter) Limits() render.Limits { return limits }
+func (a *Adapter) Limits() render.Limits { return components.Limits }
 
 // pace keeps a channel with one live message below five edits in five seconds, with room for what is urgent.
 const pace = 1200 * time.Millisecond
@@ -150,7 +160,7 @@ func (a *Adapter) me(ctx context.Context) (self, error) {
 	case <-a.known:
 		return a.self, nil
 	case <-ctx.Done():
-		return self{}, faultOf(fmt.Errorf("waiting to learn who the bot is: %w", ctx.Err()))
+		return self{}, rest.FaultOf(fmt.Errorf("waiting to learn who the bot is: %w", ctx.Err()))
 	}
 }
 
@@ -161,13 +171,14 @@ func (a *Adapter) introduce(ctx context.Context) error {
 		me, err := a.ask(ctx)
 		if err == nil {
 			a.self = me
+			a.api.Introduce(me.Application)
 			close(a.known)
 			return nil
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if fatal := fatalAuth(err); fatal != nil {
+		if fatal := rest.FatalAuth(err); fatal != nil {
 			return fatal
 		}
 		pe := new(agent.PlatformError)
@@ -187,29 +198,20 @@ func (a *Adapter) ask(ctx context.Context) (self, error) {
 		ID   string `json:"id"`
 		Name string `json:"username"`
 	}
-	if err := a.rest(ctx, http.MethodGet, discordgo.EndpointUser("@me"), nil, &user); err != nil {
+	if err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointUser("@me"), nil, &user); err != nil {
 		return self{}, err
 	}
 	var app struct {
 		ID string `json:"id"`
 	}
-	if err := a.rest(ctx, http.MethodGet, discordgo.EndpointApplication("@me"), nil, &app); err != nil {
+	if err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointApplication("@me"), nil, &app); err != nil {
 		return self{}, err
 	}
-	if !isSnowflake(user.ID) || !isSnowflake(app.ID) {
-		return self{}, transient(errors.New("users/@me or applications/@me: the answer holds no ID"))
+	if !ids.IsSnowflake(user.ID) || !ids.IsSnowflake(app.ID) {
+		return self{}, rest.Transient(errors.New("users/@me or applications/@me: the answer holds no ID"))
 	}
 	return self{User: user.ID, Application: app.ID, Name: user.Name}, nil
 }
 
-// fatalAuth is a sentence for an error that no waiting mends, or nil. It never holds a token.
-func fatalAuth(err error) error {
-	switch statusOf(err) {
-	case http.StatusUnauthorized:
-		return errors.New("the token is refused (401): copy the token from the application's \"Bot\" page to DISCORD_TOKEN, without \"Bot \" before it; " +
-			"\"Reset Token\" there makes a new one. Discord resets a token by itself when it was published, and when a bot connects too often")
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return errors.New("there is no Discord API at the address of DISCORD_API_URL (HTTP 404 from users/@me); leave it empty for Discord's own")
-	}
-	return nil
-}
+// Ready is nil while there is a session of the gateway, or another replica has it. Its error is for whoever asks how the process is.
+func (a *Adapter) Ready(context.Context) error { return a.gate.Ready() }

@@ -1,13 +1,10 @@
 package discord
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -16,55 +13,39 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord/samples"
 )
 
 // unheard is an engine that nothing reaches.
 type unheard struct{}
 
-func (unheard) Accept(context.Context, chat.Inbound) error                    { return nil }
-func (unheard) Decide(context.Context, chat.Clicked) ([]agent.Outcome, error) { return nil, nil }
-func (unheard) Session(context.Context, chat.ID) (turn.Session, error)        { return turn.Session{}, nil }
-func (unheard) Knows(context.Context, chat.ID) (bool, error)                  { return false, nil }
-func (unheard) Asking(context.Context, func(chat.ID) bool) ([]chat.ID, error) { return nil, nil }
-
-const outToken = "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs"
+func (unheard) Accept(context.Context, chat.Inbound) error                       { return nil }
+func (unheard) Decide(context.Context, chat.Clicked) ([]decision.Outcome, error) { return nil, nil }
+func (unheard) Session(context.Context, chat.ID) (turn.Session, error)           { return turn.Session{}, nil }
+func (unheard) Knows(context.Context, chat.ID) (bool, error)                     { return false, nil }
+func (unheard) Asking(context.Context, func(chat.ID) bool) ([]chat.ID, error)    { return nil, nil }
 
 // outward is an adapter that only sends, with a log to read.
-func outward(t *testing.T, c Config) (*Adapter, *journal) {
+func outward(t *testing.T, c Config) (*Adapter, *samples.Log) {
 	t.Helper()
-	log := new(journal)
+	log := new(samples.Log)
 	if c.Token == "" {
-		c.Token = outToken
+		c.Token = samples.Token
 	}
 	c.Engine, c.Asks, c.Logger = unheard{}, unheard{}, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	a, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(a.http.CloseIdleConnections)
+	t.Cleanup(a.api.CloseIdle)
 	return a, log
-}
-
-// journal is a log that a test reads.
-type journal struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *journal) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *journal) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // scene is a stand-in Discord with a channel, two people, and an adapter that knows who it is.
@@ -72,7 +53,7 @@ type scene struct {
 	*fakediscord.Server
 	t            *testing.T
 	a            *Adapter
-	log          *journal
+	log          *samples.Log
 	clock        *fakediscord.Manual
 	channel      string
 	ada, bob     string
@@ -111,18 +92,8 @@ func newScene(t *testing.T, o fakediscord.Options, c Config) *scene {
 }
 
 // at is the place in the channel; with a thread's ID, in that thread.
-func (s *scene) at(thread string) place { return place{s.Guild(), s.channel, thread} }
-
-func kindOf(err error) agent.PlatformFault {
-	pe := new(agent.PlatformError)
-	errors.As(err, &pe)
-	return pe.Kind
-}
-
-func afterOf(err error) time.Duration {
-	pe := new(agent.PlatformError)
-	errors.As(err, &pe)
-	return pe.RetryAfter
+func (s *scene) at(thread string) ids.Place {
+	return ids.Place{Guild: s.Guild(), Channel: s.channel, Thread: thread}
 }
 
 // serve is a Discord made of one function.
@@ -136,6 +107,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 // knownAs skips the introduction.
 func knownAs(a *Adapter) {
 	a.self = self{User: "11", Application: "12", Name: "nod"}
+	a.api.Introduce(a.self.Application)
 	close(a.known)
 }
 
@@ -147,7 +119,7 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 		}
 	}
 	for _, address := range []string{"localhost:8080", "ftp://h", "http://", "::"} {
-		if _, err := New(Config{Token: outToken, Engine: unheard{}, Asks: unheard{}, APIURL: address}); err == nil || !strings.Contains(err.Error(), "APIURL") {
+		if _, err := New(Config{Token: samples.Token, Engine: unheard{}, Asks: unheard{}, APIURL: address}); err == nil || !strings.Contains(err.Error(), "APIURL") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
@@ -169,7 +141,7 @@ func TestIntroduceGivesUpOnATokenThatDiscordRefuses(t *testing.T) {
 		_, _ = w.Write([]byte(`{"message":"401: Unauthorized","code":0}`))
 	})})
 	err := a.introduce(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "DISCORD_TOKEN") || strings.Contains(err.Error(), outToken) || n != 1 {
+	if err == nil || !strings.Contains(err.Error(), "DISCORD_TOKEN") || strings.Contains(err.Error(), samples.Token) || n != 1 {
 		t.Errorf("asked %d times: %v", n, err)
 	}
 }
@@ -206,7 +178,7 @@ func TestIntroduceTriesAgainAsLateAsDiscordSays(t *testing.T) {
 	if len(waits) != 2 || waits[0] >= time.Second || waits[1] < 90*time.Second {
 		t.Errorf("waited %v", waits)
 	}
-	if strings.Contains(log.String(), outToken) {
+	if strings.Contains(log.String(), samples.Token) {
 		t.Error("the token is in the log")
 	}
 }
@@ -215,19 +187,8 @@ func TestCallsBeforeRunWaitUntilTheContextEnds(t *testing.T) {
 	a, _ := outward(t, Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := a.Post(ctx, place{"1", "2", ""}.id(), "k", words("hi")); kindOf(err) != agent.FaultTransient {
+	if _, err := a.Post(ctx, ids.Place{Guild: "1", Channel: "2", Thread: ""}.Chat(), "k", words("hi")); samples.KindOf(err) != agent.FaultTransient {
 		t.Error(err)
-	}
-}
-
-func TestRedirectDoesNotTakeTheTokenAlong(t *testing.T) {
-	sent := 0
-	l := alone(t, Config{}, func(*http.Request) *http.Response {
-		sent++
-		return says(http.StatusTemporaryRedirect, "", "Location: https://elsewhere.test/")
-	})
-	if err := l.post(t.Context(), "5"); err == nil || sent != 1 {
-		t.Errorf("followed, %d requests: %v", sent, err)
 	}
 }
 
@@ -243,9 +204,9 @@ func TestGroupsAreTheRolesOfAMemberNow(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	admins, staff := s.AddRole("", fakediscord.Role{Name: "admins"}), s.AddRole("", fakediscord.Role{Name: "staff"})
 	s.SetRoles(s.ada, admins, staff)
-	id, ada := s.at("").id(), person(s.Guild(), s.ada)
+	id, ada := s.at("").Chat(), ids.Person(s.Guild(), s.ada)
 	got, err := s.a.Groups(t.Context(), id, ada)
-	if want := []chat.User{role(s.Guild(), admins), role(s.Guild(), staff)}; err != nil || !slices.Equal(got, want) {
+	if want := []chat.User{ids.Role(s.Guild(), admins), ids.Role(s.Guild(), staff)}; err != nil || !slices.Equal(got, want) {
 		t.Fatalf("%v, %v", got, err)
 	}
 	s.SetRoles(s.ada, staff)
@@ -253,7 +214,7 @@ func TestGroupsAreTheRolesOfAMemberNow(t *testing.T) {
 		t.Error("asked again within the minute, or forgot:", got)
 	}
 	s.clock.Advance(memberLife)
-	if got, _ := s.a.Groups(t.Context(), id, ada); !slices.Equal(got, []chat.User{role(s.Guild(), staff)}) {
+	if got, _ := s.a.Groups(t.Context(), id, ada); !slices.Equal(got, []chat.User{ids.Role(s.Guild(), staff)}) {
 		t.Error("after a minute:", got)
 	}
 }
@@ -261,13 +222,13 @@ func TestGroupsAreTheRolesOfAMemberNow(t *testing.T) {
 func TestGroupsOfNobodyHere(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	stranger := s.AddStranger(fakediscord.User{Name: "Eve"})
-	id := s.at("").id()
+	id := s.at("").Chat()
 	for name, u := range map[string]chat.User{
-		"a stranger":         person(s.Guild(), stranger),
-		"of another guild":   person("5", s.ada),
-		"a role":             role(s.Guild(), s.Guild()),
+		"a stranger":         ids.Person(s.Guild(), stranger),
+		"of another guild":   ids.Person("5", s.ada),
+		"a role":             ids.Role(s.Guild(), s.Guild()),
 		"of another surface": {Platform: "slack", Workspace: s.Guild(), Key: s.ada},
-		"a path":             person(s.Guild(), "../../../users/@me"),
+		"a path":             ids.Person(s.Guild(), "../../../users/@me"),
 	} {
 		if got, err := s.a.Groups(t.Context(), id, u); err != nil || len(got) > 0 {
 			t.Errorf("%s: %v, %v", name, got, err)
@@ -276,8 +237,8 @@ func TestGroupsOfNobodyHere(t *testing.T) {
 	if n := len(s.Calls()); n != 1 {
 		t.Errorf("%d calls, want one for the stranger", n)
 	}
-	dm := place{Channel: s.OpenDM(s.ada)}
-	if got, err := s.a.Groups(t.Context(), dm.id(), person("", s.ada)); err != nil || len(got) > 0 {
+	dm := ids.Place{Channel: s.OpenDM(s.ada)}
+	if got, err := s.a.Groups(t.Context(), dm.Chat(), ids.Person("", s.ada)); err != nil || len(got) > 0 {
 		t.Error("in direct messages:", got, err)
 	}
 }
@@ -285,43 +246,12 @@ func TestGroupsOfNobodyHere(t *testing.T) {
 func TestGroupsThatCannotBeReadAreAnError(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	s.Fail(fakediscord.GetMember, 1, fakediscord.Fault{Status: 503})
-	if got, err := s.a.Groups(t.Context(), s.at("").id(), person(s.Guild(), s.ada)); err == nil || got != nil {
+	if got, err := s.a.Groups(t.Context(), s.at("").Chat(), ids.Person(s.Guild(), s.ada)); err == nil || got != nil {
 		t.Error(got, err)
 	}
-	if _, err := s.a.Groups(t.Context(), s.at("").id(), person(s.Guild(), s.ada)); err != nil {
+	if _, err := s.a.Groups(t.Context(), s.at("").Chat(), ids.Person(s.Guild(), s.ada)); err != nil {
 		t.Error("the failure was kept:", err)
 	}
-}
-
-func TestKeptIsBoundedAndForgets(t *testing.T) {
-	k := kept[int]{most: 3, life: time.Minute}
-	now := time.Now()
-	for i := range 10 {
-		k.put(string(rune('a'+i)), i, now)
-	}
-	if _, ok := k.get("a", now); ok || k.len() != 3 {
-		t.Errorf("%d are kept", k.len())
-	}
-	if v, ok := k.get("j", now); !ok || v != 9 {
-		t.Error("the newest is not")
-	}
-	if v, isNew := k.add("j", 100, now); v != 9 || isNew {
-		t.Error("what is there was replaced")
-	}
-	if _, ok := k.get("j", now.Add(time.Minute)); ok || k.len() != 0 || len(k.byKey) != 0 {
-		t.Error("it lives on")
-	}
-	k.put("x", 1, now)
-	k.drop("x")
-	k.drop("x")
-	if k.len() != 0 {
-		t.Error("dropped and there")
-	}
-}
-
-// libraryBuckets is how many buckets discordgo remembers.
-func libraryBuckets(a *Adapter) int {
-	return reflect.ValueOf(a.api.Ratelimiter).Elem().FieldByName("buckets").Len()
 }
 
 func TestRunEndsWithItsContextAndLeavesNothingBehind(t *testing.T) {
@@ -369,7 +299,7 @@ func TestCommandsAreRegisteredAsSoonAsThatIsPossible(t *testing.T) {
 // What cannot be registered keeps nobody from being heard.
 func TestCommandsThatMayNotBeRegisteredAreDoneWithout(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
-	s.Fail("", 100, fakediscord.Fault{Status: 403, Code: codeNoAccess})
+	s.Fail("", 100, fakediscord.Fault{Status: 403, Code: rest.CodeNoAccess})
 	s.a.registering(t.Context())
 	if !strings.Contains(s.log.String(), "going on without") || len(s.pauses) != 0 {
 		t.Errorf("paused %v: %s", s.pauses, s.log)

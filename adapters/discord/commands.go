@@ -4,6 +4,11 @@ import (
 	"context"
 	"time"
 
+	"github.com/nodhq/nod/adapters/discord/inbound"
+
+	"github.com/nodhq/nod/adapters/discord/components"
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -21,14 +26,14 @@ func (a *Adapter) commanded(ctx context.Context, s spoken, c surface.Command) er
 		a.answer(s, sayHelp(s.direct, a.hears())...)
 		return nil
 	case "pending":
-		session, err := a.Engine.Session(ctx, s.at.id())
+		session, err := a.Engine.Session(ctx, s.at.Chat())
 		if err != nil {
 			return err
 		}
 		a.answer(s, lines(surface.SayPending(turn.OpenAsks(session), "chat"))...)
 		return nil
 	}
-	by := s.m.author(s.guild)
+	by := s.m.Sender(s.guild)
 	if s.guild != "" && by.Groups == nil { // fetched: it does not say which roles its author has
 		by.Groups = a.rolesOf(ctx, s.at, by.User)
 	}
@@ -44,10 +49,10 @@ func (a *Adapter) commanded(ctx context.Context, s spoken, c surface.Command) er
 }
 
 // rolesOf are a person's roles now. Without them they may do what everybody may.
-func (a *Adapter) rolesOf(ctx context.Context, p place, u chat.User) []chat.User {
-	roles, err := a.Groups(ctx, p.id(), u)
+func (a *Adapter) rolesOf(ctx context.Context, p ids.Place, u chat.User) []chat.User {
+	roles, err := a.Groups(ctx, p.Chat(), u)
 	if err != nil {
-		a.Logger.Info("discord: the roles of somebody are not known", "chat", p.id(), "err", err)
+		a.Logger.Info("discord: the roles of somebody are not known", "chat", p.Chat(), "err", err)
 	}
 	return roles
 }
@@ -58,7 +63,7 @@ func (a *Adapter) confirm(ctx context.Context, s spoken, c surface.Command) {
 	case c.Verb == "reset":
 		a.whisper(ctx, s.reply(), surface.SayReset)
 	case c.Verb == "mode" && len(c.Args) > 0:
-		session, err := a.Engine.Session(ctx, s.at.id())
+		session, err := a.Engine.Session(ctx, s.at.Chat())
 		var want permission.Mode
 		if err == nil && want.UnmarshalText([]byte(c.Args[0])) == nil && session.Mode == want {
 			a.whisper(ctx, s.reply(), surface.SayMode(want))
@@ -78,7 +83,7 @@ func (s *spoken) reply() chat.ReplyHandle {
 // answer tells the author of a message something, in their direct messages. A message that was fetched long after it was written
 // is not answered so: whoever asked for help then has it.
 func (a *Adapter) answer(s spoken, say ...string) {
-	if a.now().Sub(writtenAt(string(s.m.ID))) > staleAfter {
+	if a.now().Sub(ids.Time(string(s.m.ID))) > staleAfter {
 		return
 	}
 	a.later(func(ctx context.Context) { a.whisper(ctx, s.reply(), say...) })
@@ -102,4 +107,77 @@ func inLines(say []string) (m render.Message) {
 		m.Blocks = append(m.Blocks, inWords(line).Blocks...)
 	}
 	return m
+}
+
+// Commands about settings: "/nod permissions …", "/nod halt" and the like, and the same after a mention. What they say is for the one
+// person who gave them.
+
+// slashSettings does a command, and answers it.
+func (a *Adapter) slashSettings(ctx context.Context, s slash, words []string) {
+	if a.Settings == nil {
+		a.tell(ctx, s.w, sayNoSettings)
+		return
+	}
+	env := a.envelope(s.at, s.in.Delivery(), s.by, s.w.handle())
+	env.Chat = a.here(ctx, s.at, s.channel)
+	said, err := a.Settings.Permissions(ctx, env, words)
+	if no := surface.Refusal(err); no != nil {
+		said, err = []string{no.Say}, nil
+	}
+	if err != nil {
+		a.Logger.Warn("discord: a command about settings failed", "chat", s.at.Chat(), "err", err)
+		a.tell(ctx, s.w, surface.SayCommandFailed("Discord"))
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterWithin)
+	defer cancel()
+	if err := s.w.show(ctx, components.SettingsLines(words, said)); err != nil {
+		a.Logger.Warn("discord: a private answer did not arrive", "err", err)
+	}
+}
+
+// typedSettings does a command that somebody typed after a mention, and answers in their direct messages, whoever was watching.
+func (a *Adapter) typedSettings(ctx context.Context, s spoken, by inbound.Person, words []string) error {
+	if a.Settings == nil {
+		a.answer(s, sayNoSettings)
+		return nil
+	}
+	env := a.envelope(s.at, s.delivery(), by, s.reply())
+	if s.begins && !s.known { // nothing was said there yet: the thread would begin with this
+		env.Chat = chat.ID{}
+	}
+	said, err := a.Settings.Permissions(ctx, env, words)
+	if no := surface.Refusal(err); no != nil {
+		said, err = []string{no.Say}, nil
+	}
+	if err != nil {
+		return err
+	}
+	if a.now().Sub(ids.Time(string(s.m.ID))) <= staleAfter {
+		a.later(func(ctx context.Context) { a.tellSettings(ctx, s, components.SettingsLines(words, said)) })
+	}
+	return nil
+}
+
+// tellSettings shows settings to the author of a message alone. Where their direct messages are closed nothing of it is said: only that
+// there is an answer.
+func (a *Adapter) tellSettings(ctx context.Context, s spoken, p components.Payload) {
+	me, err := a.me(ctx)
+	if err == nil {
+		if s.direct {
+			err = a.quick(ctx, me, s.at.Room(), components.Only(p), nil)
+		} else {
+			err = a.direct(ctx, string(s.m.Author.ID), components.Only(p))
+		}
+	}
+	if rest.CodeOf(err) == rest.CodeClosedDM && !s.direct {
+		at := s.at
+		if s.begins && !s.known { // its thread is not there
+			at.Thread = ""
+		}
+		err = a.openly(ctx, me, at, string(s.m.Author.ID), inWords(sayElsewhere))
+	}
+	if err != nil {
+		a.Logger.Warn("discord: a private answer did not arrive", "err", err)
+	}
 }

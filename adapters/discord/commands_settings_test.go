@@ -6,11 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/adapters/discord/inbound"
+
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
 )
 
+// R2 R3 R4 R11 R148 R150 R151 R152 R153
 func TestSettingsInWords(t *testing.T) {
 	p, o := managed(t)
 	o.set(func() { o.lines = []string{"Mode: *tool*", "- nothing else"} })
@@ -20,11 +24,11 @@ func TestSettingsInWords(t *testing.T) {
 		options map[string]any
 		words   []string
 	}{
-		{verbPermissions, map[string]any{optionDo: " mode  always "}, []string{"mode", "always"}},
-		{verbTools, nil, []string{"tools"}},
-		{verbTools, map[string]any{optionDo: "disable files write_file"}, []string{"tools", "disable", "files", "write_file"}},
-		{verbHalt, nil, []string{"halt"}}, {verbResume, nil, []string{"resume"}}, {verbWhoami, nil, []string{"whoami"}},
-		{verbWhy, map[string]any{optionServer: "my files", optionTool: "write_file"}, []string{"why", "my files", "write_file"}},
+		{inbound.VerbPermissions, map[string]any{inbound.OptionDo: " mode  always "}, []string{"mode", "always"}},
+		{inbound.VerbTools, nil, []string{"tools"}},
+		{inbound.VerbTools, map[string]any{inbound.OptionDo: "disable files write_file"}, []string{"tools", "disable", "files", "write_file"}},
+		{inbound.VerbHalt, nil, []string{"halt"}}, {inbound.VerbResume, nil, []string{"resume"}}, {inbound.VerbWhoami, nil, []string{"whoami"}},
+		{inbound.VerbWhy, map[string]any{inbound.OptionServer: "my files", inbound.OptionTool: "write_file"}, []string{"why", "my files", "write_file"}},
 	} {
 		if got := p.command(p.ana, thread, x.verb, x.options); got.Type != answerMessage {
 			t.Errorf("answered with %+v", got)
@@ -37,22 +41,23 @@ func TestSettingsInWords(t *testing.T) {
 			t.Errorf("%s: %q", x.verb, m.Text())
 		}
 	}
-	p.command(p.ana, p.general, verbWhoami, nil)
+	p.command(p.ana, p.general, inbound.VerbWhoami, nil)
 	if got := lastOf(o, &o.commands); !got.env.Chat.IsZero() {
 		t.Errorf("%+v", got)
 	}
 	for _, x := range []struct {
 		err  error
 		want string
-	}{{&agent.Refusal{Say: "Only admins may."}, "Only admins may"}, {errDown, "did not work"}} {
+	}{{&decision.Refusal{Say: "Only admins may."}, "Only admins may"}, {errDown, "did not work"}} {
 		o.set(func() { o.err = x.err })
-		p.command(p.ana, thread, verbHalt, nil)
+		p.command(p.ana, thread, inbound.VerbHalt, nil)
 		if got := p.seen(p.ana, thread).Text(); !strings.Contains(got, x.want) {
 			t.Errorf("%v: %s", x.err, got)
 		}
 	}
 }
 
+// R142
 func TestLongSettingsAreAFile(t *testing.T) {
 	p, o := managed(t)
 	var lines []string
@@ -60,13 +65,13 @@ func TestLongSettingsAreAFile(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("  - line %d", i))
 	}
 	o.set(func() { o.lines = lines })
-	p.command(p.ana, p.general, verbPermissions, map[string]any{optionDo: "history"})
+	p.command(p.ana, p.general, inbound.VerbPermissions, map[string]any{inbound.OptionDo: "history"})
 	m := p.seen(p.ana, p.general)
 	if len(m.Attachments) != 1 || !strings.Contains(string(p.File(p.general, m.Attachments[0])), "  - line 499") {
 		t.Errorf("%+v", m)
 	}
 	o.set(func() { o.lines = []string{"servers:", "  files:", "    ask: never"} }) // whose spaces mean something
-	p.command(p.ana, p.general, verbPermissions, map[string]any{optionDo: "export"})
+	p.command(p.ana, p.general, inbound.VerbPermissions, map[string]any{inbound.OptionDo: "export"})
 	if s := p.seen(p.ana, p.general).Text(); !strings.Contains(s, "```\nservers:\n  files:\n    ask: never\n```") {
 		t.Error(s)
 	}
@@ -82,7 +87,7 @@ func TestTypedSettingsAreAnsweredPrivately(t *testing.T) {
 	p.Say(p.ana, thread, p.bot()+" permissions Server files always")
 	p.until("it is answered", func() bool { return strings.Contains(p.told(p.ana, thread), "secret-1") })
 	got := lastOf(o, &o.commands)
-	if !slices.Equal(got.words, []string{"Server", "files", "always"}) || got.env.User != p.user(p.ana) || got.env.Chat != p.in(thread) || !slices.Contains(got.env.Groups, role(p.Guild(), crew)) {
+	if !slices.Equal(got.words, []string{"Server", "files", "always"}) || got.env.User != p.user(p.ana) || got.env.Chat != p.in(thread) || !slices.Contains(got.env.Groups, ids.Role(p.Guild(), crew)) {
 		t.Errorf("%+v", got)
 	}
 	p.Say(p.ana, p.general, p.bot()+" whoami") // begins no thread
@@ -92,10 +97,10 @@ func TestTypedSettingsAreAnsweredPrivately(t *testing.T) {
 	}
 	p.Say(p.ana, dm, "permissions")
 	p.until("it is answered", func() bool { return strings.Count(p.told(p.ana, thread), "secret-1") == 3 })
-	if got := lastOf(o, &o.commands); got.env.User != person("", p.ana) || got.env.Chat != (place{"", dm, ""}.id()) || len(got.words) != 0 {
+	if got := lastOf(o, &o.commands); got.env.User != ids.Person("", p.ana) || got.env.Chat != (ids.Place{Guild: "", Channel: dm, Thread: ""}.Chat()) || len(got.words) != 0 {
 		t.Errorf("%+v", got)
 	}
-	o.set(func() { o.err = &agent.Refusal{Say: "Only admins may."} })
+	o.set(func() { o.err = &decision.Refusal{Say: "Only admins may."} })
 	p.Say(p.ana, thread, p.bot()+" halt")
 	p.until("it is refused", func() bool { return strings.Contains(p.told(p.ana, thread), "Only admins may") })
 	for _, room := range []string{thread, p.general} {
@@ -139,7 +144,7 @@ func TestOldSettingsAreDoneAndNotAnswered(t *testing.T) {
 	p, o := managed(t)
 	o.set(func() { o.lines = []string{"halted"} })
 	dm := p.OpenDM(p.ana)
-	p.event("MESSAGE_CREATE", map[string]any{"id": firstAt(p.clock.Now().Add(-2 * staleAfter)), "channel_id": dm, "content": "halt", "author": map[string]any{"id": p.ana}})
+	p.event("MESSAGE_CREATE", map[string]any{"id": ids.FirstAt(p.clock.Now().Add(-2 * staleAfter)), "channel_id": dm, "content": "halt", "author": map[string]any{"id": p.ana}})
 	p.until("it is done", func() bool { return countOf(o, &o.commands) == 1 })
 	p.close()
 	if got := p.told(p.ana, dm); got != "" {

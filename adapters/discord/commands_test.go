@@ -5,26 +5,27 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
-	"github.com/bwmarrin/discordgo"
+	"github.com/nodhq/nod/adapters/discord/inbound"
 
+	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
 )
 
 func (p *parlor) command(user, channel, sub string, options map[string]any) fakediscord.Answer {
 	p.t.Helper()
-	return p.wait(p.Slash(user, channel, commandName, sub, options))
+	return p.wait(p.Slash(user, channel, inbound.CommandName, sub, options))
 }
 
 func TestTypedCommands(t *testing.T) {
 	p := newParlor(t)
 	thread := p.CreateThread(p.ana, p.general, "", "a thread")
-	p.asking(place{p.Guild(), p.general, thread}, "1", "tok")
+	p.asking(ids.Place{Guild: p.Guild(), Channel: p.general, Thread: thread}, "1", "tok")
 	for i, x := range []struct {
 		user, say, verb string
 		args            []string
@@ -63,7 +64,7 @@ func TestTypedCommands(t *testing.T) {
 func TestOldCommandsAreNotAnswered(t *testing.T) {
 	p := newParlor(t)
 	dm := p.OpenDM(p.ana)
-	p.event("MESSAGE_CREATE", map[string]any{"id": firstAt(p.clock.Now().Add(-2 * staleAfter)), "channel_id": dm, "content": "help", "author": map[string]any{"id": p.ana}})
+	p.event("MESSAGE_CREATE", map[string]any{"id": ids.FirstAt(p.clock.Now().Add(-2 * staleAfter)), "channel_id": dm, "content": "help", "author": map[string]any{"id": p.ana}})
 	p.Say(p.ana, dm, "hello")
 	p.until("it is taken", func() bool { return len(p.ledger.got()) == 1 })
 	p.close()
@@ -74,7 +75,7 @@ func TestOldCommandsAreNotAnswered(t *testing.T) {
 
 func TestAskBeginsAThreadOnItsAnswer(t *testing.T) {
 	p := newParlor(t)
-	d, err := p.Slash(p.ana, p.general, commandName, verbAsk, map[string]any{optionText: "read *this* @everyone <#" + p.general + ">\nand that"})
+	d, err := p.Slash(p.ana, p.general, inbound.CommandName, inbound.VerbAsk, map[string]any{inbound.OptionText: "read *this* @everyone <#" + p.general + ">\nand that"})
 	if got := p.wait(d, err); got.Type != answerMessage {
 		t.Fatalf("answered with %+v", got)
 	}
@@ -107,10 +108,10 @@ func TestAskElsewhereStaysThere(t *testing.T) {
 	p := newParlor(t)
 	dm := p.OpenDM(p.ana)
 	thread := p.CreateThread(p.ana, p.general, "", "a thread")
-	for i, at := range []place{{"", dm, ""}, {p.Guild(), p.general, thread}} {
-		p.command(p.ana, at.room(), verbAsk, map[string]any{optionText: "hello"})
+	for i, at := range []ids.Place{{Guild: "", Channel: dm, Thread: ""}, {Guild: p.Guild(), Channel: p.general, Thread: thread}} {
+		p.command(p.ana, at.Room(), inbound.VerbAsk, map[string]any{inbound.OptionText: "hello"})
 		p.until("it is recorded", func() bool { return len(p.ledger.got()) == i+1 })
-		if got := p.ledger.got()[i].From(); got.Chat != at.id() {
+		if got := p.ledger.got()[i].From(); got.Chat != at.Chat() {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -118,13 +119,15 @@ func TestAskElsewhereStaysThere(t *testing.T) {
 
 func TestAQuestionThatIsNotRecordedIsTakenDown(t *testing.T) {
 	for because, want := range map[error]string{errDown: "question was not recorded", agent.ErrFull: "100 messages"} {
-		p := newParlor(t)
-		p.ledger.set(func() { p.ledger.fail = func(chat.Inbound) error { return because } })
-		p.command(p.ana, p.general, verbAsk, map[string]any{optionText: "hello"})
-		p.until("it is taken down", func() bool { m := p.Mine(p.general); return len(m) == 1 && m[0].Deleted || len(m) == 0 })
-		if got := p.told(p.ana, p.general); !strings.Contains(got, want) {
-			t.Errorf("%v: told: %s", because, got)
-		}
+		t.Run(because.Error(), func(t *testing.T) {
+			p := newParlor(t)
+			p.ledger.set(func() { p.ledger.fail = func(chat.Inbound) error { return because } })
+			p.command(p.ana, p.general, inbound.VerbAsk, map[string]any{inbound.OptionText: "hello"})
+			p.until("it is taken down", func() bool { m := p.Mine(p.general); return len(m) == 1 && m[0].Deleted || len(m) == 0 })
+			if got := p.told(p.ana, p.general); !strings.Contains(got, want) {
+				t.Errorf("told: %s", got)
+			}
+		})
 	}
 }
 
@@ -141,39 +144,28 @@ func TestWhoeverFindsAChatFullIsTold(t *testing.T) {
 func TestAQuestionThatIsNotShownIsNotRecorded(t *testing.T) {
 	p := newParlor(t)
 	p.Fail("POST /interactions/{interaction}/{token}/callback", 1, fakediscord.Fault{Status: 500})
-	p.command(p.ana, p.general, verbAsk, map[string]any{optionText: "hello"})
+	p.command(p.ana, p.general, inbound.VerbAsk, map[string]any{inbound.OptionText: "hello"})
 	if got := p.told(p.ana, p.general); !strings.Contains(got, "not recorded") || len(p.ledger.asked()) != 0 {
 		t.Errorf("told: %s; %+v", got, p.ledger.asked())
-	}
-}
-
-func TestAskPayloadIsBounded(t *testing.T) {
-	t.Parallel()
-	for _, s := range []string{"hello", strings.Repeat("*", 4000), strings.Repeat("語", 4000), strings.Repeat("\n", 3000) + "x", "> quoted\n# big\n```", ""} {
-		p := askPayload("**Eve**\n# "+strings.Repeat("x", 500), s)
-		if err := check(p); err != nil {
-			t.Errorf("%.20q: %v", s, err)
-		}
-		if n := utf8.RuneCountInString(p.Components[0].(discordgo.TextDisplay).Content); n > maxShown {
-			t.Errorf("%.20q: %d characters", s, n)
-		}
 	}
 }
 
 func TestStopAndResetActOnThePlaceTheyAreGivenIn(t *testing.T) {
 	p := newParlor(t)
 	thread := p.CreateThread(p.ana, p.general, "", "a thread")
-	p.command(p.ana, thread, verbStop, nil)
+	p.command(p.ana, thread, inbound.VerbStop, nil)
 	if got := p.ledger.decisions(); len(got) != 1 || got[0].Choice != chat.Stop || got[0].Chat != p.in(thread) || got[0].User != p.user(p.ana) || got[0].Token != "" {
 		t.Errorf("%+v", got)
 	}
 	p.ledger.set(func() {
-		p.ledger.refuse = func(chat.Clicked) error { return &agent.Refusal{Code: agent.RefusedStopped, Say: "Nothing runs."} }
+		p.ledger.refuse = func(chat.Clicked) error {
+			return &decision.Refusal{Code: decision.RefusedStopped, Say: "Nothing runs."}
+		}
 	})
-	p.command(p.ana, thread, verbStop, nil)
+	p.command(p.ana, thread, inbound.VerbStop, nil)
 	p.ledger.set(func() { p.ledger.refuse = func(chat.Clicked) error { return errDown } })
-	p.command(p.ana, thread, verbStop, nil)
-	p.command(p.ana, thread, verbReset, nil)
+	p.command(p.ana, thread, inbound.VerbStop, nil)
+	p.command(p.ana, thread, inbound.VerbReset, nil)
 	if got := onlyOne[chat.Commanded](p); got.Verb != "reset" || got.Chat != p.in(thread) {
 		t.Errorf("%+v", got)
 	}
@@ -183,35 +175,36 @@ func TestStopAndResetActOnThePlaceTheyAreGivenIn(t *testing.T) {
 			t.Errorf("%q is not in %s", want, told)
 		}
 	}
-	p.command(p.ana, p.general, verbStop, nil) // which thread?
+	p.command(p.ana, p.general, inbound.VerbStop, nil) // which thread?
 	if got := p.told(p.ana, p.general); !strings.Contains(got, "are threads") || len(p.ledger.decisions()) != 3 {
 		t.Errorf("told: %s", got)
 	}
 }
 
+// R66
 func TestPendingListsTheChannelAndItsThreads(t *testing.T) {
 	p := newParlor(t)
 	g := p.Guild()
 	thread := p.CreateThread(p.ana, p.general, "", "a thread")
-	p.command(p.ana, p.general, verbPending, nil)
+	p.command(p.ana, p.general, inbound.VerbPending, nil)
 	if got := p.told(p.ana, p.general); !strings.Contains(got, "Nothing in this channel waits") {
 		t.Errorf("told: %s", got)
 	}
-	p.asking(place{g, p.general, thread}, "555", "a", "b")
-	p.asking(place{g, p.general, "3333"}, "", "c")
-	p.asking(place{g, "4444", ""}, "1", "d")
-	p.asking(place{"", p.general, ""}, "1", "e")
-	p.command(p.ana, p.general, verbPending, nil)
+	p.asking(ids.Place{Guild: g, Channel: p.general, Thread: thread}, "555", "a", "b")
+	p.asking(ids.Place{Guild: g, Channel: p.general, Thread: "3333"}, "", "c")
+	p.asking(ids.Place{Guild: g, Channel: "4444", Thread: ""}, "1", "d")
+	p.asking(ids.Place{Guild: "", Channel: p.general, Thread: ""}, "1", "e")
+	p.command(p.ana, p.general, inbound.VerbPending, nil)
 	got := p.told(p.ana, p.general)
 	if strings.Count(got, "write") != 3 || !strings.Contains(got, "https://discord.com/channels/"+g+"/"+thread+"/555") || !strings.Contains(got, "/3333") {
 		t.Errorf("told: %s", got)
 	}
-	p.command(p.ana, thread, verbPending, nil)
+	p.command(p.ana, thread, inbound.VerbPending, nil)
 	if got := p.told(p.ana, thread); strings.Count(got, "write") != 2 {
 		t.Errorf("told: %s", got)
 	}
 	p.ledger.set(func() { p.ledger.down = errDown })
-	p.command(p.ben, p.general, verbPending, nil)
+	p.command(p.ben, p.general, inbound.VerbPending, nil)
 	if got := p.told(p.ben, p.general); !strings.Contains(got, "did not work") {
 		t.Errorf("told: %s", got)
 	}
@@ -224,9 +217,9 @@ func TestALongListIsCut(t *testing.T) {
 		for i := range tokens {
 			tokens[i] = id + string(rune('a'+i))
 		}
-		p.asking(place{p.Guild(), p.general, id}, "1", tokens...)
+		p.asking(ids.Place{Guild: p.Guild(), Channel: p.general, Thread: id}, "1", tokens...)
 	}
-	p.command(p.ana, p.general, verbPending, nil)
+	p.command(p.ana, p.general, inbound.VerbPending, nil)
 	if got := p.told(p.ana, p.general); !strings.Contains(got, "more chats") && !strings.Contains(got, "one more chat") {
 		t.Errorf("told: %s", got)
 	}
@@ -234,11 +227,11 @@ func TestALongListIsCut(t *testing.T) {
 
 func TestHelpIsPrivate(t *testing.T) {
 	p := newParlor(t)
-	p.command(p.ana, p.general, verbHelp, nil)
+	p.command(p.ana, p.general, inbound.VerbHelp, nil)
 	if got := p.told(p.ana, p.general); !strings.Contains(got, "Mention @nod") || len(p.Mine(p.general)) != 0 {
 		t.Errorf("told: %s", got)
 	}
-	p.command(p.ben, p.OpenDM(p.ben), verbHelp, nil)
+	p.command(p.ben, p.OpenDM(p.ben), inbound.VerbHelp, nil)
 	if got := p.told(p.ben, p.OpenDM(p.ben)); !strings.Contains(got, "Write what you want") {
 		t.Errorf("told: %s", got)
 	}
@@ -246,10 +239,10 @@ func TestHelpIsPrivate(t *testing.T) {
 
 func TestACommandOfAnotherVersion(t *testing.T) {
 	p := newParlor(t)
-	d, err := p.Slash(p.ana, p.general, commandName, verbHelp, nil)
+	d, err := p.Slash(p.ana, p.general, inbound.CommandName, inbound.VerbHelp, nil)
 	p.wait(d, err)
 	for i, data := range []map[string]any{{"name": "nod"}, {"name": "nod", "options": []any{map[string]any{"name": "dance"}}}, {"name": "other", "options": 5}} {
-		if verb, _ := (&slash{in: &interaction{Data: interactionData{Name: loose(data["name"].(string))}}}).words(); verb != "" {
+		if verb, _ := inbound.CommandOf(&inbound.Interaction{Data: inbound.InteractionData{Name: inbound.LooseString(data["name"].(string))}}); verb != "" {
 			t.Errorf("%d: %q", i, verb)
 		}
 	}

@@ -4,11 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/card"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/core/text"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord/samples"
 )
 
 // cardOfChat posts the card of a chat in a new thread.
@@ -17,7 +20,7 @@ func (p *parlor) cardOfChat(s turn.Session) (thread, message string) {
 	thread = p.CreateThread(p.ana, p.general, "", "a thread")
 	s.Chat, s.Turn.Requester = p.in(thread), p.user(p.ana)
 	s.People = []turn.Person{{User: p.user(p.ana), Name: "Ana"}}
-	ref, err := p.a.Post(p.ctx, p.in(thread), "card", render.Fit(turn.View(s, s.Turn, turn.Live{}), p.a.Limits()))
+	ref, err := p.a.Post(p.ctx, p.in(thread), "card", render.Fit(card.View(s, s.Turn, card.Live{}), p.a.Limits()))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -32,25 +35,26 @@ func (p *parlor) choose(user, channel, message, what string) fakediscord.Answer 
 }
 
 // What is to be confirmed is asked in exactly the card's words, and what is sent then is what the card's own button would have sent.
+// R106
 func TestAChoiceIsConfirmed(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(grantable("tok"))
-	if got := p.choose(p.ben, thread, card, render.LabelAllowServer("files")); got.Type != answerMessage {
+	thread, card := p.cardOfChat(samples.Grantable("tok"))
+	if got := p.choose(p.ben, thread, card, text.LabelAllowServer("files")); got.Type != answerMessage {
 		t.Fatalf("answered with %+v; %s", got, p.log)
 	}
 	m := p.seen(p.ben, thread)
-	if !strings.HasPrefix(m.Text(), render.ConfirmServer("files")+"\n[") || len(p.ledger.asked()) != 0 || len(p.Seen(p.ana, thread)) != 0 {
+	if !strings.HasPrefix(m.Text(), text.ConfirmServer("files")+"\n[") || len(p.ledger.asked()) != 0 || len(p.Seen(p.ana, thread)) != 0 {
 		t.Errorf("%q, %+v", m.Text(), p.ledger.asked())
 	}
-	if b := m.Buttons(); len(b) != 2 || b[0].Style != 4 || b[0].Label != render.LabelAllowServer("files") {
+	if b := m.Buttons(); len(b) != 2 || b[0].Style != 4 || b[0].Label != text.LabelAllowServer("files") {
 		t.Errorf("%+v", b)
 	}
-	p.clickSeen(p.ben, thread, sayCancel)
+	p.clickSeen(p.ben, thread, "Cancel")
 	if got := p.seen(p.ben, thread); got.ID != m.ID || strings.TrimSpace(got.Text()) != sayCancelled || len(got.Buttons()) != 0 || len(p.ledger.asked())+len(p.ledger.decisions()) != 0 {
 		t.Errorf("%q, %+v", got.Text(), p.ledger.asked())
 	}
-	p.choose(p.ben, thread, card, render.LabelAllowServer("files"))
-	if got := p.clickSeen(p.ben, thread, render.LabelAllowServer("files")); got.Type != answerUpdate {
+	p.choose(p.ben, thread, card, text.LabelAllowServer("files"))
+	if got := p.clickSeen(p.ben, thread, text.LabelAllowServer("files")); got.Type != answerUpdate {
 		t.Errorf("answered with %+v", got)
 	}
 	got := p.ledger.decisions()
@@ -63,9 +67,10 @@ func TestAChoiceIsConfirmed(t *testing.T) {
 	}
 }
 
+// R106
 func TestAConfirmedChoiceThatIsNotTaken(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(grantable("tok"))
+	thread, card := p.cardOfChat(samples.Grantable("tok"))
 	var refuse error
 	p.ledger.set(func() { p.ledger.refuse = func(chat.Clicked) error { return refuse } })
 	for _, x := range []struct {
@@ -73,15 +78,15 @@ func TestAConfirmedChoiceThatIsNotTaken(t *testing.T) {
 		want    string
 		buttons int
 	}{
-		{&agent.Refusal{Code: agent.RefusedNotYours, Say: "Only Ana can decide this."}, "Only Ana", 0},
-		{&agent.Refusal{Code: agent.RefusedDecided, Say: "Already allowed.", By: p.user(p.ana), Choice: chat.AllowSession}, "Recorded", 0},
-		{&agent.Refusal{Code: agent.RefusedDecided, Say: "Already denied by Ben.", By: p.user(p.ben), Choice: chat.Deny}, "Already denied", 0},
+		{&decision.Refusal{Code: decision.RefusedNotYours, Say: "Only Ana can decide this."}, "Only Ana", 0},
+		{&decision.Refusal{Code: decision.RefusedDecided, Say: "Already allowed.", By: p.user(p.ana), Choice: chat.AllowSession}, "Recorded", 0},
+		{&decision.Refusal{Code: decision.RefusedDecided, Say: "Already denied by Ben.", By: p.user(p.ben), Choice: chat.Deny}, "Already denied", 0},
 		{errDown, "was not recorded", 0},
 	} {
-		p.choose(p.ana, thread, card, render.LabelAllowSession)
+		p.choose(p.ana, thread, card, text.LabelAllowSession)
 		p.ledger.set(func() { refuse = x.err })
 		asked := p.seen(p.ana, thread).ID
-		p.clickSeen(p.ana, thread, render.LabelAllowSession)
+		p.clickSeen(p.ana, thread, text.LabelAllowSession)
 		if got := p.seen(p.ana, thread); !strings.Contains(got.Text(), x.want) || (got.ID == asked) == (x.err == errDown) {
 			t.Errorf("%v: %q", x.err, got.Text())
 		}
@@ -94,14 +99,14 @@ func TestAConfirmedChoiceThatIsNotTaken(t *testing.T) {
 // A question about a choice that its card does not have any more is not asked: the engine says why.
 func TestWhatIsOverIsNotConfirmed(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(grantable("tok"))
+	thread, card := p.cardOfChat(samples.Grantable("tok"))
 	p.ledger.set(func() { p.ledger.sessions[p.in(thread)] = turn.Session{} })
-	p.choose(p.ana, thread, card, render.LabelAllowServer("files"))
+	p.choose(p.ana, thread, card, text.LabelAllowServer("files"))
 	if got := onlyOne[chat.Clicked](p); got.Choice != chat.AllowServer {
 		t.Errorf("%+v", got)
 	}
 	p.ledger.set(func() { p.ledger.down = errDown })
-	p.choose(p.ana, thread, card, render.LabelAllowServer("files"))
+	p.choose(p.ana, thread, card, text.LabelAllowServer("files"))
 	if got := p.told(p.ana, thread); !strings.Contains(got, "could not be reached just now") || len(p.ledger.asked()) != 1 {
 		t.Error(got)
 	}
@@ -110,24 +115,25 @@ func TestWhatIsOverIsNotConfirmed(t *testing.T) {
 // A question that cannot be asked decides nothing.
 func TestAQuestionThatCannotBeAsked(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(grantable("tok"))
+	thread, card := p.cardOfChat(samples.Grantable("tok"))
 	p.Fail("POST /interactions/{interaction}/{token}/callback", 1, fakediscord.Fault{Status: 500})
-	p.choose(p.ana, thread, card, render.LabelAllowServer("files"))
+	p.choose(p.ana, thread, card, text.LabelAllowServer("files"))
 	if got := p.told(p.ana, thread); !strings.Contains(got, "Nothing was changed") || len(p.ledger.asked()) != 0 {
 		t.Error(got)
 	}
 }
 
 // The choices that need nothing more are recorded as they are, and a checkbox with them.
+// R83
 func TestChoicesBeyondTheThreeButtons(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(grantable("tok"))
+	thread, card := p.cardOfChat(samples.Grantable("tok"))
 	for i, x := range []struct {
 		label  string
 		choice chat.Choice
 		token  string
 	}{
-		{render.LabelAllowHour, chat.AllowHour, "tok"}, {render.LabelAllowUses(turn.GrantUses), chat.AllowUses, "tok"}, {"☐ " + render.LabelRemember, chat.Remember, "tok"}, {render.LabelAskMore, chat.AskFor, "t1"},
+		{text.LabelAllowHour, chat.AllowHour, "tok"}, {text.LabelAllowUses(turn.GrantUses), chat.AllowUses, "tok"}, {"☐ " + text.LabelRemember, chat.Remember, "tok"}, {text.LabelAskMore, chat.AskFor, "t1"},
 	} {
 		if got := p.choose(p.ana, thread, card, x.label); got.Type != answerDeferred {
 			t.Errorf("%s: answered with %+v", x.label, got)
@@ -138,22 +144,11 @@ func TestChoicesBeyondTheThreeButtons(t *testing.T) {
 	}
 }
 
-// The box on a card is as the chat says.
-func TestTheBoxIsTicked(t *testing.T) {
-	t.Parallel()
-	s := grantable("tok")
-	for _, want := range []string{"[☐ Remember this choice]", "[☑ Remember this choice]"} {
-		if got := dump(encode(turn.View(s, s.Turn, turn.Live{}), nil)); !strings.Contains(got, want) {
-			t.Errorf("%s is missing in\n%s", want, got)
-		}
-		s.Turn.Calls[0].Ticked = &turn.Person{User: anaPerson.User}
-	}
-}
-
+// R150
 func TestWhyIsForOnePerson(t *testing.T) {
 	p, o := managed(t)
-	thread, card := p.cardOfChat(grantable("tok"))
-	p.choose(p.ben, thread, card, render.LabelWhy)
+	thread, card := p.cardOfChat(samples.Grantable("tok"))
+	p.choose(p.ben, thread, card, text.LabelWhy)
 	if got := p.seen(p.ben, thread).Text(); !strings.Contains(got, `the \*server\* asks`) || len(p.Seen(p.ana, thread)) != 0 {
 		t.Error(got)
 	}
@@ -163,39 +158,25 @@ func TestWhyIsForOnePerson(t *testing.T) {
 	for _, x := range []struct {
 		err  error
 		want string
-	}{{&agent.Refusal{Say: "This ask is over."}, "This ask is over"}, {errDown, "could not be reached just now"}} {
+	}{{&decision.Refusal{Say: "This ask is over."}, "This ask is over"}, {errDown, "could not be reached just now"}} {
 		o.set(func() { o.err = x.err })
-		p.choose(p.ben, thread, card, render.LabelWhy)
+		p.choose(p.ben, thread, card, text.LabelWhy)
 		if got := p.seen(p.ben, thread).Text(); !strings.Contains(got, x.want) {
 			t.Errorf("%v: %s", x.err, got)
 		}
 	}
 	o.set(func() { o.err = nil })
 	p.Fail("POST /interactions/{interaction}/{token}/callback", 1, fakediscord.Fault{Status: 500})
-	p.choose(p.ben, thread, card, render.LabelWhy)
+	p.choose(p.ben, thread, card, text.LabelWhy)
 	if got := p.seen(p.ben, thread).Text(); !strings.Contains(got, "could not be opened") {
 		t.Error(got)
-	}
-}
-
-// A private button carries its card's message as long as there is room for it.
-func TestSureID(t *testing.T) {
-	t.Parallel()
-	for _, x := range []struct{ token, message, want string }{
-		{"tok", "900000000000000009", "900000000000000009"}, {"tok", "", ""}, {"tok", "no message", ""}, {rep(64), "90000000000000000009", ""},
-	} {
-		id := sureID(chat.AllowSession, x.token, x.message)
-		p, ok := parsePressed(id, nil)
-		if !ok || len(id) > maxCustomID || p.choice != chat.AllowSession || p.token != x.token || p.message != x.want || !p.sure || p.ask {
-			t.Errorf("%q: %+v", id, p)
-		}
 	}
 }
 
 // Buttons that replace their message do so only where one person sees it.
 func TestNoButtonReplacesACard(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(grantable("tok"))
+	thread, card := p.cardOfChat(samples.Grantable("tok"))
 	for _, id := range []string{"nod:cancel:x", "sure::allow_server:tok", "sure:" + card + ":allow_server:tok"} {
 		if got := p.press(p.ana, thread, card, id); got.Type != answerMessage || !strings.Contains(p.seen(p.ana, thread).Text(), "another version") {
 			t.Errorf("%s: answered with %+v", id, got)

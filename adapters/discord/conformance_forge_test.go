@@ -14,8 +14,8 @@ import (
 
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/conformance"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 // The headers of a signature, as Discord's documentation writes them.

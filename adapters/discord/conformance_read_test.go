@@ -11,8 +11,10 @@ import (
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/conformance"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/core/text"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord/markup"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 // Messages as Discord's clients would draw them, and what people do with them.
@@ -112,7 +114,7 @@ func (w *guild) read(s *conformance.Shown, text *strings.Builder, md string) {
 	w.mu.Lock()
 	r, ok := w.texts[md] // the same stands in many messages, and many look at them
 	if !ok {
-		r = discord.ReadText(md)
+		r = markup.ReadText(md)
 		w.texts[md] = r
 	}
 	w.mu.Unlock()
@@ -267,7 +269,7 @@ func (w *guild) pressable(token string) fakediscord.Button {
 		return render.Choice{Choice: c, Token: token, Label: label}
 	}
 	raw, err := discord.DrawCard(render.Ask{
-		Call: "call", Token: token, Kind: render.AskPermission, Header: "Allow?", Run: "Run it", Choices: []render.Choice{choice(chat.AllowOnce, render.LabelAllowOnce), choice(chat.Deny, render.LabelDeny)},
+		Call: "call", Token: token, Kind: render.AskPermission, Header: "Allow?", Run: "Run it", Choices: []render.Choice{choice(chat.AllowOnce, text.LabelAllowOnce), choice(chat.Deny, text.LabelDeny)},
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -14,23 +14,24 @@ import (
 
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/surface"
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/conformance"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord/markup"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 // The conformance suite, through the real client and real sockets, with interactions over the gateway and as signed requests.
 // Messages always come over the gateway.
 
 func TestConformanceGateway(t *testing.T) {
-	conformance.Platform(t, func(t *testing.T, in *conformance.Inbox, log *slog.Logger) conformance.Surface {
+	conformance.PlatformAtOnce(t, func(t *testing.T, in *conformance.Inbox, log *slog.Logger) conformance.Surface {
 		return openConformance(t, in, log, false)
 	})
 }
 
 func TestConformanceHTTP(t *testing.T) {
-	conformance.Platform(t, func(t *testing.T, in *conformance.Inbox, log *slog.Logger) conformance.Surface {
+	conformance.PlatformAtOnce(t, func(t *testing.T, in *conformance.Inbox, log *slog.Logger) conformance.Surface {
 		return openConformance(t, in, log, true)
 	})
 }
@@ -64,12 +65,12 @@ type guild struct {
 	changed  chan struct{}
 	known    map[chat.ID]bool // that the adapter asked the engine for
 	buttons  []fakediscord.Button
-	texts    map[string]discord.Seen
+	texts    map[string]markup.Seen
 	sessions int
 }
 
 func openConformance(t *testing.T, in *conformance.Inbox, log *slog.Logger, overHTTP bool) conformance.Surface {
-	w := &guild{t: t, clock: fakediscord.NewManual(), changed: make(chan struct{}), known: map[chat.ID]bool{}, texts: map[string]discord.Seen{}, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	w := &guild{t: t, clock: fakediscord.NewManual(), changed: make(chan struct{}), known: map[chat.ID]bool{}, texts: map[string]markup.Seen{}, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 	var cancel context.CancelFunc
 	w.ctx, cancel = context.WithTimeout(t.Context(), waiting)
 	t.Cleanup(cancel)
@@ -125,7 +126,7 @@ func (d desk) Accept(ctx context.Context, in chat.Inbound) error {
 	return err
 }
 
-func (d desk) Decide(ctx context.Context, in chat.Clicked) ([]agent.Outcome, error) {
+func (d desk) Decide(ctx context.Context, in chat.Clicked) ([]decision.Outcome, error) {
 	out, err := d.Inbox.Decide(ctx, in)
 	if err == nil {
 		d.w.clock.Advance(unsaid)

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/conformance"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 // What goes wrong at Discord, and what it says to that.

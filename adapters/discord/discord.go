@@ -1,23 +1,26 @@
 // Package discord is the surface for Discord: a thread, a channel or a direct conversation is a chat, and a turn's one message lives
 // in it.
 //
-// # Its words
+// # Its packages
 //
-// They are Discord's: guild, channel, thread, component, interaction, custom_id, snowflake, shard, intent, nonce. A chat's key is
-// its channel, and for a thread the channel that the thread hangs in as well (id.go); a message's reference is its snowflake.
+//   - ids: what Discord's objects are called, as chats, people and snowflakes
+//   - components: what nod shows, drawn; pure
+//   - gateway: the connections that bring events
+//   - inbound: what Discord sends, read; pure
+//   - backfill: what a gap in a connection swallowed, fetched
+//   - rest: calls of the API, with their limits and errors
+//   - doctor: what an application must have to be nod, and whether it has it
+//
+// Here is what happens between them. Words are Discord's: guild, channel, thread, component, interaction, custom_id, snowflake, shard,
+// intent, nonce. Start at Adapter (client.go). A sentence for people goes to words.go, or where it is drawn to components.
 //
 // # In and out
 //
-// A supervised gateway connection per shard (gateway.go, shards.go, wire.go) brings events, and signed requests (http.go) bring
-// interactions where the application wants them so. Both are decoded by our own tolerant structs (events.go, interact.go,
-// commands.go), wait in lanes and are given to the engine (inbound.go). What a gap in the connection swallowed is fetched afterwards
-// (missed.go). What the engine shows is drawn by pure functions (encode.go, steps.go, ask.go, markup.go, details.go, forms.go) within
-// limits (limits.go), looked at once more before it goes (check.go), and sent (post.go, notes.go, threads.go, tell.go), as the answer
-// to a click where one waits for it (answers.go), when the budget has room (spend.go, transport.go). A choice that has to be confirmed
-// is asked for once more in private (confirm.go), and what a tool's server wants of the requester is a form or an address (want.go,
-// want_form.go). The settings are one private message that every click on it draws anew (panel.go, panel_draw.go), or lines
-// (commands_settings.go). Sentences for people stand in inbound_words.go, views_words.go and settings_words.go beside those of package
-// surface; what the doctor looks at stands in doctor.go.
+// The gateway brings events, and signed requests (http.go) bring interactions where the application wants them so. Both are decoded by
+// package inbound, wait in lanes and are given to the engine (receive.go, changes.go, interact.go, commands.go, commands_slash.go). What a gap in the connection swallowed is fetched afterwards (backfill). What the engine shows is drawn and sent
+// (post.go, notes.go, notes_private.go, threads.go), as the answer to a click where one waits for it (answers.go). A choice that has to be
+// confirmed is asked for once more in private (confirm.go), and what a tool's server wants of the requester is a form or an address
+// (want.go). The settings are one private message that every click on it draws anew (panel.go), or lines (commands.go).
 //
 // # Invariants
 //
@@ -38,7 +41,6 @@
 package discord
 
 import (
-	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/hex"
@@ -47,29 +49,14 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/nodhq/nod/adapters/discord/backfill"
+	"github.com/nodhq/nod/adapters/discord/gateway"
+	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
 )
 
 // Platform is the value of [chat.ID.Platform] and [chat.User.Platform] that this adapter mints.
-const Platform = "discord"
-
-// Holds are rights that one process has at a time, by name.
-type Holds interface {
-	// Hold takes the right, or renews it. mine is false where another owner has it, and left is then how long that still lasts.
-	Hold(ctx context.Context, name, owner string, d time.Duration) (mine bool, left time.Duration, err error)
-	// Drop gives it back.
-	Drop(ctx context.Context, name, owner string) error
-}
-
-// Marks remember, per place, the newest message that was taken.
-type Marks interface {
-	// Mark moves a place's mark forward, never back.
-	Mark(ctx context.Context, place, message string) error
-	// Marks are those of places that were marked lately.
-	Marks(ctx context.Context, within time.Duration) (map[string]string, error)
-	// Unmark forgets a place that is no more.
-	Unmark(ctx context.Context, place string) error
-}
+const Platform = ids.Platform
 
 // Conversation is where a conversation that begins in a channel goes on.
 type Conversation string
@@ -96,8 +83,8 @@ type Config struct {
 	Asks         surface.Asks       //
 	Settings     surface.Settings   // nil: nobody manages anything here
 	Budget       surface.Budget     // nil: no limits are kept but Discord's own
-	Holds        Holds              // nil: this is the only process
-	Marks        Marks              // nil: what a gap swallows is not fetched
+	Holds        gateway.Holds      // nil: this is the only process
+	Marks        backfill.Marks     // nil: what a gap swallows is not fetched
 	Conversation Conversation       //
 	Follow       surface.Follow     // of threads
 	Channels     map[string]Channel // by channel ID, over Conversation and Follow

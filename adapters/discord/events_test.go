@@ -3,12 +3,17 @@ package discord
 import (
 	"strings"
 	"testing"
+
+	"github.com/nodhq/nod/adapters/discord/inbound"
+
+	"github.com/nodhq/nod/adapters/discord/components"
+	"github.com/nodhq/nod/adapters/discord/ids"
 )
 
 func TestDecodeQuotesNothing(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{`{"content":"secret words"`, `{"content":"secret words",}`, `secret words`, `["secret words"]`} {
-		err := decode([]byte(raw), new(message))
+		err := inbound.Decode([]byte(raw), new(inbound.Message))
 		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", raw, err)
 		}
@@ -39,21 +44,21 @@ func FuzzEvents(f *testing.F) {
 		}
 		typ := types[kind%len(types)]
 		a.event(typ, raw) // its inbox is closed: what is taken is looked at below
-		m, in := new(message), new(interaction)
-		if decode(raw, m) == nil {
+		m, in := new(inbound.Message), new(inbound.Interaction)
+		if inbound.Decode(raw, m) == nil {
 			m.Guild = "" // nothing is asked for then
 			if _, err := a.hear(t.Context(), m, ""); err != nil {
 				t.Error(err)
 			}
-			_, _ = a.quote(m)
-			_ = m.words()
+			_, _ = m.Quote("", a.namesIn(m))
+			_ = m.Words()
 		}
-		if decode(raw, in) == nil {
+		if inbound.Decode(raw, in) == nil {
 			_ = a.incomingOf(in)
-			_ = in.lane()
-			_, _ = (&slash{in: in}).words()
-			_ = valueOf(in.Data.Components, fieldArgs)
-			if by := in.who(); !by.User.IsZero() && !isSnowflake(by.User.Key) {
+			_ = in.Lane()
+			_, _ = inbound.CommandOf(in)
+			_ = inbound.InputValue(in.Data.Components, components.FieldArgs)
+			if by := in.By(); !by.User.IsZero() && !ids.IsSnowflake(by.User.Key) {
 				t.Errorf("somebody is %q", by.User.Key)
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/nodhq/nod/adapters/discord/inbound"
 )
 
 const (
@@ -67,13 +69,13 @@ func (a *Adapter) posted(w http.ResponseWriter, r *http.Request, key ed25519.Pub
 }
 
 func (a *Adapter) signedBody(w http.ResponseWriter, r *http.Request, body []byte) {
-	in := new(interaction)
-	if err := decode(body, in); err != nil {
+	in := new(inbound.Interaction)
+	if err := inbound.Decode(body, in); err != nil {
 		a.Logger.Warn("discord: a signed request could not be understood", "err", err)
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	if in.Type == interactionPing { // Discord asks whether anybody is there, and checks that forgeries are refused
+	if in.Type == inbound.InteractionPing { // Discord asks whether anybody is there, and checks that forgeries are refused
 		respond(w, map[string]int{"type": 1})
 		return
 	}
@@ -127,3 +129,6 @@ func respond(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	_, _ = w.Write(b)
 }
+
+// PathInteractions is where Discord posts clicks and commands, where the application has an Interactions Endpoint URL.
+const PathInteractions = "/discord/interactions"

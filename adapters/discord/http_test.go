@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/adapters/discord/inbound"
+
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
 )
 
 // overHTTP has Discord send interactions to the adapter's handler.
@@ -42,7 +44,7 @@ func TestSignedInteractionsAreTaken(t *testing.T) {
 	if len(p.Modals(p.ana)) != 1 {
 		t.Error("no form is open")
 	}
-	p.command(p.ana, thread, verbHelp, nil)
+	p.command(p.ana, thread, inbound.VerbHelp, nil)
 }
 
 func TestForgedInteractionsAreRefused(t *testing.T) {

@@ -6,28 +6,34 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodhq/nod/adapters/discord/inbound"
+
+	"github.com/nodhq/nod/adapters/discord/components"
+	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/card"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // interacted takes a click, a form or a slash command, from the gateway or from a signed request, and does not block. done is called
 // once nothing more is to come of it.
-func (a *Adapter) interacted(in *interaction, done func()) {
-	if !isSnowflake(string(in.ID)) || in.Token == "" || (in.Application != "" && string(in.Application) != a.self.Application) {
+func (a *Adapter) interacted(in *inbound.Interaction, done func()) {
+	if !ids.IsSnowflake(string(in.ID)) || in.Token == "" || (in.Application != "" && string(in.Application) != a.self.Application) {
 		done()
 		return
 	}
 	switch in.Type {
-	case interactionCommand, interactionComponent, interactionForm:
+	case inbound.InteractionCommand, inbound.InteractionComponent, inbound.InteractionForm:
 	default:
 		a.Logger.Info("discord: an interaction of a kind that nod does not use", "type", in.Type)
 		done()
 		return
 	}
-	in.at = a.now()
+	in.At = a.now()
 	w := a.answering(a.incomingOf(in))
 	serve := func() {
 		defer done()
@@ -41,7 +47,7 @@ func (a *Adapter) interacted(in *interaction, done func()) {
 		defer cancel()
 		a.serve(ctx, in, w)
 	}
-	if a.in.clicks.Put(in.lane(), serve) {
+	if a.in.clicks.Put(in.Lane(), serve) {
 		return
 	}
 	a.Logger.Warn("discord: an interaction is not taken: too much waits here, or this process starts or stops")
@@ -58,62 +64,28 @@ func (a *Adapter) interacted(in *interaction, done func()) {
 
 // incomingOf is what answering takes. An edit of the clicked message may be the answer only where that is all there is to answer:
 // a form cannot be opened any more after it.
-func (a *Adapter) incomingOf(in *interaction) incoming {
+func (a *Adapter) incomingOf(in *inbound.Interaction) incoming {
 	out := incoming{
 		ID: string(in.ID), Token: string(in.Token), Application: a.self.Application,
-		Channel: string(in.ChannelID), User: in.who().User.Key, At: in.at,
+		Channel: string(in.ChannelID), User: in.By().User.Key, At: in.At,
 	}
 	if in.Message == nil {
 		return out
 	}
-	if in.Type == interactionComponent {
-		p, ok := parsePressed(string(in.Data.CustomID), in.values())
-		if !ok || p.sure || p.guild != "" || !changes(p.choice) {
+	if in.Type == inbound.InteractionComponent {
+		p, ok := components.ParseAction(string(in.Data.CustomID), in.Values())
+		if kind, _ := text.KindOf(p.Choice); !ok || p.Sure || p.Guild != "" || kind.Aside {
 			return out
 		}
-	} else if choice, _, _, ok := parseForm(string(in.Data.CustomID)); !ok || choice == chat.Answer && in.Message.isPrivate() {
+	} else if choice, _, _, ok := components.ParseForm(string(in.Data.CustomID)); !ok || choice == chat.Answer && in.Message.IsPrivate() {
 		return out
 	}
 	out.Message = string(in.Message.ID)
 	return out
 }
 
-// changes reports whether a click's answer is what it changes, and not a form or something for one person.
-func changes(c chat.Choice) bool {
-	switch c {
-	case chat.ViewDetail, chat.DenyReason, chat.Edit, chat.Why, chat.Reveal, chat.Answer, chat.Open, chat.Accept:
-		return false
-	}
-	return true
-}
-
-// lane: what is done to one message keeps its order, and waits for no message of its room.
-func (in *interaction) lane() string {
-	if in.Message != nil && in.Message.ID != "" {
-		return "i:" + string(in.Message.ID)
-	}
-	return "c:" + string(in.ChannelID) + "/" + in.who().User.Key
-}
-
-func (in *interaction) values() (all []string) {
-	for _, v := range in.Data.Values {
-		all = append(all, string(v))
-	}
-	return all
-}
-
-func (in *interaction) message() chat.MessageRef {
-	if in.Message == nil {
-		return ""
-	}
-	return chat.MessageRef(in.Message.ID)
-}
-
-// delivery is the same for an interaction that comes twice: over two connections.
-func (in *interaction) delivery() chat.Delivery { return chat.Delivery("i:" + string(in.ID)) }
-
-func (a *Adapter) serve(ctx context.Context, in *interaction, w *answer) {
-	by := in.who()
+func (a *Adapter) serve(ctx context.Context, in *inbound.Interaction, w *answer) {
+	by := in.By()
 	if by.User.IsZero() {
 		a.tell(ctx, w, sayNobody)
 		return
@@ -124,35 +96,35 @@ func (a *Adapter) serve(ctx context.Context, in *interaction, w *answer) {
 		a.tell(ctx, w, sayNoPlace)
 		return
 	}
-	at := place{string(in.Guild), c.ID, ""}
+	at := ids.Place{Guild: string(in.Guild), Channel: c.ID, Thread: ""}
 	switch {
 	case in.Guild == "":
-	case c.thread() && c.Parent == "":
+	case c.IsThread() && c.Parent == "":
 		a.tell(ctx, w, sayNoPlace)
 		return
-	case c.thread():
-		at = place{string(in.Guild), c.Parent, c.ID}
+	case c.IsThread():
+		at = ids.Place{Guild: string(in.Guild), Channel: c.Parent, Thread: c.ID}
 	}
 	switch in.Type {
-	case interactionCommand:
+	case inbound.InteractionCommand:
 		a.slash(ctx, slash{in: in, w: w, by: by, channel: c, at: at})
-	case interactionComponent:
+	case inbound.InteractionComponent:
 		a.clicked(ctx, click{in: in, w: w, by: by, at: at, channel: c})
-	case interactionForm:
+	case inbound.InteractionForm:
 		a.submitted(ctx, click{in: in, w: w, by: by, at: at, channel: c})
 	}
 }
 
 // channelOfInteraction is where somebody clicked: the interaction says, or it is asked for.
-func (a *Adapter) channelOfInteraction(ctx context.Context, in *interaction) (channel, error) {
-	if d := in.Channel; d != nil && isSnowflake(string(d.ID)) {
-		c := d.channel(string(in.Guild))
-		if in.Guild == "" || !c.thread() || isSnowflake(c.Parent) {
+func (a *Adapter) channelOfInteraction(ctx context.Context, in *inbound.Interaction) (inbound.Channel, error) {
+	if d := in.Channel; d != nil && ids.IsSnowflake(string(d.ID)) {
+		c := d.Channel(string(in.Guild))
+		if in.Guild == "" || !c.IsThread() || ids.IsSnowflake(c.Parent) {
 			return c, nil
 		}
 	}
-	if in.Guild == "" && isSnowflake(string(in.ChannelID)) {
-		return channel{ID: string(in.ChannelID), Type: channelDM}, nil
+	if in.Guild == "" && ids.IsSnowflake(string(in.ChannelID)) {
+		return inbound.Channel{ID: string(in.ChannelID), Type: inbound.ChannelDM}, nil
 	}
 	return a.channelOf(ctx, string(in.ChannelID))
 }
@@ -168,63 +140,63 @@ func (a *Adapter) tell(ctx context.Context, w *answer, say string) {
 
 // click is an interaction with a message of ours.
 type click struct {
-	in      *interaction
+	in      *inbound.Interaction
 	w       *answer
-	by      somebody
-	at      place
-	channel channel // where it was clicked
+	by      inbound.Person
+	at      ids.Place
+	channel inbound.Channel // where it was clicked
 }
 
 // clicked does one click.
 func (a *Adapter) clicked(ctx context.Context, c click) {
 	id := string(c.in.Data.CustomID)
-	if d, ok := parseDeed(id); ok {
+	if d, ok := components.ParsePanelAction(id); ok {
 		a.panelClicked(ctx, c, d)
 		return
 	}
-	p, ok := parsePressed(id, c.in.values())
-	cancels := cancelForm.MatchString(id)
+	p, ok := components.ParseAction(id, c.in.Values())
+	cancels := id == components.CancelID
 	switch {
-	case !ok && !cancels, (p.sure || cancels) && (c.in.Message == nil || !c.in.Message.isPrivate()): // what answers those replaces the message
+	case !ok && !cancels, (p.Sure || cancels) && (c.in.Message == nil || !c.in.Message.IsPrivate()): // what answers those replaces the message
 		a.tell(ctx, c.w, sayOtherVersion)
 		return
 	case cancels:
-		a.become(ctx, c.w, textPayload(literal(sayCancelled)))
+		a.become(ctx, c.w, components.Lines(sayCancelled))
 		return
 	}
-	if p.guild != "" {
-		if c.by, ok = a.memberOfGuild(ctx, c, p.guild); !ok {
+	if p.Guild != "" {
+		if c.by, ok = a.memberOfGuild(ctx, c, p.Guild); !ok {
 			return
 		}
 	}
 	switch {
-	case p.choice == chat.ViewDetail:
-		a.showDetails(ctx, c, p.token)
-	case p.choice == chat.Reveal:
-		a.reveal(ctx, c, p.token)
-	case p.choice == chat.Why:
-		a.showWhy(ctx, c, p.token)
-	case p.choice == chat.DenyReason, p.choice == chat.Edit:
-		a.openForm(ctx, c, p.choice, p.token)
-	case p.choice == chat.Answer:
+	case p.Choice == chat.ViewDetail:
+		a.showDetails(ctx, c, p.Token)
+	case p.Choice == chat.Reveal:
+		a.reveal(ctx, c, p.Token)
+	case p.Choice == chat.Why:
+		a.showWhy(ctx, c, p.Token)
+	case p.Choice == chat.DenyReason, p.Choice == chat.Edit:
+		a.openForm(ctx, c, p.Choice, p.Token)
+	case p.Choice == chat.Answer:
 		a.answerWant(ctx, c, p)
-	case p.choice == chat.Open:
-		a.openPanel(ctx, c.w, a.paneOf(ctx, c, p.guild, p.token))
-	case p.sure:
+	case p.Choice == chat.Open:
+		a.openPanel(ctx, c.w, a.viewFor(ctx, c, p.Guild, p.Token))
+	case p.Sure:
 		a.sure(ctx, c, p)
-	case p.ask && a.asksFirst(ctx, c, p):
+	case p.Ask && a.asksFirst(ctx, c, p):
 	default:
 		a.record(ctx, c, p)
 	}
 }
 
 // record gives a click to the engine; what comes of it answers it.
-func (a *Adapter) record(ctx context.Context, c click, p pressed) {
+func (a *Adapter) record(ctx context.Context, c click, p components.Action) {
 	err := a.Engine.Accept(ctx, chat.Clicked{
-		Envelope: a.envelope(c.at, c.in.delivery(), c.by, c.w.handle()), Token: p.token, Choice: p.choice, Message: c.in.message(),
+		Envelope: a.envelope(c.at, c.in.Delivery(), c.by, c.w.handle()), Token: p.Token, Choice: p.Choice, Message: c.in.MessageRef(),
 	})
 	if err != nil {
-		a.Logger.Error("discord: a click was not recorded", "chat", c.at.id(), "choice", p.choice, "err", err)
+		a.Logger.Error("discord: a click was not recorded", "chat", c.at.Chat(), "choice", p.Choice, "err", err)
 		a.tell(ctx, c.w, surface.SayNotRecorded)
 		return
 	}
@@ -245,13 +217,13 @@ func (a *Adapter) settle(w *answer) {
 
 // showDetails shows all of what a button stands for.
 func (a *Adapter) showDetails(ctx context.Context, c click, token string) {
-	s, err := a.Engine.Session(ctx, c.at.id())
+	s, err := a.Engine.Session(ctx, c.at.Chat())
 	if err != nil {
-		a.Logger.Warn("discord: details could not be read", "chat", c.at.id(), "err", err)
+		a.Logger.Warn("discord: details could not be read", "chat", c.at.Chat(), "err", err)
 		a.tell(ctx, c.w, surface.SayNotRead)
 		return
 	}
-	d, ok := turn.Details(s, token)
+	d, ok := card.Details(s, token)
 	if !ok {
 		a.tell(ctx, c.w, surface.SayNoDetails)
 		return
@@ -262,14 +234,14 @@ func (a *Adapter) showDetails(ctx context.Context, c click, token string) {
 // reveal shows one person what a card masks. It is on record before they see it.
 func (a *Adapter) reveal(ctx context.Context, c click, token string) {
 	out, err := a.Engine.Decide(ctx, chat.Clicked{
-		Envelope: a.envelope(c.at, c.in.delivery(), c.by, c.w.handle()), Token: token, Choice: chat.Reveal, Message: c.in.message(),
+		Envelope: a.envelope(c.at, c.in.Delivery(), c.by, c.w.handle()), Token: token, Choice: chat.Reveal, Message: c.in.MessageRef(),
 	})
 	if no := surface.Refusal(err); no != nil {
 		a.tell(ctx, c.w, no.Say)
 		return
 	}
 	if err != nil {
-		a.Logger.Error("discord: a click was not recorded", "chat", c.at.id(), "choice", chat.Reveal, "err", err)
+		a.Logger.Error("discord: a click was not recorded", "chat", c.at.Chat(), "choice", chat.Reveal, "err", err)
 		a.tell(ctx, c.w, surface.SayNotRecorded)
 		return
 	}
@@ -280,8 +252,8 @@ func (a *Adapter) reveal(ctx context.Context, c click, token string) {
 func (a *Adapter) showPrivately(ctx context.Context, c click, d render.Details) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterWithin)
 	defer cancel()
-	if err := c.w.show(ctx, detailsPayload(d)); err != nil {
-		a.Logger.Warn("discord: details could not be shown", "chat", c.at.id(), "err", err)
+	if err := c.w.show(ctx, components.Details(d)); err != nil {
+		a.Logger.Warn("discord: details could not be shown", "chat", c.at.Chat(), "err", err)
 		a.tell(ctx, c.w, surface.SayNotOpened)
 	}
 }
@@ -292,13 +264,13 @@ func (a *Adapter) showWhy(ctx context.Context, c click, token string) {
 		a.tell(ctx, c.w, sayNoSettings)
 		return
 	}
-	d, err := a.Settings.Why(ctx, a.envelope(c.at, c.in.delivery(), c.by, c.w.handle()), token)
+	d, err := a.Settings.Why(ctx, a.envelope(c.at, c.in.Delivery(), c.by, c.w.handle()), token)
 	if no := surface.Refusal(err); no != nil {
 		a.tell(ctx, c.w, no.Say)
 		return
 	}
 	if err != nil {
-		a.Logger.Warn("discord: why something is asked could not be read", "chat", c.at.id(), "err", err)
+		a.Logger.Warn("discord: why something is asked could not be read", "chat", c.at.Chat(), "err", err)
 		a.tell(ctx, c.w, surface.SayNotRead)
 		return
 	}
@@ -307,52 +279,42 @@ func (a *Adapter) showWhy(ctx context.Context, c click, token string) {
 
 // openForm opens the form for a reason, or for other arguments. It has to be the first answer, so nothing else was said before.
 func (a *Adapter) openForm(ctx context.Context, c click, choice chat.Choice, token string) {
-	s, err := a.Engine.Session(ctx, c.at.id())
+	s, err := a.Engine.Session(ctx, c.at.Chat())
 	if err != nil {
-		a.Logger.Warn("discord: a form could not be filled in", "chat", c.at.id(), "err", err)
+		a.Logger.Warn("discord: a form could not be filled in", "chat", c.at.Chat(), "err", err)
 		a.tell(ctx, c.w, surface.SayNotRead)
 		return
 	}
-	call, ok := askedFor(s, token)
+	call, ok := surface.FindAsk(s, token)
 	if !ok {
 		a.tell(ctx, c.w, surface.SayNotOpen)
 		return
 	}
-	form := denyModal(token, surface.CallLine(call))
+	form := components.DenyModal(token, surface.CallLine(call))
 	if choice == chat.Edit {
 		if !turn.CanEdit(call) { // a masked secret would stand in the form
-			a.tell(ctx, c.w, render.NotEditable())
+			a.tell(ctx, c.w, text.NotEditable())
 			return
 		}
-		if form, ok = editModal(token, surface.CallLine(call), string(call.Args)); !ok {
-			a.tell(ctx, c.w, sayTooLongToEdit)
+		if form, ok = components.EditModal(token, surface.CallLine(call), string(call.Args)); !ok {
+			a.tell(ctx, c.w, surface.SayTooLongToEdit("Discord", 4000))
 			return
 		}
 	}
 	if err := c.w.open(ctx, form); err != nil {
-		a.Logger.Warn("discord: a form could not be opened", "chat", c.at.id(), "err", err)
+		a.Logger.Warn("discord: a form could not be opened", "chat", c.at.Chat(), "err", err)
 		a.tell(ctx, c.w, surface.SayNotOpened)
 	}
-}
-
-// askedFor is the call that an asking belongs to, while it waits.
-func askedFor(s turn.Session, ask string) (turn.ToolCall, bool) {
-	for _, c := range turn.OpenAsks(s) {
-		if ask != "" && string(c.Ask) == ask {
-			return c, true
-		}
-	}
-	return turn.ToolCall{}, false
 }
 
 // submitted does what a form says.
 func (a *Adapter) submitted(ctx context.Context, c click) {
 	id := string(c.in.Data.CustomID)
-	if d, ok := parseDeed(id); ok {
+	if d, ok := components.ParsePanelAction(id); ok {
 		a.panelFilled(ctx, c, d)
 		return
 	}
-	choice, token, message, ok := parseForm(id)
+	choice, token, message, ok := components.ParseForm(id)
 	switch {
 	case !ok:
 		a.tell(ctx, c.w, sayOtherVersion)
@@ -362,49 +324,22 @@ func (a *Adapter) submitted(ctx context.Context, c click) {
 		return
 	}
 	in := chat.Clicked{
-		Envelope: a.envelope(c.at, c.in.delivery(), c.by, c.w.handle()), Token: token, Choice: choice, Message: c.in.message(),
+		Envelope: a.envelope(c.at, c.in.Delivery(), c.by, c.w.handle()), Token: token, Choice: choice, Message: c.in.MessageRef(),
 	}
 	if choice == chat.Edit {
-		in.Args = valueOf(c.in.Data.Components, fieldArgs)
+		in.Args = inbound.InputValue(c.in.Data.Components, components.FieldArgs)
 	} else {
 		in.Choice = chat.Deny
-		in.Reason = strings.TrimSpace(valueOf(c.in.Data.Components, fieldReason))
+		in.Reason = strings.TrimSpace(inbound.InputValue(c.in.Data.Components, components.FieldReason))
 	}
 	_, err := a.Engine.Decide(ctx, in)
-	if no := surface.Refusal(err); no != nil && (no.Code != agent.RefusedDecided || no.By != c.by.User || no.Choice != in.Choice) {
+	if no := surface.Refusal(err); no != nil && (no.Code != decision.RefusedDecided || no.By != c.by.User || no.Choice != in.Choice) {
 		a.tell(ctx, c.w, no.Say)
 		return
 	} else if err != nil && no == nil {
-		a.Logger.Error("discord: a form was not recorded", "chat", c.at.id(), "choice", choice, "err", err)
+		a.Logger.Error("discord: a form was not recorded", "chat", c.at.Chat(), "choice", choice, "err", err)
 		a.tell(ctx, c.w, surface.SayNotRecorded)
 		return
 	}
 	a.settle(c.w)
-}
-
-// valueOf is what stands in a form's input, however the form is built.
-func valueOf(of []piece, customID string) string {
-	left := maxPieces
-	v, _ := valueIn(of, customID, &left)
-	return v
-}
-
-func valueIn(of []piece, customID string, left *int) (string, bool) {
-	for i := range of {
-		p := &of[i]
-		if *left--; *left < 0 {
-			return "", false
-		}
-		if string(p.CustomID) == customID {
-			return string(p.Value), true
-		}
-		inside := p.Components
-		if p.Component != nil {
-			inside = append(inside[:len(inside):len(inside)], *p.Component)
-		}
-		if v, ok := valueIn(inside, customID, left); ok {
-			return v, true
-		}
-	}
-	return "", false
 }

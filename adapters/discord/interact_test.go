@@ -7,10 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/discord/inbound"
+
+	"github.com/nodhq/nod/adapters/discord/components"
+	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
 )
 
 // card is a message of the bot's in a thread whose chat asks for one call, "tok".
@@ -21,7 +26,7 @@ func (p *parlor) card() (thread, message string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.asking(place{p.Guild(), p.general, thread}, string(ref), "tok")
+	p.asking(ids.Place{Guild: p.Guild(), Channel: p.general, Thread: thread}, string(ref), "tok")
 	return thread, string(ref)
 }
 
@@ -44,7 +49,7 @@ func TestAClickIsRecordedAndSettled(t *testing.T) {
 		got.Name != "Ben" || got.Delivery != chat.Delivery("i:"+d.ID) || got.Reply.Platform != Platform || got.Reply.Key == "" {
 		t.Errorf("%+v", got)
 	}
-	if !slices.Contains(got.Groups, role(p.Guild(), crew)) || !slices.Contains(got.Groups, role(p.Guild(), p.Guild())) {
+	if !slices.Contains(got.Groups, ids.Role(p.Guild(), crew)) || !slices.Contains(got.Groups, ids.Role(p.Guild(), p.Guild())) {
 		t.Errorf("groups: %v", got.Groups)
 	}
 	p.Redeliver(d) // over the connection of another session
@@ -74,14 +79,14 @@ func TestWhatIsDrawnAnswersTheClick(t *testing.T) {
 func TestAClickInAChannelOrDirectMessageBelongsThere(t *testing.T) {
 	p := newParlor(t)
 	dm := p.OpenDM(p.ana)
-	for _, at := range []place{{"", dm, ""}, {p.Guild(), p.general, ""}} {
-		ref, err := p.a.Post(p.ctx, at.id(), chat.PostKey("card in "+at.Channel), inWords("May I?"))
+	for _, at := range []ids.Place{{Guild: "", Channel: dm, Thread: ""}, {Guild: p.Guild(), Channel: p.general, Thread: ""}} {
+		ref, err := p.a.Post(p.ctx, at.Chat(), chat.PostKey("card in "+at.Channel), inWords("May I?"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.press(p.ana, at.Channel, string(ref), "nod:deny:tok")
 		got := p.ledger.got()[len(p.ledger.got())-1].(chat.Clicked)
-		if got.Chat != at.id() || got.User != person(at.Guild, p.ana) || (at.Guild == "") != (got.Groups == nil) {
+		if got.Chat != at.Chat() || got.User != ids.Person(at.Guild, p.ana) || (at.Guild == "") != (got.Groups == nil) {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -143,7 +148,7 @@ func TestAReasonIsAskedForInAForm(t *testing.T) {
 	if len(p.Modals(p.ana)) != 1 {
 		t.Fatal("no form is open")
 	}
-	d, err := p.Submit(p.ana, map[string]string{fieldReason: " not on a Friday "})
+	d, err := p.Submit(p.ana, map[string]string{components.FieldReason: " not on a Friday "})
 	if got := p.wait(d, err); got.Type != answerDeferred {
 		t.Errorf("answered with %+v", got)
 	}
@@ -160,9 +165,9 @@ func TestArgumentsAreEditedInAForm(t *testing.T) {
 	if got := p.press(p.ana, thread, card, "nod:edit:tok"); got.Type != answerModal {
 		t.Fatalf("answered with %+v", got)
 	}
-	refusal := &agent.Refusal{Code: agent.RefusedArguments, Say: "That is not JSON."}
+	refusal := &decision.Refusal{Code: decision.RefusedArguments, Say: "That is not JSON."}
 	p.ledger.set(func() { p.ledger.refuse = func(chat.Clicked) error { return refusal } })
-	p.wait(p.Submit(p.ana, map[string]string{fieldArgs: "{"}))
+	p.wait(p.Submit(p.ana, map[string]string{components.FieldArgs: "{"}))
 	if got := p.told(p.ana, thread); !strings.Contains(got, "That is not JSON") {
 		t.Errorf("told: %s", got)
 	}
@@ -181,17 +186,17 @@ func TestAFormThatIsNotTaken(t *testing.T) {
 		err  error
 		want string // "": settled
 	}{
-		{&agent.Refusal{Code: agent.RefusedNotYours, Say: "Only Ana can decide this."}, "Only Ana"},
-		{&agent.Refusal{Code: agent.RefusedDecided, Say: "Already denied by Ben.", By: p.user(p.ben), Choice: chat.Deny}, "Already denied by Ben"},
+		{&decision.Refusal{Code: decision.RefusedNotYours, Say: "Only Ana can decide this."}, "Only Ana"},
+		{&decision.Refusal{Code: decision.RefusedDecided, Say: "Already denied by Ben.", By: p.user(p.ben), Choice: chat.Deny}, "Already denied by Ben"},
 		{errDown, "was not recorded"},
-		{&agent.Refusal{Code: agent.RefusedDecided, Say: "Already denied by Ana.", By: p.user(p.ana), Choice: chat.Deny}, ""},
+		{&decision.Refusal{Code: decision.RefusedDecided, Say: "Already denied by Ana.", By: p.user(p.ana), Choice: chat.Deny}, ""},
 	} {
 		p.press(p.ana, thread, card, "nod:deny_reason:tok")
 		p.ledger.set(func() { refuse = x.err })
 		if x.want == "" {
 			p.clock.Advance(0)
 		}
-		d, err := p.Submit(p.ana, map[string]string{fieldReason: "no"})
+		d, err := p.Submit(p.ana, map[string]string{components.FieldReason: "no"})
 		got := p.wait(d, err)
 		if told := p.told(p.ana, thread); x.want != "" && !strings.Contains(told, x.want) || x.want == "" && (got.Type != answerDeferred || strings.Contains(told, "by Ana")) {
 			t.Errorf("%v: %+v, told %s", x.err, got, told)
@@ -237,8 +242,8 @@ func TestOnlyAClickThatDecidesIsAnsweredByAnEdit(t *testing.T) {
 	a, _ := quietAdapter(t)
 	for id, want := range map[string]string{"nod:deny:x": "950", "nod:allow_hour:x": "950", "nod:remember:x": "950", "ask:allow_server:x": "950", "nod:view:x": "", "nod:deny_reason:x": "",
 		"nod:edit:x": "", "nod:answer:x": "", "nod:why:x": "", "nod:open:x": "", "sure:950:allow_server:x": "", "in:5:accept:x": "", "nodp:d:0: tok =v": "", "other": ""} {
-		in := new(interaction)
-		if err := decode([]byte(`{"type":3,"message":{"id":"950"},"data":{"custom_id":"`+id+`"}}`), in); err != nil {
+		in := new(inbound.Interaction)
+		if err := inbound.Decode([]byte(`{"type":3,"message":{"id":"950"},"data":{"custom_id":"`+id+`"}}`), in); err != nil {
 			t.Fatal(err)
 		}
 		if got := a.incomingOf(in).Message; got != want {
@@ -253,8 +258,8 @@ func TestOnlyACardsFormIsAnsweredByAnEdit(t *testing.T) {
 	a, _ := quietAdapter(t)
 	for id, want := range map[string][2]string{"form:edit:x": {"950", "950"}, "form:answer:x 950": {"950", ""}, "nodp:m:0: tok =v": {"", ""}} {
 		for i, flags := range []string{"0", "64"} {
-			in := new(interaction)
-			if err := decode([]byte(`{"type":5,"message":{"id":"950","flags":`+flags+`},"data":{"custom_id":"`+id+`"}}`), in); err != nil {
+			in := new(inbound.Interaction)
+			if err := inbound.Decode([]byte(`{"type":5,"message":{"id":"950","flags":`+flags+`},"data":{"custom_id":"`+id+`"}}`), in); err != nil {
 				t.Fatal(err)
 			}
 			if got := a.incomingOf(in).Message; got != want[i] {
@@ -271,19 +276,19 @@ func TestFormsOfTheNewerKindAreRead(t *testing.T) {
 		`[{"type":10,"content":"args"},{"type":18,"component":{"type":4,"custom_id":"args","value":"{}"}}]`,
 		`[7,{"type":99},{"type":17,"components":[{"type":1,"components":[{"type":4,"custom_id":"args","value":"{}"}]}]}]`,
 	} {
-		in := new(interaction)
-		if err := decode([]byte(`{"data":{"components":`+raw+`}}`), in); err != nil {
+		in := new(inbound.Interaction)
+		if err := inbound.Decode([]byte(`{"data":{"components":`+raw+`}}`), in); err != nil {
 			t.Fatal(err)
 		}
-		if got := valueOf(in.Data.Components, "args"); got != "{}" {
+		if got := inbound.InputValue(in.Data.Components, "args"); got != "{}" {
 			t.Errorf("%s: %q", raw, got)
 		}
 	}
-	deep := &piece{CustomID: "args", Value: "deep"}
+	deep := &inbound.Component{CustomID: "args", Value: "deep"}
 	for range 100_000 {
-		deep = &piece{Component: deep}
+		deep = &inbound.Component{Component: deep}
 	}
-	if valueOf([]piece{*deep}, "args") != "" {
+	if inbound.InputValue([]inbound.Component{*deep}, "args") != "" {
 		t.Error("there is no end to it")
 	}
 }
@@ -357,10 +362,10 @@ func TestAClosedInboxTakesNothing(t *testing.T) {
 	a, _ := quietAdapter(t)
 	a.event("MESSAGE_CREATE", []byte(`{"id":"1","channel_id":"2","author":{"id":"3"},"content":"hello"}`))
 	done := 0
-	a.interacted(&interaction{ID: "1", Token: "t", Type: interactionComponent}, func() { done++ })
+	a.interacted(&inbound.Interaction{ID: "1", Token: "t", Type: inbound.InteractionComponent}, func() { done++ })
 	a.closeInbox()
-	if len(a.in.rooms.late) != 0 || done != 1 {
-		t.Errorf("behind: %d, done: %d", len(a.in.rooms.late), done)
+	if n := a.missed.Status().Behind; n != 0 || done != 1 {
+		t.Errorf("behind: %d, done: %d", n, done)
 	}
 }
 

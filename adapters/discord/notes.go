@@ -4,10 +4,12 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/bwmarrin/discordgo"
 
+	"github.com/nodhq/nod/adapters/discord/components"
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -20,13 +22,13 @@ func (a *Adapter) Annotate(ctx context.Context, id chat.ID, beside chat.MessageR
 	if err != nil {
 		return "", err
 	}
-	of := turnShapes(surface.Quietly(m), a.alive)
+	of := components.Turn(surface.Quietly(m), a.alive)
 	if isBrief(m) {
 		var to string
 		if link {
-			to = a.refer(p, beside)
+			to = p.LinkTo(string(beside))
 		}
-		of = noteShapes(m, to)
+		of = components.Note(m, to)
 	}
 	_, ref, err := a.post(ctx, me, p, key, of, agent.Final)
 	return ref, err
@@ -37,38 +39,37 @@ func isBrief(m render.Message) bool {
 	return !slices.ContainsFunc(m.Blocks, func(b render.Block) bool { _, ok := b.(render.Note); return !ok })
 }
 
-// refer is the address of a message, as Discord's own "Copy Message Link" writes it.
-func (a *Adapter) refer(p place, m chat.MessageRef) string {
-	return linkTo(p) + "/" + string(m)
-}
-
-// linkTo is the address of a place.
-func linkTo(p place) string {
-	guild := p.Guild
-	if guild == "" {
-		guild = "@me"
-	}
-	return "https://discord.com/channels/" + strings.Join([]string{guild, p.room()}, "/")
-}
-
 // Remove takes away a message that Annotate made. One that is not there is no error.
 func (a *Adapter) Remove(ctx context.Context, id chat.ID, ref chat.MessageRef) error {
 	p, me, err := a.where(ctx, id)
 	if err != nil {
 		return err
 	}
-	if !isSnowflake(string(ref)) {
-		return gone("the message is none of Discord's")
+	if !ids.IsSnowflake(string(ref)) {
+		return rest.Gone("the message is none of Discord's")
 	}
-	c := spending{verb: verbDelete, app: me.Application, channel: p.room(), lane: agent.Final}
+	c := rest.Spending{Verb: rest.Delete, Channel: p.Room(), Lane: agent.Final}
 	err = a.inRoom(ctx, me, p, func() error {
-		return a.spent(ctx, c, func(ctx context.Context) error {
-			return a.rest(ctx, http.MethodDelete, discordgo.EndpointChannelMessage(p.room(), string(ref)), nil, nil)
+		return a.api.Spent(ctx, c, func(ctx context.Context) error {
+			return a.api.Call(ctx, http.MethodDelete, discordgo.EndpointChannelMessage(p.Room(), string(ref)), nil, nil)
 		})
 	})
-	switch codeOf(err) {
-	case codeUnknownMessage, codeUnknownChannel:
+	switch rest.CodeOf(err) {
+	case rest.CodeUnknownMessage, rest.CodeUnknownChannel:
 		return nil
 	}
 	return err
+}
+
+// Attach posts a file beside the turn's message, with a note above it that names nobody: for an answer so long that it would be many
+// messages. What a file does not hold (10 MiB) is left out at its end. The same key posts at most once for some minutes.
+// https://discord.com/developers/docs/components/reference#file
+func (a *Adapter) Attach(ctx context.Context, id chat.ID, _ chat.MessageRef, key chat.PostKey, note render.Message, f agent.File) (chat.MessageRef, error) {
+	p, me, err := a.where(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	out := components.Attachment(surface.Quietly(note), components.File{Name: f.Name, Type: f.Type, Data: f.Data})
+	_, ref, err := a.post(ctx, me, p, key, components.Only(out), agent.Final)
+	return ref, err
 }

@@ -4,15 +4,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord/samples"
 )
 
 func (s *scene) nudge(users ...string) render.Message {
 	var l render.Line
 	for _, u := range users {
-		l = append(l, render.Person{User: person(s.Guild(), u)}, render.Plain(", "))
+		l = append(l, render.Person{User: ids.Person(s.Guild(), u)}, render.Plain(", "))
 	}
 	return render.Message{State: render.Waiting, Blocks: []render.Block{render.Note{Line: append(l, render.Plain("a call waits @everyone"))}}}
 }
@@ -20,7 +22,7 @@ func (s *scene) nudge(users ...string) render.Message {
 func TestANudgeNotifiesThoseItNames(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	beside := s.posted(s.at(""), asking("one"))
-	ref, err := s.a.Annotate(t.Context(), s.at("").id(), beside, "n", s.nudge(s.ada, s.ada), true)
+	ref, err := s.a.Annotate(t.Context(), s.at("").Chat(), beside, "n", s.nudge(s.ada, s.ada), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,11 +34,11 @@ func TestANudgeNotifiesThoseItNames(t *testing.T) {
 	if !strings.Contains(strings.Join(m.Links(), " "), want) {
 		t.Errorf("%v does not lead to %s", m.Links(), want)
 	}
-	again, err := s.a.Annotate(t.Context(), s.at("").id(), beside, "n", s.nudge(s.ada), true)
+	again, err := s.a.Annotate(t.Context(), s.at("").Chat(), beside, "n", s.nudge(s.ada), true)
 	if err != nil || again != ref {
 		t.Error("the same key posts twice:", again, err)
 	}
-	if got, found, err := s.a.Seek(t.Context(), s.at("").id(), "n"); !found || got != ref || err != nil {
+	if got, found, err := s.a.Seek(t.Context(), s.at("").Chat(), "n"); !found || got != ref || err != nil {
 		t.Error("it is not found again:", err)
 	}
 }
@@ -44,8 +46,8 @@ func TestANudgeNotifiesThoseItNames(t *testing.T) {
 func TestTheRestOfALongAnswerNamesNobody(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	m := words("… <@" + s.ada + "> and <@&" + s.Guild() + ">")
-	m.Blocks = append([]render.Block{render.Note{Line: render.Line{render.Person{User: person(s.Guild(), s.ada), Name: "Ada"}}}}, m.Blocks...)
-	ref, err := s.a.Annotate(t.Context(), s.at("").id(), "1", "r", m, false)
+	m.Blocks = append([]render.Block{render.Note{Line: render.Line{render.Person{User: ids.Person(s.Guild(), s.ada), Name: "Ada"}}}}, m.Blocks...)
+	ref, err := s.a.Annotate(t.Context(), s.at("").Chat(), "1", "r", m, false)
 	got, _ := s.Message(s.channel, string(ref))
 	if err != nil || len(got.Mentions) > 0 || len(got.MentionRoles) > 0 || len(got.Links()) > 0 {
 		t.Errorf("%v %+v", err, got.Version)
@@ -54,38 +56,25 @@ func TestTheRestOfALongAnswerNamesNobody(t *testing.T) {
 
 func TestRemove(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
-	ref, _ := s.a.Annotate(t.Context(), s.at("").id(), "1", "n", s.nudge(s.ada), false)
+	ref, _ := s.a.Annotate(t.Context(), s.at("").Chat(), "1", "n", s.nudge(s.ada), false)
 	for range 2 { // the second finds it gone
-		if err := s.a.Remove(t.Context(), s.at("").id(), ref); err != nil {
+		if err := s.a.Remove(t.Context(), s.at("").Chat(), ref); err != nil {
 			t.Error(err)
 		}
 	}
 	if len(s.Mine(s.channel)) != 0 {
 		t.Error("it is there")
 	}
-	if err := s.a.Remove(t.Context(), s.at("").id(), "../1"); kindOf(err) != agent.FaultGone {
+	if err := s.a.Remove(t.Context(), s.at("").Chat(), "../1"); samples.KindOf(err) != agent.FaultGone {
 		t.Error(err)
 	}
 	s.Fail(fakediscord.DeleteMessage, 1, fakediscord.Fault{Status: 503})
-	if err := s.a.Remove(t.Context(), s.at("").id(), ref); kindOf(err) != agent.FaultTransient {
+	if err := s.a.Remove(t.Context(), s.at("").Chat(), ref); samples.KindOf(err) != agent.FaultTransient {
 		t.Error(err)
 	}
 	s.DeleteChannel(s.channel)
-	if err := s.a.Remove(t.Context(), s.at("").id(), ref); err != nil {
+	if err := s.a.Remove(t.Context(), s.at("").Chat(), ref); err != nil {
 		t.Error("with its channel:", err)
-	}
-}
-
-func TestReferences(t *testing.T) {
-	a, _ := outward(t, Config{})
-	for want, p := range map[string]place{
-		"https://discord.com/channels/1/2/9":   {"1", "2", ""},
-		"https://discord.com/channels/1/3/9":   {"1", "2", "3"},
-		"https://discord.com/channels/@me/2/9": {"", "2", ""},
-	} {
-		if got := a.refer(p, "9"); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
 	}
 }
 
@@ -104,7 +93,7 @@ func TestPrivatelyIsADirectMessage(t *testing.T) {
 func TestPrivatelyInDirectMessagesIsThere(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	dm := s.OpenDM(s.ada)
-	if err := s.a.Whisper(t.Context(), privately(place{Channel: dm}, s.ada), inWords("no")); err != nil || len(s.Mine(dm)) != 1 || len(s.Calls(fakediscord.CreateDM)) != 0 {
+	if err := s.a.Whisper(t.Context(), privately(ids.Place{Channel: dm}, s.ada), inWords("no")); err != nil || len(s.Mine(dm)) != 1 || len(s.Calls(fakediscord.CreateDM)) != 0 {
 		t.Error(err)
 	}
 }
@@ -136,7 +125,7 @@ func TestPrivatelyWithClosedDirectMessagesIsAShortReply(t *testing.T) {
 
 func TestAttachIsAFileBesideTheMessage(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
-	ref, err := s.a.Attach(t.Context(), s.at("").id(), "m", "f", s.nudge(s.ada), agent.File{Name: "answer.md", Type: "text/markdown", Data: []byte("# long\n<@" + s.ada + ">")})
+	ref, err := s.a.Attach(t.Context(), s.at("").Chat(), "m", "f", s.nudge(s.ada), agent.File{Name: "answer.md", Type: "text/markdown", Data: []byte("# long\n<@" + s.ada + ">")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +133,7 @@ func TestAttachIsAFileBesideTheMessage(t *testing.T) {
 	if len(m.Attachments) != 1 || string(s.File(s.channel, m.Attachments[0])) != "# long\n<@"+s.ada+">" || len(m.Mentions) > 0 || !strings.Contains(m.Text(), "a call waits") {
 		t.Errorf("%+v", m.Version)
 	}
-	if again, _ := s.a.Attach(t.Context(), s.at("").id(), "m", "f", s.nudge(), agent.File{Name: "answer.md", Data: []byte("x")}); again != ref {
+	if again, _ := s.a.Attach(t.Context(), s.at("").Chat(), "m", "f", s.nudge(), agent.File{Name: "answer.md", Data: []byte("x")}); again != ref {
 		t.Error("the same key posts twice")
 	}
 }

@@ -2,57 +2,19 @@ package discord
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/bwmarrin/discordgo"
+	"github.com/nodhq/nod/adapters/discord/inbound"
 
+	"github.com/nodhq/nod/adapters/discord/components"
+	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 )
 
 // The panel of settings is one message that only one person sees. Every click on it is answered by the same message, drawn anew.
-//
-// A deed is what a button of it does: "nodp:<what>:<page>:<server> <token> <view>". The server stands there only in direct messages
-// (tell.go), the view is "=<view>", or "#<name>" of one that is too long for a custom_id. After it there may stand a number, as in
-// action.go. Nothing of it has any authority: it is done as whoever clicked, and only what the engine offers them.
-
-// What a deed does.
-const (
-	deedDo     = "d" // an act
-	deedSure   = "y" // the same, after the person confirmed it
-	deedPick   = "p" // an option of an act; which one is the select's value
-	deedFill   = "f" // opens the form of an act
-	deedFillIn = "k" // the same, after the person confirmed it
-	deedForm   = "m" // that form
-	deedGo     = "g" // opens another view
-	deedTab    = "t" // opens the view that is the select's value
-	deedPage   = "n" // shows a page
-)
-
-// deed is what a button of a panel does.
-type deed struct {
-	what, token string
-	view        string // as it stands in a custom_id
-	page        int
-	guild       string
-}
-
-var deedPattern = regexp.MustCompile(`^nodp:([dypfkmgtn]):([0-9]{1,3}):([1-9][0-9]{0,19})? ([!-~]{1,40}) ([=#][!-~]{0,80})(?: [0-9]{1,14})?$`)
-
-func parseDeed(customID string) (d deed, ok bool) {
-	m := deedPattern.FindStringSubmatch(customID)
-	if m == nil {
-		return deed{}, false
-	}
-	page, err := strconv.Atoi(m[2])
-	return deed{what: m[1], page: page, guild: m[3], token: m[4], view: m[5]}, err == nil
-}
 
 // Views whose names are too long for a button, by a short one that is the same on every replica. Where it is not known, whoever clicked
 // opens the panel again.
@@ -61,145 +23,122 @@ const (
 	viewsLife = time.Hour
 )
 
-var (
-	actToken  = regexp.MustCompile(`^[!-~]{1,40}$`)
-	inlineRef = regexp.MustCompile(`^=[!-~]{0,80}$`)
-)
-
-// noToken stands in a deed that has none.
-const noToken = "-"
-
-// pane is what is drawn for whom.
-type pane struct {
-	env   chat.Envelope
-	guild string // of direct messages about a server
-	view  string
-	page  int
-	say   string // what came of the last click
+// viewRequest is a page of a view, and for whom.
+type viewRequest struct {
+	components.PanelPage
+	env chat.Envelope
 }
 
-// deedID is the custom_id of a deed on a pane.
-func (a *Adapter) deedID(at pane, what, token, view string) string {
-	head := "nodp:" + what + ":" + strconv.Itoa(at.page) + ":" + at.guild + " " + token + " "
-	if ref := "=" + view; inlineRef.MatchString(ref) && len(head)+len(ref) <= maxCustomID-len(" 99") {
-		return head + ref
+// remember keeps the names of views that stand on buttons in short.
+func (a *Adapter) remember(views components.LongViews) {
+	for name, view := range views {
+		a.views.Put(name, view, a.now())
 	}
-	return head + a.viewRef(view)
 }
 
-// viewRef is a short name of a view.
-func (a *Adapter) viewRef(view string) string {
-	sum := sha256.Sum256([]byte(view))
-	name := hex.EncodeToString(sum[:8])
-	a.views.put(name, view, a.now())
-	return "#" + name
-}
-
+// viewOf is the view that a button or an option names.
 func (a *Adapter) viewOf(ref string) (view string, ok bool) {
-	if name, short := strings.CutPrefix(ref, "#"); short {
-		return a.views.get(name, a.now())
+	view, name, ok := components.ReadView(ref)
+	if name != "" { // a short one
+		return a.views.Get(name, a.now())
 	}
-	return strings.CutPrefix(ref, "=")
+	return view, ok
 }
 
 // here is the chat that "here" means in a place, for its settings: none in a channel whose chats are threads.
-func (a *Adapter) here(ctx context.Context, at place, c channel) chat.ID {
-	if at.Thread == "" && at.Guild != "" && c.hangs() && a.conversation(c.ID) != InChannel {
-		if known, err := a.Engine.Knows(ctx, at.id()); err != nil || !known { // it may have been otherwise before
+func (a *Adapter) here(ctx context.Context, at ids.Place, c inbound.Channel) chat.ID {
+	if at.Thread == "" && at.Guild != "" && c.HasThreads() && a.conversation(c.ID) != InChannel {
+		if known, err := a.Engine.Knows(ctx, at.Chat()); err != nil || !known { // it may have been otherwise before
 			return chat.ID{}
 		}
 	}
-	return at.id()
+	return at.Chat()
 }
 
-// paneOf is a view for whoever clicked.
-func (a *Adapter) paneOf(ctx context.Context, c click, guild, view string) pane {
-	env := a.envelope(c.at, c.in.delivery(), c.by, c.w.handle())
+// viewFor is a view for whoever clicked.
+func (a *Adapter) viewFor(ctx context.Context, c click, guild, view string) viewRequest {
+	env := a.envelope(c.at, c.in.Delivery(), c.by, c.w.handle())
 	env.Chat = chat.ID{}
 	if guild == "" {
 		env.Chat = a.here(ctx, c.at, c.channel)
 	}
-	return pane{env: env, guild: guild, view: view}
+	return viewRequest{env: env, PanelPage: components.PanelPage{Guild: guild, View: view}}
 }
 
 // openPanel shows a view in a new message.
-func (a *Adapter) openPanel(ctx context.Context, w *answer, at pane) {
+func (a *Adapter) openPanel(ctx context.Context, w *answer, at viewRequest) {
 	a.showPanel(ctx, w, at, w.show)
 }
 
 // showPanel draws a view for one person, and gives it to show.
-func (a *Adapter) showPanel(ctx context.Context, w *answer, at pane, show func(context.Context, payload) error) {
+func (a *Adapter) showPanel(ctx context.Context, w *answer, at viewRequest, show func(context.Context, components.Payload) error) {
 	if a.Settings == nil {
 		a.tell(ctx, w, sayNoSettings)
 		return
 	}
-	p, err := a.Settings.Panel(ctx, at.env, at.view)
+	p, err := a.Settings.Panel(ctx, at.env, at.View)
 	if no := surface.Refusal(err); no != nil {
-		a.tell(ctx, w, joinSay(at.say, no.Say))
+		a.tell(ctx, w, joinSay(at.Say, no.Say))
 		return
 	}
 	if err != nil {
 		a.Logger.Warn("discord: settings could not be read", "err", err)
-		a.tell(ctx, w, joinSay(at.say, surface.SayNotRead))
+		a.tell(ctx, w, joinSay(at.Say, surface.SayNotRead))
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterWithin)
 	defer cancel()
-	if err := show(ctx, a.panelPayload(p, at)); err != nil {
+	drawn, views := components.Panel(p, at.PanelPage)
+	a.remember(views)
+	if err := show(ctx, drawn); err != nil {
 		a.Logger.Warn("discord: settings could not be shown", "err", err)
-		a.tell(ctx, w, joinSay(at.say, surface.SayNotOpened))
+		a.tell(ctx, w, joinSay(at.Say, surface.SayNotOpened))
 	}
 }
 
 func joinSay(done, say string) string { return strings.TrimSpace(done + " " + say) }
 
 // panelClicked does what a button or a select of a panel says.
-func (a *Adapter) panelClicked(ctx context.Context, c click, d deed) {
+func (a *Adapter) panelClicked(ctx context.Context, c click, d components.PanelAction) {
 	at, ok := a.entered(ctx, &c, d)
 	if !ok {
 		return
 	}
-	values := c.in.values()
-	switch d.what {
-	case deedPage:
+	values := c.in.Values()
+	switch d.What {
+	case components.PanelTurn:
 		a.showPanel(ctx, c.w, at, c.w.update)
-	case deedGo:
-		at.page = 0
+	case components.PanelGo:
+		at.Page = 0
 		a.showPanel(ctx, c.w, at, c.w.update)
-	case deedTab:
+	case components.PanelTab:
 		if len(values) == 1 {
-			if at.view, ok = a.viewOf(withoutNumber(values[0])); ok {
-				at.page = 0
+			if at.View, ok = a.viewOf(components.OptionValue(values[0])); ok {
+				at.Page = 0
 				a.showPanel(ctx, c.w, at, c.w.update)
 				return
 			}
 		}
-		a.become(ctx, c.w, textPayload(literal(sayOldPanel)))
-	case deedPick:
+		a.become(ctx, c.w, components.Lines(sayOldPanel))
+	case components.PanelPick:
 		if len(values) != 1 {
 			a.tell(ctx, c.w, sayOtherVersion)
 			return
 		}
-		a.does(ctx, c, at, withoutNumber(values[0]), false)
-	case deedDo, deedSure:
-		a.does(ctx, c, at, d.token, d.what == deedSure)
-	case deedFill, deedFillIn:
-		a.openFill(ctx, c, at, d.token, d.what == deedFillIn)
+		a.does(ctx, c, at, components.OptionValue(values[0]), false)
+	case components.PanelDo, components.PanelSure:
+		a.does(ctx, c, at, d.Token, d.What == components.PanelSure)
+	case components.PanelFill, components.PanelFillSure:
+		a.openFill(ctx, c, at, d.Token, d.What == components.PanelFillSure)
 	default:
 		a.tell(ctx, c.w, sayOtherVersion)
 	}
 }
 
-// withoutNumber is a select's value without what makes it different from the others.
-func withoutNumber(v string) string {
-	v, _, _ = strings.Cut(v, " ")
-	return v
-}
-
-// entered is the pane that a deed belongs to, for whoever clicked. A panel stands on a message that one person sees: it is drawn in
+// entered is the request that a click on a panel makes, for whoever clicked. A panel stands on a message that one person sees: it is drawn in
 // the place of no other.
-func (a *Adapter) entered(ctx context.Context, c *click, d deed) (at pane, ok bool) {
-	if c.in.Message == nil || !c.in.Message.isPrivate() {
+func (a *Adapter) entered(ctx context.Context, c *click, d components.PanelAction) (at viewRequest, ok bool) {
+	if c.in.Message == nil || !c.in.Message.IsPrivate() {
 		a.tell(ctx, c.w, sayOtherVersion)
 		return at, false
 	}
@@ -207,23 +146,23 @@ func (a *Adapter) entered(ctx context.Context, c *click, d deed) (at pane, ok bo
 		a.tell(ctx, c.w, sayNoSettings)
 		return at, false
 	}
-	if d.guild != "" {
-		if c.by, ok = a.memberOfGuild(ctx, *c, d.guild); !ok {
+	if d.Guild != "" {
+		if c.by, ok = a.memberOfGuild(ctx, *c, d.Guild); !ok {
 			return at, false
 		}
 	}
-	view, ok := a.viewOf(d.view)
+	view, ok := a.viewOf(d.View)
 	if !ok {
-		a.become(ctx, c.w, textPayload(literal(sayOldPanel)))
+		a.become(ctx, c.w, components.Lines(sayOldPanel))
 		return at, false
 	}
-	at = a.paneOf(ctx, *c, d.guild, view)
-	at.page = d.page
+	at = a.viewFor(ctx, *c, d.Guild, view)
+	at.Page = d.Page
 	return at, true
 }
 
 // does does an act, after the person confirmed it where the view wants that.
-func (a *Adapter) does(ctx context.Context, c click, at pane, token string, sure bool) {
+func (a *Adapter) does(ctx context.Context, c click, at viewRequest, token string, sure bool) {
 	if !sure {
 		act, ok, err := a.actOf(ctx, at, token)
 		if err != nil {
@@ -231,11 +170,9 @@ func (a *Adapter) does(ctx context.Context, c click, at pane, token string, sure
 			return
 		}
 		if ok && act.Confirm != "" {
-			yes := discordgo.Button{Label: actLabel(act.Label), Style: discordgo.SecondaryButton, CustomID: a.deedID(at, deedSure, token, at.view)}
-			if act.Style == render.Danger {
-				yes.Style = discordgo.DangerButton
-			}
-			a.become(ctx, c.w, question(act.Confirm, yes, a.deedID(at, deedPage, noToken, at.view)))
+			question, views := components.ConfirmAct(at.PanelPage, act, token)
+			a.remember(views)
+			a.become(ctx, c.w, question)
 			return
 		}
 	}
@@ -243,10 +180,10 @@ func (a *Adapter) does(ctx context.Context, c click, at pane, token string, sure
 }
 
 // acts does an act, and shows what came of it above the view.
-func (a *Adapter) acts(ctx context.Context, c click, at pane, token, text string) {
-	done, err := a.Settings.Act(ctx, at.env, at.view, token, text)
+func (a *Adapter) acts(ctx context.Context, c click, at viewRequest, token, text string) {
+	done, err := a.Settings.Act(ctx, at.env, at.View, token, text)
 	if no := surface.Refusal(err); no != nil {
-		at.say = no.Say
+		at.Say = no.Say
 		a.showPanel(ctx, c.w, at, c.w.update)
 		return
 	}
@@ -255,91 +192,66 @@ func (a *Adapter) acts(ctx context.Context, c click, at pane, token, text string
 		a.tell(ctx, c.w, sayNotSet)
 		return
 	}
-	if done.View != at.view {
-		at.view, at.page = done.View, 0
+	if done.View != at.View {
+		at.View, at.Page = done.View, 0
 	}
-	at.say = done.Say
+	at.Say = done.Say
 	a.showPanel(ctx, c.w, at, c.w.update)
 }
 
 // actOf is what a view offers under a token now: an act, or an option of one, which then has its label.
-func (a *Adapter) actOf(ctx context.Context, at pane, token string) (act render.Act, ok bool, err error) {
-	p, err := a.Settings.Panel(ctx, at.env, at.view)
+func (a *Adapter) actOf(ctx context.Context, at viewRequest, token string) (act render.Act, ok bool, err error) {
+	p, err := a.Settings.Panel(ctx, at.env, at.View)
 	if err != nil && surface.Refusal(err) == nil {
 		a.Logger.Warn("discord: settings could not be read", "err", err)
 		return act, false, err
 	}
-	for _, s := range p.Sections {
-		for _, r := range s.Rows {
-			for _, x := range r.Acts {
-				if x.Token == token && x.Kind != render.ActPick {
-					return x, true, nil
-				}
-				for _, o := range x.Options {
-					if o.Token == token && x.Kind == render.ActPick {
-						x.Label = o.Label
-						return x, true, nil
-					}
-				}
+	for x := range surface.Acts(p) {
+		if x.Token == token && x.Kind != render.ActPick {
+			return x, true, nil
+		}
+		for _, o := range x.Options {
+			if o.Token == token && x.Kind == render.ActPick {
+				x.Label = o.Label
+				return x, true, nil
 			}
 		}
 	}
 	return act, false, nil
 }
 
-// fieldFill is the custom_id of the input in an act's form.
-const fieldFill = "text"
-
 // openFill opens the form of an act. It has to be the first answer, so nothing else was said before.
-func (a *Adapter) openFill(ctx context.Context, c click, at pane, token string, sure bool) {
+func (a *Adapter) openFill(ctx context.Context, c click, at viewRequest, token string, sure bool) {
 	act, ok, err := a.actOf(ctx, at, token)
 	switch {
 	case err != nil:
 		a.tell(ctx, c.w, surface.SayNotRead)
 		return
 	case !ok || act.Kind != render.ActFill:
-		at.say = sayActGone
+		at.Say = sayActGone
 		a.showPanel(ctx, c.w, at, c.w.update)
 		return
 	case act.Confirm != "" && !sure:
-		yes := discordgo.Button{Label: sayContinue, Style: discordgo.SecondaryButton, CustomID: a.deedID(at, deedFillIn, token, at.view)}
-		a.become(ctx, c.w, question(act.Confirm, yes, a.deedID(at, deedPage, noToken, at.view)))
+		question, views := components.ConfirmFill(at.PanelPage, act, token)
+		a.remember(views)
+		a.become(ctx, c.w, question)
 		return
 	}
-	if err := c.w.open(ctx, a.fillModal(at, act)); err != nil {
+	form, views := components.FillModal(at.PanelPage, act)
+	a.remember(views)
+	if err := c.w.open(ctx, form); err != nil {
 		a.Logger.Warn("discord: a form could not be opened", "err", err)
 		a.tell(ctx, c.w, surface.SayNotOpened)
 	}
 }
 
-func (a *Adapter) fillModal(at pane, act render.Act) *discordgo.InteractionResponseData {
-	label := actLabel(act.Label)
-	in := discordgo.TextInput{
-		CustomID: fieldFill, Label: surface.AtMost(label, maxInputLabel), Placeholder: surface.AtMost(oneLine(act.Like), maxInputHint),
-		Style: discordgo.TextInputShort, MaxLength: maxInput,
-	}
-	if act.Max > 0 {
-		in.MaxLength = min(act.Max, maxInput)
-	}
-	if in.MaxLength > longText {
-		in.Style = discordgo.TextInputParagraph
-	}
-	if v := visible(act.Value); surface.Width(v) <= in.MaxLength {
-		in.Value = v
-	}
-	return &discordgo.InteractionResponseData{
-		CustomID: a.deedID(at, deedForm, act.Token, at.view), Title: surface.AtMost(label, maxModalTitle),
-		Components: []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{in}}},
-	}
-}
-
 // panelFilled does an act with what somebody typed.
-func (a *Adapter) panelFilled(ctx context.Context, c click, d deed) {
-	if d.what != deedForm {
+func (a *Adapter) panelFilled(ctx context.Context, c click, d components.PanelAction) {
+	if d.What != components.PanelForm {
 		a.tell(ctx, c.w, sayOtherVersion)
 		return
 	}
 	if at, ok := a.entered(ctx, &c, d); ok {
-		a.acts(ctx, c, at, d.token, strings.TrimSpace(valueOf(c.in.Data.Components, fieldFill)))
+		a.acts(ctx, c, at, d.Token, strings.TrimSpace(inbound.InputValue(c.in.Data.Components, components.FieldFill)))
 	}
 }

@@ -8,17 +8,23 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/adapters/discord/inbound"
+
+	"github.com/nodhq/nod/adapters/discord/components"
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/core/agent/decision"
+	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord/samples"
 )
 
 // office is where settings are managed, as far as a surface can tell: it remembers who asked for what.
 type office struct {
 	mu       sync.Mutex
 	panel    func(env chat.Envelope, view string) (render.Panel, error)
-	act      func(env chat.Envelope, view, token, text string) (agent.Done, error)
+	act      func(env chat.Envelope, view, token, text string) (settings.Done, error)
 	lines    []string
 	err      error // of Permissions and Why
 	shown    []visited
@@ -40,21 +46,21 @@ func (o *office) Panel(_ context.Context, env chat.Envelope, view string) (rende
 	if o.panel != nil {
 		return o.panel(env, view)
 	}
-	p := somePanel()
+	p := samples.Panel()
 	if view != "" {
 		p.View, p.Title = view, "Settings: "+view
 	}
 	return p, nil
 }
 
-func (o *office) Act(_ context.Context, env chat.Envelope, view, token, text string) (agent.Done, error) {
+func (o *office) Act(_ context.Context, env chat.Envelope, view, token, text string) (settings.Done, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.acted = append(o.acted, visited{env: env, view: view, token: token, text: text})
 	if o.act != nil {
 		return o.act(env, view, token, text)
 	}
-	return agent.Done{Say: "Done: " + token + ".", View: view}, nil
+	return settings.Done{Say: "Done: " + token + ".", View: view}, nil
 }
 
 func (o *office) Permissions(_ context.Context, env chat.Envelope, words []string) ([]string, error) {
@@ -125,8 +131,8 @@ func TestPermissionsOpenAPanel(t *testing.T) {
 		room string
 		by   chat.User
 		here chat.ID
-	}{{thread, p.user(p.ana), p.in(thread)}, {p.general, p.user(p.ana), chat.ID{}}, {dm, person("", p.ana), place{"", dm, ""}.id()}} {
-		if got := p.command(p.ana, x.room, verbPermissions, nil); got.Type != answerMessage {
+	}{{thread, p.user(p.ana), p.in(thread)}, {p.general, p.user(p.ana), chat.ID{}}, {dm, ids.Person("", p.ana), ids.Place{Guild: "", Channel: dm, Thread: ""}.Chat()}} {
+		if got := p.command(p.ana, x.room, inbound.VerbPermissions, nil); got.Type != answerMessage {
 			t.Errorf("answered with %+v", got)
 		}
 		m := p.seen(p.ana, x.room)
@@ -134,7 +140,7 @@ func TestPermissionsOpenAPanel(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		got := lastOf(o, &o.shown)
-		if got.view != "" || got.env.User != x.by || got.env.Chat != x.here || got.env.Name != "Ana" || (x.room == dm) == slices.Contains(got.env.Groups, role(p.Guild(), crew)) {
+		if got.view != "" || got.env.User != x.by || got.env.Chat != x.here || got.env.Name != "Ana" || (x.room == dm) == slices.Contains(got.env.Groups, ids.Role(p.Guild(), crew)) {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -142,17 +148,18 @@ func TestPermissionsOpenAPanel(t *testing.T) {
 
 func TestAChannelThatWasAChatIsOne(t *testing.T) {
 	p, o := managed(t)
-	p.asking(place{p.Guild(), p.general, ""}, "1", "tok") // from when it was
-	p.command(p.ana, p.general, verbPermissions, nil)
-	if got := lastOf(o, &o.shown); got.env.Chat != (place{p.Guild(), p.general, ""}.id()) {
+	p.asking(ids.Place{Guild: p.Guild(), Channel: p.general, Thread: ""}, "1", "tok") // from when it was
+	p.command(p.ana, p.general, inbound.VerbPermissions, nil)
+	if got := lastOf(o, &o.shown); got.env.Chat != (ids.Place{Guild: p.Guild(), Channel: p.general, Thread: ""}.Chat()) {
 		t.Errorf("%+v", got)
 	}
 }
 
+// R2 R3 R4 R19 R44 R112 R148 R149 R153
 func TestActsOfAPanel(t *testing.T) {
 	p, o := managed(t)
 	thread := p.CreateThread(p.ana, p.general, "", "a thread")
-	p.command(p.ana, thread, verbPermissions, nil)
+	p.command(p.ana, thread, inbound.VerbPermissions, nil)
 	panel := p.seen(p.ana, thread).ID
 	look := func(answer fakediscord.Answer, want string) {
 		t.Helper()
@@ -177,7 +184,7 @@ func TestActsOfAPanel(t *testing.T) {
 	// What wants to be confirmed is done only then.
 	before := countOf(o, &o.acted)
 	look(p.clickSeen(p.ana, thread, "Revoke all"), "Revoke everything?")
-	look(p.clickSeen(p.ana, thread, sayCancel), "Settings: mine")
+	look(p.clickSeen(p.ana, thread, "Cancel"), "Settings: mine")
 	look(p.clickSeen(p.ana, thread, "Revoke all"), "Revoke everything?")
 	if countOf(o, &o.acted) != before {
 		t.Errorf("done before it was confirmed: %+v", o.acted)
@@ -193,13 +200,13 @@ func TestActsOfAPanel(t *testing.T) {
 	if in.Value != "old" || in.Placeholder != "for the release" || in.Max != 80 || in.Long {
 		t.Errorf("%+v", in)
 	}
-	look(p.wait(p.Submit(p.ana, map[string]string{fieldFill: " new "})), "Done: note")
+	look(p.wait(p.Submit(p.ana, map[string]string{components.FieldFill: " new "})), "Done: note")
 	acted("note", "new", "mine")
 
 	// Another view after it.
 	o.set(func() {
-		o.act = func(chat.Envelope, string, string, string) (agent.Done, error) {
-			return agent.Done{View: "servers"}, nil
+		o.act = func(chat.Envelope, string, string, string) (settings.Done, error) {
+			return settings.Done{View: "servers"}, nil
 		}
 	})
 	look(p.clickSeen(p.ana, thread, "nodp:d:0: revoke.g1 =mine"), "Settings: servers")
@@ -208,10 +215,10 @@ func TestActsOfAPanel(t *testing.T) {
 func TestAnActThatIsNotTaken(t *testing.T) {
 	p, o := managed(t)
 	thread := p.CreateThread(p.ana, p.general, "", "a thread")
-	p.command(p.ana, thread, verbPermissions, nil)
-	var fail error = &agent.Refusal{Code: agent.RefusedNotYours, Say: "Only *admins* may."}
+	p.command(p.ana, thread, inbound.VerbPermissions, nil)
+	var fail error = &decision.Refusal{Code: decision.RefusedNotYours, Say: "Only *admins* may."}
 	o.set(func() {
-		o.act = func(chat.Envelope, string, string, string) (agent.Done, error) { return agent.Done{}, fail }
+		o.act = func(chat.Envelope, string, string, string) (settings.Done, error) { return settings.Done{}, fail }
 	})
 	if got := p.clickSeen(p.ana, thread, "nodp:d:0: revoke.g1 =chat"); got.Type != answerUpdate || !strings.Contains(p.seen(p.ana, thread).Text(), `Only \*admins\* may.`) {
 		t.Errorf("%+v, %s", got, p.seen(p.ana, thread).Text())
@@ -237,7 +244,7 @@ func TestAnActThatIsNotTaken(t *testing.T) {
 	}
 	o.set(func() {
 		o.panel = func(chat.Envelope, string) (render.Panel, error) {
-			return render.Panel{}, &agent.Refusal{Code: agent.RefusedNotYours, Say: "Not yours."}
+			return render.Panel{}, &decision.Refusal{Code: decision.RefusedNotYours, Say: "Not yours."}
 		}
 	})
 	p.press(p.ana, thread, panel.ID, "nodp:g:0: - =servers")
@@ -249,7 +256,7 @@ func TestAnActThatIsNotTaken(t *testing.T) {
 // A form that is not offered any more does not open; one that has to be confirmed opens after that.
 func TestFormsOfAPanel(t *testing.T) {
 	p, o := managed(t)
-	p.command(p.ana, p.general, verbPermissions, nil)
+	p.command(p.ana, p.general, inbound.VerbPermissions, nil)
 	panel := p.seen(p.ana, p.general).ID
 	for _, id := range []string{"nodp:f:0: gone =chat", "nodp:f:0: revoke.g1 =chat"} {
 		if got := p.press(p.ana, p.general, panel, id); got.Type != answerUpdate || !strings.Contains(p.seen(p.ana, p.general).Text(), "not offered any more") {
@@ -258,7 +265,7 @@ func TestFormsOfAPanel(t *testing.T) {
 	}
 	o.set(func() {
 		o.panel = func(chat.Envelope, string) (render.Panel, error) {
-			return render.Panel{View: "v", Sections: []render.Section{{Rows: []render.PanelRow{{Line: plain("x"), Acts: []render.Act{{Kind: render.ActFill, Token: "note", Label: "Note", Confirm: "Really?"}}}}}}}, nil
+			return render.Panel{View: "v", Sections: []render.Section{{Rows: []render.PanelRow{{Line: samples.Plain("x"), Acts: []render.Act{{Kind: render.ActFill, Token: "note", Label: "Note", Confirm: "Really?"}}}}}}}, nil
 		}
 	})
 	p.press(p.ana, p.general, panel, "nodp:n:0: - =v")
@@ -266,10 +273,10 @@ func TestFormsOfAPanel(t *testing.T) {
 	if got := p.seen(p.ana, p.general).Text(); !strings.Contains(got, "Really?") || len(p.Modals(p.ana)) != 0 {
 		t.Error(got)
 	}
-	if got := p.clickSeen(p.ana, p.general, sayContinue); got.Type != answerModal {
+	if got := p.clickSeen(p.ana, p.general, "Continue"); got.Type != answerModal {
 		t.Errorf("answered with %+v", got)
 	}
-	p.wait(p.Submit(p.ana, map[string]string{fieldFill: "x"}))
+	p.wait(p.Submit(p.ana, map[string]string{components.FieldFill: "x"}))
 	if got := lastOf(o, &o.acted); got.token != "note" || got.text != "x" {
 		t.Errorf("%+v", got)
 	}
@@ -281,17 +288,17 @@ func TestPagesOfAPanel(t *testing.T) {
 		o.panel = func(_ chat.Envelope, view string) (render.Panel, error) {
 			out := render.Panel{View: view, Sections: []render.Section{{Title: "All"}}}
 			for i := range 30 {
-				out.Sections[0].Rows = append(out.Sections[0].Rows, render.PanelRow{Line: plain(fmt.Sprint("row ", i, ".")), Acts: []render.Act{{Token: fmt.Sprint("t", i), Label: fmt.Sprint("Do ", i)}}})
+				out.Sections[0].Rows = append(out.Sections[0].Rows, render.PanelRow{Line: samples.Plain(fmt.Sprint("row ", i, ".")), Acts: []render.Act{{Token: fmt.Sprint("t", i), Label: fmt.Sprint("Do ", i)}}})
 			}
 			return out, nil
 		}
 	})
-	p.command(p.ana, p.general, verbPermissions, nil)
+	p.command(p.ana, p.general, inbound.VerbPermissions, nil)
 	text := func() string { return p.seen(p.ana, p.general).Text() }
 	if s := text(); !strings.Contains(s, "row 0.") || strings.Contains(s, "row 29.") || !strings.Contains(s, "1–11 of 30") {
 		t.Fatal(s)
 	}
-	p.clickSeen(p.ana, p.general, sayNext)
+	p.clickSeen(p.ana, p.general, "Next →")
 	if s := text(); !strings.Contains(s, "row 11.") || strings.Contains(s, "row 10.") {
 		t.Error(s)
 	}
@@ -299,7 +306,7 @@ func TestPagesOfAPanel(t *testing.T) {
 	if s := text(); !strings.Contains(s, "Done: t12") || !strings.Contains(s, "12–22 of 30") {
 		t.Error(s)
 	}
-	p.clickSeen(p.ana, p.general, sayPrevious)
+	p.clickSeen(p.ana, p.general, "← Previous")
 	if s := text(); !strings.Contains(s, "row 0.") {
 		t.Error(s)
 	}
@@ -315,14 +322,14 @@ func TestViewsThatAreTooLong(t *testing.T) {
 	long := "install:" + strings.Repeat("s", 190)
 	o.set(func() {
 		o.panel = func(_ chat.Envelope, view string) (render.Panel, error) {
-			out := render.Panel{View: long, Title: "Tools", Sections: []render.Section{{Rows: []render.PanelRow{{Line: plain("x"), Acts: []render.Act{{Token: "t", Label: "Do"}}}}}}}
+			out := render.Panel{View: long, Title: "Tools", Sections: []render.Section{{Rows: []render.PanelRow{{Line: samples.Plain("x"), Acts: []render.Act{{Token: "t", Label: "Do"}}}}}}}
 			for i := range 8 {
 				out.Tabs = append(out.Tabs, render.Act{Kind: render.ActGo, View: fmt.Sprint(long, i)[8:], Label: fmt.Sprint("Tab ", i)})
 			}
 			return out, nil
 		}
 	})
-	p.command(p.ana, p.general, verbPermissions, nil)
+	p.command(p.ana, p.general, inbound.VerbPermissions, nil)
 	p.clickSeen(p.ana, p.general, "Do")
 	if got := lastOf(o, &o.acted); got.view != long {
 		t.Errorf("%+v", got)
@@ -354,7 +361,7 @@ func (p *parlor) forge(id int, user, message string, flags int, customID string)
 // A panel has no authority: whoever clicks in somebody's panel acts as themselves.
 func TestSomebodyElsesPanelIsUsedAsOneself(t *testing.T) {
 	p, o := managed(t)
-	p.command(p.ana, p.general, verbPermissions, nil)
+	p.command(p.ana, p.general, inbound.VerbPermissions, nil)
 	panel := p.seen(p.ana, p.general).ID
 	p.forge(960, p.ben, panel, fakediscord.FlagEphemeral, "nodp:d:0: revoke.g1 =chat")
 	p.until("it is done", func() bool { return countOf(o, &o.acted) == 1 })
@@ -385,24 +392,10 @@ func TestAPanelIsDrawnInNoMessageThatOthersSee(t *testing.T) {
 func TestNothingIsManagedHere(t *testing.T) {
 	p := newParlor(t)
 	thread, card := p.card()
-	p.command(p.ana, thread, verbPermissions, nil)
-	p.command(p.ana, thread, verbHalt, nil)
+	p.command(p.ana, thread, inbound.VerbPermissions, nil)
+	p.command(p.ana, thread, inbound.VerbHalt, nil)
 	p.press(p.ana, thread, card, "nod:why:tok")
 	p.forge(962, p.ana, p.seen(p.ana, thread).ID, fakediscord.FlagEphemeral, "nodp:g:0: - =chat")
 	p.Say(p.ana, thread, p.bot()+" permissions show")
 	p.until("it is said each time", func() bool { return strings.Count(p.told(p.ana, thread), "Nothing can be set here") == 4 })
-}
-
-func TestParseDeed(t *testing.T) {
-	t.Parallel()
-	for _, id := range []string{"nodp:d:0: tok =view", "nodp:d:12:900000000000000001 " + rep(40) + " #0123456789abcdef 2"} {
-		if d, ok := parseDeed(id); !ok || d.token == "" || d.view == "" {
-			t.Errorf("%q: %+v", id, d)
-		}
-	}
-	for _, id := range []string{"", "nodp:", "nodp:q:0: tok =v", "nodp:d:: tok =v", "nodp:d:-1: tok =v", "nodp:d:0:x tok =v", "nodp:d:0: =v", "nodp:d:0: tok v", "nodp:d:0: " + rep(41) + " =v", "nodp:d:0: tok =v x", "xnodp:d:0: tok =v", "nodp:d:0: tok =ä", "nodp:d:0: tok =v\n", "nodp:d:9999: tok =v"} {
-		if d, ok := parseDeed(id); ok || d != (deed{}) {
-			t.Errorf("%q: %+v", id, d)
-		}
-	}
 }

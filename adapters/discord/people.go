@@ -1,61 +1,77 @@
 package discord
 
 import (
-	"cmp"
+	"context"
+	"net/http"
+	"strings"
+	"time"
 
+	"github.com/nodhq/nod/adapters/surface"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/rest"
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 )
 
-// somebody is a person as an event or a signed request vouches for them.
-type somebody struct {
-	User   chat.User
-	Name   string
-	Groups []chat.User // their roles, where the event has them
+// memberLife is how long roles are believed: one that was taken away counts at most so much longer.
+const (
+	memberLife = time.Minute
+	maxMembers = 4096
+)
+
+// members are the roles of people, by guild and user.
+type members = surface.Cache[[]chat.User]
+
+// Groups are the roles that a person has now. Somebody who has left has none; in direct messages there are none.
+// https://discord.com/developers/docs/resources/guild#get-guild-member
+func (a *Adapter) Groups(ctx context.Context, id chat.ID, u chat.User) ([]chat.User, error) {
+	p, _, err := a.where(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if u.Platform != Platform || u.Workspace != p.Guild || u.IsGroup() || !ids.IsSnowflake(u.Key) || p.Guild == "" {
+		return nil, nil
+	}
+	roles, _, err := a.rolesIn(ctx, p.Guild, u.Key)
+	return roles, err
 }
 
-// somebodyOf reads who did something: u in a guild, or with an empty guild in direct messages. Nothing that they could have written
-// is read for it but their name.
-func somebodyOf(guild string, u *account, m *membership) somebody {
-	if u == nil || !isSnowflake(string(u.ID)) {
-		return somebody{}
+// rolesIn are a person's roles in a server, and whether they are in it.
+func (a *Adapter) rolesIn(ctx context.Context, guild, user string) (roles []chat.User, is bool, err error) {
+	key := guild + "/" + user
+	if roles, ok := a.memberOf.Get(key, a.now()); ok {
+		return roles, roles != nil, nil
 	}
-	by := somebody{User: person(guild, string(u.ID)), Name: calledIn(u, m)}
-	if guild == "" || m == nil {
-		return by
+	asked := a.now() // what was read is as old as the question
+	var m struct {
+		Roles []string `json:"roles"`
 	}
-	// Everybody in a guild has the role whose ID is the guild's; Discord does not list it.
-	// https://discord.com/developers/docs/topics/permissions#role-object
-	by.Groups = append(by.Groups, role(guild, guild))
+	err = a.api.Call(rest.WithLane(ctx, agent.Decision), http.MethodGet, discordgo.EndpointGuildMember(guild, user), nil, &m)
+	switch rest.CodeOf(err) {
+	case rest.CodeUnknownMember, rest.CodeUnknownUser:
+		err = nil // they have left, and have no roles
+	default:
+		roles = []chat.User{}
+	}
+	if err != nil {
+		return nil, false, err
+	}
 	for _, r := range m.Roles {
-		if isSnowflake(string(r)) && string(r) != guild {
-			by.Groups = append(by.Groups, role(guild, string(r)))
+		if ids.IsSnowflake(r) {
+			roles = append(roles, ids.Role(guild, r))
 		}
 	}
-	return by
+	a.memberOf.Put(key, roles, asked)
+	return roles, roles != nil, nil
 }
 
-// calledIn is what people see somebody called: in the guild, everywhere, at least.
-func calledIn(u *account, m *membership) string {
-	var nick loose
-	if m != nil {
-		nick = m.Nick
+// GroupName is what a role is called, as far as the gateway has told. It asks nobody.
+func (a *Adapter) GroupName(_ chat.ID, g chat.User) string {
+	if g.Platform != Platform || !g.IsGroup() {
+		return ""
 	}
-	return string(cmp.Or(nick, u.GlobalName, u.Username))
-}
-
-// author is who wrote a message.
-func (m *message) author(guild string) somebody { return somebodyOf(guild, m.Author, m.Member) }
-
-// who is the one person that an interaction is of, or nobody: the zero somebody.
-func (in *interaction) who() somebody {
-	if in.Guild == "" {
-		if in.User == nil || in.User.Bot {
-			return somebody{}
-		}
-		return somebodyOf("", in.User, nil)
-	}
-	if in.Member == nil || in.Member.User == nil || in.Member.User.Bot {
-		return somebody{}
-	}
-	return somebodyOf(string(in.Guild), in.Member.User, in.Member)
+	return a.in.channels.roleName(strings.TrimPrefix(g.Key, chat.GroupPrefix))
 }

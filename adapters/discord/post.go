@@ -2,6 +2,9 @@ package discord
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +16,9 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"github.com/nodhq/nod/adapters/discord/components"
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -29,23 +35,23 @@ func (a *Adapter) Post(ctx context.Context, id chat.ID, key chat.PostKey, m rend
 	if err := a.beginThread(ctx, me, p); err != nil {
 		return "", err
 	}
-	drawn, ref, err := a.post(ctx, me, p, key, turnShapes(surface.Quietly(m), a.alive), agent.Final)
+	drawn, ref, err := a.post(ctx, me, p, key, components.Turn(surface.Quietly(m), a.alive), agent.Final)
 	if err != nil {
 		return "", err
 	}
 	// The sum is left out: what stands there may be an earlier attempt, which the nonce found.
-	a.sent.Put(sentName(p, ref), surface.Drawn{Chars: render.Measure(m).Chars, At: a.now(), Level: drawn.level})
+	a.sent.Put(sentName(p, ref), surface.Drawn{Chars: render.Measure(m).Chars, At: a.now(), Level: drawn.Level})
 	return ref, nil
 }
 
 // sentName is a message's name in what is remembered of it.
-func sentName(p place, ref chat.MessageRef) string { return p.room() + "/" + string(ref) }
+func sentName(p ids.Place, ref chat.MessageRef) string { return p.Room() + "/" + string(ref) }
 
 // where is the place of a chat, once it is known who we are.
-func (a *Adapter) where(ctx context.Context, id chat.ID) (place, self, error) {
-	p, ok := placeOf(id)
+func (a *Adapter) where(ctx context.Context, id chat.ID) (ids.Place, self, error) {
+	p, ok := ids.PlaceOf(id)
 	if !ok {
-		return place{}, self{}, gone("the chat is not a place of Discord's")
+		return ids.Place{}, self{}, rest.Gone("the chat is not a place of Discord's")
 	}
 	me, err := a.me(ctx)
 	return p, me, err
@@ -66,16 +72,16 @@ func hostIn(of []string, host string) bool {
 // alive is which hosts the operator trusts; a message knows those that people brought. Looking at it makes Discord fetch what is alive.
 func (a *Adapter) alive(host string) bool { return hostIn(a.LinkHosts, host) }
 
-// post sends one message to a place, in the first shape that Discord takes.
-func (a *Adapter) post(ctx context.Context, me self, p place, key chat.PostKey, of shapes, lane agent.Urgency) (drawn sketch, ref chat.MessageRef, err error) {
+// post sends one message to a place, in the first rendition that Discord takes.
+func (a *Adapter) post(ctx context.Context, me self, p ids.Place, key chat.PostKey, of components.Renditions, lane agent.Urgency) (drawn components.Rendition, ref chat.MessageRef, err error) {
 	looked := false
-	drawn, err = a.try(of.marked(stampOf(key)), levelFull, func(s sketch) error {
+	drawn, err = a.try(components.Marked(of, stampOf(key)), surface.LevelFull, func(s components.Rendition) error {
 		do := func() error {
 			ref, err = a.create(ctx, me, p, key, s, lane)
 			return err
 		}
 		err := a.inRoom(ctx, me, p, do)
-		if codeOf(err) == codeUnknownChannel && p.Thread != "" && !looked {
+		if rest.CodeOf(err) == rest.CodeUnknownChannel && p.Thread != "" && !looked {
 			looked = true
 			if err = a.rediscover(ctx, me, p); err == nil {
 				err = a.inRoom(ctx, me, p, do)
@@ -84,25 +90,25 @@ func (a *Adapter) post(ctx context.Context, me self, p place, key chat.PostKey, 
 		return err
 	})
 	if err != nil {
-		return sketch{}, "", err
+		return components.Rendition{}, "", err
 	}
-	a.stamps.put(sentName(p, ref), stampOf(key), a.now())
+	a.stamps.Put(sentName(p, ref), stampOf(key), a.now())
 	return drawn, ref, nil
 }
 
 // create makes one message. https://discord.com/developers/docs/resources/message#create-message
-func (a *Adapter) create(ctx context.Context, me self, p place, key chat.PostKey, s sketch, lane agent.Urgency) (chat.MessageRef, error) {
+func (a *Adapter) create(ctx context.Context, me self, p ids.Place, key chat.PostKey, s components.Rendition, lane agent.Urgency) (chat.MessageRef, error) {
 	var made struct {
 		ID string `json:"id"`
 	}
-	c := spending{verb: verbPost, app: me.Application, channel: p.room(), lane: lane}
-	err := a.spent(ctx, c, func(ctx context.Context) error {
-		body := s.naming(flagsShown)
-		body.Nonce, body.Enforce = nonceOf(p.room(), key), true
-		return a.restFiles(ctx, http.MethodPost, discordgo.EndpointChannelMessages(p.room()), body, s.Files, &made)
+	c := rest.Spending{Verb: rest.Post, Channel: p.Room(), Lane: lane}
+	err := a.api.Spent(ctx, c, func(ctx context.Context) error {
+		body := s.OutNotifying(components.FlagsShown)
+		body.Nonce, body.Enforce = nonceOf(p.Room(), key), true
+		return a.api.CallFiles(ctx, http.MethodPost, discordgo.EndpointChannelMessages(p.Room()), body, s.Uploads(), &made)
 	})
-	if err == nil && !isSnowflake(made.ID) {
-		err = transient(errors.New("post: the answer names no message"))
+	if err == nil && !ids.IsSnowflake(made.ID) {
+		err = rest.Transient(errors.New("post: the answer names no message"))
 	}
 	return chat.MessageRef(made.ID), err
 }
@@ -114,61 +120,61 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 	if err != nil {
 		return err
 	}
-	if !isSnowflake(string(ref)) {
-		return gone("the message is none of Discord's")
+	if !ids.IsSnowflake(string(ref)) {
+		return rest.Gone("the message is none of Discord's")
 	}
 	name, chars := sentName(p, ref), render.Measure(m).Chars
-	of, start := turnShapes(m, a.alive), a.sent.Level(name)
-	if stamp, ok := a.stamps.get(name, a.now()); ok {
-		of = of.marked(stamp)
+	of, start := components.Turn(m, a.alive), a.sent.Level(name)
+	if stamp, ok := a.stamps.Get(name, a.now()); ok {
+		of = components.Marked(of, stamp)
 	}
-	if first, ok := of(start); ok && a.sent.Same(name, first.sum(), a.now()) {
+	if first, ok := of(start); ok && a.sent.Same(name, first.Sum(), a.now()) {
 		return nil
 	}
 	c := a.editing(me, p, ref, u)
-	c.rate, c.ends = a.sent.Growth(name, chars, a.now()), surface.Ends(m)
-	s, err := a.try(of, start, func(s sketch) error {
+	c.Rate, c.Ends = a.sent.Growth(name, chars, a.now()), surface.Ends(m)
+	s, err := a.try(of, start, func(s components.Rendition) error {
 		answered, err := a.viaClick(ctx, string(ref), s)
 		if err != nil {
 			return err
 		}
 		if answered {
-			a.purse.Spared(ctx, c.spend())
+			a.api.Spared(ctx, c)
 			return nil
 		}
 		if err := a.restless(c, name); err != nil {
 			return err
 		}
 		return a.inRoom(ctx, me, p, func() error {
-			return a.spent(ctx, c, func(ctx context.Context) error {
-				a.sent.Put(name, surface.Drawn{Level: s.level, Chars: chars, At: a.now()}) // what stands there is not known until the answer
-				return a.restFiles(ctx, http.MethodPatch, discordgo.EndpointChannelMessage(p.room(), string(ref)), s.out(flagsShown), s.Files, nil)
+			return a.api.Spent(ctx, c, func(ctx context.Context) error {
+				a.sent.Put(name, surface.Drawn{Level: s.Level, Chars: chars, At: a.now()}) // what stands there is not known until the answer
+				return a.api.CallFiles(ctx, http.MethodPatch, discordgo.EndpointChannelMessage(p.Room(), string(ref)), s.Out(components.FlagsShown), s.Uploads(), nil)
 			})
 		})
 	})
 	if err != nil {
 		return err
 	}
-	a.sent.Put(name, surface.Drawn{Sum: s.sum(), Chars: chars, At: a.now(), Level: s.level})
+	a.sent.Put(name, surface.Drawn{Sum: s.Sum(), Chars: chars, At: a.now(), Level: s.Level})
 	return nil
 }
 
 // editing is what an edit spends. Messages older than an hour have a limit of their own.
-func (a *Adapter) editing(me self, p place, ref chat.MessageRef, u agent.Urgency) spending {
-	c := spending{verb: verbEdit, app: me.Application, channel: p.room(), lane: u, message: string(ref)}
-	if isOld(string(ref), a.now()) {
-		c.verb = verbOld
+func (a *Adapter) editing(me self, p ids.Place, ref chat.MessageRef, u agent.Urgency) rest.Spending {
+	c := rest.Spending{Verb: rest.Edit, Channel: p.Room(), Lane: u, Message: string(ref)}
+	if rest.IsOld(string(ref), a.now()) {
+		c.Verb = rest.EditOld
 	}
 	return c
 }
 
 // restless refuses progress of an old message that was drawn a moment ago.
-func (a *Adapter) restless(c spending, name string) error {
-	if c.verb != verbOld || c.lane != agent.Progress {
+func (a *Adapter) restless(c rest.Spending, name string) error {
+	if c.Verb != rest.EditOld || c.Lane != agent.Progress {
 		return nil
 	}
 	d, ok := a.sent.Get(name)
-	if left := paceOld - a.now().Sub(d.At); ok && left > 0 {
+	if left := rest.PaceOld - a.now().Sub(d.At); ok && left > 0 {
 		return &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: left, Cause: errors.New("edit: the message is older than an hour")}
 	}
 	return nil
@@ -179,31 +185,29 @@ func (a *Adapter) restless(c spending, name string) error {
 const hugeText = 5000
 
 // refusedShape reports whether a fault refuses the payload rather than the call.
-func refusedShape(err error, s sketch) bool {
-	return codeOf(err) == codeBadForm || statusOf(err) == http.StatusInternalServerError && s.level == levelFull && len(s.body) > hugeText
+func refusedShape(err error, s components.Rendition) bool {
+	return rest.CodeOf(err) == rest.CodeBadForm || rest.StatusOf(err) == http.StatusInternalServerError && s.Level == surface.LevelFull && len(s.Body) > hugeText
 }
 
-// try sends a message in its first shape that Discord takes, from a level on.
-func (a *Adapter) try(of shapes, level int, do func(sketch) error) (sketch, error) {
-	var last error
-	for ; ; level++ {
-		s, ok := of(level)
-		if !ok {
-			break
+// try sends a message in its first rendition that Discord takes, from a level on.
+func (a *Adapter) try(of components.Renditions, level int, do func(components.Rendition) error) (components.Rendition, error) {
+	send := func(r components.Rendition) error {
+		if r.Err != nil {
+			return r.Err
 		}
-		if err := errors.Join(s.err, check(s.payload)); err != nil {
-			a.Logger.Error("discord: a message breaks a rule of Discord's; sending a simpler one", "level", level, "err", err)
-			last = err
-			continue
-		}
-		err := do(s)
-		if !refusedShape(err, s) {
-			return s, err
-		}
-		a.Logger.Error("discord: a message was refused; sending a simpler one", "level", level, "err", err)
-		last = err
+		return do(r)
 	}
-	return sketch{}, forbidden(fmt.Errorf("no shape of the message is taken: %w", last))
+	return of.Send(level, send, func(r components.Rendition, err error) bool {
+		switch {
+		case r.Err != nil:
+			a.Logger.Error("discord: a message breaks a rule of Discord's; sending a simpler one", "level", r.Level, "err", err)
+		case refusedShape(err, r):
+			a.Logger.Error("discord: a message was refused; sending a simpler one", "level", r.Level, "err", err)
+		default:
+			return false
+		}
+		return true
+	})
 }
 
 // How far Seek looks: an attempt whose answer was lost is seconds old, or as old as an outage was long.
@@ -221,19 +225,19 @@ func (a *Adapter) Seek(ctx context.Context, id chat.ID, key chat.PostKey) (chat.
 	if err != nil {
 		return "", false, err
 	}
-	c := spending{verb: verbRead, app: me.Application, channel: p.room(), lane: agent.Final}
+	c := rest.Spending{Verb: rest.Read, Channel: p.Room(), Lane: agent.Final}
 	stamp, oldest, before := stampOf(key), a.now().Add(-seekWithin), ""
 	for range seekPages {
 		var page []json.RawMessage
-		err := a.spent(ctx, c, func(ctx context.Context) error {
-			at := fmt.Sprintf("%s?limit=%d", discordgo.EndpointChannelMessages(p.room()), seekPage)
+		err := a.api.Spent(ctx, c, func(ctx context.Context) error {
+			at := fmt.Sprintf("%s?limit=%d", discordgo.EndpointChannelMessages(p.Room()), seekPage)
 			if before != "" {
 				at += "&before=" + before
 			}
-			return a.rest(ctx, http.MethodGet, at, nil, &page)
+			return a.api.Call(ctx, http.MethodGet, at, nil, &page)
 		})
-		switch codeOf(err) {
-		case codeNoAccess, codeNoPermission, codeUnknownChannel: // the thread may not be made yet; posting will say what is wrong
+		switch rest.CodeOf(err) {
+		case rest.CodeNoAccess, rest.CodeNoPermission, rest.CodeUnknownChannel: // the thread may not be made yet; posting will say what is wrong
 			return "", false, nil
 		}
 		if err != nil {
@@ -246,7 +250,7 @@ func (a *Adapter) Seek(ctx context.Context, id chat.ID, key chat.PostKey) (chat.
 				return chat.MessageRef(m.ID), true, nil
 			}
 		}
-		if len(page) < seekPage || !isSnowflake(before) {
+		if len(page) < seekPage || !ids.IsSnowflake(before) {
 			return "", false, nil
 		}
 		if at, err := discordgo.SnowflakeTimestamp(before); err != nil || at.Before(oldest) {
@@ -272,4 +276,19 @@ type numbered struct {
 // has: anybody's bot may give its components any ID, so whose message it is counts too.
 func (m seen) has(stamp int) bool {
 	return slices.ContainsFunc(m.Components, func(c numbered) bool { return string(c.ID) == strconv.Itoa(stamp) })
+}
+
+// nonceOf is what Discord knows a post by for some minutes: the same is posted once. It takes 25 characters. Discord looks for it among
+// all messages of the bot, wherever they stand, so the room is in it.
+// https://discord.com/developers/docs/resources/message#create-message
+func nonceOf(room string, key chat.PostKey) string {
+	h := sha256.Sum256([]byte("nonce\x00" + room + "\x00" + string(key)))
+	return hex.EncodeToString(h[:12])
+}
+
+// stampOf is what Seek knows a post by: the ID of its container, a positive 32-bit number.
+// https://discord.com/developers/docs/components/reference#anatomy-of-a-component
+func stampOf(key chat.PostKey) int {
+	h := sha256.Sum256([]byte("stamp\x00" + string(key)))
+	return max(int(binary.BigEndian.Uint32(h[:4])&0x7fffffff), 1)
 }

@@ -1,11 +1,9 @@
 package discord
 
 import (
-	"encoding/json"
-	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
 )
 
 func TestCommandsAreRegisteredWhereTheyDiffer(t *testing.T) {
@@ -22,7 +20,7 @@ func TestCommandsAreRegisteredWhereTheyDiffer(t *testing.T) {
 	if writes() != 1 {
 		t.Errorf("%d writes", writes())
 	}
-	if err := p.a.rest(p.ctx, "PUT", "https://discord.com/api/v9/applications/"+p.AppID()+"/commands", []any{map[string]any{"name": "old", "description": "x", "type": 1}}, nil); err != nil {
+	if err := p.a.api.Call(p.ctx, "PUT", "https://discord.com/api/v9/applications/"+p.AppID()+"/commands", []any{map[string]any{"name": "old", "description": "x", "type": 1}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.a.register(p.ctx); err != nil || writes() != 3 || len(p.Commands("")) != 1 {
@@ -31,65 +29,5 @@ func TestCommandsAreRegisteredWhereTheyDiffer(t *testing.T) {
 	p.Fail(fakediscord.GetCommands, 1, fakediscord.Fault{Status: 500})
 	if err := p.a.register(p.ctx); err == nil {
 		t.Error("an error is no error")
-	}
-}
-
-func TestSameCommands(t *testing.T) {
-	t.Parallel()
-	there := func(change func(map[string]any)) []json.RawMessage {
-		b, err := json.Marshal(ourCommands()[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := map[string]any{}
-		if err := json.Unmarshal(b, &c); err != nil {
-			t.Fatal(err)
-		}
-		c["id"], c["application_id"], c["version"], c["nsfw"], c["name_localizations"], c["contexts"] = "1", "2", "3", false, nil, []int{1, 0}
-		change(c)
-		b, err = json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return []json.RawMessage{b}
-	}
-	if !sameCommands(there(func(map[string]any) {}), ourCommands()) {
-		t.Error("the same differ")
-	}
-	for what, change := range map[string]func(map[string]any){
-		"description": func(c map[string]any) { c["description"] = "other" },
-		"permissions": func(c map[string]any) { c["default_member_permissions"] = "0" },
-		"contexts":    func(c map[string]any) { c["contexts"] = []int{0} },
-		"options":     func(c map[string]any) { c["options"] = c["options"].([]any)[1:] },
-		"length": func(c map[string]any) {
-			c["options"].([]any)[0].(map[string]any)["options"].([]any)[0].(map[string]any)["max_length"] = 5
-		},
-		"no object": func(c map[string]any) { c["options"] = "none" },
-	} {
-		if sameCommands(there(change), ourCommands()) {
-			t.Errorf("%s: different ones are the same", what)
-		}
-	}
-	if sameCommands(nil, ourCommands()) || sameCommands([]json.RawMessage{[]byte(`[]`)}, ourCommands()) {
-		t.Error("none are the same")
-	}
-}
-
-func TestCommandsKeepDiscordsLimits(t *testing.T) {
-	t.Parallel()
-	for _, c := range ourCommands() {
-		if len(c.Description) > 100 || len(c.Options) > 25 || c.Permissions != nil {
-			t.Errorf("%+v", c)
-		}
-		for _, o := range c.Options {
-			if o.Name != strings.ToLower(o.Name) || len(o.Name) > 32 || len(o.Description) > 100 || o.Description == "" {
-				t.Errorf("%+v", o)
-			}
-			for _, x := range o.Options {
-				if len(x.Description) > 100 || x.Description == "" || x.Name != strings.ToLower(x.Name) {
-					t.Errorf("%+v", x)
-				}
-			}
-		}
 	}
 }

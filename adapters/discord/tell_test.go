@@ -6,16 +6,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/discord/components"
+	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/core/text"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord/samples"
 )
 
 func installation() render.Message {
 	return render.Message{State: render.Waiting, Blocks: []render.Block{
-		render.Note{Line: render.Line{render.Strong(render.InstallHeader("mail"))}}, render.Step{State: render.StepPending, Title: "send_*mail*", Server: "mail", Detail: plain("write · new")}, render.Note{Line: plain(render.InstallMeans)},
-	}, Choices: []render.Choice{{Choice: chat.Accept, Token: "digest-1", Label: render.LabelAcceptTools}, {Choice: chat.Open, Token: "install:mail", Label: render.LabelEditTools}}}
+		render.Note{Line: render.Line{render.Strong(text.InstallHeader("mail"))}}, render.Step{State: render.StepPending, Title: "send_*mail*", Server: "mail", Detail: samples.Plain("write · new")}, render.Note{Line: samples.Plain(text.InstallMeans)},
+	}, Choices: []render.Choice{{Choice: chat.Accept, Token: "digest-1", Label: text.LabelAcceptTools}, {Choice: chat.Open, Token: "install:mail", Label: text.LabelEditTools}}}
 }
 
 func faultKind(err error) agent.PlatformFault {
@@ -26,6 +30,7 @@ func faultKind(err error) agent.PlatformFault {
 	return pe.Kind
 }
 
+// R161
 func TestSomebodyIsTold(t *testing.T) {
 	p, o := managed(t)
 	crew := p.AddRole(p.Guild(), fakediscord.Role{Name: "crew"})
@@ -50,17 +55,17 @@ func TestSomebodyIsTold(t *testing.T) {
 	}
 
 	// Whoever clicks is a member of that server, with the roles they have there now.
-	p.choose(p.ana, dm, string(ref), render.LabelAcceptTools)
+	p.choose(p.ana, dm, string(ref), text.LabelAcceptTools)
 	got := onlyOne[chat.Clicked](p)
-	if got.Choice != chat.Accept || got.Token != "digest-1" || got.User != p.user(p.ana) || got.Chat != (place{"", dm, ""}.id()) || string(got.Message) != string(ref) ||
-		!slices.Contains(got.Groups, role(p.Guild(), crew)) || !slices.Contains(got.Groups, role(p.Guild(), p.Guild())) || got.Name != "Ana" {
+	if got.Choice != chat.Accept || got.Token != "digest-1" || got.User != p.user(p.ana) || got.Chat != (ids.Place{Guild: "", Channel: dm, Thread: ""}.Chat()) || string(got.Message) != string(ref) ||
+		!slices.Contains(got.Groups, ids.Role(p.Guild(), crew)) || !slices.Contains(got.Groups, ids.Role(p.Guild(), p.Guild())) || got.Name != "Ana" {
 		t.Errorf("%+v", got)
 	}
-	if a := p.choose(p.ana, dm, string(ref), render.LabelEditTools); a.Type != answerMessage {
+	if a := p.choose(p.ana, dm, string(ref), text.LabelEditTools); a.Type != answerMessage {
 		t.Errorf("answered with %+v", a)
 	}
 	look := lastOf(o, &o.shown)
-	if look.view != "install:mail" || look.env.User != p.user(p.ana) || !slices.Contains(look.env.Groups, role(p.Guild(), crew)) || !look.env.Chat.IsZero() || p.seen(p.ana, dm).Ephemeral != p.ana {
+	if look.view != "install:mail" || look.env.User != p.user(p.ana) || !slices.Contains(look.env.Groups, ids.Role(p.Guild(), crew)) || !look.env.Chat.IsZero() || p.seen(p.ana, dm).Ephemeral != p.ana {
 		t.Errorf("%+v", look)
 	}
 	p.clickSeen(p.ana, dm, "mode.always") // in the panel they still are
@@ -68,7 +73,7 @@ func TestSomebodyIsTold(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	p.clickSeen(p.ana, dm, "Add a note…")
-	p.wait(p.Submit(p.ana, map[string]string{fieldFill: "x"}))
+	p.wait(p.Submit(p.ana, map[string]string{components.FieldFill: "x"}))
 	if got := lastOf(o, &o.acted); got.env.User != p.user(p.ana) || got.text != "x" {
 		t.Errorf("%+v", got)
 	}
@@ -90,7 +95,7 @@ func TestSomebodyWhoIsNotThere(t *testing.T) {
 		}
 	}
 	p.Fail(fakediscord.GetMember, 1, fakediscord.Fault{Status: 500})
-	p.choose(p.ana, dm, string(ref), render.LabelAcceptTools)
+	p.choose(p.ana, dm, string(ref), text.LabelAcceptTools)
 	if got := p.seen(p.ana, dm).Text(); !strings.Contains(got, "could not be reached") {
 		t.Error(got)
 	}
@@ -110,7 +115,7 @@ func TestWhoCannotBeTold(t *testing.T) {
 	if _, err := p.a.Tell(p.ctx, p.user(p.ben), "k", installation()); faultKind(err) != agent.FaultForbidden {
 		t.Errorf("%v", err)
 	}
-	for _, u := range []chat.User{{}, {Platform: "slack", Workspace: "T1", Key: "U1"}, role(p.Guild(), "5"), person(p.Guild(), "x"), person("x", p.ana)} {
+	for _, u := range []chat.User{{}, {Platform: "slack", Workspace: "T1", Key: "U1"}, ids.Role(p.Guild(), "5"), ids.Person(p.Guild(), "x"), ids.Person("x", p.ana)} {
 		if _, err := p.a.Tell(p.ctx, u, "k", installation()); faultKind(err) != agent.FaultGone {
 			t.Errorf("%v: %v", u, err)
 		}
@@ -123,12 +128,12 @@ func TestWhoCannotBeTold(t *testing.T) {
 		t.Error("told in spite of that")
 	}
 	// Somebody who was named without a server is told as who they are in direct messages.
-	if _, err := p.a.Tell(p.ctx, person("", p.ana), "k", installation()); err != nil {
+	if _, err := p.a.Tell(p.ctx, ids.Person("", p.ana), "k", installation()); err != nil {
 		t.Fatal(err)
 	}
 	dm := p.OpenDM(p.ana)
-	p.choose(p.ana, dm, p.Mine(dm)[0].ID, render.LabelAcceptTools)
-	if got := onlyOne[chat.Clicked](p); got.User != person("", p.ana) || got.Groups != nil {
+	p.choose(p.ana, dm, p.Mine(dm)[0].ID, text.LabelAcceptTools)
+	if got := onlyOne[chat.Clicked](p); got.User != ids.Person("", p.ana) || got.Groups != nil {
 		t.Errorf("%+v", got)
 	}
 }

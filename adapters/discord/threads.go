@@ -4,23 +4,22 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"regexp"
-	"strings"
 	"time"
+
+	"github.com/nodhq/nod/adapters/surface"
 
 	"github.com/bwmarrin/discordgo"
 
-	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/adapters/discord/components"
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/inbound"
+	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/core/agent"
-	"github.com/nodhq/nod/core/chat"
 )
 
-// A thread's name has 1 to 100 characters, and it is archived when nobody wrote in it for a day.
+// archiveAfter is after how many minutes a thread is archived in which nobody wrote.
 // https://discord.com/developers/docs/resources/channel#start-thread-from-message
-const (
-	maxThreadName = 100
-	archiveAfter  = 1440 // minutes
-)
+const archiveAfter = 1440
 
 // How much is remembered of threads that are about to be made: between a mention and the first message of its turn there may be a
 // queue. What is forgotten is asked of Discord.
@@ -38,8 +37,8 @@ const (
 
 // begun are conversations that a person began here a moment ago.
 type begun struct {
-	byRoom kept[beginning]
-	told   kept[struct{}]
+	byRoom surface.Cache[beginning]
+	told   surface.Cache[struct{}]
 }
 
 // beginning is who began a conversation, and how.
@@ -49,45 +48,25 @@ type beginning struct {
 }
 
 func newBegun() begun {
-	return begun{kept[beginning]{most: maxBegun, life: begunLife}, kept[struct{}]{most: maxLacking, life: toldLife}}
+	return begun{surface.Cache[beginning]{Most: maxBegun, Life: begunLife}, surface.Cache[struct{}]{Most: maxLacking, Life: toldLife}}
 }
 
 // expect says that a person's message is about to begin a conversation: Post then makes the thread, where the place is one, names it
 // after the text, and tells that person where it may not.
-func (a *Adapter) expect(p place, user, text string) {
+func (a *Adapter) expect(p ids.Place, user, text string) {
 	b := beginning{user: user}
 	if p.Thread != "" {
-		b.name = threadName(text)
+		b.name = inbound.ThreadName(text, sayThread)
 	}
-	a.begun.byRoom.put(p.room(), b, a.now())
-}
-
-// threadName is the first line of what somebody wrote that says something: mentions of people and roles say nothing there, because
-// Discord shows names of threads as they are.
-func threadName(text string) string {
-	for line := range strings.Lines(text) {
-		if name := surface.Shortened(withoutMentions(line), maxThreadName); strings.Trim(name, " .…") != "" {
-			return name
-		}
-	}
-	return sayThread
-}
-
-// mention is what Discord writes for a person, a role, a channel, a command, an emoji, a time or a place of a guild.
-// https://discord.com/developers/docs/reference#message-formatting
-var mention = regexp.MustCompile(`<(?:@[!&]?|#|/[^<>]*:|a?:\w+:|t:|id:)[^<>\s]*>`)
-
-// withoutMentions takes mentions out, and disarms those of everybody.
-func withoutMentions(s string) string {
-	return strings.NewReplacer("@everyone", "everyone", "@here", "here").Replace(mention.ReplaceAllString(s, ""))
+	a.begun.byRoom.Put(p.Room(), b, a.now())
 }
 
 // beginThread makes the thread of a place where this process knows that it is about to begin.
-func (a *Adapter) beginThread(ctx context.Context, me self, p place) error {
+func (a *Adapter) beginThread(ctx context.Context, me self, p ids.Place) error {
 	if p.Thread == "" {
 		return nil
 	}
-	b, ok := a.begun.byRoom.get(p.room(), a.now())
+	b, ok := a.begun.byRoom.Get(p.Room(), a.now())
 	if !ok || b.name == "" {
 		return nil
 	}
@@ -95,32 +74,32 @@ func (a *Adapter) beginThread(ctx context.Context, me self, p place) error {
 		return err
 	}
 	b.name = ""
-	a.begun.byRoom.put(p.room(), b, a.now()) // it is there; whom to tell is still of use
+	a.begun.byRoom.Put(p.Room(), b, a.now()) // it is there; whom to tell is still of use
 	return nil
 }
 
 // makeThread makes the thread on a place's first message. One that is there already is as good.
-func (a *Adapter) makeThread(ctx context.Context, me self, p place, b beginning) error {
-	c := spending{verb: verbThread, app: me.Application, channel: p.Channel, lane: agent.Final}
+func (a *Adapter) makeThread(ctx context.Context, me self, p ids.Place, b beginning) error {
+	c := rest.Spending{Verb: rest.Thread, Channel: p.Channel, Lane: agent.Final}
 	in := struct {
 		Name    string `json:"name"`
 		Archive int    `json:"auto_archive_duration"`
 	}{b.name, archiveAfter}
-	err := a.spent(ctx, c, func(ctx context.Context) error {
-		return a.rest(ctx, http.MethodPost, discordgo.EndpointChannelMessageThread(p.Channel, p.Thread), in, nil)
+	err := a.api.Spent(ctx, c, func(ctx context.Context) error {
+		return a.api.Call(ctx, http.MethodPost, discordgo.EndpointChannelMessageThread(p.Channel, p.Thread), in, nil)
 	})
-	switch codeOf(err) {
-	case codeHasThread:
+	switch rest.CodeOf(err) {
+	case rest.CodeHasThread:
 		return nil
-	case codeNoAccess, codeNoPermission:
-		a.lacking(ctx, p, b.user, codeOf(err), permThread)
+	case rest.CodeNoAccess, rest.CodeNoPermission:
+		a.lacking(ctx, p, b.user, rest.CodeOf(err), permThread)
 	}
 	return err
 }
 
 // rediscover makes a thread that another replica was about to make: it looks at the message that it hangs on. A message that has, or
 // had, a thread says so: then the thread is gone.
-func (a *Adapter) rediscover(ctx context.Context, me self, p place) error {
+func (a *Adapter) rediscover(ctx context.Context, me self, p ids.Place) error {
 	var m struct {
 		Content string                 `json:"content"`
 		Flags   discordgo.MessageFlags `json:"flags"`
@@ -129,17 +108,17 @@ func (a *Adapter) rediscover(ctx context.Context, me self, p place) error {
 			Bot bool   `json:"bot"`
 		} `json:"author"`
 	}
-	c := spending{verb: verbRead, app: me.Application, channel: p.Channel, lane: agent.Final}
-	err := a.spent(ctx, c, func(ctx context.Context) error {
-		return a.rest(ctx, http.MethodGet, discordgo.EndpointChannelMessage(p.Channel, p.Thread), nil, &m)
+	c := rest.Spending{Verb: rest.Read, Channel: p.Channel, Lane: agent.Final}
+	err := a.api.Spent(ctx, c, func(ctx context.Context) error {
+		return a.api.Call(ctx, http.MethodGet, discordgo.EndpointChannelMessage(p.Channel, p.Thread), nil, &m)
 	})
 	if err != nil {
 		return err
 	}
 	if m.Flags&discordgo.MessageFlagsHasThread != 0 {
-		return gone("the thread is no more")
+		return rest.Gone("the thread is no more")
 	}
-	b := beginning{name: threadName(m.Content)}
+	b := beginning{name: inbound.ThreadName(m.Content, sayThread)}
 	if !m.Author.Bot {
 		b.user = m.Author.ID
 	}
@@ -148,33 +127,33 @@ func (a *Adapter) rediscover(ctx context.Context, me self, p place) error {
 
 // inRoom does something in a place, and once more after an archived thread was opened again. Whoever began the conversation is told
 // which permission is missing.
-func (a *Adapter) inRoom(ctx context.Context, me self, p place, do func() error) error {
+func (a *Adapter) inRoom(ctx context.Context, me self, p ids.Place, do func() error) error {
 	err := do()
-	switch codeOf(err) {
-	case codeArchived:
+	switch rest.CodeOf(err) {
+	case rest.CodeArchived:
 		if p.Thread == "" {
 			return err
 		}
-		c := spending{verb: verbThread, app: me.Application, channel: p.Thread, lane: agent.Final}
-		again := a.spent(ctx, c, func(ctx context.Context) error {
-			return a.rest(ctx, http.MethodPatch, discordgo.EndpointChannel(p.Thread), map[string]bool{"archived": false}, nil)
+		c := rest.Spending{Verb: rest.Thread, Channel: p.Thread, Lane: agent.Final}
+		again := a.api.Spent(ctx, c, func(ctx context.Context) error {
+			return a.api.Call(ctx, http.MethodPatch, discordgo.EndpointChannel(p.Thread), map[string]bool{"archived": false}, nil)
 		})
 		if again != nil {
 			return locked(again)
 		}
 		err = do()
-		if codeOf(err) == codeArchived {
+		if rest.CodeOf(err) == rest.CodeArchived {
 			return locked(err)
 		}
-	case codeThreadLocked:
+	case rest.CodeThreadLocked:
 		return locked(err)
-	case codeNoAccess, codeNoPermission:
-		b, _ := a.begun.byRoom.get(p.room(), a.now())
+	case rest.CodeNoAccess, rest.CodeNoPermission:
+		b, _ := a.begun.byRoom.Get(p.Room(), a.now())
 		perm := permSend
 		if p.Thread != "" {
 			perm = permSendInThread
 		}
-		a.lacking(ctx, p, b.user, codeOf(err), perm)
+		a.lacking(ctx, p, b.user, rest.CodeOf(err), perm)
 	}
 	return err
 }
@@ -185,7 +164,7 @@ func locked(err error) error {
 	if errors.As(err, &pe) && pe.Kind != agent.FaultForbidden {
 		return err
 	}
-	return forbidden(errors.Join(errors.New("the thread is archived and locked, or the bot may not open it: somebody who may manage threads must unlock it"), pe.Cause))
+	return rest.Forbidden(errors.Join(errors.New("the thread is archived and locked, or the bot may not open it: somebody who may manage threads must unlock it"), pe.Cause))
 }
 
 // Permissions, as Discord's settings name them. https://discord.com/developers/docs/topics/permissions
@@ -197,36 +176,36 @@ const (
 )
 
 // lacking tells a person what the bot may not do where they wrote to it, once an hour and place. Nothing depends on that.
-func (a *Adapter) lacking(ctx context.Context, p place, user string, code int, perm string) {
-	if code == codeNoAccess {
+func (a *Adapter) lacking(ctx context.Context, p ids.Place, user string, code int, perm string) {
+	if code == rest.CodeNoAccess {
 		perm = permView
 	}
 	a.Logger.Warn("discord: a permission is missing", "guild", p.Guild, "channel", p.Channel, "thread", p.Thread, "permission", perm)
 	if user == "" || p.Guild == "" {
 		return
 	}
-	if _, isNew := a.begun.told.add(p.Channel+"/"+user, struct{}{}, a.now()); !isNew {
+	if _, isNew := a.begun.told.Add(p.Channel+"/"+user, struct{}{}, a.now()); !isNew {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)
 	defer cancel()
-	to := linkTo(p)
+	to := p.Link()
 	if perm == permThread { // there is no thread to go to, but the message that it would hang on
-		to = a.refer(place{Guild: p.Guild, Channel: p.Channel}, chat.MessageRef(p.Thread))
+		to = ids.Place{Guild: p.Guild, Channel: p.Channel}.LinkTo(p.Thread)
 	}
-	if err := a.direct(ctx, user, noteShapes(inWords(sayLacking(perm)), to)); err != nil {
+	if err := a.direct(ctx, user, components.Note(inWords(sayLacking(perm)), to)); err != nil {
 		a.Logger.Info("discord: could not tell a person what is missing", "err", err)
 	}
 }
 
 // direct sends a message to a person's direct messages.
-func (a *Adapter) direct(ctx context.Context, user string, of shapes) error {
+func (a *Adapter) direct(ctx context.Context, user string, of components.Renditions) error {
 	me, err := a.me(ctx)
 	if err != nil {
 		return err
 	}
-	if !isSnowflake(user) {
-		return gone("nobody to write to")
+	if !ids.IsSnowflake(user) {
+		return rest.Gone("nobody to write to")
 	}
 	room, err := a.directRoom(ctx, user)
 	if err != nil {
@@ -236,13 +215,13 @@ func (a *Adapter) direct(ctx context.Context, user string, of shapes) error {
 }
 
 // quick posts a message that nobody looks for again; the persons in notify may be notified.
-func (a *Adapter) quick(ctx context.Context, me self, channel string, of shapes, notify []string) error {
-	c := spending{verb: verbPost, app: me.Application, channel: channel, lane: agent.Decision}
-	_, err := a.try(of, levelFull, func(s sketch) error {
-		return a.spent(ctx, c, func(ctx context.Context) error {
-			body := s.out(flagsShown)
+func (a *Adapter) quick(ctx context.Context, me self, channel string, of components.Renditions, notify []string) error {
+	c := rest.Spending{Verb: rest.Post, Channel: channel, Lane: agent.Decision}
+	_, err := a.try(of, surface.LevelFull, func(s components.Rendition) error {
+		return a.api.Spent(ctx, c, func(ctx context.Context) error {
+			body := s.Out(components.FlagsShown)
 			body.Mentions.Users = notify
-			return a.restFiles(ctx, http.MethodPost, discordgo.EndpointChannelMessages(channel), body, s.Files, nil)
+			return a.api.CallFiles(ctx, http.MethodPost, discordgo.EndpointChannelMessages(channel), body, s.Uploads(), nil)
 		})
 	})
 	return err

@@ -4,10 +4,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
+	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/core/agent"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord/samples"
 )
 
 func TestPostMakesTheThreadThatIsExpected(t *testing.T) {
@@ -59,7 +60,7 @@ func TestThreadOfADeletedMessageIsGone(t *testing.T) {
 			s.a.expect(s.at(said), s.ada, "hello")
 		}
 		s.DeleteMessage(s.channel, said)
-		if _, err := s.a.Post(t.Context(), s.at(said).id(), "k", words("x")); kindOf(err) != agent.FaultGone {
+		if _, err := s.a.Post(t.Context(), s.at(said).Chat(), "k", words("x")); samples.KindOf(err) != agent.FaultGone {
 			t.Errorf("expected %v: %v", expected, err)
 		}
 	}
@@ -79,7 +80,7 @@ func TestWhoeverAskedIsToldOnceWhatIsMissing(t *testing.T) {
 		s.a.expect(s.at(said), s.ada, "hello")
 		s.SetPermissions(s.channel, c.denied)
 		for i := range 3 {
-			if _, err := s.a.Post(t.Context(), s.at(said).id(), "k", words("x")); kindOf(err) != agent.FaultForbidden {
+			if _, err := s.a.Post(t.Context(), s.at(said).Chat(), "k", words("x")); samples.KindOf(err) != agent.FaultForbidden {
 				t.Errorf("%v: %v", c.words, err)
 			}
 			if n := len(s.Mine(s.OpenDM(s.ada))); n != 1 {
@@ -91,7 +92,7 @@ func TestWhoeverAskedIsToldOnceWhatIsMissing(t *testing.T) {
 		}
 		s.clock.Advance(toldLife)
 		s.a.expect(s.at(said), s.ada, "hello")
-		_, _ = s.a.Post(t.Context(), s.at(said).id(), "k", words("x"))
+		_, _ = s.a.Post(t.Context(), s.at(said).Chat(), "k", words("x"))
 		if n := len(s.Mine(s.OpenDM(s.ada))); n != 2 {
 			t.Errorf("%v: an hour later told %d times", c.words, n)
 		}
@@ -102,7 +103,7 @@ func TestInAChannelWhoeverAskedIsToldToo(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	s.a.expect(s.at(""), s.ada, "hello")
 	s.SetPermissions(s.channel, fakediscord.SendMessages)
-	if _, err := s.a.Post(t.Context(), s.at("").id(), "k", words("x")); kindOf(err) != agent.FaultForbidden {
+	if _, err := s.a.Post(t.Context(), s.at("").Chat(), "k", words("x")); samples.KindOf(err) != agent.FaultForbidden {
 		t.Error(err)
 	}
 	if m := s.Mine(s.OpenDM(s.ada)); len(m) != 1 || !strings.Contains(m[0].Text(), permSend) || len(s.Calls(fakediscord.StartThreadOn)) != 0 {
@@ -116,50 +117,18 @@ func TestClosedDirectMessagesAreOnlyLogged(t *testing.T) {
 	said := s.Say(s.ada, s.channel, "hello")
 	s.a.expect(s.at(said), s.ada, "hello")
 	s.SetPermissions(s.channel, fakediscord.CreatePublicThreads)
-	if _, err := s.a.Post(t.Context(), s.at(said).id(), "k", words("x")); kindOf(err) != agent.FaultForbidden || !strings.Contains(s.log.String(), "could not tell a person") {
+	if _, err := s.a.Post(t.Context(), s.at(said).Chat(), "k", words("x")); samples.KindOf(err) != agent.FaultForbidden || !strings.Contains(s.log.String(), "could not tell a person") {
 		t.Error(err)
 	}
-}
-
-func TestThreadNames(t *testing.T) {
-	long := strings.Repeat("é", 300)
-	for in, want := range map[string]string{
-		"fix it":              "fix it",
-		"\n \n second line":   "second line",
-		"":                    sayThread,
-		"<@123> <@!4> <@&5>":  sayThread,
-		"<@123> hello":        "hello",
-		"@everyone look":      "everyone look",
-		"a <#1> b <t:1:R> c":  "a b c",
-		"<:smile:12> <a:x:1>": sayThread,
-		"if a < b > c":        "if a < b > c",
-		"hide\u202ethis":      `hide\u{202E}this`,
-		long:                  strings.Repeat("é", 99) + "…",
-		"…":                   sayThread,
-	} {
-		got := threadName(in)
-		if got != want || utf8.RuneCountInString(got) > maxThreadName {
-			t.Errorf("%q: %q", in, got)
-		}
-	}
-}
-
-func FuzzThreadName(f *testing.F) {
-	f.Add("<@1>\n\xff<")
-	f.Fuzz(func(t *testing.T, s string) {
-		if n := threadName(s); strings.TrimSpace(n) == "" || utf8.RuneCountInString(n) > maxThreadName || !utf8.ValidString(n) || strings.Contains(n, "@everyone") {
-			t.Errorf("%q: %q", s, n)
-		}
-	})
 }
 
 func TestWhatIsExpectedIsBounded(t *testing.T) {
 	a, _ := outward(t, Config{})
 	for i := range 3 * maxBegun {
-		a.expect(place{"1", "2", strconv.Itoa(i + 1)}, "9", "text")
-		a.begun.told.add(strconv.Itoa(i), struct{}{}, a.now())
+		a.expect(ids.Place{Guild: "1", Channel: "2", Thread: strconv.Itoa(i + 1)}, "9", "text")
+		a.begun.told.Add(strconv.Itoa(i), struct{}{}, a.now())
 	}
-	if n, m := a.begun.byRoom.len(), a.begun.told.len(); n != maxBegun || m != maxLacking {
+	if n, m := a.begun.byRoom.Len(), a.begun.told.Len(); n != maxBegun || m != maxLacking {
 		t.Errorf("%d and %d are remembered", n, m)
 	}
 }

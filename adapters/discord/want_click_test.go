@@ -1,24 +1,27 @@
 package discord
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/adapters/discord/inbound"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/core/text"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord/samples"
 )
 
 func TestAFormIsFilledIn(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(wanting("want", turn.Want{Kind: turn.WantForm, Fields: everyField()}))
-	if got := p.choose(p.ana, thread, card, render.LabelAnswer); got.Type != answerModal {
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantForm, Fields: samples.Fields()}))
+	if got := p.choose(p.ana, thread, card, text.LabelAnswer); got.Type != answerModal {
 		t.Fatalf("answered with %+v; %s", got, p.log)
 	}
-	refusal := &agent.Refusal{Code: agent.RefusedArguments, Say: "Recipient has to be an *e-mail* address."}
+	refusal := &decision.Refusal{Code: decision.RefusedArguments, Say: "Recipient has to be an *e-mail* address."}
 	p.ledger.set(func() { p.ledger.refuse = func(chat.Clicked) error { return refusal } })
 	p.wait(p.Submit(p.ana, map[string]string{"field0": "nobody", "field3": "Rouge", "field4": "Mon\nTue"}))
 	got := p.ledger.decisions()
@@ -31,7 +34,7 @@ func TestAFormIsFilledIn(t *testing.T) {
 	}
 	// What was typed stands there when it is opened again, from the private message or from the card.
 	for _, open := range []func() fakediscord.Answer{
-		func() fakediscord.Answer { return p.clickSeen(p.ana, thread, sayOpenAgain) }, func() fakediscord.Answer { return p.choose(p.ana, thread, card, render.LabelAnswer) },
+		func() fakediscord.Answer { return p.clickSeen(p.ana, thread, "Open the form again") }, func() fakediscord.Answer { return p.choose(p.ana, thread, card, text.LabelAnswer) },
 	} {
 		if got := open(); got.Type != answerModal {
 			t.Fatalf("answered with %+v", got)
@@ -45,11 +48,11 @@ func TestAFormIsFilledIn(t *testing.T) {
 		}
 	}
 	p.ledger.set(func() { p.ledger.refuse = nil })
-	p.choose(p.ana, thread, card, render.LabelAnswer)
+	p.choose(p.ana, thread, card, text.LabelAnswer)
 	if got := p.wait(p.Submit(p.ana, map[string]string{"field0": "a@b.example"})); got.Type != answerDeferred {
 		t.Errorf("answered with %+v", got)
 	}
-	p.choose(p.ana, thread, card, render.LabelAnswer)
+	p.choose(p.ana, thread, card, text.LabelAnswer)
 	if in := p.Modals(p.ana)[0].Inputs; in[0].Value != "" {
 		t.Errorf("what was taken is still kept: %+v", in)
 	}
@@ -57,30 +60,30 @@ func TestAFormIsFilledIn(t *testing.T) {
 
 func TestAFormIsKeptForAWhile(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(wanting("want", turn.Want{Kind: turn.WantForm, Fields: everyField()}))
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantForm, Fields: samples.Fields()}))
 	p.ledger.set(func() { p.ledger.refuse = func(chat.Clicked) error { return errDown } })
-	p.choose(p.ana, thread, card, render.LabelAnswer)
+	p.choose(p.ana, thread, card, text.LabelAnswer)
 	p.wait(p.Submit(p.ana, map[string]string{"field0": "nobody", "field3": "red"}))
 	if s := p.seen(p.ana, thread).Text(); !strings.Contains(s, "was not recorded") {
 		t.Error(s)
 	}
-	if v, ok := p.a.typed.get(typedKey(p.user(p.ana), "want"), p.clock.Now()); !ok || v["field0"] != "nobody" {
+	if v, ok := p.a.typed.Get(typedKey(p.user(p.ana), "want"), p.clock.Now()); !ok || v["field0"] != "nobody" {
 		t.Errorf("%v", v)
 	}
 	p.ledger.set(func() { p.ledger.down = errDown }) // nor is it lost where not even the chat can be read
-	p.clickSeen(p.ana, thread, sayOpenAgain)
+	p.clickSeen(p.ana, thread, "Open the form again")
 	p.ledger.set(func() { p.ledger.down = nil })
-	p.choose(p.ana, thread, card, render.LabelAnswer)
+	p.choose(p.ana, thread, card, text.LabelAnswer)
 	p.ledger.set(func() { p.ledger.down = errDown })
 	p.wait(p.Submit(p.ana, map[string]string{"field0": "somebody"}))
 	p.ledger.set(func() { p.ledger.down = nil })
-	p.choose(p.ana, thread, card, render.LabelAnswer)
+	p.choose(p.ana, thread, card, text.LabelAnswer)
 	if in := p.Modals(p.ana)[0].Inputs; in[0].Value != "somebody" {
 		t.Errorf("%+v", in)
 	}
 	p.wait(p.Submit(p.ana, nil))
 	p.clock.Advance(typedLife)
-	p.clickSeen(p.ana, thread, sayOpenAgain)
+	p.clickSeen(p.ana, thread, "Open the form again")
 	if in := p.Modals(p.ana)[0].Inputs; in[0].Value != "" {
 		t.Errorf("%+v", in)
 	}
@@ -89,11 +92,11 @@ func TestAFormIsKeptForAWhile(t *testing.T) {
 // What a server asks of one person nobody else is shown, let alone asked.
 func TestOnlyTheRequesterAnswers(t *testing.T) {
 	for name, w := range map[string]turn.Want{
-		"form": {Kind: turn.WantForm, Fields: everyField()}, "url": {Kind: turn.WantURL, URL: "https://secret.example/"}, "sample": {Kind: turn.WantSample, Prompt: []byte(`{}`)},
+		"form": {Kind: turn.WantForm, Fields: samples.Fields()}, "url": {Kind: turn.WantURL, URL: "https://secret.example/"}, "sample": {Kind: turn.WantSample, Prompt: []byte(`{}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newParlor(t)
-			thread, card := p.cardOfChat(wanting("want", w))
+			thread, card := p.cardOfChat(samples.Wanting("want", w))
 			p.press(p.ben, thread, card, "nod:answer:want")
 			if got := p.seen(p.ben, thread).Text(); !strings.Contains(got, "Only Ana (who asked) can answer this") || strings.Contains(got, "secret") {
 				t.Error(got)
@@ -117,8 +120,8 @@ func TestOnlyTheRequesterAnswers(t *testing.T) {
 // A form that was open when somebody else came to be the one who asked is not theirs to send.
 func TestAFormOfSomebodyElseIsNotSent(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(wanting("want", turn.Want{Kind: turn.WantForm, Fields: everyField()}))
-	p.choose(p.ana, thread, card, render.LabelAnswer)
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantForm, Fields: samples.Fields()}))
+	p.choose(p.ana, thread, card, text.LabelAnswer)
 	p.ledger.set(func() { p.ledger.sessions[p.in(thread)].Turn.Requester = p.user(p.ben) })
 	p.wait(p.Submit(p.ana, map[string]string{"field0": "x", "field3": "red"}))
 	if got := p.told(p.ana, thread); !strings.Contains(got, "can answer this") || len(p.ledger.decisions()) != 0 {
@@ -128,8 +131,8 @@ func TestAFormOfSomebodyElseIsNotSent(t *testing.T) {
 
 func TestAnAddressIsShownToOnePerson(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(wanting("want", turn.Want{Kind: turn.WantURL, URL: "https://good.example/a?b=c"}))
-	if got := p.choose(p.ana, thread, card, render.LabelOpenPage); got.Type != answerMessage {
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantURL, URL: "https://good.example/a?b=c"}))
+	if got := p.choose(p.ana, thread, card, text.LabelOpenPage); got.Type != answerMessage {
 		t.Fatalf("answered with %+v; %s", got, p.log)
 	}
 	m := p.seen(p.ana, thread)
@@ -140,7 +143,7 @@ func TestAnAddressIsShownToOnePerson(t *testing.T) {
 	if len(p.ledger.asked())+len(p.ledger.decisions()) != 0 {
 		t.Error("shown is not answered")
 	}
-	if got := p.clickSeen(p.ana, thread, sayDone); got.Type != answerUpdate {
+	if got := p.clickSeen(p.ana, thread, "Done"); got.Type != answerUpdate {
 		t.Errorf("answered with %+v", got)
 	}
 	got := p.ledger.decisions()
@@ -148,7 +151,7 @@ func TestAnAddressIsShownToOnePerson(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	p.Fail("POST /interactions/{interaction}/{token}/callback", 1, fakediscord.Fault{Status: 500})
-	p.choose(p.ana, thread, card, render.LabelOpenPage)
+	p.choose(p.ana, thread, card, text.LabelOpenPage)
 	if got := p.seen(p.ana, thread).Text(); !strings.Contains(got, "could not be opened") {
 		t.Error(got)
 	}
@@ -158,7 +161,7 @@ func TestWhatNeedsNoFormIsRecorded(t *testing.T) {
 	for name, w := range map[string]turn.Want{"sample": {Kind: turn.WantSample, Prompt: []byte(`{"a":"b"}`)}, "no fields": {Kind: turn.WantForm}} {
 		t.Run(name, func(t *testing.T) {
 			p := newParlor(t)
-			thread, card := p.cardOfChat(wanting("want", w))
+			thread, card := p.cardOfChat(samples.Wanting("want", w))
 			p.press(p.ana, thread, card, "nod:answer:want")
 			if got := onlyOne[chat.Clicked](p); got.Choice != chat.Answer || got.Token != "want" || string(got.Message) != card {
 				t.Errorf("%+v", got)
@@ -169,8 +172,8 @@ func TestWhatNeedsNoFormIsRecorded(t *testing.T) {
 
 func TestWhatIsDeclinedIsRecorded(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(wanting("want", turn.Want{Kind: turn.WantForm, Fields: everyField()}))
-	p.choose(p.ana, thread, card, render.LabelDecline)
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantForm, Fields: samples.Fields()}))
+	p.choose(p.ana, thread, card, text.LabelDecline)
 	if got := onlyOne[chat.Clicked](p); got.Choice != chat.Decline || got.Token != "want" {
 		t.Errorf("%+v", got)
 	}
@@ -179,8 +182,8 @@ func TestWhatIsDeclinedIsRecorded(t *testing.T) {
 // A form with more values than Discord's forms take says so, and can be declined.
 func TestAFormThatIsTooLong(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(wanting("want", turn.Want{Kind: turn.WantForm, Fields: slices.Concat(everyField(), everyField())}))
-	p.choose(p.ana, thread, card, render.LabelAnswer)
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantForm, Fields: slices.Concat(samples.Fields(), samples.Fields())}))
+	p.choose(p.ana, thread, card, text.LabelAnswer)
 	if got := p.seen(p.ana, thread).Text(); !strings.Contains(got, "10 values") || !strings.Contains(got, "Decline") || len(p.Modals(p.ana)) != 0 {
 		t.Error(got)
 	}
@@ -188,10 +191,33 @@ func TestAFormThatIsTooLong(t *testing.T) {
 
 func TestAFormThatDoesNotOpen(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(wanting("want", turn.Want{Kind: turn.WantForm, Fields: everyField()}))
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantForm, Fields: samples.Fields()}))
 	p.Fail("POST /interactions/{interaction}/{token}/callback", 1, fakediscord.Fault{Status: 500})
-	p.choose(p.ana, thread, card, render.LabelAnswer)
+	p.choose(p.ana, thread, card, text.LabelAnswer)
 	if got := p.seen(p.ana, thread).Text(); !strings.Contains(got, "could not be opened") {
 		t.Error(got)
+	}
+}
+
+// Options may be written as people read them.
+func TestOptionsInWords(t *testing.T) {
+	t.Parallel()
+	f := turn.FormField{Options: []string{"red", "green", "RED!", "a", "b"}, Labels: []string{"Rouge", "Vert", "", "Same", "same"}}
+	for in, want := range map[string]string{"red": "red", " Red ": "red", "vert": "green", "blue": "blue", "same": "same", "rouge\n\n green ": "red\ngreen", "": ""} {
+		if got := optionsIn(f, in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if got := optionsIn(turn.FormField{}, " as it is "); got != " as it is " {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestFormsThatCameBack(t *testing.T) {
+	t.Parallel()
+	w := turn.Want{Fields: []turn.FormField{{Name: "a"}, {Name: "b"}}}
+	got := fieldsOf(w, []inbound.Component{{Components: []inbound.Component{{CustomID: "field1", Value: "x"}, {CustomID: "field9", Value: "y"}}}})
+	if want := map[string]string{"a": "", "b": "x"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v", got)
 	}
 }

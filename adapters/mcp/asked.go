@@ -14,6 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/nodhq/nod/adapters/mcp/oneline"
 	"github.com/nodhq/nod/core/agent/turn"
 )
 
@@ -161,5 +162,5 @@ func (p *replier) post(resp *transport.JSONRPCResponse) {
 		}
 		err = errStatus(got.StatusCode)
 	}
-	p.log.Warn("an answer did not reach the server", "cause", brief(p.clean(fmt.Sprint(err)), 300))
+	p.log.Warn("an answer did not reach the server", "cause", oneline.Brief(p.clean(fmt.Sprint(err)), 300))
 }

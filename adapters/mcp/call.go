@@ -11,8 +11,11 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/nodhq/nod/adapters/mcp/child"
+	"github.com/nodhq/nod/adapters/mcp/oneline"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/text"
 )
 
 // Call implements [agent.Tools]. The request is sent at most once. It is sent again only if nothing of it left, or if
@@ -29,7 +32,7 @@ func (m *Servers) run(ctx context.Context, token agent.RunToken, ask askFunc, pr
 	}
 	s := m.byName[call.Tool.Server]
 	if s == nil {
-		return turn.Result{}, notRun("%s was not run: there is no server %q.", brief(call.Tool.Name, 60), brief(call.Tool.Server, 60))
+		return turn.Result{}, notRun("%s was not run: there is no server %q.", oneline.Brief(call.Tool.Name, 60), oneline.Brief(call.Tool.Server, 60))
 	}
 	if progress == nil {
 		progress = func(turn.Progress) {}
@@ -102,7 +105,7 @@ func (s *server) call(ctx context.Context, c *conn, t *tool, args json.RawMessag
 
 // outcome tells the three ends of a call apart. In doubt nobody knows.
 func (s *server) outcome(ctx, sent context.Context, c *conn, tr *trace, name string, err error) (turn.Result, bool, error) {
-	name = brief(name, 60)
+	name = oneline.Brief(name, 60)
 	status := int(tr.status.Load())
 
 	// 1. The server answered this request.
@@ -121,10 +124,10 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, tr *trace, name str
 	if err == nil {
 		err = errors.New("an answer without a result")
 	}
-	s.log.Warn("call without an answer", "tool", name, "cause", brief(s.clean(err.Error()), 500))
+	s.log.Warn("call without an answer", "tool", name, "cause", oneline.Brief(s.clean(err.Error()), 500))
 
 	// 2. It certainly did not get it.
-	var half *unsentError
+	var half *child.UnsentError
 	overHTTP := c.http != nil
 	switch {
 	case sendings > 1: // it got the call before, and asked back
@@ -148,7 +151,7 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, tr *trace, name str
 	case ctx.Err() != nil:
 		return unknown(ctx.Err(), "%s was cancelled while it ran on the %s server.", name, s.name)
 	case c.child != nil && lost(c):
-		ended, say := c.fate()
+		ended, say := c.exitStatus()
 		if ended {
 			return unknown(nil, "The %s server stopped while %s ran (%s).", s.name, name, say)
 		}
@@ -187,5 +190,5 @@ func lost(c *conn) bool {
 func tooLarge(server, name string) turn.Result {
 	return turn.Result{IsError: true, Text: fmt.Sprintf(
 		"%s ran on the %s server, but its answer has more than %s bytes and was not read. Do not repeat the call as it is; ask for less.",
-		name, server, count(maxAnswer))}
+		name, server, text.Number(maxAnswer))}
 }

@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent"
-	"github.com/nodhq/nod/tests/mcpserver"
+	"github.com/nodhq/nod/core/backoff"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 // unknown fails the test unless err leaves open whether the call happened, in those words.
@@ -141,7 +142,7 @@ func TestACrashIsUnknownAndTheServerComesBack(t *testing.T) {
 // A call for a server that is away waits for it, once.
 func TestACallWakesAServerThatIsAway(t *testing.T) {
 	p := quick
-	p.backoffMax, p.backoffMin = time.Hour, time.Millisecond
+	p.reconnect = backoff.Exponential{First: time.Millisecond, Most: time.Hour}
 	s := mcpserver.New("x", ledger(t))
 	m := startWith(t, p, nil, map[string]Server{"files": {InProcess: s.InProcess}})
 	tool := spec(t, m, "files", "write").Tool

@@ -97,7 +97,12 @@ func TestCloseDoesNotWaitForAnEscapedProcess(t *testing.T) {
 func TestAChildDiesWithUs(t *testing.T) {
 	cfg, pid := shell(t, `echo $$ >$PIDFILE; "$SERVER"; exec sleep 1000`)
 	bot := exec.Command(os.Args[0])
-	bot.Env = append(environ(cfg.Env), "NOD_TEST_RAW=bot", "SCRIPT="+cfg.Command[2])
+	bot.Env = append(os.Environ(), "NOD_TEST_RAW=bot", "SCRIPT="+cfg.Command[2])
+	for name, v := range cfg.Env {
+		if name != "NOD_TEST_RAW" {
+			bot.Env = append(bot.Env, name+"="+v)
+		}
+	}
 	out, err := bot.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/client/transport"
 
+	"github.com/nodhq/nod/adapters/mcp/child"
 	"github.com/nodhq/nod/adapters/mcp/confine"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/permission"
 )
 
@@ -44,7 +46,7 @@ type Server struct {
 	// nil: whatever its user may.
 	Bounds *confine.Bounds
 	// User is whom the program runs as; nil: as we do. Only root can give it another.
-	User *User
+	User *child.User
 
 	// URL is the address of a streamable HTTP or SSE server.
 	URL string
@@ -81,9 +83,6 @@ type Server struct {
 	// call it is, and asked only if they allow it. It needs Config.Sample. Without it such requests are refused unseen.
 	Sampling bool
 }
-
-// User is a user of this machine.
-type User struct{ UID, GID uint32 }
 
 // The kinds of connection.
 const (
@@ -148,6 +147,11 @@ func (s Server) problems() (p []string) {
 	return p
 }
 
+// program is what a stdio server's entry starts.
+func (s Server) program() child.Program {
+	return child.Program{Command: s.Command, Env: s.Env, Dir: s.Dir, Home: s.Home, Bounds: s.Bounds, User: s.User}
+}
+
 func (s Server) kind() string {
 	switch {
 	case s.InProcess != nil:
@@ -163,20 +167,20 @@ func (s Server) kind() string {
 
 // pace is how patient we are. Tests shorten it.
 type pace struct {
-	backoffMin, backoffMax time.Duration // between attempts to connect; doubled, with jitter
-	settled                time.Duration // a conn that lived this long starts the backoff afresh
-	debounce               time.Duration // quiet time after list_changed before listing again
-	discover               time.Duration // for the answer to server/discover; old servers ignore it
-	stdin                  time.Duration // for a child to read what we write
-	grace                  time.Duration // for a child to leave, once by EOF and once by SIGTERM
-	cancelled              time.Duration // for a transport to return once its context ended
-	refresh                time.Duration // between lists of HTTP servers, which die without a sign
-	await                  time.Duration // a call waits this long for a server that is away
-	idle                   time.Duration // a chat that calls nothing for so long has no session of its own any more
+	reconnect backoff.Exponential // between attempts to connect
+	settled   time.Duration       // a conn that lived this long starts the backoff afresh
+	debounce  time.Duration       // quiet time after list_changed before listing again
+	discover  time.Duration       // for the answer to server/discover; old servers ignore it
+	stdin     time.Duration       // for a child to read what we write
+	grace     time.Duration       // for a child to leave, once by EOF and once by SIGTERM
+	cancelled time.Duration       // for a transport to return once its context ended
+	refresh   time.Duration       // between lists of HTTP servers, which die without a sign
+	await     time.Duration       // a call waits this long for a server that is away
+	idle      time.Duration       // a chat that calls nothing for so long has no session of its own any more
 }
 
 var usualPace = pace{
-	backoffMin: 500 * time.Millisecond, backoffMax: 30 * time.Second, settled: 30 * time.Second,
+	reconnect: backoff.Exponential{First: 500 * time.Millisecond, Most: 30 * time.Second, Jitter: 0.25}, settled: 30 * time.Second,
 	debounce: 100 * time.Millisecond, discover: 2 * time.Second, stdin: 10 * time.Second, grace: 2 * time.Second,
 	cancelled: 500 * time.Millisecond, refresh: 60 * time.Second, await: 10 * time.Second, idle: 30 * time.Minute,
 }
@@ -193,14 +197,6 @@ const (
 	maxPages       = 100       // pages of one tools/list
 	maxToolName    = 256       // bytes
 	maxDescription = 8 << 10   // bytes of a tool's description
-	maxSchema      = 256 << 10 // bytes of a tool's input schema
-	maxSchemaDepth = 64        // objects and arrays in one another in it; each takes the compiler longer than the one before
-	maxSchemaNodes = 5_000     // objects and arrays in it
-	maxCompile     = 5_000_000 // what compiling all schemas of a server may cost: about so many microseconds
-	maxSteps       = 100_000   // steps of one check of arguments: some tenths of a second
-	maxPatternText = 4 << 10   // bytes of one pattern
-	maxPattern     = 10_000    // characters and ranges of them in one compiled pattern, about
-	maxPatterns    = 500_000   // the same in all patterns of a server
 	maxDefinition  = 512 << 10 // bytes of one tool's whole definition
 	maxDefinitions = 16 << 20  // bytes of the definitions of one server
 	maxIcon        = 64 << 10  // bytes of a data: URI

@@ -18,8 +18,12 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/nodhq/nod/adapters/mcp/child"
+	"github.com/nodhq/nod/adapters/mcp/oneline"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
 )
 
 // conn is one connection to a server, initialized. It is never mended: what is lost is closed, and a new one
@@ -28,7 +32,7 @@ type conn struct {
 	client *client.Client
 	kind   string
 	wire   *wire
-	child  *child          // stdio
+	child  *child.Child    // stdio
 	http   *http.Transport // http, sse
 	said   mcp.InitializeResult
 
@@ -119,7 +123,7 @@ func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, e
 	c.client.OnConnectionLost(c.lose)
 	defer func() {
 		if err != nil {
-			if err = c.obituary(err); ctx.Err() != nil {
+			if err = c.exitError(err); ctx.Err() != nil {
 				err = fmt.Errorf("%w: %w", ctx.Err(), err) // what the end of the attempt broke looks like anything
 			}
 			c.close()
@@ -171,17 +175,17 @@ func (s *server) transport(c *conn, legacy bool) (transport.Interface, error) {
 		}
 		return &plainWire{t, w}, nil
 	case kindStdio:
-		child, err := spawn(s.cfg, s.log, s.clean)
+		program, err := child.Start(s.cfg.program(), s.log, s.clean)
 		if err != nil {
 			return nil, err
 		}
-		c.child = child
-		io := transport.NewIO(&watched{newLines(child.out, false), c.lose}, &pipeWriter{child.in, s.pace.stdin, c.lose}, nil)
+		c.child = program
+		io := transport.NewIO(&watched{newLines(program.Out, false), c.lose}, program.Writer(s.pace.stdin, c.lose), nil)
 		transport.WithCommandLogger(log)(io)
 		c.tasks.Add(1)
 		go func() {
 			defer c.tasks.Done()
-			<-child.done
+			<-program.Done
 			c.lose(errors.New("the process ended"))
 		}()
 		return &stdioWire{io, w}, nil
@@ -232,9 +236,9 @@ func (c *conn) lose(err error) {
 	})
 }
 
-// fate is how a lost conn to a child was lost: whether the process ended, and words of ours or the operating
+// exitStatus is how a lost conn to a child was lost: whether the process ended, and words of ours or the operating
 // system's.
-func (c *conn) fate() (ended bool, say string) {
+func (c *conn) exitStatus() (ended bool, say string) {
 	switch {
 	case errors.Is(c.cause, errTooBig):
 		return false, errTooBig.Error()
@@ -243,15 +247,15 @@ func (c *conn) fate() (ended bool, say string) {
 	case errors.Is(c.cause, errClosed):
 		return false, "it was disconnected"
 	}
-	return true, c.child.epitaph()
+	return true, c.child.HowEnded()
 }
 
-// obituary is err, or how the child ended if it did.
-func (c *conn) obituary(err error) error {
+// exitError is err, or how the child ended if it did.
+func (c *conn) exitError(err error) error {
 	if c.child == nil || !lost(c) {
 		return err
 	}
-	ended, say := c.fate()
+	ended, say := c.exitStatus()
 	if ended {
 		say = "its process stopped (" + say + ")"
 	}
@@ -270,7 +274,7 @@ func (c *conn) hear(n mcp.JSONRPCNotification) {
 		f := n.Params.AdditionalFields
 		token, _ := f["progressToken"].(string)
 		words, _ := f["message"].(string)
-		p := turn.Progress{Done: number(f["progress"]), Total: number(f["total"]), Message: brief(words, 200)}
+		p := turn.Progress{Done: number(f["progress"]), Total: number(f["total"]), Message: oneline.Brief(words, 200)}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if f := c.progress[token]; f != nil && p.Done >= f.done { // two streams may overtake each other
@@ -325,6 +329,9 @@ func (c *conn) follow() (token string, latest <-chan turn.Progress, forget func(
 	}
 }
 
+// listenAgain is the wait before a stream of list_changed is opened again.
+var listenAgain = backoff.Exponential{First: 100 * time.Millisecond, Factor: 4}
+
 // listen keeps a stream of list_changed open, as 2026-07-28 wants it. A stream that keeps failing means that
 // the server is gone.
 func (c *conn) listen() {
@@ -342,10 +349,8 @@ func (c *conn) listen() {
 		if quick == 2 {
 			c.lose(fmt.Errorf("the stream of notifications ended: %w", errOr(err, io.EOF)))
 		}
-		select {
-		case <-c.life.Done():
+		if backoff.Wait(c.life, listenAgain.After(quick)) != nil {
 			return
-		case <-time.After(100 * time.Millisecond << (2 * quick)):
 		}
 		c.toolsChanged() // nobody listened meanwhile
 	}
@@ -380,16 +385,16 @@ func (c *conn) list(ctx context.Context) (all []json.RawMessage, large []badTool
 		}
 		for _, raw := range p.tools {
 			if bytes += len(raw); len(raw) > maxDefinition {
-				large = append(large, badTool{nameIn(raw), "its definition has " + count(len(raw)) + " bytes"})
+				large = append(large, badTool{nameIn(raw), "its definition has " + text.Number(len(raw)) + " bytes"})
 				continue
 			}
 			all = append(all, raw)
 		}
 		switch {
 		case bytes > maxDefinitions:
-			return nil, nil, &sayError{"its tools have more than " + count(maxDefinitions) + " bytes of definitions"}
+			return nil, nil, &sayError{"its tools have more than " + text.Number(maxDefinitions) + " bytes of definitions"}
 		case len(all)+len(large) > maxTools:
-			return nil, nil, &sayError{"it offers more than " + count(maxTools) + " tools"}
+			return nil, nil, &sayError{"it offers more than " + text.Number(maxTools) + " tools"}
 		}
 		seen[cursor] = true
 		if cursor = p.next; cursor == "" || seen[cursor] {
@@ -409,7 +414,7 @@ func (c *conn) close() {
 	}
 	_ = c.client.Close() // its errors say that what we close is closed
 	if c.child != nil {
-		c.child.stop(c.grace)
+		c.child.Stop(c.grace)
 	}
 	c.wire.end()
 	c.tasks.Wait()

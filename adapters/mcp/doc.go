@@ -3,11 +3,16 @@
 //
 // Its words. [Servers] is all of them. A server is one entry of the configuration, supervised for as long as
 // the program runs. A conn is one connection to it: mcp-go cannot reconnect, so every attempt is a new one. A child is
-// the process behind a stdio conn. A wire is mcp-go's transport with our eyes on it: it keeps the raw bytes of what the server
+// the process behind a stdio conn (package child). A wire is mcp-go's transport with our eyes on it: it keeps the raw bytes of what the server
 // said, because mcp-go's own types lose part of every schema and fail whole lists over one bad tool. A trace is what one
 // request left behind on its way; the outcome of a call is read off it. A run is one call under way on a conn, with the
 // way to the person who answers for it. A want is what a server asks of that person meanwhile: a form, an address to open
 // (elicitation), or leave to ask the model (sampling).
+//
+// Start reading at [Servers.Call] (call.go); server.go keeps a server connected, conn.go makes a connection, wire.go and http.go watch what goes over
+// it, tool.go and result.go read what comes back, asked.go, elicit.go, form.go and sample.go what a server asks. What compiles a schema and checks
+// arguments is package schema, what starts and ends a program is package child, what bounds one is package confine. It may import core and
+// these; a new trait of a transport is a line in wire.go, a new limit one in config.go.
 //
 // Invariants.
 //   - A tool runs only for an [agent.RunToken], in the definition that was approved, with the approved

@@ -10,8 +10,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/nodhq/nod/adapters/mcp/oneline"
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // maxAddress is how long an address may be that a person is asked to open, in bytes: what can be read in full.
@@ -49,7 +50,7 @@ func (c *conn) elicit(ctx context.Context, r *run, params json.RawMessage) (turn
 	}
 	w, err := readWant(params)
 	if err != nil {
-		r.log.Warn("what the server asks for was cancelled", "why", brief(c.clean(err.Error()), 300))
+		r.log.Warn("what the server asks for was cancelled", "why", oneline.Brief(c.clean(err.Error()), 300))
 		return cancel, nil
 	}
 	f, err := r.want(ctx, w)
@@ -90,7 +91,7 @@ func (c *conn) openFirst(r *run, refused *mcp.JSONRPCErrorDetails) string {
 	for _, e := range data.Elicitations {
 		w, err := readWant(e)
 		if err != nil || w.Kind != turn.WantURL {
-			r.log.Warn("what the server wants opened first was not shown", "why", brief(c.clean(errOr(err, errors.New("it is no address")).Error()), 300))
+			r.log.Warn("what the server wants opened first was not shown", "why", oneline.Brief(c.clean(errOr(err, errors.New("it is no address")).Error()), 300))
 			return " What it wants opened first cannot be shown."
 		}
 		if f, err := r.want(r.ctx, w); err != nil || f.Action != turn.FillAccept {
@@ -106,8 +107,8 @@ func readWant(params json.RawMessage) (turn.Want, error) {
 	if json.Unmarshal(params, &p) != nil {
 		return turn.Want{}, errors.New("its parameters are not an object")
 	}
-	w := turn.Want{Message: clip(text(p["message"]), maxSay)}
-	mode := text(p["mode"])
+	w := turn.Want{Message: clip(stringOf(p["message"]), maxSay)}
+	mode := stringOf(p["mode"])
 	if absent(p["mode"]) {
 		mode = string(turn.WantForm)
 	}
@@ -118,12 +119,12 @@ func readWant(params json.RawMessage) (turn.Want, error) {
 			return turn.Want{}, fmt.Errorf("it is no form that can be shown: %w", err)
 		}
 	case turn.WantURL:
-		w.URL = text(p["url"])
+		w.URL = stringOf(p["url"])
 		if err := openable(w.URL); err != nil {
 			return turn.Want{}, fmt.Errorf("it is no address that can be shown: %w", err)
 		}
 	default:
-		return turn.Want{}, fmt.Errorf("its mode %q is not known", brief(mode, 40))
+		return turn.Want{}, fmt.Errorf("its mode %q is not known", oneline.Brief(mode, 40))
 	}
 	return w, nil
 }
@@ -132,9 +133,9 @@ func readWant(params json.RawMessage) (turn.Want, error) {
 // never fetched. The errors do not quote it: it may carry a key.
 func openable(address string) error {
 	if len(address) > maxAddress {
-		return fmt.Errorf("it has more than %s bytes", count(maxAddress))
+		return fmt.Errorf("it has more than %s bytes", text.Number(maxAddress))
 	}
-	if _, hidden := render.Visible(address); hidden > 0 || strings.ContainsAny(address, " \t\r\n\\\"<>`^{|}") {
+	if _, hidden := text.Visible(address); hidden > 0 || strings.ContainsAny(address, " \t\r\n\\\"<>`^{|}") {
 		return errors.New("it holds what no address holds")
 	}
 	u, err := url.Parse(address)
@@ -164,9 +165,5 @@ func authority(address string) string {
 
 // clip keeps the first n characters of a text of several lines.
 func clip(s string, n int) string {
-	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
-	if runes := []rune(s); len(runes) > n {
-		return string(runes[:n-1]) + "…"
-	}
-	return s
+	return text.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD")), n)
 }

@@ -9,8 +9,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/nodhq/nod/adapters/mcp/oneline"
+	"github.com/nodhq/nod/adapters/mcp/schema"
+	"github.com/nodhq/nod/core/agent/form"
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // The limits on a form. Longer words are cut; more of anything else is no form.
@@ -52,15 +55,15 @@ type object = map[string]json.RawMessage
 
 // readForm makes the fields of a form from the schema that a server sent: required ones first in the order that it
 // lists them, then the others by name, because the order of properties does not survive mcp-go. The error says why there is no form.
-func readForm(schema json.RawMessage) ([]turn.FormField, error) {
-	if len(schema) > maxSchema {
-		return nil, fmt.Errorf("its schema has more than %s bytes", count(maxSchema))
+func readForm(requested json.RawMessage) ([]turn.FormField, error) {
+	if len(requested) > schema.MaxBytes {
+		return nil, fmt.Errorf("its schema has more than %s bytes", text.Number(schema.MaxBytes))
 	}
-	root, err := only("the schema", schema, formWords)
+	root, err := only("the schema", requested, formWords)
 	if err != nil {
 		return nil, err
 	}
-	if !absent(root["type"]) && text(root["type"]) != "object" {
+	if !absent(root["type"]) && stringOf(root["type"]) != "object" {
 		return nil, errors.New("the schema is not one of an object")
 	}
 	var properties object
@@ -103,7 +106,7 @@ func only(what string, raw json.RawMessage, known map[string]bool) (object, erro
 	}
 	for _, key := range sorted(o) {
 		if !known[key] {
-			return nil, fmt.Errorf("%s has %q, which the forms of MCP do not have", what, brief(key, 40))
+			return nil, fmt.Errorf("%s has %q, which the forms of MCP do not have", what, oneline.Brief(key, 40))
 		}
 	}
 	return o, nil
@@ -115,7 +118,7 @@ func readField(name string, raw json.RawMessage) (turn.FormField, error) {
 	}
 	var o object
 	_ = json.Unmarshal(raw, &o) // what is no object has no type
-	kind := text(o["type"])
+	kind := stringOf(o["type"])
 	known := fieldWords[kind]
 	if known == nil {
 		return turn.FormField{}, fmt.Errorf("the field %q is of a type that the forms of MCP do not have", name)
@@ -124,7 +127,7 @@ func readField(name string, raw json.RawMessage) (turn.FormField, error) {
 	if _, err := only(what, raw, known); err != nil {
 		return turn.FormField{}, err
 	}
-	f := turn.FormField{Name: name, Type: kind, Title: brief(text(o["title"]), maxTitle), Description: brief(text(o["description"]), maxHelp)}
+	f := turn.FormField{Name: name, Type: kind, Title: oneline.Brief(stringOf(o["title"]), maxTitle), Description: oneline.Brief(stringOf(o["description"]), maxHelp)}
 	var err error
 	switch kind {
 	case "array":
@@ -143,7 +146,7 @@ func readField(name string, raw json.RawMessage) (turn.FormField, error) {
 
 // readText reads a text, or a choice of one.
 func readText(f *turn.FormField, o object) (err error) {
-	if f.Format = text(o["format"]); f.Format != "" && !formats[f.Format] || f.Format == "" && !absent(o["format"]) {
+	if f.Format = stringOf(o["format"]); f.Format != "" && !formats[f.Format] || f.Format == "" && !absent(o["format"]) {
 		return errors.New("has a format that the forms of MCP do not have")
 	}
 	if f.Min, f.Max, err = bounds(o["minLength"], o["maxLength"]); err != nil {
@@ -166,7 +169,7 @@ func readMany(f *turn.FormField, o object) error {
 	if err != nil {
 		return errors.New("is a list of what the forms of MCP do not have")
 	}
-	if !absent(items["type"]) && text(items["type"]) != "string" || items["anyOf"] != nil && items["oneOf"] != nil {
+	if !absent(items["type"]) && stringOf(items["type"]) != "string" || items["anyOf"] != nil && items["oneOf"] != nil {
 		return errors.New("is a list of what the forms of MCP do not have")
 	}
 	choices := items["anyOf"]
@@ -220,7 +223,7 @@ func options(enum, names, choices json.RawMessage) (values, labels []string, err
 			if err != nil {
 				return nil, nil, errors.New("has an option that is no titled text")
 			}
-			values, labels = append(values, text(o["const"])), append(labels, text(o["title"]))
+			values, labels = append(values, stringOf(o["const"])), append(labels, stringOf(o["title"]))
 		}
 	}
 	if len(values) == 0 || len(values) > maxOptions {
@@ -232,7 +235,7 @@ func options(enum, names, choices json.RawMessage) (values, labels []string, err
 		}
 	}
 	for i, l := range labels {
-		if labels[i] = brief(l, maxTitle); labels[i] == "" {
+		if labels[i] = oneline.Brief(l, maxTitle); labels[i] == "" {
 			labels[i] = values[i]
 		}
 		if slices.Contains(labels[:i], labels[i]) {
@@ -244,7 +247,7 @@ func options(enum, names, choices json.RawMessage) (values, labels []string, err
 
 // exact tells a text that is what it looks like, in one line, and comes back from any form as it was.
 func exact(s string) bool {
-	_, hidden := render.Visible(s)
+	_, hidden := text.Visible(s)
 	return s != "" && len(s) <= maxFieldName && utf8.ValidString(s) && hidden == 0 && s == strings.Join(strings.Fields(s), " ")
 }
 
@@ -272,7 +275,7 @@ func proposed(f turn.FormField, raw json.RawMessage) string {
 	if absent(raw) {
 		return ""
 	}
-	shown := text(raw)
+	shown := stringOf(raw)
 	var list []string
 	switch {
 	case f.Many:
@@ -283,10 +286,10 @@ func proposed(f turn.FormField, raw json.RawMessage) string {
 	case f.Type != "string":
 		shown = string(bytes.TrimSpace(raw))
 	}
-	if _, hidden := render.Visible(shown); hidden > 0 && !f.Many || len(shown) > maxDefault {
+	if _, hidden := text.Visible(shown); hidden > 0 && !f.Many || len(shown) > maxDefault {
 		return ""
 	}
-	if _, err := turn.Content(turn.Want{Kind: turn.WantForm, Fields: []turn.FormField{f}}, map[string]string{f.Name: shown}); err != nil {
+	if _, err := form.Content(turn.Want{Kind: turn.WantForm, Fields: []turn.FormField{f}}, map[string]string{f.Name: shown}); err != nil {
 		return ""
 	}
 	return shown

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/mcpserver"
+	"github.com/nodhq/nod/core/text"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 // Every kind of field that the protocol has, as servers write them.
@@ -81,7 +81,7 @@ func TestTheWordsOfAForm(t *testing.T) {
 	var order string
 	for _, f := range w.Fields {
 		order += f.Name
-		if _, hidden := render.Visible(f.Title + f.Description); hidden > 0 || len([]rune(f.Title)) > maxTitle || len([]rune(f.Description)) > maxHelp || f.Default != "" {
+		if _, hidden := text.Visible(f.Title + f.Description); hidden > 0 || len([]rune(f.Title)) > maxTitle || len([]rune(f.Description)) > maxHelp || f.Default != "" {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -103,7 +103,7 @@ func FuzzWant(f *testing.F) {
 			t.Fatalf("%+v", w)
 		}
 		for _, f := range w.Fields {
-			if _, hidden := render.Visible(f.Name + f.Title + f.Description + strings.Join(f.Options, "") + strings.Join(f.Labels, "")); hidden > 0 || f.Name == "" {
+			if _, hidden := text.Visible(f.Name + f.Title + f.Description + strings.Join(f.Options, "") + strings.Join(f.Labels, "")); hidden > 0 || f.Name == "" {
 				t.Fatalf("%+v hides something", f)
 			}
 			if len(f.Labels) > 0 && len(f.Labels) != len(f.Options) {

@@ -16,9 +16,10 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
-	"github.com/nodhq/nod/tests/mcpserver"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 func TestMain(m *testing.M) {
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 // quick is a pace for tests: as patient as a loaded machine needs, where patience ends a test, and short
 // where it only waits.
 var quick = pace{
-	backoffMin: 5 * time.Millisecond, backoffMax: 50 * time.Millisecond, settled: time.Hour,
+	reconnect: backoff.Exponential{First: 5 * time.Millisecond, Most: 50 * time.Millisecond, Jitter: 0.25}, settled: time.Hour,
 	debounce: 5 * time.Millisecond, discover: 20 * time.Second, stdin: 20 * time.Second, grace: 5 * time.Second,
 	cancelled: 5 * time.Second, refresh: time.Hour, await: 50 * time.Second, idle: time.Hour,
 }
@@ -133,7 +134,7 @@ func token(t *testing.T, tool permission.Tool, args string) agent.RunToken {
 func tokenIn(t *testing.T, in string, tool permission.Tool, args string) agent.RunToken {
 	t.Helper()
 	s := turn.Session{Chat: chat.ID{Platform: "test", Key: in}, Turn: &turn.Turn{Calls: []turn.ToolCall{{
-		ID: "call", Run: "run", Status: turn.Running, Tool: tool, Args: json.RawMessage(args),
+		ID: "call", Execution: turn.Execution{Run: "run"}, Status: turn.Running, Tool: tool, Args: json.RawMessage(args),
 	}}}}
 	tok, err := agent.Consume(s, "call", "run")
 	if err != nil {
@@ -189,18 +190,18 @@ func stdio(l *mcpserver.Ledger) Server {
 	return Server{Command: mcpserver.Command(), Env: mcpserver.Env("tools", l)}
 }
 
-// needNode returns a program of the npm packages in tests/node, or skips.
+// needNode returns a program of the npm packages in tests/standins/node, or skips.
 func needNode(t *testing.T, program string) string {
 	t.Helper()
-	p, err := filepath.Abs(filepath.Join("..", "..", "tests", "node", "node_modules", ".bin", program))
+	p, err := filepath.Abs(filepath.Join("..", "..", "tests", "standins", "node", "node_modules", ".bin", program))
 	if err == nil {
 		_, err = os.Stat(p)
 	}
 	if err != nil {
 		if required("node") {
-			t.Fatalf("NOD_REQUIRE asks for node, but %s is missing: run npm ci in tests/node", program)
+			t.Fatalf("NOD_REQUIRE asks for node, but %s is missing: run npm ci in tests/standins/node", program)
 		}
-		t.Skip("needs the npm packages of tests/node: run npm ci there")
+		t.Skip("needs the npm packages of tests/standins/node: run npm ci there")
 	}
 	return p
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package mcp
 
 import (
@@ -10,13 +12,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 )
 
-// The servers of the MCP project, in the versions of tests/node/package-lock.json.
+// The servers of the MCP project, in the versions of tests/standins/node/package-lock.json.
 
 // nodeHTTP starts server-everything on a free port and returns its address.
 func nodeHTTP(t *testing.T, mode, path string) string {
@@ -31,18 +34,18 @@ func nodeHTTP(t *testing.T, mode, path string) string {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, mode)
-	cmd.Env = append(environ(nil), fmt.Sprintf("PORT=%d", port))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("PORT=%d", port))
 	errs, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ownGroup(cmd, nil)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	drained := make(chan struct{})
 	t.Cleanup(func() {
-		killGroup(cmd.Process.Pid)
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		<-drained
 		_ = cmd.Wait() // killed
 	})

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/tests/mcpserver"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 // offered lists the tools of one server, by name, and what is said about the others.

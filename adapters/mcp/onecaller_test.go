@@ -12,6 +12,7 @@ import (
 
 // A tool runs only for a token because there is one place that asks a server to run one, and that place takes
 // a token. Who adds another goes around every approval.
+// R9
 func TestThereIsOneCallerOfCallTool(t *testing.T) {
 	var found []string
 	root := filepath.Join("..", "..")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/mcp/schema"
 	"github.com/nodhq/nod/core/permission"
 )
 
@@ -11,7 +12,7 @@ import (
 func TestDefinitionNamesItsPlace(t *testing.T) {
 	raw := json.RawMessage(`{"name":"write","inputSchema":{"type":"object"}}`)
 	of := func(s Server) permission.Digest {
-		tl, bad := readTool("files", s, raw, newQuota(nil))
+		tl, bad := readTool("files", s, raw, schema.NewQuota(nil))
 		if bad != nil {
 			t.Fatal(bad.why)
 		}

@@ -12,7 +12,9 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/nodhq/nod/adapters/mcp/oneline"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/text"
 )
 
 // readResult makes the one result of a call from the raw result of tools/call, whatever it holds. Text is
@@ -23,7 +25,7 @@ func readResult(raw json.RawMessage, lacks string) turn.Result {
 	if json.Unmarshal(raw, &m) != nil {
 		return turn.Result{Text: "The tool answered, but not with a result that can be read.", IsError: true}
 	}
-	if text(m["resultType"]) == "input_required" {
+	if stringOf(m["resultType"]) == "input_required" {
 		return turn.Result{Text: fmt.Sprintf("The tool stopped to ask for %s. It did not get it, and did not finish.", cmp.Or(lacks, "more input")), IsError: true}
 	}
 	var items []json.RawMessage
@@ -60,24 +62,24 @@ func readContent(raw json.RawMessage) (string, bool) {
 	if json.Unmarshal(raw, &c) != nil {
 		return "[unreadable content]", false
 	}
-	switch kind := text(c["type"]); kind {
+	switch kind := stringOf(c["type"]); kind {
 	case "text":
-		return text(c["text"]), true
+		return stringOf(c["text"]), true
 	case "image", "audio":
-		return fmt.Sprintf("[%s %s, %s bytes]", kind, mimeType(c), count(decoded(text(c["data"])))), false
+		return fmt.Sprintf("[%s %s, %s bytes]", kind, mimeType(c), text.Number(decoded(stringOf(c["data"])))), false
 	case "resource_link":
-		return fmt.Sprintf("[link %s %s, %s]", brief(text(c["name"]), 100), brief(text(c["uri"]), 500), mimeType(c)), false
+		return fmt.Sprintf("[link %s %s, %s]", oneline.Brief(stringOf(c["name"]), 100), oneline.Brief(stringOf(c["uri"]), 500), mimeType(c)), false
 	case "resource":
 		var res map[string]json.RawMessage
 		_ = json.Unmarshal(c["resource"], &res)
-		uri := brief(text(res["uri"]), 500)
+		uri := oneline.Brief(stringOf(res["uri"]), 500)
 		if body := res["text"]; !absent(body) {
-			t := text(body)
-			return fmt.Sprintf("[resource %s %s, %s bytes]\n%s", uri, mimeType(res), count(len(t)), t), true
+			t := stringOf(body)
+			return fmt.Sprintf("[resource %s %s, %s bytes]\n%s", uri, mimeType(res), text.Number(len(t)), t), true
 		}
-		return fmt.Sprintf("[resource %s %s, %s bytes]", uri, mimeType(res), count(decoded(text(res["blob"])))), false
+		return fmt.Sprintf("[resource %s %s, %s bytes]", uri, mimeType(res), text.Number(decoded(stringOf(res["blob"])))), false
 	default:
-		return fmt.Sprintf("[content of unknown type %q]", brief(kind, 40)), false
+		return fmt.Sprintf("[content of unknown type %q]", oneline.Brief(kind, 40)), false
 	}
 }
 
@@ -112,7 +114,7 @@ func described(v any, kind, mime string) (_ any, found bool) {
 		if len(body) < leastData || strings.Trim(strings.TrimRight(body, "="), base64Letters) != "" {
 			return v, false
 		}
-		return "[" + strings.Join(strings.Fields(kind+" "+brief(mime, 100)), " ") + ", " + count(decoded(body)) + " bytes]", true
+		return "[" + strings.Join(strings.Fields(kind+" "+oneline.Brief(mime, 100)), " ") + ", " + text.Number(decoded(body)) + " bytes]", true
 	case []any:
 		for i, e := range v {
 			x, f := described(e, kind, mime)
@@ -153,7 +155,7 @@ func repeated(structured json.RawMessage, texts []string) bool {
 }
 
 func mimeType(c map[string]json.RawMessage) string {
-	if m := brief(text(c["mimeType"]), 100); m != "" {
+	if m := oneline.Brief(stringOf(c["mimeType"]), 100); m != "" {
 		return m
 	}
 	return "of unknown type"
@@ -178,5 +180,5 @@ func shorten(s string, most int) (short string, omitted int) {
 		_, n := utf8.DecodeLastRuneInString(s[:tail])
 		tail -= n
 	}
-	return s[:head] + fmt.Sprintf("\n[cut: %s characters left out]\n", count(all-most*3/4-most/4)) + s[tail:], tail - head
+	return s[:head] + fmt.Sprintf("\n[cut: %s characters left out]\n", text.Number(all-most*3/4-most/4)) + s[tail:], tail - head
 }

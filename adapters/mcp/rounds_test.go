@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/tests/mcpserver"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 // modern is a server of 2026-07-28 that answers the n-th tools/call, from 1, with the rest of a message: its result or its

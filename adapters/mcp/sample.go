@@ -11,8 +11,10 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/nodhq/nod/adapters/mcp/oneline"
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/permission/canonical"
+	"github.com/nodhq/nod/core/text"
 )
 
 // The limits on what a server may ask of the model.
@@ -106,7 +108,7 @@ func (c *conn) ask(ctx context.Context, r *run, params json.RawMessage) (Sampled
 	}
 	q, prompt, err := readSampling(params)
 	if err != nil {
-		r.log.Warn("what the server asks of the model was refused", "why", brief(c.clean(err.Error()), 300))
+		r.log.Warn("what the server asks of the model was refused", "why", oneline.Brief(c.clean(err.Error()), 300))
 		return Sampled{}, err
 	}
 	f, err := r.want(ctx, turn.Want{Kind: turn.WantSample, Prompt: prompt})
@@ -119,7 +121,7 @@ func (c *conn) ask(ctx context.Context, r *run, params json.RawMessage) (Sampled
 	defer context.AfterFunc(r.ctx, stop)()
 	got, err := c.sample(ctx, q)
 	if err != nil {
-		r.log.Warn("the model did not answer the server", "cause", brief(err.Error(), 300))
+		r.log.Warn("the model did not answer the server", "cause", oneline.Brief(err.Error(), 300))
 		return Sampled{}, errors.New("the model did not answer")
 	}
 	return got, nil
@@ -132,9 +134,9 @@ func readSampling(params json.RawMessage) (q Sampling, prompt json.RawMessage, e
 		return Sampling{}, nil, &refusedSampling{fmt.Sprintf(format, a...)}
 	}
 	if len(params) > maxPrompt {
-		return refuse("the request has more than %s bytes", count(maxPrompt))
+		return refuse("the request has more than %s bytes", text.Number(maxPrompt))
 	}
-	prompt, err = permission.Canonical(params)
+	prompt, err = canonical.Arguments(params)
 	if err != nil {
 		return refuse("the request is not an unambiguous JSON object")
 	}
@@ -145,7 +147,7 @@ func readSampling(params json.RawMessage) (q Sampling, prompt json.RawMessage, e
 	if !absent(p["tools"]) || !absent(p["toolChoice"]) {
 		return refuse("this client does not offer tools for sampling")
 	}
-	if context := text(p["includeContext"]); !absent(p["includeContext"]) && context != "none" {
+	if context := stringOf(p["includeContext"]); !absent(p["includeContext"]) && context != "none" {
 		return refuse("this client includes no context")
 	}
 	var list []object
@@ -154,13 +156,13 @@ func readSampling(params json.RawMessage) (q Sampling, prompt json.RawMessage, e
 	}
 	for i, m := range list {
 		words, ok := onlyText(m["content"])
-		role := text(m["role"])
+		role := stringOf(m["role"])
 		if !ok || role != "user" && role != "assistant" {
 			return refuse("message %d is not a text of the user or the assistant", i)
 		}
 		q.Messages = append(q.Messages, SamplingMessage{role == "assistant", words})
 	}
-	q.System = text(p["systemPrompt"])
+	q.System = stringOf(p["systemPrompt"])
 	var tokens float64
 	if json.Unmarshal(p["maxTokens"], &tokens) != nil || tokens < 1 {
 		return refuse("maxTokens must be at least 1")
@@ -181,8 +183,8 @@ func onlyText(raw json.RawMessage) (string, bool) {
 	}
 	var parts []string
 	for _, item := range items {
-		t := text(item["text"])
-		if text(item["type"]) != "text" || !utf8.ValidString(t) {
+		t := stringOf(item["text"])
+		if stringOf(item["type"]) != "text" || !utf8.ValidString(t) {
 			return "", false
 		}
 		parts = append(parts, t)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/tests/mcpserver"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 // parrot is a model that says what it was asked.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/nodhq/nod/adapters/mcp/oneline"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 )
@@ -61,9 +62,9 @@ func (s *server) seat(ctx context.Context, id chat.ID, first *conn, t *tool, wan
 	first.calls.Done()
 	switch {
 	case stopped:
-		return nil, nil, nil, notRun("%s was not run. The %s server is disconnected.", brief(want.Name, 60), s.name)
+		return nil, nil, nil, notRun("%s was not run. The %s server is disconnected.", oneline.Brief(want.Name, 60), s.name)
 	case st == nil:
-		return nil, nil, nil, notRun("%s was not run: the %s server is at work for %d chats already. Try again when one of them is done.", brief(want.Name, 60), s.name, busy)
+		return nil, nil, nil, notRun("%s was not run: the %s server is at work for %d chats already. Try again when one of them is done.", oneline.Brief(want.Name, 60), s.name, busy)
 	}
 	leave = func() {
 		s.mu.Lock()
@@ -115,7 +116,7 @@ func (s *server) vacate(id chat.ID) {
 
 // sit opens a seat's conn where there is none, and looks that the tool there is the wanted one.
 func (s *server) sit(ctx context.Context, st *seat, want permission.Tool) (*conn, *tool, error) {
-	cancelled := notRun("%s was not run: it was cancelled before it was sent to the %s server.", brief(want.Name, 60), s.name)
+	cancelled := notRun("%s was not run: it was cancelled before it was sent to the %s server.", oneline.Brief(want.Name, 60), s.name)
 	select {
 	case st.turn <- struct{}{}:
 		defer func() { <-st.turn }()
@@ -152,9 +153,9 @@ func (s *server) sit(ctx context.Context, st *seat, want permission.Tool) (*conn
 	default:
 		reason := err
 		if c != nil {
-			reason = c.obituary(err)
+			reason = c.exitError(err)
 		}
-		err = notRun("%s was not run: no session of its own could be had for this chat with the %s server%s.", brief(want.Name, 60), s.name, inBrackets(why(reason, s.cfg)))
+		err = notRun("%s was not run: no session of its own could be had for this chat with the %s server%s.", oneline.Brief(want.Name, 60), s.name, inBrackets(why(reason, s.cfg)))
 	}
 	t := st.tools[want.Name]
 	if err == nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent"
-	"github.com/nodhq/nod/tests/mcpserver"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 // inChat calls a tool in a chat.

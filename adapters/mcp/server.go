@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,8 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/nodhq/nod/adapters/mcp/oneline"
+	"github.com/nodhq/nod/adapters/mcp/schema"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -63,31 +64,28 @@ func (s *server) run(ctx context.Context) {
 	var tidying sync.WaitGroup
 	defer tidying.Wait()
 	tidying.Go(func() { s.tidy(ctx) })
-	wait := s.pace.backoffMin
-	for {
+	for failures := 0; ; failures++ {
 		began := time.Now()
 		c, err := s.connect(ctx)
 		if err == nil {
-			err = c.obituary(s.serve(ctx, c))
+			err = c.exitError(s.serve(ctx, c))
 			if time.Since(began) > s.pace.settled {
-				wait = s.pace.backoffMin
+				failures = 0
 			}
 		}
 		s.down(ctx, c, err)
 		if c != nil {
 			s.retired.Go(func() { s.retire(ctx, c) })
 		}
-		if !s.pause(ctx, wait) {
+		if !s.pause(ctx, s.pace.reconnect.After(failures)) {
 			return
 		}
-		wait = min(2*wait, s.pace.backoffMax)
 	}
 }
 
-// pause waits before the next attempt. A kick shortens it, but never below the least wait.
+// pause waits before the next attempt. A kick shortens it, but never below the first wait.
 func (s *server) pause(ctx context.Context, wait time.Duration) bool {
-	wait += rand.N(wait/4 + 1) // many replicas must not come back in step
-	least := time.NewTimer(min(wait, s.pace.backoffMin))
+	least := time.NewTimer(min(wait, s.pace.reconnect.First))
 	defer least.Stop()
 	full := time.NewTimer(wait)
 	defer full.Stop()
@@ -113,7 +111,7 @@ func (s *server) connect(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	if err := s.reload(ctx, c); err != nil {
-		err = c.obituary(err)
+		err = c.exitError(err)
 		c.close()
 		return nil, err
 	}
@@ -185,8 +183,12 @@ func (s *server) readTools(ctx context.Context, c *conn) (*listed, error) {
 	}
 	shown := s.shown(c.said)
 	s.mu.Lock()
-	q := newQuota(s.tools)
+	known := map[string]*schema.Schema{}
+	for _, t := range s.tools {
+		known[string(t.spec.InputSchema)] = t.schema
+	}
 	s.mu.Unlock()
+	q := schema.NewQuota(known)
 	for _, raw := range raws {
 		if ctx.Err() != nil { // a schema takes some time to compile
 			return nil, ctx.Err()
@@ -199,7 +201,7 @@ func (s *server) readTools(ctx context.Context, c *conn) (*listed, error) {
 		case b != nil:
 			bad = append(bad, *b)
 		case l.tools[t.spec.Tool.Name] != nil:
-			bad = append(bad, badTool{brief(t.spec.Tool.Name, 60), "another tool before it has the same name"})
+			bad = append(bad, badTool{oneline.Brief(t.spec.Tool.Name, 60), "another tool before it has the same name"})
 		default:
 			t.spec.Server = shown
 			l.tools[t.spec.Tool.Name] = t
@@ -241,12 +243,12 @@ func (s *server) shown(said mcp.InitializeResult) render.Server {
 	sh := render.Server{Name: s.name, Description: s.cfg.Description, Icon: s.cfg.Icon, Trusted: s.cfg.Trusted}
 	for _, words := range []string{said.ServerInfo.Description, said.ServerInfo.Title, said.Instructions} {
 		if sh.Description == "" {
-			sh.Description = brief(words, 200)
+			sh.Description = oneline.Brief(words, 200)
 		}
 	}
 	for _, icon := range said.ServerInfo.Icons {
 		drawable := strings.HasPrefix(icon.Src, "https://") || strings.HasPrefix(icon.Src, "data:image/")
-		if sh.Icon == "" && drawable && len(icon.Src) <= maxIcon && printable(icon.Src) == icon.Src {
+		if sh.Icon == "" && drawable && len(icon.Src) <= maxIcon && oneline.Printable(icon.Src) == icon.Src {
 			sh.Icon = icon.Src
 		}
 	}
@@ -265,9 +267,9 @@ func (s *server) down(ctx context.Context, c *conn, err error) {
 	if ctx.Err() != nil {
 		say = fmt.Sprintf("The %s server is being disconnected.", s.name)
 	}
-	attrs := []any{"why", reason, "cause", brief(s.clean(err.Error()), 500)}
+	attrs := []any{"why", reason, "cause", oneline.Brief(s.clean(err.Error()), 500)}
 	if c != nil && c.child != nil {
-		attrs = append(attrs, "stderr", c.child.words.lastWords())
+		attrs = append(attrs, "stderr", c.child.LastLine())
 	}
 	s.update(func() {
 		switch {
@@ -379,7 +381,7 @@ func (s *server) find(ctx context.Context, want permission.Tool) (*conn, *tool, 
 		}
 		s.mu.Unlock()
 		if stopped || c == nil && tried {
-			return nil, nil, notRun("%s was not run. %s", brief(want.Name, 60), errOrSay(fault, "The server is disconnected."))
+			return nil, nil, notRun("%s was not run. %s", oneline.Brief(want.Name, 60), errOrSay(fault, "The server is disconnected."))
 		}
 		if c == nil {
 			select {
@@ -390,9 +392,9 @@ func (s *server) find(ctx context.Context, want permission.Tool) (*conn, *tool, 
 		select {
 		case <-change:
 		case <-ctx.Done():
-			return nil, nil, notRun("%s was not run: it was cancelled before it was sent to the %s server.", brief(want.Name, 60), s.name)
+			return nil, nil, notRun("%s was not run: it was cancelled before it was sent to the %s server.", oneline.Brief(want.Name, 60), s.name)
 		case <-patience.C:
-			return nil, nil, notRun("%s was not run. %s", brief(want.Name, 60), errOrSay(fault, fmt.Sprintf("The %s server is not ready.", s.name)))
+			return nil, nil, notRun("%s was not run. %s", oneline.Brief(want.Name, 60), errOrSay(fault, fmt.Sprintf("The %s server is not ready.", s.name)))
 		}
 	}
 }
@@ -401,9 +403,9 @@ func (s *server) find(ctx context.Context, want permission.Tool) (*conn, *tool, 
 func (s *server) same(t *tool, want permission.Tool) error {
 	switch {
 	case t == nil:
-		return notRun("%s was not run: the %s server no longer offers it.", brief(want.Name, 60), s.name)
+		return notRun("%s was not run: the %s server no longer offers it.", oneline.Brief(want.Name, 60), s.name)
 	case t.spec.Tool.Definition != want.Definition:
-		return notRun("%s was not run: the tool changed since it was approved.", brief(want.Name, 60))
+		return notRun("%s was not run: the tool changed since it was approved.", oneline.Brief(want.Name, 60))
 	}
 	return nil
 }
@@ -425,9 +427,9 @@ func (s *server) check(want permission.Tool, args json.RawMessage) error {
 	case !up:
 		return errors.New(fault)
 	case t == nil:
-		return fmt.Errorf("the %s server has no tool %q", s.name, brief(want.Name, 60))
+		return fmt.Errorf("the %s server has no tool %q", s.name, oneline.Brief(want.Name, 60))
 	case want.Definition != "" && t.spec.Tool.Definition != want.Definition:
-		return fmt.Errorf("the tool %q changed; look at its description again", brief(want.Name, 60))
+		return fmt.Errorf("the tool %q changed; look at its description again", oneline.Brief(want.Name, 60))
 	}
-	return t.schema.check(args)
+	return t.schema.Check(args)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/nodhq/nod/adapters/mcp/oneline"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/permission"
 )
@@ -138,7 +139,7 @@ func (m *Servers) List(ctx context.Context) ([]agent.ToolSpec, []agent.ServerFau
 func (m *Servers) Check(_ context.Context, tool permission.Tool, args json.RawMessage) error {
 	s := m.byName[tool.Server]
 	if s == nil {
-		return fmt.Errorf("there is no server %q", brief(tool.Server, 60))
+		return fmt.Errorf("there is no server %q", oneline.Brief(tool.Server, 60))
 	}
 	return s.check(tool, args)
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/tests/mcpserver"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 // everyTransport runs a test over each of the four.
@@ -63,7 +63,7 @@ func TestToolsOverEveryTransport(t *testing.T) {
 		var got, want map[string]json.RawMessage
 		_ = json.Unmarshal([]byte(r.Text), &got)
 		_ = json.Unmarshal([]byte(args), &want)
-		if r.IsError || string(got["n"]) != string(want["n"]) || text(got["text"]) != text(want["text"]) || len(got) != 2 {
+		if r.IsError || string(got["n"]) != string(want["n"]) || stringOf(got["text"]) != stringOf(want["text"]) || len(got) != 2 {
 			t.Errorf("echo: %+v", r)
 		}
 		if r := must(t, m, "files", "echo", ""); r.Text != "{}" {
@@ -144,6 +144,7 @@ func TestProgressReachesTheCaller(t *testing.T) {
 	}
 }
 
+// R1
 func TestEqualNamesOfTwoServersStayApart(t *testing.T) {
 	la, lb := ledger(t), ledger(t)
 	m := start(t, map[string]Server{
@@ -163,6 +164,7 @@ func TestEqualNamesOfTwoServersStayApart(t *testing.T) {
 	}
 }
 
+// R9
 func TestOnlyATokenRuns(t *testing.T) {
 	l := ledger(t)
 	m := start(t, map[string]Server{"files": {InProcess: mcpserver.New("x", l).InProcess}})

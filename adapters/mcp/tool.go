@@ -9,18 +9,20 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/nodhq/nod/adapters/mcp/oneline"
+	"github.com/nodhq/nod/adapters/mcp/schema"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/text"
 )
 
 // tool is one tool as its server defined it.
 type tool struct {
 	spec   agent.ToolSpec
-	schema *schema
+	schema *schema.Schema
 }
 
 // bind ties a definition to where the operator said its server is: the same words from another program or address are
@@ -43,26 +45,26 @@ func nameIn(raw json.RawMessage) string {
 		Name json.RawMessage `json:"name"`
 	}
 	_ = json.Unmarshal(raw, &m) // no name is "?"
-	return cmp.Or(brief(text(m.Name), 60), "?")
+	return cmp.Or(oneline.Brief(stringOf(m.Name), 60), "?")
 }
 
 // readTool reads one member of tools/list. It reads names exactly and takes nonsense in optional fields for
 // their absence: a wrong hint is no hint, which is the careful reading.
-func readTool(server string, cfg Server, raw json.RawMessage, q *quota) (*tool, *badTool) {
+func readTool(server string, cfg Server, raw json.RawMessage, q *schema.Quota) (*tool, *badTool) {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil, &badTool{"?", "its definition is not a JSON object"}
 	}
-	name := text(m["name"])
+	name := stringOf(m["name"])
 	bad := func(format string, a ...any) (*tool, *badTool) {
-		return nil, &badTool{brief(name, 60), fmt.Sprintf(format, a...)}
+		return nil, &badTool{oneline.Brief(name, 60), fmt.Sprintf(format, a...)}
 	}
 	switch {
 	case name == "":
 		return nil, &badTool{"?", "it has no name"}
 	case len(name) > maxToolName:
-		return bad("its name has %s bytes", count(len(name)))
-	case printable(name) != name:
+		return bad("its name has %s bytes", text.Number(len(name)))
+	case oneline.Printable(name) != name:
 		return bad("its name holds characters that cannot be seen")
 	}
 	if needsTask(m["execution"]) {
@@ -72,20 +74,20 @@ func readTool(server string, cfg Server, raw json.RawMessage, q *quota) (*tool, 
 	if absent(input) {
 		input = json.RawMessage(`{"type":"object"}`)
 	}
-	schema, err := q.compile(input)
+	checked, err := q.Compile(input)
 	if err != nil {
 		return bad("its input schema is not valid JSON Schema: %v", err)
 	}
-	title, description := text(m["title"]), text(m["description"])
+	title, description := stringOf(m["title"]), stringOf(m["description"])
 	hints, hinted := readHints(m["annotations"])
 	// The digest is over what the server said, before anything is cut or filled in.
 	digest := cfg.bind(permission.DefinitionDigest(name, title, description, m["inputSchema"], m["outputSchema"], m["annotations"]))
 	if title == "" {
 		title = hinted
 	}
-	return &tool{schema: schema, spec: agent.ToolSpec{
+	return &tool{schema: checked, spec: agent.ToolSpec{
 		Tool:        permission.Tool{Server: server, Name: name, Definition: digest},
-		Title:       brief(title, 100),
+		Title:       oneline.Brief(title, 100),
 		Description: cut(description, maxDescription),
 		InputSchema: input,
 		Source:      cfg.Source,
@@ -100,7 +102,7 @@ func readTool(server string, cfg Server, raw json.RawMessage, q *quota) (*tool, 
 // needsTask reports a tool that its server runs as a task only: every call of it would be refused.
 func needsTask(execution json.RawMessage) bool {
 	var m map[string]json.RawMessage
-	return json.Unmarshal(execution, &m) == nil && text(m["taskSupport"]) == string(mcp.TaskSupportRequired)
+	return json.Unmarshal(execution, &m) == nil && stringOf(m["taskSupport"]) == string(mcp.TaskSupportRequired)
 }
 
 // badHeaders is a tool whose arguments are to be sent as HTTP headers too, in a way that MCP forbids: it must not be offered.
@@ -108,7 +110,7 @@ func badHeaders(t *tool) *badTool {
 	name := t.spec.Tool.Name
 	as := mcp.NewToolWithRawSchema(name, "", t.spec.InputSchema)
 	if err := mcp.ValidateParamHeaderAnnotations(&as); err != nil {
-		return &badTool{brief(name, 60), "its x-mcp-header is not valid: " + brief(err.Error(), 200)}
+		return &badTool{oneline.Brief(name, 60), "its x-mcp-header is not valid: " + oneline.Brief(err.Error(), 200)}
 	}
 	return nil
 }
@@ -131,7 +133,7 @@ func readHints(raw json.RawMessage) (h permission.Hints, title string) {
 	return permission.Hints{
 		ReadOnly: hint("readOnlyHint"), Destructive: hint("destructiveHint"),
 		Idempotent: hint("idempotentHint"), OpenWorld: hint("openWorldHint"),
-	}, text(m["title"])
+	}, stringOf(m["title"])
 }
 
 // page is one page of tools/list.
@@ -148,7 +150,7 @@ func readPage(raw json.RawMessage) (p page, err error) {
 	if err := json.Unmarshal(m["tools"], &p.tools); err != nil {
 		return p, errors.New("its list of tools is not a list")
 	}
-	p.next = text(m["nextCursor"])
+	p.next = stringOf(m["nextCursor"])
 	return p, nil
 }
 
@@ -169,8 +171,8 @@ func complaint(server string, bad []badTool) string {
 	return strings.Join(say, " ")
 }
 
-// text is a JSON string's value, or "" for anything else.
-func text(raw json.RawMessage) string {
+// stringOf is a JSON string's value, or "" for anything else.
+func stringOf(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
 		return ""
@@ -187,10 +189,7 @@ func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return text.HeadBytes(s, n) + "…"
 }
 
 func ptr[T any](v T) *T { return &v }

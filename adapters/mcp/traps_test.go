@@ -14,7 +14,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/nodhq/nod/tests/mcpserver"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 // mcp-go settles on 2026-07-28 with a server that answers server/discover but does not list that version, and
@@ -280,25 +280,7 @@ func TestAnHTTPCallOutlivesItsConnection(t *testing.T) {
 	}
 }
 
-func TestStderrIsLimited(t *testing.T) {
-	log := &logged{}
-	s := &stderrLog{log: log.logger(), clean: strings.NewReplacer("sekret", "[secret]").Replace}
-	s.drain(strings.NewReader("sekret\x1b[31m\n" + strings.Repeat("x", 1<<20) + "\n" + strings.Repeat("y\n", 3*maxStderrLines) + "last"))
-	out := log.String()
-	if strings.Contains(out, "sekret") || strings.Contains(out, "x1b") {
-		t.Errorf("%.200s", out)
-	}
-	if n := strings.Count(out, "x"); n > maxStderrLine+100 {
-		t.Errorf("%d bytes of one line", n)
-	}
-	if n := strings.Count(out, "\n"); n != maxStderrLines {
-		t.Errorf("%d lines", n)
-	}
-	if s.lastWords() != "last" {
-		t.Errorf("last words %q", s.lastWords())
-	}
-}
-
+// R81
 func TestWhatPeopleSeeOfAServer(t *testing.T) {
 	m, err := New(Config{Servers: map[string]Server{
 		"ours": {URL: "http://x/", Description: "Our wiki", Icon: "📚", Trusted: true}, "theirs": {URL: "http://x/"},

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/nodhq/nod/adapters/mcp/schema"
 	"github.com/nodhq/nod/core/agent/turn"
 )
 
@@ -79,99 +78,10 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-func TestSchemas(t *testing.T) {
-	for schema, want := range map[string]string{
-		`{"type":"object"}`: "",
-		`{}`:                "",
-		`{"$schema":"https://example.org/my-dialect","type":"object"}`:              "",
-		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}`:     "",
-		`{"properties":{"a":{"pattern":"^(?=x)(?<!y)z$"}}}`:                         "",
-		`{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":"string"}}}`: "",
-		`{"properties":{"a":{"type":"strnig"}}}`:                                    "at /properties/a/type",
-		`{"properties":{"a":{"type":""}}}`:                                          "at /properties/a/type",
-		`{"properties":{"a":{"$ref":"file:///etc/passwd"}}}`:                        "refers to another document",
-		`{"properties":{"a":{"$ref":"http://127.0.0.1:1/x"}}}`:                      "refers to another document",
-		`{"properties":{"a":{"$ref":"#/$defs/none"}}}`:                              "none",
-		`true`:                        "not a JSON object",
-		`[]`:                          "not a JSON object",
-		`{"type":`:                    "not JSON",
-		`{"multipleOf":1e-999999999}`: "out of range",
-		`{"maximum":1e999999999}`:     "out of range",
-		`{"a":"` + strings.Repeat("x", maxSchema) + `"}`: "more than",
-	} {
-		_, err := newQuota(nil).compile(json.RawMessage(schema))
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%.100s: %v, want %q", schema, err, want)
-		}
-	}
-}
-
-// The compiler's own loader reads files.
-func TestASchemaLoadsNothing(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "schema.json")
-	if err := os.WriteFile(file, []byte(`{"type":"string"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, schema := range []string{`{"$ref":"file://` + file + `"}`, `{"$id":"file://` + filepath.Dir(file) + `/other.json","properties":{"a":{"$ref":"schema.json"}}}`} {
-		if _, err := newQuota(nil).compile(json.RawMessage(schema)); err == nil {
-			t.Errorf("%s was loaded", schema)
-		}
-	}
-}
-
-// A schema that goes round in circles, or arguments that nest deep, end in an answer.
-func TestSchemasThatTurnInCircles(t *testing.T) {
-	deep := strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)
-	for _, schema := range []string{
-		`{"$ref":"#"}`, `{"allOf":[{"$ref":"#"}]}`, `{"not":{"$ref":"#"}}`, `{"$dynamicRef":"#"}`,
-		`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`,
-		`{"additionalProperties":{"$ref":"#"}}`,
-	} {
-		s, err := newQuota(nil).compile(json.RawMessage(schema))
-		if err != nil {
-			continue // refused is fine
-		}
-		for _, args := range []string{`{}`, deep} {
-			_ = s.check(json.RawMessage(args)) // any answer is fine
-		}
-	}
-}
-
-func TestCheckSpeaksToTheModel(t *testing.T) {
-	s, err := newQuota(nil).compile(json.RawMessage(`{"type":"object","required":["path"],"additionalProperties":false,"properties":{
-		"path":{"type":"string","pattern":"^(?!/etc).*$"},"n":{"type":"integer","maximum":9007199254740993},"l":{"type":"array","items":{"type":"string"}},"a/b":{"type":"null"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for args, want := range map[string][]string{
-		`{"path":"x","n":9007199254740993}`:      nil,
-		`{"path":"x","n":9007199254740994}`:      {"at /n"},
-		`{"path":"x","n":1.0}`:                   nil,
-		``:                                       {"at /: ", "path"},
-		`{"path":7,"l":["a",1],"a/b":2,"z":1}`:   {"at /path: got number, want string", "at /l/1: ", "at /a~1b: ", "z"},
-		`{"path":"x","n":1e999999999}`:           {"out of range"},
-		`{"path":"x","n":1e-999999999}`:          {"out of range"},
-		`[]`:                                     {"must be a JSON object"},
-		`{"path":`:                               {"not JSON"},
-		`{"path":"x","l":[1,2,3,4,5,6,7,8,9,0]}`: {"and 2 more"},
-	} {
-		err := s.check(json.RawMessage(args))
-		if (err == nil) != (want == nil) {
-			t.Errorf("%s: %v, want %q", args, err, want)
-			continue
-		}
-		for _, w := range want {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("%s: %q does not say %q", args, err, w)
-			}
-		}
-	}
-}
-
 func TestReadTool(t *testing.T) {
 	good := func(raw string) *tool {
 		t.Helper()
-		tl, bad := readTool("s", Server{}, json.RawMessage(raw), newQuota(nil))
+		tl, bad := readTool("s", Server{}, json.RawMessage(raw), schema.NewQuota(nil))
 		if bad != nil {
 			t.Fatalf("%s: %+v", raw, bad)
 		}
@@ -203,7 +113,7 @@ func TestReadTool(t *testing.T) {
 		t.Errorf("%+v", h.spec)
 	}
 	for _, raw := range []string{`{}`, `7`, `{"name":""}`, `{"name":7}`, `{"name":"a\u202eb"}`, `{"name":"` + strings.Repeat("a", 300) + `"}`, `{"name":"a","inputSchema":[]}`, `{"name":"a","inputSchema":true}`} {
-		if _, bad := readTool("s", Server{}, json.RawMessage(raw), newQuota(nil)); bad == nil {
+		if _, bad := readTool("s", Server{}, json.RawMessage(raw), schema.NewQuota(nil)); bad == nil {
 			t.Errorf("%s is a tool", raw)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/nodhq/nod/adapters/mcp/oneline"
 )
 
 // trace is what one request left behind on its way. Requests carry it in their context.
@@ -214,7 +215,7 @@ func (w *wire) continues(raw json.RawMessage) error {
 	}
 	for _, q := range r.InputRequests {
 		if w.offers == nil || !w.offers(q.Method) {
-			return fmt.Errorf("something that this bot does not give (%s)", brief(string(q.Method), 60))
+			return fmt.Errorf("something that this bot does not give (%s)", oneline.Brief(string(q.Method), 60))
 		}
 	}
 	return nil

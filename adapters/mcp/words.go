@@ -14,13 +14,13 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/nodhq/nod/adapters/mcp/child"
 	"github.com/nodhq/nod/adapters/mcp/confine"
+	"github.com/nodhq/nod/adapters/mcp/oneline"
 	"github.com/nodhq/nod/core/agent"
 )
 
@@ -48,11 +48,14 @@ func why(err error, cfg Server) string {
 	var path *fs.PathError
 	var word *sayError
 	var bounds *confine.Error
+	var start *child.Error
 	switch {
 	case errors.As(err, &word):
 		return word.say
 	case errors.As(err, &bounds):
 		return bounds.Say
+	case errors.As(err, &start):
+		return start.Say
 	case errors.Is(err, exec.ErrNotFound), errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
 		return fmt.Sprintf("the command %q was not found", program(cfg))
 	case errors.Is(err, fs.ErrPermission):
@@ -89,7 +92,7 @@ func program(cfg Server) string {
 	if len(cfg.Command) == 0 {
 		return ""
 	}
-	return printable(cfg.Command[0])
+	return oneline.Printable(cfg.Command[0])
 }
 
 // cleaner returns a function that takes this server's secrets out of a text: header and environment values,
@@ -135,29 +138,6 @@ func cleaner(cfg Server) func(string) string {
 	return strings.NewReplacer(list...).Replace
 }
 
-// printable drops what would move a terminal or hide in a line.
-func printable(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\t', r == '\r':
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r):
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// brief is one printable line of at most n runes.
-func brief(s string, n int) string {
-	s = strings.Join(strings.Fields(printable(s)), " ")
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
-}
-
 // span is a duration as people say it: "60 s", "5 min".
 func span(d time.Duration) string {
 	switch {
@@ -168,15 +148,6 @@ func span(d time.Duration) string {
 	default:
 		return d.String()
 	}
-}
-
-// count is a number as people write it: 1,234.
-func count(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // quiet is a log handler that says everything at debug level and without secrets: mcp-go logs what is

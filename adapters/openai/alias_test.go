@@ -40,6 +40,7 @@ func TestAlias(t *testing.T) {
 	}
 }
 
+// R40
 func TestNeighboursNeverCollide(t *testing.T) {
 	seen := map[string][2]string{}
 	for _, p := range [][2]string{

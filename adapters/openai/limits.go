@@ -58,10 +58,10 @@ func first(all []agent.ToolSpec, talk []turn.Utterance, n int) []agent.ToolSpec 
 			rank[t.Tool] = 0
 		}
 	}
-	picked := slices.Clone(all)
-	slices.SortStableFunc(picked, func(a, b agent.ToolSpec) int { return rank[a.Tool] - rank[b.Tool] })
+	ranked := slices.Clone(all)
+	slices.SortStableFunc(ranked, func(a, b agent.ToolSpec) int { return rank[a.Tool] - rank[b.Tool] })
 	fits := map[permission.Tool]bool{}
-	for _, t := range picked[:n] {
+	for _, t := range ranked[:n] {
 		fits[t.Tool] = true
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(t agent.ToolSpec) bool { return !fits[t.Tool] })

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/tests/fakellm"
+	"github.com/nodhq/nod/tests/standins/fakellm"
 )
 
 func strict(s fakellm.Strict) *fakellm.Server {

@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -28,6 +27,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/backoff"
 )
 
 // DefaultBaseURL is used when none is configured.
@@ -35,13 +35,14 @@ const DefaultBaseURL = "https://api.openai.com/v1/"
 
 const (
 	defaultRetries = 4
-	firstWait      = time.Second
-	longestWait    = 30 * time.Second // between attempts, when the service names no time
-	longestAfter   = 2 * time.Minute  // that the service may ask for; beyond it the person is told instead
+	longestAfter   = 2 * time.Minute // that the service may ask for; beyond it the person is told instead
 	defaultIdle    = 5 * time.Minute
 	maxAnswer      = 64 << 20 // bytes of one answer on the wire
 	maxRefusal     = 64 << 10 // bytes read of an error's body
 )
+
+// again is the wait between attempts when the service names no time.
+var again = backoff.Exponential{First: time.Second, Most: 30 * time.Second, Jitter: -0.25}
 
 // Config is what a client needs.
 type Config struct {
@@ -107,7 +108,7 @@ func New(cfg Config) (*Client, error) {
 	if cfg.HTTPClient == nil {
 		cfg.HTTPClient = &http.Client{}
 	}
-	c := &Client{model: cfg.Model, secrets: []string{cfg.APIKey}, log: cfg.Log, retries: cfg.MaxRetries, idle: cfg.Idle, now: time.Now, wait: wait}
+	c := &Client{model: cfg.Model, secrets: []string{cfg.APIKey}, log: cfg.Log, retries: cfg.MaxRetries, idle: cfg.Idle, now: time.Now, wait: backoff.Wait}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -175,7 +176,7 @@ func (c *Client) Reply(ctx context.Context, talk []turn.Utterance, offered []age
 		if f.kind == silent {
 			s.stream = !s.stream // a service that cannot stream may answer in one piece
 		}
-		pause := backoff(tries)
+		pause := again.After(tries)
 		if f.wait {
 			pause = f.after
 		}
@@ -222,24 +223,4 @@ func (c *Client) adapt(f *fault, s *shape, sent []agent.ToolSpec) bool {
 		return c.takes.refuse(f.said, sent)
 	}
 	return true
-}
-
-// backoff is 1 s, 2 s, 4 s, ..., a little less by chance, so that replicas do not come back all at once.
-func backoff(tries int) time.Duration {
-	d := longestWait
-	if tries < 5 {
-		d = min(firstWait<<tries, longestWait)
-	}
-	return d - rand.N(d/4)
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

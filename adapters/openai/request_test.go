@@ -14,7 +14,7 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
-	"github.com/nodhq/nod/tests/fakellm"
+	"github.com/nodhq/nod/tests/standins/fakellm"
 )
 
 // wire is the request as it goes over the wire.
@@ -54,6 +54,7 @@ var history = []turn.Utterance{
 		{ID: "call_ours5", ModelID: "c5", Server: "workbench", Name: "read_file", Args: json.RawMessage(`{"path":"<b> & 12345678901234567890.10"}`), Result: turn.Result{Text: ""}}}},
 }
 
+// R57
 func TestMessages(t *testing.T) {
 	type m = map[string]any
 	fn := func(name, args string) m { return m{"name": name, "arguments": args} }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/tests/fakellm"
+	"github.com/nodhq/nod/tests/standins/fakellm"
 )
 
 func status(code int, header ...string) fakellm.Raw {

@@ -5,6 +5,8 @@ import (
 
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
+
+	"github.com/nodhq/nod/core/text"
 )
 
 // schema makes a tool's input schema acceptable to models' services without changing what it means: arguments are
@@ -65,9 +67,5 @@ func clip(s string, n int) string {
 		return s
 	}
 	const more = "…"
-	cut := max(n-len(more), 0)
-	for cut > 0 && s[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return s[:cut] + more
+	return text.HeadBytes(s, max(n-len(more), 0)) + more
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/permission"
-	"github.com/nodhq/nod/tests/fakellm"
+	"github.com/nodhq/nod/tests/standins/fakellm"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -321,21 +321,6 @@ func TestSilence(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestRetryWaits with the real clock of a bubble: the context ends a wait.
-func TestRetryWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		if err := wait(t.Context(), time.Minute); err != nil || time.Since(start) != time.Minute {
-			t.Errorf("%v after %v", err, time.Since(start))
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := wait(ctx, time.Minute); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute+time.Second {
-			t.Errorf("%v after %v", err, time.Since(start))
-		}
-	})
 }
 
 // TestNoStreaming: a service that answers only in one piece is asked for that.

@@ -1,17 +1,23 @@
 package slack
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
+	"path"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/render"
@@ -25,32 +31,23 @@ type Adapter struct {
 	http *http.Client // for what slack-go has no function for; api uses it too
 
 	// self is who the bot is. It is written once, before known is closed: read it through me, or in what Run starts.
-	self  self
+	self  inbound.Self
 	known chan struct{}
 
-	urls     *urls
+	urls     urls
 	sent     surface.Sent
 	purse    surface.Purse
 	presence *presence
-	in       inlet // what comes in
+	in       intake // what comes in
 	health   health
 
 	now   func() time.Time
 	pause func(context.Context, time.Duration) error // waits; an error is the context's
 }
 
-// self is what auth.test, and for App bots.info, say of the bot. https://docs.slack.dev/reference/methods/auth.test
-type self struct {
-	Team       string // workspace ID
-	Enterprise string // of an Enterprise Grid; else empty
-	User       string // the bot's user ID, as others mention it
-	Bot        string // the bot ID, as its messages carry it
-	App        string // the app's ID; empty: not known
-	URL        string // of the workspace, ending in "/"
-}
-
 var (
 	_ agent.Platform  = (*Adapter)(nil)
+	_ agent.Starter   = (*Adapter)(nil)
 	_ agent.Whisperer = (*Adapter)(nil)
 	_ agent.Annotator = (*Adapter)(nil)
 	_ agent.Seeker    = (*Adapter)(nil)
@@ -65,7 +62,7 @@ func New(c Config) (*Adapter, error) {
 	}
 	a := &Adapter{
 		Config: c, http: surface.HTTPClient(c.Client), known: make(chan struct{}),
-		urls: newURLs(), now: time.Now, pause: surface.Pause,
+		now: time.Now, pause: surface.Pause,
 	}
 	a.purse.Budget, a.purse.Platform, a.purse.Logger = c.Budget, Platform, c.Logger
 	a.purse.Pause = func(ctx context.Context, d time.Duration) error { return a.pause(ctx, d) }
@@ -109,19 +106,19 @@ func (a *Adapter) Run(ctx context.Context) error {
 }
 
 // Limits are what the engine fits messages to.
-func (a *Adapter) Limits() render.Limits { return limits }
+func (a *Adapter) Limits() render.Limits { return blocks.Limits }
 
 // Pace is how far apart progress edits of one message are at least; the shared budget spreads them further where it must, and
 // to 0.98 s even for one message alone (lua/spend.lua). Asking it a little early costs nothing and loses no time.
 func (a *Adapter) Pace() time.Duration { return 900 * time.Millisecond }
 
 // me is who the bot is. It waits for Run to find that out.
-func (a *Adapter) me(ctx context.Context) (self, error) {
+func (a *Adapter) me(ctx context.Context) (inbound.Self, error) {
 	select {
 	case <-a.known:
 		return a.self, nil
 	case <-ctx.Done():
-		return self{}, faultOf(fmt.Errorf("waiting for auth.test: %w", ctx.Err()))
+		return inbound.Self{}, faultOf(fmt.Errorf("waiting for auth.test: %w", ctx.Err()))
 	}
 }
 
@@ -132,7 +129,7 @@ func (a *Adapter) introduce(ctx context.Context) error {
 		r, err := a.api.AuthTestContext(tctx)
 		cancel()
 		if err == nil {
-			a.self = self{Team: r.TeamID, Enterprise: r.EnterpriseID, User: r.UserID, Bot: r.BotID, URL: r.URL, App: a.ownApp(ctx, r.BotID)}
+			a.self = inbound.Self{Team: r.TeamID, Enterprise: r.EnterpriseID, User: r.UserID, Bot: r.BotID, URL: r.URL, App: a.ownApp(ctx, r.BotID)}
 			close(a.known)
 			return nil
 		}
@@ -160,23 +157,76 @@ func fatalAuth(err error) error {
 	if !errors.As(err, &no) {
 		return nil
 	}
-	if do, ok := authAdvice[no.Err]; ok {
+	if do, ok := TokenAdvice(no.Err); ok {
 		return fmt.Errorf("the token is refused (%s): %s", no.Err, do)
 	}
 	return nil
 }
 
-const reinstall = "reinstall the app in the workspace, and give its Bot User OAuth Token (xoxb-…) as SLACK_BOT_TOKEN"
+// TokenAdvice is what to do about an error of auth.test that no waiting mends. ok is false for every other error.
+func TokenAdvice(code string) (do string, ok bool) {
+	do, ok = authAdvice[code]
+	return do, ok
+}
 
-// https://docs.slack.dev/reference/methods/auth.test lists these.
-var authAdvice = map[string]string{ //nolint:gosec // words about tokens, none of them one
-	"not_authed":              "no token arrived; give the app's Bot User OAuth Token (xoxb-…) as SLACK_BOT_TOKEN",
-	"invalid_auth":            "it is not a token of this app, or this network is not allowed; copy the Bot User OAuth Token (xoxb-…) from the app's \"OAuth & Permissions\" page to SLACK_BOT_TOKEN, and look at the app's allowed IP ranges",
-	"account_inactive":        "the app was removed from the workspace, or the workspace is gone; " + reinstall,
-	"token_revoked":           "it was revoked; " + reinstall,
-	"token_expired":           "it has expired; " + reinstall + ", with token rotation turned off",
-	"not_allowed_token_type":  "it is of the wrong kind; give the Bot User OAuth Token (xoxb-…) as SLACK_BOT_TOKEN and the App-Level Token (xapp-…) as SLACK_APP_TOKEN",
-	"org_login_required":      "the workspace is being moved to another organisation; wait until that is done, then start again",
-	"team_access_not_granted": "the app was not granted this workspace; ask an organisation admin to approve it, then " + reinstall,
-	"ekm_access_denied":       "the organisation's admins have suspended it; ask them",
+const maxAnswer = 16 << 20 // bytes of one answer
+
+// lean takes the echo out of the answers to what we send: slack-go parses the whole message or view that Slack returns, strictly, so one
+// block that it does not know as it expects would make a message that is there look like a failure.
+type lean struct{ *http.Client }
+
+// echoes names the echo by method.
+var echoes = map[string]string{
+	"chat.postMessage": "message", "chat.update": "message",
+	"views.open": "view", "views.push": "view", "views.update": "view", "views.publish": "view",
+}
+
+func (l lean) Do(r *http.Request) (*http.Response, error) {
+	resp, err := l.Client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = &limited{io.LimitReader(resp.Body, maxAnswer), resp.Body}
+	keep := echoes[path.Base(r.URL.Path)]
+	if resp.StatusCode != http.StatusOK || keep == "" {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	var whole map[string]json.RawMessage
+	if json.Unmarshal(body, &whole) == nil && whole[keep] != nil {
+		var bare struct {
+			TS     string `json:"ts,omitempty"`
+			Thread string `json:"thread_ts,omitempty"`
+			ID     string `json:"id,omitempty"`
+			Hash   string `json:"hash,omitempty"`
+		}
+		_ = json.Unmarshal(whole[keep], &bare)
+		whole[keep], _ = json.Marshal(bare)
+		body, _ = json.Marshal(whole)
+	}
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return resp, nil
+}
+
+type limited struct {
+	io.Reader
+	io.Closer
+}
+
+// ownApp is the app that the bot token belongs to, by bots.info; auth.test does not say. Empty where Slack does not say: then only who signed, or
+// whose socket it came by, says which app something is of.
+// https://docs.slack.dev/reference/methods/bots.info
+func (a *Adapter) ownApp(ctx context.Context, bot string) string {
+	ctx, cancel := context.WithTimeout(ctx, surface.CallTimeout)
+	defer cancel()
+	b, err := a.api.GetBotInfoContext(ctx, slack.GetBotInfoParameters{Bot: bot})
+	if err != nil {
+		a.Logger.Info("slack: which app the bot token is of is not known", "err", faultOf(err))
+		return ""
+	}
+	return b.AppID
 }

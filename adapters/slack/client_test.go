@@ -12,8 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -23,11 +26,11 @@ const testToken = "xoxb-1234567890-secretsecret"
 // deaf is an engine that hears nothing.
 type deaf struct{}
 
-func (deaf) Accept(context.Context, chat.Inbound) error                    { return nil }
-func (deaf) Decide(context.Context, chat.Clicked) ([]agent.Outcome, error) { return nil, nil }
-func (deaf) Session(context.Context, chat.ID) (turn.Session, error)        { return turn.Session{}, nil }
-func (deaf) Knows(context.Context, chat.ID) (bool, error)                  { return false, nil }
-func (deaf) Asking(context.Context, func(chat.ID) bool) ([]chat.ID, error) { return nil, nil }
+func (deaf) Accept(context.Context, chat.Inbound) error                       { return nil }
+func (deaf) Decide(context.Context, chat.Clicked) ([]decision.Outcome, error) { return nil, nil }
+func (deaf) Session(context.Context, chat.ID) (turn.Session, error)           { return turn.Session{}, nil }
+func (deaf) Knows(context.Context, chat.ID) (bool, error)                     { return false, nil }
+func (deaf) Asking(context.Context, func(chat.ID) bool) ([]chat.ID, error)    { return nil, nil }
 
 // newAdapter fills in what a test does not care for.
 func newAdapter(t *testing.T, c Config) *Adapter {
@@ -139,7 +142,7 @@ func TestRunWaitsForSlack(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
 	me, err := a.me(ctx)
-	if want := (self{Team: "T1", Enterprise: "E1", User: "UBOT", Bot: "BBOT", App: "A1", URL: "https://acme.slack.com/"}); err != nil || me != want {
+	if want := (inbound.Self{Team: "T1", Enterprise: "E1", User: "UBOT", Bot: "BBOT", App: "A1", URL: "https://acme.slack.com/"}); err != nil || me != want {
 		t.Errorf("got %+v, %v", me, err)
 	}
 	cancel()
@@ -176,7 +179,7 @@ func TestPostBeforeRunWaits(t *testing.T) {
 	a := newAdapter(t, Config{APIURL: "http://127.0.0.1:1/api/"})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := a.Post(ctx, place{"T1", "C1", "1.1"}.id(), "k", answering("x"))
+	_, err := a.Post(ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: "1.1"}.Chat(), "k", answering("x"))
 	var pe *agent.PlatformError
 	if !errors.As(err, &pe) || pe.Kind != agent.FaultTransient {
 		t.Errorf("got %v", err)
@@ -191,7 +194,7 @@ func TestLeanAnswers(t *testing.T) {
 	if err := a.introduce(ctx); err != nil {
 		t.Fatal(err)
 	}
-	ref, err := a.Post(ctx, place{"T1", "C1", "1.1"}.id(), "k", answering("x"))
+	ref, err := a.Post(ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: "1.1"}.Chat(), "k", answering("x"))
 	if ref != "5.5" || err != nil {
 		t.Errorf("got %q, %v", ref, err)
 	}
@@ -205,7 +208,7 @@ func TestAstray(t *testing.T) {
 	if err := a.introduce(ctx); err != nil {
 		t.Fatal(err)
 	}
-	_, err := a.Post(ctx, place{"T1", "C1", "1.1"}.id(), "k", answering("x"))
+	_, err := a.Post(ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: "1.1"}.Chat(), "k", answering("x"))
 	var pe *agent.PlatformError
 	if !errors.As(err, &pe) || pe.Kind != agent.FaultGone || calls() != 3 {
 		t.Errorf("got %v after %d calls", err, calls())

@@ -5,52 +5,54 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 )
 
-// commanded does what was typed in a thread.
-func (a *Adapter) commanded(ctx context.Context, s spoken, c surface.Command) (receipt, error) {
+// runCommand does what was typed in a thread.
+func (a *Adapter) runCommand(ctx context.Context, s inbound.MessagePosted, c surface.Command) (receipt, error) {
 	switch c.Verb {
 	case "help":
-		return a.answer(s, a.help(s.direct)), nil
+		return a.answer(s, a.help(s.Direct)), nil
 	case "pending":
-		session, err := a.Engine.Session(ctx, s.at.id())
+		session, err := a.Engine.Session(ctx, s.Thread.Chat())
 		if err != nil {
 			return receipt{}, err
 		}
 		return a.answer(s, surface.SayPending(turn.OpenAsks(session), "thread")), nil
 	case surface.VerbSettings:
-		return a.arranged(ctx, s, c.Args)
+		return a.runThreadSettings(ctx, s, c.Args)
 	}
-	var by somebody
+	var by Person
 	if c.Verb == "stop" {
-		by = a.speaker(ctx, s.user, s.home)
+		by = a.identifyAuthor(ctx, s.User, s.Home)
 	} else {
 		var no string
-		if by, no = a.decider(ctx, s.user, ""); no != "" {
+		if by, no = a.identifyDecider(ctx, s.User, ""); no != "" {
 			return a.answer(s, no), nil
 		}
 	}
-	reply := privately("", s.at.Channel, s.private(), s.user)
-	if err := a.Engine.Accept(ctx, chat.Commanded{Envelope: a.envelope(s.at, s.delivery(), by, reply), Verb: c.Verb, Args: c.Args}); err != nil {
+	reply := privately("", s.Thread.Channel, s.PrivateThread(), s.User)
+	if err := a.Engine.Accept(ctx, chat.Commanded{Envelope: a.envelope(s.Thread, s.Delivery(), by, reply), Verb: c.Verb, Args: c.Args}); err != nil {
 		return receipt{}, err
 	}
-	return receipt{after: func(ctx context.Context) { a.confirm(ctx, s, c, reply) }}, nil
+	return receipt{after: func(ctx context.Context) { a.confirmCommand(ctx, s, c, reply) }}, nil
 }
 
-// confirm says that a command was done where the chat does not show it. The engine itself says why one was not.
-func (a *Adapter) confirm(ctx context.Context, s spoken, c surface.Command, reply chat.ReplyHandle) {
+// confirmCommand says that a command was done where the chat does not show it. The engine itself says why one was not.
+func (a *Adapter) confirmCommand(ctx context.Context, s inbound.MessagePosted, c surface.Command, reply chat.ReplyHandle) {
 	switch {
 	case c.Verb == "reset":
-		a.let(ctx, reply, surface.SayReset)
+		a.tellOrLog(ctx, reply, surface.SayReset)
 	case c.Verb == "mode" && len(c.Args) > 0:
-		session, err := a.Engine.Session(ctx, s.at.id())
+		session, err := a.Engine.Session(ctx, s.Thread.Chat())
 		var want permission.Mode
 		if err == nil && want.UnmarshalText([]byte(c.Args[0])) == nil && session.Mode == want {
-			a.let(ctx, reply, surface.SayMode(want))
+			a.tellOrLog(ctx, reply, surface.SayMode(want))
 		}
 	}
 }
@@ -63,39 +65,6 @@ func (a *Adapter) help(direct bool) string {
 	return sayHelp(direct) + "\n" + saySettingsHelp(direct)
 }
 
-// slash is a slash command. It names a channel, never a thread.
-// https://docs.slack.dev/interactivity/implementing-slash-commands/#app_command_handling
-type slash struct {
-	App         loose `json:"api_app_id"`
-	Team        loose `json:"team_id"`
-	Enterprise  loose `json:"enterprise_id"`
-	Channel     loose `json:"channel_id"`
-	User        loose `json:"user_id"`
-	Command     loose `json:"command"`
-	Text        loose `json:"text"`
-	ResponseURL loose `json:"response_url"`
-	Trigger     loose `json:"trigger_id"`
-}
-
-func decodeCommand(payload []byte) (slash, error) {
-	var c slash
-	if err := decode(payload, &c); err != nil {
-		return slash{}, err
-	}
-	return c, nil
-}
-
-// slashFrom is a slash command as HTTP brings it: a form.
-func slashFrom(form func(string) string) slash {
-	return slash{
-		App: loose(form("api_app_id")), Team: loose(form("team_id")), Enterprise: loose(form("enterprise_id")),
-		Channel: loose(form("channel_id")), User: loose(form("user_id")), Command: loose(form("command")), Text: loose(form("text")),
-		ResponseURL: loose(form("response_url")), Trigger: loose(form("trigger_id")),
-	}
-}
-
-func (c slash) lane() string { return "c:" + string(c.Channel) + "/" + string(c.User) }
-
 // slashAnswer is what only the person who typed sees.
 type slashAnswer struct {
 	Type     string `json:"response_type"`
@@ -106,17 +75,17 @@ type slashAnswer struct {
 // maxSlashAnswer is in bytes: an acknowledgement over a socket has to be smaller than 20 KB.
 const maxSlashAnswer = 12_000
 
-// serve answers, always, and once.
-func (c slash) serve(ctx context.Context, a *Adapter) (receipt, error) {
+// serveSlash answers, always, and once.
+func (a *Adapter) serveSlash(ctx context.Context, c inbound.SlashCommand) (receipt, error) {
 	switch {
-	case !a.self.concerned(c.App, c.Team, c.Enterprise):
+	case !a.self.Concerned(c.App, c.Team, c.Enterprise):
 		a.Logger.Warn("slack: a slash command of another workspace or app is refused", "team", surface.Shortened(string(c.Team), 64), "app", surface.Shortened(string(c.App), 64))
-		return receipt{body: slashAnswer{"ephemeral", escaped(sayElsewhere), true}}, nil
+		return receipt{body: slashAnswer{"ephemeral", blocks.Escape(sayElsewhere), true}}, nil
 	case a.in.answered.Again(string(c.Trigger)):
 		return receipt{}, nil
 	}
-	if words, ok := c.settingsOf(); ok && a.Settings != nil {
-		return a.settled(ctx, c, words), nil
+	if words, ok := c.SettingsWords(); ok && a.Settings != nil {
+		return a.runSlashSettings(ctx, c, words), nil
 	}
 	var say string
 	var err error
@@ -126,24 +95,22 @@ func (c slash) serve(ctx context.Context, a *Adapter) (receipt, error) {
 	case len(words) == 1 && words[0] == "stop":
 		say, err = a.slashStop(ctx, c)
 	case len(words) == 0 || words[0] == "help":
-		say = escaped(a.help(c.direct()))
+		say = blocks.Escape(a.help(c.Direct()))
 	case words[0] == "stop", words[0] == "reset", words[0] == "mode":
-		say = escaped(sayInThread(surface.Shortened(strings.Join(words, " "), 40)))
+		say = blocks.Escape(sayInThread(surface.Shortened(strings.Join(words, " "), 40)))
 	default:
-		say = escaped(sayUnknownCommand(surface.Shortened(string(c.Text), 40)) + "\n" + a.help(c.direct()))
+		say = blocks.Escape(sayUnknownCommand(surface.Shortened(string(c.Text), 40)) + "\n" + a.help(c.Direct()))
 	}
 	if err != nil {
 		a.Logger.Warn("slack: a slash command failed", "command", surface.Shortened(string(c.Text), 40), "err", err)
-		say = escaped(sayCommandFailed)
+		say = blocks.Escape(surface.SayCommandFailed("Slack"))
 	}
 	return receipt{body: slashAnswer{"ephemeral", say, true}}, nil
 }
 
-func (c slash) direct() bool { return strings.HasPrefix(string(c.Channel), "D") }
-
 // slashPending lists what waits for a person in the channel.
-func (a *Adapter) slashPending(ctx context.Context, c slash) (string, error) {
-	ids, err := a.asking(ctx, string(c.Channel))
+func (a *Adapter) slashPending(ctx context.Context, c inbound.SlashCommand) (string, error) {
+	ids, err := a.findAsking(ctx, string(c.Channel))
 	if err != nil {
 		return "", err
 	}
@@ -155,20 +122,20 @@ func (a *Adapter) slashPending(ctx context.Context, c slash) (string, error) {
 		}
 		lines := a.pendingLines(id, s)
 		if b.Len()+len(lines) > maxSlashAnswer {
-			b.WriteString(escaped(sayMoreChats(len(ids) - i)))
+			b.WriteString(blocks.Escape(sayMoreChats(len(ids) - i)))
 			break
 		}
 		b.WriteString(lines)
 	}
 	if b.Len() == 0 {
-		return escaped(surface.SayNothingPending), nil
+		return blocks.Escape(surface.SayNothingPending), nil
 	}
-	return escaped(surface.SayPendingHere) + "\n" + strings.TrimRight(b.String(), "\n"), nil
+	return blocks.Escape(surface.SayPendingHere) + "\n" + strings.TrimRight(b.String(), "\n"), nil
 }
 
 // pendingLines is a line of mrkdwn for each open ask of a chat.
 func (a *Adapter) pendingLines(id chat.ID, s turn.Session) string {
-	p, ok := placeOf(id)
+	p, ok := blocks.PlaceOf(id)
 	if !ok || s.Turn == nil {
 		return ""
 	}
@@ -178,18 +145,18 @@ func (a *Adapter) pendingLines(id chat.ID, s turn.Session) string {
 	}
 	var b strings.Builder
 	for _, call := range turn.OpenAsks(s) {
-		fmt.Fprintf(&b, "• <%s|%s>%s\n", a.permalink(p, to), escaped(strings.ReplaceAll(surface.CallLine(call), "|", "¦")), escaped(surface.UntilLine(call)))
+		fmt.Fprintf(&b, "• <%s|%s>%s\n", a.permalink(p, to), blocks.Escape(strings.ReplaceAll(surface.CallLine(call), "|", "¦")), blocks.Escape(surface.UntilLine(call)))
 	}
 	return b.String()
 }
 
 // slashStop stops the caller's own turn, where there is just one that it can mean.
-func (a *Adapter) slashStop(ctx context.Context, c slash) (string, error) {
-	by, err := a.who(ctx, string(c.User))
+func (a *Adapter) slashStop(ctx context.Context, c inbound.SlashCommand) (string, error) {
+	by, err := a.lookUp(ctx, string(c.User))
 	if err != nil {
 		return "", err
 	}
-	ids, err := a.asking(ctx, string(c.Channel))
+	ids, err := a.findAsking(ctx, string(c.Channel))
 	if err != nil {
 		return "", err
 	}
@@ -204,24 +171,19 @@ func (a *Adapter) slashStop(ctx context.Context, c slash) (string, error) {
 		}
 	}
 	if len(mine) != 1 {
-		return escaped(sayStopInThread(len(mine))), nil
+		return blocks.Escape(sayStopInThread(len(mine))), nil
 	}
-	at, _ := placeOf(mine[0].Chat)
+	at, _ := blocks.PlaceOf(mine[0].Chat)
 	_, err = a.Engine.Decide(ctx, chat.Clicked{
 		Envelope: a.envelope(at, chat.Delivery("c:"+string(c.Trigger)), by, privately(string(c.ResponseURL), string(c.Channel), "", string(c.User))),
 		Token:    string(mine[0].Turn.ID), Choice: chat.Stop,
 	})
 	if no := surface.Refusal(err); no != nil {
-		return escaped(no.Say), nil
+		return blocks.Escape(no.Say), nil
 	}
 	if err != nil {
 		return "", err
 	}
 	link := a.permalink(at, chat.MessageRef(at.Thread))
-	return fmt.Sprintf("%s <%s|%s>", escaped(sayStopped), link, escaped(sayThatThread)), nil
-}
-
-// escaped is text as mrkdwn that shows just that. https://docs.slack.dev/messaging/formatting-message-text/#escaping
-func escaped(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+	return fmt.Sprintf("%s <%s|%s>", blocks.Escape(sayStopped), link, blocks.Escape(sayThatThread)), nil
 }

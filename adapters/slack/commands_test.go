@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/surface"
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -62,7 +63,7 @@ func TestModeIsConfirmedWhereItHolds(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root := sc.slack.Say("UANA", "C1", "", "<@UBOT> hello")
 	sc.quiet()
-	id := place{"T1", "C1", root}.id()
+	id := blocks.Place{Team: "T1", Channel: "C1", Thread: root}.Chat()
 	sc.ledger.set(func() { sc.ledger.sessions[id] = turn.Session{Chat: id, Mode: permission.ModeAlways} })
 	sc.slack.Say("UANA", "C1", root, "<@UBOT> mode never") // which the engine refuses: it says so itself
 	sc.quiet()
@@ -89,11 +90,12 @@ func TestGuestsMaySetNothingButMayStop(t *testing.T) {
 	}
 }
 
+// R66
 func TestPendingInAThread(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root := sc.slack.Say("UANA", "C1", "", "<@UBOT> hello")
 	sc.quiet()
-	sc.asks(place{"T1", "C1", root}, ana, "a", "b")
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "a", "b")
 	sc.slack.Say("UBEN", "C1", root, "<@UBOT> pending")
 	sc.until("Ben is told", func() bool { return len(sc.told("UBEN")) == 1 })
 	if got := sc.told("UBEN")[0]; strings.Count(got, "write_file of files") != 2 {
@@ -139,11 +141,12 @@ func TestSlashCommands(t *testing.T) {
 	}
 }
 
+// R66
 func TestSlashPendingListsTheChannelWithLinks(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
-	sc.asks(place{"T1", "C1", "1700000001.000001"}, ana, "a")
-	sc.asks(place{"T1", "C1", "1700000002.000001"}, ana, "b")
-	sc.asks(place{"T1", "C2", "1700000003.000001"}, ana, "c")
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1700000001.000001"}, ana, "a")
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1700000002.000001"}, ana, "b")
+	sc.asks(blocks.Place{Team: "T1", Channel: "C2", Thread: "1700000003.000001"}, ana, "c")
 	got := sc.slash("UBEN", "C1", "pending")
 	if strings.Count(got, "•") != 2 || !strings.Contains(got, "<"+sc.a.self.URL+"archives/C1/p1700000001000001?thread_ts=1700000001.000001&cid=C1|write_file of files>") {
 		t.Errorf("%q", got)
@@ -163,7 +166,7 @@ func TestSlashPendingListsTheChannelWithLinks(t *testing.T) {
 func TestSlashPendingIsBounded(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	for i := range 300 {
-		sc.asks(place{"T1", "C1", fmt.Sprintf("17000%05d.000001", i)}, ana, "a")
+		sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: fmt.Sprintf("17000%05d.000001", i)}, ana, "a")
 	}
 	if got := sc.slash("UBEN", "C1", "pending"); len(got) > maxSlashAnswer+200 || !strings.Contains(got, "more threads") {
 		t.Errorf("%d bytes, ending in %q", len(got), got[len(got)-80:])
@@ -173,10 +176,10 @@ func TestSlashPendingIsBounded(t *testing.T) {
 func TestSlashStop(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	ben := chat.User{Platform: Platform, Workspace: "T1", Key: "UBEN"}
-	one := sc.asks(place{"T1", "C1", "1700000001.000001"}, ana, "a")
-	sc.asks(place{"T1", "C1", "1700000002.000001"}, ben, "b")
-	sc.asks(place{"T1", "C1", "1700000003.000001"}, ben, "c")
-	sc.asks(place{"T1", "C2", "1700000004.000001"}, ana, "d")
+	one := sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1700000001.000001"}, ana, "a")
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1700000002.000001"}, ben, "b")
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1700000003.000001"}, ben, "c")
+	sc.asks(blocks.Place{Team: "T1", Channel: "C2", Thread: "1700000004.000001"}, ana, "d")
 	if got := sc.slash("UBEN", "C1", "stop"); !strings.Contains(got, "2 of your turns") || len(sc.ledger.decided) != 0 {
 		t.Errorf("%q", got)
 	}
@@ -190,13 +193,13 @@ func TestSlashStop(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	sc.ledger.set(func() {
-		sc.ledger.refuse = func(chat.Clicked) error { return &agent.Refusal{Say: "It is over <now>."} }
+		sc.ledger.refuse = func(chat.Clicked) error { return &decision.Refusal{Say: "It is over <now>."} }
 	})
 	if got := sc.slash("UANA", "C1", "stop"); got != "It is over &lt;now&gt;." {
 		t.Errorf("%q", got)
 	}
 	sc.ledger.set(func() { sc.ledger.refuse = func(chat.Clicked) error { return errDown } })
-	if got := sc.slash("UANA", "C1", "stop"); got != sayCommandFailed {
+	if got := sc.slash("UANA", "C1", "stop"); got != surface.SayCommandFailed("Slack") {
 		t.Errorf("%q", got)
 	}
 }
@@ -209,7 +212,7 @@ func TestASlashCommandOfAnotherWorkspaceIsRefused(t *testing.T) {
 		if !via {
 			sc.connected()
 		}
-		sc.asks(place{"T1", "C1", "1700000000.000100"}, ana, "tok")
+		sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1700000000.000100"}, ana, "tok")
 		for _, cmd := range []map[string]string{{"team_id": "T9"}, {"team_id": "T9", "enterprise_id": "E1"}, {"team_id": ""}, {"api_app_id": "AOTHER"}} {
 			for _, text := range []string{"pending", "stop", "help", "permissions"} {
 				d := sc.slack.SlashAs("UANA", "C1", "/nod", text, cmd)

@@ -4,11 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/core/text"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 // lineFor is a line of the select as it stands on our cards.
@@ -39,16 +41,18 @@ func TestAllThatCanBeChosenOnACard(t *testing.T) {
 	}
 }
 
-// R83: it toggles, decides nothing, and says the same whether it is ticked or unticked: Slack names no option then.
+// It toggles, decides nothing, and says the same whether it is ticked or unticked: Slack names no option then.
+// R83
 func TestRememberIsACheckbox(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	a := cardOf(1, helloArgs)
-	for i := range a.More {
-		a.More[i].Token = "tok"
+	a := asking("ASK1").Blocks[1].(render.Ask)
+	for _, c := range []chat.Choice{chat.DenyReason, chat.Edit, chat.ViewDetail, chat.Why, chat.AllowExact, chat.AllowHour, chat.AllowUses} {
+		a.More = append(a.More, render.Choice{Choice: c, Token: "tok", Label: string(c)})
 	}
+	a.More = append(a.More, render.Choice{Choice: chat.Remember, Token: "tok", Label: text.LabelRemember, Toggle: render.ToggleOff})
 	post := func(a render.Ask) string {
-		ref, err := sc.a.Post(sc.ctx, place{"T1", "C1", root}.id(), chat.PostKey("k"+a.Token+a.Call), render.Message{State: render.Waiting, Blocks: []render.Block{a}})
+		ref, err := sc.a.Post(sc.ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: root}.Chat(), chat.PostKey("k"+a.Token+a.Call), render.Message{State: render.Waiting, Blocks: []render.Block{a}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +82,7 @@ func TestRememberIsACheckbox(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	for _, ref := range []string{off, on} { // ticks the first, unticks the second
-		d, err := sc.slack.Click("UANA", "C1", ref, render.LabelRemember)
+		d, err := sc.slack.Click("UANA", "C1", ref, text.LabelRemember)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,10 +103,11 @@ func TestRememberIsACheckbox(t *testing.T) {
 }
 
 // What allows much is asked about once more, in the words of the card, before it is anybody's click.
+// R106
 func TestAConfirmation(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	id := sc.asks(place{"T1", "C1", root}, ana, "tok")
+	id := sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
 	sc.wide(id)
 	sc.press("UANA", "C1", ts, lineFor("?allow_server", "tok"))
 	sc.until("Ana is asked", func() bool { return len(sc.told("UANA")) == 1 })
@@ -110,10 +115,10 @@ func TestAConfirmation(t *testing.T) {
 		t.Fatal("it was taken before")
 	}
 	e := sc.slack.Ephemerals("UANA")[0]
-	if blocks := e.JSON(); len(blocks) != 2 || textIn(blocks[0]) != render.ConfirmServer("files") || e.Thread != root {
+	if blocks := e.JSON(); len(blocks) != 2 || textIn(blocks[0]) != text.ConfirmServer("files") || e.Thread != root {
 		t.Errorf("%s", e.Blocks)
 	}
-	d, err := sc.slack.ClickEphemeral("UANA", render.LabelAllowServer("files"))
+	d, err := sc.slack.ClickEphemeral("UANA", text.LabelAllowServer("files"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,18 +133,19 @@ func TestAConfirmation(t *testing.T) {
 }
 
 func textIn(block map[string]any) string {
-	v, _ := field(block, "text.text")
-	s, _ := v.(string)
+	text, _ := block["text"].(map[string]any)
+	s, _ := text["text"].(string)
 	return s
 }
 
+// R106
 func TestAConfirmationThatIsCancelled(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	sc.wide(sc.asks(place{"T1", "C1", root}, ana, "tok"))
+	sc.wide(sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok"))
 	sc.press("UANA", "C1", ts, lineFor("?allow_session", "tok"))
 	sc.until("Ana is asked", func() bool { return len(sc.told("UANA")) == 1 })
-	if _, err := sc.slack.ClickEphemeral("UANA", sayCancel); err != nil {
+	if _, err := sc.slack.ClickEphemeral("UANA", "Cancel"); err != nil {
 		t.Fatal(err)
 	}
 	sc.until("the question is gone", func() bool { return len(sc.slack.Ephemerals("UANA")) == 0 })
@@ -151,7 +157,7 @@ func TestAConfirmationThatIsCancelled(t *testing.T) {
 func TestAConfirmationForWhatIsNotOffered(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	id := sc.asks(place{"T1", "C1", root}, ana, "tok")
+	id := sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
 	for i, b := range []fakeslack.Button{lineFor("?allow_server", "tok"), lineFor("?allow_server", "other")} {
 		if i == 1 {
 			sc.wide(id) // which offers it, but not for another ask
@@ -173,9 +179,9 @@ func TestAConfirmationForWhatIsNotOffered(t *testing.T) {
 func TestAConfirmationThatIsNotOurs(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	for i, value := range []string{"", "{}", "tok", form{Place: place{"T9", "C1", "1.2"}, Token: "tok", Choice: chat.AllowOnce}.meta(), form{Place: place{"T1", "C2", "1.2"}, Token: "tok", Choice: chat.AllowOnce}.meta(),
-		form{Place: place{"T1", "C1", "1.2"}, Token: "a b", Choice: chat.AllowOnce}.meta(), form{Place: place{"T1", "C1", "1.2"}, Token: "tok", Choice: "anything"}.meta()} {
-		sc.press("UANA", "C1", ts, fakeslack.Button{BlockID: "b", ActionID: actionSure, Type: "button", Text: "x", Value: value})
+	for i, value := range []string{"", "{}", "tok", blocks.Form{Place: blocks.Place{Team: "T9", Channel: "C1", Thread: "1.2"}, Token: "tok", Choice: chat.AllowOnce}.Metadata(), blocks.Form{Place: blocks.Place{Team: "T1", Channel: "C2", Thread: "1.2"}, Token: "tok", Choice: chat.AllowOnce}.Metadata(),
+		blocks.Form{Place: blocks.Place{Team: "T1", Channel: "C1", Thread: "1.2"}, Token: "a b", Choice: chat.AllowOnce}.Metadata(), blocks.Form{Place: blocks.Place{Team: "T1", Channel: "C1", Thread: "1.2"}, Token: "tok", Choice: "anything"}.Metadata()} {
+		sc.press("UANA", "C1", ts, fakeslack.Button{BlockID: "b", ActionID: blocks.ActionSure, Type: "button", Text: "x", Value: value})
 		sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == i+1 })
 		if got := sc.told("UANA")[i]; got != sayNoPlace {
 			t.Errorf("%q: %q", value, got)
@@ -184,7 +190,7 @@ func TestAConfirmationThatIsNotOurs(t *testing.T) {
 	if len(sc.ledger.asked()) != 0 {
 		t.Errorf("%+v", sc.ledger.asked())
 	}
-	sc.press("UGUEST", "C1", ts, fakeslack.Button{BlockID: "b", ActionID: actionSure, Type: "button", Text: "x", Value: form{Place: place{"T1", "C1", root}, Token: "tok", Choice: chat.AllowOnce}.meta()})
+	sc.press("UGUEST", "C1", ts, fakeslack.Button{BlockID: "b", ActionID: blocks.ActionSure, Type: "button", Text: "x", Value: blocks.Form{Place: blocks.Place{Team: "T1", Channel: "C1", Thread: root}, Token: "tok", Choice: chat.AllowOnce}.Metadata()})
 	sc.until("the guest is told", func() bool { return len(sc.told("UGUEST")) == 1 })
 	if len(sc.ledger.asked()) != 0 {
 		t.Error("a guest decided")
@@ -194,11 +200,11 @@ func TestAConfirmationThatIsNotOurs(t *testing.T) {
 func TestAConfirmedClickThatIsNotRecorded(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	sc.wide(sc.asks(place{"T1", "C1", root}, ana, "tok"))
+	sc.wide(sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok"))
 	sc.press("UANA", "C1", ts, lineFor("?allow_reads", "tok"))
 	sc.until("Ana is asked", func() bool { return len(sc.told("UANA")) == 1 })
 	sc.ledger.set(func() { sc.ledger.fail = func(chat.Inbound) error { return errDown } })
-	if _, err := sc.slack.ClickEphemeral("UANA", render.LabelAllowReads("files")); err != nil {
+	if _, err := sc.slack.ClickEphemeral("UANA", text.LabelAllowReads("files")); err != nil {
 		t.Fatal(err)
 	}
 	sc.until("Ana is told, and can try again", func() bool { return len(sc.told("UANA")) == 2 })
@@ -207,37 +213,16 @@ func TestAConfirmedClickThatIsNotRecorded(t *testing.T) {
 	}
 }
 
-// Slack's own dialog asks on a button, with all of the text; what is longer than it takes is asked by us.
-func TestDialogs(t *testing.T) {
-	b := render.Choice{Choice: chat.Accept, Token: "t", Label: "Accept…", Confirm: "Accept <!channel> *all*?"}
-	p := encode(render.Message{Blocks: []render.Block{render.Note{Line: render.Line{render.Plain("x")}, Choices: []render.Choice{b}}}})
-	raw := string(rawJSON(p.Blocks))
-	if err := check(p); err != nil || !strings.Contains(raw, `"text":{"type":"plain_text","text":"Accept <!channel> *all*?"`) || !strings.Contains(raw, `"style":"danger"`) || !strings.Contains(raw, `"nod:accept:1"`) {
-		t.Errorf("%v %s", err, raw)
-	}
-	b.Confirm = rep(301)
-	p = encode(render.Message{Blocks: []render.Block{render.Note{Line: render.Line{render.Plain("x")}, Choices: []render.Choice{b}}}})
-	if raw = string(rawJSON(p.Blocks)); check(p) != nil || strings.Contains(raw, `"confirm"`) || !strings.Contains(raw, `"nod:?accept:1"`) {
-		t.Error(raw)
-	}
-	c := render.Choice{Choice: chat.AllowExact, Token: "t", Label: render.LabelAllowExact, Confirm: strings.Repeat("All of <it> *here*. ", 400) + "THE END"}
-	p = confirmation(c, aForm)
-	if raw = string(rawJSON(p.Blocks)); check(p) != nil || !strings.Contains(raw, "THE END") || strings.Contains(raw, "mrkdwn") {
-		t.Errorf("%v %s", check(p), raw)
-	}
-	c.Confirm = render.ConfirmPins("write_file", "files", "with path = “notes.txt”")
-	golden(t, "note_confirm.json", pretty(t, confirmation(c, form{Place: place{"T1", "C1", "1795269720.000100"}, Message: "1795269721.000200", Token: "ASK1", Choice: chat.AllowExact})))
-}
-
+// R150
 func TestWhyAmIAsked(t *testing.T) {
 	sc, b := boarded(t)
 	root, ts := sc.thread()
-	id := sc.asks(place{"T1", "C1", root}, ana, "tok")
+	id := sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
 	v := sc.modal("UBEN", ts, chat.Why, "tok")
 	if !strings.Contains(string(v.Blocks), "Why am I asked? tok") {
 		t.Errorf("%s", v.Blocks)
 	}
-	if v = sc.inView("UBEN", sayNext); !strings.Contains(string(v.Blocks), "Page 2 of") || strings.Contains(string(v.Blocks), "<!here>\",\"type\":\"mrkdwn") {
+	if v = sc.inView("UBEN", "Next"); !strings.Contains(string(v.Blocks), "Page 2 of") || strings.Contains(string(v.Blocks), "<!here>\",\"type\":\"mrkdwn") {
 		t.Errorf("%s", v.Blocks)
 	}
 	b.set(func() {
@@ -260,7 +245,7 @@ func TestWhyAmIAsked(t *testing.T) {
 func TestWhyWithoutSettingsIsInTheDetails(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	sc.asks(place{"T1", "C1", root}, ana, "tok")
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
 	if v := sc.modal("UANA", ts, chat.Why, "tok"); !strings.Contains(string(v.Blocks), "notes.txt") {
 		t.Errorf("%s", v.Blocks)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/conformance"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 const kindForm = "application/x-www-form-urlencoded"

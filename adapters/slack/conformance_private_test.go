@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/conformance"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 // sayDirect writes to the bot in a conversation with it alone, where nobody has to be mentioned.

@@ -15,8 +15,9 @@ import (
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/conformance"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/core/text"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 // Messages as Slack's client would draw them: what is text in them, what is alive. Where it is not certain that Slack leaves
@@ -279,9 +280,9 @@ func words(n ast.Node, source []byte) string {
 
 // pressable is the adapter's own Allow once button.
 func (w *workspace) pressable(token string) fakeslack.Button {
-	allow := render.Choice{Choice: chat.AllowOnce, Token: token, Label: render.LabelAllowOnce}
+	allow := render.Choice{Choice: chat.AllowOnce, Token: token, Label: text.LabelAllowOnce}
 	raw, err := slack.DrawCard(render.Ask{
-		Call: "call", Token: token, Kind: render.AskPermission, Header: "Allow?", Run: "Run it", Choices: []render.Choice{allow, {Choice: chat.Deny, Token: token, Label: render.LabelDeny}},
+		Call: "call", Token: token, Kind: render.AskPermission, Header: "Allow?", Run: "Run it", Choices: []render.Choice{allow, {Choice: chat.Deny, Token: token, Label: text.LabelDeny}},
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -18,8 +18,8 @@ import (
 
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/conformance"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 // The conformance suite, through the real client and real sockets, over both transports.

@@ -2,13 +2,11 @@ package slack
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 // The shapes are Slack's, as its pages and people who recorded them have them.
@@ -121,22 +119,5 @@ func TestTheThreadsAlertsAreRead(t *testing.T) {
 		"Ben: these are the orders\nName | Amount\nItem A (https://a.example) | 1200\n--\nBen: odd\n--\nBen: 1. anyone? @Ben *now*"
 	if got := quoted(said.Context); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
-func TestWhatIsReadOfAMessageIsBounded(t *testing.T) {
-	t.Parallel()
-	deep := strings.Repeat(`{"type":"container","child_blocks":[`, 3000) + strings.Repeat(`]}`, 3000)
-	var many []string
-	for i := range 20_000 {
-		many = append(many, fmt.Sprintf(`{"type":"section","text":{"type":"mrkdwn","text":"line %d %s"}}`, i, strings.Repeat("x", 50)))
-	}
-	for _, blocks := range []string{deep, "[" + deep + "]", "[" + strings.Join(many, ",") + "]", `[{"type":"markdown","text":"` + strings.Repeat("é", 1<<20) + `"}]`} {
-		m := said{Bot: "B1", Blocks: json.RawMessage(blocks), Attachments: lax[attachment]{{Blocks: json.RawMessage(blocks)}}}
-		for _, q := range m.beside(func(string) string { return "" }) {
-			if len(q.Text) > surface.MaxQuoted {
-				t.Errorf("%d bytes", len(q.Text))
-			}
-		}
 	}
 }

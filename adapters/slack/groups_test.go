@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 func groupsOf(t *testing.T, a *Adapter, u chat.User) []string {
@@ -30,24 +30,24 @@ func TestGroupsOfSomebody(t *testing.T) {
 	s.AddUserGroup(fakeslack.UserGroup{ID: "S1", Handle: "oncall", Users: []string{"UANA", "UBEN"}})
 	s.AddUserGroup(fakeslack.UserGroup{ID: "S2", Handle: "leads", Users: []string{"UANA"}})
 	s.AddUserGroup(fakeslack.UserGroup{ID: "S3", Handle: "old", Users: []string{"UANA"}, Disabled: true})
-	if name := a.GroupName(chat.ID{}, person("T1", "&S1")); name != "" {
+	if name := a.GroupName(chat.ID{}, userOf("T1", "&S1")); name != "" {
 		t.Errorf("before it was asked S1 is called %q", name)
 	}
 	for u, want := range map[chat.User][]string{
-		ana: {"slack:T1:&S1", "slack:T1:&S2"}, person("T1", "UBEN"): {"slack:T1:&S1"}, person("T1", "UXAN"): nil,
-		person("T9", "UANA"): nil, person("E1", "UANA"): nil, {Platform: "discord", Workspace: "T1", Key: "UANA"}: nil, person("T1", "&S1"): nil,
+		ana: {"slack:T1:&S1", "slack:T1:&S2"}, userOf("T1", "UBEN"): {"slack:T1:&S1"}, userOf("T1", "UXAN"): nil,
+		userOf("T9", "UANA"): nil, userOf("E1", "UANA"): nil, {Platform: "discord", Workspace: "T1", Key: "UANA"}: nil, userOf("T1", "&S1"): nil,
 	} {
 		if got := groupsOf(t, a, u); !slices.Equal(got, want) {
 			t.Errorf("%s is in %v, want %v", u, got, want)
 		}
 	}
-	for g, want := range map[chat.User]string{person("T1", "&S1"): "oncall", person("T1", "&S9"): "", person("T1", "S1"): "", {Platform: "discord", Key: "&S1"}: ""} {
+	for g, want := range map[chat.User]string{userOf("T1", "&S1"): "oncall", userOf("T1", "&S9"): "", userOf("T1", "S1"): "", {Platform: "discord", Key: "&S1"}: ""} {
 		if got := a.GroupName(chat.ID{}, g); got != want {
 			t.Errorf("%s is called %q", g, got)
 		}
 	}
 	a.self.Enterprise = "E1" // there a user's ID is the organisation's
-	if got := groupsOf(t, a, person("E1", "UBEN")); !slices.Equal(got, []string{"slack:E1:&S1"}) {
+	if got := groupsOf(t, a, userOf("E1", "UBEN")); !slices.Equal(got, []string{"slack:E1:&S1"}) {
 		t.Errorf("in an organisation Ben is in %v", got)
 	}
 }
@@ -92,8 +92,8 @@ func TestGroupsThatCannotBeRead(t *testing.T) {
 			t.Errorf("%v, %v", got, err)
 		}
 	}
-	if s.Count("usergroups.list") != 1 || a.GroupName(chat.ID{}, person("T1", "&S1")) != "oncall" {
-		t.Errorf("%d calls, called %q", s.Count("usergroups.list"), a.GroupName(chat.ID{}, person("T1", "&S1")))
+	if s.Count("usergroups.list") != 1 || a.GroupName(chat.ID{}, userOf("T1", "&S1")) != "oncall" {
+		t.Errorf("%d calls, called %q", s.Count("usergroups.list"), a.GroupName(chat.ID{}, userOf("T1", "&S1")))
 	}
 	now = now.Add(groupsFailed)
 	if got := groupsOf(t, a, ana); len(got) != 1 {

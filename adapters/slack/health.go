@@ -43,7 +43,7 @@ func (a *Adapter) Ready(context.Context) error {
 		return errRefused
 	case !isClosed(a.known):
 		return errNotYet
-	case a.AppToken != "" && (h.silent(a.Connections) || h.open == 0 && a.now().Sub(h.deaf) > deafFor):
+	case a.AppToken != "" && (h.isSilent(a.Connections) || h.open == 0 && a.now().Sub(h.deaf) > deafFor):
 		return errDeaf
 	}
 	return nil
@@ -80,7 +80,7 @@ func (a *Adapter) watchToken(ctx context.Context) {
 		case <-a.health.doubts:
 		case <-every.C:
 		}
-		for wait := time.Second; a.refusedNow(ctx); wait = min(2*wait, time.Minute) {
+		for wait := time.Second; a.checkToken(ctx); wait = min(2*wait, time.Minute) {
 			if a.pause(ctx, wait) != nil {
 				return
 			}
@@ -88,8 +88,8 @@ func (a *Adapter) watchToken(ctx context.Context) {
 	}
 }
 
-// refusedNow asks Slack. An answer that says neither changes nothing: what was refused still is, as far as anybody knows.
-func (a *Adapter) refusedNow(ctx context.Context) bool {
+// checkToken asks Slack. An answer that says neither changes nothing: what was refused still is, as far as anybody knows.
+func (a *Adapter) checkToken(ctx context.Context) bool {
 	tctx, cancel := context.WithTimeout(ctx, surface.CallTimeout)
 	defer cancel()
 	_, err := a.api.AuthTestContext(tctx)
@@ -119,8 +119,8 @@ const (
 	socketHello
 )
 
-// becomes notes how a connection is now.
-func (a *Adapter) becomes(at *socketState, now socketState) {
+// setSocketState notes how a connection is now.
+func (a *Adapter) setSocketState(at *socketState, now socketState) {
 	h := &a.health
 	h.mu.Lock()
 	was := *at
@@ -136,7 +136,7 @@ func (a *Adapter) becomes(at *socketState, now socketState) {
 	case now == socketFailed || now == socketGone && was == socketDialed: // Slack hung up on it: Socket Mode is off, or there are too many
 		h.failed++
 	}
-	tell := h.silent(a.Connections) && !h.told
+	tell := h.isSilent(a.Connections) && !h.told
 	h.told = h.told || tell
 	h.mu.Unlock()
 	if tell {
@@ -145,7 +145,7 @@ func (a *Adapter) becomes(at *socketState, now socketState) {
 	}
 }
 
-// silent reports whether sockets were tried often enough in vain. h.mu is held.
-func (h *health) silent(connections int) bool {
+// isSilent reports whether sockets were tried often enough in vain. h.mu is held.
+func (h *health) isSilent(connections int) bool {
 	return h.open == 0 && h.failed >= failedRounds*connections
 }

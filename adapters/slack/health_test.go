@@ -11,7 +11,8 @@ import (
 	"github.com/slack-go/slack"
 	"github.com/slack-go/slack/socketmode"
 
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 // waitReady waits until Ready says want.
@@ -33,7 +34,7 @@ func TestARevokedTokenIsSaidAndNoticedWhenItWorksAgain(t *testing.T) {
 			sc := newScene(t, overSocket).connected()
 			sc.waitReady(nil)
 			sc.slack.Revoke(code)
-			if _, err := sc.a.Post(sc.ctx, place{"T1", "C1", "1.000001"}.id(), "k", finished("an answer")); err == nil {
+			if _, err := sc.a.Post(sc.ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: "1.000001"}.Chat(), "k", finished("an answer")); err == nil {
 				t.Fatal("it was posted")
 			}
 			sc.waitReady(errRefused)
@@ -53,7 +54,7 @@ func TestARevokedTokenIsSaidAndNoticedWhenItWorksAgain(t *testing.T) {
 func TestAMethodThatRefusesTheTokenIsNotTheTokensEnd(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	sc.slack.Fail("chat.postMessage", 1, fakeslack.Fault{Error: "not_allowed_token_type"})
-	if _, err := sc.a.Post(sc.ctx, place{"T1", "C1", "1.000001"}.id(), "k", finished("an answer")); err == nil {
+	if _, err := sc.a.Post(sc.ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: "1.000001"}.Chat(), "k", finished("an answer")); err == nil {
 		t.Fatal("it was posted")
 	}
 	sc.until("the token was looked at", func() bool { return len(sc.slack.Calls("auth.test")) == 2 })
@@ -90,30 +91,30 @@ func TestWithoutAHelloNothingIsHeard(t *testing.T) {
 	close(a.known)
 	var one, two socketState
 	ready := func() error { return a.Ready(t.Context()) }
-	a.becomes(&one, socketDialed)
-	a.becomes(&one, socketHello)
-	if a.becomes(&two, socketDialed); ready() != nil {
+	a.setSocketState(&one, socketDialed)
+	a.setSocketState(&one, socketHello)
+	if a.setSocketState(&two, socketDialed); ready() != nil {
 		t.Error(ready())
 	}
-	a.becomes(&one, socketGone)
+	a.setSocketState(&one, socketGone)
 	if now = now.Add(deafFor); ready() != nil {
 		t.Error("too early", ready())
 	}
 	if now = now.Add(time.Second); !errors.Is(ready(), errDeaf) {
 		t.Error("too late", ready())
 	}
-	a.becomes(&two, socketHello)
+	a.setSocketState(&two, socketHello)
 	if ready() != nil {
 		t.Error(ready())
 	}
-	a.becomes(&two, socketGone)
+	a.setSocketState(&two, socketGone)
 	now = now.Add(time.Second)
 	for range failedRounds * a.Connections { // Slack takes the connection and hangs up, as it does when Socket Mode is switched off
 		if ready() != nil {
 			t.Error("too early", ready())
 		}
-		a.becomes(&one, socketDialed)
-		a.becomes(&one, socketGone)
+		a.setSocketState(&one, socketDialed)
+		a.setSocketState(&one, socketGone)
 	}
 	if !errors.Is(ready(), errDeaf) {
 		t.Error("it is not noticed that Slack hangs up each time")

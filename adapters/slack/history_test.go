@@ -6,16 +6,17 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 func TestWhatWasSaidBeforeComesWithTheFirstMention(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root := sc.slack.Say("UBEN", "C1", "", "the <https://ci.example.com|build> is red")
 	sc.slack.Say("UEXT", "C1", root, "since noon &amp; only here")
-	if _, err := sc.a.Annotate(sc.ctx, place{"T1", "C1", root}.id(), "1.2", "k", finished("the bot's own"), false); err != nil {
+	if _, err := sc.a.Annotate(sc.ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: root}.Chat(), "1.2", "k", finished("the bot's own"), false); err != nil {
 		t.Fatal(err)
 	}
 	sc.quiet()
@@ -70,31 +71,6 @@ func TestAFirstMessageHasNoHistory(t *testing.T) {
 	}
 }
 
-func message(ts, user, text string) said {
-	return said{TS: loose(ts), User: loose(user), Text: loose(text)}
-}
-
-func TestWorthQuoting(t *testing.T) {
-	t.Parallel()
-	var msgs []said
-	for i := range 80 {
-		msgs = append(msgs, message(fmt.Sprintf("%d.000001", 1000+i), "UBEN", fmt.Sprint(i)))
-	}
-	own, bots, join, system := message("1001.000002", "UBOT", "own"), message("1001.000003", "", "alert"), message("1001.000004", "UBEN", "joined"), message("1001.000005", "USLACK", "archived")
-	ownBot := message("1001.000006", "", "own")
-	ownBot.Bot = loose(testSelf.Bot)
-	bots.Subtype, bots.Bot, join.Subtype = "bot_message", "BALERT", "channel_join"
-	msgs = append(msgs, own, bots, join, system, ownBot, message("2000.000000", "UBEN", "the mention itself"), message("2000.000001", "UBEN", "later"))
-	kept, left := worthQuoting(msgs, testSelf, "", "2000.000000")
-	if len(kept) != surface.MaxQuotes || left != 31 || kept[0].Text != "0" || kept[1].Text != "31" || kept[len(kept)-1].Text != "79" {
-		t.Errorf("%d kept, %d left out, from %q %q to %q", len(kept), left, kept[0].Text, kept[1].Text, kept[len(kept)-1].Text)
-	}
-	kept, left = worthQuoting(msgs[80:85], testSelf, "", "2000.000000")
-	if len(kept) != 1 || kept[0].Text != "alert" || left != 0 {
-		t.Errorf("%+v, %d left out", kept, left)
-	}
-}
-
 func TestQuotesFitAndSayWhatIsLeftOut(t *testing.T) {
 	t.Parallel()
 	size := func(all []chat.Quote) (n int) {
@@ -132,14 +108,5 @@ func TestQuotesFitAndSayWhatIsLeftOut(t *testing.T) {
 	}
 	if got := surface.FitQuotes([]chat.Quote{{Text: long}}, 0); !strings.HasSuffix(got[0].Text, "more bytes left out]") {
 		t.Error("a text was cut silently")
-	}
-}
-
-func TestTimestampsAreOrderedAsNumbers(t *testing.T) {
-	t.Parallel()
-	for _, x := range [][2]string{{"999.9", "1000.1"}, {"1000.000001", "1000.000002"}, {"1000.1", "1001.0"}} {
-		if !olderThan(x[0], x[1]) || olderThan(x[1], x[0]) || olderThan(x[0], x[0]) {
-			t.Errorf("%v", x)
-		}
 	}
 }

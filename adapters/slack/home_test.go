@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 // home waits until the Home tab has words.
@@ -43,7 +43,7 @@ func TestTheHomeTab(t *testing.T) {
 	if got := b.acted(); len(got) != 1 || got[0].env.User != ana || !got[0].env.Chat.IsZero() || got[0].view != "grants" {
 		t.Errorf("%+v", got)
 	}
-	if v.Type != "home" || v.CallbackID != callbackPanel {
+	if v.Type != "home" || v.CallbackID != "nod:panel" {
 		t.Errorf("%+v", v)
 	}
 	looked := len(b.seen())
@@ -67,7 +67,7 @@ func TestAFormOnTheHomeTab(t *testing.T) {
 	sc.home("UANA", "Waiting for me")
 	sc.atHome("UANA", "Change note…")
 	sc.until("the form is open", func() bool { return len(sc.slack.Views("UANA")) == 1 })
-	if _, err := sc.slack.SubmitView("UANA", sc.slack.Views("UANA")[0].ID, map[string]string{blockFill: "Ours"}); err != nil {
+	if _, err := sc.slack.SubmitView("UANA", sc.slack.Views("UANA")[0].ID, map[string]string{"text": "Ours"}); err != nil {
 		t.Fatal(err)
 	}
 	sc.home("UANA", "The note is kept.")

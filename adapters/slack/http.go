@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"github.com/slack-go/slack"
+
+	"github.com/nodhq/nod/adapters/slack/inbound"
 )
 
 // Where Slack delivers over HTTP: what the app's settings name as Request URLs.
@@ -30,14 +32,14 @@ func (a *Adapter) Handler() http.Handler {
 	}
 	mux := http.NewServeMux()
 	for _, path := range []string{PathEvents, PathInteractivity, PathCommands} {
-		mux.HandleFunc(path, a.verified(a.delivered))
+		mux.HandleFunc(path, a.verify(a.serveRequest))
 	}
 	return mux
 }
 
-// verified lets only what Slack signed through, with its body. What is wrong with another request is nobody's business.
+// verify lets only what Slack signed through, with its body. What is wrong with another request is nobody's business.
 // https://docs.slack.dev/authentication/verifying-requests-from-slack
-func (a *Adapter) verified(take func(http.ResponseWriter, []byte)) http.HandlerFunc {
+func (a *Adapter) verify(take func(http.ResponseWriter, []byte)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
@@ -47,7 +49,7 @@ func (a *Adapter) verified(take func(http.ResponseWriter, []byte)) http.HandlerF
 		// Before the body is read: a timestamp of another day costs nothing.
 		sv, err := slack.NewSecretsVerifier(r.Header, a.SigningSecret)
 		if err != nil {
-			a.unsigned(w, r)
+			a.refuseUnsigned(w, r)
 			return
 		}
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -61,69 +63,69 @@ func (a *Adapter) verified(take func(http.ResponseWriter, []byte)) http.HandlerF
 			return
 		}
 		if _, err = sv.Write(body); err != nil || sv.Ensure() != nil {
-			a.unsigned(w, r)
+			a.refuseUnsigned(w, r)
 			return
 		}
 		take(w, body)
 	}
 }
 
-func (a *Adapter) unsigned(w http.ResponseWriter, r *http.Request) {
+func (a *Adapter) refuseUnsigned(w http.ResponseWriter, r *http.Request) {
 	a.Logger.Warn("slack: a request is refused: it is not signed with SLACK_SIGNING_SECRET, or not within the last five minutes", "path", r.URL.Path)
 	w.WriteHeader(http.StatusUnauthorized)
 }
 
-// delivered takes what was posted for what it is: an app whose addresses are all the same, as Bolt's are, gets everything at one.
-func (a *Adapter) delivered(w http.ResponseWriter, body []byte) {
+// serveRequest takes what was posted for what it is: an app whose addresses are all the same, as Bolt's are, gets everything at one.
+func (a *Adapter) serveRequest(w http.ResponseWriter, body []byte) {
 	if b := bytes.TrimSpace(body); len(b) > 0 && b[0] == '{' {
-		a.postedEvent(w, body)
+		a.serveEventRequest(w, body)
 		return
 	}
 	values, err := url.ParseQuery(string(body))
 	switch {
 	case err != nil:
-		a.dropped(w, errors.New("the body is neither a JSON object nor a form"))
+		a.drop(w, errors.New("the body is neither a JSON object nor a form"))
 	case values.Get("ssl_check") != "": // Slack looks whether anybody is there
 	case values.Has("command"): // before a payload: of a command, only what it says counts
-		a.posted(w, slashFrom(values.Get))
+		a.answerRequest(w, inbound.ReadSlashCommand(values.Get))
 	case values.Has("payload"):
-		in, err := decodeInteraction([]byte(values.Get("payload")))
+		in, err := inbound.DecodeInteraction([]byte(values.Get("payload")))
 		if err != nil {
-			a.dropped(w, err)
+			a.drop(w, err)
 			return
 		}
-		a.posted(w, in)
+		a.answerRequest(w, in)
 	default:
-		a.dropped(w, errUnknownKind)
+		a.drop(w, inbound.ErrUnknownKind)
 	}
 }
 
-func (a *Adapter) postedEvent(w http.ResponseWriter, body []byte) {
-	e, err := decodeEvent(body)
+func (a *Adapter) serveEventRequest(w http.ResponseWriter, body []byte) {
+	e, err := inbound.DecodeEvent(body)
 	if err != nil {
-		a.dropped(w, err)
+		a.drop(w, err)
 		return
 	}
 	switch e.Type {
 	case "url_verification": // https://docs.slack.dev/reference/events/url_verification
 		respond(w, map[string]string{"challenge": e.Challenge})
 	case "event_callback":
-		a.posted(w, e)
+		a.answerRequest(w, e)
 	case "app_rate_limited":
 		a.Logger.Warn("slack: Slack holds events back: there were more than 30,000 in an hour")
 	default:
-		a.dropped(w, errUnknownKind)
+		a.drop(w, inbound.ErrUnknownKind)
 	}
 }
 
-// dropped is what Slack need not send again: it would be no clearer.
-func (a *Adapter) dropped(w http.ResponseWriter, err error) {
+// drop acknowledges what nobody understands: sent again, it would be no clearer.
+func (a *Adapter) drop(w http.ResponseWriter, err error) {
 	a.Logger.Warn("slack: a delivery could not be understood and is dropped", "err", err)
 	w.WriteHeader(http.StatusOK)
 }
 
-// posted has d served, and answers when that is durable. An error status makes Slack send an event again.
-func (a *Adapter) posted(w http.ResponseWriter, d delivery) {
+// answerRequest serves d, and answers when that is durable. An error status makes Slack send an event again.
+func (a *Adapter) answerRequest(w http.ResponseWriter, d inbound.Delivery) {
 	type outcome struct {
 		receipt
 		err error

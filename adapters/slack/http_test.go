@@ -15,9 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 const postSecret = "8f742231b10e8888abcd99yyyzzz85a5"
@@ -192,18 +193,18 @@ func TestWhatWaitedTooLong(t *testing.T) {
 	a, _ := postbox(t, l, &lines{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	e, err := decodeEvent([]byte(payloadOf(t, "message_im")))
+	e, err := inbound.DecodeEvent([]byte(payloadOf(t, "message_im")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.serve(ctx, a); err == nil || len(l.asked()) > 0 {
+	if _, err := a.serve(ctx, e); err == nil || len(l.asked()) > 0 {
 		t.Error("an event is taken when it is too late to acknowledge it")
 	}
-	in, err := decodeInteraction([]byte(`{"type":"block_actions","user":{"id":"UANA"},"actions":[{"action_id":"nod:deny:1","block_id":"b","value":"tok"}],"container":{"channel_id":"C1","message_ts":"1.2"}}`))
+	in, err := inbound.DecodeInteraction([]byte(`{"type":"block_actions","user":{"id":"UANA"},"actions":[{"action_id":"nod:deny:1","block_id":"b","value":"tok"}],"container":{"channel_id":"C1","message_ts":"1.2"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := in.serve(ctx, a); err != nil || r.after == nil || len(l.got()) > 0 {
+	if r, err := a.serve(ctx, in); err != nil || r.after == nil || len(l.got()) > 0 {
 		t.Errorf("a click: %v, answered: %v", err, r.after != nil)
 	}
 }

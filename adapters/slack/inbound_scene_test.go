@@ -13,10 +13,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/inbound"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 // ledger is an engine as far as what comes in can tell: it takes each delivery of a person once, like the real log.
@@ -74,7 +76,7 @@ func (l *ledger) Accept(ctx context.Context, in chat.Inbound) error {
 	return nil
 }
 
-func (l *ledger) Decide(ctx context.Context, in chat.Clicked) ([]agent.Outcome, error) {
+func (l *ledger) Decide(ctx context.Context, in chat.Clicked) ([]decision.Outcome, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.decided = append(l.decided, in)
@@ -85,7 +87,7 @@ func (l *ledger) Decide(ctx context.Context, in chat.Clicked) ([]agent.Outcome, 
 	if l.refuse != nil {
 		return nil, l.refuse(in)
 	}
-	return []agent.Outcome{{Chat: in.Chat, Choice: in.Choice, By: in.User}}, nil
+	return []decision.Outcome{{Chat: in.Chat, Choice: in.Choice, By: in.User}}, nil
 }
 
 func (l *ledger) Session(_ context.Context, id chat.ID) (turn.Session, error) {
@@ -122,7 +124,7 @@ func (l *ledger) Asking(_ context.Context, match func(chat.ID) bool) ([]chat.ID,
 			out = append(out, id)
 		}
 	}
-	slices.SortFunc(out, func(a, b chat.ID) int { return compareTimestamps(a.Key, b.Key) })
+	slices.SortFunc(out, func(a, b chat.ID) int { return inbound.CompareTimestamps(a.Key, b.Key) })
 	return out, nil
 }
 
@@ -305,11 +307,11 @@ var (
 )
 
 // asks is a session of a chat with calls that wait for an answer.
-func (sc *scene) asks(p place, requester chat.User, tokens ...string) chat.ID {
-	id := p.id()
+func (sc *scene) asks(p blocks.Place, requester chat.User, tokens ...string) chat.ID {
+	id := p.Chat()
 	s := turn.Session{Chat: id, Turn: &turn.Turn{ID: turn.TurnID("turn-" + p.Thread), Requester: requester, Shown: chat.MessageRef(p.Thread)}}
 	for _, tok := range tokens {
-		c := turn.ToolCall{ID: turn.CallID("call-" + tok), Ask: turn.AskID(tok), Asks: []turn.AskID{turn.AskID(tok)}, Status: turn.Awaiting, Args: []byte(`{"path":"notes.txt"}`)}
+		c := turn.ToolCall{ID: turn.CallID("call-" + tok), Asking: turn.Asking{Ask: turn.AskID(tok), Asks: []turn.AskID{turn.AskID(tok)}}, Status: turn.Awaiting, Args: []byte(`{"path":"notes.txt"}`)}
 		c.Tool.Server, c.Tool.Name = "files", "write_file"
 		s.Turn.Calls = append(s.Turn.Calls, c)
 	}

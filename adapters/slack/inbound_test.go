@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 // texts are the messages that were taken, in order.
@@ -57,7 +58,7 @@ func TestAThreadIsFollowedOnceTheBotWasMentionedThere(t *testing.T) {
 	if got := texts(sc.ledger); strings.Join(got, ",") != "one,two,three,four" {
 		t.Errorf("taken: %q", got)
 	}
-	if got := sc.ledger.got()[2].(chat.Said); got.Chat != (place{"T1", "C1", here}).id() || got.User.Key != "UANA" || got.Context != nil {
+	if got := sc.ledger.got()[2].(chat.Said); got.Chat != (blocks.Place{Team: "T1", Channel: "C1", Thread: here}).Chat() || got.User.Key != "UANA" || got.Context != nil {
 		t.Errorf("%+v", got)
 	}
 }
@@ -162,7 +163,7 @@ func TestEditsAndDeletions(t *testing.T) {
 	sc.slack.EditMessage("C1", ts, "<@UBOT> two &amp; three")
 	sc.quiet()
 	edit, ok := sc.ledger.got()[1].(chat.Edited)
-	if !ok || edit.Text != "two & three" || edit.Message != chat.MessageRef(ts) || edit.User != ana || edit.Chat != (place{"T1", "C1", ts}).id() {
+	if !ok || edit.Text != "two & three" || edit.Message != chat.MessageRef(ts) || edit.User != ana || edit.Chat != (blocks.Place{Team: "T1", Channel: "C1", Thread: ts}).Chat() {
 		t.Fatalf("%+v", sc.ledger.got())
 	}
 	all := sc.slack.Deliveries()
@@ -189,7 +190,7 @@ func TestADeletedMessageOfTheBotsOwn(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	ts := sc.slack.Say("UANA", "C1", "", "<@UBOT> one")
 	sc.quiet()
-	ref, err := sc.a.Post(sc.ctx, place{"T1", "C1", ts}.id(), "key", finished("an answer"))
+	ref, err := sc.a.Post(sc.ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: ts}.Chat(), "key", finished("an answer"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func TestADeletedMessageOfTheBotsOwn(t *testing.T) {
 	sc.slack.DeleteMessage("C1", string(ref))
 	sc.quiet()
 	got := sc.ledger.got()
-	if d, ok := got[len(got)-1].(chat.Deleted); !ok || d.Message != ref || d.Chat != (place{"T1", "C1", ts}).id() || len(got) != 2 {
+	if d, ok := got[len(got)-1].(chat.Deleted); !ok || d.Message != ref || d.Chat != (blocks.Place{Team: "T1", Channel: "C1", Thread: ts}).Chat() || len(got) != 2 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -211,10 +212,10 @@ func TestAChannelThatIsGoneEndsWhatWaitsThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, overSocket).connected()
-			one := sc.asks(place{"T1", "C1", "1700000001.000001"}, ana, "a")
-			two := sc.asks(place{"T1", "C1", "1700000002.000001"}, ana, "b")
-			sc.asks(place{"T1", "C2", "1700000003.000001"}, ana, "c")
-			sc.asks(place{"T1", "C1", "1700000004.000001"}, ana)
+			one := sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1700000001.000001"}, ana, "a")
+			two := sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1700000002.000001"}, ana, "b")
+			sc.asks(blocks.Place{Team: "T1", Channel: "C2", Thread: "1700000003.000001"}, ana, "c")
+			sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1700000004.000001"}, ana)
 			end(sc)
 			sc.quiet()
 			got := sc.ledger.got()
@@ -233,7 +234,7 @@ func TestAChannelThatIsGoneEndsWhatWaitsThere(t *testing.T) {
 
 func TestAnArchivedChannelIsSentAgainWhileItCannotBeRecorded(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
-	sc.asks(place{"T1", "C1", "1700000001.000001"}, ana, "a")
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1700000001.000001"}, ana, "a")
 	sc.ledger.set(func() {
 		sc.ledger.fail = func(chat.Inbound) error { sc.ledger.set(func() { sc.ledger.fail = nil }); return errDown }
 	})
@@ -249,7 +250,7 @@ func TestTheAgentViewsStopAndGreeting(t *testing.T) {
 	sc.quiet()
 	sc.slack.Send(map[string]any{"type": "agent_session_stopped", "channel": "C1", "thread_ts": ts, "user": "UANA", "streaming_message_ts": []string{}, "event_ts": "1783536983.783769"})
 	sc.quiet()
-	if s, ok := sc.ledger.got()[1].(chat.Stopped); !ok || s.User != ana || s.Chat != (place{"T1", "C1", ts}).id() || s.Turn != "" {
+	if s, ok := sc.ledger.got()[1].(chat.Stopped); !ok || s.User != ana || s.Chat != (blocks.Place{Team: "T1", Channel: "C1", Thread: ts}).Chat() || s.Turn != "" {
 		t.Errorf("%+v", sc.ledger.got())
 	}
 	dm := sc.slack.OpenAgentView("UANA")

@@ -3,14 +3,17 @@ package slack
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/core/text"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 // buttonFor is a button as it stands on our messages.
@@ -44,7 +47,7 @@ func TestAClick(t *testing.T) {
 	root, ts := sc.thread()
 	d := sc.press("UANA", "C1", ts, buttonFor(chat.AllowChat, "tok"))
 	click := only[chat.Clicked](sc)
-	if click.User != ana || click.Name != "Ana" || click.Chat != (place{"T1", "C1", root}).id() || click.Message != chat.MessageRef(ts) ||
+	if click.User != ana || click.Name != "Ana" || click.Chat != (blocks.Place{Team: "T1", Channel: "C1", Thread: root}).Chat() || click.Message != chat.MessageRef(ts) ||
 		click.Token != "tok" || click.Choice != chat.AllowChat || click.Delivery == "" || click.Reply == (chat.ReplyHandle{}) {
 		t.Errorf("%+v", click)
 	}
@@ -55,7 +58,7 @@ func TestAClick(t *testing.T) {
 	if got := sc.ledger.got(); len(got) != 2 {
 		t.Error("a second click is taken for the first")
 	}
-	if ref := (messageAt{"C1", ts}); len(sc.a.urls.byRef[ref]) == 0 {
+	if ref := (messageAt{"C1", ts}); !slices.ContainsFunc(sc.a.urls.all, func(r *responseURL) bool { return r.ref == ref }) {
 		t.Error("the click's response_url is not kept for edits of the message")
 	}
 }
@@ -77,7 +80,7 @@ func TestAForgedUserInAPayloadIsIgnored(t *testing.T) {
 	}
 	sc.raw(`{"envelope_id":"forged","type":"interactive","payload":` + string(payload) + `}`)
 	sc.until("it is acknowledged", func() bool { return sc.slack.Acks("forged") == 1 })
-	if click := only[chat.Clicked](sc); click.User != ana || click.Chat != (place{"T1", "C1", "1700000001.000001"}).id() {
+	if click := only[chat.Clicked](sc); click.User != ana || click.Chat != (blocks.Place{Team: "T1", Channel: "C1", Thread: "1700000001.000001"}).Chat() {
 		t.Errorf("%+v", click)
 	}
 }
@@ -149,7 +152,7 @@ func (sc *scene) modal(user, ts string, c chat.Choice, token string) fakeslack.V
 func TestDenyWithAReason(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	id := sc.asks(place{"T1", "C1", root}, ana, "tok")
+	id := sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
 	v := sc.modal("UANA", ts, chat.DenyReason, "tok")
 	d, err := sc.slack.SubmitView("UANA", v.ID, map[string]string{"reason": " not now "})
 	if err != nil {
@@ -173,7 +176,7 @@ func TestDenyWithAReason(t *testing.T) {
 func TestEditingArguments(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	sc.asks(place{"T1", "C1", root}, ana, "tok")
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
 	v := sc.modal("UANA", ts, chat.Edit, "tok")
 	submit := func(args string) {
 		t.Helper()
@@ -188,7 +191,7 @@ func TestEditingArguments(t *testing.T) {
 	shown := func() string { return sc.slack.Views("UANA")[0].Errors["args"] }
 	sc.ledger.set(func() {
 		sc.ledger.refuse = func(chat.Clicked) error {
-			return &agent.Refusal{Code: agent.RefusedArguments, Say: "That is not JSON."}
+			return &decision.Refusal{Code: decision.RefusedArguments, Say: "That is not JSON."}
 		}
 	})
 	submit("{")
@@ -213,12 +216,11 @@ func TestEditingArguments(t *testing.T) {
 func TestAFormOfAGuestIsRefusedInTheForm(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	sc.asks(place{"T1", "C1", root}, ana, "tok")
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
 	v := sc.modal("UANA", ts, chat.DenyReason, "tok")
 	sc.slack.AddUser(fakeslack.User{ID: "UANA", Name: "Ana", Guest: true})
 	sc.a.in.people.mu.Lock()
-	clear(sc.a.in.people.byID)
-	sc.a.in.people.recent.Init()
+	sc.a.in.people.recent.Purge()
 	sc.a.in.people.mu.Unlock()
 	if _, err := sc.slack.SubmitView("UANA", v.ID, map[string]string{"reason": "no"}); err != nil {
 		t.Fatal(err)
@@ -234,7 +236,7 @@ func TestAFormOfAGuestIsRefusedInTheForm(t *testing.T) {
 func TestDetails(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	sc.asks(place{"T1", "C1", root}, ana, "tok")
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
 	v := sc.modal("UGUEST", ts, chat.ViewDetail, "tok") // they see the message anyway
 	if !strings.Contains(string(v.Blocks), "notes.txt") {
 		t.Errorf("%s", v.Blocks)
@@ -253,7 +255,7 @@ func TestATriggerThatIsTooOldIsSaid(t *testing.T) {
 	for _, code := range []string{"expired_trigger_id", "trigger_expired", "exchanged_trigger_id"} {
 		sc := newScene(t, overSocket).connected()
 		root, ts := sc.thread()
-		sc.asks(place{"T1", "C1", root}, ana, "tok")
+		sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
 		sc.slack.Fail("views.open", 1, fakeslack.Fault{Error: code})
 		sc.press("UANA", "C1", ts, buttonFor(chat.DenyReason, "tok"))
 		sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 })
@@ -277,10 +279,10 @@ func TestAFormForACallThatNoLongerWaits(t *testing.T) {
 func TestAFormOfAnotherWorkspaceDecidesNothing(t *testing.T) {
 	l := newLedger()
 	a, _ := postbox(t, l, &lines{})
-	for _, meta := range []string{"", "{", form{Place: place{"T9", "C1", "1.2"}, Token: "tok", Choice: chat.DenyReason}.meta()} {
-		in := interaction{Type: "view_submission", Team: crew{ID: "T1"}, User: "UANA"}
-		in.View.Callback, in.View.Metadata, in.View.ID = callbackDeny, loose(meta), "V1"
-		r, err := in.serve(context.Background(), a)
+	for _, meta := range []string{"", "{", blocks.Form{Place: blocks.Place{Team: "T9", Channel: "C1", Thread: "1.2"}, Token: "tok", Choice: chat.DenyReason}.Metadata()} {
+		in := inbound.Interaction{Type: "view_submission", Team: inbound.TeamRef{ID: "T1"}, User: "UANA"}
+		in.View.Callback, in.View.Metadata, in.View.ID = blocks.CallbackDeny, inbound.LooseString(meta), "V1"
+		r, err := a.serve(context.Background(), in)
 		raw, _ := json.Marshal(r.body)
 		if err != nil || !strings.Contains(string(raw), `"response_action":"errors"`) || !strings.Contains(string(raw), sayNoPlace) {
 			t.Errorf("%q: %s, %v", meta, raw, err)
@@ -293,11 +295,11 @@ func TestAFormOfAnotherWorkspaceDecidesNothing(t *testing.T) {
 
 func TestAnAnswerToAFormIsSmall(t *testing.T) {
 	l := newLedger()
-	l.refuse = func(chat.Clicked) error { return &agent.Refusal{Say: strings.Repeat("é", 50_000)} }
+	l.refuse = func(chat.Clicked) error { return &decision.Refusal{Say: strings.Repeat("é", 50_000)} }
 	sc := newScene(t, overSocket).connected()
 	sc.ledger.set(func() { sc.ledger.refuse = l.refuse })
 	root, ts := sc.thread()
-	sc.asks(place{"T1", "C1", root}, ana, "tok")
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
 	v := sc.modal("UANA", ts, chat.DenyReason, "tok")
 	if _, err := sc.slack.SubmitView("UANA", v.ID, map[string]string{"reason": "no"}); err != nil {
 		t.Fatal(err)
@@ -312,11 +314,11 @@ func TestAnAnswerToAFormIsSmall(t *testing.T) {
 func TestACallWithASecretIsNotEdited(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	id := sc.asks(place{"T1", "C1", root}, ana, "tok")
+	id := sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
 	sc.ledger.set(func() { sc.ledger.sessions[id].Turn.Calls[0].Args = []byte(`{"password":"hunter2hunter2"}`) })
 	sc.press("UANA", "C1", ts, buttonFor(chat.Edit, "tok"))
 	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 })
-	if got := sc.told("UANA")[0]; got != render.NotEditable() || len(sc.slack.Views("UANA")) > 0 {
+	if got := sc.told("UANA")[0]; got != text.NotEditable() || len(sc.slack.Views("UANA")) > 0 {
 		t.Errorf("told: %q", got)
 	}
 }

@@ -2,192 +2,191 @@ package slack
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"slices"
 	"strconv"
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // Opening a modal takes a trigger, which lives for three seconds: these run right after the acknowledgement.
 
-// showDetails opens all of what a button stands for.
-func (a *Adapter) showDetails(ctx context.Context, in interaction, f form, reply chat.ReplyHandle) {
-	s, err := a.Engine.Session(ctx, f.Place.id())
-	if err != nil {
-		a.Logger.Warn("slack: details could not be read", "chat", f.Place.id(), "err", err)
-		a.let(ctx, reply, surface.SayNotRead)
+// showDetails opens, for one person, what a choice shows: all of a call or a turn, why it is asked, or what its card masks.
+func (a *Adapter) showDetails(ctx context.Context, in inbound.Interaction, f blocks.Form, env chat.Envelope) {
+	d, no := a.readDetails(ctx, f, env)
+	if no != "" {
+		a.tellOrLog(ctx, env.Reply, no)
 		return
 	}
-	d, ok := turn.Details(s, f.Token)
-	if !ok {
-		a.let(ctx, reply, surface.SayNoDetails)
-		return
-	}
-	a.open(ctx, in, detailsView(d, f), reply)
+	a.openView(ctx, in.Trigger, blocks.EncodeDetails(d, f), env.Reply)
 }
 
-// showWhy opens the answer to "Why am I asked?", which is that of one person. Without settings it is what the details say of it.
-func (a *Adapter) showWhy(ctx context.Context, in interaction, f form, env chat.Envelope) {
-	if a.Settings == nil {
-		a.showDetails(ctx, in, f, env.Reply)
-		return
+// readDetails reads what a choice shows; no is a sentence where there is nothing to be shown. Without settings, why somebody is asked is what the
+// details say of it. That somebody looks at what a card masks is on record before they see it.
+func (a *Adapter) readDetails(ctx context.Context, f blocks.Form, env chat.Envelope) (d render.Details, no string) {
+	var err error
+	switch {
+	case f.Choice == chat.Why && a.Settings != nil:
+		if d, err = a.Settings.Why(ctx, env, f.Token); err != nil && surface.Refusal(err) == nil {
+			a.Logger.Warn("slack: why somebody is asked could not be read", "chat", f.Place.Chat(), "err", err)
+			return d, surface.SayNotRead
+		}
+	case f.Choice == chat.Reveal:
+		out, failed := a.Engine.Decide(ctx, chat.Clicked{Envelope: env, Token: f.Token, Choice: chat.Reveal, Message: f.Message})
+		if d, err = surface.Hidden(out), failed; err != nil && surface.Refusal(err) == nil {
+			a.Logger.Error("slack: a click was not recorded", "chat", env.Chat, "choice", f.Choice, "err", err)
+			return d, surface.SayNotRecorded
+		}
+	default:
+		s, err := a.Engine.Session(ctx, f.Place.Chat())
+		if err != nil {
+			a.Logger.Warn("slack: details could not be read", "chat", f.Place.Chat(), "err", err)
+			return d, surface.SayNotRead
+		}
+		d, ok := card.Details(s, f.Token)
+		if !ok {
+			return d, surface.SayNoDetails
+		}
+		return d, ""
 	}
-	d, err := a.Settings.Why(ctx, env, f.Token)
-	if no := surface.Refusal(err); no != nil {
-		a.let(ctx, env.Reply, no.Say)
-		return
+	if refusal := surface.Refusal(err); refusal != nil {
+		return d, refusal.Say
 	}
-	if err != nil {
-		a.Logger.Warn("slack: why somebody is asked could not be read", "chat", f.Place.id(), "err", err)
-		a.let(ctx, env.Reply, surface.SayNotRead)
-		return
-	}
-	a.open(ctx, in, detailsView(d, f), env.Reply)
-}
-
-// reveal opens what a card masks, for one person. It is on record before they see it.
-func (a *Adapter) reveal(ctx context.Context, in interaction, f form, env chat.Envelope) {
-	d, err := a.revealed(ctx, f, env)
-	if no := surface.Refusal(err); no != nil {
-		a.let(ctx, env.Reply, no.Say)
-		return
-	}
-	if err != nil {
-		a.Logger.Error("slack: a click was not recorded", "chat", env.Chat, "choice", f.Choice, "err", err)
-		a.let(ctx, env.Reply, surface.SayNotRecorded)
-		return
-	}
-	a.open(ctx, in, detailsView(d, f), env.Reply)
-}
-
-func (a *Adapter) revealed(ctx context.Context, f form, env chat.Envelope) (render.Details, error) {
-	out, err := a.Engine.Decide(ctx, chat.Clicked{Envelope: env, Token: f.Token, Choice: chat.Reveal, Message: f.Message})
-	return surface.Hidden(out), err
+	return d, ""
 }
 
 // openForm opens the form for a reason, or for other arguments.
-func (a *Adapter) openForm(ctx context.Context, in interaction, f form, reply chat.ReplyHandle) {
-	s, err := a.Engine.Session(ctx, f.Place.id())
+func (a *Adapter) openForm(ctx context.Context, in inbound.Interaction, f blocks.Form, reply chat.ReplyHandle) {
+	s, err := a.Engine.Session(ctx, f.Place.Chat())
 	if err != nil {
-		a.Logger.Warn("slack: a form could not be filled in", "chat", f.Place.id(), "err", err)
-		a.let(ctx, reply, surface.SayNotRead)
+		a.Logger.Warn("slack: a form could not be filled in", "chat", f.Place.Chat(), "err", err)
+		a.tellOrLog(ctx, reply, surface.SayNotRead)
 		return
 	}
-	call, ok := askedFor(s, f.Token)
+	call, ok := surface.FindAsk(s, f.Token)
 	if !ok {
-		a.let(ctx, reply, surface.SayNotOpen)
+		a.tellOrLog(ctx, reply, surface.SayNotOpen)
 		return
 	}
 	if f.Choice == chat.DenyReason {
-		a.open(ctx, in, denyView(f, surface.CallLine(call)), reply)
+		a.openView(ctx, in.Trigger, blocks.EncodeDenyForm(f, surface.CallLine(call)), reply)
 		return
 	}
 	if !turn.CanEdit(call) { // a masked secret would stand in the form
-		a.let(ctx, reply, render.NotEditable())
+		a.tellOrLog(ctx, reply, text.NotEditable())
 		return
 	}
-	view, ok := editView(f, surface.CallLine(call), string(call.Args))
+	view, ok := blocks.EncodeEditForm(f, surface.CallLine(call), string(call.Args))
 	if !ok {
-		a.let(ctx, reply, sayTooLongToEdit)
+		a.tellOrLog(ctx, reply, surface.SayTooLongToEdit("Slack", 3000))
 		return
 	}
-	a.open(ctx, in, view, reply)
+	a.openView(ctx, in.Trigger, view, reply)
 }
 
-// takable is the view, or where Slack would refuse it one that says so: a click must not be answered by nothing.
-func (a *Adapter) takable(v slack.ModalViewRequest) slack.ModalViewRequest {
-	err := checkView(v)
-	if err == nil {
-		return v
-	}
-	a.Logger.Error("slack: a view breaks a rule of Slack's; showing that it cannot be shown", "err", err)
-	simple := modal(saySettings, sayClose)
-	simple.Blocks.BlockSet = []slack.Block{slack.NewSectionBlock(plainText(sayNotDrawn), nil, nil)}
-	if v.CallbackID == callbackPanel { // its buttons are gone; what it is stays known
-		simple.CallbackID, simple.PrivateMetadata = v.CallbackID, v.PrivateMetadata
-	}
-	return simple
-}
-
-func askedFor(s turn.Session, ask string) (turn.ToolCall, bool) {
-	for _, c := range turn.OpenAsks(s) {
-		if ask != "" && string(c.Ask) == ask {
-			return c, true
-		}
-	}
-	return turn.ToolCall{}, false
-}
-
-func (a *Adapter) open(ctx context.Context, in interaction, view slack.ModalViewRequest, reply chat.ReplyHandle) {
-	a.openWith(ctx, string(in.Trigger), view, reply)
-}
-
-func (a *Adapter) openWith(ctx context.Context, trigger string, view slack.ModalViewRequest, reply chat.ReplyHandle) {
-	_, err := a.api.OpenViewContext(ctx, trigger, a.takable(view))
+// openView opens a modal, or says why it could not be opened.
+func (a *Adapter) openView(ctx context.Context, trigger inbound.LooseString, view slack.ModalViewRequest, reply chat.ReplyHandle) {
+	_, err := a.api.OpenViewContext(ctx, string(trigger), view)
 	switch {
 	case err == nil:
-	case tooOld(err):
-		a.let(ctx, reply, sayWindowClosed)
+	case isTooOld(err):
+		a.tellOrLog(ctx, reply, sayWindowClosed)
 	default:
 		a.Logger.Error("slack: a form could not be opened", "err", faultOf(err))
-		a.let(ctx, reply, surface.SayNotOpened)
+		a.tellOrLog(ctx, reply, surface.SayNotOpened)
 	}
 }
 
 // turnPage shows another page of the details that are open.
-func (a *Adapter) turnPage(ctx context.Context, in interaction, act slack.BlockAction) {
-	f, err := parseForm(string(in.View.Metadata))
+func (a *Adapter) turnPage(ctx context.Context, in inbound.Interaction, act slack.BlockAction) {
+	f, err := blocks.ParseForm(string(in.View.Metadata))
 	if err != nil || f.Place.Team != a.self.Team {
 		return
 	}
 	if f.Page, err = strconv.Atoi(act.Value); err != nil {
 		return
 	}
-	d, ok := a.pageOf(ctx, in, f)
-	if !ok {
+	var env chat.Envelope
+	if f.Choice == chat.Reveal || f.Choice == chat.Why && a.Settings != nil {
+		by, no := a.identifyDecider(ctx, string(in.User), f.Choice)
+		if no != "" {
+			return
+		}
+		env = a.envelope(f.Place, in.Submission(f.Token), by, chat.ReplyHandle{})
+	}
+	d, no := a.readDetails(ctx, f, env)
+	if no != "" {
 		return
 	}
 	// The hash makes an update that comes after a later one fail, instead of turning back.
-	_, err = a.api.UpdateViewContext(ctx, detailsView(d, f), "", string(in.View.Hash), string(in.View.ID))
+	_, err = a.api.UpdateViewContext(ctx, blocks.EncodeDetails(d, f), "", string(in.View.Hash), string(in.View.ID))
 	if err != nil {
 		a.Logger.Info("slack: a page was not turned", "err", faultOf(err))
 	}
 }
 
-// pageOf reads again what a modal shows.
-func (a *Adapter) pageOf(ctx context.Context, in interaction, f form) (d render.Details, ok bool) {
-	if f.Choice == chat.Why && a.Settings != nil {
-		by, no := a.decider(ctx, string(in.User), chat.Why)
-		if no != "" {
-			return d, false
-		}
-		d, err := a.Settings.Why(ctx, a.envelope(f.Place, "", by, chat.ReplyHandle{}), f.Token)
-		return d, err == nil
-	}
-	if f.Choice == chat.Reveal {
-		by, no := a.decider(ctx, string(in.User), chat.Reveal)
-		if no != "" {
-			return d, false
-		}
-		d, err := a.revealed(ctx, f, a.envelope(f.Place, in.submission(f.Token), by, chat.ReplyHandle{}))
-		return d, err == nil
-	}
-	s, err := a.Engine.Session(ctx, f.Place.id())
+// Before a choice with [render.Choice.Confirm] is taken, the person reads what it grants. A button of its own has Slack's dialog. For a
+// line of a menu, and for a text that is longer than the dialog takes, a private message asks, whose button stands for the very same click.
+
+// confirmFirst asks whether a person means it, in the words that their card has now.
+func (a *Adapter) confirmFirst(ctx context.Context, f blocks.Form, reply chat.ReplyHandle) {
+	s, err := a.Engine.Session(ctx, f.Place.Chat())
 	if err != nil {
-		a.Logger.Warn("slack: details could not be read", "chat", f.Place.id(), "err", err)
-		return d, false
+		a.Logger.Warn("slack: a confirmation could not be asked for", "chat", f.Place.Chat(), "err", err)
+		a.tellOrLog(ctx, reply, surface.SayNotRead)
+		return
 	}
-	return turn.Details(s, f.Token)
+	c, ok := findOffer(s, f)
+	if !ok {
+		a.tellOrLog(ctx, reply, surface.SayNotOpen)
+		return
+	}
+	a.whisperBlocks(ctx, reply, blocks.EncodeConfirmation(c, f))
 }
 
-// shortSum names a text, without repeating it.
-func shortSum(s string) string {
-	h := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(h[:6])
+// findOffer finds a choice on the message of the chat's turn as it is now.
+func findOffer(s turn.Session, f blocks.Form) (render.Choice, bool) {
+	for _, t := range slices.Backward(s.Turns()) {
+		if c, ok := card.View(s, t, card.Live{}).Find(f.Choice, f.Token); ok {
+			return c, true
+		}
+	}
+	return render.Choice{}, false
+}
+
+// takeConfirmation does the click that a private message's button stands for.
+func (a *Adapter) takeConfirmation(ctx context.Context, in inbound.Interaction, act *slack.BlockAction) receipt {
+	f, err := blocks.ParseForm(act.Value)
+	if err != nil || f.Place.Team != a.self.Team || f.Place.Channel != in.ChannelID() {
+		return a.answerPrivately(privately(string(in.ResponseURL), in.ChannelID(), string(in.Container.Thread), string(in.User)), sayNoPlace)
+	}
+	reply := privately(string(in.ResponseURL), f.Place.Channel, f.Place.Thread, string(in.User))
+	by, no := a.identifyDecider(ctx, string(in.User), f.Choice)
+	if no != "" {
+		return a.answerPrivately(reply, no)
+	}
+	if !a.recordClick(ctx, chat.Clicked{Envelope: a.envelope(f.Place, in.Delivery(act), by, reply), Token: f.Token, Choice: f.Choice, Message: f.Message}) {
+		return a.answerPrivately(reply, surface.SayNotRecorded)
+	}
+	return a.removeAnswered(in)
+}
+
+// removeAnswered takes a private message away that was answered.
+func (a *Adapter) removeAnswered(in inbound.Interaction) receipt {
+	return receipt{after: func(ctx context.Context) {
+		if in.ResponseURL == "" || !in.Container.Ephemeral {
+			return
+		}
+		if err := a.respond(ctx, string(in.ResponseURL), reply{DeleteOriginal: true}); err != nil {
+			a.Logger.Info("slack: a private message that was answered stays", "err", err)
+		}
+	}}
 }

@@ -5,10 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/inbound"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack/samples"
 )
 
 // boarded is a scene with settings.
@@ -49,10 +52,11 @@ func (sc *scene) inView(user, what string) fakeslack.View {
 	return now
 }
 
+// R2 R3 R4 R19 R44 R101 R148 R149 R153
 func TestTheSettingsAreAModal(t *testing.T) {
 	sc, b := boarded(t)
 	v := sc.settings("UANA")
-	if v.CallbackID != callbackPanel || v.Title != "Settings" || v.Submit != "" || !strings.Contains(string(v.Blocks), "Waiting for me") {
+	if v.CallbackID != "nod:panel" || v.Title != "Settings" || v.Submit != "" || !strings.Contains(string(v.Blocks), "Waiting for me") {
 		t.Errorf("%+v", v)
 	}
 	v = sc.inView("UANA", "Grants")
@@ -119,7 +123,9 @@ func TestPagesOfAPanel(t *testing.T) {
 func TestWhatIsRefusedOrFailsIsSaidInThePanel(t *testing.T) {
 	sc, b := boarded(t)
 	sc.settings("UANA")
-	b.set(func() { b.no = &agent.Refusal{Code: agent.RefusedNotYours, Say: "Only an admin can change that."} })
+	b.set(func() {
+		b.no = &decision.Refusal{Code: decision.RefusedNotYours, Say: "Only an admin can change that."}
+	})
 	if v := sc.inView("UANA", "Trust server…"); !strings.Contains(string(v.Blocks), "Only an admin") || !strings.Contains(string(v.Blocks), "Waiting for me") {
 		t.Errorf("%s", v.Blocks)
 	}
@@ -159,12 +165,12 @@ func TestAFormOfThePanel(t *testing.T) {
 	sc, b := boarded(t)
 	sc.settings("UANA")
 	v := sc.inView("UANA", "Change note…")
-	if v.CallbackID != callbackFill || !strings.Contains(string(v.Blocks), "Team files") || len(sc.slack.Views("UANA")) != 2 {
+	if v.CallbackID != blocks.CallbackFill || !strings.Contains(string(v.Blocks), "Team files") || len(sc.slack.Views("UANA")) != 2 {
 		t.Fatalf("%+v", v)
 	}
 	submit := func(text string) {
 		t.Helper()
-		d, err := sc.slack.SubmitView("UANA", v.ID, map[string]string{blockFill: text})
+		d, err := sc.slack.SubmitView("UANA", v.ID, map[string]string{"text": text})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,14 +178,14 @@ func TestAFormOfThePanel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, no := range []error{&agent.Refusal{Say: "Too long a note."}, errDown} {
+	for _, no := range []error{&decision.Refusal{Say: "Too long a note."}, errDown} {
 		b.set(func() { b.no = no })
 		submit("x")
 		want := sayNotSaved
 		if no != errDown {
 			want = "Too long a note."
 		}
-		sc.until("the form says so", func() bool { all := sc.slack.Views("UANA"); return len(all) == 2 && all[1].Errors[blockFill] == want })
+		sc.until("the form says so", func() bool { all := sc.slack.Views("UANA"); return len(all) == 2 && all[1].Errors["text"] == want })
 	}
 	b.set(func() { b.no = nil })
 	submit("  Ours  ")
@@ -200,12 +206,12 @@ func TestAFormOfThePanel(t *testing.T) {
 func TestAFormForWhatIsNotOfferedAnyMore(t *testing.T) {
 	sc, b := boarded(t)
 	sc.settings("UANA")
-	b.set(func() { b.views["start"] = grantsPanel() })
-	if v := sc.inView("UANA", "Change note…"); !strings.Contains(string(v.Blocks), sayWasChanged) || v.CallbackID != callbackPanel {
+	b.set(func() { b.views["start"] = samples.GrantsPanel() })
+	if v := sc.inView("UANA", "Change note…"); !strings.Contains(string(v.Blocks), sayWasChanged) || v.CallbackID != "nod:panel" {
 		t.Errorf("%s", v.Blocks)
 	}
 	b.set(func() {
-		p := firstPanel()
+		p := samples.FirstPanel()
 		p.Sections[1].Rows[0].Acts[2].Value = rep(3001)
 		b.views["start"] = p
 	})
@@ -239,9 +245,9 @@ func TestGuestsAndOthersSeeNoSettings(t *testing.T) {
 	if v := sc.inView("UANA", "Trust server…"); !strings.Contains(string(v.Blocks), sayGuest) || len(sc.slack.ViewButtons(v.ID)) != 0 {
 		t.Errorf("%s", v.Blocks)
 	}
-	in := interaction{Type: "view_submission", Team: crew{ID: "T1"}, User: "UGUEST"} // nor with a form
-	in.View.Callback, in.View.Metadata, in.View.ID = callbackFill, loose(panelForm{View: "start", Token: "note-1"}.meta()), "V1"
-	if r, err := in.serve(sc.ctx, sc.a); err != nil || !strings.Contains(string(rawJSON(r.body)), sayGuest) {
+	in := inbound.Interaction{Type: "view_submission", Team: inbound.TeamRef{ID: "T1"}, User: "UGUEST"} // nor with a form
+	in.View.Callback, in.View.Metadata, in.View.ID = blocks.CallbackFill, inbound.LooseString(blocks.PanelForm{View: "start", Token: "note-1"}.Metadata()), "V1"
+	if r, err := sc.a.serve(sc.ctx, in); err != nil || !strings.Contains(jsonOf(r.body), sayGuest) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if len(b.acted()) != 0 || len(b.seen()) != looked {
@@ -254,8 +260,7 @@ func (sc *scene) forget() {
 	p := &sc.a.in.people
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	clear(p.byID)
-	p.recent.Init()
+	p.recent.Purge()
 }
 
 // What private_metadata says is Slack's word for what we wrote; what we did not write is nobody's, and of another workspace neither.
@@ -263,23 +268,23 @@ func TestAPanelThatIsNotOursDoesNothing(t *testing.T) {
 	b := newBoard()
 	a, _ := postbox(t, newLedger(), &lines{})
 	a.Settings = b
-	for _, meta := range []string{"", "{}", `{"v":1,"view":"start","x":1}`, panelForm{At: place{"T9", "C1", "1.2"}, View: "start"}.meta()} {
+	for _, meta := range []string{"", "{}", `{"v":1,"view":"start","x":1}`, blocks.PanelForm{At: blocks.Place{Team: "T9", Channel: "C1", Thread: "1.2"}, View: "start"}.Metadata()} {
 		for _, action := range []string{
 			`{"type":"button","action_id":"nodp:do:1","value":"revoke-1","action_ts":"1"}`, `{"type":"button","action_id":"nodp:go:1","value":"grants","action_ts":"1"}`,
 			`{"type":"static_select","action_id":"nodp:pick:1","selected_option":{"value":"server-ask"},"action_ts":"1"}`,
 		} {
-			in, err := decodeInteraction([]byte(`{"type":"block_actions","trigger_id":"t","user":{"id":"UANA"},"view":{"id":"V1","type":"modal","hash":"h"},"actions":[` + action + `]}`))
+			in, err := inbound.DecodeInteraction([]byte(`{"type":"block_actions","trigger_id":"t","user":{"id":"UANA"},"view":{"id":"V1","type":"modal","hash":"h"},"actions":[` + action + `]}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			in.View.Metadata = loose(meta)
-			if r, err := in.serve(t.Context(), a); err != nil || r.after != nil || r.body != nil {
+			in.View.Metadata = inbound.LooseString(meta)
+			if r, err := a.serve(t.Context(), in); err != nil || r.after != nil || r.body != nil {
 				t.Errorf("%q %s: %+v, %v", meta, action, r, err)
 			}
 		}
-		in := interaction{Type: "view_submission", Team: crew{ID: "T1"}, User: "UANA"}
-		in.View.Callback, in.View.Metadata, in.View.ID = callbackFill, loose(strings.Replace(meta, `"view":"start"`, `"view":"start","token":"note-1"`, 1)), "V1"
-		if r, err := in.serve(t.Context(), a); err != nil || !strings.Contains(string(rawJSON(r.body)), sayWasChanged) {
+		in := inbound.Interaction{Type: "view_submission", Team: inbound.TeamRef{ID: "T1"}, User: "UANA"}
+		in.View.Callback, in.View.Metadata, in.View.ID = blocks.CallbackFill, inbound.LooseString(strings.Replace(meta, `"view":"start"`, `"view":"start","token":"note-1"`, 1)), "V1"
+		if r, err := a.serve(t.Context(), in); err != nil || !strings.Contains(jsonOf(r.body), sayWasChanged) {
 			t.Errorf("%q: %+v, %v", meta, r, err)
 		}
 	}
@@ -299,11 +304,11 @@ func TestWhatIsNoActIsLeftAlone(t *testing.T) {
 		`{"type":"button","action_id":"nodp:page:1","value":"-1","action_ts":"1"}`, `{"type":"button","action_id":"nodp:page:1","value":"x","action_ts":"1"}`, `{"type":"button","action_id":"nodp:link:1","action_ts":"1"}`,
 		`{"type":"static_select","action_id":"nodp:pick:1","value":"server-ask","action_ts":"1"}`, `{"type":"button","action_id":"nodp:do:1","value":"` + rep(41) + `","action_ts":"1"}`,
 	} {
-		in, err := decodeInteraction([]byte(`{"type":"block_actions","trigger_id":"t","user":{"id":"UANA"},"view":{"id":"V1","type":"modal","hash":"h","private_metadata":"{\"v\":1,\"view\":\"start\"}"},"actions":[` + action + `]}`))
+		in, err := inbound.DecodeInteraction([]byte(`{"type":"block_actions","trigger_id":"t","user":{"id":"UANA"},"view":{"id":"V1","type":"modal","hash":"h","private_metadata":"{\"v\":1,\"view\":\"start\"}"},"actions":[` + action + `]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err := in.serve(sc.ctx, sc.a); err != nil || r.after != nil {
+		if r, err := sc.a.serve(sc.ctx, in); err != nil || r.after != nil {
 			t.Errorf("%s: %+v, %v", action, r, err)
 		}
 	}
@@ -314,14 +319,14 @@ func TestWhatIsNoActIsLeftAlone(t *testing.T) {
 
 func TestLinksOfAPanel(t *testing.T) {
 	sc, _ := boarded(t)
-	here := place{"T1", "C1", "1795269720.000100"}
-	if got := sc.a.linkOf(render.ChatLink{Chat: here.id().String(), Message: "1795269721.000200"}); got != sc.a.permalink(here, "1795269721.000200") {
+	here := blocks.Place{Team: "T1", Channel: "C1", Thread: "1795269720.000100"}
+	if got := sc.a.linkOf(render.ChatLink{Chat: here.Chat().String(), Message: "1795269721.000200"}); got != sc.a.permalink(here, "1795269721.000200") {
 		t.Errorf("%q", got)
 	}
-	if got := sc.a.linkOf(render.ChatLink{Chat: here.id().String()}); got != sc.a.permalink(here, chat.MessageRef(here.Thread)) {
+	if got := sc.a.linkOf(render.ChatLink{Chat: here.Chat().String()}); got != sc.a.permalink(here, chat.MessageRef(here.Thread)) {
 		t.Errorf("%q", got)
 	}
-	for _, l := range []render.ChatLink{{}, {Chat: "x"}, {Chat: "web::c1"}, {Chat: place{"T9", "C1", "1.2"}.id().String()}, {Chat: here.id().String(), Message: "javascript:1"}} {
+	for _, l := range []render.ChatLink{{}, {Chat: "x"}, {Chat: "web::c1"}, {Chat: blocks.Place{Team: "T9", Channel: "C1", Thread: "1.2"}.Chat().String()}, {Chat: here.Chat().String(), Message: "javascript:1"}} {
 		if got := sc.a.linkOf(l); got != "" {
 			t.Errorf("%+v: %q", l, got)
 		}
@@ -329,6 +334,7 @@ func TestLinksOfAPanel(t *testing.T) {
 }
 
 // "open" on a message leads to the view that its token names, in which "here" is nothing.
+// R161
 func TestOpeningTheSettingsFromAMessage(t *testing.T) {
 	sc, b := boarded(t)
 	_, ts := sc.thread()
@@ -345,7 +351,7 @@ func TestOpeningTheSettingsFromAMessage(t *testing.T) {
 // A view that Slack would refuse is not sent: that would be no answer at all.
 func TestAViewThatWouldBeRefusedSaysSo(t *testing.T) {
 	sc, b := boarded(t)
-	p := firstPanel()
+	p := samples.FirstPanel()
 	for range 13 {
 		p.Tabs = append(p.Tabs, p.Tabs...)
 		if len(p.Tabs) > 3000 {
@@ -354,12 +360,12 @@ func TestAViewThatWouldBeRefusedSaysSo(t *testing.T) {
 	}
 	b.set(func() { b.views[""] = p })
 	v := sc.settings("UANA")
-	if !strings.Contains(string(v.Blocks), sayNotDrawn) {
+	if !strings.Contains(string(v.Blocks), "This cannot be shown here.") {
 		t.Errorf("%d bytes", len(v.Blocks))
 	}
 	sc.slack.OpenHome("UANA")
 	sc.until("the Home tab says so", func() bool {
 		v, ok := sc.slack.Home("UANA")
-		return ok && strings.Contains(string(v.Blocks), sayNotDrawn)
+		return ok && strings.Contains(string(v.Blocks), "This cannot be shown here.")
 	})
 }

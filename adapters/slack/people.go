@@ -1,16 +1,20 @@
 package slack
 
 import (
-	"container/list"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -22,8 +26,8 @@ const (
 	maxPeople    = 4096
 )
 
-// somebody is a person as Slack knows them.
-type somebody struct {
+// Person is somebody as Slack knows them.
+type Person struct {
 	User     chat.User
 	Name     string
 	Guest    bool // of this workspace, for some channels
@@ -36,81 +40,61 @@ type somebody struct {
 // people remembers who is who. The zero value is ready.
 type people struct {
 	mu     sync.Mutex
-	byID   map[string]*list.Element
-	recent *list.List // of *acquaintance, the one looked at last in front
+	recent *lru.Cache[string, *personEntry] // nil: nobody was looked up yet
 }
 
-type acquaintance struct {
-	id    string
+type personEntry struct {
 	asked chan struct{} // closed when who, err and until are there
-	who   somebody
+	who   Person
 	err   error
 	until time.Time
 }
 
-// who is the person with a user ID, by users.info. Several that ask for the same one at once make one call.
-func (a *Adapter) who(ctx context.Context, userID string) (somebody, error) {
+// lookUp finds the person with a user ID, by users.info. Several that ask for the same one at once make one call.
+func (a *Adapter) lookUp(ctx context.Context, userID string) (Person, error) {
 	if userID == "" {
-		return somebody{}, errors.New("slack: no user is named")
+		return Person{}, errors.New("slack: no user is named")
 	}
 	ctx, cancel := context.WithTimeout(ctx, peopleWithin)
 	defer cancel()
 	for {
-		one, first := a.in.people.meet(userID, a.now())
+		one, first := a.in.people.entryOf(userID, a.now())
 		if first {
-			one.who, one.err = a.ask(ctx, userID)
-			a.in.people.met(one, ctx.Err() != nil, a.now())
+			one.who, one.err = a.fetchPerson(ctx, userID)
+			a.in.people.fill(one, ctx.Err() != nil, a.now())
 			return one.who, one.err
 		}
 		select {
 		case <-one.asked:
 		case <-ctx.Done():
-			return somebody{}, fmt.Errorf("slack: users.info: %w", ctx.Err())
+			return Person{}, fmt.Errorf("slack: users.info: %w", ctx.Err())
 		}
 		if !errors.Is(one.err, context.Canceled) && !errors.Is(one.err, context.DeadlineExceeded) {
 			return one.who, one.err
 		}
 		if ctx.Err() != nil {
-			return somebody{}, one.err
+			return Person{}, one.err
 		} // else it was the other's time that ran out, not ours
 	}
 }
 
-// meet returns what is known or being asked, or an entry for the caller to fill in.
-func (p *people) meet(id string, now time.Time) (one *acquaintance, first bool) {
+// entryOf returns the entry of who is known or being asked, or an entry for the caller to fill in.
+func (p *people) entryOf(id string, now time.Time) (one *personEntry, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.byID == nil {
-		p.byID, p.recent = map[string]*list.Element{}, list.New()
+	if p.recent == nil {
+		p.recent, _ = lru.New[string, *personEntry](maxPeople) // it fails for a size below one only
 	}
-	if e, ok := p.byID[id]; ok {
-		one = e.Value.(*acquaintance)
-		select {
-		case <-one.asked:
-			if now.Before(one.until) {
-				p.recent.MoveToFront(e)
-				return one, false
-			}
-			p.forget(e)
-		default:
-			return one, false
-		}
+	if one, ok := p.recent.Get(id); ok && (!isClosed(one.asked) || now.Before(one.until)) {
+		return one, false
 	}
-	for p.recent.Len() >= maxPeople {
-		p.forget(p.recent.Back())
-	}
-	one = &acquaintance{id: id, asked: make(chan struct{})}
-	p.byID[id] = p.recent.PushFront(one)
+	one = &personEntry{asked: make(chan struct{})}
+	p.recent.Add(id, one)
 	return one, true
 }
 
-func (p *people) forget(e *list.Element) {
-	delete(p.byID, e.Value.(*acquaintance).id)
-	p.recent.Remove(e)
-}
-
-// met says that an entry is filled in. cut: the asking was given up, which says nothing about the person.
-func (p *people) met(one *acquaintance, cut bool, now time.Time) {
+// fill ends the asking for an entry. cut: it was given up, which says nothing about the person.
+func (p *people) fill(one *personEntry, cut bool, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -130,75 +114,59 @@ func (a *Adapter) nameOf(userID string) string {
 	p := &a.in.people
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e, ok := p.byID[userID]
-	if !ok {
-		return ""
-	}
-	one := e.Value.(*acquaintance)
-	select {
-	case <-one.asked:
-		return one.who.Name
-	default:
-		return ""
-	}
-}
-
-// ask calls users.info. https://docs.slack.dev/reference/methods/users.info
-func (a *Adapter) ask(ctx context.Context, userID string) (somebody, error) {
-	u, err := a.api.GetUserInfoContext(ctx, userID)
-	if err != nil {
-		return somebody{}, fmt.Errorf("slack: users.info: %w", faultOf(a.doubt(err)))
-	}
-	return somebodyOf(u, a.self), nil
-}
-
-// somebodyOf reads a user object. On Enterprise Grid the organisation is where user IDs are unique; elsewhere the workspace is, which
-// for somebody from another organisation is theirs. https://docs.slack.dev/reference/objects/user-object
-func somebodyOf(u *slack.User, me self) somebody {
-	home := u.Enterprise.EnterpriseID
-	if home == "" {
-		home = u.TeamID
-	}
-	who := somebody{
-		User: person(home, u.ID), Guest: u.IsRestricted || u.IsUltraRestricted, Gone: u.Deleted,
-		Bot: u.IsBot || u.IsWorkflowBot || u.IsConnectorBot || u.ID == slackbot || u.ID == slackSystem,
-	}
-	ours := u.TeamID == me.Team || me.Enterprise != "" && (u.Enterprise.EnterpriseID == me.Enterprise || u.TeamID == me.Enterprise)
-	who.External = u.IsStranger || !ours
-	for _, name := range []string{u.Profile.DisplayName, u.Profile.RealName, u.RealName, u.Name} {
-		if name != "" {
-			who.Name = name
-			break
+	if p.recent != nil {
+		if one, ok := p.recent.Peek(userID); ok && isClosed(one.asked) {
+			return one.who.Name
 		}
 	}
+	return ""
+}
+
+// fetchPerson calls users.info. https://docs.slack.dev/reference/methods/users.info
+func (a *Adapter) fetchPerson(ctx context.Context, userID string) (Person, error) {
+	u, err := a.api.GetUserInfoContext(ctx, userID)
+	if err != nil {
+		return Person{}, fmt.Errorf("slack: users.info: %w", faultOf(a.doubt(err)))
+	}
+	return PersonOf(u, a.self.Team, a.self.Enterprise), nil
+}
+
+// PersonOf reads a user object, as the bot of a workspace, and maybe of an Enterprise Grid organisation, sees it. On Enterprise Grid the
+// organisation is where user IDs are unique; elsewhere the workspace is, which for somebody from another organisation is theirs.
+// https://docs.slack.dev/reference/objects/user-object
+func PersonOf(u *slack.User, team, enterprise string) Person {
+	home := cmp.Or(u.Enterprise.EnterpriseID, u.TeamID)
+	who := Person{
+		User: userOf(home, u.ID), Guest: u.IsRestricted || u.IsUltraRestricted, Gone: u.Deleted,
+		Bot: u.IsBot || u.IsWorkflowBot || u.IsConnectorBot || u.ID == inbound.Slackbot || u.ID == inbound.SlackSystem,
+	}
+	ours := u.TeamID == team || enterprise != "" && (u.Enterprise.EnterpriseID == enterprise || u.TeamID == enterprise)
+	who.External = u.IsStranger || !ours
+	who.Name = cmp.Or(u.Profile.DisplayName, u.Profile.RealName, u.RealName, u.Name)
 	return who
 }
 
-// speaker is the author of a message. Where Slack does not tell, the signed envelope's word for where they are at home has to do:
+// identifyAuthor finds out who wrote a message. Where Slack does not tell, the signed envelope's word for where they are at home has to do:
 // a message is not lost for that, but nothing runs unasked for it. Who decides is looked up again.
-func (a *Adapter) speaker(ctx context.Context, userID, home string) somebody {
-	by, err := a.who(ctx, userID)
+func (a *Adapter) identifyAuthor(ctx context.Context, userID, home string) Person {
+	by, err := a.lookUp(ctx, userID)
 	if err == nil {
 		return by
 	}
 	if no, ok := errors.AsType[slack.SlackErrorResponse](err); ok && no.Err == "user_not_found" {
-		return somebody{Bot: true} // Slack speaks: whoever can be seen in a channel, it knows
+		return Person{Bot: true} // Slack speaks: whoever can be seen in a channel, it knows
 	}
 	if userID != "" {
 		a.Logger.Info("slack: who wrote is taken from the envelope alone", "user", userID, "err", err)
 	}
-	switch {
-	case home != "" && home != a.self.Team:
-	case a.self.Enterprise != "":
-		home = a.self.Enterprise
-	default:
-		home = a.self.Team
+	if home == "" || home == a.self.Team {
+		home = cmp.Or(a.self.Enterprise, a.self.Team)
 	}
-	return somebody{User: person(home, userID), Untold: true}
+	return Person{User: userOf(home, userID), Untold: true}
 }
 
 // standing is what the author of a message is here.
-func (a *Adapter) standing(by somebody) chat.Standing {
+func (a *Adapter) standing(by Person) chat.Standing {
 	switch {
 	case by.Untold:
 		return chat.Untold
@@ -208,9 +176,9 @@ func (a *Adapter) standing(by somebody) chat.Standing {
 	return chat.Member
 }
 
-// decider is who decides, or a sentence for them that says why they may not here. The engine then asks whether the policy lets them.
-func (a *Adapter) decider(ctx context.Context, userID string, choice chat.Choice) (by somebody, no string) {
-	by, err := a.who(ctx, userID)
+// identifyDecider finds out who decides; no is a sentence for them that says why they may not here. The engine then asks whether the policy lets them.
+func (a *Adapter) identifyDecider(ctx context.Context, userID string, choice chat.Choice) (by Person, no string) {
+	by, err := a.lookUp(ctx, userID)
 	switch {
 	case err != nil:
 		a.Logger.Warn("slack: who clicked could not be looked up", "user", userID, "err", err)
@@ -225,4 +193,112 @@ func (a *Adapter) decider(ctx context.Context, userID string, choice chat.Choice
 		return by, sayGuest
 	}
 	return by, ""
+}
+
+// userOf is a user of a workspace. On Enterprise Grid home is the enterprise, where user IDs are unique; else it is the user's own
+// workspace, which for somebody from another organisation is not the one the bot is installed in.
+func userOf(home, user string) chat.User {
+	if home == "" || user == "" {
+		return chat.User{}
+	}
+	return chat.User{Platform: Platform, Workspace: home, Key: user}
+}
+
+var (
+	_ agent.Groups     = (*Adapter)(nil)
+	_ agent.GroupNames = (*Adapter)(nil)
+)
+
+// How long what Slack says of user groups is believed. Somebody who left a group can decide because of it that much longer. The method is
+// of tier 2, 20 calls a minute, which all replicas of a workspace share: https://docs.slack.dev/reference/methods/usergroups.list
+const (
+	groupsFresh  = 30 * time.Second
+	groupsFailed = 2 * time.Second // a failure is kept as long, so that a burst of clicks does not become a burst of calls
+	groupsWithin = 1500 * time.Millisecond
+)
+
+// userGroups remembers who belongs to what. The zero value is ready.
+type userGroups struct {
+	asking sync.Mutex // held for one call, which groupsWithin bounds
+
+	mu    sync.Mutex
+	of    map[string][]string // groups by user ID
+	names map[string]string   // handles by group ID: kept when a later call fails
+	err   error
+	until time.Time
+}
+
+// Groups are the user groups that somebody belongs to now; people of other workspaces have none. It asks Slack for all groups at once,
+// with the scope usergroups:read. The engine asks where groups may decide at all.
+func (a *Adapter) Groups(ctx context.Context, _ chat.ID, u chat.User) ([]chat.User, error) {
+	if u.Platform != Platform || u.IsGroup() || u.Workspace != a.self.Team && (a.self.Enterprise == "" || u.Workspace != a.self.Enterprise) {
+		return nil, nil
+	}
+	ids, err := a.groupsOf(ctx, u.Key)
+	if err != nil {
+		return nil, err
+	}
+	groups := []chat.User{} // known, and none
+	for _, id := range ids {
+		groups = append(groups, userOf(u.Workspace, chat.GroupPrefix+id))
+	}
+	return groups, nil
+}
+
+func (a *Adapter) groupsOf(ctx context.Context, userID string) ([]string, error) {
+	g := &a.in.groups
+	if ids, fresh, err := g.lookUp(userID, a.now()); fresh {
+		return ids, err
+	}
+	g.asking.Lock()
+	defer g.asking.Unlock()
+	if ids, fresh, err := g.lookUp(userID, a.now()); fresh { // somebody else asked meanwhile
+		return ids, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, groupsWithin)
+	defer cancel()
+	asked := a.now() // what was read is as old as the question
+	list, err := a.api.GetUserGroupsContext(ctx, slack.GetUserGroupsOptionIncludeUsers(true))
+	if err != nil {
+		err = fmt.Errorf("slack: usergroups.list: %w", faultOf(a.doubt(err)))
+	}
+	g.learn(list, err, asked)
+	ids, _, err := g.lookUp(userID, asked)
+	return ids, err
+}
+
+// lookUp returns somebody's groups as they were read, while that is fresh.
+func (g *userGroups) lookUp(userID string, now time.Time) (ids []string, fresh bool, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.of[userID], now.Before(g.until), g.err
+}
+
+func (g *userGroups) learn(list []slack.UserGroup, err error, asked time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.of, g.err, g.until = nil, err, asked.Add(groupsFailed); err != nil {
+		return
+	}
+	g.of, g.names, g.until = map[string][]string{}, map[string]string{}, asked.Add(groupsFresh)
+	for _, x := range list {
+		if x.ID == "" || x.DateDelete != 0 { // one that is disabled stands for nobody
+			continue
+		}
+		g.names[x.ID] = x.Handle
+		for _, u := range x.Users {
+			g.of[u] = append(g.of[u], x.ID)
+		}
+	}
+}
+
+// GroupName is the handle of a user group, as far as it was read. It asks nobody.
+func (a *Adapter) GroupName(_ chat.ID, group chat.User) string {
+	if group.Platform != Platform || !group.IsGroup() {
+		return ""
+	}
+	g := &a.in.groups
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.names[strings.TrimPrefix(group.Key, chat.GroupPrefix)]
 }

@@ -11,36 +11,37 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 func TestSomebodyOf(t *testing.T) {
 	t.Parallel()
-	grid := self{Team: "T1", Enterprise: "E1"}
+	grid := inbound.Self{Team: "T1", Enterprise: "E1"}
 	of := func(home, key string) chat.User { return chat.User{Platform: Platform, Workspace: home, Key: key} }
 	for name, x := range map[string]struct {
 		u    slack.User
-		me   self
-		want somebody
+		me   inbound.Self
+		want Person
 	}{
-		"member":          {slack.User{ID: "U1", TeamID: "T1", Name: "ana", RealName: "Ana A", Profile: slack.UserProfile{DisplayName: "Ana"}}, testSelf, somebody{User: of("T1", "U1"), Name: "Ana"}},
-		"without a name":  {slack.User{ID: "U1", TeamID: "T1", Name: "ana"}, testSelf, somebody{User: of("T1", "U1"), Name: "ana"}},
-		"guest":           {slack.User{ID: "U1", TeamID: "T1", IsRestricted: true}, testSelf, somebody{User: of("T1", "U1"), Guest: true}},
-		"single channel":  {slack.User{ID: "U1", TeamID: "T1", IsUltraRestricted: true}, testSelf, somebody{User: of("T1", "U1"), Guest: true}},
-		"connected":       {slack.User{ID: "U1", TeamID: "T9"}, testSelf, somebody{User: of("T9", "U1"), External: true}},
-		"stranger":        {slack.User{ID: "U1", TeamID: "T1", IsStranger: true}, testSelf, somebody{User: of("T1", "U1"), External: true}},
-		"no team":         {slack.User{ID: "U1"}, testSelf, somebody{External: true}},
-		"deactivated":     {slack.User{ID: "U1", TeamID: "T1", Deleted: true}, testSelf, somebody{User: of("T1", "U1"), Gone: true}},
-		"bot":             {slack.User{ID: "U1", TeamID: "T1", IsBot: true}, testSelf, somebody{User: of("T1", "U1"), Bot: true}},
-		"slackbot":        {slack.User{ID: "USLACKBOT", TeamID: "T1"}, testSelf, somebody{User: of("T1", "USLACKBOT"), Bot: true}},
-		"organisation":    {slack.User{ID: "W1", TeamID: "T1", Enterprise: slack.EnterpriseUser{EnterpriseID: "E1"}}, grid, somebody{User: of("E1", "W1")}},
-		"other workspace": {slack.User{ID: "W1", TeamID: "T2", Enterprise: slack.EnterpriseUser{EnterpriseID: "E1"}}, grid, somebody{User: of("E1", "W1")}},
-		"other org":       {slack.User{ID: "W1", TeamID: "T2", Enterprise: slack.EnterpriseUser{EnterpriseID: "E2"}}, grid, somebody{User: of("E2", "W1"), External: true}},
-		"org, no grid":    {slack.User{ID: "W1", TeamID: "T2", Enterprise: slack.EnterpriseUser{EnterpriseID: "E2"}}, testSelf, somebody{User: of("E2", "W1"), External: true}},
+		"member":          {slack.User{ID: "U1", TeamID: "T1", Name: "ana", RealName: "Ana A", Profile: slack.UserProfile{DisplayName: "Ana"}}, testSelf, Person{User: of("T1", "U1"), Name: "Ana"}},
+		"without a name":  {slack.User{ID: "U1", TeamID: "T1", Name: "ana"}, testSelf, Person{User: of("T1", "U1"), Name: "ana"}},
+		"guest":           {slack.User{ID: "U1", TeamID: "T1", IsRestricted: true}, testSelf, Person{User: of("T1", "U1"), Guest: true}},
+		"single channel":  {slack.User{ID: "U1", TeamID: "T1", IsUltraRestricted: true}, testSelf, Person{User: of("T1", "U1"), Guest: true}},
+		"connected":       {slack.User{ID: "U1", TeamID: "T9"}, testSelf, Person{User: of("T9", "U1"), External: true}},
+		"stranger":        {slack.User{ID: "U1", TeamID: "T1", IsStranger: true}, testSelf, Person{User: of("T1", "U1"), External: true}},
+		"no team":         {slack.User{ID: "U1"}, testSelf, Person{External: true}},
+		"deactivated":     {slack.User{ID: "U1", TeamID: "T1", Deleted: true}, testSelf, Person{User: of("T1", "U1"), Gone: true}},
+		"bot":             {slack.User{ID: "U1", TeamID: "T1", IsBot: true}, testSelf, Person{User: of("T1", "U1"), Bot: true}},
+		"slackbot":        {slack.User{ID: "USLACKBOT", TeamID: "T1"}, testSelf, Person{User: of("T1", "USLACKBOT"), Bot: true}},
+		"organisation":    {slack.User{ID: "W1", TeamID: "T1", Enterprise: slack.EnterpriseUser{EnterpriseID: "E1"}}, grid, Person{User: of("E1", "W1")}},
+		"other workspace": {slack.User{ID: "W1", TeamID: "T2", Enterprise: slack.EnterpriseUser{EnterpriseID: "E1"}}, grid, Person{User: of("E1", "W1")}},
+		"other org":       {slack.User{ID: "W1", TeamID: "T2", Enterprise: slack.EnterpriseUser{EnterpriseID: "E2"}}, grid, Person{User: of("E2", "W1"), External: true}},
+		"org, no grid":    {slack.User{ID: "W1", TeamID: "T2", Enterprise: slack.EnterpriseUser{EnterpriseID: "E2"}}, testSelf, Person{User: of("E2", "W1"), External: true}},
 	} {
-		if got := somebodyOf(&x.u, x.me); got != x.want {
+		if got := PersonOf(&x.u, x.me.Team, x.me.Enterprise); got != x.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, x.want)
 		}
 	}
@@ -68,7 +69,7 @@ func TestTwentyAtOnceAskOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if who, err := a.who(t.Context(), "UANA"); err != nil || who.Name != "Ana" || who.User != ana {
+			if who, err := a.lookUp(t.Context(), "UANA"); err != nil || who.Name != "Ana" || who.User != ana {
 				t.Errorf("%+v, %v", who, err)
 			}
 		})
@@ -84,8 +85,8 @@ func TestPeopleAreRememberedForAWhile(t *testing.T) {
 	a, s := parlour(t)
 	now := time.Now()
 	a.now = func() time.Time { return now }
-	look := func() somebody {
-		who, err := a.who(t.Context(), "UANA")
+	look := func() Person {
+		who, err := a.lookUp(t.Context(), "UANA")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,8 +102,8 @@ func TestPeopleAreRememberedForAWhile(t *testing.T) {
 	if !look().Gone || s.Count("users.info") != 2 {
 		t.Error("not asked again")
 	}
-	if p := &a.in.people; p.recent.Len() != len(p.byID) {
-		t.Errorf("%d entries for %d people", p.recent.Len(), len(p.byID))
+	if n := a.in.people.recent.Len(); n != 1 {
+		t.Errorf("%d entries for one person", n)
 	}
 }
 
@@ -112,7 +113,7 @@ func TestAFailureIsNotRememberedForLong(t *testing.T) {
 	a.now = func() time.Time { return now }
 	s.Fail("users.info", 1, fakeslack.Fault{RetryAfter: time.Second})
 	for range 5 {
-		if _, err := a.who(t.Context(), "UANA"); err == nil {
+		if _, err := a.lookUp(t.Context(), "UANA"); err == nil {
 			t.Fatal("no error")
 		}
 	}
@@ -120,7 +121,7 @@ func TestAFailureIsNotRememberedForLong(t *testing.T) {
 		t.Errorf("%d calls while it failed", n)
 	}
 	now = now.Add(peopleFailed)
-	if _, err := a.who(t.Context(), "UANA"); err != nil {
+	if _, err := a.lookUp(t.Context(), "UANA"); err != nil {
 		t.Error(err)
 	}
 }
@@ -128,17 +129,17 @@ func TestAFailureIsNotRememberedForLong(t *testing.T) {
 // The one who asks gives up: those who wait with it ask themselves.
 func TestAnotherOnesHasteIsNoFailureOfMine(t *testing.T) {
 	a, _ := parlour(t)
-	hasty, first := a.in.people.meet("UANA", a.now())
+	hasty, first := a.in.people.entryOf("UANA", a.now())
 	if !first {
 		t.Fatal("somebody asks already")
 	}
 	got := make(chan error, 1)
-	go func() { _, err := a.who(t.Context(), "UANA"); got <- err }()
+	go func() { _, err := a.lookUp(t.Context(), "UANA"); got <- err }()
 	for range 1000 { // it waits with the first
 		runtime.Gosched()
 	}
 	hasty.err = context.Canceled
-	a.in.people.met(hasty, true, a.now())
+	a.in.people.fill(hasty, true, a.now())
 	if err := <-got; err != nil {
 		t.Error(err)
 	}
@@ -151,16 +152,16 @@ func TestPeopleAreBounded(t *testing.T) {
 	t.Parallel()
 	var p people
 	for i := range maxPeople + 10 {
-		one, first := p.meet(fmt.Sprint(i), time.Now())
+		one, first := p.entryOf(fmt.Sprint(i), time.Now())
 		if !first {
 			t.Fatal("not the first")
 		}
-		p.met(one, false, time.Now())
-		if len(p.byID) > maxPeople || p.recent.Len() != len(p.byID) {
-			t.Fatalf("%d are remembered", len(p.byID))
+		p.fill(one, false, time.Now())
+		if n := p.recent.Len(); n > maxPeople {
+			t.Fatalf("%d are remembered", n)
 		}
 	}
-	if _, first := p.meet("0", time.Now()); !first {
+	if _, first := p.entryOf("0", time.Now()); !first {
 		t.Error("the oldest is still remembered")
 	}
 }
@@ -191,7 +192,7 @@ func TestWhoMayDecide(t *testing.T) {
 		{"", true, true, chat.AllowOnce, sayWhoUnknown},
 	} {
 		a.Guests, a.External = x.guests, x.external
-		if _, no := a.decider(t.Context(), x.user, x.choice); no != x.want {
+		if _, no := a.identifyDecider(t.Context(), x.user, x.choice); no != x.want {
 			t.Errorf("%+v: %q", x, no)
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 // Whatever Slack dislikes about the blocks, the card keeps its buttons.
@@ -71,34 +71,6 @@ func TestWordsAlone(t *testing.T) {
 	}
 }
 
-// Each level says the same in less room.
-func TestShapesShrink(t *testing.T) {
-	long := asking("ask1")
-	long.Blocks[0] = render.Text{Markdown: strings.Repeat("words that the model wrote. ", 300)}
-	of := turnShapes(render.Fit(long, limits))
-	last := 1 << 30
-	for _, level := range []int{levelFull, levelHalf, levelPlain} {
-		s, ok := of(level)
-		if !ok {
-			t.Fatalf("no level %d", level)
-		}
-		raw, err := json.Marshal(s.blocks)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(raw) >= last {
-			t.Errorf("level %d has %d bytes, the one before %d", level, len(raw), last)
-		}
-		last = len(raw)
-		if err := check(s.payload()); err != nil {
-			t.Errorf("level %d: %v", level, err)
-		}
-	}
-	if _, ok := of(levelText); ok {
-		t.Error("an ask is said without its buttons")
-	}
-}
-
 func TestLogNamesWhereABlockIsWrong(t *testing.T) {
 	where := "must be less than 3001 characters [json-pointer:/blocks/0/text/text]"
 	body, _ := json.Marshal(map[string]any{"ok": false, "error": "invalid_blocks", "response_metadata": map[string]any{"messages": []string{where}}})
@@ -108,7 +80,7 @@ func TestLogNamesWhereABlockIsWrong(t *testing.T) {
 	if err := a.introduce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Post(t.Context(), place{"T1", "C1", "1.1"}.id(), "k", asking("a")); err != nil {
+	if _, err := a.Post(t.Context(), blocks.Place{Team: "T1", Channel: "C1", Thread: "1.1"}.Chat(), "k", asking("a")); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(log.String(), "/blocks/0/text/text") {

@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 // answering is a message with words of the model.
@@ -97,7 +98,7 @@ type room struct {
 	slack  *fakeslack.Server
 	budget *budget
 	log    *lines
-	place  place
+	place  blocks.Place
 	id     chat.ID
 	ctx    context.Context
 
@@ -129,8 +130,8 @@ func newRoom(t *testing.T, o fakeslack.Options) *room {
 	if err := r.introduce(r.ctx); err != nil {
 		t.Fatal(err)
 	}
-	r.place = place{s.Team(), "C1", s.Say("UANA", "C1", "", "hello")}
-	r.id = r.place.id()
+	r.place = blocks.Place{Team: s.Team(), Channel: "C1", Thread: s.Say("UANA", "C1", "", "hello")}
+	r.id = r.place.Chat()
 	return r
 }
 
@@ -210,10 +211,10 @@ func TestPost(t *testing.T) {
 func TestPostWhereNobodyIs(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
 	for id, want := range map[chat.ID]agent.PlatformFault{
-		{Platform: "web", Key: "x"}:                           agent.FaultGone,
-		{Platform: Platform, Workspace: "T1", Key: "C1"}:      agent.FaultGone,
-		place{r.place.Team, "CNONE", "1.1"}.id():              agent.FaultGone,
-		place{"TOTHER", r.place.Channel, r.place.Thread}.id(): agent.FaultForbidden,
+		{Platform: "web", Key: "x"}:                                                           agent.FaultGone,
+		{Platform: Platform, Workspace: "T1", Key: "C1"}:                                      agent.FaultGone,
+		blocks.Place{Team: r.place.Team, Channel: "CNONE", Thread: "1.1"}.Chat():              agent.FaultGone,
+		blocks.Place{Team: "TOTHER", Channel: r.place.Channel, Thread: r.place.Thread}.Chat(): agent.FaultForbidden,
 	} {
 		_, err := r.Post(r.ctx, id, "key", answering("x"))
 		if pe := fault(t, err); pe.Kind != want {

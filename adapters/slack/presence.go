@@ -12,6 +12,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -55,19 +56,19 @@ type presence struct {
 	titles feature
 	prompt feature
 
-	mu   sync.Mutex
-	want map[place]string // not told yet
-	told map[place]string
-	name map[place]string // titles not given yet
-	away place            // the status of this one is on its way
-	kick chan struct{}
+	mu        sync.Mutex
+	pending   map[blocks.Place]string // statuses that Slack is to be told
+	sent      map[blocks.Place]string // those that it was told last
+	newTitles map[blocks.Place]string // titles that threads are to get
+	sending   blocks.Place            // the status of this one is on its way
+	kick      chan struct{}
 }
 
-// maxTold bounds what is remembered; what is forgotten is told once more.
-const maxTold = 4096
+// maxPlaces bounds what is remembered; what is forgotten is told once more.
+const maxPlaces = 4096
 
 func newPresence(a *Adapter) *presence {
-	p := &presence{a: a, want: map[place]string{}, told: map[place]string{}, name: map[place]string{}, kick: make(chan struct{}, 1)}
+	p := &presence{a: a, pending: map[blocks.Place]string{}, sent: map[blocks.Place]string{}, newTitles: map[blocks.Place]string{}, kick: make(chan struct{}, 1)}
 	p.status.name, p.titles.name, p.prompt.name = "the agent's status", "a thread's title", "suggested prompts"
 	return p
 }
@@ -85,55 +86,55 @@ func statusOf(s render.State) string {
 	return ""
 }
 
-// shows notes how a thread's message stands. It never blocks.
-func (p *presence) shows(at place, s render.State) {
+// show notes how a thread's message stands. It never blocks.
+func (p *presence) show(at blocks.Place, s render.State) {
 	status := statusOf(s)
 	if status == "" || p.status.off.Load() {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.told[at] == status && p.name[at] == "" {
-		delete(p.want, at)
+	if p.sent[at] == status && p.newTitles[at] == "" {
+		delete(p.pending, at)
 		return
 	}
-	if len(p.want) >= maxTold && p.want[at] == "" {
+	if len(p.pending) >= maxPlaces && p.pending[at] == "" {
 		return
 	}
-	p.want[at] = status
+	p.pending[at] = status
 	select {
 	case p.kick <- struct{}{}:
 	default:
 	}
 }
 
-// begins says that a turn begins in a thread: before, the agent was idle there. A turn that is over before there was room to say
+// begin says that a turn begins in a thread: before, the agent was idle there. A turn that is over before there was room to say
 // that it works then needs no call at all.
-func (p *presence) begins(at place) {
+func (p *presence) begin(at blocks.Place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.told[at] == "" && p.away != at {
-		p.heard(at, slack.AgentSessionStatusActive)
+	if p.sent[at] == "" && p.sending != at {
+		p.remember(at, slack.AgentSessionStatusActive)
 	}
 }
 
 // Starts shows that the agent works in a chat's thread.
 func (a *Adapter) Starts(id chat.ID) bool {
-	p, ok := placeOf(id)
+	p, ok := blocks.PlaceOf(id)
 	if !ok || a.presence.status.off.Load() {
 		return false
 	}
-	a.presence.begins(p)
-	a.presence.shows(p, render.Working)
+	a.presence.begin(p)
+	a.presence.show(p, render.Working)
 	return true
 }
 
-// heard notes what Slack knows. p.mu is held.
-func (p *presence) heard(at place, status string) {
-	if len(p.told) >= maxTold {
-		clear(p.told)
+// remember notes what Slack knows. p.mu is held.
+func (p *presence) remember(at blocks.Place, status string) {
+	if len(p.sent) >= maxPlaces {
+		clear(p.sent)
 	}
-	p.told[at] = status
+	p.sent[at] = status
 }
 
 // run tells until ctx ends.
@@ -159,11 +160,11 @@ func (p *presence) run(ctx context.Context) {
 // round tells what is wanted; the wait is for what there was no room for.
 func (p *presence) round(ctx context.Context) (wait time.Duration) {
 	p.mu.Lock()
-	places := slices.Collect(maps.Keys(p.want))
+	places := slices.Collect(maps.Keys(p.pending))
 	p.mu.Unlock()
 	for _, at := range places {
 		p.mu.Lock()
-		status := p.want[at]
+		status := p.pending[at]
 		p.mu.Unlock()
 		if status == "" || p.status.off.Load() || ctx.Err() != nil {
 			continue
@@ -175,25 +176,25 @@ func (p *presence) round(ctx context.Context) (wait time.Duration) {
 	return 0
 }
 
-func (p *presence) tell(ctx context.Context, at place, status string) (wait time.Duration) {
+func (p *presence) tell(ctx context.Context, at blocks.Place, status string) (wait time.Duration) {
 	c := call{method: methodStatus, team: at.Team}
 	err := p.a.afford(ctx, c)
 	if err == nil {
 		p.mu.Lock()
-		p.away = at
-		delete(p.told, at) // nobody knows until the answer, and what comes meanwhile must be told after it
+		p.sending = at
+		delete(p.sent, at) // nobody knows until the answer, and what comes meanwhile must be told after it
 		p.mu.Unlock()
 		tctx, cancel := context.WithTimeout(ctx, extraTimeout)
 		_, err = p.a.api.SetAgentSessionStatusContext(tctx, slack.AgentSessionSetStatusParameters{Status: status, ChannelID: at.Channel, ThreadTS: at.Thread})
 		cancel()
 		if err != nil {
-			err = p.a.failed(ctx, c, err)
+			err = p.a.reportFault(ctx, c, err)
 		}
 	}
 	p.mu.Lock()
-	p.away = place{}
+	p.sending = blocks.Place{}
 	if err == nil { // else not worth a second try: the next state comes soon
-		p.heard(at, status)
+		p.remember(at, status)
 	}
 	p.mu.Unlock()
 	if pe := new(agent.PlatformError); errors.As(err, &pe) && (pe.Kind == agent.FaultBusy || pe.Kind == agent.FaultLater) {
@@ -201,12 +202,12 @@ func (p *presence) tell(ctx context.Context, at place, status string) (wait time
 	}
 	p.status.refuse(p.a, err)
 	if err == nil {
-		p.entitle(ctx, at)
+		p.giveTitle(ctx, at)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.want[at] == status { // else a newer one came meanwhile
-		delete(p.want, at)
+	if p.pending[at] == status { // else a newer one came meanwhile
+		delete(p.pending, at)
 	}
 	return 0
 }
@@ -217,9 +218,9 @@ const (
 	promptsTaken = 4  // https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
 )
 
-// title names a thread in the agent view after its first words, once there is a session that can have a title: the first status
+// setTitle names a thread in the agent view after its first words, once there is a session that can have a title: the first status
 // makes it. It never blocks.
-func (a *Adapter) title(_ context.Context, at place, text string) {
+func (a *Adapter) setTitle(_ context.Context, at blocks.Place, text string) {
 	r := []rune(strings.Join(strings.Fields(text), " "))
 	if len(r) > titleRoom {
 		r = append(r[:titleRoom-1], '…')
@@ -227,21 +228,21 @@ func (a *Adapter) title(_ context.Context, at place, text string) {
 	p := a.presence
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(r) > 0 && len(p.name) < maxTold && !p.status.off.Load() && !p.titles.off.Load() {
-		p.name[at] = string(r)
+	if len(r) > 0 && len(p.newTitles) < maxPlaces && !p.status.off.Load() && !p.titles.off.Load() {
+		p.newTitles[at] = string(r)
 	}
 }
 
-// entitle gives a thread the title it should have.
-func (p *presence) entitle(ctx context.Context, at place) {
+// giveTitle gives a thread the title it should have.
+func (p *presence) giveTitle(ctx context.Context, at blocks.Place) {
 	p.mu.Lock()
-	title := p.name[at]
-	delete(p.name, at)
+	title := p.newTitles[at]
+	delete(p.newTitles, at)
 	p.mu.Unlock()
 	if title == "" {
 		return
 	}
-	p.a.extra(ctx, &p.titles, call{method: methodRename, team: at.Team}, func(ctx context.Context) error {
+	p.a.tryExtra(ctx, &p.titles, call{method: methodRename, team: at.Team}, func(ctx context.Context) error {
 		_, err := p.a.api.RenameAgentSessionContext(ctx, slack.AgentSessionRenameParameters{Title: title, ChannelID: at.Channel, ThreadTS: at.Thread})
 		return err
 	})
@@ -261,13 +262,13 @@ func (a *Adapter) suggest(ctx context.Context, channel, _ string) {
 	if err != nil {
 		return
 	}
-	a.extra(ctx, &a.presence.prompt, call{method: methodSuggest, team: me.Team}, func(ctx context.Context) error {
+	a.tryExtra(ctx, &a.presence.prompt, call{method: methodSuggest, team: me.Team}, func(ctx context.Context) error {
 		return a.api.SetAssistantThreadsSuggestedPromptsContext(ctx, slack.AssistantThreadsSetSuggestedPromptsParameters{ChannelID: channel, Prompts: prompts})
 	})
 }
 
-// extra makes a call that is left out where there is no room for it.
-func (a *Adapter) extra(ctx context.Context, f *feature, c call, do func(context.Context) error) {
+// tryExtra makes a call that is left out where there is no room for it.
+func (a *Adapter) tryExtra(ctx context.Context, f *feature, c call, do func(context.Context) error) {
 	if f.off.Load() || a.afford(ctx, c) != nil {
 		return
 	}
@@ -277,7 +278,7 @@ func (a *Adapter) extra(ctx context.Context, f *feature, c call, do func(context
 	if err == nil {
 		return
 	}
-	err = a.failed(ctx, c, err)
+	err = a.reportFault(ctx, c, err)
 	f.refuse(a, err)
 	a.Logger.Debug("slack: "+f.name+" could not be set", "err", err)
 }

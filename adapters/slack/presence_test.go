@@ -13,9 +13,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 // told are the statuses that the thread's session was given.
@@ -81,13 +82,13 @@ func TestPresenceOfAQuickTurn(t *testing.T) {
 	if got := r.told(); len(got) > 0 {
 		t.Errorf("told %q", got)
 	}
-	r.title(r.ctx, r.place, "a session that is to have a title")
+	r.setTitle(r.ctx, r.place, "a session that is to have a title")
 	r.edit(ref, finished("bb"), agent.Final)
 	r.presence.round(r.ctx)
 	if got := r.told(); !slices.Equal(got, []string{"active"}) {
 		t.Errorf("told %q", got)
 	}
-	r.presence.told = map[place]string{}
+	r.presence.sent = map[blocks.Place]string{}
 	r.edit(ref, finished("c"), agent.Final)
 	r.presence.round(r.ctx)
 	if got := r.told(); !slices.Equal(got, []string{"active", "active"}) {
@@ -112,7 +113,7 @@ func TestPresenceIsSwitchedOffOnce(t *testing.T) {
 			r.edit(ref, answering(strings.Repeat("b", i+2)), agent.Progress)
 			r.edit(ref, asking(fmt.Sprint(i)), agent.Progress)
 		}
-		if n := len(r.presence.want); n > 0 {
+		if n := len(r.presence.pending); n > 0 {
 			t.Errorf("%s: %d statuses are kept that nobody will be told", code, n)
 		}
 		if n := len(r.slack.Calls("agents.sessions.setStatus")); n != 1 {
@@ -184,7 +185,7 @@ func TestPresenceOfAMessageThatIsGone(t *testing.T) {
 // A session can have a title once the first status has made it.
 func TestTitle(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
-	r.title(r.ctx, r.place, "  please\nlook at "+strings.Repeat("é", 80))
+	r.setTitle(r.ctx, r.place, "  please\nlook at "+strings.Repeat("é", 80))
 	r.presence.round(r.ctx)
 	if n := len(r.slack.Calls("agents.sessions.rename")); n != 0 {
 		t.Errorf("%d calls before there is a session", n)
@@ -195,7 +196,7 @@ func TestTitle(t *testing.T) {
 	if n := len([]rune(s.Title)); n != 60 || !strings.HasPrefix(s.Title, "please look at é") || !strings.HasSuffix(s.Title, "…") {
 		t.Errorf("%d characters: %q", n, s.Title)
 	}
-	r.title(r.ctx, r.place, " \n")
+	r.setTitle(r.ctx, r.place, " \n")
 	r.edit(ref, finished("b"), agent.Final)
 	r.presence.round(r.ctx)
 	if n := len(r.slack.Calls("agents.sessions.rename")); n != 1 {
@@ -227,10 +228,10 @@ func TestExtrasAreSwitchedOffOnceAndLeftOutWithoutRoom(t *testing.T) {
 	r.budget.wait(r.place.Team+"/agents.sessions.rename", time.Second)
 	ref := r.post(answering("a"))
 	for i := range 3 {
-		r.title(r.ctx, r.place, "hello")
+		r.setTitle(r.ctx, r.place, "hello")
 		r.edit(ref, asking(fmt.Sprint(i)), agent.Progress)
 		r.presence.round(r.ctx)
-		r.title(r.ctx, r.place, "hello")
+		r.setTitle(r.ctx, r.place, "hello")
 		r.edit(ref, answering(fmt.Sprint(i)), agent.Progress)
 		r.presence.round(r.ctx)
 		r.suggest(r.ctx, "C1", "")
@@ -294,8 +295,8 @@ func TestRunLeavesNoGoroutine(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
-	p := place{s.Team(), "C1", s.Say("UANA", "C1", "", "hello")}
-	if _, err := a.Post(ctx, p.id(), "key", answering("x")); err != nil {
+	p := blocks.Place{Team: s.Team(), Channel: "C1", Thread: s.Say("UANA", "C1", "", "hello")}
+	if _, err := a.Post(ctx, p.Chat(), "key", answering("x")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Wait(t.Context(), func() bool { x, _ := s.Session("C1", p.Thread); return x.Status == "processing" }); err != nil {

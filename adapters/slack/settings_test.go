@@ -6,11 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
+// R3 R4 R11 R142 R148 R150 R151 R152 R153
 func TestSettingsByASlashCommand(t *testing.T) {
 	sc, b := boarded(t)
 	for text, want := range map[string]string{
@@ -41,7 +44,7 @@ func TestSettingsByASlashCommand(t *testing.T) {
 
 func TestASettingThatIsRefusedOrFails(t *testing.T) {
 	sc, b := boarded(t)
-	for want, no := range map[string]error{"Only an admin can change that.": &agent.Refusal{Say: "Only an admin can change that."}, sayCommandFailed: errDown} {
+	for want, no := range map[string]error{"Only an admin can change that.": &decision.Refusal{Say: "Only an admin can change that."}, surface.SayCommandFailed("Slack"): errDown} {
 		b.set(func() { b.no = no })
 		if _, err := sc.slack.Slash("UANA", "C1", "/nod", "halt").Wait(sc.ctx); err != nil {
 			t.Fatal(err)
@@ -51,11 +54,12 @@ func TestASettingThatIsRefusedOrFails(t *testing.T) {
 }
 
 // In a thread "here" is that thread; the panel for it takes a click, because what is typed has no trigger.
+// R2 R101
 func TestSettingsInAThread(t *testing.T) {
 	sc, b := boarded(t)
 	root := sc.slack.Say("UANA", "C1", "", "<@UBOT> hello")
 	sc.quiet()
-	id := place{"T1", "C1", root}.id()
+	id := blocks.Place{Team: "T1", Channel: "C1", Thread: root}.Chat()
 	sc.slack.Say("UBEN", "C1", root, "<@UBOT> permissions")
 	sc.until("Ben is told", func() bool { return len(sc.told("UBEN")) == 1 })
 	e := sc.slack.Ephemerals("UBEN")[0]
@@ -67,7 +71,7 @@ func TestSettingsInAThread(t *testing.T) {
 			t.Errorf("%q %+v", b.asked, b.envs)
 		}
 	})
-	if _, err := sc.slack.ClickEphemeral("UBEN", sayOpenPanel); err != nil {
+	if _, err := sc.slack.ClickEphemeral("UBEN", "Open the settings"); err != nil {
 		t.Fatal(err)
 	}
 	sc.until("the settings are open", func() bool { return len(sc.slack.Views("UBEN")) == 1 })
@@ -88,7 +92,7 @@ func TestSettingsInAThread(t *testing.T) {
 			t.Errorf("%q", b.asked)
 		}
 	})
-	if strings.Contains(string(sc.slack.Ephemerals("UANA")[0].Blocks), sayOpenPanel) {
+	if strings.Contains(string(sc.slack.Ephemerals("UANA")[0].Blocks), "Open the settings") {
 		t.Error("an answer in words has a button")
 	}
 	sc.slack.Say("UGUEST", "C1", root, "<@UBOT> permissions")
@@ -134,21 +138,4 @@ func TestHelpTellsOfTheSettings(t *testing.T) {
 	if got := sc.slash("UANA", "C1", "help"); !strings.Contains(got, "“/nod permissions” opens the settings") {
 		t.Errorf("%q", got)
 	}
-}
-
-func TestLinesAreBounded(t *testing.T) {
-	for _, lines := range [][]string{nil, {""}, {rep(50_000)}, {strings.Repeat("<&>\"\\\u202e", 9000), "x"}, slices.Repeat([]string{rep(90)}, 500), slices.Repeat([]string{"😀 <!channel> \\ \" &"}, 900)} {
-		p := linesOf(lines, nil)
-		if err := check(p); err != nil {
-			t.Errorf("%d lines: %v", len(lines), err)
-		}
-		if strings.Contains(p.Text, "<!") {
-			t.Errorf("%q", p.Text)
-		}
-	}
-	p := linesOf(slices.Repeat([]string{rep(90)}, 500), nil)
-	if raw := string(rawJSON(p.Blocks)); !strings.Contains(raw, "more lines: open the settings") {
-		t.Error("what is left out is not said")
-	}
-	golden(t, "note_lines.json", pretty(t, linesOf(newBoard().lines, nil)))
 }

@@ -1,23 +1,24 @@
 // Package slack is the surface for Slack: a thread is a chat, and a turn's one message lives in it.
 //
-// # Its words
+// Three packages stand below: blocks draws, and reads back what a click on a drawing says; inbound reads what Slack sends; both are pure.
+// doctor sets an app up and looks it over. This is the adapter between Slack and the engine: it may import core/*, adapters/surface, blocks and
+// inbound.
 //
-// They are Slack's: channel, thread, block, interaction, view, envelope, scope. A chat's key is the channel and the timestamp of the
-// message that its thread hangs on (id.go); a message's reference is its timestamp.
+// # Where to start
 //
-// # In and out
+// client.go makes and runs an Adapter. What Slack sends comes by sockets (socket.go) or signed requests (http.go), waits in lanes
+// (surface.Lanes) and is served by receive.go (events), interact.go (clicks and forms) and commands.go, with who did it (people.go) and what was
+// said before (history.go). What the engine shows is drawn by blocks and sent by post.go, urls.go,
+// private.go and presence.go when the workspace's budget has room (spend.go); fault.go says what a refusal means.
 //
-// What Slack sends comes by sockets (socket.go) or signed requests (http.go), is decoded by our own tolerant structs (events.go,
-// interact.go, commands.go), waits in lanes (surface.Lanes) and is given to the engine (inbound.go). What the engine shows is
-// drawn by pure functions (encode.go, steps.go, ask.go, action.go, markup.go, views.go) within limits (limits.go), looked at once more
-// before it goes (check.go), and sent (post.go, urls.go, notes.go, presence.go, tell.go) when the workspace's budget has room (spend.go).
+// A click that needs more than a click opens a view or asks back (interact_views.go), a tool's server asks its requester (elicitation.go).
+// People see and change settings in a panel (panel.go), a modal or the Home tab, or in words (settings.go). What a view remembers between two
+// clicks stands in its private_metadata. Sentences for people stand in words.go beside those of surface and blocks.
 //
-// A click that needs more than a click is asked for it: a confirmation (confirm.go), a reason or other arguments (interact_views.go), what a
-// server's tool wants of its requester (want.go). People see and change settings in a panel (panel.go), which is a modal, or the Home tab (home.go),
-// or in words (settings.go). What a view remembers between two clicks stands in its private_metadata (views_form.go, panel_form.go).
+// # Where a new line goes
 //
-// Sentences for people stand in the files that end in _words.go beside those of package surface; the app's manifest and what the doctor looks
-// at in manifest.go and doctor.go.
+// How something looks: blocks. A new event: inbound, and its case in receive.go. A new click or form: serveInteraction in interact.go. A new
+// method of Slack's: its tier in spend.go, and the file of what it is for.
 //
 // # Invariants
 //
@@ -43,11 +44,12 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/surface"
 )
 
 // Platform is the value of [chat.ID.Platform] and [chat.User.Platform] that this adapter mints.
-const Platform = "slack"
+const Platform = blocks.Platform
 
 // Config is what an adapter is made of.
 type Config struct {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/slack-go/slack"
 	"github.com/slack-go/slack/socketmode"
+
+	"github.com/nodhq/nod/adapters/slack/inbound"
 )
 
 // maxEnvelope is what one message of a socket may have, in bytes: more than Slack's longest event by far, less than what hurts.
@@ -58,11 +60,11 @@ func (a *Adapter) listen(ctx context.Context) error {
 // it is sent again. So there are at least two connections, here or in other replicas.
 func (a *Adapter) connect(ctx context.Context) error {
 	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
-		err := a.session(ctx)
+		err := a.runSession(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if no := refusedForGood(err); no != nil {
+		if no := fatalSocket(err); no != nil {
 			return no
 		}
 		// slack-go reconnects by itself; this is for a way out of it that nobody thought of.
@@ -73,8 +75,8 @@ func (a *Adapter) connect(ctx context.Context) error {
 	}
 }
 
-// session runs one slack-go client until it gives up.
-func (a *Adapter) session(ctx context.Context) error {
+// runSession runs one slack-go client until it gives up.
+func (a *Adapter) runSession(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	client := socketmode.New(a.api, socketmode.OptionReadLimit(maxEnvelope), socketmode.OptionLog(log.New(io.Discard, "", 0)))
@@ -82,7 +84,7 @@ func (a *Adapter) session(ctx context.Context) error {
 	go func() { ended <- client.RunContext(ctx) }()
 	var refused error
 	var at socketState
-	defer func() { a.becomes(&at, socketGone) }()
+	defer func() { a.setSocketState(&at, socketGone) }()
 	for {
 		select {
 		case err := <-ended:
@@ -92,7 +94,7 @@ func (a *Adapter) session(ctx context.Context) error {
 			return err
 		case ev := <-client.Events: // never stop draining: a full channel of events keeps slack-go from reconnecting, for ever
 			if now, ok := socketStates[ev.Type]; ok && ctx.Err() == nil {
-				a.becomes(&at, now)
+				a.setSocketState(&at, now)
 			}
 			if err := a.socketEvent(ctx, client, ev); err != nil {
 				refused = err
@@ -112,16 +114,16 @@ func (a *Adapter) socketEvent(ctx context.Context, client *socketmode.Client, ev
 	switch ev.Type {
 	case socketmode.EventTypeEventsAPI, socketmode.EventTypeInteractive, socketmode.EventTypeSlashCommand:
 		if ev.Request != nil {
-			a.enveloped(client, *ev.Request)
+			a.takeEnvelope(client, *ev.Request)
 		}
 	case socketmode.EventTypeErrorBadMessage:
 		// What slack-go could not decode, we may: it looks at more than we need. What nobody can is acknowledged by its ID.
 		if bad, ok := ev.Data.(*socketmode.ErrorBadMessage); ok {
-			a.enveloped(client, requestIn(bad.Message))
+			a.takeEnvelope(client, requestIn(bad.Message))
 		}
 	case socketmode.EventTypeConnectionError:
 		if failed, ok := ev.Data.(*slack.ConnectionErrorEvent); ok && ctx.Err() == nil {
-			if refusedForGood(failed.ErrorObj) != nil {
+			if fatalSocket(failed.ErrorObj) != nil {
 				return failed.ErrorObj
 			}
 			a.Logger.Warn("slack: no socket could be opened; trying again", "in", failed.Backoff, "attempt", failed.Attempt, "err", faultOf(failed.ErrorObj))
@@ -139,16 +141,16 @@ func (a *Adapter) socketEvent(ctx context.Context, client *socketmode.Client, ev
 // requestIn reads what can be read of an envelope.
 func requestIn(message json.RawMessage) socketmode.Request {
 	var r struct {
-		Type    loose           `json:"type"`
-		ID      loose           `json:"envelope_id"`
-		Payload json.RawMessage `json:"payload"`
+		Type    inbound.LooseString `json:"type"`
+		ID      inbound.LooseString `json:"envelope_id"`
+		Payload json.RawMessage     `json:"payload"`
 	}
 	_ = json.Unmarshal(message, &r)
 	return socketmode.Request{Type: string(r.Type), EnvelopeID: string(r.ID), Payload: r.Payload}
 }
 
-// enveloped has an envelope served, and acknowledges it when that is durable.
-func (a *Adapter) enveloped(client *socketmode.Client, r socketmode.Request) {
+// takeEnvelope serves an envelope, and acknowledges it when that is durable.
+func (a *Adapter) takeEnvelope(client *socketmode.Client, r socketmode.Request) {
 	deadline := time.Now().Add(ackWithin)
 	ack := func(answer receipt, err error) {
 		if err != nil {
@@ -165,7 +167,7 @@ func (a *Adapter) enveloped(client *socketmode.Client, r socketmode.Request) {
 			a.Logger.Warn("slack: a delivery was taken but not acknowledged; it comes again and counts once", "envelope", r.EnvelopeID, "err", err)
 		}
 	}
-	d, err := decodeDelivery(r.Type, r.Payload)
+	d, err := inbound.DecodeDelivery(r.Type, r.Payload)
 	if err != nil {
 		a.Logger.Warn("slack: a delivery could not be understood and is dropped", "envelope", r.EnvelopeID, "err", err)
 		d = unreadable(r.EnvelopeID)
@@ -178,14 +180,18 @@ func (a *Adapter) enveloped(client *socketmode.Client, r socketmode.Request) {
 // unreadable is a delivery that only wants to be acknowledged.
 type unreadable string
 
-func (u unreadable) lane() string { return "u:" + string(u) }
+func (u unreadable) Lane() string { return "u:" + string(u) }
 
-func (unreadable) serve(context.Context, *Adapter) (receipt, error) { return receipt{}, nil }
+// AppTokenAdvice is what to do about an error of apps.connections.open that no waiting mends. ok is false for every other error.
+func AppTokenAdvice(code string) (do string, ok bool) {
+	do, ok = openAdvice[code]
+	return do, ok
+}
 
-// refusedForGood is a sentence for an error that no waiting mends, or nil. It never holds the token.
-func refusedForGood(err error) error {
+// fatalSocket makes a sentence of an error that no waiting mends, or nil. It never holds the token.
+func fatalSocket(err error) error {
 	if no, ok := errors.AsType[slack.SlackErrorResponse](err); ok {
-		if do, ok := openAdvice[no.Err]; ok {
+		if do, ok := AppTokenAdvice(no.Err); ok {
 			return fmt.Errorf("slack refuses the app token, SLACK_APP_TOKEN (%s): %s", no.Err, do)
 		}
 	}

@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 // Each trap of SLACK.md 1.2 that concerns what comes in over a socket has its test here; the numbers are theirs.
@@ -26,7 +27,7 @@ func TestSocketTakesAMentionOnce(t *testing.T) {
 	if len(sc.ledger.asked()) != 2 {
 		t.Errorf("Accept was called %d times for the mention and the message", len(sc.ledger.asked()))
 	}
-	want := chat.Envelope{Delivery: chat.Delivery("m:C1:" + ts), Chat: place{"T1", "C1", ts}.id(), User: ana, Name: "Ana", Reply: privately("", "C1", "", "UANA")}
+	want := chat.Envelope{Delivery: chat.Delivery("m:C1:" + ts), Chat: blocks.Place{Team: "T1", Channel: "C1", Thread: ts}.Chat(), User: ana, Name: "Ana", Reply: privately("", "C1", "", "UANA")}
 	if !reflect.DeepEqual(said.Envelope, want) || said.Message != chat.MessageRef(ts) || said.Context != nil {
 		t.Errorf("got  %+v\nwant %+v", said.Envelope, want)
 	}

@@ -60,7 +60,7 @@ type call struct {
 	team    string
 	channel string
 	ts      string // of the live message it is for, if any
-	lane    agent.Urgency
+	urgency agent.Urgency
 	rate    float64
 	ends    bool
 }
@@ -78,7 +78,7 @@ func (c call) spend() surface.Spend {
 	if !ok {
 		r = tier2
 	}
-	s := surface.Spend{Pool: c.pool(), Limit: r.limit, Hard: r.hard(), Per: r.per, Lane: c.lane, Rate: c.rate, Ends: c.ends}
+	s := surface.Spend{Pool: c.pool(), Limit: r.limit, Hard: r.hard(), Per: r.per, Lane: c.urgency, Rate: c.rate, Ends: c.ends}
 	if c.ts != "" {
 		s.Message = c.channel + "/" + c.ts
 	}
@@ -90,7 +90,7 @@ func (a *Adapter) afford(ctx context.Context, c call) error {
 	return a.purse.Afford(ctx, c.method, c.spend())
 }
 
-// failed turns what came of a call into a fault. All replicas learn of a 429.
-func (a *Adapter) failed(ctx context.Context, c call, err error) error {
+// reportFault turns what came of a call into a fault. All replicas learn of a 429.
+func (a *Adapter) reportFault(ctx context.Context, c call, err error) error {
 	return a.purse.Failed(ctx, c.method, c.pool(), faultOf(a.doubt(err)))
 }

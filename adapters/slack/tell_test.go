@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 func newsCard() render.Message {
@@ -19,6 +20,7 @@ func newsCard() render.Message {
 	}}
 }
 
+// R161
 func TestTell(t *testing.T) {
 	sc, b := boarded(t)
 	dm := sc.slack.DM("UANA")
@@ -44,7 +46,7 @@ func TestTell(t *testing.T) {
 	if _, err := d.Wait(sc.ctx); err != nil {
 		t.Fatal(err)
 	}
-	if c := only[chat.Clicked](sc); c.Choice != chat.Accept || c.Token != "rev:7" || c.User != ana || c.Message != ref || c.Chat != (place{"T1", dm, string(ref)}).id() {
+	if c := only[chat.Clicked](sc); c.Choice != chat.Accept || c.Token != "rev:7" || c.User != ana || c.Message != ref || c.Chat != (blocks.Place{Team: "T1", Channel: dm, Thread: string(ref)}).Chat() {
 		t.Errorf("%+v", c)
 	}
 	if _, err := sc.slack.Click("UANA", dm, string(ref), "Edit…"); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 )
@@ -35,12 +36,10 @@ type messageAt struct{ channel, ts string }
 func (m messageAt) String() string { return m.channel + "/" + m.ts }
 
 // urls remembers the response_urls that came with clicks. They are kept in memory only and never logged: whoever has one can
-// change the message.
+// change the message. The zero value is ready.
 type urls struct {
-	mu    sync.Mutex
-	all   []*responseURL // oldest first: they all live equally long
-	byURL map[string]*responseURL
-	byRef map[messageAt][]*responseURL
+	mu  sync.Mutex
+	all []*responseURL // oldest first: they all live equally long
 }
 
 type responseURL struct {
@@ -48,10 +47,6 @@ type responseURL struct {
 	url   string
 	left  int
 	until time.Time
-}
-
-func newURLs() *urls {
-	return &urls{byURL: map[string]*responseURL{}, byRef: map[messageAt][]*responseURL{}}
 }
 
 // remember keeps the response_url of a click on one of our messages, for edits of that message.
@@ -66,16 +61,13 @@ func (u *urls) add(ref messageAt, raw string, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.expire(now)
-	if u.byURL[raw] != nil {
+	if u.find(raw) != nil {
 		return // the same click, delivered again
 	}
 	if len(u.all) >= maxURLs {
-		u.forget(u.all[0])
+		u.all = slices.Delete(u.all, 0, 1)
 	}
-	r := &responseURL{ref, raw, urlUses, now.Add(urlLife)}
-	u.all = append(u.all, r)
-	u.byURL[raw] = r
-	u.byRef[ref] = append(u.byRef[ref], r)
+	u.all = append(u.all, &responseURL{ref, raw, urlUses, now.Add(urlLife)})
 }
 
 // take spends one use of the newest response_url of a message.
@@ -83,8 +75,8 @@ func (u *urls) take(ref messageAt, now time.Time) (raw string, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.expire(now)
-	for _, r := range slices.Backward(u.byRef[ref]) {
-		if r.left > 0 {
+	for _, r := range slices.Backward(u.all) {
+		if r.ref == ref && r.left > 0 {
 			r.left--
 			return r.url, true
 		}
@@ -98,42 +90,35 @@ func (u *urls) use(raw string, now time.Time) (ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.expire(now)
-	r := u.byURL[raw]
-	if r == nil {
+	r := u.find(raw)
+	if r != nil && r.left > 0 {
+		r.left--
 		return true
 	}
-	if r.left == 0 {
-		return false
-	}
-	r.left--
-	return true
+	return r == nil
 }
 
 // spoil says that Slack does not take a response_url any more.
 func (u *urls) spoil(raw string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if r := u.byURL[raw]; r != nil {
+	if r := u.find(raw); r != nil {
 		r.left = 0
 	}
 }
 
-func (u *urls) expire(now time.Time) {
-	for len(u.all) > 0 && !now.Before(u.all[0].until) {
-		u.forget(u.all[0])
+// find returns nil for one that is not remembered. u.mu is held.
+func (u *urls) find(raw string) *responseURL {
+	i := slices.IndexFunc(u.all, func(r *responseURL) bool { return r.url == raw })
+	if i < 0 {
+		return nil
 	}
+	return u.all[i]
 }
 
-// forget drops r, the oldest.
-func (u *urls) forget(r *responseURL) {
-	u.all[0] = nil // so that the backing array does not keep it
-	u.all = u.all[1:]
-	delete(u.byURL, r.url)
-	if rest := u.byRef[r.ref][1:]; len(rest) > 0 {
-		u.byRef[r.ref] = rest
-	} else {
-		delete(u.byRef, r.ref)
-	}
+// expire drops what Slack takes no more. u.mu is held.
+func (u *urls) expire(now time.Time) {
+	u.all = slices.DeleteFunc(u.all, func(r *responseURL) bool { return !now.Before(r.until) })
 }
 
 // reply is what a response_url takes.
@@ -153,12 +138,12 @@ const replyTimeout = 2 * time.Second
 
 // viaClick draws a message through the response_url of a click on it. False where there is none, or where that failed: then the
 // same goes out by chat.update, and it does no harm if both arrive.
-func (a *Adapter) viaClick(ctx context.Context, ref messageAt, s sketch) bool {
+func (a *Adapter) viaClick(ctx context.Context, ref messageAt, s blocks.Rendition) bool {
 	raw, ok := a.urls.take(ref, a.now())
 	if !ok {
 		return false
 	}
-	err := a.respond(ctx, raw, reply{Text: s.text, Blocks: s.blocks, ReplaceOriginal: true})
+	err := a.respond(ctx, raw, reply{Text: s.Text, Blocks: s.Blocks, ReplaceOriginal: true})
 	if err != nil {
 		a.Logger.Warn("slack: a response_url does not take an edit; using chat.update", "channel", ref.channel, "ts", ref.ts, "err", err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func TestURLsHaveFiveUses(t *testing.T) {
-	u, now, at := newURLs(), time.Unix(1_700_000_000, 0), messageAt{"C1", "1.1"}
+	u, now, at := &urls{}, time.Unix(1_700_000_000, 0), messageAt{"C1", "1.1"}
 	u.add(at, "https://hooks/1", now)
 	for i := range 5 {
 		if got, ok := u.take(at, now); !ok || got != "https://hooks/1" {
@@ -26,7 +26,7 @@ func TestURLsHaveFiveUses(t *testing.T) {
 }
 
 func TestURLsNewestFirst(t *testing.T) {
-	u, now, at := newURLs(), time.Unix(1_700_000_000, 0), messageAt{"C1", "1.1"}
+	u, now, at := &urls{}, time.Unix(1_700_000_000, 0), messageAt{"C1", "1.1"}
 	u.add(at, "https://hooks/old", now)
 	u.add(at, "https://hooks/new", now.Add(time.Minute))
 	u.add(messageAt{"C1", "2.2"}, "https://hooks/other", now.Add(time.Minute))
@@ -41,7 +41,7 @@ func TestURLsNewestFirst(t *testing.T) {
 }
 
 func TestURLsExpire(t *testing.T) {
-	u, now, at := newURLs(), time.Unix(1_700_000_000, 0), messageAt{"C1", "1.1"}
+	u, now, at := &urls{}, time.Unix(1_700_000_000, 0), messageAt{"C1", "1.1"}
 	u.add(at, "https://hooks/1", now)
 	if _, ok := u.take(at, now.Add(29*time.Minute)); !ok {
 		t.Error("not taken after 29 minutes")
@@ -49,13 +49,13 @@ func TestURLsExpire(t *testing.T) {
 	if got, ok := u.take(at, now.Add(30*time.Minute)); ok {
 		t.Errorf("%q was taken after 30 minutes", got)
 	}
-	if n := len(u.all) + len(u.byURL) + len(u.byRef); n > 0 {
+	if n := len(u.all); n > 0 {
 		t.Errorf("%d entries are kept of what is over", n)
 	}
 }
 
 func TestURLsCountWhispers(t *testing.T) {
-	u, now, at := newURLs(), time.Unix(1_700_000_000, 0), messageAt{"C1", "1.1"}
+	u, now, at := &urls{}, time.Unix(1_700_000_000, 0), messageAt{"C1", "1.1"}
 	u.add(at, "https://hooks/1", now)
 	for range 4 {
 		u.take(at, now)
@@ -72,7 +72,7 @@ func TestURLsCountWhispers(t *testing.T) {
 }
 
 func TestURLsOfOneClickDeliveredTwice(t *testing.T) {
-	u, now, at := newURLs(), time.Unix(1_700_000_000, 0), messageAt{"C1", "1.1"}
+	u, now, at := &urls{}, time.Unix(1_700_000_000, 0), messageAt{"C1", "1.1"}
 	for range 2 {
 		u.add(at, "https://hooks/1", now)
 		for range 3 {
@@ -85,12 +85,12 @@ func TestURLsOfOneClickDeliveredTwice(t *testing.T) {
 }
 
 func TestURLsAreBounded(t *testing.T) {
-	u, now := newURLs(), time.Unix(1_700_000_000, 0)
+	u, now := &urls{}, time.Unix(1_700_000_000, 0)
 	for i := range maxURLs + 10 {
 		u.add(messageAt{"C1", fmt.Sprint(i)}, fmt.Sprint("https://hooks/", i), now)
 	}
-	if len(u.all) != maxURLs || len(u.byURL) != maxURLs || len(u.byRef) != maxURLs {
-		t.Errorf("kept %d, %d and %d of at most %d", len(u.all), len(u.byURL), len(u.byRef), maxURLs)
+	if len(u.all) != maxURLs {
+		t.Errorf("kept %d of at most %d", len(u.all), maxURLs)
 	}
 	if _, ok := u.take(messageAt{"C1", "9"}, now); ok {
 		t.Error("the oldest is kept")
@@ -101,7 +101,7 @@ func TestURLsAreBounded(t *testing.T) {
 }
 
 func TestURLsManyAtOnce(t *testing.T) {
-	u, now, at := newURLs(), time.Unix(1_700_000_000, 0), messageAt{"C1", "1.1"}
+	u, now, at := &urls{}, time.Unix(1_700_000_000, 0), messageAt{"C1", "1.1"}
 	u.add(at, "https://hooks/1", now)
 	var wg sync.WaitGroup
 	var mu sync.Mutex

@@ -7,8 +7,8 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
-// Heeds reports whether a message that does not call the bot, in a thread that the bot follows, is for it: one by whoever began the
-// chat, that names nobody else. With any other, people talk to each other.
+// Heeds reports whether a message in a thread that the bot follows is for the bot although it does not mention it: it has to be by whoever
+// began the chat, and to name nobody else. In every other one people talk to each other.
 func Heeds(s turn.Session, by chat.User, namesOthers bool) bool {
 	return !namesOthers && !by.IsZero() && by == s.Began
 }
@@ -16,10 +16,8 @@ func Heeds(s turn.Session, by chat.User, namesOthers bool) bool {
 // LastHeard is the newest message that a chat has taken, in the order that newer says; empty where its session does not hold one.
 func LastHeard(s turn.Session, newer func(a, b chat.MessageRef) bool) (last chat.MessageRef) {
 	all := s.Waiting
-	for _, t := range []*turn.Turn{s.Last, s.Turn} {
-		if t != nil {
-			all = append(all[:len(all):len(all)], t.Said...)
-		}
+	for _, t := range s.Turns() {
+		all = append(all[:len(all):len(all)], t.Said...)
 	}
 	for _, m := range all {
 		if m.Message != "" && (last == "" || newer(m.Message, last)) {

@@ -49,11 +49,14 @@ type Purse struct {
 	blind atomic.Bool // the budget could not be asked
 }
 
-// Afford asks for one call, named in errors. Progress never waits: the caller comes again with a newer view. What a person waits
-// for, a decision or a final, waits here, as long as ctx lasts; a question that nobody has seen only so long as it is not late. It is made without the budget where that cannot be asked:
-// one call too many is answered by the platform with a time to wait, one too few leaves a person before a card that is not true.
+// Afford asks the budget for one call; errors name it, and are of type [*agent.PlatformError]. Where there is no room now:
 //
-// Errors are of type [*agent.PlatformError].
+//   - progress does not wait: the caller comes again with a newer view;
+//   - a decision or a final waits here until there is room, or ctx ends;
+//   - a question that nobody has seen yet waits for at most [agent.QuestionWithin].
+//
+// Where the budget cannot be asked, progress is refused and everything else may be called: the platform answers one call too many with a
+// time to wait, but one too few leaves a person before a card that is not true.
 func (p *Purse) Afford(ctx context.Context, call string, s Spend) error {
 	if p.Budget == nil {
 		return nil
@@ -102,7 +105,7 @@ func (p *Purse) ask(ctx context.Context, s Spend) (time.Duration, error) {
 	return wait, err
 }
 
-// Spared tells the budget that a message ended without a call that is counted, so that nothing is kept in reserve for it.
+// Spared tells the budget that a message ended by other means than a counted call, so that no call is kept in reserve for it.
 func (p *Purse) Spared(ctx context.Context, s Spend) {
 	if p.Budget == nil || !s.Ends {
 		return

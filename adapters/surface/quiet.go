@@ -7,7 +7,8 @@ import (
 	"github.com/nodhq/nod/core/render"
 )
 
-// Quietly is a message that names people in words only: where a mention in a post notifies, and in an edit it does not.
+// Quietly is a message with names in place of mentions. A mention in a new message notifies people, and one in an edit does not, so a message that is
+// about to be posted names them only.
 func Quietly(m render.Message) render.Message {
 	m.Blocks = slices.Clone(m.Blocks)
 	for i, b := range m.Blocks {

@@ -2,10 +2,9 @@ package surface
 
 import (
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // What is imported of a conversation in which the bot is called for the first time.
@@ -41,9 +40,9 @@ func FitQuotes(all []chat.Quote, left int) []chat.Quote {
 	out := []chat.Quote{first}
 	switch {
 	case left < 0:
-		out = append(out, chat.Quote{Name: render.Product, Text: "[messages of this thread are left out here]"})
+		out = append(out, chat.Quote{Name: text.Product, Text: "[messages of this thread are left out here]"})
 	case left+from > 0:
-		out = append(out, chat.Quote{Name: render.Product, Text: fmt.Sprintf("[%d messages of this thread are left out here]", left+from)})
+		out = append(out, chat.Quote{Name: text.Product, Text: fmt.Sprintf("[%d messages of this thread are left out here]", left+from)})
 	}
 	return append(out, rest[from:]...)
 }
@@ -54,9 +53,6 @@ func CutText(s string, n int) string {
 		return s
 	}
 	const words = 48 // room to say so
-	n = max(n-words, 0)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return fmt.Sprintf("%s [… %d more bytes left out]", s[:n], len(s)-n)
+	head := text.HeadBytes(s, max(n-words, 0))
+	return fmt.Sprintf("%s [… %d more bytes left out]", head, len(s)-len(head))
 }

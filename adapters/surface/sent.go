@@ -1,17 +1,19 @@
 package surface
 
 import (
-	"container/list"
+	"iter"
 	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/nodhq/nod/core/render"
 )
 
 const (
 	maxSent = 4096
-	// Believed is how long what this process sent last is taken for what stands there. Another replica may have drawn the
-	// message since; within a lease's time it has not.
+	// Believed is how long this process takes what it sent last for what the message looks like. Later another replica may have drawn
+	// the message; as long as a lease lasts, none has.
 	Believed = 10 * time.Second
 )
 
@@ -20,51 +22,28 @@ type Drawn struct {
 	Sum   [32]byte // of its bytes; zero: not known
 	Chars int
 	At    time.Time
-	Level int // the shape that the platform took: 0 as it should look, more where it refused that
+	Level int // of the rendition that the platform took
 }
 
 // Sent remembers what was sent last for each message, as the platform's adapter names messages. The zero value is ready; it holds
 // the 4,096 messages that were sent last.
 type Sent struct {
-	mu    sync.Mutex
-	byRef map[string]*list.Element
-	order list.List // of sentAs, least recently sent first
+	made sync.Once
+	last *lru.Cache[string, Drawn]
 }
 
-type sentAs struct {
-	ref string
-	Drawn
+func (s *Sent) cache() *lru.Cache[string, Drawn] {
+	s.made.Do(func() { s.last, _ = lru.New[string, Drawn](maxSent) }) // it fails for a size below one only
+	return s.last
 }
 
 // Put remembers d as what stands there.
-func (s *Sent) Put(ref string, d Drawn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e := s.byRef[ref]; e != nil {
-		e.Value = sentAs{ref, d}
-		s.order.MoveToBack(e)
-		return
-	}
-	if s.byRef == nil {
-		s.byRef = map[string]*list.Element{}
-	}
-	if s.order.Len() >= maxSent {
-		delete(s.byRef, s.order.Remove(s.order.Front()).(sentAs).ref)
-	}
-	s.byRef[ref] = s.order.PushBack(sentAs{ref, d})
-}
+func (s *Sent) Put(ref string, d Drawn) { s.cache().Add(ref, d) }
 
-// Get is what was put last.
-func (s *Sent) Get(ref string) (Drawn, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e := s.byRef[ref]; e != nil {
-		return e.Value.(sentAs).Drawn, true
-	}
-	return Drawn{}, false
-}
+// Get is what was put last. It does not keep the message longer.
+func (s *Sent) Get(ref string) (Drawn, bool) { return s.cache().Peek(ref) }
 
-// Level is the shape to begin with: the platform has refused those before it.
+// Level is that of the first rendition to be tried: the platform has refused those before it.
 func (s *Sent) Level(ref string) int {
 	d, _ := s.Get(ref)
 	return d.Level
@@ -92,11 +71,41 @@ func Ends(m render.Message) bool {
 }
 
 // HasAsk reports whether a message asks somebody.
-func HasAsk(m render.Message) bool {
+func HasAsk(m render.Message) bool { return CountAsks(m) > 0 }
+
+// CountAsks is how many calls a message asks about.
+func CountAsks(m render.Message) (n int) {
 	for _, b := range m.Blocks {
 		if _, ok := b.(render.Ask); ok {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
+}
+
+// StepsAt is the run of steps that blocks begin with.
+func StepsAt(blocks []render.Block) (run []render.Step) {
+	for _, b := range blocks {
+		step, ok := b.(render.Step)
+		if !ok {
+			break
+		}
+		run = append(run, step)
+	}
+	return run
+}
+
+// Acts are what can be done in a panel.
+func Acts(p render.Panel) iter.Seq[render.Act] {
+	return func(yield func(render.Act) bool) {
+		for _, s := range p.Sections {
+			for _, r := range s.Rows {
+				for _, act := range r.Acts {
+					if !yield(act) {
+						return
+					}
+				}
+			}
+		}
+	}
 }

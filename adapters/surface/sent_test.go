@@ -12,8 +12,8 @@ func TestSentIsBounded(t *testing.T) {
 		s.Put(fmt.Sprint(i), Drawn{})
 		s.Put("again", Drawn{})
 	}
-	if len(s.byRef) != maxSent || s.order.Len() != maxSent {
-		t.Errorf("kept %d and %d", len(s.byRef), s.order.Len())
+	if n := s.cache().Len(); n != maxSent {
+		t.Errorf("kept %d", n)
 	}
 	if _, ok := s.Get("again"); !ok {
 		t.Error("the one in use is forgotten")

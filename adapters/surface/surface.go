@@ -1,8 +1,19 @@
-// Package surface is what the chat surfaces of nod have in common and no platform's name belongs to: the order in which deliveries
-// are worked on ([Lanes]), how a shared budget is asked before a platform is called ([Purse]), what is known of the messages that
-// stand there ([Sent]), the commands that people type ([ParseCommand]), and the sentences that read the same everywhere (words.go).
+// Package surface is what the chat surfaces of nod have in common and no platform's name belongs to: what is written once here would stand in
+// each of them otherwise. It may import core/*, and no platform, library of one or store; what differs between two platforms stands in
+// their own rooms, and comes in as a value or a function.
 //
-// It knows no platform. What differs between two of them stands in their own rooms.
+// # Where to start
+//
+// [Engine] and [Settings] are what a surface asks of the engine. What comes in is put into lanes ([Lanes]), seen once ([Once]), read as a command
+// ([ParseCommand]) and heeded or not (heed.go); what others said before is fitted (quotes.go). What goes out is drawn in [Renditions], simpler where
+// a platform refuses it, remembered ([Sent], [Cache]) and sent as the shared budget allows ([Purse], over [HTTPClient]). text.go has what text goes
+// through on its way into a platform's parts, finding.go what the doctors say.
+//
+// # Where a new line goes
+//
+// A sentence that reads the same on every platform: words.go; one that names a platform takes its name. How something is cut, joined or made
+// visible: text.go. A rule about a message of core/render that two encoders need: sent.go. A choice, its label and its style are no surface's: they
+// stand in core/text's table of choices.
 package surface
 
 import (
@@ -11,6 +22,8 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
+	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -20,9 +33,9 @@ import (
 type Engine interface {
 	// Accept records an inbound. A nil error means durable: acknowledge. Any other means that nothing is known to be recorded.
 	Accept(context.Context, chat.Inbound) error
-	// Decide records an answer. It returns an [*agent.Refusal] for one that is not taken; any other error leaves it open
+	// Decide records an answer. It returns an [*decision.Refusal] for one that is not taken; any other error leaves it open
 	// whether it was.
-	Decide(context.Context, chat.Clicked) ([]agent.Outcome, error)
+	Decide(context.Context, chat.Clicked) ([]decision.Outcome, error)
 	// Session is a chat as the log stands now.
 	Session(context.Context, chat.ID) (turn.Session, error)
 	// Knows reports whether anything was ever recorded of a chat.
@@ -33,8 +46,8 @@ type Engine interface {
 type Settings interface {
 	// Panel is a view of the settings for one person; an empty view is the first one.
 	Panel(ctx context.Context, env chat.Envelope, view string) (render.Panel, error)
-	// Act does what a person chose in a panel. It returns an [*agent.Refusal] for what is not taken.
-	Act(ctx context.Context, env chat.Envelope, view, token, text string) (agent.Done, error)
+	// Act does what a person chose in a panel. It returns an [*decision.Refusal] for what is not taken.
+	Act(ctx context.Context, env chat.Envelope, view, token, text string) (settings.Done, error)
 	// Permissions does one command and returns lines of plain text for that person, which may hold untrusted words.
 	Permissions(ctx context.Context, env chat.Envelope, words []string) ([]string, error)
 	// Why is the answer to "Why am I asked?".
@@ -73,8 +86,18 @@ func Hopeless(err error) bool {
 	return errors.Is(err, agent.ErrTooLong) || errors.Is(err, agent.ErrNotText) || errors.Is(err, agent.ErrEmpty) || errors.Is(err, agent.ErrFull)
 }
 
+// FindAsk finds the call that an ask belongs to, while it waits.
+func FindAsk(s turn.Session, ask string) (turn.ToolCall, bool) {
+	for _, c := range turn.OpenAsks(s) {
+		if ask != "" && string(c.Ask) == ask {
+			return c, true
+		}
+	}
+	return turn.ToolCall{}, false
+}
+
 // Hidden is what [chat.Reveal] shows to whoever clicked.
-func Hidden(out []agent.Outcome) (d render.Details) {
+func Hidden(out []decision.Outcome) (d render.Details) {
 	for _, o := range out {
 		if o.Hidden != nil {
 			d = *o.Hidden
@@ -84,7 +107,7 @@ func Hidden(out []agent.Outcome) (d render.Details) {
 }
 
 // Refusal is what [Engine.Decide] says of an answer that is not taken; nil for any other error.
-func Refusal(err error) *agent.Refusal {
-	no, _ := errors.AsType[*agent.Refusal](err)
+func Refusal(err error) *decision.Refusal {
+	no, _ := errors.AsType[*decision.Refusal](err)
 	return no
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // Units is how much of a limit a character takes: two where it lies outside the Basic Multilingual Plane. Neither Slack nor Discord says
@@ -35,10 +36,10 @@ func Within(s string, n int) string {
 	if len(s) <= n || Width(s) <= n {
 		return s
 	}
-	room := n - Width(" "+render.MoreCharacters(utf8.RuneCountInString(s)))
+	room := n - Width(" "+text.MoreCharacters(utf8.RuneCountInString(s)))
 	for i, r := range s {
 		if room -= Units(r); room < 0 {
-			return s[:i] + " " + render.MoreCharacters(utf8.RuneCountInString(s[i:]))
+			return s[:i] + " " + text.MoreCharacters(utf8.RuneCountInString(s[i:]))
 		}
 	}
 	return s
@@ -58,6 +59,32 @@ func AtMost(s string, n int) string {
 	return s
 }
 
+// OneLine is text on one line: a second one could pass for ours. What hides in names and arguments was made visible where the card
+// was made; this catches what a name brought along otherwise, and leaves emoji whole.
+func OneLine(s string) string {
+	return text.ProseLine(s)
+}
+
+// Label is text on one line without space around it, cut to n characters. It is never empty, because no platform takes a button or an option
+// without words: then it is what instead says.
+func Label(s string, n int, instead string) string {
+	if s = strings.TrimSpace(AtMost(OneLine(s), n)); s == "" {
+		return instead
+	}
+	return s
+}
+
+// JoinParts are the parts that there are, with a dot between them.
+func JoinParts(parts ...string) string {
+	var say []string
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			say = append(say, p)
+		}
+	}
+	return strings.Join(say, " · ")
+}
+
 // Editable is the same JSON, indented where that fits into most characters, with every hidden character as an escape. No token of it changes.
 func Editable(args string, most int) string {
 	if !json.Valid([]byte(args)) || !utf8.ValidString(args) {
@@ -65,7 +92,7 @@ func Editable(args string, most int) string {
 	}
 	var b strings.Builder
 	for _, r := range args {
-		if _, n := render.Visible(string(r)); n == 0 || r == '\r' { // a return is space between tokens
+		if _, n := text.Visible(string(r)); n == 0 || r == '\r' { // a return is space between tokens
 			b.WriteRune(r)
 			continue
 		}
@@ -80,12 +107,18 @@ func Editable(args string, most int) string {
 	return b.String()
 }
 
+// VisiblePart is a part's text without empty lines around it, with nothing hidden in it.
+func VisiblePart(p render.Part) string {
+	s, _ := text.Visible(p.Text)
+	return strings.Trim(s, "\n")
+}
+
 // DigestFirst moves a call's digest, and what is said of it, before everything else. Details of a turn have several: there each
 // stays with its call.
 func DigestFirst(parts []render.Part) []render.Part {
 	at, n := 0, 0
 	for i, p := range parts {
-		if p.Name == render.PartDigest {
+		if p.Name == text.PartDigest {
 			at, n = i, n+1
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 func TestWidthCountsWhatTakesTwoUnits(t *testing.T) {
@@ -80,11 +81,11 @@ func TestTheDigestComesFirst(t *testing.T) {
 		}
 		return out
 	}
-	got := names(DigestFirst([]render.Part{part("a"), part(render.PartDigest), part(""), part("b")}))
-	if !slices.Equal(got, []string{render.PartDigest, "", "a", "b"}) {
+	got := names(DigestFirst([]render.Part{part("a"), part(text.PartDigest), part(""), part("b")}))
+	if !slices.Equal(got, []string{text.PartDigest, "", "a", "b"}) {
 		t.Errorf("%q", got)
 	}
-	two := []render.Part{part("a"), part(render.PartDigest), part("b"), part(render.PartDigest)}
+	two := []render.Part{part("a"), part(text.PartDigest), part("b"), part(text.PartDigest)}
 	if got := names(DigestFirst(two)); !slices.Equal(got, names(two)) {
 		t.Errorf("of two calls: %q", got)
 	}

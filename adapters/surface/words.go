@@ -8,6 +8,7 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // What people read on every chat surface beyond core/render's sentences, ready to be translated. It is plain text; whoever sends it
@@ -30,6 +31,7 @@ const (
 
 	// Titles and labels of forms.
 	SayDetails     = "Details"
+	SayCancel      = "Cancel"
 	SayDenyCall    = "Deny this call"
 	SayEditCall    = "Edit arguments"
 	SayReason      = "Reason"
@@ -38,6 +40,23 @@ const (
 	SayNothing     = "There is nothing to show."
 	SayEditedIsNew = "Nothing runs before somebody allows the edited call: the same people are asked anew, with these arguments. The model is told who changed what."
 )
+
+// SayTooLongToEdit: most is how many characters a form of a platform takes.
+func SayTooLongToEdit(platform string, most int) string {
+	return "These arguments are longer than a form of " + platform + "'s takes (" + text.Count(most, "character") + "), so they cannot be edited here. Nothing was changed. " +
+		"Deny with a reason that says what should be different."
+}
+
+// SayCommandFailed is said where nobody knows whether a command was done.
+func SayCommandFailed(platform string) string {
+	return "That did not work: what " + text.Product + " remembers, or " + platform + ", could not be reached. It is not known to have had any effect. Try again."
+}
+
+// SayCommands are the commands of a chat, which where names ("thread"); at is what a message to the bot begins with there.
+func SayCommands(where, at string) string {
+	return "In a " + where + ": “" + at + "stop” ends what runs · “" + at + "pending” lists what waits for an answer · “" + at +
+		"mode always”, “mode never yes” or “mode tool” sets when to ask · “" + at + "reset” starts over."
+}
 
 // SayTooLong: size is in bytes.
 func SayTooLong(size int) string {
@@ -73,7 +92,7 @@ func SayMode(m permission.Mode) string {
 
 // CallLine names a call, in words that hide nothing.
 func CallLine(c turn.ToolCall) string {
-	return render.ShortName(c.Tool.Name) + " of " + render.ShortName(c.Tool.Server)
+	return text.ShortName(c.Tool.Name) + " of " + text.ShortName(c.Tool.Server)
 }
 
 // UntilLine says how long a call waits, or nothing.
@@ -81,38 +100,34 @@ func UntilLine(c turn.ToolCall) string {
 	if c.Deadline.IsZero() {
 		return ""
 	}
-	return " · expires " + render.Clock(c.Deadline)
+	return " · expires " + text.Clock(c.Deadline)
 }
 
 // WithFiles is a message and the names of what was attached: nod does not read files, and a model that does not know of them
 // would answer beside the point.
-func WithFiles(text string, names []string) string {
+func WithFiles(said string, names []string) string {
 	var b strings.Builder
-	b.WriteString(text)
+	b.WriteString(said)
 	for _, n := range names {
 		if b.Len() > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString("[attached file, not readable for " + render.Product + ": " + Shortened(n, 100) + "]")
+		b.WriteString("[attached file, not readable for " + text.Product + ": " + Shortened(n, 100) + "]")
 	}
 	return b.String()
 }
 
 // Shortened is at most n characters of s, on one line, with nothing hidden in them.
 func Shortened(s string, n int) string {
-	s, _ = render.Visible(s)
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
+	s, _ = text.Visible(s)
+	return text.Cut(strings.Join(strings.Fields(s), " "), n)
 }
 
 // SayState stands in a message that says nothing else.
 func SayState(s render.State) string {
 	switch s {
 	case render.Working:
-		return render.Thinking
+		return text.Thinking
 	case render.Waiting:
 		return "A tool call waits for an answer."
 	case render.Failed:
@@ -128,9 +143,9 @@ func SayState(s render.State) string {
 func SayArguments(a render.Args) string {
 	s := "Arguments"
 	if n := len(a.Rows); n > 0 {
-		s += " (" + render.Number(n) + ")"
+		s += " (" + text.Number(n) + ")"
 	}
-	return s + " · " + render.Count(a.Chars, "character")
+	return s + " · " + text.Count(a.Chars, "character")
 }
 
 // Arguments that are shown without opening anything.
@@ -151,7 +166,7 @@ func RowsText(a render.Args) string {
 		if r.Hidden > 0 {
 			return ""
 		}
-		rows = append(rows, render.Prose(r.Name)+": "+render.Prose(r.Value))
+		rows = append(rows, text.Prose(r.Name)+": "+text.Prose(r.Value))
 	}
 	text := strings.Join(rows, "\n")
 	if Width(text)-len(rows)+1 > maxRowsText || strings.Count(text, "\n") >= maxRowsLines {

@@ -61,7 +61,7 @@ func TestScopes(t *testing.T) {
 
 func look(t *testing.T, b *bot, key string) view {
 	t.Helper()
-	v, err := (&shelfOfFolds{log: b}).get(t.Context(), webChat(key))
+	v, err := newSessionCache(b).get(t.Context(), webChat(key))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestScopesOfAnAdminsCall(t *testing.T) {
 
 // What is too long to be shown in full can only be denied.
 func TestScopesOfWhatNobodyCanRead(t *testing.T) {
-	c := turn.ToolCall{Status: turn.Awaiting, Ruling: permission.Ruling{ChatGrant: true}, Args: []byte(`{"text":"` + strings.Repeat("x", 1<<20) + `"}`)}
+	c := turn.ToolCall{Status: turn.Awaiting, Asking: turn.Asking{Ruling: permission.Ruling{ChatGrant: true}}, Args: []byte(`{"text":"` + strings.Repeat("x", 1<<20) + `"}`)}
 	if got := scopesOf(c); got == nil || len(got) > 0 {
 		t.Errorf("offered: %v", got)
 	}
@@ -120,7 +120,8 @@ func TestScopesOfWhatNobodyCanRead(t *testing.T) {
 	}
 }
 
-// R83, R109: remembering is ticked first, once, and decides nothing by itself.
+// Remembering is ticked first, once, and decides nothing by itself.
+// R83 R109
 func TestApproveRemembers(t *testing.T) {
 	for _, approved := range []bool{true, false} {
 		for _, before := range []bool{true, false} { // ticked on the card already

@@ -30,7 +30,7 @@ func serve(t *testing.T, change func(*Config)) (*bot, *Server, *client) {
 	t.Helper()
 	b := newBot()
 	b.admins = []chat.User{AdminUser(masterKey)}
-	c := Config{Listen: "127.0.0.1:8080", Engine: b, Log: b, Shelf: b, AdminKeys: []string{" " + masterKey + " ", "", "  "}, Heartbeat: time.Hour}
+	c := Config{Listen: "127.0.0.1:8080", Engine: b, Settings: b, Log: b, Shelf: b, AdminKeys: []string{" " + masterKey + " ", "", "  "}, Heartbeat: time.Hour}
 	if change != nil {
 		change(&c)
 	}

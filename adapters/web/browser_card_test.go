@@ -11,6 +11,7 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
+// R89
 func TestCardOffersMore(t *testing.T) {
 	ctx, b, _ := browser(t)
 	speak(t, ctx, "write hello to notes.txt")

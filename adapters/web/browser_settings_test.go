@@ -35,6 +35,7 @@ func promote(b *bot) {
 	}
 }
 
+// R112
 func TestSettingsPageManages(t *testing.T) {
 	ctx, b, _ := browser(t)
 	promote(b)

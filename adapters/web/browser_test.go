@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/turn"
 )
 
@@ -36,7 +39,7 @@ func browser(t *testing.T) (context.Context, *bot, *Server) {
 	b := newBot()
 	b.clock, b.tick = time.Now(), time.Millisecond
 	b.timeout = 10 * time.Minute
-	s, err := New(Config{Listen: "127.0.0.1:0", Engine: b, Log: b, Shelf: b,
+	s, err := New(Config{Listen: "127.0.0.1:0", Engine: b, Settings: b, Log: b, Shelf: b,
 		Banner:      "This is a scripted demo, not a language model. Set OPENAI_API_KEY and OPENAI_MODEL to connect a real one.",
 		Suggestions: []string{"what time is it", "write hello to notes.txt", "read notes.txt and write bye to b.txt and list files"}})
 	if err != nil {
@@ -44,15 +47,42 @@ func browser(t *testing.T) (context.Context, *bot, *Server) {
 	}
 	srv := httptest.NewServer(s.Handler())
 	t.Cleanup(srv.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	shared, err := chromiumOf(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(shared, 2*time.Minute)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(exe), chromedp.NoSandbox)...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel) // before srv.Close: open streams would hold it
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext()) // its own cookies and storage
+	t.Cleanup(cancel)                                                        // before srv.Close: open streams would hold it
 	do(t, ctx, chromedp.EmulateViewport(1200, 820), chromedp.Navigate(srv.URL),
 		chromedp.SetValue(css("#name"), "Ana"), chromedp.Click(css("button.send")), chromedp.WaitVisible(css("#say")))
+	until(t, ctx, `document.readyState === "complete"`) // its scripts have run: what is typed before is heard by nobody
 	return ctx, b, s
+}
+
+// chromiumOf is one process for all tests, started by the first that looks at a page.
+func chromiumOf(path string) (context.Context, error) {
+	chromium.once.Do(func() {
+		ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox)...)
+		ctx, tab := chromedp.NewContext(ctx)
+		chromium.ctx, chromium.stop = ctx, func() { tab(); cancel() }
+		chromium.err = chromedp.Do(ctx, chromedp.Navigate("about:blank"))
+	})
+	return chromium.ctx, chromium.err
+}
+
+var chromium = struct {
+	once sync.Once
+	ctx  context.Context
+	stop func()
+	err  error
+}{stop: func() {}}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	chromium.stop()
+	os.Exit(code)
 }
 
 func css(s string) chromedp.CSS { return chromedp.CSS(s) }
@@ -122,6 +152,7 @@ func dark(t *testing.T, ctx context.Context, on bool) {
 	}
 }
 
+// R88
 func TestPageAsksAndFinishesInOneMessage(t *testing.T) {
 	ctx, _, _ := browser(t)
 	shoot(t, ctx, "empty")
@@ -270,7 +301,7 @@ func TestPageShowsLiveTextWithoutTheLog(t *testing.T) {
 	do(t, ctx, chromedp.Click(css(`.ask > .choices [data-choice=allow_once]`)))
 	until(t, ctx, `!!document.querySelector('.step[data-state=running]')`)
 	session := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(id) }()
-	m := turn.View(session, session.Turn, turn.Live{Text: "Half a sent"})
+	m := card.View(session, session.Turn, card.Live{Text: "Half a sent"})
 	if err := s.Edit(ctx, id, session.Turn.Shown, m, agent.Progress); err != nil {
 		t.Fatal(err)
 	}

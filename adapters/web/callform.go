@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/nodhq/nod/core/agent/talk"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // callForm is a tool call as the API shows it, in whatever state.
@@ -107,7 +109,8 @@ func drawCall(c turn.ToolCall) callForm {
 	}
 	switch {
 	case c.Result != nil:
-		f.Result = resultForm{c.Result.Text, c.Result.Structured, c.Result.IsError, c.Result.Omitted}
+		r := talk.Result(*c.Result)
+		f.Result = resultForm{r.Text, r.Structured, r.IsError, r.Omitted}
 	case c.Status == turn.Awaiting:
 		f.Result = requiredForm{ToolCallID: string(c.ID), Content: describe(c), RequiresPermission: true,
 			PermissionRequest: requestOfAccess{c.Tool.Name, c.Tool.Server, accessName(c.Ruling.Access), describe(c)}}
@@ -159,7 +162,7 @@ func describe(c turn.ToolCall) string {
 	if c.Ruling.Message != "" {
 		return c.Ruling.Message
 	}
-	return render.RunLine(c.Tool.Name, c.Tool.Server)
+	return text.RunLine(c.Tool.Name, c.Tool.Server)
 }
 
 // arguments are a call's bytes, or an empty object where the model wrote none. Whoever may see what is masked asks for it, on record.

@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 type chatLine struct {
@@ -210,7 +211,7 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, p person) e
 	}); errors.Is(err, agent.ErrTooLong) {
 		return tooLarge
 	} else if errors.Is(err, agent.ErrFull) {
-		return problem{Status: http.StatusTooManyRequests, Code: "too_many_waiting", Message: render.ChatFull(agent.MaxWaiting, agent.MaxWaitingBytes)}
+		return problem{Status: http.StatusTooManyRequests, Code: "too_many_waiting", Message: text.ChatFull(agent.MaxWaiting, agent.MaxWaitingBytes)}
 	} else if err != nil {
 		s.Logger.Warn("message not recorded", "err", err)
 		return problem{Status: http.StatusServiceUnavailable, Code: "not_recorded",
@@ -247,8 +248,8 @@ func (s *Server) postStop(w http.ResponseWriter, r *http.Request, p person) erro
 		return nil
 	}
 	// Through Decide, not Accept: the caller is told whether there was anything to stop.
-	var over *agent.Refusal
-	if _, err := s.decide(r.Context(), p, id, body.Turn, answer{choice: chat.Stop}); errors.As(err, &over) && over.Code == agent.RefusedStopped {
+	var over *decision.Refusal
+	if _, err := s.decide(r.Context(), p, id, body.Turn, answer{choice: chat.Stop}); errors.As(err, &over) && over.Code == decision.RefusedStopped {
 		writeJSON(w, http.StatusAccepted, map[string]any{"chat_id": id.Key, "stopping": false})
 		return nil
 	} else if err != nil {
@@ -268,7 +269,7 @@ func title(v view) string {
 	return ""
 }
 
-func titled(text string) string { return cut(render.Prose(text), 60) }
+func titled(said string) string { return cut(text.Prose(said), 60) }
 
 func titleOr(t string) string {
 	if t == "" {

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // bareCommands are the words that make a message a command by themselves, after a "/". After "/nod" every word does.
@@ -76,15 +76,15 @@ func (s *Server) stopNow(ctx context.Context, p person, id chat.ID) ([]string, e
 	}
 	running := v.session.Turn
 	if running == nil {
-		return []string{render.NothingToStop()}, nil
+		return []string{text.NothingToStop()}, nil
 	}
-	var over *agent.Refusal
-	if _, err := s.decide(ctx, p, id, string(running.ID), answer{choice: chat.Stop}); errors.As(err, &over) && over.Code == agent.RefusedStopped {
+	var over *decision.Refusal
+	if _, err := s.decide(ctx, p, id, string(running.ID), answer{choice: chat.Stop}); errors.As(err, &over) && over.Code == decision.RefusedStopped {
 		return []string{over.Say}, nil
 	} else if err != nil {
 		return nil, err
 	}
-	return []string{render.Stopping}, nil
+	return []string{text.Stopping}, nil
 }
 
 // permissions asks the engine; its lines are plain text of whoever wrote it.
@@ -93,13 +93,13 @@ func (s *Server) permissions(ctx context.Context, env chat.Envelope, words []str
 		return nil, badRequest("This command has too many words.")
 	}
 	env.Delivery = chat.Delivery(Platform + "/" + env.User.Key + "/command/" + token(12))
-	lines, err := s.Engine.Permissions(ctx, env, words)
+	lines, err := s.Settings.Permissions(ctx, env, words)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]string, 0, len(lines))
 	for _, l := range lines {
-		out = append(out, render.Prose(l))
+		out = append(out, text.Prose(l))
 	}
 	return out, nil
 }

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // maxSearched is how many of a person's chats are looked through for a call whose id is the model's.
@@ -29,11 +29,6 @@ type outcomeForm struct {
 	// Hidden is, with "reveal", what the card masks: for whoever asked to see it, and on record.
 	Hidden *detailsForm `json:"hidden,omitempty"`
 }
-
-// choices are what the API takes for one ask, in the words of [chat.Choice].
-var choices = []chat.Choice{chat.AllowOnce, chat.AllowChat, chat.Deny, chat.Undo, chat.Extend, chat.AskAgain, chat.Happened, chat.RunAgain, chat.Leave, chat.Edit,
-	chat.AllowExact, chat.AllowPath, chat.AllowHour, chat.AllowUses, chat.AllowReads, chat.AllowWrites, chat.AllowServer, chat.AllowSession,
-	chat.Remember, chat.Answer, chat.Decline, chat.Reveal}
 
 var unknownAsk = problem{Status: http.StatusNotFound, Code: "unknown", Message: "There is no such request in your chats. It may belong to another chat, or be gone."}
 
@@ -84,7 +79,7 @@ func (s *Server) postApprove(w http.ResponseWriter, r *http.Request, p person) e
 
 // postAsk answers one ask with any choice.
 func (s *Server) postAsk(w http.ResponseWriter, r *http.Request, p person) error {
-	a, err := readAnswer(r, choices)
+	a, err := readAnswer(r, text.ChoicesOf(text.APIAsk))
 	if err != nil {
 		return err
 	}
@@ -145,14 +140,14 @@ func (s *Server) postClick(w http.ResponseWriter, r *http.Request, p person) err
 	if err := readJSON(r, &body, false); err != nil {
 		return err
 	}
-	more := []chat.Choice{chat.Revoke, chat.ApproveAll, chat.DenyAll, chat.AskFor}
+	kind, _ := text.KindOf(chat.Choice(body.Choice))
 	switch {
 	case body.Token == "" || len(body.Token) > 64:
 		return badRequest("\"token\" is missing or too long.")
-	case !slices.Contains(choices, chat.Choice(body.Choice)) && !slices.Contains(more, chat.Choice(body.Choice)):
+	case kind.API == text.APINone:
 		return badRequest("There is no such choice.")
 	}
-	a := answer{chat.Choice(body.Choice), body.Reason, body.Args, body.Uses, body.Fields}
+	a := answer{kind.Choice, body.Reason, body.Args, body.Uses, body.Fields}
 	if err := a.check(); err != nil {
 		return err
 	}
@@ -195,7 +190,7 @@ func (s *Server) findAsk(ctx context.Context, p person, request, call string) (c
 		return s.search(ctx, p, call)
 	}
 	if id.Platform != Platform && !p.admin {
-		return chat.ID{}, "", problem{Status: http.StatusForbidden, Code: string(agent.RefusedNotYours),
+		return chat.ID{}, "", problem{Status: http.StatusForbidden, Code: string(decision.RefusedNotYours),
 			Message: "This request belongs to another place; only somebody there or an admin can decide it."}
 	}
 	if call == "" {
@@ -234,10 +229,10 @@ func longOver(v view, call string) problem {
 			case c.ToolCallID != call:
 			case c.Decision != nil:
 				d := c.Decision
-				return problem{Status: http.StatusConflict, Code: string(agent.RefusedDecided), By: d.By, Name: d.Name, Choice: d.Choice, At: d.At,
-					Message: render.AlreadyDecided(chat.Choice(d.Choice), d.Name, "")}
+				return problem{Status: http.StatusConflict, Code: string(decision.RefusedDecided), By: d.By, Name: d.Name, Choice: d.Choice, At: d.At,
+					Message: text.AlreadyDecided(chat.Choice(d.Choice), d.Name, "")}
 			case c.Status == string(turn.Lapsed):
-				return problem{Status: http.StatusGone, Code: string(agent.RefusedExpired), At: c.EndedAt,
+				return problem{Status: http.StatusGone, Code: string(decision.RefusedExpired), At: c.EndedAt,
 					Message: "This request expired in an earlier turn. Ask the bot again."}
 			}
 		}
@@ -288,10 +283,8 @@ func (s *Server) search(ctx context.Context, p person, call string) (chat.ID, st
 }
 
 func callsOf(s turn.Session) (calls []turn.ToolCall) {
-	for _, t := range []*turn.Turn{s.Last, s.Turn} {
-		if t != nil {
-			calls = append(calls, t.Calls...)
-		}
+	for _, t := range s.Turns() {
+		calls = append(calls, t.Calls...)
 	}
 	return calls
 }

@@ -11,6 +11,7 @@ import (
 
 const approve = "/api/v1/tools/approve"
 
+// R55 R101
 func TestApproveRunsTheCallOnce(t *testing.T) {
 	b, _, c := serve(t, nil)
 	ana := c.as("Ana")
@@ -73,7 +74,7 @@ func TestNothingButTrueApproves(t *testing.T) {
 }
 
 // Whoever answers, on whatever way, the engine is told who it is, and what it refuses is refused and changes nothing. Whom it refuses is shown
-// with the engine itself (tests/e2e.TestWhoMayDecide).
+// with the engine itself (tests/suites/e2e.TestWhoMayDecide).
 func TestRefusedAnswers(t *testing.T) {
 	b, _, c := serve(t, nil)
 	ana, ben := c.as("Ana"), c.as("Ben")
@@ -107,6 +108,7 @@ func TestRefusedAnswers(t *testing.T) {
 	}
 }
 
+// R129
 func TestAsksOfOtherSurfacesAreForAdmins(t *testing.T) {
 	b, _, c := serve(t, nil)
 	ana, admin := c.as("Ana"), c.with(masterKey)
@@ -130,6 +132,7 @@ func TestAsksOfOtherSurfacesAreForAdmins(t *testing.T) {
 	}
 }
 
+// R53 C17
 func TestWhichCallIsMeant(t *testing.T) {
 	_, _, c := serve(t, nil)
 	ana, ben := c.as("Ana"), c.as("Ben")

@@ -8,10 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
+	"github.com/nodhq/nod/core/text"
 )
 
-// R167: docs/api.md has every route, event, field, scope, choice and refusal of the API, and no route that there is not.
+// Docs/api.md has every route, event, field, scope, choice and refusal of the API, and no route that there is not.
+// R167
 func TestTheAPIIsDocumented(t *testing.T) {
 	read := func(name string) string {
 		t.Helper()
@@ -40,13 +42,13 @@ func TestTheAPIIsDocumented(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	for _, c := range choices {
+	for _, c := range text.ChoicesOf(text.APIAsk) {
 		names = append(names, string(c))
 	}
 	for _, s := range scopes {
 		names = append(names, s.name)
 	}
-	for _, c := range []agent.RefusalCode{agent.RefusedUnknown, agent.RefusedNotYours, agent.RefusedDecided, agent.RefusedExpired} {
+	for _, c := range []decision.RefusalCode{decision.RefusedUnknown, decision.RefusedNotYours, decision.RefusedDecided, decision.RefusedExpired} {
 		names = append(names, string(c))
 	}
 	names = append(names, "approval_required", "permission_granted", "permission_denied", "permission_expired", "permission_cancelled", "turn_done", "message")

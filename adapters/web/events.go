@@ -60,22 +60,15 @@ type usageForm struct {
 // changed nothing and is not told.
 func eventsOf(id chat.ID, before, after turn.Session, e turn.Entry) (out []event) {
 	was := map[turn.CallID]turn.ToolCall{}
-	for _, t := range []*turn.Turn{before.Last, before.Turn} {
-		if t != nil {
-			for _, c := range t.Calls {
-				was[c.ID] = c
-			}
-		}
+	for _, c := range callsOf(before) {
+		was[c.ID] = c
 	}
 	tell := func(name string, v any) {
 		if b, err := json.Marshal(v); err == nil {
 			out = append(out, event{e.Seq, name, b})
 		}
 	}
-	for _, t := range []*turn.Turn{after.Last, after.Turn} {
-		if t == nil {
-			continue
-		}
+	for _, t := range after.Turns() {
 		for _, c := range t.Calls {
 			switch name := change(was[c.ID], c); name {
 			case "":

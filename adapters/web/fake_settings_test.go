@@ -7,11 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/card"
+	"github.com/nodhq/nod/core/agent/decision"
+	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // office is the fake engine's settings: how its tools ask, and what people did there.
@@ -110,23 +113,23 @@ func (b *bot) toolSections() []render.Section {
 		Acts: []render.Act{{Kind: render.ActGo, View: "overview", Label: "Preview"}}}}}}
 }
 
-func (b *bot) Act(_ context.Context, env chat.Envelope, view, token, text string) (agent.Done, error) {
+func (b *bot) Act(_ context.Context, env chat.Envelope, view, token, said string) (settings.Done, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.acts = append(b.acts, fmt.Sprintf("%s %s %s %s %q", env.User, env.Chat, view, token, text))
+	b.acts = append(b.acts, fmt.Sprintf("%s %s %s %s %q", env.User, env.Chat, view, token, said))
 	if !b.offers(b.panel(env, view), token) {
-		return agent.Done{}, &agent.Refusal{Code: agent.RefusedUnknown, Say: render.NotOffered()}
+		return settings.Done{}, &decision.Refusal{Code: decision.RefusedUnknown, Say: text.NotOffered()}
 	}
 	word, tool, _ := strings.Cut(token, ":")
 	switch {
-	case token == "message" && strings.Contains(text, "{{.bad"):
-		return agent.Done{}, &agent.Refusal{Code: agent.RefusedArguments, Say: "Nothing was changed: the template names bad, which is not there."}
+	case token == "message" && strings.Contains(said, "{{.bad"):
+		return settings.Done{}, &decision.Refusal{Code: decision.RefusedArguments, Say: "Nothing was changed: the template names bad, which is not there."}
 	case token == "message":
-		b.message = text
-		return agent.Done{Say: "The question is changed.", View: view}, nil
+		b.message = said
+		return settings.Done{Say: "The question is changed.", View: view}, nil
 	case token == "halt":
 		b.halted = true
-		return agent.Done{Say: "Halted.", View: view}, nil
+		return settings.Done{Say: "Halted.", View: view}, nil
 	case strings.HasPrefix(token, "revoke-"):
 		for id := range b.logs {
 			for _, g := range b.fold(id).Grants {
@@ -135,13 +138,13 @@ func (b *bot) Act(_ context.Context, env chat.Envelope, view, token, text string
 				}
 			}
 		}
-		return agent.Done{Say: render.Revoked(), View: view}, nil
+		return settings.Done{Say: text.Revoked(), View: view}, nil
 	}
 	if b.asks == nil {
 		b.asks = map[string]string{}
 	}
 	b.asks[tool] = word
-	return agent.Done{Say: "Changed: it counts from the next call.", View: view}, nil
+	return settings.Done{Say: "Changed: it counts from the next call.", View: view}, nil
 }
 
 func (b *bot) offers(p render.Panel, token string) bool {
@@ -159,7 +162,7 @@ func (b *bot) offers(p render.Panel, token string) bool {
 
 func (b *bot) Permissions(_ context.Context, env chat.Envelope, words []string) ([]string, error) {
 	if len(words) > 0 && words[0] == "resume" && b.refused[env.User.String()] {
-		return nil, &agent.Refusal{Code: agent.RefusedNotYours, Say: render.OnlyAdmins}
+		return nil, &decision.Refusal{Code: decision.RefusedNotYours, Say: text.OnlyAdmins}
 	}
 	return []string{"You are " + env.Name + "\u202e.", "You said: " + strings.Join(words, " "), "Here is " + env.Chat.Key + "."}, nil
 }
@@ -167,9 +170,9 @@ func (b *bot) Permissions(_ context.Context, env chat.Envelope, words []string) 
 func (b *bot) Why(_ context.Context, env chat.Envelope, ask string) (render.Details, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	d, found := turn.Details(b.fold(env.Chat), ask)
+	d, found := card.Details(b.fold(env.Chat), ask)
 	if !found {
-		return d, &agent.Refusal{Code: agent.RefusedUnknown, Say: render.UnknownAsk()}
+		return d, &decision.Refusal{Code: decision.RefusedUnknown, Say: text.UnknownAsk()}
 	}
 	d.Title = "Why am I asked?"
 	return d, nil
@@ -177,16 +180,16 @@ func (b *bot) Why(_ context.Context, env chat.Envelope, ask string) (render.Deta
 
 // fill answers what a server wants, as strictly as the test needs.
 func (b *bot) fill(s turn.Session, in chat.Clicked) error {
-	c, open := turn.Wants(s, turn.AskID(in.Token))
+	c, open := s.FindElicitation(turn.AskID(in.Token))
 	switch {
 	case !open:
-		return &agent.Refusal{Code: agent.RefusedUnknown, Say: render.UnknownAsk()}
+		return &decision.Refusal{Code: decision.RefusedUnknown, Say: text.UnknownAsk()}
 	case b.refused[in.User.String()]:
-		return &agent.Refusal{Code: agent.RefusedNotYours, Say: render.OnlyRequesterFills("Ana")}
+		return &decision.Refusal{Code: decision.RefusedNotYours, Say: text.OnlyRequesterFills("Ana")}
 	case in.Choice == chat.Decline:
 		b.append(in.Chat, turn.Filled{Ask: c.Want.Ask, By: in.User, Name: in.Name, Fill: turn.Fill{Action: turn.FillDecline}})
 	case in.Fields["branch"] == "main":
-		return &agent.Refusal{Code: agent.RefusedArguments, Say: "Branch: main is protected."}
+		return &decision.Refusal{Code: decision.RefusedArguments, Say: "Branch: main is protected."}
 	default:
 		content, _ := json.Marshal(in.Fields)
 		b.append(in.Chat, turn.Filled{Ask: c.Want.Ask, By: in.User, Name: in.Name, Fill: turn.Fill{Action: turn.FillAccept, Content: content}})

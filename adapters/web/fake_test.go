@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -32,7 +33,7 @@ type bot struct {
 	admins   []chat.User
 	fail     error           // what Accept answers
 	hold     bool            // tools do not finish
-	refused  map[string]bool // who is told that they may not decide; who really may not is the engine's to say (tests/e2e)
+	refused  map[string]bool // who is told that they may not decide; who really may not is the engine's to say (tests/suites/e2e)
 	accepted map[chat.Delivery]bool
 	ran      []string
 	timeout  time.Duration
@@ -91,37 +92,37 @@ func (b *bot) Accept(_ context.Context, in chat.Inbound) error {
 	return nil
 }
 
-func (b *bot) Decide(_ context.Context, in chat.Clicked) ([]agent.Outcome, error) {
+func (b *bot) Decide(_ context.Context, in chat.Clicked) ([]decision.Outcome, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.fold(in.Chat)
-	out := agent.Outcome{Chat: in.Chat, Ask: turn.AskID(in.Token), Choice: in.Choice, By: in.User, Name: in.Name}
+	out := decision.Outcome{Chat: in.Chat, Ask: turn.AskID(in.Token), Choice: in.Choice, By: in.User, Name: in.Name}
 	b.clicked = append(b.clicked, in)
 	switch in.Choice {
 	case chat.AskFor:
 		b.append(in.Chat, turn.ModeSet{Mode: permission.ModeTool, Rev: s.ModeRev + 1, By: in.User, Name: in.Name})
-		return []agent.Outcome{out}, nil
+		return []decision.Outcome{out}, nil
 	case chat.Answer, chat.Decline:
 		if err := b.fill(s, in); err != nil {
 			return nil, err
 		}
 		b.drive(in.Chat)
-		return []agent.Outcome{out}, nil
+		return []decision.Outcome{out}, nil
 	case chat.Stop:
 		if s.Turn == nil || in.Token != string(s.Turn.ID) {
-			return nil, &agent.Refusal{Code: agent.RefusedStopped, Say: "There is nothing to stop."}
+			return nil, &decision.Refusal{Code: decision.RefusedStopped, Say: "There is nothing to stop."}
 		}
 		b.append(in.Chat, turn.StopAsked{Turn: s.Turn.ID, By: in.User, Name: in.Name})
 		b.append(in.Chat, turn.Ended{Turn: s.Turn.ID, Why: turn.WasStopped})
-		return []agent.Outcome{out}, nil
+		return []decision.Outcome{out}, nil
 	case chat.Revoke:
 		b.append(in.Chat, turn.Revoked{Grants: []permission.GrantID{permission.GrantID(in.Token)}, By: in.User, Name: in.Name})
-		return []agent.Outcome{out}, nil
+		return []decision.Outcome{out}, nil
 	case chat.ApproveAll, chat.DenyAll:
 		if in.Token != turn.BatchToken(s) || len(turn.OpenAsks(s)) == 0 {
-			return nil, &agent.Refusal{Code: agent.RefusedUnknown, Say: "The requests changed meanwhile. Look again."}
+			return nil, &decision.Refusal{Code: decision.RefusedUnknown, Say: "The requests changed meanwhile. Look again."}
 		}
-		var outs []agent.Outcome
+		var outs []decision.Outcome
 		for _, c := range turn.OpenAsks(s) {
 			one := in
 			one.Token, one.Choice = string(c.Ask), chat.Deny
@@ -142,11 +143,11 @@ func (b *bot) Decide(_ context.Context, in chat.Clicked) ([]agent.Outcome, error
 		return nil, err
 	}
 	b.drive(in.Chat)
-	return []agent.Outcome{o}, nil
+	return []decision.Outcome{o}, nil
 }
 
-func (b *bot) one(s turn.Session, in chat.Clicked) (agent.Outcome, error) {
-	out := agent.Outcome{Chat: in.Chat, Ask: turn.AskID(in.Token), Choice: in.Choice, By: in.User, Name: in.Name, At: b.clock.Add(b.tick)}
+func (b *bot) one(s turn.Session, in chat.Clicked) (decision.Outcome, error) {
+	out := decision.Outcome{Chat: in.Chat, Ask: turn.AskID(in.Token), Choice: in.Choice, By: in.User, Name: in.Name, At: b.clock.Add(b.tick)}
 	for _, t := range []*turn.Turn{s.Turn, s.Last} {
 		if t == nil {
 			continue
@@ -157,14 +158,14 @@ func (b *bot) one(s turn.Session, in chat.Clicked) (agent.Outcome, error) {
 			}
 			out.Call = c.ID
 			if b.refused[in.User.String()] {
-				return out, &agent.Refusal{Code: agent.RefusedNotYours, Say: "Only somebody else can decide this."}
+				return out, &decision.Refusal{Code: decision.RefusedNotYours, Say: "Only somebody else can decide this."}
 			}
 			switch {
 			case in.Choice == chat.AskAgain && c.Status == turn.Lapsed:
 				b.append(in.Chat, turn.Reopened{Ask: c.Ask, By: in.User, Name: in.Name, Next: turn.AskID(b.id("ask")), NextCall: turn.CallID(b.id("call"))})
 				return out, nil
 			case c.Status == turn.Lapsed:
-				return out, &agent.Refusal{Code: agent.RefusedExpired, Say: "This ask expired at 14:03. Ask again from the message.", At: c.EndedAt}
+				return out, &decision.Refusal{Code: decision.RefusedExpired, Say: "This ask expired at 14:03. Ask again from the message.", At: c.EndedAt}
 			case in.Choice == chat.Extend && c.Status == turn.Awaiting:
 				b.append(in.Chat, turn.Extended{Ask: c.Ask, By: in.User, Name: in.Name, Until: c.Deadline.Add(5 * time.Minute)})
 				return out, nil
@@ -172,12 +173,12 @@ func (b *bot) one(s turn.Session, in chat.Clicked) (agent.Outcome, error) {
 				b.append(in.Chat, turn.Withdrawn{Ask: c.Ask, By: in.User, Name: in.Name, Next: turn.AskID(b.id("ask"))})
 				return out, nil
 			case in.Choice == chat.Undo:
-				return out, &agent.Refusal{Code: agent.RefusedTooLate, Say: "Too late: it started at 14:02:07."}
+				return out, &decision.Refusal{Code: decision.RefusedTooLate, Say: "Too late: it started at 14:02:07."}
 			case c.Status == turn.Unknown && !c.Settled():
 				b.append(in.Chat, turn.Resolved{Ask: c.Ask, Answer: in.Choice, By: in.User, Name: in.Name, Next: turn.AskID(b.id("ask"))})
 				return out, nil
 			case c.Status != turn.Awaiting:
-				return out, &agent.Refusal{Code: agent.RefusedDecided, Say: "Already " + string(c.Choice) + " by " + c.Name + ".", By: c.By, Name: c.Name, Choice: c.Choice, At: c.DecidedAt}
+				return out, &decision.Refusal{Code: decision.RefusedDecided, Say: "Already " + string(c.Choice) + " by " + c.Name + ".", By: c.By, Name: c.Name, Choice: c.Choice, At: c.DecidedAt}
 			case in.Choice == chat.Remember && turn.CanRemember(c) && !b.forgetful:
 				b.append(in.Chat, turn.Ticked{Ask: c.Ask, By: in.User, Name: in.Name, On: c.Ticked == nil || c.Ticked.User != in.User})
 				return out, nil
@@ -185,7 +186,7 @@ func (b *bot) one(s turn.Session, in chat.Clicked) (agent.Outcome, error) {
 				b.append(in.Chat, turn.ModeSet{Mode: permission.ModeNever, Rev: s.ModeRev + 1, By: in.User, Name: in.Name})
 				in.Choice = chat.AllowOnce
 			case in.Choice != chat.AllowOnce && in.Choice != chat.Deny && !turn.Offers(c, in.Choice):
-				return out, &agent.Refusal{Code: agent.RefusedNotOffered, Say: "This request does not offer that choice."}
+				return out, &decision.Refusal{Code: decision.RefusedNotOffered, Say: "This request does not offer that choice."}
 			}
 			d := turn.Decided{Ask: c.Ask, Digest: c.Digest, Choice: in.Choice, By: in.User, Name: in.Name, Surface: Platform, Reason: in.Reason}
 			if g, ok := turn.GrantFor(s, c, in.Choice, []permission.Tool{c.Tool}, in.Uses); ok {
@@ -196,7 +197,7 @@ func (b *bot) one(s turn.Session, in chat.Clicked) (agent.Outcome, error) {
 			return out, nil
 		}
 	}
-	return out, &agent.Refusal{Code: agent.RefusedUnknown, Say: "There is no such request here."}
+	return out, &decision.Refusal{Code: decision.RefusedUnknown, Say: "There is no such request here."}
 }
 
 // drive does what the real engine would until somebody has to answer.

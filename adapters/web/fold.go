@@ -9,7 +9,11 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/card"
+	"github.com/nodhq/nod/core/agent/talk"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -17,36 +21,26 @@ import (
 // maxFolds is how many chats are kept folded. One that is needed again is folded again.
 const maxFolds = 128
 
-// shelfOfFolds keeps the folds of the chats that were looked at last.
-type shelfOfFolds struct {
+// sessionCache keeps the folds of the chats that were looked at last.
+type sessionCache struct {
 	log   Log
-	mu    sync.Mutex
-	folds map[chat.ID]*fold
-	used  uint64
+	mu    sync.Mutex // so that a chat has one fold
+	folds *lru.Cache[chat.ID, *fold]
+}
+
+func newSessionCache(log Log) *sessionCache {
+	folds, _ := lru.New[chat.ID, *fold](maxFolds) // it fails for a size of 0 alone
+	return &sessionCache{log: log, folds: folds}
 }
 
 // get returns the chat's fold as the log stands now.
-func (c *shelfOfFolds) get(ctx context.Context, id chat.ID) (view, error) {
+func (c *sessionCache) get(ctx context.Context, id chat.ID) (view, error) {
 	c.mu.Lock()
-	c.used++
-	f := c.folds[id]
-	if f == nil {
-		if c.folds == nil {
-			c.folds = map[chat.ID]*fold{}
-		}
-		if len(c.folds) >= maxFolds {
-			var oldest *fold
-			for _, x := range c.folds {
-				if oldest == nil || x.used < oldest.used {
-					oldest = x
-				}
-			}
-			delete(c.folds, oldest.id)
-		}
+	f, ok := c.folds.Get(id)
+	if !ok {
 		f = newFold(id)
-		c.folds[id] = f
+		c.folds.Add(id, f)
 	}
-	f.used = c.used
 	c.mu.Unlock()
 
 	f.mu.Lock()
@@ -60,8 +54,7 @@ func (c *shelfOfFolds) get(ctx context.Context, id chat.ID) (view, error) {
 // fold is one chat as this surface shows it: the session, every message, and every event of a stream. All of it
 // follows from the log.
 type fold struct {
-	id   chat.ID
-	used uint64 // guarded by the shelf
+	id chat.ID
 
 	mu     sync.Mutex
 	loaded bool
@@ -158,9 +151,8 @@ func (f *fold) take(entries []turn.Entry) {
 		return
 	}
 	// Grants, the queue and notes can change how the newest messages look without touching their turns.
-	for _, t := range []*turn.Turn{f.s.Turn, f.s.Last} {
-		if t != nil && f.turns[t.ID] != nil {
-			it := f.turns[t.ID]
+	for _, t := range f.s.Turns() {
+		if it := f.turns[t.ID]; it != nil {
 			it.turn, it.session = t, f.s
 			f.draw(it, entries[len(entries)-1].Seq)
 		}
@@ -181,7 +173,7 @@ func (f *fold) hear(e turn.Entry) {
 			continue
 		}
 		it := &item{said: &x, rev: e.Seq, form: messageForm{ID: fmt.Sprintf("m%d-%d", e.Seq, i), Chat: f.id.Key, Number: len(f.items), Role: "user",
-			At: e.At.UTC(), User: userForm(x.By), Name: x.Name, Text: x.Text}}
+			At: e.At.UTC(), User: userForm(x.By), Name: x.Name, Text: talk.Said(x)}}
 		f.saids[x.Delivery] = it
 		f.items = append(f.items, it)
 	}
@@ -190,8 +182,8 @@ func (f *fold) hear(e turn.Entry) {
 // follow keeps each turn's message with the newest state of its turn.
 func (f *fold) follow(e turn.Entry, before turn.Session) {
 	// A turn that the session lets go of is drawn for good, as it stood when it was still there.
-	for _, old := range []*turn.Turn{before.Last, before.Turn} {
-		if old == nil || holds(f.s.Last, old.ID) || holds(f.s.Turn, old.ID) {
+	for _, old := range before.Turns() {
+		if holds(f.s.Last, old.ID) || holds(f.s.Turn, old.ID) {
 			continue
 		}
 		if it := f.turns[old.ID]; it != nil && it.turn != nil {
@@ -200,10 +192,7 @@ func (f *fold) follow(e turn.Entry, before turn.Session) {
 			it.turn, it.session = nil, turn.Session{}
 		}
 	}
-	for _, t := range []*turn.Turn{f.s.Last, f.s.Turn} {
-		if t == nil {
-			continue
-		}
+	for _, t := range f.s.Turns() {
 		it := f.turns[t.ID]
 		if it == nil {
 			it = &item{form: messageForm{ID: string(t.ID), Chat: f.id.Key, Number: len(f.items), Role: "assistant", Turn: string(t.ID), At: t.At.UTC()}}
@@ -226,7 +215,7 @@ func holds(t *turn.Turn, id turn.TurnID) bool { return t != nil && t.ID == id }
 // draw renders an item's turn. seq is the place that gets the blame if nothing else did.
 func (f *fold) draw(it *item, seq uint64) {
 	m := it.form
-	m.State, m.Blocks, m.Choices = draw(turn.View(it.session, it.turn, turn.Live{}))
+	m.State, m.Blocks, m.Choices = draw(card.View(it.session, it.turn, card.Live{}))
 	m.ToolCalls, m.Permissions = drawCalls(it.turn)
 	m.End = nil
 	if it.turn.End != "" {
@@ -260,7 +249,7 @@ func (f *fold) settleSaids(seq uint64) {
 		m := it.form
 		m.Queued = queued
 		if queued {
-			m.Text = w.Text
+			m.Text = talk.Said(w)
 		} else {
 			m.Taken = m.Turn == ""
 			it.said = nil // nothing changes it any more

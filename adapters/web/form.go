@@ -4,8 +4,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodhq/nod/adapters/web/markdown"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // messageForm is a message as the API shows it: what a person said, or a turn's one message. It is a form of its own:
@@ -46,9 +48,9 @@ type endForm struct {
 type blockForm struct {
 	Type string `json:"type"` // text | code | step | ask | note
 
-	Markdown string `json:"markdown,omitempty"` // text: untrusted
-	Cut      bool   `json:"cut,omitempty"`
-	Nodes    []node `json:"nodes,omitempty"` // text, on request: the same parsed
+	Markdown string          `json:"markdown,omitempty"` // text: untrusted
+	Cut      bool            `json:"cut,omitempty"`
+	Nodes    []markdown.Node `json:"nodes,omitempty"` // text, on request: the same parsed
 
 	Language string `json:"language,omitempty"` // code
 	Source   string `json:"source,omitempty"`
@@ -184,7 +186,7 @@ func drawLine(l render.Line) (out []spanForm) {
 
 func personName(p render.Person) string {
 	if p.Name != "" {
-		return render.Prose(p.Name)
+		return text.Prose(p.Name)
 	}
 	return p.User.String()
 }
@@ -233,7 +235,7 @@ func (m messageForm) parsed() messageForm {
 	blocks := make([]blockForm, len(m.Blocks))
 	for i, b := range m.Blocks {
 		if b.Type == "text" {
-			b.Nodes = parseMarkdown(b.Markdown)
+			b.Nodes = markdown.Parse(b.Markdown)
 		}
 		blocks[i] = b
 	}

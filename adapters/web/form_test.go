@@ -47,23 +47,26 @@ func asked(t *testing.T) view {
 	id := webChat("c-golden")
 	b.append(id, turn.Said{Delivery: "d1", By: AdminUser(""), Name: "Ana", Text: "write hello to notes.txt"})
 	b.drive(id)
-	v, err := (&shelfOfFolds{log: b}).get(t.Context(), id)
+	v, err := newSessionCache(b).get(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
 }
 
+// R13 R127
 func TestGoldenApprovalRequired(t *testing.T) {
 	golden(t, "approval_required.json", pending(asked(t))[0])
 }
 
+// R49 R81 R133 R135 R136
 func TestGoldenPermissionBlock(t *testing.T) {
 	m := asked(t).messages[1].form
 	golden(t, "permission_block.json", m.Permissions[0])
 	golden(t, "tool_call_waiting.json", m.ToolCalls[0])
 }
 
+// R65 R95 R108 R134 R137 C11
 func TestPermissionBlockProjectsEveryStatus(t *testing.T) {
 	for status, want := range map[turn.Status][2]string{
 		turn.Proposed: {"pending", ""}, turn.Awaiting: {"pending", ""},
@@ -71,7 +74,7 @@ func TestPermissionBlockProjectsEveryStatus(t *testing.T) {
 		turn.Denied: {"denied", "denied"}, turn.Lapsed: {"denied", "expired"}, turn.Cancelled: {"denied", "cancelled"},
 		"something new": {"denied", "something new"},
 	} {
-		p, ok := drawPermission(turn.ToolCall{Asked: true, Status: status, Tool: permission.Tool{Server: "s", Name: "t"}})
+		p, ok := drawPermission(turn.ToolCall{Asking: turn.Asking{Asked: true}, Status: status, Tool: permission.Tool{Server: "s", Name: "t"}})
 		if !ok || p.Status != want[0] || p.Reason != want[1] {
 			t.Errorf("%s: %+v", status, p)
 		}
@@ -85,6 +88,7 @@ func TestPermissionBlockProjectsEveryStatus(t *testing.T) {
 }
 
 // The careful reading of what nobody said.
+// R128
 func TestZeroIsCareful(t *testing.T) {
 	if accessName(permission.Unclassified) != "write" || riskName(0) != "moderate" || levelName(permission.Ruling{}) != "RequireConfirmation" {
 		t.Error("a zero value reads as harmless")
@@ -122,7 +126,7 @@ func TestMessagesInTheLog(t *testing.T) {
 		}
 	}
 	// A fold that grew with the chat and one that reads it whole agree.
-	whole, err := (&shelfOfFolds{log: b}).get(t.Context(), webChat(id))
+	whole, err := newSessionCache(b).get(t.Context(), webChat(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +173,7 @@ func TestAFoldFollowsAnotherHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(s.chats.folds); n > maxFolds {
+	if n := s.chats.folds.Len(); n > maxFolds {
 		t.Errorf("%d folds are kept", n)
 	}
 }
@@ -186,9 +190,10 @@ func TestLongResultsAreShortenedOnlyInStreams(t *testing.T) {
 	}
 }
 
+// R86 R132
 func TestWhatAnAskedCallTells(t *testing.T) {
 	call := func(asked bool, status turn.Status, ask string) turn.ToolCall {
-		return turn.ToolCall{Asked: asked, Status: status, Ask: turn.AskID(ask)}
+		return turn.ToolCall{Asking: turn.Asking{Asked: asked, Ask: turn.AskID(ask)}, Status: status}
 	}
 	for _, x := range []struct {
 		was, is turn.ToolCall

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/text"
 )
 
 // Limits of one request. A message of maxText bytes, every byte written as a \u escape, still fits maxBody.
@@ -174,9 +176,5 @@ func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	s = s[:n-len("…")]
-	for !utf8.ValidString(s) {
-		s = s[:len(s)-1]
-	}
-	return strings.TrimSpace(s) + "…"
+	return strings.TrimSpace(text.HeadBytes(s, n-len("…"))) + "…"
 }

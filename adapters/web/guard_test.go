@@ -10,20 +10,20 @@ import (
 func TestNewRefusesAnOpenDoor(t *testing.T) {
 	b := newBot()
 	for _, listen := range []string{"0.0.0.0:8080", ":8080", "192.0.2.1:80", "[::]:8080", "example.org:80", ""} {
-		_, err := New(Config{Listen: listen, Engine: b, Log: b, Shelf: b, AdminKeys: []string{" ", ""}, SessionKeys: []SessionKey{{}}})
+		_, err := New(Config{Listen: listen, Engine: b, Settings: b, Log: b, Shelf: b, AdminKeys: []string{" ", ""}, SessionKeys: []SessionKey{{}}})
 		if err == nil || !strings.Contains(err.Error(), "web.session_keys") {
 			t.Errorf("%q without keys: %v", listen, err)
 		}
-		if _, err := New(Config{Listen: listen, Engine: b, Log: b, Shelf: b, SessionKeys: []SessionKey{{Key: "k"}}}); err != nil {
+		if _, err := New(Config{Listen: listen, Engine: b, Settings: b, Log: b, Shelf: b, SessionKeys: []SessionKey{{Key: "k"}}}); err != nil {
 			t.Errorf("%q with a key: %v", listen, err)
 		}
 	}
 	for _, listen := range []string{"127.0.0.1:8080", "localhost:0", "[::1]:8080"} {
-		if _, err := New(Config{Listen: listen, Engine: b, Log: b, Shelf: b}); err != nil {
+		if _, err := New(Config{Listen: listen, Engine: b, Settings: b, Log: b, Shelf: b}); err != nil {
 			t.Errorf("%q is loopback: %v", listen, err)
 		}
 	}
-	for _, c := range []Config{{}, {Engine: b}, {Engine: b, Log: b}} {
+	for _, c := range []Config{{}, {Engine: b}, {Engine: b, Settings: b}, {Engine: b, Settings: b, Log: b}} {
 		c.Listen = "127.0.0.1:1"
 		if _, err := New(c); err == nil {
 			t.Errorf("%+v was taken", c)
@@ -31,6 +31,7 @@ func TestNewRefusesAnOpenDoor(t *testing.T) {
 	}
 }
 
+// R131
 func TestEveryCallNeedsAKey(t *testing.T) {
 	b, _, c := serve(t, nil)
 	ana := c.as("Ana")
@@ -62,6 +63,7 @@ func TestEveryCallNeedsAKey(t *testing.T) {
 	c.failed(req, http.StatusUnauthorized, "unauthorized")
 }
 
+// R110
 func TestAdminKeys(t *testing.T) {
 	_, s, c := serve(t, nil)
 	c.with(masterKey).ok(http.StatusOK, "GET", "/api/v1/chats", nil)

@@ -8,10 +8,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"html/template"
+	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -27,7 +29,7 @@ const (
 
 // page is what the browser gets before it asks the API for anything.
 type page struct {
-	shells      *template.Template
+	shells      map[string]shell
 	files       map[string][]byte
 	tag         string // names this build's assets, so that a browser never mixes two builds
 	product     string
@@ -41,7 +43,7 @@ type pageData struct {
 	NeedsKey             bool
 	Name                 string
 	Admin                bool
-	Chat                 string
+	Chat, ChatPath       string // the second as it stands in an address
 	Page                 string // where to go on after signing in: empty for the chat, or "settings"
 	Suggestions          []string
 	Problem              string
@@ -63,9 +65,9 @@ func newPage(c Config) (page, error) {
 		sum.Write(b)
 	}
 	p.tag = hex.EncodeToString(sum.Sum(nil))[:12]
-	p.shells = template.New("")
+	p.shells = map[string]shell{}
 	for _, name := range []string{pageChat, pageSettings} {
-		if _, err = p.shells.New(name).Parse(string(p.files[name])); err != nil {
+		if p.shells[name], err = parseShell(string(p.files[name]), pageData{}); err != nil {
 			return p, fmt.Errorf("web: %s: %w", name, err)
 		}
 	}
@@ -77,15 +79,13 @@ func (p page) door(w http.ResponseWriter, status int, d pageData) { p.write(w, s
 
 func (p page) write(w http.ResponseWriter, status int, shell string, d pageData) {
 	d.Product, d.Banner, d.Tag, d.Suggestions = p.product, p.banner, p.tag, p.suggestions
-	var b bytes.Buffer
-	if err := p.shells.ExecuteTemplate(&b, shell, d); err != nil {
-		http.Error(w, "The page could not be made.", http.StatusInternalServerError)
-		return
-	}
+	d.ChatPath = url.PathEscape(d.Chat)
+	var b strings.Builder
+	p.shells[shell].fill(&b, reflect.ValueOf(d), "")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes())
+	_, _ = io.WriteString(w, b.String())
 }
 
 var kinds = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}

@@ -3,6 +3,7 @@ package web
 import (
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // panelForm is one view of the settings as the API shows it, drawn for one person.
@@ -55,9 +56,9 @@ type optionForm struct {
 var actKinds = map[render.ActKind]string{render.ActDo: "do", render.ActGo: "go", render.ActPick: "pick", render.ActFill: "fill", render.ActLink: "link"}
 
 func drawPanel(p render.Panel) panelForm {
-	out := panelForm{View: p.View, Title: render.Prose(p.Title), Banner: drawLines(p.Banner), Tabs: drawActs(p.Tabs), Sections: []sectionForm{}, News: p.News}
+	out := panelForm{View: p.View, Title: text.Prose(p.Title), Banner: drawLines(p.Banner), Tabs: drawActs(p.Tabs), Sections: []sectionForm{}, News: p.News}
 	for _, s := range p.Sections {
-		form := sectionForm{Title: render.Prose(s.Title), Note: render.Prose(s.Note), Rows: []panelRow{}, Empty: render.Prose(s.Empty)}
+		form := sectionForm{Title: text.Prose(s.Title), Note: text.Prose(s.Note), Rows: []panelRow{}, Empty: text.Prose(s.Empty)}
 		for _, r := range s.Rows {
 			form.Rows = append(form.Rows, panelRow{drawProse(r.Line), drawLines(r.Details), drawActs(r.Acts)})
 		}
@@ -72,10 +73,10 @@ func drawActs(acts []render.Act) (out []actForm) {
 		if !known {
 			continue // what this build cannot draw nobody can choose here by mistake
 		}
-		f := actForm{Kind: kind, Token: a.Token, View: a.View, Label: render.Prose(a.Label), Hint: render.Prose(a.Hint), Current: a.Current,
-			Value: a.Value, Max: a.Max, Like: render.Prose(a.Like), Confirm: render.Prose(a.Confirm), Style: string(a.Style)}
+		f := actForm{Kind: kind, Token: a.Token, View: a.View, Label: text.Prose(a.Label), Hint: text.Prose(a.Hint), Current: a.Current,
+			Value: a.Value, Max: a.Max, Like: text.Prose(a.Like), Confirm: text.Prose(a.Confirm), Style: string(a.Style)}
 		for _, o := range a.Options {
-			f.Options = append(f.Options, optionForm{o.Token, render.Prose(o.Label), o.Current})
+			f.Options = append(f.Options, optionForm{o.Token, text.Prose(o.Label), o.Current})
 		}
 		if a.Kind == render.ActLink {
 			f.Href = chatPath(a.Link.Chat)
@@ -105,7 +106,7 @@ func drawLines(ls []render.Line) (out [][]spanForm) {
 func drawProse(l render.Line) []spanForm {
 	out := drawLine(l)
 	for i := range out {
-		out[i].Text, out[i].Strong = render.Prose(out[i].Text), render.Prose(out[i].Strong)
+		out[i].Text, out[i].Strong = text.Prose(out[i].Text), text.Prose(out[i].Strong)
 	}
 	return out
 }

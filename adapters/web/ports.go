@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
+	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -14,17 +16,20 @@ import (
 type Engine interface {
 	// Accept records an inbound. A nil error means durable; any other means that nothing was recorded.
 	Accept(context.Context, chat.Inbound) error
-	// Decide records an answer and returns what it did, one outcome for each ask. It returns an [*agent.Refusal] for an
+	// Decide records an answer and returns what it did, one outcome for each ask. It returns an [*decision.Refusal] for an
 	// answer that is not taken; any other error leaves it open whether it was.
-	Decide(context.Context, chat.Clicked) ([]agent.Outcome, error)
+	Decide(context.Context, chat.Clicked) ([]decision.Outcome, error)
+}
+
+// Settings are what people manage: the settings page and the commands around it.
+type Settings interface {
 	// Why is the private answer to "Why am I asked?" about an ask of the envelope's chat.
 	Why(ctx context.Context, env chat.Envelope, ask string) (render.Details, error)
-
 	// Panel is a view of the settings for the envelope's user; its chat is what "here" means (zero: none). An empty view, and one
 	// that is not there for them, is the first one.
 	Panel(ctx context.Context, env chat.Envelope, view string) (render.Panel, error)
 	// Act does what they chose in a view: the token of an act or option that it offers them, with the text they filled in.
-	Act(ctx context.Context, env chat.Envelope, view, token, text string) (agent.Done, error)
+	Act(ctx context.Context, env chat.Envelope, view, token, text string) (settings.Done, error)
 	// Permissions does one command about settings: the words after "/nod" or "/nod permissions". It returns lines of plain text.
 	Permissions(ctx context.Context, env chat.Envelope, words []string) ([]string, error)
 }

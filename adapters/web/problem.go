@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 )
 
 // problem is an error as the API tells it.
@@ -24,16 +25,16 @@ type problem struct {
 func (p problem) Error() string { return p.Message }
 
 // refusalStatus is how each refusal answers; one that is missing here would answer 403, the careful one.
-var refusalStatus = map[agent.RefusalCode]int{
-	agent.RefusedUnknown:    http.StatusNotFound,
-	agent.RefusedNotOffered: http.StatusBadRequest,
-	agent.RefusedNotYours:   http.StatusForbidden,
-	agent.RefusedDecided:    http.StatusConflict,
-	agent.RefusedExpired:    http.StatusGone,
-	agent.RefusedTooLate:    http.StatusConflict,
-	agent.RefusedStopped:    http.StatusConflict,
-	agent.RefusedHidden:     http.StatusConflict,
-	agent.RefusedArguments:  http.StatusUnprocessableEntity,
+var refusalStatus = map[decision.RefusalCode]int{
+	decision.RefusedUnknown:    http.StatusNotFound,
+	decision.RefusedNotOffered: http.StatusBadRequest,
+	decision.RefusedNotYours:   http.StatusForbidden,
+	decision.RefusedDecided:    http.StatusConflict,
+	decision.RefusedExpired:    http.StatusGone,
+	decision.RefusedTooLate:    http.StatusConflict,
+	decision.RefusedStopped:    http.StatusConflict,
+	decision.RefusedHidden:     http.StatusConflict,
+	decision.RefusedArguments:  http.StatusUnprocessableEntity,
 }
 
 // asProblem turns any error into what the caller may know. Causes stay in our log.
@@ -42,7 +43,7 @@ func (s *Server) asProblem(r *http.Request, err error) problem {
 	if errors.As(err, &p) {
 		return p
 	}
-	var refused *agent.Refusal
+	var refused *decision.Refusal
 	if errors.As(err, &refused) {
 		p = problem{Status: refusalStatus[refused.Code], Code: string(refused.Code), Message: refused.Say, Name: refused.Name, Choice: string(refused.Choice)}
 		if p.Status == 0 {

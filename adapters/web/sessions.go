@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // How long a session lasts, and how many there may be. docs/configuration.md says the times.
@@ -122,7 +123,7 @@ func (s *Server) openSession(ctx context.Context, by configuredKey, name string,
 	case by.name != "":
 		x.User, x.Name = by.name, by.name
 	default:
-		if x.Name = cut(render.Prose(name), maxName); x.Name == "" {
+		if x.Name = cut(text.Prose(name), maxName); x.Name == "" {
 			x.Name = "you"
 		}
 		if s.reserved[plainName(x.Name)] || render.HostWarning(strings.Join(strings.Fields(x.Name), ".")+".nod") != "" {

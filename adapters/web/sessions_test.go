@@ -149,7 +149,7 @@ func TestARemovedKeyEndsItsSessions(t *testing.T) {
 	anybody, ana := c.with(doorKey).as("Somebody"), c.with("the-key-of-ana-herself").as("Eve")
 	boss := c.with(c.cookie(url.Values{"key": {masterKey}}).Value)
 	later := func(keys []SessionKey, admins ...string) *client {
-		s, err := New(Config{Listen: "127.0.0.1:1", Engine: b, Log: b, Shelf: b, SessionKeys: keys, AdminKeys: admins})
+		s, err := New(Config{Listen: "127.0.0.1:1", Engine: b, Settings: b, Log: b, Shelf: b, SessionKeys: keys, AdminKeys: admins})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestARemovedKeyEndsItsSessions(t *testing.T) {
 	// What was opened without a key ends where one is asked for.
 	_, _, c = serve(t, nil)
 	free := c.as("Free")
-	s, err := New(Config{Listen: "127.0.0.1:1", Engine: b, Log: b, Shelf: b, SessionKeys: []SessionKey{{Key: doorKey}}})
+	s, err := New(Config{Listen: "127.0.0.1:1", Engine: b, Settings: b, Log: b, Shelf: b, SessionKeys: []SessionKey{{Key: doorKey}}})
 	if err != nil {
 		t.Fatal(err)
 	}

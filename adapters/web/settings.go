@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // Limits of what names something in a panel: render.Panel's and render.Act's, which are shorter.
@@ -25,7 +25,7 @@ func (s *Server) getSettings(w http.ResponseWriter, r *http.Request, p person) e
 	if !opaque(q.Get("view"), maxView) {
 		return badRequest("There is no such view.")
 	}
-	panel, err := s.Engine.Panel(r.Context(), env, q.Get("view"))
+	panel, err := s.Settings.Panel(r.Context(), env, q.Get("view"))
 	if err != nil {
 		return err
 	}
@@ -57,15 +57,15 @@ func (s *Server) postSettings(w http.ResponseWriter, r *http.Request, p person) 
 		return err
 	}
 	env.Delivery = chat.Delivery(Platform + "/" + p.user.Key + "/act/" + token(12))
-	done, err := s.Engine.Act(r.Context(), env, body.View, body.Token, body.Text)
+	done, err := s.Settings.Act(r.Context(), env, body.View, body.Token, body.Text)
 	if err != nil {
 		return err
 	}
 	answer := struct {
 		Say   string     `json:"say"`
 		Panel *panelForm `json:"panel"` // null: it is done, and could not be drawn
-	}{Say: render.Prose(done.Say)}
-	if panel, err := s.Engine.Panel(r.Context(), env, done.View); err != nil {
+	}{Say: text.Prose(done.Say)}
+	if panel, err := s.Settings.Panel(r.Context(), env, done.View); err != nil {
 		s.Logger.Warn("done, but the view after it could not be drawn", "err", err)
 	} else {
 		form := drawPanel(panel)

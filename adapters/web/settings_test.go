@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 const settingsAPI = "/api/v1/settings"
@@ -101,6 +102,7 @@ func TestDoneButNotDrawn(t *testing.T) {
 	}
 }
 
+// R22 R156
 func TestPanelForm(t *testing.T) {
 	p := drawPanel(render.Panel{View: "v", Title: "T\u202e", Banner: []render.Line{{render.Strong("b\u200b")}},
 		Tabs: []render.Act{{Kind: render.ActGo, View: "w", Label: "W", Current: true}},
@@ -124,6 +126,7 @@ func TestPanelForm(t *testing.T) {
 	}
 }
 
+// R11
 func TestCommands(t *testing.T) {
 	for text, want := range map[string]string{
 		"/permissions": "", " /permissions show ": "show", "/nod permissions why files write_file": "why files write_file", "/Nod Permissions Show": "Show",
@@ -183,11 +186,11 @@ func TestStopAndResetByWord(t *testing.T) {
 		}
 		return lines[0].(string)
 	}
-	if got := typed("/stop"); got != render.NothingToStop() {
+	if got := typed("/stop"); got != text.NothingToStop() {
 		t.Errorf("nothing runs: %q", got)
 	}
 	ana.say(id, "write hello")
-	if got := typed("/stop"); got != render.Stopping || ana.look(id).Messages[1].State != "stopped" {
+	if got := typed("/stop"); got != text.Stopping || ana.look(id).Messages[1].State != "stopped" {
 		t.Errorf("%q, %s", got, ana.look(id).Messages[1].State)
 	}
 	ana.say(id, "write hello")

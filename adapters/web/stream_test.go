@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -102,6 +103,7 @@ func names(hs []heard) (out []string) {
 	return out
 }
 
+// R50
 func TestStreamTellsATurn(t *testing.T) {
 	_, _, c := serve(t, nil)
 	ana := c.as("Ana")
@@ -218,19 +220,19 @@ func TestLiveFramesHaveNoIDAndChangeNoFacts(t *testing.T) {
 	r := ana.listen(id, "")
 	r.until("message")
 
-	show := func(x turn.Session, ref string, live turn.Live) {
+	show := func(x turn.Session, ref string, live card.Live) {
 		t.Helper()
-		m := turn.View(x, x.Turn, live)
+		m := card.View(x, x.Turn, live)
 		if err := s.Edit(t.Context(), webChat(id), turnRef(x, ref), m, agent.Progress); err != nil {
 			t.Fatal(err)
 		}
 	}
-	show(asking, "", turn.Live{Text: "stale: it would bring the buttons back"})
-	show(running, "another message", turn.Live{Text: "another"})
+	show(asking, "", card.Live{Text: "stale: it would bring the buttons back"})
+	show(running, "another message", card.Live{Text: "another"})
 	if err := b.PublishLive(t.Context(), webChat(id), []byte("not json")); err != nil {
 		t.Fatal(err)
 	}
-	show(running, "", turn.Live{Text: "half a sent"})
+	show(running, "", card.Live{Text: "half a sent"})
 	h := r.until("message")[0]
 	text, _ := json.Marshal(h.data["blocks"])
 	if h.id != "" || h.data["live"] != true || !strings.Contains(string(text), "half a sent") || strings.Contains(string(text), "stale") {
@@ -328,7 +330,7 @@ func TestASlowReaderIsDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	session := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(webChat(id)) }()
-	m := turn.View(session, session.Turn, turn.Live{Text: strings.Repeat("x", 1<<20)})
+	m := card.View(session, session.Turn, card.Live{Text: strings.Repeat("x", 1<<20)})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
@@ -350,7 +352,7 @@ func TestASlowReaderIsDropped(t *testing.T) {
 func TestRunEndsEveryStream(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	b := newBot()
-	s, err := New(Config{Listen: "127.0.0.1:1", Engine: b, Log: b, Shelf: b})
+	s, err := New(Config{Listen: "127.0.0.1:1", Engine: b, Settings: b, Log: b, Shelf: b})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // wantForm is what a running tool's server wants of the requester. All of it is untrusted.
@@ -61,7 +62,7 @@ func (s *Server) getWhy(w http.ResponseWriter, r *http.Request, p person) error 
 	if err != nil {
 		return err
 	}
-	d, err := s.Engine.Why(r.Context(), p.envelope(id), ask)
+	d, err := s.Settings.Why(r.Context(), p.envelope(id), ask)
 	if err != nil {
 		return err
 	}
@@ -83,9 +84,9 @@ type partForm struct {
 
 func drawDetails(d render.Details) *detailsForm {
 	names := map[render.Form]string{render.FormCode: "code", render.FormMarkdown: "markdown"}
-	out := &detailsForm{render.Prose(d.Title), []partForm{}}
+	out := &detailsForm{text.Prose(d.Title), []partForm{}}
 	for _, x := range d.Parts {
-		out.Parts = append(out.Parts, partForm{render.Prose(x.Name), render.Prose(x.Text), cmp.Or(names[x.Form], "plain")})
+		out.Parts = append(out.Parts, partForm{text.Prose(x.Name), text.Prose(x.Text), cmp.Or(names[x.Form], "plain")})
 	}
 	return out
 }
@@ -100,12 +101,12 @@ func (s *Server) getWant(w http.ResponseWriter, r *http.Request, p person) error
 	if err != nil {
 		return err
 	}
-	c, open := turn.Wants(v.session, turn.AskID(ask))
+	c, open := v.session.FindElicitation(turn.AskID(ask))
 	if !open {
-		return problem{Status: http.StatusGone, Code: string(agent.RefusedExpired), Message: sayWantOver}
+		return problem{Status: http.StatusGone, Code: string(decision.RefusedExpired), Message: sayWantOver}
 	}
 	if v.session.Turn.Requester != p.user {
-		return problem{Status: http.StatusForbidden, Code: string(agent.RefusedNotYours), Message: render.OnlyRequesterFills(requesterName(v.session.Turn))}
+		return problem{Status: http.StatusForbidden, Code: string(decision.RefusedNotYours), Message: text.OnlyRequesterFills(requesterName(v.session.Turn))}
 	}
 	writeJSON(w, http.StatusOK, drawWant(c))
 	return nil
@@ -114,19 +115,19 @@ func (s *Server) getWant(w http.ResponseWriter, r *http.Request, p person) error
 func requesterName(t *turn.Turn) string {
 	for _, x := range t.Said {
 		if x.By == t.Requester && x.Name != "" {
-			return render.ShortName(x.Name)
+			return text.ShortName(x.Name)
 		}
 	}
 	return "the requester"
 }
 
 func drawWant(c turn.ToolCall) wantForm {
-	w, server := c.Want.Want, render.ShortName(c.Tool.Server)
-	f := wantForm{RequestID: string(c.Want.Ask), Kind: string(w.Kind), ServerName: server, ToolName: render.ShortName(c.Tool.Name),
-		Message: render.Prose(w.Message), Warning: render.WantWarning(server), ExpiresAt: moment(c.Want.Deadline)}
+	w, server := c.Want.Want, text.ShortName(c.Tool.Server)
+	f := wantForm{RequestID: string(c.Want.Ask), Kind: string(w.Kind), ServerName: server, ToolName: text.ShortName(c.Tool.Name),
+		Message: text.Prose(w.Message), Warning: text.WantWarning(server), ExpiresAt: moment(c.Want.Deadline)}
 	switch w.Kind {
 	case turn.WantURL:
-		f.Warning, f.Address = render.WantURLSay(server), address(w.URL)
+		f.Warning, f.Address = text.WantURLSay(server), address(w.URL)
 	case turn.WantSample:
 		f.Warning, f.Prompt = "", render.ArgsOf(w.Prompt, "").JSON
 	default:
@@ -138,14 +139,14 @@ func drawWant(c turn.ToolCall) wantForm {
 }
 
 func drawField(x turn.FormField) fieldForm {
-	f := fieldForm{Name: x.Name, Title: render.Prose(cmp.Or(x.Title, x.Name)), Description: render.Prose(x.Description), Type: x.Type, Many: x.Many,
+	f := fieldForm{Name: x.Name, Title: text.Prose(cmp.Or(x.Title, x.Name)), Description: text.Prose(x.Description), Type: x.Type, Many: x.Many,
 		Required: x.Required, Default: x.Default, Format: x.Format, Min: x.Min, Max: x.Max}
 	for i, o := range x.Options {
 		label := o
 		if i < len(x.Labels) {
 			label = cmp.Or(x.Labels[i], o)
 		}
-		f.Options = append(f.Options, fieldValue{o, render.Prose(label)})
+		f.Options = append(f.Options, fieldValue{o, text.Prose(label)})
 	}
 	return f
 }
@@ -155,7 +156,7 @@ func drawField(x turn.FormField) fieldForm {
 func address(raw string) *linkForm {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	u, err := url.Parse(raw)
-	shown, hidden := render.Visible(raw)
+	shown, hidden := text.Visible(raw)
 	if !ok || err != nil || u.User != nil || u.Hostname() == "" || hidden > 0 || strings.ContainsAny(raw, "\\ \t\n\"<>^`{|}") ||
 		!strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
 		return &linkForm{Before: shown, Warning: sayNotLinked}

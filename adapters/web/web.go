@@ -17,7 +17,7 @@
 //   - What a server wants of one person (a form, an address) is told to that person alone: no message and no event holds it.
 //   - A panel's token has no authority: the engine looks anew at what this person may do.
 //   - Text of people, models and tools reaches the page as data and becomes DOM by textContent; Markdown is
-//     parsed here, into a tree that has no raw HTML and no images ([parseMarkdown]).
+//     parsed here, into a tree that has no raw HTML and no images ([markdown.Parse]).
 //   - Every error is {"error":{"code","message"}} with a sentence that helps.
 //
 // It leaves out: transport security (put a proxy in front), accounts, and uploads.
@@ -42,14 +42,15 @@ import (
 // Platform is the name of this surface in [chat.ID] and [chat.User].
 const Platform = "web"
 
-// Config is what [New] needs. Engine, Log and Shelf are required.
+// Config is what [New] needs. Engine, Settings, Log and Shelf are required.
 type Config struct {
 	// Listen is the address the handler will be served on, as in "127.0.0.1:8080". It only tells whether the listener is
 	// loopback; empty counts as not loopback.
-	Listen string
-	Engine Engine
-	Log    Log
-	Shelf  Shelf
+	Listen   string
+	Engine   Engine
+	Settings Settings
+	Log      Log
+	Shelf    Shelf
 
 	// AdminKeys are valid bearers of administrators ([AdminUser]). Spaces are trimmed and empty entries never match.
 	AdminKeys []string
@@ -80,7 +81,7 @@ type Server struct {
 	wrong    *rate.Limiter   // wrong keys
 	opens    *rate.Limiter   // new sessions
 	begins   *rate.Limiter   // new chats
-	chats    shelfOfFolds
+	chats    *sessionCache
 	page     page
 	handler  http.Handler
 
@@ -97,6 +98,8 @@ func New(c Config) (*Server, error) {
 	switch {
 	case c.Engine == nil:
 		return nil, errors.New("web: Config.Engine is missing")
+	case c.Settings == nil:
+		return nil, errors.New("web: Config.Settings is missing")
 	case c.Log == nil:
 		return nil, errors.New("web: Config.Log is missing")
 	case c.Shelf == nil:
@@ -133,7 +136,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("web: %q is not a loopback address, so anybody who reaches it could open a session: "+
 			"set web.session_keys or ADMIN_SESSION_KEYS, or listen on 127.0.0.1", c.Listen)
 	}
-	s.chats.log = c.Log
+	s.chats = newSessionCache(c.Log)
 	var err error
 	if s.page, err = newPage(c); err != nil {
 		return nil, err

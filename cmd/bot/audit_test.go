@@ -17,7 +17,9 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
+	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/audit"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -144,10 +146,10 @@ func TestAuditCommandLine(t *testing.T) {
 		"export -since yesterday": "-since: \"yesterday\" is no time", "export -until 1": "-until:", "export -chat c": "-chat: want platform:workspace:key",
 		"tail -n 0": "at least 1", "tail -n -1": "at least 1", "tail -n x": "invalid value", "tail -follow": "-follow needs redis.url", "tail -config /nowhere.yaml": "/nowhere.yaml",
 	} {
-		want(t, env, args, exitUsage, "", err)
+		want(t, env, args, command.Usage, "", err)
 	}
 	for _, args := range []string{"serve -follow", "version -n 5", "doctor -format csv", "config check -out x"} {
-		if code, _, err := try(t, strings.Fields(args), env, nil); code != exitUsage || !strings.Contains(err, "goes with: bot audit") {
+		if code, _, err := try(t, strings.Fields(args), env, nil); code != command.Usage || !strings.Contains(err, "goes with: bot audit") {
 			t.Errorf("%s: code %d, %s", args, code, err)
 		}
 	}
@@ -156,6 +158,7 @@ func TestAuditCommandLine(t *testing.T) {
 	}
 }
 
+// R142
 func TestAuditExport(t *testing.T) {
 	fill := func(k kept) {
 		k.asks("one", "write_file", chat.AllowOnce)
@@ -165,15 +168,15 @@ func TestAuditExport(t *testing.T) {
 	fill(redis)
 	for home, env := range map[string]map[string]string{"Redis": redis.env, "embedded": stopped(t, fill)} {
 		t.Run(home, func(t *testing.T) {
-			out := want(t, env, "export", exitOK, `"kind":"request","outcome":"asked"`, "")
+			out := want(t, env, "export", command.OK, `"kind":"request","outcome":"asked"`, "")
 			if n := strings.Count(out, "\n"); n != 5 { // asked and decided, twice; the call that ended unstarted
 				t.Errorf("%d lines:\n%s", n, out)
 			}
-			var r turn.Record
+			var r audit.Record
 			if err := json.Unmarshal([]byte(strings.SplitN(out, "\n", 3)[1]), &r); err != nil {
 				t.Fatal(err)
 			}
-			if r.Kind != turn.AuditDecision || r.Outcome != turn.AuditApproved || r.By != nina || r.Chat != "web::one" || !strings.Contains(r.Args, "notes.txt") || r.Redacted != 1 {
+			if r.Kind != audit.Decision || r.Outcome != audit.Approved || r.By != nina || r.Chat != "web::one" || !strings.Contains(r.Args, "notes.txt") || r.Redacted != 1 {
 				t.Errorf("%+v", r)
 			}
 			for args, n := range map[string]int{
@@ -192,7 +195,7 @@ func TestAuditExport(t *testing.T) {
 func TestAuditCSV(t *testing.T) {
 	k := onRedis(t)
 	k.asks("one", "@SUM(A1)", chat.Deny)
-	out := want(t, k.env, "export -format csv", exitOK, "chat,seq,at,kind,outcome,by,name", "")
+	out := want(t, k.env, "export -format csv", command.OK, "chat,seq,at,kind,outcome,by,name", "")
 	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
 	if err != nil || len(rows) != 3 {
 		t.Fatalf("%d rows, %v", len(rows), err)
@@ -206,35 +209,12 @@ func TestAuditCSV(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, row[name], v)
 		}
 	}
-	for in, out := range map[string]string{"": "", "a=1": "a=1", "=1": "'=1", "  =1": "'  =1", "＝1": "'＝1", "\t1": "'\t1", "\u200b=1": `\u{200B}=1`, "\r=1": `\u{000D}=1`, "\n=1": "'\n=1", "+": "'+", "  ": "'  "} {
-		if got := cell(in); got != out {
-			t.Errorf("%q: %q, want %q", in, got, out)
-		}
-	}
-	// Every field of the JSON form has its column, by its name and in its order.
-	full := turn.Record{Chat: "c", Seq: 1, At: time.Unix(1, 0), Kind: "k", Outcome: "o", By: nina, Name: "n", Surface: "s", Requester: nina, Turn: "t", Call: "c", Ask: "a", Run: "r", Server: "s",
-		Tool: "t", Definition: "d", Access: "a", Risk: "r", Level: "l", Choice: "c", Rule: "r", Why: "w", Grant: "g", Digest: "d", Args: "a", Redacted: 1, MS: 1, Note: "n"}
-	b, err := json.Marshal(full)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := -1
-	for _, c := range columns {
-		next := bytes.Index(b, []byte(`"`+c.name+`":`))
-		if next <= at || c.of(full) == "" {
-			t.Errorf("column %s: %q, at %d of %s", c.name, c.of(full), next, b)
-		}
-		at = next
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(b, &fields); err != nil || len(fields) != len(columns) {
-		t.Errorf("%d fields, %d columns, %v", len(fields), len(columns), err)
-	}
-	if out := want(t, onRedis(t).env, "export -format csv", exitOK, "chat,seq", ""); strings.Count(out, "\n") != 1 {
+	if out := want(t, onRedis(t).env, "export -format csv", command.OK, "chat,seq", ""); strings.Count(out, "\n") != 1 {
 		t.Error(out)
 	}
 }
 
+// R142
 func TestAuditTail(t *testing.T) {
 	k := onRedis(t)
 	at := time.Date(2026, 11, 21, 14, 0, 0, 0, time.UTC)
@@ -243,22 +223,22 @@ func TestAuditTail(t *testing.T) {
 		k.mini.SetTime(at)
 		k.asks(fmt.Sprint("c", i), "write_file", chat.Deny)
 	}
-	out := want(t, k.env, "tail", exitOK, "decision denied  by =Nina  web::nina  files/write_file", "")
+	out := want(t, k.env, "tail", command.OK, "decision denied  by =Nina  web::nina  files/write_file", "")
 	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 50 || !strings.Contains(lines[49], "chat web::c29 #4") || !strings.HasPrefix(lines[0], "2026-11-21 14:06:00Z  request asked") ||
 		!strings.Contains(lines[1], `note -1+1\nand no more`) {
 		t.Errorf("%d lines:\n%s", len(lines), out)
 	}
-	if out = want(t, k.env, "tail -n 1 -kind request", exitOK, "request asked", ""); strings.Count(out, "\n") != 1 || !strings.Contains(out, "web::c29 #3") {
+	if out = want(t, k.env, "tail -n 1 -kind request", command.OK, "request asked", ""); strings.Count(out, "\n") != 1 || !strings.Contains(out, "web::c29 #3") {
 		t.Error(out)
 	}
-	if out = want(t, k.env, "tail -n 1 -chat web::c3 -format jsonl", exitOK, `"chat":"web::c3","seq":4`, ""); strings.Count(out, "\n") != 1 {
+	if out = want(t, k.env, "tail -n 1 -chat web::c3 -format jsonl", command.OK, `"chat":"web::c3","seq":4`, ""); strings.Count(out, "\n") != 1 {
 		t.Error(out)
 	}
 	// What is silent for longer is not read: a log that is broken there is verify's to find.
 	k.tamper("c0", func(_ string, l []string) []string { return l[1:] })
-	want(t, k.env, "tail -n 2", exitOK, "c29", "")
-	want(t, k.env, "tail -n 60", exitFail, "c29", "broken: chat web::c0: entry 1")
-	if out = want(t, stopped(t, func(kept) {}), "tail", exitOK, "", ""); out != "" {
+	want(t, k.env, "tail -n 2", command.OK, "c29", "")
+	want(t, k.env, "tail -n 60", command.Fail, "c29", "broken: chat web::c0: entry 1")
+	if out = want(t, stopped(t, func(kept) {}), "tail", command.OK, "", ""); out != "" {
 		t.Error(out)
 	}
 }
@@ -310,34 +290,34 @@ func TestAuditFollow(t *testing.T) {
 	if lines.Scan() {
 		t.Errorf("also: %s", lines.Text())
 	}
-	if code := <-done; code != exitOK {
+	if code := <-done; code != command.OK {
 		t.Errorf("code %d, %s", code, stderr.String())
 	}
 }
 
 func TestAuditVerify(t *testing.T) {
 	k := onRedis(t)
-	want(t, k.env, "verify", exitOK, "ok: 0 chats, 0 entries\n", "")
+	want(t, k.env, "verify", command.OK, "ok: 0 chats, 0 entries\n", "")
 	k.asks("one", "write_file", chat.AllowOnce)
 	k.asks("two", "write_file", chat.AllowOnce)
-	want(t, k.env, "verify", exitOK, "ok: 2 chats, 10 entries\n", "")
-	want(t, stopped(t, func(k kept) { k.asks("one", "w", chat.Deny) }), "verify", exitOK, "ok: 1 chat, 5 entries\n", "")
+	want(t, k.env, "verify", command.OK, "ok: 2 chats, 10 entries\n", "")
+	want(t, stopped(t, func(k kept) { k.asks("one", "w", chat.Deny) }), "verify", command.OK, "ok: 1 chat, 5 entries\n", "")
 
 	k.tamper("one", func(_ string, l []string) []string {
 		l[3] = strings.Replace(l[3], "allow_once", "deny______", 1) // who allowed that?
 		return l
 	})
-	out := want(t, k.env, "verify", exitFail, "broken: chat web::one: entry 5: ", "")
+	out := want(t, k.env, "verify", command.Fail, "broken: chat web::one: entry 5: ", "")
 	if !strings.Contains(out, "broken: 1 log; 2 chats looked at, 9 entries hold\n") {
 		t.Error(out)
 	}
 	// What holds is exported, the rest is named.
-	out = want(t, k.env, "export", exitFail, `"chat":"web::two"`, "broken: chat web::one: entry 5: ")
+	out = want(t, k.env, "export", command.Fail, `"chat":"web::two"`, "broken: chat web::one: entry 5: ")
 	if !strings.Contains(out, `"chat":"web::one","seq":3`) {
 		t.Error(out)
 	}
 	k.tamper("two", func(_ string, l []string) []string { return append(l[:4:4], "5 1 x -\n"+`{"v":9,"k":"new","e":{}}`) })
-	want(t, k.env, "verify", exitFail, "broken: chat web::two: entry 5: ", "")
+	want(t, k.env, "verify", command.Fail, "broken: chat web::two: entry 5: ", "")
 }
 
 func TestAuditAnchors(t *testing.T) {
@@ -353,32 +333,32 @@ func TestAuditAnchors(t *testing.T) {
 		}
 		return bytes.Count(b, []byte("\n"))
 	}
-	if out := want(t, k.env, "anchor", exitOK, `{"chat":"web::one","seq":5,"roll":"`, ""); strings.Count(out, "\n") != 2 {
+	if out := want(t, k.env, "anchor", command.OK, `{"chat":"web::one","seq":5,"roll":"`, ""); strings.Count(out, "\n") != 2 {
 		t.Error(out)
 	}
-	want(t, k.env, "verify -anchors "+file, exitFail, "", "-anchors: open ")
-	want(t, k.env, "anchor -out "+file, exitOK, "", "2 anchors written")
-	want(t, k.env, "anchor -out "+file, exitOK, "", "0 anchors written to "+file+", 2 chats not moved since")
+	want(t, k.env, "verify -anchors "+file, command.Fail, "", "-anchors: open ")
+	want(t, k.env, "anchor -out "+file, command.OK, "", "2 anchors written")
+	want(t, k.env, "anchor -out "+file, command.OK, "", "0 anchors written to "+file+", 2 chats not moved since")
 	k.asks("three", "write_file", chat.Deny)
-	want(t, k.env, "anchor -out "+file, exitOK, "", "1 anchor written")
+	want(t, k.env, "anchor -out "+file, command.OK, "", "1 anchor written")
 	if n := lines(); n != 3 {
 		t.Errorf("%d lines", n)
 	}
-	want(t, k.env, "verify -anchors "+file, exitOK, "ok: 3 chats, 15 entries, 3 anchors\n", "")
+	want(t, k.env, "verify -anchors "+file, command.OK, "ok: 3 chats, 15 entries, 3 anchors\n", "")
 
 	for _, name := range k.mini.Keys() { // somebody deletes a chat
 		if strings.HasSuffix(name, ":web::two") {
 			k.mini.Del(name)
 		}
 	}
-	want(t, k.env, "verify", exitOK, "ok: 2 chats, 10 entries\n", "")
-	want(t, k.env, "verify -anchors "+file, exitFail, "broken: chat web::two: entry 1: ", "")
-	want(t, k.env, "anchor -out "+file, exitFail, "", "broken: chat web::two: it was anchored, and nothing of it is kept")
+	want(t, k.env, "verify", command.OK, "ok: 2 chats, 10 entries\n", "")
+	want(t, k.env, "verify -anchors "+file, command.Fail, "broken: chat web::two: entry 1: ", "")
+	want(t, k.env, "anchor -out "+file, command.Fail, "", "broken: chat web::two: it was anchored, and nothing of it is kept")
 
 	// A log that was tampered with gets no anchor that would make it look right.
 	k.tamper("one", func(_ string, l []string) []string { l[4] = strings.Replace(l[4], "answered", "__swered", 1); return l })
-	want(t, k.env, "verify", exitOK, "ok: 2 chats", "")
-	want(t, k.env, "anchor -out "+file, exitFail, "", "broken: chat web::one: entry 5: ")
+	want(t, k.env, "verify", command.OK, "ok: 2 chats", "")
+	want(t, k.env, "anchor -out "+file, command.Fail, "", "broken: chat web::one: entry 5: ")
 	if n := lines(); n != 3 {
 		t.Errorf("%d lines", n)
 	}
@@ -386,16 +366,16 @@ func TestAuditAnchors(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"chat":"web::one","seq":5,"ro`), 0o600); err != nil { // the disk was full
 		t.Fatal(err)
 	}
-	want(t, k.env, "verify -anchors "+file, exitFail, "", "line 1 is no anchor")
-	want(t, k.env, "anchor -out "+file, exitFail, "", "line 1 is no anchor")
-	want(t, k.env, "anchor -out "+filepath.Join(file, "no", "way"), exitFail, "", "-out: ")
+	want(t, k.env, "verify -anchors "+file, command.Fail, "", "line 1 is no anchor")
+	want(t, k.env, "anchor -out "+file, command.Fail, "", "line 1 is no anchor")
+	want(t, k.env, "anchor -out "+filepath.Join(file, "no", "way"), command.Fail, "", "-out: ")
 	old := `{"chat":"web::long-ago","seq":5,"roll":"r","last":"2020-01-02T00:00:00Z","at":"2020-01-03T00:00:00Z"}` + "\n"
 	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	forEver := write(t, "audit: {keep: park}\n")
-	want(t, onRedis(t).env, "verify -anchors "+file+" -config "+forEver, exitFail, "web::long-ago", "")
-	want(t, onRedis(t).env, "verify -anchors "+file, exitOK, "ok: 0 chats, 0 entries, 0 anchors; 1 anchored chat gone since, silent for longer than logs are kept\n", "")
+	want(t, onRedis(t).env, "verify -anchors "+file+" -config "+forEver, command.Fail, "web::long-ago", "")
+	want(t, onRedis(t).env, "verify -anchors "+file, command.OK, "ok: 0 chats, 0 entries, 0 anchors; 1 anchored chat gone since, silent for longer than logs are kept\n", "")
 }
 
 // The embedded state belongs to one process: the audit says what to do, and changes nothing that the next start of the bot would read.
@@ -406,7 +386,7 @@ func TestAuditBesideARunningBot(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	want(t, map[string]string{"BOT_DATA_DIR": dir}, "tail", exitFail, "", "stop it first")
-	want(t, map[string]string{"BOT_DATA_DIR": filepath.Join(dir, "none")}, "verify", exitFail, "", "no nod has kept anything here")
-	want(t, map[string]string{"REDIS_URL": "redis://u:s3cret@127.0.0.1:1"}, "verify", exitFail, "", "does not answer")
+	want(t, map[string]string{"BOT_DATA_DIR": dir}, "tail", command.Fail, "", "stop it first")
+	want(t, map[string]string{"BOT_DATA_DIR": filepath.Join(dir, "none")}, "verify", command.Fail, "", "no nod has kept anything here")
+	want(t, map[string]string{"REDIS_URL": "redis://u:s3cret@127.0.0.1:1"}, "verify", command.Fail, "", "does not answer")
 }

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/permission"
 )
@@ -88,8 +89,8 @@ func (s *screen) Write(b []byte) (int, error) {
 
 func (s *screen) String() string { s.mu.Lock(); defer s.mu.Unlock(); return s.text }
 
-// terminal is bot chat with a person at it.
-type terminal struct {
+// seat is bot chat with a person at it.
+type seat struct {
 	t       *testing.T
 	out     *screen
 	errs    *screen
@@ -100,15 +101,15 @@ type terminal struct {
 
 func newScreen() *screen { return &screen{moved: make(chan struct{})} }
 
-func atTerminal(t *testing.T, env map[string]string, args ...string) *terminal {
+func atTerminal(t *testing.T, env map[string]string, args ...string) *seat {
 	t.Helper()
 	return typing(t, true, env, args...)
 }
 
-func typing(t *testing.T, person bool, env map[string]string, args ...string) *terminal {
+func typing(t *testing.T, person bool, env map[string]string, args ...string) *seat {
 	t.Helper()
 	r, w := io.Pipe()
-	k := &terminal{t, newScreen(), newScreen(), w, make(chan os.Signal, 2), make(chan int, 1)}
+	k := &seat{t, newScreen(), newScreen(), w, make(chan os.Signal, 2), make(chan int, 1)}
 	p := process{args: append([]string{"chat"}, args...), stdin: r, terminal: person, stdout: k.out, stderr: k.errs, signals: k.signals,
 		exit: func(code int) { t.Errorf("exit(%d) was called", code) }, env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
 	go func() { k.code <- p.main(); _ = r.Close() }()
@@ -117,7 +118,7 @@ func typing(t *testing.T, person bool, env map[string]string, args ...string) *t
 }
 
 // until waits for words on the screen, after those that were waited for before.
-func (k *terminal) until(words string) {
+func (k *seat) until(words string) {
 	k.t.Helper()
 	ctx, cancel := context.WithTimeout(k.t.Context(), patience)
 	defer cancel()
@@ -141,14 +142,14 @@ func (k *terminal) until(words string) {
 	}
 }
 
-func (k *terminal) typed(text string) {
+func (k *seat) typed(text string) {
 	k.t.Helper()
 	if _, err := io.WriteString(k.keys, text); err != nil {
 		k.t.Fatal(err)
 	}
 }
 
-func (k *terminal) ends(code int) {
+func (k *seat) ends(code int) {
 	k.t.Helper()
 	select {
 	case got := <-k.code:
@@ -160,12 +161,20 @@ func (k *terminal) ends(code int) {
 	}
 }
 
+// What bot chat says.
 const (
+	sayTooEarly = "This was typed before the question stood here, so it was not taken."
+	sayStopping = "Stopping. Ctrl-C again leaves at once."
+	sayNotTaken = "Not taken: "
+	interrupted = 130
+	maxPiped    = 64 << 10
+
 	threeWords = "[s]ession  [o]nce  [d]eny (d): "
 	twoWords   = "[o]nce  [d]eny (d): "
 )
 
-// R171: s, o and d, and d is what everything else means.
+// S, o and d, and d is what everything else means.
+// R171
 func TestChatAnswers(t *testing.T) {
 	b := running(t, nil)
 	for _, tt := range []struct{ typed, file string }{
@@ -184,7 +193,7 @@ func TestChatAnswers(t *testing.T) {
 				t.Fatalf("before any answer the file says %q", got)
 			}
 			k.typed(tt.typed)
-			k.ends(exitOK)
+			k.ends(command.OK)
 			if got := b.file("notes.txt"); got != tt.file {
 				t.Errorf("the file says %q, want %q\n%s", got, tt.file, k.out)
 			}
@@ -212,10 +221,11 @@ func TestChatShowsWhatIsHidden(t *testing.T) {
 		t.Errorf("the file says %q\n%s", b.file("notes.txt"), k.out)
 	}
 	_ = k.keys.Close()
-	k.ends(exitOK)
+	k.ends(command.OK)
 }
 
 // Session is for this chat, and once is for once.
+// R171
 func TestChatTurnAfterTurn(t *testing.T) {
 	b := running(t, nil)
 	k := atTerminal(t, nil, "-url", b.url)
@@ -237,13 +247,14 @@ func TestChatTurnAfterTurn(t *testing.T) {
 	k.until("write_file")
 	k.until("> ")
 	_ = k.keys.Close()
-	k.ends(exitOK)
+	k.ends(command.OK)
 	if !strings.Contains(k.errs.String(), b.url+"/c/c-") {
 		t.Errorf("it does not say where the chat is: %s", k.errs)
 	}
 }
 
 // With nobody at a terminal everything is denied, whatever is piped in.
+// R171
 func TestChatWithoutATerminalDenies(t *testing.T) {
 	b := running(t, nil)
 	for name, tt := range map[string]struct {
@@ -258,7 +269,7 @@ func TestChatWithoutATerminalDenies(t *testing.T) {
 			var out, errs strings.Builder
 			p := process{args: append([]string{"chat", "-url", b.url}, tt.args...), stdin: tt.stdin, stdout: &out, stderr: &errs,
 				env: func(string) (string, bool) { return "", false }}
-			if code := p.main(); code != exitOK {
+			if code := p.main(); code != command.OK {
 				t.Errorf("code %d\n%s%s", code, &out, &errs)
 			}
 			if b.file("notes.txt") != "(missing)" || !strings.Contains(out.String(), threeWords+"nobody is at this terminal: deny") {
@@ -272,7 +283,7 @@ func TestChatWithoutATerminalDenies(t *testing.T) {
 		defer writing.Wait()
 		k.until(threeWords)
 		writing.Go(func() { _, _ = io.WriteString(k.keys, "o\n") }) // nobody reads it
-		k.ends(exitOK)
+		k.ends(command.OK)
 		if b.file("notes.txt") != "(missing)" {
 			t.Errorf("it was written:\n%s", k.out)
 		}
@@ -282,7 +293,7 @@ func TestChatWithoutATerminalDenies(t *testing.T) {
 		k.until(threeWords)
 		k.typed("o") // nobody finished this line
 		_ = k.keys.Close()
-		k.ends(exitOK)
+		k.ends(command.OK)
 		if b.file("notes.txt") != "(missing)" {
 			t.Errorf("it was written:\n%s", k.out)
 		}
@@ -290,6 +301,7 @@ func TestChatWithoutATerminalDenies(t *testing.T) {
 }
 
 // What was typed before a question stood there does not answer it.
+// R171
 func TestChatTakesNoAnswerFromBeforeTheQuestion(t *testing.T) {
 	b := running(t, nil)
 	k := atTerminal(t, nil, "-url", b.url, "write one to a.txt and write two to b.txt")
@@ -301,7 +313,7 @@ func TestChatTakesNoAnswerFromBeforeTheQuestion(t *testing.T) {
 		t.Fatalf("b.txt says %q", got)
 	}
 	k.typed("d\n")
-	k.ends(exitOK)
+	k.ends(command.OK)
 	if a, two := b.file("a.txt"), b.file("b.txt"); a != "one" || two != "(missing)" {
 		t.Errorf("a.txt says %q and b.txt %q\n%s", a, two, k.out)
 	}
@@ -314,7 +326,7 @@ func TestChatShowsHiddenCharacters(t *testing.T) {
 	k.until(`content: "hel\u{202E}lo\u{001B}[2J"`)
 	k.until(threeWords)
 	k.typed("d\n")
-	k.ends(exitOK)
+	k.ends(command.OK)
 	if strings.ContainsAny(k.out.String()+k.errs.String(), "\u202e\x1b") {
 		t.Errorf("a hidden character is on the terminal: %q", k.out)
 	}
@@ -327,7 +339,7 @@ func TestChatShowsAllArguments(t *testing.T) {
 	k.until("THE END")
 	k.until(threeWords)
 	k.typed("\n")
-	k.ends(exitOK)
+	k.ends(command.OK)
 }
 
 // An interrupt stops the turn: nothing runs, and the code says so.
@@ -337,14 +349,14 @@ func TestChatInterrupted(t *testing.T) {
 	k.until(threeWords)
 	k.signals <- syscall.SIGINT
 	k.until(sayStopping)
-	k.ends(exitInterrupted)
+	k.ends(interrupted)
 	if got := b.file("notes.txt"); got != "(missing)" {
 		t.Errorf("the file says %q", got)
 	}
 	idle := atTerminal(t, nil, "-url", b.url)
 	idle.until("> ")
 	idle.signals <- syscall.SIGINT
-	idle.ends(exitOK)
+	idle.ends(command.OK)
 }
 
 // What an admin has to decide is asked without a session, of an admin's key.
@@ -360,14 +372,14 @@ func TestChatAsAnAdmin(t *testing.T) {
 	k := atTerminal(t, admin, "-url", b.url, "write hello to notes.txt")
 	k.until(twoWords)
 	k.typed("s\n") // not offered: it denies
-	k.ends(exitOK)
+	k.ends(command.OK)
 	if got := b.file("notes.txt"); got != "(missing)" || strings.Contains(k.out.String(), "[s]ession") {
 		t.Errorf("the file says %q\n%s", got, k.out)
 	}
 	k = atTerminal(t, nil, "-url", b.url, "-key", "the-admin-key", "write hello to notes.txt")
 	k.until(twoWords)
 	k.typed("o\n")
-	k.ends(exitOK)
+	k.ends(command.OK)
 	if got := b.file("notes.txt"); got != "hello" {
 		t.Errorf("the file says %q\n%s", got, k.out)
 	}
@@ -377,7 +389,7 @@ func TestChatAsAnAdmin(t *testing.T) {
 	k.typed("o\n")
 	k.until(sayNotTaken + "Only an admin can decide this.")
 	k.signals <- syscall.SIGINT
-	k.ends(exitInterrupted)
+	k.ends(interrupted)
 	if got := b.file("notes.txt"); got != "hello" {
 		t.Errorf("a stranger wrote %q", got)
 	}
@@ -392,14 +404,19 @@ func TestChatAnsweredElsewhere(t *testing.T) {
 	if err != nil || len(asking) != 1 {
 		t.Fatalf("%v, %v", asking, err)
 	}
-	api := newChatAPI(mustURL(t, b.url))
-	defer api.close()
-	api.key = "k"
-	if err := api.do(t.Context(), "POST", "/api/v1/chats/"+asking[0].Key+"/asks", map[string]string{"choice": "deny"}, nil); err != nil {
+	req, err := http.NewRequestWithContext(t.Context(), "POST", b.url+"/api/v1/chats/"+asking[0].Key+"/asks", strings.NewReader(`{"choice":"deny"}`))
+	if err != nil {
 		t.Fatal(err)
 	}
+	req.Header.Set("Authorization", "Bearer k")
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil || resp.StatusCode >= 300 {
+		t.Fatal(resp, err)
+	}
+	resp.Body.Close()
 	k.until("denied by admin")
-	k.ends(exitOK)
+	k.ends(command.OK)
 	if got := b.file("notes.txt"); got != "(missing)" {
 		t.Errorf("the file says %q", got)
 	}
@@ -442,7 +459,7 @@ func TestChatStreamBreaks(t *testing.T) {
 	cuts[0]()
 	mu.Unlock()
 	k.typed("o\n")
-	k.ends(exitOK)
+	k.ends(command.OK)
 	mu.Lock()
 	defer mu.Unlock()
 	if from[0] != "0" || from[len(from)-1] == "0" {
@@ -475,12 +492,12 @@ func TestChatProblems(t *testing.T) {
 		code int
 		says string
 	}{
-		"no bot":        {[]string{"-url", gone.URL, "hi"}, exitFail, "no bot can be reached at " + gone.URL},
-		"another site":  {[]string{"-url", redirects.URL, "hi"}, exitFail, "answers 307"},
-		"needs a key":   {[]string{"-url", locked.URL, "hi"}, exitFail, "Set BOT_SESSION_KEY."},
-		"no address":    {[]string{"-url", "localhost:8080", "hi"}, exitUsage, "-url: want where the bot listens"},
-		"password":      {[]string{"-url", "http://u:p@localhost", "hi"}, exitUsage, "-url: want where the bot listens"},
-		"nothing to do": {nil, exitUsage, "there is nothing to say"},
+		"no bot":        {[]string{"-url", gone.URL, "hi"}, command.Fail, "no bot can be reached at " + gone.URL},
+		"another site":  {[]string{"-url", redirects.URL, "hi"}, command.Fail, "answers 307"},
+		"needs a key":   {[]string{"-url", locked.URL, "hi"}, command.Fail, "Set BOT_SESSION_KEY."},
+		"no address":    {[]string{"-url", "localhost:8080", "hi"}, command.Usage, "-url: want where the bot listens"},
+		"password":      {[]string{"-url", "http://u:p@localhost", "hi"}, command.Usage, "-url: want where the bot listens"},
+		"nothing to do": {nil, command.Usage, "there is nothing to say"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errs := try(t, append([]string{"chat"}, tt.args...), map[string]string{"BOT_SESSION_KEY": "s3cret"}, nil)
@@ -492,76 +509,13 @@ func TestChatProblems(t *testing.T) {
 	if asked.Load() != 0 {
 		t.Error("a request, with its key, followed a redirect to another place")
 	}
-	if code, _, errs := try(t, []string{"doctor", "-url", "http://h"}, nil, nil); code != exitUsage || !strings.Contains(errs, "-url and -key go with: bot chat") {
+	if code, _, errs := try(t, []string{"doctor", "-url", "http://h"}, nil, nil); code != command.Usage || !strings.Contains(errs, "-url and -key go with: bot chat") {
 		t.Errorf("code %d, %q", code, errs)
 	}
 	big := process{args: []string{"chat"}, stdin: strings.NewReader(strings.Repeat("x", maxPiped+1)), stdout: io.Discard, stderr: io.Discard, env: onlyHome}
-	if code := big.main(); code != exitUsage {
+	if code := big.main(); code != command.Usage {
 		t.Errorf("what no message takes is code %d", code)
 	}
-}
-
-// What a model writes moves no cursor; what goes on is not said twice; and a card has all of every argument.
-func TestChatPaper(t *testing.T) {
-	var out strings.Builder
-	p := newPaper(&out)
-	text := func(s string) shownMessage {
-		return shownMessage{ID: "m", Blocks: []shownBlock{{Type: "text", Markdown: s}}}
-	}
-	p.message(text("one \x1b[2J"))
-	p.message(text("one \x1b[2Jtwo"))
-	p.message(text("one \x1b[2Jtwo"))
-	p.message(text("other"))
-	p.endLine()
-	if got, want := out.String(), "one \\u{001B}[2Jtwo\nother\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	ask := shownBlock{Header: "h", Arguments: &shownArgs{JSON: `{"a": "all of it\u{202E}"}`, Chars: 20, Rows: []shownRow{{Name: "a", Value: "all …", Hidden: 4}}}}
-	if got := ask.ask(); !strings.Contains(got, "all of it") || strings.Contains(got, "all …") {
-		t.Errorf("a shortened row is shown for the whole:\n%s", got)
-	}
-}
-
-// A turn that ended is told twice where a stream broke in between; the second time it ends nothing.
-func TestChatTurnEndsOnce(t *testing.T) {
-	talk := &talking{paper: newPaper(io.Discard), ended: map[string]bool{}}
-	done := heard{name: "turn_done", data: []byte(`{"turn_id":"t1","why":"answered"}`)}
-	if why, over := talk.hear(done); !over || why != "answered" {
-		t.Errorf("%q %v", why, over)
-	}
-	if _, over := talk.hear(done); over {
-		t.Error("it ends the next turn")
-	}
-}
-
-// A line belongs to the question that stood there when it was begun.
-func TestKeyboard(t *testing.T) {
-	k := newKeyboard()
-	r, w := io.Pipe()
-	go k.read(t.Context(), r)
-	type_ := func(s string) {
-		if _, err := io.WriteString(w, s); err != nil {
-			t.Error(err)
-		}
-	}
-	var typing sync.WaitGroup
-	typing.Go(func() { type_("before\nbeg") })
-	if l := <-k.lines; l.text != "before" || l.at != 0 {
-		t.Errorf("%+v", l)
-	}
-	typing.Wait()
-	now := k.put()
-	typing.Go(func() { type_("un\nafter\r\nrest"); _ = w.Close() })
-	if l := <-k.lines; l.text != "begun" || l.at >= now {
-		t.Errorf("%+v", l)
-	}
-	if l := <-k.lines; l.text != "after" || l.at != now {
-		t.Errorf("%+v", l)
-	}
-	if l, more := <-k.lines; more {
-		t.Errorf("what has no end is a line: %+v", l)
-	}
-	typing.Wait()
 }
 
 var adminLevel = permission.RequireAuth

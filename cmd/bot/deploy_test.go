@@ -41,6 +41,7 @@ func TestSampleLoads(t *testing.T) {
 }
 
 // Every field there is stands in the sample, and every block of it is preceded or followed by words.
+// R167
 func TestSampleHasEveryField(t *testing.T) {
 	data, err := os.ReadFile(sample)
 	if err != nil {
@@ -194,6 +195,7 @@ func TestCompose(t *testing.T) {
 }
 
 // What the README shows as a configuration is one, as it stands: a newcomer has set no more than the model.
+// R167
 func TestReadmeConfigurationLoads(t *testing.T) {
 	data, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/ed25519"
 	"encoding/hex"
 	"io"
@@ -11,12 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/nodhq/nod/adapters/discord"
-	"github.com/nodhq/nod/cmd/bot/config"
-	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
 )
 
 const doctorsToken = "MTIz.s3cret.token"
@@ -171,49 +165,4 @@ func TestDoctorOfDiscordAdmins(t *testing.T) {
 	says(t, report, "! admins", "in Discord nobody can allow delete_file", "discord:123456789012345678:")
 	_, report = visit(t, rule+"admins: ['discord:100:&200']\n", env)
 	says(t, report, "✓ admins", "1 role")
-}
-
-// A doctor who is sent away does not go on to the next address.
-func TestDoctorOfDiscordStops(t *testing.T) {
-	s, env := guild(t, fakediscord.Options{})
-	env["DISCORD_PUBLIC_KEY"], env["HOME"] = s.PublicKey(), "/home/ana"
-	c, err := config.Parse("bot.yaml", nil, func(k string) (string, bool) { v, ok := env[k]; return v, ok })
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for f := range (&patient{Config: c, running: true}).discord(ctx) {
-		if strings.Contains(f.What, "/discord/interactions") {
-			t.Errorf("it looked at %+v", f)
-		}
-	}
-}
-
-// Only roles of Discord are looked for, and each once: people are not, and the web's admins are none of it.
-func TestDoctorsRoles(t *testing.T) {
-	c, err := config.Parse("bot.yaml", []byte("admins: ['discord:100:&200', 'discord:100:300', 'slack:T1:U1']\napprovals: {approvers: ['discord:100:&200', 'discord:101:&201', 'web::a']}"), onlyHome)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []chat.User{{Platform: "discord", Workspace: "100", Key: "&200"}, {Platform: "discord", Workspace: "101", Key: "&201"}}
-	c.Admins = append(c.Admins, chat.User{Platform: "slack", Workspace: "T1", Key: "&S1"})
-	if d := cmp.Diff(want, (&patient{Config: c}).roles()); d != "" {
-		t.Error(d)
-	}
-}
-
-// What serve and the doctor give to the adapter is what was written.
-func TestDiscordConfig(t *testing.T) {
-	key := strings.Repeat("a", 64)
-	c, err := config.Parse("bot.yaml", []byte("discord: {token: MTIz.b.c, public_key: '"+key+"', api_url: 'http://h:1/api/v10/', conversation: channel, follow: mention, "+
-		"channels: {1: {conversation: thread}, 2: {follow: thread}}, link_hosts: [Example.com, '*.example.org'], shards: 3}"), onlyHome)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := discord.Config{Token: "MTIz.b.c", PublicKey: key, APIURL: "http://h:1", Conversation: discord.InChannel, Follow: "mention",
-		Channels: map[string]discord.Channel{"1": {Conversation: discord.InThread}, "2": {Follow: "thread"}}, LinkHosts: []string{"example.com", "*.example.org"}, Shards: 3}
-	if d := cmp.Diff(want, discordConfig(c)); d != "" {
-		t.Error(d)
-	}
 }

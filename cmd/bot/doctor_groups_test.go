@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/tests/fakeslack"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
 // The scope of user groups is asked for where one of Slack may decide, wherever that is said; roles of Discord are another matter.
@@ -36,19 +35,4 @@ func TestDoctorOfUserGroups(t *testing.T) {
 	_, report := visit(t, "admins: "+group, workspace(t, fakeslack.Options{Scopes: asked(t, "-groups")}))
 	says(t, report, "✓ Slack: scopes", "all 13")
 	says(t, report, "✓ admins", "1 user group and 0 keys")
-}
-
-// Each kind of admin is counted as what it is.
-func TestDoctorCountsAdmins(t *testing.T) {
-	person, role, group := chat.User{Platform: "slack", Workspace: "T1", Key: "U1"}, chat.User{Platform: "discord", Workspace: "100", Key: "&200"}, chat.User{Platform: "slack", Workspace: "T1", Key: "&S1"}
-	for want, admins := range map[string][]chat.User{
-		"0 people": nil, "1 person": {person}, "1 role": {role}, "1 user group": {group}, "1 person, 1 role": {role, person},
-		"2 people, 1 role, 2 user groups": {person, group, role, group, person},
-	} {
-		p := &patient{}
-		p.Admins = admins
-		if got := p.adminsNamed(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
 }

@@ -12,11 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/cmd/bot/config"
-	"github.com/nodhq/nod/tests/fakellm"
-	"github.com/nodhq/nod/tests/fakeslack"
 	"github.com/nodhq/nod/tests/harness"
-	"github.com/nodhq/nod/tests/mcpserver"
+	"github.com/nodhq/nod/tests/standins/fakellm"
+	"github.com/nodhq/nod/tests/standins/fakeslack"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 // visit runs the doctor over a file and an environment. Every secret in them has s3cret in it, and none may be printed.
@@ -355,15 +354,27 @@ func TestDoctorPrintsAsItGoes(t *testing.T) {
 	}
 }
 
-// What serve and the doctor give to the adapter is what was written.
-func TestSlackConfig(t *testing.T) {
-	c, err := config.Parse("bot.yaml", []byte("slack: {bot_token: xoxb-1, app_token: xapp-1, signing_secret: s, api_url: 'http://h/api', follow: mention, channels: {C1: {follow: thread}}, guests: true, external: true, suggestions: [a], connections: 3}"), onlyHome)
-	if err != nil {
-		t.Fatal(err)
+// A rule of a tool that the server does not have protects nothing; where it was to keep people from something, nothing else counts as well. What
+// rules make of the tools that are there is counted with them.
+func TestDoctorOfRulesForMissingTools(t *testing.T) {
+	hub := mcpserver.New("hub", mcpserver.OpenLedger(filepath.Join(t.TempDir(), "l"))).ServeHTTP(t)
+	rules := func(tools string) (int, string) {
+		return visit(t, "mcp: {servers: {hub: {url: '"+hub.URL+"'}}}\npermissions: {servers: {hub: {"+tools+"}}}\n", nil)
 	}
-	got := slackConfig(c)
-	if got.BotToken != "xoxb-1" || got.AppToken != "xapp-1" || got.SigningSecret != "s" || got.APIURL != "http://h/api" || got.Follow != "mention" ||
-		got.Channels["C1"] != "thread" || !got.Guests || !got.External || len(got.Suggestions) != 1 || got.Connections != 3 {
-		t.Errorf("%+v", got)
+	code, report := rules("tools: {eco: {ask: never}}")
+	says(t, report, "! MCP server hub", "permissions name tools that it does not have", "eco; did you mean echo?", "permissions.servers.hub.tools")
+	if code != 0 {
+		t.Errorf("exit code %d:\n%s", code, report)
 	}
+	for _, grave := range []string{"enabled: false", "approval: RequireAuth", "ask: always"} {
+		code, report = rules("tools: {wirte: {" + grave + "}}")
+		says(t, report, "✗ MCP server hub", "wirte; did you mean write?")
+		if code != 1 {
+			t.Errorf("%s: exit code %d", grave, code)
+		}
+	}
+	_, report = rules("tools: {echo: {ask: always}}")
+	says(t, report, "✓ MCP server hub", "ask first")
+	_, report = rules("ask: never")
+	says(t, report, "✓ MCP server hub", " 0 of them ask first")
 }

@@ -8,9 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
-
-	"github.com/nodhq/nod/cmd/bot/config"
 )
 
 // Bounds of the HTTP server. There is no bound on a whole request or response: the events of a chat are one response that lasts as
@@ -21,27 +20,6 @@ const (
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 64 << 10
 )
-
-// listen opens the one listener. The configuration has checked the address as written; here it is checked as it turned out,
-// because a name such as localhost can resolve to anything.
-func listen(ctx context.Context, c config.Config) (net.Listener, error) {
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", c.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s (listen, BOT_LISTEN): %w", c.Listen, err)
-	}
-	if c.Web.Enabled && !c.HasSessionKeys() && !isLoopback(ln.Addr()) {
-		ln.Close()
-		return nil, fmt.Errorf("listen: %s is %s, and %s", c.Listen, ln.Addr(), config.NeedsKeys)
-	}
-	return ln, nil
-}
-
-// isLoopback reports whether only this machine can reach a listener.
-func isLoopback(a net.Addr) bool {
-	t, ok := a.(*net.TCPAddr)
-	return ok && t.IP.IsLoopback()
-}
 
 // inTime gives each request's body a deadline. http.Server's ReadTimeout would stand for as long as the answer takes, and end streams.
 func inTime(h http.Handler, limit time.Duration) http.Handler {
@@ -103,4 +81,26 @@ func serveHTTP(ctx context.Context, ln net.Listener, h http.Handler, drain time.
 		return fmt.Errorf("the HTTP server stopped: %w", err)
 	}
 	return nil
+}
+
+// drained returns the context for doing work, when taking ends with the context for taking it: doing ends drain after taking
+// did. Its values are taking's. release frees it.
+func drained(taking context.Context, drain time.Duration) (doing context.Context, release func()) {
+	doing, cancel := context.WithCancel(context.WithoutCancel(taking))
+	var mu sync.Mutex
+	var timer *time.Timer
+	stop := context.AfterFunc(taking, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		timer = time.AfterFunc(drain, cancel)
+	})
+	return doing, func() {
+		stop()
+		cancel()
+		mu.Lock()
+		defer mu.Unlock()
+		if timer != nil {
+			timer.Stop()
+		}
+	}
 }

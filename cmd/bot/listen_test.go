@@ -14,40 +14,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/nodhq/nod/cmd/bot/config"
 )
-
-func TestListenRefusesTheNetworkWithoutKeys(t *testing.T) {
-	open := config.Config{Listen: "0.0.0.0:0", Web: config.Web{Enabled: true}}
-	if ln, err := listen(t.Context(), open); err == nil {
-		ln.Close()
-		t.Error("the web chat listens to everybody without a key")
-	} else if !strings.Contains(err.Error(), "ADMIN_SESSION_KEYS") {
-		t.Errorf("the error does not say what to do: %v", err)
-	}
-	for name, c := range map[string]config.Config{
-		"loopback":   {Listen: "127.0.0.1:0", Web: config.Web{Enabled: true}},
-		"keys":       {Listen: "0.0.0.0:0", Web: config.Web{Enabled: true, SessionKeys: []config.SessionKey{{Key: "k"}}}},
-		"admin keys": {Listen: "0.0.0.0:0", Web: config.Web{Enabled: true}, AdminSessionKeys: []config.Secret{"k"}},
-		"no web":     {Listen: "0.0.0.0:0"},
-	} {
-		ln, err := listen(t.Context(), c)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		ln.Close()
-	}
-	taken, err := listen(t.Context(), config.Config{Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	if _, err := listen(t.Context(), config.Config{Listen: taken.Addr().String()}); err == nil || !strings.Contains(err.Error(), "BOT_LISTEN") {
-		t.Errorf("a taken port: %v", err)
-	}
-}
 
 // served starts serveHTTP and returns the address, the stop and what it returned.
 func served(t *testing.T, h http.Handler, drain time.Duration, closeStreams func()) (url string, stop func(), result <-chan error) {

@@ -6,15 +6,22 @@
 //	bot manifest slack   print the app for a Slack workspace
 //	bot manifest discord print the invite for a Discord server, and what to switch on
 //	bot doctor           try everything the configuration names, and say what to do about what does not work
-//	bot audit VERB       tail, export, verify or anchor what was asked, decided and run (audit.go)
-//	bot permissions VERB show, why, templates, apply, export or import what people set (permissions.go)
-//	bot chat [WORDS]     talk to a running bot from the terminal, and answer what it asks (chat.go)
+//	bot audit VERB       tail, export, verify or anchor what was asked, decided and run
+//	bot permissions VERB show, why, templates, apply, export or import what people set
+//	bot chat [WORDS]     talk to a running bot from the terminal, and answer what it asks
 //	bot version
 //	bot help
 //
-// This package is where concrete types are named: it reads the configuration, wires the adapters to the engine
-// (serve.go) and owns the process: its signals (stop.go), its one HTTP listener (listen.go) and its log. Everything else takes
-// what it needs as values.
+// This package owns the process: it parses the command line (main.go), wires the parts to the engine and runs them (serve.go), with the one
+// HTTP listener (listen.go) and its health (health.go). It and the packages below it are where concrete types are named; everything else
+// takes what it needs as values.
+//
+//	config       the configuration: every field, how it is read, checked and printed
+//	parts        each part of the bot, made from the configuration: store, model, tool servers, policy
+//	command      what the commands share: the process as values, exit codes, signals
+//	doctor, audit, permissions, terminal   one command each; bot chat is terminal
+//
+// A new command is a package with Run, its flags and its line in usage. A new part is made in parts and wired in serve.go.
 //
 // Exit codes: 0 it worked or was stopped as asked, 1 it could not start or failed, 2 the command line or the configuration is wrong.
 package main
@@ -29,21 +36,18 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/mcp/confine"
 	"github.com/nodhq/nod/adapters/slack"
+	"github.com/nodhq/nod/cmd/bot/audit"
+	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
-)
-
-// The exit codes.
-const (
-	exitOK    = 0
-	exitFail  = 1
-	exitUsage = 2
+	"github.com/nodhq/nod/cmd/bot/doctor"
+	"github.com/nodhq/nod/cmd/bot/permissions"
+	"github.com/nodhq/nod/cmd/bot/terminal"
 )
 
 const usage = `nod: a chat bot that asks before it acts.
@@ -56,7 +60,7 @@ usage:
   bot manifest discord  print the invite for a Discord server, and what to switch on in the application
   bot doctor            try everything that the configuration names: tokens, permissions, Redis, model, MCP servers;
                         say what to do about each failure
-` + auditUsage + permissionsUsage + chatUsage + `  bot version           print the version
+` + audit.Text + permissions.Text + terminal.Text + `  bot version           print the version
   bot help              print this
 
 flags:
@@ -69,20 +73,26 @@ flags:
   -client ID          manifest discord: the application's ID, where no token is set that tells it
   -json               manifest discord: JSON instead of text; doctor: one JSON object for each line;
                       permissions export: JSON instead of YAML
-` + auditFlags + permissionsFlags + chatFlags + `
+` + audit.FlagText + permissions.FlagText + terminal.FlagText + `
 Every field of the configuration is explained in docs/configuration.md. Slack is explained in docs/slack.md, Discord in
 docs/discord.md, the audit in docs/audit.md, permissions in docs/permissions.md.
 `
 
 func main() {
 	confine.Main() // this binary is also what puts bounds on the programs that it starts
-	hardened := harden()
+	hardened := confine.Harden()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	os.Exit(process{
 		args: os.Args[1:], env: os.LookupEnv, stdin: os.Stdin, terminal: isTerminal(os.Stdin), stdout: os.Stdout, stderr: os.Stderr,
 		signals: signals, exit: os.Exit, run: run, hardened: hardened, variables: variables(),
 	}.main())
+}
+
+// isTerminal reports whether a person types into f. What is piped in is no person: nothing in it answers an ask.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // variables are the names in the environment.
@@ -112,9 +122,9 @@ type process struct {
 type options struct {
 	config, log, http, client string
 	yaml, json, groups        bool
-	audit                     auditOptions
-	perm                      permissionOptions
-	chat                      chatOptions
+	audit                     audit.Flags
+	permissions               permissions.Flags
+	chat                      terminal.Flags
 	words                     []string
 	help                      bool
 }
@@ -130,9 +140,9 @@ func (p process) parse() (options, error) {
 	fs.BoolVar(&o.yaml, "yaml", false, "")
 	fs.BoolVar(&o.json, "json", false, "")
 	fs.BoolVar(&o.groups, "groups", false, "")
-	o.audit.define(fs)
-	o.perm.define(fs)
-	o.chat.define(fs)
+	o.audit.Define(fs)
+	o.permissions.Define(fs)
+	o.chat.Define(fs)
 	for args := p.args; len(args) > 0; {
 		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 			o.help = true
@@ -145,7 +155,8 @@ func (p process) parse() (options, error) {
 			args = args[1:]
 		}
 	}
-	o.audit.note(fs)
+	o.audit.Note(fs)
+	o.permissions.Out, o.permissions.JSON = o.audit.Out, o.json
 	if o.log != "text" && o.log != "json" {
 		return o, errors.New("-log wants text or json")
 	}
@@ -155,137 +166,133 @@ func (p process) parse() (options, error) {
 	return o, nil
 }
 
+// command is the process as a command sees it.
+func (p process) command(o options) command.Process {
+	return command.Process{
+		Env: p.env, Variables: p.variables, Stdin: p.stdin, Terminal: p.terminal, Stdout: p.stdout, Stderr: p.stderr,
+		Signals: p.signals, Exit: p.exit, Version: versionLine(), ConfigFile: o.config, LogForm: o.log,
+	}
+}
+
 // main runs one command and returns the exit code.
 func (p process) main() int {
 	o, err := p.parse()
 	if err != nil {
 		fmt.Fprintf(p.stderr, "bot: %v\n\n%s", err, usage)
-		return exitUsage
+		return command.Usage
 	}
 	if o.help {
 		fmt.Fprint(p.stdout, usage)
-		return exitOK
+		return command.OK
 	}
-	command := strings.Join(o.words, " ")
-	if err := o.fit(command); err != nil {
+	line := strings.Join(o.words, " ")
+	if err := o.check(line); err != nil {
 		fmt.Fprintf(p.stderr, "bot: %v\n\n%s", err, usage)
-		return exitUsage
+		return command.Usage
 	}
-	if surface, ok := strings.CutPrefix(command, "manifest "); ok {
-		return p.manifest(o, surface)
+	c := p.command(o)
+	if surface, ok := strings.CutPrefix(line, "manifest "); ok {
+		return manifest(c, o, surface)
 	}
-	if verb, ok := strings.CutPrefix(command, "audit"); ok && (verb == "" || verb[0] == ' ') {
-		return p.audit(o, strings.TrimSpace(verb))
+	if command.Is(line, "audit") {
+		return audit.Run(c, o.audit, strings.Join(o.words[1:], " "))
 	}
-	if isCommand(command, "permissions") {
-		return p.permissions(o, o.words[1:])
+	if command.Is(line, "permissions") {
+		return permissions.Run(c, o.permissions, o.words[1:])
 	}
-	if isCommand(command, "chat") {
-		return p.chat(o, o.words[1:])
+	if command.Is(line, "chat") {
+		return terminal.Run(c, o.chat, o.words[1:])
 	}
-	switch command {
+	switch line {
 	case "", "serve":
-		return p.serve(o)
+		return p.serve(c)
 	case "config check":
-		return p.check(o)
+		return checkConfig(c)
 	case "config print":
-		return p.print(o)
+		return printConfig(c)
 	case "manifest":
 		fmt.Fprintf(p.stderr, "bot: a manifest of what? There is: bot manifest %s, bot manifest %s\n", slack.Platform, discord.Platform)
-		return exitUsage
+		return command.Usage
 	case "doctor":
-		return p.doctor(o)
+		return doctor.Run(c, o.json)
 	case "version":
 		fmt.Fprintln(p.stdout, versionLine())
-		return exitOK
+		return command.OK
 	case "help":
 		fmt.Fprint(p.stdout, usage)
-		return exitOK
+		return command.OK
 	default:
-		fmt.Fprintf(p.stderr, "bot: there is no command %q\n\n%s", command, usage)
-		return exitUsage
+		fmt.Fprintf(p.stderr, "bot: there is no command %q\n\n%s", line, usage)
+		return command.Usage
 	}
 }
 
-// fit refuses flags that the command would not look at.
-func (o options) fit(command string) error {
+// check refuses flags that the command would not look at.
+func (o options) check(line string) error {
 	const ofSlack, ofDiscord = "manifest " + slack.Platform, "manifest " + discord.Platform
 	switch {
-	case o.http != "" && !strings.HasPrefix(command, "manifest"):
+	case o.http != "" && !strings.HasPrefix(line, "manifest"):
 		return errors.New("-http goes with: bot manifest slack, bot manifest discord")
-	case o.yaml && !strings.HasPrefix(command, ofSlack):
+	case o.yaml && !strings.HasPrefix(line, ofSlack):
 		return errors.New("-yaml goes with: bot manifest slack")
-	case o.groups && !strings.HasPrefix(command, ofSlack):
+	case o.groups && !strings.HasPrefix(line, ofSlack):
 		return errors.New("-groups goes with: bot manifest slack")
-	case o.client != "" && !strings.HasPrefix(command, ofDiscord):
+	case o.client != "" && !strings.HasPrefix(line, ofDiscord):
 		return errors.New("-client goes with: bot manifest discord")
-	case o.json && command != "doctor" && command != permissionsExport && !strings.HasPrefix(command, ofDiscord):
-		return errors.New("-json goes with: bot doctor, bot manifest discord, " + "bot " + permissionsExport)
+	case o.json && line != "doctor" && line != permissions.Export && !strings.HasPrefix(line, ofDiscord):
+		return errors.New("-json goes with: bot doctor, bot manifest discord, " + "bot " + permissions.Export)
 	}
-	if command == permissionsExport { // -out is its flag, too
-		o.audit.given = slices.DeleteFunc(slices.Clone(o.audit.given), func(name string) bool { return name == "out" })
+	var shared []string
+	if line == permissions.Export {
+		shared = []string{"out"}
 	}
-	return cmp.Or(o.audit.fit(command), o.perm.fit(command), o.chat.fit(command))
+	return cmp.Or(o.audit.Check(line, shared...), o.permissions.Check(line), o.chat.Check(line))
 }
 
-// warnings are what will perhaps not work as it was meant.
-func (p process) warnings(c config.Config) []string {
-	return append(c.Warnings(), config.Misspelt(p.variables)...)
+// checkConfig is bot config check.
+func checkConfig(p command.Process) int {
+	c, ok := p.Load()
+	if !ok {
+		return command.Usage
+	}
+	for _, w := range p.Warnings(c) {
+		fmt.Fprintln(p.Stderr, "note:", w)
+	}
+	fmt.Fprintln(p.Stdout, "ok")
+	return command.OK
 }
 
-func (p process) check(o options) int {
-	c, err := config.Load(o.config, p.env)
-	if err != nil {
-		fmt.Fprintln(p.stderr, err)
-		return exitUsage
+// printConfig is bot config print.
+func printConfig(p command.Process) int {
+	c, ok := p.Load()
+	if !ok {
+		return command.Usage
 	}
-	for _, w := range p.warnings(c) {
-		fmt.Fprintln(p.stderr, "note:", w)
+	if err := c.Write(p.Stdout); err != nil {
+		return p.Refuse(command.Fail, err)
 	}
-	fmt.Fprintln(p.stdout, "ok")
-	return exitOK
+	return command.OK
 }
 
-func (p process) print(o options) int {
-	c, err := config.Load(o.config, p.env)
-	if err != nil {
-		fmt.Fprintln(p.stderr, err)
-		return exitUsage
+// serve is bot serve.
+func (p process) serve(as command.Process) int {
+	c, ok := as.Load()
+	if !ok {
+		return command.Usage
 	}
-	if err := c.Write(p.stdout); err != nil {
-		fmt.Fprintln(p.stderr, "bot:", err)
-		return exitFail
-	}
-	return exitOK
-}
-
-func (p process) serve(o options) int {
-	c, err := config.Load(o.config, p.env)
-	if err != nil {
-		fmt.Fprintln(p.stderr, err)
-		return exitUsage
-	}
-	log := newLog(p.stderr, o.log)
-	for _, w := range p.warnings(c) {
+	log := as.Logger()
+	for _, w := range as.Warnings(c) {
 		log.Warn(w)
 	}
 	if p.hardened != nil {
 		log.Warn("this process is not as closed to other programs as it should be", "why", p.hardened)
 	}
-	ctx, release := untilSignal(context.Background(), p.signals, c.Drain, log, p.exit)
+	ctx, release := command.UntilSignal(context.Background(), p.signals, c.Drain, log, p.exit)
 	defer release()
 	if err := p.run(ctx, c, p.stdout, log); err != nil && !errors.Is(err, context.Canceled) {
 		log.Error("stopped by an error", "error", err)
-		return exitFail
+		return command.Fail
 	}
 	log.Info("stopped")
-	return exitOK
-}
-
-// newLog makes the process's log. Secrets have types that mask themselves (config.Secret), whichever form is written.
-func newLog(w io.Writer, form string) *slog.Logger {
-	if form == "json" {
-		return slog.New(slog.NewJSONHandler(w, nil))
-	}
-	return slog.New(slog.NewTextHandler(w, nil))
+	return command.OK
 }

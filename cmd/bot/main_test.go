@@ -16,8 +16,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
-	"github.com/nodhq/nod/tests/mcpserver"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 func TestMain(m *testing.M) {
@@ -57,6 +58,7 @@ func write(t *testing.T, text string) string {
 	return name
 }
 
+// R111
 func TestCommands(t *testing.T) {
 	good, bad := write(t, "lease: 7s\nslack: {bot_token: xoxb-s3cret, app_token: xapp-s3cret}\n"), write(t, "lease: 1ms\nlisen: s3cret\n")
 	for _, tt := range []struct {
@@ -126,6 +128,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// R111
 func TestServe(t *testing.T) {
 	var got config.Config
 	code, _, log := try(t, []string{"-log", "json"}, map[string]string{"OPENAI_API_KEY": "s3cret"}, func(_ context.Context, c config.Config, _ io.Writer, log *slog.Logger) error {
@@ -175,7 +178,7 @@ func TestSecondSignalExits(t *testing.T) {
 			signals <- syscall.SIGINT
 			<-ctx.Done()
 			signals <- syscall.SIGINT
-			if code := <-exited; code != exitFail {
+			if code := <-exited; code != command.Fail {
 				t.Errorf("exit(%d)", code)
 			}
 			return nil
@@ -217,4 +220,28 @@ func onlyHome(name string) (string, bool) {
 		return "/home/ana", true
 	}
 	return "", false
+}
+
+// What the environment has and nod does not know, though it nearly does, is said by each of the three.
+func TestMisspeltVariablesAreSaid(t *testing.T) {
+	var out, errs bytes.Buffer
+	p := process{args: []string{"config", "check"}, variables: []string{"BOT_LISTN", "PATH"}, env: onlyHome, stdout: &out, stderr: &errs}
+	if p.main() != 0 || !strings.Contains(errs.String(), "BOT_LISTN is none that nod knows; did you mean BOT_LISTEN?") || strings.Contains(errs.String(), "PATH") {
+		t.Errorf("%s%s", out.String(), errs.String())
+	}
+	out.Reset()
+	p.args = []string{"doctor"}
+	p.env = func(k string) (string, bool) {
+		v, ok := map[string]string{"HOME": "/home/ana", "BOT_LISTEN": "127.0.0.1:0", "BOT_DATA_DIR": t.TempDir()}[k]
+		return v, ok
+	}
+	p.main()
+	says(t, out.String(), "! configuration", "BOT_LISTN")
+	errs.Reset()
+	p.args = nil
+	p.run = func(context.Context, config.Config, io.Writer, *slog.Logger) error { return nil }
+	p.main()
+	if !strings.Contains(errs.String(), "BOT_LISTN") {
+		t.Errorf("the log at start does not say it:\n%s", errs.String())
+	}
 }

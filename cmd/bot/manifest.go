@@ -8,50 +8,50 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/nodhq/nod/adapters/discord"
+	"github.com/nodhq/nod/adapters/discord/doctor"
 	"github.com/nodhq/nod/adapters/slack"
+	slackdoctor "github.com/nodhq/nod/adapters/slack/doctor"
+	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
 )
 
 // manifest prints the app for a platform: for Slack one that its page takes, for Discord what is to be entered and clicked. What to do
 // next goes to standard error, so that the output can be put into a file.
-func (p process) manifest(o options, surface string) int {
+func manifest(p command.Process, o options, surface string) int {
 	switch surface {
 	case slack.Platform:
-		return p.slackManifest(o)
+		return slackManifest(p, o)
 	case discord.Platform:
-		return p.discordManifest(o)
+		return discordManifest(p, o)
 	}
-	fmt.Fprintf(p.stderr, "bot: there is no manifest for %q; there is one for: %s, %s\n", surface, slack.Platform, discord.Platform)
-	return exitUsage
+	fmt.Fprintf(p.Stderr, "bot: there is no manifest for %q; there is one for: %s, %s\n", surface, slack.Platform, discord.Platform)
+	return command.Usage
 }
 
-func (p process) slackManifest(o options) int {
+func slackManifest(p command.Process, o options) int {
 	var prompts []string
-	if o.config != "" { // the app can be made before there is any configuration
-		c, err := config.Load(o.config, p.env)
-		if err != nil {
-			fmt.Fprintln(p.stderr, err)
-			return exitUsage
+	if p.ConfigFile != "" { // the app can be made before there is any configuration
+		c, ok := p.Load()
+		if !ok {
+			return command.Usage
 		}
 		prompts = c.Slack.Suggestions
 	}
-	out, err := slack.Manifest(slack.AppOptions{BaseURL: o.http, Prompts: prompts, Groups: o.groups})
+	out, err := slackdoctor.Manifest(slackdoctor.AppOptions{BaseURL: o.http, Prompts: prompts, Groups: o.groups})
 	if err != nil {
-		fmt.Fprintln(p.stderr, "bot: -http:", err)
-		return exitUsage
+		return p.Refuse(command.Usage, fmt.Errorf("-http: %w", err))
 	}
 	if o.yaml {
 		out, err = asYAML(out)
 	}
 	if err == nil {
-		_, err = p.stdout.Write(out)
+		_, err = p.Stdout.Write(out)
 	}
 	if err != nil {
-		fmt.Fprintln(p.stderr, "bot:", err)
-		return exitFail
+		return p.Refuse(command.Fail, err)
 	}
-	slackSteps(p.stderr, o.http == "")
-	return exitOK
+	slackSteps(p.Stderr, o.http == "")
+	return command.OK
 }
 
 func slackSteps(w io.Writer, socketMode bool) {
@@ -73,47 +73,45 @@ What next:
 }
 
 // discordManifest says what an admin needs. It knows whose application it is from -client, or from the bot's token.
-func (p process) discordManifest(o options) int {
+func discordManifest(p command.Process, o options) int {
 	id := o.client
 	if id == "" {
-		token, err := p.discordToken(o)
+		token, err := discordToken(p)
 		if err != nil {
-			fmt.Fprintln(p.stderr, err)
-			return exitUsage
+			fmt.Fprintln(p.Stderr, err)
+			return command.Usage
 		}
-		id, _ = discord.ApplicationOf(token)
+		id, _ = doctor.ApplicationOf(token)
 	}
 	if id == "" && o.json { // a person sees that something is to be put in, a program does not
-		fmt.Fprintln(p.stderr, "bot: whose? Give the application's ID with -client (its page General Information), or set DISCORD_TOKEN")
-		return exitUsage
+		fmt.Fprintln(p.Stderr, "bot: whose? Give the application's ID with -client (its page General Information), or set DISCORD_TOKEN")
+		return command.Usage
 	}
-	app, err := discord.Manifest(discord.AppOptions{ApplicationID: id, BaseURL: o.http})
+	app, err := doctor.Manifest(doctor.AppOptions{ApplicationID: id, BaseURL: o.http})
 	if err != nil {
-		fmt.Fprintln(p.stderr, "bot:", err)
-		return exitUsage
+		return p.Refuse(command.Usage, err)
 	}
 	out := app.Text()
 	if o.json {
 		out, err = app.JSON()
 	}
 	if err == nil {
-		_, err = p.stdout.Write(out)
+		_, err = p.Stdout.Write(out)
 	}
 	if err != nil {
-		fmt.Fprintln(p.stderr, "bot:", err)
-		return exitFail
+		return p.Refuse(command.Fail, err)
 	}
-	discordSteps(p.stderr, id == "", o.http == "")
-	return exitOK
+	discordSteps(p.Stderr, id == "", o.http == "")
+	return command.OK
 }
 
 // discordToken is the token, from the configuration if one is named: an application can be made before there is any.
-func (p process) discordToken(o options) (string, error) {
-	if o.config == "" {
-		token, _ := p.env("DISCORD_TOKEN")
+func discordToken(p command.Process) (string, error) {
+	if p.ConfigFile == "" {
+		token, _ := p.Env("DISCORD_TOKEN")
 		return strings.TrimSpace(token), nil
 	}
-	c, err := config.Load(o.config, p.env)
+	c, err := config.Load(p.ConfigFile, p.Env)
 	return c.Discord.Token.Reveal(), err
 }
 
@@ -123,7 +121,7 @@ What next:
   1. At https://discord.com/developers/applications choose New Application, if there is none yet.
 `)
 	if nobody {
-		fmt.Fprintf(w, "     Its Application ID belongs in the invite above, instead of %s; with -client ID it stands there.\n", discord.NoApplication)
+		fmt.Fprintf(w, "     Its Application ID belongs in the invite above, instead of %s; with -client ID it stands there.\n", doctor.NoApplication)
 	}
 	fmt.Fprint(w, `  2. Page Bot: Reset Token, and copy it to DISCORD_TOKEN. Below, switch Message Content Intent on.
   3. Open the invite in a browser, and choose the server.

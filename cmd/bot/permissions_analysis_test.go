@@ -11,11 +11,12 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/cmd/bot/parts"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
-	"github.com/nodhq/nod/tests/fakellm"
-	"github.com/nodhq/nod/tests/mcpserver"
+	"github.com/nodhq/nod/tests/standins/fakellm"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 // answersWith is one whole answer of a model.
@@ -30,8 +31,8 @@ func answersWith(text string) fakellm.Raw {
 	return fakellm.Raw{Body: chunk(`{"role":"assistant","content":`+string(b)+`}`, "null") + chunk("{}", `"stop"`) + "data: [DONE]\n\n"}
 }
 
-// settings waits until what is set is as wanted.
-func (a alive) settings(wanted func(permission.Settings) bool) permission.Settings {
+// settingsAre waits until what is set is as wanted.
+func (a alive) settingsAre(wanted func(permission.Settings) bool) permission.Settings {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
 	defer cancel()
@@ -55,8 +56,9 @@ func (a alive) settings(wanted func(permission.Settings) bool) permission.Settin
 	}
 }
 
-// R160: the model is asked about tools that nobody accepted, only if the operator wants that. What it says in the one strict form adds
+// The model is asked about tools that nobody accepted, only if the operator wants that. What it says in the one strict form adds
 // caution; anything else changes nothing; nothing that it says takes caution away; and what an admin sets stands over it.
+// R160
 func TestAnalysisAddsCautionAlone(t *testing.T) {
 	model := &fakellm.Server{}
 	service := httptest.NewServer(model)
@@ -88,7 +90,7 @@ func TestAnalysisAddsCautionAlone(t *testing.T) {
 	)
 	b := running(t, with(true))
 	// One after the other: what stands before the last was taken by then, or never is.
-	settings := b.settings(func(s permission.Settings) bool {
+	settings := b.settingsAre(func(s permission.Settings) bool {
 		return slices.ContainsFunc(s.Analyses, func(a permission.Analysis) bool { return a.Tool.Name == "echo" })
 	})
 	var taken []string
@@ -112,7 +114,7 @@ func TestAnalysisAddsCautionAlone(t *testing.T) {
 		with(false)(c)
 		c.Model.BaseURL = config.URL(elsewhere.URL + "/v1")
 	})
-	without.settings(func(s permission.Settings) bool { return len(s.Told) > 0 }) // which is what comes after the model was asked
+	without.settingsAre(func(s permission.Settings) bool { return len(s.Told) > 0 }) // which is what comes after the model was asked
 	if len(other.Requests()) != 0 {
 		t.Error("without permissions.analysis the model is asked")
 	}
@@ -145,13 +147,13 @@ func TestAnalysisAddsCautionAlone(t *testing.T) {
 	if got := effective(b, "change"); got == effective(without, "change") {
 		t.Errorf("the analysis adds nothing: %s", got)
 	}
-	why, err := b.engine.Permissions(t.Context(), chat.Envelope{User: chat.User{Platform: "web", Key: "ana"}}, []string{"why", "tools", "change"})
+	why, err := b.settings.Permissions(t.Context(), chat.Envelope{User: chat.User{Platform: "web", Key: "ana"}}, []string{"why", "tools", "change"})
 	if err != nil || !strings.Contains(strings.Join(why, "\n"), "RequireAuth") {
 		t.Errorf("%v, %v", why, err)
 	}
 
 	// A person who confirms something else is obeyed.
-	admin := chat.Envelope{User: operators(b.config).Admins[0], Name: "admin"}
+	admin := chat.Envelope{User: parts.Operators(b.config).Admins[0], Name: "admin"}
 	for field, value := range map[string]string{"approval": "RequireConfirmation", "risk": "moderate"} {
 		if _, err := b.engine.ChangeAsAdmin(t.Context(), admin, "", permission.Change{Set: &permission.Setting{Server: "tools", Tool: "change", Field: field, Value: value}}); err != nil {
 			t.Fatal(err)

@@ -13,8 +13,10 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
+	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -48,7 +50,7 @@ func cli(t *testing.T, env map[string]string, args ...string) (code int, stdout,
 func must(t *testing.T, env map[string]string, args ...string) string {
 	t.Helper()
 	code, stdout, stderr := cli(t, env, args...)
-	if code != exitOK || stderr != "" && !strings.Contains(stderr, "CONFIG is not allowed here") { // the stand-in has none
+	if code != command.OK || stderr != "" && !strings.Contains(stderr, "CONFIG is not allowed here") { // the stand-in has none
 		t.Fatalf("permissions %v: code %d\n%s%s", args, code, stdout, stderr)
 	}
 	return stdout
@@ -88,12 +90,12 @@ func fill(t *testing.T, e *agent.Engine) {
 }
 
 // rulings are what is decided about every tool of the workbench, for Ana and for somebody else.
-func rulings(t *testing.T, e *agent.Engine) string {
+func rulings(t *testing.T, s *settings.Settings) string {
 	t.Helper()
 	var out []string
 	for _, who := range []string{"ana", "ben"} {
 		for _, tool := range []string{"calculator", "create_directory", "datetime", "delete_file", "list_directory", "read_file", "write_file"} {
-			lines, err := e.Permissions(t.Context(), chat.Envelope{User: chat.User{Platform: "web", Key: who}}, []string{"why", "workbench", tool})
+			lines, err := s.Permissions(t.Context(), chat.Envelope{User: chat.User{Platform: "web", Key: who}}, []string{"why", "workbench", tool})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +106,8 @@ func rulings(t *testing.T, e *agent.Engine) string {
 	return strings.Join(out, "\n")
 }
 
-// R8: export, wipe, import: the same decisions and, byte for byte, the same export, as YAML and as JSON.
+// Export, wipe, import: the same decisions and, byte for byte, the same export, as YAML and as JSON.
+// R8
 func TestExportWipeImport(t *testing.T) {
 	for _, form := range []string{"yaml", "json"} {
 		t.Run(form, func(t *testing.T) {
@@ -136,11 +139,11 @@ func TestExportWipeImport(t *testing.T) {
 			}
 
 			fresh, other := onOneRedis(t)
-			before := rulings(t, fresh.engine)
+			before := rulings(t, fresh.settings)
 			if got := must(t, other, "import", file); !strings.Contains(got, "workbench: ask = default → never") || !strings.Contains(got, "Nothing was changed yet: -yes does it.") {
 				t.Errorf("the preview:\n%s", got)
 			}
-			if rulings(t, fresh.engine) != before || must(t, other, "export") != "version: 1\n" {
+			if rulings(t, fresh.settings) != before || must(t, other, "export") != "version: 1\n" {
 				t.Error("a preview changed something")
 			}
 			if got := must(t, other, "import", file, "-yes"); !strings.Contains(got, "Done: ") || !strings.Contains(got, "recorded as made by cli::") {
@@ -149,10 +152,10 @@ func TestExportWipeImport(t *testing.T) {
 			if got := must(t, other, args...); got != string(text) {
 				t.Errorf("exported again:\n%s\nwant\n%s", got, text)
 			}
-			if got, want := rulings(t, fresh.engine), rulings(t, old.engine); got != want {
+			if got, want := rulings(t, fresh.settings), rulings(t, old.settings); got != want {
 				t.Errorf("decided after the import:\n%s\nbefore:\n%s", got, want)
 			}
-			if before == rulings(t, fresh.engine) {
+			if before == rulings(t, fresh.settings) {
 				t.Error("the settings decide nothing: this test shows nothing")
 			}
 			if got := must(t, other, "import", file, "-yes"); got != "Nothing would change by that.\n" {
@@ -171,15 +174,16 @@ func TestImportFromStandardInput(t *testing.T) {
 			env: func(k string) (string, bool) { v, ok := env[k]; return v, ok }}
 		return p.main(), out.String()
 	}
-	if code, out := run("version: 1\nsettings:\n  - {field: mode, value: sometimes}\n"); code != exitUsage || !strings.Contains(out, "standard input:3: settings[1]: ") {
+	if code, out := run("version: 1\nsettings:\n  - {field: mode, value: sometimes}\n"); code != command.Usage || !strings.Contains(out, "standard input:3: settings[1]: ") {
 		t.Errorf("code %d\n%s", code, out)
 	}
-	if code, out := run("version: 1\nsettings:\n  - {field: mode, value: ALWAYS}\n"); code != exitOK || !strings.Contains(out, "everything: mode = tool → always") {
+	if code, out := run("version: 1\nsettings:\n  - {field: mode, value: ALWAYS}\n"); code != command.OK || !strings.Contains(out, "everything: mode = tool → always") {
 		t.Errorf("code %d\n%s", code, out)
 	}
 }
 
 // A running bot sees what the command line changed at its next call, without a restart.
+// R8
 func TestImportCountsAtTheNextCall(t *testing.T) {
 	b, env := onOneRedis(t)
 	k := atTerminal(t, nil, "-url", b.url)
@@ -203,10 +207,11 @@ func TestImportCountsAtTheNextCall(t *testing.T) {
 		t.Errorf("a.txt says %q\n%s", got, k.out)
 	}
 	_ = k.keys.Close()
-	k.ends(exitOK)
+	k.ends(command.OK)
 }
 
 // It is one change of the audit, by whoever typed, with its note; and the command neither claims a chat nor counts as a start of the bot.
+// R8
 func TestImportIsOneChange(t *testing.T) {
 	on := onRedis(t)
 	must(t, on.env, "import", "-yes", fileOf(t, "version: 1\nsettings:\n- {field: mode, value: always}\n- {field: strict, value: \"true\"}\n"))
@@ -215,7 +220,7 @@ func TestImportIsOneChange(t *testing.T) {
 		t.Fatalf("%d entries, %v", len(entries), err)
 	}
 	ev, ok := entries[0].Event.(turn.Changed)
-	who := operator(onlyHome)
+	who := command.Process{Env: onlyHome}.Operator()
 	if !ok || len(ev.Changes) != 2 || ev.Note != "import" || ev.By != who.User || ev.Name != who.Name || ev.Surface != "cli" {
 		t.Errorf("%+v", entries[0].Event)
 	}
@@ -238,6 +243,7 @@ func TestImportIsOneChange(t *testing.T) {
 }
 
 // All or nothing: one entry that cannot be taken, and none is.
+// R8
 func TestImportAllOrNothing(t *testing.T) {
 	var many strings.Builder
 	many.WriteString("version: 1\nsettings: [{field: mode, value: always}]\nremembered:\n")
@@ -249,8 +255,8 @@ func TestImportAllOrNothing(t *testing.T) {
 		text, says string
 		code       int
 	}{
-		"a wrong one": {"version: 1\nsettings:\n- {field: mode, value: always}\n- {field: posture, value: some}\n", "settings.yaml:4: settings[2]: ", exitUsage},
-		"too many":    {many.String(), "there is no room for all of it", exitFail},
+		"a wrong one": {"version: 1\nsettings:\n- {field: mode, value: always}\n- {field: posture, value: some}\n", "settings.yaml:4: settings[2]: ", command.Usage},
+		"too many":    {many.String(), "there is no room for all of it", command.Fail},
 	} {
 		if code, _, errs := cli(t, env, "import", "-yes", fileOf(t, tt.text)); code != tt.code || !strings.Contains(errs, tt.says) {
 			t.Errorf("%s: code %d, %q", name, code, errs)
@@ -261,50 +267,14 @@ func TestImportAllOrNothing(t *testing.T) {
 	}
 }
 
-// Every mistake is told with its line and its field, all at once.
-func TestImportMistakes(t *testing.T) {
-	for text, says := range map[string]string{
-		"":                              "is empty",
-		"version: 1\n---\nversion: 1\n": "behind the end",
-		"a: b: c":                       "neither YAML nor JSON",
-		"- version: 1":                  ":1: the file: want a mapping",
-		"settings: []":                  ":1: version: is missing; this program reads 1",
-		"version: 2":                    ":1: version: 2 is not known here; this program reads 1",
-		"version: 1\nversion: 1":        ":2: version: stands twice",
-		"version: 1\nsetings: []":       ":2: setings: there is no such field",
-		"version: 1\nsettings: 5":       ":2: settings: want a list",
-		"version: 1\nsettings:\n- 5":    ":3: settings[1]: want a mapping",
-		"version: 1\nsettings:\n- {field: mode, vlaue: always}":                                                         ":3: settings[1].vlaue: there is no such field",
-		"version: 1\nsettings:\n- {field: mode, value: [always]}":                                                       ":3: settings[1].value: want one value",
-		"version: 1\nsettings:\n- {field: mode}":                                                                        ":3: settings[1]: mode has no value",
-		"version: 1\nsettings:\n- {field: colour, value: red}":                                                          ":3: settings[1]: everything: there is no \"colour\"",
-		"version: 1\nsettings:\n- {field: mode, value: tool}\n- {field: mode, value: always}":                           ":4: settings[2]: is about the same as line 3",
-		"version: 1\nsettings:\n- {tool: x, field: ask, value: never}":                                                  ":3: settings[1]: the tool x has no server",
-		"version: 1\nremembered:\n- {id: a, by: nobody, server: s, tool: t, choice: deny}":                              ":3: remembered[1]: by: ",
-		"version: 1\nremembered:\n- {id: a, by: \"web::a\", server: s, tool: t, choice: allow}":                         ":3: remembered[1]: definition: ",
-		"version: 1\ntools:\n- {server: s, tool: t, counts: abc}":                                                       ":3: tools[1]: counts: ",
-		"version: 1\ntools:\n- {server: s, tool: t, counts: " + digestA + ", accepted: maybe}":                          ":3: tools[1].accepted: want true or false",
-		"version: 1\nadvice:\n- {server: s, tool: t, definition: " + digestA + ", access: read, risk: huge}":            ":3: advice[1]: ",
-		"version: 1\nsettings:\n- {field: mode, value: x}\n- {field: x, value: y}\nmore: 1":                             ":5: more: there is no such field",
-		"version: 1\nsettings:\n- {field: mode, value: x}\n- {field: nope, value: y}":                                   ":4: settings[2]: ",
-		"version: 1\nsettings:\n- {field: mode, value: \"\\e[2J\"}":                                                     `"\x1b[2J" is not one of`,
-		`{"version":1,"settings":[{"field":"mode","value":"always"},` + "\n" + `{"field":"mode","value":"sometimes"}]}`: ":2: settings[2]: ",
-	} {
-		_, err := parseExchange("f.yaml", []byte(text))
-		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\x1b") {
-			t.Errorf("%q: %v, want %q in it", text, err, says)
-		}
-	}
-	good := "version: 1\nsettings:\n- {field: timeout, value: 30m}\n- {field: min_approvals, value: 2}\n- {field: strict, value: true}\nremembered: ~\n"
-	if x, err := parseExchange("f.yaml", []byte(good)); err != nil || len(x.Settings) != 3 || x.Settings[1].Value != "2" || x.Settings[2].Value != "true" {
-		t.Errorf("%+v, %v", x, err)
-	}
-	if code, _, errs := cli(t, stopped(t, func(kept) {}), "import", "/nowhere/settings.yaml"); code != exitUsage || !strings.Contains(errs, "/nowhere/settings.yaml") {
+func TestImportOfAMissingFile(t *testing.T) {
+	if code, _, errs := cli(t, stopped(t, func(kept) {}), "import", "/nowhere/settings.yaml"); code != command.Usage || !strings.Contains(errs, "/nowhere/settings.yaml") {
 		t.Errorf("code %d, %q", code, errs)
 	}
 }
 
-// R156: a template is shown before it is applied.
+// A template is shown before it is applied.
+// R156
 func TestApplyTemplate(t *testing.T) {
 	env := stopped(t, func(kept) {})
 	preview := must(t, env, "apply", "careful")
@@ -362,14 +332,14 @@ func TestPermissionsCommandLine(t *testing.T) {
 		"import -out x y":        "-out goes with: bot audit anchor",
 		"export -config /none":   "/none",
 	} {
-		if code, out, errs := cli(t, env, strings.Fields(args)...); code != exitUsage || out != "" || !strings.Contains(errs, err) {
+		if code, out, errs := cli(t, env, strings.Fields(args)...); code != command.Usage || out != "" || !strings.Contains(errs, err) {
 			t.Errorf("%q: code %d, %q, %q", args, code, out, errs)
 		}
 	}
-	if code, _, errs := cli(t, map[string]string{"BOT_DATA_DIR": filepath.Join(t.TempDir(), "none")}, "export"); code != exitFail || !strings.Contains(errs, "no nod has kept anything here") {
+	if code, _, errs := cli(t, map[string]string{"BOT_DATA_DIR": filepath.Join(t.TempDir(), "none")}, "export"); code != command.Fail || !strings.Contains(errs, "no nod has kept anything here") {
 		t.Errorf("code %d, %q", code, errs)
 	}
-	if code, _, errs := cli(t, env, "export", "-out", filepath.Join(t.TempDir(), "none", "x")); code != exitFail || !strings.Contains(errs, "-out: ") {
+	if code, _, errs := cli(t, env, "export", "-out", filepath.Join(t.TempDir(), "none", "x")); code != command.Fail || !strings.Contains(errs, "-out: ") {
 		t.Errorf("code %d, %q", code, errs)
 	}
 }
@@ -384,13 +354,14 @@ func TestPermissionsBesideAnEmbeddedBot(t *testing.T) {
 	defer s.Close()
 	for _, args := range [][]string{{"export"}, {"show"}, {"apply", "careful"}, {"apply", "careful", "-yes"}} {
 		code, _, errs := cli(t, map[string]string{"BOT_DATA_DIR": dir}, args...)
-		if code != exitFail || !strings.Contains(errs, "a nod is running on it") || !strings.Contains(errs, "use its settings page or /nod permissions, or stop it first") {
+		if code != command.Fail || !strings.Contains(errs, "a nod is running on it") || !strings.Contains(errs, "use its settings page or /nod permissions, or stop it first") {
 			t.Errorf("%v: code %d, %q", args, code, errs)
 		}
 	}
 }
 
 // A server that does not answer is told; what a template sets for its tools is set for those that were seen before.
+// R156
 func TestApplyBesideASilentServer(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -407,7 +378,7 @@ func TestApplyBesideASilentServer(t *testing.T) {
 	})
 	env["BOT_CONFIG"] = write(t, "mcp: {servers: {far: {url: \"http://"+addr+"/mcp\"}}}\n")
 	code, out, errs := cli(t, env, "apply", "careful")
-	if code != exitOK || !strings.Contains(errs, "note: far: ") || !strings.Contains(errs, "only those that were seen before are known") || !strings.Contains(out, "far/burn: ask = default → always") {
+	if code != command.OK || !strings.Contains(errs, "note: far: ") || !strings.Contains(errs, "only those that were seen before are known") || !strings.Contains(out, "far/burn: ask = default → always") {
 		t.Errorf("code %d\n%s\n%s", code, out, errs)
 	}
 }

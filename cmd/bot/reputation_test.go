@@ -12,11 +12,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/core/permission/canonical"
+
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/tests/mcpserver"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 // signer is whoever keeps a list.
@@ -29,7 +31,7 @@ func publicKey(k ed25519.PrivateKey) string {
 // signed is a list with its signature, in a form that is not the canonical one.
 func signed(t *testing.T, k ed25519.PrivateKey, list string) string {
 	t.Helper()
-	canonical, err := permission.Canonical([]byte(list))
+	sorted, err := canonical.Arguments([]byte(list))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +39,7 @@ func signed(t *testing.T, k ed25519.PrivateKey, list string) string {
 	if err := json.Unmarshal([]byte(list), &parts); err != nil {
 		t.Fatal(err)
 	}
-	parts["signature"] = base64.StdEncoding.EncodeToString(ed25519.Sign(k, canonical))
+	parts["signature"] = base64.StdEncoding.EncodeToString(ed25519.Sign(k, sorted))
 	b, err := json.MarshalIndent(parts, "", "\t")
 	if err != nil {
 		t.Fatal(err)
@@ -46,39 +48,6 @@ func signed(t *testing.T, k ed25519.PrivateKey, list string) string {
 }
 
 const goodList = `{"version":1,"source":"the <club> & friends","servers":{"tools":{"score":87,"note":"used by many\u202e"},"workbench":{"score":0}}}`
-
-func TestReputationIsReadStrictly(t *testing.T) {
-	key := signer.Public().(ed25519.PublicKey) //nolint:forcetypeassert // it is one
-	list, err := parseReputation([]byte(signed(t, signer, goodList)), key)
-	if err != nil || *list.Servers["tools"].Score != 87 || list.Source != "the <club> & friends" || *list.Servers["workbench"].Score != 0 {
-		t.Fatalf("%+v, %v", list, err)
-	}
-	stranger := ed25519.NewKeyFromSeed(slices.Repeat([]byte{8}, ed25519.SeedSize))
-	good := signed(t, signer, goodList)
-	for name, tt := range map[string]struct{ text, says string }{
-		"changed":           {strings.Replace(good, "87", "88", 1), "its signature is not that of reputation.public_key"},
-		"renamed":           {strings.Replace(good, `"tools"`, `"files"`, 1), "its signature is not"},
-		"added":             {strings.Replace(good, `"version"`, `"more": 1, "version"`, 1), "its signature is not"},
-		"of somebody else":  {signed(t, stranger, goodList), "its signature is not"},
-		"no signature":      {goodList, "it has no signature"},
-		"empty signature":   {strings.Replace(goodList, `{`, `{"signature":"",`, 1), "it has no signature"},
-		"number":            {strings.Replace(goodList, `{`, `{"signature":1,`, 1), "it has no signature"},
-		"not base64":        {strings.Replace(goodList, `{`, `{"signature":"***",`, 1), "its signature is not"},
-		"said twice":        {strings.Replace(good, `"version"`, `"version": 1, "version"`, 1), "every key stands once"},
-		"no JSON":           {"score: 87", "every key stands once"},
-		"empty":             {"", "it has no signature"},
-		"another version":   {signed(t, signer, `{"version":2,"source":"s","servers":{}}`), "version: 2 is not known here; this program reads 1"},
-		"no source":         {signed(t, signer, `{"version":1,"servers":{}}`), "source: it does not say whose word it is"},
-		"no score":          {signed(t, signer, `{"version":1,"source":"s","servers":{"a":{"note":"x"}}}`), "servers.a.score: want a number from 0 to 100"},
-		"more than all":     {signed(t, signer, `{"version":1,"source":"s","servers":{"a":{"score":101}}}`), "servers.a.score: want"},
-		"less than nothing": {signed(t, signer, `{"version":1,"source":"s","servers":{"a":{"score":-1}}}`), "servers.a.score: want"},
-		"unknown field":     {signed(t, signer, `{"version":1,"source":"s","servers":{"a":{"score":1,"trusted":true}}}`), "it is not a list of reputations"},
-	} {
-		if list, err := parseReputation([]byte(tt.text), key); err == nil || !strings.Contains(err.Error(), tt.says) || len(list.Servers) > 0 && list.check() == nil {
-			t.Errorf("%s: %v, %v", name, list, err)
-		}
-	}
-}
 
 func listAt(t *testing.T, text string) func(*config.Config) {
 	t.Helper()
@@ -98,6 +67,7 @@ func listAt(t *testing.T, text string) func(*config.Config) {
 }
 
 // A list that was changed keeps the bot from starting; a missing one too.
+// R157
 func TestReputationMustVerify(t *testing.T) {
 	for name, change := range map[string]func(*config.Config){
 		"changed": listAt(t, strings.Replace(signed(t, signer, goodList), "87", "88", 1)),
@@ -118,7 +88,8 @@ func TestReputationMustVerify(t *testing.T) {
 	}
 }
 
-// R157: it is shown with its source, and decides nothing: every rule says the same with the best word, with the worst and with none.
+// It is shown with its source, and decides nothing: every rule says the same with the best word, with the worst and with none.
+// R157
 func TestReputationDecidesNothing(t *testing.T) {
 	all := map[string]string{}
 	for name, list := range map[string]string{
@@ -141,17 +112,17 @@ func TestReputationDecidesNothing(t *testing.T) {
 		if err != nil || len(faults) > 0 || len(tools) < 15 {
 			t.Fatalf("%d tools, %v, %v", len(tools), faults, err)
 		}
-		b.settings(func(s permission.Settings) bool { return s.Knows("tools") }) // else some rulings would say that a tool is new, and some not
+		b.settingsAre(func(s permission.Settings) bool { return s.Knows("tools") }) // else some rulings would say that a tool is new, and some not
 		var lines []string
 		for _, tool := range tools {
-			why, err := b.engine.Permissions(t.Context(), env, []string{"why", tool.Tool.Server, tool.Tool.Name})
+			why, err := b.settings.Permissions(t.Context(), env, []string{"why", tool.Tool.Server, tool.Tool.Name})
 			if err != nil {
 				t.Fatal(err)
 			}
 			lines = append(lines, why...)
 		}
 		all[name] = strings.Join(lines, "\n")
-		panel, err := b.engine.Panel(t.Context(), env, "server:tools")
+		panel, err := b.settings.Panel(t.Context(), env, "server:tools")
 		if err != nil {
 			t.Fatal(err)
 		}

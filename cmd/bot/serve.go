@@ -6,24 +6,20 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/nodhq/nod/adapters/demo"
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/mcp"
-	"github.com/nodhq/nod/adapters/openai"
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/adapters/web"
 	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/cmd/bot/parts"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/state"
 )
@@ -34,7 +30,7 @@ const holdPosts = 1500 * time.Millisecond
 // run wires the parts and runs until ctx ends, then drains and returns. out gets what a person at the terminal
 // should see, log the rest.
 func run(ctx context.Context, c config.Config, out io.Writer, log *slog.Logger) error {
-	ln, err := listen(ctx, c)
+	ln, err := parts.Listen(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -49,14 +45,15 @@ func run(ctx context.Context, c config.Config, out io.Writer, log *slog.Logger) 
 
 // bot is the wired program: every part that runs, in the order they are stopped.
 type bot struct {
-	config  config.Config
-	log     *slog.Logger
-	store   *state.Store
-	servers *mcp.Servers
-	engine  *agent.Engine
-	web     *web.Server
-	slack   *slack.Adapter   // nil where the bot is in no workspace
-	discord *discord.Adapter // nil where it is in no guild
+	config   config.Config
+	log      *slog.Logger
+	store    *state.Store
+	servers  *mcp.Servers
+	engine   *agent.Engine
+	settings *settings.Settings
+	web      *web.Server
+	slack    *slack.Adapter   // nil where the bot is in no workspace
+	discord  *discord.Adapter // nil where it is in no guild
 }
 
 func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err error) {
@@ -66,21 +63,21 @@ func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err e
 			b.close()
 		}
 	}()
-	if b.store, err = openStore(ctx, c, log); err != nil {
+	if b.store, err = parts.OpenStore(ctx, c, log); err != nil {
 		return nil, err
 	}
 	policy, err := policyOf(ctx, c, b.store)
 	if err != nil {
 		return nil, err
 	}
-	if b.servers, err = openServers(c, log); err != nil {
+	if b.servers, err = parts.OpenServers(c, versionLine(), log); err != nil {
 		return nil, err
 	}
-	tools, err := reputed(c, b.servers)
+	scores, err := parts.Reputations(c)
 	if err != nil {
 		return nil, err
 	}
-	model, err := openModel(c, log)
+	model, err := parts.OpenModel(c, log)
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +85,18 @@ func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err e
 	// The surfaces need the engine and the engine the surfaces: the map is filled before anything runs.
 	platforms[web.Platform] = nil
 	b.engine, err = agent.New(agent.Config{
-		Log: b.store, Leases: b.store, Model: model, Tools: tools, Policies: fixed{policy}, Platforms: platforms,
+		Log: b.store, Index: b.store, Leases: b.store, Model: model, Tools: b.servers, Policies: parts.Fixed(policy), Platforms: platforms,
 		Lease: c.Lease, Drain: c.Drain, MaxSteps: c.Model.MaxSteps, ContextTokens: c.Model.ContextTokens,
-		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Hold: holdPosts, Analyse: c.Permissions.Analysis, Logger: log,
+		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Hold: holdPosts, Logger: log,
 	})
 	if err != nil {
+		return nil, err
+	}
+	managed := settings.Config{Engine: b.engine, Log: b.store, Index: b.store, Tools: b.servers, Platforms: platforms, Reputations: scores, Logger: log}
+	if c.Permissions.Analysis {
+		managed.Analyst = model
+	}
+	if b.settings, err = settings.New(managed); err != nil {
 		return nil, err
 	}
 	keys, err := sessionKeys(c)
@@ -100,7 +104,7 @@ func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err e
 		return nil, err
 	}
 	b.web, err = web.New(web.Config{
-		Listen: c.Listen, Engine: b.engine, Log: b.store, Shelf: shelf{b.store}, Logger: log,
+		Listen: c.Listen, Engine: b.engine, Settings: b.settings, Log: b.store, Shelf: shelf{b.store}, Logger: log,
 		AdminKeys: config.RevealAll(c.AdminSessionKeys), SessionKeys: keys, Hosts: c.Web.Hosts,
 		Banner: banner(c), Suggestions: suggestions(c),
 	})
@@ -185,6 +189,7 @@ func (b *bot) serve(ctx context.Context, ln net.Listener) error {
 		})
 	}
 	part("engine", b.engine.Run)
+	part("settings", b.settings.Run)
 	if b.slack != nil {
 		part("slack", b.slack.Run)
 	}
@@ -208,55 +213,8 @@ func stateDown(c config.Config) string {
 	return "Redis does not answer."
 }
 
-// keep is how long the log of a silent chat stays, in the store's words: for ever is negative.
-func keep(c config.Config) time.Duration {
-	if c.Audit.Keep == 0 {
-		return -1
-	}
-	return time.Duration(c.Audit.Keep)
-}
-
-// replica names this process among those that live: the same after a restart, and another than its neighbour's on the same host, which cannot
-// listen where this one does. Else a restart of one of them would look like a cold start, and end what grants.survive_restart keeps.
-func replica(c config.Config) string {
-	host, _ := os.Hostname() // without one the address has to do
-	return host + " " + c.Listen
-}
-
-func openStore(ctx context.Context, c config.Config, log *slog.Logger) (*state.Store, error) {
-	o := state.Options{URL: c.Redis.URL.Reveal(), Durability: c.Redis.Durability.String(), Lease: c.Lease, Keep: keep(c), Log: log, Replica: replica(c)}
-	var err error
-	if o.Audit, err = makeAuditKey(c, time.Now(), log); err != nil {
-		return nil, err
-	}
-	if c.Redis.URL.IsZero() {
-		return state.OpenEmbedded(c.DataDir, o)
-	}
-	store, err := state.Open(ctx, o)
-	if err == nil && c.Redis.Durability.String() == "local" {
-		if facts, err := store.Server(ctx); err == nil && facts["aof_enabled"] == "0" {
-			log.Warn("Redis keeps no append-only file, and redis.durability is local: when it restarts, decisions and starts of tools may be gone, and people are asked again; set appendonly yes")
-		}
-	}
-	return store, err
-}
-
-// fixed is the policy of the configuration: it stands until the process is restarted.
-type fixed struct{ policy permission.Policy }
-
-func (f fixed) Policy(context.Context) (permission.Policy, error) { return f.policy, nil }
-
-// operators is the operator's policy, without what only a running bot knows.
-func operators(c config.Config) permission.Policy {
-	p := c.Policy()
-	for _, k := range c.AdminSessionKeys {
-		p.Admins = append(p.Admins, web.AdminUser(k.Reveal()))
-	}
-	return p
-}
-
 func policyOf(ctx context.Context, c config.Config, store *state.Store) (permission.Policy, error) {
-	p := operators(c)
+	p := parts.Operators(c)
 	var err error
 	if p.Epoch, err = store.Epoch(ctx); err != nil {
 		return p, fmt.Errorf("read the run epoch: %w", err)
@@ -264,54 +222,17 @@ func policyOf(ctx context.Context, c config.Config, store *state.Store) (permiss
 	return p, p.Validate()
 }
 
-func openServers(c config.Config, log *slog.Logger) (*mcp.Servers, error) {
-	servers := map[string]mcp.Server{}
-	if c.OffersWorkbench() {
-		workbench, err := demo.Connect(filepath.Join(c.DataDir, "workspace"), !c.Demo(), nil)
-		if err != nil {
-			return nil, err
-		}
-		servers[config.Workbench] = mcp.Server{
-			InProcess: workbench, Source: permission.SourceWorkbench, Metadata: demo.Metadata(), Trusted: true,
-			Description: "nod's own tools: a clock, a calculator, and files of nod's own.", Icon: "⚒",
-		}
-	}
-	for name := range c.MCP.Servers {
-		servers[name] = serverOf(c, name)
-	}
-	for name, s := range servers {
-		s.Named = slices.Sorted(maps.Keys(c.Permissions.Servers[name].Tools))
-		servers[name] = s
-	}
-	if err := passable(c); err != nil {
-		return nil, fmt.Errorf("open data_dir to servers that are other users: %w", err)
-	}
-	sayGuard(c, log)
-	sample, err := openSampling(c, log)
-	if err != nil {
-		return nil, err
-	}
-	return mcp.New(mcp.Config{Servers: servers, Sample: sample, Log: log, ClientName: "nod", Version: versionLine()})
-}
-
-func openModel(c config.Config, log *slog.Logger) (agent.Model, error) {
-	if c.Demo() {
-		return demo.Model{Delay: demo.Pace}, nil
-	}
-	return openai.New(openai.Config{BaseURL: c.Model.BaseURL.Reveal(), APIKey: c.Model.APIKey.Reveal(), Model: c.Model.Name, Log: log})
-}
-
 // openSlack makes the surface for Slack.
 func openSlack(c config.Config, b *bot, log *slog.Logger) (*slack.Adapter, error) {
-	sc := slackConfig(c)
-	sc.Engine, sc.Settings, sc.Asks, sc.Budget, sc.Logger = b.engine, b.engine, b.store, purse{b.store}, log
+	sc := parts.Slack(c)
+	sc.Engine, sc.Settings, sc.Asks, sc.Budget, sc.Logger = b.engine, b.settings, b.store, purse{b.store}, log
 	return slack.New(sc)
 }
 
 // openDiscord makes the surface for Discord.
 func openDiscord(c config.Config, b *bot, log *slog.Logger) (*discord.Adapter, error) {
-	dc := discordConfig(c)
-	dc.Engine, dc.Settings, dc.Asks, dc.Budget, dc.Logger = b.engine, b.engine, b.store, purse{b.store}, log
+	dc := parts.Discord(c)
+	dc.Engine, dc.Settings, dc.Asks, dc.Budget, dc.Logger = b.engine, b.settings, b.store, purse{b.store}, log
 	dc.Holds, dc.Marks, dc.Lease = holds{b.store}, places{b.store}, c.Lease
 	return discord.New(dc)
 }

@@ -6,10 +6,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // MaxText is the longest message of a person that is taken, in bytes.
@@ -28,6 +30,8 @@ var (
 	ErrEmpty   = errors.New("the message is empty")
 	ErrFull    = errors.New("too many messages wait in this chat")
 )
+
+var _ Inbox = (*Engine)(nil)
 
 // Accept implements [Inbox]. A click that is refused is whispered to the person and counts as accepted: a
 // redelivery would only be refused again.
@@ -59,7 +63,7 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 	case chat.Submitted:
 		return e.click(ctx, chat.Clicked{Envelope: env, Token: in.Token, Choice: in.Choice, Reason: in.Fields["reason"], Args: in.Fields["args"], Fields: in.Fields})
 	case chat.Commanded:
-		return e.whisper(ctx, env, e.command(ctx, in))
+		return e.whisper(ctx, env, e.Command(ctx, in))
 	}
 	return nil
 }
@@ -68,9 +72,9 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 func (e *Engine) click(ctx context.Context, in chat.Clicked) error {
 	done, err := e.Decide(ctx, in)
 	if in.Choice == chat.Revoke && len(done) > 0 { // the button may stand in an old message, which is not drawn again
-		e.tell(ctx, in.Envelope, render.Revoked())
+		e.tell(ctx, in.Envelope, text.Revoked())
 	}
-	if no := (*Refusal)(nil); errors.As(err, &no) && no.Code == RefusedDecided && no.By == in.User && no.Choice == in.Choice {
+	if no := (*decision.Refusal)(nil); errors.As(err, &no) && no.Code == decision.RefusedDecided && no.By == in.User && no.Choice == in.Choice {
 		return nil
 	}
 	return e.whisper(ctx, in.Envelope, err)
@@ -90,7 +94,7 @@ func checkText(text string) error {
 
 // hasRoom refuses to let a chat's queue grow without end: every fold and snapshot of the chat holds it.
 func (e *Engine) hasRoom(ctx context.Context, id chat.ID) error {
-	f, _ := e.folds.get(id)
+	f, _ := e.sessions.get(id)
 	if !full(f.s.Waiting) {
 		return nil
 	}
@@ -125,24 +129,24 @@ func (e *Engine) record(ctx context.Context, env chat.Envelope, ev turn.Event) e
 	claim, leave := e.enter()
 	defer leave()
 	w := Write{Chat: env.Chat, Events: []Keyed{{opOf(env), ev}}, Claim: claim}
-	if f, ok := e.folds.get(env.Chat); ok {
+	if f, ok := e.sessions.get(env.Chat); ok {
 		w.Known = f.head
 	}
 	_, err := e.append(ctx, w)
 	if errors.Is(err, ErrRewound) {
-		e.folds.drop(env.Chat)
+		e.sessions.drop(env.Chat)
 		w.Known = Head{}
 		_, err = e.append(ctx, w)
 	}
 	if err == nil {
-		_, _ = e.known(ctx, env.Chat) // hasRoom goes by the fold, and a long log does not come with the answer
+		_, _ = e.cached(ctx, env.Chat) // hasRoom goes by the fold, and a long log does not come with the answer
 	}
 	return err
 }
 
 // whisper tells a person why their click was not taken.
 func (e *Engine) whisper(ctx context.Context, env chat.Envelope, err error) error {
-	var no *Refusal
+	var no *decision.Refusal
 	if !errors.As(err, &no) {
 		return err
 	}
@@ -161,11 +165,11 @@ func (e *Engine) tell(ctx context.Context, env chat.Envelope, say string) {
 	}
 }
 
-// command does what a person typed after the bot's name.
-func (e *Engine) command(ctx context.Context, in chat.Commanded) error {
+// Command does what a person typed after the bot's name.
+func (e *Engine) Command(ctx context.Context, in chat.Commanded) error {
 	env := in.Envelope
-	if nobody(env.User) {
-		return &Refusal{Code: RefusedNotYours, Say: render.WhoAreYou()}
+	if decision.Nobody(env.User) {
+		return &decision.Refusal{Code: decision.RefusedNotYours, Say: text.WhoAreYou()}
 	}
 	switch in.Verb {
 	case "stop":
@@ -173,40 +177,29 @@ func (e *Engine) command(ctx context.Context, in chat.Commanded) error {
 		return err
 	case "reset":
 		_, _, _, err := e.choose(ctx, env, func(s turn.Session) ([]turn.Event, error) {
-			return one(turn.Reset{Rev: s.ResetRev + 1, By: env.User, Name: env.Name}, nil)
+			return []turn.Event{turn.Reset{Rev: s.ResetRev + 1, By: env.User, Name: env.Name}}, nil
 		})
 		return err
 	case "mode":
 		var mode permission.Mode
 		if len(in.Args) == 0 || len(in.Args) > 2 || mode.UnmarshalText([]byte(in.Args[0])) != nil || len(in.Args) == 2 && in.Args[1] != "yes" {
-			return &Refusal{Code: RefusedNotOffered, Say: render.ModeUsage()}
+			return &decision.Refusal{Code: decision.RefusedNotOffered, Say: text.ModeUsage()}
 		}
 		if mode == permission.ModeNever && len(in.Args) != 2 {
-			return &Refusal{Code: RefusedNotOffered, Say: render.ConfirmNever()}
+			return &decision.Refusal{Code: decision.RefusedNotOffered, Say: text.ConfirmNever()}
 		}
-		policy, err := e.policy(ctx)
+		policy, err := e.Policy(ctx)
 		if err != nil {
 			return err
 		}
-		policy, unsure := e.knows(ctx, policy, env)
+		policy, unsure := e.WithGroups(ctx, policy, env)
 		_, _, _, err = e.choose(ctx, env, func(s turn.Session) ([]turn.Event, error) {
-			if mode == permission.ModeNever && !mayRelax(policy, s, env.User) {
-				return nil, &Refusal{Code: RefusedNotYours, Say: render.OnlyOwnerOrAdmin()}
+			if mode == permission.ModeNever && !decision.MayRelax(policy, s, env.User) {
+				return nil, &decision.Refusal{Code: decision.RefusedNotYours, Say: text.OnlyOwnerOrAdmin()}
 			}
-			return one(turn.ModeSet{Mode: mode, Rev: s.ModeRev + 1, By: env.User, Name: env.Name}, nil)
+			return []turn.Event{turn.ModeSet{Mode: mode, Rev: s.ModeRev + 1, By: env.User, Name: env.Name}}, nil
 		})
 		return whileUnsure(err, unsure)
 	}
-	return &Refusal{Code: RefusedNotOffered, Say: render.UnknownCommand(in.Verb)}
-}
-
-// mayRelax: only an admin, or the one person this chat belongs to, may turn prompts off (C3).
-func mayRelax(policy permission.Policy, s turn.Session, u chat.User) bool {
-	if nobody(u) {
-		return false
-	}
-	if policy.IsAdmin(u) {
-		return true
-	}
-	return s.Began == u
+	return &decision.Refusal{Code: decision.RefusedNotOffered, Say: text.UnknownCommand(in.Verb)}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -13,10 +12,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nodhq/nod/core/agent/card"
+	"github.com/nodhq/nod/core/agent/talk"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 type replyInput struct {
@@ -80,7 +82,7 @@ func (d *driver) post(id turn.TurnID) bool {
 	platform := d.e.Platforms[d.id.Platform]
 	d.posting = id
 	ctx := d.ctx
-	seek := d.f.s.Turn.Seq() < d.own // an earlier driver may have posted it and died before it said so
+	seek := d.f.s.Turn.Seq() < d.firstOwn // an earlier driver may have posted it and died before it said so
 	go func() {
 		r := postResult{turn: id}
 		if platform == nil {
@@ -90,7 +92,7 @@ func (d *driver) post(id turn.TurnID) bool {
 		}
 		for wait := 250 * time.Millisecond; ; wait = min(2*wait, 8*time.Second) {
 			pctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
-			r.ref, r.err = postOnce(pctx, platform, d.id, postKey(d.id, string(id)), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+			r.ref, r.err = postOnce(pctx, platform, d.id, PostKey(d.id, string(id)), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
 				m := render.Fit(d.viewOf(id), platform.Limits())
 				ref, err := platform.Post(ctx, d.id, key, m)
 				if err == nil {
@@ -106,7 +108,7 @@ func (d *driver) post(id turn.TurnID) bool {
 				break
 			}
 			if errors.As(r.err, &pe) {
-				if pe.refuses() {
+				if pe.Refuses() {
 					break
 				}
 				if pe.RetryAfter > 0 {
@@ -129,7 +131,7 @@ func (d *driver) holding() bool {
 	if d.e.Hold <= 0 || t == nil || t.Shown != "" || d.posting != "" || d.reply != nil || d.refused == t.ID || turn.Pressing(d.f.s) || d.e.isStopping() {
 		return false
 	}
-	if !d.e.now().Before(t.At.Add(d.e.Hold)) {
+	if !d.e.Now().Before(t.At.Add(d.e.Hold)) {
 		return false
 	}
 	if d.started != t.ID {
@@ -150,8 +152,8 @@ func postOnce(ctx context.Context, p Platform, id chat.ID, key chat.PostKey, see
 	return post(ctx, key)
 }
 
-// postKey is the same for every attempt at one message of a turn, on every replica, and at most 25 characters.
-func postKey(id chat.ID, of string) chat.PostKey {
+// PostKey is the same for every attempt at one message of a turn, on every replica, and at most 25 characters.
+func PostKey(id chat.ID, of string) chat.PostKey {
 	h := sha256.Sum256([]byte(id.String() + "\x00" + of))
 	return chat.PostKey(hex.EncodeToString(h[:12]))
 }
@@ -176,13 +178,13 @@ func (d *driver) tookPost(p postResult) {
 			shown.Asks = ev.Asks
 		}
 		d.shown = append(d.shown, shown)
-		if turn.Blank(p.view) {
+		if card.Blank(p.view) {
 			d.blank = p.turn
 		}
 	case d.ctx.Err() == nil:
 		d.refused = p.turn
 		d.tookGone(goneMessage{p.turn, p.err})
-		if t := turnOf(d.f.s, p.turn); t != nil {
+		if t := d.f.s.TurnOf(p.turn); t != nil {
 			d.e.excuse(d.id, t.ID, t.Requester, p.err)
 		}
 	}
@@ -200,10 +202,10 @@ func (e *Engine) excuse(id chat.ID, of turn.TurnID, to chat.User, err error) {
 		return
 	}
 	e.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(e.work, tellWithin)
+		ctx, cancel := context.WithTimeout(e.work, TellWithin)
 		defer cancel()
-		m := render.Message{State: render.Failed, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(render.CannotPost + pe.Advice)}}}}
-		if _, err := t.Tell(ctx, to, postKey(id, string(of)+"/refused"), render.Fit(m, p.Limits())); err != nil {
+		m := render.Message{State: render.Failed, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(text.CannotPost + pe.Advice)}}}}
+		if _, err := t.Tell(ctx, to, PostKey(id, string(of)+"/refused"), render.Fit(m, p.Limits())); err != nil {
 			e.Logger.Warn("whoever asked could not be told that nothing can be posted there", "chat", id, "turn", of, "err", err)
 		}
 	})
@@ -245,24 +247,29 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		return in
 	}
 	if h := policy.Halted; h != nil {
-		in.err = &ModelError{Say: render.HaltedBy(h.Name)}
+		in.err = &ModelError{Say: text.HaltedBy(h.Name)}
 		return in
 	}
-	in.offered = offer(policy, s, specs, d.e.now())
+	j := d.e.judge(ctx, policy)
+	for i, t := range judged(specs) {
+		if j.Offers(s, t) {
+			in.offered = append(in.offered, specs[i])
+		}
+	}
 	var notes []turn.Utterance
 	for _, f := range faults {
 		in.faults = append(in.faults, f.Say)
-		notes = append(notes, turn.Utterance{Role: turn.RoleNote, Text: render.NoteFault(f.Say)})
+		notes = append(notes, turn.Utterance{Role: turn.RoleNote, Text: text.NoteFault(f.Say)})
 	}
 	var shown strings.Builder
 	for try := 0; ; try++ {
-		talk, left := turn.Trim(turn.Talk(s), d.e.room())
-		size := turn.Tokens(talk)
-		talk = beforeQuestion(talk, notes)
+		said, left := talk.Trim(talk.Of(s), d.e.room())
+		size := talk.Tokens(said)
+		said = talk.BeforeQuestion(said, notes)
 		if in.left = left + s.Dropped; in.left > 0 {
-			talk = slices.Concat([]turn.Utterance{{Role: turn.RoleNote, Text: render.NoteLeftOut(in.left)}}, talk)
+			said = slices.Concat([]turn.Utterance{{Role: turn.RoleNote, Text: text.NoteLeftOut(in.left)}}, said)
 		}
-		in.reply, in.err = d.e.Model.Reply(ctx, talk, in.offered, func(x Delta) {
+		in.reply, in.err = d.e.Model.Reply(ctx, said, in.offered, func(x Delta) {
 			shown.WriteString(x.Text)
 			d.live.mu.Lock()
 			d.live.text, d.live.note = shown.String(), x.Note
@@ -324,24 +331,7 @@ func (d *driver) ground(ctx context.Context, specs []ToolSpec) (permission.Polic
 }
 
 func (d *driver) touchLive() {
-	select {
-	case d.dirty <- struct{}{}:
-	default:
-	}
-}
-
-// offer is what the model may use in the open turn: nothing disabled, and where nobody can be asked only what needs no asking.
-func offer(policy permission.Policy, s turn.Session, specs []ToolSpec, now time.Time) []ToolSpec {
-	var out []ToolSpec
-	for _, sp := range specs {
-		r := turn.Requested(s, turn.ToolCall{Tool: sp.Tool, Args: json.RawMessage("{}")})
-		r.Source, r.Hints, r.Metadata = sp.Source, sp.Hints, sp.Metadata
-		ruling := permission.Weigh(policy, s.Grants, r, now)
-		if ruling.Verdict != permission.Forbid || !s.Turn.Unattended && ruling.Winner() == permission.RuleRemembered { // what a person denies for themselves the model is told when it tries (R109)
-			out = append(out, sp)
-		}
-	}
-	return out
+	signal(d.dirty)
 }
 
 // runTool runs a call whose start is durable and ours.
@@ -350,7 +340,7 @@ func (d *driver) runTool(id turn.CallID, wait time.Duration) bool {
 	if d.running != nil || t == nil {
 		return false
 	}
-	c := callOf(d.f.s, id)
+	c := t.Call(id)
 	token, err := Consume(d.f.s, id, c.Run)
 	if err != nil || c.Token != d.lease.Load().Token {
 		return false // somebody was first, or it was sent back
@@ -358,7 +348,7 @@ func (d *driver) runTool(id turn.CallID, wait time.Duration) bool {
 	if !d.held() {
 		return false // a later holder recovers it
 	}
-	d.e.ran.put(c.ID, c.Run)
+	d.e.ran.Add(c.ID, c.Run)
 	ctx, cancel := context.WithCancel(d.ctx)
 	d.running = &toolRun{c.Run, cancel}
 	go func() {
@@ -376,7 +366,7 @@ func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait
 	defer func() {
 		if r := recover(); r != nil {
 			d.e.Logger.Error("the tools' adapter panicked", "chat", d.id, "panic", r, "stack", string(debug.Stack()))
-			ev = lost(render.ToolBroke())
+			ev = lost(text.ToolBroke())
 		}
 	}()
 	var once sync.Mutex
@@ -415,26 +405,7 @@ func sentence(err error) string { return strings.TrimSpace(err.Error()) }
 func (d *driver) undurable(p plan) {
 	for _, k := range p.events {
 		if ev, ok := k.Event.(turn.Started); ok {
-			d.results = append(d.results, turn.Finished{Call: ev.Call, Run: ev.Run, Result: turn.Result{Text: render.ResultNotDurable(), IsError: true}})
+			d.results = append(d.results, turn.Finished{Call: ev.Call, Run: ev.Run, Result: turn.Result{Text: text.ResultNotDurable(), IsError: true}})
 		}
 	}
-}
-
-func quoted(raw []byte) json.RawMessage {
-	b, err := json.Marshal(strings.ToValidUTF8(string(raw), "\uFFFD"))
-	if err != nil || len(b) > MaxText {
-		return json.RawMessage(`"(too long to keep)"`)
-	}
-	return b
-}
-
-// beforeQuestion puts notes before the last person's words: what a model is to answer stands last.
-func beforeQuestion(talk, notes []turn.Utterance) []turn.Utterance {
-	at := len(talk)
-	for i, u := range talk {
-		if u.Role == turn.RoleUser {
-			at = i
-		}
-	}
-	return slices.Concat(talk[:at], notes, talk[at:])
 }

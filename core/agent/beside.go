@@ -7,17 +7,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nodhq/nod/core/agent/card"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // noteResult is what came of one message beside the turn's one: facts to record.
 type noteResult struct{ events []turn.Event }
 
 func (d *driver) tookNote(n noteResult) {
-	d.noting = false
+	d.postingNote = false
 	d.shown = append(d.shown, n.events...)
 }
 
@@ -27,7 +29,7 @@ const maxNoteTries = 5
 // note begins one message beside the turn's one, or its removal.
 func (d *driver) note(c turn.Command) bool {
 	a, can := d.e.Platforms[d.id.Platform].(Annotator)
-	if !can || d.noting || d.e.isStopping() {
+	if !can || d.postingNote || d.e.isStopping() {
 		return false
 	}
 	s := d.f.s
@@ -56,7 +58,7 @@ func (d *driver) note(c turn.Command) bool {
 	case turn.Point:
 		do = func(ctx context.Context) []turn.Event {
 			_, done := d.trying(ctx, "let a message point at the next", func(ctx context.Context) (chat.MessageRef, error) {
-				m := render.Message{State: turn.View(s, turnOf(s, c.Turn), turn.Live{}).State, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(render.GoesOnBelow)}}}}
+				m := render.Message{State: card.View(s, s.TurnOf(c.Turn), card.Live{}).State, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(text.GoesOnBelow)}}}}
 				return "", d.e.Platforms[d.id.Platform].Edit(ctx, d.id, c.Message, m, Final)
 			})
 			if !done {
@@ -69,7 +71,7 @@ func (d *driver) note(c turn.Command) bool {
 	default:
 		return false
 	}
-	d.noting = true
+	d.postingNote = true
 	ctx := d.ctx
 	go func() { d.noted <- noteResult{do(ctx)} }()
 	return true
@@ -78,7 +80,7 @@ func (d *driver) note(c turn.Command) bool {
 // annotate posts one message beside the turn's one. done is false when the lease or the process ended first: whoever drives
 // next looks whether it is there. An empty reference says that the platform does not take it.
 func (d *driver) annotate(ctx context.Context, a Annotator, s turn.Session, id turn.TurnID, slot string, m render.Message, link bool) (ref chat.MessageRef, done bool) {
-	t, p := turnOf(s, id), d.e.Platforms[d.id.Platform]
+	t, p := s.TurnOf(id), d.e.Platforms[d.id.Platform]
 	return d.placed(ctx, p, id, slot, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
 		return a.Annotate(ctx, d.id, t.Shown, key, render.Fit(m, p.Limits()), link)
 	})
@@ -88,7 +90,7 @@ func (d *driver) annotate(ctx context.Context, a Annotator, s turn.Session, id t
 func (d *driver) placed(ctx context.Context, p Platform, id turn.TurnID, slot string, post func(context.Context, chat.PostKey) (chat.MessageRef, error)) (ref chat.MessageRef, done bool) {
 	const seek = true // these are rare, and a second copy would be noise
 	return d.trying(ctx, "post beside a turn's message", func(ctx context.Context) (chat.MessageRef, error) {
-		return postOnce(ctx, p, d.id, postKey(d.id, string(id)+"/"+slot), seek, post)
+		return postOnce(ctx, p, d.id, PostKey(d.id, string(id)+"/"+slot), seek, post)
 	})
 }
 
@@ -106,7 +108,7 @@ func (d *driver) trying(ctx context.Context, what string, do func(context.Contex
 			return "", false
 		}
 		var pe *PlatformError
-		if errors.As(err, &pe); pe.refuses() || try >= maxNoteTries {
+		if errors.As(err, &pe); pe.Refuses() || try >= maxNoteTries {
 			d.e.Logger.Warn("could not "+what+"; going on without", "chat", d.id, "err", err)
 			return "", true
 		}
@@ -123,65 +125,30 @@ func (d *driver) trying(ctx context.Context, what string, do func(context.Contex
 
 // nudge says that an ask waits, and names those who may decide it, or else, where the requester cannot, any of what waits like it.
 func (d *driver) nudge(s turn.Session, ask turn.AskID) (m render.Message, ok bool) {
-	policy, err := d.e.policy(d.ctx)
+	policy, err := d.e.Policy(d.ctx)
 	waits := turn.Waits(s)
 	at := slices.IndexFunc(waits, func(w turn.Wait) bool { return w.Ask == ask })
 	if err != nil || at < 0 {
 		return m, false
 	}
-	policy = d.knowing(policy, s)
-	first := callOf(s, waits[at].Call)
+	j := d.e.judge(d.ctx, d.withDecidersGroups(policy, s))
+	first := s.Turn.Call(waits[at].Call)
 	var people []chat.User
 	for i, w := range waits {
 		if i == at || w.Others && waits[at].Others {
-			people = append(people, d.deciders(policy, s, callOf(s, w.Call))...)
+			people = append(people, j.Announce(s, s.Turn.Call(w.Call))...)
 		}
 	}
 	var line render.Line
 	for i, u := range people {
-		if slices.Index(people, u) == i && len(line) < 2*maxNamed {
-			line = append(line, render.Person{User: u, Name: d.e.nameOf(s, u)}, render.Plain(", "))
+		if slices.Index(people, u) == i && len(line) < 2*decision.MaxNamed {
+			line = append(line, render.Person{User: u, Name: d.e.NameOf(s, u)}, render.Plain(", "))
 		}
 	}
-	tool, _ := render.Visible(first.Tool.Name)
-	server, _ := render.Visible(first.Tool.Server)
-	line = append(line, render.Plain(render.NudgeLine(tool, server, len(waits)-1)))
+	tool, _ := text.Visible(first.Tool.Name)
+	server, _ := text.Visible(first.Tool.Server)
+	line = append(line, render.Plain(text.NudgeLine(tool, server, len(waits)-1)))
 	return render.Message{State: render.Waiting, Blocks: []render.Block{render.Note{Line: line}}}, true
-}
-
-// maxNamed is how many people one nudge names.
-const maxNamed = 5
-
-// deciders are those whom a waiting call has to be told to: its requester, or, where their word does not do, the others that may decide,
-// as far as this chat's platform knows them. A group is named as one; where anybody may, nobody is.
-func (d *driver) deciders(policy permission.Policy, s turn.Session, c turn.ToolCall) []chat.User {
-	req, level := turn.Requested(s, c), c.Ruling.Level
-	if c.Want.Open() || c.Ruling.Approvals <= 1 && permission.MayDecide(policy, req, level, s.Turn.Requester) == nil {
-		return []chat.User{s.Turn.Requester}
-	}
-	who := policy.Get(req.Tool, req.Source, req.Hints, req.Metadata).Approvers
-	here := func(users []chat.User) (out []chat.User) {
-		for _, u := range users {
-			ours := u.Platform == d.id.Platform && (!u.IsGroup() || u.Workspace == d.id.Workspace) && u != s.Turn.Requester
-			if ours && len(out) < maxNamed && !slices.Contains(out, u) && (u.IsGroup() || permission.MayDecide(policy, req, level, u) == nil) {
-				out = append(out, u)
-			}
-		}
-		return out
-	}
-	switch {
-	case level == permission.LevelUser && who.Rule == permission.ApproversAnyone:
-		return nil
-	case level == permission.LevelUser && who.Rule == permission.ApproversParticipants:
-		var took []chat.User
-		for _, p := range s.People {
-			took = append(took, p.User)
-		}
-		return here(took)
-	case level == permission.LevelUser && len(here(who.Users)) > 0: // admins may, too: where nobody of these is
-		return here(who.Users)
-	}
-	return here(policy.Admins)
 }
 
 // maxParts is how many messages a long answer goes on in where a file can hold the rest: more than that is read nowhere.
@@ -189,10 +156,10 @@ const maxParts = 3
 
 // continued posts what of a long answer the turn's message has no room for, part by part; each is recorded with the last.
 func (d *driver) continued(ctx context.Context, a Annotator, s turn.Session, id turn.TurnID) []turn.Event {
-	t := turnOf(s, id)
+	t := s.TurnOf(id)
 	limits := d.e.Platforms[d.id.Platform].Limits()
 	var out []turn.Event
-	view := turn.View(s, t, turn.Live{})
+	view := card.View(s, t, card.Live{})
 	parts := render.Rest(view, limits)
 	files, filed := a.(Attacher)
 	for i, part := range parts {
@@ -205,7 +172,7 @@ func (d *driver) continued(ctx context.Context, a Annotator, s turn.Session, id 
 			out = append(out, turn.Posted{Turn: id, Slot: slot, Message: ref})
 			break
 		}
-		m := render.Message{State: render.Done, Hosts: view.Hosts, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(render.Continued)}}, render.Text{Markdown: part}}}
+		m := render.Message{State: render.Done, Hosts: view.Hosts, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(text.Continued)}}, render.Text{Markdown: part}}}
 		ref, done := d.annotate(ctx, a, s, id, slot, m, false)
 		if !done {
 			return out
@@ -217,9 +184,9 @@ func (d *driver) continued(ctx context.Context, a Annotator, s turn.Session, id 
 
 // attached posts all of a long answer as a file.
 func (d *driver) attached(ctx context.Context, a Attacher, s turn.Session, id turn.TurnID, slot string) (ref chat.MessageRef, done bool) {
-	t, p := turnOf(s, id), d.e.Platforms[d.id.Platform]
+	t, p := s.TurnOf(id), d.e.Platforms[d.id.Platform]
 	file := File{Name: "answer.md", Type: "text/markdown; charset=utf-8", Data: []byte(t.Answer())}
-	m := render.Message{State: render.Done, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(render.GoesOnInFile)}}}}
+	m := render.Message{State: render.Done, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(text.GoesOnInFile)}}}}
 	return d.placed(ctx, p, id, slot, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
 		return a.Attach(ctx, d.id, t.Shown, key, m, file)
 	})

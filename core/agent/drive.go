@@ -10,9 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // driver does what one chat is owed, while it holds the chat's lease. One goroutine (run) owns the fold; model
@@ -21,55 +23,78 @@ import (
 // Its step is always the same: plan (what Next says, decided purely, several events at a time) → record (one
 // append) → act (start what was recorded).
 type driver struct {
-	e  *Engine
-	id chat.ID
+	e    *Engine // never changes, nor does id
+	id   chat.ID
+	live liveState
 
-	ctx    context.Context // ends when the lease is lost or the engine is cut
-	cancel context.CancelFunc
-	pokes  chan struct{} // the log may have moved
-	lease  atomic.Pointer[Lease]
-	lost   atomic.Bool
+	chatLease
+	progress
+	inputs
+	activities
+	reports
 
-	since   time.Time            // what was decided before may have been used without the log's knowing: see doubt
-	fresh   map[turn.CallID]bool // calls that this driver ruled
-	worked  bool                 // this driver has got something done, so the chat is not deadly
-	at      Head                 // where the log stood when the lease was given
-	own     uint64               // turns opened by entries from this one on were posted by nobody but this driver
+	editors map[turn.TurnID]*editor // by the turn whose message each keeps; run's alone
+}
+
+// chatLease is the right to drive the chat. Whoever renews, edits or runs a tool reads it.
+type chatLease struct {
+	ctx           context.Context // ends when the lease is lost or the engine is cut; run makes a new one with each lease
+	cancel        context.CancelFunc
+	lease         atomic.Pointer[Lease] // written by run and by renew
+	lost          atomic.Bool           // written by whoever notices it
+	releasedToken uint64                // token of the lease that run gave back last; read by Engine.retire, from run
+
+	nextMu       sync.Mutex
+	next         *Lease // written by Engine.drive while this driver runs, taken by run
+	nextFirstOwn uint64
+}
+
+// progress is how far the chat is. run writes and reads it.
+type progress struct {
 	f       fold
-	session atomic.Pointer[turn.Session] // the same, for the editors
+	session atomic.Pointer[turn.Session] // that of f, written by run for editors and posts to read
 
-	nextMu  sync.Mutex
-	next    *Lease // handed over while this driver ran
-	nextOwn uint64
+	since    time.Time            // what was decided before may have been used without the log's knowing: see doubt
+	fresh    map[turn.CallID]bool // calls that this driver ruled
+	worked   bool                 // this driver has got something done, so the chat is not deadly
+	at       Head                 // where the log stood when the lease was given
+	firstOwn uint64               // turns opened by entries from this one on were posted by nobody but this driver
 
-	// inputs to the next plan, each until it is recorded or no longer fits
-	reply   *replyInput
-	results []turn.Event
-	shown   []turn.Event
-
-	replies chan replyInput
-	ran     chan turn.Event
-	posted  chan postResult
-	noted   chan noteResult
-	goneCh  chan goneMessage
-	wants   chan wantInput
-	locks   sync.Map                 // run → its lock
-	waiting map[turn.AskID]wantInput // what servers want of people, until it is answered
-
-	model   *modelRun
-	running *toolRun
-	posting turn.TurnID
-	noting  bool
 	started turn.TurnID // the turn of which the platform was told that it begins
 	signed  bool        // and which people see of it
 	blank   turn.TurnID // the turn whose message was posted without words
 	refused turn.TurnID // the turn whose message the platform does not take
-	freed   uint64      // token of the lease that was given back last
+}
 
-	live    liveState
-	dirty   chan struct{}
-	drawn   chan struct{} // an editor owes nothing any more
-	editors map[turn.TurnID]*editor
+// inputs are what the next plan brings into the log, each until it is recorded or no longer fits. run writes and reads them.
+type inputs struct {
+	reply   *replyInput
+	results []turn.Event
+	shown   []turn.Event
+	waiting map[turn.AskID]wantInput // what servers want of people, until it is answered
+}
+
+// activities are what is under way, each in a goroutine of its own that reports once. run writes and reads them.
+type activities struct {
+	model       *modelRun
+	running     *toolRun
+	posting     turn.TurnID
+	postingNote bool
+	locks       sync.Map // run → its lock, which the run's own goroutines take
+}
+
+// reports are what activities, editors and the engine tell run. Only run reads them. One that has room for one is never waited for: there
+// is one activity of its kind.
+type reports struct {
+	logMoved chan struct{} // the log may have moved
+	dirty    chan struct{} // something streamed
+	drawn    chan struct{} // an editor owes nothing any more
+	replies  chan replyInput
+	ran      chan turn.Event
+	posted   chan postResult
+	noted    chan noteResult
+	goneCh   chan goneMessage
+	wants    chan wantInput // without room: whoever wants something waits until it is taken
 }
 
 // liveState is what streams: shown, never stored.
@@ -83,14 +108,14 @@ type liveState struct {
 	moved    turn.Shown                   // a message that was posted anew, likewise
 }
 
-func (l *liveState) get(now time.Time) turn.Live {
+func (l *liveState) get(now time.Time) card.Live {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := map[turn.CallID]turn.Progress{}
 	for k, v := range l.progress {
 		p[k] = v
 	}
-	return turn.Live{Text: l.text, Note: l.note, Progress: p, Now: now, Drawn: maps.Clone(l.drawn)}
+	return card.Live{Text: l.text, Note: l.note, Progress: p, Now: now, Drawn: maps.Clone(l.drawn)}
 }
 
 // drew says that a message stands as it is here.
@@ -105,7 +130,7 @@ func (d *driver) drew(m render.Message) {
 		}
 	}
 	d.live.mu.Unlock()
-	d.sayDrawn()
+	d.signalDrawn()
 }
 
 // showing is what stands there for people to see without its being on record: the cards of asks, a message that was posted anew.
@@ -138,11 +163,11 @@ func (d *driver) unseen(m render.Message) turn.AskID {
 	return ""
 }
 
-// anew posts the message of a turn once more, below: to edit a question into the one that stands would take too long.
-func (d *driver) anew(ctx context.Context, id turn.TurnID, from chat.MessageRef, m render.Message) (chat.MessageRef, error) {
+// repost posts the message of a turn once more, below: to edit a question into the one that stands would take too long.
+func (d *driver) repost(ctx context.Context, id turn.TurnID, from chat.MessageRef, m render.Message) (chat.MessageRef, error) {
 	p := d.e.Platforms[d.id.Platform]
 	const seek = true // an earlier driver may have died on it
-	ref, err := postOnce(ctx, p, d.id, postKey(d.id, string(id)+"/anew-"+string(d.unseen(m))), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+	ref, err := postOnce(ctx, p, d.id, PostKey(d.id, string(id)+"/anew-"+string(d.unseen(m))), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
 		return p.Post(ctx, d.id, key, m)
 	})
 	if err == nil {
@@ -155,31 +180,40 @@ func (d *driver) anew(ctx context.Context, id turn.TurnID, from chat.MessageRef,
 
 func newDriver(e *Engine, l Lease, at Head, own uint64) *driver {
 	d := &driver{
-		e: e, id: l.Chat, at: at, own: own, pokes: make(chan struct{}, 1), dirty: make(chan struct{}, 1), drawn: make(chan struct{}, 1),
-		replies: make(chan replyInput, 1), ran: make(chan turn.Event, 1), posted: make(chan postResult, 1), goneCh: make(chan goneMessage, 8), wants: make(chan wantInput), waiting: map[turn.AskID]wantInput{}, noted: make(chan noteResult, 1),
-		editors: map[turn.TurnID]*editor{}, fresh: map[turn.CallID]bool{},
+		e: e, id: l.Chat, editors: map[turn.TurnID]*editor{},
+		progress: progress{at: at, firstOwn: own, fresh: map[turn.CallID]bool{}}, inputs: inputs{waiting: map[turn.AskID]wantInput{}},
+		reports: reports{
+			logMoved: make(chan struct{}, 1), dirty: make(chan struct{}, 1), drawn: make(chan struct{}, 1),
+			replies: make(chan replyInput, 1), ran: make(chan turn.Event, 1), posted: make(chan postResult, 1), noted: make(chan noteResult, 1),
+			goneCh: make(chan goneMessage, 8), wants: make(chan wantInput),
+		},
 	}
 	d.ctx, d.cancel = context.WithCancel(e.work)
 	d.lease.Store(&l)
 	return d
 }
 
-// poke says that the log may have moved.
-func (d *driver) poke() {
+// signal tells whoever reads ch that there is something; it says so once, however often.
+func signal(ch chan<- struct{}) {
 	select {
-	case d.pokes <- struct{}{}:
+	case ch <- struct{}{}:
 	default:
 	}
 }
 
-// again hands over a lease that was claimed while this driver still runs. Replies may overtake each other: the newest lease counts.
-func (d *driver) again(l Lease, own uint64) {
+// notify tells the driver that the log may have moved.
+func (d *driver) notify() {
+	signal(d.logMoved)
+}
+
+// handOver gives the driver a lease that was claimed while this driver still runs. Replies may overtake each other: the newest lease counts.
+func (d *driver) handOver(l Lease, own uint64) {
 	d.nextMu.Lock()
 	if d.next == nil || l.Token >= d.next.Token {
-		d.next, d.nextOwn = &l, own
+		d.next, d.nextFirstOwn = &l, own
 	}
 	d.nextMu.Unlock()
-	d.poke()
+	d.notify()
 }
 
 func (d *driver) takeNext() (Lease, bool) {
@@ -207,7 +241,7 @@ func (d *driver) run() {
 		d.lost.Store(false)
 		if next.Token != d.lease.Load().Token { // the same lease: nobody else drove in between
 			d.nextMu.Lock()
-			d.own = d.nextOwn
+			d.firstOwn = d.nextFirstOwn
 			d.nextMu.Unlock()
 		}
 		d.lease.Store(&next)
@@ -230,20 +264,20 @@ func (d *driver) drive() (wake time.Time) {
 
 	// Who holds the lease all the while knows everything that was begun; who takes it up after a restart of the store may not.
 	d.since = d.e.restarted()
-	f, known := d.e.folds.get(d.id)
+	f, known := d.e.sessions.get(d.id)
 	var err error
 	if !known || d.at.Seq == 0 || f.head != d.at {
 		f, err = d.e.refresh(d.ctx, d.id)
 	}
 	d.at = Head{}
-	if d.own == 0 {
-		d.own = f.head.Seq + 1
+	if d.firstOwn == 0 {
+		d.firstOwn = f.head.Seq + 1
 	}
 	if err != nil {
 		d.complain(err)
 		return time.Time{}
 	}
-	d.take(f)
+	d.setFold(f)
 	d.paint(Decision) // a new holder repaints first
 	failures := 0
 	for d.ctx.Err() == nil && d.held() {
@@ -259,7 +293,7 @@ func (d *driver) drive() (wake time.Time) {
 			}
 			failures++
 			d.e.Logger.Warn("a step of a chat failed; trying again", "chat", d.id, "err", err)
-			if !d.sleep(min(time.Duration(failures)*200*time.Millisecond, 2*time.Second)) {
+			if !pause(d.ctx, min(time.Duration(failures)*200*time.Millisecond, 2*time.Second)) {
 				return time.Time{}
 			}
 			continue
@@ -289,13 +323,13 @@ func (d *driver) complain(err error) {
 	d.e.Logger.Error("this replica cannot drive the chat", "chat", d.id, "err", err)
 }
 
-func (d *driver) take(f fold) {
+func (d *driver) setFold(f fold) {
 	before := d.f.s
 	d.f = f
 	s := f.s
 	d.live.mu.Lock()
 	for id := range d.editors { // a message whose last edit still waits outlives its turn in the session
-		if !holds(s, id) && holds(before, id) {
+		if s.TurnOf(id) == nil && before.TurnOf(id) != nil {
 			if d.live.kept == nil {
 				d.live.kept = map[turn.TurnID]turn.Session{}
 			}
@@ -313,10 +347,8 @@ func (d *driver) take(f fold) {
 		d.live.text, d.live.note = "", ""
 		d.live.mu.Unlock()
 	}
-	if s.Turn != nil && s.Turn.Stopped != nil {
-		if d.model != nil {
-			d.model.cancel()
-		}
+	if s.Turn != nil && s.Turn.Stopped != nil && d.model != nil {
+		d.model.cancel()
 	}
 }
 
@@ -335,27 +367,27 @@ func step(s turn.Session) int {
 }
 
 func (d *driver) busy() bool {
-	return d.model != nil || d.running != nil || d.posting != "" || d.noting || d.holding()
+	return d.model != nil || d.running != nil || d.posting != "" || d.postingNote || d.holding()
 }
 
 // wait sleeps until something happened.
 func (d *driver) wait() {
 	var deadline <-chan time.Time
-	at := turn.WakeAt(d.f.s, d.e.now(), d.env())
+	at := turn.WakeAt(d.f.s, d.e.Now(), d.env())
 	if d.holding() {
 		if held := d.f.s.Turn.At.Add(d.e.Hold); at.IsZero() || held.Before(at) {
 			at = held
 		}
 	}
 	if !at.IsZero() {
-		t := time.NewTimer(at.Sub(d.e.now()) + time.Millisecond)
+		t := time.NewTimer(at.Sub(d.e.Now()) + time.Millisecond)
 		defer t.Stop()
 		deadline = t.C
 	}
 	select {
 	case <-d.ctx.Done():
 	case <-deadline:
-	case <-d.pokes:
+	case <-d.logMoved:
 		d.catchUp()
 	case <-d.dirty:
 		if ed := d.editors[turnID(d.f.s)]; ed != nil {
@@ -389,37 +421,18 @@ func (d *driver) catchUp() {
 		return
 	}
 	before := d.f.s
-	d.take(f)
+	d.setFold(f)
 	u := Progress
-	if answered(before, f.s) {
+	if turn.AsksDiffer(before, f.s) {
 		u = Decision
 	}
 	d.paint(u)
 }
 
-// answered reports whether what people may or did decide is another than before: that is what they look at.
-func answered(before, now turn.Session) bool {
-	if before.Turn == nil || now.Turn == nil || before.Turn.ID != now.Turn.ID {
-		return true
-	}
-	if (before.Turn.Stopped == nil) != (now.Turn.Stopped == nil) || len(before.Turn.Calls) != len(now.Turn.Calls) || len(before.Grants) != len(now.Grants) {
-		return true
-	}
-	for i, c := range now.Turn.Calls {
-		if b := before.Turn.Calls[i]; b.Ask != c.Ask || b.Status != c.Status || b.Choice != c.Choice || !b.Deadline.Equal(c.Deadline) ||
-			len(b.Votes) != len(c.Votes) || (b.Ticked == nil) != (c.Ticked == nil) || b.Want != c.Want {
-			return true
-		}
-	}
-	return false
-}
-
-func (d *driver) sleep(wait time.Duration) bool { return pause(d.ctx, wait) }
-
 // step plans, records and acts once. moved is false when nothing is owed beyond what is already in flight.
 func (d *driver) step() (moved bool, err error) {
 	select {
-	case <-d.pokes:
+	case <-d.logMoved:
 		d.catchUp()
 	default:
 	}
@@ -439,7 +452,7 @@ func (d *driver) step() (moved bool, err error) {
 
 // recordPlan appends the plan. ok is false when the log moved on and the plan has to be made again.
 func (d *driver) recordPlan(p plan) (ok bool, err error) {
-	if err := d.e.confirms(d.ctx, p.events); err != nil {
+	if err := d.e.checkDurable(d.ctx, p.events); err != nil {
 		return false, err
 	}
 	w := Write{Chat: d.id, Known: d.f.head, Events: p.events, Lease: *d.lease.Load()}
@@ -456,10 +469,10 @@ func (d *driver) recordPlan(p plan) (ok bool, err error) {
 				return false, lerr
 			}
 			ended := d.f.s.Turn
-			d.take(f)
+			d.setFold(f)
 			d.paint(p.urgency())
 			if ended != nil && (f.s.Turn == nil || f.s.Turn.ID != ended.ID) {
-				d.paintLast()
+				d.edit(d.f.s.Last, Final)
 			}
 			if err != nil { // written, but not sure to survive: nothing may start on it
 				d.undurable(p)
@@ -471,7 +484,7 @@ func (d *driver) recordPlan(p plan) (ok bool, err error) {
 			if lerr != nil {
 				return false, lerr
 			}
-			d.take(f)
+			d.setFold(f)
 			d.paint(Decision)
 			return false, nil
 		case errors.Is(err, ErrRewound):
@@ -479,24 +492,24 @@ func (d *driver) recordPlan(p plan) (ok bool, err error) {
 			if lerr != nil {
 				return false, lerr
 			}
-			d.take(f)
+			d.setFold(f)
 			return false, nil
 		case errors.Is(err, ErrFenced), errors.Is(err, ErrVersion), d.ctx.Err() != nil:
 			return false, err
 		}
 		// Nobody knows whether it was written: the same operations again, or not at all.
-		if try >= 20 || !d.held() || !d.sleep(min(time.Duration(try+1)*100*time.Millisecond, time.Second)) {
+		if try >= 20 || !d.held() || !pause(d.ctx, min(time.Duration(try+1)*100*time.Millisecond, time.Second)) {
 			return false, err
 		}
 	}
 }
 
-func (d *driver) folded(got Written) (fold, error) { return d.e.after(d.ctx, d.id, d.f, got) }
+func (d *driver) folded(got Written) (fold, error) { return d.e.applyWritten(d.ctx, d.id, d.f, got) }
 
 // release gives the chat back. done is false when the log moved meanwhile.
 func (d *driver) release() (wake time.Time, done bool) {
 	w := Write{Chat: d.id, Known: d.f.head, Lease: *d.lease.Load(), Release: true}
-	now, s := d.e.now(), d.f.s
+	now, s := d.e.Now(), d.f.s
 	if ev, news := d.showing(s); news {
 		w.Events = []Keyed{{OpID("w:" + mint()), ev}}
 		s = turn.Apply(s, turn.Entry{Seq: d.f.head.Seq + 1, At: now, Event: w.Events[0].Event})
@@ -523,22 +536,22 @@ func (d *driver) release() (wake time.Time, done bool) {
 				d.complain(lerr)
 				f = fold{head: d.f.head, s: s, at: d.f.at}
 			}
-			d.take(f)
+			d.setFold(f)
 		}
 		if w.Snapshot != nil {
-			d.e.folds.snapped(d.id, d.f.head.Seq)
+			d.e.sessions.snapped(d.id, d.f.head.Seq)
 		}
-		d.freed = w.Lease.Token
+		d.releasedToken = w.Lease.Token
 		return wake, true
 	case err == nil || errors.Is(err, ErrStale):
 		if f, lerr := d.folded(got); lerr == nil {
-			d.take(f)
+			d.setFold(f)
 			d.paint(Decision)
 		}
 		return time.Time{}, false
 	case errors.Is(err, ErrRewound):
 		if f, lerr := d.e.reload(d.ctx, d.id); lerr == nil {
-			d.take(f)
+			d.setFold(f)
 		}
 		return time.Time{}, false
 	case errors.Is(err, ErrFenced):
@@ -546,7 +559,7 @@ func (d *driver) release() (wake time.Time, done bool) {
 		return time.Time{}, true
 	default:
 		d.e.Logger.Warn("could not give the chat back; its lease runs out instead", "chat", d.id, "err", err)
-		d.sleep(200 * time.Millisecond)
+		pause(d.ctx, 200*time.Millisecond)
 		return time.Time{}, d.ctx.Err() != nil
 	}
 }
@@ -558,7 +571,7 @@ const parkedFor = 7 * 24 * time.Hour
 const snapshotEvery = 256
 
 func (d *driver) snapshotDue() bool {
-	return d.f.s.Turn == nil && d.f.head.Seq >= d.e.folds.snapshotAt(d.id)+snapshotEvery
+	return d.f.s.Turn == nil && d.f.head.Seq >= d.e.sessions.snapshotAt(d.id)+snapshotEvery
 }
 
 // renew keeps the lease and notices what a lost wake-up would have told.
@@ -577,8 +590,8 @@ func (d *driver) renew() {
 		switch {
 		case err == nil:
 			d.lease.Store(&l)
-			if f, ok := d.e.folds.get(d.id); !ok || f.head.Seq != head.Seq || f.head.Tip != head.Tip {
-				d.poke()
+			if f, ok := d.e.sessions.get(d.id); !ok || f.head.Seq != head.Seq || f.head.Tip != head.Tip {
+				d.notify()
 			}
 		case errors.Is(err, ErrFenced), !d.held():
 			d.lose()
@@ -612,7 +625,7 @@ func (d *driver) stopActivities() {
 		}
 		d.posting = ""
 	}
-	if d.noting {
+	if d.postingNote {
 		d.tookNote(<-d.noted)
 	}
 	for id, ed := range d.editors {
@@ -622,7 +635,7 @@ func (d *driver) stopActivities() {
 	if ev, news := d.showing(d.f.s); news {
 		d.shown = append(d.shown, ev)
 	}
-	d.e.late(d.id, d.f.head, slices.Concat(d.shown, d.results))
+	d.e.recordLate(d.id, d.f.head, slices.Concat(d.shown, d.results))
 	d.reply, d.results, d.shown = nil, nil, nil
 }
 
@@ -648,8 +661,6 @@ func (d *driver) paint(u Urgency) {
 	d.edit(t, u)
 }
 
-func (d *driver) paintLast() { d.edit(d.f.s.Last, Final) }
-
 func (d *driver) edit(t *turn.Turn, u Urgency) {
 	if t == nil || t.Shown == "" {
 		return
@@ -661,13 +672,18 @@ func (d *driver) edit(t *turn.Turn, u Urgency) {
 			return
 		}
 		id := t.ID
-		ed = newEditor(platform, d.id, t.Shown, func() render.Message { return d.viewOf(id) }, d.e.Lease/2, d.held, func(err error) { d.sayGone(goneMessage{id, err}) }, d.drew, d.sayDrawn)
+		m := message{
+			platform: platform, chat: d.id, ref: t.Shown, timeout: d.e.Lease / 2, held: d.held, drew: d.drew, rested: d.signalDrawn,
+			view: func() render.Message { return d.viewOf(id) },
+			gone: func(err error) { d.reportGone(goneMessage{id, err}) },
+		}
 		if _, can := platform.(Annotator); can { // else nothing could point from the old message to the new one
-			ed.unseen = func(m render.Message) bool { return d.unseen(m) != "" }
-			ed.anew = func(ctx context.Context, from chat.MessageRef, m render.Message) (chat.MessageRef, error) {
-				return d.anew(ctx, id, from, m)
+			m.unseen = func(m render.Message) bool { return d.unseen(m) != "" }
+			m.repost = func(ctx context.Context, from chat.MessageRef, m render.Message) (chat.MessageRef, error) {
+				return d.repost(ctx, id, from, m)
 			}
 		}
+		ed = newEditor(m)
 		ed.blank = d.blank == t.ID
 		go ed.run(d.ctx)
 		d.editors[t.ID] = ed
@@ -682,23 +698,10 @@ func (d *driver) edit(t *turn.Turn, u Urgency) {
 	ed.offer(u)
 }
 
-// holds reports whether a session still knows a turn.
-func holds(s turn.Session, id turn.TurnID) bool {
-	return (s.Turn != nil && s.Turn.ID == id) || (s.Last != nil && s.Last.ID == id)
-}
-
-// turnOf is a turn that the session holds: the open one, or the one that ended last.
-func turnOf(s turn.Session, id turn.TurnID) *turn.Turn {
-	if s.Turn != nil && s.Turn.ID == id {
-		return s.Turn
-	}
-	return s.Last
-}
-
 // viewOf is how a turn's message should look; without a block where the turn is forgotten.
 func (d *driver) viewOf(id turn.TurnID) render.Message {
 	s := *d.session.Load()
-	if !holds(s, id) {
+	if s.TurnOf(id) == nil {
 		d.live.mu.Lock()
 		old, ok := d.live.kept[id]
 		d.live.mu.Unlock()
@@ -707,12 +710,12 @@ func (d *driver) viewOf(id turn.TurnID) render.Message {
 		}
 		s = old
 	}
-	t := turnOf(s, id)
-	var live turn.Live
+	t := s.TurnOf(id)
+	var live card.Live
 	if t == s.Turn {
-		live = d.live.get(d.e.now().UTC().Truncate(time.Millisecond))
+		live = d.live.get(d.e.Now().UTC().Truncate(time.Millisecond))
 	}
-	return turn.View(s, t, live)
+	return card.View(s, t, live)
 }
 
 // drawing reports whether a message is not yet as it should be: the platform may have named a wait that is longer than
@@ -749,11 +752,8 @@ func (d *driver) owes() bool {
 	return false
 }
 
-func (d *driver) sayDrawn() {
-	select {
-	case d.drawn <- struct{}{}:
-	default:
-	}
+func (d *driver) signalDrawn() {
+	signal(d.drawn)
 }
 
 // goneMessage is a turn whose message cannot be edited, or posted, any more.
@@ -762,7 +762,7 @@ type goneMessage struct {
 	err  error
 }
 
-func (d *driver) sayGone(g goneMessage) {
+func (d *driver) reportGone(g goneMessage) {
 	select {
 	case d.goneCh <- g:
 	default: // there are never so many editors
@@ -778,6 +778,6 @@ func (d *driver) tookGone(g goneMessage) {
 	}
 	d.e.Logger.Warn(say, "chat", d.id, "turn", g.turn, "err", g.err)
 	if t := d.f.s.Turn; t != nil && t.ID == g.turn && t.Stopped == nil {
-		d.results = append(d.results, turn.StopAsked{Turn: t.ID, Name: render.ByNod()})
+		d.results = append(d.results, turn.StopAsked{Turn: t.ID, Name: text.ByNod()})
 	}
 }

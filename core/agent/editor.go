@@ -11,45 +11,47 @@ import (
 	"github.com/nodhq/nod/core/render"
 )
 
-// Pacer is an optional extra of a Platform: how long apart edits of one message that only show progress are at
-// least. Without it they follow each other at once.
-type Pacer interface{ Pace() time.Duration }
-
 // editor keeps one posted message as its view says. Level-triggered: it looks at the view only when it is
 // about to edit, so whatever happened meanwhile is in that edit; one edit is in flight at a time; an edit equal to the last is dropped.
 type editor struct {
+	message
+	blank bool // what was posted says nothing yet, so that the first words wait for nothing; set before run begins
+
+	kick chan struct{} // something was offered; offer writes, run reads, close closes it
+	over chan struct{} // closed by close
+	done chan struct{} // closed when run returned
+
+	mu     sync.Mutex    // of what follows, which the driver's goroutine and run write and read
+	want   Urgency       // of the most urgent offer since the last edit
+	dirty  bool          // something was offered since the last edit
+	idle   chan struct{} // closed while nothing is owed
+	closed bool
+	dead   bool // the message cannot be edited any more
+
+	last  render.Message // as it was drawn last; run's alone
+	drawn bool
+}
+
+// message is what an editor keeps, and how. It never changes, but for ref when the message is posted anew.
+type message struct {
 	platform Platform
 	chat     chat.ID
 	ref      chat.MessageRef
-	view     func() render.Message
 	timeout  time.Duration // of one edit; shorter than the lease
-	held     func() bool   // is the lease still held: only its holder edits
-	gone     func(error)   // the message cannot be edited any more
-	drew     func(render.Message)
-	rested   func() // nothing is owed any more; must not block
-	blank    bool   // what was posted says nothing yet, so that the first words wait for nothing
+
+	// Called from the editor's goroutine. None may block for long.
+	view   func() render.Message
+	held   func() bool          // is the lease still held: only its holder edits
+	gone   func(error)          // the message cannot be edited any more
+	drew   func(render.Message) // it stands like this now
+	rested func()               // nothing is owed any more
 	// Both nil, or: is there a question in the message that nobody has seen, and the message posted once more, with which it goes on.
 	unseen func(render.Message) bool
-	anew   func(ctx context.Context, from chat.MessageRef, m render.Message) (chat.MessageRef, error)
-
-	mu     sync.Mutex
-	want   Urgency
-	dirty  bool
-	closed bool
-	kick   chan struct{}
-	over   chan struct{} // closed by close
-	idle   chan struct{} // closed while nothing is owed
-	done   chan struct{}
-	last   render.Message
-	drawn  bool
-	dead   bool
+	repost func(ctx context.Context, from chat.MessageRef, m render.Message) (chat.MessageRef, error)
 }
 
-func newEditor(p Platform, id chat.ID, ref chat.MessageRef, view func() render.Message, timeout time.Duration, held func() bool, gone func(error), drew func(render.Message), rested func()) *editor {
-	ed := &editor{
-		platform: p, chat: id, ref: ref, view: view, timeout: timeout, held: held, gone: gone, drew: drew, rested: rested,
-		kick: make(chan struct{}, 1), over: make(chan struct{}), idle: make(chan struct{}), done: make(chan struct{}),
-	}
+func newEditor(m message) *editor {
+	ed := &editor{message: m, kick: make(chan struct{}, 1), over: make(chan struct{}), idle: make(chan struct{}), done: make(chan struct{})}
 	close(ed.idle)
 	return ed
 }
@@ -67,10 +69,7 @@ func (ed *editor) offer(u Urgency) {
 	} else {
 		ed.want = max(ed.want, u)
 	}
-	select {
-	case ed.kick <- struct{}{}:
-	default:
-	}
+	signal(ed.kick)
 }
 
 // flush waits until what was offered is drawn, or ctx ends.
@@ -146,7 +145,7 @@ func (ed *editor) run(ctx context.Context) {
 			case err == nil:
 				backoff = 250 * time.Millisecond
 				ed.rest()
-			case errors.As(err, &pe) && pe.refuses():
+			case errors.As(err, &pe) && pe.Refuses():
 				ed.mu.Lock()
 				ed.dead = true
 				ed.mu.Unlock()
@@ -241,7 +240,7 @@ func (ed *editor) draw(ctx context.Context, u Urgency) error {
 	var pe *PlatformError
 	if u == Question && errors.As(err, &pe) && pe.Kind == FaultBusy {
 		actx, cancel := context.WithTimeout(ctx, ed.timeout)
-		if ref, aerr := ed.anew(actx, ed.ref, m); aerr == nil {
+		if ref, aerr := ed.repost(actx, ed.ref, m); aerr == nil {
 			ed.ref, err = ref, nil
 		}
 		cancel()

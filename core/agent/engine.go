@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -19,6 +20,7 @@ import (
 // Config is what an engine is made of.
 type Config struct {
 	Log       Log
+	Index     Index
 	Leases    Leases
 	Model     Model
 	Tools     Tools
@@ -43,8 +45,6 @@ type Config struct {
 	// Hold is how long a turn's message is held back where something else says that the turn is under way: what comes by then, text or a
 	// question, is posted instead of words that say nothing.
 	Hold time.Duration
-	// Analyse lets the model say what it thinks of tools that nobody accepted: it may only add caution.
-	Analyse bool
 	// Sweep is how often due chats are looked for; it is only the backstop of local timers and wakes. 0: 5 s.
 	Sweep time.Duration
 	// Drain is how long a stop waits for work in flight. 0: 10 s.
@@ -62,6 +62,7 @@ func (c *Config) validate() error {
 		}
 	}
 	need(c.Log != nil, "Log")
+	need(c.Index != nil, "Index")
 	need(c.Leases != nil, "Leases")
 	need(c.Model != nil, "Model")
 	need(c.Tools != nil, "Tools")
@@ -96,9 +97,9 @@ func (c *Config) validate() error {
 // Engine drives chats. All methods are safe for concurrent use.
 type Engine struct {
 	Config
-	folds   *folds
-	ran     *latest[turn.CallID, turn.RunID] // the last run of each call that this process began
-	rewound *latest[chat.ID, time.Time]      // when a chat's log was last found older than it was
+	sessions *sessionCache
+	ran      *lru.Cache[turn.CallID, turn.RunID] // the last run of each call that this process began
+	rewound  *lru.Cache[chat.ID, time.Time]      // when a chat's log was last found older than it was
 
 	mu      sync.Mutex
 	drivers map[chat.ID]*driver
@@ -111,13 +112,12 @@ type Engine struct {
 	skewAt time.Time  // when that was learned
 	skewMu sync.Mutex // of both
 
-	overlay overlaid
+	merged  mergedPolicy
 	learned atomic.Int64                    // tokens of a chat that the model takes, where its service refused more; 0: nothing is known
 	seen    atomic.Pointer[[]ToolSpec]      // the tools as they were listed last
 	halted  atomic.Pointer[permission.Halt] // as last read
 	haltCh  chan struct{}
-	newsCh  chan struct{}            // something new about the tools is recorded
-	tried   map[permission.Tool]bool // what the model was asked about; of the watch over tools alone
+	newsCh  chan struct{} // something new about the tools is recorded
 
 	work     context.Context // ends after the drain: work in flight is cut
 	cut      context.CancelFunc
@@ -132,8 +132,8 @@ func New(c Config) (*Engine, error) {
 	}
 	work, cut := context.WithCancel(context.Background())
 	return &Engine{
-		Config: c, folds: newFolds(c.Known), ran: newLatest[turn.CallID, turn.RunID](ranKept), rewound: newLatest[chat.ID, time.Time](ranKept), work: work, cut: cut, stopping: make(chan struct{}),
-		drivers: map[chat.ID]*driver{}, timers: map[chat.ID]*time.Timer{}, haltCh: make(chan struct{}, 1), newsCh: make(chan struct{}, 1), tried: map[permission.Tool]bool{},
+		Config: c, sessions: newSessionCache(c.Known), ran: newRecent[turn.CallID, turn.RunID](ranKept), rewound: newRecent[chat.ID, time.Time](ranKept), work: work, cut: cut, stopping: make(chan struct{}),
+		drivers: map[chat.ID]*driver{}, timers: map[chat.ID]*time.Timer{}, haltCh: make(chan struct{}, 1), newsCh: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -148,7 +148,6 @@ func (e *Engine) Run(ctx context.Context) error {
 	watching, stopWatching := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
 	watcher.Go(func() { e.watchSettings(watching) })
-	watcher.Go(func() { e.watchTools(watching) })
 	defer watcher.Wait()
 	defer stopWatching()
 	sweep := time.NewTimer(0) // at once: what a crashed replica left is due
@@ -195,7 +194,7 @@ func (e *Engine) shutdown() {
 		delete(e.timers, id)
 	}
 	for _, d := range e.drivers {
-		d.poke()
+		d.notify()
 	}
 	e.mu.Unlock()
 	done := make(chan struct{})
@@ -244,7 +243,7 @@ func (e *Engine) drive(l Lease, at Head, own uint64) {
 		delete(e.timers, l.Chat)
 	}
 	if d := e.drivers[l.Chat]; d != nil {
-		d.again(l, own)
+		d.handOver(l, own)
 		return
 	}
 	d := newDriver(e, l, at, own)
@@ -256,12 +255,12 @@ func (e *Engine) drive(l Lease, at Head, own uint64) {
 func (e *Engine) retire(d *driver, wake time.Time) (next Lease, again bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if l, ok := d.takeNext(); ok && l.Token > d.freed && e.work.Err() == nil { // one that was given back meanwhile is void
+	if l, ok := d.takeNext(); ok && l.Token > d.releasedToken && e.work.Err() == nil { // one that was given back meanwhile is void
 		return l, true
 	}
 	delete(e.drivers, d.id)
 	if !wake.IsZero() && !e.closed {
-		e.timers[d.id] = time.AfterFunc(max(wake.Sub(e.now()), 0)+time.Millisecond, func() { e.touch(d.id) })
+		e.timers[d.id] = time.AfterFunc(max(wake.Sub(e.Now()), 0)+time.Millisecond, func() { e.touch(d.id) })
 	}
 	return Lease{}, false
 }
@@ -287,7 +286,7 @@ func (e *Engine) wake(id chat.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if d := e.drivers[id]; d != nil {
-		d.poke()
+		d.notify()
 	} else if !e.closed { // ours by the store's word, and driven by nobody
 		go e.touch(id)
 	}
@@ -298,7 +297,7 @@ func (e *Engine) append(ctx context.Context, w Write) (Written, error) {
 	began := time.Now()
 	got, err := e.Log.Append(ctx, w)
 	if err == nil || errors.Is(err, ErrStale) {
-		e.folds.advance(w.Chat, w.Known, got)
+		e.sessions.advance(w.Chat, w.Known, got)
 	}
 	if err == nil && got.Lease.Token != 0 {
 		e.drive(got.Lease, got.Head, firstOf(w, got))
@@ -312,17 +311,12 @@ func firstOf(w Write, got Written) uint64 {
 	if len(w.Events) == 0 || got.Repeated {
 		return 0
 	}
-	for _, x := range got.Entries {
-		if x.Op == string(w.Events[0].Op) {
-			return x.Seq
-		}
-	}
-	return 0
+	return entryOf(got.Entries, w.Events[0].Op).Seq
 }
 
-// late records, without a lease, what a driver that is over still knows for certain: facts append blind. A result that
+// recordLate records, without a lease, what a driver that is over still knows for certain: facts append blind. A result that
 // comes late settles a call of unknown outcome, or is told to the model.
-func (e *Engine) late(id chat.ID, known Head, events []turn.Event) {
+func (e *Engine) recordLate(id chat.ID, known Head, events []turn.Event) {
 	w := Write{Chat: id, Known: known}
 	op := OpID("w:" + mint())
 	for _, ev := range events {
@@ -356,7 +350,7 @@ func (e *Engine) stamped(began time.Time, w Write, got Written) {
 	if len(w.Events) == 0 || got.Repeated {
 		return
 	}
-	at := stampOf(got.Entries, w.Events[0].Op)
+	at := entryOf(got.Entries, w.Events[0].Op).At
 	if at.IsZero() {
 		return
 	}
@@ -367,8 +361,8 @@ func (e *Engine) stamped(began time.Time, w Write, got Written) {
 	}
 }
 
-// now is about what the log would stamp, never later.
-func (e *Engine) now() time.Time {
+// Now is about what the log would stamp, never later.
+func (e *Engine) Now() time.Time {
 	e.skewMu.Lock()
 	defer e.skewMu.Unlock()
 	return time.Now().Add(e.skew)
@@ -381,7 +375,7 @@ type fold struct {
 	at   time.Time // of the last entry that was folded one by one
 }
 
-func (f fold) over(entries []turn.Entry, head Head) fold {
+func (f fold) apply(entries []turn.Entry, head Head) fold {
 	at := f.at
 	if n := len(entries); n > 0 {
 		at = entries[n-1].At
@@ -389,10 +383,10 @@ func (f fold) over(entries []turn.Entry, head Head) fold {
 	return fold{head, turn.Fold(f.s, entries), at}
 }
 
-// after is f with what a write brought, read anew where that was too much for the answer.
-func (e *Engine) after(ctx context.Context, id chat.ID, f fold, got Written) (fold, error) {
+// applyWritten gives f with what a write brought, read anew where that was too much for the answer.
+func (e *Engine) applyWritten(ctx context.Context, id chat.ID, f fold, got Written) (fold, error) {
 	if got.Missing && f.head.Seq > 0 { // too much, or another history
-		f, err := e.from(ctx, id, f)
+		f, err := e.readOn(ctx, id, f)
 		if errors.Is(err, ErrRewound) {
 			return e.reload(ctx, id)
 		}
@@ -401,8 +395,8 @@ func (e *Engine) after(ctx context.Context, id chat.ID, f fold, got Written) (fo
 	if got.Missing {
 		return e.load(ctx, id)
 	}
-	f = f.over(got.Entries, got.Head)
-	e.folds.put(id, f)
+	f = f.apply(got.Entries, got.Head)
+	e.sessions.put(id, f)
 	return f, nil
 }
 
@@ -416,27 +410,27 @@ func (e *Engine) load(ctx context.Context, id chat.ID) (fold, error) {
 	if snap.Head.Seq == 0 {
 		s = turn.New(id)
 	}
-	f := fold{head: snap.Head, s: s}.over(entries, head)
+	f := fold{head: snap.Head, s: s}.apply(entries, head)
 	if f.head.Seq > 0 { // a surface asks about many chats that are none: they must not crowd out those that are
-		e.folds.put(id, f)
-		e.folds.snapped(id, snap.Head.Seq)
+		e.sessions.put(id, f)
+		e.sessions.snapped(id, snap.Head.Seq)
 	}
 	return f, nil
 }
 
 // reload reads a chat anew whose log turned out to be another history than the one known.
 func (e *Engine) reload(ctx context.Context, id chat.ID) (fold, error) {
-	e.folds.drop(id)
+	e.sessions.drop(id)
 	f, err := e.load(ctx, id)
 	if err == nil {
-		e.rewinds(id, f)
+		e.markRewound(id, f)
 	}
 	return f, err
 }
 
-// known is the fold as this replica last saw it, read from the log if it never did.
-func (e *Engine) known(ctx context.Context, id chat.ID) (fold, error) {
-	if f, ok := e.folds.get(id); ok {
+// cached gives the fold as this replica last saw it, read from the log if it never did.
+func (e *Engine) cached(ctx context.Context, id chat.ID) (fold, error) {
+	if f, ok := e.sessions.get(id); ok {
 		return f, nil
 	}
 	return e.load(ctx, id)
@@ -444,11 +438,11 @@ func (e *Engine) known(ctx context.Context, id chat.ID) (fold, error) {
 
 // refresh is the fold as the log stands now.
 func (e *Engine) refresh(ctx context.Context, id chat.ID) (fold, error) {
-	f, ok := e.folds.get(id)
+	f, ok := e.sessions.get(id)
 	if !ok || f.head.Seq == 0 {
 		return e.load(ctx, id)
 	}
-	f, err := e.from(ctx, id, f)
+	f, err := e.readOn(ctx, id, f)
 	if errors.Is(err, ErrRewound) {
 		return e.reload(ctx, id)
 	}
@@ -465,7 +459,7 @@ func mint() string { return rand.Text() }
 
 // Knows reports whether anything was ever recorded of a chat, for surfaces that overhear more than is meant for them.
 func (e *Engine) Knows(ctx context.Context, id chat.ID) (bool, error) {
-	if f, ok := e.folds.get(id); ok && f.head.Seq > 0 {
+	if f, ok := e.sessions.get(id); ok && f.head.Seq > 0 {
 		return true, nil
 	}
 	f, err := e.load(ctx, id)

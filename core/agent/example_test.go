@@ -34,7 +34,7 @@ func Example() {
 	screen := &screen{cards: make(chan render.Ask, 1), over: make(chan string, 1)}
 	policy := permission.Policy{Installed: true}
 	engine, err := agent.New(agent.Config{
-		Log: store, Leases: store, Model: eager{}, Tools: garden{}, Policies: fixed(policy), Logger: quiet,
+		Log: store, Index: store, Leases: store, Model: eager{}, Tools: garden{}, Policies: fixed(policy), Logger: quiet,
 		Platforms: map[string]agent.Platform{"terminal": screen},
 	})
 	if err != nil {

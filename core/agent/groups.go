@@ -5,18 +5,19 @@ import (
 	"errors"
 	"time"
 
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
-	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // groupsWithin bounds how long a platform may take to say who belongs to what: the turn waits for it.
 const groupsWithin = 3 * time.Second
 
-// knowing is the policy with the groups of the people whose earlier decisions count in a chat, as its platform says now: a grant is a
+// withDecidersGroups gives the policy with the groups of the people whose earlier decisions count in a chat, as its platform says now: a grant is a
 // standing click, and a click by somebody who lost a role is not accepted.
-func (d *driver) knowing(policy permission.Policy, s turn.Session) permission.Policy {
+func (d *driver) withDecidersGroups(policy permission.Policy, s turn.Session) permission.Policy {
 	groups, can := d.e.Platforms[d.id.Platform].(Groups)
 	if !can || !policy.NamesGroups(d.id.Platform) {
 		return policy
@@ -24,7 +25,7 @@ func (d *driver) knowing(policy permission.Policy, s turn.Session) permission.Po
 	ctx, cancel := context.WithTimeout(d.ctx, groupsWithin)
 	defer cancel()
 	asked := map[chat.User]bool{}
-	for _, u := range deciding(s) {
+	for _, u := range decision.Deciding(s) {
 		if asked[u] || u.Platform != d.id.Platform {
 			continue
 		}
@@ -39,9 +40,9 @@ func (d *driver) knowing(policy permission.Policy, s turn.Session) permission.Po
 	return policy
 }
 
-// knows is the policy with the groups of whoever acts. Where the surface does not say with what they do which they are (Slack never does),
+// WithGroups is the policy with the groups of whoever acts. Where the surface does not say with what they do which they are (Slack never does),
 // the platform is asked, if groups count for anything. unsure: it does not answer, and they count as belonging to none.
-func (e *Engine) knows(ctx context.Context, policy permission.Policy, by chat.Envelope) (_ permission.Policy, unsure bool) {
+func (e *Engine) WithGroups(ctx context.Context, policy permission.Policy, by chat.Envelope) (_ permission.Policy, unsure bool) {
 	groups, can := e.Platforms[by.User.Platform].(Groups)
 	if by.Groups != nil || !can || !policy.NamesGroups(by.User.Platform) {
 		return policy.Knowing(by.User, by.Groups), false
@@ -58,32 +59,15 @@ func (e *Engine) knows(ctx context.Context, policy permission.Policy, by chat.En
 
 // whileUnsure adds to a refusal of somebody that it may be wrong: they may belong to a group that may.
 func whileUnsure(err error, unsure bool) error {
-	var no *Refusal
-	if unsure && errors.As(err, &no) && no.Code == RefusedNotYours {
-		return &Refusal{Code: no.Code, Say: no.Say + " " + render.GroupsUnknown()}
+	var no *decision.Refusal
+	if unsure && errors.As(err, &no) && no.Code == decision.RefusedNotYours {
+		return &decision.Refusal{Code: no.Code, Say: no.Say + " " + text.GroupsUnknown()}
 	}
 	return err
 }
 
-// deciding are the people whose decisions may count for a call that is to run: who gave a grant, who allowed a call, and who asks.
-func deciding(s turn.Session) []chat.User {
-	var out []chat.User
-	for _, g := range s.Grants {
-		out = append(out, g.By)
-	}
-	if s.Turn == nil {
-		return out
-	}
-	for _, c := range s.Turn.Calls {
-		if !c.Settled() {
-			out = append(out, c.By)
-		}
-	}
-	return append(out, s.Turn.Requester)
-}
-
-// nameOf is what people call somebody, or a group, in a chat.
-func (e *Engine) nameOf(s turn.Session, u chat.User) string {
+// NameOf is what people call somebody, or a group, in a chat.
+func (e *Engine) NameOf(s turn.Session, u chat.User) string {
 	if u.IsGroup() {
 		if p, ok := e.Platforms[u.Platform].(GroupNames); ok {
 			if name := p.GroupName(s.Chat, u); name != "" {
@@ -91,5 +75,5 @@ func (e *Engine) nameOf(s turn.Session, u chat.User) string {
 			}
 		}
 	}
-	return nameOf(s, u)
+	return s.NameOf(u)
 }

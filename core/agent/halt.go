@@ -17,10 +17,7 @@ const haltLook = 500 * time.Millisecond
 func (e *Engine) heardHalt(h *permission.Halt) {
 	was := e.halted.Swap(h)
 	if was == nil && h != nil {
-		select {
-		case e.haltCh <- struct{}{}:
-		default:
-		}
+		signal(e.haltCh)
 	}
 }
 
@@ -36,7 +33,7 @@ func (e *Engine) watchSettings(ctx context.Context) {
 	defer t.Stop()
 	stopped := false // what there was when the halt came
 	for {
-		s, err := e.settings(ctx)
+		s, err := e.Settings(ctx)
 		switch {
 		case err != nil:
 			if ctx.Err() == nil {
@@ -61,11 +58,6 @@ func (e *Engine) watchSettings(ctx context.Context) {
 	}
 }
 
-// asker tells which chats wait for a person.
-type asker interface {
-	Asking(ctx context.Context, match func(chat.ID) bool) ([]chat.ID, error)
-}
-
 // stopAll stops every turn that this replica drives or that waits for a person. Every replica does it: the first is the one that counts.
 func (e *Engine) stopAll(ctx context.Context, h permission.Halt) bool {
 	ctx, cancel := context.WithTimeout(ctx, e.Lease)
@@ -77,22 +69,20 @@ func (e *Engine) stopAll(ctx context.Context, h permission.Halt) bool {
 	}
 	e.mu.Unlock()
 	all := true
-	if a, can := e.Log.(asker); can {
-		waiting, err := a.Asking(ctx, nil)
-		if err != nil {
-			e.Logger.Warn("halted, but it is not known which chats wait; trying again", "err", err)
-			all = false
-		}
-		for _, id := range waiting {
-			chats[id] = true
-		}
+	waiting, err := e.Index.Asking(ctx, nil)
+	if err != nil {
+		e.Logger.Warn("halted, but it is not known which chats wait; trying again", "err", err)
+		all = false
+	}
+	for _, id := range waiting {
+		chats[id] = true
 	}
 	for id := range chats {
 		_, _, _, err := e.choose(ctx, chat.Envelope{Chat: id, User: h.By, Name: h.Name}, func(s turn.Session) ([]turn.Event, error) {
 			if s.Turn == nil || s.Turn.Stopped != nil || s.Turn.At.After(h.At) { // what began since ends by itself, and says why
 				return nil, nil
 			}
-			return one(turn.StopAsked{Turn: s.Turn.ID, By: h.By, Name: h.Name}, nil)
+			return []turn.Event{turn.StopAsked{Turn: s.Turn.ID, By: h.By, Name: h.Name}}, nil
 		})
 		if err != nil && !errors.Is(err, ErrVersion) {
 			e.Logger.Warn("halted, but a turn could not be stopped; trying again", "chat", id, "err", err)

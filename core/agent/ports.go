@@ -1,5 +1,18 @@
-// Package agent drives turns: it accepts what platforms deliver, claims chats, does what turn.Next says and
-// keeps the one message up to date. It declares the ports it calls.
+// Package agent is the engine. It accepts what platforms deliver, claims chats, does what [turn.Next] says is owed, and keeps the one
+// message of each turn up to date. The settings that people make are a log as any chat's (settings.go); how people manage them is package
+// settings, which the engine does not know.
+//
+// It may import core alone: what it needs of the world it declares as ports, and ports.go has all of them. A port that a [Log] or
+// [Platform] may have beside is called an optional extra there, and state and the adapters say at compile time which they have.
+//
+// Where to start reading: [Engine] and its Run (engine.go). What comes in goes through [Engine.Accept] (accept.go); a person's choice
+// enters the log through [Engine.Decide] alone (decide.go). A chat that owes something has a driver (drive.go): it plans (plan.go),
+// records, and acts (act.go); an editor keeps the turn's message (editor.go), and follow-up messages stand beside it (beside.go). What is
+// decided, and what is refused, package decision says from values alone. What servers say about their tools is recorded in observe.go, an emergency halt reaches every turn in halt.go, and
+// forgot.go is for a store that came back older than it was.
+//
+// Where a line goes: what can be decided from values alone is turn's, permission's or decision's; what waits, calls a port or can fail is here. The
+// engine's tests over several replicas stand in tests/suites/replicas.
 package agent
 
 import (
@@ -86,6 +99,13 @@ type Teller interface {
 	Tell(ctx context.Context, to chat.User, key chat.PostKey, m render.Message) (chat.MessageRef, error)
 }
 
+// TellWithin bounds how long one message by a Teller may take.
+const TellWithin = 10 * time.Second
+
+// Pacer is an optional extra of a Platform: how long apart edits of one message that only show progress are at
+// least. Without it they follow each other at once.
+type Pacer interface{ Pace() time.Duration }
+
 // Urgency is the lane of an edit. Zero is progress.
 type Urgency uint8
 
@@ -112,8 +132,8 @@ type PlatformError struct {
 func (e *PlatformError) Error() string { return string(e.Kind) + ": " + e.Cause.Error() }
 func (e *PlatformError) Unwrap() error { return e.Cause }
 
-// refuses reports whether trying again is of no use. A nil error refuses nothing.
-func (e *PlatformError) refuses() bool {
+// Refuses reports whether trying again is of no use. A nil error refuses nothing.
+func (e *PlatformError) Refuses() bool {
 	return e != nil && (e.Kind == FaultGone || e.Kind == FaultForbidden)
 }
 
@@ -219,6 +239,16 @@ type Log interface {
 	Append(context.Context, Write) (Written, error)
 }
 
+// Index finds chats by what stands open in them, whichever replica recorded it. It may name one in which it is over since: read the chat.
+type Index interface {
+	// Asking are the chats in which something waits for a person, of those that match; nil matches all.
+	Asking(ctx context.Context, match func(chat.ID) bool) ([]chat.ID, error)
+	// Granting are the chats that hold standing permissions.
+	Granting(context.Context) ([]chat.ID, error)
+	// EachChat gives every chat of which anything is kept, until take errs, and returns that error.
+	EachChat(ctx context.Context, take func(chat.ID) error) error
+}
+
 // Forgetful is an optional extra of a Log that may come back older than it was. Restarted is when that may have happened last, by the
 // log's own clock: what it held then may be older than what it had acknowledged. Zero: never.
 type Forgetful interface {
@@ -307,6 +337,14 @@ type Tools interface {
 	Call(ctx context.Context, token RunToken, progress func(turn.Progress)) (turn.Result, error)
 }
 
+// Reputation is what others say of a server, with where that comes from. It is shown, and never decides anything (R157).
+type Reputation struct{ Score, Source string }
+
+// Reputations are scores of servers, from a list that the operator keeps. ok is false for a server that is not on it.
+type Reputations interface {
+	Reputation(server string) (r Reputation, ok bool)
+}
+
 // ErrUnchecked says that nobody knows whether arguments fit the tool's input schema. People are asked then.
 var ErrUnchecked = errors.New("the arguments were not checked")
 
@@ -357,14 +395,11 @@ var ErrNoRun = errors.New("the session holds no such running call")
 // Consume makes the token for a run that the session shows as started and allowed: the only proof that a tool
 // adapter takes. It fails unless that very run is the call's current one.
 func Consume(s turn.Session, call turn.CallID, run turn.RunID) (RunToken, error) {
-	if s.Turn != nil {
-		for _, c := range s.Turn.Calls {
-			if c.ID == call && c.Status == turn.Running && c.Run == run {
-				return RunToken{chat: s.Chat, call: c, ok: true}, nil
-			}
-		}
+	c := s.Turn.Call(call)
+	if c.ID == "" || c.Status != turn.Running || c.Run != run {
+		return RunToken{}, ErrNoRun
 	}
-	return RunToken{}, ErrNoRun
+	return RunToken{chat: s.Chat, call: c, ok: true}, nil
 }
 
 // ModelError is a failed Reply with a sentence for people.

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
-	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // Own is the platform of chats that are nod's own: nobody talks in them, and no surface shows them.
@@ -18,8 +19,8 @@ const Own = "nod"
 // SettingsChat is where the settings' log stands: a log as that of a conversation, with the same chain, of what people changed.
 var SettingsChat = chat.ID{Platform: Own, Key: "settings"}
 
-// settings are what people set, as the log stands now.
-func (e *Engine) settings(ctx context.Context) (permission.Settings, error) {
+// Settings are what people set, as the log stands now.
+func (e *Engine) Settings(ctx context.Context) (permission.Settings, error) {
 	f, err := e.refresh(ctx, SettingsChat)
 	if err != nil {
 		return permission.Settings{}, fmt.Errorf("read the settings: %w", err)
@@ -34,6 +35,11 @@ func (f fold) settings() permission.Settings {
 	return s
 }
 
+// SettingsAt are the settings after these entries of their log, the first of which is its first.
+func SettingsAt(entries []turn.Entry) permission.Settings {
+	return settingsOf(turn.Fold(turn.New(SettingsChat), entries))
+}
+
 func settingsOf(s turn.Session) permission.Settings {
 	if s.Settings == nil {
 		return permission.Settings{}
@@ -41,16 +47,16 @@ func settingsOf(s turn.Session) permission.Settings {
 	return *s.Settings
 }
 
-// overlaid is the operator's policy with the settings over it, made once for each revision of the one and each head of the other's log. A
-// policy without a revision, as the zero overlaid has, is never known to be the same.
-type overlaid struct {
+// mergedPolicy is the operator's policy with the settings over it, made once for each revision of the one and each head of the other's log. A
+// policy without a revision, as the zero mergedPolicy has, is never known to be the same.
+type mergedPolicy struct {
 	mu   sync.Mutex
 	base string
 	head string
 	made permission.Policy
 }
 
-func (o *overlaid) over(base permission.Policy, s permission.Settings) permission.Policy {
+func (o *mergedPolicy) merge(base permission.Policy, s permission.Settings) permission.Policy {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if base.Revision == "" || o.base != base.Revision || o.head != s.Head {
@@ -59,18 +65,31 @@ func (o *overlaid) over(base permission.Policy, s permission.Settings) permissio
 	return o.made
 }
 
-// policy is what holds now: the operator's, and over it what people set. It is read from the log each time, so that a change takes
-// effect with the next call on every replica; where the log cannot be read, nothing is decided.
-func (e *Engine) policy(ctx context.Context) (permission.Policy, error) {
+// Rules are what decides at one moment: the operator's configuration, what people set, and the policy that the two come to.
+type Rules struct {
+	Configured permission.Policy
+	Settings   permission.Settings
+	Policy     permission.Policy
+}
+
+// Rules are read from the log each time, so that a change takes effect with the next call on every replica; where the log cannot be read,
+// nothing is decided.
+func (e *Engine) Rules(ctx context.Context) (Rules, error) {
 	base, err := e.Policies.Policy(ctx)
 	if err != nil {
-		return base, fmt.Errorf("read the policy: %w", err)
+		return Rules{}, fmt.Errorf("read the policy: %w", err)
 	}
-	s, err := e.settings(ctx)
+	s, err := e.Settings(ctx)
 	if err != nil {
-		return permission.Policy{}, err
+		return Rules{}, err
 	}
-	return e.laid(base, s), nil
+	return Rules{base, s, e.mergePolicy(base, s)}, nil
+}
+
+// Policy is what holds now: the policy of [Engine.Rules].
+func (e *Engine) Policy(ctx context.Context) (permission.Policy, error) {
+	r, err := e.Rules(ctx)
+	return r.Policy, err
 }
 
 // policyFor is the policy, and the settings in it, once what servers say is recorded, where it is new.
@@ -83,25 +102,19 @@ func (e *Engine) policyFor(ctx context.Context, specs []ToolSpec) (permission.Po
 	if err != nil {
 		return permission.Policy{}, permission.Settings{}, fmt.Errorf("record what servers say about their tools: %w", err)
 	}
-	return e.laid(base, s), s, nil
+	return e.mergePolicy(base, s), s, nil
 }
 
-func (e *Engine) laid(base permission.Policy, s permission.Settings) permission.Policy {
+func (e *Engine) mergePolicy(base permission.Policy, s permission.Settings) permission.Policy {
 	e.heardHalt(s.Halted)
-	return e.overlay.over(base, s)
+	return e.merged.merge(base, s)
 }
-
-// Policy is the policy in force, for surfaces and commands that show it.
-func (e *Engine) Policy(ctx context.Context) (permission.Policy, error) { return e.policy(ctx) }
-
-// Settings are what people set, as the log stands now.
-func (e *Engine) Settings(ctx context.Context) (permission.Settings, error) { return e.settings(ctx) }
 
 // ErrUnchanged says that a change would have no effect.
 var ErrUnchanged = errors.New("nothing would change by that")
 
 // Change records changes of the settings: all of them, or none. build makes them from the settings as they are; who may make them is
-// build's to say, with a [*Refusal]. Changes that have no effect are left out; where none is left the error is [ErrUnchanged].
+// build's to say, with a [*decision.Refusal]. Changes that have no effect are left out; where none is left the error is [ErrUnchanged].
 func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, build func(permission.Policy, permission.Settings) ([]permission.Change, error)) (permission.Settings, error) {
 	base, err := e.Policies.Policy(ctx)
 	if err != nil {
@@ -113,7 +126,7 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 	f, made, _, err := e.choose(ctx, by, func(s turn.Session) ([]turn.Event, error) {
 		now := settingsOf(s)
 		var policy permission.Policy
-		policy, unsure = e.knows(ctx, now.Over(base), from)
+		policy, unsure = e.WithGroups(ctx, now.Over(base), from)
 		changes, err := build(policy, now)
 		if err != nil {
 			return nil, err
@@ -121,7 +134,7 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 		var effective []permission.Change
 		next := now
 		for _, c := range changes {
-			after, moved := next.Apply(c, by.User, by.Name, e.now())
+			after, moved := next.Apply(c, by.User, by.Name, e.Now())
 			if moved {
 				effective = append(effective, c)
 			}
@@ -131,7 +144,7 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 			return nil, nil
 		}
 		if err := next.Over(base).Validate(); err != nil {
-			return nil, &Refusal{Code: RefusedArguments, Say: render.BadSetting(err.Error())}
+			return nil, &decision.Refusal{Code: decision.RefusedArguments, Say: text.BadSetting(err.Error())}
 		}
 		return []turn.Event{turn.Changed{Changes: effective, By: by.User, Name: by.Name, Surface: surfaceOf(by), Note: note}}, nil
 	})
@@ -162,7 +175,7 @@ func (e *Engine) ChangeAsAdmin(ctx context.Context, by chat.Envelope, note strin
 		for _, c := range changes {
 			if c.Set != nil {
 				if err := c.Set.Check(); err != nil {
-					return nil, &Refusal{Code: RefusedArguments, Say: render.BadSetting(err.Error())}
+					return nil, &decision.Refusal{Code: decision.RefusedArguments, Say: text.BadSetting(err.Error())}
 				}
 			}
 		}
@@ -170,11 +183,12 @@ func (e *Engine) ChangeAsAdmin(ctx context.Context, by chat.Envelope, note strin
 	})
 }
 
-func notAdmin(p permission.Policy) *Refusal { return notAdminFor(render.OnlyAdmins, p) }
+func notAdmin(p permission.Policy) *decision.Refusal { return OnlyForAdmins(text.OnlyAdmins, p) }
 
-func notAdminFor(say string, p permission.Policy) *Refusal {
+// OnlyForAdmins refuses somebody who is no admin, in these words; where there are no admins, it says so.
+func OnlyForAdmins(say string, p permission.Policy) *decision.Refusal {
 	if len(p.Admins) == 0 {
 		say += " " + permission.NoAdminsNotice
 	}
-	return &Refusal{Code: RefusedNotYours, Say: say}
+	return &decision.Refusal{Code: decision.RefusedNotYours, Say: say}
 }

@@ -51,10 +51,7 @@ func (d *driver) tookWant(w wantInput) {
 // answerWants gives answers on, and ends what nobody will answer any more.
 func (d *driver) answerWants(s turn.Session) {
 	for id, w := range d.waiting {
-		c := turn.ToolCall{}
-		if s.Turn != nil {
-			c = callOf(s, w.event.Call)
-		}
+		c := s.Turn.Call(w.event.Call)
 		switch {
 		case c.Want != nil && c.Want.Ask == id && c.Want.Fill != nil:
 			w.answer <- *c.Want.Fill

@@ -105,7 +105,8 @@ func TestVisitors(t *testing.T) {
 	}
 }
 
-// R110: an empty entry never makes anybody an admin.
+// An empty entry never makes anybody an admin.
+// R110 C18
 func TestIsAdmin(t *testing.T) {
 	p := Policy{Admins: []chat.User{{}, {Platform: "slack"}, boss}}
 	other := boss
@@ -122,6 +123,7 @@ func TestIsAdmin(t *testing.T) {
 }
 
 // UX.md's words, and R111's.
+// R111
 func TestRefusalWords(t *testing.T) {
 	say := func(p Policy, level Level, u chat.User) string {
 		var na *NotAllowed

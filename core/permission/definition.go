@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission/canonical"
 )
 
 // Definition is what a server says about a tool: what [DefinitionDigest] is of. It is untrusted text.
@@ -142,7 +143,7 @@ func readable(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
 	}
-	if c, err := canonicalValue(raw, definitionDepth); err == nil {
+	if c, err := canonical.Value(raw, definitionDepth); err == nil {
 		raw = c
 	}
 	var b bytes.Buffer

@@ -6,13 +6,14 @@ import (
 	"encoding/hex"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission/canonical"
 )
 
 // CallDigest binds what is shown to what runs: the chat, the tool in its definition, and the arguments in their canonical form, in
 // whatever order their keys stand. It leaves the call's identifier out, so that the same call asked again has the same digest; the ask
 // binds turn and call.
 func CallDigest(c chat.ID, t Tool, args []byte) Digest {
-	if sorted, err := Canonical(args); err == nil && len(args) > 0 {
+	if sorted, err := canonical.Arguments(args); err == nil && len(args) > 0 {
 		args = sorted
 	}
 	return digest("nod/call/1",
@@ -31,7 +32,7 @@ func DefinitionDigest(name, title, description string, inputSchema, outputSchema
 		form := "absent"
 		if len(part) > 0 {
 			form = "raw"
-			if c, err := canonicalValue(part, definitionDepth); err == nil {
+			if c, err := canonical.Value(part, definitionDepth); err == nil {
 				form, part = "canonical", c
 			}
 		}

@@ -66,8 +66,9 @@ func winner(t *testing.T, r Ruling) Reason {
 	return won[0]
 }
 
-// R2–R7: document 000's resolution, all 18 rows, on a tool that asks by default. For whoever sets these settings, an admin, they hold to the
+// Document 000's resolution, all 18 rows, on a tool that asks by default. For whoever sets these settings, an admin, they hold to the
 // letter; for anybody else the three in which a chat that never asks meets an admin's always ask.
+// R2 R3 R4 R5 R6 R7
 func TestResolutionOf000(t *testing.T) {
 	const ask, run = Ask, Allow
 	rows := []struct {
@@ -137,7 +138,8 @@ func TestModeOfSessionBeatsDefault(t *testing.T) {
 	}
 }
 
-// C4: each rule beats all that come after it. Every case sets everything below it to the opposite.
+// Each rule beats all that come after it. Every case sets everything below it to the opposite.
+// R62 C3 C4
 func TestOrder(t *testing.T) {
 	loose := installed()
 	loose.Mode = ModeNever
@@ -183,6 +185,7 @@ func TestOrder(t *testing.T) {
 }
 
 // AllowAll answers a person's prompts; it does not bypass what is disabled or what needs an admin (R62, R113).
+// R62 R113
 func TestAllowAllKeepsDisabledAndAdmin(t *testing.T) {
 	p := with(Policy{AllowAll: true}, "files", ServerSettings{Tools: tools("move_thing", ToolSettings{Disabled: true})})
 	if r := Evaluate(p, nil, call(files), noon); r.Verdict != Forbid {
@@ -194,7 +197,8 @@ func TestAllowAllKeepsDisabledAndAdmin(t *testing.T) {
 	}
 }
 
-// R113, R39, C3: nothing that a person can set or click runs a RequireAuth tool, and the zero policy runs nothing.
+// Nothing that a person can set or click runs a RequireAuth tool, and the zero policy runs nothing.
+// R39 R113 C3 C10
 func TestRequireAuthIsFinal(t *testing.T) {
 	for _, mode := range []Mode{ModeTool, ModeAlways, ModeNever} {
 		for _, server := range []Prompt{Inherit, AlwaysAsk, NeverAsk} {
@@ -221,6 +225,7 @@ func TestRequireAuthIsFinal(t *testing.T) {
 }
 
 // 5.15: whatever would ask is forbidden where nobody can be asked; what needs nobody runs.
+// R175
 func TestUnattended(t *testing.T) {
 	req := call(files)
 	req.Unattended = true
@@ -249,7 +254,8 @@ func TestChatGrantIsOffered(t *testing.T) {
 	}
 }
 
-// R114–R116: tool, then server, then policy; 0 parks at each of them.
+// Tool, then server, then policy; 0 parks at each of them.
+// R114 R115 R116 R151 C9
 func TestTimeout(t *testing.T) {
 	d := func(s int) *time.Duration { x := time.Duration(s) * time.Second; return &x }
 	for _, c := range []struct {
@@ -275,10 +281,11 @@ func TestTimeout(t *testing.T) {
 }
 
 // The sentences of a ruling are what a card and /permissions why print.
+// R150
 func TestReasonsAndExplain(t *testing.T) {
 	p := with(installed(), "files", ServerSettings{Ask: AlwaysAsk})
 	other := grantOf(Tool{Server: "files", Name: "move_thing", Definition: "d0"})
-	got := Explain(p, []Grant{other}, call(files), noon).String()
+	got := strings.Join(Explain(p, []Grant{other}, call(files), noon).Lines(), "\n")
 	want := `move_thing of files asks first.
   1. disabled: It is not disabled. (no opinion)
   2. require_auth: It does not need an admin. (no opinion)
@@ -294,7 +301,7 @@ timeout: 1m0s (default)`
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	p2 := with(Policy{Installed: true}, "files", ServerSettings{Tools: tools("move_thing", ToolSettings{Access: new(Read), Approval: new(RequireAuth)})})
-	got = Explain(p2, nil, call(files), noon).String()
+	got = strings.Join(Explain(p2, nil, call(files), noon).Lines(), "\n")
 	want = `move_thing of files asks an admin first.
   1. disabled: It is not disabled. (no opinion)
 → 2. require_auth: move_thing of files needs an admin for each call (tool setting). (ask)
@@ -307,7 +314,7 @@ timeout: none: it waits until somebody answers (default)`
 	}
 	p3 := installed()
 	p3.Remembered = []Remembered{{ID: "r1", By: ana, Tool: files, Choice: StandAllow, Until: noon}}
-	got = Explain(p3, nil, call(files), noon).String()
+	got = strings.Join(Explain(p3, nil, call(files), noon).Lines(), "\n")
 	want = `move_thing of files asks first.
   1. disabled: It is not disabled. (no opinion)
   2. require_auth: It does not need an admin. (no opinion)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,7 +132,8 @@ func first2(b *bool) *bool {
 	return b
 }
 
-// R8: export, wipe, import gives identical decisions and an identical export, whether the servers were heard before or after it.
+// Export, wipe, import gives identical decisions and an identical export, whether the servers were heard before or after it.
+// R8
 func TestExportWipeImport(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawPeoplesSettings(t)
@@ -268,5 +270,186 @@ func TestExchangeHidesNothing(t *testing.T) {
 	text := strings.Join(s.Exchange().Lines(), "\n")
 	if !strings.Contains(text, `a\u200Bb\U000E0041c`) {
 		t.Error(text)
+	}
+}
+
+// Written out, wiped and read in again, the settings give identical decisions, for every tool, person, mode and definition that they speak
+// of; and what is written then is the same again.
+// R8
+func TestExportGivesTheSameDecisions(t *testing.T) {
+	d1, d2 := Digest(strings.Repeat("1", 64)), Digest(strings.Repeat("2", 64))
+	tool := func(name string, d Digest) Tool { return Tool{Server: "files", Name: name, Definition: d} }
+	set := func(server, name, field, value string) Change {
+		return Change{Set: &Setting{Server: server, Tool: name, Field: field, Value: value}}
+	}
+	see := func(name string) Change { x := Seen{Tool: tool(name, d1)}; return Change{Seen: &x} }
+	accept := func(name string) Change { x := tool(name, d1); return Change{Accept: &x} }
+	var s Settings
+	for _, c := range []Change{
+		see("one"), see("two"), see("three"), see("four"), see("five"), accept("one"), accept("two"),
+		set("files", "", "ask", "never"), set("files", "one", "ask", "always"), set("files", "two", "approval", "RequireAuth"),
+		set("files", "three", "enabled", "false"), set("files", "", "trusted", "true"), set("", "", "timeout", "90s"),
+		{Remember: &Remembered{ID: "r1", By: ana, Name: "Ana", Tool: tool("four", d1), Choice: StandAllow}},
+		{Remember: &Remembered{ID: "r2", By: ana, Name: "Ana", Tool: tool("five", d1), Choice: StandDeny}},
+		{Remember: &Remembered{ID: "r3", By: ben, Name: "Ben", Tool: tool("four", d1), Choice: StandAsk}},
+		{Analysis: &Analysis{Tool: tool("one", d1), Risk: Dangerous, Reason: "it says so"}},
+	} {
+		next, moved := s.Apply(c, boss, "Boss", noon)
+		if !moved {
+			t.Fatalf("%v changes nothing", c)
+		}
+		s = next
+	}
+	written, err := json.Marshal(s.Exchange())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var x Exchange
+	if err := json.Unmarshal(written, &x); err != nil {
+		t.Fatal(err)
+	}
+	var empty Settings
+	changes, err := x.Changes(empty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := empty
+	for _, c := range changes {
+		again, _ = again.Apply(c, ben, "Ben", noon)
+	}
+	differ := 0
+	for _, name := range []string{"one", "two", "three", "four", "five", "six"} {
+		for _, d := range []Digest{d1, d2} {
+			for _, mode := range []Mode{ModeTool, ModeAlways, ModeNever} {
+				req := call(tool(name, d))
+				req.Mode, req.Hints = mode, Hints{ReadOnly: yes}
+				for _, who := range []Request{req, func() Request { r := req; r.Requester = ben; return r }()} {
+					was, is := Evaluate(s.Over(installed()), nil, who, noon), Evaluate(again.Over(installed()), nil, who, noon)
+					if !reflect.DeepEqual(was, is) {
+						t.Errorf("%s %.2s %v for %v: was %+v, is %+v", name, d, mode, who.Requester, was, is)
+					}
+					if bare := Evaluate(installed(), nil, who, noon); bare.Verdict != was.Verdict || bare.Level != was.Level {
+						differ++
+					}
+				}
+			}
+		}
+	}
+	if differ < 10 {
+		t.Errorf("only %d decisions are others than without any setting: the test says nothing", differ)
+	}
+	if rewritten, err := json.Marshal(again.Exchange()); err != nil || string(rewritten) != string(written) {
+		t.Errorf("written again it is\n%s\nand was\n%s (%v)", rewritten, written, err)
+	}
+	if more, err := x.Changes(s); err != nil || len(more) != 0 {
+		t.Errorf("read in where it already holds, it changes %v (%v)", more, err)
+	}
+}
+
+// A file's word for a whole server accepts none of its tools; no other setting has to be kept from that.
+func TestImportedWordsForAServer(t *testing.T) {
+	d1, mine, old := Tool{"files", "go", "d1"}, Tool{"mail", "go", "d1"}, Tool{"web", "go", "d1"}
+	now := after(t, Settings{}, saw(d1, false, true), saw(mine, false, true), accept(mine), saw(old, false, true))
+	now = after(t, now, saw(Tool{"web", "go", "d2"}, false, true))
+	for _, c := range []struct {
+		s    Setting
+		want int // changes
+	}{
+		{Setting{Server: "files", Field: "trusted", Value: "true"}, 3},
+		{Setting{Server: "files", Field: "ask", Value: "never"}, 3},
+		{Setting{Server: "files", Field: "enabled", Value: "false"}, 1},
+		{Setting{Server: "files", Tool: "go", Field: "ask", Value: "never"}, 1},
+		{Setting{Server: "other", Field: "trusted", Value: "true"}, 1},
+		{Setting{Server: "mail", Field: "trusted", Value: "true"}, 1}, // somebody accepted what it has
+		{Setting{Server: "web", Field: "trusted", Value: "true"}, 1},  // what changed nobody vouches for
+	} {
+		changes, err := Exchange{Version: ExchangeVersion, Settings: []Setting{c.s}}.Changes(now)
+		if err != nil || len(changes) != c.want {
+			t.Errorf("%s: %v, %v", c.s, changes, err)
+		}
+		next := now
+		for _, x := range changes {
+			next, _ = next.Apply(x, boss, "Boss", noon)
+		}
+		for i, pin := range next.Pins {
+			if pin.Accepted != now.Pins[i].Accepted || pin.Tool != now.Pins[i].Tool || pin.Changed() != now.Pins[i].Changed() {
+				t.Errorf("%s: %+v", c.s, pin)
+			}
+		}
+	}
+}
+
+func TestImportedTools(t *testing.T) {
+	d := Tool{"files", "go", definitionNo(1)}
+	entry := func(accepted, stranger bool) Exchange {
+		return Exchange{Version: ExchangeVersion, Tools: []ToolEntry{{Server: "files", Tool: "go", Counts: d.Definition, Accepted: accepted, Stranger: stranger}}}
+	}
+	for _, c := range []struct{ accepted, stranger, isStranger bool }{{false, false, false}, {false, true, true}, {true, true, false}, {true, false, false}} {
+		pin, _ := imported(t, entry(c.accepted, c.stranger), Settings{}).Pin(d)
+		if pin.Accepted != c.accepted || pin.Stranger != c.isStranger {
+			t.Errorf("%+v: %+v", c, pin)
+		}
+		for _, e := range after(t, Settings{}, saw(d, c.accepted, c.stranger)).Exchange().Tools {
+			if e.Accepted != c.accepted || e.Stranger != c.isStranger {
+				t.Errorf("%+v is written as %+v", c, e)
+			}
+		}
+	}
+	// What its server says now, and nobody accepted yet: the file does.
+	changes, err := entry(true, false).Changes(after(t, Settings{}, saw(d, false, true)))
+	if err != nil || len(changes) != 1 || changes[0].Accept == nil {
+		t.Errorf("%v, %v", changes, err)
+	}
+}
+
+// Each thing that an entry needs, left out by itself.
+func TestImportNeedsEveryPart(t *testing.T) {
+	digest := definitionNo(1)
+	whole := RememberedEntry{ID: "r1", By: "web::ana", Server: "files", Tool: "go", Definition: digest, Choice: "allow"}
+	remember := func(edit func(*RememberedEntry)) Exchange {
+		r := whole
+		edit(&r)
+		return Exchange{Version: ExchangeVersion, Remembered: []RememberedEntry{r}}
+	}
+	advise := func(server, tool string, d Digest) Exchange {
+		return Exchange{Version: ExchangeVersion, Advice: []AdviceEntry{{Server: server, Tool: tool, Definition: d, Access: "read", Risk: "safe"}}}
+	}
+	list := func(server, tool string) Exchange {
+		return Exchange{Version: ExchangeVersion, Tools: []ToolEntry{{Server: server, Tool: tool, Counts: digest}}}
+	}
+	for _, c := range []struct {
+		name string
+		x    Exchange
+		want string // "" is taken
+	}{
+		{"a whole choice", remember(func(*RememberedEntry) {}), ""},
+		{"no id", remember(func(r *RememberedEntry) { r.ID = "" }), "remembered, entry 1: it needs"},
+		{"no server", remember(func(r *RememberedEntry) { r.Server = "" }), "remembered, entry 1: it needs"},
+		{"no tool", remember(func(r *RememberedEntry) { r.Tool = "" }), "remembered, entry 1: it needs"},
+		{"a group", remember(func(r *RememberedEntry) { r.By = "slack:T1:&G" }), "remembered, entry 1: it needs"},
+		{"an allowance of anything", remember(func(r *RememberedEntry) { r.Definition = "" }), "definition"},
+		{"a denial of anything", remember(func(r *RememberedEntry) { r.Definition, r.Choice = "", "deny" }), ""},
+		{"advice", advise("files", "go", digest), ""},
+		{"advice for no server", advise("", "go", digest), "advice, entry 1: it needs"},
+		{"advice for no tool", advise("files", "", digest), "advice, entry 1: it needs"},
+		{"advice for no definition", advise("files", "go", ""), "advice, entry 1: it needs"},
+		{"a tool", list("files", "go"), ""},
+		{"a tool of no server", list("", "go"), "tools, entry 1: it needs"},
+		{"no tool", list("files", ""), "tools, entry 1: it needs"},
+		{"a setting without a value", Exchange{Version: ExchangeVersion, Settings: []Setting{{Field: "mode"}}}, "mode has no value"},
+		{"no such setting, without a value", Exchange{Version: ExchangeVersion, Settings: []Setting{{Field: "moode"}}}, `there is no "moode"`},
+	} {
+		changes, err := c.x.Changes(Settings{})
+		if c.want == "" && (err != nil || len(changes) != 1) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, %v", c.name, changes, err)
+		}
+	}
+}
+
+// A hidden character is written by its number, with as many digits as YAML wants for it.
+func TestHiddenCharactersOfAFile(t *testing.T) {
+	s := after(t, Settings{}, Change{Remember: &Remembered{ID: "r1", By: chat.User{Platform: "web", Key: "ana"}, Name: "a\u200b\U000E0001b\U0001F600", Tool: files}})
+	if lines := s.Exchange().Lines(); !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, `a\u200B\U000E0001b`+"\U0001F600") }) {
+		t.Errorf("%q", lines)
 	}
 }

@@ -2,7 +2,6 @@ package permission
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -51,9 +50,6 @@ func (x Explanation) Lines() []string {
 		fmt.Sprintf("timeout: %s (%s)", timeout, e.TimeoutFrom),
 	)
 }
-
-// String is the lines as one text.
-func (x Explanation) String() string { return strings.Join(x.Lines(), "\n") }
 
 // Brief is the ruling without the rules that had no opinion: what is worth storing with every call.
 func (r Ruling) Brief() Ruling {

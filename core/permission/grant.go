@@ -54,7 +54,7 @@ func uncovered(p Policy, g Grant, req Request, e Effective, now time.Time) strin
 	if why := outOfScope(p, g, req, e); why != "" {
 		return why
 	}
-	if !pinned(g.Pins, req.Args) {
+	if !holdAll(g.Pins, req.Args) {
 		return "the arguments are not the ones it is limited to"
 	}
 	if MayDecide(p, req, LevelUser, g.By) != nil {

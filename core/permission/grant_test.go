@@ -10,6 +10,7 @@ import (
 )
 
 // Every guard of a grant, one case each; the first case is the grant that covers.
+// R40 R42 R103 R118 R119 C2
 func TestCovers(t *testing.T) {
 	type world struct {
 		p   Policy
@@ -76,7 +77,8 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// C6, R38, R41: what the wider scopes cover.
+// What the wider scopes cover.
+// R35 R38 R41 C6
 func TestWideScopes(t *testing.T) {
 	set := func(a Access, r Risk, ap Approval) ToolSettings {
 		return ToolSettings{Access: new(a), Risk: new(r), Approval: new(ap)}
@@ -125,7 +127,8 @@ func TestWideScopes(t *testing.T) {
 	}
 }
 
-// R107: a card offers only what would cover the call it stands on.
+// A card offers only what would cover the call it stands on.
+// R35 R107
 func TestScopes(t *testing.T) {
 	p := with(installed(), "files", ServerSettings{Tools: map[string]ToolSettings{"r": {Access: new(Read)}, "w": {Access: new(Write)}}})
 	for name, want := range map[string]int{"r": 4, "w": 3, "odd": 2} {
@@ -143,7 +146,8 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// R155: a pin narrows, and whatever cannot be read is not what it was pinned to.
+// A pin narrows, and whatever cannot be read is not what it was pinned to.
+// R155
 func TestPins(t *testing.T) {
 	pin := func(path, value string) []Pin { return []Pin{{Path: path, Value: json.RawMessage(value)}} }
 	for _, c := range []struct {

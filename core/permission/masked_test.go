@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/nodhq/nod/core/permission/canonical"
 )
 
 // The order is the schema's, then the one it was written in, and inside as it was written: some servers read a meaning out of it. The
@@ -16,17 +18,17 @@ func TestWritten(t *testing.T) {
 		``:                            `{}`,
 		` {"z" : "\u0041", "y":null}`: `{"z":"A","y":null}`,
 	} {
-		got, err := Written([]byte(in), []string{"a", "missing"})
+		got, err := canonical.Written([]byte(in), []string{"a", "missing"})
 		if err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v", in, got, err)
 		}
-		sorted, _ := Canonical([]byte(in))
+		sorted, _ := canonical.Arguments([]byte(in))
 		if CallDigest(here, files, got) != CallDigest(here, files, sorted) {
 			t.Errorf("%s has two digests", in)
 		}
 	}
 	for _, in := range []string{`{"a":1,"a":2}`, `{"x":{"b":1,"a":2,"b":3}}`, `[]`, `{"a":1}}`} {
-		if got, err := Written([]byte(in), nil); err == nil {
+		if got, err := canonical.Written([]byte(in), nil); err == nil {
 			t.Errorf("%s: %s", in, got)
 		}
 	}

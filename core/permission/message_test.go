@@ -6,6 +6,7 @@ import (
 )
 
 // R34 and R92.
+// R34 R92
 func TestMessage(t *testing.T) {
 	const args = `{"target":"X","n":9007199254740993,"b":true,"z":null,"e":"","t":"{{.args.n}}","m":{"to":"a@b.c","cc":["d","<e>"]},"html":"<b>&\"\n"}`
 	for template, want := range map[string]string{

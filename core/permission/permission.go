@@ -15,14 +15,14 @@
 // The rules from "changed definition" on say only whether permission is required. If it is, a grant, or what the requester
 // remembered, may satisfy it; else a person is asked; else, where nobody can be asked, the call is forbidden.
 //
-// What runs is what was shown: [Canonical] gives the one form of a call's arguments, [CallDigest] binds it to
+// What runs is what was shown: canonical.Arguments gives the one form of a call's arguments, [CallDigest] binds it to
 // server, tool, definition and chat, and [MayRepeat] says when the same bytes may run again after an interruption.
 //
 // What people set from a chat is [Settings]: the fold of a log of its own, laid over the operator's policy ([Settings.Over]).
 //
 // The files: evaluate.go (the order) · effective.go, named.go (access, risk, approval) · grant.go, pin.go · decide.go (who) ·
 // settings.go, setting.go (what people set), remembered.go, definition.go (what servers' tools were), template.go, exchange.go (export
-// and import) · explain.go · message.go · canonical.go, literal.go, digest.go · repeat.go · validate.go · words.go (the words of
+// and import) · explain.go · message.go · digest.go · repeat.go · validate.go · words.go (the words of
 // configuration and storage) · say.go (every sentence for people). Stored here: [Ruling] and [Grant], inside the events of the chat's
 // log, and [Change] in those of the settings'. Left out: everything that waits or can fail.
 //
@@ -294,23 +294,6 @@ func (p Policy) NamesGroups(platform string) bool {
 	}
 	return false
 }
-
-// Pin narrows a grant to calls whose argument at Path equals Value (a canonical JSON value), or lies below the directory that Value
-// names.
-type Pin struct {
-	Path  string          `json:"path"`
-	Value json.RawMessage `json:"value"`
-	Match Match           `json:"match,omitempty"`
-}
-
-// Match is how a pin's value is compared. Zero: it equals the argument.
-type Match uint8
-
-// The matches.
-const (
-	MatchExact Match = iota
-	MatchUnder       // the argument is a path below the directory, compared as text
-)
 
 // GrantID names a grant within its chat.
 type GrantID string

@@ -7,7 +7,38 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/nodhq/nod/core/permission/canonical"
 )
+
+// Pin narrows a grant to calls whose argument at Path equals Value (a canonical JSON value), or lies below the directory that Value
+// names.
+type Pin struct {
+	Path  string          `json:"path"`
+	Value json.RawMessage `json:"value"`
+	Match Match           `json:"match,omitempty"`
+}
+
+// Match is how a pin's value is compared. Zero: it equals the argument.
+type Match uint8
+
+// The matches.
+const (
+	MatchExact Match = iota
+	MatchUnder       // the argument is a path below the directory, compared as text
+)
+
+// matchWords are the matches as they are stored, in the order of the constants.
+var matchWords = []string{"exact", "under"}
+
+// String is the match's word.
+func (m Match) String() string { return word("match", matchWords, m) }
+
+// MarshalText gives the match's word.
+func (m Match) MarshalText() ([]byte, error) { return marshalWord("match", matchWords, m) }
+
+// UnmarshalText reads the match's word.
+func (m *Match) UnmarshalText(b []byte) error { return unmarshalWord(m, "match", matchWords, b) }
 
 // ArgumentNames is the path of a pin whose value is the sorted list of all the call's argument names. Without such a pin a call that
 // brings a new argument ("recursive", or "Path" beside "path") would still be covered, and a grant must not widen.
@@ -32,7 +63,7 @@ func CheckPins(pins []Pin) error {
 			err = p.checkNames(pins)
 		}
 		if err != nil {
-			return fmt.Errorf("pin %d (%s): %w", i+1, shortKey(p.Path), err)
+			return fmt.Errorf("pin %d (%s): %w", i+1, canonical.ShortKey(p.Path), err)
 		}
 	}
 	return nil
@@ -50,7 +81,7 @@ func (p Pin) check() error {
 	case !ok && p.Path != ArgumentNames:
 		return errors.New(`the path has an empty step, or a "~" that is neither ~0 nor ~1: write "mail.to", or "/mail/to"`)
 	}
-	value, err := canonicalValue(p.Value, maxDepth)
+	value, err := canonical.Value(p.Value, canonical.MaxDepth)
 	switch {
 	case err != nil:
 		return errors.New("the value is not JSON that can be read in one way only")
@@ -79,23 +110,23 @@ func (p Pin) checkNames(pins []Pin) error {
 	}
 	for _, other := range pins {
 		if first := pinPath(other.Path)[0]; other.Path != ArgumentNames && !slices.Contains(names, first) {
-			return fmt.Errorf("it leaves out %s, which another pin needs, so no call would be covered", shortKey(first))
+			return fmt.Errorf("it leaves out %s, which another pin needs, so no call would be covered", canonical.ShortKey(first))
 		}
 	}
 	return nil
 }
 
-// pinned says whether the arguments hold what every pin says. A pin's path is dotted ("mail.to"), or a JSON pointer
+// holdAll says whether the arguments hold what every pin says. A pin's path is dotted ("mail.to"), or a JSON pointer
 // ("/mail/to") where a key itself holds a dot. Whatever cannot be read is not what it was pinned to.
-func pinned(pins []Pin, args json.RawMessage) bool {
+func holdAll(pins []Pin, args json.RawMessage) bool {
 	if len(pins) == 0 {
 		return true
 	}
-	canonical, err := Canonical(args)
+	sorted, err := canonical.Arguments(args)
 	if err != nil {
 		return false
 	}
-	return !slices.ContainsFunc(pins, func(p Pin) bool { return !p.holds(canonical) })
+	return !slices.ContainsFunc(pins, func(p Pin) bool { return !p.holds(sorted) })
 }
 
 // holds reports whether canonical arguments are within one pin.
@@ -106,7 +137,7 @@ func (p Pin) holds(args json.RawMessage) bool {
 	}
 	switch p.Match {
 	case MatchExact:
-		want, _ := canonicalValue(p.Value, maxDepth) // nil for what cannot be read, which no argument is
+		want, _ := canonical.Value(p.Value, canonical.MaxDepth) // nil for what cannot be read, which no argument is
 		return string(have) == string(want)
 	case MatchUnder:
 		path, _ := jsonText(have) // "" for what is no text: it is under nothing, and nothing is under it
@@ -165,7 +196,7 @@ func listOf(names []string) json.RawMessage {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = appendText(out, n)
+		out = canonical.AppendText(out, n)
 	}
 	return append(out, ']')
 }
@@ -189,9 +220,9 @@ func (p Pin) names() ([]string, bool) {
 
 // jsonText reads a JSON string, and nothing else: not null, which encoding/json would take for one.
 func jsonText(v json.RawMessage) (string, bool) {
-	canonical, err := canonicalValue(v, 0)
+	sorted, err := canonical.Value(v, 0)
 	var s string
-	if err != nil || canonical[0] != '"' || json.Unmarshal(canonical, &s) != nil {
+	if err != nil || sorted[0] != '"' || json.Unmarshal(sorted, &s) != nil {
 		return "", false
 	}
 	return s, true
@@ -222,7 +253,7 @@ func steps(path string) ([]string, bool) {
 
 // pathTo is the path of an argument by its name: the name itself where that is plain, else a JSON pointer.
 func pathTo(key string) string {
-	if shortKey(key) == key {
+	if canonical.ShortKey(key) == key {
 		return key
 	}
 	return "/" + strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")

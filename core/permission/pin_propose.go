@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/permission/canonical"
 )
 
 // PinProposal is a narrower grant that a card may offer: "only for these values".
@@ -64,8 +66,8 @@ type arguments struct {
 
 // argumentsOf reads arguments about which anything can be proposed.
 func argumentsOf(args json.RawMessage) (a arguments, ok bool) {
-	canonical, err := Canonical(args)
-	if len(args) > maxProposed || err != nil || json.Unmarshal(canonical, &a.values) != nil {
+	sorted, err := canonical.Arguments(args)
+	if len(args) > maxProposed || err != nil || json.Unmarshal(sorted, &a.values) != nil {
 		return a, false
 	}
 	a.names = slices.Sorted(maps.Keys(a.values))

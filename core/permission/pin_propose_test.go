@@ -12,11 +12,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 const links = " (as text; the server follows links)"
 
-// R154, R155: what is proposed for a call, in the words that people read.
+// What is proposed for a call, in the words that people read.
+// R154 R155
 func TestProposePins(t *testing.T) {
 	long := strings.Repeat("word ", 41)
 	for _, c := range []struct {
@@ -145,7 +147,7 @@ func TestBelowWhat(t *testing.T) {
 	} {
 		dir := ""
 		for _, p := range ProposePins(c.tool, json.RawMessage(c.args)) {
-			if dir += p.Dir; p.Dir != "" && !pinned(p.Pins, json.RawMessage(c.args)) {
+			if dir += p.Dir; p.Dir != "" && !holdAll(p.Pins, json.RawMessage(c.args)) {
 				t.Errorf("%s %s: its own call is not covered by %s", c.tool, c.args, p.Label)
 			}
 		}
@@ -155,6 +157,7 @@ func TestBelowWhat(t *testing.T) {
 	}
 }
 
+// R154
 func TestProposalsNarrow(t *testing.T) {
 	one, two, met := 0, 0, 0
 	defer func() {
@@ -183,17 +186,17 @@ func TestProposalsNarrow(t *testing.T) {
 		other := near(t, args)
 		now := encoded(t, other)
 		for _, p := range got {
-			if !pinned(p.Pins, raw) || CheckPins(p.Pins) != nil || utf8.RuneCountInString(p.Label) > 150 || len(p.Pins) < 2 {
+			if !holdAll(p.Pins, raw) || CheckPins(p.Pins) != nil || utf8.RuneCountInString(p.Label) > 150 || len(p.Pins) < 2 {
 				t.Fatalf("%s: %s %q", raw, p.Pins, p.Label)
 			}
-			if _, n := render.Visible(p.Label); n > 0 {
+			if _, n := text.Visible(p.Label); n > 0 {
 				t.Fatalf("%q has hidden characters", p.Label)
 			}
-			if !pinned(p.Pins, now) {
+			if !holdAll(p.Pins, now) {
 				continue
 			}
 			met++
-			if last := got[len(got)-1]; !pinned(last.Pins, now) {
+			if last := got[len(got)-1]; !holdAll(last.Pins, now) {
 				t.Fatalf("%s is covered by the narrower %q and not by %q", now, p.Label, last.Label)
 			}
 			if why := beyond(t, p.Label, args, other); why != "" {
@@ -249,13 +252,14 @@ func beyond(t *rapid.T, label string, was, is map[string]any) string {
 
 // The only arguments that a proposal leaves open are free text, so that a grant cannot itself make the link that leads outside its
 // directory (R154): what could be a link's target is pinned to a directory or as it is.
+// R154
 func TestProposalsLeaveOnlyTextOpen(t *testing.T) {
 	for _, name := range strings.Fields("target link_to linkTarget to from url uri href command cmd query sql script code expression shell exec patch diff edits data input value args option files key id user content_type path_text url_body sqlText scriptBody promptMessage description_url host destination linkpath") {
 		for _, value := range []string{"/etc", "x", "/srv/a/y"} {
 			args := encoded(t, map[string]any{"path": "/srv/a/x", name: value})
 			for _, p := range ProposePins("write_file", args) {
 				for _, other := range []any{"/etc/cron.d", "/srv/b/z", "y\nz", strings.Repeat("y", 300), 7, nil} {
-					if now := encoded(t, map[string]any{"path": "/srv/a/x", name: other}); pinned(p.Pins, now) {
+					if now := encoded(t, map[string]any{"path": "/srv/a/x", name: other}); holdAll(p.Pins, now) {
 						t.Errorf("%q covers %s", p.Label, now)
 					}
 				}
@@ -263,7 +267,7 @@ func TestProposalsLeaveOnlyTextOpen(t *testing.T) {
 		}
 		for _, v := range []any{strings.Repeat("y", 300), "y\nz"} { // long or in lines, and yet not free text
 			for _, p := range ProposePins("write_file", encoded(t, map[string]any{"n": 1, name: v})) {
-				if pinned(p.Pins, encoded(t, map[string]any{"n": 1, name: "z"})) {
+				if holdAll(p.Pins, encoded(t, map[string]any{"n": 1, name: "z"})) {
 					t.Errorf("%q leaves %s open", p.Label, name)
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodhq/nod/core/permission/canonical"
 )
 
 // What people read about pins.
@@ -85,7 +87,7 @@ func sayOpen(p Pin, pins []Pin) string {
 }
 
 func sayValue(p Pin) string {
-	value, err := canonicalValue(p.Value, maxDepth)
+	value, err := canonical.Value(p.Value, canonical.MaxDepth)
 	switch {
 	case err != nil || p.Match != MatchExact:
 		return sayUnknownTo
@@ -110,7 +112,7 @@ func sayBelow(p Pin) string {
 // shown is how the path of an argument reads: as it is where it is plain, else in quotes with hidden characters visible.
 func shown(path string) string {
 	for step := range strings.SplitSeq(path, ".") {
-		if shortKey(step) != step {
+		if canonical.ShortKey(step) != step {
 			return visible(string(textOf(path)))
 		}
 	}
@@ -131,4 +133,4 @@ func visible(canonical string) string {
 }
 
 // textOf is the canonical JSON of a string.
-func textOf(s string) json.RawMessage { return appendText(nil, s) }
+func textOf(s string) json.RawMessage { return canonical.AppendText(nil, s) }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/nodhq/nod/core/permission/canonical"
 )
 
 func exactly(path, value string) Pin {
@@ -24,7 +26,8 @@ func just(names ...string) Pin {
 	return Pin{Path: ArgumentNames, Value: listOf(names)}
 }
 
-// R154, R155: what each kind of pin lets through. (TestPins has the values that are compared exactly.)
+// What each kind of pin lets through. (TestPins has the values that are compared exactly.)
+// R154 R155
 func TestPinned(t *testing.T) {
 	for _, c := range []struct {
 		pins []Pin
@@ -187,7 +190,7 @@ var (
 func encoded(t interface{ Fatal(...any) }, args map[string]any) json.RawMessage {
 	b, err := json.Marshal(args)
 	if err == nil {
-		b, err = Canonical(b)
+		b, err = canonical.Arguments(b)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -196,6 +199,7 @@ func encoded(t interface{ Fatal(...any) }, args map[string]any) json.RawMessage 
 }
 
 // A pin narrows: with one more, no call is covered that was not before.
+// R155
 func TestPinsNarrow(t *testing.T) {
 	kept, lost := 0, 0
 	defer func() {
@@ -205,9 +209,9 @@ func TestPinsNarrow(t *testing.T) {
 	}()
 	one := json.RawMessage(`{"method":"GET","path":"/srv/a/x"}`) // of either kind there is one, whatever is drawn
 	for _, method := range []string{`"GET"`, `"PUT"`} {
-		if near := below("path", "/srv/a"); pinned([]Pin{near, exactly("method", method)}, one) {
+		if near := below("path", "/srv/a"); holdAll([]Pin{near, exactly("method", method)}, one) {
 			kept++
-		} else if pinned([]Pin{near}, one) {
+		} else if holdAll([]Pin{near}, one) {
 			lost++
 		}
 	}
@@ -220,7 +224,7 @@ func TestPinsNarrow(t *testing.T) {
 			pins = []Pin{below("path", "/srv/a")}
 		}
 		more := append(slices.Clone(pins), drawPin.Draw(t, "more"))
-		switch before, after := pinned(pins, raw), pinned(more, raw); {
+		switch before, after := holdAll(pins, raw), holdAll(more, raw); {
 		case after && !before:
 			t.Fatalf("%s covers %s and without the last it does not", more, raw)
 		case after:
@@ -228,7 +232,7 @@ func TestPinsNarrow(t *testing.T) {
 		case before:
 			lost++
 		}
-		if pinned(slices.Concat(more, []Pin{{}}), raw) {
+		if holdAll(slices.Concat(more, []Pin{{}}), raw) {
 			t.Fatal("the zero pin covers something")
 		}
 	})
@@ -308,7 +312,7 @@ func FuzzPinned(f *testing.F) {
 	f.Add([]byte(`{"":""}`), "", []byte(`""`), uint8(0))
 	f.Fuzz(func(t *testing.T, args []byte, path string, value []byte, match uint8) {
 		p := Pin{Path: path, Value: value, Match: Match(match)}
-		if !pinned([]Pin{p}, args) {
+		if !holdAll([]Pin{p}, args) {
 			return
 		}
 		if path == "" || match > 1 {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/nodhq/nod/core/text"
 )
 
 // maxPlace is the longest path that is compared, in bytes: PATH_MAX of Linux. A longer one is refused or cut by systems.
@@ -124,26 +126,5 @@ func device(e string) bool {
 	return false
 }
 
-// blank are code points that count as graphic and yet draw nothing, or nothing of their own.
-var blank = &unicode.RangeTable{
-	R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}, {Lo: 0xFFFC, Hi: 0xFFFC, Stride: 1}},
-	R32: []unicode.Range32{{Lo: 0x16FE4, Hi: 0x16FE4, Stride: 1}, {Lo: 0x1D159, Hi: 0x1D159, Stride: 1}},
-}
-
-// strikes are the overlays that cards make visible.
-var strikes = &unicode.RangeTable{R16: []unicode.Range16{
-	{Lo: 0x0334, Hi: 0x0338, Stride: 1}, {Lo: 0x20D2, Hi: 0x20D3, Stride: 1}, {Lo: 0x20D8, Hi: 0x20DA, Stride: 1},
-	{Lo: 0x20E5, Hi: 0x20E6, Stride: 1}, {Lo: 0x20EA, Hi: 0x20EB, Stride: 1},
-}}
-
-// hidden reports whether a person cannot see r for what it is. It is core/render's rule, which this room may not import (a test holds
-// the two together), and here newline and tab are hidden, too: they stand in no path and, in canonical JSON, nowhere raw.
-func hidden(r rune) bool {
-	switch {
-	case r >= 0x20 && r < 0x7F:
-		return false
-	case !unicode.IsGraphic(r):
-		return true
-	}
-	return unicode.In(r, unicode.Zs, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, blank, strikes)
-}
+// hidden is [text.Hidden], and newline and tab, too: they stand in no path and, in canonical JSON, nowhere raw.
+func hidden(r rune) bool { return text.Hidden(r) || r == '\n' || r == '\t' }

@@ -11,10 +11,11 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
-// R154: what stands below the directory, written as the directory is, is covered.
+// What stands below the directory, written as the directory is, is covered.
+// R154
 func TestUnder(t *testing.T) {
 	for dir, paths := range map[string][]string{
 		"/srv/a":                       {"/srv/a", "/srv/a/x", "/srv/a/b/c/d.txt", "/srv/a/.env", "/srv/a/a..b", "/srv/a/..b", "/srv/a/...b", "/srv/a/Foo (1), v2.txt", "/srv/a/@x/+page.ts", "/srv/a/a=b", "/srv/a/-rf", "/srv/a/é", "/srv/a/e\u0301", "/srv/a/日本", "/srv/a/नमस्ते", "/srv/a/con1", "/srv/a/com", "/srv/a/com12", "/srv/a/com10", "/srv/a/comx"},
@@ -76,6 +77,7 @@ var outside = map[string][]string{
 	"/": {"/", "/x", "/srv/a"}, "": {"", "x", "/x"}, ".": {".", "x", "./x"}, "..": {"..", "../x"}, "/srv/a/": {"/srv/a/", "/srv/a/x"}, "/srv/a/..": {"/srv/a/..", "/srv/a/../x"}, `C:\`: {`C:\`, `C:\x`}, "C:": {"C:", `C:\x`}, "file:///": {"file:///", "file:///x"}, "/srv/*": {"/srv/*", "/srv/a"}, "~": {"~", "~/x"}, "1:/srv/a": {"1:/srv/a/x"}, "-r": {"-r", "-r/x"}, "@x": {"@x", "@x/y"}, "(x": {"(x/y"}, "/srv/\u200b": {"/srv/\u200b/x"}, "/\xff": {"/\xff", "/\xff/x"},
 }
 
+// R154
 func TestNothingWidens(t *testing.T) {
 	n := 0
 	for dir, paths := range outside {
@@ -197,7 +199,7 @@ func FuzzUnder(f *testing.F) {
 		if !under(p, p) || !under(dir, dir) {
 			t.Fatalf("%q is under %q, and one of them not under itself", p, dir)
 		}
-		if _, n := render.Visible(p); n > 0 {
+		if _, n := text.Visible(p); n > 0 {
 			t.Fatalf("%q has hidden characters", p)
 		}
 	})
@@ -226,7 +228,7 @@ func TestCharacters(t *testing.T) {
 				continue
 			}
 			let++
-			if _, n := render.Visible(c); n > 0 {
+			if _, n := text.Visible(c); n > 0 {
 				t.Errorf("%q is hidden and let in", p)
 			}
 			if who := escapes("/srv/a", p); r <= 0x7F && who != "" {
@@ -248,7 +250,7 @@ func TestHiddenIsWhatCardsMakeVisible(t *testing.T) {
 		if !utf8.ValidRune(r) {
 			continue
 		}
-		_, n := render.Visible(string(r))
+		_, n := text.Visible(string(r))
 		if want := n > 0 || r == '\n' || r == '\t'; hidden(r) != want {
 			t.Errorf("%U: %v", r, hidden(r))
 		}

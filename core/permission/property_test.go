@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission/canonical"
 )
 
 // Small pools make collisions likely: a property about "another tool" is worth nothing where no two are ever alike.
@@ -234,7 +235,8 @@ func TestCautionIsMonotone(t *testing.T) {
 	})
 }
 
-// C4: for an MCP server a name of the table may only raise caution.
+// For an MCP server a name of the table may only raise caution.
+// C4
 func TestNamesOnlyRaise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, _, req := drawWorld(t)
@@ -351,11 +353,11 @@ func TestOneFormOfArguments(t *testing.T) {
 			b, _ := json.Marshal(v)
 			return string(b)
 		}
-		a, err := Canonical([]byte(spell(v)))
+		a, err := canonical.Arguments([]byte(spell(v)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := Canonical([]byte(space() + spell(v)))
+		b, err := canonical.Arguments([]byte(space() + spell(v)))
 		if err != nil || string(a) != string(b) {
 			t.Fatalf("%s\n%s\n%v", a, b, err)
 		}

@@ -68,7 +68,7 @@ func rememberedUncovered(p Policy, r Remembered, req Request, e Effective, now t
 	switch {
 	case !r.Until.IsZero() && !now.Before(r.Until):
 		return "it has run out"
-	case !pinned(r.Pins, req.Args):
+	case !holdAll(r.Pins, req.Args):
 		return "the arguments are not the ones it is limited to"
 	case req.Unattended:
 		return "unattended runs use no remembered choices"

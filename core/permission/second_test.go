@@ -169,6 +169,7 @@ func (s scene) build() (Policy, []Grant, Request) {
 	return p, []Grant{g}, req
 }
 
+// R165 C4
 func TestAgainstTheSecondImplementation(t *testing.T) {
 	rows, verdicts := 0, map[Verdict]int{}
 	check := func(s scene) {

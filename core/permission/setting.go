@@ -85,7 +85,7 @@ func optional[T any, E interface{ String() string }](f Field, parse func(string)
 	}}
 }
 
-func text[T any](f Field, check func(string) error, at func(*T) *string) setter[T] {
+func freeText[T any](f Field, check func(string) error, at func(*T) *string) setter[T] {
 	return setter[T]{f, func(t *T, v string) error {
 		if n := len([]rune(v)); n > maxSettingText {
 			return fmt.Errorf("%s: %d characters, and at most %d are kept", f.Name, n, maxSettingText)
@@ -254,9 +254,9 @@ var toolFields = append([]setter[ToolSettings]{
 	optional(Field{Name: "risk", Words: riskWords, Says: "how bad it can be"}, ParseRisk, func(t *ToolSettings) **Risk { return &t.Risk }),
 	optional(Field{Name: "approval", Words: approvalWords, Says: "the level it needs: RequireAuth is an admin, for each call"},
 		ParseApproval, func(t *ToolSettings) **Approval { return &t.Approval }),
-	text(Field{Name: "message", Like: "Write to {{.args.path}}?", Says: "the question on the card"}, CheckMessage, func(t *ToolSettings) *string { return &t.Message }),
-	text(Field{Name: "impact", Like: "Customers get an e-mail.", Says: "what it does to the world, on the card"}, nil, func(t *ToolSettings) *string { return &t.Impact }),
-	text(Field{Name: "category", Like: "Mail", Says: "the group that it is listed in"}, nil, func(t *ToolSettings) *string { return &t.Category }),
+	freeText(Field{Name: "message", Like: "Write to {{.args.path}}?", Says: "the question on the card"}, CheckMessage, func(t *ToolSettings) *string { return &t.Message }),
+	freeText(Field{Name: "impact", Like: "Customers get an e-mail.", Says: "what it does to the world, on the card"}, nil, func(t *ToolSettings) *string { return &t.Impact }),
+	freeText(Field{Name: "category", Like: "Mail", Says: "the group that it is listed in"}, nil, func(t *ToolSettings) *string { return &t.Category }),
 	timeout(Field{Name: "timeout", Like: "120s, or park", Says: "when an ask that nobody answered counts as denied"}, func(t *ToolSettings) **time.Duration { return &t.Timeout }),
 	parsed(Field{Name: "repeat", Words: repeatWords, Says: "whether a call whose outcome nobody knows may run again by itself"},
 		ParseRepeat, func(t *ToolSettings) *Repeat { return &t.Repeat }),

@@ -127,13 +127,6 @@ const (
 	maxSets       = 4000
 )
 
-// ErrFull says that no more of something can be kept.
-type ErrFull struct{ What string }
-
-func (e *ErrFull) Error() string {
-	return "there is no room for another " + e.What + ": remove some first"
-}
-
 // Apply is s after one change by somebody at a moment. moved is false for a change that has no effect. It is total, as every
 // fold: what cannot be kept changes nothing.
 func (s Settings) Apply(c Change, by chat.User, name string, at time.Time) (next Settings, moved bool) {

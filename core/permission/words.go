@@ -21,7 +21,6 @@ var (
 	postureWords  = []string{"mcp", "all"}
 	scopeWords    = []string{"tool", "reads", "writes", "server"}
 	standingWords = []string{"ask", "allow", "deny"}
-	matchWords    = []string{"exact", "under"}
 )
 
 // ParseError says which word was not understood and which are allowed.
@@ -73,9 +72,6 @@ func unmarshalWord[E ~uint8](dst *E, field string, words []string, b []byte) err
 	return nil
 }
 
-// ParseVerdict reads ask, allow or forbid.
-func ParseVerdict(s string) (Verdict, error) { return parseWord[Verdict]("verdict", verdictWords, s) }
-
 // String is the verdict's word.
 func (v Verdict) String() string { return word("verdict", verdictWords, v) }
 
@@ -84,9 +80,6 @@ func (v Verdict) MarshalText() ([]byte, error) { return marshalWord("verdict", v
 
 // UnmarshalText reads the verdict's word.
 func (v *Verdict) UnmarshalText(b []byte) error { return unmarshalWord(v, "verdict", verdictWords, b) }
-
-// ParseLevel reads user or admin.
-func ParseLevel(s string) (Level, error) { return parseWord[Level]("level", levelWords, s) }
 
 // String is the level's word.
 func (l Level) String() string { return word("level", levelWords, l) }
@@ -172,9 +165,6 @@ func (m Mode) MarshalText() ([]byte, error) { return marshalWord("mode", modeWor
 // UnmarshalText reads the mode's word.
 func (m *Mode) UnmarshalText(b []byte) error { return unmarshalWord(m, "mode", modeWords, b) }
 
-// ParseSource reads mcp or workbench.
-func ParseSource(s string) (Source, error) { return parseWord[Source]("source", sourceWords, s) }
-
 // String is the source's word.
 func (s Source) String() string { return word("source", sourceWords, s) }
 
@@ -226,9 +216,6 @@ func (p Posture) MarshalText() ([]byte, error) { return marshalWord("posture", p
 // UnmarshalText reads the posture's word.
 func (p *Posture) UnmarshalText(b []byte) error { return unmarshalWord(p, "posture", postureWords, b) }
 
-// ParseScope reads tool, reads, writes or server.
-func ParseScope(s string) (Scope, error) { return parseWord[Scope]("scope", scopeWords, s) }
-
 // String is the scope's word.
 func (s Scope) String() string { return word("scope", scopeWords, s) }
 
@@ -251,15 +238,3 @@ func (s Standing) MarshalText() ([]byte, error) { return marshalWord("choice", s
 
 // UnmarshalText reads the choice's word.
 func (s *Standing) UnmarshalText(b []byte) error { return unmarshalWord(s, "choice", standingWords, b) }
-
-// ParseMatch reads exact or under.
-func ParseMatch(s string) (Match, error) { return parseWord[Match]("match", matchWords, s) }
-
-// String is the match's word.
-func (m Match) String() string { return word("match", matchWords, m) }
-
-// MarshalText gives the match's word.
-func (m Match) MarshalText() ([]byte, error) { return marshalWord("match", matchWords, m) }
-
-// UnmarshalText reads the match's word.
-func (m *Match) UnmarshalText(b []byte) error { return unmarshalWord(m, "match", matchWords, b) }

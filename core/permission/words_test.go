@@ -61,19 +61,29 @@ func roundTrip[E interface {
 	}
 }
 
+// read reads a word as stored facts are read.
+func read[E any, P interface {
+	*E
+	encoding.TextUnmarshaler
+}](s string) (e E, err error) {
+	err = P(&e).UnmarshalText([]byte(s))
+	return e, err
+}
+
+// R20 R35
 func TestWords(t *testing.T) {
-	roundTrip(t, ParseVerdict, map[string]Verdict{"ask": Ask, "allow": Allow, "forbid": Forbid})
-	roundTrip(t, ParseLevel, map[string]Level{"user": LevelUser, "admin": LevelAdmin})
+	roundTrip(t, read[Verdict], map[string]Verdict{"ask": Ask, "allow": Allow, "forbid": Forbid})
+	roundTrip(t, read[Level], map[string]Level{"user": LevelUser, "admin": LevelAdmin})
 	roundTrip(t, ParseAccess, map[string]Access{"unclassified": Unclassified, "read": Read, "write": Write, "all": All})
 	roundTrip(t, ParseRisk, map[string]Risk{"safe": Safe, "moderate": Moderate, "dangerous": Dangerous})
 	roundTrip(t, ParseApproval, map[string]Approval{"AutoApprove": AutoApprove, "RequireConfirmation": RequireConfirmation, "RequireAuth": RequireAuth})
 	roundTrip(t, ParsePrompt, map[string]Prompt{"always": AlwaysAsk, "never": NeverAsk, "default": Inherit})
 	roundTrip(t, ParseMode, map[string]Mode{"always": ModeAlways, "never": ModeNever, "tool": ModeTool})
-	roundTrip(t, ParseSource, map[string]Source{"mcp": SourceMCP, "workbench": SourceWorkbench})
+	roundTrip(t, read[Source], map[string]Source{"mcp": SourceMCP, "workbench": SourceWorkbench})
 	roundTrip(t, ParseRepeat, map[string]Repeat{"auto": RepeatAuto, "always": RepeatAlways, "never": RepeatNever})
 	roundTrip(t, ParseApproverRule, map[string]ApproverRule{"requester": ApproversRequester, "participants": ApproversParticipants, "anyone": ApproversAnyone, "listed": ApproversListed})
 	roundTrip(t, ParsePosture, map[string]Posture{"mcp": PostureMCP, "all": PostureAll})
-	roundTrip(t, ParseScope, map[string]Scope{"tool": ScopeTool, "reads": ScopeReads, "writes": ScopeWrites, "server": ScopeServer})
+	roundTrip(t, read[Scope], map[string]Scope{"tool": ScopeTool, "reads": ScopeReads, "writes": ScopeWrites, "server": ScopeServer})
 	if p, err := ParsePrompt("inherit"); p != Inherit || err != nil {
 		t.Error(p, err)
 	}
@@ -109,7 +119,8 @@ func TestStoredForm(t *testing.T) {
 	}
 }
 
-// C1: people never read the bare words always and never.
+// People never read the bare words always and never.
+// C1
 func TestLabels(t *testing.T) {
 	for got, want := range map[string]string{
 		ModeAlways.Label(): "Always ask", ModeNever.Label(): "Never ask (dangerous)", ModeTool.Label(): "Use each tool's setting",

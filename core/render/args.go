@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/text"
 )
 
 // MaxArgs is how many characters of arguments can be shown in full (see [TooBig]). Longer arguments are never offered to be
@@ -28,8 +30,14 @@ const maxIndent = 16
 func ArgsOf(args json.RawMessage, digest string) Args {
 	a := argsOf(args, printer{indent: true, lines: true})
 	a.Digest = digest
-	a.TooBig = len(args)*10 > MaxArgs && argsOf(args, printer{indent: true, reveal: true}).Chars > MaxArgs // as TooBig: indentation alone never makes it so
+	a.TooBig = TooBig(args)
 	return a
+}
+
+// TooBig reports whether arguments are too long to be shown in full, so that nothing may be allowed.
+func TooBig(args json.RawMessage) bool {
+	// A character becomes at most ten. Indentation alone never makes arguments too big.
+	return len(args)*10 > MaxArgs && argsOf(args, printer{indent: true, reveal: true}).Chars > MaxArgs
 }
 
 // Revealed is [ArgsOf] with nothing masked: for somebody who decides, and for nobody else.
@@ -58,13 +66,13 @@ func Editable(args json.RawMessage) string {
 	if json.Indent(&indented, args, "", "  ") != nil {
 		return ""
 	}
-	out, _ := Visible(indented.String())
+	out, _ := text.Visible(indented.String())
 	return escapes.ReplaceAllStringFunc(out, func(escape string) string {
 		var said string
 		if err := json.Unmarshal([]byte(`"`+escape+`"`), &said); err != nil {
 			return escape
 		}
-		if shown, n := Visible(said); n > 0 {
+		if shown, n := text.Visible(said); n > 0 {
 			return shown
 		}
 		return escape
@@ -101,22 +109,22 @@ func (a Args) Say() string {
 	var say []string
 	switch {
 	case a.TooBig:
-		say = append(say, TooBigToAsk)
+		say = append(say, text.TooBigToAsk)
 	case a.Hidden > 0:
-		say = append(say, NotShown(a.Hidden, max(a.Chars, a.Hidden)))
+		say = append(say, text.NotShown(a.Hidden, max(a.Chars, a.Hidden)))
 	case a.JSON == "{}":
-		say = append(say, NoArguments)
+		say = append(say, text.NoArguments)
 	case a.Redacted == 0:
-		say = append(say, ShownInFull)
+		say = append(say, text.ShownInFull)
 	}
 	if a.Escaped > 0 {
-		say = append(say, MadeVisible(a.Escaped))
+		say = append(say, text.MadeVisible(a.Escaped))
 	}
 	if a.Redacted > 0 {
-		say = append(say, Masked(a.Redacted))
+		say = append(say, text.Masked(a.Redacted))
 	}
 	if a.Digest != "" {
-		say = append(say, "digest "+ShortDigest(a.Digest))
+		say = append(say, "digest "+text.ShortDigest(a.Digest))
 	}
 	return strings.Join(say, " · ")
 }
@@ -332,10 +340,10 @@ func (p *printer) text(depth int, s, name string) {
 func (p *printer) mask(n int, whole bool) {
 	p.redacted++
 	if whole && p.replace {
-		p.out.WriteString(`"` + Secret(n) + `"`)
+		p.out.WriteString(`"` + text.Secret(n) + `"`)
 		return
 	}
-	p.out.WriteString(Secret(n))
+	p.out.WriteString(text.Secret(n))
 }
 
 var asIs = strings.NewReplacer()
@@ -350,7 +358,7 @@ func (p *printer) quoted(s string, hide []span, escape *strings.Replacer) {
 			p.out.WriteString(jsonText(s))
 			return
 		}
-		out, n := Visible(escape.Replace(s))
+		out, n := text.Visible(escape.Replace(s))
 		p.escaped += n
 		p.out.WriteString(out)
 	}
@@ -373,12 +381,12 @@ func (p *printer) block(depth int, s string, hide []span) {
 			if i > 0 {
 				lines, line = append(lines, line), ""
 			}
-			text := strings.TrimRight(part, " \t")
-			out, n := Visible(text)
-			if n > 0 || text != part || strings.Contains(part, `\u{`) || strings.Contains(part, `\x{`) {
-				out, n = Visible(strings.ReplaceAll(text, `\`, `\\`))
+			seen := strings.TrimRight(part, " \t")
+			out, n := text.Visible(seen)
+			if n > 0 || seen != part || strings.Contains(part, `\u{`) || strings.Contains(part, `\x{`) {
+				out, n = text.Visible(strings.ReplaceAll(seen, `\`, `\\`))
 			}
-			for _, blank := range part[len(text):] { // nobody sees it at the end of a line
+			for _, blank := range part[len(seen):] { // nobody sees it at the end of a line
 				out += fmt.Sprintf(`\u{%04X}`, blank)
 				n++
 			}
@@ -390,12 +398,12 @@ func (p *printer) block(depth int, s string, hide []span) {
 	for _, h := range hide {
 		add(s[from:h.from])
 		p.redacted++
-		line += Secret(utf8.RuneCountInString(s[h.from:h.to]))
+		line += text.Secret(utf8.RuneCountInString(s[h.from:h.to]))
 		from = h.to
 	}
 	add(s[from:])
 	lines = append(lines, line)
-	p.out.WriteString(Lines(len(lines)))
+	p.out.WriteString(text.Lines(len(lines)))
 	for _, l := range lines {
 		p.newline(depth + 1)
 		p.out.WriteString("│")

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 func TestArgsOf(t *testing.T) {
@@ -96,7 +97,7 @@ func TestArgsOddInput(t *testing.T) {
 			t.Errorf("%q: %+v", in, a)
 		}
 	}
-	if say := render.ArgsOf(nil, "").Say(); say != render.NoArguments {
+	if say := render.ArgsOf(nil, "").Say(); say != text.NoArguments {
 		t.Error(say)
 	}
 	if say := (render.Args{}).Say(); say != "" {
@@ -118,7 +119,7 @@ func TestTooBig(t *testing.T) {
 	if a := render.ArgsOf(arg(render.MaxArgs-frame), ""); a.TooBig || render.TooBig(arg(render.MaxArgs-frame)) {
 		t.Errorf("%d characters are too big", a.Chars)
 	}
-	if a := render.ArgsOf(arg(render.MaxArgs-frame+1), ""); !a.TooBig || !render.TooBig(arg(render.MaxArgs-frame+1)) || !strings.HasPrefix(a.Say(), render.TooBigToAsk) {
+	if a := render.ArgsOf(arg(render.MaxArgs-frame+1), ""); !a.TooBig || !render.TooBig(arg(render.MaxArgs-frame+1)) || !strings.HasPrefix(a.Say(), text.TooBigToAsk) {
 		t.Errorf("%d characters are not: %s", a.Chars, a.Say())
 	}
 	// Whoever asks either way gets the same answer.
@@ -150,7 +151,7 @@ func TestSecretsAreMasked(t *testing.T) {
 		for _, r := range a.Rows {
 			all += "\n" + r.Name + " " + r.Value
 		}
-		if strings.Contains(all, secret) || a.Redacted == 0 || !strings.Contains(a.Say(), "masked") || strings.Contains(a.Say(), render.ShownInFull) {
+		if strings.Contains(all, secret) || a.Redacted == 0 || !strings.Contains(a.Say(), "masked") || strings.Contains(a.Say(), text.ShownInFull) {
 			t.Errorf("%s: %s (%s)", in, all, a.Say())
 		}
 		if !strings.Contains(a.JSON, "‹secret, ") {
@@ -279,7 +280,7 @@ func FuzzArgsOf(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		a := render.ArgsOf(raw, "d")
-		if out, n := render.Visible(a.JSON); n != 0 {
+		if out, n := text.Visible(a.JSON); n != 0 {
 			t.Fatalf("%q hides something: %q", a.JSON, out)
 		}
 		if a.Chars != utf8.RuneCountInString(a.JSON) || a.TooBig != (a.Chars > render.MaxArgs && len(raw)*10 > render.MaxArgs) || a.Say() == "" {

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/text"
 )
 
 // minCut is the least that a cut leaves: "… 999,999 more characters".
@@ -11,7 +13,7 @@ const minCut = 25
 
 // wordsRoom is what the words of a cut of n characters may take.
 func wordsRoom(n int) int {
-	return utf8.RuneCountInString(MoreCharacters(n)) + utf8.RuneCountInString(" …")
+	return utf8.RuneCountInString(text.MoreCharacters(n)) + utf8.RuneCountInString(" …")
 }
 
 // bytesPerChar is how many bytes a cut grants each character: the ratio of Floor.
@@ -38,12 +40,12 @@ func shorten(s string, limit, tail int, around string) (out string, left int) {
 	room := limit - wordsRoom(len(s)) - 2*len(around)
 	if room <= 0 {
 		left = count(s, around)
-		return MoreCharacters(left), left
+		return text.MoreCharacters(left), left
 	}
 	t := lastRunes(s, room*tail/4)
 	h := firstRunes(s[:t], room-room*tail/4)
 	left = count(s[h:t], around)
-	words := MoreCharacters(left)
+	words := text.MoreCharacters(left)
 	if t < len(s) {
 		words += " …"
 	}
@@ -96,8 +98,8 @@ func count(s, around string) int {
 		if err != nil {
 			continue
 		}
-		words := utf8.RuneCountInString(MoreCharacters(said))
-		if rest := s[min(len(s), len(MoreCharacters(said))-len(begin)):]; strings.HasPrefix(rest, " …"+around) && strings.HasSuffix(before, around) {
+		words := utf8.RuneCountInString(text.MoreCharacters(said))
+		if rest := s[min(len(s), len(text.MoreCharacters(said))-len(begin)):]; strings.HasPrefix(rest, " …"+around) && strings.HasSuffix(before, around) {
 			words += utf8.RuneCountInString(" …") + 2*len(around)
 		}
 		n += max(0, said-words)
@@ -121,7 +123,7 @@ func cutMarkdown(s string, limit int) string {
 		if f := openFence(s[:t]); f != "" && tail != "" {
 			tail = f + "\n" + tail
 		}
-		words := MoreCharacters(count(s[h:t], "\n\n"))
+		words := text.MoreCharacters(count(s[h:t], "\n\n"))
 		if tail != "" {
 			words += " …\n\n"
 		}
@@ -134,7 +136,7 @@ func cutMarkdown(s string, limit int) string {
 		}
 		room -= max(1, utf8.RuneCountInString(out)-limit, (len(out)-limit*bytesPerChar)/4)
 	}
-	return MoreCharacters(count(s, "\n\n"))
+	return text.MoreCharacters(count(s, "\n\n"))
 }
 
 // lineEnd moves a cut back to the end of a line, if that costs little.
@@ -202,7 +204,7 @@ func cutLine(l Line, limit int) Line {
 		for _, s := range append(Line{s}, l[i+1:]...) {
 			left += spanCount(s)
 		}
-		return append(kept, Plain(MoreCharacters(left)))
+		return append(kept, Plain(text.MoreCharacters(left)))
 	}
 	return l
 }
@@ -273,7 +275,7 @@ func cutRows(rows []Row, limit int) []Row {
 	for _, r := range rows[n:] {
 		left += utf8.RuneCountInString(r.Value) + r.Hidden
 	}
-	return append(short[:n:n], Row{Name: "…", Value: MoreArguments(len(rows) - n), Hidden: left})
+	return append(short[:n:n], Row{Name: "…", Value: text.MoreArguments(len(rows) - n), Hidden: left})
 }
 
 // takes is how much of a cut s takes whole.
@@ -312,7 +314,7 @@ func cutFacts(fs []Fact, limit int) []Fact {
 	for n < len(fs) && fit(fs[:n+1], limit-minCut/2) {
 		n++
 	}
-	return append(fs[:n:n], Fact{Kind: "more", Label: MoreFacts(len(fs) - n)})
+	return append(fs[:n:n], Fact{Kind: "more", Label: text.MoreFacts(len(fs) - n)})
 }
 
 // search returns the largest k in [lo, hi] that ok takes, assuming that smaller is easier; lo if none does.

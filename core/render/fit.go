@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
 )
 
 // Fit brings a message within limits. At or above [Floor] the result always keeps them; below it, Fit does
@@ -129,7 +130,7 @@ func (d draft) withCards(n int) draft {
 			if n--; n < 0 {
 				d.waiting++
 				b = Step{Call: a.Call, State: StepWaiting, Title: a.Tool, Server: a.Server.Name,
-					Choices: []Choice{{Choice: chat.ViewDetail, Token: a.Token, Label: LabelViewDetails}}}
+					Choices: []Choice{NewChoice(chat.ViewDetail, a.Token)}}
 			}
 		}
 		d.blocks = append(d.blocks, b)
@@ -249,14 +250,14 @@ func (d draft) message() Message {
 	m.Choices = d.choices
 	var say []string
 	if d.waiting > 0 {
-		say = append(say, MoreWait(d.waiting))
+		say = append(say, text.MoreWait(d.waiting))
 		if slices.ContainsFunc(m.Choices, isApproveAll) {
-			say = append(say, ApproveAllLater)
+			say = append(say, text.ApproveAllLater)
 			m.Choices = slices.DeleteFunc(slices.Clone(m.Choices), isApproveAll)
 		}
 	}
 	if d.lost > 0 {
-		say = append(say, ButtonsHidden(d.lost))
+		say = append(say, text.ButtonsHidden(d.lost))
 	}
 	if say != nil {
 		m.Blocks = append(m.Blocks, Note{Line: Line{Plain(strings.Join(say, " · "))}})
@@ -290,7 +291,7 @@ func (d draft) foldNote() Note {
 	for i, mark := range order {
 		order[i] = strconv.Itoa(n[mark]) + " " + mark
 	}
-	return Note{Line: Line{Plain(EarlierSteps(len(d.folded), strings.Join(order, " · ")))}, Choices: d.kept}
+	return Note{Line: Line{Plain(text.EarlierSteps(len(d.folded), strings.Join(order, " · ")))}, Choices: d.kept}
 }
 
 // token is what a View details of the whole message carries.
@@ -322,7 +323,7 @@ func withView(cs []Choice, token string) []Choice {
 	if hasView(cs) {
 		return cs
 	}
-	return append(cs[:len(cs):len(cs)], Choice{Choice: chat.ViewDetail, Token: token, Label: LabelViewDetails})
+	return append(cs[:len(cs):len(cs)], NewChoice(chat.ViewDetail, token))
 }
 
 func (d *draft) labels() {

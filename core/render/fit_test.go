@@ -15,6 +15,7 @@ import (
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 func asks(m render.Message) (out []render.Ask) {
@@ -80,9 +81,9 @@ func checkAsks(t *rapid.T, m, out render.Message) {
 		}
 	}
 	waiting := len(was) - len(is)
-	text := render.PlainText(out)
-	if waiting > 0 && !strings.Contains(text, render.MoreWait(waiting)) {
-		t.Fatalf("%d asks wait and nobody says so:\n%s", waiting, text)
+	said := render.PlainText(out)
+	if waiting > 0 && !strings.Contains(said, text.MoreWait(waiting)) {
+		t.Fatalf("%d asks wait and nobody says so:\n%s", waiting, said)
 	}
 	for _, c := range out.Choices {
 		if c.Choice == chat.ApproveAll && waiting > 0 {
@@ -147,7 +148,7 @@ func checkNothingLost(t *rapid.T, m, out render.Message) {
 			}
 			for j, r := range b.Args.Rows {
 				if r.Name == "…" && j == len(b.Args.Rows)-1 {
-					if r.Value != render.MoreArguments(len(a.Args.Rows)-j) {
+					if r.Value != text.MoreArguments(len(a.Args.Rows)-j) {
 						t.Fatalf("%d rows became %q", len(a.Args.Rows)-j, r.Value)
 					}
 				} else if v := a.Args.Rows[j].Value; r.Value != v && r.Hidden+utf8.RuneCountInString(more.ReplaceAllString(r.Value, "")) < utf8.RuneCountInString(v) {
@@ -247,16 +248,16 @@ func card(n int) render.Ask {
 		return render.Choice{Choice: c, Token: "ask" + id, Label: label}
 	}
 	a := render.Ask{
-		Call: "call" + id, Token: "ask" + id, Header: render.AllowHeader("files"), Run: render.RunLine("write_file", "files"), Tool: "write_file",
+		Call: "call" + id, Token: "ask" + id, Header: text.AllowHeader("files"), Run: text.RunLine("write_file", "files"), Tool: "write_file",
 		Server: render.Server{Name: "files"}, Args: render.ArgsOf([]byte(`{"path":"notes.txt","content":"hello"}`), strings.Repeat("7f3a", 16)),
-		Facts:    []render.Fact{{Symbol: "✎", Label: render.ChipWrite}, {Symbol: "⚠️", Label: render.ChipConfirm}},
+		Facts:    []render.Fact{{Symbol: "✎", Label: text.ChipWrite}, {Symbol: "⚠️", Label: text.ChipConfirm}},
 		Question: "Write hello to notes.txt?", Because: render.Line{render.Plain("files asks for writes.")},
-		Choices: []render.Choice{choice(chat.AllowChat, render.LabelAllowChat), choice(chat.AllowOnce, render.LabelAllowOnce), choice(chat.Deny, render.LabelDeny)},
-		More:    []render.Choice{choice(chat.ViewDetail, render.LabelViewDetails)},
+		Choices: []render.Choice{choice(chat.AllowChat, text.LabelAllowChat), choice(chat.AllowOnce, text.LabelAllowOnce), choice(chat.Deny, text.LabelDeny)},
+		More:    []render.Choice{choice(chat.ViewDetail, text.LabelViewDetails)},
 		Footer:  render.Line{render.Person{Name: "Ana"}, render.Plain(" can answer · expires "), render.Time{At: time.Unix(1_800_000_000, 0), Until: true}},
 	}
 	if n == 1 {
-		a.Warning, a.Review = render.Warning(""), render.Review
+		a.Warning, a.Review = text.Warning(""), text.Review
 	}
 	return a
 }
@@ -332,6 +333,7 @@ func TestTalkDoesNotHideArguments(t *testing.T) {
 
 // A token at every place of a long argument: the card shows it, or counts it among what it does not show,
 // with the digest under which the details show everything.
+// R71
 func TestEveryOffsetVisibleOrCounted(t *testing.T) {
 	const token = "rm -rf /"
 	const size = 100_000
@@ -348,7 +350,7 @@ func TestEveryOffsetVisibleOrCounted(t *testing.T) {
 		arg := filler[:at] + token + filler[at:]
 		a := card(1)
 		a.Args = render.ArgsOf([]byte(`{"content":"`+arg+`"}`), digest)
-		if !a.Args.TooBig || !strings.Contains(a.Args.Say(), render.TooBigToAsk) {
+		if !a.Args.TooBig || !strings.Contains(a.Args.Say(), text.TooBigToAsk) {
 			t.Fatal("100 kB can be allowed")
 		}
 		out := asks(render.Fit(render.Message{Blocks: []render.Block{a}}, render.Limits{Chars: 4000, Args: 2000}))[0]
@@ -356,7 +358,7 @@ func TestEveryOffsetVisibleOrCounted(t *testing.T) {
 		if strings.Contains(shown, token) {
 			continue
 		}
-		if out.Args.Hidden == 0 || out.Args.Hidden+utf8.RuneCountInString(shown)-2 != a.Args.Chars || !strings.Contains(out.Args.JSON, render.MoreCharacters(out.Args.Hidden)) {
+		if out.Args.Hidden == 0 || out.Args.Hidden+utf8.RuneCountInString(shown)-2 != a.Args.Chars || !strings.Contains(out.Args.JSON, text.MoreCharacters(out.Args.Hidden)) {
 			t.Fatalf("token at %d: %d hidden, %d shown of %d", at, out.Args.Hidden, utf8.RuneCountInString(shown), a.Args.Chars)
 		}
 		if out.Args.Digest != digest || !slices.ContainsFunc(out.Choices, func(c render.Choice) bool { return c.Choice == chat.ViewDetail && c.Token == a.Token }) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
 )
 
 // cardChoices is how many buttons a card keeps outside ⋯ when there are too many, View details apart.
@@ -137,7 +138,7 @@ func (d *draft) keepSteps(k int) {
 				continue // the message has one
 			}
 			if s.Title != "" {
-				c.Label += " · " + one(s.Title)
+				c.Label += " · " + text.OneLine(s.Title)
 			}
 			d.kept = append(d.kept[:len(d.kept):len(d.kept)], c)
 		}
@@ -243,7 +244,7 @@ func joinWords(from, a Ask) Ask {
 		}
 	}
 	if parts > 1 {
-		a.Server.Description, a.Describes, a.Impact, a.Model = "", MoreCharacters(n), "", ""
+		a.Server.Description, a.Describes, a.Impact, a.Model = "", text.MoreCharacters(n), "", ""
 	}
 	return a
 }

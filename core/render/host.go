@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/text"
 )
 
 // Hosts returns the hosts of the URLs in text, lower case, each once, in the order of appearance. What stands
@@ -64,7 +66,7 @@ func hostOf(s string) string {
 // that look like others, punycode, hidden characters, dots and slashes that are none. It is empty for an
 // ordinary name, in whatever script.
 func HostWarning(host string) string {
-	shown, bad := Visible(host)
+	shown, bad := text.Visible(host)
 	if bad > 0 {
 		return "Careful: the address " + shown + " contains hidden characters."
 	}
@@ -79,7 +81,7 @@ func HostWarning(host string) string {
 		}
 	}
 	if coded {
-		read, _ = Visible(strings.Join(labels, "."))
+		read, _ = text.Visible(strings.Join(labels, "."))
 	}
 	if strings.ContainsAny(read, "。．｡․⁄∕／＼：") {
 		return "Careful: the address " + read + " contains signs that look like a dot or a slash."
@@ -155,8 +157,8 @@ func nameWarning(name string) string {
 			}
 		}
 		if like && contains(scripts, "Latin") && !goTogether(scripts) {
-			shown, _ := Visible(name)
-			return "Careful: the name " + shown + " mixes " + AllOf(scripts) + " letters."
+			shown, _ := text.Visible(name)
+			return "Careful: the name " + shown + " mixes " + text.AllOf(scripts) + " letters."
 		}
 	}
 	return ""
@@ -183,7 +185,7 @@ func labelWarning(label, tld string) string {
 		}
 	}
 	if !goTogether(scripts) {
-		return "mixes " + AllOf(scripts) + " letters"
+		return "mixes " + text.AllOf(scripts) + " letters"
 	}
 	if len(scripts) == 1 && isASCII(tld) && looksLatin(label) {
 		return "is written in " + scripts[0] + " letters that look like Latin ones"

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 func TestHosts(t *testing.T) {
@@ -65,7 +66,7 @@ func FuzzHost(f *testing.F) {
 	f.Add("//xn--99999999999")
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, h := range append(render.Hosts(s), s) {
-			if _, n := render.Visible(render.HostWarning(h)); n > 0 {
+			if _, n := text.Visible(render.HostWarning(h)); n > 0 {
 				t.Fatalf("the warning about %q hides something itself", h)
 			}
 		}

@@ -1,14 +1,19 @@
 // Package render is the neutral message: which shapes a turn's one message is made of, before any platform
-// gives them its own.
+// gives them its own. It may import core/chat and core/text; core/agent/card fills its shapes and adapters draw them.
+//
+// Start at [Message] in this file, then read [Fit]. A new shape of a message goes into this file, of the settings
+// into panel.go, of details into details.go; how a call's arguments are drawn is args.go, which values in them are
+// secrets secret.go; what a surface needs to draw a stranger's Markdown safely is markdown.go, inert.go and unescape.go,
+// and to warn of a link host.go. A sentence or a label goes into core/text.
 //
 // Its words. A [Message] is a list of blocks. A [Line] is one line of spans. A [Choice] is a button. [Fit]
 // brings a message within a platform's [Limits]; [Measure] counts it; [PlainText] says it without any markup.
-// [ArgsOf] draws a call's arguments and [Visible] what hides in text: both where a card is made, once, and not in
-// each surface. [Fence], [EscapePlain], [InertMarkdown] and [HostWarning] are for whoever draws.
+// [ArgsOf] draws a call's arguments where a card is made, once, and not in each surface. [Fence], [InertMarkdown] and
+// [HostWarning] are for whoever draws.
 //
 // Invariants. Fit is total: it degrades, never fails and never hides; what does not fit is said, with its
 // size, and reachable in full from a button. Text that a model, a tool or a person wrote is marked by where
-// it stands (Text, Args, Plain spans) and is escaped by whoever draws it. Every sentence of ours is in words.go.
+// it stands (Text, Args, Plain spans) and is escaped by whoever draws it.
 package render
 
 import (
@@ -61,7 +66,7 @@ type Code struct{ Language, Source string }
 // StepState is how one tool call stands.
 type StepState string
 
-// The step states, each with its mark in words.go.
+// The step states, each with its [Mark].
 const (
 	StepPending   StepState = "pending"   // not started, nothing asked of a person
 	StepWaiting   StepState = "waiting"   // a person is asked
@@ -73,6 +78,48 @@ const (
 	StepCancelled StepState = "cancelled" //
 	StepUnknown   StepState = "unknown"   // nobody knows whether it happened
 )
+
+// Mark is the symbol of a step's state. An unknown state is drawn as one that nobody knows.
+func Mark(s StepState) string {
+	switch s {
+	case StepPending:
+		return "·"
+	case StepWaiting:
+		return "⚠️"
+	case StepRunning:
+		return "⟳"
+	case StepDone:
+		return "✓"
+	case StepFailed, StepDenied, StepCancelled:
+		return "✕"
+	case StepExpired:
+		return "⌛"
+	}
+	return "❓"
+}
+
+// MarkWord is what a mark means, for screen readers: colour and shape never carry meaning alone.
+func MarkWord(s StepState) string {
+	switch s {
+	case StepPending:
+		return "not started"
+	case StepWaiting:
+		return "waits for an answer"
+	case StepRunning:
+		return "running"
+	case StepDone:
+		return "done"
+	case StepFailed:
+		return "failed"
+	case StepDenied:
+		return "denied"
+	case StepCancelled:
+		return "cancelled"
+	case StepExpired:
+		return "expired"
+	}
+	return "outcome unknown"
+}
 
 // Step is one tool call's line: the same shape whether it asked or not.
 type Step struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // Random messages: anything that a model, a server or a person could make of one.
@@ -74,7 +75,7 @@ func message(t *rapid.T) render.Message {
 		for i := range rapid.IntRange(0, 6).Draw(t, "rows") {
 			a.Args.Rows = append(a.Args.Rows, render.Row{Name: "n" + strconv.Itoa(i) + words(t, "row"), Value: words(t, "value")})
 		}
-		a.Choices = append(choices(t, "ask-"+id, 4), render.Choice{Choice: chat.Deny, Token: "ask-" + id, Label: render.LabelDeny})
+		a.Choices = append(choices(t, "ask-"+id, 4), render.Choice{Choice: chat.Deny, Token: "ask-" + id, Label: text.LabelDeny})
 		return a
 	})
 	m := render.Message{Token: rapid.SampledFrom([]string{"", "turn"}).Draw(t, "token"), Blocks: rapid.SliceOfN(block, 0, 14).Draw(t, "blocks")}
@@ -118,7 +119,7 @@ func TestMeasure(t *testing.T) {
 			},
 		},
 	}
-	say := utf8.RuneCountInString(render.ShownInFull)
+	say := utf8.RuneCountInString(text.ShownInFull)
 	chars := 3 + 6 + 4 + 2 + 3 + 20 + 2 + 13 + 6 + say
 	want := render.Size{Chars: chars, Bytes: chars + 1, Blocks: 5, Text: 4, Args: 6, Label: 14, Asks: 1, Choices: 4}
 	if got := render.Measure(m); got != want {
@@ -136,5 +137,22 @@ func TestMeasure(t *testing.T) {
 	}
 	if exact := (render.Limits{Chars: want.Chars, Bytes: want.Bytes, Blocks: 5, Text: 4, Args: 6, Label: 14, Asks: 1, Choices: 4}); !render.Within(m, exact) {
 		t.Error("the exact size is too much")
+	}
+}
+
+// Every state has its own word, and an unknown one is never drawn as done.
+func TestMarks(t *testing.T) {
+	words := map[string]bool{}
+	for s, mark := range map[render.StepState]string{
+		render.StepPending: "·", render.StepWaiting: "⚠️", render.StepRunning: "⟳", render.StepDone: "✓", render.StepFailed: "✕", render.StepDenied: "✕",
+		render.StepExpired: "⌛", render.StepCancelled: "✕", render.StepUnknown: "❓",
+	} {
+		if got := render.Mark(s); got != mark {
+			t.Errorf("%s: %s", s, got)
+		}
+		words[render.MarkWord(s)] = true
+	}
+	if len(words) != 9 || render.Mark("new") != "❓" || render.MarkWord("new") != render.MarkWord(render.StepUnknown) {
+		t.Error(words)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
 )
 
 // PlainText is a whole message as plain text: for notifications, screen readers and terminals. An ask states its
@@ -14,12 +15,12 @@ func PlainText(m Message) string {
 	for _, b := range m.Blocks {
 		switch b := b.(type) {
 		case Text:
-			p.line(Prose(b.Markdown))
+			p.line(text.Prose(b.Markdown))
 			if b.Cut {
-				p.line(CutReply)
+				p.line(text.CutReply)
 			}
 		case Code:
-			p.line(Prose(b.Source))
+			p.line(text.Prose(b.Source))
 		case Step:
 			p.step(b)
 		case Ask:
@@ -39,16 +40,16 @@ func PlainLine(l Line) string {
 	for _, s := range l {
 		switch s := s.(type) {
 		case Plain:
-			b.WriteString(Prose(string(s)))
+			b.WriteString(text.ProseLine(string(s)))
 		case Strong:
-			b.WriteString(Prose(string(s)))
+			b.WriteString(text.ProseLine(string(s)))
 		case Person:
-			b.WriteString(Prose(personName(s)))
+			b.WriteString(text.ProseLine(personName(s)))
 		case Time:
-			b.WriteString(Clock(s.At))
+			b.WriteString(text.Clock(s.At))
 		}
 	}
-	return strings.NewReplacer("\n", " ⏎ ", "\t", " ").Replace(b.String())
+	return b.String()
 }
 
 type plain struct{ b strings.Builder }
@@ -67,35 +68,35 @@ func (p *plain) line(parts ...string) {
 }
 
 func (p *plain) step(s Step) {
-	title := Mark(s.State) + " " + one(s.Title)
-	p.line(title, one(s.Server), MarkWord(s.State), PlainLine(s.Detail))
+	title := Mark(s.State) + " " + text.OneLine(s.Title)
+	p.line(title, text.OneLine(s.Server), MarkWord(s.State), PlainLine(s.Detail))
 	p.choices(s.Choices)
 }
 
 func (p *plain) ask(a Ask) {
-	p.line(Mark(StepWaiting) + " " + one(a.Header))
-	p.line(one(a.Run))
+	p.line(Mark(StepWaiting) + " " + text.OneLine(a.Header))
+	p.line(text.OneLine(a.Run))
 	var facts []string
 	for _, f := range a.Facts {
-		facts = append(facts, strings.TrimSpace(Prose(f.Symbol)+" "+one(f.Label)))
+		facts = append(facts, strings.TrimSpace(text.Prose(f.Symbol)+" "+text.OneLine(f.Label)))
 	}
 	p.line(facts...)
 	if len(a.Args.Rows) > 0 {
 		for _, r := range a.Args.Rows {
-			p.line("    " + one(r.Name) + ": " + one(r.Value))
+			p.line("    " + text.OneLine(r.Name) + ": " + text.OneLine(r.Value))
 		}
 	} else if a.Args.JSON != "" {
-		out, _ := Visible(a.Args.JSON)
+		out, _ := text.Visible(a.Args.JSON)
 		p.line("    " + strings.ReplaceAll(out, "\n", "\n    "))
 	}
 	if s := a.Args.Say(); s != "" {
 		p.line("    " + s)
 	}
-	p.line(one(a.Question))
-	p.line(one(a.Impact))
-	p.quoted(ServerSays, a.Server.Description)
-	p.quoted(ServerSays, a.Describes)
-	p.quoted(ModelSays, a.Model)
+	p.line(text.OneLine(a.Question))
+	p.line(text.OneLine(a.Impact))
+	p.quoted(text.ServerSays, a.Server.Description)
+	p.quoted(text.ServerSays, a.Describes)
+	p.quoted(text.ModelSays, a.Model)
 	p.line(PlainLine(a.Because))
 	p.line(a.Warning)
 	p.line(a.Review)
@@ -106,25 +107,19 @@ func (p *plain) ask(a Ask) {
 
 func (p *plain) quoted(who, s string) {
 	if s != "" {
-		p.line(who + one(s))
+		p.line(who + text.OneLine(s))
 	}
 }
 
 func (p *plain) choices(cs []Choice) {
 	var say []string
 	for _, c := range cs {
-		say = append(say, "["+one(c.Label)+"]")
+		say = append(say, "["+text.OneLine(c.Label)+"]")
 	}
 	if say != nil {
 		p.b.WriteString(strings.Join(say, " "))
 		p.b.WriteByte('\n')
 	}
-}
-
-// one makes one line of untrusted text: a second line could pass for one of ours.
-func one(s string) string {
-	out, _ := Visible(s)
-	return strings.NewReplacer("\n", " ⏎ ", "\t", " ").Replace(out)
 }
 
 // Question is the message's open question, for a notification: what is asked and by which buttons it can be
@@ -141,13 +136,13 @@ func Question(m Message) string {
 				labels = append(labels, c.Label)
 			}
 		}
-		ask := one(a.Question)
+		ask := text.OneLine(a.Question)
 		if ask == "" && a.Run != "" {
-			ask = "(" + one(a.Run) + ")"
+			ask = "(" + text.OneLine(a.Run) + ")"
 		}
-		s := strings.TrimSpace(strings.ReplaceAll(one(a.Header)+" "+ask, " ⏎ ", " "))
+		s := strings.TrimSpace(strings.ReplaceAll(text.OneLine(a.Header)+" "+ask, " ⏎ ", " "))
 		if labels != nil {
-			s += " " + OneOf(labels) + "?"
+			s += " " + text.OneOf(labels) + "?"
 		}
 		return s
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 func TestPlainText(t *testing.T) {
@@ -18,9 +19,9 @@ func TestPlainText(t *testing.T) {
 			render.Text{Markdown: "I'll read **both** files.", Cut: true},
 			render.Step{State: render.StepDone, Title: "read_file", Server: "files", Detail: render.Line{render.Plain("0.2 s")}},
 			card(1),
-			render.Note{Line: render.Line{render.Plain("write_file of files is allowed")}, Choices: []render.Choice{{Choice: chat.Revoke, Label: render.LabelRevoke}}},
+			render.Note{Line: render.Line{render.Plain("write_file of files is allowed")}, Choices: []render.Choice{{Choice: chat.Revoke, Label: text.LabelRevoke}}},
 		},
-		Choices: []render.Choice{{Choice: chat.Stop, Label: render.LabelStop}},
+		Choices: []render.Choice{{Choice: chat.Stop, Label: text.LabelStop}},
 	}
 	want := `I'll read **both** files.
 (the reply was cut here)
@@ -75,7 +76,7 @@ func TestPlainTextIsInert(t *testing.T) {
 
 // The golden of a fitted message: what a person reads at the floor.
 func TestFitGolden(t *testing.T) {
-	m := render.Message{Token: "turn1", Choices: []render.Choice{{Choice: chat.ApproveAll, Label: render.LabelApproveAll(5)}, {Choice: chat.DenyAll, Label: render.LabelDenyAll(5)}}}
+	m := render.Message{Token: "turn1", Choices: []render.Choice{{Choice: chat.ApproveAll, Label: text.LabelApproveAll(5)}, {Choice: chat.DenyAll, Label: text.LabelDenyAll(5)}}}
 	m.Blocks = append(m.Blocks, render.Text{Markdown: "First:\n\n```sh\n" + strings.Repeat("echo hello\n", 100) + "```\nThat is all."})
 	for i := range 12 {
 		m.Blocks = append(m.Blocks, render.Step{Call: "s", State: []render.StepState{render.StepDone, render.StepDone, render.StepExpired}[i%3], Title: "read_file", Server: "files",
@@ -116,7 +117,7 @@ func TestFloorHoldsTheWorst(t *testing.T) {
 		for range 8 {
 			a := card(1)
 			a.Header, a.Run, a.Server.Description, a.Question, a.Describes, a.Impact, a.Model, a.Because, a.Footer = s, s, s, s, s, s, s, l, l
-			a.Warning, a.Review = render.Warning(s[:min(len(s), 20)]), render.Review
+			a.Warning, a.Review = text.Warning(s[:min(len(s), 20)]), text.Review
 			for range 9 {
 				a.Facts = append(a.Facts, render.Fact{Symbol: s, Label: s})
 				a.Args.Rows = append(a.Args.Rows, render.Row{Name: s, Value: s})

@@ -3,6 +3,8 @@ package render
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/text"
 )
 
 // Rest is what of a message's last Text [Fit] leaves out, from the place of the cut to the end, in parts that each fit into one
@@ -25,7 +27,7 @@ func Rest(m Message, l Limits) []string {
 	if room <= 0 {
 		room = len(whole)
 	}
-	return parts(whole, at, max(room-2*len("\n```")-len(Continued), Floor.Text/2))
+	return parts(whole, at, max(room-2*len("\n```")-len(text.Continued), Floor.Text/2))
 }
 
 // parts splits s from a place on, at ends of lines where that costs little.

@@ -38,21 +38,21 @@ const wordRest = `[A-Za-z0-9_.+=~:@^,!#%-]`
 // named reports whether a member's name says that this value of it is a secret. "api_key", "apiKey" and "X-API-Key" say it,
 // "max_tokens" and "token_count" do not.
 func named(name, value string) bool {
-	if name == "" || !wordShape.MatchString(value) {
-		return false
-	}
 	parts := words(name)
 	if len(parts) == 0 || plainTails[parts[len(parts)-1]] {
 		return false
 	}
 	for i, p := range parts {
 		if secretWords[p] || i > 0 && secretPairs[parts[i-1]+" "+p] {
-			return true
+			return wordShape.MatchString(value)
 		}
 	}
-	number := strings.Trim(value, "0123456789") == ""
 	tail := parts[len(parts)-1]
-	return secretTails[tail] && strings.ContainsAny(value, "0123456789") && !(number && tail == "tokens")
+	if !secretTails[tail] || !wordShape.MatchString(value) { // last, because a value may be long
+		return false
+	}
+	number := strings.Trim(value, "0123456789") == ""
+	return strings.ContainsAny(value, "0123456789") && !(number && tail == "tokens")
 }
 
 // words splits a name at everything that is no letter or digit and where lower case meets upper case, and

@@ -3,6 +3,8 @@ package render
 import (
 	"html"
 	"strings"
+
+	"github.com/nodhq/nod/core/text"
 )
 
 // Unescape is a piece of Markdown text with its backslashes and entities resolved, as CommonMark has them. An entity can name a hidden
@@ -29,7 +31,7 @@ func Unescape(s string) string {
 			b.WriteByte(c)
 		}
 	}
-	return Prose(b.String())
+	return text.Prose(b.String())
 }
 
 func isPunct(c byte) bool {

@@ -16,10 +16,9 @@ import (
 // Store is what a gate stands before.
 type Store interface {
 	agent.Log
+	agent.Index
 	agent.Leases
 	agent.Watcher
-	Asking(context.Context, func(chat.ID) bool) ([]chat.ID, error)
-	Granting(context.Context) ([]chat.ID, error)
 }
 
 // Fault is what happens to one call of the store.
@@ -224,7 +223,7 @@ func (g *Gate) Wakes(ctx context.Context, owner string) (<-chan chat.ID, error) 
 	return g.store.Wakes(ctx, owner)
 }
 
-// Asking tells which chats wait for a person.
+// Asking implements [agent.Index].
 func (g *Gate) Asking(ctx context.Context, match func(chat.ID) bool) (ids []chat.ID, err error) {
 	if g.isDead() {
 		return nil, errDead
@@ -233,12 +232,20 @@ func (g *Gate) Asking(ctx context.Context, match func(chat.ID) bool) (ids []chat
 	return g.store.Asking(ctx, match)
 }
 
-// Granting tells which chats have standing permissions.
+// Granting implements [agent.Index].
 func (g *Gate) Granting(ctx context.Context) ([]chat.ID, error) {
 	if g.isDead() {
 		return nil, errDead
 	}
 	return g.store.Granting(ctx)
+}
+
+// EachChat implements [agent.Index].
+func (g *Gate) EachChat(ctx context.Context, take func(chat.ID) error) error {
+	if g.isDead() {
+		return errDead
+	}
+	return g.store.EachChat(ctx, take)
 }
 
 // Watch signals when a chat's log moved.

@@ -27,6 +27,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
@@ -52,6 +53,7 @@ type Options struct {
 	Sweep    time.Duration // 0: 50 ms
 	Drain    time.Duration // 0: 10 s
 	Engine   func(*agent.Config)
+	Settings func(*settings.Config) // after Engine, with what it made
 	// Faults decides the fault of the n-th log call of replica 0.
 	Faults func(n int, what string) Fault
 	// Beside: the platform takes messages beside a turn's one, and cannot post at most once by itself.
@@ -84,11 +86,12 @@ type World struct {
 	n       int
 }
 
-// Replica is one engine.
+// Replica is one engine with its settings.
 type Replica struct {
-	Name   string
-	Engine *agent.Engine
-	Gate   *Gate
+	Name     string
+	Engine   *agent.Engine
+	Settings *settings.Settings
+	Gate     *Gate
 
 	store *state.Store
 	stop  context.CancelFunc
@@ -166,7 +169,7 @@ func (w *World) Start() *Replica {
 		r.Gate.at = w.options.Faults
 	}
 	c := agent.Config{
-		Log: r.Gate, Leases: r.Gate, Model: mouth{w.Model, r.Gate}, Tools: hands{w.Tools, r.Name, r.Gate, r.died}, Policies: w,
+		Log: r.Gate, Index: r.Gate, Leases: r.Gate, Model: mouth{w.Model, r.Gate}, Tools: hands{w.Tools, r.Name, r.Gate, r.died}, Policies: w,
 		Platforms: map[string]agent.Platform{Room.Platform: surface{w.Platform, r.Name, r.Gate}},
 		Owner:     r.Name, Lease: w.options.Lease, Sweep: w.options.Sweep, Drain: w.options.Drain, Logger: logger(w, r.Name),
 	}
@@ -186,11 +189,22 @@ func (w *World) Start() *Replica {
 	if r.Engine, err = agent.New(c); err != nil {
 		w.Fatal(err)
 	}
+	managed := settings.Config{Engine: r.Engine, Log: c.Log, Index: c.Index, Tools: c.Tools, Platforms: c.Platforms, Logger: c.Logger}
+	if w.options.Settings != nil {
+		w.options.Settings(&managed)
+	}
+	if r.Settings, err = settings.New(managed); err != nil {
+		w.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
+	var running sync.WaitGroup
+	for _, run := range []func(context.Context) error{r.Engine.Run, r.Settings.Run} {
+		running.Go(func() { _ = run(ctx) })
+	}
 	go func() {
 		defer close(r.done)
-		_ = r.Engine.Run(ctx)
+		running.Wait()
 	}()
 	w.Replicas = append(w.Replicas, r)
 	return r

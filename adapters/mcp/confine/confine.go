@@ -11,6 +11,8 @@
 //
 // A binary answers as a launcher if its main calls [Main] first. In one that does not, such as a test's, nothing is confined, and [Able]
 // says so: else it would start itself over and over.
+//
+// [Harden] is the other half: it shuts what the kernel shows of nod itself to the programs that run as the same user.
 package confine
 
 import (

@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/agnivade/levenshtein"
+	"go.yaml.in/yaml/v4"
+
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
-	"go.yaml.in/yaml/v4"
 )
 
 // decoder walks YAML nodes against Config's types. It goes on after a mistake, so that all are found at once.
@@ -257,10 +258,9 @@ func set(v reflect.Value, text string, expanded bool) error {
 	case *Secret:
 		*p = Secret(strings.TrimSpace(text))
 	case *Text:
-		*p = Text{text, text}
-		switch {
+		switch *p = (Text{text, text}); {
 		case isURL(text):
-			p.shown = maskURL(text)
+			*p = URL(text)
 		case expanded:
 			p.shown = Mask
 		}

@@ -40,6 +40,7 @@ func mustParse(t *testing.T, text string, e Getenv) Config {
 	return c
 }
 
+// R115
 func TestNothingIsTheDemo(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "---\n", "{}", "model:\n", "mcp: {servers: }"} {
 		c := mustParse(t, text, env())
@@ -125,6 +126,7 @@ func TestTheDocumentedExample(t *testing.T) {
 }
 
 // An old file, from before there were permissions, still loads and asks for every MCP tool (R168).
+// R168
 func TestOldFileWithoutPermissionsLoads(t *testing.T) {
 	c := mustParse(t, "mcp: {servers: {files: {command: [npx]}}}\n", env())
 	p := c.Policy()
@@ -133,6 +135,7 @@ func TestOldFileWithoutPermissionsLoads(t *testing.T) {
 	}
 }
 
+// R11 R116
 func TestDisabledAndParked(t *testing.T) {
 	c := mustParse(t, "approvals: {timeout: park}\npermissions: {servers: {workbench: {enabled: false, timeout: park, tools: {calculator: {enabled: false}}}}}", env())
 	p := c.Policy()
@@ -142,6 +145,7 @@ func TestDisabledAndParked(t *testing.T) {
 	}
 }
 
+// R110
 func TestEnvironmentOverTheFile(t *testing.T) {
 	file := `
 listen: 127.0.0.1:1
@@ -177,6 +181,7 @@ discord: {token: f, public_key: ` + strings.Repeat("a", 64) + `, api_url: "http:
 }
 
 // TestProblems has one file per kind of mistake in testdata/bad; the golden text beside it is all that is said.
+// R20/words
 func TestProblems(t *testing.T) {
 	files, err := filepath.Glob("testdata/bad/*.yaml")
 	if err != nil || len(files) < 30 {
@@ -267,6 +272,7 @@ func TestListenNeedsKeys(t *testing.T) {
 	}
 }
 
+// R111
 func TestWarnings(t *testing.T) {
 	c := mustParse(t, "permissions: {mode: never, servers: {workbench: {ask: always}}}", env("OPENAI_API_KEY", "k"))
 	w := strings.Join(c.Warnings(), "\n")
@@ -364,6 +370,7 @@ func TestSecretsHaveASecretType(t *testing.T) {
 	}
 }
 
+// R8
 func TestPrintThenCheck(t *testing.T) {
 	files, _ := filepath.Glob("../../../deploy/*.yaml")
 	texts := []string{"", everything, secretive, "approvals: {approvers: ['slack:T:U%3A1'], timeout: park}\nredis: {durability: replicas=2}\nlease: 90m",
@@ -404,7 +411,8 @@ func roundTrip(t *testing.T, c Config, e Getenv) {
 	}
 }
 
-// R115: the dump shows the default.
+// The dump shows the default.
+// R115
 func TestPrintShowsDefaults(t *testing.T) {
 	var out bytes.Buffer
 	if err := mustParse(t, "", env()).Write(&out); err != nil {

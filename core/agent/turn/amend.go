@@ -2,13 +2,11 @@ package turn
 
 import (
 	"bytes"
-
-	"github.com/nodhq/nod/core/render"
 )
 
 // amended makes the call another one: new bytes, new digest. Whatever was asked about the old bytes answers nothing any more.
 func (s Session) amended(e Entry, ev Amended) Session {
-	i := s.Turn.asking(ev.Ask)
+	i := s.Turn.Asking(ev.Ask)
 	if i < 0 || ev.By.IsZero() || !bytes.HasPrefix(ev.Args, []byte("{")) || ev.Digest == "" {
 		return s
 	}
@@ -16,9 +14,9 @@ func (s Session) amended(e Entry, ev Amended) Session {
 	if c.Status != Awaiting || c.overdue(e.At) || c.Digest == ev.Digest {
 		return s
 	}
-	return s.meet(ev.By, ev.Name).edit(func(t *Turn) {
+	return s.recordParticipant(ev.By, ev.Name).edit(func(t *Turn) {
 		c := &t.Calls[i]
-		if !c.edited() {
+		if !c.Edited() {
 			c.Wrote = c.Args
 		}
 		c.Edits = add(c.Edits, Amendment{By: ev.By, Name: ev.Name, At: e.At, From: c.Digest})
@@ -31,13 +29,4 @@ func (s Session) amended(e Entry, ev Amended) Session {
 // them is masked, because a form would have to show it.
 func CanEdit(c ToolCall) bool {
 	return c.Status == Awaiting && Showable(c) && !Masked(c)
-}
-
-// told is the call's result as the model reads it: it must know that other arguments ran than it wrote.
-func (c ToolCall) told() Result {
-	r := *c.Result
-	if c.edited() {
-		r.Text = render.ResultEdited(c.Edits[len(c.Edits)-1].Name, string(c.Args)) + "\n\n" + r.Text
-	}
-	return r
 }

@@ -2,14 +2,12 @@ package turn
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
-	"github.com/nodhq/nod/core/render"
 )
 
 // Bounds of what a session keeps. They are applied by the fold, so every replica forgets the same.
@@ -29,16 +27,16 @@ func New(id chat.ID) Session { return Session{Chat: id} }
 
 // Apply folds one entry. It is total: an event that no longer fits changes nothing. It never changes s.
 func Apply(s Session, e Entry) Session {
-	next := s.faded(e).apply(e)
-	if e.Op != "" && e.Event != nil && e.Event.Class() == Choice && next.moved(s) {
+	next := s.expireIdle(e).apply(e)
+	if e.Op != "" && e.Event != nil && e.Event.Class() == Choice && next.DiffersFrom(s) {
 		next.Clicks = last(add(next.Clicks, e.Op), maxClicks)
 	}
 	return next
 }
 
-// moved reports whether a choice had an effect. Every one has it on the turn, which is then another, or on one of these. (What lapsed
+// DiffersFrom reports whether a choice had an effect. Every one has it on the turn, which is then another, or on one of these. (What lapsed
 // and is asked for again begins a turn, or waits for one.)
-func (s Session) moved(from Session) bool {
+func (s Session) DiffersFrom(from Session) bool {
 	return s.Turn != from.Turn || s.ModeRev != from.ModeRev || s.ResetRev != from.ResetRev || len(s.Grants) != len(from.Grants) ||
 		len(s.Waiting) != len(from.Waiting) || s.Settings != from.Settings
 }
@@ -133,8 +131,8 @@ func (s Session) edit(f func(*Turn)) Session {
 	return s
 }
 
-// heard remembers a delivery; ok is false for one that was folded before.
-func (s Session) heard(d chat.Delivery) (Session, bool) {
+// seenDelivery remembers a delivery; ok is false for one that was folded before.
+func (s Session) seenDelivery(d chat.Delivery) (Session, bool) {
 	if d == "" || slices.Contains(s.Recent, d) {
 		return s, false
 	}
@@ -142,7 +140,7 @@ func (s Session) heard(d chat.Delivery) (Session, bool) {
 	return s, true
 }
 
-func (s Session) meet(u chat.User, name string) Session {
+func (s Session) recordParticipant(u chat.User, name string) Session {
 	if u.IsZero() {
 		return s
 	}
@@ -158,7 +156,7 @@ func (s Session) meet(u chat.User, name string) Session {
 }
 
 func (s Session) said(e Entry, ev Said) Session {
-	s, ok := s.heard(ev.Delivery)
+	s, ok := s.seenDelivery(ev.Delivery)
 	if !ok {
 		return s
 	}
@@ -166,7 +164,7 @@ func (s Session) said(e Entry, ev Said) Session {
 	if s.Began.IsZero() {
 		s.Began = ev.By
 	}
-	return s.meet(ev.By, ev.Name).queue(e, ev)
+	return s.recordParticipant(ev.By, ev.Name).queue(e, ev)
 }
 
 func (s Session) queue(e Entry, ev Said) Session {
@@ -216,7 +214,7 @@ func turnID(e Entry) TurnID {
 }
 
 func (s Session) edited(ev Edited) Session {
-	s, ok := s.heard(ev.Delivery)
+	s, ok := s.seenDelivery(ev.Delivery)
 	if !ok || ev.Message == "" {
 		return s
 	}
@@ -231,7 +229,7 @@ func (s Session) edited(ev Edited) Session {
 }
 
 func (s Session) deleted(e Entry, ev Deleted) Session {
-	s, ok := s.heard(ev.Delivery)
+	s, ok := s.seenDelivery(ev.Delivery)
 	if !ok {
 		return s
 	}
@@ -307,7 +305,7 @@ func (s Session) appeared(e Entry, ev Shown) Session {
 					}
 				}
 			}
-			c := &t.Calls[t.find(w.Call)]
+			c := &t.Calls[t.Find(w.Call)]
 			if !c.Want.Open() {
 				c.Seen, c.Deadline = seen, w.Deadline
 				continue
@@ -337,14 +335,14 @@ func (s Session) replied(e Entry, ev Replied) Session {
 	}
 	s.Usage = s.Usage.plus(ev.Usage)
 	if ev.More > 0 {
-		s = s.note(render.NoteMoreCalls(ev.More, len(ev.Calls)))
+		s = s.note(Note{Kind: NoteMoreCalls, More: ev.More, Taken: len(ev.Calls)})
 	}
 	return s.edit(func(t *Turn) {
 		t.Step++
 		t.Usage = t.Usage.plus(ev.Usage)
 		t.Replies = add(t.Replies, Reply{Text: ev.Text, Cut: ev.Cut, Left: ev.Left, More: ev.More, Faults: ev.Faults, Model: ev.Model, Extra: ev.Extra})
 		for _, p := range ev.Calls {
-			if p.ID == "" || t.find(p.ID) >= 0 {
+			if p.ID == "" || t.Find(p.ID) >= 0 {
 				continue
 			}
 			c := ToolCall{ID: p.ID, ModelID: p.ModelID, Step: ev.Step, Tool: p.Tool, Args: p.Args, Digest: p.Digest, Extra: p.Extra, Unchecked: p.Unchecked, Status: Proposed}
@@ -357,7 +355,7 @@ func (s Session) replied(e Entry, ev Replied) Session {
 }
 
 func (s Session) ruled(e Entry, ev Ruled) Session {
-	i := s.Turn.find(ev.Call)
+	i := s.Turn.Find(ev.Call)
 	if i < 0 || s.Turn.Stopped != nil || ev.Ask == "" {
 		return s
 	}
@@ -375,11 +373,11 @@ func (s Session) ruled(e Entry, ev Ruled) Session {
 		c := &t.Calls[i]
 		c.ask(ev.Ask)
 		c.Ruling, c.Card = ev.Ruling, ev.Card
-		c.undecide()
+		c.Decision = Decision{}
 		c.Votes, c.Ticked = nil, nil
 		switch ev.Ruling.Verdict {
 		case permission.Allow:
-			c.Status, c.Asked, c.Grant, c.Cover = Allowed, false, ev.Ruling.Grant, s.grant(ev.Ruling.Grant)
+			c.Status, c.Asked, c.Grant, c.Cover = Allowed, false, ev.Ruling.Grant, s.Grant(ev.Ruling.Grant)
 		case permission.Forbid:
 			c.Asked = false
 			c.settle(Denied, e.At, Result{Text: ev.Say, IsError: true})
@@ -390,7 +388,7 @@ func (s Session) ruled(e Entry, ev Ruled) Session {
 }
 
 func (s Session) decided(e Entry, ev Decided) Session {
-	i := s.Turn.asking(ev.Ask)
+	i := s.Turn.Asking(ev.Ask)
 	if i < 0 || s.Turn.Calls[i].Status != Awaiting || ev.By.IsZero() {
 		return s
 	}
@@ -414,13 +412,13 @@ func (s Session) decided(e Entry, ev Decided) Session {
 	case ev.Choice == chat.AllowOnce && c.voted(ev.By): // two clicks are not two people
 		return s
 	}
-	s = s.meet(ev.By, ev.Name)
+	s = s.recordParticipant(ev.By, ev.Name)
 	if ev.Choice == chat.AllowOnce && len(c.Votes)+1 < c.Ruling.Approvals {
 		return s.edit(func(t *Turn) { t.Calls[i].Votes = add(t.Calls[i].Votes, Vote{ev.By, ev.Name, ev.Surface, e.At}) })
 	}
 	s = s.edit(func(t *Turn) {
 		c := &t.Calls[i]
-		c.Choice, c.By, c.Name, c.Surface, c.Reason, c.DecidedAt = ev.Choice, ev.By, ev.Name, ev.Surface, ev.Reason, e.At
+		c.Decision = Decision{Choice: ev.Choice, By: ev.By, Name: ev.Name, Surface: ev.Surface, Reason: ev.Reason, DecidedAt: e.At}
 		c.Deadline = time.Time{}
 		switch {
 		case ev.Choice == chat.AllowOnce:
@@ -432,7 +430,7 @@ func (s Session) decided(e Entry, ev Decided) Session {
 			c.Status, c.Grant = Allowed, g.ID
 		default:
 			c.Choice = chat.Deny
-			c.settle(Denied, e.At, deniedResult(ev))
+			c.settle(Denied, e.At, Result{Kind: ResultDenied, Reason: ev.Reason, By: ev.Name, IsError: true})
 		}
 	})
 	if Grants(ev.Choice) {
@@ -441,32 +439,19 @@ func (s Session) decided(e Entry, ev Decided) Session {
 	return s
 }
 
-// deniedResult is R120's text and R121's structure.
-func deniedResult(ev Decided) Result {
-	structured, err := json.Marshal(struct {
-		Success bool   `json:"success"`
-		Error   string `json:"error"`
-		By      string `json:"by,omitempty"`
-	}{false, "User denied tool execution", ev.Name})
-	if err != nil {
-		structured = nil
-	}
-	return Result{Text: render.ResultDenied(ev.Reason), IsError: true, Structured: structured}
-}
-
 func (s Session) withdrawn(e Entry, ev Withdrawn) Session {
-	i := s.Turn.asking(ev.Ask)
+	i := s.Turn.Asking(ev.Ask)
 	if i < 0 || ev.By.IsZero() || ev.Next == "" || !CanUndo(s, s.Turn.Calls[i]) || slices.Contains(s.Turn.Calls[i].Asks, ev.Next) {
 		return s
 	}
 	c := s.Turn.Calls[i]
 	if Grants(c.Choice) {
-		s = s.lose([]permission.GrantID{c.Grant})
+		s = s.dropGrants([]permission.GrantID{c.Grant})
 	}
-	return s.meet(ev.By, ev.Name).edit(func(t *Turn) {
+	return s.recordParticipant(ev.By, ev.Name).edit(func(t *Turn) {
 		c := &t.Calls[i]
 		c.ask(ev.Next)
-		c.undecide()
+		c.Decision = Decision{}
 		c.Votes = nil
 		c.Result = nil
 		c.await(e.At, c.Ruling.Timeout)
@@ -474,8 +459,8 @@ func (s Session) withdrawn(e Entry, ev Withdrawn) Session {
 }
 
 func (s Session) extended(e Entry, ev Extended) Session {
-	i := s.Turn.asking(ev.Ask)
-	if i < 0 || ev.By.IsZero() || !s.Turn.Calls[i].waits() {
+	i := s.Turn.Asking(ev.Ask)
+	if i < 0 || ev.By.IsZero() || !s.Turn.Calls[i].Waits() {
 		return s
 	}
 	c := s.Turn.Calls[i]
@@ -490,21 +475,21 @@ func (s Session) extended(e Entry, ev Extended) Session {
 
 func (s Session) expired(e Entry, ev Expired) Session {
 	if s.Turn != nil {
-		if at := s.Turn.wanting(ev.Ask); at >= 0 {
+		if at := s.Turn.Wanting(ev.Ask); at >= 0 {
 			return s.unfilled(e, at)
 		}
 	}
-	i := s.Turn.asking(ev.Ask)
-	if i < 0 || !s.Turn.Calls[i].waits() || !s.Turn.Calls[i].overdue(e.At) {
+	i := s.Turn.Asking(ev.Ask)
+	if i < 0 || !s.Turn.Calls[i].Waits() || !s.Turn.Calls[i].overdue(e.At) {
 		return s
 	}
 	return s.edit(func(t *Turn) {
 		c := &t.Calls[i]
 		if c.Status == Unknown {
-			c.settle(Unknown, e.At, Result{Text: render.ResultUnknown(c.Lost), IsError: true})
+			c.settle(Unknown, e.At, unknownResult(c.Lost))
 			return
 		}
-		c.settle(Lapsed, e.At, Result{Text: render.ResultTimedOut(c.waited()), IsError: true})
+		c.settle(Lapsed, e.At, Result{Kind: ResultTimedOut, Waited: c.Waited(), IsError: true})
 	})
 }
 
@@ -512,36 +497,32 @@ func (s Session) reopened(e Entry, ev Reopened) Session {
 	if ev.By.IsZero() || ev.Next == "" || ev.NextCall == "" {
 		return s
 	}
-	if i := s.Turn.asking(ev.Ask); i >= 0 {
+	if i := s.Turn.Asking(ev.Ask); i >= 0 {
 		c := s.Turn.Calls[i]
 		if c.Status != Lapsed || c.Reasked || s.Turn.Stopped != nil || slices.Contains(c.Asks, ev.Next) {
 			return s
 		}
 		if c.Step == s.Turn.Step-1 && !s.Turn.settled() {
-			return s.meet(ev.By, ev.Name).edit(func(t *Turn) {
+			return s.recordParticipant(ev.By, ev.Name).edit(func(t *Turn) {
 				c := &t.Calls[i]
 				c.ask(ev.Next)
-				c.undecide()
+				c.Decision = Decision{}
 				c.Votes, c.Ticked, c.Result = nil, nil, nil
 				c.await(e.At, c.Ruling.Timeout)
 			})
 		}
 		s = s.edit(func(t *Turn) { t.Calls[i].Reasked = true })
-		return s.meet(ev.By, ev.Name).replay(e, ev, c, s.Turn.Requester)
+		return s.recordParticipant(ev.By, ev.Name).replay(e, ev, c, s.Turn.Requester)
 	}
-	for i, l := range s.Lapsed {
-		if l.Call.Ask == ev.Ask {
-			s.Lapsed = slices.Delete(slices.Clone(s.Lapsed), i, i+1)
-			if s.Last != nil {
-				if j := s.Last.find(l.Call.ID); j >= 0 {
-					t := *s.Last
-					t.Calls = slices.Clone(t.Calls)
-					t.Calls[j].Reasked = true
-					s.Last = &t
-				}
-			}
-			return s.meet(ev.By, ev.Name).replay(e, ev, l.Call, l.Requester)
+	if l, ok := s.FindLapsed(ev.Ask); ok {
+		s.Lapsed = slices.DeleteFunc(slices.Clone(s.Lapsed), func(x LapsedCall) bool { return x.Call.Ask == ev.Ask })
+		if i := s.Last.Find(l.Call.ID); i >= 0 {
+			t := *s.Last
+			t.Calls = slices.Clone(t.Calls)
+			t.Calls[i].Reasked = true
+			s.Last = &t
 		}
+		return s.recordParticipant(ev.By, ev.Name).replay(e, ev, l.Call, l.Requester)
 	}
 	return s
 }
@@ -555,18 +536,18 @@ func (s Session) replay(e Entry, ev Reopened, c ToolCall, requester chat.User) S
 		}
 	}
 	return s.queue(e, Said{
-		Delivery: chat.Delivery("again:" + string(ev.Next)), By: requester, Name: name, Text: render.AskedAgain(c.Tool.Name, c.Tool.Server),
+		Delivery: chat.Delivery("again:" + string(ev.Next)), By: requester, Name: name,
 		Replay: &Replay{Call: ev.NextCall, Tool: c.Tool, Args: c.Args, Digest: c.Digest, Unchecked: c.Unchecked},
 	})
 }
 
 func (s Session) started(e Entry, ev Started) Session {
-	i := s.Turn.find(ev.Call)
+	i := s.Turn.Find(ev.Call)
 	if i < 0 || ev.Run == "" {
 		return s
 	}
 	c := s.Turn.Calls[i]
-	if !s.Turn.runnable(i) || c.Ask != ev.Ask || c.Digest != ev.Digest || slices.Contains(c.Runs, ev.Run) {
+	if !s.Turn.Runnable(i) || c.Ask != ev.Ask || c.Digest != ev.Digest || slices.Contains(c.Runs, ev.Run) {
 		return s
 	}
 	if ev.Grant != "" {
@@ -581,15 +562,16 @@ func (s Session) started(e Entry, ev Started) Session {
 	}
 	return s.edit(func(t *Turn) {
 		c := &t.Calls[i]
-		c.Status, c.Run, c.Runs, c.Token, c.StartedAt = Running, ev.Run, add(c.Runs, ev.Run), ev.Token, e.At
+		c.begin(ev.Run, ev.Token)
+		c.Status, c.StartedAt = Running, e.At
 		if ev.Grant != "" {
-			c.Grant, c.Cover = ev.Grant, s.grant(ev.Grant)
+			c.Grant, c.Cover = ev.Grant, s.Grant(ev.Grant)
 		}
 	})
 }
 
 func (s Session) finished(e Entry, ev Finished) Session {
-	if i := s.Turn.find(ev.Call); i >= 0 {
+	if i := s.Turn.Find(ev.Call); i >= 0 {
 		c := s.Turn.Calls[i]
 		if !slices.Contains(c.Runs, ev.Run) || slices.Contains(c.Heard, ev.Run) {
 			return s
@@ -605,36 +587,34 @@ func (s Session) finished(e Entry, ev Finished) Session {
 				c.settle(status, e.At, ev.Result)
 			})
 		}
-		s = s.edit(func(t *Turn) {
-			t.Calls[i].Heard, t.Calls[i].Late, t.Calls[i].LateFailed = add(c.Heard, ev.Run), true, ev.Result.IsError
-		})
-		return s.note(render.LateResult(c.Tool.Name, c.Tool.Server, ev.Result.Text, ev.Result.IsError))
+		s = s.edit(func(t *Turn) { t.Calls[i].late(ev.Run, ev.Result.IsError) })
+		return s.note(Note{Kind: NoteLate, Tool: c.Tool.Name, Server: c.Tool.Server, Text: ev.Result.Text, Failed: ev.Result.IsError})
 	}
-	if i := s.Last.find(ev.Call); i >= 0 {
+	if i := s.Last.Find(ev.Call); i >= 0 {
 		c := s.Last.Calls[i]
 		if !slices.Contains(c.Runs, ev.Run) || slices.Contains(c.Heard, ev.Run) {
 			return s
 		}
 		t := *s.Last
 		t.Calls = slices.Clone(t.Calls)
-		t.Calls[i].Heard, t.Calls[i].Late, t.Calls[i].LateFailed = add(c.Heard, ev.Run), true, ev.Result.IsError
+		t.Calls[i].late(ev.Run, ev.Result.IsError)
 		s.Last = &t
-		return s.note(render.LateResult(c.Tool.Name, c.Tool.Server, ev.Result.Text, ev.Result.IsError))
+		return s.note(Note{Kind: NoteLate, Tool: c.Tool.Name, Server: c.Tool.Server, Text: ev.Result.Text, Failed: ev.Result.IsError})
 	}
 	return s
 }
 
 // note tells the model something with its next request.
-func (s Session) note(text string) Session {
+func (s Session) note(n Note) Session {
 	if s.Turn != nil {
-		return s.edit(func(t *Turn) { t.Notes = last(add(t.Notes, text), maxNotes) })
+		return s.edit(func(t *Turn) { t.Notes = last(add(t.Notes, n), maxNotes) })
 	}
-	s.Notes = last(add(s.Notes, text), maxNotes)
+	s.Notes = last(add(s.Notes, n), maxNotes)
 	return s
 }
 
 func (s Session) abandoned(e Entry, ev Abandoned) Session {
-	i := s.Turn.find(ev.Call)
+	i := s.Turn.Find(ev.Call)
 	if i < 0 || ev.Ask == "" {
 		return s
 	}
@@ -642,7 +622,8 @@ func (s Session) abandoned(e Entry, ev Abandoned) Session {
 	if ev.Forgotten && (c.Status == Proposed || c.Status == Awaiting || c.Status == Allowed) && !slices.Contains(c.Runs, ev.Run) {
 		return s.edit(func(t *Turn) {
 			c := &t.Calls[i]
-			c.Status, c.Run, c.Runs, c.Token = Running, ev.Run, add(c.Runs, ev.Run), ev.Token
+			c.begin(ev.Run, ev.Token)
+			c.Status = Running
 		}).abandoned(e, ev)
 	}
 	if c.Status != Running || c.Run != ev.Run || slices.Contains(c.Asks, ev.Ask) {
@@ -666,13 +647,13 @@ func (s Session) abandoned(e Entry, ev Abandoned) Session {
 			c.Deadline = e.At.Add(ev.Wait)
 		}
 		if t.Stopped != nil || t.Unattended {
-			c.settle(Unknown, e.At, Result{Text: render.ResultUnknown(c.Lost), IsError: true})
+			c.settle(Unknown, e.At, unknownResult(c.Lost))
 		}
 	})
 }
 
 func (s Session) resolved(e Entry, ev Resolved) Session {
-	i := s.Turn.asking(ev.Ask)
+	i := s.Turn.Asking(ev.Ask)
 	if i < 0 || ev.By.IsZero() {
 		return s
 	}
@@ -682,23 +663,23 @@ func (s Session) resolved(e Entry, ev Resolved) Session {
 	}
 	switch ev.Answer {
 	case chat.Happened, chat.Leave:
-		return s.meet(ev.By, ev.Name).edit(func(t *Turn) {
+		return s.recordParticipant(ev.By, ev.Name).edit(func(t *Turn) {
 			c := &t.Calls[i]
 			c.Choice, c.By, c.Name, c.DecidedAt = ev.Answer, ev.By, ev.Name, e.At
-			text := render.ResultUnknown(c.Lost)
+			r := unknownResult(c.Lost)
 			if ev.Answer == chat.Happened {
-				text = render.ResultHappened()
+				r = Result{Kind: ResultHappened, IsError: true}
 			}
-			c.settle(Unknown, e.At, Result{Text: text, IsError: true})
+			c.settle(Unknown, e.At, r)
 		})
 	case chat.RunAgain:
 		if ev.Next == "" || slices.Contains(c.Asks, ev.Next) {
 			return s
 		}
-		return s.meet(ev.By, ev.Name).edit(func(t *Turn) {
+		return s.recordParticipant(ev.By, ev.Name).edit(func(t *Turn) {
 			c := &t.Calls[i]
 			c.ask(ev.Next)
-			c.undecide()
+			c.Decision = Decision{}
 			c.Votes, c.Ticked = nil, nil
 			c.await(e.At, c.Ruling.Timeout)
 		})
@@ -710,11 +691,11 @@ func (s Session) revoked(ev Revoked) Session {
 	if ev.By.IsZero() || !slices.ContainsFunc(s.Grants, func(g permission.Grant) bool { return slices.Contains(ev.Grants, g.ID) }) {
 		return s
 	}
-	return s.meet(ev.By, ev.Name).lose(ev.Grants)
+	return s.recordParticipant(ev.By, ev.Name).dropGrants(ev.Grants)
 }
 
-// lose drops grants; calls that they covered and that have not started go back to be ruled again.
-func (s Session) lose(ids []permission.GrantID) Session {
+// dropGrants ends grants; calls that they covered and that have not started go back to be ruled again.
+func (s Session) dropGrants(ids []permission.GrantID) Session {
 	gone := func(g permission.GrantID) bool { return g != "" && slices.Contains(ids, g) }
 	s.Grants = slices.DeleteFunc(slices.Clone(s.Grants), func(g permission.Grant) bool { return gone(g.ID) })
 	if s.Turn == nil || !slices.ContainsFunc(s.Turn.Calls, func(c ToolCall) bool { return c.Status == Allowed && gone(c.Grant) }) {
@@ -733,7 +714,7 @@ func (s Session) modeSet(e Entry, ev ModeSet) Session {
 	if ev.Rev != s.ModeRev+1 {
 		return s
 	}
-	s = s.meet(ev.By, ev.Name)
+	s = s.recordParticipant(ev.By, ev.Name)
 	s.Mode, s.ModeAt, s.ModeRev = ev.Mode, e.At, ev.Rev
 	if ev.Mode == permission.ModeAlways {
 		s.Grants = nil
@@ -754,7 +735,7 @@ func (s Session) reset(e Entry, ev Reset) Session {
 	if ev.Rev != s.ResetRev+1 {
 		return s
 	}
-	s = s.meet(ev.By, ev.Name)
+	s = s.recordParticipant(ev.By, ev.Name)
 	s.ResetRev = ev.Rev
 	s.Transcript, s.Dropped, s.Grants, s.Lapsed, s.Waiting, s.Notes = nil, 0, nil, nil, nil, nil
 	s.Mode, s.ModeAt = permission.ModeTool, time.Time{}
@@ -769,7 +750,7 @@ func (s Session) stopAsked(e Entry, ev StopAsked) Session {
 	if s.Turn == nil || s.Turn.ID != ev.Turn || s.Turn.Stopped != nil {
 		return s
 	}
-	return s.meet(ev.By, ev.Name).stop(e, Person{ev.By, ev.Name})
+	return s.recordParticipant(ev.By, ev.Name).stop(e, Person{ev.By, ev.Name})
 }
 
 // stop cancels what has not started. What runs stays Running until Finished or Abandoned, and asks for nothing more. A person's stop takes the waiting
@@ -782,7 +763,7 @@ func (s Session) stop(e Entry, by Person) Session {
 	return s.edit(func(t *Turn) {
 		t.Stopped, t.Cancelled = &by, n
 		t.cancel(e.At)
-		t.unwant()
+		t.cancelElicitations()
 	})
 }
 
@@ -797,7 +778,7 @@ func (s Session) ended(e Entry, ev Ended) Session {
 	t := s.Turn
 	s.Turn, s.Last, s.At = nil, t, e.At
 	if !t.Forget {
-		s.Transcript = add(s.Transcript, t.Talk()...)
+		s.Transcript = add(s.Transcript, t.utterances()...)
 		s = s.trim()
 	}
 	for _, c := range t.Calls {
@@ -806,20 +787,4 @@ func (s Session) ended(e Entry, ev Ended) Session {
 		}
 	}
 	return s.open(e)
-}
-
-// trim drops the oldest utterances over the bounds; [Session.Dropped] counts them.
-func (s Session) trim() Session {
-	n, size := 0, 0
-	for i := len(s.Transcript) - 1; i >= 0; i-- {
-		if size += s.Transcript[i].size(); size > maxTalkBytes && n > 0 {
-			break
-		}
-		n++
-	}
-	if n = min(n, maxTranscript); n < len(s.Transcript) {
-		s.Dropped += len(s.Transcript) - n
-		s.Transcript = last(s.Transcript, n)
-	}
-	return s
 }

@@ -48,8 +48,8 @@ func (Continue) isCommand() {}
 // beside is what is owed beside the turns' messages.
 func beside(s Session, now time.Time, env Env) []Command {
 	var do []Command
-	for _, t := range []*Turn{s.Last, s.Turn} {
-		if t == nil || t.Shown == "" || (env.Nudge == 0 && env.Room == 0) {
+	for _, t := range s.Turns() {
+		if t.Shown == "" || (env.Nudge == 0 && env.Room == 0) {
 			continue
 		}
 		waits := len(t.waiting()) > 0 // never so in a turn that is stopped or over
@@ -113,8 +113,8 @@ func (t *Turn) Answer() string {
 	return t.Replies[len(t.Replies)-1].Text
 }
 
-// besides edits the list of whichever remembered turn is meant.
-func (s Session) besides(id TurnID, f func([]Beside) []Beside) Session {
+// editBeside edits the list of the turn of that ID, if the session still holds it.
+func (s Session) editBeside(id TurnID, f func([]Beside) []Beside) Session {
 	switch {
 	case s.Turn != nil && s.Turn.ID == id:
 		return s.edit(func(t *Turn) { t.Beside = f(slices.Clone(t.Beside)) })
@@ -130,7 +130,7 @@ func (s Session) posted(e Entry, ev Posted) Session {
 	if ev.Slot == "" {
 		return s
 	}
-	return s.besides(ev.Turn, func(list []Beside) []Beside {
+	return s.editBeside(ev.Turn, func(list []Beside) []Beside {
 		if slices.ContainsFunc(list, func(b Beside) bool { return b.Slot == ev.Slot }) {
 			return list
 		}
@@ -139,7 +139,7 @@ func (s Session) posted(e Entry, ev Posted) Session {
 }
 
 func (s Session) removed(ev Removed) Session {
-	return s.besides(ev.Turn, func(list []Beside) []Beside {
+	return s.editBeside(ev.Turn, func(list []Beside) []Beside {
 		for i := range list {
 			if list[i].Slot == ev.Slot {
 				list[i].Gone = true

@@ -13,18 +13,18 @@ func (u Usage) plus(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.Cached + v.Cached}
 }
 
-// mayHaveRun reports whether a run of the call is on record whose outcome nobody knows.
-func (c ToolCall) mayHaveRun() bool { return len(c.Runs) > len(c.Heard) }
+// MayHaveRun reports whether a run of the call is on record whose outcome nobody knows.
+func (c ToolCall) MayHaveRun() bool { return len(c.Runs) > len(c.Heard) }
 
 // settle gives the call its one result. A call that was to be run again, and is not, may still have happened: its result never
 // says the contrary.
 func (c *ToolCall) settle(status Status, at time.Time, r Result) {
-	if c.mayHaveRun() {
+	if c.MayHaveRun() {
 		switch status {
 		case Lapsed, Cancelled:
-			r.Text = render.ResultUnknown(c.Lost)
+			r = unknownResult(c.Lost)
 		case Denied:
-			r.Text += " " + render.EarlierRun()
+			r.Reran = true
 		default: // its run has just answered, or its result says that nobody knows
 		}
 	}
@@ -45,21 +45,17 @@ func (c *ToolCall) await(at time.Time, timeout time.Duration) {
 	}
 }
 
-func (c *ToolCall) undecide() {
-	c.Choice, c.By, c.Name, c.Surface, c.Reason, c.DecidedAt, c.Grant, c.Cover = "", chat.User{}, "", "", "", time.Time{}, "", nil
-}
-
 // propose sends a call back to be ruled again.
 func (c *ToolCall) propose() {
-	c.undecide()
+	c.Decision = Decision{}
 	c.Status, c.Asked, c.Deadline = Proposed, false, time.Time{}
 }
 
-// edited reports whether a person changed the arguments.
-func (c ToolCall) edited() bool { return len(c.Edits) > 0 }
+// Edited reports whether a person changed the arguments.
+func (c ToolCall) Edited() bool { return len(c.Edits) > 0 }
 
-// waited is how long people had for the asking that expired.
-func (c ToolCall) waited() time.Duration {
+// Waited is how long people had for the asking that expired.
+func (c ToolCall) Waited() time.Duration {
 	if c.Seen != nil {
 		return c.Deadline.Sub(c.Seen.At)
 	}
@@ -69,28 +65,27 @@ func (c ToolCall) waited() time.Duration {
 // overdue reports whether the asking's deadline has come. A parked ask has none.
 func (c ToolCall) overdue(now time.Time) bool { return !c.Deadline.IsZero() && !now.Before(c.Deadline) }
 
-// waits reports whether the call waits for a person: for a decision, or for word on an unknown outcome.
-func (c ToolCall) waits() bool { return c.Status == Awaiting || (c.Status == Unknown && !c.Settled()) }
+// Waits reports whether the call waits for a person: for a decision, or for word on an unknown outcome.
+func (c ToolCall) Waits() bool { return c.Status == Awaiting || (c.Status == Unknown && !c.Settled()) }
 
-// lostWords are the words for a run that nobody knows the end of. Without word of it the process that ran it is gone;
-// with it, that process has seen it through, and the server, the time or a person ended it.
-func (c ToolCall) lostWords(interrupted, noAnswer string) string {
-	if c.Lost == "" {
-		return interrupted
-	}
-	return noAnswer
-}
-
-// find is the index of a call, or -1. A nil turn has none.
-func (t *Turn) find(id CallID) int {
+// Find is the index of a call, or -1. A nil turn has none.
+func (t *Turn) Find(id CallID) int {
 	if t == nil {
 		return -1
 	}
 	return slices.IndexFunc(t.Calls, func(c ToolCall) bool { return c.ID == id })
 }
 
-// asking is the index of the call whose asking in force is id, or -1.
-func (t *Turn) asking(id AskID) int {
+// Call is the call of that ID; the zero call where the turn has none.
+func (t *Turn) Call(id CallID) ToolCall {
+	if i := t.Find(id); i >= 0 {
+		return t.Calls[i]
+	}
+	return ToolCall{}
+}
+
+// Asking is the index of the call whose asking in force is id, or -1.
+func (t *Turn) Asking(id AskID) int {
 	if t == nil || id == "" {
 		return -1
 	}
@@ -102,8 +97,8 @@ func (t *Turn) settled() bool {
 	return !slices.ContainsFunc(t.Calls, func(c ToolCall) bool { return !c.Settled() })
 }
 
-// batch are the calls of the latest reply.
-func (t *Turn) batch() []ToolCall {
+// Batch are the calls of the latest reply.
+func (t *Turn) Batch() []ToolCall {
 	for i, c := range t.Calls {
 		if c.Step == t.Step-1 {
 			return t.Calls[i:]
@@ -118,7 +113,7 @@ func (t *Turn) wantsReply() bool {
 	if !t.settled() {
 		return false
 	}
-	return t.Step == 0 || len(t.batch()) > 0
+	return t.Step == 0 || len(t.Batch()) > 0
 }
 
 func (t *Turn) live() *ToolCall {
@@ -130,15 +125,15 @@ func (t *Turn) live() *ToolCall {
 	return nil
 }
 
-// runnable is REQUIREMENTS 5.1. Calls run one at a time. What people were asked about runs in order once
+// Runnable reports whether a call may start now. Calls run one at a time. What people were asked about runs in order once
 // nothing of the batch waits any more; what needed no asking runs at once while nothing before it waits, and
 // behind something that waits only if it reads.
-func (t *Turn) runnable(i int) bool {
+func (t *Turn) Runnable(i int) bool {
 	if t.Stopped != nil || t.Calls[i].Status != Allowed || t.live() != nil {
 		return false
 	}
 	// A proposed call behind i does not hold it up: Next rules all of them first, unless they are asked one at a time.
-	open := slices.ContainsFunc(t.Calls, ToolCall.waits) || slices.ContainsFunc(t.Calls[:i], func(c ToolCall) bool { return c.Status == Proposed })
+	open := slices.ContainsFunc(t.Calls, ToolCall.Waits) || slices.ContainsFunc(t.Calls[:i], func(c ToolCall) bool { return c.Status == Proposed })
 	if t.Calls[i].Asked && open {
 		return false
 	}
@@ -156,9 +151,9 @@ func (t *Turn) cancel(at time.Time) {
 		switch {
 		case c.Settled() || c.Status == Running:
 		case c.Status == Unknown:
-			c.settle(Unknown, at, Result{Text: render.ResultUnknown(c.Lost), IsError: true})
+			c.settle(Unknown, at, unknownResult(c.Lost))
 		default:
-			c.settle(Cancelled, at, Result{Text: render.ResultCancelled(), IsError: true})
+			c.settle(Cancelled, at, Result{Kind: ResultCancelled, IsError: true})
 		}
 	}
 }
@@ -175,7 +170,7 @@ func (t *Turn) denials() int {
 }
 
 // DeniedBefore reports whether a person denied the very same call earlier in this turn: it is then denied
-// again without another card (REQUIREMENTS 5.7).
+// again without another card.
 func DeniedBefore(t *Turn, digest permission.Digest) bool {
 	return t != nil && slices.ContainsFunc(t.Calls, func(c ToolCall) bool {
 		return c.Digest == digest && c.Choice == chat.Deny
@@ -215,4 +210,17 @@ func CanUndo(s Session, c ToolCall) bool {
 		return false
 	}
 	return c.Status == Allowed || (c.Status == Denied && c.Step == t.Step-1 && !t.settled())
+}
+
+// Requested is the permission request of a call as the session knows it; the caller adds what only the tool's
+// current definition tells.
+func Requested(s Session, c ToolCall) permission.Request {
+	r := permission.Request{Chat: s.Chat, Mode: s.Mode, ModeAt: s.ModeAt, Tool: c.Tool, Args: c.Args, Masked: render.MaskedJSON(c.Args)}
+	if s.Turn != nil {
+		r.Requester, r.Unattended, r.Standing = s.Turn.Requester, s.Turn.Unattended, s.Turn.Standing
+	}
+	for _, p := range s.People {
+		r.Present = append(r.Present, p.User)
+	}
+	return r
 }

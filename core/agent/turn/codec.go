@@ -6,9 +6,12 @@ import (
 	"fmt"
 )
 
-// Version is the version of the stored form. A replica refuses what is newer than itself: it neither drives
+// Version is the version of stored events. A replica refuses what is newer than itself: it neither drives
 // nor decides such a chat.
 const Version = 1
+
+// sessionVersion is the version of a stored session. Version 2 keeps the kinds of results and notes where version 1 had their words.
+const sessionVersion = 2
 
 // ErrVersion marks a stored event or session that this build does not know.
 var ErrVersion = errors.New("written by a newer version")
@@ -67,7 +70,7 @@ func EncodeSession(s Session) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(stored{Version, "session", b})
+	return json.Marshal(stored{sessionVersion, "session", b})
 }
 
 // DecodeSession reads what EncodeSession wrote.
@@ -77,7 +80,7 @@ func DecodeSession(b []byte) (Session, error) {
 	if err := json.Unmarshal(b, &st); err != nil {
 		return s, fmt.Errorf("stored session: %w", err)
 	}
-	if st.Kind != "session" || st.V > Version {
+	if st.Kind != "session" || st.V > sessionVersion {
 		return s, fmt.Errorf("session version %d: %w", st.V, ErrVersion)
 	}
 	err := json.Unmarshal(st.Data, &s)

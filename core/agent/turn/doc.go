@@ -1,11 +1,10 @@
-// Package turn is the pure heart of nod: what happened in a chat, what follows from it, and how it looks.
+// Package turn is the pure heart of nod: what happened in a chat, and what follows from it.
 //
-// A chat is a log of events, in one total order. A [Session] is the fold of that log. Three functions are the
-// whole interface:
+// A chat is a log of events, in one total order. A [Session] is the fold of that log. Two functions are the
+// heart of it:
 //
 //	Apply(Session, Entry) Session          // total: what no longer fits changes nothing; never mutates its receiver
 //	Next(Session, now, Env) []Command      // what the world still owes: derived, never stored
-//	View(Session, *Turn, Live) Message     // how the turn's one message should look now
 //
 // So resuming anywhere is: load, fold, Next. Races are settled by the log's order: the first Decided of an
 // asking counts, the first Started of a ruling counts, and whatever comes later is a no-op.
@@ -35,7 +34,10 @@
 //   - an asking is answered at most once, and a run is one attempt: no identifier is ever used twice;
 //   - every call has exactly one result before the model reads on;
 //   - what needs a person always has a deadline or is parked by configuration, and stands last in the message;
-//   - time, randomness and identifiers come in as values.
+//   - time, randomness and identifiers come in as values;
+//   - the session holds kinds and values, never sentences: every release folds a log to the same session.
 //
+// What a model reads of a session is package talk's, how it looks package card's, what is on record about permissions package audit's:
+// they read the fold, and it knows none of them.
 // The package imports no I/O. Stored forms are the event types themselves, see codec.go.
 package turn

@@ -214,7 +214,7 @@ type (
 		Wait  time.Duration `json:"wait,omitempty"`
 		// Forgotten: the log does not know the run, because the store came back older than it was; the driver does.
 		Forgotten bool `json:"forgotten,omitempty"`
-		// Repeat: the recovery rule of SAFETY 1 allows the same bytes again under the same approval.
+		// Repeat: the recovery rule allows the same bytes again under the same approval.
 		Repeat string `json:"repeat,omitempty"` // the rule that allows it, or ""
 	}
 	// Resolved: a person said how an unknown run ended.
@@ -327,13 +327,42 @@ type Usage struct {
 	Cached int `json:"cached,omitempty"`
 }
 
-// Result is a call's one result.
+// Result is a call's one result. Where a tool or an event gave it, it is Text. Where it follows from the log it has a Kind: the fold
+// keeps no sentences, so that every release folds a log to the same session. Package talk puts kinds into words.
 type Result struct {
 	Text       string          `json:"text,omitempty"`       // what the model reads
 	Structured json.RawMessage `json:"structured,omitempty"` // structured content, where the tool gave it
 	IsError    bool            `json:"error,omitempty"`
 	Omitted    int             `json:"omitted,omitempty"` // bytes of the tool's answer left out of Text
+
+	Kind   ResultKind    `json:"kind,omitempty"`
+	Reason string        `json:"reason,omitempty"` // what the person who denied it gave, or what is known of a run that was lost
+	By     string        `json:"by,omitempty"`     // the name of who denied it
+	Waited time.Duration `json:"waited,omitempty"` // how long nobody answered
+	// Reran says that the call was to be run again and was not: whether its earlier run happened, nobody knows.
+	Reran bool `json:"reran,omitempty"`
 }
+
+// ResultKind is what settled a call without an answer of its tool; empty where the result is text.
+type ResultKind string
+
+// The kinds of results. ResultPending is none: the call is not settled.
+const (
+	ResultPending   ResultKind = "pending"
+	ResultDenied    ResultKind = "denied"
+	ResultTimedOut  ResultKind = "timed_out"
+	ResultCancelled ResultKind = "cancelled"
+	ResultUnknown   ResultKind = "unknown"
+	ResultHappened  ResultKind = "happened"
+)
+
+// unknownResult is of a run that nobody knows the end of; lost is what is known of it.
+func unknownResult(lost string) Result {
+	return Result{Kind: ResultUnknown, Reason: lost, IsError: true}
+}
+
+// Size is about how many bytes the result takes, without the words of its kind.
+func (r Result) Size() int { return len(r.Text) + len(r.Structured) + len(r.Reason) }
 
 // Progress is how far a running call says it is.
 type Progress struct {

@@ -32,8 +32,28 @@ var scopes = map[chat.Choice]permission.Scope{
 	chat.AllowReads: permission.ScopeReads, chat.AllowWrites: permission.ScopeWrites, chat.AllowServer: permission.ScopeServer,
 }
 
-// proposal is the pins that a choice stands for on a call's card.
-func proposal(c ToolCall, choice chat.Choice) (permission.PinProposal, bool) {
+// ChoiceOf is the choice that makes such a grant.
+func ChoiceOf(g permission.Grant) chat.Choice {
+	for choice, scope := range scopes {
+		if g.Scope == scope {
+			return choice
+		}
+	}
+	switch {
+	case slices.ContainsFunc(g.Pins, func(p permission.Pin) bool { return p.Match == permission.MatchUnder }):
+		return chat.AllowPath
+	case len(g.Pins) > 0:
+		return chat.AllowExact
+	case !g.Until.IsZero():
+		return chat.AllowHour
+	case g.Counted:
+		return chat.AllowUses
+	}
+	return chat.AllowChat
+}
+
+// PinsFor is the pins that a choice stands for on a call's card.
+func PinsFor(c ToolCall, choice chat.Choice) (permission.PinProposal, bool) {
 	all := permission.ProposePins(c.Tool.Name, c.Args)
 	for _, p := range all {
 		if path := slices.ContainsFunc(p.Pins, func(x permission.Pin) bool { return x.Match == permission.MatchUnder }); path == (choice == chat.AllowPath) {
@@ -52,11 +72,16 @@ func Offers(c ToolCall, choice chat.Choice) bool {
 	case chat.AllowChat, chat.AllowHour, chat.AllowUses:
 		return true
 	case chat.AllowExact, chat.AllowPath:
-		_, ok := proposal(c, choice)
+		_, ok := PinsFor(c, choice)
 		return ok
 	}
 	scope, wide := scopes[choice]
 	return wide && slices.Contains(c.Ruling.Scopes, scope)
+}
+
+// OffersSession reports whether "Approve all for this session" stands on the call's card.
+func OffersSession(c ToolCall) bool {
+	return c.Status == Awaiting && OffersGrant(c) && !c.Ruling.Changed
 }
 
 // GrantFor is the grant that a choice on a call's card makes, without its ID, its granter and when: those are the click's. tools are
@@ -68,7 +93,7 @@ func GrantFor(s Session, c ToolCall, choice chat.Choice, tools []permission.Tool
 	g = permission.Grant{Chat: s.Chat, Tool: c.Tool}
 	switch choice {
 	case chat.AllowExact, chat.AllowPath:
-		p, _ := proposal(c, choice)
+		p, _ := PinsFor(c, choice)
 		g.Pins = p.Pins
 	case chat.AllowUses:
 		if uses == 0 {
@@ -112,8 +137,8 @@ func (s Session) granted(c ToolCall, ev Decided, at time.Time) *permission.Grant
 	return &kept
 }
 
-// grant is a grant of the session as a call keeps it, or nil.
-func (s Session) grant(id permission.GrantID) *permission.Grant {
+// Grant is a grant of the session as a call keeps it, or nil.
+func (s Session) Grant(id permission.GrantID) *permission.Grant {
 	for _, g := range s.Grants {
 		if g.ID == id {
 			g.Tools = nil
@@ -127,13 +152,13 @@ func (s Session) grant(id permission.GrantID) *permission.Grant {
 // people decide may not, nor one that has to be looked at for itself: with arguments that are masked or that a person changed, or after a run
 // whose outcome nobody knew.
 func Coverable(c ToolCall) bool {
-	return c.Status == Awaiting && OffersGrant(c) && !c.Ruling.Changed && !c.edited() && len(c.Runs) == 0 && !Masked(c)
+	return c.Status == Awaiting && OffersGrant(c) && !c.Ruling.Changed && !c.Edited() && len(c.Runs) == 0 && !Masked(c)
 }
 
 // covered answers a call by a grant that its granter gave for another call. From now on it stands as one that the grant let run without
 // asking: whether it covers is looked at again before the start.
 func (s Session) covered(i int, ev Decided) Session {
-	g := s.grant(ev.Under)
+	g := s.Grant(ev.Under)
 	if c := s.Turn.Calls[i]; ev.Choice != chat.AllowOnce || g == nil || g.By != ev.By || g.Tool.Server != c.Tool.Server || !Coverable(c) {
 		return s
 	}
@@ -162,7 +187,7 @@ func CanRemember(c ToolCall) bool { return c.Status == Awaiting && c.Ruling.Reme
 func Remembers(c ToolCall, u chat.User) bool { return c.Ticked != nil && c.Ticked.User == u }
 
 func (s Session) ticked(ev Ticked) Session {
-	i := s.Turn.asking(ev.Ask)
+	i := s.Turn.Asking(ev.Ask)
 	if i < 0 || ev.By.IsZero() || !CanRemember(s.Turn.Calls[i]) {
 		return s
 	}
@@ -170,7 +195,7 @@ func (s Session) ticked(ev Ticked) Session {
 	if ev.On == (have != nil && have.User == ev.By) { // only who ticked it unticks it
 		return s
 	}
-	return s.meet(ev.By, ev.Name).edit(func(t *Turn) {
+	return s.recordParticipant(ev.By, ev.Name).edit(func(t *Turn) {
 		t.Calls[i].Ticked = nil
 		if ev.On {
 			t.Calls[i].Ticked = &Person{ev.By, ev.Name}
@@ -198,8 +223,8 @@ func (s Session) changed(e Entry, ev Changed) Session {
 // the audit.
 const silence = 30 * 24 * time.Hour
 
-// faded forgets what was said and allowed before a long silence.
-func (s Session) faded(e Entry) Session {
+// expireIdle forgets what was said and allowed before a long silence.
+func (s Session) expireIdle(e Entry) Session {
 	if _, spoke := e.Event.(Said); !spoke || s.Turn != nil || s.At.IsZero() || e.At.Sub(s.At) < silence {
 		return s
 	}

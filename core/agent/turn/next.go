@@ -81,15 +81,15 @@ func next(s Session, now time.Time, env Env) []Command {
 		if c.Status == Proposed && !(env.Sequential && t.before(c.ID)) {
 			do = append(do, Rule{c.ID})
 		}
-		if end := c.wait().ends(); !end.IsZero() && !now.Before(end) {
-			do = append(do, Expire{c.wait().Ask})
+		if end := c.Wait().ends(); !end.IsZero() && !now.Before(end) {
+			do = append(do, Expire{c.Wait().Ask})
 		}
 	}
 	if len(do) > 0 && !onlyShow(do) {
 		return do
 	}
 	for i, c := range t.Calls {
-		if t.runnable(i) {
+		if t.Runnable(i) {
 			return append(do, RunTool{c.ID})
 		}
 	}
@@ -157,10 +157,10 @@ func (w Wait) ends() time.Time {
 	return w.Deadline
 }
 
-// wait is what a call waits for a person to answer; the zero value where it does not.
-func (c ToolCall) wait() Wait {
+// Wait is what a call waits for a person to answer; the zero value where it does not.
+func (c ToolCall) Wait() Wait {
 	switch {
-	case c.waits():
+	case c.Waits():
 		return Wait{c.Ask, c.ID, c.AskedAt, c.Deadline, c.Seen, c.Card.Others}
 	case c.Want.Open():
 		return Wait{c.Want.Ask, c.ID, c.Want.At, c.Want.Deadline, c.Want.Seen, false}
@@ -179,7 +179,7 @@ func Waits(s Session) []Wait {
 func (t *Turn) waiting() []Wait {
 	var out []Wait
 	for _, c := range t.Calls {
-		if w := c.wait(); w.Ask != "" {
+		if w := c.Wait(); w.Ask != "" {
 			out = append(out, w)
 		}
 	}
@@ -226,4 +226,21 @@ func BatchToken(s Session) string {
 		h.Write([]byte{0})
 	}
 	return "all-" + hex.EncodeToString(h.Sum(nil)[:20])
+}
+
+// AsksDiffer reports whether what people may or did decide is another than before: that is what they look at.
+func AsksDiffer(before, now Session) bool {
+	if before.Turn == nil || now.Turn == nil || before.Turn.ID != now.Turn.ID {
+		return true
+	}
+	if (before.Turn.Stopped == nil) != (now.Turn.Stopped == nil) || len(before.Turn.Calls) != len(now.Turn.Calls) || len(before.Grants) != len(now.Grants) {
+		return true
+	}
+	for i, c := range now.Turn.Calls {
+		if b := before.Turn.Calls[i]; b.Ask != c.Ask || b.Status != c.Status || b.Choice != c.Choice || !b.Deadline.Equal(c.Deadline) ||
+			len(b.Votes) != len(c.Votes) || (b.Ticked == nil) != (c.Ticked == nil) || b.Want != c.Want {
+			return true
+		}
+	}
+	return false
 }

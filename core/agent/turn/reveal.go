@@ -28,29 +28,17 @@ func (c ToolCall) Saw(ask AskID, u chat.User) bool {
 }
 
 func (s Session) revealed(e Entry, ev Revealed) Session {
-	i := s.Turn.asking(ev.Ask)
+	i := s.Turn.Asking(ev.Ask)
 	if i >= 0 && s.Turn.Calls[i].Status != Awaiting {
 		i = -1
 	}
 	if i < 0 && s.Turn != nil {
-		i = s.Turn.wanting(ev.Ask)
+		i = s.Turn.Wanting(ev.Ask)
 	}
 	if i < 0 || ev.By.IsZero() || s.Turn.Calls[i].Saw(ev.Ask, ev.By) {
 		return s
 	}
-	return s.meet(ev.By, ev.Name).edit(func(t *Turn) {
+	return s.recordParticipant(ev.By, ev.Name).edit(func(t *Turn) {
 		t.Calls[i].Revealed = add(t.Calls[i].Revealed, Reveal{Ask: ev.Ask, By: ev.By, Name: ev.Name, At: e.At})
 	})
-}
-
-// Hidden is what the card of an asking masks, with nothing masked: for somebody who decides, and only after that is recorded.
-func Hidden(c ToolCall, ask AskID) render.Details {
-	args := c.Args
-	if w := c.Want; w != nil && w.Ask == ask {
-		args = w.Want.Prompt
-	}
-	return render.Details{Title: render.RunLine(seen(c.Tool.Name), seen(c.Tool.Server)), Parts: []render.Part{
-		{Text: render.OnlyYouSee()},
-		{Name: render.PartArguments, Text: render.Revealed(args).JSON, Form: render.FormCode},
-	}}
 }

@@ -1,4 +1,4 @@
-package turn
+package turn_test
 
 import (
 	"fmt"
@@ -7,28 +7,33 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/core/agent/card"
+	"github.com/nodhq/nod/core/agent/talk"
+	. "github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
+	"github.com/nodhq/nod/tests/script"
 )
 
 func TestStartsAreCovered(t *testing.T) {
-	x := asked(t)
-	start := Started{Call: "c1", Run: "r1", Ask: "a1", Digest: x.call("c1").Digest, Token: 1}
+	x := script.Asked(t)
+	start := Started{Call: "c1", Run: "r1", Ask: "a1", Digest: x.Call("c1").Digest, Token: 1}
 	other := func(f func(*Started)) Started { e := start; f(&e); return e }
-	newScript(t).ignores("no turn", start)
-	x.ignores("nobody allowed it", start).decides("c1", chat.AllowOnce, ana)
-	x.ignores("another call, asking or bytes than was allowed, or a run without a name", other(func(e *Started) { e.Call = "c9" }), other(func(e *Started) { e.Run = "" }),
+	script.New(t).Ignores("no turn", start)
+	x.Ignores("nobody allowed it", start).Decides("c1", chat.AllowOnce, script.Ana)
+	x.Ignores("another call, asking or bytes than was allowed, or a run without a name", other(func(e *Started) { e.Call = "c9" }), other(func(e *Started) { e.Run = "" }),
 		other(func(e *Started) { e.Ask = "a9" }), other(func(e *Started) { e.Digest = "tampered" }), other(func(e *Started) { e.Grant = "g9" }))
-	x.fork().put(StopAsked{Turn: "t1", By: ana}).ignores("stopped", start)
-	x.takes(start).ignores("it runs", start, other(func(e *Started) { e.Run = "r2" }))
-	x.put(Abandoned{Call: "c1", Run: "r1", Token: 2, Ask: "a9", Repeat: "read_only"}).ignores("a run's name is used once", start)
-	x.takes(other(func(e *Started) { e.Run = "r2" }))
+	x.Fork().Put(StopAsked{Turn: "t1", By: script.Ana}).Ignores("stopped", start)
+	x.Takes(start).Ignores("it runs", start, other(func(e *Started) { e.Run = "r2" }))
+	x.Put(Abandoned{Call: "c1", Run: "r1", Token: 2, Ask: "a9", Repeat: "read_only"}).Ignores("a run's name is used once", start)
+	x.Takes(other(func(e *Started) { e.Run = "r2" }))
 
 	// One at a time, and nothing of the batch before what stands in front of it.
-	x = begin(t, proposes("c1", "w", `{}`), proposes("c2", "w", `{"n":2}`)).put(rules("c1", "a1", permission.Allow, permission.Write), rules("c2", "a2", permission.Allow, permission.Read))
-	two := Started{Call: "c2", Run: "r2", Ask: "a2", Digest: x.call("c2").Digest, Token: 1}
-	x.ignores("its turn is later", two).starts("c1", "r1").ignores("another one runs", two).put(Finished{Call: "c1", Run: "r1"}).takes(two)
+	x = script.Begin(t, script.Proposes("c1", "w", `{}`), script.Proposes("c2", "w", `{"n":2}`)).Put(script.Rules("c1", "a1", permission.Allow, permission.Write), script.Rules("c2", "a2", permission.Allow, permission.Read))
+	two := Started{Call: "c2", Run: "r2", Ask: "a2", Digest: x.Call("c2").Digest, Token: 1}
+	x.Ignores("its turn is later", two).Starts("c1", "r1").Ignores("another one runs", two).Put(Finished{Call: "c1", Run: "r1"}).Takes(two)
 }
 
 func TestAGrantIsThereWhenItIsUsed(t *testing.T) {
@@ -44,250 +49,235 @@ func TestAGrantIsThereWhenItIsUsed(t *testing.T) {
 		"counted, two left":  {[]permission.Grant{{ID: "h"}, {ID: "g", Counted: true, Uses: 2}}, true, 1},
 		"counted, none left": {[]permission.Grant{{ID: "h"}, {ID: "g", Counted: true}}, false, 0},
 	} {
-		x := begin(t, proposes("c1", "w", `{}`))
-		r := rules("c1", "a1", permission.Allow, permission.Write)
+		x := script.Begin(t, script.Proposes("c1", "w", `{}`))
+		r := script.Rules("c1", "a1", permission.Allow, permission.Write)
 		r.Ruling.Grant = "g"
-		x.put(r)
-		x.s.Grants = c.grants
-		x.put(Started{Call: "c1", Run: "r1", Ask: "a1", Digest: x.call("c1").Digest, Grant: "g", Token: 1})
-		if got := x.call("c1").Status == Running; got != c.starts {
+		x.Put(r)
+		x.Session.Grants = c.grants
+		x.Put(Started{Call: "c1", Run: "r1", Ask: "a1", Digest: x.Call("c1").Digest, Grant: "g", Token: 1})
+		if got := x.Call("c1").Status == Running; got != c.starts {
 			t.Errorf("%s: starts %v", name, got)
 		}
-		if n := len(x.s.Grants); c.starts && x.s.Grants[n-1].Uses != c.left {
-			t.Errorf("%s: %d uses left", name, x.s.Grants[n-1].Uses)
+		if n := len(x.Session.Grants); c.starts && x.Session.Grants[n-1].Uses != c.left {
+			t.Errorf("%s: %d uses left", name, x.Session.Grants[n-1].Uses)
 		}
 	}
 }
 
 func TestResults(t *testing.T) {
 	done := Finished{Call: "c1", Run: "r1", Result: Result{Text: "wrote it"}}
-	newScript(t).ignores("no turn", done)
-	asked(t).ignores("it never ran", done)
-	x := ran(t).ignores("no such call or run", Finished{Call: "c9", Run: "r1"}, Finished{Call: "c1", Run: "r9"}, Finished{Call: "c1"})
-	x.fork().put(Finished{Call: "c1", Run: "r1", Result: Result{Text: "disk full", IsError: true}}).is("c1", Failed, "disk full")
-	x.takes(done).is("c1", Done, "wrote it").ignores("one result", done, Finished{Call: "c1", Run: "r1", Result: Result{Text: "again"}})
-	x.answer().ignores("one result", done)
+	script.New(t).Ignores("no turn", done)
+	script.Asked(t).Ignores("it never ran", done)
+	x := script.Ran(t).Ignores("no such call or run", Finished{Call: "c9", Run: "r1"}, Finished{Call: "c1", Run: "r9"}, Finished{Call: "c1"})
+	x.Fork().Put(Finished{Call: "c1", Run: "r1", Result: Result{Text: "disk full", IsError: true}}).Is("c1", Failed, "disk full")
+	x.Takes(done).Is("c1", Done, "wrote it").Ignores("one result", done, Finished{Call: "c1", Run: "r1", Result: Result{Text: "again"}})
+	x.Answer().Ignores("one result", done)
 
 	// A late result settles what is unknown, as long as nobody did.
-	lost(t).takes(done).is("c1", Done, "wrote it").owes("the model is told", AskModel{1})
-	late := render.LateResult("write_file", "files", "wrote it", false)
-	x = lost(t).put(Resolved{Ask: "a2", Answer: chat.Leave, By: ana}).takes(done).is("c1", Unknown, render.ResultUnknown("The connection was lost."))
-	if !x.call("c1").Late || !reflect.DeepEqual(x.s.Turn.Notes, []string{late}) {
-		t.Errorf("late %v, notes %q", x.call("c1").Late, x.s.Turn.Notes)
+	script.Lost(t).Takes(done).Is("c1", Done, "wrote it").Owes("the model is told", AskModel{1})
+	late := Note{Kind: NoteLate, Tool: "write_file", Server: "files", Text: "wrote it"}
+	x = script.Lost(t).Put(Resolved{Ask: "a2", Answer: chat.Leave, By: script.Ana}).Takes(done).Is("c1", Unknown, text.ResultUnknown("The connection was lost."))
+	if !x.Call("c1").Late || !reflect.DeepEqual(x.Session.Turn.Notes, []Note{late}) {
+		t.Errorf("late %v, notes %+v", x.Call("c1").Late, x.Session.Turn.Notes)
 	}
-	x.ignores("once", done)
+	x.Ignores("once", done)
 	// It is not the result of the run that was allowed instead.
-	x = lost(t).put(Resolved{Ask: "a2", Answer: chat.RunAgain, By: ana, Next: "a3"})
-	x.fork().takes(done).is("c1", Awaiting, "")
-	x.decides("c1", chat.AllowOnce, ana).starts("c1", "r2").takes(done).is("c1", Running, "").takes(Finished{Call: "c1", Run: "r2", Result: Result{Text: "second"}}).is("c1", Done, "second")
+	x = script.Lost(t).Put(Resolved{Ask: "a2", Answer: chat.RunAgain, By: script.Ana, Next: "a3"})
+	x.Fork().Takes(done).Is("c1", Awaiting, "")
+	x.Decides("c1", chat.AllowOnce, script.Ana).Starts("c1", "r2").Takes(done).Is("c1", Running, "").Takes(Finished{Call: "c1", Run: "r2", Result: Result{Text: "second"}}).Is("c1", Done, "second")
 	// After the turn it is a note to the next one.
-	x = lost(t).put(Resolved{Ask: "a2", Answer: chat.Leave, By: ana}).answer().ignores("no such run", Finished{Call: "c1", Run: "r9"})
-	y := x.fork().put(says("m2", "more", ben)).takes(done)
-	x.takes(done).ignores("once", done)
-	if !x.s.Last.Calls[0].Late || !reflect.DeepEqual(x.s.Notes, []string{late}) {
-		t.Errorf("late %v, notes %q", x.s.Last.Calls[0].Late, x.s.Notes)
+	x = script.Lost(t).Put(Resolved{Ask: "a2", Answer: chat.Leave, By: script.Ana}).Answer().Ignores("no such run", Finished{Call: "c1", Run: "r9"})
+	y := x.Fork().Put(script.Says("m2", "more", script.Ben)).Takes(done)
+	x.Takes(done).Ignores("once", done)
+	if !x.Session.Last.Calls[0].Late || !reflect.DeepEqual(x.Session.Notes, []Note{late}) {
+		t.Errorf("late %v, notes %+v", x.Session.Last.Calls[0].Late, x.Session.Notes)
 	}
-	if x.put(says("m2", "more", ben)); !reflect.DeepEqual(x.s.Turn.Notes, []string{late}) || len(x.s.Notes) > 0 || !reflect.DeepEqual(y.s.Turn.Notes, []string{late}) {
-		t.Errorf("the next turn was told %q or %q; still to tell %q", x.s.Turn.Notes, y.s.Turn.Notes, x.s.Notes)
+	if x.Put(script.Says("m2", "more", script.Ben)); !reflect.DeepEqual(x.Session.Turn.Notes, []Note{late}) || len(x.Session.Notes) > 0 || !reflect.DeepEqual(y.Session.Turn.Notes, []Note{late}) {
+		t.Errorf("the next turn was told %+v or %+v; still to tell %+v", x.Session.Turn.Notes, y.Session.Turn.Notes, x.Session.Notes)
 	}
 }
 
 func TestAbandoned(t *testing.T) {
 	gone := Abandoned{Call: "c1", Run: "r1", Token: 2, Ask: "a2", Wait: time.Minute}
 	other := func(f func(*Abandoned)) Abandoned { e := gone; f(&e); return e }
-	newScript(t).ignores("no turn", gone)
-	asked(t).ignores("it does not run", gone)
-	x := ran(t).ignores("another call or run, no asking, or an old one", other(func(e *Abandoned) { e.Call = "c9" }), other(func(e *Abandoned) { e.Run = "r9" }),
+	script.New(t).Ignores("no turn", gone)
+	script.Asked(t).Ignores("it does not run", gone)
+	x := script.Ran(t).Ignores("another call or run, no asking, or an old one", other(func(e *Abandoned) { e.Call = "c9" }), other(func(e *Abandoned) { e.Run = "r9" }),
 		other(func(e *Abandoned) { e.Ask = "" }), other(func(e *Abandoned) { e.Ask = "a1" }))
-	x.ignores("not a later driver", other(func(e *Abandoned) { e.Token = 1 }), other(func(e *Abandoned) { e.Token = 0 }), other(func(e *Abandoned) { e.Token, e.Own = 0, true }))
-	x.fork().takes(other(func(e *Abandoned) { e.Token, e.Own = 1, true })).is("c1", Unknown, "")
-	x.fork().takes(other(func(e *Abandoned) { e.Own = true })).is("c1", Unknown, "")
-	x.fork().takes(other(func(e *Abandoned) { e.Wait = 0 })).after(1000*time.Hour).owes("it waits for a person", []Command{}...)
-	x.takes(gone).is("c1", Unknown, "").ignores("once", gone, other(func(e *Abandoned) { e.Ask = "a3" })).seen("a2").after(time.Minute).owes("the deadline has come", Expire{"a2"})
+	x.Ignores("not a later driver", other(func(e *Abandoned) { e.Token = 1 }), other(func(e *Abandoned) { e.Token = 0 }), other(func(e *Abandoned) { e.Token, e.Own = 0, true }))
+	x.Fork().Takes(other(func(e *Abandoned) { e.Token, e.Own = 1, true })).Is("c1", Unknown, "")
+	x.Fork().Takes(other(func(e *Abandoned) { e.Own = true })).Is("c1", Unknown, "")
+	x.Fork().Takes(other(func(e *Abandoned) { e.Wait = 0 })).After(1000*time.Hour).Owes("it waits for a person", []Command{}...)
+	x.Takes(gone).Is("c1", Unknown, "").Ignores("once", gone, other(func(e *Abandoned) { e.Ask = "a3" })).Seen("a2").After(time.Minute).Owes("the deadline has come", Expire{"a2"})
 
 	// The recovery rule: twice, and never after Stop.
 	repeat := func(run, ask string) Abandoned {
 		return Abandoned{Call: "c1", Run: RunID(run), Token: 2, Ask: AskID(ask), Repeat: "read_only"}
 	}
-	x = ran(t)
-	x.fork().put(StopAsked{Turn: "t1", By: ana}).put(repeat("r1", "a2")).is("c1", Unknown, render.ResultUnknown("")).owes("nobody is asked after Stop", End{WasStopped})
-	for i := 1; i <= maxRepeats; i++ {
-		x.put(repeat(fmt.Sprintf("r%d", i), fmt.Sprintf("b%d", i))).is("c1", Allowed, "").owes("the same bytes once more", RunTool{"c1"}).starts("c1", fmt.Sprintf("r%d", i+1))
+	x = script.Ran(t)
+	x.Fork().Put(StopAsked{Turn: "t1", By: script.Ana}).Put(repeat("r1", "a2")).Is("c1", Unknown, text.ResultUnknown("")).Owes("nobody is asked after Stop", End{WasStopped})
+	for i := 1; i <= MaxRepeats; i++ {
+		x.Put(repeat(fmt.Sprintf("r%d", i), fmt.Sprintf("b%d", i))).Is("c1", Allowed, "").Owes("the same bytes once more", RunTool{"c1"}).Starts("c1", fmt.Sprintf("r%d", i+1))
 	}
-	x.put(repeat(fmt.Sprintf("r%d", maxRepeats+1), "b9")).is("c1", Unknown, "")
+	x.Put(repeat(fmt.Sprintf("r%d", MaxRepeats+1), "b9")).Is("c1", Unknown, "")
 
 	// Where nobody can be asked, nobody is waited for.
-	said := says("m1", "please", ana)
+	said := script.Says("m1", "please", script.Ana)
 	said.Unattended = true
-	newScript(t).put(said, Shown{Turn: "t1", Message: "s"}, Replied{Turn: "t1", Calls: []Proposal{proposes("c1", "w", `{}`)}}, rules("c1", "a1", permission.Allow, permission.Write)).
-		starts("c1", "r1").put(gone).is("c1", Unknown, render.ResultUnknown("")).owes("the model is told", AskModel{1})
+	script.New(t).Put(said, Shown{Turn: "t1", Message: "s"}, Replied{Turn: "t1", Calls: []Proposal{script.Proposes("c1", "w", `{}`)}}, script.Rules("c1", "a1", permission.Allow, permission.Write)).
+		Starts("c1", "r1").Put(gone).Is("c1", Unknown, text.ResultUnknown("")).Owes("the model is told", AskModel{1})
 }
 
 func TestResolved(t *testing.T) {
-	leave := Resolved{Ask: "a2", Answer: chat.Leave, By: ben, Name: "Ben"}
-	newScript(t).ignores("no turn", leave)
-	asked(t).ignores("it has not run", Resolved{Ask: "a1", Answer: chat.Leave, By: ben})
-	x := lost(t).ignores("no such ask or answer", Resolved{Ask: "a9", Answer: chat.Leave, By: ben}, Resolved{Ask: "a2", Answer: chat.AllowOnce, By: ben, Next: "a3"}, Resolved{Ask: "a2", By: ben, Next: "a3"})
-	x.ignores("no next asking, or an old one", Resolved{Ask: "a2", Answer: chat.RunAgain, By: ben}, Resolved{Ask: "a2", Answer: chat.RunAgain, By: ben, Next: "a1"})
-	x.ignores("nobody answered", Resolved{Ask: "a2", Answer: chat.Leave}, Resolved{Ask: "a2", Answer: chat.RunAgain, Next: "a3"})
-	x.fork().after(time.Minute).ignores("too late", leave)
-	x.fork().takes(leave).is("c1", Unknown, render.ResultUnknown("The connection was lost.")).ignores("once", leave, Resolved{Ask: "a2", Answer: chat.RunAgain, By: ana, Next: "a3"})
-	x.fork().takes(Resolved{Ask: "a2", Answer: chat.Happened, By: ben}).is("c1", Unknown, render.ResultHappened())
-	x.takes(Resolved{Ask: "a2", Answer: chat.RunAgain, By: ben, Next: "a3"}).is("c1", Awaiting, "").ignores("once", leave)
-	if c := x.call("c1"); c.Ask != "a3" || c.Choice != "" || !c.Deadline.Equal(x.at.Add(time.Minute)) {
+	leave := Resolved{Ask: "a2", Answer: chat.Leave, By: script.Ben, Name: "Ben"}
+	script.New(t).Ignores("no turn", leave)
+	script.Asked(t).Ignores("it has not run", Resolved{Ask: "a1", Answer: chat.Leave, By: script.Ben})
+	x := script.Lost(t).Ignores("no such ask or answer", Resolved{Ask: "a9", Answer: chat.Leave, By: script.Ben}, Resolved{Ask: "a2", Answer: chat.AllowOnce, By: script.Ben, Next: "a3"}, Resolved{Ask: "a2", By: script.Ben, Next: "a3"})
+	x.Ignores("no next asking, or an old one", Resolved{Ask: "a2", Answer: chat.RunAgain, By: script.Ben}, Resolved{Ask: "a2", Answer: chat.RunAgain, By: script.Ben, Next: "a1"})
+	x.Ignores("nobody answered", Resolved{Ask: "a2", Answer: chat.Leave}, Resolved{Ask: "a2", Answer: chat.RunAgain, Next: "a3"})
+	x.Fork().After(time.Minute).Ignores("too late", leave)
+	x.Fork().Takes(leave).Is("c1", Unknown, text.ResultUnknown("The connection was lost.")).Ignores("once", leave, Resolved{Ask: "a2", Answer: chat.RunAgain, By: script.Ana, Next: "a3"})
+	x.Fork().Takes(Resolved{Ask: "a2", Answer: chat.Happened, By: script.Ben}).Is("c1", Unknown, text.ResultHappened())
+	x.Takes(Resolved{Ask: "a2", Answer: chat.RunAgain, By: script.Ben, Next: "a3"}).Is("c1", Awaiting, "").Ignores("once", leave)
+	if c := x.Call("c1"); c.Ask != "a3" || c.Choice != "" || !c.Deadline.Equal(x.Now.Add(time.Minute)) {
 		t.Errorf("asked as %s after %q until %v", c.Ask, c.Choice, c.Deadline)
 	}
 }
 
-// covered is a batch: c1 waits, c2 has run under Ana's grant g, c3 and c4 may run: under g, and by policy alone. c5 is Ben's once.
-func covered(t *testing.T) *script {
-	var calls []Proposal
-	for i := 1; i <= 5; i++ {
-		calls = append(calls, proposes(fmt.Sprintf("c%d", i), "w", fmt.Sprintf(`{"n":%d}`, i)))
-	}
-	x := begin(t, calls...)
-	x.s.Grants = []permission.Grant{{ID: "g", Chat: x.s.Chat, Tool: x.call("c1").Tool, By: ana}}
-	by := func(call, ask string, a permission.Access, g permission.GrantID) Ruled {
-		r := rules(call, ask, permission.Allow, a)
-		r.Ruling.Grant = g
-		return r
-	}
-	x.put(rules("c1", "a1", permission.Ask, permission.Write), by("c2", "a2", permission.Read, "g"), by("c3", "a3", permission.Write, "g"), by("c4", "a4", permission.Write, ""), rules("c5", "a5", permission.Ask, permission.Write))
-	return x.starts("c2", "r2").put(Finished{Call: "c2", Run: "r2", Result: Result{Text: "two"}}).decides("c5", chat.AllowOnce, ben)
-}
-
 func TestRevoke(t *testing.T) {
-	revoke := Revoked{Grants: []permission.GrantID{"", "g"}, By: ben, Name: "Ben"}
-	newScript(t).ignores("nothing to revoke", revoke)
-	x := covered(t).ignores("no such grant", Revoked{Grants: []permission.GrantID{"h"}, By: ben}, Revoked{By: ben})
-	x.takes(revoke).is("c2", Done, "two").is("c3", Proposed, "").is("c4", Allowed, "").is("c5", Allowed, "").ignores("once", revoke)
-	if len(x.s.Grants) > 0 || x.call("c3").Grant != "" {
-		t.Errorf("left: %v; c3 under %q", x.s.Grants, x.call("c3").Grant)
+	revoke := Revoked{Grants: []permission.GrantID{"", "g"}, By: script.Ben, Name: "Ben"}
+	script.New(t).Ignores("nothing to revoke", revoke)
+	x := script.Covered(t).Ignores("no such grant", Revoked{Grants: []permission.GrantID{"h"}, By: script.Ben}, Revoked{By: script.Ben})
+	x.Takes(revoke).Is("c2", Done, "two").Is("c3", Proposed, "").Is("c4", Allowed, "").Is("c5", Allowed, "").Ignores("once", revoke)
+	if len(x.Session.Grants) > 0 || x.Call("c3").Grant != "" {
+		t.Errorf("left: %v; c3 under %q", x.Session.Grants, x.Call("c3").Grant)
 	}
-	x = newScript(t)
-	x.s.Grants = []permission.Grant{{ID: "h"}, {ID: "g"}}
-	if x.takes(revoke); len(x.s.Grants) != 1 || x.s.Grants[0].ID != "h" { // between turns too
-		t.Errorf("left: %v", x.s.Grants)
+	x = script.New(t)
+	x.Session.Grants = []permission.Grant{{ID: "h"}, {ID: "g"}}
+	if x.Takes(revoke); len(x.Session.Grants) != 1 || x.Session.Grants[0].ID != "h" { // between turns too
+		t.Errorf("left: %v", x.Session.Grants)
 	}
 }
 
 func TestModes(t *testing.T) {
-	always := ModeSet{Mode: permission.ModeAlways, Rev: 1, By: ben, Name: "Ben"}
-	x := newScript(t).ignores("not the next setting", ModeSet{Mode: permission.ModeAlways, By: ben}, ModeSet{Mode: permission.ModeAlways, Rev: 2, By: ben})
-	x.takes(always).ignores("once", always)
-	x = covered(t).takes(always).is("c1", Awaiting, "").is("c2", Done, "two").is("c3", Proposed, "").is("c4", Proposed, "").is("c5", Allowed, "")
-	if len(x.s.Grants) > 0 || x.s.Mode != permission.ModeAlways || !x.s.ModeAt.Equal(x.at) {
-		t.Errorf("mode %v since %v, grants %v", x.s.Mode, x.s.ModeAt, x.s.Grants)
+	always := ModeSet{Mode: permission.ModeAlways, Rev: 1, By: script.Ben, Name: "Ben"}
+	x := script.New(t).Ignores("not the next setting", ModeSet{Mode: permission.ModeAlways, By: script.Ben}, ModeSet{Mode: permission.ModeAlways, Rev: 2, By: script.Ben})
+	x.Takes(always).Ignores("once", always)
+	x = script.Covered(t).Takes(always).Is("c1", Awaiting, "").Is("c2", Done, "two").Is("c3", Proposed, "").Is("c4", Proposed, "").Is("c5", Allowed, "")
+	if len(x.Session.Grants) > 0 || x.Session.Mode != permission.ModeAlways || !x.Session.ModeAt.Equal(x.Now) {
+		t.Errorf("mode %v since %v, grants %v", x.Session.Mode, x.Session.ModeAt, x.Session.Grants)
 	}
-	if x := covered(t).takes(ModeSet{Mode: permission.ModeNever, Rev: 1, By: ben}); len(x.s.Grants) != 1 {
+	if x := script.Covered(t).Takes(ModeSet{Mode: permission.ModeNever, Rev: 1, By: script.Ben}); len(x.Session.Grants) != 1 {
 		t.Error("another mode ended a grant")
 	}
 	// Allowed for this chat is a grant's cover, and goes with it; allowed once is this call's alone.
-	x = begin(t, proposes("c1", "w", `{}`), proposes("c2", "w", `{"n":2}`)).put(rules("c1", "a1", permission.Ask, permission.Write), rules("c2", "a2", permission.Ask, permission.Write)).
-		decides("c1", chat.AllowChat, ana).decides("c2", chat.AllowOnce, ana)
-	x.put(always).is("c1", Proposed, "").is("c2", Allowed, "")
+	x = script.Begin(t, script.Proposes("c1", "w", `{}`), script.Proposes("c2", "w", `{"n":2}`)).Put(script.Rules("c1", "a1", permission.Ask, permission.Write), script.Rules("c2", "a2", permission.Ask, permission.Write)).
+		Decides("c1", chat.AllowChat, script.Ana).Decides("c2", chat.AllowOnce, script.Ana)
+	x.Put(always).Is("c1", Proposed, "").Is("c2", Allowed, "")
 }
 
 func TestReset(t *testing.T) {
-	reset := Reset{Rev: 1, By: ben, Name: "Ben"}
-	newScript(t).ignores("not the next one", Reset{By: ben}, Reset{Rev: 2, By: ben}).takes(reset).ignores("once", reset)
-	x := asked(t).after(time.Minute).put(Expired{Ask: "a1"}).answer().put(says("m2", "more", ana), says("m3", "and", ben), ModeSet{Mode: permission.ModeNever, Rev: 1, By: ana})
-	x.put(Replied{Turn: x.s.Turn.ID, Calls: []Proposal{proposes("c2", "w", `{}`)}}, rules("c2", "b1", permission.Ask, permission.Write)).after(time.Minute).put(Expired{Ask: "b1"})
-	x.takes(reset).owes("it is over", Show{x.s.Turn.ID}, End{WasStopped}).put(Ended{Turn: x.s.Turn.ID, Why: WasStopped})
-	if talk := Talk(x.s); len(talk) > 0 || len(x.s.Lapsed) > 0 || len(x.s.Waiting) > 0 || x.s.Mode != permission.ModeTool || x.s.Turn != nil {
-		t.Errorf("after a reset: %s", asJSON(t, x.s))
+	reset := Reset{Rev: 1, By: script.Ben, Name: "Ben"}
+	script.New(t).Ignores("not the next one", Reset{By: script.Ben}, Reset{Rev: 2, By: script.Ben}).Takes(reset).Ignores("once", reset)
+	x := script.Asked(t).After(time.Minute).Put(Expired{Ask: "a1"}).Answer().Put(script.Says("m2", "more", script.Ana), script.Says("m3", "and", script.Ben), ModeSet{Mode: permission.ModeNever, Rev: 1, By: script.Ana})
+	x.Put(Replied{Turn: x.Session.Turn.ID, Calls: []Proposal{script.Proposes("c2", "w", `{}`)}}, script.Rules("c2", "b1", permission.Ask, permission.Write)).After(time.Minute).Put(Expired{Ask: "b1"})
+	x.Takes(reset).Owes("it is over", Show{x.Session.Turn.ID}, End{WasStopped}).Put(Ended{Turn: x.Session.Turn.ID, Why: WasStopped})
+	if said := talk.Of(x.Session); len(said) > 0 || len(x.Session.Lapsed) > 0 || len(x.Session.Waiting) > 0 || x.Session.Mode != permission.ModeTool || x.Session.Turn != nil {
+		t.Errorf("after a reset: %s", script.JSON(t, x.Session))
 	}
 }
 
 func TestStopAndEnd(t *testing.T) {
-	stop := StopAsked{Turn: "t1", By: ben, Name: "Ben"}
-	newScript(t).ignores("no turn", stop, Ended{Turn: "t1", Why: Answered})
-	x := asked(t).ignores("another turn", StopAsked{Turn: "t0", By: ben}, Ended{Turn: "t0", Why: Answered})
-	x.put(says("m2", "more", ana)).takes(stop).ignores("once", stop, StopAsked{Turn: "t1", By: ana}).is("c1", Cancelled, render.ResultCancelled())
-	x.owes("it is over", End{WasStopped}).put(Ended{Turn: "t1", Why: WasStopped})
-	if x.s.Turn != nil || x.s.Last.Cancelled != 1 || x.s.Last.Stopped.User != ben {
-		t.Errorf("after Stop: %s", asJSON(t, x.s))
+	stop := StopAsked{Turn: "t1", By: script.Ben, Name: "Ben"}
+	script.New(t).Ignores("no turn", stop, Ended{Turn: "t1", Why: Answered})
+	x := script.Asked(t).Ignores("another turn", StopAsked{Turn: "t0", By: script.Ben}, Ended{Turn: "t0", Why: Answered})
+	x.Put(script.Says("m2", "more", script.Ana)).Takes(stop).Ignores("once", stop, StopAsked{Turn: "t1", By: script.Ana}).Is("c1", Cancelled, text.ResultCancelled())
+	x.Owes("it is over", End{WasStopped}).Put(Ended{Turn: "t1", Why: WasStopped})
+	if x.Session.Turn != nil || x.Session.Last.Cancelled != 1 || x.Session.Last.Stopped.User != script.Ben {
+		t.Errorf("after Stop: %s", script.JSON(t, x.Session))
 	}
 	// What runs is heard out before the turn ends; what is unknown is not asked about.
 	end := Ended{Turn: "t1", Why: WasStopped}
-	x = ran(t).put(stop).is("c1", Running, "").ignores("a run is live", end)
-	x.put(Finished{Call: "c1", Run: "r1", Result: Result{Text: "done"}}).is("c1", Done, "done").takes(end)
-	lost(t).put(stop).is("c1", Unknown, render.ResultUnknown("The connection was lost.")).takes(end)
+	x = script.Ran(t).Put(stop).Is("c1", Running, "").Ignores("a run is live", end)
+	x.Put(Finished{Call: "c1", Run: "r1", Result: Result{Text: "done"}}).Is("c1", Done, "done").Takes(end)
+	script.Lost(t).Put(stop).Is("c1", Unknown, text.ResultUnknown("The connection was lost.")).Takes(end)
 	// A settled call keeps its result.
-	asked(t).decides("c1", chat.Deny, ana).put(stop).is("c1", Denied, render.ResultDenied(""))
+	script.Asked(t).Decides("c1", chat.Deny, script.Ana).Put(stop).Is("c1", Denied, text.ResultDenied(""))
 	// A turn that ends early settles what is open.
-	asked(t).put(Ended{Turn: "t1", Why: ModelFailed, Say: "No."}).is("c1", Cancelled, render.ResultCancelled())
+	script.Asked(t).Put(Ended{Turn: "t1", Why: ModelFailed, Say: "No."}).Is("c1", Cancelled, text.ResultCancelled())
 
-	x = asked(t).after(time.Minute).put(Expired{Ask: "a1"}).put(Reopened{Ask: "a1", By: ana, Next: "a2", NextCall: "c2"}).answer()
-	if len(x.s.Lapsed) > 0 {
+	x = script.Asked(t).After(time.Minute).Put(Expired{Ask: "a1"}).Put(Reopened{Ask: "a1", By: script.Ana, Next: "a2", NextCall: "c2"}).Answer()
+	if len(x.Session.Lapsed) > 0 {
 		t.Error("what was asked for again can be asked for once more")
 	}
-	if x := asked(t).decides("c1", chat.Deny, ana).answer(); len(x.s.Lapsed) > 0 {
+	if x := script.Asked(t).Decides("c1", chat.Deny, script.Ana).Answer(); len(x.Session.Lapsed) > 0 {
 		t.Error("a denied call can be asked for again")
 	}
 }
 
 func TestTranscriptIsBoundedInBytes(t *testing.T) {
-	x := newScript(t)
-	big := strings.Repeat("x", maxTalkBytes/4+1)
+	x := script.New(t)
+	big := strings.Repeat("x", MaxTalkBytes/4+1)
 	for i := range 3 {
-		x.put(says(fmt.Sprintf("m%d", i), big, ana)).answer()
+		x.Put(script.Says(fmt.Sprintf("m%d", i), big, script.Ana)).Answer()
 	}
-	if n := len(x.s.Transcript); n != 6 || x.s.Dropped != 0 {
-		t.Errorf("%d kept, %d dropped", n, x.s.Dropped)
+	if n := len(x.Session.Transcript); n != 6 || x.Session.Dropped != 0 {
+		t.Errorf("%d kept, %d dropped", n, x.Session.Dropped)
 	}
-	if x.put(says("m3", big, ana)).answer(); x.s.Dropped != 1 || len(x.s.Transcript) != 7 {
-		t.Errorf("%d kept, %d dropped", len(x.s.Transcript), x.s.Dropped)
+	if x.Put(script.Says("m3", big, script.Ana)).Answer(); x.Session.Dropped != 1 || len(x.Session.Transcript) != 7 {
+		t.Errorf("%d kept, %d dropped", len(x.Session.Transcript), x.Session.Dropped)
 	}
-	x.put(says("m4", "hi", ana)).put(Replied{Turn: x.s.Turn.ID, Text: strings.Repeat("y", maxTalkBytes+1)}).put(Ended{Turn: x.s.Turn.ID, Why: Answered})
-	if n := len(x.s.Transcript); n != 1 || x.s.Transcript[0].Role != RoleAssistant {
+	x.Put(script.Says("m4", "hi", script.Ana)).Put(Replied{Turn: x.Session.Turn.ID, Text: strings.Repeat("y", MaxTalkBytes+1)}).Put(Ended{Turn: x.Session.Turn.ID, Why: Answered})
+	if n := len(x.Session.Transcript); n != 1 || x.Session.Transcript[0].Role != RoleAssistant {
 		t.Errorf("%d kept: the newest stays, however long it is", n)
 	}
 }
 
 // A call that was to be run again and is not may still have happened: nothing says the contrary.
 func TestNeverSaysNotRunOfWhatMayHaveRun(t *testing.T) {
-	again := func() *script {
-		return begin(t, proposes("c1", "write_file", `{"path":"a"}`)).put(rules("c1", "a1", permission.Ask, permission.Write)).
-			decides("c1", chat.AllowOnce, ana).starts("c1", "r1").put(Abandoned{Call: "c1", Run: "r1", Token: 2, Ask: "a2", Wait: time.Minute}).
-			put(Resolved{Ask: "a2", Answer: chat.RunAgain, By: ana, Next: "a3"})
+	again := func() *script.Script {
+		return script.Begin(t, script.Proposes("c1", "write_file", `{"path":"a"}`)).Put(script.Rules("c1", "a1", permission.Ask, permission.Write)).
+			Decides("c1", chat.AllowOnce, script.Ana).Starts("c1", "r1").Put(Abandoned{Call: "c1", Run: "r1", Token: 2, Ask: "a2", Wait: time.Minute}).
+			Put(Resolved{Ask: "a2", Answer: chat.RunAgain, By: script.Ana, Next: "a3"})
 	}
-	card := func(x *script) string { return render.PlainText(View(x.s, x.s.Turn, Live{})) }
-	if text := card(again()); !strings.Contains(text, render.AgainOnCard()) {
-		t.Errorf("the card does not say that this would run it again:\n%s", text)
+	card := func(x *script.Script) string {
+		return render.PlainText(card.View(x.Session, x.Session.Turn, card.Live{}))
 	}
-	late := again().put(Finished{Call: "c1", Run: "r1", Result: Result{Text: "wrote it"}})
-	if text := card(late); !strings.Contains(text, render.LateOnCard(false)) || strings.Contains(text, render.AgainOnCard()) {
-		t.Errorf("the card does not say that the first run answered:\n%s", text)
+	if said := card(again()); !strings.Contains(said, text.AgainOnCard()) {
+		t.Errorf("the card does not say that this would run it again:\n%s", said)
 	}
-	for name, x := range map[string]*script{
-		"expired":   again().after(time.Minute).put(Expired{Ask: "a3"}),
-		"stopped":   again().put(StopAsked{Turn: "t1", By: ana}),
-		"denied":    again().decides("c1", chat.Deny, ana),
-		"forbidden": again().decides("c1", chat.AllowOnce, ana).put(rules("c1", "a4", permission.Forbid, permission.Write)),
+	late := again().Put(Finished{Call: "c1", Run: "r1", Result: Result{Text: "wrote it"}})
+	if said := card(late); !strings.Contains(said, text.LateOnCard(false)) || strings.Contains(said, text.AgainOnCard()) {
+		t.Errorf("the card does not say that the first run answered:\n%s", said)
+	}
+	for name, x := range map[string]*script.Script{
+		"expired":   again().After(time.Minute).Put(Expired{Ask: "a3"}),
+		"stopped":   again().Put(StopAsked{Turn: "t1", By: script.Ana}),
+		"denied":    again().Decides("c1", chat.Deny, script.Ana),
+		"forbidden": again().Decides("c1", chat.AllowOnce, script.Ana).Put(script.Rules("c1", "a4", permission.Forbid, permission.Write)),
 	} {
-		c := x.call("c1")
-		if !c.Settled() || strings.Contains(c.Result.Text, "not run.") || !strings.Contains(c.Result.Text, "not known") && !strings.Contains(strings.ToLower(c.Result.Text), "outcome unknown") {
+		c := x.Call("c1")
+		if !c.Settled() || strings.Contains(script.ResultOf(c).Text, "not run.") || !strings.Contains(script.ResultOf(c).Text, "not known") && !strings.Contains(strings.ToLower(script.ResultOf(c).Text), "outcome unknown") {
 			t.Errorf("%s: the model reads %+v", name, c.Result)
 		}
-		if text := card(x); strings.Contains(strings.ReplaceAll(text, render.NotRunAgain, ""), render.NotRun) || name != "forbidden" && !strings.Contains(text, render.NotRunAgain) {
-			t.Errorf("%s: people read\n%s", name, text)
+		if said := card(x); strings.Contains(strings.ReplaceAll(said, text.NotRunAgain, ""), text.NotRun) || name != "forbidden" && !strings.Contains(said, text.NotRunAgain) {
+			t.Errorf("%s: people read\n%s", name, said)
 		}
 	}
-	if c := late.after(time.Minute).put(Expired{Ask: "a3"}).call("c1"); !strings.Contains(c.Result.Text, "timed out") {
-		t.Errorf("after the first run answered: %q", c.Result.Text)
+	if c := late.After(time.Minute).Put(Expired{Ask: "a3"}).Call("c1"); !strings.Contains(script.ResultOf(c).Text, "timed out") {
+		t.Errorf("after the first run answered: %q", script.ResultOf(c).Text)
 	}
 }
 
 func TestWhatCannotBeShownCannotBeAllowed(t *testing.T) {
 	big := `{"text":"` + strings.Repeat("x", render.MaxArgs) + `"}`
-	x := begin(t, proposes("c1", "write_file", big)).put(rules("c1", "a1", permission.Ask, permission.Write))
+	x := script.Begin(t, script.Proposes("c1", "write_file", big)).Put(script.Rules("c1", "a1", permission.Ask, permission.Write))
 	for _, choice := range []chat.Choice{chat.AllowOnce, chat.AllowChat} {
-		if x.decides("c1", choice, ana); x.call("c1").Status != Awaiting {
+		if x.Decides("c1", choice, script.Ana); x.Call("c1").Status != Awaiting {
 			t.Errorf("%s was taken", choice)
 		}
 	}
-	if x.decides("c1", chat.Deny, ana); x.call("c1").Status != Denied {
+	if x.Decides("c1", chat.Deny, script.Ana); x.Call("c1").Status != Denied {
 		t.Error("it could not be denied")
 	}
 }

@@ -1,7 +1,9 @@
 package turn
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,11 +33,99 @@ type Session struct {
 	Lapsed     []LapsedCall       `json:"lapsed,omitempty"` // expired calls that can still be asked for again
 	Recent     []chat.Delivery    `json:"recent,omitempty"` // deliveries already folded
 	Clicks     []string           `json:"clicks,omitempty"` // operations of people's latest choices: one delivered again is no new one
-	Notes      []string           `json:"notes,omitempty"`  // for the model's next request: late results, ignored edits
+	Notes      []Note             `json:"notes,omitempty"`  // for the model's next request: late results, ignored edits
 	// At is when somebody last spoke here, or a turn last ended.
 	At time.Time `json:"at,omitzero"`
 	// Settings is what the settings' own log comes to; nil in every conversation.
 	Settings *permission.Settings `json:"settings,omitempty"`
+}
+
+// Turns are the turns that the session holds, in order: the one that ended last, and the open one.
+func (s Session) Turns() (turns []*Turn) {
+	for _, t := range []*Turn{s.Last, s.Turn} {
+		if t != nil {
+			turns = append(turns, t)
+		}
+	}
+	return turns
+}
+
+// Find gives the first call that is meant, wherever the session holds it: in the open turn, in the one that ended last, or among those
+// that nobody answered and that can still be asked for. t is its turn, or nil where the session does not hold that any more.
+func (s Session) Find(meant func(ToolCall) bool) (c ToolCall, t *Turn, found bool) {
+	for _, t := range slices.Backward(s.Turns()) {
+		if i := slices.IndexFunc(t.Calls, meant); i >= 0 {
+			return t.Calls[i], t, true
+		}
+	}
+	l, found := s.findLapsed(meant)
+	return l.Call, nil, found
+}
+
+// FindCall finds a call by its ID, wherever the session holds it.
+func (s Session) FindCall(id CallID) (c ToolCall, t *Turn, found bool) {
+	return s.Find(func(c ToolCall) bool { return c.ID == id })
+}
+
+// FindAsk finds the call whose asking in force is id, wherever the session holds it. An older asking of a call is not found: its button
+// must never answer a later one.
+func (s Session) FindAsk(id AskID) (c ToolCall, t *Turn, found bool) {
+	return s.Find(func(c ToolCall) bool { return c.Ask == id && id != "" })
+}
+
+// TurnOf is the turn of that ID, or nil where the session does not hold it any more.
+func (s Session) TurnOf(id TurnID) *Turn {
+	for _, t := range s.Turns() {
+		if t.ID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// HoldsLapsed reports whether a call of an ended turn can still be asked for again.
+func (s Session) HoldsLapsed(id CallID) bool {
+	_, found := s.findLapsed(func(c ToolCall) bool { return c.ID == id })
+	return found
+}
+
+// FindLapsed finds the call of an ended turn that can still be asked for again under that ask.
+func (s Session) FindLapsed(id AskID) (LapsedCall, bool) {
+	return s.findLapsed(func(c ToolCall) bool { return c.Ask == id })
+}
+
+func (s Session) findLapsed(meant func(ToolCall) bool) (LapsedCall, bool) {
+	if i := slices.IndexFunc(s.Lapsed, func(l LapsedCall) bool { return meant(l.Call) }); i >= 0 {
+		return s.Lapsed[i], true
+	}
+	return LapsedCall{}, false
+}
+
+// FindElicitation finds the running call whose server waits for an answer under that ask.
+func (s Session) FindElicitation(id AskID) (ToolCall, bool) {
+	if i := s.Turn.Wanting(id); i >= 0 {
+		return s.Turn.Calls[i], true
+	}
+	return ToolCall{}, false
+}
+
+// RequesterOf is for whom a call is made; nobody where the session does not hold it.
+func (s Session) RequesterOf(id CallID) chat.User {
+	if _, t, _ := s.FindCall(id); t != nil {
+		return t.Requester
+	}
+	l, _ := s.findLapsed(func(c ToolCall) bool { return c.ID == id })
+	return l.Requester
+}
+
+// NameOf is what somebody called themselves here last, or what their platform calls them.
+func (s Session) NameOf(u chat.User) string {
+	for _, p := range s.People {
+		if p.User == u && p.Name != "" {
+			return p.Name
+		}
+	}
+	return u.Key
 }
 
 // LapsedCall is a call nobody answered in time, in a turn that went on without it.
@@ -68,7 +158,7 @@ type Turn struct {
 	EndSay     string          `json:"end_say,omitempty"`
 	EndAt      time.Time       `json:"end_at,omitzero"`
 	Usage      Usage           `json:"usage,omitzero"`
-	Notes      []string        `json:"notes,omitempty"`     // told to the model with this turn
+	Notes      []Note          `json:"notes,omitempty"`     // told to the model with this turn
 	Cancelled  int             `json:"cancelled,omitempty"` // waiting messages that Stop took along
 	Ignored    int             `json:"ignored,omitempty"`   // edits and deletions that came too late
 	Forget     bool            `json:"forget,omitempty"`    // a reset fell into it: its words do not enter the transcript
@@ -140,6 +230,20 @@ type ToolCall struct {
 
 	Unchecked bool `json:"unchecked,omitempty"` // nobody knows whether Args fit the tool's input schema
 
+	Asking
+	Decision
+	Votes    []Vote   `json:"votes,omitempty"`    // who allowed it so far, where several must
+	Ticked   *Person  `json:"ticked,omitempty"`   // who ticked "Remember this choice"
+	Revealed []Reveal `json:"revealed,omitempty"` // who looked at what the cards mask
+	Want     *Wanting `json:"want,omitempty"`     // what its server wants of the requester, until it is answered
+	Execution
+
+	Reasked bool    `json:"reasked,omitempty"` // expired, and asked for again in a turn of its own
+	Result  *Result `json:"result,omitempty"`  // set exactly when the call is settled
+}
+
+// Asking is what policy said of the call, and how people are asked about it.
+type Asking struct {
 	Ask      AskID             `json:"ask,omitempty"` // the ruling or asking in force
 	Asks     []AskID           `json:"asks,omitempty"`
 	Asked    bool              `json:"asked,omitempty"` // Ask was put to a person
@@ -148,20 +252,22 @@ type ToolCall struct {
 	Seen     *Showing          `json:"seen,omitempty"`    // nil: nobody has seen the card of Ask yet
 	Ruling   permission.Ruling `json:"ruling,omitzero"`
 	Card     Card              `json:"card,omitzero"`
+}
 
-	Choice    chat.Choice        `json:"choice,omitempty"` // the decision in force
+// Decision is a person's answer that is in force, and the grant that the call runs under. Zero: there is none.
+type Decision struct {
+	Choice    chat.Choice        `json:"choice,omitempty"`
 	By        chat.User          `json:"by,omitzero"`
 	Name      string             `json:"name,omitempty"`
 	Surface   string             `json:"surface,omitempty"`
 	Reason    string             `json:"reason,omitempty"`
 	DecidedAt time.Time          `json:"decided_at,omitzero"`
-	Votes     []Vote             `json:"votes,omitempty"`    // who allowed it so far, where several must
-	Ticked    *Person            `json:"ticked,omitempty"`   // who ticked "Remember this choice"
-	Revealed  []Reveal           `json:"revealed,omitempty"` // who looked at what the cards mask
-	Want      *Wanting           `json:"want,omitempty"`     // what its server wants of the requester, until it is answered
-	Grant     permission.GrantID `json:"grant,omitempty"`    // the grant it made or used
-	Cover     *permission.Grant  `json:"cover,omitempty"`    // the one it used, as it was then, without its tools
+	Grant     permission.GrantID `json:"grant,omitempty"` // the grant it made or used
+	Cover     *permission.Grant  `json:"cover,omitempty"` // the one it used, as it was then, without its tools
+}
 
+// Execution is the call's runs: the current one, and what is known of those before.
+type Execution struct {
 	Run        RunID     `json:"run,omitempty"`
 	Runs       []RunID   `json:"runs,omitempty"`
 	Heard      []RunID   `json:"heard,omitempty"` // runs whose outcome is known
@@ -172,9 +278,16 @@ type ToolCall struct {
 	Repeats    int       `json:"repeats,omitempty"`
 	Late       bool      `json:"late,omitempty"` // a result came after the unknown was settled
 	LateFailed bool      `json:"late_failed,omitempty"`
-	Reasked    bool      `json:"reasked,omitempty"` // expired, and asked for again in a turn of its own
+}
 
-	Result *Result `json:"result,omitempty"` // set exactly when the call is settled
+// begin makes run the current one, under the lease of that token. Of the times of an earlier run nothing changes.
+func (x *Execution) begin(run RunID, token uint64) {
+	x.Run, x.Runs, x.Token = run, add(x.Runs, run), token
+}
+
+// late records the outcome of a run that no longer settles the call.
+func (x *Execution) late(run RunID, failed bool) {
+	x.Heard, x.Late, x.LateFailed = add(x.Heard, run), true, failed
 }
 
 // Showing is when and how an ask's card appeared. Its clock runs from then.
@@ -223,6 +336,29 @@ type Utterance struct {
 	Context []chat.Quote    `json:"context,omitempty"` // untrusted text of its authors
 	Calls   []TalkCall      `json:"calls,omitempty"`
 	Extra   json.RawMessage `json:"extra,omitempty"`
+
+	// What the fold keeps in place of sentences; package talk puts it into Text.
+	Cut   bool             `json:"cut,omitempty"`   // the assistant's reply was cut short
+	Note  *Note            `json:"note,omitempty"`  // what a note says
+	Again *permission.Tool `json:"again,omitempty"` // the user pressed "Ask again" for a call of it
+}
+
+// Size is about how many bytes the utterance takes, without the words of its kinds.
+func (u Utterance) Size() int {
+	n := len(u.Text) + len(u.Extra)
+	for _, q := range u.Context {
+		n += len(q.Text)
+	}
+	for _, c := range u.Calls {
+		n += len(c.Args) + c.Result.Size()
+		if c.Edit != nil {
+			n += len(c.Edit.Args)
+		}
+	}
+	if u.Note != nil {
+		n += len(u.Note.Text)
+	}
+	return n
 }
 
 // TalkCall is a call and its result as a model reads them.
@@ -234,4 +370,41 @@ type TalkCall struct {
 	Args    json.RawMessage `json:"args,omitempty"`
 	Extra   json.RawMessage `json:"extra,omitempty"`
 	Result  Result          `json:"result"`
+	Edit    *Edit           `json:"edit,omitempty"` // a person changed the arguments: Args are what the model wrote
+}
+
+// Edit is what a person made of a call's arguments.
+type Edit struct {
+	Name string          `json:"name,omitempty"`
+	Args json.RawMessage `json:"args,omitempty"` // as they are in force
+}
+
+// Note is something that the model should know, with its next request.
+type Note struct {
+	Kind NoteKind `json:"kind,omitempty"`
+	// Text is the answer of a late result. Without a Kind it is the note itself, as sessions of earlier releases hold it.
+	Text   string `json:"text,omitempty"`
+	Tool   string `json:"tool,omitempty"`
+	Server string `json:"server,omitempty"`
+	Failed bool   `json:"failed,omitempty"`
+	More   int    `json:"more,omitempty"`  // calls that were not taken
+	Taken  int    `json:"taken,omitempty"` // calls that were
+}
+
+// NoteKind is what a note is about.
+type NoteKind string
+
+// The kinds of notes.
+const (
+	NoteLate      NoteKind = "late"       // a result came after its call was settled otherwise
+	NoteMoreCalls NoteKind = "more_calls" // a reply had more calls than are taken
+)
+
+// UnmarshalJSON reads a note, also as earlier releases stored it: a string.
+func (n *Note) UnmarshalJSON(b []byte) error {
+	if bytes.HasPrefix(b, []byte(`"`)) {
+		return json.Unmarshal(b, &n.Text)
+	}
+	type plain Note
+	return json.Unmarshal(b, (*plain)(n))
 }

@@ -1,4 +1,4 @@
-package turn
+package turn_test
 
 import (
 	"bytes"
@@ -11,9 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/core/agent/card"
+	"github.com/nodhq/nod/core/agent/talk"
+	. "github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/tests/script"
 )
 
 var (
@@ -120,26 +124,26 @@ func (w *world) put(ev Event) {
 	check := w.chance(20)
 	var bytesBefore []byte
 	if check {
-		bytesBefore = asJSON(w.t, before)
+		bytesBefore = script.JSON(w.t, before)
 	}
 	w.whole = Apply(before, e)
 	if check {
-		if !bytes.Equal(bytesBefore, asJSON(w.t, before)) { // P2
+		if !bytes.Equal(bytesBefore, script.JSON(w.t, before)) { // P2
 			w.t.Errorf("Apply(%s) changed its receiver", ev.Kind())
 		}
 		again := Apply(w.whole, Entry{Seq: e.Seq + 1, At: w.now.Add(time.Millisecond), Event: back}) // P3
 		if !reflect.DeepEqual(again, w.whole) {
-			w.t.Errorf("%s repeated changed something:\n%s\n%s", ev.Kind(), asJSON(w.t, w.whole), asJSON(w.t, again))
+			w.t.Errorf("%s repeated changed something:\n%s\n%s", ev.Kind(), script.JSON(w.t, w.whole), script.JSON(w.t, again))
 		}
 		old := pickOne(w, w.log)
 		if _, repeatable := old.Event.(Expired); !repeatable {
 			if again := Apply(w.whole, Entry{Seq: e.Seq + 1, At: w.now, Event: old.Event}); !reflect.DeepEqual(again, w.whole) && w.tookEffect(old) {
-				w.t.Errorf("%s of entry %d repeated at %d changed something:\n%s\n%s", old.Event.Kind(), old.Seq, e.Seq, asJSON(w.t, w.whole), asJSON(w.t, again))
+				w.t.Errorf("%s of entry %d repeated at %d changed something:\n%s\n%s", old.Event.Kind(), old.Seq, e.Seq, script.JSON(w.t, w.whole), script.JSON(w.t, again))
 			}
 		}
 	}
 	if d, ok := ev.(Decided); ok && (d.Choice == chat.AllowOnce || d.Choice == chat.AllowChat) {
-		if i := before.Turn.asking(d.Ask); i >= 0 && before.Turn.Calls[i].Status == Awaiting && before.Turn.Calls[i].Digest == d.Digest && !before.Turn.Calls[i].overdue(w.now) {
+		if i := before.Turn.Asking(d.Ask); i >= 0 && before.Turn.Calls[i].Status == Awaiting && before.Turn.Calls[i].Digest == d.Digest && !before.Turn.Calls[i].Overdue(w.now) {
 			w.approved[d.Ask] = d.Digest
 		}
 	}
@@ -150,14 +154,6 @@ func (w *world) put(ev Event) {
 func (w *world) tookEffect(e Entry) bool {
 	s := Fold(New(w.id), w.log[:e.Seq-1])
 	return !reflect.DeepEqual(s, Apply(s, e))
-}
-
-func asJSON(t *testing.T, v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 func (w *world) live() {
@@ -329,10 +325,10 @@ func (w *world) work(rep *replica) {
 		}
 		w.append(rep, ev)
 	case Rule:
-		i := t.find(c.Call)
+		i := t.Find(c.Call)
 		w.append(rep, Ruled{Call: c.Call, Ask: AskID(w.mint("ask")), Ruling: w.rule(rep.s, t.Calls[i]), Say: "no"})
 	case RunTool:
-		i := t.find(c.Call)
+		i := t.Find(c.Call)
 		call := t.Calls[i]
 		if w.chance(8) { // the policy tightened meanwhile
 			w.append(rep, Ruled{Call: c.Call, Ask: AskID(w.mint("ask")), Ruling: permission.Ruling{Verdict: pickOne(w, []permission.Verdict{permission.Ask, permission.Forbid}), Timeout: time.Minute}, Say: "no"})
@@ -343,7 +339,7 @@ func (w *world) work(rep *replica) {
 			return
 		}
 		w.catchUp(rep)
-		j := rep.s.Turn.find(c.Call)
+		j := rep.s.Turn.Find(c.Call)
 		if j < 0 || rep.s.Turn.Calls[j].Run != run || rep.s.Turn.Calls[j].Status != Running {
 			return
 		}
@@ -356,7 +352,7 @@ func (w *world) work(rep *replica) {
 			w.finish(rep)
 		}
 	case Recover:
-		call := t.Calls[t.find(c.Call)]
+		call := t.Calls[t.Find(c.Call)]
 		ev := Abandoned{Call: c.Call, Run: c.Run, Token: rep.token, Own: rep.token == call.Token, Ask: AskID(w.mint("ask")), Wait: time.Minute}
 		if call.Ruling.Access == permission.Read && w.chance(50) {
 			ev.Repeat = "read_only"
@@ -452,14 +448,14 @@ func (w *world) check() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if got := Fold(half, w.log[cut:]); !bytes.Equal(asJSON(w.t, got), asJSON(w.t, s)) {
-			w.t.Errorf("snapshot at %d and tail differ from the whole:\n%s\n%s", cut, asJSON(w.t, got), asJSON(w.t, s))
+		if got := Fold(half, w.log[cut:]); !bytes.Equal(script.JSON(w.t, got), script.JSON(w.t, s)) {
+			w.t.Errorf("snapshot at %d and tail differ from the whole:\n%s\n%s", cut, script.JSON(w.t, got), script.JSON(w.t, s))
 		}
 	}
 	if s.Turn != nil {
 		// P6: something is owed, or a named person is waited for, or a run is live.
 		if len(Next(s, w.now, Env{})) == 0 && len(Waits(s)) == 0 {
-			w.t.Errorf("the session is stuck: %s", asJSON(w.t, s))
+			w.t.Errorf("the session is stuck: %s", script.JSON(w.t, s))
 		}
 		if len(Waits(s)) > 0 && s.Turn.Requester.IsZero() {
 			w.t.Error("it waits for nobody")
@@ -477,7 +473,7 @@ func (w *world) check() {
 			w.t.Errorf("%d calls run at once", running)
 		}
 	}
-	for _, u := range Talk(s) {
+	for _, u := range talk.Of(s) {
 		for _, c := range u.Calls {
 			if c.Result.Text == "No result yet." && s.Turn == nil {
 				w.t.Errorf("call %s has no result in the transcript", c.ID)
@@ -500,7 +496,7 @@ func checkView(t *testing.T, s Session) {
 		if tn == nil {
 			continue
 		}
-		m := View(s, tn, Live{})
+		m := card.View(s, tn, card.Live{})
 		if len(m.Blocks) == 0 {
 			t.Error("an empty message")
 		}
@@ -548,7 +544,7 @@ func (w *world) drain() {
 		}
 		if ws := Waits(rep.s); len(ws) > 0 && len(Next(rep.s, w.now, Env{Live: rep.live, MaxSteps: 6})) == 0 {
 			for _, x := range ws {
-				if i := rep.s.Turn.find(x.Call); rep.s.Turn.Calls[i].Status == Unknown {
+				if i := rep.s.Turn.Find(x.Call); rep.s.Turn.Calls[i].Status == Unknown {
 					w.append(rep, Resolved{Ask: x.Ask, Answer: chat.Leave, By: w.people[0]})
 				} else {
 					w.append(rep, Decided{Ask: x.Ask, Digest: rep.s.Turn.Calls[i].Digest, By: w.people[0]})
@@ -564,5 +560,5 @@ func (w *world) drain() {
 			return
 		}
 	}
-	w.t.Errorf("the session does not come to its end: %s", asJSON(w.t, w.whole))
+	w.t.Errorf("the session does not come to its end: %s", script.JSON(w.t, w.whole))
 }

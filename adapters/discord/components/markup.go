@@ -1,0 +1,178 @@
+package components
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+)
+
+// How text gets into a TextDisplay, where Discord reads all of it as markup: there is no plain text but in labels. Markup is only what
+// this package writes. Words of people, models, servers and tools stand in code fences that they cannot close, or with a backslash
+// before every sign that could begin something; a model's answer is parsed and written anew (markup_answer.go).
+//
+// A backslash is not shown where it stands before a sign, on every client: https://support.discord.com/hc/en-us/articles/210298617
+
+// opens are signs that begin or end markup wherever they stand: emphasis, spoilers, code, links, and all that stands in "<>":
+// mentions, commands, emoji, times.
+const opens = "\\*_~`|<["
+
+// literal is one line of plain text, shown as it is, wherever in a line of ours it stands.
+func literal(s string) string { return lineStart(literalWords(surface.OneLine(s))) }
+
+// literalWords is [literal] without what only counts at the start of a line.
+func literalWords(s string) string {
+	if !strings.ContainsAny(s, opens+":@.") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c, rest := s[i], s[i+1:]
+		switch {
+		case strings.IndexByte(opens, c) >= 0,
+			c == ':' && !strings.HasPrefix(rest, " "), // https://, steam://, :tada:
+			c == '@' && loud(rest),
+			c == '.' && invites(rest):
+			b.WriteByte('\\')
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// loud: together with the "@" before it, s calls everybody. An end counts too: what follows may stand in the next span.
+func loud(s string) bool {
+	return s == "" || hasFold(s, "everyone") || hasFold(s, "here")
+}
+
+// invites: "discord" and s are an address that Discord's clients know without a scheme, or could become one with what follows in the
+// next span.
+func invites(s string) bool {
+	for _, known := range []string{"gg/", "gift/", "new/", "com/invite", "com/gifts"} {
+		if hasFold(s, known) || s != "" && hasFold(known, s) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+// lineStart takes what begins a heading, a quotation, a list or subtext from the start of a line that is escaped otherwise.
+func lineStart(s string) string {
+	at := len(s) - len(strings.TrimLeft(s, " "))
+	n := at
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	switch {
+	case n > at && n < len(s) && s[n] == '.': // "1." is a list
+		at = n
+	case at == len(s) || strings.IndexByte("#>-+", s[at]) < 0:
+		return s
+	}
+	return s[:at] + `\` + s[at:]
+}
+
+// strong is one line of plain text in bold; nothing of nothing.
+func strong(s string) string {
+	if s = strings.TrimSpace(surface.OneLine(s)); s == "" {
+		return ""
+	}
+	return "**" + literalWords(s) + "**"
+}
+
+// lineOf draws a line. mention says how a person is mentioned, or "" where only the name is to stand; nil: nobody is.
+func lineOf(l render.Line, mention func(chat.User) string) string {
+	var b strings.Builder
+	for _, s := range l {
+		switch s := s.(type) {
+		case render.Plain:
+			b.WriteString(literalWords(surface.OneLine(string(s))))
+		case render.Strong:
+			if b.Len() > 0 && strings.HasSuffix(b.String(), "*") { // two runs of stars would become one
+				b.WriteByte(' ')
+			}
+			b.WriteString(strong(string(s)))
+		case render.Person:
+			say := ""
+			if mention != nil {
+				say = mention(s.User)
+			}
+			if say == "" {
+				say = literalWords(surface.OneLine(cmp.Or(s.Name, s.User.Key)))
+			}
+			b.WriteString(say)
+		case render.Time:
+			b.WriteString(moment(s))
+		}
+	}
+	return lineStart(strings.TrimSpace(b.String()))
+}
+
+// moment is a time that every client shows in its reader's own. https://discord.com/developers/docs/reference#message-formatting
+func moment(t render.Time) string {
+	if t.At.Unix() <= 0 {
+		return ""
+	}
+	style := "t" // 14:02
+	if t.Until {
+		style = "R" // in a minute
+	}
+	return "<t:" + strconv.FormatInt(t.At.Unix(), 10) + ":" + style + ">"
+}
+
+// mentionOf is a mention of a person or of everybody who has a role, and the ID of either; empty for people of other platforms.
+func mentionOf(u chat.User) (mention, id string) {
+	id = strings.TrimPrefix(u.Key, chat.GroupPrefix)
+	if u.Platform != ids.Platform || !ids.IsSnowflake(id) {
+		return "", ""
+	}
+	return "<@" + u.Key + ">", id
+}
+
+// subtext makes lines quiet.
+func subtext(line string) string {
+	if strings.TrimSpace(line) == "" {
+		return ""
+	}
+	return "-# " + line
+}
+
+// fenced is code in a fence that nothing in it closes; nothing of nothing, because Discord reads an empty fence as something else.
+func fenced(language, s string) string {
+	if strings.TrimSpace(s) == "" {
+		return ""
+	}
+	return render.Fence3(language, strings.Trim(s, "\n"))
+}
+
+// codeSpan is code in a line.
+func codeSpan(s string) string {
+	s = surface.OneLine(s)
+	switch {
+	case strings.TrimSpace(s) == "":
+		return s
+	case !strings.Contains(s, "`"):
+		return "`" + s + "`"
+	case strings.Contains(s, "``"):
+		return "`" + strings.ReplaceAll(s, "`", `\u{60}`) + "`"
+	case strings.HasPrefix(s, "`"), strings.HasSuffix(s, "`"):
+		return "`` " + s + " ``"
+	}
+	return "``" + s + "``"
+}
+
+// labelOf is never empty: Discord refuses a button without words. Labels are plain text.
+func labelOf(c render.Choice, n int) string {
+	return surface.Label(boxes[c.Toggle]+c.Label, n, strings.ReplaceAll(string(c.Choice), "_", " "))
+}
+
+// The marks of a checkbox, which Discord has none of outside forms.
+var boxes = map[render.Toggle]string{render.ToggleOff: "☐ ", render.ToggleOn: "☑ "}

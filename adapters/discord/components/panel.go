@@ -1,0 +1,413 @@
+package components
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+)
+
+// Panel draws a view of the settings. What does not fit into one message stands on further pages: nothing is left out. The same
+// view gives the same pages.
+func Panel(p render.Panel, at PanelPage) (Payload, LongViews) {
+	at.View = p.View // what the engine shows may be another one than was asked for
+	d := panelDrawing{p: p, at: at, rows: rowsOf(p)}
+	pages := d.paginate()
+	d.views = LongViews{} // of the page that is drawn
+	d.at.Page = min(max(at.Page, 0), len(pages)-1)
+	s := d.draw(pages[d.at.Page], len(pages))
+	accent := accents[render.Done]
+	if len(p.Banner) > 0 {
+		accent = accents[render.Waiting]
+	}
+	return Payload{Components: []discordgo.MessageComponent{discordgo.Container{AccentColor: &accent, Components: s.parts}}}, d.views
+}
+
+// panelDrawing is a panel being drawn.
+type panelDrawing struct {
+	p     render.Panel
+	at    PanelPage
+	rows  []panelRow
+	views LongViews
+}
+
+// panelRow is a row of a section, or as much of one as there is room for in a message.
+type panelRow struct {
+	section int
+	row     int // counted over the whole panel, from 1; 0: the section has none
+	lines   []string
+	acts    []render.Act
+}
+
+// How much of one row stands together.
+const (
+	rowText = 1200 // characters, markup included
+	rowActs = 8    // a select, or a button each; an act with many options counts as several
+)
+
+// rowsOf cuts a panel into what is never parted.
+func rowsOf(p render.Panel) (out []panelRow) {
+	n := 0
+	for i, s := range p.Sections {
+		if len(s.Rows) == 0 {
+			out = append(out, panelRow{section: i, lines: []string{subtext(literal(s.Empty))}})
+		}
+		for _, r := range s.Rows {
+			n++
+			out = append(out, cutRow(panelRow{section: i, row: n}, r)...)
+		}
+	}
+	return out
+}
+
+func cutRow(like panelRow, r render.PanelRow) []panelRow {
+	var lines []string
+	for _, l := range r.Details {
+		if l := lineOf(l, nil); l != "" {
+			lines = append(lines, subtext(l))
+		}
+	}
+	if l := lineOf(r.Line, nil); l != "" {
+		lines = append([]string{l}, lines...)
+	}
+	out := []panelRow{like}
+	room := rowText
+	for _, l := range lines {
+		l = surface.Within(l, rowText)
+		last := &out[len(out)-1]
+		if room -= surface.Width(l) + 1; room < 0 && len(last.lines) > 0 {
+			out, room = append(out, like), rowText-surface.Width(l)
+			last = &out[len(out)-1]
+		}
+		last.lines = append(last.lines, l)
+	}
+	room = rowActs
+	for _, act := range drawable(r.Acts) {
+		last := &out[len(out)-1]
+		if room -= 1 + len(act.Options)/maxOptions; room < 0 && len(last.acts) > 0 {
+			out, room = append(out, like), rowActs-1
+			last = &out[len(out)-1]
+		}
+		last.acts = append(last.acts, act)
+	}
+	return out
+}
+
+// drawable are acts that can be chosen here. Selects have at most so many options that they stand in one message.
+func drawable(acts []render.Act) (out []render.Act) {
+	for _, x := range acts {
+		switch x.Kind {
+		case render.ActPick:
+			x.Options = slices.DeleteFunc(slices.Clone(x.Options), func(o render.Option) bool { return !actToken.MatchString(o.Token) })
+			for part := range slices.Chunk(x.Options, rowActs*maxOptions) {
+				y := x
+				y.Options = part
+				out = append(out, y)
+			}
+			continue
+		case render.ActDo, render.ActFill:
+			if !actToken.MatchString(x.Token) {
+				continue
+			}
+		case render.ActLink:
+			if addressOf(x.Link) == "" {
+				continue
+			}
+		case render.ActGo:
+		default:
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// paginate puts rows on pages, on each as many as there is room for.
+func (d *panelDrawing) paginate() (all [][]panelRow) {
+	rest := d.rows
+	for len(rest) > 0 {
+		n := 1
+		for n < len(rest) && d.fits(rest[:n+1]) {
+			n++
+		}
+		all, rest = append(all, rest[:n]), rest[n:]
+	}
+	if all == nil {
+		all = [][]panelRow{nil}
+	}
+	return all
+}
+
+// fits reports whether so many rows fit on a page, below the longest that may have come of the last click: else the pages would be
+// others before and after it.
+func (d *panelDrawing) fits(rows []panelRow) bool {
+	like := *d
+	like.at.Say, like.views = ".", LongViews{}
+	s := like.draw(rows, 2)
+	s.chars += 2*maxSay + len("> ****\n")
+	s.bytes += 4*maxSay + len("> ****\n")
+	return s.fits()
+}
+
+// draw draws one of so many pages.
+func (d *panelDrawing) draw(rows []panelRow, pages int) *encoder {
+	s := &encoder{ids: names{}, count: 1}
+	if say := strong(surface.Within(surface.OneLine(d.at.Say), maxSay)); say != "" {
+		s.say("> " + say)
+	}
+	if title := strings.TrimSpace(surface.OneLine(d.p.Title)); title != "" {
+		s.say("## " + literal(surface.AtMost(title, maxTitle)))
+	}
+	for _, l := range d.p.Banner[:min(len(d.p.Banner), maxBanners)] {
+		if l := lineOf(l, nil); l != "" {
+			s.say("> " + surface.Within(l, maxBanner))
+		}
+	}
+	d.addTabs(s)
+	section := -1
+	for _, r := range rows {
+		if r.section != section {
+			section = r.section
+			d.addHeading(s, d.p.Sections[section], r)
+		}
+		d.addRow(s, r)
+	}
+	if len(d.p.Sections) == 0 {
+		s.say(subtext(literal(sayNothingHere)))
+	}
+	if pages > 1 {
+		d.addPages(s, rows, pages)
+	}
+	s.flush()
+	return s
+}
+
+// What stands above the rows, in characters: together with the longest row it fits into one message, in any alphabet.
+const (
+	maxSay     = 300
+	maxBanner  = 200
+	maxBanners = 3
+	maxTitle   = 100
+	maxNote    = 200
+)
+
+func (d *panelDrawing) addHeading(s *encoder, of render.Section, first panelRow) {
+	s.flush()
+	if title := strings.TrimSpace(surface.OneLine(of.Title)); title != "" {
+		s.say("### " + literal(surface.AtMost(title, maxTitle)))
+	}
+	if d.begins(first) {
+		s.say(subtext(literal(surface.Within(of.Note, maxNote))))
+	}
+}
+
+// begins reports whether a row is the first of its section.
+func (d *panelDrawing) begins(r panelRow) bool {
+	i := slices.IndexFunc(d.rows, func(x panelRow) bool { return x.section == r.section })
+	return d.rows[i].row == r.row
+}
+
+// addTabs adds what leads to the other views: a row of buttons where they are few, else a select.
+func (d *panelDrawing) addTabs(s *encoder) {
+	tabs := d.p.Tabs[:min(len(d.p.Tabs), maxOptions)]
+	if len(tabs) == 0 {
+		return
+	}
+	if len(tabs) <= maxRow {
+		var row []discordgo.MessageComponent
+		for _, t := range tabs {
+			b := d.encodeAct(s, t)
+			b.Disabled = t.Current
+			row = append(row, b)
+		}
+		s.add(discordgo.ActionsRow{Components: row}, 1+len(row))
+		return
+	}
+	var options []discordgo.SelectMenuOption
+	values := names{}
+	for _, t := range tabs {
+		ref := "=" + t.View
+		if !inlineRef.MatchString(ref) {
+			ref = d.views.ref(t.View)
+		}
+		options = append(options, discordgo.SelectMenuOption{Label: surface.Label(t.Label, maxOption, "…"), Value: values.unique(ref, ""), Default: t.Current})
+	}
+	d.addSelect(s, d.actionID(s, PanelTab, noToken), sayViews, options)
+}
+
+func (d *panelDrawing) actionID(s *encoder, what, token string) string {
+	return s.ids.unique(d.views.customID(d.at, what, token, d.at.View), "")
+}
+
+func (d *panelDrawing) addSelect(s *encoder, id, placeholder string, options []discordgo.SelectMenuOption) {
+	one := false // Discord takes one default
+	for i := range options {
+		options[i].Default = options[i].Default && !one
+		one = one || options[i].Default
+	}
+	s.add(discordgo.ActionsRow{Components: []discordgo.MessageComponent{discordgo.SelectMenu{
+		CustomID: id, Placeholder: surface.AtMost(surface.OneLine(placeholder), maxPlaceholder), Options: options,
+	}}}, 2)
+}
+
+// addRow draws a row: beside its one button, or above its buttons and selects.
+func (d *panelDrawing) addRow(s *encoder, r panelRow) {
+	if len(r.acts) == 1 && r.acts[0].Kind != render.ActPick && len(r.lines) > 0 {
+		s.flush()
+		text := strings.Join(r.lines, "\n")
+		s.add(discordgo.Section{Components: []discordgo.MessageComponent{discordgo.TextDisplay{Content: text}}, Accessory: d.encodeAct(s, r.acts[0])}, 3)
+		s.chars += surface.Width(text)
+		s.bytes += len(text) + textOverhead
+		return
+	}
+	s.say(r.lines...)
+	var row []discordgo.MessageComponent
+	flush := func() {
+		if len(row) > 0 {
+			s.add(discordgo.ActionsRow{Components: row}, 1+len(row))
+			row = nil
+		}
+	}
+	for _, act := range r.acts {
+		if act.Kind == render.ActPick {
+			flush()
+			d.addPicks(s, act)
+			continue
+		}
+		if row = append(row, d.encodeAct(s, act)); len(row) == maxRow {
+			flush()
+		}
+	}
+	flush()
+}
+
+// addPicks draws the options of an act, in as many selects as they need.
+func (d *panelDrawing) addPicks(s *encoder, act render.Act) {
+	from := 1
+	for part := range slices.Chunk(act.Options, maxOptions) {
+		placeholder := surface.Label(act.Label, maxLabel, "…")
+		if len(act.Options) > maxOptions {
+			placeholder += " · " + sayRows(from, from+len(part)-1, len(act.Options))
+		}
+		var options []discordgo.SelectMenuOption
+		values := names{}
+		for _, o := range part {
+			options = append(options, discordgo.SelectMenuOption{Label: surface.Label(o.Label, maxOption, "…"), Value: values.unique(o.Token, ""), Default: o.Current})
+		}
+		token := act.Token
+		if !actToken.MatchString(token) {
+			token = noToken
+		}
+		d.addSelect(s, d.actionID(s, PanelPick, token), placeholder, options)
+		from += len(part)
+	}
+}
+
+// encodeAct draws an act that is no select.
+func (d *panelDrawing) encodeAct(s *encoder, act render.Act) discordgo.Button {
+	b := discordgo.Button{Label: surface.Label(act.Label, maxLabel, "…"), Style: discordgo.SecondaryButton}
+	if act.Style == render.Danger {
+		b.Style = discordgo.DangerButton
+	}
+	switch act.Kind {
+	case render.ActGo:
+		b.CustomID = s.ids.unique(d.views.customID(d.at, PanelGo, noToken, act.View), "")
+	case render.ActFill:
+		b.CustomID = d.actionID(s, PanelFill, act.Token)
+	case render.ActLink:
+		b.Style, b.URL = discordgo.LinkButton, addressOf(act.Link)
+	default:
+		b.CustomID = d.actionID(s, PanelDo, act.Token)
+	}
+	return b
+}
+
+// addPages adds what stands below a panel of several pages.
+func (d *panelDrawing) addPages(s *encoder, rows []panelRow, pages int) {
+	from, to := spanOf(rows)
+	_, all := spanOf(d.rows)
+	if from > 0 {
+		s.say(subtext(literal(sayRows(from, to, all))))
+	}
+	to1 := func(page int) PanelPage { at := d.at; at.Page = page; return at }
+	s.add(discordgo.ActionsRow{Components: []discordgo.MessageComponent{
+		discordgo.Button{Label: sayPrevious, Style: discordgo.SecondaryButton, Disabled: d.at.Page == 0,
+			CustomID: s.ids.unique(d.views.customID(to1(max(d.at.Page-1, 0)), PanelTurn, noToken, d.at.View), "")},
+		discordgo.Button{Label: sayNext, Style: discordgo.SecondaryButton, Disabled: d.at.Page >= pages-1,
+			CustomID: s.ids.unique(d.views.customID(to1(d.at.Page+1), PanelTurn, noToken, d.at.View), "")},
+	}}, 3)
+}
+
+// spanOf is the first and the last row among some; 0: there is none.
+func spanOf(rows []panelRow) (from, to int) {
+	for _, r := range rows {
+		if from == 0 {
+			from = r.row
+		}
+		to = max(to, r.row)
+	}
+	return from, to
+}
+
+// addressOf is where a link of a panel leads: to a message of this platform, or to its chat.
+func addressOf(l render.ChatLink) string {
+	id, err := chat.ParseID(l.Chat)
+	p, ok := ids.PlaceOf(id)
+	if err != nil || !ok {
+		return ""
+	}
+	if ids.IsSnowflake(l.Message) {
+		return p.LinkTo(l.Message)
+	}
+	return p.Link()
+}
+
+// FieldFill is the custom_id of the input in an act's form.
+const FieldFill = "text"
+
+// FillModal is the form of an act.
+func FillModal(at PanelPage, act render.Act) (*Modal, LongViews) {
+	views := LongViews{}
+	label := surface.Label(act.Label, maxLabel, "…")
+	in := discordgo.TextInput{
+		CustomID: FieldFill, Label: surface.AtMost(label, maxInputLabel), Placeholder: surface.AtMost(surface.OneLine(act.Like), maxInputHint),
+		Style: discordgo.TextInputShort, MaxLength: maxInput,
+	}
+	if act.Max > 0 {
+		in.MaxLength = min(act.Max, maxInput)
+	}
+	if in.MaxLength > longText {
+		in.Style = discordgo.TextInputParagraph
+	}
+	if v := visible(act.Value); surface.Width(v) <= in.MaxLength {
+		in.Value = v
+	}
+	return &Modal{
+		CustomID: views.customID(at, PanelForm, act.Token, at.View), Title: surface.AtMost(label, maxModalTitle),
+		Components: []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{in}}},
+	}, views
+}
+
+// ConfirmAct asks whether an act is meant. [ConfirmFill] asks the same before the form of one is opened.
+func ConfirmAct(at PanelPage, act render.Act, token string) (Payload, LongViews) {
+	yes := discordgo.Button{Label: surface.Label(act.Label, maxLabel, "…"), Style: discordgo.SecondaryButton}
+	if act.Style == render.Danger {
+		yes.Style = discordgo.DangerButton
+	}
+	return confirmOn(at, act.Confirm, yes, PanelSure, token)
+}
+
+func ConfirmFill(at PanelPage, act render.Act, token string) (Payload, LongViews) {
+	return confirmOn(at, act.Confirm, discordgo.Button{Label: sayContinue, Style: discordgo.SecondaryButton}, PanelFillSure, token)
+}
+
+func confirmOn(at PanelPage, say string, yes discordgo.Button, what, token string) (Payload, LongViews) {
+	views := LongViews{}
+	yes.CustomID = views.customID(at, what, token, at.View)
+	return question(say, yes, views.customID(at, PanelTurn, noToken, at.View)), views
+}

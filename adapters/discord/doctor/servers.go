@@ -1,0 +1,311 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/nodhq/nod/adapters/discord"
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/chat"
+)
+
+// What the doctor reads of servers (guilds), roles and channels.
+type (
+	guildSeen struct {
+		ID          string         `json:"id"`
+		Name        string         `json:"name"`
+		Owner       bool           `json:"owner"`
+		Permissions permissionBits `json:"permissions"` // of the bot, without what channels change
+	}
+	roleOf struct {
+		ID          string         `json:"id"`
+		Name        string         `json:"name"`
+		Permissions permissionBits `json:"permissions"`
+		Mentionable bool           `json:"mentionable"`
+	}
+	memberSeen struct {
+		Roles    []string   `json:"roles"`
+		Silenced *time.Time `json:"communication_disabled_until"`
+	}
+	channelSeen struct {
+		ID         string                `json:"id"`
+		Type       discordgo.ChannelType `json:"type"`
+		Guild      string                `json:"guild_id"`
+		Name       string                `json:"name"`
+		Parent     string                `json:"parent_id"`
+		Overwrites []overwrite           `json:"permission_overwrites"`
+	}
+	// overwrite is what a channel changes for a role (type 0) or a member (type 1).
+	overwrite struct {
+		ID    string         `json:"id"`
+		Type  int            `json:"type"`
+		Allow permissionBits `json:"allow"`
+		Deny  permissionBits `json:"deny"`
+	}
+)
+
+// permissionBits are permissions, which Discord writes as a number in a string.
+type permissionBits uint64
+
+func (b *permissionBits) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseUint(string(text), 10, 64)
+	*b = permissionBits(n)
+	return err
+}
+
+// Discord's limits.
+const (
+	// A page of servers: https://docs.discord.com/developers/resources/user#get-current-user-guilds
+	serversPage = 200
+	// serversSaid is how many servers are spoken of one by one.
+	serversSaid = 5
+)
+
+// servers says where the bot is, and what it may not do in all of a server.
+func (x *examination) servers(ctx context.Context) []surface.Finding {
+	f := surface.Finding{What: "Discord: servers"}
+	if x.self == nil {
+		f.Found = notChecked
+		return just(f)
+	}
+	if err := x.get(ctx, "/users/@me/guilds?limit="+strconv.Itoa(serversPage), &x.in); err != nil {
+		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
+		return just(f)
+	}
+	if len(x.in) == 0 {
+		f.Mark, f.Found = surface.Wrong, "the bot is in none"
+		f.Do = "Somebody who may manage a server opens " + invite(x.applicationID()) + " (bot manifest discord explains it)."
+		return just(f)
+	}
+	var names []string
+	for _, g := range x.in[:min(serversSaid, len(x.in))] {
+		names = append(names, fmt.Sprintf("%s (%s)", surface.Tame(g.Name), g.ID))
+	}
+	f.Mark, f.Found = surface.Fine, "is in "+strings.Join(names, ", ")
+	if more := len(x.in) - len(names); more > 0 {
+		least := ""
+		if len(x.in) == serversPage {
+			least = "at least "
+		}
+		f.Found += fmt.Sprintf(" and %s%d more", least, more)
+	}
+	out := just(f)
+	for _, g := range x.in {
+		if f, bad := x.server(g); bad && len(out) <= serversSaid {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// applicationID is the application's ID as far as it is known.
+func (x *examination) applicationID() string {
+	if x.app != nil && ids.IsSnowflake(x.app.ID) {
+		return x.app.ID
+	}
+	return ""
+}
+
+// server says what the bot may not do in a server, or that it may do everything. bad is false where there is nothing to say.
+func (x *examination) server(g guildSeen) (f surface.Finding, bad bool) {
+	f = surface.Finding{What: "Discord: server " + surface.Tame(g.Name), Mark: surface.Doubtful}
+	if g.Owner {
+		return f, false
+	}
+	if uint64(g.Permissions)&mayAll != 0 {
+		f.Found = "the bot is an administrator there, which nod does not need: who has its token has the server"
+		f.Do = "Take Administrator from the bot's role (Server Settings, Roles)."
+		return f, true
+	}
+	if f.Found, f.Mark = missing(lacking(uint64(g.Permissions)), x.Conversation); f.Mark == surface.Fine {
+		return f, false
+	}
+	f.Mark = surface.Doubtful // a channel may give what the server does not
+	f.Do = "Give the bot's role these permissions (Server Settings, Roles), or open the invite of bot manifest discord again. Single channels may give them, too."
+	return f, true
+}
+
+// missing lists rights that are not there, as far as conversations of this kind need them, and how bad that is.
+func missing(list []right, c discord.Conversation) (string, surface.Mark) {
+	mark := surface.Fine
+	var names, lacks []string
+	for _, r := range list {
+		if r.In != "" && r.In != cmp.Or(c, discord.InThread) {
+			continue
+		}
+		if r.Vital {
+			mark = surface.Wrong
+		} else if mark == surface.Fine {
+			mark = surface.Doubtful
+		}
+		names, lacks = append(names, r.Name), append(lacks, r.Lacks)
+	}
+	return "missing: " + strings.Join(names, ", ") + "; " + strings.Join(lacks, "; "), mark
+}
+
+// channel says what the bot may not do in a channel of the configuration.
+func (x *examination) channel(ctx context.Context, id string) surface.Finding {
+	f := surface.Finding{What: "Discord: channel " + id}
+	if x.self == nil {
+		f.Found = notChecked
+		return f
+	}
+	var c channelSeen
+	err := x.get(ctx, "/channels/"+id, &c)
+	const (
+		unknownChannel = 10003
+		missingAccess  = 50001
+	)
+	switch refusalCode(err) {
+	case unknownChannel:
+		f.Mark, f.Found, f.Do = surface.Wrong, "there is none", "Correct the ID under discord.channels (Developer Mode in your settings, then Copy Channel ID), or take it out."
+		return f
+	case missingAccess:
+		f.Mark, f.Found, f.Do = surface.Wrong, "the bot does not see it: View Channels is missing there, or it is in a server that the bot is not in", "Give the bot's role View Channels in that channel (Edit Channel, Permissions)."
+		return f
+	}
+	if err != nil {
+		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
+		return f
+	}
+	f.What = "Discord: channel #" + surface.Tame(c.Name)
+	has, silent, err := x.allowed(ctx, c)
+	if err != nil {
+		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
+		return f
+	}
+	conversation := cmp.Or(x.Channels[id].Conversation, x.Conversation)
+	switch c.Type {
+	case discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews:
+	case discordgo.ChannelTypeGuildVoice, discordgo.ChannelTypeGuildStageVoice: // no thread hangs there
+		conversation = discord.InChannel
+	case discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia, discordgo.ChannelTypeGuildNewsThread, discordgo.ChannelTypeGuildPublicThread, discordgo.ChannelTypeGuildPrivateThread: // people make the threads
+		conversation = discord.InThread
+		has |= mayStartThread
+	default:
+		f.Mark, f.Found, f.Do = surface.Doubtful, "nobody writes there, so nothing that is set for it counts", "Name channels that people write in under discord.channels; a category's are named one by one."
+		return f
+	}
+	f.Found, f.Mark = missing(lacking(has), conversation)
+	switch {
+	case silent:
+		f.Mark, f.Found, f.Do = surface.Wrong, "the bot is timed out in this server, and may say nothing", "End its timeout (the member list of the server)."
+	case f.Mark == surface.Fine:
+		f.Found = "the bot may do there what it needs"
+	default:
+		f.Do = "Give them to the bot's role in that channel (Edit Channel, Permissions), or take away what denies them."
+	}
+	return f
+}
+
+// allowed is what the bot may do in a channel, and whether it is timed out in the server. A thread has what the channel has that it
+// hangs in.
+func (x *examination) allowed(ctx context.Context, c channelSeen) (has uint64, silent bool, err error) {
+	if c.Type == discordgo.ChannelTypeGuildNewsThread || c.Type == discordgo.ChannelTypeGuildPublicThread || c.Type == discordgo.ChannelTypeGuildPrivateThread {
+		if err = x.get(ctx, "/channels/"+c.Parent, &c); err != nil {
+			return 0, false, err
+		}
+	}
+	var m memberSeen
+	if err = x.get(ctx, "/guilds/"+c.Guild+"/members/"+x.self.ID, &m); err != nil {
+		return 0, false, err
+	}
+	roles, err := x.rolesOf(ctx, c.Guild)
+	if err != nil {
+		return 0, false, err
+	}
+	owner := slices.ContainsFunc(x.in, func(g guildSeen) bool { return g.ID == c.Guild && g.Owner })
+	silent = m.Silenced != nil && m.Silenced.After(time.Now()) && !owner
+	return effective(c.Guild, x.self.ID, owner, m.Roles, roles, c.Overwrites), silent, nil
+}
+
+// effective is what a member may do in a channel: https://docs.discord.com/developers/topics/permissions#permission-overwrites
+func effective(guild, member string, owner bool, has []string, roles []roleOf, overwrites []overwrite) uint64 {
+	if owner {
+		return ^uint64(0)
+	}
+	var b uint64
+	for _, r := range roles {
+		if r.ID == guild || slices.Contains(has, r.ID) { // the role @everyone has the server's ID
+			b |= uint64(r.Permissions)
+		}
+	}
+	if b&mayAll != 0 {
+		return ^uint64(0)
+	}
+	// First what is said of everyone, then of all roles together, then of the member.
+	layers := [3]struct{ allow, deny uint64 }{}
+	for _, o := range overwrites {
+		at := -1
+		switch {
+		case o.Type == 0 && o.ID == guild:
+			at = 0
+		case o.Type == 0 && slices.Contains(has, o.ID):
+			at = 1
+		case o.Type == 1 && o.ID == member:
+			at = 2
+		}
+		if at >= 0 {
+			layers[at].allow |= uint64(o.Allow)
+			layers[at].deny |= uint64(o.Deny)
+		}
+	}
+	for _, l := range layers {
+		b = b&^l.deny | l.allow
+	}
+	if b&mayView == 0 { // https://docs.discord.com/developers/topics/permissions#implicit-permissions
+		return 0
+	}
+	return b
+}
+
+// rolesOf are the roles of a server.
+func (x *examination) rolesOf(ctx context.Context, guild string) ([]roleOf, error) {
+	if list, known := x.roles[guild]; known {
+		return list, nil
+	}
+	var list []roleOf
+	if err := x.get(ctx, "/guilds/"+guild+"/roles", &list); err != nil {
+		return nil, err
+	}
+	x.roles[guild] = list
+	return list, nil
+}
+
+// role looks for a role that may decide. One that is not there gives nobody a right, and nothing else would say so.
+func (x *examination) role(ctx context.Context, u chat.User) surface.Finding {
+	id := strings.TrimPrefix(u.Key, chat.GroupPrefix)
+	f := surface.Finding{What: "Discord: role " + id}
+	if x.self == nil {
+		f.Found = notChecked
+		return f
+	}
+	list, err := x.rolesOf(ctx, u.Workspace)
+	const (
+		unknownGuild  = 10004
+		missingAccess = 50001
+	)
+	switch c := refusalCode(err); {
+	case c == unknownGuild || c == missingAccess:
+		f.Mark, f.Found, f.Do = surface.Wrong, "the bot is not in its server, "+surface.Tame(u.Workspace), "Correct the server's ID in "+u.String()+", or invite the bot there."
+		return f
+	case err != nil:
+		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
+		return f
+	}
+	i := slices.IndexFunc(list, func(r roleOf) bool { return r.ID == id })
+	if i < 0 {
+		f.Mark, f.Found, f.Do = surface.Wrong, "its server has no such role, so nobody decides by it", "Correct "+u.String()+" (Server Settings, Roles, ⋯, Copy Role ID)."
+		return f
+	}
+	f.Mark, f.Found = surface.Fine, "@"+surface.Tame(list[i].Name)+" may decide"
+	return f
+}

@@ -1,0 +1,125 @@
+package discord
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+)
+
+// said is what a message brings of what was said before, each as "name: text".
+func (p *parlor) context(id string) (all []string) {
+	p.t.Helper()
+	p.until("it is taken", func() bool { return p.tookMessage(id) })
+	for _, in := range p.ledger.got() {
+		if s, ok := in.(chat.Said); ok && string(s.Message) == id {
+			for _, q := range s.Context {
+				all = append(all, q.Name+": "+q.Text)
+			}
+		}
+	}
+	return all
+}
+
+func TestAStrangeThreadIsImportedOnce(t *testing.T) {
+	p := newParlor(t)
+	robot := p.AddUser(fakediscord.User{Name: "robot", Bot: true})
+	start := p.Say(p.ben, p.general, "the disk is full")
+	thread := p.CreateThread(p.ben, p.general, start, "disk")
+	p.Say(p.ana, thread, "<@"+p.ben+"> which one?")
+	p.Post(fakediscord.Post{User: robot, Channel: thread, Embeds: []any{map[string]any{"title": "db1: 99 %"}}})
+	if _, err := p.a.Post(p.ctx, p.in(thread), "own", inWords("of the bot itself")); err != nil {
+		t.Fatal(err)
+	}
+	p.Post(fakediscord.Post{User: p.ana, Channel: thread, Type: 4, Text: "renamed"})
+	got := p.context(p.Say(p.ana, thread, p.bot()+" help us"))
+	if want := []string{"Ben: the disk is full", "Ana: @Ben which one?", "robot: db1: 99 %"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	s := p.ledger.got()[0].(chat.Said)
+	if s.Context[0].By != p.user(p.ben) || !s.Context[2].By.IsZero() {
+		t.Errorf("%+v", s.Context)
+	}
+	if got := p.context(p.Say(p.ana, thread, p.bot()+" again")); got != nil {
+		t.Errorf("and again: %q", got)
+	}
+}
+
+func TestWithoutHistoryTheMessageGoesInAllTheSame(t *testing.T) {
+	p := newParlor(t)
+	thread := p.CreateThread(p.ben, p.general, "", "disk")
+	p.Say(p.ana, thread, "before")
+	p.Fail(fakediscord.GetMessages, 1, fakediscord.Fault{Status: http.StatusInternalServerError})
+	if got := p.context(p.Say(p.ana, thread, p.bot()+" help us")); got != nil {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestALongThreadIsCutInTheMiddle(t *testing.T) {
+	p := newParlor(t)
+	start := p.Say(p.ben, p.general, "the first")
+	thread := p.CreateThread(p.ben, p.general, start, "long")
+	for i := range surface.MaxQuotes + 20 {
+		p.Say(p.ana, thread, fmt.Sprint("message ", i))
+	}
+	got := p.context(p.Say(p.ana, thread, p.bot()+" help us"))
+	if len(got) != surface.MaxQuotes+2 || got[0] != "Ben: the first" || !strings.Contains(got[1], "left out") || got[len(got)-1] != fmt.Sprint("Ana: message ", surface.MaxQuotes+19) {
+		t.Errorf("%d: %q", len(got), got)
+	}
+}
+
+func TestWhatIsRepliedToIsQuoted(t *testing.T) {
+	p := newParlor(t)
+	of := p.Say(p.ben, p.general, "deploy failed")
+	if got := p.context(p.Reply(p.ana, p.general, of, p.bot()+" what now?")); !slices.Equal(got, []string{"Ben: deploy failed"}) {
+		t.Errorf("%q", got)
+	}
+	at := ids.Place{Guild: p.Guild(), Channel: p.general, Thread: ""}
+	ref, err := p.a.Post(p.ctx, at.Chat(), "own", inWords("deploying"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.context(p.Reply(p.ana, p.general, string(ref), "and this?")); len(got) != 1 || !strings.Contains(got[0], "deploying") {
+		t.Errorf("%q", got) // a new thread, which does not know what was said in the channel
+	}
+	dm := p.OpenDM(p.ana)
+	p.context(p.Say(p.ana, dm, "hello"))
+	own, err := p.a.Post(p.ctx, ids.Place{Guild: "", Channel: dm, Thread: ""}.Chat(), "own2", inWords("hello Ana"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.context(p.Reply(p.ana, dm, string(own), "thanks")); got != nil {
+		t.Errorf("%q", got) // its own words are in the chat already
+	}
+}
+
+func TestFittedAndCut(t *testing.T) {
+	t.Parallel()
+	if surface.FitQuotes(nil, 3) != nil {
+		t.Error("something of nothing")
+	}
+	long := strings.Repeat("語", 10_000)
+	var all []chat.Quote
+	for range 10 {
+		all = append(all, chat.Quote{Text: long})
+	}
+	for _, in := range [][]chat.Quote{all, all[:1], all[:2]} {
+		size := 0
+		for _, q := range surface.FitQuotes(slices.Clone(in), 0) {
+			size += len(q.Text)
+			if !utf8.ValidString(q.Text) {
+				t.Error("cut within a character")
+			}
+		}
+		if size > surface.MaxQuoted+100 {
+			t.Errorf("%d bytes", size)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package inbound
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nodhq/nod/adapters/discord/ids"
+)
+
+// Events are decoded here and not by discordgo: its types reject a whole message for one component that did not exist when they were
+// written, and hand an empty one to the handler. A field of an odd shape is left out here, and everything else of the event is read.
+
+// LooseString is a string where another type may stand: a number is taken for its digits, anything else for nothing. Decoding it never fails.
+type LooseString string
+
+func (l *LooseString) UnmarshalJSON(b []byte) error {
+	*l = ""
+	switch b[0] {
+	case '"':
+		var s string
+		if err := json.Unmarshal(b, &s); err != nil {
+			return err
+		}
+		*l = LooseString(s)
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		*l = LooseString(b)
+	}
+	return nil
+}
+
+var errNotObject = errors.New("it is not a JSON object")
+
+// Decode reads a JSON object, leaving out what has an odd shape. Its error quotes nothing of it: messages do not belong in a log.
+func Decode(payload []byte, into any) error {
+	if b := bytes.TrimSpace(payload); len(b) == 0 || b[0] != '{' {
+		return errNotObject
+	}
+	err := json.Unmarshal(payload, into)
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil, errors.As(err, new(*json.UnmarshalTypeError)): // the one field is skipped, the others are there
+		return nil
+	case errors.As(err, &syntax):
+		return fmt.Errorf("it is not JSON from byte %d on", syntax.Offset)
+	}
+	return errors.New("it cannot be decoded")
+}
+
+// Account is a user object. https://discord.com/developers/docs/resources/user#user-object
+type Account struct {
+	ID         LooseString `json:"id"`
+	Username   LooseString `json:"username"`
+	GlobalName LooseString `json:"global_name"`
+	Bot        bool        `json:"bot"`
+	System     bool        `json:"system"`
+}
+
+// Member is a guild member object. https://discord.com/developers/docs/resources/guild#guild-member-object
+type Member struct {
+	Nick  LooseString   `json:"nick"`
+	Roles []LooseString `json:"roles"`
+	User  *Account      `json:"user"`
+}
+
+// Mentioned is a user object in "mentions", with what the guild calls them.
+type Mentioned struct {
+	Account
+	Member *Member `json:"member"`
+}
+
+// Message is a message object, with what the gateway adds. https://discord.com/developers/docs/resources/message#message-object
+type Message struct {
+	ID           LooseString   `json:"id"`
+	Channel      LooseString   `json:"channel_id"`
+	Guild        LooseString   `json:"guild_id"` // of the gateway only: empty in direct messages, and in what was fetched
+	Type         int           `json:"type"`
+	Webhook      LooseString   `json:"webhook_id"`
+	Author       *Account      `json:"author"`
+	Member       *Member       `json:"member"` // of the gateway only
+	Content      LooseString   `json:"content"`
+	Mentions     []Mentioned   `json:"mentions"`
+	MentionRoles []LooseString `json:"mention_roles"`
+	Everyone     bool          `json:"mention_everyone"`
+	Edited       LooseString   `json:"edited_timestamp"`
+	Referenced   *Message      `json:"referenced_message"`
+	Snapshots    []struct {
+		Message *Message `json:"message"`
+	} `json:"message_snapshots"`
+	Attachments []struct {
+		Name LooseString `json:"filename"`
+	} `json:"attachments"`
+	Stickers []struct {
+		Name LooseString `json:"name"`
+	} `json:"sticker_items"`
+	Poll *struct {
+		Question struct {
+			Text LooseString `json:"text"`
+		} `json:"question"`
+	} `json:"poll"`
+	Embeds     []Embed     `json:"embeds"`
+	Components []Component `json:"components"`
+}
+
+// Embed is read for quotes: what programs post often stands in nothing else.
+type Embed struct {
+	Title       LooseString `json:"title"`
+	Description LooseString `json:"description"`
+	Fields      []struct {
+		Name  LooseString `json:"name"`
+		Value LooseString `json:"value"`
+	} `json:"fields"`
+}
+
+// Component is a component of any type; what is not read of it does not matter.
+type Component struct {
+	Type       int         `json:"type"`
+	CustomID   LooseString `json:"custom_id"`
+	Content    LooseString `json:"content"`    // TextDisplay
+	Value      LooseString `json:"value"`      // TextInput of a form that was sent
+	Components []Component `json:"components"` // ActionRow, Container, Section
+	Component  *Component  `json:"component"`  // Label
+}
+
+// Types of messages that are a person's words. All others are announcements, a program's answers, or (21) the first message of a
+// thread, which only points at the one it hangs on. https://discord.com/developers/docs/resources/message#message-object-message-types
+const (
+	typeDefault = 0
+	typeReply   = 19
+	TypeStarter = 21
+)
+
+// ByPerson reports whether a person wrote it in their own name.
+func (m *Message) ByPerson(me string) bool {
+	return m.Author != nil && ids.IsSnowflake(string(m.Author.ID)) && string(m.Author.ID) != me && !m.Author.Bot && !m.Author.System && m.Webhook == "" &&
+		(m.Type == typeDefault || m.Type == typeReply)
+}
+
+// MentionsUser: Discord has found the mention, or the reply that notifies, and not our reading of the text: what stands in a code
+// fence mentions nobody.
+func (m *Message) MentionsUser(id string) bool {
+	return slices.ContainsFunc(m.Mentions, func(u Mentioned) bool { return string(u.ID) == id })
+}
+
+// RepliesTo reports whether it is a reply to somebody's message, also where the reply does not notify.
+func (m *Message) RepliesTo(id string) bool {
+	return m.Type == typeReply && m.Referenced != nil && m.Referenced.Author != nil && string(m.Referenced.Author.ID) == id
+}
+
+// NamesOthers reports whether it calls anybody but me and its author, or answers them.
+func (m *Message) NamesOthers(me string) bool {
+	self := []string{me, string(m.Author.ID)}
+	return m.Everyone || len(m.MentionRoles) > 0 ||
+		slices.ContainsFunc(m.Mentions, func(u Mentioned) bool { return !slices.Contains(self, string(u.ID)) }) ||
+		m.Type == typeReply && m.Referenced != nil && m.Referenced.Author != nil && !slices.Contains(self, string(m.Referenced.Author.ID))
+}
+
+// IsEmpty: it has nothing that could be read. Without the intent for message content everything that is not for the bot looks so.
+func (m *Message) IsEmpty() bool {
+	return m.Content == "" && len(m.Attachments) == 0 && len(m.Stickers) == 0 && len(m.Snapshots) == 0 && m.Poll == nil
+}
+
+// Deletion is what MESSAGE_DELETE and MESSAGE_DELETE_BULK say: not who wrote it, nor who deleted it.
+type Deletion struct {
+	ID      LooseString   `json:"id"`
+	IDs     []LooseString `json:"ids"`
+	Channel LooseString   `json:"channel_id"`
+	Guild   LooseString   `json:"guild_id"`
+}
+
+// GuildObject is what GUILD_CREATE, GUILD_DELETE and THREAD_LIST_SYNC say.
+// https://discord.com/developers/docs/events/gateway-events#guild-create
+type GuildObject struct {
+	ID          LooseString     `json:"id"`
+	Guild       LooseString     `json:"guild_id"` // of THREAD_LIST_SYNC
+	Unavailable bool            `json:"unavailable"`
+	Channels    []ChannelObject `json:"channels"`
+	Threads     []ChannelObject `json:"threads"`
+	Roles       []RoleObject    `json:"roles"`
+}
+
+// RoleObject is a role object. https://discord.com/developers/docs/topics/permissions#role-object
+type RoleObject struct {
+	ID   LooseString `json:"id"`
+	Name LooseString `json:"name"`
+	Tags *struct {
+		Bot LooseString `json:"bot_id"` // whose own role it is
+	} `json:"tags"`
+}

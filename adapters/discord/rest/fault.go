@@ -1,0 +1,215 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent"
+)
+
+// Error codes of Discord's that something is done about.
+// https://discord.com/developers/docs/topics/opcodes-and-status-codes#json-json-error-codes
+const (
+	CodeUnknownChannel     = 10003
+	codeUnknownGuild       = 10004
+	CodeUnknownMember      = 10007
+	CodeUnknownMessage     = 10008
+	CodeUnknownUser        = 10013
+	codeUnknownWebhook     = 10015 // also a follow-up to an interaction that nobody answered
+	CodeUnknownInteraction = 10062 // too late: it lives for three seconds
+	codeManyOldEdits       = 30046 // with 429: messages older than an hour are edited too often
+	CodeAnswered           = 40060 // the interaction has had its first answer
+	CodeNoAccess           = 50001 // the channel is not visible to the bot
+	CodeClosedDM           = 50007
+	CodeNoPermission       = 50013
+	codeBadToken           = 50027 // of an interaction that is over
+	CodeBadForm            = 50035
+	CodeArchived           = 50083
+	CodeHasThread          = 160004
+	CodeThreadLocked       = 160005
+)
+
+// refusal is what Discord answered instead of doing it. Its words are cleaned of secrets, and short.
+type refusal struct {
+	status int
+	code   int // 0: the answer had none
+	say    string
+}
+
+func (r *refusal) Error() string {
+	if r.code == 0 {
+		return fmt.Sprintf("HTTP status %d", r.status)
+	}
+	return fmt.Sprintf("%s (%d, HTTP status %d)", r.say, r.code, r.status)
+}
+
+// errSlow is a 429 of Discord's, and not a limit that we keep by ourselves.
+var errSlow = errors.New("Discord says to slow down (429)")
+
+// FaultOf says what a failed call means to a caller, as an [*agent.PlatformError]; nil stays nil. Nothing secret is in it: the
+// address of an answer to an interaction holds its token, and so do discordgo's errors.
+func FaultOf(err error) error {
+	var pe *agent.PlatformError
+	var busy *discordgo.RateLimitError
+	var no *discordgo.RESTError
+	var bare *refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &pe): // also from within a url.Error: the transport refuses by itself
+		return pe
+	case errors.As(err, &bare):
+		return refusalFault(bare)
+	case errors.As(err, &busy) && busy.RateLimit != nil && busy.TooManyRequests != nil:
+		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: max(busy.RetryAfter, surface.BusyForUnknown), Cause: errSlow}
+	case errors.As(err, &no) && no.Response != nil:
+		return refusalFault(refusalOf(no))
+	case errors.Is(err, context.Canceled):
+		return Transient(context.Canceled)
+	case errors.Is(err, context.DeadlineExceeded):
+		return Transient(context.DeadlineExceeded)
+	}
+	var at *url.Error
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return Transient(errors.New(surface.Shortened(Scrub(err.Error()), 300)))
+}
+
+func Transient(cause error) *agent.PlatformError {
+	return &agent.PlatformError{Kind: agent.FaultTransient, Cause: cause}
+}
+
+func Forbidden(cause error) *agent.PlatformError {
+	return &agent.PlatformError{Kind: agent.FaultForbidden, Cause: cause}
+}
+
+func Gone(say string) *agent.PlatformError {
+	return &agent.PlatformError{Kind: agent.FaultGone, Cause: errors.New(say)}
+}
+
+// refusalOf reads an answer of Discord's.
+func refusalOf(no *discordgo.RESTError) *refusal {
+	var said struct {
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Errors  json.RawMessage `json:"errors"`
+	}
+	_ = json.Unmarshal(no.ResponseBody, &said)
+	say := surface.Shortened(Scrub(said.Message), 200)
+	if at := wrongAt(said.Errors); at != "" {
+		say += " at " + at
+	}
+	return &refusal{no.Response.StatusCode, said.Code, say}
+}
+
+func refusalFault(r *refusal) *agent.PlatformError {
+	kind, known := faults[r.code]
+	switch {
+	case known:
+	case r.status >= 500 || r.status == http.StatusRequestTimeout:
+		kind = agent.FaultTransient
+	case r.status == http.StatusTooManyRequests:
+		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: surface.BusyForUnknown, Cause: errSlow}
+	default:
+		kind = agent.FaultForbidden // Discord answered, and the answer is no: asking again changes nothing
+	}
+	return &agent.PlatformError{Kind: kind, Cause: r}
+}
+
+// faults are the codes that are not simply a no.
+var faults = map[int]agent.PlatformFault{
+	CodeUnknownChannel:     agent.FaultGone,
+	codeUnknownGuild:       agent.FaultGone,
+	CodeUnknownMessage:     agent.FaultGone,
+	codeUnknownWebhook:     agent.FaultGone,
+	CodeUnknownInteraction: agent.FaultGone,
+	codeBadToken:           agent.FaultGone,
+	130000:                 agent.FaultTransient, // "API resource is currently overloaded"
+
+	// Listed though they are what an unknown code is, because a test and a reader look for them.
+	CodeNoAccess:     agent.FaultForbidden,
+	CodeNoPermission: agent.FaultForbidden,
+	CodeArchived:     agent.FaultForbidden, // of a thread that is locked as well: others are opened again
+	CodeThreadLocked: agent.FaultForbidden,
+	CodeClosedDM:     agent.FaultForbidden,
+	CodeBadForm:      agent.FaultForbidden,
+}
+
+// CodeOf is the code of what Discord answered, 0 where it is another error; statusOf its HTTP status.
+func CodeOf(err error) int {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r.code
+	}
+	return 0
+}
+
+func StatusOf(err error) int {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r.status
+	}
+	return 0
+}
+
+// wrongAt names what a 50035 is about: "components.0.components.3: BASE_TYPE_MAX_LENGTH". Discord repeats no content there, and
+// only codes are taken over. https://discord.com/developers/docs/reference#error-messages
+func wrongAt(raw json.RawMessage) string {
+	var out []string
+	var walk func(raw json.RawMessage, at string, depth int)
+	walk = func(raw json.RawMessage, at string, depth int) {
+		var here map[string]json.RawMessage
+		if depth > 20 || len(out) >= 5 || json.Unmarshal(raw, &here) != nil {
+			return
+		}
+		for _, k := range slices.Sorted(maps.Keys(here)) {
+			if k != "_errors" {
+				walk(here[k], strings.TrimPrefix(at+"."+surface.Shortened(k, 40), "."), depth+1)
+				continue
+			}
+			var errs []struct {
+				Code string `json:"code"`
+			}
+			_ = json.Unmarshal(here[k], &errs)
+			for _, e := range errs {
+				out = append(out, at+": "+surface.Shortened(Scrub(e.Code), 60))
+			}
+		}
+	}
+	walk(raw, "", 0)
+	return strings.Join(out, "; ")
+}
+
+// secrets are a bot's token, the token of an interaction or a webhook where an address holds it, and an Authorization header.
+var secrets = regexp.MustCompile(`(?i)\bbot [\w.-]{20,}|[\w-]{18,}\.[\w-]{6,7}\.[\w-]{20,}|/(interactions|webhooks)/[0-9]*/[^/\s"?]+|aW50ZXJhY3Rpb246[\w=-]+`)
+
+// Scrub takes secrets out of words that came from outside.
+func Scrub(s string) string { return secrets.ReplaceAllString(s, "[secret]") }
+
+// FatalAuth is a sentence for an error that no waiting mends, or nil. It never holds a token.
+func FatalAuth(err error) error {
+	switch StatusOf(err) {
+	case http.StatusUnauthorized:
+		return errors.New("the token is refused (401): copy the token from the application's \"Bot\" page to DISCORD_TOKEN, without \"Bot \" before it; " +
+			"\"Reset Token\" there makes a new one. Discord resets a token by itself when it was published, and when a bot connects too often")
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return errors.New("there is no Discord API at the address of DISCORD_API_URL (HTTP 404 from users/@me); leave it empty for Discord's own")
+	}
+	return nil
+}
+
+// IsUnreachable reports whether a call failed because the channel is no more, or the bot may not see it.
+func IsUnreachable(err error) bool {
+	pe := new(agent.PlatformError)
+	return errors.As(err, &pe) && (pe.Kind == agent.FaultGone || pe.Kind == agent.FaultForbidden)
+}

@@ -1,0 +1,164 @@
+package rest
+
+import (
+	"errors"
+	"hash/maphash"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/nodhq/nod/adapters/discord/ids"
+)
+
+// Limits of the whole bot. https://discord.com/developers/docs/topics/rate-limits
+const (
+	globalLimit = 45               // a second, of Discord's 50: other programs may use the token too (the doctor)
+	maxInvalid  = 5_000            // answers 401, 403 and 429 in invalidPer, of the 10,000 after which Cloudflare shuts the network out
+	invalidPer  = 10 * time.Minute //
+	maxBuckets  = 4096             // exhausted ones that are remembered. One that is forgotten costs a 429
+)
+
+// route is what Discord counts a call by: method, path and the major parameter in it. Edits of messages older than an hour have a
+// limit of their own, so they are another route here.
+type route struct {
+	key    uint64 // of all that
+	exempt bool   // not counted against the bot's global limit: answers to interactions
+	answer bool   // the first answer to an interaction: it is let out even where invalid answers are many
+}
+
+// routeSeed makes keys of paths: they hold tokens of interactions, which nobody should find in a dump of a map.
+var routeSeed = maphash.MakeSeed()
+
+// routeOf names the route of a request. Unknown paths are routes of their own.
+func routeOf(method, path string, now time.Time) route {
+	path = strings.TrimPrefix(strings.TrimPrefix(path, apiTheirs), apiOurs)
+	parts := strings.Split(path, "/")
+	var to route
+	switch parts[0] {
+	case "interactions":
+		to.exempt, to.answer = true, true
+	case "webhooks":
+		to.exempt = true
+	}
+	major := len(parts[0]) > 0 && (parts[0] == "channels" || parts[0] == "guilds" || parts[0] == "webhooks" || parts[0] == "interactions")
+	for i, p := range parts {
+		switch {
+		case i == 1 && major, i == 2 && parts[0] == "webhooks":
+		case ids.IsSnowflake(p):
+			if method == "PATCH" && i > 0 && parts[i-1] == "messages" && IsOld(p, now) {
+				parts[i] = "{old}"
+			} else {
+				parts[i] = "{id}"
+			}
+		}
+	}
+	to.key = maphash.String(routeSeed, method+" "+strings.Join(parts, "/"))
+	return to
+}
+
+// oldAfter is when edits of a message begin to be counted as those of an old one: after an hour by Discord's clock, and ours may differ.
+const oldAfter = 55 * time.Minute
+
+func IsOld(message string, now time.Time) bool {
+	at, err := discordgo.SnowflakeTimestamp(message)
+	return err == nil && now.Sub(at) > oldAfter
+}
+
+// throttle is what Discord said about limits. Everything in it is bounded, however many channels and interactions there are.
+type throttle struct {
+	mu      sync.Mutex
+	buckets map[uint64]time.Time // exhausted until then
+	stopped time.Time            // everything but answers to interactions, until then: the global limit
+	paused  time.Time            // the same: too many invalid answers
+	shutOut time.Time            // everything: Cloudflare
+
+	minutes [int(invalidPer / time.Minute)]int // invalid answers, by minute
+	minute  int64                              // the newest of these, since 1970
+}
+
+// shut is how long a call must not be made, and why.
+func (l *throttle) shut(to route, now time.Time) (time.Duration, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if d := l.shutOut.Sub(now); d > 0 {
+		return d, errors.New("Discord shuts this network out for a while: too many refused requests came from it")
+	}
+	if d := l.paused.Sub(now); d > 0 && !to.answer {
+		return d, errors.New("too many requests were refused lately (401, 403, 429): paused before Discord shuts this network out; look for what is refused in the log above")
+	}
+	if d := l.stopped.Sub(now); d > 0 && !to.exempt {
+		return d, errors.New("the bot's limit of 50 requests a second is used up")
+	}
+	if d := l.buckets[to.key].Sub(now); d > 0 {
+		return d, errors.New("the limit of this channel for this is used up")
+	}
+	return 0, nil
+}
+
+// exhausted says that a route has no room before then.
+func (l *throttle) exhausted(to route, until, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !until.After(now) {
+		return
+	}
+	if l.buckets == nil {
+		l.buckets = map[uint64]time.Time{}
+	}
+	if len(l.buckets) >= maxBuckets {
+		l.prune(now)
+	}
+	if until.After(l.buckets[to.key]) {
+		l.buckets[to.key] = until
+	}
+}
+
+// prune forgets what is over, and where that is too little, anything: a quarter, so that it is not needed again at once.
+func (l *throttle) prune(now time.Time) {
+	for k, until := range l.buckets {
+		if !until.After(now) {
+			delete(l.buckets, k)
+		}
+	}
+	for k := range l.buckets {
+		if len(l.buckets) <= maxBuckets*3/4 {
+			return
+		}
+		delete(l.buckets, k)
+	}
+}
+
+func (l *throttle) stop(until time.Time)  { l.until(&l.stopped, until) }
+func (l *throttle) pause(until time.Time) { l.until(&l.paused, until) }
+func (l *throttle) ban(until time.Time)   { l.until(&l.shutOut, until) }
+
+func (l *throttle) until(which *time.Time, t time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t.After(*which) {
+		*which = t
+	}
+}
+
+// count counts an invalid answer of this process. It is the backstop where the budget that all replicas share cannot be asked.
+func (l *throttle) count(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := int64(len(l.minutes))
+	for at := now.Unix() / 60; l.minute < at; l.minute++ {
+		if at-l.minute > n {
+			l.minute = at - n
+		}
+		l.minutes[(l.minute+1)%n] = 0
+	}
+	l.minutes[l.minute%n]++
+	sum := 0
+	for _, m := range l.minutes {
+		sum += m
+	}
+	if sum >= maxInvalid && l.paused.Before(now.Add(time.Minute)) {
+		l.paused = now.Add(time.Minute) // then the oldest minute is forgotten, and one more may be tried
+	}
+}

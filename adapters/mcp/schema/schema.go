@@ -1,0 +1,311 @@
+// Package schema compiles the input schemas of tools and checks arguments against them. A schema is a stranger's: it must not make us load anything,
+// nor work for long, nor end the program.
+//
+// Compiling has a [Quota] for all tools of one server. A check counts its steps and is given up after many: the answer is then
+// [agent.ErrUnchecked], which says that nobody knows whether the arguments fit.
+//
+// Start reading at [Quota.Compile] and [Schema.Check]. steps.go counts the steps and says which patterns are compiled. It imports the JSON Schema
+// library, and of nod only how numbers and lines are written; it knows no MCP.
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/nodhq/nod/adapters/mcp/oneline"
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/text"
+)
+
+// The limits.
+const (
+	MaxBytes       = 256 << 10 // bytes of a tool's input schema
+	maxDepth       = 64        // objects and arrays in one another in it; each takes the compiler longer than the one before
+	maxNodes       = 5_000     // objects and arrays in it
+	maxCompile     = 5_000_000 // what compiling all schemas of a server may cost: about so many microseconds
+	maxSteps       = 100_000   // steps of one check of arguments: some tenths of a second
+	maxPatternText = 4 << 10   // bytes of one pattern
+	maxPattern     = 10_000    // characters and ranges of them in one compiled pattern, about
+	maxPatterns    = 500_000   // the same in all patterns of a server
+)
+
+// schemaURL names a tool's schema to the compiler. It resolves nowhere.
+const schemaURL = "tool:///input"
+
+// dialects are the versions of JSON Schema that the compiler knows by heart.
+var dialects = map[string]bool{
+	"json-schema.org/draft-04/schema": true, "json-schema.org/draft-06/schema": true, "json-schema.org/draft-07/schema": true,
+	"json-schema.org/draft/2019-09/schema": true, "json-schema.org/draft/2020-12/schema": true,
+}
+
+var english = message.NewPrinter(language.English)
+
+// Schema is a tool's input schema. Validation takes exponential time and memory where a schema or the arguments are made
+// for it, so its steps are counted, and one that needs too many is given up.
+type Schema struct {
+	root *jsonschema.Schema // nil: it is not checked
+	cost int                // of compiling it, see Quota
+	mass int                // of its patterns, see Quota
+
+	mu   sync.Mutex // one check at a time
+	left int        // steps that are left to it
+}
+
+// Quota is what all the schemas of one server may cost.
+type Quota struct {
+	cost  int                // of compiling them; about as many microseconds
+	mass  int                // of their patterns, see heft
+	known map[string]*Schema // read before, by their JSON
+}
+
+// NewQuota is a whole quota. known are schemas that were read before, by their JSON.
+func NewQuota(known map[string]*Schema) *Quota {
+	return &Quota{cost: maxCompile, mass: maxPatterns, known: known}
+}
+
+// Compile reads a tool's input schema. The schema is a stranger's: it must not make us load anything nor work for
+// long, and patterns that are large or in a regular-expression dialect that Go lacks match everything (the server still
+// checks them).
+func (q *Quota) Compile(raw json.RawMessage) (sc *Schema, err error) {
+	if len(raw) > MaxBytes {
+		return nil, fmt.Errorf("it has %s bytes, more than %s", text.Number(len(raw)), text.Number(MaxBytes))
+	}
+	sc, ok := q.known[string(raw)]
+	if !ok {
+		if sc, err = q.read(raw); err != nil {
+			return nil, err
+		}
+	}
+	if sc.cost > q.cost {
+		return nil, errors.New("it would take too long to read, with those of the tools before it")
+	}
+	q.cost -= sc.cost
+	q.mass -= sc.mass
+	return sc, nil
+}
+
+func (q *Quota) read(raw json.RawMessage) (sc *Schema, err error) {
+	doc, err := unmarshal(raw)
+	if err != nil {
+		return nil, fmt.Errorf("it is not JSON: %w", err)
+	}
+	root, ok := doc.(map[string]any)
+	if !ok {
+		return nil, errors.New("it is not a JSON object")
+	}
+	sc = &Schema{}
+	dynamic := false
+	nodes := 0
+	deepest := walk(doc, 1, 0, func(v any, depth, path int) {
+		nodes++
+		sc.cost += 16 + depth + path/8
+		if m, _ := v.(map[string]any); m != nil {
+			_, anchor := m["$dynamicAnchor"]
+			_, older := m["$recursiveAnchor"]
+			dynamic = dynamic || anchor || older
+		}
+	})
+	switch {
+	case deepest > maxDepth:
+		return nil, fmt.Errorf("it nests more than %d levels deep", maxDepth)
+	case nodes > maxNodes:
+		return nil, fmt.Errorf("it has more than %s parts", text.Number(maxNodes))
+	case sc.cost > q.cost:
+		return sc, nil // Compile refuses it
+	}
+	defer func() {
+		if p := recover(); p != nil { // a stranger's schema must not end the program
+			sc, err = nil, errors.New("it cannot be read")
+		}
+	}()
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(sc.patterns(q.mass))
+	if d, _ := root["$schema"].(string); !dialects[strings.TrimPrefix(strings.TrimPrefix(strings.TrimSuffix(d, "#"), "https://"), "http://")] {
+		delete(root, "$schema") // an unknown or missing dialect is read as the specification's default, 2020-12
+	}
+	if err := c.AddResource(schemaURL, root); err != nil {
+		return nil, briefly(err)
+	}
+	compiled, err := c.Compile(schemaURL)
+	if err != nil {
+		return nil, briefly(err)
+	}
+	all, known := map[*jsonschema.Schema]bool{}, map[*jsonschema.Schema]bool{}
+	sc.count(compiled, all)
+	for s := range all {
+		dynamic = dynamic || circular(s, known)
+	}
+	if dynamic {
+		return sc, nil // which schemas a check meets shows only on its way: its steps cannot be counted
+	}
+	compiled.Required = slices.DeleteFunc(compiled.Required, func(name string) bool { // the server fills it in
+		p := compiled.Properties[name]
+		return p != nil && p.Default != nil
+	})
+	sc.root = compiled
+	return sc, nil
+}
+
+// walk shows every object and array, with how deep it is and the length of the names on the way, and returns how deep they
+// nest.
+func walk(v any, depth, path int, visit func(v any, depth, path int)) (deepest int) {
+	deepest = depth - 1
+	switch v := v.(type) {
+	case []any:
+		visit(v, depth, path)
+		deepest = depth
+		for _, e := range v {
+			deepest = max(deepest, walk(e, depth+1, path+4, visit))
+		}
+	case map[string]any:
+		visit(v, depth, path)
+		deepest = depth
+		for name, e := range v {
+			deepest = max(deepest, walk(e, depth+1, path+1+len(name), visit))
+		}
+	}
+	return deepest
+}
+
+// briefly is why a schema does not compile, without the compiler's own addresses.
+func briefly(err error) error {
+	var invalid *jsonschema.SchemaValidationError
+	if errors.As(err, &invalid) {
+		var v *jsonschema.ValidationError
+		if errors.As(invalid.Err, &v) {
+			return errors.New(strings.Join(findings(v, 1), ""))
+		}
+	}
+	var load *jsonschema.LoadURLError
+	if errors.As(err, &load) {
+		return errors.New("it refers to another document, which is never loaded")
+	}
+	return errors.New(oneline.Brief(strings.ReplaceAll(err.Error(), schemaURL, "the schema"), 200))
+}
+
+// Check validates arguments. The error lists what is wrong, each with a JSON pointer, for the model. One of
+// [agent.ErrUnchecked] says that nobody knows whether they fit.
+func (sc *Schema) Check(args json.RawMessage) (err error) {
+	if len(bytes.TrimSpace(args)) == 0 {
+		args = json.RawMessage(`{}`)
+	}
+	doc, err := unmarshal(args)
+	if err != nil {
+		return fmt.Errorf("the arguments are not JSON: %w", err)
+	}
+	if _, ok := doc.(map[string]any); !ok {
+		return errors.New("the arguments must be a JSON object")
+	}
+	if sc.root == nil {
+		return agent.ErrUnchecked
+	}
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	defer func() {
+		if recover() != nil { // the steps were used up, or the validator met what it does not know
+			err = agent.ErrUnchecked
+		}
+	}()
+	sc.left = maxSteps
+	err = sc.root.Validate(doc)
+	var v *jsonschema.ValidationError
+	if errors.As(err, &v) {
+		return errors.New("the arguments do not fit the tool's input schema: " + strings.Join(findings(v, 8), "; "))
+	}
+	return err
+}
+
+// findings are the leaves of a validation error.
+func findings(v *jsonschema.ValidationError, most int) (list []string) {
+	var walk func(*jsonschema.ValidationError)
+	left := 0
+	walk = func(v *jsonschema.ValidationError) {
+		for _, c := range v.Causes {
+			walk(c)
+		}
+		if len(v.Causes) > 0 {
+			return
+		}
+		if len(list) == most {
+			left++
+			return
+		}
+		at := "/"
+		if len(v.InstanceLocation) > 0 {
+			at = ""
+			for _, part := range v.InstanceLocation {
+				at += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part)
+			}
+		}
+		list = append(list, oneline.Brief("at "+at+": "+v.ErrorKind.LocalizedString(english), 300))
+	}
+	walk(v)
+	if left > 0 && most > 1 {
+		list = append(list, fmt.Sprintf("and %d more", left))
+	}
+	return list
+}
+
+// unmarshal reads JSON with exact numbers, but none so large that exact arithmetic on it takes for ever.
+func unmarshal(raw []byte) (any, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	return doc, sane(doc)
+}
+
+func sane(v any) error {
+	switch v := v.(type) {
+	case json.Number:
+		f, err := strconv.ParseFloat(string(v), 64)
+		if err != nil || math.IsInf(f, 0) || len(v) > 400 || f == 0 && strings.ContainsAny(string(v), "123456789") && tiny(string(v)) {
+			return errors.New("a number is out of range")
+		}
+	case []any:
+		for _, e := range v {
+			if err := sane(e); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, e := range v {
+			if err := sane(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tiny reports an exponent that no float has: 1e-999999999 would be a rational of a gigabyte.
+func tiny(s string) bool {
+	i := strings.IndexAny(s, "eE")
+	if i < 0 {
+		return false
+	}
+	e, err := strconv.Atoi(s[i+1:])
+	return err != nil || e < -1000
+}
+
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) { return nil, errors.New("nothing is loaded") }
+
+// anything is a pattern that is not checked: a large one, or one that Go cannot read, such as one with a look-ahead.
+type anything string
+
+func (a anything) String() string        { return string(a) }
+func (anything) MatchString(string) bool { return true }

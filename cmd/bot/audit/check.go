@@ -1,0 +1,180 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
+	"github.com/nodhq/nod/state"
+)
+
+// anchored are anchors by chat.
+type anchored map[string][]state.Anchor
+
+// readAnchors reads an anchor file. One that is not there is empty if mayLack.
+func readAnchors(path string, mayLack bool) (anchored, error) {
+	out := anchored{}
+	if path == "" {
+		return out, nil
+	}
+	f, err := os.Open(path) //nolint:gosec // the operator names it
+	if mayLack && errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	list, err := state.ReadAnchors(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, a := range list {
+		out[a.Chat] = append(out[a.Chat], a)
+	}
+	return out, nil
+}
+
+// missing are the anchored chats that a walk did not see, in order.
+func (l anchored) missing(seen map[string]bool) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(l)), func(name string) bool { return seen[name] })
+}
+
+// expired reports whether a chat may be gone by itself.
+func (l anchored) expired(name string, a *auditor) bool {
+	return !slices.ContainsFunc(l[name], func(x state.Anchor) bool { return !x.Expired(a.keep, a.now()) })
+}
+
+func (a *auditor) verify(ctx context.Context) error {
+	anchors, err := readAnchors(a.anchors, false)
+	if err != nil {
+		return fmt.Errorf("-anchors: %w", err)
+	}
+	entries, checked, expired := uint64(0), 0, 0
+	seen := map[string]bool{}
+	check := func(id chat.ID) error {
+		mine := anchors[id.String()]
+		seen[id.String()] = true
+		head, err := a.store.VerifyAnchored(ctx, id, mine)
+		if err == nil {
+			checked += len(mine)
+		}
+		entries += head.Seq
+		return err
+	}
+	chats, err := a.chats(ctx, check)
+	if err != nil {
+		return err
+	}
+	for _, name := range anchors.missing(seen) {
+		id, err := chat.ParseID(name)
+		switch {
+		case err != nil:
+			return fmt.Errorf("-anchors: %q is no chat: %w", name, err)
+		case anchors.expired(name, a):
+			expired++
+		default:
+			if err := a.told(check(id)); err != nil {
+				return err
+			}
+		}
+	}
+	if a.broken > 0 {
+		fmt.Fprintf(a.stdout, "broken: %s; %s looked at, %s hold\n", text.Count(a.broken, "log"), text.Count(chats, "chat"), entriesOf(entries))
+		return nil
+	}
+	say := fmt.Sprintf("ok: %s, %s", text.Count(chats, "chat"), entriesOf(entries))
+	if a.anchors != "" {
+		say += ", " + text.Count(checked, "anchor")
+	}
+	if expired > 0 {
+		say += fmt.Sprintf("; %s gone since, silent for longer than logs are kept", text.Count(expired, "anchored chat"))
+	}
+	fmt.Fprintln(a.stdout, say)
+	if a.keyless != "" {
+		fmt.Fprintf(a.stdout, "not looked at: signatures; there is no key at %s, and audit.key (BOT_AUDIT_KEY) names the bot's own\n", a.keyless)
+	}
+	fmt.Fprintln(a.stdout, "not to be found so: a chat that was deleted as a whole, the end of a log cut off by who had kept what its head was signed with there, what was done with the key itself; anchors find the first two (bot audit anchor)")
+	return nil
+}
+
+func entriesOf(n uint64) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return text.Number(int(n)) + " entries" //nolint:gosec // a count
+}
+
+// anchor prints where every log stands. A log that does not hold, or does not go through what stands in the file already, gets no new
+// anchor: that would make what was done to it look right.
+func (a *auditor) anchor(ctx context.Context) error {
+	known, err := readAnchors(a.Out, true)
+	if err != nil {
+		return fmt.Errorf("-out: %w", err)
+	}
+	var lines []byte
+	fresh, same := 0, 0
+	seen := map[string]bool{}
+	if _, err := a.chats(ctx, func(id chat.ID) error {
+		name := id.String()
+		seen[name] = true
+		x, err := a.store.Anchor(ctx, id, known[name], a.now())
+		if err != nil || x.Seq == 0 {
+			return err
+		}
+		if slices.ContainsFunc(known[name], func(k state.Anchor) bool { return k.Seq == x.Seq }) {
+			same++
+			return nil
+		}
+		b, err := json.Marshal(x)
+		if err != nil {
+			return err
+		}
+		fresh++
+		lines = append(append(lines, b...), '\n')
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, name := range known.missing(seen) {
+		if !known.expired(name, a) {
+			a.broken++
+			fmt.Fprintf(a.findings, "broken: chat %s: it was anchored, and nothing of it is kept\n", name)
+		}
+	}
+	if a.Out == "" {
+		_, err := a.stdout.Write(lines)
+		return err
+	}
+	if err := appendFile(a.Out, lines); err != nil {
+		return fmt.Errorf("-out: %w", err)
+	}
+	fmt.Fprintf(a.stderr, "audit: %s written to %s, %s not moved since\n", text.Count(fresh, "anchor"), a.Out, text.Count(same, "chat"))
+	return nil
+}
+
+// appendFile appends, and returns when it is on disk.
+func appendFile(path string, b []byte) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // the operator names it
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	_ = d.Sync() // a file that is new is in its directory; not every file system can say so
+	return d.Close()
+}

@@ -1,0 +1,117 @@
+// Package command is what the commands of bot have in common: the world as they see it, their exit codes, and how they stop.
+//
+// A command is a package below cmd/bot with a function Run that takes a [Process] and the command's own flags, does one thing, and returns
+// the exit code: doctor, audit, permissions, terminal. cmd/bot parses the command line, knows every flag, and calls it. A command that has
+// flags of its own has a type Flags: Define names them to the flag package, and Check refuses them where the command would not look
+// at them.
+//
+// Start reading at [Process]. It imports the configuration and what every command prints with; it knows no adapter and no store. What two commands
+// need is here; what only one needs is in its own package; what makes a part of the bot from the configuration is in cmd/bot/parts.
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/user"
+	"strings"
+
+	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
+)
+
+// The exit codes.
+const (
+	OK    = 0
+	Fail  = 1
+	Usage = 2
+)
+
+// Process is what a command has of the world, as values, so that tests can be it.
+type Process struct {
+	Env            config.Getenv
+	Variables      []string  // the names of those that are set
+	Stdin          io.Reader // nil: closed
+	Terminal       bool      // a person types into Stdin
+	Stdout, Stderr io.Writer
+	Signals        <-chan os.Signal
+	Exit           func(int) // ends the process at once
+	Version        string    // of this program, for those that it talks to
+
+	// What every command's flags say.
+	ConfigFile string // empty: there is none
+	LogForm    string // text or json
+}
+
+// Load reads the configuration. Where it cannot, it says so, and the exit code is Usage.
+func (p Process) Load() (c config.Config, ok bool) {
+	c, err := config.Load(p.ConfigFile, p.Env)
+	if err != nil {
+		fmt.Fprintln(p.Stderr, err)
+	}
+	return c, err == nil
+}
+
+// Refuse says why the command ends, and returns its code.
+func (p Process) Refuse(code int, err error) int {
+	fmt.Fprintln(p.Stderr, "bot:", err)
+	return code
+}
+
+// Warnings are what will perhaps not work as it was meant.
+func (p Process) Warnings(c config.Config) []string {
+	return append(c.Warnings(), config.Misspelt(p.Variables)...)
+}
+
+// Logger makes the process's log. Secrets have types that mask themselves (config.Secret), whichever form is written.
+func (p Process) Logger() *slog.Logger {
+	if p.LogForm == "json" {
+		return slog.New(slog.NewJSONHandler(p.Stderr, nil))
+	}
+	return slog.New(slog.NewTextHandler(p.Stderr, nil))
+}
+
+// Context ends at the first signal. A second one ends the process.
+func (p Process) Context() (ctx context.Context, release func()) {
+	return UntilSignal(context.Background(), p.Signals, 0, slog.New(slog.DiscardHandler), p.Exit)
+}
+
+// Platform is where whoever types commands is known by.
+const Platform = "cli"
+
+// Operator is who types: the name that the system has for them. Whoever holds the state's credentials could write to it anyway, so the name is
+// for the record and proves nothing.
+func (p Process) Operator() chat.Envelope {
+	name := ""
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if name == "" {
+		name, _ = p.Env("USER")
+	}
+	name = cmp.Or(name, "operator")
+	return chat.Envelope{User: chat.User{Platform: Platform, Key: name}, Name: name}
+}
+
+// Is reports whether a command line begins with those words.
+func Is(line, words string) bool {
+	return line == words || strings.HasPrefix(line, words+" ")
+}
+
+// OneLine keeps what comes from outside from moving a terminal's cursor.
+func OneLine(s string) string {
+	s, _ = text.Visible(s)
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(s)
+}
+
+// Count is a number of things in words.
+func Count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}

@@ -1,0 +1,44 @@
+package parts
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/cmd/bot/config"
+)
+
+// The key is made once, for its owner alone, outlives a restart, and is what bot audit verify checks with; a log that another key signed,
+// or in which somebody blanked the links, does not hold.
+func TestTheAuditKey(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "data")
+	c := config.Config{DataDir: dir}
+	now := time.Now().Truncate(time.Second).UTC()
+	key, err := makeAuditKey(c, now, slog.New(slog.DiscardHandler))
+	if err != nil || len(key.Secret) < minAuditKey || !key.Since.Equal(now) {
+		t.Fatal(key.Since, err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "audit.key")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key's file: %v, %v", info.Mode(), err)
+	}
+	if again, err := makeAuditKey(c, now.Add(time.Hour), slog.New(slog.DiscardHandler)); err != nil || again != key {
+		t.Errorf("at the second start: another key, or %v", err)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("left behind: %v", files)
+	}
+	c.Audit.SignWith = filepath.Join(dir, "own")
+	for text, say := range map[string]string{
+		"short\n": "at least 32", strings.Repeat("k", 32) + "\nyesterday": "no time", strings.Repeat("k", 32): "", strings.Repeat("k", 32) + "\n2026-01-02T15:04:05Z\n": "",
+	} {
+		if err := os.WriteFile(c.Audit.SignWith, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := AuditKey(c); (err == nil) != (say == "") || err != nil && !strings.Contains(err.Error(), say) {
+			t.Errorf("%q: %v, want %q", text, err, say)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+// Package parts makes each part of the bot from the configuration: the store and the key that signs its audit, the model, the MCP servers with
+// the bounds on their programs, the operator's policy, and what the adapters of Slack and Discord are to be.
+//
+// cmd/bot wires these parts to the engine and runs them; the other commands (doctor, audit, permissions) take those that they need, made in
+// the same way, so that what a command sees is what the bot would have. Nothing here runs by itself: whoever opens a part closes it.
+//
+// Start reading here, with the store, the policy and the model. servers.go has the tool servers and how their programs are kept apart from
+// nod, sampling.go what a server may ask the model, reputation.go the signed list of what others think of servers, auditkey.go the audit's
+// key, platforms.go the two chat platforms, listen.go the listener.
+//
+// It may import the adapters and state, as cmd/bot does: a new field of the configuration that an adapter must have is a line here. What has
+// to do with a flag, an exit code or a terminal is not.
+package parts
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/nodhq/nod/adapters/demo"
+	"github.com/nodhq/nod/adapters/openai"
+	"github.com/nodhq/nod/adapters/web"
+	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/state"
+)
+
+// Keep is how long the log of a silent chat stays, in the store's words: for ever is negative.
+func Keep(c config.Config) time.Duration {
+	if c.Audit.Keep == 0 {
+		return -1
+	}
+	return time.Duration(c.Audit.Keep)
+}
+
+// replica names this process among those that live: the same after a restart, and another than its neighbour's on the same host, which cannot
+// listen where this one does. Else a restart of one of them would look like a cold start, and end what grants.survive_restart keeps.
+func replica(c config.Config) string {
+	host, _ := os.Hostname() // without one the address has to do
+	return host + " " + c.Listen
+}
+
+// OpenStore opens the state to be written, and makes the key of the audit at the first start.
+func OpenStore(ctx context.Context, c config.Config, log *slog.Logger) (*state.Store, error) {
+	o := state.Options{URL: c.Redis.URL.Reveal(), Durability: c.Redis.Durability.String(), Lease: c.Lease, Keep: Keep(c), Log: log, Replica: replica(c)}
+	var err error
+	if o.Audit, err = makeAuditKey(c, time.Now(), log); err != nil {
+		return nil, err
+	}
+	if c.Redis.URL.IsZero() {
+		return state.OpenEmbedded(c.DataDir, o)
+	}
+	store, err := state.Open(ctx, o)
+	if err == nil && c.Redis.Durability.String() == "local" {
+		if facts, err := store.Server(ctx); err == nil && facts["aof_enabled"] == "0" {
+			log.Warn("Redis keeps no append-only file, and redis.durability is local: when it restarts, decisions and starts of tools may be gone, and people are asked again; set appendonly yes")
+		}
+	}
+	return store, err
+}
+
+// Fixed is a policy that stands until the process is restarted.
+type Fixed permission.Policy
+
+// Policy implements [agent.Policies].
+var _ agent.Policies = Fixed{}
+
+func (f Fixed) Policy(context.Context) (permission.Policy, error) { return permission.Policy(f), nil }
+
+// Operators is the operator's policy, without what only a running bot knows.
+func Operators(c config.Config) permission.Policy {
+	p := c.Policy()
+	for _, k := range c.AdminSessionKeys {
+		p.Admins = append(p.Admins, web.AdminUser(k.Reveal()))
+	}
+	return p
+}
+
+// OpenModel makes the client of the configured model, or the scripted demo where none is configured.
+func OpenModel(c config.Config, log *slog.Logger) (agent.Model, error) {
+	if c.Demo() {
+		return demo.Model{Delay: demo.Pace}, nil
+	}
+	return openai.New(openai.Config{BaseURL: c.Model.BaseURL.Reveal(), APIKey: c.Model.APIKey.Reveal(), Model: c.Model.Name, Log: log})
+}

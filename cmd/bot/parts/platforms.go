@@ -1,0 +1,39 @@
+package parts
+
+import (
+	"strings"
+
+	"github.com/nodhq/nod/adapters/discord"
+	"github.com/nodhq/nod/adapters/slack"
+	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/cmd/bot/config"
+)
+
+// Slack is what the configuration says of Slack, without what only a running bot has.
+func Slack(c config.Config) slack.Config {
+	s := slack.Config{
+		BotToken: c.Slack.BotToken.Reveal(), AppToken: c.Slack.AppToken.Reveal(), SigningSecret: c.Slack.SigningSecret.Reveal(),
+		APIURL: c.Slack.APIURL.Reveal(), Follow: surface.Follow(c.Slack.Follow), Channels: map[string]surface.Follow{},
+		Guests: c.Slack.Guests, External: c.Slack.External, Suggestions: c.Slack.Suggestions, Connections: c.Slack.Connections,
+	}
+	for id, channel := range c.Slack.Channels {
+		s.Channels[id] = surface.Follow(channel.Follow)
+	}
+	return s
+}
+
+// Discord is what the configuration says of Discord, without what only a running bot has.
+func Discord(c config.Config) discord.Config {
+	d := discord.Config{
+		Token: c.Discord.Token.Reveal(), PublicKey: c.Discord.PublicKey, APIURL: c.Discord.API(),
+		Conversation: discord.Conversation(c.Discord.Conversation), Follow: surface.Follow(c.Discord.Follow),
+		Channels: map[string]discord.Channel{}, Shards: c.Discord.Shards,
+	}
+	for id, channel := range c.Discord.Channels {
+		d.Channels[id] = discord.Channel{Conversation: discord.Conversation(channel.Conversation), Follow: surface.Follow(channel.Follow)}
+	}
+	for _, host := range c.Discord.LinkHosts {
+		d.LinkHosts = append(d.LinkHosts, strings.ToLower(host)) // as addresses are compared
+	}
+	return d
+}

@@ -1,0 +1,140 @@
+package parts
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/nodhq/nod/cmd/bot/command"
+	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/permission/canonical"
+)
+
+// reputationVersion is the one form of the list that this program reads.
+const reputationVersion = 1
+
+// reputationList is what others think of servers, by the operator's names for them.
+type reputationList struct {
+	Version int                   `json:"version"`
+	Source  string                `json:"source"`
+	Servers map[string]reputation `json:"servers"`
+}
+
+type reputation struct {
+	Score *int   `json:"score"` // 0 to 100
+	Note  string `json:"note"`
+}
+
+// readReputation reads a list whose signature verifies, and no other.
+func readReputation(c config.Reputation) (reputationList, error) {
+	key, err := c.Key()
+	if err != nil {
+		return reputationList{}, fmt.Errorf("reputation.public_key: %w", err)
+	}
+	f, err := os.Open(c.File)
+	if err != nil {
+		return reputationList{}, fmt.Errorf("reputation.file: %w", err)
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, 2<<20)) // what is longer than canonical.Arguments takes is refused there
+	if err != nil {
+		return reputationList{}, fmt.Errorf("reputation.file: %w", err)
+	}
+	list, err := parseReputation(raw, key)
+	if err != nil {
+		return list, fmt.Errorf("reputation.file %s: %w", c.File, err)
+	}
+	return list, nil
+}
+
+var (
+	errNotSigned  = errors.New("it has no signature; one that nobody signed is not used")
+	errOtherHands = errors.New("its signature is not that of reputation.public_key over what it says: it was changed, or somebody else wrote it; it is not used")
+)
+
+// parseReputation looks at the signature before anything else. What is signed is the list without its signature in the one form that
+// [canonical.Arguments] gives: keys in order, no space, each key once.
+func parseReputation(raw []byte, key ed25519.PublicKey) (list reputationList, err error) {
+	sorted, err := canonical.Arguments(raw)
+	if err != nil {
+		var why *canonical.Error
+		if errors.As(err, &why) {
+			return list, fmt.Errorf("%s (at byte %d): want one JSON object in which every key stands once", why.Problem, why.Offset)
+		}
+		return list, err
+	}
+	var parts map[string]json.RawMessage
+	if err := json.Unmarshal(sorted, &parts); err != nil {
+		return list, err
+	}
+	var text string
+	if json.Unmarshal(parts["signature"], &text) != nil || text == "" {
+		return list, errNotSigned
+	}
+	delete(parts, "signature")
+	rest, err := json.Marshal(parts)
+	if err != nil {
+		return list, err
+	}
+	if rest, err = canonical.Arguments(rest); err != nil {
+		return list, err
+	}
+	signature, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || !ed25519.Verify(key, rest, signature) {
+		return list, errOtherHands
+	}
+	d := json.NewDecoder(bytes.NewReader(rest))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&list); err != nil {
+		return reputationList{}, fmt.Errorf("it is not a list of reputations: %w", err)
+	}
+	return list, list.check()
+}
+
+func (l reputationList) check() error {
+	switch {
+	case l.Version != reputationVersion:
+		return fmt.Errorf("version: %d is not known here; this program reads %d", l.Version, reputationVersion)
+	case l.Source == "":
+		return errors.New("source: it does not say whose word it is")
+	}
+	for name, s := range l.Servers {
+		if s.Score == nil || *s.Score < 0 || *s.Score > 100 {
+			return fmt.Errorf("servers.%s.score: want a number from 0 to 100", command.OneLine(name))
+		}
+	}
+	return nil
+}
+
+var _ agent.Reputations = reputationList{}
+
+// Reputation implements [agent.Reputations].
+func (l reputationList) Reputation(server string) (agent.Reputation, bool) {
+	r, ok := l.Servers[server]
+	if !ok {
+		return agent.Reputation{}, false
+	}
+	say := fmt.Sprintf("%d of 100", *r.Score)
+	if r.Note != "" {
+		say += ", " + r.Note
+	}
+	return agent.Reputation{Score: say, Source: l.Source}, true
+}
+
+// Reputations are the list of the configuration; nil where there is none.
+func Reputations(c config.Config) (agent.Reputations, error) {
+	if !c.Reputation.Enabled() {
+		return nil, nil
+	}
+	list, err := readReputation(c.Reputation)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}

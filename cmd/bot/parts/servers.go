@@ -1,0 +1,197 @@
+package parts
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodhq/nod/adapters/demo"
+	"github.com/nodhq/nod/adapters/mcp"
+	"github.com/nodhq/nod/adapters/mcp/child"
+	"github.com/nodhq/nod/adapters/mcp/confine"
+	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/core/permission"
+)
+
+// Server is an MCP server of the configuration, as the adapter takes it. A program has a directory of its own, and bounds unless its entry
+// says otherwise.
+func Server(c config.Config, name string) mcp.Server {
+	s := c.MCP.Servers[name]
+	m := mcp.Server{
+		Command: config.RevealAll(s.Command), Env: config.RevealMap(s.Env), Dir: s.Dir, URL: s.URL.Reveal(), Headers: config.RevealMap(s.Headers),
+		Transport: string(s.Type), Timeout: s.Timeout, ConnectTimeout: s.ConnectTimeout, Shared: s.Shared, Trusted: s.Trusted, Description: s.Description, Icon: s.Icon, Sampling: s.Sampling,
+	}
+	if s.User != "" {
+		if uid, gid, err := config.UserID(s.User); err == nil { // it was looked up when the configuration was checked
+			m.User = &child.User{UID: uid, GID: gid}
+		}
+	}
+	if len(s.Command) == 0 || !s.Confine {
+		return m
+	}
+	m.Home = filepath.Join(absolute(c.DataDir), "servers", name)
+	m.Bounds = &confine.Bounds{Keep: ours(c), Ports: doors(c)}
+	for _, p := range s.Paths {
+		if p.ReadOnly {
+			m.Bounds.Read = append(m.Bounds.Read, p.Path)
+		} else {
+			m.Bounds.Write = append(m.Bounds.Write, p.Path)
+		}
+	}
+	return m
+}
+
+// ours are the files that no server may have.
+func ours(c config.Config) []string {
+	list := []string{absolute(c.DataDir)}
+	if c.File != "" {
+		list = append(list, c.File)
+	}
+	return list
+}
+
+func absolute(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		return full
+	}
+	return path
+}
+
+// doors are the ports behind which a program could decide without knowing a secret: the page that wants no key, and a Redis that wants no
+// password.
+func doors(c config.Config) (ports []uint16) {
+	add := func(port string) {
+		if n, err := strconv.ParseUint(port, 10, 16); err == nil && n > 0 {
+			ports = append(ports, uint16(n))
+		}
+	}
+	if _, port, err := net.SplitHostPort(c.Listen); err == nil && c.Web.Enabled && !c.HasSessionKeys() {
+		add(port)
+	}
+	if u, err := url.Parse(c.Redis.URL.Reveal()); err == nil && u.Host != "" && u.Query().Get("password") == "" {
+		if _, secret := u.User.Password(); !secret {
+			if port := u.Port(); port != "" {
+				add(port)
+			} else {
+				add("6379")
+			}
+		}
+	}
+	return ports
+}
+
+// Guard is what can be said of how the servers' programs are kept apart from nod: one line that is well or not, and remarks.
+func Guard(c config.Config) (fine bool, say string, remarks []string) {
+	var free, as []string
+	programs := 0
+	for name, s := range c.MCP.Servers {
+		if len(s.Command) == 0 {
+			continue
+		}
+		programs++
+		if !s.Confine {
+			free = append(free, name)
+		}
+		if s.User == "" && os.Geteuid() == 0 {
+			as = append(as, name)
+		}
+	}
+	if programs == 0 {
+		return true, "", nil
+	}
+	slices.Sort(free)
+	slices.Sort(as)
+	version, err := confine.Able()
+	switch {
+	case err != nil:
+		say = fmt.Sprintf("MCP servers are not confined, because %v: a program that is started as one can read and write whatever its user can, data_dir and the configuration included", err)
+	case version < 6:
+		say = fmt.Sprintf("MCP servers are confined to their own directory and their paths (Landlock %d), but this kernel does not keep them from ending nod", version)
+	default:
+		fine, say = true, fmt.Sprintf("MCP servers are confined to their own directory and their paths (Landlock %d)", version)
+	}
+	if len(free) > 0 {
+		remarks = append(remarks, "not confined, because their entries say confine: false: "+strings.Join(free, ", "))
+	}
+	if len(as) > 0 {
+		remarks = append(remarks, "run as root, because nod does and their entries name no user: "+strings.Join(as, ", "))
+	}
+	if err == nil {
+		if seen := confine.Exposed(ours(c)...); len(seen) > 0 {
+			remarks = append(remarks, strings.Join(seen, " and ")+" can be read by every MCP server, because system files stand there: move it elsewhere")
+		}
+	}
+	if ports := doors(c); len(ports) > 0 && (err != nil || version < 4) {
+		remarks = append(remarks, fmt.Sprintf("their programs can reach the page without a key or Redis without a password, at port %v: set web.session_keys, and a password in Redis", ports))
+	}
+	return fine, say, remarks
+}
+
+// sayGuard logs it.
+func sayGuard(c config.Config, log *slog.Logger) {
+	fine, say, remarks := Guard(c)
+	if fine && say != "" {
+		log.Info(say)
+	} else if say != "" {
+		log.Warn(say)
+	}
+	for _, r := range remarks {
+		log.Warn("MCP servers: " + r)
+	}
+}
+
+// passable lets servers that are other users reach their own directories below data_dir: they may pass through it, and read nothing of it.
+func passable(c config.Config) error {
+	for _, s := range c.MCP.Servers {
+		if s.User == "" || !s.Confine {
+			continue
+		}
+		if err := os.MkdirAll(c.DataDir, 0o711); err != nil {
+			return err
+		}
+		info, err := os.Stat(c.DataDir)
+		if err != nil {
+			return err
+		}
+		return os.Chmod(c.DataDir, info.Mode()|0o011)
+	}
+	return nil
+}
+
+// OpenServers makes the tool servers, with the built-in workbench where it is offered. version is this program's, for the servers' logs.
+func OpenServers(c config.Config, version string, log *slog.Logger) (*mcp.Servers, error) {
+	servers := map[string]mcp.Server{}
+	if c.OffersWorkbench() {
+		workbench, err := demo.Connect(filepath.Join(c.DataDir, "workspace"), !c.Demo(), nil)
+		if err != nil {
+			return nil, err
+		}
+		servers[config.Workbench] = mcp.Server{
+			InProcess: workbench, Source: permission.SourceWorkbench, Metadata: demo.Metadata(), Trusted: true,
+			Description: "nod's own tools: a clock, a calculator, and files of nod's own.", Icon: "⚒",
+		}
+	}
+	for name := range c.MCP.Servers {
+		servers[name] = Server(c, name)
+	}
+	for name, s := range servers {
+		s.Named = slices.Sorted(maps.Keys(c.Permissions.Servers[name].Tools))
+		servers[name] = s
+	}
+	if err := passable(c); err != nil {
+		return nil, fmt.Errorf("open data_dir to servers that are other users: %w", err)
+	}
+	sayGuard(c, log)
+	sample, err := openSampling(c, log)
+	if err != nil {
+		return nil, err
+	}
+	return mcp.New(mcp.Config{Servers: servers, Sample: sample, Log: log, ClientName: "nod", Version: version})
+}

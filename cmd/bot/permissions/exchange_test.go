@@ -1,0 +1,48 @@
+package permissions
+
+import (
+	"strings"
+	"testing"
+)
+
+var digestA = strings.Repeat("a", 64)
+
+// Every mistake is told with its line and its field, all at once.
+func TestImportMistakes(t *testing.T) {
+	for text, says := range map[string]string{
+		"":                              "is empty",
+		"version: 1\n---\nversion: 1\n": "behind the end",
+		"a: b: c":                       "neither YAML nor JSON",
+		"- version: 1":                  ":1: the file: want a mapping",
+		"settings: []":                  ":1: version: is missing; this program reads 1",
+		"version: 2":                    ":1: version: 2 is not known here; this program reads 1",
+		"version: 1\nversion: 1":        ":2: version: stands twice",
+		"version: 1\nsetings: []":       ":2: setings: there is no such field",
+		"version: 1\nsettings: 5":       ":2: settings: want a list",
+		"version: 1\nsettings:\n- 5":    ":3: settings[1]: want a mapping",
+		"version: 1\nsettings:\n- {field: mode, vlaue: always}":                                                         ":3: settings[1].vlaue: there is no such field",
+		"version: 1\nsettings:\n- {field: mode, value: [always]}":                                                       ":3: settings[1].value: want one value",
+		"version: 1\nsettings:\n- {field: mode}":                                                                        ":3: settings[1]: mode has no value",
+		"version: 1\nsettings:\n- {field: colour, value: red}":                                                          ":3: settings[1]: everything: there is no \"colour\"",
+		"version: 1\nsettings:\n- {field: mode, value: tool}\n- {field: mode, value: always}":                           ":4: settings[2]: is about the same as line 3",
+		"version: 1\nsettings:\n- {tool: x, field: ask, value: never}":                                                  ":3: settings[1]: the tool x has no server",
+		"version: 1\nremembered:\n- {id: a, by: nobody, server: s, tool: t, choice: deny}":                              ":3: remembered[1]: by: ",
+		"version: 1\nremembered:\n- {id: a, by: \"web::a\", server: s, tool: t, choice: allow}":                         ":3: remembered[1]: definition: ",
+		"version: 1\ntools:\n- {server: s, tool: t, counts: abc}":                                                       ":3: tools[1]: counts: ",
+		"version: 1\ntools:\n- {server: s, tool: t, counts: " + digestA + ", accepted: maybe}":                          ":3: tools[1].accepted: want true or false",
+		"version: 1\nadvice:\n- {server: s, tool: t, definition: " + digestA + ", access: read, risk: huge}":            ":3: advice[1]: ",
+		"version: 1\nsettings:\n- {field: mode, value: x}\n- {field: x, value: y}\nmore: 1":                             ":5: more: there is no such field",
+		"version: 1\nsettings:\n- {field: mode, value: x}\n- {field: nope, value: y}":                                   ":4: settings[2]: ",
+		"version: 1\nsettings:\n- {field: mode, value: \"\\e[2J\"}":                                                     `"\x1b[2J" is not one of`,
+		`{"version":1,"settings":[{"field":"mode","value":"always"},` + "\n" + `{"field":"mode","value":"sometimes"}]}`: ":2: settings[2]: ",
+	} {
+		_, err := parseExchange("f.yaml", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%q: %v, want %q in it", text, err, says)
+		}
+	}
+	good := "version: 1\nsettings:\n- {field: timeout, value: 30m}\n- {field: min_approvals, value: 2}\n- {field: strict, value: true}\nremembered: ~\n"
+	if x, err := parseExchange("f.yaml", []byte(good)); err != nil || len(x.Settings) != 3 || x.Settings[1].Value != "2" || x.Settings[2].Value != "true" {
+		t.Errorf("%+v, %v", x, err)
+	}
+}

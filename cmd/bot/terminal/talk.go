@@ -1,0 +1,364 @@
+package terminal
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/nodhq/nod/cmd/bot/command"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
+)
+
+// What the terminal says beside what the bot does.
+const (
+	sayNobody     = "nobody is at this terminal: "
+	sayStopping   = "Stopping. Ctrl-C again leaves at once."
+	sayGone       = "This no longer waits for an answer."
+	sayNotAsked   = "Nothing is asked now, so this was not taken."
+	sayTooEarly   = "This was typed before the question stood here, so it was not taken."
+	sayNotTaken   = "Not taken: "
+	sayOnPage     = "The rest can be done on the page: "
+	sayTypeYes    = "Type yes to confirm: "
+	sayEndedOther = "The turn ended: "
+)
+
+// answers are the choices that a terminal offers, with the letter for each. Whatever is typed else is the last one that is offered,
+// which lets nothing happen.
+var answers = []struct {
+	choice chat.Choice
+	letter string
+	word   string
+}{
+	{chat.Reveal, "v", "[v]iew what is hidden"},
+	{chat.AllowChat, "s", "[s]ession"},
+	{chat.AllowOnce, "o", "[o]nce"},
+	{chat.Happened, "h", "it [h]appened"},
+	{chat.RunAgain, "r", "[r]un again"},
+	{chat.Deny, "d", "[d]eny"},
+	{chat.Leave, "l", "[l]eave it"},
+	{chat.Decline, "d", "[d]ecline"},
+}
+
+// talk is one conversation at a terminal. One goroutine does all of it; others only bring what happens.
+type talk struct {
+	command.Process
+	api    *api
+	screen *screen
+	keys   *keyboard
+	lines  <-chan typedLine // nil: nobody types, or nobody does any more
+	wait   sync.WaitGroup
+
+	chat     string // the path of its requests
+	page     string
+	events   chan event
+	message  message         // the newest of the bot
+	asking   block           // the ask that is put now; without a request: none
+	number   int64           // the question's that stands there
+	confirms chat.Choice     // what a yes would send
+	answered map[string]bool // asks that this terminal answered
+	ended    map[string]bool // turns
+	stopping bool            // Ctrl-C did
+}
+
+// begin signs in and opens a chat.
+func (t *talk) begin(ctx context.Context, key string) error {
+	if err := t.api.signIn(ctx, key, t.Operator().Name); err != nil {
+		return err
+	}
+	var made struct {
+		ID string `json:"chat_id"`
+	}
+	if err := t.api.do(ctx, "POST", "/api/v1/chats", nil, &made); err != nil {
+		return err
+	}
+	id := url.PathEscape(made.ID)
+	t.chat, t.page, t.events = "/api/v1/chats/"+id, t.api.base.String()+"/c/"+id, make(chan event)
+	t.wait.Go(func() { t.api.events(ctx, made.ID, t.events) })
+	return nil
+}
+
+// turns is turn after turn, until the input ends.
+func (t *talk) turns(ctx context.Context) (code int) {
+	fmt.Fprintln(t.Stderr, "This chat is also at "+t.page+" for whoever knows the address. Ctrl-D ends.")
+	for {
+		text, ok := t.next()
+		if !ok {
+			fmt.Fprintln(t.Stdout)
+			return code
+		}
+		if text != "" {
+			if code = t.turn(ctx, text); code == command.Fail && t.lines == nil {
+				return code
+			}
+		}
+	}
+}
+
+// next waits for a line while nothing goes on.
+func (t *talk) next() (text string, ok bool) {
+	t.number = t.keys.put()
+	t.screen.ask("> ")
+	t.screen.open = false // what is typed ends this line
+	for {
+		select {
+		case l, more := <-t.lines:
+			if !more || l.at >= t.number {
+				return strings.TrimSpace(l.text), more
+			}
+			t.screen.say(sayTooEarly)
+			fmt.Fprint(t.Stdout, "> ")
+		case e := <-t.events:
+			if e.err != nil {
+				fmt.Fprintln(t.Stderr, "bot:", e.err)
+				return "", false
+			}
+			t.hear(e)
+		case <-t.Signals:
+			return "", false
+		}
+	}
+}
+
+// turn says something and goes on until its turn is over.
+func (t *talk) turn(ctx context.Context, say string) int {
+	var took struct{ Lines []string }
+	if err := t.api.do(ctx, "POST", t.chat+"/messages", map[string]string{"text": say}, &took); err != nil {
+		return t.Refuse(command.Fail, err)
+	}
+	if took.Lines != nil { // it was a command, which opens no turn
+		for _, l := range took.Lines {
+			t.screen.say(text.Prose(l))
+		}
+		return command.OK
+	}
+	for t.stopping = false; ; {
+		if t.put(ctx); t.asking.RequestID != "" && t.lines == nil {
+			t.answer(ctx, t.safe())
+			continue
+		}
+		select {
+		case e := <-t.events:
+			if e.err != nil {
+				return t.Refuse(command.Fail, e.err)
+			}
+			if why, over := t.hear(e); over {
+				return t.over(why)
+			}
+			if t.asking.RequestID != "" && !t.screen.open { // something was said below the question
+				t.prompt()
+			}
+		case l, ok := <-t.lines:
+			if !ok {
+				t.lines = nil // from here on everything that asks is denied
+				continue
+			}
+			t.screen.open = false // who typed it ended the line
+			t.take(ctx, l)
+		case <-t.Signals:
+			if t.stopping {
+				return interrupted
+			}
+			t.stopping = true
+			t.screen.say(sayStopping)
+			t.stop(ctx)
+		}
+	}
+}
+
+// hear takes one event. over says that a turn ended, and why.
+func (t *talk) hear(e event) (why string, over bool) {
+	switch e.name {
+	case "message":
+		var m message
+		if json.Unmarshal([]byte(e.data), &m) == nil && m.Role == "assistant" {
+			t.message = m
+			t.screen.show(m)
+		}
+	case "turn_done":
+		var d struct {
+			Turn     string `json:"turn_id"`
+			Why, Say string
+		}
+		if json.Unmarshal([]byte(e.data), &d) == nil && !t.ended[d.Turn] { // a stream that broke may tell it twice
+			t.ended[d.Turn] = true
+			if d.Why != string(turn.Answered) {
+				t.screen.once("end/"+d.Why+"/"+t.message.ID, sayEndedOther+text.Prose(cmp.Or(d.Say, d.Why)))
+			}
+			return d.Why, true
+		}
+	}
+	return "", false
+}
+
+func (t *talk) over(why string) int {
+	t.screen.endLine()
+	t.asking, t.confirms = block{}, ""
+	switch {
+	case why == string(turn.Answered):
+		return command.OK
+	case t.stopping:
+		return interrupted
+	}
+	return command.Fail
+}
+
+// put puts the first ask that waits and was not answered here, unless it stands there already.
+func (t *talk) put(ctx context.Context) {
+	var next block
+	for _, b := range t.message.Blocks {
+		if b.Type == "ask" && !t.answered[b.RequestID] {
+			next = b
+			break
+		}
+	}
+	if next.RequestID == t.asking.RequestID {
+		return
+	}
+	if t.asking.RequestID != "" && !t.answered[t.asking.RequestID] {
+		t.screen.say(sayGone)
+	}
+	if t.asking, t.confirms = next, ""; next.RequestID == "" {
+		return
+	}
+	t.screen.say("\n" + next.card())
+	if c := next.offers(chat.AllowChat); c != nil {
+		label := "session: " + text.Prose(c.Label)
+		if c.Hint != "" && c.Hint != c.Label {
+			label += " (" + text.Prose(c.Hint) + ")"
+		}
+		t.screen.say(label)
+	}
+	if t.safe() == "" { // nothing that a terminal has a letter for
+		t.answered[next.RequestID], t.asking = true, block{}
+		t.screen.say(sayOnPage + t.page)
+		if t.lines == nil {
+			t.stop(ctx)
+		}
+		return
+	}
+	if next.offers(chat.Answer) != nil {
+		t.screen.say(sayOnPage + t.page)
+	}
+	t.number = t.keys.put()
+	t.prompt()
+}
+
+// offers finds one of an ask's buttons.
+func (b block) offers(c chat.Choice) *choice {
+	for i := range b.Choices {
+		if b.Choices[i].Choice == string(c) {
+			return &b.Choices[i]
+		}
+	}
+	return nil
+}
+
+// prompt is the question's last line.
+func (t *talk) prompt() {
+	if t.confirms != "" {
+		t.screen.ask(sayTypeYes)
+		return
+	}
+	var words []string
+	letter := ""
+	for _, a := range answers {
+		if t.asking.offers(a.choice) != nil {
+			words, letter = append(words, a.word), a.letter
+		}
+	}
+	t.screen.ask(fmt.Sprintf("%s (%s): ", strings.Join(words, "  "), letter))
+}
+
+// safe is the choice that lets nothing happen: the last one that is offered.
+func (t *talk) safe() (c chat.Choice) {
+	for _, a := range answers {
+		if t.asking.offers(a.choice) != nil {
+			c = a.choice
+		}
+	}
+	return c
+}
+
+// take is a typed line while a turn goes on.
+func (t *talk) take(ctx context.Context, l typedLine) {
+	switch {
+	case t.asking.RequestID == "":
+		t.screen.say(sayNotAsked)
+		return
+	case l.at < t.number:
+		t.screen.say(sayTooEarly)
+		t.prompt()
+		return
+	}
+	word, chosen := strings.ToLower(strings.TrimSpace(l.text)), t.safe()
+	if t.confirms != "" && word == "yes" {
+		chosen = t.confirms
+	}
+	for _, a := range answers {
+		c := t.asking.offers(a.choice)
+		if t.confirms != "" || c == nil || word != a.letter {
+			continue
+		}
+		if chosen = a.choice; chosen != chat.Reveal && c.Confirm == "" {
+			break
+		}
+		if chosen == chat.Reveal {
+			t.reveal(ctx)
+		} else {
+			t.confirms = chosen
+			t.screen.say(text.Prose(c.Confirm))
+		}
+		t.number = t.keys.put()
+		t.prompt()
+		return
+	}
+	t.answer(ctx, chosen)
+}
+
+// choose sends a choice about the ask that stands there.
+func (t *talk) choose(ctx context.Context, request string, c chat.Choice, out any) bool {
+	err := t.api.do(ctx, "POST", "/api/v1/asks/"+url.PathEscape(request), map[string]string{"choice": string(c)}, out)
+	if err != nil {
+		t.screen.say(sayNotTaken + err.Error())
+	}
+	return err == nil
+}
+
+// reveal shows what the card masks.
+func (t *talk) reveal(ctx context.Context) {
+	var out struct {
+		Hidden struct{ Parts []struct{ Text string } }
+	}
+	t.choose(ctx, t.asking.RequestID, chat.Reveal, &out)
+	for _, p := range out.Hidden.Parts {
+		t.screen.say(text.Prose(p.Text))
+	}
+}
+
+// answer sends a choice. One that is not taken is told, and the ask is left to others; where nobody types, the turn is stopped then,
+// because it would wait for nobody.
+func (t *talk) answer(ctx context.Context, c chat.Choice) {
+	request := t.asking.RequestID
+	t.answered[request] = true
+	t.asking, t.confirms = block{}, ""
+	if t.lines == nil {
+		t.screen.open = false
+		fmt.Fprintln(t.Stdout, sayNobody+string(c))
+	}
+	if !t.choose(ctx, request, c, nil) && t.lines == nil {
+		t.stop(ctx)
+	}
+}
+
+// stop stops the turn.
+func (t *talk) stop(ctx context.Context) {
+	if err := t.api.do(ctx, "POST", t.chat+"/stop", nil, nil); err != nil {
+		t.screen.say(sayNotTaken + err.Error())
+	}
+}

@@ -1,0 +1,77 @@
+package terminal
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/nodhq/nod/core/render"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// What a model writes moves no cursor; what goes on is not said twice; and a card has all of every argument.
+func TestChatPaper(t *testing.T) {
+	var out strings.Builder
+	p := newScreen(&out)
+	text := func(s string) message {
+		return message{ID: "m", Blocks: []block{{Type: "text", Markdown: s}}}
+	}
+	p.show(text("one \x1b[2J"))
+	p.show(text("one \x1b[2Jtwo"))
+	p.show(text("one \x1b[2Jtwo"))
+	p.show(text("other"))
+	p.endLine()
+	if got, want := out.String(), "one \\u{001B}[2Jtwo\nother\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	ask := block{Ask: render.Ask{Header: "h"}, Arguments: render.Args{JSON: `{"a": "all of it\u{202E}"}`, Chars: 20, Rows: []render.Row{{Name: "a", Value: "all …", Hidden: 4}}}}
+	if got := ask.card(); !strings.Contains(got, "all of it") || strings.Contains(got, "all …") {
+		t.Errorf("a shortened row is shown for the whole:\n%s", got)
+	}
+}
+
+// A turn that ended is told twice where a stream broke in between; the second time it ends nothing.
+func TestChatTurnEndsOnce(t *testing.T) {
+	talk := &talk{screen: newScreen(io.Discard), ended: map[string]bool{}}
+	done := event{name: "turn_done", data: `{"turn_id":"t1","why":"answered"}`}
+	if why, over := talk.hear(done); !over || why != "answered" {
+		t.Errorf("%q %v", why, over)
+	}
+	if _, over := talk.hear(done); over {
+		t.Error("it ends the next turn")
+	}
+}
+
+// A line belongs to the question that stood there when it was begun.
+func TestKeyboard(t *testing.T) {
+	k := newKeyboard()
+	r, w := io.Pipe()
+	go k.read(t.Context(), r)
+	type_ := func(s string) {
+		if _, err := io.WriteString(w, s); err != nil {
+			t.Error(err)
+		}
+	}
+	var typing sync.WaitGroup
+	typing.Go(func() { type_("before\nbeg") })
+	if l := <-k.lines; l.text != "before" || l.at != 0 {
+		t.Errorf("%+v", l)
+	}
+	typing.Wait()
+	now := k.put()
+	typing.Go(func() { type_("un\nafter\r\nrest"); _ = w.Close() })
+	if l := <-k.lines; l.text != "begun" || l.at >= now {
+		t.Errorf("%+v", l)
+	}
+	if l := <-k.lines; l.text != "after" || l.at != now {
+		t.Errorf("%+v", l)
+	}
+	if l, more := <-k.lines; more {
+		t.Errorf("what has no end is a line: %+v", l)
+	}
+	typing.Wait()
+}

@@ -1,0 +1,54 @@
+package audit
+
+import (
+	"strings"
+	"time"
+)
+
+// Filter picks records. The zero Filter matches all; every field that is set narrows it.
+type Filter struct {
+	Since, Until time.Time // from Since on, before Until
+	Actor        string    // who acted: [chat.User.String], the platform's own key, or the display name; "nod" for nod itself
+	Chat         string    // [chat.ID.String]
+	Server, Tool string
+	Kind         string // a kind, or an outcome: "decision", "denied"
+	Limit        int    // how many at most, the newest ones; 0: all. Match does not look at it, Pick does
+}
+
+// Match reports whether the filter, its Limit aside, takes a record. Letters are compared without their case.
+func (f Filter) Match(r Record) bool {
+	switch {
+	case r.At.Before(f.Since), !f.Until.IsZero() && !r.At.Before(f.Until): // nothing is before the zero time
+		return false
+	case f.Chat != "" && f.Chat != r.Chat:
+		return false
+	case f.Server != "" && !strings.EqualFold(f.Server, r.Server), f.Tool != "" && !strings.EqualFold(f.Tool, r.Tool):
+		return false
+	case f.Kind != "" && !strings.EqualFold(f.Kind, r.Kind) && !strings.EqualFold(f.Kind, r.Outcome):
+		return false
+	case f.Actor != "" && !f.acted(r):
+		return false
+	}
+	return true
+}
+
+func (f Filter) acted(r Record) bool {
+	if strings.EqualFold(f.Actor, r.Name) {
+		return true
+	}
+	return !r.By.IsZero() && (f.Actor == r.By.String() || f.Actor == r.By.Key)
+}
+
+// Pick gives the records that match, in their order; with a Limit the last ones of them.
+func (f Filter) Pick(all []Record) []Record {
+	var out []Record
+	for _, r := range all {
+		if f.Match(r) {
+			out = append(out, r)
+		}
+	}
+	if f.Limit > 0 {
+		out = out[max(0, len(out)-f.Limit):]
+	}
+	return out
+}

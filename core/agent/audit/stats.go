@@ -1,0 +1,199 @@
+package audit
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/nodhq/nod/core/permission"
+)
+
+// Stats are numbers over records. Each is a count of records, so they equal what an export of the same records shows: asks are
+// requests with the outcome asked, approvals are decisions with the outcome approved, and so on. An answer that was taken back is
+// counted as given, and in Undone.
+type Stats struct {
+	Since time.Time `json:"since,omitzero"` // of the oldest record
+	Until time.Time `json:"until,omitzero"` // of the newest
+
+	Records   int `json:"records"`
+	Asked     int `json:"asked"`
+	Approvals int `json:"approvals"`
+	Denials   int `json:"denials"`
+	Expiries  int `json:"expiries"` // of asks; nobody answered
+	Cancelled int `json:"cancelled"`
+	Undone    int `json:"undone"`
+	Forbidden int `json:"forbidden"` // by a rule, unasked
+	Invalid   int `json:"invalid"`   // no such tool, or wrong arguments
+
+	AutoRuns     int `json:"auto_runs"`     // started by a rule, unasked
+	GrantRuns    int `json:"grant_runs"`    // started by a grant
+	ApprovedRuns int `json:"approved_runs"` // started by a click
+	Failed       int `json:"failed"`        // runs that answered with an error, late ones included
+	Unknown      int `json:"unknown"`       // runs whose end nobody saw
+
+	// Of the asks that were approved, denied or expired; 0 where there are none.
+	ApprovalRate float64 `json:"approval_rate"`
+	DenialRate   float64 `json:"denial_rate"`
+	ExpiryRate   float64 `json:"expiry_rate"`
+
+	// Time from the asking to the answer, over approvals and denials, by nearest rank.
+	Median time.Duration `json:"median_ns"`
+	P90    time.Duration `json:"p90_ns"`
+
+	Tools       []ToolStats  `json:"tools,omitempty"`       // every tool, the most used first
+	Blocked     []ToolStats  `json:"blocked,omitempty"`     // the tools that were stopped most often, at most ten
+	Suggestions []Suggestion `json:"suggestions,omitempty"` // never applied by themselves
+}
+
+// ToolStats are the counts of one tool.
+type ToolStats struct {
+	Server    string `json:"server"`
+	Tool      string `json:"tool"`
+	Asked     int    `json:"asked"`
+	Approvals int    `json:"approvals"`
+	Denials   int    `json:"denials"`
+	Expiries  int    `json:"expiries"`
+	Forbidden int    `json:"forbidden"`
+	Runs      int    `json:"runs"` // starts, however they were allowed
+	Failed    int    `json:"failed"`
+
+	careful bool // an admin's, or dangerous: nothing is suggested that would lower the care
+}
+
+// Blocked is how often the tool did not run because of a rule, a person, or nobody.
+func (t ToolStats) Blocked() int { return t.Denials + t.Expiries + t.Forbidden }
+
+// Suggestion is what the numbers speak for. A person may follow it; nothing follows it by itself (R146).
+type Suggestion struct {
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+	Do     string `json:"do"`   // allow, disable or reach
+	Seen   int    `json:"seen"` // asks that it rests on
+	Say    string `json:"say"`
+}
+
+// What a suggestion takes. Few asks are chance.
+const (
+	suggestAllow   = 20 // approvals, and no denial
+	suggestDisable = 5  // denials, and no approval
+	suggestReach   = 5  // expiries, and at least half of the asks
+	mostBlocked    = 10
+)
+
+// StatsOf counts. The records may be of several chats and in any order; each is counted once for each time it is given.
+func StatsOf(records []Record) Stats {
+	var s Stats
+	var took []int64
+	tools := map[[2]string]*ToolStats{}
+	for _, r := range records {
+		if s.Records++; s.Since.IsZero() || r.At.Before(s.Since) {
+			s.Since = r.At
+		}
+		if r.At.After(s.Until) {
+			s.Until = r.At
+		}
+		t := &ToolStats{} // nobody's
+		if r.Tool != "" {
+			key := [2]string{r.Server, r.Tool}
+			if tools[key] == nil {
+				tools[key] = &ToolStats{Server: r.Server, Tool: r.Tool}
+			}
+			t = tools[key]
+			t.careful = t.careful || r.Level == permission.LevelAdmin.String() || r.Risk == permission.Dangerous.String()
+		}
+		s.count(r, t)
+		if r.Kind == Decision && (r.Outcome == Approved || r.Outcome == Denied) {
+			took = append(took, r.MS)
+		}
+	}
+	if n := float64(s.Approvals + s.Denials + s.Expiries); n > 0 {
+		s.ApprovalRate, s.DenialRate, s.ExpiryRate = float64(s.Approvals)/n, float64(s.Denials)/n, float64(s.Expiries)/n
+	}
+	slices.Sort(took)
+	s.Median, s.P90 = rank(took, 50), rank(took, 90)
+	s.rankTools(tools)
+	return s
+}
+
+func (s *Stats) count(r Record, t *ToolStats) {
+	add := func(counts ...*int) {
+		for _, n := range counts {
+			*n++
+		}
+	}
+	switch r.Kind + " " + r.Outcome {
+	case Request + " " + Asked:
+		add(&s.Asked, &t.Asked)
+	case Request + " " + Forbidden:
+		add(&s.Forbidden, &t.Forbidden)
+	case Request + " " + Invalid:
+		add(&s.Invalid)
+	case Decision + " " + Approved:
+		add(&s.Approvals, &t.Approvals)
+	case Decision + " " + Denied:
+		add(&s.Denials, &t.Denials)
+	case Expire + " " + Timeout:
+		add(&s.Expiries, &t.Expiries)
+	case Undo + " " + Undone:
+		add(&s.Undone)
+	case Cancel + " " + Cancelled:
+		add(&s.Cancelled)
+	case Start + " " + Auto:
+		add(&s.AutoRuns, &t.Runs)
+	case Start + " " + Granted:
+		add(&s.GrantRuns, &t.Runs)
+	case Start + " " + Approved:
+		add(&s.ApprovedRuns, &t.Runs)
+	case Finish + " " + Failed, Late + " " + Failed:
+		add(&s.Failed, &t.Failed)
+	case Unknown + " " + Lost, Unknown + " " + Repeated:
+		add(&s.Unknown)
+	}
+}
+
+// rank is the nearest-rank percentile of sorted milliseconds; 0 of none.
+func rank(sorted []int64, percent int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	i := (len(sorted)*percent + 99) / 100
+	return time.Duration(sorted[i-1]) * time.Millisecond
+}
+
+func (s *Stats) rankTools(tools map[[2]string]*ToolStats) {
+	for _, t := range tools {
+		s.Tools = append(s.Tools, *t)
+		if t.Blocked() > 0 {
+			s.Blocked = append(s.Blocked, *t)
+		}
+	}
+	by := func(n func(ToolStats) int) func(a, b ToolStats) int {
+		return func(a, b ToolStats) int {
+			return cmp.Or(cmp.Compare(n(b), n(a)), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool, b.Tool))
+		}
+	}
+	slices.SortFunc(s.Tools, by(func(t ToolStats) int { return t.Asked + t.Forbidden + t.Runs }))
+	slices.SortFunc(s.Blocked, by(ToolStats.Blocked))
+	s.Blocked = s.Blocked[:min(len(s.Blocked), mostBlocked)]
+	for _, t := range s.Tools {
+		if x, ok := t.suggest(); ok {
+			s.Suggestions = append(s.Suggestions, x)
+		}
+	}
+}
+
+func (t ToolStats) suggest() (Suggestion, bool) {
+	x := Suggestion{Server: t.Server, Tool: t.Tool}
+	switch {
+	case t.Denials == 0 && t.Approvals >= suggestAllow && !t.careful:
+		x.Do, x.Seen, x.Say = "allow", t.Approvals, sayAllow(t.Approvals)
+	case t.Approvals == 0 && t.Denials >= suggestDisable:
+		x.Do, x.Seen, x.Say = "disable", t.Denials, sayDisable(t.Denials)
+	case t.Expiries >= suggestReach && 2*t.Expiries >= t.Approvals+t.Denials+t.Expiries:
+		n := t.Approvals + t.Denials + t.Expiries
+		x.Do, x.Seen, x.Say = "reach", n, sayReach(t.Expiries, n)
+	default:
+		return x, false
+	}
+	return x, true
+}

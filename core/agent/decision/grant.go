@@ -1,0 +1,117 @@
+package decision
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/text"
+)
+
+// grant is the standing permission that a choice makes. A wider one is for the server's tools as they are now.
+func (j Judge) grant(s turn.Session, c turn.ToolCall, in chat.Clicked) (*permission.Grant, error) {
+	var tools []permission.Tool
+	req := turn.Requested(s, c)
+	switch in.Choice {
+	case chat.AllowReads, chat.AllowWrites, chat.AllowServer:
+		now, err := j.Tools()
+		if err != nil {
+			return nil, fmt.Errorf("list the tools: %w", err)
+		}
+		for _, t := range now {
+			tools = append(tools, t.Tool)
+			if t.Tool == c.Tool {
+				req = t.Request(s, c)
+			}
+		}
+	default: // for this one tool
+	}
+	g, ok := turn.GrantFor(s, c, in.Choice, tools, in.Uses)
+	if !ok {
+		return nil, notOffered()
+	}
+	g.By = in.User
+	if covers, _ := permission.Covers(j.Policy, j.givenNow(g, s), req, j.Now); !covers && g.Scope != permission.ScopeTool {
+		return nil, refuse(RefusedNotOffered, text.NotYoursToGrant()) // a label must grant what it says
+	}
+	g.ID, g.Name, g.At, g.Epoch = permission.GrantID(j.Mint()), in.Name, j.Now, j.Policy.Epoch
+	return &g, nil
+}
+
+// givenNow is a grant as if it had just been given, whatever the clocks say.
+func (j Judge) givenNow(g permission.Grant, s turn.Session) permission.Grant {
+	g.Epoch, g.At = j.Policy.Epoch, s.ModeAt.Add(time.Millisecond)
+	return g
+}
+
+// coverOthers answers what else waits and is covered by what this answer leaves standing, by the rule that later calls are ruled by: a grant,
+// or what the person ticked to be remembered. Each has a record of its own.
+func (j Judge) coverOthers(s turn.Session, c turn.ToolCall, in chat.Clicked, ev turn.Event) (more []turn.Event) {
+	d, ok := ev.(turn.Decided)
+	if !ok || !turn.Allows(d.Choice) || d.Grant == nil && !turn.Remembers(c, in.User) {
+		return nil
+	}
+	var grants []permission.Grant
+	if d.Grant != nil {
+		grants = []permission.Grant{j.givenNow(*d.Grant, s)}
+	}
+	if turn.Remembers(c, in.User) {
+		keep := Remembered(c, in, d.Choice, d.Grant)
+		j.Policy.Remembered = append(slices.Clip(j.Policy.Remembered), keep) // j is this function's own
+	}
+	for x, req := range j.coverable(s, c) {
+		yes := decided(x, chat.AllowOnce, in)
+		switch r := permission.Weigh(j.Policy, grants, req, j.Now); {
+		case r.Verdict != permission.Allow:
+		case r.Grant != "":
+			if grants[0].Counted {
+				grants[0].Uses--
+			}
+			yes.Under = r.Grant
+			more = append(more, yes)
+		case r.Winner() == permission.RuleRemembered:
+			more = append(more, yes)
+		}
+	}
+	return more
+}
+
+// coverable gives the other calls that wait and that one answer may cover, with what the policy has to know of each.
+func (j Judge) coverable(s turn.Session, not turn.ToolCall) iter.Seq2[turn.ToolCall, permission.Request] {
+	return func(yield func(turn.ToolCall, permission.Request) bool) {
+		var tools []Tool
+		for _, x := range turn.OpenAsks(s) {
+			if x.ID == not.ID || !turn.Coverable(x) {
+				continue
+			}
+			if tools == nil {
+				var err error
+				if tools, err = j.Tools(); err != nil {
+					return // they go on asking
+				}
+			}
+			if t, _ := find(tools, x.Tool); t.Tool == x.Tool && !yield(x, t.Request(s, x)) {
+				return
+			}
+		}
+	}
+}
+
+// Remembered is what a person's answer to a call leaves standing for them: as narrow as what they clicked.
+func Remembered(c turn.ToolCall, in chat.Clicked, choice chat.Choice, g *permission.Grant) permission.Remembered {
+	keep := permission.Remembered{ID: RememberedID(c.Ask), By: in.User, Name: in.Name, Tool: c.Tool, Choice: permission.StandDeny}
+	if turn.Allows(choice) {
+		keep.Choice = permission.StandAllow
+	}
+	if g != nil && g.Scope == permission.ScopeTool {
+		keep.Pins, keep.Until = g.Pins, g.Until
+	}
+	return keep
+}
+
+// RememberedID names what was remembered with the decision of an ask.
+func RememberedID(ask turn.AskID) string { return "r:" + string(ask) }

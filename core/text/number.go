@@ -1,0 +1,86 @@
+package text
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Number is n with thousands separated: "98,000".
+func Number(n int) string {
+	s := strconv.Itoa(n)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// Count is a number of things: "1 more message", "2 more messages".
+func Count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return Number(n) + " " + thing
+}
+
+// Took is a duration as people say it: "0.2 s", "60 s", "2 min", "3 h", "4 days". It rounds down, but never
+// to nothing.
+func Took(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "0 s"
+	case d < 100*time.Millisecond:
+		return "0.1 s"
+	case d < time.Second:
+		return "0." + strconv.Itoa(int(d/(100*time.Millisecond))) + " s"
+	case d < 2*time.Minute:
+		return strconv.Itoa(int(d/time.Second)) + " s"
+	case d < 2*time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " min"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d/time.Hour)) + " h"
+	}
+	return strconv.Itoa(int(d/(24*time.Hour))) + " days"
+}
+
+// Clock is a moment as a sentence names it, where a surface cannot draw the reader's own time: "14:02 UTC".
+func Clock(t time.Time) string { return clock(t, "15:04 UTC") }
+
+// ClockSeconds is [Clock] with seconds: "14:02:07 UTC".
+func ClockSeconds(t time.Time) string { return clock(t, "15:04:05 UTC") }
+
+func clock(t time.Time, layout string) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(layout)
+}
+
+// ShortDigest is the first eight characters of a digest, and "…".
+func ShortDigest(d string) string {
+	if len(d) <= 8 {
+		return d
+	}
+	return d[:8] + "…"
+}
+
+// OneOf joins names with commas and "or".
+func OneOf(names []string) string { return series(names, " or ") }
+
+// AllOf joins names with commas and "and".
+func AllOf(names []string) string { return series(names, " and ") }
+
+func series(names []string, last string) string {
+	switch n := len(names); n {
+	case 0:
+		return ""
+	case 1:
+		return names[0]
+	default:
+		return strings.Join(names[:n-1], ", ") + last + names[n-1]
+	}
+}

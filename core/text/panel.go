@@ -1,0 +1,336 @@
+package text
+
+import (
+	"strings"
+)
+
+// The sentences of the settings: of their panel, and of the commands around it. Names inside are untrusted text.
+
+// PanelTitle stands over the settings.
+const PanelTitle = "Permissions"
+
+// The tabs.
+const (
+	TabHome      = "Overview"
+	TabGrants    = "Allowed"
+	TabServers   = "Servers and tools"
+	TabMine      = "My choices"
+	TabTemplates = "Templates"
+	TabHistory   = "History"
+	TabStats     = "Statistics"
+)
+
+// Headings, what stands below them, and what stands where there is nothing.
+const (
+	PanelPending     = "Waiting for an answer"
+	PanelPendingNote = "Read the whole question in its message, and answer it there."
+	PanelPendingNone = "Nothing waits for you."
+	PanelHere        = "This chat"
+	PanelYou         = "You"
+	PanelHalt        = "Emergency stop"
+	PanelNews        = "To be looked at"
+
+	PanelGrantsHere        = "Allowed in this chat"
+	PanelGrantsElsewhere   = "Allowed in other chats"
+	PanelNoGrants          = "Nothing is allowed in this chat beyond its settings."
+	PanelNoGrantsElsewhere = "Nothing in other chats that concerns you."
+
+	PanelMineNote = "They hold for what you ask yourself, in every chat, and for nobody else."
+	PanelMineNone = "You told me to remember nothing."
+
+	PanelNoServers      = "There is no server."
+	PanelEverything     = "For everything"
+	PanelTools          = "Tools"
+	PanelNoTools        = "It offers no tools now."
+	PanelServerSettings = "Settings of this server"
+	PanelToolSettings   = "Settings of this tool"
+	PanelLook           = "To be looked at"
+	PanelOwnChoice      = "My own choice"
+	PanelOwnNote        = "For what you ask yourself. It never takes the place of an admin."
+	PanelWhy            = "What would happen to a call of yours now, and why"
+	PanelInstallNote    = "What would hold for each tool, and why. Nothing that a server says of itself makes it less careful, unless the server is trusted."
+
+	PanelTemplatesNote = "Settings for a common way of working. Nothing is changed before you saw what would be."
+	PanelPreview       = "What would change"
+
+	PanelNoHistory       = "Nothing is on record."
+	PanelNoChat          = "This is about one chat, and it is not known which: in that chat, write the same after a mention, such as “@" + Product + " history”."
+	PanelBlocked         = "Stopped most often"
+	PanelNoBlocked       = "No tool was stopped."
+	PanelSuggestions     = "What the numbers speak for"
+	PanelSuggestionsNote = "Nothing of this is ever done by itself."
+	PanelNoSuggestions   = "Nothing: there are too few numbers, or they speak for what is set."
+)
+
+// Labels of acts.
+const (
+	LabelMode        = "Mode"
+	LabelHalt        = "Halt everything…"
+	LabelResume      = "Resume"
+	LabelLook        = "Look at them"
+	LabelOpen        = "Open"
+	LabelGoToMessage = "Go to the message"
+	LabelRevokeAll   = "Revoke all here…"
+	LabelRevokeMine  = "Revoke all of mine here…"
+	LabelForget      = "Forget"
+	LabelForgetAll   = "Forget all…"
+	LabelUseDefault  = "Use the default"
+	LabelTrust       = "Trust server…"
+	LabelUndoTrust   = "Undo: trust it no more"
+	LabelAccept      = "Accept as it is now"
+	LabelEditTool    = "Edit"
+	LabelPreview     = "Show what would change"
+	LabelApply       = "Apply…"
+	LabelFilter      = "Show only"
+)
+
+// LabelChange opens the form for one setting.
+func LabelChange(field string) string { return "Change: " + field }
+
+// ServersTab is TabServers with how many tools are new or changed, 0 for who need not know.
+func ServersTab(news int) string {
+	if news == 0 {
+		return TabServers
+	}
+	return TabServers + " (" + Number(news) + " new)"
+}
+
+// LabelAcceptAll accepts n tools as they are.
+func LabelAcceptAll(n int) string { return "Accept all as they are now (" + Number(n) + ")" }
+
+// RevokeHint is the accessible name of a Revoke button.
+func RevokeHint(what string) string { return "Revoke: " + what }
+
+// What has to be confirmed, and what is then done.
+const (
+	ConfirmNeverMode = "Let every tool call in this chat run without asking, until you change this or the chat starts over? " +
+		StillAsks + " This is dangerous."
+	ConfirmHalt = "Stop every turn in every chat at once, and let nothing run until an admin resumes it?"
+	NowHalted   = "Halted: every turn is being stopped, and nothing runs until an admin resumes it."
+	NowResumed  = "Resumed. What was stopped stays stopped; people can ask again."
+)
+
+// ConfirmRevokeAll asks before several grants end.
+func ConfirmRevokeAll(n int) string {
+	return "Revoke " + Count(n, "permission") + " of this chat? What they covered asks again from now on."
+}
+
+// ConfirmForgetAll asks before several remembered choices end.
+func ConfirmForgetAll(n int) string {
+	return "Forget " + Count(n, "choice") + " of yours? Denials are forgotten as well: what they kept away asks again."
+}
+
+// ConfirmTrust says what trusting a server means (R112).
+func ConfirmTrust(server string, tools int) string {
+	return "Trust " + server + "? Its " + Count(tools, "tool") + " are accepted as they are now and run without asking in every chat, for everybody, dangerous ones included, " +
+		"where they have no setting of their own; what it says about its tools is believed. Tools that need an admin still ask, and so do tools that it adds or changes later. This is dangerous."
+}
+
+// ConfirmAccept says what accepting tools means.
+func ConfirmAccept(server string, n int) string {
+	return "You looked at " + Count(n, "tool") + " of " + server + " and accept them as they are now?"
+}
+
+// AcceptMeans stands beside the button that accepts all.
+const AcceptMeans = "Accepting says that you looked: it makes these definitions the ones that count. Whether tools ask stays as it says below."
+
+// ConfirmRemember asks before a tool is allowed for good, for one person.
+func ConfirmRemember(tool, server string) string {
+	return "Allow " + tool + " of " + server + " without asking whenever you ask for it yourself, in every chat, until you forget this or the tool changes?"
+}
+
+// ConfirmApply asks before a template is applied.
+func ConfirmApply(title string, n int) string {
+	return "Apply “" + title + "”? It changes " + Count(n, "setting") + " for everybody."
+}
+
+// ConfirmSuggestion asks before a suggestion is followed.
+func ConfirmSuggestion(do, tool string) string {
+	if do == "disable" {
+		return "Disable " + tool + " for everybody?"
+	}
+	return "Let " + tool + " run without asking, in every chat, for everybody? This is dangerous."
+}
+
+// ConfirmSetting is what has to be confirmed before a setting takes caution away, or "". server says that it is for all tools of one.
+func ConfirmSetting(field, value, where string, server bool) string {
+	switch field + " " + value {
+	case "ask never":
+		if server {
+			return "Let calls of all tools of " + where + " that have no setting of their own run without asking, in every chat, for everybody? " +
+				"Its tools are accepted as they are now. This is dangerous."
+		}
+		return "Let calls of " + where + " run without asking, in every chat, for everybody? This is dangerous."
+	case "mode never":
+		return "Let chats run every tool call without asking unless they say otherwise? " + StillAsks + " This is dangerous."
+	case "trusted true":
+		return "Believe what " + where + " says about its own tools? Those that it calls read-only then run without asking, and its tools are accepted as they are now."
+	case "approval AutoApprove":
+		return "Let " + where + " run without asking where no setting says otherwise, in every chat, for everybody? This is dangerous."
+	case "repeat always":
+		return "Run a call of " + where + " again by itself when nobody knows whether it happened? It may then happen twice. This is dangerous."
+	}
+	return ""
+}
+
+// What a person hears once something is done, or was not.
+const (
+	NothingToChange  = "Nothing would change by that: it is so already."
+	NotHalted        = "Nothing is halted."
+	HaltedSince      = "Everything is halted, by "
+	ToolIsDisabled   = "The tool is disabled."
+	AdminEachCall    = "An admin must decide each call of this tool: a choice of yours cannot stand for that."
+	LookFirst        = "The tool changed: an admin has to look at it first."
+	AcceptFirst      = "The tool is new: an admin has to accept it first."
+	StandingWithheld = "Standing permissions for this tool are withheld (tool setting)."
+	SeveralMust      = "Several people must allow each call of this tool: a choice of yours cannot stand for them."
+)
+
+// NotInPanel answers an act that is not offered (any more).
+func NotInPanel() string {
+	return "This is not offered here any more, or not to you. Look at the settings as they are now; nothing was changed."
+}
+
+// TooLongFill refuses a text.
+func TooLongFill(n int) string { return "That is too long: at most " + Count(n, "character") + "." }
+
+// ModeSet confirms a mode. label is C1's.
+func ModeSet(label string) string { return "This chat now: " + label + "." }
+
+// ModeIs says how a chat asks.
+func ModeIs(label string) string { return "This chat: " + label }
+
+// ModeFromDefault says what a chat without a mode of its own takes over.
+func ModeFromDefault(label string) string {
+	return "It has no mode of its own, so the mode for new chats holds: " + label
+}
+
+// GrantsHere counts a chat's grants.
+func GrantsHere(n int) string { return Count(n, "permission") + " given in this chat" }
+
+// NowForgotten confirms it.
+func NowForgotten(n int) string { return "Forgotten: " + Count(n, "choice") + "." }
+
+// NowRemembered confirms a choice.
+func NowRemembered(choice, tool, server string) string {
+	return "Remembered: " + RememberedLine(choice, tool, server, "") + "."
+}
+
+// RememberedLine is a remembered choice in words; limits say what narrows it.
+func RememberedLine(choice, tool, server, limits string) string {
+	what := strings.TrimSpace(ToolOf(tool, server) + " " + limits)
+	switch choice {
+	case "allow":
+		return "allow " + what + " without asking"
+	case "ask":
+		return "ask before every call of " + what
+	}
+	return "deny " + what
+}
+
+// OwnChoice is an option for one's own choice.
+func OwnChoice(choice string) string {
+	switch choice {
+	case "allow":
+		return "Allow without asking me"
+	case "ask":
+		return "Ask me before every call"
+	}
+	return "Deny"
+}
+
+// OwnNone says that somebody chose nothing for themselves.
+const OwnNone = "You chose nothing of your own."
+
+// RememberedStale stands beside an allowance for another definition.
+const RememberedStale = "The tool changed since: this no longer counts, and the tool asks."
+
+// RememberedCount counts somebody's remembered choices.
+func RememberedCount(n int) string { return Count(n, "remembered choice") + " of yours" }
+
+// NowSet confirms a setting.
+func NowSet(field, where, value string) string {
+	return where + ": " + field + " is now: " + value + "."
+}
+
+// NowUnset confirms that a setting is left to what stands above it.
+func NowUnset(field, where string) string { return where + ": " + field + " uses the default again." }
+
+// NowTrusted and NowUntrusted confirm R112's act and its undo.
+func NowTrusted(server string) string {
+	return server + " is trusted: its tools run without asking, but those that need an admin."
+}
+
+// NowUntrusted says what the undo does not take back.
+func NowUntrusted(server string) string {
+	return server + " is as it was before it was trusted. That somebody looked at its tools stays on record."
+}
+
+// NowAccepted confirms that tools count as they are.
+func NowAccepted(n int) string {
+	if n == 1 {
+		return "Accepted: the tool counts as it is now."
+	}
+	return "Accepted: " + Count(n, "tool") + " count as they are now."
+}
+
+// NowApplied confirms a template.
+func NowApplied(title string, n int) string {
+	return "Applied “" + title + "”: " + Count(n, "setting") + " changed."
+}
+
+// ToolOf names a tool: "write_file of files".
+func ToolOf(tool, server string) string { return tool + " of " + server }
+
+// AndMore stands for n rows that are not shown.
+func AndMore(n int) string { return "and " + Number(n) + " more" }
+
+// ChatsNotLookedAt says that a view did not look everywhere.
+func ChatsNotLookedAt(n int) string {
+	return "At least " + Count(n, "chat") + " more were not looked into here."
+}
+
+// Of what waits.
+const (
+	AskedBy         = ", asked by "
+	ExpiresAt       = " · expires "
+	WaitsForOutcome = "it may have happened: somebody has to say whether it did"
+	WaitsForAdmin   = "needs an admin"
+)
+
+// WaitsForInput is what a server wants of a person.
+func WaitsForInput(server string) string { return server + " asks you for something before it goes on" }
+
+// WaitsForOthers says who can answer.
+func WaitsForOthers(who []string) string {
+	if len(who) == 0 {
+		return "waits for somebody else"
+	}
+	return "waits for " + strings.Join(who, ", ")
+}
+
+// PendingCount counts what waits.
+func PendingCount(n int) string {
+	if n == 0 {
+		return PanelPendingNone
+	}
+	return Count(n, "call") + " waiting for an answer (say: pending)"
+}
+
+// Of grants.
+const (
+	AllowedBy = " · allowed by "
+	UntilAt   = " · until "
+)
+
+// GrantLimits says where a grant is and how often it still counts; the platform is empty for this chat.
+func GrantLimits(platform string, counted bool, uses int) string {
+	where := "in this chat"
+	if platform != "" {
+		where = "in another chat on " + platform
+	}
+	if counted {
+		return where + " · " + Count(uses, "call") + " left"
+	}
+	return where + " · any number of calls"
+}

@@ -1,0 +1,86 @@
+package text_test
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/text"
+)
+
+// mustShow is the set of SAFETY 4 #2, by Go's own tables: a second opinion on what Visible decides.
+func mustShow(r rune) bool {
+	if r == '\n' || r == '\t' {
+		return false
+	}
+	tables := []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp, unicode.Variation_Selector,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point, unicode.Bidi_Control, unicode.Join_Control}
+	return unicode.In(r, tables...) || unicode.Is(unicode.Zs, r) && r != ' ' || r >= 0xE0000 && r <= 0xE0FFF || r >= 0xFFF0 && r <= 0xFFF8
+}
+
+func TestVisibleWholeSet(t *testing.T) {
+	shown := 0
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if !mustShow(r) || unicode.Is(unicode.Cs, r) || unicode.Is(unicode.Co, r) && r%257 != 0 { // of 137,000 private ones some
+			continue
+		}
+		shown++
+		for _, s := range []string{string(r) + "ab", "a" + string(r) + "b", "ab" + string(r)} {
+			out, n := text.Visible(s)
+			if n != 1 {
+				t.Fatalf("U+%04X in %q: counted %d", r, s, n)
+			}
+			for _, o := range out {
+				if o >= utf8.RuneSelf || o < ' ' {
+					t.Fatalf("U+%04X survives in %q", o, out)
+				}
+			}
+			if !strings.Contains(out, `\u{`) {
+				t.Fatalf("U+%04X became %q", r, out)
+			}
+		}
+	}
+	if shown < 4000 {
+		t.Fatalf("only %d code points tried", shown)
+	}
+}
+
+func TestVisible(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain\n\ttext":      "plain\n\ttext",
+		"a\u200bb":           `a\u{200B}b`,
+		"\u202eevil":         `\u{202E}evil`,
+		"\x1b[31m":           `\u{001B}[31m`,
+		"\U000E0041":         `\u{E0041}`,
+		"a\xffb":             `a\x{FF}b`,
+		"\xe2\x80":           `\x{E2}\x{80}`,
+		"é中ñ😀":               "é中ñ😀",
+		"⚠\ufe0f":            `⚠\u{FE0F}`,
+		"\u3164\u115f\u2800": `\u{3164}\u{115F}\u{2800}`,
+		"a\u00a0b\r":         `a\u{00A0}b\u{000D}`,
+	} {
+		if got, _ := text.Visible(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if got := text.Prose("⚠\ufe0f می\u200cخواهم \u202e\x1b"); got != "⚠\ufe0f می\u200cخواهم "+`\u{202E}\u{001B}` {
+		t.Errorf("%q", got)
+	}
+}
+
+func FuzzVisible(f *testing.F) {
+	f.Add("a\u200b\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		out, n := text.Visible(s)
+		if !utf8.ValidString(out) {
+			t.Fatalf("%q became %q", s, out)
+		}
+		if again, k := text.Visible(out); k != 0 || again != out {
+			t.Fatalf("%q still hides something", out)
+		}
+		if (n == 0) != (out == s) || strings.Count(out, `\u{`)+strings.Count(out, `\x{`) < n {
+			t.Fatalf("%q became %q, %d counted", s, out, n)
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package embedded
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// bufferedPipe is a pipe's client end with room for what is not read yet, as a socket has. Without it a pipeline of
+// many commands never ends: the server waits for its first reply to be read, the client for its last command.
+type bufferedPipe struct {
+	net.Conn
+	mu     sync.Mutex
+	more   *sync.Cond
+	buf    []byte
+	err    error
+	closed bool
+}
+
+func newBufferedPipe(c net.Conn) *bufferedPipe {
+	r := &bufferedPipe{Conn: c}
+	r.more = sync.NewCond(&r.mu)
+	go r.pump() // ends with Close
+	return r
+}
+
+func (r *bufferedPipe) pump() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for {
+		for len(r.buf) == 0 && !r.closed {
+			r.more.Wait()
+		}
+		if r.closed {
+			return
+		}
+		b := r.buf
+		r.buf = nil
+		r.mu.Unlock()
+		_, err := r.Conn.Write(b)
+		r.mu.Lock()
+		if err != nil {
+			r.err = err
+			return
+		}
+	}
+}
+
+func (r *bufferedPipe) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return 0, net.ErrClosed
+	case r.err != nil:
+		return 0, r.err
+	}
+	r.buf = append(r.buf, b...)
+	r.more.Signal()
+	return len(b), nil
+}
+
+func (r *bufferedPipe) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	r.more.Signal()
+	r.mu.Unlock()
+	return r.Conn.Close()
+}
+
+// Writing never waits, so only reading has a deadline.
+func (r *bufferedPipe) SetDeadline(t time.Time) error    { return r.SetReadDeadline(t) }
+func (r *bufferedPipe) SetWriteDeadline(time.Time) error { return nil }

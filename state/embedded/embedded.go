@@ -1,0 +1,358 @@
+// Package embedded is a Redis in this process whose every write is in a journal on disk before it happens: what state uses where no Redis is
+// configured.
+//
+// A [Server] is a miniredis that takes writes one at a time, each at a recorded time, so that replaying the journal gives the same state to the last
+// stamp. kill -9 loses nothing acknowledged; a power cut loses at most what was not Sure. A snapshot only makes the journal shorter, and a lock
+// refuses a second process on the directory.
+//
+// Start reading at [Open] and [Server.Write]. journal.go has the frames and how a torn or damaged file is read, snapshot.go the snapshot,
+// conn.go the connection that go-redis gets, feed.go the signals, lock_unix.go and lock_windows.go the lock.
+//
+// It knows nothing of chats, nor of nod: scripts, keys and arguments are the caller's. It may import miniredis, go-redis and no room of the
+// house. A new key or a new script is state's; what makes a write survive is a line here.
+package embedded
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+)
+
+// Errors of this package.
+var (
+	// ErrInUse: another process has the directory.
+	ErrInUse = errors.New("the directory is in use")
+	// ErrClosed: the server was closed.
+	ErrClosed = errors.New("the store is closed")
+	// ErrReadOnly: the server was opened to be read.
+	ErrReadOnly = errors.New("the store was opened to be read only")
+)
+
+// Options are what a [Server] needs of the world.
+type Options struct {
+	Now         func() time.Time
+	OpenJournal func(path string) (Segment, error) // [OpenSegment], or a failing disk
+	JournalMax  int64                              // bytes after which a snapshot is due
+	Log         *slog.Logger
+}
+
+// Script is one transition, as Redis runs it. SHA is its SHA-1 in hexadecimal.
+type Script struct{ Name, Source, SHA string }
+
+// Write is one run of a script. One that is Sure is on disk before it is answered.
+type Write struct {
+	Script     Script
+	Keys, Args []string
+	Sure       bool
+}
+
+// Server is a miniredis whose every write is in a journal before it happens. Writes go one at a time, each at a
+// recorded time, so that replaying the journal gives the same state to the last stamp.
+type Server struct {
+	dir  string
+	opt  Options
+	mem  *miniredis.Miniredis
+	lock *os.File
+
+	mu      sync.Mutex
+	journal *journal
+	last    time.Time // the server's clock: never goes back
+	expired time.Time // up to when expiry was applied
+	broken  error     // why nothing more is written
+	gen     uint64    // of the newest journal
+	failure error     // why the journal cannot be gone on with: a new one has to be begun first
+	tried   time.Time // when that was tried last
+}
+
+// healApart is the time between two attempts to begin a new journal: each writes everything.
+const healApart = time.Second
+
+// Open takes dir for this process, replays the journal, cuts a torn tail, and calls begin, which may write with [Server.Amend] and makes the start of
+// this process a fact of its own. There is no listener: other programs of this machine must not be able to write.
+func Open(dir string, o Options, begin func(*Server) error) (_ *Server, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data_dir: %w", err)
+	}
+	d := &Server{dir: dir, opt: o, mem: miniredis.NewMiniRedis()}
+	if d.lock, err = lockFile(filepath.Join(dir, "lock")); errors.Is(err, ErrInUse) {
+		return nil, fmt.Errorf("data_dir %s: another nod is using it; stop that one, or give this one a data_dir of its own: %w", dir, err)
+	} else if err != nil {
+		return nil, fmt.Errorf("data_dir %s cannot be written: %w", dir, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = d.Release()
+		}
+	}()
+	if err = d.recover(); err == nil {
+		d.setClock(o.Now())
+		d.expire()
+		err = begin(d)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("data_dir %s: %w", dir, err)
+	}
+	if err := d.shorten(); err != nil { // a full disk, say: what is there can be read, and the next write tries again
+		o.Log.Error("state: the directory cannot be written, so nothing is accepted until it can", "dir", dir, "err", err)
+	}
+	return d, nil
+}
+
+// OpenToRead reads what the last process left in dir, and takes no writes. The lock refuses while another process has dir, and nothing in it is
+// changed.
+func OpenToRead(dir string, o Options) (_ *Server, err error) {
+	if _, err := os.Stat(filepath.Join(dir, "lock")); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("data_dir %s: no nod has kept anything here", dir)
+	} else if err != nil {
+		return nil, fmt.Errorf("data_dir: %w", err)
+	}
+	d := &Server{dir: dir, opt: o, mem: miniredis.NewMiniRedis(), broken: ErrReadOnly}
+	if d.lock, err = lockFile(filepath.Join(dir, "lock")); err != nil && !errors.Is(err, ErrInUse) {
+		return nil, fmt.Errorf("data_dir %s cannot be written, and its lock is taken while it is read: read a copy of the directory instead: %w", dir, err)
+	} else if err != nil {
+		return nil, fmt.Errorf("data_dir %s: a nod is running on it, and only one process can: stop it first, or read a copy of the directory that was made while it was stopped: %w", dir, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = d.Release()
+		}
+	}()
+	if err := d.recover(); err != nil {
+		return nil, fmt.Errorf("data_dir %s: %w", dir, err)
+	}
+	return d, nil
+}
+
+// recover starts the server and brings back what the last process had. It only reads.
+func (d *Server) recover() error {
+	c, err := d.mem.Dial() // the first dial starts the server
+	if err != nil {
+		return err
+	}
+	_ = c.Close()
+	if d.gen, err = latest(d.dir); err != nil {
+		return err
+	}
+	at, err := readSnapshot(d.dir, d.gen, d.mem)
+	if err != nil {
+		return err
+	}
+	d.setClock(at)
+	d.expired = d.last
+	return replay(journalPath(d.dir, d.gen), d.apply, d.opt.Log)
+}
+
+// Client is a client of the server in this process.
+func (d *Server) Client(o redis.Options) *redis.Client {
+	o.Addr, o.Dialer = "embedded", func(context.Context, string, string) (net.Conn, error) {
+		c, err := d.mem.Dial()
+		if err != nil {
+			return nil, err
+		}
+		return newBufferedPipe(c), nil
+	}
+	return redis.NewClient(&o)
+}
+
+// Write takes one write: clock, journal, then memory.
+func (d *Server) Write(w Write) (any, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.heal(); err != nil {
+		return nil, err
+	}
+	if err := d.journal.append(record{at: d.setClock(d.opt.Now()), script: w.Script, keys: w.Keys, args: w.Args}, w.Sure); err != nil {
+		// What the disk holds of it is not known. Memory is what was accepted: a snapshot of it goes on from there.
+		return nil, d.fail(err)
+	}
+	res, err := d.run(w.Script.Source, w.Keys, w.Args)
+	if err != nil {
+		return nil, fmt.Errorf("embedded store: %s: %w", w.Script.Name, err)
+	}
+	return res, nil
+}
+
+// Amend is a write of the function that begins: it is in the snapshot that follows, and in no journal.
+func (d *Server) Amend(w Write) (any, error) { return d.run(w.Script.Source, w.Keys, w.Args) }
+
+// Keys are all keys, sorted.
+func (d *Server) Keys() []string { return d.mem.Keys() }
+
+// Increment adds one to a number and returns it. Like [Server.Amend], it is for the function that begins.
+func (d *Server) Increment(key string) (int, error) { return d.mem.Incr(key, 1) }
+
+func (d *Server) fail(err error) error {
+	d.failure, d.tried = fmt.Errorf("the journal in %s cannot be written, so nothing is accepted until it can: %w", d.dir, err), d.opt.Now()
+	return d.failure
+}
+
+// heal begins a new journal where the last one cannot be gone on with.
+func (d *Server) heal() error {
+	switch {
+	case d.broken != nil:
+		return d.broken
+	case d.failure == nil:
+		return nil
+	case d.opt.Now().Sub(d.tried) < healApart:
+		return d.failure
+	}
+	if err := d.shorten(); err != nil {
+		return err
+	}
+	d.opt.Log.Info("state: the directory can be written again", "dir", d.dir)
+	return nil
+}
+
+// apply repeats a recorded write, at its time.
+func (d *Server) apply(r record) {
+	d.setClock(r.at)
+	if r.script.Source == "" {
+		d.expire()
+		return
+	}
+	_, _ = d.run(r.script.Source, r.keys, r.args) // an error then is the same error now
+}
+
+// run executes a script inside the server, without a connection that could fail between journal and memory.
+func (d *Server) run(source string, keys, args []string) (any, error) {
+	// What a key has left is counted from the last expiry, up to a minute ago: a shorter life that begins now would end with the next one.
+	behind := d.last.Sub(d.expired)
+	d.age(keys, behind)
+	defer d.age(keys, -behind)
+	cmd := append([]string{"EVAL", source, strconv.Itoa(len(keys))}, keys...)
+	var buf bytes.Buffer
+	w := bufio.NewWriter(&buf)
+	d.mem.Server().Dispatch(server.NewPeer(w), append(cmd, args...))
+	if err := w.Flush(); err != nil {
+		return nil, err
+	}
+	return server.ParseReply(bufio.NewReader(&buf))
+}
+
+// age takes by off what keys have left to live, or gives it back.
+func (d *Server) age(keys []string, by time.Duration) {
+	if by == 0 {
+		return
+	}
+	for _, k := range keys {
+		left := d.mem.TTL(k)
+		switch {
+		case left == 0: // it stays, or is not there
+		case left > by:
+			d.mem.SetTTL(k, left-by)
+		default:
+			d.mem.Del(k)
+		}
+	}
+}
+
+// setClock moves the server's clock to t, or leaves it where it is further.
+func (d *Server) setClock(t time.Time) time.Time {
+	t = t.Truncate(time.Millisecond).UTC()
+	if t.After(d.last) {
+		d.last = t
+		d.mem.SetTime(t)
+	}
+	return d.last
+}
+
+// Tick lets the clock run for readers.
+func (d *Server) Tick() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.setClock(d.opt.Now())
+}
+
+// expire drops what ran out since the last time.
+func (d *Server) expire() {
+	if by := d.last.Sub(d.expired); by > 0 {
+		d.mem.FastForward(by)
+		d.expired = d.last
+	}
+}
+
+// Sweep expires keys, as a recorded write like any other, and shortens a journal that grew long.
+func (d *Server) Sweep() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.heal(); err != nil {
+		return err
+	}
+	now := d.setClock(d.opt.Now())
+	if err := d.journal.append(record{at: now}, false); err != nil {
+		return d.fail(err)
+	}
+	d.expire()
+	if d.journal.size < d.opt.JournalMax {
+		return nil
+	}
+	return d.shorten()
+}
+
+// shorten writes a snapshot and begins a new journal after it. If the snapshot cannot be written, the old
+// journal goes on, where there is one that can.
+func (d *Server) shorten() error {
+	gen := d.gen + 1
+	if err := writeSnapshot(d.dir, gen, d.mem, d.last); err != nil {
+		err = fmt.Errorf("snapshot: %w", err)
+		if d.journal == nil || d.failure != nil {
+			return d.fail(err)
+		}
+		return err
+	}
+	d.gen = gen // it is in force, so the old journal must not grow: it would not be read again
+	if d.journal != nil {
+		_ = d.journal.file.Close()
+		d.journal = nil
+	}
+	next, err := newJournal(d.dir, gen, d.opt.OpenJournal)
+	if err != nil {
+		return d.fail(err)
+	}
+	d.journal, d.failure = next, nil
+	removeOlder(d.dir, gen)
+	return nil
+}
+
+// Ready reports whether writes are taken.
+func (d *Server) Ready() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.heal()
+}
+
+// Close stops writing. What is journalled stays; a last snapshot makes the next start quick.
+func (d *Server) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var err error
+	if d.broken == nil {
+		err = d.shorten()
+	}
+	if d.journal != nil {
+		_ = d.journal.file.Close()
+		d.journal = nil
+	}
+	d.broken = ErrClosed
+	return err
+}
+
+// Release lets go of memory and of the directory.
+func (d *Server) Release() error {
+	d.mem.Close()
+	return d.lock.Close()
+}

@@ -1,0 +1,93 @@
+package embedded
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"log/slog"
+	"os"
+	"reflect"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var discard = slog.New(slog.DiscardHandler)
+
+func open(t *testing.T, dir string) *Server {
+	t.Helper()
+	d, err := Open(dir, Options{Now: time.Now, OpenJournal: OpenSegment, JournalMax: 1 << 20, Log: discard}, func(*Server) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = d.Close(), d.Release() })
+	return d
+}
+
+func script(name, source string) Script {
+	sum := sha1.Sum([]byte(source))
+	return Script{name, source, hex.EncodeToString(sum[:])}
+}
+
+func TestTheServerHasNoListener(t *testing.T) {
+	if a := open(t, t.TempDir()).mem.Addr(); a != "" {
+		t.Errorf("any program of this machine can write to %s", a)
+	}
+}
+
+// Whatever byte is the last of a journal: every record whose frame is whole is read, and no other.
+func TestAJournalCutAtEachByte(t *testing.T) {
+	dir := t.TempDir()
+	d := open(t, dir)
+	set, del := script("set", "return redis.call('SET', KEYS[1], ARGV[1])"), script("del", "return redis.call('DEL', KEYS[1])")
+	for i, s := range []Script{set, set, del, set, del} {
+		if _, err := d.Write(Write{Script: s, Keys: []string{"k"}, Args: []string{strconv.Itoa(i)}, Sure: i%2 == 0}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Sweep(); err != nil { // a frame of its own kind
+		t.Fatal(err)
+	}
+	journal, err := os.ReadFile(journalPath(dir, d.gen))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends []int // of frames with a record
+	for at := 0; at < len(journal); {
+		kind, payload, ok := readFrame(journal[at:])
+		if !ok {
+			t.Fatalf("no frame at %d", at)
+		}
+		if at += frameHead + len(payload); kind != frameScript {
+			ends = append(ends, at)
+		}
+	}
+	var all []record
+	take := func(to *[]record) func(record) { return func(r record) { *to = append(*to, r) } }
+	if err := replayFrames("whole", journal, take(&all), discard); err != nil || len(all) != len(ends) || len(all) != 6 {
+		t.Fatalf("%d records, want %d: %v", len(all), len(ends), err)
+	}
+	whole := 0
+	for cut := range journal {
+		for whole < len(ends) && ends[whole] <= cut {
+			whole++
+		}
+		var got []record
+		if err := replayFrames("cut", journal[:cut], take(&got), discard); err != nil || len(got) != whole || !reflect.DeepEqual(got, all[:whole:whole]) && whole > 0 {
+			t.Fatalf("cut at byte %d of %d: %d records, want %d: %v", cut, len(journal), len(got), whole, err)
+		}
+	}
+}
+
+func FuzzFrame(f *testing.F) {
+	f.Add(frame(nil, frameWrite, record{at: time.UnixMilli(1), script: Script{SHA: "s"}, keys: []string{"k"}, args: []string{"a"}}.encode()))
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		if _, payload, ok := readFrame(b); ok {
+			_, _ = decodeRecord(payload)
+		}
+		_, _ = decodeRecord(b)
+	})
+}

@@ -1,0 +1,319 @@
+package embedded
+
+import (
+	"bytes"
+	"crypto/sha1" //nolint:gosec // Redis names scripts by their SHA-1; nothing rests on its strength.
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A journal is a file of frames:
+//
+//	'N' kind  length (4 bytes, big endian)  CRC-32C of kind and payload (4 bytes)  payload
+//
+// A frame of kind frameScript holds a script's source; frames after it name it by its digest, so that a newer
+// build replays an old journal with the scripts that wrote it. Generation N begins where snapshot N was taken.
+
+const (
+	frameScript = 's' // a script's source
+	frameWrite  = 'w' // one run of a script
+	frameSure   = 'S' // the same, on disk before it was answered
+	frameExpire = 'f' // time passed: expire keys
+
+	frameHead = 10
+	frameMax  = 256 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// record is one write. Without a script it only lets time pass.
+type record struct {
+	at         time.Time
+	script     Script
+	keys, args []string
+}
+
+// Segment is the file under a journal.
+type Segment interface {
+	io.WriteCloser
+	Sync() error
+	Truncate(int64) error
+}
+
+// OpenSegment makes the file of a journal.
+func OpenSegment(path string) (Segment, error) {
+	// O_APPEND: after a truncation the next write goes to the new end.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+type journal struct {
+	gen   uint64
+	file  Segment
+	size  int64
+	known map[string]bool // scripts whose source is in this file
+}
+
+func newJournal(dir string, gen uint64, open func(string) (Segment, error)) (*journal, error) {
+	f, err := open(journalPath(dir, gen))
+	if err != nil {
+		return nil, err
+	}
+	if err := syncDir(dir); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return &journal{gen: gen, file: f, known: map[string]bool{}}, nil
+}
+
+// append writes a record, and syncs it when it must survive a power cut. On an error the file is cut back to
+// where it was.
+func (j *journal) append(r record, sure bool) error {
+	var b []byte
+	if r.script.Source != "" && !j.known[r.script.SHA] {
+		b = frame(b, frameScript, []byte(r.script.Source))
+	}
+	kind := byte(frameWrite)
+	switch {
+	case r.script.Source == "":
+		kind = frameExpire
+	case sure:
+		kind = frameSure
+	}
+	b = frame(b, kind, r.encode())
+	_, err := j.file.Write(b)
+	if err == nil && sure {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		return errors.Join(err, j.file.Truncate(j.size))
+	}
+	j.size += int64(len(b))
+	if r.script.Source != "" {
+		j.known[r.script.SHA] = true
+	}
+	return nil
+}
+
+func frame(b []byte, kind byte, payload []byte) []byte {
+	b = append(b, 'N', kind)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(payload))) //nolint:gosec // see frameMax
+	b = binary.BigEndian.AppendUint32(b, frameSum(kind, payload))
+	return append(b, payload...)
+}
+
+func frameSum(kind byte, payload []byte) uint32 {
+	return crc32.Update(crc32.Checksum([]byte{kind}, castagnoli), castagnoli, payload)
+}
+
+func (r record) encode() []byte {
+	b := binary.AppendVarint(nil, r.at.UnixMilli())
+	b = appendString(b, r.script.SHA)
+	for _, list := range [][]string{r.keys, r.args} {
+		b = binary.AppendUvarint(b, uint64(len(list)))
+		for _, s := range list {
+			b = appendString(b, s)
+		}
+	}
+	return b
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+var errRecord = errors.New("a record in it is not readable")
+
+func decodeRecord(b []byte) (r record, err error) {
+	rd := bytes.NewReader(b)
+	ms, err := binary.ReadVarint(rd)
+	if err != nil {
+		return r, errRecord
+	}
+	r.at = time.UnixMilli(ms).UTC()
+	str := func() (string, error) {
+		n, err := binary.ReadUvarint(rd)
+		if err != nil || n > uint64(rd.Len()) { //nolint:gosec // a length
+			return "", errRecord
+		}
+		s := make([]byte, n)
+		_, _ = rd.Read(s)
+		return string(s), nil
+	}
+	if r.script.SHA, err = str(); err != nil {
+		return r, err
+	}
+	for _, list := range []*[]string{&r.keys, &r.args} {
+		n, err := binary.ReadUvarint(rd)
+		if err != nil || n > uint64(rd.Len()) { //nolint:gosec // every string takes a byte at least
+			return r, errRecord
+		}
+		for range n {
+			s, err := str()
+			if err != nil {
+				return r, err
+			}
+			*list = append(*list, s)
+		}
+	}
+	return r, nil
+}
+
+// replay gives every record to apply, in order. A tail that was being written when the process died is left
+// out. Anything that is broken in front of a record that was synced is no torn tail: that is a damaged file, and
+// going on without those records could run a tool twice.
+func replay(path string, apply func(record), log *slog.Logger) error {
+	b, err := os.ReadFile(path) //nolint:gosec // our own file
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return replayFrames(path, b, apply, log)
+}
+
+func replayFrames(path string, b []byte, apply func(record), log *slog.Logger) error {
+	sources := map[string]Script{}
+	at := 0
+	for at < len(b) {
+		kind, payload, ok := readFrame(b[at:])
+		if !ok {
+			for i := at + 1; i < len(b); i++ {
+				if b[i] != 'N' {
+					continue
+				}
+				if kind, _, ok := readFrame(b[i:]); ok && kind == frameSure {
+					return fmt.Errorf("%s is damaged at byte %d, before a decision or a start that was recorded; restore it from a backup, or move the directory away to begin anew", path, at)
+				}
+			}
+			return cutOff(path, b, at, log)
+		}
+		at += frameHead + len(payload)
+		if kind == frameScript {
+			sum := sha1.Sum(payload) //nolint:gosec // see the import
+			s := Script{"recorded", string(payload), hex.EncodeToString(sum[:])}
+			sources[s.SHA] = s
+			continue
+		}
+		r, err := decodeRecord(payload)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if r.script.SHA != "" {
+			s, known := sources[r.script.SHA]
+			if !known {
+				return fmt.Errorf("%s: %w: it names a script that is not there", path, errRecord)
+			}
+			r.script = s
+		}
+		apply(r)
+	}
+	return nil
+}
+
+// cutOff leaves out what follows a frame that is not whole. Where only the end is missing, that was being written when the process died. Where whole
+// frames follow, the file is damaged: what they hold is lost, but not the file.
+func cutOff(path string, b []byte, at int, log *slog.Logger) error {
+	lost := 0
+	for i := at + 1; i < len(b); i++ {
+		if _, payload, ok := readFrame(b[i:]); ok {
+			lost++
+			i += frameHead + len(payload) - 1
+		}
+	}
+	if lost == 0 {
+		log.Warn("state: cut an unfinished write off the journal", "bytes", len(b)-at)
+		return nil
+	}
+	kept := path + ".bad"
+	base := filepath.Join(filepath.Dir(path), "snapshot."+strings.TrimPrefix(filepath.Base(path), "journal."))
+	_ = os.Link(base, base+".bad") // what the journal goes on from: the first one goes on from nothing
+	if err := os.WriteFile(kept, b, 0o600); err != nil {
+		return fmt.Errorf("%s is damaged at byte %d, and cannot be kept as %s: %w", path, at, kept, err)
+	}
+	log.Error("state: the journal is damaged; what was recorded after that is lost, and the file is kept", "at byte", at, "bytes", len(b)-at, "records lost", lost, "kept", kept)
+	return nil
+}
+
+func readFrame(b []byte) (kind byte, payload []byte, ok bool) {
+	if len(b) < frameHead || b[0] != 'N' {
+		return 0, nil, false
+	}
+	kind = b[1]
+	n := binary.BigEndian.Uint32(b[2:6])
+	if n > frameMax || int(n) > len(b)-frameHead {
+		return 0, nil, false
+	}
+	payload = b[frameHead : frameHead+int(n)]
+	return kind, payload, frameSum(kind, payload) == binary.BigEndian.Uint32(b[6:frameHead])
+}
+
+func journalPath(dir string, gen uint64) string {
+	return filepath.Join(dir, fmt.Sprintf("journal.%d", gen))
+}
+
+func snapshotPath(dir string, gen uint64) string {
+	return filepath.Join(dir, fmt.Sprintf("snapshot.%d", gen))
+}
+
+// latest is the generation to start from: that of the newest snapshot, or 0 in a new directory. A journal without
+// the snapshot that it goes on from is refused: to start without it would forget everything.
+func latest(dir string) (uint64, error) {
+	snapshots, err := generations(dir, "snapshot.")
+	if err != nil {
+		return 0, err
+	}
+	journals, err := generations(dir, "journal.")
+	if err != nil {
+		return 0, err
+	}
+	gen := slices.Max(append(snapshots, 0))
+	if last := slices.Max(append(journals, 0)); last > gen {
+		return 0, fmt.Errorf("%s is missing, and %s goes on from it; restore it from a backup, or move the directory away to begin anew", snapshotPath(dir, last), journalPath(dir, last))
+	}
+	return gen, nil
+}
+
+func generations(dir, name string) ([]uint64, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []uint64
+	for _, f := range files {
+		if n, ok := strings.CutPrefix(f.Name(), name); ok {
+			if gen, err := strconv.ParseUint(n, 10, 64); err == nil {
+				out = append(out, gen)
+			}
+		}
+	}
+	return out, nil
+}
+
+// removeOlder drops what a newer snapshot made needless. What it cannot remove does no harm.
+func removeOlder(dir string, gen uint64) {
+	for name, path := range map[string]func(string, uint64) string{"snapshot.": snapshotPath, "journal.": journalPath} {
+		gens, _ := generations(dir, name)
+		for _, g := range gens {
+			if g < gen {
+				_ = os.Remove(path(dir, g))
+			}
+		}
+	}
+}

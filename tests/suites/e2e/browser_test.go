@@ -1,0 +1,415 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// tab is a page of a bot in a headless Chromium, signed in as Ana.
+type tab struct {
+	t   testing.TB
+	ctx context.Context
+	b   *bot
+}
+
+// browse opens the page of a bot as a newcomer does: by its address, saying a name.
+func browse(t testing.TB, b *bot) *tab {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		missing(t, "chromium", "there is no Chromium in PATH")
+	}
+	shared, err := chromiumOf(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(shared, 2*patience)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext()) // its own cookies and storage
+	t.Cleanup(cancel)
+	p := &tab{t, ctx, b}
+	p.do(chromedp.EmulateViewport(1200, 900), chromedp.Navigate(b.addr), chromedp.SetValue(chromedp.CSS("#name"), "Ana"),
+		chromedp.Click(chromedp.CSS("button.send")), chromedp.WaitVisible(chromedp.CSS("#say")))
+	p.until(`document.readyState === "complete"`) // its scripts have run: what is typed before is heard by nobody
+	return p
+}
+
+// chromiumOf is one process for all tests, started by the first that looks at a page.
+func chromiumOf(path string) (context.Context, error) {
+	chromium.once.Do(func() {
+		options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+			chromedp.WSURLReadTimeout(patience))
+		for _, flag := range []string{"disable-background-networking", "disable-component-update", "disable-sync"} {
+			options = append(options, chromedp.Flag(flag, true))
+		}
+		ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+		ctx, tab := chromedp.NewContext(ctx)
+		chromium.ctx, chromium.stop = ctx, func() { tab(); cancel() }
+		chromium.err = chromedp.Do(ctx, chromedp.Navigate("about:blank"))
+	})
+	return chromium.ctx, chromium.err
+}
+
+var chromium = struct {
+	once sync.Once
+	ctx  context.Context
+	stop func()
+	err  error
+}{stop: func() {}}
+
+func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, steps...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func look[T any](p *tab, js string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](js))
+	if err != nil {
+		p.t.Fatal(js, err)
+	}
+	return v
+}
+
+// until waits for a condition of the page.
+func (p *tab) until(js string) {
+	p.t.Helper()
+	if _, err := chromedp.Run(p.ctx, chromedp.Poll[bool](js, chromedp.WithPollingTimeout(patience))); err != nil {
+		p.t.Fatalf("waiting for %s: %v\nthe page says: %s", js, err, look[string](p, "document.body.innerText"))
+	}
+}
+
+func (p *tab) say(text string) {
+	p.t.Helper()
+	p.do(chromedp.SendKeys(chromedp.CSS("#say"), text+"\r"))
+}
+
+func (p *tab) key(keys string) {
+	p.t.Helper()
+	p.do(chromedp.KeyEvent(keys))
+}
+
+func (p *tab) click(selector string) {
+	p.t.Helper()
+	p.do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+func (p *tab) text(selector string) string {
+	p.t.Helper()
+	return look[string](p, `(document.querySelector(`+"`"+selector+"`"+`)||{innerText:"(missing)"}).innerText`)
+}
+
+func (p *tab) scheme(name string) {
+	p.t.Helper()
+	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+const (
+	asked  = `!!document.querySelector(".ask")`
+	isDone = `!!document.querySelector('.bot:last-child[data-state=done]')`
+)
+
+// tabTo presses Tab until an answer of the card has the focus, and returns the answers that had it on the way, the last one included.
+func (p *tab) tabTo(choice string) (visited []string) {
+	p.t.Helper()
+	for range 80 {
+		p.key(kb.Tab)
+		if on := look[string](p, `document.activeElement.closest(".ask > .choices") ? document.activeElement.dataset.choice : ""`); on != "" {
+			if visited = append(visited, on); on == choice {
+				return visited
+			}
+		}
+	}
+	p.t.Fatalf("Tab never comes to %s; it came by %v", choice, visited)
+	return nil
+}
+
+// R21 R73 R81 R84 R166
+func TestPageAllowOnce(t *testing.T) {
+	b := start(t, settings{})
+	p := browse(t, b)
+	if got := look[string](p, `document.body.innerText`); !strings.Contains(got, "scripted demo, not a language model") || !strings.Contains(got, "OPENAI_API_KEY") {
+		t.Errorf("the page does not say that this is a demo, and how to connect a model:\n%s", got)
+	}
+	p.say("write hello to notes.txt")
+	p.until(asked)
+	for selector, want := range map[string]string{
+		".ask h3":   "Allow tool call from workbench?",
+		".ask .run": "Run write_file from workbench",
+		".ask .warning": "Malicious MCP Servers or conversation content could potentially trick nod into attempting harmful actions " +
+			"through your installed tools.",
+		".ask .review strong": "Review each action carefully before approving",
+	} {
+		if got := p.text(selector); got != want {
+			t.Errorf("%s says %q, want %q", selector, got, want)
+		}
+	}
+	if weight := look[string](p, `getComputedStyle(document.querySelector(".ask .review strong")).fontWeight`); weight < "600" {
+		t.Errorf("the review line has the weight %s", weight)
+	}
+	card := p.text(".ask")
+	for _, want := range []string{"Write access", "moderate", "confirmation", "notes.txt", "hello", "Ana", "⚒", "Replaces the file if it exists."} {
+		if !strings.Contains(card, want) {
+			t.Errorf("the card lacks %q:\n%s", want, card)
+		}
+	}
+	eye := look[[]string](p, `[...document.querySelectorAll(".ask > .choices button")].sort((a, b) => a.getBoundingClientRect().x - b.getBoundingClientRect().x).map(b => b.textContent)`)
+	if strings.Join(eye, "|") != "Allow for this chat|Allow once|Deny" {
+		t.Errorf("the eye reads %v", eye)
+	}
+	if on := look[string](p, `document.activeElement.id + (document.activeElement.dataset.choice || "")`); on != "say" {
+		t.Errorf("the focus is on %q", on)
+	}
+	// Enter in the message field, however often, allows nothing.
+	p.key("\r\r")
+	if got := strings.Join(p.tabTo("allow_chat"), "|"); got != "deny|allow_once|allow_chat" {
+		t.Errorf("Tab goes %s", got)
+	}
+	if got := b.content("notes.txt"); got != "(missing)" {
+		t.Fatalf("before the click the file says %q", got)
+	}
+	id := look[string](p, `document.querySelector(".bot").dataset.id`)
+	p.click(".ask > .choices [data-choice=allow_once]")
+	p.until(isDone)
+	if n := look[int](p, `document.querySelectorAll(".bot").length`); n != 1 || look[string](p, `document.querySelector(".bot").dataset.id`) != id {
+		t.Errorf("%d messages of the bot, and not the one that asked", n)
+	}
+	if step := p.text(".step"); !strings.Contains(step, "write_file") || !strings.Contains(step, "allowed once by Ana") || look[bool](p, asked) {
+		t.Errorf("the card became %q", step)
+	}
+	if got := b.content("notes.txt"); got != "hello" {
+		t.Errorf("the file says %q", got)
+	}
+}
+
+// The rest of a newcomer's story, by clicks: a grant, another chat, a denial, a mixed turn, and two buttons at once.
+func TestPageStory(t *testing.T) {
+	b := start(t, settings{})
+	p := browse(t, b)
+	p.say("write one to a.txt")
+	p.until(asked)
+	p.click(".ask > .choices [data-choice=allow_chat]")
+	p.until(isDone)
+	p.say("write two to a.txt")
+	p.until(`document.querySelectorAll(".bot[data-state=done]").length === 2`)
+	if got := b.content("a.txt"); got != "two" {
+		t.Errorf("the file says %q", got)
+	}
+	if got := p.text(".messages"); !strings.Contains(got, "write_file of workbench is allowed in this chat for Ana's requests") {
+		t.Errorf("the grant is not shown:\n%s", got)
+	}
+
+	p.click("#new")
+	p.until(`document.querySelectorAll(".bot").length === 0`)
+	p.say("write three to a.txt")
+	p.until(asked)
+	p.click(".ask > .choices [data-choice=deny]")
+	p.until(isDone)
+	if said := p.text(".bot .text:last-child"); b.content("a.txt") != "two" || !strings.Contains(said, "denied it, so a.txt was left as it is") {
+		t.Errorf("another chat: the file says %q, the model %q", b.content("a.txt"), said)
+	}
+
+	p.say("read a.txt and write bye to b.txt and list files")
+	p.until(asked)
+	p.until(`document.querySelectorAll(".bot:last-child .step[data-state=done]").length === 2`)
+	if got := b.content("b.txt"); got != "(missing)" {
+		t.Errorf("before the click b.txt says %q", got)
+	}
+	p.click(".ask > .choices [data-choice=allow_once]")
+	p.until(isDone)
+	if steps := look[[]string](p, `[...document.querySelectorAll(".bot:last-child .step .title")].map(e => e.textContent)`); b.content("b.txt") != "bye" || strings.Join(steps, "|") != "read_file|write_file|list_directory" {
+		t.Errorf("the mixed turn shows %v, b.txt says %q", steps, b.content("b.txt"))
+	}
+
+	p.say("delete b.txt")
+	p.until(asked)
+	look[bool](p, `(card => { for (const c of ["allow_once", "deny"]) card.querySelector(".choices [data-choice=" + c + "]").click(); return true })(document.querySelector(".ask"))`)
+	p.until(isDone)
+	p.until(`!document.getElementById("whisper").hidden`)
+	whisper, step := p.text("#whisper p"), p.text(".bot:last-child .step")
+	switch gone := b.content("b.txt") == "(missing)"; {
+	case gone && strings.Contains(step, "allowed once by Ana") && strings.Contains(whisper, "allowed once by Ana"):
+	case !gone && strings.Contains(step, "denied by Ana") && strings.Contains(whisper, "denied by Ana"):
+	default:
+		t.Errorf("b.txt is gone: %v, the step says %q, the loser is told %q", gone, step, whisper)
+	}
+}
+
+// Without a mouse: say, look, deny with a reason; say again, allow.
+func TestPageKeyboardOnly(t *testing.T) {
+	b := start(t, settings{})
+	p := browse(t, b)
+	p.key("write hello to notes.txt\r") // the field has the focus from the beginning
+	p.until(asked)
+	p.tabTo("allow_chat")
+	for range 10 {
+		if p.key(kb.Tab); look[string](p, `document.activeElement.dataset.act || ""`) == "reason" {
+			break
+		}
+	}
+	p.key("\r")
+	p.until(`document.activeElement.matches(".ask .reason input")`)
+	p.key("not now\r")
+	p.until(`!!document.querySelector(".step[data-state=denied]")`)
+	p.until(isDone)
+	if step, said := p.text(".step"), p.text(".bot .text:last-child"); !strings.Contains(step, "denied by Ana") || !strings.Contains(step, "not now") || !strings.Contains(said, "left as it is") {
+		t.Errorf("%q, %q", step, said)
+	}
+	if got := b.content("notes.txt"); got != "(missing)" {
+		t.Errorf("the file says %q", got)
+	}
+	p.do(chromedp.Focus(chromedp.CSS("#say")))
+	p.key("write hello to notes.txt\r")
+	p.until(asked)
+	p.tabTo("allow_once")
+	p.key("\r")
+	p.until(`document.querySelectorAll(".bot[data-state=done]").length === 2`)
+	if got := b.content("notes.txt"); got != "hello" {
+		t.Errorf("the file says %q", got)
+	}
+}
+
+// A person changes the arguments: nothing runs by that, the changed call is asked for anew, and it is what runs.
+func TestPageEditsArguments(t *testing.T) {
+	b := start(t, settings{})
+	p := browse(t, b)
+	p.say("write hello to notes.txt")
+	p.until(asked)
+	old := look[string](p, `document.querySelector(".ask").dataset.request`)
+	edit := func(args string) {
+		p.click(".ask [data-act=edit]")
+		p.until(`document.activeElement.matches(".ask .edit textarea")`)
+		look[bool](p, `(f => { f.value = `+fmt.Sprintf("%q", args)+`; return true })(document.querySelector(".ask .edit textarea"))`)
+		p.click(".ask .edit [data-choice=edit]")
+	}
+	edit(`{"path": 7}`)
+	p.until(`document.getElementById("whisper").textContent.includes("not taken")`)
+	edit(`{"path": "other.txt", "content": "hello \u200b you"}`)
+	p.until(`document.querySelector(".ask") && document.querySelector(".ask").dataset.request !== ` + fmt.Sprintf("%q", old))
+	if card := p.text(".ask"); !strings.Contains(card, "arguments changed by Ana") || !strings.Contains(card, "other.txt") {
+		t.Errorf("the card: %q", card)
+	}
+	// What the card makes visible stands in the form as JSON again, so that leaving it alone changes nothing.
+	if form := look[string](p, `JSON.parse(document.querySelector(".ask .edit textarea").value).content`); form != "hello \u200b you" {
+		t.Errorf("the form holds %q", form)
+	}
+	p.click(".ask > .choices [data-choice=allow_once]")
+	p.until(isDone)
+	if got, other := b.content("notes.txt"), b.content("other.txt"); got != "(missing)" || other != "hello \u200b you" {
+		t.Errorf("notes.txt says %q, other.txt %q", got, other)
+	}
+}
+
+func TestPageOnPhoneAndDark(t *testing.T) {
+	b := start(t, settings{})
+	p := browse(t, b)
+	p.do(chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile))
+	p.say("write " + strings.Repeat("averylongwordwithoutanyspace", 12) + " to notes.txt")
+	p.until(asked)
+	for _, width := range []int64{360, 320, 768} {
+		p.do(chromedp.EmulateViewport(width, 740, chromedp.EmulateMobile))
+		if wide := look[int](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+			t.Errorf("%d wide: it scrolls sideways by %d", width, wide)
+		}
+		if outside := look[[]string](p, `[...document.querySelectorAll(".ask button, .ask p, #say, #send")].filter(e => e.offsetParent && (e.getBoundingClientRect().right > innerWidth + 1 || e.getBoundingClientRect().left < -1)).map(e => e.textContent || e.id)`); len(outside) > 0 {
+			t.Errorf("%d wide: outside of the screen: %v", width, outside)
+		}
+	}
+	const shade = `(s => { const c = getComputedStyle(document.body)[s].match(/[\d.]+/g).map(Number); return (c[0] + c[1] + c[2]) / 3 })`
+	p.scheme("light")
+	if ground, ink := look[float64](p, shade+`("backgroundColor")`), look[float64](p, shade+`("color")`); ground < 200 || ink > 90 {
+		t.Errorf("light: ink %v on %v", ink, ground)
+	}
+	p.scheme("dark")
+	if ground, ink := look[float64](p, shade+`("backgroundColor")`), look[float64](p, shade+`("color")`); ground > 60 || ink < 180 {
+		t.Errorf("dark: ink %v on %v", ink, ground)
+	}
+	p.click(".ask > .choices [data-choice=deny]")
+	p.until(isDone)
+}
+
+// The page that is open when the bot dies goes on when it is back, and so does the ask.
+func TestPageAfterKill(t *testing.T) {
+	b := start(t, settings{})
+	b.env["BOT_LISTEN"] = strings.TrimPrefix(b.addr, "http://") // the page stays at its address
+	p := browse(t, b)
+	p.say("write hello to notes.txt")
+	p.until(asked)
+	b.kill()
+	p.until(`document.getElementById("link").textContent !== ""`)
+	p.click(".ask > .choices [data-choice=allow_once]")
+	p.until(`!document.getElementById("whisper").hidden`) // it says that the click did not arrive
+	b.start()
+	p.until(`document.getElementById("link").textContent === ""`)
+	if got := b.content("notes.txt"); got != "(missing)" {
+		t.Fatalf("the lost click wrote %q", got)
+	}
+	p.click(".ask > .choices [data-choice=allow_once]")
+	p.until(isDone)
+	if got := b.content("notes.txt"); got != "hello" || look[int](p, `document.querySelectorAll(".bot").length`) != 1 {
+		t.Errorf("the file says %q; the page: %s", got, look[string](p, `document.body.innerText`))
+	}
+}
+
+// The README's picture is the real page; -update-picture takes it anew. Fonts differ between machines, so only what it shows is
+// compared: a page of the same size, with the card on it.
+func TestPicture(t *testing.T) {
+	b := start(t, settings{yaml: "approvals: {timeout: 5m}\n"})
+	if err := os.WriteFile(b.workspace("notes.txt"), []byte("hello"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := browse(t, b)
+	p.say("read notes.txt and write bye to b.txt")
+	p.until(asked + ` && document.querySelectorAll(".step[data-state=done]").length === 1`)
+	taken, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("..", "..", "..", "docs", "page.png")
+	if *updatePicture {
+		if err := os.WriteFile(file, taken, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is, was := sizeOf(t, taken), sizeOf(t, kept); is != was {
+		t.Errorf("the page is %v, the picture %v: take it anew with -run Picture -update-picture", is, was)
+	}
+}
+
+func sizeOf(t *testing.T, b []byte) image.Point {
+	t.Helper()
+	c, err := png.DecodeConfig(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image.Pt(c.Width, c.Height)
+}

@@ -1,0 +1,97 @@
+// Package e2e runs the whole program as people have it: the built binary as a process of its own, with a data directory, an
+// environment and an address, spoken to through its HTTP API and its page.
+//
+// Its words. A [bot] is one process and what it printed. A [person] is a session of the API. A [room] is a chat as that person sees it. A [stream] is
+// one open connection of server-sent events.
+//
+// Its rules. Nothing waits for a fixed time: every wait is for an event or a state, with a deadline that only a broken program
+// reaches. A process gets exactly the environment the test names, so nothing of the machine leaks in. What really
+// happened is read where it happened: in files, and in the ledger of tests/standins/mcpserver.
+//
+// Tests that need more than Go (redis-server, Node packages, Chromium) skip and say so, unless NOD_REQUIRE names what is missing.
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// programs is the folder of the binaries that TestMain built.
+var programs string
+
+var updatePicture = flag.Bool("update-picture", false, "write docs/page.png, the README's picture of the page")
+
+// atOnce is how many tests run at once, unless -parallel says otherwise: most of the time they wait for what other processes do.
+const atOnce = 6
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	parallel := strconv.Itoa(max(atOnce, runtime.GOMAXPROCS(0)))
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name == "test.parallel" {
+			parallel = f.Value.String()
+		}
+	})
+	if err := flag.Set("test.parallel", parallel); err != nil {
+		panic(err)
+	}
+	os.Exit(build(m.Run))
+}
+
+// build makes the programs once for all tests, and removes them.
+func build(run func() int) int {
+	dir, err := os.MkdirTemp("", "nod-e2e")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	programs = dir
+	if err := os.Chmod(dir, 0o755); err != nil { // another user runs them, too
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	// The checkout may belong to somebody else, and git then refuses to say its revision.
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", dir+string(filepath.Separator),
+		"./cmd/bot", "./tests/standins/fakellm/cmd/fakellm", "./tests/standins/mcpserver/cmd/toolserver", "./tests/standins/mcpserver/cmd/thief")
+	cmd.Dir = filepath.Join("..", "..", "..")
+	// Beside tests with the race detector nothing is compiled without it but the program as it ships, which is without cgo.
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building the programs: %v\n%s", err, out)
+		return 1
+	}
+	code := run()
+	chromium.stop()
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	if err := goleak.Find(); err != nil && code == 0 { // after a failure much is left standing
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+func program(name string) string { return filepath.Join(programs, name) }
+
+// missing skips a test for want of something, unless NOD_REQUIRE names it.
+func missing(t testing.TB, need, what string) {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv("NOD_REQUIRE"), ","), need) {
+		t.Fatalf("NOD_REQUIRE asks for %s, and %s", need, what)
+	}
+	t.Skipf("%s (NOD_REQUIRE=%s makes this a failure)", what, need)
+}

@@ -1,0 +1,44 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/tests/standins/fakeslack"
+)
+
+// A question that comes at once is the first post: the notification says it, and it costs no edit.
+func TestSlackAFastQuestionIsTheFirstPost(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t, officeSettings{})
+	th := o.mention(t, `call box__write {"path":"fast"}`)
+	ts := th.asking(1)
+	for _, m := range th.answers() {
+		if m.TS == ts && len(m.Versions) != 1 {
+			t.Errorf("the question took %d versions", len(m.Versions))
+		}
+	}
+	th.click(ana, ts, "Allow once")
+	th.done(ts, "gave: written")
+}
+
+// F18: seventy questions within a moment, with Slack's limits kept: each one is seen, and none ran out before it was.
+func TestSlackSeventyQuestions(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t, officeSettings{options: fakeslack.Options{Tiers: map[string]int{"chat.update": 75}, PostsPerChannel: 1}})
+	var all []*thread
+	for i := range 70 {
+		all = append(all, o.mention(t, fmt.Sprintf(`call box__write {"path":"n%d"}`, i)))
+	}
+	for _, th := range all {
+		ts := th.asking(1)
+		if shown := seen(th.now(ts).Version); !strings.Contains(shown, "can answer") {
+			t.Errorf("a card that nobody can answer: %s", shown)
+		}
+	}
+	last := all[len(all)-1]
+	last.click(ana, last.asking(1), "Allow once")
+	// What its message says of it may wait for Slack, which takes 75 edits a minute, and 50 looks for what was posted before.
+	last.until("it ran", func() bool { return o.wrote(t, fmt.Sprintf(`{"path":"n%d"}`, len(all)-1)) == 1 })
+}

@@ -1,0 +1,244 @@
+package e2e
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
+)
+
+// discordSurface is a guild; each chat is a thread in a channel of its own.
+type discordSurface struct{ *guild }
+
+func openDiscord(t testing.TB) surface {
+	t.Helper()
+	return discordSurface{openGuild(t, guildSettings{yaml: transcriptYAML, entry: "shared: true"})}
+}
+
+func (s discordSurface) model() *llm              { return s.llm }
+func (s discordSurface) tools() *mcpserver.Ledger { return s.ledger }
+
+// room: a message of Discord's has 4,000 characters. Of several cards, what the server says of itself stands behind Show arguments.
+func (discordSurface) room(all string) string {
+	if strings.Count(all, " · Run ") < 2 {
+		return all
+	}
+	return serverSays.ReplaceAllString(all, "")
+}
+
+var serverSays = regexp.MustCompile(`The server says \(not checked\): [^·\n]* · `)
+
+type discordChat struct {
+	g *guild
+	k *talk // nil: nothing was said yet
+
+	began string // whose thread it is
+}
+
+var inDiscord = map[string]string{"Ana": anaID, "Ben": benID, "Ada": adaID}
+
+func (s discordSurface) chat(t testing.TB) conversation { return &discordChat{g: s.in(t)} }
+
+func (c *discordChat) close() {}
+
+func (c *discordChat) says(who, text string) {
+	if c.k != nil {
+		if who != c.began { // nod follows whoever began the thread; others call it
+			text = c.g.me(text)
+		}
+		c.k.say(inDiscord[who], text)
+		return
+	}
+	c.began = who
+	c.k = &talk{guild: c.g, t: c.g.t, in: c.g.channel()}
+	c.k.room = c.g.Say(inDiscord[who], c.k.in, c.g.me(text))
+}
+
+func (c *discordChat) commands(who, text string) {
+	c.k.slash(inDiscord[who], "permissions", map[string]any{"do": text})
+}
+
+// startsOver is a command here, which is confirmed in private.
+func (c *discordChat) startsOver(who string) {
+	c.k.slash(inDiscord[who], "reset", nil)
+	c.k.told(inDiscord[who], confirmed[0])
+}
+
+// told leaves out where what was said belongs: in direct messages it stands beside.
+func (c *discordChat) told(who string) (out []string) {
+	if c.k == nil {
+		return nil
+	}
+	for _, m := range c.k.private(inDiscord[who]) {
+		say := plainly(strings.ReplaceAll(shown(m.Version), "-# ", ""))
+		if at := strings.LastIndex(say, "("); at > 0 && strings.Contains(say[at:], c.k.room) { // a link to the chat
+			say, _, _ = strings.Cut(say, " · [")
+		}
+		if !slices.ContainsFunc(confirmed, func(c string) bool { return strings.HasPrefix(say, c) }) {
+			out = append(out, say)
+		}
+	}
+	return out
+}
+
+func (c *discordChat) press(who string, on post, b button) {
+	c.k.press(inDiscord[who], on.id, b.native.(fakediscord.Button))
+	remembers := strings.HasPrefix(b.label, "Allow") && on.can("☑ Remember this choice")
+	if confirming[b.label] || remembers || strings.HasPrefix(b.label, "Approve all (") {
+		c.k.confirm(inDiscord[who], b.label)
+	}
+}
+
+func (c *discordChat) fillIn(who string, on post, b button, text string) {
+	c.press(who, on, b)
+	field := map[string]string{"Deny with a reason…": "reason", "Edit arguments…": "args"}[b.label]
+	c.k.form(inDiscord[who], 1)
+	c.k.submit(inDiscord[who], map[string]string{field: text})
+	c.k.form(inDiscord[who], 0)
+}
+
+func (c *discordChat) posts() (out []post) {
+	if c.k == nil {
+		return nil
+	}
+	for _, m := range c.k.turns() {
+		if len(m.Attachments) == 0 {
+			out = joined(append(out, c.read(m)))
+			continue
+		}
+		// The rest of a very long answer: the file has all of it, so what stands above has to be its beginning.
+		whole, last := string(c.g.File(m.Channel, m.Attachments[0])), &out[len(out)-1]
+		if above := strings.Join(last.said, " "); !strings.HasPrefix(plainly(whole), plainly(above)) || !strings.Contains(shown(m.Version), "All of it is in this file.") {
+			c.g.t.Errorf("the file %s goes on from something else, under %q", m.Attachments[0].Name, shown(m.Version))
+		}
+		last.said = []string{plainly(whole)}
+	}
+	return out
+}
+
+// discordPart is a component, as far as it is read here.
+type discordPart struct {
+	Type       int           `json:"type"`
+	Content    string        `json:"content"`
+	Components []discordPart `json:"components"`
+	Options    []struct{}    `json:"options"`
+}
+
+// Kinds of components. https://discord.com/developers/docs/components/reference
+const (
+	kindRow       = 1
+	kindText      = 10
+	kindSeparator = 14
+	kindContainer = 17
+)
+
+// reading is a message on its way to what it says.
+type reading struct {
+	p       post
+	buttons []fakediscord.Button // not yet read, in their order
+	k       *card                // open: its buttons and the line below them are still to come
+	asked   bool                 // its buttons have come
+}
+
+// read is a message of Discord's as what it says.
+func (c *discordChat) read(m fakediscord.Message) post {
+	raw, err := json.Marshal(m.Components)
+	if err != nil {
+		c.g.t.Fatal(err)
+	}
+	r := &reading{p: post{id: m.ID}, buttons: m.Buttons()}
+	for _, top := range decode[[]discordPart](c.g.t, raw) {
+		if top.Type != kindContainer {
+			c.g.t.Errorf("a component of type %d outside the container", top.Type)
+		}
+		for _, part := range top.Components {
+			switch part.Type {
+			case kindRow:
+				r.row(part)
+			case kindText:
+				r.text(part.Content)
+			case kindSeparator:
+			default:
+				c.g.t.Errorf("a component of type %d", part.Type)
+			}
+		}
+	}
+	r.close()
+	return r.p
+}
+
+func (r *reading) close() {
+	if r.k != nil {
+		r.p.cards, r.k, r.asked = append(r.p.cards, *r.k), nil, false
+	}
+}
+
+func (r *reading) row(part discordPart) {
+	n := 0
+	for _, b := range part.Components {
+		n += max(1, len(b.Options))
+	}
+	for _, b := range r.buttons[:n] {
+		if r.k != nil {
+			r.k.buttons, r.asked = append(r.k.buttons, button{label(b), b}), true
+		} else {
+			r.p.buttons = append(r.p.buttons, button{label(b), b})
+		}
+	}
+	r.buttons = r.buttons[n:]
+}
+
+// text reads lines of ours, small or in a card, or the model's own words, which stand in a text of their own.
+func (r *reading) text(md string) {
+	all := strings.Split(md, "\n")
+	ours := slices.ContainsFunc(all, func(l string) bool { return strings.HasPrefix(l, "### Allow ") }) ||
+		!slices.ContainsFunc(all, func(l string) bool { return !strings.HasPrefix(l, "-# ") })
+	if !ours {
+		r.close()
+		r.p.said = append(r.p.said, plainly(unescaped(md)))
+		return
+	}
+	for i := 0; i < len(all); i++ {
+		line := plainly(unescaped(strings.ReplaceAll(strings.TrimPrefix(all[i], "-# "), "**", "")))
+		header, isHeader := strings.CutPrefix(line, "### ")
+		switch {
+		case isHeader:
+			r.close()
+			r.k = &card{header: header}
+		case r.k != nil && r.asked:
+			r.k.footer = line
+			r.close()
+		case strings.HasPrefix(all[i], "```"):
+			end := i + 1 + slices.IndexFunc(all[i+1:], func(l string) bool { return strings.HasPrefix(l, "```") })
+			r.k.args = argsOf(all[i+1 : end])
+			i = end
+		case r.k != nil:
+			r.inCard(line)
+		case marked.MatchString(line):
+			r.p.steps = append(r.p.steps, stepOf(line))
+		default:
+			r.p.notes = append(r.p.notes, line)
+		}
+	}
+}
+
+// inCard takes a line between a card's header and its buttons.
+func (r *reading) inCard(line string) {
+	switch k := r.k; {
+	case k.run == "":
+		k.run = line
+	case k.facts == "":
+		k.facts = line
+	case strings.HasSuffix(line, ", not marked as trusted"):
+		k.untrusted = true
+	case strings.Contains(line, "digest ") || line == "no arguments":
+	case line == warning || line == review:
+		k.warned = line == review && !k.warned || k.warned
+	default:
+		k.tell(line)
+	}
+}

@@ -1,0 +1,226 @@
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/tests/standins/fakeslack"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
+)
+
+// slackSurface is an office; each chat is a thread in a channel of its own.
+type slackSurface struct{ *office }
+
+func openSlack(t testing.TB) surface {
+	t.Helper()
+	return slackSurface{openOffice(t, officeSettings{yaml: transcriptYAML, entry: "shared: true"})}
+}
+
+func (slackSurface) room(all string) string     { return all }
+func (s slackSurface) model() *llm              { return s.llm }
+func (s slackSurface) tools() *mcpserver.Ledger { return s.ledger }
+
+type slackChat struct {
+	o  *office
+	th *thread // nil: nothing was said yet
+
+	began string // whose thread it is
+}
+
+var inSlack = map[string]string{"Ana": ana, "Ben": ben, "Ada": admin}
+
+func (s slackSurface) chat(t testing.TB) conversation {
+	return &slackChat{o: s.in(t)}
+}
+
+func (c *slackChat) close() {}
+
+func (c *slackChat) says(who, text string) {
+	if c.th != nil {
+		if who != c.began { // nod follows whoever began the thread; others call it
+			text = c.o.me(text)
+		}
+		c.th.say(inSlack[who], text)
+		return
+	}
+	c.began = who
+	c.th = &thread{office: c.o, t: c.o.t, channel: c.o.channel()}
+	c.th.root = c.o.Say(inSlack[who], c.th.channel, "", c.o.me(text))
+}
+
+func (c *slackChat) commands(who, text string) { c.th.say(inSlack[who], c.o.me("permissions "+text)) }
+
+// confirmed is said in private when something was done that no message shows. On the web the answer to the request says it.
+var confirmed = []string{"This chat starts over", "Approve everything that is asked for now", "Revoked: from now on it asks again.", "Recorded. The message in the chat shows what came of it."}
+
+func (c *slackChat) startsOver(who string) {
+	c.th.say(inSlack[who], c.o.me("reset"))
+	c.th.told(inSlack[who], confirmed[0])
+}
+
+func (c *slackChat) told(who string) (out []string) {
+	if c.th == nil {
+		return nil
+	}
+	for _, e := range c.th.Ephemerals(inSlack[who]) {
+		say := plainly(seen(e.Version))
+		if e.Channel == c.th.channel && !slices.ContainsFunc(confirmed, func(c string) bool { return strings.HasPrefix(say, c) }) {
+			out = append(out, say)
+		}
+	}
+	return out
+}
+
+// press presses, and confirms where that is asked for: in Slack's own dialog, or for a line of a menu in a private message.
+func (c *slackChat) press(who string, on post, b button) {
+	c.th.press(inSlack[who], on.id, b.native.(fakeslack.Button))
+	if confirming[b.label] {
+		c.th.confirm(inSlack[who], strings.TrimSuffix(b.label, "…"))
+	}
+}
+
+// confirming are the choices about which a person is asked once more.
+var confirming = map[string]bool{"Only with these values…": true, "Approve all for this session…": true, "Allow all from box": true}
+
+func (c *slackChat) fillIn(who string, on post, b button, text string) {
+	c.press(who, on, b)
+	field := map[string]string{"Deny with a reason…": "reason", "Edit arguments…": "args"}[b.label]
+	c.th.submit(inSlack[who], c.th.view(inSlack[who], 1), map[string]string{field: text})
+	c.th.view(inSlack[who], 0)
+}
+
+func (c *slackChat) posts() (out []post) {
+	if c.th == nil {
+		return nil
+	}
+	for _, m := range c.th.turns() {
+		buttons := c.th.Buttons(m.Channel, m.TS)
+		for now := c.th.now(m.TS); len(now.Versions) != len(m.Versions); now = c.th.now(m.TS) { // it changed between the two
+			m, buttons = now, c.th.Buttons(m.Channel, m.TS)
+		}
+		out = append(out, c.read(m, buttons))
+	}
+	return joined(out)
+}
+
+// slackBlock is a block, as far as it is read here.
+type slackBlock struct {
+	Type     string          `json:"type"`
+	Text     json.RawMessage `json:"text"`
+	Elements json.RawMessage `json:"elements"`
+	Children []slackBlock    `json:"child_blocks"`
+	Tasks    []struct {
+		Title  json.RawMessage `json:"title"`
+		Output json.RawMessage `json:"output"`
+	} `json:"tasks"`
+}
+
+// says is what a part of a block shows, line by line.
+func says(raw json.RawMessage) string {
+	return drawn.Replace(dated.ReplaceAllString(strings.Join(lines(raw), "\n"), "$1"))
+}
+
+// read is a message in Slack, with what can be pressed on it in its order, as what it says. A card begins with its header and ends with the line below its buttons.
+func (c *slackChat) read(m fakeslack.Message, buttons []fakeslack.Button) post {
+	p := post{id: m.TS}
+	var blocks []slackBlock
+	if len(m.Blocks) > 0 {
+		blocks = decode[[]slackBlock](c.o.t, m.Blocks)
+	}
+	take := func(raw json.RawMessage) (out []button) {
+		n := 0
+		for _, e := range decode[[]struct {
+			Options []json.RawMessage `json:"options"`
+		}](c.o.t, raw) {
+			n += max(1, len(e.Options))
+		}
+		for _, b := range buttons[:n] {
+			label := labelOf(b)
+			if b.Type == "checkboxes" {
+				label = ticked(label, b.Chosen)
+			}
+			out = append(out, button{label, b})
+		}
+		buttons = buttons[n:]
+		return out
+	}
+	var k *card
+	finish := func() {
+		if k != nil {
+			p.cards, k = append(p.cards, *k), nil
+		}
+	}
+	for _, b := range blocks {
+		switch {
+		case b.Type == "header":
+			finish()
+			k = &card{header: plainly(says(b.Text))}
+		case b.Type == "plan":
+			for _, task := range b.Tasks {
+				title := plainly(says(task.Title))
+				p.steps = append(p.steps, stepLine(title[:strings.LastIndex(title, " · ")], strings.ReplaceAll(says(task.Output), "\n", ""))) // without the word for screen readers
+			}
+		case b.Type == "actions" && k != nil && k.buttons == nil:
+			k.buttons = take(b.Elements)
+		case b.Type == "context" && k != nil && k.buttons != nil:
+			k.footer = plainly(says(raw(b)))
+			finish()
+		case k != nil && k.buttons == nil:
+			c.readInCard(k, b)
+		default:
+			finish()
+			switch b.Type {
+			case "markdown":
+				p.said = append(p.said, plainly(says(b.Text)))
+			case "context":
+				p.notes = append(p.notes, plainly(says(raw(b))))
+			case "actions":
+				p.buttons = append(p.buttons, take(b.Elements)...)
+			case "divider":
+			default:
+				c.o.t.Errorf("a block of type %s", b.Type)
+			}
+		}
+	}
+	finish()
+	return p
+}
+
+func raw(b slackBlock) json.RawMessage { return b.Elements }
+
+// readInCard takes what stands between a card's header and its buttons.
+func (c *slackChat) readInCard(k *card, b slackBlock) {
+	switch b.Type {
+	case "container":
+		var inside []string
+		for _, child := range b.Children {
+			inside = append(inside, strings.Trim(says(child.Text), "`\n"))
+		}
+		k.args = compactly(strings.Join(inside, ""))
+	case "section":
+		switch text := says(b.Text); {
+		case k.run == "":
+			run, facts, _ := strings.Cut(text, "\n")
+			k.run, k.facts = plainly(run), plainly(facts)
+		case strings.HasPrefix(text, "```"): // the same arguments, one a line
+		case text == warning+"\n*"+review+"*":
+			k.warned = true
+		default:
+			k.tell(strings.Split(text, "\n")...)
+		}
+	case "context":
+		line := strings.NewReplacer("\n*", " *", "*\n", "* ").Replace(says(b.Elements)) // bold parts of a line are elements of their own
+		for _, l := range strings.Split(strings.ReplaceAll(line, "*", ""), "\n") {
+			switch l = plainly(l); {
+			case strings.HasSuffix(l, ", not marked as trusted"):
+				k.untrusted = true
+			case !strings.Contains(l, "digest ") && l != "no arguments":
+				k.tell(l)
+			}
+		}
+	default:
+		c.o.t.Errorf("a block of type %s in a card", b.Type)
+	}
+}

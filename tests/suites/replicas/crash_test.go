@@ -1,0 +1,292 @@
+package replicas
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/text"
+	. "github.com/nodhq/nod/tests/harness"
+)
+
+const brief = 400 * time.Millisecond // a lease that runs out within a test
+
+// R52
+func TestKilledWhilePending(t *testing.T) {
+	both(t, Options{Replicas: 2, Lease: brief}, func(w *World) {
+		w.Model.When("go", Calls(Call("write", `{}`)), Says("Written."))
+		w.Say(w.Replicas[0], Ana, "go")
+		w.Asks("write")
+		w.Replicas[0].Kill()
+		equal(w, "whisper", w.Press(w.Replicas[1], Ana, chat.AllowOnce, "write"), "")
+		has(w, "the message", w.Over(0), "allowed once by Ana", "Written.")
+		equal(w, "runs", w.Tools.Count("write"), 1)
+		equal(w, "messages", len(w.Platform.Messages(Room)), 1)
+	})
+}
+
+func TestKilledWhileTheModelTalks(t *testing.T) {
+	both(t, Options{Replicas: 2, Lease: brief}, func(w *World) {
+		var asked atomic.Int32
+		w.Model.When("go", func(h Heard) (agent.Reply, error) {
+			if asked.Add(1) == 1 {
+				h.Stream(agent.Delta{Text: "Half of"})
+				<-h.Ctx.Done()
+				return agent.Reply{}, h.Ctx.Err()
+			}
+			return Says("A whole answer.")(h)
+		})
+		w.Say(w.Replicas[0], Ana, "go")
+		w.Shows(0, "Half of")
+		w.Replicas[0].Kill()
+		text := w.Over(0)
+		has(w, "the message", text, "A whole answer.")
+		hasNot(w, "the message", text, "Half of")
+		equal(w, "messages", len(w.Platform.Messages(Room)), 1)
+	})
+}
+
+// A turn on which three drivers died is ended by the next.
+func TestATurnThatItsDriversDieOn(t *testing.T) {
+	both(t, Options{Replicas: 1, Lease: brief}, func(w *World) {
+		var asked atomic.Int32
+		w.Model.When("go", func(h Heard) (agent.Reply, error) {
+			asked.Add(1)
+			<-h.Ctx.Done()
+			return agent.Reply{}, h.Ctx.Err()
+		})
+		w.Say(w.Replicas[0], Ana, "go")
+		for n := range int32(3) {
+			w.Until("the model is asked", func() bool { return asked.Load() == n+1 })
+			w.Replicas[n].Kill()
+			w.Start()
+		}
+		has(w, "the message", w.Over(0), text.EndProgress())
+		equal(w, "requests to the model", asked.Load(), 3)
+	})
+}
+
+// interrupted brings a world to the Unknown card: replica 0 was killed while write ran, replica 1 found it.
+func interrupted(w *World) {
+	w.Helper()
+	hold := w.Latch()
+	var runs atomic.Int32
+	w.Tools.Put(Tool{Server: "files", Name: "write", Run: func(i Invocation) (turn.Result, error) {
+		if runs.Add(1) == 1 {
+			<-hold.C()
+		}
+		return turn.Result{Text: "write ok"}, nil
+	}})
+	w.Model.When("go", Calls(Call("write", `{"n":1}`), Call("read", `{"n":2}`)), Says("I see."))
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
+	w.Until("the tool runs", func() bool { return w.Tools.Count("write") == 1 })
+	w.Replicas[0].Kill()
+	w.Shows(0, "It may have happened.", "[It happened] [Run again] [Leave it]", "[Stop]")
+}
+
+func TestUnknownOutcome(t *testing.T) {
+	o := Options{Replicas: 2, Lease: brief}
+	check := func(w *World, text string, runs int, result string, failed bool) {
+		equal(w, "runs", w.Tools.Count("write"), runs)
+		r := w.Model.Latest().Results()
+		if len(r) != 2 || r[0].IsError != failed {
+			w.Fatalf("results: %+v", r)
+		}
+		has(w, "the result", r[0].Text, result)
+		has(w, "the message", text, "I see.")
+		hasNot(w, "the message", text, "[Run again]")
+		equal(w, "requests to the model", len(w.Model.Heard()), 2)
+	}
+	t.Run("happened", func(t *testing.T) {
+		both(t, o, func(w *World) {
+			interrupted(w)
+			has(w, "Ben's whisper", w.Press(w.Replicas[1], Ben, chat.Happened, "write"), "Only")
+			w.Press(w.Replicas[1], Ana, chat.Happened, "write")
+			text := w.Over(0)
+			check(w, text, 1, "a person says that it happened", true)
+			has(w, "the message", text, "it happened, says Ana")
+		})
+	})
+	t.Run("run again", func(t *testing.T) {
+		both(t, o, func(w *World) {
+			interrupted(w)
+			again := w.Await(chat.RunAgain, "write")
+			w.Deliver(w.Replicas[1], w.Click(Ana, again))
+			w.Until("it is asked again", func() bool { _, ok := w.Button(Room, chat.AllowOnce, "write"); return ok })
+			if w.Deliver(w.Replicas[1], w.Click(Ana, again)) == "" {
+				w.Error("Run again was taken twice")
+			}
+			equal(w, "runs before the second decision", w.Tools.Count("write"), 1)
+			w.Press(w.Replicas[1], Ana, chat.AllowOnce, "write")
+			text := w.Over(0)
+			check(w, text, 2, "write ok", false)
+			var runs []Effect
+			for _, e := range w.Tools.Effects() {
+				if e.Name == "write" {
+					runs = append(runs, e)
+				}
+			}
+			if runs[0].Call != runs[1].Call || runs[0].Digest != runs[1].Digest || runs[0].Run == runs[1].Run {
+				w.Errorf("the second run is not the same call: %+v", runs)
+			}
+		})
+	})
+	t.Run("leave", func(t *testing.T) {
+		both(t, o, func(w *World) {
+			interrupted(w)
+			w.Press(w.Replicas[1], Ana, chat.Leave, "write")
+			check(w, w.Over(0), 1, "Outcome unknown; do not repeat.", true)
+		})
+	})
+	t.Run("stop", func(t *testing.T) {
+		w := New(t, o)
+		interrupted(w)
+		w.Press(w.Replicas[1], Ana, chat.Stop, "")
+		has(w, "the message", w.Over(0), "it may have happened", "Stopped by Ana")
+		equal(w, "runs", w.Tools.Count("write"), 1)
+	})
+}
+
+func TestUnknownOutcomeDeadline(t *testing.T) {
+	w := New(t, Options{Replicas: 2, Lease: brief})
+	w.SetPolicy(func(p *permission.Policy, _ tools) { p.Timeout = 2 * time.Second })
+	interrupted(w)
+	text := w.Over(0)
+	has(w, "the message", text, "it may have happened", "I see.")
+	has(w, "the result", w.Model.Latest().Results()[0].Text, "Outcome unknown; do not repeat.")
+	equal(w, "runs", w.Tools.Count("write"), 1)
+}
+
+// A trusted server's word that repeating does no harm (SAFETY 1) is the only way to a second run without a click.
+func TestRecoveryRule(t *testing.T) {
+	yes := true
+	for _, c := range []struct {
+		name    string
+		trusted bool
+		runs    int
+	}{{"trusted", true, 2}, {"untrusted", false, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			w := New(t, Options{Replicas: 2, Lease: brief})
+			w.SetPolicy(func(p *permission.Policy, _ tools) {
+				s := p.Servers["files"]
+				s.Trusted = c.trusted
+				p.Servers["files"] = s
+			})
+			hold := w.Latch()
+			var runs atomic.Int32
+			w.Tools.Put(Tool{Server: "files", Name: "write", Hints: permission.Hints{Idempotent: &yes}, Run: func(Invocation) (turn.Result, error) {
+				if runs.Add(1) == 1 {
+					<-hold.C()
+				}
+				return turn.Result{Text: "write ok"}, nil
+			}})
+			w.Model.When("go", Calls(Call("write", `{}`)))
+			w.Say(w.Replicas[0], Ana, "go")
+			w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
+			w.Until("the tool runs", func() bool { return w.Tools.Count("write") == 1 })
+			w.Replicas[0].Kill()
+			if !c.trusted {
+				w.Press(w.Replicas[1], Ana, chat.Leave, "write")
+			}
+			w.Over(0)
+			equal(w, "runs", w.Tools.Count("write"), c.runs)
+		})
+	}
+}
+
+// zombie brings a world to the Unknown card while the run goes on at a replica that lost its lease. answer lets the run end;
+// its result then reaches a replica that is connected again.
+func zombie(w *World) (answer func()) {
+	w.Helper()
+	hold := w.Latch()
+	w.Tools.Put(Tool{Server: "files", Name: "write", Stubborn: true, Run: func(Invocation) (turn.Result, error) {
+		<-hold.C()
+		return turn.Result{Text: "written at last"}, nil
+	}})
+	w.Model.When("go", Calls(Call("write", `{}`)), Says("I see."))
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
+	w.Until("the tool runs", func() bool { return w.Tools.Count("write") == 1 })
+	w.Replicas[0].Gate.Cut()
+	w.Shows(0, "It may have happened.")
+	w.Replicas[0].Gate.Heal()
+	return hold.Open
+}
+
+func TestLateResultBeforeTheAnswer(t *testing.T) {
+	both(t, Options{Replicas: 2, Lease: brief}, func(w *World) {
+		answer := zombie(w)
+		answer()
+		text := w.Over(0)
+		hasNot(w, "the message", text, "[It happened]")
+		r := w.Model.Latest().Results()
+		if len(r) != 1 || r[0].Text != "written at last" || r[0].IsError {
+			w.Errorf("the model heard %+v", r)
+		}
+		equal(w, "runs", w.Tools.Count("write"), 1)
+	})
+}
+
+func TestLateResultAfterTheAnswer(t *testing.T) {
+	both(t, Options{Replicas: 2, Lease: brief}, func(w *World) {
+		answer := zombie(w)
+		w.Press(w.Replicas[1], Ana, chat.Leave, "write")
+		w.Over(0)
+		answer()
+		w.Until("the late result is recorded", func() bool {
+			return slices.Contains(w.Replicas[0].Gate.Taken(), "append finished")
+		})
+		w.Say(w.Replicas[1], Ana, "and?")
+		w.Over(1)
+		h := w.Model.Latest()
+		has(w, "the note to the model", h.Notes(), "A late result", "written at last")
+		n := 0
+		for _, u := range h.Talk {
+			for _, c := range u.Calls {
+				n++
+				has(w, "the first result stands", c.Result.Text, "Outcome unknown")
+			}
+		}
+		equal(w, "results", n, 1)
+		equal(w, "runs", w.Tools.Count("write"), 1)
+	})
+}
+
+// A replica that is cut off does nothing more, and the chat goes on elsewhere.
+func TestCutOffWhilePending(t *testing.T) {
+	w := New(t, Options{Replicas: 2, Lease: brief})
+	w.Model.When("go", Calls(Call("write", `{}`)))
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Asks("write")
+	w.Replicas[0].Gate.Cut()
+	if err := w.Replicas[0].Engine.Accept(t.Context(), w.Click(Ana, w.Await(chat.Deny, "write"))); err == nil {
+		t.Error("a click was acknowledged although nothing could be recorded")
+	}
+	w.Press(w.Replicas[1], Ana, chat.AllowOnce, "write")
+	w.Over(0)
+	w.Replicas[0].Gate.Heal()
+	w.Say(w.Replicas[0], Ana, "and now?")
+	w.Over(1)
+	equal(w, "runs", w.Tools.Count("write"), 1)
+}
+
+// A tool whose outcome its adapter does not know asks, on the replica that still holds the chat.
+func TestOutcomeUnknownToTheAdapter(t *testing.T) {
+	w := New(t, Options{})
+	w.Tools.Put(Tool{Server: "files", Name: "write", Run: func(Invocation) (turn.Result, error) {
+		return turn.Result{}, errUnknown
+	}})
+	w.Model.When("go", Calls(Call("write", `{}`)))
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
+	w.Shows(0, "It may have happened.", "the server did not answer in time")
+	w.Press(w.Replicas[0], Ana, chat.Happened, "write")
+	w.Over(0)
+	equal(w, "runs", w.Tools.Count("write"), 1)
+}

@@ -1,0 +1,157 @@
+package replicas
+
+import (
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
+	. "github.com/nodhq/nod/tests/harness"
+)
+
+// clocked is a world whose log has a clock that the test moves.
+func clocked(t *testing.T, o Options) (w *World, clock func(time.Duration)) {
+	var redis *miniredis.Miniredis
+	start := time.Now().Add(time.Hour)
+	o.Backend = Backend{Name: "clocked", Start: func(t testing.TB) string {
+		redis = miniredis.RunT(t)
+		redis.SetTime(start)
+		return "redis://" + redis.Addr()
+	}}
+	return New(t, o), func(d time.Duration) { redis.SetTime(start.Add(d)) }
+}
+
+// asking reports whether a card stands in a view.
+func asking(m render.Message) bool {
+	for _, b := range m.Blocks {
+		if _, ok := b.(render.Ask); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// F18: a card that appears after its time would have been over has all of its time from then on, a card that nobody can see yet does not
+// expire, and one that was seen does.
+func TestALateCardHasItsFullTime(t *testing.T) {
+	w, clock := clocked(t, Options{})
+	free, held := w.Latch(), w.Latch()
+	w.Platform.Trouble(func(op Op) Trouble {
+		if !op.Post && asking(op.View) {
+			held.Open()
+			return Trouble{Until: free.C()}
+		}
+		return Trouble{}
+	})
+	lately(w, Call("write", `{}`))
+	w.Say(w.Replicas[0], Ana, "go")
+	<-held.C()
+	clock(5 * time.Minute)
+	w.Say(w.Replicas[0], Ben, "hello?") // an engine learns the log's time from what is written
+	free.Open()
+	b := w.Await(chat.AllowOnce, "write")
+	seen(w)
+	clock(6*time.Minute - time.Second)
+	equal(w, "whisper", w.Deliver(w.Replicas[0], w.Click(Ana, b)), "")
+	w.Ran("write")
+}
+
+// Who clicks saw the card, also before that is on record.
+func TestAClickProvesThatTheCardWasSeen(t *testing.T) {
+	for _, choice := range []chat.Choice{chat.AllowOnce, chat.ApproveAll, chat.Extend} {
+		t.Run(string(choice), func(t *testing.T) {
+			w, clock := clocked(t, Options{})
+			free, held := w.Latch(), w.Latch()
+			w.Platform.Trouble(func(op Op) Trouble {
+				if !op.Post && asking(op.View) {
+					held.Open()
+					return Trouble{Until: free.C()}
+				}
+				return Trouble{}
+			})
+			lately(w, Call("write", `{}`), Call("send", `{}`))
+			w.Say(w.Replicas[0], Ana, "go")
+			<-held.C()
+			clock(5 * time.Minute)
+			token := string(callOf(w, "write").Ask)
+			if choice == chat.ApproveAll {
+				token = turn.BatchToken(session(w))
+			}
+			decide(w, api(w, Ana, choice, token))
+			if c := callOf(w, "write"); c.Seen == nil {
+				t.Errorf("%s: nobody saw %+v", choice, c)
+			}
+			free.Open()
+		})
+	}
+}
+
+// F30: who may decide where the requester may not is told at once, and nobody else is, however the card came.
+func TestThoseWhoMayDecideAreTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy func(*permission.Policy)
+		want   string // who is named; "-": nobody is told
+	}{
+		"listed": {func(p *permission.Policy) {
+			p.Approvers = permission.Approvers{Rule: permission.ApproversListed, Users: []chat.User{Ben}}
+		}, "ben, "},
+		"the requester": {func(*permission.Policy) {}, "-"},
+		"listed elsewhere": {func(p *permission.Policy) {
+			p.Approvers = permission.Approvers{Rule: permission.ApproversListed, Users: []chat.User{{Platform: "other", Key: "zoe"}}}
+		}, "root, "},
+		"two of anybody": {func(p *permission.Policy) {
+			two := permission.People(2)
+			p.Rights.MinApprovals, p.Approvers.Rule = &two, permission.ApproversAnyone
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := New(t, Options{Beside: true, Engine: func(c *agent.Config) { c.Nudge = time.Hour }})
+			w.SetPolicy(func(p *permission.Policy, _ tools) { c.policy(p) })
+			lately(w, Call("write", `{}`))
+			w.Say(w.Replicas[0], Ana, "go")
+			w.Asks("write")
+			if c.want == "-" {
+				seen(w)
+				idle(w)
+				equal(w, "notes", len(w.Platform.Notes()), 0)
+				return
+			}
+			w.Until("a nudge", func() bool { return len(w.Platform.Notes()) == 1 })
+			has(w, "the nudge", "."+noteText(w.Platform.Notes()[0]), "."+c.want+"a tool call waits for your answer: Run write from files")
+		})
+	}
+}
+
+// A question whose edit would come late is posted anew: that message is the turn's, the one before says so, and its buttons do nothing.
+func TestALateQuestionIsPostedAnew(t *testing.T) {
+	w := New(t, Options{Beside: true})
+	w.Platform.Trouble(func(op Op) Trouble {
+		if !op.Post && op.Lane == agent.Question {
+			return Busy(time.Hour)
+		}
+		return Trouble{}
+	})
+	lately(w, Call("write", `{}`))
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Until("the question is posted", func() bool { return len(w.Platform.Messages(Room)) == 2 && w.Asked() == "write" })
+	b := w.Await(chat.AllowOnce, "write")
+	old := w.Platform.Messages(Room)[0]
+	w.Until("the first message says so", func() bool {
+		return render.PlainText(w.Platform.Messages(Room)[0].Now()) == text.GoesOnBelow
+	})
+	in := w.Click(Ana, b)
+	in.Message = old.Ref
+	if got := w.Deliver(w.Replicas[0], in); got == "" {
+		t.Error("a click on the message before was taken")
+	}
+	equal(w, "whisper", w.Deliver(w.Replicas[0], w.Click(Ana, b)), "")
+	w.Ran("write")
+	w.Over(1)
+	equal(w, "messages", len(w.Platform.Messages(Room)), 2)
+}

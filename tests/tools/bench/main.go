@@ -1,0 +1,163 @@
+// Bench measures what the budget of a workspace is for: rows P1 to P4, P12 and P14 of the performance table. It runs the real engine, the
+// real Slack adapter and client, a real redis-server and a real MCP server over HTTP, against the stand-in Slack at its documented
+// floors, with a model that writes at a given pace.
+//
+//	go run ./tests/tools/bench [-run P2] [-quick] [-replicas 1,4] [-v]
+//
+// Its words. A [world] is one of everything, with one or several replicas; deliveries go round over them. A [reader] is a person in a
+// thread, who sees each version of each message when Slack has it. A token is a word that the model writes; it is visible from the
+// first version that shows it.
+//
+// Realistic: Slack takes 80 ms, the first token comes after 400 ms and each further one after 10 ms (12.5 ms in P2 and P14). Numbers
+// of one run compare with each other; absolute times depend on the machine. Nothing here is an assertion.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// bench is how it was called.
+type bench struct {
+	only     []string // rows; empty: all
+	replicas []int
+	quick    bool
+	verbose  bool
+	out      io.Writer
+}
+
+// row is one line of the table.
+type row struct {
+	name, what, must, reach string
+	got                     map[int]string // by replicas
+}
+
+// measured is what a scenario found for one number of replicas, by row.
+type measured map[string]string
+
+// scenario is one run in a world of its own. It fills one or more rows.
+type scenario struct {
+	rows []string
+	run  func(context.Context, *bench, int) (measured, error)
+}
+
+func (b *bench) rows() []row {
+	return []row{
+		{name: "P1", what: "p99 of max(click → decision, last token → final), 40 turns at 1/s, tier floors", must: "0.4 s", reach: "0.1 s"},
+		{name: "P2", what: "mean token lag, 8 answers × 2,000 tokens at 80 tok/s, tier floors", must: "3 s", reach: "2.5 s"},
+		{name: "P3", what: "429s in P1 / P2 (share of chat.update's floor used in P2)", must: "0 / 0", reach: "0 / 0 (≥ 90 %)"},
+		{name: "P4", what: "approval turns a minute that the floors allow (binding method, its calls a turn)", must: "50", reach: "70"},
+		{name: "P12", what: "Redis round trips of a turn in P1, the edit budget's among them (and of an idle second, taken off)", must: "8", reach: "6"},
+		{name: "P14", what: "Slack calls (chat.*, and others) and bytes for one 2,000-token answer (mean lag, want ≤ 0.6 s)", must: "27, 300 KB", reach: "27"},
+	}
+}
+
+var scenarios = []scenario{
+	{[]string{"P1", "P3", "P4", "P12"}, turns},
+	{[]string{"P2", "P3"}, answers},
+	{[]string{"P14"}, single},
+}
+
+func main() {
+	b := bench{out: os.Stdout}
+	run, replicas := flag.String("run", "", "rows to measure, such as P2 or P1,P3; all when empty"), flag.String("replicas", "1,4", "numbers of replicas")
+	flag.BoolVar(&b.quick, "quick", false, "a fraction of the load: to see that it works, not to compare")
+	flag.BoolVar(&b.verbose, "v", false, "what each scenario did")
+	flag.Parse()
+	if *run != "" {
+		b.only = strings.Split(*run, ",")
+	}
+	for _, n := range strings.Split(*replicas, ",") {
+		i, err := strconv.Atoi(n)
+		if err != nil || i < 1 {
+			fmt.Fprintln(os.Stderr, "bench: -replicas wants numbers such as 1,4")
+			os.Exit(2)
+		}
+		b.replicas = append(b.replicas, i)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := b.measure(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func (b *bench) wants(names ...string) bool {
+	return len(b.only) == 0 || slices.ContainsFunc(names, func(n string) bool { return slices.Contains(b.only, n) })
+}
+
+// measure runs what is wanted and prints the table, also after an error, as far as it came.
+func (b *bench) measure(ctx context.Context) error {
+	rows := b.rows()
+	var failed error
+	for _, s := range scenarios {
+		if !b.wants(s.rows...) {
+			continue
+		}
+		for _, n := range b.replicas {
+			got, err := s.run(ctx, b, n)
+			if err != nil {
+				failed = errors.Join(failed, fmt.Errorf("%s with %d replicas: %w", s.rows[0], n, err))
+			}
+			for i := range rows {
+				add(&rows[i], n, got[rows[i].name])
+			}
+			if ctx.Err() != nil {
+				return errors.Join(failed, ctx.Err())
+			}
+		}
+	}
+	b.print(rows)
+	return failed
+}
+
+// add puts what several scenarios say of one row side by side.
+func add(r *row, replicas int, got string) {
+	if got == "" {
+		return
+	}
+	if r.got == nil {
+		r.got = map[int]string{}
+	}
+	if r.got[replicas] != "" {
+		got = r.got[replicas] + " / " + got
+	}
+	r.got[replicas] = got
+}
+
+func (b *bench) print(rows []row) {
+	w := tabwriter.NewWriter(b.out, 0, 0, 2, ' ', 0)
+	head := "#\tmetric\tmust\treach"
+	for _, n := range b.replicas {
+		head += fmt.Sprintf("\t%d replica(s)", n)
+	}
+	fmt.Fprintln(w, head)
+	for _, r := range rows {
+		if len(r.got) == 0 {
+			continue
+		}
+		line := strings.Join([]string{r.name, r.what, r.must, r.reach}, "\t")
+		for _, n := range b.replicas {
+			line += "\t" + r.got[n]
+		}
+		fmt.Fprintln(w, line)
+	}
+	_ = w.Flush() // the terminal may have gone
+}
+
+// say tells what happens, to whoever asked for it.
+func (b *bench) say(format string, args ...any) {
+	if b.verbose {
+		fmt.Fprintf(b.out, format+"\n", args...)
+	}
+}

@@ -1,0 +1,147 @@
+// Command brief reads the output of go test -json and prints what a person wants of it: everything that failing tests and
+// packages printed, nothing of those that passed, and a closing line "N passed, N failed".
+//
+//	go test -json ./... | go run ./tests/tools/brief
+//
+// It exits with 1 when anything failed, and when nothing was tested at all: a run of no tests proves nothing.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+func main() { os.Exit(brief(os.Stdin, os.Stdout)) }
+
+// event is what go doc cmd/test2json describes, with the build events of go help buildjson.
+type event struct {
+	Action, Package, ImportPath, Test, Output, FailedBuild string
+	Elapsed                                                float64
+}
+
+type name struct{ pkg, test string }
+
+// brief returns the exit code.
+func brief(in io.Reader, out io.Writer) int {
+	said := map[name][]string{}
+	var passed, failed, skipped, packages, broken int
+	var skips []string
+	var times []timing
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadString('\n')
+		if strings.TrimSpace(line) != "" {
+			var e event
+			if json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
+				fmt.Fprint(out, line) // not an event: somebody's own words, which are not ours to hide
+				continue
+			}
+			n := name{e.Package, e.Test}
+			if e.Package == "" {
+				n.pkg = e.ImportPath
+			}
+			switch e.Action {
+			case "output", "build-output":
+				said[n] = append(said[n], e.Output)
+			case "pass":
+				times = append(times, timing{e.Package, e.Test, e.Elapsed})
+				if e.Test != "" {
+					passed++
+				} else {
+					packages++
+				}
+				delete(said, n)
+			case "skip":
+				if e.Test != "" {
+					skipped++
+					skips = append(skips, "skipped: "+e.Package+" "+e.Test+reason(said[n]))
+				}
+				delete(said, n)
+			case "fail":
+				if e.Test != "" {
+					failed++
+				} else {
+					packages++
+					broken++
+					flush(out, said, name{e.FailedBuild, ""})
+				}
+				flush(out, said, n)
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	// What is left began and never ended: the test binary died in it.
+	left := make([]name, 0, len(said))
+	for n := range said {
+		left = append(left, n)
+	}
+	slices.SortFunc(left, func(a, b name) int { return strings.Compare(a.pkg+a.test, b.pkg+b.test) })
+	for _, n := range left {
+		flush(out, said, n)
+	}
+	for _, s := range skips {
+		fmt.Fprintln(out, s)
+	}
+	fmt.Fprint(out, slowest(times))
+	fmt.Fprintf(out, "%d packages, %d of them failed; %d tests skipped\n", packages, broken, skipped)
+	// A package that fails without a failing test (it does not build, or its process died) counts as one failure.
+	fmt.Fprintf(out, "%d passed, %d failed\n", passed, max(failed, broken))
+	if failed+broken > 0 || passed == 0 {
+		return 1
+	}
+	return 0
+}
+
+// timing is how long a package (without a test) or a test took, in seconds.
+type timing struct {
+	pkg, test string
+	seconds   float64
+}
+
+// slowest names the packages that took longest, and the tests: where minutes are to be won.
+func slowest(times []timing) string {
+	slices.SortFunc(times, func(a, b timing) int { return cmp.Compare(b.seconds, a.seconds) })
+	var packages, tests []string
+	for _, x := range times {
+		pkg := x.pkg[strings.LastIndex(x.pkg, "/")+1:]
+		switch {
+		case x.seconds < 1 || strings.Contains(x.test, "/"):
+		case x.test == "" && len(packages) < 8:
+			packages = append(packages, fmt.Sprintf("%s %.0f s", pkg, x.seconds))
+		case x.test != "" && len(tests) < 8:
+			tests = append(tests, fmt.Sprintf("%s.%s %.0f s", pkg, x.test, x.seconds))
+		}
+	}
+	if len(packages) == 0 {
+		return ""
+	}
+	return "slowest: " + strings.Join(packages, ", ") + "\nslowest: " + strings.Join(tests, ", ") + "\n"
+}
+
+func flush(out io.Writer, said map[name][]string, n name) {
+	for _, s := range said[n] {
+		if !strings.HasPrefix(s, "=== ") {
+			fmt.Fprint(out, s)
+		}
+	}
+	delete(said, n)
+}
+
+// reason is what a skipped test said, on one line.
+func reason(said []string) string {
+	var b strings.Builder
+	for _, s := range said {
+		if s = strings.TrimSpace(s); s != "" && !strings.HasPrefix(s, "=== ") && !strings.HasPrefix(s, "--- SKIP") {
+			b.WriteString(": " + s)
+		}
+	}
+	return b.String()
+}
