@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,6 @@ import (
 // A snapshot counts when it is a fold up to Known (Snapshot.Head equals Known) or up to the head after this
 // write (any other Snapshot.Head, the zero one included) and Known was the head.
 func (s *Store) Append(ctx context.Context, w agent.Write) (agent.Written, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	f, err := s.form(w)
 	if err != nil {
 		return agent.Written{}, err
@@ -45,17 +44,14 @@ type form struct {
 	call   call
 	class  turn.Class
 	nonce  string
-	events [][]byte
-	links  []string // as stored
-	// decoded are the events as readers will see them.
-	decoded []turn.Event
+	rows   []row        // as they are stored, but for their place and stamp
+	events []turn.Event // as readers will see them
 }
 
 // nonceArg is where the script's arguments hold the nonce.
 const nonceArg = 14
 
-// mine says whether the write that was found is this very call's. Op keys hold the nonce of whoever wrote; for
-// work the script gives back what it was called with.
+// mine says whether the write that was found is this call's: an op key holds its writer's nonce, work brings back what it was called with.
 func (f form) mine(nonce string) bool {
 	if f.class == turn.Work {
 		return nonce == "~"+f.nonce
@@ -65,59 +61,32 @@ func (f form) mine(nonce string) bool {
 
 var classNames = [...]string{0: "none", turn.Fact: "fact", turn.Choice: "choice", turn.Work: "work"}
 
-func (s *Store) form(w agent.Write) (form, error) {
-	var f form
-	if w.Chat.IsZero() {
-		return f, errors.New("append: no chat is named")
+func (s *Store) form(w agent.Write) (f form, err error) {
+	if f.class, err = classOf(w); err != nil {
+		return f, err
 	}
 	k := keysOf(w.Chat)
-	keys := append(make([]string, 0, 5+len(w.Events)), k.head, k.log, k.snap, k.due, k.asks)
-	chain := "-"
-	for _, e := range w.Events {
-		if e.Event != nil && e.Event.Class() >= turn.Choice && w.Known.Seq > 0 {
-			chain = linkOf(w.Known)
-		}
+	keys := []string{k.head, k.log, k.snap, k.due, k.asks}
+	link := "-" // only the first event says what the write follows on
+	if f.class >= turn.Choice && w.Known.Seq > 0 {
+		link = linkOf(w.Known)
 	}
 	var tail []string
-	seen := map[agent.OpID]bool{}
 	for _, e := range w.Events {
-		if e.Op == "" || seen[e.Op] {
-			return f, fmt.Errorf("append: every event needs an operation of its own, %q is empty or repeated", e.Op)
-		}
-		if e.Event == nil {
-			return f, fmt.Errorf("append: operation %q brings no event", e.Op)
-		}
-		seen[e.Op] = true
-		b, err := turn.Encode(e.Event)
+		r, ev, err := encode(e)
 		if err != nil {
-			return f, fmt.Errorf("append: %s: %w", e.Event.Kind(), err)
+			return f, err
 		}
-		back, err := turn.Decode(b) // one entry that nobody can read would close the chat for ever
-		if err != nil {
-			return f, fmt.Errorf("append: %s could not be read back, so it is not written: %w", e.Event.Kind(), err)
+		r.link, link = link, "-"
+		r.code = s.opt.Audit.sign(w.Chat, r)
+		f.rows, f.events = append(f.rows, r), append(f.events, ev)
+		if f.class != turn.Work { // else its place in the log tells a repeat
+			keys = append(keys, k.op(e.Op))
 		}
-		f.decoded = append(f.decoded, back)
-		f.events = append(f.events, b)
-		f.class = max(f.class, e.Event.Class())
-		keys = append(keys, k.op(e.Op))
-		var ids []string
-		for _, id := range turn.Indexed(e.Event) {
-			if id != "" {
-				ids = append(ids, id)
-			}
-		}
-		f.links = append(f.links, s.opt.Audit.seal(w.Chat, chain, escape(string(e.Op)), b))
-		chain = "-"
-		tail = append(tail, escape(string(e.Op)), f.links[len(f.links)-1], string(b), strconv.Itoa(len(ids)))
+		ids := slices.DeleteFunc(turn.Indexed(e.Event), func(id string) bool { return id == "" })
+		tail = append(tail, r.op, r.signedLink(), string(r.event), strconv.Itoa(len(ids)))
 		tail = append(tail, ids...)
-		switch e.Event.(type) {
-		case turn.Started, turn.Decided:
-			f.call.sure = true
-		default: // losing the others in a failover runs nothing twice
-		}
-	}
-	if f.class == turn.Work && (w.Lease.Token == 0 || w.Lease.Owner == "" || w.Lease.Chat != w.Chat) {
-		return f, fmt.Errorf("append: work needs the lease of its chat: %w", agent.ErrFenced)
+		f.call.Sure = f.call.Sure || agent.MustSurvive(e.Event)
 	}
 	at, snap, err := snapshotOf(w)
 	if err != nil {
@@ -126,14 +95,11 @@ func (s *Store) form(w agent.Write) (form, error) {
 	f.nonce = strconv.FormatUint(rand.Uint64()>>1, 10) // Redis keeps a decimal of this size in 8 bytes
 	args := []string{
 		classNames[f.class], utoa(w.Known.Seq), escape(string(w.Known.Tip)), s.opt.Audit.sealHead(w.Chat, w.Known),
-		millis(opTTL), millis(s.keeps(w.Chat)), millis(s.opt.Lease), w.Lease.Owner, utoa(w.Lease.Token), w.Claim,
+		millis(opTTL), millis(s.retentionOf(w.Chat)), millis(s.opt.Lease), w.Lease.Owner, utoa(w.Lease.Token), w.Claim,
 		flag(w.Release), wakeMillis(w.Wake), at, snap,
-		f.nonce, flag(f.call.sure), w.Chat.String(), watchChannel(w.Chat), wakePrefix, strconv.Itoa(len(w.Events)),
+		f.nonce, flag(f.call.Sure), w.Chat.String(), watchChannel(w.Chat), wakePrefix, strconv.Itoa(len(w.Events)),
 	}
-	if f.class == turn.Work { // its place in the log tells a repeat
-		keys = keys[:5]
-	}
-	f.call.script, f.call.keys, f.call.args = appendScript, keys, append(args, tail...)
+	f.call.Script, f.call.Keys, f.call.Args = appendScript.Script, keys, append(args, tail...)
 	f.call.again = func(args []string) []string {
 		args = slices.Clone(args)
 		args[nonceArg] = "~" + f.nonce
@@ -142,16 +108,50 @@ func (s *Store) form(w agent.Write) (form, error) {
 	return f, nil
 }
 
+// classOf is the strictest class of a Write's events, once it is certain that the Write can be taken at all.
+func classOf(w agent.Write) (class turn.Class, err error) {
+	if w.Chat.IsZero() {
+		return 0, errors.New("append: no chat is named")
+	}
+	ops := map[agent.OpID]bool{}
+	for _, e := range w.Events {
+		switch {
+		case e.Op == "" || ops[e.Op]:
+			return 0, fmt.Errorf("append: every event needs an operation of its own, %q is empty or repeated", e.Op)
+		case e.Event == nil:
+			return 0, fmt.Errorf("append: operation %q brings no event", e.Op)
+		}
+		ops[e.Op] = true
+		class = max(class, turn.ClassOf(e.Event))
+	}
+	if class == turn.Work && (w.Lease.Token == 0 || w.Lease.Owner == "" || w.Lease.Chat != w.Chat) {
+		return 0, fmt.Errorf("append: work needs the lease of its chat: %w", agent.ErrFenced)
+	}
+	return class, nil
+}
+
+// encode gives an event as it is stored, and as it is read back.
+func encode(e agent.Keyed) (row, turn.Event, error) {
+	b, err := turn.Encode(e.Event)
+	if err != nil {
+		return row{}, nil, fmt.Errorf("append: %s: %w", e.Event.Kind(), err)
+	}
+	back, err := turn.Decode(b) // one entry that nobody can read would close the chat for ever
+	if err != nil {
+		return row{}, nil, fmt.Errorf("append: %s could not be read back, so it is not written: %w", e.Event.Kind(), err)
+	}
+	return row{op: escape(string(e.Op)), event: b}, back, nil
+}
+
 // written reads the script's reply.
 func (s *Store) written(w agent.Write, f form, res any, before time.Time) (agent.Written, error) {
 	r, ok := res.([]any)
 	if !ok || len(r) != 11 {
 		return agent.Written{}, unexpected("append", res)
 	}
-	status, tip := text(r[0]), text(r[2])
-	seq, own := number(r[1]), number(r[4])
+	status, seq, brought := text(r[0]), number(r[1]), number(r[4])
 	out := agent.Written{
-		Head:     agent.Head{Seq: seq, Tip: agent.OpID(unescape(tip))},
+		Head:     agent.Head{Seq: seq, Tip: agent.OpID(unescape(text(r[2])))},
 		Missing:  text(r[5]) == "1",
 		Released: text(r[7]) == "1",
 		Holder:   text(r[8]),
@@ -168,11 +168,11 @@ func (s *Store) written(w agent.Write, f form, res any, before time.Time) (agent
 
 	c := chainFrom(w.Chat, w.Known)
 	entries, readErr := c.entries(strs(r[10]))
-	for i := 0; readErr == nil && i < int(own); i++ { // ours did not travel back: put together what the script stored
-		ours := row{seq: c.head.Seq + 1, stamp: int64(number(r[3])), op: escape(string(w.Events[i].Op)), event: f.events[i]} //nolint:gosec // a stamp
-		ours.link, ours.code, _ = strings.Cut(f.links[i], ".")
+	for i := 0; readErr == nil && i < int(brought); i++ { // ours did not travel back: put together what the script stored
+		ours := f.rows[i]
+		ours.seq, ours.stamp = c.head.Seq+1, int64(number(r[3])) //nolint:gosec // a stamp
 		if _, readErr = c.next(ours.bytes()); readErr == nil {
-			entries = append(entries, ours.with(f.decoded[i]))
+			entries = append(entries, ours.with(f.events[i]))
 		}
 	}
 	if readErr == nil && c.head.Seq != seq {
@@ -210,11 +210,7 @@ func snapshotOf(w agent.Write) (at, stored string, err error) {
 	if seq == 0 {
 		return "none", "", nil // nothing is folded yet
 	}
-	t := escape(string(tip))
-	if t == "" {
-		t = "-"
-	}
-	return at, fmt.Sprintf("%d %d %s %s\n%s", seq, w.Known.Seq, linkOf(w.Known), t, b), nil
+	return at, fmt.Sprintf("%d %d %s %s\n%s", seq, w.Known.Seq, linkOf(w.Known), cmp.Or(escape(string(tip)), "-"), b), nil
 }
 
 func utoa(n uint64) string { return strconv.FormatUint(n, 10) }
@@ -226,11 +222,7 @@ func wakeMillis(t time.Time) string {
 	if t.IsZero() {
 		return "0"
 	}
-	ms := t.UnixMilli()
-	if t.After(time.UnixMilli(ms)) {
-		ms++
-	}
-	return strconv.FormatInt(max(ms, 1), 10)
+	return strconv.FormatInt(max(t.Add(time.Millisecond-1).UnixMilli(), 1), 10)
 }
 
 func flag(b bool) string {

@@ -32,9 +32,8 @@ func chatOfKey(key string) (name string, ok bool) {
 	return name, ok && keysNamed(name).log == key
 }
 
-// EachChat gives every chat of which anything is kept, once each, in the order of their names, until take returns an error. A chat
-// that begins or fades meanwhile may or may not be among them. It walks all keys of the server, a page at a time: for the audit, not
-// for a turn. A name that is no chat's is left out and told with the error at the end, which is [ErrBroken].
+// EachChat gives every chat of which anything is kept, once each, in the order of their names, until take returns an error. It walks all
+// keys of the server, a page at a time: for the audit. A name that is no chat's is told with the error at the end, which is [ErrBroken].
 func (s *Store) EachChat(ctx context.Context, take func(chat.ID) error) error {
 	var mu sync.Mutex
 	names := map[string]bool{}
@@ -71,18 +70,12 @@ func (s *Store) eachKey(ctx context.Context, pattern string, take func(string)) 
 }
 
 func eachKeyOf(ctx context.Context, node redis.Cmdable, pattern string, take func(string)) error {
-	page := func(cursor uint64) ([]string, uint64, error) {
-		ctx, cancel := bounded(ctx)
-		defer cancel()
+	for cursor := uint64(0); ; {
 		var next uint64
-		keys, err := read(ctx, func() (keys []string, err error) {
+		keys, err := read(ctx, func(ctx context.Context) (keys []string, err error) {
 			keys, next, err = node.Scan(ctx, cursor, pattern, scanned).Result()
 			return keys, err
 		})
-		return keys, next, err
-	}
-	for cursor := uint64(0); ; {
-		keys, next, err := page(cursor)
 		if err != nil {
 			return err
 		}
@@ -102,8 +95,7 @@ type Stand struct {
 	At   time.Time // of the last entry
 }
 
-// Stands gives where every chat stands, the one that moved last first. As costly as [Store.EachChat], and a round trip for some
-// hundred chats.
+// Stands gives where every chat stands, the one that moved last first. It costs what [Store.EachChat] costs, and a little more.
 func (s *Store) Stands(ctx context.Context) ([]Stand, error) {
 	var all []Stand
 	broken := s.EachChat(ctx, func(id chat.ID) error {
@@ -114,41 +106,24 @@ func (s *Store) Stands(ctx context.Context) ([]Stand, error) {
 		return nil, broken
 	}
 	for chats := range slices.Chunk(all, 256) {
-		if err := s.stands(ctx, chats); err != nil {
+		cmds, err := each(ctx, s, len(chats), func(p redis.Pipeliner, i int) *redis.SliceCmd {
+			return p.HMGet(ctx, keysOf(chats[i].Chat).head, "seq", "stamp")
+		})
+		if err != nil {
 			return nil, err
+		}
+		for i, c := range cmds {
+			f := c.Val()
+			chats[i].Seq, chats[i].At = number(f[0]), time.UnixMilli(int64(number(f[1]))).UTC() //nolint:gosec // a stamp
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Stand) int { return cmp.Compare(b.At.UnixMilli(), a.At.UnixMilli()) })
 	return all, broken
 }
 
-func (s *Store) stands(ctx context.Context, chats []Stand) error {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	_, err := read(ctx, func() (bool, error) {
-		cmds := make([]*redis.SliceCmd, len(chats))
-		_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for i, x := range chats {
-				cmds[i] = p.HMGet(ctx, keysOf(x.Chat).head, "seq", "stamp")
-			}
-			return nil
-		})
-		if err != nil {
-			return false, err
-		}
-		for i, c := range cmds {
-			f := c.Val()
-			chats[i].Seq, chats[i].At = number(f[0]), time.UnixMilli(int64(number(f[1]))).UTC() //nolint:gosec // a stamp
-		}
-		return true, nil
-	})
-	return err
-}
-
-// Walk gives every entry of a chat's log with the head after it, checked from the first entry as [Store.History] checks it, and
-// against what the chat's head says of it. Unlike History it needs no memory for the whole log and each page has its own deadline.
-// It returns the last head that holds; that of a chat of which nothing is kept is zero. Entries that are written meanwhile are not
-// waited for. [ErrBroken] names the first entry that does not hold; an error of take ends the walk.
+// Walk gives every entry of a chat's log with the head after it, checked from the first entry, and against what the chat's head says of it.
+// It returns the last head that holds; zero where nothing is kept. [ErrBroken] names the first entry that does not hold; an error of take
+// ends the walk.
 func (s *Store) Walk(ctx context.Context, id chat.ID, take func(turn.Entry, agent.Head) error) (agent.Head, error) {
 	k := keysOf(id)
 	says, length, err := s.ends(ctx, k)
@@ -212,32 +187,25 @@ type ending struct {
 
 // ends reads the head and the length of the log at one moment.
 func (s *Store) ends(ctx context.Context, k chatKeys) (says ending, length uint64, err error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	_, err = read(ctx, func() (bool, error) {
+	_, err = read(ctx, func(ctx context.Context) (_ []redis.Cmder, err error) {
 		var head *redis.SliceCmd
 		var n *redis.IntCmd
-		_, err := s.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		cmds, err := s.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			head, n = p.HMGet(ctx, k.head, "seq", "tip", "stamp", "sealed"), p.LLen(ctx, k.log)
 			return nil
 		})
-		if err != nil {
-			return false, err
+		if f := strs(head.Val()); err == nil {
+			says = ending{agent.Head{Seq: number(f[0]), Tip: agent.OpID(unescape(f[1]))}, int64(number(f[2])), f[3]} //nolint:gosec // a stamp
+			length = uint64(n.Val())                                                                                 //nolint:gosec // a length
 		}
-		f := head.Val()
-		says.Seq, says.Tip, says.stamp = number(f[0]), agent.OpID(unescape(text(f[1]))), int64(number(f[2])) //nolint:gosec // a stamp
-		says.sealed = text(f[3])
-		length = uint64(n.Val()) //nolint:gosec // a length
-		return true, nil
+		return cmds, err
 	})
 	return says, length, err
 }
 
 // page reads the entries after from, up to to.
 func (s *Store) page(ctx context.Context, log string, from, to uint64) ([]string, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	return read(ctx, func() ([]string, error) {
+	return read(ctx, func(ctx context.Context) ([]string, error) {
 		return s.rdb.LRange(ctx, log, int64(from), int64(to)-1).Result() //nolint:gosec // places in a list
 	})
 }

@@ -1,11 +1,9 @@
 package state
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -25,44 +23,36 @@ type Anchor struct {
 	At   time.Time `json:"at"`   // when this was noted
 }
 
-// Expired reports whether a chat that was anchored so may be gone by itself when logs of silent chats are kept for so long (as
-// Options.Keep).
+// Expired reports whether a chat that was anchored so may be gone by itself, where logs are kept for so long (as Options.Keep).
 func (a Anchor) Expired(keep time.Duration, now time.Time) bool {
-	keep = kept(keep)
+	keep = retention(keep)
 	return keep > 0 && now.Sub(a.Last) >= keep
 }
 
-// Anchor verifies a chat as [Store.VerifyAnchored] does and gives the anchor of where it stands. Nothing kept, and nothing anchored,
-// gives the zero Anchor.
-func (s *Store) Anchor(ctx context.Context, id chat.ID, known []Anchor, now time.Time) (Anchor, error) {
-	head, last, err := s.through(ctx, id, known)
+// Anchor verifies a chat as [Store.Verify] does and gives the anchor of where it stands; the zero one where nothing is kept.
+func (s *Store) Anchor(ctx context.Context, id chat.ID, anchors []Anchor, now time.Time) (Anchor, error) {
+	head, last, err := s.through(ctx, id, anchors)
 	if err != nil || head.Seq == 0 {
 		return Anchor{}, err
 	}
 	return Anchor{Chat: id.String(), Seq: head.Seq, Roll: head.Roll, Last: last, At: now.UTC().Truncate(time.Second)}, nil
 }
 
-// VerifyAnchored is [Store.Verify] that also wants the log to go through every anchor of this chat.
-func (s *Store) VerifyAnchored(ctx context.Context, id chat.ID, anchors []Anchor) (agent.Head, error) {
-	head, _, err := s.through(ctx, id, anchors)
-	return head, err
-}
-
 // through also tells when the last entry was written.
 func (s *Store) through(ctx context.Context, id chat.ID, anchors []Anchor) (head agent.Head, last time.Time, err error) {
-	want, far := map[uint64]string{}, Anchor{}
+	rolls, far := map[uint64]string{}, Anchor{}
 	for _, a := range anchors {
-		if roll, twice := want[a.Seq]; twice && roll != a.Roll {
+		if roll, twice := rolls[a.Seq]; twice && roll != a.Roll {
 			return head, last, fmt.Errorf("chat %s: entry %d: %w: the anchors differ: it was rewritten between them, or they are of different stores", id, a.Seq, ErrBroken)
 		}
-		if want[a.Seq] = a.Roll; a.Seq > far.Seq {
+		if rolls[a.Seq] = a.Roll; a.Seq > far.Seq {
 			far = a
 		}
 	}
 	var first error
-	head, err = s.VerifyEach(ctx, id, func(e turn.Entry, h agent.Head) {
+	head, err = s.verify(ctx, id, func(e turn.Entry, h agent.Head) {
 		last = e.At
-		if roll, ok := want[h.Seq]; ok && roll != h.Roll && first == nil {
+		if roll, ok := rolls[h.Seq]; ok && roll != h.Roll && first == nil {
 			first = fmt.Errorf("chat %s: entry %d: %w: it, or one before it, is not what was anchored", id, h.Seq, ErrBroken)
 		}
 	})
@@ -80,22 +70,22 @@ func (s *Store) through(ctx context.Context, id chat.ID, anchors []Anchor) (head
 
 // ReadAnchors reads anchor files: JSON lines, in any order, several for a chat. The error names the line.
 func ReadAnchors(r io.Reader) ([]Anchor, error) {
-	var out []Anchor
-	lines := bufio.NewReader(r)
-	for n := 1; ; n++ {
-		line, err := lines.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
-		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			var a Anchor
-			if jsonErr := json.Unmarshal(line, &a); jsonErr != nil || a.Chat == "" || a.Seq == 0 || a.Roll == "" {
-				return nil, fmt.Errorf("line %d is no anchor: want {\"chat\":…,\"seq\":…,\"roll\":…}", n)
-			}
-			out = append(out, a)
-		}
-		if err != nil {
-			return out, nil
-		}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
 	}
+	var out []Anchor
+	n := 0
+	for line := range bytes.Lines(b) {
+		n++
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		var a Anchor
+		if err := json.Unmarshal(line, &a); err != nil || a.Chat == "" || a.Seq == 0 || a.Roll == "" {
+			return nil, fmt.Errorf("line %d is no anchor: want {\"chat\":…,\"seq\":…,\"roll\":…}", n)
+		}
+		out = append(out, a)
+	}
+	return out, nil
 }

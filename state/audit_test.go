@@ -262,7 +262,7 @@ func TestVerifyAnchored(t *testing.T) {
 			}
 			c.do(t, s, keysOf(id))
 			_, alone := s.Verify(t.Context(), id)
-			_, anchored := s.VerifyAnchored(t.Context(), id, anchors)
+			_, anchored := s.Verify(t.Context(), id, anchors...)
 			for _, x := range []struct {
 				err  error
 				want string
@@ -271,7 +271,7 @@ func TestVerifyAnchored(t *testing.T) {
 					t.Errorf("%v, want %q", x.err, x.want)
 				}
 			}
-			head, err := s.VerifyAnchored(t.Context(), id, append(anchors, Anchor{Chat: id.String(), Seq: 3, Roll: "other"}))
+			head, err := s.Verify(t.Context(), id, append(anchors, Anchor{Chat: id.String(), Seq: 3, Roll: "other"})...)
 			if err == nil || !strings.Contains(err.Error(), "the anchors differ") {
 				t.Errorf("anchors that differ: %+v, %v", head, err)
 			}

@@ -14,19 +14,19 @@ import (
 	"github.com/nodhq/nod/core/permission"
 )
 
-// Verify walks a chat's log from its first entry and returns the head up to which it holds. The error names the chat and the first
-// entry that does not: one that was changed, dropped, swapped or added behind the back of the scripts, or a head that says
-// otherwise. It also compares what the snapshot allows with what the log allows: replicas begin at the snapshot, so one that was
-// tampered with would let calls run that no entry explains.
+// Verify walks a chat's log from its first entry and returns the head up to which it holds; it has to go through every anchor of this chat.
+// The error names the chat and the first entry that does not hold: one that was changed, dropped, swapped or added behind the back of the
+// scripts, or a head that says otherwise. Replicas begin at the snapshot, so what that allows is compared with what the log allows.
 //
-// What it cannot see: that the end of a log was cut off together with its head, that the last entries were changed before any later
-// one was written, or that somebody computed the whole chain anew. Anchors see that: see [Anchor].
-func (s *Store) Verify(ctx context.Context, id chat.ID) (agent.Head, error) {
-	return s.VerifyEach(ctx, id, nil)
+// What only an [Anchor] shows: that the end of a log was cut off together with its head, that the last entries were changed before any
+// later one was written, or that somebody computed the whole chain anew.
+func (s *Store) Verify(ctx context.Context, id chat.ID, anchors ...Anchor) (agent.Head, error) {
+	head, _, err := s.through(ctx, id, anchors)
+	return head, err
 }
 
-// VerifyEach is Verify that also shows every entry on the way, with the head after it.
-func (s *Store) VerifyEach(ctx context.Context, id chat.ID, seen func(turn.Entry, agent.Head)) (agent.Head, error) {
+// verify is Verify without anchors. It shows every entry on the way, with the head after it.
+func (s *Store) verify(ctx context.Context, id chat.ID, visit func(turn.Entry, agent.Head)) (agent.Head, error) {
 	// Read before the log: a snapshot that is written meanwhile could be ahead of what is walked.
 	snap, from, err := s.snapshot(ctx, id)
 	if err != nil {
@@ -35,9 +35,7 @@ func (s *Store) VerifyEach(ctx context.Context, id chat.ID, seen func(turn.Entry
 	fold := turn.New(id)
 	head, err := s.Walk(ctx, id, func(e turn.Entry, h agent.Head) error {
 		fold = turn.Apply(fold, e)
-		if seen != nil {
-			seen(e, h)
-		}
+		visit(e, h)
 		if h.Seq == from.Seq && from.Roll != "" && h.Roll != from.Roll || h.Seq == snap.Head.Seq && h.Tip != snap.Head.Tip {
 			return fmt.Errorf("chat %s: entry %d: %w: the snapshot was folded from another history", id, h.Seq, ErrBroken)
 		}
@@ -55,9 +53,7 @@ func (s *Store) VerifyEach(ctx context.Context, id chat.ID, seen func(turn.Entry
 }
 
 func (s *Store) snapshot(ctx context.Context, id chat.ID) (agent.Snapshot, agent.Head, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	stored, err := read(ctx, func() (string, error) { return s.rdb.Get(ctx, keysOf(id).snap).Result() })
+	stored, err := read(ctx, func(ctx context.Context) (string, error) { return s.rdb.Get(ctx, keysOf(id).snap).Result() })
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return agent.Snapshot{}, agent.Head{}, err
 	}

@@ -26,47 +26,34 @@ type Spend struct {
 // spared is how long after a cool-off a pool keeps slots free: several times the minute that platforms count in.
 const spared = 10 * time.Minute
 
-// Spend asks for one call from a pool that all replicas share. Zero: it is counted, make it now. Otherwise nothing was spent, and
-// wait (at least 20 ms) is when asking again makes sense; the place in the queue is kept by asking again in time. At most Limit
-// spendings stand in any Per, with a margin for calls that take up to a second longer to arrive than others (a sixtieth of Per,
-// at least 100 ms and at most a second). Within that, lua/spend.lua says who goes first and how progress is paced.
-//
-// An error leaves it open whether the call was counted; it will be free again after Per.
+// Spend asks for one call from a pool that all replicas share. Zero: it is counted, make it now. Otherwise nothing was spent, and wait (at
+// least 20 ms) is when to ask again; who does so in time keeps the place in the queue. lua/spend.lua says who goes first and how progress
+// is paced. An error leaves it open whether the call was counted; it will be free again after Per.
 func (s *Store) Spend(ctx context.Context, sp Spend) (wait time.Duration, err error) {
 	if sp.Pool == "" || sp.Limit < 0 || sp.Per <= 0 && sp.Limit > 0 || sp.Limit == 0 && !sp.Ends {
 		return 0, errors.New("spend: wants a pool, a limit and what it is counted in")
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	k := poolKeys(sp.Pool)
-	res, err := s.write(ctx, call{
-		script: spendScript,
-		keys:   []string{k.spent, k.live, k.came, k.pool},
-		args: []string{
-			strconv.Itoa(sp.Limit), millis(sp.Per + margin(sp.Per)), strconv.Itoa(int(sp.Lane)), sp.Message,
-			strconv.FormatFloat(growth(sp.Rate), 'f', 3, 64), flag(sp.Ends), rand.Text(), strconv.Itoa(sp.Hard),
-		},
-	})
+	res, err := s.write(ctx, spendScript.on([]string{k.spent, k.live, k.came, k.pool},
+		strconv.Itoa(sp.Limit), millis(sp.Per+margin(sp.Per)), strconv.Itoa(int(sp.Lane)), sp.Message,
+		strconv.FormatFloat(growth(sp.Rate), 'f', 3, 64), flag(sp.Ends), rand.Text(), strconv.Itoa(sp.Hard)))
 	if err != nil {
 		return 0, err
 	}
 	said, ok := res.(string)
 	n, bad := strconv.ParseInt(said, 10, 64)
 	if !ok || bad != nil {
-		return 0, unexpected(spendScript.name, res)
+		return 0, unexpected(spendScript.Name, res)
 	}
 	return time.Duration(n) * time.Millisecond, nil
 }
 
-// CoolOff stops every spending from a pool for d, on all replicas: the platform refused a call. Afterwards the pool keeps a slot
-// free for some minutes, and one more for each time that this happens again.
+// CoolOff stops every spending from a pool for d, on all replicas: the platform refused a call. Then a slot stays free for some minutes.
 func (s *Store) CoolOff(ctx context.Context, pool string, d time.Duration) error {
 	if pool == "" || d <= 0 {
 		return fmt.Errorf("cool-off: wants a pool and a time, not %s", d)
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	_, err := s.write(ctx, call{script: coolScript, keys: []string{poolKeys(pool).pool}, args: []string{millis(d), millis(spared)}})
+	_, err := s.write(ctx, coolScript.on([]string{poolKeys(pool).pool}, millis(d), millis(spared)))
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -48,35 +49,33 @@ func parseRow(b []byte) (row, error) {
 }
 
 func (r row) bytes() []byte {
-	b := make([]byte, 0, len(r.event)+len(r.op)+len(r.link)+40)
-	b = strconv.AppendUint(b, r.seq, 10)
-	b = append(b, ' ')
-	b = strconv.AppendInt(b, r.stamp, 10)
-	b = append(b, ' ')
-	b = append(b, r.op...)
-	b = append(b, ' ')
-	b = append(b, r.link...)
-	if r.code != "" {
-		b = append(append(b, '.'), r.code...)
-	}
-	b = append(b, '\n')
+	b := make([]byte, 0, len(r.event)+len(r.op)+len(r.link)+len(r.code)+40)
+	b = fmt.Appendf(b, "%d %d %s %s\n", r.seq, r.stamp, r.op, r.signedLink())
 	return append(b, r.event...)
+}
+
+// signedLink is the link as stored, with the code behind it.
+func (r row) signedLink() string {
+	if r.code == "" {
+		return r.link
+	}
+	return r.link + "." + r.code
 }
 
 // chain walks a log from a known head and checks every entry against it.
 type chain struct {
-	chat chat.ID
-	head agent.Head
-	prev [sha256.Size]byte
-	sure bool // prev is known: from the first entry, or from a head that carried its roll
+	chat    chat.ID
+	head    agent.Head
+	prev    [sha256.Size]byte
+	chained bool // prev is known: from the first entry, or from a head that carried its roll
 }
 
 // chainFrom starts behind a head. Without a roll the links cannot be checked, and no roll comes out.
 func chainFrom(id chat.ID, h agent.Head) chain {
-	c := chain{chat: id, head: h, sure: h.Seq == 0}
+	c := chain{chat: id, head: h, chained: h.Seq == 0}
 	if h.Seq > 0 {
 		if b, err := hex.DecodeString(h.Roll); err == nil && len(b) == sha256.Size {
-			c.prev, c.sure = [sha256.Size]byte(b), true
+			c.prev, c.chained = [sha256.Size]byte(b), true
 		}
 	}
 	return c
@@ -84,18 +83,18 @@ func chainFrom(id chat.ID, h agent.Head) chain {
 
 // next takes the next stored entry. The first one's previous roll is 32 zero bytes.
 func (c *chain) next(stored []byte) (row, error) {
-	want := c.head.Seq + 1
+	place := c.head.Seq + 1
 	r, err := parseRow(stored)
 	if err != nil {
-		return row{}, c.broken(want, err.Error())
+		return row{}, c.broken(place, err.Error())
 	}
-	if r.seq != want {
-		return row{}, c.broken(want, fmt.Sprintf("in its place is entry %d", r.seq))
+	if r.seq != place {
+		return row{}, c.broken(place, fmt.Sprintf("in its place is entry %d", r.seq))
 	}
-	if c.sure && r.link != "-" && r.link != link(c.prev) {
-		return row{}, c.broken(want, "the entries before it are not those that its writer saw")
+	if c.chained && r.link != "-" && r.link != link(c.prev) {
+		return row{}, c.broken(place, "the entries before it are not those that its writer saw")
 	}
-	if c.sure {
+	if c.chained {
 		h := sha256.New()
 		h.Write(c.prev[:])
 		h.Write(stored)
@@ -129,11 +128,8 @@ func (c *chain) broken(seq uint64, why string) error {
 
 func (r row) entry(id chat.ID) (turn.Entry, error) {
 	ev, err := turn.Decode(r.event)
-	if errors.Is(err, turn.ErrVersion) {
-		return turn.Entry{}, fmt.Errorf("chat %s: entry %d: %w: %w", id, r.seq, agent.ErrVersion, err)
-	}
 	if err != nil {
-		return turn.Entry{}, fmt.Errorf("chat %s: entry %d: %w: %w", id, r.seq, ErrBroken, err)
+		return turn.Entry{}, fmt.Errorf("chat %s: entry %d: %w: %w", id, r.seq, unreadable(err), err)
 	}
 	return r.with(ev), nil
 }
@@ -165,12 +161,9 @@ func rollOf(link string) string {
 
 // escape makes an op fit into the first line. Nearly all do as they are.
 func escape(op string) string {
-	if !strings.ContainsFunc(op, awkward) {
-		return op
-	}
 	var b strings.Builder
 	for i := range len(op) {
-		if c := op[i]; awkward(rune(c)) {
+		if c := op[i]; c <= ' ' || c == '%' || c == 0x7f {
 			fmt.Fprintf(&b, "%%%02X", c)
 		} else {
 			b.WriteByte(c)
@@ -179,22 +172,10 @@ func escape(op string) string {
 	return b.String()
 }
 
-func awkward(r rune) bool { return r <= ' ' || r == '%' || r == 0x7f }
-
+// unescape is the inverse of escape. What escape did not write stays as it is.
 func unescape(s string) string {
-	if !strings.Contains(s, "%") {
-		return s
+	if op, err := url.PathUnescape(s); err == nil {
+		return op
 	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
+	return s
 }

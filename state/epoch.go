@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,45 +16,24 @@ const (
 	beatLife  = 5 * time.Second
 )
 
-// Epoch is the number of cold starts so far, this one included: it goes up exactly when no other replica is
-// alive. Ask once at boot, then let Run keep the heartbeat.
-func (s *Store) Epoch(ctx context.Context) (uint64, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	if s.disk != nil { // one process only: opening it was the cold start
+// Epoch is the number of cold starts so far, this one included: of starts when no other replica was alive. Ask once at boot.
+func (s *Store) Epoch(ctx context.Context) (uint64, error) { return s.beat(ctx, beatLife, true) }
+
+// beat says that this replica lives, for so long, and returns the epoch. In an embedded store opening it was the cold start.
+func (s *Store) beat(ctx context.Context, life time.Duration, starting bool) (uint64, error) {
+	if s.disk != nil {
 		return s.disk.epoch, nil
 	}
-	return s.beatScript(ctx, beatLife, true)
-}
-
-func (s *Store) beat(ctx context.Context) error {
-	if s.disk != nil {
-		return nil
-	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	_, err := s.beatScript(ctx, beatLife, false)
-	return err
+	// A lost reply may have counted this start already; then we are among the living when it is repeated, and the only one.
+	res, err := s.write(ctx, beatScript.on([]string{runReplicas, runEpoch}, s.opt.Replica, millis(life), flag(starting)))
+	return number(res), err
 }
 
 // leave says that this replica ends, so that its own restart is a cold start.
 func (s *Store) leave() {
-	if s.disk != nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), beatEvery)
 	defer cancel()
-	_, _ = s.beatScript(ctx, 0, false) // else the heartbeat lapses by itself
-}
-
-func (s *Store) beatScript(ctx context.Context, life time.Duration, starting bool) (uint64, error) {
-	res, err := s.write(ctx, call{
-		script: beatScript,
-		keys:   []string{runReplicas, runEpoch},
-		args:   []string{s.opt.Replica, strconv.FormatInt(life.Milliseconds(), 10), flag(starting)},
-		// The first try may have counted this start already; then we are among the living, and the only one.
-	})
-	return number(res), err
+	_, _ = s.beat(ctx, 0, false) // else the heartbeat lapses by itself
 }
 
 // met is which servers this process has met, and when it last met another one than before. A Redis that restarts, or a replica that is
@@ -78,25 +56,21 @@ func (m *met) hello(ctx context.Context, c *redis.Conn) error {
 	_, id, _ := strings.Cut(info, "run_id:")
 	id, _, _ = strings.Cut(id, "\r\n")
 	m.mu.Lock()
-	known := id == "" || m.runs[id]
+	metBefore := id == "" || m.runs[id]
 	m.mu.Unlock()
-	if known {
+	if metBefore {
 		return nil
 	}
 	// The moment is the same for every process that can ask the server for it.
-	at := int64(0)
+	var since any
 	if !m.cluster {
-		since, err := c.Eval(ctx, anewScript.source, []string{runServer}, id).Result()
-		if err == nil {
-			at = int64(number(since)) //nolint:gosec // a stamp
-		}
+		since, _ = c.Eval(ctx, anewScript.Source, []string{runServer}, id).Result()
 	}
-	if at == 0 {
-		now, err := c.Time(ctx).Result()
-		if err != nil {
+	at := time.UnixMilli(int64(number(since))).UTC() //nolint:gosec // a stamp
+	if number(since) == 0 {
+		if at, err = c.Time(ctx).Result(); err != nil {
 			return nil //nolint:nilerr // see above
 		}
-		at = now.UnixMilli()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -104,14 +78,13 @@ func (m *met) hello(ctx context.Context, c *redis.Conn) error {
 		clear(m.runs)
 	}
 	m.runs[id] = true
-	if t := time.UnixMilli(at).UTC(); t.After(m.at) {
-		m.at = t
+	if at = at.UTC().Truncate(time.Millisecond); at.After(m.at) {
+		m.at = at
 	}
 	return nil
 }
 
-// Restarted is when the server behind the store last became another one than before, by its own clock: what was written before may
-// be older than what was acknowledged. Zero: it cannot be told, or a Started and a Decided survive it.
+// Restarted is when the server last became another one than before, by its own clock. Zero: it cannot be told, or does not matter.
 func (s *Store) Restarted() time.Time {
 	if s.met == nil {
 		return time.Time{}

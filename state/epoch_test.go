@@ -29,7 +29,7 @@ func TestEpochCountsColdStarts(t *testing.T) {
 			replica("a", 2) // alone: its own old heartbeat is nobody else's
 			a.leave()
 			c := replica("c", 3)
-			if err := c.beat(t.Context()); err != nil {
+			if _, err := c.beat(t.Context(), beatLife, false); err != nil {
 				t.Error(err)
 			}
 			replica("d", 3)

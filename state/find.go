@@ -13,60 +13,42 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
+// chatNamed reads the name of a chat as the index holds it.
+func chatNamed(name string) (chat.ID, error) {
+	id, err := chat.ParseID(name)
+	if err != nil {
+		return chat.ID{}, fmt.Errorf("index: %w: %w", ErrBroken, err)
+	}
+	return id, nil
+}
+
 // Find asks all buckets at once, in one round trip, where an ask or an asked call lives.
 func (s *Store) Find(ctx context.Context, askOrCall string) (chat.ID, bool, error) {
 	if askOrCall == "" {
 		return chat.ID{}, false, nil
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	name, err := read(ctx, func() (string, error) {
-		cmds := make([]*redis.StringCmd, buckets)
-		_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for b := range cmds {
-				cmds[b] = p.HGet(ctx, asksKey(b), askOrCall)
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return "", err
-		}
-		for _, c := range cmds {
-			if name, err := c.Result(); err == nil {
-				return name, nil
-			} else if !errors.Is(err, redis.Nil) {
-				return "", err
-			}
-		}
-		return "", redis.Nil
-	})
-	if errors.Is(err, redis.Nil) {
-		return chat.ID{}, false, nil
-	}
+	cmds, err := each(ctx, s, buckets, func(p redis.Pipeliner, b int) *redis.StringCmd { return p.HGet(ctx, asksKey(b), askOrCall) })
 	if err != nil {
 		return chat.ID{}, false, err
 	}
-	id, err := chat.ParseID(name)
-	if err != nil {
-		return chat.ID{}, false, fmt.Errorf("index: %w: %w", ErrBroken, err)
+	for _, c := range cmds {
+		if name, err := c.Result(); err == nil {
+			id, err := chatNamed(name)
+			return id, err == nil, err
+		}
 	}
-	return id, true, nil
+	return chat.ID{}, false, nil
 }
 
-// Asking tells which chats have something open that waits for a person and that match accepts, each once, in no order; nil accepts
-// all. The index also keeps what is settled, until the chat fades, so only chats that are due count: a pending turn always is. A
-// chat may be among them whose asks are settled already and which is being worked on. It reads both indexes whole, a page of every
-// bucket in one round trip: for rare events only.
+// Asking tells which chats have something open that waits for a person and that match accepts, each once, in no order; nil accepts all.
+// The index also keeps what is settled, so only chats that are due count: a pending turn always is. It reads both indexes whole, a page of
+// every bucket in one round trip: for rare events only.
 func (s *Store) Asking(ctx context.Context, match func(chat.ID) bool) ([]chat.ID, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	due, broken := map[string]chat.ID{}, error(nil)
-	err := s.scan(ctx, func(p redis.Pipeliner, bucket int, cursor uint64) *redis.ScanCmd {
-		return p.ZScan(ctx, dueKey(bucket), cursor, "", scanned)
-	}, func(name, _ string) {
-		id, err := chat.ParseID(name)
+	err := s.scan(ctx, redis.Pipeliner.ZScan, dueKey, "", func(name, _ string) {
+		id, err := chatNamed(name)
 		if err != nil {
-			broken = fmt.Errorf("index: %w: %w", ErrBroken, err)
+			broken = err
 		} else if match == nil || match(id) {
 			due[name] = id
 		}
@@ -75,9 +57,7 @@ func (s *Store) Asking(ctx context.Context, match func(chat.ID) bool) ([]chat.ID
 		return nil, err
 	}
 	var out []chat.ID
-	err = s.scan(ctx, func(p redis.Pipeliner, bucket int, cursor uint64) *redis.ScanCmd {
-		return p.HScan(ctx, asksKey(bucket), cursor, "", scanned)
-	}, func(_, name string) {
+	err = s.scan(ctx, redis.Pipeliner.HScan, asksKey, "", func(_, name string) {
 		if id, ok := due[name]; ok {
 			delete(due, name)
 			out = append(out, id)
@@ -89,90 +69,78 @@ func (s *Store) Asking(ctx context.Context, match func(chat.ID) bool) ([]chat.ID
 // scanned is how many entries of a bucket one step reads.
 const scanned = 1000
 
+// scanner is ZSCAN or HSCAN.
+type scanner func(p redis.Pipeliner, ctx context.Context, key string, cursor uint64, match string, count int64) *redis.ScanCmd
+
 // scan walks one collection of every bucket, all at the same pace, and gives each pair that it holds, some of them twice.
-func (s *Store) scan(ctx context.Context, page func(p redis.Pipeliner, bucket int, cursor uint64) *redis.ScanCmd, take func(key, value string)) error {
-	cursors := map[int]uint64{}
+func (s *Store) scan(ctx context.Context, page scanner, key func(bucket int) string, match string, take func(key, value string)) error {
+	var left []int
 	for b := range buckets {
-		cursors[b] = 0
+		left = append(left, b)
 	}
-	for len(cursors) > 0 {
-		cmds, err := read(ctx, func() (map[int]*redis.ScanCmd, error) {
-			cmds := map[int]*redis.ScanCmd{}
-			_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-				for b, cursor := range cursors {
-					cmds[b] = page(p, b, cursor)
-				}
-				return nil
-			})
-			return cmds, err
+	var cursors [buckets]uint64
+	for len(left) > 0 {
+		cmds, err := each(ctx, s, len(left), func(p redis.Pipeliner, i int) *redis.ScanCmd {
+			return page(p, ctx, key(left[i]), cursors[left[i]], match, scanned)
 		})
 		if err != nil {
 			return err
 		}
-		for b, c := range cmds {
-			flat, next := c.Val()
-			for i := 0; i+1 < len(flat); i += 2 {
-				take(flat[i], flat[i+1])
-			}
-			if cursors[b] = next; next == 0 {
-				delete(cursors, b)
+		for i, c := range cmds {
+			var flat []string
+			flat, cursors[left[i]] = c.Val()
+			for pair := range slices.Chunk(flat, 2) {
+				take(pair[0], pair[1])
 			}
 		}
+		left = slices.DeleteFunc(left, func(b int) bool { return cursors[b] == 0 })
 	}
 	return nil
 }
 
-// forget drops the ids of chats that expired from one bucket's index. A hash field has no expiry of its own on
-// Redis before 7.4, and a key per ask would cost more than the ask.
+// forget drops the ids of chats that expired from one bucket's index: before Redis 7.4 a hash field has no expiry of its own.
 func (s *Store) forget(ctx context.Context, bucket int) error {
 	asks := asksKey(bucket)
-	var cursor uint64
-	for {
-		var page []string
-		_, err := read(ctx, func() (_ bool, err error) {
-			page, cursor, err = s.rdb.HScan(ctx, asks, cursor, "", 256).Result()
-			return true, err
+	for cursor := uint64(0); ; {
+		var next uint64
+		page, err := read(ctx, func(ctx context.Context) (page []string, err error) {
+			page, next, err = s.rdb.HScan(ctx, asks, cursor, "", 256).Result()
+			return page, err
 		})
 		if err != nil {
 			return err
 		}
 		of := map[string][]string{}
-		for i := 0; i+1 < len(page); i += 2 {
-			of[page[i+1]] = append(of[page[i+1]], page[i])
+		for pair := range slices.Chunk(page, 2) {
+			of[pair[1]] = append(of[pair[1]], pair[0])
+		}
+		there, err := s.there(ctx, slices.Collect(maps.Keys(of)))
+		if err != nil {
+			return err
+		}
+		for _, name := range there {
+			delete(of, name)
 		}
 		var calls []call
-		for name, ids := range of {
-			head := keysNamed(name).head
-			n, err := read(ctx, func() (int64, error) { return s.rdb.Exists(ctx, head).Result() })
-			if err != nil {
-				return err
-			}
-			if n == 0 { // the script looks again
-				calls = append(calls, call{script: forgetScript, keys: []string{asks, head}, args: ids})
-			}
+		for name, ids := range of { // the script looks again
+			calls = append(calls, forgetScript.on([]string{asks, keysNamed(name).head}, ids...))
 		}
 		if len(calls) > 0 {
 			if _, err := s.w.write(ctx, calls...); err != nil {
 				return err
 			}
 		}
-		if cursor == 0 {
+		if cursor = next; cursor == 0 {
 			return nil
 		}
 	}
 }
 
-// Granting tells in which chats a grant was ever given, each once, ordered by name; chats that are gone are left out. Whether one
-// still stands is for the fold of its log to say. It pages through the index of asks, a page of every bucket in one round trip, and
-// then asks once for some hundred chats whether they are there: for a page that a person opens, not for a turn.
+// Granting tells in which chats a grant was ever given, each once, ordered by name; chats that are gone are left out. Whether one still
+// stands is for the fold of its log to say. For a page that a person opens, not for a turn.
 func (s *Store) Granting(ctx context.Context) ([]chat.ID, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	names := map[string]bool{}
-	err := s.scan(ctx, func(p redis.Pipeliner, bucket int, cursor uint64) *redis.ScanCmd {
-		return p.HScan(ctx, asksKey(bucket), cursor, turn.GrantIndex+"*", scanned)
-	}, func(_, name string) { names[name] = true })
-	if err != nil {
+	if err := s.scan(ctx, redis.Pipeliner.HScan, asksKey, turn.GrantIndex+"*", func(_, name string) { names[name] = true }); err != nil {
 		return nil, err
 	}
 	var out []chat.ID
@@ -183,33 +151,23 @@ func (s *Store) Granting(ctx context.Context) ([]chat.ID, error) {
 			return nil, err
 		}
 		for _, name := range there {
-			id, err := chat.ParseID(name)
-			if err != nil {
-				broken = append(broken, fmt.Errorf("index: %w: %w", ErrBroken, err))
-				continue
+			if id, err := chatNamed(name); err != nil {
+				broken = append(broken, err)
+			} else {
+				out = append(out, id)
 			}
-			out = append(out, id)
 		}
 	}
 	return out, errors.Join(broken...)
 }
 
 // there are those of the named chats that have a head.
-func (s *Store) there(ctx context.Context, names []string) ([]string, error) {
-	return read(ctx, func() ([]string, error) {
-		cmds := make([]*redis.IntCmd, len(names))
-		_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for i, name := range names {
-				cmds[i] = p.Exists(ctx, keysNamed(name).head)
-			}
-			return nil
-		})
-		var out []string
-		for i, c := range cmds {
-			if c.Val() > 0 {
-				out = append(out, names[i])
-			}
+func (s *Store) there(ctx context.Context, names []string) (out []string, err error) {
+	cmds, err := each(ctx, s, len(names), func(p redis.Pipeliner, i int) *redis.IntCmd { return p.Exists(ctx, keysNamed(names[i]).head) })
+	for i, c := range cmds {
+		if c.Val() > 0 {
+			out = append(out, names[i])
 		}
-		return out, err
-	})
+	}
+	return out, err
 }

@@ -257,8 +257,8 @@ func TestAnAnswerThatComesTooLate(t *testing.T) {
 func TestAStrayRepeatChangesNothing(t *testing.T) {
 	everywhere(t, func(t *testing.T, a, _ *Store) {
 		key := []string{holdKey("n")}
-		taking := call{script: holdScript, keys: key, args: []string{"ana", "3600000", "op1", a.home(), "1"}}
-		dropping := call{script: dropScript, keys: key, args: []string{"ana", "op2"}}
+		taking := holdScript.on(key, "ana", "3600000", "op1", a.home(), "1")
+		dropping := dropScript.on(key, "ana", "op2")
 		do := func(c call) []string {
 			t.Helper()
 			res, err := a.write(t.Context(), c)

@@ -3,8 +3,6 @@ package state
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -13,7 +11,7 @@ import (
 
 // hub shares one subscription connection among everybody who listens in this process.
 type hub struct {
-	feed feed
+	sub *redis.PubSub // one connection; the library reconnects it and subscribes again
 
 	// change makes subscribing and unsubscribing one at a time, so that the last to leave a channel and the next
 	// to enter it cannot overtake each other. It is never needed to take a message in: whoever publishes may
@@ -26,37 +24,59 @@ type hub struct {
 	done      sync.WaitGroup
 }
 
-// feed is where messages come from.
-type feed interface {
-	// Start calls take for every message and joined for every channel that got (re)subscribed, until stop.
-	Start(done *sync.WaitGroup, take func(channel, msg string), joined func(channel string))
-	// Subscribe asks for a channel. Where that fails it is asked again with the next connection.
-	Subscribe(ctx context.Context, channel string)
-	Unsubscribe(channel string)
-	Stop()
-}
-
 type audience struct {
 	here   map[*listener]struct{}
 	joined chan struct{} // closed when the subscription is in force
-	isOpen bool
 }
 
 // listener hears one channel. Its functions must not block.
 type listener struct {
-	take func(msg string)
-	lost func() // messages may have been lost; nil: does not matter
-	end  func() // called once, after the last take
+	take func(msg string, lost bool) // lost: no message, and some may have been missed
+	end  func()                      // called once, after the last take
 }
 
-func newHub(f feed) *hub {
-	h := &hub{feed: f, audiences: map[string]*audience{}}
-	f.Start(&h.done, h.take, h.joined)
+func newHub(sub *redis.PubSub) *hub {
+	h := &hub{sub: sub, audiences: map[string]*audience{}}
+	// Bigger than the default, because one slow second of ours must not hold back the server.
+	msgs := sub.ChannelWithSubscriptions(redis.WithChannelSize(1024), redis.WithChannelHealthCheckInterval(3*time.Second))
+	h.done.Go(func() {
+		for m := range msgs {
+			switch m := m.(type) {
+			case *redis.Message:
+				h.take(m.Channel, m.Payload)
+			case *redis.Subscription:
+				if m.Kind == "subscribe" {
+					h.joined(m.Channel)
+				}
+			}
+		}
+	})
 	return h
 }
 
-// listen enters l into a channel until ctx ends. It returns when the subscription is in force.
-func (h *hub) listen(ctx context.Context, channel string, l listener) error {
+// listen delivers what comes in on a channel, as read has it, until ctx ends; then the result is closed. Whoever is slow loses the oldest.
+// Where some may have been missed, lost is true, and there is no message. The subscription is in force when listen returns.
+func listen[T any](ctx context.Context, h *hub, channel string, room int, read func(msg string, lost bool) (T, bool)) (<-chan T, error) {
+	out := make(chan T, room)
+	take := func(msg string, lost bool) {
+		v, ok := read(msg, lost)
+		for ok {
+			select {
+			case out <- v:
+				return
+			default:
+			}
+			select {
+			case <-out:
+			default:
+			}
+		}
+	}
+	return out, h.enter(ctx, channel, listener{take, func() { close(out) }})
+}
+
+// enter puts l into a channel until ctx ends.
+func (h *hub) enter(ctx context.Context, channel string, l listener) error {
 	h.change.Lock()
 	h.mu.Lock()
 	if h.closed {
@@ -74,7 +94,7 @@ func (h *hub) listen(ctx context.Context, channel string, l listener) error {
 	r.here[&l] = struct{}{}
 	h.mu.Unlock()
 	if fresh {
-		h.feed.Subscribe(ctx, channel)
+		_ = h.sub.Subscribe(context.WithoutCancel(ctx), channel) // remembered by the library even when it fails
 	}
 	h.change.Unlock()
 	wait, cancel := bounded(ctx)
@@ -104,7 +124,9 @@ func (h *hub) leave(channel string, r *audience, l *listener) {
 	}
 	h.mu.Unlock()
 	if last {
-		h.feed.Unsubscribe(channel)
+		ctx, cancel := bounded(context.Background())
+		defer cancel()
+		_ = h.sub.Unsubscribe(ctx, channel) // a channel too many is only noise
 	}
 }
 
@@ -113,7 +135,7 @@ func (h *hub) take(channel, msg string) {
 	defer h.mu.Unlock()
 	if r := h.audiences[channel]; r != nil {
 		for l := range r.here {
-			l.take(msg)
+			l.take(msg, false)
 		}
 	}
 }
@@ -123,70 +145,31 @@ func (h *hub) joined(channel string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := h.audiences[channel]
-	switch {
-	case r == nil:
-	case !r.isOpen:
-		r.isOpen = true
-		close(r.joined)
-	default:
+	if r == nil {
+		return
+	}
+	select {
+	case <-r.joined:
 		for l := range r.here {
-			if l.lost != nil {
-				l.lost()
-			}
+			l.take("", true)
 		}
+	default:
+		close(r.joined)
 	}
 }
 
 func (h *hub) close() {
 	h.mu.Lock()
-	if h.closed {
-		h.mu.Unlock()
-		return
-	}
 	h.closed = true
 	h.mu.Unlock()
-	h.feed.Stop()
+	_ = h.sub.Close()
 	h.done.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, r := range slices.Collect(maps.Values(h.audiences)) {
+	for _, r := range h.audiences {
 		for l := range r.here {
 			delete(r.here, l)
 			l.end()
 		}
 	}
 }
-
-// redisFeed is one pub/sub connection. The library reconnects it and subscribes again.
-type redisFeed struct {
-	sub *redis.PubSub
-}
-
-func (f *redisFeed) Start(done *sync.WaitGroup, take func(channel, msg string), joined func(string)) {
-	// Bigger than the default, because one slow second of ours must not hold back the server.
-	msgs := f.sub.ChannelWithSubscriptions(redis.WithChannelSize(1024), redis.WithChannelHealthCheckInterval(3*time.Second))
-	done.Go(func() {
-		for m := range msgs {
-			switch m := m.(type) {
-			case *redis.Message:
-				take(m.Channel, m.Payload)
-			case *redis.Subscription:
-				if m.Kind == "subscribe" {
-					joined(m.Channel)
-				}
-			}
-		}
-	})
-}
-
-func (f *redisFeed) Subscribe(ctx context.Context, channel string) {
-	_ = f.sub.Subscribe(context.WithoutCancel(ctx), channel) // remembered by the library even when it fails
-}
-
-func (f *redisFeed) Unsubscribe(channel string) {
-	ctx, cancel := context.WithTimeout(context.Background(), opDeadline)
-	defer cancel()
-	_ = f.sub.Unsubscribe(ctx, channel) // a channel too many is only noise
-}
-
-func (f *redisFeed) Stop() { _ = f.sub.Close() }

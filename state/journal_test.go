@@ -363,7 +363,7 @@ func TestAnOldJournalIsReplayedWithItsOwnScripts(t *testing.T) {
 	left := killed(t, dir)
 	was := appendScript
 	t.Cleanup(func() { appendScript = was })
-	appendScript = script{"append", "return redis.error_reply('ERR a newer build')", digest("newer")}
+	appendScript = script{embedded.Script{Name: "append", Source: "return redis.error_reply('ERR a newer build')", SHA: digest("newer")}}
 	if d := cmp.Diff(want, history(t, openEmbedded(t, left, Options{}))); d != "" {
 		t.Error(d)
 	}

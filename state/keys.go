@@ -49,8 +49,7 @@ func keysNamed(name string) chatKeys {
 	return k
 }
 
-// op is the key that remembers that an operation was taken. It belongs to the chat: the same operation in
-// another chat of the bucket is another one. Hashed, because there are many and op IDs are long.
+// op is the key that remembers that an operation of this chat was taken. Hashed, because there are many and op IDs are long.
 func (k chatKeys) op(op agent.OpID) string {
 	h := sha256.Sum256([]byte(k.head + "\x00" + string(op)))
 	return prefix + k.tag + ":op:" + base64.RawURLEncoding.EncodeToString(h[:16])

@@ -23,8 +23,6 @@ func (s *Store) ClaimDue(ctx context.Context, owner string, n int) ([]agent.Leas
 	if owner == "" || n <= 0 {
 		return nil, errors.New("claim: needs an owner and a number of chats")
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	names, err := s.dueNow(ctx, n)
 	if err != nil {
 		return nil, err
@@ -36,12 +34,8 @@ func (s *Store) ClaimDue(ctx context.Context, owner string, n int) ([]agent.Leas
 		calls := make([]call, len(some))
 		for i, name := range some {
 			k := keysNamed(name)
-			calls[i] = call{
-				script: claimScript,
-				keys:   []string{k.head, k.due},
-				args:   []string{name, owner, millis(s.opt.Lease), "0"},
-				again:  func(a []string) []string { return append(slices.Clone(a[:3]), "1") },
-			}
+			calls[i] = claimScript.on([]string{k.head, k.due}, name, owner, millis(s.opt.Lease), "0")
+			calls[i].again = func(a []string) []string { return append(slices.Clone(a[:3]), "1") }
 		}
 		before := time.Now()
 		tokens, err := s.w.write(ctx, calls...)
@@ -70,34 +64,22 @@ func (s *Store) dueNow(ctx context.Context, n int) ([]string, error) {
 	}
 	// A Cluster's nodes may differ a little in time; the script compares with its own node's.
 	by := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(now+1000, 10), Count: int64(n)}
-	found, err := read(ctx, func() ([]redis.Z, error) {
-		cmds := make([]*redis.ZSliceCmd, buckets)
-		_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for b := range cmds {
-				cmds[b] = p.ZRangeByScoreWithScores(ctx, dueKey(b), by)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		var all []redis.Z
-		for _, c := range cmds {
-			all = append(all, c.Val()...)
-		}
-		return all, nil
+	cmds, err := each(ctx, s, buckets, func(p redis.Pipeliner, b int) *redis.ZSliceCmd {
+		return p.ZRangeByScoreWithScores(ctx, dueKey(b), by)
 	})
 	if err != nil {
 		return nil, err
 	}
+	var found []redis.Z
+	for _, c := range cmds {
+		found = append(found, c.Val()...)
+	}
 	// Replicas that sweep together should not fight over equal ones in the same order.
 	rand.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 	slices.SortStableFunc(found, func(a, b redis.Z) int { return cmp.Compare(a.Score, b.Score) })
-	names := make([]string, 0, len(found))
-	for _, z := range found {
-		if name, ok := z.Member.(string); ok {
-			names = append(names, name)
-		}
+	names := make([]string, len(found))
+	for i, z := range found {
+		names[i] = text(z.Member)
 	}
 	return names, nil
 }
@@ -106,21 +88,15 @@ func (s *Store) redisTime(ctx context.Context) (int64, error) {
 	if s.disk != nil {
 		return s.disk.Tick().UnixMilli(), nil
 	}
-	t, err := read(ctx, func() (time.Time, error) { return s.rdb.Time(ctx).Result() })
+	t, err := read(ctx, func(ctx context.Context) (time.Time, error) { return s.rdb.Time(ctx).Result() })
 	return t.UnixMilli(), err
 }
 
 // Renew prolongs a lease in one round trip and returns the head's Seq and Tip.
 func (s *Store) Renew(ctx context.Context, l agent.Lease) (agent.Lease, agent.Head, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	k := keysOf(l.Chat)
 	before := time.Now()
-	res, err := s.write(ctx, call{
-		script: renewScript,
-		keys:   []string{k.head, k.due},
-		args:   []string{l.Chat.String(), l.Owner, utoa(l.Token), millis(s.opt.Lease)},
-	})
+	res, err := s.write(ctx, renewScript.on([]string{k.head, k.due}, l.Chat.String(), l.Owner, utoa(l.Token), millis(s.opt.Lease)))
 	if err != nil {
 		return agent.Lease{}, agent.Head{}, err
 	}
@@ -137,35 +113,15 @@ func (s *Store) Renew(ctx context.Context, l agent.Lease) (agent.Lease, agent.He
 
 // Wakes delivers chats that somebody wrote to while owner held them. The channel is closed when ctx ends.
 func (s *Store) Wakes(ctx context.Context, owner string) (<-chan chat.ID, error) {
-	out := make(chan chat.ID, 1024)
-	err := s.hub.listen(ctx, wakePrefix+owner, listener{
-		take: func(msg string) {
-			id, err := chat.ParseID(msg)
-			if err != nil {
-				return
-			}
-			select {
-			case out <- id:
-			default: // Renew is the backstop
-			}
-		},
-		end: func() { close(out) },
+	return listen(ctx, s.hub, wakePrefix+owner, 1024, func(msg string, _ bool) (chat.ID, bool) {
+		id, err := chat.ParseID(msg)
+		return id, err == nil
 	})
-	return out, err
 }
 
-// Watch signals that the chat's log moved. The channel is closed when ctx ends. The subscription is in force when
-// Watch returns: whoever loads the chat afterwards misses nothing.
+// Watch signals that the chat's log moved. The channel is closed when ctx ends. Whoever loads the chat afterwards misses nothing.
 func (s *Store) Watch(ctx context.Context, id chat.ID) (<-chan struct{}, error) {
-	out := make(chan struct{}, 1)
-	signal := func(string) {
-		select {
-		case out <- struct{}{}:
-		default:
-		}
-	}
-	err := s.hub.listen(ctx, watchChannel(id), listener{take: signal, lost: func() { signal("") }, end: func() { close(out) }})
-	return out, err
+	return listen(ctx, s.hub, watchChannel(id), 1, func(string, bool) (struct{}, bool) { return struct{}{}, true })
 }
 
 // given reads what a claim got: token:barren.

@@ -19,19 +19,14 @@ const (
 	markDigits = 20                 // an unsigned 64-bit number, which a Discord snowflake is: https://docs.discord.com/developers/reference#snowflakes
 )
 
-// Mark moves a place's mark forward, in one round trip. A mark that is further already stays, but the place counts as marked now. at is
-// a decimal number of up to 20 digits. A place that is not marked for 7 days is forgotten.
+// Mark moves a place's mark forward, never back, and the place counts as marked now. at is a decimal number of up to 20 digits.
 func (s *Store) Mark(ctx context.Context, surface, place, at string) error {
 	n, err := markOf(at)
 	if err != nil || surface == "" || place == "" {
 		return errors.Join(errors.New("mark: wants a surface, a place and a decimal number"), err)
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	k := marksOf(surface)
-	_, err = s.write(ctx, call{
-		script: markScript, keys: []string{k.at, k.when}, args: []string{place, n, millis(markKept), strconv.Itoa(markDrops)},
-	})
+	_, err = s.write(ctx, markScript.on([]string{k.at, k.when}, place, n, millis(markKept), strconv.Itoa(markDrops)))
 	return err
 }
 
@@ -40,26 +35,17 @@ func (s *Store) Marks(ctx context.Context, surface string, within time.Duration)
 	if surface == "" || within < time.Millisecond {
 		return nil, errors.New("marks: wants a surface and at least a millisecond")
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	if s.disk != nil {
 		s.disk.Tick() // its clock moves only when somebody looks
 	}
 	k := marksOf(surface)
-	keys, since := []string{k.at, k.when}, millis(min(within, markKept))
-	res, err := read(ctx, func() (any, error) {
-		res, err := s.rdb.EvalSha(ctx, marksScript.sha, keys, since).Result()
-		if isNoScript(err) {
-			res, err = s.rdb.Eval(ctx, marksScript.source, keys, since).Result()
-		}
-		return res, err
-	})
+	res, err := s.ask(ctx, marksScript, []string{k.at, k.when}, millis(min(within, markKept)))
 	if err != nil {
 		return nil, err
 	}
 	flat := strs(res)
 	if len(flat)%2 != 0 {
-		return nil, unexpected(marksScript.name, res)
+		return nil, unexpected(marksScript.Name, res)
 	}
 	out := make(map[string]string, len(flat)/2)
 	for i := 0; i < len(flat); i += 2 {
@@ -73,10 +59,8 @@ func (s *Store) Unmark(ctx context.Context, surface, place string) error {
 	if surface == "" || place == "" {
 		return errors.New("unmark: wants a surface and a place")
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	k := marksOf(surface)
-	_, err := s.write(ctx, call{script: goneScript, keys: []string{k.at, k.when}, args: []string{place}})
+	_, err := s.write(ctx, goneScript.on([]string{k.at, k.when}, place))
 	return err
 }
 

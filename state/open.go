@@ -2,22 +2,21 @@ package state
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/nodhq/nod/state/embedded"
 )
 
 // OpenToRead opens a store that cannot be written to: for the audit, beside a bot that runs. With Options.URL it needs no more than
-// the right to read, and asks nothing of the server's configuration. Without, it reads the embedded store in dir as the last process
-// left it: the lock still refuses while a bot runs on it, and nothing in dir is changed. Its errors never hold the URL.
+// the right to read. Without, it reads the embedded store in dir as the last process left it. Its errors never hold the URL.
 func OpenToRead(ctx context.Context, dir string, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	quiet()
+	logging.Disable()
 	if o.URL == "" {
 		d, err := embedded.OpenToRead(dir, o.embedded())
 		if err != nil {
@@ -29,22 +28,19 @@ func OpenToRead(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	pinging, cancel := bounded(ctx)
-	defer cancel()
-	if err := rdb.Ping(pinging).Err(); err != nil {
+	if err := ping(ctx, rdb); err != nil {
 		_ = rdb.Close()
-		return nil, fmt.Errorf("redis.url: the server does not answer: %w", err)
+		return nil, err
 	}
-	s := &Store{opt: o, rdb: rdb, w: refusing{}}
-	s.hub = newHub(&redisFeed{sub: rdb.Subscribe(context.WithoutCancel(ctx))})
-	return s, nil
+	return &Store{opt: o, rdb: rdb, w: refusing{}, hub: newHub(rdb.Subscribe(context.WithoutCancel(ctx)))}, nil
 }
 
 // refusing is the writer of a store that is read only.
 type refusing struct{}
 
-func (refusing) write(context.Context, ...call) ([]any, error) { return nil, ErrReadOnly }
-func (refusing) close() error                                  { return nil }
+func (refusing) write(_ context.Context, calls ...call) ([]any, error) {
+	return make([]any, len(calls)), ErrReadOnly
+}
 
 // disk is the embedded home of a store, as a writer.
 type disk struct {
@@ -59,7 +55,7 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	quiet()
+	logging.Disable()
 	d := &disk{}
 	if d.Server, err = embedded.Open(dir, o.embedded(), d.begin); err != nil {
 		return nil, err
@@ -74,7 +70,8 @@ func (o Options) embedded() embedded.Options {
 func (d *disk) store(o Options, w writer) *Store {
 	var ro redis.Options
 	tune(&ro)
-	return &Store{opt: o, rdb: d.Client(ro), w: w, disk: d, hub: newHub(d.Feed(prefix))}
+	rdb := d.Client(ro)
+	return &Store{opt: o, rdb: rdb, w: w, disk: d, hub: newHub(rdb.Subscribe(context.Background()))}
 }
 
 // begin ends the leases of the process before, and counts this start.
@@ -85,7 +82,7 @@ func (d *disk) begin(s *embedded.Server) error {
 			continue
 		}
 		k := keysNamed(name)
-		if _, err := s.Amend(call{script: voidScript, keys: []string{k.head, k.due}, args: []string{name}}.embedded()); err != nil {
+		if _, err := s.Amend(voidScript.on([]string{k.head, k.due}, name).Write); err != nil {
 			return err
 		}
 	}
@@ -97,15 +94,9 @@ func (d *disk) begin(s *embedded.Server) error {
 func (d *disk) write(_ context.Context, calls ...call) (_ []any, err error) {
 	out := make([]any, len(calls))
 	for i, c := range calls {
-		if out[i], err = d.Write(c.embedded()); err != nil {
+		if out[i], err = d.Write(c.Write); err != nil {
 			return out, err
 		}
 	}
 	return out, nil
-}
-
-func (d *disk) close() error { return d.Close() }
-
-func (c call) embedded() embedded.Write {
-	return embedded.Write{Script: embedded.Script{Name: c.script.name, Source: c.script.source, SHA: c.script.sha}, Keys: c.keys, Args: c.args, Sure: c.sure}
 }

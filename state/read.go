@@ -17,21 +17,11 @@ import (
 // historyPage is how many entries of a history travel at once.
 const historyPage = 512
 
-// Load returns the latest snapshot, every entry after it, and the head, in one round trip. [ErrBroken] if they do not
-// agree, [agent.ErrVersion] if one of them is newer than this build.
+// Load returns the latest snapshot, every entry after it, and the head, in one round trip. They have to agree, else it is [ErrBroken].
 func (s *Store) Load(ctx context.Context, id chat.ID) (agent.Snapshot, []turn.Entry, agent.Head, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	k := keysOf(id)
 	var none agent.Snapshot
-	res, err := read(ctx, func() (any, error) {
-		keys := []string{k.head, k.log, k.snap}
-		res, err := s.rdb.EvalSha(ctx, loadScript.sha, keys).Result()
-		if isNoScript(err) {
-			res, err = s.rdb.Eval(ctx, loadScript.source, keys).Result()
-		}
-		return res, err
-	})
+	res, err := s.ask(ctx, loadScript, []string{k.head, k.log, k.snap})
 	if err != nil {
 		return none, nil, agent.Head{}, err
 	}
@@ -71,10 +61,8 @@ func (s *Store) Load(ctx context.Context, id chat.ID) (agent.Snapshot, []turn.En
 
 // History returns every entry of the log, checked from the first.
 func (s *Store) History(ctx context.Context, id chat.ID) ([]turn.Entry, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	k := keysOf(id)
-	seq, err := read(ctx, func() (string, error) { return s.rdb.HGet(ctx, k.head, "seq").Result() })
+	seq, err := read(ctx, func(ctx context.Context) (string, error) { return s.rdb.HGet(ctx, k.head, "seq").Result() })
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
 	}
@@ -83,11 +71,8 @@ func (s *Store) History(ctx context.Context, id chat.ID) ([]turn.Entry, error) {
 	}
 	c := chainFrom(id, agent.Head{})
 	var out []turn.Entry
-	for {
-		from := int64(c.head.Seq)
-		page, err := read(ctx, func() ([]string, error) {
-			return s.rdb.LRange(ctx, k.log, from, from+historyPage-1).Result()
-		})
+	for full := true; full; {
+		page, err := s.page(ctx, k.log, c.head.Seq, c.head.Seq+historyPage)
 		if err != nil {
 			return nil, err
 		}
@@ -95,10 +80,7 @@ func (s *Store) History(ctx context.Context, id chat.ID) ([]turn.Entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, entries...)
-		if len(page) < historyPage {
-			break
-		}
+		out, full = append(out, entries...), len(page) == historyPage
 	}
 	if c.head.Seq < number(seq) {
 		return nil, c.broken(c.head.Seq+1, "it is missing")
@@ -106,21 +88,17 @@ func (s *Store) History(ctx context.Context, id chat.ID) ([]turn.Entry, error) {
 	return out, nil
 }
 
-// Tail returns every entry after known, and the head. A known without Roll gives a head without Roll. One round
-// trip; the known entry travels too, as the proof that this is still its history.
+// Tail returns every entry after known, and the head, in one round trip. The known entry travels too, as the proof of its history.
 func (s *Store) Tail(ctx context.Context, id chat.ID, known agent.Head) ([]turn.Entry, agent.Head, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	k := keysOf(id)
-	from := max(int64(known.Seq)-1, 0)
-	stored, err := read(ctx, func() ([]string, error) { return s.rdb.LRange(ctx, k.log, from, -1).Result() })
+	log, from := keysOf(id).log, max(int64(known.Seq)-1, 0)
+	stored, err := read(ctx, func(ctx context.Context) ([]string, error) { return s.rdb.LRange(ctx, log, from, -1).Result() })
 	if err != nil {
 		return nil, agent.Head{}, err
 	}
+	if known.Seq == 0 && known.Tip != "" || known.Seq > 0 && len(stored) == 0 {
+		return nil, agent.Head{}, agent.ErrRewound
+	}
 	if known.Seq > 0 {
-		if len(stored) == 0 {
-			return nil, agent.Head{}, agent.ErrRewound
-		}
 		r, err := parseRow([]byte(stored[0]))
 		if err != nil {
 			return nil, agent.Head{}, fmt.Errorf("chat %s: entry %d: %w: %w", id, known.Seq, ErrBroken, err)
@@ -129,8 +107,6 @@ func (s *Store) Tail(ctx context.Context, id chat.ID, known agent.Head) ([]turn.
 			return nil, agent.Head{}, agent.ErrRewound
 		}
 		stored = stored[1:]
-	} else if known.Tip != "" {
-		return nil, agent.Head{}, agent.ErrRewound
 	}
 	c := chainFrom(id, known)
 	entries, err := c.entries(stored)
@@ -150,12 +126,8 @@ func parseSnapshot(id chat.ID, stored string) (snap agent.Snapshot, from agent.H
 	if len(f) != 4 {
 		return snap, from, fmt.Errorf("chat %s: snapshot: %w: it has no readable first line", id, ErrBroken)
 	}
-	snap.Session, err = turn.DecodeSession([]byte(body))
-	if errors.Is(err, turn.ErrVersion) {
-		return snap, from, fmt.Errorf("chat %s: snapshot: %w: %w", id, agent.ErrVersion, err)
-	}
-	if err != nil {
-		return snap, from, fmt.Errorf("chat %s: snapshot: %w: %w", id, ErrBroken, err)
+	if snap.Session, err = turn.DecodeSession([]byte(body)); err != nil {
+		return snap, from, fmt.Errorf("chat %s: snapshot: %w: %w", id, unreadable(err), err)
 	}
 	snap.Head = agent.Head{Seq: number(f[0]), Tip: agent.OpID(unescape(f[3]))}
 	from = agent.Head{Seq: number(f[1]), Roll: rollOf(f[2])}
@@ -163,6 +135,14 @@ func parseSnapshot(id chat.ID, stored string) (snap agent.Snapshot, from agent.H
 		from.Tip = snap.Head.Tip
 	}
 	return snap, from, nil
+}
+
+// unreadable is why stored bytes cannot be read: of a newer version, or broken.
+func unreadable(err error) error {
+	if errors.Is(err, turn.ErrVersion) {
+		return agent.ErrVersion
+	}
+	return ErrBroken
 }
 
 // text, number and strs read replies: what the embedded store and go-redis give differs in integer types only.

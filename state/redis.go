@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,121 +25,100 @@ type remote struct {
 	confirm time.Duration
 }
 
-func (r *remote) close() error { return nil }
-
-// write runs each call by its digest, and repeats the ones whose reply was lost, with the same operation.
+// write runs each call by its digest, all in one round trip, and repeats those whose reply was lost. One to be confirmed goes alone.
 func (r *remote) write(ctx context.Context, calls ...call) ([]any, error) {
-	if len(calls) == 1 && calls[0].sure && r.dur.asks() {
-		res, err := r.writeSurely(ctx, calls[0])
-		return []any{res}, err
-	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	out := make([]any, len(calls))
 	left := make([]int, len(calls)) // indices still without an answer
 	for i := range left {
 		left[i] = i
 	}
 	for try := 0; ; try++ {
-		cmds := make([]*redis.Cmd, len(left))
-		if len(left) == 1 {
-			c := calls[left[0]]
-			cmds[0] = r.rdb.EvalSha(ctx, c.script.sha, c.keys, c.argv(try)...)
-		} else {
-			_, _ = r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-				for i, at := range left {
-					c := calls[at]
-					cmds[i] = p.EvalSha(ctx, c.script.sha, c.keys, c.argv(try)...)
-				}
-				return nil
-			})
+		batch := make([]call, len(left))
+		for i, at := range left {
+			batch[i] = calls[at]
 		}
 		var again []int
 		var last error
-		for i, at := range left {
-			res, err := cmds[i].Result()
-			if isNoScript(err) { // not executed, and now it gets loaded
-				c := calls[at]
-				res, err = r.rdb.Eval(ctx, c.script.source, c.keys, c.argv(try)...).Result()
+		for i, a := range r.send(ctx, try, false, batch) {
+			at := left[i]
+			if isNoScript(a.err) { // not executed, and now it gets loaded
+				a = r.send(ctx, try, true, calls[at:at+1])[0]
 			}
-			switch {
-			case err == nil:
-				out[at] = res
-			case repeatable(err):
-				again, last = append(again, at), err
+			switch out[at] = a.res; {
+			case a.err == nil:
+			case errors.Is(a.err, agent.ErrNotDurable):
+				return out, a.err
+			case repeatable(a.err):
+				again, last = append(again, at), a.err
 			default:
-				return out, fmt.Errorf("redis: %s: %w", calls[at].script.name, err)
+				return out, fmt.Errorf("redis: %s: %w", calls[at].Script.Name, a.err)
 			}
 		}
 		if len(again) == 0 {
 			return out, nil
 		}
 		if left = again; try+1 == attempts || !r.pause(ctx, try, last) {
-			return out, fmt.Errorf("redis: %s: %w", calls[left[0]].script.name, last)
+			return out, fmt.Errorf("redis: %s: %w", calls[left[0]].Script.Name, last)
 		}
 	}
 }
 
-// writeSurely runs one call and asks, on the same connection and in the same round trip, whether it is durable.
-func (r *remote) writeSurely(ctx context.Context, c call) (any, error) {
-	var last error
-	for try := range attempts {
-		res, ok, err := r.tryOnce(ctx, c, try)
-		switch {
-		case err == nil && ok:
-			return res, nil
-		case err == nil:
-			return res, fmt.Errorf("redis.durability %s: %w", r.dur, agent.ErrNotDurable)
-		case !repeatable(err):
-			return nil, fmt.Errorf("redis: %s: %w", c.script.name, err)
-		}
-		if last = err; !r.pause(ctx, try, err) {
-			break
-		}
-	}
-	return nil, fmt.Errorf("redis: %s: %w", c.script.name, last)
+// reply is what came of a call. It has both a result and [agent.ErrNotDurable] where it is written and not confirmed.
+type reply struct {
+	res any
+	err error
 }
 
-func (r *remote) tryOnce(ctx context.Context, c call, try int) (res any, ok bool, err error) {
+// send runs calls once, in one round trip. One that has to be confirmed is asked about on the same connection.
+func (r *remote) send(ctx context.Context, try int, bySource bool, calls []call) []reply {
+	sure := len(calls) == 1 && calls[0].Sure && r.dur.asks()
 	var node redis.Cmdable = r.rdb
-	if cluster, is := r.rdb.(*redis.ClusterClient); is {
-		// WAIT has no key: on a Cluster's own pipeline it would go to any node.
-		if node, err = cluster.MasterForKey(ctx, c.keys[0]); err != nil {
-			return nil, false, err
+	if cluster, is := r.rdb.(*redis.ClusterClient); is && sure {
+		master, err := cluster.MasterForKey(ctx, calls[0].Keys[0]) // WAIT has no key: on a Cluster's own pipeline it would go to any node
+		if err != nil {
+			return []reply{{err: err}}
 		}
+		node = master
 	}
 	within := r.confirm
 	if d, has := ctx.Deadline(); has {
 		within = max(min(within, time.Until(d)/2), time.Millisecond) // the answer has to come back, too
 	}
-	run := func(first func(redis.Pipeliner) *redis.Cmd) (any, bool, error) {
-		var cmd *redis.Cmd
-		var conf *redis.Cmd
-		_, _ = node.Pipelined(ctx, func(p redis.Pipeliner) error {
-			cmd, conf = first(p), p.Do(ctx, r.dur.command(within)...)
-			return nil
-		})
-		res, err := cmd.Result()
-		if err != nil {
-			return nil, false, err
+	cmds := make([]*redis.Cmd, len(calls))
+	var confirmed *redis.Cmd
+	_, _ = node.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, c := range calls {
+			if bySource {
+				cmds[i] = p.Eval(ctx, c.Script.Source, c.Keys, c.argv(try)...)
+			} else {
+				cmds[i] = p.EvalSha(ctx, c.Script.SHA, c.Keys, c.argv(try)...)
+			}
 		}
-		answer, err := conf.Result()
-		if err != nil && repeatable(err) {
-			return nil, false, err
+		if sure {
+			confirmed = p.Do(ctx, r.dur.command(within)...)
 		}
-		return res, err == nil && r.dur.confirmed(answer), nil
-	}
-	res, ok, err = run(func(p redis.Pipeliner) *redis.Cmd {
-		return p.EvalSha(ctx, c.script.sha, c.keys, c.argv(try)...)
+		return nil
 	})
-	if isNoScript(err) {
-		res, ok, err = run(func(p redis.Pipeliner) *redis.Cmd {
-			return p.Eval(ctx, c.script.source, c.keys, c.argv(try)...)
-		})
+	out := make([]reply, len(calls))
+	for i, c := range cmds {
+		out[i].res, out[i].err = c.Result()
 	}
-	return res, ok, err
+	if sure && out[0].err == nil {
+		said, err := confirmed.Result()
+		switch {
+		case repeatable(err):
+			out[0] = reply{err: err}
+		case err != nil || !r.dur.confirmed(said):
+			out[0].err = fmt.Errorf("redis.durability %s: %w", r.dur, agent.ErrNotDurable)
+		}
+	}
+	return out
 }
 
 func (c call) argv(try int) []any {
-	args := c.args
+	args := c.Args
 	if try > 0 && c.again != nil {
 		args = c.again(args)
 	}
@@ -166,9 +147,11 @@ func pause(ctx context.Context, try int) bool {
 }
 
 // read repeats a reading command after a network error. Reads need no operation.
-func read[T any](ctx context.Context, get func() (T, error)) (T, error) {
+func read[T any](ctx context.Context, get func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	for try := 0; ; try++ {
-		v, err := get()
+		v, err := get(ctx)
 		if err == nil || errors.Is(err, redis.Nil) {
 			return v, err
 		}
@@ -176,6 +159,36 @@ func read[T any](ctx context.Context, get func() (T, error)) (T, error) {
 			return v, fmt.Errorf("redis: %w", err)
 		}
 	}
+}
+
+// ask runs a script that only reads.
+func (s *Store) ask(ctx context.Context, sc script, keys []string, args ...any) (any, error) {
+	return read(ctx, func(ctx context.Context) (any, error) {
+		res, err := s.rdb.EvalSha(ctx, sc.SHA, keys, args...).Result()
+		if isNoScript(err) {
+			res, err = s.rdb.Eval(ctx, sc.Source, keys, args...).Result()
+		}
+		return res, err
+	})
+}
+
+// each asks one thing about each of n places, in one round trip. What is not there is no error.
+func each[C redis.Cmder](ctx context.Context, s *Store, n int, ask func(p redis.Pipeliner, i int) C) ([]C, error) {
+	return read(ctx, func(ctx context.Context) ([]C, error) {
+		cmds := make([]C, n)
+		_, _ = s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i := range cmds {
+				cmds[i] = ask(p, i)
+			}
+			return nil
+		})
+		for _, c := range cmds {
+			if err := c.Err(); err != nil && !errors.Is(err, redis.Nil) {
+				return nil, err
+			}
+		}
+		return cmds, nil
+	})
 }
 
 func isNoScript(err error) bool {
@@ -187,25 +200,19 @@ func isNetwork(err error) bool {
 	return err != nil && !errors.As(err, &said)
 }
 
-// repeatable says that a call may be sent again: its reply was lost, or the server said that it did not run it
-// and may soon.
+// repeatable says that a call may be sent again: its reply was lost, or the server did not run it and may soon.
 func repeatable(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, redis.ErrClosed) {
 		return false
 	}
-	if isNetwork(err) {
-		return true
-	}
-	for _, p := range []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "BUSY"} {
-		if strings.HasPrefix(err.Error(), p+" ") {
-			return true
-		}
-	}
-	return false
+	word, _, more := strings.Cut(err.Error(), " ")
+	return isNetwork(err) || more && slices.Contains(transient, word)
 }
 
-// dial makes the client that the URL asks for: one server, a Sentinel's primary, or a Cluster. None of its
-// errors repeats the URL.
+// transient are what a server's errors begin with where it did not run a command, and may soon.
+var transient = []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "BUSY"}
+
+// dial makes the client that the URL asks for: one server, a Sentinel's primary, or a Cluster. No error repeats the URL.
 func dial(ctx context.Context, raw string, m *met) (redis.UniversalClient, error) {
 	var hello func(context.Context, *redis.Conn) error
 	if m != nil {
@@ -258,12 +265,21 @@ func tune(o *redis.Options) {
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// check refuses a server that cannot keep what we promise.
-func check(ctx context.Context, rdb redis.UniversalClient, dur durability, log *slog.Logger) error {
+func ping(ctx context.Context, rdb redis.UniversalClient) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	if err := rdb.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("redis.url: the server does not answer: %w", err)
+	}
+	return nil
+}
+
+// check refuses a server that cannot keep what we promise.
+func check(ctx context.Context, rdb redis.UniversalClient, dur durability, log *slog.Logger) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	if err := ping(ctx, rdb); err != nil {
+		return err
 	}
 	policy, err := rdb.ConfigGet(ctx, "maxmemory-policy").Result()
 	switch p := policy["maxmemory-policy"]; {
@@ -272,30 +288,79 @@ func check(ctx context.Context, rdb redis.UniversalClient, dur durability, log *
 	case p != "noeviction":
 		return fmt.Errorf("redis: maxmemory-policy is %s, which drops chats and decisions when memory is short; set it to noeviction", p)
 	}
-	return dur.check(ctx, rdb)
+	if dur.fsync {
+		if err := rdb.Do(ctx, dur.command(time.Millisecond)...).Err(); err != nil {
+			return fmt.Errorf("redis.durability: fsync needs WAITAOF, which came with Redis 7.2, and appendonly yes; this server says: %w", err)
+		}
+	}
+	return nil
 }
 
-// Server is what the Redis says of itself that an operator wants to know: redis_version, role, aof_enabled and
-// loading, by the names of its own INFO. The embedded store has none.
+// Server is what the Redis says of itself that an operator wants to know, by the names of its own INFO. The embedded store has none.
 func (s *Store) Server(ctx context.Context) (map[string]string, error) {
 	if s.disk != nil {
 		return map[string]string{}, nil
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	text, err := read(ctx, func() (string, error) { return s.rdb.Info(ctx).Result() })
+	info, err := read(ctx, func(ctx context.Context) (string, error) { return s.rdb.Info(ctx).Result() })
 	if err != nil {
 		return nil, fmt.Errorf("redis: INFO: %w", err)
 	}
 	out := map[string]string{}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(info) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-		switch name {
-		case "redis_version", "valkey_version", "role", "aof_enabled", "loading":
-			if ok {
-				out[name] = value
-			}
+		if ok && slices.Contains([]string{"redis_version", "valkey_version", "role", "aof_enabled", "loading"}, name) {
+			out[name] = value
 		}
 	}
 	return out, nil
+}
+
+// durability is what a Started or a Decided must survive. The zero value is local: the primary has it.
+type durability struct {
+	replicas int
+	fsync    bool
+}
+
+func parseDurability(s string) (durability, error) {
+	switch s {
+	case "", "local":
+		return durability{}, nil
+	case "fsync":
+		return durability{fsync: true}, nil
+	}
+	if n, ok := strings.CutPrefix(s, "replicas="); ok {
+		if n, err := strconv.Atoi(n); err == nil && n > 0 && n < 100 {
+			return durability{replicas: n}, nil
+		}
+	}
+	return durability{}, fmt.Errorf("redis.durability: %q is none of local, replicas=N (N at least 1), fsync", s)
+}
+
+func (d durability) String() string {
+	switch {
+	case d.fsync:
+		return "fsync"
+	case d.replicas > 0:
+		return "replicas=" + strconv.Itoa(d.replicas)
+	}
+	return "local"
+}
+
+// asks reports whether a write has to be confirmed at all.
+func (d durability) asks() bool { return d.fsync || d.replicas > 0 }
+
+// command asks whether everything this connection wrote is durable. It blocks inside Redis, and in a script would answer at once.
+func (d durability) command(within time.Duration) []any {
+	if d.fsync {
+		return []any{"WAITAOF", 1, 0, within.Milliseconds()}
+	}
+	return []any{"WAIT", d.replicas, within.Milliseconds()}
+}
+
+func (d durability) confirmed(answer any) bool {
+	if d.fsync {
+		a, _ := answer.([]any)
+		return len(a) == 2 && number(a[0]) >= 1
+	}
+	return number(answer) >= uint64(d.replicas) //nolint:gosec // 1 to 99
 }

@@ -177,7 +177,7 @@ func TestClaimLooksAgain(t *testing.T) {
 		t.Errorf("held, and claimed: %+v, %v", got, err)
 	}
 	mustAppend(t, s, agent.Write{Lease: l, Release: true, Wake: time.Now().Add(time.Hour)})
-	res, err := s.write(ctx, call{script: claimScript, keys: []string{k.head, k.due}, args: []string{room.String(), "you", "1000", "0"}})
+	res, err := s.write(ctx, claimScript.on([]string{k.head, k.due}, room.String(), "you", "1000", "0"))
 	if err != nil || number(res) != 0 {
 		t.Errorf("due in an hour, and claimed: %v, %v", res, err)
 	}
@@ -220,7 +220,7 @@ func TestTheLibraryRepeatsNothing(t *testing.T) {
 	}
 	defer rdb.Close() //nolint:errcheck // a test's client
 	r := &remote{rdb: rdb}
-	if _, err := r.write(t.Context(), call{script: putScript, keys: []string{"k"}, args: []string{"a", "b"}}); err == nil {
+	if _, err := r.write(t.Context(), putScript.on([]string{"k"}, "a", "b")); err == nil {
 		t.Fatal("no error")
 	}
 	if got := calls.Load(); got != attempts {
@@ -338,7 +338,7 @@ func TestForgetsAsksOfChatsThatExpired(t *testing.T) {
 		}
 	}
 	kept := keysOf(here)
-	if _, err := s.write(t.Context(), call{script: forgetScript, keys: []string{kept.asks, kept.head}, args: []string{"kept"}}); err != nil {
+	if _, err := s.write(t.Context(), forgetScript.on([]string{kept.asks, kept.head}, "kept")); err != nil {
 		t.Fatal(err) // the chat spoke again between the look and the script
 	}
 	if _, found, _ := s.Find(t.Context(), "gone"); found {

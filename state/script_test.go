@@ -78,8 +78,8 @@ func TestOneSlotPerScript(t *testing.T) {
 	t.Run("Log", func(t *testing.T) { conformance.Log(t, open) })
 	t.Run("Leases", func(t *testing.T) { conformance.Leases(t, open) })
 	for _, s := range []script{appendScript, claimScript, renewScript, loadScript} {
-		if !scripts[s.sha] {
-			t.Errorf("%s was never run", s.name)
+		if !scripts[s.SHA] {
+			t.Errorf("%s was never run", s.Name)
 		}
 	}
 	if a, b := slot(runEpoch), slot(runReplicas); a != b {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/nodhq/nod/core/agent"
 )
@@ -76,7 +77,7 @@ func run(t testing.TB, dir string, args []string) *exec.Cmd {
 // await asks until the server says yes.
 func await(t testing.TB, url string, ask func(context.Context, *redis.Client) error) {
 	t.Helper()
-	quiet()
+	logging.Disable()
 	o, err := redis.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)

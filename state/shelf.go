@@ -3,6 +3,8 @@ package state
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,9 +42,7 @@ func (s *Store) DropChats(ctx context.Context, userKey string, chatKeys ...strin
 
 // Chats is a person's list, the latest first.
 func (s *Store) Chats(ctx context.Context, userKey string) ([]ChatEntry, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	f, err := read(ctx, func() (map[string]string, error) { return s.rdb.HGetAll(ctx, shelfKey(userKey)).Result() })
+	f, err := s.fields(ctx, shelfKey(userKey))
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +60,7 @@ func (s *Store) Chats(ctx context.Context, userKey string) ([]ChatEntry, error) 
 }
 
 func (s *Store) put(ctx context.Context, key string, fields ...string) error {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	_, err := s.write(ctx, call{script: putScript, keys: []string{key}, args: fields})
+	_, err := s.write(ctx, putScript.on([]string{key}, fields...))
 	return err
 }
 
@@ -70,39 +68,89 @@ func (s *Store) take(ctx context.Context, key string, fields ...string) error {
 	if len(fields) == 0 {
 		return nil
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	_, err := s.write(ctx, call{script: takeScript, keys: []string{key}, args: fields})
+	_, err := s.write(ctx, takeScript.on([]string{key}, fields...))
 	return err
 }
 
-// PublishLive sends text that is still streaming to whoever shows the chat, on whatever replica. It is not
-// stored, and may be lost.
+// fields are all of one hash.
+func (s *Store) fields(ctx context.Context, key string) (map[string]string, error) {
+	return read(ctx, func(ctx context.Context) (map[string]string, error) { return s.rdb.HGetAll(ctx, key).Result() })
+}
+
+// PublishLive sends text that is still streaming to whoever shows the chat, on whatever replica. It may be lost.
 func (s *Store) PublishLive(ctx context.Context, id chat.ID, frame []byte) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	return s.rdb.Publish(ctx, liveChannel(id), frame).Err()
 }
 
-// Live delivers what PublishLive sends from now on. A reader that is slow loses the oldest frames. The channel
-// is closed when ctx ends.
+// Live delivers what PublishLive sends from now on, until ctx ends. A reader that is slow loses the oldest frames.
 func (s *Store) Live(ctx context.Context, id chat.ID) (<-chan []byte, error) {
-	out := make(chan []byte, 64)
-	err := s.hub.listen(ctx, liveChannel(id), listener{
-		take: func(msg string) {
-			for {
-				select {
-				case out <- []byte(msg):
-					return
-				default:
-				}
-				select {
-				case <-out:
-				default:
-				}
-			}
-		},
-		end: func() { close(out) },
+	return listen(ctx, s.hub, liveChannel(id), 64, func(msg string, lost bool) ([]byte, bool) { return []byte(msg), !lost })
+}
+
+// A session is one sign-in of the web surface: bytes of that surface's own, under the hash of a key. The key itself is never stored.
+
+// OpenSession keeps a new session, unless there are max of them.
+func (s *Store) OpenSession(ctx context.Context, keyHash string, session []byte, max int) (bool, error) {
+	res, err := s.write(ctx, seatScript.on([]string{sessions}, keyHash, string(session), strconv.Itoa(max)))
+	return text(res) == "1", err
+}
+
+// KeepSession stores what changed of a session. One that was ended meanwhile stays ended.
+func (s *Store) KeepSession(ctx context.Context, keyHash string, session []byte) error {
+	_, err := s.OpenSession(ctx, keyHash, session, 0)
+	return err
+}
+
+// Session finds a session. One that an older version opened has the JSON fields user and name, and is kept like the others from now on.
+func (s *Store) Session(ctx context.Context, keyHash string) ([]byte, bool, error) {
+	f, err := read(ctx, func(ctx context.Context) ([]any, error) {
+		return s.rdb.HMGet(ctx, sessions, keyHash, endedOld).Result()
 	})
-	return out, err
+	if err != nil || keyHash == endedOld {
+		return nil, false, err
+	}
+	if stored, is := f[0].(string); is {
+		return []byte(stored), true, nil
+	}
+	if f[1] != nil {
+		return nil, false, nil
+	}
+	old, err := s.fields(ctx, oldSessionKey(keyHash))
+	if err != nil || old["user"] == "" {
+		return nil, false, err
+	}
+	session, err := json.Marshal(map[string]string{"user": old["user"], "name": old["name"]})
+	if err != nil {
+		return nil, false, fmt.Errorf("session: %w", err)
+	}
+	if _, err := s.OpenSession(ctx, keyHash, session, 1<<30); err != nil {
+		return nil, false, err
+	}
+	return session, true, s.take(ctx, oldSessionKey(keyHash), "user", "name")
+}
+
+// Sessions are all of them by their keys' hashes, but for those of older versions that were not used since.
+func (s *Store) Sessions(ctx context.Context) (map[string][]byte, error) {
+	f, err := s.fields(ctx, sessions)
+	if err != nil {
+		return nil, err
+	}
+	delete(f, endedOld)
+	out := make(map[string][]byte, len(f))
+	for hash, stored := range f {
+		out[hash] = []byte(stored)
+	}
+	return out, nil
+}
+
+// EndSessions ends some, and where old is true those of older versions that were not used since.
+func (s *Store) EndSessions(ctx context.Context, old bool, keyHashes ...string) error {
+	if old {
+		if err := s.put(ctx, sessions, endedOld, "1"); err != nil {
+			return err
+		}
+	}
+	return s.take(ctx, sessions, keyHashes...)
 }

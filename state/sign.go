@@ -39,12 +39,9 @@ func (k AuditKey) code(parts ...string) string {
 	return base64.RawURLEncoding.EncodeToString(m.Sum(nil)[:18])
 }
 
-// seal is the stored form of a link with the entry's code behind it.
-func (k AuditKey) seal(id chat.ID, link, op string, event []byte) string {
-	if c := k.code("entry", id.String(), link, op, string(event)); c != "" {
-		return link + "." + c
-	}
-	return link
+// sign is the code of an entry.
+func (k AuditKey) sign(id chat.ID, r row) string {
+	return k.code("entry", id.String(), r.link, r.op, string(r.event))
 }
 
 // sealHead is what a head carries: its place and its code. Empty where there is nothing to sign with, or about.
@@ -76,7 +73,7 @@ func (k AuditKey) follow(id chat.ID, head string) seals {
 func (s *seals) next(r row, ev turn.Event, h agent.Head) string {
 	before := s.last
 	s.last = r.op
-	if r.link == "-" && r.seq > 1 && ev.Class() >= turn.Choice && writeOf(r.op) != writeOf(before) {
+	if r.link == "-" && r.seq > 1 && turn.ClassOf(ev) >= turn.Choice && writeOf(r.op) != writeOf(before) {
 		return "it does not say what it follows on, which its kind always does"
 	}
 	if s.key.Secret == "" {
@@ -87,7 +84,7 @@ func (s *seals) next(r row, ev turn.Event, h agent.Head) string {
 		return "it is not signed, and what stands before it is"
 	case r.code == "" && !s.key.Since.IsZero() && time.UnixMilli(r.stamp).After(s.key.Since.Add(upgrading)):
 		return "it is not signed, and everything is since " + s.key.Since.Format(time.RFC3339)
-	case r.code != "" && s.key.seal(s.chat, r.link, r.op, r.event) != r.link+"."+r.code:
+	case r.code != "" && s.key.sign(s.chat, r) != r.code:
 		return "its signature is not of this audit key: it was changed, or added by somebody else"
 	case h.Seq == s.at && s.key.sealHead(s.chat, h) != s.head:
 		return "the chat's head was signed over another log"
@@ -111,9 +108,8 @@ func (s *seals) end(h agent.Head) string {
 
 // writeOf is what the operations of one write have in common.
 func writeOf(op string) string {
-	at := strings.LastIndexByte(op, '#')
-	if at < 0 {
-		return op
+	if at := strings.LastIndexByte(op, '#'); at >= 0 {
+		return op[:at]
 	}
-	return op[:at]
+	return op
 }

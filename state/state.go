@@ -1,40 +1,30 @@
-// Package state keeps chats in Redis: logs, leases, due times. It implements [agent.Log], [agent.Leases],
-// [agent.Watcher] and [agent.Finder], and a small shelf for the web surface. Start reading at [Store.Append]; a new transition is a
-// script in lua/, its keys in keys.go and one method.
+// Package state keeps chats in Redis: logs, leases, due times, and a small shelf for the web surface. It implements [agent.Log],
+// [agent.Index], [agent.Leases] and the extras of a Log.
 //
-// # Words
-//
-// A chat is a log: a List of entries. An entry is one line of ours ("seq stamp op link") and the event's own
-// bytes, which no script looks into. The head is a Hash: seq and tip of the last entry, its stamp, and the
-// lease (owner, token, until). The due set holds, for every chat that somebody must look at, when. A chat
-// hashes to one of 64 buckets and all its keys carry the bucket's tag, so one script changes all of them at
-// once, on a Cluster too. keys.go names every key, lua/ holds one script per transition. A hold is the right to do, by
-// name, what one process should do at a time; a mark is how far a surface has taken what was said in a place.
-//
-// # Invariants
+// A chat is a log: a List of entries. An entry is one line of ours ("seq stamp op link", see entry.go) and the event's own bytes, which no
+// script looks into. The head is a Hash: seq and tip of the last entry, its stamp, and the lease (owner, token, until). The due set holds,
+// for every chat that somebody must look at, when. A chat hashes to one of 64 buckets and all its keys carry the bucket's tag, so that one
+// script changes all of them at once, on a Cluster too. A hold is the right to do, by name, what one process should do at a time; a mark
+// is how far a surface has taken what was said in a place.
 //
 //   - Nothing in a log is ever rewritten. Stamps come from Redis and never decrease.
 //   - Every write names its operation and is taken once. Only this package repeats a write whose reply was lost,
 //     with the same operation; the client library never does.
 //   - An exact write is taken only on the very head that its writer folded, work only under the current lease.
-//   - A chat that is due, leased or waiting never expires; a silent one fades as a whole.
+//   - A chat that is due, leased or waiting never expires; a silent one expires as a whole.
 //   - Entries form a chain: an exact write carries the SHA-256 over all entries that its writer folded. Whoever
 //     reads checks it. A mismatch is [ErrBroken] and names the entry.
 //   - Signals (watch, wake, live) may be lost. Facts never travel by them.
 //
-// # Two homes
+// [Open] uses a Redis (7.0 or later), a Valkey or a Cluster; [OpenEmbedded] keeps everything in this process and in a journal on disk
+// (package embedded), for one replica. The log is the audit: [Store.Walk] reads it, [Store.Verify] checks it from the first entry,
+// [OpenToRead] opens a store for that and nothing else.
 //
-// [Open] uses a Redis (7.0 or later), a Valkey or a Cluster. [OpenEmbedded] keeps everything in this process and
-// in a journal on disk (package embedded), for one replica: kill -9 loses nothing acknowledged, a power cut may lose messages but
-// never a Started or a Decided.
-//
-// # Audit
-//
-// The log is the audit. [Store.EachChat] and [Store.Walk] read it, [Store.Verify] checks it from the first entry, [OpenToRead] opens
-// a store for that and nothing else, and Options.Keep says how long the log of a silent chat stays.
+// Start reading at [Store.Append]. A new transition is a script in lua/, its keys in keys.go and one method.
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +34,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -62,15 +53,10 @@ var (
 
 // Errors of this package, beyond those of [agent].
 var (
-	// ErrBroken: a stored log does not agree with itself. Something other than this package wrote to it. Loading
-	// again does not help.
+	// ErrBroken: a stored log does not agree with itself. Something other than this package wrote to it.
 	ErrBroken = errors.New("the stored log does not agree with itself")
-	// ErrClosed: the store was closed.
-	ErrClosed = embedded.ErrClosed
-	// ErrReadOnly: the store was opened to be read.
-	ErrReadOnly = embedded.ErrReadOnly
-	// ErrInUse: another process has the directory of the embedded store.
-	ErrInUse = embedded.ErrInUse
+	// ErrClosed, ErrReadOnly and ErrInUse are those of package embedded.
+	ErrClosed, ErrReadOnly, ErrInUse = embedded.ErrClosed, embedded.ErrReadOnly, embedded.ErrInUse
 )
 
 // Options configure a store. The zero value of each field is a sound default.
@@ -82,14 +68,12 @@ type Options struct {
 	// has it), "replicas=N" (N replicas have it too), "fsync" (it is on the primary's disk; needs Redis 7.2 and
 	// appendonly yes). The embedded store always syncs these to disk.
 	Durability string
-	// Lease is how long a claim lasts without renewal; 10 s when zero. Shorter means faster takeover after a
-	// crash and more renewals.
+	// Lease is how long a claim lasts without renewal; 10 s when zero. Shorter: faster takeover after a crash, and more renewals.
 	Lease time.Duration
 	// Keep is how long the log of a silent chat stays, for the audit; [DefaultKeep] when zero, for ever when negative. The conversation
 	// itself is forgotten earlier, by the fold. What is silent already keeps the time that it was given until somebody speaks there.
 	Keep time.Duration
-	// Replica names this replica for the cold-start epoch. It should stay the same over restarts and differ
-	// between replicas; the host name when empty.
+	// Replica names this replica for the cold-start epoch: the same over restarts, another for each; the host name when empty.
 	Replica string
 	// Audit signs what is written, and is what Verify checks with.
 	Audit AuditKey
@@ -109,21 +93,13 @@ const (
 )
 
 func (o Options) withDefaults() (Options, error) {
-	if o.Lease == 0 {
-		o.Lease = 10 * time.Second
-	}
 	if o.Lease < 0 {
 		return o, errors.New("lease: must be a positive duration")
 	}
-	o.Keep = kept(o.Keep)
+	o.Lease, o.confirm = cmp.Or(o.Lease, 10*time.Second), cmp.Or(o.confirm, 2*time.Second)
+	o.Keep, o.journalMax, o.Log = retention(o.Keep), cmp.Or(o.journalMax, 16<<20), cmp.Or(o.Log, slog.Default())
 	if o.Replica == "" {
 		o.Replica, _ = os.Hostname()
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.confirm == 0 {
-		o.confirm = 2 * time.Second
 	}
 	if o.now == nil {
 		o.now = time.Now
@@ -131,16 +107,12 @@ func (o Options) withDefaults() (Options, error) {
 	if o.openJournal == nil {
 		o.openJournal = embedded.OpenSegment
 	}
-	if o.journalMax == 0 {
-		o.journalMax = 16 << 20
-	}
 	return o, nil
 }
 
-// writer runs scripts that write. Calls of one batch are not atomic together; each is.
+// writer runs scripts that write, and gives a result for each. Calls of one batch are not atomic together; each is.
 type writer interface {
 	write(ctx context.Context, calls ...call) ([]any, error)
-	close() error
 }
 
 // Store is the state of all chats. All methods are safe for concurrent use.
@@ -163,7 +135,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	quiet()
+	logging.Disable() // the library writes every failed dial to stderr, several times
 	dur, err := parseDurability(o.Durability)
 	if err != nil {
 		return nil, err
@@ -177,28 +149,19 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		_ = rdb.Close()
 		return nil, err
 	}
-	s := &Store{opt: o, rdb: rdb, w: &remote{rdb, dur, o.confirm}}
+	s := &Store{opt: o, rdb: rdb, w: &remote{rdb, dur, o.confirm}, hub: newHub(rdb.Subscribe(context.WithoutCancel(ctx)))}
 	if !dur.asks() { // else a Started and a Decided count only once they survive
 		s.met = m
-	}
-	s.hub = newHub(&redisFeed{sub: rdb.Subscribe(context.WithoutCancel(ctx))})
-	if dur.asks() {
-		if err := s.Confirms(ctx); err != nil {
-			o.Log.Error("redis: decisions and starts of tools wait until this is mended", "redis.durability", dur.String(), "error", err)
-		}
+	} else if err := s.Confirms(ctx); err != nil {
+		o.Log.Error("redis: decisions and starts of tools wait until this is mended", "redis.durability", dur.String(), "error", err)
 	}
 	return s, nil
 }
 
 // Ping says whether the store takes writes, as durably as it was asked to, for readiness.
 func (s *Store) Ping(ctx context.Context) error {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	if s.disk != nil {
-		if err := s.disk.Ready(); err != nil {
-			return err
-		}
-		return s.rdb.Ping(ctx).Err()
+		return s.disk.Ready()
 	}
 	return s.probe(ctx)
 }
@@ -208,7 +171,9 @@ var ErrNotConfirmed = errors.New("a write is not confirmed as redis.durability a
 
 // probe writes, as durably as a start is written: a server that is full, cannot write its disk or became a replica answers a PING.
 func (s *Store) probe(ctx context.Context) error {
-	_, err := s.write(ctx, call{script: putScript, keys: []string{runProbe}, args: []string{"at", "1"}, sure: true})
+	c := putScript.on([]string{runProbe}, "at", "1")
+	c.Sure = true
+	_, err := s.write(ctx, c)
 	if errors.Is(err, agent.ErrNotDurable) {
 		return ErrNotConfirmed
 	}
@@ -220,19 +185,13 @@ func (s *Store) Confirms(ctx context.Context) error {
 	if s.met != nil || s.disk != nil { // local: taking it is all there is
 		return nil
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 	return s.probe(ctx)
 }
 
-// Run does the work in the background until ctx ends: the heartbeat behind [Store.Epoch], forgetting asks of
-// chats that expired, and in the embedded store the expiry of keys and the shortening of the journal. It returns
-// ctx's error. Call it once.
+// Run does the work in the background until ctx ends: the heartbeat behind [Store.Epoch], forgetting asks of chats that expired, and in
+// the embedded store the expiry of keys and the shortening of the journal. Call it once.
 func (s *Store) Run(ctx context.Context) error {
-	beat, sweep, forget := time.NewTicker(beatEvery), time.NewTicker(time.Minute), time.NewTicker(24*time.Hour/buckets)
-	defer beat.Stop()
-	defer sweep.Stop()
-	defer forget.Stop()
+	beat, sweep, forget := time.Tick(beatEvery), time.Tick(time.Minute), time.Tick(24*time.Hour/buckets)
 	bucket := 0
 	for {
 		var what string
@@ -241,13 +200,14 @@ func (s *Store) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			s.leave()
 			return ctx.Err()
-		case <-beat.C:
-			what, err = "heartbeat", s.beat(ctx)
-		case <-sweep.C:
+		case <-beat:
+			what = "heartbeat"
+			_, err = s.beat(ctx, beatLife, false)
+		case <-sweep:
 			if s.disk != nil {
 				what, err = "journal", s.disk.Sweep()
 			}
-		case <-forget.C:
+		case <-forget:
 			what, err = "index", s.forget(ctx, bucket)
 			bucket = (bucket + 1) % buckets
 		}
@@ -261,9 +221,10 @@ func (s *Store) Run(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.hub.close()
-		s.closed = errors.Join(s.w.close(), s.rdb.Close())
-		if s.disk != nil {
-			s.closed = errors.Join(s.closed, s.disk.Release())
+		if s.disk == nil {
+			s.closed = s.rdb.Close()
+		} else {
+			s.closed = errors.Join(s.disk.Close(), s.rdb.Close(), s.disk.Release())
 		}
 	})
 	return s.closed
@@ -272,9 +233,6 @@ func (s *Store) Close() error {
 // write runs one script.
 func (s *Store) write(ctx context.Context, c call) (any, error) {
 	res, err := s.w.write(ctx, c)
-	if len(res) == 0 {
-		return nil, err
-	}
 	return res[0], err
 }
 
@@ -286,35 +244,24 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, opDeadline)
 }
 
-var quietOnce sync.Once
-
-// quiet silences the client library's own printing: it writes every failed dial to stderr, several times.
-func quiet() { quietOnce.Do(func() { redis.SetLogger(silent{}) }) }
-
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}
-
-// unexpected is for whoever changed a script and not its reader. It never repeats the reply, which holds what
-// people said.
+// unexpected is for whoever changed a script and not its reader. It never repeats the reply, which holds what people said.
 func unexpected(name string, res any) error {
 	return fmt.Errorf("redis: script %s answered with an unexpected %T", name, res)
 }
 
-// DefaultKeep is how long the log of a silent chat stays where Options.Keep says nothing: a year of audit, and the weeks in which
-// somebody gets round to looking at it. The log outlives the conversation, which package turn forgets much earlier.
+// DefaultKeep is how long the log of a silent chat stays where Options.Keep says nothing: a year of audit, and some weeks to look at it.
 const DefaultKeep = 400 * 24 * time.Hour
 
-// kept is Options.Keep as scripts take it, where 0 means for ever.
-func kept(keep time.Duration) time.Duration {
+// retention is Options.Keep as scripts take it, where 0 means for ever.
+func retention(keep time.Duration) time.Duration {
 	if keep == 0 {
 		return DefaultKeep
 	}
 	return max(keep, 0)
 }
 
-// keeps is how long one log stays once it is silent. That of the settings says what is disabled, accepted and halted: it never fades.
-func (s *Store) keeps(id chat.ID) time.Duration {
+// retentionOf is how long one log stays once it is silent. That of the settings says what is disabled, accepted and halted: it never fades.
+func (s *Store) retentionOf(id chat.ID) time.Duration {
 	if id.Platform == agent.Own {
 		return 0
 	}

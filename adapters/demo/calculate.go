@@ -17,7 +17,10 @@ const (
 	decimals      = 20 // digits after the point when a result has no end
 )
 
-var errTooLarge = errors.New("the result is too large for this calculator")
+var (
+	errTooLarge = errors.New("the result is too large for this calculator")
+	errDivision = errors.New("division by zero")
+)
 
 // calculate evaluates an expression exactly, in fractions: + - * / % ^ and parentheses, with ^ binding tightest and
 // to the right (-2^2 is -4). x % y has the sign of y. The answer says when it is rounded.
@@ -141,24 +144,26 @@ func (p *parser) operand() (*big.Rat, error) {
 }
 
 func apply(op byte, v, w *big.Rat) (*big.Rat, error) {
-	switch {
-	case op == '+':
-		return bounded(new(big.Rat).Add(v, w))
-	case op == '-':
-		return bounded(new(big.Rat).Sub(v, w))
-	case op == '*':
-		return bounded(new(big.Rat).Mul(v, w))
-	case op == '^':
+	out := new(big.Rat)
+	switch op {
+	case '+':
+		out.Add(v, w)
+	case '-':
+		out.Sub(v, w)
+	case '*':
+		out.Mul(v, w)
+	case '^':
 		return power(v, w)
-	case w.Sign() == 0:
-		return nil, errors.New("division by zero")
+	default:
+		if w.Sign() == 0 {
+			return nil, errDivision
+		}
+		if out.Quo(v, w); op == '%' {
+			floor := new(big.Rat).SetInt(new(big.Int).Div(out.Num(), out.Denom())) // Euclidean: the denominator is positive
+			out.Sub(v, floor.Mul(floor, w))
+		}
 	}
-	q := new(big.Rat).Quo(v, w)
-	if op == '%' {
-		floor := new(big.Rat).SetInt(new(big.Int).Div(q.Num(), q.Denom())) // Euclidean: the denominator is positive
-		q.Sub(v, floor.Mul(floor, w))
-	}
-	return bounded(q)
+	return bounded(out)
 }
 
 func power(base, e *big.Rat) (*big.Rat, error) {
@@ -171,7 +176,7 @@ func power(base, e *big.Rat) (*big.Rat, error) {
 	n := e.Num().Int64()
 	if n < 0 {
 		if base.Sign() == 0 {
-			return nil, errors.New("division by zero")
+			return nil, errDivision
 		}
 		base, n = new(big.Rat).Inv(base), -n
 	}

@@ -56,7 +56,10 @@ func current(talk []turn.Utterance) (said string, calls []turn.TalkCall) {
 func (m Model) speak(ctx context.Context, r agent.Reply, stream func(agent.Delta)) (agent.Reply, error) {
 	said := 0
 	for _, word := range strings.SplitAfter(r.Text, " ") {
-		if err := m.pause(ctx); err != nil {
+		if m.Delay > 0 {
+			_ = backoff.Wait(ctx, m.Delay)
+		}
+		if err := context.Cause(ctx); err != nil {
 			return agent.Reply{Text: r.Text[:said], Cut: true}, err
 		}
 		if word != "" && stream != nil {
@@ -67,18 +70,43 @@ func (m Model) speak(ctx context.Context, r agent.Reply, stream func(agent.Delta
 	return r, nil
 }
 
-func (m Model) pause(ctx context.Context) error {
-	if m.Delay > 0 {
-		_ = backoff.Wait(ctx, m.Delay)
-	}
-	return context.Cause(ctx)
-}
-
 const (
 	phrases = "`what time is it`, `calculate 2+2*3`, `list files` (or `list files in docs`), `read notes.txt`, `write hello to notes.txt`, `create directory docs`, `delete notes.txt`. Several at once work too: `read notes.txt and write bye to b.txt and list files`."
 	who     = "I am a scripted demo, not a language model, so I understand only a few phrases: "
 	connect = "To connect a real model, set OPENAI_API_KEY (and OPENAI_BASE_URL and OPENAI_MODEL where needed), or `model:` in bot.yaml, and start me again."
 )
+
+// An act is how the model does one verb, and its own words for it. In them {of} is what it is done to, {result} is the tool's result and {block}
+// the same as a block of code.
+type act struct {
+	tool        string
+	plan, doing string
+	did         string
+	kept        string // what is certain when it was not run
+}
+
+var acts = map[phrase.Verb]act{
+	phrase.Time:      {"datetime", "look at the clock", "look at the clock", "It is {result}.", "I cannot tell the time"},
+	phrase.Calculate: {"calculator", "calculate {of}", "calculate {of}", "**{result}**", "there is no answer"},
+	phrase.List:      {"list_directory", "list the files in {of}", "list the files in {of}", "In {of}:\n{block}", "I cannot say what is in {of}"},
+	phrase.Read:      {"read_file", "read {of}", "read {of}", "{of} says:\n{block}", "I did not look into it"},
+	phrase.Write:     {"write_file", "write to {of}", "write to {of}", "Done: {result}", "{of} was left as it is"},
+	phrase.Create:    {"create_directory", "create the directory {of}", "create {of}", "Done: {result}", "nothing was created"},
+	phrase.Delete:    {"delete_file", "delete {of}", "delete {of}", "Done: {result}", "{of} was left as it is"},
+}
+
+// argumentsOf are the arguments of a command's tool, and what the command is done to.
+func argumentsOf(c phrase.Command) (args map[string]any, of string) {
+	switch {
+	case c.Verb == phrase.Calculate:
+		return map[string]any{"expression": c.Text}, code(c.Text)
+	case c.Verb == phrase.Write:
+		return map[string]any{"path": c.Path, "content": c.Text}, code(c.Path)
+	case c.Verb == phrase.Time, c.Verb == phrase.List && c.Path == "":
+		return map[string]any{}, ""
+	}
+	return map[string]any{"path": c.Path}, code(c.Path)
+}
 
 // propose is the first reply of a turn.
 func propose(said string, offered []agent.ToolSpec) agent.Reply {
@@ -99,62 +127,20 @@ func propose(said string, offered []agent.ToolSpec) agent.Reply {
 		if !slices.ContainsFunc(offered, func(t agent.ToolSpec) bool { return t.Tool.Server == Server && t.Tool.Name == a.tool }) {
 			return agent.Reply{Text: fmt.Sprintf("I would need the tool %s of %s for that, but it is not offered to me now.", a.tool, Server)}
 		}
-		args, err := json.Marshal(a.args(c))
+		args, of := argumentsOf(c)
+		raw, err := json.Marshal(args)
 		if err != nil {
 			return agent.Reply{Text: "I could not put “" + brief(c.Text+c.Path) + "” into a tool call."}
 		}
-		plans = append(plans, a.plan(c))
-		calls = append(calls, agent.ReplyCall{ModelID: fmt.Sprintf("demo_%d", len(calls)+1), Server: Server, Name: a.tool, Args: args})
+		plan := strings.ReplaceAll(a.plan, "{of}", of)
+		plans = append(plans, strings.TrimSuffix(plan, " in ")) // of no directory
+		calls = append(calls, agent.ReplyCall{ModelID: fmt.Sprintf("demo_%d", len(calls)+1), Server: Server, Name: a.tool, Args: raw})
 	}
-	return agent.Reply{Text: "I'll " + enumerate(plans) + ".", Calls: calls}
-}
-
-// An act is how the model does one verb.
-type act struct {
-	tool string
-	args func(phrase.Command) map[string]any
-	plan func(phrase.Command) string
-}
-
-func path(c phrase.Command) map[string]any { return map[string]any{"path": c.Path} }
-
-var acts = map[phrase.Verb]act{
-	phrase.Time: {"datetime", func(phrase.Command) map[string]any { return map[string]any{} },
-		func(phrase.Command) string { return "look at the clock" }},
-	phrase.Calculate: {"calculator", func(c phrase.Command) map[string]any { return map[string]any{"expression": c.Text} },
-		func(c phrase.Command) string { return "calculate " + code(c.Text) }},
-	phrase.List: {"list_directory", func(c phrase.Command) map[string]any {
-		if c.Path == "" {
-			return map[string]any{}
-		}
-		return path(c)
-	}, func(c phrase.Command) string {
-		if c.Path == "" {
-			return "list the files"
-		}
-		return "list the files in " + code(c.Path)
-	}},
-	phrase.Read: {"read_file", path, func(c phrase.Command) string { return "read " + code(c.Path) }},
-	phrase.Write: {"write_file", func(c phrase.Command) map[string]any {
-		return map[string]any{"path": c.Path, "content": c.Text}
-	}, func(c phrase.Command) string { return "write to " + code(c.Path) }},
-	phrase.Create: {"create_directory", path, func(c phrase.Command) string { return "create the directory " + code(c.Path) }},
-	phrase.Delete: {"delete_file", path, func(c phrase.Command) string { return "delete " + code(c.Path) }},
-}
-
-// enumerate joins like people do: "a", "a and b", "a, b and c".
-func enumerate(s []string) string {
-	if len(s) < 2 {
-		return strings.Join(s, "")
-	}
-	return strings.Join(s[:len(s)-1], ", ") + " and " + s[len(s)-1]
+	return agent.Reply{Text: "I'll " + text.AllOf(plans) + ".", Calls: calls}
 }
 
 // code is a short piece of somebody's text as inline code.
 func code(s string) string { return "`" + strings.ReplaceAll(brief(s), "`", "ˋ") + "`" }
 
 // brief is the beginning of somebody's text on one line.
-func brief(s string) string {
-	const most = 80
-	return text.Head(strings.Join(strings.Fields(s), " "), most)
-}
+func brief(s string) string { return text.Head(strings.Join(strings.Fields(s), " "), 80) }

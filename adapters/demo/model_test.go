@@ -116,9 +116,9 @@ var (
 	deniedText    = text.ResultDenied("")
 	deniedBecause = text.ResultDenied("not now")
 	timedOutText  = text.ResultTimedOut(time.Minute)
-	cancelledText = text.ResultCancelled()
+	cancelledText = text.ResultCancelled
 	unknownText   = text.ResultUnknown("the connection was lost")
-	happenedText  = text.ResultHappened()
+	happenedText  = text.ResultHappened
 )
 
 func TestModelAdaptsToResults(t *testing.T) {

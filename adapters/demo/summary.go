@@ -2,115 +2,64 @@ package demo
 
 import (
 	"encoding/json"
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/text"
 )
 
-// outcome is how a call ended, as its result's words tell: the scripted model reads what a real one reads.
-type outcome int
+type ending struct{ begins, say string }
 
-const (
-	succeeded outcome = iota
-	failed
-	denied
-	forbidden
-	unanswered
-	cancelled
-	unknown
-	vouched // a person says that it happened
-)
-
-// ended reads a result. Only what the bot itself writes (core/render's Result functions) counts: a file that says "denied" is no
-// denial, which is why a success is never read for words and the others are read from their beginning.
-func ended(r turn.Result) outcome {
-	said := strings.TrimSpace(r.Text)
-	switch starts := func(s string) bool { return strings.HasPrefix(said, s) }; {
-	case starts(text.ResultHappened()):
-		return vouched
-	case !r.IsError:
-		return succeeded
-	case starts("Tool execution denied by user."):
-		return denied
-	case starts("Not allowed: "):
-		return forbidden
-	case starts("Tool execution timed out: "):
-		return unanswered
-	case starts(text.ResultCancelled()):
-		return cancelled
-	case starts("Outcome unknown; "):
-		return unknown
-	}
-	return failed
-}
-
-// A record is a call in words.
-type record struct {
-	doing string // "write to notes.txt"
-	kept  string // what is certain when it was not run: "notes.txt was left as it is"
-	did   func(result string) string
-}
-
-func recorded(c turn.TalkCall) record {
-	var a arguments
-	_ = json.Unmarshal(c.Args, &a) // arguments that do not read give empty names
-	name := code(a.Path)
-	left := name + " was left as it is"
-	switch c.Name {
-	case "datetime":
-		return record{"look at the clock", "I cannot tell the time", func(s string) string { return "It is " + s + "." }}
-	case "calculator":
-		return record{"calculate " + code(a.Expression), "there is no answer", func(s string) string { return "**" + s + "**" }}
-	case "list_directory":
-		where := "the workspace"
-		if a.Path != "" && a.Path != "." {
-			where = name
-		}
-		return record{"list the files in " + where, "I cannot say what is in " + where, func(s string) string { return "In " + where + ":\n" + fence(s) }}
-	case "read_file":
-		return record{"read " + name, "I did not look into it", func(s string) string { return name + " says:\n" + fence(s) }}
-	case "write_file":
-		return record{"write to " + name, left, func(s string) string { return "Done: " + s }}
-	case "create_directory":
-		return record{"create " + name, "nothing was created", func(s string) string { return "Done: " + s }}
-	case "delete_file":
-		return record{"delete " + name, left, func(s string) string { return "Done: " + s }}
-	}
-	return record{"call " + code(c.Name), "it was not run", fence}
+// endings are how a call ended otherwise than well, by how its result's words begin: the scripted model reads what a real one reads. Only what
+// the bot itself writes (core/text's results) counts: a file that says "denied" is no denial, which is why a success is never read for words.
+var endings = []ending{
+	{"Tool execution denied by user.", "{denial}, so {kept}.{reason}"},
+	{"Not allowed: ", "I am not allowed to {doing} here, so {kept}."},
+	{"Tool execution timed out: ", "I wanted to {doing}, but nobody answered in time, so {kept}. Ask again from the message if you still want it."},
+	{text.ResultCancelled, "The turn was stopped before I could {doing}, so {kept}."},
+	{"Outcome unknown; ", "I was interrupted while trying to {doing}. Nobody can say whether it happened; I will not repeat it by myself."},
+	{"", "I could not {doing}: {brief}"},
 }
 
 // summary is the last reply of a turn: one paragraph for each call.
 func summary(calls []turn.TalkCall) string {
 	var out []string
 	for _, c := range calls {
-		r := recorded(c)
-		text := strings.TrimSpace(c.Result.Text)
-		switch ended(c.Result) {
-		case succeeded:
-			out = append(out, r.did(text))
-		case failed:
-			out = append(out, fmt.Sprintf("I could not %s: %s", r.doing, brief(text)))
-		case denied:
-			s := fmt.Sprintf("%s, so %s.", denial(c.Result), r.kept)
-			if reason := reason(text); reason != "" {
-				s += " The reason given: " + reason + "."
-			}
-			out = append(out, s)
-		case forbidden:
-			out = append(out, fmt.Sprintf("I am not allowed to %s here, so %s.", r.doing, r.kept))
-		case unanswered:
-			out = append(out, fmt.Sprintf("I wanted to %s, but nobody answered in time, so %s. Ask again from the message if you still want it.", r.doing, r.kept))
-		case cancelled:
-			out = append(out, fmt.Sprintf("The turn was stopped before I could %s, so %s.", r.doing, r.kept))
-		case unknown:
-			out = append(out, fmt.Sprintf("I was interrupted while trying to %s. Nobody can say whether it happened; I will not repeat it by myself.", r.doing))
-		case vouched:
-			out = append(out, fmt.Sprintf("I was interrupted while trying to %s. A person says that it happened, so I will not repeat it.", r.doing))
-		}
+		out = append(out, paragraph(c))
 	}
 	return strings.Join(out, "\n\n")
+}
+
+func paragraph(c turn.TalkCall) string {
+	a := act{doing: "call {of}", did: "{block}", kept: "it was not run"}
+	for _, known := range acts {
+		if known.tool == c.Name {
+			a = known
+		}
+	}
+	result := strings.TrimSpace(c.Result.Text)
+	say := a.did
+	if strings.HasPrefix(result, text.ResultHappened) {
+		say = "I was interrupted while trying to {doing}. A person says that it happened, so I will not repeat it."
+	} else if c.Result.IsError {
+		i := slices.IndexFunc(endings, func(e ending) bool { return strings.HasPrefix(result, e.begins) })
+		say = endings[i].say
+	}
+	var args arguments
+	_ = json.Unmarshal(c.Args, &args) // arguments that do not read give empty names
+	of := code(args.Path)
+	switch {
+	case a.tool == "":
+		of = code(c.Name)
+	case a.tool == "calculator":
+		of = code(args.Expression)
+	case a.tool == "list_directory" && (args.Path == "" || args.Path == "."):
+		of = "the workspace"
+	}
+	say = strings.NewReplacer("{doing}", a.doing, "{kept}", a.kept).Replace(say)
+	return strings.NewReplacer("{of}", of, "{result}", result, "{block}", fence(result), "{brief}", brief(result),
+		"{denial}", denial(c.Result), "{reason}", reason(result)).Replace(say)
 }
 
 // denial names who denied where the result does, and nobody where it does not: it need not be the one who asked.
@@ -124,16 +73,14 @@ func denial(r turn.Result) string {
 	return "It was denied"
 }
 
-// reason is the denier's own words, if any.
+// reason is the denier's own words, as a sentence, if there are any.
 func reason(text string) string {
 	_, after, ok := strings.Cut(text, "Reason: ")
 	if !ok {
 		return ""
 	}
-	if before, _, ok := strings.Cut(after, " Do not retry"); ok {
-		after = before
-	}
-	return "“" + strings.TrimRight(brief(after), ".") + "”"
+	after, _, _ = strings.Cut(after, " Do not retry")
+	return " The reason given: “" + strings.TrimRight(brief(after), ".") + "”."
 }
 
 // fence is somebody's text as a code block that it cannot end.

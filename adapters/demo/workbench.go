@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
@@ -35,9 +36,9 @@ const (
 // tool is one tool of the workbench: what the model reads, what the policy reads, and what it does.
 type tool struct {
 	name, title, description, schema string
-	readOnly, destructive, repeats   bool
+	destructive, repeats             bool
 	metadata                         permission.Metadata
-	run                              func(*bench, arguments) (string, error)
+	run                              func(*workspace, arguments) (string, error)
 }
 
 // arguments are those of all tools; each tool's schema says which it takes.
@@ -49,69 +50,89 @@ type arguments struct {
 	Timezone   string `json:"timezone"`
 }
 
-// bench is where the tools work.
-type bench struct {
+// workspace is where the tools work.
+type workspace struct {
 	root *os.Root
 	now  func() time.Time
 }
 
 const pathSchema = `"path": {"type": "string", "minLength": 1, "maxLength": 1024, "description": "Relative to the workspace, with forward slashes"}`
 
+// object is the schema of arguments with these properties and no others; required are the names of some, quoted.
+func object(properties, required string) string {
+	if required != "" {
+		required = `, "required": [` + required + `]`
+	}
+	return `{"type": "object", "properties": {` + properties + `}` + required + `, "additionalProperties": false}`
+}
+
+// reads is what a tool declares that changes nothing.
+func reads(category, impact string) permission.Metadata {
+	return permission.Metadata{Risk: permission.Safe, Approval: permission.AutoApprove, Access: permission.Read, Category: category, Impact: impact}
+}
+
+// writes is what a tool declares that changes files.
+func writes(risk permission.Risk, impact, message string) permission.Metadata {
+	return permission.Metadata{Risk: risk, Approval: permission.RequireConfirmation, Access: permission.Write, Category: "Files", Impact: impact, Message: message}
+}
+
 var tools = []tool{
 	{
-		name: "datetime", title: "Date and time", description: "The current date and time.",
-		schema:   `{"type": "object", "properties": {"timezone": {"type": "string", "maxLength": 64, "description": "IANA name such as Europe/Berlin; the bot's own zone when left out"}}, "additionalProperties": false}`,
-		readOnly: true, repeats: true,
-		metadata: permission.Metadata{Risk: permission.Safe, Approval: permission.AutoApprove, Access: permission.Read, Category: "Facts", Impact: "Reads the clock."},
-		run:      (*bench).datetime,
+		name: "datetime", title: "Date and time", description: "The current date and time.", repeats: true, run: (*workspace).datetime,
+		schema: object(`"timezone": {"type": "string", "maxLength": 64, "description": "IANA name such as Europe/Berlin; `+
+			`the bot's own zone when left out"}`, ""),
+		metadata: reads("Facts", "Reads the clock."),
 	},
 	{
-		name: "calculator", title: "Calculator", description: "Evaluates an arithmetic expression exactly: + - * / % ^ and parentheses.",
-		schema:   `{"type": "object", "properties": {"expression": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "For example (2+3)*4^2"}}, "required": ["expression"], "additionalProperties": false}`,
-		readOnly: true, repeats: true,
-		metadata: permission.Metadata{Risk: permission.Safe, Approval: permission.AutoApprove, Access: permission.Read, Category: "Facts", Impact: "Computes; changes nothing."},
-		run:      (*bench).calculator,
+		name: "calculator", title: "Calculator", repeats: true, run: (*workspace).calculator,
+		description: "Evaluates an arithmetic expression exactly: + - * / % ^ and parentheses.",
+		schema:      object(`"expression": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "For example (2+3)*4^2"}`, `"expression"`),
+		metadata:    reads("Facts", "Computes; changes nothing."),
 	},
 	{
-		name: "list_directory", title: "List directory", description: "Lists the files and directories in a directory of the workspace.",
-		schema:   `{"type": "object", "properties": {"path": {"type": "string", "maxLength": 1024, "description": "Relative to the workspace; the workspace itself when left out"}}, "additionalProperties": false}`,
-		readOnly: true, repeats: true,
-		metadata: permission.Metadata{Risk: permission.Safe, Approval: permission.AutoApprove, Access: permission.Read, Category: "Files", Impact: "Reads names and sizes in the workspace."},
-		run:      (*bench).list,
+		name: "list_directory", title: "List directory", repeats: true, run: (*workspace).list,
+		description: "Lists the files and directories in a directory of the workspace.",
+		schema:      object(`"path": {"type": "string", "maxLength": 1024, "description": "Relative to the workspace; the workspace itself when left out"}`, ""),
+		metadata:    reads("Files", "Reads names and sizes in the workspace."),
 	},
 	{
-		name: "read_file", title: "Read file", description: "Reads a text file of the workspace, up to 256 KiB at once.",
-		schema:   `{"type": "object", "properties": {` + pathSchema + `, "offset": {"type": "integer", "minimum": 0, "description": "Byte to start at; 0 when left out"}}, "required": ["path"], "additionalProperties": false}`,
-		readOnly: true, repeats: true,
-		metadata: permission.Metadata{Risk: permission.Safe, Approval: permission.AutoApprove, Access: permission.Read, Category: "Files", Impact: "Reads a file of the workspace."},
-		run:      (*bench).read,
+		name: "read_file", title: "Read file", description: "Reads a text file of the workspace, up to 256 KiB at once.", repeats: true, run: (*workspace).read,
+		schema:   object(pathSchema+`, "offset": {"type": "integer", "minimum": 0, "description": "Byte to start at; 0 when left out"}`, `"path"`),
+		metadata: reads("Files", "Reads a file of the workspace."),
 	},
 	{
-		name: "write_file", title: "Write file", description: "Writes a text file of the workspace. What was in it before is replaced. At most 1 MiB.",
-		schema:      `{"type": "object", "properties": {` + pathSchema + `, "content": {"type": "string", "maxLength": 1048576, "description": "The whole new content"}}, "required": ["path", "content"], "additionalProperties": false}`,
-		destructive: true, repeats: true,
-		metadata: permission.Metadata{Risk: permission.Moderate, Approval: permission.RequireConfirmation, Access: permission.Write, Category: "Files", Impact: "Replaces the file if it exists.", Message: "Write to {{.args.path}}?"},
-		run:      (*bench).write,
+		name: "write_file", title: "Write file", destructive: true, repeats: true, run: (*workspace).write,
+		description: "Writes a text file of the workspace. What was in it before is replaced. At most 1 MiB.",
+		schema:      object(pathSchema+`, "content": {"type": "string", "maxLength": 1048576, "description": "The whole new content"}`, `"path", "content"`),
+		metadata:    writes(permission.Moderate, "Replaces the file if it exists.", "Write to {{.args.path}}?"),
 	},
 	{
-		name: "create_directory", title: "Create directory", description: "Creates a directory of the workspace, with its parents. One that exists is left as it is.",
-		schema:   `{"type": "object", "properties": {` + pathSchema + `}, "required": ["path"], "additionalProperties": false}`,
-		repeats:  true,
-		metadata: permission.Metadata{Risk: permission.Moderate, Approval: permission.RequireConfirmation, Access: permission.Write, Category: "Files", Impact: "Adds a directory to the workspace.", Message: "Create the directory {{.args.path}}?"},
-		run:      (*bench).create,
+		name: "create_directory", title: "Create directory", repeats: true, run: (*workspace).create,
+		description: "Creates a directory of the workspace, with its parents. One that exists is left as it is.",
+		schema:      object(pathSchema, `"path"`),
+		metadata:    writes(permission.Moderate, "Adds a directory to the workspace.", "Create the directory {{.args.path}}?"),
 	},
 	{
 		// Not idempotent: the second time it answers with an error, or deletes what somebody made since.
-		name: "delete_file", title: "Delete file", description: "Deletes a file of the workspace for good. Directories are refused.",
-		schema:      `{"type": "object", "properties": {` + pathSchema + `}, "required": ["path"], "additionalProperties": false}`,
-		destructive: true,
-		metadata:    permission.Metadata{Risk: permission.Dangerous, Approval: permission.RequireConfirmation, Access: permission.Write, Category: "Files", Impact: "The file is gone afterwards; there is no copy.", Message: "Are you sure you want to delete {{.args.path}}?"},
-		run:         (*bench).delete,
+		name: "delete_file", title: "Delete file", destructive: true, run: (*workspace).delete,
+		description: "Deletes a file of the workspace for good. Directories are refused.",
+		schema:      object(pathSchema, `"path"`),
+		metadata:    writes(permission.Dangerous, "The file is gone afterwards; there is no copy.", "Are you sure you want to delete {{.args.path}}?"),
 	},
 }
 
+// Connect makes the workbench over dir, as [Workbench] does, and returns what gives an MCP client a connection to it, inside this
+// process.
+func Connect(dir string, apart bool) (func() transport.Interface, error) {
+	s, err := Workbench(dir, apart, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	return func() transport.Interface { return transport.NewInProcessTransport(s) }, nil
+}
+
 // Workbench makes the built-in tool server. Its file tools see nothing outside dir, which is made if it is missing. Apart, each chat has a
-// directory of its own there, and sees nothing of the others'. now is the clock of datetime; nil is the system's.
+// directory of its own there, and sees nothing of the others'. now is the clock of datetime.
 func Workbench(dir string, apart bool, now func() time.Time) (*server.MCPServer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the workspace: %w", err)
@@ -120,10 +141,7 @@ func Workbench(dir string, apart bool, now func() time.Time) (*server.MCPServer,
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
-	if now == nil {
-		now = time.Now
-	}
-	b := &bench{root, now}
+	b := &workspace{root, now}
 	s := server.NewMCPServer(Server, version,
 		server.WithTitle("Workbench"),
 		server.WithDescription("The bot's own tools: clock, calculator, and files of one directory."),
@@ -134,7 +152,7 @@ func Workbench(dir string, apart bool, now func() time.Time) (*server.MCPServer,
 		def := mcp.NewToolWithRawSchema(t.name, t.description, json.RawMessage(t.schema))
 		def.Annotations = mcp.ToolAnnotation{
 			Title:           t.title,
-			ReadOnlyHint:    new(t.readOnly),
+			ReadOnlyHint:    new(t.metadata.Access == permission.Read),
 			DestructiveHint: new(t.destructive),
 			IdempotentHint:  new(t.repeats),
 			OpenWorldHint:   new(false),
@@ -147,7 +165,7 @@ func Workbench(dir string, apart bool, now func() time.Time) (*server.MCPServer,
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			text, err := b.in(ctx, apart, func(b *bench) (string, error) { return t.run(b, args) })
+			text, err := b.in(ctx, apart, func(b *workspace) (string, error) { return t.run(b, args) })
 			if err != nil {
 				return mcp.NewToolResultError(say(args.Path, err)), nil
 			}
@@ -158,7 +176,7 @@ func Workbench(dir string, apart bool, now func() time.Time) (*server.MCPServer,
 }
 
 // in runs a tool where the chat of its call has its files.
-func (b *bench) in(ctx context.Context, apart bool, run func(*bench) (string, error)) (string, error) {
+func (b *workspace) in(ctx context.Context, apart bool, run func(*workspace) (string, error)) (string, error) {
 	if !apart {
 		return run(b)
 	}
@@ -176,7 +194,7 @@ func (b *bench) in(ctx context.Context, apart bool, run func(*bench) (string, er
 		return "", err
 	}
 	defer root.Close() //nolint:errcheck // nothing is written through it
-	return run(&bench{root, b.now})
+	return run(&workspace{root, b.now})
 }
 
 // Metadata is what each tool of the workbench declares about itself, by name.
@@ -196,15 +214,13 @@ func say(path string, err error) string {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("The operating system does not allow that for %s.", path)
 	}
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		if strings.Contains(p.Err.Error(), "escapes") {
 			return fmt.Sprintf("%s is outside the workspace; only relative paths within it work.", path)
 		}
 		return fmt.Sprintf("%s: %s.", path, p.Err)
 	}
-	var sys *os.SyscallError
-	if errors.As(err, &sys) {
+	if sys, ok := errors.AsType[*os.SyscallError](err); ok {
 		return fmt.Sprintf("%s: %s.", path, sys.Err)
 	}
 	text := err.Error() + "."
@@ -214,7 +230,7 @@ func say(path string, err error) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-func (b *bench) datetime(a arguments) (string, error) {
+func (b *workspace) datetime(a arguments) (string, error) {
 	at := b.now()
 	if a.Timezone != "" {
 		zone, err := time.LoadLocation(a.Timezone)
@@ -226,7 +242,7 @@ func (b *bench) datetime(a arguments) (string, error) {
 	return at.Format("Monday, 2 January 2006, 15:04:05 MST (UTC-07:00)"), nil
 }
 
-func (b *bench) calculator(a arguments) (string, error) {
+func (b *workspace) calculator(a arguments) (string, error) {
 	v, err := calculate(a.Expression)
 	if err != nil {
 		return "", err
@@ -237,7 +253,7 @@ func (b *bench) calculator(a arguments) (string, error) {
 	return strings.TrimSpace(a.Expression) + " = " + v, nil
 }
 
-func (b *bench) list(a arguments) (string, error) {
+func (b *workspace) list(a arguments) (string, error) {
 	if a.Path == "" {
 		a.Path = "."
 	}
@@ -246,9 +262,11 @@ func (b *bench) list(a arguments) (string, error) {
 		return "", err
 	}
 	defer dir.Close()
-	if info, err := dir.Stat(); err != nil {
+	info, err := dir.Stat()
+	if err != nil {
 		return "", err
-	} else if !info.IsDir() {
+	}
+	if !info.IsDir() {
 		return "", fmt.Errorf("%s is a file, not a directory", a.Path)
 	}
 	entries, err := dir.ReadDir(-1)
@@ -280,8 +298,9 @@ func (b *bench) list(a arguments) (string, error) {
 	return strings.TrimSuffix(out.String(), "\n"), nil
 }
 
-func (b *bench) read(a arguments) (string, error) {
-	if err := b.regular(a.Path); err != nil {
+func (b *workspace) read(a arguments) (string, error) {
+	all, err := b.regular(a.Path)
+	if err != nil {
 		return "", err
 	}
 	f, err := b.root.Open(a.Path)
@@ -289,25 +308,20 @@ func (b *bench) read(a arguments) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
+	if a.Offset > all {
+		return "", fmt.Errorf("%s has %s; offset %d is behind its end", a.Path, size(all), a.Offset)
 	}
-	if a.Offset > info.Size() {
-		return "", fmt.Errorf("%s has %s; offset %d is behind its end", a.Path, size(info.Size()), a.Offset)
-	}
-	text := make([]byte, min(info.Size()-a.Offset, MaxRead))
+	text := make([]byte, min(all-a.Offset, MaxRead))
 	n, err := f.ReadAt(text, a.Offset)
-	if text = text[:n]; n == 0 && err != nil && info.Size() > a.Offset {
+	if n == 0 && err != nil && all > a.Offset {
 		return "", err
 	}
-	whole := characters(text)
+	whole := characters(text[:n])
 	if !utf8.Valid(whole) || slices.Contains(whole, 0) {
-		return "", fmt.Errorf("%s is not a text file (%s)", a.Path, size(info.Size()))
+		return "", fmt.Errorf("%s is not a text file (%s)", a.Path, size(all))
 	}
-	if left := info.Size() - a.Offset - int64(len(whole)); left > 0 {
-		return fmt.Sprintf("%s\n\n(These are bytes %d to %d. %s more follow; read on with offset %d.)",
-			whole, a.Offset, a.Offset+int64(len(whole)), size(left), a.Offset+int64(len(whole))), nil
+	if end := a.Offset + int64(len(whole)); end < all {
+		return fmt.Sprintf("%s\n\n(These are bytes %d to %d. %s more follow; read on with offset %d.)", whole, a.Offset, end, size(all-end), end), nil
 	}
 	if len(whole) == 0 {
 		return "(The file is empty.)", nil
@@ -315,20 +329,18 @@ func (b *bench) read(a arguments) (string, error) {
 	return string(whole), nil
 }
 
-func (b *bench) write(a arguments) (string, error) {
+func (b *workspace) write(a arguments) (string, error) {
 	if a.Path == "" {
 		return "", errors.New("a file name is missing")
 	}
 	if len(a.Content) > MaxWrite {
 		return "", fmt.Errorf("the text has %s; at most %s are written at once", size(int64(len(a.Content))), size(MaxWrite))
 	}
-	err := b.regular(a.Path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
 	did := "Replaced"
-	if err != nil {
+	if _, err := b.regular(a.Path); errors.Is(err, fs.ErrNotExist) {
 		did = "Wrote"
+	} else if err != nil {
+		return "", err
 	}
 	if err := b.root.WriteFile(a.Path, []byte(a.Content), 0o600); errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("the directory of %s does not exist; create it first", a.Path)
@@ -338,7 +350,7 @@ func (b *bench) write(a arguments) (string, error) {
 	return fmt.Sprintf("%s %s (%s).", did, a.Path, size(int64(len(a.Content)))), nil
 }
 
-func (b *bench) create(a arguments) (string, error) {
+func (b *workspace) create(a arguments) (string, error) {
 	if a.Path == "" {
 		return "", errors.New("a directory name is missing")
 	}
@@ -354,7 +366,7 @@ func (b *bench) create(a arguments) (string, error) {
 	return fmt.Sprintf("Created %s.", a.Path), nil
 }
 
-func (b *bench) delete(a arguments) (string, error) {
+func (b *workspace) delete(a arguments) (string, error) {
 	info, err := b.root.Lstat(a.Path)
 	if err != nil {
 		return "", err
@@ -368,19 +380,18 @@ func (b *bench) delete(a arguments) (string, error) {
 	return fmt.Sprintf("Deleted %s.", a.Path), nil
 }
 
-// regular refuses directories, and pipes and devices, which could block for ever.
-func (b *bench) regular(path string) error {
+// regular is the size of a file. It refuses directories, and pipes and devices, which could block for ever.
+func (b *workspace) regular(path string) (size int64, err error) {
 	info, err := b.root.Stat(path)
-	if err != nil {
-		return err
+	switch {
+	case err != nil:
+		return 0, err
+	case info.IsDir():
+		return 0, fmt.Errorf("%s is a directory", path)
+	case !info.Mode().IsRegular():
+		return 0, fmt.Errorf("%s is not an ordinary file", path)
 	}
-	if info.IsDir() {
-		return fmt.Errorf("%s is a directory", path)
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not an ordinary file", path)
-	}
-	return nil
+	return info.Size(), nil
 }
 
 // characters drops a character that the cap cut in two.

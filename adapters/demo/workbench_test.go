@@ -303,14 +303,14 @@ func TestWorkbenchNeedsADirectory(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Workbench(file, false, nil); err == nil {
+	if _, err := Workbench(file, false, time.Now); err == nil {
 		t.Fatal("a file was taken for a workspace")
 	}
 }
 
 func TestCancelledCallDoesNothing(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Workbench(dir, false, nil)
+	s, err := Workbench(dir, false, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,13 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nodhq/nod/adapters/surface"
-
 	"github.com/bwmarrin/discordgo"
 
 	"github.com/nodhq/nod/adapters/discord/components"
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/discord/rest"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -60,7 +59,7 @@ type answers struct {
 }
 
 func newAnswers() answers {
-	return answers{byID: surface.Cache[*answer]{Most: maxAnswers, Life: answerLife}}
+	return answers{byID: surface.Cache[*answer]{Most: maxAnswers, Life: answerLife}, byRef: map[string][]*answer{}}
 }
 
 // answer is an interaction that may be answered.
@@ -101,23 +100,14 @@ func (s *answers) open(w *answer) {
 	if s.count >= maxAnswers {
 		return
 	}
-	if s.byRef == nil {
-		s.byRef = map[string][]*answer{}
-	}
 	s.byRef[w.Message] = append(s.byRef[w.Message], w)
 	s.count++
 }
 
 // sweep takes those out that nobody settled, and that are too old for a first answer.
 func (s *answers) sweep(now time.Time) {
-	for ref, open := range s.byRef {
-		open = slices.DeleteFunc(open, func(w *answer) bool { return now.Sub(w.At) >= answerFirst })
-		s.count -= len(s.byRef[ref]) - len(open)
-		if len(open) == 0 {
-			delete(s.byRef, ref)
-		} else {
-			s.byRef[ref] = open
-		}
+	for message := range s.byRef {
+		s.unlist(message, func(w *answer) bool { return now.Sub(w.At) >= answerFirst })
 	}
 }
 
@@ -125,14 +115,18 @@ func (s *answers) sweep(now time.Time) {
 func (s *answers) close(w *answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	had := len(s.byRef[w.Message])
-	rest := slices.DeleteFunc(s.byRef[w.Message], func(o *answer) bool { return o == w })
-	s.count -= had - len(rest)
-	if len(rest) == 0 {
-		delete(s.byRef, w.Message)
-	} else {
-		s.byRef[w.Message] = rest
+	s.unlist(w.Message, func(o *answer) bool { return o == w })
+}
+
+// unlist takes answers of a message out. Callers hold mu.
+func (s *answers) unlist(message string, which func(*answer) bool) {
+	had := len(s.byRef[message])
+	left := slices.DeleteFunc(s.byRef[message], which)
+	if s.count -= had - len(left); len(left) == 0 {
+		delete(s.byRef, message)
+		return
 	}
+	s.byRef[message] = left
 }
 
 // next is the answer that an edit of a message may be.
@@ -244,24 +238,28 @@ func (a *Adapter) viaClick(ctx context.Context, message string, s components.Ren
 	return false, nil
 }
 
-// What whoever took an interaction may do with its answer.
-
 // handle is for [Adapter.Whisper].
 func (w *answer) handle() chat.ReplyHandle { return handleOf(w.incoming) }
-
-// tell answers the person in words of ours.
-func (w *answer) tell(ctx context.Context, text string) error {
-	return w.whisper(ctx, components.Note(inWords(text), ""))
-}
 
 // inWords is a message of plain text.
 func inWords(text string) render.Message {
 	return render.Message{Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(text)}}}}
 }
 
-// show answers the person with a payload, its files included.
-func (w *answer) show(ctx context.Context, p components.Payload) error {
-	return w.whisper(ctx, components.Only(p))
+// give answers with a reply that is shown.
+func (w *answer) give(ctx context.Context, r *reply) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterWithin)
+	defer cancel()
+	switch {
+	case r.form != nil:
+		return asFault(w.first(ctx, callback{answerModal, r.form}, nil, nil))
+	case r.inPlace:
+		_, err := w.a.try(r.show, surface.LevelFull, func(s components.Rendition) error {
+			return w.first(ctx, callback{answerUpdate, s.Out(components.FlagsShown)}, s.Uploads(), nil)
+		})
+		return asFault(err)
+	}
+	return w.whisper(ctx, r.show)
 }
 
 func (w *answer) whisper(ctx context.Context, of components.Renditions) error {
@@ -275,7 +273,10 @@ func (w *answer) whisper(ctx context.Context, of components.Renditions) error {
 func (w *answer) say(ctx context.Context, p components.Payload) (message string, err error) {
 	var made struct {
 		Resource struct {
-			Message said `json:"message"`
+			Message struct {
+				ID    string                 `json:"id"`
+				Flags discordgo.MessageFlags `json:"flags"`
+			} `json:"message"`
 		} `json:"resource"`
 	}
 	_, err = w.a.try(components.Only(p), surface.LevelFull, func(s components.Rendition) error {
@@ -292,25 +293,6 @@ func (w *answer) say(ctx context.Context, p components.Payload) (message string,
 		err = rest.Transient(errors.New("the answer to a command names no message"))
 	}
 	return m.ID, asFault(err)
-}
-
-// update puts a payload in the place of the private message that was clicked. It must be the first answer.
-func (w *answer) update(ctx context.Context, p components.Payload) error {
-	_, err := w.a.try(components.Only(p), surface.LevelFull, func(s components.Rendition) error {
-		return w.first(ctx, callback{answerUpdate, s.Out(components.FlagsShown)}, s.Uploads(), nil)
-	})
-	return asFault(err)
-}
-
-// said is what is read of the message that an answer is.
-type said struct {
-	ID    string                 `json:"id"`
-	Flags discordgo.MessageFlags `json:"flags"`
-}
-
-// open answers with a form. It must be the first answer.
-func (w *answer) open(ctx context.Context, m *components.Modal) error {
-	return asFault(w.first(ctx, callback{answerModal, m}, nil, nil))
 }
 
 // asFault is an error for callers that know no errGiven.

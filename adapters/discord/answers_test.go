@@ -150,13 +150,13 @@ func TestEditThatAnotherReplicaAnsweredIsPatchedAtOnce(t *testing.T) {
 	w, d := s.clicked(s.ada, ref)
 	other := s.a.newAnswer(w.incoming)
 	other.Message = ""
-	if err := other.tell(t.Context(), "from the other replica"); err != nil {
+	if err := other.give(t.Context(), say("from the other replica")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words("decided"), agent.Decision); err != nil || s.Count(fakediscord.EditMessage) != 1 || typeOf(t, d) != answerMessage {
 		t.Error(err)
 	}
-	if err := w.tell(t.Context(), "a follow-up"); err != nil || len(s.Seen(s.ada, s.channel)) != 2 {
+	if err := w.give(t.Context(), say("a follow-up")); err != nil || len(s.Seen(s.ada, s.channel)) != 2 {
 		t.Error(err)
 	}
 }
@@ -174,7 +174,7 @@ func TestEditAfterThreeSecondsIsPatched(t *testing.T) {
 	if n := len(s.Calls(fakediscord.Callback)); n != 1 {
 		t.Errorf("%d callbacks", n)
 	}
-	if err := w.tell(t.Context(), "x"); samples.KindOf(err) != agent.FaultGone {
+	if err := w.give(t.Context(), say("x")); samples.KindOf(err) != agent.FaultGone {
 		t.Error("an interaction that nobody answered takes a follow-up:", err)
 	}
 }
@@ -272,11 +272,11 @@ func TestShowBringsItsFiles(t *testing.T) {
 	for i := range 2 {
 		w, _ := s.clicked(s.ada, ref)
 		if i == 1 {
-			_ = w.tell(t.Context(), "first")
+			_ = w.give(t.Context(), say("first"))
 		}
 		args := `{"a":"` + strings.Repeat("long ", 2000) + `"}`
 		p := components.Details(render.Details{Title: "all of it", Parts: []render.Part{{Name: text.PartArguments, Text: args, Form: render.FormCode}}})
-		if err := w.show(t.Context(), p); err != nil {
+		if err := w.give(t.Context(), show(p)); err != nil {
 			t.Fatal(i, err)
 		}
 		seen := s.Seen(s.ada, s.channel)
@@ -301,7 +301,7 @@ func TestSayIsForEverybodyAndKnowsItsMessage(t *testing.T) {
 		t.Error("the other replica's:", got, err)
 	}
 	w2, _ := s.clicked(s.ada, ref)
-	_ = w2.tell(t.Context(), "private")
+	_ = w2.give(t.Context(), say("private"))
 	if got, err := w2.say(t.Context(), components.Lines("x")); samples.KindOf(err) != agent.FaultGone || got != "" && err == nil {
 		t.Error("a private answer was taken for it:", got, err)
 	}
@@ -314,7 +314,7 @@ func TestOpenAnswersWithAForm(t *testing.T) {
 	form := &components.Modal{CustomID: "nod:deny_reason:a1", Title: "Deny", Components: []discordgo.MessageComponent{
 		discordgo.ActionsRow{Components: []discordgo.MessageComponent{discordgo.TextInput{CustomID: "reason", Label: "Reason", Style: discordgo.TextInputParagraph, MaxLength: 500}}},
 	}}
-	if err := w.open(t.Context(), form); err != nil || typeOf(t, d) != answerModal || len(s.Modals(s.ada)) != 1 {
+	if err := w.give(t.Context(), open(form)); err != nil || typeOf(t, d) != answerModal || len(s.Modals(s.ada)) != 1 {
 		t.Fatal(err)
 	}
 	a, _ := d.Answered()
@@ -323,7 +323,7 @@ func TestOpenAnswersWithAForm(t *testing.T) {
 			t.Errorf("%s is sent", name)
 		}
 	}
-	if err := w.open(t.Context(), form); samples.KindOf(err) != agent.FaultGone {
+	if err := w.give(t.Context(), open(form)); samples.KindOf(err) != agent.FaultGone {
 		t.Error("a form after the first answer:", err)
 	}
 }
@@ -373,11 +373,11 @@ func TestTokensOfInteractionsAreInNoError(t *testing.T) {
 			w, d := s.clicked(s.ada, ref)
 			method := fakediscord.Callback
 			if !first {
-				_ = w.tell(t.Context(), "first")
+				_ = w.give(t.Context(), say("first"))
 				method = fakediscord.CreateFollowup
 			}
 			s.Fail(method, 1, f)
-			err := w.tell(t.Context(), "x")
+			err := w.give(t.Context(), say("x"))
 			if err == nil {
 				t.Errorf("%+v: no error", f)
 			}
@@ -396,7 +396,7 @@ func TestAnAnswerWithAnOddTokenStaysOnItsPath(t *testing.T) {
 		return nil, errDown
 	})}})
 	w := a.newAnswer(incoming{ID: "1", Token: "../../2/x?y#z", Application: "3", At: time.Now()})
-	_ = w.tell(t.Context(), "x")
+	_ = w.give(t.Context(), say("x"))
 	if path != "/api/v10/interactions/1/..%2F..%2F2%2Fx%3Fy%23z/callback" {
 		t.Error(path)
 	}

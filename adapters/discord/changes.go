@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nodhq/nod/adapters/discord/inbound"
-
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
@@ -27,7 +26,7 @@ func (a *Adapter) changed(m *inbound.Message) {
 
 // corrected passes an edit on. The engine honours it while the message waits, and says in the chat that it came too late.
 func (a *Adapter) corrected(ctx context.Context, m *inbound.Message) error {
-	s := spoken{m: m, guild: string(m.Guild), direct: m.Guild == "", called: true}
+	s := userMessage{m: m, guild: string(m.Guild), direct: m.Guild == "", called: true}
 	if ok, err := a.locate(ctx, &s); !ok || err != nil {
 		return err
 	}
@@ -36,7 +35,7 @@ func (a *Adapter) corrected(ctx context.Context, m *inbound.Message) error {
 	}
 	text := surface.WithFiles(a.wording(m), m.FileNames())
 	err := a.Engine.Accept(ctx, chat.Edited{
-		Envelope: a.envelope(s.at, chat.Delivery("e:"+string(m.ID)+":"+string(m.Edited)), m.Sender(s.guild), chat.ReplyHandle{}),
+		Envelope: envelopeOf(s.at, chat.Delivery("e:"+string(m.ID)+":"+string(m.Edited)), m.Sender(s.guild), chat.ReplyHandle{}),
 		Message:  chat.MessageRef(m.ID), Text: text,
 	})
 	if surface.Hopeless(err) {
@@ -80,7 +79,7 @@ func (a *Adapter) takenBack(ctx context.Context, room, guild, id string) error {
 		known, err := a.Engine.Knows(ctx, p.Chat())
 		if err == nil && known {
 			err = a.Engine.Accept(ctx, chat.Deleted{
-				Envelope: a.envelope(p, chat.Delivery("d:"+id), inbound.Person{}, chat.ReplyHandle{}), Message: chat.MessageRef(id),
+				Envelope: envelopeOf(p, chat.Delivery("d:"+id), inbound.Person{}, chat.ReplyHandle{}), Message: chat.MessageRef(id),
 			})
 		}
 		if err != nil {

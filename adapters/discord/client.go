@@ -2,9 +2,9 @@ package discord
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"sync"
 	"time"
@@ -15,9 +15,11 @@ import (
 	"github.com/nodhq/nod/adapters/discord/components"
 	"github.com/nodhq/nod/adapters/discord/gateway"
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/render"
 )
 
@@ -27,19 +29,19 @@ type Adapter struct {
 	Config
 	api *rest.Client
 
-	// self is who the bot is. It is written once, before known is closed: read it through me, or in what Run starts.
-	self  self
-	known chan struct{}
+	// self is who the bot is. It is written once, before introduced is closed: read it through me, or in what Run starts.
+	self       self
+	introduced chan struct{}
 
 	gate     *gateway.Gateway // its connections
-	in       inlet            // what comes in
+	in       inbox            // what comes in
 	missed   *backfill.Backfill
 	sent     surface.Sent          // what stands there
 	stamps   surface.Cache[int]    // by which Seek finds a message that was posted here, by its name in sent: an edit must not take it off
 	answers  answers               // interactions that wait for their first answer
 	begun    begun                 // threads that are about to be made, and whom to tell where that fails
 	memberOf members               // roles of people, for a minute
-	typed    typed                 // forms that were not taken
+	drafts   drafts                // forms that were not taken
 	views    surface.Cache[string] // views of panels that are too long for a button
 
 	now   func() time.Time
@@ -72,9 +74,9 @@ func New(c Config) (*Adapter, error) {
 		return nil, err
 	}
 	a := &Adapter{
-		Config: c, in: newInlet(), known: make(chan struct{}), now: time.Now, pause: surface.Pause, wait: backfill.Wait,
+		Config: c, in: newInbox(), introduced: make(chan struct{}), now: time.Now, pause: backoff.Wait, wait: backfill.Wait,
 		answers: newAnswers(), begun: newBegun(), stamps: surface.Cache[int]{Most: maxStamps, Life: seekWithin}, memberOf: members{Most: maxMembers, Life: memberLife},
-		typed: typed{Most: maxTyped, Life: typedLife}, views: surface.Cache[string]{Most: maxViews, Life: viewsLife},
+		drafts: drafts{Most: maxDrafts, Life: draftLife}, views: surface.Cache[string]{Most: maxViews, Life: viewsLife},
 	}
 	api, err := rest.New(rest.Config{
 		Token: c.Token, APIURL: c.APIURL, Client: c.Client, Budget: c.Budget, Logger: c.Logger,
@@ -127,7 +129,8 @@ func (a *Adapter) Run(ctx context.Context) error {
 
 // registering registers the slash commands. Nothing waits for that: without them the bot still hears whoever mentions it.
 func (a *Adapter) registering(ctx context.Context) {
-	for wait := time.Second; ; wait = min(2*wait, 5*time.Minute) {
+	again := backoff.Exponential{First: time.Second, Most: 5 * time.Minute, Jitter: -0.5}
+	for try := 0; ; try++ {
 		err := a.register(ctx)
 		if err == nil || ctx.Err() != nil {
 			return
@@ -139,10 +142,32 @@ func (a *Adapter) registering(ctx context.Context) {
 			return
 		}
 		a.Logger.Warn("discord: the slash commands could not be registered; trying again", "err", pe)
-		if a.pause(ctx, max(pe.RetryAfter, wait/2+rand.N(wait/2))) != nil {
+		if a.pause(ctx, max(pe.RetryAfter, again.After(try))) != nil {
 			return
 		}
 	}
+}
+
+// register makes the application's global commands ours, where they are not. There are few such writes a day.
+// https://discord.com/developers/docs/interactions/application-commands#registering-a-command
+func (a *Adapter) register(ctx context.Context) error {
+	me, err := a.me(ctx)
+	if err != nil {
+		return err
+	}
+	at := discordgo.EndpointApplicationGlobalCommands(me.Application)
+	var there []json.RawMessage
+	if err := a.api.Call(ctx, http.MethodGet, at, nil, &there); err != nil {
+		return err
+	}
+	if inbound.SameCommands(there, inbound.Commands()) {
+		return nil
+	}
+	if err := a.api.Call(ctx, http.MethodPut, at, inbound.Commands(), nil); err != nil {
+		return err
+	}
+	a.Logger.Info("discord: the slash commands are registered")
+	return nil
 }
 
 // Limits are what the engine fits messages to.
@@ -157,7 +182,7 @@ func (a *Adapter) Pace() time.Duration { return pace }
 // me is who the bot is. It waits for Run to find that out.
 func (a *Adapter) me(ctx context.Context) (self, error) {
 	select {
-	case <-a.known:
+	case <-a.introduced:
 		return a.self, nil
 	case <-ctx.Done():
 		return self{}, rest.FaultOf(fmt.Errorf("waiting to learn who the bot is: %w", ctx.Err()))
@@ -165,14 +190,14 @@ func (a *Adapter) me(ctx context.Context) (self, error) {
 }
 
 // introduce asks who the bot is until Discord answers, or says that it never will.
-// https://discord.com/developers/docs/resources/user#get-current-user
 func (a *Adapter) introduce(ctx context.Context) error {
-	for wait := 500 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
-		me, err := a.ask(ctx)
+	again := backoff.Exponential{First: 500 * time.Millisecond, Most: 30 * time.Second, Jitter: -0.5}
+	for try := 0; ; try++ {
+		me, err := a.askSelf(ctx)
 		if err == nil {
 			a.self = me
 			a.api.Introduce(me.Application)
-			close(a.known)
+			close(a.introduced)
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -184,25 +209,23 @@ func (a *Adapter) introduce(ctx context.Context) error {
 		pe := new(agent.PlatformError)
 		errors.As(err, &pe)
 		a.Logger.Warn("discord: could not ask who the bot is; trying again", "err", pe)
-		if err := a.pause(ctx, max(pe.RetryAfter, wait/2+rand.N(wait/2))); err != nil {
+		if err := a.pause(ctx, max(pe.RetryAfter, again.After(try))); err != nil {
 			return err
 		}
 	}
 }
 
-// ask asks both: the bot's user, whom people mention, and its application, which interactions are answered as.
-func (a *Adapter) ask(ctx context.Context) (self, error) {
+// askSelf asks for both: the bot's user, whom people mention, and its application, which interactions are answered as.
+// https://discord.com/developers/docs/resources/user#get-current-user
+func (a *Adapter) askSelf(ctx context.Context) (self, error) {
 	ctx, cancel := context.WithTimeout(ctx, surface.CallTimeout)
 	defer cancel()
-	var user struct {
+	var user, app struct {
 		ID   string `json:"id"`
 		Name string `json:"username"`
 	}
 	if err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointUser("@me"), nil, &user); err != nil {
 		return self{}, err
-	}
-	var app struct {
-		ID string `json:"id"`
 	}
 	if err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointApplication("@me"), nil, &app); err != nil {
 		return self{}, err

@@ -108,7 +108,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 func knownAs(a *Adapter) {
 	a.self = self{User: "11", Application: "12", Name: "nod"}
 	a.api.Introduce(a.self.Application)
-	close(a.known)
+	close(a.introduced)
 }
 
 func TestNewSaysWhatIsMissing(t *testing.T) {

@@ -17,10 +17,11 @@
 // # In and out
 //
 // The gateway brings events, and signed requests (http.go) bring interactions where the application wants them so. Both are decoded by
-// package inbound, wait in lanes and are given to the engine (receive.go, changes.go, interact.go, commands.go, commands_slash.go). What a gap in the connection swallowed is fetched afterwards (backfill). What the engine shows is drawn and sent
-// (post.go, notes.go, notes_private.go, threads.go), as the answer to a click where one waits for it (answers.go). A choice that has to be
-// confirmed is asked for once more in private (confirm.go), and what a tool's server wants of the requester is a form or an address
-// (want.go). The settings are one private message that every click on it draws anew (panel.go), or lines (commands.go).
+// package inbound, wait in lanes and are given to the engine (receive.go, changes.go, interact.go, commands.go). A handler of an interaction
+// returns its reply, which is sent in one place (Adapter.send). What a gap in the connection swallowed is fetched afterwards (backfill). What
+// the engine shows is drawn and sent (post.go, notes.go, threads.go), as the answer to a click where one waits for it (answers.go). A choice
+// that has to be confirmed is asked for once more in private (interact.go), and what a tool's server wants of the requester is a form or an
+// address (elicitation.go). The settings are one private message that every click on it draws anew (panel.go), or lines (commands.go).
 //
 // # Invariants
 //
@@ -41,6 +42,7 @@
 package discord
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/hex"
@@ -115,21 +117,11 @@ func (c *Config) validate() error {
 	if _, ok := c.key(); c.PublicKey != "" {
 		need(ok, "Config.PublicKey is not 64 hexadecimal digits")
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Lease <= 0 {
-		c.Lease = defaultLease
-	}
-	if c.OpenWithin <= 0 {
-		c.OpenWithin = 30 * time.Second
-	}
-	if c.SilentWithin <= 0 {
-		c.SilentWithin = 90 * time.Second
-	}
-	if c.Owner == "" {
-		c.Owner = rand.Text()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	c.Lease = cmp.Or(max(c.Lease, 0), defaultLease)
+	c.OpenWithin = cmp.Or(max(c.OpenWithin, 0), 30*time.Second)
+	c.SilentWithin = cmp.Or(max(c.SilentWithin, 0), 90*time.Second)
+	c.Owner = cmp.Or(c.Owner, rand.Text())
 	return errors.Join(bad...)
 }
 

@@ -9,12 +9,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nodhq/nod/adapters/discord/inbound"
-
 	"github.com/bwmarrin/discordgo"
 
 	"github.com/nodhq/nod/adapters/discord/backfill"
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/text"
@@ -48,21 +47,19 @@ func (a *Adapter) namesIn(m *inbound.Message) inbound.Names {
 	}
 }
 
-// What is imported of what was said before the bot was called.
-const (
-	historyWithin = 1500 * time.Millisecond
-)
+// historyWithin is for asking what was said before the bot was called.
+const historyWithin = 1500 * time.Millisecond
 
 // before is what others said before, as far as the message leans on it: what a thread says that the bot has not taken, the message that
 // is replied to, one that is forwarded. All of it is untrusted text of its authors. It is asked for once; without it the message
 // goes in all the same.
-func (a *Adapter) before(ctx context.Context, s spoken) []chat.Quote {
+func (a *Adapter) before(ctx context.Context, s userMessage) []chat.Quote {
 	var all []chat.Quote
 	left := 0
-	if s.at.Thread != "" && !s.begins && (!s.known || s.since != "" && ids.Older(s.since, string(s.m.ID))) {
+	if s.at.Thread != "" && !s.begins && (!s.hasLog || s.since != "" && ids.Older(s.since, string(s.m.ID))) {
 		all, left = a.history(ctx, s)
 	}
-	if r := s.m.Referenced; r != nil && (!s.known || !r.WrittenBy(a.self.User)) {
+	if r := s.m.Referenced; r != nil && (!s.hasLog || !r.WrittenBy(a.self.User)) {
 		if q, ok := r.Quote(s.guild, a.namesIn(r)); ok && !slices.Contains(all, q) {
 			all = append(all, q)
 		}
@@ -81,7 +78,7 @@ func (a *Adapter) before(ctx context.Context, s spoken) []chat.Quote {
 // history is what was said in a thread since s.since, or from its beginning: its first message, which says what it is about, and the
 // newest of the others, in their order.
 // left is negative where some were left out between: nobody knows how many.
-func (a *Adapter) history(ctx context.Context, s spoken) (all []chat.Quote, left int) {
+func (a *Adapter) history(ctx context.Context, s userMessage) (all []chat.Quote, left int) {
 	ctx, cancel := context.WithTimeout(ctx, historyWithin)
 	defer cancel()
 	page, full, err := a.fetch(ctx, s.at.Thread, url.Values{"before": {string(s.m.ID)}, "limit": {strconv.Itoa(surface.MaxQuotes)}})

@@ -1,15 +1,14 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
-	"time"
-
-	"github.com/nodhq/nod/adapters/discord/inbound"
 
 	"github.com/nodhq/nod/adapters/discord/components"
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/decision"
@@ -18,6 +17,72 @@ import (
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 )
+
+// interaction is a click, a form or a slash command, with who did it and where.
+type interaction struct {
+	in      *inbound.Interaction
+	w       *answer
+	by      inbound.Person
+	channel inbound.Channel // where it was done
+	at      ids.Place       // the chat of that channel or thread
+}
+
+func (c *interaction) envelope() chat.Envelope {
+	return envelopeOf(c.at, c.in.Delivery(), c.by, c.w.handle())
+}
+
+// choose is a choice of whoever clicked.
+func (c *interaction) choose(choice chat.Choice, token string) chat.Clicked {
+	return chat.Clicked{Envelope: c.envelope(), Token: token, Choice: choice, Message: c.in.MessageRef()}
+}
+
+// reply is what an interaction is answered with, which [Adapter.send] does; nil: with nothing more.
+type reply struct {
+	settles bool                  // what comes of it answers it: the next edit of its message
+	form    *components.Modal     // a form, which has to be the first answer
+	show    components.Renditions // for the one person
+	inPlace bool                  // show replaces the private message that was clicked
+
+	instead string // what is said where it did not arrive
+	failed  string // likewise, for the log
+	about   []any  // likewise
+}
+
+func say(text string) *reply { return &reply{show: components.Note(inWords(text), "")} }
+
+func sayLines(lines ...string) *reply { return show(components.Lines(lines...)) }
+
+func show(p components.Payload) *reply { return &reply{show: components.Only(p)} }
+
+// become puts something in the place of the private message that was clicked.
+func become(p components.Payload) *reply {
+	return &reply{show: components.Only(p), inPlace: true, failed: "discord: a private message could not be changed"}
+}
+
+// orSay adds what the log and the person are told where Discord does not take a reply.
+func (r *reply) orSay(instead, failed string, about ...any) *reply {
+	r.instead, r.failed, r.about = instead, failed, about
+	return r
+}
+
+// send answers an interaction, as well as that can be done.
+func (a *Adapter) send(ctx context.Context, w *answer, r *reply) {
+	switch {
+	case r == nil:
+		return
+	case r.settles:
+		a.settle(w)
+		return
+	}
+	err := w.give(ctx, r)
+	if err == nil {
+		return
+	}
+	a.Logger.Warn(cmp.Or(r.failed, "discord: a private answer did not arrive"), append(r.about, "err", err)...)
+	if r.instead != "" {
+		a.send(ctx, w, say(r.instead))
+	}
+}
 
 // interacted takes a click, a form or a slash command, from the gateway or from a signed request, and does not block. done is called
 // once nothing more is to come of it.
@@ -35,29 +100,25 @@ func (a *Adapter) interacted(in *inbound.Interaction, done func()) {
 	}
 	in.At = a.now()
 	w := a.answering(a.incomingOf(in))
-	serve := func() {
-		defer done()
-		defer func() {
-			if broken := recover(); broken != nil {
-				a.Logger.Error("discord: an interaction made the code that does it fail", "panic", fmt.Sprintf("%T", broken))
-			}
-		}()
-		// Not a child of Run's context: what was taken is finished, also while the program stops.
-		ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(answerWithin))
-		defer cancel()
-		a.serve(ctx, in, w)
+	// Not a child of Run's context: what was taken is finished, also while the program stops.
+	within := func(do func(context.Context)) func() {
+		return func() {
+			defer done()
+			defer func() {
+				if broken := recover(); broken != nil {
+					a.Logger.Error("discord: an interaction made the code that does it fail", "panic", fmt.Sprintf("%T", broken))
+				}
+			}()
+			ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+			defer cancel()
+			do(ctx)
+		}
 	}
-	if a.in.clicks.Put(in.Lane(), serve) {
+	if a.in.clicks.Put(in.Lane(), within(func(ctx context.Context) { a.send(ctx, w, a.serve(ctx, in, w)) })) {
 		return
 	}
 	a.Logger.Warn("discord: an interaction is not taken: too much waits here, or this process starts or stops")
-	told := a.in.settling.Put("i:"+string(in.ID), func() {
-		defer done()
-		ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
-		defer cancel()
-		a.tell(ctx, w, sayBusy)
-	})
-	if !told {
+	if !a.in.settling.Put("i:"+string(in.ID), within(func(ctx context.Context) { a.send(ctx, w, say(sayBusy)) })) {
 		done()
 	}
 }
@@ -69,9 +130,6 @@ func (a *Adapter) incomingOf(in *inbound.Interaction) incoming {
 		ID: string(in.ID), Token: string(in.Token), Application: a.self.Application,
 		Channel: string(in.ChannelID), User: in.By().User.Key, At: in.At,
 	}
-	if in.Message == nil {
-		return out
-	}
 	if in.Type == inbound.InteractionComponent {
 		p, ok := components.ParseAction(string(in.Data.CustomID), in.Values())
 		if kind, _ := text.KindOf(p.Choice); !ok || p.Sure || p.Guild != "" || kind.Aside {
@@ -80,39 +138,35 @@ func (a *Adapter) incomingOf(in *inbound.Interaction) incoming {
 	} else if choice, _, _, ok := components.ParseForm(string(in.Data.CustomID)); !ok || choice == chat.Answer && in.Message.IsPrivate() {
 		return out
 	}
-	out.Message = string(in.Message.ID)
+	out.Message = string(in.MessageRef())
 	return out
 }
 
-func (a *Adapter) serve(ctx context.Context, in *inbound.Interaction, w *answer) {
-	by := in.By()
-	if by.User.IsZero() {
-		a.tell(ctx, w, sayNobody)
-		return
+// serve does what an interaction asks for.
+func (a *Adapter) serve(ctx context.Context, in *inbound.Interaction, w *answer) *reply {
+	c := interaction{in: in, w: w, by: in.By()}
+	if c.by.User.IsZero() {
+		return say(sayNobody)
 	}
-	c, err := a.channelOfInteraction(ctx, in)
-	if err != nil {
+	var err error
+	if c.channel, err = a.channelOfInteraction(ctx, in); err != nil {
 		a.Logger.Warn("discord: where somebody clicked is not known", "channel", string(in.ChannelID), "err", err)
-		a.tell(ctx, w, sayNoPlace)
-		return
+		return say(sayNoPlace)
 	}
-	at := ids.Place{Guild: string(in.Guild), Channel: c.ID, Thread: ""}
-	switch {
-	case in.Guild == "":
-	case c.IsThread() && c.Parent == "":
-		a.tell(ctx, w, sayNoPlace)
-		return
-	case c.IsThread():
-		at = ids.Place{Guild: string(in.Guild), Channel: c.Parent, Thread: c.ID}
+	c.at = ids.Place{Guild: string(in.Guild), Channel: c.channel.ID}
+	if in.Guild != "" && c.channel.IsThread() {
+		if c.channel.Parent == "" {
+			return say(sayNoPlace)
+		}
+		c.at.Channel, c.at.Thread = c.channel.Parent, c.channel.ID
 	}
 	switch in.Type {
 	case inbound.InteractionCommand:
-		a.slash(ctx, slash{in: in, w: w, by: by, channel: c, at: at})
+		return a.slash(ctx, c)
 	case inbound.InteractionComponent:
-		a.clicked(ctx, click{in: in, w: w, by: by, at: at, channel: c})
-	case inbound.InteractionForm:
-		a.submitted(ctx, click{in: in, w: w, by: by, at: at, channel: c})
+		return a.clicked(ctx, c)
 	}
+	return a.submitted(ctx, c)
 }
 
 // channelOfInteraction is where somebody clicked: the interaction says, or it is asked for.
@@ -129,78 +183,64 @@ func (a *Adapter) channelOfInteraction(ctx context.Context, in *inbound.Interact
 	return a.channelOf(ctx, string(in.ChannelID))
 }
 
-// tell answers one person, as well as that can be done.
-func (a *Adapter) tell(ctx context.Context, w *answer, say string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterWithin)
-	defer cancel()
-	if err := w.tell(ctx, say); err != nil {
-		a.Logger.Warn("discord: a private answer did not arrive", "err", err)
-	}
-}
-
-// click is an interaction with a message of ours.
-type click struct {
-	in      *inbound.Interaction
-	w       *answer
-	by      inbound.Person
-	at      ids.Place
-	channel inbound.Channel // where it was clicked
-}
-
 // clicked does one click.
-func (a *Adapter) clicked(ctx context.Context, c click) {
+func (a *Adapter) clicked(ctx context.Context, c interaction) *reply {
 	id := string(c.in.Data.CustomID)
 	if d, ok := components.ParsePanelAction(id); ok {
-		a.panelClicked(ctx, c, d)
-		return
+		return a.panelClicked(ctx, c, d)
 	}
 	p, ok := components.ParseAction(id, c.in.Values())
 	cancels := id == components.CancelID
 	switch {
-	case !ok && !cancels, (p.Sure || cancels) && (c.in.Message == nil || !c.in.Message.IsPrivate()): // what answers those replaces the message
-		a.tell(ctx, c.w, sayOtherVersion)
-		return
+	case !ok && !cancels, (p.Sure || cancels) && !c.in.Message.IsPrivate(): // what answers those replaces the message
+		return say(sayOtherVersion)
 	case cancels:
-		a.become(ctx, c.w, components.Lines(sayCancelled))
-		return
+		return become(components.Lines(sayCancelled))
 	}
-	if p.Guild != "" {
-		if c.by, ok = a.memberOfGuild(ctx, c, p.Guild); !ok {
-			return
-		}
+	if no := a.asMember(ctx, &c, p.Guild); no != nil {
+		return no
 	}
 	switch {
 	case p.Choice == chat.ViewDetail:
-		a.showDetails(ctx, c, p.Token)
+		return a.details(ctx, c, p.Token)
 	case p.Choice == chat.Reveal:
-		a.reveal(ctx, c, p.Token)
+		return a.reveal(ctx, c, p.Token)
 	case p.Choice == chat.Why:
-		a.showWhy(ctx, c, p.Token)
+		return a.explain(ctx, c, p.Token)
 	case p.Choice == chat.DenyReason, p.Choice == chat.Edit:
-		a.openForm(ctx, c, p.Choice, p.Token)
+		return a.openForm(ctx, c, p.Choice, p.Token)
 	case p.Choice == chat.Answer:
-		a.answerWant(ctx, c, p)
+		return a.answerElicitation(ctx, c, p)
 	case p.Choice == chat.Open:
-		a.openPanel(ctx, c.w, a.viewFor(ctx, c, p.Guild, p.Token))
+		return a.panel(ctx, a.viewFor(ctx, c, p.Guild, p.Token))
 	case p.Sure:
-		a.sure(ctx, c, p)
-	case p.Ask && a.asksFirst(ctx, c, p):
-	default:
-		a.record(ctx, c, p)
+		return a.decideConfirmed(ctx, c, p)
+	case p.Ask:
+		if r := a.confirmFirst(ctx, c, p); r != nil {
+			return r
+		}
 	}
+	return a.record(ctx, c, p)
 }
 
 // record gives a click to the engine; what comes of it answers it.
-func (a *Adapter) record(ctx context.Context, c click, p components.Action) {
-	err := a.Engine.Accept(ctx, chat.Clicked{
-		Envelope: a.envelope(c.at, c.in.Delivery(), c.by, c.w.handle()), Token: p.Token, Choice: p.Choice, Message: c.in.MessageRef(),
-	})
-	if err != nil {
-		a.Logger.Error("discord: a click was not recorded", "chat", c.at.Chat(), "choice", p.Choice, "err", err)
-		a.tell(ctx, c.w, surface.SayNotRecorded)
-		return
+func (a *Adapter) record(ctx context.Context, c interaction, p components.Action) *reply {
+	if err := a.Engine.Accept(ctx, c.choose(p.Choice, p.Token)); err != nil {
+		return a.notRecorded("a click", c, p.Choice, err)
 	}
-	a.settle(c.w)
+	return &reply{settles: true}
+}
+
+// notRecorded says that the engine could not record something.
+func (a *Adapter) notRecorded(what string, c interaction, choice chat.Choice, err error) *reply {
+	a.Logger.Error("discord: "+what+" was not recorded", "chat", c.at.Chat(), "choice", choice, "err", err)
+	return say(surface.SayNotRecorded)
+}
+
+// notRead says that the chat could not be read.
+func (a *Adapter) notRead(what string, c interaction, err error) *reply {
+	a.Logger.Warn("discord: "+what+" could not be read", "chat", c.at.Chat(), "err", err)
+	return say(surface.SayNotRead)
 }
 
 // settle lets the click be answered by what came of it, and keeps nobody waiting for that.
@@ -215,117 +255,92 @@ func (a *Adapter) settle(w *answer) {
 	}
 }
 
-// showDetails shows all of what a button stands for.
-func (a *Adapter) showDetails(ctx context.Context, c click, token string) {
+// details shows all of what a button stands for.
+func (a *Adapter) details(ctx context.Context, c interaction, token string) *reply {
 	s, err := a.Engine.Session(ctx, c.at.Chat())
 	if err != nil {
-		a.Logger.Warn("discord: details could not be read", "chat", c.at.Chat(), "err", err)
-		a.tell(ctx, c.w, surface.SayNotRead)
-		return
+		return a.notRead("details", c, err)
 	}
 	d, ok := card.Details(s, token)
 	if !ok {
-		a.tell(ctx, c.w, surface.SayNoDetails)
-		return
+		return say(surface.SayNoDetails)
 	}
-	a.showPrivately(ctx, c, d)
+	return showDetails(c, d)
 }
 
 // reveal shows one person what a card masks. It is on record before they see it.
-func (a *Adapter) reveal(ctx context.Context, c click, token string) {
-	out, err := a.Engine.Decide(ctx, chat.Clicked{
-		Envelope: a.envelope(c.at, c.in.Delivery(), c.by, c.w.handle()), Token: token, Choice: chat.Reveal, Message: c.in.MessageRef(),
-	})
+func (a *Adapter) reveal(ctx context.Context, c interaction, token string) *reply {
+	out, err := a.Engine.Decide(ctx, c.choose(chat.Reveal, token))
 	if no := surface.Refusal(err); no != nil {
-		a.tell(ctx, c.w, no.Say)
-		return
+		return say(no.Say)
 	}
 	if err != nil {
-		a.Logger.Error("discord: a click was not recorded", "chat", c.at.Chat(), "choice", chat.Reveal, "err", err)
-		a.tell(ctx, c.w, surface.SayNotRecorded)
-		return
+		return a.notRecorded("a click", c, chat.Reveal, err)
 	}
-	a.showPrivately(ctx, c, surface.Hidden(out))
+	return showDetails(c, surface.Hidden(out))
 }
 
-// showPrivately shows one person everything about something.
-func (a *Adapter) showPrivately(ctx context.Context, c click, d render.Details) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterWithin)
-	defer cancel()
-	if err := c.w.show(ctx, components.Details(d)); err != nil {
-		a.Logger.Warn("discord: details could not be shown", "chat", c.at.Chat(), "err", err)
-		a.tell(ctx, c.w, surface.SayNotOpened)
-	}
-}
-
-// showWhy shows one person why something is asked.
-func (a *Adapter) showWhy(ctx context.Context, c click, token string) {
+// explain shows one person why something is asked.
+func (a *Adapter) explain(ctx context.Context, c interaction, token string) *reply {
 	if a.Settings == nil {
-		a.tell(ctx, c.w, sayNoSettings)
-		return
+		return say(sayNoSettings)
 	}
-	d, err := a.Settings.Why(ctx, a.envelope(c.at, c.in.Delivery(), c.by, c.w.handle()), token)
+	d, err := a.Settings.Why(ctx, c.envelope(), token)
 	if no := surface.Refusal(err); no != nil {
-		a.tell(ctx, c.w, no.Say)
-		return
+		return say(no.Say)
 	}
 	if err != nil {
-		a.Logger.Warn("discord: why something is asked could not be read", "chat", c.at.Chat(), "err", err)
-		a.tell(ctx, c.w, surface.SayNotRead)
-		return
+		return a.notRead("why something is asked", c, err)
 	}
-	a.showPrivately(ctx, c, d)
+	return showDetails(c, d)
 }
 
-// openForm opens the form for a reason, or for other arguments. It has to be the first answer, so nothing else was said before.
-func (a *Adapter) openForm(ctx context.Context, c click, choice chat.Choice, token string) {
+// showDetails shows one person everything about something.
+func showDetails(c interaction, d render.Details) *reply {
+	return show(components.Details(d)).orSay(surface.SayNotOpened, "discord: details could not be shown", "chat", c.at.Chat())
+}
+
+// openForm opens the form for a reason, or for other arguments.
+func (a *Adapter) openForm(ctx context.Context, c interaction, choice chat.Choice, token string) *reply {
 	s, err := a.Engine.Session(ctx, c.at.Chat())
 	if err != nil {
 		a.Logger.Warn("discord: a form could not be filled in", "chat", c.at.Chat(), "err", err)
-		a.tell(ctx, c.w, surface.SayNotRead)
-		return
+		return say(surface.SayNotRead)
 	}
 	call, ok := surface.FindAsk(s, token)
 	if !ok {
-		a.tell(ctx, c.w, surface.SayNotOpen)
-		return
+		return say(surface.SayNotOpen)
 	}
 	form := components.DenyModal(token, surface.CallLine(call))
 	if choice == chat.Edit {
 		if !turn.CanEdit(call) { // a masked secret would stand in the form
-			a.tell(ctx, c.w, text.NotEditable())
-			return
+			return say(text.NotEditable)
 		}
 		if form, ok = components.EditModal(token, surface.CallLine(call), string(call.Args)); !ok {
-			a.tell(ctx, c.w, surface.SayTooLongToEdit("Discord", 4000))
-			return
+			return say(surface.SayTooLongToEdit("Discord", 4000))
 		}
 	}
-	if err := c.w.open(ctx, form); err != nil {
-		a.Logger.Warn("discord: a form could not be opened", "chat", c.at.Chat(), "err", err)
-		a.tell(ctx, c.w, surface.SayNotOpened)
-	}
+	return open(form, "chat", c.at.Chat())
+}
+
+func open(form *components.Modal, about ...any) *reply {
+	return (&reply{form: form}).orSay(surface.SayNotOpened, "discord: a form could not be opened", about...)
 }
 
 // submitted does what a form says.
-func (a *Adapter) submitted(ctx context.Context, c click) {
+func (a *Adapter) submitted(ctx context.Context, c interaction) *reply {
 	id := string(c.in.Data.CustomID)
 	if d, ok := components.ParsePanelAction(id); ok {
-		a.panelFilled(ctx, c, d)
-		return
+		return a.panelFilled(ctx, c, d)
 	}
 	choice, token, message, ok := components.ParseForm(id)
 	switch {
 	case !ok:
-		a.tell(ctx, c.w, sayOtherVersion)
-		return
+		return say(sayOtherVersion)
 	case choice == chat.Answer:
-		a.filledIn(ctx, c, token, message)
-		return
+		return a.elicitationFilled(ctx, c, token, message)
 	}
-	in := chat.Clicked{
-		Envelope: a.envelope(c.at, c.in.Delivery(), c.by, c.w.handle()), Token: token, Choice: choice, Message: c.in.MessageRef(),
-	}
+	in := c.choose(choice, token)
 	if choice == chat.Edit {
 		in.Args = inbound.InputValue(c.in.Data.Components, components.FieldArgs)
 	} else {
@@ -333,13 +348,52 @@ func (a *Adapter) submitted(ctx context.Context, c click) {
 		in.Reason = strings.TrimSpace(inbound.InputValue(c.in.Data.Components, components.FieldReason))
 	}
 	_, err := a.Engine.Decide(ctx, in)
-	if no := surface.Refusal(err); no != nil && (no.Code != decision.RefusedDecided || no.By != c.by.User || no.Choice != in.Choice) {
-		a.tell(ctx, c.w, no.Say)
-		return
-	} else if err != nil && no == nil {
-		a.Logger.Error("discord: a form was not recorded", "chat", c.at.Chat(), "choice", choice, "err", err)
-		a.tell(ctx, c.w, surface.SayNotRecorded)
-		return
+	switch no := surface.Refusal(err); {
+	case err == nil, c.repeats(no) && no.Choice == in.Choice:
+		return &reply{settles: true}
+	case no != nil:
+		return say(no.Say)
 	}
-	a.settle(c.w)
+	return a.notRecorded("a form", c, choice, err)
+}
+
+// repeats reports whether an answer is refused because this person has decided already.
+func (c *interaction) repeats(no *decision.Refusal) bool {
+	return no != nil && no.Code == decision.RefusedDecided && no.By == c.by.User
+}
+
+// Discord asks nobody "are you sure". A choice that has to be confirmed is answered by a private message with the question, a button
+// that is that very choice, and one that takes the question away. What the question says is read from the chat when it is asked, so it
+// is what the card says now.
+
+// confirmFirst asks before a choice is taken; nil where its card says nothing before it, or the choice is not there any more: then the
+// engine knows what to say.
+func (a *Adapter) confirmFirst(ctx context.Context, c interaction, p components.Action) *reply {
+	s, err := a.Engine.Session(ctx, c.at.Chat())
+	if err != nil {
+		return a.notRead("what is to be confirmed", c, err)
+	}
+	if s.Turn == nil {
+		return nil
+	}
+	choice, _ := card.View(s, s.Turn, card.Live{}).Find(p.Choice, p.Token)
+	if choice.Confirm == "" {
+		return nil
+	}
+	question := components.Confirm(choice, string(c.in.MessageRef()))
+	return show(question).orSay(surface.SayNotOpened, "discord: a question could not be asked", "chat", c.at.Chat())
+}
+
+// decideConfirmed does what a button on a private message about a card says, and puts what came of it where the buttons were.
+func (a *Adapter) decideConfirmed(ctx context.Context, c interaction, p components.Action) *reply {
+	in := c.choose(p.Choice, p.Token)
+	in.Message = chat.MessageRef(p.Message)
+	_, err := a.Engine.Decide(ctx, in)
+	switch no := surface.Refusal(err); {
+	case err == nil, c.repeats(no) && no.Choice == p.Choice:
+		return become(components.Lines(sayTaken))
+	case no != nil:
+		return become(components.Lines(no.Say))
+	}
+	return a.notRecorded("a click", c, p.Choice, err) // and the buttons stay
 }

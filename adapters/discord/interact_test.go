@@ -378,6 +378,6 @@ func quietAdapter(t *testing.T) (*Adapter, *daybook) {
 		t.Fatal(err)
 	}
 	a.self = self{User: "11", Application: "12", Name: "nod"}
-	close(a.known)
+	close(a.introduced)
 	return a, l
 }

@@ -2,13 +2,13 @@ package discord
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/nodhq/nod/adapters/discord/inbound"
-
 	"github.com/nodhq/nod/adapters/discord/components"
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -26,7 +26,8 @@ const (
 // viewRequest is a page of a view, and for whom.
 type viewRequest struct {
 	components.PanelPage
-	env chat.Envelope
+	env     chat.Envelope
+	redraws bool // the panel that was clicked becomes this
 }
 
 // remember keeps the names of views that stand on buttons in short.
@@ -47,7 +48,7 @@ func (a *Adapter) viewOf(ref string) (view string, ok bool) {
 
 // here is the chat that "here" means in a place, for its settings: none in a channel whose chats are threads.
 func (a *Adapter) here(ctx context.Context, at ids.Place, c inbound.Channel) chat.ID {
-	if at.Thread == "" && at.Guild != "" && c.HasThreads() && a.conversation(c.ID) != InChannel {
+	if a.beginsThread(at, c) {
 		if known, err := a.Engine.Knows(ctx, at.Chat()); err != nil || !known { // it may have been otherwise before
 			return chat.ID{}
 		}
@@ -56,8 +57,8 @@ func (a *Adapter) here(ctx context.Context, at ids.Place, c inbound.Channel) cha
 }
 
 // viewFor is a view for whoever clicked.
-func (a *Adapter) viewFor(ctx context.Context, c click, guild, view string) viewRequest {
-	env := a.envelope(c.at, c.in.Delivery(), c.by, c.w.handle())
+func (a *Adapter) viewFor(ctx context.Context, c interaction, guild, view string) viewRequest {
+	env := c.envelope()
 	env.Chat = chat.ID{}
 	if guild == "" {
 		env.Chat = a.here(ctx, c.at, c.channel)
@@ -65,138 +66,115 @@ func (a *Adapter) viewFor(ctx context.Context, c click, guild, view string) view
 	return viewRequest{env: env, PanelPage: components.PanelPage{Guild: guild, View: view}}
 }
 
-// openPanel shows a view in a new message.
-func (a *Adapter) openPanel(ctx context.Context, w *answer, at viewRequest) {
-	a.showPanel(ctx, w, at, w.show)
-}
-
-// showPanel draws a view for one person, and gives it to show.
-func (a *Adapter) showPanel(ctx context.Context, w *answer, at viewRequest, show func(context.Context, components.Payload) error) {
+// panel draws a view for one person.
+func (a *Adapter) panel(ctx context.Context, at viewRequest) *reply {
 	if a.Settings == nil {
-		a.tell(ctx, w, sayNoSettings)
-		return
+		return say(sayNoSettings)
 	}
 	p, err := a.Settings.Panel(ctx, at.env, at.View)
 	if no := surface.Refusal(err); no != nil {
-		a.tell(ctx, w, joinSay(at.Say, no.Say))
-		return
+		return say(joinSay(at.Say, no.Say))
 	}
 	if err != nil {
 		a.Logger.Warn("discord: settings could not be read", "err", err)
-		a.tell(ctx, w, joinSay(at.Say, surface.SayNotRead))
-		return
+		return say(joinSay(at.Say, surface.SayNotRead))
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterWithin)
-	defer cancel()
 	drawn, views := components.Panel(p, at.PanelPage)
 	a.remember(views)
-	if err := show(ctx, drawn); err != nil {
-		a.Logger.Warn("discord: settings could not be shown", "err", err)
-		a.tell(ctx, w, joinSay(at.Say, surface.SayNotOpened))
-	}
+	r := show(drawn).orSay(joinSay(at.Say, surface.SayNotOpened), "discord: settings could not be shown")
+	r.inPlace = at.redraws
+	return r
 }
 
 func joinSay(done, say string) string { return strings.TrimSpace(done + " " + say) }
 
 // panelClicked does what a button or a select of a panel says.
-func (a *Adapter) panelClicked(ctx context.Context, c click, d components.PanelAction) {
-	at, ok := a.entered(ctx, &c, d)
-	if !ok {
-		return
+func (a *Adapter) panelClicked(ctx context.Context, c interaction, d components.PanelAction) *reply {
+	at, no := a.panelOf(ctx, c, d)
+	if no != nil {
+		return no
 	}
-	values := c.in.Values()
-	switch d.What {
+	switch values := c.in.Values(); d.What {
 	case components.PanelTurn:
-		a.showPanel(ctx, c.w, at, c.w.update)
+		return a.panel(ctx, at)
 	case components.PanelGo:
 		at.Page = 0
-		a.showPanel(ctx, c.w, at, c.w.update)
+		return a.panel(ctx, at)
 	case components.PanelTab:
-		if len(values) == 1 {
-			if at.View, ok = a.viewOf(components.OptionValue(values[0])); ok {
-				at.Page = 0
-				a.showPanel(ctx, c.w, at, c.w.update)
-				return
-			}
+		ok := len(values) == 1
+		if ok {
+			at.View, ok = a.viewOf(components.OptionValue(values[0]))
 		}
-		a.become(ctx, c.w, components.Lines(sayOldPanel))
+		if !ok {
+			return become(components.Lines(sayOldPanel))
+		}
+		at.Page = 0
+		return a.panel(ctx, at)
 	case components.PanelPick:
-		if len(values) != 1 {
-			a.tell(ctx, c.w, sayOtherVersion)
-			return
+		if len(values) == 1 {
+			return a.act(ctx, at, components.OptionValue(values[0]), false)
 		}
-		a.does(ctx, c, at, components.OptionValue(values[0]), false)
 	case components.PanelDo, components.PanelSure:
-		a.does(ctx, c, at, d.Token, d.What == components.PanelSure)
+		return a.act(ctx, at, d.Token, d.What == components.PanelSure)
 	case components.PanelFill, components.PanelFillSure:
-		a.openFill(ctx, c, at, d.Token, d.What == components.PanelFillSure)
-	default:
-		a.tell(ctx, c.w, sayOtherVersion)
+		return a.openFill(ctx, at, d.Token, d.What == components.PanelFillSure)
 	}
+	return say(sayOtherVersion)
 }
 
-// entered is the request that a click on a panel makes, for whoever clicked. A panel stands on a message that one person sees: it is drawn in
-// the place of no other.
-func (a *Adapter) entered(ctx context.Context, c *click, d components.PanelAction) (at viewRequest, ok bool) {
-	if c.in.Message == nil || !c.in.Message.IsPrivate() {
-		a.tell(ctx, c.w, sayOtherVersion)
-		return at, false
+// panelOf is the request that a click on a panel makes, for whoever clicked. A panel stands on a message that one person sees: it is
+// drawn in the place of no other.
+func (a *Adapter) panelOf(ctx context.Context, c interaction, d components.PanelAction) (at viewRequest, no *reply) {
+	if !c.in.Message.IsPrivate() {
+		return at, say(sayOtherVersion)
 	}
 	if a.Settings == nil {
-		a.tell(ctx, c.w, sayNoSettings)
-		return at, false
+		return at, say(sayNoSettings)
 	}
-	if d.Guild != "" {
-		if c.by, ok = a.memberOfGuild(ctx, *c, d.Guild); !ok {
-			return at, false
-		}
+	if no := a.asMember(ctx, &c, d.Guild); no != nil {
+		return at, no
 	}
 	view, ok := a.viewOf(d.View)
 	if !ok {
-		a.become(ctx, c.w, components.Lines(sayOldPanel))
-		return at, false
+		return at, become(components.Lines(sayOldPanel))
 	}
-	at = a.viewFor(ctx, *c, d.Guild, view)
-	at.Page = d.Page
-	return at, true
+	at = a.viewFor(ctx, c, d.Guild, view)
+	at.Page, at.redraws = d.Page, true
+	return at, nil
 }
 
-// does does an act, after the person confirmed it where the view wants that.
-func (a *Adapter) does(ctx context.Context, c click, at viewRequest, token string, sure bool) {
-	if !sure {
+// act does an act, after the person confirmed it where the view wants that.
+func (a *Adapter) act(ctx context.Context, at viewRequest, token string, confirmed bool) *reply {
+	if !confirmed {
 		act, ok, err := a.actOf(ctx, at, token)
 		if err != nil {
-			a.tell(ctx, c.w, surface.SayNotRead)
-			return
+			return say(surface.SayNotRead)
 		}
 		if ok && act.Confirm != "" {
 			question, views := components.ConfirmAct(at.PanelPage, act, token)
 			a.remember(views)
-			a.become(ctx, c.w, question)
-			return
+			return become(question)
 		}
 	}
-	a.acts(ctx, c, at, token, "")
+	return a.actConfirmed(ctx, at, token, "")
 }
 
-// acts does an act, and shows what came of it above the view.
-func (a *Adapter) acts(ctx context.Context, c click, at viewRequest, token, text string) {
+// actConfirmed does an act, and shows what came of it above the view.
+func (a *Adapter) actConfirmed(ctx context.Context, at viewRequest, token, text string) *reply {
 	done, err := a.Settings.Act(ctx, at.env, at.View, token, text)
 	if no := surface.Refusal(err); no != nil {
 		at.Say = no.Say
-		a.showPanel(ctx, c.w, at, c.w.update)
-		return
+		return a.panel(ctx, at)
 	}
 	if err != nil {
 		a.Logger.Error("discord: a change of the settings is not known to be recorded", "err", err)
-		a.tell(ctx, c.w, sayNotSet)
-		return
+		return say(sayNotSet)
 	}
 	if done.View != at.View {
 		at.View, at.Page = done.View, 0
 	}
 	at.Say = done.Say
-	a.showPanel(ctx, c.w, at, c.w.update)
+	return a.panel(ctx, at)
 }
 
 // actOf is what a view offers under a token now: an act, or an option of one, which then has its label.
@@ -207,51 +185,45 @@ func (a *Adapter) actOf(ctx context.Context, at viewRequest, token string) (act 
 		return act, false, err
 	}
 	for x := range surface.Acts(p) {
-		if x.Token == token && x.Kind != render.ActPick {
+		if x.Kind != render.ActPick && x.Token == token {
 			return x, true, nil
 		}
-		for _, o := range x.Options {
-			if o.Token == token && x.Kind == render.ActPick {
-				x.Label = o.Label
-				return x, true, nil
-			}
+		i := slices.IndexFunc(x.Options, func(o render.Option) bool { return o.Token == token })
+		if x.Kind == render.ActPick && i >= 0 {
+			x.Label = x.Options[i].Label
+			return x, true, nil
 		}
 	}
 	return act, false, nil
 }
 
-// openFill opens the form of an act. It has to be the first answer, so nothing else was said before.
-func (a *Adapter) openFill(ctx context.Context, c click, at viewRequest, token string, sure bool) {
+// openFill opens the form of an act.
+func (a *Adapter) openFill(ctx context.Context, at viewRequest, token string, confirmed bool) *reply {
 	act, ok, err := a.actOf(ctx, at, token)
 	switch {
 	case err != nil:
-		a.tell(ctx, c.w, surface.SayNotRead)
-		return
+		return say(surface.SayNotRead)
 	case !ok || act.Kind != render.ActFill:
 		at.Say = sayActGone
-		a.showPanel(ctx, c.w, at, c.w.update)
-		return
-	case act.Confirm != "" && !sure:
+		return a.panel(ctx, at)
+	case act.Confirm != "" && !confirmed:
 		question, views := components.ConfirmFill(at.PanelPage, act, token)
 		a.remember(views)
-		a.become(ctx, c.w, question)
-		return
+		return become(question)
 	}
 	form, views := components.FillModal(at.PanelPage, act)
 	a.remember(views)
-	if err := c.w.open(ctx, form); err != nil {
-		a.Logger.Warn("discord: a form could not be opened", "err", err)
-		a.tell(ctx, c.w, surface.SayNotOpened)
-	}
+	return open(form)
 }
 
 // panelFilled does an act with what somebody typed.
-func (a *Adapter) panelFilled(ctx context.Context, c click, d components.PanelAction) {
+func (a *Adapter) panelFilled(ctx context.Context, c interaction, d components.PanelAction) *reply {
 	if d.What != components.PanelForm {
-		a.tell(ctx, c.w, sayOtherVersion)
-		return
+		return say(sayOtherVersion)
 	}
-	if at, ok := a.entered(ctx, &c, d); ok {
-		a.acts(ctx, c, at, d.Token, strings.TrimSpace(inbound.InputValue(c.in.Data.Components, components.FieldFill)))
+	at, no := a.panelOf(ctx, c, d)
+	if no != nil {
+		return no
 	}
+	return a.actConfirmed(ctx, at, d.Token, strings.TrimSpace(inbound.InputValue(c.in.Data.Components, components.FieldFill)))
 }

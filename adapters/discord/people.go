@@ -2,16 +2,19 @@ package discord
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
-	"github.com/nodhq/nod/adapters/surface"
-
 	"github.com/bwmarrin/discordgo"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/discord/rest"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -28,7 +31,7 @@ type members = surface.Cache[[]chat.User]
 // Groups are the roles that a person has now. Somebody who has left has none; in direct messages there are none.
 // https://discord.com/developers/docs/resources/guild#get-guild-member
 func (a *Adapter) Groups(ctx context.Context, id chat.ID, u chat.User) ([]chat.User, error) {
-	p, _, err := a.where(ctx, id)
+	p, err := a.where(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -74,4 +77,103 @@ func (a *Adapter) GroupName(_ chat.ID, g chat.User) string {
 		return ""
 	}
 	return a.in.channels.roleName(strings.TrimPrefix(g.Key, chat.GroupPrefix))
+}
+
+const (
+	// maxChannels is how many channels are remembered, those that were used last: about 10 MB.
+	maxChannels = 1 << 16
+	maxRoles    = 1 << 14
+	// channelFailed is how long a refusal is believed: calls that Discord refuses are counted against the address they come from.
+	// https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
+	channelFailed = time.Minute
+	channelWithin = 2 * time.Second
+)
+
+// channels remembers channels, and what roles are called.
+type channels struct {
+	byID  *lru.Cache[string, cachedChannel]
+	roles *lru.Cache[string, string] // names
+	own   *lru.Cache[string, string] // the bot's own role, by guild
+}
+
+func newChannels() *channels {
+	byID, _ := lru.New[string, cachedChannel](maxChannels) // it fails for a size below one only
+	roles, _ := lru.New[string, string](maxRoles)
+	own, _ := lru.New[string, string](maxChannels)
+	return &channels{byID: byID, roles: roles, own: own}
+}
+
+type cachedChannel struct {
+	inbound.Channel
+	err   error // it may not be seen, or is no more
+	until time.Time
+}
+
+func (s *channels) put(c inbound.Channel) {
+	if ids.IsSnowflake(c.ID) {
+		s.byID.Add(c.ID, cachedChannel{Channel: c})
+	}
+}
+
+// get is what is known without asking anybody.
+func (s *channels) get(id string, now time.Time) (cachedChannel, bool) {
+	k, ok := s.byID.Get(id)
+	return k, ok && (k.err == nil || now.Before(k.until))
+}
+
+// leave forgets what was the bot's in a guild.
+func (s *channels) leave(guild string) {
+	s.own.Remove(guild)
+	for _, id := range s.byID.Keys() {
+		if k, _ := s.byID.Peek(id); k.Guild == guild {
+			s.byID.Remove(id)
+		}
+	}
+}
+
+// role remembers a role. bot is the user whose own it may be.
+func (s *channels) role(guild string, r inbound.RoleObject, bot string) {
+	s.roles.Add(string(r.ID), string(r.Name))
+	if r.Tags != nil && bot != "" && string(r.Tags.Bot) == bot {
+		s.own.Add(guild, string(r.ID))
+	}
+}
+
+// ownRole is the role that stands for the bot alone in a guild, or "".
+func (s *channels) ownRole(guild string) string {
+	id, _ := s.own.Get(guild)
+	return id
+}
+
+func (s *channels) roleName(id string) string {
+	name, _ := s.roles.Get(id)
+	return name
+}
+
+// channelOf is a channel or thread: as events told, else as Discord says now. A refusal is remembered for a minute.
+//
+// Errors are of type [*agent.PlatformError].
+func (a *Adapter) channelOf(ctx context.Context, channelID string) (inbound.Channel, error) {
+	if k, ok := a.in.channels.get(channelID, a.now()); ok {
+		return k.Channel, k.err
+	}
+	if !ids.IsSnowflake(channelID) {
+		return inbound.Channel{}, rest.Gone("no channel is named")
+	}
+	ctx, cancel := context.WithTimeout(ctx, channelWithin)
+	defer cancel()
+	var body json.RawMessage
+	if err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointChannel(channelID), nil, &body); err != nil {
+		if rest.IsUnreachable(err) {
+			a.in.channels.byID.Add(channelID, cachedChannel{err: err, until: a.now().Add(channelFailed)})
+		}
+		return inbound.Channel{}, err
+	}
+	var d inbound.ChannelObject
+	if err := inbound.Decode(body, &d); err != nil || string(d.ID) != channelID {
+		return inbound.Channel{}, rest.Transient(fmt.Errorf("the answer for channel %s is no channel", channelID))
+	}
+	c := d.Channel("")
+	a.in.channels.put(c)
+	return c, nil
 }

@@ -28,14 +28,14 @@ import (
 // Post makes the turn's message in its place, and before it the thread, where that is about to begin. The same key posts once for
 // some minutes, because Discord enforces its nonce; after that Seek finds what was made.
 func (a *Adapter) Post(ctx context.Context, id chat.ID, key chat.PostKey, m render.Message) (chat.MessageRef, error) {
-	p, me, err := a.where(ctx, id)
+	p, err := a.where(ctx, id)
 	if err != nil {
 		return "", err
 	}
-	if err := a.beginThread(ctx, me, p); err != nil {
+	if err := a.beginThread(ctx, p); err != nil {
 		return "", err
 	}
-	drawn, ref, err := a.post(ctx, me, p, key, components.Turn(surface.Quietly(m), a.alive), agent.Final)
+	drawn, ref, err := a.post(ctx, p, key, components.Turn(surface.Quietly(m), a.alive), agent.Final)
 	if err != nil {
 		return "", err
 	}
@@ -48,13 +48,13 @@ func (a *Adapter) Post(ctx context.Context, id chat.ID, key chat.PostKey, m rend
 func sentName(p ids.Place, ref chat.MessageRef) string { return p.Room() + "/" + string(ref) }
 
 // where is the place of a chat, once it is known who we are.
-func (a *Adapter) where(ctx context.Context, id chat.ID) (ids.Place, self, error) {
+func (a *Adapter) where(ctx context.Context, id chat.ID) (ids.Place, error) {
 	p, ok := ids.PlaceOf(id)
 	if !ok {
-		return ids.Place{}, self{}, rest.Gone("the chat is not a place of Discord's")
+		return p, rest.Gone("the chat is not a place of Discord's")
 	}
-	me, err := a.me(ctx)
-	return p, me, err
+	_, err := a.me(ctx)
+	return p, err
 }
 
 // hostIn reports whether a host is one of those; "*.example.com" stands for all that is below example.com.
@@ -73,18 +73,20 @@ func hostIn(of []string, host string) bool {
 func (a *Adapter) alive(host string) bool { return hostIn(a.LinkHosts, host) }
 
 // post sends one message to a place, in the first rendition that Discord takes.
-func (a *Adapter) post(ctx context.Context, me self, p ids.Place, key chat.PostKey, of components.Renditions, lane agent.Urgency) (drawn components.Rendition, ref chat.MessageRef, err error) {
+func (a *Adapter) post(ctx context.Context, p ids.Place, key chat.PostKey, of components.Renditions,
+	lane agent.Urgency,
+) (drawn components.Rendition, ref chat.MessageRef, err error) {
 	looked := false
 	drawn, err = a.try(components.Marked(of, stampOf(key)), surface.LevelFull, func(s components.Rendition) error {
 		do := func() error {
-			ref, err = a.create(ctx, me, p, key, s, lane)
+			ref, err = a.create(ctx, p, key, s, lane)
 			return err
 		}
-		err := a.inRoom(ctx, me, p, do)
+		err := a.inRoom(ctx, p, do)
 		if rest.CodeOf(err) == rest.CodeUnknownChannel && p.Thread != "" && !looked {
 			looked = true
-			if err = a.rediscover(ctx, me, p); err == nil {
-				err = a.inRoom(ctx, me, p, do)
+			if err = a.rediscover(ctx, p); err == nil {
+				err = a.inRoom(ctx, p, do)
 			}
 		}
 		return err
@@ -97,7 +99,7 @@ func (a *Adapter) post(ctx context.Context, me self, p ids.Place, key chat.PostK
 }
 
 // create makes one message. https://discord.com/developers/docs/resources/message#create-message
-func (a *Adapter) create(ctx context.Context, me self, p ids.Place, key chat.PostKey, s components.Rendition, lane agent.Urgency) (chat.MessageRef, error) {
+func (a *Adapter) create(ctx context.Context, p ids.Place, key chat.PostKey, s components.Rendition, lane agent.Urgency) (chat.MessageRef, error) {
 	var made struct {
 		ID string `json:"id"`
 	}
@@ -116,7 +118,7 @@ func (a *Adapter) create(ctx context.Context, me self, p ids.Place, key chat.Pos
 // Edit replaces the turn's message: as the answer to a click on it, where one waits for that, which no limit counts; and otherwise
 // by PATCH. Progress that there is no room for comes back at once as [agent.FaultLater].
 func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m render.Message, u agent.Urgency) error {
-	p, me, err := a.where(ctx, id)
+	p, err := a.where(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -131,8 +133,12 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 	if first, ok := of(start); ok && a.sent.Same(name, first.Sum(), a.now()) {
 		return nil
 	}
-	c := a.editing(me, p, ref, u)
-	c.Rate, c.Ends = a.sent.Growth(name, chars, a.now()), surface.Ends(m)
+	c := rest.Spending{
+		Verb: rest.Edit, Channel: p.Room(), Lane: u, Message: string(ref), Rate: a.sent.Growth(name, chars, a.now()), Ends: surface.Ends(m),
+	}
+	if rest.IsOld(string(ref), a.now()) { // those have a limit of their own
+		c.Verb = rest.EditOld
+	}
 	s, err := a.try(of, start, func(s components.Rendition) error {
 		answered, err := a.viaClick(ctx, string(ref), s)
 		if err != nil {
@@ -142,10 +148,12 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 			a.api.Spared(ctx, c)
 			return nil
 		}
-		if err := a.restless(c, name); err != nil {
-			return err
+		if d, ok := a.sent.Get(name); ok && c.Verb == rest.EditOld && c.Lane == agent.Progress { // progress that was drawn a moment ago
+			if left := rest.PaceOld - a.now().Sub(d.At); left > 0 {
+				return &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: left, Cause: errors.New("edit: the message is older than an hour")}
+			}
 		}
-		return a.inRoom(ctx, me, p, func() error {
+		return a.inRoom(ctx, p, func() error {
 			return a.api.Spent(ctx, c, func(ctx context.Context) error {
 				a.sent.Put(name, surface.Drawn{Level: s.Level, Chars: chars, At: a.now()}) // what stands there is not known until the answer
 				return a.api.CallFiles(ctx, http.MethodPatch, discordgo.EndpointChannelMessage(p.Room(), string(ref)), s.Out(components.FlagsShown), s.Uploads(), nil)
@@ -156,27 +164,6 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 		return err
 	}
 	a.sent.Put(name, surface.Drawn{Sum: s.Sum(), Chars: chars, At: a.now(), Level: s.Level})
-	return nil
-}
-
-// editing is what an edit spends. Messages older than an hour have a limit of their own.
-func (a *Adapter) editing(me self, p ids.Place, ref chat.MessageRef, u agent.Urgency) rest.Spending {
-	c := rest.Spending{Verb: rest.Edit, Channel: p.Room(), Lane: u, Message: string(ref)}
-	if rest.IsOld(string(ref), a.now()) {
-		c.Verb = rest.EditOld
-	}
-	return c
-}
-
-// restless refuses progress of an old message that was drawn a moment ago.
-func (a *Adapter) restless(c rest.Spending, name string) error {
-	if c.Verb != rest.EditOld || c.Lane != agent.Progress {
-		return nil
-	}
-	d, ok := a.sent.Get(name)
-	if left := rest.PaceOld - a.now().Sub(d.At); ok && left > 0 {
-		return &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: left, Cause: errors.New("edit: the message is older than an hour")}
-	}
 	return nil
 }
 
@@ -221,12 +208,12 @@ const (
 // Seek looks for a message of ours that an earlier attempt with the same key made. What cannot be read is not searched: then the
 // nonce alone keeps the message single.
 func (a *Adapter) Seek(ctx context.Context, id chat.ID, key chat.PostKey) (chat.MessageRef, bool, error) {
-	p, me, err := a.where(ctx, id)
+	p, err := a.where(ctx, id)
 	if err != nil {
 		return "", false, err
 	}
 	c := rest.Spending{Verb: rest.Read, Channel: p.Room(), Lane: agent.Final}
-	stamp, oldest, before := stampOf(key), a.now().Add(-seekWithin), ""
+	stamp, oldest, before := strconv.Itoa(stampOf(key)), a.now().Add(-seekWithin), ""
 	for range seekPages {
 		var page []json.RawMessage
 		err := a.api.Spent(ctx, c, func(ctx context.Context) error {
@@ -244,9 +231,16 @@ func (a *Adapter) Seek(ctx context.Context, id chat.ID, key chat.PostKey) (chat.
 			return "", false, err
 		}
 		for _, raw := range page {
-			var m seen
+			var m struct {
+				ID         string                         `json:"id"`
+				Author     struct{ ID string }            `json:"author"`
+				Components []struct{ ID json.RawMessage } `json:"components"`
+			}
 			_ = json.Unmarshal(raw, &m) // what somebody else's message holds must not keep ours from being found
-			if before = m.ID; m.Author.ID == me.User && m.has(stamp) {
+			before = m.ID
+			// Anybody's bot may give its components any ID, so whose message it is counts too.
+			stamped := func(c struct{ ID json.RawMessage }) bool { return string(c.ID) == stamp }
+			if m.Author.ID == a.self.User && slices.ContainsFunc(m.Components, stamped) {
 				return chat.MessageRef(m.ID), true, nil
 			}
 		}
@@ -258,24 +252,6 @@ func (a *Adapter) Seek(ctx context.Context, id chat.ID, key chat.PostKey) (chat.
 		}
 	}
 	return "", false, nil
-}
-
-// seen is what Seek reads of a message.
-type seen struct {
-	ID     string `json:"id"`
-	Author struct {
-		ID string `json:"id"`
-	} `json:"author"`
-	Components []numbered `json:"components"`
-}
-
-type numbered struct {
-	ID json.RawMessage `json:"id"`
-}
-
-// has: anybody's bot may give its components any ID, so whose message it is counts too.
-func (m seen) has(stamp int) bool {
-	return slices.ContainsFunc(m.Components, func(c numbered) bool { return string(c.ID) == strconv.Itoa(stamp) })
 }
 
 // nonceOf is what Discord knows a post by for some minutes: the same is posted once. It takes 25 characters. Discord looks for it among

@@ -1,21 +1,22 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/nodhq/nod/adapters/discord/inbound"
-
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/nodhq/nod/adapters/discord/components"
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
@@ -32,8 +33,8 @@ const (
 	afterWithin  = 10 * time.Second        // for what is said once something was recorded
 )
 
-// inlet is what an adapter keeps of what comes in: Adapter has the field "in inlet". It is closed until openInbox opens it.
-type inlet struct {
+// inbox is what an adapter keeps of what comes in: It is closed until openInbox opens it.
+type inbox struct {
 	messages surface.Lanes // of one room in their order
 	clicks   surface.Lanes // on one message in their order; they wait for no message
 	settling surface.Lanes // what is said after something was recorded, and clicks that wait for what they change to be drawn
@@ -48,9 +49,9 @@ type inlet struct {
 	workers sync.WaitGroup // catching up
 }
 
-func newInlet() inlet {
+func newInbox() inbox {
 	deaf, _ := lru.New[string, struct{}](maxDeaf) // it fails for a size below one only
-	return inlet{channels: newChannels(), deaf: deaf}
+	return inbox{channels: newChannels(), deaf: deaf}
 }
 
 const maxDeaf = 4096
@@ -86,7 +87,7 @@ func (a *Adapter) closeInbox() {
 
 // event takes what the gateway brings, of one shard in its order. It does not block.
 func (a *Adapter) event(typ string, raw json.RawMessage) {
-	err := error(nil)
+	var err error
 	switch typ {
 	case "MESSAGE_CREATE":
 		err = with(raw, a.arrived)
@@ -168,15 +169,7 @@ func (a *Adapter) addressed(m *inbound.Message, guild string) bool {
 		return true
 	}
 	own := a.in.channels.ownRole(guild)
-	if own == "" {
-		return false
-	}
-	for _, r := range m.MentionRoles {
-		if string(r) == own {
-			return true
-		}
-	}
-	return false
+	return own != "" && slices.Contains(m.MentionRoles, inbound.LooseString(own))
 }
 
 func (a *Adapter) isOpen() bool {
@@ -219,7 +212,7 @@ func (a *Adapter) hear(ctx context.Context, m *inbound.Message, guild string) (t
 	if !m.ByPerson(a.self.User) {
 		return false, nil
 	}
-	s := spoken{m: m, guild: guild, direct: guild == "", called: guild == "" || a.addressed(m, guild)}
+	s := userMessage{m: m, guild: guild, direct: guild == "", called: guild == "" || a.addressed(m, guild)}
 	if ok, err := a.locate(ctx, &s); !ok || err != nil {
 		return false, err
 	}
@@ -234,7 +227,7 @@ func (a *Adapter) hear(ctx context.Context, m *inbound.Message, guild string) (t
 		a.cannotRead(s)
 		return false, nil
 	}
-	s.known = known
+	s.hasLog = known
 	if known && s.at.Thread != "" {
 		session, err := a.Engine.Session(ctx, s.at.Chat())
 		if err != nil {
@@ -248,20 +241,20 @@ func (a *Adapter) hear(ctx context.Context, m *inbound.Message, guild string) (t
 	return true, a.listen(ctx, s)
 }
 
-// spoken is a message for the bot, or for the thread that it follows.
-type spoken struct {
+// userMessage is a message for the bot, or for the thread that it follows.
+type userMessage struct {
 	m      *inbound.Message
 	at     ids.Place
 	guild  string
 	direct bool   // between a person and the bot
 	called bool   // by mention, by reply, or because nobody else is there
 	begins bool   // a thread has to be made on it
-	known  bool   // its chat has been spoken in
+	hasLog bool   // its chat has been userMessage in
 	since  string // the last message that its chat has taken, where that is known
 }
 
 // locate finds the chat of a message. ok is false where it is not for the bot.
-func (a *Adapter) locate(ctx context.Context, s *spoken) (ok bool, err error) {
+func (a *Adapter) locate(ctx context.Context, s *userMessage) (ok bool, err error) {
 	room := string(s.m.Channel)
 	if s.direct {
 		s.at = ids.Place{Guild: "", Channel: room, Thread: ""}
@@ -290,29 +283,21 @@ func (a *Adapter) placeIn(c inbound.Channel, guild, message string) ids.Place {
 	case c.HasThreads() && a.conversation(c.ID) != InChannel:
 		return ids.Place{Guild: guild, Channel: c.ID, Thread: message} // the thread on a message has its ID
 	}
-	return ids.Place{Guild: guild, Channel: c.ID, Thread: ""}
+	return ids.Place{Guild: guild, Channel: c.ID}
 }
 
 // conversation is how a conversation goes on that begins in a channel. An unknown word is a thread: it disturbs fewer.
 func (a *Adapter) conversation(channel string) Conversation {
-	if c := a.Channels[channel].Conversation; c != "" {
-		return c
-	}
-	return a.Conversation
+	return cmp.Or(a.Channels[channel].Conversation, a.Conversation)
 }
 
 // follow is how the bot listens in a place. An unknown setting listens to less.
 func (a *Adapter) follow(p ids.Place) surface.Follow {
-	for _, f := range []surface.Follow{a.Channels[p.Thread].Follow, a.Channels[p.Channel].Follow, a.Follow} {
-		if f != "" {
-			return f
-		}
-	}
-	return surface.FollowThread
+	return cmp.Or(a.Channels[p.Thread].Follow, a.Channels[p.Channel].Follow, a.Follow, surface.FollowThread)
 }
 
 // listen records a message that is for the bot, or does what it commands.
-func (a *Adapter) listen(ctx context.Context, s spoken) error {
+func (a *Adapter) listen(ctx context.Context, s userMessage) error {
 	wording := a.wording(s.m)
 	if c, ok := surface.ParseCommand(wording); ok {
 		return a.commanded(ctx, s, c)
@@ -327,11 +312,11 @@ func (a *Adapter) listen(ctx context.Context, s spoken) error {
 		return nil
 	}
 	by := s.m.Sender(s.guild)
-	if s.begins && !s.known {
+	if s.begins && !s.hasLog {
 		a.expect(s.at, string(s.m.Author.ID), wording)
 	}
 	err := a.Engine.Accept(ctx, chat.Said{
-		Envelope: a.envelope(s.at, s.delivery(), by, s.reply()),
+		Envelope: envelopeOf(s.at, s.delivery(), by, s.reply()),
 		Message:  chat.MessageRef(s.m.ID), Text: wording, Context: a.before(ctx, s),
 	})
 	if errors.Is(err, agent.ErrFull) {
@@ -349,16 +334,16 @@ func (a *Adapter) listen(ctx context.Context, s spoken) error {
 }
 
 // delivery is the same wherever and however often a message comes from.
-func (s *spoken) delivery() chat.Delivery {
+func (s *userMessage) delivery() chat.Delivery {
 	return chat.Delivery("m:" + string(s.m.Channel) + ":" + string(s.m.ID))
 }
 
-func (a *Adapter) envelope(p ids.Place, d chat.Delivery, by inbound.Person, reply chat.ReplyHandle) chat.Envelope {
+func envelopeOf(p ids.Place, d chat.Delivery, by inbound.Person, reply chat.ReplyHandle) chat.Envelope {
 	return chat.Envelope{Delivery: d, Chat: p.Chat(), User: by.User, Name: by.Name, Groups: by.Groups, Reply: reply}
 }
 
 // cannotRead says once per thread, and once in the log, why the bot does not listen there.
-func (a *Adapter) cannotRead(s spoken) {
+func (a *Adapter) cannotRead(s userMessage) {
 	if a.hears() {
 		return
 	}
@@ -367,7 +352,7 @@ func (a *Adapter) cannotRead(s spoken) {
 	}
 	a.Logger.Warn("discord: messages without a mention cannot be read: the Message Content intent is off in the application's settings (Bot page)", "chat", s.at.Chat())
 	a.later(func(ctx context.Context) {
-		err := a.quick(ctx, a.self, s.at.Room(), components.Note(inWords(sayDeaf), ""), nil)
+		err := a.quick(ctx, s.at.Room(), components.Note(inWords(sayDeaf), ""), nil)
 		if err != nil {
 			a.Logger.Info("discord: could not say that messages cannot be read", "chat", s.at.Chat(), "err", err)
 		}

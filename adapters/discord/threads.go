@@ -6,14 +6,13 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/nodhq/nod/adapters/surface"
-
 	"github.com/bwmarrin/discordgo"
 
 	"github.com/nodhq/nod/adapters/discord/components"
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/discord/rest"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 )
 
@@ -28,17 +27,17 @@ const (
 	begunLife = time.Hour
 )
 
-// A person is told once in toldLife what is missing in a place, and whoever waits for the post waits no longer than tellTimeout for it.
+// A person is told once in noticeLife what is missing in a place, and whoever waits for the post waits no longer than tellTimeout for it.
 const (
 	maxLacking  = 4096
-	toldLife    = time.Hour
+	noticeLife  = time.Hour
 	tellTimeout = 5 * time.Second
 )
 
 // begun are conversations that a person began here a moment ago.
 type begun struct {
-	byRoom surface.Cache[beginning]
-	told   surface.Cache[struct{}]
+	byRoom   surface.Cache[beginning]
+	notified surface.Cache[struct{}]
 }
 
 // beginning is who began a conversation, and how.
@@ -48,7 +47,7 @@ type beginning struct {
 }
 
 func newBegun() begun {
-	return begun{surface.Cache[beginning]{Most: maxBegun, Life: begunLife}, surface.Cache[struct{}]{Most: maxLacking, Life: toldLife}}
+	return begun{surface.Cache[beginning]{Most: maxBegun, Life: begunLife}, surface.Cache[struct{}]{Most: maxLacking, Life: noticeLife}}
 }
 
 // expect says that a person's message is about to begin a conversation: Post then makes the thread, where the place is one, names it
@@ -62,7 +61,7 @@ func (a *Adapter) expect(p ids.Place, user, text string) {
 }
 
 // beginThread makes the thread of a place where this process knows that it is about to begin.
-func (a *Adapter) beginThread(ctx context.Context, me self, p ids.Place) error {
+func (a *Adapter) beginThread(ctx context.Context, p ids.Place) error {
 	if p.Thread == "" {
 		return nil
 	}
@@ -70,7 +69,7 @@ func (a *Adapter) beginThread(ctx context.Context, me self, p ids.Place) error {
 	if !ok || b.name == "" {
 		return nil
 	}
-	if err := a.makeThread(ctx, me, p, b); err != nil {
+	if err := a.makeThread(ctx, p, b); err != nil {
 		return err
 	}
 	b.name = ""
@@ -79,7 +78,7 @@ func (a *Adapter) beginThread(ctx context.Context, me self, p ids.Place) error {
 }
 
 // makeThread makes the thread on a place's first message. One that is there already is as good.
-func (a *Adapter) makeThread(ctx context.Context, me self, p ids.Place, b beginning) error {
+func (a *Adapter) makeThread(ctx context.Context, p ids.Place, b beginning) error {
 	c := rest.Spending{Verb: rest.Thread, Channel: p.Channel, Lane: agent.Final}
 	in := struct {
 		Name    string `json:"name"`
@@ -99,7 +98,7 @@ func (a *Adapter) makeThread(ctx context.Context, me self, p ids.Place, b beginn
 
 // rediscover makes a thread that another replica was about to make: it looks at the message that it hangs on. A message that has, or
 // had, a thread says so: then the thread is gone.
-func (a *Adapter) rediscover(ctx context.Context, me self, p ids.Place) error {
+func (a *Adapter) rediscover(ctx context.Context, p ids.Place) error {
 	var m struct {
 		Content string                 `json:"content"`
 		Flags   discordgo.MessageFlags `json:"flags"`
@@ -122,12 +121,12 @@ func (a *Adapter) rediscover(ctx context.Context, me self, p ids.Place) error {
 	if !m.Author.Bot {
 		b.user = m.Author.ID
 	}
-	return a.makeThread(ctx, me, p, b)
+	return a.makeThread(ctx, p, b)
 }
 
 // inRoom does something in a place, and once more after an archived thread was opened again. Whoever began the conversation is told
 // which permission is missing.
-func (a *Adapter) inRoom(ctx context.Context, me self, p ids.Place, do func() error) error {
+func (a *Adapter) inRoom(ctx context.Context, p ids.Place, do func() error) error {
 	err := do()
 	switch rest.CodeOf(err) {
 	case rest.CodeArchived:
@@ -184,7 +183,7 @@ func (a *Adapter) lacking(ctx context.Context, p ids.Place, user string, code in
 	if user == "" || p.Guild == "" {
 		return
 	}
-	if _, isNew := a.begun.told.Add(p.Channel+"/"+user, struct{}{}, a.now()); !isNew {
+	if _, isNew := a.begun.notified.Add(p.Channel+"/"+user, struct{}{}, a.now()); !isNew {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)
@@ -200,10 +199,6 @@ func (a *Adapter) lacking(ctx context.Context, p ids.Place, user string, code in
 
 // direct sends a message to a person's direct messages.
 func (a *Adapter) direct(ctx context.Context, user string, of components.Renditions) error {
-	me, err := a.me(ctx)
-	if err != nil {
-		return err
-	}
 	if !ids.IsSnowflake(user) {
 		return rest.Gone("nobody to write to")
 	}
@@ -211,11 +206,14 @@ func (a *Adapter) direct(ctx context.Context, user string, of components.Renditi
 	if err != nil {
 		return err
 	}
-	return a.quick(ctx, me, room, of, nil)
+	return a.quick(ctx, room, of, nil)
 }
 
 // quick posts a message that nobody looks for again; the persons in notify may be notified.
-func (a *Adapter) quick(ctx context.Context, me self, channel string, of components.Renditions, notify []string) error {
+func (a *Adapter) quick(ctx context.Context, channel string, of components.Renditions, notify []string) error {
+	if _, err := a.me(ctx); err != nil {
+		return err
+	}
 	c := rest.Spending{Verb: rest.Post, Channel: channel, Lane: agent.Decision}
 	_, err := a.try(of, surface.LevelFull, func(s components.Rendition) error {
 		return a.api.Spent(ctx, c, func(ctx context.Context) error {

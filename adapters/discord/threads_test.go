@@ -90,7 +90,7 @@ func TestWhoeverAskedIsToldOnceWhatIsMissing(t *testing.T) {
 		if m := s.Mine(s.OpenDM(s.ada)); len(m) == 1 && !strings.Contains(m[0].Text(), c.words) {
 			t.Errorf("%v: %s", c.words, m[0].Text())
 		}
-		s.clock.Advance(toldLife)
+		s.clock.Advance(noticeLife)
 		s.a.expect(s.at(said), s.ada, "hello")
 		_, _ = s.a.Post(t.Context(), s.at(said).Chat(), "k", words("x"))
 		if n := len(s.Mine(s.OpenDM(s.ada))); n != 2 {
@@ -126,9 +126,9 @@ func TestWhatIsExpectedIsBounded(t *testing.T) {
 	a, _ := outward(t, Config{})
 	for i := range 3 * maxBegun {
 		a.expect(ids.Place{Guild: "1", Channel: "2", Thread: strconv.Itoa(i + 1)}, "9", "text")
-		a.begun.told.Add(strconv.Itoa(i), struct{}{}, a.now())
+		a.begun.notified.Add(strconv.Itoa(i), struct{}{}, a.now())
 	}
-	if n, m := a.begun.byRoom.Len(), a.begun.told.Len(); n != maxBegun || m != maxLacking {
+	if n, m := a.begun.byRoom.Len(), a.begun.notified.Len(); n != maxBegun || m != maxLacking {
 		t.Errorf("%d and %d are remembered", n, m)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -92,7 +91,7 @@ func TestAWithdrawnQuestionIsNoLongerAsked(t *testing.T) {
 		}
 		c.mu.Unlock()
 		withdraw := func(id any) {
-			c.hear(mcp.JSONRPCNotification{Notification: mcp.Notification{Method: "notifications/cancelled",
+			c.notified(mcp.JSONRPCNotification{Notification: mcp.Notification{Method: "notifications/cancelled",
 				Params: mcp.NotificationParams{AdditionalFields: map[string]any{"requestId": id}}}})
 		}
 		withdraw("another")
@@ -110,7 +109,7 @@ func TestACompletedElicitationIsNoAnswer(t *testing.T) {
 	p := newPerson()
 	done := runFor(t, m, p, "elicit_url", `{"url":"https://example.com"}`)
 	receive(t, "question", p.asked)
-	connOf(m).hear(mcp.JSONRPCNotification{Notification: mcp.Notification{Method: "notifications/elicitation/complete",
+	connOf(m).notified(mcp.JSONRPCNotification{Notification: mcp.Notification{Method: "notifications/elicitation/complete",
 		Params: mcp.NotificationParams{AdditionalFields: map[string]any{"elicitationId": "e1"}}}})
 	p.answer <- accept("")
 	if got := receive(t, "outcome", done); got.Text != "accept null" {
@@ -147,9 +146,8 @@ func TestAPersonMayTakeAnHourOverHTTP(t *testing.T) {
 			time.Sleep(time.Hour)
 			return transport.NewJSONRPCResultResponse(req.ID, json.RawMessage(`{"action":"accept"}`))
 		}
-		w := &httpWire{StreamableHTTP: streamable, wire: &wire{asked: slow}}
-		w.reply = &replier{client: hc, url: "http://files.example/mcp", life: t.Context(), session: streamable.GetSessionId, version: w.spoken,
-			log: slog.New(slog.DiscardHandler), clean: func(s string) string { return s }}
+		w := &httpWire{StreamableHTTP: streamable, wire: &wire{asked: slow}, client: hc, url: "http://files.example/mcp", life: t.Context(),
+			failed: func(err error) { t.Error(err) }}
 		w.SetProtocolVersion("2025-11-25")
 		w.SetRequestHandler(nil)
 		if err := w.Start(t.Context()); err != nil {

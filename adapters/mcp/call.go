@@ -1,11 +1,15 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -18,8 +22,8 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// Call implements [agent.Tools]. The request is sent at most once. It is sent again only if nothing of it left, or if
-// the server said, as the protocol has it, that it does not know our session: it did not look at the call then.
+// Call implements [agent.Tools]. The request is sent again only if nothing of it left, or if the server said that it does not know our
+// session.
 func (m *Servers) Call(ctx context.Context, token agent.RunToken, progress func(turn.Progress)) (turn.Result, error) {
 	return m.run(ctx, token, token.Ask, progress)
 }
@@ -28,11 +32,11 @@ func (m *Servers) Call(ctx context.Context, token agent.RunToken, progress func(
 func (m *Servers) run(ctx context.Context, token agent.RunToken, ask askFunc, progress func(turn.Progress)) (turn.Result, error) {
 	call, ok := token.Call()
 	if !ok {
-		return turn.Result{}, notRun("The tool was not run: the call has no approval.")
+		return turn.Result{}, notRun("The tool", ": the call has no approval.")
 	}
 	s := m.byName[call.Tool.Server]
 	if s == nil {
-		return turn.Result{}, notRun("%s was not run: there is no server %q.", oneline.Brief(call.Tool.Name, 60), oneline.Brief(call.Tool.Server, 60))
+		return turn.Result{}, notRun(call.Tool.Name, ": there is no server %q.", oneline.Brief(call.Tool.Server, 60))
 	}
 	if progress == nil {
 		progress = func(turn.Progress) {}
@@ -42,24 +46,27 @@ func (m *Servers) run(ctx context.Context, token agent.RunToken, ask askFunc, pr
 		if err != nil {
 			return turn.Result{}, err
 		}
-		c, t, leave, err := s.seat(ctx, token.Chat(), c, t, call.Tool)
+		c, t, leave, err := s.connFor(ctx, token.Chat(), c, t, call.Tool)
 		if err != nil {
 			return turn.Result{}, err
 		}
-		r, stale, err := s.call(ctx, c, t, call.Args, ask, progress)
+		r, err := s.call(ctx, c, t, call.Args, ask, progress)
 		leave()
+		stale := errors.Is(err, errStale)
 		if stale {
 			s.lose(c, err)
-			if first {
-				continue
-			}
 		}
-		return r, err
+		if !stale || !first {
+			return r, err
+		}
 	}
 }
 
-// call runs one tool on one conn. stale says that the server does not know the session.
-func (s *server) call(ctx context.Context, c *conn, t *tool, args json.RawMessage, ask askFunc, progress func(turn.Progress)) (turn.Result, bool, error) {
+// errStale says that the server does not know the session: it did not look at the call.
+var errStale = fmt.Errorf("%w: the session is over", agent.ErrNotRun)
+
+// call runs one tool on one conn.
+func (s *server) call(ctx context.Context, c *conn, t *tool, args json.RawMessage, ask askFunc, progress func(turn.Progress)) (turn.Result, error) {
 	defer c.calls.Done()
 	sent, clock, stop := withClock(ctx, s.timeout)
 	defer stop()
@@ -67,12 +74,10 @@ func (s *server) call(ctx context.Context, c *conn, t *tool, args json.RawMessag
 	r := &run{ctx: sent, clock: clock, ask: ask, log: s.log.With("tool", t.spec.Tool.Name)}
 	over := c.begin(r)
 	sent, tr := withTrace(withRun(sent, r))
-	token, latest, forget := c.follow()
-	defer forget()
 
 	var req mcp.CallToolRequest
 	req.Params.Name = t.spec.Tool.Name
-	req.Params.Meta = &mcp.Meta{ProgressToken: token}
+	req.Params.Meta = &mcp.Meta{ProgressToken: r.token}
 	// The very bytes that were approved: a map would lose the text of numbers, and a nil map is sent as null.
 	req.Params.Arguments = args
 	if len(args) == 0 {
@@ -85,89 +90,90 @@ func (s *server) call(ctx context.Context, c *conn, t *tool, args json.RawMessag
 	}()
 	for {
 		select {
-		case p := <-latest:
+		case p := <-r.latest:
 			progress(p)
 		case err := <-done:
 			select {
-			case p := <-latest:
+			case p := <-r.latest:
 				progress(p)
 			default:
 			}
-			result, stale, err := s.outcome(ctx, sent, c, tr, t.spec.Tool.Name, err)
+			result, err := s.outcome(ctx, sent, c, tr.read(), t.spec.Tool.Name, err)
 			over(err == nil || errors.Is(err, agent.ErrNotRun))
 			if err == nil && result.IsError {
-				result.Text += c.openFirst(r, tr.refusal())
+				result.Text += c.openFirst(r, tr.read().refused)
 			}
-			return result, stale, err
+			return result, err
 		}
 	}
 }
 
-// outcome tells the three ends of a call apart. In doubt nobody knows.
-func (s *server) outcome(ctx, sent context.Context, c *conn, tr *trace, name string, err error) (turn.Result, bool, error) {
+// outcome tells the three ends of a call apart: the server answered this request, it certainly did not get it, and, in doubt, nobody knows.
+func (s *server) outcome(ctx, sent context.Context, c *conn, n notes, name string, err error) (turn.Result, error) {
 	name = oneline.Brief(name, 60)
-	status := int(tr.status.Load())
-
-	// 1. The server answered this request.
-	sendings, lacks := tr.rounds()
-	if raw := tr.result(mcp.MethodToolsCall); raw != nil {
-		return readResult(raw, lacks), false, nil
+	if raw := n.results[string(mcp.MethodToolsCall)]; raw != nil {
+		return readResult(raw, n.lacks), nil
 	}
-	if r := tr.refusal(); r != nil && r.Code == codeTooBig || tr.big.Load() {
-		return tooLarge(s.name, name), false, nil
+	// That it ran is known then, what it said is not.
+	if n.refused != nil && n.refused.Code == codeTooBig || errors.Is(err, errBodyTooBig) {
+		return turn.Result{IsError: true, Text: fmt.Sprintf(
+			"%s ran on the %s server, but its answer has more than %s bytes and was not read. Do not repeat the call as it is; ask for less.",
+			name, s.name, text.Number(maxAnswer))}, nil
 	}
 	// A handler in this process that ends with our context reports that as an answer; it knows no more than we.
-	if r := tr.refusal(); r != nil && sent.Err() == nil {
+	if n.refused != nil && sent.Err() == nil {
 		return turn.Result{IsError: true, Text: fmt.Sprintf("The %s server refused %s: %s (JSON-RPC error %d)",
-			s.name, name, s.clean(cut(r.Message, maxDescription)), r.Code)}, false, nil
+			s.name, name, s.clean(cut(n.refused.Message, maxDescription)), n.refused.Code)}, nil
 	}
-	if err == nil {
-		err = errors.New("an answer without a result")
-	}
+	err = cmp.Or(err, errors.New("an answer without a result"))
 	s.log.Warn("call without an answer", "tool", name, "cause", oneline.Brief(s.clean(err.Error()), 500))
+	if not := s.unsent(c, n, name, err); not != nil {
+		return turn.Result{}, not
+	}
+	say, is := s.unknown(ctx, sent, c, n, name)
+	return turn.Result{}, &callError{say + " Whether " + name + " happened is not known.", is}
+}
 
-	// 2. It certainly did not get it.
-	var half *child.UnsentError
+// unsent is the error of a call that the server certainly did not get, or nil.
+func (s *server) unsent(c *conn, n notes, name string, err error) error {
 	overHTTP := c.http != nil
 	switch {
-	case sendings > 1: // it got the call before, and asked back
-	case errors.As(err, &half), errors.Is(err, errClosed):
-		return turn.Result{}, false, notRun("%s was not run: the %s server did not take the request.", name, s.name)
-	case overHTTP && errors.Is(err, transport.ErrSessionTerminated) && (!tr.reached.Load() || tr.stale.Load()):
-		return turn.Result{}, true, notRun("%s was not run: the %s server ended the session.", name, s.name)
-	case overHTTP && !tr.reached.Load():
+	case n.calls > 1: // it got the call before, and asked back
+		return nil
+	case errors.As(err, new(*child.UnsentError)), errors.Is(err, errClosed):
+		return notRun(name, ": the %s server did not take the request.", s.name)
+	case overHTTP && errors.Is(err, transport.ErrSessionTerminated) && (!n.reached || n.stale):
+		return &callError{fmt.Sprintf("%s was not run: the %s server ended the session.", name, s.name), errStale}
+	case overHTTP && !n.reached:
 		s.lose(c, err)
-		return turn.Result{}, false, notRun("%s was not run: the %s server cannot be reached%s.", name, s.name, inBrackets(why(err, s.cfg)))
-	case overHTTP && tr.untaken.Load():
-		return turn.Result{}, false, notRun("%s was not run: the %s server refused the request (%d %s).", name, s.name, status, http.StatusText(status))
+		return notRun(name, ": the %s server cannot be reached%s.", s.name, inBrackets(why(err, s.cfg)))
+	case overHTTP && n.untaken:
+		return notRun(name, ": the %s server refused the request (%d %s).", s.name, n.status, http.StatusText(n.status))
 	}
+	return nil
+}
 
-	// 3. Nobody knows.
-	unknown := func(is error, format string, a ...any) (turn.Result, bool, error) {
-		say := fmt.Sprintf(format, a...) + fmt.Sprintf(" Whether %s happened is not known.", name)
-		return turn.Result{}, false, &callError{say, is}
-	}
+// unknown says how a call ended of which nobody knows whether it happened, and which error that is.
+func (s *server) unknown(ctx, sent context.Context, c *conn, n notes, name string) (say string, is error) {
 	switch {
 	case ctx.Err() != nil:
-		return unknown(ctx.Err(), "%s was cancelled while it ran on the %s server.", name, s.name)
+		return fmt.Sprintf("%s was cancelled while it ran on the %s server.", name, s.name), ctx.Err()
 	case c.child != nil && lost(c):
-		ended, say := c.exitStatus()
+		ended, how := c.exitStatus()
 		if ended {
-			return unknown(nil, "The %s server stopped while %s ran (%s).", s.name, name, say)
+			return fmt.Sprintf("The %s server stopped while %s ran (%s).", s.name, name, how), nil
 		}
-		return unknown(nil, "The connection to the %s server was lost while %s ran: %s.", s.name, name, say)
+		return fmt.Sprintf("The connection to the %s server was lost while %s ran: %s.", s.name, name, how), nil
 	case lost(c):
-		return unknown(nil, "The connection to the %s server was lost while %s ran.", s.name, name)
+		return fmt.Sprintf("The connection to the %s server was lost while %s ran.", s.name, name), nil
 	case sent.Err() != nil:
-		return unknown(context.Cause(sent), "The %s server did not answer in %s.", s.name, span(s.timeout.Round(time.Millisecond)))
-	case status >= 300:
-		if status < 400 || maybeStale(status) {
-			c.toolsChanged() // whether it still knows us, and where it is, shows when the tools are read again: no call is risked for that
-		}
-		return unknown(nil, "The %s server answered %d %s.", s.name, status, http.StatusText(status))
-	default:
-		return unknown(nil, "The connection to the %s server broke while %s ran.", s.name, name)
+		return fmt.Sprintf("The %s server did not answer in %s.", s.name, span(s.timeout.Round(time.Millisecond))), context.Cause(sent)
+	case n.status < 300:
+		return fmt.Sprintf("The connection to the %s server broke while %s ran.", s.name, name), nil
+	case n.status < 400 || maybeStale(n.status):
+		c.toolsChanged() // whether it still knows us, and where it is, shows when the tools are read again: no call is risked for that
 	}
+	return fmt.Sprintf("The %s server answered %d %s.", s.name, n.status, http.StatusText(n.status)), nil
 }
 
 func inBrackets(s string) string {
@@ -177,18 +183,142 @@ func inBrackets(s string) string {
 	return " (" + s + ")"
 }
 
-func lost(c *conn) bool {
-	select {
-	case <-c.gone:
-		return true
-	default:
-		return false
+// The limits on what one call's server may want of people.
+const (
+	maxWants = 10 // in all; what is wanted after these is cancelled unseen
+	maxRound = 5  // in one answer of a multi round-trip call
+)
+
+// abandonedFor is how long a call that was given up may still run: its server was told, and an honest one has ended it long before.
+const abandonedFor = 10 * time.Minute
+
+// askFunc is [agent.RunToken.Ask].
+type askFunc func(context.Context, turn.Want) (turn.Fill, error)
+
+// run is one call under way on a conn, with the way to the person who may answer for it.
+type run struct {
+	ctx   context.Context // ends with the call
+	clock *clock
+	ask   askFunc
+	log   *slog.Logger
+
+	token  string             // of its progress
+	latest chan turn.Progress // the last of it; holds one
+	done   float64            // how far it said to be; guarded by the conn's lock
+
+	wants atomic.Int32
+}
+
+type runKey struct{}
+
+func withRun(ctx context.Context, r *run) context.Context { return context.WithValue(ctx, runKey{}, r) }
+
+// runOf is the call that a context belongs to; nil for none.
+func runOf(ctx context.Context) *run {
+	r, _ := ctx.Value(runKey{}).(*run)
+	return r
+}
+
+// want puts w to the person and waits, without using up the call's time. Whatever prevents an answer is a cancel, never a yes. An error
+// means that the call ended: nobody waits for the answer either.
+func (r *run) want(ctx context.Context, w turn.Want) (turn.Fill, error) {
+	cancel := turn.Fill{Action: turn.FillCancel}
+	if r.wants.Add(1) > maxWants {
+		r.log.Warn("the server wants too much of one person; it was cancelled", "limit", maxWants)
+		return cancel, nil
+	}
+	defer r.clock.pause()()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(r.ctx, stop)()
+	f, err := r.ask(ctx, w)
+	if r.ctx.Err() != nil {
+		return cancel, context.Cause(r.ctx)
+	}
+	if err != nil {
+		why := "the wait ended"
+		if errors.Is(err, agent.ErrNobody) {
+			why = "nobody can be asked"
+		}
+		r.log.Info("what the server wants was cancelled", "why", why, "kind", string(w.Kind))
+		return cancel, nil
+	}
+	return f, nil
+}
+
+// begin counts a call as under way until over, which must be called. answered says that the server has ended it; else it may still run
+// there.
+func (c *conn) begin(r *run) (over func(answered bool)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tokens++
+	r.token, r.latest = fmt.Sprintf("p%d", c.tokens), make(chan turn.Progress, 1)
+	c.runs[r.token] = r
+	return func(answered bool) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.runs, r.token)
+		if !answered {
+			c.abandoned = time.Now()
+		}
 	}
 }
 
-// tooLarge is the result of a tool that answered more than we read: that it ran is known, what it said is not.
-func tooLarge(server, name string) turn.Result {
-	return turn.Result{IsError: true, Text: fmt.Sprintf(
-		"%s ran on the %s server, but its answer has more than %s bytes and was not read. Do not repeat the call as it is; ask for less.",
-		name, server, text.Number(maxAnswer))}
+// asker is the call that a request of the server is about, where that does not say: the one under way, if it is sure to be that. A person
+// must never be asked on behalf of somebody else's call. why says what is unsure.
+func (c *conn) asker() (r *run, why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case len(c.runs) == 0:
+		return nil, ""
+	case len(c.runs) > 1:
+		return nil, "several calls run on this connection, and the request does not say which it is about"
+	case !c.abandoned.IsZero() && time.Since(c.abandoned) < abandonedFor:
+		return nil, "a call that was given up may still run, and the request does not say which it is about"
+	}
+	for _, r = range c.runs {
+	}
+	return r, ""
+}
+
+// clock ends a call's context when its time is up. It stands still while a person is asked, who is not the server's to hurry.
+type clock struct {
+	mu      sync.Mutex
+	timer   *time.Timer
+	since   time.Time // when it last began to run
+	left    time.Duration
+	pauses  int
+	stopped bool
+}
+
+// withClock is context.WithTimeout with a clock that can be paused; the cause is context.DeadlineExceeded, too. stop must be called.
+func withClock(ctx context.Context, d time.Duration) (_ context.Context, _ *clock, stop func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	k := &clock{left: d, since: time.Now()}
+	k.timer = time.AfterFunc(d, func() { end(context.DeadlineExceeded) })
+	return ctx, k, func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.stopped = true
+		k.timer.Stop()
+		end(context.Canceled)
+	}
+}
+
+// pause holds the clock until resume; pauses may overlap.
+func (k *clock) pause() (resume func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.pauses++; k.pauses == 1 && k.timer.Stop() {
+		k.left -= time.Since(k.since)
+	}
+	return sync.OnceFunc(func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.pauses--; k.pauses == 0 && !k.stopped {
+			k.since = time.Now()
+			k.timer.Reset(max(k.left, 0))
+		}
+	})
 }

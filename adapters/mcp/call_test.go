@@ -589,7 +589,7 @@ func TestACutSSEStreamIsReplaced(t *testing.T) {
 	old := srv.conn
 	srv.mu.Unlock()
 	h.CutStreams()
-	<-old.gone
+	<-old.gone.Done()
 	if _, err := m.Call(within(t), token(t, tool, `{"path":"x"}`), nil); err != nil || l.Count("write", "did") != 1 {
 		t.Errorf("%v; written %d times", err, l.Count("write", "did"))
 	}

@@ -20,8 +20,7 @@ import (
 
 // Config says which servers there are.
 type Config struct {
-	// Servers by name. The name is the operator's: it keys tools, policies and grants. What a server calls
-	// itself never does.
+	// Servers by name. The name is the operator's and keys tools, policies and grants: what a server calls itself never does.
 	Servers map[string]Server
 	// Sample asks the model once for a server that may ask it (Server.Sampling), after a person allowed that very question.
 	// It must honour its context. Its error is logged; the server hears only that there is no answer.
@@ -42,8 +41,8 @@ type Server struct {
 	Dir string
 	// Home is a directory of the program's own, which is made if it is missing: its HOME, and in it its TMPDIR. Empty: it shares our HOME.
 	Home string
-	// Bounds are what the program may reach besides Home, Dir and what every program needs, where the kernel can hold it to that.
-	// nil: whatever its user may.
+	// Bounds are what the program may reach besides Home, Dir and what every program needs, where the kernel can. nil: whatever its user
+	// may.
 	Bounds *confine.Bounds
 	// User is whom the program runs as; nil: as we do. Only root can give it another.
 	User *child.User
@@ -53,18 +52,16 @@ type Server struct {
 	// Headers go with every HTTP request. Secret: never logged, never sent to another host.
 	Headers map[string]string
 
-	// Transport is "stdio", "http" or "sse". Empty chooses by what is set; a URL is tried as streamable HTTP
-	// first and, where the server refuses that, as SSE.
+	// Transport is "stdio", "http" or "sse". Empty chooses by what is set; a URL is tried as streamable HTTP first, then as SSE.
 	Transport string
 
-	// InProcess makes a transport to a server inside this process; it is called for every connection. Its tools
-	// must end when their context does: Close waits for them.
+	// InProcess makes a transport to a server in this process, for each conn. Its tools end with their context: Close waits for them.
 	InProcess func() transport.Interface
 
-	// Timeout bounds one call; 0 means 60 s. After it the outcome is unknown, so be generous: the price of a
-	// long one is only that people wait to hear it.
+	// Timeout bounds one call; 0 means 60 s. After it the outcome is unknown, so be generous: a long one costs people only time.
 	Timeout time.Duration
-	// ConnectTimeout bounds one attempt to connect and list; 0 means 2 min: npx and uvx download first, and begin again when they are ended.
+	// ConnectTimeout bounds one attempt to connect and list; 0 means 2 min: npx and uvx download first, and begin again when they are
+	// ended.
 	ConnectTimeout time.Duration
 
 	// Shared has all chats use one session with the server: for servers that keep nothing, or nothing that another chat must not see.
@@ -110,30 +107,20 @@ func (c Config) validate() error {
 }
 
 func (s Server) problems() (p []string) {
-	set := 0
-	for _, is := range []bool{len(s.Command) > 0, s.URL != "", s.InProcess != nil} {
-		if is {
-			set++
-		}
-	}
-	if set != 1 {
+	kinds := []bool{len(s.Command) > 0, s.URL != "", s.InProcess != nil}
+	if len(slices.DeleteFunc(kinds, func(set bool) bool { return !set })) != 1 {
 		p = append(p, ": give either command (a program to start) or url (a server that runs), not both and not neither")
 	}
 	if len(s.Command) > 0 && s.Command[0] == "" {
 		p = append(p, ".command: the first word, the program, is empty")
 	}
-	switch s.Transport {
-	case "":
-	case kindStdio:
-		if len(s.Command) == 0 {
-			p = append(p, ".transport: stdio needs a command")
-		}
-	case kindHTTP, kindSSE:
-		if s.URL == "" {
-			p = append(p, ".transport: "+s.Transport+" needs a url")
-		}
-	default:
+	switch {
+	case !slices.Contains([]string{"", kindStdio, kindHTTP, kindSSE}, s.Transport):
 		p = append(p, fmt.Sprintf(".transport: %q is none of stdio, http, sse", s.Transport))
+	case s.Transport == kindStdio && len(s.Command) == 0:
+		p = append(p, ".transport: stdio needs a command")
+	case s.Transport != "" && s.Transport != kindStdio && s.URL == "":
+		p = append(p, ".transport: "+s.Transport+" needs a url")
 	}
 	if s.URL != "" {
 		// The error of url.Parse quotes the URL, which may hold a key.

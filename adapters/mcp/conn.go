@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,8 +27,7 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// conn is one connection to a server, initialized. It is never mended: what is lost is closed, and a new one
-// is made.
+// conn is one connection to a server, initialized. It is never mended: what is lost is closed, and a new one is made.
 type conn struct {
 	client *client.Client
 	kind   string
@@ -37,8 +37,7 @@ type conn struct {
 	said   mcp.InitializeResult
 
 	session func() string // of streamable HTTP; empty: the server gave none
-	owner   chat.ID       // whose calls run on it, where the server keeps things by session and it is taken; guarded by the server's lock
-	taken   bool
+	owner   *chat.ID      // whose calls run on it, where the server keeps things by session; guarded by the server's lock
 
 	life  context.Context // of the connection, not of the handshake: mcp-go ends what is under it
 	end   context.CancelFunc
@@ -46,9 +45,8 @@ type conn struct {
 	calls sync.WaitGroup // tool calls under way
 	grace time.Duration
 
-	once  sync.Once
-	gone  chan struct{} // closed when it is lost
-	cause error         // valid after gone
+	gone context.Context // ends when it is lost, with the first cause
+	lose context.CancelCauseFunc
 
 	changed  chan struct{} // the server says its tools changed; holds one
 	announce atomic.Uint64 // how often it said so
@@ -60,12 +58,11 @@ type conn struct {
 	sample  sampleFunc  // nil: the server may not ask the model
 	modern  atomic.Bool // it speaks a version in which servers ask in their answers only
 
-	mu       sync.Mutex
-	progress map[string]*follower // by progress token
-	tokens   int
-	runs     map[*run]bool                 // the calls under way
-	strayed  time.Time                     // when a call was last given up that may still run
-	withdraw map[string]context.CancelFunc // ends the wait for a request of the server's, by its id
+	mu        sync.Mutex
+	tokens    int                           // progress tokens given so far
+	runs      map[string]*run               // the calls under way, by progress token
+	abandoned time.Time                     // when a call was last given up that may still run
+	withdraw  map[string]context.CancelFunc // ends the wait for a request of the server's, by its id
 }
 
 // errWantsLegacy says that the server must be asked again with an older version of the protocol.
@@ -92,17 +89,15 @@ func (s *server) dial(ctx context.Context) (*conn, error) {
 	return nil, err
 }
 
-// open makes one conn. legacy pins the last version of the protocol that has an initialize handshake.
-//
-// mcp-go's own negotiation falls short in two ways. It settles on 2026-07-28 with servers that know
-// server/discover but do not list that version, and then every request fails. And over HTTP an older server's notifications
-// arrive only on a stream that must be asked for beforehand, which rules out the newer version. Either way: again.
+// open makes one conn. legacy pins the last version of the protocol that has an initialize handshake. mcp-go's own negotiation settles on
+// 2026-07-28 with servers that know server/discover but do not list that version; then every request fails. And over HTTP an older server's
+// notifications arrive only on a stream that must be asked for beforehand, which rules out the newer version. Either way: again.
 func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, err error) {
 	c := &conn{
-		kind: kind, gone: make(chan struct{}), changed: make(chan struct{}, 1), grace: s.pace.grace,
-		progress: map[string]*follower{}, runs: map[*run]bool{}, withdraw: map[string]context.CancelFunc{},
+		kind: kind, changed: make(chan struct{}, 1), grace: s.pace.grace, runs: map[string]*run{}, withdraw: map[string]context.CancelFunc{},
 		log: s.log, clean: s.clean, elicits: kind != kindSSE, // there, mcp-go hears no requests
 	}
+	c.gone, c.lose = context.WithCancelCause(context.Background())
 	if s.cfg.Sampling && c.elicits {
 		c.sample = s.sample
 	}
@@ -119,7 +114,7 @@ func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, e
 		opts = append(opts, client.WithProtocolVersion(mcp.LATEST_LEGACY_PROTOCOL_VERSION))
 	}
 	c.client = client.NewClient(t, opts...)
-	c.client.OnNotification(c.hear)
+	c.client.OnNotification(c.notified)
 	c.client.OnConnectionLost(c.lose)
 	defer func() {
 		if err != nil {
@@ -133,18 +128,18 @@ func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, e
 	// The life of the conn starts here, so the attempt's end must be able to end it until we are through.
 	stop := context.AfterFunc(ctx, c.end)
 	if err := c.client.Start(c.life); err != nil {
-		return nil, s.status(nil, err)
+		return nil, err
 	}
 	ictx, tr := withTrace(ctx)
 	said, err := c.client.Initialize(ictx, mcp.InitializeRequest{Params: mcp.InitializeParams{ClientInfo: s.hello}})
 	if err != nil {
-		return nil, s.status(tr, err)
+		return nil, withStatus(tr, err)
 	}
 	if !stop() {
 		return nil, context.DeadlineExceeded
 	}
 	modern := mcp.IsModernProtocol(c.client.ProtocolVersion())
-	if !legacy && (modern && !agreed(tr.result(mcp.MethodServerDiscover)) || !modern && kind == kindHTTP) {
+	if !legacy && (modern && !agreed(tr.read().results[string(mcp.MethodServerDiscover)]) || !modern && kind == kindHTTP) {
 		return nil, errWantsLegacy
 	}
 	c.modern.Store(modern)
@@ -171,7 +166,7 @@ func (s *server) transport(c *conn, legacy bool) (transport.Interface, error) {
 	case kindInProcess:
 		t := s.cfg.InProcess()
 		if t == nil {
-			return nil, &sayError{"it is not there"}
+			return nil, &oneline.Error{Say: "it is not there"}
 		}
 		return &plainWire{t, w}, nil
 	case kindStdio:
@@ -190,8 +185,8 @@ func (s *server) transport(c *conn, legacy bool) (transport.Interface, error) {
 		}()
 		return &stdioWire{io, w}, nil
 	}
-	hc, trip := newHTTPClient(s.cfg.Headers, c.lose, c.toolsChanged)
-	c.http = trip.next
+	hc, t := newHTTPClient(s.cfg.Headers, c.lose, c.toolsChanged)
+	c.http = t
 	if c.kind == kindSSE {
 		sse, err := transport.NewSSE(s.cfg.URL, transport.WithHTTPClient(hc), transport.WithSSELogger(log),
 			transport.WithEndpointTimeout(s.connectTimeout), transport.WithResponseTimeout(24*time.Hour)) // ours is the context's
@@ -208,10 +203,11 @@ func (s *server) transport(c *conn, legacy bool) (transport.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &httpWire{StreamableHTTP: streamable, wire: w}
 	c.session = streamable.GetSessionId
-	t.reply = &replier{client: hc, url: s.cfg.URL, life: c.life, session: streamable.GetSessionId, version: t.spoken, log: s.log, clean: s.clean}
-	return t, nil
+	failed := func(err error) {
+		s.log.Warn("an answer did not reach the server", "cause", oneline.Brief(s.clean(err.Error()), 300))
+	}
+	return &httpWire{StreamableHTTP: streamable, wire: w, client: hc, url: s.cfg.URL, life: c.life, failed: failed}, nil
 }
 
 // watched reports the first error of a reader: mcp-go keeps the death of a child to itself.
@@ -228,23 +224,17 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lose marks the conn as lost. The first cause counts.
-func (c *conn) lose(err error) {
-	c.once.Do(func() {
-		c.cause = err
-		close(c.gone)
-	})
-}
+// lost reports whether the conn cannot be used any more.
+func lost(c *conn) bool { return c.gone.Err() != nil }
 
-// exitStatus is how a lost conn to a child was lost: whether the process ended, and words of ours or the operating
-// system's.
+// exitStatus is how a lost conn to a child was lost: whether the process ended, and words of ours or the operating system's.
 func (c *conn) exitStatus() (ended bool, say string) {
-	switch {
-	case errors.Is(c.cause, errTooBig):
+	switch cause := context.Cause(c.gone); {
+	case errors.Is(cause, errTooBig):
 		return false, errTooBig.Error()
-	case errors.Is(c.cause, os.ErrDeadlineExceeded):
+	case errors.Is(cause, os.ErrDeadlineExceeded):
 		return false, "it does not read its input"
-	case errors.Is(c.cause, errClosed):
+	case errors.Is(cause, errClosed):
 		return false, "it was disconnected"
 	}
 	return true, c.child.HowEnded()
@@ -259,12 +249,12 @@ func (c *conn) exitError(err error) error {
 	if ended {
 		say = "its process stopped (" + say + ")"
 	}
-	return &sayError{say}
+	return &oneline.Error{Say: say}
 }
 
-// hear takes a notification. It runs on mcp-go's read loop, where any call to the client would wait for
-// itself: it only puts things down.
-func (c *conn) hear(n mcp.JSONRPCNotification) {
+// notified takes a notification. It runs on mcp-go's read loop, where any call to the client would wait for itself: it only puts things
+// down.
+func (c *conn) notified(n mcp.JSONRPCNotification) {
 	switch n.Method {
 	case mcp.MethodNotificationToolsListChanged:
 		c.toolsChanged()
@@ -277,13 +267,13 @@ func (c *conn) hear(n mcp.JSONRPCNotification) {
 		p := turn.Progress{Done: number(f["progress"]), Total: number(f["total"]), Message: oneline.Brief(words, 200)}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if f := c.progress[token]; f != nil && p.Done >= f.done { // two streams may overtake each other
-			f.done = p.Done
+		if r := c.runs[token]; r != nil && p.Done >= r.done { // two streams may overtake each other
+			r.done = p.Done
 			select {
-			case <-f.latest:
+			case <-r.latest:
 			default:
 			}
-			f.latest <- p // there is room: only we send, under the lock
+			r.latest <- p // there is room: only we send, under the lock
 		}
 	}
 }
@@ -291,10 +281,7 @@ func (c *conn) hear(n mcp.JSONRPCNotification) {
 // toolsChanged notes that the tools may be others now: calls wait until they are read again.
 func (c *conn) toolsChanged() {
 	c.announce.Add(1)
-	select {
-	case c.changed <- struct{}{}:
-	default:
-	}
+	signal(c.changed)
 }
 
 // number reads a number that came as JSON or, from a server in this process, as it was given.
@@ -308,46 +295,24 @@ func number(v any) float64 {
 	return 0
 }
 
-// follower is a call that is told of its progress: of the latest, when it gets to it.
-type follower struct {
-	done   float64
-	latest chan turn.Progress // holds one
-}
-
-// follow gives a fresh progress token and where its progress arrives until forget.
-func (c *conn) follow() (token string, latest <-chan turn.Progress, forget func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tokens++
-	token = fmt.Sprintf("p%d", c.tokens)
-	f := &follower{latest: make(chan turn.Progress, 1)}
-	c.progress[token] = f
-	return token, f.latest, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.progress, token)
-	}
-}
-
 // listenAgain is the wait before a stream of list_changed is opened again.
 var listenAgain = backoff.Exponential{First: 100 * time.Millisecond, Factor: 4}
 
-// listen keeps a stream of list_changed open, as 2026-07-28 wants it. A stream that keeps failing means that
-// the server is gone.
+// listen keeps a stream of list_changed open, as 2026-07-28 wants it. One that keeps failing means that the server is gone.
 func (c *conn) listen() {
 	defer c.tasks.Done()
 	for quick := 0; quick < 3; quick++ {
 		ctx, tr := withTrace(c.life)
 		began := time.Now()
 		err := c.client.Listen(ctx, mcp.SubscriptionFilter{ToolsListChanged: true})
-		if tr.refusal() != nil || c.life.Err() != nil {
+		if tr.read().refused != nil || c.life.Err() != nil {
 			return
 		}
 		if time.Since(began) > 10*time.Second {
 			quick = 0
 		}
 		if quick == 2 {
-			c.lose(fmt.Errorf("the stream of notifications ended: %w", errOr(err, io.EOF)))
+			c.lose(fmt.Errorf("the stream of notifications ended: %w", cmp.Or(err, io.EOF)))
 		}
 		if backoff.Wait(c.life, listenAgain.After(quick)) != nil {
 			return
@@ -356,34 +321,27 @@ func (c *conn) listen() {
 	}
 }
 
-func errOr(err, other error) error {
-	if err == nil {
-		return other
-	}
-	return err
-}
-
 // list reads all tools as raw JSON, and says which are too large to be kept.
 func (c *conn) list(ctx context.Context) (all []json.RawMessage, large []badTool, err error) {
-	seen := map[string]bool{}
-	cursor, bytes := "", 0
+	seen, cursor, bytes := map[string]bool{}, "", 0
 	for range maxPages {
 		pctx, tr := withTrace(ctx)
 		var req mcp.ListToolsRequest
 		req.Params.Cursor = mcp.Cursor(cursor)
 		_, err := c.client.ListToolsByPage(pctx, req)
-		raw := tr.result(mcp.MethodToolsList)
+		n := tr.read()
+		raw := n.results[string(mcp.MethodToolsList)]
 		if raw == nil {
-			if r := tr.refusal(); r != nil && r.Code == mcp.METHOD_NOT_FOUND && cursor == "" {
+			if n.refused != nil && n.refused.Code == mcp.METHOD_NOT_FOUND && cursor == "" {
 				return nil, nil, nil // a server without tools
 			}
-			return nil, nil, errOr(err, errors.New("no list of tools"))
+			return nil, nil, cmp.Or(err, errors.New("no list of tools"))
 		}
-		p, err := readPage(raw)
+		tools, next, err := readPage(raw)
 		if err != nil {
-			return nil, nil, &sayError{err.Error()}
+			return nil, nil, &oneline.Error{Say: err.Error()}
 		}
-		for _, raw := range p.tools {
+		for _, raw := range tools {
 			if bytes += len(raw); len(raw) > maxDefinition {
 				large = append(large, badTool{nameIn(raw), "its definition has " + text.Number(len(raw)) + " bytes"})
 				continue
@@ -392,16 +350,16 @@ func (c *conn) list(ctx context.Context) (all []json.RawMessage, large []badTool
 		}
 		switch {
 		case bytes > maxDefinitions:
-			return nil, nil, &sayError{"its tools have more than " + text.Number(maxDefinitions) + " bytes of definitions"}
+			return nil, nil, &oneline.Error{Say: "its tools have more than " + text.Number(maxDefinitions) + " bytes of definitions"}
 		case len(all)+len(large) > maxTools:
-			return nil, nil, &sayError{"it offers more than " + text.Number(maxTools) + " tools"}
+			return nil, nil, &oneline.Error{Say: "it offers more than " + text.Number(maxTools) + " tools"}
 		}
 		seen[cursor] = true
-		if cursor = p.next; cursor == "" || seen[cursor] {
+		if cursor = next; cursor == "" || seen[cursor] {
 			return all, large, nil
 		}
 	}
-	return nil, nil, &sayError{"its list of tools does not end"}
+	return nil, nil, &oneline.Error{Say: "its list of tools does not end"}
 }
 
 // close ends the conn and everything it started. It returns when all of that is gone.

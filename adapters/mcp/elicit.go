@@ -1,13 +1,17 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/nodhq/nod/adapters/mcp/oneline"
@@ -18,31 +22,22 @@ import (
 // maxAddress is how long an address may be that a person is asked to open, in bytes: what can be read in full.
 const maxAddress = 2000
 
-// elicitor answers what a server elicits, over one conn. It implements mcp-go's handler for multi round-trip calls; what
-// older servers ask comes by [conn.asked].
-type elicitor struct{ c *conn }
-
-// Elicit implements client.ElicitationHandler. The context is the call's own, so there is no doubt whom to ask.
-func (e elicitor) Elicit(ctx context.Context, req mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
-	raw, err := json.Marshal(req.Params)
-	if err != nil {
-		return nil, err
-	}
-	f, err := e.c.elicit(ctx, runOf(ctx), raw)
+// Elicit implements client.ElicitationHandler for multi round-trip calls. The context is the call's own: there is no doubt whom to ask.
+func (c *conn) Elicit(ctx context.Context, req mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
+	raw, _ := json.Marshal(req.Params) // what cannot be written is no want
+	f, err := c.elicit(ctx, runOf(ctx), raw)
 	if err != nil {
 		traceOf(ctx).unanswered("a person's answer")
 		return nil, err
 	}
-	r := mcp.ElicitationResult{}
-	r.Action = mcp.ElicitationResponseAction(f.Action)
-	if len(f.Content) > 0 {
+	r := &mcp.ElicitationResult{}
+	if r.Action = mcp.ElicitationResponseAction(f.Action); len(f.Content) > 0 {
 		r.Content = f.Content
 	}
-	return &r, nil
+	return r, nil
 }
 
-// elicit puts what a server asks for to the person of a call. What cannot be asked in full is cancelled: half a form
-// would be another question. An error means that the call is over.
+// elicit puts what a server asks for to the person of a call, in full or not at all. An error means that the call is over.
 func (c *conn) elicit(ctx context.Context, r *run, params json.RawMessage) (turn.Fill, error) {
 	cancel := turn.Fill{Action: turn.FillCancel}
 	if r == nil {
@@ -75,8 +70,8 @@ const codeOpenFirst = -32042
 // maxOpenFirst is how many addresses one such error may name.
 const maxOpenFirst = 3
 
-// openFirst puts to the person what must be opened before a refused call can work, and says how that ended. The call is
-// over and is not made again by us: the model may, with another approval. It is empty for any other refusal.
+// openFirst puts to the person what must be opened before a refused call can work, and says how that ended. The call is not made again by
+// us: the model may, with another approval. It is empty for any other refusal.
 func (c *conn) openFirst(r *run, refused *mcp.JSONRPCErrorDetails) string {
 	if refused == nil || refused.Code != codeOpenFirst || !c.elicits {
 		return ""
@@ -91,7 +86,7 @@ func (c *conn) openFirst(r *run, refused *mcp.JSONRPCErrorDetails) string {
 	for _, e := range data.Elicitations {
 		w, err := readWant(e)
 		if err != nil || w.Kind != turn.WantURL {
-			r.log.Warn("what the server wants opened first was not shown", "why", oneline.Brief(c.clean(errOr(err, errors.New("it is no address")).Error()), 300))
+			r.log.Warn("what the server wants opened first was not shown", "why", oneline.Brief(c.clean(cmp.Or(err, errors.New("it is no address")).Error()), 300))
 			return " What it wants opened first cannot be shown."
 		}
 		if f, err := r.want(r.ctx, w); err != nil || f.Action != turn.FillAccept {
@@ -103,11 +98,11 @@ func (c *conn) openFirst(r *run, refused *mcp.JSONRPCErrorDetails) string {
 
 // readWant reads the parameters of elicitation/create. The error says why a person cannot be asked that.
 func readWant(params json.RawMessage) (turn.Want, error) {
-	var p map[string]json.RawMessage
+	var p object
 	if json.Unmarshal(params, &p) != nil {
 		return turn.Want{}, errors.New("its parameters are not an object")
 	}
-	w := turn.Want{Message: clip(stringOf(p["message"]), maxSay)}
+	w := turn.Want{Message: text.Cut(strings.TrimSpace(strings.ToValidUTF8(stringOf(p["message"]), "\uFFFD")), maxSay)}
 	mode := stringOf(p["mode"])
 	if absent(p["mode"]) {
 		mode = string(turn.WantForm)
@@ -129,8 +124,7 @@ func readWant(params json.RawMessage) (turn.Want, error) {
 	return w, nil
 }
 
-// openable refuses an address that people cannot judge by reading it, or that leads elsewhere than into the web. It is
-// never fetched. The errors do not quote it: it may carry a key.
+// openable refuses an address that people cannot judge by reading it. It is never fetched, and no error quotes it: it may carry a key.
 func openable(address string) error {
 	if len(address) > maxAddress {
 		return fmt.Errorf("it has more than %s bytes", text.Number(maxAddress))
@@ -139,6 +133,8 @@ func openable(address string) error {
 		return errors.New("it holds what no address holds")
 	}
 	u, err := url.Parse(address)
+	_, rest, _ := strings.Cut(address, "//")
+	authority, _, _ := strings.Cut(strings.NewReplacer("?", "/", "#", "/").Replace(rest), "/") // as it is written: url.Parse decodes it
 	switch {
 	case err != nil:
 		return errors.New("it is not an address")
@@ -146,7 +142,7 @@ func openable(address string) error {
 		return errors.New("it is neither https:// nor http://")
 	case u.Hostname() == "" || u.Opaque != "":
 		return errors.New("it names no host")
-	case strings.Contains(authority(address), "%"):
+	case strings.Contains(authority, "%"):
 		return errors.New("its host is written in a disguise")
 	case u.User != nil:
 		return errors.New("it has a name or a password before its host")
@@ -154,16 +150,93 @@ func openable(address string) error {
 	return nil
 }
 
-// authority is what stands between an address's scheme and its path, as it is written: url.Parse decodes it.
-func authority(address string) string {
-	_, rest, _ := strings.Cut(address, "//")
-	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		rest = rest[:end]
+// maxReply is how long an answer to a server may take on its way.
+const maxReply = 30 * time.Second
+
+// codeRejected is the error that a server gets when a person rejects its question to the model.
+// https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#error-handling
+const codeRejected = -1
+
+// offered is what we declare, and what answers it in multi round-trip calls.
+func (c *conn) offered() []client.ClientOption {
+	if !c.elicits {
+		return nil
 	}
-	return rest
+	can := mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}}}
+	opts := []client.ClientOption{client.WithElicitationHandler(c)}
+	if c.sample != nil {
+		can.Sampling = &mcp.SamplingCapability{}
+		opts = append(opts, client.WithSamplingHandler(c))
+	}
+	return append(opts, client.WithClientCapabilities(can))
 }
 
-// clip keeps the first n characters of a text of several lines.
-func clip(s string, n int) string {
-	return text.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD")), n)
+// answers reports whether a call's answer may ask for that.
+func (c *conn) answers(method mcp.MCPMethod) bool {
+	return c.modern.Load() && (method == mcp.MethodElicitationCreate || method == mcp.MethodSamplingCreateMessage && c.sample != nil)
+}
+
+// asked answers what a server of an older protocol asks of its client. Since 2026-07-28 servers ask in the answers to calls.
+func (c *conn) asked(ctx context.Context, req transport.JSONRPCRequest) *transport.JSONRPCResponse {
+	if req.Method == string(mcp.MethodPing) {
+		return transport.NewJSONRPCResultResponse(req.ID, json.RawMessage(`{}`))
+	}
+	samples := req.Method == string(mcp.MethodSamplingCreateMessage) && c.sample != nil
+	if c.modern.Load() || !c.elicits || req.Method != string(mcp.MethodElicitationCreate) && !samples {
+		return transport.NewJSONRPCErrorResponse(req.ID, mcp.METHOD_NOT_FOUND, "this client does not offer "+req.Method, nil)
+	}
+	params, _ := json.Marshal(req.Params) // what cannot be written is no want
+	// Over HTTP it may come on the stream of the call that it is about. Else it comes on the conn.
+	r, why := runOf(ctx), ""
+	if r == nil {
+		r, why = c.asker()
+	} else if r.ctx.Err() != nil {
+		r, why = nil, "its call is over"
+	}
+	if why != "" {
+		c.log.Warn("what the server asks for was cancelled", "why", why, "method", req.Method)
+	}
+	ctx, done := c.waiting(req.ID)
+	defer done()
+	if samples {
+		return c.sampled(ctx, req.ID, r, params)
+	}
+	fill := turn.Fill{Action: turn.FillDecline} // a server without a call has nobody to ask
+	if r != nil || why != "" {
+		fill, _ = c.elicit(ctx, r, params) // an error comes with a cancel
+	}
+	result, err := json.Marshal(fill)
+	if err != nil {
+		return transport.NewJSONRPCErrorResponse(req.ID, mcp.INTERNAL_ERROR, "the answer cannot be sent", nil)
+	}
+	return transport.NewJSONRPCResultResponse(req.ID, result)
+}
+
+// waiting gives a context for one request of the server's. It ends when the server withdraws it and when the conn ends.
+func (c *conn) waiting(id mcp.RequestId) (context.Context, func()) {
+	ctx, stop := context.WithCancel(c.life)
+	key := id.String()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.withdraw[key] = stop
+	return ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		stop()
+		delete(c.withdraw, key)
+	}
+}
+
+// withdrawn ends the wait for an answer that the server no longer wants.
+func (c *conn) withdrawn(params mcp.NotificationParams) {
+	var id mcp.RequestId
+	raw, err := json.Marshal(params.AdditionalFields["requestId"])
+	if err != nil || json.Unmarshal(raw, &id) != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if stop := c.withdraw[id.String()]; stop != nil {
+		stop()
+	}
 }

@@ -316,7 +316,7 @@ func clockOf(t *testing.T, m *Servers) *clock {
 	c := connOf(m)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for r := range c.runs {
+	for _, r := range c.runs {
 		return r.clock
 	}
 	t.Error("no call runs")

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ var (
 
 func words(s string) map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(s) {
+	for w := range strings.FieldsSeq(s) {
 		m[w] = true
 	}
 	return m
@@ -53,8 +54,8 @@ func words(s string) map[string]bool {
 
 type object = map[string]json.RawMessage
 
-// readForm makes the fields of a form from the schema that a server sent: required ones first in the order that it
-// lists them, then the others by name, because the order of properties does not survive mcp-go. The error says why there is no form.
+// readForm makes the fields of a form from the schema that a server sent: required ones in the order that it lists them, then the others by
+// name, because the order of properties does not survive mcp-go. The error says why there is no form.
 func readForm(requested json.RawMessage) ([]turn.FormField, error) {
 	if len(requested) > schema.MaxBytes {
 		return nil, fmt.Errorf("its schema has more than %s bytes", text.Number(schema.MaxBytes))
@@ -67,11 +68,11 @@ func readForm(requested json.RawMessage) ([]turn.FormField, error) {
 		return nil, errors.New("the schema is not one of an object")
 	}
 	var properties object
-	if !absent(root["properties"]) && json.Unmarshal(root["properties"], &properties) != nil {
+	if decode(root["properties"], &properties) != nil {
 		return nil, errors.New("its properties are not an object")
 	}
 	var required []string
-	if !absent(root["required"]) && json.Unmarshal(root["required"], &required) != nil {
+	if decode(root["required"], &required) != nil {
 		return nil, errors.New("what it requires is not a list of names")
 	}
 	if len(properties) > maxFields {
@@ -96,6 +97,14 @@ func readForm(requested json.RawMessage) ([]turn.FormField, error) {
 		fields = append(fields, f)
 	}
 	return fields, nil
+}
+
+// decode reads what may be absent.
+func decode(raw json.RawMessage, to any) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	return json.Unmarshal(raw, to)
 }
 
 // only decodes an object with no other members than those known.
@@ -166,10 +175,7 @@ func readText(f *turn.FormField, o object) (err error) {
 // readMany reads a choice of several.
 func readMany(f *turn.FormField, o object) error {
 	items, err := only("what it lists", o["items"], itemWords)
-	if err != nil {
-		return errors.New("is a list of what the forms of MCP do not have")
-	}
-	if !absent(items["type"]) && stringOf(items["type"]) != "string" || items["anyOf"] != nil && items["oneOf"] != nil {
+	if err != nil || !absent(items["type"]) && stringOf(items["type"]) != "string" || items["anyOf"] != nil && items["oneOf"] != nil {
 		return errors.New("is a list of what the forms of MCP do not have")
 	}
 	choices := items["anyOf"]
@@ -210,7 +216,7 @@ func options(enum, names, choices json.RawMessage) (values, labels []string, err
 		if json.Unmarshal(enum, &values) != nil {
 			return nil, nil, errors.New("has options that are no texts")
 		}
-		if !absent(names) && (json.Unmarshal(names, &labels) != nil || len(labels) != len(values)) {
+		if decode(names, &labels) != nil || !absent(names) && len(labels) != len(values) {
 			return nil, nil, errors.New("has not one name for each option")
 		}
 	default:
@@ -235,9 +241,7 @@ func options(enum, names, choices json.RawMessage) (values, labels []string, err
 		}
 	}
 	for i, l := range labels {
-		if labels[i] = oneline.Brief(l, maxTitle); labels[i] == "" {
-			labels[i] = values[i]
-		}
+		labels[i] = cmp.Or(oneline.Brief(l, maxTitle), values[i])
 		if slices.Contains(labels[:i], labels[i]) {
 			return nil, nil, errors.New("has two options of one name")
 		}
@@ -253,16 +257,8 @@ func exact(s string) bool {
 
 // bounds reads a least and a most that something can be within.
 func bounds(least, most json.RawMessage) (lo, hi *float64, err error) {
-	for _, b := range []struct {
-		raw json.RawMessage
-		to  **float64
-	}{{least, &lo}, {most, &hi}} {
-		if absent(b.raw) {
-			continue
-		}
-		if json.Unmarshal(b.raw, b.to) != nil {
-			return nil, nil, errors.New("has a bound that is no number")
-		}
+	if decode(least, &lo) != nil || decode(most, &hi) != nil {
+		return nil, nil, errors.New("has a bound that is no number")
 	}
 	if lo != nil && hi != nil && *lo > *hi {
 		return nil, nil, errors.New("can have no value: its least is above its most")
@@ -275,13 +271,12 @@ func proposed(f turn.FormField, raw json.RawMessage) string {
 	if absent(raw) {
 		return ""
 	}
-	shown := stringOf(raw)
 	var list []string
+	shown := stringOf(raw)
 	switch {
+	case f.Many && json.Unmarshal(raw, &list) != nil:
+		return ""
 	case f.Many:
-		if json.Unmarshal(raw, &list) != nil {
-			return ""
-		}
 		shown = strings.Join(list, "\n")
 	case f.Type != "string":
 		shown = string(bytes.TrimSpace(raw))

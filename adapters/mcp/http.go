@@ -18,8 +18,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// tripper sends the HTTP requests of one conn: with the server's headers, within limits, and with notes of how
-// far each request came.
+// tripper sends the HTTP requests of one conn: with the server's headers, within limits, and with notes of how far each came.
 type tripper struct {
 	next    *http.Transport
 	headers map[string]string
@@ -32,22 +31,21 @@ type tripper struct {
 	moved     sync.Map // where the server sent other requests than calls: from address to *url.URL
 }
 
-func newHTTPClient(headers map[string]string, lost func(error), missed func()) (*http.Client, *tripper) {
+func newHTTPClient(headers map[string]string, lost func(error), missed func()) (*http.Client, *http.Transport) {
 	next := http.DefaultTransport.(*http.Transport).Clone()
 	next.MaxIdleConnsPerHost = 16
 	t := &tripper{next: next, headers: headers, lost: lost, missed: missed}
-	return &http.Client{Transport: t, CheckRedirect: t.follow}, t
+	return &http.Client{Transport: t, CheckRedirect: t.follow}, next
 }
 
 var errRedirect = errors.New("the server redirects elsewhere; configure the address it names")
 
-// follow follows redirects only within the same origin and with the same method: our headers are for this
-// server alone, and a POST that becomes a GET is another request. A tool call is never sent a second time: it goes
-// at once to where the requests before it were sent.
+// follow follows redirects only within the same origin and with the same method: our headers are for this server alone, and a POST that
+// becomes a GET is another request. A tool call is never sent a second time: it goes at once to where the requests before it were sent.
 func (t *tripper) follow(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
-	case traceOf(req.Context()).calling():
+	case traceOf(req.Context()).read().calls > 0:
 		return http.ErrUseLastResponse
 	case len(via) > 3 || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host || req.Method != first.Method:
 		return errRedirect
@@ -57,44 +55,43 @@ func (t *tripper) follow(req *http.Request, via []*http.Request) error {
 }
 
 func (t *tripper) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx := req.Context()
-	tr := traceOf(ctx)
-	if tr != nil {
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { tr.reached.Store(true) }})
-	}
+	tr := traceOf(req.Context())
+	before := tr.read() // reached: something of it left before, as when the stream of its answer is opened again
+	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+		tr.write(func(n *notes) { n.reached = true })
+	}})
 	req = req.Clone(ctx)
 	for name, value := range t.headers {
 		req.Header.Set(name, value)
 	}
-	if tr.calling() {
+	calling := before.calls > 0
+	if calling {
 		if to, ok := t.moved.Load(req.URL.String()); ok {
 			req.URL = to.(*url.URL) // what follow stored
 		}
-		if repeatable(req.Header) {
-			req.GetBody = nil
+		if len(req.Header.Values("Idempotency-Key"))+len(req.Header.Values("X-Idempotency-Key")) > 0 {
+			req.GetBody = nil // with these net/http takes even a POST for one that may be sent twice
 		}
 	}
-	left := tr != nil && tr.reached.Load() // something of it left before, as when the stream of its answer is opened again
 	resp, err := t.next.RoundTrip(req)
 	listen := req.Method == http.MethodGet
 	if err != nil {
-		if tr != nil && !left && undialed(err) {
-			tr.reached.Store(false) // net/http found an old connection closed before it wrote anything
+		if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" && !before.reached {
+			tr.write(func(n *notes) { n.reached = false }) // net/http found an old connection closed before it wrote anything
 		}
 		if listen && t.listening.Load() && ctx.Err() == nil {
 			t.lost(err)
 		}
 		return nil, err
 	}
-	if tr != nil {
-		tr.status.Store(int32(resp.StatusCode))
-	}
+	tr.write(func(n *notes) { n.status = resp.StatusCode })
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case resp.StatusCode >= 400:
 		resp.Body = readCloser{io.LimitReader(resp.Body, maxErrorBody), resp.Body}
-		if tr.calling() && !listen {
-			judge(tr, req, resp)
+		if calling && !listen {
+			stale, untaken := judge(req, resp)
+			tr.write(func(n *notes) { n.stale, n.untaken = stale, untaken })
 		}
 		if listen && t.listening.Load() {
 			t.lost(errStatus(resp.StatusCode))
@@ -105,11 +102,7 @@ func (t *tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		resp.Body = readCloser{newLines(resp.Body, true), resp.Body}
 	default:
-		c := &capped{ReadCloser: resp.Body, left: maxAnswer}
-		if tr != nil {
-			c.big = &tr.big
-		}
-		resp.Body = c
+		resp.Body = capped{http.MaxBytesReader(nil, resp.Body, maxAnswer)}
 	}
 	return resp, nil
 }
@@ -119,37 +112,42 @@ type readCloser struct {
 	io.Closer
 }
 
+// capped says of a body that is too large what it is: http.MaxBytesReader takes it for a request's.
+type capped struct{ io.ReadCloser }
+
+func (c capped) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if errors.As(err, new(*http.MaxBytesError)) {
+		err = errBodyTooBig
+	}
+	return n, err
+}
+
 type errStatus int
 
 func (e errStatus) Error() string { return "HTTP " + http.StatusText(int(e)) }
 
-// repeatable tells the headers with which net/http takes even a POST for one that may be sent twice.
-func repeatable(h http.Header) bool {
-	return len(h.Values("Idempotency-Key")) > 0 || len(h.Values("X-Idempotency-Key")) > 0
-}
-
-// judge notes what a status says of a tool call. Most say nothing: a server, or what stands before it, may answer so
-// after the work. What HTTP or MCP define as "not taken" is believed.
-func judge(tr *trace, req *http.Request, resp *http.Response) {
+// judge notes what a status says of a tool call. Most say nothing: a server, or what stands before it, may answer so after the work. What
+// HTTP or MCP define as "not taken" is believed.
+func judge(req *http.Request, resp *http.Response) (stale, untaken bool) {
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired,
 		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
-		tr.untaken.Store(true)
+		return false, true
 	case http.StatusForbidden: // without the challenge it may be a filter that disliked the answer
-		tr.untaken.Store(resp.Header.Get("WWW-Authenticate") != "")
+		return false, resp.Header.Get("WWW-Authenticate") != ""
 	case http.StatusNotFound:
 		body, err := io.ReadAll(resp.Body)
 		resp.Body = readCloser{bytes.NewReader(body), resp.Body}
 		if err == nil && req.Header.Get(transport.HeaderKeySessionID) != "" && sessionUnknown(body) {
-			tr.stale.Store(true)
-			return
+			return true, false
 		}
 		resp.StatusCode = http.StatusBadRequest // mcp-go takes every 404 for the end of the session, and reads no answer in it
 	}
+	return false, false
 }
 
-// sessionUnknown reads the answer to a session that a server does not know: a JSON-RPC error to no request, or the words
-// of the servers that answer in plain text (mcp-go's and go-sdk's).
+// sessionUnknown reads the answer to an unknown session: a JSON-RPC error to no request, or mcp-go's and go-sdk's plain words.
 func sessionUnknown(body []byte) bool {
 	var m struct {
 		Version string          `json:"jsonrpc"`
@@ -169,10 +167,4 @@ func sessionUnknown(body []byte) bool {
 // maybeStale tells the statuses with which servers, rightly or wrongly, answer a session they do not know.
 func maybeStale(status int) bool {
 	return status == http.StatusNotFound || status == http.StatusBadRequest
-}
-
-// undialed reports that there was no connection to send on.
-func undialed(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
 }

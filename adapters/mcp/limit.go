@@ -6,18 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
 )
 
 // errTooBig ends a stream that holds more than we are willing to read.
 var errTooBig = errors.New("the server sent more than can be read")
 
+// errBodyTooBig is errTooBig of a body that was one whole answer.
+var errBodyTooBig = fmt.Errorf("%w", errTooBig)
+
 // codeTooBig is the JSON-RPC error code that stands in for an answer that was too large to read.
 const codeTooBig = -31999
 
-// lines reads a stream of JSON-RPC messages, one a line, as on stdio and in "data:" fields of an event
-// stream. mcp-go reads lines of any length into memory; here a line over max is skipped, and if it was an
-// answer, a small error with the same id takes its place, so that the call ends and says why.
+// lines reads JSON-RPC messages, one a line, as on stdio and in "data:" fields of an event stream. mcp-go reads lines of any length into
+// memory; here a line over max is skipped, and if it was an answer, a small error with the same id takes its place, so that the call ends
+// and says why.
 type lines struct {
 	src   *bufio.Reader
 	max   int
@@ -50,24 +52,19 @@ func (l *lines) fill() {
 		l.line = nil // one large answer must not keep its memory for ever
 	}
 	l.line = l.line[:0]
-	for {
-		part, err := l.src.ReadSlice('\n')
+	err := bufio.ErrBufferFull
+	for errors.Is(err, bufio.ErrBufferFull) && len(l.line) <= l.max {
+		var part []byte
+		part, err = l.src.ReadSlice('\n')
 		l.line = append(l.line, part...)
-		if len(l.line) > l.max {
-			l.out, l.err = l.replace(err)
-			return
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		l.out, l.err = l.line, err
-		break
 	}
-	if !l.sse {
+	if len(l.line) > l.max {
+		l.out, l.err = l.replace(err)
 		return
 	}
+	l.out, l.err = l.line, err
 	// An event may have many data lines, which mcp-go joins.
-	if l.event += len(l.line); len(bytes.TrimRight(l.line, "\r\n")) == 0 {
+	if l.event += len(l.line); !l.sse || len(bytes.TrimRight(l.line, "\r\n")) == 0 {
 		l.event = 0
 	}
 	if l.event > 2*l.max {
@@ -98,8 +95,7 @@ func (l *lines) replace(err error) ([]byte, error) {
 	return fmt.Appendf(nil, `%s{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"the answer was too large"}}`+"\n", prefix, e.id, codeTooBig), err
 }
 
-// envelope finds the id of a JSON-RPC message without keeping the message. The id may stand before or behind
-// the result.
+// envelope finds the id of a JSON-RPC message without keeping the message. The id may stand before or behind the result.
 type envelope struct {
 	depth     int
 	text, esc bool // inside a string; after a backslash
@@ -148,28 +144,4 @@ func (e *envelope) top(c byte) {
 	case string(e.key) == `"id"` && len(e.id) < enough:
 		e.id = append(e.id, c)
 	}
-}
-
-// capped reads one body up to max bytes. Reading more fails and is remembered in big.
-type capped struct {
-	io.ReadCloser
-	left int
-	big  *atomic.Bool
-}
-
-func (c *capped) Read(p []byte) (int, error) {
-	if c.left <= 0 {
-		var one [1]byte
-		n, err := c.ReadCloser.Read(one[:])
-		if n > 0 {
-			if c.big != nil {
-				c.big.Store(true)
-			}
-			return 0, errTooBig
-		}
-		return 0, err
-	}
-	n, err := c.ReadCloser.Read(p[:min(len(p), c.left)])
-	c.left -= n
-	return n, err
 }

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -17,11 +16,10 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// readResult makes the one result of a call from the raw result of tools/call, whatever it holds. Text is
-// joined; what is no text is described; structured content is given as its JSON where the text does not say the same.
-// lacks is what the tool asked for and did not get.
+// readResult makes the one result of a call from the raw result of tools/call. Text is joined, other content described, and structured
+// content given as JSON where the text does not say the same. lacks is what the tool asked for and did not get.
 func readResult(raw json.RawMessage, lacks string) turn.Result {
-	var m map[string]json.RawMessage
+	var m object
 	if json.Unmarshal(raw, &m) != nil {
 		return turn.Result{Text: "The tool answered, but not with a result that can be read.", IsError: true}
 	}
@@ -30,8 +28,7 @@ func readResult(raw json.RawMessage, lacks string) turn.Result {
 	}
 	var items []json.RawMessage
 	_ = json.Unmarshal(m["content"], &items) // no content is no text
-	var parts []string
-	var texts []string
+	var parts, texts []string
 	for _, item := range items {
 		part, isText := readContent(item)
 		if parts = append(parts, part); isText {
@@ -42,23 +39,20 @@ func readResult(raw json.RawMessage, lacks string) turn.Result {
 	structured := m["structuredContent"]
 	if absent(structured) {
 		structured = nil
-	}
-	if structured != nil && !repeated(structured, texts) {
+	} else if !repeated(structured, texts) {
 		parts = append(parts, string(dataless(structured)))
 	}
-	r.Text, r.Omitted = shorten(strings.Join(parts, "\n"), maxResult)
+	short, omitted := shorten(strings.Join(parts, "\n"), maxResult)
+	r.Text, r.Omitted = cmp.Or(short, "[no output]"), omitted
 	if len(structured) <= maxKept {
 		r.Structured = structured
-	}
-	if r.Text == "" {
-		r.Text = "[no output]"
 	}
 	return r
 }
 
 // readContent is one content item as text, and whether it was text.
 func readContent(raw json.RawMessage) (string, bool) {
-	var c map[string]json.RawMessage
+	var c object
 	if json.Unmarshal(raw, &c) != nil {
 		return "[unreadable content]", false
 	}
@@ -70,7 +64,7 @@ func readContent(raw json.RawMessage) (string, bool) {
 	case "resource_link":
 		return fmt.Sprintf("[link %s %s, %s]", oneline.Brief(stringOf(c["name"]), 100), oneline.Brief(stringOf(c["uri"]), 500), mimeType(c)), false
 	case "resource":
-		var res map[string]json.RawMessage
+		var res object
 		_ = json.Unmarshal(c["resource"], &res)
 		uri := oneline.Brief(stringOf(res["uri"]), 500)
 		if body := res["text"]; !absent(body) {
@@ -83,8 +77,7 @@ func readContent(raw json.RawMessage) (string, bool) {
 	}
 }
 
-// dataless is JSON with images and other data in it described, as readContent describes them. What cannot be read
-// stays as it is.
+// dataless is JSON with images and other data in it described, as readContent describes them.
 func dataless(raw json.RawMessage) json.RawMessage {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
@@ -137,8 +130,7 @@ func described(v any, kind, mime string) (_ any, found bool) {
 
 const base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 
-// repeated reports whether one of the texts says the same as the structured content, or as the one result that is wrapped
-// in it: most servers give both.
+// repeated reports whether a text says the same as the structured content, or as the one result wrapped in it: most servers give both.
 func repeated(structured json.RawMessage, texts []string) bool {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(structured))
 	if err != nil {
@@ -154,31 +146,20 @@ func repeated(structured json.RawMessage, texts []string) bool {
 	})
 }
 
-func mimeType(c map[string]json.RawMessage) string {
-	if m := oneline.Brief(stringOf(c["mimeType"]), 100); m != "" {
-		return m
-	}
-	return "of unknown type"
+func mimeType(c object) string {
+	return cmp.Or(oneline.Brief(stringOf(c["mimeType"]), 100), "of unknown type")
 }
 
 // decoded is the length of base64 data once decoded, without decoding it.
 func decoded(s string) int { return len(strings.TrimRight(s, "=")) * 3 / 4 }
 
-// shorten keeps the head and the tail of a text of more than so many characters, and says how many it left out; omitted is
-// that in bytes.
+// shorten keeps the head and the tail of a text of more than so many characters, and says how many it left out; omitted is that in bytes.
 func shorten(s string, most int) (short string, omitted int) {
-	all := utf8.RuneCountInString(s)
-	if all <= most {
+	r := []rune(s)
+	if len(r) <= most {
 		return s, 0
 	}
-	head, tail := 0, len(s)
-	for range most * 3 / 4 {
-		_, n := utf8.DecodeRuneInString(s[head:])
-		head += n
-	}
-	for range most / 4 {
-		_, n := utf8.DecodeLastRuneInString(s[:tail])
-		tail -= n
-	}
-	return s[:head] + fmt.Sprintf("\n[cut: %s characters left out]\n", text.Number(all-most*3/4-most/4)) + s[tail:], tail - head
+	head, tail := string(r[:most*3/4]), string(r[len(r)-most/4:])
+	left := text.Number(len(r) - most*3/4 - most/4)
+	return head + "\n[cut: " + left + " characters left out]\n" + tail, len(s) - len(head) - len(tail)
 }

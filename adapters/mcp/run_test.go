@@ -82,7 +82,7 @@ func TestAGivenUpCallBarsGuessing(t *testing.T) {
 	// It does not last for ever.
 	c := connOf(m)
 	c.mu.Lock()
-	c.strayed = c.strayed.Add(-strayFor)
+	c.abandoned = c.abandoned.Add(-abandonedFor)
 	c.mu.Unlock()
 	p.answer <- accept(`{"branch":"main"}`)
 	if got := receive(t, "outcome", runFor(t, m, p, "elicit", branchForm)); !strings.HasPrefix(got.Text, "accept") {
@@ -140,11 +140,11 @@ func TestWithoutACallThereIsNobody(t *testing.T) {
 	m := start(t, map[string]Server{"files": {InProcess: mcpserver.New("x", ledger(t)).InProcess}})
 	list(t, m)
 	c := connOf(m)
-	got, err := elicitor{c}.Elicit(t.Context(), mcp.ElicitationRequest{})
+	got, err := c.Elicit(t.Context(), mcp.ElicitationRequest{})
 	if err != nil || got.Action != mcp.ElicitationResponseActionCancel {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := (sampler{c}).CreateMessage(t.Context(), mcp.CreateMessageRequest{}); !errors.Is(err, errRejected) {
+	if got, err := c.CreateMessage(t.Context(), mcp.CreateMessageRequest{}); !errors.Is(err, errRejected) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// The code is the one that the protocol has for it.

@@ -55,16 +55,10 @@ type refusedSampling struct{ say string }
 
 func (e *refusedSampling) Error() string { return e.say }
 
-// sampler answers what servers ask of the model in multi round-trip calls.
-type sampler struct{ c *conn }
-
-// CreateMessage implements client.SamplingHandler.
-func (s sampler) CreateMessage(ctx context.Context, req mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-	raw, err := json.Marshal(req.CreateMessageParams)
-	if err != nil {
-		return nil, err
-	}
-	got, err := s.c.ask(ctx, runOf(ctx), raw)
+// CreateMessage implements client.SamplingHandler for multi round-trip calls.
+func (c *conn) CreateMessage(ctx context.Context, req mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	raw, _ := json.Marshal(req.CreateMessageParams) // what cannot be written is refused
+	got, err := c.ask(ctx, runOf(ctx), raw)
 	if err != nil {
 		traceOf(ctx).unanswered("an answer of the model: " + err.Error())
 		return nil, err
@@ -73,35 +67,31 @@ func (s sampler) CreateMessage(ctx context.Context, req mcp.CreateMessageRequest
 }
 
 func (s Sampled) result() *mcp.CreateMessageResult {
-	r := &mcp.CreateMessageResult{Model: s.Model, StopReason: "endTurn"}
+	answer := mcp.SamplingMessage{Role: mcp.RoleAssistant, Content: mcp.NewTextContent(s.Text)}
+	r := &mcp.CreateMessageResult{Model: s.Model, StopReason: "endTurn", SamplingMessage: answer}
 	if s.Cut {
 		r.StopReason = "maxTokens"
 	}
-	r.Role, r.Content = mcp.RoleAssistant, mcp.NewTextContent(s.Text)
 	return r
 }
 
 // sampled is the answer to an older server's sampling/createMessage.
 func (c *conn) sampled(ctx context.Context, id mcp.RequestId, r *run, params json.RawMessage) *transport.JSONRPCResponse {
 	got, err := c.ask(ctx, r, params)
-	var bad *refusedSampling
-	switch {
-	case errors.Is(err, errRejected):
-		return transport.NewJSONRPCErrorResponse(id, codeRejected, errRejected.Error(), nil)
-	case errors.As(err, &bad):
-		return transport.NewJSONRPCErrorResponse(id, mcp.INVALID_PARAMS, bad.say, nil)
-	case err != nil:
-		return transport.NewJSONRPCErrorResponse(id, mcp.INTERNAL_ERROR, err.Error(), nil)
+	code := mcp.INTERNAL_ERROR
+	if errors.Is(err, errRejected) {
+		code = codeRejected
+	} else if errors.As(err, new(*refusedSampling)) {
+		code = mcp.INVALID_PARAMS
 	}
-	raw, err := json.Marshal(got.result())
 	if err != nil {
-		return transport.NewJSONRPCErrorResponse(id, mcp.INTERNAL_ERROR, "the answer cannot be sent", nil)
+		return transport.NewJSONRPCErrorResponse(id, code, err.Error(), nil)
 	}
+	raw, _ := json.Marshal(got.result()) // texts always marshal
 	return transport.NewJSONRPCResultResponse(id, raw)
 }
 
-// ask puts a server's question to the model before the person of the call, whole, and asks the model once if they
-// allow it. The errors are for the server: they hold nothing of ours.
+// ask asks the model once, if the person of the call read and allowed the whole question. The errors are for the server.
 func (c *conn) ask(ctx context.Context, r *run, params json.RawMessage) (Sampled, error) {
 	if r == nil {
 		return Sampled{}, errRejected
@@ -127,8 +117,8 @@ func (c *conn) ask(ctx context.Context, r *run, params json.RawMessage) (Sampled
 	return got, nil
 }
 
-// readSampling reads the parameters of sampling/createMessage: texts only, without tools and without anything of the
-// chat. prompt is the whole of it in canonical form, to be read before it is allowed.
+// readSampling reads the parameters of sampling/createMessage: texts only, without tools and without anything of the chat. prompt is the
+// whole of it in canonical form, to be read before it is allowed.
 func readSampling(params json.RawMessage) (q Sampling, prompt json.RawMessage, err error) {
 	refuse := func(format string, a ...any) (Sampling, json.RawMessage, error) {
 		return Sampling{}, nil, &refusedSampling{fmt.Sprintf(format, a...)}

@@ -1,11 +1,13 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ import (
 	"github.com/nodhq/nod/adapters/mcp/oneline"
 	"github.com/nodhq/nod/adapters/mcp/schema"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
@@ -35,7 +38,7 @@ type server struct {
 	pace           pace
 	legacy         atomic.Bool
 	sample         sampleFunc    // for those who may ask the model
-	kick           chan struct{} // somebody needs it now; holds one
+	wake           chan struct{} // somebody needs it now; holds one
 
 	mu        sync.Mutex
 	conn      *conn // nil: not connected
@@ -48,22 +51,20 @@ type server struct {
 	failed    int              // attempts to connect that failed
 	stopped   bool
 	change    chan struct{} // closed and replaced at every change of the above
-	seats     map[chat.ID]*seat
+	chatConns map[chat.ID]*chatConn
 
 	life    context.Context // of run
-	opening sync.WaitGroup  // of seats
-	retired sync.WaitGroup  // conns that are being closed
+	opening sync.WaitGroup  // of sessions of chats
+	retired sync.WaitGroup  // conns that are being closed, and who closes idle ones
 }
 
 // run keeps the server connected until ctx ends. It returns when nothing of it is left.
 func (s *server) run(ctx context.Context) {
 	s.life = ctx
 	defer s.retired.Wait()
-	defer s.clear()
+	defer s.closeChatConns()
 	defer s.update(func() { s.stopped, s.conn, s.tools, s.list = true, nil, nil, nil })
-	var tidying sync.WaitGroup
-	defer tidying.Wait()
-	tidying.Go(func() { s.tidy(ctx) })
+	s.retired.Go(func() { s.closeIdle(ctx) })
 	for failures := 0; ; failures++ {
 		began := time.Now()
 		c, err := s.connect(ctx)
@@ -83,22 +84,19 @@ func (s *server) run(ctx context.Context) {
 	}
 }
 
-// pause waits before the next attempt. A kick shortens it, but never below the first wait.
+// pause waits before the next attempt. A signal shortens it, but never below the first wait.
 func (s *server) pause(ctx context.Context, wait time.Duration) bool {
-	least := time.NewTimer(min(wait, s.pace.reconnect.First))
-	defer least.Stop()
-	full := time.NewTimer(wait)
-	defer full.Stop()
-	select {
-	case <-ctx.Done():
+	least := min(wait, s.pace.reconnect.First)
+	if backoff.Wait(ctx, least) != nil {
 		return false
-	case <-least.C:
 	}
+	rest := time.NewTimer(wait - least)
+	defer rest.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-full.C:
-	case <-s.kick:
+	case <-rest.C:
+	case <-s.wake:
 	}
 	return true
 }
@@ -132,8 +130,8 @@ func (s *server) serve(ctx context.Context, c *conn) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-c.gone:
-			return c.cause
+		case <-c.gone.Done():
+			return context.Cause(c.gone)
 		case <-c.changed:
 			if again == nil { // servers announce in bursts
 				again = time.After(s.pace.debounce)
@@ -152,8 +150,8 @@ func (s *server) serve(ctx context.Context, c *conn) error {
 	}
 }
 
-// retire closes a conn that is no longer used. Calls under way over HTTP may still get their answers from a
-// server that is shutting down in good order, so they are given their time; on the other transports there is nothing to wait for.
+// retire closes a conn that is no longer used. Over HTTP calls under way are given their time: a server that shuts down in good order still
+// answers them. On the other transports there is nothing to wait for.
 func (s *server) retire(ctx context.Context, c *conn) {
 	if c.kind == kindHTTP {
 		idle := make(chan struct{})
@@ -177,13 +175,13 @@ type listed struct {
 func (s *server) readTools(ctx context.Context, c *conn) (*listed, error) {
 	l := &listed{tools: map[string]*tool{}, announced: c.announce.Load()} // before the list: what is announced meanwhile makes it stale
 	ctx, tr := withTrace(ctx)
-	raws, bad, err := c.list(ctx)
+	raws, large, err := c.list(ctx)
 	if err != nil {
-		return nil, s.status(tr, err)
+		return nil, withStatus(tr, err)
 	}
-	shown := s.shown(c.said)
+	l.bad = large
+	shown, known := s.shown(c.said), map[string]*schema.Schema{}
 	s.mu.Lock()
-	known := map[string]*schema.Schema{}
 	for _, t := range s.tools {
 		known[string(t.spec.InputSchema)] = t.schema
 	}
@@ -199,15 +197,14 @@ func (s *server) readTools(ctx context.Context, c *conn) (*listed, error) {
 		}
 		switch {
 		case b != nil:
-			bad = append(bad, *b)
+			l.bad = append(l.bad, *b)
 		case l.tools[t.spec.Tool.Name] != nil:
-			bad = append(bad, badTool{oneline.Brief(t.spec.Tool.Name, 60), "another tool before it has the same name"})
+			l.bad = append(l.bad, badTool{oneline.Brief(t.spec.Tool.Name, 60), "another tool before it has the same name"})
 		default:
 			t.spec.Server = shown
 			l.tools[t.spec.Tool.Name] = t
 		}
 	}
-	l.bad = bad
 	return l, nil
 }
 
@@ -217,22 +214,20 @@ func (s *server) reload(ctx context.Context, c *conn) error {
 	if err != nil {
 		return err
 	}
-	tools := l.tools
-	list := make([]agent.ToolSpec, 0, len(tools))
-	for _, name := range sorted(tools) {
-		list = append(list, tools[name].spec)
+	list := make([]agent.ToolSpec, 0, len(l.tools))
+	for _, name := range sorted(l.tools) {
+		list = append(list, l.tools[name].spec)
 	}
 	say := complaint(s.name, l.bad)
-	absent := slices.DeleteFunc(slices.Clone(s.cfg.Named), func(name string) bool { return tools[name] != nil })
+	absent := slices.DeleteFunc(slices.Clone(s.cfg.Named), func(name string) bool { return l.tools[name] != nil })
 	s.update(func() {
 		if len(absent) > 0 && !slices.Equal(absent, s.absent) {
 			s.log.Warn("rules name tools that the server does not have, so they protect nothing", "tools", absent)
 		}
-		s.absent = absent
 		if say != "" && say != s.bad {
 			s.log.Warn("tools are not offered", "why", s.clean(say))
 		}
-		s.conn, s.tools, s.list, s.bad, s.fault, s.attempted = c, tools, list, say, "", true
+		s.conn, s.tools, s.list, s.absent, s.bad, s.fault, s.attempted = c, l.tools, list, absent, say, "", true
 		c.read.Store(l.announced)
 	})
 	return nil
@@ -240,12 +235,9 @@ func (s *server) reload(ctx context.Context, c *conn) error {
 
 // shown is what people see of the server. What it says of itself is cut to a line.
 func (s *server) shown(said mcp.InitializeResult) render.Server {
-	sh := render.Server{Name: s.name, Description: s.cfg.Description, Icon: s.cfg.Icon, Trusted: s.cfg.Trusted}
-	for _, words := range []string{said.ServerInfo.Description, said.ServerInfo.Title, said.Instructions} {
-		if sh.Description == "" {
-			sh.Description = oneline.Brief(words, 200)
-		}
-	}
+	brief := func(words string) string { return oneline.Brief(words, 200) }
+	sh := render.Server{Name: s.name, Icon: s.cfg.Icon, Trusted: s.cfg.Trusted, Description: cmp.Or(s.cfg.Description,
+		brief(said.ServerInfo.Description), brief(said.ServerInfo.Title), brief(said.Instructions))}
 	for _, icon := range said.ServerInfo.Icons {
 		drawable := strings.HasPrefix(icon.Src, "https://") || strings.HasPrefix(icon.Src, "data:image/")
 		if sh.Icon == "" && drawable && len(icon.Src) <= maxIcon && oneline.Printable(icon.Src) == icon.Src {
@@ -257,11 +249,9 @@ func (s *server) shown(said mcp.InitializeResult) render.Server {
 
 // down records that the server cannot be used, and why.
 func (s *server) down(ctx context.Context, c *conn, err error) {
-	reason := why(err, s.cfg)
-	if reason == "" && c == nil {
-		reason = "it did not answer as an MCP server does"
-	} else if reason == "" {
-		reason = "the connection was lost"
+	reason := cmp.Or(why(err, s.cfg), "the connection was lost")
+	if c == nil {
+		reason = cmp.Or(why(err, s.cfg), "it did not answer as an MCP server does")
 	}
 	say := fmt.Sprintf("The %s server cannot be used now: %s. It is tried again.", s.name, reason)
 	if ctx.Err() != nil {
@@ -304,19 +294,15 @@ func (s *server) update(f func()) {
 	s.change = make(chan struct{})
 }
 
-// status puts the HTTP status in place of an error that only quotes the server.
-func (s *server) status(tr *trace, err error) error {
-	if tr == nil || errors.Is(err, transport.ErrLegacySSEServer) && staleOr405(int(tr.status.Load())) {
+// withStatus puts the HTTP status in place of an error that only quotes the server, but for the answers to initialize that mean "not here,
+// or not this way": the old HTTP+SSE may be spoken.
+func withStatus(tr *trace, err error) error {
+	code := tr.read().status
+	if code < 400 || errors.Is(err, transport.ErrLegacySSEServer) && (maybeStale(code) || code == http.StatusMethodNotAllowed) {
 		return err
 	}
-	if code := int(tr.status.Load()); code >= 400 {
-		return fmt.Errorf("%w: %w", errStatus(code), err)
-	}
-	return err
+	return fmt.Errorf("%w: %w", errStatus(code), err)
 }
-
-// staleOr405 tells the answers to initialize that mean "not here, or not this way": the old HTTP+SSE may be spoken.
-func staleOr405(status int) bool { return maybeStale(status) || status == 405 }
 
 // state is what List and Check read.
 func (s *server) state() (list []agent.ToolSpec, fault string) {
@@ -353,20 +339,19 @@ func (s *server) tried(ctx context.Context) error {
 	}
 }
 
-// find returns the tool in force in the wanted definition, with a conn on which to call it. It waits for a
-// server that is away, and for a list that the server has announced as changed. Every error is ErrNotRun.
+// find returns the tool in force in the wanted definition, with a conn to call it on. It waits for a server that is away, and for a list
+// that was announced as changed. Every error is ErrNotRun.
 func (s *server) find(ctx context.Context, want permission.Tool) (*conn, *tool, error) {
 	patience := time.NewTimer(s.pace.await)
 	defer patience.Stop()
 	failed := -1
 	for {
 		s.mu.Lock()
-		c, t, change, stopped := s.conn, s.tools[want.Name], s.change, s.stopped
+		c, t, change, stopped, fault := s.conn, s.tools[want.Name], s.change, s.stopped, s.fault
 		if failed < 0 {
 			failed = s.failed
 		}
 		tried := s.failed > failed
-		fault := s.fault
 		if c != nil && lost(c) { // run does not know yet
 			c = nil
 		}
@@ -381,21 +366,30 @@ func (s *server) find(ctx context.Context, want permission.Tool) (*conn, *tool, 
 		}
 		s.mu.Unlock()
 		if stopped || c == nil && tried {
-			return nil, nil, notRun("%s was not run. %s", oneline.Brief(want.Name, 60), errOrSay(fault, "The server is disconnected."))
+			return nil, nil, notRun(want.Name, ". %s", cmp.Or(fault, "The server is disconnected."))
 		}
 		if c == nil {
-			select {
-			case s.kick <- struct{}{}:
-			default:
-			}
+			signal(s.wake)
 		}
 		select {
 		case <-change:
 		case <-ctx.Done():
-			return nil, nil, notRun("%s was not run: it was cancelled before it was sent to the %s server.", oneline.Brief(want.Name, 60), s.name)
+			return nil, nil, s.cancelled(want)
 		case <-patience.C:
-			return nil, nil, notRun("%s was not run. %s", oneline.Brief(want.Name, 60), errOrSay(fault, fmt.Sprintf("The %s server is not ready.", s.name)))
+			return nil, nil, notRun(want.Name, ". %s", cmp.Or(fault, fmt.Sprintf("The %s server is not ready.", s.name)))
 		}
+	}
+}
+
+func (s *server) cancelled(want permission.Tool) error {
+	return notRun(want.Name, ": it was cancelled before it was sent to the %s server.", s.name)
+}
+
+// signal leaves a signal in a channel that holds one.
+func signal(to chan<- struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
 	}
 }
 
@@ -403,18 +397,11 @@ func (s *server) find(ctx context.Context, want permission.Tool) (*conn, *tool, 
 func (s *server) same(t *tool, want permission.Tool) error {
 	switch {
 	case t == nil:
-		return notRun("%s was not run: the %s server no longer offers it.", oneline.Brief(want.Name, 60), s.name)
+		return notRun(want.Name, ": the %s server no longer offers it.", s.name)
 	case t.spec.Tool.Definition != want.Definition:
-		return notRun("%s was not run: the tool changed since it was approved.", oneline.Brief(want.Name, 60))
+		return notRun(want.Name, ": the tool changed since it was approved.")
 	}
 	return nil
-}
-
-func errOrSay(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // check validates arguments for the model.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/mcp/oneline"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 )
 
@@ -24,26 +25,25 @@ type Servers struct {
 	names    []string      // sorted
 	patience time.Duration // of List
 
-	mu     sync.Mutex
-	stop   context.CancelFunc // nil: not started
-	closed bool
-	runs   sync.WaitGroup
+	life    context.Context // until Close
+	stop    context.CancelFunc
+	mu      sync.Mutex
+	started bool
+	runs    sync.WaitGroup
 }
 
 var _ agent.Tools = (*Servers)(nil)
 
-// New checks the configuration. It connects to nothing: Start or Run does. The error names every wrong field.
+// New checks the configuration. It connects to nothing: Start does. The error names every wrong field.
 func New(cfg Config) (*Servers, error) { return newServers(cfg, usualPace) }
 
 func newServers(cfg Config, p pace) (*Servers, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	log := cfg.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log := cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	m := &Servers{byName: map[string]*server{}, names: sorted(cfg.Servers), patience: p.await}
+	m.life, m.stop = context.WithCancel(context.Background())
 	for name, sc := range cfg.Servers {
 		m.byName[name] = &server{
 			name: name, cfg: sc, pace: p,
@@ -53,55 +53,42 @@ func newServers(cfg Config, p pace) (*Servers, error) {
 			log:            log.With("mcp_server", name),
 			clean:          cleaner(sc),
 			sample:         cfg.Sample,
-			kick:           make(chan struct{}, 1),
+			wake:           make(chan struct{}, 1),
 			change:         make(chan struct{}),
+			chatConns:      map[chat.ID]*chatConn{},
 		}
 	}
 	return m, nil
 }
 
-// Run starts, waits for ctx to end and closes.
-func (m *Servers) Run(ctx context.Context) error {
-	m.Start()
-	<-ctx.Done()
-	return m.Close()
-}
-
-// Start begins to connect to every server, in the background, and keeps them connected until Close. A server
-// that cannot be reached is no error: List says so.
+// Start begins to connect to every server and keeps them connected until Close. A server that cannot be reached is no error: List says so.
 func (m *Servers) Start() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.stop != nil || m.closed {
+	if m.started || m.life.Err() != nil {
 		return
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	m.stop = stop
+	m.started = true
 	for _, s := range m.byName {
-		m.runs.Go(func() { s.run(ctx) })
+		m.runs.Go(func() { s.run(m.life) })
 	}
 }
 
-// Close disconnects every server and ends every child process; calls under way get an unknown outcome, so
-// close after whatever calls. It returns when no goroutine and no process is left: some seconds, for a child that
-// does not listen. Closing again waits for the same.
+// Close disconnects every server and ends every child process. Calls under way get an unknown outcome, so close after whatever calls. It
+// returns when no goroutine and no process is left: some seconds, for a child that does not listen.
 func (m *Servers) Close() error {
-	m.mu.Lock()
-	m.closed = true
-	stop := m.stop
+	m.mu.Lock() // whoever starts has started, or does not any more
+	m.stop()
 	m.mu.Unlock()
-	if stop != nil {
-		stop()
-	}
 	m.runs.Wait()
 	return nil
 }
 
-// Ready waits until every server is connected or has failed once, so that a first turn does not miss the
-// tools of a server that is merely starting. It takes at most the longest ConnectTimeout. An error is that of ctx.
+// Ready waits until every server is connected or has failed once, so that a first turn does not miss the tools of one that is merely
+// starting: at most the longest ConnectTimeout. An error is that of ctx.
 func (m *Servers) Ready(ctx context.Context) error {
 	m.mu.Lock()
-	started := m.stop != nil && !m.closed
+	started := m.started && m.life.Err() == nil
 	m.mu.Unlock()
 	if !started {
 		return nil
@@ -114,9 +101,8 @@ func (m *Servers) Ready(ctx context.Context) error {
 	return nil
 }
 
-// List implements [agent.Tools]. It waits for servers that were never tried, as Ready does but for 10 s at most: what starts slowly must not
-// hold up every chat. Otherwise it answers at once with what the servers last listed. A server with some unusable tools is listed with the others
-// and has a fault that names them. Callers own the slices, not the schemas.
+// List implements [agent.Tools]. It waits for servers that were never tried, but not for long: what starts slowly must not hold up every
+// chat. Else it answers at once. A server with unusable tools has a fault that names them. Callers own the slices, not the schemas.
 func (m *Servers) List(ctx context.Context) ([]agent.ToolSpec, []agent.ServerFault, error) {
 	soon, stop := context.WithTimeout(ctx, m.patience)
 	defer stop()

@@ -234,9 +234,8 @@ func TestACallWaitsForAnAnnouncedList(t *testing.T) {
 
 func TestADeadServerIsAFaultAndNoMore(t *testing.T) {
 	refused := mcpserver.Serve(t, http.NotFoundHandler(), "/mcp")
-	refused.Stop()
 	log := &logged{}
-	m := startWith(t, quick, log, map[string]Server{
+	servers := map[string]Server{
 		"files":   {InProcess: mcpserver.New("x", ledger(t)).InProcess},
 		"missing": {Command: []string{"/no/such/program"}},
 		"nowhere": {Command: []string{"no-such-program-on-the-path"}},
@@ -247,7 +246,9 @@ func TestADeadServerIsAFaultAndNoMore(t *testing.T) {
 		"denied": {URL: mcpserver.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "bad "+r.Header.Get("Authorization"), http.StatusUnauthorized)
 		}), "/").URL, Headers: map[string]string{"Authorization": "Bearer sekret-bearer"}},
-	})
+	}
+	refused.Stop() // last, so that none of the others gets its port
+	m := startWith(t, quick, log, servers)
 	specs, faults, err := m.List(within(t))
 	if err != nil || len(specs) == 0 {
 		t.Fatalf("%d tools, %v", len(specs), err)
@@ -309,7 +310,11 @@ func TestBeforeStartAndAfterClose(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(within(t))
 	ran := make(chan error, 1)
-	go func() { ran <- m.Run(ctx) }()
+	go func() {
+		m.Start()
+		<-ctx.Done()
+		ran <- m.Close()
+	}()
 	eventually(t, m, "files", up(m, "files"))
 	tool := spec(t, m, "files", "write").Tool
 	stop()

@@ -25,13 +25,10 @@ type tool struct {
 	schema *schema.Schema
 }
 
-// bind ties a definition to where the operator said its server is: the same words from another program or address are
-// another tool, so a grant ends when an entry's command or url changes (REQUIREMENTS 5.10).
+// bind ties a definition to where the operator said its server is: the same words from another program or address are another tool, so a
+// grant ends when an entry's command or url changes.
 func (s Server) bind(d permission.Digest) permission.Digest {
-	where, err := json.Marshal([]any{d, s.Command, s.Dir, s.URL})
-	if err != nil { // strings always marshal
-		return d
-	}
+	where, _ := json.Marshal([]any{d, s.Command, s.Dir, s.URL}) // strings always marshal
 	sum := sha256.Sum256(where)
 	return permission.Digest(hex.EncodeToString(sum[:]))
 }
@@ -48,10 +45,9 @@ func nameIn(raw json.RawMessage) string {
 	return cmp.Or(oneline.Brief(stringOf(m.Name), 60), "?")
 }
 
-// readTool reads one member of tools/list. It reads names exactly and takes nonsense in optional fields for
-// their absence: a wrong hint is no hint, which is the careful reading.
+// readTool reads one member of tools/list: names exactly, and nonsense in optional fields as their absence, which is the careful reading.
 func readTool(server string, cfg Server, raw json.RawMessage, q *schema.Quota) (*tool, *badTool) {
-	var m map[string]json.RawMessage
+	var m object
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil, &badTool{"?", "its definition is not a JSON object"}
 	}
@@ -67,7 +63,8 @@ func readTool(server string, cfg Server, raw json.RawMessage, q *schema.Quota) (
 	case oneline.Printable(name) != name:
 		return bad("its name holds characters that cannot be seen")
 	}
-	if needsTask(m["execution"]) {
+	var execution object
+	if json.Unmarshal(m["execution"], &execution) == nil && stringOf(execution["taskSupport"]) == string(mcp.TaskSupportRequired) {
 		return bad("it can only be called as a task, and nod calls no tool that way")
 	}
 	input := m["inputSchema"]
@@ -82,9 +79,7 @@ func readTool(server string, cfg Server, raw json.RawMessage, q *schema.Quota) (
 	hints, hinted := readHints(m["annotations"])
 	// The digest is over what the server said, before anything is cut or filled in.
 	digest := cfg.bind(permission.DefinitionDigest(name, title, description, m["inputSchema"], m["outputSchema"], m["annotations"]))
-	if title == "" {
-		title = hinted
-	}
+	title = cmp.Or(title, hinted)
 	return &tool{schema: checked, spec: agent.ToolSpec{
 		Tool:        permission.Tool{Server: server, Name: name, Definition: digest},
 		Title:       oneline.Brief(title, 100),
@@ -99,12 +94,6 @@ func readTool(server string, cfg Server, raw json.RawMessage, q *schema.Quota) (
 	}}, nil
 }
 
-// needsTask reports a tool that its server runs as a task only: every call of it would be refused.
-func needsTask(execution json.RawMessage) bool {
-	var m map[string]json.RawMessage
-	return json.Unmarshal(execution, &m) == nil && stringOf(m["taskSupport"]) == string(mcp.TaskSupportRequired)
-}
-
 // badHeaders is a tool whose arguments are to be sent as HTTP headers too, in a way that MCP forbids: it must not be offered.
 func badHeaders(t *tool) *badTool {
 	name := t.spec.Tool.Name
@@ -117,18 +106,16 @@ func badHeaders(t *tool) *badTool {
 
 // readHints reads annotations hint by hint; the title among them is for people.
 func readHints(raw json.RawMessage) (h permission.Hints, title string) {
-	var m map[string]json.RawMessage
+	var m object
 	if json.Unmarshal(raw, &m) != nil {
 		return h, ""
 	}
 	hint := func(name string) *bool {
-		switch string(bytes.TrimSpace(m[name])) {
-		case "true":
-			return ptr(true)
-		case "false":
-			return ptr(false)
+		var b *bool
+		if json.Unmarshal(m[name], &b) != nil {
+			return nil
 		}
-		return nil
+		return b
 	}
 	return permission.Hints{
 		ReadOnly: hint("readOnlyHint"), Destructive: hint("destructiveHint"),
@@ -136,44 +123,33 @@ func readHints(raw json.RawMessage) (h permission.Hints, title string) {
 	}, stringOf(m["title"])
 }
 
-// page is one page of tools/list.
-type page struct {
-	tools []json.RawMessage
-	next  string
-}
-
-func readPage(raw json.RawMessage) (p page, err error) {
-	var m map[string]json.RawMessage
+// readPage reads one page of tools/list.
+func readPage(raw json.RawMessage) (tools []json.RawMessage, next string, err error) {
+	var m object
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return p, errors.New("its list of tools is not a JSON object")
+		return nil, "", errors.New("its list of tools is not a JSON object")
 	}
-	if err := json.Unmarshal(m["tools"], &p.tools); err != nil {
-		return p, errors.New("its list of tools is not a list")
+	if err := json.Unmarshal(m["tools"], &tools); err != nil {
+		return nil, "", errors.New("its list of tools is not a list")
 	}
-	p.next = stringOf(m["nextCursor"])
-	return p, nil
+	return tools, stringOf(m["nextCursor"]), nil
 }
 
 // complaint is the sentence about tools that are not offered, or "".
 func complaint(server string, bad []badTool) string {
-	if len(bad) == 0 {
-		return ""
-	}
 	const most = 3
 	var say []string
-	for i, b := range bad {
-		if i == most {
-			say = append(say, fmt.Sprintf("%d more tools of %s are not offered either.", len(bad)-most, server))
-			break
-		}
+	for _, b := range bad[:min(len(bad), most)] {
 		say = append(say, fmt.Sprintf("The tool %s of the server %s is not offered: %s.", b.name, server, strings.TrimSuffix(b.why, ".")))
+	}
+	if len(bad) > most {
+		say = append(say, fmt.Sprintf("%d more tools of %s are not offered either.", len(bad)-most, server))
 	}
 	return strings.Join(say, " ")
 }
 
 // stringOf is a JSON string's value, or "" for anything else.
-func stringOf(raw json.RawMessage) string {
-	var s string
+func stringOf(raw json.RawMessage) (s string) {
 	if json.Unmarshal(raw, &s) != nil {
 		return ""
 	}
@@ -191,5 +167,3 @@ func cut(s string, n int) string {
 	}
 	return text.HeadBytes(s, n) + "…"
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -189,7 +189,7 @@ func TestABurstOfAnnouncementsIsFewLists(t *testing.T) {
 	srv.mu.Unlock()
 	lists := 0
 	for range burst {
-		c.hear(mcp.JSONRPCNotification{Notification: mcp.Notification{Method: mcp.MethodNotificationToolsListChanged}})
+		c.notified(mcp.JSONRPCNotification{Notification: mcp.Notification{Method: mcp.MethodNotificationToolsListChanged}})
 	}
 	eventually(t, m, "files", func() bool { lists++; return c.read.Load() == burst })
 	if lists >= burst {

@@ -7,6 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,104 +21,80 @@ import (
 	"github.com/nodhq/nod/adapters/mcp/oneline"
 )
 
-// trace is what one request left behind on its way. Requests carry it in their context.
-type trace struct {
-	mu      sync.Mutex
-	results map[string]json.RawMessage // raw results by method
+// notes are what one request left behind on its way.
+type notes struct {
+	results map[string]json.RawMessage // raw results by method; copied to be changed
 	refused *mcp.JSONRPCErrorDetails   // the server's JSON-RPC error, if that was its answer
-	calls   int                        // how often tools/call was sent: again with each set of answers
+	calls   int                        // how often tools/call was sent: again with each set of answers. A call must not happen twice
 	lacks   string                     // why the call could not be continued
 
-	reached atomic.Bool  // HTTP: a connection was handed out for it: bytes may have left
-	status  atomic.Int32 // HTTP: of the last response
-	stale   atomic.Bool  // HTTP: it said that the server does not know the session
-	untaken atomic.Bool  // HTTP: it said that the request was not taken
-	big     atomic.Bool  // HTTP: the body was too large
+	reached bool // HTTP: a connection was handed out for it: bytes may have left
+	status  int  // HTTP: of the last response
+	stale   bool // HTTP: it said that the server does not know the session
+	untaken bool // HTTP: it said that the request was not taken
+}
+
+// trace is where a request, which carries it in its context, leaves its notes.
+type trace struct {
+	mu sync.Mutex
+	n  notes
 }
 
 type traceKey struct{}
 
 func withTrace(ctx context.Context) (context.Context, *trace) {
-	t := &trace{results: map[string]json.RawMessage{}}
+	t := &trace{}
 	return context.WithValue(ctx, traceKey{}, t), t
 }
 
+// traceOf is the trace that a context carries, or one that nobody reads.
 func traceOf(ctx context.Context) *trace {
-	t, _ := ctx.Value(traceKey{}).(*trace)
-	return t
+	if t, ok := ctx.Value(traceKey{}).(*trace); ok {
+		return t
+	}
+	return &trace{}
 }
 
-func (t *trace) result(method mcp.MCPMethod) json.RawMessage {
+func (t *trace) read() notes {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.results[string(method)]
+	return t.n
 }
 
-func (t *trace) refusal() *mcp.JSONRPCErrorDetails {
+func (t *trace) write(change func(*notes)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.refused
+	change(&t.n)
 }
 
 // begin forgets what an earlier request of the same method left: of a call that was continued only the last answer counts.
-func (t *trace) begin(req transport.JSONRPCRequest) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.results, req.Method)
-	t.refused = nil
-	t.status.Store(0)
-	t.stale.Store(false)
-	t.untaken.Store(false)
-	t.big.Store(false)
+func (n *notes) begin(req transport.JSONRPCRequest) {
+	n.results = maps.Clone(n.results)
+	delete(n.results, req.Method)
+	n.refused, n.status, n.stale, n.untaken = nil, 0, false, false
 	if req.Method == string(mcp.MethodToolsCall) {
-		t.calls++
+		n.calls++
 	}
 }
 
-// unanswered notes what the server asked for and did not get. The first counts. A nil trace takes no notes.
+// unanswered notes what the server asked for and did not get. The first counts.
 func (t *trace) unanswered(what string) {
-	if t == nil {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.lacks = cmp.Or(t.lacks, what)
+	t.write(func(n *notes) { n.lacks = cmp.Or(n.lacks, what) })
 }
 
-// rounds is how often the call was sent, and why it could not be continued, if so.
-func (t *trace) rounds() (calls int, lacks string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.calls, t.lacks
-}
-
-// calling reports that the request is a tool call, which must not happen twice. A nil trace is none.
-func (t *trace) calling() bool {
-	if t == nil {
-		return false
-	}
-	calls, _ := t.rounds()
-	return calls > 0
-}
-
-// note keeps an answer, if it is one to this very request: servers answer stale sessions with id null, and
-// mcp-go's SSE takes a server's own request for an answer.
-func (t *trace) note(req transport.JSONRPCRequest, r *transport.JSONRPCResponse) {
-	if r == nil || r.ID.String() != req.ID.String() {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// keep keeps an answer to this very request: stale sessions are answered with id null, and SSE takes a server's request for an answer.
+func (n *notes) keep(req transport.JSONRPCRequest, r *transport.JSONRPCResponse) {
 	switch {
+	case r.ID.String() != req.ID.String():
 	case r.Error != nil:
-		t.refused = r.Error
+		n.refused = r.Error
 	case len(r.Result) > 0 && string(r.Result) != "null":
-		t.results[req.Method], t.refused = r.Result, nil
+		n.results, n.refused = maps.Collect(maps.All(n.results)), nil
+		n.results[req.Method] = r.Result
 	}
 }
 
-// wire is what our transports share. Each embeds one of mcp-go's, so that the client still finds the methods
-// it looks for by type assertion, and sends through send.
+// wire is what our transports share. Each embeds one of mcp-go's, for the client looks for its methods by type assertion.
 type wire struct {
 	patience time.Duration // for mcp-go to return once the context ended
 	asked    func(context.Context, transport.JSONRPCRequest) *transport.JSONRPCResponse
@@ -150,55 +130,55 @@ func (w *wire) end() {
 	w.busy.Wait()
 }
 
-// send sends in a goroutine of its own, because mcp-go writes to stdin and calls in-process handlers without
-// looking at the context. It keeps the answer in the request's trace.
+// send sends in a goroutine of its own, because mcp-go writes to stdin and calls in-process handlers without looking at the context.
 func (w *wire) send(ctx context.Context, req transport.JSONRPCRequest, next sendFunc) (*transport.JSONRPCResponse, error) {
 	if !w.enter() {
 		return nil, errClosed
 	}
 	t := traceOf(ctx)
-	if t != nil {
-		t.begin(req)
-	}
+	t.write(func(n *notes) { n.begin(req) })
 	done := make(chan answer, 1)
 	go func() {
 		defer w.busy.Done()
-		done <- guarded(ctx, req, next)
+		var a answer
+		defer func() {
+			if p := recover(); p != nil { // of an in-process tool: whether it did its work is unknown then
+				a = answer{err: fmt.Errorf("panic: %v", p)}
+			}
+			done <- a
+		}()
+		a.r, a.err = next(ctx, req)
 	}()
 	var a answer
 	select {
 	case a = <-done:
 	case <-ctx.Done():
 		// Its answer may be here already, and HTTP must be given the time to say whether it got a connection.
-		patience := time.NewTimer(w.patience)
-		defer patience.Stop()
 		select {
 		case a = <-done:
-		case <-patience.C:
+		case <-time.After(w.patience):
 			a.err = ctx.Err()
 		}
 	}
-	if a.err != nil {
+	if a.err != nil || a.r == nil {
 		return nil, a.err
 	}
-	if t != nil {
-		t.note(req, a.r)
-	}
-	if req.Method == string(mcp.MethodToolsCall) && a.r != nil && a.r.Error == nil {
+	t.write(func(n *notes) { n.keep(req, a.r) })
+	switch {
+	case a.r.Error != nil:
+	case req.Method == string(mcp.MethodToolsCall):
 		if err := w.continues(a.r.Result); err != nil {
 			t.unanswered(err.Error())
 			return nil, err
 		}
-	}
-	if req.Method == string(mcp.MethodToolsList) && a.r != nil && a.r.Error == nil {
-		a.r = readable(a.r)
+	case req.Method == string(mcp.MethodToolsList):
+		return readable(a.r), nil
 	}
 	return a.r, nil
 }
 
-// continues refuses an answer after which mcp-go would send the call again without anything new in it: one that asks
-// for input and names none, which means "try again", or names what we cannot give. It reads with mcp-go's own eyes, so that
-// there is no answer that only one of us takes for a question.
+// continues refuses an answer after which mcp-go would send the call again without anything new in it: one that asks for input and names
+// none, or names what we cannot give. It reads with mcp-go's own eyes, so that there is no answer that only one of us takes for a question.
 func (w *wire) continues(raw json.RawMessage) error {
 	if !bytes.Contains(raw, []byte(mcp.ResultTypeInputRequired)) && !bytes.Contains(raw, []byte(`\u`)) {
 		return nil // however it is written: this would be in it
@@ -221,40 +201,18 @@ func (w *wire) continues(raw json.RawMessage) error {
 	return nil
 }
 
-// guarded turns a panic of an in-process tool into an error: whether the tool did its work is unknown then.
-func guarded(ctx context.Context, req transport.JSONRPCRequest, next sendFunc) (a answer) {
-	defer func() {
-		if p := recover(); p != nil {
-			a = answer{err: fmt.Errorf("panic: %v", p)}
-		}
-	}()
-	a.r, a.err = next(ctx, req)
-	return a
-}
-
-// readable is a tools/list answer without the tools that mcp-go's types cannot hold: one of them would fail
-// the whole list. We read the tools from the raw bytes; mcp-go wants them for the headers of its requests.
+// readable is a tools/list answer without the tools that mcp-go's types cannot hold: one of them would fail the whole list. We read the
+// tools from the raw bytes; mcp-go wants them for the headers of its requests.
 func readable(r *transport.JSONRPCResponse) *transport.JSONRPCResponse {
-	var page map[string]json.RawMessage
+	var page object
 	var tools []json.RawMessage
 	if json.Unmarshal(r.Result, &page) != nil || json.Unmarshal(page["tools"], &tools) != nil {
 		return r
 	}
-	good := make([]json.RawMessage, 0, len(tools))
-	for _, raw := range tools {
-		var t mcp.Tool
-		if json.Unmarshal(raw, &t) == nil {
-			good = append(good, raw)
-		}
-	}
-	var err error
-	if page["tools"], err = json.Marshal(good); err != nil {
-		return r
-	}
 	copied := *r
-	if copied.Result, err = json.Marshal(page); err != nil {
-		return r
-	}
+	tools = slices.DeleteFunc(tools, func(raw json.RawMessage) bool { return json.Unmarshal(raw, new(mcp.Tool)) != nil })
+	page["tools"], _ = json.Marshal(tools) // it was JSON before
+	copied.Result, _ = json.Marshal(page)
 	return &copied
 }
 
@@ -300,8 +258,11 @@ func (t *stdioWire) SetRequestHandler(transport.RequestHandler) {
 type httpWire struct {
 	*transport.StreamableHTTP
 	*wire
-	reply   *replier
-	version atomic.Value // string
+	client  *http.Client
+	url     string
+	life    context.Context // of the conn
+	failed  func(error)     // hears of an answer that did not reach the server
+	version atomic.Value    // string
 }
 
 func (t *httpWire) SetProtocolVersion(v string) {
@@ -330,11 +291,45 @@ func (t *httpWire) SetRequestHandler(transport.RequestHandler) {
 		if t.enter() {
 			go func() {
 				defer t.busy.Done()
-				t.reply.post(t.asked(ctx, req))
+				if err := t.post(t.asked(ctx, req)); err != nil {
+					t.failed(err)
+				}
 			}()
 		}
 		return nil, nil
 	})
+}
+
+// post answers a request of the server's. mcp-go gives whoever answers 30 seconds; people take longer.
+func (t *httpWire) post(resp *transport.JSONRPCResponse) error {
+	body, err := json.Marshal(resp)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(t.life, maxReply)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if id := t.GetSessionId(); id != "" {
+		req.Header.Set(transport.HeaderKeySessionID, id)
+	}
+	if v := t.spoken(); v != "" {
+		req.Header.Set(transport.HeaderKeyProtocolVersion, v)
+	}
+	got, err := t.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer got.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(got.Body, maxErrorBody)) // nothing that it says changes anything
+	if got.StatusCode >= 300 {
+		return errStatus(got.StatusCode)
+	}
+	return nil
 }
 
 // sseWire speaks HTTP with a separate event stream.
@@ -344,8 +339,7 @@ type sseWire struct {
 }
 
 func (t *sseWire) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	// mcp-go takes a server's own request (a ping) for the answer to ours of the same id. Strings of ours
-	// never meet a server's numbers.
+	// mcp-go takes a server's own request (a ping) for the answer to ours of the same id. Our strings never meet a server's numbers.
 	req.ID = mcp.NewRequestId("nod-" + strings.TrimPrefix(req.ID.String(), "int64:"))
 	// Given a deadline, mcp-go's SSE ends a moment before it with an error of its own, as if the server had failed.
 	r, err := t.send(undated{ctx}, req, t.SSE.SendRequest)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net"
 	"net/url"
 	"os/exec"
@@ -18,16 +19,14 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/nodhq/nod/adapters/mcp/child"
-	"github.com/nodhq/nod/adapters/mcp/confine"
 	"github.com/nodhq/nod/adapters/mcp/oneline"
 	"github.com/nodhq/nod/core/agent"
 )
 
 var errClosed = errors.New("the connection is closed")
 
-// callError is a failed call: a sentence for people, and which of the errors that callers look for it is. The
-// cause is logged where it happened and is not part of it: it may hold what a server echoed.
+// callError is a failed call: a sentence for people, and which error callers look for. The cause, which may hold a server's words, is only
+// logged.
 type callError struct {
 	say string
 	is  error
@@ -36,31 +35,24 @@ type callError struct {
 func (e *callError) Error() string { return e.say }
 func (e *callError) Unwrap() error { return e.is }
 
-func notRun(format string, a ...any) error {
-	return &callError{fmt.Sprintf(format, a...), agent.ErrNotRun}
+// notRun is the error of a tool that certainly was not run; format goes on after that.
+func notRun(name, format string, a ...any) error {
+	return &callError{oneline.Brief(name, 60) + " was not run" + fmt.Sprintf(format, a...), agent.ErrNotRun}
 }
 
-// why says in a few words of ours why a connection failed, or "" for what it has no words for. It never quotes an error that could hold an
-// address with a key in it, or what a server sent.
+// why says in a few words of ours why a connection failed, or "". It quotes neither a server nor an error that could hold a key.
 func why(err error, cfg Server) string {
-	var dns *net.DNSError
+	program := oneline.Printable(strings.Join(cfg.Command[:min(len(cfg.Command), 1)], ""))
 	var status errStatus
-	var path *fs.PathError
-	var word *sayError
-	var bounds *confine.Error
-	var start *child.Error
+	var words *oneline.Error
 	switch {
-	case errors.As(err, &word):
-		return word.say
-	case errors.As(err, &bounds):
-		return bounds.Say
-	case errors.As(err, &start):
-		return start.Say
-	case errors.Is(err, exec.ErrNotFound), errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("the command %q was not found", program(cfg))
+	case errors.As(err, &words):
+		return words.Say
+	case errors.Is(err, exec.ErrNotFound), errors.As(err, new(*fs.PathError)) && errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("the command %q was not found", program)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Sprintf("the command %q may not be run", program(cfg))
-	case errors.As(err, &dns):
+		return fmt.Sprintf("the command %q may not be run", program)
+	case errors.As(err, new(*net.DNSError)):
 		return "its host name is not known"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
@@ -83,20 +75,7 @@ func why(err error, cfg Server) string {
 	}
 }
 
-// sayError carries words of ours through why.
-type sayError struct{ say string }
-
-func (e *sayError) Error() string { return e.say }
-
-func program(cfg Server) string {
-	if len(cfg.Command) == 0 {
-		return ""
-	}
-	return oneline.Printable(cfg.Command[0])
-}
-
-// cleaner returns a function that takes this server's secrets out of a text: header and environment values,
-// and what its URL carries besides the address.
+// cleaner takes a server's secrets out of a text: header and environment values, and what its URL carries besides the address.
 func cleaner(cfg Server) func(string) string {
 	secrets := map[string]bool{}
 	add := func(s string) {
@@ -107,10 +86,9 @@ func cleaner(cfg Server) func(string) string {
 		}
 	}
 	for _, v := range cfg.Headers {
+		_, token, _ := strings.Cut(v, " ")
 		add(v)
-		if _, token, ok := strings.Cut(v, " "); ok {
-			add(token)
-		}
+		add(token)
 	}
 	for _, v := range cfg.Env {
 		add(v)
@@ -126,13 +104,9 @@ func cleaner(cfg Server) func(string) string {
 			add(p)
 		}
 	}
-	var pairs []string
-	for s := range secrets {
-		pairs = append(pairs, s)
-	}
-	slices.SortFunc(pairs, func(a, b string) int { return len(b) - len(a) }) // the longest first
 	var list []string
-	for _, s := range pairs {
+	longer := func(a, b string) int { return len(b) - len(a) }
+	for _, s := range slices.SortedFunc(maps.Keys(secrets), longer) {
 		list = append(list, s, "[secret]")
 	}
 	return strings.NewReplacer(list...).Replace
@@ -150,8 +124,7 @@ func span(d time.Duration) string {
 	}
 }
 
-// quiet is a log handler that says everything at debug level and without secrets: mcp-go logs what is
-// ordinary here (a server that offers no stream of notifications) as errors.
+// quiet is a log handler that says everything at debug level and without secrets: mcp-go logs ordinary things as errors.
 type quiet struct {
 	slog.Handler
 	clean func(string) string

@@ -78,7 +78,7 @@ func TestAliasIsInjective(t *testing.T) {
 
 func TestTableMapsBack(t *testing.T) {
 	specs := []agent.ToolSpec{spec("a_b", "c", ""), spec("a", "b_c", ""), spec("a__b", "c", ""), spec("a", "b__c", ""), spec("a", "b_c", "")}
-	names, kept := tabulate(specs)
+	names, kept := byAlias(specs)
 	if len(kept) != 4 || len(names) != 4 {
 		t.Fatalf("%d kept, %d names; want 4 (one was listed twice)", len(kept), len(names))
 	}

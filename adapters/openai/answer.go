@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,11 +15,10 @@ import (
 	"github.com/nodhq/nod/core/permission"
 )
 
-// answer gathers a reply from its chunks. openai-go's own accumulator merges what services without call indexes send,
-// sums repeated usage and drops what it does not know. This one reads the raw chunk.
+// answer gathers a reply from its raw chunks. openai-go's accumulator merges calls without index, sums repeated usage, drops what is new.
 type answer struct {
 	text   strings.Builder
-	calls  []*piece
+	calls  []*partialCall
 	usage  turn.Usage
 	finish string
 	done   bool // [DONE] was seen
@@ -27,8 +27,8 @@ type answer struct {
 	think  thinking
 }
 
-// piece is a call as far as it has come.
-type piece struct {
+// partialCall is a call as far as it has come.
+type partialCall struct {
 	index int // -1: the service gives none
 	id    string
 	name  string
@@ -46,9 +46,7 @@ func (a *answer) chunk(data []byte, emit func(string)) *fault {
 		return refusal(data, 0)
 	}
 	a.chunks++
-	if u := root.Get("usage"); u.IsObject() {
-		a.used(u)
-	}
+	a.used(root.Get("usage"))
 	for i, c := range root.Get("choices").Array() {
 		if n := c.Get("index"); n.Exists() && n.Int() != 0 || !n.Exists() && i != 0 {
 			continue // one answer was asked for
@@ -66,30 +64,15 @@ func (a *answer) chunk(data []byte, emit func(string)) *fault {
 }
 
 func (a *answer) part(d gjson.Result, emit func(string)) {
-	d.ForEach(func(key, v gjson.Result) bool {
-		switch key.Str {
-		case "content":
-			a.say(a.think.cut(words(v)), emit)
-		case "refusal":
-			a.say(words(v), emit)
-		case "tool_calls":
-			if v.IsObject() {
-				a.call(v)
-			} else {
-				for _, c := range v.Array() {
-					a.call(c)
-				}
-			}
-		case "function_call": // the older form: one call, no id
-			if v.IsObject() {
-				a.piece(0, true, "", v.Get("name").String(), argument(v.Get("arguments")))
-			}
-		case "role", "name", "audio", "annotations": // nothing to replay
-		default:
-			a.extra.add(key.Str, v)
-		}
-		return true
-	})
+	a.say(a.think.cut(contentText(d.Get("content"))), emit)
+	a.say(contentText(d.Get("refusal")), emit)
+	for _, c := range d.Get("tool_calls").Array() { // an object counts as a list of one
+		a.call(c)
+	}
+	if c := d.Get("function_call"); c.IsObject() { // the older form: one call, no id
+		a.extend(0, "", c.Get("name").String(), argument(c.Get("arguments")))
+	}
+	a.extra.addAll(d, "content", "refusal", "tool_calls", "function_call", "role", "name", "audio", "annotations")
 }
 
 func (a *answer) say(s string, emit func(string)) {
@@ -99,8 +82,8 @@ func (a *answer) say(s string, emit func(string)) {
 	}
 }
 
-// words is a content: a string, or an array of parts of which only the text ones are for people.
-func words(v gjson.Result) string {
+// contentText is a content: a string, or an array of parts of which only the text ones are for people.
+func contentText(v gjson.Result) string {
 	if v.Type == gjson.String {
 		return v.Str
 	}
@@ -116,74 +99,52 @@ func words(v gjson.Result) string {
 }
 
 func argument(v gjson.Result) string {
-	switch {
-	case v.Type == gjson.String:
-		return v.Str
-	case v.IsObject() || v.IsArray():
+	if v.IsObject() || v.IsArray() {
 		return v.Raw // a service that forgot to make it a string
 	}
-	return ""
+	return v.Str
 }
 
 func (a *answer) call(c gjson.Result) {
 	if !c.IsObject() {
 		return
 	}
-	index, indexed := -1, false
-	switch i := c.Get("index"); i.Type {
-	case gjson.Number:
-		index, indexed = int(i.Int()), i.Int() >= 0
-	case gjson.String:
-		n, err := strconv.Atoi(i.Str)
-		index, indexed = n, err == nil && n >= 0
-	}
-	p := a.piece(index, indexed, c.Get("id").String(), c.Get("function.name").String(), argument(c.Get("function.arguments")))
-	if p == nil {
-		return
-	}
-	c.ForEach(func(key, v gjson.Result) bool {
-		switch key.Str {
-		case "index", "id", "type", "function":
-		default:
-			p.extra.add(key.Str, v)
+	index := -1 // the service gives none
+	if i := c.Get("index"); i.Type == gjson.Number || i.Type == gjson.String {
+		if n, err := strconv.Atoi(i.String()); err == nil && n >= 0 {
+			index = n
 		}
-		return true
-	})
+	}
+	if p := a.extend(index, c.Get("id").String(), c.Get("function.name").String(), argument(c.Get("function.arguments"))); p != nil {
+		p.extra.addAll(c, "index", "id", "type", "function")
+	}
 }
 
-// piece finds the call that a delta goes on with, or begins a new one, and adds to it.
-func (a *answer) piece(index int, indexed bool, id, name, args string) *piece {
-	p := a.find(index, indexed, id, name)
-	if p != nil && p.over(id, name, args) {
-		p = nil
-	}
-	if p == nil {
-		if id == "" && name == "" && (args == "" || !indexed) {
+// extend finds the call that a delta goes on with, or begins a new one, and adds to it.
+func (a *answer) extend(index int, id, name, args string) *partialCall {
+	p := a.find(index, id, name)
+	if p == nil || p.over(id, name, args) {
+		if id == "" && name == "" && (args == "" || index < 0) {
 			return nil // belongs to nothing
 		}
-		if !indexed {
-			index = -1
-		}
-		p = &piece{index: index}
+		p = &partialCall{index: index}
 		a.calls = append(a.calls, p)
 	}
-	if p.id == "" {
-		p.id = id
-	}
+	p.id = cmp.Or(p.id, id)
 	switch {
-	case p.name == "" || name == p.name:
-		p.name += strings.TrimPrefix(name, p.name)
-	case len(p.args) == 0:
+	case p.name == "":
+		p.name = name
+	case name != p.name && len(p.args) == 0:
 		p.name += name // in pieces
 	}
 	p.args = append(p.args, args...)
 	return p
 }
 
-func (a *answer) find(index int, indexed bool, id, name string) *piece {
+func (a *answer) find(index int, id, name string) *partialCall {
 	for _, p := range slices.Backward(a.calls) {
 		switch {
-		case indexed && p.index >= 0:
+		case index >= 0 && p.index >= 0:
 			if p.index == index {
 				return p
 			}
@@ -191,10 +152,7 @@ func (a *answer) find(index int, indexed bool, id, name string) *piece {
 			if p.id == id {
 				return p
 			}
-		case name != "":
-			if p.name == name {
-				return p
-			}
+		case name != "" && p.name != name:
 			return nil
 		default:
 			return p // neither index nor id nor name: the last one goes on
@@ -203,9 +161,9 @@ func (a *answer) find(index int, indexed bool, id, name string) *piece {
 	return nil
 }
 
-// over reports whether a delta that was sent to p's place must be another call: another id; or, where ids are
-// missing or the same, another beginning after p's arguments are complete.
-func (p *piece) over(id, name, args string) bool {
+// over reports whether a delta that was sent to p's place must be another call: another id; or, where ids are missing or the same, another
+// beginning after p's arguments are complete.
+func (p *partialCall) over(id, name, args string) bool {
 	if id != "" && p.id != "" && id != p.id {
 		return true
 	}
@@ -235,8 +193,7 @@ func (a *answer) used(u gjson.Result) {
 	}
 }
 
-// whole reports whether the answer came to its end. A finish reason is not always given, and never decides alone
-// whether there are calls: some services say "stop" with them.
+// whole reports whether the answer came to its end. A finish reason is not always given, and "stop" may stand with calls.
 func (a *answer) whole() bool {
 	return a.finish != "" || a.done && (a.text.Len() > 0 || len(a.calls) > 0)
 }
@@ -247,7 +204,7 @@ func (a *answer) short() bool {
 }
 
 // reply is what the caller gets. A cut one has no calls: their arguments may be half of what was meant.
-func (a *answer) reply(t table, faults []string) agent.Reply {
+func (a *answer) reply(byAlias map[string]permission.Tool, faults []string) agent.Reply {
 	r := agent.Reply{Text: clean(a.text.String()), Usage: a.usage, Extra: a.extra.object(), Faults: faults}
 	if r.Cut = !a.whole() || a.short(); r.Cut {
 		r.Extra = nil
@@ -260,7 +217,7 @@ func (a *answer) reply(t table, faults []string) agent.Reply {
 			id = fmt.Sprintf("call_%d", n)
 		}
 		seen[id] = true
-		tool, known := t[p.name]
+		tool, known := byAlias[p.name]
 		if !known {
 			tool = permission.Tool{Name: p.name}
 		}
@@ -281,52 +238,52 @@ type field struct {
 // maxExtra bounds what is stored and sent back with every later request.
 const maxExtra = 1 << 20
 
-func (f *fields) add(key string, v gjson.Result) {
-	if v.Type == gjson.Null || key == "" {
-		return
-	}
-	if *f == nil {
-		*f = fields{}
-	}
-	x := (*f)[key]
-	if x == nil {
-		x = &field{}
-		(*f)[key] = x
-	}
-	switch {
-	case v.Type == gjson.String:
-		x.text.WriteString(v.Str)
-	case v.IsArray():
-		for _, e := range v.Array() {
-			x.list = append(x.list, e.Raw)
+// addAll adds the members of an object, but for those that are read otherwise.
+func (f *fields) addAll(object gjson.Result, but ...string) {
+	object.ForEach(func(key, v gjson.Result) bool {
+		if v.Type == gjson.Null || key.Str == "" || slices.Contains(but, key.Str) {
+			return true
 		}
-	default:
-		x.raw = v.Raw
-	}
+		if *f == nil {
+			*f = fields{}
+		}
+		x := (*f)[key.Str]
+		if x == nil {
+			x = &field{}
+			(*f)[key.Str] = x
+		}
+		switch {
+		case v.Type == gjson.String:
+			x.text.WriteString(v.Str)
+		case v.IsArray():
+			for _, e := range v.Array() {
+				x.list = append(x.list, e.Raw)
+			}
+		default:
+			x.raw = v.Raw
+		}
+		return true
+	})
 }
 
 // object is the fields as one JSON object, or nil. One that is too large to carry along is left out.
 func (f fields) object() json.RawMessage {
-	out := map[string]json.RawMessage{}
-	size := 0
+	out, size := map[string]json.RawMessage{}, 0
 	for key, x := range f {
-		var v []byte
+		v := json.RawMessage(x.raw)
 		switch {
 		case x.raw != "":
-			v = []byte(x.raw)
 		case x.list != nil:
-			v = []byte("[" + strings.Join(x.list, ",") + "]")
+			v = json.RawMessage("[" + strings.Join(x.list, ",") + "]")
 		case x.text.Len() > 0:
 			v, _ = json.Marshal(clean(x.text.String())) // a string always encodes
 		default:
 			continue
 		}
-		if size += len(v); size > maxExtra {
-			return nil
-		}
 		out[key] = v
+		size += len(v)
 	}
-	if len(out) == 0 {
+	if len(out) == 0 || size > maxExtra {
 		return nil
 	}
 	b, err := json.Marshal(out)
@@ -334,4 +291,62 @@ func (f fields) object() json.RawMessage {
 		return nil
 	}
 	return b
+}
+
+// thinking leaves a model's thoughts out of its text: some local services send them as <think>…</think> at its beginning.
+type thinking struct {
+	held string // what may still turn out to be the beginning tag, or a part of the end tag
+	in   thoughts
+}
+
+type thoughts uint8
+
+const (
+	unsure thoughts = iota // nothing but white space and a part of the tag has come
+	inside
+	gap // white space after the end tag
+	over
+
+	thinkBegins, thinkEnds = "<think>", "</think>"
+)
+
+// cut takes the next piece of text and returns what of it is for people.
+func (t *thinking) cut(piece string) string {
+	if t.in == over {
+		return piece
+	}
+	t.held += piece
+	if t.in == unsure {
+		bare := strings.TrimLeft(t.held, " \t\r\n")
+		switch {
+		case strings.HasPrefix(bare, thinkBegins):
+			t.in, t.held = inside, bare[len(thinkBegins):]
+		case strings.HasPrefix(thinkBegins, bare):
+			return "" // more has to come
+		default:
+			return t.rest()
+		}
+	}
+	if t.in == inside {
+		_, after, ended := strings.Cut(t.held, thinkEnds)
+		if !ended {
+			t.held = t.held[max(0, len(t.held)-len(thinkEnds)+1):]
+			return ""
+		}
+		t.in, t.held = gap, after
+	}
+	if t.held = strings.TrimLeft(t.held, " \t\r\n"); t.held == "" {
+		return ""
+	}
+	return t.rest()
+}
+
+// rest ends the filter and gives what it still held.
+func (t *thinking) rest() string {
+	if t.in == inside {
+		return ""
+	}
+	out := t.held
+	t.in, t.held = over, ""
+	return out
 }

@@ -23,31 +23,32 @@ type event struct {
 // events reads server-sent events the way services really send them: with LF or CRLF, with comments, with or
 // without the space, without the blank line at the end, or with only one newline between events.
 type events struct {
-	in   *bufio.Reader
-	kind string
-	data []byte
-	out  []byte
-	held []byte // a line that was read too early
-	end  error
+	lines *bufio.Scanner
+	again bool // the line was read too early: it is the next one, too
+	end   error
+	kind  string
+	data  []byte
+	out   []byte
+}
+
+func newEvents(in io.Reader) *events {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxEvent)
+	return &events{lines: lines}
 }
 
 // next returns the next event. io.EOF means that the stream ended between events; any other error, that it was cut.
 func (e *events) next() (event, error) {
 	for {
 		line, err := e.line()
-		if err != nil {
-			if whole(e.data) {
-				return e.take(), nil // the error comes again at the next call
-			}
-			if len(e.data) > 0 && errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
+		switch {
+		case err != nil && whole(e.data), err == nil && len(line) == 0 && len(e.data) > 0:
+			return e.take(), nil // an error comes again at the next call
+		case errors.Is(err, io.EOF) && len(e.data) > 0:
+			return event{}, io.ErrUnexpectedEOF
+		case err != nil:
 			return event{}, err
-		}
-		if len(line) == 0 {
-			if len(e.data) > 0 {
-				return e.take(), nil
-			}
+		case len(line) == 0:
 			e.kind = ""
 			continue
 		}
@@ -58,7 +59,7 @@ func (e *events) next() (event, error) {
 			e.kind = string(value)
 		case "data":
 			if whole(e.data) { // no blank line stood between
-				e.held = append([]byte{}, line...)
+				e.again = true
 				return e.take(), nil
 			}
 			if len(e.data) > 0 {
@@ -83,36 +84,16 @@ func whole(data []byte) bool {
 
 var done = []byte("[DONE]")
 
-// line reads up to a newline. The last line needs none.
+// line reads up to a newline. The last line needs none; after it the error stays.
 func (e *events) line() ([]byte, error) {
-	if e.held != nil {
-		line := e.held
-		e.held = nil
-		return line, nil
-	}
-	if e.end != nil {
-		return nil, e.end
-	}
-	var line []byte
-	for {
-		part, err := e.in.ReadSlice('\n')
-		if line == nil && err == nil {
-			return bytes.TrimRight(part, "\r\n"), nil
-		}
-		line = append(line, part...)
-		switch {
-		case len(line) > maxEvent:
+	if !e.again && e.end == nil && !e.lines.Scan() {
+		switch e.end = e.lines.Err(); {
+		case e.end == nil:
+			e.end = io.EOF
+		case errors.Is(e.end, bufio.ErrTooLong):
 			e.end = errLongLine
-			return nil, e.end
-		case err == nil:
-			return bytes.TrimRight(line, "\r\n"), nil
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
 		}
-		e.end = err
-		if len(line) == 0 {
-			return nil, err
-		}
-		return bytes.TrimRight(line, "\r\n"), nil
 	}
+	e.again = false
+	return bytes.TrimRight(e.lines.Bytes(), "\r"), e.end
 }

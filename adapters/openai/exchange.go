@@ -35,7 +35,7 @@ func (c *Client) attempt(ctx context.Context, talk []turn.Utterance, offered []a
 	}
 	var raw *http.Response
 	if _, err := c.service.New(ctx, param.Override[openai.ChatCompletionNewParams](json.RawMessage(sent)), option.WithResponseBodyInto(&raw)); err != nil {
-		return a, c.failed(ctx, err)
+		return a, failed(ctx, err)
 	}
 	defer raw.Body.Close()
 	watched := reader{io.LimitReader(raw.Body, maxAnswer), func() { watch.Reset(c.idle) }}
@@ -44,57 +44,50 @@ func (c *Client) attempt(ctx context.Context, talk []turn.Utterance, offered []a
 
 	first, err := peek(in)
 	switch {
-	case err != nil && !errors.Is(err, io.EOF):
-		return a, c.stalled(ctx, &fault{kind: broken, said: cause(ctx, err)})
-	case err != nil:
+	case errors.Is(err, io.EOF):
 		return a, &fault{kind: silent}
+	case err != nil:
+		return a, stalled(ctx, broken, err)
 	case first == '{':
-		return a, c.completion(ctx, a, in, emit)
+		return a, a.completion(ctx, in, emit)
 	case first == '<':
 		return a, &fault{kind: page}
 	}
-	f := c.listen(ctx, a, &events{in: in}, emit)
-	return a, f
+	return a, a.listen(ctx, newEvents(in), emit)
 }
 
 // listen reads a stream to its end.
-func (c *Client) listen(ctx context.Context, a *answer, in *events, emit func(string)) *fault {
-	for !a.done {
+func (a *answer) listen(ctx context.Context, in *events, emit func(string)) *fault {
+	for {
 		e, err := in.next()
-		if err != nil {
-			if a.whole() {
-				break // no [DONE], but the model had finished
-			}
-			if errors.Is(err, io.EOF) && a.chunks == 0 {
-				return &fault{kind: silent}
-			}
-			return c.stalled(ctx, &fault{kind: broken, said: cause(ctx, err)})
-		}
-		if bytes.HasPrefix(e.data, done) {
-			a.done = true
-			break
-		}
 		f := (*fault)(nil)
-		if e.kind == "error" {
+		switch {
+		case errors.Is(err, io.EOF) && a.chunks == 0:
+			f = &fault{kind: silent}
+		case err != nil:
+			f = stalled(ctx, broken, err)
+		case bytes.HasPrefix(e.data, done):
+			a.done = true
+			return a.verdict(emit)
+		case e.kind == "error":
 			f = refusal(e.data, 0)
-		} else {
+		default:
 			f = a.chunk(e.data, emit)
 		}
+		if f != nil && a.whole() {
+			return a.verdict(emit) // the model had finished, without [DONE] or before what came after
+		}
 		if f != nil {
-			if a.whole() {
-				break
-			}
 			return f
 		}
 	}
-	return a.verdict(emit)
 }
 
 // completion reads an answer that came in one piece.
-func (c *Client) completion(ctx context.Context, a *answer, in io.Reader, emit func(string)) *fault {
+func (a *answer) completion(ctx context.Context, in io.Reader, emit func(string)) *fault {
 	body, err := io.ReadAll(in)
 	if err != nil {
-		return c.stalled(ctx, &fault{kind: broken, said: cause(ctx, err)})
+		return stalled(ctx, broken, err)
 	}
 	if f := a.chunk(body, emit); f != nil {
 		return f
@@ -137,18 +130,19 @@ func (c *Client) refusals(r *http.Request, next option.MiddlewareNext) (*http.Re
 var errIdle = errors.New("nothing came in time")
 
 // failed is the fault of a request that brought no answer.
-func (c *Client) failed(ctx context.Context, err error) *fault {
+func failed(ctx context.Context, err error) *fault {
 	if f := (*fault)(nil); errors.As(err, &f) {
 		return f
 	}
-	return c.stalled(ctx, &fault{kind: unreachable, said: cause(ctx, err)})
+	return stalled(ctx, unreachable, err)
 }
 
-func (c *Client) stalled(ctx context.Context, f *fault) *fault {
+// stalled is the fault of an exchange that broke, or in which nothing came for too long.
+func stalled(ctx context.Context, kind kind, err error) *fault {
 	if errors.Is(context.Cause(ctx), errIdle) {
 		return &fault{kind: idle}
 	}
-	return f
+	return &fault{kind: kind, said: cause(ctx, err)}
 }
 
 // cause words a transport's error without its address, which may hold a secret in its query.
@@ -172,11 +166,9 @@ func peek(in *bufio.Reader) (byte, error) {
 		if err != nil {
 			return 0, err
 		}
-		switch b {
-		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF:
-			continue
+		if strings.IndexByte(" \t\r\n\xEF\xBB\xBF", b) < 0 {
+			return b, in.UnreadByte()
 		}
-		return b, in.UnreadByte()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +31,34 @@ const (
 	unsendable              // the request could not be written: ours to fix
 )
 
-// fault is a failed attempt. It holds strings only: no request and no header, so no key can be in it (said is redacted where it is made an error).
+const (
+	always    = math.MaxInt
+	sendAgain = "Send your message again to retry."
+)
+
+// kinds says of each kind what the log calls it, what people read (CODE is the fault's) and can do, and how many attempts may help.
+var kinds = [...]struct {
+	log, say, do string
+	tries        int
+}{
+	refused: {log: "refused"},
+	unreachable: {"unreachable", "The model's service could not be reached.",
+		"Check that it runs and that model.base_url (OPENAI_BASE_URL) is right.", always},
+	silent:  {"no answer", "The model's service sent an empty answer.", sendAgain, always},
+	empty:   {"empty answer", "The model's service sent an empty answer.", sendAgain, 2}, // some models say nothing now and then
+	broken:  {"answer broken off", "The model's service broke its answer off.", sendAgain, always},
+	garbled: {"garbled answer", "The model's service sent something unreadable.", sendAgain, always},
+	page: {"a web page instead of an answer", "The address of the model's service answers with a web page, not like a model's service.",
+		"Check model.base_url (OPENAI_BASE_URL): it usually ends in /v1.", 0},
+	filtered: {"stopped by the service", "The model's service stopped the answer before it began (CODE).",
+		"Say it in other words, or begin a new chat.", 0},
+	exhausted: {"stopped at its limit", "The model reached its output limit before it said anything (CODE).",
+		"Ask for less at once, or let whoever runs the model's service raise the limit.", 0},
+	idle:       {"no answer in time", "The model's service went silent.", sendAgain, 1}, // each takes minutes
+	unsendable: {"the request could not be written", "The request to the model could not be written.", sendAgain, 0},
+}
+
+// fault is a failed attempt. It holds no request and no header, so no key but in said, which is redacted where it is made an error.
 type fault struct {
 	kind   kind
 	status int
@@ -41,7 +69,7 @@ type fault struct {
 }
 
 func (f *fault) Error() string {
-	s := [...]string{"refused", "unreachable", "no answer", "empty answer", "answer broken off", "garbled answer", "a web page instead of an answer", "stopped by the service", "stopped at its limit", "no answer in time", "the request could not be written"}[f.kind]
+	s := kinds[f.kind].log
 	if f.status != 0 {
 		s += " (" + strconv.Itoa(f.status) + ")"
 	}
@@ -56,27 +84,22 @@ func (f *fault) Error() string {
 
 // again reports whether another attempt may help after so many.
 func (f *fault) again(tries int) bool {
-	switch f.kind {
-	case unreachable, silent, broken, garbled:
+	switch {
+	case f.kind != refused:
+		return tries < kinds[f.kind].tries
+	case f.code == "tool_use_failed": // Groq: the model wrote a call that could not be read
 		return true
-	case idle:
-		return tries == 0 // each takes minutes
-	case empty:
-		return tries < 2 // some models say nothing now and then; one that does so three times means it
-	case refused:
-		if f.code == "tool_use_failed" {
-			return true // Groq: the model wrote a call that could not be read
-		}
-		if strings.Contains(f.code, "quota") || strings.Contains(f.code, "billing") {
-			return false // waiting does not pay the bill
-		}
-		switch f.status {
-		case 0, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
-			return true
-		}
-		return f.status >= 500 && f.status != http.StatusNotImplemented
+	case holdsAny(f.code, "quota", "billing"): // waiting does not pay the bill
+		return false
+	case slices.Contains([]int{0, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests}, f.status):
+		return true
 	}
-	return false
+	return f.status >= 500 && f.status != http.StatusNotImplemented
+}
+
+// holdsAny reports whether s holds one of the words.
+func holdsAny(s string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
 // refusal reads an error from a body: {"error": {...}}, {"error": "..."}, {"message"}, {"detail"}, or plain text.
@@ -84,8 +107,8 @@ func refusal(body []byte, status int) *fault {
 	f := &fault{status: status}
 	root := gjson.ParseBytes(body)
 	if !gjson.ValidBytes(body) || !root.IsObject() {
-		if !looksLikePage(body) {
-			f.said = clip(strings.TrimSpace(string(body)), 500)
+		if s := strings.TrimSpace(string(body)); !strings.HasPrefix(s, "<") { // no page
+			f.said = clip(s, 500)
 		}
 		return f
 	}
@@ -121,10 +144,6 @@ func refusal(body []byte, status int) *fault {
 	return f
 }
 
-func looksLikePage(b []byte) bool {
-	return strings.HasPrefix(strings.TrimSpace(string(b[:min(len(b), 200)])), "<")
-}
-
 // retryAfter reads how long the service wants to be left alone.
 func (f *fault) retryAfter(h http.Header, now time.Time) {
 	set := func(d time.Duration) { f.after, f.wait = max(d, 0), true }
@@ -139,30 +158,12 @@ func (f *fault) retryAfter(h http.Header, now time.Time) {
 
 // plainly says what happened, for people.
 func (f *fault) plainly() string {
-	switch f.kind {
-	case unreachable:
-		return "The model's service could not be reached."
-	case silent, empty:
-		return "The model's service sent an empty answer."
-	case broken:
-		return "The model's service broke its answer off."
-	case garbled:
-		return "The model's service sent something unreadable."
-	case page:
-		return "The address of the model's service answers with a web page, not like a model's service."
-	case filtered:
-		return "The model's service stopped the answer before it began (" + f.code + ")."
-	case exhausted:
-		return "The model reached its output limit before it said anything (" + f.code + ")."
-	case idle:
-		return "The model's service went silent."
-	case unsendable:
-		return "The request to the model could not be written."
-	}
-	if f.status >= 500 {
+	switch {
+	case f.kind != refused:
+		return strings.Replace(kinds[f.kind].say, "CODE", f.code, 1)
+	case f.status >= 500:
 		return fmt.Sprintf("The model's service failed (%d).", f.status)
-	}
-	if f.status == 0 {
+	case f.status == 0:
 		return "The model's service reported an error."
 	}
 	return fmt.Sprintf("The model's service refused the request (%d).", f.status)
@@ -176,21 +177,12 @@ func (f *fault) sentence(model string) string {
 	if f.said != "" {
 		said = " It said: “" + clip(strings.Join(strings.Fields(f.said), " "), 200) + "”"
 	}
-	low := strings.ToLower(f.code + " " + f.said)
 	switch {
-	case f.kind == page:
-		return f.plainly() + certain + " Check model.base_url (OPENAI_BASE_URL): it usually ends in /v1."
-	case f.kind == unreachable:
-		return f.plainly() + certain + " Check that it runs and that model.base_url (OPENAI_BASE_URL) is right."
-	case f.kind == filtered:
-		return f.plainly() + certain + " Say it in other words, or begin a new chat."
-	case f.kind == exhausted:
-		return f.plainly() + certain + " Ask for less at once, or let whoever runs the model's service raise the limit."
 	case f.kind != refused:
-		return f.plainly() + certain + " Send your message again to retry."
+		return f.plainly() + certain + " " + kinds[f.kind].do
 	case f.status == http.StatusUnauthorized || f.status == http.StatusForbidden:
 		return fmt.Sprintf("The model's service did not accept the API key (%d).%s Check model.api_key (OPENAI_API_KEY).", f.status, certain)
-	case strings.Contains(low, "quota") || strings.Contains(low, "billing") || f.status == http.StatusPaymentRequired:
+	case f.mentions("quota", "billing") || f.status == http.StatusPaymentRequired:
 		return f.plainly() + certain + " The account's quota is used up; whoever runs this bot must look at it." + said
 	case f.tooLong():
 		return fmt.Sprintf("The conversation is too long for the model %s (%d).%s Begin a new chat, or set model.context_tokens so that older messages are left out.", model, f.status, certain)
@@ -202,24 +194,15 @@ func (f *fault) sentence(model string) string {
 	return f.plainly() + certain + said
 }
 
+func (f *fault) mentions(words ...string) bool {
+	return holdsAny(strings.ToLower(f.code+" "+f.said), words...)
+}
+
 // tooLong reports whether the talk is more than the model takes.
 func (f *fault) tooLong() bool {
-	if f.kind != refused {
-		return false
-	}
-	if f.status == http.StatusRequestEntityTooLarge {
-		return true
-	}
-	low := strings.ToLower(f.code + " " + f.said)
-	for _, s := range []string{
+	return f.kind == refused && (f.status == http.StatusRequestEntityTooLarge || f.mentions(
 		"context_length", "context length", "maximum context", "context window", "context size", "prompt is too long", "too many tokens",
-		"maximum number of tokens", "input token count",
-	} {
-		if strings.Contains(low, s) {
-			return true
-		}
-	}
-	return false
+		"maximum number of tokens", "input token count"))
 }
 
 var keyShaped = regexp.MustCompile(`(?i)\b(?:sk|pk|rk|gsk|xai|hf|key|api|bearer|aiza)[-_ :=][A-Za-z0-9*._~+/=-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|\beyJ[A-Za-z0-9_.-]{20,}`)
@@ -230,10 +213,8 @@ func redact(s string, secrets ...string) string {
 		if k == "" {
 			continue
 		}
-		s = strings.ReplaceAll(s, k, "[redacted]")
-		if b, err := json.Marshal(k); err == nil {
-			s = strings.ReplaceAll(s, strings.Trim(string(b), `"`), "[redacted]")
-		}
+		inJSON, _ := json.Marshal(k) // a string always encodes
+		s = strings.ReplaceAll(strings.ReplaceAll(s, k, "[redacted]"), strings.Trim(string(inJSON), `"`), "[redacted]")
 	}
 	return keyShaped.ReplaceAllString(s, "[redacted]")
 }

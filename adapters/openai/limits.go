@@ -7,40 +7,40 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/permission"
 )
 
-// limits is what a service turned out to take of the tools. It is learned from refusals: one tool that a service does not like must not
-// cost the others, nor any chat.
+// limits is what a service turned out to take of the tools, learned from refusals: one tool that it does not like must not cost the others.
 type limits struct {
+	without atomic.Bool  // it takes none
+	most    atomic.Int64 // 0: not known
 	mu      sync.Mutex
 	refused map[permission.Tool]bool
-	most    int // 0: not known
-	without bool
 }
 
 // fit is the tools that the service takes, and sentences for people about the others. Tools that this talk used come first.
 func (l *limits) fit(offered []agent.ToolSpec, talk []turn.Utterance) (sent []agent.ToolSpec, faults []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.without && len(offered) > 0 {
+	if l.without.Load() && len(offered) > 0 {
 		return nil, []string{"This model takes no tools: it can only talk."}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, t := range offered {
-		if l.refused[t.Tool] {
-			faults = append(faults, fmt.Sprintf("The model's service refuses the definition of %s, so this tool is left out.", Alias(t.Tool.Server, t.Tool.Name)))
+		if !l.refused[t.Tool] {
+			sent = append(sent, t)
 			continue
 		}
-		sent = append(sent, t)
+		faults = append(faults, fmt.Sprintf("The model's service refuses the definition of %s, so this tool is left out.", Alias(t.Tool.Server, t.Tool.Name)))
 	}
-	if l.most == 0 || len(sent) <= l.most {
-		return sent, faults
+	if most := int(l.most.Load()); most > 0 && len(sent) > most {
+		faults = append(faults, fmt.Sprintf("The model's service takes %d tools at most, so %d are left out. Switch off what is not needed (enabled: false).", most, len(sent)-most))
+		sent = first(sent, talk, most)
 	}
-	faults = append(faults, fmt.Sprintf("The model's service takes %d tools at most, so %d are left out. Switch off what is not needed (enabled: false).", l.most, len(sent)-l.most))
-	return first(sent, talk, l.most), faults
+	return sent, faults
 }
 
 // first picks n tools: those that the talk used, then as many of each server as there is room for, in the order of the list.
@@ -67,12 +67,6 @@ func first(all []agent.ToolSpec, talk []turn.Utterance, n int) []agent.ToolSpec 
 	return slices.DeleteFunc(slices.Clone(all), func(t agent.ToolSpec) bool { return !fits[t.Tool] })
 }
 
-func (l *limits) none() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.without = true
-}
-
 // usualMost is how many tools OpenAI takes: https://platform.openai.com/docs/api-reference/chat/create (tools).
 const usualMost = 128
 
@@ -87,9 +81,7 @@ func (l *limits) fewer(said string, n int) bool {
 	if most <= 0 || most >= n {
 		return false
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.most = most
+	l.most.Store(int64(most))
 	return true
 }
 
@@ -113,11 +105,11 @@ func (l *limits) refuse(said string, sent []agent.ToolSpec) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.refused == nil {
-		l.refused = map[permission.Tool]bool{}
-	}
 	if len(l.refused) >= maxRefused {
 		return false
+	}
+	if l.refused == nil {
+		l.refused = map[permission.Tool]bool{}
 	}
 	l.refused[tool] = true
 	return true

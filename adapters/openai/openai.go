@@ -1,17 +1,18 @@
 // Package openai asks any OpenAI-compatible service for replies: Chat Completions, streamed, with several tool calls at once.
 //
-// Its words. A [Client] is one service with one model. An alias ([Alias]) is the name a model knows a tool by. A
-// request's shape is which optional parts it has; a service that refuses one is asked once more without it. A fault is a failed attempt.
+// Its words. A [Client] is one service with one model. An alias ([Alias]) is the name a model knows a tool by. A request's shape is which
+// optional parts it has; a service that refuses one is asked once more without it. A fault is a failed attempt.
 //
-// Invariants. Every call in a request is followed by exactly its one result. Nothing is tried again after the first
-// piece of text was streamed: what came stands as a cut reply, without calls. No error and no log line holds the key. The
-// environment is not read: openai-go's service is made without its client's defaults.
+// Start reading at [Client.Reply]. openai-go carries the exchange (exchange.go). Bodies are written by request.go and read by events.go and
+// answer.go, because services differ more than its types and its reader allow (testdata holds the bytes of each difference). fault.go says
+// what a failure means. It may import core; what a service does differently is a file in testdata first, then a line where it is read.
 //
-// openai-go carries the exchange. Bodies are written by request.go and read by events.go and answer.go, because services
-// differ more than its types and its reader allow (testdata holds the bytes of each difference).
+// Invariants. Every call in a request is followed by exactly its one result. Nothing is tried again after the first piece of text was
+// streamed: what came stands as a cut reply, without calls. No error and no log line holds the key. The environment is not read.
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,31 +99,18 @@ var _ agent.Model = (*Client)(nil)
 
 // New makes a client. It sends nothing.
 func New(cfg Config) (*Client, error) {
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = DefaultBaseURL
-	}
+	cfg.BaseURL = cmp.Or(cfg.BaseURL, DefaultBaseURL)
 	base, err := cfg.validate()
 	if err != nil {
 		return nil, err
 	}
-	if cfg.HTTPClient == nil {
-		cfg.HTTPClient = &http.Client{}
-	}
-	c := &Client{model: cfg.Model, secrets: []string{cfg.APIKey}, log: cfg.Log, retries: cfg.MaxRetries, idle: cfg.Idle, now: time.Now, wait: backoff.Wait}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
-	if c.retries == 0 {
-		c.retries = defaultRetries
-	}
-	if c.idle <= 0 {
-		c.idle = defaultIdle
-	}
+	c := &Client{model: cfg.Model, secrets: []string{cfg.APIKey}, log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)),
+		retries: cmp.Or(cfg.MaxRetries, defaultRetries), idle: cmp.Or(cfg.Idle, defaultIdle), now: time.Now, wait: backoff.Wait}
 	query := base.Query()
 	base.RawQuery, base.Fragment = "", ""
 	opts := []option.RequestOption{
 		option.WithBaseURL(base.String()),
-		option.WithHTTPClient(cfg.HTTPClient),
+		option.WithHTTPClient(cmp.Or(cfg.HTTPClient, &http.Client{})),
 		option.WithMaxRetries(0), // ours say so in the message
 		option.WithHeader("User-Agent", "nod"),
 		option.WithMiddleware(c.refusals),
@@ -151,7 +139,7 @@ func (c *Client) Reply(ctx context.Context, talk []turn.Utterance, offered []age
 	if stream == nil {
 		stream = func(agent.Delta) {}
 	}
-	names, offered := tabulate(offered)
+	names, offered := byAlias(offered)
 	s := &shape{usage: !c.noUsage.Load(), extras: true, stream: true}
 	for tries := 0; ; {
 		sent, faults := c.takes.fit(offered, talk)
@@ -176,9 +164,9 @@ func (c *Client) Reply(ctx context.Context, talk []turn.Utterance, offered []age
 		if f.kind == silent {
 			s.stream = !s.stream // a service that cannot stream may answer in one piece
 		}
-		pause := again.After(tries)
-		if f.wait {
-			pause = f.after
+		pause := f.after
+		if !f.wait {
+			pause = again.After(tries)
 		}
 		tries++
 		stream(agent.Delta{Note: fmt.Sprintf("%s Trying again in %d s.", f.plainly(), int((pause+time.Second-1)/time.Second))})
@@ -193,15 +181,7 @@ func (c *Client) adapt(f *fault, s *shape, sent []agent.ToolSpec) bool {
 	if f.status != http.StatusBadRequest && f.status != http.StatusUnprocessableEntity {
 		return false
 	}
-	low := strings.ToLower(f.said)
-	names := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(low, strings.ToLower(w)) {
-				return true
-			}
-		}
-		return false
-	}
+	names := func(words ...string) bool { return holdsAny(strings.ToLower(f.said), words...) }
 	switch {
 	case s.stream && s.usage && names("stream_options", "include_usage"):
 		s.usage = false
@@ -215,7 +195,7 @@ func (c *Client) adapt(f *fault, s *shape, sent []agent.ToolSpec) bool {
 	case len(sent) == 0:
 		return false
 	case names("not support tools", "not support tool", "tool use is not supported", "tools are not supported", "not support function"):
-		c.takes.none()
+		c.takes.without.Store(true)
 	case names("tools") && names("too long", "too many", "maximum", "at most", "limit") && c.takes.fewer(f.said, len(sent)):
 	case !s.simple && names("schema", "parameters", "description", "tools"):
 		s.simple = true

@@ -14,10 +14,10 @@ import (
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/slack/inbound"
-	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -169,7 +169,7 @@ func TestRunEndsWhileItWaits(t *testing.T) {
 	api, _ := answers(t, "500")
 	a := newAdapter(t, Config{APIURL: api})
 	ctx, cancel := context.WithCancel(context.Background())
-	a.pause = func(ctx context.Context, d time.Duration) error { cancel(); return surface.Pause(ctx, d) }
+	a.pause = func(ctx context.Context, d time.Duration) error { cancel(); return backoff.Wait(ctx, d) }
 	if err := a.Run(ctx); err != nil {
 		t.Errorf("got %v", err)
 	}

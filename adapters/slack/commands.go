@@ -1,8 +1,8 @@
 package slack
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
@@ -13,51 +13,50 @@ import (
 	"github.com/nodhq/nod/core/permission"
 )
 
-// runCommand does what was typed in a thread.
 func (a *Adapter) runCommand(ctx context.Context, s inbound.MessagePosted, c surface.Command) (receipt, error) {
+	var by Person
+	var no string
 	switch c.Verb {
 	case "help":
 		return a.answer(s, a.help(s.Direct)), nil
 	case "pending":
 		session, err := a.Engine.Session(ctx, s.Thread.Chat())
-		if err != nil {
-			return receipt{}, err
-		}
-		return a.answer(s, surface.SayPending(turn.OpenAsks(session), "thread")), nil
-	case surface.VerbSettings:
-		return a.runThreadSettings(ctx, s, c.Args)
-	}
-	var by Person
-	if c.Verb == "stop" {
+		return a.answer(s, surface.SayPending(turn.OpenAsks(session), "thread")), err
+	case "stop":
 		by = a.identifyAuthor(ctx, s.User, s.Home)
-	} else {
-		var no string
-		if by, no = a.identifyDecider(ctx, s.User, ""); no != "" {
-			return a.answer(s, no), nil
+	default:
+		by, no = a.identifyDecider(ctx, s.User, "")
+	}
+	if no != "" {
+		return a.answer(s, no), nil
+	}
+	env := a.envelope(s.Thread, s.Delivery(), by, replyTo(s))
+	if c.Verb == surface.VerbSettings { // "here" is this thread, and the panel needs a click: what is typed has no trigger
+		var open *blocks.PanelForm
+		if len(c.Args) == 0 {
+			open = &blocks.PanelForm{Place: s.Thread}
 		}
+		return a.runSettings(ctx, env, c.Args, open)
 	}
-	reply := privately("", s.Thread.Channel, s.PrivateThread(), s.User)
-	if err := a.Engine.Accept(ctx, chat.Commanded{Envelope: a.envelope(s.Thread, s.Delivery(), by, reply), Verb: c.Verb, Args: c.Args}); err != nil {
-		return receipt{}, err
-	}
-	return receipt{after: func(ctx context.Context) { a.confirmCommand(ctx, s, c, reply) }}, nil
+	err := a.Engine.Accept(ctx, chat.Commanded{Envelope: env, Verb: c.Verb, Args: c.Args})
+	return a.later(env.Reply, func(ctx context.Context) string { return a.confirmCommand(ctx, s, c) }), err
 }
 
 // confirmCommand says that a command was done where the chat does not show it. The engine itself says why one was not.
-func (a *Adapter) confirmCommand(ctx context.Context, s inbound.MessagePosted, c surface.Command, reply chat.ReplyHandle) {
+func (a *Adapter) confirmCommand(ctx context.Context, s inbound.MessagePosted, c surface.Command) (say string) {
 	switch {
 	case c.Verb == "reset":
-		a.tellOrLog(ctx, reply, surface.SayReset)
+		return surface.SayReset
 	case c.Verb == "mode" && len(c.Args) > 0:
 		session, err := a.Engine.Session(ctx, s.Thread.Chat())
-		var want permission.Mode
-		if err == nil && want.UnmarshalText([]byte(c.Args[0])) == nil && session.Mode == want {
-			a.tellOrLog(ctx, reply, surface.SayMode(want))
+		var mode permission.Mode
+		if err == nil && mode.UnmarshalText([]byte(c.Args[0])) == nil && session.Mode == mode {
+			return surface.SayMode(mode)
 		}
 	}
+	return ""
 }
 
-// help says what can be said.
 func (a *Adapter) help(direct bool) string {
 	if a.Settings == nil {
 		return sayHelp(direct)
@@ -65,15 +64,13 @@ func (a *Adapter) help(direct bool) string {
 	return sayHelp(direct) + "\n" + saySettingsHelp(direct)
 }
 
-// slashAnswer is what only the person who typed sees.
 type slashAnswer struct {
 	Type     string `json:"response_type"`
 	Text     string `json:"text"`
 	Markdown bool   `json:"mrkdwn"`
 }
 
-// maxSlashAnswer is in bytes: an acknowledgement over a socket has to be smaller than 20 KB.
-const maxSlashAnswer = 12_000
+const maxSlashAnswer = 12_000 // in bytes: an acknowledgement over a socket has to be smaller than 20 KB
 
 // serveSlash answers, always, and once.
 func (a *Adapter) serveSlash(ctx context.Context, c inbound.SlashCommand) (receipt, error) {
@@ -108,46 +105,38 @@ func (a *Adapter) serveSlash(ctx context.Context, c inbound.SlashCommand) (recei
 	return receipt{body: slashAnswer{"ephemeral", say, true}}, nil
 }
 
-// slashPending lists what waits for a person in the channel.
+// slashPending lists what waits for a person in the channel: a line of mrkdwn for each open ask.
 func (a *Adapter) slashPending(ctx context.Context, c inbound.SlashCommand) (string, error) {
 	ids, err := a.findAsking(ctx, string(c.Channel))
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
+	all := ""
 	for i, id := range ids {
 		s, err := a.Engine.Session(ctx, id)
 		if err != nil {
 			return "", err
 		}
-		lines := a.pendingLines(id, s)
-		if b.Len()+len(lines) > maxSlashAnswer {
-			b.WriteString(blocks.Escape(sayMoreChats(len(ids) - i)))
+		lines := ""
+		p, ok := blocks.PlaceOf(id)
+		for _, call := range turn.OpenAsks(s) {
+			if !ok {
+				break
+			}
+			link := a.permalink(p, cmp.Or(s.Turn.Shown, chat.MessageRef(p.Thread)))
+			label := strings.ReplaceAll(surface.CallLine(call), "|", "¦")
+			lines += "• <" + link + "|" + blocks.Escape(label) + ">" + blocks.Escape(surface.UntilLine(call)) + "\n"
+		}
+		if len(all)+len(lines) > maxSlashAnswer {
+			all += blocks.Escape(sayMoreChats(len(ids) - i))
 			break
 		}
-		b.WriteString(lines)
+		all += lines
 	}
-	if b.Len() == 0 {
+	if all == "" {
 		return blocks.Escape(surface.SayNothingPending), nil
 	}
-	return blocks.Escape(surface.SayPendingHere) + "\n" + strings.TrimRight(b.String(), "\n"), nil
-}
-
-// pendingLines is a line of mrkdwn for each open ask of a chat.
-func (a *Adapter) pendingLines(id chat.ID, s turn.Session) string {
-	p, ok := blocks.PlaceOf(id)
-	if !ok || s.Turn == nil {
-		return ""
-	}
-	to := s.Turn.Shown
-	if to == "" {
-		to = chat.MessageRef(p.Thread)
-	}
-	var b strings.Builder
-	for _, call := range turn.OpenAsks(s) {
-		fmt.Fprintf(&b, "• <%s|%s>%s\n", a.permalink(p, to), blocks.Escape(strings.ReplaceAll(surface.CallLine(call), "|", "¦")), blocks.Escape(surface.UntilLine(call)))
-	}
-	return b.String()
+	return blocks.Escape(surface.SayPendingHere) + "\n" + strings.TrimRight(all, "\n"), nil
 }
 
 // slashStop stops the caller's own turn, where there is just one that it can mean.
@@ -181,9 +170,39 @@ func (a *Adapter) slashStop(ctx context.Context, c inbound.SlashCommand) (string
 	if no := surface.Refusal(err); no != nil {
 		return blocks.Escape(no.Say), nil
 	}
-	if err != nil {
-		return "", err
-	}
 	link := a.permalink(at, chat.MessageRef(at.Thread))
-	return fmt.Sprintf("%s <%s|%s>", blocks.Escape(sayStopped), link, blocks.Escape(sayThatThread)), nil
+	return blocks.Escape(sayStopped) + " <" + link + "|" + blocks.Escape(sayThatThread) + ">", err
+}
+
+// runSlashSettings does a slash command about settings. "permissions" alone opens the panel. "Here" is nothing: a slash command names no
+// thread.
+func (a *Adapter) runSlashSettings(ctx context.Context, c inbound.SlashCommand, words []string) receipt {
+	reply := privately(string(c.ResponseURL), string(c.Channel), "", string(c.User))
+	by, no := a.identifyDecider(ctx, string(c.User), "")
+	if no != "" {
+		return a.answerPrivately(reply, no)
+	}
+	env := chat.Envelope{Delivery: chat.Delivery("c:" + string(c.Trigger)), User: by.User, Name: by.Name, Reply: reply}
+	if len(words) == 0 {
+		return a.later(reply, func(ctx context.Context) string { return a.openPanel(ctx, c.Trigger, blocks.PanelForm{}, env) })
+	}
+	r, err := a.runSettings(ctx, env, words, nil)
+	if err != nil {
+		a.Logger.Warn("slack: a slash command failed", "command", surface.Shortened(string(c.Text), 40), "err", err)
+		return a.answerLines(reply, []string{surface.SayCommandFailed("Slack")}, nil)
+	}
+	return r
+}
+
+// runSettings does a command about settings. open is what a button below its answer opens.
+func (a *Adapter) runSettings(ctx context.Context, env chat.Envelope, words []string, open *blocks.PanelForm) (receipt, error) {
+	lines, err := a.Settings.Permissions(ctx, env, words)
+	if no := surface.Refusal(err); no != nil {
+		lines, err = []string{no.Say}, nil
+	}
+	return a.answerLines(env.Reply, lines, open), err
+}
+
+func (a *Adapter) answerLines(h chat.ReplyHandle, lines []string, open *blocks.PanelForm) receipt {
+	return receipt{after: func(ctx context.Context) { a.whisperBlocks(ctx, h, blocks.EncodeLines(lines, open)) }}
 }

@@ -208,7 +208,7 @@ func TestSlashStop(t *testing.T) {
 func TestASlashCommandOfAnotherWorkspaceIsRefused(t *testing.T) {
 	for _, via := range []bool{overSocket, overHTTP} {
 		sc := newScene(t, via)
-		sc.until("it is known who the bot is", func() bool { return isClosed(sc.a.known) })
+		sc.until("it is known who the bot is", func() bool { return isClosed(sc.a.introduced) })
 		if !via {
 			sc.connected()
 		}

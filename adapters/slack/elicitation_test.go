@@ -214,7 +214,7 @@ func TestWhichFieldIsToBlame(t *testing.T) {
 	for say, want := range map[string]string{
 		"Branch must be one that exists.": "field0", "Your address is none.": "field2", "count has to be at most 9": "field6", "Nothing fits.": "field0", "tags: too many": "field12",
 	} {
-		if got := inputToBlame(fields, say); got != want {
+		if got := inputToBlame(blocks.FieldBlock(0), fields, say); got != want {
 			t.Errorf("%q: %s, want %s", say, got, want)
 		}
 	}

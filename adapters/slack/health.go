@@ -5,8 +5,6 @@ import (
 	"errors"
 	"sync"
 	"time"
-
-	"github.com/nodhq/nod/adapters/surface"
 )
 
 const (
@@ -23,7 +21,7 @@ type health struct {
 	open    int           // sockets that have said hello
 	failed  int           // attempts to open one, since the last hello
 	deaf    time.Time     // since when there is none
-	told    bool          // that there is none
+	logged  bool          // that there is none
 }
 
 // What anybody may know of what is wrong. Why, and what to do, stands in the log.
@@ -41,12 +39,20 @@ func (a *Adapter) Ready(context.Context) error {
 	switch {
 	case h.refused:
 		return errRefused
-	case !isClosed(a.known):
+	case !isClosed(a.introduced):
 		return errNotYet
 	case a.AppToken != "" && (h.isSilent(a.Connections) || h.open == 0 && a.now().Sub(h.deaf) > deafFor):
 		return errDeaf
 	}
 	return nil
+}
+
+// kick signals without waiting: one signal that nobody took yet is enough.
+func kick(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -61,10 +67,7 @@ func isClosed(c <-chan struct{}) bool {
 // doubt has the token looked at if err says that Slack does not take it. It returns err.
 func (a *Adapter) doubt(err error) error {
 	if fatalAuth(err) != nil {
-		select {
-		case a.health.doubts <- struct{}{}:
-		default:
-		}
+		kick(a.health.doubts)
 	}
 	return err
 }
@@ -80,33 +83,31 @@ func (a *Adapter) watchToken(ctx context.Context) {
 		case <-a.health.doubts:
 		case <-every.C:
 		}
-		for wait := time.Second; a.checkToken(ctx); wait = min(2*wait, time.Minute) {
-			if a.pause(ctx, wait) != nil {
+		for refused := 0; a.checkToken(ctx); refused++ {
+			if a.pause(ctx, again.Base(refused)) != nil {
 				return
 			}
 		}
 	}
 }
 
-// checkToken asks Slack. An answer that says neither changes nothing: what was refused still is, as far as anybody knows.
-func (a *Adapter) checkToken(ctx context.Context) bool {
-	tctx, cancel := context.WithTimeout(ctx, surface.CallTimeout)
-	defer cancel()
-	_, err := a.api.AuthTestContext(tctx)
+// checkToken asks Slack, and reports whether it refuses the token. An answer that says neither changes nothing.
+func (a *Adapter) checkToken(ctx context.Context) (refused bool) {
+	_, err := a.api.AuthTestContext(ctx)
 	no := fatalAuth(err)
 	h := &a.health
 	h.mu.Lock()
 	was := h.refused
-	h.refused = no != nil || was && err != nil
-	is := h.refused
+	refused = no != nil || was && err != nil
+	h.refused = refused
 	h.mu.Unlock()
 	switch {
-	case is && !was:
+	case refused && !was:
 		a.Logger.Error("slack: nothing can be read or written any more until this is mended", "err", no)
-	case was && !is:
+	case was && !refused:
 		a.Logger.Info("slack: the token is taken again")
 	}
-	return is
+	return refused
 }
 
 // socketState is how far one connection is. The zero value is that there is none.
@@ -132,12 +133,12 @@ func (a *Adapter) setSocketState(at *socketState, now socketState) {
 	}
 	switch {
 	case now == socketHello && was != socketHello:
-		h.open, h.failed, h.told = h.open+1, 0, false
+		h.open, h.failed, h.logged = h.open+1, 0, false
 	case now == socketFailed || now == socketGone && was == socketDialed: // Slack hung up on it: Socket Mode is off, or there are too many
 		h.failed++
 	}
-	tell := h.isSilent(a.Connections) && !h.told
-	h.told = h.told || tell
+	tell := h.isSilent(a.Connections) && !h.logged
+	h.logged = h.logged || tell
 	h.mu.Unlock()
 	if tell {
 		a.Logger.Error("slack: nothing is heard: Slack opens no socket. Is Socket Mode switched on (page Socket Mode of the app), do other processes have the app's ten connections, " +

@@ -38,7 +38,7 @@ func TestARevokedTokenIsSaidAndNoticedWhenItWorksAgain(t *testing.T) {
 				t.Fatal("it was posted")
 			}
 			sc.waitReady(errRefused)
-			if log := sc.log.String(); !strings.Contains(log, "level=ERROR") || !strings.Contains(log, code) || !strings.Contains(log, authAdvice[code][:20]) {
+			if log := sc.log.String(); !strings.Contains(log, "level=ERROR") || !strings.Contains(log, code) || !strings.Contains(log, TokenAdvice[code][:20]) {
 				t.Errorf("the log:\n%s", log)
 			}
 			sc.slack.Revoke("")
@@ -88,7 +88,7 @@ func TestWithoutAHelloNothingIsHeard(t *testing.T) {
 	if !errors.Is(a.Ready(t.Context()), errNotYet) {
 		t.Error("ready before it is known who the bot is")
 	}
-	close(a.known)
+	close(a.introduced)
 	var one, two socketState
 	ready := func() error { return a.Ready(t.Context()) }
 	a.setSocketState(&one, socketDialed)

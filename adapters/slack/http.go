@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/slack-go/slack"
 
@@ -21,8 +20,7 @@ const (
 	PathCommands      = "/slack/commands"
 )
 
-// maxBody is what one request may have, in bytes.
-const maxBody = 1 << 20
+const maxBody = 1 << 20 // what one request may have, in bytes
 
 // Handler takes Slack's deliveries over HTTP, on the three paths above. It is nil with Socket Mode. Requests are served while Run
 // runs; before and after they are told to come again.
@@ -32,42 +30,35 @@ func (a *Adapter) Handler() http.Handler {
 	}
 	mux := http.NewServeMux()
 	for _, path := range []string{PathEvents, PathInteractivity, PathCommands} {
-		mux.HandleFunc(path, a.verify(a.serveRequest))
+		mux.HandleFunc(http.MethodPost+" "+path, a.verify)
 	}
 	return mux
 }
 
-// verify lets only what Slack signed through, with its body. What is wrong with another request is nobody's business.
+// verify lets only what Slack signed through. What is wrong with another request is nobody's business.
 // https://docs.slack.dev/authentication/verifying-requests-from-slack
-func (a *Adapter) verify(take func(http.ResponseWriter, []byte)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
-			w.Header().Set("Allow", http.MethodPost)
-			w.WriteHeader(http.StatusMethodNotAllowed)
-			return
-		}
-		// Before the body is read: a timestamp of another day costs nothing.
-		sv, err := slack.NewSecretsVerifier(r.Header, a.SigningSecret)
-		if err != nil {
-			a.refuseUnsigned(w, r)
-			return
-		}
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-		if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
-			a.Logger.Warn("slack: a request is refused: its body is longer than 1 MiB", "path", r.URL.Path)
-			w.WriteHeader(http.StatusRequestEntityTooLarge)
-			return
-		}
-		if err != nil {
-			w.WriteHeader(http.StatusBadRequest)
-			return
-		}
-		if _, err = sv.Write(body); err != nil || sv.Ensure() != nil {
-			a.refuseUnsigned(w, r)
-			return
-		}
-		take(w, body)
+func (a *Adapter) verify(w http.ResponseWriter, r *http.Request) {
+	// Before the body is read: a timestamp of another day costs nothing.
+	sv, err := slack.NewSecretsVerifier(r.Header, a.SigningSecret)
+	if err != nil {
+		a.refuseUnsigned(w, r)
+		return
 	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+		a.Logger.Warn("slack: a request is refused: its body is longer than 1 MiB", "path", r.URL.Path)
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		return
+	}
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	if _, err = sv.Write(body); err != nil || sv.Ensure() != nil {
+		a.refuseUnsigned(w, r)
+		return
+	}
+	a.serveRequest(w, body)
 }
 
 func (a *Adapter) refuseUnsigned(w http.ResponseWriter, r *http.Request) {
@@ -78,7 +69,19 @@ func (a *Adapter) refuseUnsigned(w http.ResponseWriter, r *http.Request) {
 // serveRequest takes what was posted for what it is: an app whose addresses are all the same, as Bolt's are, gets everything at one.
 func (a *Adapter) serveRequest(w http.ResponseWriter, body []byte) {
 	if b := bytes.TrimSpace(body); len(b) > 0 && b[0] == '{' {
-		a.serveEventRequest(w, body)
+		e, err := inbound.DecodeEvent(body)
+		switch {
+		case err != nil:
+			a.drop(w, err)
+		case e.Type == "url_verification": // https://docs.slack.dev/reference/events/url_verification
+			respond(w, map[string]string{"challenge": e.Challenge})
+		case e.Type == "event_callback":
+			a.answerRequest(w, e)
+		case e.Type == "app_rate_limited":
+			a.Logger.Warn("slack: Slack holds events back: there were more than 30,000 in an hour")
+		default:
+			a.drop(w, inbound.ErrUnknownKind)
+		}
 		return
 	}
 	values, err := url.ParseQuery(string(body))
@@ -88,33 +91,15 @@ func (a *Adapter) serveRequest(w http.ResponseWriter, body []byte) {
 	case values.Get("ssl_check") != "": // Slack looks whether anybody is there
 	case values.Has("command"): // before a payload: of a command, only what it says counts
 		a.answerRequest(w, inbound.ReadSlashCommand(values.Get))
-	case values.Has("payload"):
+	case !values.Has("payload"):
+		a.drop(w, inbound.ErrUnknownKind)
+	default:
 		in, err := inbound.DecodeInteraction([]byte(values.Get("payload")))
 		if err != nil {
 			a.drop(w, err)
 			return
 		}
 		a.answerRequest(w, in)
-	default:
-		a.drop(w, inbound.ErrUnknownKind)
-	}
-}
-
-func (a *Adapter) serveEventRequest(w http.ResponseWriter, body []byte) {
-	e, err := inbound.DecodeEvent(body)
-	if err != nil {
-		a.drop(w, err)
-		return
-	}
-	switch e.Type {
-	case "url_verification": // https://docs.slack.dev/reference/events/url_verification
-		respond(w, map[string]string{"challenge": e.Challenge})
-	case "event_callback":
-		a.answerRequest(w, e)
-	case "app_rate_limited":
-		a.Logger.Warn("slack: Slack holds events back: there were more than 30,000 in an hour")
-	default:
-		a.drop(w, inbound.ErrUnknownKind)
 	}
 }
 
@@ -126,35 +111,27 @@ func (a *Adapter) drop(w http.ResponseWriter, err error) {
 
 // answerRequest serves d, and answers when that is durable. An error status makes Slack send an event again.
 func (a *Adapter) answerRequest(w http.ResponseWriter, d inbound.Delivery) {
-	type outcome struct {
-		receipt
-		err error
-	}
-	done := make(chan outcome, 1)
-	if !a.receive(d, func(r receipt, err error) { done <- outcome{r, err} }) {
+	var r receipt
+	var err error
+	done := make(chan struct{})
+	if !a.receive(d, func(served receipt, failed error) { r, err = served, failed; close(done) }) {
 		a.Logger.Warn("slack: a delivery is not taken, so that Slack sends it again: too much waits here, or this process starts or stops")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	got := <-done // within acceptWithin: what waits longer for its turn is given up
+	<-done // within acceptWithin: what waits longer for its turn is given up
 	switch {
-	case got.err != nil:
-		a.Logger.Error("slack: a delivery is not acknowledged, so that Slack sends it again", "err", got.err)
+	case err != nil:
+		a.Logger.Error("slack: a delivery is not acknowledged, so that Slack sends it again", "err", err)
 		w.WriteHeader(http.StatusServiceUnavailable)
-	case got.body != nil:
-		respond(w, got.body)
+	case r.body != nil:
+		respond(w, r.body)
 	default:
 		w.WriteHeader(http.StatusOK)
 	}
 }
 
 func respond(w http.ResponseWriter, body any) {
-	b, err := json.Marshal(body)
-	if err != nil {
-		w.WriteHeader(http.StatusInternalServerError)
-		return
-	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
-	_, _ = w.Write(b)
+	_ = json.NewEncoder(w).Encode(body) // Slack is gone
 }

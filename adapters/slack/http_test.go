@@ -41,9 +41,9 @@ func postbox(t testing.TB, l *ledger, log *lines) (*Adapter, http.Handler) {
 		t.Fatal(err)
 	}
 	a.self = testSelf
-	close(a.known)
-	a.in.intake.Open()
-	t.Cleanup(a.in.intake.Close)
+	close(a.introduced)
+	a.in.lanes.Open()
+	t.Cleanup(a.in.lanes.Close)
 	return a, a.Handler()
 }
 

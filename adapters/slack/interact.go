@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -11,8 +13,12 @@ import (
 	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/decision"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // serveInteraction acknowledges always: Slack does not send an interaction again, so a person is told what became of it.
@@ -23,31 +29,9 @@ func (a *Adapter) serveInteraction(ctx context.Context, in inbound.Interaction) 
 	case a.in.answered.Again(string(in.Trigger)): // the same envelope may come over every socket
 		return receipt{}, nil
 	case in.Type == "block_actions":
-		for _, raw := range in.Actions {
-			var act slack.BlockAction
-			if err := json.Unmarshal(raw, &act); err != nil {
-				a.Logger.Warn("slack: an action could not be decoded")
-				continue
-			}
-			switch {
-			case strings.HasPrefix(act.ActionID, blocks.ActionPage+":"):
-				return receipt{after: func(ctx context.Context) { a.turnPage(ctx, in, act) }}, nil
-			case strings.HasPrefix(act.ActionID, blocks.PanelPrefix):
-				return a.clickInPanel(ctx, in, &act), nil
-			case act.ActionID == blocks.ActionSure:
-				return a.takeConfirmation(ctx, in, &act), nil
-			case act.ActionID == blocks.ActionCancel:
-				return a.removeAnswered(in), nil
-			}
-			if choice, token, ok := blocks.ParseAction(&act); ok {
-				return a.takeClick(ctx, in, &act, choice, token), nil
-			}
-		}
-		return receipt{}, nil // a link's button, which opens by itself
-	case in.Type == "view_submission" && (in.View.Callback == blocks.CallbackDeny || in.View.Callback == blocks.CallbackEdit):
+		return a.serveActions(ctx, in), nil
+	case in.Type == "view_submission" && formChoices[in.View.Callback] != "":
 		return receipt{body: a.submitForm(ctx, in)}, nil
-	case in.Type == "view_submission" && in.View.Callback == blocks.CallbackAnswer:
-		return receipt{body: a.submitElicitation(ctx, in)}, nil
 	case in.Type == "view_submission" && in.View.Callback == blocks.CallbackFill:
 		return a.submitFill(ctx, in), nil
 	case in.Type == "view_submission", in.Type == "view_closed":
@@ -57,7 +41,31 @@ func (a *Adapter) serveInteraction(ctx context.Context, in inbound.Interaction) 
 	return receipt{}, nil
 }
 
-// takeClick does one click on a message.
+// serveActions does the first click that is one of ours; a link's button opens by itself.
+func (a *Adapter) serveActions(ctx context.Context, in inbound.Interaction) receipt {
+	for _, raw := range in.Actions {
+		var act slack.BlockAction
+		if err := json.Unmarshal(raw, &act); err != nil {
+			a.Logger.Warn("slack: an action could not be decoded")
+			continue
+		}
+		switch {
+		case strings.HasPrefix(act.ActionID, blocks.ActionPage+":"):
+			return receipt{after: func(ctx context.Context) { a.turnPage(ctx, in, act) }}
+		case strings.HasPrefix(act.ActionID, blocks.PanelPrefix):
+			return a.clickInPanel(ctx, in, &act)
+		case act.ActionID == blocks.ActionSure:
+			return a.takeConfirmation(ctx, in, &act)
+		case act.ActionID == blocks.ActionCancel:
+			return a.removeAnswered(in)
+		}
+		if choice, token, ok := blocks.ParseAction(&act); ok {
+			return a.takeClick(ctx, in, &act, choice, token)
+		}
+	}
+	return receipt{}
+}
+
 func (a *Adapter) takeClick(ctx context.Context, in inbound.Interaction, act *slack.BlockAction, choice chat.Choice, token string) receipt {
 	at, ok := in.Place(a.self)
 	reply := privately(string(in.ResponseURL), at.Channel, at.Thread, string(in.User))
@@ -68,99 +76,117 @@ func (a *Adapter) takeClick(ctx context.Context, in inbound.Interaction, act *sl
 		a.remember(messageAt{at.Channel, string(in.MessageRef())}, string(in.ResponseURL))
 	}
 	f := blocks.Form{Place: at, Message: in.MessageRef(), Token: token, Choice: choice}
-	later := func(do func(context.Context)) receipt { return receipt{after: do} }
 	if choice == chat.ViewDetail {
-		return later(func(ctx context.Context) { a.showDetails(ctx, in, f, chat.Envelope{Reply: reply}) })
+		return a.later(reply, func(ctx context.Context) string { return a.showDetails(ctx, in, f, chat.Envelope{}) })
 	}
 	by, no := a.identifyDecider(ctx, string(in.User), choice)
 	if no != "" {
 		return a.answerPrivately(reply, no)
 	}
 	env := a.envelope(at, in.Delivery(act), by, reply)
-	if blocks.AsksFirst(act) {
-		return later(func(ctx context.Context) { a.confirmFirst(ctx, f, reply) })
+	var open func(context.Context) (say string)
+	switch {
+	case blocks.AsksFirst(act):
+		open = func(ctx context.Context) string { return a.confirmFirst(ctx, f, reply) }
+	case choice == chat.DenyReason, choice == chat.Edit:
+		open = func(ctx context.Context) string { return a.openForm(ctx, in, f) }
+	case choice == chat.Reveal, choice == chat.Why:
+		open = func(ctx context.Context) string { return a.showDetails(ctx, in, f, env) }
+	case choice == chat.Answer:
+		open = func(ctx context.Context) string { return a.openElicitation(ctx, in, f, env) }
+	case choice == chat.Open:
+		open = func(ctx context.Context) string {
+			return a.openPanel(ctx, in.Trigger, blocks.PanelForm{View: token}, env)
+		}
+	default:
+		return a.answerPrivately(reply, a.recordClick(ctx, f, env))
 	}
-	switch choice {
-	case chat.DenyReason, chat.Edit:
-		return later(func(ctx context.Context) { a.openForm(ctx, in, f, reply) })
-	case chat.Reveal, chat.Why:
-		return later(func(ctx context.Context) { a.showDetails(ctx, in, f, env) })
-	case chat.Answer:
-		return later(func(ctx context.Context) { a.openElicitation(ctx, in, f, env) })
-	case chat.Open:
-		return later(func(ctx context.Context) { a.openPanel(ctx, in.Trigger, blocks.PanelForm{View: token}, env) })
-	}
-	if !a.recordClick(ctx, chat.Clicked{Envelope: env, Token: token, Choice: choice, Message: f.Message}) {
-		return a.answerPrivately(reply, surface.SayNotRecorded)
-	}
-	return receipt{}
+	return a.later(reply, open)
 }
 
-// recordClick gives a click to the engine, and reports whether it was recorded.
-func (a *Adapter) recordClick(ctx context.Context, c chat.Clicked) bool {
-	err := a.Engine.Accept(ctx, c)
+func (a *Adapter) recordClick(ctx context.Context, f blocks.Form, env chat.Envelope) (say string) {
+	err := a.Engine.Accept(ctx, chat.Clicked{Envelope: env, Token: f.Token, Choice: f.Choice, Message: f.Message})
 	if err != nil {
-		a.Logger.Error("slack: a click was not recorded", "chat", c.Chat, "choice", c.Choice, "err", err)
+		a.Logger.Error("slack: a click was not recorded", "chat", env.Chat, "choice", f.Choice, "err", err)
+		return surface.SayNotRecorded
 	}
-	return err == nil
+	return ""
 }
 
-// submitForm does what a form says, and returns the answer that the form shows.
+var formChoices = map[inbound.LooseString]chat.Choice{
+	blocks.CallbackDeny: chat.Deny, blocks.CallbackEdit: chat.Edit, blocks.CallbackAnswer: chat.Answer,
+}
+
+// submitForm does what a form says, and returns the answer that the form shows. What is wrong is said beside the input that it is about.
 func (a *Adapter) submitForm(ctx context.Context, in inbound.Interaction) *slack.ViewSubmissionResponse {
-	block, choice := blocks.InputOfForm(string(in.View.Callback)), chat.Deny
-	if in.View.Callback == blocks.CallbackEdit {
-		choice = chat.Edit
-	}
-	wrong := func(say string) *slack.ViewSubmissionResponse {
-		return slack.NewErrorsViewSubmissionResponse(map[string]string{block: surface.Shortened(say, maxFormError)})
-	}
-	f, err := blocks.ParseForm(string(in.View.Metadata))
-	if err != nil || f.Place.Team != a.self.Team {
-		return wrong(sayNoPlace)
+	block, choice := blocks.InputOfForm(string(in.View.Callback)), formChoices[in.View.Callback]
+	f, ok := a.readForm(string(in.View.Metadata))
+	if !ok || choice == chat.Answer && f.Choice != choice {
+		return formError(block, sayNoPlace)
 	}
 	by, no := a.identifyDecider(ctx, string(in.User), choice)
 	if no != "" {
-		return wrong(no)
+		return formError(block, no)
 	}
 	value := string(in.Input(block).Value)
-	click := chat.Clicked{
-		Envelope: a.envelope(f.Place, in.Submission(value), by, privately("", f.Place.Channel, f.Place.Thread, string(in.User))),
-		Token:    f.Token, Choice: choice, Message: f.Message,
-	}
-	if choice == chat.Edit {
+	click := chat.Clicked{Token: f.Token, Choice: choice, Message: f.Message}
+	var fields []turn.FormField
+	switch choice {
+	case chat.Edit:
 		click.Args = value
-	} else {
+	case chat.Deny:
 		click.Reason = strings.TrimSpace(value)
-	}
-	_, err = a.Engine.Decide(ctx, click)
-	if no := surface.Refusal(err); no != nil {
-		if no.Code == decision.RefusedDecided && no.By == by.User && no.Choice == choice { // they did just that before
-			return slack.NewClearViewSubmissionResponse()
+	case chat.Answer:
+		s, say := a.readSession(ctx, f, "what a server wants could not be read")
+		if say != "" {
+			return formError(block, surface.SayNotRecorded)
 		}
-		return wrong(no.Say)
+		call, say := findElicitation(s, f.Token, by.User)
+		if say != "" {
+			return formError(block, say)
+		}
+		fields = call.Want.Want.Fields
+		click.Fields, value = readFields(fields, in)
 	}
-	if err != nil {
+	click.Envelope = a.envelope(f.Place, in.Submission(value), by, privately("", f.Place.Channel, f.Place.Thread, string(in.User)))
+	_, err := a.Engine.Decide(ctx, click)
+	switch no := surface.Refusal(err); {
+	case no != nil && choice != chat.Answer && no.Code == decision.RefusedDecided && no.By == by.User && no.Choice == choice:
+		// They did just that before.
+	case no != nil:
+		return formError(inputToBlame(block, fields, no.Say), no.Say)
+	case err != nil:
 		a.Logger.Error("slack: a form was not recorded", "chat", f.Place.Chat(), "choice", choice, "err", err)
-		return wrong(surface.SayNotRecorded)
+		return formError(block, surface.SayNotRecorded)
 	}
 	return slack.NewClearViewSubmissionResponse()
 }
 
-// maxFormError keeps an answer far below the 20 KB that an acknowledgement may have.
-const maxFormError = 1000
+func (a *Adapter) readForm(s string) (f blocks.Form, ok bool) {
+	f, ok = blocks.ParseForm(s)
+	return f, ok && f.Place.Team == a.self.Team
+}
 
-// isTooOld: the trigger was used up, or older than its three seconds.
+const maxFormError = 1000 // keeps an answer far below the 20 KB that an acknowledgement may have
+
+func formError(block, say string) *slack.ViewSubmissionResponse {
+	return slack.NewErrorsViewSubmissionResponse(map[string]string{block: surface.Shortened(say, maxFormError)})
+}
+
+// triggerIsOver are the errors of a trigger that was used up, or older than its three seconds.
 // https://docs.slack.dev/reference/methods/views.open#errors
-func isTooOld(err error) bool {
-	var no slack.SlackErrorResponse
-	if !errors.As(err, &no) {
-		return false
+var triggerIsOver = []string{"expired_trigger_id", "trigger_expired", "exchanged_trigger_id", "trigger_exchanged", "invalid_trigger_id"}
+
+// sayOpened says why a view could not be opened, or nothing.
+func (a *Adapter) sayOpened(err error) (say string) {
+	if err == nil {
+		return ""
 	}
-	switch no.Err {
-	case "expired_trigger_id", "trigger_expired", "exchanged_trigger_id", "trigger_exchanged", "invalid_trigger_id":
-		return true
+	if no, _ := errors.AsType[slack.SlackErrorResponse](err); slices.Contains(triggerIsOver, no.Err) {
+		return sayWindowClosed
 	}
-	return false
+	a.Logger.Error("slack: a form could not be opened", "err", faultOf(err))
+	return surface.SayNotOpened
 }
 
 // refuseElsewhere refuses an interaction of another workspace or app, and says so where it can be said.
@@ -170,9 +196,162 @@ func (a *Adapter) refuseElsewhere(in inbound.Interaction) receipt {
 	block := blocks.InputOfForm(string(in.View.Callback))
 	switch {
 	case in.Type == "view_submission" && block != "":
-		return receipt{body: slack.NewErrorsViewSubmissionResponse(map[string]string{block: sayElsewhere})}
+		return receipt{body: formError(block, sayElsewhere)}
 	case in.Type == "block_actions" && in.ChannelID() != "":
-		return a.answerPrivately(privately(string(in.ResponseURL), in.ChannelID(), string(in.Container.Thread), string(in.User)), sayElsewhere)
+		return a.answerPrivately(whoClicked(in), sayElsewhere)
 	}
 	return receipt{} // nowhere to say it
+}
+
+// whoClicked is the handle for an answer that only the one who clicked sees.
+func whoClicked(in inbound.Interaction) chat.ReplyHandle {
+	return privately(string(in.ResponseURL), in.ChannelID(), string(in.Container.Thread), string(in.User))
+}
+
+// Opening a modal takes a trigger, which lives for three seconds: these run right after the acknowledgement. What they return is a sentence
+// for the one who clicked where nothing could be opened.
+
+func (a *Adapter) openView(ctx context.Context, trigger inbound.LooseString, view slack.ModalViewRequest) (say string) {
+	_, err := a.api.OpenViewContext(ctx, string(trigger), view)
+	return a.sayOpened(err)
+}
+
+// readSession reads the chat of a form. purpose is for the log: what could not be done without it.
+func (a *Adapter) readSession(ctx context.Context, f blocks.Form, purpose string) (s turn.Session, say string) {
+	s, err := a.Engine.Session(ctx, f.Place.Chat())
+	if err != nil {
+		a.Logger.Warn("slack: "+purpose, "chat", f.Place.Chat(), "err", err)
+		return s, surface.SayNotRead
+	}
+	return s, ""
+}
+
+func (a *Adapter) showDetails(ctx context.Context, in inbound.Interaction, f blocks.Form, env chat.Envelope) (say string) {
+	d, say := a.readDetails(ctx, f, env)
+	if say != "" {
+		return say
+	}
+	return a.openView(ctx, in.Trigger, blocks.EncodeDetails(d, f))
+}
+
+// readDetails reads what a choice shows. Without settings, why somebody is asked is what the details say of it.
+func (a *Adapter) readDetails(ctx context.Context, f blocks.Form, env chat.Envelope) (d render.Details, say string) {
+	var err error
+	switch {
+	case f.Choice == chat.Why && a.Settings != nil:
+		if d, err = a.Settings.Why(ctx, env, f.Token); err != nil && surface.Refusal(err) == nil {
+			a.Logger.Warn("slack: why somebody is asked could not be read", "chat", f.Place.Chat(), "err", err)
+			return d, surface.SayNotRead
+		}
+	case f.Choice == chat.Reveal:
+		out, failed := a.Engine.Decide(ctx, chat.Clicked{Envelope: env, Token: f.Token, Choice: chat.Reveal, Message: f.Message})
+		if d, err = surface.Hidden(out), failed; err != nil && surface.Refusal(err) == nil {
+			a.Logger.Error("slack: a click was not recorded", "chat", env.Chat, "choice", f.Choice, "err", err)
+			return d, surface.SayNotRecorded
+		}
+	default:
+		s, say := a.readSession(ctx, f, "details could not be read")
+		if say != "" {
+			return d, say
+		}
+		d, ok := card.Details(s, f.Token)
+		if !ok {
+			return d, surface.SayNoDetails
+		}
+		return d, ""
+	}
+	if refusal := surface.Refusal(err); refusal != nil {
+		return d, refusal.Say
+	}
+	return d, ""
+}
+
+func (a *Adapter) openForm(ctx context.Context, in inbound.Interaction, f blocks.Form) (say string) {
+	s, say := a.readSession(ctx, f, "a form could not be filled in")
+	if say != "" {
+		return say
+	}
+	call, ok := surface.FindAsk(s, f.Token)
+	switch {
+	case !ok:
+		return surface.SayNotOpen
+	case f.Choice == chat.DenyReason:
+		return a.openView(ctx, in.Trigger, blocks.EncodeDenyForm(f, surface.CallLine(call)))
+	case !turn.CanEdit(call): // a masked secret would stand in the form
+		return text.NotEditable
+	}
+	view, ok := blocks.EncodeEditForm(f, surface.CallLine(call), string(call.Args))
+	if !ok {
+		return surface.SayTooLongToEdit("Slack", 3000)
+	}
+	return a.openView(ctx, in.Trigger, view)
+}
+
+func (a *Adapter) turnPage(ctx context.Context, in inbound.Interaction, act slack.BlockAction) {
+	f, ok := a.readForm(string(in.View.Metadata))
+	page, err := strconv.Atoi(act.Value)
+	if !ok || err != nil {
+		return
+	}
+	f.Page = page
+	var env chat.Envelope
+	if f.Choice == chat.Reveal || f.Choice == chat.Why && a.Settings != nil {
+		by, no := a.identifyDecider(ctx, string(in.User), f.Choice)
+		if no != "" {
+			return
+		}
+		env = a.envelope(f.Place, in.Submission(f.Token), by, chat.ReplyHandle{})
+	}
+	d, say := a.readDetails(ctx, f, env)
+	if say != "" {
+		return
+	}
+	// The hash makes an update that comes after a later one fail, instead of turning back.
+	_, err = a.api.UpdateViewContext(ctx, blocks.EncodeDetails(d, f), "", string(in.View.Hash), string(in.View.ID))
+	if err != nil {
+		a.Logger.Info("slack: a page was not turned", "err", faultOf(err))
+	}
+}
+
+// confirmFirst asks whether a person means a choice, where Slack's own dialog cannot: for a line of a menu, and for a long text. The button
+// of a private message then stands for the very same click.
+func (a *Adapter) confirmFirst(ctx context.Context, f blocks.Form, reply chat.ReplyHandle) (say string) {
+	s, say := a.readSession(ctx, f, "a confirmation could not be asked for")
+	if say != "" {
+		return say
+	}
+	for _, t := range slices.Backward(s.Turns()) {
+		if c, ok := card.View(s, t, card.Live{}).Find(f.Choice, f.Token); ok {
+			a.whisperBlocks(ctx, reply, blocks.EncodeConfirmation(c, f))
+			return ""
+		}
+	}
+	return surface.SayNotOpen
+}
+
+func (a *Adapter) takeConfirmation(ctx context.Context, in inbound.Interaction, act *slack.BlockAction) receipt {
+	f, ok := a.readForm(act.Value)
+	if !ok || f.Place.Channel != in.ChannelID() {
+		return a.answerPrivately(whoClicked(in), sayNoPlace)
+	}
+	reply := privately(string(in.ResponseURL), f.Place.Channel, f.Place.Thread, string(in.User))
+	by, say := a.identifyDecider(ctx, string(in.User), f.Choice)
+	if say == "" {
+		say = a.recordClick(ctx, f, a.envelope(f.Place, in.Delivery(act), by, reply))
+	}
+	if say != "" {
+		return a.answerPrivately(reply, say)
+	}
+	return a.removeAnswered(in)
+}
+
+func (a *Adapter) removeAnswered(in inbound.Interaction) receipt {
+	return receipt{after: func(ctx context.Context) {
+		if in.ResponseURL == "" || !in.Container.Ephemeral {
+			return
+		}
+		if err := a.respond(ctx, string(in.ResponseURL), reply{DeleteOriginal: true}); err != nil {
+			a.Logger.Info("slack: a private message that was answered stays", "err", err)
+		}
+	}}
 }

@@ -318,7 +318,7 @@ func TestACallWithASecretIsNotEdited(t *testing.T) {
 	sc.ledger.set(func() { sc.ledger.sessions[id].Turn.Calls[0].Args = []byte(`{"password":"hunter2hunter2"}`) })
 	sc.press("UANA", "C1", ts, buttonFor(chat.Edit, "tok"))
 	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 })
-	if got := sc.told("UANA")[0]; got != text.NotEditable() || len(sc.slack.Views("UANA")) > 0 {
+	if got := sc.told("UANA")[0]; got != text.NotEditable || len(sc.slack.Views("UANA")) > 0 {
 		t.Errorf("told: %q", got)
 	}
 }

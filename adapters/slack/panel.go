@@ -1,8 +1,10 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"strconv"
 	"strings"
 
@@ -15,24 +17,17 @@ import (
 	"github.com/nodhq/nod/core/render"
 )
 
-// The panel: what one person may see and change of the settings. It is a modal where somebody asked for it, and the Home tab. Nothing of it
-// is kept: each act makes it anew, for whoever acts.
-
-// openPanel opens the panel as a modal, with a trigger that lives for three seconds.
-func (a *Adapter) openPanel(ctx context.Context, trigger inbound.LooseString, f blocks.PanelForm, env chat.Envelope) {
+func (a *Adapter) openPanel(ctx context.Context, trigger inbound.LooseString, f blocks.PanelForm, env chat.Envelope) (say string) {
 	if a.Settings == nil {
-		a.tellOrLog(ctx, env.Reply, sayNoPanel)
-		return
+		return sayNoPanel
 	}
 	p, ok := a.readPanel(ctx, &f, env)
 	if !ok {
-		a.tellOrLog(ctx, env.Reply, sayNoPanel)
-		return
+		return sayNoPanel
 	}
-	a.openView(ctx, trigger, blocks.EncodePanel(p, f, "", a.linkOf), env.Reply)
+	return a.openView(ctx, trigger, blocks.EncodePanel(p, f, "", a.linkOf))
 }
 
-// readPanel reads a view; f becomes the one that came.
 func (a *Adapter) readPanel(ctx context.Context, f *blocks.PanelForm, env chat.Envelope) (render.Panel, bool) {
 	env.Chat = f.Chat()
 	p, err := a.Settings.Panel(ctx, env, f.View)
@@ -46,27 +41,21 @@ func (a *Adapter) readPanel(ctx context.Context, f *blocks.PanelForm, env chat.E
 	return p, true
 }
 
-// linkOf is the address of a message of this workspace.
 func (a *Adapter) linkOf(l render.ChatLink) string {
 	id, err := chat.ParseID(l.Chat)
-	if err != nil {
-		return ""
-	}
 	p, ok := blocks.PlaceOf(id)
-	if !ok || p.Team != a.self.Team {
-		return ""
-	}
-	to := l.Message
-	if to == "" {
-		to = p.Thread
-	}
-	if !blocks.IsTimestamp(to) || !strings.HasPrefix(a.self.URL, "http") {
+	to := cmp.Or(l.Message, p.Thread)
+	if err != nil || !ok || p.Team != a.self.Team || !blocks.IsTimestamp(to) || !strings.HasPrefix(a.self.URL, "http") {
 		return ""
 	}
 	return a.permalink(p, chat.MessageRef(to))
 }
 
-// clickInPanel does what was clicked in a panel.
+func (a *Adapter) readPanelForm(s string) (f blocks.PanelForm, ok bool) {
+	f, ok = blocks.ParsePanelForm(s)
+	return f, ok && (f.Team == "" || f.Team == a.self.Team)
+}
+
 func (a *Adapter) clickInPanel(ctx context.Context, in inbound.Interaction, act *slack.BlockAction) receipt {
 	verb, value, ok := blocks.ParsePanelAction(act)
 	if !ok || a.Settings == nil || verb == blocks.VerbLink {
@@ -76,220 +65,168 @@ func (a *Adapter) clickInPanel(ctx context.Context, in inbound.Interaction, act 
 	if verb == blocks.VerbShow {
 		meta = value
 	}
-	f, err := blocks.ParsePanelForm(meta)
-	if err != nil || f.At.Team != "" && f.At.Team != a.self.Team {
+	f, ok := a.readPanelForm(meta)
+	if !ok {
 		a.Logger.Warn("slack: a click in a panel that is not nod's is left alone")
 		return receipt{}
 	}
 	by, no := a.identifyDecider(ctx, string(in.User), "")
-	reply := privately(string(in.ResponseURL), in.ChannelID(), string(in.Container.Thread), string(in.User))
+	reply, at := whoClicked(in), panelAt(in)
 	env := chat.Envelope{Delivery: in.PanelDelivery(act), Chat: f.Chat(), User: by.User, Name: by.Name, Reply: reply}
-	if no != "" {
-		return receipt{after: func(ctx context.Context) { a.redrawRefused(ctx, in, no, reply) }}
+	switch {
+	case no != "" && in.View.Type == "":
+		return a.answerPrivately(reply, no)
+	case no != "":
+		return receipt{after: func(ctx context.Context) { a.drawRefused(ctx, at, no) }}
+	case verb == blocks.VerbShow:
+		return a.later(reply, func(ctx context.Context) string { return a.openPanel(ctx, in.Trigger, f, env) })
 	}
 	say := ""
 	switch verb {
-	case blocks.VerbShow:
-		return receipt{after: func(ctx context.Context) { a.openPanel(ctx, in.Trigger, f, env) }}
 	case blocks.VerbFill:
-		return receipt{after: func(ctx context.Context) { a.openFill(ctx, in, f, env, value) }}
+		return receipt{after: func(ctx context.Context) {
+			if say := a.openFill(ctx, in, f, env, value); say != "" {
+				a.redraw(ctx, at, f, env, say)
+			}
+		}}
 	case blocks.VerbGo:
 		f.View, f.Page = value, 0
 	case blocks.VerbPage:
 		f.Page, _ = strconv.Atoi(value)
 	case blocks.VerbDo, blocks.VerbPick:
-		f, say = a.act(ctx, f, env, value)
+		f, say, _ = a.act(ctx, f, env, value, "")
 	default:
 		return receipt{}
 	}
-	return receipt{after: func(ctx context.Context) { a.redraw(ctx, in, f, env, say) }}
+	return receipt{after: func(ctx context.Context) { a.redraw(ctx, at, f, env, say) }}
 }
 
-// act does one thing, and says what came of it and which view to show then.
-func (a *Adapter) act(ctx context.Context, f blocks.PanelForm, env chat.Envelope, token string) (blocks.PanelForm, string) {
-	done, err := a.Settings.Act(ctx, env, f.View, token, "")
+// act does one thing, and says what came of it and which view to show then. ok is false where it was not done.
+func (a *Adapter) act(ctx context.Context, f blocks.PanelForm, env chat.Envelope, token, text string) (after blocks.PanelForm, say string, ok bool) {
+	done, err := a.Settings.Act(ctx, env, f.View, token, text)
 	if no := surface.Refusal(err); no != nil {
-		return f, no.Say
+		return f, no.Say, false
 	}
 	if err != nil {
-		a.Logger.Error("slack: an act in the settings was not recorded", "err", err)
-		return f, sayNotSaved
+		what := "an act in"
+		if f.Token != "" {
+			what = "a form of"
+		}
+		a.Logger.Error("slack: "+what+" the settings was not recorded", "err", err)
+		return f, sayNotSaved, false
 	}
-	return f.After(done.View), done.Say
+	return f.After(done.View), done.Say, true
 }
 
-// redraw shows the panel as it is now where it was clicked.
-func (a *Adapter) redraw(ctx context.Context, in inbound.Interaction, f blocks.PanelForm, env chat.Envelope, say string) {
-	if in.View.Type == inbound.HomeView {
-		a.publish(ctx, string(in.User), string(in.View.Hash), f, env, say)
-		return
-	}
-	a.updatePanel(ctx, string(in.View.ID), string(in.View.Hash), f, env, say)
+// panelPlace is where a panel stands: somebody's Home tab, or a modal. What stands there is only drawn over while its hash is that; empty:
+// anyway.
+type panelPlace struct {
+	home             bool
+	user, view, hash string
 }
 
-// updatePanel draws a modal anew.
-func (a *Adapter) updatePanel(ctx context.Context, view, hash string, f blocks.PanelForm, env chat.Envelope, say string) {
-	a.drawPanel(ctx, f, env, say, func(p render.Panel, f blocks.PanelForm, say string) (stale bool) {
-		stale = a.updateOnce(ctx, view, hash, blocks.EncodePanel(p, f, say, a.linkOf))
-		hash = ""
-		return stale
-	})
+func panelAt(in inbound.Interaction) panelPlace {
+	return panelPlace{in.View.Type == inbound.HomeView, string(in.User), string(in.View.ID), string(in.View.Hash)}
 }
 
-// drawPanel reads a panel and has it drawn. What was stale, because somebody drew the view meanwhile, is read and drawn once more, without a
-// hash, so that what stands there is not older than that.
-func (a *Adapter) drawPanel(ctx context.Context, f blocks.PanelForm, env chat.Envelope, say string, draw func(render.Panel, blocks.PanelForm, string) (stale bool)) {
-	for again := true; again; {
+// redraw shows the panel as it is now, made anew for whoever acts. What was stale, because somebody drew the view meanwhile, is read and
+// drawn once more, without a hash.
+func (a *Adapter) redraw(ctx context.Context, at panelPlace, f blocks.PanelForm, env chat.Envelope, say string) {
+	for stale := true; stale; at.hash = "" {
 		p, ok := a.readPanel(ctx, &f, env)
 		if !ok {
 			p = render.Panel{View: f.View, Title: blocks.SaySettings, Tabs: []render.Act{{Kind: render.ActGo, View: f.View, Label: sayTryAgain}}}
 			say = strings.TrimSpace(say + "\n" + sayNoPanel)
 		}
-		again = draw(p, f, say)
+		stale = a.drawOnce(ctx, at, p, f, say)
 	}
 }
 
-// updateOnce draws a modal, unless it is not as it was when its hash was read: then it is stale.
-func (a *Adapter) updateOnce(ctx context.Context, view, hash string, v slack.ModalViewRequest) (stale bool) {
-	_, err := a.api.UpdateViewContext(ctx, v, "", hash, view)
-	if stale = hash != "" && isConflict(err); err != nil && !stale {
-		a.Logger.Info("slack: a panel was not drawn anew", "err", faultOf(err))
+func (a *Adapter) drawRefused(ctx context.Context, at panelPlace, no string) {
+	at.hash = ""
+	a.drawOnce(ctx, at, render.Panel{Title: blocks.SaySettings}, blocks.PanelForm{}, no)
+}
+
+// drawOnce draws a panel, unless what stands there is not as it was when its hash was read: then it is stale.
+func (a *Adapter) drawOnce(ctx context.Context, at panelPlace, p render.Panel, f blocks.PanelForm, say string) (stale bool) {
+	var err error
+	failed, level := "slack: a panel was not drawn anew", slog.LevelInfo
+	if at.home {
+		failed, level = "slack: a Home tab was not drawn", slog.LevelWarn
+		req := slack.PublishViewContextRequest{UserID: at.user, View: blocks.EncodeHome(p, f, say, a.linkOf)}
+		if at.hash != "" {
+			req.Hash = &at.hash
+		}
+		_, err = a.api.PublishViewContext(ctx, req)
+	} else {
+		_, err = a.api.UpdateViewContext(ctx, blocks.EncodePanel(p, f, say, a.linkOf), "", at.hash, at.view)
 	}
-	return stale
-}
-
-// isConflict: somebody drew the view since. https://docs.slack.dev/reference/methods/views.update#errors
-func isConflict(err error) bool {
-	var no slack.SlackErrorResponse
-	return errors.As(err, &no) && no.Err == "hash_conflict"
-}
-
-// redrawRefused shows somebody why nothing is theirs to see here.
-func (a *Adapter) redrawRefused(ctx context.Context, in inbound.Interaction, no string, reply chat.ReplyHandle) {
-	p := render.Panel{Title: blocks.SaySettings}
-	switch in.View.Type {
-	case inbound.HomeView:
-		a.publishOnce(ctx, string(in.User), "", blocks.EncodeHome(p, blocks.PanelForm{}, no, a.linkOf))
-	case "":
-		a.tellOrLog(ctx, reply, no)
-	default:
-		a.updateOnce(ctx, string(in.View.ID), "", blocks.EncodePanel(p, blocks.PanelForm{}, no, a.linkOf))
+	// Somebody drew the view since. https://docs.slack.dev/reference/methods/views.update#errors
+	if no, _ := errors.AsType[slack.SlackErrorResponse](err); no.Err == "hash_conflict" && at.hash != "" {
+		return true
 	}
+	if err != nil {
+		a.Logger.Log(ctx, level, failed, "err", faultOf(err))
+	}
+	return false
 }
 
-// openFill opens the form of an act that takes a text, as the panel offers it now.
-func (a *Adapter) openFill(ctx context.Context, in inbound.Interaction, f blocks.PanelForm, env chat.Envelope, token string) {
+func (a *Adapter) openFill(ctx context.Context, in inbound.Interaction, f blocks.PanelForm, env chat.Envelope, token string) (say string) {
 	p, ok := a.readPanel(ctx, &f, env)
 	if !ok {
-		a.redraw(ctx, in, f, env, sayNoPanel)
-		return
+		return sayNoPanel
 	}
-	act, ok := findFill(p, token)
-	if !ok {
-		a.redraw(ctx, in, f, env, sayWasChanged)
-		return
-	}
-	v, ok := blocks.EncodeFillForm(act, f)
-	if !ok {
-		a.redraw(ctx, in, f, env, sayFillTooLong)
-		return
-	}
-	var err error
-	if in.View.Type == inbound.HomeView {
-		_, err = a.api.OpenViewContext(ctx, string(in.Trigger), v)
-	} else {
-		_, err = a.api.PushViewContext(ctx, string(in.Trigger), v)
-	}
-	switch {
-	case err == nil:
-	case isTooOld(err):
-		a.redraw(ctx, in, f, env, sayWindowClosed)
-	default:
-		a.Logger.Error("slack: a form could not be opened", "err", faultOf(err))
-		a.redraw(ctx, in, f, env, surface.SayNotOpened)
-	}
-}
-
-// findFill finds an act that takes a text.
-func findFill(p render.Panel, token string) (render.Act, bool) {
 	for act := range surface.Acts(p) {
-		if act.Kind == render.ActFill && act.Token == token && token != "" {
-			return act, true
+		if act.Kind != render.ActFill || act.Token != token || token == "" {
+			continue
 		}
+		v, ok := blocks.EncodeFillForm(act, f)
+		if !ok {
+			return sayFillTooLong
+		}
+		var err error
+		if in.View.Type == inbound.HomeView {
+			_, err = a.api.OpenViewContext(ctx, string(in.Trigger), v)
+		} else {
+			_, err = a.api.PushViewContext(ctx, string(in.Trigger), v)
+		}
+		return a.sayOpened(err)
 	}
-	return render.Act{}, false
+	return sayWasChanged
 }
 
 // submitFill does what a form of a panel says. A refusal is said in the form; else it closes, and the panel below says what was done.
 func (a *Adapter) submitFill(ctx context.Context, in inbound.Interaction) receipt {
-	wrong := func(say string) receipt {
-		return receipt{body: slack.NewErrorsViewSubmissionResponse(map[string]string{blocks.InputOfForm(blocks.CallbackFill): surface.Shortened(say, maxFormError)})}
-	}
-	f, err := blocks.ParsePanelForm(string(in.View.Metadata))
-	if err != nil || f.Token == "" || a.Settings == nil || f.At.Team != "" && f.At.Team != a.self.Team {
-		return wrong(sayWasChanged)
+	block := blocks.InputOfForm(blocks.CallbackFill)
+	f, ok := a.readPanelForm(string(in.View.Metadata))
+	if !ok || f.Token == "" || a.Settings == nil {
+		return receipt{body: formError(block, sayWasChanged)}
 	}
 	by, no := a.identifyDecider(ctx, string(in.User), "")
 	if no != "" {
-		return wrong(no)
+		return receipt{body: formError(block, no)}
 	}
-	text := strings.TrimSpace(string(in.Input(blocks.InputOfForm(blocks.CallbackFill)).Value))
-	env := chat.Envelope{Delivery: in.Submission(text), Chat: f.Chat(), User: by.User, Name: by.Name, Reply: privately("", f.At.Channel, f.At.Thread, string(in.User))}
-	done, err := a.Settings.Act(ctx, env, f.View, f.Token, text)
-	if no := surface.Refusal(err); no != nil {
-		return wrong(no.Say)
+	text := strings.TrimSpace(string(in.Input(block).Value))
+	env := chat.Envelope{Delivery: in.Submission(text), Chat: f.Chat(), User: by.User, Name: by.Name, Reply: privately("", f.Channel, f.Thread, string(in.User))}
+	f, say, ok := a.act(ctx, f, env, f.Token, text)
+	if !ok {
+		return receipt{body: formError(block, say)}
 	}
-	if err != nil {
-		a.Logger.Error("slack: a form of the settings was not recorded", "err", err)
-		return wrong(sayNotSaved)
-	}
-	f = f.After(done.View)
-	return receipt{after: func(ctx context.Context) { // an empty acknowledgement closes this one form
-		if in.View.Previous == "" {
-			a.publish(ctx, string(in.User), "", f, env, done.Say)
-			return
-		}
-		a.updatePanel(ctx, string(in.View.Previous), "", f, env, done.Say)
-	}}
+	at := panelPlace{home: in.View.Previous == "", user: string(in.User), view: string(in.View.Previous)}
+	return receipt{after: func(ctx context.Context) { a.redraw(ctx, at, f, env, say) }} // an empty acknowledgement closes this one form
 }
 
-// drawHome draws the Home tab for whoever opens it, where they were when they left it.
 func (a *Adapter) drawHome(ctx context.Context, m inbound.HomeOpened) {
 	if a.Settings == nil {
 		return
 	}
+	at := panelPlace{home: true, user: m.User, hash: m.Hash}
 	by, no := a.identifyDecider(ctx, m.User, "")
 	if no != "" {
-		a.publishOnce(ctx, m.User, "", blocks.EncodeHome(render.Panel{Title: blocks.SaySettings}, blocks.PanelForm{}, no, a.linkOf))
+		a.drawRefused(ctx, at, no)
 		return
 	}
-	f, err := blocks.ParsePanelForm(m.Metadata)
-	if err != nil { // the first time, or of an older version
-		f = blocks.PanelForm{}
-	}
-	f.At, f.Token = blocks.Place{}, ""
-	env := chat.Envelope{Delivery: chat.Delivery("h:" + m.User + ":" + m.Stamp), User: by.User, Name: by.Name}
-	a.publish(ctx, m.User, m.Hash, f, env, "")
-}
-
-// publish draws somebody's Home tab.
-func (a *Adapter) publish(ctx context.Context, user, hash string, f blocks.PanelForm, env chat.Envelope, say string) {
-	a.drawPanel(ctx, f, env, say, func(p render.Panel, f blocks.PanelForm, say string) (stale bool) {
-		stale = a.publishOnce(ctx, user, hash, blocks.EncodeHome(p, f, say, a.linkOf))
-		hash = ""
-		return stale
-	})
-}
-
-// publishOnce draws a Home tab, unless it is not as it was when its hash was read: then it is stale.
-func (a *Adapter) publishOnce(ctx context.Context, user, hash string, v slack.HomeTabViewRequest) (stale bool) {
-	req := slack.PublishViewContextRequest{UserID: user, View: v}
-	if hash != "" {
-		req.Hash = &hash
-	}
-	_, err := a.api.PublishViewContext(ctx, req)
-	if stale = hash != "" && isConflict(err); err != nil && !stale {
-		a.Logger.Warn("slack: a Home tab was not drawn", "err", faultOf(err))
-	}
-	return stale
+	f, _ := blocks.ParsePanelForm(m.Metadata) // none the first time, or of an older version
+	f.Place, f.Token = blocks.Place{}, ""
+	a.redraw(ctx, at, f, chat.Envelope{Delivery: chat.Delivery("h:" + m.User + ":" + m.Stamp), User: by.User, Name: by.Name}, "")
 }

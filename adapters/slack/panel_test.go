@@ -268,7 +268,7 @@ func TestAPanelThatIsNotOursDoesNothing(t *testing.T) {
 	b := newBoard()
 	a, _ := postbox(t, newLedger(), &lines{})
 	a.Settings = b
-	for _, meta := range []string{"", "{}", `{"v":1,"view":"start","x":1}`, blocks.PanelForm{At: blocks.Place{Team: "T9", Channel: "C1", Thread: "1.2"}, View: "start"}.Metadata()} {
+	for _, meta := range []string{"", "{}", `{"v":1,"view":"start","x":1}`, blocks.PanelForm{Place: blocks.Place{Team: "T9", Channel: "C1", Thread: "1.2"}, View: "start"}.Metadata()} {
 		for _, action := range []string{
 			`{"type":"button","action_id":"nodp:do:1","value":"revoke-1","action_ts":"1"}`, `{"type":"button","action_id":"nodp:go:1","value":"grants","action_ts":"1"}`,
 			`{"type":"static_select","action_id":"nodp:pick:1","selected_option":{"value":"server-ask"},"action_ts":"1"}`,

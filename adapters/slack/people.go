@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
-	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -26,7 +26,6 @@ const (
 	maxPeople    = 4096
 )
 
-// Person is somebody as Slack knows them.
 type Person struct {
 	User     chat.User
 	Name     string
@@ -60,7 +59,12 @@ func (a *Adapter) lookUp(ctx context.Context, userID string) (Person, error) {
 	for {
 		one, first := a.in.people.entryOf(userID, a.now())
 		if first {
-			one.who, one.err = a.fetchPerson(ctx, userID)
+			u, err := a.api.GetUserInfoContext(ctx, userID) // https://docs.slack.dev/reference/methods/users.info
+			if err != nil {
+				one.err = fmt.Errorf("slack: users.info: %w", faultOf(a.doubt(err)))
+			} else {
+				one.who = PersonOf(u, a.self.Team, a.self.Enterprise)
+			}
 			a.in.people.fill(one, ctx.Err() != nil, a.now())
 			return one.who, one.err
 		}
@@ -93,14 +97,14 @@ func (p *people) entryOf(id string, now time.Time) (one *personEntry, first bool
 	return one, true
 }
 
-// fill ends the asking for an entry. cut: it was given up, which says nothing about the person.
-func (p *people) fill(one *personEntry, cut bool, now time.Time) {
+// fill ends the asking for an entry. givenUp: that says nothing about the person.
+func (p *people) fill(one *personEntry, givenUp bool, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case one.err == nil:
 		one.until = now.Add(peopleFresh)
-	case !cut:
+	case !givenUp:
 		one.until = now.Add(peopleFailed)
 	}
 	close(one.asked)
@@ -122,50 +126,42 @@ func (a *Adapter) nameOf(userID string) string {
 	return ""
 }
 
-// fetchPerson calls users.info. https://docs.slack.dev/reference/methods/users.info
-func (a *Adapter) fetchPerson(ctx context.Context, userID string) (Person, error) {
-	u, err := a.api.GetUserInfoContext(ctx, userID)
-	if err != nil {
-		return Person{}, fmt.Errorf("slack: users.info: %w", faultOf(a.doubt(err)))
-	}
-	return PersonOf(u, a.self.Team, a.self.Enterprise), nil
-}
-
-// PersonOf reads a user object, as the bot of a workspace, and maybe of an Enterprise Grid organisation, sees it. On Enterprise Grid the
-// organisation is where user IDs are unique; elsewhere the workspace is, which for somebody from another organisation is theirs.
+// PersonOf reads a user object, as the bot of a workspace, and maybe of an Enterprise Grid organisation, sees it.
 // https://docs.slack.dev/reference/objects/user-object
 func PersonOf(u *slack.User, team, enterprise string) Person {
 	home := cmp.Or(u.Enterprise.EnterpriseID, u.TeamID)
-	who := Person{
-		User: userOf(home, u.ID), Guest: u.IsRestricted || u.IsUltraRestricted, Gone: u.Deleted,
+	ours := u.TeamID == team || enterprise != "" && (u.Enterprise.EnterpriseID == enterprise || u.TeamID == enterprise)
+	return Person{
+		User: userOf(home, u.ID), Name: cmp.Or(u.Profile.DisplayName, u.Profile.RealName, u.RealName, u.Name),
+		Guest: u.IsRestricted || u.IsUltraRestricted, External: u.IsStranger || !ours, Gone: u.Deleted,
 		Bot: u.IsBot || u.IsWorkflowBot || u.IsConnectorBot || u.ID == inbound.Slackbot || u.ID == inbound.SlackSystem,
 	}
-	ours := u.TeamID == team || enterprise != "" && (u.Enterprise.EnterpriseID == enterprise || u.TeamID == enterprise)
-	who.External = u.IsStranger || !ours
-	who.Name = cmp.Or(u.Profile.DisplayName, u.Profile.RealName, u.RealName, u.Name)
-	return who
 }
 
-// identifyAuthor finds out who wrote a message. Where Slack does not tell, the signed envelope's word for where they are at home has to do:
-// a message is not lost for that, but nothing runs unasked for it. Who decides is looked up again.
+// identifyAuthor finds out who wrote a message. Where Slack does not tell, the signed envelope has to do: a message is not lost for that,
+// but nothing runs unasked for it. Who decides is looked up again.
 func (a *Adapter) identifyAuthor(ctx context.Context, userID, home string) Person {
 	by, err := a.lookUp(ctx, userID)
 	if err == nil {
 		return by
 	}
-	if no, ok := errors.AsType[slack.SlackErrorResponse](err); ok && no.Err == "user_not_found" {
+	if no, _ := errors.AsType[slack.SlackErrorResponse](err); no.Err == "user_not_found" {
 		return Person{Bot: true} // Slack speaks: whoever can be seen in a channel, it knows
 	}
 	if userID != "" {
 		a.Logger.Info("slack: who wrote is taken from the envelope alone", "user", userID, "err", err)
 	}
+	return Person{User: a.userAt(home, userID), Untold: true}
+}
+
+// userAt is somebody whom the envelope alone says to be at home there: of this workspace where it does not say.
+func (a *Adapter) userAt(home, userID string) chat.User {
 	if home == "" || home == a.self.Team {
 		home = cmp.Or(a.self.Enterprise, a.self.Team)
 	}
-	return Person{User: userOf(home, userID), Untold: true}
+	return userOf(home, userID)
 }
 
-// standing is what the author of a message is here.
 func (a *Adapter) standing(by Person) chat.Standing {
 	switch {
 	case by.Untold:
@@ -204,11 +200,6 @@ func userOf(home, user string) chat.User {
 	return chat.User{Platform: Platform, Workspace: home, Key: user}
 }
 
-var (
-	_ agent.Groups     = (*Adapter)(nil)
-	_ agent.GroupNames = (*Adapter)(nil)
-)
-
 // How long what Slack says of user groups is believed. Somebody who left a group can decide because of it that much longer. The method is
 // of tier 2, 20 calls a minute, which all replicas of a workspace share: https://docs.slack.dev/reference/methods/usergroups.list
 const (
@@ -220,85 +211,71 @@ const (
 // userGroups remembers who belongs to what. The zero value is ready.
 type userGroups struct {
 	asking sync.Mutex // held for one call, which groupsWithin bounds
+	last   atomic.Pointer[groupList]
+}
 
-	mu    sync.Mutex
+type groupList struct {
 	of    map[string][]string // groups by user ID
 	names map[string]string   // handles by group ID: kept when a later call fails
 	err   error
 	until time.Time
 }
 
-// Groups are the user groups that somebody belongs to now; people of other workspaces have none. It asks Slack for all groups at once,
-// with the scope usergroups:read. The engine asks where groups may decide at all.
+// Groups are the user groups that somebody of this workspace belongs to now. It takes the scope usergroups:read.
 func (a *Adapter) Groups(ctx context.Context, _ chat.ID, u chat.User) ([]chat.User, error) {
 	if u.Platform != Platform || u.IsGroup() || u.Workspace != a.self.Team && (a.self.Enterprise == "" || u.Workspace != a.self.Enterprise) {
 		return nil, nil
 	}
-	ids, err := a.groupsOf(ctx, u.Key)
-	if err != nil {
-		return nil, err
+	list := a.listGroups(ctx)
+	if list.err != nil {
+		return nil, list.err
 	}
 	groups := []chat.User{} // known, and none
-	for _, id := range ids {
+	for _, id := range list.of[u.Key] {
 		groups = append(groups, userOf(u.Workspace, chat.GroupPrefix+id))
 	}
 	return groups, nil
 }
 
-func (a *Adapter) groupsOf(ctx context.Context, userID string) ([]string, error) {
+func (a *Adapter) listGroups(ctx context.Context) *groupList {
 	g := &a.in.groups
-	if ids, fresh, err := g.lookUp(userID, a.now()); fresh {
-		return ids, err
+	if last := g.last.Load(); last != nil && a.now().Before(last.until) {
+		return last
 	}
 	g.asking.Lock()
 	defer g.asking.Unlock()
-	if ids, fresh, err := g.lookUp(userID, a.now()); fresh { // somebody else asked meanwhile
-		return ids, err
+	last := cmp.Or(g.last.Load(), &groupList{})
+	if a.now().Before(last.until) { // somebody else asked meanwhile
+		return last
 	}
 	ctx, cancel := context.WithTimeout(ctx, groupsWithin)
 	defer cancel()
 	asked := a.now() // what was read is as old as the question
-	list, err := a.api.GetUserGroupsContext(ctx, slack.GetUserGroupsOptionIncludeUsers(true))
+	all, err := a.api.GetUserGroupsContext(ctx, slack.GetUserGroupsOptionIncludeUsers(true))
 	if err != nil {
-		err = fmt.Errorf("slack: usergroups.list: %w", faultOf(a.doubt(err)))
+		list := &groupList{names: last.names, err: fmt.Errorf("slack: usergroups.list: %w", faultOf(a.doubt(err))), until: asked.Add(groupsFailed)}
+		g.last.Store(list)
+		return list
 	}
-	g.learn(list, err, asked)
-	ids, _, err := g.lookUp(userID, asked)
-	return ids, err
-}
-
-// lookUp returns somebody's groups as they were read, while that is fresh.
-func (g *userGroups) lookUp(userID string, now time.Time) (ids []string, fresh bool, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.of[userID], now.Before(g.until), g.err
-}
-
-func (g *userGroups) learn(list []slack.UserGroup, err error, asked time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.of, g.err, g.until = nil, err, asked.Add(groupsFailed); err != nil {
-		return
-	}
-	g.of, g.names, g.until = map[string][]string{}, map[string]string{}, asked.Add(groupsFresh)
-	for _, x := range list {
+	list := &groupList{of: map[string][]string{}, names: map[string]string{}, until: asked.Add(groupsFresh)}
+	for _, x := range all {
 		if x.ID == "" || x.DateDelete != 0 { // one that is disabled stands for nobody
 			continue
 		}
-		g.names[x.ID] = x.Handle
+		list.names[x.ID] = x.Handle
 		for _, u := range x.Users {
-			g.of[u] = append(g.of[u], x.ID)
+			list.of[u] = append(list.of[u], x.ID)
 		}
 	}
+	g.last.Store(list)
+	return list
 }
 
 // GroupName is the handle of a user group, as far as it was read. It asks nobody.
 func (a *Adapter) GroupName(_ chat.ID, group chat.User) string {
-	if group.Platform != Platform || !group.IsGroup() {
+	last := a.in.groups.last.Load()
+	if last == nil || group.Platform != Platform || !group.IsGroup() {
 		return ""
 	}
-	g := &a.in.groups
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.names[strings.TrimPrefix(group.Key, chat.GroupPrefix)]
+	return last.names[strings.TrimPrefix(group.Key, chat.GroupPrefix)]
 }

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,16 +22,15 @@ import (
 	"github.com/nodhq/nod/core/render"
 )
 
-// The metadata that a message of ours carries, so that it can be found again by its key. Everybody in the workspace can read
-// it. https://docs.slack.dev/messaging/message-metadata
+// The metadata that a message of ours is found again by. The whole workspace can read it. https://docs.slack.dev/messaging/message-metadata
 const (
-	eventTurn = "nod_turn" // a turn's one message
-	eventNote = "nod_note" // a message beside it
-	eventTold = "nod_told" // a message to one person
+	eventTurn   = "nod_turn" // a turn's one message
+	eventNote   = "nod_note" // a message beside it
+	eventDirect = "nod_told" // a message to one person
 )
 
-// Post makes the turn's message in its thread. It is tried once: where it is not known whether the message was made, the
-// fault is transient, and Seek finds it.
+// Post makes the turn's message in its thread. It is tried once: where nobody knows whether it was made, the fault is transient, and Seek
+// finds it.
 func (a *Adapter) Post(ctx context.Context, id chat.ID, key chat.PostKey, m render.Message) (chat.MessageRef, error) {
 	p, err := a.locate(ctx, id)
 	if err != nil {
@@ -40,18 +40,21 @@ func (a *Adapter) Post(ctx context.Context, id chat.ID, key chat.PostKey, m rend
 	if err != nil {
 		return "", err
 	}
-	ref := messageAt{p.Channel, ts}
-	a.sent.Put(ref.String(), surface.Drawn{Sum: drawn.Sum(), Chars: render.Measure(m).Chars, At: a.now(), Level: drawn.Level})
+	a.noteSent(messageAt{p.Channel, ts}, drawn, m)
 	a.presence.begin(p)
 	a.presence.show(p, m.State)
 	return chat.MessageRef(ts), nil
+}
+
+func (a *Adapter) noteSent(at messageAt, r blocks.Rendition, m render.Message) {
+	a.sent.Put(at.String(), surface.Drawn{Sum: r.Sum(), Chars: render.Measure(m).Chars, At: a.now(), Level: r.Level})
 }
 
 // locate finds the thread of a chat, once it is known who we are.
 func (a *Adapter) locate(ctx context.Context, id chat.ID) (blocks.Place, error) {
 	p, ok := blocks.PlaceOf(id)
 	if !ok {
-		return blocks.Place{}, &agent.PlatformError{Kind: agent.FaultGone, Cause: errors.New("the chat is not a thread of Slack's")}
+		return blocks.Place{}, gone("the chat is not a thread of Slack's")
 	}
 	me, err := a.me(ctx)
 	if err == nil && me.Team != p.Team { // the store was shared with, or moved from, another workspace
@@ -62,27 +65,18 @@ func (a *Adapter) locate(ctx context.Context, id chat.ID) (blocks.Place, error) 
 
 // post sends one message to a thread, or without one to a conversation, in the first shape that Slack takes.
 func (a *Adapter) post(ctx context.Context, p blocks.Place, event string, key chat.PostKey, of blocks.Renditions) (drawn blocks.Rendition, ts string, err error) {
-	c := call{method: methodPost, team: p.Team, channel: p.Channel, urgency: agent.Final}
-	drawn, err = a.try(of, surface.LevelFull, func(s blocks.Rendition) error {
-		if err := a.afford(ctx, c); err != nil {
-			return err
-		}
+	drawn, err = a.try(of, surface.LevelFull, func(r blocks.Rendition) error {
 		var echo slack.Message
-		var err error
-		_, ts, echo, err = a.api.PostMessageWithResponseContext(ctx, p.Channel,
-			inThread(p),
-			slack.MsgOptionText(s.Text, false),
-			slack.MsgOptionBlocks(s.Blocks...),
-			slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(), // a preview fetches an address: zero-click exfiltration
-			slack.MsgOptionMetadata(slack.SlackMetadata{EventType: event, EventPayload: map[string]any{"key": string(key)}}),
-		)
-		if err != nil {
-			return a.reportFault(ctx, c, err)
-		}
-		if p.Thread != "" && echo.Timestamp != "" && echo.ThreadTimestamp == "" {
+		err := a.makeCall(ctx, newCall(methodPost, p.Team, p.Channel, agent.Final), func() (err error) {
+			_, ts, echo, err = a.api.PostMessageWithResponseContext(ctx, p.Channel, content(r, p.Thread),
+				slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(), // a preview fetches an address: zero-click exfiltration
+				slack.MsgOptionMetadata(slack.SlackMetadata{EventType: event, EventPayload: map[string]any{"key": string(key)}}))
+			return err
+		})
+		if err == nil && p.Thread != "" && echo.Timestamp != "" && echo.ThreadTimestamp == "" {
 			return a.takeBack(ctx, p, ts)
 		}
-		return nil
+		return err
 	})
 	if err == nil && ts == "" {
 		err = transient(errors.New(methodPost + ": the answer names no message"))
@@ -90,11 +84,13 @@ func (a *Adapter) post(ctx context.Context, p blocks.Place, event string, key ch
 	return drawn, ts, err
 }
 
-func inThread(p blocks.Place) slack.MsgOption {
-	if p.Thread == "" {
-		return slack.MsgOptionCompose()
+// content is what a message says, and in which thread. Text and blocks go together: an edit by text alone would remove the blocks.
+func content(r blocks.Rendition, thread string) slack.MsgOption {
+	options := []slack.MsgOption{slack.MsgOptionText(r.Text, false), slack.MsgOptionBlocks(r.Blocks...)}
+	if thread != "" {
+		options = append(options, slack.MsgOptionTS(thread))
 	}
-	return slack.MsgOptionTS(p.Thread)
+	return slack.MsgOptionCompose(options...)
 }
 
 // takeBack takes back a message that Slack put into the channel itself, as it does when the thread's first message is deleted.
@@ -102,59 +98,45 @@ func (a *Adapter) takeBack(ctx context.Context, p blocks.Place, ts string) error
 	if err := a.remove(ctx, p, ts); err != nil {
 		a.Logger.Warn("slack: could not take back a message that left its thread", "channel", p.Channel, "ts", ts, "err", err)
 	}
-	return &agent.PlatformError{Kind: agent.FaultGone, Cause: errors.New(methodPost + ": the thread's first message is no more")}
+	return gone(methodPost + ": the thread's first message is no more")
 }
 
-// Edit replaces the turn's message.
-//
-// Progress that the workspace's budget has no room for comes back at once as [agent.FaultLater]. A decision or a final goes out
-// through the response_url of an earlier click where there is one, which no limit counts.
+// Edit replaces the turn's message. Progress that the workspace's budget has no room for comes back at once as [agent.FaultLater]. A
+// decision or a final goes out through the response_url of an earlier click where there is one, which no limit counts.
 func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m render.Message, u agent.Urgency) error {
 	p, err := a.locate(ctx, id)
 	if err != nil {
 		return err
 	}
 	at, chars := messageAt{p.Channel, string(ref)}, render.Measure(m).Chars
-	done := func(s blocks.Rendition) {
-		a.sent.Put(at.String(), surface.Drawn{Sum: s.Sum(), Chars: chars, At: a.now(), Level: s.Level})
-		a.presence.show(p, m.State)
-	}
 	of, start := blocks.MessageRenditions(m), a.sent.Level(at.String())
-	c := call{method: methodUpdate, team: p.Team, channel: p.Channel, ts: string(ref), urgency: u, rate: a.sent.Growth(at.String(), chars, a.now()), ends: surface.Ends(m)}
-	if first, ok := of(start); ok {
-		if a.sent.Same(at.String(), first.Sum(), a.now()) {
-			return nil
-		}
-		if u > agent.Progress && a.viaClick(ctx, at, first) {
-			a.purse.Spared(ctx, c.spend())
-			done(first)
-			return nil
-		}
-	}
-	s, err := a.try(of, start, func(s blocks.Rendition) error {
-		if err := a.afford(ctx, c); err != nil {
-			return err
-		}
-		a.sent.Put(at.String(), surface.Drawn{Level: s.Level, Chars: chars, At: a.now()}) // what stands there is not known until the answer
-		// An edit by text alone would remove the blocks, so both always go. parse: chat.update would link names by itself.
-		_, _, _, err := a.api.UpdateMessageContext(ctx, p.Channel, string(ref),
-			slack.MsgOptionText(s.Text, false), slack.MsgOptionBlocks(s.Blocks...), slack.MsgOptionParse(false))
-		if err != nil {
-			return a.reportFault(ctx, c, err)
-		}
+	c := newCall(methodUpdate, p.Team, p.Channel, u)
+	c.Message, c.Rate, c.Ends = at.String(), a.sent.Growth(at.String(), chars, a.now()), surface.Ends(m)
+	r, ok := of(start)
+	if ok && a.sent.Same(at.String(), r.Sum(), a.now()) {
 		return nil
-	})
+	}
+	if ok && u > agent.Progress && a.viaClick(ctx, at, r) {
+		a.limiter.Spared(ctx, c.Spend)
+	} else {
+		r, err = a.try(of, start, func(r blocks.Rendition) error {
+			return a.makeCall(ctx, c, func() error {
+				// What stands there is not known until the answer. parse: chat.update would link names by itself.
+				a.sent.Put(at.String(), surface.Drawn{Level: r.Level, Chars: chars, At: a.now()})
+				_, _, _, err := a.api.UpdateMessageContext(ctx, p.Channel, string(ref), content(r, ""), slack.MsgOptionParse(false))
+				return err
+			})
+		})
+	}
 	if err == nil {
-		done(s)
-		return nil
-	}
-	if pe := new(agent.PlatformError); errors.As(err, &pe) && (pe.Kind == agent.FaultGone || pe.Kind == agent.FaultForbidden) {
+		a.noteSent(at, r, m)
+		a.presence.show(p, m.State)
+	} else if pe, _ := errors.AsType[*agent.PlatformError](err); pe.Refuses() {
 		a.presence.show(p, render.Stopped) // nobody draws it any more
 	}
 	return err
 }
 
-// try sends a message in the first rendition that Slack takes, from a level on.
 func (a *Adapter) try(of blocks.Renditions, level int, do func(blocks.Rendition) error) (blocks.Rendition, error) {
 	return of.Send(level, do, func(r blocks.Rendition, err error) bool {
 		code, where, shape := refusedShape(err)
@@ -186,24 +168,21 @@ func (a *Adapter) Seek(ctx context.Context, id chat.ID, key chat.PostKey) (chat.
 		ts, all, err = a.seek(ctx, p, key, "latest", recent, seekFurther)
 		complete = complete && all
 	}
-	var no slack.SlackErrorResponse
-	switch {
-	case errors.As(err, &no) && no.Err == "missing_scope":
+	switch no, _ := errors.AsType[slack.SlackErrorResponse](err); {
+	case no.Err == "missing_scope":
 		a.Logger.Warn("slack: cannot look for an earlier post; if there is one, it stays beside the new", "needs", no.Needed)
-		return "", false, nil
-	case err != nil:
-		return "", false, err
-	case ts == "" && !complete:
+		err = nil
+	case err == nil && ts == "" && !complete:
 		a.Logger.Warn("slack: an earlier post was not found in the part of the thread that was searched", "channel", p.Channel, "thread", p.Thread)
 	}
-	return chat.MessageRef(ts), ts != "", nil
+	return chat.MessageRef(ts), ts != "", err
 }
 
 // seek searches a part of a thread. complete says that no page was left out.
 func (a *Adapter) seek(ctx context.Context, p blocks.Place, key chat.PostKey, bound, at string, pages int) (ts string, complete bool, err error) {
 	v := url.Values{"channel": {p.Channel}, "ts": {p.Thread}, "limit": {strconv.Itoa(seekPage)}, bound: {at}, "inclusive": {"1"}}
 	for range pages {
-		ts, next, err := a.findOnPage(ctx, call{method: methodReplies, team: p.Team, urgency: agent.Final}, v, key)
+		ts, next, err := a.findOnPage(ctx, methodReplies, p.Team, v, key)
 		if ts != "" || err != nil || next == "" {
 			return ts, err == nil, err
 		}
@@ -212,19 +191,17 @@ func (a *Adapter) seek(ctx context.Context, p blocks.Place, key chat.PostKey, bo
 	return "", false, nil
 }
 
-// findOnPage reads a page of messages, and finds the one of ours that an attempt with the same key made. next is the page after it; empty: there
-// is none.
-func (a *Adapter) findOnPage(ctx context.Context, c call, v url.Values, key chat.PostKey) (ts, next string, err error) {
-	if err := a.afford(ctx, c); err != nil {
-		return "", "", err
-	}
+// findOnPage reads a page of messages, and finds the one of ours with a key. next is the page after it; empty: there is none.
+func (a *Adapter) findOnPage(ctx context.Context, method, team string, v url.Values, key chat.PostKey) (ts, next string, err error) {
 	v.Set("include_all_metadata", "1")
 	var page replies
-	if err := a.form(ctx, c.method, v, &page); err != nil {
-		return "", "", a.reportFault(ctx, c, err)
+	err = a.makeCall(ctx, newCall(method, team, "", agent.Final), func() error { return a.form(ctx, method, v, &page) })
+	if err != nil {
+		return "", "", err
 	}
 	for _, m := range page.Messages {
-		if m.Metadata.EventPayload.Key == string(key) && a.ours(m) {
+		ours := m.Bot != "" && m.Bot == a.self.Bot || m.User != "" && m.User == a.self.User // anybody's app may write any metadata
+		if m.Metadata.EventPayload.Key == string(key) && ours {
 			return m.TS, "", nil
 		}
 	}
@@ -236,63 +213,58 @@ func (a *Adapter) findOnPage(ctx context.Context, c call, v url.Values, key chat
 
 // replies is what Seek reads of a page: little, so that no block of anybody's can keep it from being read.
 type replies struct {
-	Messages []replyMessage `json:"messages"`
-	HasMore  bool           `json:"has_more"`
-	Next     struct {
+	Messages []struct {
+		TS       string `json:"ts"`
+		User     string `json:"user"`
+		Bot      string `json:"bot_id"`
+		Metadata struct {
+			EventPayload struct {
+				Key string `json:"key"`
+			} `json:"event_payload"`
+		} `json:"metadata"`
+	} `json:"messages"`
+	HasMore bool `json:"has_more"`
+	Next    struct {
 		Cursor string `json:"next_cursor"`
 	} `json:"response_metadata"`
 }
 
-type replyMessage struct {
-	TS       string `json:"ts"`
-	User     string `json:"user"`
-	Bot      string `json:"bot_id"`
-	Metadata struct {
-		EventPayload struct {
-			Key string `json:"key"`
-		} `json:"event_payload"`
-	} `json:"metadata"`
-}
-
-// ours: anybody's app may write any metadata.
-func (a *Adapter) ours(m replyMessage) bool {
-	return m.Bot != "" && m.Bot == a.self.Bot || m.User != "" && m.User == a.self.User
-}
-
 // form calls a method of the Web API by hand: where slack-go has no function, or reads more of the answer than is safe.
 func (a *Adapter) form(ctx context.Context, method string, v url.Values, into any) error {
-	base := slack.APIURL
-	if a.APIURL != "" {
-		base = strings.TrimSuffix(a.APIURL, "/") + "/"
+	status, header, body, err := a.send(ctx, a.APIURL+method, "application/x-www-form-urlencoded", v.Encode(), "Bearer "+a.BotToken)
+	switch {
+	case err != nil:
+		return err
+	case status == http.StatusTooManyRequests:
+		s, _ := strconv.Atoi(header.Get("Retry-After"))
+		return &slack.RateLimitedError{RetryAfter: time.Duration(s) * time.Second}
+	case status != http.StatusOK:
+		return slack.StatusCodeError{Code: status, Status: strconv.Itoa(status) + " " + http.StatusText(status)}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+method, strings.NewReader(v.Encode()))
+	var answer slack.SlackResponse
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return err
+	}
+	return cmp.Or(answer.Err(), json.Unmarshal(body, into))
+}
+
+// send posts by hand. Only the Web API may have the token.
+func (a *Adapter) send(ctx context.Context, address, contentType, body, auth string) (status int, header http.Header, answer []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("%s: the API's address is not one", method)
+		return 0, nil, nil, errors.New("this is not an address")
 	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Authorization", "Bearer "+a.BotToken)
+	req.Header.Set("Content-Type", contentType)
+	most := int64(4096) // of an answer that but says yes or no
+	if auth != "" {
+		most = maxAnswer
+		req.Header.Set("Authorization", auth)
+	}
 	resp, err := a.http.Do(req)
 	if err != nil {
-		return err
+		return 0, nil, nil, err
 	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode == http.StatusTooManyRequests {
-		s, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return &slack.RateLimitedError{RetryAfter: time.Duration(s) * time.Second}
-	}
-	if resp.StatusCode != http.StatusOK {
-		return slack.StatusCodeError{Code: resp.StatusCode, Status: resp.Status}
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return err
-	}
-	var said slack.SlackResponse
-	if err := json.Unmarshal(body, &said); err != nil {
-		return err
-	}
-	if err := said.Err(); err != nil {
-		return err
-	}
-	return json.Unmarshal(body, into)
+	defer resp.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(resp.Body, most))
+	return resp.StatusCode, resp.Header, answer, err
 }

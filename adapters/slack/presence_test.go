@@ -53,7 +53,7 @@ func TestEveryStateHasAStatus(t *testing.T) {
 	for s, want := range map[render.State]string{
 		render.Working: "processing", render.Waiting: "suspended", render.Done: "active", render.Failed: "active", render.Stopped: "active", "": "",
 	} {
-		if got := statusOf(s); got != want {
+		if got := statuses[s]; got != want {
 			t.Errorf("%q is %q, want %q", s, got, want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestPresenceOfAQuickTurn(t *testing.T) {
 	if got := r.told(); len(got) > 0 {
 		t.Errorf("told %q", got)
 	}
-	r.setTitle(r.ctx, r.place, "a session that is to have a title")
+	r.setTitle(r.place, "a session that is to have a title")
 	r.edit(ref, finished("bb"), agent.Final)
 	r.presence.round(r.ctx)
 	if got := r.told(); !slices.Equal(got, []string{"active"}) {
@@ -185,7 +185,7 @@ func TestPresenceOfAMessageThatIsGone(t *testing.T) {
 // A session can have a title once the first status has made it.
 func TestTitle(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
-	r.setTitle(r.ctx, r.place, "  please\nlook at "+strings.Repeat("é", 80))
+	r.setTitle(r.place, "  please\nlook at "+strings.Repeat("é", 80))
 	r.presence.round(r.ctx)
 	if n := len(r.slack.Calls("agents.sessions.rename")); n != 0 {
 		t.Errorf("%d calls before there is a session", n)
@@ -196,7 +196,7 @@ func TestTitle(t *testing.T) {
 	if n := len([]rune(s.Title)); n != 60 || !strings.HasPrefix(s.Title, "please look at é") || !strings.HasSuffix(s.Title, "…") {
 		t.Errorf("%d characters: %q", n, s.Title)
 	}
-	r.setTitle(r.ctx, r.place, " \n")
+	r.setTitle(r.place, " \n")
 	r.edit(ref, finished("b"), agent.Final)
 	r.presence.round(r.ctx)
 	if n := len(r.slack.Calls("agents.sessions.rename")); n != 1 {
@@ -206,7 +206,7 @@ func TestTitle(t *testing.T) {
 
 func TestSuggest(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
-	r.suggest(r.ctx, "C1", r.place.Thread)
+	r.suggest(r.ctx, "C1")
 	calls := r.slack.Calls("assistant.threads.setSuggestedPrompts")
 	if len(calls) != 1 {
 		t.Fatalf("%d calls", len(calls))
@@ -215,7 +215,7 @@ func TestSuggest(t *testing.T) {
 		t.Errorf("sent %v: the agent view takes no thread, and four prompts", v)
 	}
 	r.Suggestions = nil
-	r.suggest(r.ctx, "C1", "")
+	r.suggest(r.ctx, "C1")
 	if n := len(r.slack.Calls("assistant.threads.setSuggestedPrompts")); n != 1 {
 		t.Errorf("%d calls for nothing to offer", n)
 	}
@@ -228,13 +228,13 @@ func TestExtrasAreSwitchedOffOnceAndLeftOutWithoutRoom(t *testing.T) {
 	r.budget.wait(r.place.Team+"/agents.sessions.rename", time.Second)
 	ref := r.post(answering("a"))
 	for i := range 3 {
-		r.setTitle(r.ctx, r.place, "hello")
+		r.setTitle(r.place, "hello")
 		r.edit(ref, asking(fmt.Sprint(i)), agent.Progress)
 		r.presence.round(r.ctx)
-		r.setTitle(r.ctx, r.place, "hello")
+		r.setTitle(r.place, "hello")
 		r.edit(ref, answering(fmt.Sprint(i)), agent.Progress)
 		r.presence.round(r.ctx)
-		r.suggest(r.ctx, "C1", "")
+		r.suggest(r.ctx, "C1")
 	}
 	if n, m := len(r.slack.Calls("agents.sessions.rename")), len(r.slack.Calls("assistant.threads.setSuggestedPrompts")); n != 1 || m != 1 {
 		t.Errorf("%d and %d calls", n, m)
@@ -247,7 +247,7 @@ func TestExtrasAreSwitchedOffOnceAndLeftOutWithoutRoom(t *testing.T) {
 func TestSuggestIsLeftOutWithoutRoom(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
 	r.budget.wait(r.place.Team+"/assistant.threads.setSuggestedPrompts", time.Second)
-	r.suggest(r.ctx, "C1", "")
+	r.suggest(r.ctx, "C1")
 	if n := len(r.slack.Calls("assistant.threads.setSuggestedPrompts")); n != 0 || len(r.slept) > 0 {
 		t.Errorf("%d calls, after %v", n, r.slept)
 	}
@@ -256,7 +256,7 @@ func TestSuggestIsLeftOutWithoutRoom(t *testing.T) {
 // Run returns when what it started has ended, not before.
 func TestRunWaitsForItsWorkers(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
-	r.known = make(chan struct{})
+	r.introduced = make(chan struct{})
 	r.budget.wait(r.place.Team+"/agents.sessions.setStatus", time.Hour)
 	waits := make(chan struct{})
 	var ended atomic.Bool

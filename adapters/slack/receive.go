@@ -1,9 +1,12 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,8 +19,7 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// How long things may take. Slack wants an acknowledgement within three seconds, of events and of interactions alike, and
-// sends an event again when there is none: an interaction never.
+// Slack wants an acknowledgement within three seconds, and sends an event again when there is none: an interaction never.
 // https://docs.slack.dev/apis/events-api/#responding
 // https://docs.slack.dev/interactivity/handling-user-interaction#acknowledgment_response
 const (
@@ -28,29 +30,47 @@ const (
 
 // intake is what an adapter keeps of what comes in: the field in of Adapter. Its zero value is ready, and closed until listen opens it.
 type intake struct {
-	intake   surface.Lanes
+	lanes    surface.Lanes
 	people   people
 	groups   userGroups
 	answered surface.Once // trigger_ids of clicks and slash commands
 }
 
-// receipt is how a delivery is acknowledged.
 type receipt struct {
 	body  any                   // of the acknowledgement; nil: none
 	after func(context.Context) // what is done then, which nobody waits for
 }
 
-// receive has d served in its turn, and ack called once when that is done. It does not block. It returns false, and will not
-// call ack, where nothing more is taken.
+// later is a receipt for what is done after the acknowledgement. What do says is told to the person whom h names.
+func (a *Adapter) later(h chat.ReplyHandle, do func(context.Context) (say string)) receipt {
+	return receipt{after: func(ctx context.Context) {
+		say := do(ctx)
+		if say == "" {
+			return
+		}
+		if err := a.tell(ctx, h, say); err != nil {
+			a.Logger.Warn("slack: a private answer did not arrive", "err", err)
+		}
+	}}
+}
+
+func (a *Adapter) answerPrivately(h chat.ReplyHandle, say string) receipt {
+	if say == "" {
+		return receipt{}
+	}
+	return a.later(h, func(context.Context) string { return say })
+}
+
+// receive has d served in its turn, and then ack called. It does not block. It returns false where nothing more is taken.
 func (a *Adapter) receive(d inbound.Delivery, ack func(receipt, error)) bool {
 	deadline := time.Now().Add(acceptWithin)
-	return a.in.intake.Put(d.Lane(), func() {
+	return a.in.lanes.Put(d.Lane(), func() {
 		// Not a child of Run's context: what was taken is finished, also while the program stops.
 		ctx, cancel := context.WithDeadline(context.Background(), deadline)
 		r, err := a.serve(ctx, d)
 		cancel()
 		ack(r, err)
-		if r.after != nil {
+		if err == nil && r.after != nil {
 			ctx, cancel = context.WithTimeout(context.Background(), afterWithin)
 			defer cancel()
 			r.after(ctx)
@@ -78,47 +98,60 @@ func (a *Adapter) serveEvent(ctx context.Context, e inbound.Event) (receipt, err
 	switch m := inbound.MeaningOf(e, a.self).(type) {
 	case inbound.MessagePosted:
 		return a.takeMessage(ctx, m)
-	case inbound.MessageEdited:
-		return receipt{}, a.takeEdit(ctx, m)
-	case inbound.MessageDeleted:
-		return receipt{}, a.takeDeletion(ctx, m)
+	case inbound.MessageEdited: // the engine honours it while the message waits, and says in the chat that it came too late
+		return receipt{}, a.takeChange(ctx, m.Thread, func() chat.Inbound {
+			by := a.identifyAuthor(ctx, m.User, m.Home)
+			return chat.Edited{
+				Envelope: a.envelope(m.Thread, chat.Delivery("e:"+m.Thread.Channel+":"+m.TS+":"+m.Stamp), by, chat.ReplyHandle{}),
+				Message:  chat.MessageRef(m.TS), Text: a.readText(m.Text),
+			}
+		})
+	case inbound.MessageDeleted: // Slack does not say who deleted
+		return receipt{}, a.takeChange(ctx, m.Thread, func() chat.Inbound {
+			return chat.Deleted{
+				Envelope: a.envelope(m.Thread, chat.Delivery("d:"+m.Thread.Channel+":"+m.TS), Person{}, chat.ReplyHandle{}),
+				Message:  chat.MessageRef(m.TS),
+			}
+		})
 	case inbound.ChannelClosed:
 		return receipt{}, a.endAsksIn(ctx, m)
 	case inbound.StopPressed:
-		return receipt{}, a.takeStop(ctx, m)
+		by, p := a.identifyAuthor(ctx, m.User, ""), m.Thread
+		return receipt{}, a.Engine.Accept(ctx, chat.Stopped{
+			Envelope: a.envelope(p, chat.Delivery("s:"+p.Channel+":"+p.Thread+":"+m.Stamp), by, privately("", p.Channel, p.Thread, m.User)),
+		})
 	case inbound.ConversationOpened:
-		return receipt{after: func(ctx context.Context) { a.suggest(ctx, m.Channel, m.Thread) }}, nil
+		return receipt{after: func(ctx context.Context) { a.suggest(ctx, m.Channel) }}, nil
 	case inbound.HomeOpened:
 		return receipt{after: func(ctx context.Context) { a.drawHome(ctx, m) }}, nil
 	}
 	return receipt{}, nil
 }
 
-// takeMessage takes a message, if it is for the bot.
 func (a *Adapter) takeMessage(ctx context.Context, s inbound.MessagePosted) (receipt, error) {
-	calls := s.Mentioned || s.Direct
-	if !calls && (!s.Reply || a.follow(s.Thread.Channel) != surface.FollowThread) {
+	called := s.Mentioned || s.Direct
+	if !called && (!s.Reply || a.follow(s.Thread.Channel) != surface.FollowThread) {
 		return receipt{}, nil
 	}
-	known, err := a.Engine.Knows(ctx, s.Thread.Chat())
+	recorded, err := a.Engine.Knows(ctx, s.Thread.Chat())
 	if err != nil {
 		return receipt{}, fmt.Errorf("is the chat known: %w", err)
 	}
-	if !calls && !known {
+	if !called && !recorded {
 		return receipt{}, nil
 	}
 	var session turn.Session
-	if known && !s.Direct {
+	if recorded && !s.Direct {
 		if session, err = a.Engine.Session(ctx, s.Thread.Chat()); err != nil {
 			return receipt{}, fmt.Errorf("how the chat stands: %w", err)
 		}
 	}
-	if !calls && !surface.Heeds(session, a.identifyAuthor(ctx, s.User, s.Home).User, s.Others) {
+	if !called && !surface.Heeds(session, a.identifyAuthor(ctx, s.User, s.Home).User, s.Others) {
 		return receipt{}, nil
 	}
-	text := a.readText(s)
+	text := a.readText(s.Text)
 	c, ok := surface.ParseCommand(text)
-	if ok = ok && (c.Verb != surface.VerbSettings || a.Settings != nil); ok && calls {
+	if ok = ok && (c.Verb != surface.VerbSettings || a.Settings != nil); ok && called {
 		if !s.Answerable {
 			return receipt{}, nil
 		}
@@ -133,115 +166,81 @@ func (a *Adapter) takeMessage(ctx context.Context, s inbound.MessagePosted) (rec
 	case len(text) > agent.MaxText:
 		return a.answer(s, surface.SayTooLong(len(text))), nil
 	}
-	// Since: what people said to each other meanwhile is what a message to the bot is often about.
+	// What people said to each other since is what a message to the bot is often about.
 	since := surface.LastHeard(session, func(a, b chat.MessageRef) bool { return inbound.OlderThan(string(b), string(a)) })
-	return a.record(ctx, s, surface.WithFiles(text, s.Message.FileNames()), beside, known, string(since))
-}
-
-func (a *Adapter) record(ctx context.Context, s inbound.MessagePosted, said string, beside []chat.Quote, known bool, since string) (receipt, error) {
-	var by Person
-	var before []chat.Quote
-	var left int
-	var looking sync.WaitGroup
-	looking.Go(func() { by = a.identifyAuthor(ctx, s.User, s.Home) })
-	if s.Reply && (!known || inbound.OlderThan(since, s.TS) && since != "") {
-		looking.Go(func() { before, left = a.readHistory(ctx, s, since) })
-	}
-	looking.Wait()
-	if by.Bot {
-		return receipt{}, nil
-	}
-	err := a.Engine.Accept(ctx, chat.Said{
-		Envelope: a.envelope(s.Thread, s.Delivery(), by, privately("", s.Thread.Channel, s.PrivateThread(), s.User)),
-		Message:  chat.MessageRef(s.TS), Text: said, Context: surface.FitQuotes(append(before, beside...), left), Standing: a.standing(by),
-	})
-	switch {
-	case errors.Is(err, agent.ErrTooLong):
-		return a.answer(s, surface.SayTooLong(len(said))), nil
-	case errors.Is(err, agent.ErrFull):
-		return a.answer(s, text.ChatFull(agent.MaxWaiting, agent.MaxWaitingBytes)), nil
-	case surface.Hopeless(err):
-		a.Logger.Info("slack: a message was not taken", "chat", s.Thread.Chat(), "err", err)
-		return receipt{}, nil
-	case err != nil:
-		return receipt{}, err
-	case s.Direct && !s.Reply && !known:
-		return receipt{after: func(ctx context.Context) { a.setTitle(ctx, s.Thread, said) }}, nil
-	}
-	return receipt{}, nil
+	return a.record(ctx, s, surface.WithFiles(text, s.Message.FileNames()), beside, recorded, string(since))
 }
 
 // follow is how the bot listens in a channel. An unknown setting listens to less.
 func (a *Adapter) follow(channel string) surface.Follow {
-	f, ok := a.Channels[channel]
-	if !ok || f == "" {
-		f = a.Follow
-	}
-	if f == "" {
-		f = surface.FollowThread
-	}
-	return f
+	return cmp.Or(a.Channels[channel], a.Follow, surface.FollowThread)
 }
 
-// readText makes what a person wrote readable, as they see it, without the mention it begins with.
-func (a *Adapter) readText(s inbound.MessagePosted) string {
-	return inbound.PlainText(inbound.WithoutMention(s.Text, a.self.User), a.nameOf)
+func (a *Adapter) record(ctx context.Context, s inbound.MessagePosted, words string, beside []chat.Quote, recorded bool, since string) (receipt, error) {
+	var by Person
+	var before []chat.Quote
+	var left int
+	var lookups sync.WaitGroup
+	lookups.Go(func() { by = a.identifyAuthor(ctx, s.User, s.Home) })
+	if s.Reply && (!recorded || inbound.OlderThan(since, s.TS) && since != "") {
+		lookups.Go(func() { before, left = a.readHistory(ctx, s, since) })
+	}
+	lookups.Wait()
+	if by.Bot {
+		return receipt{}, nil
+	}
+	err := a.Engine.Accept(ctx, chat.Said{
+		Envelope: a.envelope(s.Thread, s.Delivery(), by, replyTo(s)),
+		Message:  chat.MessageRef(s.TS), Text: words, Context: surface.FitQuotes(append(before, beside...), left), Standing: a.standing(by),
+	})
+	switch {
+	case errors.Is(err, agent.ErrTooLong):
+		return a.answer(s, surface.SayTooLong(len(words))), nil
+	case errors.Is(err, agent.ErrFull):
+		return a.answer(s, text.ChatFull(agent.MaxWaiting, agent.MaxWaitingBytes)), nil
+	case surface.Hopeless(err):
+		a.Logger.Info("slack: a message was not taken", "chat", s.Thread.Chat(), "err", err)
+	case err != nil:
+		return receipt{}, err
+	case s.Direct && !s.Reply && !recorded:
+		return receipt{after: func(context.Context) { a.setTitle(s.Thread, words) }}, nil
+	}
+	return receipt{}, nil
 }
 
-// answer tells the author alone.
+func (a *Adapter) readText(s string) string {
+	return inbound.PlainText(inbound.WithoutMention(s, a.self.User), a.nameOf)
+}
+
+// replyTo is the handle for an answer that only a message's author sees.
+func replyTo(s inbound.MessagePosted) chat.ReplyHandle {
+	return privately("", s.Thread.Channel, s.PrivateThread(), s.User)
+}
+
 func (a *Adapter) answer(s inbound.MessagePosted, say string) receipt {
 	if !s.Answerable {
 		return receipt{}
 	}
-	return a.answerPrivately(privately("", s.Thread.Channel, s.PrivateThread(), s.User), say)
-}
-
-func (a *Adapter) answerPrivately(h chat.ReplyHandle, say string) receipt {
-	return receipt{after: func(ctx context.Context) { a.tellOrLog(ctx, h, say) }}
-}
-
-// tellOrLog tells one person something, as well as that can be done.
-func (a *Adapter) tellOrLog(ctx context.Context, h chat.ReplyHandle, say string) {
-	if err := a.tell(ctx, h, say); err != nil {
-		a.Logger.Warn("slack: a private answer did not arrive", "err", err)
-	}
+	return a.answerPrivately(replyTo(s), say)
 }
 
 func (a *Adapter) envelope(p blocks.Place, d chat.Delivery, by Person, reply chat.ReplyHandle) chat.Envelope {
 	return chat.Envelope{Delivery: d, Chat: p.Chat(), User: by.User, Name: by.Name, Reply: reply}
 }
 
-// takeEdit passes an edit on. The engine honours it while the message waits, and says in the chat that it came too late.
-func (a *Adapter) takeEdit(ctx context.Context, m inbound.MessageEdited) error {
-	known, err := a.Engine.Knows(ctx, m.Thread.Chat())
-	if err != nil || !known {
+func (a *Adapter) takeChange(ctx context.Context, p blocks.Place, change func() chat.Inbound) error {
+	recorded, err := a.Engine.Knows(ctx, p.Chat())
+	if err != nil || !recorded {
 		return err
 	}
-	err = a.Engine.Accept(ctx, chat.Edited{
-		Envelope: a.envelope(m.Thread, chat.Delivery("e:"+m.Thread.Channel+":"+m.TS+":"+m.Stamp), a.identifyAuthor(ctx, m.User, m.Home), chat.ReplyHandle{}),
-		Message:  chat.MessageRef(m.TS), Text: inbound.PlainText(inbound.WithoutMention(m.Text, a.self.User), a.nameOf),
-	})
-	if surface.Hopeless(err) {
-		a.Logger.Info("slack: an edit was not taken", "chat", m.Thread.Chat(), "err", err)
+	if err = a.Engine.Accept(ctx, change()); surface.Hopeless(err) {
+		a.Logger.Info("slack: an edit was not taken", "chat", p.Chat(), "err", err)
 		return nil
 	}
 	return err
 }
 
-// takeDeletion passes a deletion on. Slack does not say who deleted.
-func (a *Adapter) takeDeletion(ctx context.Context, m inbound.MessageDeleted) error {
-	known, err := a.Engine.Knows(ctx, m.Thread.Chat())
-	if err != nil || !known {
-		return err
-	}
-	return a.Engine.Accept(ctx, chat.Deleted{
-		Envelope: a.envelope(m.Thread, chat.Delivery("d:"+m.Thread.Channel+":"+m.TS), Person{}, chat.ReplyHandle{}),
-		Message:  chat.MessageRef(m.TS),
-	})
-}
-
-// endAsksIn ends every open ask of a channel that nobody can answer in any more: else their turns would wait for their deadlines, or
-// for ever.
+// endAsksIn ends every open ask of a channel that nobody can answer in any more: else their turns might wait for ever.
 func (a *Adapter) endAsksIn(ctx context.Context, m inbound.ChannelClosed) error {
 	asking, err := a.findAsking(ctx, m.Channel)
 	if err != nil {
@@ -255,7 +254,6 @@ func (a *Adapter) endAsksIn(ctx context.Context, m inbound.ChannelClosed) error 
 	return errors.Join(all...)
 }
 
-// findAsking finds the chats of a channel in which something waits for a person.
 func (a *Adapter) findAsking(ctx context.Context, channel string) ([]chat.ID, error) {
 	ids, err := a.Asks.Asking(ctx, func(id chat.ID) bool {
 		p, ok := blocks.PlaceOf(id)
@@ -267,9 +265,70 @@ func (a *Adapter) findAsking(ctx context.Context, channel string) ([]chat.ID, er
 	return ids, nil
 }
 
-// takeStop passes on the agent view's own Stop.
-func (a *Adapter) takeStop(ctx context.Context, m inbound.StopPressed) error {
-	by := a.identifyAuthor(ctx, m.User, "")
-	return a.Engine.Accept(ctx, chat.Stopped{Envelope: a.envelope(m.Thread, chat.Delivery("s:"+m.Thread.Channel+":"+m.Thread.Thread+":"+m.Stamp), by,
-		privately("", m.Thread.Channel, m.Thread.Thread, m.User))})
+// What is imported of a thread in which the bot is mentioned for the first time.
+const (
+	historyWithin = 1500 * time.Millisecond
+	historyPage   = 999 // the most that one call gives, the earliest first. https://docs.slack.dev/reference/methods/conversations.replies
+	namesAtOnce   = 8
+)
+
+// readHistory reads what others said in the thread before a message, and after since: untrusted text of its authors. left is how many of them are
+// left out after the first, negative where nobody knows. Without it the message goes in all the same.
+func (a *Adapter) readHistory(ctx context.Context, s inbound.MessagePosted, since string) (all []chat.Quote, left int) {
+	ctx, cancel := context.WithTimeout(ctx, historyWithin)
+	defer cancel()
+	var page struct {
+		Messages inbound.LooseList[inbound.Message] `json:"messages"`
+		More     bool                               `json:"has_more"`
+	}
+	v := url.Values{"channel": {s.Thread.Channel}, "ts": {s.Thread.Thread}, "latest": {s.TS}, "limit": {strconv.Itoa(historyPage)}}
+	if since != "" {
+		v.Set("oldest", since)
+	}
+	if err := a.form(ctx, methodReplies, v, &page); err != nil {
+		a.Logger.Warn("slack: a thread is answered without what was said in it before", "chat", s.Thread.Chat(), "err", faultOf(a.doubt(err)))
+		return nil, 0
+	}
+	if page.More {
+		a.Logger.Info("slack: a thread is too long for one call; its latest messages are not known", "chat", s.Thread.Chat())
+	}
+	quoted, left := inbound.WorthQuoting(page.Messages, a.self, since, s.TS)
+	a.lookUpAuthors(ctx, quoted)
+	for _, m := range quoted {
+		if text := m.AllText(a.nameOf); text != "" {
+			all = append(all, a.quote(ctx, m, text))
+		}
+	}
+	return all, left
+}
+
+func (a *Adapter) lookUpAuthors(ctx context.Context, msgs []inbound.Message) {
+	authors := map[string]bool{}
+	for _, m := range msgs {
+		authors[string(m.User)] = true
+	}
+	var lookups sync.WaitGroup
+	room := make(chan struct{}, namesAtOnce)
+	for user := range authors {
+		room <- struct{}{}
+		lookups.Go(func() {
+			defer func() { <-room }()
+			_, _ = a.lookUp(ctx, user)
+		})
+	}
+	lookups.Wait()
+}
+
+func (a *Adapter) quote(ctx context.Context, m inbound.Message, text string) chat.Quote {
+	user := string(m.User)
+	name := a.nameOf(user)
+	if user == "" || m.Bot != "" {
+		return chat.Quote{Name: cmp.Or(string(m.Name), name, "a bot"), Text: text}
+	}
+	if name != "" {
+		if by, err := a.lookUp(ctx, user); err == nil { // remembered
+			return chat.Quote{By: by.User, Name: name, Text: text}
+		}
+	}
+	return chat.Quote{By: a.userAt(string(m.Team), user), Name: string(m.Name), Text: text}
 }

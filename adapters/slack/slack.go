@@ -4,54 +4,51 @@
 // doctor sets an app up and looks it over. This is the adapter between Slack and the engine: it may import core/*, adapters/surface, blocks and
 // inbound.
 //
-// # Where to start
+// Start with New and Run below. What Slack sends comes by sockets (socket.go) or signed requests (http.go), waits in lanes (surface.Lanes)
+// and is served by receive.go (events), interact.go (clicks and forms) and commands.go, with who did it (people.go) and what was said
+// before. What the engine shows is drawn by blocks and sent by post.go, private.go and presence.go when the workspace's budget has room;
+// calls.go has the budget, and what a refusal means. A tool's server asks its requester (elicitation.go), settings are a panel (panel.go)
+// or a command, and health.go says whether Slack can be spoken to and heard.
 //
-// client.go makes and runs an Adapter. What Slack sends comes by sockets (socket.go) or signed requests (http.go), waits in lanes
-// (surface.Lanes) and is served by receive.go (events), interact.go (clicks and forms) and commands.go, with who did it (people.go) and what was
-// said before (history.go). What the engine shows is drawn by blocks and sent by post.go, urls.go,
-// private.go and presence.go when the workspace's budget has room (spend.go); fault.go says what a refusal means.
-//
-// A click that needs more than a click opens a view or asks back (interact_views.go), a tool's server asks its requester (elicitation.go).
-// People see and change settings in a panel (panel.go), a modal or the Home tab, or in words (settings.go). What a view remembers between two
-// clicks stands in its private_metadata. Sentences for people stand in words.go beside those of surface and blocks.
-//
-// # Where a new line goes
-//
-// How something looks: blocks. A new event: inbound, and its case in receive.go. A new click or form: serveInteraction in interact.go. A new
-// method of Slack's: its tier in spend.go, and the file of what it is for.
-//
-// # Invariants
+// How something looks goes to blocks, a new event to inbound with its case in receive.go, a new click or form to serveInteraction, a new
+// method of Slack's to calls.go with its tier.
 //
 //   - Acknowledged means durable, for events. An interaction is always acknowledged, because Slack never repeats it: the person is told
 //     when it was not recorded.
-//   - Who did something is the user of the signed envelope, looked up with users.info. No field that a sender could fill in says it.
-//   - Words of models, tools, servers and people are never markup: no mention, no disguised link, no button comes out of them.
-//   - A card never loses a button because Slack refused a block: it is drawn simpler until Slack takes it.
-//   - What stands in a button, in an option or in private_metadata says what is meant, and has no authority. A panel is made anew for whoever
-//     acts in it, and only the requester is shown what a server asks of them.
+//   - Who did something is the user of the signed envelope, looked up with users.info. Nothing else says it: what stands in a button, in an
+//     option or in private_metadata has no authority.
+//   - Words of models, tools, servers and people are never markup, and a card never loses a button because Slack refused a block.
 //   - Nothing is posted blindly a second time (Seek), and no method is called beyond its budget except where that cannot be asked.
-//   - A response_url is a key to its message: in memory only, and in no log.
-//
-// Nothing is stored here. Lost with the process are response_urls (then chat.update serves), who is who for five minutes, and
-// which status was told last.
-//
-// Left out: files that people attach (their names are passed on), shortcuts, and apps that are installed for a whole
-// organisation with one token per workspace.
+//   - Nothing is stored. A response_url is a key to its message: in memory only, and in no log.
 package slack
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slack-go/slack"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/backoff"
+	"github.com/nodhq/nod/core/render"
 )
 
-// Platform is the value of [chat.ID.Platform] and [chat.User.Platform] that this adapter mints.
-const Platform = blocks.Platform
+const Platform = blocks.Platform // the value of [chat.ID.Platform] and [chat.User.Platform] that this adapter mints
 
-// Config is what an adapter is made of.
 type Config struct {
 	BotToken      string                    // xoxb-
 	AppToken      string                    // xapp-; set: Socket Mode
@@ -72,21 +69,202 @@ type Config struct {
 }
 
 func (c *Config) validate() error {
-	var bad []error
-	need := func(ok bool, say string) {
-		if !ok {
-			bad = append(bad, errors.New("slack: "+say))
+	var missing []error
+	for _, x := range []struct {
+		is   bool
+		name string
+	}{
+		{c.BotToken == "", "Config.BotToken"}, {c.Engine == nil, "Config.Engine"}, {c.Asks == nil, "Config.Asks"},
+		{c.AppToken == "" && c.SigningSecret == "", "Config.AppToken (Socket Mode) or Config.SigningSecret (HTTP)"},
+	} {
+		if x.is {
+			missing = append(missing, errors.New("slack: "+x.name+" is missing"))
 		}
 	}
-	need(c.BotToken != "", "Config.BotToken is missing")
-	need(c.AppToken != "" || c.SigningSecret != "", "Config.AppToken (Socket Mode) or Config.SigningSecret (HTTP) is missing")
-	need(c.Engine != nil, "Config.Engine is missing")
-	need(c.Asks != nil, "Config.Asks is missing")
 	if c.Connections <= 0 {
 		c.Connections = 2
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	return errors.Join(missing...)
+}
+
+// Adapter is the bot in one workspace. Its methods are safe for concurrent use; before Run has found out who the bot is, they wait.
+type Adapter struct {
+	Config
+	api  *slack.Client
+	http *http.Client // for what slack-go has no function for; api uses it too
+
+	self       inbound.Self  // written once, before introduced is closed: read it through me, or in what Run starts
+	introduced chan struct{} // closed when self is there
+
+	urls     urls
+	sent     surface.Sent
+	limiter  surface.Purse
+	presence *presence
+	in       intake // what comes in
+	health   health
+
+	now   func() time.Time
+	pause func(context.Context, time.Duration) error // [backoff.Wait]
+}
+
+var (
+	_ agent.Platform   = (*Adapter)(nil)
+	_ agent.Starter    = (*Adapter)(nil)
+	_ agent.Whisperer  = (*Adapter)(nil)
+	_ agent.Annotator  = (*Adapter)(nil)
+	_ agent.Seeker     = (*Adapter)(nil)
+	_ agent.Pacer      = (*Adapter)(nil)
+	_ agent.Teller     = (*Adapter)(nil)
+	_ agent.Groups     = (*Adapter)(nil)
+	_ agent.GroupNames = (*Adapter)(nil)
+)
+
+// New makes the adapter. It speaks to nobody before Run.
+func New(c Config) (*Adapter, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
 	}
-	return errors.Join(bad...)
+	a := &Adapter{
+		Config: c, http: surface.HTTPClient(c.Client), introduced: make(chan struct{}), now: time.Now, pause: backoff.Wait,
+	}
+	a.limiter.Budget, a.limiter.Platform, a.limiter.Logger = c.Budget, Platform, c.Logger
+	a.limiter.Pause = func(ctx context.Context, d time.Duration) error { return a.pause(ctx, d) }
+	a.presence = newPresence(a)
+	a.health.doubts, a.health.deaf = make(chan struct{}, 1), a.now()
+	// No OptionRetry: a repeated chat.postMessage is a second message. No OptionDebug: it prints messages, and reconnects every six
+	// minutes.
+	a.APIURL = strings.TrimSuffix(cmp.Or(c.APIURL, slack.APIURL), "/") + "/"
+	a.api = slack.New(c.BotToken, slack.OptionHTTPClient(lean{a.http}), slack.OptionAPIURL(a.APIURL), slack.OptionAppLevelToken(c.AppToken))
+	return a, nil
+}
+
+// Run finds out who the bot is, then listens until ctx ends, which is no error; an error says what to do where Slack refuses the tokens.
+// All goroutines have ended when it returns.
+func (a *Adapter) Run(ctx context.Context) error {
+	if err := a.introduce(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	working, cancel := context.WithCancel(ctx)
+	var workers sync.WaitGroup
+	workers.Go(func() { a.presence.run(working) })
+	workers.Go(func() { a.watchToken(working) })
+	err := a.listen(ctx)
+	cancel()
+	workers.Wait()
+	a.http.CloseIdleConnections()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (a *Adapter) Limits() render.Limits { return blocks.Limits }
+
+// Pace is how far apart progress edits of one message are at least; the shared budget spreads them to 0.98 s and more (lua/spend.lua).
+func (a *Adapter) Pace() time.Duration { return 900 * time.Millisecond }
+
+// me waits for Run to find out who the bot is.
+func (a *Adapter) me(ctx context.Context) (inbound.Self, error) {
+	select {
+	case <-a.introduced:
+		return a.self, nil
+	case <-ctx.Done():
+		return inbound.Self{}, faultOf(fmt.Errorf("waiting for auth.test: %w", ctx.Err()))
+	}
+}
+
+// introduce calls auth.test until it answers, or says that it never will.
+func (a *Adapter) introduce(ctx context.Context) error {
+	wait := backoff.Exponential{First: 500 * time.Millisecond, Most: 30 * time.Second, Jitter: -0.5}
+	for failed := 0; ; failed++ {
+		r, err := a.api.AuthTestContext(ctx)
+		if err == nil {
+			a.self = inbound.Self{Team: r.TeamID, Enterprise: r.EnterpriseID, User: r.UserID, Bot: r.BotID, URL: r.URL, App: a.ownApp(ctx, r.BotID)}
+			close(a.introduced)
+			return nil
+		}
+		if fatal := fatalAuth(err); fatal != nil {
+			return fatal
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		pe := faultOf(err)
+		a.Logger.Warn("slack: auth.test failed; trying again", "err", pe)
+		if err := a.pause(ctx, max(pe.RetryAfter, wait.After(failed))); err != nil {
+			return err
+		}
+	}
+}
+
+// fatalAuth is a sentence for an error that no waiting mends, or nil. It never holds a token.
+func fatalAuth(err error) error {
+	if code, ok := errors.AsType[slack.StatusCodeError](err); ok && code.Code == http.StatusNotFound {
+		return errors.New("there is no Slack API at the address of SLACK_API_URL (HTTP 404 from auth.test); leave it empty for Slack's own")
+	}
+	no, _ := errors.AsType[slack.SlackErrorResponse](err)
+	if do, ok := TokenAdvice[no.Err]; ok {
+		return fmt.Errorf("the token is refused (%s): %s", no.Err, do)
+	}
+	return nil
+}
+
+const maxAnswer = 16 << 20 // bytes of one answer
+
+// lean takes the echo out of the answers to what we send: slack-go parses the message or view that Slack returns strictly, so one block
+// that it does not know would make a message that is there look like a failure.
+type lean struct{ *http.Client }
+
+var echoes = map[string]string{
+	"chat.postMessage": "message", "chat.update": "message",
+	"views.open": "view", "views.push": "view", "views.update": "view", "views.publish": "view",
+}
+
+func (l lean) Do(r *http.Request) (*http.Response, error) {
+	resp, err := l.Client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
+	echo := echoes[path.Base(r.URL.Path)]
+	if resp.StatusCode != http.StatusOK || echo == "" {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	var whole map[string]json.RawMessage
+	if json.Unmarshal(body, &whole) == nil && whole[echo] != nil {
+		var bare struct {
+			TS     string `json:"ts,omitempty"`
+			Thread string `json:"thread_ts,omitempty"`
+			ID     string `json:"id,omitempty"`
+			Hash   string `json:"hash,omitempty"`
+		}
+		_ = json.Unmarshal(whole[echo], &bare)
+		whole[echo], _ = json.Marshal(bare)
+		body, _ = json.Marshal(whole)
+	}
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return resp, nil
+}
+
+// ownApp is the app of the bot token, or "" where Slack does not say: then only who signed, or whose socket it came by, says which app
+// something is of. https://docs.slack.dev/reference/methods/bots.info
+func (a *Adapter) ownApp(ctx context.Context, bot string) string {
+	b, err := a.api.GetBotInfoContext(ctx, slack.GetBotInfoParameters{Bot: bot})
+	if err != nil {
+		a.Logger.Info("slack: which app the bot token is of is not known", "err", faultOf(err))
+		return ""
+	}
+	return b.AppID
 }

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,20 +16,20 @@ import (
 	"github.com/slack-go/slack/socketmode"
 
 	"github.com/nodhq/nod/adapters/slack/inbound"
+	"github.com/nodhq/nod/core/backoff"
 )
 
-// maxEnvelope is what one message of a socket may have, in bytes: more than Slack's longest event by far, less than what hurts.
-const maxEnvelope = 8 << 20
+const (
+	maxEnvelope = 8 << 20 // bytes of one message of a socket: more than Slack's longest event by far, less than what hurts
+	// flushWithin is what the last acknowledgements get to leave the process: slack-go says when one is queued, not when it is sent. One
+	// that does not leave costs a redelivery, and for an interaction a warning beside the button.
+	flushWithin = 500 * time.Millisecond
+)
 
-// flushWithin is what the last acknowledgements get to leave the process: slack-go says when one is queued, not when it is sent. One
-// that does not leave costs nothing but a redelivery, except for an interaction: Slack shows a warning beside the button.
-const flushWithin = 500 * time.Millisecond
-
-// listen takes what Slack sends until ctx ends, which is no error, or until Slack refuses the app token for good. When it returns
-// everything that was taken is done, and no goroutine of it is left.
-func (a *Adapter) listen(ctx context.Context) error {
-	a.in.intake.Open()
-	defer a.in.intake.Close()
+// listen takes what Slack sends until ctx ends, which is no error, or Slack refuses the app token. Everything that was taken is done then.
+func (a *Adapter) listen(ctx context.Context) (err error) {
+	a.in.lanes.Open()
+	defer a.in.lanes.Close()
 	if a.AppToken == "" {
 		<-ctx.Done()
 		return nil
@@ -41,25 +42,26 @@ func (a *Adapter) listen(ctx context.Context) error {
 	for range a.Connections {
 		open.Go(func() { refused <- a.connect(conns) })
 	}
-	var err error
 	select {
 	case <-ctx.Done():
-		a.in.intake.Close()
+		a.in.lanes.Close()
 		_ = a.pause(conns, flushWithin)
 	case err = <-refused:
-		a.in.intake.Close()
+		a.in.lanes.Close()
 	}
 	hangUp()
 	open.Wait()
 	return err
 }
 
-// connect keeps one connection until ctx ends (nil) or Slack refuses the token.
-//
-// A connection lives for hours at most: Slack announces the end and closes at once, and what it sends in between is lost until
-// it is sent again. So there are at least two connections, here or in other replicas.
+// again is how long to wait before Slack is asked once more for what it refused.
+var again = backoff.Exponential{First: time.Second, Most: time.Minute}
+
+// connect keeps one connection until ctx ends (nil) or Slack refuses the token. A connection lives for hours at most: Slack announces the
+// end and closes at once, and what it sends in between comes only when it is sent again. So there are at least two, here or in other
+// replicas.
 func (a *Adapter) connect(ctx context.Context) error {
-	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
+	for failed := 0; ; failed++ {
 		err := a.runSession(ctx)
 		if ctx.Err() != nil {
 			return nil
@@ -69,13 +71,12 @@ func (a *Adapter) connect(ctx context.Context) error {
 		}
 		// slack-go reconnects by itself; this is for a way out of it that nobody thought of.
 		a.Logger.Warn("slack: a socket ended; opening another", "err", err)
-		if a.pause(ctx, wait) != nil {
+		if a.pause(ctx, again.Base(failed)) != nil {
 			return nil
 		}
 	}
 }
 
-// runSession runs one slack-go client until it gives up.
 func (a *Adapter) runSession(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -88,10 +89,7 @@ func (a *Adapter) runSession(ctx context.Context) error {
 	for {
 		select {
 		case err := <-ended:
-			if refused != nil {
-				return refused
-			}
-			return err
+			return cmp.Or(refused, err)
 		case ev := <-client.Events: // never stop draining: a full channel of events keeps slack-go from reconnecting, for ever
 			if now, ok := socketStates[ev.Type]; ok && ctx.Err() == nil {
 				a.setSocketState(&at, now)
@@ -138,7 +136,6 @@ func (a *Adapter) socketEvent(ctx context.Context, client *socketmode.Client, ev
 	return nil
 }
 
-// requestIn reads what can be read of an envelope.
 func requestIn(message json.RawMessage) socketmode.Request {
 	var r struct {
 		Type    inbound.LooseString `json:"type"`
@@ -182,21 +179,14 @@ type unreadable string
 
 func (u unreadable) Lane() string { return "u:" + string(u) }
 
-// AppTokenAdvice is what to do about an error of apps.connections.open that no waiting mends. ok is false for every other error.
-func AppTokenAdvice(code string) (do string, ok bool) {
-	do, ok = openAdvice[code]
-	return do, ok
-}
-
 // fatalSocket makes a sentence of an error that no waiting mends, or nil. It never holds the token.
 func fatalSocket(err error) error {
-	if no, ok := errors.AsType[slack.SlackErrorResponse](err); ok {
-		if do, ok := AppTokenAdvice(no.Err); ok {
-			return fmt.Errorf("slack refuses the app token, SLACK_APP_TOKEN (%s): %s", no.Err, do)
-		}
-	}
 	if code, ok := errors.AsType[slack.StatusCodeError](err); ok && code.Code == http.StatusNotFound {
 		return errors.New("slack: there is no Slack API at the address of SLACK_API_URL (HTTP 404 from apps.connections.open); leave it empty for Slack's own")
+	}
+	no, _ := errors.AsType[slack.SlackErrorResponse](err)
+	if do, ok := AppTokenAdvice[no.Err]; ok {
+		return fmt.Errorf("slack refuses the app token, SLACK_APP_TOKEN (%s): %s", no.Err, do)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
@@ -175,7 +176,7 @@ func TestEventsAreDrainedWhileNothingCanBeRecorded(t *testing.T) {
 	for i := range n {
 		sc.dm(fmt.Sprint(i))
 	}
-	inside := sc.a.in.intake.Taken
+	inside := sc.a.in.lanes.Taken
 	sc.until("all are taken, and as many in work as may be", func() bool { return inside() == n && len(sc.ledger.asked()) == surface.MaxAtOnce })
 	sc.slack.Disconnect("refresh_requested")
 	sc.reconnected()
@@ -279,7 +280,7 @@ func TestStopFinishesWhatWasTaken(t *testing.T) {
 					flushed <- struct{}{}
 					return nil
 				}
-				return surface.Pause(ctx, d)
+				return backoff.Wait(ctx, d)
 			}
 		}
 	}).connected()

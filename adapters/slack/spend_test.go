@@ -131,7 +131,7 @@ func (stuck) Spend(ctx context.Context, _ surface.Spend) (time.Duration, error) 
 func TestBudgetThatDoesNotAnswer(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
 	ref := r.post(answering("a"))
-	r.purse.Budget, r.purse.Patience = stuck{r.budget}, time.Millisecond
+	r.limiter.Budget, r.limiter.Patience = stuck{r.budget}, time.Millisecond
 	ctx, cancel := context.WithTimeout(r.ctx, time.Minute)
 	defer cancel()
 	if err := r.Edit(ctx, r.id, ref, asking("c"), agent.Decision); err != nil {
@@ -141,7 +141,7 @@ func TestBudgetThatDoesNotAnswer(t *testing.T) {
 
 func TestNoBudget(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
-	r.purse.Budget = nil
+	r.limiter.Budget = nil
 	ref := r.post(answering("a"))
 	r.edit(ref, answering("b"), agent.Progress)
 	r.slack.Fail("chat.update", 1, fakeslack.Fault{RetryAfter: 2 * time.Second})
@@ -156,13 +156,13 @@ func TestEveryMethodHasItsRate(t *testing.T) {
 			t.Errorf("%s has none", m)
 		}
 	}
-	if got := (call{method: methodPost, team: "T1", channel: "C1"}).pool(); got != "T1/chat.postMessage/C1" {
+	if got := newCall(methodPost, "T1", "C1", agent.Final).Pool; got != "T1/chat.postMessage/C1" {
 		t.Error(got)
 	}
-	if got := (call{method: methodUpdate, team: "T1", channel: "C1"}).pool(); got != "T1/chat.update" {
+	if got := newCall(methodUpdate, "T1", "C1", agent.Final).Pool; got != "T1/chat.update" {
 		t.Error(got)
 	}
-	if s := (call{method: "some.method"}).spend(); s.Limit != tier2.limit {
+	if s := newCall("some.method", "T1", "", agent.Final); s.Limit != tier2.limit {
 		t.Errorf("an unknown method has %d", s.Limit)
 	}
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// What only one person reads: answers to clicks, commands and messages that were not taken. They are plain text; whoever sends
-// them escapes them.
+// What only one person reads is plain text; whoever sends it escapes it.
 
 const (
 	botName = text.Product
@@ -81,8 +80,9 @@ func sayUnknownCommand(text string) string { return "There is no command “" + 
 
 const reinstall = "reinstall the app in the workspace, and give its Bot User OAuth Token (xoxb-…) as SLACK_BOT_TOKEN"
 
-// https://docs.slack.dev/reference/methods/auth.test lists these.
-var authAdvice = map[string]string{ //nolint:gosec // words about tokens, none of them one
+// TokenAdvice is what to do about the errors of auth.test that no waiting mends. https://docs.slack.dev/reference/methods/auth.test lists
+// these.
+var TokenAdvice = map[string]string{ //nolint:gosec // words about tokens, none of them one
 	"not_authed":              "no token arrived; give the app's Bot User OAuth Token (xoxb-…) as SLACK_BOT_TOKEN",
 	"invalid_auth":            "it is not a token of this app, or this network is not allowed; copy the Bot User OAuth Token (xoxb-…) from the app's \"OAuth & Permissions\" page to SLACK_BOT_TOKEN, and look at the app's allowed IP ranges",
 	"account_inactive":        "the app was removed from the workspace, or the workspace is gone; " + reinstall,
@@ -94,8 +94,8 @@ var authAdvice = map[string]string{ //nolint:gosec // words about tokens, none o
 	"ekm_access_denied":       "the organisation's admins have suspended it; ask them",
 }
 
-// https://docs.slack.dev/reference/methods/apps.connections.open
-var openAdvice = map[string]string{
+// AppTokenAdvice is the same for the app token. https://docs.slack.dev/reference/methods/apps.connections.open
+var AppTokenAdvice = map[string]string{
 	"invalid_auth":           "it is no token of an app; generate an App-Level Token (xapp-…) with the scope connections:write on the app's page Basic Information",
 	"not_authed":             "no token arrived",
 	"not_allowed_token_type": "this is another kind of token; generate an App-Level Token (xapp-…) with the scope connections:write on the app's page Basic Information",

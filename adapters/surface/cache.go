@@ -1,9 +1,11 @@
 package surface
 
 import (
-	lists "container/list"
 	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // Cache remembers the newest of something by name: never more than most, and each no longer than life. The zero value remembers
@@ -12,81 +14,137 @@ type Cache[V any] struct {
 	Most int
 	Life time.Duration
 
-	mu    sync.Mutex
-	byKey map[string]*lists.Element
-	order lists.List // of cached[V], oldest first: all live equally long
+	mu   sync.Mutex
+	kept *simplelru.LRU[string, cached[V]] // the oldest goes first: all live equally long, and looking at one changes nothing
 }
 
 type cached[V any] struct {
-	key   string
 	v     V
 	until time.Time
 }
 
-// Put remembers v, as the newest.
-func (k *Cache[V]) Put(key string, v V, now time.Time) {
+// open locks the cache for one use, until done, without what is too old. Of no time nothing is.
+func (k *Cache[V]) open(now time.Time) (kept *simplelru.LRU[string, cached[V]], done func()) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.set(key, v, now)
+	if k.kept == nil {
+		k.kept, _ = simplelru.NewLRU[string, cached[V]](max(k.Most, 1), nil) // it fails for a size below one only
+	}
+	for _, c, ok := k.kept.GetOldest(); ok && !now.Before(c.until); _, c, ok = k.kept.GetOldest() {
+		k.kept.RemoveOldest()
+	}
+	return k.kept, k.mu.Unlock
 }
 
-func (k *Cache[V]) set(key string, v V, now time.Time) {
-	k.expire(now)
-	k.forget(k.byKey[key])
-	if k.order.Len() >= k.Most {
-		k.forget(k.order.Front())
-	}
-	if k.byKey == nil {
-		k.byKey = map[string]*lists.Element{}
-	}
-	k.byKey[key] = k.order.PushBack(cached[V]{key, v, now.Add(k.Life)})
+// Put remembers v, as the newest.
+func (k *Cache[V]) Put(key string, v V, now time.Time) {
+	kept, done := k.open(now)
+	defer done()
+	kept.Add(key, cached[V]{v, now.Add(k.Life)})
 }
 
 // Get is what is remembered.
 func (k *Cache[V]) Get(key string, now time.Time) (v V, ok bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.expire(now)
-	if e := k.byKey[key]; e != nil {
-		return e.Value.(cached[V]).v, true
-	}
-	return v, false
+	kept, done := k.open(now)
+	defer done()
+	c, ok := kept.Peek(key)
+	return c.v, ok
 }
 
 // Add is what is remembered, or else v, which then is.
 func (k *Cache[V]) Add(key string, v V, now time.Time) (was V, isNew bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.expire(now)
-	if e := k.byKey[key]; e != nil {
-		return e.Value.(cached[V]).v, false
+	kept, done := k.open(now)
+	defer done()
+	if c, ok := kept.Peek(key); ok {
+		return c.v, false
 	}
-	k.set(key, v, now)
+	kept.Add(key, cached[V]{v, now.Add(k.Life)})
 	return v, true
 }
 
 // Drop forgets one.
 func (k *Cache[V]) Drop(key string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.forget(k.byKey[key])
+	kept, done := k.open(time.Time{})
+	defer done()
+	kept.Remove(key)
 }
 
 // Len is how many are remembered.
 func (k *Cache[V]) Len() int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.order.Len()
+	kept, done := k.open(time.Time{})
+	defer done()
+	return kept.Len()
 }
 
-func (k *Cache[V]) expire(now time.Time) {
-	for e := k.order.Front(); e != nil && !now.Before(e.Value.(cached[V]).until); e = k.order.Front() {
-		k.forget(e)
-	}
+// onceKept is how much a [Once] knows.
+const onceKept = 1024
+
+// Once knows what was seen lately: the last thousand at least. The zero value is ready.
+type Once struct {
+	made sync.Once
+	seen *lru.Cache[string, struct{}]
 }
 
-func (k *Cache[V]) forget(e *lists.Element) {
-	if e != nil {
-		delete(k.byKey, k.order.Remove(e).(cached[V]).key)
+// Again reports whether key was seen before. No key is never seen.
+func (o *Once) Again(key string) bool {
+	o.made.Do(func() { o.seen, _ = lru.New[string, struct{}](onceKept) }) // it fails for a size below one only
+	if key == "" {
+		return false
 	}
+	again, _ := o.seen.ContainsOrAdd(key, struct{}{})
+	return again
+}
+
+const (
+	maxSent = 4096
+	// Believed is how long this process takes what it sent last for what the message looks like. Later another replica may have drawn
+	// the message; as long as a lease lasts, none has.
+	Believed = 10 * time.Second
+)
+
+// Drawn is what was sent last for a message.
+type Drawn struct {
+	Sum   [32]byte // of its bytes; zero: not known
+	Chars int
+	At    time.Time
+	Level int // of the rendition that the platform took
+}
+
+// Sent remembers what was sent last for each message, as the platform's adapter names messages. The zero value is ready; it holds
+// the 4,096 messages that were sent last.
+type Sent struct {
+	made sync.Once
+	last *lru.Cache[string, Drawn]
+}
+
+func (s *Sent) cache() *lru.Cache[string, Drawn] {
+	s.made.Do(func() { s.last, _ = lru.New[string, Drawn](maxSent) }) // it fails for a size below one only
+	return s.last
+}
+
+// Put remembers d as what stands there.
+func (s *Sent) Put(ref string, d Drawn) { s.cache().Add(ref, d) }
+
+// Get is what was put last. It does not keep the message longer.
+func (s *Sent) Get(ref string) (Drawn, bool) { return s.cache().Peek(ref) }
+
+// Level is that of the first rendition to be tried: the platform has refused those before it.
+func (s *Sent) Level(ref string) int {
+	d, _ := s.Get(ref)
+	return d.Level
+}
+
+// Same reports whether exactly this stands there already.
+func (s *Sent) Same(ref string, sum [32]byte, now time.Time) bool {
+	d, ok := s.Get(ref)
+	return ok && d.Sum == sum && now.Sub(d.At) < Believed
+}
+
+// Growth is how fast a message grew since it was last sent, in characters a second. What changed without growing counts as one:
+// it must not wait for ever.
+func (s *Sent) Growth(ref string, chars int, now time.Time) float64 {
+	d, ok := s.Get(ref)
+	if !ok {
+		return 1
+	}
+	return max(1, float64(chars-d.Chars)/max(now.Sub(d.At).Seconds(), 0.1))
 }

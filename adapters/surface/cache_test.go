@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -20,7 +21,7 @@ func TestACacheIsBoundedAndForgets(t *testing.T) {
 	if v, isNew := k.Add("j", 100, now); v != 9 || isNew {
 		t.Error("what is there was replaced")
 	}
-	if _, ok := k.Get("j", now.Add(time.Minute)); ok || k.Len() != 0 || len(k.byKey) != 0 {
+	if _, ok := k.Get("j", now.Add(time.Minute)); ok || k.Len() != 0 {
 		t.Error("it lives on")
 	}
 	k.Put("x", 1, now)
@@ -28,5 +29,20 @@ func TestACacheIsBoundedAndForgets(t *testing.T) {
 	k.Drop("x")
 	if k.Len() != 0 {
 		t.Error("dropped and there")
+	}
+}
+
+func TestSentIsBounded(t *testing.T) {
+	t.Parallel()
+	var s Sent
+	for i := range maxSent + 10 {
+		s.Put(fmt.Sprint(i), Drawn{})
+		s.Put("again", Drawn{})
+	}
+	if n := s.cache().Len(); n != maxSent {
+		t.Errorf("kept %d", n)
+	}
+	if _, ok := s.Get("again"); !ok {
+		t.Error("the one in use is forgotten")
 	}
 }

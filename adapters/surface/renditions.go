@@ -1,7 +1,10 @@
 package surface
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
+	"slices"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/render"
@@ -43,7 +46,7 @@ func (e Encoder[P, R]) Renditions(m render.Message) Renditions[R] {
 		case LevelPlain:
 			return least(e.Plain), true
 		case LevelText:
-			if !HasAsk(m) {
+			if CountAsks(m) == 0 {
 				return least(e.Text), true
 			}
 		}
@@ -78,4 +81,73 @@ func halve(l render.Limits) render.Limits {
 	half(&l.Text, render.Floor.Text)
 	half(&l.Args, render.Floor.Args)
 	return l
+}
+
+// Quietly is a message with names in place of mentions. A mention in a new message notifies people, and one in an edit does not, so a message that is
+// about to be posted names them only.
+func Quietly(m render.Message) render.Message {
+	m.Blocks = slices.Clone(m.Blocks)
+	for i, b := range m.Blocks {
+		switch b := b.(type) {
+		case render.Step:
+			b.Detail = withoutMentions(b.Detail)
+			m.Blocks[i] = b
+		case render.Note:
+			b.Line = withoutMentions(b.Line)
+			m.Blocks[i] = b
+		case render.Ask:
+			b.Because, b.Footer = withoutMentions(b.Because), withoutMentions(b.Footer)
+			m.Blocks[i] = b
+		default: // nobody is named in it
+		}
+	}
+	return m
+}
+
+func withoutMentions(l render.Line) render.Line {
+	out := slices.Clone(l)
+	for i, s := range out {
+		if p, ok := s.(render.Person); ok {
+			out[i] = render.Plain(cmp.Or(p.Name, p.User.Key))
+		}
+	}
+	return out
+}
+
+// Ends reports whether a message needs nothing after it is drawn so.
+func Ends(m render.Message) bool {
+	return m.State == render.Done || m.State == render.Failed || m.State == render.Stopped
+}
+
+// CountAsks is how many calls a message asks about.
+func CountAsks(m render.Message) (n int) {
+	for _, b := range m.Blocks {
+		if _, ok := b.(render.Ask); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// StepsAt is the run of steps that blocks begin with.
+func StepsAt(blocks []render.Block) (run []render.Step) {
+	for _, b := range blocks {
+		step, ok := b.(render.Step)
+		if !ok {
+			break
+		}
+		run = append(run, step)
+	}
+	return run
+}
+
+// Acts are what can be done in a panel.
+func Acts(p render.Panel) iter.Seq[render.Act] {
+	var all []render.Act
+	for _, s := range p.Sections {
+		for _, r := range s.Rows {
+			all = append(all, r.Acts...)
+		}
+	}
+	return slices.Values(all)
 }

@@ -4,22 +4,21 @@
 //
 // # Where to start
 //
-// [Engine] and [Settings] are what a surface asks of the engine. What comes in is put into lanes ([Lanes]), seen once ([Once]), read as a command
-// ([ParseCommand]) and heeded or not (heed.go); what others said before is fitted (quotes.go). What goes out is drawn in [Renditions], simpler where
-// a platform refuses it, remembered ([Sent], [Cache]) and sent as the shared budget allows ([Purse], over [HTTPClient]). text.go has what text goes
-// through on its way into a platform's parts, finding.go what the doctors say.
+// [Engine] and [Settings] are what a surface asks of the engine. What comes in is seen once ([Once]), put into [Lanes], and read as a command or
+// heeded (inbound.go), with what others said before. What goes out is drawn in [Renditions], simpler where a platform refuses it, remembered
+// ([Sent], [Cache]) and sent as the shared budget allows ([Purse], over [HTTPClient]). text.go has what text goes through on its way into a
+// platform's parts, finding.go what the doctors say.
 //
 // # Where a new line goes
 //
 // A sentence that reads the same on every platform: words.go; one that names a platform takes its name. How something is cut, joined or made
-// visible: text.go. A rule about a message of core/render that two encoders need: sent.go. A choice, its label and its style are no surface's: they
+// visible: text.go. A rule about a message of core/render that two encoders need: renditions.go. A choice, its label and its style are no surface's: they
 // stand in core/text's table of choices.
 package surface
 
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
@@ -68,18 +67,6 @@ const (
 	FollowThread  Follow = "thread"  // every message of the thread
 	FollowMention Follow = "mention" // only those that mention it
 )
-
-// Pause waits. An error is the context's.
-func Pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
 
 // Hopeless: nothing was recorded, and nothing would be if it came again.
 func Hopeless(err error) bool {

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	gtext "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
@@ -36,10 +40,15 @@ func Within(s string, n int) string {
 	if len(s) <= n || Width(s) <= n {
 		return s
 	}
-	room := n - Width(" "+text.MoreCharacters(utf8.RuneCountInString(s)))
+	kept := fitting(s, n-Width(" "+text.MoreCharacters(utf8.RuneCountInString(s))))
+	return kept + " " + text.MoreCharacters(utf8.RuneCountInString(s[len(kept):]))
+}
+
+// fitting is what of s fits into n characters.
+func fitting(s string, n int) string {
 	for i, r := range s {
-		if room -= Units(r); room < 0 {
-			return s[:i] + " " + text.MoreCharacters(utf8.RuneCountInString(s[i:]))
+		if n -= Units(r); n < 0 {
+			return s[:i]
 		}
 	}
 	return s
@@ -50,13 +59,7 @@ func AtMost(s string, n int) string {
 	if len(s) <= n || Width(s) <= n {
 		return s
 	}
-	n--
-	for i, r := range s {
-		if n -= Units(r); n < 0 {
-			return s[:i] + "…"
-		}
-	}
-	return s
+	return fitting(s, n-1) + "…"
 }
 
 // OneLine is text on one line: a second one could pass for ours. What hides in names and arguments was made visible where the card
@@ -90,21 +93,12 @@ func Editable(args string, most int) string {
 	if !json.Valid([]byte(args)) || !utf8.ValidString(args) {
 		return args
 	}
-	var b strings.Builder
-	for _, r := range args {
-		if _, n := text.Visible(string(r)); n == 0 || r == '\r' { // a return is space between tokens
-			b.WriteRune(r)
-			continue
-		}
-		for _, u := range utf16.Encode([]rune{r}) {
-			b.WriteString(`\u` + strconv.FormatUint(0x10000|uint64(u), 16)[1:])
-		}
+	args = text.EscapeJSON(args)
+	var indented bytes.Buffer
+	if json.Indent(&indented, []byte(args), "", "  ") == nil && Width(indented.String()) <= most {
+		return indented.String()
 	}
-	var nice bytes.Buffer
-	if json.Indent(&nice, []byte(b.String()), "", "  ") == nil && Width(nice.String()) <= most {
-		return nice.String()
-	}
-	return b.String()
+	return args
 }
 
 // VisiblePart is a part's text without empty lines around it, with nothing hidden in it.
@@ -130,4 +124,44 @@ func DigestFirst(parts []render.Part) []render.Part {
 		end++
 	}
 	return slices.Concat(parts[at:end], parts[:at], parts[end:])
+}
+
+var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
+
+// Words are the words of a model's Markdown, about n characters of them, for whoever has them read out or sees them in a notification: no
+// marks, and " · " between what stands apart.
+func Words(md string, n int) string {
+	if len(md) > 8*n {
+		md = strings.ToValidUTF8(md[:8*n], "")
+	}
+	src := []byte(md)
+	var b strings.Builder
+	// The error is that of the function, which has none.
+	_ = ast.Walk(markdown.Parse(gtext.NewReader(src)), func(node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			if node.Type() == ast.TypeBlock {
+				b.WriteString("\n\n")
+			}
+			return ast.WalkContinue, nil
+		}
+		switch x := node.(type) {
+		case *ast.Text:
+			b.Write(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(x.Segment.Value(src)))))
+			if x.SoftLineBreak() || x.HardLineBreak() {
+				b.WriteByte(' ')
+			}
+		case *ast.AutoLink:
+			b.Write(x.Label(src))
+		case *ast.FencedCodeBlock, *ast.CodeBlock, *ast.HTMLBlock:
+			b.Write(x.Lines().Value(src))
+		}
+		return ast.WalkContinue, nil
+	})
+	var parts []string
+	for part := range strings.SplitSeq(b.String(), "\n\n") {
+		if part = strings.Join(strings.Fields(part), " "); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return AtMost(strings.Join(parts, " · "), n)
 }

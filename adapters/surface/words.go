@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -63,31 +64,29 @@ func SayTooLong(size int) string {
 	return fmt.Sprintf("Your message was not taken: it has %d KiB, and at most %d KiB are read. Send it in parts.", (size+1023)>>10, agent.MaxText>>10)
 }
 
+const maxPending = 20 // calls that are listed
+
 // SayPending lists what waits in a chat, which where names ("thread").
 func SayPending(open []turn.ToolCall, where string) string {
 	if len(open) == 0 {
 		return "Nothing in this " + where + " waits for an answer."
 	}
 	lines := []string{"In this " + where + ", these wait for an answer:"}
-	for i, c := range open {
-		if i == 20 {
-			lines = append(lines, fmt.Sprintf("and %d more", len(open)-i))
-			break
-		}
+	for _, c := range open[:min(len(open), maxPending)] {
 		lines = append(lines, "• "+CallLine(c)+UntilLine(c))
+	}
+	if left := len(open) - maxPending; left > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", left))
 	}
 	return strings.Join(lines, "\n")
 }
 
 // SayMode confirms a chat's new mode.
 func SayMode(m permission.Mode) string {
-	switch m {
-	case permission.ModeAlways:
-		return "From now on every tool call in this chat asks first."
-	case permission.ModeNever:
-		return "From now on tool calls in this chat run without asking. Say “mode tool” to end that."
-	}
-	return "From now on each tool's own setting says whether it asks."
+	return cmp.Or(map[permission.Mode]string{
+		permission.ModeAlways: "From now on every tool call in this chat asks first.",
+		permission.ModeNever:  "From now on tool calls in this chat run without asking. Say “mode tool” to end that.",
+	}[m], "From now on each tool's own setting says whether it asks.")
 }
 
 // CallLine names a call, in words that hide nothing.
@@ -106,15 +105,13 @@ func UntilLine(c turn.ToolCall) string {
 // WithFiles is a message and the names of what was attached: nod does not read files, and a model that does not know of them
 // would answer beside the point.
 func WithFiles(said string, names []string) string {
-	var b strings.Builder
-	b.WriteString(said)
 	for _, n := range names {
-		if b.Len() > 0 {
-			b.WriteString("\n")
+		if said != "" {
+			said += "\n"
 		}
-		b.WriteString("[attached file, not readable for " + text.Product + ": " + Shortened(n, 100) + "]")
+		said += "[attached file, not readable for " + text.Product + ": " + Shortened(n, 100) + "]"
 	}
-	return b.String()
+	return said
 }
 
 // Shortened is at most n characters of s, on one line, with nothing hidden in them.
@@ -125,18 +122,9 @@ func Shortened(s string, n int) string {
 
 // SayState stands in a message that says nothing else.
 func SayState(s render.State) string {
-	switch s {
-	case render.Working:
-		return text.Thinking
-	case render.Waiting:
-		return "A tool call waits for an answer."
-	case render.Failed:
-		return "This turn failed."
-	case render.Stopped:
-		return "Stopped."
-	case render.Done:
-	}
-	return "Done."
+	return cmp.Or(map[render.State]string{
+		render.Working: text.Thinking, render.Waiting: "A tool call waits for an answer.", render.Failed: "This turn failed.", render.Stopped: "Stopped.",
+	}[s], "Done.")
 }
 
 // SayArguments is the line above the arguments: "Arguments (2) · 412 characters".

@@ -2,8 +2,10 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,30 +17,20 @@ import (
 // maxUses is how many calls one click may allow; core grants no more.
 const maxUses = 100
 
-// answer is what a person picked, with the words that some choices take.
-type answer struct {
-	choice chat.Choice
-	reason string
-	args   string // JSON, with Edit
-	uses   int    // with AllowUses; 0: as the card says
-	fields fields // with Answer
-}
-
-// check refuses what would be dropped silently: a caller who sends it means it.
-func (a answer) check() error {
+// checkAnswer refuses what would be dropped silently: a caller who sends it means it.
+func checkAnswer(a chat.Clicked) error {
 	switch {
-	case a.uses != 0 && a.choice != chat.AllowUses:
+	case a.Uses != 0 && a.Choice != chat.AllowUses:
 		return badRequest("\"uses\" counts calls: it goes with the choice \"allow_uses\", or the scope \"uses\".")
-	case a.uses < 0 || a.uses > maxUses:
+	case a.Uses < 0 || a.Uses > maxUses:
 		return badRequest("\"uses\" is a number of calls from 1 to 100.")
-	case len(a.fields) > 0 && a.choice != chat.Answer:
+	case len(a.Fields) > 0 && a.Choice != chat.Answer:
 		return badRequest("\"fields\" are what was filled in with the choice \"answer\".")
 	}
 	return nil
 }
 
-// fields are what a person filled in, by the form's names. A program may send numbers, booleans and lists as JSON has them; the
-// engine takes the words that a form gives.
+// fields are what a person filled in, by the form's names, as the words that the engine takes; a program may send other JSON.
 type fields map[string]string
 
 func (f *fields) UnmarshalJSON(b []byte) error {
@@ -50,46 +42,31 @@ func (f *fields) UnmarshalJSON(b []byte) error {
 	}
 	*f = make(fields, len(raw))
 	for name, v := range raw {
-		text, ok := fieldText(v)
-		if list, many := v.([]any); many {
-			parts := make([]string, len(list))
-			ok = true
-			for i, x := range list {
+		switch v := v.(type) {
+		case string, json.Number, bool:
+			(*f)[name] = fmt.Sprint(v)
+			continue
+		case []any:
+			parts := make([]string, len(v))
+			many := true
+			for i, x := range v {
 				word, is := x.(string)
-				parts[i], ok = word, ok && is
+				parts[i], many = word, many && is
 			}
-			text = strings.Join(parts, "\n")
+			if (*f)[name] = strings.Join(parts, "\n"); many {
+				continue
+			}
 		}
-		if !ok {
-			return badRequest("In \"fields\" a value is a string, a number, a boolean or a list of strings.")
-		}
-		(*f)[name] = text
+		return badRequest("In \"fields\" a value is a string, a number, a boolean or a list of strings.")
 	}
 	return nil
 }
 
-func fieldText(v any) (text string, ok bool) {
-	switch v := v.(type) {
-	case string:
-		return v, true
-	case json.Number:
-		return v.String(), true
-	case bool:
-		if v {
-			return "true", true
-		}
-		return "false", true
-	}
-	return "", false
-}
-
-// decide is the only way from this surface to a decision.
-func (s *Server) decide(ctx context.Context, p person, id chat.ID, ask string, a answer) ([]outcomeForm, error) {
-	env := p.envelope(id)
-	env.Delivery = chat.Delivery(Platform + "/" + p.user.Key + "/click/" + token(12))
-	outs, err := s.Engine.Decide(ctx, chat.Clicked{
-		Envelope: env, Token: ask, Choice: a.choice, Reason: cut(a.reason, maxReason), Args: a.args, Uses: a.uses, Fields: a.fields,
-	})
+// decide is the only way from this surface to a decision: a is what a person picked, with the words that some choices take.
+func (s *Server) decide(ctx context.Context, p person, ask asking, a chat.Clicked) ([]outcomeForm, error) {
+	a.Envelope, a.Token, a.Reason = p.envelope(ask.chat), ask.token, cut(a.Reason, maxReason)
+	a.Delivery = p.delivery("click/" + token(12))
+	outs, err := s.Engine.Decide(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -106,22 +83,20 @@ func (s *Server) decide(ctx context.Context, p person, id chat.ID, ask string, a
 }
 
 // remember ticks "Remember this choice" for a person, unless it is: the choice toggles.
-func (s *Server) remember(ctx context.Context, p person, id chat.ID, ask string) error {
-	v, err := s.chats.get(ctx, id)
+func (s *Server) remember(ctx context.Context, p person, ask asking) error {
+	v, err := s.chats.get(ctx, ask.chat)
 	if err != nil {
 		return err
 	}
-	for _, c := range callsOf(v.session) {
-		if string(c.Ask) == ask && c.Ticked != nil && c.Ticked.User == p.user {
-			return nil
-		}
+	if c, _, _ := v.session.FindAsk(turn.AskID(ask.token)); c.Ticked != nil && c.Ticked.User == p.user {
+		return nil
 	}
-	_, err = s.decide(ctx, p, id, ask, answer{choice: chat.Remember})
+	_, err = s.decide(ctx, p, ask, chat.Clicked{Choice: chat.Remember})
 	return err
 }
 
 // readAnswer reads an answer that is one of those offered. Edited arguments come as JSON, in their own field and not in a string.
-func readAnswer(r *http.Request, offered []chat.Choice) (a answer, err error) {
+func readAnswer(r *http.Request, offered []chat.Choice) (a chat.Clicked, err error) {
 	var body struct {
 		Choice string          `json:"choice"`
 		Reason string          `json:"reason"`
@@ -133,53 +108,38 @@ func readAnswer(r *http.Request, offered []chat.Choice) (a answer, err error) {
 		return a, err
 	}
 	if !slices.Contains(offered, chat.Choice(body.Choice)) {
-		words := make([]string, len(offered))
-		for i, c := range offered {
-			words[i] = string(c)
-		}
-		return a, badRequest("\"choice\" is one of: " + strings.Join(words, ", ") + ".")
+		return a, badRequest(fmt.Sprintf("\"choice\" is one of: %s.", joined(offered, func(c chat.Choice) string { return string(c) })))
 	}
-	a = answer{chat.Choice(body.Choice), body.Reason, string(body.Args), body.Uses, body.Fields}
-	return a, a.check()
+	a = chat.Clicked{Choice: chat.Choice(body.Choice), Reason: body.Reason, Args: string(body.Args), Uses: body.Uses, Fields: body.Fields}
+	return a, checkAnswer(a)
 }
 
-// scopes are how far an approval reaches, as the API names them, narrow ones first.
-var scopes = []struct {
+// namedScope is how far an approval reaches, as the API names it.
+type namedScope struct {
 	name   string
 	choice chat.Choice
-}{
+}
+
+// scopes are all of them, narrow ones first.
+var scopes = []namedScope{
 	{"once", chat.AllowOnce}, {"exact", chat.AllowExact}, {"path", chat.AllowPath}, {"uses", chat.AllowUses}, {"hour", chat.AllowHour},
 	{"chat", chat.AllowChat}, {"reads", chat.AllowReads}, {"writes", chat.AllowWrites}, {"server", chat.AllowServer},
 }
 
+// scopeNamed finds a scope by its name: the narrowest for none.
 func scopeNamed(name string) (chat.Choice, bool) {
-	if name == "" {
-		return chat.AllowOnce, true
-	}
-	for _, x := range scopes {
-		if x.name == name {
-			return x.choice, true
-		}
-	}
-	return "", false
+	i := slices.IndexFunc(scopes, func(x namedScope) bool { return x.name == cmp.Or(name, scopes[0].name) })
+	return scopes[max(i, 0)].choice, i >= 0
 }
 
 func scopeName(c chat.Choice) string {
-	for _, x := range scopes {
-		if x.choice == c {
-			return x.name
-		}
+	if i := slices.IndexFunc(scopes, func(x namedScope) bool { return x.choice == c }); i >= 0 {
+		return scopes[i].name
 	}
 	return ""
 }
 
-func scopeWords() string {
-	words := make([]string, len(scopes))
-	for i, x := range scopes {
-		words[i] = x.name
-	}
-	return strings.Join(words, ", ")
-}
+func joined[T any](list []T, name func(T) string) string { return strings.Join(each(list, name), ", ") }
 
 // scopesOf are the scopes that a call's card offers.
 func scopesOf(c turn.ToolCall) []string {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -36,8 +37,7 @@ type resultForm struct {
 	Omitted    int             `json:"omitted_bytes,omitempty"`
 }
 
-// requiredForm stands for the result of a call that waits for a person: the shape of a callTool() answer that
-// says "permission required", which is not an error.
+// requiredForm stands for the result of a call that waits: a callTool() answer that says "permission required", which is no error.
 type requiredForm struct {
 	ToolCallID         string          `json:"toolCallId"`
 	Content            string          `json:"content"`
@@ -93,8 +93,8 @@ type permissionExtra struct {
 func drawCalls(t *turn.Turn) (calls []callForm, permissions []permissionForm) {
 	for _, c := range t.Calls {
 		calls = append(calls, drawCall(c))
-		if p, ok := drawPermission(c); ok {
-			permissions = append(permissions, p)
+		if c.Asked { // it was put to a person
+			permissions = append(permissions, drawPermission(c))
 		}
 	}
 	return calls, permissions
@@ -122,10 +122,7 @@ func drawCall(c turn.ToolCall) callForm {
 }
 
 // drawPermission gives the permission block of a call that was put to a person.
-func drawPermission(c turn.ToolCall) (permissionForm, bool) {
-	if !c.Asked {
-		return permissionForm{}, false
-	}
+func drawPermission(c turn.ToolCall) permissionForm {
 	access := accessName(c.Ruling.Access)
 	f := permissionForm{
 		Type: "tool_call_permission", Content: describe(c), Timestamp: c.AskedAt.UnixMilli(), RequestID: string(c.Ask),
@@ -140,29 +137,25 @@ func drawPermission(c turn.ToolCall) (permissionForm, bool) {
 	default: // denied, expired, cancelled, and whatever a later build adds
 		f.Status, f.Reason = "denied", string(c.Status)
 	}
-	return f, true
+	return f
+}
+
+// wide are the choices that give more than this call's access.
+var wide = map[chat.Choice][]string{
+	chat.AllowReads: {"read"}, chat.AllowWrites: {"read", "write"}, chat.AllowServer: {"read", "write", "all"},
 }
 
 // granted is what a choice gave, for a call of this access.
 func granted(choice chat.Choice, access string) []string {
-	switch choice {
-	case chat.AllowReads:
-		return []string{"read"}
-	case chat.AllowWrites:
-		return []string{"read", "write"}
-	case chat.AllowServer:
-		return []string{"read", "write", "all"}
-	default: // the others are about this tool alone
-		return []string{access}
+	if all, ok := wide[choice]; ok {
+		return all
 	}
+	return []string{access}
 }
 
 // describe says what a call wants to do. It is never empty.
 func describe(c turn.ToolCall) string {
-	if c.Ruling.Message != "" {
-		return c.Ruling.Message
-	}
-	return text.RunLine(c.Tool.Name, c.Tool.Server)
+	return cmp.Or(c.Ruling.Message, text.RunLine(c.Tool.Name, c.Tool.Server))
 }
 
 // arguments are a call's bytes, or an empty object where the model wrote none. Whoever may see what is masked asks for it, on record.
@@ -178,23 +171,11 @@ func arguments(c turn.ToolCall) json.RawMessage {
 
 // accessName: what nobody classified counts as write.
 func accessName(a permission.Access) string {
-	switch a {
-	case permission.Read:
-		return "read"
-	case permission.All:
-		return "all"
-	}
-	return "write"
+	return cmp.Or(map[permission.Access]string{permission.Read: "read", permission.All: "all"}[a], "write")
 }
 
 func riskName(r permission.Risk) string {
-	switch r {
-	case permission.Safe:
-		return "safe"
-	case permission.Dangerous:
-		return "dangerous"
-	}
-	return "moderate"
+	return cmp.Or(map[permission.Risk]string{permission.Safe: "safe", permission.Dangerous: "dangerous"}[r], "moderate")
 }
 
 // levelName is the level of an ask; what asks at all needs at least a confirmation.

@@ -26,8 +26,7 @@ var bareCommands = map[string]func(words []string) bool{
 
 func alone(words []string) bool { return len(words) == 1 }
 
-// command reads a message that is a command: one line, a "/" and a word of ours. words is what stands after "/nod" and
-// after "permissions".
+// command reads a message that is a command: one line, a "/" and a word of ours. words stand after "/nod" and after "permissions".
 func command(text string) (words []string, ok bool) {
 	rest, slash := strings.CutPrefix(strings.TrimSpace(text), "/")
 	if !slash || rest == "" || strings.ContainsAny(rest, "\r\n") || strings.HasPrefix(rest, " ") {
@@ -52,16 +51,21 @@ func (s *Server) command(ctx context.Context, p person, id chat.ID, words []stri
 	if len(words) == 1 {
 		verb = strings.ToLower(words[0])
 	}
+	env := p.envelope(id)
 	switch {
 	case verb != "stop" && verb != "reset":
-		return s.permissions(ctx, p.envelope(id), words)
+		return s.permissions(ctx, p, env, words)
 	case id.IsZero():
 		return nil, badRequest("There is no chat here yet.")
 	case verb == "stop":
-		return s.stopNow(ctx, p, id)
+		v, err := s.chats.get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		say, _, err := s.stop(ctx, p, v, "")
+		return []string{say}, err
 	}
-	env := p.envelope(id)
-	env.Delivery = chat.Delivery(Platform + "/" + p.user.Key + "/reset/" + token(12))
+	env.Delivery = p.delivery("reset/" + token(12))
 	if err := s.Engine.Accept(ctx, chat.Commanded{Envelope: env, Verb: verb}); err != nil {
 		s.Logger.Warn("reset not recorded", "err", err)
 		return nil, problem{Status: http.StatusServiceUnavailable, Code: "not_recorded", Message: "The bot could not record this, so it was not done. Try again."}
@@ -69,30 +73,28 @@ func (s *Server) command(ctx context.Context, p person, id chat.ID, words []stri
 	return []string{sayReset}, nil
 }
 
-func (s *Server) stopNow(ctx context.Context, p person, id chat.ID) ([]string, error) {
-	v, err := s.chats.get(ctx, id)
-	if err != nil {
-		return nil, err
+// stop stops a turn, or the open one, and says how that went. id is empty where there was nothing to stop.
+func (s *Server) stop(ctx context.Context, p person, v view, id string) (say, stopped string, err error) {
+	if id == "" && v.session.Turn != nil {
+		id = string(v.session.Turn.ID) // a stop names its turn: one that comes late must not end the next
 	}
-	running := v.session.Turn
-	if running == nil {
-		return []string{text.NothingToStop()}, nil
+	if id == "" {
+		return text.NothingToStop, "", nil
 	}
-	var over *decision.Refusal
-	if _, err := s.decide(ctx, p, id, string(running.ID), answer{choice: chat.Stop}); errors.As(err, &over) && over.Code == decision.RefusedStopped {
-		return []string{over.Say}, nil
-	} else if err != nil {
-		return nil, err
+	// Not Accept: Decide says whether there was anything to stop.
+	_, err = s.decide(ctx, p, asking{v.session.Chat, id}, chat.Clicked{Choice: chat.Stop})
+	if over, ok := errors.AsType[*decision.Refusal](err); ok && over.Code == decision.RefusedStopped {
+		return over.Say, "", nil
 	}
-	return []string{text.Stopping}, nil
+	return text.Stopping, id, err
 }
 
 // permissions asks the engine; its lines are plain text of whoever wrote it.
-func (s *Server) permissions(ctx context.Context, env chat.Envelope, words []string) ([]string, error) {
+func (s *Server) permissions(ctx context.Context, p person, env chat.Envelope, words []string) ([]string, error) {
 	if len(words) > maxWords {
 		return nil, badRequest("This command has too many words.")
 	}
-	env.Delivery = chat.Delivery(Platform + "/" + env.User.Key + "/command/" + token(12))
+	env.Delivery = p.delivery("command/" + token(12))
 	lines, err := s.Settings.Permissions(ctx, env, words)
 	if err != nil {
 		return nil, err

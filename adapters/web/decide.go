@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -33,7 +34,7 @@ type outcomeForm struct {
 var unknownAsk = problem{Status: http.StatusNotFound, Code: "unknown", Message: "There is no such request in your chats. It may belong to another chat, or be gone."}
 
 // postApprove answers by the call's id, as programs written for that one endpoint do.
-func (s *Server) postApprove(w http.ResponseWriter, r *http.Request, p person) error {
+func (s *Server) postApprove(r *http.Request, p person) (any, error) {
 	var body struct {
 		ToolCallID string `json:"tool_call_id"`
 		Approved   *bool  `json:"approved"`
@@ -44,90 +45,73 @@ func (s *Server) postApprove(w http.ResponseWriter, r *http.Request, p person) e
 		Reason     string `json:"reason"`
 	}
 	if err := readJSON(r, &body, false); err != nil {
-		return err
+		return nil, err
 	}
-	a := answer{choice: chat.Deny, reason: body.Reason}
+	a := chat.Clicked{Choice: chat.Deny, Reason: body.Reason}
 	scope, known := scopeNamed(body.Scope)
 	switch {
 	case body.ToolCallID == "" && body.RequestID == "":
-		return badRequest("Say which call you mean: \"tool_call_id\" is missing.")
+		return nil, badRequest("Say which call you mean: \"tool_call_id\" is missing.")
 	case body.Approved == nil:
-		return badRequest("Say \"approved\": true or false.")
+		return nil, badRequest("Say \"approved\": true or false.")
 	case !known:
-		return badRequest("\"scope\" is one of: " + scopeWords() + ".")
+		return nil, badRequest("\"scope\" is one of: " + joined(scopes, func(x namedScope) string { return x.name }) + ".")
 	case *body.Approved:
-		a.choice, a.uses = scope, body.Uses
+		a.Choice, a.Uses = scope, body.Uses
 	}
-	if err := a.check(); err != nil {
-		return err
+	if err := checkAnswer(a); err != nil {
+		return nil, err
 	}
-	id, ask, err := s.findAsk(r.Context(), p, body.RequestID, body.ToolCallID)
+	ask, err := s.findAsk(r.Context(), p, body.RequestID, body.ToolCallID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if body.Remember {
-		if err := s.remember(r.Context(), p, id, ask); err != nil {
-			return err
+		if err := s.remember(r.Context(), p, ask); err != nil {
+			return nil, err
 		}
 	}
-	out, err := s.decide(r.Context(), p, id, ask, a)
-	if err != nil {
-		return err
-	}
-	return writeOne(w, out)
+	return s.decideOne(r.Context(), p, ask, a)
 }
 
 // postAsk answers one ask with any choice.
-func (s *Server) postAsk(w http.ResponseWriter, r *http.Request, p person) error {
+func (s *Server) postAsk(r *http.Request, p person) (any, error) {
 	a, err := readAnswer(r, text.ChoicesOf(text.APIAsk))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	id, ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
+	ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	out, err := s.decide(r.Context(), p, id, ask, a)
-	if err != nil {
-		return err
-	}
-	return writeOne(w, out)
+	return s.decideOne(r.Context(), p, ask, a)
 }
 
-// postAsks answers everything that is open in a chat. The engine's token names exactly the asks that this
-// replica has seen: one that appears meanwhile is not answered unseen.
-func (s *Server) postAsks(w http.ResponseWriter, r *http.Request, p person) error {
+// postAsks answers what is open in a chat. The token names the asks that this replica has seen: one that comes meanwhile is not answered
+// unseen.
+func (s *Server) postAsks(r *http.Request, p person) (any, error) {
 	id, v, err := s.chat(r, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a, err := readAnswer(r, []chat.Choice{chat.AllowOnce, chat.Deny})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if a.choice == chat.AllowOnce {
-		a.choice = chat.ApproveAll
-	} else {
-		a.choice = chat.DenyAll
-	}
+	a.Choice = map[chat.Choice]chat.Choice{chat.AllowOnce: chat.ApproveAll, chat.Deny: chat.DenyAll}[a.Choice]
 	tokenOfAll := turn.BatchToken(v.session)
 	if tokenOfAll == "" || len(turn.OpenAsks(v.session)) == 0 {
-		return problem{Status: http.StatusNotFound, Code: "unknown", Message: "Nothing in this chat waits for an answer."}
+		return nil, problem{Status: http.StatusNotFound, Code: "unknown", Message: "Nothing in this chat waits for an answer."}
 	}
-	out, err := s.decide(r.Context(), p, id, tokenOfAll, a)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"decisions": out})
-	return nil
+	out, err := s.decide(r.Context(), p, asking{id, tokenOfAll}, a)
+	return map[string]any{"decisions": out}, err
 }
 
-// postClick is a button of the page: whatever token the message gave it, with the choice it stood for. It covers
-// what has no ask of its own, such as revoking a grant.
-func (s *Server) postClick(w http.ResponseWriter, r *http.Request, p person) error {
+// postClick is a button of the page: its token and choice. It covers what has no ask of its own, such as revoking a grant.
+func (s *Server) postClick(r *http.Request, p person) (any, error) {
 	id, _, err := s.chat(r, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var body struct {
 		Token  string `json:"token"`
@@ -138,88 +122,81 @@ func (s *Server) postClick(w http.ResponseWriter, r *http.Request, p person) err
 		Fields fields `json:"fields"`
 	}
 	if err := readJSON(r, &body, false); err != nil {
-		return err
+		return nil, err
 	}
 	kind, _ := text.KindOf(chat.Choice(body.Choice))
 	switch {
 	case body.Token == "" || len(body.Token) > 64:
-		return badRequest("\"token\" is missing or too long.")
+		return nil, badRequest("\"token\" is missing or too long.")
 	case kind.API == text.APINone:
-		return badRequest("There is no such choice.")
+		return nil, badRequest("There is no such choice.")
 	}
-	a := answer{kind.Choice, body.Reason, body.Args, body.Uses, body.Fields}
-	if err := a.check(); err != nil {
-		return err
+	a := chat.Clicked{Choice: kind.Choice, Reason: body.Reason, Args: body.Args, Uses: body.Uses, Fields: body.Fields}
+	if err := checkAnswer(a); err != nil {
+		return nil, err
 	}
-	out, err := s.decide(r.Context(), p, id, body.Token, a)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"decisions": out})
-	return nil
+	out, err := s.decide(r.Context(), p, asking{id, body.Token}, a)
+	return map[string]any{"decisions": out}, err
 }
 
-func writeOne(w http.ResponseWriter, out []outcomeForm) error {
+// decideOne decides, and answers with the one thing that came of it.
+func (s *Server) decideOne(ctx context.Context, p person, ask asking, a chat.Clicked) (any, error) {
+	out, err := s.decide(ctx, p, ask, a)
 	if len(out) == 0 {
-		writeJSON(w, http.StatusOK, map[string]any{})
-		return nil
+		return map[string]any{}, err
 	}
-	writeJSON(w, http.StatusOK, out[0])
-	return nil
+	return out[0], err
 }
 
-// findAsk finds the chat and the asking that are meant. Ids are random, so whoever knows one has seen its chat; whether
-// they may decide is the engine's answer. Another surface's chats are only for administrators: a web key is no proof of being
-// anybody there.
-func (s *Server) findAsk(ctx context.Context, p person, request, call string) (chat.ID, string, error) {
+// asking is what a decision is about, and the chat that holds it.
+type asking struct {
+	chat  chat.ID
+	token string
+}
+
+// findAsk finds the chat and the asking that are meant. Whoever knows a random id has seen its chat; whether they may decide is the
+// engine's answer. Another surface's chats are only for administrators: a web key is no proof of being anybody there.
+func (s *Server) findAsk(ctx context.Context, p person, request, call string) (asking, error) {
 	if len(request) > 64 || len(call) > 256 {
-		return chat.ID{}, "", unknownAsk
+		return asking{}, unknownAsk
 	}
-	name := request
-	if name == "" {
-		name = call
-	}
-	id, found, err := s.Log.Find(ctx, name)
-	if err != nil {
-		return chat.ID{}, "", err
-	}
-	if !found {
-		if request != "" {
-			return chat.ID{}, "", unknownAsk
-		}
+	id, found, err := s.Log.Find(ctx, cmp.Or(request, call))
+	switch {
+	case err != nil:
+		return asking{}, err
+	case !found && request != "":
+		return asking{}, unknownAsk
+	case !found:
 		return s.search(ctx, p, call)
-	}
-	if id.Platform != Platform && !p.admin {
-		return chat.ID{}, "", problem{Status: http.StatusForbidden, Code: string(decision.RefusedNotYours),
+	case id.Platform != Platform && !p.admin:
+		return asking{}, problem{Status: http.StatusForbidden, Code: string(decision.RefusedNotYours),
 			Message: "This request belongs to another place; only somebody there or an admin can decide it."}
-	}
-	if call == "" {
-		return id, request, nil
+	case call == "":
+		return asking{id, request}, nil
 	}
 	v, err := s.chats.get(ctx, id)
 	if err != nil {
-		return chat.ID{}, "", err
+		return asking{}, err
 	}
 	var ask string
 	for _, c := range callsOf(v.session) {
-		if string(c.ID) != call && c.ModelID != call {
-			continue
+		if isCall(c, call) && (request == "" || slices.Contains(c.Asks, turn.AskID(request))) {
+			ask = string(c.Ask)
 		}
-		if request != "" && !slices.Contains(c.Asks, turn.AskID(request)) {
-			continue
-		}
-		ask = string(c.Ask)
 	}
 	switch {
 	case request != "" && ask == "":
-		return chat.ID{}, "", problem{Status: http.StatusNotFound, Code: "unknown", Message: "This \"request_id\" does not ask about that \"tool_call_id\"."}
+		return asking{}, problem{Status: http.StatusNotFound, Code: "unknown", Message: "This \"request_id\" does not ask about that \"tool_call_id\"."}
 	case request != "":
-		return id, request, nil
+		return asking{id, request}, nil
 	case ask == "":
-		return chat.ID{}, "", longOver(v, call)
+		return asking{}, longOver(v, call)
 	}
-	return id, ask, nil
+	return asking{id, ask}, nil
 }
+
+// isCall reports whether a program means c: by our id, or by the model's.
+func isCall(c turn.ToolCall, id string) bool { return string(c.ID) == id || c.ModelID == id }
 
 // longOver answers about a call of an earlier turn, which only the log still knows.
 func longOver(v view, call string) problem {
@@ -240,46 +217,40 @@ func longOver(v view, call string) problem {
 	return unknownAsk
 }
 
-// search looks for a call through the caller's own chats: by our id, or by the model's, which is not unique. More than
-// one open ask under it is ambiguous: which one is meant must not be guessed.
-func (s *Server) search(ctx context.Context, p person, call string) (chat.ID, string, error) {
-	lines, err := s.Shelf.Chats(ctx, p.user.Key)
+// search looks for a call through the caller's own chats. More than one open ask under the id is ambiguous: which is meant must not be
+// guessed.
+func (s *Server) search(ctx context.Context, p person, call string) (asking, error) {
+	lines, err := s.chatsOf(ctx, p)
 	if err != nil {
-		return chat.ID{}, "", err
+		return asking{}, err
 	}
-	slices.SortFunc(lines, func(a, b ChatLine) int { return b.At.Compare(a.At) })
-	type hit struct {
-		id  chat.ID
-		ask string
-	}
-	var open, over []hit
+	var open, over []asking
 	for _, l := range lines[:min(len(lines), maxSearched)] {
 		v, err := s.chats.get(ctx, webChat(l.Key))
 		if err != nil {
-			return chat.ID{}, "", err
+			return asking{}, err
 		}
 		for _, c := range callsOf(v.session) {
-			if (string(c.ID) != call && c.ModelID != call) || c.Ask == "" {
-				continue
-			}
-			h := hit{webChat(l.Key), string(c.Ask)}
-			if c.Status == turn.Awaiting {
+			switch h := (asking{webChat(l.Key), string(c.Ask)}); {
+			case !isCall(c, call) || c.Ask == "":
+			case c.Status == turn.Awaiting:
 				open = append(open, h)
-			} else if c.Asked {
+			case c.Asked:
 				over = append(over, h)
 			}
 		}
 	}
-	switch {
-	case len(open) > 1, len(open) == 0 && len(over) > 1:
-		return chat.ID{}, "", problem{Status: http.StatusConflict, Code: "ambiguous",
-			Message: "More than one request has this \"tool_call_id\". Say which with \"request_id\"."}
-	case len(open) == 1:
-		return open[0].id, open[0].ask, nil
-	case len(over) == 1:
-		return over[0].id, over[0].ask, nil
+	if len(open) == 0 {
+		open = over
 	}
-	return chat.ID{}, "", unknownAsk
+	switch len(open) {
+	case 0:
+		return asking{}, unknownAsk
+	case 1:
+		return open[0], nil
+	}
+	return asking{}, problem{Status: http.StatusConflict, Code: "ambiguous",
+		Message: "More than one request has this \"tool_call_id\". Say which with \"request_id\"."}
 }
 
 func callsOf(s turn.Session) (calls []turn.ToolCall) {

@@ -118,7 +118,7 @@ func (b *bot) Act(_ context.Context, env chat.Envelope, view, token, said string
 	defer b.mu.Unlock()
 	b.acts = append(b.acts, fmt.Sprintf("%s %s %s %s %q", env.User, env.Chat, view, token, said))
 	if !b.offers(b.panel(env, view), token) {
-		return settings.Done{}, &decision.Refusal{Code: decision.RefusedUnknown, Say: text.NotOffered()}
+		return settings.Done{}, &decision.Refusal{Code: decision.RefusedUnknown, Say: text.NotOffered}
 	}
 	word, tool, _ := strings.Cut(token, ":")
 	switch {
@@ -138,7 +138,7 @@ func (b *bot) Act(_ context.Context, env chat.Envelope, view, token, said string
 				}
 			}
 		}
-		return settings.Done{Say: text.Revoked(), View: view}, nil
+		return settings.Done{Say: text.Revoked, View: view}, nil
 	}
 	if b.asks == nil {
 		b.asks = map[string]string{}
@@ -172,7 +172,7 @@ func (b *bot) Why(_ context.Context, env chat.Envelope, ask string) (render.Deta
 	defer b.mu.Unlock()
 	d, found := card.Details(b.fold(env.Chat), ask)
 	if !found {
-		return d, &decision.Refusal{Code: decision.RefusedUnknown, Say: text.UnknownAsk()}
+		return d, &decision.Refusal{Code: decision.RefusedUnknown, Say: text.UnknownAsk}
 	}
 	d.Title = "Why am I asked?"
 	return d, nil
@@ -183,7 +183,7 @@ func (b *bot) fill(s turn.Session, in chat.Clicked) error {
 	c, open := s.FindElicitation(turn.AskID(in.Token))
 	switch {
 	case !open:
-		return &decision.Refusal{Code: decision.RefusedUnknown, Say: text.UnknownAsk()}
+		return &decision.Refusal{Code: decision.RefusedUnknown, Say: text.UnknownAsk}
 	case b.refused[in.User.String()]:
 		return &decision.Refusal{Code: decision.RefusedNotYours, Say: text.OnlyRequesterFills("Ana")}
 	case in.Choice == chat.Decline:

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -10,8 +11,7 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// messageForm is a message as the API shows it: what a person said, or a turn's one message. It is a form of its own:
-// stored types may change without it. A form is never changed once others can see it.
+// messageForm is a message as the API shows it; stored types may change without it. It is never changed once others can see it.
 type messageForm struct {
 	ID   string `json:"id"`
 	Chat string `json:"chat_id"`
@@ -140,10 +140,15 @@ type choiceForm struct {
 
 // draw gives a neutral message its API form.
 func draw(m render.Message) (state string, blocks []blockForm, choices []choiceForm) {
-	for _, b := range m.Blocks {
-		blocks = append(blocks, drawBlock(b))
+	return string(m.State), each(m.Blocks, drawBlock), drawChoices(m.Choices)
+}
+
+// each draws a list; nil is drawn as nil.
+func each[A, B any](list []A, draw func(A) B) (out []B) {
+	for _, x := range list {
+		out = append(out, draw(x))
 	}
-	return string(m.State), blocks, drawChoices(m.Choices)
+	return out
 }
 
 func drawBlock(b render.Block) blockForm {
@@ -156,9 +161,12 @@ func drawBlock(b render.Block) blockForm {
 		return blockForm{Type: "step", ToolCallID: b.Call, State: string(b.State), Mark: render.Mark(b.State), MarkWord: render.MarkWord(b.State), Title: b.Title, ServerName: b.Server,
 			Detail: drawLine(b.Detail), Choices: drawChoices(b.Choices)}
 	case render.Ask:
+		a := b.Args
+		rows := each(a.Rows, func(r render.Row) rowForm { return rowForm(r) })
 		return blockForm{Type: "ask", ToolCallID: b.Call, RequestID: b.Token, Kind: string(b.Kind), Header: b.Header, Run: b.Run,
-			ToolName: b.Tool, Server: &serverForm{b.Server.Name, b.Server.Description, b.Server.Icon, b.Server.Trusted},
-			Facts: drawFacts(b.Facts), Arguments: drawArgs(b.Args), Question: b.Question, Describes: b.Describes, Impact: b.Impact,
+			ToolName: b.Tool, Server: new(serverForm(b.Server)), Facts: each(b.Facts, func(f render.Fact) factForm { return factForm(f) }),
+			Arguments: &argsForm{a.JSON, rows, a.Digest, a.Chars, a.Hidden, a.Escaped, a.Redacted, a.Say(), a.Edit},
+			Question:  b.Question, Describes: b.Describes, Impact: b.Impact,
 			Because: drawLine(b.Because), Model: b.Model, Warning: b.Warning, Review: b.Review, Choices: drawChoices(b.Choices),
 			More: drawChoices(b.More), Footer: drawLine(b.Footer), ExpiresAt: moment(b.Expires)}
 	case render.Note:
@@ -176,7 +184,7 @@ func drawLine(l render.Line) (out []spanForm) {
 		case render.Strong:
 			out = append(out, spanForm{Strong: string(s)})
 		case render.Person:
-			out = append(out, spanForm{Person: personName(s), User: userForm(s.User)})
+			out = append(out, spanForm{Person: cmp.Or(text.Prose(s.Name), s.User.String()), User: userForm(s.User)})
 		case render.Time:
 			out = append(out, spanForm{Time: moment(s.At), Until: s.Until})
 		}
@@ -184,35 +192,12 @@ func drawLine(l render.Line) (out []spanForm) {
 	return out
 }
 
-func personName(p render.Person) string {
-	if p.Name != "" {
-		return text.Prose(p.Name)
-	}
-	return p.User.String()
-}
-
 var toggles = map[render.Toggle]string{render.ToggleOff: "off", render.ToggleOn: "on"}
 
-func drawChoices(cs []render.Choice) (out []choiceForm) {
-	for _, c := range cs {
-		out = append(out, choiceForm{string(c.Choice), c.Token, c.Label, c.Hint, string(c.Style), c.Confirm, toggles[c.Toggle]})
-	}
-	return out
-}
-
-func drawFacts(fs []render.Fact) (out []factForm) {
-	for _, f := range fs {
-		out = append(out, factForm{f.Kind, f.Symbol, f.Label})
-	}
-	return out
-}
-
-func drawArgs(a render.Args) *argsForm {
-	out := &argsForm{JSON: a.JSON, Digest: a.Digest, Chars: a.Chars, Hidden: a.Hidden, Escaped: a.Escaped, Redacted: a.Redacted, Say: a.Say(), Edit: a.Edit}
-	for _, r := range a.Rows {
-		out.Rows = append(out.Rows, rowForm{r.Name, r.Value, r.Hidden})
-	}
-	return out
+func drawChoices(cs []render.Choice) []choiceForm {
+	return each(cs, func(c render.Choice) choiceForm {
+		return choiceForm{string(c.Choice), c.Token, c.Label, c.Hint, string(c.Style), c.Confirm, toggles[c.Toggle]}
+	})
 }
 
 func moment(t time.Time) *time.Time {
@@ -232,33 +217,28 @@ func userForm(u chat.User) string {
 
 // parsed returns m with the Markdown of its texts parsed, for the page.
 func (m messageForm) parsed() messageForm {
-	blocks := make([]blockForm, len(m.Blocks))
-	for i, b := range m.Blocks {
+	m.Blocks = each(m.Blocks, func(b blockForm) blockForm {
 		if b.Type == "text" {
 			b.Nodes = markdown.Parse(b.Markdown)
 		}
-		blocks[i] = b
-	}
-	m.Blocks = blocks
+		return b
+	})
 	return m
 }
 
-// maxStreamed is how many bytes of a tool's result each message event carries. The message is told again at every
-// change; the chat itself has the result in full.
+// maxStreamed is how many bytes of a tool's result each message event carries; the chat itself has the result in full.
 const maxStreamed = 16 << 10
 
 // brief returns m with long results shortened, saying by how much.
 func (m messageForm) brief() messageForm {
-	calls := make([]callForm, len(m.ToolCalls))
-	for i, c := range m.ToolCalls {
+	m.ToolCalls = each(m.ToolCalls, func(c callForm) callForm {
 		if r, ok := c.Result.(resultForm); ok && len(r.Content)+len(r.Structured) > maxStreamed {
 			head := strings.ToValidUTF8(r.Content[:min(len(r.Content), maxStreamed)], "")
 			r.Omitted += len(r.Content) - len(head) + len(r.Structured)
 			r.Content, r.Structured = head, nil
 			c.Result = r
 		}
-		calls[i] = c
-	}
-	m.ToolCalls = calls
+		return c
+	})
 	return m
 }

@@ -74,15 +74,15 @@ func TestPermissionBlockProjectsEveryStatus(t *testing.T) {
 		turn.Denied: {"denied", "denied"}, turn.Lapsed: {"denied", "expired"}, turn.Cancelled: {"denied", "cancelled"},
 		"something new": {"denied", "something new"},
 	} {
-		p, ok := drawPermission(turn.ToolCall{Asking: turn.Asking{Asked: true}, Status: status, Tool: permission.Tool{Server: "s", Name: "t"}})
-		if !ok || p.Status != want[0] || p.Reason != want[1] {
+		p := drawPermission(turn.ToolCall{Asking: turn.Asking{Asked: true}, Status: status, Tool: permission.Tool{Server: "s", Name: "t"}})
+		if p.Status != want[0] || p.Reason != want[1] {
 			t.Errorf("%s: %+v", status, p)
 		}
 		if p.Extra.NeedsUserAction != (status == turn.Awaiting) || (p.Extra.GrantedPermissions != nil) != (want[0] == "granted") || p.Content == "" {
 			t.Errorf("%s: %+v", status, p)
 		}
 	}
-	if _, ok := drawPermission(turn.ToolCall{Status: turn.Done}); ok {
+	if _, p := drawCalls(&turn.Turn{Calls: []turn.ToolCall{{Status: turn.Done}}}); len(p) > 0 {
 		t.Error("a call that never asked has a permission block")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -32,10 +31,19 @@ const (
 	beginRate, beginBurst = 50, 5000 // chats, of which each person has so many at most
 )
 
-// policyCSP: everything comes from us, nothing is inline, nobody frames us, and no script can turn a string into
-// markup (Trusted Types), so a mistake in our own script cannot either.
+// policyCSP: everything comes from us, nothing is inline, nobody frames us, and no script turns a string into markup (Trusted Types).
 const policyCSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+var securityHeaders = map[string]string{
+	"Content-Security-Policy":      policyCSP,
+	"X-Content-Type-Options":       "nosniff",
+	"X-Frame-Options":              "DENY",
+	"Referrer-Policy":              "same-origin", // not no-referrer: that would make browsers send "Origin: null" with our own forms
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Permissions-Policy":           "camera=(), microphone=(), geolocation=()",
+}
 
 // guard stands before everything: whose name the request came under, and from which page.
 func (s *Server) guard(next http.Handler) (http.Handler, error) {
@@ -51,14 +59,9 @@ func (s *Server) guard(next http.Handler) (http.Handler, error) {
 	next = cross.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", policyCSP)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("X-Frame-Options", "DENY")
-		// Not no-referrer: that would make browsers send "Origin: null" with our own forms.
-		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+		for name, value := range securityHeaders {
+			h.Set(name, value)
+		}
 		if !s.ourHost(r.Host) {
 			writeProblem(w, problem{Status: http.StatusForbidden, Code: "host_not_allowed",
 				Message: "This host name is not one of the bot's. Open it under the address it listens on, or list the name under web.hosts in its configuration."})
@@ -69,8 +72,7 @@ func (s *Server) guard(next http.Handler) (http.Handler, error) {
 				Message: "This request came through a proxy, and without keys everybody whom it lets through could sign in. Set web.session_keys (and web.hosts) in the bot's configuration."})
 			return
 		}
-		// CrossOriginProtection looks at requests that change something. A stream or a read that names another page is
-		// refused too: nothing of ours ever sends one.
+		// CrossOriginProtection looks at what changes something. A read that names another page is refused too: nothing of ours sends one.
 		if origin := r.Header.Get("Origin"); origin != "" && !s.ourOrigin(origin, r.Host) {
 			writeProblem(w, badOrigin)
 			return
@@ -82,17 +84,11 @@ func (s *Server) guard(next http.Handler) (http.Handler, error) {
 var badOrigin = problem{Status: http.StatusForbidden, Code: "origin_not_allowed", Message: "Another site sent this request. Use the bot's own page."}
 
 func (s *Server) ourHost(hostport string) bool {
-	host, _, err := net.SplitHostPort(hostport)
-	if err != nil {
-		host = strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
+	host := hostOf(hostport)
+	if s.loopback { // also with Hosts: a proxy that does not keep the name says ours
+		return s.listedHost(host) || slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, host)
 	}
-	switch host = strings.ToLower(host); {
-	case s.listedHost(host):
-		return true
-	case s.loopback: // also with Hosts: a proxy that does not keep the name says ours
-		return host == "localhost" || host == "127.0.0.1" || host == "::1"
-	}
-	return len(s.Hosts) == 0
+	return s.listedHost(host) || len(s.Hosts) == 0
 }
 
 func (s *Server) listedHost(host string) bool {
@@ -105,19 +101,14 @@ func (s *Server) ourOrigin(origin, host string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && (strings.EqualFold(u.Host, host) || s.listedHost(u.Hostname()))
 }
 
-// proxied reports whether a request shows that a proxy passed it on. nginx adds no header by itself, but speaks HTTP/1.0 unless it is told
-// otherwise, which no browser does.
+// proxied reports whether a proxy passed a request on. nginx adds no header by itself, but speaks HTTP/1.0, which no browser does.
 func proxied(r *http.Request) bool {
-	if !r.ProtoAtLeast(1, 1) {
-		return true
-	}
 	for name := range r.Header {
-		switch {
-		case name == "Forwarded", name == "Via", name == "X-Real-Ip", strings.HasPrefix(name, "X-Forwarded-"):
+		if slices.Contains([]string{"Forwarded", "Via", "X-Real-Ip"}, name) || strings.HasPrefix(name, "X-Forwarded-") {
 			return true
 		}
 	}
-	return false
+	return !r.ProtoAtLeast(1, 1)
 }
 
 // readJSON reads a body into v. An empty body leaves v as it is if optional.
@@ -127,7 +118,7 @@ func readJSON(r *http.Request, v any, optional bool) error {
 		return problem{Status: http.StatusRequestTimeout, Code: "too_slow", Message: "The body of this request did not arrive in time."}
 	}
 	if err != nil {
-		return problem{Status: http.StatusBadRequest, Code: "bad_request", Message: "The request broke off before its end."}
+		return badRequest("The request broke off before its end.")
 	}
 	if len(b) > maxBody {
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
@@ -140,22 +131,20 @@ func readJSON(r *http.Request, v any, optional bool) error {
 	if !utf8.Valid(b) {
 		return problem{Status: http.StatusBadRequest, Code: "invalid_utf8", Message: "The text is not valid UTF-8."}
 	}
-	if err := json.Unmarshal(b, v); err != nil {
-		var syntax *json.SyntaxError
-		var kind *json.UnmarshalTypeError
-		var own problem
-		say := "The body is not the JSON object that is expected here."
-		switch {
-		case errors.As(err, &own): // a form of ours that reads itself says it better
-			return own
-		case errors.As(err, &syntax):
-			say = fmt.Sprintf("The body is not valid JSON (at byte %d).", syntax.Offset)
-		case errors.As(err, &kind) && kind.Field != "":
-			say = fmt.Sprintf("%q should not be a JSON %s.", kind.Field, kind.Value)
-		}
-		return problem{Status: http.StatusBadRequest, Code: "bad_request", Message: say}
+	err = json.Unmarshal(b, v)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if own, ok := errors.AsType[problem](err); ok { // a form of ours that reads itself says it better
+		return own
+	}
+	say := "The body is not the JSON object that is expected here."
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		say = fmt.Sprintf("The body is not valid JSON (at byte %d).", syntax.Offset)
+	} else if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && kind.Field != "" {
+		say = fmt.Sprintf("%q should not be a JSON %s.", kind.Field, kind.Value)
+	}
+	return badRequest(say)
 }
 
 var tooLarge = problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large",

@@ -15,8 +15,7 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
-// The cookie's names. A browser sends a cookie to every port of its host; under the second name only over TLS, and never one that
-// another host set.
+// The cookie's names. A browser sends a cookie to every port of its host; under the second only over TLS, and never another host's.
 const (
 	cookieName       = "nod_session"
 	secureCookieName = "__Host-nod_session"
@@ -38,8 +37,12 @@ func (p person) envelope(id chat.ID) chat.Envelope {
 	return chat.Envelope{Chat: id, User: p.user, Name: p.name}
 }
 
-// AdminUser is the identity behind an admin key, the same on every replica: put it in the policy's admins. A key that is
-// only spaces gives the zero User, who may decide nothing.
+// delivery names something that p does: two people who choose the same name have still done two things.
+func (p person) delivery(name string) chat.Delivery {
+	return chat.Delivery(Platform + "/" + p.user.Key + "/" + name)
+}
+
+// AdminUser is the identity behind an admin key, on every replica, for the policy's admins. Only spaces give the zero User: nobody.
 func AdminUser(key string) chat.User {
 	sum := fingerprint("nod web admin", strings.TrimSpace(key))
 	if sum == "" {
@@ -50,11 +53,8 @@ func AdminUser(key string) chat.User {
 
 // fingerprint names a key where it must not help to guess it: in logs, and in the store. It is slow on purpose.
 func fingerprint(salt, key string) string {
-	if key == "" {
-		return ""
-	}
 	sum, err := pbkdf2.Key(sha256.New, key, []byte(salt), 100_000, 12)
-	if err != nil { // only for key lengths beyond the hash's
+	if key == "" || err != nil { // the second only for key lengths beyond the hash's
 		return ""
 	}
 	return hex.EncodeToString(sum)
@@ -72,7 +72,7 @@ type keyring []configuredKey
 
 type configuredKey struct {
 	sum    [sha256.Size]byte
-	finger string // what sessions remember of it
+	opener string // what sessions remember of it
 	admin  bool
 	user   chat.User // of an admin
 	name   string    // of the person whose key it is
@@ -81,35 +81,35 @@ type configuredKey struct {
 func newKeyring(admins []string, opens []SessionKey) (ring keyring) {
 	for _, key := range admins {
 		if key = strings.TrimSpace(key); key != "" {
-			ring = append(ring, configuredKey{sum: sha256.Sum256([]byte(key)), admin: true, user: AdminUser(key), finger: AdminUser(key).Key})
+			user := AdminUser(key)
+			ring = append(ring, configuredKey{sum: sha256.Sum256([]byte(key)), admin: true, user: user, opener: user.Key})
 		}
 	}
 	for _, k := range opens {
 		if key := strings.TrimSpace(k.Key); key != "" {
-			ring = append(ring, configuredKey{sum: sha256.Sum256([]byte(key)), name: k.Name, finger: fingerprint("nod web session", key+"\x00"+k.Name)})
+			ring = append(ring, configuredKey{sum: sha256.Sum256([]byte(key)), name: k.Name, opener: fingerprint("nod web session", key+"\x00"+k.Name)})
 		}
 	}
 	return ring
 }
 
-// find compares a key with every one there is, whatever matches.
-func (ring keyring) find(key string) (found configuredKey, ok bool) {
+// find compares a key with every one there is, whatever matches. The zero one is none.
+func (ring keyring) find(key string) (found configuredKey) {
 	sum := sha256.Sum256([]byte(key))
 	for _, k := range ring {
 		if subtle.ConstantTimeCompare(k.sum[:], sum[:]) == 1 {
-			found, ok = k, true
+			found = k
 		}
 	}
-	return found, ok
+	return found
 }
 
-// named finds the key that a session remembers.
-func (ring keyring) named(finger string) (configuredKey, bool) {
-	i := slices.IndexFunc(ring, func(k configuredKey) bool { return k.finger == finger })
-	if i < 0 {
-		return configuredKey{}, false
+// openerOf finds the key that a session remembers, or the zero one.
+func (ring keyring) openerOf(x session) configuredKey {
+	if i := slices.IndexFunc(ring, func(k configuredKey) bool { return k.opener == x.Opener }); i >= 0 {
+		return ring[i]
 	}
-	return ring[i], true
+	return configuredKey{}
 }
 
 // needsKey reports whether opening a session takes a configured key.
@@ -117,28 +117,22 @@ func (s *Server) needsKey() bool {
 	return !s.loopback || slices.ContainsFunc(s.keys, func(k configuredKey) bool { return !k.admin })
 }
 
-// namesPeople reports whether a configured key names its person, so that a name may be more than what somebody typed.
-func (s *Server) namesPeople() bool {
-	return slices.ContainsFunc(s.keys, func(k configuredKey) bool { return k.name != "" })
-}
-
 var tooManyGuesses = problem{Status: http.StatusTooManyRequests, Code: "too_many_wrong_keys",
 	Message: "Too many wrong keys were tried, so none is looked at now. Wait a minute, then try again."}
 
 // configured finds a configured key. Once too many wrong ones were tried none is looked at for a while, right ones included: else trying
 // would still tell which one is right. Sessions, whose keys nobody can guess, are not held up by that.
-func (s *Server) configured(key string) (configuredKey, bool, error) {
-	if key == "" || len(key) > maxKey {
-		return configuredKey{}, false, nil
+func (s *Server) configured(key string) (k configuredKey, err error) {
+	switch {
+	case key == "" || len(key) > maxKey:
+		return k, nil
+	case s.wrongKeys.Tokens() < 1:
+		return k, tooManyGuesses
 	}
-	if s.wrong.Tokens() < 1 {
-		return configuredKey{}, false, tooManyGuesses
+	if k = s.keys.find(key); k.opener == "" {
+		s.wrongKeys.Allow()
 	}
-	k, ok := s.keys.find(key)
-	if !ok {
-		s.wrong.Allow()
-	}
-	return k, ok, nil
+	return k, nil
 }
 
 // presented is the key that a request carries.
@@ -156,47 +150,56 @@ func bearer(r *http.Request) presented {
 		}
 		return presented{key: strings.TrimSpace(key)}
 	}
-	return presented{cookieKey(r), true}
+	return browserKey(r)
 }
 
-// who finds the person behind a key: somebody's session or, where it does not come as a cookie, an administrator's own.
-func (s *Server) who(ctx context.Context, by presented) (person, bool, error) {
+var unauthorized = problem{Status: http.StatusUnauthorized, Code: "unauthorized",
+	Message: "Sign in first: this needs a session key (POST /api/v1/sessions gives one)."}
+
+// who finds the person behind a key: somebody's session or, where it does not come as a cookie, an administrator's own. The error is
+// unauthorized where there is none.
+func (s *Server) who(ctx context.Context, by presented) (person, error) {
 	switch {
 	case by.key == "" || len(by.key) > maxKey:
-		return person{}, false, nil
+		return person{}, unauthorized
 	case strings.HasPrefix(by.key, sessionStart):
 		return s.sessionOf(ctx, by.key)
 	case by.cookie:
-		return person{}, false, nil
+		return person{}, unauthorized
 	}
-	k, ok, err := s.configured(by.key)
-	if err != nil || !ok || !k.admin {
-		return person{}, false, err
+	k, err := s.configured(by.key)
+	if err == nil && !k.admin {
+		err = unauthorized
 	}
-	return person{user: k.user, name: adminName, admin: true}, true, nil
+	return person{user: k.user, name: adminName, admin: true}, err
 }
 
 // signedIn calls h for requests with a valid key.
 func (s *Server) signedIn(h func(http.ResponseWriter, *http.Request, person) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p, ok, err := s.who(r.Context(), bearer(r))
-		switch {
-		case err != nil:
-			writeProblem(w, s.asProblem(r, err))
-			return
-		case !ok:
-			writeProblem(w, problem{Status: http.StatusUnauthorized, Code: "unauthorized",
-				Message: "Sign in first: this needs a session key (POST /api/v1/sessions gives one)."})
-			return
+		p, err := s.who(r.Context(), bearer(r))
+		if err == nil {
+			err = h(w, r, p)
 		}
-		if err := h(w, r, p); err != nil {
+		if err != nil {
 			writeProblem(w, s.asProblem(r, err))
 		}
 	})
 }
 
 func (s *Server) postSession(w http.ResponseWriter, r *http.Request) {
-	key, u, err := s.postedSession(r)
+	by, err := s.mayOpenSession(bearer(r).key)
+	var body struct {
+		Name string `json:"name"`
+	}
+	if err == nil {
+		err = readJSON(r, &body, true)
+	}
+	var key string
+	var u chat.User
+	if err == nil {
+		key, u, err = s.openSession(r.Context(), by, body.Name, false)
+	}
 	if err != nil {
 		writeProblem(w, s.asProblem(r, err))
 		return
@@ -204,28 +207,14 @@ func (s *Server) postSession(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusCreated, map[string]string{"key": key, "user": u.String()})
 }
 
-func (s *Server) postedSession(r *http.Request) (key string, u chat.User, err error) {
-	by, err := s.mayOpenSession(bearer(r).key)
-	if err != nil {
-		return "", u, err
-	}
-	var body struct {
-		Name string `json:"name"`
-	}
-	if err := readJSON(r, &body, true); err != nil {
-		return "", u, err
-	}
-	return s.openSession(r.Context(), by, body.Name, false)
-}
-
 // mayOpenSession finds the configured key that opens a session, or none where none is needed.
 func (s *Server) mayOpenSession(key string) (configuredKey, error) {
 	if strings.HasPrefix(key, sessionStart) && !s.needsKey() { // somebody's session; it may open another
 		return configuredKey{}, nil
 	}
-	by, ok, err := s.configured(key)
+	by, err := s.configured(key)
 	switch {
-	case err != nil, ok:
+	case err != nil, by.opener != "":
 		return by, err
 	case !s.needsKey():
 		return by, nil
@@ -246,12 +235,13 @@ func cookieOf(r *http.Request) string {
 	return cookieName
 }
 
-// cookieKey is the key of the browser's session.
-func cookieKey(r *http.Request) string {
-	if c, err := r.Cookie(cookieOf(r)); err == nil {
-		return c.Value
+// browserKey is the key of the browser's session.
+func browserKey(r *http.Request) presented {
+	c, err := r.Cookie(cookieOf(r))
+	if err != nil {
+		return presented{cookie: true}
 	}
-	return ""
+	return presented{c.Value, true}
 }
 
 func setCookie(w http.ResponseWriter, r *http.Request, key string, age int) {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -9,13 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/nodhq/nod/core/text"
 )
 
 //go:embed assets
@@ -29,12 +31,9 @@ const (
 
 // page is what the browser gets before it asks the API for anything.
 type page struct {
-	shells      map[string]shell
-	files       map[string][]byte
-	tag         string // names this build's assets, so that a browser never mixes two builds
-	product     string
-	banner      string
-	suggestions []string
+	shells map[string]shell
+	files  map[string][]byte
+	common pageData // its Tag names this build's assets, so that a browser never mixes two builds
 }
 
 type pageData struct {
@@ -50,23 +49,18 @@ type pageData struct {
 }
 
 func newPage(c Config) (page, error) {
-	p := page{files: map[string][]byte{}, product: c.Product, banner: c.Banner, suggestions: c.Suggestions}
+	p := page{files: map[string][]byte{}, common: pageData{Product: text.Product, Banner: c.Banner, Suggestions: c.Suggestions}}
 	sum := sha256.New()
-	entries, err := fs.ReadDir(assets, "assets")
-	if err != nil {
-		return p, fmt.Errorf("web: embedded assets: %w", err)
-	}
+	entries, _ := assets.ReadDir("assets") // embedded, so it is there
 	for _, e := range entries {
-		b, err := assets.ReadFile("assets/" + e.Name())
-		if err != nil {
-			return p, fmt.Errorf("web: embedded assets: %w", err)
-		}
+		b, _ := assets.ReadFile("assets/" + e.Name())
 		p.files[e.Name()] = b
 		sum.Write(b)
 	}
-	p.tag = hex.EncodeToString(sum.Sum(nil))[:12]
+	p.common.Tag = hex.EncodeToString(sum.Sum(nil))[:12]
 	p.shells = map[string]shell{}
 	for _, name := range []string{pageChat, pageSettings} {
+		var err error
 		if p.shells[name], err = parseShell(string(p.files[name]), pageData{}); err != nil {
 			return p, fmt.Errorf("web: %s: %w", name, err)
 		}
@@ -74,11 +68,8 @@ func newPage(c Config) (page, error) {
 	return p, nil
 }
 
-// door is the page of somebody who is not signed in.
-func (p page) door(w http.ResponseWriter, status int, d pageData) { p.write(w, status, pageChat, d) }
-
 func (p page) write(w http.ResponseWriter, status int, shell string, d pageData) {
-	d.Product, d.Banner, d.Tag, d.Suggestions = p.product, p.banner, p.tag, p.suggestions
+	d.Product, d.Banner, d.Tag, d.Suggestions = p.common.Product, p.common.Banner, p.common.Tag, p.common.Suggestions
 	d.ChatPath = url.PathEscape(d.Chat)
 	var b strings.Builder
 	p.shells[shell].fill(&b, reflect.ValueOf(d), "")
@@ -88,26 +79,29 @@ func (p page) write(w http.ResponseWriter, status int, shell string, d pageData)
 	_, _ = io.WriteString(w, b.String())
 }
 
+// signInPage writes the page of somebody who is not signed in.
+func (s *Server) signInPage(w http.ResponseWriter, status int, d pageData) {
+	d.NeedsKey = s.needsKey()
+	s.page.write(w, status, pageChat, d)
+}
+
 var kinds = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
 func (p page) asset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
-	b, ok := p.files[name]
-	kind := kinds[path.Ext(name)]
-	if !ok || kind == "" {
+	b, kind := p.files[name], kinds[path.Ext(name)]
+	if b == nil || kind == "" {
 		http.NotFound(w, r)
 		return
 	}
 	w.Header().Set("Content-Type", kind)
-	w.Header().Set("ETag", `"`+p.tag+`"`)
+	w.Header().Set("ETag", `"`+p.common.Tag+`"`)
 	w.Header().Set("Cache-Control", "no-cache")
-	if r.URL.Query().Get("v") == p.tag {
+	if r.URL.Query().Get("v") == p.common.Tag {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(b))
 }
-
-func (s *Server) getPage(w http.ResponseWriter, r *http.Request) { s.shell(w, r, pageChat) }
 
 // shell writes a page, or the door before it.
 func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
@@ -115,14 +109,14 @@ func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
 	if name == pageSettings {
 		d.Page = "settings"
 	}
-	p, ok, err := s.who(r.Context(), presented{cookieKey(r), true})
+	p, err := s.who(r.Context(), browserKey(r))
 	switch {
+	case errors.Is(err, unauthorized):
+		d.Name = "you"
+		s.signInPage(w, http.StatusOK, d)
 	case err != nil:
 		d.Problem = s.asProblem(r, err).Message
-		s.page.door(w, http.StatusServiceUnavailable, d)
-	case !ok:
-		d.Name = "you"
-		s.page.door(w, http.StatusOK, d)
+		s.signInPage(w, http.StatusServiceUnavailable, d)
 	default:
 		d.SignedIn, d.Name, d.Admin = true, p.name, p.admin
 		s.page.write(w, http.StatusOK, name, d)
@@ -134,46 +128,43 @@ func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
 func (s *Server) postSignIn(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
 	if err := r.ParseForm(); err != nil {
-		s.page.door(w, http.StatusBadRequest, pageData{NeedsKey: s.needsKey(), Problem: "The form did not arrive whole. Please try again."})
+		s.signInPage(w, http.StatusBadRequest, pageData{Problem: "The form did not arrive whole. Please try again."})
 		return
 	}
-	name := strings.ToValidUTF8(r.PostFormValue("name"), "")
+	name, id, settings := strings.ToValidUTF8(r.PostFormValue("name"), ""), r.PostFormValue("chat"), r.PostFormValue("page")
 	key, err := s.signIn(r.Context(), name, strings.TrimSpace(r.PostFormValue("key")))
 	if err != nil {
 		p := s.asProblem(r, err)
-		s.page.door(w, p.Status, pageData{NeedsKey: s.needsKey(), Name: name, Problem: p.Message, Chat: r.PostFormValue("chat"), Page: r.PostFormValue("page")})
+		s.signInPage(w, p.Status, pageData{Name: name, Problem: p.Message, Chat: id, Page: settings})
 		return
 	}
-	s.welcome(w, r, key)
+	setCookie(w, r, key, int(sessionLife.Seconds()))
+	to := ""
+	if settings == "settings" {
+		to = "/settings"
+	}
+	if chatKey(id) {
+		to += "/c/" + id
+	}
+	http.Redirect(w, r, cmp.Or(to, "/"), http.StatusSeeOther)
 }
 
 func (s *Server) signIn(ctx context.Context, name, key string) (string, error) {
 	unknown := problem{Status: http.StatusForbidden, Code: "forbidden", Message: "This key is not known here. Look for a missing character."}
 	if strings.HasPrefix(key, sessionStart) {
-		if _, known, err := s.who(ctx, presented{key: key}); err != nil || known {
-			return key, err
+		_, err := s.who(ctx, presented{key: key})
+		if errors.Is(err, unauthorized) {
+			err = unknown
 		}
-		return "", unknown
+		return key, err
 	}
 	by, err := s.mayOpenSession(key)
 	switch {
 	case err != nil && key == "", errors.Is(err, tooManyGuesses):
 		return "", err
-	case err != nil, key != "" && by.finger == "":
+	case err != nil, key != "" && by.opener == "":
 		return "", unknown
 	}
 	fresh, _, err := s.openSession(ctx, by, name, by.admin)
 	return fresh, err
-}
-
-func (s *Server) welcome(w http.ResponseWriter, r *http.Request, key string) {
-	setCookie(w, r, key, int(sessionLife.Seconds()))
-	to := "/"
-	if r.PostFormValue("page") == "settings" {
-		to = "/settings"
-	}
-	if chat := r.PostFormValue("chat"); chatKey(chat) {
-		to = strings.TrimSuffix(to, "/") + "/c/" + chat
-	}
-	http.Redirect(w, r, to, http.StatusSeeOther)
 }

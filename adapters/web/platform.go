@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/nodhq/nod/core/agent"
@@ -10,8 +11,7 @@ import (
 	"github.com/nodhq/nod/core/render"
 )
 
-// Server is a platform: its messages are what the log says, so a post needs no place and an edit only carries
-// what is not in the log (text as it streams, progress) to whoever looks on.
+// Server is a platform: its messages are what the log says, and an edit carries only what is not in the log (streaming text, progress).
 var _ agent.Platform = (*Server)(nil)
 
 // frame is one live state of a message on its way between replicas.
@@ -30,39 +30,32 @@ func (s *Server) Post(_ context.Context, _ chat.ID, key chat.PostKey, _ render.M
 	return chat.MessageRef(key), nil
 }
 
-// Edit shows the message as it stands to every open stream of the chat. Frames may be lost; the log's next
-// entry repairs what they left out.
+// Edit shows the message as it stands to every open stream of the chat. Frames may be lost; the log's next entry repairs that.
 func (s *Server) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m render.Message, _ agent.Urgency) error {
 	f := frame{Ref: string(ref)}
 	f.State, f.Blocks, f.Choices = draw(m)
-	b, err := json.Marshal(f)
-	if err != nil {
-		return &agent.PlatformError{Kind: agent.FaultForbidden, Cause: err}
-	}
+	b, _ := json.Marshal(f) // texts, numbers and times always marshal
 	if err := s.Shelf.PublishLive(ctx, id, b); err != nil {
 		return &agent.PlatformError{Kind: agent.FaultTransient, Cause: err}
 	}
 	return nil
 }
 
-// over lays a live frame over the recorded message of the turn it belongs to. A frame that is older or newer than
-// what this replica has folded is not shown: only recorded facts stand on a card, and which calls there are, how they stand and
+// over lays a live frame over the recorded message of the turn it belongs to, if it is as old: which calls there are, how they stand and
 // what is asked must be the log's word.
 func (f frame) over(v view) (messageForm, bool) {
 	t := v.session.Turn
 	if t == nil || t.Shown == "" || string(t.Shown) != f.Ref {
 		return messageForm{}, false
 	}
-	for i := len(v.messages) - 1; i >= 0; i-- {
-		m := v.messages[i].form
+	for _, shown := range slices.Backward(v.messages) {
+		m := shown.form
 		if m.Turn != string(t.ID) || m.Role != "assistant" {
 			continue
 		}
-		if skeleton(m.State, m.Blocks) != skeleton(f.State, f.Blocks) {
-			return messageForm{}, false
-		}
+		fits := skeleton(m.State, m.Blocks) == skeleton(f.State, f.Blocks)
 		m.Blocks, m.Choices, m.Live = f.Blocks, f.Choices, true
-		return m, true
+		return m, fits
 	}
 	return messageForm{}, false
 }

@@ -16,8 +16,8 @@ import (
 type Engine interface {
 	// Accept records an inbound. A nil error means durable; any other means that nothing was recorded.
 	Accept(context.Context, chat.Inbound) error
-	// Decide records an answer and returns what it did, one outcome for each ask. It returns an [*decision.Refusal] for an
-	// answer that is not taken; any other error leaves it open whether it was.
+	// Decide records an answer and returns one outcome for each ask, or a [*decision.Refusal] of one that is not taken. Any other error
+	// leaves it open whether it was.
 	Decide(context.Context, chat.Clicked) ([]decision.Outcome, error)
 }
 
@@ -42,8 +42,7 @@ type Log interface {
 	agent.Finder
 }
 
-// Shelf keeps what belongs to this surface alone. Nothing on it decides anything but who a session key belongs
-// to. Safe for concurrent use.
+// Shelf keeps what belongs to this surface alone. It decides nothing but who a session key belongs to. Safe for concurrent use.
 type Shelf interface {
 	// OpenSession stores a new session under the hash of its key, unless there are max of them: then it is false.
 	OpenSession(ctx context.Context, keyHash string, session []byte, max int) (bool, error)
@@ -69,6 +68,7 @@ type Shelf interface {
 
 // ChatLine is one line of a person's list of chats.
 type ChatLine struct {
-	Key, Title string
-	At         time.Time
+	Key   string    `json:"chat_id"`
+	Title string    `json:"title"`
+	At    time.Time `json:"at"`
 }

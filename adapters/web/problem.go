@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -39,27 +40,13 @@ var refusalStatus = map[decision.RefusalCode]int{
 
 // asProblem turns any error into what the caller may know. Causes stay in our log.
 func (s *Server) asProblem(r *http.Request, err error) problem {
-	var p problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[problem](err); ok {
 		return p
 	}
-	var refused *decision.Refusal
-	if errors.As(err, &refused) {
-		p = problem{Status: refusalStatus[refused.Code], Code: string(refused.Code), Message: refused.Say, Name: refused.Name, Choice: string(refused.Choice)}
-		if p.Status == 0 {
-			p.Status = http.StatusForbidden
-		}
-		if p.Message == "" {
-			p.Message = "This answer was not taken."
-		}
-		if !refused.By.IsZero() {
-			p.By = refused.By.String()
-		}
-		if !refused.At.IsZero() {
-			at := refused.At.UTC()
-			p.At = &at
-		}
-		return p
+	if refused, ok := errors.AsType[*decision.Refusal](err); ok {
+		return problem{Status: cmp.Or(refusalStatus[refused.Code], http.StatusForbidden), Code: string(refused.Code),
+			Message: cmp.Or(refused.Say, "This answer was not taken."), By: userForm(refused.By), Name: refused.Name,
+			Choice: string(refused.Choice), At: moment(refused.At)}
 	}
 	if errors.Is(err, agent.ErrVersion) {
 		return problem{Status: http.StatusServiceUnavailable, Code: "newer_version",
@@ -75,6 +62,20 @@ func writeProblem(w http.ResponseWriter, p problem) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="nod"`)
 	}
 	writeJSON(w, p.Status, map[string]problem{"error": p})
+}
+
+// withStatus is a handler's answer with another status than 200.
+type withStatus struct {
+	status int
+	body   any
+}
+
+func writeAnswer(w http.ResponseWriter, answer any) {
+	if a, ok := answer.(withStatus); ok {
+		writeJSON(w, a.status, a.body)
+		return
+	}
+	writeJSON(w, http.StatusOK, answer)
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -103,10 +103,11 @@ func TestPermissionBlockSchema(t *testing.T) {
 		for access, want := range map[permission.Access]string{permission.Unclassified: "write", permission.Read: "read", permission.Write: "write", permission.All: "all", 9: "write"} {
 			for _, message := range []string{"", "Write it?"} {
 				c := turn.ToolCall{ID: "c1", Asking: turn.Asking{Asked: true, Ask: "a1", AskedAt: time.UnixMilli(1773496924000), Ruling: permission.Ruling{Access: access, Message: message}}, Status: status, Tool: permission.Tool{Server: "files", Name: "write_file"}}
-				p, ok := drawPermission(c)
-				if !ok {
+				_, blocks := drawCalls(&turn.Turn{Calls: []turn.ToolCall{c}})
+				if len(blocks) != 1 {
 					t.Fatalf("%s: a call that asked has no block", status)
 				}
+				p := blocks[0]
 				if err := validate(t, block, p); err != nil {
 					t.Errorf("%s, %v: %v", status, access, err)
 				}
@@ -122,7 +123,7 @@ func TestPermissionBlockSchema(t *testing.T) {
 		}
 	}
 	// The test of the test: each of these is none.
-	good, _ := drawPermission(turn.ToolCall{ID: "c1", Asking: turn.Asking{Asked: true, Ask: "a1", AskedAt: epoch}, Status: turn.Done, Tool: permission.Tool{Server: "files", Name: "write_file"}})
+	good := drawPermission(turn.ToolCall{ID: "c1", Asking: turn.Asking{Asked: true, Ask: "a1", AskedAt: epoch}, Status: turn.Done, Tool: permission.Tool{Server: "files", Name: "write_file"}})
 	for name, change := range map[string]func(*permissionForm){
 		"type":          func(p *permissionForm) { p.Type = "permission" },
 		"content":       func(p *permissionForm) { p.Content = "" },

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,8 +26,7 @@ const (
 	sessionStart = "nod_" // what every session's key begins with
 )
 
-// session is one sign-in as it is stored. Fields may be added; those of older versions have only User and Name, and count from their
-// next use.
+// session is one sign-in as it is stored. Fields may be added; those of older versions have only User and Name.
 type session struct {
 	User   string    `json:"user"`
 	Name   string    `json:"name,omitempty"`
@@ -43,11 +43,7 @@ func (x session) ends() time.Time {
 	if x.Opened.IsZero() {
 		return time.Time{}
 	}
-	idle, life := x.Seen.Add(sessionIdle), x.Opened.Add(sessionLife)
-	if idle.Before(life) {
-		return idle
-	}
-	return life
+	return slices.MinFunc([]time.Time{x.Seen.Add(sessionIdle), x.Opened.Add(sessionLife)}, time.Time.Compare)
 }
 
 // lives reports whether a stored session still counts: its time is not over, and the key that opened it is still configured.
@@ -56,8 +52,8 @@ func (s *Server) lives(x session) bool {
 	case x.User == "", !ends.IsZero() && !s.Now().Before(ends):
 		return false
 	case x.Admin, x.Opener != "" && x.Opener != noOpener:
-		k, ok := s.keys.named(x.Opener)
-		return ok && (!x.Admin || k.admin)
+		k := s.keys.openerOf(x)
+		return k.opener != "" && (!x.Admin || k.admin)
 	}
 	return x.Opener != noOpener || !s.needsKey()
 }
@@ -70,38 +66,36 @@ func parseSession(b []byte) session {
 	return x
 }
 
+func (x session) json() []byte {
+	b, _ := json.Marshal(x) // texts and times always marshal
+	return b
+}
+
 // sessionOf finds the person whose session a key is.
-func (s *Server) sessionOf(ctx context.Context, key string) (person, bool, error) {
+func (s *Server) sessionOf(ctx context.Context, key string) (person, error) {
 	hash := keyHash(key)
 	b, ok, err := s.Shelf.Session(ctx, hash)
 	if err != nil || !ok {
-		return person{}, false, err
+		return person{}, cmp.Or(err, error(unauthorized))
 	}
 	x := parseSession(b)
 	if !s.lives(x) {
-		return person{}, false, s.Shelf.EndSessions(ctx, false, hash)
+		return person{}, cmp.Or(s.Shelf.EndSessions(ctx, false, hash), error(unauthorized))
 	}
 	if now := s.Now().UTC(); now.Sub(x.Seen) >= seenEvery {
 		if x.Seen = now; x.Opened.IsZero() {
 			x.Opened = now
 		}
-		if err := s.keepSession(ctx, hash, x); err != nil {
-			return person{}, false, err
+		if err := s.Shelf.KeepSession(ctx, hash, x.json()); err != nil {
+			return person{}, err
 		}
 	}
 	p := person{user: chat.User{Platform: Platform, Key: x.User}, name: x.Name, admin: x.Admin, session: hash}
-	if s.namesPeople() && p.user.SelfNamed() {
+	// Where others sign in with a key that names them, a name may be more than what somebody typed.
+	if p.user.SelfNamed() && slices.ContainsFunc(s.keys, func(k configuredKey) bool { return k.name != "" }) {
 		p.name += sayUnverified
 	}
-	return p, true, nil
-}
-
-func (s *Server) keepSession(ctx context.Context, hash string, x session) error {
-	b, err := json.Marshal(x)
-	if err != nil {
-		return err
-	}
-	return s.Shelf.KeepSession(ctx, hash, b)
+	return p, nil
 }
 
 var (
@@ -116,40 +110,34 @@ var (
 // openSession mints a key for whoever presented a configured key, or none where none is needed. asAdmin makes it an administrator's.
 func (s *Server) openSession(ctx context.Context, by configuredKey, name string, asAdmin bool) (key string, u chat.User, err error) {
 	now := s.Now().UTC()
-	x := session{User: chat.SelfNamedPrefix + token(12), Opener: cmp.Or(by.finger, noOpener), Opened: now, Seen: now}
+	x := session{User: chat.SelfNamedPrefix + token(12), Opener: cmp.Or(by.opener, noOpener), Opened: now, Seen: now}
 	switch {
 	case asAdmin:
 		x.User, x.Name, x.Admin = by.user.Key, adminName, true
 	case by.name != "":
 		x.User, x.Name = by.name, by.name
 	default:
-		if x.Name = cut(text.Prose(name), maxName); x.Name == "" {
-			x.Name = "you"
-		}
+		x.Name = cmp.Or(cut(text.Prose(name), maxName), "you")
 		if s.reserved[plainName(x.Name)] || render.HostWarning(strings.Join(strings.Fields(x.Name), ".")+".nod") != "" {
 			return "", u, nameTaken
 		}
 	}
-	if !s.opens.Allow() {
+	if !s.newSessions.Allow() {
 		return "", u, tooFast
 	}
-	b, err := json.Marshal(x)
-	if err != nil {
-		return "", u, err
-	}
 	key = sessionStart + token(32)
-	for _, swept := range []bool{false, true} {
-		ok, err := s.Shelf.OpenSession(ctx, keyHash(key), b, maxSessions)
+	for swept := false; ; swept = true {
+		ok, err := s.Shelf.OpenSession(ctx, keyHash(key), x.json(), maxSessions)
+		if err == nil && !ok && swept {
+			err = tooManySessions
+		}
+		if err == nil && !ok {
+			err = s.sweep(ctx)
+		}
 		if err != nil || ok {
 			return key, chat.User{Platform: Platform, Key: x.User}, err
 		}
-		if !swept {
-			if err := s.sweep(ctx); err != nil {
-				return "", u, err
-			}
-		}
 	}
-	return "", u, tooManySessions
 }
 
 // sweep drops the sessions that are over.
@@ -197,45 +185,27 @@ func (s *Server) sessionsOf(ctx context.Context, p person) (forms []sessionForm,
 			Opened: moment(x.Opened), Seen: moment(x.Seen), Ends: moment(x.ends()), Current: hash == p.session})
 		hashes = append(hashes, hash)
 	}
-	slices.SortFunc(forms, func(a, b sessionForm) int {
-		return cmp.Or(timeOf(b.Seen).Compare(timeOf(a.Seen)), cmp.Compare(a.ID, b.ID))
-	})
+	seen := func(f sessionForm) time.Time { return *cmp.Or(f.Seen, new(time.Time)) }
+	slices.SortFunc(forms, func(a, b sessionForm) int { return cmp.Or(seen(b).Compare(seen(a)), cmp.Compare(a.ID, b.ID)) })
 	return forms, hashes, nil
 }
 
-func timeOf(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
-}
-
-func (s *Server) getSessions(w http.ResponseWriter, r *http.Request, p person) error {
+func (s *Server) getSessions(r *http.Request, p person) (any, error) {
 	forms, _, err := s.sessionsOf(r.Context(), p)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"sessions": slices.Concat([]sessionForm{}, forms)})
-	return nil
+	return map[string]any{"sessions": slices.Concat([]sessionForm{}, forms)}, err
 }
 
 // deleteSessions ends a person's own sessions, or those of everybody with ?of=everybody, which only an admin may.
-func (s *Server) deleteSessions(w http.ResponseWriter, r *http.Request, p person) error {
-	all := false
-	switch of := r.URL.Query().Get("of"); {
+func (s *Server) deleteSessions(r *http.Request, p person) (any, error) {
+	of := r.URL.Query().Get("of")
+	switch {
 	case of == "everybody" && !p.admin:
-		return problem{Status: http.StatusForbidden, Code: "forbidden", Message: "Only an admin may end the sessions of others."}
-	case of == "everybody":
-		all = true
-	case of != "" && of != "me":
-		return badRequest("\"of\" is me or everybody.")
+		return nil, problem{Status: http.StatusForbidden, Code: "forbidden", Message: "Only an admin may end the sessions of others."}
+	case of != "" && of != "me" && of != "everybody":
+		return nil, badRequest("\"of\" is me or everybody.")
 	}
-	n, err := s.endAll(r.Context(), p, all)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, map[string]int{"ended": n})
-	return nil
+	n, err := s.endAll(r.Context(), p, of == "everybody")
+	return map[string]int{"ended": n}, err
 }
 
 // endAll ends a person's sessions, or everybody's. An administrator's own are those of the same key.
@@ -248,37 +218,32 @@ func (s *Server) endAll(ctx context.Context, p person, everybody bool) (int, err
 	return len(hashes), s.Shelf.EndSessions(ctx, everybody, hashes...)
 }
 
-func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request, p person) error {
+func (s *Server) deleteSession(r *http.Request, p person) (any, error) {
 	_, hashes, err := s.sessionsOf(r.Context(), p)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, hash := range hashes {
-		if sessionID(hash) == r.PathValue("session") {
-			if err := s.Shelf.EndSessions(r.Context(), false, hash); err != nil {
-				return err
-			}
-			writeJSON(w, http.StatusOK, map[string]int{"ended": 1})
-			return nil
-		}
+	i := slices.IndexFunc(hashes, func(hash string) bool { return sessionID(hash) == r.PathValue("session") })
+	if i < 0 {
+		return nil, problem{Status: http.StatusNotFound, Code: "unknown_session", Message: "There is no such session of yours. GET /api/v1/sessions lists them."}
 	}
-	return problem{Status: http.StatusNotFound, Code: "unknown_session", Message: "There is no such session of yours. GET /api/v1/sessions lists them."}
+	return map[string]int{"ended": 1}, s.Shelf.EndSessions(r.Context(), false, hashes[i])
 }
 
 // postSignOut ends the session of the browser that asks, or with all=yes every session of its person.
 func (s *Server) postSignOut(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
-	p, ok, err := s.who(r.Context(), presented{key: cookieKey(r), cookie: true})
-	if err == nil && ok {
-		if r.PostFormValue("all") == "yes" {
-			_, err = s.endAll(r.Context(), p, false)
-		} else {
-			err = s.Shelf.EndSessions(r.Context(), false, p.session)
-		}
+	p, err := s.who(r.Context(), browserKey(r))
+	switch {
+	case err != nil:
+	case r.PostFormValue("all") == "yes":
+		_, err = s.endAll(r.Context(), p, false)
+	default:
+		err = s.Shelf.EndSessions(r.Context(), false, p.session)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, unauthorized) {
 		// The cookie stays, so that whoever reads this can try again.
-		s.page.door(w, http.StatusServiceUnavailable, pageData{NeedsKey: s.needsKey(), Name: "you", Problem: s.asProblem(r, err).Message})
+		s.signInPage(w, http.StatusServiceUnavailable, pageData{Name: "you", Problem: s.asProblem(r, err).Message})
 		return
 	}
 	setCookie(w, r, "", -1)

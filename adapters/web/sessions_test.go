@@ -267,7 +267,7 @@ func TestBoundsOfSessionsAndChats(t *testing.T) {
 	ana.fails(http.StatusTooManyRequests, "too_many_chats", "POST", "/api/v1/chats", nil)
 	b.lists[list][7].At = time.Now().Add(-sessionIdle - time.Hour)
 	ana.chat() // in the place of one that nobody touched
-	for s.opens.Allow() {
+	for s.newSessions.Allow() {
 	}
 	c.fails(http.StatusTooManyRequests, "too_fast", "POST", "/api/v1/sessions", nil)
 	b, _, c = serve(t, nil)

@@ -186,7 +186,7 @@ func TestStopAndResetByWord(t *testing.T) {
 		}
 		return lines[0].(string)
 	}
-	if got := typed("/stop"); got != text.NothingToStop() {
+	if got := typed("/stop"); got != text.NothingToStop {
 		t.Errorf("nothing runs: %q", got)
 	}
 	ana.say(id, "write hello")

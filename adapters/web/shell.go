@@ -10,21 +10,22 @@ import (
 
 // A shell is a page with places for a few values:
 //
-//	{{.Name}}                                a text, escaped for element content and for attributes in double quotes; it may stand nowhere else
+//	{{.Name}}                                a text, escaped for element content and for attributes in double quotes, and for nothing else
 //	{{if .Name}} … {{else}} … {{end}}        also {{if not .Name}}; else may lack
 //	{{range .Name}} … {{.}} … {{end}}        once for each text of a list
 //
-// That is a part of html/template, and its tests compare it with that. That package itself calls methods by names that it reads at run time, so
-// the linker would keep every method of every type of every library: the program would be almost a third larger.
-type shell []piece
+// That is a part of html/template, which its tests compare it with. That package itself calls methods by names that it reads at run time,
+// so the linker would keep every method of every library: the program would be almost a third larger.
+type shell []part
 
-// piece is text to be written as it is, or what is done with a field.
-type piece struct {
-	text        string
-	do          string // "", "put", "if", "range"
-	field       string // empty: the text of the list that is ranged over
-	not         bool
-	then, other shell
+// part writes a part of the page. one is the text of the list that is ranged over.
+type part func(b *strings.Builder, fields reflect.Value, one string)
+
+// fill writes the page with the values of a struct's fields: texts, yes or no, and lists of texts.
+func (s shell) fill(b *strings.Builder, fields reflect.Value, one string) {
+	for _, p := range s {
+		p(b, fields, one)
+	}
 }
 
 var (
@@ -55,69 +56,59 @@ type shellReader struct {
 
 // read goes on to {{else}}, {{end}} or the end of the page.
 func (r *shellReader) read() (s shell, end string, err error) {
-	for len(r.tokens) > 0 {
+	for len(r.tokens) > 0 && err == nil {
 		token := r.tokens[0]
 		r.tokens = r.tokens[1:]
-		if !strings.HasPrefix(token, "{{") {
-			s = append(s, piece{text: token})
-			continue
-		}
-		if token == "{{else}}" || token == "{{end}}" {
+		switch {
+		case token == "{{else}}" || token == "{{end}}":
 			return s, token, nil
+		case strings.HasPrefix(token, "{{"):
+			var p part
+			p, err = r.place(token)
+			s = append(s, p)
+		default:
+			s = append(s, func(b *strings.Builder, _ reflect.Value, _ string) { b.WriteString(token) })
 		}
-		m := opens.FindStringSubmatch(token)
-		if m == nil {
-			return nil, "", fmt.Errorf("%s is not understood", token)
-		}
-		p := piece{do: m[1], not: m[2] != "", field: m[3]}
-		if _, ok := r.fields.FieldByName(p.field); !ok && (p.field != "" || p.do != "") || p.not && p.do != "if" {
-			return nil, "", fmt.Errorf("%s: there is no such field", token)
-		}
-		if p.do == "" {
-			p.do = "put"
-		} else {
-			p.then, end, err = r.read()
-			if err == nil && end == "{{else}}" && p.do == "if" {
-				p.other, end, err = r.read()
-			}
-			if err == nil && end != "{{end}}" {
-				err = fmt.Errorf("%s has no {{end}}", token)
-			}
-			if err != nil {
-				return nil, "", err
-			}
-		}
-		s = append(s, p)
 	}
-	return s, "", nil
+	return s, "", err
 }
 
-// fill writes the page with the values of a struct's fields: texts, yes or no, and lists of texts. one is the text of the list that is ranged over.
-func (s shell) fill(b *strings.Builder, fields reflect.Value, one string) {
-	for _, p := range s {
-		var v reflect.Value
-		if p.field != "" {
-			v = fields.FieldByName(p.field)
-		}
-		switch p.do {
-		case "put":
-			text := one
-			if p.field != "" {
-				text = v.String()
-			}
-			b.WriteString(html.EscapeString(text))
-		case "if":
-			if v.IsZero() == p.not {
-				p.then.fill(b, fields, one)
-			} else {
-				p.other.fill(b, fields, one)
-			}
-		case "range":
-			for i := range v.Len() {
-				p.then.fill(b, fields, v.Index(i).String())
-			}
-		default:
-			b.WriteString(p.text)
-		}
+// place reads {{.Name}}, or goes on to the {{end}} of an if or a range.
+func (r *shellReader) place(token string) (part, error) {
+	m := opens.FindStringSubmatch(token)
+	if m == nil {
+		return nil, fmt.Errorf("%s is not understood", token)
 	}
+	do, not, field := m[1], m[2] != "", m[3]
+	if _, ok := r.fields.FieldByName(field); !ok && (field != "" || do != "") || not && do != "if" {
+		return nil, fmt.Errorf("%s: there is no such field", token)
+	}
+	if do == "" {
+		return func(b *strings.Builder, fields reflect.Value, one string) {
+			if field != "" {
+				one = fields.FieldByName(field).String()
+			}
+			b.WriteString(html.EscapeString(one))
+		}, nil
+	}
+	then, end, err := r.read()
+	var other shell
+	if err == nil && end == "{{else}}" && do == "if" {
+		other, end, err = r.read()
+	}
+	if err == nil && end != "{{end}}" {
+		err = fmt.Errorf("%s has no {{end}}", token)
+	}
+	return func(b *strings.Builder, fields reflect.Value, one string) {
+		switch v := fields.FieldByName(field); {
+		case do == "range":
+			for i := range v.Len() {
+				then.fill(b, fields, v.Index(i).String())
+			}
+		case v.IsZero() == not:
+			then.fill(b, fields, one)
+		default:
+			other.fill(b, fields, one)
+		}
+	}, err
 }

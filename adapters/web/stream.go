@@ -2,20 +2,23 @@ package web
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"sort"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
 )
 
-// A stream is one reader's place in the log: everything after it is derived again from the fold, so a reconnect needs
-// no memory of ours. The id of an event is the log's sequence number. It stands on the last event of each
-// entry, so that a connection that breaks between two of them gets both again, and never loses one.
+// A stream is one reader's place in the log: everything after it is derived again from the fold, so a reconnect needs no memory of ours.
+// The id of an event is the log's sequence number. It stands on the last event of each entry, so that a connection that breaks between two
+// of them gets both again.
 type stream struct {
 	w       http.ResponseWriter
 	rc      *http.ResponseController
@@ -34,7 +37,9 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p person) err
 		return err
 	}
 	defer s.leave(p.user.Key)
-	ctx := r.Context()
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	defer context.AfterFunc(s.life, stop)()
 	// Both subscriptions stand before the first look, so nothing falls between.
 	moved, err := s.Log.Watch(ctx, id)
 	if err != nil {
@@ -48,7 +53,35 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p person) err
 	if err != nil {
 		return err
 	}
+	st := s.openStream(w, r)
+	st.begin(v, cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")))
+	beat := time.NewTicker(s.Heartbeat)
+	defer beat.Stop()
+	for st.flush() == nil { // a reader that does not take its bytes in time is dropped: it may come back, and nobody waits for it
+		open := true
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-beat.C:
+			if _, err := s.who(ctx, bearer(r)); errors.Is(err, unauthorized) {
+				return nil // the session was ended meanwhile
+			}
+			st.buf.WriteString(": still here\n\n")
+			v, err = s.catchUp(ctx, st, v) // a signal may be lost; a heartbeat that also looks is the backstop
+		case _, open = <-moved:
+			v, err = s.catchUp(ctx, st, v)
+		case b, ok := <-live:
+			open = ok
+			st.live(b, v)
+		}
+		if !open || err != nil { // the subscription broke: the reader comes back with its place
+			return nil
+		}
+	}
+	return nil
+}
 
+func (s *Server) openStream(w http.ResponseWriter, r *http.Request) *stream {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
@@ -56,62 +89,13 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p person) err
 	w.WriteHeader(http.StatusOK)
 	st := &stream{w: w, rc: http.NewResponseController(w), parse: r.URL.Query().Has("nodes"), timeout: s.Patience}
 	st.buf.WriteString("retry: 1000\n\n")
-	last := r.Header.Get("Last-Event-ID")
-	if last == "" {
-		last = r.URL.Query().Get("after")
-	}
-	st.begin(v, last)
-	if st.flush() != nil {
-		return nil
-	}
-
-	beat := time.NewTicker(s.Heartbeat)
-	defer beat.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.stop:
-			return nil
-		case <-beat.C:
-			if _, ok, err := s.who(ctx, bearer(r)); err == nil && !ok {
-				return nil // the session was ended meanwhile
-			}
-			st.buf.WriteString(": still here\n\n")
-			// A signal may be lost; a heartbeat that also looks is the backstop.
-			if v, err = s.catchUp(r, st, v); err != nil {
-				return nil
-			}
-		case _, ok := <-moved:
-			if !ok {
-				return nil // the subscription broke: the reader comes back with its place
-			}
-			if v, err = s.catchUp(r, st, v); err != nil {
-				return nil
-			}
-		case b, ok := <-live:
-			if !ok {
-				return nil
-			}
-			var f frame
-			if json.Unmarshal(b, &f) != nil {
-				continue
-			}
-			if m, fits := f.over(v); fits {
-				st.message(m, 0)
-			}
-		}
-		// A reader that does not take its bytes in time is dropped. It may come back; nobody waits for it.
-		if st.flush() != nil {
-			return nil
-		}
-	}
+	return st
 }
 
-func (s *Server) catchUp(r *http.Request, st *stream, old view) (view, error) {
-	v, err := s.chats.get(r.Context(), old.session.Chat)
+func (s *Server) catchUp(ctx context.Context, st *stream, old view) (view, error) {
+	v, err := s.chats.get(ctx, old.session.Chat)
 	if err != nil {
-		if r.Context().Err() == nil {
+		if ctx.Err() == nil {
 			s.Logger.Warn("stream lost its log", "err", err)
 		}
 		return old, err
@@ -124,15 +108,16 @@ func (s *Server) catchUp(r *http.Request, st *stream, old view) (view, error) {
 func (st *stream) begin(v view, last string) {
 	at, err := strconv.ParseUint(last, 10, 64)
 	known := err == nil && at <= v.head.Seq
-	for i := len(v.messages) - 1; i >= 0; i-- {
-		if m := v.messages[i]; m.form.Role == "assistant" {
-			id := v.head.Seq
-			if known {
-				id = 0 // its place is not yet here
-			}
-			st.message(m.form, id)
-			break
+	for _, m := range slices.Backward(v.messages) {
+		if m.form.Role != "assistant" {
+			continue
 		}
+		id := v.head.Seq
+		if known {
+			id = 0 // its place is not yet here
+		}
+		st.message(m.form, id)
+		break
 	}
 	if known {
 		st.cursor = at
@@ -140,18 +125,12 @@ func (st *stream) begin(v view, last string) {
 		return
 	}
 	st.cursor = v.head.Seq
-	// A program that connects late must hear of what already waits.
-	for _, c := range turn.OpenAsks(v.session) {
-		if c.Status == turn.Awaiting {
-			if b, err := json.Marshal(required(c)); err == nil {
-				st.event("approval_required", b, 0)
-			}
-		}
+	for _, ask := range pending(v) { // a program that connects late must hear of what already waits
+		st.tell("approval_required", ask, 0)
 	}
 }
 
-// after tells everything that came after the reader's place, entry by entry: first the messages as they now stand, then what
-// happened.
+// after tells what came after the reader's place, entry by entry: first the messages as they now stand, then what happened.
 func (st *stream) after(v view) {
 	if v.head.Seq < st.cursor { // another history after a failover
 		st.begin(v, "")
@@ -159,40 +138,50 @@ func (st *stream) after(v view) {
 	}
 	type line struct {
 		seq  uint64
-		form *messageForm
-		ev   *event
+		tell func(id uint64)
 	}
 	var lines []line
-	for i := range v.messages {
-		if m := &v.messages[i]; m.rev > st.cursor {
-			lines = append(lines, line{seq: m.rev, form: &m.form})
+	for _, m := range v.messages {
+		if m.rev > st.cursor {
+			lines = append(lines, line{m.rev, func(id uint64) { st.message(m.form, id) }})
 		}
 	}
-	first := sort.Search(len(v.events), func(i int) bool { return v.events[i].seq > st.cursor })
-	for i := first; i < len(v.events); i++ {
-		lines = append(lines, line{seq: v.events[i].seq, ev: &v.events[i]})
+	for _, e := range v.events {
+		if e.seq > st.cursor {
+			lines = append(lines, line{e.seq, func(id uint64) { st.event(e.name, e.data, id) }})
+		}
 	}
-	sort.SliceStable(lines, func(i, j int) bool { return lines[i].seq < lines[j].seq })
+	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.seq, b.seq) })
 	for i, l := range lines {
 		id := l.seq
 		if i+1 < len(lines) && lines[i+1].seq == l.seq {
 			id = 0
 		}
-		if l.form != nil {
-			st.message(*l.form, id)
-		} else {
-			st.event(l.ev.name, l.ev.data, id)
-		}
+		l.tell(id)
 	}
 	st.cursor = v.head.Seq
+}
+
+// live tells a frame, where it fits what the reader was told.
+func (st *stream) live(b []byte, v view) {
+	var f frame
+	if json.Unmarshal(b, &f) == nil {
+		if m, fits := f.over(v); fits {
+			st.message(m, 0)
+		}
+	}
 }
 
 func (st *stream) message(m messageForm, id uint64) {
 	if st.parse {
 		m = m.parsed()
 	}
-	if b, err := json.Marshal(m.brief()); err == nil {
-		st.event("message", b, id)
+	st.tell("message", m.brief(), id)
+}
+
+func (st *stream) tell(name string, v any, id uint64) {
+	if b, err := json.Marshal(v); err == nil { // else a stored RawMessage is broken
+		st.event(name, b, id)
 	}
 }
 
@@ -223,7 +212,7 @@ func (s *Server) enter(user string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.ended:
+	case s.life.Err() != nil:
 		return problem{Status: http.StatusServiceUnavailable, Code: "stopping", Message: "This replica is about to stop. Connect again in a moment."}
 	case s.open[user] >= s.Streams:
 		return problem{Status: http.StatusTooManyRequests, Code: "too_many_streams",
@@ -241,4 +230,123 @@ func (s *Server) leave(user string) {
 		delete(s.open, user)
 	}
 	s.streams.Done()
+}
+
+// approvalRequired is the event of that name: R127's fields, then ours. Deployments read these names.
+type approvalRequired struct {
+	Type       string          `json:"type"`
+	ToolCallID string          `json:"tool_call_id"`
+	ToolName   string          `json:"tool_name"`
+	Message    string          `json:"message"`
+	Permission string          `json:"permission"`
+	Arguments  json.RawMessage `json:"arguments"`
+	ServerName string          `json:"server_name"`
+	RequestID  string          `json:"request_id"`
+	Access     string          `json:"access"`
+	Risk       string          `json:"risk"`
+	ExpiresAt  *time.Time      `json:"expires_at"` // null: it never expires
+	Scopes     []string        `json:"scopes"`     // what an approval of it may say, none for what cannot be allowed here
+}
+
+// permissionEnded is permission_granted, _denied, _expired and _cancelled.
+type permissionEnded struct {
+	Type       string     `json:"type"`
+	ChatID     string     `json:"chat_id"`
+	MessageID  string     `json:"message_id"`
+	ToolCallID string     `json:"tool_call_id"`
+	ToolName   string     `json:"tool_name"`
+	ServerName string     `json:"server_name"`
+	RequestID  string     `json:"request_id"`
+	Scope      string     `json:"scope,omitempty"` // of a grant: once | chat | …, as [scopes] has them
+	By         string     `json:"by,omitempty"`
+	Name       string     `json:"name,omitempty"`
+	Reason     string     `json:"reason,omitempty"`
+	At         *time.Time `json:"at,omitempty"`
+}
+
+type turnDone struct {
+	Type      string     `json:"type"`
+	ChatID    string     `json:"chat_id"`
+	MessageID string     `json:"message_id"`
+	TurnID    string     `json:"turn_id"`
+	Why       string     `json:"why"`
+	Say       string     `json:"say,omitempty"`
+	Usage     *usageForm `json:"usage,omitempty"`
+}
+
+type usageForm struct {
+	Input  int `json:"input_tokens"`
+	Output int `json:"output_tokens"`
+	Cached int `json:"cached_tokens,omitempty"`
+}
+
+// eventsOf derives the named events from what an entry changed: one that came too late changed nothing and is not told.
+func eventsOf(id chat.ID, before, after turn.Session, e turn.Entry) (out []event) {
+	was := map[turn.CallID]turn.ToolCall{}
+	for _, c := range callsOf(before) {
+		was[c.ID] = c
+	}
+	tell := func(name string, v any) {
+		if b, err := json.Marshal(v); err == nil {
+			out = append(out, event{e.Seq, name, b})
+		}
+	}
+	for _, t := range after.Turns() {
+		for _, c := range t.Calls {
+			switch name := change(was[c.ID], c); name {
+			case "":
+			case "approval_required":
+				tell(name, required(c))
+			default:
+				tell(name, ended(name, id, t, c, e.At))
+			}
+		}
+	}
+	if t := after.Last; t != nil && t.End != "" && (before.Last == nil || before.Last.ID != t.ID) {
+		d := turnDone{Type: "turn_done", ChatID: id.Key, MessageID: string(t.ID), TurnID: string(t.ID), Why: string(t.End), Say: t.EndSay}
+		if t.Usage != (turn.Usage{}) {
+			d.Usage = &usageForm{t.Usage.Input, t.Usage.Output, t.Usage.Cached}
+		}
+		tell(d.Type, d)
+	}
+	return out
+}
+
+// changes names what became of an asked call.
+var changes = map[turn.Status]string{
+	turn.Allowed: "permission_granted", turn.Denied: "permission_denied", turn.Lapsed: "permission_expired", turn.Cancelled: "permission_cancelled",
+}
+
+// change names what happened to an asked call, or "".
+func change(was, is turn.ToolCall) string {
+	switch asked := was.Status == turn.Awaiting; {
+	case is.Status == turn.Awaiting && (!asked || was.Ask != is.Ask):
+		return "approval_required"
+	case is.Status == was.Status || !was.Asked || !asked && was.Status != turn.Allowed:
+		return ""
+	}
+	return changes[is.Status]
+}
+
+func required(c turn.ToolCall) approvalRequired {
+	return approvalRequired{Type: "approval_required", ToolCallID: string(c.ID), ToolName: c.Tool.Name, Message: describe(c),
+		Permission: levelName(c.Ruling), Arguments: arguments(c), ServerName: c.Tool.Server, RequestID: string(c.Ask),
+		Access: accessName(c.Ruling.Access), Risk: riskName(c.Ruling.Risk), ExpiresAt: moment(c.Deadline), Scopes: scopesOf(c)}
+}
+
+func ended(name string, id chat.ID, t *turn.Turn, c turn.ToolCall, at time.Time) permissionEnded {
+	p := permissionEnded{Type: name, ChatID: id.Key, MessageID: string(t.ID), ToolCallID: string(c.ID), ToolName: c.Tool.Name,
+		ServerName: c.Tool.Server, RequestID: string(c.Ask), At: moment(at)}
+	switch name {
+	case "permission_granted":
+		p.Scope = scopeName(c.Choice)
+		p.By, p.Name = userForm(c.By), c.Name
+	case "permission_denied":
+		p.By, p.Name, p.Reason = userForm(c.By), c.Name, c.Reason
+	case "permission_cancelled":
+		if t.Stopped != nil {
+			p.By, p.Name = userForm(t.Stopped.User), t.Stopped.Name
+		}
+	}
+	return p
 }

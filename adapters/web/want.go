@@ -57,17 +57,13 @@ type linkForm struct {
 }
 
 // getWhy answers "Why am I asked?".
-func (s *Server) getWhy(w http.ResponseWriter, r *http.Request, p person) error {
-	id, ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
+func (s *Server) getWhy(r *http.Request, p person) (any, error) {
+	ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d, err := s.Settings.Why(r.Context(), p.envelope(id), ask)
-	if err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, drawDetails(d))
-	return nil
+	d, err := s.Settings.Why(r.Context(), p.envelope(ask.chat), ask.token)
+	return drawDetails(d), err
 }
 
 // detailsForm is everything about something, for one person.
@@ -92,24 +88,23 @@ func drawDetails(d render.Details) *detailsForm {
 }
 
 // getWant shows the requester, and nobody else, what a server wants of them.
-func (s *Server) getWant(w http.ResponseWriter, r *http.Request, p person) error {
-	id, ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
+func (s *Server) getWant(r *http.Request, p person) (any, error) {
+	ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	v, err := s.chats.get(r.Context(), id)
+	v, err := s.chats.get(r.Context(), ask.chat)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c, open := v.session.FindElicitation(turn.AskID(ask))
+	c, open := v.session.FindElicitation(turn.AskID(ask.token))
 	if !open {
-		return problem{Status: http.StatusGone, Code: string(decision.RefusedExpired), Message: sayWantOver}
+		return nil, problem{Status: http.StatusGone, Code: string(decision.RefusedExpired), Message: sayWantOver}
 	}
 	if v.session.Turn.Requester != p.user {
-		return problem{Status: http.StatusForbidden, Code: string(decision.RefusedNotYours), Message: text.OnlyRequesterFills(requesterName(v.session.Turn))}
+		return nil, problem{Status: http.StatusForbidden, Code: string(decision.RefusedNotYours), Message: text.OnlyRequesterFills(requesterName(v.session.Turn))}
 	}
-	writeJSON(w, http.StatusOK, drawWant(c))
-	return nil
+	return drawWant(c), nil
 }
 
 func requesterName(t *turn.Turn) string {
@@ -151,8 +146,8 @@ func drawField(x turn.FormField) fieldForm {
 	return f
 }
 
-// address takes an address apart for the eye. One that a browser could read in another way than we do, or that is not of the web,
-// is shown and not linked: what a person reads must be where they go.
+// address takes an address apart for the eye. One that a browser could read in another way than we do, or that is not of the web, is shown
+// and not linked: what a person reads must be where they go.
 func address(raw string) *linkForm {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	u, err := url.Parse(raw)
@@ -161,11 +156,10 @@ func address(raw string) *linkForm {
 		!strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
 		return &linkForm{Before: shown, Warning: sayNotLinked}
 	}
-	authority := rest
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		authority = rest[:i]
+	host := rest
+	if i := strings.IndexAny(host, "/?#"); i >= 0 {
+		host = host[:i]
 	}
-	host := authority
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
 		host = host[:i]
 	}

@@ -1,29 +1,33 @@
 // Package web is the local chat surface: a page for people and an HTTP API with server-sent events for programs.
 //
-// Its words. A session is a bearer key with a person behind it. A chat is named by a random id; whoever knows it
-// may read, post and stop there. A message is the API form of what was said or of a turn's one message.
-// A stream is one open connection of server-sent events. A panel is one view of the settings, drawn for one person. A command
-// is what begins with "/" and a word of ours: it is answered to whoever typed it and never becomes a message.
+// Its words. A session is a bearer key with a person behind it. A chat is named by a random id; whoever knows it may read, post and stop
+// there. A message is the API form of what was said or of a turn's one message. A stream is one open connection of events. A panel is one
+// view of the settings, drawn for one person. A command is what begins with "/" and a word of ours: it is answered to whoever typed it and
+// never becomes a message.
+//
+// Start reading at [Server.Handler] and its routes. fold.go makes messages and events of a chat's log, form.go and callform.go give them
+// their JSON, decide.go is the way to the engine, guard.go, identity.go and sessions.go say who asks. It may import core and package
+// markdown. A new answer of the API is a route here and a handler beside what it is about; a new field is one of a form.
 //
 // Its invariants.
-//   - Nothing shown here is stored here: every message is derived from the chat's log ([fold]), and a message that
-//     still moves is the log's plus the live frames that [Server.Edit] broadcasts. A missed frame does no harm.
-//   - Identity is the session key (an Authorization header, or the page's HttpOnly SameSite=Strict cookie), never a
-//     field of a body. Keys are 256 random bits and are stored hashed. Who may decide is the engine's answer.
-//   - A request whose Host or Origin is not ours is refused before anything reads it: on a loopback listener
-//     only localhost, 127.0.0.1 and [::1] are, and [Config.Hosts] (DNS rebinding). Where session keys are configured, and on any listener
-//     that is not loopback, nobody gets a session without a configured key. Where none is needed no proxy may stand before us.
+//   - Nothing shown here is stored here: a message is what the chat's log says, with the live frames that [Server.Edit] broadcasts, which
+//     may be lost.
+//   - Identity is the session key (an Authorization header, or the page's HttpOnly SameSite=Strict cookie), never a field of a body. Keys
+//     are 256 random bits and are stored hashed. Who may decide is the engine's answer; a panel's token has no authority.
+//   - A request whose Host or Origin is not ours is refused before anything reads it (DNS rebinding). Where session keys are configured,
+//     and on any listener that is not loopback, nobody gets a session without a configured key. Where none is needed no proxy may stand
+//     before us.
 //   - A configured key is never a cookie: signing in with one opens a session, which ends by time, by signing out, or with its key.
 //   - What a server wants of one person (a form, an address) is told to that person alone: no message and no event holds it.
-//   - A panel's token has no authority: the engine looks anew at what this person may do.
-//   - Text of people, models and tools reaches the page as data and becomes DOM by textContent; Markdown is
-//     parsed here, into a tree that has no raw HTML and no images ([markdown.Parse]).
+//   - Text of people, models and tools reaches the page as data and becomes DOM by textContent; Markdown becomes a tree here
+//     ([markdown.Parse]).
 //   - Every error is {"error":{"code","message"}} with a sentence that helps.
 //
 // It leaves out: transport security (put a proxy in front), accounts, and uploads.
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +41,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
 )
 
 // Platform is the name of this surface in [chat.ID] and [chat.User].
@@ -44,8 +49,7 @@ const Platform = "web"
 
 // Config is what [New] needs. Engine, Settings, Log and Shelf are required.
 type Config struct {
-	// Listen is the address the handler will be served on, as in "127.0.0.1:8080". It only tells whether the listener is
-	// loopback; empty counts as not loopback.
+	// Listen is where the handler is served, as in "127.0.0.1:8080". It only tells whether that is loopback; empty counts as not.
 	Listen   string
 	Engine   Engine
 	Settings Settings
@@ -56,11 +60,9 @@ type Config struct {
 	AdminKeys []string
 	// SessionKeys open sessions, and once there is one none opens without; they are not bearers of anything else.
 	SessionKeys []SessionKey
-	// Hosts are host names that requests may name besides localhost, as behind a proxy. On a listener that is not loopback an empty list
-	// takes every host.
+	// Hosts are host names that requests may name besides localhost. On a listener that is not loopback an empty list takes every host.
 	Hosts []string
 
-	Product     string   // the name on the page; "nod" if empty
 	Banner      string   // a line over every chat, such as that this is the scripted demo
 	Suggestions []string // what an empty chat proposes to say
 
@@ -75,58 +77,39 @@ type Config struct {
 // Server is the surface. Make it with [New]; it is safe for concurrent use.
 type Server struct {
 	Config
-	loopback bool
-	keys     keyring
-	reserved map[string]bool // names that nobody may give themselves, plain
-	wrong    *rate.Limiter   // wrong keys
-	opens    *rate.Limiter   // new sessions
-	begins   *rate.Limiter   // new chats
-	chats    *sessionCache
-	page     page
-	handler  http.Handler
+	loopback    bool
+	keys        keyring
+	reserved    map[string]bool // names that nobody may give themselves, plain
+	wrongKeys   *rate.Limiter
+	newSessions *rate.Limiter
+	newChats    *rate.Limiter
+	chats       *sessionCache
+	page        page
+	handler     http.Handler
 
-	stop    chan struct{} // closed when streams must end
-	stopped sync.Once
+	life    context.Context // of streams
+	end     context.CancelFunc
 	mu      sync.Mutex
 	open    map[string]int // streams per user key
 	streams sync.WaitGroup
-	ended   bool
 }
 
 // New checks the configuration and makes the surface. It starts nothing.
 func New(c Config) (*Server, error) {
-	switch {
-	case c.Engine == nil:
-		return nil, errors.New("web: Config.Engine is missing")
-	case c.Settings == nil:
-		return nil, errors.New("web: Config.Settings is missing")
-	case c.Log == nil:
-		return nil, errors.New("web: Config.Log is missing")
-	case c.Shelf == nil:
-		return nil, errors.New("web: Config.Shelf is missing")
+	if c.Engine == nil || c.Settings == nil || c.Log == nil || c.Shelf == nil {
+		return nil, errors.New("web: Config needs Engine, Settings, Log and Shelf")
 	}
-	if c.Product == "" {
-		c.Product = "nod"
-	}
-	if c.Heartbeat <= 0 {
-		c.Heartbeat = 15 * time.Second
-	}
-	if c.Patience <= 0 {
-		c.Patience = 10 * time.Second
-	}
-	if c.Streams <= 0 {
-		c.Streams = 16
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	c.Heartbeat, c.Patience, c.Streams = cmp.Or(c.Heartbeat, 15*time.Second), cmp.Or(c.Patience, 10*time.Second), cmp.Or(c.Streams, 16)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	s := &Server{Config: c, loopback: isLoopback(c.Listen), keys: newKeyring(c.AdminKeys, c.SessionKeys),
-		wrong: rate.NewLimiter(wrongRate, wrongBurst), opens: rate.NewLimiter(openRate, openBurst), begins: rate.NewLimiter(beginRate, beginBurst),
-		reserved: map[string]bool{plainName(adminName): true, plainName("nod"): true, plainName(c.Product): true},
-		stop:     make(chan struct{}), open: map[string]int{}}
+	s := &Server{Config: c, loopback: isLoopback(hostOf(c.Listen)), keys: newKeyring(c.AdminKeys, c.SessionKeys),
+		wrongKeys: rate.NewLimiter(wrongRate, wrongBurst), newSessions: rate.NewLimiter(openRate, openBurst),
+		newChats: rate.NewLimiter(beginRate, beginBurst),
+		reserved: map[string]bool{plainName(adminName): true, plainName(text.Product): true},
+		chats:    newSessionCache(c.Log), open: map[string]int{}}
+	s.life, s.end = context.WithCancel(context.Background())
 	for _, k := range c.SessionKeys {
 		if k.Name != "" {
 			s.reserved[plainName(k.Name)] = true
@@ -136,7 +119,6 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("web: %q is not a loopback address, so anybody who reaches it could open a session: "+
 			"set web.session_keys or ADMIN_SESSION_KEYS, or listen on 127.0.0.1", c.Listen)
 	}
-	s.chats = newSessionCache(c.Log)
 	var err error
 	if s.page, err = newPage(c); err != nil {
 		return nil, err
@@ -147,28 +129,29 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Handler serves the page and the API. Serve it with a ReadHeaderTimeout, a deadline for bodies, and without a
-// WriteTimeout: each write of a stream has its own deadline.
+// Handler serves the page and the API. Serve it with deadlines for headers and bodies, and none for writes: streams have their own.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Run blocks until ctx ends, then ends every open stream and waits for them. Without it an http.Server's Shutdown
-// would wait for streams that never end by themselves.
+// Run blocks until ctx ends, then ends every open stream and waits for them: an http.Server's Shutdown would wait for ever.
 func (s *Server) Run(ctx context.Context) error {
 	<-ctx.Done()
-	s.stopped.Do(func() {
-		s.mu.Lock()
-		s.ended = true
-		s.mu.Unlock()
-		close(s.stop)
-	})
+	s.mu.Lock() // whoever enters does so before, and is waited for, or hears that it is too late
+	s.end()
+	s.mu.Unlock()
 	s.streams.Wait()
 	return nil
 }
 
 func (s *Server) routes() (http.Handler, error) {
 	api := http.NewServeMux()
-	handle := func(pattern string, h func(http.ResponseWriter, *http.Request, person) error) {
-		api.Handle(pattern, s.signedIn(h))
+	handle := func(pattern string, h func(*http.Request, person) (any, error)) {
+		api.Handle(pattern, s.signedIn(func(w http.ResponseWriter, r *http.Request, p person) error {
+			answer, err := h(r, p)
+			if err == nil {
+				writeAnswer(w, answer)
+			}
+			return err
+		}))
 	}
 	api.HandleFunc("POST /api/v1/sessions", s.postSession)
 	handle("GET /api/v1/sessions", s.getSessions)
@@ -179,7 +162,7 @@ func (s *Server) routes() (http.Handler, error) {
 	handle("GET /api/v1/chats/{chat}", s.getChat)
 	handle("POST /api/v1/chats/{chat}/messages", s.postMessage)
 	handle("POST /api/v1/chats/{chat}/stop", s.postStop)
-	handle("GET /api/v1/chats/{chat}/events", s.getEvents)
+	api.Handle("GET /api/v1/chats/{chat}/events", s.signedIn(s.getEvents))
 	handle("POST /api/v1/chats/{chat}/asks", s.postAsks)
 	handle("POST /api/v1/chats/{chat}/clicks", s.postClick)
 	handle("POST /api/v1/tools/approve", s.postApprove)
@@ -193,10 +176,10 @@ func (s *Server) routes() (http.Handler, error) {
 		writeProblem(w, problem{Status: http.StatusNotFound, Code: "not_found", Message: "There is nothing at " + r.Method + " " + r.URL.Path + "."})
 	})
 
-	api.HandleFunc("GET /{$}", s.getPage)
-	api.HandleFunc("GET /c/{chat}", s.getPage)
-	api.HandleFunc("GET /settings", s.getSettingsPage)
-	api.HandleFunc("GET /settings/c/{chat}", s.getSettingsPage)
+	pages := map[string]string{"/{$}": pageChat, "/c/{chat}": pageChat, "/settings": pageSettings, "/settings/c/{chat}": pageSettings}
+	for pattern, shell := range pages {
+		api.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) { s.shell(w, r, shell) })
+	}
 	api.HandleFunc("POST /session", s.postSignIn)
 	api.HandleFunc("POST /signout", s.postSignOut)
 	api.HandleFunc("GET /assets/{file}", s.page.asset)
@@ -207,16 +190,18 @@ func (s *Server) routes() (http.Handler, error) {
 	return s.guard(api)
 }
 
-func isLoopback(listen string) bool {
-	host, _, err := net.SplitHostPort(listen)
+// hostOf is the host of an address with or without a port, without the brackets of IPv6.
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		host = strings.Trim(listen, "[]")
+		host = strings.Trim(address, "[]")
 	}
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
+	return strings.ToLower(host)
+}
+
+func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func webChat(key string) chat.ID { return chat.ID{Platform: Platform, Key: key} }

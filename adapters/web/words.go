@@ -1,7 +1,6 @@
 package web
 
-// The sentences of this surface that a person reads, beyond those of the API's errors which stand where they
-// are decided. The page's own are at the top of assets/app.js; the card's are core/render's.
+// The sentences of this surface that a person reads, beyond those of the API's errors and of the page's script.
 const (
 	sayUndrawable = "A part of this message cannot be shown here. Update this replica."
 	sayNewChat    = "New chat"

@@ -253,8 +253,8 @@ func TestAuditFollow(t *testing.T) {
 	var stderr bytes.Buffer
 	done := make(chan int)
 	go func() {
-		code := process{args: []string{"audit", "tail", "-follow", "-n", "1"}, stdout: printed, stderr: &stderr, signals: signals, exit: func(int) {},
-			env: func(name string) (string, bool) { v, ok := k.env[name]; return v, ok }}.main()
+		code := process{args: []string{"audit", "tail", "-follow", "-n", "1"}, Process: command.Process{Stdout: printed, Stderr: &stderr, Signals: signals, Exit: func(int) {},
+			Env: func(name string) (string, bool) { v, ok := k.env[name]; return v, ok }}}.main()
 		_ = printed.Close()
 		done <- code
 	}()

@@ -110,8 +110,8 @@ func typing(t *testing.T, person bool, env map[string]string, args ...string) *s
 	t.Helper()
 	r, w := io.Pipe()
 	k := &seat{t, newScreen(), newScreen(), w, make(chan os.Signal, 2), make(chan int, 1)}
-	p := process{args: append([]string{"chat"}, args...), stdin: r, terminal: person, stdout: k.out, stderr: k.errs, signals: k.signals,
-		exit: func(code int) { t.Errorf("exit(%d) was called", code) }, env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
+	p := process{args: append([]string{"chat"}, args...), Process: command.Process{Stdin: r, Terminal: person, Stdout: k.out, Stderr: k.errs, Signals: k.signals,
+		Exit: func(code int) { t.Errorf("exit(%d) was called", code) }, Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}}
 	go func() { k.code <- p.main(); _ = r.Close() }()
 	t.Cleanup(func() { _ = w.Close() })
 	return k
@@ -267,8 +267,8 @@ func TestChatWithoutATerminalDenies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errs strings.Builder
-			p := process{args: append([]string{"chat", "-url", b.url}, tt.args...), stdin: tt.stdin, stdout: &out, stderr: &errs,
-				env: func(string) (string, bool) { return "", false }}
+			p := process{args: append([]string{"chat", "-url", b.url}, tt.args...), Process: command.Process{Stdin: tt.stdin, Stdout: &out, Stderr: &errs,
+				Env: func(string) (string, bool) { return "", false }}}
 			if code := p.main(); code != command.OK {
 				t.Errorf("code %d\n%s%s", code, &out, &errs)
 			}
@@ -512,7 +512,7 @@ func TestChatProblems(t *testing.T) {
 	if code, _, errs := try(t, []string{"doctor", "-url", "http://h"}, nil, nil); code != command.Usage || !strings.Contains(errs, "-url and -key go with: bot chat") {
 		t.Errorf("code %d, %q", code, errs)
 	}
-	big := process{args: []string{"chat"}, stdin: strings.NewReader(strings.Repeat("x", maxPiped+1)), stdout: io.Discard, stderr: io.Discard, env: onlyHome}
+	big := process{args: []string{"chat"}, Process: command.Process{Stdin: strings.NewReader(strings.Repeat("x", maxPiped+1)), Stdout: io.Discard, Stderr: io.Discard, Env: onlyHome}}
 	if code := big.main(); code != command.Usage {
 		t.Errorf("what no message takes is code %d", code)
 	}

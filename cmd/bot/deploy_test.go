@@ -106,13 +106,13 @@ func fields(t reflect.Type, path string) []string {
 	if t.Kind() != reflect.Struct || t.PkgPath() != reflect.TypeFor[config.Config]().PkgPath() {
 		return nil
 	}
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		if name == "-" || name == "" {
 			continue
 		}
 		out = append(out, path+name)
-		out = append(out, fields(t.Field(i).Type, path+name+".")...)
+		out = append(out, fields(f.Type, path+name+".")...)
 	}
 	return out
 }

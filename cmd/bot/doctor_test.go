@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/tests/harness"
 	"github.com/nodhq/nod/tests/standins/fakellm"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
@@ -331,10 +332,10 @@ func TestDoctorPrintsAsItGoes(t *testing.T) {
 	}))
 	defer llm.Close()
 	r, w := io.Pipe()
-	p := process{args: []string{"doctor"}, stdout: w, stderr: io.Discard, exit: func(int) {}, env: func(k string) (string, bool) {
+	p := process{args: []string{"doctor"}, Process: command.Process{Stdout: w, Stderr: io.Discard, Exit: func(int) {}, Env: func(k string) (string, bool) {
 		v, ok := map[string]string{"HOME": "/home/ana", "BOT_LISTEN": "127.0.0.1:0", "BOT_DATA_DIR": t.TempDir(), "OPENAI_BASE_URL": llm.URL, "OPENAI_MODEL": "m"}[k]
 		return v, ok
-	}}
+	}}}
 	done := make(chan int)
 	go func() { done <- p.main(); _ = w.Close() }()
 	var seen bytes.Buffer

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,12 +43,8 @@ func (h *health) look(ctx context.Context) (say string) {
 		if errors.Is(err, context.Canceled) { // whoever asked went away
 			continue
 		}
-		h.note(c, err)
-		if err == nil || say != "" {
-			continue
-		}
-		if say = c.say; say == "" {
-			say = err.Error() + "."
+		if h.note(c, err); err != nil && say == "" {
+			say = cmp.Or(c.say, err.Error()+".")
 		}
 	}
 	return say
@@ -72,13 +69,11 @@ func (h *health) note(c check, err error) {
 
 // run looks again and again until ctx ends.
 func (h *health) run(ctx context.Context) {
-	t := time.NewTicker(checkEvery)
-	defer t.Stop()
-	for {
+	for tick := time.Tick(checkEvery); ; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-t.C:
+		case <-tick:
 			h.look(ctx)
 		}
 	}
@@ -91,12 +86,12 @@ func (h *health) serve(mux *http.ServeMux, stopping context.Context) {
 		answer(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		if stopping.Err() != nil {
-			refuse(w, "stopping", "This process is stopping.")
-			return
+		code, say := "stopping", "This process is stopping."
+		if stopping.Err() == nil {
+			code, say = "not_ready", h.look(r.Context())
 		}
-		if say := h.look(r.Context()); say != "" {
-			refuse(w, "not_ready", say)
+		if say != "" {
+			answer(w, http.StatusServiceUnavailable, map[string]any{"error": map[string]string{"code": code, "message": say}})
 			return
 		}
 		answer(w, http.StatusOK, map[string]string{"status": "ready"})
@@ -105,10 +100,6 @@ func (h *health) serve(mux *http.ServeMux, stopping context.Context) {
 
 func newHealth(log *slog.Logger, checks ...check) *health {
 	return &health{checks: checks, log: log, began: time.Now(), down: map[string]time.Time{}, worked: map[string]bool{}}
-}
-
-func refuse(w http.ResponseWriter, code, message string) {
-	answer(w, http.StatusServiceUnavailable, map[string]any{"error": map[string]string{"code": code, "message": message}})
 }
 
 func answer(w http.ResponseWriter, status int, body any) {

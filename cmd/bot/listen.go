@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -87,20 +86,12 @@ func serveHTTP(ctx context.Context, ln net.Listener, h http.Handler, drain time.
 // did. Its values are taking's. release frees it.
 func drained(taking context.Context, drain time.Duration) (doing context.Context, release func()) {
 	doing, cancel := context.WithCancel(context.WithoutCancel(taking))
-	var mu sync.Mutex
-	var timer *time.Timer
 	stop := context.AfterFunc(taking, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		timer = time.AfterFunc(drain, cancel)
+		timer := time.AfterFunc(drain, cancel)
+		context.AfterFunc(doing, func() { timer.Stop() })
 	})
 	return doing, func() {
 		stop()
 		cancel()
-		mu.Lock()
-		defer mu.Unlock()
-		if timer != nil {
-			timer.Stop()
-		}
 	}
 }

@@ -83,10 +83,10 @@ func main() {
 	hardened := confine.Harden()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	os.Exit(process{
-		args: os.Args[1:], env: os.LookupEnv, stdin: os.Stdin, terminal: isTerminal(os.Stdin), stdout: os.Stdout, stderr: os.Stderr,
-		signals: signals, exit: os.Exit, run: run, hardened: hardened, variables: variables(),
-	}.main())
+	os.Exit(process{args: os.Args[1:], run: run, hardened: hardened, Process: command.Process{
+		Env: os.LookupEnv, Variables: variables(), Stdin: os.Stdin, Terminal: isTerminal(os.Stdin), Stdout: os.Stdout, Stderr: os.Stderr,
+		Signals: signals, Exit: os.Exit,
+	}}.main())
 }
 
 // isTerminal reports whether a person types into f. What is piped in is no person: nothing in it answers an ask.
@@ -106,16 +106,10 @@ func variables() (names []string) {
 
 // process is what main has of the world, as values, so that tests can be it.
 type process struct {
-	args           []string
-	env            config.Getenv
-	variables      []string  // the names of those that are set
-	stdin          io.Reader // nil: closed
-	terminal       bool      // a person types into stdin
-	stdout, stderr io.Writer
-	signals        <-chan os.Signal
-	exit           func(int) // ends the process at once
-	run            func(context.Context, config.Config, io.Writer, *slog.Logger) error
-	hardened       error // why others of this user can look into this process, if they can
+	command.Process
+	args     []string
+	run      func(context.Context, config.Config, io.Writer, *slog.Logger) error
+	hardened error // why others of this user can look into this process, if they can
 }
 
 // options are the flags, which may stand before, between and after the command's words.
@@ -161,70 +155,56 @@ func (p process) parse() (options, error) {
 		return o, errors.New("-log wants text or json")
 	}
 	if o.config == "" {
-		o.config, _ = p.env("BOT_CONFIG")
+		o.config, _ = p.Env("BOT_CONFIG")
 	}
 	return o, nil
-}
-
-// command is the process as a command sees it.
-func (p process) command(o options) command.Process {
-	return command.Process{
-		Env: p.env, Variables: p.variables, Stdin: p.stdin, Terminal: p.terminal, Stdout: p.stdout, Stderr: p.stderr,
-		Signals: p.signals, Exit: p.exit, Version: versionLine(), ConfigFile: o.config, LogForm: o.log,
-	}
 }
 
 // main runs one command and returns the exit code.
 func (p process) main() int {
 	o, err := p.parse()
 	if err != nil {
-		fmt.Fprintf(p.stderr, "bot: %v\n\n%s", err, usage)
-		return command.Usage
+		return p.wrong(err)
 	}
 	if o.help {
-		fmt.Fprint(p.stdout, usage)
+		fmt.Fprint(p.Stdout, usage)
 		return command.OK
 	}
 	line := strings.Join(o.words, " ")
 	if err := o.check(line); err != nil {
-		fmt.Fprintf(p.stderr, "bot: %v\n\n%s", err, usage)
-		return command.Usage
+		return p.wrong(err)
 	}
-	c := p.command(o)
-	if surface, ok := strings.CutPrefix(line, "manifest "); ok {
+	c := p.Process
+	c.Version, c.ConfigFile, c.LogForm = versionLine(), o.config, o.log
+	surface, ofSurface := strings.CutPrefix(line, "manifest ")
+	switch {
+	case line == "", line == "serve":
+		return configured(c, p.serve)
+	case line == "config check":
+		return configured(c, checkConfig)
+	case line == "config print":
+		return configured(c, printConfig)
+	case line == "manifest":
+		fmt.Fprintf(p.Stderr, "bot: a manifest of what? There is: bot manifest %s, bot manifest %s\n", slack.Platform, discord.Platform)
+		return command.Usage
+	case ofSurface:
 		return manifest(c, o, surface)
-	}
-	if command.Is(line, "audit") {
-		return audit.Run(c, o.audit, strings.Join(o.words[1:], " "))
-	}
-	if command.Is(line, "permissions") {
-		return permissions.Run(c, o.permissions, o.words[1:])
-	}
-	if command.Is(line, "chat") {
-		return terminal.Run(c, o.chat, o.words[1:])
-	}
-	switch line {
-	case "", "serve":
-		return p.serve(c)
-	case "config check":
-		return checkConfig(c)
-	case "config print":
-		return printConfig(c)
-	case "manifest":
-		fmt.Fprintf(p.stderr, "bot: a manifest of what? There is: bot manifest %s, bot manifest %s\n", slack.Platform, discord.Platform)
-		return command.Usage
-	case "doctor":
+	case line == "doctor":
 		return doctor.Run(c, o.json)
-	case "version":
-		fmt.Fprintln(p.stdout, versionLine())
+	case command.Is(line, "audit"):
+		return audit.Run(c, o.audit, strings.Join(o.words[1:], " "))
+	case command.Is(line, "permissions"):
+		return permissions.Run(c, o.permissions, o.words[1:])
+	case command.Is(line, "chat"):
+		return terminal.Run(c, o.chat, o.words[1:])
+	case line == "version":
+		fmt.Fprintln(p.Stdout, versionLine())
 		return command.OK
-	case "help":
-		fmt.Fprint(p.stdout, usage)
+	case line == "help":
+		fmt.Fprint(p.Stdout, usage)
 		return command.OK
-	default:
-		fmt.Fprintf(p.stderr, "bot: there is no command %q\n\n%s", line, usage)
-		return command.Usage
 	}
+	return p.wrong(fmt.Errorf("there is no command %q", line))
 }
 
 // check refuses flags that the command would not look at.
@@ -249,12 +229,22 @@ func (o options) check(line string) error {
 	return cmp.Or(o.audit.Check(line, shared...), o.permissions.Check(line), o.chat.Check(line))
 }
 
-// checkConfig is bot config check.
-func checkConfig(p command.Process) int {
-	c, ok := p.Load()
-	if !ok {
-		return command.Usage
+// wrong says what is wrong with the command line.
+func (p process) wrong(err error) int {
+	fmt.Fprintf(p.Stderr, "bot: %v\n\n%s", err, usage)
+	return command.Usage
+}
+
+// configured runs a command with the configuration, if it has no mistake.
+func configured(p command.Process, run func(command.Process, config.Config) int) int {
+	if c, ok := p.Load(); ok {
+		return run(p, c)
 	}
+	return command.Usage
+}
+
+// checkConfig is bot config check.
+func checkConfig(p command.Process, c config.Config) int {
 	for _, w := range p.Warnings(c) {
 		fmt.Fprintln(p.Stderr, "note:", w)
 	}
@@ -263,11 +253,7 @@ func checkConfig(p command.Process) int {
 }
 
 // printConfig is bot config print.
-func printConfig(p command.Process) int {
-	c, ok := p.Load()
-	if !ok {
-		return command.Usage
-	}
+func printConfig(p command.Process, c config.Config) int {
 	if err := c.Write(p.Stdout); err != nil {
 		return p.Refuse(command.Fail, err)
 	}
@@ -275,11 +261,7 @@ func printConfig(p command.Process) int {
 }
 
 // serve is bot serve.
-func (p process) serve(as command.Process) int {
-	c, ok := as.Load()
-	if !ok {
-		return command.Usage
-	}
+func (p process) serve(as command.Process, c config.Config) int {
 	log := as.Logger()
 	for _, w := range as.Warnings(c) {
 		log.Warn(w)
@@ -287,9 +269,9 @@ func (p process) serve(as command.Process) int {
 	if p.hardened != nil {
 		log.Warn("this process is not as closed to other programs as it should be", "why", p.hardened)
 	}
-	ctx, release := command.UntilSignal(context.Background(), p.signals, c.Drain, log, p.exit)
+	ctx, release := command.UntilSignal(context.Background(), p.Signals, c.Drain, log, p.Exit)
 	defer release()
-	if err := p.run(ctx, c, p.stdout, log); err != nil && !errors.Is(err, context.Canceled) {
+	if err := p.run(ctx, c, p.Stdout, log); err != nil && !errors.Is(err, context.Canceled) {
 		log.Error("stopped by an error", "error", err)
 		return command.Fail
 	}

@@ -36,15 +36,15 @@ func try(t *testing.T, args []string, env map[string]string, run func(context.Co
 		}
 	}
 	var out, err bytes.Buffer
-	p := process{args: args, stdout: &out, stderr: &err, run: run,
-		exit: func(code int) { t.Errorf("exit(%d) was called", code) },
-		env: func(k string) (string, bool) {
+	p := process{args: args, run: run, Process: command.Process{Stdout: &out, Stderr: &err,
+		Exit: func(code int) { t.Errorf("exit(%d) was called", code) },
+		Env: func(k string) (string, bool) {
 			if k == "HOME" {
 				return "/home/ana", true
 			}
 			v, ok := env[k]
 			return v, ok
-		}}
+		}}}
 	code = p.main()
 	return code, out.String(), err.String()
 }
@@ -154,8 +154,8 @@ func TestServe(t *testing.T) {
 func TestSignalStopsSoftly(t *testing.T) {
 	signals := make(chan os.Signal, 2)
 	var log bytes.Buffer
-	p := process{signals: signals, stdout: io.Discard, stderr: &log, env: onlyHome,
-		exit: func(int) { t.Error("exit was called") },
+	p := process{Process: command.Process{Signals: signals, Stdout: io.Discard, Stderr: &log, Env: onlyHome,
+		Exit: func(int) { t.Error("exit was called") }},
 		run: func(ctx context.Context, _ config.Config, _ io.Writer, _ *slog.Logger) error {
 			signals <- syscall.SIGTERM
 			<-ctx.Done()
@@ -172,8 +172,8 @@ func TestSignalStopsSoftly(t *testing.T) {
 // The second signal ends the process at once, although run goes on.
 func TestSecondSignalExits(t *testing.T) {
 	signals, exited := make(chan os.Signal, 2), make(chan int, 1)
-	p := process{signals: signals, stdout: io.Discard, stderr: io.Discard, env: onlyHome,
-		exit: func(code int) { exited <- code },
+	p := process{Process: command.Process{Signals: signals, Stdout: io.Discard, Stderr: io.Discard, Env: onlyHome,
+		Exit: func(code int) { exited <- code }},
 		run: func(ctx context.Context, _ config.Config, _ io.Writer, _ *slog.Logger) error {
 			signals <- syscall.SIGINT
 			<-ctx.Done()
@@ -225,13 +225,13 @@ func onlyHome(name string) (string, bool) {
 // What the environment has and nod does not know, though it nearly does, is said by each of the three.
 func TestMisspeltVariablesAreSaid(t *testing.T) {
 	var out, errs bytes.Buffer
-	p := process{args: []string{"config", "check"}, variables: []string{"BOT_LISTN", "PATH"}, env: onlyHome, stdout: &out, stderr: &errs}
+	p := process{args: []string{"config", "check"}, Process: command.Process{Variables: []string{"BOT_LISTN", "PATH"}, Env: onlyHome, Stdout: &out, Stderr: &errs}}
 	if p.main() != 0 || !strings.Contains(errs.String(), "BOT_LISTN is none that nod knows; did you mean BOT_LISTEN?") || strings.Contains(errs.String(), "PATH") {
 		t.Errorf("%s%s", out.String(), errs.String())
 	}
 	out.Reset()
 	p.args = []string{"doctor"}
-	p.env = func(k string) (string, bool) {
+	p.Env = func(k string) (string, bool) {
 		v, ok := map[string]string{"HOME": "/home/ana", "BOT_LISTEN": "127.0.0.1:0", "BOT_DATA_DIR": t.TempDir()}[k]
 		return v, ok
 	}

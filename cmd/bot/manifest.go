@@ -1,8 +1,8 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -18,122 +18,91 @@ import (
 // manifest prints the app for a platform: for Slack one that its page takes, for Discord what is to be entered and clicked. What to do
 // next goes to standard error, so that the output can be put into a file.
 func manifest(p command.Process, o options, surface string) int {
-	switch surface {
-	case slack.Platform:
-		return slackManifest(p, o)
-	case discord.Platform:
-		return discordManifest(p, o)
+	if surface != slack.Platform && surface != discord.Platform {
+		return p.Refuse(command.Usage, fmt.Errorf("there is no manifest for %q; there is one for: %s, %s", surface, slack.Platform, discord.Platform))
 	}
-	fmt.Fprintf(p.Stderr, "bot: there is no manifest for %q; there is one for: %s, %s\n", surface, slack.Platform, discord.Platform)
-	return command.Usage
-}
-
-func slackManifest(p command.Process, o options) int {
-	var prompts []string
-	if p.ConfigFile != "" { // the app can be made before there is any configuration
-		c, ok := p.Load()
-		if !ok {
+	var c config.Config
+	if p.ConfigFile != "" && o.client == "" { // the app can be made before there is any configuration
+		var ok bool
+		if c, ok = p.Load(); !ok {
 			return command.Usage
 		}
-		prompts = c.Slack.Suggestions
+	} else if p.ConfigFile == "" {
+		token, _ := p.Env("DISCORD_TOKEN")
+		c.Discord.Token = config.Secret(strings.TrimSpace(token))
 	}
-	out, err := slackdoctor.Manifest(slackdoctor.AppOptions{BaseURL: o.http, Prompts: prompts, Groups: o.groups})
+	of := slackManifest
+	if surface == discord.Platform {
+		of = discordManifest
+	}
+	out, next, err := of(c, o)
 	if err != nil {
-		return p.Refuse(command.Usage, fmt.Errorf("-http: %w", err))
+		return p.Refuse(command.Usage, err)
+	}
+	if _, err = p.Stdout.Write(out); err != nil {
+		return p.Refuse(command.Fail, err)
+	}
+	fmt.Fprint(p.Stderr, next)
+	return command.OK
+}
+
+func slackManifest(c config.Config, o options) (out []byte, next string, err error) {
+	out, err = slackdoctor.Manifest(slackdoctor.AppOptions{BaseURL: o.http, Prompts: c.Slack.Suggestions, Groups: o.groups})
+	if err != nil {
+		return nil, "", fmt.Errorf("-http: %w", err)
 	}
 	if o.yaml {
 		out, err = asYAML(out)
 	}
-	if err == nil {
-		_, err = p.Stdout.Write(out)
+	transport := `  3. Basic Information: copy the Signing Secret to SLACK_SIGNING_SECRET, and leave SLACK_APP_TOKEN unset.
+     Start the bot before Slack verifies the address (Event Subscriptions, Retry).
+`
+	if o.http == "" {
+		transport = `  3. Basic Information, App-Level Tokens: generate one with the scope connections:write (no manifest can ask for it),
+     and copy it (xapp-…) to SLACK_APP_TOKEN.
+`
 	}
-	if err != nil {
-		return p.Refuse(command.Fail, err)
-	}
-	slackSteps(p.Stderr, o.http == "")
-	return command.OK
-}
-
-func slackSteps(w io.Writer, socketMode bool) {
-	fmt.Fprint(w, `
+	return out, `
 What next:
   1. At https://api.slack.com/apps choose Create New App, From a manifest, and paste what stands above.
   2. Install App, then copy the Bot User OAuth Token (xoxb-…) to SLACK_BOT_TOKEN.
-`)
-	if socketMode {
-		fmt.Fprint(w, `  3. Basic Information, App-Level Tokens: generate one with the scope connections:write (no manifest can ask for it),
-     and copy it (xapp-…) to SLACK_APP_TOKEN.
-`)
-	} else {
-		fmt.Fprint(w, `  3. Basic Information: copy the Signing Secret to SLACK_SIGNING_SECRET, and leave SLACK_APP_TOKEN unset.
-     Start the bot before Slack verifies the address (Event Subscriptions, Retry).
-`)
-	}
-	fmt.Fprint(w, "  4. bot doctor says whether all of it works. docs/slack.md has the whole story.\n")
+` + transport + `  4. bot doctor says whether all of it works. docs/slack.md has the whole story.
+`, err
 }
 
 // discordManifest says what an admin needs. It knows whose application it is from -client, or from the bot's token.
-func discordManifest(p command.Process, o options) int {
+func discordManifest(c config.Config, o options) (out []byte, next string, err error) {
 	id := o.client
 	if id == "" {
-		token, err := discordToken(p)
-		if err != nil {
-			fmt.Fprintln(p.Stderr, err)
-			return command.Usage
-		}
-		id, _ = doctor.ApplicationOf(token)
+		id, _ = doctor.ApplicationOf(c.Discord.Token.Reveal())
 	}
 	if id == "" && o.json { // a person sees that something is to be put in, a program does not
-		fmt.Fprintln(p.Stderr, "bot: whose? Give the application's ID with -client (its page General Information), or set DISCORD_TOKEN")
-		return command.Usage
+		return nil, "", errors.New("whose? Give the application's ID with -client (its page General Information), or set DISCORD_TOKEN")
 	}
 	app, err := doctor.Manifest(doctor.AppOptions{ApplicationID: id, BaseURL: o.http})
 	if err != nil {
-		return p.Refuse(command.Usage, err)
+		return nil, "", err
 	}
-	out := app.Text()
+	out = app.Text()
 	if o.json {
 		out, err = app.JSON()
 	}
-	if err == nil {
-		_, err = p.Stdout.Write(out)
+	insert, transport := "", "  4. Page General Information: leave Interactions Endpoint URL empty.\n"
+	if id == "" {
+		insert = "     Its Application ID belongs in the invite above, instead of " + doctor.NoApplication + "; with -client ID it stands there.\n"
 	}
-	if err != nil {
-		return p.Refuse(command.Fail, err)
+	if o.http != "" {
+		transport = `  4. Page General Information: copy the Public Key to DISCORD_PUBLIC_KEY and start the bot. Then enter the Interactions
+     Endpoint URL: Discord tries it when it is saved, so the bot must run by then.
+`
 	}
-	discordSteps(p.Stderr, id == "", o.http == "")
-	return command.OK
-}
-
-// discordToken is the token, from the configuration if one is named: an application can be made before there is any.
-func discordToken(p command.Process) (string, error) {
-	if p.ConfigFile == "" {
-		token, _ := p.Env("DISCORD_TOKEN")
-		return strings.TrimSpace(token), nil
-	}
-	c, err := config.Load(p.ConfigFile, p.Env)
-	return c.Discord.Token.Reveal(), err
-}
-
-func discordSteps(w io.Writer, nobody, gateway bool) {
-	fmt.Fprint(w, `
+	return out, `
 What next:
   1. At https://discord.com/developers/applications choose New Application, if there is none yet.
-`)
-	if nobody {
-		fmt.Fprintf(w, "     Its Application ID belongs in the invite above, instead of %s; with -client ID it stands there.\n", doctor.NoApplication)
-	}
-	fmt.Fprint(w, `  2. Page Bot: Reset Token, and copy it to DISCORD_TOKEN. Below, switch Message Content Intent on.
+` + insert + `  2. Page Bot: Reset Token, and copy it to DISCORD_TOKEN. Below, switch Message Content Intent on.
   3. Open the invite in a browser, and choose the server.
-`)
-	if gateway {
-		fmt.Fprint(w, "  4. Page General Information: leave Interactions Endpoint URL empty.\n")
-	} else {
-		fmt.Fprint(w, `  4. Page General Information: copy the Public Key to DISCORD_PUBLIC_KEY and start the bot. Then enter the Interactions
-     Endpoint URL: Discord tries it when it is saved, so the bot must run by then.
-`)
-	}
-	fmt.Fprint(w, "  5. bot doctor says whether all of it works. docs/discord.md has the whole story.\n")
+` + transport + `  5. bot doctor says whether all of it works. docs/discord.md has the whole story.
+`, err
 }
 
 // asYAML writes JSON in YAML's block style, with its fields in the same order.

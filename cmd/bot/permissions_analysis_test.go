@@ -73,7 +73,7 @@ func TestAnalysisAddsCautionAlone(t *testing.T) {
 			for k, v := range mcpserver.Env("tools", ledger) {
 				env[k] = config.Secret(v)
 			}
-			c.MCP.Servers = map[string]config.Server{"tools": {Command: config.Args(mcpserver.Command()...), Env: env, Timeout: patience}}
+			c.MCP.Servers = map[string]config.Server{"tools": {Command: commandOf(mcpserver.Command()), Env: env, Timeout: patience}}
 			dangerous, auth := permission.Dangerous, permission.RequireAuth
 			c.Permissions.Servers = map[string]config.ServerPolicy{"tools": {Enabled: true, Tools: map[string]config.ToolPolicy{
 				"crash": {Enabled: true, Risk: &dangerous, Approval: &auth},
@@ -155,7 +155,7 @@ func TestAnalysisAddsCautionAlone(t *testing.T) {
 	// A person who confirms something else is obeyed.
 	admin := chat.Envelope{User: parts.Operators(b.config).Admins[0], Name: "admin"}
 	for field, value := range map[string]string{"approval": "RequireConfirmation", "risk": "moderate"} {
-		if _, err := b.engine.ChangeAsAdmin(t.Context(), admin, "", permission.Change{Set: &permission.Setting{Server: "tools", Tool: "change", Field: field, Value: value}}); err != nil {
+		if _, err := b.engine.ChangeAsAdmin(t.Context(), admin, "", permission.Setting{Server: "tools", Tool: "change", Field: field, Value: value}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -72,16 +72,16 @@ func fill(t *testing.T, e *agent.Engine) {
 	t.Helper()
 	tool := permission.Tool{Server: "files", Name: "write_file", Definition: permission.Digest(digestA)}
 	set := func(server, tool, field, value string) permission.Change {
-		return permission.Change{Set: &permission.Setting{Server: server, Tool: tool, Field: field, Value: value}}
+		return permission.Setting{Server: server, Tool: tool, Field: field, Value: value}
 	}
 	ana := chat.User{Platform: "web", Key: "ana"}
 	_, err := e.Change(t.Context(), chat.Envelope{User: ana, Name: "Ana"}, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
 		return []permission.Change{
 			set("", "", "timeout", "30m"), set("workbench", "", "ask", "never"), set("workbench", "delete_file", "approval", "RequireAuth"),
 			set("workbench", "write_file", "message", "Write <{{.args.path}}>: yes & \u202eno?"),
-			{Remember: &permission.Remembered{ID: "r1", By: ana, Name: "Ana", Tool: permission.Tool{Server: "workbench", Name: "datetime"}, Choice: permission.StandDeny}},
-			{Seen: &permission.Seen{Tool: tool, Definition: permission.Definition{Description: "Writes."}, Stranger: true}}, {Accept: &tool},
-			{Analysis: &permission.Analysis{Tool: tool, Access: permission.Write, Risk: permission.Dangerous, Level: true, Reason: "it writes"}},
+			permission.Remembered{ID: "r1", By: ana, Name: "Ana", Tool: permission.Tool{Server: "workbench", Name: "datetime"}, Choice: permission.StandDeny},
+			permission.Seen{Tool: tool, Definition: permission.Definition{Description: "Writes."}, Stranger: true}, permission.Accept(tool),
+			permission.Analysis{Tool: tool, Access: permission.Write, Risk: permission.Dangerous, Level: true, Reason: "it writes"},
 		}, nil
 	})
 	if err != nil {
@@ -170,8 +170,8 @@ func TestImportFromStandardInput(t *testing.T) {
 	env := stopped(t, func(kept) {})
 	run := func(text string) (int, string) {
 		var out strings.Builder
-		p := process{args: []string{"permissions", "import", "-", "-yes"}, stdin: strings.NewReader(text), stdout: &out, stderr: &out,
-			env: func(k string) (string, bool) { v, ok := env[k]; return v, ok }}
+		p := process{args: []string{"permissions", "import", "-", "-yes"}, Process: command.Process{Stdin: strings.NewReader(text), Stdout: &out, Stderr: &out,
+			Env: func(k string) (string, bool) { v, ok := env[k]; return v, ok }}}
 		return p.main(), out.String()
 	}
 	if code, out := run("version: 1\nsettings:\n  - {field: mode, value: sometimes}\n"); code != command.Usage || !strings.Contains(out, "standard input:3: settings[1]: ") {
@@ -371,7 +371,7 @@ func TestApplyBesideASilentServer(t *testing.T) {
 	_ = ln.Close()
 	env := stopped(t, func(k kept) {
 		tool := permission.Tool{Server: "far", Name: "burn", Definition: permission.Digest(digestA)}
-		ev := turn.Changed{Changes: []permission.Change{{Seen: &permission.Seen{Tool: tool, Stranger: true}}}}
+		ev := turn.Changed{Changes: []permission.Change{permission.Seen{Tool: tool, Stranger: true}}}
 		if _, err := k.store.Append(context.Background(), agent.Write{Chat: agent.SettingsChat, Events: []agent.Keyed{{Op: "x", Event: ev}}}); err != nil {
 			t.Fatal(err)
 		}

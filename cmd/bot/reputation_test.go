@@ -62,7 +62,7 @@ func listAt(t *testing.T, text string) func(*config.Config) {
 		for k, v := range mcpserver.Env("tools", ledger) {
 			env[k] = config.Secret(v)
 		}
-		c.MCP.Servers = map[string]config.Server{"tools": {Command: config.Args(mcpserver.Command()...), Env: env, Timeout: patience}}
+		c.MCP.Servers = map[string]config.Server{"tools": {Command: commandOf(mcpserver.Command()), Env: env, Timeout: patience}}
 	}
 }
 
@@ -151,4 +151,12 @@ func panelText(p render.Panel) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// commandOf is a command line as the configuration has it.
+func commandOf(args []string) (out []config.Text) {
+	for _, a := range args {
+		out = append(out, config.URL(a))
+	}
+	return out
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/nodhq/nod/cmd/bot/parts"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/settings"
-	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/state"
 )
 
@@ -45,63 +44,82 @@ func run(ctx context.Context, c config.Config, out io.Writer, log *slog.Logger) 
 
 // bot is the wired program: every part that runs, in the order they are stopped.
 type bot struct {
-	config   config.Config
-	log      *slog.Logger
-	store    *state.Store
-	servers  *mcp.Servers
-	engine   *agent.Engine
-	settings *settings.Settings
-	web      *web.Server
-	slack    *slack.Adapter   // nil where the bot is in no workspace
-	discord  *discord.Adapter // nil where it is in no guild
+	config    config.Config
+	log       *slog.Logger
+	store     *state.Store
+	servers   *mcp.Servers
+	engine    *agent.Engine
+	settings  *settings.Settings
+	web       *web.Server
+	platforms []platform // the workspace and the guilds that it is in
 }
 
-func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err error) {
+// platform is a chat platform's adapter. Its handler, if it has one, serves what the platform posts to /name/.
+type platform struct {
+	name, title string
+	adapter     interface {
+		Run(context.Context) error
+		Ready(context.Context) error
+		Handler() http.Handler
+	}
+}
+
+func wire(ctx context.Context, c config.Config, log *slog.Logger) (*bot, error) {
 	b := &bot{config: c, log: log}
-	defer func() {
-		if err != nil {
-			b.close()
-		}
-	}()
-	if b.store, err = parts.OpenStore(ctx, c, log); err != nil {
+	if err := b.open(ctx); err != nil {
+		b.close()
 		return nil, err
 	}
-	policy, err := policyOf(ctx, c, b.store)
-	if err != nil {
-		return nil, err
+	return b, nil
+}
+
+// open makes every part. The surfaces need the engine and the engine the surfaces: their map is filled before anything runs.
+func (b *bot) open(ctx context.Context) (err error) {
+	c, log, surfaces := b.config, b.log, map[string]agent.Platform{web.Platform: nil}
+	if b.store, err = parts.OpenStore(ctx, c, log); err != nil {
+		return err
+	}
+	policy := parts.Operators(c)
+	if policy.Epoch, err = b.store.Epoch(ctx); err != nil {
+		return fmt.Errorf("read the run epoch: %w", err)
+	}
+	if err = policy.Validate(); err != nil {
+		return err
 	}
 	if b.servers, err = parts.OpenServers(c, versionLine(), log); err != nil {
-		return nil, err
+		return err
 	}
-	scores, err := parts.Reputations(c)
-	if err != nil {
-		return nil, err
+	managed := settings.Config{Log: b.store, Index: b.store, Tools: b.servers, Platforms: surfaces, Logger: log}
+	if managed.Reputations, err = parts.Reputations(c); err != nil {
+		return err
 	}
 	model, err := parts.OpenModel(c, log)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	platforms := map[string]agent.Platform{}
-	// The surfaces need the engine and the engine the surfaces: the map is filled before anything runs.
-	platforms[web.Platform] = nil
 	b.engine, err = agent.New(agent.Config{
-		Log: b.store, Index: b.store, Leases: b.store, Model: model, Tools: b.servers, Policies: parts.Fixed(policy), Platforms: platforms,
+		Log: b.store, Index: b.store, Leases: b.store, Model: model, Tools: b.servers, Policies: parts.Fixed(policy), Platforms: surfaces,
 		Lease: c.Lease, Drain: c.Drain, MaxSteps: c.Model.MaxSteps, ContextTokens: c.Model.ContextTokens,
 		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Hold: holdPosts, Logger: log,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	managed := settings.Config{Engine: b.engine, Log: b.store, Index: b.store, Tools: b.servers, Platforms: platforms, Reputations: scores, Logger: log}
+	managed.Engine = b.engine
 	if c.Permissions.Analysis {
 		managed.Analyst = model
 	}
 	if b.settings, err = settings.New(managed); err != nil {
-		return nil, err
+		return err
 	}
+	return b.openSurfaces(surfaces)
+}
+
+func (b *bot) openSurfaces(surfaces map[string]agent.Platform) error {
+	c, log := b.config, b.log
 	keys, err := sessionKeys(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b.web, err = web.New(web.Config{
 		Listen: c.Listen, Engine: b.engine, Settings: b.settings, Log: b.store, Shelf: shelf{b.store}, Logger: log,
@@ -109,22 +127,31 @@ func wire(ctx context.Context, c config.Config, log *slog.Logger) (_ *bot, err e
 		Banner: banner(c), Suggestions: suggestions(c),
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	platforms[web.Platform] = b.web
+	surfaces[web.Platform] = b.web
 	if c.Slack.Enabled() {
-		if b.slack, err = openSlack(c, b, log); err != nil {
-			return nil, err
+		of := parts.Slack(c)
+		of.Engine, of.Settings, of.Asks, of.Budget, of.Logger = b.engine, b.settings, b.store, budget{b.store}, log
+		a, err := slack.New(of)
+		if err != nil {
+			return err
 		}
-		platforms[slack.Platform] = b.slack
+		surfaces[slack.Platform] = a
+		b.platforms = append(b.platforms, platform{slack.Platform, "Slack", a})
 	}
 	if c.Discord.Enabled() {
-		if b.discord, err = openDiscord(c, b, log); err != nil {
-			return nil, err
+		of := parts.Discord(c)
+		of.Engine, of.Settings, of.Asks, of.Budget, of.Logger = b.engine, b.settings, b.store, budget{b.store}, log
+		of.Holds, of.Marks, of.Lease = holds{b.store}, places{b.store}, c.Lease
+		a, err := discord.New(of)
+		if err != nil {
+			return err
 		}
-		platforms[discord.Platform] = b.discord
+		surfaces[discord.Platform] = a
+		b.platforms = append(b.platforms, platform{discord.Platform, "Discord", a})
 	}
-	return b, nil
+	return nil
 }
 
 // close releases what wire opened.
@@ -145,43 +172,22 @@ func (b *bot) close() {
 func (b *bot) serve(ctx context.Context, ln net.Listener) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	storing, stopStore := context.WithCancel(context.WithoutCancel(ctx))
-	var behind sync.WaitGroup
-	behind.Go(func() { _ = b.store.Run(storing) })
-	defer behind.Wait()
+	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
+	var background sync.WaitGroup
+	background.Go(func() { _ = b.store.Run(storeCtx) })
+	defer background.Wait()
 	defer stopStore()
 	b.servers.Start()
 
-	mux := http.NewServeMux()
-	checks := []check{{"the state", stateDown(b.config), b.store.Ping}}
-	if b.slack != nil {
-		checks = append(checks, check{"Slack", "", b.slack.Ready})
-	}
-	if b.discord != nil {
-		checks = append(checks, check{"Discord", "", b.discord.Ready})
-	}
-	look := newHealth(b.log, checks...)
-	look.serve(mux, ctx)
-	behind.Go(func() { look.run(storing) })
+	look := b.health()
+	handler := b.handler(ctx, look)
+	background.Go(func() { look.run(storeCtx) })
 	streams, endStreams := context.WithCancel(context.WithoutCancel(ctx))
-	if b.config.Web.Enabled {
-		mux.Handle("/", b.web.Handler())
-	}
-	if b.slack != nil {
-		if h := b.slack.Handler(); h != nil {
-			mux.Handle("/slack/", h)
-		}
-	}
-	if b.discord != nil {
-		if h := b.discord.Handler(); h != nil {
-			mux.Handle("/discord/", h)
-		}
-	}
-	var parts sync.WaitGroup
+	var running sync.WaitGroup
 	var failed error
 	var once sync.Once
 	part := func(name string, run func(context.Context) error) {
-		parts.Go(func() {
+		running.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				once.Do(func() { failed = fmt.Errorf("%s: %w", name, err) })
 			}
@@ -190,63 +196,52 @@ func (b *bot) serve(ctx context.Context, ln net.Listener) error {
 	}
 	part("engine", b.engine.Run)
 	part("settings", b.settings.Run)
-	if b.slack != nil {
-		part("slack", b.slack.Run)
-	}
-	if b.discord != nil {
-		part("discord", b.discord.Run)
+	for _, p := range b.platforms {
+		part(p.name, p.adapter.Run)
 	}
 	part("web", func(context.Context) error { return b.web.Run(streams) })
 	part("http", func(ctx context.Context) error {
-		return serveHTTP(ctx, ln, mux, b.config.Drain, endStreams, b.log)
+		return serveHTTP(ctx, ln, handler, b.config.Drain, endStreams, b.log)
 	})
-	parts.Wait()
+	running.Wait()
 	endStreams()
 	return failed
 }
 
-// stateDown is what a stranger hears where the state does not work.
-func stateDown(c config.Config) string {
-	if c.Redis.URL.IsZero() {
-		return "The state in this process cannot be written."
+// health looks at the state and the platforms.
+func (b *bot) health() *health {
+	down := "Redis does not answer."
+	if b.config.Redis.URL.IsZero() {
+		down = "The state in this process cannot be written."
 	}
-	return "Redis does not answer."
-}
-
-func policyOf(ctx context.Context, c config.Config, store *state.Store) (permission.Policy, error) {
-	p := parts.Operators(c)
-	var err error
-	if p.Epoch, err = store.Epoch(ctx); err != nil {
-		return p, fmt.Errorf("read the run epoch: %w", err)
+	checks := []check{{"the state", down, b.store.Ping}}
+	for _, p := range b.platforms {
+		checks = append(checks, check{p.title, "", p.adapter.Ready})
 	}
-	return p, p.Validate()
+	return newHealth(b.log, checks...)
 }
 
-// openSlack makes the surface for Slack.
-func openSlack(c config.Config, b *bot, log *slog.Logger) (*slack.Adapter, error) {
-	sc := parts.Slack(c)
-	sc.Engine, sc.Settings, sc.Asks, sc.Budget, sc.Logger = b.engine, b.settings, b.store, purse{b.store}, log
-	return slack.New(sc)
-}
-
-// openDiscord makes the surface for Discord.
-func openDiscord(c config.Config, b *bot, log *slog.Logger) (*discord.Adapter, error) {
-	dc := parts.Discord(c)
-	dc.Engine, dc.Settings, dc.Asks, dc.Budget, dc.Logger = b.engine, b.settings, b.store, purse{b.store}, log
-	dc.Holds, dc.Marks, dc.Lease = holds{b.store}, places{b.store}, c.Lease
-	return discord.New(dc)
+// handler is everything that the listener serves.
+func (b *bot) handler(ctx context.Context, look *health) http.Handler {
+	mux := http.NewServeMux()
+	look.serve(mux, ctx)
+	if b.config.Web.Enabled {
+		mux.Handle("/", b.web.Handler())
+	}
+	for _, p := range b.platforms {
+		if h := p.adapter.Handler(); h != nil {
+			mux.Handle("/"+p.name+"/", h)
+		}
+	}
+	return mux
 }
 
 // holds lends the store's holds to the Discord surface, in the surface's own words.
-type holds struct{ store *state.Store }
+type holds struct{ *state.Store }
 
 func (h holds) Hold(ctx context.Context, name, owner string, d time.Duration) (bool, time.Duration, error) {
-	held, err := h.store.Hold(ctx, name, owner, d)
+	held, err := h.Store.Hold(ctx, name, owner, d)
 	return held.Mine, held.Left, err
-}
-
-func (h holds) Drop(ctx context.Context, name, owner string) error {
-	return h.store.Drop(ctx, name, owner)
 }
 
 // places lends the store's marks to it.
@@ -264,10 +259,10 @@ func (m places) Unmark(ctx context.Context, place string) error {
 	return m.store.Unmark(ctx, discord.Platform, place)
 }
 
-// purse lends the store's budget to the chat surfaces, in their own type.
-type purse struct{ *state.Store }
+// budget lends the store's budget to the chat surfaces, in their own type.
+type budget struct{ *state.Store }
 
-func (p purse) Spend(ctx context.Context, s surface.Spend) (time.Duration, error) {
+func (p budget) Spend(ctx context.Context, s surface.Spend) (time.Duration, error) {
 	return p.Store.Spend(ctx, state.Spend(s))
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -13,9 +14,7 @@ var version = ""
 func versionLine() string {
 	v, commit, dirty := version, "", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
-		if v == "" {
-			v = info.Main.Version
-		}
+		v = cmp.Or(v, info.Main.Version)
 		for _, s := range info.Settings {
 			switch {
 			case s.Key == "vcs.revision":
@@ -25,11 +24,8 @@ func versionLine() string {
 			}
 		}
 	}
-	if v == "" {
-		v = "(devel)"
-	}
 	if commit != "" {
 		commit += dirty + ", "
 	}
-	return fmt.Sprintf("nod %s (%s%s %s/%s)", v, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("nod %s (%s%s %s/%s)", cmp.Or(v, "(devel)"), commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

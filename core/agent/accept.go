@@ -33,8 +33,7 @@ var (
 
 var _ Inbox = (*Engine)(nil)
 
-// Accept implements [Inbox]. A click that is refused is whispered to the person and counts as accepted: a
-// redelivery would only be refused again.
+// Accept implements [Inbox]. A click that is refused is whispered to the person and counts as accepted: it would be refused again.
 func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 	env := in.From()
 	switch in := in.(type) {
@@ -60,8 +59,6 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 	case chat.Stopped:
 		_, err := e.Decide(ctx, chat.Clicked{Envelope: env, Token: in.Turn, Choice: chat.Stop})
 		return e.whisper(ctx, env, err)
-	case chat.Submitted:
-		return e.click(ctx, chat.Clicked{Envelope: env, Token: in.Token, Choice: in.Choice, Reason: in.Fields["reason"], Args: in.Fields["args"], Fields: in.Fields})
 	case chat.Commanded:
 		return e.whisper(ctx, env, e.Command(ctx, in))
 	}
@@ -72,9 +69,9 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 func (e *Engine) click(ctx context.Context, in chat.Clicked) error {
 	done, err := e.Decide(ctx, in)
 	if in.Choice == chat.Revoke && len(done) > 0 { // the button may stand in an old message, which is not drawn again
-		e.tell(ctx, in.Envelope, text.Revoked())
+		e.tell(ctx, in.Envelope, text.Revoked)
 	}
-	if no := (*decision.Refusal)(nil); errors.As(err, &no) && no.Code == decision.RefusedDecided && no.By == in.User && no.Choice == in.Choice {
+	if no, ok := errors.AsType[*decision.Refusal](err); ok && no.Code == decision.RefusedDecided && no.By == in.User && no.Choice == in.Choice {
 		return nil
 	}
 	return e.whisper(ctx, in.Envelope, err)
@@ -128,10 +125,8 @@ func deliveryOf(env chat.Envelope) chat.Delivery {
 func (e *Engine) record(ctx context.Context, env chat.Envelope, ev turn.Event) error {
 	claim, leave := e.enter()
 	defer leave()
-	w := Write{Chat: env.Chat, Events: []Keyed{{opOf(env), ev}}, Claim: claim}
-	if f, ok := e.sessions.get(env.Chat); ok {
-		w.Known = f.head
-	}
+	f, _ := e.sessions.get(env.Chat)
+	w := Write{Chat: env.Chat, Known: f.head, Events: []Keyed{{opOf(env), ev}}, Claim: claim}
 	_, err := e.append(ctx, w)
 	if errors.Is(err, ErrRewound) {
 		e.sessions.drop(env.Chat)
@@ -146,8 +141,8 @@ func (e *Engine) record(ctx context.Context, env chat.Envelope, ev turn.Event) e
 
 // whisper tells a person why their click was not taken.
 func (e *Engine) whisper(ctx context.Context, env chat.Envelope, err error) error {
-	var no *decision.Refusal
-	if !errors.As(err, &no) {
+	no, ok := errors.AsType[*decision.Refusal](err)
+	if !ok {
 		return err
 	}
 	e.tell(ctx, env, no.Say)
@@ -156,12 +151,10 @@ func (e *Engine) whisper(ctx context.Context, env chat.Envelope, err error) erro
 
 // tell says something to one person, where the platform can.
 func (e *Engine) tell(ctx context.Context, env chat.Envelope, say string) {
-	w, ok := e.Platforms[env.Chat.Platform].(Whisperer)
-	if !ok {
-		return
-	}
-	if err := w.Whisper(ctx, env.Reply, render.Message{Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(say)}}}}); err != nil {
-		e.Logger.Warn("could not tell a person what came of their click", "chat", env.Chat, "err", err)
+	if w, ok := e.Platforms[env.Chat.Platform].(Whisperer); ok {
+		if err := w.Whisper(ctx, env.Reply, noteMessage("", render.Plain(say))); err != nil {
+			e.Logger.Warn("could not tell a person what came of their click", "chat", env.Chat, "err", err)
+		}
 	}
 }
 
@@ -169,7 +162,7 @@ func (e *Engine) tell(ctx context.Context, env chat.Envelope, say string) {
 func (e *Engine) Command(ctx context.Context, in chat.Commanded) error {
 	env := in.Envelope
 	if decision.Nobody(env.User) {
-		return &decision.Refusal{Code: decision.RefusedNotYours, Say: text.WhoAreYou()}
+		return &decision.Refusal{Code: decision.RefusedNotYours, Say: text.WhoAreYou}
 	}
 	switch in.Verb {
 	case "stop":
@@ -181,25 +174,30 @@ func (e *Engine) Command(ctx context.Context, in chat.Commanded) error {
 		})
 		return err
 	case "mode":
-		var mode permission.Mode
-		if len(in.Args) == 0 || len(in.Args) > 2 || mode.UnmarshalText([]byte(in.Args[0])) != nil || len(in.Args) == 2 && in.Args[1] != "yes" {
-			return &decision.Refusal{Code: decision.RefusedNotOffered, Say: text.ModeUsage()}
-		}
-		if mode == permission.ModeNever && len(in.Args) != 2 {
-			return &decision.Refusal{Code: decision.RefusedNotOffered, Say: text.ConfirmNever()}
-		}
-		policy, err := e.Policy(ctx)
-		if err != nil {
-			return err
-		}
-		policy, unsure := e.WithGroups(ctx, policy, env)
-		_, _, _, err = e.choose(ctx, env, func(s turn.Session) ([]turn.Event, error) {
-			if mode == permission.ModeNever && !decision.MayRelax(policy, s, env.User) {
-				return nil, &decision.Refusal{Code: decision.RefusedNotYours, Say: text.OnlyOwnerOrAdmin()}
-			}
-			return []turn.Event{turn.ModeSet{Mode: mode, Rev: s.ModeRev + 1, By: env.User, Name: env.Name}}, nil
-		})
-		return whileUnsure(err, unsure)
+		return e.setMode(ctx, env, in.Args)
 	}
 	return &decision.Refusal{Code: decision.RefusedNotOffered, Say: text.UnknownCommand(in.Verb)}
+}
+
+// setMode changes how a chat is asked. To be asked no more has to be said twice.
+func (e *Engine) setMode(ctx context.Context, env chat.Envelope, args []string) error {
+	var mode permission.Mode
+	if len(args) == 0 || len(args) > 2 || mode.UnmarshalText([]byte(args[0])) != nil || len(args) == 2 && args[1] != "yes" {
+		return &decision.Refusal{Code: decision.RefusedNotOffered, Say: text.ModeUsage}
+	}
+	if mode == permission.ModeNever && len(args) != 2 {
+		return &decision.Refusal{Code: decision.RefusedNotOffered, Say: text.ConfirmNever}
+	}
+	policy, err := e.Policy(ctx)
+	if err != nil {
+		return err
+	}
+	policy, unsure := e.WithGroups(ctx, policy, env)
+	_, _, _, err = e.choose(ctx, env, func(s turn.Session) ([]turn.Event, error) {
+		if mode == permission.ModeNever && !decision.MayRelax(policy, s, env.User) {
+			return nil, &decision.Refusal{Code: decision.RefusedNotYours, Say: text.OnlyOwnerOrAdmin}
+		}
+		return []turn.Event{turn.ModeSet{Mode: mode, Rev: s.ModeRev + 1, By: env.User, Name: env.Name}}, nil
+	})
+	return whileUnsure(err, unsure)
 }

@@ -9,12 +9,12 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/talk"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
@@ -22,18 +22,14 @@ import (
 )
 
 type replyInput struct {
-	turn    turn.TurnID
-	step    int
-	reply   Reply
-	err     error
-	shown   string // what had streamed when it failed
-	offered []ToolSpec
-	faults  []string
-	left    int
-}
-
-type modelRun struct {
-	cancel context.CancelFunc
+	turn     turn.TurnID
+	step     int
+	reply    Reply
+	err      error
+	streamed string // what had streamed when it failed
+	offered  []ToolSpec
+	faults   []string
+	left     int
 }
 
 type toolRun struct {
@@ -73,57 +69,59 @@ func (d *driver) act(p plan) bool {
 
 // post makes the turn's one message, trying until it is there, the platform says that it cannot be, or the lease is over.
 func (d *driver) post(id turn.TurnID) bool {
-	if d.posting != "" || d.refused == id || d.e.isStopping() || turnID(d.f.s) != id {
+	if d.posting != "" || d.refused == id || d.e.isStopping() || turnID(d.f.s) != id || d.holding() {
 		return false
 	}
-	if d.holding() {
-		return false
-	}
-	platform := d.e.Platforms[d.id.Platform]
 	d.posting = id
-	ctx := d.ctx
-	seek := d.f.s.Turn.Seq() < d.firstOwn // an earlier driver may have posted it and died before it said so
-	go func() {
-		r := postResult{turn: id}
-		if platform == nil {
-			r.err = &PlatformError{Kind: FaultGone, Cause: errors.New("this replica does not serve " + d.id.Platform)}
-			d.posted <- r
-			return
+	ctx, seek := d.ctx, d.f.s.Turn.Seq() < d.firstOwn // an earlier driver may have posted it and died before it said so
+	d.begin(func() func() {
+		p := d.posted(ctx, id, seek)
+		return func() {
+			d.posting = ""
+			d.tookPost(p)
 		}
-		for wait := 250 * time.Millisecond; ; wait = min(2*wait, 8*time.Second) {
-			pctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
-			r.ref, r.err = postOnce(pctx, platform, d.id, PostKey(d.id, string(id)), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
-				m := render.Fit(d.viewOf(id), platform.Limits())
-				ref, err := platform.Post(ctx, d.id, key, m)
-				if err == nil {
-					d.drew(m)
-					r.view = m
-				}
-				return ref, err
-			})
-			cancel()
-			seek = true
-			var pe *PlatformError
-			if r.err == nil || ctx.Err() != nil {
-				break
-			}
-			if errors.As(r.err, &pe) {
-				if pe.Refuses() {
-					break
-				}
-				if pe.RetryAfter > 0 {
-					wait = pe.RetryAfter
-				}
-			}
-			d.e.Logger.Warn("could not post a turn's message; trying again", "chat", d.id, "err", r.err)
-			if !pause(ctx, wait) {
-				break
-			}
-		}
-		d.posted <- r
-	}()
+	})
 	return true
 }
+
+// posted posts until it is certain what came of it.
+func (d *driver) posted(ctx context.Context, id turn.TurnID, seek bool) postResult {
+	r, platform := postResult{turn: id}, d.platform()
+	if platform == nil {
+		r.err = &PlatformError{Kind: FaultGone, Cause: errors.New("this replica does not serve " + d.id.Platform)}
+		return r
+	}
+	again := postAgain
+	for failures := 0; ; failures++ {
+		pctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
+		r.ref, r.err = d.postOnce(pctx, string(id), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+			m := render.Fit(d.viewOf(*d.session.Load(), id), platform.Limits())
+			ref, err := platform.Post(ctx, d.id, key, m)
+			if err == nil {
+				d.drew(m)
+				r.view = m
+			}
+			return ref, err
+		})
+		cancel()
+		seek = true
+		pe, _ := errors.AsType[*PlatformError](r.err)
+		if r.err == nil || ctx.Err() != nil || pe.Refuses() {
+			return r
+		}
+		wait := again.Base(failures)
+		if pe != nil && pe.RetryAfter > 0 { // later waits grow from it
+			wait, again.First, failures = pe.RetryAfter, pe.RetryAfter, 0
+		}
+		d.e.Logger.Warn("could not post a turn's message; trying again", "chat", d.id, "err", r.err)
+		if backoff.Wait(ctx, wait) != nil {
+			return r
+		}
+	}
+}
+
+// postAgain is the wait before a message is posted again.
+var postAgain = backoff.Exponential{First: 250 * time.Millisecond, Most: 8 * time.Second}
 
 // holding reports whether the turn's message is held back: something else says that the turn is under way.
 func (d *driver) holding() bool {
@@ -134,18 +132,19 @@ func (d *driver) holding() bool {
 	if !d.e.Now().Before(t.At.Add(d.e.Hold)) {
 		return false
 	}
-	if d.started != t.ID {
-		d.started = t.ID
-		s, can := d.e.Platforms[d.id.Platform].(Starter)
-		d.signed = can && s.Starts(d.id)
+	if d.indicatedTurn != t.ID {
+		d.indicatedTurn = t.ID
+		s, can := d.platform().(Starter)
+		d.indicated = can && s.Starts(d.id)
 	}
-	return d.signed
+	return d.indicated
 }
 
-// postOnce posts, after a look for what an earlier attempt may have made.
-func postOnce(ctx context.Context, p Platform, id chat.ID, key chat.PostKey, seek bool, post func(context.Context, chat.PostKey) (chat.MessageRef, error)) (chat.MessageRef, error) {
-	if s, can := p.(Seeker); can && seek {
-		if ref, found, err := s.Seek(ctx, id, key); err != nil || found {
+// postOnce makes one message of a turn, after a look for what an earlier attempt may have made.
+func (d *driver) postOnce(ctx context.Context, of string, seek bool, post func(context.Context, chat.PostKey) (chat.MessageRef, error)) (chat.MessageRef, error) {
+	key := PostKey(d.id, of)
+	if s, can := d.platform().(Seeker); can && seek {
+		if ref, found, err := s.Seek(ctx, d.id, key); err != nil || found {
 			return ref, err
 		}
 	}
@@ -156,17 +155,6 @@ func postOnce(ctx context.Context, p Platform, id chat.ID, key chat.PostKey, see
 func PostKey(id chat.ID, of string) chat.PostKey {
 	h := sha256.Sum256([]byte(id.String() + "\x00" + of))
 	return chat.PostKey(hex.EncodeToString(h[:12]))
-}
-
-func pause(ctx context.Context, wait time.Duration) bool {
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }
 
 func (d *driver) tookPost(p postResult) {
@@ -183,7 +171,7 @@ func (d *driver) tookPost(p postResult) {
 		}
 	case d.ctx.Err() == nil:
 		d.refused = p.turn
-		d.tookGone(goneMessage{p.turn, p.err})
+		d.tookGone(p.turn, p.err)
 		if t := d.f.s.TurnOf(p.turn); t != nil {
 			d.e.excuse(d.id, t.ID, t.Requester, p.err)
 		}
@@ -192,19 +180,16 @@ func (d *driver) tookPost(p postResult) {
 
 // excuse tells whoever asked, alone, why nothing can be posted where they did: silence is no answer, and in the chat nobody can be told.
 func (e *Engine) excuse(id chat.ID, of turn.TurnID, to chat.User, err error) {
-	pe, ok := errors.AsType[*PlatformError](err)
-	if !ok || pe.Advice == "" {
-		return
-	}
 	p := e.Platforms[to.Platform]
+	pe, _ := errors.AsType[*PlatformError](err)
 	t, can := p.(Teller)
-	if !can {
+	if pe == nil || pe.Advice == "" || !can {
 		return
 	}
 	e.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(e.work, TellWithin)
 		defer cancel()
-		m := render.Message{State: render.Failed, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(text.CannotPost + pe.Advice)}}}}
+		m := noteMessage(render.Failed, render.Plain(text.CannotPost+pe.Advice))
 		if _, err := t.Tell(ctx, to, PostKey(id, string(of)+"/refused"), render.Fit(m, p.Limits())); err != nil {
 			e.Logger.Warn("whoever asked could not be told that nothing can be posted there", "chat", id, "turn", of, "err", err)
 		}
@@ -218,12 +203,13 @@ func (d *driver) askModel(step int) bool {
 		return false
 	}
 	ctx, cancel := context.WithCancel(d.ctx)
-	d.model = &modelRun{cancel}
+	d.model = cancel
 	s := d.f.s
-	go func() {
+	d.begin(func() func() {
 		defer cancel()
-		d.replies <- d.compose(ctx, s, step)
-	}()
+		r := d.compose(ctx, s, step)
+		return func() { d.model, d.reply = nil, &r }
+	})
 	return true
 }
 
@@ -235,12 +221,7 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 			in.err = fmt.Errorf("the model's adapter panicked")
 		}
 	}()
-	specs, faults, err := d.e.Tools.List(ctx)
-	if err != nil {
-		d.e.Logger.Warn("could not list the tools", "err", err)
-	} else {
-		d.e.seen.Store(&specs)
-	}
+	specs, faults := d.e.list(ctx)
 	policy, err := d.ground(ctx, specs)
 	if err != nil {
 		in.err = err
@@ -261,7 +242,7 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		in.faults = append(in.faults, f.Say)
 		notes = append(notes, turn.Utterance{Role: turn.RoleNote, Text: text.NoteFault(f.Say)})
 	}
-	var shown strings.Builder
+	var streamed strings.Builder
 	for try := 0; ; try++ {
 		said, left := talk.Trim(talk.Of(s), d.e.room())
 		size := talk.Tokens(said)
@@ -270,15 +251,12 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 			said = slices.Concat([]turn.Utterance{{Role: turn.RoleNote, Text: text.NoteLeftOut(in.left)}}, said)
 		}
 		in.reply, in.err = d.e.Model.Reply(ctx, said, in.offered, func(x Delta) {
-			shown.WriteString(x.Text)
-			d.live.mu.Lock()
-			d.live.text, d.live.note = shown.String(), x.Note
-			d.live.mu.Unlock()
-			d.touchLive()
+			streamed.WriteString(x.Text)
+			d.live.locked(func() { d.live.text, d.live.note = streamed.String(), x.Note })
+			signal(d.dirty)
 		})
-		var me *ModelError
-		if !errors.As(in.err, &me) || !me.TooLong || try == maxShorter || !d.e.tooLong(size) {
-			in.shown = shown.String()
+		if me, _ := errors.AsType[*ModelError](in.err); me == nil || !me.TooLong || try == maxShorter || !d.e.tooLong(size) {
+			in.streamed = streamed.String()
 			return in
 		}
 	}
@@ -287,8 +265,7 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 // maxShorter is how often a talk that was too long for the model is halved. What is left after that is a sixteenth.
 const maxShorter = 4
 
-// room is about how many tokens of a chat the model takes; 0: all that is kept. It is what the operator says, or less where the model's
-// service refused as much since this process began.
+// room is about how many tokens of a chat the model takes, as the operator says or its service refused since we began; 0: all that is kept.
 func (e *Engine) room() int {
 	if n := int(e.learned.Load()); n > 0 && (e.ContextTokens <= 0 || n < e.ContextTokens) {
 		return n
@@ -299,39 +276,40 @@ func (e *Engine) room() int {
 // tooLong remembers that a talk of so many tokens was refused, and reports whether a shorter one is worth trying.
 func (e *Engine) tooLong(tokens int) bool {
 	const least = 500
-	half := tokens / 2
-	if half < least {
-		return false
-	}
-	for {
-		now := e.learned.Load()
-		if now > 0 && int(now) <= half {
-			return true // somebody else found less
-		}
-		if e.learned.CompareAndSwap(now, int64(half)) {
-			return true
+	half := int64(tokens / 2)
+	for now := e.learned.Load(); half >= least && (now == 0 || now > half); now = e.learned.Load() { // else somebody else found less
+		if e.learned.CompareAndSwap(now, half) {
+			break
 		}
 	}
+	return half >= least
 }
 
 // ground records what servers say and reads the policy, as often as it takes: while the state does not answer, nothing can go on anyway.
 func (d *driver) ground(ctx context.Context, specs []ToolSpec) (permission.Policy, error) {
 	for try := 1; ; try++ {
-		policy, _, err := d.e.policyFor(ctx, specs)
+		rules, err := d.e.rulesWith(ctx, specs)
 		if err == nil {
-			return policy, nil
+			return rules.Policy, nil
 		}
 		if try == 1 {
 			d.e.Logger.Warn("the settings do not answer; the turn waits for them", "chat", d.id, "err", err)
 		}
-		if !pause(ctx, min(time.Duration(try)*100*time.Millisecond, 2*time.Second)) {
+		if backoff.Wait(ctx, min(time.Duration(try)*100*time.Millisecond, 2*time.Second)) != nil {
 			return permission.Policy{}, err
 		}
 	}
 }
 
-func (d *driver) touchLive() {
-	signal(d.dirty)
+// list asks for the tools, and remembers them. Where that fails there are none.
+func (e *Engine) list(ctx context.Context) ([]ToolSpec, []ServerFault) {
+	specs, faults, err := e.Tools.List(ctx)
+	if err != nil {
+		e.Logger.Warn("could not list the tools", "err", err)
+	} else {
+		e.listed.Store(&specs)
+	}
+	return specs, faults
 }
 
 // runTool runs a call whose start is durable and ours.
@@ -342,19 +320,20 @@ func (d *driver) runTool(id turn.CallID, wait time.Duration) bool {
 	}
 	c := t.Call(id)
 	token, err := Consume(d.f.s, id, c.Run)
-	if err != nil || c.Token != d.lease.Load().Token {
-		return false // somebody was first, or it was sent back
-	}
-	if !d.held() {
-		return false // a later holder recovers it
+	if err != nil || c.Token != d.lease.Load().Token || !d.held() {
+		return false // somebody was first, or it was sent back, or a later holder recovers it
 	}
 	d.e.ran.Add(c.ID, c.Run)
 	ctx, cancel := context.WithCancel(d.ctx)
 	d.running = &toolRun{c.Run, cancel}
-	go func() {
+	d.begin(func() func() {
 		defer cancel()
-		d.ran <- d.call(ctx, token, c, wait)
-	}()
+		ev := d.call(ctx, token, c, wait)
+		return func() {
+			d.running = nil
+			d.results = append(d.results, ev)
+		}
+	})
 	return true
 }
 
@@ -366,46 +345,40 @@ func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait
 	defer func() {
 		if r := recover(); r != nil {
 			d.e.Logger.Error("the tools' adapter panicked", "chat", d.id, "panic", r, "stack", string(debug.Stack()))
-			ev = lost(text.ToolBroke())
+			ev = lost(text.ToolBroke)
 		}
 	}()
-	var once sync.Mutex
 	last := time.Time{}
-	token.want = func(ctx context.Context, w turn.Want) (turn.Fill, error) { return d.want(ctx, c, w, wait) }
+	token.elicit = func(ctx context.Context, w turn.Want) (turn.Fill, error) { return d.elicit(ctx, c, w, wait) }
 	res, err := d.e.Tools.Call(InChat(ctx, d.id), token, func(p turn.Progress) {
-		d.live.mu.Lock()
-		if d.live.progress == nil {
-			d.live.progress = map[turn.CallID]turn.Progress{}
-		}
-		d.live.progress[c.ID] = p
-		d.live.mu.Unlock()
-		once.Lock()
-		defer once.Unlock()
-		if now := time.Now(); now.Sub(last) > 50*time.Millisecond {
-			last = now
-			d.touchLive()
-		}
+		d.live.locked(func() {
+			d.live.progress[c.ID] = p
+			if now := time.Now(); now.Sub(last) > 50*time.Millisecond {
+				last = now
+				signal(d.dirty)
+			}
+		})
 	})
-	d.live.mu.Lock()
-	delete(d.live.progress, c.ID)
-	d.live.mu.Unlock()
-	switch {
-	case err == nil:
+	d.live.locked(func() { delete(d.live.progress, c.ID) })
+	if err == nil {
 		return turn.Finished{Call: c.ID, Run: c.Run, Result: res}
-	case errors.Is(err, ErrNotRun):
-		return turn.Finished{Call: c.ID, Run: c.Run, Result: turn.Result{Text: sentence(err), IsError: true}}
 	}
-	return lost(sentence(err))
+	say := strings.TrimSpace(err.Error()) // tool adapters write errors for people and models
+	if errors.Is(err, ErrNotRun) {
+		return turn.Finished{Call: c.ID, Run: c.Run, Result: turn.Result{Text: say, IsError: true}}
+	}
+	return lost(say)
 }
 
-// sentence is an error's own words: tool adapters write them for people and models.
-func sentence(err error) string { return strings.TrimSpace(err.Error()) }
+type chatKey struct{}
 
-// undurable settles a start that is on record but not sure to survive: it certainly did not run.
-func (d *driver) undurable(p plan) {
-	for _, k := range p.events {
-		if ev, ok := k.Event.(turn.Started); ok {
-			d.results = append(d.results, turn.Finished{Call: ev.Call, Run: ev.Run, Result: turn.Result{Text: text.ResultNotDurable(), IsError: true}})
-		}
-	}
+// InChat marks a context as that of a chat's call.
+func InChat(ctx context.Context, id chat.ID) context.Context {
+	return context.WithValue(ctx, chatKey{}, id)
+}
+
+// ChatOf is the chat whose call a context belongs to: for tools in this process that keep chats apart.
+func ChatOf(ctx context.Context) (id chat.ID, ok bool) {
+	id, ok = ctx.Value(chatKey{}).(chat.ID)
+	return id, ok
 }

@@ -10,29 +10,28 @@ import (
 	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 )
 
-// noteResult is what came of one message beside the turn's one: facts to record.
-type noteResult struct{ events []turn.Event }
-
-func (d *driver) tookNote(n noteResult) {
-	d.postingNote = false
-	d.shown = append(d.shown, n.events...)
-}
-
 // maxNoteTries bounds the attempts at what is only a courtesy.
 const maxNoteTries = 5
 
-// note begins one message beside the turn's one, or its removal.
+// note begins one message beside the turn's one, or its removal. What it brings are facts to record.
 func (d *driver) note(c turn.Command) bool {
-	a, can := d.e.Platforms[d.id.Platform].(Annotator)
+	a, can := d.platform().(Annotator)
 	if !can || d.postingNote || d.e.isStopping() {
 		return false
 	}
 	s := d.f.s
+	fact := func(ev turn.Event, done bool) (events []turn.Event) {
+		if done {
+			events = append(events, ev)
+		}
+		return events
+	}
 	var do func(context.Context) []turn.Event
 	switch c := c.(type) {
 	case turn.Nudge:
@@ -42,29 +41,22 @@ func (d *driver) note(c turn.Command) bool {
 		}
 		do = func(ctx context.Context) []turn.Event {
 			ref, done := d.annotate(ctx, a, s, c.Turn, c.Slot, m, true)
-			if !done {
-				return nil
-			}
-			return []turn.Event{turn.Posted{Turn: c.Turn, Slot: c.Slot, Message: ref}}
+			return fact(turn.Posted{Turn: c.Turn, Slot: c.Slot, Message: ref}, done)
 		}
 	case turn.Remove:
 		do = func(ctx context.Context) []turn.Event {
-			_, done := d.trying(ctx, "take a note away", func(ctx context.Context) (chat.MessageRef, error) { return "", a.Remove(ctx, d.id, c.Message) })
-			if !done {
-				return nil
-			}
-			return []turn.Event{turn.Removed{Turn: c.Turn, Slot: c.Slot}}
+			_, done := d.trying(ctx, "take a note away", func(ctx context.Context) (chat.MessageRef, error) {
+				return "", a.Remove(ctx, d.id, c.Message)
+			})
+			return fact(turn.Removed{Turn: c.Turn, Slot: c.Slot}, done)
 		}
 	case turn.Point:
+		m := noteMessage(card.View(s, s.TurnOf(c.Turn), card.Live{}).State, render.Plain(text.GoesOnBelow))
 		do = func(ctx context.Context) []turn.Event {
 			_, done := d.trying(ctx, "let a message point at the next", func(ctx context.Context) (chat.MessageRef, error) {
-				m := render.Message{State: card.View(s, s.TurnOf(c.Turn), card.Live{}).State, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(text.GoesOnBelow)}}}}
-				return "", d.e.Platforms[d.id.Platform].Edit(ctx, d.id, c.Message, m, Final)
+				return "", d.platform().Edit(ctx, d.id, c.Message, m, Final)
 			})
-			if !done {
-				return nil
-			}
-			return []turn.Event{turn.Removed{Turn: c.Turn, Slot: c.Slot}}
+			return fact(turn.Removed{Turn: c.Turn, Slot: c.Slot}, done)
 		}
 	case turn.Continue:
 		do = func(ctx context.Context) []turn.Event { return d.continued(ctx, a, s, c.Turn) }
@@ -73,30 +65,42 @@ func (d *driver) note(c turn.Command) bool {
 	}
 	d.postingNote = true
 	ctx := d.ctx
-	go func() { d.noted <- noteResult{do(ctx)} }()
+	d.begin(func() func() {
+		events := do(ctx)
+		return func() {
+			d.postingNote = false
+			d.shown = append(d.shown, events...)
+		}
+	})
 	return true
+}
+
+// noteMessage is a message of one line.
+func noteMessage(state render.State, line ...render.Span) render.Message {
+	return render.Message{State: state, Blocks: []render.Block{render.Note{Line: line}}}
 }
 
 // annotate posts one message beside the turn's one. done is false when the lease or the process ended first: whoever drives
 // next looks whether it is there. An empty reference says that the platform does not take it.
 func (d *driver) annotate(ctx context.Context, a Annotator, s turn.Session, id turn.TurnID, slot string, m render.Message, link bool) (ref chat.MessageRef, done bool) {
-	t, p := s.TurnOf(id), d.e.Platforms[d.id.Platform]
-	return d.placed(ctx, p, id, slot, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
-		return a.Annotate(ctx, d.id, t.Shown, key, render.Fit(m, p.Limits()), link)
+	return d.placed(ctx, id, slot, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+		return a.Annotate(ctx, d.id, s.TurnOf(id).Shown, key, render.Fit(m, d.platform().Limits()), link)
 	})
 }
 
 // placed puts one message beside the turn's one, once.
-func (d *driver) placed(ctx context.Context, p Platform, id turn.TurnID, slot string, post func(context.Context, chat.PostKey) (chat.MessageRef, error)) (ref chat.MessageRef, done bool) {
+func (d *driver) placed(ctx context.Context, id turn.TurnID, slot string, post func(context.Context, chat.PostKey) (chat.MessageRef, error)) (ref chat.MessageRef, done bool) {
 	const seek = true // these are rare, and a second copy would be noise
 	return d.trying(ctx, "post beside a turn's message", func(ctx context.Context) (chat.MessageRef, error) {
-		return postOnce(ctx, p, d.id, PostKey(d.id, string(id)+"/"+slot), seek, post)
+		return d.postOnce(ctx, string(id)+"/"+slot, seek, post)
 	})
 }
 
+// noteAgain is the wait before what is only a courtesy is tried again.
+var noteAgain = backoff.Exponential{First: 250 * time.Millisecond}
+
 // trying repeats what may fail for a while. done is false when ctx ended before anything was certain.
 func (d *driver) trying(ctx context.Context, what string, do func(context.Context) (chat.MessageRef, error)) (ref chat.MessageRef, done bool) {
-	wait := 250 * time.Millisecond
 	for try := 1; ; try++ {
 		tctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
 		ref, err := do(tctx)
@@ -107,17 +111,16 @@ func (d *driver) trying(ctx context.Context, what string, do func(context.Contex
 		if ctx.Err() != nil {
 			return "", false
 		}
-		var pe *PlatformError
-		if errors.As(err, &pe); pe.Refuses() || try >= maxNoteTries {
+		pe, _ := errors.AsType[*PlatformError](err)
+		if pe.Refuses() || try >= maxNoteTries {
 			d.e.Logger.Warn("could not "+what+"; going on without", "chat", d.id, "err", err)
 			return "", true
 		}
-		next := wait
+		wait := noteAgain.Base(try - 1)
 		if pe != nil && pe.Kind == FaultBusy && pe.RetryAfter > 0 {
-			next = pe.RetryAfter
+			wait = pe.RetryAfter
 		}
-		wait *= 2
-		if !pause(ctx, next) {
+		if backoff.Wait(ctx, wait) != nil {
 			return "", false
 		}
 	}
@@ -148,7 +151,7 @@ func (d *driver) nudge(s turn.Session, ask turn.AskID) (m render.Message, ok boo
 	tool, _ := text.Visible(first.Tool.Name)
 	server, _ := text.Visible(first.Tool.Server)
 	line = append(line, render.Plain(text.NudgeLine(tool, server, len(waits)-1)))
-	return render.Message{State: render.Waiting, Blocks: []render.Block{render.Note{Line: line}}}, true
+	return noteMessage(render.Waiting, line...), true
 }
 
 // maxParts is how many messages a long answer goes on in where a file can hold the rest: more than that is read nowhere.
@@ -157,37 +160,32 @@ const maxParts = 3
 // continued posts what of a long answer the turn's message has no room for, part by part; each is recorded with the last.
 func (d *driver) continued(ctx context.Context, a Annotator, s turn.Session, id turn.TurnID) []turn.Event {
 	t := s.TurnOf(id)
-	limits := d.e.Platforms[d.id.Platform].Limits()
 	var out []turn.Event
 	view := card.View(s, t, card.Live{})
-	parts := render.Rest(view, limits)
+	parts := render.Rest(view, d.platform().Limits())
 	files, filed := a.(Attacher)
 	for i, part := range parts {
 		slot := fmt.Sprintf("%s-%d", turn.RestDone, i)
-		if filed && i == maxParts && len(parts) > maxParts+1 {
-			ref, done := d.attached(ctx, files, s, id, slot)
-			if !done {
-				return out
-			}
-			out = append(out, turn.Posted{Turn: id, Slot: slot, Message: ref})
-			break
+		var ref chat.MessageRef
+		var done bool
+		last := filed && i == maxParts && len(parts) > maxParts+1
+		if last { // all of it, as a file
+			file := File{Name: "answer.md", Type: "text/markdown; charset=utf-8", Data: []byte(t.Answer())}
+			ref, done = d.placed(ctx, id, slot, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+				return files.Attach(ctx, d.id, t.Shown, key, noteMessage(render.Done, render.Plain(text.GoesOnInFile)), file)
+			})
+		} else {
+			m := noteMessage(render.Done, render.Plain(text.Continued))
+			m.Hosts, m.Blocks = view.Hosts, append(m.Blocks, render.Text{Markdown: part})
+			ref, done = d.annotate(ctx, a, s, id, slot, m, false)
 		}
-		m := render.Message{State: render.Done, Hosts: view.Hosts, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(text.Continued)}}, render.Text{Markdown: part}}}
-		ref, done := d.annotate(ctx, a, s, id, slot, m, false)
 		if !done {
 			return out
 		}
 		out = append(out, turn.Posted{Turn: id, Slot: slot, Message: ref})
+		if last {
+			break
+		}
 	}
 	return append(out, turn.Posted{Turn: id, Slot: turn.RestDone})
-}
-
-// attached posts all of a long answer as a file.
-func (d *driver) attached(ctx context.Context, a Attacher, s turn.Session, id turn.TurnID, slot string) (ref chat.MessageRef, done bool) {
-	t, p := s.TurnOf(id), d.e.Platforms[d.id.Platform]
-	file := File{Name: "answer.md", Type: "text/markdown; charset=utf-8", Data: []byte(t.Answer())}
-	m := render.Message{State: render.Done, Blocks: []render.Block{render.Note{Line: render.Line{render.Plain(text.GoesOnInFile)}}}}
-	return d.placed(ctx, p, id, slot, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
-		return a.Attach(ctx, d.id, t.Shown, key, m, file)
-	})
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// Decide is the one way a person's choice enters the log: buttons, forms, commands and the HTTP API all come
-// through here. It returns what is recorded, or a *decision.Refusal, or an error that says that nothing is known to be recorded.
+// Decide is the one way a person's choice enters the log. It returns what is recorded, or a *decision.Refusal, or that nobody knows.
 func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]decision.Outcome, error) {
 	if in.Choice == chat.Accept {
 		return nil, e.acceptTools(ctx, in)
@@ -54,10 +53,10 @@ func (e *Engine) judge(ctx context.Context, policy permission.Policy) decision.J
 			return judged(specs), err
 		},
 		Check: func(tool permission.Tool, args json.RawMessage) (unchecked bool, err error) {
-			if err := e.Tools.Check(ctx, tool, args); !errors.Is(err, ErrUnchecked) {
-				return false, err
+			if err = e.Tools.Check(ctx, tool, args); errors.Is(err, ErrUnchecked) {
+				return true, nil
 			}
-			return true, nil
+			return false, err
 		},
 	}
 }
@@ -80,70 +79,59 @@ func judged(specs []ToolSpec) []decision.Tool {
 func (e *Engine) choose(ctx context.Context, by chat.Envelope, build func(turn.Session) ([]turn.Event, error)) (fold, []turn.Event, time.Time, error) {
 	claim, leave := e.enter()
 	defer leave()
-	f, err := e.cached(ctx, by.Chat)
-	if err != nil {
-		return fold{}, nil, time.Time{}, err
-	}
-	fresh := false
 	op := opOf(by)
-	for try := 0; ; try++ {
+	f, err := e.cached(ctx, by.Chat)
+	for try, fresh := 0, false; err == nil; {
 		if slices.Contains(f.s.Clicks, string(op)) {
 			return f, nil, time.Time{}, nil
 		}
-		events, err := build(f.s)
-		if (err != nil || len(events) == 0) && !fresh {
-			// What we know may be old. Look before refusing anybody.
-			if f, err = e.refresh(ctx, by.Chat); err != nil {
-				return fold{}, nil, time.Time{}, err
+		events, refusal := build(f.s)
+		if refusal != nil || len(events) == 0 {
+			if fresh {
+				return f, nil, time.Time{}, refusal
 			}
+			f, err = e.refresh(ctx, by.Chat) // what we know may be old: look before refusing anybody
 			fresh = true
 			continue
 		}
-		if err != nil || len(events) == 0 {
-			return f, nil, time.Time{}, err
+		w := Write{Chat: by.Chat, Known: f.head, Claim: claim, Events: keyed(op, events)}
+		if err = e.checkDurable(ctx, w.Events); err != nil {
+			break
 		}
-		w := Write{Chat: by.Chat, Known: f.head, Claim: claim}
-		choices := 0
-		for _, ev := range events {
-			at := op + "#seen" // the delivery's own name is the choice's
-			if ev.Class() == turn.Choice {
-				at, choices = opPart(op, choices), choices+1
-			}
-			w.Events = append(w.Events, Keyed{at, ev})
+		got, refused := e.append(ctx, w)
+		if refused != nil && (try == 50 || !errors.Is(refused, ErrStale) && !errors.Is(refused, ErrRewound)) {
+			err = refused
+			break
 		}
-		if err := e.checkDurable(ctx, w.Events); err != nil {
-			return fold{}, nil, time.Time{}, err
-		}
-		got, err := e.append(ctx, w)
-		switch {
-		case err == nil:
-			f, err = e.applyWritten(ctx, by.Chat, f, got)
+		f, err = e.applyWritten(ctx, by.Chat, f, got, refused)
+		if refused == nil {
 			if got.Repeated && slices.Contains(f.s.Clicks, string(op)) {
 				events = nil
 			}
 			return f, events, entryOf(got.Entries, w.Events[0].Op).At, err
-		case errors.Is(err, ErrStale) && try < 50:
-			if f, err = e.applyWritten(ctx, by.Chat, f, got); err != nil {
-				return fold{}, nil, time.Time{}, err
-			}
-			fresh = true
-		case errors.Is(err, ErrRewound) && try < 50:
-			if f, err = e.reload(ctx, by.Chat); err != nil {
-				return fold{}, nil, time.Time{}, err
-			}
-			fresh = true
-		default:
-			return fold{}, nil, time.Time{}, err
 		}
+		try, fresh = try+1, true
 	}
+	return fold{}, nil, time.Time{}, err
+}
+
+// keyed names the events of a choice: the delivery's own name is the choice's.
+func keyed(op OpID, events []turn.Event) (out []Keyed) {
+	choices := 0
+	for _, ev := range events {
+		at := op + "#seen"
+		if turn.ClassOf(ev) == turn.Choice {
+			at, choices = opPart(op, choices), choices+1
+		}
+		out = append(out, Keyed{at, ev})
+	}
+	return out
 }
 
 // entryOf is the entry that an operation brought; the zero entry where it is not among them.
 func entryOf(entries []turn.Entry, op OpID) turn.Entry {
-	for _, x := range entries {
-		if x.Op == string(op) {
-			return x
-		}
+	if i := slices.IndexFunc(entries, func(x turn.Entry) bool { return x.Op == string(op) }); i >= 0 {
+		return entries[i]
 	}
 	return turn.Entry{}
 }
@@ -173,6 +161,7 @@ func opPart(op OpID, i int) OpID {
 // that fails, or is full, the decision stands, and the person is told that it was not remembered.
 func (e *Engine) remember(ctx context.Context, s turn.Session, in chat.Clicked, done []decision.Outcome) {
 	var changes []permission.Change
+	var tools []permission.Tool
 	for _, o := range done {
 		c, _, _ := s.FindAsk(o.Ask) // nobody ticked what is not there
 		if c.Ticked == nil || c.Ticked.User != in.User || c.By != in.User || !(turn.Allows(o.Choice) || o.Choice == chat.Deny) {
@@ -183,7 +172,7 @@ func (e *Engine) remember(ctx context.Context, s turn.Session, in chat.Clicked, 
 			given = &s.Grants[i]
 		}
 		keep := decision.Remembered(c, in, o.Choice, given)
-		changes = append(changes, permission.Change{Remember: &keep})
+		changes, tools = append(changes, keep), append(tools, keep.Tool)
 	}
 	if len(changes) == 0 {
 		return
@@ -191,12 +180,12 @@ func (e *Engine) remember(ctx context.Context, s turn.Session, in chat.Clicked, 
 	env := in.Envelope
 	env.Delivery = chat.Delivery("remember:" + string(opOf(in.Envelope)))
 	now, err := e.Change(ctx, env, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) { return changes, nil })
-	kept := now.Of(in.User) // none where it failed; what there was no room for was left out, which is no error
-	if slices.ContainsFunc(changes, func(c permission.Change) bool {
-		return !slices.ContainsFunc(kept, func(r permission.Remembered) bool { return r.Tool == c.Remember.Tool })
+	standing := now.Of(in.User) // none where it failed; what there was no room for was left out, which is no error
+	if slices.ContainsFunc(tools, func(t permission.Tool) bool {
+		return !slices.ContainsFunc(standing, func(r permission.Remembered) bool { return r.Tool == t })
 	}) {
 		e.Logger.Warn("a choice could not be remembered", "chat", in.Chat, "err", err)
-		e.tell(ctx, in.Envelope, text.NotRemembered())
+		e.tell(ctx, in.Envelope, text.NotRemembered)
 	}
 }
 
@@ -209,11 +198,11 @@ func (e *Engine) forget(ctx context.Context, in chat.Clicked) {
 	env := in.Envelope
 	env.Delivery = chat.Delivery("forget:" + string(opOf(in.Envelope)))
 	_, err := e.Change(ctx, env, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
-		return []permission.Change{{Forget: decision.RememberedID(turn.AskID(in.Token))}}, nil // nothing, where nothing was
+		return []permission.Change{permission.Forget(decision.RememberedID(turn.AskID(in.Token)))}, nil // nothing, where nothing was
 	})
 	if err != nil && !errors.Is(err, ErrUnchanged) {
 		e.Logger.Warn("what was remembered with an undone decision could not be taken back", "chat", in.Chat, "err", err)
-		e.tell(ctx, in.Envelope, text.NotForgotten())
+		e.tell(ctx, in.Envelope, text.NotForgotten)
 	}
 }
 
@@ -221,7 +210,7 @@ func (e *Engine) forget(ctx context.Context, in chat.Clicked) {
 func (e *Engine) acceptTools(ctx context.Context, in chat.Clicked) error {
 	_, err := e.Change(ctx, in.Envelope, "", func(p permission.Policy, s permission.Settings) ([]permission.Change, error) {
 		if !p.IsAdmin(in.User) {
-			return nil, notAdmin(p)
+			return nil, OnlyForAdmins(text.OnlyAdmins, p)
 		}
 		for _, server := range s.Servers() {
 			if s.InstallToken(server) != in.Token {
@@ -230,19 +219,19 @@ func (e *Engine) acceptTools(ctx context.Context, in chat.Clicked) error {
 			var changes []permission.Change
 			for _, pin := range s.Pins {
 				if pin.Tool.Server == server {
-					changes = append(changes, permission.Change{Accept: &pin.Tool})
+					changes = append(changes, permission.Accept(pin.Tool))
 				}
 			}
 			return changes, nil
 		}
-		return nil, &decision.Refusal{Code: decision.RefusedUnknown, Say: text.InstallChanged()}
+		return nil, &decision.Refusal{Code: decision.RefusedUnknown, Say: text.InstallChanged}
 	})
 	switch {
 	case errors.Is(err, ErrUnchanged):
-		return &decision.Refusal{Code: decision.RefusedDecided, Say: text.InstallAccepted()}
+		return &decision.Refusal{Code: decision.RefusedDecided, Say: text.InstallAccepted}
 	case err != nil:
 		return err
 	}
-	e.tell(ctx, in.Envelope, text.InstallAccepted())
+	e.tell(ctx, in.Envelope, text.InstallAccepted)
 	return nil
 }

@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -12,16 +14,15 @@ import (
 
 	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 )
 
-// driver does what one chat is owed, while it holds the chat's lease. One goroutine (run) owns the fold; model
-// calls, tool runs and posts are activities of their own goroutines that report back to it.
-//
-// Its step is always the same: plan (what Next says, decided purely, several events at a time) → record (one
-// append) → act (start what was recorded).
+// driver does what one chat is owed, while it holds the chat's lease. One goroutine (run) owns the fold; model calls, tool runs and posts
+// are activities that report back to it. Its step is always the same: plan (what Next says, several events at a time) → record (one append)
+// → act (start what was recorded).
 type driver struct {
 	e    *Engine // never changes, nor does id
 	id   chat.ID
@@ -33,7 +34,9 @@ type driver struct {
 	activities
 	reports
 
-	editors map[turn.TurnID]*editor // by the turn whose message each keeps; run's alone
+	editors  map[turn.TurnID]*editor // by the turn whose message each keeps; run's alone
+	reposted turn.Shown              // a message that was posted anew, until the log knows; run's alone
+	flushBy  time.Time               // while the engine stops: how long edits are waited for
 }
 
 // chatLease is the right to drive the chat. Whoever renews, edits or runs a tool reads it.
@@ -41,7 +44,6 @@ type chatLease struct {
 	ctx           context.Context // ends when the lease is lost or the engine is cut; run makes a new one with each lease
 	cancel        context.CancelFunc
 	lease         atomic.Pointer[Lease] // written by run and by renew
-	lost          atomic.Bool           // written by whoever notices it
 	releasedToken uint64                // token of the lease that run gave back last; read by Engine.retire, from run
 
 	nextMu       sync.Mutex
@@ -60,10 +62,10 @@ type progress struct {
 	at       Head                 // where the log stood when the lease was given
 	firstOwn uint64               // turns opened by entries from this one on were posted by nobody but this driver
 
-	started turn.TurnID // the turn of which the platform was told that it begins
-	signed  bool        // and which people see of it
-	blank   turn.TurnID // the turn whose message was posted without words
-	refused turn.TurnID // the turn whose message the platform does not take
+	indicatedTurn turn.TurnID // the turn of which the platform was told that it begins
+	indicated     bool        // and which people see of it
+	blank         turn.TurnID // the turn whose message was posted without words
+	refused       turn.TurnID // the turn whose message the platform does not take
 }
 
 // inputs are what the next plan brings into the log, each until it is recorded or no longer fits. run writes and reads them.
@@ -71,30 +73,36 @@ type inputs struct {
 	reply   *replyInput
 	results []turn.Event
 	shown   []turn.Event
-	waiting map[turn.AskID]wantInput // what servers want of people, until it is answered
+	waiting map[turn.AskID]elicitation // what servers ask people for, until it is answered
 }
 
 // activities are what is under way, each in a goroutine of its own that reports once. run writes and reads them.
 type activities struct {
-	model       *modelRun
+	underWay    int                // how many there are
+	model       context.CancelFunc // ends the reply that is being written; nil: none is
 	running     *toolRun
 	posting     turn.TurnID
 	postingNote bool
 	locks       sync.Map // run → its lock, which the run's own goroutines take
 }
 
-// reports are what activities, editors and the engine tell run. Only run reads them. One that has room for one is never waited for: there
-// is one activity of its kind.
+// reports are what activities and the engine tell run. Only run reads them.
 type reports struct {
 	logMoved chan struct{} // the log may have moved
 	dirty    chan struct{} // something streamed
-	drawn    chan struct{} // an editor owes nothing any more
-	replies  chan replyInput
-	ran      chan turn.Event
-	posted   chan postResult
-	noted    chan noteResult
-	goneCh   chan goneMessage
-	wants    chan wantInput // without room: whoever wants something waits until it is taken
+	came     chan func()   // what is to be done with what came of an activity; without room: whoever sends waits until it is taken
+}
+
+// begin starts an activity. What it returns is done by run, once.
+func (d *driver) begin(activity func() (report func())) {
+	d.underWay++
+	go func() {
+		report := activity()
+		d.came <- func() {
+			d.underWay--
+			report()
+		}
+	}()
 }
 
 // liveState is what streams: shown, never stored.
@@ -103,34 +111,31 @@ type liveState struct {
 	text     string
 	note     string
 	progress map[turn.CallID]turn.Progress
-	kept     map[turn.TurnID]turn.Session // the last session that knew a turn whose editor still owes something
-	drawn    map[turn.AskID]time.Time     // asks whose cards stand there, and until when they say; the log does not know yet
-	moved    turn.Shown                   // a message that was posted anew, likewise
+	drawn    map[turn.AskID]time.Time // asks whose cards stand there, and until when they say; the log does not know yet
+}
+
+// locked changes what streams.
+func (l *liveState) locked(change func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change()
 }
 
 func (l *liveState) get(now time.Time) card.Live {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := map[turn.CallID]turn.Progress{}
-	for k, v := range l.progress {
-		p[k] = v
-	}
-	return card.Live{Text: l.text, Note: l.note, Progress: p, Now: now, Drawn: maps.Clone(l.drawn)}
+	return card.Live{Text: l.text, Note: l.note, Progress: maps.Clone(l.progress), Now: now, Drawn: maps.Clone(l.drawn)}
 }
 
 // drew says that a message stands as it is here.
 func (d *driver) drew(m render.Message) {
-	d.live.mu.Lock()
-	for _, b := range m.Blocks {
-		if a, ok := b.(render.Ask); ok {
-			if d.live.drawn == nil {
-				d.live.drawn = map[turn.AskID]time.Time{}
+	d.live.locked(func() {
+		for _, b := range m.Blocks {
+			if a, ok := b.(render.Ask); ok {
+				d.live.drawn[turn.AskID(a.Token)] = a.Expires
 			}
-			d.live.drawn[turn.AskID(a.Token)] = a.Expires
 		}
-	}
-	d.live.mu.Unlock()
-	d.signalDrawn()
+	})
 }
 
 // showing is what stands there for people to see without its being on record: the cards of asks, a message that was posted anew.
@@ -138,7 +143,7 @@ func (d *driver) showing(s turn.Session) (ev turn.Shown, news bool) {
 	d.live.mu.Lock()
 	defer d.live.mu.Unlock()
 	ev.Turn = turnID(s)
-	if m := d.live.moved; s.Turn != nil && m.Turn == ev.Turn && m.From == s.Turn.Shown {
+	if m := d.reposted; s.Turn != nil && m.Turn == ev.Turn && m.From == s.Turn.Shown {
 		ev = m
 	}
 	for _, w := range turn.Waits(s) {
@@ -163,29 +168,16 @@ func (d *driver) unseen(m render.Message) turn.AskID {
 	return ""
 }
 
-// repost posts the message of a turn once more, below: to edit a question into the one that stands would take too long.
-func (d *driver) repost(ctx context.Context, id turn.TurnID, from chat.MessageRef, m render.Message) (chat.MessageRef, error) {
-	p := d.e.Platforms[d.id.Platform]
-	const seek = true // an earlier driver may have died on it
-	ref, err := postOnce(ctx, p, d.id, PostKey(d.id, string(id)+"/anew-"+string(d.unseen(m))), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
-		return p.Post(ctx, d.id, key, m)
-	})
-	if err == nil {
-		d.live.mu.Lock()
-		d.live.moved = turn.Shown{Turn: id, Message: ref, From: from}
-		d.live.mu.Unlock()
-	}
-	return ref, err
-}
+// platform is the chat's; nil where this replica does not serve it.
+func (d *driver) platform() Platform { return d.e.Platforms[d.id.Platform] }
 
-func newDriver(e *Engine, l Lease, at Head, own uint64) *driver {
+func newDriver(e *Engine, l Lease, at Head, first uint64) *driver {
 	d := &driver{
 		e: e, id: l.Chat, editors: map[turn.TurnID]*editor{},
-		progress: progress{at: at, firstOwn: own, fresh: map[turn.CallID]bool{}}, inputs: inputs{waiting: map[turn.AskID]wantInput{}},
+		live:     liveState{progress: map[turn.CallID]turn.Progress{}, drawn: map[turn.AskID]time.Time{}},
+		progress: progress{at: at, firstOwn: first, fresh: map[turn.CallID]bool{}}, inputs: inputs{waiting: map[turn.AskID]elicitation{}},
 		reports: reports{
-			logMoved: make(chan struct{}, 1), dirty: make(chan struct{}, 1), drawn: make(chan struct{}, 1),
-			replies: make(chan replyInput, 1), ran: make(chan turn.Event, 1), posted: make(chan postResult, 1), noted: make(chan noteResult, 1),
-			goneCh: make(chan goneMessage, 8), wants: make(chan wantInput),
+			logMoved: make(chan struct{}, 1), dirty: make(chan struct{}, 1), came: make(chan func()),
 		},
 	}
 	d.ctx, d.cancel = context.WithCancel(e.work)
@@ -201,34 +193,27 @@ func signal(ch chan<- struct{}) {
 	}
 }
 
-// notify tells the driver that the log may have moved.
-func (d *driver) notify() {
+// handOver gives the driver a lease that was claimed while this driver still runs. Replies may overtake each other: the newest lease counts.
+func (d *driver) handOver(l Lease, first uint64) {
+	d.nextMu.Lock()
+	if d.next == nil || l.Token >= d.next.Token {
+		d.next, d.nextFirstOwn = &l, first
+	}
+	d.nextMu.Unlock()
 	signal(d.logMoved)
 }
 
-// handOver gives the driver a lease that was claimed while this driver still runs. Replies may overtake each other: the newest lease counts.
-func (d *driver) handOver(l Lease, own uint64) {
-	d.nextMu.Lock()
-	if d.next == nil || l.Token >= d.next.Token {
-		d.next, d.nextFirstOwn = &l, own
-	}
-	d.nextMu.Unlock()
-	d.notify()
-}
-
-func (d *driver) takeNext() (Lease, bool) {
+func (d *driver) takeNext() (l Lease, ok bool) {
 	d.nextMu.Lock()
 	defer d.nextMu.Unlock()
-	l := d.next
-	d.next = nil
-	if l == nil {
-		return Lease{}, false
+	if d.next != nil {
+		l, ok, d.next = *d.next, true, nil
 	}
-	return *l, true
+	return l, ok
 }
 
 // held reports by this process's monotonic clock whether the lease still holds.
-func (d *driver) held() bool { return !d.lost.Load() && time.Now().Before(d.lease.Load().Until) }
+func (d *driver) held() bool { return d.ctx.Err() == nil && time.Now().Before(d.lease.Load().Until) }
 
 func (d *driver) run() {
 	for {
@@ -238,7 +223,6 @@ func (d *driver) run() {
 		if !again {
 			return
 		}
-		d.lost.Store(false)
 		if next.Token != d.lease.Load().Token { // the same lease: nobody else drove in between
 			d.nextMu.Lock()
 			d.firstOwn = d.nextFirstOwn
@@ -251,7 +235,6 @@ func (d *driver) run() {
 
 // drive holds the lease until the chat owes nothing, and returns when it is due again.
 func (d *driver) drive() (wake time.Time) {
-	defer d.cancel()
 	defer func() {
 		if r := recover(); r != nil { // the lease lapses; after some lapses the turn is ended
 			d.e.Logger.Error("driving a chat panicked", "chat", d.id, "panic", r, "stack", string(debug.Stack()))
@@ -262,61 +245,63 @@ func (d *driver) drive() (wake time.Time) {
 	go func() { defer close(renewed); d.renew() }()
 	defer func() { d.cancel(); <-renewed }()
 
-	// Who holds the lease all the while knows everything that was begun; who takes it up after a restart of the store may not.
-	d.since = d.e.restarted()
-	f, known := d.e.sessions.get(d.id)
-	var err error
-	if !known || d.at.Seq == 0 || f.head != d.at {
-		f, err = d.e.refresh(d.ctx, d.id)
-	}
-	d.at = Head{}
-	if d.firstOwn == 0 {
-		d.firstOwn = f.head.Seq + 1
-	}
-	if err != nil {
+	if err := d.takeUp(); err != nil {
 		d.complain(err)
 		return time.Time{}
 	}
-	d.setFold(f)
-	d.paint(Decision) // a new holder repaints first
-	failures := 0
-	for d.ctx.Err() == nil && d.held() {
+	for failures := 0; d.held(); {
 		moved, err := d.step()
-		if err != nil {
-			if errors.Is(err, ErrFenced) {
-				d.lose()
-				return time.Time{}
-			}
-			if errors.Is(err, ErrVersion) {
-				d.complain(err)
-				return time.Time{}
-			}
+		switch {
+		case err == nil:
+			failures = 0
+		case errors.Is(err, ErrFenced):
+			d.lose()
+			return time.Time{}
+		case errors.Is(err, ErrVersion):
+			d.complain(err)
+			return time.Time{}
+		default:
 			failures++
 			d.e.Logger.Warn("a step of a chat failed; trying again", "chat", d.id, "err", err)
-			if !pause(d.ctx, min(time.Duration(failures)*200*time.Millisecond, 2*time.Second)) {
+			if backoff.Wait(d.ctx, min(time.Duration(failures)*200*time.Millisecond, 2*time.Second)) != nil {
 				return time.Time{}
 			}
 			continue
 		}
-		failures = 0
 		if moved {
+			d.flushBy = time.Time{}
 			continue
 		}
+		d.drawDue()
 		if d.busy() || d.drawing() {
 			d.wait()
 			continue
-		}
-		select {
-		case g := <-d.goneCh:
-			d.tookGone(g)
-			continue
-		default:
 		}
 		if wake, done := d.release(); done {
 			return wake
 		}
 	}
 	return time.Time{}
+}
+
+// takeUp reads the chat, where it is not known already, and repaints what another holder may have left.
+func (d *driver) takeUp() error {
+	// Who holds the lease all the while knows everything that was begun; who takes it up after a restart of the store may not.
+	d.since = d.e.restarted()
+	f, cached := d.e.sessions.get(d.id)
+	if !cached || d.at.Seq == 0 || f.head != d.at {
+		var err error
+		if f, err = d.e.refresh(d.ctx, d.id); err != nil {
+			return err
+		}
+	}
+	d.at = Head{}
+	if d.firstOwn == 0 {
+		d.firstOwn = f.head.Seq + 1
+	}
+	d.setFold(f)
+	d.paint(Decision)
+	return nil
 }
 
 func (d *driver) complain(err error) {
@@ -327,28 +312,23 @@ func (d *driver) setFold(f fold) {
 	before := d.f.s
 	d.f = f
 	s := f.s
-	d.live.mu.Lock()
-	for id := range d.editors { // a message whose last edit still waits outlives its turn in the session
+	for id, ed := range d.editors { // a message whose last edit still waits outlives its turn in the session
 		if s.TurnOf(id) == nil && before.TurnOf(id) != nil {
-			if d.live.kept == nil {
-				d.live.kept = map[turn.TurnID]turn.Session{}
-			}
-			d.live.kept[id] = before
+			ed.outlived = &before
 		}
 	}
-	maps.DeleteFunc(d.live.drawn, func(id turn.AskID, _ time.Time) bool {
-		return !slices.ContainsFunc(turn.Waits(s), func(w turn.Wait) bool { return w.Ask == id && w.Seen == nil })
+	d.live.locked(func() {
+		maps.DeleteFunc(d.live.drawn, func(id turn.AskID, _ time.Time) bool {
+			return !slices.ContainsFunc(turn.Waits(s), func(w turn.Wait) bool { return w.Ask == id && w.Seen == nil })
+		})
 	})
-	d.live.mu.Unlock()
 	d.session.Store(&s)
-	d.answerWants(s)
-	if turnID(before) != turnID(s) || step(before) != step(s) {
-		d.live.mu.Lock()
-		d.live.text, d.live.note = "", ""
-		d.live.mu.Unlock()
+	d.answerElicitations(s)
+	if turnID(before) != turnID(s) || s.Turn != nil && before.Turn != nil && before.Turn.Step != s.Turn.Step {
+		d.live.locked(func() { d.live.text, d.live.note = "", "" })
 	}
 	if s.Turn != nil && s.Turn.Stopped != nil && d.model != nil {
-		d.model.cancel()
+		d.model()
 	}
 }
 
@@ -359,56 +339,42 @@ func turnID(s turn.Session) turn.TurnID {
 	return s.Turn.ID
 }
 
-func step(s turn.Session) int {
-	if s.Turn == nil {
-		return 0
-	}
-	return s.Turn.Step
-}
-
 func (d *driver) busy() bool {
 	return d.model != nil || d.running != nil || d.posting != "" || d.postingNote || d.holding()
 }
 
 // wait sleeps until something happened.
 func (d *driver) wait() {
-	var deadline <-chan time.Time
-	at := turn.WakeAt(d.f.s, d.e.Now(), d.env())
-	if d.holding() {
-		if held := d.f.s.Turn.At.Add(d.e.Hold); at.IsZero() || held.Before(at) {
-			at = held
+	rest := time.Duration(math.MaxInt64)
+	until := func(at, now time.Time) {
+		if !at.IsZero() {
+			rest = min(rest, at.Sub(now)+time.Millisecond)
 		}
 	}
-	if !at.IsZero() {
-		t := time.NewTimer(at.Sub(d.e.Now()) + time.Millisecond)
-		defer t.Stop()
-		deadline = t.C
+	now := d.e.Now()
+	until(turn.WakeAt(d.f.s, now, d.env()), now)
+	if d.holding() {
+		until(d.f.s.Turn.At.Add(d.e.Hold), now)
+	}
+	if time.Now().Before(d.flushBy) {
+		until(d.flushBy, time.Now())
+	}
+	for _, ed := range d.editors {
+		if ed.dirty && !ed.inFlight && !ed.dead {
+			until(ed.due(), time.Now())
+		}
 	}
 	select {
 	case <-d.ctx.Done():
-	case <-deadline:
+	case <-time.After(rest):
 	case <-d.logMoved:
 		d.catchUp()
 	case <-d.dirty:
 		if ed := d.editors[turnID(d.f.s)]; ed != nil {
-			ed.offer(Progress)
+			d.offer(ed, Progress)
 		}
-	case r := <-d.replies:
-		d.model = nil
-		d.reply = &r
-	case ev := <-d.ran:
-		d.running = nil
-		d.results = append(d.results, ev)
-	case <-d.drawn:
-	case p := <-d.posted:
-		d.posting = ""
-		d.tookPost(p)
-	case n := <-d.noted:
-		d.tookNote(n)
-	case g := <-d.goneCh:
-		d.tookGone(g)
-	case w := <-d.wants:
-		d.tookWant(w)
+	case report := <-d.came:
+		report()
 	}
 }
 
@@ -420,12 +386,11 @@ func (d *driver) catchUp() {
 		}
 		return
 	}
-	before := d.f.s
-	d.setFold(f)
 	u := Progress
-	if turn.AsksDiffer(before, f.s) {
+	if turn.AsksDiffer(d.f.s, f.s) {
 		u = Decision
 	}
+	d.setFold(f)
 	d.paint(u)
 }
 
@@ -456,55 +421,60 @@ func (d *driver) recordPlan(p plan) (ok bool, err error) {
 		return false, err
 	}
 	w := Write{Chat: d.id, Known: d.f.head, Events: p.events, Lease: *d.lease.Load()}
-	for try := 0; ; try++ {
-		began := time.Now()
-		got, err := d.e.Log.Append(d.ctx, w)
+	for try := 1; ; try++ {
+		got, err := d.e.write(d.ctx, w)
 		switch {
 		case err == nil || errors.Is(err, ErrNotDurable):
-			p.done(d)
-			d.worked = true
-			d.e.stamped(began, w, got)
-			f, lerr := d.folded(got)
-			if lerr != nil {
-				return false, lerr
-			}
-			ended := d.f.s.Turn
-			d.setFold(f)
-			d.paint(p.urgency())
-			if ended != nil && (f.s.Turn == nil || f.s.Turn.ID != ended.ID) {
-				d.edit(d.f.s.Last, Final)
-			}
-			if err != nil { // written, but not sure to survive: nothing may start on it
-				d.undurable(p)
-				return false, nil
-			}
-			return true, nil
-		case errors.Is(err, ErrStale):
-			f, lerr := d.folded(got)
-			if lerr != nil {
-				return false, lerr
-			}
-			d.setFold(f)
-			d.paint(Decision)
-			return false, nil
-		case errors.Is(err, ErrRewound):
-			f, lerr := d.e.reload(d.ctx, d.id)
-			if lerr != nil {
-				return false, lerr
-			}
-			d.setFold(f)
-			return false, nil
+			return err == nil, d.recorded(p, got, err != nil)
+		case errors.Is(err, ErrStale), errors.Is(err, ErrRewound):
+			return false, d.follow(got, err)
 		case errors.Is(err, ErrFenced), errors.Is(err, ErrVersion), d.ctx.Err() != nil:
 			return false, err
 		}
 		// Nobody knows whether it was written: the same operations again, or not at all.
-		if try >= 20 || !d.held() || !pause(d.ctx, min(time.Duration(try+1)*100*time.Millisecond, time.Second)) {
+		if try > 20 || !d.held() || backoff.Wait(d.ctx, min(time.Duration(try)*100*time.Millisecond, time.Second)) != nil {
 			return false, err
 		}
 	}
 }
 
-func (d *driver) folded(got Written) (fold, error) { return d.e.applyWritten(d.ctx, d.id, d.f, got) }
+// recorded goes on from a plan that the log took. unsure: it may not survive, so nothing may start on it.
+func (d *driver) recorded(p plan, got Written, unsure bool) error {
+	d.worked = true
+	if p.reply {
+		d.reply = nil
+	}
+	d.results, d.shown = nil, nil // they are in the plan
+	f, err := d.e.applyWritten(d.ctx, d.id, d.f, got, nil)
+	if err != nil {
+		return err
+	}
+	ended := d.f.s.Turn
+	d.setFold(f)
+	d.paint(p.urgency())
+	if ended != nil && turnID(f.s) != ended.ID {
+		d.edit(d.f.s.Last, Final)
+	}
+	for _, k := range p.events {
+		if ev, ok := k.Event.(turn.Started); ok && unsure { // it certainly did not run
+			d.results = append(d.results, turn.Finished{Call: ev.Call, Run: ev.Run, Result: turn.Result{Text: text.ResultNotDurable, IsError: true}})
+		}
+	}
+	return nil
+}
+
+// follow takes up the log where it moved on, or is another history, which is what refused a write.
+func (d *driver) follow(got Written, refused error) error {
+	f, err := d.e.applyWritten(d.ctx, d.id, d.f, got, refused)
+	if err != nil {
+		return err
+	}
+	d.setFold(f)
+	if !errors.Is(refused, ErrRewound) {
+		d.paint(Decision)
+	}
+	return nil
+}
 
 // release gives the chat back. done is false when the log moved meanwhile.
 func (d *driver) release() (wake time.Time, done bool) {
@@ -522,44 +492,36 @@ func (d *driver) release() (wake time.Time, done bool) {
 		wake = now.Add(parkedFor) // parked: a pending turn never fades like a silent chat
 	}
 	w.Wake = wake
-	if d.snapshotDue() {
+	if d.f.s.Turn == nil && d.f.head.Seq >= d.f.snap+snapshotEvery {
 		w.Snapshot = &Snapshot{d.f.head, d.f.s}
 	}
-	began := time.Now()
-	got, err := d.e.Log.Append(d.ctx, w)
+	got, err := d.e.write(d.ctx, w)
 	switch {
 	case err == nil && got.Released:
 		if len(w.Events) > 0 { // for whoever comes next
-			d.e.stamped(began, w, got)
-			f, lerr := d.folded(got)
-			if lerr != nil {
-				d.complain(lerr)
-				f = fold{head: d.f.head, s: s, at: d.f.at}
+			f, ferr := d.e.applyWritten(d.ctx, d.id, d.f, got, nil)
+			if ferr != nil {
+				d.complain(ferr)
+				f = d.f
+				f.s = s
 			}
 			d.setFold(f)
 		}
 		if w.Snapshot != nil {
-			d.e.sessions.snapped(d.id, d.f.head.Seq)
+			d.f.snap = d.f.head.Seq
+			d.e.sessions.put(d.id, d.f)
 		}
 		d.releasedToken = w.Lease.Token
 		return wake, true
-	case err == nil || errors.Is(err, ErrStale):
-		if f, lerr := d.folded(got); lerr == nil {
-			d.setFold(f)
-			d.paint(Decision)
-		}
-		return time.Time{}, false
-	case errors.Is(err, ErrRewound):
-		if f, lerr := d.e.reload(d.ctx, d.id); lerr == nil {
-			d.setFold(f)
-		}
+	case err == nil || errors.Is(err, ErrStale) || errors.Is(err, ErrRewound):
+		_ = d.follow(got, err) // what cannot be read now is read with the next step
 		return time.Time{}, false
 	case errors.Is(err, ErrFenced):
 		d.lose()
 		return time.Time{}, true
 	default:
 		d.e.Logger.Warn("could not give the chat back; its lease runs out instead", "chat", d.id, "err", err)
-		pause(d.ctx, 200*time.Millisecond)
+		_ = backoff.Wait(d.ctx, 200*time.Millisecond)
 		return time.Time{}, d.ctx.Err() != nil
 	}
 }
@@ -570,19 +532,13 @@ const parkedFor = 7 * 24 * time.Hour
 // snapshotEvery is how many entries a cold replica reads at most beyond a snapshot.
 const snapshotEvery = 256
 
-func (d *driver) snapshotDue() bool {
-	return d.f.s.Turn == nil && d.f.head.Seq >= d.e.sessions.snapshotAt(d.id)+snapshotEvery
-}
-
 // renew keeps the lease and notices what a lost wake-up would have told.
 func (d *driver) renew() {
-	t := time.NewTicker(d.e.Lease / 3)
-	defer t.Stop()
-	for {
+	for tick := time.Tick(d.e.Lease / 3); ; {
 		select {
 		case <-d.ctx.Done():
 			return
-		case <-t.C:
+		case <-tick:
 		}
 		ctx, cancel := context.WithTimeout(d.ctx, d.e.Lease/3)
 		l, head, err := d.e.Leases.Renew(ctx, *d.lease.Load())
@@ -591,7 +547,7 @@ func (d *driver) renew() {
 		case err == nil:
 			d.lease.Store(&l)
 			if f, ok := d.e.sessions.get(d.id); !ok || f.head.Seq != head.Seq || f.head.Tip != head.Tip {
-				d.notify()
+				signal(d.logMoved)
 			}
 		case errors.Is(err, ErrFenced), !d.held():
 			d.lose()
@@ -602,7 +558,7 @@ func (d *driver) renew() {
 
 // lose stops everything: somebody else may hold the chat now.
 func (d *driver) lose() {
-	if !d.lost.Swap(true) && d.e.work.Err() == nil {
+	if d.ctx.Err() == nil {
 		d.e.Logger.Warn("lost the lease of a chat; its work here is stopped", "chat", d.id)
 	}
 	d.cancel()
@@ -611,27 +567,10 @@ func (d *driver) lose() {
 // stopActivities waits for every goroutine the driver started.
 func (d *driver) stopActivities() {
 	d.cancel()
-	if d.model != nil {
-		<-d.replies
-		d.model = nil
+	for d.underWay > 0 { // a run that is not Finished is recovered by whoever drives next
+		(<-d.came)()
 	}
-	if d.running != nil {
-		d.results = append(d.results, <-d.ran) // where it is not Finished, whoever drives next recovers the run
-		d.running = nil
-	}
-	if d.posting != "" {
-		if p := <-d.posted; p.err == nil {
-			d.tookPost(p)
-		}
-		d.posting = ""
-	}
-	if d.postingNote {
-		d.tookNote(<-d.noted)
-	}
-	for id, ed := range d.editors {
-		ed.close()
-		delete(d.editors, id)
-	}
+	clear(d.editors)
 	if ev, news := d.showing(d.f.s); news {
 		d.shown = append(d.shown, ev)
 	}
@@ -641,10 +580,8 @@ func (d *driver) stopActivities() {
 
 func (d *driver) env() turn.Env {
 	env := turn.Env{MaxSteps: d.e.MaxSteps, MaxDenials: d.e.MaxDenials, Sequential: d.e.Sequential}
-	if p := d.e.Platforms[d.id.Platform]; p != nil {
-		if _, can := p.(Annotator); can {
-			env.Nudge, env.Room = d.e.Nudge, p.Limits().Text/2
-		}
+	if _, can := d.platform().(Annotator); can {
+		env.Nudge, env.Room = d.e.Nudge, d.platform().Limits().Text/2
 	}
 	if d.running != nil {
 		env.Live = d.running.run
@@ -653,39 +590,18 @@ func (d *driver) env() turn.Env {
 }
 
 // paint offers the view of the open turn, or of the last one where none is open.
-func (d *driver) paint(u Urgency) {
-	t := d.f.s.Turn
-	if t == nil {
-		t = d.f.s.Last
-	}
-	d.edit(t, u)
-}
+func (d *driver) paint(u Urgency) { d.edit(cmp.Or(d.f.s.Turn, d.f.s.Last), u) }
 
 func (d *driver) edit(t *turn.Turn, u Urgency) {
-	if t == nil || t.Shown == "" {
+	if t == nil || t.Shown == "" || d.platform() == nil {
 		return
 	}
 	ed := d.editors[t.ID]
 	if ed == nil {
-		platform := d.e.Platforms[d.id.Platform]
-		if platform == nil {
-			return
+		ed = &editor{turn: t.ID, ref: t.Shown}
+		if d.blank != t.ID { // a post counts as an edit, unless it says nothing yet: then the first words wait for nothing
+			ed.progressAt = d.pace(time.Now())
 		}
-		id := t.ID
-		m := message{
-			platform: platform, chat: d.id, ref: t.Shown, timeout: d.e.Lease / 2, held: d.held, drew: d.drew, rested: d.signalDrawn,
-			view: func() render.Message { return d.viewOf(id) },
-			gone: func(err error) { d.reportGone(goneMessage{id, err}) },
-		}
-		if _, can := platform.(Annotator); can { // else nothing could point from the old message to the new one
-			m.unseen = func(m render.Message) bool { return d.unseen(m) != "" }
-			m.repost = func(ctx context.Context, from chat.MessageRef, m render.Message) (chat.MessageRef, error) {
-				return d.repost(ctx, id, from, m)
-			}
-		}
-		ed = newEditor(m)
-		ed.blank = d.blank == t.ID
-		go ed.run(d.ctx)
 		d.editors[t.ID] = ed
 		// What became of the turn while its post was under way was offered to nobody: it must not wait like progress.
 		switch {
@@ -695,22 +611,15 @@ func (d *driver) edit(t *turn.Turn, u Urgency) {
 			u = max(u, Decision)
 		}
 	}
-	ed.offer(u)
+	d.offer(ed, u)
 }
 
-// viewOf is how a turn's message should look; without a block where the turn is forgotten.
-func (d *driver) viewOf(id turn.TurnID) render.Message {
-	s := *d.session.Load()
-	if s.TurnOf(id) == nil {
-		d.live.mu.Lock()
-		old, ok := d.live.kept[id]
-		d.live.mu.Unlock()
-		if !ok {
-			return render.Message{}
-		}
-		s = old
-	}
+// viewOf is how a turn's message should look; without a block where the session does not know the turn.
+func (d *driver) viewOf(s turn.Session, id turn.TurnID) render.Message {
 	t := s.TurnOf(id)
+	if t == nil {
+		return render.Message{}
+	}
 	var live card.Live
 	if t == s.Turn {
 		live = d.live.get(d.e.Now().UTC().Truncate(time.Millisecond))
@@ -718,28 +627,21 @@ func (d *driver) viewOf(id turn.TurnID) render.Message {
 	return card.View(s, t, live)
 }
 
-// drawing reports whether a message is not yet as it should be: the platform may have named a wait that is longer than
-// a lease. While the engine stops, the next holder repaints instead.
-func (d *driver) drawing() bool {
-	owes := false
+// drawDue draws what is due, and lets go of the messages of turns that are over.
+func (d *driver) drawDue() {
 	for id, ed := range d.editors {
-		if d.e.isStopping() {
-			ctx, cancel := context.WithTimeout(d.ctx, d.e.Lease/4)
-			ed.flush(ctx)
-			cancel()
-		} else if ed.owes() {
-			owes = true
-			continue
-		}
-		if id != turnID(d.f.s) {
-			ed.close()
+		if d.draw(ed); id != turnID(d.f.s) && !ed.owes() {
 			delete(d.editors, id)
-			d.live.mu.Lock()
-			delete(d.live.kept, id)
-			d.live.mu.Unlock()
 		}
 	}
-	return owes
+}
+
+// drawing reports whether a message is not yet as it should be. While the engine stops it is waited for a little: the next holder repaints.
+func (d *driver) drawing() bool {
+	if d.e.isStopping() && d.flushBy.IsZero() {
+		d.flushBy = time.Now().Add(d.e.Lease / 4)
+	}
+	return d.owes() && (d.flushBy.IsZero() || time.Now().Before(d.flushBy))
 }
 
 // owes reports whether an editor has something to draw yet.
@@ -752,32 +654,14 @@ func (d *driver) owes() bool {
 	return false
 }
 
-func (d *driver) signalDrawn() {
-	signal(d.drawn)
-}
-
-// goneMessage is a turn whose message cannot be edited, or posted, any more.
-type goneMessage struct {
-	turn turn.TurnID
-	err  error
-}
-
-func (d *driver) reportGone(g goneMessage) {
-	select {
-	case d.goneCh <- g:
-	default: // there are never so many editors
-	}
-}
-
-// tookGone ends a turn whose message people cannot see any more: what they cannot see they cannot answer. The message of a turn that
-// is over takes no other along.
-func (d *driver) tookGone(g goneMessage) {
+// tookGone ends the open turn where its message is gone: what people cannot see they cannot answer.
+func (d *driver) tookGone(id turn.TurnID, err error) {
 	say := "a turn's message is gone; the turn ends, if it has not"
-	if pe, ok := errors.AsType[*PlatformError](g.err); ok && pe.Kind == FaultForbidden {
+	if pe, ok := errors.AsType[*PlatformError](err); ok && pe.Kind == FaultForbidden {
 		say = "a turn's message may not be posted or edited; the turn ends, if it has not"
 	}
-	d.e.Logger.Warn(say, "chat", d.id, "turn", g.turn, "err", g.err)
-	if t := d.f.s.Turn; t != nil && t.ID == g.turn && t.Stopped == nil {
-		d.results = append(d.results, turn.StopAsked{Turn: t.ID, Name: text.ByNod()})
+	d.e.Logger.Warn(say, "chat", d.id, "turn", id, "err", err)
+	if t := d.f.s.Turn; t != nil && t.ID == id && t.Stopped == nil {
+		d.results = append(d.results, turn.StopAsked{Turn: t.ID, Name: text.Product})
 	}
 }

@@ -1,18 +1,21 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	mrand "math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 )
@@ -27,71 +30,49 @@ type Config struct {
 	Policies  Policies
 	Platforms map[string]Platform // by chat.ID.Platform
 
-	// Owner names this process incarnation in leases. Empty: minted.
-	Owner string
-	// Lease is the leases' time to live, as the store has it. Edits and calls check against it.
-	Lease time.Duration
-	// MaxSteps ends a turn after so many replies. 0: 16.
-	MaxSteps int
-	// MaxDenials stops a turn to ask the person once so many replies had a call denied. 0: 3.
-	MaxDenials int
-	// ContextTokens is about how much of a chat the model is given. 0: all that is kept.
-	ContextTokens int
-	// Sequential asks for one call at a time.
-	Sequential bool
+	Owner         string        // names this process incarnation in leases; empty: minted
+	Lease         time.Duration // the leases' time to live, as the store has it; edits and calls check against it
+	MaxSteps      int           // ends a turn after so many replies; 0: 16
+	MaxDenials    int           // stops a turn to ask the person once so many replies had a call denied; 0: 3
+	ContextTokens int           // about how much of a chat the model is given; 0: all that is kept
+	Sequential    bool          // asks for one call at a time
 	// Nudge is how long a card that an edit brought stands before it is announced beside the message, where the platform can. Whom nobody
 	// told of one is told at once. 0: never, both.
 	Nudge time.Duration
-	// Hold is how long a turn's message is held back where something else says that the turn is under way: what comes by then, text or a
-	// question, is posted instead of words that say nothing.
-	Hold time.Duration
-	// Sweep is how often due chats are looked for; it is only the backstop of local timers and wakes. 0: 5 s.
-	Sweep time.Duration
-	// Drain is how long a stop waits for work in flight. 0: 10 s.
-	Drain time.Duration
-	// Known is how many chats' folds are kept in memory. 0: 1,000.
-	Known  int
+	// Hold is how long a turn's message is held back, for text or a question, where something else says that the turn is under way.
+	Hold   time.Duration
+	Sweep  time.Duration // how often due chats are looked for, as the backstop of local timers and wakes; 0: 5 s
+	Drain  time.Duration // how long a stop waits for work in flight; 0: 10 s
+	Known  int           // how many chats' folds are kept in memory; 0: 1,000
 	Logger *slog.Logger
 }
 
 func (c *Config) validate() error {
 	var missing []error
-	need := func(ok bool, what string) {
-		if !ok {
-			missing = append(missing, fmt.Errorf("agent: Config.%s is missing", what))
+	for _, part := range []struct {
+		name  string
+		given bool
+	}{
+		{"Log", c.Log != nil}, {"Index", c.Index != nil}, {"Leases", c.Leases != nil}, {"Model", c.Model != nil}, {"Tools", c.Tools != nil},
+		{"Policies", c.Policies != nil}, {"Platforms", len(c.Platforms) > 0},
+	} {
+		if !part.given {
+			missing = append(missing, fmt.Errorf("agent: Config.%s is missing", part.name))
 		}
 	}
-	need(c.Log != nil, "Log")
-	need(c.Index != nil, "Index")
-	need(c.Leases != nil, "Leases")
-	need(c.Model != nil, "Model")
-	need(c.Tools != nil, "Tools")
-	need(c.Policies != nil, "Policies")
-	need(len(c.Platforms) > 0, "Platforms")
-	def := func(d *time.Duration, v time.Duration) {
-		if *d <= 0 {
-			*d = v
-		}
-	}
-	def(&c.Lease, 10*time.Second)
-	def(&c.Sweep, 5*time.Second)
-	def(&c.Drain, 10*time.Second)
-	if c.MaxSteps == 0 {
-		c.MaxSteps = 16
-	}
-	if c.MaxDenials == 0 {
-		c.MaxDenials = 3
-	}
-	if c.Known <= 0 {
-		c.Known = 1000
-	}
-	if c.Owner == "" {
-		c.Owner = rand.Text()
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Lease, c.Sweep, c.Drain = positive(c.Lease, 10*time.Second), positive(c.Sweep, 5*time.Second), positive(c.Drain, 10*time.Second)
+	c.MaxSteps, c.MaxDenials, c.Known = cmp.Or(c.MaxSteps, 16), cmp.Or(c.MaxDenials, 3), positive(c.Known, 1000)
+	c.Owner, c.Logger = cmp.Or(c.Owner, rand.Text()), cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return errors.Join(missing...)
+}
+
+// positive is x, or what stands for none.
+func positive[T cmp.Ordered](x, none T) T {
+	var zero T
+	if x <= zero {
+		return none
+	}
+	return x
 }
 
 // Engine drives chats. All methods are safe for concurrent use.
@@ -112,17 +93,17 @@ type Engine struct {
 	skewAt time.Time  // when that was learned
 	skewMu sync.Mutex // of both
 
-	merged  mergedPolicy
+	merged  atomic.Pointer[mergedPolicy]
 	learned atomic.Int64                    // tokens of a chat that the model takes, where its service refused more; 0: nothing is known
-	seen    atomic.Pointer[[]ToolSpec]      // the tools as they were listed last
+	listed  atomic.Pointer[[]ToolSpec]      // the tools as they were listed last
 	halted  atomic.Pointer[permission.Halt] // as last read
 	haltCh  chan struct{}
 	newsCh  chan struct{} // something new about the tools is recorded
 
 	work     context.Context // ends after the drain: work in flight is cut
 	cut      context.CancelFunc
-	stopping chan struct{} // closed by a soft stop: nothing new is begun
-	stopOnce sync.Once
+	stopping context.Context // ends with a soft stop: nothing new is begun
+	stop     context.CancelFunc
 }
 
 // New makes an engine. [Engine.Run] makes it work; Accept and Decide may be called before.
@@ -130,15 +111,17 @@ func New(c Config) (*Engine, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	work, cut := context.WithCancel(context.Background())
-	return &Engine{
-		Config: c, sessions: newSessionCache(c.Known), ran: newRecent[turn.CallID, turn.RunID](ranKept), rewound: newRecent[chat.ID, time.Time](ranKept), work: work, cut: cut, stopping: make(chan struct{}),
+	e := &Engine{
+		Config: c, sessions: newSessionCache(c.Known), ran: newRecent[turn.CallID, turn.RunID](ranKept), rewound: newRecent[chat.ID, time.Time](ranKept),
 		drivers: map[chat.ID]*driver{}, timers: map[chat.ID]*time.Timer{}, haltCh: make(chan struct{}, 1), newsCh: make(chan struct{}, 1),
-	}, nil
+	}
+	e.listed.Store(new([]ToolSpec))
+	e.work, e.cut = context.WithCancel(context.Background())
+	e.stopping, e.stop = context.WithCancel(context.Background())
+	return e, nil
 }
 
-// Run claims due chats and hears wakes until ctx ends; then it stops softly: what is in flight may finish
-// within Drain, nothing new begins, and every chat is given back. It returns when all of that is over.
+// Run claims due chats and hears wakes until ctx ends. Then nothing new begins, and it returns when work is done, or after Drain is cut.
 func (e *Engine) Run(ctx context.Context) error {
 	wakes, err := e.Leases.Wakes(ctx, e.Owner)
 	if err != nil {
@@ -150,8 +133,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	watcher.Go(func() { e.watchSettings(watching) })
 	defer watcher.Wait()
 	defer stopWatching()
-	sweep := time.NewTimer(0) // at once: what a crashed replica left is due
-	defer sweep.Stop()
+	sweep := time.After(0) // at once: what a crashed replica left is due
 	restarted := e.restarted()
 	for {
 		select {
@@ -164,10 +146,10 @@ func (e *Engine) Run(ctx context.Context) error {
 				continue
 			}
 			e.wake(id)
-		case <-sweep.C:
+		case <-sweep:
 			restarted = e.recheck(restarted)
 			e.sweep(ctx)
-			sweep.Reset(e.Sweep/2 + mrand.N(e.Sweep))
+			sweep = time.After(e.Sweep/2 + mrand.N(e.Sweep))
 		}
 	}
 }
@@ -186,7 +168,7 @@ func (e *Engine) sweep(ctx context.Context) {
 
 // shutdown is the soft stop, then the cut.
 func (e *Engine) shutdown() {
-	e.stopOnce.Do(func() { close(e.stopping) })
+	e.stop()
 	e.mu.Lock()
 	e.closed = true
 	for id, t := range e.timers {
@@ -194,20 +176,16 @@ func (e *Engine) shutdown() {
 		delete(e.timers, id)
 	}
 	for _, d := range e.drivers {
-		d.notify()
+		signal(d.logMoved)
 	}
 	e.mu.Unlock()
-	done := make(chan struct{})
-	go func() { e.wg.Wait(); close(done) }()
-	drain := time.NewTimer(e.Drain)
-	defer drain.Stop()
-	select {
-	case <-done:
-	case <-drain.C:
+	drain := time.AfterFunc(e.Drain, func() {
 		e.Logger.Warn("the drain time is over; work in flight is cut", "drain", e.Drain)
-	}
+		e.cut()
+	})
+	e.wg.Wait()
+	drain.Stop()
 	e.cut()
-	<-done
 }
 
 // enter is where a write that may claim a chat begins; leave is its end. Until then the stop waits, so that whatever was
@@ -222,20 +200,12 @@ func (e *Engine) enter() (claim string, leave func()) {
 	return e.Owner, e.wg.Done
 }
 
-func (e *Engine) isStopping() bool {
-	select {
-	case <-e.stopping:
-		return true
-	default:
-		return false
-	}
-}
+func (e *Engine) isStopping() bool { return e.stopping.Err() != nil }
 
-// drive hands a lease to the chat's driver, or starts one. The caller has entered, or is Run itself: while the engine
-// stops, a driver gives its chat back. at is where the log stood when the lease was given, zero if
-// that is not known: a fold that is there already need not be read again. own is the sequence number of the first entry that the claiming
-// write brought, zero if it brought none: a turn that it opened cannot have been posted by anybody else.
-func (e *Engine) drive(l Lease, at Head, own uint64) {
+// drive hands a lease to the chat's driver, or starts one. The caller has entered, or is Run itself. at is where the log stood when the
+// lease was given, if that is known: a fold that is there already need not be read again. first is the first entry that the claiming write
+// brought, if any: a turn that it opened cannot have been posted by anybody else.
+func (e *Engine) drive(l Lease, at Head, first uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if t := e.timers[l.Chat]; t != nil {
@@ -243,10 +213,10 @@ func (e *Engine) drive(l Lease, at Head, own uint64) {
 		delete(e.timers, l.Chat)
 	}
 	if d := e.drivers[l.Chat]; d != nil {
-		d.handOver(l, own)
+		d.handOver(l, first)
 		return
 	}
-	d := newDriver(e, l, at, own)
+	d := newDriver(e, l, at, first)
 	e.drivers[l.Chat] = d
 	e.wg.Go(d.run)
 }
@@ -286,7 +256,7 @@ func (e *Engine) wake(id chat.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if d := e.drivers[id]; d != nil {
-		d.notify()
+		signal(d.logMoved)
 	} else if !e.closed { // ours by the store's word, and driven by nobody
 		go e.touch(id)
 	}
@@ -294,33 +264,46 @@ func (e *Engine) wake(id chat.ID) {
 
 // append writes, keeps the known fold up to date and drives the chat if the write claimed it.
 func (e *Engine) append(ctx context.Context, w Write) (Written, error) {
-	began := time.Now()
-	got, err := e.Log.Append(ctx, w)
+	got, err := e.write(ctx, w)
 	if err == nil || errors.Is(err, ErrStale) {
 		e.sessions.advance(w.Chat, w.Known, got)
 	}
 	if err == nil && got.Lease.Token != 0 {
-		e.drive(got.Lease, got.Head, firstOf(w, got))
+		e.drive(got.Lease, got.Head, brought(w, got).Seq)
 	}
-	e.stamped(began, w, got)
 	return got, err
 }
 
-// firstOf is the sequence number of the first entry that a write brought itself, or zero.
-func firstOf(w Write, got Written) uint64 {
-	if len(w.Events) == 0 || got.Repeated {
-		return 0
+// write writes, and learns how Redis's clock stands to ours from what it brought. That errs on the late side: a deadline looked at too
+// early would only be looked at again. An answer that was asked for before the last one came takes nothing back: the clock may have been
+// set ahead since.
+func (e *Engine) write(ctx context.Context, w Write) (Written, error) {
+	began := time.Now()
+	got, err := e.Log.Append(ctx, w)
+	if at := brought(w, got).At; !at.IsZero() {
+		e.skewMu.Lock()
+		defer e.skewMu.Unlock()
+		if now := time.Now(); at.Sub(now) > e.skew || began.After(e.skewAt) {
+			e.skew, e.skewAt = at.Sub(now), now
+		}
 	}
-	return entryOf(got.Entries, w.Events[0].Op).Seq
+	return got, err
 }
 
-// recordLate records, without a lease, what a driver that is over still knows for certain: facts append blind. A result that
-// comes late settles a call of unknown outcome, or is told to the model.
+// brought is the first entry that a write brought itself; the zero entry where it brought none.
+func brought(w Write, got Written) turn.Entry {
+	if len(w.Events) == 0 || got.Repeated {
+		return turn.Entry{}
+	}
+	return entryOf(got.Entries, w.Events[0].Op)
+}
+
+// recordLate records, without a lease, the facts that a driver that is over still knows.
 func (e *Engine) recordLate(id chat.ID, known Head, events []turn.Event) {
 	w := Write{Chat: id, Known: known}
 	op := OpID("w:" + mint())
 	for _, ev := range events {
-		if ev.Class() == turn.Fact {
+		if turn.ClassOf(ev) == turn.Fact {
 			w.Events = append(w.Events, Keyed{opPart(op, len(w.Events)), ev})
 		}
 	}
@@ -336,29 +319,11 @@ func (e *Engine) recordLate(id chat.ID, known Head, events []turn.Event) {
 				return
 			}
 			e.Logger.Warn("could not record what came late", "chat", id, "err", err)
-			if !pause(e.work, min(time.Duration(try)*200*time.Millisecond, 5*time.Second)) {
+			if backoff.Wait(e.work, min(time.Duration(try)*200*time.Millisecond, 5*time.Second)) != nil {
 				return
 			}
 		}
 	})
-}
-
-// stamped learns how Redis's clock stands to ours from entries just written. It errs on the late side: a
-// deadline looked at too early would only be looked at again. An answer to what was asked before the last one came does not take that back:
-// a failover may have set the clock ahead in between.
-func (e *Engine) stamped(began time.Time, w Write, got Written) {
-	if len(w.Events) == 0 || got.Repeated {
-		return
-	}
-	at := entryOf(got.Entries, w.Events[0].Op).At
-	if at.IsZero() {
-		return
-	}
-	e.skewMu.Lock()
-	defer e.skewMu.Unlock()
-	if now := time.Now(); at.Sub(now) > e.skew || began.After(e.skewAt) {
-		e.skew, e.skewAt = at.Sub(now), now
-	}
 }
 
 // Now is about what the log would stamp, never later.
@@ -373,27 +338,24 @@ type fold struct {
 	head Head
 	s    turn.Session
 	at   time.Time // of the last entry that was folded one by one
+	snap uint64    // Seq of the newest snapshot known
 }
 
 func (f fold) apply(entries []turn.Entry, head Head) fold {
-	at := f.at
 	if n := len(entries); n > 0 {
-		at = entries[n-1].At
+		f.at = entries[n-1].At
 	}
-	return fold{head, turn.Fold(f.s, entries), at}
+	f.head, f.s = head, turn.Fold(f.s, entries)
+	return f
 }
 
-// applyWritten gives f with what a write brought, read anew where that was too much for the answer.
-func (e *Engine) applyWritten(ctx context.Context, id chat.ID, f fold, got Written) (fold, error) {
-	if got.Missing && f.head.Seq > 0 { // too much, or another history
-		f, err := e.readOn(ctx, id, f)
-		if errors.Is(err, ErrRewound) {
-			return e.reload(ctx, id)
-		}
-		return f, err
+// applyWritten gives f with what a write brought, or with what was there before it where it was refused for that.
+func (e *Engine) applyWritten(ctx context.Context, id chat.ID, f fold, got Written, refused error) (fold, error) {
+	if errors.Is(refused, ErrRewound) {
+		return e.reload(ctx, id)
 	}
-	if got.Missing {
-		return e.load(ctx, id)
+	if got.Missing { // too much for the answer, or another history
+		return e.readOn(ctx, id, f)
 	}
 	f = f.apply(got.Entries, got.Head)
 	e.sessions.put(id, f)
@@ -406,14 +368,13 @@ func (e *Engine) load(ctx context.Context, id chat.ID) (fold, error) {
 	if err != nil {
 		return fold{}, err
 	}
-	s := snap.Session
+	f := fold{head: snap.Head, s: snap.Session, snap: snap.Head.Seq}
 	if snap.Head.Seq == 0 {
-		s = turn.New(id)
+		f.s = turn.New(id)
 	}
-	f := fold{head: snap.Head, s: s}.apply(entries, head)
+	f = f.apply(entries, head)
 	if f.head.Seq > 0 { // a surface asks about many chats that are none: they must not crowd out those that are
 		e.sessions.put(id, f)
-		e.sessions.snapped(id, snap.Head.Seq)
 	}
 	return f, nil
 }
@@ -423,9 +384,27 @@ func (e *Engine) reload(ctx context.Context, id chat.ID) (fold, error) {
 	e.sessions.drop(id)
 	f, err := e.load(ctx, id)
 	if err == nil {
-		e.markRewound(id, f)
+		e.rewound.Add(id, slices.MaxFunc([]time.Time{e.Now(), f.at}, time.Time.Compare).Add(time.Millisecond))
+		e.Logger.Error("the store came back older than it was: what was decided in this chat before, and has not started by its log, is asked anew; what ran and is forgotten is shown as of unknown outcome", "chat", id, "entries", f.head.Seq)
 	}
 	return f, err
+}
+
+// readOn gives a fold, brought up to where the log stands now.
+func (e *Engine) readOn(ctx context.Context, id chat.ID, f fold) (fold, error) {
+	if f.head.Seq == 0 {
+		return e.load(ctx, id)
+	}
+	entries, head, err := e.Log.Tail(ctx, id, f.head)
+	if errors.Is(err, ErrRewound) {
+		return e.reload(ctx, id)
+	}
+	if err != nil {
+		return fold{}, err
+	}
+	f = f.apply(entries, head)
+	e.sessions.put(id, f)
+	return f, nil
 }
 
 // cached gives the fold as this replica last saw it, read from the log if it never did.
@@ -438,15 +417,8 @@ func (e *Engine) cached(ctx context.Context, id chat.ID) (fold, error) {
 
 // refresh is the fold as the log stands now.
 func (e *Engine) refresh(ctx context.Context, id chat.ID) (fold, error) {
-	f, ok := e.sessions.get(id)
-	if !ok || f.head.Seq == 0 {
-		return e.load(ctx, id)
-	}
-	f, err := e.readOn(ctx, id, f)
-	if errors.Is(err, ErrRewound) {
-		return e.reload(ctx, id)
-	}
-	return f, err
+	f, _ := e.sessions.get(id)
+	return e.readOn(ctx, id, f)
 }
 
 // Session is the chat as the log stands now, for surfaces that show it.
@@ -459,7 +431,8 @@ func mint() string { return rand.Text() }
 
 // Knows reports whether anything was ever recorded of a chat, for surfaces that overhear more than is meant for them.
 func (e *Engine) Knows(ctx context.Context, id chat.ID) (bool, error) {
-	if f, ok := e.sessions.get(id); ok && f.head.Seq > 0 {
+	f, _ := e.sessions.get(id)
+	if f.head.Seq > 0 {
 		return true, nil
 	}
 	f, err := e.load(ctx, id)

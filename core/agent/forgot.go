@@ -7,7 +7,6 @@ import (
 
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/text"
 )
@@ -29,28 +28,10 @@ func (e *Engine) restarted() time.Time {
 // checkDurable says why these events may not be written now, or nil: what has to survive would not.
 func (e *Engine) checkDurable(ctx context.Context, events []Keyed) error {
 	c, can := e.Log.(Confirmer)
-	sure := slices.ContainsFunc(events, func(k Keyed) bool {
-		switch k.Event.(type) {
-		case turn.Started, turn.Decided:
-			return true
-		default:
-			return false
-		}
-	})
-	if !can || !sure {
+	if !can || !slices.ContainsFunc(events, func(k Keyed) bool { return MustSurvive(k.Event) }) {
 		return nil
 	}
 	return c.Confirms(ctx)
-}
-
-// markRewound marks a chat whose log turned out to be older than what this process knows of it.
-func (e *Engine) markRewound(id chat.ID, f fold) {
-	at := e.Now()
-	if f.at.After(at) {
-		at = f.at
-	}
-	e.rewound.Add(id, at.Add(time.Millisecond))
-	e.Logger.Error("the store came back older than it was: what was decided in this chat before, and has not started by its log, is asked anew; what ran and is forgotten is shown as of unknown outcome", "chat", id, "entries", f.head.Seq)
 }
 
 // recheck looks at every chat with an open turn that this process knows, once the store is another one than before.
@@ -85,8 +66,7 @@ func (d *driver) trusted(s turn.Session) []permission.Grant {
 	return slices.DeleteFunc(slices.Clone(s.Grants), func(g permission.Grant) bool { return g.At.Before(at) })
 }
 
-// forgotten settles with the open turn what the store may have forgotten of it: a call that this process ran is of unknown outcome,
-// and one that was allowed before the doubt is asked anew.
+// forgotten settles what the store may have forgotten of the open turn: what ran here is of unknown outcome, a doubtful call is asked.
 func (d *driver) forgotten(judge func() (decision.Judge, error), s turn.Session) (out []turn.Event, err error) {
 	if s.Turn == nil {
 		return nil, nil
@@ -95,23 +75,20 @@ func (d *driver) forgotten(judge func() (decision.Judge, error), s turn.Session)
 	trusting.Grants = d.trusted(s)
 	for _, c := range s.Turn.Calls {
 		run, _ := d.e.ran.Peek(c.ID)
-		switch {
-		case c.Settled() || c.Status == turn.Running || c.Status == turn.Unknown:
-		case run != "" && !slices.Contains(c.Runs, run):
-			j, err := judge()
-			if err != nil {
-				return nil, err
-			}
+		ran := run != "" && !slices.Contains(c.Runs, run)
+		asks := !ran && c.Status == turn.Allowed && s.Turn.Stopped == nil && d.doubts(s, c)
+		if c.Settled() || c.Status == turn.Running || c.Status == turn.Unknown || !ran && !asks {
+			continue
+		}
+		j, err := judge()
+		if err != nil {
+			return nil, err
+		}
+		if ran {
 			token := d.lease.Load().Token
-			out = append(out, turn.Abandoned{Call: c.ID, Run: run, Token: token, Own: true, Forgotten: true, Say: text.StoreForgotRun(), Ask: turn.AskID(mint()), Wait: j.Policy.Timeout})
-		case c.Status == turn.Allowed && s.Turn.Stopped == nil && d.doubts(s, c):
-			j, err := judge()
-			if err != nil {
-				return nil, err
-			}
-			if ev, ok := j.AskAnew(trusting, c); ok {
-				out = append(out, ev)
-			}
+			out = append(out, turn.Abandoned{Call: c.ID, Run: run, Token: token, Own: true, Forgotten: true, Say: text.StoreForgotRun, Ask: turn.AskID(mint()), Wait: j.Policy.Timeout})
+		} else if ev, ok := j.AskAnew(trusting, c); ok {
+			out = append(out, ev)
 		}
 	}
 	return out, nil
@@ -127,15 +104,4 @@ func (d *driver) doubts(s turn.Session, c turn.ToolCall) bool {
 		return c.DecidedAt.Before(at)
 	}
 	return !d.fresh[c.ID] // by a grant that counts, or by the policy: ruled by this driver
-}
-
-// readOn gives a fold, brought up to where the log stands now.
-func (e *Engine) readOn(ctx context.Context, id chat.ID, f fold) (fold, error) {
-	entries, head, err := e.Log.Tail(ctx, id, f.head)
-	if err != nil {
-		return fold{}, err
-	}
-	f = f.apply(entries, head)
-	e.sessions.put(id, f)
-	return f, nil
 }

@@ -52,27 +52,24 @@ func (e *Engine) WithGroups(ctx context.Context, policy permission.Policy, by ch
 	of, err := groups.Groups(ctx, by.Chat, by.User)
 	if err != nil {
 		e.Logger.Warn("it is not known which groups a person belongs to; they may not decide because of one now", "chat", by.Chat, "err", err)
-		return policy.Knowing(by.User, nil), true
+		of = nil
 	}
-	return policy.Knowing(by.User, of), false
+	return policy.Knowing(by.User, of), err != nil
 }
 
 // whileUnsure adds to a refusal of somebody that it may be wrong: they may belong to a group that may.
 func whileUnsure(err error, unsure bool) error {
-	var no *decision.Refusal
-	if unsure && errors.As(err, &no) && no.Code == decision.RefusedNotYours {
-		return &decision.Refusal{Code: no.Code, Say: no.Say + " " + text.GroupsUnknown()}
+	if no, ok := errors.AsType[*decision.Refusal](err); unsure && ok && no.Code == decision.RefusedNotYours {
+		return &decision.Refusal{Code: no.Code, Say: no.Say + " " + text.GroupsUnknown}
 	}
 	return err
 }
 
 // NameOf is what people call somebody, or a group, in a chat.
 func (e *Engine) NameOf(s turn.Session, u chat.User) string {
-	if u.IsGroup() {
-		if p, ok := e.Platforms[u.Platform].(GroupNames); ok {
-			if name := p.GroupName(s.Chat, u); name != "" {
-				return "@" + name
-			}
+	if p, ok := e.Platforms[u.Platform].(GroupNames); ok && u.IsGroup() {
+		if name := p.GroupName(s.Chat, u); name != "" {
+			return "@" + name
 		}
 	}
 	return s.NameOf(u)

@@ -75,7 +75,7 @@ func TestWhatARefusalSaysInTheDark(t *testing.T) {
 		unsure bool
 		want   string
 	}{
-		{&decision.Refusal{Code: decision.RefusedNotYours, Say: "No."}, true, "No. " + text.GroupsUnknown()},
+		{&decision.Refusal{Code: decision.RefusedNotYours, Say: "No."}, true, "No. " + text.GroupsUnknown},
 		{&decision.Refusal{Code: decision.RefusedNotYours, Say: "No."}, false, "No."},
 		{&decision.Refusal{Code: decision.RefusedDecided, Say: "Done."}, true, "Done."},
 		{gone, true, gone.Error()},

@@ -29,31 +29,22 @@ func (e *Engine) watchSettings(ctx context.Context) {
 			moved = ch
 		}
 	}
-	t := time.NewTicker(haltLook)
-	defer t.Stop()
+	tick := time.Tick(haltLook)
 	stopped := false // what there was when the halt came
 	for {
 		s, err := e.Settings(ctx)
-		switch {
-		case err != nil:
-			if ctx.Err() == nil {
-				e.Logger.Warn("the settings cannot be read; until they can, nothing is decided", "err", err)
-			}
-		case s.Halted == nil:
-			e.halted.Store(nil)
-			stopped = false
-		default:
+		if err == nil {
 			e.halted.Store(s.Halted)
-			if !stopped {
-				stopped = e.stopAll(ctx, *s.Halted)
-			}
+			stopped = s.Halted != nil && (stopped || e.stopAll(ctx, *s.Halted))
+		} else if ctx.Err() == nil {
+			e.Logger.Warn("the settings cannot be read; until they can, nothing is decided", "err", err)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-moved:
 		case <-e.haltCh:
-		case <-t.C:
+		case <-tick:
 		}
 	}
 }

@@ -15,11 +15,8 @@ import (
 // plan is what one step records, and what it does once that is recorded.
 type plan struct {
 	events  []Keyed
-	base    OpID
 	s       turn.Session // as it will be
 	reply   bool         // the reply input is in events
-	results int          // so many results are
-	shown   int
 	acts    []turn.Command
 	canWait bool          // it only records what appeared, which the release can bring along
 	wait    time.Duration // the policy's timeout: how long people have to answer what comes of a run that this plan starts
@@ -47,157 +44,141 @@ func (p plan) urgency() Urgency {
 	return u
 }
 
-// done clears the inputs that are recorded now.
-func (p plan) done(d *driver) {
-	if p.reply {
-		d.reply = nil
+// planner makes a plan.
+type planner struct {
+	plan
+	d     *driver
+	op    OpID
+	now   time.Time
+	judge func() (decision.Judge, error) // asked only where there is something to judge
+}
+
+// add puts an event into the plan, and its effect into the session that the plan goes on from.
+func (p *planner) add(events ...turn.Event) {
+	for _, ev := range events {
+		op := opPart(p.op, len(p.events))
+		p.events = append(p.events, Keyed{op, ev})
+		p.s = turn.Apply(p.s, turn.Entry{Seq: p.d.f.head.Seq + uint64(len(p.events)), Op: string(op), At: p.now, Event: ev})
 	}
-	d.results = slices.Clone(d.results[p.results:])
-	d.shown = slices.Clone(d.shown[p.shown:])
 }
 
 // plan decides, purely but for reading the policy and the tool list, everything that can be decided now. What is
 // true together is appended together: a reply, its rulings and the start of a call that needs no asking are one write.
 func (d *driver) plan() (plan, error) {
-	p := plan{base: OpID("w:" + mint()), s: d.f.s}
-	now := d.e.Now()
-	add := func(ev turn.Event) {
-		op := opPart(p.base, len(p.events))
-		p.events = append(p.events, Keyed{op, ev})
-		p.s = turn.Apply(p.s, turn.Entry{Seq: d.f.head.Seq + uint64(len(p.events)), Op: string(op), At: now, Event: ev})
-	}
-	for _, ev := range d.shown {
-		add(ev)
-		p.shown++
-	}
+	p := &planner{plan: plan{s: d.f.s}, d: d, op: OpID("w:" + mint()), now: d.e.Now()}
+	p.judge = d.judge(p)
+	p.add(d.shown...)
 	shows, appeared := d.showing(p.s)
 	if appeared {
-		add(shows)
+		p.add(shows)
 	}
-	for _, ev := range d.results {
-		add(ev)
-		p.results++
-	}
+	p.add(d.results...)
 	unseen := p.s.Turn != nil && p.s.Turn.Shown == "" && p.s.Turn.Stopped == nil
 	if d.reply != nil && !(d.reply.err != nil && unseen) { // a failed reply ends its turn, which needs its message first
 		p.reply = true
-		for _, ev := range d.replied(p.s, *d.reply) {
-			add(ev)
-		}
+		p.add(d.replied(p.s, *d.reply)...)
 	}
-	judge := d.judge(&p, now)
-	if d.e.halted.Load() != nil && p.s.Turn != nil && turn.EndsNow(p.s) && p.s.Turn.Stopped == nil && p.s.Turn.Shown != "" {
-		j, err := judge()
-		if err != nil {
-			return p, err
-		}
-		if h := j.Policy.Halted; h != nil { // it may be over since
-			add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.IsHalted, Say: text.HaltedBy(h.Name)})
-		}
+	if err := p.endings(); err != nil {
+		return p.plan, err
 	}
-	if l := d.lease.Load(); l.Barren >= maxBarren && !d.worked && p.s.Turn != nil && turn.EndsNow(p.s) {
-		add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.NoProgress})
-	}
-	forgotten, err := d.forgotten(judge, p.s)
+	forgotten, err := d.forgotten(p.judge, p.s)
 	if err != nil {
-		return p, err
+		return p.plan, err
 	}
-	for _, ev := range forgotten {
-		add(ev)
-	}
-	stopping := d.e.isStopping()
-	for round := 0; round < 64; round++ {
+	p.add(forgotten...)
+	for range 64 {
 		before := len(p.events)
 		p.acts = nil
-		for _, c := range turn.Next(p.s, now, d.env()) {
-			if _, runs := c.(turn.RunTool); runs && (stopping || d.running != nil) {
-				continue
-			}
-			var j decision.Judge
-			switch c.(type) {
-			case turn.Rule, turn.Recover, turn.RunTool: // without the policy nothing is decided
-				if j, err = judge(); err != nil {
-					return p, err
-				}
-			default:
-			}
-			s := p.s
-			s.Grants = d.trusted(s)
-			switch c := c.(type) {
-			case turn.Rule:
-				d.fresh[c.Call] = true
-				add(j.Rule(s, c.Call))
-			case turn.Expire:
-				add(turn.Expired{Ask: c.Ask})
-			case turn.Recover:
-				add(j.Recover(s, c, d.lease.Load().Token))
-			case turn.End:
-				if d.model != nil {
-					continue // a stopped turn ends with the words that people saw: the reply is cancelled and about to come
-				}
-				add(turn.Ended{Turn: p.s.Turn.ID, Why: d.why(p.s, c.Why)})
-			case turn.RunTool:
-				ev := j.Start(s, c.Call, d.lease.Load().Token)
-				add(ev)
-				if _, ok := ev.(turn.Started); ok {
-					p.acts = append(p.acts, c)
-					return p, nil // acts on it come after it is durable
-				}
-				d.fresh[c.Call] = true
-			default:
-				p.acts = append(p.acts, c)
+		for _, c := range turn.Next(p.s, p.now, d.env()) {
+			if started, err := p.do(c); started || err != nil {
+				return p.plan, err // acts on a start come after it is durable
 			}
 		}
 		if len(p.events) == before {
 			p.canWait = appeared && len(p.events) == 1 && len(p.acts) == 0
-			return p, nil
+			return p.plan, nil
 		}
 	}
-	return p, errors.New("the plan of a turn does not settle")
+	return p.plan, errors.New("the plan of a turn does not settle")
 }
 
-// judge gives what one plan judges by: the same policy, moment and tools for every call of it, read once, and only if there is a call to
-// judge. What servers say about their tools is recorded before anything is asked.
-func (d *driver) judge(p *plan, now time.Time) func() (decision.Judge, error) {
+// endings ends a turn that a halt forbids, or on which drivers die.
+func (p *planner) endings() error {
+	d := p.d
+	if d.e.halted.Load() != nil && p.s.Turn != nil && turn.EndsNow(p.s) && p.s.Turn.Stopped == nil && p.s.Turn.Shown != "" {
+		j, err := p.judge()
+		if err != nil {
+			return err
+		}
+		if h := j.Policy.Halted; h != nil { // it may be over since
+			p.add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.IsHalted, Say: text.HaltedBy(h.Name)})
+		}
+	}
+	if l := d.lease.Load(); l.Barren >= maxBarren && !d.worked && p.s.Turn != nil && turn.EndsNow(p.s) {
+		p.add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.NoProgress})
+	}
+	return nil
+}
+
+// do decides one thing that is owed, or leaves it to act. started: a call starts with this plan.
+func (p *planner) do(c turn.Command) (started bool, err error) {
+	d, token := p.d, p.d.lease.Load().Token
+	if _, runs := c.(turn.RunTool); runs && (d.e.isStopping() || d.running != nil) {
+		return false, nil
+	}
+	var j decision.Judge
+	switch c.(type) {
+	case turn.Rule, turn.Recover, turn.RunTool: // without the policy nothing is decided
+		if j, err = p.judge(); err != nil {
+			return false, err
+		}
+	default:
+	}
+	s := p.s
+	s.Grants = d.trusted(s)
+	switch c := c.(type) {
+	case turn.Rule:
+		d.fresh[c.Call] = true
+		p.add(j.Rule(s, c.Call))
+	case turn.Expire:
+		p.add(turn.Expired{Ask: c.Ask})
+	case turn.Recover:
+		p.add(j.Recover(s, c, token))
+	case turn.End:
+		why := c.Why
+		if stopped := p.s.Turn.Stopped; why == turn.WasStopped && stopped != nil && stopped.User.IsZero() {
+			why = turn.MessageGone // nobody stopped it
+		}
+		if d.model == nil { // else it ends with the words that people saw: the reply is cancelled and about to come
+			p.add(turn.Ended{Turn: p.s.Turn.ID, Why: why})
+		}
+	case turn.RunTool:
+		ev := j.Start(s, c.Call, token)
+		p.add(ev)
+		if _, started = ev.(turn.Started); started {
+			p.acts = append(p.acts, c)
+		} else {
+			d.fresh[c.Call] = true
+		}
+	default:
+		p.acts = append(p.acts, c)
+	}
+	return started, nil
+}
+
+// judge gives what one plan judges by: the same policy, moment and tools for every call, read once, and only if there is a call to judge.
+func (d *driver) judge(p *planner) func() (decision.Judge, error) {
 	return sync.OnceValues(func() (decision.Judge, error) {
-		specs := d.specs()
-		policy, set, err := d.e.policyFor(d.ctx, specs)
+		specs, _ := d.e.list(d.ctx)
+		rules, err := d.e.rulesWith(d.ctx, specs)
 		if err != nil {
 			return decision.Judge{}, err
 		}
-		p.wait = policy.Timeout
-		j, tools := d.e.judge(d.ctx, d.withDecidersGroups(policy, p.s)), judged(specs)
-		j.Now, j.Settings, j.Tools = now, set, func() ([]decision.Tool, error) { return tools, nil }
+		p.wait = rules.Policy.Timeout
+		j, tools := d.e.judge(d.ctx, d.withDecidersGroups(rules.Policy, p.s)), judged(specs)
+		j.Now, j.Settings, j.Tools = p.now, rules.Settings, func() ([]decision.Tool, error) { return tools, nil }
 		return j, nil
 	})
-}
-
-// why refines how a turn ends by what the driver knows.
-func (d *driver) why(s turn.Session, why turn.Why) turn.Why {
-	if why == turn.WasStopped && s.Turn.Stopped != nil && s.Turn.Stopped.User.IsZero() {
-		return turn.MessageGone
-	}
-	return why
-}
-
-func (d *driver) specs() []ToolSpec {
-	specs, _, err := d.e.Tools.List(d.ctx)
-	if err != nil {
-		d.e.Logger.Warn("could not list the tools", "err", err)
-	} else {
-		d.e.seen.Store(&specs)
-	}
-	return specs
-}
-
-// FindTool finds a tool of a server by their names.
-func FindTool(specs []ToolSpec, server, name string) (ToolSpec, bool) {
-	for _, sp := range specs {
-		if sp.Tool.Server == server && sp.Tool.Name == name {
-			return sp, true
-		}
-	}
-	return ToolSpec{}, false
 }
 
 // replied turns the model's answer into events: the reply with its calls checked, or the end of the turn.
@@ -210,24 +191,19 @@ func (d *driver) replied(s turn.Session, in replyInput) []turn.Event {
 		Model: d.e.Model.Name(), Left: in.left, Faults: slices.Concat(in.faults, in.reply.Faults),
 	}
 	if in.err != nil {
-		if s.Turn.Stopped != nil { // the words that people saw stay
-			if in.shown == "" {
-				return nil
-			}
-			rep.Text, rep.Cut = in.shown, true
-			return []turn.Event{rep}
-		}
 		var out []turn.Event
-		if in.shown != "" {
-			rep.Text, rep.Cut = in.shown, true
+		if in.streamed != "" { // the words that people saw stay
+			rep.Text, rep.Cut = in.streamed, true
 			out = append(out, rep)
 		}
-		say := ""
-		var me *ModelError
-		if errors.As(in.err, &me) {
-			say = me.Say
+		if s.Turn.Stopped == nil {
+			ended := turn.Ended{Turn: in.turn, Why: turn.ModelFailed}
+			if me, ok := errors.AsType[*ModelError](in.err); ok {
+				ended.Say = me.Say
+			}
+			out = append(out, ended)
 		}
-		return append(out, turn.Ended{Turn: in.turn, Why: turn.ModelFailed, Say: say})
+		return out
 	}
 	if s.Turn.Stopped != nil {
 		rep.Cut = rep.Cut || len(in.reply.Calls) > 0

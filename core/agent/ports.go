@@ -2,17 +2,17 @@
 // message of each turn up to date. The settings that people make are a log as any chat's (settings.go); how people manage them is package
 // settings, which the engine does not know.
 //
-// It may import core alone: what it needs of the world it declares as ports, and ports.go has all of them. A port that a [Log] or
-// [Platform] may have beside is called an optional extra there, and state and the adapters say at compile time which they have.
+// It may import core alone: what it needs of the world it declares as ports, all in ports.go. What a [Log] or [Platform] may have beside is
+// called an optional extra there, and state and the adapters say at compile time which they have.
 //
-// Where to start reading: [Engine] and its Run (engine.go). What comes in goes through [Engine.Accept] (accept.go); a person's choice
-// enters the log through [Engine.Decide] alone (decide.go). A chat that owes something has a driver (drive.go): it plans (plan.go),
-// records, and acts (act.go); an editor keeps the turn's message (editor.go), and follow-up messages stand beside it (beside.go). What is
-// decided, and what is refused, package decision says from values alone. What servers say about their tools is recorded in observe.go, an emergency halt reaches every turn in halt.go, and
-// forgot.go is for a store that came back older than it was.
+// Start with [Engine] and its Run (engine.go). What comes in goes through [Engine.Accept] (accept.go); a person's choice enters the log
+// through [Engine.Decide] alone (decide.go). A chat that owes something has a driver (drive.go): it plans (plan.go), records, and acts
+// (act.go); an editor keeps the turn's message (editor.go), and follow-up messages stand beside it (beside.go). What servers say about
+// their tools is recorded in observe.go, an emergency halt reaches every turn in halt.go, and forgot.go is for a store that came back older
+// than it was.
 //
-// Where a line goes: what can be decided from values alone is turn's, permission's or decision's; what waits, calls a port or can fail is here. The
-// engine's tests over several replicas stand in tests/suites/replicas.
+// Where a line goes: what can be decided from values alone is turn's, permission's or decision's; what waits, calls a port or can fail is
+// here. The engine's tests over several replicas stand in tests/suites/replicas.
 package agent
 
 import (
@@ -27,9 +27,7 @@ import (
 	"github.com/nodhq/nod/core/render"
 )
 
-// Inbox takes what platforms deliver. A nil error means durable: the adapter may acknowledge. Any other
-// error means that nothing was recorded and the platform should deliver again. Safe for concurrent use;
-// blocks for at most the time of one or two writes to the log.
+// Inbox takes what platforms deliver. nil means durable: the adapter may acknowledge. An error means not recorded: deliver again.
 type Inbox interface {
 	Accept(context.Context, chat.Inbound) error
 }
@@ -38,14 +36,13 @@ type Inbox interface {
 type Platform interface {
 	// Limits are what [render.Fit] brings every message within before Post and Edit see it.
 	Limits() render.Limits
-	// Post makes the turn's one message. The same key posts at most once where the platform can do that.
+	// Post makes the turn's one message: at most once for a key, where the platform can do that.
 	Post(context.Context, chat.ID, chat.PostKey, render.Message) (chat.MessageRef, error)
 	// Edit replaces that message. It returns a [*PlatformError] where the caller can choose differently.
 	Edit(context.Context, chat.ID, chat.MessageRef, render.Message, Urgency) error
 }
 
-// Starter is an optional extra of a Platform on which something else than a message says that a turn is under way: a status, a typing
-// indicator.
+// Starter is an optional extra of a Platform on which a status or a typing indicator says that a turn is under way.
 type Starter interface {
 	// Starts says so, without waiting. false: not here, so that the turn's message has to.
 	Starts(chat.ID) bool
@@ -58,14 +55,13 @@ type Whisperer interface {
 
 // Annotator is an optional extra of a Platform: short messages beside a turn's one message.
 type Annotator interface {
-	// Annotate posts a message in the chat, beside the turn's message. Unlike in Post and Edit, the persons it
-	// names are notified, and link says that it should lead to that message. The same key posts at most once where the platform can do that.
+	// Annotate posts a message beside the turn's, with a link to it. Unlike with Post and Edit, the persons it names are notified.
 	Annotate(ctx context.Context, id chat.ID, beside chat.MessageRef, key chat.PostKey, m render.Message, link bool) (chat.MessageRef, error)
 	// Remove takes such a message away. One that is not there is no error.
 	Remove(context.Context, chat.ID, chat.MessageRef) error
 }
 
-// Attacher is an optional extra of an Annotator that takes files: a message beside the turn's one with a file on it. It names nobody.
+// Attacher is an optional extra of an Annotator: a message beside the turn's one with a file on it. It names nobody.
 type Attacher interface {
 	Attach(ctx context.Context, id chat.ID, beside chat.MessageRef, key chat.PostKey, m render.Message, f File) (chat.MessageRef, error)
 }
@@ -76,14 +72,12 @@ type File struct {
 	Data       []byte
 }
 
-// Seeker is an optional extra of a Platform that cannot post at most once by itself: it looks for a message that an
-// earlier attempt may have made. The engine asks before it posts where such an attempt is possible.
+// Seeker is an optional extra of a Platform that cannot post at most once by itself: it looks for what an earlier attempt may have made.
 type Seeker interface {
 	Seek(context.Context, chat.ID, chat.PostKey) (ref chat.MessageRef, found bool, err error)
 }
 
-// Groups is an optional extra of a Platform on which people have roles: the groups that a person belongs to now. The engine asks
-// where an earlier decision counts again (a grant, an approved call about to start) and groups may decide; an error means none.
+// Groups is an optional extra of a Platform on which people have roles: the groups that a person belongs to now. An error means none.
 type Groups interface {
 	Groups(context.Context, chat.ID, chat.User) ([]chat.User, error)
 }
@@ -93,8 +87,7 @@ type GroupNames interface {
 	GroupName(chat.ID, chat.User) string
 }
 
-// Teller is an optional extra of a Platform that can write to one person alone: a direct message. The same key tells at most once where
-// the platform can do that. It returns a [*PlatformError] where the caller can choose differently.
+// Teller is an optional extra of a Platform that can write to one person alone. Key and error are as with Post.
 type Teller interface {
 	Tell(ctx context.Context, to chat.User, key chat.PostKey, m render.Message) (chat.MessageRef, error)
 }
@@ -102,15 +95,14 @@ type Teller interface {
 // TellWithin bounds how long one message by a Teller may take.
 const TellWithin = 10 * time.Second
 
-// Pacer is an optional extra of a Platform: how long apart edits of one message that only show progress are at
-// least. Without it they follow each other at once.
+// Pacer is an optional extra of a Platform: how long apart edits of one message that only show progress are at least.
 type Pacer interface{ Pace() time.Duration }
 
 // Urgency is the lane of an edit. Zero is progress.
 type Urgency uint8
 
-// The lanes: a question that nobody has seen yet goes as a decision, which goes before a final, and that before progress. A question that
-// cannot be shown within [QuestionWithin] comes back as [FaultBusy]: it is posted anew.
+// The lanes: a decision goes before a final, and that before progress. A question that nobody has seen yet goes as a decision; where it
+// cannot be shown within [QuestionWithin] it comes back as [FaultBusy], and is posted anew.
 const (
 	Progress Urgency = iota
 	Final
@@ -165,16 +157,13 @@ type Keyed struct {
 	Event turn.Event
 }
 
-// Lease is the right to drive one chat until Until by this process's monotonic clock (counted from before the
-// request was sent). Token fences: a later lease of the same chat has a larger one.
+// Lease is the right to drive one chat until Until, by this process's monotonic clock. A later lease of the chat has a larger Token.
 type Lease struct {
-	Chat  chat.ID
-	Owner string
-	Token uint64
-	Until time.Time
-	// Barren counts the leases of this chat in a row that ended without being given back and without any work
-	// in the log: its drivers die on it.
-	Barren int
+	Chat   chat.ID
+	Owner  string
+	Token  uint64
+	Until  time.Time
+	Barren int // leases of this chat in a row that ended without being given back and without work in the log: its drivers die on it
 }
 
 // Snapshot is a fold up to Head.
@@ -186,8 +175,7 @@ type Snapshot struct {
 // Write is one atomic step of a chat's log.
 type Write struct {
 	Chat chat.ID
-	// Known is the head that the caller folded. The strictest event decides what is checked: facts append blind, choices only
-	// if Known is the head, work only if Known is the head and Lease is still held.
+	// Known is the head that the caller folded. Facts append blind, choices only if Known is the head, work only if Lease is held, too.
 	Known  Head
 	Events []Keyed
 	Lease  Lease // required for work; zero otherwise
@@ -226,8 +214,7 @@ var (
 	ErrNotDurable = errors.New("the write was not confirmed durable")
 )
 
-// Log is the durable, totally ordered log of every chat. All methods are safe for concurrent use and honour
-// their context's deadline. An error that is none of the above leaves it open whether the write happened: repeat it with the same op.
+// Log is the durable, totally ordered log of every chat. After an error that is none of the above, repeat a write with the same op.
 type Log interface {
 	// Load returns the latest snapshot (zero if none), every entry after it, and the head after those.
 	Load(context.Context, chat.ID) (Snapshot, []turn.Entry, Head, error)
@@ -249,16 +236,24 @@ type Index interface {
 	EachChat(ctx context.Context, take func(chat.ID) error) error
 }
 
-// Forgetful is an optional extra of a Log that may come back older than it was. Restarted is when that may have happened last, by the
-// log's own clock: what it held then may be older than what it had acknowledged. Zero: never.
+// Forgetful is an optional extra of a Log that may come back older than it was: when last, by the log's own clock; zero: never.
 type Forgetful interface {
 	Restarted() time.Time
 }
 
-// Confirmer is an optional extra of a Log: whether what has to survive would be confirmed now. While it would not, no decision is taken
-// and no start is recorded: both would be spent.
+// Confirmer is an optional extra of a Log: while what has to survive is not confirmed, no decision is taken and no start is recorded.
 type Confirmer interface {
 	Confirms(context.Context) error
+}
+
+// MustSurvive reports whether losing an event in a failover could run something twice.
+func MustSurvive(ev turn.Event) bool {
+	switch ev.(type) {
+	case turn.Started, turn.Decided:
+		return true
+	default:
+		return false
+	}
 }
 
 // Leases hand out the right to drive chats.
@@ -267,12 +262,11 @@ type Leases interface {
 	ClaimDue(ctx context.Context, owner string, n int) ([]Lease, error)
 	// Renew prolongs a lease and returns the chat's head (Seq and Tip only). ErrFenced if it is lost.
 	Renew(context.Context, Lease) (Lease, Head, error)
-	// Wakes delivers chats that somebody wrote to while owner held them, until ctx ends. It may lose some: Renew is the backstop.
+	// Wakes delivers chats that somebody wrote to while owner held them, until ctx ends. It may lose some.
 	Wakes(ctx context.Context, owner string) (<-chan chat.ID, error)
 }
 
-// Watcher tells that a chat's log moved, on whatever replica, until ctx ends. It may lose or repeat signals. The channel
-// carries nothing but the signal and has room for one.
+// Watcher tells that a chat's log moved, on whatever replica, until ctx ends. It may lose or repeat signals.
 type Watcher interface {
 	Watch(context.Context, chat.ID) (<-chan struct{}, error)
 }
@@ -280,12 +274,11 @@ type Watcher interface {
 // Delta is a piece of a reply as it streams. It is shown, never stored.
 type Delta struct {
 	Text string
-	// Note says something about the wait ("retrying in 20 s"); it replaces the last one.
-	Note string
+	Note string // about the wait ("retrying in 20 s"); it replaces the last one
 }
 
-// Model writes replies. Reply blocks until the reply is whole. It may retry before the first delta, never after.
-// A stream that ends early returns what there is with Cut set, and no calls. Errors of type [*ModelError] carry a sentence for people.
+// Model writes replies. Reply blocks until the reply is whole. It may retry before the first delta, never after. A stream that ends early
+// returns what there is with Cut set, and no calls. A [*ModelError] carries a sentence for people.
 type Model interface {
 	Reply(ctx context.Context, talk []turn.Utterance, tools []ToolSpec, stream func(Delta)) (Reply, error)
 	// Name is what messages and usage records call the model.
@@ -294,13 +287,12 @@ type Model interface {
 
 // Reply is a model's whole answer to one step.
 type Reply struct {
-	Text  string
-	Calls []ReplyCall
-	Usage turn.Usage
-	Cut   bool            // the stream ended early
-	Extra json.RawMessage // opaque provider fields to replay with this utterance
-	// Faults are sentences for people about what the service did not take, such as tools that were left out.
-	Faults []string
+	Text   string
+	Calls  []ReplyCall
+	Usage  turn.Usage
+	Cut    bool            // the stream ended early
+	Extra  json.RawMessage // opaque provider fields to replay with this utterance
+	Faults []string        // sentences for people about what the service did not take, such as tools that were left out
 }
 
 // ReplyCall is a tool call as the model wrote it, its name mapped back to (server, tool) where the tool is known.
@@ -329,8 +321,7 @@ type ToolSpec struct {
 type Tools interface {
 	// List returns the tools of every server that answers, ordered by server and name, and one fault for each server that does not.
 	List(context.Context) ([]ToolSpec, []ServerFault, error)
-	// Check validates canonical arguments against the tool's input schema, in a bounded time. The error is written for the
-	// model; one of [ErrUnchecked] means that it would take too long to tell.
+	// Check validates canonical arguments against the tool's input schema. The error is for the model; [ErrUnchecked]: it takes too long.
 	Check(ctx context.Context, tool permission.Tool, args json.RawMessage) error
 	// Call runs one call that was started in the log: token proves it. It returns a known outcome (also a tool's
 	// own error, with Result.IsError) with a nil error. An error of [ErrNotRun] means certainly not run; any other error means that nobody knows.
@@ -357,25 +348,24 @@ type ServerFault struct {
 	Say    string // for the model and for people
 }
 
-// RunToken is a consumed decision: only the engine makes one, after its own Started is durable. It is the only
-// way to a tool.
+// RunToken is a consumed decision, and the only way to a tool: only the engine makes one, after its own Started is durable.
 type RunToken struct {
-	chat chat.ID
-	call turn.ToolCall
-	ok   bool
-	want func(context.Context, turn.Want) (turn.Fill, error)
+	chat   chat.ID
+	call   turn.ToolCall
+	ok     bool
+	elicit func(context.Context, turn.Want) (turn.Fill, error)
 }
 
 // ErrNobody says that what a server wants cannot be put to anybody here.
 var ErrNobody = errors.New("nobody can be asked")
 
-// Ask puts what the call's server wants to the person who asked, and waits for their answer, or until nobody gave one, the call is
-// stopped, or ctx ends. One at a time: a second one waits for the first. It returns [ErrNobody] where there is nobody to ask.
+// Ask puts what the call's server wants to the requester, and waits for their answer, or until nobody gave one, the call is stopped, or ctx
+// ends. A second one waits for the first. It returns [ErrNobody] where there is nobody to ask.
 func (t RunToken) Ask(ctx context.Context, w turn.Want) (turn.Fill, error) {
-	if t.want == nil || !t.ok {
+	if t.elicit == nil || !t.ok {
 		return turn.Fill{}, ErrNobody
 	}
-	return t.want(ctx, w)
+	return t.elicit(ctx, w)
 }
 
 // Call is the call to run. ok is false for a token that the engine did not make.
@@ -392,8 +382,7 @@ type Policies interface {
 // ErrNoRun says that a session does not hold the run a token was asked for.
 var ErrNoRun = errors.New("the session holds no such running call")
 
-// Consume makes the token for a run that the session shows as started and allowed: the only proof that a tool
-// adapter takes. It fails unless that very run is the call's current one.
+// Consume makes the token for a run that the session shows as started, the only proof that a tool adapter takes.
 func Consume(s turn.Session, call turn.CallID, run turn.RunID) (RunToken, error) {
 	c := s.Turn.Call(call)
 	if c.ID == "" || c.Status != turn.Running || c.Run != run {

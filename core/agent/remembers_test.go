@@ -101,8 +101,8 @@ func TestWhatIsRemembered(t *testing.T) {
 		"not there":                         {call: ticked(ana), done: []decision.Outcome{{Ask: "a-none", Choice: chat.AllowOnce}}, want: "[]", shut: true},
 		"nothing done":                      {call: ticked(ana), want: "[]", shut: true},
 		"one word of several people's":      {call: func(c *turn.ToolCall) { ticked(ana)(c); c.By = ben }, done: outcome(chat.AllowOnce), want: "[]", shut: true},
-		"cannot be written":                 {call: ticked(ana), done: outcome(chat.AllowOnce), log: drawer{fails: errors.New("the disk is on fire")}, want: "[]" + text.NotRemembered()},
-		"no room":                           {call: ticked(ana), done: outcome(chat.Deny), log: drawer{head: Head{Seq: 1}, kept: many}, want: "[ask]" + text.NotRemembered()},
+		"cannot be written":                 {call: ticked(ana), done: outcome(chat.AllowOnce), log: drawer{fails: errors.New("the disk is on fire")}, want: "[]" + text.NotRemembered},
+		"no room":                           {call: ticked(ana), done: outcome(chat.Deny), log: drawer{head: Head{Seq: 1}, kept: many}, want: "[ask]" + text.NotRemembered},
 		"written before, and changed since": {call: ticked(ana), done: outcome(chat.AllowOnce), log: drawer{head: Head{Seq: 1}, kept: since, clicks: []string{string(before)}}, want: "[deny]"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestWhatIsForgotten(t *testing.T) {
 	}{
 		"undone":                  {choice: chat.Undo, log: drawer{head: Head{Seq: 1}, kept: with("r:a-allowed")}, want: "[r:other]"},
 		"remembered another time": {choice: chat.Undo, log: drawer{head: Head{Seq: 1}, kept: with("r:before")}, want: "[r:other r:before]"},
-		"cannot be written":       {choice: chat.Undo, log: drawer{head: Head{Seq: 1}, kept: with("r:a-allowed"), fails: errors.New("the disk is on fire")}, want: "[r:other r:a-allowed]" + text.NotForgotten()},
+		"cannot be written":       {choice: chat.Undo, log: drawer{head: Head{Seq: 1}, kept: with("r:a-allowed"), fails: errors.New("the disk is on fire")}, want: "[r:other r:a-allowed]" + text.NotForgotten},
 		"not undone":              {choice: chat.AllowOnce, log: drawer{head: Head{Seq: 1}, kept: with("r:a-allowed")}, want: "[r:other r:a-allowed]", shut: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,20 +10,14 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
-// sessionCache keeps the newest fold of the chats used last, so that a later turn reads only what is new.
-// A fold is only ever a guess: exact appends check it by its head.
+// sessionCache keeps the newest fold of the chats used last. It is only ever a guess: exact appends check it by its head.
 type sessionCache struct {
 	mu   sync.Mutex
-	byID *simplelru.LRU[chat.ID, *remembered]
-}
-
-type remembered struct {
-	f    fold
-	snap uint64 // Seq of the newest snapshot known
+	byID *simplelru.LRU[chat.ID, fold]
 }
 
 func newSessionCache(max int) *sessionCache {
-	byID, _ := simplelru.NewLRU[chat.ID, *remembered](max, nil) // it fails for a size of 0 alone
+	byID, _ := simplelru.NewLRU[chat.ID, fold](max, nil) // it fails for a size of 0 alone
 	return &sessionCache{byID: byID}
 }
 
@@ -36,24 +30,20 @@ func newRecent[K comparable, V any](size int) *lru.Cache[K, V] {
 func (k *sessionCache) get(id chat.ID) (fold, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r, ok := k.byID.Get(id)
-	if !ok {
-		return fold{}, false
-	}
-	return r.f, true
+	return k.byID.Get(id)
 }
 
 // put remembers f unless a newer fold is there.
 func (k *sessionCache) put(id chat.ID, f fold) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r, ok := k.byID.Get(id)
-	switch {
-	case !ok:
-		k.byID.Add(id, &remembered{f: f})
-	case r.f.head.Seq <= f.head.Seq:
-		r.f = f
+	old, _ := k.byID.Get(id)
+	snap := max(f.snap, old.snap)
+	if old.head.Seq > f.head.Seq {
+		f = old
 	}
+	f.snap = snap
+	k.byID.Add(id, f)
 }
 
 func (k *sessionCache) drop(id chat.ID) {
@@ -67,41 +57,20 @@ func (k *sessionCache) open() (ids []chat.ID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, id := range k.byID.Keys() {
-		if r, _ := k.byID.Peek(id); r.f.s.Turn != nil {
+		if f, _ := k.byID.Peek(id); f.s.Turn != nil {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// advance folds what a write brought onto the fold that the write knew.
+// advance folds what a write brought onto the fold that the write followed on.
 func (k *sessionCache) advance(id chat.ID, known Head, got Written) {
 	f, ok := k.get(id)
 	if !ok && known.Seq == 0 {
 		f, ok = fold{s: turn.New(id)}, true // the answer held the whole log
 	}
-	switch {
-	case got.Missing || !ok || f.head != known:
-		return // somebody else keeps it current, or the next reader loads it
-	default:
+	if ok && !got.Missing && f.head == known { // else somebody else keeps it current, or the next reader loads it
 		k.put(id, f.apply(got.Entries, got.Head))
 	}
-}
-
-// snapped remembers that a snapshot up to seq exists.
-func (k *sessionCache) snapped(id chat.ID, seq uint64) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if r, ok := k.byID.Peek(id); ok {
-		r.snap = max(r.snap, seq)
-	}
-}
-
-func (k *sessionCache) snapshotAt(id chat.ID) uint64 {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if r, ok := k.byID.Peek(id); ok {
-		return r.snap
-	}
-	return 0
 }

@@ -1,10 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -28,6 +28,15 @@ func (e *Engine) Settings(ctx context.Context) (permission.Settings, error) {
 	return f.settings(), nil
 }
 
+// configured is the operator's policy.
+func (e *Engine) configured(ctx context.Context) (permission.Policy, error) {
+	base, err := e.Policies.Policy(ctx)
+	if err != nil {
+		return permission.Policy{}, fmt.Errorf("read the policy: %w", err)
+	}
+	return base, nil
+}
+
 // settings are what a fold of their log comes to, under the name of that very log.
 func (f fold) settings() permission.Settings {
 	s := settingsOf(f.s)
@@ -47,22 +56,19 @@ func settingsOf(s turn.Session) permission.Settings {
 	return *s.Settings
 }
 
-// mergedPolicy is the operator's policy with the settings over it, made once for each revision of the one and each head of the other's log. A
-// policy without a revision, as the zero mergedPolicy has, is never known to be the same.
+// mergedPolicy is the operator's policy with the settings over it, made once for each revision of the one and each head of the other's log.
 type mergedPolicy struct {
-	mu   sync.Mutex
-	base string
-	head string
-	made permission.Policy
+	base, head string
+	policy     permission.Policy
 }
 
-func (o *mergedPolicy) merge(base permission.Policy, s permission.Settings) permission.Policy {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if base.Revision == "" || o.base != base.Revision || o.head != s.Head {
-		o.made, o.base, o.head = s.Over(base), base.Revision, s.Head
+func (e *Engine) merge(base permission.Policy, s permission.Settings) permission.Policy {
+	m := e.merged.Load() // without a revision it is never known to be the same
+	if m == nil || base.Revision == "" || m.base != base.Revision || m.head != s.Head {
+		m = &mergedPolicy{base.Revision, s.Head, s.Over(base)}
+		e.merged.Store(m)
 	}
-	return o.made
+	return m.policy
 }
 
 // Rules are what decides at one moment: the operator's configuration, what people set, and the policy that the two come to.
@@ -72,18 +78,21 @@ type Rules struct {
 	Policy     permission.Policy
 }
 
-// Rules are read from the log each time, so that a change takes effect with the next call on every replica; where the log cannot be read,
-// nothing is decided.
-func (e *Engine) Rules(ctx context.Context) (Rules, error) {
-	base, err := e.Policies.Policy(ctx)
-	if err != nil {
-		return Rules{}, fmt.Errorf("read the policy: %w", err)
-	}
-	s, err := e.Settings(ctx)
+// Rules are read from the log each time: a change takes effect with the next call everywhere, and without the log nothing is decided.
+func (e *Engine) Rules(ctx context.Context) (Rules, error) { return e.rulesWith(ctx, nil) }
+
+// rulesWith are the rules once what servers say of these tools is recorded, where it is new.
+func (e *Engine) rulesWith(ctx context.Context, specs []ToolSpec) (Rules, error) {
+	base, err := e.configured(ctx)
 	if err != nil {
 		return Rules{}, err
 	}
-	return Rules{base, s, e.mergePolicy(base, s)}, nil
+	s, err := e.observe(ctx, base, specs)
+	if err != nil {
+		return Rules{}, err
+	}
+	e.heardHalt(s.Halted)
+	return Rules{base, s, e.merge(base, s)}, nil
 }
 
 // Policy is what holds now: the policy of [Engine.Rules].
@@ -92,33 +101,15 @@ func (e *Engine) Policy(ctx context.Context) (permission.Policy, error) {
 	return r.Policy, err
 }
 
-// policyFor is the policy, and the settings in it, once what servers say is recorded, where it is new.
-func (e *Engine) policyFor(ctx context.Context, specs []ToolSpec) (permission.Policy, permission.Settings, error) {
-	base, err := e.Policies.Policy(ctx)
-	if err != nil {
-		return permission.Policy{}, permission.Settings{}, fmt.Errorf("read the policy: %w", err)
-	}
-	s, err := e.observe(ctx, base, specs)
-	if err != nil {
-		return permission.Policy{}, permission.Settings{}, fmt.Errorf("record what servers say about their tools: %w", err)
-	}
-	return e.mergePolicy(base, s), s, nil
-}
-
-func (e *Engine) mergePolicy(base permission.Policy, s permission.Settings) permission.Policy {
-	e.heardHalt(s.Halted)
-	return e.merged.merge(base, s)
-}
-
 // ErrUnchanged says that a change would have no effect.
 var ErrUnchanged = errors.New("nothing would change by that")
 
 // Change records changes of the settings: all of them, or none. build makes them from the settings as they are; who may make them is
 // build's to say, with a [*decision.Refusal]. Changes that have no effect are left out; where none is left the error is [ErrUnchanged].
 func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, build func(permission.Policy, permission.Settings) ([]permission.Change, error)) (permission.Settings, error) {
-	base, err := e.Policies.Policy(ctx)
+	base, err := e.configured(ctx)
 	if err != nil {
-		return permission.Settings{}, fmt.Errorf("read the policy: %w", err)
+		return permission.Settings{}, err
 	}
 	from := by
 	by.Chat = SettingsChat
@@ -134,11 +125,10 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 		var effective []permission.Change
 		next := now
 		for _, c := range changes {
-			after, moved := next.Apply(c, by.User, by.Name, e.Now())
-			if moved {
+			var changed bool
+			if next, changed = next.Apply(c, by.User, by.Name, e.Now()); changed {
 				effective = append(effective, c)
 			}
-			next = after
 		}
 		if len(effective) == 0 {
 			return nil, nil
@@ -146,7 +136,7 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 		if err := next.Over(base).Validate(); err != nil {
 			return nil, &decision.Refusal{Code: decision.RefusedArguments, Say: text.BadSetting(err.Error())}
 		}
-		return []turn.Event{turn.Changed{Changes: effective, By: by.User, Name: by.Name, Surface: surfaceOf(by), Note: note}}, nil
+		return []turn.Event{turn.Changed{Changes: effective, By: by.User, Name: by.Name, Surface: cmp.Or(by.User.Platform, Own), Note: note}}, nil
 	})
 	if err != nil {
 		return permission.Settings{}, whileUnsure(err, unsure)
@@ -159,22 +149,15 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 	return now, nil
 }
 
-func surfaceOf(by chat.Envelope) string {
-	if by.User.Platform != "" {
-		return by.User.Platform
-	}
-	return Own
-}
-
 // ChangeAsAdmin is Change by somebody who has to be an admin.
 func (e *Engine) ChangeAsAdmin(ctx context.Context, by chat.Envelope, note string, changes ...permission.Change) (permission.Settings, error) {
 	return e.Change(ctx, by, note, func(p permission.Policy, _ permission.Settings) ([]permission.Change, error) {
 		if !p.IsAdmin(by.User) {
-			return nil, notAdmin(p)
+			return nil, OnlyForAdmins(text.OnlyAdmins, p)
 		}
 		for _, c := range changes {
-			if c.Set != nil {
-				if err := c.Set.Check(); err != nil {
+			if set, ok := c.(permission.Setting); ok {
+				if err := set.Check(); err != nil {
 					return nil, &decision.Refusal{Code: decision.RefusedArguments, Say: text.BadSetting(err.Error())}
 				}
 			}
@@ -182,8 +165,6 @@ func (e *Engine) ChangeAsAdmin(ctx context.Context, by chat.Envelope, note strin
 		return changes, nil
 	})
 }
-
-func notAdmin(p permission.Policy) *decision.Refusal { return OnlyForAdmins(text.OnlyAdmins, p) }
 
 // OnlyForAdmins refuses somebody who is no admin, in these words; where there are no admins, it says so.
 func OnlyForAdmins(say string, p permission.Policy) *decision.Refusal {

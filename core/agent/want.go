@@ -8,23 +8,30 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 )
 
-// wantInput is what a running tool's server wants, on its way to the driver and back.
-type wantInput struct {
+// elicitation is what a running tool's server asks a person for, on its way to the driver and back.
+type elicitation struct {
 	event  turn.Wanted
 	answer chan turn.Fill // has room for one
 }
 
-// want puts what a server wants to the requester, and waits. It is called from the run's own goroutines.
-func (d *driver) want(ctx context.Context, c turn.ToolCall, w turn.Want, wait time.Duration) (turn.Fill, error) {
+// elicit puts what a server asks for to the requester, and waits. It is called from the run's own goroutines.
+func (d *driver) elicit(ctx context.Context, c turn.ToolCall, w turn.Want, wait time.Duration) (turn.Fill, error) {
 	if s := d.session.Load(); s == nil || s.Turn == nil || s.Turn.Unattended || s.Turn.Requester.IsZero() {
 		return turn.Fill{}, ErrNobody
 	}
-	one := d.wanting(c.Run)
+	lock, _ := d.locks.LoadOrStore(c.Run, &sync.Mutex{}) // what one run's server asks for comes one after the other
+	one := lock.(*sync.Mutex)
 	one.Lock()
 	defer one.Unlock()
-	in := wantInput{turn.Wanted{Call: c.ID, Run: c.Run, Ask: turn.AskID(mint()), Want: w, Wait: wait}, make(chan turn.Fill, 1)}
+	in := elicitation{turn.Wanted{Call: c.ID, Run: c.Run, Ask: turn.AskID(mint()), Want: w, Wait: wait}, make(chan turn.Fill, 1)}
+	put := func() {
+		if d.ctx.Err() == nil { // it is recorded with the next step
+			d.waiting[in.event.Ask] = in
+			d.results = append(d.results, in.event)
+		}
+	}
 	select {
-	case d.wants <- in:
+	case d.came <- put:
 	case <-ctx.Done():
 		return turn.Fill{}, ctx.Err()
 	}
@@ -36,20 +43,8 @@ func (d *driver) want(ctx context.Context, c turn.ToolCall, w turn.Want, wait ti
 	}
 }
 
-// wanting is the lock of one run: its server's wants come one after the other.
-func (d *driver) wanting(run turn.RunID) *sync.Mutex {
-	m, _ := d.locks.LoadOrStore(run, &sync.Mutex{})
-	return m.(*sync.Mutex)
-}
-
-// tookWant records what a server wants with the next step.
-func (d *driver) tookWant(w wantInput) {
-	d.waiting[w.event.Ask] = w
-	d.results = append(d.results, w.event)
-}
-
-// answerWants gives answers on, and ends what nobody will answer any more.
-func (d *driver) answerWants(s turn.Session) {
+// answerElicitations gives answers on, and ends what nobody will answer any more.
+func (d *driver) answerElicitations(s turn.Session) {
 	for id, w := range d.waiting {
 		c := s.Turn.Call(w.event.Call)
 		switch {

@@ -50,10 +50,8 @@ func (e Exponential) After(before int) time.Duration {
 
 // Wait waits for d. An error is the context's, which ended first.
 func Wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -1,16 +1,15 @@
 // Package chat is the leaf of the house: who speaks, where, and what reached us.
 //
-// Its words. A chat is one conversation: a Slack thread, a Discord channel or thread, a web chat. An
-// inbound is one thing that a platform delivered: a message, an edit, a click. All identifiers are opaque:
-// they are minted and parsed only by the adapter that [ID.Platform] names, and compared as a whole by
-// everyone else.
-//
-// Invariant: a [User] in an inbound comes from the platform's signed envelope, never from a field that the
+// A chat is one conversation: a Slack thread, a Discord channel or thread, a web chat. An inbound is one thing that a platform delivered: a
+// message, an edit, a click. All identifiers are opaque: they are minted and parsed only by the adapter that [ID.Platform] names, and
+// compared as a whole by everyone else. A [User] in an inbound comes from the platform's signed envelope, never from a field that the
 // sender could fill in.
+//
+// It imports nothing of ours. Start with [ID], [User] and [Inbound]. A new thing that platforms deliver is a type here, and a case in
+// package agent's Accept; a new button is a [Choice].
 package chat
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -23,23 +22,29 @@ type ID struct {
 }
 
 // String is the stored form: three escaped fields joined by ":". [ParseID] reads it back.
-func (id ID) String() string { return join(id.Platform, id.Workspace, id.Key) }
+func (id ID) String() string {
+	return escaper.Replace(id.Platform) + ":" + escaper.Replace(id.Workspace) + ":" + escaper.Replace(id.Key)
+}
 
 // IsZero reports whether the ID names nothing.
 func (id ID) IsZero() bool { return id == ID{} }
 
 // ParseID reads what [ID.String] wrote.
 func ParseID(s string) (ID, error) {
-	f, err := split(s)
-	return ID{f[0], f[1], f[2]}, err
+	f := strings.Split(s, ":")
+	if len(f) != 3 || f[0] == "" || f[2] == "" {
+		return ID{}, fmt.Errorf("want platform:workspace:key, got %q", s)
+	}
+	return ID{unescaper.Replace(f[0]), unescaper.Replace(f[1]), unescaper.Replace(f[2])}, nil
 }
 
-// GroupPrefix begins the Key of a [User] that stands for everybody in a group (a Discord role): no person's key begins so. Groups
-// stand in settings and in [Envelope.Groups], never where somebody acts.
+var escaper = strings.NewReplacer("%", "%25", ":", "%3A")
+var unescaper = strings.NewReplacer("%3A", ":", "%25", "%")
+
+// GroupPrefix begins the Key of a [User] that stands for a group (a Discord role), in settings and [Envelope.Groups]: it never acts.
 const GroupPrefix = "&"
 
-// SelfNamedPrefix begins the Key of a [User] of whom nothing is known but that they are the same as before: they gave themselves a name,
-// and may be anybody, also twice. No other person's key begins so.
+// SelfNamedPrefix begins the Key of a [User] who gave themselves a name: they may be anybody, also twice.
 const SelfNamedPrefix = "u-"
 
 // User is a person (never a bot) as the platform vouches for them.
@@ -50,13 +55,12 @@ type User struct {
 }
 
 // String is the form used in configuration ("slack:T1:U1") and in storage.
-func (u User) String() string { return join(u.Platform, u.Workspace, u.Key) }
+func (u User) String() string { return ID(u).String() }
 
 // IsGroup reports whether u stands for a group of people.
 func (u User) IsGroup() bool { return strings.HasPrefix(u.Key, GroupPrefix) }
 
-// SelfNamed reports whether u is somebody who only says who they are. Where people have to be different from each other, all such users
-// of a platform count as one.
+// SelfNamed reports whether u is somebody who only says who they are.
 func (u User) SelfNamed() bool { return strings.HasPrefix(u.Key, SelfNamedPrefix) }
 
 // Person is u as far as people have to be different from each other: the same for all who are [User.SelfNamed] on a platform.
@@ -72,14 +76,14 @@ func (u User) IsZero() bool { return u == User{} }
 
 // ParseUser reads what [User.String] wrote.
 func ParseUser(s string) (User, error) {
-	f, err := split(s)
-	return User{f[0], f[1], f[2]}, err
+	id, err := ParseID(s)
+	return User(id), err
 }
 
 // MarshalText makes User usable as a JSON object key.
 func (u User) MarshalText() ([]byte, error) {
 	if u.IsZero() {
-		return []byte{}, nil // nobody, which UnmarshalText reads back
+		return []byte{}, nil // nobody
 	}
 	return []byte(u.String()), nil
 }
@@ -97,11 +101,10 @@ func (u *User) UnmarshalText(b []byte) (err error) {
 // MessageRef names a message on its platform: the bot's own, or the one a person wrote.
 type MessageRef string
 
-// PostKey identifies one intended post. Posting twice with the same key gives one message where the platform can do that.
+// PostKey identifies one intended post.
 type PostKey string
 
-// ReplyHandle is what a platform gives to answer one interaction privately (a trigger, a response URL). It is
-// never stored and expires within minutes.
+// ReplyHandle answers one interaction privately (a trigger, a response URL). It is never stored and expires within minutes.
 type ReplyHandle struct {
 	Platform string
 	Key      string
@@ -219,7 +222,7 @@ type Deleted struct {
 	All bool
 }
 
-// Clicked: a person pressed a button.
+// Clicked: a person pressed a button, or sent the form that it opened.
 type Clicked struct {
 	Envelope
 	Token   string            // what the button carried: opaque, ≤ 64 graphic ASCII bytes, no authority
@@ -229,14 +232,6 @@ type Clicked struct {
 	Args    string            // with Edit: the new arguments, as JSON that a person wrote
 	Uses    int               // with AllowUses: how many calls, this one included; 0: as the card says
 	Fields  map[string]string // with Answer: what was filled in, by the form's names
-}
-
-// Submitted: a person sent a form that a button opened.
-type Submitted struct {
-	Envelope
-	Token  string
-	Choice Choice
-	Fields map[string]string
 }
 
 // Commanded: a person gave a command ("/nod stop", "@nod permissions").
@@ -256,34 +251,7 @@ func (Said) isInbound()      {}
 func (Edited) isInbound()    {}
 func (Deleted) isInbound()   {}
 func (Clicked) isInbound()   {}
-func (Submitted) isInbound() {}
 func (Commanded) isInbound() {}
 func (Stopped) isInbound()   {}
 
-var errForm = errors.New("want platform:workspace:key")
-
-var escaper = strings.NewReplacer("%", "%25", ":", "%3A")
-var unescaper = strings.NewReplacer("%3A", ":", "%25", "%")
-
-func join(f ...string) string {
-	for i := range f {
-		f[i] = escaper.Replace(f[i])
-	}
-	return strings.Join(f, ":")
-}
-
-func split(s string) (f [3]string, err error) {
-	p := strings.Split(s, ":")
-	if len(p) != 3 {
-		return f, fmt.Errorf("%w, got %q", errForm, s)
-	}
-	for i := range p {
-		f[i] = unescaper.Replace(p[i])
-	}
-	if f[0] == "" || f[2] == "" {
-		return [3]string{}, fmt.Errorf("%w, got %q", errForm, s)
-	}
-	return f, nil
-}
-
-var _ = []Inbound{Said{}, Edited{}, Deleted{}, Clicked{}, Submitted{}, Commanded{}, Stopped{}}
+var _ = []Inbound{Said{}, Edited{}, Deleted{}, Clicked{}, Commanded{}, Stopped{}}

@@ -9,33 +9,27 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
-// MayDecide says whether a person may decide a call at this level: nil, or a [*NotAllowed] that says who may. It is the
-// one rule for buttons, forms, commands, the API and grants. An admin may decide everything; at LevelAdmin only an
-// admin may. A tool that policy has since raised to RequireAuth needs an admin whatever level it was asked at.
-//
-// Users are equal only as a whole: the same key on another platform or in another workspace is somebody else.
+// MayDecide says whether a person may decide a call at this level: nil, or a [*NotAllowed] that says who may. It is the one rule for
+// buttons, forms, commands, the API and grants. An admin may decide everything; at LevelAdmin only an admin may, and for a tool that
+// policy has since raised to RequireAuth. The same key on another platform or in another workspace is somebody else.
 func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 	e := p.Get(req.Tool, req.Source, req.Hints, req.Metadata)
-	no := &NotAllowed{Level: level, Requester: req.asker(), Approvers: e.Approvers, NoAdmins: len(p.Admins) == 0}
 	switch {
 	case !p.Installed && !p.AllowAll:
-		no.NoPolicy = true
-		return no
+		return &NotAllowed{why: sayNoPolicy}
 	case !acts(u):
-		no.Unknown = true
-		return no
-	case e.OthersOnly && u == req.Requester:
-		no.OthersOnly = true // also an admin: two pairs of eyes are the point
-		return no
-	case e.OthersOnly && u.SelfNamed():
-		no.SelfNamed = true // it may be whoever asked, under another name
-		return no
+		return &NotAllowed{why: sayUnknownUser}
+	case e.OthersOnly && u == req.Requester: // also an admin: two pairs of eyes are the point
+		return &NotAllowed{why: sayOthersOnly}
+	case e.OthersOnly && u.SelfNamed(): // it may be whoever asked, under another name
+		return &NotAllowed{why: saySelfNamed}
 	case p.IsAdmin(u):
 		return nil
-	}
-	if level != LevelUser || e.Approval == RequireAuth {
-		no.Level = LevelAdmin
-		return no
+	case level != LevelUser || e.Approval == RequireAuth:
+		if len(p.Admins) == 0 {
+			return &NotAllowed{why: sayAdminOnly + " " + NoAdminsNotice}
+		}
+		return &NotAllowed{why: sayAdminOnly}
 	}
 	// Whoever belongs to another workspace than the chat (a guest of a shared channel) may answer what they themselves
 	// asked for, or where the operator listed them; a rule about everybody does not mean them.
@@ -43,18 +37,19 @@ func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 	ok := false
 	switch e.Approvers.Rule {
 	case ApproversRequester:
-		ok = u == no.Requester
+		ok = u == req.asker()
 	case ApproversParticipants:
-		ok = here && among(u, req.Present)
+		ok = here && slices.Contains(req.Present, u)
 	case ApproversAnyone:
 		ok = here
 	case ApproversListed:
-		ok = among(u, e.Approvers.Users) || slices.ContainsFunc(p.Members[u], func(g chat.User) bool { return among(g, e.Approvers.Users) })
+		listed := func(x chat.User) bool { return slices.Contains(e.Approvers.Users, x) }
+		ok = listed(u) || slices.ContainsFunc(p.Members[u], listed)
 	}
-	if ok {
-		return nil
+	if !ok {
+		return &NotAllowed{approvers: e.Approvers, requester: req.asker()}
 	}
-	return no
+	return nil
 }
 
 // asker is whoever asked, where they may decide anything: the zero User, whom no rule means, for a visitor.
@@ -68,49 +63,28 @@ func (r Request) asker() chat.User {
 // acts says whether u is somebody who can do things: a group cannot.
 func acts(u chat.User) bool { return u.Platform != "" && u.Key != "" && !u.IsGroup() }
 
-// IsAdmin says whether the policy lists the user, or a group that they are known to belong to. It takes the same time whoever is asked about: on the web the key
-// is what a session proves itself with (R110).
+// IsAdmin says whether the policy lists the user, or a group that they are known to belong to. It takes the same time whoever is asked
+// about: on the web the key is what a session proves itself with (R110).
 func (p Policy) IsAdmin(u chat.User) bool {
 	if !acts(u) {
 		return false
 	}
-	found := listed(u, p.Admins)
-	for _, g := range p.Members[u] {
-		found |= listed(g, p.Admins)
+	found := 0
+	for _, who := range append([]chat.User{u}, p.Members[u]...) {
+		want := sha256.Sum256([]byte(who.String()))
+		for _, x := range p.Admins {
+			have := sha256.Sum256([]byte(x.String()))
+			found |= subtle.ConstantTimeCompare(want[:], have[:])
+		}
 	}
 	return found == 1
 }
 
-func listed(u chat.User, users []chat.User) (found int) {
-	want := sha256.Sum256([]byte(u.String()))
-	for _, x := range users {
-		have := sha256.Sum256([]byte(x.String()))
-		found |= subtle.ConstantTimeCompare(want[:], have[:])
-	}
-	return found
-}
-
-func among(u chat.User, users []chat.User) bool {
-	for _, x := range users {
-		if x == u {
-			return true
-		}
-	}
-	return false
-}
-
 // NotAllowed is a click by somebody who may not decide. The card stays live.
 type NotAllowed struct {
-	Level     Level
-	Requester chat.User
-	Approvers Approvers
-	NoAdmins  bool // nobody is configured as an admin
-	Unknown   bool // the platform did not say who clicked
-	NoPolicy  bool // no policy is installed: nobody may
-	// OthersOnly says that whoever asked may not decide it.
-	OthersOnly bool
-	// SelfNamed says that only somebody else than whoever asked may decide it, and nothing tells that this is somebody else.
-	SelfNamed bool
+	why       string // the whole sentence; empty: that depends on what people are called
+	approvers Approvers
+	requester chat.User
 }
 
 // Error is Say without names.
@@ -119,25 +93,14 @@ func (e *NotAllowed) Error() string { return e.Say(nil) }
 // Say is the sentence for the person who clicked. name gives a person's display name, or "" where it has none; it may be nil.
 // Names are untrusted text: the caller escapes the sentence.
 func (e *NotAllowed) Say(name func(chat.User) string) string {
-	switch {
-	case e.NoPolicy:
-		return sayNoPolicy
-	case e.Unknown:
-		return sayUnknownUser
-	case e.OthersOnly:
-		return sayOthersOnly
-	case e.SelfNamed:
-		return saySelfNamed
-	case e.Level != LevelUser && e.NoAdmins:
-		return sayAdminOnly + " " + NoAdminsNotice
-	case e.Level != LevelUser:
-		return sayAdminOnly
+	if e.why != "" {
+		return e.why
 	}
-	who := deciders(e.Approvers, e.Requester, name)
+	who := deciders(e.approvers, e.requester, name)
 	if len(who) == 0 {
 		return sayAdminOnly
 	}
-	if e.Approvers.Rule == ApproversRequester && who[0] != sayTheRequester {
+	if e.approvers.Rule == ApproversRequester && who[0] != sayTheRequester {
 		who[0] += sayWhoAsked
 	}
 	return "Only " + strings.Join(who, ", ") + " or an admin can decide this."
@@ -183,4 +146,33 @@ func deciders(a Approvers, requester chat.User, name func(chat.User) string) []s
 		return who
 	}
 	return nil
+}
+
+// MayRepeat says whether the same bytes may run again by themselves after an interruption, under the approval that they had: where in
+// doubt, they may not. req.Tool is the tool as it was approved, current the definition that its server offers now (empty: none). rule names
+// what allows it, or why it is not allowed.
+func MayRepeat(p Policy, req Request, current Digest) (rule string, ok bool) {
+	e := p.Get(req.Tool, req.Source, req.Hints, req.Metadata)
+	h := req.Hints
+	switch {
+	case !p.Installed && !p.AllowAll:
+		return sayNoPolicy, false
+	case e.Disabled != "":
+		return sayDisabled(e), false
+	case current == "" || current != req.Tool.Definition || e.Changed:
+		return "the tool is not as it was when it was approved", false
+	case e.Repeat == RepeatAlways:
+		return "repeat: always", true
+	case e.Repeat != RepeatAuto:
+		return "repeat: never", false
+	case !e.Trusted:
+		return "the server is not marked trusted", false
+	case is(h.ReadOnly, true) && is(h.Destructive, true) && !is(h.Idempotent, true):
+		return "the tool's annotations contradict each other", false
+	case h.reads():
+		return "read-only", true
+	case is(h.Idempotent, true):
+		return "idempotent", true
+	}
+	return "nothing says that running it twice does no harm", false
 }

@@ -3,6 +3,7 @@ package permission
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,8 +18,7 @@ type Definition struct {
 	Input       json.RawMessage `json:"input,omitempty"`
 	Output      json.RawMessage `json:"output,omitempty"`
 	Annotations json.RawMessage `json:"annotations,omitempty"`
-	// Cut says that it was too long to be kept: only that it changed is known then.
-	Cut bool `json:"cut,omitempty"`
+	Cut         bool            `json:"cut,omitempty"` // it was too long to be kept: only that it changed is known
 }
 
 // MaxDefinition is how much of a definition is kept to tell what changed, in bytes.
@@ -26,20 +26,16 @@ const MaxDefinition = 16 << 10
 
 // Kept is the definition as it is kept: nothing of it where it is too long, or where a part is no JSON.
 func (d Definition) Kept() Definition {
-	n := len(d.Title) + len(d.Description)
-	for _, part := range []json.RawMessage{d.Input, d.Output, d.Annotations} {
-		if n += len(part); len(part) > 0 && !json.Valid(part) {
-			return Definition{Cut: true}
-		}
-	}
-	if n > MaxDefinition {
+	unfit := func(part json.RawMessage) bool { return len(part) > 0 && !json.Valid(part) }
+	n := len(d.Title) + len(d.Description) + len(d.Input) + len(d.Output) + len(d.Annotations)
+	if n > MaxDefinition || unfit(d.Input) || unfit(d.Output) || unfit(d.Annotations) {
 		return Definition{Cut: true}
 	}
 	return d
 }
 
 // Pinned is a tool as the bot knows it: what its server says now, and the definition that counts, which somebody accepted or which was
-// seen first.
+// seen first. It is stored in [Settings].
 type Pinned struct {
 	Tool     Tool       `json:"tool"` // as it is now
 	Now      Definition `json:"now,omitzero"`
@@ -90,7 +86,7 @@ func (p Pinned) accept(by chat.User, name string, at time.Time) Pinned {
 	return p
 }
 
-// Difference is one part of a definition that changed.
+// Difference is one part of a definition that changed. It is stored with a card, under these names.
 type Difference struct {
 	Part     string // "description", "input schema", ...
 	Was, Now string // untrusted
@@ -118,17 +114,13 @@ func (p Pinned) Differences() []Difference {
 	if p.Was.Cut || p.Now.Cut {
 		return []Difference{{Part: "definition", Was: string(p.Counts), Now: string(p.Tool.Definition)}}
 	}
-	var out []Difference
-	add := func(part, was, now string) {
-		if was != now {
-			out = append(out, Difference{part, was, now})
-		}
-	}
-	add("title", p.Was.Title, p.Now.Title)
-	add("description", p.Was.Description, p.Now.Description)
-	add("input schema", readable(p.Was.Input), readable(p.Now.Input))
-	add("output schema", readable(p.Was.Output), readable(p.Now.Output))
-	add("annotations", readable(p.Was.Annotations), readable(p.Now.Annotations))
+	out := slices.DeleteFunc([]Difference{
+		{"title", p.Was.Title, p.Now.Title},
+		{"description", p.Was.Description, p.Now.Description},
+		{"input schema", readable(p.Was.Input), readable(p.Now.Input)},
+		{"output schema", readable(p.Was.Output), readable(p.Now.Output)},
+		{"annotations", readable(p.Was.Annotations), readable(p.Now.Annotations)},
+	}, func(d Difference) bool { return d.Was == d.Now })
 	if len(out) == 0 { // the same words from elsewhere: a definition is bound to where the operator says that its server is
 		out = []Difference{{Part: PartOrigin}}
 	}
@@ -140,9 +132,6 @@ const PartOrigin = "command or address of its server"
 
 // readable is a JSON part in one form, with lines.
 func readable(raw json.RawMessage) string {
-	if len(raw) == 0 {
-		return ""
-	}
 	if c, err := canonical.Value(raw, definitionDepth); err == nil {
 		raw = c
 	}

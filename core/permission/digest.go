@@ -16,9 +16,7 @@ func CallDigest(c chat.ID, t Tool, args []byte) Digest {
 	if sorted, err := canonical.Arguments(args); err == nil && len(args) > 0 {
 		args = sorted
 	}
-	return digest("nod/call/1",
-		[]byte(c.Platform), []byte(c.Workspace), []byte(c.Key),
-		[]byte(t.Server), []byte(t.Name), []byte(t.Definition), args)
+	return digest("nod/call/1", c.Platform, c.Workspace, c.Key, t.Server, t.Name, string(t.Definition), string(args))
 }
 
 // definitionDepth bounds how deep a schema may nest before it is digested as it was written.
@@ -27,7 +25,7 @@ const definitionDepth = 512
 // DefinitionDigest names one definition of a tool. The order of keys and the spaces of its JSON parts do not matter;
 // a part that has no canonical form is taken byte for byte.
 func DefinitionDigest(name, title, description string, inputSchema, outputSchema, annotations []byte) Digest {
-	fields := [][]byte{[]byte(name), []byte(title), []byte(description)}
+	fields := []string{name, title, description}
 	for _, part := range [][]byte{inputSchema, outputSchema, annotations} {
 		form := "absent"
 		if len(part) > 0 {
@@ -36,19 +34,17 @@ func DefinitionDigest(name, title, description string, inputSchema, outputSchema
 				form, part = "canonical", c
 			}
 		}
-		fields = append(fields, []byte(form), part)
+		fields = append(fields, form, string(part))
 	}
 	return digest("nod/definition/1", fields...)
 }
 
 // digest hashes fields, each after its length: no two lists of fields give the same bytes.
-func digest(kind string, fields ...[]byte) Digest {
-	h := sha256.New()
-	var n [8]byte
-	for _, f := range append([][]byte{[]byte(kind)}, fields...) {
-		binary.BigEndian.PutUint64(n[:], uint64(len(f)))
-		h.Write(n[:])
-		h.Write(f)
+func digest(kind string, fields ...string) Digest {
+	var b []byte
+	for _, f := range append([]string{kind}, fields...) {
+		b = append(binary.BigEndian.AppendUint64(b, uint64(len(f))), f...)
 	}
-	return Digest(hex.EncodeToString(h.Sum(nil)))
+	sum := sha256.Sum256(b)
+	return Digest(hex.EncodeToString(sum[:]))
 }

@@ -1,6 +1,9 @@
 package permission
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Origin says where a value of [Effective] came from.
 type Origin string
@@ -18,8 +21,7 @@ const (
 	FromDefault     Origin = "default"
 )
 
-// Effective is what policy, names, metadata and annotations come to for one tool: the entry of a registry
-// (R12–R14, R20–R23).
+// Effective is what policy, names, metadata and annotations come to for one tool (R12–R14, R20–R23).
 type Effective struct {
 	Tool   Tool
 	Source Source
@@ -44,11 +46,10 @@ type Effective struct {
 	Category   string
 	Metadata   *Metadata // what the tool declares; nil: nothing (R23)
 
-	AccessFrom, RiskFrom, ApprovalFrom, TimeoutFrom, ApproversFrom Origin
+	AccessFrom, RiskFrom, ApprovalFrom, TimeoutFrom Origin
 }
 
-// ConfirmationRequired says whether the tool asks by what it is (C5: approval is not AutoApprove). Settings of the
-// session, server and tool may still say otherwise for one call: that is Evaluate's answer.
+// ConfirmationRequired says whether the tool asks by what it is (C5); for one call settings may say otherwise, as Evaluate answers.
 func (e Effective) ConfirmationRequired() bool { return e.Approval != AutoApprove }
 
 // Get returns what holds for a tool now.
@@ -60,15 +61,15 @@ func (p Policy) Get(t Tool, src Source, h Hints, m Metadata) Effective {
 	set := server.Tools[t.Name]
 	changed := set.Accepted != "" && set.Accepted != t.Definition
 	e := Effective{
-		Tool: t, Source: src,
+		Tool: t, Source: src, Timeout: p.Timeout, TimeoutFrom: FromDefault,
 		Trusted:   (src == SourceWorkbench || server.Trusted && !set.New) && !changed,
 		Changed:   changed,
 		New:       set.New,
 		Repeat:    set.Repeat,
 		ChatGrant: set.ChatGrant == nil || *set.ChatGrant,
-		Message:   first(set.Message, m.Message),
-		Impact:    first(set.Impact, m.Impact),
-		Category:  first(set.Category, m.Category),
+		Message:   cmp.Or(set.Message, m.Message),
+		Impact:    cmp.Or(set.Impact, m.Impact),
+		Category:  cmp.Or(set.Category, m.Category),
 	}
 	if m != (Metadata{}) {
 		e.Metadata = &m
@@ -79,12 +80,11 @@ func (p Policy) Get(t Tool, src Source, h Hints, m Metadata) Effective {
 	case set.Disabled:
 		e.Disabled = FromTool
 	}
-	e.Timeout, e.TimeoutFrom = p.Timeout, FromDefault
-	if server.Timeout != nil {
-		e.Timeout, e.TimeoutFrom = *server.Timeout, FromServer
-	}
-	if set.Timeout != nil {
+	switch {
+	case set.Timeout != nil:
 		e.Timeout, e.TimeoutFrom = *set.Timeout, FromTool
+	case server.Timeout != nil:
+		e.Timeout, e.TimeoutFrom = *server.Timeout, FromServer
 	}
 	e.decides(p, server.Rights, set.Rights)
 	name := lookupName(t, src)
@@ -96,10 +96,11 @@ func (p Policy) Get(t Tool, src Source, h Hints, m Metadata) Effective {
 
 // decides sets who may decide: each of the three from the nearest place that says it.
 func (e *Effective) decides(p Policy, server, tool Rights) {
-	e.Approvers, e.ApproversFrom, e.Approvals = p.Approvers, FromDefault, 1
-	take := func(r Rights, from Origin) {
+	e.Approvers, e.Approvals = p.Approvers, 1
+	p.Rights.Approvers = nil // the policy's own stand in Approvers
+	for _, r := range []Rights{p.Rights, server, tool} {
 		if r.Approvers != nil {
-			e.Approvers, e.ApproversFrom = *r.Approvers, from
+			e.Approvers = *r.Approvers
 		}
 		if r.MinApprovals != nil {
 			e.Approvals = max(int(*r.MinApprovals), 1)
@@ -108,23 +109,17 @@ func (e *Effective) decides(p Policy, server, tool Rights) {
 			e.OthersOnly = !*r.RequesterMayApprove
 		}
 	}
-	p.Rights.Approvers = nil // the policy's own stand in Approvers
-	take(p.Rights, FromDefault)
-	take(server, FromServer)
-	take(tool, FromTool)
 }
 
 // classify sets access: setting, then for the workbench name, metadata, annotations; for an MCP server what its
 // trusted annotations say, which name and metadata may only raise.
 func (e *Effective) classify(set ToolSettings, n named, h Hints) {
 	a, from := Unclassified, FromDefault
-	if e.Trusted {
-		if x := h.access(); x != Unclassified {
-			a, from = x, FromAnnotations
-		}
+	if x := h.access(); e.Trusted && x != Unclassified {
+		a, from = x, FromAnnotations
 	}
 	offer := func(x Access, o Origin) {
-		if x != Unclassified && (e.Source == SourceWorkbench || caution(x) > caution(a)) {
+		if x != Unclassified && (e.Source == SourceWorkbench || x.rank() > a.rank()) {
 			a, from = x, o
 		}
 	}
@@ -161,7 +156,7 @@ func (e *Effective) weigh(set ToolSettings, n named, h Hints) {
 	if e.Metadata != nil {
 		offer(e.Metadata.Risk, FromMetadata)
 	}
-	if n.hasRisk {
+	if n.levels {
 		offer(n.risk, FromNamed)
 	}
 	if set.Advice != nil && set.Advice.Risk.rank() > r.rank() {
@@ -188,37 +183,32 @@ func (e *Effective) level(set ToolSettings, n named, h Hints, posture Posture) {
 		a, from = AutoApprove, FromAnnotations // R16, C4
 	}
 	offer := func(x Approval, o Origin) {
-		switch {
-		case e.Source == SourceWorkbench && a.rank() < RequireAuth.rank(), x.rank() >= a.rank() && x != AutoApprove:
+		if e.Source == SourceWorkbench && a.rank() < RequireAuth.rank() || x.rank() >= a.rank() && x != AutoApprove {
 			a, from = x, o
 		}
 	}
 	if e.Metadata != nil {
 		offer(e.Metadata.Approval, FromMetadata) // RequireAuth stays: no name lowers what our own tool demands
 	}
-	if n.hasApproval {
+	if n.levels {
 		offer(n.approval, FromNamed)
 	}
-	if a == AutoApprove && e.Source == SourceWorkbench && posture != PostureMCP {
-		a, from = RequireConfirmation, FromPosture
-	}
-	if a == AutoApprove && set.Risk != nil && e.Risk == Dangerous {
-		a, from = RequireConfirmation, FromTool // the operator called it dangerous: C5's default for that
-	}
-	if x := set.Advice; x != nil {
-		switch {
-		case x.Level && a.rank() < RequireAuth.rank():
-			a, from = RequireAuth, FromAnalysis
-		case a == AutoApprove && (x.Access != Read || x.Risk.rank() == Dangerous.rank()):
-			a, from = RequireConfirmation, FromAnalysis
+	auto := func(but bool, o Origin) {
+		if a == AutoApprove && but {
+			a, from = RequireConfirmation, o
 		}
+	}
+	auto(e.Source == SourceWorkbench && posture != PostureMCP, FromPosture)
+	auto(set.Risk != nil && e.Risk == Dangerous, FromTool) // the operator called it dangerous: C5's default for that
+	if x := set.Advice; x != nil && x.Level && a.rank() < RequireAuth.rank() {
+		a, from = RequireAuth, FromAnalysis
+	} else if x != nil {
+		auto(x.Access != Read || x.Risk.rank() == Dangerous.rank(), FromAnalysis)
 	}
 	if set.Approval != nil {
 		a, from = *set.Approval, FromTool
 	}
-	if a == AutoApprove && e.Changed {
-		a, from = RequireConfirmation, FromDefault // what was said, was said of another definition
-	}
+	auto(e.Changed, FromDefault) // what was said, was said of another definition
 	if a.rank() == RequireAuth.rank() {
 		a = RequireAuth // also what is no approval at all
 	}
@@ -242,64 +232,7 @@ func (h Hints) access() Access {
 	return Unclassified // nothing said, or a contradiction
 }
 
-// reads says that the annotations claim read-only and do not contradict themselves. destructiveHint counts here
-// only where it was said: its absence means destructive for a tool that writes, and nothing for one that reads.
+// reads says that the annotations claim read-only and do not contradict themselves: destructiveHint counts where it was said.
 func (h Hints) reads() bool { return is(h.ReadOnly, true) && !is(h.Destructive, true) }
 
-// IsReadOnly reads readOnlyHint as the MCP specification does: absent means false.
-func (h Hints) IsReadOnly() bool { return is(h.ReadOnly, true) }
-
-// IsDestructive reads destructiveHint as the MCP specification does: absent means true, unless the tool claims to
-// be read-only, where only the word itself counts.
-func (h Hints) IsDestructive() bool {
-	if h.Destructive != nil {
-		return *h.Destructive
-	}
-	return !h.IsReadOnly()
-}
-
-// IsIdempotent reads idempotentHint as the MCP specification does: absent means false.
-func (h Hints) IsIdempotent() bool { return is(h.Idempotent, true) }
-
-// IsOpenWorld reads openWorldHint as the MCP specification does: absent means true.
-func (h Hints) IsOpenWorld() bool { return h.OpenWorld == nil || *h.OpenWorld }
-
 func is(b *bool, want bool) bool { return b != nil && *b == want }
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// caution orders access types by the care they call for: an unknown one calls for most.
-func caution(a Access) int {
-	switch a {
-	case Read:
-		return 0
-	case Write:
-		return 1
-	}
-	return 2
-}
-
-func (r Risk) rank() int {
-	switch r {
-	case Safe:
-		return 0
-	case Moderate:
-		return 1
-	}
-	return 2
-}
-
-func (a Approval) rank() int {
-	switch a {
-	case AutoApprove:
-		return 0
-	case RequireConfirmation:
-		return 1
-	}
-	return 2
-}

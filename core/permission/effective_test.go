@@ -75,7 +75,7 @@ func TestNamedTable(t *testing.T) {
 // R46
 func TestWritesAsk(t *testing.T) {
 	for name, n := range namedTable {
-		if n.access == Write && (!n.hasApproval || n.approval == AutoApprove) {
+		if n.access == Write && (!n.levels || n.approval == AutoApprove) {
 			t.Errorf("%s writes and does not ask", name)
 		}
 	}
@@ -195,23 +195,6 @@ func TestWordsOfATool(t *testing.T) {
 	}
 }
 
-// The MCP specification's defaults: pessimistic, and destructive counts only for a tool that writes.
-func TestHintDefaults(t *testing.T) {
-	for _, c := range []struct {
-		h                                Hints
-		reads, destroys, idempotent, out bool
-	}{
-		{Hints{}, false, true, false, true},
-		{Hints{ReadOnly: yes}, true, false, false, true},
-		{Hints{ReadOnly: yes, Destructive: yes}, true, true, false, true},
-		{Hints{ReadOnly: no, Destructive: no, Idempotent: yes, OpenWorld: no}, false, false, true, false},
-	} {
-		if c.h.IsReadOnly() != c.reads || c.h.IsDestructive() != c.destroys || c.h.IsIdempotent() != c.idempotent || c.h.IsOpenWorld() != c.out {
-			t.Errorf("%+v", c)
-		}
-	}
-}
-
 // What a tool comes to where two sources say something: each row is one combination that only one of Get's conditions keeps apart.
 func TestSourcesOfCaution(t *testing.T) {
 	reads := Hints{ReadOnly: yes}
@@ -278,17 +261,6 @@ func TestChatGrantSetting(t *testing.T) {
 	}
 }
 
-func TestOpenWorldHint(t *testing.T) {
-	for _, c := range []struct {
-		h    Hints
-		want bool
-	}{{Hints{}, true}, {Hints{OpenWorld: yes}, true}, {Hints{OpenWorld: no}, false}} {
-		if got := c.h.IsOpenWorld(); got != c.want {
-			t.Errorf("%+v: %v", c.h, got)
-		}
-	}
-}
-
 // What a template sets for servers and tools, by what is known of them.
 func TestTemplatesByTool(t *testing.T) {
 	known := []Known{
@@ -305,8 +277,8 @@ func TestTemplatesByTool(t *testing.T) {
 			t.Fatal(name)
 		}
 		for _, c := range tmpl.Changes(p, known) {
-			if c.Set.Server != "" {
-				out = append(out, c.Set.String())
+			if at, ok := c.(Setting); ok && at.Server != "" {
+				out = append(out, at.String())
 			}
 		}
 		return out
@@ -324,7 +296,7 @@ func TestTemplatesByTool(t *testing.T) {
 		if tmpl.servers == nil {
 			continue
 		}
-		if got := tmpl.Changes(with(installed(), "quiet", ServerSettings{Ask: NeverAsk, Trusted: true}), nil); slices.ContainsFunc(got, func(c Change) bool { return c.Set.Server != "" }) {
+		if got := tmpl.Changes(with(installed(), "quiet", ServerSettings{Ask: NeverAsk, Trusted: true}), nil); slices.ContainsFunc(got, func(c Change) bool { at, ok := c.(Setting); return !ok || at.Server != "" }) {
 			t.Errorf("%s: %v", tmpl.Name, got)
 		}
 	}
@@ -334,7 +306,7 @@ func TestTemplatesByTool(t *testing.T) {
 func TestTemplatesLeaveOutWhatHasNoServer(t *testing.T) {
 	for _, tmpl := range Templates() {
 		for _, c := range tmpl.Changes(installed(), []Known{{Tool: Tool{"", "go", "d1"}, Hints: Hints{Destructive: yes}}}) {
-			if c.Set.Tool != "" || c.Set.Field == "ask" {
+			if at, ok := c.(Setting); !ok || at.Tool != "" || at.Field == "ask" {
 				t.Errorf("%s: %s", tmpl.Name, c)
 			}
 		}

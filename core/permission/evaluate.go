@@ -1,6 +1,8 @@
 package permission
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -29,11 +31,9 @@ const (
 	RuleUnchecked   = "unchecked" // nobody knows whether the arguments fit the tool's input schema: somebody has to look at them
 )
 
-// What a rule can say, as [Reason.Said] carries it.
+// What a rule can say, as [Reason.Said] carries it: a [Verdict]'s word, or one of these.
 const (
 	SaidAsk         = "ask"
-	SaidAllow       = "allow"
-	SaidForbid      = "forbid"
 	SaidRequired    = "required"
 	SaidNotRequired = "not required"
 	SaidNothing     = "no opinion"
@@ -68,49 +68,47 @@ func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 	if e.Approvals > 1 {
 		r.Approvals = e.Approvals
 	}
-	r.Reasons = make([]Reason, 0, 10)
 
 	if !p.Installed && !p.AllowAll {
-		return r.forbid(Reason{Rule: RulePolicy, Text: sayNoPolicy})
+		return r.end(Forbid, RulePolicy, sayNoPolicy, "")
 	}
 	if p.Halted != nil {
-		return r.forbid(Reason{Rule: RuleHalted, Text: sayHalted(*p.Halted)})
+		return r.end(Forbid, RuleHalted, fmt.Sprintf(sayHalted, cmp.Or(p.Halted.Name, "An admin")), "")
 	}
 	if e.Disabled != "" {
-		return r.forbid(Reason{Rule: RuleDisabled, Text: sayDisabled(e), Ref: string(e.Disabled)})
+		return r.end(Forbid, RuleDisabled, sayDisabled(e), string(e.Disabled))
 	}
 	r.pass(RuleDisabled, sayNotDisabled)
 	own, chose := p.standing(req)
 	if chose && own.Choice != StandAsk && own.Choice != StandAllow { // also what is no choice at all
-		return r.forbid(Reason{Rule: RuleRemembered, Text: sayRemembered(own), Ref: own.ID})
+		return r.end(Forbid, RuleRemembered, sayRemembered(own), own.ID)
 	}
 
 	if e.Approval == RequireAuth {
-		r.note(Reason{Rule: RuleRequireAuth, Text: sayRequireAuth(e), Ref: string(e.ApprovalFrom), Said: SaidAsk})
+		r.note(RuleRequireAuth, fmt.Sprintf(sayRequireAuth, called(e.Tool), e.ApprovalFrom), string(e.ApprovalFrom), SaidAsk)
 		r.Level = LevelAdmin
 		return r.ask(req, false)
 	}
 	r.pass(RuleRequireAuth, sayNoAuth)
 
 	if p.AllowAll {
-		return r.allow(Reason{Rule: RuleAllowAll, Text: sayAllowAll})
+		return r.end(Allow, RuleAllowAll, sayAllowAll, "")
 	}
 	if !r.required(p, e, req) {
-		return r.allow(Reason{})
+		return r.answer(Allow)
 	}
-	must := r.winner // what required asking gives the answer, unless something satisfies it
+	// What required asking gives the answer, unless something satisfies it.
 	if g, ok := r.covering(p, grants, req, e, now); ok {
 		r.Grant = g.ID
-		return r.allow(Reason{Rule: RuleGrant, Text: sayGranted(g), Ref: string(g.ID)})
+		return r.end(Allow, RuleGrant, sayGranted(g), string(g.ID))
 	}
 	if chose && own.Choice == StandAllow {
 		why := rememberedUncovered(p, own, req, e, now)
 		if why == "" {
-			return r.allow(Reason{Rule: RuleRemembered, Text: sayRemembered(own), Ref: own.ID})
+			return r.end(Allow, RuleRemembered, sayRemembered(own), own.ID)
 		}
-		r.pass(RuleRemembered, sayNotRemembered(own, why))
+		r.pass(RuleRemembered, fmt.Sprintf(sayNotRemembered, called(own.Tool), why))
 	}
-	r.winner = must
 	mode, _ := p.mode(req)
 	offers := e.ChatGrant && e.Approvals <= 1 && req.Masked == nil
 	r.Remember = offers && !r.New
@@ -128,14 +126,10 @@ func wider(p Policy, req Request, now time.Time) []Scope {
 		if u.IsGroup() { // whoever belongs to it may: as one of them
 			p, u = p.Knowing(anyone(req, u), []chat.User{u}), anyone(req, u)
 		}
-		for _, s := range Scopes(p, req, u, now) {
-			if s != ScopeTool && !slices.Contains(out, s) {
-				out = append(out, s)
-			}
-		}
+		out = append(out, Scopes(p, req, u, now)...)
 	}
 	slices.Sort(out)
-	return out
+	return slices.DeleteFunc(slices.Compact(out), func(s Scope) bool { return s == ScopeTool })
 }
 
 // anyone stands for somebody who belongs to a group.
@@ -146,12 +140,13 @@ func anyone(req Request, group chat.User) chat.User {
 // ruling is a Ruling in the making.
 type ruling struct {
 	Ruling
-	winner int // index of the reason that required asking, or allowed
+	winner int // index of the reason that gives the answer
 }
 
-func (r *ruling) note(x Reason) {
+// note records the rule that gives the answer, unless a later one does.
+func (r *ruling) note(rule, text, ref, said string) {
 	r.winner = len(r.Reasons)
-	r.Reasons = append(r.Reasons, x)
+	r.Reasons = append(r.Reasons, Reason{Rule: rule, Text: text, Ref: ref, Said: said})
 }
 
 // pass records a rule that has no opinion.
@@ -159,145 +154,137 @@ func (r *ruling) pass(rule, text string) {
 	r.Reasons = append(r.Reasons, Reason{Rule: rule, Text: text, Said: SaidNothing})
 }
 
-func (r *ruling) forbid(x Reason) Ruling {
-	x.Said = SaidForbid
-	r.note(x)
-	return r.end(Forbid)
+// require notes a rule that says whether permission is needed.
+func (r *ruling) require(rule string, must bool, from Origin, text string) bool {
+	said := SaidNotRequired
+	if must {
+		said = SaidRequired
+	}
+	r.note(rule, text, string(from), said)
+	return must
 }
 
-// allow ends with x, or with the rule that was noted last.
-func (r *ruling) allow(x Reason) Ruling {
-	if x.Rule != "" {
-		x.Said = SaidAllow
-		r.note(x)
-	}
-	return r.end(Allow)
+// end gives the answer by one more rule.
+func (r *ruling) end(v Verdict, rule, text, ref string) Ruling {
+	r.note(rule, text, ref, v.String())
+	return r.answer(v)
 }
 
-// ask ends with the rule that was noted last, unless nobody is there to be asked.
-func (r *ruling) ask(req Request, chatGrant bool) Ruling {
-	if req.Unattended {
-		return r.forbid(Reason{Rule: RuleUnattended, Text: sayUnattended})
-	}
-	r.ChatGrant = chatGrant
-	if r.Approval == AutoApprove {
-		r.Approval = RequireConfirmation // a setting asks although the tool itself would not
-	}
-	return r.end(Ask)
-}
-
-func (r *ruling) end(v Verdict) Ruling {
+// answer gives it by the rule that was noted last.
+func (r *ruling) answer(v Verdict) Ruling {
 	r.Verdict = v
 	r.Reasons[r.winner].Won = true
 	return r.Ruling
 }
 
+// ask asks by the rule that was noted last, unless nobody is there to be asked.
+func (r *ruling) ask(req Request, chatGrant bool) Ruling {
+	if req.Unattended {
+		return r.end(Forbid, RuleUnattended, sayUnattended, "")
+	}
+	r.ChatGrant = chatGrant
+	if r.Approval == AutoApprove {
+		r.Approval = RequireConfirmation // a setting asks although the tool itself would not
+	}
+	return r.answer(Ask)
+}
+
 // required says whether permission is needed, and notes the rule that said so.
 func (r *ruling) required(p Policy, e Effective, req Request) bool {
-	say := func(rule string, must bool, from Origin, text string) bool {
-		said := SaidNotRequired
-		if must {
-			said = SaidRequired
-		}
-		r.note(Reason{Rule: rule, Text: text, Ref: string(from), Said: said})
-		return must
-	}
 	if e.Changed {
-		return say(RuleDefinition, true, FromTool, sayChanged(e))
+		return r.require(RuleDefinition, true, FromTool, fmt.Sprintf(sayChanged, called(e.Tool)))
 	}
 	switch req.Standing {
 	case chat.Member:
 	case chat.Visitor:
-		return say(RuleVisitor, true, "", sayVisitor)
+		return r.require(RuleVisitor, true, "", sayVisitor)
 	default:
-		return say(RuleVisitor, true, "", sayUntold)
+		return r.require(RuleVisitor, true, "", sayUntold)
 	}
-	mode, ofSession := p.mode(req)
-	from := Origin("")
-	if ofSession {
-		from = FromSession
-	}
-	if mode == ModeNever {
+	mode, from := p.mode(req)
+	says := sayAsks("This chat", mode == ModeNever, cmp.Or(from, "the default mode"))
+	switch {
+	case mode == ModeNever:
 		why := p.beyondNever(e, req)
 		if why == "" {
-			return say(RuleMode, false, from, sayMode(mode, ofSession))
+			return r.require(RuleMode, false, from, says)
 		}
 		at := len(r.Reasons)
 		r.Reasons = append(r.Reasons, Reason{Rule: RuleMode, Text: why, Ref: string(from), Said: SaidNothing})
-		must := r.requiredByTool(p, e, req, say)
+		must := r.requiredByTool(p, e, req)
 		if must { // the sentence that people need: the chat is said to never ask
 			r.winner, r.Reasons[at].Said = at, SaidRequired
 		}
 		return must
-	}
-	if mode != ModeTool {
-		return say(RuleMode, true, from, sayMode(mode, ofSession))
-	}
-	if req.Mode == ModeNever { // and does not count, as mode says
+	case mode != ModeTool:
+		return r.require(RuleMode, true, from, says)
+	case req.Mode == ModeNever: // and does not count, as mode says
 		r.pass(RuleMode, sayModeMasked)
-	} else {
+	default:
 		r.pass(RuleMode, sayModeTool)
 	}
-	return r.requiredByTool(p, e, req, say)
+	return r.requiredByTool(p, e, req)
 }
 
-// requiredByTool is what holds where no mode says otherwise.
-func (r *ruling) requiredByTool(p Policy, e Effective, req Request, say func(string, bool, Origin, string) bool) bool {
+// requiredByTool is what holds where no mode says otherwise: the first rule that speaks.
+func (r *ruling) requiredByTool(p Policy, e Effective, req Request) bool {
 	server := p.Servers[req.Tool.Server]
 	set := server.Tools[req.Tool.Name]
-	if own, ok := p.standing(req); ok && own.Choice == StandAsk && !(set.Ask != Inherit && set.Ask != NeverAsk) {
-		return say(RuleRemembered, true, "", sayRemembered(own))
+	if own, ok := p.standing(req); ok && own.Choice == StandAsk && !set.Ask.always() {
+		return r.require(RuleRemembered, true, "", sayRemembered(own))
 	}
-	if set.Ask != Inherit {
-		return say(RuleTool, set.Ask != NeverAsk, FromTool, sayAskTool(e, set.Ask))
+	must, tool := e.ConfirmationRequired(), called(e.Tool)
+	for _, x := range []struct {
+		rule         string
+		speaks, must bool
+		from         Origin
+		says, silent string
+	}{
+		{RuleTool, set.Ask != Inherit, set.Ask != NeverAsk, FromTool, sayAsks(tool, set.Ask == NeverAsk, FromTool), sayToolInherits},
+		{RuleServer, server.Ask != Inherit, server.Ask != NeverAsk, FromServer, sayAsks(e.Tool.Server, server.Ask == NeverAsk, FromServer), sayServerInherits},
+		{RuleApproval, e.ApprovalFrom == FromTool, must, FromTool, sayConfirms(tool, must, FromTool), sayNoApproval},
+		{RuleNamed, e.ApprovalFrom == FromNamed, must, FromNamed, sayNamed(e), sayNotNamed},
+	} {
+		if x.speaks {
+			return r.require(x.rule, x.must, x.from, x.says)
+		}
+		r.pass(x.rule, x.silent)
 	}
-	r.pass(RuleTool, sayToolInherits)
-	if server.Ask != Inherit {
-		return say(RuleServer, server.Ask != NeverAsk, FromServer, sayAskServer(e, server.Ask))
-	}
-	r.pass(RuleServer, sayServerInherits)
-
-	must := e.ConfirmationRequired()
-	if e.ApprovalFrom == FromTool {
-		return say(RuleApproval, must, FromTool, sayApproval(e))
-	}
-	r.pass(RuleApproval, sayNoApproval)
-	if e.ApprovalFrom == FromNamed {
-		return say(RuleNamed, must, FromNamed, sayNamed(e))
-	}
-	r.pass(RuleNamed, sayNotNamed)
-	return say(RuleSource, must, e.ApprovalFrom, saySource(e, req.Hints, server.Trusted))
+	return r.require(RuleSource, must, e.ApprovalFrom, saySource(e, req.Hints, server.Trusted))
 }
 
 // beyondNever is why a call is none that "never ask" is about, or "". The mode spares people questions to themselves: it never takes the
 // place of others who have to look, of an admin's word about the tool, or of a first look at it.
 func (p Policy) beyondNever(e Effective, req Request) string {
+	but := ""
 	switch {
 	case e.Approvals > 1:
-		return saySeveralLook(e)
+		but = saySeveralLook
 	case MayDecide(p, req, LevelUser, req.Requester) != nil:
-		return sayOthersLook(e)
+		but = sayOthersLook
 	case p.adminAsks(req.Tool) && !p.IsAdmin(req.Requester):
-		return sayAdminAsks(e)
+		but = sayAdminAsks
 	case p.unseen(e):
-		return sayUnseen(e)
+		but = sayUnseen
+	default:
+		return ""
 	}
-	return ""
+	return fmt.Sprintf(but, called(e.Tool))
 }
 
 // unseen reports whether nobody looked at the tool yet who could have. Where there is no admin, that it is new is no news.
 func (p Policy) unseen(e Effective) bool { return e.New && len(p.Admins) > 0 }
 
 // mode is the session's mode, or the policy's where the session has none, or what people set there does not count.
-func (p Policy) mode(req Request) (m Mode, ofSession bool) {
-	m, ofSession = req.Mode, true
+func (p Policy) mode(req Request) (m Mode, from Origin) {
+	m, from = req.Mode, FromSession
 	if m == ModeTool || m == ModeNever && req.Masked != nil {
-		m, ofSession = p.Mode, false
+		m, from = p.Mode, ""
 	}
 	if m > ModeNever {
 		m = ModeAlways // not a mode: careful
 	}
-	return m, ofSession
+	return m, from
 }
 
 // covering finds the grant that satisfies the call: an unlimited one before one whose uses are counted.
@@ -327,7 +314,7 @@ func (r *ruling) covering(p Policy, grants []Grant, req Request, e Effective, no
 	r.Reasons = append(r.Reasons, misses...)
 	switch {
 	case more > 0:
-		r.pass(RuleGrant, sayMoreGrants(more))
+		r.pass(RuleGrant, fmt.Sprintf(sayMoreGrants, more))
 	case !ok && len(misses) == 0:
 		r.pass(RuleGrant, sayNoGrant)
 	}

@@ -245,11 +245,11 @@ func TestSentencesTellApart(t *testing.T) {
 func TestExplanationOfWhatIsForbidden(t *testing.T) {
 	p := with(installed(), "files", ServerSettings{Tools: tools("move_thing", ToolSettings{Approval: new(RequireAuth)})})
 	req := call(files)
-	if got := Explain(p, nil, req, noon).Lines()[0]; got != "move_thing of files asks an admin first." {
+	if got := Explain(p, nil, req, noon)[0]; got != "move_thing of files asks an admin first." {
 		t.Error(got)
 	}
 	req.Unattended = true
-	if got := Explain(p, nil, req, noon).Lines()[0]; got != "move_thing of files does not run." {
+	if got := Explain(p, nil, req, noon)[0]; got != "move_thing of files does not run." {
 		t.Error(got)
 	}
 	silent := Ruling{Reasons: []Reason{{Rule: "a", Said: SaidNothing}, {Rule: "b", Said: SaidNothing, Won: true}, {Rule: "c", Said: SaidAsk}}}

@@ -270,11 +270,13 @@ func TestTimeout(t *testing.T) {
 		{d(0), nil, 0, FromServer},
 	} {
 		p := with(installed(), "files", ServerSettings{Timeout: c.server, Tools: tools("move_thing", ToolSettings{Timeout: c.tool})})
-		x := Explain(p, nil, call(files), noon)
-		if x.Ruling.Timeout != c.want || x.Effective.TimeoutFrom != c.from {
-			t.Errorf("got %v from %v, want %v from %v", x.Ruling.Timeout, x.Effective.TimeoutFrom, c.want, c.from)
+		req := call(files)
+		r, from := Evaluate(p, nil, req, noon), p.Get(req.Tool, req.Source, req.Hints, req.Metadata).TimeoutFrom
+		if r.Timeout != c.want || from != c.from {
+			t.Errorf("got %v from %v, want %v from %v", r.Timeout, from, c.want, c.from)
 		}
-		if last := x.Lines()[len(x.Lines())-1]; !strings.Contains(last, string(c.from)) {
+		lines := Explain(p, nil, req, noon)
+		if last := lines[len(lines)-1]; !strings.Contains(last, string(c.from)) {
 			t.Errorf("explanation: %q", last)
 		}
 	}
@@ -285,7 +287,7 @@ func TestTimeout(t *testing.T) {
 func TestReasonsAndExplain(t *testing.T) {
 	p := with(installed(), "files", ServerSettings{Ask: AlwaysAsk})
 	other := grantOf(Tool{Server: "files", Name: "move_thing", Definition: "d0"})
-	got := strings.Join(Explain(p, []Grant{other}, call(files), noon).Lines(), "\n")
+	got := strings.Join(Explain(p, []Grant{other}, call(files), noon), "\n")
 	want := `move_thing of files asks first.
   1. disabled: It is not disabled. (no opinion)
   2. require_auth: It does not need an admin. (no opinion)
@@ -301,7 +303,7 @@ timeout: 1m0s (default)`
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	p2 := with(Policy{Installed: true}, "files", ServerSettings{Tools: tools("move_thing", ToolSettings{Access: new(Read), Approval: new(RequireAuth)})})
-	got = strings.Join(Explain(p2, nil, call(files), noon).Lines(), "\n")
+	got = strings.Join(Explain(p2, nil, call(files), noon), "\n")
 	want = `move_thing of files asks an admin first.
   1. disabled: It is not disabled. (no opinion)
 → 2. require_auth: move_thing of files needs an admin for each call (tool setting). (ask)
@@ -314,7 +316,7 @@ timeout: none: it waits until somebody answers (default)`
 	}
 	p3 := installed()
 	p3.Remembered = []Remembered{{ID: "r1", By: ana, Tool: files, Choice: StandAllow, Until: noon}}
-	got = strings.Join(Explain(p3, nil, call(files), noon).Lines(), "\n")
+	got = strings.Join(Explain(p3, nil, call(files), noon), "\n")
 	want = `move_thing of files asks first.
   1. disabled: It is not disabled. (no opinion)
   2. require_auth: It does not need an admin. (no opinion)

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -15,8 +16,7 @@ import (
 const ExchangeVersion = 1
 
 // Exchange is what people set, remembered and accepted, as a file says it (R8): the same settings give the same Exchange, and reading it
-// into empty settings gives the same decisions. Not in it is who set what and when, whom nod told of what, and whether everything is
-// halted: that is not carried from one place to another.
+// into empty settings gives the same decisions. Who set what and when, whom nod told of what, and a halt are not in it.
 type Exchange struct {
 	Version    int               `json:"version" yaml:"version"`
 	Settings   []Setting         `json:"settings,omitempty" yaml:"settings,omitempty"`
@@ -99,39 +99,38 @@ func (x Exchange) Changes(now Settings) ([]Change, error) {
 	if x.Version != ExchangeVersion {
 		return nil, fmt.Errorf("version: %d is not known here; this program reads %d", x.Version, ExchangeVersion)
 	}
-	var out []Change
-	for i, s := range x.Settings {
+	set, inSettings := entries("settings", x.Settings, func(s Setting) ([]Change, error) {
 		c, err := s.Canonical()
 		if err == nil && c.Value == "" {
 			err = fmt.Errorf("%s has no value", s.Field)
 		}
-		if err != nil {
-			return nil, entryError("settings", i, err)
-		}
-		out = append(out, Change{Set: &c})
-	}
-	out = unvouched(now, effective(now, out))
-	for i, r := range x.Remembered {
+		return []Change{c}, err
+	})
+	remembered, inRemembered := entries("remembered", x.Remembered, func(r RememberedEntry) ([]Change, error) {
 		c, err := r.remembered()
-		if err != nil {
-			return nil, entryError("remembered", i, err)
-		}
-		out = append(out, Change{Remember: &c})
-	}
-	for i, t := range x.Tools {
-		if err := t.check(); err != nil {
-			return nil, entryError("tools", i, err)
-		}
-		out = append(out, t.changes(now)...)
-	}
-	for i, a := range x.Advice {
+		return []Change{c}, err
+	})
+	tools, inTools := entries("tools", x.Tools, func(t ToolEntry) ([]Change, error) { return t.changes(now) })
+	advice, inAdvice := entries("advice", x.Advice, func(a AdviceEntry) ([]Change, error) {
 		c, err := a.analysis()
-		if err != nil {
-			return nil, entryError("advice", i, err)
-		}
-		out = append(out, Change{Analysis: &c})
+		return []Change{c}, err
+	})
+	if err := cmp.Or(inSettings, inRemembered, inTools, inAdvice); err != nil {
+		return nil, err
 	}
-	return effective(now, out), nil
+	return news(now, slices.Concat(unvouched(now, news(now, set)), remembered, tools, advice)), nil
+}
+
+// entries are what the entries of one list change. The error names the first that cannot be taken.
+func entries[E any](list string, all []E, changes func(E) ([]Change, error)) (out []Change, err error) {
+	for i, e := range all {
+		c, err := changes(e)
+		if err != nil {
+			return nil, fmt.Errorf("%s, entry %d: %w", list, i+1, err)
+		}
+		out = append(out, c...)
+	}
+	return out, nil
 }
 
 // unvouched are the settings with changes around them that keep a word for a whole server from accepting its tools: such a word, said
@@ -140,36 +139,34 @@ func unvouched(now Settings, set []Change) []Change {
 	var before, after []Change
 	for _, p := range now.Pins {
 		vouches := slices.ContainsFunc(set, func(c Change) bool {
-			return c.Set.Server == p.Tool.Server && c.Set.Tool == "" && (c.Set.Field == "trusted" || c.Set.Field == "ask")
+			x, ok := c.(Setting)
+			return ok && x.Server == p.Tool.Server && x.Tool == "" && (x.Field == "trusted" || x.Field == "ask")
 		})
 		if !vouches || p.Accepted || p.Changed() {
 			continue
 		}
 		other := p.Tool
-		other.Definition = digest("nod/nobody looked/1", []byte(p.Tool.Definition)) // as long as it changed, nobody vouches for it
-		before = append(before, Change{Seen: &Seen{Tool: other, Definition: Definition{Cut: true}}})
-		after = append(after, Change{Seen: &Seen{Tool: p.Tool, Definition: p.Now}})
+		other.Definition = digest("nod/nobody looked/1", string(p.Tool.Definition)) // as long as it changed, nobody vouches for it
+		before = append(before, Seen{Tool: other, Definition: Definition{Cut: true}})
+		after = append(after, Seen{Tool: p.Tool, Definition: p.Now})
 	}
 	return slices.Concat(before, set, after)
 }
 
-// effective leaves out what is so already.
-func effective(now Settings, all []Change) []Change {
+// news leaves out what is so already.
+func news(now Settings, all []Change) []Change {
 	return slices.DeleteFunc(all, func(c Change) bool {
-		switch {
-		case c.Set != nil:
-			return slices.ContainsFunc(now.Set, func(s Set) bool { return s.Setting == *c.Set })
-		case c.Remember != nil:
-			return slices.ContainsFunc(now.Remembered, func(r Remembered) bool { r.At = c.Remember.At; return reflect.DeepEqual(r, *c.Remember) })
-		case c.Analysis != nil:
-			return slices.Contains(now.Analyses, *c.Analysis)
+		switch c := c.(type) {
+		case Setting:
+			return slices.ContainsFunc(now.Set, func(s Set) bool { return s.Setting == c })
+		case Remembered:
+			return slices.ContainsFunc(now.Remembered, func(r Remembered) bool { r.At = c.At; return reflect.DeepEqual(r, c) })
+		case Analysis:
+			return slices.Contains(now.Analyses, c)
+		default:
+			return false
 		}
-		return false
 	})
-}
-
-func entryError(list string, i int, err error) error {
-	return fmt.Errorf("%s, entry %d: %w", list, i+1, err)
 }
 
 func (r RememberedEntry) remembered() (Remembered, error) {
@@ -227,40 +224,33 @@ func (d Digest) valid() bool {
 	return len(d) == 64 && strings.Trim(string(d), "0123456789abcdef") == ""
 }
 
-func (t ToolEntry) check() error {
+// changes make the definition count without ever saying that it is what the server says now.
+func (t ToolEntry) changes(now Settings) ([]Change, error) {
 	switch {
 	case t.Server == "" || t.Tool == "":
-		return fmt.Errorf("it needs a server and a tool")
+		return nil, fmt.Errorf("it needs a server and a tool")
 	case !t.Counts.valid():
-		return fmt.Errorf("counts: %q is no digest", t.Counts.Short())
+		return nil, fmt.Errorf("counts: %q is no digest", t.Counts.Short())
 	}
-	return nil
-}
-
-// changes make the definition count without ever saying that it is what the server says now.
-func (t ToolEntry) changes(now Settings) []Change {
 	old := Tool{t.Server, t.Tool, t.Counts}
-	seen := Change{Seen: &Seen{Tool: old, Definition: Definition{Cut: true}, Vouched: t.Accepted, Stranger: t.Stranger && !t.Accepted}}
+	seen := Seen{Tool: old, Definition: Definition{Cut: true}, Vouched: t.Accepted, Stranger: t.Stranger && !t.Accepted}
 	pin, known := now.Pin(old)
 	switch {
 	case !known:
-		return []Change{seen} // until the server is heard: if it says something else, that is a change
+		return []Change{seen}, nil // until the server is heard: if it says something else, that is a change
 	case pin.Accepted || !t.Accepted:
-		return nil
+		return nil, nil
 	case pin.Tool == old:
-		return []Change{{Accept: &old}}
+		return []Change{Accept(old)}, nil
 	}
 	// The server says something else now, and nobody accepted that. What counts is the old one: the tool changed since.
-	return []Change{seen, {Accept: &old}, {Seen: &Seen{Tool: pin.Tool, Definition: pin.Now}}}
+	return []Change{seen, Accept(old), Seen{Tool: pin.Tool, Definition: pin.Now}}, nil
 }
 
 func (a AdviceEntry) analysis() (Analysis, error) {
-	access, err := ParseAccess(a.Access)
-	if err != nil {
-		return Analysis{}, err
-	}
-	risk, err := ParseRisk(a.Risk)
-	switch {
+	access, noAccess := ParseAccess(a.Access)
+	risk, noRisk := ParseRisk(a.Risk)
+	switch err := cmp.Or(noAccess, noRisk); {
 	case err != nil:
 		return Analysis{}, err
 	case a.Server == "" || a.Tool == "" || !a.Definition.valid():
@@ -271,20 +261,17 @@ func (a AdviceEntry) analysis() (Analysis, error) {
 
 // Lines are the file as YAML, an entry on each line. An entry is written as JSON, which is YAML as well.
 func (x Exchange) Lines() []string {
-	out := []string{fmt.Sprintf("version: %d", x.Version)}
-	section := func(name string, n int, entry func(int) any) {
-		if n == 0 {
-			return
-		}
+	return slices.Concat([]string{fmt.Sprintf("version: %d", x.Version)},
+		section("settings", x.Settings), section("remembered", x.Remembered), section("tools", x.Tools), section("advice", x.Advice))
+}
+
+func section[E any](name string, entries []E) (out []string) {
+	if len(entries) > 0 {
 		out = append(out, name+":")
-		for i := range n {
-			out = append(out, "  - "+flow(entry(i)))
-		}
 	}
-	section("settings", len(x.Settings), func(i int) any { return x.Settings[i] })
-	section("remembered", len(x.Remembered), func(i int) any { return x.Remembered[i] })
-	section("tools", len(x.Tools), func(i int) any { return x.Tools[i] })
-	section("advice", len(x.Advice), func(i int) any { return x.Advice[i] })
+	for _, e := range entries {
+		out = append(out, "  - "+flow(e))
+	}
 	return out
 }
 
@@ -296,16 +283,10 @@ func flow(entry any) string {
 	if err := enc.Encode(entry); err != nil {
 		return "{}"
 	}
-	var out strings.Builder
-	for _, r := range strings.TrimSpace(b.String()) {
-		switch { // what YAML does not take as it is, and what nobody could see
-		case hidden(r) && r < 0x10000:
-			fmt.Fprintf(&out, `\u%04X`, r)
-		case hidden(r):
-			fmt.Fprintf(&out, `\U%08X`, r)
-		default:
-			out.WriteRune(r)
+	return escape(strings.TrimSpace(b.String()), func(r rune) string { // what YAML does not take as it is, and what nobody could see
+		if r < 0x10000 {
+			return fmt.Sprintf(`\u%04X`, r)
 		}
-	}
-	return out.String()
+		return fmt.Sprintf(`\U%08X`, r)
+	})
 }

@@ -16,7 +16,7 @@ import (
 
 var exchangePeople = []chat.User{{Platform: "web", Key: "ana"}, {Platform: "web", Key: "ben"}}
 
-func definitionNo(n int) Digest { return digest("test", []byte{byte(n)}) }
+func definitionNo(n int) Digest { return digest("test", string([]byte{byte(n)})) }
 
 // drawPeoplesSettings are settings as people and servers make them, one change after the other.
 func drawPeoplesSettings(t *rapid.T) Settings {
@@ -44,29 +44,30 @@ func drawPeoplesSettings(t *rapid.T) Settings {
 				f.Words = values[f.Name]
 			}
 			at.Value = rapid.SampledFrom(f.Words).Draw(t, "value")
-			c.Set = &at
+			c = at
 		case 1:
 			k := tool("remembered")
 			k.Definition = definitionNo(rapid.IntRange(0, 2).Draw(t, "definition"))
-			c.Remember = &Remembered{ID: fmt.Sprint("r", i), By: by, Name: "N", Tool: k, Choice: Standing(rapid.IntRange(0, 2).Draw(t, "choice"))}
-			if c.Remember.Choice == StandAllow {
-				c.Remember.Pins = rapid.SampledFrom([][]Pin{nil, {{Path: "path", Value: json.RawMessage(`"/srv/a"`)}}, {{Path: "path", Value: json.RawMessage(`"/srv"`), Match: MatchUnder}}}).Draw(t, "pins")
-				c.Remember.Until = rapid.SampledFrom([]time.Time{{}, time.Unix(2999, 5).UTC(), time.Unix(3001, 5).UTC()}).Draw(t, "until")
+			r := Remembered{ID: fmt.Sprint("r", i), By: by, Name: "N", Tool: k, Choice: Standing(rapid.IntRange(0, 2).Draw(t, "choice"))}
+			if r.Choice == StandAllow {
+				r.Pins = rapid.SampledFrom([][]Pin{nil, {{Path: "path", Value: json.RawMessage(`"/srv/a"`)}}, {{Path: "path", Value: json.RawMessage(`"/srv"`), Match: MatchUnder}}}).Draw(t, "pins")
+				r.Until = rapid.SampledFrom([]time.Time{{}, time.Unix(2999, 5).UTC(), time.Unix(3001, 5).UTC()}).Draw(t, "until")
 			}
+			c = r
 		case 2:
 			k := tool("seen")
 			k.Definition = definitionNo(rapid.IntRange(0, 2).Draw(t, "definition"))
-			c.Seen = &Seen{Tool: k, Definition: Definition{Description: string(k.Definition)}, Stranger: true}
+			c = Seen{Tool: k, Definition: Definition{Description: string(k.Definition)}, Stranger: true}
 		case 3:
 			k := tool("accepted")
 			if pin, ok := s.Pin(k); ok {
 				k = pin.Tool
 			}
-			c.Accept = &k
+			c = Accept(k)
 		case 4:
 			k := tool("analysed")
 			k.Definition = definitionNo(rapid.IntRange(0, 2).Draw(t, "definition"))
-			c.Analysis = &Analysis{Tool: k, Access: Write, Risk: Risk(rapid.IntRange(0, 2).Draw(t, "risk")), Level: rapid.Bool().Draw(t, "admin")}
+			c = Analysis{Tool: k, Access: Write, Risk: Risk(rapid.IntRange(0, 2).Draw(t, "risk")), Level: rapid.Bool().Draw(t, "admin")}
 		}
 		s, _ = s.Apply(c, by, "N", time.Unix(int64(i), 0))
 	}
@@ -76,7 +77,7 @@ func drawPeoplesSettings(t *rapid.T) Settings {
 // heard is s once the servers said what their tools are.
 func heard(s, as Settings) Settings {
 	for _, p := range as.Pins {
-		s, _ = s.Apply(Change{Seen: &Seen{Tool: p.Tool, Definition: p.Now, Stranger: true}}, chat.User{}, "", time.Unix(1000, 0))
+		s, _ = s.Apply(Seen{Tool: p.Tool, Definition: p.Now, Stranger: true}, chat.User{}, "", time.Unix(1000, 0))
 	}
 	return s
 }
@@ -200,7 +201,7 @@ func TestImportAcceptsNoOtherDefinition(t *testing.T) {
 		}
 	}
 	here := heard(Settings{}, Settings{Pins: []Pinned{{Tool: now}}})
-	here, _ = here.Apply(Change{Accept: &now}, exchangePeople[1], "B", time.Unix(1, 0))
+	here, _ = here.Apply(Accept(now), exchangePeople[1], "B", time.Unix(1, 0))
 	if pin, _ := imported(t, x, here).Pin(now); pin.Counts != now.Definition || !pin.Accepted {
 		t.Errorf("what people here accepted is gone: %+v", pin)
 	}
@@ -239,8 +240,8 @@ func TestExchangeRefusesWhatIsNotOne(t *testing.T) {
 
 // The lines are YAML of which each entry is JSON, whatever names hold.
 func TestExchangeLines(t *testing.T) {
-	s, _ := Settings{}.Apply(Change{Set: &Setting{Server: "a\u0085\n\u2028: {", Tool: "<b>\x7f", Field: "ask", Value: "always"}}, exchangePeople[0], "N", time.Unix(1, 0))
-	s, _ = s.Apply(Change{Remember: &Remembered{ID: "1", By: exchangePeople[0], Tool: Tool{"a", "b", ""}, Choice: StandDeny}}, exchangePeople[0], "N", time.Unix(1, 0))
+	s, _ := Settings{}.Apply(Setting{Server: "a\u0085\n\u2028: {", Tool: "<b>\x7f", Field: "ask", Value: "always"}, exchangePeople[0], "N", time.Unix(1, 0))
+	s, _ = s.Apply(Remembered{ID: "1", By: exchangePeople[0], Tool: Tool{"a", "b", ""}, Choice: StandDeny}, exchangePeople[0], "N", time.Unix(1, 0))
 	lines := s.Exchange().Lines()
 	if len(lines) != 5 || lines[0] != "version: 1" || lines[1] != "settings:" || lines[3] != "remembered:" {
 		t.Fatalf("%q", lines)
@@ -263,7 +264,7 @@ func TestExchangeLines(t *testing.T) {
 // What nobody could see stands in an export as YAML's own escapes, also beyond the first 65,536 characters.
 func TestExchangeHidesNothing(t *testing.T) {
 	t.Parallel()
-	s, moved := Settings{}.Apply(Change{Set: &Setting{Server: "s", Tool: "t", Field: "impact", Value: "a\u200bb\U000E0041c"}}, chat.User{}, "", time.Time{})
+	s, moved := Settings{}.Apply(Setting{Server: "s", Tool: "t", Field: "impact", Value: "a\u200bb\U000E0041c"}, chat.User{}, "", time.Time{})
 	if !moved {
 		t.Fatal("not set")
 	}
@@ -280,19 +281,19 @@ func TestExportGivesTheSameDecisions(t *testing.T) {
 	d1, d2 := Digest(strings.Repeat("1", 64)), Digest(strings.Repeat("2", 64))
 	tool := func(name string, d Digest) Tool { return Tool{Server: "files", Name: name, Definition: d} }
 	set := func(server, name, field, value string) Change {
-		return Change{Set: &Setting{Server: server, Tool: name, Field: field, Value: value}}
+		return Setting{Server: server, Tool: name, Field: field, Value: value}
 	}
-	see := func(name string) Change { x := Seen{Tool: tool(name, d1)}; return Change{Seen: &x} }
-	accept := func(name string) Change { x := tool(name, d1); return Change{Accept: &x} }
+	see := func(name string) Change { x := Seen{Tool: tool(name, d1)}; return x }
+	accept := func(name string) Change { x := tool(name, d1); return Accept(x) }
 	var s Settings
 	for _, c := range []Change{
 		see("one"), see("two"), see("three"), see("four"), see("five"), accept("one"), accept("two"),
 		set("files", "", "ask", "never"), set("files", "one", "ask", "always"), set("files", "two", "approval", "RequireAuth"),
 		set("files", "three", "enabled", "false"), set("files", "", "trusted", "true"), set("", "", "timeout", "90s"),
-		{Remember: &Remembered{ID: "r1", By: ana, Name: "Ana", Tool: tool("four", d1), Choice: StandAllow}},
-		{Remember: &Remembered{ID: "r2", By: ana, Name: "Ana", Tool: tool("five", d1), Choice: StandDeny}},
-		{Remember: &Remembered{ID: "r3", By: ben, Name: "Ben", Tool: tool("four", d1), Choice: StandAsk}},
-		{Analysis: &Analysis{Tool: tool("one", d1), Risk: Dangerous, Reason: "it says so"}},
+		Remembered{ID: "r1", By: ana, Name: "Ana", Tool: tool("four", d1), Choice: StandAllow},
+		Remembered{ID: "r2", By: ana, Name: "Ana", Tool: tool("five", d1), Choice: StandDeny},
+		Remembered{ID: "r3", By: ben, Name: "Ben", Tool: tool("four", d1), Choice: StandAsk},
+		Analysis{Tool: tool("one", d1), Risk: Dangerous, Reason: "it says so"},
 	} {
 		next, moved := s.Apply(c, boss, "Boss", noon)
 		if !moved {
@@ -397,7 +398,7 @@ func TestImportedTools(t *testing.T) {
 	}
 	// What its server says now, and nobody accepted yet: the file does.
 	changes, err := entry(true, false).Changes(after(t, Settings{}, saw(d, false, true)))
-	if err != nil || len(changes) != 1 || changes[0].Accept == nil {
+	if err != nil || len(changes) != 1 || changes[0] != Change(Accept(d)) {
 		t.Errorf("%v, %v", changes, err)
 	}
 }
@@ -448,7 +449,7 @@ func TestImportNeedsEveryPart(t *testing.T) {
 
 // A hidden character is written by its number, with as many digits as YAML wants for it.
 func TestHiddenCharactersOfAFile(t *testing.T) {
-	s := after(t, Settings{}, Change{Remember: &Remembered{ID: "r1", By: chat.User{Platform: "web", Key: "ana"}, Name: "a\u200b\U000E0001b\U0001F600", Tool: files}})
+	s := after(t, Settings{}, Remembered{ID: "r1", By: chat.User{Platform: "web", Key: "ana"}, Name: "a\u200b\U000E0001b\U0001F600", Tool: files})
 	if lines := s.Exchange().Lines(); !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, `a\u200B\U000E0001b`+"\U0001F600") }) {
 		t.Errorf("%q", lines)
 	}

@@ -7,9 +7,8 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
-// Covers says whether a grant satisfies a call now, and why or why not in a sentence. A grant is a standing click:
-// it covers exactly where its granter's click would be accepted now, within its scope, pins and end. It never covers
-// RequireAuth, another chat, another server, another tool or definition, or a run that nobody attends.
+// Covers says whether a grant satisfies a call now, and why or why not in a sentence: exactly where its granter's click would be accepted
+// now, within its scope, pins and end.
 func Covers(p Policy, g Grant, req Request, now time.Time) (bool, string) {
 	e := p.Get(req.Tool, req.Source, req.Hints, req.Metadata)
 	if why := uncovered(p, g, req, e, now); why != "" {
@@ -73,33 +72,28 @@ func outOfScope(p Policy, g Grant, req Request, e Effective) string {
 		}
 		return ""
 	}
-	if !slices.Contains(g.Tools, req.Tool) {
+	switch {
+	case !slices.Contains(g.Tools, req.Tool):
 		return "the tool was added or changed since"
-	}
-	if e.Risk == Dangerous && (g.Scope != ScopeServer || !p.IsAdmin(g.By)) {
+	case e.Risk == Dangerous && (g.Scope != ScopeServer || !p.IsAdmin(g.By)):
 		return "dangerous tools need a grant of their own"
-	}
-	switch g.Scope {
-	case ScopeServer:
+	case g.Scope == ScopeServer:
 		return ""
-	case ScopeReads, ScopeWrites:
-		switch {
-		case !e.Classified:
-			return "it is for " + g.Scope.String() + " and nobody who is believed says whether this tool only reads"
-		case g.Scope == ScopeReads && is(req.Hints.OpenWorld, true) && e.AccessFrom == FromAnnotations:
-			return "it is for reads, and this one reaches out into the world"
-		case e.Access == Read, g.Scope == ScopeWrites && e.Access == Write:
-			return ""
-		}
-		return sayLowerAccess
+	case g.Scope != ScopeReads && g.Scope != ScopeWrites:
+		return "its scope is not known"
+	case !e.Classified:
+		return "it is for " + g.Scope.String() + " and nobody who is believed says whether this tool only reads"
+	case g.Scope == ScopeReads && is(req.Hints.OpenWorld, true) && e.AccessFrom == FromAnnotations:
+		return "it is for reads, and this one reaches out into the world"
+	case e.Access == Read, g.Scope == ScopeWrites:
+		return ""
 	}
-	return "its scope is not known"
+	return sayLowerAccess
 }
 
 func (g Grant) limited() bool { return g.Counted || g.Uses != 0 }
 
-// Scopes returns the grants that would cover this very call if that person gave them now: what a
-// card may offer. (R107: a label must grant what it says.)
+// Scopes are those of the grants that would cover this very call if that person gave them now (R107: a label must grant what it says).
 func Scopes(p Policy, req Request, by chat.User, now time.Time) []Scope {
 	var out []Scope
 	for s := ScopeTool; s <= ScopeServer; s++ {
@@ -111,3 +105,85 @@ func Scopes(p Policy, req Request, by chat.User, now time.Time) []Scope {
 	}
 	return out
 }
+
+// Standing is what a remembered choice does. Zero asks.
+type Standing uint8
+
+const (
+	StandAsk Standing = iota // always ask me
+	StandAllow
+	StandDeny
+)
+
+// Remembered is a person's own choice about a tool, for what they ask themselves, in every chat (R43, R45, R109). An allowance is for
+// one definition of the tool; a denial, and the wish to be asked, hold whatever becomes of it.
+type Remembered struct {
+	ID     string    `json:"id"`
+	By     chat.User `json:"by"`
+	Name   string    `json:"name,omitempty"` // display name of By when it was chosen
+	Tool   Tool      `json:"tool"`
+	Choice Standing  `json:"choice"`
+	At     time.Time `json:"at,omitzero"`
+	// What an allowance is narrowed to: the arguments of the answer it was remembered with, and its end. Neither: any arguments, for good.
+	Pins  []Pin     `json:"pins,omitempty"`
+	Until time.Time `json:"until,omitzero"`
+}
+
+// narrow reports whether what narrows the choice can be kept: only an allowance is narrowed, and by what people can read.
+func (r Remembered) narrow() bool {
+	return (r.Choice == StandAllow || len(r.Pins) == 0 && r.Until.IsZero()) && CheckPins(r.Pins) == nil
+}
+
+// standing is the requester's own choice for a tool. An allowance counts only for the definition it was made for.
+func (p Policy) standing(req Request) (found Remembered, ok bool) {
+	for _, r := range p.Remembered {
+		if r.By != req.Requester || !acts(r.By) || r.Tool.Server != req.Tool.Server || r.Tool.Name != req.Tool.Name {
+			continue
+		}
+		if r.Choice == StandAllow && r.Tool != req.Tool {
+			continue
+		}
+		if !ok || r.Choice.rank() > found.Choice.rank() {
+			found, ok = r, true
+		}
+	}
+	return found, ok
+}
+
+// rememberedUncovered is why a remembered allowance does not satisfy a call, or "".
+func rememberedUncovered(p Policy, r Remembered, req Request, e Effective, now time.Time) string {
+	mode, _ := p.mode(req)
+	switch {
+	case !r.Until.IsZero() && !now.Before(r.Until):
+		return "it has run out"
+	case !holdAll(r.Pins, req.Args):
+		return "the arguments are not the ones it is limited to"
+	case req.Unattended:
+		return "unattended runs use no remembered choices"
+	case req.Masked != nil:
+		return sayMaskedUncovered
+	case mode == ModeAlways:
+		return "this chat asks before every call"
+	case e.Approvals > 1:
+		return "several people must allow each call"
+	case !e.ChatGrant:
+		return "standing permissions for this tool are withheld (tool setting)"
+	case p.adminAsks(req.Tool):
+		return "an admin set it to always ask"
+	case p.unseen(e):
+		return "no admin has accepted the tool yet"
+	case MayDecide(p, req, LevelUser, r.By) != nil:
+		return "the person who chose it may not decide this call"
+	}
+	return ""
+}
+
+// adminAsks reports whether the operator or an admin said that the tool, or its server, always asks. No person's setting undoes that.
+func (p Policy) adminAsks(t Tool) bool {
+	server := p.Servers[t.Server]
+	set := server.Tools[t.Name].Ask
+	return set.always() || set == Inherit && server.Ask.always()
+}
+
+// always says that it asks; so does what is no setting at all.
+func (p Prompt) always() bool { return p != Inherit && p != NeverAsk }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,61 +13,39 @@ import (
 // missing stands in a message where the arguments hold nothing (R34).
 const missing = "unknown"
 
+// templateField is what a template takes from the arguments: the first "}}" ends it.
+var templateField = regexp.MustCompile(`(?s)\{\{(.*?)\}\}`)
+
 // Message fills a confirmation message's template from a call's canonical arguments: {{.args.target}}, nested as
 // {{.args.mail.to}}, an element of a list as {{.args.files.0}}. A missing value reads "unknown". Values come in as plain
 // text and are never expanded again; the caller escapes the result. The message of an empty template is empty.
 func Message(template string, args json.RawMessage) string {
-	var b strings.Builder
-	for {
-		before, rest, open := strings.Cut(template, "{{")
-		b.WriteString(before)
-		if !open {
-			return b.String()
-		}
-		field, after, closed := strings.Cut(rest, "}}")
-		if !closed {
-			b.WriteString("{{" + rest)
-			return b.String()
-		}
-		b.WriteString(fill(field, args))
-		template = after
-	}
+	return templateField.ReplaceAllStringFunc(template, func(f string) string { return fill(f[2:len(f)-2], args) })
 }
 
 // CheckMessage says what is wrong with a template, for whoever writes configuration.
 func CheckMessage(template string) error {
-	for {
-		_, rest, open := strings.Cut(template, "{{")
-		if !open {
-			return nil
+	for _, f := range templateField.FindAllStringSubmatch(template, -1) {
+		if _, ok := argPath(f[1]); !ok {
+			return fmt.Errorf("message: {{%s}} is not understood: write {{.args.name}}", f[1])
 		}
-		field, after, closed := strings.Cut(rest, "}}")
-		if !closed {
-			return errors.New(`message: a "{{" has no "}}"`)
-		}
-		if _, ok := argPath(field); !ok {
-			return fmt.Errorf("message: {{%s}} is not understood: write {{.args.name}}", field)
-		}
-		template = after
 	}
+	if strings.Contains(templateField.ReplaceAllString(template, " "), "{{") {
+		return errors.New(`message: a "{{" has no "}}"`)
+	}
+	return nil
 }
 
 func argPath(field string) ([]string, bool) {
 	path, ok := strings.CutPrefix(strings.TrimSpace(field), ".args.")
 	steps := strings.Split(path, ".")
-	for _, s := range steps {
-		ok = ok && s != ""
-	}
-	return steps, ok
+	return steps, ok && !slices.Contains(steps, "")
 }
 
 func fill(field string, args json.RawMessage) string {
 	path, ok := argPath(field)
-	if !ok {
-		return missing
-	}
-	v, ok := lookup(args, path)
-	if !ok {
+	v, found := lookup(args, path)
+	if !ok || !found {
 		return missing
 	}
 	var s string
@@ -78,20 +58,19 @@ func fill(field string, args json.RawMessage) string {
 // lookup finds the value at a path of keys and list positions.
 func lookup(v json.RawMessage, path []string) (json.RawMessage, bool) {
 	for _, step := range path {
-		var fields map[string]json.RawMessage
-		var items []json.RawMessage
-		switch {
-		case json.Unmarshal(v, &fields) == nil:
-			v = fields[step] // nil where there is none, which nothing below takes for a value
-		case json.Unmarshal(v, &items) == nil:
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(items) {
-				return nil, false
-			}
+		fields, items := members(v)
+		v = fields[step] // nil where there is none
+		if i, err := strconv.Atoi(step); err == nil && 0 <= i && i < len(items) {
 			v = items[i]
-		default:
-			return nil, false
 		}
 	}
 	return v, len(v) > 0
+}
+
+// members are what stands in an object, or in a list.
+func members(v json.RawMessage) (fields map[string]json.RawMessage, items []json.RawMessage) {
+	if json.Unmarshal(v, &fields) != nil && json.Unmarshal(v, &items) != nil {
+		return nil, nil
+	}
+	return fields, items
 }

@@ -1,15 +1,14 @@
 package permission
 
-// named is one entry of the documents' table of tool names. A field whose has-flag is false says nothing.
+// named is one entry of the documents' table of tool names. The zero entry says nothing.
 type named struct {
-	access      Access // Unclassified: says nothing
-	risk        Risk
-	hasRisk     bool
-	approval    Approval
-	hasApproval bool
+	access   Access
+	risk     Risk
+	approval Approval
+	levels   bool // risk and approval count, too
 }
 
-func entry(a Access, r Risk, ap Approval) named { return named{a, r, true, ap, true} }
+func entry(a Access, r Risk, ap Approval) named { return named{a, r, ap, true} }
 
 // namedTable holds the names that the documents give (R24, R30–R32, R36–R37, C7). It lowers caution only for the
 // workbench, whose tools are ours; a stranger's read_file is not ours, so for any other server it may only raise.
@@ -42,9 +41,8 @@ var namedTable = map[string]named{
 	"system_shutdown":              entry(Write, Dangerous, RequireAuth),
 }
 
-// lookupName finds a tool's entry; the zero entry says nothing. The documents spell names flat ("github_create_pr"), so for an
-// MCP server its own name joined to the tool's counts as well: the entry can only raise caution there, so a chance match does
-// no harm.
+// lookupName finds a tool's entry. The documents spell names flat ("github_create_pr"), so for an MCP server its own name joined to the
+// tool's counts as well: the entry can only raise caution there, so a chance match does no harm.
 func lookupName(t Tool, s Source) named {
 	if n, ok := namedTable[t.Name]; ok || s == SourceWorkbench {
 		return n

@@ -77,7 +77,7 @@ func TestOnlyAnAllowanceIsNarrowed(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	inert(t, Settings{}, Change{Remember: &Remembered{ID: "r1", By: ana, Tool: files, Choice: StandDeny, Pins: pins}})
+	inert(t, Settings{}, Remembered{ID: "r1", By: ana, Tool: files, Choice: StandDeny, Pins: pins})
 	entry := func(change func(*RememberedEntry)) (Remembered, error) {
 		e := RememberedEntry{ID: "r1", By: "web::ana", Choice: "allow", Server: "files", Tool: "move_thing", Definition: definitionNo(1)}
 		change(&e)

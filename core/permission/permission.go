@@ -1,12 +1,12 @@
-// Package permission answers two questions, purely: may this tool call run ([Evaluate]), and may this person
-// decide about it ([MayDecide]).
+// Package permission answers two questions, purely: may this tool call run ([Evaluate]), and may this person decide about it
+// ([MayDecide]). It imports core/chat, core/text and core/permission/canonical, does no I/O, and time comes in as a value.
 //
-// Its words. A [Policy] is what operators and people have set. A [Request] is one tool call as it stands. A
-// [Ruling] is the answer, with every rule that was consulted. A [Grant] is a standing click: it covers a later call exactly
-// where its granter's click would be accepted now ([Covers]). access, risk and approval are three independent fields
-// (REQUIREMENTS C5); [Effective] is what they come to for one tool.
+// A [Policy] is what operators and people have set, a [Request] one tool call as it stands, and a [Ruling] the answer, with every rule
+// that was consulted. A [Grant] is a standing click: it covers a later call exactly where its granter's click would be accepted now
+// ([Covers]). access, risk and approval are independent (C5); [Effective] is what they come to for one tool. What people set from a chat
+// is [Settings]: the fold of a log of its own, laid over the operator's policy ([Settings.Over]).
 //
-// The order of the rules (REQUIREMENTS C4), the first answer wins:
+// The order of the rules (C4), the first answer wins:
 //
 //	no policy → Forbid · halted → Forbid · disabled → Forbid · remembered deny → Forbid · RequireAuth → Ask an admin, final ·
 //	AllowAll → Allow · changed definition · session mode · tool setting (the admin's always, the requester's own, the admin's) ·
@@ -15,22 +15,17 @@
 // The rules from "changed definition" on say only whether permission is required. If it is, a grant, or what the requester
 // remembered, may satisfy it; else a person is asked; else, where nobody can be asked, the call is forbidden.
 //
-// What runs is what was shown: canonical.Arguments gives the one form of a call's arguments, [CallDigest] binds it to
-// server, tool, definition and chat, and [MayRepeat] says when the same bytes may run again after an interruption.
+// Start in evaluate.go: a new rule goes there, its sentence into say.go. A new value that can be set goes into [ToolSettings],
+// [ServerSettings] or [Policy], into the table of its fields in setting.go, and into effective.go, which says what it comes to. What a
+// grant can be narrowed to is in pin.go. A new word of configuration or storage is a constant here and a word in words.go.
 //
-// What people set from a chat is [Settings]: the fold of a log of its own, laid over the operator's policy ([Settings.Over]).
+// The zero value of every type is the careful one: the zero Verdict asks, the zero Level is a person's, the zero Approval confirms, an
+// unknown tool asks, an unknown user decides nothing. Annotations of a server are hints: they add caution from any server and remove it
+// only from one the operator marked trusted.
 //
-// The files: evaluate.go (the order) · effective.go, named.go (access, risk, approval) · grant.go, pin.go · decide.go (who) ·
-// settings.go, setting.go (what people set), remembered.go, definition.go (what servers' tools were), template.go, exchange.go (export
-// and import) · explain.go · message.go · digest.go · repeat.go · validate.go · words.go (the words of
-// configuration and storage) · say.go (every sentence for people). Stored here: [Ruling] and [Grant], inside the events of the chat's
-// log, and [Change] in those of the settings'. Left out: everything that waits or can fail.
-//
-// Invariants. The zero value of every type is the careful one: the zero Verdict asks, the zero Level is a
-// person's, the zero Approval confirms, an unknown tool asks, an unknown user decides nothing. Annotations of a server are
-// hints: they add caution from any server and remove it only from one the operator marked trusted.
-//
-// The package does no I/O and reads no clock: time comes in as a value.
+// What is stored ([Ruling], [Grant] and [Difference] in the events of chats' logs, [Change] in those of the settings' log, [Settings] in
+// its snapshots, and what they hold) is never rewritten: a field's JSON name and meaning stay, the zero value of a new field means what
+// its absence meant, and what is written no more is still read.
 package permission
 
 import (
@@ -45,8 +40,7 @@ import (
 // Digest is a lower-case hexadecimal SHA-256.
 type Digest string
 
-// Tool is one tool of one server in one definition. A changed definition (name, description, schemas,
-// annotations) is another tool.
+// Tool is one tool of one server in one definition: with a changed name, description, schema or annotation it is another tool.
 type Tool struct {
 	Server     string `json:"server"`
 	Name       string `json:"name"`
@@ -56,7 +50,6 @@ type Tool struct {
 // Verdict is the answer of [Evaluate]. Zero asks.
 type Verdict uint8
 
-// The verdicts.
 const (
 	Ask Verdict = iota
 	Allow
@@ -66,7 +59,6 @@ const (
 // Level says whose click an ask needs. Zero: one of the policy's approvers; admins always may.
 type Level uint8
 
-// The levels.
 const (
 	LevelUser Level = iota
 	LevelAdmin
@@ -75,38 +67,34 @@ const (
 // Access is what a tool does to the world. Zero is unclassified and counts as write.
 type Access uint8
 
-// The access types. All exists only for grants (R38).
 const (
 	Unclassified Access = iota
 	Read
 	Write
-	All
+	All // only for grants (R38)
 )
 
 // Risk is how bad it can be. Zero is moderate.
 type Risk uint8
 
-// The risks.
 const (
 	Moderate Risk = iota
 	Safe
 	Dangerous
 )
 
-// Approval is the level a tool needs. Zero confirms.
+// Approval is the level a tool needs (R27–R29). Zero confirms.
 type Approval uint8
 
-// The approvals of R27–R29.
 const (
 	RequireConfirmation Approval = iota
 	AutoApprove
 	RequireAuth
 )
 
-// Prompt is a setting of R3 and R4: whether policy requires asking. Zero inherits.
+// Prompt is a setting of R3 and R4: whether policy requires asking. Zero inherits. Configuration says always and never.
 type Prompt uint8
 
-// The prompts. AlwaysAsk and NeverAsk are what configuration calls always and never.
 const (
 	Inherit Prompt = iota
 	AlwaysAsk
@@ -116,7 +104,6 @@ const (
 // Mode is the session's setting of R2. Zero uses each tool's setting.
 type Mode uint8
 
-// The modes.
 const (
 	ModeTool Mode = iota
 	ModeAlways
@@ -126,14 +113,12 @@ const (
 // Source says where a tool comes from, for the source default. Zero is a stranger's MCP server.
 type Source uint8
 
-// The sources.
 const (
 	SourceMCP Source = iota
 	SourceWorkbench
 )
 
-// Hints are a tool's own annotations. nil means the server said nothing, which the MCP specification
-// reads pessimistically (destructive, open world, not idempotent, not read-only).
+// Hints are a tool's own annotations. nil means that the server said nothing.
 type Hints struct {
 	ReadOnly    *bool `json:"readOnlyHint,omitempty"`
 	Destructive *bool `json:"destructiveHint,omitempty"`
@@ -141,9 +126,8 @@ type Hints struct {
 	OpenWorld   *bool `json:"openWorldHint,omitempty"`
 }
 
-// Metadata is what a tool of ours declares about itself (R20–R26). For MCP tools it is empty; where it is not, it only
-// raises caution. The zero Metadata is none at all (R23): a workbench tool then runs unasked (R15), unless its
-// annotations say that it writes.
+// Metadata is what a tool of ours declares about itself (R20–R26); of any other it could only raise caution. The zero Metadata is none at
+// all (R23): a workbench tool then runs unasked (R15), unless its annotations say that it writes.
 type Metadata struct {
 	Access   Access   `json:"access,omitempty"`
 	Risk     Risk     `json:"risk,omitempty"`
@@ -153,10 +137,9 @@ type Metadata struct {
 	Message  string   `json:"message,omitempty"` // confirmation message template
 }
 
-// Repeat is the operator's word on running a call again by itself after an interruption (SAFETY 1). Zero is auto.
+// Repeat is the operator's word on running a call again by itself after an interruption. Zero is auto.
 type Repeat uint8
 
-// The repeats.
 const (
 	RepeatAuto Repeat = iota
 	RepeatAlways
@@ -172,7 +155,6 @@ type Approvers struct {
 // ApproverRule is the kind of Approvers.
 type ApproverRule uint8
 
-// The approver rules.
 const (
 	ApproversRequester ApproverRule = iota
 	ApproversParticipants
@@ -190,7 +172,6 @@ type Rights struct {
 // Posture says which sources ask by default. Zero: MCP servers only.
 type Posture uint8
 
-// The postures.
 const (
 	PostureMCP Posture = iota
 	PostureAll         // the workbench asks too
@@ -213,10 +194,8 @@ type ToolSettings struct {
 	// Accepted is the definition that counts: the one that somebody accepted, or that was seen first. Empty: not recorded. A tool
 	// that differs from it asks, whatever never-ask setting there is (C3), and its server's annotations are not believed.
 	Accepted Digest
-	// Advice is what a model thinks of the tool in its present definition. It only raises caution, and counts where nothing is set (R160).
-	Advice *Analysis
-	// New says that nobody looked at the tool yet: its server's annotations are not believed for it.
-	New bool
+	Advice   *Analysis // of the present definition: it only raises caution, and counts where nothing is set (R160)
+	New      bool      // nobody looked at the tool yet: its server's annotations are not believed for it
 }
 
 // ServerSettings is one server's entry in the policy.
@@ -231,11 +210,10 @@ type ServerSettings struct {
 	Tools       map[string]ToolSettings
 }
 
-// Policy is everything that was set, as one immutable value. The zero Policy denies everything: nobody is
-// there to approve. A binary installs one; only a library user may choose AllowAll.
+// Policy is everything that was set, as one immutable value. The zero Policy denies everything: nobody is there to approve.
 type Policy struct {
 	Installed bool // false: no policy at all, every call is forbidden
-	AllowAll  bool // R62: compatible auto-approval for library users; the product never sets it
+	AllowAll  bool // R62: auto-approval, for library users only
 	Mode      Mode // the default of new sessions
 	Posture   Posture
 	Servers   map[string]ServerSettings
@@ -244,14 +222,12 @@ type Policy struct {
 	Admins    []chat.User
 	Timeout   time.Duration // default for asks; 0 parks
 	Strict    bool          // nothing can be allowed for a chat that always asks (C2)
-	// Remembered are people's own choices, for what they ask themselves.
-	Remembered []Remembered
-	// Halted, if not nil, forbids everything until an admin resumes.
-	Halted *Halt
-	// SurviveRestart false voids grants of earlier run epochs (C13).
-	SurviveRestart bool
-	Epoch          uint64 // the current run epoch
-	Revision       string // names this policy in audit entries
+
+	Remembered     []Remembered // people's own choices, for what they ask themselves
+	Halted         *Halt        // forbids everything until an admin resumes
+	SurviveRestart bool         // false voids grants of earlier run epochs (C13)
+	Epoch          uint64       // the current run epoch
+	Revision       string       // names this policy in audit entries
 	// Members are the groups that people belong to, as their platform says now: see [Policy.Knowing]. It is no setting.
 	Members map[chat.User][]chat.User
 }
@@ -259,50 +235,37 @@ type Policy struct {
 // Knowing is the policy with what a platform says of a person's groups now, so that settings which name a group mean that person.
 // A group of another platform or workspace than the person's is not believed.
 func (p Policy) Knowing(u chat.User, groups []chat.User) Policy {
-	var of []chat.User
-	for _, g := range groups {
-		if g.IsGroup() && g.Platform == u.Platform && g.Workspace == u.Workspace {
-			of = append(of, g)
-		}
-	}
 	p.Members = maps.Clone(p.Members)
 	if p.Members == nil {
 		p.Members = map[chat.User][]chat.User{}
 	}
-	p.Members[u] = of
+	p.Members[u] = slices.DeleteFunc(slices.Clone(groups), func(g chat.User) bool {
+		return !g.IsGroup() || g.Platform != u.Platform || g.Workspace != u.Workspace
+	})
 	return p
 }
 
 // NamesGroups reports whether anybody may decide because of a group they belong to on a platform.
 func (p Policy) NamesGroups(platform string) bool {
-	is := func(u chat.User) bool { return u.Platform == platform && u.IsGroup() }
-	lists := func(a *Approvers) bool {
-		return a != nil && a.Rule == ApproversListed && slices.ContainsFunc(a.Users, is)
-	}
-	if slices.ContainsFunc(p.Admins, is) || lists(&p.Approvers) {
-		return true
-	}
+	lists := []*Approvers{{Rule: ApproversListed, Users: p.Admins}, &p.Approvers}
 	for _, s := range p.Servers {
-		if lists(s.Rights.Approvers) {
-			return true
-		}
+		lists = append(lists, s.Rights.Approvers)
 		for _, t := range s.Tools {
-			if lists(t.Rights.Approvers) {
-				return true
-			}
+			lists = append(lists, t.Rights.Approvers)
 		}
 	}
-	return false
+	return slices.ContainsFunc(lists, func(a *Approvers) bool {
+		return a != nil && a.Rule == ApproversListed &&
+			slices.ContainsFunc(a.Users, func(u chat.User) bool { return u.Platform == platform && u.IsGroup() })
+	})
 }
 
 // GrantID names a grant within its chat.
 type GrantID string
 
-// Scope is how much of a server a grant covers. Zero is one tool.
+// Scope is how much of a server a grant covers. Zero is one tool; a wider one covers no tool added or changed later (C6).
 type Scope uint8
 
-// The scopes. The wider ones never cover RequireAuth, dangerous tools, tools added later or changed
-// definitions (C6).
 const (
 	ScopeTool Scope = iota
 	ScopeReads
@@ -310,7 +273,7 @@ const (
 	ScopeServer
 )
 
-// Grant is a standing click.
+// Grant is a standing click. It is stored: see the package comment.
 type Grant struct {
 	ID    GrantID   `json:"id"`
 	Chat  chat.ID   `json:"chat"`
@@ -322,13 +285,11 @@ type Grant struct {
 	At    time.Time `json:"at"`
 	Until time.Time `json:"until,omitzero"` // zero: as long as the chat
 	Uses  int       `json:"uses,omitempty"` // calls left; 0 with Counted false: unlimited
-	// Counted says that Uses limits the grant.
-	Counted bool   `json:"counted,omitempty"`
-	Of      int    `json:"of,omitempty"` // how many calls it was given for, where that was kept
+
+	Counted bool   `json:"counted,omitempty"` // Uses limits the grant
+	Of      int    `json:"of,omitempty"`      // how many calls it was given for, where that was kept
 	Epoch   uint64 `json:"epoch,omitempty"`
-	// Tools are the server's tools as they were when a wider scope was granted: what was added or changed later is
-	// not covered (C6). Unused by ScopeTool.
-	Tools []Tool `json:"tools,omitempty"`
+	Tools   []Tool `json:"tools,omitempty"` // for a wider scope: the server's tools as they were when it was granted
 }
 
 // Request is one tool call as it stands when it is ruled, decided or about to run.
@@ -342,7 +303,7 @@ type Request struct {
 	Source     Source
 	Hints      Hints
 	Metadata   Metadata
-	Args       json.RawMessage // [Written]
+	Args       json.RawMessage // as canonical.Written gives them
 	Masked     json.RawMessage // Args as the card shows them, where part of them is masked: no standing permission of a person covers those
 	Unattended bool            // nobody can be asked
 	Standing   chat.Standing   // what the requester is here
@@ -350,14 +311,14 @@ type Request struct {
 
 // Reason is one rule that was consulted.
 type Reason struct {
-	Rule string `json:"rule"`           // stable name: "disabled", "require_auth", "mode", "tool", "server", "named", "source", "grant": see the Rule constants
+	Rule string `json:"rule"`           // one of the Rule constants
 	Text string `json:"text"`           // a sentence for people
 	Won  bool   `json:"won,omitempty"`  // it gave the answer
 	Ref  string `json:"ref,omitempty"`  // the grant or setting it names
-	Said string `json:"said,omitempty"` // what it said: "ask", "allow", "forbid", "required", "not required", "no opinion"
+	Said string `json:"said,omitempty"` // a verdict's word, or one of the Said constants
 }
 
-// Ruling is the answer.
+// Ruling is the answer. It is stored: see the package comment.
 type Ruling struct {
 	Verdict   Verdict       `json:"verdict"`
 	Level     Level         `json:"level,omitempty"`

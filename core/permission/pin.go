@@ -12,7 +12,7 @@ import (
 )
 
 // Pin narrows a grant to calls whose argument at Path equals Value (a canonical JSON value), or lies below the directory that Value
-// names.
+// names. It is stored in [Grant] and [Remembered].
 type Pin struct {
 	Path  string          `json:"path"`
 	Value json.RawMessage `json:"value"`
@@ -22,23 +22,10 @@ type Pin struct {
 // Match is how a pin's value is compared. Zero: it equals the argument.
 type Match uint8
 
-// The matches.
 const (
 	MatchExact Match = iota
 	MatchUnder       // the argument is a path below the directory, compared as text
 )
-
-// matchWords are the matches as they are stored, in the order of the constants.
-var matchWords = []string{"exact", "under"}
-
-// String is the match's word.
-func (m Match) String() string { return word("match", matchWords, m) }
-
-// MarshalText gives the match's word.
-func (m Match) MarshalText() ([]byte, error) { return marshalWord("match", matchWords, m) }
-
-// UnmarshalText reads the match's word.
-func (m *Match) UnmarshalText(b []byte) error { return unmarshalWord(m, "match", matchWords, b) }
 
 // ArgumentNames is the path of a pin whose value is the sorted list of all the call's argument names. Without such a pin a call that
 // brings a new argument ("recursive", or "Path" beside "path") would still be covered, and a grant must not widen.
@@ -46,13 +33,13 @@ const ArgumentNames = "."
 
 // Limits of a grant's pins.
 const (
-	maxGrantPins = 20   // of one grant: more than that nobody reads (the limit of AWS DevOps Agent's approval patterns, SAFETY 5)
+	maxGrantPins = 20   // of one grant: more than that nobody reads
 	maxPinPath   = 256  // bytes
 	maxPinValue  = 4096 // bytes
 )
 
-// CheckPins says what is wrong with the pins of a grant that somebody wants to give. It names a pin by its path and never
-// shows a value, which may be a secret. A grant without pins is limited by none, and that is right.
+// CheckPins says what is wrong with the pins of a grant that somebody wants to give: of none, nothing. It names a pin by its path and
+// never shows a value, which may be a secret.
 func CheckPins(pins []Pin) error {
 	if len(pins) > maxGrantPins {
 		return fmt.Errorf("pins: %d are given and %d are allowed", len(pins), maxGrantPins)
@@ -88,17 +75,14 @@ func (p Pin) check() error {
 	case string(value) != string(p.Value):
 		return errors.New("the value is not in canonical form: sorted keys, no spaces, no needless escapes")
 	}
-	switch p.Match {
-	case MatchExact:
-		return nil
-	case MatchUnder:
-		if dir, _ := jsonText(p.Value); !isPlace(dir) {
-			return errors.New(`the directory is not a plain path below the root, such as "/srv/a" or "docs": no "..", no "/" at the end, no wildcards, no escapes`)
-		}
-		return nil
-	default:
+	dir, _ := jsonText(p.Value)
+	switch _, place := placeOf(dir); {
+	case p.Match > MatchUnder:
 		return errors.New("its match is not known")
+	case p.Match == MatchUnder && !place:
+		return errors.New(`the directory is not a plain path below the root, such as "/srv/a" or "docs": no "..", no "/" at the end, no wildcards, no escapes`)
 	}
+	return nil
 }
 
 // checkNames checks the pin of the argument names against the others: one that leaves out a pinned argument covers nothing, and its
@@ -123,29 +107,22 @@ func holdAll(pins []Pin, args json.RawMessage) bool {
 		return true
 	}
 	sorted, err := canonical.Arguments(args)
-	if err != nil {
-		return false
-	}
-	return !slices.ContainsFunc(pins, func(p Pin) bool { return !p.holds(sorted) })
+	return err == nil && !slices.ContainsFunc(pins, func(p Pin) bool { return !p.holds(sorted) })
 }
 
 // holds reports whether canonical arguments are within one pin.
 func (p Pin) holds(args json.RawMessage) bool {
 	have, ok := held(args, p.Path)
-	if !ok {
-		return false
-	}
-	switch p.Match {
-	case MatchExact:
+	switch {
+	case ok && p.Match == MatchExact:
 		want, _ := canonical.Value(p.Value, canonical.MaxDepth) // nil for what cannot be read, which no argument is
 		return string(have) == string(want)
-	case MatchUnder:
+	case ok && p.Match == MatchUnder:
 		path, _ := jsonText(have) // "" for what is no text: it is under nothing, and nothing is under it
 		dir, _ := jsonText(p.Value)
 		return under(dir, path)
-	default: // a match that is not known covers nothing
-		return false
 	}
+	return false // also a match that is not known
 }
 
 // held is what canonical arguments hold at a pin's path: [lookup], which finds nothing where an object has another key that
@@ -155,19 +132,16 @@ func held(v json.RawMessage, path string) (json.RawMessage, bool) {
 	case "":
 		return nil, false
 	case ArgumentNames:
-		return namesOf(v)
+		fields, _ := members(v)
+		return listOf(slices.Sorted(maps.Keys(fields))), true
 	}
 	for _, step := range pinPath(path) {
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(v, &fields) == nil && twin(fields, step) {
+		if fields, _ := members(v); twin(fields, step) {
 			return nil, false
 		}
-		var ok bool
-		if v, ok = lookup(v, []string{step}); !ok {
-			return nil, false
-		}
+		v, _ = lookup(v, []string{step})
 	}
-	return v, true
+	return v, len(v) > 0
 }
 
 // twin reports whether another key than this one is the same but for case, as encoding/json folds it.
@@ -178,15 +152,6 @@ func twin(fields map[string]json.RawMessage, key string) bool {
 		}
 	}
 	return false
-}
-
-// namesOf is the canonical list of an object's keys.
-func namesOf(object json.RawMessage) (json.RawMessage, bool) {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(object, &fields) != nil {
-		return nil, false
-	}
-	return listOf(slices.Sorted(maps.Keys(fields))), true
 }
 
 // listOf is the canonical list of some strings.
@@ -201,31 +166,23 @@ func listOf(names []string) json.RawMessage {
 	return append(out, ']')
 }
 
-// names are the argument names that a pin of [ArgumentNames] lists.
+// names are the argument names that a pin of [ArgumentNames] lists: texts, sorted, each once.
 func (p Pin) names() ([]string, bool) {
-	var items []json.RawMessage
-	if p.Path != ArgumentNames || p.Match != MatchExact || json.Unmarshal(p.Value, &items) != nil || items == nil {
+	var names []string
+	value, err := canonical.Value(p.Value, canonical.MaxDepth)
+	if err != nil || p.Match != MatchExact || json.Unmarshal(value, &names) != nil {
 		return nil, false
 	}
-	names := make([]string, len(items))
-	for i, item := range items {
-		n, ok := jsonText(item)
-		if !ok || i > 0 && names[i-1] >= n {
-			return nil, false
-		}
-		names[i] = n
-	}
-	return names, true
+	slices.Sort(names)
+	names = slices.Compact(names)
+	return names, string(listOf(names)) == string(value)
 }
 
 // jsonText reads a JSON string, and nothing else: not null, which encoding/json would take for one.
-func jsonText(v json.RawMessage) (string, bool) {
+func jsonText(v json.RawMessage) (s string, ok bool) {
 	sorted, err := canonical.Value(v, 0)
-	var s string
-	if err != nil || sorted[0] != '"' || json.Unmarshal(sorted, &s) != nil {
-		return "", false
-	}
-	return s, true
+	ok = err == nil && sorted[0] == '"' && json.Unmarshal(sorted, &s) == nil
+	return s, ok
 }
 
 // pinPath takes a pin's path apart. What is not well formed leads nowhere: see [CheckPins].

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/permission/canonical"
+	"github.com/nodhq/nod/core/text"
 )
 
 // PinProposal is a narrower grant that a card may offer: "only for these values".
@@ -29,32 +30,31 @@ const (
 //   - Every argument as it is now. Only free text (content, body, message …) of more than 200 characters or several lines is left
 //     open, and the label says so.
 //   - Where arguments are paths: all of them below the directory that they share, any free text, every other argument as it is now. The
-//     directory of a path is the path itself: only for a tool that works on files is it
-//     the one above, and then of what is clearly a file.
+//     directory of a path is the path itself; the one above only for a tool that works on files, and of what is clearly a file.
 //
 // Both say that there are no other arguments, cover the call itself, and pass [CheckPins]. Nothing is proposed for arguments that have no
 // canonical form, are empty, or only free text; that have a secret's name (its value would stand in the label), hidden characters in what
 // would be pinned, or two names that differ only in case; nor what takes more than 150 characters to say. No directory is
-// proposed that is the root or stands right below it (two elements at least, of a relative path one), nor for a call that names a link.
+// proposed that is the root or right below it (a relative one needs one element), nor for a call that names a link.
 // Whether a name means a path, a text or a link is judged by its words; what is not known is pinned as it is.
 //
 // Values whose form alone says secret are core/render's to know: a card that masks anything in its arguments must not offer these.
-func ProposePins(tool string, args json.RawMessage) []PinProposal {
+func ProposePins(tool string, args json.RawMessage) (out []PinProposal) {
 	call, ok := argumentsOf(args)
 	if !ok {
 		return nil
 	}
-	var out []PinProposal
-	below, dir := call.below(worksOnFiles(tool))
-	for i, pins := range [][]Pin{call.exact(), below} {
+	propose := func(pins []Pin, dir string) {
 		if pins == nil {
-			continue
+			return
 		}
 		// \u{ stands for a hidden character. The limit of the label keeps all those of CheckPins, too.
 		if label := proposalLabel(pins); utf8.RuneCountInString(label) <= maxProposal && !strings.Contains(label, `\u{`) {
-			out = append(out, PinProposal{Pins: pins, Label: label, Dir: []string{"", dir}[i]})
+			out = append(out, PinProposal{Pins: pins, Label: label, Dir: dir})
 		}
 	}
+	propose(call.exact(), "")
+	propose(call.below(worksOnFiles(tool)))
 	return out
 }
 
@@ -95,24 +95,24 @@ func (a arguments) below(files bool) (pins []Pin, dir string) {
 	var shared place
 	longest := 0 // of the paths that are, or may be, directories themselves: what they share must not be above one
 	for _, n := range a.names {
+		if linkWords.has(text.NameWords(n)) {
+			return nil, ""
+		}
 		at, whole, is := a.path(n, files)
 		if whole {
 			longest = max(longest, len(at.elems))
 		}
+		_, isString := jsonText(a.values[n])
 		switch {
-		case slices.ContainsFunc(nameWords(n), func(w string) bool { return linkWords[w] }):
-			return nil, ""
 		case is && len(paths) > 0 && at.root != shared.root:
 			return nil, "" // of another form than the others
-		case is && len(paths) == 0:
-			shared = at
-		case is:
+		case is && len(paths) > 0:
 			shared.elems = common(shared.elems, at.elems)
-		}
-		switch _, text := jsonText(a.values[n]); {
-		case is:
 			paths = append(paths, Pin{Path: pathTo(n), Match: MatchUnder})
-		case !(text && isText(n)):
+		case is:
+			shared = at
+			paths = append(paths, Pin{Path: pathTo(n), Match: MatchUnder})
+		case !(isString && isText(n)):
 			others = append(others, Pin{Path: pathTo(n), Value: a.values[n]})
 		}
 	}
@@ -141,22 +141,19 @@ func (a arguments) closed(pins []Pin) []Pin {
 // [under] would not read has no elements, and so shares none with others.
 func (a arguments) path(name string, files bool) (at place, whole, is bool) {
 	s, ok := jsonText(a.values[name])
-	words := nameWords(name)
+	words := text.NameWords(name)
 	if !ok || len(words) == 0 {
 		return place{}, false, false
 	}
 	last := words[len(words)-1]
 	at, _ = placeOf(s)
-	if !(pathWords[last] || endWords[last] && at.root != "") {
-		return place{}, false, false
-	}
-	isDir := slices.ContainsFunc(words, func(w string) bool { return dirWords[w] })
 	n := len(at.elems)
-	isFile := n > 0 && (slices.ContainsFunc(words, func(w string) bool { return fileWords[w] }) || fileName(at.elems[n-1]))
 	switch {
-	case isDir || !files:
+	case !(pathWords[last] || endWords[last] && at.root != ""):
+		return place{}, false, false
+	case !files, dirWords.has(words):
 		return at, true, true
-	case isFile:
+	case n > 0 && (fileWords.has(words) || fileName(at.elems[n-1])):
 		at.elems = at.elems[:n-1]
 		return at, false, true
 	}
@@ -165,8 +162,8 @@ func (a arguments) path(name string, files bool) (at place, whole, is bool) {
 
 // worksOnFiles reports whether a tool by its name reads or writes single files, and not directories or repositories.
 func worksOnFiles(tool string) bool {
-	words := nameWords(tool)
-	return slices.ContainsFunc(words, func(w string) bool { return fileTools[w] }) && !slices.ContainsFunc(words, func(w string) bool { return dirWords[w] || dirTools[w] })
+	words := text.NameWords(tool)
+	return fileTools.has(words) && !dirWords.has(words) && !dirTools.has(words)
 }
 
 // fileName reports whether a name has an ending as files have: letters and digits, one letter at least ("a.txt", "song.mp3", not "v1.2", ".git").
@@ -179,37 +176,38 @@ func fileName(name string) bool {
 
 // The words of names. A name is judged by its last word ("source_path", "newContent"), or by any where only caution follows.
 var (
-	pathWords = wordSet("path file filename filepath pathname directory dir folder cwd workdir")
+	pathWords = vocabularyOf("path file filename filepath pathname directory dir folder cwd workdir")
 	// Any of these in the name of an argument, or of a tool, and the value is itself a directory.
-	dirWords  = wordSet("directory directories dir dirs folder folders cwd workdir root repo repository worktree")
-	fileWords = wordSet("file filename filepath")                           // in the name of an argument: the value is a file
-	dirTools  = wordSet("list ls tree walk scan search find grep glob git") // tools that take a directory
-	fileTools = wordSet("file read write edit append create open view cat save put delete remove move copy rename patch replace insert upload download")
-	endWords  = wordSet("source destination src dst dest target from to root repo repository worktree") // only where the value has a root
-	linkWords = wordSet("link links symlink symlinks hardlink hardlinks junction linkpath linkname")
+	dirWords  = vocabularyOf("directory directories dir dirs folder folders cwd workdir root repo repository worktree")
+	fileWords = vocabularyOf("file filename filepath")                           // in the name of an argument: the value is a file
+	dirTools  = vocabularyOf("list ls tree walk scan search find grep glob git") // tools that take a directory
+	fileTools = vocabularyOf("file read write edit append create open view cat save put delete remove move copy rename patch replace insert upload download")
+	endWords  = vocabularyOf("source destination src dst dest target from to root repo repository worktree") // only where the value has a root
+	linkWords = vocabularyOf("link links symlink symlinks hardlink hardlinks junction linkpath linkname")
 	// A patch or an edit is no free text: it names files itself.
-	textWords = wordSet("content contents body text message description comment note notes summary markdown caption")
+	textWords = vocabularyOf("content contents body text message description comment note notes summary markdown caption")
 	// These make a text a command, whatever its length.
-	doingWords = wordSet("command cmd query sql script code expression eval shell bash exec prompt patch diff link url path file key id")
+	doingWords = vocabularyOf("command cmd query sql script code expression eval shell bash exec prompt patch diff link url path file key id")
 )
 
-func wordSet(words string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		set[w] = true
-	}
-	return set
+type vocabulary map[string]bool
+
+func vocabularyOf(words string) vocabulary { return text.WordSet(words) }
+
+// has reports whether any of these words is one of them.
+func (v vocabulary) has(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return v[w] })
 }
 
 func isText(name string) bool {
-	words := nameWords(name)
-	return len(words) > 0 && textWords[words[len(words)-1]] && !slices.ContainsFunc(words, func(w string) bool { return doingWords[w] })
+	words := text.NameWords(name)
+	return len(words) > 0 && textWords[words[len(words)-1]] && !doingWords.has(words)
 }
 
 // isLong reports whether a value is text that no later call will repeat.
 func isLong(v json.RawMessage) bool {
-	s, ok := jsonText(v)
-	return ok && (utf8.RuneCountInString(s) > longText || strings.ContainsAny(s, "\n\r"))
+	s, _ := jsonText(v)
+	return utf8.RuneCountInString(s) > longText || strings.ContainsAny(s, "\n\r")
 }
 
 // common is what two lists begin with.
@@ -223,46 +221,24 @@ func common(a, b []string) []string {
 
 // secretWords and secretPairs are what core/render masks by a name, and more: here a wrong guess costs one proposal.
 var (
-	secretWords = wordSet("password passwords passwd passphrase pwd pass pin otp secret secrets token authorization auth cookie cookies credential credentials " +
+	secretWords = vocabularyOf("password passwords passwd passphrase pwd pass pin otp secret secrets token authorization auth cookie cookies credential credentials " +
 		"apikey privatekey secretkey accesskey accesstoken authtoken bearer signature")
-	secretPairs = wordSet("api private access secret auth signing") // before "key"
+	secretPairs = vocabularyOf("api private access secret auth signing") // before "key"
 )
 
 // namesSecret reports whether a name says that its value is a secret, or a name inside the value does.
 func namesSecret(name string, v json.RawMessage) bool {
-	words := nameWords(name)
+	words := text.NameWords(name)
 	for i, w := range words {
 		if secretWords[w] || i > 0 && w == "key" && secretPairs[words[i-1]] {
 			return true
 		}
 	}
-	var fields map[string]json.RawMessage
-	var items []json.RawMessage
-	if json.Unmarshal(v, &fields) != nil && json.Unmarshal(v, &items) != nil {
-		return false
-	}
+	fields, items := members(v)
 	for n, x := range fields {
 		if namesSecret(n, x) {
 			return true
 		}
 	}
 	return slices.ContainsFunc(items, func(x json.RawMessage) bool { return namesSecret("", x) })
-}
-
-// nameWords splits a name at everything that is no letter or digit and where lower case meets upper case, and lowers it: "filePath" and
-// "file_path" are file, path.
-func nameWords(name string) []string {
-	var b strings.Builder
-	rs := []rune(name)
-	for i, r := range rs {
-		upper := i > 0 && unicode.IsUpper(r)
-		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			r = ' '
-		case upper && unicode.IsLower(rs[i-1]), upper && unicode.IsUpper(rs[i-1]) && i+1 < len(rs) && unicode.IsLower(rs[i+1]):
-			b.WriteByte(' ')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return strings.Fields(b.String())
 }

@@ -2,8 +2,8 @@ package permission
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nodhq/nod/core/permission/canonical"
@@ -91,7 +91,7 @@ func sayValue(p Pin) string {
 	switch {
 	case err != nil || p.Match != MatchExact:
 		return sayUnknownTo
-	case slices.ContainsFunc(pinPath(p.Path), func(step string) bool { return namesSecret(step, nil) }), namesSecret("", value):
+	case slices.ContainsFunc(pinPath(p.Path), func(step string) bool { return namesSecret(step, nil) }) || namesSecret("", value):
 		return saySecret
 	}
 	return visible(string(value))
@@ -121,10 +121,15 @@ func shown(path string) string {
 
 // visible makes hidden characters of canonical JSON readable as \u{200B}, a form that JSON itself cannot hold.
 func visible(canonical string) string {
+	return escape(canonical, func(r rune) string { return fmt.Sprintf(`\u{%X}`, r) })
+}
+
+// escape writes hidden characters another way.
+func escape(s string, as func(rune) string) string {
 	var b strings.Builder
-	for _, r := range canonical {
+	for _, r := range s {
 		if hidden(r) {
-			b.WriteString(`\u{` + strings.ToUpper(strconv.FormatInt(int64(r), 16)) + "}")
+			b.WriteString(as(r))
 		} else {
 			b.WriteRune(r)
 		}

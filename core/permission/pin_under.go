@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -17,17 +18,14 @@ const maxPlace = 4096
 //   - Both are of one form, written alike: "/srv/a", "docs/a" (relative), `C:\a`, "C:/a", "file:///srv/a". Absolute and relative
 //     never mix, nor do two drives, nor "C:" and "c:". Shares (`\\host\x`, "//host/x") are of no form.
 //   - Whole elements are compared, byte for byte: not case folded, not normalized ("é" as one code point is not "e" with an accent).
-//   - Elements are made of letters, digits, their marks, spaces and ._-+@=,() alone. So nothing is left that a server, a shell or a
-//     URL reads as something else: no other separator, no "%2e", "~", "$HOME", "*", "{a,b}", ":", no control or hidden character.
-//   - No element is empty ("//", a "/" at the end, which follows a link where its name alone would not), begins with a space or ends
-//     with a space or dot (so neither "." nor ".."; Windows drops them, and makes ".. ." the parent), or names a device of Windows ("nul.txt").
+//   - Elements are made of letters, digits, their marks, spaces and ._-+@=,() alone, so that no server, shell or URL reads
+//     something else: no other separator, no "%2e", "~", "$HOME", "*", "{a,b}", ":", no control or hidden character.
+//   - No element is empty ("//", or a "/" at the end, which follows a link), begins with a space or ends with a space or dot (so
+//     neither "." nor ".."; Windows drops them, and makes ".. ." the parent), or names a device of Windows ("nul.txt").
 //   - The directory is below the root: under "/", `C:\` or "" nothing is.
 //
-// Links it cannot see: "/srv/a/x" may lead to /etc if somebody who can write there put a link. What protects then is elsewhere: the
-// server, which opens the file, resolves links against the roots that its operator gave it; and what runs is what the
-// call's digest binds, never another path. A pin therefore promises text, and the proposal's label says so. What a pure function can
-// do about links it does: [ProposePins] proposes no directory for a call that names a link, and leaves no argument open that could be the
-// target of one.
+// Links it cannot see: "/srv/a/x" may lead to /etc. A pin promises text, and the proposal's label says so; the server, which opens the
+// file, resolves links against the roots that its operator gave it. [ProposePins] proposes no directory for a call that names a link.
 func under(dir, path string) bool {
 	d, ok := placeOf(dir)
 	p, _ := placeOf(path) // what is no path has no elements, and a directory has some
@@ -41,11 +39,6 @@ type place struct {
 	elems []string // at least one
 }
 
-func isPlace(path string) bool {
-	_, ok := placeOf(path)
-	return ok
-}
-
 func (p place) String() string { return p.root + strings.Join(p.elems, p.sep) }
 
 // placeOf reads a path. What could be read in two ways is none: the zero place, and false.
@@ -53,7 +46,7 @@ func placeOf(path string) (place, bool) {
 	if len(path) > maxPlace {
 		return place{}, false
 	}
-	p := place{root: rootOf(path), sep: "/"}
+	p := place{root: rootForm.FindString(path), sep: "/"}
 	if strings.HasSuffix(p.root, `\`) {
 		p.sep = `\`
 	}
@@ -70,22 +63,12 @@ func placeOf(path string) (place, bool) {
 	return p, true
 }
 
-func rootOf(path string) string {
-	const url = "file:///"
-	switch {
-	case strings.HasPrefix(path, url):
-		return url
-	case strings.HasPrefix(path, "/"):
-		return "/"
-	case len(path) >= 3 && path[1] == ':' && (path[2] == '/' || path[2] == '\\') && ('a' <= path[0]|0x20 && path[0]|0x20 <= 'z'):
-		return path[:3]
-	}
-	return ""
-}
+// rootForm is the root of an absolute path.
+var rootForm = regexp.MustCompile(`^(?:file:///|/|[A-Za-z]:[/\\])`)
 
 // plainElement reports whether every reader takes an element for the same ordinary name.
 func plainElement(e string) bool {
-	if e == "" || strings.HasPrefix(e, " ") || strings.HasSuffix(e, " ") || strings.HasSuffix(e, ".") || device(e) {
+	if e == "" || strings.HasPrefix(e, " ") || strings.HasSuffix(e, " ") || strings.HasSuffix(e, ".") || device.MatchString(e) {
 		return false
 	}
 	for i, r := range e {
@@ -109,22 +92,9 @@ func plainRune(r rune, first bool) bool {
 	return unicode.In(r, unicode.L, unicode.Nd)
 }
 
-// device reports whether Windows takes a name for a device, in whatever directory and with whatever ending.
+// device is a name that Windows takes for a device, in whatever directory and with whatever ending.
 // (Naming Files, Paths, and Namespaces: learn.microsoft.com/windows/win32/fileio/naming-a-file.)
-func device(e string) bool {
-	base, _, _ := strings.Cut(e, ".")
-	base = strings.ToUpper(strings.TrimRight(base, " "))
-	switch base {
-	case "CON", "PRN", "AUX", "NUL":
-		return true
-	}
-	for _, port := range []string{"COM", "LPT"} {
-		if n, ok := strings.CutPrefix(base, port); ok && len([]rune(n)) == 1 && strings.Contains("0123456789", n) {
-			return true
-		}
-	}
-	return false
-}
+var device = regexp.MustCompile(`(?i)^(?:con|prn|aux|nul|com[0-9]|lpt[0-9]) *(?:\.|$)`)
 
 // hidden is [text.Hidden], and newline and tab, too: they stand in no path and, in canonical JSON, nowhere raw.
 func hidden(r rune) bool { return text.Hidden(r) || r == '\n' || r == '\t' }

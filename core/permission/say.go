@@ -1,8 +1,10 @@
 package permission
 
 import (
-	"strconv"
+	"cmp"
+	"fmt"
 	"strings"
+	"time"
 )
 
 // Every sentence of this package that a person reads stands here. Names of servers, tools and people inside them are
@@ -24,6 +26,17 @@ const (
 	sayNoApproval      = "No approval is set for the tool."
 	sayNotNamed        = "Its name decides nothing."
 	sayNoGrant         = "No grant of this chat is for it."
+	sayMoreGrants      = "%d more grants do not cover this either."
+	sayHalted          = "%s halted everything. Nothing runs until an admin resumes."
+	sayRequireAuth     = "%s needs an admin for each call (%s)."
+	sayChanged         = "%s is not as it was when it was accepted: its definition changed."
+	sayNotRemembered   = "The remembered choice about %s does not satisfy this: %s."
+
+	// What a chat that never asks still asks about.
+	sayOthersLook  = "This chat never asks, but for %s somebody else than whoever asks has to decide."
+	saySeveralLook = "This chat never asks, but several people must allow each call of %s."
+	sayAdminAsks   = "This chat never asks, but an admin set %s to always ask."
+	sayUnseen      = "This chat never asks, but no admin has accepted %s yet."
 
 	sayAdminOnly    = "Only an admin can decide this."
 	sayAnAdmin      = "an admin"
@@ -40,119 +53,80 @@ const (
 // NoAdminsNotice explains an ask that nobody can answer (R111).
 const NoAdminsNotice = "No admin is configured: set ADMIN_SESSION_KEYS, or list people under `admins:` in the configuration."
 
-const (
-	labelAlways = "Always ask"
-	labelNever  = "Never ask (dangerous)"
-)
-
 // Label is how the mode reads in menus and answers: never the bare word, whose polarity the documents dispute (C1).
-func (m Mode) Label() string {
-	switch m {
-	case ModeTool:
-		return "Use each tool's setting"
-	case ModeNever:
-		return labelNever
-	}
-	return labelAlways
-}
+func (m Mode) Label() string { return label(m == ModeTool, m == ModeNever, "Use each tool's setting") }
 
 // Label is how the setting reads in menus and answers (C1).
-func (p Prompt) Label() string {
-	switch p {
-	case Inherit:
-		return "Use the default"
-	case NeverAsk:
-		return labelNever
+func (p Prompt) Label() string { return label(p == Inherit, p == NeverAsk, "Use the default") }
+
+func label(inherits, never bool, inherited string) string {
+	switch {
+	case inherits:
+		return inherited
+	case never:
+		return "Never ask (dangerous)"
 	}
-	return labelAlways
+	return "Always ask"
 }
 
 func called(t Tool) string { return t.Name + " of " + t.Server }
 
 func sayDisabled(e Effective) string {
+	what := called(e.Tool)
 	if e.Disabled == FromServer {
-		return "The server " + e.Tool.Server + " is disabled (server setting)."
+		what = "The server " + e.Tool.Server
 	}
-	return called(e.Tool) + " is disabled (tool setting)."
+	return fmt.Sprintf("%s is disabled (%s).", what, e.Disabled)
 }
 
-func sayRequireAuth(e Effective) string {
-	return called(e.Tool) + " needs an admin for each call (" + string(e.ApprovalFrom) + ")."
+// sayAsks says whether something asks, and by which setting.
+func sayAsks(who string, never bool, from Origin) string {
+	does := "asks before every call"
+	if never {
+		does = "never asks"
+	}
+	return fmt.Sprintf("%s %s (%s).", who, does, from)
 }
 
-func sayChanged(e Effective) string {
-	return called(e.Tool) + " is not as it was when it was accepted: its definition changed."
-}
-
-func sayMode(m Mode, ofSession bool) string {
-	from := " (the default mode)."
-	if ofSession {
-		from = " (session setting)."
+// sayConfirms says whether one tool needs confirmation, and by whose word.
+func sayConfirms(what string, must bool, from Origin) string {
+	needs := "needs"
+	if !must {
+		needs = "needs no"
 	}
-	if m == ModeNever {
-		return "This chat never asks" + from
-	}
-	return "This chat asks before every call" + from
-}
-
-func sayAskTool(e Effective, p Prompt) string {
-	if p == NeverAsk {
-		return called(e.Tool) + " never asks (tool setting)."
-	}
-	return called(e.Tool) + " asks before every call (tool setting)."
-}
-
-func sayAskServer(e Effective, p Prompt) string {
-	if p == NeverAsk {
-		return e.Tool.Server + " never asks (server setting)."
-	}
-	return e.Tool.Server + " asks before every call (server setting)."
-}
-
-func sayApproval(e Effective) string {
-	if e.ConfirmationRequired() {
-		return called(e.Tool) + " needs confirmation (tool setting)."
-	}
-	return called(e.Tool) + " needs no confirmation (tool setting)."
+	return fmt.Sprintf("%s %s confirmation (%s).", what, needs, from)
 }
 
 func sayNamed(e Effective) string {
+	const list = "nod's list of well-known tools"
 	if e.ConfirmationRequired() {
-		return "Tools called " + e.Tool.Name + " need confirmation (nod's list of well-known tools)."
+		return "Tools called " + e.Tool.Name + " need confirmation (" + list + ")."
 	}
-	return "The built-in " + e.Tool.Name + " needs no confirmation (nod's list of well-known tools)."
+	return sayConfirms("The built-in "+e.Tool.Name, false, list)
 }
 
 func saySource(e Effective, h Hints, marked bool) string {
-	s := e.Tool.Server
-	if e.Source == SourceWorkbench {
-		switch {
-		case e.ApprovalFrom == FromPosture:
-			return "Built-in tools ask, too (posture: all)."
-		case e.ConfirmationRequired():
-			return "The built-in " + e.Tool.Name + " needs confirmation (" + string(e.ApprovalFrom) + ")."
-		}
-		return "The built-in " + e.Tool.Name + " needs no confirmation (" + string(e.ApprovalFrom) + ")."
-	}
+	says := e.Tool.Server + " says that " + e.Tool.Name + " only reads"
+	readOnly := is(h.ReadOnly, true)
 	switch {
+	case e.Source == SourceWorkbench && e.ApprovalFrom == FromPosture:
+		return "Built-in tools ask, too (posture: all)."
+	case e.Source == SourceWorkbench:
+		return sayConfirms("The built-in "+e.Tool.Name, e.ConfirmationRequired(), e.ApprovalFrom)
 	case !e.ConfirmationRequired():
-		return s + " is marked trusted and says that " + e.Tool.Name + " only reads."
-	case h.IsReadOnly() && !marked:
-		return s + " says that " + e.Tool.Name + " only reads, but is not marked trusted."
+		return e.Tool.Server + " is marked trusted and says that " + e.Tool.Name + " only reads."
+	case readOnly && !marked:
+		return says + ", but is not marked trusted."
 	case h.reads() && is(h.OpenWorld, true):
-		return s + " says that " + e.Tool.Name + " only reads, but reaches out into the world."
-	case h.IsReadOnly() && !h.reads():
-		return s + " says both that " + e.Tool.Name + " only reads and that it destroys."
+		return says + ", but reaches out into the world."
+	case readOnly && !h.reads():
+		return e.Tool.Server + " says both that " + e.Tool.Name + " only reads and that it destroys."
 	}
 	return "Tools of MCP servers ask unless a setting says otherwise."
 }
 
 func sayGranted(g Grant) string {
-	who := g.Name
-	if who == "" {
-		who = "Somebody"
-	}
-	return who + " allowed " + GrantedWhat(g) + " in this chat."
+	return cmp.Or(g.Name, "Somebody") + " allowed " + GrantedWhat(g) + " in this chat."
 }
 
 func sayNotCovered(g Grant, why string) string {
@@ -161,83 +135,67 @@ func sayNotCovered(g Grant, why string) string {
 
 // GrantedWhat is what a grant is for, in words: "write_file of files". The names inside are untrusted text.
 func GrantedWhat(g Grant) string {
-	switch g.Scope {
-	case ScopeTool:
+	if g.Scope == ScopeTool {
 		return called(g.Tool)
-	case ScopeReads:
-		return "reads from " + g.Tool.Server
-	case ScopeWrites:
-		return "reads and writes from " + g.Tool.Server
-	case ScopeServer:
-		return "all tools from " + g.Tool.Server
 	}
-	return "something from " + g.Tool.Server
-}
-
-func sayMoreGrants(n int) string {
-	return strconv.Itoa(n) + " more grants do not cover this either."
-}
-
-func sayHalted(h Halt) string {
-	who := h.Name
-	if who == "" {
-		who = "An admin"
-	}
-	return who + " halted everything. Nothing runs until an admin resumes."
-}
-
-func sayStanding(s Standing) string {
-	switch s {
-	case StandAllow:
-		return "allow"
-	case StandAsk:
-		return "always ask about"
-	}
-	return "deny"
+	what := map[Scope]string{ScopeReads: "reads", ScopeWrites: "reads and writes", ScopeServer: "all tools"}[g.Scope]
+	return cmp.Or(what, "something") + " from " + g.Tool.Server
 }
 
 // Limits is what narrows a remembered choice, in words.
-func (r Remembered) Limits() (say string) {
-	if len(r.Pins) > 0 {
-		say = PinsLabel(r.Pins)
-	}
+func (r Remembered) Limits() string {
+	say := PinsLabel(r.Pins)
 	if !r.Until.IsZero() {
-		say = strings.TrimSpace(say + " until " + r.Until.UTC().Format("2006-01-02 15:04 UTC"))
+		say += " until " + r.Until.UTC().Format("2006-01-02 15:04 UTC")
 	}
-	return say
+	return strings.TrimSpace(say)
 }
 
 func sayRemembered(r Remembered) string {
-	who := r.Name
-	if who == "" {
-		who = "The person who asks"
-	}
+	who, what := cmp.Or(r.Name, "The person who asks"), called(r.Tool)
 	switch r.Choice {
 	case StandAllow:
-		return who + " chose to allow " + strings.TrimSpace(called(r.Tool)+" "+r.Limits()) + " (remembered choice)."
+		return who + " chose to allow " + strings.TrimSpace(what+" "+r.Limits()) + " (remembered choice)."
 	case StandAsk:
-		return who + " chose to be asked about " + called(r.Tool) + " (remembered choice)."
+		return who + " chose to be asked about " + what + " (remembered choice)."
 	}
-	return who + " chose to deny " + called(r.Tool) + " (remembered choice). It holds until they forget it in the settings." // R125
+	return who + " chose to deny " + what + " (remembered choice). It holds until they forget it in the settings." // R125
 }
 
-func sayNotRemembered(r Remembered, why string) string {
-	return "The remembered choice about " + called(r.Tool) + " does not satisfy this: " + why + "."
+// Explain answers "why was I asked" (R150, R151), in lines for people: the answer, every rule that was consulted with the winner marked,
+// what the tool is, and the timeout, each with its source. Names inside are untrusted text.
+func Explain(p Policy, grants []Grant, req Request, now time.Time) []string {
+	e, r := p.Get(req.Tool, req.Source, req.Hints, req.Metadata), Evaluate(p, grants, req, now)
+	answer := map[Verdict]string{Ask: "asks first", Allow: "runs without asking", Forbid: "does not run"}[r.Verdict]
+	if r.Verdict == Ask && r.Level == LevelAdmin {
+		answer = "asks an admin first"
+	}
+	lines := []string{called(e.Tool) + " " + answer + "."}
+	for i, why := range r.Reasons {
+		mark := "  "
+		if why.Won {
+			mark = "→ "
+		}
+		lines = append(lines, fmt.Sprintf("%s%d. %s: %s (%s)", mark, i+1, why.Rule, why.Text, why.Said))
+	}
+	access := e.Access.String()
+	if !e.Classified {
+		access += ", unclassified"
+	}
+	timeout := "none: it waits until somebody answers"
+	if e.Timeout > 0 {
+		timeout = e.Timeout.String()
+	}
+	return append(lines,
+		fmt.Sprintf("access: %s (%s)", access, e.AccessFrom),
+		fmt.Sprintf("risk: %s (%s)", e.Risk, e.RiskFrom),
+		fmt.Sprintf("approval: %s (%s)", e.Approval, e.ApprovalFrom),
+		fmt.Sprintf("timeout: %s (%s)", timeout, e.TimeoutFrom),
+	)
 }
 
-// What a chat that never asks still asks about.
-func sayOthersLook(e Effective) string {
-	return "This chat never asks, but for " + called(e.Tool) + " somebody else than whoever asks has to decide."
-}
-
-func saySeveralLook(e Effective) string {
-	return "This chat never asks, but several people must allow each call of " + called(e.Tool) + "."
-}
-
-func sayAdminAsks(e Effective) string {
-	return "This chat never asks, but an admin set " + called(e.Tool) + " to always ask."
-}
-
-func sayUnseen(e Effective) string {
-	return "This chat never asks, but no admin has accepted " + called(e.Tool) + " yet."
+// Brief is the ruling without the rules that had no opinion: what is worth storing with every call.
+func (r Ruling) Brief() Ruling {
+	r.Reasons = without(r.Reasons, func(x Reason) bool { return !x.Won && x.Said == SaidNothing })
+	return r
 }

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,11 +22,7 @@ type Setting struct {
 
 // String is the setting as people read it: "files/write_file: ask = always".
 func (s Setting) String() string {
-	value := s.Value
-	if value == "" {
-		value = "(not set)"
-	}
-	return s.Where() + ": " + s.Field + " = " + value
+	return s.Where() + ": " + s.Field + " = " + cmp.Or(s.Value, "(not set)")
 }
 
 // Where is what it is about, in words.
@@ -47,95 +44,78 @@ type Field struct {
 	Says  string // what it does, for people
 }
 
-// setter is a field of one kind of settings.
+// setter is a field of one kind of settings. get gives "" where it is not set.
 type setter[T any] struct {
 	Field
 	set func(*T, string) error
 	get func(T) string
 }
 
-const maxSettingText = 1000 // characters of a free text
-
-var boolWords = []string{"true", "false"}
-
-// parsed sets a field of one of the package's word types.
-func parsed[T any, E interface{ String() string }](f Field, parse func(string) (E, error), at func(*T) *E) setter[T] {
-	return setter[T]{f, func(t *T, v string) error {
+// value is a field that always has a value.
+func value[T, E any](f Field, parse func(string) (E, error), spell func(E) string, at func(*T) *E) setter[T] {
+	set := func(t *T, v string) error {
 		e, err := parse(v)
 		if err == nil {
 			*at(t) = e
 		}
 		return err
-	}, func(t T) string { return (*at(&t)).String() }}
+	}
+	return setter[T]{f, set, func(t T) string { return spell(*at(&t)) }}
 }
 
-// optional is parsed for a field that may be not set.
-func optional[T any, E interface{ String() string }](f Field, parse func(string) (E, error), at func(*T) **E) setter[T] {
-	return setter[T]{f, func(t *T, v string) error {
+// optional is a field that may be not set.
+func optional[T, E any](f Field, parse func(string) (E, error), spell func(E) string, at func(*T) **E) setter[T] {
+	parsed := func(v string) (*E, error) {
 		e, err := parse(v)
-		if err == nil {
-			*at(t) = &e
+		return &e, err
+	}
+	spelt := func(e *E) string {
+		if e == nil {
+			return ""
 		}
-		return err
-	}, func(t T) string {
-		if e := *at(&t); e != nil {
-			return (*e).String()
-		}
-		return ""
-	}}
+		return spell(*e)
+	}
+	return value(f, parsed, spelt, at)
 }
+
+const maxSettingText = 1000 // characters of a free text
 
 func freeText[T any](f Field, check func(string) error, at func(*T) *string) setter[T] {
-	return setter[T]{f, func(t *T, v string) error {
+	parse := func(v string) (string, error) {
 		if n := len([]rune(v)); n > maxSettingText {
-			return fmt.Errorf("%s: %d characters, and at most %d are kept", f.Name, n, maxSettingText)
+			return "", fmt.Errorf("%s: %d characters, and at most %d are kept", f.Name, n, maxSettingText)
 		}
-		if check != nil {
-			if err := check(v); err != nil {
-				return err
-			}
-		}
-		*at(t) = v
-		return nil
-	}, func(t T) string { return *at(&t) }}
-}
-
-func boolean(field, s string) (bool, error) {
-	switch strings.ToLower(strings.TrimSpace(s)) {
-	case "true", "yes", "on":
-		return true, nil
-	case "false", "no", "off":
-		return false, nil
+		return v, check(v)
 	}
-	return false, &ParseError{Field: field, Got: s, Want: boolWords}
+	return value(f, parse, func(v string) string { return v }, at)
 }
 
-// flagged sets a boolean; inverted says that the field holds the contrary of the word.
-func flagged[T any](f Field, inverted bool, at func(*T) *bool) setter[T] {
-	f.Words = boolWords
-	return setter[T]{f, func(t *T, v string) error {
-		b, err := boolean(f.Name, v)
-		if err == nil {
-			*at(t) = b != inverted
+func anyText(string) error { return nil }
+
+var boolWords = []string{"true", "false"}
+
+// boolean reads the words for yes and no of a field; where inverted, it keeps the contrary.
+func boolean(field string, inverted bool) (parse func(string) (bool, error), spell func(bool) string) {
+	parse = func(s string) (bool, error) {
+		switch strings.ToLower(strings.TrimSpace(s)) {
+		case "true", "yes", "on":
+			return !inverted, nil
+		case "false", "no", "off":
+			return inverted, nil
 		}
-		return err
-	}, func(t T) string { return strconv.FormatBool(*at(&t) != inverted) }}
+		return false, &ParseError{Field: field, Got: s, Want: boolWords}
+	}
+	return parse, func(b bool) string { return strconv.FormatBool(b != inverted) }
 }
 
-func maybe[T any](f Field, at func(*T) **bool) setter[T] {
-	f.Words = boolWords
-	return setter[T]{f, func(t *T, v string) error {
-		b, err := boolean(f.Name, v)
-		if err == nil {
-			*at(t) = &b
-		}
-		return err
-	}, func(t T) string {
-		if b := *at(&t); b != nil {
-			return strconv.FormatBool(*b)
-		}
-		return ""
-	}}
+func flag[T any](name, says string, inverted bool, at func(*T) *bool) setter[T] {
+	parse, spell := boolean(name, inverted)
+	return value(Field{Name: name, Words: boolWords, Says: says}, parse, spell, at)
+}
+
+func optionalFlag[T any](name, says string, at func(*T) **bool) setter[T] {
+	parse, spell := boolean(name, false)
+	return optional(Field{Name: name, Words: boolWords, Says: says}, parse, spell, at)
 }
 
 // Park is the word for an ask that never expires.
@@ -144,8 +124,10 @@ const Park = "park"
 // maxTimeout keeps a typing error from parking an ask for years.
 const maxTimeout = 30 * 24 * time.Hour
 
-// ParseTimeout reads a duration with its unit, or park.
-func ParseTimeout(s string) (time.Duration, error) {
+var timeoutField = Field{Name: "timeout", Like: "120s, or park", Says: "when an ask that nobody answered counts as denied"}
+
+// parseTimeout reads a duration with its unit, or park.
+func parseTimeout(s string) (time.Duration, error) {
 	s = strings.TrimSpace(s)
 	if strings.EqualFold(s, Park) {
 		return 0, nil
@@ -157,39 +139,20 @@ func ParseTimeout(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// TimeoutWord is the inverse of [ParseTimeout].
-func TimeoutWord(d time.Duration) string {
+var wholeUnits = strings.NewReplacer("h0m0s", "h", "m0s", "m") // 2m0s reads worse than 2m
+
+func spellTimeout(d time.Duration) string {
 	if d <= 0 {
 		return Park
 	}
-	s := d.String() // 2m0s reads worse than 2m
-	if strings.HasSuffix(s, "m0s") {
-		s = s[:len(s)-2]
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = s[:len(s)-2]
-	}
-	return s
+	return wholeUnits.Replace(d.String())
 }
 
-func timeout[T any](f Field, at func(*T) **time.Duration) setter[T] {
-	return setter[T]{f, func(t *T, v string) error {
-		d, err := ParseTimeout(v)
-		if err == nil {
-			*at(t) = &d
-		}
-		return err
-	}, func(t T) string {
-		if d := *at(&t); d != nil {
-			return TimeoutWord(*d)
-		}
-		return ""
-	}}
-}
+var approversField = Field{Name: "approvers", Like: "requester | participants | anyone | slack:T1:U1,discord:G1:&R1", Says: "who may decide, besides admins"}
 
-// ParseApprovers reads requester, participants, anyone, or people and groups as platform:workspace:key with commas between them.
-func ParseApprovers(s string) (Approvers, error) {
-	if r, err := ParseApproverRule(s); err == nil && r != ApproversListed {
+// parseApprovers reads requester, participants, anyone, or people and groups as platform:workspace:key with commas between them.
+func parseApprovers(s string) (Approvers, error) {
+	if r, err := approvers.parse(s); err == nil && r != ApproversListed {
 		return Approvers{Rule: r}, nil
 	}
 	a := Approvers{Rule: ApproversListed}
@@ -205,7 +168,7 @@ func ParseApprovers(s string) (Approvers, error) {
 	return a, nil
 }
 
-// String is the inverse of [ParseApprovers].
+// String is what [Setting] spells: the rule, or who is listed, with commas.
 func (a Approvers) String() string {
 	if a.Rule != ApproversListed {
 		return a.Rule.String()
@@ -237,68 +200,53 @@ func (c People) String() string { return strconv.Itoa(int(c)) }
 // rights are the fields that say who decides, the same for everything, a server and a tool.
 func rights[T any](at func(*T) *Rights) []setter[T] {
 	return []setter[T]{
-		optional(Field{Name: "approvers", Like: "requester | participants | anyone | slack:T1:U1,discord:G1:&R1", Says: "who may decide, besides admins"},
-			ParseApprovers, func(t *T) **Approvers { return &at(t).Approvers }),
+		optional(approversField, parseApprovers, Approvers.String, func(t *T) **Approvers { return &at(t).Approvers }),
 		optional(Field{Name: "min_approvals", Like: "2", Says: "how many different people must allow a call"},
-			parseApprovals, func(t *T) **People { return &at(t).MinApprovals }),
-		maybe(Field{Name: "requester_may_approve", Says: "whether whoever asked may allow it themselves"},
-			func(t *T) **bool { return &at(t).RequesterMayApprove }),
+			parseApprovals, People.String, func(t *T) **People { return &at(t).MinApprovals }),
+		optionalFlag("requester_may_approve", "whether whoever asked may allow it themselves", func(t *T) **bool { return &at(t).RequesterMayApprove }),
 	}
 }
 
 var toolFields = append([]setter[ToolSettings]{
-	parsed(Field{Name: "ask", Words: promptWords, Says: "whether its calls ask: always asks, never runs without asking (dangerous)"},
-		ParsePrompt, func(t *ToolSettings) *Prompt { return &t.Ask }),
-	flagged(Field{Name: "enabled", Says: "whether the model may use it at all"}, true, func(t *ToolSettings) *bool { return &t.Disabled }),
-	optional(Field{Name: "access", Words: accessWords[1:3], Says: "whether it reads or writes"}, parseToolAccess, func(t *ToolSettings) **Access { return &t.Access }),
-	optional(Field{Name: "risk", Words: riskWords, Says: "how bad it can be"}, ParseRisk, func(t *ToolSettings) **Risk { return &t.Risk }),
-	optional(Field{Name: "approval", Words: approvalWords, Says: "the level it needs: RequireAuth is an admin, for each call"},
-		ParseApproval, func(t *ToolSettings) **Approval { return &t.Approval }),
+	value(Field{Name: "ask", Words: prompts.words, Says: "whether its calls ask: always asks, never runs without asking (dangerous)"},
+		ParsePrompt, Prompt.String, func(t *ToolSettings) *Prompt { return &t.Ask }),
+	flag("enabled", "whether the model may use it at all", true, func(t *ToolSettings) *bool { return &t.Disabled }),
+	optional(Field{Name: "access", Words: accesses.words[1:3], Says: "whether it reads or writes"},
+		parseToolAccess, Access.String, func(t *ToolSettings) **Access { return &t.Access }),
+	optional(Field{Name: "risk", Words: risks.words, Says: "how bad it can be"}, ParseRisk, Risk.String, func(t *ToolSettings) **Risk { return &t.Risk }),
+	optional(Field{Name: "approval", Words: approvals.words, Says: "the level it needs: RequireAuth is an admin, for each call"},
+		approvals.parse, Approval.String, func(t *ToolSettings) **Approval { return &t.Approval }),
 	freeText(Field{Name: "message", Like: "Write to {{.args.path}}?", Says: "the question on the card"}, CheckMessage, func(t *ToolSettings) *string { return &t.Message }),
-	freeText(Field{Name: "impact", Like: "Customers get an e-mail.", Says: "what it does to the world, on the card"}, nil, func(t *ToolSettings) *string { return &t.Impact }),
-	freeText(Field{Name: "category", Like: "Mail", Says: "the group that it is listed in"}, nil, func(t *ToolSettings) *string { return &t.Category }),
-	timeout(Field{Name: "timeout", Like: "120s, or park", Says: "when an ask that nobody answered counts as denied"}, func(t *ToolSettings) **time.Duration { return &t.Timeout }),
-	parsed(Field{Name: "repeat", Words: repeatWords, Says: "whether a call whose outcome nobody knows may run again by itself"},
-		ParseRepeat, func(t *ToolSettings) *Repeat { return &t.Repeat }),
-	maybe(Field{Name: "chat_grant", Says: "whether it can be allowed for more than one call"}, func(t *ToolSettings) **bool { return &t.ChatGrant }),
+	freeText(Field{Name: "impact", Like: "Customers get an e-mail.", Says: "what it does to the world, on the card"}, anyText, func(t *ToolSettings) *string { return &t.Impact }),
+	freeText(Field{Name: "category", Like: "Mail", Says: "the group that it is listed in"}, anyText, func(t *ToolSettings) *string { return &t.Category }),
+	optional(timeoutField, parseTimeout, spellTimeout, func(t *ToolSettings) **time.Duration { return &t.Timeout }),
+	value(Field{Name: "repeat", Words: repeats.words, Says: "whether a call whose outcome nobody knows may run again by itself"},
+		repeats.parse, Repeat.String, func(t *ToolSettings) *Repeat { return &t.Repeat }),
+	optionalFlag("chat_grant", "whether it can be allowed for more than one call", func(t *ToolSettings) **bool { return &t.ChatGrant }),
 }, rights(func(t *ToolSettings) *Rights { return &t.Rights })...)
 
 var serverFields = append([]setter[ServerSettings]{
-	parsed(Field{Name: "ask", Words: promptWords, Says: "whether calls of its tools ask, where a tool has no setting of its own"},
-		ParsePrompt, func(t *ServerSettings) *Prompt { return &t.Ask }),
-	flagged(Field{Name: "enabled", Says: "whether the model may use its tools at all"}, true, func(t *ServerSettings) *bool { return &t.Disabled }),
-	flagged(Field{Name: "trusted", Says: "whether what it says about its own tools is believed"}, false, func(t *ServerSettings) *bool { return &t.Trusted }),
-	timeout(Field{Name: "timeout", Like: "120s, or park", Says: "when an ask that nobody answered counts as denied"}, func(t *ServerSettings) **time.Duration { return &t.Timeout }),
+	value(Field{Name: "ask", Words: prompts.words, Says: "whether calls of its tools ask, where a tool has no setting of its own"},
+		ParsePrompt, Prompt.String, func(t *ServerSettings) *Prompt { return &t.Ask }),
+	flag("enabled", "whether the model may use its tools at all", true, func(t *ServerSettings) *bool { return &t.Disabled }),
+	flag("trusted", "whether what it says about its own tools is believed", false, func(t *ServerSettings) *bool { return &t.Trusted }),
+	optional(timeoutField, parseTimeout, spellTimeout, func(t *ServerSettings) **time.Duration { return &t.Timeout }),
 }, rights(func(t *ServerSettings) *Rights { return &t.Rights })...)
 
 var policyFields = append([]setter[Policy]{
-	parsed(Field{Name: "mode", Words: modeWords, Says: "whether new chats ask: always before every call, never, or as each tool's setting says"},
-		ParseMode, func(t *Policy) *Mode { return &t.Mode }),
-	parsed(Field{Name: "posture", Words: postureWords, Says: "what asks by default: MCP servers, or the built-in tools as well"},
-		ParsePosture, func(t *Policy) *Posture { return &t.Posture }),
-	{Field{Name: "timeout", Like: "120s, or park", Says: "when an ask that nobody answered counts as denied"},
-		func(p *Policy, v string) (err error) {
-			d, err := ParseTimeout(v)
-			if err == nil {
-				p.Timeout = d
-			}
-			return err
-		}, func(p Policy) string { return TimeoutWord(p.Timeout) }},
-	flagged(Field{Name: "strict", Says: "whether nothing can be allowed for a chat that always asks"}, false, func(t *Policy) *bool { return &t.Strict }),
-	{Field{Name: "approvers", Like: "requester | participants | anyone | slack:T1:U1,discord:G1:&R1", Says: "who may decide, besides admins"},
-		func(p *Policy, v string) (err error) {
-			a, err := ParseApprovers(v)
-			if err == nil {
-				p.Approvers = a
-			}
-			return err
-		}, func(p Policy) string { return p.Approvers.String() }},
+	value(Field{Name: "mode", Words: modes.words, Says: "whether new chats ask: always before every call, never, or as each tool's setting says"},
+		ParseMode, Mode.String, func(t *Policy) *Mode { return &t.Mode }),
+	value(Field{Name: "posture", Words: postures.words, Says: "what asks by default: MCP servers, or the built-in tools as well"},
+		postures.parse, Posture.String, func(t *Policy) *Posture { return &t.Posture }),
+	value(timeoutField, parseTimeout, spellTimeout, func(p *Policy) *time.Duration { return &p.Timeout }),
+	flag("strict", "whether nothing can be allowed for a chat that always asks", false, func(t *Policy) *bool { return &t.Strict }),
+	value(approversField, parseApprovers, Approvers.String, func(p *Policy) *Approvers { return &p.Approvers }),
 }, rights(func(t *Policy) *Rights { return &t.Rights })[1:]...)
 
 func parseToolAccess(s string) (Access, error) {
 	a, err := ParseAccess(s)
 	if err != nil || a != Read && a != Write {
-		return 0, &ParseError{Field: "access", Got: s, Want: accessWords[1:3]}
+		return 0, &ParseError{Field: "access", Got: s, Want: accesses.words[1:3]}
 	}
 	return a, nil
 }
@@ -322,25 +270,15 @@ func (s Setting) Fields() []Field {
 	return fieldsOf(toolFields)
 }
 
-// fieldError says that there is no such field there.
-type fieldError struct {
-	where, field string
-	want         []Field
-}
-
-func (e *fieldError) Error() string {
-	names := make([]string, len(e.want))
-	for i, f := range e.want {
-		names[i] = f.Name
-	}
-	return fmt.Sprintf("%s: there is no %q to set; there is %s", e.where, e.field, strings.Join(names, ", "))
-}
-
 func apply[T any](list []setter[T], t *T, s Setting) error {
 	i := slices.IndexFunc(list, func(f setter[T]) bool { return f.Name == s.Field })
 	switch {
 	case i < 0:
-		return &fieldError{s.Where(), s.Field, s.Fields()}
+		names := make([]string, len(list))
+		for i, f := range list {
+			names[i] = f.Name
+		}
+		return fmt.Errorf("%s: there is no %q to set; there is %s", s.Where(), s.Field, strings.Join(names, ", "))
 	case s.Value == "":
 		return nil
 	}
@@ -364,48 +302,58 @@ func (s Setting) Canonical() (Setting, error) {
 }
 
 // on puts the setting into a policy whose maps are its own.
-func (s Setting) on(p *Policy) error {
-	if s.Server == "" {
-		return apply(policyFields, p, s)
+func (s Setting) on(p *Policy) (err error) {
+	switch {
+	case s.Server == "":
+		err = apply(policyFields, p, s)
+	case s.Tool == "":
+		p.edit(s.Server, func(server *ServerSettings) { err = apply(serverFields, server, s) })
+	default:
+		p.editTool(Tool{Server: s.Server, Name: s.Tool}, func(tool *ToolSettings) { err = apply(toolFields, tool, s) })
 	}
+	return err
+}
+
+// edit changes what a policy whose maps are its own says about a server.
+func (p *Policy) edit(server string, change func(*ServerSettings)) {
+	set := p.Servers[server]
+	change(&set)
 	if p.Servers == nil {
 		p.Servers = map[string]ServerSettings{}
 	}
-	server := p.Servers[s.Server]
-	if s.Tool == "" {
-		err := apply(serverFields, &server, s)
-		p.Servers[s.Server] = server
-		return err
-	}
-	tool := server.Tools[s.Tool]
-	err := apply(toolFields, &tool, s)
-	if server.Tools == nil {
-		server.Tools = map[string]ToolSettings{}
-	}
-	server.Tools[s.Tool] = tool
-	p.Servers[s.Server] = server
-	return err
+	p.Servers[server] = set
+}
+
+// editTool is edit for a tool.
+func (p *Policy) editTool(t Tool, change func(*ToolSettings)) {
+	p.edit(t.Server, func(server *ServerSettings) {
+		set := server.Tools[t.Name]
+		change(&set)
+		if server.Tools == nil {
+			server.Tools = map[string]ToolSettings{}
+		}
+		server.Tools[t.Name] = set
+	})
 }
 
 // Setting reads back what the policy holds where s says; Value is empty where it is not set.
 func (p Policy) Setting(s Setting) Setting {
-	s.Value = ""
+	server := p.Servers[s.Server]
 	switch {
 	case s.Server == "":
 		s.Value = valueOf(policyFields, p, s.Field)
 	case s.Tool == "":
-		s.Value = valueOf(serverFields, p.Servers[s.Server], s.Field)
+		s.Value = valueOf(serverFields, server, s.Field)
 	default:
-		s.Value = valueOf(toolFields, p.Servers[s.Server].Tools[s.Tool], s.Field)
+		s.Value = valueOf(toolFields, server.Tools[s.Tool], s.Field)
 	}
 	return s
 }
 
 func valueOf[T any](list []setter[T], t T, field string) string {
-	for _, f := range list {
-		if f.Name == field {
-			return f.get(t)
-		}
+	i := slices.IndexFunc(list, func(f setter[T]) bool { return f.Name == field })
+	if i < 0 {
+		return ""
 	}
-	return ""
+	return list[i].get(t)
 }

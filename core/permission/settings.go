@@ -4,23 +4,22 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
 )
 
 // Settings are what people set, remembered and accepted from a chat, the settings page or the command line: the fold of the settings'
-// log. It is a value: Apply returns another one.
+// log, stored in its snapshots (see the package comment). It is a value: Apply returns another one.
 type Settings struct {
 	Set        []Set        `json:"set,omitempty"` // the latest of each, in the order of Where and Field
 	Remembered []Remembered `json:"remembered,omitempty"`
-	Pins       []Pinned     `json:"pins,omitempty"`     // what servers' tools are, ordered by server and name
-	Told       []Told       `json:"told,omitempty"`     // of which servers the admins were told
-	Halted     *Halt        `json:"halted,omitempty"`   //
-	Rev        int          `json:"rev,omitempty"`      // how many changes had an effect: it names nothing, for a store that lost one counts it twice
-	Analyses   []Analysis   `json:"analyses,omitempty"` // what a model thinks of tools: it may only add caution
-	Head       string       `json:"-"`                  // names the log that these come to: other settings have another one. Empty: not known
+	Pins       []Pinned     `json:"pins,omitempty"` // what servers' tools are, ordered by server and name
+	Told       []Told       `json:"told,omitempty"` // of which servers the admins were told
+	Halted     *Halt        `json:"halted,omitempty"`
+	Rev        int          `json:"rev,omitempty"` // how many changes had an effect: it names nothing, for a store that lost one counts it twice
+	Analyses   []Analysis   `json:"analyses,omitempty"`
+	Head       string       `json:"-"` // names the log that these come to: other settings have another one. Empty: not known
 }
 
 // Set is a setting and who set it.
@@ -31,8 +30,8 @@ type Set struct {
 	At   time.Time `json:"at"`
 }
 
-// Told says that the admins are told of a server's tools as they were then: that somebody set about it, and later that each was told who can
-// be. Who set about it may have died in between; then it is somebody else's after a while.
+// Told says that a replica set about telling the admins of a server's tools as they were then, and later that each who can be told was.
+// That replica may have died in between: after a while another one tries again.
 type Told struct {
 	Server string    `json:"server"`
 	Tools  Digest    `json:"tools"` // of all its tools: see [ServerDigest]
@@ -56,7 +55,7 @@ type Halt struct {
 	At   time.Time `json:"at"`
 }
 
-// Analysis is what a model thinks of one definition of a tool. It is advice: it raises caution, and never lowers any (R160).
+// Analysis is what a model thinks of one definition of a tool. It may only raise caution (R160).
 type Analysis struct {
 	Tool   Tool   `json:"tool"`
 	Access Access `json:"access,omitempty"`
@@ -65,59 +64,9 @@ type Analysis struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Change is one thing that somebody changed in the settings. Exactly one of its fields is set; any other Change changes nothing.
-type Change struct {
-	Set      *Setting    `json:"set,omitempty"`
-	Remember *Remembered `json:"remember,omitempty"`
-	Forget   string      `json:"forget,omitempty"` // the ID of something remembered
-	Seen     *Seen       `json:"seen,omitempty"`   // a server says something new about a tool
-	Accept   *Tool       `json:"accept,omitempty"` // somebody accepted that definition
-	Told     *Told       `json:"told,omitempty"`
-	Halt     *bool       `json:"halt,omitempty"` // true halts, false resumes
-	Analysis *Analysis   `json:"analysis,omitempty"`
-}
-
-// Seen is what a server says about a tool.
-type Seen struct {
-	Tool       Tool       `json:"tool"`
-	Definition Definition `json:"definition,omitzero"`
-	Vouched    bool       `json:"vouched,omitempty"`  // the operator's configuration stands for it
-	Stranger   bool       `json:"stranger,omitempty"` // it does not stand for the tool's server
-}
-
-// String is the change for people, without who and when. Names inside are untrusted text.
-func (c Change) String() string {
-	switch {
-	case c.Set != nil:
-		return c.Set.String()
-	case c.Remember != nil:
-		return "remembered: " + sayStanding(c.Remember.Choice) + " " + strings.TrimSpace(called(c.Remember.Tool)+" "+c.Remember.Limits())
-	case c.Forget != "":
-		return "forgot a remembered choice"
-	case c.Seen != nil:
-		return called(c.Seen.Tool) + ": its server defines it as " + c.Seen.Tool.Definition.Short()
-	case c.Accept != nil:
-		return called(*c.Accept) + ": accepted as " + c.Accept.Definition.Short()
-	case c.Told != nil && !c.Told.Sent:
-		return "admins are to be told of the tools of " + c.Told.Server
-	case c.Told != nil:
-		return "admins were told of the tools of " + c.Told.Server
-	case c.Halt != nil && *c.Halt:
-		return "halted"
-	case c.Halt != nil:
-		return "resumed"
-	case c.Analysis != nil:
-		return called(c.Analysis.Tool) + ": analysed as " + c.Analysis.Access.String() + ", " + c.Analysis.Risk.String()
-	}
-	return "nothing"
-}
-
 // Short is the beginning of a digest, as people are shown it.
 func (d Digest) Short() string {
-	if len(d) > 8 {
-		return string(d[:8])
-	}
-	return string(d)
+	return string(d[:min(len(d), 8)])
 }
 
 // Bounds of what is kept: settings come from people, pins from servers.
@@ -127,32 +76,10 @@ const (
 	maxSets       = 4000
 )
 
-// Apply is s after one change by somebody at a moment. moved is false for a change that has no effect. It is total, as every
-// fold: what cannot be kept changes nothing.
+// Apply is s after one change by somebody at a moment. moved is false for a change that has no effect: also for what cannot be kept.
 func (s Settings) Apply(c Change, by chat.User, name string, at time.Time) (next Settings, moved bool) {
-	next = s
-	switch {
-	case c.Set != nil:
-		next, moved = s.set(Set{*c.Set, by, name, at})
-	case c.Remember != nil:
-		next, moved = s.remember(*c.Remember, at)
-	case c.Forget != "":
-		next.Remembered = slices.DeleteFunc(slices.Clone(s.Remembered), func(r Remembered) bool { return r.ID == c.Forget })
-		moved = len(next.Remembered) != len(s.Remembered)
-	case c.Seen != nil:
-		next, moved = s.see(*c.Seen, at)
-	case c.Accept != nil:
-		next, moved = s.accept(*c.Accept, by, name, at)
-	case c.Told != nil:
-		next, moved = s.told(*c.Told, at)
-	case c.Halt != nil:
-		if moved = *c.Halt == (s.Halted == nil); moved && *c.Halt {
-			next.Halted = &Halt{by, name, at}
-		} else if moved {
-			next.Halted = nil
-		}
-	case c.Analysis != nil:
-		next, moved = s.analysed(*c.Analysis)
+	if c != nil {
+		next, moved = c.apply(s, by, name, at)
 	}
 	if !moved {
 		return s, false
@@ -161,15 +88,22 @@ func (s Settings) Apply(c Change, by chat.User, name string, at time.Time) (next
 	return next, true
 }
 
+// compare orders settings by where they are, and tools by their names.
+func (s Setting) compare(other Setting) int {
+	return cmp.Or(cmp.Compare(s.Server, other.Server), cmp.Compare(s.Tool, other.Tool), cmp.Compare(s.Field, other.Field))
+}
+
+func (t Tool) compare(other Tool) int {
+	return cmp.Or(cmp.Compare(t.Server, other.Server), cmp.Compare(t.Name, other.Name))
+}
+
 func (s Settings) set(x Set) (Settings, bool) {
 	canonical, err := x.Canonical()
 	if err != nil {
 		return s, false
 	}
 	x.Setting = canonical
-	at, found := slices.BinarySearchFunc(s.Set, x.Setting, func(have Set, want Setting) int {
-		return cmp.Or(cmp.Compare(have.Server, want.Server), cmp.Compare(have.Tool, want.Tool), cmp.Compare(have.Field, want.Field))
-	})
+	at, found := slices.BinarySearchFunc(s.Set, x.Setting, func(have Set, want Setting) int { return have.compare(want) })
 	list := slices.Clone(s.Set)
 	switch {
 	case found && x.Value == list[at].Value, !found && x.Value == "", !found && len(list) >= maxSets:
@@ -206,8 +140,8 @@ func (s Settings) remember(r Remembered, at time.Time) (Settings, bool) {
 		return s, false
 	}
 	r.At = at
-	list := slices.DeleteFunc(slices.Clone(s.Remembered), func(have Remembered) bool {
-		return have.ID == r.ID || have.By == r.By && have.Tool.Server == r.Tool.Server && have.Tool.Name == r.Tool.Name
+	list := without(s.Remembered, func(have Remembered) bool {
+		return have.ID == r.ID || have.By == r.By && have.Tool.compare(r.Tool) == 0
 	})
 	if len(list) >= maxRemembered {
 		return s, false
@@ -216,10 +150,13 @@ func (s Settings) remember(r Remembered, at time.Time) (Settings, bool) {
 	return s, true
 }
 
+// without is a list of its own, less what is left out.
+func without[E any](list []E, out func(E) bool) []E {
+	return slices.DeleteFunc(slices.Clone(list), out)
+}
+
 func (s Settings) pin(t Tool) (int, bool) {
-	return slices.BinarySearchFunc(s.Pins, t, func(have Pinned, want Tool) int {
-		return cmp.Or(cmp.Compare(have.Tool.Server, want.Server), cmp.Compare(have.Tool.Name, want.Name))
-	})
+	return slices.BinarySearchFunc(s.Pins, t, func(have Pinned, want Tool) int { return have.Tool.compare(want) })
 }
 
 // Pin is what is known of a tool, by server and name.
@@ -232,8 +169,31 @@ func (s Settings) Pin(t Tool) (Pinned, bool) {
 }
 
 // Knows reports whether any tool of a server was seen before.
-func (s Settings) Knows(server string) bool {
-	return slices.ContainsFunc(s.Pins, func(p Pinned) bool { return p.Tool.Server == server })
+func (s Settings) Knows(server string) bool { return len(s.ToolsOf(server)) > 0 }
+
+// Servers are the servers of which tools were seen, each once, in order.
+func (s Settings) Servers() []string {
+	var out []string
+	for _, p := range s.Pins {
+		out = append(out, p.Tool.Server)
+	}
+	return slices.Compact(out)
+}
+
+// ToolsOf are a server's tools as they were seen last.
+func (s Settings) ToolsOf(server string) []Tool {
+	var out []Tool
+	for _, p := range s.Pins {
+		if p.Tool.Server == server {
+			out = append(out, p.Tool)
+		}
+	}
+	return out
+}
+
+// InstallToken names a server's tools as they were seen last: what the button of its installation card accepts.
+func (s Settings) InstallToken(server string) string {
+	return "i-" + string(ServerDigest(s.ToolsOf(server)))[:32]
 }
 
 func (s Settings) see(x Seen, when time.Time) (Settings, bool) {
@@ -266,7 +226,8 @@ func (s Settings) accept(t Tool, by chat.User, name string, when time.Time) (Set
 }
 
 func (s Settings) told(t Told, at time.Time) (Settings, bool) {
-	i := slices.IndexFunc(s.Told, func(x Told) bool { return x.Server == t.Server })
+	same := func(x Told) bool { return x.Server == t.Server }
+	i := slices.IndexFunc(s.Told, same)
 	now := Told{Server: t.Server, Tools: t.Tools, At: at}
 	switch known := i >= 0 && s.Told[i].Tools == t.Tools; {
 	case t.Server == "", known && s.Told[i].Sent, !known && t.Sent: // who was told of an earlier set knows nothing of this one
@@ -279,7 +240,7 @@ func (s Settings) told(t Told, at time.Time) (Settings, bool) {
 	case known:
 		now.Tries = s.Told[i].Tries + 1
 	}
-	s.Told = append(slices.DeleteFunc(slices.Clone(s.Told), func(x Told) bool { return x.Server == t.Server }), now)
+	s.Told = append(without(s.Told, same), now)
 	return s, true
 }
 
@@ -287,20 +248,13 @@ func (s Settings) analysed(a Analysis) (Settings, bool) {
 	if a.Tool.Definition == "" || slices.Contains(s.Analyses, a) {
 		return s, false
 	}
-	list := slices.DeleteFunc(slices.Clone(s.Analyses), func(x Analysis) bool {
-		return x.Tool.Server == a.Tool.Server && x.Tool.Name == a.Tool.Name
-	})
-	s.Analyses = append(list, a)
+	s.Analyses = append(without(s.Analyses, func(x Analysis) bool { return x.Tool.compare(a.Tool) == 0 }), a)
 	return s, true
 }
 
-// Over lays the settings over the operator's policy. p is not changed. A setting that no longer parses is left out: it was checked
-// when it was made.
+// Over lays the settings over the operator's policy, which is not changed. A setting that no longer parses is left out.
 func (s Settings) Over(p Policy) Policy {
 	p.Servers = maps.Clone(p.Servers)
-	if p.Servers == nil {
-		p.Servers = map[string]ServerSettings{}
-	}
 	for name, server := range p.Servers {
 		server.Tools = maps.Clone(server.Tools)
 		p.Servers[name] = server
@@ -309,17 +263,14 @@ func (s Settings) Over(p Policy) Policy {
 		_ = x.on(&p)
 	}
 	for _, pin := range s.Pins {
-		server := p.Servers[pin.Tool.Server]
-		if server.Tools == nil {
-			server.Tools = map[string]ToolSettings{}
-		}
-		tool := server.Tools[pin.Tool.Name]
-		tool.Accepted, tool.New = pin.Counts, !pin.Accepted
-		server.Tools[pin.Tool.Name] = tool
-		p.Servers[pin.Tool.Server] = server
+		p.editTool(pin.Tool, func(t *ToolSettings) { t.Accepted, t.New = pin.Counts, !pin.Accepted })
 	}
 	for _, a := range s.Analyses {
-		advise(&p, a)
+		p.editTool(a.Tool, func(t *ToolSettings) {
+			if t.Accepted == "" || t.Accepted == a.Tool.Definition { // of the very definition that counts
+				t.Advice = &a
+			}
+		})
 	}
 	p.Remembered = append(slices.Clone(p.Remembered), s.Remembered...)
 	if s.Halted != nil {
@@ -331,30 +282,11 @@ func (s Settings) Over(p Policy) Policy {
 	return p
 }
 
-// advise adds a model's word about the very definition that counts.
-func advise(p *Policy, a Analysis) {
-	server := p.Servers[a.Tool.Server]
-	tool := server.Tools[a.Tool.Name]
-	if tool.Accepted != "" && tool.Accepted != a.Tool.Definition {
-		return
-	}
-	tool.Advice = &a
-	if server.Tools == nil {
-		server.Tools = map[string]ToolSettings{}
-	}
-	server.Tools[a.Tool.Name] = tool
-	p.Servers[a.Tool.Server] = server
-}
-
 // Of are one person's remembered choices, the newest first.
 func (s Settings) Of(u chat.User) []Remembered {
-	var out []Remembered
-	for _, r := range slices.Backward(s.Remembered) {
-		if r.By == u {
-			out = append(out, r)
-		}
-	}
-	return out
+	mine := without(s.Remembered, func(r Remembered) bool { return r.By != u })
+	slices.Reverse(mine)
+	return mine
 }
 
 // ServerDigest names all the tools of one server as they are.
@@ -363,9 +295,9 @@ func ServerDigest(tools []Tool) Digest {
 	slices.SortFunc(tools, func(a, b Tool) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Definition, b.Definition))
 	})
-	var fields [][]byte
+	var fields []string
 	for _, t := range tools {
-		fields = append(fields, []byte(t.Server), []byte(t.Name), []byte(t.Definition))
+		fields = append(fields, t.Server, t.Name, string(t.Definition))
 	}
 	return digest("nod/server/1", fields...)
 }

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -35,17 +36,17 @@ func inert(t *testing.T, s Settings, changes ...Change) {
 }
 
 func set(server, tool, field, value string) Change {
-	return Change{Set: &Setting{Server: server, Tool: tool, Field: field, Value: value}}
+	return Setting{Server: server, Tool: tool, Field: field, Value: value}
 }
 
 func saw(t Tool, vouched, stranger bool) Change {
-	return Change{Seen: &Seen{Tool: t, Definition: Definition{Title: string(t.Definition)}, Vouched: vouched, Stranger: stranger}}
+	return Seen{Tool: t, Definition: Definition{Title: string(t.Definition)}, Vouched: vouched, Stranger: stranger}
 }
 
-func accept(t Tool) Change { return Change{Accept: &t} }
+func accept(t Tool) Change { return Accept(t) }
 
 func TestApplySet(t *testing.T) {
-	inert(t, Settings{}, Change{}, set("files", "", "ask", "perhaps"), set("files", "", "no such", "true"), set("", "go", "ask", "always"), set("files", "", "ask", ""))
+	inert(t, Settings{}, nil, set("files", "", "ask", "perhaps"), set("files", "", "no such", "true"), set("", "go", "ask", "always"), set("files", "", "ask", ""))
 	s := after(t, Settings{}, set("files", "go", "ask", "always"), set("files", "", "ask", "ALWAYS"), set("", "", "mode", "always"))
 	inert(t, s, set("files", "", "ask", "always"), set("files", "", "enabled", ""))
 	s = after(t, s, set("files", "", "ask", "never"))
@@ -124,14 +125,14 @@ func TestApplyVouches(t *testing.T) {
 
 func TestApplyRemember(t *testing.T) {
 	keep := func(id string, by chat.User, tool Tool, c Standing) Change {
-		return Change{Remember: &Remembered{ID: id, By: by, Tool: tool, Choice: c}}
+		return Remembered{ID: id, By: by, Tool: tool, Choice: c}
 	}
 	other, abroad := files, files
 	other.Name, abroad.Server = "other", "elsewhere"
 	nameless, homeless := files, files
 	nameless.Name, homeless.Server = "", ""
 	inert(t, Settings{}, keep("", ana, files, StandAllow), keep("r", chat.User{}, files, StandAllow), keep("r", chat.User{Platform: "slack", Key: "&G"}, files, StandAllow),
-		keep("r", ana, nameless, StandAllow), keep("r", ana, homeless, StandAllow), keep("r", ana, files, StandDeny+1), Change{Forget: "r"})
+		keep("r", ana, nameless, StandAllow), keep("r", ana, homeless, StandAllow), keep("r", ana, files, StandDeny+1), Forget("r"))
 	s := after(t, Settings{}, keep("r1", ana, files, StandAllow), keep("r2", ben, files, StandAllow), keep("r3", ana, other, StandAllow), keep("r4", ana, abroad, StandAllow))
 	if len(s.Remembered) != 4 || !s.Remembered[0].At.Equal(noon) {
 		t.Fatalf("%+v", s.Remembered)
@@ -146,8 +147,8 @@ func TestApplyRemember(t *testing.T) {
 	if len(s.Of(ben)) != 0 || len(s.Of(boss)) != 1 {
 		t.Errorf("%+v", s.Remembered)
 	}
-	s = after(t, s, Change{Forget: "r5"})
-	inert(t, s, Change{Forget: "r5"})
+	s = after(t, s, Forget("r5"))
+	inert(t, s, Forget("r5"))
 	if len(s.Of(ana)) != 2 {
 		t.Errorf("%+v", s.Of(ana))
 	}
@@ -250,7 +251,7 @@ func TestSeenAgain(t *testing.T) {
 }
 
 func TestApplyToldHaltAnalysis(t *testing.T) {
-	told := func(server, digest string) Change { return Change{Told: &Told{Server: server, Tools: Digest(digest)}} }
+	told := func(server, digest string) Change { return Told{Server: server, Tools: Digest(digest)} }
 	inert(t, Settings{}, told("", "x"))
 	s := after(t, Settings{}, told("files", "x"), told("mail", "y"), told("files", "z"))
 	inert(t, s, told("files", "z"))
@@ -258,7 +259,7 @@ func TestApplyToldHaltAnalysis(t *testing.T) {
 		t.Errorf("%+v", s.Told)
 	}
 	sent := func(server, digest string) Change {
-		return Change{Told: &Told{Server: server, Tools: Digest(digest), Sent: true}}
+		return Told{Server: server, Tools: Digest(digest), Sent: true}
 	}
 	inert(t, Settings{}, sent("files", "z"))
 	inert(t, s, sent("files", "x"))
@@ -286,7 +287,7 @@ func TestApplyToldHaltAnalysis(t *testing.T) {
 		}
 	}
 
-	halt, resume := Change{Halt: new(true)}, Change{Halt: new(false)}
+	halt, resume := Halting(true), Halting(false)
 	inert(t, Settings{}, resume)
 	s = after(t, Settings{}, halt)
 	inert(t, s, halt)
@@ -298,7 +299,7 @@ func TestApplyToldHaltAnalysis(t *testing.T) {
 	}
 
 	advice := func(server, tool string, d Digest, r Risk) Change {
-		return Change{Analysis: &Analysis{Tool: Tool{server, tool, d}, Access: Write, Risk: r}}
+		return Analysis{Tool: Tool{server, tool, d}, Access: Write, Risk: r}
 	}
 	inert(t, Settings{}, advice("files", "go", "", Safe))
 	s = after(t, Settings{}, advice("files", "go", "d1", Safe), advice("files", "run", "d1", Safe), advice("mail", "go", "d1", Safe), advice("files", "go", "d1", Dangerous))
@@ -318,24 +319,51 @@ func TestApplyToldHaltAnalysis(t *testing.T) {
 func TestChangeInWords(t *testing.T) {
 	d := Tool{"files", "go", "0123456789abcdef"}
 	for want, c := range map[string]Change{
-		"nothing":                                        {},
 		"files/go: ask = always":                         set("files", "go", "ask", "always"),
 		"files: ask = (not set)":                         set("files", "", "ask", ""),
 		"everything: mode = never":                       set("", "", "mode", "never"),
-		"remembered: deny go of files":                   {Remember: &Remembered{Tool: d, Choice: StandDeny}},
-		"forgot a remembered choice":                     {Forget: "r1"},
+		"remembered: deny go of files":                   Remembered{Tool: d, Choice: StandDeny},
+		"forgot a remembered choice":                     Forget("r1"),
 		"go of files: accepted as 01234567":              accept(d),
 		"go of files: its server defines it as 01234567": saw(d, false, false),
 		"go of files: accepted as d1":                    accept(Tool{"files", "go", "d1"}),
-		"admins are to be told of the tools of files":    {Told: &Told{Server: "files"}},
-		"admins were told of the tools of files":         {Told: &Told{Server: "files", Sent: true}},
-		"halted":                                         {Halt: new(true)},
-		"resumed":                                        {Halt: new(false)},
-		"go of files: analysed as write, dangerous":      {Analysis: &Analysis{Tool: d, Access: Write, Risk: Dangerous}},
+		"admins are to be told of the tools of files":    Told{Server: "files"},
+		"admins were told of the tools of files":         Told{Server: "files", Sent: true},
+		"halted":                                         Halting(true),
+		"resumed":                                        Halting(false),
+		"go of files: analysed as write, dangerous":      Analysis{Tool: d, Access: Write, Risk: Dangerous},
 	} {
 		if got := c.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// The settings' log keeps the form that it always had, and what a later release may add changes nothing here.
+func TestChangesAreStored(t *testing.T) {
+	d := Tool{"files", "go", "d1"}
+	all := Changes{
+		set("files", "go", "ask", "always"), Remembered{ID: "r", Tool: d, Choice: StandDeny}, Forget("r1"), saw(d, true, false), accept(d),
+		Told{Server: "files", Tools: "d2"}, Halting(true), Halting(false), Analysis{Tool: d, Level: true},
+	}
+	const tool = `{"server":"files","name":"go","def":"d1"}`
+	const stored = `[{"set":{"server":"files","tool":"go","field":"ask","value":"always"}},` +
+		`{"remember":{"id":"r","by":"","tool":` + tool + `,"choice":"deny"}},{"forget":"r1"},` +
+		`{"seen":{"tool":` + tool + `,"definition":{"title":"d1"},"vouched":true}},{"accept":` + tool + `},` +
+		`{"told":{"server":"files","tools":"d2"}},{"halt":true},{"halt":false},{"analysis":{"tool":` + tool + `,"admin":true}}]`
+	b, err := json.Marshal(all)
+	if err != nil || string(b) != stored {
+		t.Fatalf("%v\n%s\n%s", err, b, stored)
+	}
+	var back Changes
+	if err := json.Unmarshal(b, &back); err != nil || !reflect.DeepEqual(back, all) {
+		t.Errorf("%v\n%v\n%v", err, back, all)
+	}
+	if err := json.Unmarshal([]byte(`[{},{"later":{"x":1}},{"halt":false}]`), &back); err != nil || !reflect.DeepEqual(back, Changes{Halting(false)}) {
+		t.Errorf("%v, %v", back, err)
+	}
+	if err := json.Unmarshal([]byte(`[{"set":7}]`), &back); err == nil {
+		t.Error("a broken change was read")
 	}
 }
 

@@ -1,9 +1,6 @@
 package permission
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Template is a set of settings for a common way of working (R156). Nothing applies one by itself.
 type Template struct {
@@ -12,8 +9,8 @@ type Template struct {
 	Says  string // what it does, and what it does not
 
 	everything []Setting
-	servers    func(string, ServerSettings) []Setting // with the server's name left out
-	tools      func(Effective) []Setting              // with the tool left out
+	servers    func(ServerSettings) []Setting // with the server's name left out
+	tools      func(Effective) []Setting      // with the tool left out
 }
 
 // Known is a tool as its server offers it: what a template has to know to set something for it.
@@ -26,14 +23,11 @@ type Known struct {
 
 func field(name, value string) Setting { return Setting{Field: name, Value: value} }
 
-// dangerous is what a template sets for the dangerous tools that are known, and for no other.
-func dangerous(set ...Setting) func(Effective) []Setting {
-	return func(e Effective) []Setting {
-		if e.Risk == Dangerous {
-			return set
-		}
-		return nil
+func when(so bool, set ...Setting) []Setting {
+	if so {
+		return set
 	}
+	return nil
 }
 
 // Templates are all there are, by name.
@@ -44,17 +38,9 @@ func Templates() []Template {
 			Says: "Every chat asks before every call, built-in tools included, and nothing can be allowed for a chat. " +
 				"Calls of the dangerous tools that are known now need two people. Chats that have a mode of their own keep it.",
 			everything: []Setting{field("mode", "always"), field("posture", "all"), field("strict", "true")},
-			servers: func(_ string, s ServerSettings) []Setting {
-				if s.Ask == Inherit {
-					return nil
-				}
-				return []Setting{field("ask", "always")}
-			},
+			servers:    func(s ServerSettings) []Setting { return when(s.Ask != Inherit, field("ask", "always")) },
 			tools: func(e Effective) []Setting {
-				if e.Risk == Dangerous {
-					return []Setting{field("min_approvals", "2"), field("ask", "always")}
-				}
-				return []Setting{field("ask", "always")}
+				return append(when(e.Risk == Dangerous, field("min_approvals", "2")), field("ask", "always"))
 			},
 		},
 		{
@@ -62,17 +48,9 @@ func Templates() []Template {
 			Says: "What the tools of trusted servers read runs as each tool's own level says; every tool that is known now and may write needs an admin for each call. " +
 				"Which servers are trusted is not changed. Tools that come later ask, as everywhere.",
 			everything: []Setting{field("mode", "tool")},
-			servers: func(_ string, s ServerSettings) []Setting {
-				if !s.Trusted {
-					return nil
-				}
-				return []Setting{field("ask", "default")}
-			},
+			servers:    func(s ServerSettings) []Setting { return when(s.Trusted, field("ask", "default")) },
 			tools: func(e Effective) []Setting {
-				if e.Access == Read && e.Classified {
-					return nil
-				}
-				return []Setting{field("approval", "RequireAuth")}
+				return when(e.Access != Read || !e.Classified, field("approval", "RequireAuth"))
 			},
 		},
 		{
@@ -80,7 +58,7 @@ func Templates() []Template {
 			Says: "Anybody of the team may answer, within 30 minutes. Whoever asks for a call of a dangerous tool that is known now may not allow it themselves. " +
 				"Whether tools ask is not changed.",
 			everything: []Setting{field("approvers", "anyone"), field("timeout", "30m")},
-			tools:      dangerous(field("requester_may_approve", "false")),
+			tools:      func(e Effective) []Setting { return when(e.Risk == Dangerous, field("requester_may_approve", "false")) },
 		},
 		{
 			Name: "solo", Title: "Solo",
@@ -104,22 +82,20 @@ func FindTemplate(name string) (Template, bool) {
 // A template never takes an admin's level from a tool.
 func (t Template) Changes(p Policy, tools []Known) []Change {
 	tools = slices.Clone(tools)
-	slices.SortStableFunc(tools, func(a, b Known) int {
-		return cmp.Or(cmp.Compare(a.Tool.Server, b.Tool.Server), cmp.Compare(a.Tool.Name, b.Tool.Name))
-	})
+	slices.SortStableFunc(tools, func(a, b Known) int { return a.Tool.compare(b.Tool) })
 	var out []Change
 	add := func(server, tool string, set []Setting) {
 		for _, s := range set {
 			s.Server, s.Tool = server, tool
 			if c, err := s.Canonical(); err == nil && p.Setting(c).Value != c.Value {
-				out = append(out, Change{Set: &c})
+				out = append(out, c)
 			}
 		}
 	}
 	add("", "", t.everything)
 	for i, k := range tools {
 		if t.servers != nil && (i == 0 || tools[i-1].Tool.Server != k.Tool.Server) {
-			add(k.Tool.Server, "", t.servers(k.Tool.Server, p.Servers[k.Tool.Server]))
+			add(k.Tool.Server, "", t.servers(p.Servers[k.Tool.Server]))
 		}
 	}
 	for _, k := range tools {

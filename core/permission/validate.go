@@ -1,10 +1,14 @@
 package permission
 
 import (
+	"encoding"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
 )
 
 // Validate says everything that is wrong with a policy, each with the name of its field as configuration spells it. Rulings
@@ -16,9 +20,21 @@ func (p Policy) Validate() error {
 			all = append(all, fmt.Errorf("%s: %w", field, err))
 		}
 	}
-	known := func(field string, v interface{ MarshalText() ([]byte, error) }) {
+	known := func(field string, v encoding.TextMarshaler) {
 		_, err := v.MarshalText()
 		bad(field, err)
+	}
+	people := func(field string, users []chat.User) {
+		for _, u := range users {
+			if u.Platform == "" || u.Key == "" {
+				bad(field, errors.New("an entry is empty"))
+			}
+		}
+	}
+	timeout := func(field string, d *time.Duration) {
+		if d != nil && *d < 0 {
+			bad(field, errors.New("a timeout is a duration, or park"))
+		}
 	}
 	known("permissions.mode", p.Mode)
 	known("permissions.posture", p.Posture)
@@ -26,31 +42,19 @@ func (p Policy) Validate() error {
 	if p.Approvers.Rule == ApproversListed && len(p.Approvers.Users) == 0 {
 		bad("approvals.approvers", errors.New("listed names nobody"))
 	}
-	for _, u := range p.Approvers.Users {
-		if u.Platform == "" || u.Key == "" {
-			bad("approvals.approvers", errors.New("an entry is empty"))
-		}
-	}
-	for _, u := range p.Admins {
-		if u.Platform == "" || u.Key == "" {
-			bad("admins", errors.New("an entry is empty"))
-		}
-	}
-	if p.Timeout < 0 {
-		bad("approvals.timeout", errNegative)
-	}
+	people("approvals.approvers", p.Approvers.Users)
+	people("admins", p.Admins)
+	timeout("approvals.timeout", &p.Timeout)
 	for _, name := range slices.Sorted(maps.Keys(p.Servers)) {
 		s, field := p.Servers[name], "permissions.servers."+name
 		known(field+".ask", s.Ask)
-		if s.Timeout != nil && *s.Timeout < 0 {
-			bad(field+".timeout", errNegative)
-		}
+		timeout(field+".timeout", s.Timeout)
 		for _, tool := range slices.Sorted(maps.Keys(s.Tools)) {
 			t, field := s.Tools[tool], field+".tools."+tool
 			known(field+".ask", t.Ask)
 			known(field+".repeat", t.Repeat)
 			if t.Access != nil && *t.Access != Read && *t.Access != Write {
-				bad(field+".access", &ParseError{Field: "access", Got: t.Access.String(), Want: []string{"read", "write"}})
+				bad(field+".access", &ParseError{Field: "access", Got: t.Access.String(), Want: accesses.words[1:3]})
 			}
 			if t.Risk != nil {
 				known(field+".risk", *t.Risk)
@@ -58,13 +62,9 @@ func (p Policy) Validate() error {
 			if t.Approval != nil {
 				known(field+".approval", *t.Approval)
 			}
-			if t.Timeout != nil && *t.Timeout < 0 {
-				bad(field+".timeout", errNegative)
-			}
+			timeout(field+".timeout", t.Timeout)
 			bad(field, CheckMessage(t.Message))
 		}
 	}
 	return errors.Join(all...)
 }
-
-var errNegative = errors.New("a timeout is a duration, or park")

@@ -2,25 +2,35 @@ package permission
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// The words of the documents, in the order of the constants. They are what configuration, slash commands, the
-// API and the log spell; the numbers never leave this package.
+// closedSet are the words of one closed set, in the order of its constants. They are what configuration, slash commands, the API and the log
+// spell; the numbers never leave this program.
+//
+// Compatibility: stored words are read for ever. A word may be added at the end of a set, and none is changed or taken away.
+type closedSet[E ~uint8] struct {
+	field string
+	words []string
+	also  string // another spelling of the first
+}
+
 var (
-	verdictWords  = []string{"ask", "allow", "forbid"}
-	levelWords    = []string{"user", "admin"}
-	accessWords   = []string{"unclassified", "read", "write", "all"}
-	riskWords     = []string{"moderate", "safe", "dangerous"}
-	approvalWords = []string{"RequireConfirmation", "AutoApprove", "RequireAuth"}
-	promptWords   = []string{"default", "always", "never"}
-	modeWords     = []string{"tool", "always", "never"}
-	sourceWords   = []string{"mcp", "workbench"}
-	repeatWords   = []string{"auto", "always", "never"}
-	approverWords = []string{"requester", "participants", "anyone", "listed"}
-	postureWords  = []string{"mcp", "all"}
-	scopeWords    = []string{"tool", "reads", "writes", "server"}
-	standingWords = []string{"ask", "allow", "deny"}
+	verdicts  = closedSet[Verdict]{field: "verdict", words: []string{"ask", "allow", "forbid"}}
+	levels    = closedSet[Level]{field: "level", words: []string{"user", "admin"}}
+	accesses  = closedSet[Access]{field: "access", words: []string{"unclassified", "read", "write", "all"}}
+	risks     = closedSet[Risk]{field: "risk", words: []string{"moderate", "safe", "dangerous"}}
+	approvals = closedSet[Approval]{field: "approval", words: []string{"RequireConfirmation", "AutoApprove", "RequireAuth"}}
+	prompts   = closedSet[Prompt]{field: "ask", words: []string{"default", "always", "never"}, also: "inherit"}
+	modes     = closedSet[Mode]{field: "mode", words: []string{"tool", "always", "never"}}
+	sources   = closedSet[Source]{field: "source", words: []string{"mcp", "workbench"}}
+	repeats   = closedSet[Repeat]{field: "repeat", words: []string{"auto", "always", "never"}}
+	approvers = closedSet[ApproverRule]{field: "approvers", words: []string{"requester", "participants", "anyone", "listed"}}
+	postures  = closedSet[Posture]{field: "posture", words: []string{"mcp", "all"}}
+	scopes    = closedSet[Scope]{field: "scope", words: []string{"tool", "reads", "writes", "server"}}
+	standings = closedSet[Standing]{field: "choice", words: []string{"ask", "allow", "deny"}}
+	matches   = closedSet[Match]{field: "match", words: []string{"exact", "under"}}
 )
 
 // ParseError says which word was not understood and which are allowed.
@@ -38,203 +48,103 @@ func (e *ParseError) Error() string {
 	return fmt.Sprintf("%s: %q is not one of %s", e.Field, got, strings.Join(e.Want, ", "))
 }
 
-func parseWord[E ~uint8](field string, words []string, s string) (E, error) {
-	t := strings.TrimSpace(s)
-	for i, w := range words {
-		if strings.EqualFold(w, t) {
-			return E(i), nil
-		}
+func (s closedSet[E]) parse(text string) (E, error) {
+	t := strings.TrimSpace(text)
+	i := slices.IndexFunc(s.words, func(w string) bool { return strings.EqualFold(w, t) })
+	switch {
+	case i >= 0:
+		return E(i), nil
+	case s.also != "" && strings.EqualFold(s.also, t):
+		return 0, nil
 	}
-	return 0, &ParseError{Field: field, Got: s, Want: words}
+	return 0, &ParseError{Field: s.field, Got: text, Want: s.words}
 }
 
-func word[E ~uint8](field string, words []string, e E) string {
-	if int(e) < len(words) {
-		return words[e]
+func (s closedSet[E]) word(e E) string {
+	if int(e) < len(s.words) {
+		return s.words[e]
 	}
-	return fmt.Sprintf("%s(%d)", field, uint8(e))
+	return fmt.Sprintf("%s(%d)", s.field, uint8(e))
 }
 
-// marshalWord refuses what has no word: a value that nobody can read back must not be stored.
-func marshalWord[E ~uint8](field string, words []string, e E) ([]byte, error) {
-	if int(e) < len(words) {
-		return []byte(words[e]), nil
+// marshal refuses what has no word: a value that nobody can read back must not be stored.
+func (s closedSet[E]) marshal(e E) ([]byte, error) {
+	if int(e) < len(s.words) {
+		return []byte(s.words[e]), nil
 	}
-	return nil, &ParseError{Field: field, Got: word(field, words, e), Want: words}
+	return nil, &ParseError{Field: s.field, Got: s.word(e), Want: s.words}
 }
 
-func unmarshalWord[E ~uint8](dst *E, field string, words []string, b []byte) error {
-	e, err := parseWord[E](field, words, string(b))
-	if err != nil {
-		return err
-	}
-	*dst = e
-	return nil
-}
-
-// String is the verdict's word.
-func (v Verdict) String() string { return word("verdict", verdictWords, v) }
-
-// MarshalText gives the verdict's word.
-func (v Verdict) MarshalText() ([]byte, error) { return marshalWord("verdict", verdictWords, v) }
-
-// UnmarshalText reads the verdict's word.
-func (v *Verdict) UnmarshalText(b []byte) error { return unmarshalWord(v, "verdict", verdictWords, b) }
-
-// String is the level's word.
-func (l Level) String() string { return word("level", levelWords, l) }
-
-// MarshalText gives the level's word.
-func (l Level) MarshalText() ([]byte, error) { return marshalWord("level", levelWords, l) }
-
-// UnmarshalText reads the level's word.
-func (l *Level) UnmarshalText(b []byte) error { return unmarshalWord(l, "level", levelWords, b) }
-
-// ParseAccess reads read, write, all or unclassified. (all is for grants: [Policy.Validate] refuses it on a tool.)
-func ParseAccess(s string) (Access, error) { return parseWord[Access]("access", accessWords, s) }
-
-// String is the access type's word.
-func (a Access) String() string { return word("access", accessWords, a) }
-
-// MarshalText gives the access type's word.
-func (a Access) MarshalText() ([]byte, error) { return marshalWord("access", accessWords, a) }
-
-// UnmarshalText reads the access type's word.
-func (a *Access) UnmarshalText(b []byte) error { return unmarshalWord(a, "access", accessWords, b) }
-
-// ParseRisk reads safe, moderate or dangerous.
-func ParseRisk(s string) (Risk, error) { return parseWord[Risk]("risk", riskWords, s) }
-
-// String is the risk's word.
-func (r Risk) String() string { return word("risk", riskWords, r) }
-
-// MarshalText gives the risk's word.
-func (r Risk) MarshalText() ([]byte, error) { return marshalWord("risk", riskWords, r) }
-
-// UnmarshalText reads the risk's word.
-func (r *Risk) UnmarshalText(b []byte) error { return unmarshalWord(r, "risk", riskWords, b) }
-
-// ParseApproval reads AutoApprove, RequireConfirmation or RequireAuth.
-func ParseApproval(s string) (Approval, error) {
-	return parseWord[Approval]("approval", approvalWords, s)
-}
-
-// String is the approval's word.
-func (a Approval) String() string { return word("approval", approvalWords, a) }
-
-// MarshalText gives the approval's word.
-func (a Approval) MarshalText() ([]byte, error) { return marshalWord("approval", approvalWords, a) }
-
-// UnmarshalText reads the approval's word.
-func (a *Approval) UnmarshalText(b []byte) error {
-	return unmarshalWord(a, "approval", approvalWords, b)
-}
-
-// ParsePrompt reads always (ask), never (ask) or default; inherit means default.
-func ParsePrompt(s string) (Prompt, error) {
-	if strings.EqualFold(strings.TrimSpace(s), "inherit") {
-		return Inherit, nil
-	}
-	return parseWord[Prompt]("ask", promptWords, s)
-}
-
-// String is the setting's word in configuration.
-func (p Prompt) String() string { return word("ask", promptWords, p) }
-
-// MarshalText gives the setting's word.
-func (p Prompt) MarshalText() ([]byte, error) { return marshalWord("ask", promptWords, p) }
-
-// UnmarshalText reads the setting's word.
-func (p *Prompt) UnmarshalText(b []byte) (err error) {
-	v, err := ParsePrompt(string(b))
+func (s closedSet[E]) unmarshal(into *E, b []byte) error {
+	e, err := s.parse(string(b))
 	if err == nil {
-		*p = v
+		*into = e
 	}
 	return err
 }
 
-// ParseMode reads always (ask), never (ask) or tool.
-func ParseMode(s string) (Mode, error) { return parseWord[Mode]("mode", modeWords, s) }
+// ParseAccess reads read, write, all or unclassified. (all is for grants: [Policy.Validate] refuses it on a tool.)
+func ParseAccess(s string) (Access, error) { return accesses.parse(s) }
 
-// String is the mode's word in configuration.
-func (m Mode) String() string { return word("mode", modeWords, m) }
+// ParsePrompt reads always (ask), never (ask) or default; inherit means default.
+func ParsePrompt(s string) (Prompt, error) { return prompts.parse(s) }
 
-// MarshalText gives the mode's word.
-func (m Mode) MarshalText() ([]byte, error) { return marshalWord("mode", modeWords, m) }
+func ParseRisk(s string) (Risk, error)         { return risks.parse(s) }
+func ParseMode(s string) (Mode, error)         { return modes.parse(s) }
+func ParseStanding(s string) (Standing, error) { return standings.parse(s) }
 
-// UnmarshalText reads the mode's word.
-func (m *Mode) UnmarshalText(b []byte) error { return unmarshalWord(m, "mode", modeWords, b) }
+func (v Verdict) String() string                     { return verdicts.word(v) }
+func (v Verdict) MarshalText() ([]byte, error)       { return verdicts.marshal(v) }
+func (v *Verdict) UnmarshalText(b []byte) error      { return verdicts.unmarshal(v, b) }
+func (l Level) String() string                       { return levels.word(l) }
+func (l Level) MarshalText() ([]byte, error)         { return levels.marshal(l) }
+func (l *Level) UnmarshalText(b []byte) error        { return levels.unmarshal(l, b) }
+func (a Access) String() string                      { return accesses.word(a) }
+func (a Access) MarshalText() ([]byte, error)        { return accesses.marshal(a) }
+func (a *Access) UnmarshalText(b []byte) error       { return accesses.unmarshal(a, b) }
+func (r Risk) String() string                        { return risks.word(r) }
+func (r Risk) MarshalText() ([]byte, error)          { return risks.marshal(r) }
+func (r *Risk) UnmarshalText(b []byte) error         { return risks.unmarshal(r, b) }
+func (a Approval) String() string                    { return approvals.word(a) }
+func (a Approval) MarshalText() ([]byte, error)      { return approvals.marshal(a) }
+func (a *Approval) UnmarshalText(b []byte) error     { return approvals.unmarshal(a, b) }
+func (p Prompt) String() string                      { return prompts.word(p) }
+func (p Prompt) MarshalText() ([]byte, error)        { return prompts.marshal(p) }
+func (p *Prompt) UnmarshalText(b []byte) error       { return prompts.unmarshal(p, b) }
+func (m Mode) String() string                        { return modes.word(m) }
+func (m Mode) MarshalText() ([]byte, error)          { return modes.marshal(m) }
+func (m *Mode) UnmarshalText(b []byte) error         { return modes.unmarshal(m, b) }
+func (s Source) String() string                      { return sources.word(s) }
+func (s Source) MarshalText() ([]byte, error)        { return sources.marshal(s) }
+func (s *Source) UnmarshalText(b []byte) error       { return sources.unmarshal(s, b) }
+func (r Repeat) String() string                      { return repeats.word(r) }
+func (r Repeat) MarshalText() ([]byte, error)        { return repeats.marshal(r) }
+func (r *Repeat) UnmarshalText(b []byte) error       { return repeats.unmarshal(r, b) }
+func (r ApproverRule) String() string                { return approvers.word(r) }
+func (r ApproverRule) MarshalText() ([]byte, error)  { return approvers.marshal(r) }
+func (r *ApproverRule) UnmarshalText(b []byte) error { return approvers.unmarshal(r, b) }
+func (p Posture) String() string                     { return postures.word(p) }
+func (p Posture) MarshalText() ([]byte, error)       { return postures.marshal(p) }
+func (p *Posture) UnmarshalText(b []byte) error      { return postures.unmarshal(p, b) }
+func (s Scope) String() string                       { return scopes.word(s) }
+func (s Scope) MarshalText() ([]byte, error)         { return scopes.marshal(s) }
+func (s *Scope) UnmarshalText(b []byte) error        { return scopes.unmarshal(s, b) }
+func (s Standing) String() string                    { return standings.word(s) }
+func (s Standing) MarshalText() ([]byte, error)      { return standings.marshal(s) }
+func (s *Standing) UnmarshalText(b []byte) error     { return standings.unmarshal(s, b) }
+func (m Match) String() string                       { return matches.word(m) }
+func (m Match) MarshalText() ([]byte, error)         { return matches.marshal(m) }
+func (m *Match) UnmarshalText(b []byte) error        { return matches.unmarshal(m, b) }
 
-// String is the source's word.
-func (s Source) String() string { return word("source", sourceWords, s) }
-
-// MarshalText gives the source's word.
-func (s Source) MarshalText() ([]byte, error) { return marshalWord("source", sourceWords, s) }
-
-// UnmarshalText reads the source's word.
-func (s *Source) UnmarshalText(b []byte) error { return unmarshalWord(s, "source", sourceWords, b) }
-
-// ParseRepeat reads auto, always or never.
-func ParseRepeat(s string) (Repeat, error) { return parseWord[Repeat]("repeat", repeatWords, s) }
-
-// String is the setting's word.
-func (r Repeat) String() string { return word("repeat", repeatWords, r) }
-
-// MarshalText gives the setting's word.
-func (r Repeat) MarshalText() ([]byte, error) { return marshalWord("repeat", repeatWords, r) }
-
-// UnmarshalText reads the setting's word.
-func (r *Repeat) UnmarshalText(b []byte) error { return unmarshalWord(r, "repeat", repeatWords, b) }
-
-// ParseApproverRule reads requester, participants, anyone or listed.
-func ParseApproverRule(s string) (ApproverRule, error) {
-	return parseWord[ApproverRule]("approvers", approverWords, s)
+// rank is where e stands among members that call for more and more care; what is none of them calls for most.
+func rank[E comparable](e E, members ...E) int {
+	if i := slices.Index(members, e); i >= 0 {
+		return i
+	}
+	return len(members)
 }
 
-// String is the rule's word.
-func (r ApproverRule) String() string { return word("approvers", approverWords, r) }
-
-// MarshalText gives the rule's word.
-func (r ApproverRule) MarshalText() ([]byte, error) {
-	return marshalWord("approvers", approverWords, r)
-}
-
-// UnmarshalText reads the rule's word.
-func (r *ApproverRule) UnmarshalText(b []byte) error {
-	return unmarshalWord(r, "approvers", approverWords, b)
-}
-
-// ParsePosture reads mcp or all.
-func ParsePosture(s string) (Posture, error) { return parseWord[Posture]("posture", postureWords, s) }
-
-// String is the posture's word.
-func (p Posture) String() string { return word("posture", postureWords, p) }
-
-// MarshalText gives the posture's word.
-func (p Posture) MarshalText() ([]byte, error) { return marshalWord("posture", postureWords, p) }
-
-// UnmarshalText reads the posture's word.
-func (p *Posture) UnmarshalText(b []byte) error { return unmarshalWord(p, "posture", postureWords, b) }
-
-// String is the scope's word.
-func (s Scope) String() string { return word("scope", scopeWords, s) }
-
-// MarshalText gives the scope's word.
-func (s Scope) MarshalText() ([]byte, error) { return marshalWord("scope", scopeWords, s) }
-
-// UnmarshalText reads the scope's word.
-func (s *Scope) UnmarshalText(b []byte) error { return unmarshalWord(s, "scope", scopeWords, b) }
-
-// ParseStanding reads ask, allow or deny.
-func ParseStanding(s string) (Standing, error) {
-	return parseWord[Standing]("choice", standingWords, s)
-}
-
-// String is the choice's word.
-func (s Standing) String() string { return word("choice", standingWords, s) }
-
-// MarshalText gives the choice's word.
-func (s Standing) MarshalText() ([]byte, error) { return marshalWord("choice", standingWords, s) }
-
-// UnmarshalText reads the choice's word.
-func (s *Standing) UnmarshalText(b []byte) error { return unmarshalWord(s, "choice", standingWords, b) }
+func (a Access) rank() int   { return rank(a, Read, Write) }
+func (r Risk) rank() int     { return rank(r, Safe, Moderate) }
+func (a Approval) rank() int { return rank(a, AutoApprove, RequireConfirmation) }
+func (s Standing) rank() int { return rank(s, StandAllow, StandAsk) }

@@ -88,7 +88,7 @@ func argsOf(args json.RawMessage, p printer) (a Args) {
 	case p.in == "":
 		p.out.WriteString("{}")
 	case !json.Valid([]byte(p.in)):
-		p.quoted(string(args), secrets(string(args)), asIs)
+		p.quoted(string(args), strings.NewReplacer(), "")
 	default:
 		p.value(0, "")
 		if p.lines && !p.reveal {
@@ -129,11 +129,10 @@ func (a Args) Say() string {
 	return strings.Join(say, " · ")
 }
 
-func rowsOf(raw string) []Row {
+func rowsOf(raw string) (rows []Row) {
 	if raw[0] != '{' {
 		return nil
 	}
-	var rows []Row
 	p := printer{in: raw, pos: 1}
 	for p.space(); p.in[p.pos] != '}'; p.space() {
 		if p.in[p.pos] == ',' {
@@ -142,10 +141,7 @@ func rowsOf(raw string) []Row {
 		}
 		p.out.Reset()
 		key := p.key()
-		name := bare(p.out.String())
-		p.space()
-		p.pos++ // the colon
-		p.space()
+		name := unquoted(p.out.String())
 		p.out.Reset()
 		p.indent, p.lines, p.broken = false, false, false
 		from := p.pos
@@ -155,13 +151,13 @@ func rowsOf(raw string) []Row {
 			p.pos, p.indent, p.lines = from, true, true
 			p.value(0, key)
 		}
-		rows = append(rows, Row{Name: name, Value: bare(p.out.String())})
+		rows = append(rows, Row{Name: name, Value: unquoted(p.out.String())})
 	}
 	return rows
 }
 
-// bare drops the quotes of a drawn string that cannot be mistaken for anything but a string.
-func bare(lit string) string {
+// unquoted drops the quotes of a drawn string that cannot be mistaken for anything but a string.
+func unquoted(lit string) string {
 	if len(lit) < 3 || lit[0] != '"' {
 		return lit
 	}
@@ -214,32 +210,6 @@ func (p *printer) literal() string {
 	return p.in[from:p.pos]
 }
 
-// skip moves over one value.
-func (p *printer) skip() string {
-	from, depth := p.pos, 0
-	for {
-		switch p.in[p.pos] {
-		case '"':
-			p.literal()
-		case '{', '[':
-			depth++
-			p.pos++
-		case '}', ']':
-			depth--
-			p.pos++
-		case ',', ':', ' ', '\t', '\r', '\n':
-			p.pos++
-		default:
-			for p.pos < len(p.in) && strings.IndexByte(",:]} \t\r\n", p.in[p.pos]) < 0 {
-				p.pos++
-			}
-		}
-		if depth == 0 {
-			return p.in[from:p.pos]
-		}
-	}
-}
-
 // value draws one value, which a member of that name holds.
 func (p *printer) value(depth int, name string) {
 	p.space()
@@ -248,9 +218,13 @@ func (p *printer) value(depth int, name string) {
 		p.text(depth, decoded(p.literal()), name)
 	case '{', '[':
 		p.members(depth, name)
-	default:
-		v := p.skip()
-		if (c == '-' || c >= '0' && c <= '9') && !p.reveal && named(name, v) && len(v) >= 4 { // true, false, null and small numbers are no secrets
+	default: // a number, true, false or null
+		from := p.pos
+		for p.pos < len(p.in) && strings.IndexByte(",]} \t\r\n", p.in[p.pos]) < 0 {
+			p.pos++
+		}
+		v := p.in[from:p.pos]
+		if (c == '-' || c >= '0' && c <= '9') && !p.reveal && namesSecret(name, v) && len(v) >= 4 { // true, false, null and small numbers are no secrets
 			p.mask(len(v), true)
 			break
 		}
@@ -280,8 +254,6 @@ func (p *printer) members(depth int, name string) {
 		p.newline(depth + 1)
 		if object {
 			name = p.key()
-			p.space()
-			p.pos++ // the colon
 			p.out.WriteByte(':')
 			if p.indent || p.spaced {
 				p.out.WriteByte(' ')
@@ -302,38 +274,29 @@ func (p *printer) members(depth int, name string) {
 	p.pos++
 }
 
-// key draws a member's name, and returns it.
+// key draws a member's name, and returns it. What follows is the value.
 func (p *printer) key() string {
 	s := decoded(p.literal())
-	p.out.WriteByte('"')
-	if p.reveal {
-		p.quoted(s, nil, quotes)
-	} else {
-		p.quoted(s, secrets(s), quotes)
-	}
-	p.out.WriteByte('"')
+	p.quoted(s, quotes, `"`)
+	p.space()
+	p.pos++ // the colon
+	p.space()
 	return s
 }
 
 // text draws a string: secrets masked, hidden characters shown.
 func (p *printer) text(depth int, s, name string) {
-	var hide []span
-	if !p.reveal {
-		if s != "" && named(name, s) {
-			p.mask(utf8.RuneCountInString(s), true)
-			return
-		}
-		hide = secrets(s)
+	if !p.reveal && s != "" && namesSecret(name, s) {
+		p.mask(utf8.RuneCountInString(s), true)
+		return
 	}
 	if strings.Contains(s, "\n") {
 		if p.broken = true; p.lines {
-			p.block(depth, s, hide)
+			p.block(depth, s)
 			return
 		}
 	}
-	p.out.WriteByte('"')
-	p.quoted(s, hide, quotes)
-	p.out.WriteByte('"')
+	p.quoted(s, quotes, `"`)
 }
 
 // mask stands for n characters. It is a value of its own, or part of one.
@@ -346,14 +309,26 @@ func (p *printer) mask(n int, whole bool) {
 	p.out.WriteString(text.Secret(n))
 }
 
-var asIs = strings.NewReplacer()
-
 // quotes writes what a JSON string has to escape.
 var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\r", `\r`, "\b", `\b`, "\f", `\f`)
 
-// quoted draws text on one line, what is to be hidden masked.
-func (p *printer) quoted(s string, hide []span, escape *strings.Replacer) {
-	shown := func(s string) {
+// parts goes through a text: show gets what is shown, and hide the number of characters of each secret between.
+func (p *printer) parts(s string, show func(string), hide func(n int)) {
+	from := 0
+	if !p.reveal {
+		for _, h := range secrets(s) {
+			show(s[from:h.from])
+			hide(utf8.RuneCountInString(s[h.from:h.to]))
+			from = h.to
+		}
+	}
+	show(s[from:])
+}
+
+// quoted draws text on one line, between quotes of that kind, what is to be hidden masked.
+func (p *printer) quoted(s string, escape *strings.Replacer, quote string) {
+	p.out.WriteString(quote)
+	p.parts(s, func(s string) {
 		if p.replace {
 			p.out.WriteString(jsonText(s))
 			return
@@ -361,22 +336,16 @@ func (p *printer) quoted(s string, hide []span, escape *strings.Replacer) {
 		out, n := text.Visible(escape.Replace(s))
 		p.escaped += n
 		p.out.WriteString(out)
-	}
-	from := 0
-	for _, h := range hide {
-		shown(s[from:h.from])
-		p.mask(utf8.RuneCountInString(s[h.from:h.to]), false)
-		from = h.to
-	}
-	shown(s[from:])
+	}, func(n int) { p.mask(n, false) })
+	p.out.WriteString(quote)
 }
 
 // block draws a string of several lines as lines. In them a backslash is a backslash, and is doubled only where a line holds an escape,
 // or something that looks like one.
-func (p *printer) block(depth int, s string, hide []span) {
+func (p *printer) block(depth int, s string) {
 	var lines []string
 	line := ""
-	add := func(s string) {
+	p.parts(s, func(s string) {
 		for i, part := range strings.Split(s, "\n") {
 			if i > 0 {
 				lines, line = append(lines, line), ""
@@ -393,15 +362,10 @@ func (p *printer) block(depth int, s string, hide []span) {
 			p.escaped += n
 			line += out
 		}
-	}
-	from := 0
-	for _, h := range hide {
-		add(s[from:h.from])
+	}, func(n int) {
 		p.redacted++
-		line += text.Secret(utf8.RuneCountInString(s[h.from:h.to]))
-		from = h.to
-	}
-	add(s[from:])
+		line += text.Secret(n)
+	})
 	lines = append(lines, line)
 	p.out.WriteString(text.Lines(len(lines)))
 	for _, l := range lines {
@@ -413,49 +377,33 @@ func (p *printer) block(depth int, s string, hide []span) {
 	}
 }
 
+// escaped is what stands in a string literal for one character.
+var escaped = regexp.MustCompile(`\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\.`)
+
 // decoded is the string that a literal stands for. Bytes that are not UTF-8 stay, and half a surrogate pair stands as it would in UTF-8
 // if it could: [Visible] shows both.
 func decoded(lit string) string {
-	s := lit[1 : len(lit)-1]
-	if strings.IndexByte(s, '\\') < 0 {
-		return s
-	}
-	var b strings.Builder
-	for s != "" {
-		i := strings.IndexByte(s, '\\')
-		if i < 0 {
-			b.WriteString(s)
-			break
-		}
-		b.WriteString(s[:i])
-		c := s[i+1]
-		s = s[i+2:]
-		if c != 'u' {
-			if at := strings.IndexByte(`bfnrt`, c); at >= 0 {
-				c = "\b\f\n\r\t"[at]
+	return escaped.ReplaceAllStringFunc(lit[1:len(lit)-1], func(e string) string {
+		if e[1] != 'u' {
+			if at := strings.IndexByte(`bfnrt`, e[1]); at >= 0 {
+				return "\b\f\n\r\t"[at : at+1]
 			}
-			b.WriteByte(c)
-			continue
+			return e[1:]
 		}
-		r := rune(hex4(s[:4]))
-		s = s[4:]
-		if utf16.IsSurrogate(r) && strings.HasPrefix(s, `\u`) {
-			if pair := utf16.DecodeRune(r, rune(hex4(s[2:6]))); pair != utf8.RuneError {
-				r, s = pair, s[6:]
-			}
+		switch r := hex4(e[2:6]); {
+		case len(e) > 6:
+			return string(utf16.DecodeRune(r, hex4(e[8:])))
+		case utf16.IsSurrogate(r):
+			return string([]byte{0xED, 0x80 | byte(r>>6)&0x3F, 0x80 | byte(r)&0x3F})
+		default:
+			return string(r)
 		}
-		if utf16.IsSurrogate(r) {
-			b.Write([]byte{0xED, 0x80 | byte(r>>6)&0x3F, 0x80 | byte(r)&0x3F})
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
+	})
 }
 
-func hex4(s string) uint64 {
+func hex4(s string) rune {
 	n, _ := strconv.ParseUint(s, 16, 32) // json.Valid has seen four hexadecimal digits
-	return n
+	return rune(n)
 }
 
 // jsonText is text as it stands in a JSON string.

@@ -176,49 +176,35 @@ func openFence(s string) string {
 	return open
 }
 
+// within reports whether it keeps a cut of limit characters.
+func (x extent) within(limit int) bool { return x.chars <= limit && x.bytes <= limit*bytesPerChar }
+
 // cutLine shortens a line to limit characters: whole spans from its start, then words.
 func cutLine(l Line, limit int) Line {
 	limit = max(limit, minCut)
-	within := func(l Line) bool {
-		c, b := lineSize(l)
-		return c <= limit && b <= limit*bytesPerChar
-	}
-	if within(l) {
+	whole := lineExtent(l)
+	if whole.within(limit) {
 		return l
 	}
-	_, all := lineSize(l)
-	room := limit - wordsRoom(all)
+	room := limit - wordsRoom(whole.bytes)
 	kept, left := Line{}, 0
 	for i, s := range l {
-		c, b := lineSize(append(kept, s))
-		if c <= room && b <= room*bytesPerChar {
+		if lineExtent(append(kept, s)).within(room) {
 			kept = append(kept, s)
 			continue
 		}
 		if p, ok := s.(Plain); ok { // part of it, where it is text
-			kc, kb := lineSize(kept)
-			if h := firstRunes(string(p), min(room-kc, room-(kb+2)/bytesPerChar)); h > 0 {
+			have := lineExtent(kept)
+			if h := firstRunes(string(p), min(room-have.chars, room-(have.bytes+2)/bytesPerChar)); h > 0 {
 				kept, s = append(kept, p[:h]), p[h:]
 			}
 		}
 		for _, s := range append(Line{s}, l[i+1:]...) {
-			left += spanCount(s)
+			left += count(spanText(s), "")
 		}
 		return append(kept, Plain(text.MoreCharacters(left)))
 	}
 	return l
-}
-
-func spanCount(s Span) int {
-	switch s := s.(type) {
-	case Plain:
-		return count(string(s), "")
-	case Strong:
-		return count(string(s), "")
-	default: // persons and times are short and never cut
-	}
-	n, _ := spanSize(s)
-	return n
 }
 
 // cutArgs shortens what is shown of a call's arguments, keeping head and tail of every part, and counts it.
@@ -245,30 +231,22 @@ func hiddenIn(rows []Row) (n int) {
 }
 
 func cutRows(rows []Row, limit int) []Row {
-	fit := func(rs []Row, limit int) bool {
-		c, b := rowsSize(rs)
-		return c <= limit && b <= limit*bytesPerChar
-	}
-	if fit(rows, limit) {
+	if rowsExtent(rows).within(limit) {
 		return rows
 	}
-	need := make([][2]int, len(rows)) // what name and value take, bytes considered
-	for i, r := range rows {
-		need[i] = [2]int{takes(r.Name), takes(r.Value)}
-	}
-	each := search(minCut, limit, func(v int) bool {
+	each := search(minCut, limit, func(v int) bool { // what name and value take, bytes considered
 		sum := 0
-		for _, n := range need {
-			sum += min(n[0], max(minCut, v/2)) + min(n[1], v)
+		for _, r := range rows {
+			sum += min(takes(r.Name), max(minCut, v/2)) + min(takes(r.Value), v)
 		}
 		return sum <= limit
 	})
 	short := shortRows(rows, each)
-	if fit(short, limit) {
+	if rowsExtent(short).within(limit) {
 		return short
 	}
 	n := 0
-	for n < len(short) && fit(short[:n+1], limit-minCut) {
+	for n < len(short) && rowsExtent(short[:n+1]).within(limit-minCut) {
 		n++
 	}
 	left := 0
@@ -299,19 +277,11 @@ func shortRows(rows []Row, each int) []Row {
 // cutFacts keeps the first chips, and counts the others in a last one.
 func cutFacts(fs []Fact, limit int) []Fact {
 	limit = max(limit, minCut)
-	fit := func(fs []Fact, limit int) bool {
-		c, b := 0, 0
-		for _, f := range fs {
-			c += utf8.RuneCountInString(f.Symbol) + utf8.RuneCountInString(f.Label)
-			b += len(f.Symbol) + len(f.Label)
-		}
-		return c <= limit && b <= limit*bytesPerChar
-	}
-	if fit(fs, limit) {
+	if factsExtent(fs).within(limit) {
 		return fs
 	}
 	n := 0
-	for n < len(fs) && fit(fs[:n+1], limit-minCut/2) {
+	for n < len(fs) && factsExtent(fs[:n+1]).within(limit-minCut/2) {
 		n++
 	}
 	return append(fs[:n:n], Fact{Kind: "more", Label: text.MoreFacts(len(fs) - n)})
@@ -320,12 +290,74 @@ func cutFacts(fs []Fact, limit int) []Fact {
 // search returns the largest k in [lo, hi] that ok takes, assuming that smaller is easier; lo if none does.
 func search(lo, hi int, ok func(int) bool) int {
 	for lo < hi {
-		mid := lo + (hi-lo+1)/2
-		if ok(mid) {
+		if mid := lo + (hi-lo+1)/2; ok(mid) {
 			lo = mid
 		} else {
 			hi = mid - 1
 		}
 	}
 	return lo
+}
+
+// Rest is what of a message's last Text [Fit] leaves out, from the place of the cut to the end, in parts that each fit into one
+// Text block. It is nil where nothing of it is cut. A code fence that a cut falls into is closed and opened again.
+func Rest(m Message, l Limits) []string {
+	whole, ok := lastText(m)
+	shown, kept := lastText(Fit(m, l))
+	if !ok || (kept && whole == shown) {
+		return nil
+	}
+	at := 0
+	for at < len(shown) && at < len(whole) && shown[at] == whole[at] {
+		at++
+	}
+	for at > 0 && at < len(whole) && !utf8.RuneStart(whole[at]) {
+		at--
+	}
+	at = wordEnd(whole, at)
+	return parts(whole, at, max(l.finite().Text-2*len("\n```")-len(text.Continued), Floor.Text/2))
+}
+
+// parts splits s from a place on, at ends of lines where that costs little.
+func parts(s string, from, room int) []string {
+	var out []string
+	for from < len(s) {
+		head := ""
+		if f := openFence(s[:from]); f != "" {
+			head = f + "\n"
+		}
+		to, left := len(s), max(room-len(head), minCut) // a fence may be longer than any room
+		if !fits(s[from:], left) {
+			to = from + wordEnd(s[from:], firstRunes(s[from:], left))
+		}
+		part := head + strings.TrimLeft(s[from:to], "\n")
+		if f := openFence(s[:to]); f != "" && to < len(s) {
+			part += "\n" + f
+		}
+		if strings.TrimSpace(part) != "" {
+			out = append(out, part)
+		}
+		from = to
+	}
+	return out
+}
+
+// wordEnd moves a cut back to the end of a line, or at least of a word, if that costs little.
+func wordEnd(s string, i int) int {
+	if j := lineEnd(s, i); j < i {
+		return j
+	}
+	if j := strings.LastIndexByte(s[:i], ' '); j > 0 && i-j < i/4 && i < len(s) {
+		return j
+	}
+	return i
+}
+
+func lastText(m Message) (string, bool) {
+	for i := len(m.Blocks) - 1; i >= 0; i-- {
+		if t, ok := m.Blocks[i].(Text); ok {
+			return t.Markdown, true
+		}
+	}
+	return "", false
 }

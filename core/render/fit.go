@@ -66,22 +66,14 @@ type textCut struct {
 	cap  int
 }
 
-func (m *memo) cutArgs(ask int, a Args, limit int) Args {
-	out, ok := m.args[[2]int{ask, limit}]
+// remembered is what is known for a key, or else what is made for it.
+func remembered[K comparable, V any](known map[K]V, key K, made func() V) V {
+	v, ok := known[key]
 	if !ok {
-		out = cutArgs(a, limit)
-		m.args[[2]int{ask, limit}] = out
+		v = made()
+		known[key] = v
 	}
-	return out
-}
-
-func (m *memo) cutMarkdown(s string, limit int) string {
-	out, ok := m.texts[textCut{s, limit}]
-	if !ok {
-		out = cutMarkdown(s, limit)
-		m.texts[textCut{s, limit}] = out
-	}
-	return out
+	return v
 }
 
 // caps are how many characters parts may have.
@@ -94,37 +86,16 @@ type caps struct {
 }
 
 func newDraft(m Message, l Limits) draft {
-	d := draft{from: m, limits: l}
-	for _, b := range m.Blocks {
-		if _, ok := b.(Ask); ok {
-			d.cards++
-		}
-	}
-	if l.Asks > 0 {
-		d.cards = min(d.cards, l.Asks)
-	}
-	if l.Blocks > 0 {
-		d.cards = min(d.cards, max(1, l.Blocks-4)) // one text, one note, and the two that Fit may add
-	}
-	return d.withCards(d.cards)
+	l = l.finite()
+	cards := min(Measure(m).Asks, l.Asks, max(1, l.Blocks-4)) // beside one text, one note, and the two that Fit may add
+	return draft{from: m, limits: l}.withCards(cards)
 }
 
 // withCards starts over from the message, with so many cards.
 func (d draft) withCards(n int) draft {
 	d = draft{from: d.from, limits: d.limits, cards: n, choices: d.from.Choices, memo: &memo{map[[2]int]Args{}, map[textCut]string{}}}
-	whole := 1 << 30
-	for _, l := range []int{d.limits.Chars, d.limits.Bytes} {
-		if l > 0 {
-			whole = min(whole, l)
-		}
-	}
-	d.caps = caps{details: len(d.from.Blocks), server: whole, args: whole, texts: whole, all: whole}
-	if l := d.limits.Text; l > 0 {
-		d.texts = min(l, whole)
-	}
-	if l := d.limits.Args; l > 0 {
-		d.args = min(l, whole)
-	}
+	whole := min(d.limits.Chars, d.limits.Bytes)
+	d.caps = caps{details: len(d.from.Blocks), server: whole, args: min(d.limits.Args, whole), texts: min(d.limits.Text, whole), all: whole}
 	for _, b := range d.from.Blocks {
 		if a, ok := b.(Ask); ok {
 			if n--; n < 0 {
@@ -178,12 +149,8 @@ func (d draft) stages() []stage {
 // degrade runs the stages until the message fits, each as little as will do.
 func (d draft) degrade() (Message, bool) {
 	d.labels()
-	if l := d.limits.Choices; l > 0 {
-		d.fewerChoices(l)
-	}
-	if l := d.limits.Blocks; l > 0 {
-		d.fewerBlocks(l)
-	}
+	d.fewerChoices(d.limits.Choices)
+	d.fewerBlocks(d.limits.Blocks)
 	m := d.message()
 	for _, s := range d.stages() {
 		if Within(m, d.limits) {
@@ -207,42 +174,19 @@ func (d draft) message() Message {
 			m.Blocks = append(m.Blocks, d.foldNote())
 		}
 		c := d.caps
-		switch b := b.(type) {
+		switch b.(type) {
 		case Step:
 			if short--; short < 0 {
 				c.details = c.all
 			} else {
 				c.details = minCut
 			}
-			n := capStep(b, c)
-			switch {
-			case n.Title == b.Title && n.Server == b.Server && slices.Equal(n.Detail, b.Detail):
-			case d.from.Token == "" && n.Call != "":
-				n.Choices = withView(n.Choices, n.Call)
-			default:
-				cut = true
-			}
-			m.Blocks = append(m.Blocks, n)
 		case Ask:
-			m.Blocks = append(m.Blocks, capAsk(b, c, asks, d.memo))
 			asks++
-		case Text:
-			n := b
-			n.Markdown = d.memo.cutMarkdown(b.Markdown, c.texts)
-			cut = cut || n != b
-			m.Blocks = append(m.Blocks, n)
-		case Code:
-			n := b
-			n.Language = shortened(b.Language, c.all)
-			n.Source, _ = shorten(b.Source, c.texts, 1, "\n")
-			cut = cut || n != b
-			m.Blocks = append(m.Blocks, n)
-		case Note:
-			n := b
-			n.Line = cutLine(b.Line, c.all)
-			cut = cut || !slices.Equal(n.Line, b.Line)
-			m.Blocks = append(m.Blocks, n)
+		default: // without details of its own
 		}
+		b, less := d.capBlock(b, c, asks-1)
+		m.Blocks, cut = append(m.Blocks, b), cut || less
 	}
 	if d.at >= len(d.blocks) && len(d.folded) > 0 {
 		m.Blocks = append(m.Blocks, d.foldNote())
@@ -266,6 +210,36 @@ func (d draft) message() Message {
 		m.Choices = withView(m.Choices, d.token())
 	}
 	return m
+}
+
+// capBlock cuts the parts of a block; ask is the place of a card among the cards. less reports that the message has to have a View details
+// for it, because the block has none of its own.
+func (d draft) capBlock(b Block, c caps, ask int) (out Block, less bool) {
+	switch b := b.(type) {
+	case Step:
+		n := b
+		n.Title, n.Server, n.Detail = shortened(b.Title, c.all), shortened(b.Server, c.all), cutLine(b.Detail, c.details)
+		less = n.Title != b.Title || n.Server != b.Server || !slices.Equal(n.Detail, b.Detail)
+		if less && d.from.Token == "" && n.Call != "" {
+			n.Choices, less = withView(n.Choices, n.Call), false
+		}
+		return n, less
+	case Ask:
+		return capAsk(b, c, ask, d.memo), false
+	case Text:
+		n := b
+		n.Markdown = remembered(d.memo.texts, textCut{b.Markdown, c.texts}, func() string { return cutMarkdown(b.Markdown, c.texts) })
+		return n, n != b
+	case Code:
+		n := Code{Language: shortened(b.Language, c.all)}
+		n.Source, _ = shorten(b.Source, c.texts, 1, "\n")
+		return n, n != b
+	case Note:
+		n := b
+		n.Line = cutLine(b.Line, c.all)
+		return n, !slices.Equal(n.Line, b.Line)
+	}
+	return b, false
 }
 
 func isApproveAll(c Choice) bool { return c.Choice == chat.ApproveAll }
@@ -328,23 +302,10 @@ func withView(cs []Choice, token string) []Choice {
 
 func (d *draft) labels() {
 	n := d.limits.Label
-	if n <= 0 {
-		return
-	}
 	d.choices = shortLabels(d.choices, n)
 	for i, b := range d.blocks {
-		switch b := b.(type) {
-		case Step:
-			b.Choices = shortLabels(b.Choices, n)
-			d.blocks[i] = b
-		case Note:
-			b.Choices = shortLabels(b.Choices, n)
-			d.blocks[i] = b
-		case Ask:
-			b.Choices, b.More = shortLabels(b.Choices, n), shortLabels(b.More, n)
-			d.blocks[i] = b
-		default: // no buttons
-		}
+		shown, behind := choicesOf(b)
+		d.blocks[i] = withChoices(b, shortLabels(shown, n), shortLabels(behind, n))
 	}
 }
 
@@ -355,23 +316,13 @@ func shortLabels(cs []Choice, n int) []Choice {
 		if utf8.RuneCountInString(c.Label) <= n {
 			continue
 		}
-		if c.Hint == "" {
-			c.Hint = c.Label
-		} else {
-			c.Hint = c.Label + " (" + c.Hint + ")"
+		if c.Hint != "" {
+			c.Hint = " (" + c.Hint + ")"
 		}
-		c.Label = c.Label[:charsEnd(c.Label, n-1)] + "…"
+		c.Hint = c.Label + c.Hint
+		c.Label = text.Head(c.Label, n-1)
 		out = slices.Clone(out)
 		out[i] = c
 	}
 	return out
-}
-
-func charsEnd(s string, n int) int {
-	for i := range s {
-		if n--; n < 0 {
-			return i
-		}
-	}
-	return len(s)
 }

@@ -17,17 +17,10 @@ func (d *draft) fewerChoices(n int) {
 	over := func() bool {
 		z := len(d.choices) + 1 // View details of the message
 		for _, b := range d.blocks {
-			switch b := b.(type) {
-			case Step:
-				z += len(b.Choices)
-			case Note:
-				z += len(b.Choices)
-			case Ask:
-				z += len(b.Choices)
-				if !hasView(b.Choices) {
-					z++
-				}
-			default: // no buttons
+			shown, _ := choicesOf(b)
+			z += len(shown)
+			if _, ask := b.(Ask); ask && !hasView(shown) {
+				z++
 			}
 		}
 		return z > n
@@ -38,15 +31,12 @@ func (d *draft) fewerChoices(n int) {
 		}
 	}
 	for i := 0; i < len(d.blocks) && over(); i++ {
-		switch b := d.blocks[i].(type) {
-		case Step:
-			d.lost, b.Choices = d.lost+len(b.Choices), nil
-			d.blocks[i] = b
-		case Note:
-			d.lost, b.Choices = d.lost+len(b.Choices), nil
-			d.blocks[i] = b
-		default: // cards were thinned above; the others have none
+		if _, ask := d.blocks[i].(Ask); ask { // thinned above
+			continue
 		}
+		shown, _ := choicesOf(d.blocks[i])
+		d.lost += len(shown)
+		d.blocks[i] = withChoices(d.blocks[i], nil, nil)
 	}
 }
 
@@ -63,22 +53,21 @@ func fewerOnCard(a Ask) Ask {
 		}
 		return 2
 	}
-	order := make([]int, len(a.Choices))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return weight(a.Choices[i]) - weight(a.Choices[j]) })
-	moved := map[int]bool{}
-	for _, i := range order[min(len(order), cardChoices):] {
-		moved[i] = a.Choices[i].Choice != chat.ViewDetail
+	stays := map[int]bool{}
+	for w := range 4 {
+		for i, c := range a.Choices {
+			if weight(c) == w && (len(stays) < cardChoices || c.Choice == chat.ViewDetail) {
+				stays[i] = true
+			}
+		}
 	}
 	var kept []Choice
 	more := slices.Clone(a.More)
 	for i, c := range a.Choices {
-		if moved[i] {
-			more = append(more, c)
-		} else {
+		if stays[i] {
 			kept = append(kept, c)
+		} else {
+			more = append(more, c)
 		}
 	}
 	a.Choices, a.More = kept, more
@@ -104,20 +93,17 @@ func (d *draft) fewerBlocks(n int) {
 
 // keepSteps folds all but k steps into one note: finished ones before those that run or wait, the oldest first.
 func (d *draft) keepSteps(k int) {
-	var order []int
-	for _, live := range []bool{false, true} {
-		for i, b := range d.blocks {
-			if s, ok := b.(Step); ok && live == isLive(s.State) {
-				order = append(order, i)
-			}
-		}
-	}
-	if len(order) <= k {
+	over := d.steps() - k
+	if over <= 0 {
 		return
 	}
 	fold := map[int]bool{}
-	for _, i := range order[:len(order)-k] {
-		fold[i] = true
+	for _, live := range []bool{false, true} {
+		for i, b := range d.blocks {
+			if s, ok := b.(Step); ok && live == isLive(s.State) && len(fold) < over {
+				fold[i] = true
+			}
+		}
 	}
 	first := len(d.folded) == 0
 	var kept []Block
@@ -143,10 +129,7 @@ func (d *draft) keepSteps(k int) {
 			d.kept = append(d.kept[:len(d.kept):len(d.kept)], c)
 		}
 	}
-	if n := d.limits.Label; n > 0 {
-		d.kept = shortLabels(d.kept, n)
-	}
-	d.blocks = kept
+	d.blocks, d.kept = kept, shortLabels(d.kept, d.limits.Label)
 }
 
 func isLive(s StepState) bool {
@@ -170,7 +153,7 @@ func (d *draft) merge() {
 			texts = append(texts, s)
 			whole.Cut = whole.Cut || b.Cut
 		case Code:
-			texts = append(texts, FenceAs(b.Language, b.Source))
+			texts = append(texts, fence(b.Language, b.Source))
 		case Note:
 			if len(note.Line) > 0 && len(b.Line) > 0 {
 				note.Line = append(note.Line, Plain(" · "))
@@ -194,30 +177,32 @@ func (d *draft) merge() {
 	}
 }
 
-// capStep cuts the parts of a step.
-func capStep(s Step, c caps) Step {
-	s.Title, s.Server, s.Detail = shortened(s.Title, c.all), shortened(s.Server, c.all), cutLine(s.Detail, c.details)
-	return s
-}
-
 // capAsk cuts the parts of a card, and gives it View details if it did. The first card's warning is worth more
 // than the rest.
 func capAsk(from Ask, c caps, place int, m *memo) Ask {
-	a := from
-	a.Header, a.Run, a.Question = shortened(a.Header, c.all), shortened(a.Run, c.all), shortened(a.Question, c.all)
-	a.Server.Description, a.Describes = shortened(a.Server.Description, c.server), shortened(a.Describes, c.server)
-	a.Model, a.Impact = shortened(a.Model, c.texts), shortened(a.Impact, c.texts)
-	a.Facts, a.Because, a.Footer = cutFacts(a.Facts, c.all), cutLine(a.Because, c.all), cutLine(a.Footer, c.all)
-	a.Args = m.cutArgs(place, a.Args, c.args)
+	a, warning, review := from, c.all, c.all
 	if place == 0 {
-		a.Warning, a.Review = shortened(a.Warning, max(200, c.all)), shortened(a.Review, max(80, c.all))
-	} else {
-		a.Warning, a.Review = shortened(a.Warning, c.all), shortened(a.Review, c.all)
+		warning, review = max(200, c.all), max(80, c.all)
 	}
+	cut := false
+	for _, part := range []struct {
+		text *string
+		cap  int
+	}{
+		{&a.Header, c.all}, {&a.Run, c.all}, {&a.Question, c.all}, {&a.Warning, warning}, {&a.Review, review},
+		{&a.Server.Description, c.server}, {&a.Describes, c.server}, {&a.Model, c.texts}, {&a.Impact, c.texts},
+	} {
+		whole := *part.text
+		*part.text = shortened(whole, part.cap)
+		cut = cut || *part.text != whole
+	}
+	a.Facts, a.Because, a.Footer = cutFacts(a.Facts, c.all), cutLine(a.Because, c.all), cutLine(a.Footer, c.all)
+	a.Args = remembered(m.args, [2]int{place, c.args}, func() Args { return cutArgs(from.Args, c.args) })
 	if c.all < 2*minCut {
-		a = joinWords(from, a)
+		a, cut = joinWords(from, a, cut)
 	}
-	if sameAsk(from, a) {
+	if !cut && a.Args.JSON == from.Args.JSON && slices.Equal(a.Args.Rows, from.Args.Rows) && slices.Equal(a.Facts, from.Facts) &&
+		slices.Equal(a.Because, from.Because) && slices.Equal(a.Footer, from.Footer) {
 		return from
 	}
 	if !hasView(a.Choices) { // behind ⋯ it would be too far away
@@ -227,15 +212,9 @@ func capAsk(from Ask, c caps, place int, m *memo) Ask {
 	return a
 }
 
-func sameAsk(a, b Ask) bool {
-	return a.Header == b.Header && a.Run == b.Run && a.Server == b.Server && a.Question == b.Question && a.Describes == b.Describes &&
-		a.Impact == b.Impact && a.Model == b.Model && a.Warning == b.Warning && a.Review == b.Review && a.Args.JSON == b.Args.JSON &&
-		slices.Equal(a.Args.Rows, b.Args.Rows) && slices.Equal(a.Facts, b.Facts) && slices.Equal(a.Because, b.Because) && slices.Equal(a.Footer, b.Footer)
-}
-
 // joinWords counts in Describes what all descriptions of a card hold, and drops the others: four parts of
 // such words say no more than one.
-func joinWords(from, a Ask) Ask {
+func joinWords(from, a Ask, cut bool) (Ask, bool) {
 	n, parts := 0, 0
 	for _, s := range []string{from.Server.Description, from.Describes, from.Impact, from.Model} {
 		if s != "" {
@@ -243,8 +222,9 @@ func joinWords(from, a Ask) Ask {
 			parts++
 		}
 	}
-	if parts > 1 {
-		a.Server.Description, a.Describes, a.Impact, a.Model = "", text.MoreCharacters(n), "", ""
+	if parts < 2 {
+		return a, cut
 	}
-	return a
+	a.Server.Description, a.Describes, a.Impact, a.Model = "", text.MoreCharacters(n), "", ""
+	return a, true
 }

@@ -2,9 +2,9 @@ package render
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/text"
 )
@@ -108,7 +108,7 @@ const maxLookalikes = 5
 // of paths.
 func Lookalikes(args json.RawMessage) (say []string) {
 	warn := func(s string) {
-		if s != "" && len(say) < maxLookalikes && !contains(say, s) {
+		if s != "" && len(say) < maxLookalikes && !slices.Contains(say, s) {
 			say = append(say, s)
 		}
 	}
@@ -129,7 +129,7 @@ func Lookalikes(args json.RawMessage) (say []string) {
 			labels := strings.Split(part, ".")
 			tld := labels[len(labels)-1]
 			switch {
-			case contains(hosts, strings.ToLower(part)): // of an address
+			case slices.Contains(hosts, strings.ToLower(part)): // of an address
 			case before != '/' && before != '\\' && len(labels) > 1 && len(tld) > 1 && isASCII(tld) && !strings.ContainsAny(tld, "0123456789"):
 				warn(HostWarning(part))
 			case part != word:
@@ -152,11 +152,11 @@ func nameWarning(name string) string {
 		for _, r := range part {
 			s := scriptOf(r)
 			like = like || s == "Cyrillic" || strings.ContainsRune(likeLatin, r)
-			if !contains(scripts, s) {
+			if !slices.Contains(scripts, s) {
 				scripts = append(scripts, s)
 			}
 		}
-		if like && contains(scripts, "Latin") && !goTogether(scripts) {
+		if like && slices.Contains(scripts, "Latin") && !goTogether(scripts) {
 			shown, _ := text.Visible(name)
 			return "Careful: the name " + shown + " mixes " + text.AllOf(scripts) + " letters."
 		}
@@ -180,7 +180,7 @@ func labelWarning(label, tld string) string {
 		if oddLatin(r) {
 			return "contains letters that look like Latin ones (" + string(r) + ")"
 		}
-		if s := scriptOf(r); !contains(scripts, s) {
+		if s := scriptOf(r); !slices.Contains(scripts, s) {
 			scripts = append(scripts, s)
 		}
 	}
@@ -198,27 +198,17 @@ const likeLatin = "асеорхуіјѕԁһԛԝѵӏк" + "ανορικυω" + "�
 
 // looksLatin reports whether every letter of a label without Latin letters passes for a Latin one.
 func looksLatin(label string) bool {
-	n := 0
-	for _, r := range label {
+	return !isASCII(label) && !strings.ContainsFunc(label, func(r rune) bool {
 		if r <= unicode.MaxASCII {
-			if isASCIILetter(byte(r)) {
-				return false
-			}
-			continue
+			return isASCIILetter(byte(r))
 		}
-		if !strings.ContainsRune(likeLatin, r) {
-			return false
-		}
-		n++
-	}
-	return n > 0
+		return !strings.ContainsRune(likeLatin, r)
+	})
 }
 
 // oddLatin are Latin and letter-like characters that ordinary words do not use and that pass for ASCII letters.
 func oddLatin(r rune) bool {
 	switch {
-	case r == 'ı', r == 'ȷ', r == 'ſ', r == 'ꞌ', r == 'ĸ':
-		return true
 	case r >= 0x0250 && r <= 0x02AF, r >= 0x1D00 && r <= 0x1DBF: // phonetic
 		return unicode.Is(unicode.Latin, r)
 	case r >= 0x2100 && r <= 0x214F, r >= 0xFF01 && r <= 0xFF5E, r >= 0x1D400 && r <= 0x1D7FF, r >= 0x2460 && r <= 0x24FF:
@@ -226,7 +216,7 @@ func oddLatin(r rune) bool {
 	case r >= 0x01C0 && r <= 0x01C3: // clicks
 		return true
 	}
-	return false
+	return strings.ContainsRune("ıȷſꞌĸ", r)
 }
 
 func scriptOf(r rune) string {
@@ -253,20 +243,7 @@ func goTogether(scripts []string) bool {
 	for _, together := range [][]string{
 		{"Latin", "Han", "Hiragana", "Katakana", "Common"}, {"Latin", "Han", "Hangul"}, {"Latin", "Han", "Bopomofo"},
 	} {
-		all := true
-		for _, s := range scripts {
-			all = all && contains(together, s)
-		}
-		if all {
-			return true
-		}
-	}
-	return false
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
+		if !slices.ContainsFunc(scripts, func(s string) bool { return !slices.Contains(together, s) }) {
 			return true
 		}
 	}
@@ -274,12 +251,7 @@ func contains(list []string, s string) bool {
 }
 
 func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 // punycode decodes a label without its "xn--" (RFC 3492).

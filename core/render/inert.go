@@ -58,7 +58,7 @@ func inertLine(s string, sure bool) (out string, left bool) {
 	sure = sure && !strings.ContainsAny(s, "|<") // in tables and around tags, backticks may mean something else
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
-		case c == '\\' && i+1 < len(s) && asciiPunct(s[i+1]):
+		case c == '\\' && i+1 < len(s) && isPunct(s[i+1]):
 			b.WriteString(s[i : i+2])
 			i += 2
 		case c == '`':
@@ -69,14 +69,14 @@ func inertLine(s string, sure bool) (out string, left bool) {
 		case c == '!' && strings.HasPrefix(s[i:], "!["):
 			if label, dest, n := link(s[i+1:]); n > 0 {
 				b.WriteString(inertLabel(label))
-				b.WriteString(" (image: " + inertLabel(place(dest)) + ")")
+				b.WriteString(" (image: " + inertLabel(hostOrWhole(dest)) + ")")
 				i += 1 + n
 				continue
 			}
 			b.WriteString(`!\[`)
 			i += 2
 		case c == '[':
-			if task(s, i) {
+			if isTaskBox(s, i) {
 				b.WriteString(s[i : i+3])
 				i += 3
 				continue
@@ -87,7 +87,7 @@ func inertLine(s string, sure bool) (out string, left bool) {
 				i++
 				continue
 			}
-			b.WriteString(honest(label, dest))
+			b.WriteString(honestLink(label, dest))
 			i += n
 		default:
 			b.WriteByte(c)
@@ -95,12 +95,6 @@ func inertLine(s string, sure bool) (out string, left bool) {
 		}
 	}
 	return b.String(), left
-}
-
-// asciiPunct reports whether a backslash before c escapes it. Unicode's idea of punctuation is another: a
-// backtick is a symbol there.
-func asciiPunct(c byte) bool {
-	return c > ' ' && c < 0x7F && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z')
 }
 
 // codeSpan is the length of the code span that s begins with, or of its run of backticks if that opens none.
@@ -124,8 +118,8 @@ func codeSpan(s string, sure bool) int {
 	return n
 }
 
-// task reports whether "[ ]" or "[x]" of a task list stands at i.
-func task(s string, i int) bool {
+// isTaskBox reports whether "[ ]" or "[x]" of a task list stands at i.
+func isTaskBox(s string, i int) bool {
 	if len(s) < i+4 || s[i+2] != ']' || s[i+3] != ' ' || !strings.ContainsRune(" xX", rune(s[i+1])) {
 		return false
 	}
@@ -156,8 +150,8 @@ func link(s string) (label, dest string, n int) {
 	return label, dest, 3 + end + stop + 1
 }
 
-// honest is a link whose text says where it goes.
-func honest(label, dest string) string {
+// honestLink is a link whose text says where it goes.
+func honestLink(label, dest string) string {
 	lower := strings.ToLower(dest)
 	web := strings.HasPrefix(lower, "https://") || strings.HasPrefix(lower, "http://")
 	switch {
@@ -166,15 +160,15 @@ func honest(label, dest string) string {
 	case strings.TrimSpace(label) == dest:
 		return "[" + label + "](" + dest + ")"
 	}
-	where := place(dest)
+	where := hostOrWhole(dest)
 	if web && where == "" {
 		return inertLabel(label) + " (" + inertLabel(dest) + ")"
 	}
 	return "[" + inertLabel(label) + " (" + inertLabel(where) + ")](" + dest + ")"
 }
 
-// place is what a person should know of a destination: its host, or the whole where it has none.
-func place(dest string) string {
+// hostOrWhole is what a person should know of a destination: its host, or the whole where it has none.
+func hostOrWhole(dest string) string {
 	if hosts := Hosts(dest); len(hosts) > 0 {
 		return hosts[0]
 	}

@@ -1,47 +1,36 @@
 package render
 
 import (
+	"html"
+	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/nodhq/nod/core/text"
 )
 
-// Fence puts s into a code fence that nothing in s can close: one backtick longer than the longest run in it.
-func Fence(s string) string { return FenceAs("", s) }
-
-// FenceAs is [Fence] with a language for highlighting. Of the language only letters, digits, "+", "#" and "-" count.
-func FenceAs(language, s string) string {
-	longest, run := 2, 0
-	for i := range len(s) {
-		if s[i] != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
+// fence puts s into a code fence that nothing in s can close: one backtick longer than the longest run in it. Of the language only
+// letters, digits, "+", "#" and "-" count.
+func fence(language, s string) string {
+	longest := 2
+	for _, run := range backticks.FindAllString(s, -1) {
+		longest = max(longest, len(run))
 	}
 	f := strings.Repeat("`", longest+1)
 	return f + word(language) + "\n" + s + "\n" + f
 }
 
+var backticks = regexp.MustCompile("`+")
+
 // Fence3 is for surfaces whose only fence is three backticks (Discord): runs of three and more in s are shown
 // as \u{60}, the form of [Visible].
 func Fence3(language, s string) string {
-	var b strings.Builder
-	for len(s) > 0 {
-		i := strings.Index(s, "```")
-		if i < 0 {
-			break
+	s = backticks.ReplaceAllStringFunc(s, func(run string) string {
+		if len(run) < 3 {
+			return run
 		}
-		n := i
-		for n < len(s) && s[n] == '`' {
-			n++
-		}
-		b.WriteString(s[:i])
-		b.WriteString(strings.Repeat(`\u{60}`, n-i))
-		s = s[n:]
-	}
-	b.WriteString(s)
-	s = b.String()
+		return strings.Repeat(`\u{60}`, len(run))
+	})
 	if strings.HasSuffix(s, "`") { // it would join the fence on surfaces that trim the last line
 		s += " "
 	}
@@ -92,4 +81,36 @@ func EscapePlain(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// Unescape is a piece of Markdown text with its backslashes and entities resolved, as CommonMark has them. An entity can name a hidden
+// character, so the result is made visible again. https://spec.commonmark.org/0.31.2/#backslash-escapes
+func Unescape(s string) string {
+	if !strings.ContainsAny(s, `\&`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && i+1 < len(s) && isPunct(s[i+1]):
+			i++
+			b.WriteByte(s[i])
+		case c == '&':
+			end := strings.IndexByte(s[i:min(len(s), i+33)], ';')
+			if end < 0 {
+				b.WriteByte(c)
+				continue
+			}
+			b.WriteString(html.UnescapeString(s[i : i+end+1]))
+			i += end
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return text.Prose(b.String())
+}
+
+// isPunct reports whether a backslash before c escapes it. Unicode's idea of punctuation is another: a backtick is a symbol there.
+func isPunct(c byte) bool {
+	return c >= '!' && c <= '/' || c >= ':' && c <= '@' || c >= '[' && c <= '`' || c >= '{' && c <= '~'
 }

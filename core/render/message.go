@@ -3,12 +3,12 @@
 //
 // Start at [Message] in this file, then read [Fit]. A new shape of a message goes into this file, of the settings
 // into panel.go, of details into details.go; how a call's arguments are drawn is args.go, which values in them are
-// secrets secret.go; what a surface needs to draw a stranger's Markdown safely is markdown.go, inert.go and unescape.go,
+// secrets secret.go; what a surface needs to draw a stranger's Markdown safely is markdown.go and inert.go,
 // and to warn of a link host.go. A sentence or a label goes into core/text.
 //
 // Its words. A [Message] is a list of blocks. A [Line] is one line of spans. A [Choice] is a button. [Fit]
 // brings a message within a platform's [Limits]; [Measure] counts it; [PlainText] says it without any markup.
-// [ArgsOf] draws a call's arguments where a card is made, once, and not in each surface. [Fence], [InertMarkdown] and
+// [ArgsOf] draws a call's arguments where a card is made, once, and not in each surface. [Fence3], [InertMarkdown] and
 // [HostWarning] are for whoever draws.
 //
 // Invariants. Fit is total: it degrades, never fails and never hides; what does not fit is said, with its
@@ -17,10 +17,12 @@
 package render
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
 )
 
 // State is how the whole turn stands: the accent colour on platforms that have one.
@@ -79,47 +81,17 @@ const (
 	StepUnknown   StepState = "unknown"   // nobody knows whether it happened
 )
 
-// Mark is the symbol of a step's state. An unknown state is drawn as one that nobody knows.
-func Mark(s StepState) string {
-	switch s {
-	case StepPending:
-		return "·"
-	case StepWaiting:
-		return "⚠️"
-	case StepRunning:
-		return "⟳"
-	case StepDone:
-		return "✓"
-	case StepFailed, StepDenied, StepCancelled:
-		return "✕"
-	case StepExpired:
-		return "⌛"
-	}
-	return "❓"
+// marks are the symbol of each state, and its meaning.
+var marks = map[StepState][2]string{
+	StepPending: {"·", "not started"}, StepWaiting: {"⚠️", "waits for an answer"}, StepRunning: {"⟳", "running"}, StepDone: {"✓", "done"},
+	StepFailed: {"✕", "failed"}, StepDenied: {"✕", "denied"}, StepCancelled: {"✕", "cancelled"}, StepExpired: {"⌛", "expired"},
 }
 
+// Mark is the symbol of a step's state. An unknown state is drawn as one that nobody knows.
+func Mark(s StepState) string { return cmp.Or(marks[s][0], "❓") }
+
 // MarkWord is what a mark means, for screen readers: colour and shape never carry meaning alone.
-func MarkWord(s StepState) string {
-	switch s {
-	case StepPending:
-		return "not started"
-	case StepWaiting:
-		return "waits for an answer"
-	case StepRunning:
-		return "running"
-	case StepDone:
-		return "done"
-	case StepFailed:
-		return "failed"
-	case StepDenied:
-		return "denied"
-	case StepCancelled:
-		return "cancelled"
-	case StepExpired:
-		return "expired"
-	}
-	return "outcome unknown"
-}
+func MarkWord(s StepState) string { return cmp.Or(marks[s][1], "outcome unknown") }
 
 // Step is one tool call's line: the same shape whether it asked or not.
 type Step struct {
@@ -216,6 +188,22 @@ type Choice struct {
 	Toggle Toggle
 }
 
+// NewChoice is a choice as its line of the table says. What the card says further is the caller's to add.
+func NewChoice(c chat.Choice, token string) Choice {
+	k, _ := text.KindOf(c)
+	out := Choice{Choice: c, Token: token, Label: k.Label}
+	if k.Refuses && c != chat.DenyReason { // that one stands behind ⋯, where nothing stands out
+		out.Style = Danger
+	}
+	return out
+}
+
+// StandsOut reports whether a button is drawn as dangerous: only where it refuses. Allow is never the button that stands out.
+func StandsOut(c Choice) bool {
+	k, _ := text.KindOf(c.Choice)
+	return c.Style == Danger && k.Refuses
+}
+
 // Toggle is how a checkbox stands. Zero: the choice is none.
 type Toggle uint8
 
@@ -236,22 +224,45 @@ type Note struct {
 func (m Message) Find(choice chat.Choice, token string) (c Choice, ok bool) {
 	all := slices.Clone(m.Choices)
 	for _, b := range m.Blocks {
-		switch b := b.(type) {
-		case Ask:
-			all = append(append(all, b.Choices...), b.More...)
-		case Note:
-			all = append(all, b.Choices...)
-		case Step:
-			all = append(all, b.Choices...)
-		default: // nothing to be chosen
-		}
+		shown, behind := choicesOf(b)
+		all = append(append(all, shown...), behind...)
 	}
-	for _, c := range all {
-		if c.Choice == choice && c.Token == token {
-			return c, true
-		}
+	i := slices.IndexFunc(all, func(c Choice) bool { return c.Choice == choice && c.Token == token })
+	if i < 0 {
+		return c, false
 	}
-	return Choice{}, false
+	return all[i], true
+}
+
+// choicesOf are the buttons of a block, and of an ask those behind ⋯.
+func choicesOf(b Block) (shown, behind []Choice) {
+	switch b := b.(type) {
+	case Step:
+		return b.Choices, nil
+	case Note:
+		return b.Choices, nil
+	case Ask:
+		return b.Choices, b.More
+	default: // nothing to be chosen
+		return nil, nil
+	}
+}
+
+// withChoices is a block with other buttons.
+func withChoices(b Block, shown, behind []Choice) Block {
+	switch b := b.(type) {
+	case Step:
+		b.Choices = shown
+		return b
+	case Note:
+		b.Choices = shown
+		return b
+	case Ask:
+		b.Choices, b.More = shown, behind
+		return b
+	default:
+		return b
+	}
 }
 
 func (Text) isBlock() {}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nodhq/nod/core/chat"
@@ -22,7 +23,8 @@ func PlainText(m Message) string {
 		case Code:
 			p.line(text.Prose(b.Source))
 		case Step:
-			p.step(b)
+			p.line(Mark(b.State)+" "+text.OneLine(b.Title), text.OneLine(b.Server), MarkWord(b.State), PlainLine(b.Detail))
+			p.choices(b.Choices)
 		case Ask:
 			p.ask(b)
 		case Note:
@@ -38,39 +40,23 @@ func PlainText(m Message) string {
 func PlainLine(l Line) string {
 	var b strings.Builder
 	for _, s := range l {
-		switch s := s.(type) {
-		case Plain:
-			b.WriteString(text.ProseLine(string(s)))
-		case Strong:
-			b.WriteString(text.ProseLine(string(s)))
-		case Person:
-			b.WriteString(text.ProseLine(personName(s)))
-		case Time:
-			b.WriteString(text.Clock(s.At))
+		if t, ok := s.(Time); ok {
+			b.WriteString(text.Clock(t.At))
+			continue
 		}
+		b.WriteString(text.ProseLine(spanText(s)))
 	}
 	return b.String()
 }
 
 type plain struct{ b strings.Builder }
 
+// line writes the parts that are not empty.
 func (p *plain) line(parts ...string) {
-	var say []string
-	for _, s := range parts {
-		if s != "" {
-			say = append(say, s)
-		}
+	said := slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	if len(said) > 0 {
+		p.b.WriteString(strings.Join(said, " · ") + "\n")
 	}
-	if say != nil {
-		p.b.WriteString(strings.Join(say, " · "))
-		p.b.WriteByte('\n')
-	}
-}
-
-func (p *plain) step(s Step) {
-	title := Mark(s.State) + " " + text.OneLine(s.Title)
-	p.line(title, text.OneLine(s.Server), MarkWord(s.State), PlainLine(s.Detail))
-	p.choices(s.Choices)
 }
 
 func (p *plain) ask(a Ask) {
@@ -81,11 +67,10 @@ func (p *plain) ask(a Ask) {
 		facts = append(facts, strings.TrimSpace(text.Prose(f.Symbol)+" "+text.OneLine(f.Label)))
 	}
 	p.line(facts...)
-	if len(a.Args.Rows) > 0 {
-		for _, r := range a.Args.Rows {
-			p.line("    " + text.OneLine(r.Name) + ": " + text.OneLine(r.Value))
-		}
-	} else if a.Args.JSON != "" {
+	for _, r := range a.Args.Rows {
+		p.line("    " + text.OneLine(r.Name) + ": " + text.OneLine(r.Value))
+	}
+	if len(a.Args.Rows) == 0 && a.Args.JSON != "" {
 		out, _ := text.Visible(a.Args.JSON)
 		p.line("    " + strings.ReplaceAll(out, "\n", "\n    "))
 	}
@@ -116,10 +101,7 @@ func (p *plain) choices(cs []Choice) {
 	for _, c := range cs {
 		say = append(say, "["+text.OneLine(c.Label)+"]")
 	}
-	if say != nil {
-		p.b.WriteString(strings.Join(say, " "))
-		p.b.WriteByte('\n')
-	}
+	p.line(strings.Join(say, " "))
 }
 
 // Question is the message's open question, for a notification: what is asked and by which buttons it can be

@@ -6,28 +6,19 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/nodhq/nod/core/text"
 )
 
-// secretWords are the parts of a member's name that say that its value is a secret.
-var secretWords = map[string]bool{
-	"password": true, "passwords": true, "passwd": true, "passphrase": true, "pwd": true, "secret": true, "secrets": true,
-	"token": true, "authorization": true, "cookie": true, "cookies": true, "credential": true, "credentials": true,
-	"apikey": true, "privatekey": true, "secretkey": true, "accesskey": true, "accesstoken": true, "authtoken": true,
-}
-
-// secretPairs are two parts that say so together.
-var secretPairs = map[string]bool{"api key": true, "private key": true, "access key": true, "secret key": true, "auth key": true, "signing key": true}
-
-// secretTails are last parts that say so of a value with a digit in it: the words mean other things, too.
-var secretTails = map[string]bool{"pass": true, "pin": true, "otp": true, "tokens": true, "auth": true, "jwt": true}
-
-// plainTails are last parts that say that the value is about a secret and is none.
-var plainTails = map[string]bool{
-	"count": true, "counts": true, "limit": true, "max": true, "min": true, "budget": true, "usage": true, "type": true, "name": true,
-	"length": true, "size": true, "url": true, "uri": true, "endpoint": true, "policy": true, "enabled": true, "required": true,
-	"expires": true, "expiry": true, "ttl": true, "path": true, "file": true,
-}
+// The parts of a member's name that tell whether its value is a secret.
+var (
+	secretWords = text.WordSet("password passwords passwd passphrase pwd secret secrets token authorization cookie cookies credential credentials " +
+		"apikey privatekey secretkey accesskey accesstoken authtoken")
+	secretBeforeKey = text.WordSet("api private access secret auth signing") // they say so before "key"
+	secretTails     = text.WordSet("pass pin otp tokens auth jwt")           // last, of a value with a digit in it: the words mean other things, too
+	plainTails      = text.WordSet("count counts limit max min budget usage type name length size url uri endpoint policy enabled required " +
+		"expires expiry ttl path file") // last, they say that the value is about a secret and is none
+)
 
 // wordShape is a value without room for a command: no spaces, quotes, slashes, nor anything that a shell reads. Only such a value is
 // masked for its name's sake.
@@ -35,15 +26,15 @@ var wordShape = regexp.MustCompile(`^[A-Za-z0-9]` + wordRest + `*$`)
 
 const wordRest = `[A-Za-z0-9_.+=~:@^,!#%-]`
 
-// named reports whether a member's name says that this value of it is a secret. "api_key", "apiKey" and "X-API-Key" say it,
+// namesSecret reports whether a member's name says that this value of it is a secret. "api_key", "apiKey" and "X-API-Key" say it,
 // "max_tokens" and "token_count" do not.
-func named(name, value string) bool {
-	parts := words(name)
+func namesSecret(name, value string) bool {
+	parts := text.NameWords(name)
 	if len(parts) == 0 || plainTails[parts[len(parts)-1]] {
 		return false
 	}
 	for i, p := range parts {
-		if secretWords[p] || i > 0 && secretPairs[parts[i-1]+" "+p] {
+		if secretWords[p] || i > 0 && p == "key" && secretBeforeKey[parts[i-1]] {
 			return wordShape.MatchString(value)
 		}
 	}
@@ -53,24 +44,6 @@ func named(name, value string) bool {
 	}
 	number := strings.Trim(value, "0123456789") == ""
 	return strings.ContainsAny(value, "0123456789") && !(number && tail == "tokens")
-}
-
-// words splits a name at everything that is no letter or digit and where lower case meets upper case, and
-// lowers it. A run of capitals is one word.
-func words(name string) []string {
-	var b strings.Builder
-	rs := []rune(name)
-	for i, r := range rs {
-		upper := i > 0 && unicode.IsUpper(r)
-		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			r = ' '
-		case upper && unicode.IsLower(rs[i-1]), upper && unicode.IsUpper(rs[i-1]) && i+1 < len(rs) && unicode.IsLower(rs[i+1]):
-			b.WriteByte(' ')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return strings.Fields(b.String())
 }
 
 // span is a part of a text.
@@ -149,7 +122,7 @@ func isNamed(text string, groups []string, at span) bool {
 	if sure := strings.Contains(groups[2], "="); !sure && !strings.ContainsAny(value, "0123456789") { // or it is a sentence
 		return false
 	}
-	return len(value) >= 4 && named(groups[1], value) && ends(text, groups, at)
+	return len(value) >= 4 && namesSecret(groups[1], value) && ends(text, groups, at)
 }
 
 // isKey: lines of base64 as keys are written: of one length but for the last, and what they hold is a key, or long.

@@ -1,6 +1,9 @@
 package render
 
-import "unicode/utf8"
+import (
+	"cmp"
+	"unicode/utf8"
+)
 
 // Size is what [Limits] limit, measured.
 type Size struct {
@@ -14,9 +17,6 @@ type Size struct {
 	Choices int // buttons outside ⋯
 }
 
-// timeChars is what a [Time] counts: "2026-10-09 14:02 UTC".
-const timeChars = 20
-
 // Measure counts a message. Chars and Bytes are the sum of what a surface draws without being asked:
 //
 //   - Text.Markdown; Code.Language and Source;
@@ -29,26 +29,29 @@ const timeChars = 20
 // Not counted: labels and hints of buttons (platforms limit these by themselves, see Limits.Label), identifiers,
 // Ask.Tool and Server.Name (Header and Run already say them), marks and everything else that an adapter adds.
 func Measure(m Message) Size {
-	var z Size
-	z.choices(m.Choices)
-	z.Blocks = len(m.Blocks)
+	z := Size{Blocks: len(m.Blocks)}
+	z.choices(m.Choices, nil)
 	for _, b := range m.Blocks {
+		z.choices(choicesOf(b))
 		switch b := b.(type) {
 		case Text:
-			z.text(b.Markdown)
+			z.Text = max(z.Text, z.add(extentOf(b.Markdown)))
 		case Code:
-			z.text(b.Source)
-			z.add(b.Language)
+			z.Text = max(z.Text, z.add(extentOf(b.Source)))
+			z.add(extentOf(b.Language))
 		case Step:
-			z.add(b.Title)
-			z.add(b.Server)
-			z.line(b.Detail)
-			z.choices(b.Choices)
+			z.add(extentOf(b.Title, b.Server))
+			z.add(lineExtent(b.Detail))
 		case Note:
-			z.line(b.Line)
-			z.choices(b.Choices)
+			z.add(lineExtent(b.Line))
 		case Ask:
-			z.ask(b)
+			z.Asks++
+			z.add(extentOf(b.Header, b.Run, b.Server.Description, b.Question, b.Describes, b.Impact, b.Model, b.Warning, b.Review, b.Args.Say()))
+			z.add(factsExtent(b.Facts))
+			z.add(lineExtent(b.Because))
+			z.add(lineExtent(b.Footer))
+			rows, whole := rowsExtent(b.Args.Rows), extentOf(b.Args.JSON)
+			z.Args = max(z.Args, z.add(extent{max(rows.chars, whole.chars), max(rows.bytes, whole.bytes)}))
 		}
 	}
 	return z
@@ -56,93 +59,82 @@ func Measure(m Message) Size {
 
 // Within reports whether a message keeps every limit.
 func Within(m Message, l Limits) bool {
-	z := Measure(m)
-	return under(z.Chars, l.Chars) && under(z.Bytes, l.Bytes) && under(z.Blocks, l.Blocks) && under(z.Text, l.Text) &&
-		under(z.Args, l.Args) && under(z.Label, l.Label) && under(z.Asks, l.Asks) && under(z.Choices, l.Choices)
+	z, l := Measure(m), l.finite()
+	return z.Chars <= l.Chars && z.Bytes <= l.Bytes && z.Blocks <= l.Blocks && z.Text <= l.Text &&
+		z.Args <= l.Args && z.Label <= l.Label && z.Asks <= l.Asks && z.Choices <= l.Choices
 }
 
-func under(n, limit int) bool { return limit <= 0 || n <= limit }
-
-func (z *Size) add(s string) int {
-	n := utf8.RuneCountInString(s)
-	z.Chars += n
-	z.Bytes += len(s)
-	return n
+// finite is the limits with a number that nothing reaches for none.
+func (l Limits) finite() Limits {
+	for _, n := range []*int{&l.Chars, &l.Bytes, &l.Blocks, &l.Text, &l.Args, &l.Label, &l.Asks, &l.Choices} {
+		if *n <= 0 {
+			*n = 1 << 30
+		}
+	}
+	return l
 }
 
-func (z *Size) text(s string) { z.Text = max(z.Text, z.add(s)) }
-
-func (z *Size) line(l Line) {
-	c, b := lineSize(l)
-	z.Chars += c
-	z.Bytes += b
+// add counts a part, and returns its characters.
+func (z *Size) add(x extent) int {
+	z.Chars += x.chars
+	z.Bytes += x.bytes
+	return x.chars
 }
 
-func (z *Size) choices(cs []Choice) {
-	z.Choices += len(cs)
-	z.labels(cs)
-}
-
-func (z *Size) labels(cs []Choice) {
-	for _, c := range cs {
-		z.Label = max(z.Label, utf8.RuneCountInString(c.Label))
+func (z *Size) choices(shown, behind []Choice) {
+	z.Choices += len(shown)
+	for _, cs := range [][]Choice{shown, behind} {
+		for _, c := range cs {
+			z.Label = max(z.Label, utf8.RuneCountInString(c.Label))
+		}
 	}
 }
 
-func (z *Size) ask(a Ask) {
-	z.Asks++
-	for _, s := range []string{a.Header, a.Run, a.Server.Description, a.Question, a.Describes, a.Impact, a.Model, a.Warning, a.Review, a.Args.Say()} {
-		z.add(s)
+// extent is how long a text is.
+type extent struct{ chars, bytes int }
+
+func extentOf(texts ...string) (x extent) {
+	for _, s := range texts {
+		x.chars += utf8.RuneCountInString(s)
+		x.bytes += len(s)
 	}
-	for _, f := range a.Facts {
-		z.add(f.Symbol)
-		z.add(f.Label)
-	}
-	z.line(a.Because)
-	z.line(a.Footer)
-	c, b := rowsSize(a.Args.Rows)
-	c = max(c, utf8.RuneCountInString(a.Args.JSON))
-	z.Args = max(z.Args, c)
-	z.Chars += c
-	z.Bytes += max(b, len(a.Args.JSON))
-	z.choices(a.Choices)
-	z.labels(a.More)
+	return x
 }
 
-func rowsSize(rows []Row) (chars, bytes int) {
+func rowsExtent(rows []Row) (x extent) {
 	for _, r := range rows {
-		chars += utf8.RuneCountInString(r.Name) + utf8.RuneCountInString(r.Value)
-		bytes += len(r.Name) + len(r.Value)
+		x = x.plus(extentOf(r.Name, r.Value))
 	}
-	return chars, bytes
+	return x
 }
 
-func lineSize(l Line) (chars, bytes int) {
+func factsExtent(facts []Fact) (x extent) {
+	for _, f := range facts {
+		x = x.plus(extentOf(f.Symbol, f.Label))
+	}
+	return x
+}
+
+func lineExtent(l Line) (x extent) {
 	for _, s := range l {
-		c, b := spanSize(s)
-		chars, bytes = chars+c, bytes+b
+		x = x.plus(extentOf(spanText(s)))
 	}
-	return chars, bytes
+	return x
 }
 
-func spanSize(s Span) (chars, bytes int) {
+func (x extent) plus(y extent) extent { return extent{x.chars + y.chars, x.bytes + y.bytes} }
+
+// spanText is a span as it counts. A time counts as it is written out.
+func spanText(s Span) string {
 	switch s := s.(type) {
 	case Plain:
-		return utf8.RuneCountInString(string(s)), len(s)
+		return string(s)
 	case Strong:
-		return utf8.RuneCountInString(string(s)), len(s)
+		return string(s)
 	case Person:
-		n := personName(s)
-		return utf8.RuneCountInString(n), len(n)
+		return cmp.Or(s.Name, s.User.Key)
 	case Time:
-		return timeChars, timeChars
+		return "2026-10-09 14:02 UTC"
 	}
-	return 0, 0
-}
-
-func personName(p Person) string {
-	if p.Name != "" {
-		return p.Name
-	}
-	return p.User.Key
+	return ""
 }

@@ -1,15 +1,15 @@
 package text
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nodhq/nod/core/chat"
 )
 
-// This file and turn.go hold the sentences of messages, refusals and results. Words that the requirements quote are
-// exact; their number stands beside them.
+// This file has the sentences of what asks, and the answers to whoever clicks; turn.go those of the rest of a message, and of results.
+// Words that the requirements quote are exact; their number stands beside them. Names inside are untrusted.
 
 // Product is the name used where none is given.
 const Product = "nod"
@@ -67,45 +67,160 @@ const (
 	ChipAdmin     = "admin"
 )
 
-// AllowHeader is R69.
-func AllowHeader(server string) string { return "Allow tool call from " + server + "?" }
-
-// RunLine is R70.
-func RunLine(tool, server string) string { return "Run " + tool + " from " + server }
+func AllowHeader(server string) string   { return "Allow tool call from " + server + "?" } // R69
+func RunLine(tool, server string) string { return "Run " + tool + " from " + server }      // R70
 
 // Warning is R72. An empty product is [Product].
 func Warning(product string) string {
-	if product == "" {
-		product = Product
-	}
-	return "Malicious MCP Servers or conversation content could potentially trick " + product +
+	return "Malicious MCP Servers or conversation content could potentially trick " + cmp.Or(product, Product) +
 		" into attempting harmful actions through your installed tools."
 }
 
-// LabelApproveAll is the batch button that allows each of n calls once (R105).
-func LabelApproveAll(n int) string { return "Approve all (" + strconv.Itoa(n) + ")" }
-
-// LabelDenyAll is the batch button that denies each of n calls.
-func LabelDenyAll(n int) string { return "Deny all (" + strconv.Itoa(n) + ")" }
-
 // BatchHeader stands over several asks: "2 of 3 need approval".
 func BatchHeader(waiting, all int) string {
-	verb := " need approval"
-	if waiting == 1 {
-		verb = " needs approval"
-	}
-	return Number(waiting) + " of " + Number(all) + verb
+	return Number(waiting) + " of " + Number(all) + either(waiting == 1, " needs approval", " need approval")
 }
 
-// Refusals, privately to the person who clicked.
+// LabelApproveAll allows each of n calls once (R105).
+func LabelApproveAll(n int) string { return "Approve all (" + strconv.Itoa(n) + ")" }
+func LabelDenyAll(n int) string    { return "Deny all (" + strconv.Itoa(n) + ")" }
+
+// LabelAllowBelow allows a tool below a directory. One that is too long for a button stands whole in what has to be confirmed.
+func LabelAllowBelow(dir string) string {
+	return either(len([]rune(dir)) > 48, LabelAllowPath, "Only below "+dir+"…")
+}
+
+func LabelAllowUses(n int) string {
+	return "Allow this tool " + strconv.Itoa(n) + " times, this call included"
+}
+
+// R107's wider grants. Writes cover what reads as well (C6), a server all of its tools as they are.
+
+func LabelAllowReads(server string) string  { return "Allow reads from " + server }
+func LabelAllowWrites(server string) string { return "Allow reads and writes from " + server }
+func LabelAllowServer(server string) string { return "Allow all from " + server }
+
+// What a card says besides.
+const (
+	AgainOnCard  = "This would run it again: whether the interrupted run happened is not known."
+	NewOnCard    = "This tool is new: no admin has accepted it yet."
+	HiddenOnCard = "Part of this call is hidden. Whoever allows it looks at it first."
+	Unchecked    = "nod could not check the arguments against the tool's input schema: that would take too long."
+)
+
+func LateOnCard(failed bool) string {
+	return "The interrupted run has answered meanwhile: it " + either(failed, "failed.", "succeeded.")
+}
+
+func ChangedOnCard(parts []string) string {
+	return "This tool changed since it was last accepted or first seen: " + strings.Join(parts, ", ") + "."
+}
+
+func VotesLine(have, need int) string {
+	return strconv.Itoa(have) + " of " + strconv.Itoa(need) + " people allowed it"
+}
+
+// What a server wants while its tool runs.
+
+func WantHeader(server string) string       { return server + " asks for something before it goes on" }
+func WantSampleHeader(server string) string { return server + " wants to ask the model something" }
+
+// WantWarning is what nobody should give away. https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#security-considerations
+func WantWarning(server string) string {
+	return "The words below are " + server + "'s. Never give it passwords, keys or payment data in a form."
+}
+
+func WantURLSay(server string) string {
+	return server + " wants you to open this address. " + Product + " did not open it and does not know what is there. Look at where it leads before you go."
+}
+
+func WantSettled(action, name string) string {
+	switch action {
+	case "accept":
+		return "answered by " + name
+	case "decline":
+		return "declined by " + name
+	}
+	return "nobody answered"
+}
+
+// What a person confirms before something is allowed.
+
+// ConfirmPins asks about a grant for some values only; what is its pins in words.
+func ConfirmPins(tool, server, what string) string {
+	return "Allow " + ToolOf(tool, server) + " in this chat, without asking again, " + what + "?"
+}
+
+func ConfirmWide(what, server string) string {
+	return "Allow " + what + " from " + server + " in this chat without asking again? It is for the tools that " + server +
+		" has now, as they are now. Dangerous tools and those that need an admin still ask."
+}
+
+func ConfirmServer(server string) string {
+	return "Allow all tools of " + server + " in this chat without asking again? It is for the tools that it has now, as they are now. " +
+		"Tools that need an admin still ask, and dangerous ones unless an admin allows this."
+}
+
+func ConfirmAll(calls []string) string {
+	const most = 10
+	more := ""
+	if n := len(calls); n > most {
+		calls, more = calls[:most], " "+AndMore(n-most)
+	}
+	return "Allow each of these once, as its card shows it: " + strings.Join(calls, ", ") + more + "?"
+}
+
+// ConfirmRemembered is read before an answer that allows while "Remember this choice" is ticked.
+func ConfirmRemembered(who, tool, server, with string) string {
+	return "“" + LabelRemember + "” is ticked by " + who + ". Their answer about " + ToolOf(tool, server) + " is " + with + ", until they forget it."
+}
+
+// What is asked before a chat stops asking (C3): by a button, and by the command that has to be said once more.
+const (
+	ConfirmSession = "Approve everything that is asked for now, and let every tool call in this chat run without asking until you end it or " +
+		"the chat starts over? " + StillAsks + " This is dangerous."
+	ConfirmNever = "Nothing was changed. “mode never” lets tool calls in this chat run without asking, which is dangerous. " + StillAsks +
+		" Say “mode never yes” if that is meant."
+	// StillAsks is what "never ask" is not about.
+	StillAsks = "What an admin or other people decide, what an admin set to always ask, and tools that are new or changed still ask."
+)
+
+// Answers to whoever clicked or typed, for them alone.
+const (
+	UnknownAsk    = "This button is not (or no longer) open here. Look at the newest message of this chat."
+	NotOffered    = "This choice is not open for this call."
+	WhoAreYou     = "It is not known who you are, so this was not done." // to whom the platform does not name
+	WasCancelled  = "The turn was stopped; this call was cancelled and not run."
+	TooLateToUndo = "Too late: the decision has already taken effect."
+	BatchChanged  = "What waits for an answer has changed since this button was drawn. Look at the calls again; nothing was decided."
+	NothingToStop = "There is nothing to stop: this turn is over or already stopping."
+	Revoked       = "Revoked: from now on it asks again."
+	NoSuchGrant   = "This permission has already ended."
+
+	LookAtHidden   = "Part of this call is hidden. Look at it first: press “" + LabelReveal + "”."
+	NothingChanged = "These are the same arguments: nothing was changed."
+	NotEditable    = "The arguments of this call cannot be changed here."
+	WantOver       = "This is not asked for any more. Nothing was sent."
+
+	OnlyAdmins       = "Only an admin can change that."
+	OnlyAdminsSee    = "Only an admin can see that: it is of every chat."
+	OnlyOwnerOrAdmin = "Only the person who began this chat or an admin can turn asking off."
+	GroupsUnknown    = "Which groups you belong to is not known just now; if one of them may, try again in a minute." // after a refusal
+	NotYoursToGrant  = "That would not let this call run: from you it does not cover it. Allow it once, or ask an admin."
+
+	UsesNotRemembered = "A number of calls cannot be remembered. Untick “" + LabelRemember + "”, or choose another line."
+	NotRemembered     = "Your decision counts, but it could not be remembered for later. Tick the box again the next time."
+	NotForgotten      = "It is undone, but if the choice was remembered, that could not be taken back. Look under My choices in the settings."
+
+	ModeUsage = "Say: mode always (always ask), mode never yes (never ask: dangerous), or mode tool (use each tool's setting)." // C1's words
+)
 
 // OnlyCanDecide says who may. Names come as they are to be read: "Ana (who asked)", "an admin".
 func OnlyCanDecide(names []string) string {
-	if len(names) == 0 {
-		return "Nobody here can decide this."
-	}
-	return "Only " + OneOf(names) + " can decide this."
+	return either(len(names) == 0, "Nobody here can decide this.", "Only "+OneOf(names)+" can decide this.")
 }
+
+func OnlyRequesterFills(name string) string { return "Only " + name + " (who asked) can answer this." }
 
 // AlreadyDecided says what was decided, by whom and when ("14:02"). An empty name or time is left out.
 func AlreadyDecided(choice chat.Choice, name, at string) string {
@@ -121,114 +236,52 @@ func AlreadyDecided(choice chat.Choice, name, at string) string {
 
 // TooLate answers an undo after the call started; at is "14:02:07" or what [ClockSeconds] gives.
 func TooLate(at string) string { return "Too late: it started at " + at + "." }
-
-// AskExpired answers a click after the deadline.
 func AskExpired(at string) string {
 	return "This ask expired at " + at + ". Ask again from the message."
 }
 
-// ConfirmNever answers "mode never" until it is confirmed (C3).
-func ConfirmNever() string {
-	return "Nothing was changed. “mode never” lets tool calls in this chat run without asking, which is dangerous. " + StillAsks + " Say “mode never yes” if that is meant."
+// YouAllowed answers a second click of somebody whose word counts already.
+func YouAllowed(have, need int) string {
+	return "You allowed this already. " + strconv.Itoa(have) + " of " + strconv.Itoa(need) + " people have; it needs somebody else."
 }
 
-// GroupsUnknown goes on where somebody is refused who may belong to a group that may.
-func GroupsUnknown() string {
-	return "Which groups you belong to is not known just now; if one of them may, try again in a minute."
+// SelfNamedAllowed answers somebody whom nothing tells apart from somebody who allowed it already.
+func SelfNamedAllowed(have, need int) string {
+	return strconv.Itoa(have) + " of " + strconv.Itoa(need) + " people have allowed this, one of them under a name they gave themselves, as yours is: " +
+		"that may be you. Sign in with a key that names you (web.session_keys)."
 }
 
-// OnlyAdmins answers somebody who would change what only admins may.
-const OnlyAdmins = "Only an admin can change that."
-
-// OnlyAdminsSee is for what is shown to them alone.
-const OnlyAdminsSee = "Only an admin can see that: it is of every chat."
-
-// BadSetting says what is wrong with a setting.
-func BadSetting(why string) string { return "Nothing was changed: " + why + "." }
-
-// Results, for the model. Each says what is certain.
-
-// ResultDenied is R120's sentence first, then the reason that a person gave, if any.
-func ResultDenied(reason string) string {
-	return "Tool execution denied by user." + sentence("Reason", reason) +
-		" Do not retry the same call; go on without it, or ask the person what they want instead."
+// LookAtFirst is LookAtHidden, of one of several calls.
+func LookAtFirst(run string) string  { return run + ": " + LookAtHidden }
+func BadArguments(why string) string { return "The arguments were not taken: " + why }
+func BadSetting(why string) string   { return "Nothing was changed: " + why + "." }
+func UnknownCommand(verb string) string {
+	return "There is no command " + strconv.Quote(verb) + ". Known: stop, reset, mode."
 }
 
-// ResultTimedOut tells that nobody answered, which is neither a yes nor a no. Zero d leaves the time out.
-func ResultTimedOut(d time.Duration) string {
-	s := "Tool execution timed out: nobody answered the request for approval"
-	if d > 0 {
-		s += " in " + Took(d)
-	}
-	return s + ". The tool was not run. Nobody refused it: the person may ask again from the message. Do not retry the call by yourself."
-}
-
-// ResultCancelled is for a call that a Stop took along before it started.
-func ResultCancelled() string {
-	return "Tool execution cancelled: the turn was stopped before this call started. The tool was not run."
-}
-
-// StoreForgotRun is what is known of a run that the store forgot.
-func StoreForgotRun() string {
-	return "Redis came back older than it was and does not remember this run; this process does."
-}
-
-// StoreForgot is why a call that was allowed is asked about again.
-func StoreForgot() string {
-	return "What Redis remembered is older than what was decided: this call was allowed before Redis restarted, and it may have run since. It is asked again to be sure."
-}
-
-// ResultUnknown is for a call whose outcome nobody knows. What is known of it ("the connection was lost") is optional.
-func ResultUnknown(known string) string {
-	return "Outcome unknown; do not repeat. The call was started and its result was lost: it may have happened, or not." +
-		sentence("What is known", known) + " A person was asked to look."
-}
-
-// sentence is " name: text." or, without a text, nothing.
-func sentence(name, text string) string {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return ""
-	}
-	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "!") && !strings.HasSuffix(text, "?") {
-		text += "."
-	}
-	return " " + name + ": " + text
+// ChatFull is for a message that comes where so many already wait. Size is in bytes.
+func ChatFull(n, size int) string {
+	return "Your message was not taken: " + strconv.Itoa(n) + " messages, or " + strconv.Itoa(size>>10) +
+		" KiB of text, wait here already. Answer what is asked or stop it, then send it again."
 }
 
 // What Fit says instead of what it cut.
 
-// MoreCharacters stands where n characters are left out.
 func MoreCharacters(n int) string { return "… " + Count(n, "more character") }
 
 // EarlierSteps stands for n folded steps; states counts them by mark ("5 ✓ · 2 ✕").
-func EarlierSteps(n int, states string) string {
-	s := "+" + Count(n, "earlier step")
-	if states != "" {
-		s += ": " + states
-	}
-	return s
-}
+func EarlierSteps(n int, states string) string { return "+" + Count(n, "earlier step") + ": " + states }
 
 // MoreWait stands for n asks whose card does not fit yet.
 func MoreWait(n int) string {
-	if n == 1 {
-		return "1 more waits for an answer: it follows when these are answered"
-	}
-	return Number(n) + " more wait for an answer: they follow when these are answered"
+	return Number(n) + either(n == 1, " more waits for an answer: it follows", " more wait for an answer: they follow") + " when these are answered"
 }
 
-// ApproveAllLater stands for the Approve all button while not every ask has its card.
 const ApproveAllLater = "Approve all comes back when every call has its card"
 
-// ButtonsHidden stands for n buttons of steps and notes that do not fit.
 func ButtonsHidden(n int) string { return Count(n, "button") + " not shown here: " + LabelViewDetails }
-
-// MoreArguments stands for n arguments that a card does not list.
 func MoreArguments(n int) string { return Count(n, "more argument") }
-
-// MoreFacts stands for n chips.
-func MoreFacts(n int) string { return "+" + Number(n) + " more" }
+func MoreFacts(n int) string     { return "+" + Number(n) + " more" }
 
 // Words under the arguments.
 const (
@@ -237,28 +290,12 @@ const (
 	TooBigToAsk = "too long to be shown in full, so it cannot be allowed"
 )
 
-// NotShown says how many characters of the arguments a card leaves out.
 func NotShown(hidden, all int) string {
 	return Number(hidden) + " of " + Count(all, "character") + " not shown"
 }
-
-// MadeVisible says how many hidden characters stand as \u{...}.
 func MadeVisible(n int) string { return Count(n, "hidden character") + " made visible" }
-
-// Masked says how many secrets are not shown.
-func Masked(n int) string { return Count(n, "secret") + " masked" }
-
-// Secret stands for a masked value of n characters.
-func Secret(n int) string { return "‹secret, " + Count(n, "character") + "›" }
+func Masked(n int) string      { return Count(n, "secret") + " masked" }
+func Secret(n int) string      { return "‹secret, " + Count(n, "character") + "›" }
 
 // Lines stands before a string that is drawn as n lines.
 func Lines(n int) string { return "‹" + Count(n, "line") + "›" }
-
-// CutReply stands after a text whose stream ended early.
-const CutReply = "(the reply was cut here)"
-
-// ModelSays introduces the model's own words on a card.
-const ModelSays = "The model says (not checked): "
-
-// ServerSays introduces a server's own description of itself or of a tool.
-const ServerSays = "The server says (not checked): "

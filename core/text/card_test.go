@@ -77,7 +77,7 @@ func TestResultWords(t *testing.T) {
 	if !strings.Contains(timedOut, "timed out: nobody answered") || !strings.Contains(timedOut, "in 60 s") || !strings.Contains(timedOut, "not run") || strings.Contains(strings.ToLower(timedOut), "denied") {
 		t.Error(timedOut)
 	}
-	for _, s := range []string{text.ResultCancelled(), text.ResultUnknown(""), text.ResultUnknown("the connection was lost")} {
+	for _, s := range []string{text.ResultCancelled, text.ResultUnknown(""), text.ResultUnknown("the connection was lost")} {
 		if strings.Contains(s, "denied") || strings.Contains(s, "timed out") {
 			t.Error(s)
 		}

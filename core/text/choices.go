@@ -66,7 +66,6 @@ var Choices = []ChoiceKind{
 	{Choice: chat.Open, Label: LabelEditTools, Aside: true},
 }
 
-// KindOf finds a choice's line. ok is false for a word that is no choice.
 func KindOf(c chat.Choice) (k ChoiceKind, ok bool) {
 	i := slices.IndexFunc(Choices, func(k ChoiceKind) bool { return k.Choice == c })
 	if i < 0 {
@@ -75,7 +74,6 @@ func KindOf(c chat.Choice) (k ChoiceKind, ok bool) {
 	return Choices[i], true
 }
 
-// IsChoice reports whether a word is a choice.
 func IsChoice(c chat.Choice) bool {
 	_, ok := KindOf(c)
 	return ok

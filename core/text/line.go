@@ -2,29 +2,36 @@ package text
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
-// joined puts text on one line.
-var joined = strings.NewReplacer("\n", " ⏎ ", "\t", " ")
+// oneLiner puts text on one line.
+var oneLiner = strings.NewReplacer("\n", " ⏎ ", "\t", " ")
 
 // OneLine is untrusted text on one line, with nothing hidden in it: a second line could pass for one of ours.
 func OneLine(s string) string {
 	s, _ = Visible(s)
-	return joined.Replace(s)
+	return oneLiner.Replace(s)
 }
 
 // ProseLine is [Prose] on one line.
-func ProseLine(s string) string { return joined.Replace(Prose(s)) }
+func ProseLine(s string) string { return oneLiner.Replace(Prose(s)) }
 
 // Inline is [OneLine] without the space around it.
 func Inline(s string) string {
 	s, _ = Visible(s)
-	return joined.Replace(strings.TrimSpace(s))
+	return oneLiner.Replace(strings.TrimSpace(s))
 }
 
 // Clip is [Inline], shortened to n characters, which it then says.
 func Clip(s string, n int) string { return Cut(Inline(s), n) }
+
+// ShortName is a name that somebody made up, fit to be repeated: at most 64 characters, nothing hidden.
+func ShortName(name string) string {
+	name, _ = Visible(name)
+	return Cut(name, 64)
+}
 
 // Cut is s in at most n characters: where there are more, the last is "…".
 func Cut(s string, n int) string {
@@ -59,4 +66,31 @@ func HeadBytes(s string, n int) string {
 		n--
 	}
 	return s[:n]
+}
+
+// NameWords splits a name at everything that is no letter or digit and where lower case meets upper case, and lowers it: "filePath" and
+// "file_path" are file, path. A run of capitals is one word.
+func NameWords(name string) []string {
+	var b strings.Builder
+	rs := []rune(name)
+	for i, r := range rs {
+		upper := i > 0 && unicode.IsUpper(r)
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			r = ' '
+		case upper && unicode.IsLower(rs[i-1]), upper && unicode.IsUpper(rs[i-1]) && i+1 < len(rs) && unicode.IsLower(rs[i+1]):
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return strings.Fields(b.String())
+}
+
+// WordSet is a set of words that stand in one string.
+func WordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		set[w] = true
+	}
+	return set
 }

@@ -8,8 +8,7 @@ import (
 
 // Number is n with thousands separated: "98,000".
 func Number(n int) string {
-	s := strconv.Itoa(n)
-	sign := ""
+	sign, s := "", strconv.Itoa(n)
 	if n < 0 {
 		sign, s = "-", s[1:]
 	}
@@ -20,11 +19,14 @@ func Number(n int) string {
 }
 
 // Count is a number of things: "1 more message", "2 more messages".
-func Count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
+func Count(n int, thing string) string { return Number(n) + " " + thing + either(n == 1, "", "s") }
+
+// either is the one or the other wording.
+func either(is bool, one, other string) string {
+	if is {
+		return one
 	}
-	return Number(n) + " " + thing
+	return other
 }
 
 // Took is a duration as people say it: "0.2 s", "60 s", "2 min", "3 h", "4 days". It rounds down, but never
@@ -33,10 +35,8 @@ func Took(d time.Duration) string {
 	switch {
 	case d <= 0:
 		return "0 s"
-	case d < 100*time.Millisecond:
-		return "0.1 s"
 	case d < time.Second:
-		return "0." + strconv.Itoa(int(d/(100*time.Millisecond))) + " s"
+		return "0." + strconv.Itoa(max(1, int(d/(100*time.Millisecond)))) + " s"
 	case d < 2*time.Minute:
 		return strconv.Itoa(int(d/time.Second)) + " s"
 	case d < 2*time.Hour:
@@ -75,12 +75,8 @@ func OneOf(names []string) string { return series(names, " or ") }
 func AllOf(names []string) string { return series(names, " and ") }
 
 func series(names []string, last string) string {
-	switch n := len(names); n {
-	case 0:
-		return ""
-	case 1:
-		return names[0]
-	default:
-		return strings.Join(names[:n-1], ", ") + last + names[n-1]
+	if n := len(names) - 1; n > 0 {
+		return strings.Join(names[:n], ", ") + last + names[n]
 	}
+	return strings.Join(names, "")
 }

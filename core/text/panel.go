@@ -1,12 +1,9 @@
 package text
 
-import (
-	"strings"
-)
+import "strings"
 
 // The sentences of the settings: of their panel, and of the commands around it. Names inside are untrusted text.
 
-// PanelTitle stands over the settings.
 const PanelTitle = "Permissions"
 
 // The tabs.
@@ -84,21 +81,14 @@ const (
 	LabelFilter      = "Show only"
 )
 
-// LabelChange opens the form for one setting.
 func LabelChange(field string) string { return "Change: " + field }
 
 // ServersTab is TabServers with how many tools are new or changed, 0 for who need not know.
 func ServersTab(news int) string {
-	if news == 0 {
-		return TabServers
-	}
-	return TabServers + " (" + Number(news) + " new)"
+	return TabServers + either(news == 0, "", " ("+Number(news)+" new)")
 }
 
-// LabelAcceptAll accepts n tools as they are.
-func LabelAcceptAll(n int) string { return "Accept all as they are now (" + Number(n) + ")" }
-
-// RevokeHint is the accessible name of a Revoke button.
+func LabelAcceptAll(n int) string   { return "Accept all as they are now (" + Number(n) + ")" }
 func RevokeHint(what string) string { return "Revoke: " + what }
 
 // What has to be confirmed, and what is then done.
@@ -108,14 +98,15 @@ const (
 	ConfirmHalt = "Stop every turn in every chat at once, and let nothing run until an admin resumes it?"
 	NowHalted   = "Halted: every turn is being stopped, and nothing runs until an admin resumes it."
 	NowResumed  = "Resumed. What was stopped stays stopped; people can ask again."
+
+	// AcceptMeans stands beside the button that accepts all.
+	AcceptMeans = "Accepting says that you looked: it makes these definitions the ones that count. Whether tools ask stays as it says below."
 )
 
-// ConfirmRevokeAll asks before several grants end.
 func ConfirmRevokeAll(n int) string {
 	return "Revoke " + Count(n, "permission") + " of this chat? What they covered asks again from now on."
 }
 
-// ConfirmForgetAll asks before several remembered choices end.
 func ConfirmForgetAll(n int) string {
 	return "Forget " + Count(n, "choice") + " of yours? Denials are forgotten as well: what they kept away asks again."
 }
@@ -126,30 +117,21 @@ func ConfirmTrust(server string, tools int) string {
 		"where they have no setting of their own; what it says about its tools is believed. Tools that need an admin still ask, and so do tools that it adds or changes later. This is dangerous."
 }
 
-// ConfirmAccept says what accepting tools means.
 func ConfirmAccept(server string, n int) string {
 	return "You looked at " + Count(n, "tool") + " of " + server + " and accept them as they are now?"
 }
 
-// AcceptMeans stands beside the button that accepts all.
-const AcceptMeans = "Accepting says that you looked: it makes these definitions the ones that count. Whether tools ask stays as it says below."
-
-// ConfirmRemember asks before a tool is allowed for good, for one person.
 func ConfirmRemember(tool, server string) string {
-	return "Allow " + tool + " of " + server + " without asking whenever you ask for it yourself, in every chat, until you forget this or the tool changes?"
+	return "Allow " + ToolOf(tool, server) + " without asking whenever you ask for it yourself, in every chat, until you forget this or the tool changes?"
 }
 
-// ConfirmApply asks before a template is applied.
 func ConfirmApply(title string, n int) string {
 	return "Apply “" + title + "”? It changes " + Count(n, "setting") + " for everybody."
 }
 
-// ConfirmSuggestion asks before a suggestion is followed.
 func ConfirmSuggestion(do, tool string) string {
-	if do == "disable" {
-		return "Disable " + tool + " for everybody?"
-	}
-	return "Let " + tool + " run without asking, in every chat, for everybody? This is dangerous."
+	return either(do == "disable", "Disable "+tool+" for everybody?",
+		"Let "+tool+" run without asking, in every chat, for everybody? This is dangerous.")
 }
 
 // ConfirmSetting is what has to be confirmed before a setting takes caution away, or "". server says that it is for all tools of one.
@@ -184,34 +166,23 @@ const (
 	AcceptFirst      = "The tool is new: an admin has to accept it first."
 	StandingWithheld = "Standing permissions for this tool are withheld (tool setting)."
 	SeveralMust      = "Several people must allow each call of this tool: a choice of yours cannot stand for them."
+	NotInPanel       = "This is not offered here any more, or not to you. Look at the settings as they are now; nothing was changed."
+
+	OwnNone         = "You chose nothing of your own."
+	RememberedStale = "The tool changed since: this no longer counts, and the tool asks."
 )
 
-// NotInPanel answers an act that is not offered (any more).
-func NotInPanel() string {
-	return "This is not offered here any more, or not to you. Look at the settings as they are now; nothing was changed."
-}
-
-// TooLongFill refuses a text.
 func TooLongFill(n int) string { return "That is too long: at most " + Count(n, "character") + "." }
 
-// ModeSet confirms a mode. label is C1's.
+// A chat's mode; label is C1's.
+
 func ModeSet(label string) string { return "This chat now: " + label + "." }
-
-// ModeIs says how a chat asks.
-func ModeIs(label string) string { return "This chat: " + label }
-
-// ModeFromDefault says what a chat without a mode of its own takes over.
+func ModeIs(label string) string  { return "This chat: " + label }
 func ModeFromDefault(label string) string {
 	return "It has no mode of its own, so the mode for new chats holds: " + label
 }
-
-// GrantsHere counts a chat's grants.
-func GrantsHere(n int) string { return Count(n, "permission") + " given in this chat" }
-
-// NowForgotten confirms it.
+func GrantsHere(n int) string   { return Count(n, "permission") + " given in this chat" }
 func NowForgotten(n int) string { return "Forgotten: " + Count(n, "choice") + "." }
-
-// NowRemembered confirms a choice.
 func NowRemembered(choice, tool, server string) string {
 	return "Remembered: " + RememberedLine(choice, tool, server, "") + "."
 }
@@ -228,7 +199,6 @@ func RememberedLine(choice, tool, server, limits string) string {
 	return "deny " + what
 }
 
-// OwnChoice is an option for one's own choice.
 func OwnChoice(choice string) string {
 	switch choice {
 	case "allow":
@@ -239,53 +209,35 @@ func OwnChoice(choice string) string {
 	return "Deny"
 }
 
-// OwnNone says that somebody chose nothing for themselves.
-const OwnNone = "You chose nothing of your own."
-
-// RememberedStale stands beside an allowance for another definition.
-const RememberedStale = "The tool changed since: this no longer counts, and the tool asks."
-
-// RememberedCount counts somebody's remembered choices.
 func RememberedCount(n int) string { return Count(n, "remembered choice") + " of yours" }
 
-// NowSet confirms a setting.
+// Of a setting that was changed; where is what it is of.
+
 func NowSet(field, where, value string) string {
 	return where + ": " + field + " is now: " + value + "."
 }
-
-// NowUnset confirms that a setting is left to what stands above it.
 func NowUnset(field, where string) string { return where + ": " + field + " uses the default again." }
 
-// NowTrusted and NowUntrusted confirm R112's act and its undo.
+// NowTrusted confirms R112's act, NowUntrusted its undo, with what it does not take back.
 func NowTrusted(server string) string {
 	return server + " is trusted: its tools run without asking, but those that need an admin."
 }
 
-// NowUntrusted says what the undo does not take back.
 func NowUntrusted(server string) string {
 	return server + " is as it was before it was trusted. That somebody looked at its tools stays on record."
 }
 
-// NowAccepted confirms that tools count as they are.
 func NowAccepted(n int) string {
-	if n == 1 {
-		return "Accepted: the tool counts as it is now."
-	}
-	return "Accepted: " + Count(n, "tool") + " count as they are now."
+	return "Accepted: " + either(n == 1, "the tool counts as it is now.", Count(n, "tool")+" count as they are now.")
 }
 
-// NowApplied confirms a template.
 func NowApplied(title string, n int) string {
 	return "Applied “" + title + "”: " + Count(n, "setting") + " changed."
 }
 
 // ToolOf names a tool: "write_file of files".
 func ToolOf(tool, server string) string { return tool + " of " + server }
-
-// AndMore stands for n rows that are not shown.
-func AndMore(n int) string { return "and " + Number(n) + " more" }
-
-// ChatsNotLookedAt says that a view did not look everywhere.
+func AndMore(n int) string              { return "and " + Number(n) + " more" }
 func ChatsNotLookedAt(n int) string {
 	return "At least " + Count(n, "chat") + " more were not looked into here."
 }
@@ -298,23 +250,12 @@ const (
 	WaitsForAdmin   = "needs an admin"
 )
 
-// WaitsForInput is what a server wants of a person.
 func WaitsForInput(server string) string { return server + " asks you for something before it goes on" }
-
-// WaitsForOthers says who can answer.
 func WaitsForOthers(who []string) string {
-	if len(who) == 0 {
-		return "waits for somebody else"
-	}
-	return "waits for " + strings.Join(who, ", ")
+	return "waits for " + either(len(who) == 0, "somebody else", strings.Join(who, ", "))
 }
-
-// PendingCount counts what waits.
 func PendingCount(n int) string {
-	if n == 0 {
-		return PanelPendingNone
-	}
-	return Count(n, "call") + " waiting for an answer (say: pending)"
+	return either(n == 0, PanelPendingNone, Count(n, "call")+" waiting for an answer (say: pending)")
 }
 
 // Of grants.
@@ -325,12 +266,6 @@ const (
 
 // GrantLimits says where a grant is and how often it still counts; the platform is empty for this chat.
 func GrantLimits(platform string, counted bool, uses int) string {
-	where := "in this chat"
-	if platform != "" {
-		where = "in another chat on " + platform
-	}
-	if counted {
-		return where + " · " + Count(uses, "call") + " left"
-	}
-	return where + " · any number of calls"
+	return either(platform == "", "in this chat", "in another chat on "+platform) +
+		either(counted, " · "+Count(uses, "call")+" left", " · any number of calls")
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -16,30 +17,15 @@ const (
 
 // ServerSummary is a server in a few words. ask is the label of its setting.
 func ServerSummary(tools int, trusted, disabled bool, ask string) string {
-	parts := []string{Count(tools, "tool")}
-	if disabled {
-		parts = append(parts, "disabled")
-	}
-	if trusted {
-		parts = append(parts, "trusted")
-	} else {
-		parts = append(parts, "not trusted")
-	}
-	return strings.Join(append(parts, ask), " · ")
+	return Count(tools, "tool") + either(disabled, " · disabled", "") + either(trusted, " · trusted · ", " · not trusted · ") + ask
 }
 
-// ServerFails says what is known of a server that does not answer. say is its adapter's sentence.
 func ServerFails(say string) string { return "It cannot be used now: " + say }
 
-// ServerAnswers says that a server is there.
 func ServerAnswers(unlooked int) string {
-	if unlooked == 0 {
-		return "It answers."
-	}
-	return "It answers. " + Count(unlooked, "tool") + " to be looked at."
+	return "It answers." + either(unlooked == 0, "", " "+Count(unlooked, "tool")+" to be looked at.")
 }
 
-// NewsOf counts what somebody should look at.
 func NewsOf(server string, fresh, changed int) string {
 	var parts []string
 	if fresh > 0 {
@@ -51,37 +37,26 @@ func NewsOf(server string, fresh, changed int) string {
 	return server + ": " + AllOf(parts)
 }
 
-// ReputationIs is a score from a list, with its source. It decides nothing.
 func ReputationIs(score, source string) string {
 	return "Reputation: " + score + " (source: " + source + "). It is shown, and decides nothing."
 }
 
-// OwnRecord is what people of this chat decided about a server.
 func OwnRecord(approved, denied, expired, failed int) string {
-	return fmt.Sprintf("Own record: %s approved, %s denied, %s unanswered, %s failed (source: this chat's log)", Number(approved), Number(denied), Number(expired), Number(failed))
+	return numbers("Own record: %s approved, %s denied, %s unanswered, %s failed (source: this chat's log)", approved, denied, expired, failed)
 }
 
-// InstallTitle stands over a server's tools with what is proposed for each.
 func InstallTitle(server string) string { return "The tools of " + server }
 
-// ToolFacts are access, risk and level of a tool.
 func ToolFacts(access string, classified bool, risk, level string) string {
-	if !classified {
-		access += " (nobody said)"
-	}
-	return access + " · " + risk + " · " + level
+	return access + either(classified, "", " (nobody said)") + " · " + risk + " · " + level
 }
 
 // ProposalReason says where access, risk and level come from, and what that comes to.
 func ProposalReason(accessFrom string, classified bool, riskFrom, levelFrom, verdict string) string {
-	say := "Access by " + accessFrom
-	if !classified {
-		say = "Nobody who is believed says whether it only reads, so it counts as writing"
-	}
-	return say + "; risk by " + riskFrom + "; level by " + levelFrom + ". " + verdict
+	return either(classified, "Access by "+accessFrom, "Nobody who is believed says whether it only reads, so it counts as writing") +
+		"; risk by " + riskFrom + "; level by " + levelFrom + ". " + verdict
 }
 
-// AnalysisSays is a model's advice about a tool.
 func AnalysisSays(reason string) string {
 	return "A model's advice, which only adds caution: " + reason
 }
@@ -94,7 +69,6 @@ const (
 	VerdictForbid = "A call does not run."
 )
 
-// SettingIs names the tool's own setting. label is C1's.
 func SettingIs(label string) string { return "Its own setting: " + label + "." }
 
 // Of tools.
@@ -113,13 +87,7 @@ const (
 	FromNowhere = "the default"
 )
 
-// FieldLabel is what a setting is called.
-func FieldLabel(field string) string {
-	if label, ok := fieldLabels[field]; ok {
-		return label
-	}
-	return field
-}
+func FieldLabel(field string) string { return cmp.Or(fieldLabels[field], field) }
 
 var fieldLabels = map[string]string{
 	"ask": "Asking", "enabled": "Enabled", "access": "Access", "risk": "Risk", "approval": "Level", "message": "Question", "impact": "Impact",
@@ -141,45 +109,25 @@ func FieldSays(field, says string) string {
 
 // ValueLabel is a value in words. Those of ask and mode have labels of their own.
 func ValueLabel(field, value string) string {
-	switch field + " " + value {
-	case "enabled true":
-		return "Enabled"
-	case "enabled false":
-		return "Disabled"
-	case "posture mcp":
-		return "MCP servers"
-	case "posture all":
-		return "MCP servers, and built-in tools as well"
-	case "repeat auto":
-		return "Repeat only what is safe to repeat"
-	case "repeat always":
-		return "Repeat it by itself (dangerous)"
-	case "repeat never":
-		return "Ask what happened"
-	case "timeout park":
-		return "none: it waits until somebody answers"
-	case "approval AutoApprove":
-		return SymbolAuto + " runs without asking (AutoApprove)"
-	case "approval RequireConfirmation":
-		return SymbolConfirm + " asks first (RequireConfirmation)"
-	case "approval RequireAuth":
-		return SymbolAdmin + " asks an admin, for each call (RequireAuth)"
-	}
-	switch value {
-	case "true":
-		return "Yes"
-	case "false":
-		return "No"
-	}
-	return value
+	return cmp.Or(valueLabels[field+" "+value], valueLabels[value], value)
 }
 
-// FromTo is one line of a preview.
+var valueLabels = map[string]string{
+	"true": "Yes", "false": "No", "enabled true": "Enabled", "enabled false": "Disabled",
+	"posture mcp":                  "MCP servers",
+	"posture all":                  "MCP servers, and built-in tools as well",
+	"repeat auto":                  "Repeat only what is safe to repeat",
+	"repeat always":                "Repeat it by itself (dangerous)",
+	"repeat never":                 "Ask what happened",
+	"timeout park":                 "none: it waits until somebody answers",
+	"approval AutoApprove":         SymbolAuto + " runs without asking (AutoApprove)",
+	"approval RequireConfirmation": SymbolConfirm + " asks first (RequireConfirmation)",
+	"approval RequireAuth":         SymbolAdmin + " asks an admin, for each call (RequireAuth)",
+}
+
 func FromTo(where, field, was, now string) string {
 	return where + ": " + field + ": " + was + " → " + now
 }
-
-// ChangesCount counts what a template would change.
 func ChangesCount(n int) string { return Count(n, "setting") + " would change" }
 
 // Of the history.
@@ -195,121 +143,97 @@ func HistoryOf(of string) string {
 	return "This chat"
 }
 
-// HistoryFilter says what is shown.
 func HistoryFilter(kind string) string {
-	if kind == "" {
-		return "The newest first"
-	}
-	return "The newest first, only: " + KindLabel(kind)
+	return "The newest first" + either(kind == "", "", ", only: "+KindLabel(kind))
 }
 
 // KindLabel is a kind of record as a filter; "" is all of them.
-func KindLabel(kind string) string {
-	switch kind {
-	case "":
-		return "everything"
-	case "request":
-		return "requests"
-	case "decision":
-		return "decisions"
-	case "denied":
-		return "denials"
-	case "expire":
-		return "unanswered"
-	case "forbidden":
-		return "forbidden by a rule"
-	case "start":
-		return "runs"
-	case "failed":
-		return "failures"
-	case "grant":
-		return "permissions given"
-	case "revoke":
-		return "permissions ended"
-	case "setting":
-		return "settings"
-	}
-	return kind
+func KindLabel(kind string) string { return cmp.Or(kindLabels[kind], kind) }
+
+var kindLabels = map[string]string{
+	"": "everything", "request": "requests", "decision": "decisions", "denied": "denials", "expire": "unanswered", "forbidden": "forbidden by a rule",
+	"start": "runs", "failed": "failures", "grant": "permissions given", "revoke": "permissions ended", "setting": "settings",
 }
 
-// RecordLabel is a record in a few words.
 func RecordLabel(kind, outcome string) string {
-	if kind == outcome || outcome == "" {
-		return kind
-	}
-	return kind + ": " + outcome
+	return either(kind == outcome || outcome == "", kind, kind+": "+outcome)
 }
 
-// HistoryUsage explains the command.
 func HistoryUsage(kinds []string) string {
 	return "Say: history [<count>] [<kind>], where the kind is one of " + strings.Join(kinds, ", ") + ". Admins may add: settings, everywhere."
 }
 
 // Of the numbers.
 
+// numbers fills in numbers, each of them as [Number] writes it.
+func numbers(format string, ns ...int) string {
+	said := make([]any, len(ns))
+	for i, n := range ns {
+		said[i] = Number(n)
+	}
+	return fmt.Sprintf(format, said...)
+}
+
 // PanelStats is the heading of the numbers; everything is false where they are of one chat.
 func PanelStats(everything bool) string {
-	if everything {
-		return "Over every chat"
-	}
-	return "Over this chat"
+	return either(everything, "Over every chat", "Over this chat")
 }
 
-// StatsDecisions counts asks and answers.
 func StatsDecisions(asked, approved, denied, expired int) string {
-	return fmt.Sprintf("Asked %s · approved %s · denied %s · unanswered %s", Number(asked), Number(approved), Number(denied), Number(expired))
+	return numbers("Asked %s · approved %s · denied %s · unanswered %s", asked, approved, denied, expired)
 }
 
-// StatsRates are shares of what was answered or expired.
 func StatsRates(approved, denied, expired float64) string {
 	return fmt.Sprintf("Approval rate %.0f %% · denial rate %.0f %% · unanswered %.0f %%", 100*approved, 100*denied, 100*expired)
 }
 
-// StatsTimes is how long answers took.
 func StatsTimes(median, p90 time.Duration) string {
 	return "Time to decide: half within " + Took(median) + ", nine in ten within " + Took(p90)
 }
 
-// StatsRuns counts runs by what allowed them.
 func StatsRuns(auto, granted, approved, failed, unknown int) string {
-	return fmt.Sprintf("Runs: %s by policy, %s by a permission, %s by a click · %s failed · %s with an unknown end", Number(auto), Number(granted), Number(approved), Number(failed), Number(unknown))
+	return numbers("Runs: %s by policy, %s by a permission, %s by a click · %s failed · %s with an unknown end", auto, granted, approved, failed, unknown)
 }
 
-// StatsOther counts what did not come to an ask, or was taken back.
 func StatsOther(forbidden, invalid, undone, cancelled int) string {
-	return fmt.Sprintf("Forbidden by a rule %s · not a valid call %s · answers taken back %s · cancelled %s", Number(forbidden), Number(invalid), Number(undone), Number(cancelled))
+	return numbers("Forbidden by a rule %s · not a valid call %s · answers taken back %s · cancelled %s", forbidden, invalid, undone, cancelled)
 }
 
-// BlockedLine is one tool that was stopped.
 func BlockedLine(tool string, denied, expired, forbidden int) string {
-	return fmt.Sprintf("%s: denied %s, unanswered %s, forbidden %s", tool, Number(denied), Number(expired), Number(forbidden))
+	return tool + numbers(": denied %s, unanswered %s, forbidden %s", denied, expired, forbidden)
 }
 
-// SuggestionLabel is the button that follows a suggestion.
 func SuggestionLabel(do string) string {
-	if do == "disable" {
-		return "Disable it…"
-	}
-	return "Never ask (dangerous)…"
+	return either(do == "disable", "Disable it…", "Never ask (dangerous)…")
+}
+
+// Of the weekly digest.
+
+func DigestTitle(days int) string { return numbers("The last %s days, over every chat", days) }
+func DigestEmpty(days int) string { return numbers("Nothing happened in the last %s days.", days) }
+
+// DigestDangerous counts runs of tools whose risk is dangerous, and how many of them no person was asked about.
+func DigestDangerous(runs, unasked int) string {
+	return numbers("Runs of dangerous tools: %s · unasked: %s", runs, unasked)
+}
+
+// DigestLooser counts what took caution away or changed the rules.
+func DigestLooser(grants, never, settings int) string {
+	return numbers("Permissions given for more than one call: %s · chats set to “never ask”: %s · changes of settings: %s", grants, never, settings)
+}
+
+// DigestTools counts what servers said anew about their tools, and how often somebody halted everything.
+func DigestTools(seen, halts int) string {
+	return numbers("New or changed tools: %s · halts: %s", seen, halts)
 }
 
 // Of whoever looks.
 
-// YouAre says whether somebody is an admin.
-func YouAre(admin bool) string {
-	if admin {
-		return "You are an admin."
-	}
-	return "You are not an admin."
-}
+func YouAre(admin bool) string  { return either(admin, "You are an admin.", "You are not an admin.") }
+func YourKey(key string) string { return "Under `admins:` you would be written as: " + key } // R152
 
-// YourKey is how somebody is written where admins are listed (R152).
-func YourKey(key string) string { return "Under `admins:` you would be written as: " + key }
-
-// YourKeyIsSecret says it where the key is a secret.
 const YourKeyIsSecret = "You are known by a session key of the web page. It is a secret and is not shown; the keys of admins stand in ADMIN_SESSION_KEYS."
 
-// YourGroups are groups as their platform names them.
 func YourGroups(groups []string) string { return "Your groups: " + strings.Join(groups, ", ") }
 
 // Of what is typed.
@@ -337,65 +261,45 @@ const (
 	HelpStats      = "the numbers"
 	HelpHalt       = "stop everything at once; admins"
 	HelpResume     = "let it go on; admins"
+	HelpDigest     = "the last week in numbers; admins"
 	HelpExport     = "print all settings as YAML; admins"
 	TemplatesHint  = "Say “apply <template>” to see what one would change."
 )
 
-// HelpLine is one command.
 func HelpLine(verb, usage, says string) string {
 	return "  " + strings.TrimSpace(verb+" "+usage) + " — " + says
 }
-
-// Usage says what to type.
 func Usage(verb, usage string) string { return "Say: " + strings.TrimSpace(verb+" "+usage) }
+func TypeYes(command string) string   { return "To do it, say: " + command + " yes" }
 
-// NoSuchCommand answers a word that is no command.
+// Answers to a name that is none; known are those that are.
+
 func NoSuchCommand(word string) string { return "There is no “" + word + "”." }
 
-// NoSuchServer answers a name.
 func NoSuchServer(name string, known []string) string {
-	if len(known) == 0 {
-		return "There is no server “" + name + "”: there is none at all."
-	}
-	return "There is no server “" + name + "”. There is: " + strings.Join(known, ", ") + "."
+	return "There is no server “" + name + "”" + either(len(known) == 0, ": there is none at all.", ". There is: "+strings.Join(known, ", ")+".")
 }
 
-// NoSuchToolOf answers a name.
 func NoSuchToolOf(tool, server string, known []string) string {
-	if len(known) == 0 {
-		return "The server " + server + " has no tools that are known."
-	}
-	return "The server " + server + " has no tool “" + tool + "”. It has: " + strings.Join(known, ", ") + "."
+	return "The server " + server + either(len(known) == 0, " has no tools that are known.",
+		" has no tool “"+tool+"”. It has: "+strings.Join(known, ", ")+".")
 }
 
-// NoSuchTemplate answers a name.
 func NoSuchTemplate(name string, known []string) string {
 	return "There is no template “" + name + "”. There is: " + strings.Join(known, ", ") + "."
 }
 
-// NoSuchNumber answers a number that the list does not have.
 func NoSuchNumber(word string) string {
 	return "There is no number “" + word + "” in this list. Nothing was changed."
 }
 
-// NothingToRevoke answers "revoke all".
+// NothingToRevoke answers "revoke all"; others is how many permissions here are other people's.
 func NothingToRevoke(others int) string {
-	if others > 0 {
-		return "Nothing here is yours to revoke: ask whoever allowed it, or an admin."
-	}
-	return PanelNoGrants
+	return either(others > 0, "Nothing here is yours to revoke: ask whoever allowed it, or an admin.", PanelNoGrants)
 }
 
-// TypeYes says how to confirm.
-func TypeYes(command string) string { return "To do it, say: " + command + " yes" }
-
-// TemplateLine is one template.
 func TemplateLine(name, says string) string { return name + ": " + says }
-
-// FieldsOf stands over what can be set.
-func FieldsOf(where string) string { return "What can be set for " + where + ":" }
-
-// FieldLine is one field, how it stands, and what it takes.
+func FieldsOf(where string) string          { return "What can be set for " + where + ":" }
 func FieldLine(field, value, takes string) string {
 	return field + " = " + value + " (takes: " + takes + ")"
 }

@@ -10,11 +10,10 @@ import (
 // many commands never ends: the server waits for its first reply to be read, the client for its last command.
 type bufferedPipe struct {
 	net.Conn
-	mu     sync.Mutex
-	more   *sync.Cond
-	buf    []byte
-	err    error
-	closed bool
+	mu   sync.Mutex
+	more *sync.Cond
+	buf  []byte
+	err  error // why nothing more is written
 }
 
 func newBufferedPipe(c net.Conn) *bufferedPipe {
@@ -27,21 +26,18 @@ func newBufferedPipe(c net.Conn) *bufferedPipe {
 func (r *bufferedPipe) pump() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for {
-		for len(r.buf) == 0 && !r.closed {
+	for r.err == nil {
+		if len(r.buf) == 0 {
 			r.more.Wait()
-		}
-		if r.closed {
-			return
+			continue
 		}
 		b := r.buf
 		r.buf = nil
 		r.mu.Unlock()
 		_, err := r.Conn.Write(b)
 		r.mu.Lock()
-		if err != nil {
+		if r.err == nil {
 			r.err = err
-			return
 		}
 	}
 }
@@ -49,10 +45,7 @@ func (r *bufferedPipe) pump() {
 func (r *bufferedPipe) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case r.closed:
-		return 0, net.ErrClosed
-	case r.err != nil:
+	if r.err != nil {
 		return 0, r.err
 	}
 	r.buf = append(r.buf, b...)
@@ -62,7 +55,7 @@ func (r *bufferedPipe) Write(b []byte) (int, error) {
 
 func (r *bufferedPipe) Close() error {
 	r.mu.Lock()
-	r.closed = true
+	r.err = net.ErrClosed
 	r.more.Signal()
 	r.mu.Unlock()
 	return r.Conn.Close()

@@ -6,7 +6,7 @@
 // refuses a second process on the directory.
 //
 // Start reading at [Open] and [Server.Write]. journal.go has the frames and how a torn or damaged file is read, snapshot.go the snapshot,
-// conn.go the connection that go-redis gets, feed.go the signals, lock_unix.go and lock_windows.go the lock.
+// conn.go the connection that go-redis gets, lock_unix.go and lock_windows.go the lock.
 //
 // It knows nothing of chats, nor of nod: scripts, keys and arguments are the caller's. It may import miniredis, go-redis and no room of the
 // house. A new key or a new script is state's; what makes a write survive is a line here.
@@ -23,6 +23,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -60,8 +61,7 @@ type Write struct {
 	Sure       bool
 }
 
-// Server is a miniredis whose every write is in a journal before it happens. Writes go one at a time, each at a
-// recorded time, so that replaying the journal gives the same state to the last stamp.
+// Server is a miniredis whose every write is in a journal before it happens.
 type Server struct {
 	dir  string
 	opt  Options
@@ -83,27 +83,24 @@ const healApart = time.Second
 
 // Open takes dir for this process, replays the journal, cuts a torn tail, and calls begin, which may write with [Server.Amend] and makes the start of
 // this process a fact of its own. There is no listener: other programs of this machine must not be able to write.
-func Open(dir string, o Options, begin func(*Server) error) (_ *Server, err error) {
+func Open(dir string, o Options, begin func(*Server) error) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
-	d := &Server{dir: dir, opt: o, mem: miniredis.NewMiniRedis()}
-	if d.lock, err = lockFile(filepath.Join(dir, "lock")); errors.Is(err, ErrInUse) {
+	lock, err := lockFile(filepath.Join(dir, "lock"))
+	if errors.Is(err, ErrInUse) {
 		return nil, fmt.Errorf("data_dir %s: another nod is using it; stop that one, or give this one a data_dir of its own: %w", dir, err)
 	} else if err != nil {
 		return nil, fmt.Errorf("data_dir %s cannot be written: %w", dir, err)
 	}
-	defer func() {
-		if err != nil {
-			_ = d.Release()
-		}
-	}()
+	d := &Server{dir: dir, opt: o, mem: miniredis.NewMiniRedis(), lock: lock}
 	if err = d.recover(); err == nil {
 		d.setClock(o.Now())
 		d.expire()
 		err = begin(d)
 	}
 	if err != nil {
+		_ = d.Release()
 		return nil, fmt.Errorf("data_dir %s: %w", dir, err)
 	}
 	if err := d.shorten(); err != nil { // a full disk, say: what is there can be read, and the next write tries again
@@ -112,26 +109,23 @@ func Open(dir string, o Options, begin func(*Server) error) (_ *Server, err erro
 	return d, nil
 }
 
-// OpenToRead reads what the last process left in dir, and takes no writes. The lock refuses while another process has dir, and nothing in it is
-// changed.
-func OpenToRead(dir string, o Options) (_ *Server, err error) {
-	if _, err := os.Stat(filepath.Join(dir, "lock")); errors.Is(err, fs.ErrNotExist) {
+// OpenToRead reads what the last process left in dir, and takes no writes. The lock refuses while another process has dir.
+func OpenToRead(dir string, o Options) (*Server, error) {
+	path := filepath.Join(dir, "lock")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("data_dir %s: no nod has kept anything here", dir)
 	} else if err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
-	d := &Server{dir: dir, opt: o, mem: miniredis.NewMiniRedis(), broken: ErrReadOnly}
-	if d.lock, err = lockFile(filepath.Join(dir, "lock")); err != nil && !errors.Is(err, ErrInUse) {
-		return nil, fmt.Errorf("data_dir %s cannot be written, and its lock is taken while it is read: read a copy of the directory instead: %w", dir, err)
-	} else if err != nil {
+	lock, err := lockFile(path)
+	if errors.Is(err, ErrInUse) {
 		return nil, fmt.Errorf("data_dir %s: a nod is running on it, and only one process can: stop it first, or read a copy of the directory that was made while it was stopped: %w", dir, err)
+	} else if err != nil {
+		return nil, fmt.Errorf("data_dir %s cannot be written, and its lock is taken while it is read: read a copy of the directory instead: %w", dir, err)
 	}
-	defer func() {
-		if err != nil {
-			_ = d.Release()
-		}
-	}()
+	d := &Server{dir: dir, opt: o, mem: miniredis.NewMiniRedis(), lock: lock, broken: ErrReadOnly}
 	if err := d.recover(); err != nil {
+		_ = d.Release()
 		return nil, fmt.Errorf("data_dir %s: %w", dir, err)
 	}
 	return d, nil
@@ -175,19 +169,16 @@ func (d *Server) Write(w Write) (any, error) {
 	if err := d.heal(); err != nil {
 		return nil, err
 	}
-	if err := d.journal.append(record{at: d.setClock(d.opt.Now()), script: w.Script, keys: w.Keys, args: w.Args}, w.Sure); err != nil {
+	if err := d.journal.append(record{d.setClock(d.opt.Now()), w}); err != nil {
 		// What the disk holds of it is not known. Memory is what was accepted: a snapshot of it goes on from there.
 		return nil, d.fail(err)
 	}
-	res, err := d.run(w.Script.Source, w.Keys, w.Args)
+	res, err := d.Amend(w)
 	if err != nil {
 		return nil, fmt.Errorf("embedded store: %s: %w", w.Script.Name, err)
 	}
 	return res, nil
 }
-
-// Amend is a write of the function that begins: it is in the snapshot that follows, and in no journal.
-func (d *Server) Amend(w Write) (any, error) { return d.run(w.Script.Source, w.Keys, w.Args) }
 
 // Keys are all keys, sorted.
 func (d *Server) Keys() []string { return d.mem.Keys() }
@@ -220,26 +211,24 @@ func (d *Server) heal() error {
 // apply repeats a recorded write, at its time.
 func (d *Server) apply(r record) {
 	d.setClock(r.at)
-	if r.script.Source == "" {
+	if r.Script.Source == "" {
 		d.expire()
 		return
 	}
-	_, _ = d.run(r.script.Source, r.keys, r.args) // an error then is the same error now
+	_, _ = d.Amend(r.Write) // an error then is the same error now
 }
 
-// run executes a script inside the server, without a connection that could fail between journal and memory.
-func (d *Server) run(source string, keys, args []string) (any, error) {
+// Amend runs a script inside the server, without a connection that could fail between journal and memory. By itself it is a write of the
+// function that begins: it is in the snapshot that follows, and in no journal.
+func (d *Server) Amend(w Write) (any, error) {
 	// What a key has left is counted from the last expiry, up to a minute ago: a shorter life that begins now would end with the next one.
 	behind := d.last.Sub(d.expired)
-	d.age(keys, behind)
-	defer d.age(keys, -behind)
-	cmd := append([]string{"EVAL", source, strconv.Itoa(len(keys))}, keys...)
+	d.age(w.Keys, behind)
+	defer d.age(w.Keys, -behind)
 	var buf bytes.Buffer
-	w := bufio.NewWriter(&buf)
-	d.mem.Server().Dispatch(server.NewPeer(w), append(cmd, args...))
-	if err := w.Flush(); err != nil {
-		return nil, err
-	}
+	out := bufio.NewWriter(&buf)
+	d.mem.Server().Dispatch(server.NewPeer(out), slices.Concat([]string{"EVAL", w.Script.Source, strconv.Itoa(len(w.Keys))}, w.Keys, w.Args))
+	_ = out.Flush() // into memory
 	return server.ParseReply(bufio.NewReader(&buf))
 }
 
@@ -293,7 +282,7 @@ func (d *Server) Sweep() error {
 		return err
 	}
 	now := d.setClock(d.opt.Now())
-	if err := d.journal.append(record{at: now}, false); err != nil {
+	if err := d.journal.append(record{at: now}); err != nil {
 		return d.fail(err)
 	}
 	d.expire()
@@ -303,8 +292,7 @@ func (d *Server) Sweep() error {
 	return d.shorten()
 }
 
-// shorten writes a snapshot and begins a new journal after it. If the snapshot cannot be written, the old
-// journal goes on, where there is one that can.
+// shorten writes a snapshot and begins a new journal after it. If the snapshot cannot be written, the old journal goes on, if it can.
 func (d *Server) shorten() error {
 	gen := d.gen + 1
 	if err := writeSnapshot(d.dir, gen, d.mem, d.last); err != nil {
@@ -315,10 +303,7 @@ func (d *Server) shorten() error {
 		return err
 	}
 	d.gen = gen // it is in force, so the old journal must not grow: it would not be read again
-	if d.journal != nil {
-		_ = d.journal.file.Close()
-		d.journal = nil
-	}
+	d.closeJournal()
 	next, err := newJournal(d.dir, gen, d.opt.OpenJournal)
 	if err != nil {
 		return d.fail(err)
@@ -343,12 +328,16 @@ func (d *Server) Close() error {
 	if d.broken == nil {
 		err = d.shorten()
 	}
+	d.closeJournal()
+	d.broken = ErrClosed
+	return err
+}
+
+func (d *Server) closeJournal() {
 	if d.journal != nil {
 		_ = d.journal.file.Close()
 		d.journal = nil
 	}
-	d.broken = ErrClosed
-	return err
 }
 
 // Release lets go of memory and of the directory.

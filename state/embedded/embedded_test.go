@@ -83,7 +83,7 @@ func TestAJournalCutAtEachByte(t *testing.T) {
 }
 
 func FuzzFrame(f *testing.F) {
-	f.Add(frame(nil, frameWrite, record{at: time.UnixMilli(1), script: Script{SHA: "s"}, keys: []string{"k"}, args: []string{"a"}}.encode()))
+	f.Add(frame(nil, frameWrite, record{time.UnixMilli(1), Write{Script: Script{SHA: "s"}, Keys: []string{"k"}, Args: []string{"a"}}}.encode()))
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		if _, payload, ok := readFrame(b); ok {
 			_, _ = decodeRecord(payload)

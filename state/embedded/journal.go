@@ -40,9 +40,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // record is one write. Without a script it only lets time pass.
 type record struct {
-	at         time.Time
-	script     Script
-	keys, args []string
+	at time.Time
+	Write
 }
 
 // Segment is the file under a journal.
@@ -55,18 +54,13 @@ type Segment interface {
 // OpenSegment makes the file of a journal.
 func OpenSegment(path string) (Segment, error) {
 	// O_APPEND: after a truncation the next write goes to the new end.
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
 }
 
 type journal struct {
-	gen   uint64
-	file  Segment
-	size  int64
-	known map[string]bool // scripts whose source is in this file
+	file    Segment
+	size    int64
+	scripts map[string]bool // those whose source is in this file
 }
 
 func newJournal(dir string, gen uint64, open func(string) (Segment, error)) (*journal, error) {
@@ -78,34 +72,33 @@ func newJournal(dir string, gen uint64, open func(string) (Segment, error)) (*jo
 		_ = f.Close()
 		return nil, err
 	}
-	return &journal{gen: gen, file: f, known: map[string]bool{}}, nil
+	return &journal{file: f, scripts: map[string]bool{}}, nil
 }
 
-// append writes a record, and syncs it when it must survive a power cut. On an error the file is cut back to
-// where it was.
-func (j *journal) append(r record, sure bool) error {
+// append writes a record, and syncs one that must survive a power cut. On an error the file is cut back to where it was.
+func (j *journal) append(r record) error {
 	var b []byte
-	if r.script.Source != "" && !j.known[r.script.SHA] {
-		b = frame(b, frameScript, []byte(r.script.Source))
+	if r.Script.Source != "" && !j.scripts[r.Script.SHA] {
+		b = frame(b, frameScript, []byte(r.Script.Source))
 	}
 	kind := byte(frameWrite)
 	switch {
-	case r.script.Source == "":
+	case r.Script.Source == "":
 		kind = frameExpire
-	case sure:
+	case r.Sure:
 		kind = frameSure
 	}
 	b = frame(b, kind, r.encode())
 	_, err := j.file.Write(b)
-	if err == nil && sure {
+	if err == nil && r.Sure {
 		err = j.file.Sync()
 	}
 	if err != nil {
 		return errors.Join(err, j.file.Truncate(j.size))
 	}
 	j.size += int64(len(b))
-	if r.script.Source != "" {
-		j.known[r.script.SHA] = true
+	if r.Script.Source != "" {
+		j.scripts[r.Script.SHA] = true
 	}
 	return nil
 }
@@ -123,8 +116,8 @@ func frameSum(kind byte, payload []byte) uint32 {
 
 func (r record) encode() []byte {
 	b := binary.AppendVarint(nil, r.at.UnixMilli())
-	b = appendString(b, r.script.SHA)
-	for _, list := range [][]string{r.keys, r.args} {
+	b = appendString(b, r.Script.SHA)
+	for _, list := range [][]string{r.Keys, r.Args} {
 		b = binary.AppendUvarint(b, uint64(len(list)))
 		for _, s := range list {
 			b = appendString(b, s)
@@ -155,10 +148,10 @@ func decodeRecord(b []byte) (r record, err error) {
 		_, _ = rd.Read(s)
 		return string(s), nil
 	}
-	if r.script.SHA, err = str(); err != nil {
+	if r.Script.SHA, err = str(); err != nil {
 		return r, err
 	}
-	for _, list := range []*[]string{&r.keys, &r.args} {
+	for _, list := range []*[]string{&r.Keys, &r.Args} {
 		n, err := binary.ReadUvarint(rd)
 		if err != nil || n > uint64(rd.Len()) { //nolint:gosec // every string takes a byte at least
 			return r, errRecord
@@ -215,12 +208,11 @@ func replayFrames(path string, b []byte, apply func(record), log *slog.Logger) e
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if r.script.SHA != "" {
-			s, known := sources[r.script.SHA]
-			if !known {
+		if r.Script.SHA != "" {
+			var found bool
+			if r.Script, found = sources[r.Script.SHA]; !found {
 				return fmt.Errorf("%s: %w: it names a script that is not there", path, errRecord)
 			}
-			r.script = s
 		}
 		apply(r)
 	}
@@ -241,13 +233,13 @@ func cutOff(path string, b []byte, at int, log *slog.Logger) error {
 		log.Warn("state: cut an unfinished write off the journal", "bytes", len(b)-at)
 		return nil
 	}
-	kept := path + ".bad"
+	copied := path + ".bad"
 	base := filepath.Join(filepath.Dir(path), "snapshot."+strings.TrimPrefix(filepath.Base(path), "journal."))
 	_ = os.Link(base, base+".bad") // what the journal goes on from: the first one goes on from nothing
-	if err := os.WriteFile(kept, b, 0o600); err != nil {
-		return fmt.Errorf("%s is damaged at byte %d, and cannot be kept as %s: %w", path, at, kept, err)
+	if err := os.WriteFile(copied, b, 0o600); err != nil {
+		return fmt.Errorf("%s is damaged at byte %d, and cannot be kept as %s: %w", path, at, copied, err)
 	}
-	log.Error("state: the journal is damaged; what was recorded after that is lost, and the file is kept", "at byte", at, "bytes", len(b)-at, "records lost", lost, "kept", kept)
+	log.Error("state: the journal is damaged; what was recorded after that is lost, and the file is kept", "at byte", at, "bytes", len(b)-at, "records lost", lost, "kept", copied)
 	return nil
 }
 

@@ -45,15 +45,20 @@ func writeSnapshot(dir string, gen uint64, mem *miniredis.Miniredis, at time.Tim
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(tmp)
-		}
-	}()
-	sum := crc32.New(castagnoli)
 	buf := bufio.NewWriter(f)
-	enc := json.NewEncoder(io.MultiWriter(buf, sum))
+	if err = errors.Join(encodeSnapshot(buf, mem, at), buf.Flush(), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp)
+		return err
+	}
+	return syncDir(dir)
+}
+
+func encodeSnapshot(w io.Writer, mem *miniredis.Miniredis, at time.Time) error {
+	sum := crc32.New(castagnoli)
+	enc := json.NewEncoder(io.MultiWriter(w, sum))
 	if err := enc.Encode(snapHead{snapshotVersion, at.UnixMilli()}); err != nil {
 		return err
 	}
@@ -68,62 +73,38 @@ func writeSnapshot(dir string, gen uint64, mem *miniredis.Miniredis, at time.Tim
 		}
 	}
 	n := len(keys)
-	if err := json.NewEncoder(buf).Encode(snapEnd{&n, sum.Sum32()}); err != nil {
-		return err
-	}
-	if err := errors.Join(buf.Flush(), f.Sync()); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return err
-	}
-	return syncDir(dir)
+	return json.NewEncoder(w).Encode(snapEnd{&n, sum.Sum32()})
 }
 
-func dump(mem *miniredis.Miniredis, k string) (snapKey, error) {
-	s := snapKey{Key: []byte(k), Type: mem.Type(k), TTL: mem.TTL(k).Milliseconds()}
-	add := func(v ...string) {
-		for _, v := range v {
-			s.Value = append(s.Value, []byte(v))
-		}
-	}
+func dump(mem *miniredis.Miniredis, k string) (s snapKey, err error) {
+	s = snapKey{Key: []byte(k), Type: mem.Type(k), TTL: mem.TTL(k).Milliseconds()}
+	var values []string
 	switch s.Type {
 	case "string":
-		v, err := mem.Get(k)
-		if err != nil {
-			return s, err
-		}
-		add(v)
+		var v string
+		v, err = mem.Get(k)
+		values = []string{v}
 	case "list":
-		v, err := mem.List(k)
-		if err != nil {
-			return s, err
-		}
-		add(v...)
+		values, err = mem.List(k)
 	case "hash":
-		fields, err := mem.HKeys(k)
-		if err != nil {
-			return s, err
-		}
+		var fields []string
+		fields, err = mem.HKeys(k)
 		for _, f := range fields {
-			add(f, mem.HGet(k, f))
+			values = append(values, f, mem.HGet(k, f))
 		}
 	case "zset":
-		set, err := mem.SortedSet(k)
-		if err != nil {
-			return s, err
-		}
+		var set map[string]float64
+		set, err = mem.SortedSet(k)
 		for m, score := range set {
-			add(m)
-			s.Score = append(s.Score, score)
+			values, s.Score = append(values, m), append(s.Score, score)
 		}
 	default:
-		return s, fmt.Errorf("key %q is a %s, which no script of ours makes", k, s.Type)
+		err = fmt.Errorf("key %q is a %s, which no script of ours makes", k, s.Type)
 	}
-	return s, nil
+	for _, v := range values {
+		s.Value = append(s.Value, []byte(v))
+	}
+	return s, err
 }
 
 // readSnapshot puts a snapshot into an empty server and returns its time. Generation 0 has none.
@@ -179,7 +160,7 @@ func readSnapshot(dir string, gen uint64, mem *miniredis.Miniredis) (time.Time, 
 	}
 }
 
-func restore(mem *miniredis.Miniredis, s snapKey) error {
+func restore(mem *miniredis.Miniredis, s snapKey) (err error) {
 	k := string(s.Key)
 	v := make([]string, len(s.Value))
 	for i := range s.Value {
@@ -187,26 +168,20 @@ func restore(mem *miniredis.Miniredis, s snapKey) error {
 	}
 	switch {
 	case s.Type == "string" && len(v) == 1:
-		if err := mem.Set(k, v[0]); err != nil {
-			return err
-		}
+		err = mem.Set(k, v[0])
 	case s.Type == "list":
-		if _, err := mem.RPush(k, v...); err != nil {
-			return err
-		}
+		_, err = mem.RPush(k, v...)
 	case s.Type == "hash" && len(v)%2 == 0:
 		mem.HSet(k, v...)
 	case s.Type == "zset" && len(v) == len(s.Score):
-		for i := range v {
-			if _, err := mem.ZAdd(k, s.Score[i], v[i]); err != nil {
-				return err
-			}
+		for i := 0; i < len(v) && err == nil; i++ {
+			_, err = mem.ZAdd(k, s.Score[i], v[i])
 		}
 	default:
-		return fmt.Errorf("key %q does not fit its type %q", k, s.Type)
+		err = fmt.Errorf("key %q does not fit its type %q", k, s.Type)
 	}
-	if s.TTL > 0 {
+	if err == nil && s.TTL > 0 {
 		mem.SetTTL(k, time.Duration(s.TTL)*time.Millisecond)
 	}
-	return nil
+	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // Store is what a gate stands before.
@@ -47,7 +48,7 @@ var ErrLine = errors.New("the connection to the store broke (injected)")
 // replica is killed, lets nothing through any more: a lease is then never given back.
 type Gate struct {
 	store Store
-	sig   *Signal
+	sig   *stand.Signal
 	kill  func()
 	// At decides the fault of the n-th call of the log (from 1). nil: none.
 	at func(n int, what string) Fault

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // Heard is one request to the model.
@@ -79,7 +80,7 @@ func Call(tool, args string) agent.ReplyCall {
 
 // Model is a scripted model: a pure function of what it hears, so that a request that is made again is answered alike.
 type Model struct {
-	sig *Signal
+	sig *stand.Signal
 
 	mu     sync.Mutex
 	script map[string][]Step
@@ -87,7 +88,7 @@ type Model struct {
 	broken []string
 }
 
-func newModel(sig *Signal) *Model { return &Model{sig: sig, script: map[string][]Step{}} }
+func newModel(sig *stand.Signal) *Model { return &Model{sig: sig, script: map[string][]Step{}} }
 
 // When tells what to reply, step by step, in a turn whose newest words of a person contain text. After the last step it says "All done."
 func (m *Model) When(text string, steps ...Step) {

@@ -10,6 +10,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // Message is one message of ours on the fake platform, with all it ever looked like.
@@ -70,7 +71,7 @@ func Transient(lost bool) Trouble {
 
 // Platform is a fake chat platform with a history of its own.
 type Platform struct {
-	sig    *Signal
+	sig    *stand.Signal
 	limits render.Limits
 
 	mu       sync.Mutex
@@ -92,7 +93,7 @@ type Platform struct {
 	broken    []string
 }
 
-func newPlatform(sig *Signal) *Platform {
+func newPlatform(sig *stand.Signal) *Platform {
 	return &Platform{
 		sig: sig, limits: render.Limits{Chars: 12000, Bytes: 40000, Blocks: 45, Text: 3000, Args: 2500, Label: 75, Asks: 10, Choices: 60},
 		keys: map[string]chat.MessageRef{}, whispers: map[string][]render.Message{}, flying: map[chat.MessageRef]string{},

@@ -13,6 +13,7 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // Invocation is one run as its server sees it.
@@ -64,7 +65,7 @@ type Effect struct {
 
 // Tools are the fake servers with their ledger. They outlive every replica.
 type Tools struct {
-	sig   *Signal
+	sig   *stand.Signal
 	chats []chat.ID
 
 	mu      sync.Mutex

@@ -3,7 +3,7 @@
 // at what a person, a model and a tool server saw.
 //
 // Its words. A [World] holds one of everything. A [Replica] is one engine behind a [Gate]; Kill is kill -9: nothing of it
-// gets through any more, its leases have to run out. A test waits with [World.Until] for a condition; a [Signal] fires
+// gets through any more, its leases have to run out. A test waits with [World.Until] for a condition; a [stand.Signal] fires
 // whenever anything changed.
 //
 // Invariants that every world checks by itself when its test ends: no tool without the engine's token, no run twice at
@@ -13,7 +13,6 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -32,6 +31,7 @@ import (
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/state"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 var discard = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -76,7 +76,7 @@ type World struct {
 	Tools    *Tools
 	Replicas []*Replica
 	URL      string
-	Signal   *Signal
+	Signal   *stand.Signal
 
 	options Options
 	logMu   sync.Mutex
@@ -119,7 +119,7 @@ func New(t testing.TB, o Options) *World {
 	if o.Sweep == 0 {
 		o.Sweep = 50 * time.Millisecond
 	}
-	w := &World{TB: t, Signal: &Signal{}, options: o, URL: o.Backend.Start(t)}
+	w := &World{TB: t, Signal: &stand.Signal{}, options: o, URL: o.Backend.Start(t)}
 	w.Platform, w.Model = newPlatform(w.Signal), newModel(w.Signal)
 	w.Tools = &Tools{sig: w.Signal, chats: []chat.ID{Room, Other}}
 	for _, name := range []string{"read", "touch", "write", "send", "drop"} {
@@ -256,7 +256,7 @@ func (w *World) Until(what string, cond func() bool) {
 	over := time.NewTimer(deadline)
 	defer over.Stop()
 	for {
-		c := w.Signal.C()
+		c := w.Signal.Changed()
 		if cond() {
 			return
 		}
@@ -320,6 +320,3 @@ func (w *World) Logged(words string) bool {
 	defer w.logMu.Unlock()
 	return slices.ContainsFunc(w.logged, func(line string) bool { return strings.Contains(line, words) })
 }
-
-// IsDead reports whether an error is a killed replica's.
-func IsDead(err error) bool { return errors.Is(err, errDead) }

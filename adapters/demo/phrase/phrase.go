@@ -11,6 +11,7 @@ package phrase
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -37,35 +38,33 @@ type Command struct {
 	Text string // what Write writes, the expression of Calculate, the words of Unknown
 }
 
-// A form is one way to say a verb. starts tells that a command begins here; whole matches a complete one.
+// A form is one way to say a verb. starts tells that a command begins here; whole matches a complete one, with what it is about in the groups
+// path and text.
 type form struct {
-	verb   Verb
-	starts *regexp.Regexp
-	whole  *regexp.Regexp
-	path   string // names of the groups of whole
-	text   string
+	verb          Verb
+	starts, whole *regexp.Regexp
 }
 
-func says(verb Verb, starts, rest, path, text string) form {
-	return form{verb, regexp.MustCompile(`(?is)^(?:` + starts + `)(?:\s|[?!.]*$)`), regexp.MustCompile(`(?is)^(?:` + starts + `)` + rest + `$`), path, text}
+func newForm(verb Verb, starts, rest string) form {
+	return form{verb, regexp.MustCompile(`(?is)^(?:` + starts + `)(?:\s|[?!.]*$)`), regexp.MustCompile(`(?is)^(?:` + starts + `)` + rest + `$`)}
 }
 
 var forms = []form{
-	says(Time, `what time is it(?: now)?|what(?:'s|’s| is) the (?:time|date)|time|date`, `(?:\s+(?:now|today|is it))?`, "", ""),
-	says(Calculate, `calculate|compute|calc`, `\s+(?P<text>\S.*)`, "", "text"),
-	says(Calculate, `what(?:'s|’s| is)`, `\s+(?P<text>[-+−(\d.][-+*/%^().,\d\s×÷−·eE_]*)`, "", "text"),
-	says(List, `(?:list|show)(?: me)?(?: all)?(?: the)?(?: my)? files|list(?: the)? director(?:y|ies)|list|ls`, `(?:\s+(?:in|of|under)\s+(?P<path>\S.*))?`, "path", ""),
-	says(List, `list(?: the)? director(?:y|ies)|list|ls`, `\s+(?P<path>\S.*)`, "path", ""),
-	says(Write, `write|save`, `\s+(?P<text>\S.*)\s+(?:in)?to\s+(?:the file\s+)?(?P<path>\S.*)`, "path", "text"),
-	says(Create, `(?:create|make)(?: a| the)?(?: new)? (?:directory|folder)|mkdir`, `\s+(?:(?:named|called)\s+)?(?P<path>\S.*)`, "path", ""),
-	says(Read, `read|open|show`, `\s+(?:the file\s+)?(?P<path>\S.*)`, "path", ""),
-	says(Delete, `delete|remove|rm`, `\s+(?:the file\s+)?(?P<path>\S.*)`, "path", ""),
-	says(Help, `help|what can you do|hello|hi|hey`, `(?:\s+(?:me|there|nod))?`, "", ""),
+	newForm(Time, `what time is it(?: now)?|what(?:'s|’s| is) the (?:time|date)|time|date`, `(?:\s+(?:now|today|is it))?`),
+	newForm(Calculate, `calculate|compute|calc`, `\s+(?P<text>\S.*)`),
+	newForm(Calculate, `what(?:'s|’s| is)`, `\s+(?P<text>[-+−(\d.][-+*/%^().,\d\s×÷−·eE_]*)`),
+	newForm(List, `(?:list|show)(?: me)?(?: all)?(?: the)?(?: my)? files|list(?: the)? director(?:y|ies)|list|ls`, `(?:\s+(?:in|of|under)\s+(?P<path>\S.*))?`),
+	newForm(List, `list(?: the)? director(?:y|ies)|list|ls`, `\s+(?P<path>\S.*)`),
+	newForm(Write, `write|save`, `\s+(?P<text>\S.*)\s+(?:in)?to\s+(?:the file\s+)?(?P<path>\S.*)`),
+	newForm(Create, `(?:create|make)(?: a| the)?(?: new)? (?:directory|folder)|mkdir`, `\s+(?:(?:named|called)\s+)?(?P<path>\S.*)`),
+	newForm(Read, `read|open|show`, `\s+(?:the file\s+)?(?P<path>\S.*)`),
+	newForm(Delete, `delete|remove|rm`, `\s+(?:the file\s+)?(?P<path>\S.*)`),
+	newForm(Help, `help|what can you do|hello|hi|hey`, `(?:\s+(?:me|there|nod))?`),
 }
 
 var (
-	mention = regexp.MustCompile(`^(?:<@[!&]?[^>\s]+>|@[\pL\pN._-]+|(?i:nod)[,:])[,:]?\s+`)
-	polite  = regexp.MustCompile(`(?i)^(?:please|then|and|also|(?:can|could|would) you(?: please)?)\s+`)
+	mention = regexp.MustCompile(`^(?:(?:<@[!&]?[^>\s]+>|@[\pL\pN._-]+|(?i:nod)[,:])[,:]?\s+)*`)
+	polite  = regexp.MustCompile(`(?i)^(?:(?:please|then|and|also|(?:can|could|would) you(?: please)?)\s+)*`)
 	trailer = regexp.MustCompile(`(?i)(?:[\s,]+please)?[\s?!.]*$`)
 	joint   = regexp.MustCompile(`(?i)(?:\s*[,;]\s*|\s+)(?:and\s+then|and|then)\s+|\s*[,;\n]\s*`)
 )
@@ -77,13 +76,7 @@ const Limit = 16
 // Parse reads a message.
 func Parse(message string) []Command {
 	rest := strings.TrimSpace(message)
-	for {
-		cut := mention.FindStringIndex(rest)
-		if cut == nil {
-			break
-		}
-		rest = strings.TrimSpace(rest[cut[1]:])
-	}
+	rest = rest[len(mention.FindString(rest)):]
 	var out []Command
 	for rest != "" && len(out) < Limit {
 		head, tail := rest, ""
@@ -92,7 +85,7 @@ func Parse(message string) []Command {
 			if !starts(rest[at[1]:]) {
 				continue
 			}
-			if one(rest[:at[0]]).Verb != Unknown {
+			if parseOne(rest[:at[0]]).Verb != Unknown {
 				head, tail = rest[:at[0]], rest[at[1]:]
 				break
 			}
@@ -100,7 +93,7 @@ func Parse(message string) []Command {
 				break
 			}
 		}
-		out = append(out, one(head))
+		out = append(out, parseOne(head))
 		rest = strings.TrimSpace(tail)
 	}
 	if rest != "" || len(out) == 0 {
@@ -111,18 +104,13 @@ func Parse(message string) []Command {
 
 // starts reports whether a command begins here.
 func starts(s string) bool {
-	s = civil(s)
-	for _, f := range forms {
-		if f.starts.MatchString(s) {
-			return true
-		}
-	}
-	return false
+	s = withoutPolite(s)
+	return slices.ContainsFunc(forms, func(f form) bool { return f.starts.MatchString(s) })
 }
 
-// one reads a single command.
-func one(s string) Command {
-	s = civil(strings.TrimSpace(s))
+// parseOne reads a single command.
+func parseOne(s string) Command {
+	s = withoutPolite(strings.TrimSpace(s))
 	bare := s[:trailer.FindStringIndex(s)[0]]
 	for _, f := range forms {
 		m := f.whole.FindStringSubmatch(bare)
@@ -130,34 +118,23 @@ func one(s string) Command {
 			continue
 		}
 		c := Command{Verb: f.verb}
-		if f.path != "" {
-			c.Path = unquote(m[f.whole.SubexpIndex(f.path)])
-			if strings.ContainsAny(c.Path, "\n\r") {
-				continue
-			}
+		if i := f.whole.SubexpIndex("path"); i >= 0 {
+			c.Path = unquote(m[i])
 		}
-		if f.text != "" {
-			c.Text = strings.TrimSpace(m[f.whole.SubexpIndex(f.text)])
+		if i := f.whole.SubexpIndex("text"); i >= 0 {
+			c.Text = strings.TrimRight(strings.TrimSpace(m[i]), "= ")
 			if f.verb == Write {
-				c.Text = unquote(c.Text)
-			} else {
-				c.Text = strings.TrimRight(c.Text, "= ")
+				c.Text = unquote(m[i])
 			}
 		}
-		return c
+		if !strings.ContainsAny(c.Path, "\n\r") {
+			return c
+		}
 	}
 	return Command{Text: s}
 }
 
-func civil(s string) string {
-	for {
-		cut := polite.FindStringIndex(s)
-		if cut == nil {
-			return s
-		}
-		s = s[cut[1]:]
-	}
-}
+func withoutPolite(s string) string { return s[len(polite.FindString(s)):] }
 
 var quotes = map[string]string{`"`: `"`, `'`: `'`, "`": "`", "“": "”", "‘": "’", "«": "»"}
 

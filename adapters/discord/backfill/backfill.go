@@ -34,6 +34,7 @@ import (
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/backoff"
 )
 
 const (
@@ -92,7 +93,9 @@ type Backfill struct {
 func New(c Config) *Backfill { return &Backfill{c, newQueue()} }
 
 // Wait is how long to wait after so many attempts, where nothing else is said.
-func Wait(try int) time.Duration { return min(time.Second<<min(try, 10), longestWait) }
+func Wait(try int) time.Duration {
+	return backoff.Exponential{First: time.Second, Most: longestWait}.Base(try)
+}
 
 // Run catches up until ctx ends. Rooms that are behind then are left so: their marks say from where on.
 func (b *Backfill) Run(ctx context.Context) {
@@ -212,11 +215,7 @@ func (b *Backfill) readMarks(ctx context.Context) {
 
 // catchUp works on rooms that are behind until ctx ends.
 func (b *Backfill) catchUp(ctx context.Context) {
-	for {
-		l, ok := b.next(ctx, b.Now)
-		if !ok {
-			return
-		}
+	for l, ok := b.next(ctx, b.Now); ok; l, ok = b.next(ctx, b.Now) {
 		err := b.catchUpIn(ctx, l)
 		var wait time.Duration
 		if err != nil && !errors.Is(err, errMore) {
@@ -238,7 +237,7 @@ var errMore = errors.New("there is more")
 // catchUpIn takes what is after a room's mark, in its order, then what happened to what was recorded before.
 func (b *Backfill) catchUpIn(ctx context.Context, l *backlog) error {
 	for range pagesAtOnce {
-		after, seen, tasks := b.look(l)
+		after, version, tasks := b.look(l)
 		if after != "" {
 			full, err := b.fetchAfter(ctx, l, after)
 			if err = b.orLetGo(ctx, l, after, err); err != nil {
@@ -254,7 +253,7 @@ func (b *Backfill) catchUpIn(ctx context.Context, l *backlog) error {
 			}
 			b.dropTask(l)
 		}
-		if b.finish(l, seen) {
+		if b.finish(l, version) {
 			return nil
 		}
 	}

@@ -55,7 +55,7 @@ type backlog struct {
 	room string
 
 	after   string // everything up to this is taken; empty: nothing has to be fetched
-	seen    int    // messages that were left to be fetched
+	version int    // counts what came, so that who works on it sees that more did
 	tasks   []func(context.Context) error
 	rank    string // rooms with newer marks go first
 	due     time.Time
@@ -107,7 +107,7 @@ func (l *backlog) fetchFrom(id string) {
 		l.after = id
 	}
 	l.rank = cmp.Or(l.rank, id)
-	l.seen++
+	l.version++
 }
 
 // Defer reports whether a message is to be fetched in its turn instead of being taken now.
@@ -129,7 +129,7 @@ func (q *queue) Defer(room, id string) bool {
 	if l.after == "" {
 		l.fetchFrom(ids.Before(id))
 	} else {
-		l.seen++
+		l.version++
 	}
 	if l.try == 0 {
 		l.rank = maxRank // somebody waits there
@@ -159,7 +159,7 @@ func (q *queue) DeferTask(room, message string, do func(context.Context) error) 
 func (l *backlog) addTask(do func(context.Context) error) {
 	if len(l.tasks) < maxTasks {
 		l.tasks = append(l.tasks, do)
-		l.seen++
+		l.version++
 	}
 }
 
@@ -340,10 +340,10 @@ func (q *queue) pick(now time.Time) (best *backlog, wait time.Duration) {
 }
 
 // look is what there is to do in a room.
-func (q *queue) look(l *backlog) (after string, seen int, tasks []func(context.Context) error) {
+func (q *queue) look(l *backlog) (after string, version int, tasks []func(context.Context) error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return l.after, l.seen, slices.Clone(l.tasks)
+	return l.after, l.version, slices.Clone(l.tasks)
 }
 
 // advanceTo notes that everything from after up to a message is taken. It reports false where something before that was not recorded after all.
@@ -375,11 +375,11 @@ func (q *queue) dropTask(l *backlog) {
 	l.tasks = l.tasks[1:]
 }
 
-// finish reports whether nothing came since seen; then the room is not behind any more.
-func (q *queue) finish(l *backlog, seen int) bool {
+// finish reports whether nothing came since version; then the room is not behind any more.
+func (q *queue) finish(l *backlog, version int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if l.seen != seen || q.behind[l.room] != l {
+	if l.version != version || q.behind[l.room] != l {
 		return false
 	}
 	delete(q.behind, l.room)

@@ -42,7 +42,7 @@ func TestARoomThatIsBehindKeepsItsOrder(t *testing.T) {
 		t.Error("marks")
 	}
 	l := q.behind["1"]
-	after, seen, _ := q.look(l)
+	after, version, _ := q.look(l)
 	if after != "49" {
 		t.Errorf("fetched after %s", after)
 	}
@@ -50,7 +50,7 @@ func TestARoomThatIsBehindKeepsItsOrder(t *testing.T) {
 	if q.advanceTo(l, after, "50", true) {
 		t.Error("what was not recorded is passed over")
 	}
-	if q.finish(l, seen) {
+	if q.finish(l, version) {
 		t.Error("done, although something came")
 	}
 	if after, _, _ := q.look(l); after != "44" {

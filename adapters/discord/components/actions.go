@@ -20,7 +20,7 @@ import (
 // Discord wants them different from each other; it says nothing. The forms:
 //
 //	nod                 the choice itself
-//	ask                 the same, which a person has to confirm first (confirm.go)
+//	ask                 the same, which a person has to confirm first (forms.go)
 //	sure:<message>:…    the same on a private message about a card: the card's own message stands in it
 //	in:<server>:…       the same in direct messages, of somebody in that server, where they are looked up before it counts
 //
@@ -53,21 +53,17 @@ func ParseAction(customID string, values []string) (p Action, ok bool) {
 	if m == nil {
 		return Action{}, false
 	}
-	p = Action{Ask: m[1] == "ask", Sure: strings.HasPrefix(m[1], "sure"), Message: m[2], Guild: m[3], Token: m[5]}
-	choice := m[4]
-	switch {
-	case m[1] == "nod" && choice == actionMore:
-		if len(values) != 1 {
+	p = Action{Ask: m[1] == "ask", Sure: strings.HasPrefix(m[1], "sure"), Message: m[2], Guild: m[3], Choice: chat.Choice(m[4]), Token: m[5]}
+	if m[1] == "nod" && m[4] == actionMore {
+		if len(values) == 1 {
+			m = optionForm.FindStringSubmatch(values[0])
+		}
+		if len(values) != 1 || m == nil {
 			return Action{}, false
 		}
-		if m = optionForm.FindStringSubmatch(values[0]); m == nil {
-			return Action{}, false
-		}
-		p.Ask, choice, p.Token = m[1] == confirmFirst, m[2], m[3]
-	case len(values) > 0:
-		return Action{}, false
+		p.Ask, p.Choice, p.Token, values = m[1] == confirmFirst, chat.Choice(m[2]), m[3], nil
 	}
-	if p.Choice = chat.Choice(choice); !text.IsChoice(p.Choice) {
+	if len(values) > 0 || !text.IsChoice(p.Choice) {
 		return Action{}, false
 	}
 	return p, true
@@ -104,16 +100,24 @@ func (n names) unique(s, salt string) string {
 	return id
 }
 
+// button is one of the usual kind.
+func button(label, id string) discordgo.Button {
+	return discordgo.Button{Label: label, Style: discordgo.SecondaryButton, CustomID: id}
+}
+
+// addRow adds buttons, or one select.
+func (s *encoder) addRow(parts ...discordgo.MessageComponent) {
+	s.add(discordgo.ActionsRow{Components: parts}, 1+len(parts))
+}
+
 // addButtons puts choices into rows of buttons.
 func (s *encoder) addButtons(cs []render.Choice) {
-	for cs = clickable(cs); len(cs) > 0; {
-		n := min(len(cs), maxRow)
+	for part := range slices.Chunk(clickable(cs), maxRow) {
 		var row []discordgo.MessageComponent
-		for _, c := range cs[:n] {
+		for _, c := range part {
 			row = append(row, s.encodeButton(c))
 		}
-		s.add(discordgo.ActionsRow{Components: row}, 1+n)
-		cs = cs[n:]
+		s.addRow(row...)
 	}
 }
 
@@ -125,7 +129,7 @@ func (s *encoder) encodeButton(c render.Choice) discordgo.Button {
 	case c.Confirm != "":
 		form = "ask:"
 	}
-	b := discordgo.Button{Label: labelOf(c, maxLabel), Style: discordgo.SecondaryButton, CustomID: s.ids.unique(form+string(c.Choice)+":"+c.Token, "")}
+	b := button(labelOf(c, maxLabel), s.ids.unique(form+string(c.Choice)+":"+c.Token, ""))
 	if render.StandsOut(c) {
 		b.Style = discordgo.DangerButton
 	}
@@ -135,11 +139,10 @@ func (s *encoder) encodeButton(c render.Choice) discordgo.Button {
 // addSelects puts choices into selects. salt is another one whenever the select is to forget what was picked in it: a client keeps that as
 // long as the custom_id is the same, and does not let the same line be picked again.
 func (s *encoder) addSelects(cs []render.Choice, placeholder, name, salt string) {
-	for cs = clickable(cs); len(cs) > 0; {
-		n := min(len(cs), maxOptions)
+	for part := range slices.Chunk(clickable(cs), maxOptions) {
 		var options []discordgo.SelectMenuOption
 		values := names{}
-		for _, c := range cs[:n] {
+		for _, c := range part {
 			value := string(c.Choice) + " " + c.Token
 			if c.Confirm != "" {
 				value = confirmFirst + value
@@ -150,10 +153,7 @@ func (s *encoder) addSelects(cs []render.Choice, placeholder, name, salt string)
 			}
 			options = append(options, o)
 		}
-		s.add(discordgo.ActionsRow{Components: []discordgo.MessageComponent{discordgo.SelectMenu{
-			CustomID: s.ids.unique("nod:"+actionMore+":"+name, salt), Placeholder: placeholder, Options: options,
-		}}}, 2)
-		cs = cs[n:]
+		s.addRow(discordgo.SelectMenu{CustomID: s.ids.unique("nod:"+actionMore+":"+name, salt), Placeholder: placeholder, Options: options})
 	}
 }
 

@@ -103,18 +103,11 @@ func (s *encoder) addServer(a render.Ask) {
 func (s *encoder) addAnswers(a render.Ask) {
 	row, more := clickable(a.Choices), clickable(a.More)
 	isBox := func(c render.Choice) bool { return c.Toggle != render.NoToggle }
-	var ticks []render.Choice
-	for _, c := range more {
-		if isBox(c) {
-			ticks = append(ticks, c)
-		}
-	}
+	ticks := slices.DeleteFunc(slices.Clone(more), func(c render.Choice) bool { return !isBox(c) })
 	more = slices.DeleteFunc(more, isBox)
 	isView := func(c render.Choice) bool { return c.Choice == chat.ViewDetail }
-	if !slices.ContainsFunc(row, isView) {
-		if i := slices.IndexFunc(more, isView); i >= 0 {
-			row, more = append(row, more[i]), slices.Delete(more, i, i+1)
-		}
+	if i := slices.IndexFunc(more, isView); i >= 0 && !slices.ContainsFunc(row, isView) {
+		row, more = append(row, more[i]), slices.Delete(more, i, i+1)
 	}
 	for i, c := range row {
 		if isView(c) && a.Kind != render.AskInput {
@@ -134,4 +127,30 @@ func (s *encoder) addAnswers(a render.Ask) {
 		salt = strconv.FormatInt(at, 10)
 	}
 	s.addSelects(more, sayMore, name, salt)
+}
+
+// addSteps draws a run of tool calls, a quiet line for each, and below them the buttons that still mean something.
+func (s *encoder) addSteps(run []render.Step) {
+	s.setApart()
+	var side []render.Choice
+	for _, step := range run {
+		s.say(stepLine(step))
+		for _, c := range step.Choices {
+			if t := surface.OneLine(step.Title); t != "" { // several may say "Undo"
+				c.Label += " · " + t
+			}
+			side = append(side, c)
+		}
+	}
+	s.addChoices(side)
+}
+
+// stepLine is one call's line: "✓ read_file · files · 0.2 s". A word says how it stands where mark and detail could be misread.
+func stepLine(step render.Step) string {
+	detail := lineOf(step.Detail, nil)
+	word := ""
+	if step.State == render.StepFailed || detail == "" {
+		word = render.MarkWord(step.State)
+	}
+	return subtext(render.Mark(step.State) + " " + surface.JoinParts(literalWords(surface.OneLine(step.Title)), literalWords(surface.OneLine(step.Server)), word, detail))
 }

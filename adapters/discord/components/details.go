@@ -20,45 +20,37 @@ const (
 	detailsBytes  = 10_000 // the same in UTF-8
 )
 
-// Details is everything about a call or a turn, for one person: in the message where it has room for all, else in a file that
-// the message names. A digest always stands in the message, in full. Nothing in it is read as markup.
+// Details is everything about a call or a turn, for one person: in the message where it has room for all, else with the arguments, and
+// then with everything, in a file that the message names. A digest always stands in the message, in full. Nothing in it is read as markup.
 func Details(d render.Details) Payload {
 	parts := surface.DigestFirst(d.Parts)
-	for _, try := range []func(string, []render.Part) (Payload, bool){inMessage, argumentsInFile} {
-		if p, ok := try(d.Title, parts); ok {
+	if p, ok := inMessage(d.Title, parts, -1); ok {
+		return p
+	}
+	// Of several arguments, the first are those that run, or ran.
+	if at := slices.IndexFunc(parts, isArguments); at >= 0 {
+		if p, ok := inMessage(d.Title, parts, at); ok {
 			return p
 		}
 	}
 	return allInFile(d.Title, parts)
 }
 
-// inMessage has every part in the text.
-func inMessage(title string, parts []render.Part) (Payload, bool) {
+// inMessage has every part in the text, but for the one that is in a file.
+func inMessage(title string, parts []render.Part, filed int) (Payload, bool) {
 	s := &encoder{ids: names{}}
 	s.addTitle(title)
-	for _, p := range parts {
-		s.addPart(p, surface.VisiblePart(p))
-	}
-	return s.finish(surface.SayNothing)
-}
-
-// argumentsInFile has all but the arguments in the text. Of several, the first are those that run, or ran.
-func argumentsInFile(title string, parts []render.Part) (Payload, bool) {
-	at := slices.IndexFunc(parts, isArguments)
-	if at < 0 {
-		return Payload{}, false
-	}
-	s := &encoder{ids: names{}}
-	s.addTitle(title)
-	args := surface.VisiblePart(parts[at])
+	var files []File
 	for i, p := range parts {
-		if i != at {
-			s.addPart(p, surface.VisiblePart(p))
+		said := surface.VisiblePart(p)
+		if i != filed {
+			s.addPart(p, said)
 			continue
 		}
-		s.say(strong(p.Name), literal(sayInFile(fileArguments, utf8.RuneCountInString(args))))
+		s.say(strong(p.Name), literal(sayInFile(fileArguments, utf8.RuneCountInString(said))))
+		files = []File{{fileArguments, "application/json; charset=utf-8", whole(said)}}
 	}
-	return s.finish("", File{fileArguments, "application/json; charset=utf-8", whole(args)})
+	return s.finish(surface.SayNothing, files...)
 }
 
 // allInFile has the digests, and of the other parts the names, in the text.
@@ -103,13 +95,11 @@ func (s *encoder) addTitle(title string) {
 
 func (s *encoder) addPart(p render.Part, text string) {
 	s.say(strong(p.Name))
-	switch p.Form {
-	case render.FormCode, render.FormMarkdown:
-		language := ""
-		if isArguments(p) {
-			language = "json"
-		}
-		s.say(fenced(language, text))
+	switch {
+	case isArguments(p):
+		s.say(fenced("json", text))
+	case p.Form == render.FormCode, p.Form == render.FormMarkdown:
+		s.say(fenced("", text))
 	default:
 		for l := range strings.SplitSeq(text, "\n") {
 			s.say(literal(l))

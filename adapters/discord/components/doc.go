@@ -3,13 +3,12 @@
 // message gives the same bytes.
 //
 // Start at [Turn], a turn's message, and [Note], a short one beside it or for one person (encode.go). Each gives [Renditions]: the message
-// as it should look, and simpler ones for when Discord refuses that (renditions.go); a [Rendition] says how it is sent (outgoing.go).
-// A card is drawn by ask.go, finished calls by steps.go, buttons and selects by actions.go, the settings by panel.go, details and files by
-// details.go, private questions by question.go, forms by forms.go and elicitation.go, lists by lists.go.
+// as it should look, and simpler ones for when Discord refuses that (renditions.go); a [Rendition] says how it is sent.
+// A card and finished calls are drawn by ask.go, buttons and selects by actions.go, the settings by panel.go, details and files by
+// details.go, forms and private questions by forms.go, lists by lists.go.
 //
 // Text reaches a message in one of two ways only: plain text with a backslash before every sign that could begin markup (markup.go), or a
 // model's Markdown, parsed and written anew (markup_answer.go). An address is alive only where people or the operator brought its host
-// (markup_links.go).
 //
 // Discord's limits stand in limits.go, each with its source, and the encoder keeps them: it draws closer, then shows less, until a message
 // fits. The tests hold every drawing against a second reading of the rules (check_test.go). Sentences for people stand in words.go.

@@ -1,6 +1,7 @@
 package components
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -57,20 +58,6 @@ func encodeIn(guild string, m render.Message, alive hosts) Payload {
 	}
 }
 
-// stamped is the same message with the component id of its Container set: by it, a message is found again.
-// https://discord.com/developers/docs/components/reference#anatomy-of-a-component
-func stamped(p Payload, id int) Payload {
-	p.Components = slices.Clone(p.Components)
-	for i, c := range p.Components {
-		if box, ok := c.(discordgo.Container); ok {
-			box.ID = id
-			p.Components[i] = box
-			break
-		}
-	}
-	return p
-}
-
 // encoder is a message being drawn.
 type encoder struct {
 	guild   string // of whose members' clicks its buttons carry; see encodeIn
@@ -117,10 +104,7 @@ func draw(m render.Message, s encoder) *encoder {
 }
 
 func (s *encoder) payload(state render.State) Payload {
-	accent, ok := accents[state]
-	if !ok {
-		accent = accents[render.Working]
-	}
+	accent := cmp.Or(accents[state], accents[render.Working])
 	return Payload{Components: []discordgo.MessageComponent{discordgo.Container{AccentColor: &accent, Components: s.parts}}}
 }
 
@@ -259,27 +243,22 @@ func (s *encoder) drawNote(m render.Message, link string) (p Payload) {
 // noteLines are the lines of a note. A text of several lines, such as a list of what waits, is one span; in a line that is put
 // together of spans, a break could only come from a name.
 func noteLines(l render.Line, mention func(chat.User) string) (lines []string) {
+	all := []string{lineOf(l, mention)}
 	if len(l) == 1 {
 		if text, ok := l[0].(render.Plain); ok {
+			all = nil
 			for part := range strings.SplitSeq(string(text), "\n") {
-				if part = strings.TrimSpace(literal(part)); part != "" {
-					lines = append(lines, part)
-				}
+				all = append(all, strings.TrimSpace(literal(part)))
 			}
-			return lines
 		}
 	}
-	if line := lineOf(l, mention); line != "" {
-		lines = append(lines, line)
-	}
-	return lines
+	return slices.DeleteFunc(all, func(l string) bool { return l == "" })
 }
 
 // ownAddress is an address that this adapter made itself, or "" for anything that could not be one.
 func ownAddress(link string) string {
-	address, _ := liveAddress(link, func(string) bool { return true })
-	if address != link {
-		return ""
+	if address, _ := liveAddress(link, func(string) bool { return true }); address == link {
+		return link
 	}
-	return address
+	return ""
 }

@@ -184,14 +184,14 @@ func TestArgumentsThatFitCut(t *testing.T) {
 
 func TestStamped(t *testing.T) {
 	p := encode(states()["asking"], nil)
-	s := stamped(p, 123456)
+	s := numberedAs(p, 123456)
 	if got := s.Components[0].(discordgo.Container).ID; got != 123456 || check(s) != nil {
 		t.Errorf("%d, %v", got, check(s))
 	}
 	if p.Components[0].(discordgo.Container).ID != 0 {
 		t.Error("the message it was made of changed")
 	}
-	if got := stamped(Payload{}, 1); len(got.Components) != 0 {
+	if got := numberedAs(Payload{}, 1); len(got.Components) != 0 {
 		t.Error("nothing became something")
 	}
 }

@@ -1,6 +1,7 @@
 package components
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
@@ -16,7 +17,7 @@ const maxShown = 2000
 
 // Question is a question as everybody sees it: quoted, with nothing in it that does anything.
 func Question(name, text string) Payload {
-	head := lineStart(literalWords(surface.OneLine(surface.Shortened(sayAsker(name), 100)))+sayAsks) + "\n"
+	head := lineStart(literalWords(surface.OneLine(surface.Shortened(cmp.Or(name, saySomebody), 100)))+sayAsks) + "\n"
 	r := []rune(text)
 	for cut := len(r); ; cut = cut * 3 / 4 {
 		part := string(r[:cut])

@@ -203,14 +203,7 @@ func code(language, s string) []string {
 	return strings.Split(f, "\n")
 }
 
-func (w *writer) lines(n ast.Node) string {
-	var b strings.Builder
-	for i := range n.Lines().Len() {
-		seg := n.Lines().At(i)
-		b.Write(seg.Value(w.src))
-	}
-	return b.String()
-}
+func (w *writer) lines(n ast.Node) string { return string(n.Lines().Value(w.src)) }
 
 // inline is what stands in the lines of a block.
 func (w *writer) inline(parent ast.Node, depth int) string {
@@ -259,12 +252,7 @@ func (w *writer) span(n ast.Node, depth int) string {
 		}
 		return "☐ "
 	case *ast.RawHTML:
-		var b strings.Builder
-		for i := range n.Segments.Len() {
-			seg := n.Segments.At(i)
-			b.Write(seg.Value(w.src))
-		}
-		return escapedMarks(b.String())
+		return escapedMarks(string(n.Segments.Value(w.src)))
 	}
 	return escapedMarks(w.plain(n))
 }

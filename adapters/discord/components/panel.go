@@ -1,6 +1,7 @@
 package components
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -21,11 +22,11 @@ func Panel(p render.Panel, at PanelPage) (Payload, LongViews) {
 	d.views = LongViews{} // of the page that is drawn
 	d.at.Page = min(max(at.Page, 0), len(pages)-1)
 	s := d.draw(pages[d.at.Page], len(pages))
-	accent := accents[render.Done]
+	state := render.Done
 	if len(p.Banner) > 0 {
-		accent = accents[render.Waiting]
+		state = render.Waiting
 	}
-	return Payload{Components: []discordgo.MessageComponent{discordgo.Container{AccentColor: &accent, Components: s.parts}}}, d.views
+	return s.payload(state), d.views
 }
 
 // panelDrawing is a panel being drawn.
@@ -101,28 +102,17 @@ func cutRow(like panelRow, r render.PanelRow) []panelRow {
 // drawable are acts that can be chosen here. Selects have at most so many options that they stand in one message.
 func drawable(acts []render.Act) (out []render.Act) {
 	for _, x := range acts {
-		switch x.Kind {
-		case render.ActPick:
-			x.Options = slices.DeleteFunc(slices.Clone(x.Options), func(o render.Option) bool { return !actToken.MatchString(o.Token) })
-			for part := range slices.Chunk(x.Options, rowActs*maxOptions) {
-				y := x
-				y.Options = part
-				out = append(out, y)
+		switch {
+		case x.Kind == render.ActPick:
+			options := slices.DeleteFunc(slices.Clone(x.Options), func(o render.Option) bool { return !actToken.MatchString(o.Token) })
+			for x.Options = range slices.Chunk(options, rowActs*maxOptions) {
+				out = append(out, x)
 			}
-			continue
-		case render.ActDo, render.ActFill:
-			if !actToken.MatchString(x.Token) {
-				continue
-			}
-		case render.ActLink:
-			if addressOf(x.Link) == "" {
-				continue
-			}
-		case render.ActGo:
-		default:
-			continue
+		case x.Kind == render.ActGo,
+			(x.Kind == render.ActDo || x.Kind == render.ActFill) && actToken.MatchString(x.Token),
+			x.Kind == render.ActLink && addressOf(x.Link) != "":
+			out = append(out, x)
 		}
-		out = append(out, x)
 	}
 	return out
 }
@@ -175,7 +165,7 @@ func (d *panelDrawing) draw(rows []panelRow, pages int) *encoder {
 			section = r.section
 			d.addHeading(s, d.p.Sections[section], r)
 		}
-		d.addRow(s, r)
+		d.addPanelRow(s, r)
 	}
 	if len(d.p.Sections) == 0 {
 		s.say(subtext(literal(sayNothingHere)))
@@ -196,48 +186,43 @@ const (
 	maxNote    = 200
 )
 
+// addHeading draws a section's title, and its note above its first row.
 func (d *panelDrawing) addHeading(s *encoder, of render.Section, first panelRow) {
 	s.flush()
 	if title := strings.TrimSpace(surface.OneLine(of.Title)); title != "" {
 		s.say("### " + literal(surface.AtMost(title, maxTitle)))
 	}
-	if d.begins(first) {
+	i := slices.IndexFunc(d.rows, func(x panelRow) bool { return x.section == first.section })
+	if d.rows[i].row == first.row {
 		s.say(subtext(literal(surface.Within(of.Note, maxNote))))
 	}
-}
-
-// begins reports whether a row is the first of its section.
-func (d *panelDrawing) begins(r panelRow) bool {
-	i := slices.IndexFunc(d.rows, func(x panelRow) bool { return x.section == r.section })
-	return d.rows[i].row == r.row
 }
 
 // addTabs adds what leads to the other views: a row of buttons where they are few, else a select.
 func (d *panelDrawing) addTabs(s *encoder) {
 	tabs := d.p.Tabs[:min(len(d.p.Tabs), maxOptions)]
-	if len(tabs) == 0 {
-		return
-	}
-	if len(tabs) <= maxRow {
-		var row []discordgo.MessageComponent
-		for _, t := range tabs {
-			b := d.encodeAct(s, t)
-			b.Disabled = t.Current
-			row = append(row, b)
-		}
-		s.add(discordgo.ActionsRow{Components: row}, 1+len(row))
-		return
-	}
+	var row []discordgo.MessageComponent
 	var options []discordgo.SelectMenuOption
 	values := names{}
 	for _, t := range tabs {
+		if len(tabs) <= maxRow {
+			b := d.encodeAct(s, t)
+			b.Disabled = t.Current
+			row = append(row, b)
+			continue
+		}
 		ref := "=" + t.View
 		if !inlineRef.MatchString(ref) {
 			ref = d.views.ref(t.View)
 		}
 		options = append(options, discordgo.SelectMenuOption{Label: surface.Label(t.Label, maxOption, "…"), Value: values.unique(ref, ""), Default: t.Current})
 	}
-	d.addSelect(s, d.actionID(s, PanelTab, noToken), sayViews, options)
+	switch {
+	case len(row) > 0:
+		s.addRow(row...)
+	case len(options) > 0:
+		d.addSelect(s, d.actionID(s, PanelTab, noToken), sayViews, options)
+	}
 }
 
 func (d *panelDrawing) actionID(s *encoder, what, token string) string {
@@ -250,15 +235,12 @@ func (d *panelDrawing) addSelect(s *encoder, id, placeholder string, options []d
 		options[i].Default = options[i].Default && !one
 		one = one || options[i].Default
 	}
-	s.add(discordgo.ActionsRow{Components: []discordgo.MessageComponent{discordgo.SelectMenu{
-		CustomID: id, Placeholder: surface.AtMost(surface.OneLine(placeholder), maxPlaceholder), Options: options,
-	}}}, 2)
+	s.addRow(discordgo.SelectMenu{CustomID: id, Placeholder: surface.AtMost(surface.OneLine(placeholder), maxPlaceholder), Options: options})
 }
 
-// addRow draws a row: beside its one button, or above its buttons and selects.
-func (d *panelDrawing) addRow(s *encoder, r panelRow) {
+// addPanelRow draws a row: beside its one button, or above its buttons and selects.
+func (d *panelDrawing) addPanelRow(s *encoder, r panelRow) {
 	if len(r.acts) == 1 && r.acts[0].Kind != render.ActPick && len(r.lines) > 0 {
-		s.flush()
 		text := strings.Join(r.lines, "\n")
 		s.add(discordgo.Section{Components: []discordgo.MessageComponent{discordgo.TextDisplay{Content: text}}, Accessory: d.encodeAct(s, r.acts[0])}, 3)
 		s.chars += surface.Width(text)
@@ -267,23 +249,17 @@ func (d *panelDrawing) addRow(s *encoder, r panelRow) {
 	}
 	s.say(r.lines...)
 	var row []discordgo.MessageComponent
-	flush := func() {
-		if len(row) > 0 {
-			s.add(discordgo.ActionsRow{Components: row}, 1+len(row))
-			row = nil
-		}
-	}
-	for _, act := range r.acts {
+	for i, act := range r.acts {
 		if act.Kind == render.ActPick {
-			flush()
 			d.addPicks(s, act)
 			continue
 		}
-		if row = append(row, d.encodeAct(s, act)); len(row) == maxRow {
-			flush()
+		row = append(row, d.encodeAct(s, act))
+		if len(row) == maxRow || i == len(r.acts)-1 || r.acts[i+1].Kind == render.ActPick {
+			s.addRow(row...)
+			row = nil
 		}
 	}
-	flush()
 }
 
 // addPicks draws the options of an act, in as many selects as they need.
@@ -310,10 +286,7 @@ func (d *panelDrawing) addPicks(s *encoder, act render.Act) {
 
 // encodeAct draws an act that is no select.
 func (d *panelDrawing) encodeAct(s *encoder, act render.Act) discordgo.Button {
-	b := discordgo.Button{Label: surface.Label(act.Label, maxLabel, "…"), Style: discordgo.SecondaryButton}
-	if act.Style == render.Danger {
-		b.Style = discordgo.DangerButton
-	}
+	b := actButton(act)
 	switch act.Kind {
 	case render.ActGo:
 		b.CustomID = s.ids.unique(d.views.customID(d.at, PanelGo, noToken, act.View), "")
@@ -327,6 +300,15 @@ func (d *panelDrawing) encodeAct(s *encoder, act render.Act) discordgo.Button {
 	return b
 }
 
+// actButton is the button of an act that does nothing yet.
+func actButton(act render.Act) discordgo.Button {
+	b := button(surface.Label(act.Label, maxLabel, "…"), "")
+	if act.Style == render.Danger {
+		b.Style = discordgo.DangerButton
+	}
+	return b
+}
+
 // addPages adds what stands below a panel of several pages.
 func (d *panelDrawing) addPages(s *encoder, rows []panelRow, pages int) {
 	from, to := spanOf(rows)
@@ -334,22 +316,20 @@ func (d *panelDrawing) addPages(s *encoder, rows []panelRow, pages int) {
 	if from > 0 {
 		s.say(subtext(literal(sayRows(from, to, all))))
 	}
-	to1 := func(page int) PanelPage { at := d.at; at.Page = page; return at }
-	s.add(discordgo.ActionsRow{Components: []discordgo.MessageComponent{
-		discordgo.Button{Label: sayPrevious, Style: discordgo.SecondaryButton, Disabled: d.at.Page == 0,
-			CustomID: s.ids.unique(d.views.customID(to1(max(d.at.Page-1, 0)), PanelTurn, noToken, d.at.View), "")},
-		discordgo.Button{Label: sayNext, Style: discordgo.SecondaryButton, Disabled: d.at.Page >= pages-1,
-			CustomID: s.ids.unique(d.views.customID(to1(d.at.Page+1), PanelTurn, noToken, d.at.View), "")},
-	}}, 3)
+	turn := func(label string, page int) discordgo.Button {
+		at := d.at
+		at.Page = max(page, 0)
+		b := button(label, s.ids.unique(d.views.customID(at, PanelTurn, noToken, at.View), ""))
+		b.Disabled = page < 0 || page >= pages
+		return b
+	}
+	s.addRow(turn(sayPrevious, d.at.Page-1), turn(sayNext, d.at.Page+1))
 }
 
 // spanOf is the first and the last row among some; 0: there is none.
 func spanOf(rows []panelRow) (from, to int) {
 	for _, r := range rows {
-		if from == 0 {
-			from = r.row
-		}
-		to = max(to, r.row)
+		from, to = cmp.Or(from, r.row), max(to, r.row)
 	}
 	return from, to
 }
@@ -387,23 +367,16 @@ func FillModal(at PanelPage, act render.Act) (*Modal, LongViews) {
 	if v := visible(act.Value); surface.Width(v) <= in.MaxLength {
 		in.Value = v
 	}
-	return &Modal{
-		CustomID: views.customID(at, PanelForm, act.Token, at.View), Title: surface.AtMost(label, maxModalTitle),
-		Components: []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{in}}},
-	}, views
+	return modal(views.customID(at, PanelForm, act.Token, at.View), label, in), views
 }
 
 // ConfirmAct asks whether an act is meant. [ConfirmFill] asks the same before the form of one is opened.
 func ConfirmAct(at PanelPage, act render.Act, token string) (Payload, LongViews) {
-	yes := discordgo.Button{Label: surface.Label(act.Label, maxLabel, "…"), Style: discordgo.SecondaryButton}
-	if act.Style == render.Danger {
-		yes.Style = discordgo.DangerButton
-	}
-	return confirmOn(at, act.Confirm, yes, PanelSure, token)
+	return confirmOn(at, act.Confirm, actButton(act), PanelSure, token)
 }
 
 func ConfirmFill(at PanelPage, act render.Act, token string) (Payload, LongViews) {
-	return confirmOn(at, act.Confirm, discordgo.Button{Label: sayContinue, Style: discordgo.SecondaryButton}, PanelFillSure, token)
+	return confirmOn(at, act.Confirm, button(sayContinue, ""), PanelFillSure, token)
 }
 
 func confirmOn(at PanelPage, say string, yes discordgo.Button, what, token string) (Payload, LongViews) {

@@ -1,8 +1,11 @@
 package components
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
@@ -56,12 +59,20 @@ func Marked(of Renditions, id int) Renditions {
 	}
 }
 
-// numberedAs is a payload with the ID on its container, or where it has none on its first text.
+// numberedAs is a payload with the component ID on its container, or where it has none on its first text: by it, a message is found again.
+// https://discord.com/developers/docs/components/reference#anatomy-of-a-component
 func numberedAs(p Payload, id int) Payload {
-	p = stamped(p, id)
-	if len(p.Components) > 0 {
-		if text, ok := p.Components[0].(discordgo.TextDisplay); ok {
-			p.Components = append([]discordgo.MessageComponent{numberedText{text, id}}, p.Components[1:]...)
+	p.Components = slices.Clone(p.Components)
+	for i, c := range p.Components {
+		switch c := c.(type) {
+		case discordgo.Container:
+			c.ID = id
+			p.Components[i] = c
+			return p
+		case discordgo.TextDisplay:
+			if i == 0 {
+				p.Components[i] = numberedText{c, id}
+			}
 		}
 	}
 	return p
@@ -112,32 +123,86 @@ func plainPayload(m render.Message, drawn Payload) Payload {
 	return Payload{Components: []discordgo.MessageComponent{discordgo.Container{Components: in}}}
 }
 
-// findRows finds the parts of a message that can be clicked.
+// findRows finds the parts of a message that can be clicked; the button of a section gets a row of its own.
 func findRows(components []discordgo.MessageComponent) (out []discordgo.MessageComponent) {
 	for _, c := range components {
 		switch c := c.(type) {
 		case discordgo.ActionsRow:
 			out = append(out, c)
-		case *discordgo.ActionsRow:
-			out = append(out, *c)
 		case discordgo.Section:
-			out = append(out, accessory(c.Accessory)...)
-		case *discordgo.Section:
-			out = append(out, accessory(c.Accessory)...)
+			if b, ok := c.Accessory.(discordgo.Button); ok {
+				out = append(out, discordgo.ActionsRow{Components: []discordgo.MessageComponent{b}})
+			}
 		case discordgo.Container:
-			out = append(out, findRows(c.Components)...)
-		case *discordgo.Container:
 			out = append(out, findRows(c.Components)...)
 		}
 	}
 	return out
 }
 
-// accessory is the button of a section in a row of its own; nothing for a picture.
-func accessory(c discordgo.MessageComponent) []discordgo.MessageComponent {
-	switch c.(type) {
-	case discordgo.Button, *discordgo.Button:
-		return []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{c}}}
+// Flags of what is sent: components of version 2, and no previews, because making one fetches an address.
+// https://discord.com/developers/docs/resources/message#message-object-message-flags
+const (
+	FlagsShown   = discordgo.MessageFlagsIsComponentsV2 | discordgo.MessageFlagsSuppressEmbeds
+	FlagsPrivate = FlagsShown | discordgo.MessageFlagsEphemeral
+)
+
+// Outgoing is a message as Discord takes it. discordgo's own structs write null where nothing is meant, name everybody in the text
+// where mentions are left out, and have no nonce.
+//
+// https://discord.com/developers/docs/resources/message#create-message
+type Outgoing struct {
+	Components  json.RawMessage        `json:"components"`
+	Flags       discordgo.MessageFlags `json:"flags"`
+	Mentions    mentions               `json:"allowed_mentions"`
+	Attachments []attachment           `json:"attachments"` // all that the message keeps: an edit without it would keep what was there
+	Nonce       string                 `json:"nonce,omitempty"`
+	Enforce     bool                   `json:"enforce_nonce,omitempty"`
+}
+
+// mentions are who may be notified. Parse must be there and empty: left out, everything in the text counts, "@everyone" too.
+// https://discord.com/developers/docs/resources/message#allowed-mentions-object
+type mentions struct {
+	Parse []string `json:"parse"`
+	Users []string `json:"users,omitempty"`
+	Roles []string `json:"roles,omitempty"`
+}
+
+// attachment is a file of the same request. https://discord.com/developers/docs/resources/message#attachment-object
+type attachment struct {
+	ID   string `json:"id"` // which of the request's files: files[ID]
+	Name string `json:"filename"`
+}
+
+// Uploads are the files as discordgo sends them: to be read once.
+func (s Rendition) Uploads() (all []*discordgo.File) {
+	for _, f := range s.Files {
+		all = append(all, &discordgo.File{Name: f.Name, ContentType: f.Type, Reader: bytes.NewReader(f.Data)})
 	}
-	return nil
+	return all
+}
+
+// Out is a rendition as it is sent. Nobody is notified by it.
+func (s Rendition) Out(flags discordgo.MessageFlags) Outgoing {
+	o := Outgoing{Components: s.Body, Flags: flags, Mentions: mentions{Parse: []string{}}, Attachments: []attachment{}}
+	for i, f := range s.Files {
+		o.Attachments = append(o.Attachments, attachment{strconv.Itoa(i), f.Name})
+	}
+	return o
+}
+
+// OutNotifying is [Rendition.Out] with those notified whom the payload names.
+func (s Rendition) OutNotifying(flags discordgo.MessageFlags) Outgoing {
+	o := s.Out(flags)
+	o.Mentions.Users = first(s.Users, maxMentions)
+	o.Mentions.Roles = first(s.Roles, maxMentions)
+	return o
+}
+
+// first are at most n of all, each once: Discord refuses one that stands there twice.
+func first(all []string, n int) []string {
+	all = slices.Clone(all)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return all[:min(n, len(all))]
 }

@@ -53,10 +53,10 @@ func TestButtonsOfSectionsAreKept(t *testing.T) {
 	in := []discordgo.MessageComponent{
 		discordgo.Container{Components: []discordgo.MessageComponent{
 			discordgo.Section{Components: []discordgo.MessageComponent{discordgo.TextDisplay{Content: "x"}}, Accessory: b},
-			&discordgo.Section{Accessory: &b},
+			discordgo.Section{Accessory: b},
 			discordgo.Section{Accessory: discordgo.Thumbnail{}},
 		}},
-		&discordgo.Container{Components: []discordgo.MessageComponent{&discordgo.ActionsRow{Components: []discordgo.MessageComponent{b}}}},
+		discordgo.Container{Components: []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{b}}}},
 	}
 	if got := findRows(in); len(got) != 3 {
 		t.Errorf("%d rows, want 3", len(got))

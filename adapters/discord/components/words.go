@@ -27,7 +27,8 @@ const (
 	sayPrevious    = "← Previous"
 	sayNext        = "Next →"
 	sayContinue    = "Continue"
-	sayAsks        = " asks:"
+	sayAsks        = " asks:"   // above a question that somebody asked with a command
+	saySomebody    = "Somebody" // who has no name
 )
 
 // sayMoreLines stands in a fence where n lines are left out. No line of JSON begins so.
@@ -68,7 +69,7 @@ func titled(verb, alone, what string) string {
 	return verb + ": " + what
 }
 
-func sayWantTitle(server string) string { return "Answer for " + server }
+func sayElicitationTitle(server string) string { return "Answer for " + server }
 
 // sayField is the hint in an input: what kind of value it takes.
 func sayField(f turn.FormField) string {
@@ -120,12 +121,4 @@ func sayMoreChats(n int) string {
 		return "… and what waits in one more chat"
 	}
 	return fmt.Sprintf("… and what waits in %d more chats", n)
-}
-
-// sayAsker and sayAsks stand above a question that somebody asked with a command.
-func sayAsker(name string) string {
-	if name == "" {
-		return "Somebody"
-	}
-	return name
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,40 +34,33 @@ const fewStarts = 50
 
 // gateway looks at the budget of identifications, and whether the gateway answers.
 func (x *examination) gateway(ctx context.Context) []surface.Finding {
-	const what = "Discord: gateway"
-	if x.self == nil {
-		return just(surface.Finding{What: what, Found: notChecked})
-	}
 	var g gatewaySeen
 	if err := x.get(ctx, "/gateway/bot", &g); err != nil {
-		return just(surface.Finding{What: what, Mark: surface.Wrong, Found: x.said(err), Do: x.advice(err)})
+		return []surface.Finding{wrong(x.said(err), x.advice(err))}
 	}
-	return []surface.Finding{x.starts(g), x.hello(ctx, g.URL)}
+	starts := x.starts(g)
+	starts.What = "session starts"
+	return []surface.Finding{starts, x.hello(ctx, g.URL)}
 }
 
 // starts says how often the bot may still identify itself.
 func (x *examination) starts(g gatewaySeen) surface.Finding {
-	f := surface.Finding{What: "Discord: session starts"}
-	shards := g.Shards
-	if x.Shards > 0 {
-		shards = x.Shards
-	}
+	shards := cmp.Or(max(x.Shards, 0), g.Shards)
 	left := fmt.Sprintf("%d of %d left", g.Limit.Remaining, g.Limit.Total)
 	anew := "they are counted anew in " + (time.Duration(g.Limit.ResetAfter) * time.Millisecond).Round(time.Minute).String()
 	switch {
 	case g.Limit.Remaining < shards:
-		f.Mark, f.Found = surface.Wrong, left+", and the bot needs "+plural(shards, "one", "%d")+": it waits; "+anew
-		f.Do = "Find out why the bot starts so often (its log says why a session ended), and start no other program with this token: at the limit Discord resets the token."
+		return wrong(left+", and the bot needs "+plural(shards, "one", "%d")+": it waits; "+anew,
+			"Find out why the bot starts so often (its log says why a session ended), "+
+				"and start no other program with this token: at the limit Discord resets the token.")
 	case g.Limit.Remaining < min(fewStarts, g.Limit.Total/2):
-		f.Mark, f.Found = surface.Doubtful, left+"; "+anew
-		f.Do = "Find out why the bot starts so often: its log says why a session ended. At the limit Discord resets the token."
+		return doubtful(left+"; "+anew,
+			"Find out why the bot starts so often: its log says why a session ended. At the limit Discord resets the token.")
 	case x.Shards > 0 && x.Shards < g.Shards:
-		f.Mark, f.Found = surface.Doubtful, fmt.Sprintf("discord.shards is %d, and Discord recommends %d", x.Shards, g.Shards)
-		f.Do = "Set discord.shards to 0, which is what Discord recommends: it refuses shards with too many servers (close code 4011)."
-	default:
-		f.Mark, f.Found = surface.Fine, left+"; "+plural(shards, "one shard", "%d shards")+", "+plural(g.Limit.Concurrency, "one", "%d")+" at a time"
+		return doubtful(fmt.Sprintf("discord.shards is %d, and Discord recommends %d", x.Shards, g.Shards),
+			"Set discord.shards to 0, which is what Discord recommends: it refuses shards with too many servers (close code 4011).")
 	}
-	return f
+	return fine(left + "; " + plural(shards, "one shard", "%d shards") + ", " + plural(g.Limit.Concurrency, "one", "%d") + " at a time")
 }
 
 func plural(n int, one, more string) string {
@@ -79,12 +73,11 @@ func plural(n int, one, more string) string {
 // hello opens a connection, waits for the gateway's first word and closes. The bot does not identify itself, so there is no session
 // that could end, and nothing is counted. https://docs.discord.com/developers/events/gateway#connection-lifecycle
 func (x *examination) hello(ctx context.Context, at string) surface.Finding {
-	f := surface.Finding{What: "Discord: gateway", Mark: surface.Wrong, Do: "Look at the network: a proxy before this machine must let WebSocket connections to " + address(at) + " through."}
 	u, err := url.Parse(at)
 	if err != nil || u.Scheme != "wss" && u.Scheme != "ws" || u.Host == "" {
-		f.Found, f.Do = "Discord names no address of it", x.advice(errNotDiscord)
-		return f
+		return wrong("Discord names no address of it", x.advice(errNotDiscord))
 	}
+	network := "Look at the network: a proxy before this machine must let WebSocket connections to " + address(at) + " through."
 	u.RawQuery = "v=10&encoding=json"
 	d := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: surface.LookTimeout}
 	if t, ok := x.http.Transport.(*http.Transport); ok {
@@ -92,24 +85,20 @@ func (x *examination) hello(ctx context.Context, at string) surface.Finding {
 	}
 	conn, resp, err := d.DialContext(ctx, u.String(), nil)
 	if err != nil {
-		f.Found = "does not open: " + socketProblem(err, resp)
-		return f
+		return wrong("does not open: "+socketProblem(err, resp), network)
 	}
 	defer func() { _ = conn.Close() }()
 	// A connection that says nothing is left when the look's time is over.
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	beat, ok := heartbeat(conn)
 	switch {
 	case ok:
-		f.Mark, f.Found, f.Do = surface.Fine, "says hello, with a heartbeat each "+beat.String(), ""
 		_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
+		return fine("says hello, with a heartbeat each " + beat.String())
 	case ctx.Err() != nil:
-		f.Found = fmt.Sprintf("opens, and says nothing in %s", surface.LookTimeout)
-	default:
-		f.Found = "opens, and does not say hello"
+		return wrong(fmt.Sprintf("opens, and says nothing in %s", surface.LookTimeout), network)
 	}
-	return f
+	return wrong("opens, and does not say hello", network)
 }
 
 // maxHello bounds the gateway's first word.

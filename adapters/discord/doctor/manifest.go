@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -136,10 +137,8 @@ func Manifest(o AppOptions) (App, error) {
 // invite is where somebody who may manage a server adds the bot to it.
 // https://docs.discord.com/developers/topics/oauth2#bot-authorization-flow
 func invite(application string) string {
-	if application == "" {
-		application = NoApplication
-	}
-	return "https://discord.com/oauth2/authorize?client_id=" + application + "&scope=" + strings.Join(appScopes, "+") + "&permissions=" + strconv.FormatUint(invited(), 10)
+	return "https://discord.com/oauth2/authorize?client_id=" + cmp.Or(application, NoApplication) +
+		"&scope=" + strings.Join(appScopes, "+") + "&permissions=" + strconv.FormatUint(invited(), 10)
 }
 
 // JSON is the application for machines: indented, with a newline at its end.
@@ -165,12 +164,8 @@ func (a App) Text() []byte {
 		fmt.Fprintf(&b, "  %-26s on: %s\n  %-26s without: %s\n", i.Name, i.For, "", i.Without)
 	}
 	fmt.Fprintf(&b, "  %-26s off: nod does not ask for them\n", "Presence, Server Members")
-	b.WriteString("\nInteractions Endpoint URL, on the page General Information:\n\n")
-	if a.Endpoint == "" {
-		b.WriteString("  leave it empty: clicks and commands then come through the bot's own connection\n")
-	} else {
-		fmt.Fprintf(&b, "  %s\n", a.Endpoint)
-	}
+	endpoint := cmp.Or(a.Endpoint, "leave it empty: clicks and commands then come through the bot's own connection")
+	fmt.Fprintf(&b, "\nInteractions Endpoint URL, on the page General Information:\n\n  %s\n", endpoint)
 	return b.Bytes()
 }
 

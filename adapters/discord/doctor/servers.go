@@ -71,66 +71,53 @@ const (
 
 // servers says where the bot is, and what it may not do in all of a server.
 func (x *examination) servers(ctx context.Context) []surface.Finding {
-	f := surface.Finding{What: "Discord: servers"}
-	if x.self == nil {
-		f.Found = notChecked
-		return just(f)
-	}
 	if err := x.get(ctx, "/users/@me/guilds?limit="+strconv.Itoa(serversPage), &x.in); err != nil {
-		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
-		return just(f)
+		return []surface.Finding{x.unchecked(err)}
 	}
 	if len(x.in) == 0 {
-		f.Mark, f.Found = surface.Wrong, "the bot is in none"
-		f.Do = "Somebody who may manage a server opens " + invite(x.applicationID()) + " (bot manifest discord explains it)."
-		return just(f)
+		application := ""
+		if x.app != nil && ids.IsSnowflake(x.app.ID) {
+			application = x.app.ID
+		}
+		return []surface.Finding{wrong("the bot is in none",
+			"Somebody who may manage a server opens "+invite(application)+" (bot manifest discord explains it).")}
 	}
 	var names []string
 	for _, g := range x.in[:min(serversSaid, len(x.in))] {
 		names = append(names, fmt.Sprintf("%s (%s)", surface.Tame(g.Name), g.ID))
 	}
-	f.Mark, f.Found = surface.Fine, "is in "+strings.Join(names, ", ")
+	in := "is in " + strings.Join(names, ", ")
 	if more := len(x.in) - len(names); more > 0 {
 		least := ""
 		if len(x.in) == serversPage {
 			least = "at least "
 		}
-		f.Found += fmt.Sprintf(" and %s%d more", least, more)
+		in += fmt.Sprintf(" and %s%d more", least, more)
 	}
-	out := just(f)
+	out := []surface.Finding{fine(in)}
 	for _, g := range x.in {
-		if f, bad := x.server(g); bad && len(out) <= serversSaid {
+		if f := x.server(g); f.Found != "" && len(out) <= serversSaid {
+			f.What = "server " + surface.Tame(g.Name)
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// applicationID is the application's ID as far as it is known.
-func (x *examination) applicationID() string {
-	if x.app != nil && ids.IsSnowflake(x.app.ID) {
-		return x.app.ID
+// server says what the bot may not do in a server, or that it may do everything; nothing where there is nothing to say.
+func (x *examination) server(g guildSeen) surface.Finding {
+	switch lacks, mark := missing(lacking(uint64(g.Permissions)), x.Conversation); {
+	case g.Owner:
+		return surface.Finding{}
+	case uint64(g.Permissions)&mayAll != 0:
+		return doubtful("the bot is an administrator there, which nod does not need: who has its token has the server",
+			"Take Administrator from the bot's role (Server Settings, Roles).")
+	case mark == surface.Fine:
+		return surface.Finding{}
+	default: // at most doubtful: a channel may give what the server does not
+		return doubtful(lacks, "Give the bot's role these permissions (Server Settings, Roles), or open the invite of bot manifest discord again. "+
+			"Single channels may give them, too.")
 	}
-	return ""
-}
-
-// server says what the bot may not do in a server, or that it may do everything. bad is false where there is nothing to say.
-func (x *examination) server(g guildSeen) (f surface.Finding, bad bool) {
-	f = surface.Finding{What: "Discord: server " + surface.Tame(g.Name), Mark: surface.Doubtful}
-	if g.Owner {
-		return f, false
-	}
-	if uint64(g.Permissions)&mayAll != 0 {
-		f.Found = "the bot is an administrator there, which nod does not need: who has its token has the server"
-		f.Do = "Take Administrator from the bot's role (Server Settings, Roles)."
-		return f, true
-	}
-	if f.Found, f.Mark = missing(lacking(uint64(g.Permissions)), x.Conversation); f.Mark == surface.Fine {
-		return f, false
-	}
-	f.Mark = surface.Doubtful // a channel may give what the server does not
-	f.Do = "Give the bot's role these permissions (Server Settings, Roles), or open the invite of bot manifest discord again. Single channels may give them, too."
-	return f, true
 }
 
 // missing lists rights that are not there, as far as conversations of this kind need them, and how bad that is.
@@ -151,59 +138,60 @@ func missing(list []right, c discord.Conversation) (string, surface.Mark) {
 	return "missing: " + strings.Join(names, ", ") + "; " + strings.Join(lacks, "; "), mark
 }
 
+// Discord's numbers for refusals that the doctor has words for.
+const (
+	unknownChannel = 10003
+	unknownGuild   = 10004
+	missingAccess  = 50001
+)
+
 // channel says what the bot may not do in a channel of the configuration.
 func (x *examination) channel(ctx context.Context, id string) surface.Finding {
-	f := surface.Finding{What: "Discord: channel " + id}
-	if x.self == nil {
-		f.Found = notChecked
-		return f
-	}
 	var c channelSeen
 	err := x.get(ctx, "/channels/"+id, &c)
-	const (
-		unknownChannel = 10003
-		missingAccess  = 50001
-	)
 	switch refusalCode(err) {
 	case unknownChannel:
-		f.Mark, f.Found, f.Do = surface.Wrong, "there is none", "Correct the ID under discord.channels (Developer Mode in your settings, then Copy Channel ID), or take it out."
-		return f
+		return wrong("there is none",
+			"Correct the ID under discord.channels (Developer Mode in your settings, then Copy Channel ID), or take it out.")
 	case missingAccess:
-		f.Mark, f.Found, f.Do = surface.Wrong, "the bot does not see it: View Channels is missing there, or it is in a server that the bot is not in", "Give the bot's role View Channels in that channel (Edit Channel, Permissions)."
-		return f
+		return wrong("the bot does not see it: View Channels is missing there, or it is in a server that the bot is not in",
+			"Give the bot's role View Channels in that channel (Edit Channel, Permissions).")
 	}
 	if err != nil {
-		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
-		return f
+		return x.unchecked(err)
 	}
-	f.What = "Discord: channel #" + surface.Tame(c.Name)
+	f := x.rightsIn(ctx, c, cmp.Or(x.Channels[id].Conversation, x.Conversation))
+	f.What = "channel #" + surface.Tame(c.Name)
+	return f
+}
+
+func (x *examination) rightsIn(ctx context.Context, c channelSeen, conversation discord.Conversation) surface.Finding {
 	has, silent, err := x.allowed(ctx, c)
 	if err != nil {
-		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
-		return f
+		return x.unchecked(err)
 	}
-	conversation := cmp.Or(x.Channels[id].Conversation, x.Conversation)
 	switch c.Type {
 	case discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews:
 	case discordgo.ChannelTypeGuildVoice, discordgo.ChannelTypeGuildStageVoice: // no thread hangs there
 		conversation = discord.InChannel
-	case discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia, discordgo.ChannelTypeGuildNewsThread, discordgo.ChannelTypeGuildPublicThread, discordgo.ChannelTypeGuildPrivateThread: // people make the threads
+	case discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia, discordgo.ChannelTypeGuildNewsThread,
+		discordgo.ChannelTypeGuildPublicThread, discordgo.ChannelTypeGuildPrivateThread: // people make the threads
 		conversation = discord.InThread
 		has |= mayStartThread
 	default:
-		f.Mark, f.Found, f.Do = surface.Doubtful, "nobody writes there, so nothing that is set for it counts", "Name channels that people write in under discord.channels; a category's are named one by one."
-		return f
+		return doubtful("nobody writes there, so nothing that is set for it counts",
+			"Name channels that people write in under discord.channels; a category's are named one by one.")
 	}
-	f.Found, f.Mark = missing(lacking(has), conversation)
+	lacks, mark := missing(lacking(has), conversation)
 	switch {
 	case silent:
-		f.Mark, f.Found, f.Do = surface.Wrong, "the bot is timed out in this server, and may say nothing", "End its timeout (the member list of the server)."
-	case f.Mark == surface.Fine:
-		f.Found = "the bot may do there what it needs"
-	default:
-		f.Do = "Give them to the bot's role in that channel (Edit Channel, Permissions), or take away what denies them."
+		return wrong("the bot is timed out in this server, and may say nothing", "End its timeout (the member list of the server).")
+	case mark == surface.Fine:
+		return fine("the bot may do there what it needs")
 	}
-	return f
+	return surface.Finding{Mark: mark, Found: lacks,
+		Do: "Give them to the bot's role in that channel (Edit Channel, Permissions), or take away what denies them.",
+	}
 }
 
 // allowed is what the bot may do in a channel, and whether it is timed out in the server. A thread has what the channel has that it
@@ -281,31 +269,18 @@ func (x *examination) rolesOf(ctx context.Context, guild string) ([]roleOf, erro
 }
 
 // role looks for a role that may decide. One that is not there gives nobody a right, and nothing else would say so.
-func (x *examination) role(ctx context.Context, u chat.User) surface.Finding {
-	id := strings.TrimPrefix(u.Key, chat.GroupPrefix)
-	f := surface.Finding{What: "Discord: role " + id}
-	if x.self == nil {
-		f.Found = notChecked
-		return f
-	}
+func (x *examination) role(ctx context.Context, u chat.User, id string) surface.Finding {
 	list, err := x.rolesOf(ctx, u.Workspace)
-	const (
-		unknownGuild  = 10004
-		missingAccess = 50001
-	)
 	switch c := refusalCode(err); {
 	case c == unknownGuild || c == missingAccess:
-		f.Mark, f.Found, f.Do = surface.Wrong, "the bot is not in its server, "+surface.Tame(u.Workspace), "Correct the server's ID in "+u.String()+", or invite the bot there."
-		return f
+		return wrong("the bot is not in its server, "+surface.Tame(u.Workspace),
+			"Correct the server's ID in "+u.String()+", or invite the bot there.")
 	case err != nil:
-		f.Mark, f.Found, f.Do = surface.Doubtful, "not checked: "+x.said(err), x.advice(err)
-		return f
+		return x.unchecked(err)
 	}
 	i := slices.IndexFunc(list, func(r roleOf) bool { return r.ID == id })
 	if i < 0 {
-		f.Mark, f.Found, f.Do = surface.Wrong, "its server has no such role, so nobody decides by it", "Correct "+u.String()+" (Server Settings, Roles, ⋯, Copy Role ID)."
-		return f
+		return wrong("its server has no such role, so nobody decides by it", "Correct "+u.String()+" (Server Settings, Roles, ⋯, Copy Role ID).")
 	}
-	f.Mark, f.Found = surface.Fine, "@"+surface.Tame(list[i].Name)+" may decide"
-	return f
+	return fine("@" + surface.Tame(list[i].Name) + " may decide")
 }

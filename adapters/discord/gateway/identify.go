@@ -49,7 +49,7 @@ func (s starts) reserve() int { return s.Limit.Total / spareOf }
 
 // askStarts asks how sessions may begin, until there is an answer. Its errors are ctx's, and those that no waiting mends.
 func (g *Gateway) askStarts(ctx context.Context) (starts, error) {
-	for wait := time.Second; ; wait = min(2*wait, backOffMost) {
+	for try := 0; ; try++ {
 		var s starts
 		s.Limit.Total, s.Limit.Remaining = usualDay, usualDay // of an answer that does not say
 		err := g.Rest.Call(ctx, http.MethodGet, discordgo.EndpointGatewayBot, nil, &s)
@@ -69,7 +69,7 @@ func (g *Gateway) askStarts(ctx context.Context) (starts, error) {
 		pe := new(agent.PlatformError)
 		errors.As(err, &pe)
 		g.Logger.Warn("discord: could not ask for the address of the gateway; trying again", "err", pe)
-		if err := g.Pause(ctx, max(pe.RetryAfter, jittered(wait))); err != nil {
+		if err := g.Pause(ctx, max(pe.RetryAfter, backOff.After(try))); err != nil {
 			return starts{}, err
 		}
 	}
@@ -112,9 +112,9 @@ func (g *Gateway) admit(ctx context.Context, sh *shard) (starts, error) {
 // pass waits until a pool of the gate that all replicas share has room. There is no way around it: a budget that cannot be asked is
 // asked again.
 func (g *Gateway) pass(ctx context.Context, sh *shard, s surface.Spend) error {
-	gate := g.Budget
-	if gate == nil {
-		gate = &g.own
+	gate := surface.Budget(&g.own)
+	if g.Budget != nil {
+		gate = g.Budget
 	}
 	for said := false; ; {
 		wait, err := gate.Spend(ctx, s)

@@ -19,7 +19,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/nodhq/nod/adapters/discord/rest"
-	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/backoff"
 )
 
 // The gateway of these tests has every frame under control. All of it, discordgo too, runs in a bubble with a clock of its own
@@ -389,7 +389,7 @@ func (w *world) bot(change ...func(*Config)) *bot {
 	b := &bot{ledger: &ledger{}, w: w, done: make(chan struct{})}
 	c := Config{
 		Token: theToken, Client: &http.Client{Transport: w.net}, Shards: 1, Owner: "this one", Lease: 15 * time.Second, OpenWithin: 30 * time.Second, SilentWithin: 90 * time.Second,
-		Logger: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: time.Now, Pause: surface.Pause,
+		Logger: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: time.Now, Pause: backoff.Wait,
 		Event: b.event, Connected: b.connected,
 	}
 	for _, f := range change {

@@ -47,14 +47,14 @@ type session struct {
 	content bool // the intent for it was asked for
 	after   string
 
-	ticket atomic.Bool   // one IDENTIFY may leave
-	over   atomic.Bool   // no event counts any more
-	lost   bool          // discordgo hangs in it
-	doubts int           // how often in a row Discord called the session invalid, and said that it can be resumed
-	silent int           // how many RESUMEs in a row ended without RESUMED
-	down   chan struct{} // discordgo has closed a connection
-	turn   chan struct{} // full: an event is being handled
-	seq    atomic.Int64
+	ticket     atomic.Bool   // one IDENTIFY may leave
+	ended      atomic.Bool   // no event counts any more
+	stuck      bool          // discordgo hangs in it
+	invalids   int           // how often in a row Discord called the session invalid, and said that it can be resumed
+	unanswered int           // how many RESUMEs in a row ended without RESUMED
+	down       chan struct{} // discordgo has closed a connection
+	handling   chan struct{} // full: an event is being handled
+	seq        atomic.Int64
 
 	mu      sync.Mutex
 	attempt context.Context // of this connection: it ends a dial
@@ -64,13 +64,15 @@ type session struct {
 	since   time.Time     // of that; zero: it has not come
 	begun   bool          // READY has come
 	generic string        // where a session begins
-	want    string        // where the next connection goes: a session is resumed where READY says
-	gave    string        // where discordgo was told to go
+	target  string        // where the next connection goes: a session is resumed where READY says
+	given   string        // where discordgo was told to go
 }
 
 // begin makes a session that has not begun.
 func (g *Gateway) begin(sh *shard, gateway string) *session {
-	l := &session{g: g, sh: sh, content: !g.refused.Load(), down: make(chan struct{}, 1), turn: make(chan struct{}, 1), generic: gateway, want: gateway}
+	l := &session{g: g, sh: sh, content: !g.refused.Load(),
+		down: make(chan struct{}, 1), handling: make(chan struct{}, 1), generic: gateway, target: gateway,
+	}
 	l.ticket.Store(true)
 	l.s = rest.NewSession(g.Token, &http.Client{Transport: l})
 	l.s.Identify.Intents = intentsNeeded
@@ -104,9 +106,13 @@ func (l *session) run(ctx context.Context, after string) closeReason {
 	l.mu.Unlock()
 	late := time.NewTimer(l.g.OpenWithin)
 	defer late.Stop()
-	if err := l.open(ctx, late.C); err != nil {
+	err := l.try(ctx, late.C)
+	if errors.Is(err, errElsewhere) { // now discordgo asks where
+		err = l.try(ctx, late.C)
+	}
+	if err != nil {
 		l.hangUp(closedByLibrary) // it is, unless it panicked
-		return l.cutAfter(err)
+		return l.reasonAfter(err)
 	}
 	conn := l.newest()
 	select {
@@ -129,18 +135,9 @@ func (l *session) run(ctx context.Context, after string) closeReason {
 	case <-l.down:
 	case <-stuck.C:
 		conn.hangUp("")
-		l.lost = true
+		l.stuck = true
 	}
-	return l.cutAfter(nil)
-}
-
-// open has discordgo open a connection.
-func (l *session) open(ctx context.Context, late <-chan time.Time) error {
-	err := l.try(ctx, late)
-	if errors.Is(err, errElsewhere) { // now discordgo asks where
-		err = l.try(ctx, late)
-	}
-	return err
+	return l.reasonAfter(nil)
 }
 
 // try calls Open once, and hangs up where it takes too long.
@@ -156,7 +153,7 @@ func (l *session) try(ctx context.Context, late <-chan time.Time) error {
 	}()
 	select {
 	case err := <-opened:
-		l.lost = errors.Is(err, errPanicked) || errors.Is(err, discordgo.ErrWSAlreadyOpen)
+		l.stuck = errors.Is(err, errPanicked) || errors.Is(err, discordgo.ErrWSAlreadyOpen)
 		return err
 	case <-late:
 		l.hangUp(saysNothing)
@@ -171,7 +168,7 @@ func (l *session) try(ctx context.Context, late <-chan time.Time) error {
 	case err := <-opened:
 		return err
 	case <-stuck.C:
-		l.lost = true
+		l.stuck = true
 		return errors.New("discordgo does not return from Open; leaving it alone")
 	}
 }
@@ -203,7 +200,7 @@ func (l *session) end() {
 	}
 	stuck := time.NewTimer(letGo)
 	defer stuck.Stop()
-	if conn := l.newest(); conn != nil && !l.lost && conn.cut.Load() == nil {
+	if conn := l.newest(); conn != nil && !l.stuck && conn.reason.Load() == nil {
 		conn.ending.Store(true)
 		closed := make(chan struct{})
 		go func() { defer close(closed); _ = l.s.Close() }()
@@ -213,24 +210,24 @@ func (l *session) end() {
 		}
 	}
 	l.hangUp("it is over")
-	l.over.Store(true)
+	l.ended.Store(true)
 	select {
-	case l.turn <- struct{}{}:
-		<-l.turn
+	case l.handling <- struct{}{}:
+		<-l.handling
 	case <-stuck.C:
 	}
 }
 
-// cutAfter is why the newest connection ended, or err where there is nothing better to say.
-func (l *session) cutAfter(err error) closeReason {
+// reasonAfter is why the newest connection ended, or err where there is nothing better to say.
+func (l *session) reasonAfter(err error) closeReason {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.since.IsZero() {
-		l.want = l.generic // where a session is resumed may be gone
+		l.target = l.generic // where a session is resumed may be gone
 	}
 	var c closeReason
 	if l.conn != nil {
-		c = *l.conn.cut.Load()
+		c = *l.conn.reason.Load()
 	}
 	if c.say == "" || c.say == closedByLibrary && err != nil {
 		c.say = "no connection could be opened"
@@ -246,11 +243,11 @@ func (l *session) resumes(c closeReason) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.invalid {
-		l.doubts++
+		l.invalids++
 	} else if l.begun && l.since.IsZero() && l.conn != nil && l.conn.resumed.Load() && !c.soon { // else nothing was asked, or op 7 was the answer
-		l.silent++
+		l.unanswered++
 	}
-	return l.begun && !c.fresh && !l.lost && l.doubts <= maxAgain && l.silent < maxUnanswered
+	return l.begun && !c.fresh && !l.stuck && l.invalids <= maxAgain && l.unanswered < maxUnanswered
 }
 
 // stood is for how long the newest connection was ready; 0: it never was.
@@ -274,15 +271,15 @@ func (l *session) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.gave = l.want
-	body, err := json.Marshal(map[string]string{"url": l.gave})
+	l.given = l.target
+	body, err := json.Marshal(map[string]string{"url": l.given})
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), Request: r}, err
 }
 
 // dial opens the network connection.
 func (l *session) dial(ctx context.Context, addr string, secure bool) (net.Conn, error) {
 	l.mu.Lock()
-	attempt, moved := l.attempt, l.gave != l.want
+	attempt, moved := l.attempt, l.given != l.target
 	l.mu.Unlock()
 	if moved {
 		return nil, errElsewhere // discordgo forgets the address with that
@@ -313,9 +310,9 @@ func (l *session) dial(ctx context.Context, addr string, secure bool) (net.Conn,
 
 // event hands on one event. It runs in discordgo's reader, which waits for it.
 func (l *session) event(e *discordgo.Event) {
-	l.turn <- struct{}{}
-	defer func() { <-l.turn }()
-	if l.over.Load() {
+	l.handling <- struct{}{}
+	defer func() { <-l.handling }()
+	if l.ended.Load() {
 		return
 	}
 	l.seq.Store(e.Sequence)
@@ -359,9 +356,9 @@ func (l *session) connected(raw json.RawMessage, resumed bool) {
 		l.since = time.Now()
 		close(l.ready)
 	}
-	l.sh.deaf.Store(0)
-	if l.begun, l.doubts, l.silent = true, 0, 0; !resumed {
-		l.want = resumeAt(r.URL, l.generic)
+	l.sh.down.Store(0)
+	if l.begun, l.invalids, l.unanswered = true, 0, 0; !resumed {
+		l.target = resumeAt(r.URL, l.generic)
 	}
 	l.mu.Unlock()
 	if first {

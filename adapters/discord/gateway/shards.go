@@ -16,10 +16,10 @@ const (
 	// Both may receive meanwhile, and what comes twice counts once.
 	handover = 15 * time.Second
 	dropping = 2 * time.Second // for giving a shard back
-	// deafMost is for how long a process keeps a shard without a session of the gateway. Then it lets another process try.
-	deafMost = 90 * time.Second
-	// deafTold is after how long without a session the process is not ready. A restart of Discord's gateway takes less.
-	deafTold = 3 * time.Minute
+	// downMost is for how long a process keeps a shard without a session of the gateway. Then it lets another process try.
+	downMost = 90 * time.Second
+	// downUnready is after how long without a session the process is not ready. A restart of Discord's gateway takes less.
+	downUnready = 3 * time.Minute
 )
 
 // shard is one part of the bot's guilds: those whose (guild_id >> 22) % of == id. https://discord.com/developers/docs/events/gateway#sharding
@@ -27,15 +27,15 @@ type shard struct {
 	id, of int
 	paid   atomic.Bool  // the day's budget was spent for an IDENTIFY that has not left yet
 	heard  atomic.Int64 // when something came, in Unix ns; 0: this process does not have the shard
-	deaf   atomic.Int64 // since when there is no session though the shard is this process's to keep, in Unix ns; 0: there is one
+	down   atomic.Int64 // since when there is no session though the shard is this process's to keep, in Unix ns; 0: there is one
 }
 
 // lostSession notes since when there is no session, where that is news.
-func (sh *shard) lostSession() { sh.deaf.CompareAndSwap(0, time.Now().UnixNano()) }
+func (sh *shard) lostSession() { sh.down.CompareAndSwap(0, time.Now().UnixNano()) }
 
-// deafFor is for how long there has been no session.
-func (sh *shard) deafFor() time.Duration {
-	if at := sh.deaf.Load(); at != 0 {
+// downFor is for how long there has been no session.
+func (sh *shard) downFor() time.Duration {
+	if at := sh.down.Load(); at != 0 {
 		return time.Since(time.Unix(0, at))
 	}
 	return 0
@@ -44,7 +44,7 @@ func (sh *shard) deafFor() time.Duration {
 // silentFor is how long ago something came; ok is false where there is no session.
 func (sh *shard) silentFor() (d time.Duration, ok bool) {
 	at := sh.heard.Load()
-	return time.Since(time.Unix(0, at)), at != 0 && sh.deafFor() == 0
+	return time.Since(time.Unix(0, at)), at != 0 && sh.downFor() == 0
 }
 
 func (sh *shard) name(application string) string {
@@ -53,19 +53,15 @@ func (sh *shard) name(application string) string {
 
 // lastHeard is when the shard that was silent for longest was heard of: for health. A shard counts from the moment that this process
 // took it. It is zero where this process has none, which is healthy: another has them.
-func (g *Gateway) lastHeard() time.Time {
+func (g *Gateway) lastHeard() (oldest time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var oldest int64
 	for _, sh := range g.shards {
-		if at := sh.heard.Load(); at != 0 && (oldest == 0 || at < oldest) {
-			oldest = at
+		if at := sh.heard.Load(); at != 0 && (oldest.IsZero() || at < oldest.UnixNano()) {
+			oldest = time.Unix(0, at)
 		}
 	}
-	if oldest == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, oldest)
+	return oldest
 }
 
 // Ready is nil while there is a session of the gateway, or another replica has it. Its error is for whoever asks how the process is.
@@ -77,7 +73,7 @@ func (g *Gateway) Ready() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, sh := range g.shards {
-		if deaf := sh.deafFor(); deaf > deafTold {
+		if deaf := sh.downFor(); deaf > downUnready {
 			return fmt.Errorf("there has been no session of the gateway for %s", deaf.Round(time.Second))
 		}
 	}
@@ -107,25 +103,31 @@ func (g *Gateway) Run(ctx context.Context, application string) error {
 	g.shards = shards
 	g.mu.Unlock()
 
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	refused := make(chan error, n)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var refused error
+	var once sync.Once
 	var all sync.WaitGroup
 	for _, sh := range shards {
 		all.Go(func() {
 			if err := g.drive(ctx, sh); err != nil {
-				refused <- err
-				stop(err)
+				once.Do(func() { refused = err })
+				stop()
 			}
 		})
 	}
 	all.Wait()
-	select {
-	case err := <-refused:
-		return err
-	default:
-		return nil
+	return refused
+}
+
+// hold asks for the right to a shard. What is said where that cannot be asked any more, or can again, is said once.
+func (g *Gateway) hold(ctx context.Context, sh *shard, blind *bool, say string) (mine bool, left time.Duration, err error) {
+	mine, left, err = g.Holds.Hold(ctx, sh.name(g.application), g.Owner, g.Lease)
+	if (err != nil) != *blind && ctx.Err() == nil {
+		*blind = err != nil
+		g.Logger.Warn(say, "shard", sh.id, "asked", !*blind, "err", err)
 	}
+	return mine, left, err
 }
 
 // drive waits for the right to a shard, and keeps its connection while it has that. nil: ctx ended.
@@ -134,29 +136,25 @@ func (g *Gateway) drive(ctx context.Context, sh *shard) error {
 		return g.keep(ctx, sh)
 	}
 	for blind := false; ctx.Err() == nil; {
-		mine, left, err := g.Holds.Hold(ctx, sh.name(g.application), g.Owner, g.Lease)
-		if (err != nil) != blind && ctx.Err() == nil { // once, not with every look
-			blind = err != nil
-			g.Logger.Warn("discord: whether a shard is free is looked up where all replicas share it; none is taken while that cannot be asked",
-				"shard", sh.id, "asked", !blind, "err", err)
-		}
-		if err != nil || !mine {
-			if err == nil {
-				sh.deaf.Store(0) // another process has it
+		mine, left, err := g.hold(ctx, sh, &blind,
+			"discord: whether a shard is free is looked up where all replicas share it; none is taken while that cannot be asked")
+		if err == nil && mine {
+			if err := g.held(ctx, sh); err != nil {
+				return err
 			}
-			wait := standBy
-			if err == nil && left > 0 {
-				wait = min(wait, left)
+			if sh.downFor() > 0 { // it was given back: another process looks first
+				_ = g.Pause(ctx, 3*standBy)
 			}
-			_ = g.Pause(ctx, jittered(wait)+time.Millisecond)
 			continue
 		}
-		if err := g.held(ctx, sh); err != nil {
-			return err
+		wait := standBy
+		if err == nil {
+			sh.down.Store(0) // another process has it
+			if left > 0 {
+				wait = min(wait, left)
+			}
 		}
-		if sh.deafFor() > 0 { // it was given back: another process looks first
-			_ = g.Pause(ctx, 3*standBy)
-		}
+		_ = g.Pause(ctx, jittered(wait)+time.Millisecond)
 	}
 	return nil
 }
@@ -170,7 +168,7 @@ func (g *Gateway) held(ctx context.Context, sh *shard) error {
 	ended := make(chan error, 1)
 	go func() { ended <- g.keep(own, sh) }()
 	err, over := g.renew(ctx, sh, ended)
-	if ctx.Err() != nil || err != nil || sh.deafFor() > deafMost {
+	if ctx.Err() != nil || err != nil || sh.downFor() > downMost {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropping)
 		if err := g.Holds.Drop(last, sh.name(g.application), g.Owner); err != nil {
 			g.Logger.Warn("discord: a shard could not be given back; it is free when its hold ends", "shard", sh.id, "err", err)
@@ -200,15 +198,11 @@ func (g *Gateway) renew(ctx context.Context, sh *shard, ended <-chan error) (err
 			return nil, false
 		case <-tick.C:
 		}
-		mine, _, err := g.Holds.Hold(ctx, sh.name(g.application), g.Owner, g.Lease)
-		if (err != nil) != blind && ctx.Err() == nil {
-			blind = err != nil
-			g.Logger.Warn("discord: the right to a shard is renewed where all replicas share it; the connection stays while that cannot be asked",
-				"shard", sh.id, "asked", !blind, "err", err)
-		}
+		mine, _, err := g.hold(ctx, sh, &blind,
+			"discord: the right to a shard is renewed where all replicas share it; the connection stays while that cannot be asked")
 		switch {
 		case err != nil:
-		case mine && min(sh.deafFor(), time.Since(since)) > deafMost:
+		case mine && min(sh.downFor(), time.Since(since)) > downMost:
 			g.Logger.Warn("discord: no session of the gateway could be had; the shard is given back, so that another process can try", "shard", sh.id, "of", sh.of)
 			return nil, false
 		case mine:

@@ -320,7 +320,7 @@ func TestWhoCannotGetASessionIsNotReady(t *testing.T) {
 			w.script = append(w.script, helloOnly)
 		}
 		a, _ := w.replica(all, "a")
-		a.start().after(deafTold)
+		a.start().after(downUnready)
 		if err := a.Ready(); err != nil {
 			t.Error(err)
 		}

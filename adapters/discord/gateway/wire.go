@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"compress/zlib"
+	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -68,11 +69,11 @@ type wire struct {
 	ticket  func() bool                 // whether IDENTIFY may leave; takes it
 	heard   func()                      // something came
 	done    chan struct{}               // closed when it ended
-	cut     atomic.Pointer[closeReason] // why
+	reason  atomic.Pointer[closeReason] // why
 	ending  atomic.Bool                 // a close frame may leave
-	pend    atomic.Bool                 // a heartbeat of discordgo's is not acknowledged
+	unacked atomic.Bool                 // a heartbeat of discordgo's is not acknowledged
 	resumed atomic.Bool                 // a RESUME left
-	told    atomic.Int32                // which of discordgo's two goroutines was told that it ended
+	closer  atomic.Int32                // which of discordgo's two goroutines was told that it ended
 	gone    chan struct{}               // closed when the network connection is
 	closed  sync.Once
 
@@ -101,7 +102,7 @@ func newWire(c net.Conn, silent time.Duration) *wire {
 
 // end notes why it ended; the first to say so is right. The network connection stays: discordgo closes it.
 func (w *wire) end(c closeReason) {
-	if w.cut.CompareAndSwap(nil, &c) {
+	if w.reason.CompareAndSwap(nil, &c) {
 		close(w.done)
 	}
 }
@@ -125,8 +126,8 @@ func (w *wire) Close() error {
 // Who was told that a connection ended: nobody, the reader, or who writes. Only one is, because both would close it, which takes a second
 // with discordgo's lock held: the later of them would close the connection after it.
 const (
-	toldReader = iota + 1
-	toldWriter
+	closedByReader = iota + 1
+	closedByWriter
 )
 
 // Read gives discordgo what it may see. Once who writes closes the connection there is nothing more: what comes in that second comes again
@@ -134,9 +135,9 @@ const (
 func (w *wire) Read(p []byte) (int, error) {
 	n, err := w.read(p)
 	if err != nil {
-		w.told.CompareAndSwap(0, toldReader)
+		w.closer.CompareAndSwap(0, closedByReader)
 	}
-	if w.told.Load() == toldWriter {
+	if w.closer.Load() == closedByWriter {
 		<-w.gone
 		return 0, net.ErrClosed
 	}
@@ -168,14 +169,14 @@ func (w *wire) read(p []byte) (int, error) {
 }
 
 func (w *wire) broke(err error) {
+	why := "the connection broke"
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		w.end(closeReason{say: "nothing came for " + w.silent.String()})
+		why = "nothing came for " + w.silent.String()
 	case errors.Is(err, io.EOF):
-		w.end(closeReason{say: "Discord closed the connection without a word"})
-	default:
-		w.end(closeReason{say: "the connection broke"})
+		why = "Discord closed the connection without a word"
 	}
+	w.end(closeReason{say: why})
 }
 
 // take looks at what came. An error ends the connection for discordgo.
@@ -206,8 +207,7 @@ func (w *wire) headline(b []byte) []byte {
 		return b
 	}
 	w.upgrade = true
-	w.opaque = !bytes.HasPrefix(w.head, []byte("HTTP/1.1 101"))
-	if w.opaque {
+	if w.opaque = !bytes.HasPrefix(w.head, []byte("HTTP/1.1 101")); w.opaque {
 		line, _, _ := bytes.Cut(w.head[:min(len(w.head), 100)], []byte("\r\n"))
 		w.end(closeReason{say: fmt.Sprintf("the gateway answers %q instead of a websocket", line)})
 		return b
@@ -282,7 +282,7 @@ func (w *wire) packet(p framed) (pass bool, err error) {
 		}
 		w.greeted = true
 	case opAck:
-		return w.pend.Swap(false), nil
+		return w.unacked.Swap(false), nil
 	}
 	return true, nil
 }
@@ -317,4 +317,124 @@ func hello(data json.RawMessage) bool {
 		Interval int64 `json:"heartbeat_interval"` // ms
 	}
 	return json.Unmarshal(data, &h) == nil && h.Interval > 0 && h.Interval <= maxBeat.Milliseconds()
+}
+
+// Write sends what may leave.
+func (w *wire) Write(b []byte) (int, error) {
+	n, err := w.write(b)
+	if err != nil && !w.closer.CompareAndSwap(0, closedByWriter) && w.closer.Load() == closedByReader {
+		return len(b), nil
+	}
+	return n, err
+}
+
+func (w *wire) write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.bad != nil {
+		return 0, w.bad
+	}
+	_ = w.SetWriteDeadline(time.Now().Add(writeWithin))
+	frames := b
+	if !w.open {
+		frames = w.request(b)
+		if n, err := w.Conn.Write(b[:len(b)-len(frames)]); err != nil {
+			return n, err
+		}
+	}
+	var out []byte
+	bad := w.sent.feed(frames, func(p framed) error {
+		if err := w.outgoing(p); err != nil {
+			return err
+		}
+		out = append(out, p.raw...)
+		return nil
+	})
+	if len(out) > 0 {
+		if _, err := w.Conn.Write(out); err != nil {
+			return 0, err
+		}
+	}
+	if bad != nil {
+		w.bad = bad
+		return 0, bad
+	}
+	return len(b), nil
+}
+
+// request finds the end of the HTTP request, and returns what comes after it.
+func (w *wire) request(b []byte) []byte {
+	had := len(w.asked)
+	all := append(w.asked, b...)
+	end := bytes.Index(all, []byte("\r\n\r\n"))
+	if end < 0 {
+		w.asked = append([]byte(nil), all[max(0, len(all)-3):]...)
+		return nil
+	}
+	w.open, w.asked = true, nil
+	return b[end+len("\r\n\r\n")-had:]
+}
+
+// outgoing decides about one piece of what discordgo sends. An error keeps it back.
+func (w *wire) outgoing(p framed) error {
+	if !p.whole {
+		if p.start != nil {
+			return errKept // nothing that we send is so large, and IDENTIFY could be in it
+		}
+		return nil
+	}
+	switch p.op {
+	case frameClose:
+		w.closer.CompareAndSwap(0, closedByWriter)
+		if !w.ending.Load() {
+			return errKept
+		}
+	case frameText, frameBinary:
+		return w.command(p.payload)
+	}
+	return nil
+}
+
+func (w *wire) command(payload []byte) error {
+	var e struct {
+		Op *int `json:"op"`
+	}
+	if json.Unmarshal(payload, &e) != nil || e.Op == nil {
+		return errKept
+	}
+	switch *e.Op {
+	case opHeartbeat:
+		// "the client should immediately terminate the connection [...] and attempt to Resume"
+		// https://discord.com/developers/docs/events/gateway#heartbeat-interval-example-heartbeat-ack
+		if w.unacked.Swap(true) {
+			w.end(closeReason{say: "a heartbeat was not acknowledged"})
+			return errKept
+		}
+	case opIdentify:
+		if !w.ticket() {
+			w.end(closeReason{say: "an IDENTIFY without a ticket", fresh: true})
+			return errKept
+		}
+	case opResume:
+		w.resumed.Store(true)
+	}
+	return nil
+}
+
+// beat answers Discord's op 1, or reports that it cannot now.
+func (w *wire) beat() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.open || !w.sent.idle() {
+		return false
+	}
+	last := []byte("null")
+	if s := w.seq(); s > 0 {
+		last = fmt.Append(nil, s)
+	}
+	var mask [4]byte
+	_, _ = rand.Read(mask[:])
+	_ = w.SetWriteDeadline(time.Now().Add(writeWithin))
+	_, _ = w.Conn.Write(textFrame(fmt.Appendf(nil, `{"op":%d,"d":%s}`, opHeartbeat, last), mask)) // the next read sees what is wrong
+	return true
 }

@@ -358,8 +358,8 @@ func TestWhatIsNoWebsocketIsLetBy(t *testing.T) {
 		}
 	}
 	w := newWire(&recorder{in: strings.NewReader("HTTP/1.1 503 Service Unavailable\r\n\r\n")}, time.Hour)
-	if _, _ = io.ReadAll(w); !strings.Contains(w.cut.Load().say, "503") {
-		t.Errorf("it ended because %s", w.cut.Load().say)
+	if _, _ = io.ReadAll(w); !strings.Contains(w.reason.Load().say, "503") {
+		t.Errorf("it ended because %s", w.reason.Load().say)
 	}
 }
 

@@ -4,9 +4,10 @@
 //
 // # Where to start
 //
-// events.go has the payloads, with structs of our own that take what Discord may send: Decode leaves out a field of another type than expected, and
-// reads the rest. Message says whose words it is, and whom it calls. interaction.go is what people do by hand, slash.go the commands that they
-// can type and what one says, person.go who they are to the core, channel.go what a place of messages is. text.go makes Discord's markup readable, and quotes what somebody else wrote.
+// events.go has the payloads, with structs of our own that take what Discord may send: Decode leaves out a field of another type than
+// expected, and reads the rest. Message says whose words it is, and whom it calls; Channel is what a place of messages is. interaction.go is
+// what people do by hand and who they are to the core, slash.go the commands that they can type and what one says. text.go makes Discord's
+// markup readable, and quotes what somebody else wrote.
 //
 // # Where a new line goes
 //

@@ -1,10 +1,12 @@
 package inbound
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
+	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -34,7 +36,9 @@ type ClickedMessage struct {
 }
 
 // IsPrivate: only one person sees it.
-func (m *ClickedMessage) IsPrivate() bool { return m.Flags&discordgo.MessageFlagsEphemeral != 0 }
+func (m *ClickedMessage) IsPrivate() bool {
+	return m != nil && m.Flags&discordgo.MessageFlagsEphemeral != 0
+}
 
 type InteractionData struct {
 	Name       LooseString   `json:"name"`
@@ -85,41 +89,55 @@ func (in *Interaction) Delivery() chat.Delivery { return chat.Delivery("i:" + st
 
 // By is the one person that an interaction is of, or nobody: the zero somebody.
 func (in *Interaction) By() Person {
-	if in.Guild == "" {
-		if in.User == nil || in.User.Bot {
+	u, m := in.User, (*Member)(nil)
+	if in.Guild != "" {
+		if m = in.Member; m == nil {
 			return Person{}
 		}
-		return PersonOf("", in.User, nil)
+		u = m.User
 	}
-	if in.Member == nil || in.Member.User == nil || in.Member.User.Bot {
+	if u == nil || u.Bot {
 		return Person{}
 	}
-	return PersonOf(string(in.Guild), in.Member.User, in.Member)
+	return PersonOf(string(in.Guild), u, m)
 }
 
-// InputValue is what stands in a form's input, however the form is built.
-func InputValue(of []Component, customID string) string {
-	left := maxPieces
-	v, _ := valueIn(of, customID, &left)
-	return v
+// Person is a person as an event or a signed request vouches for them.
+type Person struct {
+	User   chat.User
+	Name   string
+	Groups []chat.User // their roles, where the event has them
 }
 
-func valueIn(of []Component, customID string, left *int) (string, bool) {
-	for i := range of {
-		p := &of[i]
-		if *left--; *left < 0 {
-			return "", false
-		}
-		if string(p.CustomID) == customID {
-			return string(p.Value), true
-		}
-		inside := p.Components
-		if p.Component != nil {
-			inside = append(inside[:len(inside):len(inside)], *p.Component)
-		}
-		if v, ok := valueIn(inside, customID, left); ok {
-			return v, true
+// PersonOf reads who did something: u in a guild, or with an empty guild in direct messages. Nothing that they could have written
+// is read for it but their name.
+func PersonOf(guild string, u *Account, m *Member) Person {
+	if u == nil || !ids.IsSnowflake(string(u.ID)) {
+		return Person{}
+	}
+	by := Person{User: ids.Person(guild, string(u.ID)), Name: DisplayName(u, m)}
+	if guild == "" || m == nil {
+		return by
+	}
+	// Everybody in a guild has the role whose ID is the guild's; Discord does not list it.
+	// https://discord.com/developers/docs/topics/permissions#role-object
+	by.Groups = append(by.Groups, ids.Role(guild, guild))
+	for _, r := range m.Roles {
+		if ids.IsSnowflake(string(r)) && string(r) != guild {
+			by.Groups = append(by.Groups, ids.Role(guild, string(r)))
 		}
 	}
-	return "", false
+	return by
 }
+
+// DisplayName is what people see somebody called: in the guild, everywhere, at least.
+func DisplayName(u *Account, m *Member) string {
+	var nick LooseString
+	if m != nil {
+		nick = m.Nick
+	}
+	return string(cmp.Or(nick, u.GlobalName, u.Username))
+}
+
+// Sender is who wrote a message.
+func (m *Message) Sender(guild string) Person { return PersonOf(guild, m.Author, m.Member) }

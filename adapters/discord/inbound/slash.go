@@ -121,38 +121,34 @@ func canonical(all []Command) (out []string) {
 		if len(c.Options) == 0 {
 			c.Options = nil
 		}
-		b, err := json.Marshal(c)
-		if err != nil {
-			b = nil
-		}
+		b, _ := json.Marshal(c) // it has nothing that cannot be written
 		out = append(out, string(b))
 	}
 	slices.Sort(out)
 	return out
 }
 
+// optionsOf are the subcommand and what was given with it.
+func optionsOf(in *Interaction) (verb string, given map[string]string) {
+	given = map[string]string{}
+	if string(in.Data.Name) != CommandName || len(in.Data.Options) != 1 {
+		return "", given
+	}
+	for _, o := range in.Data.Options[0].Options {
+		given[string(o.Name)] = strings.TrimSpace(string(o.Value))
+	}
+	return string(in.Data.Options[0].Name), given
+}
+
 // CommandOf is the subcommand and its text.
 func CommandOf(in *Interaction) (verb, text string) {
-	if string(in.Data.Name) != CommandName || len(in.Data.Options) != 1 {
-		return "", ""
-	}
-	sub := in.Data.Options[0]
-	for _, o := range sub.Options {
-		if o.Name == OptionText || o.Name == OptionDo {
-			text = strings.TrimSpace(string(o.Value))
-		}
-	}
-	return string(sub.Name), text
+	verb, given := optionsOf(in)
+	return verb, cmp.Or(given[OptionText], given[OptionDo])
 }
 
 // SettingsWords are the words for [surface.Settings] of a slash command, which are those that somebody would type.
 func SettingsWords(in *Interaction, verb string) (words []string, ok bool) {
-	given := map[string]string{}
-	if len(in.Data.Options) == 1 {
-		for _, o := range in.Data.Options[0].Options {
-			given[string(o.Name)] = strings.TrimSpace(string(o.Value))
-		}
-	}
+	_, given := optionsOf(in)
 	switch verb {
 	case VerbPermissions:
 		return strings.Fields(given[OptionDo]), true

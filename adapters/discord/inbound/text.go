@@ -3,6 +3,7 @@ package inbound
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,46 +22,28 @@ type Names struct{ User, Role, Channel func(id string) string }
 
 // PlainText is text as a person sees it: mentions, channels, emoji and times written out.
 func PlainText(text string, of Names) string {
-	found := entity.FindAllStringSubmatchIndex(text, -1)
-	if found == nil {
-		return strings.TrimSpace(text)
-	}
-	var b strings.Builder
-	at := 0
-	for _, f := range found {
-		b.WriteString(text[at:f[0]])
-		part := func(n int) string {
-			if f[2*n] < 0 {
-				return ""
-			}
-			return text[f[2*n]:f[2*n+1]]
-		}
-		b.WriteString(spelled(part, of))
-		at = f[1]
-	}
-	b.WriteString(text[at:])
-	return strings.TrimSpace(b.String())
+	return strings.TrimSpace(entity.ReplaceAllStringFunc(text, func(s string) string { return spelled(entity.FindStringSubmatch(s), of) }))
 }
 
-func spelled(part func(int) string, of Names) string {
+func spelled(part []string, of Names) string {
 	name := func(sign, id string, look func(string) string) string {
 		return sign + cmp.Or(surface.Shortened(look(id), 100), id)
 	}
 	switch {
-	case part(1) != "":
-		return name("@", part(1), of.User)
-	case part(2) != "":
-		return name("@", part(2), of.Role)
-	case part(3) != "":
-		return name("#", part(3), of.Channel)
-	case part(4) != "":
-		return "/" + part(4)
-	case part(5) != "":
-		return ":" + part(5) + ":"
-	case part(6) != "":
-		return instant(part(6))
+	case part[1] != "":
+		return name("@", part[1], of.User)
+	case part[2] != "":
+		return name("@", part[2], of.Role)
+	case part[3] != "":
+		return name("#", part[3], of.Channel)
+	case part[4] != "":
+		return "/" + part[4]
+	case part[5] != "":
+		return ":" + part[5] + ":"
+	case part[6] != "":
+		return instant(part[6])
 	}
-	return "#" + part(7)
+	return "#" + part[7]
 }
 
 // instant is a time that every reader sees in their own zone.
@@ -79,18 +62,11 @@ var opening = regexp.MustCompile(`^\s*<@(!|&|)(\d{1,20})>[ ,:]*`)
 // WithoutMention is the text without the mentions of the bot that it begins with, as "@nod: do this" does. role is the bot's own, or "".
 func WithoutMention(text, bot, role string) string {
 	for {
-		f := opening.FindStringSubmatchIndex(text)
-		if f == nil {
+		f := opening.FindStringSubmatch(text)
+		if f == nil || f[1] == "&" && f[2] != role || f[1] != "&" && f[2] != bot {
 			return text
 		}
-		want := bot
-		if text[f[2]:f[3]] == "&" {
-			want = role
-		}
-		if text[f[4]:f[5]] != want {
-			return text
-		}
-		text = text[f[1]:]
+		text = text[len(f[0]):]
 	}
 }
 
@@ -111,8 +87,29 @@ func (m *Message) FileNames() (all []string) {
 	return all
 }
 
-// maxPieces is how deep and how many components are read.
+// maxPieces is how many components are read.
 const maxPieces = 200
+
+// pieces are components with those inside them, the outer first.
+func pieces(of []Component) (all []Component) {
+	for todo := of; len(todo) > 0 && len(all) < maxPieces; {
+		c, inside := todo[0], todo[0].Components
+		if c.Component != nil {
+			inside = slices.Concat(inside, []Component{*c.Component})
+		}
+		all, todo = append(all, c), slices.Concat(inside, todo[1:])
+	}
+	return all
+}
+
+// InputValue is what stands in a form's input, however the form is built.
+func InputValue(of []Component, customID string) string {
+	all := pieces(of)
+	if i := slices.IndexFunc(all, func(c Component) bool { return string(c.CustomID) == customID }); i >= 0 {
+		return string(all[i].Value)
+	}
+	return ""
+}
 
 // Words are all that can be read of a message that somebody else, or a program, wrote.
 func (m *Message) Words() string {
@@ -124,42 +121,17 @@ func (m *Message) Words() string {
 				parts = append(parts, strings.Trim(string(f.Name+": "+f.Value), ": "))
 			}
 		}
-		left := maxPieces
-		parts = append(parts, displayed(m.Components, &left)...)
-	}
-	for _, name := range m.enclosedFiles() {
-		parts = append(parts, "["+surface.Shortened(name, 100)+"]")
-	}
-	var b strings.Builder
-	for _, p := range parts {
-		if p = strings.TrimSpace(p); p == "" {
-			continue
+		for _, c := range pieces(m.Components) {
+			parts = append(parts, string(c.Content))
 		}
-		if b.Len() > 0 {
-			b.WriteString("\n")
-		}
-		b.WriteString(p)
 	}
-	return b.String()
-}
-
-func (m *Message) enclosedFiles() (all []string) {
 	for _, f := range m.Attachments {
-		all = append(all, "attached file: "+string(f.Name))
+		parts = append(parts, "["+surface.Shortened("attached file: "+string(f.Name), 100)+"]")
 	}
-	return all
-}
-
-// displayed is the text of components.
-func displayed(of []Component, left *int) (all []string) {
-	for i := range of {
-		if *left--; *left < 0 {
-			return all
-		}
-		all = append(all, string(of[i].Content))
-		all = append(all, displayed(of[i].Components, left)...)
+	for i, p := range parts {
+		parts[i] = strings.TrimSpace(p)
 	}
-	return all
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n")
 }
 
 // WrittenBy reports whether a user did.

@@ -147,19 +147,16 @@ var faults = map[int]agent.PlatformFault{
 	CodeBadForm:      agent.FaultForbidden,
 }
 
-// CodeOf is the code of what Discord answered, 0 where it is another error; statusOf its HTTP status.
-func CodeOf(err error) int {
-	if r, ok := errors.AsType[*refusal](err); ok {
-		return r.code
-	}
-	return 0
-}
+// CodeOf is the code of what Discord answered, 0 where it is another error; StatusOf its HTTP status.
+func CodeOf(err error) int { return refusalIn(err).code }
 
-func StatusOf(err error) int {
+func StatusOf(err error) int { return refusalIn(err).status }
+
+func refusalIn(err error) refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
-		return r.status
+		return *r
 	}
-	return 0
+	return refusal{}
 }
 
 // wrongAt names what a 50035 is about: "components.0.components.3: BASE_TYPE_MAX_LENGTH". Discord repeats no content there, and

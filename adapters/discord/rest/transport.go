@@ -172,7 +172,10 @@ func (t *transport) heardBusy(ctx context.Context, to route, resp *http.Response
 	case scope == "global" || said.Global || h.Get("X-RateLimit-Global") != "":
 		after = max(after, surface.BusyForUnknown)
 		t.stop(now.Add(after))
-		t.coolGlobal(ctx, after)
+		if app, known := t.c.application(); known { // the other replicas are told
+			busy := &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: after, Cause: errSlow}
+			_ = t.c.purse.Failed(ctx, "any call", globalPool(app), busy)
+		}
 		t.c.Logger.Warn("discord: the limit of the whole bot is exceeded", "for", after)
 	default:
 		after = max(after, 20*time.Millisecond)
@@ -181,13 +184,6 @@ func (t *transport) heardBusy(ctx context.Context, to route, resp *http.Response
 	body = fmt.Appendf(nil, `{"message":"You are being rate limited.","retry_after":%.3f,"code":%d}`, after.Seconds(), said.Code)
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return nil
-}
-
-// coolGlobal tells the other replicas.
-func (t *transport) coolGlobal(ctx context.Context, d time.Duration) {
-	if app, known := t.c.application(); known {
-		_ = t.c.purse.Failed(ctx, "any call", globalPool(app), &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: d, Cause: errors.New("429")})
-	}
 }
 
 // invalid counts an answer that Discord counts against this network's address, here and with the other replicas.

@@ -1,10 +1,10 @@
 // Package child starts the program of a stdio server and ends it, with all that it started.
 //
-// We start it ourselves: mcp-go would hand it our whole environment, tie its life to the context of the handshake, and lose what it started when
-// it ends. A [Program] says what is started; [Start] gives it a directory, an environment and a process group of its own, within its bounds
-// (package confine); [Child.Stop] ends it. What it writes to stderr goes to the log, within limits.
+// We start it ourselves: mcp-go would hand it our whole environment, tie its life to the context of the handshake, and lose what it started
+// when it ends. A [Program] says what is started; [Start] gives it a directory, an environment and a process group of its own, within its
+// bounds (package confine); [Child.Stop] ends it. What it writes to stderr goes to the log, within limits.
 //
-// group_*.go and user_unix.go are what differs between systems. It knows no MCP: the pipes are the transport's.
+// group_*.go are what differs between systems. It knows no MCP: the pipes are the transport's.
 package child
 
 import (
@@ -15,13 +15,12 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nodhq/nod/adapters/mcp/confine"
@@ -40,11 +39,6 @@ type Program struct {
 // User is a user of this machine.
 type User struct{ UID, GID uint32 }
 
-// Error is why a program could not be started, in words for people.
-type Error struct{ Say string }
-
-func (e *Error) Error() string { return e.Say }
-
 // Child is a program that was started.
 type Child struct {
 	Out      *os.File      // what it writes
@@ -52,8 +46,11 @@ type Child struct {
 	in, errs *os.File      // our ends of its other pipes
 	pid      int
 	exit     error // valid after Done
-	words    *stderrLog
-	drained  chan struct{}
+
+	log     *slog.Logger
+	clean   func(string) string // takes secrets out
+	last    atomic.Value        // string: the last line of stderr
+	drained chan struct{}       // closed once stderr is read to its end
 }
 
 // UnsentError is a request that the child certainly did not get in full.
@@ -64,7 +61,7 @@ func (e *UnsentError) Unwrap() error { return e.cause }
 
 // Start starts a program with the environment its entry lists, PATH and HOME, within its bounds.
 func Start(p Program, log *slog.Logger, clean func(string) string) (*Child, error) {
-	dir, env, err := p.lodge()
+	dir, err := p.prepare()
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +75,10 @@ func Start(p Program, log *slog.Logger, clean func(string) string) (*Child, erro
 		pipes[i], pipes[i+1] = r, w
 	}
 	cmd := exec.Command(p.Command[0], p.Command[1:]...)
-	cmd.Dir, cmd.Env = dir, environ(env)
+	cmd.Dir, cmd.Env = dir, p.environ()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0], pipes[3], pipes[5]
 	ownGroup(cmd, p.User)
-	c := &Child{
-		in: pipes[1], Out: pipes[2], errs: pipes[4], Done: make(chan struct{}), drained: make(chan struct{}),
-		words: &stderrLog{log: log, clean: clean},
-	}
+	c := &Child{in: pipes[1], Out: pipes[2], errs: pipes[4], Done: make(chan struct{}), drained: make(chan struct{}), log: log, clean: clean}
 	started := make(chan error)
 	go func() {
 		// The kernel kills a child with Pdeathsig when the *thread* that started it ends, so this one stays.
@@ -109,44 +103,35 @@ func Start(p Program, log *slog.Logger, clean func(string) string) (*Child, erro
 	}
 	go func() {
 		defer close(c.drained)
-		c.words.drain(c.errs)
+		c.drain(c.errs)
 	}()
 	return c, nil
 }
 
-// lodge makes the program's own directory where it has one, and says where it starts and with which variables.
-func (s Program) lodge() (dir string, env map[string]string, err error) {
+// prepare makes the program's own directory where it has one, and says where it starts.
+func (s Program) prepare() (dir string, err error) {
 	if s.Home != "" {
-		if err := s.move(s.Home, filepath.Join(s.Home, "tmp")); err != nil {
-			return "", nil, &Error{"its own directory could not be made below data_dir"}
+		if err := s.makeDirs(s.Home, filepath.Join(s.Home, "tmp")); err != nil {
+			return "", &oneline.Error{Say: "its own directory could not be made below data_dir"}
 		}
 	}
-	var granted []string
 	if s.Bounds != nil {
-		granted = slices.Concat(s.Bounds.Read, s.Bounds.Write)
-	}
-	for _, path := range granted {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return "", nil, &Error{"of its paths " + oneline.Printable(path) + " was not found"}
+		for _, path := range slices.Concat(s.Bounds.Read, s.Bounds.Write) {
+			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+				return "", &oneline.Error{Say: "of its paths " + oneline.Printable(path) + " was not found"}
+			}
 		}
 	}
 	dir = cmp.Or(s.Dir, s.Home)
-	if dir != "" { // exec reports a missing directory as a missing program
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return "", nil, &Error{"its directory was not found"}
-		}
+	if info, err := os.Stat(dir); dir != "" && (err != nil || !info.IsDir()) { // exec reports a missing directory as a missing program
+		return "", &oneline.Error{Say: "its directory was not found"}
 	}
-	if s.Home == "" {
-		return dir, s.Env, nil
-	}
-	env = map[string]string{"HOME": s.Home, "TMPDIR": filepath.Join(s.Home, "tmp")}
-	maps.Copy(env, s.Env)
-	return dir, env, nil
+	return dir, nil
 }
 
-// move makes directories, for the program's own user where it has one. What is there already stays as it is, and no link is followed: the
-// program of yesterday could have put one there.
-func (s Program) move(dirs ...string) error {
+// makeDirs makes directories, for the program's own user where it has one. No link is followed: the program of yesterday could have put one
+// there.
+func (s Program) makeDirs(dirs ...string) error {
 	if err := os.MkdirAll(filepath.Dir(dirs[0]), 0o711); err != nil { // open for passing through: a server may be another user
 		return err
 	}
@@ -168,55 +153,53 @@ func (s Program) start(cmd *exec.Cmd) error {
 		return cmd.Start()
 	}
 	b := *s.Bounds
-	b.Write = slices.Clone(b.Write)
-	for _, dir := range []string{s.Home, s.Dir} {
-		if dir != "" {
-			b.Write = append(b.Write, dir)
-		}
-	}
+	own := slices.DeleteFunc([]string{s.Home, s.Dir}, func(dir string) bool { return dir == "" })
+	b.Write = slices.Concat(b.Write, own)
 	return confine.Start(cmd, b)
 }
 
-// environ is all that a child sees.
-func environ(listed map[string]string) []string {
-	env := map[string]string{}
+// environ is all that a child sees. Of two values of one name the later one counts.
+func (s Program) environ() []string {
+	env := []string{} // never nil, with which it would see ours
 	for _, name := range inherited {
 		if v, ok := os.LookupEnv(name); ok {
-			env[name] = v
+			env = append(env, name+"="+v)
 		}
 	}
-	for name, v := range listed {
-		env[name] = v
+	if s.Home != "" {
+		env = append(env, "HOME="+s.Home, "TMPDIR="+filepath.Join(s.Home, "tmp"))
 	}
-	list := make([]string, 0, len(env))
-	for name, v := range env {
-		list = append(list, name+"="+v)
+	for name, v := range s.Env {
+		env = append(env, name+"="+v)
 	}
-	slices.Sort(list)
-	return list
+	return env
 }
 
-// Stop ends the process: by closing its stdin, then by asking, then by force. It returns when the process, its
-// group and our goroutines are gone.
+// Stop ends the process: by closing its stdin, then by asking, then by force. It returns when its group and our goroutines are gone, too.
 func (c *Child) Stop(grace time.Duration) {
 	closeAll(c.in)
-	if !c.gone(grace) {
+	if !closes(c.Done, grace) {
 		termGroup(c.pid)
-		if !c.gone(grace) {
+		if !closes(c.Done, grace) {
 			killGroup(c.pid)
 			<-c.Done
 		}
 	}
-	// Whatever left the group may still hold the other ends.
-	closeAll(c.Out, c.errs)
+	// Whatever left the group may still hold the other ends; but its last words, which often say why it died, may still lie in the pipe.
+	closeAll(c.Out)
+	closes(c.drained, lastWords)
+	closeAll(c.errs)
 	<-c.drained
 }
 
-func (c *Child) gone(within time.Duration) bool {
+// lastWords is how long what a dead process wrote to stderr is read, where something else keeps its end open.
+const lastWords = 2 * time.Second
+
+func closes(c <-chan struct{}, within time.Duration) bool {
 	t := time.NewTimer(within)
 	defer t.Stop()
 	select {
-	case <-c.Done:
+	case <-c:
 		return true
 	case <-t.C:
 		return false
@@ -225,9 +208,10 @@ func (c *Child) gone(within time.Duration) bool {
 
 // HowEnded says how the process ended, waiting a moment if only its stdout has so far.
 func (c *Child) HowEnded() string {
-	if !c.gone(time.Second) {
+	if !closes(c.Done, time.Second) {
 		return "it closed its output"
 	}
+	closes(c.drained, time.Second) // for LastLine
 	if c.exit == nil {
 		return "it exited"
 	}
@@ -266,32 +250,23 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// stderrLog passes what a child writes to stderr on to the log, within limits.
-type stderrLog struct {
-	log   *slog.Logger
-	clean func(string) string // takes secrets out
-	mu    sync.Mutex
-	last  string
-}
-
 const (
 	maxStderrLine  = 2 << 10  // bytes
 	maxStderrLines = 10 << 10 // of one child; then silence
 )
 
-func (s *stderrLog) drain(r io.Reader) {
+// drain passes what a child writes to stderr on to the log, within limits.
+func (c *Child) drain(r io.Reader) {
 	lines := bufio.NewReaderSize(r, maxStderrLine)
 	for n := 0; ; {
 		line, cut, err := lines.ReadLine()
 		if len(line) > 0 {
-			text := s.clean(oneline.Printable(string(line)))
-			s.mu.Lock()
-			s.last = text
-			s.mu.Unlock()
+			text := c.clean(oneline.Printable(string(line)))
+			c.last.Store(text)
 			if n++; n < maxStderrLines {
-				s.log.Debug("stderr", "line", text)
+				c.log.Debug("stderr", "line", text)
 			} else if n == maxStderrLines {
-				s.log.Warn("the server writes too much to stderr; no more of it is logged")
+				c.log.Warn("the server writes too much to stderr; no more of it is logged")
 			}
 		}
 		for cut && err == nil {
@@ -305,9 +280,8 @@ func (s *stderrLog) drain(r io.Reader) {
 
 // LastLine is the last line that the child wrote to stderr.
 func (c *Child) LastLine() string {
-	c.words.mu.Lock()
-	defer c.words.mu.Unlock()
-	return c.words.last
+	line, _ := c.last.Load().(string)
+	return line
 }
 
 func closeAll(files ...*os.File) {

@@ -1,24 +1,18 @@
-//go:build unix && !linux
+//go:build unix
 
 package child
 
-import (
-	"os/exec"
-	"syscall"
-)
+import "syscall"
 
 var inherited = []string{"PATH", "HOME"}
 
-func ownGroup(cmd *exec.Cmd, as *User) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: as.credential()}
-}
-
-// waitAndEndGroup waits for the process and then ends what it left behind.
-func waitAndEndGroup(cmd *exec.Cmd) error {
-	err := cmd.Wait()
-	killGroup(cmd.Process.Pid)
-	return err
-}
-
 func termGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGTERM) }
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
+
+// credential makes a program another user, without groups of ours.
+func (u *User) credential() *syscall.Credential {
+	if u == nil {
+		return nil
+	}
+	return &syscall.Credential{Uid: u.UID, Gid: u.GID}
+}

@@ -1,18 +1,17 @@
-// Package confine starts a program that reaches no more of this machine than it was given.
+// Package confine starts a program that reaches no more of this machine than it was given ([Bounds]).
 //
-// Its words. [Bounds] are what a program may reach besides what every program needs. The launcher is this very binary, started
-// under another name: it puts the bounds on itself with Landlock, which only Linux has, and then becomes the program. Nothing else can
-// stand between the fork and the exec of a Go program.
+// The launcher is this very binary, started under another name: it puts the bounds on itself with Landlock, which only Linux has, and then
+// becomes the program. Nothing else can stand between the fork and the exec of a Go program. A binary answers as a launcher if its main
+// calls [Main] first; in one that does not, such as a test's, nothing is confined, and [Able] says so: else it would start itself over and
+// over.
 //
-// What holds where the kernel can: the program opens only files within its bounds, connects to no port that they exclude, sends no signal to
-// and debugs no process that it did not start, which includes what /proc tells of those. What does not: it may look at names, sizes
-// and times of files, and change modes of files of its own user; sockets that are files are open to it before Landlock's version 9. A user of
+// What holds where the kernel can: the program opens only files within its bounds, connects to no port that they exclude, sends no signal
+// to and debugs no process that it did not start, which includes what /proc tells of those. What does not: it may look at names, sizes and
+// times of files, and change modes of files of its own user; sockets that are files are open to it before Landlock's version 9. A user of
 // its own shuts both.
 //
-// A binary answers as a launcher if its main calls [Main] first. In one that does not, such as a test's, nothing is confined, and [Able]
-// says so: else it would start itself over and over.
-//
-// [Harden] is the other half: it shuts what the kernel shows of nod itself to the programs that run as the same user.
+// [Harden] is the other half: it shuts what the kernel shows of nod itself to the programs that run as the same user. It imports nothing of
+// nod but how a line is written; a new path that every program needs is a word in system.
 package confine
 
 import (
@@ -32,13 +31,7 @@ type Bounds struct {
 	Ports []uint16
 }
 
-// Error is why a program could not be confined, in words for people.
-type Error struct{ Say string }
-
-func (e *Error) Error() string { return e.Say }
-
-// system is what every program needs to run, to find hosts and to check certificates. It is a list of /etc's innocent parts, because the
-// configuration of nod or of another program may stand there.
+// system is what every program needs to run, to find hosts and to check certificates: of /etc only parts that hold no configuration.
 var system = []string{
 	"/bin", "/sbin", "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/run/current-system",
 	"/etc/alternatives", "/etc/ca-certificates", "/etc/crypto-policies", "/etc/fonts", "/etc/gai.conf", "/etc/group", "/etc/host.conf",
@@ -59,8 +52,8 @@ func Exposed(paths ...string) []string {
 	})
 }
 
-// needs guesses what a program takes to run: itself, what was installed with it where it stands in such a directory as bin, and the
-// directories in which it looks for other programs.
+// needs guesses what a program takes to run: itself, what was installed with it (in such a directory as bin), and the directories of its
+// PATH.
 func needs(program, path string, keep []string) (list []string) {
 	open := func(dir string) bool {
 		if dir == "/" || slices.ContainsFunc(keep, func(k string) bool { return Within(k, dir) }) {

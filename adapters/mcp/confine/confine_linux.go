@@ -18,6 +18,8 @@ import (
 	"github.com/landlock-lsm/go-landlock/landlock"
 	landlocked "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
+
+	"github.com/nodhq/nod/adapters/mcp/oneline"
 )
 
 // launcher is the name under which this binary is started to become another.
@@ -144,10 +146,7 @@ func Start(cmd *exec.Cmd, b Bounds) error {
 		return err
 	}
 	b.Read = append(slices.Clone(b.Read), needs(program, path(cmd.Env), b.Keep)...)
-	told, err := json.Marshal(plan{cmd.Dir, program, cmd.Args, b})
-	if err != nil {
-		return err
-	}
+	told, _ := json.Marshal(plan{cmd.Dir, program, cmd.Args, b}) // texts and numbers always marshal
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
@@ -176,7 +175,7 @@ func Start(cmd *exec.Cmd, b Bounds) error {
 	case err != nil:
 		return fmt.Errorf("the launcher: %w", err)
 	case o.Say != "":
-		return &Error{o.Say}
+		return &oneline.Error{Say: o.Say}
 	}
 	return &os.PathError{Op: "exec", Path: program, Err: o.Errno}
 }

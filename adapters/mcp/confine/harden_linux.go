@@ -12,12 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Harden shuts what the kernel shows of this process to others of the same user, such as the tool servers that it starts: its memory, its open
-// files and its environment. It stands before anything is started, and before the environment is read: Go has a copy of that.
-//
-// The environment is wiped where it lies, besides: root reads it however a process is marked, and so does a server that runs as root. To start
-// this program once more with the secrets in a pipe would do the same, and would need a binary that can be started again; a block that is
-// read back afterwards needs nothing.
+// Harden shuts what the kernel shows of this process (memory, open files, environment) to others of the same user, such as the tool servers
+// that it starts. It stands before anything is started, and before the environment is read: Go has a copy of that. The environment is wiped
+// where it lies, besides: root reads it however a process is marked, and so does a server that runs as root.
 func Harden() error {
 	wiped := wipeEnvironment() // first: a process that is not dumpable may not open its own /proc/self/environ, unless it is root
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {

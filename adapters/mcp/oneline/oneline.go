@@ -7,6 +7,11 @@ import (
 	"unicode/utf8"
 )
 
+// Error is words of ours that people may read: no address and nothing of a server's is in them.
+type Error struct{ Say string }
+
+func (e *Error) Error() string { return e.Say }
+
 // Printable drops what would move a terminal or hide in a line.
 func Printable(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")

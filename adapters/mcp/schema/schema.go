@@ -1,18 +1,21 @@
-// Package schema compiles the input schemas of tools and checks arguments against them. A schema is a stranger's: it must not make us load anything,
-// nor work for long, nor end the program.
+// Package schema compiles the input schemas of tools and checks arguments against them. A schema is a stranger's: it must not make us load
+// anything, nor work for long, nor end the program.
 //
 // Compiling has a [Quota] for all tools of one server. A check counts its steps and is given up after many: the answer is then
 // [agent.ErrUnchecked], which says that nobody knows whether the arguments fit.
 //
-// Start reading at [Quota.Compile] and [Schema.Check]. steps.go counts the steps and says which patterns are compiled. It imports the JSON Schema
-// library, and of nod only how numbers and lines are written; it knows no MCP.
+// Start reading at [Quota.Compile] and [Schema.Check]. steps.go counts the steps and says which patterns are compiled. It imports the JSON
+// Schema library, and of nod only how numbers and lines are written; it knows no MCP.
 package schema
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -54,9 +57,9 @@ var english = message.NewPrinter(language.English)
 // Schema is a tool's input schema. Validation takes exponential time and memory where a schema or the arguments are made
 // for it, so its steps are counted, and one that needs too many is given up.
 type Schema struct {
-	root *jsonschema.Schema // nil: it is not checked
-	cost int                // of compiling it, see Quota
-	mass int                // of its patterns, see Quota
+	root   *jsonschema.Schema // nil: it is not checked
+	cost   int                // of compiling it, see Quota
+	memory int                // of its patterns, see Quota
 
 	mu   sync.Mutex // one check at a time
 	left int        // steps that are left to it
@@ -64,19 +67,18 @@ type Schema struct {
 
 // Quota is what all the schemas of one server may cost.
 type Quota struct {
-	cost  int                // of compiling them; about as many microseconds
-	mass  int                // of their patterns, see heft
-	known map[string]*Schema // read before, by their JSON
+	cost   int                // of compiling them; about as many microseconds
+	memory int                // of their patterns, see weigh
+	known  map[string]*Schema // read before, by their JSON
 }
 
 // NewQuota is a whole quota. known are schemas that were read before, by their JSON.
 func NewQuota(known map[string]*Schema) *Quota {
-	return &Quota{cost: maxCompile, mass: maxPatterns, known: known}
+	return &Quota{cost: maxCompile, memory: maxPatterns, known: known}
 }
 
-// Compile reads a tool's input schema. The schema is a stranger's: it must not make us load anything nor work for
-// long, and patterns that are large or in a regular-expression dialect that Go lacks match everything (the server still
-// checks them).
+// Compile reads a tool's input schema. Patterns that are large, or in a dialect of regular expressions that Go lacks, match everything: the
+// server still checks them.
 func (q *Quota) Compile(raw json.RawMessage) (sc *Schema, err error) {
 	if len(raw) > MaxBytes {
 		return nil, fmt.Errorf("it has %s bytes, more than %s", text.Number(len(raw)), text.Number(MaxBytes))
@@ -91,11 +93,16 @@ func (q *Quota) Compile(raw json.RawMessage) (sc *Schema, err error) {
 		return nil, errors.New("it would take too long to read, with those of the tools before it")
 	}
 	q.cost -= sc.cost
-	q.mass -= sc.mass
+	q.memory -= sc.memory
 	return sc, nil
 }
 
 func (q *Quota) read(raw json.RawMessage) (sc *Schema, err error) {
+	defer func() {
+		if p := recover(); p != nil { // a stranger's schema must not end the program
+			sc, err = nil, errors.New("it cannot be read")
+		}
+	}()
 	doc, err := unmarshal(raw)
 	if err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
@@ -105,42 +112,13 @@ func (q *Quota) read(raw json.RawMessage) (sc *Schema, err error) {
 		return nil, errors.New("it is not a JSON object")
 	}
 	sc = &Schema{}
-	dynamic := false
-	nodes := 0
-	deepest := walk(doc, 1, 0, func(v any, depth, path int) {
-		nodes++
-		sc.cost += 16 + depth + path/8
-		if m, _ := v.(map[string]any); m != nil {
-			_, anchor := m["$dynamicAnchor"]
-			_, older := m["$recursiveAnchor"]
-			dynamic = dynamic || anchor || older
-		}
-	})
-	switch {
-	case deepest > maxDepth:
-		return nil, fmt.Errorf("it nests more than %d levels deep", maxDepth)
-	case nodes > maxNodes:
-		return nil, fmt.Errorf("it has more than %s parts", text.Number(maxNodes))
-	case sc.cost > q.cost:
-		return sc, nil // Compile refuses it
+	dynamic, err := sc.measure(root)
+	if err != nil || sc.cost > q.cost {
+		return sc, err // Compile refuses what costs too much
 	}
-	defer func() {
-		if p := recover(); p != nil { // a stranger's schema must not end the program
-			sc, err = nil, errors.New("it cannot be read")
-		}
-	}()
-	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(sc.patterns(q.mass))
-	if d, _ := root["$schema"].(string); !dialects[strings.TrimPrefix(strings.TrimPrefix(strings.TrimSuffix(d, "#"), "https://"), "http://")] {
-		delete(root, "$schema") // an unknown or missing dialect is read as the specification's default, 2020-12
-	}
-	if err := c.AddResource(schemaURL, root); err != nil {
-		return nil, briefly(err)
-	}
-	compiled, err := c.Compile(schemaURL)
+	compiled, err := sc.compile(root, q.memory)
 	if err != nil {
-		return nil, briefly(err)
+		return nil, err
 	}
 	all, known := map[*jsonschema.Schema]bool{}, map[*jsonschema.Schema]bool{}
 	sc.count(compiled, all)
@@ -158,38 +136,75 @@ func (q *Quota) read(raw json.RawMessage) (sc *Schema, err error) {
 	return sc, nil
 }
 
-// walk shows every object and array, with how deep it is and the length of the names on the way, and returns how deep they
-// nest.
-func walk(v any, depth, path int, visit func(v any, depth, path int)) (deepest int) {
-	deepest = depth - 1
-	switch v := v.(type) {
-	case []any:
-		visit(v, depth, path)
-		deepest = depth
-		for _, e := range v {
-			deepest = max(deepest, walk(e, depth+1, path+4, visit))
+// measure sums up what compiling will cost. dynamic says that what a part refers to depends on the way to it.
+func (sc *Schema) measure(root any) (dynamic bool, err error) {
+	nodes, deepest := 0, 0
+	var walk func(v any, depth, path int)
+	walk = func(v any, depth, path int) { // path is the length of the names on the way
+		m, object := v.(map[string]any)
+		if _, list := v.([]any); !object && !list {
+			return
 		}
-	case map[string]any:
-		visit(v, depth, path)
-		deepest = depth
-		for name, e := range v {
-			deepest = max(deepest, walk(e, depth+1, path+1+len(name), visit))
+		nodes++
+		deepest = max(deepest, depth)
+		sc.cost += 16 + depth + path/8
+		_, anchor := m["$dynamicAnchor"]
+		_, older := m["$recursiveAnchor"]
+		dynamic = dynamic || anchor || older
+		for name, e := range members(v) {
+			walk(e, depth+1, path+1+len(name))
 		}
 	}
-	return deepest
+	walk(root, 1, 0)
+	switch {
+	case deepest > maxDepth:
+		return false, fmt.Errorf("it nests more than %d levels deep", maxDepth)
+	case nodes > maxNodes:
+		return false, fmt.Errorf("it has more than %s parts", text.Number(maxNodes))
+	}
+	return dynamic, nil
+}
+
+func (sc *Schema) compile(root map[string]any, memory int) (compiled *jsonschema.Schema, err error) {
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(sc.patterns(memory))
+	if d, _ := root["$schema"].(string); !dialects[strings.TrimPrefix(strings.TrimPrefix(strings.TrimSuffix(d, "#"), "https://"), "http://")] {
+		delete(root, "$schema") // an unknown or missing dialect is read as the specification's default, 2020-12
+	}
+	if err = c.AddResource(schemaURL, root); err == nil {
+		compiled, err = c.Compile(schemaURL)
+	}
+	if err != nil {
+		return nil, briefly(err)
+	}
+	return compiled, nil
+}
+
+// members are what stands in an object, by name, or in a list.
+func members(v any) iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				if !yield("[i]", e) {
+					return
+				}
+			}
+		case map[string]any:
+			maps.All(v)(yield)
+		}
+	}
 }
 
 // briefly is why a schema does not compile, without the compiler's own addresses.
 func briefly(err error) error {
-	var invalid *jsonschema.SchemaValidationError
-	if errors.As(err, &invalid) {
-		var v *jsonschema.ValidationError
-		if errors.As(invalid.Err, &v) {
+	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
+		if v, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err); ok {
 			return errors.New(strings.Join(findings(v, 1), ""))
 		}
 	}
-	var load *jsonschema.LoadURLError
-	if errors.As(err, &load) {
+	if errors.As(err, new(*jsonschema.LoadURLError)) {
 		return errors.New("it refers to another document, which is never loaded")
 	}
 	return errors.New(oneline.Brief(strings.ReplaceAll(err.Error(), schemaURL, "the schema"), 200))
@@ -229,27 +244,23 @@ func (sc *Schema) Check(args json.RawMessage) (err error) {
 
 // findings are the leaves of a validation error.
 func findings(v *jsonschema.ValidationError, most int) (list []string) {
-	var walk func(*jsonschema.ValidationError)
 	left := 0
+	var walk func(*jsonschema.ValidationError)
 	walk = func(v *jsonschema.ValidationError) {
 		for _, c := range v.Causes {
 			walk(c)
 		}
-		if len(v.Causes) > 0 {
-			return
-		}
-		if len(list) == most {
+		switch {
+		case len(v.Causes) > 0:
+		case len(list) == most:
 			left++
-			return
-		}
-		at := "/"
-		if len(v.InstanceLocation) > 0 {
-			at = ""
+		default:
+			at := ""
 			for _, part := range v.InstanceLocation {
 				at += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part)
 			}
+			list = append(list, oneline.Brief("at "+cmp.Or(at, "/")+": "+v.ErrorKind.LocalizedString(english), 300))
 		}
-		list = append(list, oneline.Brief("at "+at+": "+v.ErrorKind.LocalizedString(english), 300))
 	}
 	walk(v)
 	if left > 0 && most > 1 {
@@ -268,23 +279,15 @@ func unmarshal(raw []byte) (any, error) {
 }
 
 func sane(v any) error {
-	switch v := v.(type) {
-	case json.Number:
-		f, err := strconv.ParseFloat(string(v), 64)
-		if err != nil || math.IsInf(f, 0) || len(v) > 400 || f == 0 && strings.ContainsAny(string(v), "123456789") && tiny(string(v)) {
+	if n, ok := v.(json.Number); ok {
+		f, err := strconv.ParseFloat(string(n), 64)
+		if err != nil || math.IsInf(f, 0) || len(n) > 400 || f == 0 && strings.ContainsAny(string(n), "123456789") && tiny(string(n)) {
 			return errors.New("a number is out of range")
 		}
-	case []any:
-		for _, e := range v {
-			if err := sane(e); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for _, e := range v {
-			if err := sane(e); err != nil {
-				return err
-			}
+	}
+	for _, e := range members(v) {
+		if err := sane(e); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -293,11 +296,8 @@ func sane(v any) error {
 // tiny reports an exponent that no float has: 1e-999999999 would be a rational of a gigabyte.
 func tiny(s string) bool {
 	i := strings.IndexAny(s, "eE")
-	if i < 0 {
-		return false
-	}
 	e, err := strconv.Atoi(s[i+1:])
-	return err != nil || e < -1000
+	return i >= 0 && (err != nil || e < -1000)
 }
 
 type noLoader struct{}

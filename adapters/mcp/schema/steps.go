@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -18,9 +19,8 @@ func (sc *Schema) spend(steps int) {
 	}
 }
 
-// count makes s, and all that it leads to, count the steps of its checks. The validator looks at a schema's format before
-// it goes on to other schemas, so the count stands there. What a schema decides before (its type and enum) is
-// counted by the schemas that lead to it.
+// count makes s, and all that it leads to, count the steps of its checks: in the format, which the validator looks at before it goes on to
+// other schemas. What a schema decides before (its type and enum) is counted by the schemas that lead to it.
 func (sc *Schema) count(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) {
 	if s == nil || seen[s] {
 		return
@@ -92,18 +92,10 @@ func entry(s *jsonschema.Schema) int {
 
 // size is how much there is of a value, about in numbers or short words.
 func size(v any) int {
-	n := 1
-	switch v := v.(type) {
-	case string:
-		n += len(v) / 16
-	case []any:
-		for _, e := range v {
-			n += size(e)
-		}
-	case map[string]any:
-		for name, e := range v {
-			n += len(name)/16 + size(e)
-		}
+	s, _ := v.(string)
+	n := 1 + len(s)/16
+	for name, e := range members(v) {
+		n += len(name)/16 + size(e)
 	}
 	return n
 }
@@ -123,91 +115,77 @@ func circular(s *jsonschema.Schema, known map[*jsonschema.Schema]bool) bool {
 	return false
 }
 
-// subschemas are the schemas that s applies to the value that it is applied to, to one certain item of it, and to any number of
-// its members. Those of its properties are beside these.
+// subschemas are the schemas that s applies to the same value, to one certain item of it, and to any number of its members. Those of its
+// properties are beside these.
 func subschemas(s *jsonschema.Schema) (self, items, members []*jsonschema.Schema) {
-	add := func(to *[]*jsonschema.Schema, list ...*jsonschema.Schema) {
-		for _, sub := range list {
-			if sub != nil {
-				*to = append(*to, sub)
-			}
-		}
-	}
-	add(&self, s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else)
+	self = []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else}
 	if s.DynamicRef != nil {
-		add(&self, s.DynamicRef.Ref)
+		self = append(self, s.DynamicRef.Ref)
 	}
-	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf} {
-		add(&self, list...)
-	}
-	for _, sub := range s.DependentSchemas {
-		add(&self, sub)
-	}
+	self = slices.AppendSeq(slices.Concat(self, s.AllOf, s.AnyOf, s.OneOf), maps.Values(s.DependentSchemas))
 	for _, sub := range s.Dependencies {
 		if sub, ok := sub.(*jsonschema.Schema); ok {
-			add(&self, sub)
+			self = append(self, sub)
 		}
 	}
-	add(&items, s.PrefixItems...)
-	add(&members, s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems)
-	for _, sub := range s.PatternProperties {
-		add(&members, sub)
-	}
+	items = slices.Clone(s.PrefixItems)
+	members = []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems}
+	members = slices.AppendSeq(members, maps.Values(s.PatternProperties))
 	for _, sub := range []any{s.AdditionalProperties, s.AdditionalItems, s.Items} {
 		switch sub := sub.(type) {
 		case *jsonschema.Schema:
-			add(&members, sub)
+			members = append(members, sub)
 		case []*jsonschema.Schema:
-			add(&items, sub...)
+			items = append(items, sub...)
 		}
 	}
-	return self, items, members
+	none := func(sub *jsonschema.Schema) bool { return sub == nil }
+	return slices.DeleteFunc(self, none), slices.DeleteFunc(items, none), slices.DeleteFunc(members, none)
 }
 
-// patterns compiles the patterns of sc, as far as they fit into mass.
-func (sc *Schema) patterns(mass int) jsonschema.RegexpEngine {
+// patterns compiles the patterns of sc, as far as they fit into memory.
+func (sc *Schema) patterns(memory int) jsonschema.RegexpEngine {
 	read := map[string]jsonschema.Regexp{} // the compiler asks for each more than once
 	return func(s string) (jsonschema.Regexp, error) {
 		if read[s] != nil {
 			return read[s], nil
 		}
 		read[s] = anything(s)
-		if len(s) > maxPatternText || sc.mass >= mass {
+		if len(s) > maxPatternText || sc.memory >= memory {
 			return read[s], nil
 		}
-		sc.mass += 100 // reading it takes time, too
+		sc.memory += 100 // reading it takes time, too
 		parsed, err := syntax.Parse(s, syntax.Perl)
 		if err != nil {
 			return read[s], nil
 		}
-		steps, m := heft(parsed)
-		if m > maxPattern || sc.mass+m > mass {
+		steps, m := weigh(parsed)
+		if m > maxPattern || sc.memory+m > memory {
 			return read[s], nil
 		}
 		if re, err := regexp.Compile(s); err == nil {
-			sc.mass += m
+			sc.memory += m
 			read[s] = &pattern{re, steps, sc}
 		}
 		return read[s], nil
 	}
 }
 
-// heft is how many instructions a pattern compiles to, about, and how much memory they take, in characters and ranges
-// of them.
-func heft(re *syntax.Regexp) (steps, mass int) {
-	steps, mass = 1, 1+len(re.Rune)
+// weigh is about how many instructions a pattern compiles to, and how much memory they take, in characters and ranges of them.
+func weigh(re *syntax.Regexp) (steps, memory int) {
+	steps, memory = 1, 1+len(re.Rune)
 	if re.Op == syntax.OpLiteral {
 		steps = len(re.Rune)
 	}
 	for _, sub := range re.Sub {
-		s, m := heft(sub)
-		steps, mass = steps+s, mass+m
+		s, m := weigh(sub)
+		steps, memory = steps+s, memory+m
 	}
 	if re.Op == syntax.OpRepeat {
 		times := max(re.Min, re.Max, 1)
-		steps, mass = steps*times, mass*times
+		steps, memory = steps*times, memory*times
 	}
-	return steps, mass
+	return steps, memory
 }
 
 // pattern is a regular expression that counts its steps: it takes time for each instruction and each byte of the text.

@@ -39,8 +39,8 @@ func TestViews(t *testing.T) {
 		}
 		looks.Golden(t, name+".json", pretty(t, v))
 		looks.Golden(t, name+".txt", []byte(dump(Message{Blocks: v.Blocks.BlockSet})))
-		if f, err := ParseForm(v.PrivateMetadata); err != nil || f != aForm {
-			t.Errorf("%s remembers %+v, %v", name, f, err)
+		if f, ok := ParseForm(v.PrivateMetadata); !ok || f != aForm {
+			t.Errorf("%s remembers %+v, %v", name, f, ok)
 		}
 	}
 }
@@ -194,26 +194,26 @@ func FuzzParseForm(f *testing.F) {
 	f.Add(`{"v":2}`)
 	f.Add("")
 	f.Fuzz(func(t *testing.T, s string) {
-		got, err := ParseForm(s)
-		if err != nil {
+		got, ok := ParseForm(s)
+		if !ok {
 			if got != (Form{}) {
-				t.Fatalf("%+v beside %v", got, err)
+				t.Fatalf("%+v of what is no form", got)
 			}
 			return
 		}
 		if _, ok := PlaceOf(got.Place.Chat()); !ok || !text.IsChoice(got.Choice) || got.Token == "" || got.Page < 0 {
 			t.Fatalf("%+v", got)
 		}
-		if again, err := ParseForm(got.Metadata()); err != nil && got.Metadata() != "" || err == nil && again != got {
-			t.Fatalf("%+v became %+v, %v", got, again, err)
+		if again, ok := ParseForm(got.Metadata()); !ok && got.Metadata() != "" || ok && again != got {
+			t.Fatalf("%+v became %+v, %v", got, again, ok)
 		}
 	})
 }
 
 func TestParseForm(t *testing.T) {
 	good := aForm.Metadata()
-	if f, err := ParseForm(good); err != nil || f != aForm {
-		t.Fatalf("%+v, %v", f, err)
+	if f, ok := ParseForm(good); !ok || f != aForm {
+		t.Fatalf("%+v, %v", f, ok)
 	}
 	for name, bad := range map[string]string{
 		"empty": "", "not JSON": "x", "too long": good + strings.Repeat(" ", 3000), "two": good + good, "version": strings.Replace(good, `"v":1`, `"v":2`, 1),
@@ -224,7 +224,7 @@ func TestParseForm(t *testing.T) {
 		if bad == good {
 			t.Fatalf("%s: not another form", name)
 		}
-		if f, err := ParseForm(bad); err == nil || f != (Form{}) {
+		if f, ok := ParseForm(bad); ok || f != (Form{}) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}

@@ -26,8 +26,8 @@ func TestWantViews(t *testing.T) {
 	}
 	looks.Golden(t, "view_answer.json", pretty(t, v))
 	looks.Golden(t, "view_answer.txt", []byte(dump(Message{Blocks: v.Blocks.BlockSet})))
-	if got, err := ParseForm(v.PrivateMetadata); err != nil || got != f {
-		t.Errorf("%+v, %v", got, err)
+	if got, ok := ParseForm(v.PrivateMetadata); !ok || got != f {
+		t.Errorf("%+v, %v", got, ok)
 	}
 }
 

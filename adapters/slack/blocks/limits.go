@@ -17,7 +17,6 @@ const (
 	maxContext    = 10      // elements. https://docs.slack.dev/reference/block-kit/blocks/context-block
 	maxActions    = 25      // elements. https://docs.slack.dev/reference/block-kit/blocks/actions-block
 	maxLabel      = 75      // of a button, an option and an accessibility_label. https://docs.slack.dev/reference/block-kit/block-elements/button-element
-	maxValue      = 2000    // of a button. https://docs.slack.dev/reference/block-kit/block-elements/button-element
 	maxOption     = 75      // an option's value: 150 on the page of today, 75 in Slack's own types. https://docs.slack.dev/reference/block-kit/composition-objects/option-object
 	minOptions    = 2       // of an overflow menu: 1 on the page of today, 2 before
 	maxOptions    = 5       // https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element
@@ -27,23 +26,20 @@ const (
 	maxConfTitle  = 100     // and its title
 	maxConfButton = 30      // and its buttons
 	maxHolder     = 150     // a placeholder
-	maxID         = 255     // action_id, block_id, callback_id
 	maxTitle      = 256     // of a task card: the pages name no limit, those of the same fields in a stream do. https://docs.slack.dev/reference/methods/chat.appendStream
 	maxText       = 4000    // of chat.update; chat.postMessage takes 40,000. https://docs.slack.dev/reference/methods/chat.update
 	maxURL        = 3000    // of an image or a button
-	maxAlt        = 2000    // alt_text
 	maxViewTitle  = 24      // title, submit and close. https://docs.slack.dev/reference/views/modal-views
 	maxMeta       = 3000    // private_metadata. https://docs.slack.dev/reference/views/modal-views
 	maxInput      = 3000    // of a plain_text_input. https://docs.slack.dev/reference/block-kit/block-elements/plain-text-input-element
 	maxInputLabel = 2000    // https://docs.slack.dev/reference/block-kit/blocks/input-block
 )
 
-// Limits are what a message is fitted to before it is drawn. Their room is that of a usual message: an answer of 9,000
-// characters, or an ask with all its arguments. Escaping and JSON make some texts longer; EncodeMessage then draws less.
+// Limits are the room of a usual message: an answer of 9,000 characters, or an ask with all its arguments. Escaping and JSON make some
+// texts longer; EncodeMessage then draws less.
 var Limits = render.Limits{Chars: 9500, Bytes: 28_500, Blocks: 24, Text: 9000, Args: 5000, Label: maxLabel, Asks: 4, Choices: 40}
 
-// tighter are the limits that EncodeMessage tries one after the other when a drawing is too much as a whole. The last lie below
-// [render.Floor], where Fit does what it can.
+// tighter are what EncodeMessage tries then. The last lie below [render.Floor], where Fit does what it can.
 var tighter = []render.Limits{
 	{Chars: 7600, Bytes: 22_800, Blocks: 20, Text: 7200, Args: 4000, Label: maxLabel, Asks: 4, Choices: 40},
 	{Chars: 6000, Bytes: 18_000, Blocks: 18, Text: 5600, Args: 3000, Label: maxLabel, Asks: 4, Choices: 32},

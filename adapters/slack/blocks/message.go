@@ -1,10 +1,27 @@
+// Package blocks draws what core/render says in Slack's Block Kit, and reads back what a click on the drawing carries. It is pure: values in,
+// values out; no clock, no network, no engine. It may import core/*, adapters/surface and slack-go, whose types it fills in.
+//
+// This file draws a turn's message within Slack's limits (limits.go), and the simpler forms of it for when Slack refuses it; ask.go has its
+// cards and buttons. private.go draws what stands beside a turn's message or is for one person. The views are details.go, with the forms,
+// and panel.go (modal and Home tab). text.go is how words get into a block, words.go what people read on Slack only. What a click says
+// comes back through ParseAction, ParsePanelAction, ParseForm and ParsePanelForm; a thread is a Place (form.go).
+//
+// A kind of block of a message goes beside its kind in core/render; a view in a file of its own; a limit, with its source, in limits.go. What
+// asks Slack, the engine or the clock for something stands in adapters/slack, which hands its answer in.
+//
+//   - What is drawn keeps every limit of Slack's; what is too long is cut with a count of what is missing, or stands on a further page.
+//   - Words of models, tools, servers and people are never markup: no mention, no disguised link, no button comes out of them.
+//   - The same message gives the same bytes, and another block_id for whatever changed.
+//   - What is read back says what is meant and has no authority: nothing is read that is not written here.
 package blocks
 
 import (
-	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,9 +39,8 @@ type Message struct {
 	Text   string
 }
 
-// EncodeMessage draws a message that was fitted to limits. It is total: where escaping makes it too long for Slack, it is fitted to
-// less until Slack takes it, and keeps every button of what it shows. Each part is cut to its own limit as it is drawn, so only what is
-// counted over the whole message can be too much. The same message gives the same bytes.
+// EncodeMessage draws a message that was fitted to limits. It is total: where escaping makes it too long for Slack as a whole, it is fitted
+// to less until Slack takes it, and keeps every button of what it shows. The same message gives the same bytes.
 func EncodeMessage(m render.Message) Message {
 	p, fits := drawMessage(m, &encoder{})
 	if !fits {
@@ -36,7 +52,6 @@ func EncodeMessage(m render.Message) Message {
 	return p
 }
 
-// encoder draws a message, or a view, block by block.
 type encoder struct {
 	blocks   []slack.Block
 	actions  int  // buttons and menus so far
@@ -48,6 +63,8 @@ type encoder struct {
 	count    int  // blocks, with those inside others
 	markdown int  // characters of all markdown blocks
 	over     bool // something of the message did not find its place
+
+	link func(render.ChatLink) string // of a panel: the address of a message; empty: none
 }
 
 // drawMessage reports with fits whether the whole keeps the limits of a whole.
@@ -58,9 +75,7 @@ func drawMessage(m render.Message, s *encoder) (p Message, fits bool) {
 		case render.Text:
 			s.addText(b)
 		case render.Code:
-			for _, f := range fences(text.Prose(b.Source)) {
-				s.add(slack.NewSectionBlock(mrkdwnText(f), nil, nil))
-			}
+			s.addFences(text.Prose(b.Source))
 		case render.Step:
 			run := surface.StepsAt(m.Blocks[i:])
 			s.addSteps(run)
@@ -116,42 +131,45 @@ func (s *encoder) addButtons(row []slack.BlockElement) {
 	}
 }
 
-// addSection adds lines of plain text.
 func (s *encoder) addSection(lines ...string) {
-	var say []string
-	for _, l := range lines {
-		if l = strings.TrimSpace(surface.OneLine(l)); l != "" {
-			say = append(say, l)
-		}
-	}
-	if say != nil {
-		s.add(slack.NewSectionBlock(plainText(surface.Within(strings.Join(say, "\n"), maxSection)), nil, nil))
+	if say := joinLines(lines...); say != "" {
+		s.add(slack.NewSectionBlock(plainText(surface.Within(say, maxSection)), nil, nil))
 	}
 }
 
-// fallback says the message in a few words, with nothing alive in it: what is asked and how it can be answered, else how the
-// answer begins.
+func (s *encoder) addFences(code string) {
+	for _, f := range fences(code) {
+		s.add(f)
+	}
+}
+
+// fallback says the message in a few words with nothing alive in them: what is asked, else how the answer begins, after its heading in
+// bold.
 func fallback(m render.Message) string {
-	say, asks := render.Question(m), surface.CountAsks(m)
-	var last string
-	for _, b := range m.Blocks {
+	heading, answer := "", ""
+	for i, b := range m.Blocks {
 		switch b := b.(type) {
 		case render.Text:
 			if s := strings.TrimSpace(b.Markdown); s != "" {
-				last = strings.TrimSpace(heading(m) + " " + surface.Words(s, fallbackRoom))
+				answer = strings.TrimSpace(heading + " " + surface.Words(s, fallbackRoom))
 			}
 		case render.Note:
-			if last == "" {
-				last = strings.ReplaceAll(render.PlainLine(b.Line), " ⏎ ", " ")
+			if i == 0 && len(b.Line) == 1 {
+				strong, _ := b.Line[0].(render.Strong)
+				heading = string(strong)
+			}
+			if answer == "" {
+				answer = strings.ReplaceAll(render.PlainLine(b.Line), " ⏎ ", " ")
 			}
 		default: // a step's line is in the message
 		}
 	}
-	switch {
-	case say != "" && asks > 1:
+	say := render.Question(m)
+	if asks := surface.CountAsks(m); say != "" && asks > 1 {
 		say += sayMoreAsks(asks - 1)
-	case say == "":
-		say = surface.AtMost(surface.OneLine(last), fallbackRoom)
+	}
+	if say == "" {
+		say = surface.AtMost(surface.OneLine(answer), fallbackRoom)
 	}
 	if strings.TrimSpace(say) == "" {
 		say = surface.SayState(m.State)
@@ -159,88 +177,38 @@ func fallback(m render.Message) string {
 	return Escape(surface.Within(say, (maxText-100)/len("&amp;")))
 }
 
-// heading is a line in bold that a message begins with.
-func heading(m render.Message) string {
-	if len(m.Blocks) > 0 {
-		if n, ok := m.Blocks[0].(render.Note); ok && len(n.Line) == 1 {
-			if h, ok := n.Line[0].(render.Strong); ok {
-				return string(h)
-			}
-		}
-	}
-	return ""
-}
+const fallbackRoom = 300 // how much of an answer a notification repeats
 
-// fallbackRoom is how much of an answer a notification repeats.
-const fallbackRoom = 300
-
-// setBlockIDs gives each block an id made of its place and of what it says: another one for every revision, because "if a message is
-// updated, use a new block_id", and the same for the same bytes. https://docs.slack.dev/reference/block-kit/blocks
-//
-// It returns how many characters the JSON of all blocks has.
+// setBlockIDs gives each block an id of its place and of what it says, because "if a message is updated, use a new block_id", and returns
+// how many characters the JSON of all has. https://docs.slack.dev/reference/block-kit/blocks
 func setBlockIDs(blocks []slack.Block) (size int) {
 	size = len("[]")
 	for i, b := range blocks {
-		var id *string
-		switch b := b.(type) {
-		case *slack.ActionBlock:
-			id = &b.BlockID
-		case *slack.ContainerBlock:
-			id = &b.BlockID
-		case *slack.ContextBlock:
-			id = &b.BlockID
-		case *slack.DividerBlock:
-			id = &b.BlockID
-		case *slack.HeaderBlock:
-			id = &b.BlockID
-		case *slack.MarkdownBlock:
-			id = &b.BlockID
-		case *slack.PlanBlock:
-			id = &b.BlockID
-		case *slack.RichTextBlock:
-			id = &b.BlockID
-		case *slack.SectionBlock:
-			id = &b.BlockID
-		default:
-			size += maxAll // not one of those that are drawn here
-			continue
-		}
 		raw := rawJSON(b)
 		sum := sha256.Sum256(raw)
-		*id = strconv.Itoa(i) + "." + hex.EncodeToString(sum[:5])
-		size += surface.Width(string(raw)) + len(`"block_id":"",,`) + len(*id)
+		id := strconv.Itoa(i) + "." + hex.EncodeToString(sum[:5])
+		if field := reflect.Indirect(reflect.ValueOf(b)).FieldByName("BlockID"); field.CanSet() { // every kind of slack-go's has it
+			field.SetString(id)
+		}
+		size += surface.Width(string(raw)) + len(`"block_id":"",,`) + len(id)
 	}
 	return size
 }
 
-// rawJSON is JSON without the escapes that encoding/json adds for HTML: Slack reads them as what they stand for, so they are not
-// part of a text's length. The encoder's own switch does not reach what slack-go's blocks encode inside.
-func rawJSON(v any) []byte {
-	raw, err := json.Marshal(v)
-	if err != nil { // block types of slack-go always encode
-		return nil
-	}
-	if !bytes.Contains(raw, []byte(`\u00`)) {
-		return raw
-	}
-	out := raw[:0]
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' || i+1 == len(raw) {
-			out = append(out, raw[i])
-			continue
-		}
-		if r, ok := forHTML[string(raw[i:min(i+6, len(raw))])]; ok {
-			out = append(out, r)
-			i += 5
-			continue
-		}
-		out = append(out, raw[i], raw[i+1]) // an escaped backslash does not begin another escape
-		i++
-	}
-	return out
+func (s *encoder) message(text string) Message {
+	setBlockIDs(s.blocks)
+	return Message{s.blocks, text}
 }
 
-var forHTML = map[string]byte{`\u0026`: '&', `\u003c`: '<', `\u003e`: '>'}
+// rawJSON is JSON without the escapes that encoding/json adds for HTML, also inside slack-go's blocks: Slack reads them as what they stand
+// for, so they are not part of a text's length.
+func rawJSON(v any) []byte {
+	raw, _ := json.Marshal(v) // block types of slack-go always encode
+	return []byte(htmlEscapes.Replace(string(raw)))
+}
+
+// htmlEscapes takes an escaped backslash as it is: it does not begin another escape.
+var htmlEscapes = strings.NewReplacer(`\\`, `\\`, `\u0026`, "&", `\u003c`, "<", `\u003e`, ">")
 
 // addPlain adds text as it is, in as many sections as it takes.
 func (s *encoder) addPlain(text string) {
@@ -251,4 +219,129 @@ func (s *encoder) addPlain(text string) {
 		}
 		text = text[n:]
 	}
+}
+
+// addSteps draws a run of tool calls: one plan with a card for each, and below it the buttons that still mean something.
+func (s *encoder) addSteps(run []render.Step) {
+	plan := slack.NewPlanBlock(surface.AtMost(sayPlan(run), maxTitle))
+	var cards []*slack.TaskCardBlock
+	for _, step := range run {
+		cards = append(cards, s.encodeCard(step))
+	}
+	s.add(plan.WithTasks(cards...))
+	var row []render.Choice
+	for _, step := range run {
+		for _, c := range step.Choices {
+			if t := surface.OneLine(step.Title); t != "" { // several may say "Undo"
+				if strings.TrimSpace(c.Hint) == "" {
+					c.Hint = c.Label + ": " + text.RunLine(t, surface.OneLine(step.Server))
+				}
+				c.Label += " · " + t
+			}
+			row = append(row, c)
+		}
+	}
+	s.addChoices(row, nil, "")
+}
+
+// encodeCard is one call's line. Its title says in words how the call stands: the colour of status does so for some people only.
+func (s *encoder) encodeCard(step render.Step) *slack.TaskCardBlock {
+	s.tasks++
+	state := " · " + render.MarkWord(step.State)
+	title := render.Mark(step.State) + " " + surface.JoinParts(surface.OneLine(step.Title), surface.OneLine(step.Server))
+	card := slack.NewTaskCardBlock(strconv.Itoa(s.tasks), surface.Within(title, maxTitle-surface.Width(state))+state)
+	card.WithStatus(cmp.Or(taskStatuses[step.State], slack.TaskCardStatusError))
+	if line := richLine(step.Detail); len(line) > 0 {
+		card.WithOutput(slack.NewRichTextBlock("", slack.NewRichTextSection(line...)))
+	}
+	return card
+}
+
+// taskStatuses: there are four, and error is the one for all other states.
+// https://docs.slack.dev/reference/block-kit/blocks/task-card-block
+var taskStatuses = map[render.StepState]slack.TaskCardStatus{
+	render.StepPending: slack.TaskCardStatusPending, render.StepWaiting: slack.TaskCardStatusPending,
+	render.StepRunning: slack.TaskCardStatusInProgress, render.StepDone: slack.TaskCardStatusComplete,
+}
+
+// Rendition is a message as it goes out, each block already written as JSON: for the sum and for the request.
+type Rendition struct {
+	Level  int
+	Text   string
+	Blocks []slack.Block
+}
+
+func (r Rendition) Sum() [32]byte {
+	h := sha256.New()
+	_, _ = io.WriteString(h, r.Text)
+	for _, b := range r.Blocks {
+		if encoded, ok := b.(encodedBlock); ok {
+			_, _ = h.Write(encoded.json)
+		}
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+type Renditions = surface.Renditions[Rendition]
+
+// MessageRenditions are those of a turn's message, NoteRenditions those of one beside it, or of a private answer.
+func MessageRenditions(m render.Message) Renditions { return renditionsOf(m, EncodeMessage) }
+
+func NoteRenditions(m render.Message, link string) Renditions {
+	return renditionsOf(m, func(m render.Message) Message { return encodeNote(m, link) })
+}
+
+func renditionsOf(m render.Message, draw func(render.Message) Message) Renditions {
+	return surface.Encoder[Message, Rendition]{
+		Limits: Limits, Draw: draw, Plain: plainMessage, Write: renditionOf,
+		Text: func(_ render.Message, drawn Message) Message { return Message{Text: drawn.Text} },
+	}.Renditions(m)
+}
+
+// OnlyRendition is that of something of our own making, which cannot be simpler.
+func OnlyRendition(p Message) Renditions {
+	return func(level int) (Rendition, bool) { return renditionOf(level, p), level == surface.LevelFull }
+}
+
+func renditionOf(level int, p Message) Rendition {
+	out := Rendition{Level: level, Text: p.Text}
+	for _, b := range p.Blocks {
+		raw, _ := json.Marshal(b) // block types of slack-go always encode
+		out.Blocks = append(out.Blocks, encodedBlock{b, raw})
+	}
+	return out
+}
+
+type encodedBlock struct {
+	slack.Block
+	json json.RawMessage
+}
+
+func (b encodedBlock) MarshalJSON() ([]byte, error) { return b.json, nil }
+
+const plainSection = 2900
+
+// plainMessage is a message in the two kinds of block that have always been there: text without any markup, and buttons.
+func plainMessage(m render.Message, drawn Message) Message {
+	out := Message{Text: drawn.Text}
+	below := slices.DeleteFunc(slices.Clone(drawn.Blocks), func(b slack.Block) bool { return b.BlockType() != slack.MBTAction })
+	room := maxAll - len("[]") - sizeOf(below) - len(below)
+	most := plainSection
+	// What is escaped to more than there is room for ends early: the buttons count.
+	for text := render.PlainText(m); text != "" && most >= 20; {
+		n := bytesIn(text, most)
+		if say := strings.TrimSpace(text[:n]); say != "" {
+			b := slack.NewSectionBlock(plainText(say), nil, nil)
+			size := sizeOf([]slack.Block{b})
+			if size > room {
+				most /= 2
+				continue
+			}
+			out.Blocks = append(out.Blocks, b)
+			room -= size + len(",")
+		}
+		text = text[n:]
+	}
+	out.Blocks = append(out.Blocks, below...)
+	return out
 }

@@ -1,7 +1,8 @@
 package blocks
 
 import (
-	"strconv"
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -26,34 +27,28 @@ const (
 // Room of one page of a panel: a view takes 100 blocks, and 250,000 characters of JSON at most. https://docs.slack.dev/reference/methods/views.open#errors
 const (
 	panelBlocks = 80
-	panelRoom   = 30_000
-	panelText   = 2800 // characters of one span
+	panelRoom   = 30_000 // characters
 )
 
-// panelEncoder draws a panel, row by row.
-type panelEncoder struct {
-	encoder
-	link func(render.ChatLink) string // the address of a message; empty: none
-}
-
-// encodePanelPage draws one page of a panel; f.Page says which, the nearest that there is, and becomes that. Nothing of it is read as markup.
-// notice is what came of the last act. The button that was chosen, the tab that is open and the option that holds are said in words or by Slack.
+// encodePanelPage draws page f.Page of a panel, which becomes the nearest that there is. notice is what came of the last act.
 func encodePanelPage(p render.Panel, f *PanelForm, notice string, link func(render.ChatLink) string) []slack.Block {
-	s := &panelEncoder{link: link}
+	s := &encoder{link: link}
 	s.addHeader(surface.Within(surface.OneLine(p.Title), maxHeader))
-	if strings.TrimSpace(notice) != "" {
-		s.addPlain(text.Prose(notice))
-	}
+	s.addPlain(text.Prose(notice))
 	for _, l := range p.Banner {
 		s.addLine(l)
 	}
-	s.addTabs(p.Tabs)
-	head := len(s.blocks)
-	groups := s.encodeGroups(p)
-	room := max(panelBlocks-head, panelBlocks/2)
+	tabs := slices.Clone(p.Tabs)
+	for i, t := range tabs {
+		if t.Current { // a colour would be the only other difference
+			tabs[i].Label = sayOpenTab(t.Label)
+		}
+	}
+	s.addActs(tabs, "")
+	room := max(panelBlocks-len(s.blocks), panelBlocks/2)
 	var all [][]group // by page
-	blocks, size := room, panelRoom
-	for _, g := range groups {
+	blocks, size := 0, 0
+	for _, g := range s.encodeGroups(p) {
 		n, chars := len(g.blocks), sizeOf(g.blocks)
 		if len(all) == 0 || blocks < n || size < chars {
 			all = append(all, nil)
@@ -65,19 +60,23 @@ func encodePanelPage(p render.Panel, f *PanelForm, notice string, link func(rend
 	f.Page = min(max(f.Page, 0), max(len(all)-1, 0))
 	if len(all) > 0 {
 		if first := all[f.Page][0]; !first.begins {
-			s.add(slack.NewDividerBlock())
-			s.addHeader(surface.Within(sayGoesOn(surface.OneLine(first.of)), maxHeader))
+			s.addTitle(sayGoesOn(surface.OneLine(first.of)))
 		}
 		for _, g := range all[f.Page] {
 			s.blocks = append(s.blocks, g.blocks...)
 		}
 	}
-	s.addPages(f.Page, len(all), func(string) string { return s.nextActionID(VerbPage) })
+	s.addPages(f.Page, len(all), func(string) string { return PanelPrefix + VerbPage + ":" + s.number() })
 	if len(s.blocks) == 0 {
 		s.addSection(surface.SayNothing)
 	}
 	setBlockIDs(s.blocks)
 	return s.blocks
+}
+
+func (s *encoder) addTitle(title string) {
+	s.add(slack.NewDividerBlock())
+	s.addHeader(surface.Within(surface.OneLine(title), maxHeader))
 }
 
 // group is what no page tears apart: a row with what can be done about it, the first one with its section's heading.
@@ -87,68 +86,51 @@ type group struct {
 	begins bool   // with the heading
 }
 
-func (s *panelEncoder) encodeGroups(p render.Panel) (all []group) {
+func (s *encoder) encodeGroups(p render.Panel) (all []group) {
+	from := len(s.blocks)
 	for _, x := range p.Sections {
-		draw := func(begins bool, do func(*panelEncoder)) {
-			in := &panelEncoder{link: s.link}
-			in.actions = s.actions
-			if begins {
-				in.add(slack.NewDividerBlock())
-				in.addHeader(surface.Within(surface.OneLine(x.Title), maxHeader))
-				in.addQuiet(x.Note)
+		for i := range max(len(x.Rows), 1) {
+			if i == 0 {
+				s.addTitle(x.Title)
+				s.addQuiet(x.Note)
 			}
-			do(in)
-			s.actions = in.actions
-			if len(in.blocks) > 0 {
-				all = append(all, group{in.blocks, x.Title, begins})
+			if len(x.Rows) > 0 {
+				s.addRow(x.Rows[i])
+			} else {
+				s.addQuiet(x.Empty)
 			}
-		}
-		if len(x.Rows) == 0 {
-			draw(true, func(in *panelEncoder) { in.addQuiet(x.Empty) })
-		}
-		for i, r := range x.Rows {
-			draw(i == 0, func(in *panelEncoder) { in.addRow(r) })
+			if len(s.blocks) > from {
+				all = append(all, group{slices.Clone(s.blocks[from:]), x.Title, i == 0})
+			}
+			s.blocks = s.blocks[:from]
 		}
 	}
 	return all
 }
 
-func (s *panelEncoder) addLine(l render.Line) {
-	if rich := richLine(shortenSpans(l)); len(rich) > 0 {
+func (s *encoder) addLine(l render.Line) {
+	if rich := richLine(l); len(rich) > 0 {
 		s.add(slack.NewRichTextBlock("", slack.NewRichTextSection(rich...)))
 	}
 }
 
-// shortenSpans cuts spans that are longer than anything we say; how much is missing is said.
-func shortenSpans(l render.Line) render.Line {
-	out := make(render.Line, len(l))
-	for i, x := range l {
-		switch x := x.(type) {
-		case render.Plain:
-			out[i] = render.Plain(surface.Within(string(x), panelText))
-		case render.Strong:
-			out[i] = render.Strong(surface.Within(string(x), panelText))
-		default:
-			out[i] = x
-		}
-	}
-	return out
-}
-
-// addRow adds a line, the quieter ones below it, and what can be done. A select has a label of its own: its placeholder goes when something is picked.
-func (s *panelEncoder) addRow(r render.PanelRow) {
+func (s *encoder) addRow(r render.PanelRow) {
 	s.addLine(r.Line)
 	var quiet []slack.MixedElement
 	for i, l := range r.Details {
 		if i > 0 && len(quiet) > 0 {
 			quiet = append(quiet, plainText("·"))
 		}
-		quiet = append(quiet, contextLine(shortenSpans(l))...)
+		quiet = append(quiet, contextLine(l)...)
 	}
 	s.addContext(quiet)
-	of := surface.OneLine(render.PlainLine(r.Line))
+	s.addActs(r.Acts, surface.OneLine(render.PlainLine(r.Line)))
+}
+
+// addActs adds what can be done about what of names.
+func (s *encoder) addActs(acts []render.Act, of string) {
 	var buttons []slack.BlockElement
-	for _, act := range r.Acts {
+	for _, act := range acts {
 		if act.Kind == render.ActPick {
 			s.addPick(act)
 		} else if b := s.encodeAct(act, of); b != nil {
@@ -158,51 +140,31 @@ func (s *panelEncoder) addRow(r render.PanelRow) {
 	s.addButtons(buttons)
 }
 
-// addTabs adds the tabs: the one that is open has a mark, since a colour would be the only other difference.
-func (s *panelEncoder) addTabs(tabs []render.Act) {
-	var row []slack.BlockElement
-	for _, t := range tabs {
-		if t.Current {
-			t.Label = sayOpenTab(t.Label)
-		}
-		if b := s.encodeAct(t, ""); b != nil {
-			row = append(row, b)
-		}
-	}
-	s.addButtons(row)
-}
-
 // encodeAct draws an act as a button; nil for what cannot be one here.
-func (s *panelEncoder) encodeAct(act render.Act, of string) slack.BlockElement {
+func (s *encoder) encodeAct(act render.Act, of string) slack.BlockElement {
 	label := surface.Label(act.Label, maxLabel, "…")
-	verb, value, to := VerbDo, act.Token, ""
+	verb, value, to, readable := VerbDo, act.Token, "", actForm.MatchString(act.Token)
 	switch act.Kind {
 	case render.ActDo:
 	case render.ActGo:
-		verb, value = VerbGo, act.View
+		verb, value, readable = VerbGo, act.View, act.View == "" || viewForm.MatchString(act.View)
 	case render.ActFill:
 		verb = VerbFill
 	case render.ActLink:
-		verb, value = VerbLink, ""
-		if to = s.link(act.Link); to == "" || len(to) > maxURL {
-			return nil
-		}
+		to = s.link(act.Link)
+		verb, value, readable = VerbLink, "", to != "" && len(to) <= maxURL
 	case render.ActPick:
+		readable = false
+	}
+	if !readable { // what is clicked could not be read back
 		return nil
 	}
-	if verb == VerbGo && value != "" && !viewForm.MatchString(value) || (verb == VerbDo || verb == VerbFill) && !actForm.MatchString(value) {
-		return nil // what is clicked could not be read back
-	}
-	b := slack.NewButtonBlockElement(s.nextActionID(verb), value, plainText(label))
+	b := slack.NewButtonBlockElement(PanelPrefix+verb+":"+s.number(), value, plainText(label))
 	b.URL = to
 	if act.Style == render.Danger {
 		b.Style = slack.StyleDanger
 	}
-	hint := strings.TrimSpace(surface.OneLine(act.Hint))
-	if hint == "" && of != "" {
-		hint = label + ": " + of
-	}
-	if hint = surface.AtMost(hint, maxLabel); hint != "" && hint != label {
+	if hint := hintOf(act.Hint, label, of); hint != label {
 		b.AccessibilityLabel = hint
 	}
 	if act.Kind == render.ActDo { // a form says it itself
@@ -212,7 +174,7 @@ func (s *panelEncoder) encodeAct(act render.Act, of string) slack.BlockElement {
 }
 
 // addConfirm makes an act's confirmation; nil where there is nothing to confirm. Of what is longer than a dialog takes, all stands above the act.
-func (s *panelEncoder) addConfirm(act render.Act) *slack.ConfirmationBlockObject {
+func (s *encoder) addConfirm(act render.Act) *slack.ConfirmationBlockObject {
 	d := confirmDialog(act.Confirm, act.Label)
 	if d == nil && strings.TrimSpace(act.Confirm) != "" {
 		d = confirmDialog(surface.AtMost(surface.OneLine(act.Confirm), maxConfirm), act.Label)
@@ -221,39 +183,24 @@ func (s *panelEncoder) addConfirm(act render.Act) *slack.ConfirmationBlockObject
 	return d
 }
 
-func (s *panelEncoder) nextActionID(verb string) string {
-	s.actions++
-	return PanelPrefix + verb + ":" + strconv.Itoa(s.actions)
-}
-
-// addPick adds a select beside its label; one for each hundred options.
-func (s *panelEncoder) addPick(act render.Act) {
+// addPick adds a select beside its label, since a placeholder goes when something is chosen; one for each hundred options.
+func (s *encoder) addPick(act render.Act) {
 	label := surface.Label(act.Label, maxHolder, sayChoose)
-	var list []*slack.OptionBlockObject
-	var current *slack.OptionBlockObject
-	flush := func() {
-		if len(list) == 0 {
-			return
+	options := slices.DeleteFunc(slices.Clone(act.Options), func(o render.Option) bool { return !actForm.MatchString(o.Token) })
+	for part := range slices.Chunk(options, maxSelect) {
+		var list []*slack.OptionBlockObject
+		var current *slack.OptionBlockObject
+		for _, o := range part {
+			option := slack.NewOptionBlockObject(o.Token, plainText(surface.Label(o.Label, maxLabel, "…")), nil)
+			list = append(list, option)
+			if o.Current && current == nil {
+				current = option
+			}
 		}
-		e := slack.NewOptionsSelectBlockElement(slack.OptTypeStatic, plainText(label), s.nextActionID(VerbPick), list...)
+		e := slack.NewOptionsSelectBlockElement(slack.OptTypeStatic, plainText(label), PanelPrefix+VerbPick+":"+s.number(), list...)
 		e.InitialOption, e.Confirm = current, s.addConfirm(act)
 		s.add(slack.NewSectionBlock(plainText(label), nil, slack.NewAccessory(e)))
-		list, current = nil, nil
 	}
-	for _, o := range act.Options {
-		if !actForm.MatchString(o.Token) {
-			continue
-		}
-		option := slack.NewOptionBlockObject(o.Token, plainText(surface.Label(o.Label, maxLabel, "…")), nil)
-		list = append(list, option)
-		if o.Current && current == nil {
-			current = option
-		}
-		if len(list) == maxSelect {
-			flush()
-		}
-	}
-	flush()
 }
 
 func sizeOf(blocks []slack.Block) (n int) {
@@ -264,19 +211,14 @@ func sizeOf(blocks []slack.Block) (n int) {
 }
 
 // EncodePanel draws a panel as a modal, EncodeHome as the Home tab: the page that f names, or the nearest. notice is what came of the last act,
-// link the address of a message; empty: none.
+// link the address of a message; empty: none. Nothing is read as markup.
 func EncodePanel(p render.Panel, f PanelForm, notice string, link func(render.ChatLink) string) slack.ModalViewRequest {
-	title := strings.TrimSpace(surface.OneLine(p.Title))
-	if title == "" {
-		title = SaySettings
-	}
-	v := newModal(surface.AtMost(title, maxViewTitle), sayClose)
+	title := cmp.Or(strings.TrimSpace(surface.OneLine(p.Title)), SaySettings)
 	if surface.Width(title) <= maxViewTitle {
 		p.Title = "" // once is enough
 	}
-	v.CallbackID, v.Blocks.BlockSet = callbackPanel, encodePanelPage(p, &f, notice, link)
-	v.PrivateMetadata = f.Metadata()
-	return fitView(v)
+	blocks := encodePanelPage(p, &f, notice, link)
+	return newView(surface.AtMost(title, maxViewTitle), "", callbackPanel, f.Metadata(), blocks)
 }
 
 func EncodeHome(p render.Panel, f PanelForm, notice string, link func(render.ChatLink) string) slack.HomeTabViewRequest {
@@ -292,28 +234,17 @@ func EncodeHome(p render.Panel, f PanelForm, notice string, link func(render.Cha
 // EncodeFillForm draws the form of an act that takes a text. Sending it is the confirmation, so what is to be confirmed stands in it. ok is false
 // where what stands there now is longer than an input takes: nobody would know what they send.
 func EncodeFillForm(act render.Act, f PanelForm) (v slack.ModalViewRequest, ok bool) {
-	most := maxInput
-	if act.Max > 0 && act.Max < most {
-		most = act.Max
-	}
+	most := min(cmp.Or(max(act.Max, 0), maxInput), maxInput)
 	if surface.Width(act.Value) > most {
 		return slack.ModalViewRequest{}, false
 	}
-	label := strings.TrimSpace(surface.OneLine(act.Label))
-	if label == "" || label == "…" {
-		label = SaySettings
-	}
+	label := cmp.Or(strings.TrimSuffix(strings.TrimSpace(surface.OneLine(act.Label)), "…"), SaySettings)
 	f.Token = act.Token
-	v = newModal(surface.AtMost(strings.TrimSuffix(label, "…"), maxViewTitle), surface.SayCancel)
-	v.Submit, v.CallbackID, v.PrivateMetadata = plainText(saySave), CallbackFill, f.Metadata()
 	s := &encoder{}
-	if strings.TrimSpace(act.Confirm) != "" {
-		s.addPlain(text.Prose(act.Confirm))
-	}
+	s.addPlain(text.Prose(act.Confirm))
 	in := slack.NewPlainTextInputBlockElement(hintText(act.Like, maxHolder), blockFill)
 	in.MaxLength, in.InitialValue, in.FocusOnLoad = most, act.Value, true
 	in.Multiline = most > 200 || strings.Contains(act.Value, "\n")
-	s.add(slack.NewInputBlock(blockFill, plainText(surface.AtMost(strings.TrimSuffix(label, "…"), maxHeader)), hintText(act.Hint, maxInputLabel), in).WithOptional(true))
-	v.Blocks.BlockSet = s.blocks
-	return fitView(v), true
+	s.add(slack.NewInputBlock(blockFill, plainText(surface.AtMost(label, maxHeader)), hintText(act.Hint, maxInputLabel), in).WithOptional(true))
+	return newView(surface.AtMost(label, maxViewTitle), saySave, CallbackFill, f.Metadata(), s.blocks), true
 }

@@ -23,7 +23,7 @@ func someLink(l render.ChatLink) string {
 
 // R22 R156
 func TestPanelViews(t *testing.T) {
-	f := PanelForm{At: Place{"T1", "C1", "1795269720.000100"}, View: "start"}
+	f := PanelForm{Place: Place{"T1", "C1", "1795269720.000100"}, View: "start"}
 	home := EncodeHome(samples.FirstPanel(), PanelForm{View: "start"}, "Revoked: write_file of files.", someLink)
 	if err := checkHome(home); err != nil {
 		t.Error(err)
@@ -211,9 +211,9 @@ func TestAFormThatWouldLoseSomethingIsNotOpened(t *testing.T) {
 }
 
 func TestWhatAPanelRemembers(t *testing.T) {
-	for _, f := range []PanelForm{{}, {View: "install:files"}, {At: Place{"T1", "C1", "1.2"}, View: strings.Repeat("v", 200), Page: 7, Token: rep(40)}} {
-		if got, err := ParsePanelForm(f.Metadata()); err != nil || got != f {
-			t.Errorf("%+v comes back as %+v, %v", f, got, err)
+	for _, f := range []PanelForm{{}, {View: "install:files"}, {Place: Place{"T1", "C1", "1.2"}, View: strings.Repeat("v", 200), Page: 7, Token: rep(40)}} {
+		if got, ok := ParsePanelForm(f.Metadata()); !ok || got != f {
+			t.Errorf("%+v comes back as %+v, %v", f, got, ok)
 		}
 	}
 	for _, s := range []string{
@@ -221,22 +221,22 @@ func TestWhatAPanelRemembers(t *testing.T) {
 		`{"v":1,"view":"","team":"T1"}`, `{"v":1,"view":"","team":"T1","channel":"C1","thread":"x"}`, `{"v":1,"view":"","channel":"C1","thread":"1.2"}`, `{"v":1,"view":"","token":"a b"}`, `{"v":1,"view":"","token":"` + rep(41) + `"}`,
 		`{"v":1,"view":""}{}`, `{"v":1,"view":"` + rep(3000) + `"}`, Form{Place: Place{"T1", "C1", "1.2"}, Token: "t", Choice: "deny"}.Metadata(),
 	} {
-		if f, err := ParsePanelForm(s); err == nil {
+		if f, ok := ParsePanelForm(s); ok {
 			t.Errorf("%q is %+v", s, f)
 		}
 	}
 }
 
 func FuzzParsePanel(f *testing.F) {
-	f.Add(PanelForm{At: Place{"T1", "C1", "1.2"}, View: "grants", Page: 3, Token: "t"}.Metadata())
+	f.Add(PanelForm{Place: Place{"T1", "C1", "1.2"}, View: "grants", Page: 3, Token: "t"}.Metadata())
 	f.Add(`{"v":1,"view":""}`)
 	f.Fuzz(func(t *testing.T, s string) {
-		got, err := ParsePanelForm(s)
-		if err != nil {
+		got, ok := ParsePanelForm(s)
+		if !ok {
 			return
 		}
-		if again, err := ParsePanelForm(got.Metadata()); err != nil || again != got {
-			t.Fatalf("%q is %+v, and then %+v, %v", s, got, again, err)
+		if again, ok := ParsePanelForm(got.Metadata()); !ok || again != got {
+			t.Fatalf("%q is %+v, and then %+v, %v", s, got, again, ok)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,11 +14,9 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// How text gets into a block. Words of people, models and tools stand only in plain_text and rich_text, where nothing is
-// read as markup, in code fences that they cannot close, and, for a model's answer, in a markdown block. Markup in mrkdwn
-// is ours alone.
+// Words of people, models and tools stand only in plain_text and rich_text, where nothing is read as markup, in code fences that they
+// cannot close, and, for a model's answer, in a markdown block. Markup in mrkdwn is ours alone.
 
-// plainText is text that Slack shows as it is.
 func plainText(s string) *slack.TextBlockObject {
 	return slack.NewTextBlockObject(slack.PlainTextType, s, false, false)
 }
@@ -36,14 +35,24 @@ func mrkdwnText(s string) *slack.TextBlockObject {
 	return slack.NewTextBlockObject(slack.MarkdownType, s, false, true)
 }
 
+// joinLines puts texts on a line each, without those that say nothing.
+func joinLines(parts ...string) string {
+	var lines []string
+	for _, p := range parts {
+		if p = strings.TrimSpace(surface.OneLine(p)); p != "" {
+			lines = append(lines, p)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 var mrkdwnEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // Escape takes the tokens out of text: <!channel>, <@U1>, <url|label>. Stars and underscores stay.
 // https://docs.slack.dev/messaging/formatting-message-text#escaping
 func Escape(s string) string { return mrkdwnEscapes.Replace(s) }
 
-// unmarked is a sentence of ours for mrkdwn, of at most n characters before they are escaped. There is no escape for stars and
-// backticks, so they go.
+// unmarked is a sentence of ours for mrkdwn, cut to n characters. There is no escape for stars and backticks, so they go.
 func unmarked(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		if strings.ContainsRune("*_~`", r) {
@@ -62,9 +71,9 @@ func bold(s string) string {
 	return "*" + s + "*"
 }
 
-// inertMarkdown is a model's Markdown for a markdown block. Links say where they lead, and no token of Slack's is alive in it: Slack
-// reads <!here> and <url|label> in a markdown block too, and shows &lt; as "<" without reading it again. "&" stays: escaped,
-// it would spoil the query of every link. (Measured by others: https://github.com/PostHog/posthog/pull/95054)
+// inertMarkdown is a model's Markdown for a markdown block. Links say where they lead, and no token is alive: Slack reads <!here> and
+// <url|label> there too, and shows &lt; as "<". "&" stays: escaped, it would spoil every link's query. (Measured:
+// https://github.com/PostHog/posthog/pull/95054)
 func inertMarkdown(md string) string {
 	md = render.InertMarkdown(text.Prose(md))
 	var b strings.Builder
@@ -90,32 +99,25 @@ var tokens = strings.NewReplacer("<", "&lt;", ">", "&gt;")
 var atAll = regexp.MustCompile(`(?i)\\*@(?:here|channel|everyone|group)\b`)
 
 func quoteMarks(line string) int {
-	n := len(line) - len(strings.TrimLeft(line, " >"))
 	if strings.HasPrefix(line, "    ") {
 		return 0
 	}
-	return n
+	return len(line) - len(strings.TrimLeft(line, " >"))
 }
 
-// fences puts code into as few fences as hold it, each short enough for a section. In s nothing closes a fence early.
-func fences(s string) []string {
-	var out []string
+// fences puts code into as few sections as hold it. In s nothing closes a fence early.
+func fences(s string) (sections []slack.Block) {
 	for s != "" {
-		n := fenceRoom(s)
+		n, next := fenceRoom(s), 0
 		if i := strings.LastIndexByte(s[:n], '\n'); n < len(s) && i > n/2 {
-			out = append(out, fence(s[:i]))
-			s = s[i+1:]
-			continue
+			n, next = i, 1 // the line's end
 		}
-		out = append(out, fence(s[:n]))
-		s = s[n:]
+		sections = append(sections, slack.NewSectionBlock(mrkdwnText(Escape(render.Fence3("", s[:n]))), nil, nil))
+		s = s[n+next:]
 	}
-	return out
+	return sections
 }
 
-func fence(s string) string { return Escape(render.Fence3("", s)) }
-
-// fenceRoom is how many bytes of s one fence holds.
 func fenceRoom(s string) int {
 	room := maxSection - 100
 	for i, r := range s {
@@ -141,39 +143,56 @@ func UserID(u chat.User) (id string, ok bool) {
 	return u.Key, u.Platform == Platform && slackUser.MatchString(u.Key)
 }
 
-func nameOf(p render.Person) string {
-	if p.Name != "" {
-		return surface.OneLine(p.Name)
-	}
-	return surface.OneLine(p.User.Key)
+const localTime = "{time}" // the reader's own time. https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+
+const maxSpan = 2800 // cuts spans that are longer than anything we say; how much is missing is said
+
+// part is what a span of a line says: words, or whom or when it names in Slack's own terms.
+type part struct {
+	words  string
+	strong bool
+	user   string
+	at     int64
 }
 
-// localTime is the reader's own time. https://docs.slack.dev/messaging/formatting-message-text#date-formatting
-const localTime = "{time}"
+func partsOf(l render.Line) (parts []part) {
+	for _, s := range l {
+		var p part
+		switch s := s.(type) {
+		case render.Plain:
+			p.words = string(s)
+		case render.Strong:
+			p.words, p.strong = string(s), true
+		case render.Person:
+			p.words = cmp.Or(s.Name, s.User.Key)
+			if id, ok := UserID(s.User); ok {
+				p.user = id
+			}
+		case render.Time:
+			if p.words, p.at = text.Clock(s.At), s.At.Unix(); p.words == "" || p.at <= 0 {
+				continue
+			}
+		}
+		p.words = surface.OneLine(surface.Within(p.words, maxSpan))
+		parts = append(parts, p)
+	}
+	return parts
+}
 
 // richLine is a line for a task card or a message beside the turn's: people by name, times in everybody's own.
 func richLine(l render.Line) (out []slack.RichTextSectionElement) {
-	add := func(s string, style *slack.RichTextSectionTextStyle) {
-		if s = surface.OneLine(s); s != "" {
-			out = append(out, slack.NewRichTextSectionTextElement(s, style))
+	for _, p := range partsOf(l) {
+		var style *slack.RichTextSectionTextStyle
+		if p.strong {
+			style = &slack.RichTextSectionTextStyle{Bold: true}
 		}
-	}
-	for _, s := range l {
-		switch s := s.(type) {
-		case render.Plain:
-			add(string(s), nil)
-		case render.Strong:
-			add(string(s), &slack.RichTextSectionTextStyle{Bold: true})
-		case render.Person:
-			if id, ok := UserID(s.User); ok {
-				out = append(out, slack.NewRichTextSectionUserElement(id, nil))
-			} else {
-				add(nameOf(s), nil)
-			}
-		case render.Time:
-			if at := text.Clock(s.At); at != "" && s.At.Unix() > 0 {
-				out = append(out, slack.NewRichTextSectionDateElement(s.At.Unix(), localTime, nil, &at))
-			}
+		switch {
+		case p.user != "":
+			out = append(out, slack.NewRichTextSectionUserElement(p.user, nil))
+		case p.at > 0:
+			out = append(out, slack.NewRichTextSectionDateElement(p.at, localTime, nil, &p.words))
+		case p.words != "":
+			out = append(out, slack.NewRichTextSectionTextElement(p.words, style))
 		}
 	}
 	return out
@@ -181,27 +200,18 @@ func richLine(l render.Line) (out []slack.RichTextSectionElement) {
 
 // contextLine is a line for a context block: one element for each span, so that nothing but our own marks is mrkdwn.
 func contextLine(l render.Line) (out []slack.MixedElement) {
-	add := func(t *slack.TextBlockObject) {
+	for _, p := range partsOf(l) {
+		t := plainText(surface.Within(p.words, maxSection)) // it may have grown where what hides in it became visible
+		switch {
+		case p.user != "":
+			t = mrkdwnText("<@" + p.user + ">")
+		case p.at > 0:
+			t = mrkdwnText("<!date^" + strconv.FormatInt(p.at, 10) + "^" + localTime + "|" + p.words + ">")
+		case p.strong:
+			t = mrkdwnText(bold(p.words))
+		}
 		if strings.TrimSpace(t.Text) != "" {
 			out = append(out, t)
-		}
-	}
-	for _, s := range l {
-		switch s := s.(type) {
-		case render.Plain:
-			add(plainText(surface.Within(surface.OneLine(string(s)), maxSection)))
-		case render.Strong:
-			add(mrkdwnText(bold(string(s))))
-		case render.Person:
-			if id, ok := UserID(s.User); ok {
-				add(mrkdwnText("<@" + id + ">"))
-			} else {
-				add(plainText(surface.Within(nameOf(s), maxSection)))
-			}
-		case render.Time:
-			if at := text.Clock(s.At); at != "" && s.At.Unix() > 0 {
-				add(mrkdwnText("<!date^" + strconv.FormatInt(s.At.Unix(), 10) + "^" + localTime + "|" + at + ">"))
-			}
 		}
 	}
 	return out

@@ -61,7 +61,6 @@ func sayIcon(s render.Server) string {
 	return "Icon of " + surface.AtMost(surface.OneLine(s.Name), 100)
 }
 
-// sayMoreAsks ends a notification about the first of several questions.
 func sayMoreAsks(n int) string {
 	if n == 1 {
 		return " (1 more call waits)"
@@ -73,10 +72,8 @@ func sayPage(page, of int) string {
 	return "Page " + text.Number(page) + " of " + text.Number(of)
 }
 
-// sayGoesOn heads a part that began on an earlier page, or above.
 func sayGoesOn(name string) string { return name + " (continued)" }
 
-// sayOpenTab marks the tab that is open.
 func sayOpenTab(label string) string { return "▸ " + label }
 
 func sayMoreLines(n int) string {

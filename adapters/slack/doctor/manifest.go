@@ -81,8 +81,6 @@ const (
 )
 
 const (
-	appName          = "nod"
-	appDescription   = "Works with your tools, and asks before it acts."
 	agentDescription = "Works in threads with the tools of your team. A call that needs permission becomes part of its one message, with buttons: " +
 		"allow for this chat, allow once, deny. Nothing that needs permission runs before somebody clicked."
 	longDescription = "Mention nod in a channel, or write to it directly, and go on in the thread. It answers in one message that grows while it works. " +
@@ -90,151 +88,104 @@ const (
 		"and the decision is recorded. Nothing that needs permission runs before that. It can be stopped at any time."
 )
 
+// manifest is the app, with what differs between deployments after a $. "always_online": a bot without a session of its own else always
+// looks away.
+const manifest = `{
+	"_metadata": {"major_version": 2, "minor_version": 1},
+	"display_information": {
+		"name": "nod",
+		"description": "Works with your tools, and asks before it acts.",
+		"long_description": "` + longDescription + `",
+		"background_color": "#1d3d33"
+	},
+	"features": {
+		"app_home": {"home_tab_enabled": true, "messages_tab_enabled": true, "messages_tab_read_only_enabled": false},
+		"bot_user": {"display_name": "nod", "always_online": true},
+		"slash_commands": [{
+			"command": "/nod",
+			$command_url
+			"description": "Permissions; what waits for an answer in this channel; stop your turn; help",
+			"usage_hint": "permissions … | pending | stop | tools … | why <server> <tool> | whoami | history | stats | halt | resume | help",
+			"should_escape": false
+		}],
+		"agent_view": {"agent_description": "` + agentDescription + `", "suggested_prompts": $prompts}
+	},
+	"oauth_config": {"scopes": {"bot": $scopes}},
+	"settings": {
+		"event_subscriptions": {$event_url "bot_events": $events},
+		"interactivity": {"is_enabled": true $interactivity_url},
+		"org_deploy_enabled": false,
+		"socket_mode_enabled": $socket_mode,
+		"token_rotation_enabled": false
+	}
+}`
+
 // defaultPrompts stand in the manifest where the configuration names none.
 var defaultPrompts = []string{"What can you do?", "Which of your tools need my permission?"}
 
 // AppOptions are what a deployment may say about its app.
 type AppOptions struct {
-	// BaseURL is where Slack reaches the bot by HTTP, such as https://bot.example.com. Empty: Socket Mode.
-	BaseURL string
-	// Prompts are offered to somebody who opens a conversation; at most four. Empty: two of our own.
-	Prompts []string
-	// Groups: user groups are to be admins or approvers. It takes one more scope, usergroups:read.
-	Groups bool
+	BaseURL string   // where Slack reaches the bot by HTTP, such as https://bot.example.com. Empty: Socket Mode
+	Prompts []string // offered to somebody who opens a conversation; at most four. Empty: two of our own
+	Groups  bool     // user groups are to be admins or approvers, which takes one more scope, usergroups:read
 }
 
-// Manifest is the app as Slack takes it at "Create New App, From a manifest": indented JSON with a newline at its end. The
-// app-level token of Socket Mode, and its scope connections:write, cannot stand in a manifest.
+// Manifest is the app as Slack takes it at "Create New App, From a manifest". The app-level token of Socket Mode cannot stand in one.
 // https://docs.slack.dev/reference/app-manifest
 func Manifest(o AppOptions) ([]byte, error) {
-	m := manifest{
-		Metadata: manifestVersion{2, 1},
-		Display:  manifestDisplay{appName, appDescription, longDescription, "#1d3d33"},
-		Settings: manifestSettings{Events: manifestEvents{BotEvents: eventNames()}, Interactivity: manifestInteractivity{Enabled: true}, SocketMode: o.BaseURL == ""},
-	}
-	m.OAuth.Scopes.Bot = scopeNames(o.Groups)
-	command := manifestCommand{Command: "/nod", Description: "Permissions; what waits for an answer in this channel; stop your turn; help",
-		Hint: "permissions … | pending | stop | tools … | why <server> <tool> | whoami | history | stats | halt | resume | help"}
+	var command, event, interactivity string
 	if o.BaseURL != "" {
-		base, err := publicBase(o.BaseURL)
+		base, err := surface.PublicBase(o.BaseURL)
+		if err == nil && len(base)+len(adapter.PathInteractivity) > maxRequestURL {
+			err = errors.New("this address is too long for Slack")
+		}
 		if err != nil {
 			return nil, err
 		}
-		m.Settings.Events.URL, m.Settings.Interactivity.URL, command.URL = base+adapter.PathEvents, base+adapter.PathInteractivity, base+adapter.PathCommands
+		command = `"url": ` + asJSON(base+adapter.PathCommands) + `,`
+		event = `"request_url": ` + asJSON(base+adapter.PathEvents) + `,`
+		interactivity = `, "request_url": ` + asJSON(base+adapter.PathInteractivity)
 	}
-	prompts := o.Prompts
-	if len(prompts) == 0 {
-		prompts = defaultPrompts
+	type prompt struct {
+		Title   string `json:"title"`
+		Message string `json:"message"`
 	}
-	if len(prompts) > maxPrompts {
+	if len(o.Prompts) == 0 {
+		o.Prompts = defaultPrompts
+	}
+	if len(o.Prompts) > maxPrompts {
 		return nil, errors.New("at most four suggested prompts: Slack shows no more")
 	}
-	view := manifestAgent{Description: agentDescription}
-	for _, p := range prompts {
-		view.Prompts = append(view.Prompts, manifestPrompt{p, p})
+	var prompts []prompt
+	for _, p := range o.Prompts {
+		prompts = append(prompts, prompt{p, p})
 	}
-	m.Features = manifestFeatures{
-		Home: manifestHome{Home: true, Messages: true}, Bot: manifestBot{appName, true}, Commands: []manifestCommand{command}, Agent: view,
+	var events []string
+	for _, s := range subscriptions {
+		events = append(events, s.Event)
 	}
+	filled := strings.NewReplacer(
+		"$command_url", command, "$event_url", event, "$interactivity_url", interactivity, "$socket_mode", asJSON(o.BaseURL == ""),
+		"$prompts", asJSON(prompts), "$scopes", asJSON(scopeNames(o.Groups)), "$events", asJSON(events),
+	).Replace(manifest)
 	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(m)
+	err := json.Indent(&out, []byte(filled), "", "  ")
+	out.WriteByte('\n')
 	return out.Bytes(), err
 }
 
-// publicBase is an address that Slack can post to, without a slash at its end. Slack posts to https only.
-func publicBase(s string) (string, error) {
-	base, err := surface.PublicBase(s)
-	if err == nil && len(base)+len(adapter.PathInteractivity) > maxRequestURL {
-		err = errors.New("this address is too long for Slack")
-	}
-	return base, err
+// asJSON leaves <, > and & as they are: the manifest is for people, too.
+func asJSON(v any) string {
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // texts, lists of them and a bool always encode
+	return strings.TrimSpace(out.String())
 }
 
-func scopeNames(groups bool) []string {
-	var names []string
+func scopeNames(groups bool) (names []string) {
 	for _, s := range scopesWith(groups) {
 		names = append(names, s.Name)
 	}
 	return names
 }
-
-func eventNames() []string {
-	names := make([]string, len(subscriptions))
-	for i, s := range subscriptions {
-		names[i] = s.Event
-	}
-	return names
-}
-
-// The manifest's form, as far as it is used. What is false or empty and has no omitempty is said on purpose.
-type (
-	manifest struct {
-		Metadata manifestVersion  `json:"_metadata"`
-		Display  manifestDisplay  `json:"display_information"`
-		Features manifestFeatures `json:"features"`
-		OAuth    struct {
-			Scopes struct {
-				Bot []string `json:"bot"`
-			} `json:"scopes"`
-		} `json:"oauth_config"`
-		Settings manifestSettings `json:"settings"`
-	}
-	manifestVersion struct {
-		Major int `json:"major_version"`
-		Minor int `json:"minor_version"`
-	}
-	manifestDisplay struct {
-		Name        string `json:"name"`
-		Description string `json:"description"`
-		Long        string `json:"long_description"`
-		Background  string `json:"background_color"`
-	}
-	manifestFeatures struct {
-		Home     manifestHome      `json:"app_home"`
-		Bot      manifestBot       `json:"bot_user"`
-		Commands []manifestCommand `json:"slash_commands"`
-		Agent    manifestAgent     `json:"agent_view"`
-	}
-	manifestHome struct {
-		Home     bool `json:"home_tab_enabled"`
-		Messages bool `json:"messages_tab_enabled"`
-		ReadOnly bool `json:"messages_tab_read_only_enabled"`
-	}
-	manifestBot struct {
-		Name         string `json:"display_name"`
-		AlwaysOnline bool   `json:"always_online"` // else a bot without a session of its own always looks away
-	}
-	manifestCommand struct {
-		Command     string `json:"command"`
-		URL         string `json:"url,omitempty"`
-		Description string `json:"description"`
-		Hint        string `json:"usage_hint"`
-		Escape      bool   `json:"should_escape"`
-	}
-	manifestAgent struct {
-		Description string           `json:"agent_description"`
-		Prompts     []manifestPrompt `json:"suggested_prompts"`
-	}
-	manifestPrompt struct {
-		Title   string `json:"title"`
-		Message string `json:"message"`
-	}
-	manifestSettings struct {
-		Events        manifestEvents        `json:"event_subscriptions"`
-		Interactivity manifestInteractivity `json:"interactivity"`
-		OrgDeploy     bool                  `json:"org_deploy_enabled"`
-		SocketMode    bool                  `json:"socket_mode_enabled"`
-		Rotation      bool                  `json:"token_rotation_enabled"`
-	}
-	manifestEvents struct {
-		URL       string   `json:"request_url,omitempty"`
-		BotEvents []string `json:"bot_events"`
-	}
-	manifestInteractivity struct {
-		Enabled bool   `json:"is_enabled"`
-		URL     string `json:"request_url,omitempty"`
-	}
-)

@@ -1,8 +1,10 @@
 package inbound
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,21 +13,23 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
-// What stands in a message beside what its author typed: blocks, and attachments, which hold the alerts of other programs, forwards, pasted
-// tables and previews of links. All of it is somebody's words at best: it is quoted, and nothing in it calls the bot.
+// What stands in a message beside what its author typed is somebody's words at best: it is quoted, and nothing in it calls the bot.
 
 // attachment is https://docs.slack.dev/messaging/formatting-message-text/#attachments, and what Slack makes of a forward (is_share) or of a
 // pasted table: an attachment of one table block, whose fallback says nothing.
 type attachment struct {
-	Share    bool                       `json:"is_share"`
-	Author   LooseString                `json:"author_name"`
-	Pretext  LooseString                `json:"pretext"`
-	Title    LooseString                `json:"title"`
-	Text     LooseString                `json:"text"`
-	Fallback LooseString                `json:"fallback"`
-	Fields   LooseList[attachmentField] `json:"fields"`
-	Blocks   json.RawMessage            `json:"blocks"`
-	Files    LooseList[file]            `json:"files"`
+	Share    bool        `json:"is_share"`
+	Author   LooseString `json:"author_name"`
+	Pretext  LooseString `json:"pretext"`
+	Title    LooseString `json:"title"`
+	Text     LooseString `json:"text"`
+	Fallback LooseString `json:"fallback"`
+	Fields   LooseList[struct {
+		Title LooseString `json:"title"`
+		Value LooseString `json:"value"`
+	}] `json:"fields"`
+	Blocks   json.RawMessage `json:"blocks"`
+	Files    LooseList[file] `json:"files"`
 	Messages LooseList[struct {
 		Message struct {
 			Blocks json.RawMessage `json:"blocks"`
@@ -33,16 +37,9 @@ type attachment struct {
 	}] `json:"message_blocks"` // of a forward
 }
 
-type attachmentField struct {
-	Title LooseString `json:"title"`
-	Value LooseString `json:"value"`
-}
+const noPreview = "[no preview available]" // the fallback of what Slack itself makes
 
-// noPreview is the fallback of what Slack itself makes.
-const noPreview = "[no preview available]"
-
-// maxNodes is how much of a message's blocks is looked at.
-const maxNodes = 4000
+const maxNodes = 4000 // how much of a message's blocks is looked at
 
 // textReader writes the text of blocks down, a line for what stands on a line.
 type textReader struct {
@@ -100,10 +97,10 @@ func (r *textReader) node(v any) {
 			r.line(r.inline(v["elements"]))
 		case rows != nil:
 			for _, row := range rows {
+				var all []string
 				cells, _ := row.([]any)
-				all := make([]string, len(cells))
-				for i, c := range cells {
-					all[i] = strings.TrimSpace(r.inline(c))
+				for _, c := range cells {
+					all = append(all, strings.TrimSpace(r.inline(c)))
 				}
 				r.line(strings.Join(all, " | "))
 			}
@@ -122,37 +119,38 @@ func (r *textReader) inline(v any) string {
 	if r.left--; r.left < 0 {
 		return ""
 	}
-	var b strings.Builder
-	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			b.WriteString(r.inline(e))
+	if list, ok := v.([]any); ok {
+		var line strings.Builder
+		for _, e := range list {
+			line.WriteString(r.inline(e))
 		}
-	case map[string]any:
-		of := func(k string) string { s, _ := v[k].(string); return s }
-		switch of("type") {
-		case "user":
-			b.WriteString("@" + cmp.Or(r.name(of("user_id")), of("user_id")))
-		case "usergroup":
-			b.WriteString("@" + of("usergroup_id"))
-		case "broadcast":
-			b.WriteString("@" + of("range"))
-		case "channel":
-			b.WriteString("#" + of("channel_id"))
-		case "emoji":
-			b.WriteString(":" + of("name") + ":")
-		case "link":
-			b.WriteString(spelled(of("url")+"|"+of("text"), r.name))
-		case "date":
-			b.WriteString(of("fallback"))
-		case "raw_number":
-			n, _ := json.Marshal(v["value"])
-			b.WriteString(cmp.Or(of("text"), string(n)))
-		default:
-			b.WriteString(cmp.Or(of("text"), r.inline(v["elements"])))
-		}
+		return line.String()
 	}
-	return b.String()
+	element, ok := v.(map[string]any)
+	if !ok {
+		return ""
+	}
+	of := func(k string) string { s, _ := element[k].(string); return s }
+	switch of("type") {
+	case "user":
+		return "@" + cmp.Or(r.name(of("user_id")), of("user_id"))
+	case "usergroup":
+		return "@" + of("usergroup_id")
+	case "broadcast":
+		return "@" + of("range")
+	case "channel":
+		return "#" + of("channel_id")
+	case "emoji":
+		return ":" + of("name") + ":"
+	case "link":
+		return spelled(of("url")+"|"+of("text"), r.name)
+	case "date":
+		return of("fallback")
+	case "raw_number":
+		n, _ := json.Marshal(element["value"])
+		return cmp.Or(of("text"), string(n))
+	}
+	return cmp.Or(of("text"), r.inline(element["elements"]))
 }
 
 // Quotes are a message's blocks and attachments, without what its text says already. name is what a user is called, or "".
@@ -216,7 +214,7 @@ func names(files []file) (all []string) {
 // quotes reports whether a user is mentioned in what the message quotes.
 func (m Message) quotes(user string) bool {
 	raw, _ := json.Marshal(m.Attachments)
-	return strings.Contains(string(raw), user)
+	return bytes.Contains(raw, []byte(user))
 }
 
 // AllText is all that a message says, for whoever was not asked by it.
@@ -230,19 +228,19 @@ func (m Message) AllText(name func(string) string) string {
 
 // WorthQuoting picks what is quoted: the thread's first message, which says what it is about, and the newest of the others, all in
 // their order. left is how many were left out between.
-func WorthQuoting(msgs []Message, me Self, since, before string) (kept []Message, left int) {
+func WorthQuoting(msgs []Message, me Self, since, before string) (worth []Message, left int) {
 	for _, m := range msgs {
 		speech := (m.human() || m.Subtype == "bot_message") && !m.bySlack()
 		if !m.ours(me) && speech && OlderThan(since, string(m.TS)) && OlderThan(string(m.TS), before) {
-			kept = append(kept, m)
+			worth = append(worth, m)
 		}
 	}
-	slices.SortStableFunc(kept, func(x, y Message) int { return CompareTimestamps(string(x.TS), string(y.TS)) })
-	if len(kept) > surface.MaxQuotes {
-		left = len(kept) - surface.MaxQuotes
-		kept = slices.Concat(kept[:1], kept[left+1:])
+	slices.SortStableFunc(worth, func(x, y Message) int { return CompareTimestamps(string(x.TS), string(y.TS)) })
+	if len(worth) > surface.MaxQuotes {
+		left = len(worth) - surface.MaxQuotes
+		worth = slices.Concat(worth[:1], worth[left+1:])
 	}
-	return kept, left
+	return worth, left
 }
 
 func OlderThan(ts, than string) bool { return CompareTimestamps(ts, than) < 0 }
@@ -252,4 +250,47 @@ func CompareTimestamps(a, b string) int {
 	as, af, _ := strings.Cut(a, ".")
 	bs, bf, _ := strings.Cut(b, ".")
 	return cmp.Or(cmp.Compare(len(as), len(bs)), cmp.Compare(as, bs), cmp.Compare(af, bf))
+}
+
+// entities are the only three that Slack escapes. https://docs.slack.dev/messaging/formatting-message-text/#escaping
+var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
+
+var markup = regexp.MustCompile(`<[^>]*>|&(?:lt|gt|amp);`)
+
+// PlainText is a message's text as a person sees it: mentions, channels and links written out, entities decoded. name is what
+// a user is called, or "". https://docs.slack.dev/messaging/formatting-message-text/#advanced
+func PlainText(text string, name func(user string) string) string {
+	return strings.TrimSpace(markup.ReplaceAllStringFunc(text, func(s string) string {
+		if inside, ok := strings.CutPrefix(s, "<"); ok {
+			return spelled(strings.TrimSuffix(inside, ">"), name)
+		}
+		return entities.Replace(s)
+	}))
+}
+
+func spelled(s string, name func(string) string) string {
+	what, label, _ := strings.Cut(s, "|")
+	what, label = entities.Replace(what), entities.Replace(label)
+	switch {
+	case strings.HasPrefix(what, "@"):
+		return "@" + strings.TrimPrefix(cmp.Or(name(what[1:]), label, what[1:]), "@")
+	case strings.HasPrefix(what, "#"):
+		return "#" + cmp.Or(label, what[1:])
+	case strings.HasPrefix(what, "!subteam^"):
+		return "@" + strings.TrimPrefix(cmp.Or(label, what[len("!subteam^"):]), "@")
+	case strings.HasPrefix(what, "!date^"):
+		return label
+	case strings.HasPrefix(what, "!"):
+		return "@" + what[1:]
+	case "mailto:"+label == what || "tel:"+label == what:
+		return label
+	case label == "" || label == what || "http://"+label == what || "https://"+label == what: // written without the scheme
+		return what
+	}
+	return label + " (" + what + ")"
+}
+
+// WithoutMention is the text without the mention of user that it begins with, as "@nod: do this" does.
+func WithoutMention(text, user string) string {
+	return regexp.MustCompile(`^(?:\s*<@`+regexp.QuoteMeta(user)+`(?:\|[^>]*)?>[ ,:]*)+`).ReplaceAllString(text, "")
 }

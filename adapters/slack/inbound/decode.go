@@ -1,3 +1,15 @@
+// Package inbound reads what Slack sends: events, interactions (clicks and forms) and slash commands. It is pure: bytes in, values out; no
+// clock, no network, no engine. It may import core/chat, adapters/surface, adapters/slack/blocks (for a thread's Place) and slack-go (for
+// an action).
+//
+// This file turns a payload into a Delivery, with structs of our own: a field of another type than expected is empty instead of an error.
+// MeaningOf in events.go says what an event means to this bot, as one of a closed set, or nil; interaction.go has what people do by hand,
+// content.go makes Slack's markup readable, and quotes what stands in a message beside its text. A new event is a case in MeaningOf, a type
+// in its set, and a payload with its meaning in events_test.go; what is done about it stands in receive.go of adapters/slack.
+//
+//   - Who did something is the user of the signed envelope; no field that a sender could fill in says it.
+//   - The bot's own messages and those of other programs mean nothing; an edit is never a new message.
+//   - A delivery has the same key each time that Slack sends it, and no error quotes a message.
 package inbound
 
 import (
@@ -15,24 +27,16 @@ type Delivery interface {
 	Lane() string
 }
 
-// The kinds of deliveries, as Socket Mode names them. https://docs.slack.dev/apis/events-api/using-socket-mode/#events
-const (
-	kindEvent       = "events_api"
-	kindInteraction = "interactive"
-	kindCommand     = "slash_commands"
-)
+var ErrUnknownKind = errors.New("a delivery of an unknown kind") // a delivery of a kind that did not exist when this was written
 
-// ErrUnknownKind: a delivery of a kind that did not exist when this was written.
-var ErrUnknownKind = errors.New("a delivery of an unknown kind")
-
-// DecodeDelivery reads a payload of one of the kinds.
+// DecodeDelivery reads a payload. kind is as Socket Mode names it: https://docs.slack.dev/apis/events-api/using-socket-mode/#events
 func DecodeDelivery(kind string, payload json.RawMessage) (Delivery, error) {
 	switch kind {
-	case kindEvent:
+	case "events_api":
 		return DecodeEvent(payload)
-	case kindInteraction:
+	case "interactive":
 		return DecodeInteraction(payload)
-	case kindCommand:
+	case "slash_commands":
 		return decode[SlashCommand](payload)
 	}
 	return nil, fmt.Errorf("%w: %q", ErrUnknownKind, surface.Shortened(kind, 64))
@@ -51,50 +55,64 @@ func (l *LooseList[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// LooseString is a string where Slack sometimes has another type: a number, or an object with an id (a channel in channel_rename).
-// Decoding it never fails.
+// LooseString is a string where Slack sometimes has a number, or an object with an id (a channel in channel_rename). Decoding it never
+// fails.
 type LooseString string
 
 func (l *LooseString) UnmarshalJSON(b []byte) error {
-	*l = ""
-	switch b[0] {
-	case '"':
-		var s string
-		if err := json.Unmarshal(b, &s); err != nil {
-			return err
-		}
-		*l = LooseString(s)
-	case '{':
-		var o struct {
-			ID LooseString `json:"id"`
-		}
-		if json.Unmarshal(b, &o) == nil {
-			*l = o.ID
-		}
-	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+	var o struct {
+		ID LooseString `json:"id"`
+	}
+	switch {
+	case b[0] == '"':
+		return json.Unmarshal(b, (*string)(l))
+	case b[0] == '-' || b[0] >= '0' && b[0] <= '9':
 		*l = LooseString(b)
+	default:
+		_ = json.Unmarshal(b, &o)
+		*l = o.ID
 	}
 	return nil
 }
 
-var errNotObject = errors.New("the payload is not a JSON object")
-
 // decode reads a JSON object. Its error quotes nothing of it: messages do not belong in a log.
 func decode[T any](payload []byte) (v T, err error) {
-	var none T
 	if b := bytes.TrimSpace(payload); len(b) == 0 || b[0] != '{' {
-		return none, errNotObject
+		return v, errors.New("the payload is not a JSON object")
 	}
-	err = json.Unmarshal(payload, &v)
+	var read T
+	err = json.Unmarshal(payload, &read)
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
 	switch {
 	case err == nil:
-		return v, nil
+		return read, nil
 	case errors.As(err, &kind):
-		return none, fmt.Errorf("the payload's %s is a %s", kind.Field, kind.Value)
+		err = fmt.Errorf("the payload's %s is a %s", kind.Field, kind.Value)
 	case errors.As(err, &syntax):
-		return none, fmt.Errorf("the payload is not JSON from byte %d on", syntax.Offset)
+		err = fmt.Errorf("the payload is not JSON from byte %d on", syntax.Offset)
 	}
-	return none, err
+	return v, err
+}
+
+// Self is who the bot is: what auth.test, and for App bots.info, say of the bot. One app token, and one signing secret, bring what happens
+// in every workspace that the app is installed in; what is of another one counts for nothing.
+// https://docs.slack.dev/reference/methods/auth.test
+type Self struct {
+	Team       string // workspace ID
+	Enterprise string // of an Enterprise Grid; else empty
+	User       string // the bot's user ID, as others mention it
+	Bot        string // the bot ID, as its messages carry it
+	App        string // the app's ID; empty: not known
+	URL        string // of the workspace, ending in "/"
+}
+
+// sameWorkspace also takes what is of the bot token's organisation: on Enterprise Grid a channel can be in several workspaces of one.
+func (me Self) sameWorkspace(team, enterprise LooseString) bool {
+	return string(team) == me.Team || me.Enterprise != "" && string(enterprise) == me.Enterprise
+}
+
+// Concerned reports whether what names an app, a workspace and an organisation is of this app, where the bot token is of.
+func (me Self) Concerned(app, team, enterprise LooseString) bool {
+	return (app == "" || me.App == "" || string(app) == me.App) && me.sameWorkspace(team, enterprise)
 }

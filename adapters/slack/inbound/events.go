@@ -1,6 +1,7 @@
 package inbound
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -10,11 +11,8 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
-// Events are decoded here and not by slack-go's slackevents: that rejects a whole event for one block of a shape it does not
-// know, and everything but the few fields below would be thrown away anyway.
-
-// Event is the payload of the Events API, over HTTP and in a Socket Mode envelope alike.
-// https://docs.slack.dev/apis/events-api/#callback-field
+// Event is the payload of the Events API. It is not decoded by slack-go's slackevents: that rejects a whole event for one block of a shape
+// it does not know. https://docs.slack.dev/apis/events-api/#callback-field
 type Event struct {
 	Type       string      `json:"type"` // event_callback, url_verification, app_rate_limited
 	Challenge  string      `json:"challenge"`
@@ -29,7 +27,6 @@ type Event struct {
 	Inner inner `json:"event"`
 }
 
-// inner is what happened.
 type inner struct {
 	Message
 	Type        LooseString `json:"type"`
@@ -75,7 +72,6 @@ type file struct {
 	Name LooseString `json:"name"`
 }
 
-// DecodeEvent reads the body of a request of the Events API.
 func DecodeEvent(payload []byte) (Event, error) { return decode[Event](payload) }
 
 // Meaning is what an event says to this bot. The set is closed; nil is nothing.
@@ -136,7 +132,6 @@ const (
 	SlackSystem = "USLACK"
 )
 
-// MeaningOf reads an event. It is pure.
 func MeaningOf(e Event, me Self) Meaning {
 	in := e.Inner
 	if !e.concerns(me) {
@@ -144,7 +139,7 @@ func MeaningOf(e Event, me Self) Meaning {
 	}
 	switch in.Type {
 	case "app_mention":
-		return in.spoken(me)
+		return in.posted(me)
 	case "message":
 		return in.message(e, me)
 	case "channel_archive", "group_archive", "channel_deleted", "group_deleted", "channel_left", "group_left":
@@ -172,24 +167,20 @@ func MeaningOf(e Event, me Self) Meaning {
 	return nil
 }
 
-// concerns reports whether the event is of the workspace that the bot token belongs to. One app token brings the events of every
-// workspace the app is installed in. In a channel shared with another organisation team_id may be theirs.
+// concerns reports whether the event is of the bot token's workspace. In a channel shared with another organisation team_id may be theirs.
 func (e Event) concerns(me Self) bool {
 	if e.Type != "event_callback" {
 		return false
-	}
-	if len(e.Installed) == 0 {
-		return e.Team == "" || e.Shared || me.sameWorkspace(e.Team, e.Enterprise)
 	}
 	for _, i := range e.Installed {
 		if me.sameWorkspace(i.Team, i.Enterprise) {
 			return true
 		}
 	}
-	return me.sameWorkspace(e.Team, e.Enterprise)
+	return me.sameWorkspace(e.Team, e.Enterprise) || len(e.Installed) == 0 && (e.Team == "" || e.Shared)
 }
 
-// ours reports whether the bot wrote it; others, whether another program did.
+// ours reports whether the bot wrote it.
 func (m Message) ours(me Self) bool {
 	return string(m.User) == me.User || (m.Bot != "" && string(m.Bot) == me.Bot)
 }
@@ -206,19 +197,9 @@ func (m Message) human() bool {
 }
 
 // root is the message that m's thread hangs on: m itself where it hangs on none.
-func (m Message) root() string {
-	if m.Thread != "" {
-		return string(m.Thread)
-	}
-	return string(m.TS)
-}
+func (m Message) root() string { return string(cmp.Or(m.Thread, m.TS)) }
 
-func (m Message) home() string {
-	if m.UserTeam != "" {
-		return string(m.UserTeam)
-	}
-	return string(m.Team)
-}
+func (m Message) home() string { return string(cmp.Or(m.UserTeam, m.Team)) }
 
 func mentions(text, user string) bool {
 	return strings.Contains(text, "<@"+user+">") || strings.Contains(text, "<@"+user+"|")
@@ -241,7 +222,7 @@ func (in inner) at(m Message, me Self) (p blocks.Place, ok bool) {
 	return p, p.Channel != "" && blocks.IsTimestamp(p.Thread) && blocks.IsTimestamp(string(m.TS))
 }
 
-func (in inner) spoken(me Self) Meaning {
+func (in inner) posted(me Self) Meaning {
 	p, ok := in.at(in.Message, me)
 	if !ok || !in.byPerson(me) {
 		return nil
@@ -250,8 +231,7 @@ func (in inner) spoken(me Self) Meaning {
 		Thread: p, TS: string(in.TS), User: string(in.User), Home: in.home(), Text: string(in.Text), Message: in.Message,
 		Direct: in.direct(), Mentioned: mentions(string(in.Text), me.User), Reply: p.Thread != string(in.TS), Others: namesOthers(string(in.Text), me.User),
 	}
-	// A mention in a channel comes twice: as app_mention and as message. Both are taken, in case one is lost, under one
-	// delivery; what is answered without being recorded is answered once.
+	// A mention in a channel comes twice. Both are taken, in case one is lost, under one delivery; what is not recorded is answered once.
 	s.Answerable = in.Type == "app_mention" || s.Direct || !s.Mentioned
 	s.Mentioned = s.Mentioned || in.Type == "app_mention" && !in.quotes(me.User)
 	return s
@@ -262,16 +242,16 @@ func (in inner) message(e Event, me Self) Meaning {
 	case "message_changed":
 		return in.changed(me)
 	case "message_deleted":
-		was := Message{TS: in.DeletedTS}
+		var was Message
 		if in.Was != nil {
 			was = *in.Was
-			was.TS = in.DeletedTS
 		}
-		return in.gone(was, me)
+		was.TS = in.DeletedTS
+		return in.deleted(was, me)
 	case "channel_archive", "group_archive": // for apps that may not subscribe to the event of that name
 		return ChannelClosed{string(in.Channel), string(e.ID)}
 	}
-	return in.spoken(me)
+	return in.posted(me)
 }
 
 // changed is an edit of a person's words. Slack sends the same event when a link unfurls and for each of our own edits.
@@ -282,7 +262,7 @@ func (in inner) changed(me Self) Meaning {
 	}
 	if now.Subtype == "tombstone" { // a deleted message that replies hang on
 		if was != nil && (was.ours(me) || was.byPerson(me)) {
-			return in.gone(*was, me)
+			return in.deleted(*was, me)
 		}
 		return nil
 	}
@@ -290,15 +270,11 @@ func (in inner) changed(me Self) Meaning {
 	if !ok || !now.byPerson(me) || now.Edited == nil || now.Edited.User != now.User || (was != nil && was.Text == now.Text) {
 		return nil
 	}
-	stamp := in.Stamp // edited.ts counts whole seconds: two edits within one would be the same
-	if stamp == "" {
-		stamp = now.Edited.TS
-	}
+	stamp := cmp.Or(in.Stamp, now.Edited.TS) // edited.ts counts whole seconds: two edits within one would be the same
 	return MessageEdited{Thread: p, TS: string(now.TS), Stamp: string(stamp), User: string(now.User), Home: now.home(), Text: string(now.Text)}
 }
 
-// gone is a deleted message, ours included: what people cannot see they cannot answer.
-func (in inner) gone(was Message, me Self) Meaning {
+func (in inner) deleted(was Message, me Self) Meaning {
 	p, ok := in.at(was, me)
 	if !ok || !(was.ours(me) || was.User == "" || was.byPerson(me)) {
 		return nil
@@ -308,13 +284,7 @@ func (in inner) gone(was Message, me Self) Meaning {
 
 // Lane: messages of a thread, and what happens to them, keep their order.
 func (e Event) Lane() string {
-	m := e.Inner.Message
-	for _, other := range []*Message{e.Inner.Now, e.Inner.Was} {
-		if other != nil {
-			m = *other
-			break
-		}
-	}
+	m := cmp.Or(e.Inner.Now, e.Inner.Was, &e.Inner.Message)
 	return "m:" + string(e.Inner.Channel) + "/" + m.root()
 }
 
@@ -323,8 +293,7 @@ func (s MessagePosted) Delivery() chat.Delivery {
 	return chat.Delivery("m:" + s.Thread.Channel + ":" + s.TS)
 }
 
-// PrivateThread is the thread that an answer to one person appears in. In a channel a first message has no thread yet: an answer in
-// it would be seen by nobody who does not open it.
+// PrivateThread is the thread that an answer to one person appears in; none beside a first message in a channel: nobody would open it.
 func (s MessagePosted) PrivateThread() string {
 	if s.Reply || s.Direct {
 		return s.Thread.Thread
@@ -332,5 +301,4 @@ func (s MessagePosted) PrivateThread() string {
 	return ""
 }
 
-// HomeView is the type of the view that is a Home tab.
-const HomeView = "home"
+const HomeView = "home" // the type of the view that is a Home tab

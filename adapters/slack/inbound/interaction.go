@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -15,17 +16,15 @@ import (
 
 // TeamRef is the team of an interaction: null where the app is installed for a whole organisation.
 // https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
-type TeamRef struct{ ID, Enterprise LooseString }
+type TeamRef struct {
+	ID         LooseString `json:"id"`
+	Enterprise LooseString `json:"enterprise_id"`
+}
 
 // UnmarshalJSON never fails: what is no team names none.
 func (c *TeamRef) UnmarshalJSON(b []byte) error {
-	var o struct {
-		ID         LooseString `json:"id"`
-		Enterprise LooseString `json:"enterprise_id"`
-	}
-	if json.Unmarshal(b, &o) == nil {
-		*c = TeamRef(o)
-	}
+	type plain TeamRef
+	_ = json.Unmarshal(b, (*plain)(c))
 	return nil
 }
 
@@ -33,18 +32,15 @@ func (c *TeamRef) UnmarshalJSON(b []byte) error {
 // another organisation it is theirs. In a view that such a person fills in, team is theirs too, and the view says where the app is installed
 // (slackapi/bolt-js#1615), which may be an organisation. Where no workspace is named, the organisation has to be.
 func (in Interaction) Concerns(me Self) bool {
-	team, enterprise := in.Team.ID, cmp.Or(in.Team.Enterprise, in.Enterprise)
-	if at := in.View.Installed; at != "" {
-		if team = at; string(at) == me.Enterprise {
-			enterprise = at
-		}
+	team, enterprise := cmp.Or(in.View.Installed, in.Team.ID), cmp.Or(in.Team.Enterprise, in.Enterprise)
+	if at := in.View.Installed; at != "" && string(at) == me.Enterprise {
+		enterprise = at
 	}
 	return me.Concerned(in.App, team, enterprise)
 }
 
-// Interaction is a click, or a form that was sent. Who did it is User and nothing else: everything in actions, view state and
-// private_metadata only says what was clicked. slack-go's own type is not used for what surrounds the actions: it rejects an
-// empty attachment_id, and a message whose blocks Slack rewrote in a way it does not know.
+// Interaction is a click, or a form that was sent. Who did it is User and nothing else. slack-go's own type is not used for what surrounds
+// the actions: it rejects an empty attachment_id, and a message whose blocks Slack rewrote in a way it does not know.
 // https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
 // https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload
 type Interaction struct {
@@ -61,7 +57,6 @@ type Interaction struct {
 		Thread LooseString `json:"thread_ts"`
 	} `json:"message"`
 	Container struct {
-		Type      LooseString `json:"type"`
 		Channel   LooseString `json:"channel_id"`
 		Message   LooseString `json:"message_ts"`
 		Thread    LooseString `json:"thread_ts"`
@@ -104,7 +99,6 @@ func (in Interaction) Input(block string) (e InputState) {
 	return e
 }
 
-// DecodeInteraction reads the payload of a click or a form.
 func DecodeInteraction(payload []byte) (Interaction, error) { return decode[Interaction](payload) }
 
 // Lane: the clicks on one message keep their order, and wait for no message of its thread.
@@ -116,44 +110,69 @@ func (in Interaction) Lane() string {
 }
 
 func (in Interaction) MessageRef() chat.MessageRef {
-	if in.Container.Message != "" {
-		return chat.MessageRef(in.Container.Message)
-	}
-	return chat.MessageRef(in.Message.TS)
+	return chat.MessageRef(cmp.Or(in.Container.Message, in.Message.TS))
 }
 
 func (in Interaction) ChannelID() string { return string(cmp.Or(in.Container.Channel, in.Channel)) }
 
 // Place is the thread that the clicked message stands in.
 func (in Interaction) Place(me Self) (p blocks.Place, ok bool) {
-	p = blocks.Place{Team: me.Team, Channel: in.ChannelID(), Thread: string(in.Container.Thread)}
-	if p.Thread == "" {
-		p.Thread = string(in.Message.Thread)
-	}
-	if p.Thread == "" {
-		p.Thread = string(in.MessageRef())
-	}
+	thread := cmp.Or(in.Container.Thread, in.Message.Thread, LooseString(in.MessageRef()))
+	p = blocks.Place{Team: me.Team, Channel: in.ChannelID(), Thread: string(thread)}
 	return p, p.Channel != "" && blocks.IsTimestamp(p.Thread)
 }
 
-// Delivery is the same for a click that Slack sends twice.
 func (in Interaction) Delivery(act *slack.BlockAction) chat.Delivery {
-	return chat.Delivery(strings.Join([]string{"i", string(in.MessageRef()), act.ActionTs, act.ActionID}, ":"))
+	return chat.Delivery("i:" + string(in.MessageRef()) + ":" + act.ActionTs + ":" + act.ActionID)
 }
 
-// Submission is the same for a form that Slack sends twice, and another for one that was corrected: after an error the view and its
-// hash stay.
-func (in Interaction) Submission(value string) chat.Delivery {
-	return chat.Delivery("v:" + string(in.View.ID) + ":" + string(in.View.Hash) + ":" + shortSum(value))
-}
-
-// shortSum names a text, without repeating it.
-func shortSum(s string) string {
-	h := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(h[:6])
-}
-
-// PanelDelivery is the same for a click that Slack sends twice.
 func (in Interaction) PanelDelivery(act *slack.BlockAction) chat.Delivery {
 	return chat.Delivery("p:" + string(in.View.ID) + ":" + act.ActionTs + ":" + act.ActionID)
+}
+
+// Submission is the same for a form that Slack sends twice, and another for one that was corrected: the view and its hash stay then.
+func (in Interaction) Submission(value string) chat.Delivery {
+	sum := sha256.Sum256([]byte(value))
+	return chat.Delivery("v:" + string(in.View.ID) + ":" + string(in.View.Hash) + ":" + hex.EncodeToString(sum[:6]))
+}
+
+// SlashCommand is a slash command. It names a channel, never a thread.
+// https://docs.slack.dev/interactivity/implementing-slash-commands/#app_command_handling
+type SlashCommand struct {
+	App         LooseString `json:"api_app_id"`
+	Team        LooseString `json:"team_id"`
+	Enterprise  LooseString `json:"enterprise_id"`
+	Channel     LooseString `json:"channel_id"`
+	User        LooseString `json:"user_id"`
+	Text        LooseString `json:"text"`
+	ResponseURL LooseString `json:"response_url"`
+	Trigger     LooseString `json:"trigger_id"`
+}
+
+// ReadSlashCommand is a slash command as HTTP brings it: a form.
+func ReadSlashCommand(form func(string) string) SlashCommand {
+	return SlashCommand{
+		App: LooseString(form("api_app_id")), Team: LooseString(form("team_id")), Enterprise: LooseString(form("enterprise_id")),
+		Channel: LooseString(form("channel_id")), User: LooseString(form("user_id")), Text: LooseString(form("text")),
+		ResponseURL: LooseString(form("response_url")), Trigger: LooseString(form("trigger_id")),
+	}
+}
+
+func (c SlashCommand) Lane() string { return "c:" + string(c.Channel) + "/" + string(c.User) }
+
+func (c SlashCommand) Direct() bool { return strings.HasPrefix(string(c.Channel), "D") }
+
+// slashSettings are what a slash command about settings begins with.
+var slashSettings = []string{"permissions", "tools", "halt", "resume", "why", "whoami", "history", "stats"}
+
+// SettingsWords reads a slash command about settings: the words for [surface.Settings.Permissions].
+func (c SlashCommand) SettingsWords() (words []string, ok bool) {
+	words = strings.Fields(string(c.Text))
+	if len(words) == 0 || !slices.Contains(slashSettings, strings.ToLower(words[0])) {
+		return nil, false
+	}
+	if strings.EqualFold(words[0], "permissions") {
+		words = words[1:]
+	}
+	return words, true
 }

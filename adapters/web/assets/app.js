@@ -23,7 +23,7 @@
   let chat = null; // {id, source, items}
 
   // --- what only this person sees ---
-  let whisperTimer = 0;
+  let whisperTimer = 0, whispers = 0;
   function whisper(text) {
     const w = $("whisper");
     w.hidden = !text;
@@ -31,8 +31,12 @@
     w.setAttribute("role", "alert");
     $("whisper-link").hidden = true;
     clearTimeout(whisperTimer);
-    if (text) whisperTimer = setTimeout(() => whisper(""), 20000);
+    if (!text) return;
+    whispers++;
+    whisperTimer = setTimeout(() => whisper(""), 20000);
   }
+  // done puts away what was whispered before something began. What was whispered since is of something else that failed meanwhile.
+  function done(since) { if (since === whispers) whisper(""); }
   // notice is a whisper of several lines, which stays until it is put away.
   function notice(lines) {
     whisper(lines.join("\n") || W.done);
@@ -56,6 +60,7 @@
     const here = chat;
     if (c.confirm && !await sure(c.confirm, c.label, c.style)) return;
     if (box) box.dataset.busy = c.choice;
+    const since = whispers;
     try {
       if (c.choice === "stop") await api("POST", `/chats/${here.id}/stop`, { turn_id: c.token || m.turn_id });
       else {
@@ -63,7 +68,7 @@
         const hidden = (out.decisions || []).map(d => d.hidden).find(Boolean);
         if (hidden) { if (box) delete box.dataset.busy; details(hidden); }
       }
-      whisper("");
+      done(since);
       // The next event redraws the box. Should it be lost, the buttons come back by themselves.
       setTimeout(() => { if (box) delete box.dataset.busy; }, 8000);
     } catch (err) {
@@ -335,6 +340,7 @@
     if (!text.trim() || send.disabled) return;
     if (!draft || draft.text !== text) draft = { text, delivery: randomId() };
     send.disabled = true;
+    const since = whispers;
     try {
       let here = chat;
       if (!here && text.trim().startsWith("/") && await command(text)) {
@@ -351,7 +357,7 @@
       const out = await api("POST", `/chats/${here.id}/messages`, draft);
       if (say.value.trim() === text.trim()) { say.value = ""; grow(); }
       draft = null;
-      out.lines ? notice(out.lines) : whisper("");
+      out.lines ? notice(out.lines) : done(since);
       scroll.scrollTop = scroll.scrollHeight;
       loadChats();
     } catch (err) { whisper(err.message); }

@@ -5,7 +5,7 @@
 // grows faster than its input: what is beyond the bounds is one paragraph of the source.
 //
 // It is a pure function of a string. It may import goldmark and core/render, which shows hidden characters. A new element of Markdown is
-// a case of nodesOf, with its letters in [Node] and in the page's script.
+// a case of nodeOf or leafOf, with its letters in [Node] and in the page's script.
 package markdown
 
 import (
@@ -65,8 +65,8 @@ func tooLarge(src string) bool {
 	}
 	marks, widest, rows := 0, 0, 0
 	for line := range strings.SplitSeq(src, "\n") {
-		for _, mark := range []string{"*", "_", "~", "[", "]", "<", ">", "`", "&"} {
-			marks += strings.Count(line, mark)
+		for _, mark := range "*_~[]<>`&" {
+			marks += strings.Count(line, string(mark))
 		}
 		lead := len(line) - len(strings.TrimLeft(line, " \t>-+*0123456789.)"))
 		widest = max(widest, strings.Count(line, "|"))
@@ -85,32 +85,45 @@ func nodesOf(parent ast.Node, src []byte, depth int) (out []Node) {
 	return out
 }
 
+// elements are those that are what stands in them, under a name.
+var elements = map[ast.NodeKind]string{
+	ast.KindParagraph: "p", ast.KindBlockquote: "quote", ast.KindListItem: "li", ast.KindThematicBreak: "hr",
+	east.KindStrikethrough: "del", east.KindTable: "table", east.KindTableHeader: "head", east.KindTableRow: "row",
+}
+
 func nodeOf(n ast.Node, src []byte, depth int) []Node {
 	if depth > maxDepth {
 		return []Node{{Type: "text", Text: plain(n, src)}}
 	}
-	with := func(x Node) []Node {
-		x.Kids = nodesOf(n, src, depth+1)
-		return []Node{x}
-	}
+	x := Node{Type: elements[n.Kind()]}
 	switch n := n.(type) {
-	case *ast.Paragraph:
-		return with(Node{Type: "p"})
 	case *ast.TextBlock:
 		return nodesOf(n, src, depth+1)
+	case *ast.Link:
+		return link(string(n.Destination), nodesOf(n, src, depth+1))
 	case *ast.Heading:
-		return with(Node{Type: "h", Level: n.Level})
-	case *ast.Blockquote:
-		return with(Node{Type: "quote"})
+		x = Node{Type: "h", Level: n.Level}
 	case *ast.List:
-		if n.IsOrdered() {
-			return with(Node{Type: "ol", Level: n.Start})
+		if x.Type = "ul"; n.IsOrdered() {
+			x = Node{Type: "ol", Level: n.Start}
 		}
-		return with(Node{Type: "ul"})
-	case *ast.ListItem:
-		return with(Node{Type: "li"})
-	case *ast.ThematicBreak:
-		return []Node{{Type: "hr"}}
+	case *ast.Emphasis:
+		if x.Type = "em"; n.Level == 2 {
+			x.Type = "strong"
+		}
+	case *east.TableCell:
+		x = Node{Type: "cell", Align: strings.Replace(n.Alignment.String(), "none", "", 1)}
+	}
+	if x.Type == "" {
+		return leafOf(n, src)
+	}
+	x.Kids = nodesOf(n, src, depth+1)
+	return []Node{x}
+}
+
+// leafOf gives what nothing of ours stands in: text, code, and what becomes text.
+func leafOf(n ast.Node, src []byte) []Node {
+	switch n := n.(type) {
 	case *ast.FencedCodeBlock:
 		return []Node{{Type: "pre", Text: lines(n, src), Lang: string(n.Language(src))}}
 	case *ast.CodeBlock:
@@ -122,32 +135,23 @@ func nodeOf(n ast.Node, src []byte, depth int) []Node {
 		}
 		return []Node{{Type: "p", Kids: []Node{{Type: "text", Text: strings.TrimRight(s, "\n")}}}}
 	case *ast.Text:
-		out := []Node{{Type: "text", Text: unescape(n, src)}}
+		s := string(n.Value(src))
+		if !n.IsRaw() {
+			s = render.Unescape(s)
+		}
 		switch {
 		case n.HardLineBreak():
-			out = append(out, Node{Type: "br"})
+			return []Node{{Type: "text", Text: s}, {Type: "br"}}
 		case n.SoftLineBreak():
-			out[0].Text += "\n"
+			s += "\n"
 		}
-		return out
+		return []Node{{Type: "text", Text: s}}
 	case *ast.String:
 		return []Node{{Type: "text", Text: string(n.Value)}}
 	case *ast.CodeSpan:
 		return []Node{{Type: "code", Text: plain(n, src)}}
-	case *ast.Emphasis:
-		if n.Level == 2 {
-			return with(Node{Type: "strong"})
-		}
-		return with(Node{Type: "em"})
 	case *ast.RawHTML:
-		var s strings.Builder
-		for i := range n.Segments.Len() {
-			seg := n.Segments.At(i)
-			s.Write(seg.Value(src))
-		}
-		return []Node{{Type: "text", Text: s.String()}}
-	case *ast.Link:
-		return link(string(n.Destination), nodesOf(n, src, depth+1))
+		return []Node{{Type: "text", Text: string(n.Segments.Value(src))}}
 	case *ast.Image:
 		return link(string(n.Destination), []Node{{Type: "text", Text: "🖼 " + plain(n, src)}})
 	case *ast.AutoLink:
@@ -156,25 +160,11 @@ func nodeOf(n ast.Node, src []byte, depth int) []Node {
 			dest = "mailto:" + dest
 		}
 		return link(dest, []Node{{Type: "text", Text: string(n.Label(src))}})
-	case *east.Strikethrough:
-		return with(Node{Type: "del"})
 	case *east.TaskCheckBox:
 		if n.IsChecked {
 			return []Node{{Type: "check", Level: 1}}
 		}
 		return []Node{{Type: "check"}}
-	case *east.Table:
-		return with(Node{Type: "table"})
-	case *east.TableHeader:
-		return with(Node{Type: "head"})
-	case *east.TableRow:
-		return with(Node{Type: "row"})
-	case *east.TableCell:
-		align := n.Alignment.String()
-		if align == "none" {
-			align = ""
-		}
-		return with(Node{Type: "cell", Align: align})
 	}
 	return []Node{{Type: "text", Text: plain(n, src)}}
 }
@@ -184,35 +174,27 @@ func nodeOf(n ast.Node, src []byte, depth int) []Node {
 func link(dest string, kids []Node) []Node {
 	u, err := url.Parse(dest)
 	ok := err == nil && (((u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil) || (u.Scheme == "mailto" && u.Opaque != ""))
-	if !ok {
-		if dest == "" {
-			return kids
-		}
-		return append(kids, Node{Type: "text", Text: " (" + dest + ")"})
+	switch {
+	case ok:
+		return []Node{{Type: "a", Href: u.String(), Kids: unlinked(kids)}}
+	case dest == "":
+		return kids
 	}
-	return []Node{{Type: "a", Href: u.String(), Kids: unlinked(kids)}}
+	return append(kids, Node{Type: "text", Text: " (" + dest + ")"})
 }
 
 func unlinked(kids []Node) (out []Node) {
 	for _, k := range kids {
-		if k.Type == "a" {
-			out = append(out, unlinked(k.Kids)...)
-			continue
+		if k.Kids = unlinked(k.Kids); k.Type == "a" {
+			out = append(out, k.Kids...)
+		} else {
+			out = append(out, k)
 		}
-		k.Kids = unlinked(k.Kids)
-		out = append(out, k)
 	}
 	return out
 }
 
-func lines(n ast.Node, src []byte) string {
-	var s strings.Builder
-	for i := range n.Lines().Len() {
-		seg := n.Lines().At(i)
-		s.Write(seg.Value(src))
-	}
-	return s.String()
-}
+func lines(n ast.Node, src []byte) string { return string(n.Lines().Value(src)) }
 
 // plain is all the text below a node.
 func plain(n ast.Node, src []byte) string {
@@ -235,13 +217,4 @@ func plain(n ast.Node, src []byte) string {
 		return ast.WalkContinue, nil
 	})
 	return s.String()
-}
-
-// unescape resolves backslashes and entities of a text node.
-func unescape(n *ast.Text, src []byte) string {
-	v := string(n.Value(src))
-	if n.IsRaw() {
-		return v
-	}
-	return render.Unescape(v)
 }

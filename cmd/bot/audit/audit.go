@@ -2,8 +2,8 @@
 // that they hold (verify) and prints where they stand (anchor).
 //
 // It can only read the store. A log that does not hold is named and counted, and the walk over the others goes on. audit.go has the flags
-// and [Run]; read.go the walks of tail and export, write.go the three forms of a record, check.go verify and anchor. What a record is stands in
-// core/agent/turn, and how a log is kept and checked in state; a new column or form is a line in write.go.
+// and [Run]; records.go tail and export, with the three forms of a record; check.go verify and anchor. What a record is stands in
+// core/agent/audit, and how a log is kept and checked in state; a new form is a case in newRecordWriter.
 package audit
 
 import (
@@ -42,13 +42,13 @@ const FlagText = `  -format FORM        audit tail: text (default), jsonl or csv
 
 // Flags are the flags of the audit's commands.
 type Flags struct {
-	format, since, until            string
-	chat, server, tool, kind, actor string
-	n                               int
-	follow                          bool
-	anchors                         string
-	Out                             string   // bot permissions export has it, too
-	given                           []string // the names of those that stand on the command line
+	format, since, until string
+	only                 audit.Filter // which records
+	n                    int
+	follow               bool
+	anchors              string
+	Out                  string   // bot permissions export has it, too
+	given                []string // the names of those that stand on the command line
 }
 
 // Define names the flags.
@@ -57,8 +57,8 @@ func (a *Flags) Define(fs *flag.FlagSet) {
 		name string
 		to   *string
 	}{
-		{"format", &a.format}, {"since", &a.since}, {"until", &a.until}, {"chat", &a.chat}, {"server", &a.server}, {"tool", &a.tool},
-		{"kind", &a.kind}, {"actor", &a.actor}, {"anchors", &a.anchors}, {"out", &a.Out},
+		{"format", &a.format}, {"since", &a.since}, {"until", &a.until}, {"chat", &a.only.Chat}, {"server", &a.only.Server}, {"tool", &a.only.Tool},
+		{"kind", &a.only.Kind}, {"actor", &a.only.Actor}, {"anchors", &a.anchors}, {"out", &a.Out},
 	} {
 		fs.StringVar(f.to, f.name, "", "")
 	}
@@ -103,13 +103,12 @@ func (a Flags) Check(command string, shared ...string) error {
 	return nil
 }
 
-// filter reads the flags that narrow records.
-func (a Flags) filter() (audit.Filter, error) {
-	f := audit.Filter{Chat: a.chat, Server: a.server, Tool: a.tool, Kind: a.kind, Actor: a.actor}
+// parse reads the flags that name something.
+func (a *Flags) parse(verb string) error {
 	for _, x := range []struct {
 		name, given string
 		to          *time.Time
-	}{{"since", a.since, &f.Since}, {"until", a.until, &f.Until}} {
+	}{{"since", a.since, &a.only.Since}, {"until", a.until, &a.only.Until}} {
 		if x.given == "" {
 			continue
 		}
@@ -118,29 +117,37 @@ func (a Flags) filter() (audit.Filter, error) {
 			at, err = time.Parse(time.RFC3339, x.given)
 		}
 		if err != nil {
-			return f, fmt.Errorf("-%s: %q is no time: want 2026-01-02 (UTC) or 2026-01-02T15:04:05Z", x.name, x.given)
+			return fmt.Errorf("-%s: %q is no time: want 2026-01-02 (UTC) or 2026-01-02T15:04:05Z", x.name, x.given)
 		}
 		*x.to = at
 	}
-	if a.chat != "" {
-		if _, err := chat.ParseID(a.chat); err != nil {
-			return f, fmt.Errorf("-chat: %w, as records have it", err)
+	if a.only.Chat != "" {
+		if _, err := chat.ParseID(a.only.Chat); err != nil {
+			return fmt.Errorf("-chat: %w, as records have it", err)
 		}
 	}
-	return f, nil
+	forms := []string{"jsonl", "csv"}
+	if verb == "tail" {
+		forms = append(forms, "text")
+	}
+	switch {
+	case a.format != "" && !slices.Contains(forms, a.format):
+		return fmt.Errorf("-format: want one of %s", strings.Join(forms, ", "))
+	case a.n < 0, a.n == 0 && slices.Contains(a.given, "n"):
+		return errors.New("-n: want a number of records, at least 1")
+	}
+	return nil
 }
 
 // auditor is one run of a command of the audit. It can only read the store.
 type auditor struct {
+	command.Process
 	Flags
-	only           audit.Filter
-	store          *state.Store
-	stdout, stderr io.Writer
-	findings       io.Writer // what does not hold: what verify is there to say, an error elsewhere
-	now            func() time.Time
-	keep           time.Duration // as state.Options has it
-	keyless        string        // where the key should be, which is not there
-	broken         int           // chats that do not hold, and what else could not be read
+	store    *state.Store
+	findings io.Writer     // what does not hold: what verify is there to say, an error elsewhere
+	keep     time.Duration // as state.Options has it
+	keyless  string        // where the key should be, which is not there
+	broken   int           // chats that do not hold, and what else could not be read
 }
 
 // Run runs bot audit VERB. Codes: 0 done, and all holds; 1 something does not hold or cannot be read; 2 the command line or the
@@ -152,15 +159,11 @@ func Run(p command.Process, flags Flags, verb string) int {
 	if !ok {
 		return p.Refuse(command.Usage, errors.New("audit what? There is: bot audit tail, bot audit export, bot audit verify, bot audit anchor"))
 	}
-	a := &auditor{Flags: flags, stdout: p.Stdout, stderr: p.Stderr, findings: p.Stderr, now: time.Now}
+	a := &auditor{Process: p, Flags: flags, findings: p.Stderr}
 	if verb == "verify" {
 		a.findings = p.Stdout
 	}
-	var err error
-	if a.only, err = a.filter(); err == nil {
-		err = a.wellFormed(verb)
-	}
-	if err != nil {
+	if err := a.parse(verb); err != nil {
 		return p.Refuse(command.Usage, err)
 	}
 	c, ok := p.Load()
@@ -195,20 +198,6 @@ func Run(p command.Process, flags Flags, verb string) int {
 	return command.OK
 }
 
-func (a *auditor) wellFormed(verb string) error {
-	forms := []string{"jsonl", "csv"}
-	if verb == "tail" {
-		forms = append(forms, "text")
-	}
-	if a.format != "" && !slices.Contains(forms, a.format) {
-		return fmt.Errorf("-format: want one of %s", strings.Join(forms, ", "))
-	}
-	if a.n < 0 || a.n == 0 && slices.Contains(a.given, "n") {
-		return errors.New("-n: want a number of records, at least 1")
-	}
-	return nil
-}
-
 // chats walks the chats that the filter leaves, in order, and says on the error stream how far it is. What is broken is named and
 // counted, and the walk goes on.
 func (a *auditor) chats(ctx context.Context, take func(chat.ID) error) (n int, err error) {
@@ -217,19 +206,19 @@ func (a *auditor) chats(ctx context.Context, take func(chat.ID) error) (n int, e
 		if err != nil {
 			return 0, err
 		}
-		return 1, a.told(take(id))
+		return 1, a.report(take(id))
 	}
 	err = a.store.EachChat(ctx, func(id chat.ID) error {
 		if n++; n%1000 == 0 {
-			fmt.Fprintf(a.stderr, "audit: %d chats so far\n", n)
+			fmt.Fprintf(a.Stderr, "audit: %d chats so far\n", n)
 		}
-		return a.told(take(id))
+		return a.report(take(id))
 	})
-	return n, a.told(err)
+	return n, a.report(err)
 }
 
-// told names what is wrong with one log, and lets the walk go on; any other error ends it.
-func (a *auditor) told(err error) error {
+// report names what is wrong with one log, and lets the walk go on; any other error ends it.
+func (a *auditor) report(err error) error {
 	if !isOfOneLog(err) {
 		return err
 	}

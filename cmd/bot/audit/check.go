@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/text"
@@ -43,14 +44,22 @@ func readAnchors(path string, mayLack bool) (anchored, error) {
 	return out, nil
 }
 
-// missing are the anchored chats that a walk did not see, in order.
-func (l anchored) missing(seen map[string]bool) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(l)), func(name string) bool { return seen[name] })
-}
-
-// expired reports whether a chat may be gone by itself.
-func (l anchored) expired(name string, a *auditor) bool {
-	return !slices.ContainsFunc(l[name], func(x state.Anchor) bool { return !x.Expired(a.keep, a.now()) })
+// compare takes all chats with what was anchored of each, and then those that were anchored and are gone; those expired may be so by
+// themselves. It gives how many chats there are.
+func (a *auditor) compare(
+	ctx context.Context, with anchored, take func(chat.ID, []state.Anchor) error, gone func(name string, expired bool) error,
+) (n int, err error) {
+	seen := map[string]bool{}
+	n, err = a.chats(ctx, func(id chat.ID) error {
+		seen[id.String()] = true
+		return take(id, with[id.String()])
+	})
+	for _, name := range slices.Sorted(maps.Keys(with)) {
+		if err == nil && !seen[name] {
+			err = gone(name, !slices.ContainsFunc(with[name], func(x state.Anchor) bool { return !x.Expired(a.keep, time.Now()) }))
+		}
+	}
+	return n, err
 }
 
 func (a *auditor) verify(ctx context.Context) error {
@@ -59,36 +68,30 @@ func (a *auditor) verify(ctx context.Context) error {
 		return fmt.Errorf("-anchors: %w", err)
 	}
 	entries, checked, expired := uint64(0), 0, 0
-	seen := map[string]bool{}
-	check := func(id chat.ID) error {
-		mine := anchors[id.String()]
-		seen[id.String()] = true
-		head, err := a.store.VerifyAnchored(ctx, id, mine)
+	check := func(id chat.ID, anchors []state.Anchor) error {
+		head, err := a.store.Verify(ctx, id, anchors...)
 		if err == nil {
-			checked += len(mine)
+			checked += len(anchors)
 		}
 		entries += head.Seq
 		return err
 	}
-	chats, err := a.chats(ctx, check)
-	if err != nil {
-		return err
-	}
-	for _, name := range anchors.missing(seen) {
+	chats, err := a.compare(ctx, anchors, check, func(name string, silent bool) error {
 		id, err := chat.ParseID(name)
 		switch {
 		case err != nil:
 			return fmt.Errorf("-anchors: %q is no chat: %w", name, err)
-		case anchors.expired(name, a):
+		case silent:
 			expired++
-		default:
-			if err := a.told(check(id)); err != nil {
-				return err
-			}
+			return nil
 		}
+		return a.report(check(id, anchors[name]))
+	})
+	if err != nil {
+		return err
 	}
 	if a.broken > 0 {
-		fmt.Fprintf(a.stdout, "broken: %s; %s looked at, %s hold\n", text.Count(a.broken, "log"), text.Count(chats, "chat"), entriesOf(entries))
+		fmt.Fprintf(a.Stdout, "broken: %s; %s looked at, %s hold\n", text.Count(a.broken, "log"), text.Count(chats, "chat"), entriesOf(entries))
 		return nil
 	}
 	say := fmt.Sprintf("ok: %s, %s", text.Count(chats, "chat"), entriesOf(entries))
@@ -98,11 +101,11 @@ func (a *auditor) verify(ctx context.Context) error {
 	if expired > 0 {
 		say += fmt.Sprintf("; %s gone since, silent for longer than logs are kept", text.Count(expired, "anchored chat"))
 	}
-	fmt.Fprintln(a.stdout, say)
+	fmt.Fprintln(a.Stdout, say)
 	if a.keyless != "" {
-		fmt.Fprintf(a.stdout, "not looked at: signatures; there is no key at %s, and audit.key (BOT_AUDIT_KEY) names the bot's own\n", a.keyless)
+		fmt.Fprintf(a.Stdout, "not looked at: signatures; there is no key at %s, and audit.key (BOT_AUDIT_KEY) names the bot's own\n", a.keyless)
 	}
-	fmt.Fprintln(a.stdout, "not to be found so: a chat that was deleted as a whole, the end of a log cut off by who had kept what its head was signed with there, what was done with the key itself; anchors find the first two (bot audit anchor)")
+	fmt.Fprintln(a.Stdout, "not to be found so: a chat that was deleted as a whole, the end of a log cut off by who had kept what its head was signed with there, what was done with the key itself; anchors find the first two (bot audit anchor)")
 	return nil
 }
 
@@ -122,42 +125,36 @@ func (a *auditor) anchor(ctx context.Context) error {
 	}
 	var lines []byte
 	fresh, same := 0, 0
-	seen := map[string]bool{}
-	if _, err := a.chats(ctx, func(id chat.ID) error {
-		name := id.String()
-		seen[name] = true
-		x, err := a.store.Anchor(ctx, id, known[name], a.now())
+	if _, err := a.compare(ctx, known, func(id chat.ID, anchors []state.Anchor) error {
+		x, err := a.store.Anchor(ctx, id, anchors, time.Now())
 		if err != nil || x.Seq == 0 {
 			return err
 		}
-		if slices.ContainsFunc(known[name], func(k state.Anchor) bool { return k.Seq == x.Seq }) {
+		if slices.ContainsFunc(anchors, func(k state.Anchor) bool { return k.Seq == x.Seq }) {
 			same++
 			return nil
 		}
 		b, err := json.Marshal(x)
-		if err != nil {
-			return err
-		}
 		fresh++
 		lines = append(append(lines, b...), '\n')
+		return err
+	}, func(name string, expired bool) error {
+		if !expired {
+			a.broken++
+			fmt.Fprintf(a.findings, "broken: chat %s: it was anchored, and nothing of it is kept\n", name)
+		}
 		return nil
 	}); err != nil {
 		return err
 	}
-	for _, name := range known.missing(seen) {
-		if !known.expired(name, a) {
-			a.broken++
-			fmt.Fprintf(a.findings, "broken: chat %s: it was anchored, and nothing of it is kept\n", name)
-		}
-	}
 	if a.Out == "" {
-		_, err := a.stdout.Write(lines)
+		_, err := a.Stdout.Write(lines)
 		return err
 	}
 	if err := appendFile(a.Out, lines); err != nil {
 		return fmt.Errorf("-out: %w", err)
 	}
-	fmt.Fprintf(a.stderr, "audit: %s written to %s, %s not moved since\n", text.Count(fresh, "anchor"), a.Out, text.Count(same, "chat"))
+	fmt.Fprintf(a.Stderr, "audit: %s written to %s, %s not moved since\n", text.Count(fresh, "anchor"), a.Out, text.Count(same, "chat"))
 	return nil
 }
 

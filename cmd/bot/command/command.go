@@ -86,12 +86,9 @@ const Platform = "cli"
 // Operator is who types: the name that the system has for them. Whoever holds the state's credentials could write to it anyway, so the name is
 // for the record and proves nothing.
 func (p Process) Operator() chat.Envelope {
-	name := ""
+	name, _ := p.Env("USER")
 	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
-	if name == "" {
-		name, _ = p.Env("USER")
+		name = cmp.Or(u.Username, name)
 	}
 	name = cmp.Or(name, "operator")
 	return chat.Envelope{User: chat.User{Platform: Platform, Key: name}, Name: name}

@@ -1,25 +1,33 @@
 package config
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"net/url"
+	"os"
+	"os/user"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/adapters/mcp/confine"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/text"
 )
 
 // The bounds of single fields.
 const (
-	minKeep     = 24 * time.Hour // shorter keeps no audit worth the name
-	minLease    = time.Second    // below it a slow renewal loses chats
-	maxMaxSteps = 1000
+	minKeep   = 24 * time.Hour // shorter keeps no audit worth the name
+	minLease  = time.Second    // below it a slow renewal loses chats
+	mostSteps = 1000
 )
 
 var (
@@ -29,81 +37,57 @@ var (
 )
 
 // check looks at values and at what fields say together.
-func (c *Config) check(r *report) {
+func (c *Config) check(r *reader) {
 	c.checkListen(r)
 	c.checkWeb(r)
-	if c.DataDir == "" {
-		r.add("data_dir", "is empty; the embedded state and the demo's files need a directory")
-	}
-	checkURL(r, "redis.url", c.Redis.URL, "redis", "rediss", "unix")
-	checkURL(r, "model.base_url", c.Model.BaseURL, "http", "https")
-	if !c.Model.BaseURL.IsZero() && c.Model.Name == "" {
-		r.add("model.base_url", "a server needs a model: set model.name (OPENAI_MODEL)")
-	}
-	if c.Model.MaxSteps < 1 || c.Model.MaxSteps > maxMaxSteps {
-		r.add("model.max_steps", "want 1 to %d", maxMaxSteps)
-	}
-	if c.Model.ContextTokens < 0 {
-		r.add("model.context_tokens", "cannot be negative; 0 leaves it to the bot")
-	}
+	r.refuse(c.DataDir == "", "data_dir", "is empty; the embedded state and the demo's files need a directory")
+	r.checkURL("redis.url", c.Redis.URL, "redis://", "rediss://", "unix://")
+	r.checkURL("model.base_url", c.Model.BaseURL, "http://", "https://")
+	r.refuse(!c.Model.BaseURL.IsZero() && c.Model.Name == "", "model.base_url", "a server needs a model: set model.name (OPENAI_MODEL)")
+	r.refuse(c.Model.MaxSteps < 1 || c.Model.MaxSteps > mostSteps, "model.max_steps", "want 1 to %d", mostSteps)
+	r.refuse(c.Model.ContextTokens < 0, "model.context_tokens", "cannot be negative; 0 leaves it to the bot")
 	for name, s := range sorted(c.MCP.Servers) {
 		s.check(r, name)
 		c.checkPaths(r, name, s)
 	}
-	if a := c.Approvals.Approvers; a.Rule == permission.ApproversListed && len(a.Users) == 0 && !r.has("approvals.approvers") {
-		r.add("approvals.approvers", "the list is empty, so nobody but an admin could decide; %v", errApprovers)
-	}
-	checkApprovals(r, "approvals.min_approvals", &c.Approvals.MinApprovals)
-	if k := time.Duration(c.Audit.Keep); k < 0 || k > 0 && k < minKeep {
-		r.add("audit.keep", "want at least %s, or park to keep it for ever", spellDuration(minKeep))
-	}
+	keep := time.Duration(c.Audit.Keep)
+	r.refuse(keep < 0 || keep > 0 && keep < minKeep, "audit.keep", "want at least %s, or park to keep it for ever", spellDuration(minKeep))
 	for name, s := range sorted(c.Permissions.Servers) {
 		field := join("permissions.servers", name)
-		checkApprovals(r, field+".min_approvals", s.MinApprovals)
-		checkApprovers(r, field+".approvers", s.Approvers)
-		for tool, t := range sorted(s.Tools) {
-			checkApprovals(r, join(field+".tools", tool)+".min_approvals", t.MinApprovals)
-			checkApprovers(r, join(field+".tools", tool)+".approvers", t.Approvers)
-			// permission's own error quotes the template, which may hold a variable's value.
-			if permission.CheckMessage(t.Message) != nil {
-				r.add(join(join("permissions.servers", name)+".tools", tool)+".message", "what stands in {{ }} must be an argument, such as {{.args.path}}")
-			}
+		for tool, t := range sorted(s.Tools) { // permission's own error quotes the template, which may hold a variable's value
+			r.refuse(permission.CheckMessage(t.Message) != nil, join(field+".tools", tool)+".message",
+				"what stands in {{ }} must be an argument, such as {{.args.path}}")
 		}
 		c.checkRuled(r, name)
 	}
-	c.checkPeople(r)
+	c.checkDeciders(r)
 	c.Reputation.check(r)
 	c.Slack.check(r)
 	c.Discord.check(r)
-	if c.Lease < minLease {
-		r.add("lease", "want at least %s", spellDuration(minLease))
+	r.refuse(c.Lease < minLease, "lease", "want at least %s", spellDuration(minLease))
+}
+
+// checkRuled wants rules to be of a server that there is: a misspelt name protects nothing.
+func (c *Config) checkRuled(r *reader, name string) {
+	field := join("permissions.servers", name)
+	switch _, ok := c.MCP.Servers[name]; {
+	case !serverName.MatchString(name):
+		r.add(field, "want a server's name: letters, digits, _ . and -, at most 64")
+	case !ok && name != Workbench && !r.has("mcp"):
+		known := append(slices.Sorted(maps.Keys(c.MCP.Servers)), Workbench)
+		r.add(field, "there is no such server under mcp.servers, so these rules would protect nothing%s", Suggest(name, known))
 	}
 }
 
-// checkApprovals bounds how many people one call may need.
-func checkApprovals(r *report, field string, n *int) {
-	if n != nil && (*n < 1 || *n > 20) {
-		r.add(field, "want a number of people from 1 to 20")
-	}
-}
-
-func checkApprovers(r *report, field string, a *permission.Approvers) {
-	if a != nil && a.Rule == permission.ApproversListed && len(a.Users) == 0 && !r.has(field) {
-		r.add(field, "the list is empty, so nobody but an admin could decide; %v", errApprovers)
-	}
-}
-
-func (c *Config) checkListen(r *report) {
+func (c *Config) checkListen(r *reader) {
 	host, port, err := net.SplitHostPort(c.Listen)
-	if err != nil {
+	n, noPort := strconv.Atoi(port)
+	switch {
+	case err != nil:
 		r.add("listen", "want host:port, such as 127.0.0.1:8080")
-		return
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+	case noPort != nil || n < 0 || n > 65535:
 		r.add("listen", "the port must be a number from 0 to 65535")
-		return
-	}
-	if c.Web.Enabled && !loopback(host) && !c.HasSessionKeys() {
+	case c.Web.Enabled && !loopback(host) && !c.HasSessionKeys():
 		r.add("listen", "%s", NeedsKeys)
 	}
 }
@@ -115,86 +99,154 @@ const NeedsKeys = "others can reach this address: set web.session_keys or ADMIN_
 func (c Config) HasSessionKeys() bool { return len(c.Web.SessionKeys)+len(c.AdminSessionKeys) > 0 }
 
 // loopback reports whether only this machine reaches host. A name other than localhost may resolve to anything.
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
+func loopback(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
-func (s Server) check(r *report, name string) {
+func (s Server) check(r *reader, name string) {
 	field := join("mcp.servers", name)
-	if !serverName.MatchString(name) {
-		r.add(field, "want a name of letters, digits, _ . and -, at most 64")
+	isURL, isCommand, program := !s.URL.IsZero(), len(s.Command) > 0, ""
+	if isCommand {
+		program = s.Command[0].Reveal()
 	}
-	if name == Workbench {
-		r.add(field, "this name is the built-in server's; choose another")
-	}
+	r.refuse(!serverName.MatchString(name), field, "want a name of letters, digits, _ . and -, at most 64")
+	r.refuse(name == Workbench, field, "this name is the built-in server's; choose another")
 	switch {
-	case len(s.Command) > 0 && !s.URL.IsZero():
+	case isCommand && isURL:
 		r.add(field, "has both a command and a url; a server is one of them")
-	case len(s.Command) == 0 && s.URL.IsZero() && !r.has(field+".command") && !r.has(field+".url"):
+	case !isCommand && !isURL && !r.has(field+".command") && !r.has(field+".url"):
 		r.add(field, "needs a command to start or a url to connect to")
-	case len(s.Command) > 0 && strings.TrimSpace(s.Command[0].Reveal()) == "":
+	case isCommand && strings.TrimSpace(program) == "":
 		r.add(field+".command", "the program's name is empty")
 	}
-	if len(s.Command) > 0 && len(s.Headers) > 0 {
-		r.add(field+".headers", "only a url has headers; a command has env")
-	}
-	if !s.URL.IsZero() && len(s.Env) > 0 {
-		r.add(field+".env", "only a command has env; a url has headers")
-	}
-	if !s.URL.IsZero() && (len(s.Paths) > 0 || s.Dir != "" || s.User != "") {
-		r.add(field, "only a command has paths, dir and user: a url's program is not started here")
-	}
-	if s.Type == Stdio && len(s.Command) == 0 || (s.Type == HTTP || s.Type == SSE) && s.URL.IsZero() {
-		r.add(field+".type", "stdio goes with a command, http and sse with a url")
-	}
-	if name := ""; len(s.Command) == 1 {
-		if name = s.Command[0].Reveal(); strings.ContainsAny(name, " \t") && !strings.ContainsAny(name, `/\`) {
-			r.add(field+".command", "want the program alone, and its arguments in args, or both as a list, such as [npx, -y, some-server]")
-		}
-	}
-	checkURL(r, field+".url", s.URL, "http", "https")
-	if s.Timeout <= 0 {
-		r.add(field+".timeout", "want more than 0s")
-	}
-	if s.ConnectTimeout <= 0 {
-		r.add(field+".connect_timeout", "want more than 0s")
-	}
+	r.refuse(isCommand && len(s.Headers) > 0, field+".headers", "only a url has headers; a command has env")
+	r.refuse(isURL && len(s.Env) > 0, field+".env", "only a command has env; a url has headers")
+	r.refuse(isURL && (len(s.Paths) > 0 || s.Dir != "" || s.User != ""), field,
+		"only a command has paths, dir and user: a url's program is not started here")
+	r.refuse(s.Type == Stdio && !isCommand || (s.Type == HTTP || s.Type == SSE) && !isURL, field+".type",
+		"stdio goes with a command, http and sse with a url")
+	r.refuse(len(s.Command) == 1 && strings.ContainsAny(program, " \t") && !strings.ContainsAny(program, `/\`), field+".command",
+		"want the program alone, and its arguments in args, or both as a list, such as [npx, -y, some-server]")
+	r.checkURL(field+".url", s.URL, "http://", "https://")
+	r.refuse(s.Timeout <= 0, field+".timeout", "want more than 0s")
+	r.refuse(s.ConnectTimeout <= 0, field+".connect_timeout", "want more than 0s")
 	for k, v := range sorted(s.Env) {
-		if !envName.MatchString(k) {
-			r.add(join(field+".env", k), "want a variable's name: letters, digits and _")
-		}
-		if strings.ContainsRune(v.Reveal(), 0) {
-			r.add(join(field+".env", k), "a variable cannot hold a zero byte")
-		}
+		r.refuse(!envName.MatchString(k), join(field+".env", k), "want a variable's name: letters, digits and _")
+		r.refuse(strings.ContainsRune(v.Reveal(), 0), join(field+".env", k), "a variable cannot hold a zero byte")
 	}
 	for k, v := range sorted(s.Headers) {
-		if !headerName.MatchString(k) {
-			r.add(join(field+".headers", k), "want a header's name, such as Authorization")
-		}
-		if strings.ContainsAny(v.Reveal(), "\r\n\x00") {
-			r.add(join(field+".headers", k), "a header's value is one line")
-		}
+		r.refuse(!headerName.MatchString(k), join(field+".headers", k), "want a header's name, such as Authorization")
+		r.refuse(strings.ContainsAny(v.Reveal(), "\r\n\x00"), join(field+".headers", k), "a header's value is one line")
 	}
 }
 
-// checkURL wants an absolute URL of one of the schemes. net/url's own errors quote their input, passwords included.
-func checkURL(r *report, field string, t Text, schemes ...string) {
+// checkPaths looks at where a server's program may go.
+func (c *Config) checkPaths(r *reader, name string, s Server) {
+	field := join("mcp.servers", name)
+	for i, p := range s.Paths {
+		c.checkPath(r, field+".paths["+strconv.Itoa(i)+"]", p.Path)
+	}
+	if s.Dir != "" {
+		c.checkPath(r, field+".dir", s.Dir)
+	}
+	r.refuse(len(s.Paths) > 0 && !s.Confine, field+".paths",
+		"without confine the program may go everywhere, so these mean nothing: leave out one of them")
+	if s.User != "" {
+		_, _, err := UserID(s.User)
+		r.refuse(err != nil, field+".user", "%v", err)
+	}
+}
+
+// checkPath refuses what would open nod's own files to a server.
+func (c *Config) checkPath(r *reader, field, path string) {
+	switch {
+	case !filepath.IsAbs(path):
+		r.add(field, "want a whole path, such as /srv/data")
+	case confine.Within(c.DataDir, path), confine.Within(path, c.DataDir), c.File != "" && confine.Within(c.File, path):
+		r.add(field, "would open data_dir or this configuration, which no server may reach; name something else, or only a part")
+	}
+}
+
+// unreachable warns of commands that name a path which their program may not reach: it would most likely fail without saying why.
+func (c Config) unreachable() (out []string) {
+	for name, s := range sorted(c.MCP.Servers) {
+		if !s.Confine || len(s.Command) == 0 {
+			continue
+		}
+		reached := []string{"/usr", c.DataDir}
+		if s.Dir != "" {
+			reached = append(reached, s.Dir)
+		}
+		for _, p := range s.Paths {
+			reached = append(reached, p.Path)
+		}
+		for _, arg := range s.Command[1:] {
+			path := arg.Reveal()
+			reaches := slices.ContainsFunc(reached, func(of string) bool { return confine.Within(path, of) })
+			if _, err := os.Stat(path); err == nil && !reaches && filepath.IsAbs(path) && arg.String() == path && path != c.File {
+				out = append(out, fmt.Sprintf("mcp.servers.%s: the command names %s, which the program cannot reach: add it to paths, such as paths: [%s]", name, path, path))
+			}
+		}
+	}
+	return out
+}
+
+// UserID finds a user of this machine: a name, a uid, or uid:gid.
+func UserID(s string) (uid, gid uint32, err error) {
+	if runtime.GOOS == "windows" {
+		return 0, 0, errors.New("a program cannot be given another user on this system")
+	}
+	if u, g, ok := strings.Cut(s, ":"); ok {
+		return numbers(u, g, "want a user's name, a uid, or uid:gid, both numbers")
+	}
+	found, err := user.Lookup(s)
+	if err != nil {
+		found, err = user.LookupId(s)
+	}
+	if err != nil { // a number needs no entry
+		return numbers(s, s, "there is no such user on this machine")
+	}
+	return numbers(found.Uid, found.Gid, "this user has no number")
+}
+
+func numbers(u, g, otherwise string) (uid, gid uint32, err error) {
+	a, err1 := strconv.ParseUint(u, 10, 32)
+	b, err2 := strconv.ParseUint(g, 10, 32)
+	if err1 != nil || err2 != nil {
+		return 0, 0, errors.New(otherwise)
+	}
+	return uint32(a), uint32(b), nil
+}
+
+// checkURL wants an absolute URL that starts in one of these ways. net/url's own errors quote their input, passwords included.
+func (r *reader) checkURL(field string, t Text, starts ...string) {
 	if t.IsZero() {
 		return
 	}
 	u, err := url.Parse(t.Reveal())
-	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Opaque != "" || (u.Host == "" && u.Scheme != "unix") {
-		last := len(schemes) - 1
-		list := schemes[last]
-		if last > 0 {
-			list = strings.Join(schemes[:last], "://, ") + ":// or " + list
+	r.refuse(err != nil || !slices.Contains(starts, u.Scheme+"://") || u.Opaque != "" || u.Host == "" && u.Scheme != "unix", field,
+		"want a whole URL that starts with %s", text.OneOf(starts))
+}
+
+// check wants both fields or none: a list whose signature nobody can check says nothing.
+func (c Reputation) check(r *reader) {
+	switch {
+	case c.File != "" && c.PublicKey == "":
+		r.add("reputation.file", "the list needs reputation.public_key: without a key nobody can tell whose it is")
+	case c.File == "" && c.PublicKey != "":
+		r.add("reputation.public_key", "there is no list: set reputation.file, or leave both out")
+	case c.PublicKey != "":
+		if _, err := c.Key(); err != nil {
+			r.add("reputation.public_key", "%v", err)
 		}
-		r.add(field, "want a whole URL that starts with %s://", list)
 	}
+}
+
+// Key reads PublicKey. Its error does not quote it: somebody may have put the private one there.
+func (c Reputation) Key() (ed25519.PublicKey, error) {
+	b, err := base64.StdEncoding.DecodeString(c.PublicKey)
+	if err != nil || len(b) != ed25519.PublicKeySize {
+		return nil, fmt.Errorf("want the Ed25519 public key: %d bytes in base64, which are 44 characters", ed25519.PublicKeySize)
+	}
+	return b, nil
 }
 
 // NobodyIsAdmin is the warning where there is no admin.
@@ -206,13 +258,13 @@ func (c Config) Warnings() []string {
 	if c.Demo() && c.Model.APIKey != "" {
 		out = append(out, "a model key is set, but neither model.name nor model.base_url: the scripted demo answers (set OPENAI_MODEL to use the model)")
 	}
-	out = append(out, c.ungranted()...)
+	out = append(out, c.unreachable()...)
 	if len(c.Admins)+len(c.AdminSessionKeys) == 0 {
 		out = append(out, NobodyIsAdmin)
 	}
-	for _, u := range slices.Concat(c.Admins, c.Approvals.Approvers.Users, c.listed()) {
+	for _, u := range c.people() {
 		switch {
-		case nobody(u):
+		case impossible(u):
 			out = append(out, fmt.Sprintf("%s is nobody: Discord's IDs are numbers, as in discord:123456789012345678:234567890123456789 (server and person)", u))
 		case u.Platform == "slack" && !c.Slack.Enabled(), u.Platform == "discord" && !c.Discord.Enabled():
 			out = append(out, fmt.Sprintf("%s is nobody here: %s is not configured", u, u.Platform))
@@ -221,21 +273,6 @@ func (c Config) Warnings() []string {
 	out = append(out, c.webWarnings()...)
 	if c.Permissions.Mode == permission.ModeNever {
 		out = append(out, "permissions.mode is never: people are not asked before tools run, except where an admin is needed")
-	}
-	return out
-}
-
-// listed are the people and groups that servers' and tools' entries name.
-func (c Config) listed() (out []chat.User) {
-	for _, s := range sorted(c.Permissions.Servers) {
-		if s.Approvers != nil {
-			out = append(out, s.Approvers.Users...)
-		}
-		for _, t := range sorted(s.Tools) {
-			if t.Approvers != nil {
-				out = append(out, t.Approvers.Users...)
-			}
-		}
 	}
 	return out
 }

@@ -9,15 +9,17 @@
 // ever quotes a value that could be a secret. No file at all is a whole configuration: the demo. The field
 // names are fixed, because deployments depend on them.
 //
-// How it goes: [Load] parses the file into YAML nodes, walks them against the Config struct (decode.go), puts the
-// environment over it, and then looks at what fields say together (check.go). [Config.Write] is the way back,
-// with secrets masked (encode.go). [Config.Policy] is the part that the permission rules read.
+// How it goes: [Load] parses the file into YAML nodes, walks them against the Config struct (decode.go) down to single values (value.go), puts
+// the environment over it, and then looks at what fields say together (check.go, people.go, and slack.go, discord.go and web.go for their
+// sections). [Config.Write] is the way back, with secrets masked (encode.go). [Config.Policy] is the part that the permission rules read.
 //
-// What it leaves out: it opens no connection and starts nothing. That a server's command exists or a Redis
-// answers is found out by those who use them.
+// A new field is a line of a struct here, and a line in a check where not every value will do. It opens no connection and starts nothing:
+// that a server's command exists or a Redis answers is found out by those who use them.
 package config
 
 import (
+	"cmp"
+	"reflect"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
@@ -25,20 +27,18 @@ import (
 )
 
 // Config is the whole configuration. Field names in the file are those of the yaml tags; an env tag names the variable that
-// goes over the file. docs/configuration.md explains each field to people.
+// goes over the file, and a default tag what holds where neither says something. docs/configuration.md explains each field to people.
 type Config struct {
-	// File is where it was read from, in full; empty: nowhere.
-	File string `yaml:"-"`
+	File string `yaml:"-"` // where it was read from, in full; empty: nowhere
 	// Listen is host:port of the one HTTP listener. Anything but a loopback address needs keys while Web is enabled.
-	Listen string `yaml:"listen" env:"BOT_LISTEN"`
+	Listen string `yaml:"listen" env:"BOT_LISTEN" default:"127.0.0.1:8080"`
 	// DataDir holds the embedded state and the demo's workspace. A leading ~ is the home directory.
-	DataDir string `yaml:"data_dir" env:"BOT_DATA_DIR"`
+	DataDir string `yaml:"data_dir" env:"BOT_DATA_DIR" default:"~/.local/share/nod"`
 	Redis   Redis  `yaml:"redis"`
 	Model   Model  `yaml:"model"`
 	MCP     MCP    `yaml:"mcp"`
 	// Workbench is whether the built-in tools are offered; nil: where nobody works with nod in earnest yet.
-	Workbench *bool `yaml:"workbench,omitempty"`
-	// Approvals is how asks are put and how long they stand.
+	Workbench   *bool       `yaml:"workbench,omitempty"`
 	Approvals   Approvals   `yaml:"approvals"`
 	Permissions Permissions `yaml:"permissions"`
 	Reputation  Reputation  `yaml:"reputation"`
@@ -51,36 +51,32 @@ type Config struct {
 	AdminSessionKeys []Secret `yaml:"-" env:"ADMIN_SESSION_KEYS"`
 	Web              Web      `yaml:"web"`
 	// Lease is how long a replica that fell silent keeps its chats, at least 1s. Shorter takes over sooner and costs more renewals.
-	Lease time.Duration `yaml:"lease"`
-	// Drain is how long a stopping process finishes what it began.
-	Drain   time.Duration `yaml:"drain"`
+	Lease   time.Duration `yaml:"lease" default:"10s"`
+	Drain   time.Duration `yaml:"drain" default:"10s"` // how long a stopping process finishes what it began
 	Slack   Slack         `yaml:"slack"`
 	Discord Discord       `yaml:"discord"`
 }
 
 // Redis is where the state lives.
 type Redis struct {
-	// URL empty: state is embedded in this process, under DataDir.
-	URL        Text       `yaml:"url" env:"REDIS_URL"`
+	URL        Text       `yaml:"url" env:"REDIS_URL"` // empty: state is embedded in this process, under DataDir
 	Durability Durability `yaml:"durability"`
 }
 
-// Durability is what a write that must survive a failover waits for. The zero value is local: the primary's word.
-type Durability struct {
-	Replicas int  // wait until so many replicas have it
-	Fsync    bool // wait until it is on the primary's disk (Redis 7.2 and later)
-}
+// Durability is what a write that must survive a failover waits for: local, the primary's word; fsync, its disk (Redis 7.2 and later); or
+// replicas=N, until so many have it.
+type Durability string
+
+func (d Durability) String() string { return cmp.Or(string(d), "local") }
 
 // Model is the language model, behind any OpenAI-compatible server.
 type Model struct {
 	// BaseURL and Name both empty: the scripted demo. A key alone changes nothing, because many shells carry one.
-	BaseURL Text   `yaml:"base_url" env:"OPENAI_BASE_URL"`
-	APIKey  Secret `yaml:"api_key" env:"OPENAI_API_KEY"`
-	Name    string `yaml:"name" env:"OPENAI_MODEL"`
-	// MaxSteps limits the model's replies within one turn.
-	MaxSteps int `yaml:"max_steps"`
-	// ContextTokens is what the model can read; 0 leaves it to the adapter.
-	ContextTokens int `yaml:"context_tokens"`
+	BaseURL       Text   `yaml:"base_url" env:"OPENAI_BASE_URL"`
+	APIKey        Secret `yaml:"api_key" env:"OPENAI_API_KEY"`
+	Name          string `yaml:"name" env:"OPENAI_MODEL"`
+	MaxSteps      int    `yaml:"max_steps" default:"16"` // limits the model's replies within one turn
+	ContextTokens int    `yaml:"context_tokens"`         // what the model can read; 0 leaves it to the adapter
 }
 
 // MCP names the tool servers.
@@ -92,73 +88,58 @@ type MCP struct {
 type Server struct {
 	// Command is the program and its arguments. In a file they may stand apart, as command and args.
 	Command []Text            `yaml:"command,omitempty"`
-	Args    []Text            `yaml:"args,omitempty"` // empty once it is read
-	Env     map[string]Secret `yaml:"env,omitempty"`  // all that the child gets besides PATH, HOME and TMPDIR
-	// Dir is where the program starts; empty: in a directory of its own.
-	Dir string `yaml:"dir,omitempty"`
-	// Paths are what it may reach besides its own directory and what every program needs.
-	Paths []Path `yaml:"paths,omitempty"`
-	// Confine holds it to that, where the kernel can.
-	Confine bool `yaml:"confine"`
-	// User is whom it runs as, by name or as uid or uid:gid; empty: as nod does.
-	User string `yaml:"user,omitempty"`
-	// Type is how others write the kind of connection; empty chooses by what is set.
-	Type    Transport         `yaml:"type,omitempty"`
+	Args    []Text            `yaml:"args,omitempty"`         // empty once it is read
+	Env     map[string]Secret `yaml:"env,omitempty"`          // all that the child gets besides PATH, HOME and TMPDIR
+	Dir     string            `yaml:"dir,omitempty"`          // where the program starts; empty: in a directory of its own
+	Paths   []Path            `yaml:"paths,omitempty"`        // what it may reach besides its own directory and what every program needs
+	Confine bool              `yaml:"confine" default:"true"` // holds it to that, where the kernel can
+	User    string            `yaml:"user,omitempty"`         // whom it runs as, by name or as uid or uid:gid; empty: as nod does
+	Type    Transport         `yaml:"type,omitempty"`         // how others write the kind of connection; empty chooses by what is set
 	URL     Text              `yaml:"url,omitempty"`
 	Headers map[string]Secret `yaml:"headers,omitempty"`
-	// Trusted is the operator's word that the server's own annotations may be believed.
-	Trusted bool `yaml:"trusted"`
-	// Timeout bounds one call.
-	Timeout time.Duration `yaml:"timeout"`
+	Trusted bool              `yaml:"trusted"`               // the operator's word that the server's own annotations may be believed
+	Timeout time.Duration     `yaml:"timeout" default:"60s"` // bounds one call
 	// ConnectTimeout bounds one attempt to start or reach the server and to read its tools.
-	ConnectTimeout time.Duration `yaml:"connect_timeout"`
-	// Shared has all chats use one session with the server, for one that keeps nothing.
-	Shared      bool   `yaml:"shared"`
-	Description string `yaml:"description,omitempty"`
-	Icon        string `yaml:"icon,omitempty"`
-	// Sampling lets the server ask the model, once the requester allowed each question.
-	Sampling bool `yaml:"sampling"`
+	ConnectTimeout time.Duration `yaml:"connect_timeout" default:"2m"`
+	Shared         bool          `yaml:"shared"` // has all chats use one session with the server, for one that keeps nothing
+	Description    string        `yaml:"description,omitempty"`
+	Icon           string        `yaml:"icon,omitempty"`
+	Sampling       bool          `yaml:"sampling"` // lets the server ask the model, once the requester allowed each question
 }
 
 // Path is a file or a directory, with all that is below it. In a file it may be text alone.
 type Path struct {
-	Path     string `yaml:"path"`
+	Path     string `yaml:"path" alone:"true"`
 	ReadOnly bool   `yaml:"read_only"`
 }
 
-// Transport is a kind of connection. The zero value is no word.
-type Transport string
-
-// The transports.
-const (
-	Stdio Transport = "stdio"
-	HTTP  Transport = "http"
-	SSE   Transport = "sse"
-)
-
 // Approvals is how asks are put.
 type Approvals struct {
-	// Timeout is when an ask that nobody answered counts as denied.
-	Timeout Timeout `yaml:"timeout"`
-	// Sequential asks one call at a time, in the order the model made them.
-	Sequential bool `yaml:"sequential"`
+	Timeout    Timeout `yaml:"timeout" default:"60s"` // when an ask that nobody answered counts as denied
+	Sequential bool    `yaml:"sequential"`            // asks one call at a time, in the order the model made them
 	// NudgeAfter is how long a question stands that an edit brought before it is also announced below its message.
-	NudgeAfter time.Duration        `yaml:"nudge_after"`
+	NudgeAfter time.Duration        `yaml:"nudge_after" default:"2s"`
 	Approvers  permission.Approvers `yaml:"approvers"`
 	// MinApprovals is how many different people must allow a call, and RequesterMayApprove whether whoever asked may be one of them.
-	MinApprovals        int  `yaml:"min_approvals"`
-	RequesterMayApprove bool `yaml:"requester_may_approve"`
+	MinApprovals        permission.People `yaml:"min_approvals" default:"1"`
+	RequesterMayApprove bool              `yaml:"requester_may_approve" default:"true"`
 }
 
 // Timeout is a duration, or park: no end. The zero value parks.
 type Timeout time.Duration
 
+// Deciders is who decides about tools, where it is not as the entry around it says, or approvals.
+type Deciders struct {
+	Approvers           *permission.Approvers `yaml:"approvers,omitempty"`
+	MinApprovals        *permission.People    `yaml:"min_approvals,omitempty"`
+	RequesterMayApprove *bool                 `yaml:"requester_may_approve,omitempty"`
+}
+
 // Permissions are the operator's rules.
 type Permissions struct {
 	Mode    permission.Mode    `yaml:"mode"`
 	Posture permission.Posture `yaml:"posture"`
-	// Strict lets nothing be allowed for a chat that always asks.
-	Strict bool `yaml:"strict"`
+	Strict  bool               `yaml:"strict"` // lets nothing be allowed for a chat that always asks
 	// Analysis lets the model say what it thinks of tools that nobody accepted yet: it may only add caution.
 	Analysis bool                    `yaml:"analysis"`
 	Servers  map[string]ServerPolicy `yaml:"servers"`
@@ -167,19 +148,16 @@ type Permissions struct {
 // ServerPolicy is the rules for one server's tools. A server without an entry has the defaults.
 type ServerPolicy struct {
 	Ask     permission.Prompt `yaml:"ask"`
-	Enabled bool              `yaml:"enabled"` // true where the file says nothing
+	Enabled bool              `yaml:"enabled" default:"true"`
 	Timeout *Timeout          `yaml:"timeout,omitempty"`
-	// Who decides about its tools, where it is not as approvals says.
-	Approvers           *permission.Approvers `yaml:"approvers,omitempty"`
-	MinApprovals        *int                  `yaml:"min_approvals,omitempty"`
-	RequesterMayApprove *bool                 `yaml:"requester_may_approve,omitempty"`
-	Tools               map[string]ToolPolicy `yaml:"tools,omitempty"`
+	Deciders
+	Tools map[string]ToolPolicy `yaml:"tools,omitempty"`
 }
 
 // ToolPolicy is the rules for one tool. What is nil or empty is not set.
 type ToolPolicy struct {
 	Ask       permission.Prompt    `yaml:"ask"`
-	Enabled   bool                 `yaml:"enabled"` // true where the file says nothing
+	Enabled   bool                 `yaml:"enabled" default:"true"`
 	Access    *permission.Access   `yaml:"access,omitempty"`
 	Risk      *permission.Risk     `yaml:"risk,omitempty"`
 	Approval  *permission.Approval `yaml:"approval,omitempty"`
@@ -189,18 +167,13 @@ type ToolPolicy struct {
 	Timeout   *Timeout             `yaml:"timeout,omitempty"`
 	Repeat    permission.Repeat    `yaml:"repeat"`
 	ChatGrant *bool                `yaml:"chat_grant,omitempty"`
-	// Who decides about it, where it is not as its server's entry says.
-	Approvers           *permission.Approvers `yaml:"approvers,omitempty"`
-	MinApprovals        *int                  `yaml:"min_approvals,omitempty"`
-	RequesterMayApprove *bool                 `yaml:"requester_may_approve,omitempty"`
+	Deciders
 }
 
 // Reputation is a signed list of what others think of servers. It is shown beside a server and decides nothing. Neither field set: none.
 type Reputation struct {
-	// File is the list. A relative path starts where the process does.
-	File string `yaml:"file"`
-	// PublicKey is the Ed25519 key that its signature must be of: 32 bytes in base64.
-	PublicKey string `yaml:"public_key"`
+	File      string `yaml:"file"`       // the list. A relative path starts where the process does.
+	PublicKey string `yaml:"public_key"` // the Ed25519 key that its signature must be of: 32 bytes in base64
 }
 
 // Enabled reports whether there is a list.
@@ -208,65 +181,49 @@ func (c Reputation) Enabled() bool { return c.File != "" }
 
 // Grants is how long standing clicks live.
 type Grants struct {
-	SurviveRestart bool `yaml:"survive_restart"`
+	SurviveRestart bool `yaml:"survive_restart" default:"true"`
 }
 
 // Audit is what is kept of what happened.
 type Audit struct {
 	// Keep is how long the log of a chat stays after nothing happened in it any more; park is for ever.
-	Keep Timeout `yaml:"keep"`
+	Keep Timeout `yaml:"keep" default:"9600h"`
 	// SignWith is the file with the key that signs the log. Empty: audit.key in the data directory, made at the first start.
 	SignWith string `yaml:"key" env:"BOT_AUDIT_KEY"`
 }
 
 // Web is the local chat page and its API.
 type Web struct {
-	Enabled bool `yaml:"enabled"`
-	// SessionKeys open a session. Once there is one none opens without.
-	SessionKeys []SessionKey `yaml:"session_keys"`
-	// Hosts are the names under which a proxy before the page is reached.
-	Hosts []string `yaml:"hosts"`
+	Enabled     bool         `yaml:"enabled" default:"true"`
+	SessionKeys []SessionKey `yaml:"session_keys"` // open a session. Once there is one none opens without.
+	Hosts       []string     `yaml:"hosts"`        // the names under which a proxy before the page is reached
 }
 
 // SessionKey opens sessions of the web chat: a text, or a mapping that also names the person whose key it is.
 type SessionKey struct {
 	Name string `yaml:"name"`
-	Key  Secret `yaml:"key"`
+	Key  Secret `yaml:"key" alone:"true"`
 }
 
 // Slack holds one workspace's credentials and how the bot behaves there. Without a bot token there is no Slack.
 type Slack struct {
 	BotToken Secret `yaml:"bot_token" env:"SLACK_BOT_TOKEN"`
 	// AppToken chooses Socket Mode. It wins where SigningSecret is set, too.
-	AppToken      Secret `yaml:"app_token" env:"SLACK_APP_TOKEN"`
-	SigningSecret Secret `yaml:"signing_secret" env:"SLACK_SIGNING_SECRET"`
-	APIURL        Text   `yaml:"api_url" env:"SLACK_API_URL"` // of a stand-in
-	// Follow is which messages of a thread are meant for the bot once it was mentioned there.
-	Follow   Follow                  `yaml:"follow"`
-	Channels map[string]SlackChannel `yaml:"channels"` // by channel ID
-	// Guests of the workspace, and people of other organisations (External), may decide.
-	Guests   bool `yaml:"guests"`
-	External bool `yaml:"external"`
-	// Suggestions are prompts offered where somebody opens a conversation with the bot.
-	Suggestions []string `yaml:"suggestions"`
-	// Connections is how many sockets each process keeps open in Socket Mode.
-	Connections int `yaml:"connections"`
+	AppToken      Secret                  `yaml:"app_token" env:"SLACK_APP_TOKEN"`
+	SigningSecret Secret                  `yaml:"signing_secret" env:"SLACK_SIGNING_SECRET"`
+	APIURL        Text                    `yaml:"api_url" env:"SLACK_API_URL"` // of a stand-in
+	Follow        Follow                  `yaml:"follow" default:"thread"`
+	Channels      map[string]SlackChannel `yaml:"channels"`                // by channel ID
+	Guests        bool                    `yaml:"guests"`                  // of the workspace may decide
+	External      bool                    `yaml:"external"`                // people of other organisations may decide
+	Suggestions   []string                `yaml:"suggestions"`             // prompts offered where somebody opens a conversation with the bot
+	Connections   int                     `yaml:"connections" default:"2"` // how many sockets each process keeps open in Socket Mode
 }
 
 // SlackChannel is what is different in one channel.
 type SlackChannel struct {
 	Follow Follow `yaml:"follow"`
 }
-
-// Follow is which messages of a thread are meant for the bot. The zero value is no word: each field that has this type is
-// given a default, or must be set.
-type Follow string
-
-// The ways to follow.
-const (
-	FollowThread  Follow = "thread"  // all of the thread, once the bot was mentioned there
-	FollowMention Follow = "mention" // only those that mention it
-)
 
 // Enabled reports whether the bot is in a workspace.
 func (s Slack) Enabled() bool { return s.BotToken != "" }
@@ -278,8 +235,8 @@ type Discord struct {
 	PublicKey string `yaml:"public_key" env:"DISCORD_PUBLIC_KEY"`
 	APIURL    Text   `yaml:"api_url" env:"DISCORD_API_URL"` // of a stand-in
 	// Conversation is where one that begins in a channel goes on, and Follow which messages of its thread are meant for the bot.
-	Conversation Conversation              `yaml:"conversation"`
-	Follow       Follow                    `yaml:"follow"`
+	Conversation Conversation              `yaml:"conversation" default:"thread"`
+	Follow       Follow                    `yaml:"follow" default:"thread"`
 	Channels     map[string]DiscordChannel `yaml:"channels"` // by channel ID
 	// LinkHosts are hosts whose addresses stay links, whoever wrote them; "*.example.org" includes what is below.
 	LinkHosts []string `yaml:"link_hosts"`
@@ -293,15 +250,6 @@ type DiscordChannel struct {
 	Follow       Follow       `yaml:"follow,omitempty"`
 }
 
-// Conversation is where a conversation that begins in a channel goes on. The zero value is no word, as that of [Follow].
-type Conversation string
-
-// The conversations.
-const (
-	InThread  Conversation = "thread"  // a thread on the message that mentions the bot
-	InChannel Conversation = "channel" // the channel itself, as one chat
-)
-
 // Enabled reports whether the bot is on Discord.
 func (d Discord) Enabled() bool { return d.Token != "" }
 
@@ -309,28 +257,21 @@ func (d Discord) Enabled() bool { return d.Token != "" }
 const Workbench = "workbench"
 
 // Default is the configuration of somebody who said nothing: the demo. DataDir still has its ~.
-func Default() Config {
-	return Config{
-		Listen:    "127.0.0.1:8080",
-		DataDir:   "~/.local/share/nod",
-		Model:     Model{MaxSteps: 16},
-		Approvals: Approvals{Timeout: Timeout(time.Minute), NudgeAfter: 2 * time.Second, MinApprovals: 1, RequesterMayApprove: true},
-		Slack:     Slack{Follow: FollowThread, Connections: 2},
-		Discord:   Discord{Conversation: InThread, Follow: FollowThread},
-		Grants:    Grants{SurviveRestart: true},
-		Audit:     Audit{Keep: Timeout(400 * 24 * time.Hour)},
-		Web:       Web{Enabled: true},
-		Lease:     10 * time.Second,
-		Drain:     10 * time.Second,
-	}
+func Default() (c Config) {
+	setDefaults(reflect.ValueOf(&c).Elem())
+	return c
 }
 
-// Entries of maps start from these, so that an entry which names one field keeps the other defaults.
-func defaultServer() Server {
-	return Server{Timeout: time.Minute, ConnectTimeout: 2 * time.Minute, Confine: true}
+// setDefaults gives fields what their tags say. Entries of maps begin with it, too, so that one which names one field keeps the other defaults.
+func setDefaults(v reflect.Value) {
+	for f, at := range v.Fields() {
+		if written, ok := f.Tag.Lookup("default"); ok {
+			_ = setValue(at, written, false)
+		} else if at.Kind() == reflect.Struct {
+			setDefaults(at)
+		}
+	}
 }
-func defaultServerPolicy() ServerPolicy { return ServerPolicy{Enabled: true} }
-func defaultToolPolicy() ToolPolicy     { return ToolPolicy{Enabled: true} }
 
 // Demo reports whether the scripted model answers: nobody named a model or a server of one.
 func (c Config) Demo() bool { return c.Model.BaseURL.IsZero() && c.Model.Name == "" }

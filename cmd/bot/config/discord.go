@@ -27,36 +27,32 @@ var (
 	clientSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{32}$`)
 )
 
-func (d Discord) check(r *report) {
-	if say := discordTokenProblem(d.Token.Reveal()); say != "" {
-		r.add("discord.token", "%s; what belongs here is the bot's token, of the application's page Bot (Reset Token shows a new one)", say)
-	}
+func (d Discord) check(r *reader) {
+	wrong := discordTokenProblem(d.Token.Reveal())
+	r.refuse(wrong != "", "discord.token", "%s; what belongs here is the bot's token, of the application's page Bot (Reset Token shows a new one)", wrong)
 	switch {
 	case d.PublicKey != "" && !publicKey.MatchString(d.PublicKey):
 		r.add("discord.public_key", "want the 64 hexadecimal digits of the application's page")
 	case d.PublicKey != "" && d.Token == "":
 		r.add("discord.public_key", "is set without discord.token (DISCORD_TOKEN): the bot could hear clicks, but not speak")
 	}
-	d.checkAPI(r)
+	r.checkURL("discord.api_url", d.APIURL, "http://", "https://")
+	_, host, _ := strings.Cut(d.API(), "://")
+	r.refuse(strings.ContainsAny(host, "/?#@") && !r.has("discord.api_url"), "discord.api_url",
+		"want only scheme and host, such as http://127.0.0.1:8092: nod puts /api/v10 behind it")
 	for id, channel := range sorted(d.Channels) {
 		field := join("discord.channels", id)
-		if !snowflake.MatchString(id) {
-			r.add(field, "want a channel's ID, which is a number (Developer Mode in your settings, then Copy Channel ID), not its name")
-		}
-		if channel == (DiscordChannel{}) && !r.has(field) {
-			r.add(field, "says nothing: set conversation to %s or %s, or follow to %s or %s", InThread, InChannel, FollowThread, FollowMention)
-		}
+		r.refuse(!snowflake.MatchString(id), field,
+			"want a channel's ID, which is a number (Developer Mode in your settings, then Copy Channel ID), not its name")
+		r.refuse(channel == (DiscordChannel{}) && !r.has(field), field,
+			"says nothing: set conversation to %s or %s, or follow to %s or %s", InThread, InChannel, FollowThread, FollowMention)
 	}
 	for i, host := range d.LinkHosts {
-		if field := fmt.Sprintf("discord.link_hosts[%d]", i); !r.has(field) {
-			if say := hostProblem(host); say != "" {
-				r.add(field, "%s", say)
-			}
-		}
+		field, wrong := fmt.Sprintf("discord.link_hosts[%d]", i), hostProblem(host)
+		r.refuse(wrong != "" && !r.has(field), field, "%s", wrong)
 	}
-	if d.Shards < 0 || d.Shards > maxShards {
-		r.add("discord.shards", "want 0, as many as Discord recommends, or 1 to %d, as often as a bot may identify itself in a day", maxShards)
-	}
+	r.refuse(d.Shards < 0 || d.Shards > maxShards, "discord.shards",
+		"want 0, as many as Discord recommends, or 1 to %d, as often as a bot may identify itself in a day", maxShards)
 }
 
 // discordTokenProblem says what a text is that stands where the bot's token belongs. It never quotes it. What it does not know may be
@@ -82,15 +78,6 @@ func discordTokenProblem(token string) string {
 		return "this has the form of the Client Secret of the page OAuth2, which nod does not need"
 	}
 	return ""
-}
-
-// checkAPI wants a scheme and a host: what follows them is the same everywhere.
-func (d Discord) checkAPI(r *report) {
-	const field = "discord.api_url"
-	checkURL(r, field, d.APIURL, "http", "https")
-	if _, host, _ := strings.Cut(d.API(), "://"); strings.ContainsAny(host, "/?#@") && !r.has(field) {
-		r.add(field, "want only scheme and host, such as http://127.0.0.1:8092: nod puts /api/v10 behind it")
-	}
 }
 
 // API is APIURL without a path that says what is said anyway: scheme and host. Empty: Discord's own.
@@ -133,8 +120,8 @@ func groupProblem(u chat.User) error {
 	return nil
 }
 
-// nobody reports whether somebody of Discord cannot be: everything there has a number for a name, and who is written otherwise
+// impossible reports whether somebody of Discord cannot be: everything there has a number for a name, and who is written otherwise
 // would be silently left out. In direct messages there is no server.
-func nobody(u chat.User) bool {
+func impossible(u chat.User) bool {
 	return u.Platform == "discord" && (!snowflake.MatchString(strings.TrimPrefix(u.Key, chat.GroupPrefix)) || u.Workspace != "" && !snowflake.MatchString(u.Workspace))
 }

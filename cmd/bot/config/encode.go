@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/permission"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/nodhq/nod/core/permission"
 )
 
 // Write prints the effective configuration as YAML, defaults included and secrets masked. What it prints is itself a
@@ -28,69 +28,63 @@ func (c Config) Write(w io.Writer) error {
 	return err
 }
 
-// node is the way back of the decoder, type by type.
+// node is the way back of [reader.value], type by type.
 func node(v reflect.Value) *yaml.Node {
-	switch x := v.Interface().(type) {
-	case time.Duration:
-		return text(spellDuration(x))
-	case Secret, Text, Timeout, Durability, chat.User, permission.Mode, permission.Posture, permission.Prompt, permission.Access,
-		permission.Risk, permission.Approval, permission.Repeat, permission.ApproverRule:
-		return text(fmt.Sprint(x))
-	case SessionKey:
-		if x.Name == "" {
-			return text(x.Key.String())
-		}
-	case permission.Approvers:
-		if x.Rule == permission.ApproversListed {
-			return node(reflect.ValueOf(x.Users))
-		}
-		return node(reflect.ValueOf(x.Rule))
-	}
 	switch v.Kind() {
-	case reflect.Struct:
-		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-		for _, f := range yamlFields(v.Type()) {
-			e := v.Field(f.index)
-			if f.omit && (e.IsZero() || e.Kind() != reflect.Struct && e.Kind() != reflect.Pointer && e.Len() == 0) {
-				continue
-			}
-			n.Content = append(n.Content, text(f.name), node(e))
-		}
-		return n
-	case reflect.Map:
-		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int {
-			if a.String() < b.String() {
-				return -1
-			}
-			return 1
-		})
-		for _, k := range keys {
-			n.Content = append(n.Content, text(k.String()), node(v.MapIndex(k)))
-		}
-		if len(keys) == 0 {
-			n.Style = yaml.FlowStyle
-		}
-		return n
-	case reflect.Slice:
-		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
-		for i := range v.Len() {
-			n.Content = append(n.Content, node(v.Index(i)))
-		}
-		return n
 	case reflect.Pointer:
 		return node(v.Elem())
 	case reflect.Bool:
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(v.Bool())}
 	case reflect.Int:
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(v.Int(), 10)}
+	case reflect.Slice:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
+		for i := range v.Len() {
+			n.Content = append(n.Content, node(v.Index(i)))
+		}
+		return n
+	case reflect.Map:
+		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, k := range keys {
+			n.Content = append(n.Content, scalar(k.String()), node(v.MapIndex(k)))
+		}
+		if len(keys) == 0 {
+			n.Style = yaml.FlowStyle
+		}
+		return n
 	}
-	return text(v.String())
+	switch x := v.Interface().(type) {
+	case time.Duration:
+		return scalar(spellDuration(x))
+	case permission.Approvers:
+		if x.Rule == permission.ApproversListed {
+			return node(reflect.ValueOf(x.Users))
+		}
+		return scalar(x.Rule.String())
+	case fmt.Stringer:
+		return scalar(x.String())
+	case SessionKey:
+		if x.Name == "" {
+			return scalar(x.Key.String())
+		}
+	}
+	if v.Kind() != reflect.Struct {
+		return scalar(v.String())
+	}
+	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	for _, f := range yamlFields(v.Type()) {
+		e := v.FieldByIndex(f.index)
+		if empty := e.IsZero() || (e.Kind() == reflect.Map || e.Kind() == reflect.Slice) && e.Len() == 0; !empty || !f.omit {
+			n.Content = append(n.Content, scalar(f.name), node(e))
+		}
+	}
+	return n
 }
 
-// text is a string that stays one, whatever it looks like; a ${ in it is no variable when it is read again.
-func text(s string) *yaml.Node {
+// scalar is a text that stays one, whatever it looks like; a ${ in it is no variable when it is read again.
+func scalar(s string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(escapeVariables(strings.ToValidUTF8(s, "\uFFFD")))
 	return n

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,20 +26,21 @@ func Load(path string, env Getenv) (Config, error) {
 	if path == "" {
 		return Parse("environment", nil, env)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return Config{}, fmt.Errorf("the configuration cannot be read: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return Config{}, fmt.Errorf("the configuration cannot be read: %w", err)
-	}
-	full, err := filepath.Abs(path)
-	if err != nil {
+	data, err := readFile(path)
+	full, nowhere := filepath.Abs(path)
+	if err = cmp.Or(err, nowhere); err != nil {
 		return Config{}, fmt.Errorf("the configuration cannot be read: %w", err)
 	}
 	return parse(path, full, data, env)
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
 // Parse is [Load] with the file's content at hand; name is what problems call it.
@@ -49,16 +51,15 @@ func Parse(name string, data []byte, env Getenv) (Config, error) {
 func parse(name, file string, data []byte, env Getenv) (Config, error) {
 	c := Default()
 	c.File = file
-	r := &report{file: name, set: map[string]origin{}}
-	d := &decoder{r, env}
-	root, err := compose(name, data)
-	if err != nil {
-		r.found = append(r.found, *err)
+	r := &reader{file: name, env: env, set: map[string]Problem{}}
+	root, wrong := compose(name, data)
+	if wrong != nil {
+		r.found = append(r.found, *wrong)
 	} else if root != nil {
-		d.value(root, reflect.ValueOf(&c).Elem(), "")
+		r.value(root, reflect.ValueOf(&c).Elem(), "")
 	}
-	d.environment(reflect.ValueOf(&c).Elem(), "")
-	c.settle(r, env)
+	r.environment(&c)
+	c.normalize(r)
 	c.check(r)
 	return c, r.err()
 }
@@ -88,78 +89,72 @@ func compose(name string, data []byte) (*yaml.Node, *Problem) {
 	return doc.Content[0], nil
 }
 
-// quoted is where the YAML library repeats its input, which may be a secret.
-var quoted = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`")
-
-// unquoted leaves only YAML's own marks, which the library names where it misses one.
-func unquoted(q string) string {
-	switch q {
-	case "','", "']'", "'}'", "'-'", "':'":
-		return q
-	}
-	return "…"
-}
+var (
+	quoted    = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`") // where the YAML library repeats its input, which may be a secret
+	yamlMarks = []string{"','", "']'", "'}'", "'-'", "':'"}      // what it misses somewhere, and may be named
+	tabbed    = regexp.MustCompile(`^ *\t`)
+)
 
 // broken makes a problem of the YAML library's error, without the input it quotes: a password that starts with * is
 // read as an alias, and the library names it.
 func broken(name string, data []byte, err error) *Problem {
-	var e *yaml.LoadError
 	p := &Problem{File: name, Say: "this is not YAML"}
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
 		return p
 	}
 	p.Line = e.Mark.Line
-	if strings.Contains(e.Message, "cannot start any token") && tabbed(data, p.Line) {
+	lines := bytes.Split(data, []byte("\n"))
+	say := strings.TrimSpace(quoted.ReplaceAllStringFunc(e.Message, func(q string) string {
+		if slices.Contains(yamlMarks, q) {
+			return q
+		}
+		return "…"
+	}))
+	switch {
+	case strings.Contains(e.Message, "cannot start any token") && p.Line > 0 && p.Line <= len(lines) && tabbed.Match(lines[p.Line-1]):
 		p.Say = "this line is indented with a tab; YAML wants spaces"
-		return p
-	}
-	if strings.Contains(e.Message, "anchor") {
+	case strings.Contains(e.Message, "anchor"):
 		p.Say = "a value that starts with * or & must stand in quotes"
-		return p
-	}
-	if say := strings.TrimSpace(quoted.ReplaceAllStringFunc(e.Message, unquoted)); say != "" {
-		p.Say = "this is not YAML: " + say
+	case say != "":
+		p.Say += ": " + say
 	}
 	return p
 }
 
-// tabbed reports whether a line's indentation has a tab.
-func tabbed(data []byte, line int) bool {
-	for text := range bytes.Lines(data) {
-		if line--; line == 0 {
-			blank := text[:len(text)-len(bytes.TrimLeft(text, " \t"))]
-			return bytes.IndexByte(blank, '\t') >= 0
+// environment puts variables over fields that name one. An empty variable counts as not set, because compose files pass those on.
+func (r *reader) environment(c *Config) {
+	eachVariable(reflect.ValueOf(c).Elem(), "", func(name, field string, v reflect.Value) {
+		if written, _ := r.env(name); written != "" {
+			r.set[field] = Problem{File: name}
+			if err := setValue(v, written, false); err != nil {
+				r.add(field, "%v", err)
+			}
 		}
-	}
-	return false
+	})
 }
 
-// environment puts variables over fields that name one. An empty variable counts as not set, because compose files pass those on.
-func (d *decoder) environment(v reflect.Value, field string) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
+// eachVariable calls each with every variable of the environment that goes over a field, and with that field. What stands in no file has its
+// variable's name for a field.
+func eachVariable(v reflect.Value, field string, each func(name, field string, v reflect.Value)) {
+	for f, at := range v.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		path := join(field, name)
-		env := f.Tag.Get("env")
-		if name == "-" {
-			path = env
-		}
-		if env != "" {
-			if text, _ := d.env(env); text != "" {
-				d.set[path] = origin{file: env}
-				if err := set(v.Field(i), text, false); err != nil {
-					d.add(path, "%v", err)
-				}
-			}
-		} else if f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == reflect.TypeFor[Config]().PkgPath() {
-			d.environment(v.Field(i), path)
+		switch env := f.Tag.Get("env"); {
+		case env != "" && name == "-":
+			each(env, env, at)
+		case env != "":
+			each(env, join(field, name), at)
+		case f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == v.Type().PkgPath():
+			eachVariable(at, join(field, name), each)
 		}
 	}
 }
 
 // Misspelt warns of variables that are nearly one of ours, and so do nothing. names are those of the environment.
 func Misspelt(names []string) (out []string) {
-	known := append(variables(reflect.TypeFor[Config]()), "BOT_CONFIG")
+	var known []string
+	eachVariable(reflect.ValueOf(Config{}), "", func(name, _ string, _ reflect.Value) { known = append(known, name) })
+	known = append(known, "BOT_CONFIG")
 	for _, name := range names {
 		if name = strings.ToUpper(name); slices.Contains(known, name) {
 			continue
@@ -177,69 +172,44 @@ func Misspelt(names []string) (out []string) {
 	return out
 }
 
-// variables are the environment's names for a struct's fields.
-func variables(t reflect.Type) (out []string) {
-	for f := range t.Fields() {
-		if env := f.Tag.Get("env"); env != "" {
-			out = append(out, env)
-		} else if f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == t.PkgPath() {
-			out = append(out, variables(f.Type)...)
-		}
-	}
-	return out
-}
-
-// settle drops empty keys, which must never match, and finds the home directory.
-func (c *Config) settle(r *report, env Getenv) {
-	c.AdminSessionKeys = nonEmpty(c.AdminSessionKeys)
+// normalize drops empty keys, which must never match, finds the home directory, and puts commands and their arguments together.
+func (c *Config) normalize(r *reader) {
 	c.peopleAmongKeys(r)
 	c.Web.SessionKeys = slices.DeleteFunc(c.Web.SessionKeys, func(k SessionKey) bool { return k == SessionKey{} })
-	for name, s := range c.MCP.Servers {
-		c.MCP.Servers[name] = s.settle(r, name, env)
-	}
-	if c.DataDir == "~" || strings.HasPrefix(c.DataDir, "~/") {
-		home, _ := env("HOME")
-		if home == "" {
-			r.add("data_dir", "~ needs HOME to be set; name the directory in full")
-			return
-		}
-		c.DataDir = filepath.Join(home, c.DataDir[1:])
-	}
-}
-
-// settle puts a command and its arguments together, and finds the home directory in paths.
-func (s Server) settle(r *report, name string, env Getenv) Server {
-	field := join("mcp.servers", name)
-	if len(s.Args) > 0 {
-		if len(s.Command) == 0 && !r.has(field+".command") {
-			r.add(field+".args", "arguments of which command? Set command to the program")
-		}
-		s.Command, s.Args = slices.Concat(s.Command, s.Args), nil
-		maskArgs(s.Command)
-	}
-	home, _ := env("HOME")
+	home, _ := r.env("HOME")
 	at := func(path string) string {
 		if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" {
 			return filepath.Join(home, rest)
 		}
 		return path
 	}
-	s.Dir = at(s.Dir)
-	for i := range s.Paths {
-		s.Paths[i].Path = at(s.Paths[i].Path)
+	for name, s := range c.MCP.Servers {
+		field := join("mcp.servers", name)
+		if len(s.Args) > 0 {
+			r.refuse(len(s.Command) == 0 && !r.has(field+".command"), field+".args", "arguments of which command? Set command to the program")
+			s.Command, s.Args = slices.Concat(s.Command, s.Args), nil
+			maskArgs(s.Command)
+		}
+		s.Dir = at(s.Dir)
+		for i := range s.Paths {
+			s.Paths[i].Path = at(s.Paths[i].Path)
+		}
+		c.MCP.Servers[name] = s
 	}
-	return s
+	if c.DataDir == "~" {
+		c.DataDir = "~/"
+	}
+	c.DataDir = at(c.DataDir)
+	r.refuse(strings.HasPrefix(c.DataDir, "~/"), "data_dir", "~ needs HOME to be set; name the directory in full")
 }
 
 // peopleAmongKeys moves those of ADMIN_SESSION_KEYS that name a person or a role to the admins: the list is one for both (R110). As a key of
 // the web API such a name would let in everybody who can read it.
-func (c *Config) peopleAmongKeys(r *report) {
-	var keys []Secret
-	for _, k := range c.AdminSessionKeys {
+func (c *Config) peopleAmongKeys(r *reader) {
+	c.AdminSessionKeys = slices.DeleteFunc(c.AdminSessionKeys, func(k Secret) bool {
 		platform, _, named := strings.Cut(strings.ToLower(k.Reveal()), ":")
 		if !named || platform != "slack" && platform != "discord" {
-			keys = append(keys, k)
-			continue
+			return false
 		}
 		switch u, err := parseUser(k.Reveal()); {
 		case err != nil:
@@ -247,16 +217,6 @@ func (c *Config) peopleAmongKeys(r *report) {
 		case !slices.Contains(c.Admins, u):
 			c.Admins = append(c.Admins, u)
 		}
-	}
-	c.AdminSessionKeys = keys
-}
-
-func nonEmpty(in []Secret) []Secret {
-	var out []Secret
-	for _, s := range in {
-		if s = Secret(strings.TrimSpace(s.Reveal())); s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
+		return true
+	})
 }

@@ -16,6 +16,8 @@ import (
 	"encoding/json"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
+
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 )
@@ -308,7 +310,7 @@ slack: {bot_token: xoxb-s3cret, app_token: xapp-s3cret, signing_secret: s3cret}
 discord: {token: s3cret}
 `
 
-// Whatever prints a configuration prints no secret: our own dump, fmt's verbs, JSON, slog.
+// Whatever prints a configuration prints no secret: our own dump, fmt's verbs, JSON, YAML, slog.
 func TestNothingPrintsASecret(t *testing.T) {
 	c := mustParse(t, secretive, env("ARG", "s3cret", "ADMIN_SESSION_KEYS", "s3cret-of-16-bytes,s3cret-of-17-bytes"))
 	if a := c.MCP.Servers["one"].Command[7].Reveal(); a != "as3cretb" {
@@ -333,6 +335,11 @@ func TestNothingPrintsASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.Write(j)
+	y, err := yaml.Dump(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Write(y)
 	for _, h := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
 		slog.New(h).Info("x", "c", c, "s", c.Model.APIKey, "u", c.Redis.URL, "m", c.MCP.Servers)
 	}

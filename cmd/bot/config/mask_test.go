@@ -33,7 +33,7 @@ func TestWhatAURLShows(t *testing.T) {
 
 func TestWhatACommandShows(t *testing.T) {
 	got := ""
-	for _, a := range Args("npx", "-y", "@scope/server", "--root", "/srv/data", "--token", "s3cret", "--api-key=s3cret", "-H", "X-Api-Key: s3cret", "ghp_s3cret", "--port", "80",
+	for _, a := range masked("npx", "-y", "@scope/server", "--root", "/srv/data", "--token", "s3cret", "--api-key=s3cret", "-H", "X-Api-Key: s3cret", "ghp_s3cret", "--port", "80",
 		"-p", "s3cret", "-ps3cret", "--config=s3cret", "-it", "image", "-e", "NAME=s3cret", "--dsn", "s3cret", "https://h.example/s/s3cret", "--s3cret1", "-u", "--verbose", "src") {
 		got += " " + a.String()
 	}
@@ -41,6 +41,16 @@ func TestWhatACommandShows(t *testing.T) {
 		" -p *** -p*** --config=*** -it image -e *** --dsn *** https://h.example/*** *** -u --verbose src"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+}
+
+// masked are the arguments of a command as the configuration shows them.
+func masked(args ...string) []Text {
+	out := make([]Text, len(args))
+	for i, a := range args {
+		out[i] = Text{a, a}
+	}
+	maskArgs(out)
+	return out
 }
 
 func TestExpand(t *testing.T) {

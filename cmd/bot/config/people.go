@@ -1,88 +1,99 @@
 package config
 
 import (
-	"maps"
+	"cmp"
+	"reflect"
 	"slices"
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 )
 
-// checkRuled wants rules to be of a server that there is: a misspelt name protects nothing.
-func (c *Config) checkRuled(r *report, name string) {
-	field := join("permissions.servers", name)
-	switch _, ok := c.MCP.Servers[name]; {
-	case !serverName.MatchString(name):
-		r.add(field, "want a server's name: letters, digits, _ . and -, at most 64")
-	case !ok && name != Workbench && !r.has("mcp"):
-		known := append(slices.Sorted(maps.Keys(c.MCP.Servers)), Workbench)
-		r.add(field, "there is no such server under mcp.servers, so these rules would protect nothing%s", Meant(name, known))
-	}
+// decidersAt is what one place of the configuration says of who decides, and what counts there.
+type decidersAt struct {
+	field   string
+	own     Deciders // what stands in this place
+	all     Deciders // that, and what the places around it say
+	differs bool     // from what the places around it say
 }
 
-// checkPeople refuses rules that nobody could ever satisfy, in each place where one may stand.
-func (c *Config) checkPeople(r *report) {
-	general := who{c.Approvals.Approvers, c.Approvals.MinApprovals, c.Approvals.RequesterMayApprove}
-	c.checkWho(r, "approvals", general)
+// deciders are all places that may say who decides: approvals, then each server's entry with those of its tools.
+func (c *Config) deciders() []decidersAt {
+	general := Deciders{&c.Approvals.Approvers, &c.Approvals.MinApprovals, &c.Approvals.RequesterMayApprove}
+	out := []decidersAt{{"approvals", general, general, true}}
+	below := func(field string, own, around Deciders) Deciders {
+		all := Deciders{
+			cmp.Or(own.Approvers, around.Approvers),
+			cmp.Or(own.MinApprovals, around.MinApprovals),
+			cmp.Or(own.RequesterMayApprove, around.RequesterMayApprove),
+		}
+		out = append(out, decidersAt{field, own, all, !reflect.DeepEqual(all, around)})
+		return all
+	}
 	for name, s := range sorted(c.Permissions.Servers) {
 		field := join("permissions.servers", name)
-		w := general.under(s.Approvers, s.MinApprovals, s.RequesterMayApprove)
-		if w.differs(general) {
-			c.checkWho(r, field, w)
-		}
+		all := below(field, s.Deciders, general)
 		for tool, t := range sorted(s.Tools) {
-			if of := w.under(t.Approvers, t.MinApprovals, t.RequesterMayApprove); of.differs(w) {
-				c.checkWho(r, join(field+".tools", tool), of)
-			}
+			below(join(field+".tools", tool), t.Deciders, all)
+		}
+	}
+	return out
+}
+
+// people are all people and groups that the configuration names.
+func (c *Config) people() []chat.User {
+	out := slices.Clone(c.Admins)
+	for _, d := range c.deciders() {
+		if d.own.Approvers != nil {
+			out = append(out, d.own.Approvers.Users...)
+		}
+	}
+	return out
+}
+
+// needsPeople names the first field that wants people who are different from each other, or "".
+func (c *Config) needsPeople() string {
+	for _, d := range c.deciders() {
+		switch {
+		case d.own.MinApprovals != nil && *d.own.MinApprovals > 1:
+			return d.field + ".min_approvals"
+		case d.own.RequesterMayApprove != nil && !*d.own.RequesterMayApprove:
+			return d.field + ".requester_may_approve"
+		}
+	}
+	return ""
+}
+
+// checkDeciders refuses rules that nobody could ever satisfy, in each place where one may stand.
+func (c *Config) checkDeciders(r *reader) {
+	for _, d := range c.deciders() {
+		n, who := d.own.MinApprovals, d.own.Approvers
+		r.refuse(n != nil && (*n < 1 || *n > 20), d.field+".min_approvals", "want a number of people from 1 to 20")
+		r.refuse(who != nil && who.Rule == permission.ApproversListed && len(who.Users) == 0 && !r.has(d.field+".approvers"), d.field+".approvers",
+			"the list is empty, so nobody but an admin could decide; %v", errApprovers)
+	}
+	for _, d := range c.deciders() {
+		if d.differs && !r.has(d.field+".approvers") && !r.has(d.field+".min_approvals") && !r.has("admins") {
+			c.checkEnough(r, d.field, d.all)
 		}
 	}
 }
 
-// who is who may decide in one place.
-type who struct {
-	approvers permission.Approvers
-	min       int
-	requester bool
-}
-
-// under is who may decide where a narrower place says something of its own.
-func (w who) under(a *permission.Approvers, n *int, requester *bool) who {
-	if a != nil {
-		w.approvers = *a
-	}
-	if n != nil {
-		w.min = *n
-	}
-	if requester != nil {
-		w.requester = *requester
-	}
-	return w
-}
-
-func (w who) differs(other who) bool {
-	return w.min != other.min || w.requester != other.requester || w.approvers.Rule != other.approvers.Rule ||
-		!slices.Equal(w.approvers.Users, other.approvers.Users)
-}
-
-// checkWho counts the people who could decide. Groups, participants and anyone are as many as they turn out to be.
-func (c *Config) checkWho(r *report, field string, w who) {
-	if r.has(field+".approvers") || r.has(field+".min_approvals") || r.has("admins") {
-		return
-	}
-	named := append(slices.Clone(c.Admins), w.approvers.Users...)
+// checkEnough counts the people who could decide. Groups, participants and anyone are as many as they turn out to be.
+func (c *Config) checkEnough(r *reader, field string, d Deciders) {
 	people := map[chat.User]bool{}
-	for _, u := range named {
+	for _, u := range slices.Concat(c.Admins, d.Approvers.Users) {
 		if u.IsGroup() {
 			return
 		}
 		people[u] = true
 	}
-	n := len(people) + len(c.AdminSessionKeys)
-	switch w.approvers.Rule {
+	n := permission.People(len(people) + len(c.AdminSessionKeys))
+	switch d.Approvers.Rule {
 	case permission.ApproversParticipants, permission.ApproversAnyone:
 		return
 	case permission.ApproversRequester:
-		if w.requester {
+		if *d.RequesterMayApprove {
 			n++
 		}
 	case permission.ApproversListed:
@@ -90,7 +101,7 @@ func (c *Config) checkWho(r *report, field string, w who) {
 	switch {
 	case n == 0:
 		r.add(field+".requester_may_approve", "nobody could ever allow anything: approvers is requester, who may not, and there is no admin; set approvers to participants, anyone or a list of people, or name admins")
-	case n < w.min:
-		r.add(field+".min_approvals", "nothing could ever be allowed: %d people must allow, and only %d could; widen approvers, or name admins", w.min, n)
+	case n < *d.MinApprovals:
+		r.add(field+".min_approvals", "nothing could ever be allowed: %d people must allow, and only %d could; widen approvers, or name admins", *d.MinApprovals, n)
 	}
 }

@@ -19,14 +19,14 @@ func (c Config) Policy() permission.Policy {
 		Mode:           c.Permissions.Mode,
 		Posture:        c.Permissions.Posture,
 		Servers:        map[string]permission.ServerSettings{},
-		Approvers:      permission.Approvers{Rule: c.Approvals.Approvers.Rule, Users: slices.Clone(c.Approvals.Approvers.Users)},
+		Approvers:      c.Approvals.Approvers,
 		Admins:         slices.Clone(c.Admins),
 		Timeout:        time.Duration(c.Approvals.Timeout),
 		SurviveRestart: c.Grants.SurviveRestart,
 		Strict:         c.Permissions.Strict,
 	}
 	if c.Approvals.MinApprovals > 1 {
-		p.Rights.MinApprovals = people(c.Approvals.MinApprovals)
+		p.Rights.MinApprovals = new(c.Approvals.MinApprovals)
 	}
 	if !c.Approvals.RequesterMayApprove {
 		p.Rights.RequesterMayApprove = new(bool)
@@ -36,14 +36,12 @@ func (c Config) Policy() permission.Policy {
 	}
 	for name, s := range c.Permissions.Servers {
 		e := p.Servers[name]
-		e.Ask, e.Disabled, e.Timeout = s.Ask, !s.Enabled, s.Timeout.duration()
-		e.Rights = rights(s.Approvers, s.MinApprovals, s.RequesterMayApprove)
+		e.Ask, e.Disabled, e.Timeout, e.Rights = s.Ask, !s.Enabled, (*time.Duration)(s.Timeout), permission.Rights(s.Deciders)
 		e.Tools = make(map[string]permission.ToolSettings, len(s.Tools))
 		for tool, t := range s.Tools {
 			e.Tools[tool] = permission.ToolSettings{
-				Ask: t.Ask, Disabled: !t.Enabled, Access: copied(t.Access), Risk: copied(t.Risk), Approval: copied(t.Approval),
-				Message: t.Message, Impact: t.Impact, Category: t.Category, Timeout: t.Timeout.duration(), Repeat: t.Repeat,
-				ChatGrant: copied(t.ChatGrant), Rights: rights(t.Approvers, t.MinApprovals, t.RequesterMayApprove),
+				Ask: t.Ask, Disabled: !t.Enabled, Access: t.Access, Risk: t.Risk, Approval: t.Approval, Message: t.Message, Impact: t.Impact,
+				Category: t.Category, Timeout: (*time.Duration)(t.Timeout), Repeat: t.Repeat, ChatGrant: t.ChatGrant, Rights: permission.Rights(t.Deciders),
 			}
 		}
 		p.Servers[name] = e
@@ -60,36 +58,4 @@ func revision(p permission.Policy) string {
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:6])
-}
-
-func rights(who *permission.Approvers, n *int, own *bool) permission.Rights {
-	r := permission.Rights{RequesterMayApprove: copied(own)}
-	if who != nil {
-		r.Approvers = &permission.Approvers{Rule: who.Rule, Users: slices.Clone(who.Users)}
-	}
-	if n != nil {
-		r.MinApprovals = people(*n)
-	}
-	return r
-}
-
-func people(n int) *permission.People {
-	p := permission.People(n)
-	return &p
-}
-
-func (t *Timeout) duration() *time.Duration {
-	if t == nil {
-		return nil
-	}
-	d := time.Duration(*t)
-	return &d
-}
-
-func copied[T any](p *T) *T {
-	if p == nil {
-		return nil
-	}
-	x := *p
-	return &x
 }

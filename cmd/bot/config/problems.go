@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,16 +18,14 @@ type Problem struct {
 }
 
 func (p Problem) String() string {
-	var b strings.Builder
-	b.WriteString(p.File)
+	at := p.File
 	if p.Line > 0 {
-		b.WriteString(":" + strconv.Itoa(p.Line))
+		at += ":" + strconv.Itoa(p.Line)
 	}
 	if p.Field != "" {
-		b.WriteString(": " + p.Field)
+		at += ": " + p.Field
 	}
-	b.WriteString(": " + p.Say)
-	return b.String()
+	return at + ": " + p.Say
 }
 
 // Problems are all mistakes of one configuration, in the order of the file. As an error it has one line for each.
@@ -39,42 +39,40 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// origin is where a field's value came from.
-type origin struct {
-	file string
-	line int
-}
-
-// report collects problems, and knows where each field was set.
-type report struct {
+// reader reads one configuration. It goes on after a mistake, so that all are found at once.
+type reader struct {
 	file  string
-	set   map[string]origin
+	env   Getenv
+	set   map[string]Problem // File and Line of where each field was set
 	found Problems
 }
 
 // at says where a field was set, or failing that the nearest thing around it.
-func (r *report) at(field string) origin {
-	for f := field; f != ""; {
-		if o, ok := r.set[f]; ok {
-			return o
+func (r *reader) at(field string) Problem {
+	for around := field; around != ""; around = around[:max(0, strings.LastIndexAny(around, ".["))] {
+		if p, ok := r.set[around]; ok {
+			return p
 		}
-		i := strings.LastIndexAny(f, ".[")
-		if i < 0 {
-			break
-		}
-		f = f[:i]
 	}
-	return origin{file: r.file}
+	return Problem{File: r.file}
 }
 
 // add records a problem of a field that has been set, or left to its default.
-func (r *report) add(field, format string, args ...any) {
-	o := r.at(field)
-	r.found = append(r.found, Problem{o.file, o.line, field, fmt.Sprintf(format, args...)})
+func (r *reader) add(field, format string, args ...any) {
+	p := r.at(field)
+	p.Field, p.Say = field, fmt.Sprintf(format, args...)
+	r.found = append(r.found, p)
+}
+
+// refuse records a problem of a field where wrong holds.
+func (r *reader) refuse(wrong bool, field, format string, args ...any) {
+	if wrong {
+		r.add(field, format, args...)
+	}
 }
 
 // has reports whether a field, or something in it, is already known to be wrong: what follows from that need not be said.
-func (r *report) has(field string) bool {
+func (r *reader) has(field string) bool {
 	return slices.ContainsFunc(r.found, func(p Problem) bool {
 		rest, ok := strings.CutPrefix(p.Field, field)
 		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
@@ -82,18 +80,16 @@ func (r *report) has(field string) bool {
 }
 
 // err returns the problems found, or nil. The sort is by line, stable, with the environment's last.
-func (r *report) err() error {
+func (r *reader) err() error {
 	if len(r.found) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(r.found, func(a, b Problem) int {
-		if x, y := a.File != r.file, b.File != r.file; x != y {
-			if x {
-				return 1
-			}
-			return -1
+	place := func(p Problem) int {
+		if p.File != r.file {
+			return math.MaxInt
 		}
-		return a.Line - b.Line
-	})
+		return p.Line
+	}
+	slices.SortStableFunc(r.found, func(a, b Problem) int { return cmp.Compare(place(a), place(b)) })
 	return r.found
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"log/slog"
 	"net/url"
 	"regexp"
 	"slices"
@@ -26,20 +25,11 @@ func (s Secret) String() string {
 	return Mask
 }
 
-// Format answers every verb with the mask. Without it %d of a string would print the string in fmt's complaint.
+// Format answers every verb with the mask, %#v too. Without it %d of a string would print the string in fmt's complaint.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, s.String()) }
 
-// GoString masks %#v.
-func (s Secret) GoString() string { return s.String() }
-
-// LogValue masks slog attributes.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-// MarshalText masks JSON and every other encoding that knows texts.
+// MarshalText masks JSON, YAML, slog's attributes and every other encoding that knows texts.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// MarshalYAML masks YAML.
-func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 
 // Text is a value that may carry a secret in a part of it: a URL with a password or a token, an argument of a
 // command. It prints with those parts masked.
@@ -47,17 +37,6 @@ type Text struct{ value, shown string }
 
 // URL makes a Text of a URL. What it shows are scheme and host, and [Mask] for the rest.
 func URL(s string) Text { return Text{s, maskURL(s)} }
-
-// Args makes Texts of a command line. Values of flags and headers that sound like secrets are masked, and what looks
-// like a token or a URL with a password.
-func Args(args ...string) []Text {
-	out := make([]Text, len(args))
-	for i, a := range args {
-		out[i] = Text{a, a}
-	}
-	maskArgs(out)
-	return out
-}
 
 // Reveal returns the text itself.
 func (t Text) Reveal() string { return t.value }
@@ -67,20 +46,11 @@ func (t Text) IsZero() bool { return t.value == "" }
 
 func (t Text) String() string { return t.shown }
 
-// Format masks every verb.
+// Format and MarshalText mask as those of [Secret] do.
 func (t Text) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, t.shown) }
 
-// GoString masks %#v.
-func (t Text) GoString() string { return t.shown }
-
-// LogValue masks slog attributes.
-func (t Text) LogValue() slog.Value { return slog.StringValue(t.shown) }
-
-// MarshalText masks JSON and every other encoding that knows texts.
+// MarshalText masks every encoding that knows texts.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.shown), nil }
-
-// MarshalYAML masks YAML.
-func (t Text) MarshalYAML() (any, error) { return t.shown, nil }
 
 // maskURL shows where a URL leads and nothing more: some servers' whole secret is a path or a query's name. A Redis database's number and
 // the path of a Unix socket are none.
@@ -92,25 +62,24 @@ func maskURL(s string) string {
 	if err != nil || u.Scheme == "" || u.Opaque != "" {
 		return Mask
 	}
-	var b strings.Builder
-	b.WriteString(u.Scheme + "://")
+	shown := u.Scheme + "://"
 	if u.User != nil {
-		b.WriteString(Mask + "@")
+		shown += Mask + "@"
 	}
-	b.WriteString(u.Host)
+	shown += u.Host
 	switch path := strings.Trim(u.Path, "/"); {
 	case path == "", u.Scheme == "unix", strings.HasPrefix(u.Scheme, "redis") && strings.Trim(path, "0123456789") == "":
-		b.WriteString(u.EscapedPath())
+		shown += u.EscapedPath()
 	default:
-		b.WriteString("/" + Mask)
+		shown += "/" + Mask
 	}
 	if u.RawQuery != "" {
-		b.WriteString("?" + Mask)
+		shown += "?" + Mask
 	}
 	if u.Fragment != "" {
-		b.WriteString("#" + Mask)
+		shown += "#" + Mask
 	}
-	return b.String()
+	return shown
 }
 
 var (
@@ -130,14 +99,11 @@ var (
 func maskArgs(args []Text) {
 	next := false
 	for i, a := range args {
-		hide := next
+		v, hide := a.value, next
 		next = false
-		if a.shown != a.value {
-			continue
-		}
-		v := a.value
 		at := separator.FindStringIndex(v)
 		switch {
+		case a.shown != v:
 		case hide && !strings.HasPrefix(v, "-"), tokenLike.MatchString(v):
 			args[i].shown = Mask
 		case strings.Contains(v, "://"):

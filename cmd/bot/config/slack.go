@@ -26,30 +26,29 @@ const (
 
 var slackChannel = regexp.MustCompile(`^[CDG][A-Z0-9]{1,20}$`)
 
-func (s Slack) check(r *report) {
-	checkURL(r, "slack.api_url", s.APIURL, "http", "https")
-	if say := tokenProblem(s.BotToken.Reveal(), botPrefix, "the Bot User OAuth Token of the page OAuth & Permissions"); say != "" {
-		r.add("slack.bot_token", "%s", say)
+func (s Slack) check(r *reader) {
+	r.checkURL("slack.api_url", s.APIURL, "http://", "https://")
+	wrong := tokenProblem(s.BotToken.Reveal(), botPrefix, "the Bot User OAuth Token of the page OAuth & Permissions")
+	r.refuse(wrong != "", "slack.bot_token", "%s", wrong)
+	wrong = tokenProblem(s.AppToken.Reveal(), appPrefix, "an app-level token with the scope connections:write, of the page Basic Information")
+	r.refuse(wrong != "", "slack.app_token", "%s", wrong)
+	secret := s.SigningSecret.Reveal()
+	r.refuse(strings.HasPrefix(secret, "xox") || strings.HasPrefix(secret, appPrefix), "slack.signing_secret",
+		"this is a token; want the Signing Secret of the page Basic Information")
+	switch { // half a transport: a bot that can speak and not hear, or the reverse
+	case s.BotToken != "" && s.AppToken == "" && s.SigningSecret == "":
+		r.add("slack.bot_token", "the bot could speak, but not hear: set slack.app_token (SLACK_APP_TOKEN; Socket Mode) or slack.signing_secret (SLACK_SIGNING_SECRET; HTTP)")
+	case s.BotToken == "" && s.AppToken != "":
+		r.add("slack.app_token", "is set without slack.bot_token (SLACK_BOT_TOKEN): the bot could hear, but not speak")
+	case s.BotToken == "" && s.SigningSecret != "":
+		r.add("slack.signing_secret", "is set without slack.bot_token (SLACK_BOT_TOKEN): the bot could hear, but not speak")
 	}
-	if say := tokenProblem(s.AppToken.Reveal(), appPrefix, "an app-level token with the scope connections:write, of the page Basic Information"); say != "" {
-		r.add("slack.app_token", "%s", say)
-	}
-	if secret := s.SigningSecret.Reveal(); strings.HasPrefix(secret, "xox") || strings.HasPrefix(secret, appPrefix) {
-		r.add("slack.signing_secret", "this is a token; want the Signing Secret of the page Basic Information")
-	}
-	s.checkTransport(r)
 	for id, channel := range sorted(s.Channels) {
 		field := join("slack.channels", id)
-		if !slackChannel.MatchString(id) {
-			r.add(field, "want a channel's ID, such as C0123ABC456 (it ends the channel's link), not its name")
-		}
-		if channel.Follow == "" && !r.has(field) {
-			r.add(field, "says nothing: set follow to %s or %s", FollowThread, FollowMention)
-		}
+		r.refuse(!slackChannel.MatchString(id), field, "want a channel's ID, such as C0123ABC456 (it ends the channel's link), not its name")
+		r.refuse(channel.Follow == "" && !r.has(field), field, "says nothing: set follow to %s or %s", FollowThread, FollowMention)
 	}
-	if len(s.Suggestions) > maxSuggestions {
-		r.add("slack.suggestions", "Slack shows at most %d", maxSuggestions)
-	}
+	r.refuse(len(s.Suggestions) > maxSuggestions, "slack.suggestions", "Slack shows at most %d", maxSuggestions)
 	for i, prompt := range s.Suggestions {
 		field := fmt.Sprintf("slack.suggestions[%d]", i)
 		switch {
@@ -62,21 +61,8 @@ func (s Slack) check(r *report) {
 			r.add(field, "want at most %d characters", maxSuggestion)
 		}
 	}
-	if s.Connections < 1 || s.Connections > maxConnections {
-		r.add("slack.connections", "want 1 to %d: Slack gives an app ten, over all its processes", maxConnections)
-	}
-}
-
-// checkTransport looks for halves: a bot that can speak and not hear, or the reverse.
-func (s Slack) checkTransport(r *report) {
-	switch {
-	case s.BotToken != "" && s.AppToken == "" && s.SigningSecret == "":
-		r.add("slack.bot_token", "the bot could speak, but not hear: set slack.app_token (SLACK_APP_TOKEN; Socket Mode) or slack.signing_secret (SLACK_SIGNING_SECRET; HTTP)")
-	case s.BotToken == "" && s.AppToken != "":
-		r.add("slack.app_token", "is set without slack.bot_token (SLACK_BOT_TOKEN): the bot could hear, but not speak")
-	case s.BotToken == "" && s.SigningSecret != "":
-		r.add("slack.signing_secret", "is set without slack.bot_token (SLACK_BOT_TOKEN): the bot could hear, but not speak")
-	}
+	r.refuse(s.Connections < 1 || s.Connections > maxConnections, "slack.connections",
+		"want 1 to %d: Slack gives an app ten, over all its processes", maxConnections)
 }
 
 // tokenProblem says what kind of token stands in a place where another belongs. It never quotes the token.

@@ -1,20 +1,20 @@
 // Package doctor is the command bot doctor: it tries everything that the configuration names, and says what it found and what to do. It changes
 // nothing: it posts no message, writes no key and runs no tool.
 //
-// A look ([patient] has one method for each) gives findings, which are printed as they come; what Slack and Discord know about themselves
-// stands in their adapters. A new thing to look at is a method of patient and its place in Run's list: looks.go has the configuration, the
-// listener, the model and Slack, state.go Redis and the embedded state, tools.go the MCP servers and the admins, discord.go Discord.
+// An [examination] has a method for each look, which says its findings, and they are printed as they come; what Slack and Discord know about
+// themselves stands in their adapters. A new thing to look at is a method and its place in Run's list: looks.go has the configuration, the
+// listener, the model and the two platforms, state.go Redis and the embedded state, tools.go the MCP servers and the admins.
 //
 // It may import what cmd/bot may: it opens the same parts as the bot does (cmd/bot/parts).
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 
 	"github.com/nodhq/nod/adapters/surface"
@@ -26,44 +26,57 @@ import (
 // finding is a line of the doctor's report. The marks are those of [surface.Finding].
 type finding = surface.Finding
 
-// patient is the configuration that the doctor looks at, with what one look leaves for a later one.
-type patient struct {
+// examination is the configuration that the doctor looks at, with what one look leaves for a later one.
+type examination struct {
 	config.Config
 	policy   permission.Policy
 	warnings []string
 	version  string   // of this program
 	running  bool     // a bot listens already, so its addresses can be tried
 	admins   []string // tools that only an admin can allow
+	say      func(finding)
 }
 
 // Run looks at everything. The code is 1 where something does not work.
 func Run(p command.Process, asJSON bool) int {
 	ctx, release := p.Context()
 	defer release()
-	say := reporter{out: p.Stdout, json: asJSON}
+	report := reporter{out: p.Stdout, json: asJSON}
 	c, err := config.Load(p.ConfigFile, p.Env)
-	var wrong config.Problems
-	switch {
-	case errors.As(err, &wrong):
+	if wrong, ok := errors.AsType[config.Problems](err); ok {
 		for _, one := range wrong {
-			say.line(finding{What: "configuration", Mark: surface.Wrong, Found: one.String(), Do: "Correct it: docs/configuration.md explains each field. Nothing else was looked at."})
+			report.line(finding{What: "configuration", Mark: surface.Wrong, Found: one.String(), Do: "Correct it: docs/configuration.md explains each field. Nothing else was looked at."})
 		}
-	case err != nil:
-		say.line(finding{What: "configuration", Mark: surface.Wrong, Found: err.Error(), Do: "Name a readable file with -config or BOT_CONFIG."})
-	default:
-		examined := patient{Config: c, policy: c.Policy(), warnings: p.Warnings(c), version: p.Version}
-		for _, look := range []func(context.Context) iter.Seq[finding]{
-			examined.configuration, examined.listener, examined.state, examined.model, examined.tools, examined.deciders, examined.slack, examined.discord,
-		} {
-			for f := range look(ctx) {
-				say.line(f)
-			}
-			if ctx.Err() != nil {
-				return command.Fail
-			}
+		return report.end()
+	}
+	if err != nil {
+		report.line(finding{What: "configuration", Mark: surface.Wrong, Found: err.Error(), Do: "Name a readable file with -config or BOT_CONFIG."})
+		return report.end()
+	}
+	examined := examination{Config: c, policy: c.Policy(), warnings: p.Warnings(c), version: p.Version, say: report.line}
+	for _, look := range []func(context.Context){
+		examined.configuration, quick(examined.listener), quick(examined.state), quick(examined.model),
+		examined.tools, examined.someAdmin, examined.slack, examined.discord,
+	} {
+		if look(ctx); ctx.Err() != nil {
+			return command.Fail
 		}
 	}
-	return say.end()
+	return report.end()
+}
+
+// found says how one thing is, and what to do about it.
+func (p *examination) found(what string, mark surface.Mark, how, do string) {
+	p.say(finding{What: what, Mark: mark, Found: how, Do: do})
+}
+
+// quick gives a look a deadline.
+func quick(look func(context.Context)) func(context.Context) {
+	return func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, surface.LookTimeout)
+		defer cancel()
+		look(ctx)
+	}
 }
 
 // reporter prints findings as they come.
@@ -84,16 +97,12 @@ func (r *reporter) line(f finding) {
 		r.lesser++
 	}
 	if r.json {
-		mark := f.Mark
-		if mark == surface.Unchecked {
-			mark = "unchecked"
-		}
 		_ = json.NewEncoder(r.out).Encode(struct {
 			What  string       `json:"what"`
 			Mark  surface.Mark `json:"mark"`
 			Found string       `json:"found"`
 			Do    string       `json:"do,omitempty"`
-		}{f.What, mark, f.Found, f.Do})
+		}{f.What, cmp.Or(f.Mark, "unchecked"), f.Found, f.Do})
 		return
 	}
 	text := fmt.Sprintf("%s %s: %s", marks[f.Mark], f.What, strings.TrimRight(f.Found, "."))
@@ -124,13 +133,4 @@ func (r *reporter) end() int {
 		return command.Fail
 	}
 	return command.OK
-}
-
-// one is a look that finds one thing, with its deadline.
-func one(ctx context.Context, look func(context.Context) finding) iter.Seq[finding] {
-	return func(yield func(finding) bool) {
-		ctx, cancel := context.WithTimeout(ctx, surface.LookTimeout)
-		defer cancel()
-		yield(look(ctx))
-	}
 }

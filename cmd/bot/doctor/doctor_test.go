@@ -18,7 +18,9 @@ func TestConfinement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := (&patient{Config: c}).guarded(); len(f) < 3 || f[0].Mark != surface.Doubtful || f[0].Do == "" {
+	var f []finding
+	(&examination{Config: c, say: func(one finding) { f = append(f, one) }}).confinement()
+	if len(f) < 3 || f[0].Mark != surface.Doubtful || f[0].Do == "" {
 		t.Errorf("the doctor says %+v", f)
 	}
 }
@@ -34,11 +36,11 @@ func TestDoctorOfDiscordStops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for f := range (&patient{Config: c, running: true}).discord(ctx) {
+	(&examination{Config: c, running: true, say: func(f finding) {
 		if strings.Contains(f.What, "/discord/interactions") {
 			t.Errorf("it looked at %+v", f)
 		}
-	}
+	}}).discord(ctx)
 }
 
 // Only roles of Discord are looked for, and each once: people are not, and the web's admins are none of it.
@@ -49,7 +51,7 @@ func TestDoctorsRoles(t *testing.T) {
 	}
 	want := []chat.User{{Platform: "discord", Workspace: "100", Key: "&200"}, {Platform: "discord", Workspace: "101", Key: "&201"}}
 	c.Admins = append(c.Admins, chat.User{Platform: "slack", Workspace: "T1", Key: "&S1"})
-	if d := cmp.Diff(want, (&patient{Config: c}).roles()); d != "" {
+	if d := cmp.Diff(want, (&examination{Config: c}).deciders("discord", true)); d != "" {
 		t.Error(d)
 	}
 }
@@ -61,7 +63,7 @@ func TestDoctorCountsAdmins(t *testing.T) {
 		"0 people": nil, "1 person": {person}, "1 role": {role}, "1 user group": {group}, "1 person, 1 role": {role, person},
 		"2 people, 1 role, 2 user groups": {person, group, role, group, person},
 	} {
-		p := &patient{}
+		p := &examination{}
 		p.Admins = admins
 		if got := p.adminsNamed(); got != want {
 			t.Errorf("%q, want %q", got, want)

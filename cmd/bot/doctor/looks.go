@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"syscall"
 
+	"github.com/nodhq/nod/adapters/discord"
+	discorddoctor "github.com/nodhq/nod/adapters/discord/doctor"
 	"github.com/nodhq/nod/adapters/openai"
 	"github.com/nodhq/nod/adapters/slack"
 	slackdoctor "github.com/nodhq/nod/adapters/slack/doctor"
@@ -23,42 +24,35 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
-func (p *patient) configuration(context.Context) iter.Seq[finding] {
-	return func(yield func(finding) bool) {
-		if !yield(finding{What: "configuration", Mark: surface.Fine, Found: "has no mistake"}) {
-			return
-		}
-		for _, w := range p.warnings {
-			if w != config.NobodyIsAdmin && !yield(finding{What: "configuration", Mark: surface.Doubtful, Found: w}) {
-				return
-			}
+func (p *examination) configuration(context.Context) {
+	p.found("configuration", surface.Fine, "has no mistake", "")
+	for _, w := range p.warnings {
+		if w != config.NobodyIsAdmin {
+			p.found("configuration", surface.Doubtful, w, "")
 		}
 	}
 }
 
 // listener looks whether the address is free, or a bot's already.
-func (p *patient) listener(ctx context.Context) iter.Seq[finding] {
-	return one(ctx, func(ctx context.Context) finding {
-		f := finding{What: "listen " + p.Listen}
-		ln, err := parts.Listen(ctx, p.Config)
-		switch {
-		case err == nil:
-			_ = ln.Close()
-			f.Mark, f.Found = surface.Fine, "is free"
-		case !errors.Is(err, syscall.EADDRINUSE):
-			f.Mark, f.Found, f.Do = surface.Wrong, err.Error(), "Set listen (BOT_LISTEN) to an address of this machine."
-		case healthy(ctx, p.local()):
-			p.running = true
-			f.Mark, f.Found = surface.Fine, "a bot runs there"
-		default:
-			f.Mark, f.Found, f.Do = surface.Wrong, "another program has it", "Stop that program, or set listen (BOT_LISTEN) to another address."
-		}
-		return f
-	})
+func (p *examination) listener(ctx context.Context) {
+	what := "listen " + p.Listen
+	ln, err := parts.Listen(ctx, p.Config)
+	switch {
+	case err == nil:
+		_ = ln.Close()
+		p.found(what, surface.Fine, "is free", "")
+	case !errors.Is(err, syscall.EADDRINUSE):
+		p.found(what, surface.Wrong, err.Error(), "Set listen (BOT_LISTEN) to an address of this machine.")
+	case healthy(ctx, p.local()):
+		p.running = true
+		p.found(what, surface.Fine, "a bot runs there", "")
+	default:
+		p.found(what, surface.Wrong, "another program has it", "Stop that program, or set listen (BOT_LISTEN) to another address.")
+	}
 }
 
 // local is the listener's address as this machine reaches it.
-func (p *patient) local() string {
+func (p *examination) local() string {
 	host, port, _ := net.SplitHostPort(p.Listen)
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
@@ -82,48 +76,46 @@ func healthy(ctx context.Context, base string) bool {
 }
 
 // model asks the model for one word, and hangs up when it begins to speak.
-func (p *patient) model(ctx context.Context) iter.Seq[finding] {
-	return one(ctx, func(ctx context.Context) finding {
-		if p.Demo() {
-			return finding{What: "model", Found: "none is configured: the scripted demo answers", Do: "Set model.name (OPENAI_MODEL) and model.api_key (OPENAI_API_KEY) to use one."}
+func (p *examination) model(ctx context.Context) {
+	if p.Demo() {
+		p.found("model", surface.Unchecked, "none is configured: the scripted demo answers", "Set model.name (OPENAI_MODEL) and model.api_key (OPENAI_API_KEY) to use one.")
+		return
+	}
+	what := "model " + p.Model.Name
+	client, err := openai.New(openai.Config{BaseURL: p.Model.BaseURL.Reveal(), APIKey: p.Model.APIKey.Reveal(), Model: p.Model.Name, MaxRetries: -1,
+		HTTPClient: &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}})
+	if err != nil {
+		p.found(what, surface.Wrong, err.Error(), "Correct the section model of the configuration.")
+		return
+	}
+	asking, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	spoke := false
+	_, err = client.Reply(asking, []turn.Utterance{{Role: turn.RoleUser, Text: "Reply with the word ok."}}, nil, func(d agent.Delta) {
+		if d.Text != "" {
+			spoke = true
+			hangUp()
 		}
-		f := finding{What: "model " + p.Model.Name}
-		client, err := openai.New(openai.Config{BaseURL: p.Model.BaseURL.Reveal(), APIKey: p.Model.APIKey.Reveal(), Model: p.Model.Name, MaxRetries: -1,
-			HTTPClient: &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}})
-		if err != nil {
-			f.Mark, f.Found, f.Do = surface.Wrong, err.Error(), "Correct the section model of the configuration."
-			return f
-		}
-		asking, hangUp := context.WithCancel(ctx)
-		defer hangUp()
-		spoke := false
-		_, err = client.Reply(asking, []turn.Utterance{{Role: turn.RoleUser, Text: "Reply with the word ok."}}, nil, func(d agent.Delta) {
-			if d.Text != "" {
-				spoke = true
-				hangUp()
-			}
-		})
-		var refused *agent.ModelError
-		switch {
-		case spoke || err == nil:
-			f.Mark, f.Found = surface.Fine, "answers"
-		case errors.As(err, &refused):
-			f.Mark, f.Found = surface.Wrong, strings.Replace(refused.Say, " No tool was run in this step.", "", 1)
-			f.Do = "Look at model.base_url (OPENAI_BASE_URL), model.api_key (OPENAI_API_KEY) and model.name (OPENAI_MODEL)."
-		case errors.Is(err, context.DeadlineExceeded):
-			f.Mark, f.Found = surface.Doubtful, fmt.Sprintf("did not begin to answer in %s", surface.LookTimeout)
-			f.Do = "If the model is a slow one, nothing need be done; else look at model.base_url (OPENAI_BASE_URL)."
-		default:
-			f.Mark, f.Found, f.Do = surface.Wrong, err.Error(), "Look at model.base_url (OPENAI_BASE_URL)."
-		}
-		return f
 	})
+	refused, ok := errors.AsType[*agent.ModelError](err)
+	switch {
+	case spoke || err == nil:
+		p.found(what, surface.Fine, "answers", "")
+	case ok:
+		p.found(what, surface.Wrong, strings.Replace(refused.Say, " No tool was run in this step.", "", 1),
+			"Look at model.base_url (OPENAI_BASE_URL), model.api_key (OPENAI_API_KEY) and model.name (OPENAI_MODEL).")
+	case errors.Is(err, context.DeadlineExceeded):
+		p.found(what, surface.Doubtful, fmt.Sprintf("did not begin to answer in %s", surface.LookTimeout),
+			"If the model is a slow one, nothing need be done; else look at model.base_url (OPENAI_BASE_URL).")
+	default:
+		p.found(what, surface.Wrong, err.Error(), "Look at model.base_url (OPENAI_BASE_URL).")
+	}
 }
 
-// people are those of Slack, by name, who may decide.
-func (p *patient) people() (out []chat.User) {
+// deciders are those of a platform who may decide, each once: people, or groups.
+func (p *examination) deciders(platform string, groups bool) (out []chat.User) {
 	for _, u := range slices.Concat(p.Admins, p.Approvals.Approvers.Users) {
-		if u.Platform == slack.Platform && !u.IsGroup() && !slices.Contains(out, u) {
+		if u.Platform == platform && u.IsGroup() == groups && !slices.Contains(out, u) {
 			out = append(out, u)
 		}
 	}
@@ -131,29 +123,44 @@ func (p *patient) people() (out []chat.User) {
 }
 
 // slack looks at the app, and at the addresses of a bot that runs.
-func (p *patient) slack(ctx context.Context) iter.Seq[finding] {
+func (p *examination) slack(ctx context.Context) {
 	if !p.Slack.Enabled() {
-		return one(ctx, func(context.Context) finding {
-			return finding{What: "Slack", Found: "not configured", Do: "To be in Slack, print an app with bot manifest slack, and set slack.bot_token (SLACK_BOT_TOKEN)."}
-		})
+		p.found("Slack", surface.Unchecked, "not configured", "To be in Slack, print an app with bot manifest slack, and set slack.bot_token (SLACK_BOT_TOKEN).")
+		return
 	}
-	return func(yield func(finding) bool) {
-		c := parts.Slack(p.Config)
-		for f := range slackdoctor.Examine(ctx, c, p.policy.NamesGroups(slack.Platform), p.people()) {
-			if !yield(f) {
-				return
-			}
-		}
-		switch {
-		case c.AppToken != "" || ctx.Err() != nil:
-		case p.running:
-			for _, f := range slackdoctor.Reach(ctx, p.local(), c) {
-				if !yield(f) {
-					return
-				}
-			}
-		default:
-			yield(finding{What: "Slack: addresses", Found: "not checked, because no bot runs at " + p.Listen, Do: "Start the bot, then run bot doctor again."})
+	c := parts.Slack(p.Config)
+	for f := range slackdoctor.Examine(ctx, c, p.policy.NamesGroups(slack.Platform), p.deciders(slack.Platform, false)) {
+		p.say(f)
+	}
+	if c.AppToken == "" {
+		p.reach(ctx, "Slack: addresses", func() []finding { return slackdoctor.Reach(ctx, p.local(), c) })
+	}
+}
+
+// discord looks at the application, and at the address of a bot that runs.
+func (p *examination) discord(ctx context.Context) {
+	if !p.Discord.Enabled() {
+		p.found("Discord", surface.Unchecked, "not configured", "To be on Discord, see bot manifest discord, and set discord.token (DISCORD_TOKEN).")
+		return
+	}
+	c := parts.Discord(p.Config)
+	for f := range discorddoctor.Check(ctx, c, p.deciders(discord.Platform, true)) {
+		p.say(f)
+	}
+	if c.PublicKey != "" {
+		p.reach(ctx, "Discord: "+discord.PathInteractions, func() []finding { return []finding{discorddoctor.Reach(ctx, p.local(), c)} })
+	}
+}
+
+// reach tries the addresses that a platform posts to, where a bot runs.
+func (p *examination) reach(ctx context.Context, what string, try func() []finding) {
+	switch {
+	case ctx.Err() != nil:
+	case !p.running:
+		p.found(what, surface.Unchecked, "not checked, because no bot runs at "+p.Listen, "Start the bot, then run bot doctor again.")
+	default:
+		for _, f := range try() {
+			p.say(f)
 		}
 	}
 }

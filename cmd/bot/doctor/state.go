@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,24 +14,13 @@ import (
 )
 
 // state looks at the Redis, or at the directory of the embedded state, which it does not open: a bot may be running on it.
-func (p *patient) state(ctx context.Context) iter.Seq[finding] {
-	if p.Redis.URL.IsZero() {
-		return one(ctx, func(context.Context) finding {
-			f := finding{What: "state", Mark: surface.Fine, Found: "embedded in one process, under " + p.DataDir}
-			if err := writable(p.DataDir); err != nil {
-				f.Mark, f.Found, f.Do = surface.Wrong, err.Error(), "Set data_dir (BOT_DATA_DIR) to a directory that this user may write to, or redis.url (REDIS_URL)."
-			}
-			return f
-		})
-	}
-	return func(yield func(finding) bool) {
-		ctx, cancel := context.WithTimeout(ctx, surface.LookTimeout)
-		defer cancel()
-		for _, f := range p.redis(ctx) {
-			if !yield(f) {
-				return
-			}
-		}
+func (p *examination) state(ctx context.Context) {
+	if !p.Redis.URL.IsZero() {
+		p.redis(ctx)
+	} else if err := writable(p.DataDir); err != nil {
+		p.found("state", surface.Wrong, err.Error(), "Set data_dir (BOT_DATA_DIR) to a directory that this user may write to, or redis.url (REDIS_URL).")
+	} else {
+		p.found("state", surface.Fine, "embedded in one process, under "+p.DataDir, "")
 	}
 }
 
@@ -57,49 +45,39 @@ func writable(dir string) error {
 	}
 }
 
-// server is what a store can tell about the Redis behind it, by the names of Redis's own INFO.
-type server interface {
-	Server(context.Context) (map[string]string, error)
-}
-
-func (p *patient) redis(ctx context.Context) (out []finding) {
-	notes := &notes{}
-	store, err := state.Open(ctx, state.Options{URL: p.Redis.URL.Reveal(), Durability: p.Redis.Durability.String(), Lease: p.Lease, Log: slog.New(notes)})
+func (p *examination) redis(ctx context.Context) {
+	warned := &warnings{}
+	store, err := state.Open(ctx, state.Options{URL: p.Redis.URL.Reveal(), Durability: p.Redis.Durability.String(), Lease: p.Lease, Log: slog.New(warned)})
+	if err == nil {
+		defer func() { _ = store.Close() }()
+		err = store.Ping(ctx)
+	}
 	if err != nil {
-		return []finding{{What: "Redis", Mark: surface.Wrong, Found: err.Error(), Do: redisAdvice(ctx, err)}}
+		p.found("Redis", surface.Wrong, err.Error(), redisAdvice(ctx, err))
+		return
 	}
-	defer func() { _ = store.Close() }()
-	if err := store.Ping(ctx); err != nil {
-		return []finding{{What: "Redis", Mark: surface.Wrong, Found: err.Error(), Do: redisAdvice(ctx, err)}}
-	}
-	f := finding{What: "Redis", Mark: surface.Fine, Found: "answers, and keeps what redis.durability " + p.Redis.Durability.String() + " promises"}
-	for _, n := range notes.list() {
-		out = append(out, finding{What: "Redis", Mark: surface.Doubtful, Found: strings.TrimPrefix(n.text, "redis: ")})
-	}
-	facts := map[string]string{}
-	if told, ok := any(store).(server); ok {
-		if facts, err = told.Server(ctx); err != nil {
-			out = append(out, finding{What: "Redis", Mark: surface.Doubtful, Found: err.Error()})
-		}
-	}
+	facts, err := store.Server(ctx)
+	fine := "answers, and keeps what redis.durability " + p.Redis.Durability.String() + " promises"
 	if v := facts["redis_version"]; v != "" {
-		f.Found += "; version " + v
+		fine += "; version " + v
 	}
-	return append([]finding{f}, append(out, persistence(facts["aof_enabled"]))...)
-}
-
-// persistence is about the append-only file: without one, what is recorded ends with the server.
-func persistence(enabled string) finding {
-	f := finding{What: "Redis: persistence", Do: "Set appendonly yes in the server's configuration; appendfsync everysec is enough, except for redis.durability: fsync."}
-	switch enabled {
+	p.found("Redis", surface.Fine, fine, "")
+	for _, w := range warned.list() {
+		p.found("Redis", surface.Doubtful, strings.TrimPrefix(w.text, "redis: "), "")
+	}
+	if err != nil {
+		p.found("Redis", surface.Doubtful, err.Error(), "")
+	}
+	const what = "Redis: persistence" // without an append-only file, what is recorded ends with the server
+	switch facts["aof_enabled"] {
 	case "1":
-		f.Mark, f.Found, f.Do = surface.Fine, "an append-only file is kept", ""
+		p.found(what, surface.Fine, "an append-only file is kept", "")
 	case "0":
-		f.Mark, f.Found = surface.Doubtful, "no append-only file: what is recorded may end with the server"
+		p.found(what, surface.Doubtful, "no append-only file: what is recorded may end with the server",
+			"Set appendonly yes in the server's configuration; appendfsync everysec is enough, except for redis.durability: fsync.")
 	default:
-		f.Found, f.Do = "not checked: the server does not say", "Make sure that it has appendonly yes, or what is recorded may end with it."
+		p.found(what, surface.Unchecked, "not checked: the server does not say", "Make sure that it has appendonly yes, or what is recorded may end with it.")
 	}
-	return f
 }
 
 func redisAdvice(ctx context.Context, err error) string {

@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -24,48 +23,39 @@ import (
 )
 
 // tools starts each MCP server of the configuration, asks for its tools, and ends it.
-func (p *patient) tools(ctx context.Context) iter.Seq[finding] {
-	return func(yield func(finding) bool) {
-		if len(p.MCP.Servers) == 0 {
-			yield(finding{What: "MCP servers", Found: "none are configured: only the built-in workbench", Do: "Name some under mcp.servers."})
+func (p *examination) tools(ctx context.Context) {
+	if len(p.MCP.Servers) == 0 {
+		p.found("MCP servers", surface.Unchecked, "none are configured: only the built-in workbench", "Name some under mcp.servers.")
+		return
+	}
+	p.confinement()
+	for _, name := range slices.Sorted(maps.Keys(p.MCP.Servers)) {
+		if p.say(p.server(ctx, name)); ctx.Err() != nil {
 			return
 		}
-		for _, f := range p.guarded() {
-			if !yield(f) {
-				return
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(p.MCP.Servers)) {
-			if !yield(p.tool(ctx, name)) || ctx.Err() != nil {
-				return
-			}
-		}
 	}
 }
 
-// guarded is how the servers' programs are kept apart.
-func (p *patient) guarded() (list []finding) {
-	fine, say, remarks := parts.Guard(p.Config)
-	if say == "" {
-		return nil
+// confinement says how the servers' programs are kept apart.
+func (p *examination) confinement() {
+	fine, say, remarks := parts.Confinement(p.Config)
+	switch {
+	case fine && say != "":
+		p.found("confinement", surface.Fine, say, "")
+	case say != "":
+		p.found("confinement", surface.Doubtful, say, "Use a Linux with Landlock (5.13, better 6.12), or give each server a user: docs/configuration.md.")
 	}
-	f := finding{What: "confinement", Mark: surface.Fine, Found: say}
-	if !fine {
-		f.Mark, f.Do = surface.Doubtful, "Use a Linux with Landlock (5.13, better 6.12), or give each server a user: docs/configuration.md."
-	}
-	list = append(list, f)
 	for _, r := range remarks {
-		list = append(list, finding{What: "confinement", Mark: surface.Doubtful, Found: r})
+		p.found("confinement", surface.Doubtful, r, "")
 	}
-	return list
 }
 
-func (p *patient) tool(ctx context.Context, name string) finding {
-	f := finding{What: "MCP server " + name}
-	s, notes := p.MCP.Servers[name], &notes{}
+func (p *examination) server(ctx context.Context, name string) finding {
+	f := finding{What: "MCP server " + name, Do: "Look at mcp.servers." + name + "."}
+	s, warned := p.MCP.Servers[name], &warnings{}
 	server := parts.Server(p.Config, name)
 	server.ConnectTimeout, server.Sampling = surface.LookTimeout, false
-	servers, err := mcp.New(mcp.Config{Servers: map[string]mcp.Server{name: server}, Log: slog.New(notes), ClientName: "nod", Version: p.version})
+	servers, err := mcp.New(mcp.Config{Servers: map[string]mcp.Server{name: server}, Log: slog.New(warned), ClientName: "nod", Version: p.version})
 	if err != nil {
 		f.Mark, f.Found, f.Do = surface.Wrong, err.Error(), "Correct mcp.servers."+name+"."
 		return f
@@ -74,7 +64,6 @@ func (p *patient) tool(ctx context.Context, name string) finding {
 	_ = servers.Ready(ctx) // as long as ConnectTimeout at most
 	list, faults, err := servers.List(ctx)
 	_ = servers.Close()
-	f.Do = "Look at mcp.servers." + name + "."
 	switch {
 	case err != nil:
 		f.Mark, f.Found = surface.Wrong, err.Error()
@@ -83,9 +72,9 @@ func (p *patient) tool(ctx context.Context, name string) finding {
 		if len(list) > 0 {
 			f.Mark = surface.Doubtful
 		}
-		for _, n := range notes.list() {
-			if n.stderr != "" {
-				f.Found = strings.TrimRight(f.Found, ".") + "; it said: " + n.stderr
+		for _, w := range warned.list() {
+			if w.stderr != "" {
+				f.Found = strings.TrimRight(f.Found, ".") + "; it said: " + w.stderr
 			}
 		}
 		if len(s.Command) > 0 && len(list) == 0 {
@@ -100,8 +89,9 @@ func (p *patient) tool(ctx context.Context, name string) finding {
 		}
 		f.Mark, f.Do = surface.Fine, ""
 		f.Found = command.Count(len(list), "tool", "tools") + ", " + p.ruled(list) + "; " + trust
-		if say, grave := p.absent(name, list); say != "" {
-			f.Mark, f.Found, f.Do = surface.Doubtful, f.Found+"; "+say, "Correct permissions.servers."+name+".tools."
+		if missing, grave := p.missing(name, list); len(missing) > 0 {
+			f.Mark, f.Do = surface.Doubtful, "Correct permissions.servers."+name+".tools."
+			f.Found += "; permissions name tools that it does not have, so these rules protect nothing: " + strings.Join(missing, ", ")
 			if grave {
 				f.Mark = surface.Wrong
 			}
@@ -111,7 +101,7 @@ func (p *patient) tool(ctx context.Context, name string) finding {
 }
 
 // ruled counts what the rules say of tools, in a new chat and before anybody clicked, and remembers those that need an admin.
-func (p *patient) ruled(list []agent.ToolSpec) string {
+func (p *examination) ruled(list []agent.ToolSpec) string {
 	asks, off := 0, 0
 	for _, t := range list {
 		if set := p.policy.Servers[t.Tool.Server]; set.Disabled || set.Tools[t.Tool.Name].Disabled {
@@ -133,9 +123,9 @@ func (p *patient) ruled(list []agent.ToolSpec) string {
 	return say
 }
 
-// absent are the tools that rules of a server name and that it has not. grave: one of them was to be kept from people.
-func (p *patient) absent(server string, list []agent.ToolSpec) (say string, grave bool) {
-	var names, missing []string
+// missing are the tools that rules of a server name and that it has not. grave: one of them was to be kept from people.
+func (p *examination) missing(server string, list []agent.ToolSpec) (missing []string, grave bool) {
+	var names []string
 	for _, t := range list {
 		names = append(names, t.Tool.Name)
 	}
@@ -144,40 +134,35 @@ func (p *patient) absent(server string, list []agent.ToolSpec) (say string, grav
 		if slices.Contains(names, name) {
 			continue
 		}
-		missing = append(missing, name+config.Meant(name, names))
+		missing = append(missing, name+config.Suggest(name, names))
 		t := rules[name]
 		grave = grave || !t.Enabled || t.Ask == permission.AlwaysAsk || t.Approval != nil && *t.Approval == permission.RequireAuth
 	}
-	if len(missing) == 0 {
-		return "", false
-	}
-	return "permissions name tools that it does not have, so these rules protect nothing: " + strings.Join(missing, ", "), grave
+	return missing, grave
 }
 
-// deciders looks whether there is somebody for what only an admin may allow.
-func (p *patient) deciders(ctx context.Context) iter.Seq[finding] {
-	return one(ctx, func(context.Context) finding {
-		f := finding{What: "admins"}
-		n := len(p.Admins) + len(p.AdminSessionKeys)
-		switch {
-		case n > 0:
-			f.Mark, f.Found = surface.Fine, p.adminsNamed()+" and "+command.Count(len(p.AdminSessionKeys), "key", "keys")+" of the web API"
-			if where, as := p.adminless(); where != "" && len(p.needAdmin()) > 0 {
-				f.Mark, f.Found = surface.Doubtful, f.Found+": in "+where+" nobody can allow "+p.needAdmin()[0]
-				f.Do = "Name people under admins, such as " + as + "."
-			}
-		case len(p.needAdmin()) > 0:
-			f.Mark, f.Found = surface.Wrong, "nobody is one, and only one can allow "+strings.Join(p.needAdmin()[:min(3, len(p.needAdmin()))], ", ")
-			f.Do = "Name people under admins, such as slack:T0123:U0123 or discord:123456789012345678:234567890123456789, or set ADMIN_SESSION_KEYS."
-		default:
-			f.Found, f.Do = "nobody is one, and no tool needs one", "Set admins or ADMIN_SESSION_KEYS before a tool has approval: RequireAuth."
+// someAdmin looks whether there is somebody for what only an admin may allow.
+func (p *examination) someAdmin(context.Context) {
+	const what = "admins"
+	need := p.needAdmin()
+	switch {
+	case len(p.Admins)+len(p.AdminSessionKeys) > 0:
+		found := p.adminsNamed() + " and " + command.Count(len(p.AdminSessionKeys), "key", "keys") + " of the web API"
+		if where, as := p.adminless(); where != "" && len(need) > 0 {
+			p.found(what, surface.Doubtful, found+": in "+where+" nobody can allow "+need[0], "Name people under admins, such as "+as+".")
+		} else {
+			p.found(what, surface.Fine, found, "")
 		}
-		return f
-	})
+	case len(need) > 0:
+		p.found(what, surface.Wrong, "nobody is one, and only one can allow "+strings.Join(need[:min(3, len(need))], ", "),
+			"Name people under admins, such as slack:T0123:U0123 or discord:123456789012345678:234567890123456789, or set ADMIN_SESSION_KEYS.")
+	default:
+		p.found(what, surface.Unchecked, "nobody is one, and no tool needs one", "Set admins or ADMIN_SESSION_KEYS before a tool has approval: RequireAuth.")
+	}
 }
 
 // adminsNamed counts those of the configuration.
-func (p *patient) adminsNamed() string {
+func (p *examination) adminsNamed() string {
 	people, roles, groups := 0, 0, 0
 	for _, u := range p.Admins {
 		switch {
@@ -190,20 +175,22 @@ func (p *patient) adminsNamed() string {
 		}
 	}
 	var named []string
-	if people > 0 || len(p.Admins) == 0 {
-		named = append(named, command.Count(people, "person", "people"))
+	for _, of := range []struct {
+		n         int
+		one, more string
+	}{{people, "person", "people"}, {roles, "role", "roles"}, {groups, "user group", "user groups"}} {
+		if of.n > 0 {
+			named = append(named, command.Count(of.n, of.one, of.more))
+		}
 	}
-	if roles > 0 {
-		named = append(named, command.Count(roles, "role", "roles"))
-	}
-	if groups > 0 {
-		named = append(named, command.Count(groups, "user group", "user groups"))
+	if len(named) == 0 {
+		return "0 people"
 	}
 	return strings.Join(named, ", ")
 }
 
 // adminless is a platform on which nobody is an admin, and how one is written.
-func (p *patient) adminless() (where, as string) {
+func (p *examination) adminless() (where, as string) {
 	of := func(platform string) bool {
 		return slices.ContainsFunc(p.Admins, func(u chat.User) bool { return u.Platform == platform })
 	}
@@ -217,7 +204,7 @@ func (p *patient) adminless() (where, as string) {
 }
 
 // needAdmin are the tools that only an admin can allow: by the configuration, and by what the servers listed.
-func (p *patient) needAdmin() []string {
+func (p *examination) needAdmin() []string {
 	list := slices.Clone(p.admins)
 	for name, s := range p.Permissions.Servers {
 		for tool, t := range s.Tools {
@@ -230,20 +217,20 @@ func (p *patient) needAdmin() []string {
 	return slices.Compact(list)
 }
 
-// notes is a log that keeps its warnings.
-type notes struct {
+// warnings is a log that keeps its warnings.
+type warnings struct {
 	mu   sync.Mutex
-	kept []note
+	kept []warning
 }
 
-type note struct{ text, stderr string }
+type warning struct{ text, stderr string }
 
-func (n *notes) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+func (n *warnings) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
 
-func (n *notes) Handle(_ context.Context, r slog.Record) error {
+func (n *warnings) Handle(_ context.Context, r slog.Record) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	one := note{text: r.Message}
+	one := warning{text: r.Message}
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "stderr" {
 			one.stderr = a.Value.String()
@@ -254,10 +241,10 @@ func (n *notes) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-func (n *notes) WithAttrs([]slog.Attr) slog.Handler { return n }
-func (n *notes) WithGroup(string) slog.Handler      { return n }
+func (n *warnings) WithAttrs([]slog.Attr) slog.Handler { return n }
+func (n *warnings) WithGroup(string) slog.Handler      { return n }
 
-func (n *notes) list() []note {
+func (n *warnings) list() []warning {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.kept)

@@ -1,6 +1,7 @@
 package parts
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -20,10 +21,7 @@ const minAuditKey = 32
 
 // AuditKeyPath is where the audit's key lies: beside what the bot keeps for itself, and never in Redis.
 func AuditKeyPath(c config.Config) string {
-	if c.Audit.SignWith != "" {
-		return c.Audit.SignWith
-	}
-	return filepath.Join(c.DataDir, "audit.key")
+	return cmp.Or(c.Audit.SignWith, filepath.Join(c.DataDir, "audit.key"))
 }
 
 // AuditKey reads the key that what is written is signed with: its text, and on a second line since when it signs. None is there: no error.
@@ -36,12 +34,12 @@ func AuditKey(c config.Config) (key state.AuditKey, err error) {
 	if err != nil {
 		return key, fmt.Errorf("audit.key: %w", err)
 	}
-	text, rest, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
-	if key.Secret = strings.TrimSpace(text); len(key.Secret) < minAuditKey {
+	secret, since, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	if key.Secret = strings.TrimSpace(secret); len(key.Secret) < minAuditKey {
 		return state.AuditKey{}, fmt.Errorf("audit.key: %s holds a key of %d characters; want at least %d, as of openssl rand -hex 32", path, len(key.Secret), minAuditKey)
 	}
-	if rest = strings.TrimSpace(rest); rest != "" {
-		if key.Since, err = time.Parse(time.RFC3339, rest); err != nil {
+	if since = strings.TrimSpace(since); since != "" {
+		if key.Since, err = time.Parse(time.RFC3339, since); err != nil {
 			return state.AuditKey{}, fmt.Errorf("audit.key: the second line of %s is no time like 2026-01-02T15:04:05Z", path)
 		}
 	}
@@ -55,23 +53,32 @@ func makeAuditKey(c config.Config, now time.Time, log *slog.Logger) (state.Audit
 		return key, err
 	}
 	path := AuditKeyPath(c)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return key, fmt.Errorf("audit.key: %w", err)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".audit.key-") // for its owner alone
-	if err != nil {
-		return key, fmt.Errorf("audit.key: %w", err)
-	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it is in place, or of no use
-	_, err = fmt.Fprintf(f, "%s%s\n%s\n", rand.Text(), rand.Text(), now.UTC().Format(time.RFC3339))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return key, fmt.Errorf("audit.key: %w", err)
-	}
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) { // another replica on the same directory was first
+	if err := writeAuditKey(path, now); err != nil {
 		return key, fmt.Errorf("audit.key: %w", err)
 	}
 	if !c.Redis.URL.IsZero() {
 		log.Warn("made a key that signs the audit; replicas must share it, and bot audit verify needs it: copy it to where audit.key names it on each", "path", path)
 	}
 	return AuditKey(c)
+}
+
+// writeAuditKey makes the file whole before it is there. One that another replica on the same directory made first stands.
+func writeAuditKey(path string, now time.Time) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".audit.key-") // for its owner alone
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it is in place, or of no use
+	_, err = fmt.Fprintf(f, "%s%s\n%s\n", rand.Text(), rand.Text(), now.UTC().Format(time.RFC3339))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }

@@ -4,9 +4,9 @@
 // cmd/bot wires these parts to the engine and runs them; the other commands (doctor, audit, permissions) take those that they need, made in
 // the same way, so that what a command sees is what the bot would have. Nothing here runs by itself: whoever opens a part closes it.
 //
-// Start reading here, with the store, the policy and the model. servers.go has the tool servers and how their programs are kept apart from
+// Start reading here, with the store, the policy, the model and the listener. servers.go has the tool servers and how their programs are kept apart from
 // nod, sampling.go what a server may ask the model, reputation.go the signed list of what others think of servers, auditkey.go the audit's
-// key, platforms.go the two chat platforms, listen.go the listener.
+// key, platforms.go the two chat platforms.
 //
 // It may import the adapters and state, as cmd/bot does: a new field of the configuration that an adapter must have is a line here. What has
 // to do with a flag, an exit code or a terminal is not.
@@ -14,7 +14,9 @@ package parts
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"time"
 
@@ -61,12 +63,26 @@ func OpenStore(ctx context.Context, c config.Config, log *slog.Logger) (*state.S
 	return store, err
 }
 
+// Listen opens the one listener. The configuration has checked the address as written; here it is checked as it turned out,
+// because a name such as localhost can resolve to anything.
+func Listen(ctx context.Context, c config.Config) (net.Listener, error) {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s (listen, BOT_LISTEN): %w", c.Listen, err)
+	}
+	at, ok := ln.Addr().(*net.TCPAddr)
+	if local := ok && at.IP.IsLoopback(); c.Web.Enabled && !c.HasSessionKeys() && !local {
+		ln.Close()
+		return nil, fmt.Errorf("listen: %s is %s, and %s", c.Listen, ln.Addr(), config.NeedsKeys)
+	}
+	return ln, nil
+}
+
 // Fixed is a policy that stands until the process is restarted.
 type Fixed permission.Policy
 
 // Policy implements [agent.Policies].
-var _ agent.Policies = Fixed{}
-
 func (f Fixed) Policy(context.Context) (permission.Policy, error) { return permission.Policy(f), nil }
 
 // Operators is the operator's policy, without what only a running bot knows.

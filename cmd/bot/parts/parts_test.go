@@ -50,7 +50,7 @@ func TestGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fine, say, remarks := Guard(c) // a test's binary is no launcher
+	fine, say, remarks := Confinement(c) // a test's binary is no launcher
 	all := strings.Join(remarks, "\n")
 	if fine || !strings.Contains(say, "MCP servers are not confined, because this binary is no launcher") || !strings.Contains(all, "confine: false: a") || strings.Contains(all, "c,") {
 		t.Errorf("%v %q\n%s", fine, say, all)
@@ -73,7 +73,7 @@ func TestGuard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(doors(c)); got != want {
+		if got := fmt.Sprint(openPorts(c)); got != want {
 			t.Errorf("%q: doors %s, want %s", text, got, want)
 		}
 	}

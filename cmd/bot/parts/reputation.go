@@ -10,6 +10,9 @@ import (
 	"io"
 	"os"
 
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/agent"
@@ -31,65 +34,54 @@ type reputation struct {
 	Note  string `json:"note"`
 }
 
-// readReputation reads a list whose signature verifies, and no other.
-func readReputation(c config.Reputation) (reputationList, error) {
-	key, err := c.Key()
-	if err != nil {
-		return reputationList{}, fmt.Errorf("reputation.public_key: %w", err)
+// Reputations are the list of the configuration, if its signature verifies; nil where there is none.
+func Reputations(c config.Config) (agent.Reputations, error) {
+	if !c.Reputation.Enabled() {
+		return nil, nil
 	}
-	f, err := os.Open(c.File)
+	key, err := c.Reputation.Key()
 	if err != nil {
-		return reputationList{}, fmt.Errorf("reputation.file: %w", err)
+		return nil, fmt.Errorf("reputation.public_key: %w", err)
+	}
+	f, err := os.Open(c.Reputation.File)
+	if err != nil {
+		return nil, fmt.Errorf("reputation.file: %w", err)
 	}
 	defer f.Close()
 	raw, err := io.ReadAll(io.LimitReader(f, 2<<20)) // what is longer than canonical.Arguments takes is refused there
 	if err != nil {
-		return reputationList{}, fmt.Errorf("reputation.file: %w", err)
+		return nil, fmt.Errorf("reputation.file: %w", err)
 	}
 	list, err := parseReputation(raw, key)
 	if err != nil {
-		return list, fmt.Errorf("reputation.file %s: %w", c.File, err)
+		return nil, fmt.Errorf("reputation.file %s: %w", c.Reputation.File, err)
 	}
 	return list, nil
 }
 
-var (
-	errNotSigned  = errors.New("it has no signature; one that nobody signed is not used")
-	errOtherHands = errors.New("its signature is not that of reputation.public_key over what it says: it was changed, or somebody else wrote it; it is not used")
-)
-
 // parseReputation looks at the signature before anything else. What is signed is the list without its signature in the one form that
 // [canonical.Arguments] gives: keys in order, no space, each key once.
 func parseReputation(raw []byte, key ed25519.PublicKey) (list reputationList, err error) {
-	sorted, err := canonical.Arguments(raw)
-	if err != nil {
-		var why *canonical.Error
-		if errors.As(err, &why) {
-			return list, fmt.Errorf("%s (at byte %d): want one JSON object in which every key stands once", why.Problem, why.Offset)
-		}
-		return list, err
+	whole, err := canonical.Arguments(raw)
+	if why, ok := errors.AsType[*canonical.Error](err); ok {
+		return list, fmt.Errorf("%s (at byte %d): want one JSON object in which every key stands once", why.Problem, why.Offset)
 	}
-	var parts map[string]json.RawMessage
-	if err := json.Unmarshal(sorted, &parts); err != nil {
-		return list, err
-	}
-	var text string
-	if json.Unmarshal(parts["signature"], &text) != nil || text == "" {
-		return list, errNotSigned
-	}
-	delete(parts, "signature")
-	rest, err := json.Marshal(parts)
 	if err != nil {
 		return list, err
 	}
-	if rest, err = canonical.Arguments(rest); err != nil {
+	written := gjson.GetBytes(whole, "signature")
+	if written.Type != gjson.String || written.Str == "" {
+		return list, errors.New("it has no signature; one that nobody signed is not used")
+	}
+	signed, err := sjson.DeleteBytes(whole, "signature")
+	if err != nil {
 		return list, err
 	}
-	signature, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || !ed25519.Verify(key, rest, signature) {
-		return list, errOtherHands
+	signature, err := base64.StdEncoding.DecodeString(written.Str)
+	if err != nil || !ed25519.Verify(key, signed, signature) {
+		return list, errors.New("its signature is not that of reputation.public_key over what it says: it was changed, or somebody else wrote it; it is not used")
 	}
-	d := json.NewDecoder(bytes.NewReader(rest))
+	d := json.NewDecoder(bytes.NewReader(signed))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&list); err != nil {
 		return reputationList{}, fmt.Errorf("it is not a list of reputations: %w", err)
@@ -125,16 +117,4 @@ func (l reputationList) Reputation(server string) (agent.Reputation, bool) {
 		say += ", " + r.Note
 	}
 	return agent.Reputation{Score: say, Source: l.Source}, true
-}
-
-// Reputations are the list of the configuration; nil where there is none.
-func Reputations(c config.Config) (agent.Reputations, error) {
-	if !c.Reputation.Enabled() {
-		return nil, nil
-	}
-	list, err := readReputation(c.Reputation)
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
 }

@@ -1,6 +1,7 @@
 package parts
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -37,7 +38,7 @@ func Server(c config.Config, name string) mcp.Server {
 		return m
 	}
 	m.Home = filepath.Join(absolute(c.DataDir), "servers", name)
-	m.Bounds = &confine.Bounds{Keep: ours(c), Ports: doors(c)}
+	m.Bounds = &confine.Bounds{Keep: ownFiles(c), Ports: openPorts(c)}
 	for _, p := range s.Paths {
 		if p.ReadOnly {
 			m.Bounds.Read = append(m.Bounds.Read, p.Path)
@@ -48,13 +49,9 @@ func Server(c config.Config, name string) mcp.Server {
 	return m
 }
 
-// ours are the files that no server may have.
-func ours(c config.Config) []string {
-	list := []string{absolute(c.DataDir)}
-	if c.File != "" {
-		list = append(list, c.File)
-	}
-	return list
+// ownFiles are the files that no server may have.
+func ownFiles(c config.Config) []string {
+	return slices.DeleteFunc([]string{absolute(c.DataDir), c.File}, func(path string) bool { return path == "" })
 }
 
 func absolute(path string) string {
@@ -64,9 +61,9 @@ func absolute(path string) string {
 	return path
 }
 
-// doors are the ports behind which a program could decide without knowing a secret: the page that wants no key, and a Redis that wants no
+// openPorts are the ports behind which a program could decide without knowing a secret: the page that wants no key, and a Redis that wants no
 // password.
-func doors(c config.Config) (ports []uint16) {
+func openPorts(c config.Config) (ports []uint16) {
 	add := func(port string) {
 		if n, err := strconv.ParseUint(port, 10, 16); err == nil && n > 0 {
 			ports = append(ports, uint16(n))
@@ -77,21 +74,18 @@ func doors(c config.Config) (ports []uint16) {
 	}
 	if u, err := url.Parse(c.Redis.URL.Reveal()); err == nil && u.Host != "" && u.Query().Get("password") == "" {
 		if _, secret := u.User.Password(); !secret {
-			if port := u.Port(); port != "" {
-				add(port)
-			} else {
-				add("6379")
-			}
+			add(cmp.Or(u.Port(), "6379"))
 		}
 	}
 	return ports
 }
 
-// Guard is what can be said of how the servers' programs are kept apart from nod: one line that is well or not, and remarks.
-func Guard(c config.Config) (fine bool, say string, remarks []string) {
+// Confinement is what can be said of how the servers' programs are kept apart from nod: one line that is well or not, and remarks.
+func Confinement(c config.Config) (fine bool, say string, remarks []string) {
 	var free, as []string
 	programs := 0
-	for name, s := range c.MCP.Servers {
+	for _, name := range slices.Sorted(maps.Keys(c.MCP.Servers)) {
+		s := c.MCP.Servers[name]
 		if len(s.Command) == 0 {
 			continue
 		}
@@ -106,8 +100,6 @@ func Guard(c config.Config) (fine bool, say string, remarks []string) {
 	if programs == 0 {
 		return true, "", nil
 	}
-	slices.Sort(free)
-	slices.Sort(as)
 	version, err := confine.Able()
 	switch {
 	case err != nil:
@@ -124,31 +116,18 @@ func Guard(c config.Config) (fine bool, say string, remarks []string) {
 		remarks = append(remarks, "run as root, because nod does and their entries name no user: "+strings.Join(as, ", "))
 	}
 	if err == nil {
-		if seen := confine.Exposed(ours(c)...); len(seen) > 0 {
+		if seen := confine.Exposed(ownFiles(c)...); len(seen) > 0 {
 			remarks = append(remarks, strings.Join(seen, " and ")+" can be read by every MCP server, because system files stand there: move it elsewhere")
 		}
 	}
-	if ports := doors(c); len(ports) > 0 && (err != nil || version < 4) {
+	if ports := openPorts(c); len(ports) > 0 && (err != nil || version < 4) {
 		remarks = append(remarks, fmt.Sprintf("their programs can reach the page without a key or Redis without a password, at port %v: set web.session_keys, and a password in Redis", ports))
 	}
 	return fine, say, remarks
 }
 
-// sayGuard logs it.
-func sayGuard(c config.Config, log *slog.Logger) {
-	fine, say, remarks := Guard(c)
-	if fine && say != "" {
-		log.Info(say)
-	} else if say != "" {
-		log.Warn(say)
-	}
-	for _, r := range remarks {
-		log.Warn("MCP servers: " + r)
-	}
-}
-
-// passable lets servers that are other users reach their own directories below data_dir: they may pass through it, and read nothing of it.
-func passable(c config.Config) error {
+// openDataDir lets servers that are other users reach their own directories below data_dir: they may pass through it, and read nothing of it.
+func openDataDir(c config.Config) error {
 	for _, s := range c.MCP.Servers {
 		if s.User == "" || !s.Confine {
 			continue
@@ -169,7 +148,7 @@ func passable(c config.Config) error {
 func OpenServers(c config.Config, version string, log *slog.Logger) (*mcp.Servers, error) {
 	servers := map[string]mcp.Server{}
 	if c.OffersWorkbench() {
-		workbench, err := demo.Connect(filepath.Join(c.DataDir, "workspace"), !c.Demo(), nil)
+		workbench, err := demo.Connect(filepath.Join(c.DataDir, "workspace"), !c.Demo())
 		if err != nil {
 			return nil, err
 		}
@@ -185,10 +164,18 @@ func OpenServers(c config.Config, version string, log *slog.Logger) (*mcp.Server
 		s.Named = slices.Sorted(maps.Keys(c.Permissions.Servers[name].Tools))
 		servers[name] = s
 	}
-	if err := passable(c); err != nil {
+	if err := openDataDir(c); err != nil {
 		return nil, fmt.Errorf("open data_dir to servers that are other users: %w", err)
 	}
-	sayGuard(c, log)
+	fine, say, remarks := Confinement(c)
+	if fine && say != "" {
+		log.Info(say)
+	} else if say != "" {
+		log.Warn(say)
+	}
+	for _, r := range remarks {
+		log.Warn("MCP servers: " + r)
+	}
 	sample, err := openSampling(c, log)
 	if err != nil {
 		return nil, err

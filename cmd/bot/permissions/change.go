@@ -1,10 +1,12 @@
 package permissions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/parts"
@@ -21,16 +23,33 @@ import (
 
 var errNoTurns = errors.New("the command line runs no turns")
 
-// engine is one over the configured state.
-func (p *permitting) engine(tools agent.Tools) (*agent.Engine, error) {
+// open makes an engine over the configured state, with these tools.
+func (p *run) open(tools agent.Tools) (err error) {
 	policy := parts.Operators(p.config)
 	if err := policy.Validate(); err != nil {
+		return err
+	}
+	p.tools = tools
+	p.engine, err = agent.New(agent.Config{
+		Log: unclaiming{p.store}, Index: p.store, Leases: p.store, Model: idle{}, Tools: tools, Policies: parts.Fixed(policy),
+		Platforms: map[string]agent.Platform{command.Platform: idle{}}, Lease: p.config.Lease, Logger: p.log,
+	})
+	return err
+}
+
+// connect is open with the configured servers, connected like those of one more replica, until stop. Nothing here calls any of them.
+func (p *run) connect() (stop func(), err error) {
+	servers, err := parts.OpenServers(p.config, p.Version, p.log)
+	if err != nil {
 		return nil, err
 	}
-	return agent.New(agent.Config{
-		Log: unclaiming{p.store}, Index: p.store, Leases: p.store, Model: noModel{}, Tools: tools, Policies: parts.Fixed(policy),
-		Platforms: map[string]agent.Platform{command.Platform: noPlatform{}}, Lease: p.config.Lease, Logger: p.log,
-	})
+	servers.Start()
+	stop = func() { _ = servers.Close() }
+	if err := p.open(servers); err != nil {
+		stop()
+		return nil, err
+	}
+	return stop, nil
 }
 
 // unclaiming is a log whose writes claim no chat: what is written here, the bot's own processes take notice of.
@@ -41,109 +60,79 @@ func (u unclaiming) Append(ctx context.Context, w agent.Write) (agent.Written, e
 	return u.Log.Append(ctx, w)
 }
 
-type noModel struct{}
+// idle is a model, no tools, and a platform, for an engine that runs no turns.
+type idle struct{}
 
-func (noModel) Name() string { return "none" }
+func (idle) Name() string { return "none" }
 
-func (noModel) Reply(context.Context, []turn.Utterance, []agent.ToolSpec, func(agent.Delta)) (agent.Reply, error) {
+func (idle) Reply(context.Context, []turn.Utterance, []agent.ToolSpec, func(agent.Delta)) (agent.Reply, error) {
 	return agent.Reply{}, errNoTurns
 }
 
-// noTools are none, for what looks at no tool.
-type noTools struct{}
-
-func (noTools) List(context.Context) ([]agent.ToolSpec, []agent.ServerFault, error) {
+func (idle) List(context.Context) ([]agent.ToolSpec, []agent.ServerFault, error) {
 	return nil, nil, nil
 }
 
-func (noTools) Check(context.Context, permission.Tool, json.RawMessage) error { return errNoTurns }
+func (idle) Check(context.Context, permission.Tool, json.RawMessage) error { return errNoTurns }
 
-func (noTools) Call(context.Context, agent.RunToken, func(turn.Progress)) (turn.Result, error) {
+func (idle) Call(context.Context, agent.RunToken, func(turn.Progress)) (turn.Result, error) {
 	return turn.Result{}, errors.Join(agent.ErrNotRun, errNoTurns)
 }
 
-type noPlatform struct{}
+func (idle) Limits() render.Limits { return render.Limits{} }
 
-func (noPlatform) Limits() render.Limits { return render.Limits{} }
-
-func (noPlatform) Post(context.Context, chat.ID, chat.PostKey, render.Message) (chat.MessageRef, error) {
+func (idle) Post(context.Context, chat.ID, chat.PostKey, render.Message) (chat.MessageRef, error) {
 	return "", errNoTurns
 }
 
-func (noPlatform) Edit(context.Context, chat.ID, chat.MessageRef, render.Message, agent.Urgency) error {
+func (idle) Edit(context.Context, chat.ID, chat.MessageRef, render.Message, agent.Urgency) error {
 	return errNoTurns
-}
-
-// tools are the configured servers, connected like those of one more replica, until stop. Nothing here calls any of them.
-func (p *permitting) tools() (_ agent.Tools, stop func(), err error) {
-	servers, err := parts.OpenServers(p.config, p.Version, p.log)
-	if err != nil {
-		return nil, nil, err
-	}
-	servers.Start()
-	return servers, func() { _ = servers.Close() }, nil
 }
 
 // errOnlyLook ends a change that was only to be shown.
 var errOnlyLook = errors.New("only looked")
 
-// maker makes changes from what holds now.
-type maker func(permission.Policy, permission.Settings) ([]permission.Change, error)
-
 // change prints what build would change, and with -yes changes it: one record, all or nothing. What is printed is what is recorded:
 // both come of the settings as they stood at that moment.
-func (p *permitting) change(ctx context.Context, tools agent.Tools, note string, build maker) error {
-	e, err := p.engine(tools)
-	if err != nil {
-		return err
-	}
+func (p *run) change(ctx context.Context, note string, build func(permission.Policy, permission.Settings) ([]permission.Change, error)) error {
 	var lines []string
-	_, err = e.Change(ctx, p.by, note, func(policy permission.Policy, now permission.Settings) ([]permission.Change, error) {
+	_, err := p.engine.Change(ctx, p.by, note, func(policy permission.Policy, now permission.Settings) ([]permission.Change, error) {
 		changes, err := build(policy, now)
 		if err != nil {
 			return nil, err
 		}
 		lines = nil
 		for _, c := range changes {
-			lines = append(lines, preview(policy, c))
+			lines = append(lines, "  "+command.OneLine(preview(policy, c))+"\n")
 		}
 		if !p.yes && len(changes) > 0 {
 			return nil, errOnlyLook
 		}
 		return changes, nil
 	})
-	var no *decision.Refusal
+	count := command.Count(len(lines), "change", "changes")
+	no, refused := errors.AsType[*decision.Refusal](err)
 	switch {
 	case errors.Is(err, agent.ErrUnchanged):
 		fmt.Fprintln(p.Stdout, "Nothing would change by that.")
-		return nil
-	case errors.As(err, &no):
+	case refused:
 		return errors.New(no.Say)
-	case err != nil && !errors.Is(err, errOnlyLook):
+	case errors.Is(err, errOnlyLook):
+		fmt.Fprintf(p.Stdout, "%s%s. Nothing was changed yet: -yes does it.\n", strings.Join(lines, ""), count)
+	case err != nil:
 		return err
+	default:
+		fmt.Fprintf(p.Stdout, "%sDone: %s, recorded as made by %s.\n", strings.Join(lines, ""), count, command.OneLine(p.by.User.String()))
 	}
-	for _, l := range lines {
-		fmt.Fprintln(p.Stdout, "  "+command.OneLine(l))
-	}
-	if err != nil {
-		fmt.Fprintf(p.Stdout, "%s. Nothing was changed yet: -yes does it.\n", command.Count(len(lines), "change", "changes"))
-		return nil
-	}
-	fmt.Fprintf(p.Stdout, "Done: %s, recorded as made by %s.\n", command.Count(len(lines), "change", "changes"), command.OneLine(p.by.User.String()))
 	return nil
 }
 
 // preview says what a change does: of a setting, from what to what.
 func preview(policy permission.Policy, c permission.Change) string {
-	if c.Set == nil {
+	at, ok := c.(permission.Setting)
+	if !ok {
 		return c.String()
 	}
-	return fmt.Sprintf("%s: %s = %s → %s", c.Set.Where(), c.Set.Field, valueOr(policy.Setting(*c.Set).Value), valueOr(c.Set.Value))
-}
-
-func valueOr(v string) string {
-	if v == "" {
-		return "(not set)"
-	}
-	return v
+	const none = "(not set)"
+	return fmt.Sprintf("%s: %s = %s → %s", at.Where(), at.Field, cmp.Or(policy.Setting(at).Value, none), cmp.Or(at.Value, none))
 }

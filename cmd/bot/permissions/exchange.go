@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
 
 	"go.yaml.in/yaml/v4"
 
@@ -25,25 +24,24 @@ import (
 const maxExchange = 64 << 20
 
 // export prints what people set. A file is written whole or not at all, and only its owner may read it: it names people.
-func (p *permitting) export(ctx context.Context, _ []string) error {
-	e, err := p.engine(noTools{})
+func (p *run) export(ctx context.Context, _ []string) error {
+	if err := p.open(idle{}); err != nil {
+		return err
+	}
+	now, err := p.engine.Settings(ctx)
 	if err != nil {
 		return err
 	}
-	now, err := e.Settings(ctx)
-	if err != nil {
-		return err
-	}
-	text, err := exported(now.Exchange(), p.JSON)
+	out, err := encode(now.Exchange(), p.JSON)
 	if err != nil {
 		return err
 	}
 	if p.Out == "" {
-		_, err = io.WriteString(p.Stdout, text)
+		_, err = io.WriteString(p.Stdout, out)
 		return err
 	}
 	whole := p.Out + ".new"
-	if err := os.WriteFile(whole, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(whole, []byte(out), 0o600); err != nil {
 		return fmt.Errorf("-out: %w", err)
 	}
 	if err := os.Rename(whole, p.Out); err != nil {
@@ -52,7 +50,7 @@ func (p *permitting) export(ctx context.Context, _ []string) error {
 	return nil
 }
 
-func exported(x permission.Exchange, asJSON bool) (string, error) {
+func encode(x permission.Exchange, asJSON bool) (string, error) {
 	if !asJSON {
 		return strings.Join(x.Lines(), "\n") + "\n", nil
 	}
@@ -61,26 +59,11 @@ func exported(x permission.Exchange, asJSON bool) (string, error) {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	err := enc.Encode(x)
-	return escaped(b.String()), err
+	return text.EscapeJSON(b.String()), err
 }
 
-// escaped writes what nobody could see as JSON's own escapes. Outside of its strings an encoder writes nothing of that kind.
-func escaped(said string) string {
-	var b strings.Builder
-	for _, r := range said {
-		if _, hidden := text.Visible(string(r)); hidden == 0 {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return b.String()
-}
-
-// importing prints what reading a file would change, and changes it with -yes.
-func (p *permitting) importing(ctx context.Context, args []string) error {
+// importFile prints what reading a file would change, and changes it with -yes.
+func (p *run) importFile(ctx context.Context, args []string) error {
 	name, data, err := p.read(args[0])
 	if err != nil {
 		return usageError{err}
@@ -89,18 +72,21 @@ func (p *permitting) importing(ctx context.Context, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	return p.change(ctx, noTools{}, "import", func(_ permission.Policy, now permission.Settings) ([]permission.Change, error) {
+	if err := p.open(idle{}); err != nil {
+		return err
+	}
+	return p.change(ctx, "import", func(_ permission.Policy, now permission.Settings) ([]permission.Change, error) {
 		changes, err := x.Changes(now)
 		if err != nil {
 			return nil, err
 		}
-		return changes, room(x, now, changes)
+		return changes, checkRoom(x, now, changes)
 	})
 }
 
-// room refuses a file of which something would not be kept: what there is no room for changes nothing, and half a file is not what
+// checkRoom refuses a file of which something would not be kept: what there is no room for changes nothing, and half a file is not what
 // anybody meant.
-func room(x permission.Exchange, now permission.Settings, changes []permission.Change) error {
+func checkRoom(x permission.Exchange, now permission.Settings, changes []permission.Change) error {
 	for _, c := range changes {
 		now, _ = now.Apply(c, chat.User{}, "", time.Time{})
 	}
@@ -111,7 +97,7 @@ func room(x permission.Exchange, now permission.Settings, changes []permission.C
 	return err
 }
 
-func (p *permitting) read(name string) (string, []byte, error) {
+func (p *run) read(name string) (string, []byte, error) {
 	in, shown := p.Stdin, "standard input"
 	if name != "-" {
 		f, err := os.Open(name)
@@ -138,7 +124,7 @@ type exchangeFile struct {
 	seen map[string]int // what may stand once, and the line where it does
 }
 
-func (f *exchangeFile) wrong(line int, field, format string, args ...any) {
+func (f *exchangeFile) errorf(line int, field, format string, args ...any) {
 	f.errs = append(f.errs, fmt.Errorf("%s:%d: %s: %s", f.name, line, field, fmt.Sprintf(format, args...)))
 }
 
@@ -162,140 +148,131 @@ func parseExchange(name string, data []byte) (x permission.Exchange, err error) 
 }
 
 func (f *exchangeFile) document(root *yaml.Node, x *permission.Exchange) {
-	version := false
 	f.pairs(root, "the file", func(key, value *yaml.Node) {
 		switch key.Value {
 		case "version":
-			version = true
 			n, err := strconv.Atoi(value.Value)
 			if err != nil || n != permission.ExchangeVersion {
-				f.wrong(value.Line, "version", "%s is not known here; this program reads %d", command.OneLine(value.Value), permission.ExchangeVersion)
+				f.errorf(value.Line, "version", "%s is not known here; this program reads %d", command.OneLine(value.Value), permission.ExchangeVersion)
 			}
 			x.Version = n
-		case "settings":
-			x.Settings = listOf(f, value, "settings", func(e permission.Setting) (string, permission.Exchange) {
-				return join3(e.Server, e.Tool, e.Field), permission.Exchange{Settings: []permission.Setting{e}}
-			})
-		case "remembered":
-			x.Remembered = listOf(f, value, "remembered", func(e permission.RememberedEntry) (string, permission.Exchange) {
-				return join3(e.By, e.Server, e.Tool), permission.Exchange{Remembered: []permission.RememberedEntry{e}}
-			})
-		case "tools":
-			x.Tools = listOf(f, value, "tools", func(e permission.ToolEntry) (string, permission.Exchange) {
-				return join3(e.Server, e.Tool, ""), permission.Exchange{Tools: []permission.ToolEntry{e}}
-			})
-		case "advice":
-			x.Advice = listOf(f, value, "advice", func(e permission.AdviceEntry) (string, permission.Exchange) {
-				return join3(e.Server, e.Tool, ""), permission.Exchange{Advice: []permission.AdviceEntry{e}}
-			})
+		case "settings", "remembered", "tools", "advice":
+			f.list(key.Value, value, x)
 		default:
-			f.wrong(key.Line, command.OneLine(key.Value), "there is no such field; there is version, settings, remembered, tools, advice")
+			f.errorf(key.Line, command.OneLine(key.Value), "there is no such field; there is version, settings, remembered, tools, advice")
 		}
 	})
-	if !version && len(f.errs) == 0 {
-		f.wrong(root.Line, "version", "is missing; this program reads %d", permission.ExchangeVersion)
+	if x.Version == 0 && len(f.errs) == 0 {
+		f.errorf(root.Line, "version", "is missing; this program reads %d", permission.ExchangeVersion)
 	}
 }
-
-func join3(a, b, c string) string { return strconv.Quote(a) + strconv.Quote(b) + strconv.Quote(c) }
 
 // pairs goes through a mapping in which each name may stand once.
 func (f *exchangeFile) pairs(n *yaml.Node, what string, each func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		f.wrong(n.Line, what, "want a mapping of names to values")
+		f.errorf(n.Line, what, "want a mapping of names to values")
 		return
 	}
-	stands := map[string]bool{}
+	names := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
 		switch {
 		case k.Kind != yaml.ScalarNode:
-			f.wrong(k.Line, what, "a name here must be plain text")
-		case stands[k.Value]:
-			f.wrong(k.Line, command.OneLine(k.Value), "stands twice")
+			f.errorf(k.Line, what, "a name here must be plain text")
+		case names[k.Value]:
+			f.errorf(k.Line, command.OneLine(k.Value), "stands twice")
 		default:
-			stands[k.Value] = true
+			names[k.Value] = true
 			each(k, n.Content[i+1])
 		}
 	}
 }
 
-// listOf reads one list. of gives what makes an entry unique, and a file of that entry alone, which core then checks.
-func listOf[E any](f *exchangeFile, list *yaml.Node, name string, of func(E) (string, permission.Exchange)) (out []E) {
+// list reads one list into x, each entry as a file of that entry alone, which core then checks.
+func (f *exchangeFile) list(name string, list *yaml.Node, x *permission.Exchange) {
 	if list.Kind == yaml.ScalarNode && list.Tag == "!!null" {
-		return nil
+		return
 	}
 	if list.Kind != yaml.SequenceNode {
-		f.wrong(list.Line, name, "want a list")
-		return nil
+		f.errorf(list.Line, name, "want a list")
+		return
 	}
+	of := fieldOf(reflect.TypeFor[permission.Exchange](), name).Elem()
 	for i, n := range list.Content {
 		field := fmt.Sprintf("%s[%d]", name, i+1)
-		var e E
-		if !f.entry(n, field, &e) {
+		values, ok := f.entry(n, field, of)
+		if !ok {
 			continue
 		}
-		key, alone := of(e)
-		if line, twice := f.seen[name+key]; twice {
-			f.wrong(n.Line, field, "is about the same as line %d; each may stand once", line)
+		key := name
+		for _, unique := range []string{"by", "server", "tool", "field"} { // those that entries of this list have
+			value, _ := values[unique].(string)
+			key += " " + strconv.Quote(value)
+		}
+		if line, twice := f.seen[key]; twice {
+			f.errorf(n.Line, field, "is about the same as line %d; each may stand once", line)
 			continue
 		}
-		f.seen[name+key] = n.Line
-		alone.Version = permission.ExchangeVersion
-		if _, err := alone.Changes(permission.Settings{}); err != nil {
-			if inner := errors.Unwrap(err); inner != nil {
-				err = inner // its own place is that of the file of one entry
-			}
-			f.wrong(n.Line, field, "%s", command.OneLine(err.Error()))
+		f.seen[key] = n.Line
+		var alone permission.Exchange
+		b, err := json.Marshal(map[string]any{"version": permission.ExchangeVersion, name: []any{values}})
+		if err == nil {
+			err = json.Unmarshal(b, &alone)
+		}
+		if err == nil {
+			_, err = alone.Changes(permission.Settings{})
+		}
+		if inner := errors.Unwrap(err); inner != nil {
+			err = inner // its own place is that of the file of one entry
+		}
+		if err != nil {
+			f.errorf(n.Line, field, "%s", command.OneLine(err.Error()))
 			continue
 		}
-		out = append(out, e)
+		x.Settings, x.Remembered = append(x.Settings, alone.Settings...), append(x.Remembered, alone.Remembered...)
+		x.Tools, x.Advice = append(x.Tools, alone.Tools...), append(x.Advice, alone.Advice...)
 	}
-	return out
 }
 
-// entry reads one mapping of texts and booleans into a struct, by its JSON names.
-func (f *exchangeFile) entry(n *yaml.Node, field string, to any) bool {
+// entry reads one mapping as the struct of this type has it: texts, booleans, and lists of such mappings.
+func (f *exchangeFile) entry(n *yaml.Node, field string, of reflect.Type) (values map[string]any, ok bool) {
 	before := len(f.errs)
-	values := map[string]any{}
-	names := fieldNames(to)
+	values = map[string]any{}
 	f.pairs(n, field, func(key, value *yaml.Node) {
 		name := field + "." + command.OneLine(key.Value)
-		kind, known := names[key.Value]
+		kind := fieldOf(of, key.Value)
 		switch {
-		case !known:
-			f.wrong(key.Line, name, "there is no such field")
-		case value.Kind != yaml.ScalarNode:
-			f.wrong(value.Line, name, "want one value")
-		case kind == "bool" && value.Tag != "!!bool":
-			f.wrong(value.Line, name, "want true or false")
-		case kind == "bool":
-			values[key.Value] = value.Value == "true"
+		case kind == nil:
+			f.errorf(key.Line, name, "there is no such field")
 		case value.Tag == "!!null":
+		case kind.Kind() == reflect.Slice && value.Kind == yaml.SequenceNode:
+			var list []any
+			for i, one := range value.Content {
+				inner, _ := f.entry(one, fmt.Sprintf("%s[%d]", name, i+1), kind.Elem())
+				list = append(list, inner)
+			}
+			values[key.Value] = list
+		case kind.Kind() == reflect.Slice:
+			f.errorf(value.Line, name, "want a list")
+		case value.Kind != yaml.ScalarNode:
+			f.errorf(value.Line, name, "want one value")
+		case kind.Kind() == reflect.Bool && value.Tag != "!!bool":
+			f.errorf(value.Line, name, "want true or false")
+		case kind.Kind() == reflect.Bool:
+			values[key.Value] = value.Value == "true"
 		default:
 			values[key.Value] = value.Value // a number or a word that YAML takes for something else is still the text that stands there
 		}
 	})
-	if len(f.errs) > before {
-		return false
-	}
-	b, err := json.Marshal(values)
-	if err == nil {
-		err = json.Unmarshal(b, to)
-	}
-	if err != nil {
-		f.wrong(n.Line, field, "%s", command.OneLine(err.Error()))
-	}
-	return err == nil
+	return values, len(f.errs) == before
 }
 
-// fieldNames are the JSON names of a struct's fields, with their kinds.
-func fieldNames(to any) map[string]string {
-	t := reflect.TypeOf(to).Elem()
-	out := map[string]string{}
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		out[name] = t.Field(i).Type.Kind().String()
+// fieldOf is the type of a struct's field with this JSON name; nil: it has none.
+func fieldOf(t reflect.Type, name string) reflect.Type {
+	for _, f := range reflect.VisibleFields(t) {
+		if has, _, _ := strings.Cut(f.Tag.Get("json"), ","); has == name {
+			return f.Type
+		}
 	}
-	return out
+	return nil
 }

@@ -1,8 +1,11 @@
 package permissions
 
 import (
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/nodhq/nod/core/permission"
 )
 
 var digestA = strings.Repeat("a", 64)
@@ -28,6 +31,9 @@ func TestImportMistakes(t *testing.T) {
 		"version: 1\nsettings:\n- {tool: x, field: ask, value: never}":                                                  ":3: settings[1]: the tool x has no server",
 		"version: 1\nremembered:\n- {id: a, by: nobody, server: s, tool: t, choice: deny}":                              ":3: remembered[1]: by: ",
 		"version: 1\nremembered:\n- {id: a, by: \"web::a\", server: s, tool: t, choice: allow}":                         ":3: remembered[1]: definition: ",
+		"version: 1\nremembered:\n- {id: a, by: \"web::a\", server: s, tool: t, choice: allow, pins: x}":                ":3: remembered[1].pins: want a list",
+		"version: 1\nremembered:\n- {id: a, pins: [\n{path: a},\n{pat: b}]}":                                            ":5: remembered[1].pins[2].pat: there is no such field",
+		"version: 1\nremembered:\n- {id: a, pins: [x]}":                                                                 ":3: remembered[1].pins[1]: want a mapping",
 		"version: 1\ntools:\n- {server: s, tool: t, counts: abc}":                                                       ":3: tools[1]: counts: ",
 		"version: 1\ntools:\n- {server: s, tool: t, counts: " + digestA + ", accepted: maybe}":                          ":3: tools[1].accepted: want true or false",
 		"version: 1\nadvice:\n- {server: s, tool: t, definition: " + digestA + ", access: read, risk: huge}":            ":3: advice[1]: ",
@@ -44,5 +50,29 @@ func TestImportMistakes(t *testing.T) {
 	good := "version: 1\nsettings:\n- {field: timeout, value: 30m}\n- {field: min_approvals, value: 2}\n- {field: strict, value: true}\nremembered: ~\n"
 	if x, err := parseExchange("f.yaml", []byte(good)); err != nil || len(x.Settings) != 3 || x.Settings[1].Value != "2" || x.Settings[2].Value != "true" {
 		t.Errorf("%+v, %v", x, err)
+	}
+}
+
+// What is exported is imported as it was, an allowance with its limits too (R8).
+func TestWhatIsExportedIsImported(t *testing.T) {
+	want := permission.Exchange{
+		Version:  permission.ExchangeVersion,
+		Settings: []permission.Setting{{Server: "files", Field: "ask", Value: "always"}},
+		Remembered: []permission.RememberedEntry{{
+			ID: "a", By: "web::ana", Name: "Ana", Server: "files", Tool: "write", Definition: permission.Digest(digestA), Choice: "allow",
+			Pins:  []permission.PinEntry{{Path: "/path", Value: `"docs"`, Under: true}, {Path: "/mode", Value: `"w"`}},
+			Until: "2026-01-31T15:04:05Z",
+		}},
+		Tools:  []permission.ToolEntry{{Server: "files", Tool: "write", Counts: permission.Digest(digestA), Accepted: true}},
+		Advice: []permission.AdviceEntry{{Server: "files", Tool: "write", Definition: permission.Digest(digestA), Access: "write", Risk: "dangerous", Admin: true}},
+	}
+	for _, asJSON := range []bool{false, true} {
+		file, err := encode(want, asJSON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := parseExchange("f", []byte(file)); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%v\n%s\ngave %+v", err, file, got)
+		}
 	}
 }

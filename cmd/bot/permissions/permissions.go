@@ -2,20 +2,22 @@
 // where -yes stands (apply, import).
 //
 // What is changed goes through an engine that drives no chat (change.go), because that is the one way to the settings: the record is the same as
-// that of a person at the settings page. permissions.go has the flags, the verbs and [Run]; show.go what is in force; exchange.go the file
+// that of a person at the settings page. permissions.go has the flags, the verbs, [Run] and what only shows; exchange.go the file
 // of export and import, and how its mistakes are told with their lines. What a setting, a template or an exchange is stands in
 // core/permission; a new verb is a line in verbs.
 package permissions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
@@ -67,31 +69,33 @@ func (p Flags) Check(line string) error {
 	return nil
 }
 
-// permitting is one run of a command of the permissions.
-type permitting struct {
+// run is one run of a command of the permissions.
+type run struct {
 	command.Process
 	Flags
 	config config.Config
 	store  *state.Store
 	by     chat.Envelope
 	log    *slog.Logger
+	engine *agent.Engine // of open
+	tools  agent.Tools   // likewise
 }
 
 // verb is one of the commands, with how many words stand after it.
 type verb struct {
 	least, most int
 	usage       string
-	do          func(*permitting, context.Context, []string) error
+	do          func(*run, context.Context, []string) error
 }
 
 func verbs() map[string]verb {
 	return map[string]verb{
-		"show":      {0, 2, "[SERVER [TOOL]]", (*permitting).show},
-		"why":       {2, 2, "SERVER TOOL", (*permitting).why},
-		"templates": {0, 0, "", (*permitting).templates},
-		"apply":     {1, 1, "TEMPLATE", (*permitting).apply},
-		"export":    {0, 0, "", (*permitting).export},
-		"import":    {1, 1, "FILE", (*permitting).importing},
+		"show":      {0, 2, "[SERVER [TOOL]]", (*run).show},
+		"why":       {2, 2, "SERVER TOOL", (*run).why},
+		"templates": {0, 0, "", (*run).templates},
+		"apply":     {1, 1, "TEMPLATE", (*run).apply},
+		"export":    {0, 0, "", (*run).export},
+		"import":    {1, 1, "FILE", (*run).importFile},
 	}
 }
 
@@ -118,14 +122,15 @@ func Run(p command.Process, flags Flags, words []string) int {
 	}
 	ctx, release := p.Context()
 	defer release()
-	do := &permitting{Process: p, Flags: flags, config: c, by: p.Operator(), log: quietLog(p.Stderr)}
+	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})) // what went well needs no words
+	r := &run{Process: p, Flags: flags, config: c, by: p.Operator(), log: log}
 	if name != "templates" {
-		if err := do.open(ctx); err != nil {
+		if err := r.openStore(ctx); err != nil {
 			return p.Refuse(command.Fail, err)
 		}
-		defer func() { _ = do.store.Close() }()
+		defer func() { _ = r.store.Close() }()
 	}
-	err := v.do(do, ctx, args)
+	err := v.do(r, ctx, args)
 	var wrong usageError
 	switch {
 	case errors.As(err, &wrong):
@@ -136,13 +141,8 @@ func Run(p command.Process, flags Flags, words []string) int {
 	return command.OK
 }
 
-// quietLog is the log of a command: what went well needs no words.
-func quietLog(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn}))
-}
-
-// open opens the state: to read it, unless something is to be changed.
-func (p *permitting) open(ctx context.Context) (err error) {
+// openStore opens the state: to read it, unless something is to be changed.
+func (p *run) openStore(ctx context.Context) (err error) {
 	o := state.Options{URL: p.config.Redis.URL.Reveal(), Durability: p.config.Redis.Durability.String(), Lease: p.config.Lease, Keep: parts.Keep(p.config), Log: p.log}
 	switch {
 	case !p.yes:
@@ -152,35 +152,31 @@ func (p *permitting) open(ctx context.Context) (err error) {
 	default:
 		p.store, err = state.Open(ctx, o)
 	}
-	if err != nil && p.config.Redis.URL.IsZero() && errors.Is(err, state.ErrInUse) {
+	if p.config.Redis.URL.IsZero() && errors.Is(err, state.ErrInUse) {
 		return fmt.Errorf("data_dir %s: a nod is running on it, and the state belongs to that one process: use its settings page or /nod permissions, or stop it first", p.config.DataDir)
 	}
 	return err
 }
 
 // why prints every rule that a call would go through, asked by somebody who is no admin and has set nothing for themselves.
-func (p *permitting) why(ctx context.Context, args []string) error {
-	tools, stop, err := p.tools()
+func (p *run) why(ctx context.Context, args []string) error {
+	stop, err := p.connect()
 	if err != nil {
 		return err
 	}
 	defer stop()
-	e, err := p.engine(tools)
+	set, err := settings.New(settings.Config{Engine: p.engine, Log: p.store, Index: p.store, Tools: p.tools, Logger: p.log})
 	if err != nil {
 		return err
 	}
-	set, err := settings.New(settings.Config{Engine: e, Log: p.store, Index: p.store, Tools: tools, Logger: p.log})
-	if err != nil {
-		return err
-	}
-	lines, err := set.Permissions(ctx, p.by, []string{"why", args[0], args[1]})
+	lines, err := set.Permissions(ctx, p.by, append([]string{"why"}, args...))
 	for _, l := range lines {
 		fmt.Fprintln(p.Stdout, command.OneLine(l))
 	}
 	return err
 }
 
-func (p *permitting) templates(context.Context, []string) error {
+func (p *run) templates(context.Context, []string) error {
 	for _, t := range permission.Templates() {
 		fmt.Fprintf(p.Stdout, "%s: %s\n", t.Name, t.Says)
 	}
@@ -188,7 +184,7 @@ func (p *permitting) templates(context.Context, []string) error {
 }
 
 // apply prints what a template would change for the tools that are known now, and does it with -yes.
-func (p *permitting) apply(ctx context.Context, args []string) error {
+func (p *run) apply(ctx context.Context, args []string) error {
 	t, ok := permission.FindTemplate(strings.ToLower(args[0]))
 	if !ok {
 		var names []string
@@ -197,12 +193,12 @@ func (p *permitting) apply(ctx context.Context, args []string) error {
 		}
 		return usageError{fmt.Errorf("there is no template %q; there is: %s", command.OneLine(args[0]), strings.Join(names, ", "))}
 	}
-	tools, stop, err := p.tools()
+	stop, err := p.connect()
 	if err != nil {
 		return err
 	}
 	defer stop()
-	specs, faults, err := tools.List(ctx)
+	specs, faults, err := p.tools.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -210,28 +206,119 @@ func (p *permitting) apply(ctx context.Context, args []string) error {
 		fmt.Fprintf(p.Stderr, "note: %s: %s Of its tools only those that were seen before are known.\n", command.OneLine(f.Server), command.OneLine(f.Say))
 	}
 	fmt.Fprintln(p.Stdout, t.Says)
-	return p.change(ctx, tools, "template "+t.Name, func(policy permission.Policy, now permission.Settings) ([]permission.Change, error) {
-		return t.Changes(policy, knownTools(specs, policy, now)), nil
+	return p.change(ctx, "template "+t.Name, func(policy permission.Policy, now permission.Settings) ([]permission.Change, error) {
+		return t.Changes(policy, settings.KnownTools(specs, policy, now)), nil
 	})
 }
 
-// knownTools are the tools that servers offer now, and those that were seen or set before.
-func knownTools(specs []agent.ToolSpec, policy permission.Policy, now permission.Settings) []permission.Known {
-	var out []permission.Known
-	for _, sp := range specs {
-		out = append(out, permission.Known{Tool: sp.Tool, Source: sp.Source, Hints: sp.Hints, Metadata: sp.Metadata})
+// show prints what is in force, for everything, for one server or for one tool, and who set what.
+func (p *run) show(ctx context.Context, args []string) error {
+	stop, err := p.connect()
+	if err != nil {
+		return err
 	}
-	for server, set := range policy.Servers {
-		for name := range set.Tools {
-			t := permission.Tool{Server: server, Name: name}
-			if slices.ContainsFunc(out, func(k permission.Known) bool { return k.Tool.Server == server && k.Tool.Name == name }) {
-				continue
-			}
-			if pin, seen := now.Pin(t); seen {
-				t = pin.Tool
-			}
-			out = append(out, permission.Known{Tool: t})
+	defer stop()
+	now, err := p.engine.Rules(ctx)
+	if err != nil {
+		return err
+	}
+	specs, faults, err := p.tools.List(ctx)
+	if err != nil {
+		return err
+	}
+	tools := settings.KnownTools(specs, now.Policy, now.Settings)
+	slices.SortFunc(tools, func(a, b permission.Known) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) })
+	servers := slices.Collect(maps.Keys(now.Policy.Servers))
+	for _, k := range tools {
+		servers = append(servers, k.Tool.Server)
+	}
+	slices.Sort(servers)
+	servers = slices.Compact(servers)
+	switch {
+	case len(args) == 0:
+		p.everything(now)
+	case !slices.Contains(servers, args[0]):
+		return usageError{fmt.Errorf("there is no server %q; there is: %s", command.OneLine(args[0]), someNames(servers))}
+	default:
+		servers = args[:1]
+	}
+	if len(args) > 1 {
+		tools = slices.DeleteFunc(tools, func(k permission.Known) bool { return k.Tool.Server != args[0] || k.Tool.Name != args[1] })
+		if len(tools) == 0 {
+			return usageError{fmt.Errorf("there is no tool %q of %s that is known", command.OneLine(args[1]), command.OneLine(args[0]))}
 		}
 	}
-	return out
+	for _, name := range servers {
+		fmt.Fprintln(p.Stdout, command.OneLine(name))
+		if len(args) < 2 {
+			p.server(now, name, faults)
+		}
+		for _, k := range tools {
+			if k.Tool.Server == name {
+				p.tool(now, k)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *run) everything(now agent.Rules) {
+	if h := now.Settings.Halted; h != nil {
+		fmt.Fprintf(p.Stdout, "HALTED by %s on %s: nothing runs until an admin resumes\n", command.OneLine(h.Name), h.At.UTC().Format(time.DateTime))
+	}
+	fmt.Fprintln(p.Stdout, "everything")
+	p.fields(now, "  ", permission.Setting{})
+}
+
+func (p *run) server(now agent.Rules, name string, faults []agent.ServerFault) {
+	for _, f := range faults {
+		if f.Server == name && f.Say != "" {
+			fmt.Fprintln(p.Stdout, "  cannot be used now: "+command.OneLine(f.Say))
+		}
+	}
+	p.fields(now, "  ", permission.Setting{Server: name})
+}
+
+func (p *run) tool(now agent.Rules, k permission.Known) {
+	is := now.Policy.Get(k.Tool, k.Source, k.Hints, k.Metadata)
+	line := fmt.Sprintf("  %s: %s, %s, %s", command.OneLine(k.Tool.Name), is.Access, is.Risk, is.Approval)
+	switch {
+	case is.Changed:
+		line += "; changed since it was accepted"
+	case is.New:
+		line += "; nobody looked at it yet"
+	}
+	fmt.Fprintln(p.Stdout, line)
+	p.fields(now, "    ", permission.Setting{Server: k.Tool.Server, Tool: k.Tool.Name})
+}
+
+// fields prints what is set there, in the words of the configuration. What stands at its default is left out for tools.
+func (p *run) fields(now agent.Rules, indent string, at permission.Setting) {
+	for _, field := range at.Fields() {
+		at.Field = field.Name
+		value, by := now.Policy.Setting(at).Value, ""
+		for _, x := range now.Settings.Set {
+			if x.Server == at.Server && x.Tool == at.Tool && x.Field == at.Field {
+				by = fmt.Sprintf("   (set by %s, %s, on %s)", command.OneLine(x.Name), command.OneLine(x.By.String()), x.At.UTC().Format(time.DateTime))
+			}
+		}
+		if by == "" && (value == "" || at.Tool != "" && value == (permission.Policy{}).Setting(at).Value) {
+			continue
+		}
+		fmt.Fprintf(p.Stdout, "%s%s = %s%s\n", indent, at.Field, command.OneLine(value), by)
+	}
+}
+
+// someNames lists the first of many names.
+func someNames(names []string) string {
+	const most = 12
+	var out []string
+	for _, n := range names[:min(len(names), most)] {
+		out = append(out, command.OneLine(n))
+	}
+	list := strings.Join(out, ", ")
+	if len(names) > most {
+		list += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return list
 }

@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,10 +64,8 @@ func line(spans []span) (out render.Line) {
 func (b block) card() string {
 	a := b.Ask
 	a.Because, a.Footer, a.Model, a.Args = line(b.Because), line(b.Footer), b.ModelSaid, b.Arguments
-	for _, r := range a.Args.Rows {
-		if r.Hidden > 0 { // a row is shortened: all of it stands in the JSON
-			a.Args.Rows = nil
-		}
+	if slices.ContainsFunc(a.Args.Rows, func(r render.Row) bool { return r.Hidden > 0 }) { // one is shortened: all of it stands in the JSON
+		a.Args.Rows = nil
 	}
 	return render.PlainText(render.Message{Blocks: []render.Block{a}})
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,26 +16,20 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// What the terminal says beside what the bot does.
+// What the terminal says in more than one place.
 const (
-	sayNobody     = "nobody is at this terminal: "
-	sayStopping   = "Stopping. Ctrl-C again leaves at once."
-	sayGone       = "This no longer waits for an answer."
-	sayNotAsked   = "Nothing is asked now, so this was not taken."
-	sayTooEarly   = "This was typed before the question stood here, so it was not taken."
-	sayNotTaken   = "Not taken: "
-	sayOnPage     = "The rest can be done on the page: "
-	sayTypeYes    = "Type yes to confirm: "
-	sayEndedOther = "The turn ended: "
+	sayTooEarly = "This was typed before the question stood here, so it was not taken."
+	sayNotTaken = "Not taken: "
+	sayOnPage   = "The rest can be done on the page: "
 )
 
-// answers are the choices that a terminal offers, with the letter for each. Whatever is typed else is the last one that is offered,
-// which lets nothing happen.
-var answers = []struct {
-	choice chat.Choice
-	letter string
-	word   string
-}{
+// answer is a choice that a terminal offers, with its letter. Whatever is typed else is the last one that is offered, which lets nothing happen.
+type answer struct {
+	choice       chat.Choice
+	letter, word string
+}
+
+var answers = []answer{
 	{chat.Reveal, "v", "[v]iew what is hidden"},
 	{chat.AllowChat, "s", "[s]ession"},
 	{chat.AllowOnce, "o", "[o]nce"},
@@ -139,7 +134,7 @@ func (t *talk) turn(ctx context.Context, say string) int {
 	}
 	for t.stopping = false; ; {
 		if t.put(ctx); t.asking.RequestID != "" && t.lines == nil {
-			t.answer(ctx, t.safe())
+			t.answer(ctx, t.asking.safe())
 			continue
 		}
 		select {
@@ -165,7 +160,7 @@ func (t *talk) turn(ctx context.Context, say string) int {
 				return interrupted
 			}
 			t.stopping = true
-			t.screen.say(sayStopping)
+			t.screen.say("Stopping. Ctrl-C again leaves at once.")
 			t.stop(ctx)
 		}
 	}
@@ -188,7 +183,7 @@ func (t *talk) hear(e event) (why string, over bool) {
 		if json.Unmarshal([]byte(e.data), &d) == nil && !t.ended[d.Turn] { // a stream that broke may tell it twice
 			t.ended[d.Turn] = true
 			if d.Why != string(turn.Answered) {
-				t.screen.once("end/"+d.Why+"/"+t.message.ID, sayEndedOther+text.Prose(cmp.Or(d.Say, d.Why)))
+				t.screen.once("end/"+d.Why+"/"+t.message.ID, "The turn ended: "+text.Prose(cmp.Or(d.Say, d.Why)))
 			}
 			return d.Why, true
 		}
@@ -211,30 +206,27 @@ func (t *talk) over(why string) int {
 // put puts the first ask that waits and was not answered here, unless it stands there already.
 func (t *talk) put(ctx context.Context) {
 	var next block
-	for _, b := range t.message.Blocks {
-		if b.Type == "ask" && !t.answered[b.RequestID] {
-			next = b
-			break
-		}
+	if i := slices.IndexFunc(t.message.Blocks, func(b block) bool { return b.Type == "ask" && !t.answered[b.RequestID] }); i >= 0 {
+		next = t.message.Blocks[i]
 	}
 	if next.RequestID == t.asking.RequestID {
 		return
 	}
 	if t.asking.RequestID != "" && !t.answered[t.asking.RequestID] {
-		t.screen.say(sayGone)
+		t.screen.say("This no longer waits for an answer.")
 	}
 	if t.asking, t.confirms = next, ""; next.RequestID == "" {
 		return
 	}
 	t.screen.say("\n" + next.card())
-	if c := next.offers(chat.AllowChat); c != nil {
+	if c := next.button(chat.AllowChat); c != nil {
 		label := "session: " + text.Prose(c.Label)
 		if c.Hint != "" && c.Hint != c.Label {
 			label += " (" + text.Prose(c.Hint) + ")"
 		}
 		t.screen.say(label)
 	}
-	if t.safe() == "" { // nothing that a terminal has a letter for
+	if len(next.offered()) == 0 { // nothing that a terminal has a letter for
 		t.answered[next.RequestID], t.asking = true, block{}
 		t.screen.say(sayOnPage + t.page)
 		if t.lines == nil {
@@ -242,77 +234,72 @@ func (t *talk) put(ctx context.Context) {
 		}
 		return
 	}
-	if next.offers(chat.Answer) != nil {
+	if next.button(chat.Answer) != nil {
 		t.screen.say(sayOnPage + t.page)
 	}
 	t.number = t.keys.put()
 	t.prompt()
 }
 
-// offers finds one of an ask's buttons.
-func (b block) offers(c chat.Choice) *choice {
-	for i := range b.Choices {
-		if b.Choices[i].Choice == string(c) {
-			return &b.Choices[i]
-		}
+// button finds one of an ask's buttons.
+func (b block) button(c chat.Choice) *choice {
+	if i := slices.IndexFunc(b.Choices, func(of choice) bool { return of.Choice == string(c) }); i >= 0 {
+		return &b.Choices[i]
 	}
 	return nil
+}
+
+// offered are the answers that an ask takes. The last one lets nothing happen.
+func (b block) offered() []answer {
+	return slices.DeleteFunc(slices.Clone(answers), func(a answer) bool { return b.button(a.choice) == nil })
+}
+
+// safe is the choice that lets nothing happen.
+func (b block) safe() chat.Choice {
+	offered := b.offered()
+	return offered[len(offered)-1].choice
 }
 
 // prompt is the question's last line.
 func (t *talk) prompt() {
 	if t.confirms != "" {
-		t.screen.ask(sayTypeYes)
+		t.screen.ask("Type yes to confirm: ")
 		return
 	}
 	var words []string
 	letter := ""
-	for _, a := range answers {
-		if t.asking.offers(a.choice) != nil {
-			words, letter = append(words, a.word), a.letter
-		}
+	for _, a := range t.asking.offered() {
+		words, letter = append(words, a.word), a.letter
 	}
 	t.screen.ask(fmt.Sprintf("%s (%s): ", strings.Join(words, "  "), letter))
-}
-
-// safe is the choice that lets nothing happen: the last one that is offered.
-func (t *talk) safe() (c chat.Choice) {
-	for _, a := range answers {
-		if t.asking.offers(a.choice) != nil {
-			c = a.choice
-		}
-	}
-	return c
 }
 
 // take is a typed line while a turn goes on.
 func (t *talk) take(ctx context.Context, l typedLine) {
 	switch {
 	case t.asking.RequestID == "":
-		t.screen.say(sayNotAsked)
+		t.screen.say("Nothing is asked now, so this was not taken.")
 		return
 	case l.at < t.number:
 		t.screen.say(sayTooEarly)
 		t.prompt()
 		return
 	}
-	word, chosen := strings.ToLower(strings.TrimSpace(l.text)), t.safe()
-	if t.confirms != "" && word == "yes" {
+	word, chosen := strings.ToLower(strings.TrimSpace(l.text)), t.asking.safe()
+	switch i := slices.IndexFunc(t.asking.offered(), func(a answer) bool { return a.letter == word }); {
+	case t.confirms != "" && word == "yes":
 		chosen = t.confirms
-	}
-	for _, a := range answers {
-		c := t.asking.offers(a.choice)
-		if t.confirms != "" || c == nil || word != a.letter {
-			continue
-		}
-		if chosen = a.choice; chosen != chat.Reveal && c.Confirm == "" {
+	case t.confirms == "" && i >= 0:
+		chosen = t.asking.offered()[i].choice
+		confirm := t.asking.button(chosen).Confirm
+		if chosen != chat.Reveal && confirm == "" {
 			break
 		}
 		if chosen == chat.Reveal {
 			t.reveal(ctx)
 		} else {
 			t.confirms = chosen
-			t.screen.say(text.Prose(c.Confirm))
+			t.screen.say(text.Prose(confirm))
 		}
 		t.number = t.keys.put()
 		t.prompt()
@@ -349,7 +336,7 @@ func (t *talk) answer(ctx context.Context, c chat.Choice) {
 	t.asking, t.confirms = block{}, ""
 	if t.lines == nil {
 		t.screen.open = false
-		fmt.Fprintln(t.Stdout, sayNobody+string(c))
+		fmt.Fprintln(t.Stdout, "nobody is at this terminal: "+string(c))
 	}
 	if !t.choose(ctx, request, c, nil) && t.lines == nil {
 		t.stop(ctx)

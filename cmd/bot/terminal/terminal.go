@@ -9,6 +9,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -62,11 +63,8 @@ func Run(p command.Process, flags Flags, words []string) int {
 	if err != nil {
 		return p.Refuse(command.Usage, err)
 	}
-	key := strings.TrimSpace(flags.key)
-	if key == "" {
-		key, _ = p.Env("BOT_SESSION_KEY")
-		key = strings.TrimSpace(key)
-	}
+	fromEnv, _ := p.Env("BOT_SESSION_KEY")
+	key := cmp.Or(strings.TrimSpace(flags.key), strings.TrimSpace(fromEnv))
 	if ip := net.ParseIP(base.Hostname()); key != "" && base.Scheme == "http" && base.Hostname() != "localhost" && !ip.IsLoopback() {
 		fmt.Fprintln(p.Stderr, "note: the session key goes over the network unencrypted; an https:// address would not")
 	}
@@ -112,10 +110,7 @@ func readPiped(in io.Reader) (string, error) {
 }
 
 func baseURL(given string) (*url.URL, error) {
-	if given == "" {
-		given = defaultURL
-	}
-	u, err := url.Parse(given)
+	u, err := url.Parse(cmp.Or(given, defaultURL))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		return nil, errors.New("-url: want where the bot listens, such as " + defaultURL)
 	}

@@ -7,13 +7,13 @@
 // Where to start: an [Auditor] takes a chat's log entry by entry and gives a [Record] for each thing that had an effect (audit.go,
 // derive.go; change.go for settings). [Filter] picks records, [StatsOf] counts them and says what the numbers speak for.
 //
-// Where a new line goes: a new kind of event into [Auditor.main], with a kind or an outcome in audit.go and a line in docs/audit.md; a
+// Where a new line goes: a new kind of event into [Auditor.about], with a kind or an outcome in audit.go and a line in docs/audit.md; a
 // number into stats.go; a sentence into words.go. Fields of [Record] are only ever added, for others parse them.
 package audit
 
 import (
 	"encoding/json"
-	"slices"
+	"maps"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
@@ -150,9 +150,6 @@ func NewAuditor(id chat.ID) *Auditor {
 	return &Auditor{s: turn.New(id), drawn: map[string]render.Args{}, lapsed: map[turn.CallID]turn.TurnID{}}
 }
 
-// Session is the fold so far.
-func (a *Auditor) Session() turn.Session { return a.s }
-
 // Take gives the records of the next entry; none when it changed nothing.
 func (a *Auditor) Take(e turn.Entry) []Record {
 	before := a.s
@@ -164,67 +161,23 @@ func (a *Auditor) Take(e turn.Entry) []Record {
 		if !a.s.DiffersFrom(before) && a.s.Last == before.Last {
 			return nil
 		}
-		out = a.main(before, e)
+		out = a.itself(before, e)
 		if _, ends := ev.(turn.Ended); ends {
 			a.turnOver()
 		}
 	}
 	out = append(out, a.cancelled(before, e, out)...)
 	out = append(out, a.grants(before, e, out)...)
-	return append(a.unanswered(before, e), out...)
+	return append(a.elicitations(before, e), out...)
 }
 
 // turnOver forgets what was needed for the turn that ended.
 func (a *Auditor) turnOver() {
 	clear(a.drawn)
-	kept := map[turn.CallID]turn.TurnID{}
-	for _, l := range a.s.Lapsed {
-		if t, ok := a.lapsed[l.Call.ID]; ok {
-			kept[l.Call.ID] = t
-		} else if a.s.Last.Find(l.Call.ID) >= 0 {
-			kept[l.Call.ID] = a.s.Last.ID
-		}
+	for _, c := range a.s.Last.Calls {
+		a.lapsed[c.ID] = a.s.Last.ID
 	}
-	a.lapsed = kept
-}
-
-// record begins a record by whoever did it.
-func (a *Auditor) record(e turn.Entry, kind, outcome string, by turn.Person) Record {
-	r := Record{Chat: a.s.Chat.String(), Seq: e.Seq, At: e.At, Kind: kind, Outcome: outcome, By: by.User, Name: by.Name, Surface: by.User.Platform}
-	switch {
-	case by.User.IsZero():
-		r.Name = text.Product
-	case by.Name == "":
-		if i := slices.IndexFunc(a.s.People, func(p turn.Person) bool { return p.User == by.User }); i >= 0 {
-			r.Name = a.s.People[i].Name
-		}
-	}
-	return r
-}
-
-// about adds what is known of a call.
-func (a *Auditor) about(r Record, t turn.TurnID, requester chat.User, c turn.ToolCall) Record {
-	r.Turn, r.Call, r.Requester, r.Ask = t, c.ID, requester, c.Ask
-	r.Server, r.Tool, r.Definition, r.Digest = c.Tool.Server, c.Tool.Name, c.Tool.Definition, c.Digest
-	if c.Ask != "" { // else it was never ruled
-		r.Access, r.Risk, r.Level = c.Ruling.Access.String(), c.Ruling.Risk.String(), c.Ruling.Level.String()
-		for _, x := range c.Ruling.Reasons {
-			if x.Won {
-				r.Rule, r.Why = x.Rule, redacted(x.Text)
-			}
-		}
-		if r.Grant = c.Grant; r.Grant == "" {
-			r.Grant = c.Ruling.Grant
-		}
-	}
-	d, known := a.drawn[string(c.Args)]
-	if !known {
-		d.JSON, d.Redacted = render.OneLine(c.Args)
-		d.JSON = text.Shorten(d.JSON, render.MaxArgs) // what a card could hold: the digest names the rest
-		a.drawn[string(c.Args)] = d
-	}
-	r.Args, r.Redacted = d.JSON, d.Redacted
-	return r
+	maps.DeleteFunc(a.lapsed, func(id turn.CallID, _ turn.TurnID) bool { return !a.s.HoldsLapsed(id) })
 }
 
 // redacted is a text of people or tools without what has the form of a secret.

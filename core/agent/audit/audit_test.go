@@ -229,22 +229,22 @@ func TestAuditOfSettings(t *testing.T) {
 	x := script.New(t)
 	yes, no := true, false
 	set := func(v string) permission.Change {
-		return permission.Change{Set: &permission.Setting{Server: "files", Tool: "write_file", Field: "ask", Value: v}}
+		return permission.Setting{Server: "files", Tool: "write_file", Field: "ask", Value: v}
 	}
 	tool := permission.Tool{Server: "files", Name: "write_file", Definition: "d"}
 	remembered := permission.Remembered{ID: "r1", By: script.Ana, Name: "Ana", Tool: tool, Choice: permission.StandDeny}
 	x.Put(
-		turn.Changed{Changes: []permission.Change{set("always"), set("always"), {Halt: &no}}, By: script.Ana, Name: "Ana", Surface: "slack", Note: "template strict"},
+		turn.Changed{Changes: []permission.Change{set("always"), set("always"), permission.Halting(no)}, By: script.Ana, Name: "Ana", Surface: "slack", Note: "template strict"},
 		turn.Changed{Changes: []permission.Change{set("never")}, By: script.Ben, Name: "Ben"},
 		turn.Changed{Changes: []permission.Change{set("never")}, By: script.Ana},
-		turn.Changed{Changes: []permission.Change{{Remember: &remembered}, {Forget: "r1"}, {Forget: "r2"}}, By: script.Ana, Name: "Ana"},
-		turn.Changed{Changes: []permission.Change{{Seen: &permission.Seen{Tool: tool}}, {Told: &permission.Told{Server: "files", Tools: "d"}}}},
-		turn.Changed{Changes: []permission.Change{{Accept: &tool}, {Halt: &yes}, {Halt: &no}, {Analysis: &permission.Analysis{Tool: tool, Reason: "sk-abcdefghijklmnopqrstuvwx"}}}, By: script.Ana, Name: "Ana"},
+		turn.Changed{Changes: []permission.Change{remembered, permission.Forget("r1"), permission.Forget("r2")}, By: script.Ana, Name: "Ana"},
+		turn.Changed{Changes: []permission.Change{permission.Seen{Tool: tool}, permission.Told{Server: "files", Tools: "d"}}},
+		turn.Changed{Changes: []permission.Change{permission.Accept(tool), permission.Halting(yes), permission.Halting(no), permission.Analysis{Tool: tool, Reason: "sk-abcdefghijklmnopqrstuvwx"}}, By: script.Ana, Name: "Ana"},
 	)
 	x.Audits(0,
 		"1 setting set by Ana note=files/write_file: ask = always; template strict",
 		"2 setting set by Ben note=files/write_file: ask = never; it was always",
-		"4 setting remembered by Ana choice="+permission.StandDeny.String()+" note="+permission.Change{Remember: &remembered}.String(),
+		"4 setting remembered by Ana choice="+permission.StandDeny.String()+" note="+remembered.String(),
 		"4 setting forgot by Ana choice="+permission.StandDeny.String()+" note=forgot a remembered choice",
 		"5 setting seen by nod note=write_file of files: its server defines it as d",
 		"5 setting told by nod note=admins are to be told of the tools of files",

@@ -83,7 +83,7 @@ func TestAuditOfDeletionsWhileATurnEnds(t *testing.T) {
 // "It was" is about the very setting that was changed: of that server, that tool and that field.
 func TestAuditOfASettingAmongOthers(t *testing.T) {
 	set := func(server, tool, field, value string) turn.Changed {
-		return turn.Changed{By: script.Ana, Name: "Ana", Changes: []permission.Change{{Set: &permission.Setting{Server: server, Tool: tool, Field: field, Value: value}}}}
+		return turn.Changed{By: script.Ana, Name: "Ana", Changes: []permission.Change{permission.Setting{Server: server, Tool: tool, Field: field, Value: value}}}
 	}
 	x := script.New(t).Put(set("files", "write", "ask", "always"), set("git", "write", "ask", "never"), set("files", "read", "ask", "never"), set("files", "write", "risk", "dangerous"), set("files", "write", "ask", "never"))
 	x.Audits(0,

@@ -80,75 +80,60 @@ const (
 	mostBlocked    = 10
 )
 
+// tally counts records by their kind and outcome.
+type tally map[[2]string]int
+
+func (n tally) of(kind string, outcomes ...string) (sum int) {
+	for _, o := range outcomes {
+		sum += n[[2]string{kind, o}]
+	}
+	return sum
+}
+
 // StatsOf counts. The records may be of several chats and in any order; each is counted once for each time it is given.
 func StatsOf(records []Record) Stats {
-	var s Stats
+	n, s := tally{}, Stats{Records: len(records)}
 	var took []int64
-	tools := map[[2]string]*ToolStats{}
+	tools, careful := map[[2]string]tally{}, map[[2]string]bool{}
 	for _, r := range records {
-		if s.Records++; s.Since.IsZero() || r.At.Before(s.Since) {
+		if s.Since.IsZero() || r.At.Before(s.Since) {
 			s.Since = r.At
 		}
 		if r.At.After(s.Until) {
 			s.Until = r.At
 		}
-		t := &ToolStats{} // nobody's
+		what, tool := [2]string{r.Kind, r.Outcome}, [2]string{r.Server, r.Tool}
+		n[what]++
 		if r.Tool != "" {
-			key := [2]string{r.Server, r.Tool}
-			if tools[key] == nil {
-				tools[key] = &ToolStats{Server: r.Server, Tool: r.Tool}
+			if tools[tool] == nil {
+				tools[tool] = tally{}
 			}
-			t = tools[key]
-			t.careful = t.careful || r.Level == permission.LevelAdmin.String() || r.Risk == permission.Dangerous.String()
+			tools[tool][what]++
+			careful[tool] = careful[tool] || r.Level == permission.LevelAdmin.String() || r.Risk == permission.Dangerous.String()
 		}
-		s.count(r, t)
 		if r.Kind == Decision && (r.Outcome == Approved || r.Outcome == Denied) {
 			took = append(took, r.MS)
 		}
 	}
-	if n := float64(s.Approvals + s.Denials + s.Expiries); n > 0 {
-		s.ApprovalRate, s.DenialRate, s.ExpiryRate = float64(s.Approvals)/n, float64(s.Denials)/n, float64(s.Expiries)/n
+	s.Asked, s.Forbidden, s.Invalid = n.of(Request, Asked), n.of(Request, Forbidden), n.of(Request, Invalid)
+	s.Approvals, s.Denials, s.Expiries = n.of(Decision, Approved), n.of(Decision, Denied), n.of(Expire, Timeout)
+	s.Cancelled, s.Undone = n.of(Cancel, Cancelled), n.of(Undo, Undone)
+	s.AutoRuns, s.GrantRuns, s.ApprovedRuns = n.of(Start, Auto), n.of(Start, Granted), n.of(Start, Approved)
+	s.Failed, s.Unknown = n.of(Finish, Failed)+n.of(Late, Failed), n.of(Unknown, Lost, Repeated)
+	if answered := float64(s.Approvals + s.Denials + s.Expiries); answered > 0 {
+		s.ApprovalRate, s.DenialRate, s.ExpiryRate = float64(s.Approvals)/answered, float64(s.Denials)/answered, float64(s.Expiries)/answered
 	}
 	slices.Sort(took)
 	s.Median, s.P90 = rank(took, 50), rank(took, 90)
-	s.rankTools(tools)
+	for tool, n := range tools {
+		s.Tools = append(s.Tools, ToolStats{
+			Server: tool[0], Tool: tool[1], Asked: n.of(Request, Asked), Forbidden: n.of(Request, Forbidden),
+			Approvals: n.of(Decision, Approved), Denials: n.of(Decision, Denied), Expiries: n.of(Expire, Timeout),
+			Runs: n.of(Start, Auto, Granted, Approved), Failed: n.of(Finish, Failed) + n.of(Late, Failed), careful: careful[tool],
+		})
+	}
+	s.rankTools()
 	return s
-}
-
-func (s *Stats) count(r Record, t *ToolStats) {
-	add := func(counts ...*int) {
-		for _, n := range counts {
-			*n++
-		}
-	}
-	switch r.Kind + " " + r.Outcome {
-	case Request + " " + Asked:
-		add(&s.Asked, &t.Asked)
-	case Request + " " + Forbidden:
-		add(&s.Forbidden, &t.Forbidden)
-	case Request + " " + Invalid:
-		add(&s.Invalid)
-	case Decision + " " + Approved:
-		add(&s.Approvals, &t.Approvals)
-	case Decision + " " + Denied:
-		add(&s.Denials, &t.Denials)
-	case Expire + " " + Timeout:
-		add(&s.Expiries, &t.Expiries)
-	case Undo + " " + Undone:
-		add(&s.Undone)
-	case Cancel + " " + Cancelled:
-		add(&s.Cancelled)
-	case Start + " " + Auto:
-		add(&s.AutoRuns, &t.Runs)
-	case Start + " " + Granted:
-		add(&s.GrantRuns, &t.Runs)
-	case Start + " " + Approved:
-		add(&s.ApprovedRuns, &t.Runs)
-	case Finish + " " + Failed, Late + " " + Failed:
-		add(&s.Failed, &t.Failed)
-	case Unknown + " " + Lost, Unknown + " " + Repeated:
-		add(&s.Unknown)
-	}
 }
 
 // rank is the nearest-rank percentile of sorted milliseconds; 0 of none.
@@ -160,11 +145,11 @@ func rank(sorted []int64, percent int) time.Duration {
 	return time.Duration(sorted[i-1]) * time.Millisecond
 }
 
-func (s *Stats) rankTools(tools map[[2]string]*ToolStats) {
-	for _, t := range tools {
-		s.Tools = append(s.Tools, *t)
+// rankTools orders the tools, those that were stopped once more, and says what their numbers speak for.
+func (s *Stats) rankTools() {
+	for _, t := range s.Tools {
 		if t.Blocked() > 0 {
-			s.Blocked = append(s.Blocked, *t)
+			s.Blocked = append(s.Blocked, t)
 		}
 	}
 	by := func(n func(ToolStats) int) func(a, b ToolStats) int {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -14,34 +15,24 @@ const noteGone = "the turn's message, or its place, was deleted"
 
 func noteUntil(t time.Time) string { return "until " + t.UTC().Format(time.RFC3339) }
 
-func noteWas(value string) string { return "it was " + value }
-
 // noteGrant is what a grant is limited to, beyond its tool.
 func noteGrant(g permission.Grant) string {
-	var say []string
+	var scope, until, uses string
 	if g.Scope != permission.ScopeTool {
-		say = append(say, permission.GrantedWhat(g))
-	}
-	if label := permission.PinsLabel(g.Pins); label != "" {
-		say = append(say, redacted(label))
+		scope = permission.GrantedWhat(g)
 	}
 	if !g.Until.IsZero() {
-		say = append(say, noteUntil(g.Until))
+		until = noteUntil(g.Until)
 	}
 	if g.Counted {
-		say = append(say, text.Count(g.Uses, "use")+" left")
+		uses = text.Count(g.Uses, "use") + " left"
 	}
-	return strings.Join(say, "; ")
+	return joined(scope, redacted(permission.PinsLabel(g.Pins)), until, uses)
 }
 
+// joined are notes that are not empty.
 func joined(notes ...string) string {
-	var say []string
-	for _, n := range notes {
-		if n != "" {
-			say = append(say, n)
-		}
-	}
-	return strings.Join(say, "; ")
+	return strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), "; ")
 }
 
 func sayAllow(approved int) string {

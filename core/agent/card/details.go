@@ -24,7 +24,7 @@ func Details(s turn.Session, token string) (d render.Details, found bool) {
 	if !found {
 		return d, false
 	}
-	return render.Details{Title: text.RunLine(text.Inline(c.Tool.Name), text.Inline(c.Tool.Server)), Parts: callParts(c)}, true
+	return render.Details{Title: runLine(c), Parts: callParts(c)}, true
 }
 
 func turnDetails(t *turn.Turn) render.Details {
@@ -36,7 +36,7 @@ func turnDetails(t *turn.Turn) render.Details {
 		}
 		for _, c := range t.Calls {
 			if c.Step == step {
-				part(render.Part{Name: render.Mark(stepState(c)) + " " + text.RunLine(text.Inline(c.Tool.Name), text.Inline(c.Tool.Server)), Text: render.MarkWord(stepState(c))})
+				part(render.Part{Name: render.Mark(stepState(c)) + " " + runLine(c), Text: render.MarkWord(stepState(c))})
 				d.Parts = append(d.Parts, callParts(c)...)
 			}
 		}
@@ -145,8 +145,8 @@ func Hidden(c turn.ToolCall, ask turn.AskID) render.Details {
 	if w := c.Want; w != nil && w.Ask == ask {
 		args = w.Want.Prompt
 	}
-	return render.Details{Title: text.RunLine(text.Inline(c.Tool.Name), text.Inline(c.Tool.Server)), Parts: []render.Part{
-		{Text: text.OnlyYouSee()},
+	return render.Details{Title: runLine(c), Parts: []render.Part{
+		{Text: text.OnlyYouSee},
 		{Name: text.PartArguments, Text: render.Revealed(args).JSON, Form: render.FormCode},
 	}}
 }

@@ -1,6 +1,7 @@
 package card
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,13 +69,13 @@ func View(s turn.Session, t *turn.Turn, live Live) render.Message {
 		m.Blocks = []render.Block{note(say)}
 	}
 	m.Choices = v.choices()
-	m.Hosts = brought(s, m)
+	m.Hosts = mentionedHosts(s, m)
 	return m
 }
 
-// brought are the hosts of addresses that people wrote in this chat, where the message has an address at all. What was quoted from
+// mentionedHosts are the hosts of addresses that people wrote in this chat, where the message has an address at all. What was quoted from
 // before the chat does not count: anybody may have written that.
-func brought(s turn.Session, m render.Message) []string {
+func mentionedHosts(s turn.Session, m render.Message) []string {
 	linked := func(b render.Block) bool { t, _ := b.(render.Text); return strings.Contains(t.Markdown, "//") }
 	if !slices.ContainsFunc(m.Blocks, linked) {
 		return nil
@@ -122,61 +123,59 @@ func (v viewer) state() render.State {
 
 func (v viewer) step(c turn.ToolCall) render.Step {
 	st := render.Step{Call: string(c.ID), Title: text.Inline(c.Tool.Name), Server: text.Inline(c.Tool.Server), State: stepState(c)}
-	var d detail
+	var d line
+	v.status(&d, c)
+	if c.Late {
+		d.sep().text("a result came late")
+	}
+	if c.Edited() {
+		d.sep().text(lastEdit(c))
+	}
+	st.Detail = d.Line
+	switch {
+	case c.Status == turn.Lapsed && !c.Reasked && v.t.Stopped == nil && (v.open() || v.s.HoldsLapsed(c.ID)):
+		st.Choices = []render.Choice{render.NewChoice(chat.AskAgain, string(c.Ask))}
+	case v.open() && turn.CanUndo(v.s, c):
+		st.Choices = []render.Choice{render.NewChoice(chat.Undo, string(c.Ask))}
+	}
+	return st
+}
+
+// status says how a call stands, and by whom or what.
+func (v viewer) status(d *line, c turn.ToolCall) {
 	switch c.Status {
 	case turn.Running:
-		d.text("started ").time(c.StartedAt, false)
-		if p, ok := v.live.Progress[c.ID]; ok {
-			if p.Total > 0 {
-				d.sep().text(fmt.Sprintf("%d %%", int(100*min(max(p.Done/p.Total, 0), 1))))
-			}
-			if p.Message != "" {
-				d.sep().text(text.Clip(p.Message, 80))
-			}
-		}
+		v.progress(d.text("started ").time(c.StartedAt, false), c)
 	case turn.Allowed:
-		v.allowedBy(&d, c)
-		if v.open() {
-			d.sep()
-			if len(turn.Waits(v.s)) > 0 && !v.t.Runnable(v.t.Find(c.ID)) {
-				d.text(text.StartsLater)
-			} else {
-				d.text(text.ComesNext)
-			}
+		v.allowedBy(d, c)
+		switch later := len(turn.Waits(v.s)) > 0 && !v.t.Runnable(v.t.Find(c.ID)); {
+		case v.open() && later:
+			d.sep().text(text.StartsLater)
+		case v.open():
+			d.sep().text(text.ComesNext)
 		}
 	case turn.Proposed:
 	case turn.Done, turn.Failed:
+		why := resultLine(c)
 		if c.StartedAt.IsZero() { // refused before anybody was asked
-			d.text(text.Clip(firstLine(resultText(c)), 160))
+			d.text(why)
 			break
 		}
-		d.text(text.Took(c.EndedAt.Sub(c.StartedAt)))
-		d.sep()
-		v.allowedBy(&d, c)
-		if why := text.Clip(firstLine(resultText(c)), 160); c.Status == turn.Failed && why != "" {
+		v.allowedBy(d.text(text.Took(c.EndedAt.Sub(c.StartedAt))).sep(), c)
+		if c.Status == turn.Failed && why != "" {
 			d.sep().text(why)
 		}
 	case turn.Denied:
-		if c.Choice == "" {
-			d.text(text.DeniedByPolicy + text.Clip(c.Ruling.Why(), 160))
-			break
-		}
-		d.text("denied by ").person(c.By, c.Name).text(" ").time(c.DecidedAt, false)
-		if c.Reason != "" {
-			d.sep().text("“" + text.Clip(c.Reason, 200) + "”")
-		}
-		if turn.Remembers(c, c.By) {
-			d.sep().text(text.RememberedDenial)
-		} else {
-			d.sep().text(text.AllowByAsking)
-		}
-		if c.MayHaveRun() {
-			d.sep().text(text.NotRunAgain)
-		}
+		v.denied(d, c)
 	case turn.Lapsed:
 		d.text(text.NobodyAnswered(c.Waited(), c.MayHaveRun()))
 	case turn.Cancelled:
-		d.text("cancelled").sep().text(notRun(c))
+		d.text("cancelled · ")
+		if c.MayHaveRun() {
+			d.text(text.NotRunAgain)
+		} else {
+			d.text(text.NotRun)
+		}
 	case turn.Unknown:
 		d.text(lostWords(c, text.Interrupted, text.RanNoAnswer))
 		switch c.Choice {
@@ -186,50 +185,22 @@ func (v viewer) step(c turn.ToolCall) render.Step {
 			d.sep().text(text.OutcomeLeft).person(c.By, c.Name)
 		}
 	}
-	if c.Late {
-		d.sep().text("a result came late")
-	}
-	if c.Edited() {
-		d.sep().text(text.EditedBy(text.Clip(c.Edits[len(c.Edits)-1].Name, 80)))
-	}
-	st.Detail = d.line
-	switch {
-	case c.Status == turn.Lapsed && !c.Reasked && v.t.Stopped == nil && v.canReask(c):
-		st.Choices = []render.Choice{render.NewChoice(chat.AskAgain, string(c.Ask))}
-	case v.open() && turn.CanUndo(v.s, c):
-		st.Choices = []render.Choice{render.NewChoice(chat.Undo, string(c.Ask))}
-	}
-	return st
 }
 
-func notRun(c turn.ToolCall) string {
-	if c.MayHaveRun() {
-		return text.NotRunAgain
+func (v viewer) progress(d *line, c turn.ToolCall) {
+	p := v.live.Progress[c.ID]
+	if p.Total > 0 {
+		d.sep().text(fmt.Sprintf("%d %%", int(100*min(max(p.Done/p.Total, 0), 1))))
 	}
-	return text.NotRun
+	if p.Message != "" {
+		d.sep().text(text.Clip(p.Message, 80))
+	}
 }
 
-// unaskedByMode: the mode, of this chat or of the configuration, is why nobody was asked.
-func unaskedByMode(c turn.ToolCall) bool {
-	return c.Ruling.Verdict == permission.Allow && c.Ruling.Winner() == permission.RuleMode
-}
-
-// canReask: the open turn's calls, and those of ended turns that the session still remembers.
-func (v viewer) canReask(c turn.ToolCall) bool {
-	return v.open() || v.s.HoldsLapsed(c.ID)
-}
-
-func (v viewer) allowedBy(d *detail, c turn.ToolCall) {
+func (v viewer) allowedBy(d *line, c turn.ToolCall) {
 	switch {
 	case c.Asked && c.Choice == chat.AllowOnce && len(c.Votes) > 1:
-		d.text(text.Decided(c.Choice) + " by ")
-		for i, x := range c.Votes {
-			if i > 0 {
-				d.text(", ")
-			}
-			d.person(x.By, x.Name)
-		}
-		d.text(" ").time(c.DecidedAt, false)
+		d.text(text.Decided(c.Choice)+" by ").voters(c).text(" ").time(c.DecidedAt, false)
 	case c.Asked && c.Choice != "":
 		d.text(text.Decided(c.Choice)+" by ").person(c.By, c.Name).text(" ").time(c.DecidedAt, false)
 		if turn.Remembers(c, c.By) {
@@ -244,33 +215,50 @@ func (v viewer) allowedBy(d *detail, c turn.ToolCall) {
 	}
 }
 
-func stepState(c turn.ToolCall) render.StepState {
-	switch c.Status {
-	case turn.Proposed, turn.Allowed:
-		return render.StepPending
-	case turn.Awaiting:
-		return render.StepWaiting
-	case turn.Running:
-		return render.StepRunning
-	case turn.Done:
-		return render.StepDone
-	case turn.Failed:
-		return render.StepFailed
-	case turn.Denied:
-		return render.StepDenied
-	case turn.Lapsed:
-		return render.StepExpired
-	case turn.Cancelled:
-		return render.StepCancelled
+func (v viewer) denied(d *line, c turn.ToolCall) {
+	if c.Choice == "" {
+		d.text(text.DeniedByPolicy + text.Clip(c.Ruling.Why(), 160))
+		return
 	}
-	return render.StepUnknown
+	d.text("denied by ").person(c.By, c.Name).text(" ").time(c.DecidedAt, false)
+	if c.Reason != "" {
+		d.sep().text("“" + text.Clip(c.Reason, 200) + "”")
+	}
+	if turn.Remembers(c, c.By) {
+		d.sep().text(text.RememberedDenial)
+	} else {
+		d.sep().text(text.AllowByAsking)
+	}
+	if c.MayHaveRun() {
+		d.sep().text(text.NotRunAgain)
+	}
+}
+
+var stepStates = map[turn.Status]render.StepState{
+	turn.Proposed: render.StepPending, turn.Allowed: render.StepPending, turn.Awaiting: render.StepWaiting, turn.Running: render.StepRunning,
+	turn.Done: render.StepDone, turn.Failed: render.StepFailed, turn.Denied: render.StepDenied, turn.Lapsed: render.StepExpired,
+	turn.Cancelled: render.StepCancelled,
+}
+
+func stepState(c turn.ToolCall) render.StepState {
+	return cmp.Or(stepStates[c.Status], render.StepUnknown)
+}
+
+// ends is why a turn ended that has no answer; EndSay is more than that where it is there.
+var ends = map[turn.Why]string{
+	turn.TooManySteps: text.EndSteps, turn.TooManyDenials: text.EndDenials, turn.ModelFailed: text.EndModel, turn.NoProgress: text.EndProgress,
+	turn.Broken: text.EndProgress, turn.MessageGone: text.EndGone,
 }
 
 func (v viewer) notes() []render.Block {
 	var out []render.Block
-	say := func(s string) { out = append(out, note(s)) }
+	say := func(s string) {
+		if s != "" {
+			out = append(out, note(s))
+		}
+	}
 	t := v.t
-	if v.open() && v.live.Note != "" {
+	if v.open() {
 		say(text.Clip(v.live.Note, 300))
 	}
 	var faults []string
@@ -300,63 +288,61 @@ func (v viewer) notes() []render.Block {
 	case t.Stopped != nil && t.End != turn.MessageGone:
 		say(text.StoppedBy(text.Clip(t.Stopped.Name, 80), t.Cancelled))
 	}
-	switch {
-	case t.EndSay != "":
-		say(text.Clip(t.EndSay, 500))
-	case t.End == turn.TooManySteps:
-		say(text.EndSteps())
-	case t.End == turn.TooManyDenials:
-		say(text.EndDenials())
-	case t.End == turn.ModelFailed:
-		say(text.EndModel())
-	case t.End == turn.NoProgress, t.End == turn.Broken:
-		say(text.EndProgress())
-	case t.End == turn.MessageGone:
-		say(text.EndGone())
-	}
+	say(cmp.Or(text.Clip(t.EndSay, 500), ends[t.End]))
 	if n := len(v.s.Waiting); v.s.Turn == t && n > 0 {
 		say(text.MoreWaiting(n))
 	}
-	newest := v.s.Turn == t || v.s.Turn == nil && v.s.Last == t
+	out = append(append(out, v.mode()...), v.grants()...)
+	if n := len(v.awaiting()); n > 1 {
+		say(text.BatchHeader(n, len(t.Batch())))
+	}
+	return out
+}
+
+// mode says that the chat always or never asks, or that calls ran unasked by its mode or that of the configuration.
+func (v viewer) mode() []render.Block {
+	unasked := func(c turn.ToolCall) bool {
+		return c.Ruling.Verdict == permission.Allow && c.Ruling.Winner() == permission.RuleMode
+	}
+	newest := v.s.Turn == v.t || v.s.Turn == nil && v.s.Last == v.t
 	switch {
 	case newest && v.s.Mode == permission.ModeNever: // as long as it holds, somebody has to see it, and be able to end it (C3)
-		out = append(out, render.Note{Line: render.Line{render.Plain(text.NeverAsks)},
-			Choices: []render.Choice{render.NewChoice(chat.AskFor, string(t.ID))}})
-	case v.s.Turn != t:
+		return []render.Block{render.Note{Line: render.Line{render.Plain(text.NeverAsks)},
+			Choices: []render.Choice{render.NewChoice(chat.AskFor, string(v.t.ID))}}}
+	case v.s.Turn != v.t:
 	case v.s.Mode == permission.ModeAlways:
-		say(text.AlwaysAsks)
-	case slices.ContainsFunc(t.Calls, func(c turn.ToolCall) bool { return unaskedByMode(c) && c.Ruling.WonBy().Ref == "" }):
-		say(text.NeverAsks) // the mode of the configuration
-	case slices.ContainsFunc(t.Calls, unaskedByMode):
-		say(text.RanUnasked)
+		return []render.Block{note(text.AlwaysAsks)}
+	case slices.ContainsFunc(v.t.Calls, func(c turn.ToolCall) bool { return unasked(c) && c.Ruling.WonBy().Ref == "" }):
+		return []render.Block{note(text.NeverAsks)} // the mode of the configuration
+	case slices.ContainsFunc(v.t.Calls, unasked):
+		return []render.Block{note(text.RanUnasked)}
 	}
-	for _, c := range t.Calls {
-		if !turn.Grants(c.Choice) {
+	return nil
+}
+
+// grants are the standing permissions that the turn's calls were answered with, while they hold.
+func (v viewer) grants() (out []render.Block) {
+	for _, c := range v.t.Calls {
+		g := v.s.Grant(c.Grant)
+		if g == nil || !turn.Grants(c.Choice) {
 			continue
 		}
-		if g := v.s.Grant(c.Grant); g != nil {
-			var d detail
-			d.text(text.GrantLine(text.Clip(GrantWhat(*g), 200), nameFor(g.By, g.Name)))
-			limits(&d, *g)
-			out = append(out, render.Note{Line: d.line, Choices: []render.Choice{render.NewChoice(chat.Revoke, string(g.ID))}})
+		var d line
+		d.text(text.GrantLine(text.Clip(GrantWhat(*g), 200), nameFor(g.By, g.Name)))
+		if g.Counted {
+			d.text(text.UsesLeft(g.Uses))
 		}
-	}
-	if n := len(v.awaiting()); n > 1 {
-		out = append(out, note(text.BatchHeader(n, len(t.Batch()))))
+		d.until(*g)
+		out = append(out, render.Note{Line: d.Line, Choices: []render.Choice{render.NewChoice(chat.Revoke, string(g.ID))}})
 	}
 	return out
 }
 
 func (v viewer) awaiting() []turn.ToolCall {
-	var list []turn.ToolCall
-	if v.open() {
-		for _, c := range v.t.Calls {
-			if c.Status == turn.Awaiting {
-				list = append(list, c)
-			}
-		}
+	if !v.open() {
+		return nil
 	}
-	return list
+	return turn.OpenAsks(v.s)
 }
 
 func (v viewer) choices() []render.Choice {
@@ -366,21 +352,8 @@ func (v viewer) choices() []render.Choice {
 	var out []render.Choice
 	if open := v.awaiting(); len(open) > 1 {
 		token := turn.BatchToken(v.s)
-		all := true
-		var calls []string // how often each tool, in the order of the cards
-		count := map[string]int{}
-		for _, c := range open {
-			all = all && turn.Showable(c)
-			name := text.Inline(c.Tool.Name) + " of " + text.Inline(c.Tool.Server)
-			if count[name]++; count[name] == 1 {
-				calls = append(calls, name)
-			}
-		}
-		for i, name := range calls {
-			calls[i] = text.Number(count[name]) + " × " + text.Clip(name, 60)
-		}
-		if all {
-			out = append(out, render.Choice{Choice: chat.ApproveAll, Token: token, Label: text.LabelApproveAll(len(open)), Confirm: text.ConfirmAll(calls)})
+		if !slices.ContainsFunc(open, func(c turn.ToolCall) bool { return !turn.Showable(c) }) {
+			out = append(out, render.Choice{Choice: chat.ApproveAll, Token: token, Label: text.LabelApproveAll(len(open)), Confirm: text.ConfirmAll(tally(open))})
 		}
 		out = append(out, render.Choice{Choice: chat.DenyAll, Token: token, Label: text.LabelDenyAll(len(open)), Style: render.Danger})
 	}
@@ -388,4 +361,20 @@ func (v viewer) choices() []render.Choice {
 		out = append(out, render.NewChoice(chat.Stop, string(v.t.ID)))
 	}
 	return out
+}
+
+// tally says how often each tool is called, in the order of the cards.
+func tally(calls []turn.ToolCall) []string {
+	var names []string
+	count := map[string]int{}
+	for _, c := range calls {
+		name := text.ToolOf(text.Inline(c.Tool.Name), text.Inline(c.Tool.Server))
+		if count[name]++; count[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	for i, name := range names {
+		names[i] = text.Number(count[name]) + " × " + text.Clip(name, 60)
+	}
+	return names
 }

@@ -27,8 +27,8 @@ func TestStatesOfAMessage(t *testing.T) {
 }
 
 func TestWhyATurnEnded(t *testing.T) {
-	sentences := map[Why]string{Answered: "", WasStopped: "", TooManySteps: text.EndSteps(), TooManyDenials: text.EndDenials(), ModelFailed: text.EndModel(),
-		NoProgress: text.EndProgress(), Broken: text.EndProgress(), MessageGone: text.EndGone()}
+	sentences := map[Why]string{Answered: "", WasStopped: "", TooManySteps: text.EndSteps, TooManyDenials: text.EndDenials, ModelFailed: text.EndModel,
+		NoProgress: text.EndProgress, Broken: text.EndProgress, MessageGone: text.EndGone}
 	for why := range sentences {
 		x := script.Begin(t).Put(Ended{Turn: "t1", Why: why})
 		for other, sentence := range sentences {
@@ -40,7 +40,7 @@ func TestWhyATurnEnded(t *testing.T) {
 				x.Hides(sentences[other])
 			}
 		}
-		script.Begin(t).Put(Ended{Turn: "t1", Why: why, Say: "It rains."}).Shows("It rains.").Hides(text.EndSteps(), text.EndDenials(), text.EndModel(), text.EndProgress(), text.EndGone())
+		script.Begin(t).Put(Ended{Turn: "t1", Why: why, Say: "It rains."}).Shows("It rains.").Hides(text.EndSteps, text.EndDenials, text.EndModel, text.EndProgress, text.EndGone)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestStopIsToldOnce(t *testing.T) {
 	stop := StopAsked{Turn: "t1", By: script.Ben, Name: "Ben"}
 	x := script.Ran(t).Hides(text.Stopping).Offers("stop:t1").Put(stop).Shows(text.Stopping).Hides("Stopped by").Offers()
 	x.Put(Finished{Call: "c1", Run: "r1"}, Ended{Turn: "t1", Why: WasStopped}).Shows(text.StoppedBy("Ben", 0)).Hides(text.Stopping)
-	script.Asked(t).Put(stop, Ended{Turn: "t1", Why: MessageGone}).Shows(text.EndGone()).Hides("Stopped by")
+	script.Asked(t).Put(stop, Ended{Turn: "t1", Why: MessageGone}).Shows(text.EndGone).Hides("Stopped by")
 	script.Asked(t).Put(Ended{Turn: "t1", Why: Answered}).Hides("Stopped by")
 }
 

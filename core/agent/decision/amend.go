@@ -13,12 +13,12 @@ import (
 )
 
 // amend takes arguments that a person wrote. They are checked as the model's own are, and nothing is allowed by them.
-func (j Judge) amend(s turn.Session, c turn.ToolCall, in chat.Clicked) (turn.Event, error) {
+func (j Judge) amend(s turn.Session, c turn.ToolCall, in chat.Clicked) ([]turn.Event, error) {
 	switch {
 	case c.Status != turn.Awaiting:
 		return nil, notOpen(c)
 	case !turn.CanEdit(c):
-		return nil, refuse(RefusedNotOffered, text.NotEditable())
+		return nil, refuse(RefusedNotOffered, text.NotEditable)
 	}
 	unchecked := false
 	args, err := canonical.Written([]byte(in.Args), keys(c.Args))
@@ -30,15 +30,14 @@ func (j Judge) amend(s turn.Session, c turn.ToolCall, in chat.Clicked) (turn.Eve
 	case err != nil:
 		return nil, refuse(RefusedArguments, text.BadArguments(err.Error()))
 	case digest == c.Digest:
-		return nil, refuse(RefusedArguments, text.NothingChanged())
+		return nil, refuse(RefusedArguments, text.NothingChanged)
 	case render.TooBig(args):
 		return nil, refuse(RefusedArguments, text.BadArguments(text.TooBigToAsk+"."))
 	}
-	return turn.Amended{Ask: c.Ask, By: in.User, Name: in.Name, Args: args, Digest: digest, Unchecked: unchecked}, nil
+	return []turn.Event{turn.Amended{Ask: c.Ask, By: in.User, Name: in.Name, Args: args, Digest: digest, Unchecked: unchecked}}, nil
 }
 
-// onlyAsk is the ruling of a call whose arguments a person changed, or nobody could check: whatever would have let it run was
-// not given for these.
+// onlyAsk is the ruling of a call whose arguments a person changed, or nobody could check: what would let it run was not given for these.
 func onlyAsk(c turn.ToolCall, r permission.Ruling) permission.Ruling {
 	why := permission.Reason{Won: true, Said: "ask"}
 	switch {
@@ -52,8 +51,7 @@ func onlyAsk(c turn.ToolCall, r permission.Ruling) permission.Ruling {
 		return r
 	}
 	r.Verdict, r.Grant = permission.Ask, ""
-	reasons := make([]permission.Reason, 0, len(r.Reasons)+1)
-	reasons = append(reasons, why)
+	reasons := []permission.Reason{why}
 	for _, why := range r.Reasons {
 		why.Won = false
 		reasons = append(reasons, why)

@@ -12,18 +12,6 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// tick ticks or unticks "Remember this choice" for whoever clicks. It decides nothing.
-func (j Judge) tick(s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Clicked) ([]turn.Event, error) {
-	if t == nil || t != s.Turn || c.Status != turn.Awaiting {
-		return nil, notOpen(c)
-	}
-	if !turn.CanRemember(c) || turn.Masked(c) {
-		return nil, notOffered()
-	}
-	on := c.Ticked == nil || c.Ticked.User != in.User
-	return one(turn.Ticked{Ask: c.Ask, On: on, By: in.User, Name: in.Name}, nil)
-}
-
 // withoutTick takes the tick off a call that is answered together with others: a choice is remembered only with an answer to that one call.
 func withoutTick(c turn.ToolCall, in chat.Clicked, answer turn.Event) []turn.Event {
 	if turn.Allows(in.Choice) && turn.Remembers(c, in.User) {
@@ -32,21 +20,7 @@ func withoutTick(c turn.ToolCall, in chat.Clicked, answer turn.Event) []turn.Eve
 	return []turn.Event{answer}
 }
 
-// reveal records that somebody who may decide looks at what the card masks. Looking again records nothing.
-func (j Judge) reveal(s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Clicked) ([]turn.Event, error) {
-	switch {
-	case t == nil || t != s.Turn || c.Status != turn.Awaiting:
-		return nil, notOpen(c)
-	case !turn.Masked(c) || !turn.Showable(c):
-		return nil, notOffered()
-	case c.Saw(c.Ask, in.User):
-		return nil, nil
-	}
-	return one(turn.Revealed{Ask: c.Ask, By: in.User, Name: in.Name}, nil)
-}
-
-// allowSession approves what is open and lets the session ask no more (R106): after the person confirmed, and only the person that
-// the chat belongs to, or an admin.
+// allowSession approves what is open and lets the session ask no more (R106): for whom the chat belongs to, or an admin.
 func (j Judge) allowSession(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	c, t, found := s.FindAsk(turn.AskID(in.Token))
 	switch {
@@ -57,7 +31,7 @@ func (j Judge) allowSession(s turn.Session, in chat.Clicked) ([]turn.Event, erro
 	case !turn.OffersSession(c) || j.Policy.Strict && s.Mode == permission.ModeAlways:
 		return nil, notOffered()
 	case !MayRelax(j.Policy, s, in.User):
-		return nil, refuse(RefusedNotYours, text.OnlyOwnerOrAdmin())
+		return nil, refuse(RefusedNotYours, text.OnlyOwnerOrAdmin)
 	}
 	if err := j.mayDecide(s, c, in.User); err != nil {
 		return nil, err
@@ -84,11 +58,11 @@ func (j Judge) allowSession(s turn.Session, in chat.Clicked) ([]turn.Event, erro
 func (j Judge) askAgainFromNow(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	switch {
 	case Nobody(in.User):
-		return nil, refuse(RefusedNotYours, text.WhoAreYou())
+		return nil, refuse(RefusedNotYours, text.WhoAreYou)
 	case s.Mode != permission.ModeNever:
 		return nil, notOffered()
 	}
-	return one(turn.ModeSet{Mode: permission.ModeTool, Rev: s.ModeRev + 1, By: in.User, Name: in.Name}, nil)
+	return []turn.Event{turn.ModeSet{Mode: permission.ModeTool, Rev: s.ModeRev + 1, By: in.User, Name: in.Name}}, nil
 }
 
 // fill answers what a running tool's server wants of the requester: of them, and of nobody else.
@@ -96,7 +70,7 @@ func (j Judge) fill(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	c, open := s.FindElicitation(turn.AskID(in.Token))
 	switch {
 	case !open:
-		return nil, refuse(RefusedExpired, text.WantOver())
+		return nil, refuse(RefusedExpired, text.WantOver)
 	case elsewhere(s.Turn, in):
 		return nil, unknownAsk()
 	case Nobody(in.User) || in.User != s.Turn.Requester:
@@ -105,13 +79,13 @@ func (j Judge) fill(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	masked := c.Want.Want.Masked() && !c.Saw(c.Want.Ask, in.User)
 	switch {
 	case in.Choice == chat.Reveal && masked:
-		return one(turn.Revealed{Ask: c.Want.Ask, By: in.User, Name: in.Name}, nil)
+		return []turn.Event{turn.Revealed{Ask: c.Want.Ask, By: in.User, Name: in.Name}}, nil
 	case in.Choice == chat.Reveal && c.Want.Want.Masked():
 		return nil, nil
 	case in.Choice == chat.Reveal:
 		return nil, notOffered()
 	case in.Choice == chat.Answer && masked:
-		return nil, refuse(RefusedHidden, text.LookAtHidden())
+		return nil, refuse(RefusedHidden, text.LookAtHidden)
 	}
 	fill := turn.Fill{Action: turn.FillDecline}
 	if in.Choice == chat.Answer {
@@ -121,14 +95,13 @@ func (j Judge) fill(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 		}
 		fill = turn.Fill{Action: turn.FillAccept, Content: content}
 	}
-	return one(turn.Filled{Ask: c.Want.Ask, Fill: fill, By: in.User, Name: in.Name}, nil)
+	return []turn.Event{turn.Filled{Ask: c.Want.Ask, Fill: fill, By: in.User, Name: in.Name}}, nil
 }
 
 // moreTime is what "+5 min" gives.
 const moreTime = 5 * time.Minute
 
-// MarkSeen gives the event that the cards of the asks that these events answer were seen, where that is not on record yet: who answers one
-// saw it, and its time must not run out before it began.
+// MarkSeen gives the event that the cards of the asks that these events answer were seen: who answers one saw it.
 func MarkSeen(s turn.Session, events []turn.Event) []turn.Event {
 	var asks []turn.Appeared
 	for _, w := range turn.Waits(s) {
@@ -162,10 +135,7 @@ func (j Judge) Answer(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 		return j.fill(s, in)
 	}
 	c, t, found := s.FindAsk(turn.AskID(in.Token))
-	if !found {
-		return nil, unknownAsk()
-	}
-	if elsewhere(t, in) {
+	if !found || elsewhere(t, in) {
 		return nil, unknownAsk()
 	}
 	if err := j.mayDecide(s, c, in.User); err != nil {
@@ -173,8 +143,7 @@ func (j Judge) Answer(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	}
 	switch in.Choice {
 	case chat.Edit:
-		ev, err := j.amend(s, c, in)
-		return one(ev, err)
+		return j.amend(s, c, in)
 	case chat.AllowOnce, chat.Deny, chat.DenyReason, chat.AllowChat, chat.AllowExact, chat.AllowPath, chat.AllowHour, chat.AllowUses,
 		chat.AllowReads, chat.AllowWrites, chat.AllowServer:
 		ev, err := j.decide(s, t, c, in)
@@ -182,39 +151,55 @@ func (j Judge) Answer(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 			return nil, err
 		}
 		return append([]turn.Event{ev}, j.coverOthers(s, c, in, ev)...), nil
-	case chat.Remember:
-		return j.tick(s, t, c, in)
-	case chat.Reveal:
-		return j.reveal(s, t, c, in)
+	}
+	return j.other(s, t, c, in)
+}
+
+// other is a choice about a call that does not decide it: to look, to undo, to put it off, to ask anew, and to say what became of it.
+func (j Judge) other(s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Clicked) ([]turn.Event, error) {
+	open := t != nil && t == s.Turn && c.Status == turn.Awaiting
+	switch in.Choice {
+	case chat.Remember: // ticks or unticks
+		switch {
+		case !open:
+			return nil, notOpen(c)
+		case !turn.CanRemember(c) || turn.Masked(c):
+			return nil, notOffered()
+		}
+		on := c.Ticked == nil || c.Ticked.User != in.User
+		return []turn.Event{turn.Ticked{Ask: c.Ask, On: on, By: in.User, Name: in.Name}}, nil
+	case chat.Reveal: // looking again records nothing
+		switch {
+		case !open:
+			return nil, notOpen(c)
+		case !turn.Masked(c) || !turn.Showable(c):
+			return nil, notOffered()
+		case c.Saw(c.Ask, in.User):
+			return nil, nil
+		}
+		return []turn.Event{turn.Revealed{Ask: c.Ask, By: in.User, Name: in.Name}}, nil
 	case chat.Undo:
 		if t != s.Turn || !turn.CanUndo(s, c) {
 			return nil, tooLate(c)
 		}
-		return one(turn.Withdrawn{Ask: c.Ask, By: in.User, Name: in.Name, Next: turn.AskID(j.Mint())}, nil)
+		return []turn.Event{turn.Withdrawn{Ask: c.Ask, By: in.User, Name: in.Name, Next: turn.AskID(j.Mint())}}, nil
 	case chat.Extend:
 		if t == nil || !(c.Status == turn.Awaiting || c.Status == turn.Unknown) || c.Settled() || c.Deadline.IsZero() {
 			return nil, notOpen(c)
 		}
-		return one(turn.Extended{Ask: c.Ask, By: in.User, Name: in.Name, Until: c.Deadline.Add(moreTime)}, nil)
+		return []turn.Event{turn.Extended{Ask: c.Ask, By: in.User, Name: in.Name, Until: c.Deadline.Add(moreTime)}}, nil
 	case chat.AskAgain:
 		if c.Status != turn.Lapsed || c.Reasked || (t != s.Turn && !s.HoldsLapsed(c.ID)) {
 			return nil, notOffered()
 		}
-		return one(turn.Reopened{Ask: c.Ask, By: in.User, Name: in.Name, Next: turn.AskID(j.Mint()), NextCall: turn.CallID("call_" + j.Mint())}, nil)
+		return []turn.Event{turn.Reopened{Ask: c.Ask, By: in.User, Name: in.Name, Next: turn.AskID(j.Mint()), NextCall: turn.CallID("call_" + j.Mint())}}, nil
 	case chat.Happened, chat.RunAgain, chat.Leave:
 		if c.Status != turn.Unknown || c.Settled() {
 			return nil, notOpen(c)
 		}
-		return one(turn.Resolved{Ask: c.Ask, Answer: in.Choice, By: in.User, Name: in.Name, Next: turn.AskID(j.Mint())}, nil)
+		return []turn.Event{turn.Resolved{Ask: c.Ask, Answer: in.Choice, By: in.User, Name: in.Name, Next: turn.AskID(j.Mint())}}, nil
 	}
 	return nil, notOffered()
-}
-
-func one(ev turn.Event, err error) ([]turn.Event, error) {
-	if err != nil {
-		return nil, err
-	}
-	return []turn.Event{ev}, nil
 }
 
 // decided is what a click decides about a call: the only place that makes one.
@@ -235,7 +220,7 @@ func (j Judge) decide(s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Cli
 			return nil, notOffered()
 		}
 		if turn.Masked(c) && !c.Saw(c.Ask, in.User) {
-			return nil, refuse(RefusedHidden, text.LookAtHidden())
+			return nil, refuse(RefusedHidden, text.LookAtHidden)
 		}
 		if i := slices.IndexFunc(c.Votes, func(v turn.Vote) bool { return v.By == in.User }); i >= 0 {
 			return nil, &Refusal{
@@ -249,7 +234,7 @@ func (j Judge) decide(s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Cli
 	case turn.Grants(in.Choice) && turn.Masked(c):
 		return nil, notOffered()
 	case in.Choice == chat.AllowUses && turn.Remembers(c, in.User):
-		return nil, refuse(RefusedNotOffered, text.UsesNotRemembered())
+		return nil, refuse(RefusedNotOffered, text.UsesNotRemembered)
 	case turn.Grants(in.Choice):
 		g, err := j.grant(s, c, in)
 		if err != nil {
@@ -266,7 +251,7 @@ func (j Judge) decide(s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Cli
 func (j Judge) answerAll(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	open := turn.OpenAsks(s)
 	if len(open) == 0 || in.Token != turn.BatchToken(s) {
-		return nil, refuse(RefusedUnknown, text.BatchChanged())
+		return nil, refuse(RefusedUnknown, text.BatchChanged)
 	}
 	if elsewhere(s.Turn, in) {
 		return nil, unknownAsk()
@@ -283,8 +268,7 @@ func (j Judge) answerAll(s turn.Session, in chat.Clicked) ([]turn.Event, error) 
 			return nil, err
 		}
 		ev, err := j.decide(s, s.Turn, c, single)
-		no := (*Refusal)(nil)
-		refused := errors.As(err, &no)
+		no, refused := errors.AsType[*Refusal](err)
 		if refused && no.Code == RefusedDecided && no.By == in.User && len(c.Votes) > 0 {
 			already = err // one of several: their word counts for it
 			continue
@@ -308,13 +292,13 @@ func Nobody(u chat.User) bool { return u.IsZero() || u.IsGroup() }
 
 // stop ends the open turn, whoever asks for it.
 func (j Judge) stop(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
-	if s.Turn == nil || s.Turn.Stopped != nil || (in.Token != "" && in.Token != string(s.Turn.ID)) {
-		return nil, refuse(RefusedStopped, text.NothingToStop())
+	switch {
+	case s.Turn == nil || s.Turn.Stopped != nil || (in.Token != "" && in.Token != string(s.Turn.ID)):
+		return nil, refuse(RefusedStopped, text.NothingToStop)
+	case Nobody(in.User):
+		return nil, refuse(RefusedNotYours, text.WhoAreYou)
 	}
-	if Nobody(in.User) {
-		return nil, refuse(RefusedNotYours, text.WhoAreYou())
-	}
-	return one(turn.StopAsked{Turn: s.Turn.ID, By: in.User, Name: in.Name}, nil)
+	return []turn.Event{turn.StopAsked{Turn: s.Turn.ID, By: in.User, Name: in.Name}}, nil
 }
 
 // revoke ends one grant, or all of the chat's when the token is "*". The granter and admins may.
@@ -330,9 +314,9 @@ func (j Judge) revoke(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 		ids = append(ids, g.ID)
 	}
 	if len(ids) == 0 {
-		return nil, refuse(RefusedUnknown, text.NoSuchGrant())
+		return nil, refuse(RefusedUnknown, text.NoSuchGrant)
 	}
-	return one(turn.Revoked{Grants: ids, By: in.User, Name: in.Name}, nil)
+	return []turn.Event{turn.Revoked{Grants: ids, By: in.User, Name: in.Name}}, nil
 }
 
 // MayDecide asks the permission rules whether somebody may answer a call that a session holds: a [*permission.NotAllowed], or nil.
@@ -345,15 +329,10 @@ func MayDecide(policy permission.Policy, s turn.Session, c turn.ToolCall, u chat
 // mayDecide refuses somebody who may not answer a call, with the names of those who may.
 func (j Judge) mayDecide(s turn.Session, c turn.ToolCall, u chat.User) error {
 	err := MayDecide(j.Policy, s, c, u)
-	if err == nil {
-		return nil
+	if no, ok := errors.AsType[*permission.NotAllowed](err); ok {
+		return refuse(RefusedNotYours, no.Say(func(u chat.User) string { return j.NameOf(s, u) }))
 	}
-	say := err.Error()
-	var no *permission.NotAllowed
-	if errors.As(err, &no) {
-		say = no.Say(func(u chat.User) string { return j.NameOf(s, u) })
-	}
-	return &Refusal{Code: RefusedNotYours, Say: say}
+	return err
 }
 
 // MayRelax reports whether somebody may turn a chat's prompts off: only an admin, or the one person that it belongs to (C3).

@@ -430,7 +430,7 @@ func TestWhyItIsNotOpen(t *testing.T) {
 	if got := tooLate(at); !got.At.Equal(at.StartedAt) || got.Say != text.TooLate(text.ClockSeconds(at.StartedAt)) {
 		t.Errorf("%+v", got)
 	}
-	if got := tooLate(turn.ToolCall{}); got.Say != text.TooLateToUndo() {
+	if got := tooLate(turn.ToolCall{}); got.Say != text.TooLateToUndo {
 		t.Errorf("%+v", got)
 	}
 }

@@ -36,7 +36,7 @@ func (j Judge) grant(s turn.Session, c turn.ToolCall, in chat.Clicked) (*permiss
 	}
 	g.By = in.User
 	if covers, _ := permission.Covers(j.Policy, j.givenNow(g, s), req, j.Now); !covers && g.Scope != permission.ScopeTool {
-		return nil, refuse(RefusedNotOffered, text.NotYoursToGrant()) // a label must grant what it says
+		return nil, refuse(RefusedNotOffered, text.NotYoursToGrant) // a label must grant what it says
 	}
 	g.ID, g.Name, g.At, g.Epoch = permission.GrantID(j.Mint()), in.Name, j.Now, j.Policy.Epoch
 	return &g, nil

@@ -16,81 +16,19 @@ func ReadOutcomes(s turn.Session, in chat.Clicked, made []turn.Event, at time.Ti
 	var done []Outcome
 	var refused error
 	for _, ev := range made {
-		o := Outcome{Chat: in.Chat, Choice: in.Choice, By: in.User, Name: in.Name, At: at}
-		switch ev := ev.(type) {
+		switch ev.(type) {
 		case turn.Shown: // what they answered, they saw
 			continue
-		case turn.Amended:
-			o.Ask = ev.Ask
-			c, _, found := s.FindAsk(ev.Ask)
-			if o.Call = c.ID; !found || c.Digest != ev.Digest {
-				refused = overtaken(c)
-				continue
-			}
-		case turn.Decided:
-			o.Ask, o.Choice = ev.Ask, ev.Choice
-			c, _, found := s.FindAsk(ev.Ask)
-			voted := found && ev.Choice == chat.AllowOnce && slices.ContainsFunc(c.Votes, func(v turn.Vote) bool { return v.By == in.User })
-			under := found && ev.Under != "" && c.Grant == ev.Under
-			if !found || !voted && !under && (c.By != in.User || c.Choice != ev.Choice) {
-				refused = overtaken(c)
-				continue
-			}
-			o.Call = c.ID
 		case turn.Ticked:
 			if in.Choice == chat.ApproveAll || in.Choice == chat.AllowSession {
 				continue // it only went with them
 			}
-			o.Ask = ev.Ask
-			if c, _, found := s.FindAsk(ev.Ask); found {
-				o.Call = c.ID
-			}
-		case turn.Filled:
-			o.Ask = ev.Ask
-			if !fillCounts(s, ev) {
-				refused = &Refusal{Code: RefusedExpired, Say: text.WantOver()}
-				continue
-			}
-		case turn.Withdrawn:
-			o.Ask = ev.Next
-			c, _, found := s.FindAsk(ev.Next)
-			if !found {
-				refused = tooLate(c)
-				continue
-			}
-			o.Call = c.ID
-		case turn.Extended:
-			o.Ask = ev.Ask
-			if c, _, found := s.FindAsk(ev.Ask); found {
-				o.Call = c.ID
-				if c.Deadline.Before(ev.Until) {
-					refused = overtaken(c)
-					continue
-				}
-			}
-		case turn.Reopened:
-			o.Ask = ev.Next
-			if c, _, found := s.FindAsk(ev.Next); found {
-				o.Call = c.ID
-			} else if o.Call = ev.NextCall; !replays(s, ev.NextCall) {
-				refused = notOffered()
-				continue
-			}
-		case turn.Resolved:
-			o.Ask = ev.Ask
-			if ev.Answer == chat.RunAgain {
-				o.Ask = ev.Next
-			}
-			c, _, found := s.FindAsk(o.Ask)
-			if !found || (ev.Answer != chat.RunAgain && (c.By != in.User || c.Choice != ev.Answer)) {
-				if !found { // run again, and its new asking is not there
-					c, _, _ = s.FindAsk(ev.Ask)
-				}
-				refused = overtaken(c)
-				continue
-			}
-			o.Call = c.ID
-		default: // a stop, a revocation, a mode: nothing of it can be overtaken
+		default:
+		}
+		o := Outcome{Chat: in.Chat, Choice: in.Choice, By: in.User, Name: in.Name, At: at}
+		if err := o.read(s, ev); err != nil {
+			refused = err
+			continue
 		}
 		done = append(done, o)
 	}
@@ -98,6 +36,60 @@ func ReadOutcomes(s turn.Session, in chat.Clicked, made []turn.Event, at time.Ti
 		return nil, refused
 	}
 	return done, nil
+}
+
+// read fills in what an event is about, or says why it has no effect.
+func (o *Outcome) read(s turn.Session, ev turn.Event) error {
+	about := func(ask turn.AskID) (turn.ToolCall, bool) {
+		c, _, found := s.FindAsk(ask)
+		o.Ask, o.Call = ask, c.ID
+		return c, found
+	}
+	switch ev := ev.(type) {
+	case turn.Amended:
+		if c, found := about(ev.Ask); !found || c.Digest != ev.Digest {
+			return overtaken(c)
+		}
+	case turn.Decided:
+		c, found := about(ev.Ask)
+		o.Choice = ev.Choice
+		voted := found && ev.Choice == chat.AllowOnce && slices.ContainsFunc(c.Votes, func(v turn.Vote) bool { return v.By == o.By })
+		under := found && ev.Under != "" && c.Grant == ev.Under
+		if !found || !voted && !under && (c.By != o.By || c.Choice != ev.Choice) {
+			return overtaken(c)
+		}
+	case turn.Ticked:
+		about(ev.Ask)
+	case turn.Filled:
+		if o.Ask = ev.Ask; !fillCounts(s, ev) {
+			return refuse(RefusedExpired, text.WantOver)
+		}
+	case turn.Withdrawn:
+		if c, found := about(ev.Next); !found {
+			return tooLate(c)
+		}
+	case turn.Extended:
+		if c, found := about(ev.Ask); found && c.Deadline.Before(ev.Until) {
+			return overtaken(c)
+		}
+	case turn.Reopened:
+		if _, found := about(ev.Next); !found {
+			if o.Call = ev.NextCall; !replays(s, ev.NextCall) {
+				return notOffered()
+			}
+		}
+	case turn.Resolved:
+		if ev.Answer == chat.RunAgain {
+			if _, found := about(ev.Next); !found {
+				c, _, _ := s.FindAsk(ev.Ask)
+				return overtaken(c)
+			}
+		} else if c, found := about(ev.Ask); !found || c.By != o.By || c.Choice != ev.Answer {
+			return overtaken(c)
+		}
+	default: // a stop, a revocation, a mode: nothing of it can be overtaken
+	}
+	return nil
 }
 
 func fillCounts(s turn.Session, ev turn.Filled) bool {
@@ -134,8 +126,5 @@ type Outcome struct {
 
 // replays reports whether a call stands, or is queued, to be asked for again.
 func replays(s turn.Session, id turn.CallID) bool {
-	if s.Turn.Find(id) >= 0 {
-		return true
-	}
-	return slices.ContainsFunc(s.Waiting, func(w turn.Said) bool { return w.Replay != nil && w.Replay.Call == id })
+	return s.Turn.Find(id) >= 0 || slices.ContainsFunc(s.Waiting, func(w turn.Said) bool { return w.Replay != nil && w.Replay.Call == id })
 }

@@ -44,7 +44,7 @@ func notOpen(c turn.ToolCall) *Refusal {
 	case c.Choice != "":
 		return &Refusal{Code: RefusedDecided, Say: text.AlreadyDecided(c.Choice, c.Name, text.Clock(c.DecidedAt)), By: c.By, Name: c.Name, Choice: c.Choice, At: c.DecidedAt}
 	case c.Status == turn.Cancelled:
-		return &Refusal{Code: RefusedStopped, Say: text.WasCancelled()}
+		return &Refusal{Code: RefusedStopped, Say: text.WasCancelled}
 	}
 	return notOffered()
 }
@@ -53,7 +53,7 @@ func tooLate(c turn.ToolCall) *Refusal {
 	if !c.StartedAt.IsZero() {
 		return &Refusal{Code: RefusedTooLate, Say: text.TooLate(text.ClockSeconds(c.StartedAt)), At: c.StartedAt}
 	}
-	return &Refusal{Code: RefusedTooLate, Say: text.TooLateToUndo()}
+	return &Refusal{Code: RefusedTooLate, Say: text.TooLateToUndo}
 }
 
 // overtaken says why a choice that was written has no effect: the deadline came first, or somebody else.
@@ -66,8 +66,8 @@ func overtaken(c turn.ToolCall) *Refusal {
 
 func refuse(code RefusalCode, say string) *Refusal { return &Refusal{Code: code, Say: say} }
 
-func notOffered() *Refusal { return refuse(RefusedNotOffered, text.NotOffered()) }
-func unknownAsk() *Refusal { return refuse(RefusedUnknown, text.UnknownAsk()) }
+func notOffered() *Refusal { return refuse(RefusedNotOffered, text.NotOffered) }
+func unknownAsk() *Refusal { return refuse(RefusedUnknown, text.UnknownAsk) }
 
 // elsewhere reports whether a click came from the button of another message than a turn's.
 func elsewhere(t *turn.Turn, in chat.Clicked) bool {

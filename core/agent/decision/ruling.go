@@ -46,7 +46,7 @@ func (j Judge) Rule(s turn.Session, id turn.CallID) turn.Ruled {
 	case t.Tool != c.Tool:
 		return forbid("changed", "The tool changed after it was offered.", text.ResultChanged(c.Tool.Name, c.Tool.Server))
 	case turn.DeniedBefore(s.Turn, c.Digest):
-		return forbid("denied_before", "A person denied this very call in this turn.", text.ResultDeniedBefore())
+		return forbid("denied_before", "A person denied this very call in this turn.", text.ResultDeniedBefore)
 	}
 	r := onlyAsk(c, permission.Evaluate(j.Policy, s.Grants, t.Request(s, c), j.Now))
 	if r.Verdict == permission.Ask && turn.AskedWith(s.Turn, c) >= turn.MaxAsks {
@@ -78,8 +78,7 @@ func (j Judge) ruled(s turn.Session, c turn.ToolCall, t Tool, r permission.Rulin
 	return ev
 }
 
-// Start evaluates the policy again, which may only tighten, and gives the call's start, for the lease of that token, or the ruling that
-// sends it back.
+// Start evaluates the policy again, which may only tighten, and gives the call's start or the ruling that sends it back.
 func (j Judge) Start(s turn.Session, id turn.CallID, token uint64) turn.Event {
 	c := s.Turn.Call(id)
 	tools, _ := j.Tools()
@@ -139,7 +138,7 @@ func (j Judge) AskAnew(s turn.Session, c turn.ToolCall) (ev turn.Ruled, ok bool)
 		for i := range r.Reasons {
 			r.Reasons[i].Won = false
 		}
-		r.Reasons = append(r.Reasons, permission.Reason{Rule: "store", Text: text.StoreForgot(), Won: true, Said: permission.SaidAsk})
+		r.Reasons = append(r.Reasons, permission.Reason{Rule: "store", Text: text.StoreForgot, Won: true, Said: permission.SaidAsk})
 	}
 	if r.Verdict = permission.Ask; s.Turn.Unattended { // nobody could be asked
 		r.Verdict = permission.Forbid
@@ -148,12 +147,11 @@ func (j Judge) AskAnew(s turn.Session, c turn.ToolCall) (ev turn.Ruled, ok bool)
 	if ev.Card.Notice != "" {
 		ev.Card.Notice = " " + ev.Card.Notice
 	}
-	ev.Card.Notice = text.StoreForgot() + ev.Card.Notice
+	ev.Card.Notice = text.StoreForgot + ev.Card.Notice
 	return ev, true
 }
 
-// Propose checks a call as the model wrote it: p has its names, and tools are those that were offered. What fails is settled at once:
-// nobody is asked.
+// Propose checks a call as the model wrote it: p has its names, tools are those that were offered. What fails is settled unasked.
 func (j Judge) Propose(in chat.ID, p turn.Proposal, wrote []byte, tools []Tool) turn.Proposal {
 	t, ok := find(tools, p.Tool)
 	args, err := canonical.Written(wrote, properties(t.Schema))

@@ -21,8 +21,7 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// Content is a filled-in form as the protocol has it: an object of the fields that were given. The error names the field, for the person
-// who filled it in. It is nil for what has no form.
+// Content is a filled-in form as the protocol has it: an object of the fields that were given. It is nil for what has no form.
 func Content(w turn.Want, given map[string]string) (json.RawMessage, error) {
 	if w.Kind != turn.WantForm {
 		return nil, nil
@@ -62,77 +61,96 @@ func Name(f turn.FormField) string {
 }
 
 func value(f turn.FormField, entered string) (any, error) {
-	bad := func(say string) (any, error) { return nil, &FieldError{f, say} }
-	if len(f.Options) > 0 {
-		var chosen []string
-		for line := range strings.Lines(entered) {
-			line = strings.TrimSpace(line)
-			if !slices.Contains(f.Options, line) {
-				return bad("has to be one of " + text.Clip(strings.Join(f.Options, ", "), 200))
-			}
-			chosen = append(chosen, line)
-		}
-		if f.Many {
-			return chosen, nil
-		}
-		if len(chosen) != 1 {
-			return bad("takes one answer")
-		}
-		return chosen[0], nil
-	}
-	switch f.Type {
-	case "boolean":
+	switch {
+	case len(f.Options) > 0:
+		return choice(f, entered)
+	case f.Type == "boolean":
 		switch strings.ToLower(entered) {
 		case "true", "yes":
 			return true, nil
 		case "false", "no":
 			return false, nil
 		}
-		return bad("has to be true or false")
-	case "number", "integer":
-		n, err := strconv.ParseFloat(entered, 64)
-		if err != nil || math.IsInf(n, 0) || math.IsNaN(n) || f.Type == "integer" && n != math.Trunc(n) {
-			return bad("has to be a " + map[string]string{"number": "number", "integer": "whole number"}[f.Type])
-		}
-		if f.Min != nil && n < *f.Min || f.Max != nil && n > *f.Max {
-			return bad("has to be " + bounds(f, "", ""))
-		}
-		if !json.Valid([]byte(entered)) { // +5, .5 and 007 are numbers to people, and none to JSON
-			entered = strconv.FormatFloat(n, 'f', -1, 64)
-		}
-		return json.Number(entered), nil
+		return nil, &FieldError{f, "has to be true or false"}
+	case f.Type == "number" || f.Type == "integer":
+		return number(f, entered)
 	}
-	if n := float64(utf8.RuneCountInString(entered)); f.Min != nil && n < *f.Min || f.Max != nil && n > *f.Max {
-		return bad("has to have " + bounds(f, "", " characters"))
+	if n := float64(utf8.RuneCountInString(entered)); outside(f, n) {
+		return nil, &FieldError{f, "has to have " + bounds(f) + " characters"}
 	}
-	switch f.Format {
-	case "email":
-		if name, host, _ := strings.Cut(entered, "@"); name == "" || !strings.Contains(host, ".") || strings.ContainsAny(entered, " \t\n<>,") || strings.Contains(host, "@") {
-			return bad("has to be an e-mail address")
-		}
-	case "uri":
-		if u, err := url.Parse(entered); err != nil || u.Scheme == "" {
-			return bad("has to be an address, such as https://example.com")
-		}
-	case "date":
-		if _, err := time.Parse(time.DateOnly, entered); err != nil {
-			return bad("has to be a date as 2026-11-21")
-		}
-	case "date-time":
-		if _, err := time.Parse(time.RFC3339, entered); err != nil {
-			return bad("has to be a time as 2026-11-21T14:02:00Z")
-		}
+	if format, known := formats[f.Format]; known && !format.fits(entered) {
+		return nil, &FieldError{f, format.say}
 	}
 	return entered, nil
 }
 
-func bounds(f turn.FormField, before, after string) string {
-	num := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+func choice(f turn.FormField, entered string) (any, error) {
+	var chosen []string
+	for line := range strings.Lines(entered) {
+		line = strings.TrimSpace(line)
+		if !slices.Contains(f.Options, line) {
+			return nil, &FieldError{f, "has to be one of " + text.Clip(strings.Join(f.Options, ", "), 200)}
+		}
+		chosen = append(chosen, line)
+	}
+	switch {
+	case f.Many:
+		return chosen, nil
+	case len(chosen) != 1:
+		return nil, &FieldError{f, "takes one answer"}
+	}
+	return chosen[0], nil
+}
+
+func number(f turn.FormField, entered string) (any, error) {
+	n, err := strconv.ParseFloat(entered, 64)
+	if err != nil || math.IsInf(n, 0) || math.IsNaN(n) || f.Type == "integer" && n != math.Trunc(n) {
+		return nil, &FieldError{f, "has to be a " + map[string]string{"number": "number", "integer": "whole number"}[f.Type]}
+	}
+	if outside(f, n) {
+		return nil, &FieldError{f, "has to be " + bounds(f)}
+	}
+	if !json.Valid([]byte(entered)) { // +5, .5 and 007 are numbers to people, and none to JSON
+		entered = strconv.FormatFloat(n, 'f', -1, 64)
+	}
+	return json.Number(entered), nil
+}
+
+// formats are what a text can be asked to be, each with what is said of one that is not.
+var formats = map[string]struct {
+	fits func(string) bool
+	say  string
+}{
+	"email": {func(s string) bool {
+		name, host, _ := strings.Cut(s, "@")
+		return name != "" && strings.Contains(host, ".") && !strings.ContainsAny(s, " \t\n<>,") && !strings.Contains(host, "@")
+	}, "has to be an e-mail address"},
+	"uri": {func(s string) bool {
+		u, err := url.Parse(s)
+		return err == nil && u.Scheme != ""
+	}, "has to be an address, such as https://example.com"},
+	"date":      {isTime(time.DateOnly), "has to be a date as 2026-11-21"},
+	"date-time": {isTime(time.RFC3339), "has to be a time as 2026-11-21T14:02:00Z"},
+}
+
+func isTime(layout string) func(string) bool {
+	return func(s string) bool {
+		_, err := time.Parse(layout, s)
+		return err == nil
+	}
+}
+
+func outside(f turn.FormField, n float64) bool {
+	return f.Min != nil && n < *f.Min || f.Max != nil && n > *f.Max
+}
+
+func bounds(f turn.FormField) string {
+	num := func(x *float64) string { return strconv.FormatFloat(*x, 'f', -1, 64) }
 	switch {
 	case f.Min != nil && f.Max != nil:
-		return before + num(*f.Min) + " to " + num(*f.Max) + after
+		return num(f.Min) + " to " + num(f.Max)
 	case f.Min != nil:
-		return before + "at least " + num(*f.Min) + after
+		return "at least " + num(f.Min)
 	}
-	return before + "at most " + num(*f.Max) + after
+	return "at most " + num(f.Max)
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodhq/nod/core/agent/audit"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
@@ -15,7 +14,7 @@ import (
 // webPlatform is where people are known by a secret session key, which is never shown.
 const webPlatform = "web"
 
-// lines are what a section says, without its acts.
+// lines are what sections say, without their acts.
 func lines(sections ...render.Section) []string {
 	var out []string
 	for _, s := range sections {
@@ -38,6 +37,21 @@ func lines(sections ...render.Section) []string {
 	return out
 }
 
+// listed are the first of many lines, each behind an indent and, where they are numbered, its number.
+func listed(all []string, indent string, numbered bool) []string {
+	var out []string
+	for i, x := range all {
+		if i == maxPanelRows {
+			return append(out, indent+text.AndMore(len(all)-i))
+		}
+		if numbered {
+			x = strconv.Itoa(i+1) + ". " + x
+		}
+		out = append(out, indent+x)
+	}
+	return out
+}
+
 // showCommand is the overview: what a person would look for first.
 func (q *request) showCommand(ctx context.Context, _ []string) ([]string, error) {
 	var out []string
@@ -45,105 +59,76 @@ func (q *request) showCommand(ctx context.Context, _ []string) ([]string, error)
 		out = append(out, render.PlainLine(b))
 	}
 	if q.hasChat() {
-		out = append(out, text.ModeIs(q.here.Mode.Label()))
-		if q.here.Mode == permission.ModeTool && q.policy.Mode != permission.ModeTool {
-			out = append(out, "  "+text.ModeFromDefault(q.policy.Mode.Label()))
-		}
-		out = append(out, q.grantLines()...)
+		says := q.modeLines()
+		out = slices.Concat(out, says[:1], listed(says[1:], "  ", false), q.grantLines())
 	}
-	w, err := q.openAsks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := q.servers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out = append(out, text.PendingCount(len(w.asks)), text.RememberedCount(len(q.settings.Of(q.env.User))))
-	servers := render.Section{Title: text.TabServers, Empty: text.PanelNoServers}
-	for _, s := range all {
-		servers.Rows = append(servers.Rows, render.PanelRow{Line: words(shown(s.name) + " · " + s.summary()), Details: []render.Line{words(s.state())}})
-	}
-	servers.Rows = cut(servers.Rows, maxPanelRows)
-	out = append(out, lines(servers)...)
-	return append(append(out, q.whoami()...), text.HelpHint), nil
+	asks, _ := q.openAsks(ctx)
+	out = append(out, text.PendingCount(len(asks)), text.RememberedCount(len(q.settings.Of(q.env.User))))
+	servers := render.Section{Title: text.TabServers, Empty: text.PanelNoServers, Rows: rowsFor(q.servers(ctx), server.row)}
+	return slices.Concat(out, lines(servers), q.whoami(), []string{text.HelpHint}), nil
 }
 
 // grantLines are this chat's grants, numbered for revoke.
 func (q *request) grantLines() []string {
-	grants := q.grantsHere()
+	grants, _ := q.grantsHere()
 	if len(grants) == 0 {
 		return []string{text.PanelNoGrants}
 	}
-	out := []string{text.PanelGrantsHere}
-	for i, g := range grants {
-		if i == maxPanelRows {
-			return append(out, "  "+text.AndMore(len(grants)-i))
+	var says []string
+	for _, g := range grants {
+		line, limits := q.grantSays(g, "")
+		says = append(says, render.PlainLine(line)+" · "+render.PlainLine(limits))
+	}
+	return append([]string{text.PanelGrantsHere}, listed(says, "  ", true)...)
+}
+
+// rememberedLines are the person's own choices, numbered for forget.
+func (q *request) rememberedLines() []string {
+	var says []string
+	for _, r := range q.settings.Of(q.env.User) {
+		says = append(says, rememberedLine(r))
+	}
+	if len(says) == 0 {
+		return []string{text.PanelMineNone}
+	}
+	return listed(says, "", true)
+}
+
+// toolLines are the tools that there are, each with what happens to a call of it here.
+func (q *request) toolLines(ctx context.Context) []string {
+	var out []string
+	room := maxPanelRows
+	for _, s := range q.servers(ctx) {
+		section := render.Section{Title: sanitize(s.name) + " · " + s.state()}
+		for _, k := range s.tools {
+			if room--; room >= 0 {
+				section.Rows = append(section.Rows, row(sanitize(k.tool().Name)+" · "+q.verdict(k)))
+			}
 		}
-		row := q.grantRow(q.here, g, "")
-		say := strconv.Itoa(i+1) + ". " + render.PlainLine(row.Line)
-		for _, d := range row.Details {
-			say += " · " + render.PlainLine(d)
-		}
-		out = append(out, "  "+say)
+		out = append(out, lines(section)...)
+	}
+	switch {
+	case len(out) == 0:
+		return []string{text.PanelNoServers}
+	case room < 0:
+		out = append(out, text.AndMore(-room))
 	}
 	return out
 }
 
-// toolLines are the tools that there are, each with what happens to a call of it here.
-func (q *request) toolLines(ctx context.Context) ([]string, error) {
-	all, err := q.servers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if len(all) == 0 {
-		return []string{text.PanelNoServers}, nil
-	}
-	var out []string
-	room, left := maxPanelRows, 0
-	for _, s := range all {
-		section := render.Section{Title: shown(s.name) + " · " + s.state()}
-		for _, k := range s.tools {
-			if room--; room < 0 {
-				left++
-				continue
-			}
-			section.Rows = append(section.Rows, render.PanelRow{Line: words(shown(k.tool().Name) + " · " + q.verdict(k))})
-		}
-		out = append(out, lines(section)...)
-	}
-	if left > 0 {
-		out = append(out, text.AndMore(left))
-	}
-	return out, nil
-}
-
 func (q *request) pendingCommand(ctx context.Context, _ []string) ([]string, error) {
-	w, err := q.openAsks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s := render.Section{Title: text.PanelPending, Empty: text.PanelPendingNone}
-	for _, x := range w.asks {
-		s.Rows = append(s.Rows, x.row(q))
-	}
-	s.Rows = cut(s.Rows, maxPanelRows)
-	out := lines(s)
-	if w.left > 0 {
-		out = append(out, text.ChatsNotLookedAt(w.left))
-	}
-	return out, nil
+	s, left := q.pendingSection(ctx)
+	return append(lines(s), notLookedAt(left)...), nil
 }
 
 // whoami is who somebody is to nod, and how their key is written where admins are listed (R152).
 func (q *request) whoami() []string {
 	u := q.env.User
-	out := []string{text.YouAre(q.admin)}
-	if u.Platform == webPlatform {
-		out = append(out, text.YourKeyIsSecret)
-	} else {
-		out = append(out, text.YourKey(text.Clip(u.String(), 200)))
+	key := text.YourKeyIsSecret
+	if u.Platform != webPlatform {
+		key = text.YourKey(text.Clip(u.String(), 200))
 	}
+	out := []string{text.YouAre(q.admin), key}
 	if !q.admin && len(q.policy.Admins) == 0 {
 		out = append(out, permission.NoAdminsNotice)
 	}
@@ -165,11 +150,11 @@ func (q *request) whyCommand(ctx context.Context, args []string) ([]string, erro
 	if len(args) != 2 {
 		return nil, errUsage
 	}
-	k, err := q.toolNamed(ctx, args[0], args[1])
+	_, k, err := q.named(ctx, args)
 	if err != nil {
 		return nil, err
 	}
-	out := q.explain(k)
+	out := explain(q.policy, q.here.Grants, q.callOf(k), q.now)
 	if mark := k.mark(); mark != "" {
 		out = append(out, mark)
 	}
@@ -198,35 +183,28 @@ func (q *request) historyCommand(ctx context.Context, args []string) ([]string, 
 			return []string{text.HistoryUsage(historyKinds)}, nil
 		}
 	}
-	records, found, left, err := q.history(ctx, of)
-	switch {
-	case err != nil:
-		return nil, err
-	case !found:
+	if of == ofChat && !q.hasChat() {
 		return []string{text.PanelNoChat}, nil
 	}
-	all := audit.Filter{Kind: kind}.Pick(records)
-	s := render.Section{Title: text.HistoryOf(of), Empty: text.PanelNoHistory}
-	for i, r := range slices.Backward(all) {
-		if len(all)-i > n {
-			s.Rows = append(s.Rows, render.PanelRow{Line: words(text.AndMore(i + 1))})
-			break
-		}
-		s.Rows = append(s.Rows, q.recordRow(r))
-	}
-	out := lines(s)
-	if left > 0 {
-		out = append(out, text.ChatsNotLookedAt(left))
-	}
-	return out, nil
+	s, left := q.historySection(ctx, of, kind, n)
+	return append(lines(s), notLookedAt(left)...), nil
 }
 
 func (q *request) statsCommand(ctx context.Context, _ []string) ([]string, error) {
 	if !q.admin && !q.hasChat() {
 		return []string{text.PanelNoChat}, nil
 	}
-	p, _, err := q.statsView(ctx)
-	return lines(p.Sections...), err
+	p := page{request: q, offers: map[string]action{}}
+	return lines(p.statsView(ctx).Sections...), nil
+}
+
+// digestCommand is for admins alone: it is of every chat.
+func (q *request) digestCommand(ctx context.Context, _ []string) ([]string, error) {
+	if err := q.mustAdmin(); err != nil {
+		return nil, err
+	}
+	records, left := q.records(ctx, ofEverything)
+	return append(lines(q.digest(records)), notLookedAt(left)...), nil
 }
 
 func (q *request) templatesCommand(context.Context, []string) ([]string, error) {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -9,70 +10,71 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// fields are the rows of everything that can be set in one place. Who may not set it reads it.
-func (q *request) fields(at permission.Setting) []render.PanelRow {
-	var rows []render.PanelRow
-	for _, f := range at.Fields() {
-		at.Field = f.Name
-		rows = append(rows, q.fieldRow(at, f))
-	}
-	return rows
+// fieldSection is everything that can be set in one place. Who may not set it reads it.
+func (p *page) fieldSection(title string, at permission.Setting) render.Section {
+	rows := rowsFor(at.Fields(), func(f permission.Field) render.PanelRow { return p.fieldRow(at, f) })
+	return render.Section{Title: title, Note: p.readOnly(), Rows: rows}
 }
 
-// setBy is what people set there, if they did.
-func (q *request) setBy(at permission.Setting) (permission.Set, bool) {
-	i := slices.IndexFunc(q.settings.Set, func(x permission.Set) bool {
-		return x.Server == at.Server && x.Tool == at.Tool && x.Field == at.Field
-	})
-	if i < 0 {
-		return permission.Set{}, false
-	}
-	return q.settings.Set[i], true
-}
-
-func (q *request) fieldRow(at permission.Setting, f permission.Field) render.PanelRow {
-	value, configured := q.policy.Setting(at).Value, q.configured.Setting(at).Value
-	label := text.FieldLabel(f.Name)
-	row := render.PanelRow{Line: render.Line{render.Strong(label), render.Plain(": " + text.Clip(valueLabel(at, value), 300))}}
-	from := words(text.FromNowhere)
-	have, set := q.setBy(at)
+// readOnly says why nothing can be changed, to those who cannot.
+func (q *request) readOnly() string {
 	switch {
-	case set:
-		from = render.Line{render.Plain(text.FromChat), q.person(have.By, have.Name), render.Plain(" · "), render.Time{At: have.At}}
+	case q.admin:
+		return ""
+	case len(q.policy.Admins) == 0:
+		return text.OnlyAdmins + " " + permission.NoAdminsNotice
+	}
+	return text.OnlyAdmins
+}
+
+func (p *page) fieldRow(at permission.Setting, f permission.Field) render.PanelRow {
+	at.Field = f.Name
+	value, configured := p.policy.Setting(at).Value, p.configured.Setting(at).Value
+	label := text.FieldLabel(f.Name)
+	from := plainLine(text.FromNowhere)
+	have := setIn(p.settings, at)
+	switch {
+	case have.Field != "":
+		from = render.Line{render.Plain(text.FromChat), p.person(have.By, have.Name), render.Plain(" · "), render.Time{At: have.At}}
 	case configured != (permission.Policy{}).Setting(at).Value:
-		from = words(text.FromFile)
+		from = plainLine(text.FromFile)
 	}
-	row.Details = []render.Line{append(from, render.Plain(" — "+text.FieldSays(f.Name, f.Says)))}
-	if !q.admin {
-		return row
+	r := render.PanelRow{
+		Line:    render.Line{render.Strong(label), render.Plain(": " + text.Clip(valueLabel(at, value), 300))},
+		Details: []render.Line{append(from, render.Plain(" — "+text.FieldSays(f.Name, f.Says)))},
 	}
-	stands := value
+	if !p.admin {
+		return r
+	}
+	rev := value
 	if at.Server != "" && at.Tool == "" { // a word for a server is for the tools that it has: once they change, it is to be said again
-		stands += " " + string(permission.ServerDigest(q.settings.ToolsOf(at.Server)))
+		rev += " " + string(permission.ServerDigest(p.settings.ToolsOf(at.Server)))
 	}
 	if f.Words == nil {
-		row.Acts = append(row.Acts, q.fill(text.LabelChange(label), "set "+f.Name, at.Where(), value, f.Like, setText{at}))
+		form := p.offer(text.LabelChange(label), value, action{Changes: []permission.Change{at}, Fill: true, View: p.view})
+		form.Kind, form.Value, form.Max, form.Like = render.ActFill, value, MaxFill, f.Like
+		r.Acts = append(r.Acts, form)
 	} else {
-		row.Acts = append(row.Acts, q.pick(label, "set "+f.Name, at.Where(), stands, q.options(at, f, value, configured))...)
+		r.Acts = append(r.Acts, p.pick(label, rev, p.options(at, f, value, configured))...)
 	}
-	if set && have.Value != configured && !slices.Contains(f.Words, configured) { // else the word is among the options
-		row.Acts = append(row.Acts, q.offer(text.LabelUseDefault, "unset "+f.Name, at.Where(), stands, q.set(at, "", "")))
+	if have.Field != "" && have.Value != configured && !slices.Contains(f.Words, configured) { // else the word is among the options
+		r.Acts = append(r.Acts, p.offer(text.LabelUseDefault, rev, set(at, "", "", p.view)))
 	}
-	return row
+	return r
 }
 
 // options are the words of a field, each with what has to be confirmed where it takes caution away.
-func (q *request) options(at permission.Setting, f permission.Field, value, configured string) []option {
+func (p *page) options(at permission.Setting, f permission.Field, value, configured string) []option {
 	var out []option
 	for _, w := range f.Words {
-		o := option{value: w, label: valueLabel(at, w), current: strings.EqualFold(w, value)}
-		o.confirm = text.ConfirmSetting(f.Name, w, shown(at.Where()), at.Server != "" && at.Tool == "")
 		to := w
 		if w == configured {
 			to = "" // what stands above says the same: there is nothing to keep
 		}
-		o.action = q.set(at, to, w)
-		out = append(out, o)
+		out = append(out, option{
+			label: valueLabel(at, w), current: strings.EqualFold(w, value), action: set(at, to, w, p.view),
+			confirm: text.ConfirmSetting(f.Name, w, sanitize(at.Where()), at.Server != "" && at.Tool == ""),
+		})
 	}
 	return out
 }
@@ -95,14 +97,45 @@ func valueLabel(at permission.Setting, value string) string {
 	return text.ValueLabel(at.Field, value)
 }
 
-// levelMark is an approval's symbol and word (R93).
-func levelMark(a permission.Approval) string {
-	switch a {
-	case permission.AutoApprove:
-		return text.SymbolAuto + " " + text.ChipAuto
-	case permission.RequireAuth:
-		return text.SymbolAdmin + " " + text.ChipAdmin
-	case permission.RequireConfirmation:
+// levelMarks are the approvals' symbols and words (R93).
+var levelMarks = map[permission.Approval]string{
+	permission.AutoApprove:         text.SymbolAuto + " " + text.ChipAuto,
+	permission.RequireConfirmation: text.SymbolConfirm + " " + text.ChipConfirm,
+	permission.RequireAuth:         text.SymbolAdmin + " " + text.ChipAdmin,
+}
+
+// templatesView are the sets of settings that can be applied at once (R156).
+func (p *page) templatesView(context.Context) render.Panel {
+	rows := rowsFor(permission.Templates(), func(t permission.Template) render.PanelRow {
+		preview := goTo(text.LabelPreview, viewTemplate+t.Name)
+		return render.PanelRow{Line: render.Line{render.Strong(t.Title)}, Details: linesOf(t.Says), Acts: []render.Act{preview}}
+	})
+	return drawing(text.TabTemplates, render.Section{Title: text.TabTemplates, Note: text.PanelTemplatesNote, Rows: rows})
+}
+
+// templateView is what applying one would change now.
+func (p *page) templateView(ctx context.Context) render.Panel {
+	t, ok := permission.FindTemplate(strings.TrimPrefix(p.view, viewTemplate))
+	if !ok {
+		return render.Panel{}
 	}
-	return text.SymbolConfirm + " " + text.ChipConfirm
+	changes, says := p.preview(ctx, t)
+	s := render.Section{Title: text.PanelPreview, Note: t.Says, Empty: text.NothingToChange, Rows: rowsOf(says...)}
+	if len(changes) > 0 && p.admin {
+		a := p.offerDangerous(text.LabelApply, text.ConfirmApply(t.Title, len(changes)), digestOf(says...), apply(t, changes))
+		s.Rows = append(s.Rows, row(text.ChangesCount(len(changes)), a))
+	}
+	return drawing(t.Title, s, render.Section{Note: p.readOnly()})
+}
+
+// preview is what a template would change, for the tools that are known now, and each change in words: from what to what.
+func (q *request) preview(ctx context.Context, t permission.Template) (changes []permission.Change, says []string) {
+	q.servers(ctx)
+	changes = t.Changes(q.policy, KnownTools(q.specs, q.policy, q.settings))
+	for _, c := range changes {
+		at, _ := c.(permission.Setting) // templates change nothing else
+		was, now := valueLabel(at, q.policy.Setting(at).Value), valueLabel(at, at.Value)
+		says = append(says, text.FromTo(sanitize(at.Where()), text.FieldLabel(at.Field), text.Clip(was, 120), text.Clip(now, 120)))
+	}
+	return changes, says
 }

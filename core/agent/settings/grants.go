@@ -2,10 +2,12 @@ package settings
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/card"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -14,79 +16,62 @@ import (
 )
 
 // grantsView are the standing permissions, here and everywhere.
-func (q *request) grantsView(ctx context.Context) (render.Panel, bool, error) {
-	p := render.Panel{Title: text.TabGrants}
-	if q.hasChat() {
-		grants := q.grantsHere()
-		here := render.Section{Title: text.PanelGrantsHere, Empty: text.PanelNoGrants}
-		var mine []permission.GrantID
-		for _, g := range grants {
-			here.Rows = append(here.Rows, q.grantRow(q.here, g, ""))
-			if q.mayRevoke(g) {
-				mine = append(mine, g.ID)
-			}
-		}
-		here.Rows = cut(here.Rows, maxPanelRows)
+func (p *page) grantsView(ctx context.Context) render.Panel {
+	var here render.Section
+	if p.hasChat() {
+		grants, mine := p.grantsHere()
+		rows := rowsFor(grants, func(g permission.Grant) render.PanelRow { return p.grantRow(p.here, g, "") })
+		here = render.Section{Title: text.PanelGrantsHere, Empty: text.PanelNoGrants, Rows: rows}
 		if len(mine) > 1 {
 			label := text.LabelRevokeAll
 			if len(mine) < len(grants) {
 				label = text.LabelRevokeMine
 			}
-			a := q.offer(label, "revoke all", q.env.Chat.String(), fmt.Sprint(mine), revoke{q.env.Chat, mine})
-			a.Style, a.Confirm = render.Danger, text.ConfirmRevokeAll(len(mine))
-			here.Rows = append(here.Rows, render.PanelRow{Line: words(text.GrantsHere(len(grants))), Acts: []render.Act{a}})
+			a := p.offerDangerous(label, text.ConfirmRevokeAll(len(mine)), "", revoke(p.env.Chat, mine...))
+			here.Rows = append(here.Rows, row(text.GrantsHere(len(grants)), a))
 		}
-		p.Sections = append(p.Sections, here)
 	}
-	far, err := q.grantsElsewhere(ctx)
-	if err != nil {
-		return render.Panel{}, false, err
-	}
-	p.Sections = append(p.Sections, far)
-	return p, true, nil
+	return drawing(text.TabGrants, here, p.grantsElsewhere(ctx))
 }
 
-// grantsHere are those of this chat that still can cover something.
-func (q *request) grantsHere() []permission.Grant { return q.liveGrants(q.here) }
-
-func (q *request) liveGrants(s turn.Session) []permission.Grant {
-	var out []permission.Grant
-	for _, g := range s.Grants {
-		switch {
-		case !g.Until.IsZero() && !q.now.Before(g.Until), g.Counted && g.Uses <= 0, !q.policy.SurviveRestart && g.Epoch != q.policy.Epoch:
-		default:
-			out = append(out, g)
+// grantsHere are those of this chat that still can cover something, and the IDs of those that the person may revoke.
+func (q *request) grantsHere() (grants []permission.Grant, mine []permission.GrantID) {
+	grants = q.liveGrants(q.here)
+	for _, g := range grants {
+		if q.mayRevoke(g) {
+			mine = append(mine, g.ID)
 		}
 	}
-	return out
+	return grants, mine
+}
+
+func (q *request) liveGrants(s turn.Session) []permission.Grant {
+	return slices.DeleteFunc(slices.Clone(s.Grants), func(g permission.Grant) bool {
+		return !g.Until.IsZero() && !q.now.Before(g.Until) || g.Counted && g.Uses <= 0 || !q.policy.SurviveRestart && g.Epoch != q.policy.Epoch
+	})
 }
 
 // grantsElsewhere are those of other chats: all of them for admins, else those that somebody gave, or that cover what they ask.
-func (q *request) grantsElsewhere(ctx context.Context) (render.Section, error) {
-	s := render.Section{Title: text.PanelGrantsElsewhere, Empty: text.PanelNoGrantsElsewhere}
-	chats, err := q.Index.Granting(ctx)
-	if err != nil {
-		return s, fmt.Errorf("find the grants: %w", err)
+func (p *page) grantsElsewhere(ctx context.Context) render.Section {
+	out := render.Section{Title: text.PanelGrantsElsewhere, Empty: text.PanelNoGrantsElsewhere}
+	chats, err := p.Index.Granting(ctx)
+	if p.failed("find the grants", err) {
+		return out
 	}
-	chats = slices.DeleteFunc(slices.Clone(chats), func(id chat.ID) bool { return id == q.env.Chat })
+	chats = slices.DeleteFunc(slices.Clone(chats), func(id chat.ID) bool { return id == p.env.Chat })
 	slices.SortFunc(chats, compareIDs)
-	left := max(len(chats)-maxPanelChats, 0)
-	for _, id := range chats[:len(chats)-left] {
-		session, err := q.Engine.Session(ctx, id)
-		if err != nil {
-			return s, fmt.Errorf("read a chat with grants: %w", err)
-		}
-		for _, g := range q.liveGrants(session) {
-			if q.admin || g.By == q.env.User || q.coversMine(session, g) {
-				s.Rows = append(s.Rows, q.grantRow(session, g, id.Platform))
+	sessions, left := p.sessions(ctx, "read a chat with grants", chats)
+	var rows []render.PanelRow
+	for _, s := range sessions {
+		for _, g := range p.liveGrants(s) {
+			if p.mayRevoke(g) || p.coversMine(s, g) {
+				rows = append(rows, p.grantRow(s, g, s.Chat.Platform))
 			}
 		}
 	}
-	s.Rows = cut(s.Rows, maxPanelRows)
-	if left > 0 {
-		s.Rows = append(s.Rows, render.PanelRow{Line: words(text.ChatsNotLookedAt(left))})
-	}
-	return s, nil
+	rows = rowsFor(rows, func(r render.PanelRow) render.PanelRow { return r })
+	out.Rows = append(rows, rowsOf(notLookedAt(left)...)...)
+	return out
 }
 
 // coversMine reports whether a grant would let a call run that this person asks for, in a chat in which they take part.
@@ -102,24 +87,93 @@ func (q *request) coversMine(s turn.Session, g permission.Grant) bool {
 // mayRevoke is the same rule by which the engine takes a revocation.
 func (q *request) mayRevoke(g permission.Grant) bool { return q.admin || g.By == q.env.User }
 
-func (q *request) grantRow(s turn.Session, g permission.Grant, platform string) render.PanelRow {
-	line := render.Line{render.Plain(text.Clip(card.GrantWhat(g), 400) + text.AllowedBy), q.person(g.By, g.Name), render.Plain(" · "), render.Time{At: g.At}}
-	row := render.PanelRow{Line: line, Details: []render.Line{words(text.GrantLimits(platform, g.Counted, g.Uses))}}
+// grantSays is a grant in words, and what it is limited to. The platform is empty where it is of this chat.
+func (q *request) grantSays(g permission.Grant, platform string) (line, limits render.Line) {
+	what := render.Plain(text.Clip(card.GrantWhat(g), 400) + text.AllowedBy)
+	line = render.Line{what, q.person(g.By, g.Name), render.Plain(" · "), render.Time{At: g.At}}
+	limits = plainLine(text.GrantLimits(platform, g.Counted, g.Uses))
 	if !g.Until.IsZero() {
-		row.Details[0] = append(row.Details[0], render.Plain(text.UntilAt), render.Time{At: g.Until, Until: true})
+		limits = append(limits, render.Plain(text.UntilAt), render.Time{At: g.Until, Until: true})
 	}
-	if q.mayRevoke(g) {
-		a := q.offer(text.LabelRevoke, "revoke", s.Chat.String(), string(g.ID), revoke{s.Chat, []permission.GrantID{g.ID}})
+	return line, limits
+}
+
+func (p *page) grantRow(s turn.Session, g permission.Grant, platform string) render.PanelRow {
+	line, limits := p.grantSays(g, platform)
+	r := render.PanelRow{Line: line, Details: []render.Line{limits}}
+	if p.mayRevoke(g) {
+		a := p.offer(text.LabelRevoke, "", revoke(s.Chat, g.ID))
 		a.Hint = text.RevokeHint(text.Clip(permission.GrantedWhat(g), 80))
-		row.Acts = append(row.Acts, a)
+		r.Acts = append(r.Acts, a)
 	}
-	if platform != "" {
-		for _, t := range slices.Backward(s.Turns()) {
-			if t.Shown != "" {
-				row.Acts = append(row.Acts, linkTo(s.Chat, t.Shown))
-				break
-			}
+	turns := slices.DeleteFunc(s.Turns(), func(t *turn.Turn) bool { return t.Shown == "" })
+	if n := len(turns); platform != "" && n > 0 {
+		r.Acts = append(r.Acts, linkTo(s.Chat, turns[n-1].Shown))
+	}
+	return r
+}
+
+// mineView are the choices that the person told nod to remember.
+func (p *page) mineView(ctx context.Context) render.Panel {
+	p.servers(ctx)
+	mine := p.settings.Of(p.env.User)
+	rows := rowsFor(mine, func(r permission.Remembered) render.PanelRow {
+		choice := row(rememberedLine(r)+" · ", p.offer(text.LabelForget, r.Choice.String(), forget(viewMine, r.ID)))
+		choice.Line = append(choice.Line, render.Time{At: r.At})
+		if sp, there := agent.FindTool(p.specs, r.Tool.Server, r.Tool.Name); there && r.Choice == permission.StandAllow && sp.Tool != r.Tool {
+			choice.Details = append(choice.Details, plainLine(text.RememberedStale))
 		}
+		return choice
+	})
+	if len(mine) > 1 {
+		a := p.offerDangerous(text.LabelForgetAll, text.ConfirmForgetAll(len(mine)), "", forget(viewMine, idsOf(mine)...))
+		rows = append(rows, row(text.RememberedCount(len(mine)), a))
 	}
-	return row
+	return drawing(text.TabMine, render.Section{Title: text.TabMine, Note: text.PanelMineNote, Empty: text.PanelMineNone, Rows: rows})
+}
+
+func rememberedLine(r permission.Remembered) string {
+	return text.RememberedLine(r.Choice.String(), sanitize(r.Tool.Name), sanitize(r.Tool.Server), text.Clip(r.Limits(), 300))
+}
+
+func idsOf(choices []permission.Remembered) (ids []string) {
+	for _, r := range choices {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// mayRemember says why a choice is not kept, or nil. A person may always ask for more care of nod; to be spared the question is theirs
+// only where they may answer it alone, and where nothing takes that from them.
+func (q *request) mayRemember(p permission.Policy, k toolEntry, choice permission.Standing) error {
+	if choice != permission.StandAllow {
+		return nil
+	}
+	req := q.callOf(k)
+	is := p.Get(k.tool(), req.Source, req.Hints, req.Metadata)
+	say := ""
+	switch err := permission.MayDecide(p, req, permission.LevelUser, q.env.User); {
+	case !k.offered:
+		say = text.ToolNotThere
+	case is.Disabled != "":
+		say = text.ToolIsDisabled
+	case is.Approval == permission.RequireAuth:
+		say = text.AdminEachCall
+	case is.Changed:
+		say = text.LookFirst
+	case is.New && len(p.Admins) > 0:
+		say = text.AcceptFirst
+	case !is.ChatGrant:
+		say = text.StandingWithheld
+	case is.Approvals > 1:
+		say = text.SeveralMust
+	case err != nil:
+		say = err.Error()
+		if no, ok := errors.AsType[*permission.NotAllowed](err); ok {
+			say = no.Say(func(u chat.User) string { return q.Engine.NameOf(q.here, u) })
+		}
+	default:
+		return nil
+	}
+	return &decision.Refusal{Code: decision.RefusedNotYours, Say: say}
 }

@@ -3,9 +3,9 @@ package settings
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/audit"
@@ -28,61 +28,40 @@ var historyKinds = []string{
 	audit.Grant, audit.Revoke, audit.Setting,
 }
 
-// historyView is the record of what was asked, decided and run (R142), newest first. What is elsewhere is for admins.
-func (q *request) historyView(ctx context.Context) (render.Panel, bool, error) {
-	of, kind := q.historyOf()
-	records, found, left, err := q.history(ctx, of)
-	if err != nil {
-		return render.Panel{}, false, err
-	}
-	records = audit.Filter{Kind: kind}.Pick(records)
-	s := render.Section{Title: text.HistoryOf(of), Empty: text.PanelNoHistory}
-	if !found {
-		s.Empty = text.PanelNoChat
-	}
-	s.Rows = append(s.Rows, render.PanelRow{Line: words(text.HistoryFilter(kind)), Acts: q.historyActs(of, kind)})
-	for i, r := range slices.Backward(records) {
-		if len(records)-i > maxPanelRows {
-			s.Rows = append(s.Rows, render.PanelRow{Line: words(text.AndMore(i + 1))})
-			break
-		}
-		s.Rows = append(s.Rows, q.recordRow(r))
-	}
-	if left > 0 {
-		s.Rows = append(s.Rows, render.PanelRow{Line: words(text.ChatsNotLookedAt(left))})
-	}
-	if len(records) == 0 {
-		s.Rows = append(s.Rows, render.PanelRow{Line: words(s.Empty)})
-	}
-	return render.Panel{Title: text.TabHistory, Sections: []render.Section{s}}, true, nil
-}
-
-// historyOf reads the view. What somebody may not see, or what is not there, is the chat's.
-func (q *request) historyOf() (of, kind string) {
-	parts := strings.SplitN(q.view, ":", 3)
-	of = ofChat
-	if len(parts) > 1 && q.admin && slices.Contains([]string{ofSettings, ofEverything}, parts[1]) {
+// historyView is the record of what was asked, decided and run (R142), newest first. What is elsewhere is for admins: what somebody may
+// not see, or what is not there, is the chat's.
+func (p *page) historyView(ctx context.Context) render.Panel {
+	parts := append(strings.SplitN(p.view, ":", 3), "", "")
+	of, kind := ofChat, ""
+	if p.admin && slices.Contains([]string{ofSettings, ofEverything}, parts[1]) {
 		of = parts[1]
 	}
-	if len(parts) > 2 && slices.Contains(historyKinds, parts[2]) {
+	if slices.Contains(historyKinds, parts[2]) {
 		kind = parts[2]
 	}
-	return of, kind
+	s, left := p.historySection(ctx, of, kind, maxPanelRows)
+	none := len(s.Rows) == 0
+	s.Rows = slices.Concat([]render.PanelRow{row(text.HistoryFilter(kind), p.historyActs(of, kind)...)}, s.Rows, rowsOf(notLookedAt(left)...))
+	if none {
+		s.Rows = append(s.Rows, row(s.Empty))
+	}
+	return drawing(text.TabHistory, s)
 }
 
-func (q *request) historyActs(of, kind string) []render.Act {
+// historyActs narrow a history to a kind, and lead to others.
+func (p *page) historyActs(of, kind string) []render.Act {
 	view := func(of, kind string) string {
 		if kind == "" && of == ofChat {
 			return viewHistory
 		}
 		return strings.TrimSuffix(viewHistory+":"+of+":"+kind, ":")
 	}
-	options := []option{{label: text.KindLabel(""), current: kind == "", action: show{view(of, "")}}}
-	for _, k := range historyKinds {
-		options = append(options, option{value: k, label: text.KindLabel(k), current: k == kind, action: show{view(of, k)}})
+	var options []option
+	for _, k := range append([]string{""}, historyKinds...) {
+		options = append(options, option{label: text.KindLabel(k), current: k == kind, action: action{View: view(of, k)}})
 	}
-	acts := q.pick(text.LabelFilter, "filter", of, kind, options)
-	if q.admin {
+	acts := p.pick(text.LabelFilter, kind, options)
+	if p.admin {
 		for _, o := range []string{ofChat, ofSettings, ofEverything} {
 			if o != of {
 				acts = append(acts, goTo(text.HistoryOf(o), view(o, kind)))
@@ -92,161 +71,180 @@ func (q *request) historyActs(of, kind string) []render.Act {
 	return acts
 }
 
-// history are the records of one chat, of the settings, or of everything, which only admins may see: the caller checks that. found is
-// false where there is nothing to look at.
-func (q *request) history(ctx context.Context, of string) (out []audit.Record, found bool, left int, err error) {
+// historySection are the newest n records of a kind, and how many chats were not looked into.
+func (q *request) historySection(ctx context.Context, of, kind string, n int) (s render.Section, left int) {
+	records, left := q.records(ctx, of)
+	records = audit.Filter{Kind: kind}.Pick(records)
+	s = render.Section{Title: text.HistoryOf(of), Empty: text.PanelNoHistory}
+	if of == ofChat && !q.hasChat() {
+		s.Empty = text.PanelNoChat
+	}
+	for i, r := range slices.Backward(records) {
+		if len(records)-i > n {
+			s.Rows = append(s.Rows, row(text.AndMore(i+1)))
+			break
+		}
+		s.Rows = append(s.Rows, q.recordRow(r))
+	}
+	return s, left
+}
+
+// records are those of this chat, which may be none, of the settings, or of everything, which only admins may see: the caller checks
+// that. left is how many chats at least were not looked into.
+func (q *request) records(ctx context.Context, of string) (out []audit.Record, left int) {
 	ids := []chat.ID{q.env.Chat}
 	switch {
 	case of == ofSettings:
 		ids = []chat.ID{agent.SettingsChat}
 	case of == ofEverything:
-		if ids, left, err = q.everyChat(ctx); err != nil {
-			return nil, true, 0, err
-		}
+		ids, left = q.everyChat(ctx)
 	case !q.hasChat():
-		return nil, false, 0, nil
+		return nil, 0
 	}
 	for _, id := range ids {
 		entries, err := q.Log.History(ctx, id)
-		if err != nil {
-			return nil, true, 0, fmt.Errorf("read the history: %w", err)
+		if q.failed("read the history", err) {
+			return nil, 0
 		}
 		out = append(out, audit.Records(id, entries)...)
 	}
 	slices.SortStableFunc(out, func(a, b audit.Record) int { return a.At.Compare(b.At) })
-	return out, true, left, nil
+	return out, left
 }
-
-// errEnough ends a walk over all chats.
-var errEnough = errors.New("enough")
 
 // everyChat are the chats that an admin's view looks into, and how many more there are at least.
-func (q *request) everyChat(ctx context.Context) (ids []chat.ID, left int, err error) {
-	err = q.Index.EachChat(ctx, func(id chat.ID) error {
-		if len(ids) == maxPanelChats {
-			left++
-			if left > 10*maxPanelChats {
-				return errEnough
-			}
+func (q *request) everyChat(ctx context.Context) (ids []chat.ID, left int) {
+	enough := errors.New("enough")
+	err := q.Index.EachChat(ctx, func(id chat.ID) error {
+		if len(ids) < maxPanelChats {
+			ids = append(ids, id)
 			return nil
 		}
-		ids = append(ids, id)
+		if left++; left > 10*maxPanelChats {
+			return enough
+		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return nil, 0, fmt.Errorf("find the chats: %w", err)
+	if !errors.Is(err, enough) && q.failed("find the chats", err) {
+		return nil, 0
 	}
-	return ids, left, nil
+	return ids, left
 }
 
-// records are what numbers are made of: everything for admins, this chat for everybody else.
-func (q *request) records(ctx context.Context) (out []audit.Record, whole bool, err error) {
-	of := ofChat
-	if q.admin {
-		of = ofEverything
-	}
-	out, _, _, err = q.history(ctx, of)
-	return out, q.admin, err
-}
-
-// recordRow is one line of the history.
+// recordRow is one line of the history. What stands below it is redacted, as everything in a record.
 func (q *request) recordRow(r audit.Record) render.PanelRow {
-	row := render.PanelRow{Line: render.Line{render.Time{At: r.At}, render.Plain(" · " + q.recordSays(r) + " · ")}}
-	if r.By.IsZero() {
-		row.Line = append(row.Line, render.Plain(text.Product))
-	} else {
-		row.Line = append(row.Line, q.person(r.By, r.Name))
-	}
-	if d := recordDetail(r); d != "" {
-		row.Details = append(row.Details, words(d))
-	}
-	return row
-}
-
-func (q *request) recordSays(r audit.Record) string {
-	say := text.RecordLabel(r.Kind, r.Outcome)
+	says := text.RecordLabel(r.Kind, r.Outcome)
 	switch {
 	case r.Tool != "":
-		say += " · " + text.ToolOf(shown(r.Tool), shown(r.Server))
+		says += " · " + text.ToolOf(sanitize(r.Tool), sanitize(r.Server))
 	case r.Server != "":
-		say += " · " + shown(r.Server)
+		says += " · " + sanitize(r.Server)
 	}
-	return say
+	by := render.Span(render.Plain(text.Product))
+	if !r.By.IsZero() {
+		by = q.person(r.By, r.Name)
+	}
+	details := []string{text.Clip(r.Why, 200), text.Clip(r.Note, 200), r.Digest.Short()}
+	details = slices.DeleteFunc(details, func(s string) bool { return s == "" })
+	return render.PanelRow{
+		Line:    render.Line{render.Time{At: r.At}, render.Plain(" · " + says + " · "), by},
+		Details: linesOf(strings.Join(details, " · ")),
+	}
 }
 
-// recordDetail is what stands below: redacted, as everything in a record.
-func recordDetail(r audit.Record) string {
-	var parts []string
-	for _, x := range []string{r.Why, r.Note} {
-		if x != "" {
-			parts = append(parts, text.Clip(x, 200))
-		}
+// statsView are the numbers (R144–R147) of everything for admins, and of this chat for everybody else. What they speak for is done only
+// by an admin's own act.
+func (p *page) statsView(ctx context.Context) render.Panel {
+	of := ofChat
+	if p.admin {
+		of = ofEverything
 	}
-	if r.Digest != "" {
-		parts = append(parts, r.Digest.Short())
-	}
-	return strings.Join(parts, " · ")
-}
-
-// statsView are the numbers (R144–R147). What they speak for is done only by an admin's own act.
-func (q *request) statsView(ctx context.Context) (render.Panel, bool, error) {
-	records, whole, err := q.records(ctx)
-	if err != nil {
-		return render.Panel{}, false, err
-	}
+	records, _ := p.records(ctx, of)
 	stats := audit.StatsOf(records)
-	numbers := render.Section{Title: text.PanelStats(whole), Empty: text.PanelNoHistory}
+	numbers := render.Section{Title: text.PanelStats(p.admin), Empty: text.PanelNoHistory}
 	if stats.Records > 0 {
-		for _, line := range statsLines(stats) {
-			numbers.Rows = append(numbers.Rows, render.PanelRow{Line: words(line)})
-		}
+		numbers.Rows = rowsOf(
+			text.StatsDecisions(stats.Asked, stats.Approvals, stats.Denials, stats.Expiries),
+			text.StatsRates(stats.ApprovalRate, stats.DenialRate, stats.ExpiryRate),
+			text.StatsTimes(stats.Median, stats.P90),
+			text.StatsRuns(stats.AutoRuns, stats.GrantRuns, stats.ApprovedRuns, stats.Failed, stats.Unknown),
+			text.StatsOther(stats.Forbidden, stats.Invalid, stats.Undone, stats.Cancelled),
+		)
 	}
-	blocked := render.Section{Title: text.PanelBlocked, Empty: text.PanelNoBlocked}
-	for _, t := range stats.Blocked {
-		blocked.Rows = append(blocked.Rows, render.PanelRow{Line: words(text.BlockedLine(text.ToolOf(shown(t.Tool), shown(t.Server)), t.Denials, t.Expiries, t.Forbidden))})
-	}
+	blocked := render.Section{Title: text.PanelBlocked, Empty: text.PanelNoBlocked, Rows: rowsOf(blockedLines(stats.Blocked)...)}
 	ideas := render.Section{Title: text.PanelSuggestions, Note: text.PanelSuggestionsNote, Empty: text.PanelNoSuggestions}
-	for _, x := range stats.Suggestions {
-		row := render.PanelRow{Line: words(text.ToolOf(shown(x.Tool), shown(x.Server)) + ": " + x.Say)}
-		if q.admin {
-			row.Acts = q.suggestionActs(x)
-		}
-		ideas.Rows = append(ideas.Rows, row)
-	}
-	ideas.Rows = cut(ideas.Rows, maxPanelRows)
-	sections := []render.Section{numbers, blocked, ideas}
-	if whole {
-		sections = append([]render.Section{q.digest(records)}, sections...)
-	}
-	return render.Panel{Title: text.TabStats, Sections: sections}, true, nil
-}
-
-func statsLines(s audit.Stats) []string {
-	return []string{
-		text.StatsDecisions(s.Asked, s.Approvals, s.Denials, s.Expiries),
-		text.StatsRates(s.ApprovalRate, s.DenialRate, s.ExpiryRate),
-		text.StatsTimes(s.Median, s.P90),
-		text.StatsRuns(s.AutoRuns, s.GrantRuns, s.ApprovedRuns, s.Failed, s.Unknown),
-		text.StatsOther(s.Forbidden, s.Invalid, s.Undone, s.Cancelled),
-	}
-}
-
-func (q *request) suggestionActs(x audit.Suggestion) []render.Act {
-	at := permission.Setting{Server: x.Server, Tool: x.Tool}
-	where := text.ToolOf(shown(x.Tool), shown(x.Server))
-	acts := []render.Act{goTo(text.LabelOpen, viewOf(viewTool, x.Server, x.Tool))}
-	switch x.Do {
-	case "allow":
-		at.Field, at.Value = "ask", permission.NeverAsk.String()
-	case "disable":
-		at.Field, at.Value = "enabled", "false"
-	default: // who to reach, or how long to wait, the tool's own view asks
-		return acts
-	}
-	a := q.offer(text.SuggestionLabel(x.Do), "suggested "+x.Do, where, q.policy.Setting(at).Value, adminChange{
-		changes: []permission.Change{{Set: &at}}, note: "suggested by the numbers", view: viewStats,
-		say: text.NowSet(text.FieldLabel(at.Field), where, valueLabel(at, at.Value)),
+	ideas.Rows = rowsFor(stats.Suggestions, func(x audit.Suggestion) render.PanelRow {
+		return row(text.ToolOf(sanitize(x.Tool), sanitize(x.Server))+": "+x.Say, p.suggestionActs(x)...)
 	})
-	a.Confirm, a.Style = text.ConfirmSuggestion(x.Do, where), render.Danger
-	return append([]render.Act{a}, acts...)
+	var digest render.Section
+	if p.admin {
+		digest = p.digest(records)
+	}
+	return drawing(text.TabStats, digest, numbers, blocked, ideas)
+}
+
+func (p *page) suggestionActs(x audit.Suggestion) []render.Act {
+	if !p.admin {
+		return nil
+	}
+	open := goTo(text.LabelOpen, viewOf(viewTool, x.Server, x.Tool))
+	at, found := map[string]permission.Setting{
+		"allow": {Field: "ask", Value: permission.NeverAsk.String()}, "disable": {Field: "enabled", Value: "false"},
+	}[x.Do]
+	if !found { // who to reach, or how long to wait, the tool's own view asks
+		return []render.Act{open}
+	}
+	at.Server, at.Tool = x.Server, x.Tool
+	where := text.ToolOf(sanitize(x.Tool), sanitize(x.Server))
+	a := action{
+		Changes: []permission.Change{at}, note: "suggested by the numbers", View: viewStats,
+		say: text.NowSet(text.FieldLabel(at.Field), where, valueLabel(at, at.Value)),
+	}
+	return []render.Act{p.offerDangerous(text.SuggestionLabel(x.Do), text.ConfirmSuggestion(x.Do, where), p.policy.Setting(at).Value, a), open}
+}
+
+// digestDays is how far back the admins' digest looks.
+const digestDays = 7
+
+// digest is what an admin would want to know of the last days (R147): how asks ended, what was stopped most, and what bears on safety.
+// It is made of the same records as the numbers and the export, of those chats that the admins' view looks into.
+func (q *request) digest(all []audit.Record) render.Section {
+	s := render.Section{Title: text.DigestTitle(digestDays), Empty: text.DigestEmpty(digestDays)}
+	records := audit.Filter{Since: q.now.Add(-digestDays * 24 * time.Hour)}.Pick(all)
+	if len(records) == 0 {
+		return s
+	}
+	count := func(kind string, is func(audit.Record) bool) (n int) {
+		for _, r := range records {
+			if r.Kind == kind && is(r) {
+				n++
+			}
+		}
+		return n
+	}
+	ended := func(outcomes ...string) func(audit.Record) bool {
+		return func(r audit.Record) bool { return slices.Contains(outcomes, r.Outcome) }
+	}
+	dangerous := func(r audit.Record) bool { return r.Risk == permission.Dangerous.String() }
+	unasked := func(r audit.Record) bool { return dangerous(r) && r.Outcome != audit.Approved }
+	granting := func(r audit.Record) bool { return r.Grant != "" && r.Outcome == audit.Approved }
+	grants := count(audit.Grant, func(audit.Record) bool { return true }) + count(audit.Decision, granting)
+	never := count(audit.Mode, ended(permission.ModeNever.String()))
+	set := count(audit.Setting, ended(audit.Set, audit.Remembered, audit.Forgot))
+	stats := audit.StatsOf(records)
+	s.Rows = rowsOf(
+		text.StatsDecisions(stats.Asked, stats.Approvals, stats.Denials, stats.Expiries),
+		text.DigestDangerous(count(audit.Start, dangerous), count(audit.Start, unasked)),
+		text.DigestLooser(grants, never, set),
+		text.DigestTools(count(audit.Setting, ended(audit.Seen)), count(audit.Setting, ended(audit.Halted))),
+	)
+	s.Rows = append(s.Rows, rowsOf(blockedLines(stats.Blocked[:min(len(stats.Blocked), 3)])...)...)
+	return s
+}
+
+func blockedLines(tools []audit.ToolStats) (says []string) {
+	for _, t := range tools {
+		says = append(says, text.BlockedLine(text.ToolOf(sanitize(t.Tool), sanitize(t.Server)), t.Denials, t.Expiries, t.Forbidden))
+	}
+	return says
 }

@@ -2,210 +2,176 @@ package settings
 
 import (
 	"context"
-	"strings"
+	"slices"
+	"time"
 
 	"github.com/nodhq/nod/core/agent/decision"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 )
 
-// panel makes the view, or the first one where there is no such view.
-func (q *request) panel(ctx context.Context) (render.Panel, error) {
-	p, ok, err := q.open(ctx)
-	if err == nil && !ok {
-		q.view = viewHome
-		clear(q.offers)
-		p, _, err = q.open(ctx)
+// homeView is what is open, and what is set for the person.
+func (p *page) homeView(ctx context.Context) render.Panel {
+	pending, left := p.pendingSection(ctx)
+	pending.Note = text.PanelPendingNote
+	pending.Rows = append(pending.Rows, rowsOf(notLookedAt(left)...)...)
+	you := render.Section{Title: text.PanelYou, Rows: rowsOf(p.whoami()...)}
+	you.Rows = append(you.Rows, row(text.RememberedCount(len(p.settings.Of(p.env.User))), goTo(text.TabMine, viewMine)))
+	var here, halt render.Section
+	if p.hasChat() {
+		here = p.chatSection()
 	}
-	if err != nil {
-		return render.Panel{}, err
+	if p.admin {
+		halt = render.Section{Title: text.PanelHalt, Rows: []render.PanelRow{p.haltRow()}}
 	}
-	if q.admin {
-		if _, p.News, err = q.toReview(ctx); err != nil {
-			return render.Panel{}, err
-		}
-	}
-	p.View, p.Banner, p.Tabs = q.view, q.banner(), q.tabs(p.News)
-	return p, nil
+	return drawing(text.PanelTitle, pending, here, p.review, you, halt)
 }
 
-func (q *request) open(ctx context.Context) (render.Panel, bool, error) {
-	kind, _, _ := strings.Cut(q.view, ":")
-	switch kind + ":" {
-	case viewServer:
-		return q.serverView(ctx)
-	case viewTool:
-		return q.toolView(ctx)
-	case viewInstall:
-		return q.installView(ctx)
-	case viewTemplate:
-		return q.templateView(ctx)
-	case viewHistory + ":":
-		return q.historyView(ctx)
-	}
-	switch q.view {
-	case "", viewHome:
-		q.view = viewHome
-		return q.homeView(ctx)
-	case viewGrants:
-		return q.grantsView(ctx)
-	case viewServers:
-		return q.serversView(ctx)
-	case viewMine:
-		return q.mineView(ctx)
-	case viewTemplates:
-		return q.templatesView()
-	case viewStats:
-		return q.statsView(ctx)
-	}
-	return render.Panel{}, false, nil
-}
-
-// tabs are the other views. One that shows a part belongs to the tab of the whole.
-func (q *request) tabs(news int) []render.Act {
-	kind, _, _ := strings.Cut(q.view, ":")
-	switch kind + ":" {
-	case viewServer, viewTool, viewInstall:
-		kind = viewServers
-	case viewTemplate:
-		kind = viewTemplates
-	}
-	var tabs []render.Act
-	for _, t := range []struct{ label, view string }{
-		{text.TabHome, viewHome}, {text.TabGrants, viewGrants}, {text.ServersTab(news), viewServers}, {text.TabMine, viewMine},
-		{text.TabTemplates, viewTemplates}, {text.TabHistory, viewHistory}, {text.TabStats, viewStats},
-	} {
-		a := goTo(t.label, t.view)
-		a.Current = t.view == kind
-		tabs = append(tabs, a)
-	}
-	return tabs
-}
-
-// banner is what everybody should see first.
-func (q *request) banner() []render.Line {
-	var out []render.Line
-	if h := q.settings.Halted; h != nil {
-		out = append(out, words(text.HaltedBy(shown(h.Name))))
-	}
-	if q.hasChat() {
-		switch q.here.Mode {
-		case permission.ModeAlways:
-			out = append(out, words(text.AlwaysAsks))
-		case permission.ModeNever:
-			out = append(out, words(text.NeverAsks))
-		case permission.ModeTool:
-		}
+// modeLines are how this chat asks.
+func (q *request) modeLines() []string {
+	out := []string{text.ModeIs(q.here.Mode.Label())}
+	if q.here.Mode == permission.ModeTool && q.policy.Mode != permission.ModeTool {
+		out = append(out, text.ModeFromDefault(q.policy.Mode.Label()))
 	}
 	return out
 }
 
-// homeView is what is open, and what is set for the person.
-func (q *request) homeView(ctx context.Context) (render.Panel, bool, error) {
-	waiting, err := q.openAsks(ctx)
-	if err != nil {
-		return render.Panel{}, false, err
-	}
-	pending := render.Section{Title: text.PanelPending, Note: text.PanelPendingNote, Empty: text.PanelPendingNone}
-	for _, w := range waiting.asks {
-		pending.Rows = append(pending.Rows, w.row(q))
-	}
-	pending.Rows = cut(pending.Rows, maxPanelRows)
-	if waiting.left > 0 {
-		pending.Rows = append(pending.Rows, render.PanelRow{Line: words(text.ChatsNotLookedAt(waiting.left))})
-	}
-	p := render.Panel{Title: text.PanelTitle, Sections: []render.Section{pending}}
-	if q.hasChat() {
-		p.Sections = append(p.Sections, q.chatSection())
-	}
-	if q.admin {
-		news, _, err := q.toReview(ctx)
-		if err != nil {
-			return render.Panel{}, false, err
-		}
-		if len(news.Rows) > 0 {
-			p.Sections = append(p.Sections, news)
-		}
-	}
-	p.Sections = append(p.Sections, q.youSection())
-	if q.admin {
-		p.Sections = append(p.Sections, q.haltSection())
-	}
-	return p, true, nil
-}
-
 // chatSection is how this chat asks, and what was allowed in it.
-func (q *request) chatSection() render.Section {
-	row := render.PanelRow{Line: words(text.ModeIs(q.here.Mode.Label()))}
-	if q.here.Mode == permission.ModeTool && q.policy.Mode != permission.ModeTool {
-		row.Details = append(row.Details, words(text.ModeFromDefault(q.policy.Mode.Label())))
-	}
+func (p *page) chatSection() render.Section {
+	says := p.modeLines()
+	mode := row(says[0])
+	mode.Details = linesOf(says[1:]...)
 	var options []option
 	for _, m := range []permission.Mode{permission.ModeTool, permission.ModeAlways, permission.ModeNever} {
-		if m == permission.ModeNever && m != q.here.Mode && !decision.MayRelax(q.policy, q.here, q.env.User) {
-			continue
-		}
-		o := option{value: m.String(), label: m.Label(), current: m == q.here.Mode, action: setMode{m}}
+		o := option{label: m.Label(), current: m == p.here.Mode, action: setMode(m)}
 		if m == permission.ModeNever {
+			if !o.current && !decision.MayRelax(p.policy, p.here, p.env.User) {
+				continue
+			}
 			o.confirm = text.ConfirmNeverMode
 		}
 		options = append(options, o)
 	}
-	row.Acts = q.pick(text.LabelMode, "mode", "", q.here.Mode.String(), options)
-	n := len(q.grantsHere())
-	return render.Section{Title: text.PanelHere, Rows: []render.PanelRow{
-		row, {Line: words(text.GrantsHere(n)), Acts: []render.Act{goTo(text.TabGrants, viewGrants)}},
-	}}
+	mode.Acts = p.pick(text.LabelMode, p.here.Mode.String(), options)
+	grants, _ := p.grantsHere()
+	allowed := row(text.GrantsHere(len(grants)), goTo(text.TabGrants, viewGrants))
+	return render.Section{Title: text.PanelHere, Rows: []render.PanelRow{mode, allowed}}
 }
 
-// youSection is the person, as nod knows them.
-func (q *request) youSection() render.Section {
-	s := render.Section{Title: text.PanelYou}
-	for _, line := range q.whoami() {
-		s.Rows = append(s.Rows, render.PanelRow{Line: words(line)})
+// haltRow stops everything, or lets it go on: for admins.
+func (p *page) haltRow() render.PanelRow {
+	h := p.settings.Halted
+	if h == nil {
+		return row(text.NotHalted, p.offerDangerous(text.LabelHalt, text.ConfirmHalt, "", setHalt(true)))
 	}
-	s.Rows = append(s.Rows, render.PanelRow{
-		Line: words(text.RememberedCount(len(q.settings.Of(q.env.User)))), Acts: []render.Act{goTo(text.TabMine, viewMine)},
+	return render.PanelRow{
+		Line: render.Line{render.Plain(text.HaltedSince), p.person(h.By, h.Name), render.Plain(" "), render.Time{At: h.At}},
+		Acts: []render.Act{p.offer(text.LabelResume, "", setHalt(false))},
+	}
+}
+
+// toReview are the servers with tools that nobody looked at yet, or that changed, and how many tools those are.
+func (q *request) toReview(ctx context.Context) (s render.Section, count int) {
+	var unreviewed []server
+	for _, srv := range q.servers(ctx) {
+		if n := srv.unreviewed(); n > 0 {
+			count, unreviewed = count+n, append(unreviewed, srv)
+		}
+	}
+	if count > 0 {
+		s.Title = text.PanelNews
+	}
+	s.Rows = rowsFor(unreviewed, func(s server) render.PanelRow {
+		says := text.NewsOf(sanitize(s.name), s.count(toolEntry.isNew), s.count(toolEntry.changed))
+		return row(says, goTo(text.LabelLook, viewOf(viewInstall, s.name)))
 	})
-	return s
+	return s, count
 }
 
-// haltSection stops everything, or lets it go on: for admins.
-func (q *request) haltSection() render.Section {
-	row := render.PanelRow{Line: words(text.NotHalted)}
-	if h := q.settings.Halted; h != nil {
-		row.Line = render.Line{render.Plain(text.HaltedSince), q.person(h.By, h.Name), render.Plain(" "), render.Time{At: h.At}}
-		row.Acts = []render.Act{q.offer(text.LabelResume, "resume", "", "", setHalt(false))}
-	} else {
-		a := q.offer(text.LabelHalt, "halt", "", "", setHalt(true))
-		a.Confirm, a.Style = text.ConfirmHalt, render.Danger
-		row.Acts = []render.Act{a}
+// openAsk is one call that waits for somebody.
+type openAsk struct {
+	at  time.Time
+	row render.PanelRow
+}
+
+// pendingSection are the asks that the person may answer, or that their own requests wait for.
+func (q *request) pendingSection(ctx context.Context) (s render.Section, left int) {
+	asks, left := q.openAsks(ctx)
+	rows := rowsFor(asks, func(x openAsk) render.PanelRow { return x.row })
+	return render.Section{Title: text.PanelPending, Empty: text.PanelPendingNone, Rows: rows}, left
+}
+
+// openAsks are those asks over all chats, the oldest first, and how many chats were not looked into.
+func (q *request) openAsks(ctx context.Context) (asks []openAsk, left int) {
+	chats, err := q.Index.Asking(ctx, nil)
+	if q.failed("find what waits", err) {
+		return nil, 0
 	}
-	return render.Section{Title: text.PanelHalt, Rows: []render.PanelRow{row}}
+	slices.SortFunc(chats, compareIDs)
+	if q.hasChat() && !slices.Contains(chats, q.env.Chat) {
+		chats = append([]chat.ID{q.env.Chat}, chats...)
+	}
+	sessions, left := q.sessions(ctx, "read a chat that waits", chats)
+	for _, s := range sessions {
+		asks = append(asks, q.openAsksIn(s)...)
+	}
+	slices.SortStableFunc(asks, func(a, b openAsk) int { return a.at.Compare(b.at) })
+	return asks, left
 }
 
-// toReview are the tools that nobody looked at yet, or that changed.
-func (q *request) toReview(ctx context.Context) (s render.Section, count int, err error) {
-	all, err := q.servers(ctx)
-	s.Title = text.PanelNews
-	for _, srv := range all {
-		fresh, changed := 0, 0
-		for _, k := range srv.tools {
-			switch {
-			case k.changed():
-				changed++
-			case k.isNew():
-				fresh++
+// openAsksIn gives those of one chat that somebody may answer, or asked for: they are told of no others.
+func (q *request) openAsksIn(s turn.Session) (out []openAsk) {
+	t := s.Turn
+	if t == nil || t.Stopped != nil {
+		return nil
+	}
+	own := t.Requester == q.env.User
+	for _, c := range t.Calls {
+		deadline, note := c.Deadline, ""
+		switch {
+		case c.Want.Open():
+			if !own {
+				continue
 			}
+			deadline, note = c.Want.Deadline, text.WaitsForInput(sanitize(c.Tool.Server))
+		case c.Status == turn.Awaiting, c.Status == turn.Unknown && !c.Settled():
+			mine := decision.MayDecide(q.policy, s, c, q.env.User) == nil
+			switch {
+			case !mine && !own:
+				continue
+			case c.Status == turn.Unknown:
+				note = text.WaitsForOutcome
+			case !mine:
+				note = text.WaitsForOthers(c.Card.Who)
+			case c.Ruling.Level == permission.LevelAdmin:
+				note = text.WaitsForAdmin
+			}
+		default:
+			continue
 		}
-		count += fresh + changed
-		if fresh+changed > 0 {
-			s.Rows = append(s.Rows, render.PanelRow{
-				Line: words(text.NewsOf(shown(srv.name), fresh, changed)), Acts: []render.Act{goTo(text.LabelLook, viewOf(viewInstall, srv.name))},
-			})
-		}
+		out = append(out, openAsk{c.AskedAt, q.askRow(s, c, deadline, note)})
 	}
-	s.Rows = cut(s.Rows, maxPanelRows)
-	return s, count, err
+	return out
+}
+
+func (q *request) askRow(s turn.Session, c turn.ToolCall, deadline time.Time, note string) render.PanelRow {
+	by := s.Turn.Requester
+	r := row(text.RunLine(sanitize(c.Tool.Name), sanitize(c.Tool.Server)) + text.AskedBy)
+	r.Line = append(r.Line, q.person(by, q.Engine.NameOf(s, by)))
+	if !deadline.IsZero() {
+		r.Line = append(r.Line, render.Plain(text.ExpiresAt), render.Time{At: deadline, Until: true})
+	}
+	r.Details = linesOf(note)
+	if s.Turn.Shown != "" {
+		r.Acts = append(r.Acts, linkTo(s.Chat, s.Turn.Shown))
+	}
+	return r
+}
+
+// linkTo leads to a message, where what is asked can be read and answered.
+func linkTo(id chat.ID, m chat.MessageRef) render.Act {
+	return render.Act{Kind: render.ActLink, Label: text.LabelGoToMessage, Link: render.ChatLink{Chat: id.String(), Message: string(m)}}
 }

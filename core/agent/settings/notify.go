@@ -2,12 +2,17 @@ package settings
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
@@ -49,38 +54,37 @@ func (s *Settings) notify(ctx context.Context) {
 		return
 	}
 	for _, server := range now.Settings.Servers() {
-		n := permission.Told{Server: server, Tools: permission.ServerDigest(now.Settings.ToolsOf(server))}
-		if _, due := now.Settings.Apply(permission.Change{Told: &n}, chat.User{}, "", s.Engine.Now()); !due || !unaccepted(now.Settings, server) {
+		begun := permission.Told{Server: server, Tools: permission.ServerDigest(now.Settings.ToolsOf(server))}
+		if _, due := now.Settings.Apply(begun, chat.User{}, "", s.Engine.Now()); !due || !unaccepted(now.Settings, server) {
 			continue
 		}
 		// Recorded first: of several replicas one tells. Should it die before it has, another one does later; an admin who was told is
 		// not told twice, for the message has a key.
-		if !s.recordNotification(ctx, n) {
+		const failed = "that the admins are told of a server's tools could not be recorded; trying again later"
+		if !s.record(ctx, begun, failed, "server", server) {
 			continue
 		}
-		for try := 1; !n.Sent && try <= maxTries; try++ {
-			if n.Sent = s.tellAdmins(ctx, now, server); n.Sent {
+		for try := 1; try <= maxTries; try++ {
+			if s.tellAdmins(ctx, now, server) {
+				sent := begun
+				sent.Sent = true
+				s.record(ctx, sent, failed, "server", server)
 				break
 			}
-			select {
-			case <-ctx.Done():
+			if backoff.Wait(ctx, time.Duration(try)*time.Second) != nil {
 				return
-			case <-time.After(time.Duration(try) * time.Second):
 			}
-		}
-		if n.Sent {
-			s.recordNotification(ctx, n)
 		}
 	}
 }
 
-// recordNotification records that a notification is begun, or sent, and reports whether that was not on record yet.
-func (s *Settings) recordNotification(ctx context.Context, n permission.Told) bool {
+// record records what nod itself finds or does, and reports whether that was not on record yet. failed is logged where it cannot be.
+func (s *Settings) record(ctx context.Context, c permission.Change, failed string, about ...any) bool {
 	_, err := s.Engine.Change(ctx, chat.Envelope{}, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
-		return []permission.Change{{Told: &n}}, nil
+		return []permission.Change{c}, nil
 	})
 	if err != nil && !errors.Is(err, agent.ErrUnchanged) && ctx.Err() == nil {
-		s.Logger.Warn("that the admins are told of a server's tools could not be recorded; trying again later", "server", n.Server, "err", err)
+		s.Logger.Warn(failed, append(about, "err", err)...)
 	}
 	return err == nil
 }
@@ -101,12 +105,11 @@ func (s *Settings) tellAdmins(ctx context.Context, now agent.Rules, server strin
 		key := agent.PostKey(agent.SettingsChat, now.Settings.InstallToken(server)+"/"+u.String())
 		_, err := t.Tell(ctx, u, key, render.Fit(s.installCard(now, server), s.Platforms[u.Platform].Limits()))
 		cancel()
-		var pe *agent.PlatformError
-		if errors.As(err, &pe) && pe.Refuses() {
+		pe, ok := errors.AsType[*agent.PlatformError](err)
+		switch {
+		case ok && pe.Refuses():
 			s.Logger.Warn("an admin cannot be written to about a server's tools; the settings show them", "admin", u, "server", server, "err", err)
-			continue
-		}
-		if err != nil {
+		case err != nil:
 			s.Logger.Warn("could not write to an admin about a server's tools; trying again later", "admin", u, "server", server, "err", err)
 			all = false
 		}
@@ -119,43 +122,25 @@ const maxInstallLines = 40
 
 // installCard is the message about a server whose tools are new, or changed.
 func (s *Settings) installCard(now agent.Rules, server string) render.Message {
-	token := now.Settings.InstallToken(server)
-	m := render.Message{State: render.Waiting, Token: token}
-	m.Blocks = append(m.Blocks, render.Note{Line: render.Line{render.Strong(text.InstallHeader(text.Inline(server)))}})
 	var list []string
 	for _, pin := range now.Settings.Pins {
-		if pin.Tool.Server != server {
-			continue
+		if pin.Tool.Server == server {
+			list = append(list, "- "+render.EscapePlain(text.Inline(pin.Tool.Name)+" · "+s.proposed(now, pin)))
 		}
-		line := s.proposed(now.Policy, pin)
-		switch {
-		case pin.Changed():
-			var parts []string
-			for _, d := range pin.Differences() {
-				parts = append(parts, d.Part)
-			}
-			line += " · " + text.ChangedOnCard(parts)
-		case !pin.Accepted:
-			line += " · " + text.InstallNew
-		}
-		for _, a := range now.Settings.Analyses {
-			if a.Tool == pin.Tool && a.Reason != "" {
-				line += " · " + text.AnalysisSays(a.Reason)
-			}
-		}
-		list = append(list, "- "+render.EscapePlain(text.Inline(pin.Tool.Name)+" · "+line))
 	}
 	if left := len(list) - maxInstallLines; left > 0 {
 		list = append(list[:maxInstallLines], "- "+text.AndMore(left))
 	}
-	m.Blocks = append(m.Blocks, render.Text{Markdown: strings.Join(list, "\n")})
-	m.Blocks = append(m.Blocks, render.Note{Line: render.Line{render.Plain(text.InstallMeans)}})
-	m.Choices = []render.Choice{render.NewChoice(chat.Accept, token), render.NewChoice(chat.Open, InstallView(server))}
-	return m
+	token := now.Settings.InstallToken(server)
+	return render.Message{State: render.Waiting, Token: token, Blocks: []render.Block{
+		render.Note{Line: render.Line{render.Strong(text.InstallHeader(text.Inline(server)))}},
+		render.Text{Markdown: strings.Join(list, "\n")},
+		render.Note{Line: render.Line{render.Plain(text.InstallMeans)}},
+	}, Choices: []render.Choice{render.NewChoice(chat.Accept, token), render.NewChoice(chat.Open, InstallView(server))}}
 }
 
-// proposed is what holds for a tool, in words, and why.
-func (s *Settings) proposed(policy permission.Policy, pin permission.Pinned) string {
+// proposed is what holds for a tool, in words, and why; whether it is new or changed, and what the model thinks of it.
+func (s *Settings) proposed(now agent.Rules, pin permission.Pinned) string {
 	var h permission.Hints
 	src := permission.SourceMCP
 	for _, sp := range s.Engine.Listed() {
@@ -163,6 +148,104 @@ func (s *Settings) proposed(policy permission.Policy, pin permission.Pinned) str
 			h, src = sp.Hints, sp.Source
 		}
 	}
-	eff := policy.Get(pin.Tool, src, h, permission.Metadata{})
-	return text.ToolLine(eff.Access.String(), string(eff.AccessFrom), eff.Risk.String(), string(eff.RiskFrom), eff.Approval.String(), string(eff.ApprovalFrom))
+	is := now.Policy.Get(pin.Tool, src, h, permission.Metadata{})
+	line := text.ToolLine(is.Access.String(), string(is.AccessFrom), is.Risk.String(), string(is.RiskFrom), is.Approval.String(), string(is.ApprovalFrom))
+	switch {
+	case pin.Changed():
+		var parts []string
+		for _, d := range pin.Differences() {
+			parts = append(parts, d.Part)
+		}
+		line += " · " + text.ChangedOnCard(parts)
+	case !pin.Accepted:
+		line += " · " + text.InstallNew
+	}
+	for _, a := range now.Settings.Analyses {
+		if a.Tool == pin.Tool && a.Reason != "" {
+			line += " · " + text.AnalysisSays(a.Reason)
+		}
+	}
+	return line
+}
+
+// Bounds of what a model is asked about tools.
+const (
+	analyseWithin = 30 * time.Second
+	analyseAtOnce = 5    // tools for each look; the others have their turn with the next
+	maxReason     = 300  // characters of a model's reason
+	maxAnalysed   = 6000 // characters of a definition that the model reads
+)
+
+// analyse asks the model about tools that nobody accepted and that it did not see in this definition. What it says may only add caution
+// (see [permission.Settings.Over]); what it does not say in the strict form that it is asked for changes nothing (R160).
+func (s *Settings) analyse(ctx context.Context, asked map[permission.Tool]bool) {
+	now, err := s.Engine.Rules(ctx)
+	if err != nil {
+		return
+	}
+	done := map[permission.Tool]bool{}
+	for _, a := range now.Settings.Analyses {
+		done[a.Tool] = true
+	}
+	n := 0
+	for _, pin := range now.Settings.Pins {
+		if done[pin.Tool] || asked[pin.Tool] || pin.Accepted && !pin.Changed() || pin.Now.Cut || n == analyseAtOnce {
+			continue
+		}
+		n++
+		asked[pin.Tool] = true // a model that cannot do it is not asked each minute
+		a, err := s.analysis(ctx, pin)
+		if err != nil {
+			s.Logger.Warn("the model's analysis of a tool is of no use; the tool asks as any other", "server", pin.Tool.Server, "tool", pin.Tool.Name, "err", err)
+			continue
+		}
+		const failed = "the model's analysis of a tool could not be recorded"
+		s.record(ctx, a, failed, "server", pin.Tool.Server, "tool", pin.Tool.Name)
+	}
+}
+
+func (s *Settings) analysis(ctx context.Context, pin permission.Pinned) (permission.Analysis, error) {
+	ctx, cancel := context.WithTimeout(ctx, analyseWithin)
+	defer cancel()
+	definition, err := json.Marshal(map[string]any{
+		"server": pin.Tool.Server, "tool": pin.Tool.Name, "title": pin.Now.Title, "description": pin.Now.Description,
+		"input_schema": pin.Now.Input, "annotations": pin.Now.Annotations,
+	})
+	if err != nil {
+		return permission.Analysis{}, err
+	}
+	read := []rune(string(definition))
+	prompt := text.AnalysePrompt(string(read[:min(len(read), maxAnalysed)]))
+	rep, err := s.Analyst.Reply(ctx, []turn.Utterance{{Role: turn.RoleUser, Text: prompt}}, nil, func(agent.Delta) {})
+	if err != nil {
+		return permission.Analysis{}, err
+	}
+	a, err := parseAnalysis(rep.Text)
+	a.Tool = pin.Tool
+	return a, err
+}
+
+// parseAnalysis reads the one form that is asked for, and nothing else.
+func parseAnalysis(reply string) (a permission.Analysis, err error) {
+	var in struct {
+		Access *permission.Access `json:"access"`
+		Risk   *permission.Risk   `json:"risk"`
+		Admin  *bool              `json:"admin"`
+		Reason *string            `json:"reason"`
+	}
+	d := json.NewDecoder(strings.NewReader(strings.TrimSpace(reply)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&in); err != nil {
+		return a, fmt.Errorf("it is not the JSON that was asked for: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return a, errors.New("something stands behind the JSON that was asked for")
+	}
+	switch {
+	case in.Access == nil || in.Risk == nil || in.Admin == nil || in.Reason == nil:
+		return a, errors.New("a field is missing")
+	case *in.Access != permission.Read && *in.Access != permission.Write:
+		return a, errors.New("access is neither read nor write")
+	}
+	return permission.Analysis{Access: *in.Access, Risk: *in.Risk, Level: *in.Admin, Reason: text.Clip(*in.Reason, maxReason)}, nil
 }

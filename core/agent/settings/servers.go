@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/nodhq/nod/core/agent"
@@ -16,67 +15,46 @@ import (
 )
 
 // serversView is everything that nod can use, and what holds for all of it.
-func (q *request) serversView(ctx context.Context) (render.Panel, bool, error) {
-	all, err := q.servers(ctx)
-	if err != nil {
-		return render.Panel{}, false, err
-	}
-	list := render.Section{Title: text.TabServers, Empty: text.PanelNoServers}
-	for _, s := range all {
-		row := render.PanelRow{
-			Line:    render.Line{render.Strong(shown(s.name)), render.Plain(" · " + s.summary())},
-			Details: []render.Line{words(s.state())},
-			Acts:    []render.Act{goTo(text.LabelOpen, viewOf(viewServer, s.name))},
-		}
+func (p *page) serversView(ctx context.Context) render.Panel {
+	rows := rowsFor(p.servers(ctx), func(s server) render.PanelRow {
+		r := s.row()
+		r.Acts = []render.Act{goTo(text.LabelOpen, viewOf(viewServer, s.name))}
 		if s.unreviewed() > 0 {
-			row.Acts = append(row.Acts, goTo(text.LabelLook, viewOf(viewInstall, s.name)))
+			r.Acts = append(r.Acts, goTo(text.LabelLook, viewOf(viewInstall, s.name)))
 		}
-		list.Rows = append(list.Rows, row)
-	}
-	list.Rows = cut(list.Rows, maxPanelRows)
-	everything := render.Section{Title: text.PanelEverything, Note: q.readOnly(), Rows: q.fields(permission.Setting{})}
-	return render.Panel{Title: text.TabServers, Sections: []render.Section{list, everything}}, true, nil
+		return r
+	})
+	list := render.Section{Title: text.TabServers, Empty: text.PanelNoServers, Rows: rows}
+	return drawing(text.TabServers, list, p.fieldSection(text.PanelEverything, permission.Setting{}))
 }
 
-// readOnly says why nothing can be changed, to those who cannot.
-func (q *request) readOnly() string {
-	switch {
-	case q.admin:
-		return ""
-	case len(q.policy.Admins) == 0:
-		return text.OnlyAdmins + " " + permission.NoAdminsNotice
-	}
-	return text.OnlyAdmins
+// row is a server in a line and a detail.
+func (s server) row() render.PanelRow {
+	return titled(s.name, text.ServerSummary(s.offered(), s.trusted(), s.set.Disabled, s.set.Ask.Label()), s.state())
 }
 
 // serverView is one server: what holds for all its tools, and each of them.
-func (q *request) serverView(ctx context.Context) (render.Panel, bool, error) {
-	s, _, ok, err := q.find(ctx, q.view)
-	if err != nil || !ok {
-		return render.Panel{}, false, err
+func (p *page) serverView(ctx context.Context) render.Panel {
+	s, _, ok := p.find(ctx, p.view)
+	if !ok {
+		return render.Panel{}
 	}
-	about := render.Section{Rows: []render.PanelRow{{Line: words(s.state())}}}
-	if d := cmp.Or(s.about.Description, s.set.Description); d != "" {
-		about.Rows = append(about.Rows, render.PanelRow{Line: words(text.ServerSays + text.Clip(d, 400))})
+	about := rowsOf(s.state(), serverSays(cmp.Or(s.about.Description, s.set.Description), 400))
+	about = append(append(about, p.trustRow(ctx, s)), rowsOf(p.reputation(ctx, s.name)...)...)
+	sections := append([]render.Section{{Rows: about}}, p.toolSections(s)...)
+	return drawing(sanitize(s.name), append(sections, p.fieldSection(text.PanelServerSettings, permission.Setting{Server: s.name}))...)
+}
+
+// serverSays are the first n characters of what a server says of itself, if it does.
+func serverSays(description string, n int) string {
+	if description == "" {
+		return ""
 	}
-	trust, err := q.trustRow(ctx, s)
-	if err != nil {
-		return render.Panel{}, false, err
-	}
-	about.Rows = append(about.Rows, trust)
-	records, err := q.reputationRows(ctx, s)
-	if err != nil {
-		return render.Panel{}, false, err
-	}
-	about.Rows = append(about.Rows, records...)
-	p := render.Panel{Title: shown(s.name), Sections: []render.Section{about}}
-	p.Sections = append(p.Sections, q.toolSections(s)...)
-	p.Sections = append(p.Sections, render.Section{Title: text.PanelServerSettings, Note: q.readOnly(), Rows: q.fields(permission.Setting{Server: s.name})})
-	return p, true, nil
+	return text.ServerSays + text.Clip(description, n)
 }
 
 // toolSections group the tools by what they are for (R22).
-func (q *request) toolSections(s server) []render.Section {
+func (p *page) toolSections(s server) []render.Section {
 	if len(s.tools) == 0 {
 		return []render.Section{{Title: text.PanelTools, Empty: text.PanelNoTools}}
 	}
@@ -85,69 +63,65 @@ func (q *request) toolSections(s server) []render.Section {
 	slices.SortStableFunc(tools, func(a, b toolEntry) int { return cmp.Compare(a.is.Category, b.is.Category) })
 	left := max(len(tools)-maxPanelRows, 0)
 	for _, k := range tools[:len(tools)-left] {
-		title := cmp.Or(shown(k.is.Category), text.PanelTools)
+		title := cmp.Or(sanitize(k.is.Category), text.PanelTools)
 		if len(out) == 0 || out[len(out)-1].Title != title {
 			out = append(out, render.Section{Title: title})
 		}
 		last := &out[len(out)-1]
-		last.Rows = append(last.Rows, q.toolRow(k))
+		asks := s.set.Tools[k.tool().Name].Ask.Label()
+		last.Rows = append(last.Rows, k.row(p.verdict(k)+" "+text.SettingIs(asks), text.LabelOpen))
 	}
 	if left > 0 {
 		last := &out[len(out)-1]
-		last.Rows = append(last.Rows, render.PanelRow{Line: words(text.AndMore(left))})
+		last.Rows = append(last.Rows, row(text.AndMore(left)))
 	}
 	return out
 }
 
-func (q *request) toolRow(k toolEntry) render.PanelRow {
-	row := render.PanelRow{
-		Line:    render.Line{render.Strong(shown(k.tool().Name)), render.Plain(" · " + k.facts())},
-		Details: []render.Line{words(q.verdict(k) + " " + text.SettingIs(k.setting(q.policy).Label()))},
-		Acts:    []render.Act{goTo(text.LabelOpen, viewOf(viewTool, k.tool().Server, k.tool().Name))},
-	}
-	if mark := k.mark(); mark != "" {
-		row.Details = append(row.Details, words(mark))
-	}
-	return row
+// row is a tool in a line, with what is said of it, what somebody should know before they use it, and the way to its view.
+func (k toolEntry) row(says, label string) render.PanelRow {
+	r := titled(k.tool().Name, k.facts(), says, k.mark())
+	r.Acts = []render.Act{goTo(label, viewOf(viewTool, k.tool().Server, k.tool().Name))}
+	return r
 }
 
 // trustNote marks the change that "Trust server" makes, so that it can be undone as one.
 func trustNote(server string) string { return "trust server " + server }
 
-// trustRow is "Trust server" (R112), or its undo.
-func (q *request) trustRow(ctx context.Context, s server) (render.PanelRow, error) {
-	row := render.PanelRow{Line: words(text.ServerUntrusted)}
-	if s.trusted() {
-		row.Line = words(text.ServerTrusted)
+// trustSettings are what trusting a server sets: its word, and its asking.
+func trustSettings(server string) []permission.Setting {
+	return []permission.Setting{
+		{Server: server, Field: "trusted", Value: "true"},
+		{Server: server, Field: "ask", Value: permission.NeverAsk.String()},
 	}
-	if s.workbench() {
-		row.Line = words(text.ServerBuiltIn)
-		return row, nil
-	}
-	if !q.admin {
-		return row, nil
-	}
-	before, undoable, err := q.beforeTrust(ctx, s.name)
-	switch {
-	case err != nil:
-		return row, err
-	case undoable:
-		row.Acts = append(row.Acts, q.offer(text.LabelUndoTrust, "untrust", s.name, fmt.Sprint(before),
-			adminChange{changes: before, note: "undo of: " + trustNote(s.name), say: text.NowUntrusted(shown(s.name)), view: q.view}))
-	case !s.set.Trusted || s.set.Ask != permission.NeverAsk:
-		a := q.offer(text.LabelTrust, "trust", s.name, string(s.digest()),
-			adminChange{changes: s.trust(), note: trustNote(s.name), say: text.NowTrusted(shown(s.name)), view: q.view})
-		a.Confirm, a.Style = text.ConfirmTrust(shown(s.name), s.offered()), render.Danger
-		row.Acts = append(row.Acts, a)
-	}
-	return row, nil
 }
 
-// trust is all that trusting a server changes: its word, its asking, and its tools as they are.
-func (s server) trust() []permission.Change {
-	out := []permission.Change{
-		{Set: &permission.Setting{Server: s.name, Field: "trusted", Value: "true"}},
-		{Set: &permission.Setting{Server: s.name, Field: "ask", Value: permission.NeverAsk.String()}},
+// trustRow is "Trust server" (R112), or its undo.
+func (p *page) trustRow(ctx context.Context, s server) render.PanelRow {
+	r := row(text.ServerUntrusted)
+	switch {
+	case s.workbench():
+		return row(text.ServerBuiltIn)
+	case s.set.Trusted:
+		r = row(text.ServerTrusted)
+	}
+	if !p.admin {
+		return r
+	}
+	if before := p.beforeTrust(ctx, s.name); len(before) > 0 {
+		r.Acts = []render.Act{p.offer(text.LabelUndoTrust, "",
+			action{Changes: before, note: "undo of: " + trustNote(s.name), say: text.NowUntrusted(sanitize(s.name)), View: p.view})}
+	} else if !s.set.Trusted || s.set.Ask != permission.NeverAsk {
+		r.Acts = []render.Act{p.offerDangerous(text.LabelTrust, text.ConfirmTrust(sanitize(s.name), s.offered()), string(s.digest()),
+			action{Changes: s.trust(), note: trustNote(s.name), say: text.NowTrusted(sanitize(s.name)), View: p.view})}
+	}
+	return r
+}
+
+// trust is all that trusting a server changes: its settings, and its tools, which count as they are.
+func (s server) trust() (out []permission.Change) {
+	for _, at := range trustSettings(s.name) {
+		out = append(out, at)
 	}
 	for _, k := range s.tools {
 		if k.offered {
@@ -159,67 +133,138 @@ func (s server) trust() []permission.Change {
 
 // beforeTrust are the changes that give a server the settings which it had before it was trusted. There are none where somebody set
 // them otherwise since.
-func (q *request) beforeTrust(ctx context.Context, name string) ([]permission.Change, bool, error) {
-	trusted, one := q.setBy(permission.Setting{Server: name, Field: "trusted"})
-	asks, two := q.setBy(permission.Setting{Server: name, Field: "ask"})
-	if !one && !two {
-		return nil, false, nil
-	}
-	if trusted.Value == "false" || asks.Value != permission.NeverAsk.String() && two {
-		return nil, false, nil
+func (q *request) beforeTrust(ctx context.Context, name string) (out []permission.Change) {
+	for _, at := range trustSettings(name) {
+		if setIn(q.settings, at).Value != at.Value {
+			return nil
+		}
 	}
 	entries, err := q.Log.History(ctx, agent.SettingsChat)
-	if err != nil && !errors.Is(err, agent.ErrVersion) {
-		return nil, false, fmt.Errorf("read what was set: %w", err)
+	if !errors.Is(err, agent.ErrVersion) && q.failed("read what was set", err) {
+		return nil
 	}
-	at := -1
-	for i, e := range entries {
-		if ev, ok := e.Event.(turn.Changed); ok && ev.Note == trustNote(name) {
-			at = i
+	for i, e := range slices.Backward(entries) {
+		if ev, ok := e.Event.(turn.Changed); !ok || ev.Note != trustNote(name) {
+			continue
 		}
-	}
-	if at < 0 {
-		return nil, false, nil
-	}
-	was, after := agent.SettingsAt(entries[:at]), agent.SettingsAt(entries[:at+1])
-	var out []permission.Change
-	for _, field := range []string{"trusted", "ask"} {
-		spot := permission.Setting{Server: name, Field: field}
-		if valueIn(after, spot) != valueIn(q.settings, spot) {
-			return nil, false, nil // somebody chose otherwise since
+		was := agent.SettingsAt(entries[:i])
+		for _, at := range trustSettings(name) {
+			if old := setIn(was, at).Value; old != at.Value {
+				at.Value = old
+				out = append(out, at)
+			}
 		}
-		if old := valueIn(was, spot); old != valueIn(after, spot) {
-			spot.Value = old
-			out = append(out, permission.Change{Set: &spot})
-		}
+		return out
 	}
-	return out, len(out) > 0, nil
+	return nil
 }
 
-func valueIn(s permission.Settings, at permission.Setting) string {
-	for _, x := range s.Set {
-		if x.Server == at.Server && x.Tool == at.Tool && x.Field == at.Field {
-			return x.Value
-		}
-	}
-	return ""
-}
-
-// reputationRows are what others say of a server, and what people here decided about it.
-func (q *request) reputationRows(ctx context.Context, s server) ([]render.PanelRow, error) {
-	var rows []render.PanelRow
+// reputation is what others say of a server, and what people here decided about it.
+func (q *request) reputation(ctx context.Context, server string) (says []string) {
 	if q.Reputations != nil {
-		if r, listed := q.Reputations.Reputation(s.name); listed {
-			rows = append(rows, render.PanelRow{Line: words(text.ReputationIs(text.Clip(r.Score, 80), text.Clip(r.Source, 120)))})
+		if r, listed := q.Reputations.Reputation(server); listed {
+			says = append(says, text.ReputationIs(text.Clip(r.Score, 80), text.Clip(r.Source, 120)))
 		}
 	}
-	records, _, _, err := q.history(ctx, ofChat)
-	if err != nil {
-		return nil, err
+	records, _ := q.records(ctx, ofChat)
+	stats := audit.StatsOf(audit.Filter{Server: server}.Pick(records))
+	if stats.Approvals+stats.Denials+stats.Expiries > 0 {
+		says = append(says, text.OwnRecord(stats.Approvals, stats.Denials, stats.Expiries, stats.Failed))
 	}
-	stats := audit.StatsOf(audit.Filter{Server: s.name}.Pick(records))
-	if n := stats.Approvals + stats.Denials + stats.Expiries; n > 0 {
-		rows = append(rows, render.PanelRow{Line: words(text.OwnRecord(stats.Approvals, stats.Denials, stats.Expiries, stats.Failed))})
+	return says
+}
+
+// toolView is one tool: what it is, what is set and from where, what changed, and why it would ask now.
+func (p *page) toolView(ctx context.Context) render.Panel {
+	s, k, ok := p.find(ctx, p.view)
+	if !ok {
+		return render.Panel{}
 	}
-	return rows, nil
+	name, srv := sanitize(k.tool().Name), sanitize(s.name)
+	about := append([]render.PanelRow{row(k.facts(), goTo(srv, viewOf(viewServer, s.name)))},
+		rowsOf(serverSays(k.spec.Description, 600), text.Clip(k.is.Impact, 300))...)
+	why := rowsOf(explain(p.policy, p.here.Grants, p.callOf(k), p.now)...)
+	return drawing(text.RunLine(name, srv), render.Section{Rows: about}, p.reviewSection(k), p.ownSection(k),
+		p.fieldSection(text.PanelToolSettings, permission.Setting{Server: s.name, Tool: k.tool().Name}),
+		render.Section{Title: text.PanelWhy, Rows: why})
+}
+
+// reviewSection is what is new or changed, with the word that somebody looked at it.
+func (p *page) reviewSection(k toolEntry) render.Section {
+	if !k.unreviewed() {
+		return render.Section{}
+	}
+	r := row(k.mark())
+	for _, d := range k.pin.Differences() {
+		r.Details = append(r.Details, plainLine(text.DifferenceLine(sanitize(d.Part), text.Clip(d.Was, 400), text.Clip(d.Now, 400))))
+	}
+	if p.admin && k.offered {
+		r.Acts = []render.Act{p.offer(text.LabelAccept, string(k.tool().Definition), accept(k.accept(), 1, p.view))}
+	}
+	return render.Section{Title: text.PanelLook, Rows: []render.PanelRow{r}}
+}
+
+// ownSection is what the person chose for themselves.
+func (p *page) ownSection(k toolEntry) render.Section {
+	t := k.tool()
+	current, id, says := "", "", text.OwnNone
+	for _, r := range p.settings.Of(p.env.User) {
+		if r.Tool.Server == t.Server && r.Tool.Name == t.Name {
+			current, id, says = r.Choice.String(), r.ID, rememberedLine(r)
+		}
+	}
+	var options []option
+	for _, c := range []permission.Standing{permission.StandAsk, permission.StandAllow, permission.StandDeny} {
+		if p.mayRemember(p.policy, k, c) != nil {
+			continue
+		}
+		o := option{label: text.OwnChoice(c.String()), current: c.String() == current, action: remember(k, c, p.view)}
+		if c == permission.StandAllow {
+			o.confirm = text.ConfirmRemember(sanitize(t.Name), sanitize(t.Server))
+		}
+		options = append(options, o)
+	}
+	acts := p.pick(text.PanelOwnChoice, current, options)
+	if id != "" {
+		acts = append(acts, p.offer(text.LabelForget, current, forget(p.view, id)))
+	}
+	return render.Section{Title: text.PanelOwnChoice, Note: text.PanelOwnNote, Rows: []render.PanelRow{row(says, acts...)}}
+}
+
+// installView is a server's tools with what nod proposes for each and why (R159–R161), to be accepted or changed.
+func (p *page) installView(ctx context.Context) render.Panel {
+	s, _, ok := p.find(ctx, p.view)
+	if !ok || !p.admin {
+		return render.Panel{}
+	}
+	list := render.Section{Title: text.PanelTools, Note: text.PanelInstallNote, Empty: text.PanelNoTools}
+	offered := slices.DeleteFunc(slices.Clone(s.tools), func(k toolEntry) bool { return !k.offered })
+	list.Rows = rowsFor(offered, p.proposalRow)
+	var changes []permission.Change
+	open := 0
+	for _, k := range offered {
+		if more := k.accept(); k.unreviewed() || len(more) > 0 {
+			changes = append(changes, more...)
+			open++
+		}
+	}
+	if open > 0 {
+		a := p.offer(text.LabelAcceptAll(open), string(s.digest()), accept(changes, open, p.view))
+		a.Confirm = text.ConfirmAccept(sanitize(s.name), open)
+		list.Rows = slices.Insert(list.Rows, 0, row(text.AcceptMeans, a))
+	}
+	return drawing(text.InstallTitle(sanitize(s.name)), list)
+}
+
+// proposalRow is one tool with what holds for it and why: the rules' own answer, which is careful with what nobody vouched for.
+func (p *page) proposalRow(k toolEntry) render.PanelRow {
+	why := text.ProposalReason(string(k.is.AccessFrom), k.is.Classified, string(k.is.RiskFrom), string(k.is.ApprovalFrom), p.verdict(k))
+	r := k.row(why, text.LabelEditTool)
+	for _, a := range p.settings.Analyses {
+		if a.Tool == k.tool() {
+			r.Details = append(r.Details, plainLine(text.AnalysisSays(a.Access.String()+", "+a.Risk.String()+". "+text.Clip(a.Reason, 300))))
+		}
+	}
+	r.Details = append(r.Details, linesOf(serverSays(k.spec.Description, 200))...)
+	return r
 }

@@ -6,13 +6,13 @@
 // know it, and adapters see it through a small interface of their own.
 //
 // Where to start reading: [Settings.Panel] and [Settings.Act] (panel.go) and [Settings.Permissions] (commands.go) are what adapters call.
-// Each of them makes a [request]: what one person sees at one moment, and what they may do about it. A view of the panel is a file:
-// home.go, grants.go, servers.go, tool.go, installation.go, remembered.go, template.go, history.go. [Settings.Run] looks for news about
-// tools (notify.go), with the model's opinion of them if it is asked for one (analysis.go).
+// Each of them makes a [request]: what one person sees at one moment. Its views are each drawn as a [page]: home.go, grants.go,
+// servers.go, field.go, history.go; tools.go has the servers and tools that they are about. What a person can do with the
+// settings is an [action], which is data: a page offers it under a token, a command names the same one, and only [request.do] does it.
+// [Settings.Run] looks for news about tools, with the model's opinion of them if it is asked for one (notify.go).
 //
-// Where a line goes: what can be set, and what it means, is core/permission's; a sentence is core/render's; who may write is the engine's;
-// how a panel looks on a platform is the adapter's. What a person can do with the settings is an [action] here: a view offers it under a
-// token, and a command does the same one.
+// Where a line goes: what can be set, and what it means, is core/permission's; a sentence is core/text's; who may write is the engine's;
+// how a panel looks on a platform is the adapter's.
 package settings
 
 import (
@@ -74,7 +74,11 @@ type Config struct {
 	Logger  *slog.Logger
 }
 
-func (c *Config) validate() error {
+// Settings answer people who look at the settings or change them. All methods are safe for concurrent use.
+type Settings struct{ Config }
+
+// New makes settings. They answer at once; [Settings.Run] tells admins of what is new.
+func New(c Config) (*Settings, error) {
 	var missing []error
 	for _, x := range []struct {
 		there bool
@@ -87,16 +91,8 @@ func (c *Config) validate() error {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return errors.Join(missing...)
-}
-
-// Settings answer people who look at the settings or change them. All methods are safe for concurrent use.
-type Settings struct{ Config }
-
-// New makes settings. They answer at once; [Settings.Run] tells admins of what is new.
-func New(c Config) (*Settings, error) {
-	if err := c.validate(); err != nil {
-		return nil, err
+	if len(missing) > 0 {
+		return nil, errors.Join(missing...)
 	}
 	return &Settings{c}, nil
 }

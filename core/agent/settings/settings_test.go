@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
 )
 
 // What is missing is named, all of it; what may be left out is not.
@@ -26,22 +28,37 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A token is the same for the same action on the same thing as it stands, and another for anything else.
+// A token is the same for the same action on what stands so, and another for anything else.
 func TestTokens(t *testing.T) {
-	token := func(view, name, target, current string) string {
-		q := &request{view: view, offers: map[string]action{}}
-		act := q.offer("Halt", name, target, current, setHalt(true))
-		if q.offers[act.Token] == nil {
+	token := func(view, rev string, a action) string {
+		p := &page{view: view, offers: map[string]action{}}
+		act := p.offer("Halt", rev, a)
+		if _, offered := p.offers[act.Token]; !offered {
 			t.Errorf("%s is not offered", act.Token)
 		}
 		return act.Token
 	}
-	seen := map[string]bool{}
-	for _, x := range [][4]string{{"home", "a", "b", "c"}, {"mine", "a", "b", "c"}, {"home", "ab", "", "c"}, {"home", "a", "bc", ""}, {"home", "a", "b", "d"}} {
-		one := token(x[0], x[1], x[2], x[3])
-		if one != token(x[0], x[1], x[2], x[3]) || seen[one] || len(one) > 26 {
-			t.Errorf("%v: %s", x, one)
+	at := permission.Setting{Server: "files", Tool: "write", Field: "ask"}
+	entry := func(digest permission.Digest) toolEntry {
+		return toolEntry{spec: agent.ToolSpec{Tool: permission.Tool{Server: "files", Name: "write", Definition: digest}}}
+	}
+	room := chat.ID{Platform: "web", Key: "room"}
+	actions := func() []action {
+		return []action{
+			setHalt(true), setHalt(false), setMode(permission.ModeNever), setMode(permission.ModeTool), revoke(room, "g"), revoke(room, "g", "h"), revoke(chat.ID{}, "g"),
+			set(at, "never", "never", "home"), set(at, "always", "always", "home"), set(permission.Setting{Field: "mode"}, "always", "always", "home"),
+			{Changes: []permission.Change{at}, Fill: true}, {View: "history"}, {View: "stats"}, forget("mine", "a"), forget("mine", "a", "b"),
+			remember(entry("1"), permission.StandAllow, "mine"), remember(entry("2"), permission.StandAllow, "mine"), remember(entry("1"), permission.StandDeny, "mine"),
 		}
-		seen[one] = true
+	}
+	seen := map[string]bool{}
+	for i, a := range actions() {
+		for _, x := range [][2]string{{"home", ""}, {"home", "c"}, {"mine", "c"}, {"homec", ""}} {
+			one := token(x[0], x[1], a)
+			if one != token(x[0], x[1], actions()[i]) || seen[one] || len(one) > 26 {
+				t.Errorf("%v %+v: %s", x, a, one)
+			}
+			seen[one] = true
+		}
 	}
 }

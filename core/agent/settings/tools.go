@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -17,17 +20,18 @@ import (
 // toolEntry is a tool as the panel shows it: what its server offers now, what was set, and what counts.
 type toolEntry struct {
 	spec    agent.ToolSpec
-	offered bool // its server offers it now
-	pin     permission.Pinned
-	pinned  bool
+	offered bool              // its server offers it now
+	pin     permission.Pinned // as it was recorded; zero: it was not
 	is      permission.Effective
 }
 
 func (k toolEntry) tool() permission.Tool { return k.spec.Tool }
 
 // changed and isNew are what somebody should look at before the tool is used.
-func (k toolEntry) changed() bool { return k.is.Changed }
-func (k toolEntry) isNew() bool   { return k.is.New && !k.is.Changed }
+func (k toolEntry) changed() bool    { return k.is.Changed }
+func (k toolEntry) isNew() bool      { return k.is.New && !k.is.Changed }
+func (k toolEntry) isOffered() bool  { return k.offered }
+func (k toolEntry) unreviewed() bool { return k.is.Changed || k.is.New }
 
 // server is a server with all that is known of it.
 type server struct {
@@ -39,13 +43,13 @@ type server struct {
 }
 
 // servers are all servers that are offered, configured, or were seen, by name. They are asked once in a request.
-func (q *request) servers(ctx context.Context) ([]server, error) {
-	if q.all != nil {
-		return q.all, nil
+func (q *request) servers(ctx context.Context) []server {
+	if q.all != nil || q.err != nil {
+		return q.all
 	}
 	specs, faults, err := q.Tools.List(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list the tools: %w", err)
+	if q.failed("list the tools", err) {
+		return nil
 	}
 	all := map[string]*server{}
 	at := func(name string) *server {
@@ -57,40 +61,64 @@ func (q *request) servers(ctx context.Context) ([]server, error) {
 	for _, f := range faults {
 		at(f.Server).fault = f.Say
 	}
-	for _, sp := range specs {
-		s := at(sp.Tool.Server)
-		s.about = sp.Server
-		s.tools = append(s.tools, q.entryOf(sp, true))
+	for name := range q.policy.Servers {
+		at(name)
 	}
-	for name, set := range q.policy.Servers {
-		s := at(name)
+	for _, k := range entriesOf(specs, q.policy, q.settings) {
+		s := at(k.tool().Server)
+		s.tools = append(s.tools, k)
+		if k.offered {
+			s.about = k.spec.Server
+		}
+	}
+	q.specs, q.all = specs, make([]server, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		q.all = append(q.all, *all[name])
+	}
+	return q.all
+}
+
+// entriesOf are the tools that servers offer now, and those that were seen or set before.
+func entriesOf(specs []agent.ToolSpec, policy permission.Policy, now permission.Settings) (out []toolEntry) {
+	offered := map[permission.Tool]bool{}
+	for _, sp := range specs {
+		offered[permission.Tool{Server: sp.Tool.Server, Name: sp.Tool.Name}] = true
+		out = append(out, toolEntry{spec: sp, offered: true})
+	}
+	for name, set := range policy.Servers {
 		for _, tool := range slices.Sorted(maps.Keys(set.Tools)) {
-			if !slices.ContainsFunc(s.tools, func(k toolEntry) bool { return k.tool().Name == tool }) {
-				s.tools = append(s.tools, q.entryOf(agent.ToolSpec{Tool: permission.Tool{Server: name, Name: tool}}, false))
+			k := toolEntry{spec: agent.ToolSpec{Tool: permission.Tool{Server: name, Name: tool}}}
+			if !offered[k.tool()] {
+				out = append(out, k)
 			}
 		}
 	}
-	out := make([]server, 0, len(all))
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, *all[name])
+	for i := range out {
+		k := &out[i]
+		if k.pin, _ = now.Pin(k.tool()); !k.offered {
+			k.spec.Tool.Definition = k.pin.Tool.Definition
+		}
+		k.is = policy.Get(k.tool(), k.spec.Source, k.spec.Hints, k.spec.Metadata)
 	}
-	q.specs, q.all = specs, out
-	return out, nil
+	return out
 }
 
-func (q *request) entryOf(sp agent.ToolSpec, offered bool) toolEntry {
-	k := toolEntry{spec: sp, offered: offered}
-	if k.pin, k.pinned = q.settings.Pin(sp.Tool); k.pinned && !offered {
-		k.spec.Tool.Definition = k.pin.Tool.Definition
+// KnownTools are the same tools as templates want them.
+func KnownTools(specs []agent.ToolSpec, policy permission.Policy, now permission.Settings) (out []permission.Known) {
+	for _, k := range entriesOf(specs, policy, now) {
+		out = append(out, permission.Known{Tool: k.tool(), Source: k.spec.Source, Hints: k.spec.Hints, Metadata: k.spec.Metadata})
 	}
-	k.is = q.policy.Get(k.spec.Tool, sp.Source, sp.Hints, sp.Metadata)
-	return k
+	return out
 }
 
-// callOf is a call of the tool by the person, in this chat.
+// callOf is a call of the tool by the person, in this chat, or where there is none, in one of their own workspace.
 func (q *request) callOf(k toolEntry) permission.Request {
 	r := turn.Requested(q.here, turn.ToolCall{Tool: k.spec.Tool, Args: []byte("{}")})
-	r.Chat, r.Requester, r.Unattended, r.Standing = q.place(), q.env.User, false, chat.Member
+	r.Chat = q.env.Chat
+	if !q.hasChat() {
+		r.Chat = chat.ID{Platform: q.env.User.Platform, Workspace: q.env.User.Workspace}
+	}
+	r.Requester, r.Unattended, r.Standing = q.env.User, false, chat.Member
 	r.Source, r.Hints, r.Metadata = k.spec.Source, k.spec.Hints, k.spec.Metadata
 	if !slices.Contains(r.Present, q.env.User) {
 		r.Present = append(r.Present, q.env.User)
@@ -98,58 +126,46 @@ func (q *request) callOf(k toolEntry) permission.Request {
 	return r
 }
 
-// place is this chat, or where there is none, one of the person's own workspace.
-func (q *request) place() chat.ID {
-	if q.hasChat() {
-		return q.env.Chat
-	}
-	return chat.ID{Platform: q.env.User.Platform, Workspace: q.env.User.Workspace}
-}
-
 // find is a tool or a server by the view that shows it: names may be anything, and a view must be short.
-func (q *request) find(ctx context.Context, view string) (server, toolEntry, bool, error) {
-	all, err := q.servers(ctx)
-	for _, s := range all {
+func (q *request) find(ctx context.Context, view string) (server, toolEntry, bool) {
+	for _, s := range q.servers(ctx) {
 		if view == viewOf(viewServer, s.name) || view == viewOf(viewInstall, s.name) {
-			return s, toolEntry{}, true, err
+			return s, toolEntry{}, true
 		}
 		for _, k := range s.tools {
 			if view == viewOf(viewTool, s.name, k.tool().Name) {
-				return s, k, true, err
+				return s, k, true
 			}
 		}
 	}
-	return server{}, toolEntry{}, false, err
+	return server{}, toolEntry{}, false
 }
 
-// unreviewed counts the tools that nobody has reviewed: those that are new, or changed.
-func (s server) unreviewed() (n int) {
+func (s server) tool(name string) (k toolEntry, found bool) {
+	i := slices.IndexFunc(s.tools, func(k toolEntry) bool { return k.tool().Name == name })
+	if i < 0 {
+		return k, false
+	}
+	return s.tools[i], true
+}
+
+func (s server) count(what func(toolEntry) bool) (n int) {
 	for _, k := range s.tools {
-		if k.changed() || k.isNew() {
+		if what(k) {
 			n++
 		}
 	}
 	return n
 }
 
-func (s server) offered() (n int) {
-	for _, k := range s.tools {
-		if k.offered {
-			n++
-		}
-	}
-	return n
-}
+func (s server) offered() int    { return s.count(toolEntry.isOffered) }
+func (s server) unreviewed() int { return s.count(toolEntry.unreviewed) }
 
 // trusted is the operator's word; the workbench is nod's own.
 func (s server) trusted() bool { return s.set.Trusted || s.workbench() }
 
 func (s server) workbench() bool {
 	return slices.ContainsFunc(s.tools, func(k toolEntry) bool { return k.offered && k.spec.Source == permission.SourceWorkbench })
-}
-
-func (s server) summary() string {
-	return text.ServerSummary(s.offered(), s.trusted(), s.set.Disabled, s.set.Ask.Label())
 }
 
 func (s server) state() string {
@@ -173,14 +189,23 @@ func (s server) digest() permission.Digest {
 	return permission.ServerDigest(tools)
 }
 
-// setting is the tool's own.
-func (k toolEntry) setting(p permission.Policy) permission.Prompt {
-	return p.Servers[k.tool().Server].Tools[k.tool().Name].Ask
+// accept are the changes by which a tool counts as it is now. One that was never recorded is recorded with it.
+func (k toolEntry) accept() []permission.Change {
+	t := k.tool()
+	switch {
+	case k.spec.Source == permission.SourceWorkbench: // ours: it changes with the program
+		return nil
+	case k.pin.Tool != t:
+		return []permission.Change{permission.Seen{Tool: t, Definition: k.spec.Definition.Kept()}, permission.Accept(t)}
+	case k.pin.Accepted && !k.pin.Changed():
+		return nil
+	}
+	return []permission.Change{permission.Accept(t)}
 }
 
 // facts are access, risk and level.
 func (k toolEntry) facts() string {
-	return text.ToolFacts(k.is.Access.String(), k.is.Classified, k.is.Risk.String(), levelMark(k.is.Approval))
+	return text.ToolFacts(k.is.Access.String(), k.is.Classified, k.is.Risk.String(), levelMarks[k.is.Approval])
 }
 
 // mark says what somebody should know before they use the tool.
@@ -208,4 +233,68 @@ func (q *request) verdict(k toolEntry) string {
 		return text.VerdictAdmin
 	}
 	return text.VerdictAsk
+}
+
+// explain is every rule that is consulted for a call, with the winner and the timeout.
+func explain(p permission.Policy, grants []permission.Grant, r permission.Request, now time.Time) []string {
+	return clipped(permission.Explain(p, grants, r, now))
+}
+
+func clipped(lines []string) []string {
+	for i, l := range lines {
+		lines[i] = text.Clip(l, 400)
+	}
+	return lines
+}
+
+// Why is the answer to "Why am I asked?" about an ask of a chat, for one person: what was ruled when it was asked, and every rule that
+// is consulted now, with the winner.
+func (s *Settings) Why(ctx context.Context, env chat.Envelope, ask string) (render.Details, error) {
+	in, err := s.Engine.Session(ctx, env.Chat)
+	if err != nil {
+		return render.Details{}, fmt.Errorf("read the chat: %w", err)
+	}
+	c, t, found := in.FindAsk(turn.AskID(ask))
+	if !found {
+		if c, found = in.FindElicitation(turn.AskID(ask)); !found {
+			return render.Details{}, &decision.Refusal{Code: decision.RefusedUnknown, Say: text.UnknownAsk}
+		}
+		t = in.Turn
+	}
+	now, err := s.Engine.Rules(ctx)
+	if err != nil {
+		return render.Details{}, err
+	}
+	specs, _, err := s.Tools.List(ctx)
+	if err != nil {
+		return render.Details{}, fmt.Errorf("list the tools: %w", err)
+	}
+	says := text.ToolNotThere
+	if sp, there := agent.FindTool(specs, c.Tool.Server, c.Tool.Name); there {
+		r := turn.Requested(in, c)
+		r.Tool, r.Source, r.Hints, r.Metadata = sp.Tool, sp.Source, sp.Hints, sp.Metadata
+		if t != nil {
+			r.Requester, r.Unattended, r.Standing = t.Requester, t.Unattended, t.Standing
+		}
+		if r.Requester == env.User {
+			now.Policy, _ = s.Engine.WithGroups(ctx, now.Policy, env)
+		}
+		says = strings.Join(explain(now.Policy, in.Grants, r, s.Engine.Now()), "\n")
+	}
+	return render.Details{Title: text.RunLine(sanitize(c.Tool.Name), sanitize(c.Tool.Server)), Parts: []render.Part{
+		{Name: text.PartWhyThen, Text: ruledLines(c.Ruling)}, {Name: text.PartWhyNow, Text: says},
+	}}, nil
+}
+
+// ruledLines are the reasons that were recorded with a ruling, the winner marked.
+func ruledLines(r permission.Ruling) string {
+	var lines []string
+	for _, x := range r.Reasons {
+		mark := "  "
+		if x.Won {
+			mark = "→ "
+		}
+		lines = append(lines, mark+text.Clip(x.Text, 400))
+	}
+	return strings.Join(lines, "\n")
 }

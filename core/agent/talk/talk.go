@@ -21,15 +21,10 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// Of is what a model reads next: the transcript and the open turn. It is called when every call is settled; a call that is not gets a
-// result that says so.
+// Of is what a model reads next: the transcript and the open turn. A call that is not settled gets a result that says so.
 func Of(s turn.Session) []turn.Utterance {
-	kept := turn.Transcript(s)
-	if kept == nil {
-		return nil
-	}
-	talk := make([]turn.Utterance, len(kept))
-	for i, u := range kept {
+	talk := slices.Clone(turn.Transcript(s))
+	for i, u := range talk {
 		talk[i] = spoken(u)
 	}
 	return talk
@@ -88,39 +83,32 @@ func Result(r turn.Result) turn.Result {
 	case turn.ResultTimedOut:
 		said.Text = text.ResultTimedOut(r.Waited)
 	case turn.ResultCancelled:
-		said.Text = text.ResultCancelled()
+		said.Text = text.ResultCancelled
 	case turn.ResultUnknown:
 		said.Text = text.ResultUnknown(r.Reason)
 	case turn.ResultHappened:
-		said.Text = text.ResultHappened()
+		said.Text = text.ResultHappened
 	}
 	if r.Reran {
-		said.Text += " " + text.EarlierRun()
+		said.Text += " " + text.EarlierRun
 	}
 	return said
 }
 
 // denied is the structure of a denial's result (R121).
 func denied(by string) json.RawMessage {
-	b, err := json.Marshal(struct {
+	b, _ := json.Marshal(struct { // strings always fit
 		Success bool   `json:"success"`
 		Error   string `json:"error"`
 		By      string `json:"by,omitempty"`
 	}{false, "User denied tool execution", by})
-	if err != nil {
-		return nil
-	}
 	return b
 }
 
-// tokens is a careful guess (three bytes each): a model's own count is not known before it is asked.
-func tokens(u turn.Utterance) int { return u.Size()/3 + 8 }
-
-// Tokens is about how many tokens a talk takes.
-func Tokens(talk []turn.Utterance) int {
-	n := 0
+// Tokens is about how many tokens a talk takes: a careful guess (three bytes each), for a model's own count is not known before it is asked.
+func Tokens(talk []turn.Utterance) (n int) {
 	for _, u := range talk {
-		n += tokens(u)
+		n += u.Size()/3 + 8
 	}
 	return n
 }
@@ -132,15 +120,10 @@ func Trim(talk []turn.Utterance, budget int) (kept []turn.Utterance, left int) {
 	if budget <= 0 {
 		return talk, 0
 	}
-	must := 0
-	for i, u := range talk {
-		if u.Role == turn.RoleUser {
-			must = i
-		}
-	}
+	must := max(lastOfPerson(talk), 0)
 	from, size := len(talk), 0
 	for i := len(talk) - 1; i >= 0; i-- {
-		size += tokens(talk[i])
+		size += Tokens(talk[i : i+1])
 		if size > budget && i < must {
 			break
 		}
@@ -188,18 +171,25 @@ func cutResult(r turn.Result, n int) turn.Result {
 		return r
 	}
 	whole := r.Text + string(r.Structured)
-	kept := strings.ToValidUTF8(whole[:n], "")
-	r.Text, r.Structured = kept+text.ResultCut(len(whole)-len(kept)), nil
+	start := strings.ToValidUTF8(whole[:n], "")
+	r.Text, r.Structured = start+text.ResultCut(len(whole)-len(start)), nil
 	return r
 }
 
 // BeforeQuestion puts notes before the last person's words: what a model is to answer stands last.
 func BeforeQuestion(talk, notes []turn.Utterance) []turn.Utterance {
-	at := len(talk)
-	for i, u := range talk {
-		if u.Role == turn.RoleUser {
-			at = i
-		}
+	at := lastOfPerson(talk)
+	if at < 0 {
+		at = len(talk)
 	}
 	return slices.Concat(talk[:at], notes, talk[at:])
+}
+
+func lastOfPerson(talk []turn.Utterance) int {
+	for i, u := range slices.Backward(talk) {
+		if u.Role == turn.RoleUser {
+			return i
+		}
+	}
+	return -1
 }

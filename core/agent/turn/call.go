@@ -37,12 +37,11 @@ func (c *ToolCall) settle(status Status, at time.Time, r Result) {
 // ask makes id the asking in force. An id is never used twice, so a repeated event finds nothing to do.
 func (c *ToolCall) ask(id AskID) { c.Ask, c.Asks, c.Seen = id, add(c.Asks, id), nil }
 
-func (c *ToolCall) await(at time.Time, timeout time.Duration) {
-	c.Status, c.Asked, c.AskedAt, c.Deadline = Awaiting, true, at, time.Time{}
-	c.StartedAt, c.EndedAt = time.Time{}, time.Time{} // of a run that is over: nothing of this asking has started
-	if timeout > 0 {
-		c.Deadline = at.Add(timeout)
-	}
+// await puts the call to people. What was answered or ran before is not of this asking.
+func (c *ToolCall) await(at time.Time) {
+	c.Status, c.Asked, c.AskedAt, c.Deadline = Awaiting, true, at, deadline(at, c.Ruling.Timeout)
+	c.Decision, c.Votes, c.Result = Decision{}, nil, nil
+	c.StartedAt, c.EndedAt = time.Time{}, time.Time{}
 }
 
 // propose sends a call back to be ruled again.
@@ -62,65 +61,59 @@ func (c ToolCall) Waited() time.Duration {
 	return c.Deadline.Sub(c.AskedAt)
 }
 
-// overdue reports whether the asking's deadline has come. A parked ask has none.
-func (c ToolCall) overdue(now time.Time) bool { return !c.Deadline.IsZero() && !now.Before(c.Deadline) }
+func (c ToolCall) overdue(now time.Time) bool { return overdue(c.Deadline, now) }
 
 // Waits reports whether the call waits for a person: for a decision, or for word on an unknown outcome.
 func (c ToolCall) Waits() bool { return c.Status == Awaiting || (c.Status == Unknown && !c.Settled()) }
 
 // Find is the index of a call, or -1. A nil turn has none.
-func (t *Turn) Find(id CallID) int {
+func (t *Turn) Find(id CallID) int { return t.index(func(c ToolCall) bool { return c.ID == id }) }
+
+// Call is the call of that ID; the zero call where the turn has none.
+func (t *Turn) Call(id CallID) ToolCall { return t.first(func(c ToolCall) bool { return c.ID == id }) }
+
+// Asking is the call whose asking in force is id; the zero call where the turn has none.
+func (t *Turn) Asking(id AskID) ToolCall {
+	return t.first(func(c ToolCall) bool { return c.Ask == id && id != "" })
+}
+
+func (t *Turn) index(is func(ToolCall) bool) int {
 	if t == nil {
 		return -1
 	}
-	return slices.IndexFunc(t.Calls, func(c ToolCall) bool { return c.ID == id })
+	return slices.IndexFunc(t.Calls, is)
 }
 
-// Call is the call of that ID; the zero call where the turn has none.
-func (t *Turn) Call(id CallID) ToolCall {
-	if i := t.Find(id); i >= 0 {
+func (t *Turn) first(is func(ToolCall) bool) ToolCall {
+	if i := t.index(is); i >= 0 {
 		return t.Calls[i]
 	}
 	return ToolCall{}
 }
 
-// Asking is the index of the call whose asking in force is id, or -1.
-func (t *Turn) Asking(id AskID) int {
-	if t == nil || id == "" {
-		return -1
-	}
-	return slices.IndexFunc(t.Calls, func(c ToolCall) bool { return c.Ask == id })
-}
-
 // settled reports whether every call has its one result.
-func (t *Turn) settled() bool {
-	return !slices.ContainsFunc(t.Calls, func(c ToolCall) bool { return !c.Settled() })
+func (t *Turn) settled() bool { return !unsettled(t.Calls) }
+
+func unsettled(calls []ToolCall) bool {
+	return slices.ContainsFunc(calls, func(c ToolCall) bool { return !c.Settled() })
 }
 
 // Batch are the calls of the latest reply.
 func (t *Turn) Batch() []ToolCall {
-	for i, c := range t.Calls {
-		if c.Step == t.Step-1 {
-			return t.Calls[i:]
-		}
+	if i := t.index(func(c ToolCall) bool { return c.Step == t.Step-1 }); i >= 0 {
+		return t.Calls[i:]
 	}
 	return nil
 }
 
 // wantsReply reports whether the model is to be asked: nothing was asked yet, or the last reply's calls all
 // have their result. A stopped turn takes one more reply: the words that were already shown.
-func (t *Turn) wantsReply() bool {
-	if !t.settled() {
-		return false
-	}
-	return t.Step == 0 || len(t.Batch()) > 0
-}
+func (t *Turn) wantsReply() bool { return t.settled() && (t.Step == 0 || len(t.Batch()) > 0) }
 
+// live is the call that runs, or nil.
 func (t *Turn) live() *ToolCall {
-	for i := range t.Calls {
-		if t.Calls[i].Status == Running {
-			return &t.Calls[i]
-		}
+	if i := t.index(func(c ToolCall) bool { return c.Status == Running }); i >= 0 {
+		return &t.Calls[i]
 	}
 	return nil
 }
@@ -137,11 +130,7 @@ func (t *Turn) Runnable(i int) bool {
 	if t.Calls[i].Asked && open {
 		return false
 	}
-	blocked := false
-	for j := 0; j < i; j++ {
-		blocked = blocked || !t.Calls[j].Settled()
-	}
-	return !blocked || (open && !t.Calls[i].Asked && t.Calls[i].Ruling.Access == permission.Read)
+	return !unsettled(t.Calls[:i]) || (open && !t.Calls[i].Asked && t.Calls[i].Ruling.Access == permission.Read)
 }
 
 // cancel settles everything that has not started and does not run.
@@ -172,9 +161,7 @@ func (t *Turn) denials() int {
 // DeniedBefore reports whether a person denied the very same call earlier in this turn: it is then denied
 // again without another card.
 func DeniedBefore(t *Turn, digest permission.Digest) bool {
-	return t != nil && slices.ContainsFunc(t.Calls, func(c ToolCall) bool {
-		return c.Digest == digest && c.Choice == chat.Deny
-	})
+	return t.index(func(c ToolCall) bool { return c.Digest == digest && c.Choice == chat.Deny }) >= 0
 }
 
 // OffersGrant reports whether "Allow for this chat" stands on the call's card.
@@ -185,6 +172,20 @@ func OffersGrant(c ToolCall) bool {
 // Showable reports whether the call's arguments can be shown in full, to somebody who decides what is [Masked], too. Where they cannot,
 // nothing can be allowed.
 func Showable(c ToolCall) bool { return !render.TooBig(c.Args) }
+
+// Masked reports whether the card masks part of the call's arguments. A ruling from before this was recorded does not say.
+func Masked(c ToolCall) bool { return c.Ruling.Masked || render.MaskedJSON(c.Args) != nil }
+
+// Saw reports whether somebody looked at what the card of an asking masks.
+func (c ToolCall) Saw(ask AskID, u chat.User) bool {
+	return slices.ContainsFunc(c.Revealed, func(r Reveal) bool { return r.Ask == ask && r.By == u })
+}
+
+// CanEdit reports whether a person may change the call's arguments: it is asked for, all of them can be shown, and none of
+// them is masked, because a form would have to show it.
+func CanEdit(c ToolCall) bool {
+	return c.Status == Awaiting && Showable(c) && !Masked(c)
+}
 
 // Bounds of one reply of the model. What is over them is said to the model, which may go on after the answers; people cannot look at more.
 const (

@@ -16,25 +16,19 @@ const sessionVersion = 2
 // ErrVersion marks a stored event or session that this build does not know.
 var ErrVersion = errors.New("written by a newer version")
 
-type stored struct {
-	V    int             `json:"v"`
-	Kind string          `json:"k"`
-	Data json.RawMessage `json:"e"`
+type stored[D any] struct {
+	V    int    `json:"v"`
+	Kind string `json:"k"`
+	Data D      `json:"e"`
 }
 
 // Encode gives the stored bytes of an event.
-func Encode(e Event) ([]byte, error) {
-	b, err := json.Marshal(e)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(stored{Version, e.Kind(), b})
-}
+func Encode(e Event) ([]byte, error) { return json.Marshal(stored[Event]{Version, e.Kind(), e}) }
 
 // Decode reads what Encode wrote, in this version or an older one. It returns ErrVersion for what it does not
 // know; it never panics.
 func Decode(b []byte) (Event, error) {
-	var s stored
+	var s stored[json.RawMessage]
 	if err := json.Unmarshal(b, &s); err != nil {
 		return nil, fmt.Errorf("stored event: %w", err)
 	}
@@ -55,7 +49,8 @@ var decoders = map[string]func([]byte) (Event, error){
 	"extended": read[Extended], "expired": read[Expired], "reopened": read[Reopened], "started": read[Started],
 	"finished": read[Finished], "abandoned": read[Abandoned], "resolved": read[Resolved], "revoked": read[Revoked],
 	"mode_set": read[ModeSet], "reset": read[Reset], "stopped": read[StopAsked], "ended": read[Ended],
-	"amended": read[Amended], "ticked": read[Ticked], "revealed": read[Revealed], "wanted": read[Wanted], "filled": read[Filled], "changed": read[Changed], "posted": read[Posted], "removed": read[Removed],
+	"amended": read[Amended], "ticked": read[Ticked], "revealed": read[Revealed], "wanted": read[Wanted],
+	"filled": read[Filled], "changed": read[Changed], "posted": read[Posted], "removed": read[Removed],
 }
 
 func read[E Event](b []byte) (Event, error) {
@@ -66,16 +61,12 @@ func read[E Event](b []byte) (Event, error) {
 
 // EncodeSession gives the stored bytes of a snapshot's session.
 func EncodeSession(s Session) ([]byte, error) {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(stored{sessionVersion, "session", b})
+	return json.Marshal(stored[Session]{sessionVersion, "session", s})
 }
 
 // DecodeSession reads what EncodeSession wrote.
 func DecodeSession(b []byte) (Session, error) {
-	var st stored
+	var st stored[json.RawMessage]
 	var s Session
 	if err := json.Unmarshal(b, &st); err != nil {
 		return s, fmt.Errorf("stored session: %w", err)

@@ -36,15 +36,27 @@ const (
 	Work
 )
 
+// ClassOf is the class of an event. One that is in no list is work: it needs the most.
+func ClassOf(e Event) Class {
+	switch e.(type) {
+	case Said, Edited, Deleted, Shown, Finished, Posted, Removed, Wanted:
+		return Fact
+	case Decided, Withdrawn, Amended, Ticked, Revealed, Filled, Changed, Extended, Expired, Reopened, Resolved, Revoked, ModeSet, Reset, StopAsked:
+		return Choice
+	default: // Replied, Ruled, Started, Abandoned, Ended
+		return Work
+	}
+}
+
 // Event is one thing that happened. The set is closed. Each type is also the stored form: fields are only ever
 // added, with a zero value that means what their absence meant.
 //
 //sumtype:decl
 type Event interface {
-	Class() Class
 	// Kind is the stored name of the type.
 	Kind() string
-	isEvent()
+	// apply folds the event, in its place e. What no longer fits changes nothing, and s stays as it was.
+	apply(s Session, e Entry) Session
 }
 
 type (
@@ -240,11 +252,11 @@ type (
 	}
 	// Changed: somebody changed settings. It stands in the settings' own log, never in that of a conversation.
 	Changed struct {
-		Changes []permission.Change `json:"changes"`
-		By      chat.User           `json:"by,omitzero"` // nobody: nod itself, about what servers say
-		Name    string              `json:"name,omitempty"`
-		Surface string              `json:"surface,omitempty"` // "slack", "web", "cli", ...
-		Note    string              `json:"note,omitempty"`    // what it was part of: a template, an import
+		Changes permission.Changes `json:"changes"`
+		By      chat.User          `json:"by,omitzero"` // nobody: nod itself, about what servers say
+		Name    string             `json:"name,omitempty"`
+		Surface string             `json:"surface,omitempty"` // "slack", "web", "cli", ...
+		Note    string             `json:"note,omitempty"`    // what it was part of: a template, an import
 	}
 	// Reset: the chat starts over: the turn is stopped, the transcript and the grants end. Rev as in ModeSet.
 	Reset struct {
@@ -386,34 +398,77 @@ const (
 	Broken         Why = "broken"
 )
 
-func (Said) Class() Class      { return Fact }
-func (Edited) Class() Class    { return Fact }
-func (Deleted) Class() Class   { return Fact }
-func (Shown) Class() Class     { return Fact }
-func (Finished) Class() Class  { return Fact }
-func (Posted) Class() Class    { return Fact }
-func (Removed) Class() Class   { return Fact }
-func (Decided) Class() Class   { return Choice }
-func (Withdrawn) Class() Class { return Choice }
-func (Amended) Class() Class   { return Choice }
-func (Ticked) Class() Class    { return Choice }
-func (Revealed) Class() Class  { return Choice }
-func (Wanted) Class() Class    { return Fact }
-func (Filled) Class() Class    { return Choice }
-func (Changed) Class() Class   { return Choice }
-func (Extended) Class() Class  { return Choice }
-func (Expired) Class() Class   { return Choice }
-func (Reopened) Class() Class  { return Choice }
-func (Resolved) Class() Class  { return Choice }
-func (Revoked) Class() Class   { return Choice }
-func (ModeSet) Class() Class   { return Choice }
-func (Reset) Class() Class     { return Choice }
-func (StopAsked) Class() Class { return Choice }
-func (Replied) Class() Class   { return Work }
-func (Ruled) Class() Class     { return Work }
-func (Started) Class() Class   { return Work }
-func (Abandoned) Class() Class { return Work }
-func (Ended) Class() Class     { return Work }
+// GrantIndex begins what [Indexed] calls a grant. No asking and no call is called so.
+const GrantIndex = "grant:"
+
+// Answers is the asking that a person answers, or does something about, with an event; empty where they do not.
+func Answers(e Event) AskID {
+	switch e := e.(type) {
+	case Decided:
+		return e.Ask
+	case Amended:
+		return e.Ask
+	case Ticked:
+		return e.Ask
+	case Extended:
+		return e.Ask
+	case Resolved:
+		return e.Ask
+	case Filled:
+		return e.Ask
+	default:
+		return ""
+	}
+}
+
+// Indexed returns the identifiers that an event makes findable without knowing their chat: every new asking,
+// and the call it is about where the event names it; and every grant that is given.
+func Indexed(e Event) []string {
+	switch e := e.(type) {
+	case Ruled:
+		if e.Ruling.Verdict == permission.Ask {
+			return []string{string(e.Ask), string(e.Call)}
+		}
+	case Decided:
+		if e.Grant != nil && e.Grant.ID != "" {
+			return []string{GrantIndex + string(e.Grant.ID)}
+		}
+	case Abandoned:
+		return []string{string(e.Ask)}
+	case Withdrawn:
+		return []string{string(e.Next)}
+	case Reopened:
+		return []string{string(e.Next)}
+	case Resolved:
+		return []string{string(e.Next)}
+	case Wanted:
+		return []string{string(e.Ask)}
+	default: // no new asking
+	}
+	return nil
+}
+
+// Doer is the person whose decision or demand an event is; nobody where it is none.
+func Doer(e Event) Person {
+	if by, ok := e.(interface{ doer() Person }); ok {
+		return by.doer()
+	}
+	return Person{}
+}
+
+func (ev Decided) doer() Person   { return Person{ev.By, ev.Name} }
+func (ev Withdrawn) doer() Person { return Person{ev.By, ev.Name} }
+func (ev Amended) doer() Person   { return Person{ev.By, ev.Name} }
+func (ev Revealed) doer() Person  { return Person{ev.By, ev.Name} }
+func (ev Extended) doer() Person  { return Person{ev.By, ev.Name} }
+func (ev Reopened) doer() Person  { return Person{ev.By, ev.Name} }
+func (ev Resolved) doer() Person  { return Person{ev.By, ev.Name} }
+func (ev Filled) doer() Person    { return Person{ev.By, ev.Name} }
+func (ev Changed) doer() Person   { return Person{ev.By, ev.Name} }
+func (ev StopAsked) doer() Person { return Person{ev.By, ev.Name} }
+func (ev Reset) doer() Person     { return Person{ev.By, ev.Name} }
+func (ev ModeSet) doer() Person   { return Person{ev.By, ev.Name} }
+func (ev Revoked) doer() Person   { return Person{ev.By, ev.Name} }
 
 func (Said) Kind() string      { return "said" }
 func (Edited) Kind() string    { return "edited" }
@@ -443,32 +498,3 @@ func (Abandoned) Kind() string { return "abandoned" }
 func (Ended) Kind() string     { return "ended" }
 func (Posted) Kind() string    { return "posted" }
 func (Removed) Kind() string   { return "removed" }
-
-func (Said) isEvent()      {}
-func (Edited) isEvent()    {}
-func (Deleted) isEvent()   {}
-func (Shown) isEvent()     {}
-func (Finished) isEvent()  {}
-func (Decided) isEvent()   {}
-func (Withdrawn) isEvent() {}
-func (Extended) isEvent()  {}
-func (Expired) isEvent()   {}
-func (Reopened) isEvent()  {}
-func (Resolved) isEvent()  {}
-func (Revoked) isEvent()   {}
-func (ModeSet) isEvent()   {}
-func (Reset) isEvent()     {}
-func (StopAsked) isEvent() {}
-func (Replied) isEvent()   {}
-func (Ruled) isEvent()     {}
-func (Started) isEvent()   {}
-func (Abandoned) isEvent() {}
-func (Ended) isEvent()     {}
-func (Amended) isEvent()   {}
-func (Ticked) isEvent()    {}
-func (Revealed) isEvent()  {}
-func (Wanted) isEvent()    {}
-func (Filled) isEvent()    {}
-func (Changed) isEvent()   {}
-func (Posted) isEvent()    {}
-func (Removed) isEvent()   {}

@@ -232,7 +232,7 @@ func everyKind(t *testing.T) *script.Script {
 	x.Put(Shown{Turn: again12, Message: "shown2"}, ask("c12", "a12b")).After(time.Second).Decides("c12", chat.AllowOnce, script.Ana).Starts("c12", "r12").Put(Finished{Call: "c12", Run: "r12", Result: Result{Text: "ok"}}).
 		Put(Replied{Turn: again12, Step: 1, Text: "Now it is done."}, Ended{Turn: again12, Why: Answered}).After(time.Minute)
 	x.Put(Revoked{Grants: []permission.GrantID{"g-c4"}, By: script.Ana, Name: "Ana"}, ModeSet{Mode: permission.ModeAlways, Rev: 1, By: script.Ana, Name: "Ana"}, script.Says("m4", "start over", script.Ana), script.Says("m5", "and this", script.Ana))
-	x.Put(Changed{Changes: []permission.Change{{Set: &permission.Setting{Server: "files", Tool: "write_file", Field: "ask", Value: "always"}}}, By: script.Ana, Name: "Ana", Surface: "web"})
+	x.Put(Changed{Changes: []permission.Change{permission.Setting{Server: "files", Tool: "write_file", Field: "ask", Value: "always"}}, By: script.Ana, Name: "Ana", Surface: "web"})
 	last := x.Session.Turn.ID
 	return x.Put(Replied{Turn: last, Calls: []Proposal{script.Proposes("c13", "write_file", `{"path":"k"}`)}}, ask("c13", "a13"), Reset{Rev: 1, By: script.Ana, Name: "Ana"}, Ended{Turn: last, Why: WasStopped}, script.Says("m6", "hello again", script.Ana))
 }

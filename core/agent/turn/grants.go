@@ -15,14 +15,12 @@ const (
 	maxUses   = 100 // that anybody may ask for
 )
 
-// Grants reports whether a choice makes a standing permission of this chat.
-func Grants(c chat.Choice) bool {
-	switch c {
-	case chat.AllowChat, chat.AllowExact, chat.AllowPath, chat.AllowHour, chat.AllowUses, chat.AllowReads, chat.AllowWrites, chat.AllowServer:
-		return true
-	}
-	return false
+var grants = []chat.Choice{
+	chat.AllowChat, chat.AllowExact, chat.AllowPath, chat.AllowHour, chat.AllowUses, chat.AllowReads, chat.AllowWrites, chat.AllowServer,
 }
+
+// Grants reports whether a choice makes a standing permission of this chat.
+func Grants(c chat.Choice) bool { return slices.Contains(grants, c) }
 
 // Allows reports whether a choice lets the call run.
 func Allows(c chat.Choice) bool { return c == chat.AllowOnce || Grants(c) }
@@ -40,7 +38,7 @@ func ChoiceOf(g permission.Grant) chat.Choice {
 		}
 	}
 	switch {
-	case slices.ContainsFunc(g.Pins, func(p permission.Pin) bool { return p.Match == permission.MatchUnder }):
+	case haveDirectory(g.Pins):
 		return chat.AllowPath
 	case len(g.Pins) > 0:
 		return chat.AllowExact
@@ -52,15 +50,18 @@ func ChoiceOf(g permission.Grant) chat.Choice {
 	return chat.AllowChat
 }
 
+func haveDirectory(pins []permission.Pin) bool {
+	return slices.ContainsFunc(pins, func(p permission.Pin) bool { return p.Match == permission.MatchUnder })
+}
+
 // PinsFor is the pins that a choice stands for on a call's card.
-func PinsFor(c ToolCall, choice chat.Choice) (permission.PinProposal, bool) {
+func PinsFor(c ToolCall, choice chat.Choice) (p permission.PinProposal, ok bool) {
 	all := permission.ProposePins(c.Tool.Name, c.Args)
-	for _, p := range all {
-		if path := slices.ContainsFunc(p.Pins, func(x permission.Pin) bool { return x.Match == permission.MatchUnder }); path == (choice == chat.AllowPath) {
-			return p, true
-		}
+	i := slices.IndexFunc(all, func(p permission.PinProposal) bool { return haveDirectory(p.Pins) == (choice == chat.AllowPath) })
+	if i < 0 {
+		return p, false
 	}
-	return permission.PinProposal{}, false
+	return all[i], true
 }
 
 // Offers reports whether a choice that grants stands on the call's card.
@@ -105,11 +106,7 @@ func GrantFor(s Session, c ToolCall, choice chat.Choice, tools []permission.Tool
 		g.Counted, g.Uses, g.Of = true, uses-1, uses // this call is one of them, and is covered by the click itself
 	case chat.AllowReads, chat.AllowWrites, chat.AllowServer:
 		g.Scope = scopes[choice]
-		for _, t := range tools {
-			if t.Server == c.Tool.Server {
-				g.Tools = append(g.Tools, t)
-			}
-		}
+		g.Tools = slices.DeleteFunc(slices.Clone(tools), func(t permission.Tool) bool { return t.Server != c.Tool.Server })
 		if !slices.Contains(g.Tools, c.Tool) {
 			return g, false
 		}
@@ -157,13 +154,12 @@ func Coverable(c ToolCall) bool {
 
 // covered answers a call by a grant that its granter gave for another call. From now on it stands as one that the grant let run without
 // asking: whether it covers is looked at again before the start.
-func (s Session) covered(i int, ev Decided) Session {
+func (s Session) covered(c ToolCall, ev Decided) Session {
 	g := s.Grant(ev.Under)
-	if c := s.Turn.Calls[i]; ev.Choice != chat.AllowOnce || g == nil || g.By != ev.By || g.Tool.Server != c.Tool.Server || !Coverable(c) {
+	if ev.Choice != chat.AllowOnce || g == nil || g.By != ev.By || g.Tool.Server != c.Tool.Server || !Coverable(c) {
 		return s
 	}
-	return s.edit(func(t *Turn) {
-		c := &t.Calls[i]
+	return s.editCall(c.ID, func(c *ToolCall) {
 		c.Status, c.Asked, c.Grant, c.Cover, c.Deadline = Allowed, false, g.ID, g, time.Time{}
 		c.Ruling.Verdict, c.Ruling.Grant, c.Votes, c.Ticked = permission.Allow, g.ID, nil, nil
 	})
@@ -185,50 +181,3 @@ func CanRemember(c ToolCall) bool { return c.Status == Awaiting && c.Ruling.Reme
 
 // Remembers reports whether a person ticked that box, so that their answer is remembered.
 func Remembers(c ToolCall, u chat.User) bool { return c.Ticked != nil && c.Ticked.User == u }
-
-func (s Session) ticked(ev Ticked) Session {
-	i := s.Turn.Asking(ev.Ask)
-	if i < 0 || ev.By.IsZero() || !CanRemember(s.Turn.Calls[i]) {
-		return s
-	}
-	have := s.Turn.Calls[i].Ticked
-	if ev.On == (have != nil && have.User == ev.By) { // only who ticked it unticks it
-		return s
-	}
-	return s.recordParticipant(ev.By, ev.Name).edit(func(t *Turn) {
-		t.Calls[i].Ticked = nil
-		if ev.On {
-			t.Calls[i].Ticked = &Person{ev.By, ev.Name}
-		}
-	})
-}
-
-func (s Session) changed(e Entry, ev Changed) Session {
-	var now permission.Settings
-	if s.Settings != nil {
-		now = *s.Settings
-	}
-	any := false
-	for _, c := range ev.Changes {
-		next, moved := now.Apply(c, ev.By, ev.Name, e.At)
-		now, any = next, any || moved
-	}
-	if any {
-		s.Settings = &now
-	}
-	return s
-}
-
-// silence is after how long a conversation in which nothing happened has faded: what is said then begins a new one. Its log stays, for
-// the audit.
-const silence = 30 * 24 * time.Hour
-
-// expireIdle forgets what was said and allowed before a long silence.
-func (s Session) expireIdle(e Entry) Session {
-	if _, spoke := e.Event.(Said); !spoke || s.Turn != nil || s.At.IsZero() || e.At.Sub(s.At) < silence {
-		return s
-	}
-	s.Transcript, s.Dropped, s.Grants, s.Lapsed, s.Notes, s.Last = nil, 0, nil, nil, nil, nil
-	s.Mode, s.ModeAt = permission.ModeTool, time.Time{}
-	return s
-}

@@ -3,6 +3,7 @@ package turn
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"time"
 )
 
@@ -57,7 +58,7 @@ type Env struct {
 // Next is what the world still owes the session at now: derived, never stored. An empty answer means that the
 // session is finished, waits for a person (see [Waits]) or for the driver's own run.
 func Next(s Session, now time.Time, env Env) []Command {
-	return append(next(s, now, env), beside(s, now, env)...)
+	return append(next(s, now, env), followUps(s, now, env)...)
 }
 
 func next(s Session, now time.Time, env Env) []Command {
@@ -77,15 +78,15 @@ func next(s Session, now time.Time, env Env) []Command {
 			do = append(do, Cancel{live.Run})
 		}
 	}
-	for _, c := range t.Calls {
-		if c.Status == Proposed && !(env.Sequential && t.before(c.ID)) {
+	for i, c := range t.Calls {
+		if c.Status == Proposed && !(env.Sequential && unsettled(t.Calls[:i])) {
 			do = append(do, Rule{c.ID})
 		}
 		if end := c.Wait().ends(); !end.IsZero() && !now.Before(end) {
 			do = append(do, Expire{c.Wait().Ask})
 		}
 	}
-	if len(do) > 0 && !onlyShow(do) {
+	if n := len(do); n > 1 || n == 1 && t.Shown != "" { // more than its message
 		return do
 	}
 	for i, c := range t.Calls {
@@ -93,39 +94,24 @@ func next(s Session, now time.Time, env Env) []Command {
 			return append(do, RunTool{c.ID})
 		}
 	}
-	if !t.settled() {
-		return do
-	}
-	ends := !t.wantsReply() || (env.MaxDenials > 0 && t.denials() >= env.MaxDenials) || (env.MaxSteps > 0 && t.Step >= env.MaxSteps)
+	denied := env.MaxDenials > 0 && t.denials() >= env.MaxDenials
+	long := env.MaxSteps > 0 && t.Step >= env.MaxSteps
 	switch {
+	case !t.settled():
+		return do
 	case t.Stopped != nil:
-		do = append(do, End{WasStopped})
-	case ends && t.Shown == "": // its message first: the session keeps only the turn that ended last
+		return append(do, End{WasStopped})
+	case t.wantsReply() && !denied && !long:
+		return append(do, AskModel{t.Step})
+	case t.Shown == "": // its message first: the session keeps only the turn that ended last
+		return do
 	case !t.wantsReply():
-		do = append(do, End{Answered})
-	case env.MaxDenials > 0 && t.denials() >= env.MaxDenials:
-		do = append(do, End{TooManyDenials})
-	case env.MaxSteps > 0 && t.Step >= env.MaxSteps:
-		do = append(do, End{TooManySteps})
+		return append(do, End{Answered})
+	case denied:
+		return append(do, End{TooManyDenials})
 	default:
-		do = append(do, AskModel{t.Step})
+		return append(do, End{TooManySteps})
 	}
-	return do
-}
-
-func onlyShow(do []Command) bool { _, ok := do[0].(Show); return ok && len(do) == 1 }
-
-// before reports whether a call of the batch that stands earlier than id is not settled.
-func (t *Turn) before(id CallID) bool {
-	for _, c := range t.Calls {
-		if c.ID == id {
-			return false
-		}
-		if !c.Settled() {
-			return true
-		}
-	}
-	return false
 }
 
 // Pressing reports whether there is something that a turn's message has to show at once: a question, or that it is over.
@@ -169,15 +155,12 @@ func (c ToolCall) Wait() Wait {
 }
 
 // Waits lists what the session waits for people to answer.
-func Waits(s Session) []Wait {
-	if s.Turn == nil {
+func Waits(s Session) []Wait { return s.Turn.waiting() }
+
+func (t *Turn) waiting() (out []Wait) {
+	if t == nil {
 		return nil
 	}
-	return s.Turn.waiting()
-}
-
-func (t *Turn) waiting() []Wait {
-	var out []Wait
 	for _, c := range t.Calls {
 		if w := c.Wait(); w.Ask != "" {
 			out = append(out, w)
@@ -207,15 +190,10 @@ func WakeAt(s Session, now time.Time, env Env) time.Time {
 
 // OpenAsks are the calls that wait for a decision, in order.
 func OpenAsks(s Session) []ToolCall {
-	var open []ToolCall
-	if s.Turn != nil {
-		for _, c := range s.Turn.Calls {
-			if c.Status == Awaiting {
-				open = append(open, c)
-			}
-		}
+	if s.Turn == nil {
+		return nil
 	}
-	return open
+	return slices.DeleteFunc(slices.Clone(s.Turn.Calls), func(c ToolCall) bool { return c.Status != Awaiting })
 }
 
 // BatchToken names exactly the asks that are open now: it answers those, or nothing.
@@ -230,17 +208,10 @@ func BatchToken(s Session) string {
 
 // AsksDiffer reports whether what people may or did decide is another than before: that is what they look at.
 func AsksDiffer(before, now Session) bool {
-	if before.Turn == nil || now.Turn == nil || before.Turn.ID != now.Turn.ID {
-		return true
-	}
-	if (before.Turn.Stopped == nil) != (now.Turn.Stopped == nil) || len(before.Turn.Calls) != len(now.Turn.Calls) || len(before.Grants) != len(now.Grants) {
-		return true
-	}
-	for i, c := range now.Turn.Calls {
-		if b := before.Turn.Calls[i]; b.Ask != c.Ask || b.Status != c.Status || b.Choice != c.Choice || !b.Deadline.Equal(c.Deadline) ||
-			len(b.Votes) != len(c.Votes) || (b.Ticked == nil) != (c.Ticked == nil) || b.Want != c.Want {
-			return true
-		}
-	}
-	return false
+	b, n := before.Turn, now.Turn
+	return b == nil || n == nil || b.ID != n.ID || (b.Stopped == nil) != (n.Stopped == nil) || len(before.Grants) != len(now.Grants) ||
+		!slices.EqualFunc(b.Calls, n.Calls, func(b, c ToolCall) bool {
+			return b.Ask == c.Ask && b.Status == c.Status && b.Choice == c.Choice && b.Deadline.Equal(c.Deadline) &&
+				len(b.Votes) == len(c.Votes) && (b.Ticked == nil) == (c.Ticked == nil) && b.Want == c.Want
+		})
 }

@@ -137,7 +137,7 @@ func TestResolved(t *testing.T) {
 	x.Ignores("nobody answered", Resolved{Ask: "a2", Answer: chat.Leave}, Resolved{Ask: "a2", Answer: chat.RunAgain, Next: "a3"})
 	x.Fork().After(time.Minute).Ignores("too late", leave)
 	x.Fork().Takes(leave).Is("c1", Unknown, text.ResultUnknown("The connection was lost.")).Ignores("once", leave, Resolved{Ask: "a2", Answer: chat.RunAgain, By: script.Ana, Next: "a3"})
-	x.Fork().Takes(Resolved{Ask: "a2", Answer: chat.Happened, By: script.Ben}).Is("c1", Unknown, text.ResultHappened())
+	x.Fork().Takes(Resolved{Ask: "a2", Answer: chat.Happened, By: script.Ben}).Is("c1", Unknown, text.ResultHappened)
 	x.Takes(Resolved{Ask: "a2", Answer: chat.RunAgain, By: script.Ben, Next: "a3"}).Is("c1", Awaiting, "").Ignores("once", leave)
 	if c := x.Call("c1"); c.Ask != "a3" || c.Choice != "" || !c.Deadline.Equal(x.Now.Add(time.Minute)) {
 		t.Errorf("asked as %s after %q until %v", c.Ask, c.Choice, c.Deadline)
@@ -191,7 +191,7 @@ func TestStopAndEnd(t *testing.T) {
 	stop := StopAsked{Turn: "t1", By: script.Ben, Name: "Ben"}
 	script.New(t).Ignores("no turn", stop, Ended{Turn: "t1", Why: Answered})
 	x := script.Asked(t).Ignores("another turn", StopAsked{Turn: "t0", By: script.Ben}, Ended{Turn: "t0", Why: Answered})
-	x.Put(script.Says("m2", "more", script.Ana)).Takes(stop).Ignores("once", stop, StopAsked{Turn: "t1", By: script.Ana}).Is("c1", Cancelled, text.ResultCancelled())
+	x.Put(script.Says("m2", "more", script.Ana)).Takes(stop).Ignores("once", stop, StopAsked{Turn: "t1", By: script.Ana}).Is("c1", Cancelled, text.ResultCancelled)
 	x.Owes("it is over", End{WasStopped}).Put(Ended{Turn: "t1", Why: WasStopped})
 	if x.Session.Turn != nil || x.Session.Last.Cancelled != 1 || x.Session.Last.Stopped.User != script.Ben {
 		t.Errorf("after Stop: %s", script.JSON(t, x.Session))
@@ -204,7 +204,7 @@ func TestStopAndEnd(t *testing.T) {
 	// A settled call keeps its result.
 	script.Asked(t).Decides("c1", chat.Deny, script.Ana).Put(stop).Is("c1", Denied, text.ResultDenied(""))
 	// A turn that ends early settles what is open.
-	script.Asked(t).Put(Ended{Turn: "t1", Why: ModelFailed, Say: "No."}).Is("c1", Cancelled, text.ResultCancelled())
+	script.Asked(t).Put(Ended{Turn: "t1", Why: ModelFailed, Say: "No."}).Is("c1", Cancelled, text.ResultCancelled)
 
 	x = script.Asked(t).After(time.Minute).Put(Expired{Ask: "a1"}).Put(Reopened{Ask: "a1", By: script.Ana, Next: "a2", NextCall: "c2"}).Answer()
 	if len(x.Session.Lapsed) > 0 {
@@ -243,11 +243,11 @@ func TestNeverSaysNotRunOfWhatMayHaveRun(t *testing.T) {
 	card := func(x *script.Script) string {
 		return render.PlainText(card.View(x.Session, x.Session.Turn, card.Live{}))
 	}
-	if said := card(again()); !strings.Contains(said, text.AgainOnCard()) {
+	if said := card(again()); !strings.Contains(said, text.AgainOnCard) {
 		t.Errorf("the card does not say that this would run it again:\n%s", said)
 	}
 	late := again().Put(Finished{Call: "c1", Run: "r1", Result: Result{Text: "wrote it"}})
-	if said := card(late); !strings.Contains(said, text.LateOnCard(false)) || strings.Contains(said, text.AgainOnCard()) {
+	if said := card(late); !strings.Contains(said, text.LateOnCard(false)) || strings.Contains(said, text.AgainOnCard) {
 		t.Errorf("the card does not say that the first run answered:\n%s", said)
 	}
 	for name, x := range map[string]*script.Script{

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -13,7 +14,8 @@ import (
 )
 
 // Session is the fold of one chat's log. It is a value: Apply returns a new one and leaves its receiver as it
-// was, so whoever holds one may keep it. Its JSON is the stored form of a snapshot.
+// was, so whoever holds one may keep it. Its JSON is the stored form of a snapshot: here as in an [Event], fields are only ever added, with
+// a zero value that means what their absence meant.
 type Session struct {
 	Chat chat.ID `json:"chat"`
 	// Transcript is what was said in turns that are over.
@@ -41,13 +43,8 @@ type Session struct {
 }
 
 // Turns are the turns that the session holds, in order: the one that ended last, and the open one.
-func (s Session) Turns() (turns []*Turn) {
-	for _, t := range []*Turn{s.Last, s.Turn} {
-		if t != nil {
-			turns = append(turns, t)
-		}
-	}
-	return turns
+func (s Session) Turns() []*Turn {
+	return slices.DeleteFunc([]*Turn{s.Last, s.Turn}, func(t *Turn) bool { return t == nil })
 }
 
 // Find gives the first call that is meant, wherever the session holds it: in the open turn, in the one that ended last, or among those
@@ -85,8 +82,7 @@ func (s Session) TurnOf(id TurnID) *Turn {
 
 // HoldsLapsed reports whether a call of an ended turn can still be asked for again.
 func (s Session) HoldsLapsed(id CallID) bool {
-	_, found := s.findLapsed(func(c ToolCall) bool { return c.ID == id })
-	return found
+	return slices.ContainsFunc(s.Lapsed, func(l LapsedCall) bool { return l.Call.ID == id })
 }
 
 // FindLapsed finds the call of an ended turn that can still be asked for again under that ask.
@@ -94,19 +90,18 @@ func (s Session) FindLapsed(id AskID) (LapsedCall, bool) {
 	return s.findLapsed(func(c ToolCall) bool { return c.Ask == id })
 }
 
-func (s Session) findLapsed(meant func(ToolCall) bool) (LapsedCall, bool) {
+func (s Session) findLapsed(meant func(ToolCall) bool) (l LapsedCall, found bool) {
 	if i := slices.IndexFunc(s.Lapsed, func(l LapsedCall) bool { return meant(l.Call) }); i >= 0 {
 		return s.Lapsed[i], true
 	}
-	return LapsedCall{}, false
+	return l, false
 }
 
-// FindElicitation finds the running call whose server waits for an answer under that ask.
-func (s Session) FindElicitation(id AskID) (ToolCall, bool) {
-	if i := s.Turn.Wanting(id); i >= 0 {
-		return s.Turn.Calls[i], true
-	}
-	return ToolCall{}, false
+// FindElicitation finds the running call whose server waits for an answer under that ask. No other call has one: it goes when the run
+// ends, and is cancelled when the turn is stopped.
+func (s Session) FindElicitation(id AskID) (c ToolCall, found bool) {
+	c = s.Turn.first(func(c ToolCall) bool { return c.Want.Open() && c.Want.Ask == id })
+	return c, c.ID != ""
 }
 
 // RequesterOf is for whom a call is made; nobody where the session does not hold it.
@@ -119,13 +114,14 @@ func (s Session) RequesterOf(id CallID) chat.User {
 }
 
 // NameOf is what somebody called themselves here last, or what their platform calls them.
-func (s Session) NameOf(u chat.User) string {
-	for _, p := range s.People {
-		if p.User == u && p.Name != "" {
-			return p.Name
-		}
+func (s Session) NameOf(u chat.User) string { return cmp.Or(s.Participant(u).Name, u.Key) }
+
+// Participant is somebody who took part, with the name seen last; nobody where they did not.
+func (s Session) Participant(u chat.User) Person {
+	if i := slices.IndexFunc(s.People, func(p Person) bool { return p.User == u }); i >= 0 {
+		return s.People[i]
 	}
-	return u.Key
+	return Person{}
 }
 
 // LapsedCall is a call nobody answered in time, in a turn that went on without it.
@@ -191,13 +187,7 @@ type Reply struct {
 	Extra  json.RawMessage `json:"extra,omitempty"`
 }
 
-// Status is how a call stands.
-//
-//	Proposed → Awaiting | Allowed | Denied
-//	Awaiting → Allowed | Denied | Expired | Cancelled
-//	Allowed  → Running | Denied | Awaiting | Proposed | Cancelled
-//	Running  → Done | Failed | Unknown
-//	Unknown  → Done | Failed (a late Finished) | Awaiting (run again); settled in place by happened and leave
+// Status is how a call stands. The package's comment draws how one becomes another.
 type Status string
 
 // The statuses, as the API spells them.
@@ -280,16 +270,6 @@ type Execution struct {
 	LateFailed bool      `json:"late_failed,omitempty"`
 }
 
-// begin makes run the current one, under the lease of that token. Of the times of an earlier run nothing changes.
-func (x *Execution) begin(run RunID, token uint64) {
-	x.Run, x.Runs, x.Token = run, add(x.Runs, run), token
-}
-
-// late records the outcome of a run that no longer settles the call.
-func (x *Execution) late(run RunID, failed bool) {
-	x.Heard, x.Late, x.LateFailed = add(x.Heard, run), true, failed
-}
-
 // Showing is when and how an ask's card appeared. Its clock runs from then.
 type Showing struct {
 	At     time.Time `json:"at"`
@@ -311,6 +291,14 @@ type Amendment struct {
 	Name string            `json:"name,omitempty"`
 	At   time.Time         `json:"at"`
 	From permission.Digest `json:"from"` // of the call before
+}
+
+// Reveal is that somebody looked at what a card masks. What they saw is in no record.
+type Reveal struct {
+	Ask  AskID     `json:"ask"`
+	By   chat.User `json:"by"`
+	Name string    `json:"name,omitempty"`
+	At   time.Time `json:"at"`
 }
 
 // Settled reports whether the call has its one result.

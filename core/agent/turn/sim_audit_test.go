@@ -109,7 +109,7 @@ func TestStatsEqualTheLog(t *testing.T) {
 				case Withdrawn:
 					n["undone"]++
 				case Expired:
-					if s.Turn.Calls[s.Turn.Asking(ev.Ask)].Status == Awaiting {
+					if s.Turn.Asking(ev.Ask).Status == Awaiting {
 						n["expired"]++
 					}
 				}

@@ -92,7 +92,7 @@ func pickOne[T any](w *world, list []T) T { return list[w.r.IntN(len(list))] }
 
 // append is the log: blind facts, exact choices, exact and fenced work.
 func (w *world) append(rep *replica, ev Event) bool {
-	switch ev.Class() {
+	switch ClassOf(ev) {
 	case Choice:
 		if rep.seq != len(w.log) {
 			return false
@@ -143,7 +143,7 @@ func (w *world) put(ev Event) {
 		}
 	}
 	if d, ok := ev.(Decided); ok && (d.Choice == chat.AllowOnce || d.Choice == chat.AllowChat) {
-		if i := before.Turn.Asking(d.Ask); i >= 0 && before.Turn.Calls[i].Status == Awaiting && before.Turn.Calls[i].Digest == d.Digest && !before.Turn.Calls[i].Overdue(w.now) {
+		if c := before.Turn.Asking(d.Ask); c.Status == Awaiting && c.Digest == d.Digest && !c.Overdue(w.now) {
 			w.approved[d.Ask] = d.Digest
 		}
 	}
@@ -195,7 +195,7 @@ func (w *world) tick() {
 			w.lateRuns = slices.Delete(w.lateRuns, i, i+1)
 		}
 	case p < 47 && len(w.log) > 0: // a redelivery that slipped through
-		if e := pickOne(w, w.log); e.Event.Class() == Fact {
+		if e := pickOne(w, w.log); ClassOf(e.Event) == Fact {
 			w.put(e.Event)
 		}
 	case p < 68:

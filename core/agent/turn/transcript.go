@@ -34,7 +34,7 @@ func (t *Turn) utterances() []Utterance {
 		u := Utterance{Role: RoleAssistant, Text: r.Text, Cut: r.Cut, Extra: r.Extra}
 		for _, c := range t.Calls {
 			if c.Step == step {
-				u.Calls = append(u.Calls, c.told())
+				u.Calls = append(u.Calls, c.talk())
 			}
 		}
 		if u.Text != "" || u.Cut || len(u.Calls) > 0 {
@@ -44,8 +44,8 @@ func (t *Turn) utterances() []Utterance {
 	return talk
 }
 
-// told is the call with its result. What the model wrote stays what it wrote; that other arguments ran stands beside it.
-func (c ToolCall) told() TalkCall {
+// talk is the call with its result. What the model wrote stays what it wrote; that other arguments ran stands beside it.
+func (c ToolCall) talk() TalkCall {
 	tc := TalkCall{ID: c.ID, ModelID: c.ModelID, Server: c.Tool.Server, Name: c.Tool.Name, Args: c.Args, Extra: c.Extra, Result: Result{Kind: ResultPending, IsError: true}}
 	if c.Result != nil {
 		tc.Result = *c.Result

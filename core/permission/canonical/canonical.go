@@ -10,6 +10,7 @@
 package canonical
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -69,8 +70,8 @@ func Value(raw []byte, depth int) ([]byte, error) {
 	return s.whole()
 }
 
-// scanner reads JSON and writes its canonical form as it goes. It is a parser of its own because encoding/json accepts
-// what must be refused here: repeated keys, invalid UTF-8, lone surrogates.
+// scanner reads JSON and writes its canonical form as it goes. encoding/json accepts what must be refused here: repeated keys, invalid
+// UTF-8, lone surrogates.
 type scanner struct {
 	in   []byte
 	pos  int
@@ -141,13 +142,8 @@ func ShortKey(k string) string {
 }
 
 func (s *scanner) space() {
-	for s.pos < len(s.in) {
-		switch s.in[s.pos] {
-		case ' ', '\t', '\n', '\r':
-			s.pos++
-		default:
-			return
-		}
+	for strings.IndexByte(" \t\n\r", s.next()) >= 0 {
+		s.pos++
 	}
 }
 
@@ -176,7 +172,7 @@ func (s *scanner) value() error {
 		return s.number()
 	}
 	for _, word := range []string{"true", "false", "null"} {
-		if strings.HasPrefix(string(s.in[s.pos:min(len(s.in), s.pos+len(word))]), word) {
+		if bytes.HasPrefix(s.in[s.pos:], []byte(word)) {
 			s.pos += len(word)
 			s.out = append(s.out, word...)
 			return nil

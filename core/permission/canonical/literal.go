@@ -1,6 +1,17 @@
 package canonical
 
-import "unicode/utf8"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// What stands behind a backslash, and what it means.
+const (
+	escapes  = `"\/bfnrt`
+	meanings = "\"\\/\b\f\n\r\t"
+)
 
 // number copies a number as it was written.
 func (s *scanner) number() error {
@@ -81,82 +92,52 @@ func (s *scanner) escape() (rune, error) {
 	s.pos++
 	c := s.next()
 	s.pos++
-	switch c {
-	case '"', '\\', '/':
-		return rune(c), nil
-	case 'b':
-		return '\b', nil
-	case 'f':
-		return '\f', nil
-	case 'n':
-		return '\n', nil
-	case 'r':
-		return '\r', nil
-	case 't':
-		return '\t', nil
-	case 'u':
-		r, ok := s.hex()
-		if !ok {
-			return 0, s.failAt(at, `a \u escape needs four hexadecimal digits`)
-		}
-		if r < 0xD800 || r > 0xDFFF {
-			return r, nil
-		}
-		if r < 0xDC00 && s.pos+1 < len(s.in) && s.in[s.pos] == '\\' && s.in[s.pos+1] == 'u' {
-			s.pos += 2
-			if low, ok := s.hex(); ok && 0xDC00 <= low && low <= 0xDFFF {
-				return (r-0xD800)<<10 + (low - 0xDC00) + 0x10000, nil
-			}
-		}
-		return 0, s.failAt(at, "a string holds half a surrogate pair")
+	if i := strings.IndexByte(escapes, c); i >= 0 {
+		return rune(meanings[i]), nil
 	}
-	return 0, s.failAt(at, "a string holds an unknown escape")
+	if c != 'u' {
+		return 0, s.failAt(at, "a string holds an unknown escape")
+	}
+	r, ok := s.hex()
+	if !ok {
+		return 0, s.failAt(at, `a \u escape needs four hexadecimal digits`)
+	}
+	if r < 0xD800 || r > 0xDFFF {
+		return r, nil
+	}
+	if r < 0xDC00 && s.pos+1 < len(s.in) && s.in[s.pos] == '\\' && s.in[s.pos+1] == 'u' {
+		s.pos += 2
+		if low, ok := s.hex(); ok && 0xDC00 <= low && low <= 0xDFFF {
+			return (r-0xD800)<<10 + (low - 0xDC00) + 0x10000, nil
+		}
+	}
+	return 0, s.failAt(at, "a string holds half a surrogate pair")
 }
 
-func (s *scanner) hex() (r rune, ok bool) {
+func (s *scanner) hex() (rune, bool) {
 	if s.pos+4 > len(s.in) {
 		return 0, false
 	}
-	for _, c := range s.in[s.pos : s.pos+4] {
-		switch {
-		case '0' <= c && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case 'a' <= c && c <= 'f':
-			r = r<<4 | rune(c-'a'+10)
-		case 'A' <= c && c <= 'F':
-			r = r<<4 | rune(c-'A'+10)
-		default:
-			return 0, false
-		}
+	r, err := strconv.ParseUint(string(s.in[s.pos:s.pos+4]), 16, 16)
+	if err != nil {
+		return 0, false
 	}
 	s.pos += 4
-	return r, true
+	return rune(r), true
 }
-
-const hexDigits = "0123456789abcdef"
 
 // AppendText writes a string with the shortest escapes that JSON demands, and no others: not those that encoding/json adds
 // for HTML, which would make what is shown differ from what the tool reads as text.
 func AppendText(out []byte, str string) []byte {
 	out = append(out, '"')
-	for i := 0; i < len(str); i++ {
+	for i := range len(str) {
 		switch c := str[i]; {
-		case c == '"' || c == '\\':
-			out = append(out, '\\', c)
-		case c == '\n':
-			out = append(out, '\\', 'n')
-		case c == '\r':
-			out = append(out, '\\', 'r')
-		case c == '\t':
-			out = append(out, '\\', 't')
-		case c == '\b':
-			out = append(out, '\\', 'b')
-		case c == '\f':
-			out = append(out, '\\', 'f')
-		case c < ' ':
-			out = append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		default:
+		case c >= ' ' && c != '"' && c != '\\':
 			out = append(out, c)
+		case strings.IndexByte(meanings, c) >= 0:
+			out = append(out, '\\', escapes[strings.IndexByte(meanings, c)])
+		default:
+			out = fmt.Appendf(out, `\u%04x`, c)
 		}
 	}
 	return append(out, '"')

@@ -47,7 +47,7 @@ func (s *Server) answer(in *interaction, body obj, files map[string]upload, dire
 	in.d.answer = &Answer{Type: kind, At: s.clock.Now(), Data: data, Direct: direct}
 	in.d.disarm()
 	close(in.d.over)
-	s.signal()
+	s.Fire()
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package fakediscord
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"strconv"
@@ -200,7 +201,7 @@ func (c *checker) attachments(o obj, w where, d *draft) {
 		if !ok {
 			continue
 		}
-		a := Attachment{ID: strconv.Itoa(i), Name: safe(or(str(described[strconv.Itoa(i)], "filename"), f.name)), Description: str(described[strconv.Itoa(i)], "description"), Type: f.kind, Size: len(f.data)}
+		a := Attachment{ID: strconv.Itoa(i), Name: safe(cmp.Or(str(described[strconv.Itoa(i)], "filename"), f.name)), Description: str(described[strconv.Itoa(i)], "description"), Type: f.kind, Size: len(f.data)}
 		d.uploads = append(d.uploads, a)
 		c.files[a.Name] = true
 	}

@@ -1,6 +1,7 @@
 package fakediscord
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -147,7 +148,7 @@ func (s *Server) press(user, channel, id string, b Button, values []string) (*De
 		s.mu.Unlock()
 		return nil, errors.Join(err, errors.New("fakediscord: "+user+" sees no message "+id+" in "+channel))
 	}
-	data := obj{"custom_id": b.ID, "component_type": or(b.kind, kindButton), "id": b.Number}
+	data := obj{"custom_id": b.ID, "component_type": cmp.Or(b.kind, kindButton), "id": b.Number}
 	if values != nil {
 		data["component_type"], data["values"] = kindSelect, list(values)
 	}

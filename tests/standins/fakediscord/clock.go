@@ -1,8 +1,6 @@
 package fakediscord
 
 import (
-	"time"
-
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
@@ -14,13 +12,3 @@ type Manual = fakeslack.Manual
 
 // NewManual makes a clock that stands at the time of its making.
 func NewManual() *Manual { return fakeslack.NewManual() }
-
-// wall is the real time.
-type wall struct{}
-
-func (wall) Now() time.Time { return time.Now() }
-
-func (wall) AfterFunc(d time.Duration, f func()) func() {
-	t := time.AfterFunc(d, f)
-	return func() { t.Stop() }
-}

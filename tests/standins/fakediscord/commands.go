@@ -1,6 +1,7 @@
 package fakediscord
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -155,7 +156,7 @@ func same(a, b any) bool {
 
 // command checks a command.
 func (c *checker) command(o obj) {
-	kind := or(c.choice(o, "type", false, 1, 2, 3, 4), 1)
+	kind := cmp.Or(c.choice(o, "type", false, 1, 2, 3, 4), 1)
 	c.name(o)
 	c.str(o, "description", 0, maxDescription, kind == 1)
 	contexts := c.list(o, "contexts", 1, 3, false)

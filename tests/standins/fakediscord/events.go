@@ -115,7 +115,7 @@ func (s *Server) messageEvent(name string, m *Message) {
 // remove deletes a message. s.mu is held.
 func (s *Server) remove(m *Message) {
 	m.Deleted = true
-	s.signal()
+	s.Fire()
 	c := s.channels[m.Channel]
 	if m.Ephemeral != "" || c == nil || !s.sees(c) {
 		return

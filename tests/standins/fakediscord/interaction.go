@@ -1,6 +1,7 @@
 package fakediscord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -137,7 +138,7 @@ func (s *Server) interact(in *interaction, data obj) *Delivery {
 	} else {
 		g := s.guilds[c.Guild]
 		member := s.wireMember(g, in.user, true)
-		member["permissions"] = or(g.members[in.user].Permissions, DefaultPermissions).String()
+		member["permissions"] = cmp.Or(g.members[in.user].Permissions, DefaultPermissions).String()
 		p["member"], p["context"], p["guild_id"], p["guild_locale"] = member, contextGuild, c.Guild, "en-US"
 		p["guild"] = obj{"id": c.Guild, "locale": "en-US", "features": []any{}}
 	}
@@ -161,7 +162,7 @@ func (s *Server) interact(in *interaction, data obj) *Delivery {
 	if endpoint == "" {
 		s.dispatch(event{name: "INTERACTION_CREATE", guild: c.Guild, data: p})
 	}
-	s.signal()
+	s.Fire()
 	s.mu.Unlock()
 	if endpoint != "" {
 		s.post(in, endpoint)
@@ -181,7 +182,7 @@ func (d *Delivery) fail(err error) {
 	if d.answer == nil && d.err == nil {
 		d.err = err
 		close(d.over)
-		d.s.signal()
+		d.s.Fire()
 	}
 }
 

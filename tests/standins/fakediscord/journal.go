@@ -28,28 +28,8 @@ type Refusal struct {
 	Errors map[string]any // the nested errors of 50035
 }
 
-// Calls are the calls so far in the order they were answered: all of them, or those of some methods.
-func (s *Server) Calls(methods ...string) []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(methods) == 0 {
-		return slices.Clone(s.journal)
-	}
-	var out []Call
-	for _, c := range s.journal {
-		if slices.Contains(methods, c.Method) {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// Count is how many calls of a method succeeded.
-func (s *Server) Count(method string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.counts[method]
-}
+// Called is what the journal asks of a call.
+func (c Call) Called() (method string, ok bool) { return c.Method, c.Error == "" && c.Status/100 == 2 }
 
 // Refusals are the requests that were refused for what they said (400 and 500 of Discord's own making, not faults and not 401,
 // 403, 404 or 429), in order.
@@ -70,7 +50,8 @@ func (s *Server) Versions() map[string]int {
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.journal, s.counts, s.refused = nil, map[string]int{}, nil
+	s.Journal.Forget()
+	s.refused = nil
 }
 
 // record notes a call. s.mu is held.
@@ -79,12 +60,9 @@ func (s *Server) record(c Call, bad *refusal) {
 	if s.opt.Lean {
 		c.Body = nil
 	}
-	s.journal = append(s.journal, c)
-	if c.Error == "" && c.Status/100 == 2 {
-		s.counts[c.Method]++
-	}
+	s.Record(c)
 	if bad != nil && (bad.status == 400 || bad.status == 500 || bad.status == 413) {
 		s.refused = append(s.refused, Refusal{Call: c, Errors: bad.errors})
 	}
-	s.signal()
+	s.Fire()
 }

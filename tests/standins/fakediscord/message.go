@@ -236,7 +236,7 @@ func (s *Server) put(c *channel, m *Message, v Version) *Message {
 	}
 	if m.Ephemeral != "" {
 		s.hidden = append(s.hidden, m)
-		s.signal()
+		s.Fire()
 		return m
 	}
 	c.messages = append(c.messages, m)
@@ -247,7 +247,7 @@ func (s *Server) put(c *channel, m *Message, v Version) *Message {
 	if c.Thread() && m.Author != "" && m.Webhook == "" {
 		s.join(c, m.Author)
 	}
-	s.signal()
+	s.Fire()
 	return m
 }
 
@@ -259,7 +259,7 @@ func (s *Server) change(m *Message, v Version) {
 		m.Versions = m.Versions[:0]
 	}
 	m.Versions = append(m.Versions, v)
-	s.signal()
+	s.Fire()
 }
 
 func str(o obj, k string) string {

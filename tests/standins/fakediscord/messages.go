@@ -1,6 +1,7 @@
 package fakediscord
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -225,7 +226,7 @@ func getMessages(s *Server, q *request) (int, any, *refusal) {
 		return 0, nil, bad
 	}
 	v := q.http.URL.Query()
-	limit, err := strconv.Atoi(or(v.Get("limit"), "50"))
+	limit, err := strconv.Atoi(cmp.Or(v.Get("limit"), "50"))
 	if err != nil || limit < 1 || limit > 100 {
 		return 0, nil, &refusal{status: 400, code: 50035, message: "Invalid Form Body", errors: obj{"limit": leaf("NUMBER_TYPE_MAX", "int value should be between 1 and 100.")}}
 	}
@@ -274,6 +275,6 @@ func triggerTyping(s *Server, q *request) (int, any, *refusal) {
 		return 0, nil, bad
 	}
 	c.typing++
-	s.signal()
+	s.Fire()
 	return 204, nil, nil
 }

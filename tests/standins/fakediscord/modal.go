@@ -1,6 +1,7 @@
 package fakediscord
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,8 +52,8 @@ func (s *Server) open(in *interaction, data obj) *refusal {
 		}
 		for _, e := range inner {
 			o := e.(obj)
-			in := Input{ID: str(o, "custom_id"), Label: or(str(o, "label"), str(row, "label")), Description: str(row, "description"), Value: str(o, "value"), Placeholder: str(o, "placeholder"),
-				Long: integer(o["style"]) == 2, Required: o["required"] != false, Min: integer(o["min_length"]), Max: or(integer(o["max_length"]), MaxInput),
+			in := Input{ID: str(o, "custom_id"), Label: cmp.Or(str(o, "label"), str(row, "label")), Description: str(row, "description"), Value: str(o, "value"), Placeholder: str(o, "placeholder"),
+				Long: integer(o["style"]) == 2, Required: o["required"] != false, Min: integer(o["min_length"]), Max: cmp.Or(integer(o["max_length"]), MaxInput),
 				label: integer(row["type"]) == kindLabel, kind: integer(o["type"]), number: 2*i + 2, holder: 2*i + 1}
 			m.Inputs = append(m.Inputs, in)
 		}
@@ -79,7 +80,7 @@ func (s *Server) Dismiss(user string) {
 	if n := len(s.modals[user]); n > 0 {
 		s.modals[user] = s.modals[user][:n-1]
 	}
-	s.signal()
+	s.Fire()
 }
 
 // Submit sends the visible form of a person with these values by custom_id; an input that is not among them keeps what it had.

@@ -105,7 +105,7 @@ func (s *Server) DeleteMessages(channel string, ids ...string) {
 		s.any(channel, id).Deleted = true
 	}
 	s.dispatch(event{name: "MESSAGE_DELETE_BULK", guild: c.Guild, intents: IntentMessages, data: obj{"ids": list(ids), "channel_id": c.ID, "guild_id": c.Guild}})
-	s.signal()
+	s.Fire()
 }
 
 // CreateThread starts a public thread as a person: on a message, or with an empty one without. It returns the thread's ID.
@@ -148,7 +148,7 @@ func (s *Server) Rename(channel, name string) {
 	} else {
 		s.channelEvent("CHANNEL_UPDATE", c)
 	}
-	s.signal()
+	s.Fire()
 }
 
 // DeleteChannel deletes a channel or thread with all that is in it.

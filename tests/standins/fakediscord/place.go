@@ -1,6 +1,7 @@
 package fakediscord
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 )
@@ -130,7 +131,7 @@ func (s *Server) AddGuild(g Guild) string {
 	s.guilds[g.ID] = in
 	s.order = append(s.order, g.ID)
 	s.dispatch(event{name: "GUILD_CREATE", guild: g.ID, intents: IntentGuilds, data: s.wireGuildCreate(in)})
-	s.signal()
+	s.Fire()
 	return g.ID
 }
 
@@ -147,7 +148,7 @@ func (s *Server) RemoveGuild(id string, unavailable bool) {
 		s.order = slices.DeleteFunc(s.order, func(g string) bool { return g == id })
 	}
 	s.dispatch(event{name: "GUILD_DELETE", guild: id, intents: IntentGuilds, data: data})
-	s.signal()
+	s.Fire()
 }
 
 // AddUser adds somebody, makes them a member of the first guild, and returns their ID.
@@ -189,11 +190,11 @@ func (s *Server) Join(in string, m Member) {
 	}
 	e.data["guild_id"] = in
 	s.dispatch(e)
-	s.signal()
+	s.Fire()
 }
 
 func (s *Server) mustGuild(id string) *guild {
-	g := s.guilds[or(id, s.opt.Guild)]
+	g := s.guilds[cmp.Or(id, s.opt.Guild)]
 	if g == nil {
 		panic("fakediscord: no guild " + id)
 	}
@@ -222,7 +223,7 @@ func (s *Server) AddRole(in string, r Role) string {
 	}
 	g.roles = append(g.roles, &r)
 	s.dispatch(event{name: "GUILD_ROLE_CREATE", guild: g.ID, intents: IntentGuilds, data: obj{"guild_id": g.ID, "role": s.wireRole(g, &r)}})
-	s.signal()
+	s.Fire()
 	return r.ID
 }
 
@@ -230,7 +231,7 @@ func (s *Server) AddRole(in string, r Role) string {
 func (s *Server) AddChannel(c Channel) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.Guild = or(c.Guild, s.opt.Guild)
+	c.Guild = cmp.Or(c.Guild, s.opt.Guild)
 	s.mustGuild(c.Guild)
 	if c.ID == "" {
 		c.ID = s.id()
@@ -238,7 +239,7 @@ func (s *Server) AddChannel(c Channel) string {
 	in := &channel{Channel: c}
 	s.channels[c.ID] = in
 	s.channelEvent("CHANNEL_CREATE", in)
-	s.signal()
+	s.Fire()
 	return c.ID
 }
 
@@ -281,7 +282,7 @@ func (s *Server) SetPermissions(id string, denied Permission) {
 	default:
 		s.channelEvent("CHANNEL_UPDATE", c)
 	}
-	s.signal()
+	s.Fire()
 }
 
 // Channel is a channel or thread as it is now.

@@ -2,6 +2,7 @@ package fakediscord
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -133,7 +134,7 @@ func (q *request) parts(r *multipart.Reader) error {
 		case name == "payload_json":
 			q.raw = data
 		case strings.HasPrefix(name, "files["):
-			q.files[name] = upload{p.FileName(), or(p.Header.Get("Content-Type"), "application/octet-stream"), data}
+			q.files[name] = upload{p.FileName(), cmp.Or(p.Header.Get("Content-Type"), "application/octet-stream"), data}
 			q.call.Files = append(q.call.Files, p.FileName())
 		}
 	}
@@ -148,7 +149,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, rt
 	if s.opt.Latency != nil {
 		s.sleep(s.opt.Latency(method))
 	}
-	f := s.faultOf(call)
+	f := s.FaultOf(call.Method, call)
 	if f != nil && f.Hold != nil {
 		select {
 		case <-f.Hold:

@@ -1,17 +1,20 @@
 package fakediscord
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/nodhq/nod/tests/standins/fakeslack"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // Options say what application the bot is. The zero value is an ordinary one in one guild, without rate limits.
@@ -47,6 +50,10 @@ type Options struct {
 
 // Server is the stand-in. Make one with [New], and [Server.Close] it.
 type Server struct {
+	stand.Signal // fires at whatever happens here
+	stand.Faults[Call, Fault]
+	stand.Journal[Call]
+
 	opt    Options
 	clock  Clock
 	key    ed25519.PrivateKey
@@ -60,7 +67,6 @@ type Server struct {
 	closed bool
 
 	mu        sync.Mutex
-	changed   chan struct{}
 	last      uint64 // snowflake
 	reset     bool   // the token was reset
 	noContent bool
@@ -81,12 +87,9 @@ type Server struct {
 	sent         []*Delivery
 	modals       map[string][]*Modal
 
-	journal  []Call
-	counts   map[string]int
 	refused  []Refusal
 	versions map[string]int
 	windows  map[string]*window
-	faults   map[string][]*plan
 
 	sockets    []*socket
 	sessions   map[string]*session
@@ -99,24 +102,16 @@ type Server struct {
 
 type obj = map[string]any
 
-func or[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
-}
-
 func (o *Options) fill() {
-	o.AppID, o.BotUser, o.BotName = or(o.AppID, "900000000000000001"), or(o.BotUser, "900000000000000002"), or(o.BotName, "nod")
-	o.Token = or(o.Token, "fake.discord.bot-token")
-	o.Guild, o.GuildName = or(o.Guild, "800000000000000001"), or(o.GuildName, "Acme")
-	o.Permissions = or(o.Permissions, DefaultPermissions)
-	o.Heartbeat, o.ResumeFor = or(o.Heartbeat, 41250*time.Millisecond), or(o.ResumeFor, 3*time.Minute)
-	o.MaxConcurrency, o.SessionStarts = or(o.MaxConcurrency, 1), or(o.SessionStarts, 1000)
-	o.Shards, o.MaxGuilds = or(o.Shards, 1), or(o.MaxGuilds, 2500)
+	o.AppID, o.BotUser, o.BotName = cmp.Or(o.AppID, "900000000000000001"), cmp.Or(o.BotUser, "900000000000000002"), cmp.Or(o.BotName, "nod")
+	o.Token = cmp.Or(o.Token, "fake.discord.bot-token")
+	o.Guild, o.GuildName = cmp.Or(o.Guild, "800000000000000001"), cmp.Or(o.GuildName, "Acme")
+	o.Permissions = cmp.Or(o.Permissions, DefaultPermissions)
+	o.Heartbeat, o.ResumeFor = cmp.Or(o.Heartbeat, 41250*time.Millisecond), cmp.Or(o.ResumeFor, 3*time.Minute)
+	o.MaxConcurrency, o.SessionStarts = cmp.Or(o.MaxConcurrency, 1), cmp.Or(o.SessionStarts, 1000)
+	o.Shards, o.MaxGuilds = cmp.Or(o.Shards, 1), cmp.Or(o.MaxGuilds, 2500)
 	if o.Clock == nil {
-		o.Clock = wall{}
+		o.Clock = fakeslack.Wall{}
 	}
 }
 
@@ -125,24 +120,16 @@ func New(o Options) *Server {
 	o.fill()
 	seed := sha256.Sum256([]byte("fakediscord " + o.AppID))
 	s := &Server{
-		opt: o, clock: o.Clock, key: ed25519.NewKeyFromSeed(seed[:]), changed: make(chan struct{}), noContent: o.NoContent,
+		opt: o, clock: o.Clock, key: ed25519.NewKeyFromSeed(seed[:]), noContent: o.NoContent,
 		users: map[string]*User{}, guilds: map[string]*guild{}, channels: map[string]*channel{}, dms: map[string]string{}, noDMs: map[string]bool{},
 		nonces: map[string]*Message{}, commands: map[string][]obj{}, files: map[string][]byte{}, interactions: map[string]*interaction{},
-		tokens: map[string]*interaction{}, modals: map[string][]*Modal{}, counts: map[string]int{}, versions: map[string]int{},
-		windows: map[string]*window{}, faults: map[string][]*plan{}, sessions: map[string]*session{}, greetings: map[Moment][]Greeting{},
+		tokens: map[string]*interaction{}, modals: map[string][]*Modal{}, versions: map[string]int{},
+		windows: map[string]*window{}, sessions: map[string]*session{}, greetings: map[Moment][]Greeting{},
 		out: &http.Client{Transport: &http.Transport{}}, tape: openTape(),
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.users[o.BotUser] = &User{ID: o.BotUser, Name: o.BotName, Bot: true}
-	s.http = httptest.NewUnstartedServer(s.routes())
-	if o.Listen != "" {
-		l, err := net.Listen("tcp", o.Listen)
-		if err != nil {
-			panic("fakediscord: " + err.Error())
-		}
-		_ = s.http.Listener.Close() // the one it made on its own
-		s.http.Listener = l
-	}
+	s.http = stand.Listen(o.Listen, s.routes())
 	s.host = s.http.Listener.Addr().String() // before it serves: handlers read it
 	s.AddGuild(Guild{ID: o.Guild, Name: o.GuildName})
 	s.http.Start()
@@ -190,44 +177,9 @@ func (s *Server) PublicKey() string {
 
 // Handle adds a page of a program's own to the server, for a developer to look at.
 func (s *Server) Handle(h http.Handler) {
-	api := s.http.Config.Handler
-	s.http.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, p := range []string{"/api/", "/gateway", "/resume", "/attachments/"} {
-			if strings.HasPrefix(r.URL.Path, p) {
-				api.ServeHTTP(w, r)
-				return
-			}
-		}
-		h.ServeHTTP(w, r)
-	})
-}
-
-// Changed is closed at the next thing that happens here.
-func (s *Server) Changed() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.changed
-}
-
-// Wait returns when is holds, asking again whenever something happened here, or with the context's error.
-func (s *Server) Wait(ctx context.Context, is func() bool) error {
-	for {
-		next := s.Changed() // before is: nothing that happens in between is missed
-		if is() {
-			return nil
-		}
-		select {
-		case <-next:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// signal tells everybody who waits. s.mu is held.
-func (s *Server) signal() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+	stand.Beside(s.http, func(path string) bool {
+		return slices.ContainsFunc([]string{"/api/", "/gateway", "/resume", "/attachments/"}, func(of string) bool { return strings.HasPrefix(path, of) })
+	}, h)
 }
 
 // sleep waits by the clock.

@@ -161,7 +161,7 @@ func (c *socket) identify(raw []byte) {
 		in.Refused = "greeting"
 	}
 	s.identifies = append(s.identifies, in)
-	defer s.signal()
+	defer s.Fire()
 	switch {
 	case spent:
 		s.resetToken()
@@ -284,7 +284,7 @@ func (c *socket) resume(raw []byte) {
 	}
 	bad := json.Unmarshal(raw, &d) != nil
 	e := s.sessions[d.Session]
-	defer s.signal()
+	defer s.Fire()
 	if g, ok := s.greeting(OnResume); ok {
 		c.greet(g)
 		return

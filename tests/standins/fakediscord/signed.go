@@ -2,6 +2,7 @@ package fakediscord
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
@@ -109,7 +110,7 @@ func (s *Server) requestWith(ctx context.Context, address string, body []byte, f
 	r.Header.Set("User-Agent", "Discord-Interactions/1.0 (+https://discord.com)")
 	if !f.NoHeaders {
 		r.Header.Set("X-Signature-Timestamp", at)
-		r.Header.Set("X-Signature-Ed25519", or(f.Signature, signature))
+		r.Header.Set("X-Signature-Ed25519", cmp.Or(f.Signature, signature))
 	}
 	res, err := s.out.Do(r)
 	if err != nil {
@@ -145,7 +146,7 @@ func (s *Server) post(in *interaction, address string) {
 // settle notes what the endpoint answered. s.mu is held.
 func (s *Server) settle(in *interaction, status int, body []byte, err error) {
 	in.d.status = status
-	defer s.signal()
+	defer s.Fire()
 	switch {
 	case err != nil:
 		if in.answered == 0 {

@@ -79,7 +79,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	s.dials = append(s.dials, r.URL.RequestURI())
 	s.versions["gateway v"+q.Get("v")]++
 	c.hello(q.Get("v"))
-	s.signal()
+	s.Fire()
 	s.mu.Unlock()
 	go c.write()
 	defer s.work.Done()
@@ -239,7 +239,7 @@ func (c *socket) read() {
 	}
 	c.closing = true
 	c.send(frame{}) // ends the writer
-	c.s.signal()
+	c.s.Fire()
 }
 
 // take handles one payload of the client's. s.mu is held.
@@ -264,7 +264,7 @@ func (c *socket) take(kind int, raw []byte) {
 	switch *p.Op {
 	case opHeartbeat:
 		c.expect()
-		c.s.signal()
+		c.s.Fire()
 		c.op(opAck, nil)
 	case opIdentify:
 		c.identify(p.D)

@@ -1,6 +1,9 @@
 package fakediscord
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Minutes after which a thread is archived. https://docs.discord.com/developers/resources/channel#thread-metadata-object
 var autoArchive = []int{60, 1440, 4320, 10080}
@@ -60,7 +63,7 @@ func startThread(s *Server, q *request) (int, any, *refusal) {
 		return 0, nil, bad
 	}
 	need := CreatePublicThreads
-	if integer(or(q.body()["type"], any(PrivateThread))) == PrivateThread { // the documented default
+	if integer(cmp.Or(q.body()["type"], any(PrivateThread))) == PrivateThread { // the documented default
 		need = CreatePrivateThreads
 	}
 	if !s.may(c, need) {
@@ -71,14 +74,14 @@ func startThread(s *Server, q *request) (int, any, *refusal) {
 
 // thread starts a thread, on a message or without. s.mu is held.
 func (s *Server) thread(c *channel, m *Message, owner string, o obj) *channel {
-	t := &channel{Channel: Channel{Guild: c.Guild, Parent: c.ID, Kind: PublicThread, Name: str(o, "name"), Owner: owner, AutoArchive: or(integer(o["auto_archive_duration"]), 1440), People: []string{owner}}}
+	t := &channel{Channel: Channel{Guild: c.Guild, Parent: c.ID, Kind: PublicThread, Name: str(o, "name"), Owner: owner, AutoArchive: cmp.Or(integer(o["auto_archive_duration"]), 1440), People: []string{owner}}}
 	if c.Kind == Announcement {
 		t.Kind = AnnouncementThread
 	}
 	if m != nil {
 		t.ID, m.Thread = m.ID, m.ID
 	} else {
-		t.ID, t.Kind = s.id(), or(integer(o["type"]), PrivateThread)
+		t.ID, t.Kind = s.id(), cmp.Or(integer(o["type"]), PrivateThread)
 	}
 	s.channels[t.ID] = t
 	if s.sees(t) {
@@ -100,7 +103,7 @@ func (s *Server) thread(c *channel, m *Message, owner string, o obj) *channel {
 		s.put(c, told, Version{Content: t.Name, Via: "discord"})
 		s.messageEvent("MESSAGE_CREATE", told)
 	}
-	s.signal()
+	s.Fire()
 	return t
 }
 
@@ -152,7 +155,7 @@ func (s *Server) setThread(c *channel, o obj) {
 		c.AutoArchive = v
 	}
 	s.channelEvent("THREAD_UPDATE", c)
-	s.signal()
+	s.Fire()
 }
 
 func deleteChannel(s *Server, q *request) (int, any, *refusal) {
@@ -185,7 +188,7 @@ func (s *Server) drop(c *channel) {
 	if s.sees(c) {
 		s.dispatch(e)
 	}
-	s.signal()
+	s.Fire()
 }
 
 // member is whom a thread-members request means.
@@ -249,6 +252,6 @@ func leaveThread(s *Server, q *request) (int, any, *refusal) {
 	c.People = slices.DeleteFunc(c.People, func(p string) bool { return p == u })
 	s.dispatch(event{name: "THREAD_MEMBERS_UPDATE", guild: c.Guild, intents: IntentGuilds | IntentMembers,
 		data: obj{"id": c.ID, "guild_id": c.Guild, "member_count": len(c.People), "added_members": []any{}, "removed_member_ids": []any{u}}})
-	s.signal()
+	s.Fire()
 	return 204, nil, nil
 }

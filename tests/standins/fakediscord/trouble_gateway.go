@@ -131,7 +131,7 @@ func (s *Server) each(f func(*socket)) {
 	for _, c := range s.sockets {
 		f(c)
 	}
-	s.signal()
+	s.Fire()
 }
 
 // Duplicate sends the next n events twice, each time with a sequence number of its own.
@@ -147,5 +147,5 @@ func (s *Server) Send(guild, name string, data map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dispatch(event{name: name, guild: guild, data: data})
-	s.signal()
+	s.Fire()
 }

@@ -1,6 +1,7 @@
 package fakediscord
 
 import (
+	"cmp"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ func (s *Server) wireUser(id string) obj {
 	if u == nil {
 		u = &User{ID: id, Name: "Deleted User"}
 	}
-	out := obj{"id": u.ID, "username": or(u.Handle, strings.ToLower(u.Name)), "global_name": u.Name, "avatar": nil, "discriminator": "0", "public_flags": 0, "flags": 0,
+	out := obj{"id": u.ID, "username": cmp.Or(u.Handle, strings.ToLower(u.Name)), "global_name": u.Name, "avatar": nil, "discriminator": "0", "public_flags": 0, "flags": 0,
 		"banner": nil, "accent_color": nil, "avatar_decoration_data": nil, "collectibles": nil, "primary_guild": nil}
 	if u.Bot {
 		out["bot"], out["global_name"], out["username"] = true, nil, u.Name
@@ -164,12 +165,12 @@ func (s *Server) wireCause(m *Message, out obj) {
 	case kindComponent:
 		meta["interacted_message_id"] = m.on
 	case kindModal:
-		meta["triggering_interaction_metadata"] = obj{"id": m.cause, "type": kindComponent, "user": s.wireUser(m.by), "authorizing_integration_owners": s.owners(m.Guild), "interacted_message_id": or(m.on, m.ID)}
+		meta["triggering_interaction_metadata"] = obj{"id": m.cause, "type": kindComponent, "user": s.wireUser(m.by), "authorizing_integration_owners": s.owners(m.Guild), "interacted_message_id": cmp.Or(m.on, m.ID)}
 	}
 	out["interaction_metadata"] = meta
 }
 
-func (s *Server) owners(in string) obj { return obj{"0": or(in, "0")} }
+func (s *Server) owners(in string) obj { return obj{"0": cmp.Or(in, "0")} }
 
 func orEmpty(v []any) []any {
 	if v == nil {
@@ -214,7 +215,7 @@ func (s *Server) wireGuild(g *guild) obj {
 	for _, r := range g.roles {
 		roles = append(roles, s.wireRole(g, r))
 	}
-	out := obj{"id": g.ID, "name": g.Name, "owner_id": or(g.Owner, "700000000000000001"), "roles": roles, "emojis": []any{}, "stickers": []any{}, "features": []any{},
+	out := obj{"id": g.ID, "name": g.Name, "owner_id": cmp.Or(g.Owner, "700000000000000001"), "roles": roles, "emojis": []any{}, "stickers": []any{}, "features": []any{},
 		"afk_timeout": 300, "system_channel_flags": 0, "widget_enabled": false, "verification_level": 0, "default_message_notifications": 0, "mfa_level": 0,
 		"explicit_content_filter": 0, "max_members": 500000, "max_stage_video_channel_users": 50, "max_video_channel_users": 25, "premium_tier": 0,
 		"premium_subscription_count": 0, "preferred_locale": "en-US", "premium_progress_bar_enabled": false, "nsfw": false, "nsfw_level": 0, "region": "deprecated"}

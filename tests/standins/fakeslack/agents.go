@@ -59,7 +59,7 @@ func setSession(s *Server, v values) (map[string]any, *refusal) {
 	}
 	x.Status = status
 	x.History = append(x.History, status)
-	s.signal()
+	s.Fire()
 	out := map[string]any{"status": status, "agent_status": status, "title": x.Title}
 	if status == "processing" && !s.subscribed("agent_session_stopped") {
 		out["warning"] = "missing_agent_session_stopped_event_subscription"
@@ -79,7 +79,7 @@ func renameSession(s *Server, v values) (map[string]any, *refusal) {
 		return nil, bad
 	}
 	x.Title = title
-	s.signal()
+	s.Fire()
 	return map[string]any{"title": title}, nil
 }
 
@@ -103,7 +103,7 @@ func setTyping(s *Server, v values) (map[string]any, *refusal) {
 		return nil, bad
 	}
 	x.Typing, x.TypingSince = v.Get("status"), s.clock.Now()
-	s.signal()
+	s.Fire()
 	return map[string]any{}, nil
 }
 
@@ -115,7 +115,7 @@ func setTitle(s *Server, v values) (map[string]any, *refusal) {
 		return nil, bad
 	}
 	x.Title = v.Get("title")
-	s.signal()
+	s.Fire()
 	return map[string]any{}, nil
 }
 
@@ -155,6 +155,6 @@ func setPrompts(s *Server, v values) (map[string]any, *refusal) {
 		}
 	}
 	x.Prompts = prompts
-	s.signal()
+	s.Fire()
 	return map[string]any{}, nil
 }

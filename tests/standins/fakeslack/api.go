@@ -2,6 +2,7 @@ package fakeslack
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -92,7 +93,7 @@ func (s *Server) serve(w http.ResponseWriter, call Call, run func() (map[string]
 	if s.opt.Latency != nil {
 		s.sleep(s.opt.Latency(call.Method))
 	}
-	f := s.faultOf(call)
+	f := s.FaultOf(call.Method, call)
 	if f != nil && f.Hold != nil {
 		select {
 		case <-f.Hold:
@@ -113,7 +114,7 @@ func (s *Server) serve(w http.ResponseWriter, call Call, run func() (map[string]
 	call.Status, call.Error = http.StatusOK, ""
 	if bad != nil {
 		call.Error = bad.Error
-		call.Status = or(bad.status, call.Status)
+		call.Status = cmp.Or(bad.status, call.Status)
 		if bad.wait > 0 {
 			call.Status = http.StatusTooManyRequests
 			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(bad.wait.Seconds()))))

@@ -120,7 +120,7 @@ func postMessage(s *Server, v values) (map[string]any, *refusal) {
 		s.outbox = append(s.outbox, s.said(c, m)...)
 	}
 	m.Unfurl = Unfurl{Links: v.Get("unfurl_links") == "true", Media: v.Get("unfurl_media") != "false"} // apps: links off, media on
-	s.signal()
+	s.Fire()
 	return map[string]any{"channel": c.ID, "ts": m.TS, "message": s.wire(m, m.Version)}, nil
 }
 
@@ -174,7 +174,7 @@ func (s *Server) swap(c *channel, m *Message, v Version) {
 		s.change(m, v)
 		s.outbox = append(s.outbox, s.edited(c, m, before)...)
 	}
-	s.signal()
+	s.Fire()
 }
 
 func updateMessage(s *Server, v values) (map[string]any, *refusal) {
@@ -244,7 +244,7 @@ func (s *Server) remove(c *channel, m *Message) []map[string]any {
 		c.threads[m.Thread] = slices.DeleteFunc(c.threads[m.Thread], func(x *Message) bool { return x == m })
 		c.byTS[m.Thread].Replies--
 	}
-	s.signal()
+	s.Fire()
 	return s.inChannel(c, map[string]any{"type": "message", "subtype": "message_deleted", "hidden": true, "deleted_ts": m.TS, "previous_message": before})
 }
 
@@ -280,7 +280,7 @@ func postEphemeral(s *Server, v values) (map[string]any, *refusal) {
 func (s *Server) whisper(channel, thread, user string, v Version) *Ephemeral {
 	v.At = s.clock.Now()
 	s.ephs = append(s.ephs, Ephemeral{Channel: channel, TS: s.stamp(), Thread: thread, User: user, Version: v})
-	s.signal()
+	s.Fire()
 	return &s.ephs[len(s.ephs)-1]
 }
 

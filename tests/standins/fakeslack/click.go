@@ -1,6 +1,7 @@
 package fakeslack
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -246,7 +247,7 @@ func (s *Server) interaction(kind string, u *User) map[string]any {
 
 // action is what an interaction says of the element used. s.mu is held.
 func (s *Server) action(b Button) map[string]any {
-	a := map[string]any{"action_id": b.ActionID, "block_id": b.BlockID, "type": or(b.Type, "button"), "action_ts": s.stamp()}
+	a := map[string]any{"action_id": b.ActionID, "block_id": b.BlockID, "type": cmp.Or(b.Type, "button"), "action_ts": s.stamp()}
 	switch a["type"] {
 	case "button":
 		a["text"] = map[string]any{"type": "plain_text", "text": escape(b.Text), "emoji": true}

@@ -1,6 +1,7 @@
 package fakeslack
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,12 +22,14 @@ func SignedAt(c Clock) time.Time {
 	return c.Now()
 }
 
-// wall is the real time.
-type wall struct{}
+// Wall is the real time.
+type Wall struct{}
 
-func (wall) Now() time.Time { return time.Now() }
+// Now is the time.
+func (Wall) Now() time.Time { return time.Now() }
 
-func (wall) AfterFunc(d time.Duration, f func()) func() {
+// AfterFunc is [time.AfterFunc].
+func (Wall) AfterFunc(d time.Duration, f func()) func() {
 	t := time.AfterFunc(d, f)
 	return func() { t.Stop() }
 }
@@ -66,14 +69,8 @@ func (m *Manual) AfterFunc(d time.Duration, f func()) func() {
 	}
 }
 
-func (m *Manual) remove(t *timer) bool {
-	for i, x := range m.timers {
-		if x == t {
-			m.timers = append(m.timers[:i], m.timers[i+1:]...)
-			return true
-		}
-	}
-	return false
+func (m *Manual) remove(t *timer) {
+	m.timers = slices.DeleteFunc(m.timers, func(x *timer) bool { return x == t })
 }
 
 // Advance moves the time on by d, stopping at each moment that something waits for. It returns when all of that has run.

@@ -153,7 +153,7 @@ func (s *Server) deliver(d *Delivery) *Delivery {
 	if held {
 		s.held = append(s.held, d)
 	}
-	s.signal()
+	s.Fire()
 	s.mu.Unlock()
 	if !held {
 		s.attempt(d, "")
@@ -170,7 +170,7 @@ func (s *Server) attempt(d *Delivery, reason string) {
 	}
 	a := &Attempt{Number: len(d.attempts), Reason: reason, At: s.clock.Now(), of: d}
 	d.attempts = append(d.attempts, a)
-	s.signal()
+	s.Fire()
 	if s.endpoint.Events != "" {
 		ctx, cancel := context.WithCancelCause(s.ctx)
 		a.stop = s.clock.AfterFunc(AckWithin, func() { cancel(errTooLate) })
@@ -218,7 +218,7 @@ func (s *Server) fail(a *Attempt, why string) {
 		return
 	}
 	a.Failed = why
-	s.signal()
+	s.Fire()
 	if d.acked != nil || a != d.attempts[len(d.attempts)-1] {
 		return
 	}
@@ -247,7 +247,7 @@ func (s *Server) acknowledge(a *Attempt, answer json.RawMessage) (then func()) {
 	if a.stop != nil {
 		a.stop()
 	}
-	defer s.signal()
+	defer s.Fire()
 	if a.Late || d.acked != nil {
 		return func() {}
 	}

@@ -2,6 +2,7 @@ package fakeslack
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -91,7 +92,7 @@ func completeUpload(s *Server, v values) (map[string]any, *refusal) {
 	defer s.mu.Unlock()
 	var c *channel
 	thread := ""
-	if id := or(v.Get("channel_id"), v.Get("channels")); id != "" {
+	if id := cmp.Or(v.Get("channel_id"), v.Get("channels")); id != "" {
 		var bad *refusal
 		if c, bad = s.writable(id); bad != nil {
 			return nil, bad
@@ -110,7 +111,7 @@ func completeUpload(s *Server, v values) (map[string]any, *refusal) {
 	}
 	for _, f := range list {
 		u := s.uploads[f.ID]
-		u.file.Title = or(f.Title, u.file.Name)
+		u.file.Title = cmp.Or(f.Title, u.file.Name)
 		if c != nil {
 			u.file.Channel, u.file.Thread = c.ID, thread
 		}
@@ -126,7 +127,7 @@ func completeUpload(s *Server, v values) (map[string]any, *refusal) {
 			s.outbox = append(s.outbox, s.inChannel(c, e)...)
 		}
 	}
-	s.signal()
+	s.Fire()
 	return map[string]any{"files": out}, nil
 }
 

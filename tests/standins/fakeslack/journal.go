@@ -2,7 +2,6 @@ package fakeslack
 
 import (
 	"net/url"
-	"slices"
 	"time"
 )
 
@@ -17,35 +16,8 @@ type Call struct {
 	Done   bool       // the change was made, whatever the caller was told
 }
 
-// Calls are the calls so far in the order they were answered: all of them, or those of some methods.
-func (s *Server) Calls(methods ...string) []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(methods) == 0 {
-		return slices.Clone(s.journal)
-	}
-	var out []Call
-	for _, c := range s.journal {
-		if slices.Contains(methods, c.Method) {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// Count is how many calls of a method were answered with ok.
-func (s *Server) Count(method string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.counts[method]
-}
-
-// Forget empties the journal.
-func (s *Server) Forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.journal, s.counts = nil, map[string]int{}
-}
+// Called is what the journal asks of a call.
+func (c Call) Called() (method string, ok bool) { return c.Method, c.Error == "" && c.Status == 200 }
 
 func (s *Server) record(c Call) {
 	s.mu.Lock()
@@ -54,9 +26,6 @@ func (s *Server) record(c Call) {
 	if s.opt.Lean {
 		c.Values = nil
 	}
-	s.journal = append(s.journal, c)
-	if c.Error == "" && c.Status == 200 {
-		s.counts[c.Method]++
-	}
-	s.signal()
+	s.Record(c)
+	s.Fire()
 }

@@ -1,6 +1,7 @@
 package fakeslack
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -110,7 +111,7 @@ func conversationsOf(s *Server, v values) (map[string]any, *refusal) {
 	out := []any{}
 	for _, c := range s.channels {
 		kind := map[Kind]string{Public: "public_channel", Private: "private_channel", DM: "im", Group: "mpim"}[c.Kind]
-		if s.member(c) && slices.Contains(strings.Split(or(v.Get("types"), "public_channel"), ","), kind) && !(c.Archived && isTrue(v.Get("exclude_archived"))) {
+		if s.member(c) && slices.Contains(strings.Split(cmp.Or(v.Get("types"), "public_channel"), ","), kind) && !(c.Archived && isTrue(v.Get("exclude_archived"))) {
 			out = append(out, map[string]any{"id": c.ID, "name": c.Name})
 		}
 	}
@@ -210,7 +211,7 @@ func userInfo(s *Server, v values) (map[string]any, *refusal) {
 	if u == nil {
 		return no("user_not_found")
 	}
-	tz := or(u.TZ, "UTC")
+	tz := cmp.Or(u.TZ, "UTC")
 	out := map[string]any{"id": u.ID, "team_id": u.Team, "name": u.Name, "real_name": u.Name, "deleted": u.Deleted, "tz": tz, "tz_label": tz, "tz_offset": 0, "is_bot": u.Bot,
 		"is_admin": u.Admin, "is_owner": u.Owner, "is_restricted": u.Guest || u.UltraGuest, "is_ultra_restricted": u.UltraGuest, "is_stranger": u.Stranger, "is_app_user": u.Bot, "updated": 1,
 		"profile": map[string]any{"real_name": u.Name, "display_name": u.Name, "real_name_normalized": u.Name, "display_name_normalized": u.Name, "team": u.Team}}

@@ -265,7 +265,7 @@ func (s *Server) submitted(viewID string, answer json.RawMessage) {
 	_ = json.Unmarshal(answer, &a) // empty: close it
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.signal()
+	defer s.Fire()
 	v := s.view(viewID)
 	if v == nil {
 		return
@@ -350,7 +350,7 @@ func (s *Server) CloseView(user, viewID string) *Delivery {
 	}
 	body := s.interaction("view_closed", s.users[user])
 	body["view"], body["is_cleared"] = s.wireView(v), v.ClearOnClose
-	s.signal()
+	s.Fire()
 	s.mu.Unlock()
 	if !v.NotifyOnClose {
 		return nil

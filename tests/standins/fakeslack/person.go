@@ -1,6 +1,7 @@
 package fakeslack
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func (s *Server) SayWith(user, channel, thread, text string, more Beside) (ts st
 	m := s.put(c, root, Version{Text: text, Via: "person"}, user)
 	m.beside = more
 	events := s.said(c, m)
-	s.signal()
+	s.Fire()
 	s.mu.Unlock()
 	s.emit(events...)
 	return m.TS
@@ -148,7 +149,7 @@ func (s *Server) EditMessage(channel, ts, text string) {
 	m.Edited = true
 	s.change(m, Version{Text: text, Via: "person"})
 	events := s.edited(c, m, before)
-	s.signal()
+	s.Fire()
 	s.mu.Unlock()
 	s.emit(events...)
 }
@@ -176,7 +177,7 @@ func (s *Server) Archive(user, channel string) {
 	if c.Kind == Private {
 		kind = "group_archive"
 	}
-	s.signal()
+	s.Fire()
 	s.mu.Unlock()
 	if member && s.subscribed(kind) {
 		s.emit(map[string]any{"type": kind, "channel": channel, "user": user, "event_ts": ts})
@@ -226,7 +227,7 @@ func (s *Server) SlashAs(user, channel, command, text string, other map[string]s
 	name := map[Kind]string{DM: "directmessage", Private: "privategroup", Group: "privategroup"}[c.Kind]
 	u := s.users[user]
 	body := map[string]any{
-		"token": "verification", "team_id": u.Team, "team_domain": strings.ToLower(s.opt.TeamName), "channel_id": c.ID, "channel_name": or(name, c.Name),
+		"token": "verification", "team_id": u.Team, "team_domain": strings.ToLower(s.opt.TeamName), "channel_id": c.ID, "channel_name": cmp.Or(name, c.Name),
 		"user_id": user, "user_name": u.Name, "command": command, "text": text, "api_app_id": s.opt.AppID, "is_enterprise_install": "false",
 		"trigger_id": s.trigger(user, ""), "response_url": s.link(&responseLink{channel: c.ID, user: user, slash: true}),
 	}

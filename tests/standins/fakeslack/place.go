@@ -1,6 +1,7 @@
 package fakeslack
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -54,12 +55,12 @@ type channel struct {
 func (s *Server) AddUser(u User) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	u.Name, u.Team = or(u.Name, u.ID), or(u.Team, s.opt.Team)
+	u.Name, u.Team = cmp.Or(u.Name, u.ID), cmp.Or(u.Team, s.opt.Team)
 	if u.Team == s.opt.Team {
-		u.EnterpriseID = or(u.EnterpriseID, s.opt.Enterprise)
+		u.EnterpriseID = cmp.Or(u.EnterpriseID, s.opt.Enterprise)
 	}
 	s.users[u.ID] = &u
-	s.signal()
+	s.Fire()
 }
 
 // AddChannel adds a conversation, or changes one (its messages stay). The bot is a member if it is among Members.
@@ -67,11 +68,11 @@ func (s *Server) AddChannel(c Channel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.addChannel(c)
-	s.signal()
+	s.Fire()
 }
 
 func (s *Server) addChannel(c Channel) *channel {
-	c.Kind, c.Name = or(c.Kind, Public), or(c.Name, c.ID)
+	c.Kind, c.Name = cmp.Or(c.Kind, Public), cmp.Or(c.Name, c.ID)
 	c.Members = slices.Clone(c.Members)
 	have := s.channels[c.ID]
 	if have == nil {

@@ -124,7 +124,7 @@ func (s *Server) respond(l *responseLink, v values) *refusal {
 		if !s.opt.NoEcho {
 			s.outbox = append(s.outbox, s.said(c, m)...)
 		}
-		s.signal()
+		s.Fire()
 		return nil
 	}
 	s.whisper(l.channel, thread, l.user, next)
@@ -139,7 +139,7 @@ func (s *Server) replaceEphemeral(l *responseLink, next Version, remove bool) *r
 		}
 		next.At = s.clock.Now()
 		e.Deleted, e.Version = remove, next
-		s.signal()
+		s.Fire()
 		return nil
 	}
 	return &refusal{Error: "message_not_found", status: http.StatusNotFound}

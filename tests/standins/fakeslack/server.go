@@ -1,14 +1,16 @@
 package fakeslack
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // Options say what workspace the app is installed in. The zero value is an ordinary one without rate limits.
@@ -48,6 +50,10 @@ type Options struct {
 
 // Server is the stand-in. Make one with [New], and [Server.Close] it.
 type Server struct {
+	stand.Signal // fires at whatever happens here
+	stand.Faults[Call, Fault]
+	stand.Journal[Call]
+
 	opt   Options
 	clock Clock
 	http  *httptest.Server
@@ -58,7 +64,6 @@ type Server struct {
 
 	mu       sync.Mutex
 	rng      *rand.Rand
-	changed  chan struct{}
 	counter  int64     // for IDs
 	lastTS   time.Time // timestamps are unique
 	users    map[string]*User
@@ -74,10 +79,7 @@ type Server struct {
 	files    map[string]*File
 	uploads  map[string]*upload
 
-	journal    []Call
-	counts     map[string]int
 	windows    map[string]*window
-	faults     map[string][]*plan
 	revocation string // what the bot token is refused with; empty: it is not
 	sockets    []*socket
 	tickets    map[string]bool // websocket addresses not used yet
@@ -98,46 +100,30 @@ type Server struct {
 // Endpoints are the addresses of signed HTTP delivery.
 type Endpoints struct{ Events, Interactivity, Commands string }
 
-func or[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
-}
-
 // New starts a workspace with the bot in it and nobody else. It panics if it cannot listen.
 func New(o Options) *Server {
-	o.Team, o.TeamName = or(o.Team, "T0FAKE"), or(o.TeamName, "Acme")
-	o.AppID, o.BotUser, o.BotID, o.BotName = or(o.AppID, "A0FAKE"), or(o.BotUser, "U0BOT"), or(o.BotID, "B0BOT"), or(o.BotName, "nod")
-	o.BotToken = or(o.BotToken, "xoxb-fake-bot-token")
-	o.AppToken = or(o.AppToken, "xapp-fake-app-token")
-	o.SigningSecret = or(o.SigningSecret, "fake-signing-secret")
-	o.PingEvery = or(o.PingEvery, 5*time.Second)
+	o.Team, o.TeamName = cmp.Or(o.Team, "T0FAKE"), cmp.Or(o.TeamName, "Acme")
+	o.AppID, o.BotUser, o.BotID, o.BotName = cmp.Or(o.AppID, "A0FAKE"), cmp.Or(o.BotUser, "U0BOT"), cmp.Or(o.BotID, "B0BOT"), cmp.Or(o.BotName, "nod")
+	o.BotToken = cmp.Or(o.BotToken, "xoxb-fake-bot-token")
+	o.AppToken = cmp.Or(o.AppToken, "xapp-fake-app-token")
+	o.SigningSecret = cmp.Or(o.SigningSecret, "fake-signing-secret")
+	o.PingEvery = cmp.Or(o.PingEvery, 5*time.Second)
 	if o.Clock == nil {
-		o.Clock = wall{}
+		o.Clock = Wall{}
 	}
 	if o.Seed == 0 {
 		o.Seed = rand.Uint64()
 	}
 	s := &Server{
-		opt: o, clock: o.Clock, rng: rand.New(rand.NewPCG(o.Seed, o.Seed)), changed: make(chan struct{}),
+		opt: o, clock: o.Clock, rng: rand.New(rand.NewPCG(o.Seed, o.Seed)),
 		users: map[string]*User{}, groups: map[string]*UserGroup{}, channels: map[string]*channel{}, dms: map[string]string{}, triggers: map[string]*trigger{},
 		links: map[string]*responseLink{}, modals: map[string][]*View{}, homes: map[string]*View{}, sessions: map[[2]string]*Session{},
-		files: map[string]*File{}, uploads: map[string]*upload{}, counts: map[string]int{}, windows: map[string]*window{}, faults: map[string][]*plan{},
+		files: map[string]*File{}, uploads: map[string]*upload{}, windows: map[string]*window{},
 		tickets: map[string]bool{}, waiting: map[string]*Attempt{}, acks: map[string]int{}, delivery: &http.Client{Transport: &http.Transport{}},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.users[o.BotUser] = &User{ID: o.BotUser, Name: o.BotName, Team: o.Team, Bot: true}
-	s.http = httptest.NewUnstartedServer(s.routes())
-	if o.Listen != "" {
-		l, err := net.Listen("tcp", o.Listen)
-		if err != nil {
-			panic("fakeslack: " + err.Error())
-		}
-		_ = s.http.Listener.Close() // the one it made on its own
-		s.http.Listener = l
-	}
+	s.http = stand.Listen(o.Listen, s.routes())
 	s.base = "http://" + s.http.Listener.Addr().String() // before it serves: handlers read it
 	s.http.Start()
 	return s
@@ -181,40 +167,5 @@ func (s *Server) BotID() string   { return s.opt.BotID }
 
 // Handle adds a page of a program's own to the server, for a developer to look at.
 func (s *Server) Handle(h http.Handler) {
-	api := s.http.Config.Handler
-	s.http.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if owned(r.URL.Path) {
-			api.ServeHTTP(w, r)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
-}
-
-// Changed is closed at the next thing that happens here.
-func (s *Server) Changed() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.changed
-}
-
-// Wait returns when is holds, asking again whenever something happened here, or with the context's error.
-func (s *Server) Wait(ctx context.Context, is func() bool) error {
-	for {
-		next := s.Changed() // before is: nothing that happens in between is missed
-		if is() {
-			return nil
-		}
-		select {
-		case <-next:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// signal tells everybody who waits. s.mu is held.
-func (s *Server) signal() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+	stand.Beside(s.http, owned, h)
 }

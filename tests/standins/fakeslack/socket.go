@@ -97,7 +97,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 			"connection_info": map[string]any{"app_id": s.opt.AppID},
 			"debug_info":      map[string]any{"host": "applink-fake", "build_number": 1, "approximate_connection_time": 18060}})
 		c.write(hello)
-		s.signal()
+		s.Fire()
 	}
 	s.mu.Unlock()
 	gone := make(chan struct{})
@@ -106,7 +106,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	close(gone)
 	s.mu.Lock()
 	s.sockets = slices.DeleteFunc(s.sockets, func(x *socket) bool { return x == c })
-	s.signal()
+	s.Fire()
 	s.mu.Unlock()
 	_ = conn.Close()
 }
@@ -185,7 +185,7 @@ func (s *Server) receive(c *socket) {
 			if a := s.waiting[ack.Envelope]; a != nil {
 				then = s.acknowledge(a, ack.Payload)
 			}
-			s.signal()
+			s.Fire()
 		}
 		s.mu.Unlock()
 		then()

@@ -1,6 +1,7 @@
 package fakeslack
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -20,10 +21,10 @@ const groupMade, groupDisabled = 1_446_746_793, 1_446_748_865
 func (s *Server) AddUserGroup(g UserGroup) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g.Name = or(g.Name, g.ID)
-	g.Handle, g.Users = or(g.Handle, strings.ReplaceAll(strings.ToLower(g.Name), " ", "-")), slices.Clone(g.Users)
+	g.Name = cmp.Or(g.Name, g.ID)
+	g.Handle, g.Users = cmp.Or(g.Handle, strings.ReplaceAll(strings.ToLower(g.Name), " ", "-")), slices.Clone(g.Users)
 	s.groups[g.ID] = &g
-	s.signal()
+	s.Fire()
 }
 
 // UserGroups are all user groups, by ID, disabled ones too.

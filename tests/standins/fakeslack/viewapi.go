@@ -1,6 +1,7 @@
 package fakeslack
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 )
@@ -41,16 +42,16 @@ func (s *Server) show(user string, v, on *View) {
 	}
 	s.rehash(v)
 	s.modals[user] = append(slices.Clone(stack), v)
-	s.signal()
+	s.Fire()
 }
 
 // replace gives a view another content. s.mu is held.
 func (s *Server) replace(v, next *View) {
 	next.ID, next.User, next.Root, next.Previous, next.version = v.ID, v.User, v.Root, v.Previous, v.version
-	next.ExternalID = or(next.ExternalID, v.ExternalID)
+	next.ExternalID = cmp.Or(next.ExternalID, v.ExternalID)
 	*v = *next
 	s.rehash(v)
-	s.signal()
+	s.Fire()
 }
 
 func (s *Server) rehash(v *View) {

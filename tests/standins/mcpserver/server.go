@@ -30,14 +30,13 @@ type Server struct {
 
 	mu      sync.Mutex
 	release chan struct{}
-	began   chan struct{}
 	version int
 	kept    sync.Map // what keep kept, by session
 }
 
 // New makes a server. name is what it calls itself.
 func New(name string, l *Ledger) *Server {
-	s := &Server{Ledger: l, release: make(chan struct{}), began: make(chan struct{}, 100)}
+	s := &Server{Ledger: l, release: make(chan struct{})}
 	s.MCP = server.NewMCPServer(name, "1.0.0",
 		server.WithToolCapabilities(true), server.WithRecovery(), server.WithElicitation(),
 		server.WithInstructions("Instructions of "+name+"."))
@@ -55,9 +54,6 @@ func (s *Server) Release() {
 		close(s.release)
 	}
 }
-
-// Began delivers one signal for every call of slow that has begun in this process.
-func (s *Server) Began() <-chan struct{} { return s.began }
 
 // InProcess makes a transport to it; every connection needs its own.
 func (s *Server) InProcess() transport.Interface { return transport.NewInProcessTransport(s.MCP) }

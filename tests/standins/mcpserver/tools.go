@@ -137,10 +137,6 @@ func (s *Server) slow(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallTool
 		return nil, err
 	}
 	select {
-	case s.began <- struct{}{}:
-	default:
-	}
-	select {
 	case <-s.release:
 		if err := s.Ledger.record(Effect{Tool: "slow", Phase: "did"}); err != nil {
 			return nil, err

@@ -115,7 +115,7 @@ func (w *world) accepts(t *testing.T, server, name string) {
 		t.Fatalf("nothing is known of %s of %s", name, server)
 	}
 	by := chat.Envelope{User: webAdmin(), Name: string(ada), Delivery: chat.Delivery("accept" + w.room())}
-	if _, err := w.engine.ChangeAsAdmin(t.Context(), by, "", permission.Change{Accept: &pin.Tool}); err != nil && !errors.Is(err, agent.ErrUnchanged) {
+	if _, err := w.engine.ChangeAsAdmin(t.Context(), by, "", permission.Accept(pin.Tool)); err != nil && !errors.Is(err, agent.ErrUnchanged) {
 		t.Fatal(err)
 	}
 }

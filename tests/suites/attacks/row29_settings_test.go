@@ -221,7 +221,7 @@ func staleSettings() (out []attack) {
 		tighten := func(k *talk, tool string) {
 			set := set
 			set.Server, set.Tool = "stale", tool
-			if _, err := k.engine.ChangeAsAdmin(k.t.Context(), k.envelope(ada), "", permission.Change{Set: &set}); err != nil {
+			if _, err := k.engine.ChangeAsAdmin(k.t.Context(), k.envelope(ada), "", set); err != nil {
 				k.t.Fatal(err)
 			}
 		}

@@ -78,7 +78,7 @@ func (d engineDoors) knock(c cell, s, other *scene, r role) (say string, err err
 			return no.Say, nil
 		}
 	case formDoor:
-		err = d.engine.Accept(ctx, chat.Submitted{Envelope: env, Token: token, Choice: c.Choice, Fields: map[string]string{"reason": "so", "args": args}})
+		err = d.engine.Accept(ctx, chat.Clicked{Envelope: env, Token: token, Choice: c.Choice, Reason: "so", Args: args})
 	case commandDoor:
 		in := chat.Commanded{Envelope: env, Verb: string(c.Choice), Args: []string{token}}
 		if c.Choice == modeNever {

@@ -21,6 +21,7 @@ import (
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/state"
 	"github.com/nodhq/nod/tests/harness"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // patience bounds every wait. It is only reached by a test that fails.
@@ -29,7 +30,7 @@ const patience = 2 * time.Minute
 // house is one engine over one store, with a model that does as it is told and a tool server that keeps a ledger.
 type house struct {
 	testing.TB
-	signal    *harness.Signal
+	signal    *stand.Signal
 	store     *state.Store
 	engine    *agent.Engine
 	managed   *settings.Settings
@@ -46,7 +47,7 @@ type house struct {
 // openHouse starts an engine for these platforms, which may be filled in by with, before it runs.
 func openHouse(t testing.TB, with func(*house)) *house {
 	t.Helper()
-	h := &house{TB: t, signal: &harness.Signal{}, release: harness.NewLatch(), ledger: map[string][]string{}, platforms: map[string]agent.Platform{"": nil}}
+	h := &house{TB: t, signal: &stand.Signal{}, release: harness.NewLatch(), ledger: map[string][]string{}, platforms: map[string]agent.Platform{"": nil}}
 	log := slog.New(slog.DiscardHandler)
 	var err error
 	if h.store, err = state.Open(t.Context(), state.Options{URL: harness.Mini.Start(t), Log: log}); err != nil {
@@ -138,7 +139,7 @@ func (h *house) until(id chat.ID, what string, is func(turn.Session) bool) turn.
 	over := time.NewTimer(patience)
 	defer over.Stop()
 	for {
-		c := h.signal.C()
+		c := h.signal.Changed()
 		s := h.session(id)
 		if is(s) {
 			return s
@@ -155,7 +156,7 @@ func (h *house) until(id chat.ID, what string, is func(turn.Session) bool) turn.
 // watched is the store, which tells when something was written.
 type watched struct {
 	*state.Store
-	signal *harness.Signal
+	signal *stand.Signal
 }
 
 func (w watched) Append(ctx context.Context, x agent.Write) (agent.Written, error) {

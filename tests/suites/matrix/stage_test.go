@@ -316,7 +316,7 @@ func (s *scene) choices() []turn.Entry {
 
 func choicesOf(entries []turn.Entry) (all []turn.Entry) {
 	for _, e := range entries {
-		if e.Event.Class() == turn.Choice && e.Event.Kind() != (turn.Expired{}).Kind() {
+		if turn.ClassOf(e.Event) == turn.Choice && e.Event.Kind() != (turn.Expired{}).Kind() {
 			all = append(all, e)
 		}
 	}

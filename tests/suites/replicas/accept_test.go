@@ -263,8 +263,8 @@ func TestNobodyIsTold(t *testing.T) {
 func TestFormWithAReason(t *testing.T) {
 	w := New(t, Options{})
 	twoAsks(w)
-	equal(w, "whisper", w.Deliver(w.Replicas[0], chat.Submitted{
-		Envelope: w.Envelope(Room, Ana), Token: string(callOf(w, "write").Ask), Choice: chat.Deny, Fields: map[string]string{"reason": "wrong file"},
+	equal(w, "whisper", w.Deliver(w.Replicas[0], chat.Clicked{
+		Envelope: w.Envelope(Room, Ana), Token: string(callOf(w, "write").Ask), Choice: chat.Deny, Reason: "wrong file",
 	}), "")
 	c := callOf(w, "write")
 	equal(t, "decided", string(c.Choice)+": "+c.Reason, "deny: wrong file")

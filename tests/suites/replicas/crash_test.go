@@ -66,7 +66,7 @@ func TestATurnThatItsDriversDieOn(t *testing.T) {
 			w.Replicas[n].Kill()
 			w.Start()
 		}
-		has(w, "the message", w.Over(0), text.EndProgress())
+		has(w, "the message", w.Over(0), text.EndProgress)
 		equal(w, "requests to the model", asked.Load(), 3)
 	})
 }

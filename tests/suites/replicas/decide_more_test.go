@@ -281,7 +281,7 @@ func TestCommandsOfAGroup(t *testing.T) {
 	for _, verb := range []string{"stop", "reset", "mode"} {
 		in := command(w, Ana, verb, "always")
 		in.User = chat.User{Platform: Ana.Platform, Workspace: Ana.Workspace, Key: "&G"}
-		has(w, verb, w.Deliver(w.Replicas[0], in), text.WhoAreYou())
+		has(w, verb, w.Deliver(w.Replicas[0], in), text.WhoAreYou)
 	}
 	equal(t, "recorded", recorded(w), "")
 	for _, args := range [][]string{nil, {"perhaps"}, {"always", "never"}} {

@@ -236,7 +236,7 @@ func TestOutcomes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			if e.Event.Class() == turn.Choice {
+			if turn.ClassOf(e.Event) == turn.Choice {
 				x = e
 			}
 		}

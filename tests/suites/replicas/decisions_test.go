@@ -392,10 +392,10 @@ func TestAChangedToolSaysWhatChanged(t *testing.T) {
 		}
 		pin, _ := s.Pin(permission.Tool{Server: "files", Name: "write"})
 		env := w.Envelope(Room, Ben)
-		if _, err := w.Replicas[0].Engine.ChangeAsAdmin(w.Context(), env, "", permission.Change{Accept: &pin.Tool}); err == nil {
+		if _, err := w.Replicas[0].Engine.ChangeAsAdmin(w.Context(), env, "", permission.Accept(pin.Tool)); err == nil {
 			w.Error("somebody who is no admin accepted a tool")
 		}
-		if _, err := w.Replicas[0].Engine.ChangeAsAdmin(w.Context(), w.Envelope(Room, Root), "", permission.Change{Accept: &pin.Tool}); err != nil {
+		if _, err := w.Replicas[0].Engine.ChangeAsAdmin(w.Context(), w.Envelope(Room, Root), "", permission.Accept(pin.Tool)); err != nil {
 			w.Error(err)
 		}
 		w.Say(w.Replicas[1], Ana, "go")
@@ -424,15 +424,14 @@ func TestHalt(t *testing.T) {
 		running.Chat = Other
 		w.Deliver(w.Replicas[1], running)
 		w.Until("it runs", func() bool { return w.Tools.Count("touch") == 1 })
-		yes, no := true, false
-		halt := func(by chat.User, on *bool) error {
-			_, err := w.Replicas[0].Engine.ChangeAsAdmin(w.Context(), w.Envelope(Room, by), "", permission.Change{Halt: on})
+		halt := func(by chat.User, on bool) error {
+			_, err := w.Replicas[0].Engine.ChangeAsAdmin(w.Context(), w.Envelope(Room, by), "", permission.Halting(on))
 			return err
 		}
-		if halt(Ana, &yes) == nil {
+		if halt(Ana, true) == nil {
 			w.Error("somebody who is no admin halted everything")
 		}
-		if err := halt(Root, &yes); err != nil {
+		if err := halt(Root, true); err != nil {
 			w.Fatal(err)
 		}
 		has(w, "the waiting turn", w.Over(0), "Stopped by Root")
@@ -444,10 +443,10 @@ func TestHalt(t *testing.T) {
 		w.Say(w.Replicas[1], Ana, "ask")
 		has(w, "a turn while it is halted", w.Over(1), "Root halted nod")
 		equal(w, "requests to the model while it is halted", len(w.Model.Heard()), asked)
-		if halt(Ana, &no) == nil {
+		if halt(Ana, false) == nil {
 			w.Error("somebody who is no admin resumed")
 		}
-		if err := halt(Root, &no); err != nil {
+		if err := halt(Root, false); err != nil {
 			w.Fatal(err)
 		}
 		w.Say(w.Replicas[1], Ana, "ask")

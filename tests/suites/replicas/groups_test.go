@@ -51,7 +51,7 @@ func TestAClickThatNamesNoGroups(t *testing.T) {
 		"a setting": func(w *World, u chat.User) string {
 			by := w.Envelope(Room, u)
 			by.Groups = nil
-			_, err := w.Replicas[0].Engine.ChangeAsAdmin(w.Context(), by, "", permission.Change{Set: &permission.Setting{Server: "files", Tool: "write", Field: "risk", Value: "safe"}})
+			_, err := w.Replicas[0].Engine.ChangeAsAdmin(w.Context(), by, "", permission.Setting{Server: "files", Tool: "write", Field: "risk", Value: "safe"})
 			if err != nil {
 				return err.Error()
 			}

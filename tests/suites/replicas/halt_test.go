@@ -64,8 +64,7 @@ func newHalting(t *testing.T, also ...chat.ID) *halting {
 
 func (x *halting) halt() {
 	x.Helper()
-	yes := true
-	if _, err := engine(x.World).ChangeAsAdmin(context.Background(), x.Envelope(Room, Root), "", permission.Change{Halt: &yes}); err != nil {
+	if _, err := engine(x.World).ChangeAsAdmin(context.Background(), x.Envelope(Room, Root), "", permission.Halting(true)); err != nil {
 		x.Fatal(err)
 	}
 }

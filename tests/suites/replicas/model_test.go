@@ -20,7 +20,7 @@ func TestModelFails(t *testing.T) {
 	}{
 		{"before any text", "", &agent.ModelError{Say: "The key was refused. Ask whoever runs nod.", Cause: errors.New("401 sk-123")}, "The key was refused."},
 		{"after text", "Once upon a", &agent.ModelError{Say: "The connection broke.", Cause: errors.New("eof")}, "The connection broke."},
-		{"without words of its own", "", errors.New("boom sk-123"), text.EndModel()},
+		{"without words of its own", "", errors.New("boom sk-123"), text.EndModel},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := New(t, Options{})

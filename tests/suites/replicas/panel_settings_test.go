@@ -30,17 +30,17 @@ func TestModeFromTheSettings(t *testing.T) {
 	if _, ok := offerOf(panel(w, Ben, "home"), "This chat", "Never ask (dangerous)"); ok {
 		t.Error("somebody else than who began the chat can turn asking off")
 	}
-	has(t, "Ben's command", typed(w, Ben, "mode never yes"), text.OnlyOwnerOrAdmin())
+	has(t, "Ben's command", typed(w, Ben, "mode never yes"), text.OnlyOwnerOrAdmin)
 	o, _ := offerOf(panel(w, Ana, "home"), "This chat", "Never ask (dangerous)")
 	equal(t, "it is confirmed with", o.confirm, text.ConfirmNeverMode)
-	equal(t, "Ben's command", typed(w, Ben, "mode never"), text.OnlyOwnerOrAdmin())
+	equal(t, "Ben's command", typed(w, Ben, "mode never"), text.OnlyOwnerOrAdmin)
 	has(t, "without the second word", typed(w, Ana, "mode never"), text.ConfirmNeverMode, "mode never yes")
 	equal(t, "mode", mode(), permission.ModeAlways)
 	has(t, "Ana's command", typed(w, Ana, "permissions mode never yes"), "Never ask (dangerous)")
 	equal(t, "mode", mode(), permission.ModeNever)
 	choose(w, Ben, "home", "This chat", "Use each tool's setting", "")
 	equal(t, "mode", mode(), permission.ModeTool)
-	has(t, "usage", typed(w, Ana, "mode sometimes"), text.ModeUsage())
+	has(t, "usage", typed(w, Ana, "mode sometimes"), text.ModeUsage)
 }
 
 // Settings of servers and tools, from the panel and by words, count at the next call; others read them only.
@@ -270,7 +270,7 @@ func TestMyChoices(t *testing.T) {
 		equal(t, "kept after "+words, len(settingsOf(w).Remembered), 0)
 		for _, x := range settingsOf(w).Set {
 			x.Value = ""
-			if _, err := engine(w).ChangeAsAdmin(context.Background(), w.Envelope(Room, Root), "", permission.Change{Set: &x.Setting}); err != nil {
+			if _, err := engine(w).ChangeAsAdmin(context.Background(), w.Envelope(Room, Root), "", x.Setting); err != nil {
 				t.Fatal(err)
 			}
 		}

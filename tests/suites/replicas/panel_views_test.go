@@ -171,7 +171,7 @@ func TestWhyAndWhoAmI(t *testing.T) {
 	if _, err := w.Replicas[0].Settings.Act(context.Background(), chat.Envelope{Chat: Room}, "home", "x", ""); err == nil {
 		t.Error("nobody acts")
 	}
-	if lines, err := w.Replicas[0].Settings.Permissions(context.Background(), chat.Envelope{Chat: Room}, []string{"halt"}); err != nil || len(lines) != 1 || lines[0] != text.WhoAreYou() {
+	if lines, err := w.Replicas[0].Settings.Permissions(context.Background(), chat.Envelope{Chat: Room}, []string{"halt"}); err != nil || len(lines) != 1 || lines[0] != text.WhoAreYou {
 		t.Errorf("%q %v", lines, err)
 	}
 }

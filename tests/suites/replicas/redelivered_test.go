@@ -33,7 +33,7 @@ func TestEveryChoiceDeliveredAgain(t *testing.T) {
 			return in
 		}},
 		{"form", twoAsks, func(w *World) chat.Inbound {
-			return chat.Submitted{Envelope: w.Envelope(Room, Ana), Token: string(callOf(w, "write").Ask), Choice: chat.Deny}
+			return chat.Clicked{Envelope: w.Envelope(Room, Ana), Token: string(callOf(w, "write").Ask), Choice: chat.Deny}
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -325,7 +325,7 @@ func TestDigestIsTheLastWeeksAndAnAdmins(t *testing.T) {
 	has(t, "the help", typed(w, Ana, "help"), "digest", text.HelpDigest)
 
 	redis.SetTime(start.Add(30 * 24 * time.Hour))
-	if _, err := w.Replicas[0].Engine.ChangeAsAdmin(context.Background(), w.Envelope(Room, Root), "", permission.Change{Set: &permission.Setting{Server: "files", Tool: "send", Field: "ask", Value: "never"}}); err != nil {
+	if _, err := w.Replicas[0].Engine.ChangeAsAdmin(context.Background(), w.Envelope(Room, Root), "", permission.Setting{Server: "files", Tool: "send", Field: "ask", Value: "never"}); err != nil {
 		t.Fatal(err)
 	}
 	has(t, "a quiet week", typed(w, Root, "digest"), text.StatsDecisions(0, 0, 0, 0), text.DigestLooser(0, 0, 1))

@@ -19,7 +19,7 @@ import (
 func sets(w *World, server, tool, field, value string) {
 	w.Helper()
 	r := w.Replicas[len(w.Replicas)-1]
-	_, err := r.Engine.ChangeAsAdmin(context.Background(), w.Envelope(Room, Root), "", permission.Change{Set: &permission.Setting{Server: server, Tool: tool, Field: field, Value: value}})
+	_, err := r.Engine.ChangeAsAdmin(context.Background(), w.Envelope(Room, Root), "", permission.Setting{Server: server, Tool: tool, Field: field, Value: value})
 	if err != nil {
 		w.Fatalf("%s/%s %s = %s: %v", server, tool, field, value, err)
 	}
@@ -80,7 +80,7 @@ func TestSettingsReachEveryReplica(t *testing.T) {
 func TestSettingsAreAnAdmins(t *testing.T) {
 	w := New(t, Options{})
 	e := w.Replicas[0].Engine
-	set := permission.Change{Set: &permission.Setting{Server: "files", Field: "ask", Value: "never"}}
+	set := permission.Setting{Server: "files", Field: "ask", Value: "never"}
 	for _, u := range []chat.User{Ana, {}} {
 		env := w.Envelope(Room, Ben)
 		env.User = u
@@ -100,15 +100,17 @@ func TestSettingsAreAnAdmins(t *testing.T) {
 	}
 	var by []chat.User
 	for _, x := range entries {
-		if c, ok := x.Event.(turn.Changed); ok && len(c.Changes) == 1 && c.Changes[0].Set != nil && !x.At.IsZero() {
-			by = append(by, c.By)
+		if c, ok := x.Event.(turn.Changed); ok && len(c.Changes) == 1 && !x.At.IsZero() {
+			if _, ok := c.Changes[0].(permission.Setting); ok {
+				by = append(by, c.By)
+			}
 		}
 	}
 	if len(by) != 1 || by[0] != Root {
 		t.Errorf("the settings' log says that it was changed by %v", by)
 	}
 	for _, bad := range []permission.Setting{{Server: "files", Field: "ask", Value: "sometimes"}, {Server: "files", Field: "colour", Value: "red"}, {Server: "files", Tool: "write", Field: "risk", Value: "huge"}} {
-		if _, err := e.ChangeAsAdmin(context.Background(), w.Envelope(Room, Root), "", permission.Change{Set: &bad}); err == nil {
+		if _, err := e.ChangeAsAdmin(context.Background(), w.Envelope(Room, Root), "", bad); err == nil {
 			t.Errorf("%v was taken", bad)
 		}
 	}
@@ -135,7 +137,7 @@ func TestForgetARememberedChoice(t *testing.T) {
 				t.Fatalf("remembered: %+v %v", own, err)
 			}
 			_, err = e.Change(context.Background(), w.Envelope(Room, Ana), "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
-				return []permission.Change{{Forget: own[0].ID}}, nil
+				return []permission.Change{permission.Forget(own[0].ID)}, nil
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -3,6 +3,7 @@ package replicas
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -114,7 +115,7 @@ func changes(w *World, by chat.User) (out []turn.Changed) {
 // changes nothing is told which of these it was.
 func TestAChangeOfTheSettings(t *testing.T) {
 	set := func(value string) permission.Change {
-		return permission.Change{Set: &permission.Setting{Server: "files", Tool: "write", Field: "ask", Value: value}}
+		return permission.Setting{Server: "files", Tool: "write", Field: "ask", Value: value}
 	}
 	w, dark, lost := newDim(t)
 	change := func(u chat.User, changes ...permission.Change) error {
@@ -153,7 +154,7 @@ func TestAChangeOfTheSettings(t *testing.T) {
 	}
 	fails("the same again", change(Root, set("never")), agent.ErrUnchanged)
 	got := changes(w, Root)
-	if len(got) != 1 || len(got[0].Changes) != 1 || got[0].Changes[0].Set.Value != "never" || got[0].By != Root || got[0].Surface != Root.Platform {
+	if len(got) != 1 || !slices.Equal(got[0].Changes, permission.Changes{set("never")}) || got[0].By != Root || got[0].Surface != Root.Platform {
 		t.Errorf("recorded is %+v", got)
 	}
 	for _, c := range changes(w, chat.User{}) {

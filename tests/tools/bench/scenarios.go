@@ -142,19 +142,16 @@ func (w *world) turnsPerMinute(turns int) string {
 	return fmt.Sprintf("%.0f (%s)", best, binding)
 }
 
-// answers are eight long ones at once: P2.
-func answers(ctx context.Context, b *bench, replicas int) (measured, error) {
-	n, tokens := 8, 2000
+// streamed asks for n long answers at once. It returns how late their words were; w is nil where nothing could be asked.
+func streamed(ctx context.Context, b *bench, n, replicas int) (w *world, start time.Time, lags []time.Duration, err error) {
+	tokens := 2000
 	if b.quick {
 		tokens = 200
 	}
-	w, err := newWorld(ctx, newPen(firstToken, 12500*time.Microsecond, tokens, false), replicas)
-	if err != nil {
-		return nil, err
+	if w, err = newWorld(ctx, newPen(firstToken, 12500*time.Microsecond, tokens, false), replicas); err != nil {
+		return nil, start, nil, err
 	}
-	defer w.close()
-	lags := make([]time.Duration, n)
-	start := time.Now()
+	lags, start = make([]time.Duration, n), time.Now()
 	err = each(ctx, n, 0, func(ctx context.Context, i int) error {
 		r := w.ask(i)
 		if err := r.final(ctx); err != nil {
@@ -164,6 +161,16 @@ func answers(ctx context.Context, b *bench, replicas int) (measured, error) {
 		lags[i] = mean(all)
 		return err
 	})
+	return w, start, lags, err
+}
+
+// answers are eight long ones at once: P2.
+func answers(ctx context.Context, b *bench, replicas int) (measured, error) {
+	w, start, lags, err := streamed(ctx, b, 8, replicas)
+	if w == nil {
+		return nil, err
+	}
+	defer w.close()
 	count, refused, bytes := w.calls(start)
 	b.say("P2, %d replica(s): lags %v; calls %s, %d KB; spent %v", replicas, lags, shown(count), bytes/1000, w.spent)
 	b.versions(w, 8)
@@ -173,26 +180,11 @@ func answers(ctx context.Context, b *bench, replicas int) (measured, error) {
 
 // single is one long answer: P14.
 func single(ctx context.Context, b *bench, replicas int) (measured, error) {
-	tokens := 2000
-	if b.quick {
-		tokens = 200
-	}
-	w, err := newWorld(ctx, newPen(firstToken, 12500*time.Microsecond, tokens, false), replicas)
-	if err != nil {
+	w, start, lags, err := streamed(ctx, b, 1, replicas)
+	if w == nil {
 		return nil, err
 	}
 	defer w.close()
-	var lag time.Duration
-	start := time.Now()
-	err = each(ctx, 1, 0, func(ctx context.Context, i int) error {
-		r := w.ask(i)
-		if err := r.final(ctx); err != nil {
-			return err
-		}
-		all, err := r.lags()
-		lag = mean(all)
-		return err
-	})
 	count, _, bytes := w.calls(start)
 	chat, others := 0, 0 // what shows the answer, and who was asked and told of its status beside it
 	for method, n := range count {
@@ -204,7 +196,7 @@ func single(ctx context.Context, b *bench, replicas int) (measured, error) {
 	}
 	b.say("P14, %d replica(s): calls %s; spent %v", replicas, shown(count), w.spent)
 	b.versions(w, 0)
-	return measured{"P14": fmt.Sprintf("%d + %d others, %d KB (%s)", chat, others, bytes/1000, ms(lag))}, err
+	return measured{"P14": fmt.Sprintf("%d + %d others, %d KB (%s)", chat, others, bytes/1000, ms(lags[0]))}, err
 }
 
 func ms(d time.Duration) string {

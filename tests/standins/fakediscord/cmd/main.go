@@ -36,7 +36,7 @@ func run(o fakediscord.Options, deliver string) error {
 	s := fakediscord.New(o)
 	defer s.Close()
 	furnish(s)
-	s.Handle(&page{s: s})
+	s.Handle(newPage(s))
 	fmt.Printf("Discord, more or less, is at %s (its server is %s)\n\nexport DISCORD_API_URL=%s DISCORD_TOKEN=%s", s.URL(), s.Guild(), s.URL(), s.Token())
 	if deliver == "" {
 		fmt.Println()

@@ -1,20 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	_ "embed"
 	"errors"
 	"fmt"
 	"html/template"
-	"net"
-	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 //go:embed page.html
@@ -25,8 +21,10 @@ var look = template.Must(template.New("page").Parse(source))
 // page shows the server as one person sees it and does what they do.
 type page struct{ s *fakediscord.Server }
 
-// lookWithin bounds how long the page waits for a change before it is drawn again.
-const lookWithin = 25 * time.Second
+func newPage(s *fakediscord.Server) *stand.Page {
+	p := page{s}
+	return &stand.Page{Template: look, Wait: s.Wait, Scene: func(q url.Values) any { return p.scene(q) }, Act: p.act, Keep: []string{"me", "channel"}}
+}
 
 // scene is what the page shows.
 type scene struct {
@@ -49,45 +47,6 @@ type message struct {
 	Body                 template.HTML
 	Buttons              []fakediscord.Button
 	Accent               string
-}
-
-func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		name = r.Host
-	}
-	if name != "localhost" && net.ParseIP(name) == nil { // a site whose name leads here
-		http.Error(w, "ask for it by address", http.StatusForbidden)
-		return
-	}
-	switch {
-	case r.URL.Path == "/do" && r.Method == http.MethodPost:
-		p.do(w, r)
-	case r.URL.Path == "/":
-		q := r.URL.Query()
-		ctx, cancel := context.WithTimeout(r.Context(), lookWithin)
-		defer cancel()
-		var html []byte
-		var is string
-		_ = p.s.Wait(ctx, func() bool { // until it is not what the browser has; at the latest as it is then
-			html, is = p.draw(q)
-			return is != q.Get("have")
-		})
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("X-Version", is)
-		_, _ = w.Write(html) // the browser may have gone
-	default:
-		http.NotFound(w, r)
-	}
-}
-
-// draw gives the page and what tells it from another.
-func (p *page) draw(q url.Values) (html []byte, version string) {
-	var b bytes.Buffer
-	if err := look.Execute(&b, p.scene(q)); err != nil {
-		return []byte(err.Error()), "error"
-	}
-	return b.Bytes(), fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))
 }
 
 func (p *page) scene(q url.Values) scene {
@@ -142,26 +101,7 @@ func (p *page) message(m fakediscord.Message, names map[string]string) message {
 	return out
 }
 
-// do does what a form of the page says, and shows the page again.
-func (p *page) do(w http.ResponseWriter, r *http.Request) {
-	_ = r.ParseForm() // what is missing is empty
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		http.Error(w, "from another site", http.StatusForbidden)
-		return
-	}
-	q := url.Values{"me": r.Form["me"], "channel": r.Form["channel"]}
-	if err := p.act(r.Form); err != nil {
-		q.Set("problem", err.Error())
-	}
-	http.Redirect(w, r, "/?"+q.Encode(), http.StatusSeeOther)
-}
-
 func (p *page) act(f url.Values) (err error) {
-	defer func() { // people's methods panic at what no person could do
-		if x := recover(); x != nil {
-			err = fmt.Errorf("%v", x)
-		}
-	}()
 	me, channel := f.Get("me"), f.Get("channel")
 	var d *fakediscord.Delivery
 	switch f.Get("do") {
@@ -170,13 +110,7 @@ func (p *page) act(f url.Values) (err error) {
 	case "click":
 		d, err = p.s.Click(me, channel, f.Get("message"), f.Get("what"))
 	case "submit":
-		values := map[string]string{}
-		for k := range f {
-			if id, ok := strings.CutPrefix(k, "in:"); ok {
-				values[id] = f.Get(k)
-			}
-		}
-		d, err = p.s.Submit(me, values)
+		d, err = p.s.Submit(me, stand.Inputs(f))
 	case "close":
 		p.s.Dismiss(me)
 	}

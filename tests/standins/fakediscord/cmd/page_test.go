@@ -52,7 +52,7 @@ func TestPage(t *testing.T) {
 	s := fakediscord.New(fakediscord.Options{Clock: clock})
 	defer s.Close()
 	furnish(s)
-	s.Handle(&page{s: s})
+	s.Handle(newPage(s))
 	do := func(pairs ...string) string {
 		t.Helper()
 		form := url.Values{"me": {"101"}, "channel": {"201"}}

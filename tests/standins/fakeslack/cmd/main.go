@@ -36,7 +36,7 @@ func run(o fakeslack.Options, deliver string) error {
 	s := fakeslack.New(o)
 	defer s.Close()
 	furnish(s)
-	s.Handle(&page{s: s})
+	s.Handle(newPage(s))
 	base := s.URL()[:len(s.URL())-len("api/")]
 	fmt.Printf("Slack, more or less, is at %s\n\nexport SLACK_API_URL=%s SLACK_BOT_TOKEN=%s", base, s.URL(), s.BotToken())
 	if deliver == "" {

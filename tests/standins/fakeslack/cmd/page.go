@@ -1,19 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	_ "embed"
-	"fmt"
 	"html/template"
-	"net"
-	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/nodhq/nod/tests/standins/fakeslack"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 //go:embed page.html
@@ -24,8 +19,10 @@ var look = template.Must(template.New("page").Parse(source))
 // page shows the workspace as one person sees it and does what they do.
 type page struct{ s *fakeslack.Server }
 
-// lookWithin bounds how long the page waits for a change before it is drawn again.
-const lookWithin = 25 * time.Second
+func newPage(s *fakeslack.Server) *stand.Page {
+	p := page{s}
+	return &stand.Page{Template: look, Wait: s.Wait, Scene: func(q url.Values) any { return p.scene(q) }, Act: p.act, Keep: []string{"me", "channel", "thread"}}
+}
 
 // scene is what the page shows.
 type scene struct {
@@ -61,48 +58,6 @@ type modal struct {
 	ID, Title, Submit, Close string
 	Body                     template.HTML
 	Errors                   map[string]string
-}
-
-func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if name := hostname(r.Host); name != "localhost" && net.ParseIP(name) == nil { // a site whose name leads here
-		http.Error(w, "ask for it by address", http.StatusForbidden)
-		return
-	}
-	switch {
-	case r.URL.Path == "/do" && r.Method == http.MethodPost:
-		p.do(w, r)
-	case r.URL.Path == "/":
-		q := r.URL.Query()
-		ctx, cancel := context.WithTimeout(r.Context(), lookWithin)
-		defer cancel()
-		var html []byte
-		var is string
-		_ = p.s.Wait(ctx, func() bool { // until it is not what the browser has; at the latest as it is then
-			html, is = p.draw(q)
-			return is != q.Get("have")
-		})
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("X-Version", is)
-		_, _ = w.Write(html) // the browser may have gone
-	default:
-		http.NotFound(w, r)
-	}
-}
-
-func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		return name
-	}
-	return host
-}
-
-// draw gives the page and what tells it from another.
-func (p *page) draw(q url.Values) (html []byte, version string) {
-	var b bytes.Buffer
-	if err := look.Execute(&b, p.scene(q)); err != nil {
-		return []byte(err.Error()), "error"
-	}
-	return b.Bytes(), fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))
 }
 
 func (p *page) scene(q url.Values) scene {
@@ -179,27 +134,7 @@ func people(s *fakeslack.Server) []fakeslack.User {
 	return out
 }
 
-// do does what a form of the page says, and shows the page again.
-func (p *page) do(w http.ResponseWriter, r *http.Request) {
-	_ = r.ParseForm() // what is missing is empty
-	f := r.Form
-	q := url.Values{"me": f["me"], "channel": f["channel"], "thread": f["thread"]}
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		http.Error(w, "from another site", http.StatusForbidden)
-		return
-	}
-	if err := p.act(f); err != nil {
-		q.Set("problem", err.Error())
-	}
-	http.Redirect(w, r, "/?"+q.Encode(), http.StatusSeeOther)
-}
-
 func (p *page) act(f url.Values) (err error) {
-	defer func() { // people's methods panic at what no person could do
-		if x := recover(); x != nil {
-			err = fmt.Errorf("%v", x)
-		}
-	}()
 	me, channel, thread := f.Get("me"), f.Get("channel"), f.Get("thread")
 	switch f.Get("do") {
 	case "say":
@@ -227,14 +162,8 @@ func (p *page) act(f url.Values) (err error) {
 			_, err = p.s.Click(me, channel, ts, what)
 		}
 	case "submit":
-		values := map[string]string{}
-		for k := range f {
-			if id, ok := strings.CutPrefix(k, "in:"); ok {
-				values[id] = f.Get(k)
-			}
-		}
 		var d *fakeslack.Delivery
-		if d, err = p.s.SubmitView(me, f.Get("view"), values); err == nil {
+		if d, err = p.s.SubmitView(me, f.Get("view"), stand.Inputs(f)); err == nil {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*fakeslack.AckWithin)
 			defer cancel()
 			_, err = d.Wait(ctx)

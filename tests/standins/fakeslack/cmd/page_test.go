@@ -53,7 +53,7 @@ func TestPage(t *testing.T) {
 	s := fakeslack.New(fakeslack.Options{})
 	defer s.Close()
 	furnish(s)
-	s.Handle(&page{s: s})
+	s.Handle(newPage(s))
 	base := strings.TrimSuffix(s.URL(), "/api/")
 	do := func(pairs ...string) string {
 		t.Helper()

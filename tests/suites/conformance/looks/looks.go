@@ -102,7 +102,7 @@ func States(ana render.Person, long int, card func(n int, args string) render.As
 			render.Text{Markdown: "Then I leave the file as it is."}}},
 		"expired": {State: render.Done, Blocks: []render.Block{expired, render.Text{Markdown: "Nobody answered, so I did not write it."}}},
 		"unknown": {State: render.Waiting, Blocks: []render.Block{render.Text{Markdown: "I'll write the greeting."}, outcome}, Choices: []render.Choice{Stop()}},
-		"failed":  {State: render.Failed, Blocks: []render.Block{Step(render.StepFailed, "write_file", render.Plain("1.2 s · allowed by policy · no such directory")), render.Text{Markdown: "I tried to", Cut: true}, Note(text.EndModel())}},
+		"failed":  {State: render.Failed, Blocks: []render.Block{Step(render.StepFailed, "write_file", render.Plain("1.2 s · allowed by policy · no such directory")), render.Text{Markdown: "I tried to", Cut: true}, Note(text.EndModel)}},
 		"long":    {State: render.Done, Token: "T1", Blocks: []render.Block{render.Text{Markdown: answer}, read}},
 		"many":    many,
 		"big_args": {State: render.Waiting, Blocks: []render.Block{card(1, `{"path":"notes.txt","content":"`+strings.Repeat("hello <b>you</b> & me ", 900)+`"}`)},

@@ -1,0 +1,141 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
+)
+
+// inChat calls a tool in a chat.
+func inChat(t *testing.T, m *Servers, chat, name, args string) (string, error) {
+	t.Helper()
+	r, err := m.Call(within(t), tokenIn(t, chat, spec(t, m, "files", name).Tool, args), nil)
+	return r.Text, err
+}
+
+// says fails the test where a call in a chat gives something else.
+func says(t *testing.T, m *Servers, chat, name, args, want string) {
+	t.Helper()
+	if got, err := inChat(t, m, chat, name, args); err != nil || got != want {
+		t.Errorf("%s in chat %s: %q, %v; want %q", name, chat, got, err, want)
+	}
+}
+
+// What a server keeps for one chat no other chat sees: a page that is open, a transaction, a thought.
+func TestOneChatDoesNotSeeAnothers(t *testing.T) {
+	everyGeneration(t, func(t *testing.T, m *Servers, _ *mcpserver.Ledger, _ *logged) {
+		if !strings.Contains(t.Name(), "stdio") && !strings.HasSuffix(t.Name(), "http_legacy") {
+			return // without sessions a server cannot keep anything for one caller
+		}
+		says(t, m, "ana", "keep", `{"text":"Ana's page"}`, "kept")
+		says(t, m, "ben", "recall", `{}`, "nothing is kept")
+		says(t, m, "ben", "keep", `{"text":"Ben's page"}`, "kept")
+		says(t, m, "ana", "recall", `{}`, "Ana's page")
+		says(t, m, "ben", "recall", `{}`, "Ben's page")
+	})
+}
+
+func TestASharedSessionIsTheOperatorsWord(t *testing.T) {
+	cfg := stdio(ledger(t))
+	cfg.Shared = true
+	m := start(t, map[string]Server{"files": cfg})
+	says(t, m, "ana", "keep", `{"text":"for everybody"}`, "kept")
+	says(t, m, "ben", "recall", `{}`, "for everybody")
+}
+
+// While another chat's call runs on the same server, a form still reaches the person whose call it is about.
+func TestAFormReachesItsPersonBesideAnotherChatsCall(t *testing.T) {
+	l, log := ledger(t), &logged{}
+	m := legacyStart(t, log, map[string]Server{"files": stdio(l)})
+	ana, idle := newPerson(), newPerson()
+	slow, elicit := spec(t, m, "files", "slow").Tool, spec(t, m, "files", "elicit").Tool
+	begin := func(chat string, p *person, tok agent.RunToken) <-chan outcome {
+		done := make(chan outcome, 1)
+		go func() {
+			r, err := m.run(within(t), tok, p.ask, nil)
+			done <- outcome{r, err}
+		}()
+		return done
+	}
+	waits := begin("ben", idle, tokenIn(t, "ben", slow, `{}`))
+	waitFor(t, func() bool { return l.Count("slow", "began") == 1 })
+	ana.answer <- accept(`{"branch":"main"}`)
+	if got := receive(t, "outcome", begin("ana", ana, tokenIn(t, "ana", elicit, branchForm))); got.err != nil || !strings.HasPrefix(got.Text, "accept") {
+		t.Errorf("%+v\n%s", got, log)
+	}
+	if w := receive(t, "question", ana.asked); w.Message != "Which branch?" || len(idle.asked) != 0 {
+		t.Errorf("asked %+v; the other person %d times", w, len(idle.asked))
+	}
+	m.byName["files"].lose(connOf(m), errClosed) // the slow one ends
+	_ = m.Close()
+	receive(t, "outcome", waits)
+}
+
+// There is room for so many chats; one that does nothing makes room for another.
+func TestSessionsAreBounded(t *testing.T) {
+	l := ledger(t)
+	s := mcpserver.New("tools", l)
+	m := start(t, map[string]Server{"files": {URL: s.ServeHTTP(t, stateful...).URL}})
+	slow := spec(t, m, "files", "slow").Tool
+	done := make(chan error, maxChatConns+1)
+	for i := range maxChatConns + 1 {
+		go func() {
+			_, err := m.Call(within(t), tokenIn(t, fmt.Sprint(i), slow, `{}`), nil)
+			done <- err
+		}()
+	}
+	waitFor(t, func() bool { return l.Count("slow", "began") == maxChatConns+1 })
+	if _, err := inChat(t, m, "one more", "recall", `{}`); !errors.Is(err, agent.ErrNotRun) || !strings.Contains(err.Error(), "at work for 17 chats already") {
+		t.Errorf("one more: %v", err)
+	}
+	s.Release()
+	for range maxChatConns + 1 {
+		if err := receive(t, "outcome", done); err != nil {
+			t.Error(err)
+		}
+	}
+	says(t, m, "one more", "recall", `{}`, "nothing is kept")
+}
+
+// A session that nobody uses ends, and so does what the server kept for it.
+func TestAnIdleSessionEnds(t *testing.T) {
+	p := quick
+	p.idle = time.Millisecond
+	m := startWith(t, p, nil, map[string]Server{"files": stdio(ledger(t))})
+	says(t, m, "first", "recall", `{}`, "nothing is kept")
+	says(t, m, "ana", "keep", `{"text":"a page"}`, "kept")
+	files := m.byName["files"]
+	waitFor(t, func() bool {
+		files.mu.Lock()
+		defer files.mu.Unlock()
+		return len(files.chatConns) == 0
+	})
+	says(t, m, "ana", "recall", `{}`, "nothing is kept")
+}
+
+// A tool runs in the definition that was approved, also where only this chat's session shows another.
+func TestASessionOfItsOwnIsLookedAtToo(t *testing.T) {
+	l := ledger(t)
+	m := start(t, map[string]Server{"files": stdio(l)})
+	old := spec(t, m, "files", "mutable").Tool
+	says(t, m, "first", "recall", `{}`, "nothing is kept")
+	if _, err := inChat(t, m, "ana", "change", `{}`); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { // what a server announces may come after its answer
+		s := m.byName["files"]
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		c := s.chatConns[tokenIn(t, "ana", old, `{}`).Chat()].conn
+		return c.announce.Load() != c.read.Load()
+	})
+	_, err := m.Call(within(t), tokenIn(t, "ana", old, `{}`), nil)
+	if !errors.Is(err, agent.ErrNotRun) || l.Count("mutable", "did") != 0 {
+		t.Errorf("%v, done %d times", err, l.Count("mutable", "did"))
+	}
+}

@@ -1,0 +1,90 @@
+package card
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
+)
+
+// menu is what stands behind ⋯ of a card. Each line says exactly what it grants, or asks for a confirmation that does.
+func menu(c turn.ToolCall) (out []render.Choice) {
+	tool, server := text.Inline(c.Tool.Name), text.Inline(c.Tool.Server)
+	add := func(offered bool, choice chat.Choice, label, hint, confirm string) {
+		if !offered {
+			return
+		}
+		x := render.NewChoice(choice, string(c.Ask))
+		x.Label, x.Hint, x.Confirm = cmp.Or(label, x.Label), hint, confirm
+		if turn.Grants(choice) {
+			x.Confirm = confirmRemembered(c, choice, confirm)
+		}
+		if choice == chat.Remember {
+			if x.Toggle = render.ToggleOff; c.Ticked != nil {
+				x.Toggle = render.ToggleOn
+			}
+		}
+		out = append(out, x)
+	}
+	add(true, chat.DenyReason, "", "", "")
+	add(turn.CanEdit(c), chat.Edit, "", "", "")
+	add(true, chat.ViewDetail, "", "", "")
+	add(true, chat.Why, "", "", "")
+	for _, choice := range []chat.Choice{chat.AllowExact, chat.AllowPath} {
+		if turn.Offers(c, choice) {
+			p, _ := turn.PinsFor(c, choice)
+			label, what := "", text.Inline(p.Label)
+			if p.Dir != "" {
+				label = text.LabelAllowBelow(text.Inline(p.Dir))
+			}
+			add(true, choice, label, what, text.ConfirmPins(tool, server, what))
+		}
+	}
+	add(turn.OffersGrant(c), chat.AllowHour, "", "", "")
+	add(turn.OffersGrant(c), chat.AllowUses, text.LabelAllowUses(turn.GrantUses), "", "")
+	add(turn.Offers(c, chat.AllowReads), chat.AllowReads, text.LabelAllowReads(server), "", text.ConfirmWide("reads", server))
+	add(turn.Offers(c, chat.AllowWrites), chat.AllowWrites, text.LabelAllowWrites(server), "", text.ConfirmWide("reads and writes", server))
+	add(turn.Offers(c, chat.AllowServer), chat.AllowServer, text.LabelAllowServer(server), "", text.ConfirmServer(server))
+	add(turn.CanRemember(c), chat.Remember, "", text.HintRemember, "")
+	add(turn.OffersSession(c), chat.AllowSession, "", "", text.ConfirmSession)
+	add(!c.Deadline.IsZero(), chat.Extend, "", "", "")
+	return out
+}
+
+// confirmRemembered is what has to be confirmed before an answer that allows, where somebody ticked that it is remembered: all that it
+// then means.
+func confirmRemembered(c turn.ToolCall, choice chat.Choice, confirm string) string {
+	if c.Ticked == nil || choice == chat.AllowUses { // which cannot be remembered, and is refused to who ticked it
+		return confirm
+	}
+	return strings.TrimSpace(confirm + " " + text.ConfirmRemembered(nameFor(c.Ticked.User, c.Ticked.Name), text.Inline(c.Tool.Name), text.Inline(c.Tool.Server), rememberedWith(choice)))
+}
+
+// rememberedWith says what is remembered of an answer that allows.
+func rememberedWith(choice chat.Choice) string {
+	switch choice {
+	case chat.AllowExact, chat.AllowPath:
+		return text.RememberedSame
+	case chat.AllowHour:
+		return text.RememberedHour
+	}
+	return text.RememberedAny
+}
+
+// changes tells on the card what is not as it was.
+func changes(d *line, c turn.ToolCall) {
+	var parts, lines []string
+	for _, x := range c.Card.Changes {
+		parts = append(parts, text.Inline(x.Part))
+		lines = append(lines, text.DifferenceLine(text.Inline(x.Part), text.Clip(x.Was, 120), text.Clip(x.Now, 120)))
+	}
+	switch {
+	case len(parts) > 0:
+		d.strong(text.ChangedOnCard(parts)).text(" " + text.Clip(strings.Join(lines, "; "), 600))
+	case c.Ruling.New && !c.Ruling.Trusted:
+		d.text(" " + text.NewOnCard)
+	}
+}

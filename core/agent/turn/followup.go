@@ -1,0 +1,133 @@
+package turn
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+// Slots of messages beside the turn's one. A part of a long answer has the slot "rest-0", "rest-1" and so on; RestDone says that there
+// are no more.
+const (
+	nudgeSlot  = "nudge-" // + the first ask it was made for
+	formerSlot = "left-"  // + the turn's message before, in place of which another was posted
+	RestDone   = "rest"
+)
+
+type (
+	// Nudge: tell those who may decide that an ask has come: edits notify nobody, and posts only whoever asked.
+	Nudge struct {
+		Turn TurnID
+		Slot string
+		Ask  AskID
+	}
+	// Point: let the turn's former message say that it goes on in another.
+	Point struct {
+		Turn    TurnID
+		Slot    string
+		Message chat.MessageRef
+	}
+	// Remove: take a message beside the turn's one away.
+	Remove struct {
+		Turn    TurnID
+		Slot    string
+		Message chat.MessageRef
+	}
+	// Continue: post what of a long answer the turn's message has no room for.
+	Continue struct{ Turn TurnID }
+)
+
+func (Nudge) isCommand()    {}
+func (Point) isCommand()    {}
+func (Remove) isCommand()   {}
+func (Continue) isCommand() {}
+
+// followUps is what is owed beside the turns' messages.
+func followUps(s Session, now time.Time, env Env) []Command {
+	var do []Command
+	for _, t := range s.Turns() {
+		if t.Shown == "" || (env.Nudge == 0 && env.Room == 0) {
+			continue
+		}
+		waits := len(t.waiting()) > 0 // never so in a turn that is stopped or over
+		for _, b := range t.Beside {
+			switch {
+			case b.Message == "" || b.Gone:
+			case strings.HasPrefix(b.Slot, formerSlot):
+				do = append(do, Point{t.ID, b.Slot, b.Message})
+			case strings.HasPrefix(b.Slot, nudgeSlot) && !waits:
+				do = append(do, Remove{t.ID, b.Slot, b.Message})
+			}
+		}
+		if ask, due := t.nudge(env.Nudge); ask != "" && !now.Before(due) {
+			do = append(do, Nudge{t.ID, nudgeSlot + string(ask), ask})
+		}
+		if t.End != "" && env.Room > 0 && !t.hasFollowUp(RestDone) && utf8.RuneCountInString(t.Answer()) > env.Room {
+			do = append(do, Continue{t.ID})
+		}
+	}
+	return do
+}
+
+// nudge is the ask that has to be announced next, and from when on. Where others than the requester have to answer, nobody has told
+// them: at once. The requester heard of a card that was posted; one that an edit brought is announced once, while none else is. Nothing
+// is announced before it can be seen, and what could be seen when a nudge was posted was announced by it.
+func (t *Turn) nudge(after time.Duration) (ask AskID, due time.Time) {
+	if after <= 0 {
+		return "", time.Time{}
+	}
+	nudged := func(f func(Beside) bool) bool {
+		return slices.ContainsFunc(t.Beside, func(b Beside) bool { return strings.HasPrefix(b.Slot, nudgeSlot) && f(b) })
+	}
+	stands := nudged(func(b Beside) bool { return b.Message != "" && !b.Gone })
+	for _, w := range t.waiting() {
+		if w.Seen == nil || nudged(func(b Beside) bool { return !b.At.Before(w.Seen.At) || b.Slot == nudgeSlot+string(w.Ask) }) {
+			continue
+		}
+		at := w.Seen.At
+		if !w.Others {
+			if stands || !w.Seen.Silent {
+				continue
+			}
+			at = at.Add(after)
+		}
+		if ask == "" || at.Before(due) {
+			ask, due = w.Ask, at
+		}
+	}
+	return ask, due
+}
+
+func (t *Turn) hasFollowUp(slot string) bool {
+	return slices.ContainsFunc(t.Beside, func(b Beside) bool { return b.Slot == slot })
+}
+
+// Answer is the turn's last words, as the model wrote them.
+func (t *Turn) Answer() string {
+	if len(t.Replies) == 0 {
+		return ""
+	}
+	return t.Replies[len(t.Replies)-1].Text
+}
+
+func (ev Posted) apply(s Session, e Entry) Session {
+	if ev.Slot == "" {
+		return s
+	}
+	return s.editTurn(ev.Turn, func(t *Turn) {
+		if !t.hasFollowUp(ev.Slot) {
+			t.Beside = append(t.Beside, Beside{Slot: ev.Slot, Message: ev.Message, At: e.At})
+		}
+	})
+}
+
+func (ev Removed) apply(s Session, _ Entry) Session {
+	return s.editTurn(ev.Turn, func(t *Turn) {
+		for i := range t.Beside {
+			t.Beside[i].Gone = t.Beside[i].Gone || t.Beside[i].Slot == ev.Slot
+		}
+	})
+}

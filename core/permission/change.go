@@ -1,0 +1,182 @@
+package permission
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
+// Change is one thing that somebody changed in the settings. The set is closed: Setting, Remembered, Forget, Seen, Accept, Told, Halting,
+// Analysis. String is the change for people, without who and when; names inside are untrusted text.
+//
+//sumtype:decl
+type Change interface {
+	fmt.Stringer
+	// apply is s after the change; moved is false where it has no effect.
+	apply(s Settings, by chat.User, name string, at time.Time) (next Settings, moved bool)
+	stored() storedChange
+}
+
+type (
+	// Forget ends what somebody remembered, by its ID.
+	Forget string
+	// Accept is somebody's word for a definition of a tool.
+	Accept Tool
+	// Halting is true where nothing may run from now on, and false where it may again.
+	Halting bool
+	// Seen is what a server says about a tool.
+	Seen struct {
+		Tool       Tool       `json:"tool"`
+		Definition Definition `json:"definition,omitzero"`
+		Vouched    bool       `json:"vouched,omitempty"`  // the operator's configuration stands for it
+		Stranger   bool       `json:"stranger,omitempty"` // it does not stand for the tool's server
+	}
+)
+
+func (s Setting) apply(old Settings, by chat.User, name string, at time.Time) (Settings, bool) {
+	return old.set(Set{s, by, name, at})
+}
+
+func (r Remembered) apply(s Settings, _ chat.User, _ string, at time.Time) (Settings, bool) {
+	return s.remember(r, at)
+}
+
+func (c Forget) apply(s Settings, _ chat.User, _ string, _ time.Time) (Settings, bool) {
+	list := without(s.Remembered, func(r Remembered) bool { return c != "" && r.ID == string(c) })
+	moved := len(list) != len(s.Remembered)
+	s.Remembered = list
+	return s, moved
+}
+
+func (c Seen) apply(s Settings, _ chat.User, _ string, at time.Time) (Settings, bool) {
+	return s.see(c, at)
+}
+
+func (c Accept) apply(s Settings, by chat.User, name string, at time.Time) (Settings, bool) {
+	return s.accept(Tool(c), by, name, at)
+}
+
+func (t Told) apply(s Settings, _ chat.User, _ string, at time.Time) (Settings, bool) {
+	return s.told(t, at)
+}
+
+func (c Halting) apply(s Settings, by chat.User, name string, at time.Time) (Settings, bool) {
+	moved := bool(c) == (s.Halted == nil)
+	if s.Halted = nil; c {
+		s.Halted = &Halt{by, name, at}
+	}
+	return s, moved
+}
+
+func (a Analysis) apply(s Settings, _ chat.User, _ string, _ time.Time) (Settings, bool) {
+	return s.analysed(a)
+}
+
+func (r Remembered) String() string {
+	does := map[Standing]string{StandAllow: "allow", StandAsk: "always ask about"}[r.Choice]
+	return "remembered: " + cmp.Or(does, "deny") + " " + strings.TrimSpace(called(r.Tool)+" "+r.Limits())
+}
+
+func (c Forget) String() string { return "forgot a remembered choice" }
+
+func (c Seen) String() string {
+	return called(c.Tool) + ": its server defines it as " + c.Tool.Definition.Short()
+}
+
+func (c Accept) String() string {
+	return called(Tool(c)) + ": accepted as " + c.Definition.Short()
+}
+
+func (t Told) String() string {
+	if t.Sent {
+		return "admins were told of the tools of " + t.Server
+	}
+	return "admins are to be told of the tools of " + t.Server
+}
+
+func (c Halting) String() string {
+	if c {
+		return "halted"
+	}
+	return "resumed"
+}
+
+func (a Analysis) String() string {
+	return called(a.Tool) + ": analysed as " + a.Access.String() + ", " + a.Risk.String()
+}
+
+// Changes are changes in the order they were made, as JSON {"<kind>": …} each.
+type Changes []Change
+
+// storedChange is a Change in the settings' log, which every replica folds whole: an old kind keeps its name and is applied as ever. A new
+// kind is a new field, and raises the version of the event it stands in: a replica that skipped it would fold on to other settings.
+type storedChange struct {
+	Set      *Setting    `json:"set,omitempty"`
+	Remember *Remembered `json:"remember,omitempty"`
+	Forget   Forget      `json:"forget,omitempty"`
+	Seen     *Seen       `json:"seen,omitempty"`
+	Accept   *Accept     `json:"accept,omitempty"`
+	Told     *Told       `json:"told,omitempty"`
+	Halt     *Halting    `json:"halt,omitempty"`
+	Analysis *Analysis   `json:"analysis,omitempty"`
+}
+
+func (s Setting) stored() storedChange    { return storedChange{Set: &s} }
+func (r Remembered) stored() storedChange { return storedChange{Remember: &r} }
+func (c Forget) stored() storedChange     { return storedChange{Forget: c} }
+func (c Seen) stored() storedChange       { return storedChange{Seen: &c} }
+func (c Accept) stored() storedChange     { return storedChange{Accept: &c} }
+func (t Told) stored() storedChange       { return storedChange{Told: &t} }
+func (c Halting) stored() storedChange    { return storedChange{Halt: &c} }
+func (a Analysis) stored() storedChange   { return storedChange{Analysis: &a} }
+
+// change is what was stored; ok is false for a kind that this release does not know.
+func (c storedChange) change() (_ Change, ok bool) {
+	switch {
+	case c.Set != nil:
+		return *c.Set, true
+	case c.Remember != nil:
+		return *c.Remember, true
+	case c.Forget != "":
+		return c.Forget, true
+	case c.Seen != nil:
+		return *c.Seen, true
+	case c.Accept != nil:
+		return *c.Accept, true
+	case c.Told != nil:
+		return *c.Told, true
+	case c.Halt != nil:
+		return *c.Halt, true
+	case c.Analysis != nil:
+		return *c.Analysis, true
+	}
+	return nil, false
+}
+
+// MarshalJSON writes them as they are stored.
+func (cs Changes) MarshalJSON() ([]byte, error) {
+	var out []storedChange
+	for _, c := range cs {
+		out = append(out, c.stored())
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what was stored. A kind that is not known changes nothing, and is left out.
+func (cs *Changes) UnmarshalJSON(b []byte) error {
+	var in []storedChange
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*cs = nil
+	for _, stored := range in {
+		if c, ok := stored.change(); ok {
+			*cs = append(*cs, c)
+		}
+	}
+	return nil
+}
