@@ -17,6 +17,7 @@ import (
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 // clinic is as much of Discord as a doctor asks: one answer for each path, and a gateway with one first word.
@@ -108,38 +109,7 @@ func (c *clinic) config() discord.Config {
 // diagnosed is a doctor's findings by what was looked at.
 func diagnosed(t *testing.T, ctx context.Context, c discord.Config, roles ...chat.User) map[string]surface.Finding {
 	t.Helper()
-	out := map[string]surface.Finding{}
-	for f := range Check(ctx, c, roles) {
-		if f.What == "" || f.Found == "" {
-			t.Errorf("an empty finding: %+v", f)
-		}
-		if f.Mark == surface.Wrong && f.Do == "" {
-			t.Errorf("%s: it does not say what to do", f.What)
-		}
-		if text := f.What + f.Found + f.Do; strings.Contains(text, "SENTINEL") || strings.ContainsAny(text, "\n\x1b") {
-			t.Errorf("a secret, or what a terminal should not get: %+v", f)
-		}
-		if _, twice := out[f.What]; twice {
-			t.Errorf("%s is said twice", f.What)
-		}
-		out[f.What] = f
-	}
-	return out
-}
-
-// wantFinding compares one finding: its mark, and words that must be in it.
-func wantFinding(t *testing.T, all map[string]surface.Finding, what string, mark surface.Mark, words ...string) {
-	t.Helper()
-	f, ok := all[what]
-	if !ok || f.Mark != mark {
-		t.Errorf("%s: want %q, got %+v (there: %v)", what, mark, f, ok)
-		return
-	}
-	for _, w := range words {
-		if !strings.Contains(f.Found+" → "+f.Do, w) {
-			t.Errorf("%s: no %q in %q → %q", what, w, f.Found, f.Do)
-		}
-	}
+	return conformance.Findings(t, Check(ctx, c, roles))
 }
 
 func TestDoctorOfAHealthyApplication(t *testing.T) {
@@ -147,15 +117,15 @@ func TestDoctorOfAHealthyApplication(t *testing.T) {
 	conf := c.config()
 	conf.Channels = map[string]discord.Channel{"700": {Conversation: discord.InChannel}}
 	all := diagnosed(t, t.Context(), conf, ids.Role("100", "8"))
-	wantFinding(t, all, "Discord: token", surface.Fine, "nod", "123")
-	wantFinding(t, all, "Discord: message content", surface.Fine, "on")
-	wantFinding(t, all, "Discord: clicks and commands", surface.Fine, "through the gateway")
-	wantFinding(t, all, "Discord: session starts", surface.Fine, "993 of 1000", "2 shards", "one at a time")
-	wantFinding(t, all, "Discord: gateway", surface.Fine, "hello", "41.25s")
-	wantFinding(t, all, "Discord: servers", surface.Fine, "Acme", "100")
-	wantFinding(t, all, "Discord: slash command", surface.Fine, "/nod", "ask, stop")
-	wantFinding(t, all, "Discord: channel #general", surface.Fine)
-	wantFinding(t, all, "Discord: role 8", surface.Fine, "@mods")
+	conformance.WantFinding(t, all, "Discord: token", surface.Fine, "nod", "123")
+	conformance.WantFinding(t, all, "Discord: message content", surface.Fine, "on")
+	conformance.WantFinding(t, all, "Discord: clicks and commands", surface.Fine, "through the gateway")
+	conformance.WantFinding(t, all, "Discord: session starts", surface.Fine, "993 of 1000", "2 shards", "one at a time")
+	conformance.WantFinding(t, all, "Discord: gateway", surface.Fine, "hello", "41.25s")
+	conformance.WantFinding(t, all, "Discord: servers", surface.Fine, "Acme", "100")
+	conformance.WantFinding(t, all, "Discord: slash command", surface.Fine, "/nod", "ask, stop")
+	conformance.WantFinding(t, all, "Discord: channel #general", surface.Fine)
+	conformance.WantFinding(t, all, "Discord: role 8", surface.Fine, "@mods")
 	if len(all) != 9 {
 		t.Errorf("%d findings", len(all))
 	}
@@ -219,10 +189,10 @@ func TestDoctorOfTokens(t *testing.T) {
 			conf := c.config()
 			conf.Channels = map[string]discord.Channel{"700": {Conversation: discord.InChannel}}
 			all := diagnosed(t, t.Context(), conf, ids.Role("100", "8"))
-			wantFinding(t, all, "Discord: token", surface.Wrong, tt.words...)
+			conformance.WantFinding(t, all, "Discord: token", surface.Wrong, tt.words...)
 			// What rests on a token that does not work is not called wrong, too.
 			for _, what := range []string{"application", "gateway", "servers", "slash command", "channel 700", "role 8"} {
-				wantFinding(t, all, "Discord: "+what, surface.Unchecked, "not")
+				conformance.WantFinding(t, all, "Discord: "+what, surface.Unchecked, "not")
 			}
 			if len(c.asked) != 1 { // each refused request counts, and too many shut the address out
 				t.Errorf("it went on asking: %q", c.asked)
@@ -235,9 +205,9 @@ func TestDoctorOfUnreachableDiscord(t *testing.T) {
 	c := newClinic(t)
 	conf := c.config()
 	c.Close()
-	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: token", surface.Wrong, "cannot be reached", "DISCORD_API_URL")
+	conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: token", surface.Wrong, "cannot be reached", "DISCORD_API_URL")
 	conf.APIURL, conf.Client = "", &http.Client{Transport: walled{}}
-	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: token", surface.Wrong, "cannot be reached", "https://discord.com", "HTTPS_PROXY")
+	conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: token", surface.Wrong, "cannot be reached", "https://discord.com", "HTTPS_PROXY")
 }
 
 // walled is a network without a way out.
@@ -270,7 +240,7 @@ func TestDoctorOfMessageContent(t *testing.T) {
 			c.app(tt.flags, "", false)
 			conf := c.config()
 			conf.Follow, conf.Channels = tt.follow, tt.channels
-			wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: message content", tt.mark, tt.word)
+			conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: message content", tt.mark, tt.word)
 		})
 	}
 }
@@ -300,7 +270,7 @@ func TestDoctorOfClicks(t *testing.T) {
 			c.app(1<<18, tt.endpoint, false)
 			conf := c.config()
 			conf.PublicKey = tt.key
-			wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: clicks and commands", tt.mark, tt.words...)
+			conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: clicks and commands", tt.mark, tt.words...)
 		})
 	}
 }
@@ -311,25 +281,25 @@ func TestDoctorOfAnUnknownKey(t *testing.T) {
 	c.answers["/applications/@me"] = `{"id":"55","name":"nod","flags":0,"interactions_endpoint_url":null}`
 	conf := c.config()
 	conf.PublicKey = doctorKey
-	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: clicks and commands", surface.Fine)
+	conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: clicks and commands", surface.Fine)
 }
 
 func TestDoctorOfApplications(t *testing.T) {
 	c := newClinic(t)
 	c.app(1<<18, "", true)
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: application", surface.Doubtful, "Requires OAuth2 Code Grant", "page Bot")
+	conformance.WantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: application", surface.Doubtful, "Requires OAuth2 Code Grant", "page Bot")
 	c.answers["/applications/@me"] = `500 {"message":"500","code":0}`
 	all := diagnosed(t, t.Context(), c.config())
-	wantFinding(t, all, "Discord: application", surface.Doubtful, "not checked", "discordstatus")
-	wantFinding(t, all, "Discord: slash command", surface.Unchecked)
+	conformance.WantFinding(t, all, "Discord: application", surface.Doubtful, "not checked", "discordstatus")
+	conformance.WantFinding(t, all, "Discord: slash command", surface.Unchecked)
 }
 
 func TestDoctorOfSlashCommands(t *testing.T) {
 	c := newClinic(t)
 	c.answers["/applications/55/commands"] = `[{"name":"other"}]`
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: slash command", surface.Unchecked, "not registered yet", "Start the bot")
+	conformance.WantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: slash command", surface.Unchecked, "not registered yet", "Start the bot")
 	c.answers["/applications/55/commands"] = `403 {"message":"Missing Access","code":50001}`
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: slash command", surface.Doubtful, "50001")
+	conformance.WantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: slash command", surface.Doubtful, "50001")
 }
 
 func TestReachOfTheBot(t *testing.T) {
@@ -350,11 +320,11 @@ func TestReachOfTheBot(t *testing.T) {
 			w.WriteHeader(status)
 		}))
 		f := Reach(t.Context(), s.URL, discord.Config{Token: doctorToken, Client: s.Client()})
-		wantFinding(t, map[string]surface.Finding{f.What: f}, "Discord: /discord/interactions", tt.mark, tt.word)
+		conformance.WantFinding(t, map[string]surface.Finding{f.What: f}, "Discord: /discord/interactions", tt.mark, tt.word)
 		s.Close()
 		for _, gone := range []string{s.URL, "http://h\x7f"} {
 			f = Reach(t.Context(), gone, discord.Config{Token: doctorToken})
-			wantFinding(t, map[string]surface.Finding{f.What: f}, "Discord: /discord/interactions", surface.Wrong, "does not answer", "BOT_LISTEN")
+			conformance.WantFinding(t, map[string]surface.Finding{f.What: f}, "Discord: /discord/interactions", surface.Wrong, "does not answer", "BOT_LISTEN")
 		}
 	}
 }

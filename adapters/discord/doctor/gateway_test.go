@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 func TestDoctorOfSessionStarts(t *testing.T) {
@@ -29,7 +30,7 @@ func TestDoctorOfSessionStarts(t *testing.T) {
 			c.answers["/gateway/bot"] = fmt.Sprintf(`{"url":"SOCKET","shards":%d,"session_start_limit":{"total":%d,"remaining":%d,"reset_after":3600000,"max_concurrency":1}}`, tt.shards, tt.total, tt.remaining)
 			conf := c.config()
 			conf.Shards = tt.set
-			wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: session starts", tt.mark, tt.words...)
+			conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: session starts", tt.mark, tt.words...)
 		})
 	}
 }
@@ -49,7 +50,7 @@ func TestDoctorOfTheGateway(t *testing.T) {
 	} {
 		c := newClinic(t)
 		c.first = first
-		wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: gateway", tt.mark, tt.word)
+		conformance.WantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: gateway", tt.mark, tt.word)
 	}
 	for answer, word := range map[string]string{
 		`{"url":"https://h","shards":1,"session_start_limit":{"total":1000,"remaining":1000}}`:          "names no address",
@@ -62,7 +63,7 @@ func TestDoctorOfTheGateway(t *testing.T) {
 	} {
 		c := newClinic(t)
 		c.answers["/gateway/bot"] = answer
-		wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: gateway", surface.Wrong, word)
+		conformance.WantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: gateway", surface.Wrong, word)
 	}
 }
 
@@ -72,5 +73,5 @@ func TestDoctorOfASilentGateway(t *testing.T) {
 	c.first = ""
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-c.joined; cancel() }()
-	wantFinding(t, diagnosed(t, ctx, c.config()), "Discord: gateway", surface.Wrong, "says nothing")
+	conformance.WantFinding(t, diagnosed(t, ctx, c.config()), "Discord: gateway", surface.Wrong, "says nothing")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 // guilds are servers that the bot is in, with its permissions there.
@@ -29,15 +30,15 @@ func silencedUntil(d time.Duration) string {
 func TestDoctorOfServers(t *testing.T) {
 	c := newClinic(t)
 	c.answers["/users/@me/guilds"] = "[]"
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Wrong, "in none", "client_id=55", fmt.Sprint(invited()))
+	conformance.WantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Wrong, "in none", "client_id=55", fmt.Sprint(invited()))
 
 	c.answers["/users/@me/guilds"] = guilds(invited(), 0, invited()&^mayStartThread, invited()&^maySend, mayAll, invited()&^mayRead)
 	all := diagnosed(t, t.Context(), c.config())
-	wantFinding(t, all, "Discord: servers", surface.Fine, "S0", "(104) and 1 more")
-	wantFinding(t, all, "Discord: server S1  ", surface.Doubtful, "View Channels", "Single channels may give them")
-	wantFinding(t, all, "Discord: server S2  ", surface.Doubtful, "Create Public Threads")
-	wantFinding(t, all, "Discord: server S4  ", surface.Doubtful, "administrator", "does not need")
-	wantFinding(t, all, "Discord: server S5  ", surface.Doubtful, "Read Message History")
+	conformance.WantFinding(t, all, "Discord: servers", surface.Fine, "S0", "(104) and 1 more")
+	conformance.WantFinding(t, all, "Discord: server S1  ", surface.Doubtful, "View Channels", "Single channels may give them")
+	conformance.WantFinding(t, all, "Discord: server S2  ", surface.Doubtful, "Create Public Threads")
+	conformance.WantFinding(t, all, "Discord: server S4  ", surface.Doubtful, "administrator", "does not need")
+	conformance.WantFinding(t, all, "Discord: server S5  ", surface.Doubtful, "Read Message History")
 	for _, what := range []string{"Discord: server S0  ", "Discord: server S3  "} { // where conversations are in threads, Send Messages is not needed
 		if f, there := all[what]; there {
 			t.Errorf("needless: %+v", f)
@@ -45,7 +46,7 @@ func TestDoctorOfServers(t *testing.T) {
 	}
 	conf := c.config()
 	conf.Conversation = discord.InChannel
-	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: server S3  ", surface.Doubtful, "Send Messages")
+	conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: server S3  ", surface.Doubtful, "Send Messages")
 
 	c.answers["/users/@me/guilds"] = guilds(make([]uint64, 20)...) // not a page of the same
 	if all := diagnosed(t, t.Context(), c.config()); len(all) > 7+serversSaid {
@@ -56,14 +57,14 @@ func TestDoctorOfServers(t *testing.T) {
 		t.Errorf("an owner may do everything: %+v", f)
 	}
 	c.answers["/users/@me/guilds"] = guilds(make([]uint64, serversPage)...)
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Fine, "and at least 195 more")
+	conformance.WantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Fine, "and at least 195 more")
 	c.answers["/users/@me/guilds"] = `[{"id":"1","name":"S","permissions":"x"}]`
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Doubtful, "not Discord's")
+	conformance.WantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Doubtful, "not Discord's")
 	c.answers["/users/@me/guilds"] = `500 {"message":"500","code":0}`
-	wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Doubtful, "500")
+	conformance.WantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Doubtful, "500")
 	delete(c.answers, "/users/@me/guilds")
 	conf.APIURL, conf.Client = "", &http.Client{Transport: diverted{c}}
-	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: servers", surface.Doubtful, "404")
+	conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: servers", surface.Doubtful, "404")
 }
 
 // diverted is a network in which Discord is the clinic.
@@ -87,7 +88,7 @@ func TestDoctorInvites(t *testing.T) {
 	} {
 		c := newClinic(t)
 		c.answers["/users/@me/guilds"], c.answers["/applications/@me"] = "[]", answer
-		wantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Wrong, id)
+		conformance.WantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Wrong, id)
 	}
 }
 
@@ -156,7 +157,7 @@ func TestDoctorOfChannels(t *testing.T) {
 			}
 			conf := c.config()
 			conf.Channels = map[string]discord.Channel{"700": {Conversation: tt.in}}
-			wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel "+tt.what, tt.mark, tt.words...)
+			conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel "+tt.what, tt.mark, tt.words...)
 		})
 	}
 	// A thread has what the channel has that it hangs in.
@@ -166,7 +167,7 @@ func TestDoctorOfChannels(t *testing.T) {
 		c.answers["/channels/700"] = text(0, over(0, "9", 0, maySendThread))
 		conf := c.config()
 		conf.Channels = map[string]discord.Channel{"701": {Follow: "mention"}}
-		wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel #talk", mark)
+		conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel #talk", mark)
 	}
 	for _, gone := range []string{"/channels/700", "/guilds/100/roles"} {
 		c := newClinic(t)
@@ -174,16 +175,16 @@ func TestDoctorOfChannels(t *testing.T) {
 		c.answers[gone] = `500 {"message":"500","code":0}`
 		conf := c.config()
 		conf.Channels = map[string]discord.Channel{"701": {Follow: "mention"}}
-		wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel #talk", surface.Doubtful, "not checked", "500")
+		conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel #talk", surface.Doubtful, "not checked", "500")
 	}
 	// What is set for all channels counts where a channel says nothing.
 	c := newClinic(t)
 	c.answers["/channels/700"] = text(0, over(0, "9", 0, mayStartThread))
 	conf := c.config()
 	conf.Conversation, conf.Channels = discord.InChannel, map[string]discord.Channel{"700": {Follow: "mention"}}
-	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel #general", surface.Fine)
+	conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel #general", surface.Fine)
 	conf.Channels = map[string]discord.Channel{"700": {Conversation: discord.InThread}}
-	wantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel #general", surface.Wrong, "Create Public Threads")
+	conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: channel #general", surface.Wrong, "Create Public Threads")
 }
 
 // The order in which channels change what a member may do: everyone, then all roles together, then the member.
@@ -231,11 +232,11 @@ func TestDoctorOfRoles(t *testing.T) {
 	c.answers["/guilds/102/roles"] = `403 {"message":"Missing Access","code":50001}`
 	c.answers["/guilds/103/roles"] = `500 {"message":"500","code":0}`
 	all := diagnosed(t, t.Context(), c.config(), ids.Role("100", "8"), ids.Role("100", "7"), ids.Role("101", "1"), ids.Role("102", "2"), ids.Role("103", "3"))
-	wantFinding(t, all, "Discord: role 8", surface.Fine, "@mods")
-	wantFinding(t, all, "Discord: role 7", surface.Wrong, "no such role", "discord:100:&7")
-	wantFinding(t, all, "Discord: role 1", surface.Wrong, "not in its server", "discord:101:&1")
-	wantFinding(t, all, "Discord: role 2", surface.Wrong, "not in its server")
-	wantFinding(t, all, "Discord: role 3", surface.Doubtful, "not checked")
+	conformance.WantFinding(t, all, "Discord: role 8", surface.Fine, "@mods")
+	conformance.WantFinding(t, all, "Discord: role 7", surface.Wrong, "no such role", "discord:100:&7")
+	conformance.WantFinding(t, all, "Discord: role 1", surface.Wrong, "not in its server", "discord:101:&1")
+	conformance.WantFinding(t, all, "Discord: role 2", surface.Wrong, "not in its server")
+	conformance.WantFinding(t, all, "Discord: role 3", surface.Doubtful, "not checked")
 	asked := 0
 	for _, call := range c.asked {
 		if call == "GET /guilds/100/roles" {

@@ -17,6 +17,7 @@ import (
 	adapter "github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 // clinic is as much of Slack as a doctor asks: one answer for each method, and a socket with one first message.
@@ -96,51 +97,23 @@ func seen(t *testing.T, ctx context.Context, c adapter.Config) map[string]surfac
 
 func seenWith(t *testing.T, ctx context.Context, c adapter.Config, groups bool) map[string]surface.Finding {
 	t.Helper()
-	out := map[string]surface.Finding{}
-	for f := range Examine(ctx, c, groups, nil) {
-		if f.What == "" || f.Found == "" {
-			t.Errorf("an empty finding: %+v", f)
-		}
-		if f.Mark == surface.Wrong && f.Do == "" {
-			t.Errorf("%s: it does not say what to do", f.What)
-		}
-		if text := f.What + f.Found + f.Do; strings.Contains(text, "SENTINEL") || strings.ContainsAny(text, "\n\x1b") {
-			t.Errorf("a secret, or what a terminal should not get: %+v", f)
-		}
-		out[f.What] = f
-	}
-	return out
+	return conformance.Findings(t, Examine(ctx, c, groups, nil))
 }
 
 func (c *clinic) config() adapter.Config {
 	return adapter.Config{BotToken: testBot, AppToken: testApp, APIURL: c.URL + "/api", Client: c.Client()}
 }
 
-// want compares one finding: its mark, and words that must be in it.
-func want(t *testing.T, all map[string]surface.Finding, what string, mark surface.Mark, words ...string) {
-	t.Helper()
-	f, ok := all[what]
-	if !ok || f.Mark != mark {
-		t.Errorf("%s: want %q, got %+v (there: %v)", what, mark, f, ok)
-		return
-	}
-	for _, w := range words {
-		if !strings.Contains(f.Found+" → "+f.Do, w) {
-			t.Errorf("%s: no %q in %q → %q", what, w, f.Found, f.Do)
-		}
-	}
-}
-
 func TestDoctorOfAHealthyApp(t *testing.T) {
 	c := newClinic(t)
 	all := seen(t, t.Context(), c.config())
-	want(t, all, "Slack: bot token", surface.Fine, "@nod", "Acme", "T1")
-	want(t, all, "Slack: scopes", surface.Fine, "all 12")
-	want(t, all, "Slack: agent view", surface.Unchecked, "plan")
-	want(t, all, "Slack: app token", surface.Fine)
-	want(t, all, "Slack: connection", surface.Fine, "hello")
-	want(t, all, "Slack: sample card", surface.Fine)
-	want(t, all, "Slack: events and interactivity", surface.Unchecked, "bot manifest slack")
+	conformance.WantFinding(t, all, "Slack: bot token", surface.Fine, "@nod", "Acme", "T1")
+	conformance.WantFinding(t, all, "Slack: scopes", surface.Fine, "all 12")
+	conformance.WantFinding(t, all, "Slack: agent view", surface.Unchecked, "plan")
+	conformance.WantFinding(t, all, "Slack: app token", surface.Fine)
+	conformance.WantFinding(t, all, "Slack: connection", surface.Fine, "hello")
+	conformance.WantFinding(t, all, "Slack: sample card", surface.Fine)
+	conformance.WantFinding(t, all, "Slack: events and interactivity", surface.Unchecked, "bot manifest slack")
 	if len(all) != 8 {
 		t.Errorf("%d findings", len(all))
 	}
@@ -182,20 +155,20 @@ func TestDoctorNamesEachMissingScope(t *testing.T) {
 		if lost.Vital {
 			mark = surface.Wrong
 		}
-		want(t, seen(t, t.Context(), c.config()), "Slack: scope "+lost.Name, mark, lost.Lacks, "OAuth & Permissions", "reinstall")
+		conformance.WantFinding(t, seen(t, t.Context(), c.config()), "Slack: scope "+lost.Name, mark, lost.Lacks, "OAuth & Permissions", "reinstall")
 	}
 }
 
 func TestDoctorOfScopes(t *testing.T) {
 	c := newClinic(t)
 	c.granted += ",admin,files:read, no <scope>"
-	want(t, seen(t, t.Context(), c.config()), "Slack: scopes", surface.Fine, "admin, files:read, which nod does not use")
+	conformance.WantFinding(t, seen(t, t.Context(), c.config()), "Slack: scopes", surface.Fine, "admin, files:read, which nod does not use")
 	c.granted = "" // a stand-in that sends no header
 	all := seen(t, t.Context(), c.config())
-	want(t, all, "Slack: scopes", surface.Unchecked)
-	want(t, all, "Slack: agent view", surface.Unchecked)
+	conformance.WantFinding(t, all, "Slack: scopes", surface.Unchecked)
+	conformance.WantFinding(t, all, "Slack: agent view", surface.Unchecked)
 	c.granted = "chat:write"
-	want(t, seen(t, t.Context(), c.config()), "Slack: agent view", surface.Doubtful, "assistant:write")
+	conformance.WantFinding(t, seen(t, t.Context(), c.config()), "Slack: agent view", surface.Doubtful, "assistant:write")
 }
 
 // Where user groups may decide, the token must let the bot read them; where none may, that is a right too many.
@@ -206,20 +179,20 @@ func TestDoctorOfUserGroups(t *testing.T) {
 		t.Errorf("no group may decide, and it says %+v", f)
 	}
 	all := seenWith(t, t.Context(), c.config(), true)
-	want(t, all, one, surface.Wrong, "user group", "bot manifest slack -groups", "OAuth & Permissions", "reinstall the app")
-	want(t, all, "Slack: events and interactivity", surface.Unchecked, "what bot manifest slack -groups prints")
+	conformance.WantFinding(t, all, one, surface.Wrong, "user group", "bot manifest slack -groups", "OAuth & Permissions", "reinstall the app")
+	conformance.WantFinding(t, all, "Slack: events and interactivity", surface.Unchecked, "what bot manifest slack -groups prints")
 	if _, fine := all["Slack: scopes"]; fine {
 		t.Error("a scope is missing, and they are all there")
 	}
 	c.granted += ",usergroups:read"
 	all = seenWith(t, t.Context(), c.config(), true)
-	want(t, all, "Slack: scopes", surface.Fine, "all 13")
+	conformance.WantFinding(t, all, "Slack: scopes", surface.Fine, "all 13")
 	if strings.Contains(all["Slack: scopes"].Found, "does not use") {
 		t.Errorf("what is needed is called unused: %+v", all["Slack: scopes"])
 	}
-	want(t, seen(t, t.Context(), c.config()), "Slack: scopes", surface.Fine, "all 12; it also has usergroups:read, which nod does not use")
+	conformance.WantFinding(t, seen(t, t.Context(), c.config()), "Slack: scopes", surface.Fine, "all 12; it also has usergroups:read, which nod does not use")
 	c.granted = "usergroups:read"
-	want(t, seenWith(t, t.Context(), c.config(), true), "Slack: agent view", surface.Doubtful, "what bot manifest slack -groups prints")
+	conformance.WantFinding(t, seenWith(t, t.Context(), c.config(), true), "Slack: agent view", surface.Doubtful, "what bot manifest slack -groups prints")
 }
 
 func TestDoctorOfTokens(t *testing.T) {
@@ -243,7 +216,7 @@ func TestDoctorOfTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newClinic(t)
 			c.answers[tt.method] = tt.answer
-			want(t, seen(t, t.Context(), c.config()), tt.what, surface.Wrong, tt.words...)
+			conformance.WantFinding(t, seen(t, t.Context(), c.config()), tt.what, surface.Wrong, tt.words...)
 		})
 	}
 }
@@ -254,17 +227,17 @@ func TestDoctorWithoutABotToken(t *testing.T) {
 	c.answers["auth.test"] = `{"ok":false,"error":"token_revoked"}`
 	all := seen(t, t.Context(), c.config())
 	for _, what := range []string{"Slack: scopes", "Slack: agent view", "Slack: sample card"} {
-		want(t, all, what, surface.Unchecked)
+		conformance.WantFinding(t, all, what, surface.Unchecked)
 	}
-	want(t, all, "Slack: connection", surface.Fine) // the app token is another matter
+	conformance.WantFinding(t, all, "Slack: connection", surface.Fine) // the app token is another matter
 }
 
 func TestDoctorOfCardsNotChecked(t *testing.T) {
 	c := newClinic(t)
 	delete(c.answers, "blocks.validate")
-	want(t, seen(t, t.Context(), c.config()), "Slack: sample card", surface.Unchecked, "unknown_method")
+	conformance.WantFinding(t, seen(t, t.Context(), c.config()), "Slack: sample card", surface.Unchecked, "unknown_method")
 	c.answers["blocks.validate"] = "<html>"
-	want(t, seen(t, t.Context(), c.config()), "Slack: sample card", surface.Doubtful, "not Slack's")
+	conformance.WantFinding(t, seen(t, t.Context(), c.config()), "Slack: sample card", surface.Doubtful, "not Slack's")
 }
 
 func TestDoctorOfSockets(t *testing.T) {
@@ -281,7 +254,7 @@ func TestDoctorOfSockets(t *testing.T) {
 	} {
 		c := newClinic(t)
 		c.first = first
-		want(t, seen(t, t.Context(), c.config()), "Slack: connection", tt.mark, tt.words)
+		conformance.WantFinding(t, seen(t, t.Context(), c.config()), "Slack: connection", tt.mark, tt.words)
 	}
 }
 
@@ -291,7 +264,7 @@ func TestDoctorOfASilentSocket(t *testing.T) {
 	c.first = ""
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-c.joined; cancel() }()
-	want(t, seen(t, ctx, c.config()), "Slack: connection", surface.Wrong, "does not open")
+	conformance.WantFinding(t, seen(t, ctx, c.config()), "Slack: connection", surface.Wrong, "does not open")
 }
 
 func TestDoctorOfUnreachableSlack(t *testing.T) {
@@ -299,11 +272,11 @@ func TestDoctorOfUnreachableSlack(t *testing.T) {
 	conf := c.config()
 	c.Close()
 	all := seen(t, t.Context(), conf)
-	want(t, all, "Slack: bot token", surface.Wrong, "cannot be reached", "SLACK_API_URL")
-	want(t, all, "Slack: app token", surface.Wrong, "cannot be reached")
+	conformance.WantFinding(t, all, "Slack: bot token", surface.Wrong, "cannot be reached", "SLACK_API_URL")
+	conformance.WantFinding(t, all, "Slack: app token", surface.Wrong, "cannot be reached")
 	conf.APIURL = ""
 	conf.Client = &http.Client{Transport: refusing{}}
-	want(t, seen(t, t.Context(), conf), "Slack: bot token", surface.Wrong, "cannot be reached", "https://slack.com", "HTTPS_PROXY")
+	conformance.WantFinding(t, seen(t, t.Context(), conf), "Slack: bot token", surface.Wrong, "cannot be reached", "https://slack.com", "HTTPS_PROXY")
 }
 
 // refusing is a network without a way out.
@@ -317,13 +290,13 @@ func TestDoctorOfSigningSecrets(t *testing.T) {
 	c := newClinic(t)
 	conf := c.config()
 	conf.AppToken = ""
-	want(t, seen(t, t.Context(), conf), "Slack: signing secret", surface.Wrong, "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET")
+	conformance.WantFinding(t, seen(t, t.Context(), conf), "Slack: signing secret", surface.Wrong, "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET")
 	conf.SigningSecret = "SENTINEL"
-	want(t, seen(t, t.Context(), conf), "Slack: signing secret", surface.Doubtful, "32 hexadecimal")
+	conformance.WantFinding(t, seen(t, t.Context(), conf), "Slack: signing secret", surface.Doubtful, "32 hexadecimal")
 	conf.SigningSecret = testSecret
 	all := seen(t, t.Context(), conf)
-	want(t, all, "Slack: signing secret", surface.Fine)
-	want(t, all, "Slack: events and interactivity", surface.Unchecked, adapter.PathEvents, adapter.PathCommands)
+	conformance.WantFinding(t, all, "Slack: signing secret", surface.Fine)
+	conformance.WantFinding(t, all, "Slack: events and interactivity", surface.Unchecked, adapter.PathEvents, adapter.PathCommands)
 	if _, there := all["Slack: connection"]; there {
 		t.Error("a connection without an app token")
 	}
@@ -369,9 +342,9 @@ func TestReach(t *testing.T) {
 				}
 				all[f.What] = f
 			}
-			want(t, all, "Slack: /slack/events", tt.event, tt.word)
-			want(t, all, "Slack: /slack/interactivity", tt.rest)
-			want(t, all, "Slack: /slack/commands", tt.rest)
+			conformance.WantFinding(t, all, "Slack: /slack/events", tt.event, tt.word)
+			conformance.WantFinding(t, all, "Slack: /slack/interactivity", tt.rest)
+			conformance.WantFinding(t, all, "Slack: /slack/commands", tt.rest)
 		})
 	}
 	s := receiver(t, testSecret, 401)
@@ -395,11 +368,11 @@ func TestDoctorLooksWhetherItIsAnywhere(t *testing.T) {
 	c := newClinic(t)
 	const what = "Slack: channels"
 	delete(c.answers, "users.conversations")
-	want(t, seen(t, t.Context(), c.config()), what, surface.Unchecked, "not checked")
+	conformance.WantFinding(t, seen(t, t.Context(), c.config()), what, surface.Unchecked, "not checked")
 	c.answers["users.conversations"] = `{"ok":true,"channels":[],"response_metadata":{"next_cursor":""}}`
-	want(t, seen(t, t.Context(), c.config()), what, surface.Doubtful, "none", "/invite @nod")
+	conformance.WantFinding(t, seen(t, t.Context(), c.config()), what, surface.Doubtful, "none", "/invite @nod")
 	c.answers["users.conversations"] = `{"ok":true,"channels":[{"id":"C1"},{"id":"C2"}]}`
-	want(t, seen(t, t.Context(), c.config()), what, surface.Fine, "in 2")
+	conformance.WantFinding(t, seen(t, t.Context(), c.config()), what, surface.Fine, "in 2")
 	if got := c.asked["users.conversations"]; got.Get("types") != "public_channel,private_channel" || got.Get("exclude_archived") != "true" {
 		t.Errorf("%v", got)
 	}
