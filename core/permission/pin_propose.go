@@ -95,7 +95,7 @@ func (a arguments) below(files bool) (pins []Pin, dir string) {
 	var shared place
 	longest := 0 // of the paths that are, or may be, directories themselves: what they share must not be above one
 	for _, n := range a.names {
-		if linkWords.has(text.NameWords(n)) {
+		if linkWords.HasAny(text.NameWords(n)) {
 			return nil, ""
 		}
 		at, whole, is := a.path(n, files)
@@ -151,9 +151,9 @@ func (a arguments) path(name string, files bool) (at place, whole, is bool) {
 	switch {
 	case !(pathWords[last] || endWords[last] && at.root != ""):
 		return place{}, false, false
-	case !files, dirWords.has(words):
+	case !files, dirWords.HasAny(words):
 		return at, true, true
-	case n > 0 && (fileWords.has(words) || fileName(at.elems[n-1])):
+	case n > 0 && (fileWords.HasAny(words) || fileName(at.elems[n-1])):
 		at.elems = at.elems[:n-1]
 		return at, false, true
 	}
@@ -163,7 +163,7 @@ func (a arguments) path(name string, files bool) (at place, whole, is bool) {
 // worksOnFiles reports whether a tool by its name reads or writes single files, and not directories or repositories.
 func worksOnFiles(tool string) bool {
 	words := text.NameWords(tool)
-	return fileTools.has(words) && !dirWords.has(words) && !dirTools.has(words)
+	return fileTools.HasAny(words) && !dirWords.HasAny(words) && !dirTools.HasAny(words)
 }
 
 // fileName reports whether a name has an ending as files have: letters and digits, one letter at least ("a.txt", "song.mp3", not "v1.2", ".git").
@@ -176,32 +176,23 @@ func fileName(name string) bool {
 
 // The words of names. A name is judged by its last word ("source_path", "newContent"), or by any where only caution follows.
 var (
-	pathWords = vocabularyOf("path file filename filepath pathname directory dir folder cwd workdir")
+	pathWords = text.WordSet("path file filename filepath pathname directory dir folder cwd workdir")
 	// Any of these in the name of an argument, or of a tool, and the value is itself a directory.
-	dirWords  = vocabularyOf("directory directories dir dirs folder folders cwd workdir root repo repository worktree")
-	fileWords = vocabularyOf("file filename filepath")                           // in the name of an argument: the value is a file
-	dirTools  = vocabularyOf("list ls tree walk scan search find grep glob git") // tools that take a directory
-	fileTools = vocabularyOf("file read write edit append create open view cat save put delete remove move copy rename patch replace insert upload download")
-	endWords  = vocabularyOf("source destination src dst dest target from to root repo repository worktree") // only where the value has a root
-	linkWords = vocabularyOf("link links symlink symlinks hardlink hardlinks junction linkpath linkname")
+	dirWords  = text.WordSet("directory directories dir dirs folder folders cwd workdir root repo repository worktree")
+	fileWords = text.WordSet("file filename filepath")                           // in the name of an argument: the value is a file
+	dirTools  = text.WordSet("list ls tree walk scan search find grep glob git") // tools that take a directory
+	fileTools = text.WordSet("file read write edit append create open view cat save put delete remove move copy rename patch replace insert upload download")
+	endWords  = text.WordSet("source destination src dst dest target from to root repo repository worktree") // only where the value has a root
+	linkWords = text.WordSet("link links symlink symlinks hardlink hardlinks junction linkpath linkname")
 	// A patch or an edit is no free text: it names files itself.
-	textWords = vocabularyOf("content contents body text message description comment note notes summary markdown caption")
+	textWords = text.WordSet("content contents body text message description comment note notes summary markdown caption")
 	// These make a text a command, whatever its length.
-	doingWords = vocabularyOf("command cmd query sql script code expression eval shell bash exec prompt patch diff link url path file key id")
+	doingWords = text.WordSet("command cmd query sql script code expression eval shell bash exec prompt patch diff link url path file key id")
 )
-
-type vocabulary map[string]bool
-
-func vocabularyOf(words string) vocabulary { return text.WordSet(words) }
-
-// has reports whether any of these words is one of them.
-func (v vocabulary) has(words []string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return v[w] })
-}
 
 func isText(name string) bool {
 	words := text.NameWords(name)
-	return len(words) > 0 && textWords[words[len(words)-1]] && !doingWords.has(words)
+	return len(words) > 0 && textWords[words[len(words)-1]] && !doingWords.HasAny(words)
 }
 
 // isLong reports whether a value is text that no later call will repeat.
@@ -221,9 +212,9 @@ func common(a, b []string) []string {
 
 // secretWords and secretPairs are what core/render masks by a name, and more: here a wrong guess costs one proposal.
 var (
-	secretWords = vocabularyOf("password passwords passwd passphrase pwd pass pin otp secret secrets token authorization auth cookie cookies credential credentials " +
+	secretWords = text.WordSet("password passwords passwd passphrase pwd pass pin otp secret secrets token authorization auth cookie cookies credential credentials " +
 		"apikey privatekey secretkey accesskey accesstoken authtoken bearer signature")
-	secretPairs = vocabularyOf("api private access secret auth signing") // before "key"
+	secretPairs = text.WordSet("api private access secret auth signing") // before "key"
 )
 
 // namesSecret reports whether a name says that its value is a secret, or a name inside the value does.

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -86,11 +87,19 @@ func NameWords(name string) []string {
 	return strings.Fields(b.String())
 }
 
+// Words is a set of words.
+type Words map[string]bool
+
 // WordSet is a set of words that stand in one string.
-func WordSet(words string) map[string]bool {
-	set := map[string]bool{}
+func WordSet(words string) Words {
+	set := Words{}
 	for w := range strings.FieldsSeq(words) {
 		set[w] = true
 	}
 	return set
+}
+
+// HasAny reports whether any of these words is one of them.
+func (ws Words) HasAny(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return ws[w] })
 }
