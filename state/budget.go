@@ -17,6 +17,7 @@ type Spend struct {
 	Limit   int           // calls in Per; 0 with Ends: the message ended by other means, and nothing is spent
 	Hard    int           // calls in Per that decisions may go up to; less than Limit: that
 	Per     time.Duration // the platform's window
+	Evenly  bool          // Limit at once, and then one every Per/Limit: where the platform bears short bursts
 	Lane    agent.Urgency // a decision goes before a final, a final before progress
 	Message string        // the live message it is for; empty where there is none. Each one keeps a call in reserve for its final
 	Rate    float64       // how fast that message grows, in characters a second
@@ -36,7 +37,7 @@ func (s *Store) Spend(ctx context.Context, sp Spend) (wait time.Duration, err er
 	k := poolKeys(sp.Pool)
 	res, err := s.write(ctx, spendScript.on([]string{k.spent, k.live, k.came, k.pool},
 		strconv.Itoa(sp.Limit), millis(sp.Per+margin(sp.Per)), strconv.Itoa(int(sp.Lane)), sp.Message,
-		strconv.FormatFloat(growth(sp.Rate), 'f', 3, 64), flag(sp.Ends), rand.Text(), strconv.Itoa(sp.Hard)))
+		strconv.FormatFloat(growth(sp.Rate), 'f', 3, 64), flag(sp.Ends), rand.Text(), strconv.Itoa(sp.Hard), flag(sp.Evenly)))
 	if err != nil {
 		return 0, err
 	}

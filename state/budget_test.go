@@ -136,6 +136,34 @@ func TestOneASecond(t *testing.T) {
 	}
 }
 
+// A short burst, then one after another; what was not used is there again, never more than a burst of it.
+func TestABurstThatComesBackEvenly(t *testing.T) {
+	purses(t, func(t *testing.T, p *purse) {
+		plain := Spend{Pool: "p", Limit: 3, Per: 2900 * time.Millisecond, Evenly: true, Lane: final} // and a margin of 100 ms
+		for range 3 {
+			p.must(plain)
+		}
+		for range 4 {
+			if w := p.mustNot(plain); w != time.Second {
+				t.Fatalf("told to wait %s", w)
+			}
+			p.pass(999 * time.Millisecond)
+			p.mustNot(plain)
+			p.pass(time.Millisecond)
+			p.must(plain)
+		}
+		p.pass(2 * time.Second)
+		p.must(plain)
+		p.must(plain)
+		p.mustNot(plain)
+		p.pass(time.Hour)
+		for range 3 {
+			p.must(plain)
+		}
+		p.mustNot(plain)
+	})
+}
+
 // A decision goes before a final, a final before progress, and who asked first before who asked later.
 func TestLanes(t *testing.T) {
 	purses(t, func(t *testing.T, p *purse) {

@@ -33,7 +33,7 @@ func (a *Adapter) corrected(ctx context.Context, m *inbound.Message) error {
 	if known, err := a.Engine.Knows(ctx, s.at.Chat()); err != nil || !known {
 		return err
 	}
-	text := surface.WithFiles(a.wording(m), m.FileNames())
+	text := surface.WithFiles(a.wording(m), m.Enclosed())
 	err := a.Engine.Accept(ctx, chat.Edited{
 		Envelope: envelopeOf(s.at, chat.Delivery("e:"+string(m.ID)+":"+string(m.Edited)), m.Sender(s.guild), chat.ReplyHandle{}),
 		Message:  chat.MessageRef(m.ID), Text: text,

@@ -44,6 +44,10 @@ func (a *Adapter) commanded(ctx context.Context, s userMessage, c surface.Comman
 	if s.guild != "" && by.Groups == nil { // fetched: it does not say which roles its author has
 		by.Groups = a.rolesOf(ctx, s.at, by.User)
 	}
+	if c.Verb != "stop" && a.standing(ctx, by) != chat.Member {
+		a.answer(s, sayNotMember)
+		return nil
+	}
 	if c.Verb == surface.VerbSettings {
 		return a.typedSettings(ctx, s, by, c.Args)
 	}
@@ -94,7 +98,7 @@ func (s *userMessage) reply() chat.ReplyHandle {
 // answer tells the author of a message something, in their direct messages. A message that was fetched long after it was written
 // is not answered so: whoever asked for help then has it.
 func (a *Adapter) answer(s userMessage, say ...string) {
-	if a.now().Sub(ids.Time(string(s.m.ID))) > staleAfter {
+	if s.program || a.now().Sub(ids.Time(string(s.m.ID))) > staleAfter {
 		return
 	}
 	a.later(func(ctx context.Context) { a.whisper(ctx, s.reply(), say...) })
@@ -219,6 +223,10 @@ func (a *Adapter) ask(ctx context.Context, c interaction, question string) *repl
 	case len(question) > agent.MaxText || utf8.RuneCountInString(question) > inbound.MaxAsk:
 		return say(surface.SayTooLong(len(question)))
 	}
+	standing := a.standing(ctx, c.by)
+	if a.MembersOnly && standing != chat.Member {
+		return say(sayMembersOnly)
+	}
 	shown, err := c.w.say(ctx, components.Question(c.by.Name, question))
 	if err != nil {
 		// Another replica has it, or nobody saw anything: either way this one must not record a second question.
@@ -233,7 +241,7 @@ func (a *Adapter) ask(ctx context.Context, c interaction, question string) *repl
 	// It is answered: the three seconds do not count any more.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
 	defer cancel()
-	err = a.Engine.Accept(ctx, chat.Said{Envelope: c.envelope(), Message: chat.MessageRef(shown), Text: question})
+	err = a.Engine.Accept(ctx, chat.Said{Envelope: c.envelope(), Message: chat.MessageRef(shown), Text: question, Standing: standing})
 	if err != nil {
 		a.Logger.Error("discord: a question asked by command was not recorded", "chat", c.at.Chat(), "err", err)
 		why := sayNotAsked

@@ -67,6 +67,41 @@ func TestAChoiceIsConfirmed(t *testing.T) {
 	}
 }
 
+// What a wide grant of a dangerous tool gives is said before it counts; once needs no second click.
+func TestADangerousToolIsNotAllowedForAChatUnsaid(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.cardOfChat(samples.Dangerous())
+	p.choose(p.ana, thread, card, text.LabelAllowChat)
+	if m := p.seen(p.ana, thread); !strings.HasPrefix(m.Text(), "Allow run\\_command of shell, with any arguments, whenever Ana asks in this chat? ") || len(p.ledger.got()) != 0 {
+		t.Errorf("%q, %+v", m.Text(), p.ledger.got())
+	}
+	p.clickSeen(p.ana, thread, text.LabelAllowChat)
+	if got := p.ledger.decisions(); len(got) != 1 || got[0].Choice != chat.AllowChat || got[0].Token != "ASK1" || string(got[0].Message) != card {
+		t.Errorf("%+v", got)
+	}
+	p.choose(p.ana, thread, card, text.LabelAllowOnce)
+	if got := onlyOne[chat.Clicked](p); got.Choice != chat.AllowOnce {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Five reads are allowed, or denied, with one click, which names exactly them; and Stop stands behind More with the ask's own token.
+func TestReadsAreAnsweredAsOne(t *testing.T) {
+	p := newParlor(t)
+	s := samples.Reads()
+	thread, card := p.cardOfChat(s)
+	all := turn.BatchToken(turn.OpenAsks(s))
+	for i, x := range []struct {
+		label, token string
+		choice       chat.Choice
+	}{{text.LabelAllowThese(5), all, chat.ApproveAll}, {text.LabelDeny, all, chat.DenyAll}, {text.LabelStop, "ASK1", chat.Stop}} {
+		p.choose(p.ana, thread, card, x.label)
+		if got, _ := p.ledger.got()[i].(chat.Clicked); got.Choice != x.choice || got.Token != x.token || string(got.Message) != card {
+			t.Errorf("%s: %+v", x.label, got)
+		}
+	}
+}
+
 // R106
 func TestAConfirmedChoiceThatIsNotTaken(t *testing.T) {
 	p := newParlor(t)
@@ -144,11 +179,12 @@ func TestChoicesBeyondTheThreeButtons(t *testing.T) {
 	}
 }
 
+// A card of before has a button for it; now it is a part of the details.
 // R150
 func TestWhyIsForOnePerson(t *testing.T) {
 	p, o := managed(t)
 	thread, card := p.cardOfChat(samples.Grantable("tok"))
-	p.choose(p.ben, thread, card, text.LabelWhy)
+	p.press(p.ben, thread, card, "nod:why:tok")
 	if got := p.seen(p.ben, thread).Text(); !strings.Contains(got, `the \*server\* asks`) || len(p.Seen(p.ana, thread)) != 0 {
 		t.Error(got)
 	}
@@ -160,14 +196,14 @@ func TestWhyIsForOnePerson(t *testing.T) {
 		want string
 	}{{&decision.Refusal{Say: "This ask is over."}, "This ask is over"}, {errDown, "could not be reached just now"}} {
 		o.set(func() { o.err = x.err })
-		p.choose(p.ben, thread, card, text.LabelWhy)
+		p.press(p.ben, thread, card, "nod:why:tok")
 		if got := p.seen(p.ben, thread).Text(); !strings.Contains(got, x.want) {
 			t.Errorf("%v: %s", x.err, got)
 		}
 	}
 	o.set(func() { o.err = nil })
 	p.Fail("POST /interactions/{interaction}/{token}/callback", 1, fakediscord.Fault{Status: 500})
-	p.choose(p.ben, thread, card, text.LabelWhy)
+	p.press(p.ben, thread, card, "nod:why:tok")
 	if got := p.seen(p.ben, thread).Text(); !strings.Contains(got, "could not be opened") {
 		t.Error(got)
 	}

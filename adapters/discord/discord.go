@@ -55,6 +55,7 @@ import (
 	"github.com/nodhq/nod/adapters/discord/gateway"
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/chat"
 )
 
 // Platform is the value of [chat.ID.Platform] and [chat.User.Platform] that this adapter mints.
@@ -90,6 +91,9 @@ type Config struct {
 	Conversation Conversation       //
 	Follow       surface.Follow     // of threads
 	Channels     map[string]Channel // by channel ID, over Conversation and Follow
+	Bots         []string           // bots and webhooks that may begin a chat, by their IDs
+	Members      []chat.User        // roles whose holders may decide, and have things run unasked; none: everybody is a member
+	MembersOnly  bool               // nobody else may talk either
 	LinkHosts    []string           // hosts whose addresses stay alive whoever wrote them; "*.example.com" includes what is below
 	Shards       int                // 0: as many as Discord recommends
 	Lease        time.Duration      // how long a shard is held without renewal. 0: 15 s

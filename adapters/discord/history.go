@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -64,14 +65,17 @@ func (a *Adapter) before(ctx context.Context, s userMessage) []chat.Quote {
 			all = append(all, q)
 		}
 	}
-	for _, snap := range s.m.Snapshots {
-		if snap.Message == nil {
-			continue
-		}
-		if text := inbound.PlainText(snap.Message.Words(), a.namesIn(snap.Message)); text != "" {
-			all = append(all, chat.Quote{Name: "a forwarded message", Text: text})
+	beside := func(name, words string, of *inbound.Message) {
+		if text := inbound.PlainText(words, a.namesIn(of)); text != "" {
+			all = append(all, chat.Quote{Name: name, Text: text})
 		}
 	}
+	for _, snap := range s.m.Snapshots {
+		if snap.Message != nil {
+			beside("a forwarded message", snap.Message.Words(), snap.Message)
+		}
+	}
+	beside("an attachment of this message", strings.Join(s.m.Beside(), "\n"), s.m)
 	return surface.FitQuotes(all, left)
 }
 

@@ -40,7 +40,7 @@ func TestAStrangeThreadIsImportedOnce(t *testing.T) {
 	}
 	p.Post(fakediscord.Post{User: p.ana, Channel: thread, Type: 4, Text: "renamed"})
 	got := p.context(p.Say(p.ana, thread, p.bot()+" help us"))
-	if want := []string{"Ben: the disk is full", "Ana: @Ben which one?", "robot: db1: 99 %"}; !slices.Equal(got, want) {
+	if want := []string{"Ben: the disk is full", "Ana: @Ben which one?", "robot: **db1: 99 %**"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 	s := p.ledger.got()[0].(chat.Said)
@@ -121,5 +121,47 @@ func TestFittedAndCut(t *testing.T) {
 		if size > surface.MaxQuoted+100 {
 			t.Errorf("%d bytes", size)
 		}
+	}
+}
+
+// An alert is mostly embeds; a person forwards, attaches, asks in polls. All of it is read, and none of it is the requester's own words.
+func TestAllThatStandsAboveAMentionIsRead(t *testing.T) {
+	p := newParlor(t)
+	robot := p.AddUser(fakediscord.User{Name: "robot", Bot: true})
+	start := p.Post(fakediscord.Post{User: robot, Channel: p.general, Text: "FIRING", Embeds: []any{map[string]any{
+		"author": map[string]any{"name": "Grafana"}, "title": "Disk full", "url": "https://grafana.example/d/1", "description": "db1 is at 99 %",
+		"fields": []any{map[string]any{"name": "host", "value": "db1"}}, "image": map[string]any{"url": "https://grafana.example/g.png"}, "footer": map[string]any{"text": "since 12:03"}}}})
+	thread := p.CreateThread(p.ben, p.general, start, "disk")
+	p.Post(fakediscord.Post{Webhook: "deploys", Channel: thread, Components: []any{map[string]any{"type": 17, "components": []any{map[string]any{"type": 10, "content": "**v2** is out"}}}}})
+	p.Post(fakediscord.Post{User: p.ben, Channel: thread, Text: "the log\u202e", Files: []fakediscord.Attachment{{Name: "db1.log", Size: 20_480, Type: "text/plain"}}})
+	far := p.Say(p.ben, thread, "was it `cron`?")
+	p.Post(fakediscord.Post{User: p.ben, Channel: thread, Forward: far})
+	p.Post(fakediscord.Post{User: p.ben, Channel: thread, Poll: map[string]any{"question": map[string]any{"text": "roll back?"},
+		"answers": []any{map[string]any{"answer_id": 1, "poll_media": map[string]any{"text": "yes"}}, map[string]any{"answer_id": 2, "poll_media": map[string]any{"text": "no"}}}}})
+	got := p.context(p.Say(p.ana, thread, p.bot()+" help us"))
+	want := []string{
+		"robot: FIRING\nGrafana\n**Disk full** (https://grafana.example/d/1)\ndb1 is at 99 %\nhost: db1\n[picture: https://grafana.example/g.png]\nsince 12:03",
+		"deploys: **v2** is out",
+		"Ben: the log\\u{202E}\n[file db1.log, 20 KB; nod cannot read it]",
+		"Ben: was it `cron`?",
+		"Ben: > [forwarded]\n> was it `cron`?",
+		"Ben: [poll: roll back? / yes / no]",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n--\n"), strings.Join(want, "\n--\n"))
+	}
+	if said := onlyOne[chat.Said](p); said.Text != "help us" {
+		t.Errorf("what others wrote is among her words: %q", said.Text)
+	}
+}
+
+func TestAForwardWithoutWordsIsNoCryForHelp(t *testing.T) {
+	p := newParlor(t)
+	dm := p.OpenDM(p.ana)
+	p.context(p.Say(p.ana, dm, "hello"))
+	own := p.Say(p.ana, dm, "deploy failed")
+	got := p.context(p.Post(fakediscord.Post{User: p.ana, Channel: dm, Forward: own}))
+	if !slices.Equal(got, []string{"a forwarded message: deploy failed"}) || p.ledger.texts()[2] != surface.SayQuotedAlone {
+		t.Errorf("%q, with %q", p.ledger.texts(), got)
 	}
 }

@@ -160,6 +160,9 @@ func (a *Adapter) serve(ctx context.Context, in *inbound.Interaction, w *answer)
 		}
 		c.at.Channel, c.at.Thread = c.channel.Parent, c.channel.ID
 	}
+	if no := a.mayAct(ctx, c); no != nil {
+		return no
+	}
 	switch in.Type {
 	case inbound.InteractionCommand:
 		return a.slash(ctx, c)

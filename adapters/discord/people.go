@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/nodhq/nod/adapters/discord/components"
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/discord/rest"
@@ -69,6 +71,56 @@ func (a *Adapter) rolesIn(ctx context.Context, guild, user string) (roles []chat
 	}
 	a.memberOf.Put(key, roles, asked)
 	return roles, roles != nil, nil
+}
+
+// standing is what somebody may do. Roles that an event does not say, of a message that was fetched or direct, are asked for.
+func (a *Adapter) standing(ctx context.Context, by inbound.Person) chat.Standing {
+	if len(a.Members) == 0 {
+		return chat.Member
+	}
+	roles, untold := by.Groups, false
+	for _, m := range a.Members {
+		if by.Groups != nil || by.User.Workspace != "" && by.User.Workspace != m.Workspace {
+			continue
+		}
+		has, _, err := a.rolesIn(ctx, m.Workspace, by.User.Key) // remembered
+		if err != nil && !rest.IsUnreachable(err) {             // of a server that the bot is not in nobody is a member
+			untold = true
+			a.Logger.Warn("discord: the roles of somebody are not known", "guild", m.Workspace, "err", err)
+		}
+		roles = append(roles, has...)
+	}
+	switch {
+	case slices.ContainsFunc(roles, func(r chat.User) bool { return slices.Contains(a.Members, r) }):
+		return chat.Member
+	case untold:
+		return chat.Untold
+	}
+	return chat.Visitor
+}
+
+// mayAct refuses whoever may decide nothing, but for what ends or only shows something.
+func (a *Adapter) mayAct(ctx context.Context, c interaction) *reply {
+	switch c.in.Type {
+	case inbound.InteractionCommand:
+		switch verb, _ := inbound.CommandOf(c.in); verb {
+		case inbound.VerbAsk, inbound.VerbHelp, inbound.VerbPending, inbound.VerbStop, inbound.VerbWhy, inbound.VerbWhoami:
+			return nil
+		}
+	case inbound.InteractionComponent:
+		id := string(c.in.Data.CustomID)
+		p, ok := components.ParseAction(id, c.in.Values())
+		if id == components.CancelID || ok && (p.Choice == chat.Stop || p.Choice == chat.ViewDetail || p.Choice == chat.Why) {
+			return nil
+		}
+	}
+	switch a.standing(ctx, c.by) {
+	case chat.Member:
+		return nil
+	case chat.Visitor:
+		return say(sayNotMember)
+	}
+	return say(sayNobody)
 }
 
 // GroupName is what a role is called, as far as the gateway has told. It asks nobody.

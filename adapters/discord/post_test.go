@@ -25,7 +25,7 @@ func asking(text string) render.Message {
 	m := words(text)
 	m.State = render.Waiting
 	m.Blocks = append(m.Blocks, render.Ask{
-		Call: "c1", Token: "a1", Header: "Allow tool call from files?", Run: "Run write_file from files", Tool: "write_file", Server: render.Server{Name: "files"},
+		Call: "c1", Token: "a1", Header: "Allow tool call from files?", Run: "Run write_file from files", Tool: "write_file", Server: "files",
 		Choices: []render.Choice{{Choice: chat.AllowOnce, Token: "a1", Label: "Allow once"}, {Choice: chat.Deny, Token: "a1", Label: "Deny", Style: render.Danger}},
 	})
 	return m
@@ -387,6 +387,22 @@ func TestEachCallSpendsFromItsChannel(t *testing.T) {
 	}
 	if fmt.Sprint(budget.Spent) != fmt.Sprint(want) {
 		t.Errorf("spent\n%+v\nwant\n%+v", budget.Spent, want)
+	}
+}
+
+// What a click came to is shown whatever was spent, until Discord refuses; nothing else is.
+func TestADecisionMayOverdraw(t *testing.T) {
+	budget := &samples.Budget{}
+	s := newScene(t, fakediscord.Options{}, Config{Budget: budget})
+	ref := s.posted(s.at(""), words("one"))
+	for u, hard := range map[agent.Urgency]int{agent.Final: 0, agent.Question: 0, agent.Decision: surface.Overdraw} {
+		budget.Spent = nil
+		if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, words(fmt.Sprint("lane ", u)), u); err != nil {
+			t.Fatal(err)
+		}
+		if got := budget.Spent[0]; got.Hard != hard {
+			t.Errorf("lane %d may go up to %d, want %d", u, got.Hard, hard)
+		}
 	}
 }
 

@@ -41,7 +41,8 @@ type inbox struct {
 	channels *channels
 	deaf     *lru.Cache[string, struct{}] // threads in which it was said that their messages cannot be read
 
-	said atomic.Int64 // names what is said
+	said     atomic.Int64 // names what is said
+	programs surface.Programs
 
 	mu      sync.Mutex
 	opened  bool
@@ -154,13 +155,25 @@ func (a *Adapter) arrived(m *inbound.Message) {
 // heeds reports whether a message may be for the bot, as far as can be told without asking anybody.
 func (a *Adapter) heeds(m *inbound.Message) bool {
 	if !m.ByPerson(a.self.User) {
-		return false
+		return a.listed(m)
 	}
 	if m.Guild == "" || a.addressed(m, string(m.Guild)) {
 		return true
 	}
 	k, ok := a.in.channels.get(string(m.Channel), a.now())
 	return !ok || k.err == nil && k.IsThread()
+}
+
+// listed reports whether a program wrote it that may begin a chat, and names the bot.
+func (a *Adapter) listed(m *inbound.Message) bool {
+	if !m.ByProgram(a.self.User) {
+		return false
+	}
+	if id := string(m.Author.ID); !slices.Contains(a.Bots, id) {
+		a.Logger.Info("discord: a program mentions the bot that discord.bots does not list", "id", id)
+		return false
+	}
+	return true
 }
 
 // addressed reports whether a message in a guild calls the bot.
@@ -209,10 +222,11 @@ func (a *Adapter) hear(ctx context.Context, m *inbound.Message, guild string) (t
 			taken, err = false, nil
 		}
 	}()
-	if !m.ByPerson(a.self.User) {
+	program := a.listed(m)
+	if !m.ByPerson(a.self.User) && (!program || guild == "") {
 		return false, nil
 	}
-	s := userMessage{m: m, guild: guild, direct: guild == "", called: guild == "" || a.addressed(m, guild)}
+	s := userMessage{m: m, guild: guild, program: program, direct: guild == "", called: guild == "" || a.addressed(m, guild)}
 	if ok, err := a.locate(ctx, &s); !ok || err != nil {
 		return false, err
 	}
@@ -222,6 +236,9 @@ func (a *Adapter) hear(ctx context.Context, m *inbound.Message, guild string) (t
 	}
 	if !s.called && !known {
 		return false, nil
+	}
+	if program {
+		return a.hearProgram(ctx, s, known)
 	}
 	if m.IsEmpty() && !s.called {
 		a.cannotRead(s)
@@ -233,7 +250,7 @@ func (a *Adapter) hear(ctx context.Context, m *inbound.Message, guild string) (t
 		if err != nil {
 			return false, fmt.Errorf("how the chat stands: %w", err)
 		}
-		if !s.called && !surface.Heeds(session, m.Sender(guild).User, m.NamesOthers(a.self.User)) {
+		if !s.called && !surface.Heeds(a.follow(s.at), session, m.Sender(guild).User, m.NamesOthers(a.self.User)) {
 			return false, nil
 		}
 		s.since = string(surface.LastHeard(session, func(a, b chat.MessageRef) bool { return ids.Older(string(b), string(a)) }))
@@ -241,16 +258,31 @@ func (a *Adapter) hear(ctx context.Context, m *inbound.Message, guild string) (t
 	return true, a.listen(ctx, s)
 }
 
+// hearProgram takes a message of a program on the list. It can only begin a chat, and is never answered privately: two programs that go on
+// answering each other would never end.
+func (a *Adapter) hearProgram(ctx context.Context, s userMessage, known bool) (taken bool, err error) {
+	_, command := surface.ParseCommand(a.wording(s.m))
+	switch {
+	case known || command:
+		return false, nil
+	case !a.in.programs.MayBegin(string(s.m.Author.ID), a.now()):
+		a.Logger.Warn("discord: a program begins too many chats; this one is left out", "id", string(s.m.Author.ID))
+		return false, nil
+	}
+	return true, a.listen(ctx, s)
+}
+
 // userMessage is a message for the bot, or for the thread that it follows.
 type userMessage struct {
-	m      *inbound.Message
-	at     ids.Place
-	guild  string
-	direct bool   // between a person and the bot
-	called bool   // by mention, by reply, or because nobody else is there
-	begins bool   // a thread has to be made on it
-	hasLog bool   // its chat has been userMessage in
-	since  string // the last message that its chat has taken, where that is known
+	m       *inbound.Message
+	at      ids.Place
+	guild   string
+	program bool   // another program wrote it
+	direct  bool   // between a person and the bot
+	called  bool   // by mention, by reply, or because nobody else is there
+	begins  bool   // a thread has to be made on it
+	hasLog  bool   // something was recorded in its chat before
+	since   string // the last message that its chat has taken, where that is known
 }
 
 // locate finds the chat of a message. ok is false where it is not for the bot.
@@ -270,7 +302,7 @@ func (a *Adapter) locate(ctx context.Context, s *userMessage) (ok bool, err erro
 	s.at = a.placeIn(c, s.guild, string(s.m.ID))
 	s.begins = s.at.Thread == string(s.m.ID) && !c.IsThread()
 	if c.IsThread() {
-		return s.at.Channel != "" && (s.called || a.follow(s.at) == surface.FollowThread), nil
+		return s.at.Channel != "" && (s.called || a.follow(s.at).Unmentioned()), nil
 	}
 	return s.called, nil
 }
@@ -293,8 +325,10 @@ func (a *Adapter) conversation(channel string) Conversation {
 
 // follow is how the bot listens in a place. An unknown setting listens to less.
 func (a *Adapter) follow(p ids.Place) surface.Follow {
-	return cmp.Or(a.Channels[p.Thread].Follow, a.Channels[p.Channel].Follow, a.Follow, surface.FollowThread)
+	return cmp.Or(a.Channels[p.Thread].Follow, a.Channels[p.Channel].Follow, a.Follow, surface.FollowRequester)
 }
+
+var errUntold = errors.New("discord did not say who wrote, and only members may")
 
 // listen records a message that is for the bot, or does what it commands.
 func (a *Adapter) listen(ctx context.Context, s userMessage) error {
@@ -302,7 +336,10 @@ func (a *Adapter) listen(ctx context.Context, s userMessage) error {
 	if c, ok := surface.ParseCommand(wording); ok {
 		return a.commanded(ctx, s, c)
 	}
-	wording = surface.WithFiles(wording, s.m.FileNames())
+	wording = surface.WithFiles(wording, s.m.Enclosed())
+	if wording == "" && len(s.m.Snapshots)+len(s.m.Embeds)+len(s.m.Components) > 0 {
+		wording = surface.SayQuotedAlone
+	}
 	switch {
 	case wording == "":
 		a.answer(s, sayHelp(s.direct, a.hears())...)
@@ -311,13 +348,21 @@ func (a *Adapter) listen(ctx context.Context, s userMessage) error {
 		a.answer(s, surface.SayTooLong(len(wording)))
 		return nil
 	}
-	by := s.m.Sender(s.guild)
+	by, reply, standing := s.m.Sender(s.guild), s.reply(), chat.Visitor
+	if s.program { // nobody decides for it, so it is nobody but its name
+		by, reply = inbound.Person{Name: by.Name}, chat.ReplyHandle{}
+	} else if standing = a.standing(ctx, by); a.MembersOnly && standing == chat.Untold {
+		return errUntold // it is fetched again, when Discord may tell
+	} else if a.MembersOnly && standing == chat.Visitor {
+		a.answer(s, sayMembersOnly)
+		return nil
+	}
 	if s.begins && !s.hasLog {
 		a.expect(s.at, string(s.m.Author.ID), wording)
 	}
 	err := a.Engine.Accept(ctx, chat.Said{
-		Envelope: envelopeOf(s.at, s.delivery(), by, s.reply()),
-		Message:  chat.MessageRef(s.m.ID), Text: wording, Context: a.before(ctx, s),
+		Envelope: envelopeOf(s.at, s.delivery(), by, reply),
+		Message:  chat.MessageRef(s.m.ID), Text: wording, Context: a.before(ctx, s), Standing: standing,
 	})
 	if errors.Is(err, agent.ErrFull) {
 		a.answer(s, text.ChatFull(agent.MaxWaiting, agent.MaxWaitingBytes))

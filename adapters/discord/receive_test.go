@@ -163,13 +163,13 @@ func TestDirectMessagesAreOneChat(t *testing.T) {
 	}
 }
 
-func TestFollowDefaultsToThreadAndAnUnknownWordListensToLess(t *testing.T) {
+func TestFollowDefaultsToRequesterAndAnUnknownWordListensToLess(t *testing.T) {
 	t.Parallel()
 	a := &Adapter{Config: Config{Channels: map[string]Channel{"1": {Follow: "everything"}, "2": {}, "3": {Follow: surface.FollowMention}}}}
 	at := func(channel, thread string) surface.Follow {
 		return a.follow(ids.Place{Guild: "9", Channel: channel, Thread: thread})
 	}
-	if at("7", "8") != surface.FollowThread || at("2", "8") != surface.FollowThread || at("1", "8") == surface.FollowThread || at("2", "3") != surface.FollowMention {
+	if at("7", "8") != surface.FollowRequester || at("2", "8") != surface.FollowRequester || at("1", "8").Unmentioned() || at("2", "3") != surface.FollowMention {
 		t.Errorf("%q %q %q %q", at("7", "8"), at("2", "8"), at("1", "8"), at("2", "3"))
 	}
 	a.Follow = surface.FollowMention
@@ -272,7 +272,7 @@ func TestEnclosuresAreNamed(t *testing.T) {
 		"poll": map[string]any{"question": map[string]any{"text": "which one?"}}, "message_snapshots": []any{map[string]any{"message": map[string]any{"content": "<:hi:12345> from afar"}}}})
 	p.until("it is taken", func() bool { return len(p.ledger.got()) == 1 })
 	got := onlyOne[chat.Said](p)
-	for _, want := range []string{"notes.txt", "sticker: wave", "poll: which one?", "forwarded"} {
+	for _, want := range []string{"[file notes.txt; nod cannot read it]", "[sticker: wave]", "[poll: which one?]"} {
 		if !strings.Contains(got.Text, want) {
 			t.Errorf("%q is not in %q", want, got.Text)
 		}
@@ -286,6 +286,11 @@ func TestAnEmptyMentionGetsHelp(t *testing.T) {
 	p := newParlor(t)
 	p.Say(p.ana, p.general, p.bot())
 	p.until("there is help", func() bool { return strings.Contains(texts(p.Mine(p.OpenDM(p.ana))), "/nod ask") })
+	for _, want := range []string{"asks people before it changes anything", "“What can you do here?”"} {
+		if got := texts(p.Mine(p.OpenDM(p.ana))); !strings.Contains(got, want) {
+			t.Errorf("the help does not say %s: %s", want, got)
+		}
+	}
 	if len(p.ledger.asked()) != 0 {
 		t.Errorf("%+v", p.ledger.asked())
 	}

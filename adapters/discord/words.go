@@ -17,6 +17,8 @@ const (
 	sayOtherVersion = "This button is of another version of " + text.Product + ". Nothing was recorded. Use the newest message in this chat."
 	sayNoPlace      = "It is not known which chat this belongs to. Nothing was recorded. Use the buttons of the message in its channel or thread."
 	sayNobody       = "Discord did not say who you are, so nothing was recorded. Try again."
+	sayNotMember    = "You have none of the roles that may decide here. Nothing was recorded. Ask somebody who has one."
+	sayMembersOnly  = text.Product + " answers only people with certain roles of the server. Nothing was recorded."
 	sayBusy         = "Nothing was recorded: too much is going on just now. Try again in a moment."
 	sayNotAsked     = "Your question was not recorded: what " + text.Product + " remembers could not be reached. Ask again."
 	sayEmptyAsk     = "There is nothing to ask in that. Write what you want after “text”."
@@ -33,7 +35,8 @@ func sayHelp(direct, hears bool) []string {
 		at, first = "", "Write what you want: this conversation is one chat."
 	}
 	all := []string{
-		first + " Tools that need permission ask in the chat.",
+		text.About,
+		first + " " + text.TryAsking,
 		surface.SayCommands("chat", at),
 		"Anywhere: “/" + text.Product + " pending” lists what waits in the channel · “/" + text.Product + " permissions” opens the settings, which only you see.",
 	}

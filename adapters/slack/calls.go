@@ -116,17 +116,19 @@ var secrets = regexp.MustCompile(`(?i)\b(xox[a-z](?:\.xox[a-z])?|xapp)-[0-9A-Za-
 func Scrub(s string) string { return secrets.ReplaceAllString(s, "[secret]") }
 
 type rate struct {
-	limit int
-	per   time.Duration
+	limit  int
+	per    time.Duration
+	evenly bool // short bursts are borne, see [surface.Spend]
 }
 
 // The tiers are floors that Slack promises, per method, workspace and app: https://docs.slack.dev/apis/web-api/rate-limits
 var (
-	tier2 = rate{20, time.Minute}
-	tier3 = rate{50, time.Minute}
-	tier4 = rate{100, time.Minute}
-	// "special": about one message a second in a channel, short bursts aside. https://docs.slack.dev/reference/methods/chat.postMessage
-	perChannel = rate{1, time.Second}
+	tier2 = rate{limit: 20, per: time.Minute}
+	tier3 = rate{limit: 50, per: time.Minute}
+	tier4 = rate{limit: 100, per: time.Minute}
+	// "special": one message a second in a channel, "short bursts >1 allowed", without a number: people who ask at once see an answer at once.
+	// A little slower than that, because it counts when a call arrives.
+	perChannel = rate{limit: 6, per: 6500 * time.Millisecond, evenly: true}
 )
 
 // The methods that this adapter calls by itself, each with the tier on its page, https://docs.slack.dev/reference/methods/<method>.
@@ -161,8 +163,12 @@ func newCall(method, team, channel string, urgency agent.Urgency) call {
 		pool += "/" + channel
 	}
 	// Decisions may go beyond a tier: "Sporadic bursts are welcome", says the page on rate limits, and a 429 says when they are not. A
-	// question that waits for the next minute is no question.
-	return call{method, surface.Spend{Pool: pool, Limit: r.limit, Hard: r.limit + r.limit/2, Per: r.per, Lane: urgency}}
+	// question that waits for the next minute is no question; it may go somewhat beyond, for it can be posted anew.
+	hard := r.limit + r.limit/2
+	if urgency == agent.Decision {
+		hard = surface.Overdraw
+	}
+	return call{method, surface.Spend{Pool: pool, Limit: r.limit, Hard: hard, Per: r.per, Evenly: r.evenly, Lane: urgency}}
 }
 
 // makeCall makes a call when the budget has room for it. All replicas learn of a 429.

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,65 +42,52 @@ func TestAllThatCanBeChosenOnACard(t *testing.T) {
 	}
 }
 
-// It toggles, decides nothing, and says the same whether it is ticked or unticked: Slack names no option then.
+// It stands behind the other choices with a box before it, toggles, and decides nothing.
 // R83
-func TestRememberIsACheckbox(t *testing.T) {
+func TestRememberIsALineOfAMenu(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
-	root, ts := sc.thread()
+	root, _ := sc.thread()
 	a := asking("ASK1").Blocks[1].(render.Ask)
-	for _, c := range []chat.Choice{chat.DenyReason, chat.Edit, chat.ViewDetail, chat.Why, chat.AllowExact, chat.AllowHour, chat.AllowUses} {
+	for _, c := range []chat.Choice{chat.DenyReason, chat.Edit, chat.ViewDetail, chat.AllowExact, chat.AllowHour, chat.AllowUses} {
 		a.More = append(a.More, render.Choice{Choice: c, Token: "tok", Label: string(c)})
 	}
-	a.More = append(a.More, render.Choice{Choice: chat.Remember, Token: "tok", Label: text.LabelRemember, Toggle: render.ToggleOff})
-	post := func(a render.Ask) string {
-		ref, err := sc.a.Post(sc.ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: root}.Chat(), chat.PostKey("k"+a.Token+a.Call), render.Message{State: render.Waiting, Blocks: []render.Block{a}})
+	for i, x := range []struct {
+		toggle render.Toggle
+		label  string
+	}{{render.ToggleOff, "☐ Remember this choice"}, {render.ToggleOn, "☑ Remember this choice"}} {
+		a.Call = x.label
+		shown := a
+		shown.More = append(slices.Clone(a.More), render.Choice{Choice: chat.Remember, Token: "tok", Label: text.LabelRemember, Toggle: x.toggle})
+		ref, err := sc.a.Post(sc.ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: root}.Chat(), chat.PostKey("k"+x.label), render.Message{State: render.Waiting, Blocks: []render.Block{shown}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return string(ref)
-	}
-	box := func(ts string) fakeslack.Button {
-		for _, b := range sc.slack.Buttons("C1", ts) {
-			if b.Type == "checkboxes" {
-				return b
-			}
-		}
-		t.Fatal("no checkbox")
-		return fakeslack.Button{}
-	}
-	off := post(a)
-	if b := box(off); b.Text != "Remember this choice" || b.Chosen || b.Confirm {
-		t.Errorf("%+v", b)
-	}
-	for i := range a.More {
-		if a.More[i].Toggle == render.ToggleOff {
-			a.More[i].Toggle = render.ToggleOn
-		}
-	}
-	a.Call = "c2"
-	on := post(a)
-	if b := box(on); !b.Chosen {
-		t.Errorf("%+v", b)
-	}
-	for _, ref := range []string{off, on} { // ticks the first, unticks the second
-		d, err := sc.slack.Click("UANA", "C1", ref, text.LabelRemember)
+		d, err := sc.slack.Click("UANA", "C1", string(ref), x.label)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := d.Wait(sc.ctx); err != nil {
 			t.Fatal(err)
 		}
-	}
-	got := sc.ledger.got()
-	if len(got) != 2 {
-		t.Fatalf("%+v", got)
-	}
-	for i, in := range got {
-		if c := in.(chat.Clicked); c.Choice != chat.Remember || c.Token != "tok" || c.Message != chat.MessageRef([]string{off, on}[i]) {
+		got := sc.ledger.got()
+		if len(got) != i+1 {
+			t.Fatalf("%+v", got)
+		}
+		if c := got[i].(chat.Clicked); c.Choice != chat.Remember || c.Token != "tok" || c.Message != ref {
 			t.Errorf("%+v", c)
 		}
 	}
-	_ = ts
+}
+
+// A message from before it was a line of a menu has a checkbox, which says the same whether it is ticked or unticked: Slack names no option
+// then.
+func TestTheCheckboxOfAnOldMessage(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	_, ts := sc.thread()
+	sc.press("UANA", "C1", ts, fakeslack.Button{BlockID: "b", ActionID: "nod:remember:4:tok", Type: "checkboxes", Text: text.LabelRemember})
+	if c := only[chat.Clicked](sc); c.Choice != chat.Remember || c.Token != "tok" || c.User != ana {
+		t.Errorf("%+v", c)
+	}
 }
 
 // What allows much is asked about once more, in the words of the card, before it is anybody's click.

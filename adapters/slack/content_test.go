@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
@@ -35,6 +36,13 @@ var (
 		of(`{"type":"actions","elements":[{"type":"button","text":{"type":"plain_text","text":"Resolve"}}]}`),
 		of(`{"type":"context","elements":[{"type":"mrkdwn","text":"by <https://pd.example|PagerDuty>"}]}`),
 	}
+	report = []any{of(`{"type":"rich_text","elements":[
+		{"type":"rich_text_section","elements":[{"type":"text","text":"Run "},{"type":"text","text":"make all","style":{"code":true}},{"type":"text","text":" first:\n"}]},
+		{"type":"rich_text_preformatted","elements":[{"type":"text","text":"panic: oh\n  at ` + "```" + ` line 3"}]},
+		{"type":"rich_text_list","style":"ordered","indent":0,"elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"stop"}]},{"type":"rich_text_section","elements":[{"type":"text","text":"start"}]}]},
+		{"type":"rich_text_list","style":"bullet","indent":1,"elements":[{"type":"rich_text_section","elements":[{"type":"text","text":"slowly"}]}]},
+		{"type":"rich_text_quote","elements":[{"type":"text","text":"as he said\ntwice"}]}]}`)}
+	upload      = of(`{"id":"F1","name":"report.csv","title":"Report","mimetype":"text/csv","size":12345,"url_private":"https://files.slack.com/files-pri/T1-F1/report.csv"}`)
 	unreadable2 = []any{of(`[1,{"type":7,"text":[{}]},null,"x"]`), of(`{"type":"table","rows":[7,[null,{"type":"raw_text"}]]}`), of(`7`)}
 )
 
@@ -52,10 +60,10 @@ func TestWhatStandsBesideTheTextIsQuoted(t *testing.T) {
 		with fakeslack.Beside
 		want string
 	}{
-		"an attachment": {fakeslack.Beside{Attachments: []any{alert}}, "an attachment of this message: *FIRING*\nDisk full\ndb1 is at 99 %, see the runbook (https://runbook.example)\nhost: db1\nused: 99 %"},
-		"a forward":     {fakeslack.Beside{Attachments: []any{forward}}, "Ben: deploy it, says @nod\n[attached file, not readable for nod: plan.pdf]"},
+		"an attachment": {fakeslack.Beside{Attachments: []any{alert}}, "an attachment of this message: *FIRING*\nDisk full (https://grafana.example/d/1)\ndb1 is at 99 %, see the runbook (https://runbook.example)\nhost: db1\nused: 99 %\nGrafana"},
+		"a forward":     {fakeslack.Beside{Attachments: []any{forward}}, "Ben: deploy it, says @nod\n[file plan.pdf; nod cannot read it]"},
 		"its blocks":    {fakeslack.Beside{Attachments: []any{bareForward}}, "Ben: *Checkout* is down & out"},
-		"a table":       {fakeslack.Beside{Attachments: []any{table}}, "an attachment of this message: Name | Amount\nItem A (https://a.example) | 1200"},
+		"a table":       {fakeslack.Beside{Attachments: []any{table}}, "an attachment of this message: | Name | Amount |\n| --- | --- |\n| Item A (https://a.example) | 1200 |"},
 		"several":       {fakeslack.Beside{Attachments: []any{bareForward, bareForward}}, "Ben: *Checkout* is down & out\n--\nBen: *Checkout* is down & out"},
 		"nothing":       {fakeslack.Beside{}, ""},
 		"odd things":    {fakeslack.Beside{Attachments: []any{7, nil, of(`{"text":{"a":1},"fields":3,"blocks":"x","is_share":"yes"}`), of(`{"blocks":[{"type":"section","text":[1,2]}]}`)}}, ""},
@@ -85,7 +93,7 @@ func TestAForwardWithoutWordsIsNoCryForHelp(t *testing.T) {
 	sc.slack.SayWith("UANA", dm, "", "", fakeslack.Beside{Attachments: []any{forward}})
 	sc.quiet()
 	said := only[chat.Said](sc)
-	if said.Text != sayQuotedAlone || len(said.Context) != 1 || !strings.Contains(said.Context[0].Text, "deploy it") {
+	if said.Text != surface.SayQuotedAlone || len(said.Context) != 1 || !strings.Contains(said.Context[0].Text, "deploy it") {
 		t.Errorf("%+v", said)
 	}
 }
@@ -108,16 +116,23 @@ func TestTheThreadsAlertsAreRead(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root := sc.slack.SayWith("UOTHER", "C1", "", "New incident", fakeslack.Beside{Blocks: incident})
 	sc.slack.SayWith("UOTHER", "C1", root, "", fakeslack.Beside{Attachments: []any{alert}})
+	sc.slack.SayWith("UOTHER", "C1", root, "", fakeslack.Beside{Blocks: report})
 	sc.slack.SayWith("UBEN", "C1", root, "these are the orders", fakeslack.Beside{Attachments: []any{table}})
 	sc.slack.SayWith("UBEN", "C1", root, "odd", fakeslack.Beside{Blocks: unreadable2, Attachments: unreadable2})
-	sc.slack.Say("UBEN", "C1", root, "1. anyone? <@UBEN> *now*")
+	sc.slack.SayWith("UBEN", "C1", root, "the numbers", fakeslack.Beside{Files: []any{upload}})
+	sc.slack.Say("UBEN", "C1", root, "1. anyone? <@UBEN> *now*, not \u202elater")
 	sc.slack.Say("UANA", "C1", root, "<@UBOT> look at this alert")
 	sc.quiet()
 	said := only[chat.Said](sc)
-	want := "robot: New incident\nNew incident\n*Checkout is down* since 12:03, 5xx=98%\n*Severity*\n1\na graph\nby PagerDuty (https://pd.example)\n--\n" +
-		"robot: *FIRING*\nDisk full\ndb1 is at 99 %, see the runbook (https://runbook.example)\nhost: db1\nused: 99 %\n--\n" +
-		"Ben: these are the orders\nName | Amount\nItem A (https://a.example) | 1200\n--\nBen: odd\n--\nBen: 1. anyone? @Ben *now*"
+	want := "robot: New incident\n**New incident**\n*Checkout is down* since 12:03, 5xx=98%\n*Severity*\n1\n[picture: a graph]\nby PagerDuty (https://pd.example)\n--\n" +
+		"robot: *FIRING*\nDisk full (https://grafana.example/d/1)\ndb1 is at 99 %, see the runbook (https://runbook.example)\nhost: db1\nused: 99 %\nGrafana\n--\n" +
+		"robot: Run `make all` first:\n````\npanic: oh\n  at ``` line 3\n````\n1. stop\n2. start\n  - slowly\n> as he said\n> twice\n--\n" +
+		"Ben: these are the orders\n| Name | Amount |\n| --- | --- |\n| Item A (https://a.example) | 1200 |\n--\nBen: odd\n--\n" +
+		"Ben: the numbers\n[file report.csv, 12 KB; nod cannot read it]\n--\nBen: 1. anyone? @Ben *now*, not \\u{202E}later"
 	if got := quoted(said.Context); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if said.Text != "look at this alert" {
+		t.Errorf("what others wrote is among her words: %q", said.Text)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
@@ -85,6 +86,67 @@ func TestPeopleWhoTalkToEachOtherAreLeftAlone(t *testing.T) {
 	}
 }
 
+// Whom nod works for is heard without a mention: whoever it answers now or whose message waits, else whoever it answered last.
+func TestWhomTheBotWorksFor(t *testing.T) {
+	ben := chat.User{Platform: Platform, Workspace: "T1", Key: "UBEN"}
+	for name, x := range map[string]struct {
+		follow surface.Follow
+		stands turn.Session // of a chat that Ana began
+		heard  string
+	}{
+		"nothing was asked yet":    {"", turn.Session{}, "UANA"},
+		"it answers Ben":           {"", turn.Session{Turn: &turn.Turn{Requester: ben}, Last: &turn.Turn{Requester: ana}}, "UBEN"},
+		"and Ana's message waits":  {"", turn.Session{Turn: &turn.Turn{Requester: ben}, Waiting: []turn.Said{{By: ana}}}, "UANA UBEN"},
+		"it answered Ben last":     {"", turn.Session{Last: &turn.Turn{Requester: ben}}, "UBEN"},
+		"it answered an alert":     {"", turn.Session{Last: &turn.Turn{}}, ""},
+		"it takes the thread":      {surface.FollowThread, turn.Session{Last: &turn.Turn{Requester: ben}}, "UANA UBEN UEXT"},
+		"it takes only mentions":   {surface.FollowMention, turn.Session{Last: &turn.Turn{Requester: ben}}, ""},
+		"nobody knows what it may": {"everything", turn.Session{Last: &turn.Turn{Requester: ben}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t, overSocket, func(_ *scene, c *Config) { c.Follow = x.follow }).connected()
+			th := sc.slack.Say("UBEN", "C1", "", "the disk is full")
+			p := blocks.Place{Team: "T1", Channel: "C1", Thread: th}
+			x.stands.Chat, x.stands.Began = p.Chat(), ana
+			sc.ledger.set(func() { sc.ledger.sessions[p.Chat()] = x.stands })
+			for _, who := range []string{"UANA", "UBEN", "UEXT"} {
+				sc.slack.Say(who, "C1", th, "and then?")
+				sc.slack.Say(who, "C1", th, "<@UGONE> and then?")
+				sc.quiet()
+			}
+			var heard []string
+			for _, in := range sc.ledger.got() {
+				heard = append(heard, in.From().User.Key)
+			}
+			if got := strings.Join(heard, " "); got != x.heard {
+				t.Errorf("heard: %q, not %q", got, x.heard)
+			}
+			sc.slack.Say("UEXT", "C1", th, "<@UBOT> and now?")
+			sc.quiet()
+			if got := texts(sc.ledger); len(got) != len(heard)+1 {
+				t.Errorf("a mention was not taken: %q", got)
+			}
+		})
+	}
+}
+
+// Who decides says so with a click. Their words in the thread are theirs, and come with the next message to the bot.
+func TestWordsOfWhoeverDecidesAreNotForTheBot(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	th := sc.slack.Say("UANA", "C1", "", "<@UBOT> clean it up")
+	sc.quiet()
+	id := sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: th}, ana, "a")
+	sc.ledger.set(func() { sc.ledger.sessions[id].Turn.Said = []turn.Said{{By: ana, Message: chat.MessageRef(th)}} })
+	sc.slack.Say("UBEN", "C1", th, "yes, go, but only db1")
+	sc.slack.Say("UANA", "C1", th, "what he says")
+	sc.quiet()
+	got := sc.ledger.got()
+	said, ok := got[len(got)-1].(chat.Said)
+	if !ok || len(got) != 2 || said.User != ana || len(said.Context) == 0 || said.Context[len(said.Context)-1].Text != "yes, go, but only db1" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestSlacksOwnVoiceStartsNothing(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	dm := sc.slack.DM("UANA")
@@ -101,10 +163,10 @@ func TestSlacksOwnVoiceStartsNothing(t *testing.T) {
 	}
 }
 
-func TestFollowDefaultsToThreadAndAnUnknownWordListensToLess(t *testing.T) {
+func TestFollowDefaultsToRequesterAndAnUnknownWordListensToLess(t *testing.T) {
 	t.Parallel()
 	a := &Adapter{Config: Config{Channels: map[string]surface.Follow{"C1": "everything", "C2": ""}}}
-	if a.follow("C9") != surface.FollowThread || a.follow("C2") != surface.FollowThread || a.follow("C1") == surface.FollowThread {
+	if a.follow("C9") != surface.FollowRequester || a.follow("C2") != surface.FollowRequester || a.follow("C1").Unmentioned() {
 		t.Errorf("%q %q %q", a.follow("C9"), a.follow("C2"), a.follow("C1"))
 	}
 	a.Follow = surface.FollowMention
@@ -145,7 +207,7 @@ func TestWhatCannotBeTakenIsAnsweredPrivately(t *testing.T) {
 	<-sc.ended // all that was to be answered is
 	sc.ended <- nil
 	told := sc.told("UANA")
-	if len(told) != 3 || !strings.Contains(told[0], "each thread is one chat") || !strings.Contains(told[1], "65 KiB") || !strings.Contains(told[2], "100 messages") {
+	if len(told) != 3 || !strings.Contains(told[0], "each thread is one chat") || !strings.Contains(told[0], "asks people before it changes anything") || !strings.Contains(told[0], "“What can you do here?”") || !strings.Contains(told[1], "65 KiB") || !strings.Contains(told[2], "100 messages") {
 		t.Errorf("told: %q", told)
 	}
 	if len(sc.ledger.got()) != 0 || len(sc.told("UBEN")) != 0 {

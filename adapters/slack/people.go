@@ -166,7 +166,7 @@ func (a *Adapter) standing(by Person) chat.Standing {
 	switch {
 	case by.Untold:
 		return chat.Untold
-	case by.External && !a.External, by.Guest && !a.Guests:
+	case by.User.IsZero(), by.External && !a.External, by.Guest && !a.Guests:
 		return chat.Visitor
 	}
 	return chat.Member

@@ -202,3 +202,30 @@ func TestWhoMayDecide(t *testing.T) {
 		}
 	}
 }
+
+// Guests and people of other organisations can be kept from talking. Who Slack does not tell of is asked for again.
+func TestVisitorsCanBeKeptFromTalking(t *testing.T) {
+	sc := newScene(t, overSocket, func(sc *scene, c *Config) {
+		c.MembersOnly, c.External = true, true
+		sc.tune = func(a *Adapter) { a.now = sc.clock.Now }
+	}).connected()
+	sc.slack.Say("UGUEST", "C1", "", "<@UBOT> hello")
+	sc.slack.Say("UGUEST", sc.slack.DM("UGUEST"), "", "hello")
+	sc.until("the guest is told", func() bool { return len(sc.told("UGUEST")) == 2 })
+	if got := sc.told("UGUEST"); got[0] != sayMembersOnly || got[1] != sayMembersOnly || len(sc.ledger.asked()) != 0 {
+		t.Errorf("told: %q, taken: %+v", got, sc.ledger.asked())
+	}
+	sc.slack.Say("UEXT", "C1", "", "<@UBOT> I may decide here")
+	sc.quiet()
+	sc.slack.Fail("users.info", 1, fakeslack.Fault{Status: 500})
+	sc.slack.Say("UBEN", sc.slack.DM("UBEN"), "", "who am I?")
+	sc.until("it came again and was taken", func() bool {
+		if len(sc.ledger.got()) == 1 {
+			sc.clock.Advance(fakeslack.AckWithin)
+		}
+		return len(sc.ledger.got()) == 2
+	})
+	if got := sc.ledger.got()[1].(chat.Said); got.Standing != chat.Member || got.Text != "who am I?" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -33,7 +33,7 @@ func asking(token string) render.Message {
 		render.Text{Markdown: "I'll write it."},
 		render.Ask{
 			Call: "call", Token: token, Kind: render.AskPermission, Header: "Allow tool call from files?", Run: "Run write_file from files", Tool: "write_file",
-			Server: render.Server{Name: "files"}, Args: render.Args{JSON: `{"path": "notes.txt"}`, Rows: []render.Row{{Name: "path", Value: "notes.txt"}}, Digest: "7f3a", Chars: 21},
+			Server: "files", Args: render.Args{JSON: `{"path": "notes.txt"}`, Rows: []render.Row{{Name: "path", Value: "notes.txt"}}, Digest: "7f3a", Chars: 21},
 			Choices: []render.Choice{
 				{Choice: chat.AllowChat, Token: token, Label: "Allow for this chat"},
 				{Choice: chat.AllowOnce, Token: token, Label: "Allow once"},
@@ -203,7 +203,7 @@ func TestPost(t *testing.T) {
 	if m.Text == "" || len(m.JSON()) == 0 {
 		t.Errorf("text %q, blocks %s: both must be there", m.Text, m.Blocks)
 	}
-	if s := r.budget.of(r.postPool()); len(s) != 1 || s[0].Limit != 1 || s[0].Per != time.Second || s[0].Lane == agent.Progress {
+	if s := r.budget.of(r.postPool()); len(s) != 1 || s[0].Limit != 6 || s[0].Per != 6500*time.Millisecond || !s[0].Evenly || s[0].Lane == agent.Progress {
 		t.Errorf("spent %+v", s)
 	}
 }

@@ -3,7 +3,6 @@ package slack
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -52,14 +51,14 @@ type presence struct {
 	pending   map[blocks.Place]string // statuses that Slack is to be told
 	sent      map[blocks.Place]string // those that it was told last
 	newTitles map[blocks.Place]string // titles that threads are to get
-	sending   blocks.Place            // the status of this one is on its way
+	sending   map[blocks.Place]bool   // whose statuses are on their way
 	kick      chan struct{}
 }
 
 const maxPlaces = 4096 // bounds what is remembered; what is forgotten is told once more
 
 func newPresence(a *Adapter) *presence {
-	p := &presence{a: a, pending: map[blocks.Place]string{}, sent: map[blocks.Place]string{}, newTitles: map[blocks.Place]string{}, kick: make(chan struct{}, 1)}
+	p := &presence{a: a, pending: map[blocks.Place]string{}, sent: map[blocks.Place]string{}, newTitles: map[blocks.Place]string{}, sending: map[blocks.Place]bool{}, kick: make(chan struct{}, 1)}
 	p.status.name, p.titles.name, p.prompt.name = "the agent's status", "a thread's title", "suggested prompts"
 	return p
 }
@@ -97,7 +96,7 @@ func (p *presence) show(at blocks.Place, s render.State) {
 func (p *presence) begin(at blocks.Place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.sent[at] == "" && p.sending != at {
+	if p.sent[at] == "" && !p.sending[at] {
 		p.remember(at, slack.AgentSessionStatusActive)
 	}
 }
@@ -121,66 +120,83 @@ func (p *presence) remember(at blocks.Place, status string) {
 }
 
 func (p *presence) run(ctx context.Context) {
+	var rounds sync.WaitGroup
+	defer rounds.Wait()
+	var resting atomic.Bool
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.kick:
 		}
-		for wait := p.round(ctx); wait > 0; wait = p.round(ctx) {
-			if p.a.pause(ctx, wait) != nil {
-				return
-			}
+		if resting.Load() {
+			continue
 		}
+		rounds.Go(func() {
+			if wait := p.round(ctx); wait > 0 && resting.CompareAndSwap(false, true) {
+				_ = p.a.pause(ctx, wait)
+				resting.Store(false)
+				kick(p.kick)
+			}
+		})
 	}
 }
 
-// round tells what is pending; the wait is for what there was no room for.
+// atOnce is how many threads' statuses are told at the same time: they are the first that people see of their turns.
+const atOnce = 8
+
+// round tells what is pending and not on its way; the wait is for what there was no room for.
 func (p *presence) round(ctx context.Context) (wait time.Duration) {
-	var places []blocks.Place
-	p.locked(func() { places = slices.Collect(maps.Keys(p.pending)) })
-	for _, at := range places {
-		var status string
-		p.locked(func() { status = p.pending[at] })
-		if status == "" || p.status.off.Load() || ctx.Err() != nil {
-			continue
+	now := map[blocks.Place]string{}
+	p.locked(func() {
+		for at, status := range p.pending {
+			if len(p.sending) < atOnce && !p.sending[at] && !p.status.off.Load() {
+				p.sending[at], now[at] = true, status
+			}
 		}
-		if wait := p.tell(ctx, at, status); wait > 0 {
-			return wait
-		}
+	})
+	var calls sync.WaitGroup
+	for at, status := range now {
+		calls.Go(func() {
+			later := p.tell(ctx, at, status)
+			p.locked(func() {
+				delete(p.sending, at)
+				wait = max(wait, later)
+			})
+		})
 	}
-	return 0
+	calls.Wait()
+	p.locked(func() {
+		if wait == 0 && len(now) > 0 && len(p.pending) > 0 { // what came meanwhile
+			kick(p.kick)
+		}
+	})
+	return wait
 }
 
 func (p *presence) tell(ctx context.Context, at blocks.Place, status string) (wait time.Duration) {
 	err := p.a.makeCall(ctx, newCall(methodStatus, at.Team, "", agent.Progress), func() error {
-		p.locked(func() { // nobody knows until the answer, and what comes meanwhile must be told after it
-			p.sending = at
-			delete(p.sent, at)
-		})
+		p.locked(func() { delete(p.sent, at) }) // nobody knows until the answer, and what comes meanwhile must be told after it
 		ctx, cancel := context.WithTimeout(ctx, extraTimeout)
 		defer cancel()
 		_, err := p.a.api.SetAgentSessionStatusContext(ctx, slack.AgentSessionSetStatusParameters{Status: status, ChannelID: at.Channel, ThreadTS: at.Thread})
 		return err
 	})
-	p.locked(func() {
-		p.sending = blocks.Place{}
-		if err == nil { // else not worth a second try: the next state comes soon
-			p.remember(at, status)
-		}
-	})
 	if pe, ok := errors.AsType[*agent.PlatformError](err); ok && (pe.Kind == agent.FaultBusy || pe.Kind == agent.FaultLater) {
 		return max(pe.RetryAfter, time.Millisecond)
 	}
 	p.status.refuse(p.a, err)
-	if err == nil {
-		p.giveTitle(ctx, at)
-	}
 	p.locked(func() {
+		if err == nil { // else not worth a second try: the next state comes soon
+			p.remember(at, status)
+		}
 		if p.pending[at] == status { // else a newer one came meanwhile
 			delete(p.pending, at)
 		}
 	})
+	if err == nil {
+		p.giveTitle(ctx, at)
+	}
 	return 0
 }
 

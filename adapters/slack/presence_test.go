@@ -137,6 +137,26 @@ func TestPresenceSurvivesATroubledThread(t *testing.T) {
 	}
 }
 
+// Of people who ask at once, none waits for what Slack says to another.
+func TestPresenceTellsSeveralAtOnce(t *testing.T) {
+	r := newRoom(t, fakeslack.Options{})
+	hold, arrived := make(chan struct{}), make(chan struct{}, atOnce)
+	r.slack.FailWhen("agents.sessions.setStatus", func(fakeslack.Call) *fakeslack.Fault {
+		arrived <- struct{}{}
+		return &fakeslack.Fault{Hold: hold}
+	})
+	for i := range atOnce {
+		r.Starts(blocks.Place{Team: r.place.Team, Channel: "C1", Thread: fmt.Sprintf("%d.000100", i+1)}.Chat())
+	}
+	told := make(chan struct{})
+	go func() { r.presence.round(r.ctx); close(told) }()
+	for range atOnce {
+		<-arrived
+	}
+	close(hold)
+	<-told
+}
+
 // An edit does not wait for the status, whatever happens to that.
 func TestPresenceDelaysNothing(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ type intake struct {
 	people   people
 	groups   userGroups
 	answered surface.Once // trigger_ids of clicks and slash commands
+	programs surface.Programs
 }
 
 type receipt struct {
@@ -129,8 +131,11 @@ func (a *Adapter) serveEvent(ctx context.Context, e inbound.Event) (receipt, err
 }
 
 func (a *Adapter) takeMessage(ctx context.Context, s inbound.MessagePosted) (receipt, error) {
-	called := s.Mentioned || s.Direct
-	if !called && (!s.Reply || a.follow(s.Thread.Channel) != surface.FollowThread) {
+	if s.Program != nil {
+		return a.takeProgram(ctx, s)
+	}
+	called, follow := s.Mentioned || s.Direct, a.follow(s.Thread.Channel)
+	if !called && (!s.Reply || !follow.Unmentioned()) {
 		return receipt{}, nil
 	}
 	recorded, err := a.Engine.Knows(ctx, s.Thread.Chat())
@@ -146,7 +151,7 @@ func (a *Adapter) takeMessage(ctx context.Context, s inbound.MessagePosted) (rec
 			return receipt{}, fmt.Errorf("how the chat stands: %w", err)
 		}
 	}
-	if !called && !surface.Heeds(session, a.identifyAuthor(ctx, s.User, s.Home).User, s.Others) {
+	if !called && !surface.Heeds(follow, session, a.identifyAuthor(ctx, s.User, s.Home).User, s.Others) {
 		return receipt{}, nil
 	}
 	text := a.readText(s.Text)
@@ -162,7 +167,7 @@ func (a *Adapter) takeMessage(ctx context.Context, s inbound.MessagePosted) (rec
 	case text == "" && len(s.Message.Files) == 0 && len(beside) == 0:
 		return a.answer(s, a.help(s.Direct)), nil
 	case text == "" && len(beside) > 0:
-		text = sayQuotedAlone
+		text = surface.SayQuotedAlone
 	case len(text) > agent.MaxText:
 		return a.answer(s, surface.SayTooLong(len(text))), nil
 	}
@@ -171,27 +176,59 @@ func (a *Adapter) takeMessage(ctx context.Context, s inbound.MessagePosted) (rec
 	return a.record(ctx, s, surface.WithFiles(text, s.Message.FileNames()), beside, recorded, string(since))
 }
 
+// takeProgram takes a message of a program on the list that names the bot. It can only begin a chat, and is never answered privately: two
+// programs that go on answering each other would never end.
+func (a *Adapter) takeProgram(ctx context.Context, s inbound.MessagePosted) (receipt, error) {
+	if !slices.ContainsFunc(s.Program, func(id string) bool { return slices.Contains(a.Bots, id) }) {
+		a.Logger.Info("slack: a program mentions the bot that slack.bots does not list", "ids", s.Program)
+		return receipt{}, nil
+	}
+	recorded, err := a.Engine.Knows(ctx, s.Thread.Chat())
+	if err != nil {
+		return receipt{}, fmt.Errorf("is the chat known: %w", err)
+	}
+	text, beside := a.readText(s.Text), s.Message.Quotes(a.nameOf)
+	_, command := surface.ParseCommand(text)
+	switch {
+	case recorded || s.Direct || command || text == "" && len(beside) == 0:
+		return receipt{}, nil
+	case !a.in.programs.MayBegin(s.Program[0], a.now()):
+		a.Logger.Warn("slack: a program begins too many chats; this one is left out", "ids", s.Program)
+		return receipt{}, nil
+	}
+	s.Answerable = false
+	return a.record(ctx, s, surface.WithFiles(cmp.Or(text, surface.SayQuotedAlone), s.Message.FileNames()), beside, false, "")
+}
+
 // follow is how the bot listens in a channel. An unknown setting listens to less.
 func (a *Adapter) follow(channel string) surface.Follow {
-	return cmp.Or(a.Channels[channel], a.Follow, surface.FollowThread)
+	return cmp.Or(a.Channels[channel], a.Follow, surface.FollowRequester)
 }
+
+var errUntold = errors.New("Slack did not say who wrote, and only members may")
 
 func (a *Adapter) record(ctx context.Context, s inbound.MessagePosted, words string, beside []chat.Quote, recorded bool, since string) (receipt, error) {
 	var by Person
 	var before []chat.Quote
 	var left int
 	var lookups sync.WaitGroup
-	lookups.Go(func() { by = a.identifyAuthor(ctx, s.User, s.Home) })
+	lookups.Go(func() { by = a.author(ctx, s) })
 	if s.Reply && (!recorded || inbound.OlderThan(since, s.TS) && since != "") {
 		lookups.Go(func() { before, left = a.readHistory(ctx, s, since) })
 	}
 	lookups.Wait()
-	if by.Bot {
+	standing := a.standing(by)
+	switch {
+	case by.Bot:
 		return receipt{}, nil
+	case a.MembersOnly && standing == chat.Untold:
+		return receipt{}, errUntold // it comes again, when Slack may tell
+	case a.MembersOnly && standing == chat.Visitor && s.Program == nil:
+		return a.answer(s, sayMembersOnly), nil
 	}
 	err := a.Engine.Accept(ctx, chat.Said{
 		Envelope: a.envelope(s.Thread, s.Delivery(), by, replyTo(s)),
-		Message:  chat.MessageRef(s.TS), Text: words, Context: surface.FitQuotes(append(before, beside...), left), Standing: a.standing(by),
+		Message:  chat.MessageRef(s.TS), Text: words, Context: surface.FitQuotes(append(before, beside...), left), Standing: standing,
 	})
 	switch {
 	case errors.Is(err, agent.ErrTooLong):
@@ -206,6 +243,14 @@ func (a *Adapter) record(ctx context.Context, s inbound.MessagePosted, words str
 		return receipt{after: func(context.Context) { a.setTitle(s.Thread, words) }}, nil
 	}
 	return receipt{}, nil
+}
+
+func (a *Adapter) author(ctx context.Context, s inbound.MessagePosted) Person {
+	if s.Program == nil {
+		return a.identifyAuthor(ctx, s.User, s.Home)
+	}
+	by, _ := a.lookUp(ctx, s.User) // nobody decides for a program, so it is nobody but its name
+	return Person{Name: cmp.Or(string(s.Message.Name), by.Name, "a bot")}
 }
 
 func (a *Adapter) readText(s string) string {

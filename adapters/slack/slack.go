@@ -61,8 +61,10 @@ type Config struct {
 	Budget        surface.Budget            // nil: no limits are kept but Slack's own
 	Follow        surface.Follow            //
 	Channels      map[string]surface.Follow // by channel ID, over Follow
+	Bots          []string                  // programs that may begin a chat, by the ID of their bot, app or user
 	Guests        bool                      // guests of the workspace may decide
 	External      bool                      // people of other organisations (Slack Connect) may decide
+	MembersOnly   bool                      // guests and people of other organisations who may not decide may not talk either
 	Suggestions   []string                  // prompts offered in the agent view, at most four
 	Connections   int                       // Socket Mode connections of this process. 0: 2
 	Logger        *slog.Logger              // nil: none

@@ -44,6 +44,15 @@ func TestWhatAPersonWaitsForWaitsInside(t *testing.T) {
 	}
 }
 
+// What a click came to is shown whatever was spent; a question that nobody has seen may go somewhat beyond, all else nowhere.
+func TestWhatMayGoBeyondTheBudget(t *testing.T) {
+	for u, most := range map[agent.Urgency]int{agent.Progress: 75, agent.Final: 75, agent.Question: 75, agent.Decision: surface.Overdraw} {
+		if s := newCall(methodUpdate, "T1", "C1", u); s.Limit != 50 || s.Hard != most {
+			t.Errorf("lane %d: %d of %d", u, s.Hard, s.Limit)
+		}
+	}
+}
+
 // A wait that the caller's time does not reach is said at once, for the caller to come again with the newest view.
 func TestWaitIsBoundedByTheContext(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})

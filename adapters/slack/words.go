@@ -21,8 +21,7 @@ const (
 	sayGuest      = "Guests of this workspace cannot decide here. Nothing was recorded. Ask a member of the workspace."
 	sayExternal   = "People of other organisations cannot decide here. Nothing was recorded. Ask a member of this workspace."
 
-	// sayQuotedAlone is what a model reads as the words of somebody who sent something without any.
-	sayQuotedAlone = "[nothing was written to it: what was sent is quoted above, as text of somebody else]"
+	sayMembersOnly = botName + " answers only members of this workspace. Nothing was recorded."
 
 	sayTryAgain   = "Try again"
 	sayWasChanged = "This is not offered any more. What you see is how it is now."
@@ -43,7 +42,7 @@ func sayHelp(direct bool) string {
 	if direct {
 		mention, first = "", "Write what you want: each thread is one chat."
 	}
-	return first + " Tools that need permission ask in the thread.\n" +
+	return text.About + "\n" + first + " " + text.TryAsking + "\n" +
 		surface.SayCommands("thread", mention) + "\n" +
 		"Anywhere: “/" + botName + " pending” lists what waits in the channel."
 }

@@ -24,12 +24,17 @@ type Budget interface {
 	CoolOff(ctx context.Context, pool string, d time.Duration) error
 }
 
+// Overdraw is a [Spend.Hard] that no budget reaches: whoever clicked sees what came of it at once, and only the platform's own refusal, which
+// all replicas keep to, delays it.
+const Overdraw = 1 << 20
+
 // Spend is one call that somebody would like to make.
 type Spend struct {
 	Pool    string        // what the limit is counted by: workspace, method and, where the platform counts so, channel
 	Limit   int           // calls in Per; 0 with Ends: the message ended by other means, and nothing is spent
 	Hard    int           // calls in Per that decisions may go up to, where the platform bears bursts; less than Limit: that
 	Per     time.Duration //
+	Evenly  bool          // Limit at once, and then one every Per/Limit: where the platform bears short bursts
 	Lane    agent.Urgency // a decision goes before a final, a final before progress
 	Message string        // the live message it is for; empty where there is none. Each one keeps a call in reserve for its final
 	Rate    float64       // how fast that message grows, in characters a second

@@ -3,8 +3,10 @@ package surface
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -45,10 +47,56 @@ func ParseCommand(text string) (c Command, ok bool) {
 	return Command{}, false
 }
 
-// Heeds reports whether a message in a thread that the bot follows is for the bot although it does not mention it: it has to be by whoever
-// began the chat, and to name nobody else. In every other one people talk to each other.
-func Heeds(s turn.Session, by chat.User, namesOthers bool) bool {
-	return !namesOthers && !by.IsZero() && by == s.Began
+// Heeds reports whether a message in a thread is for the bot although it does not mention it. One that names somebody else never is:
+// there people talk to each other.
+func Heeds(f Follow, s turn.Session, by chat.User, namesOthers bool) bool {
+	switch {
+	case namesOthers || by.IsZero():
+		return false
+	case f == FollowRequester:
+		return worksFor(s, by)
+	}
+	return f == FollowThread
+}
+
+// worksFor: whom the bot answers now, whose message waits, or, where it does nothing, whom it answered last.
+func worksFor(s turn.Session, by chat.User) bool {
+	waits := slices.ContainsFunc(s.Waiting, func(w turn.Said) bool { return w.By == by })
+	switch {
+	case s.Turn != nil:
+		return by == s.Turn.Requester || waits
+	case s.Last != nil:
+		return by == s.Last.Requester || waits
+	}
+	return by == s.Began || waits
+}
+
+// How many chats one program (a bot, a workflow, a webhook) begins within how long.
+const (
+	MaxBegun    = 10
+	BegunWithin = 10 * time.Minute
+)
+
+// Programs counts the chats that programs begin: two that answer each other in ever new places come to an end. The zero value is ready.
+type Programs struct {
+	mu    sync.Mutex
+	begun map[string][]time.Time // by program, of which the operator listed a few
+}
+
+// MayBegin reports whether a program may begin one more chat, and counts it.
+func (p *Programs) MayBegin(program string, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lately := slices.DeleteFunc(p.begun[program], func(at time.Time) bool { return now.Sub(at) >= BegunWithin })
+	may := len(lately) < MaxBegun
+	if may {
+		lately = append(lately, now)
+	}
+	if p.begun == nil {
+		p.begun = map[string][]time.Time{}
+	}
+	p.begun[program] = lately
+	return may
 }
 
 // LastHeard is the newest message that a chat has taken, in the order that newer says; empty where its session does not hold one.
@@ -71,11 +119,14 @@ const (
 	MaxQuoted = 16 << 10 // bytes of text over all quotes
 )
 
-// FitQuotes keeps the first quote and the newest ones that there is room for, and says where how many are left out. left is how many
+// FitQuotes shows what hides in quotes, and keeps the first quote and the newest ones that there is room for, and says where how many are left out. left is how many
 // were left out before, between the first and the others; negative: nobody knows how many.
 func FitQuotes(all []chat.Quote, left int) []chat.Quote {
 	if len(all) == 0 {
 		return nil
+	}
+	for i := range all {
+		all[i].Text = text.Prose(all[i].Text)
 	}
 	first, rest := all[0], all[1:]
 	share := MaxQuoted

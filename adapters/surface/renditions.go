@@ -96,7 +96,7 @@ func Quietly(m render.Message) render.Message {
 			b.Line = withoutMentions(b.Line)
 			m.Blocks[i] = b
 		case render.Ask:
-			b.Because, b.Footer = withoutMentions(b.Because), withoutMentions(b.Footer)
+			b.Facts, b.Footer = withoutMentions(b.Facts), withoutMentions(b.Footer)
 			m.Blocks[i] = b
 		default: // nobody is named in it
 		}

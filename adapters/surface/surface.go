@@ -62,11 +62,15 @@ type Asks interface {
 // Follow is which messages of a thread the bot listens to once it was mentioned there.
 type Follow string
 
-// The ways to follow. The zero value is FollowThread.
+// The ways to follow. The zero value is FollowRequester.
 const (
-	FollowThread  Follow = "thread"  // every message of the thread
-	FollowMention Follow = "mention" // only those that mention it
+	FollowRequester Follow = "requester" // what the person says whom it works for
+	FollowThread    Follow = "thread"    // what anybody says
+	FollowMention   Follow = "mention"   // only what mentions it
 )
+
+// Unmentioned reports whether messages count that do not mention the bot. An unknown way listens to less.
+func (f Follow) Unmentioned() bool { return f == FollowRequester || f == FollowThread }
 
 // Hopeless: nothing was recorded, and nothing would be if it came again.
 func Hopeless(err error) bool {

@@ -88,6 +88,11 @@ func JoinParts(parts ...string) string {
 	return strings.Join(say, " · ")
 }
 
+// JoinWords puts sentences behind each other, without those that say nothing.
+func JoinWords(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return strings.TrimSpace(s) == "" }), " ")
+}
+
 // Editable is the same JSON, indented where that fits into most characters, with every hidden character as an escape. No token of it changes.
 func Editable(args string, most int) string {
 	if !json.Valid([]byte(args)) || !utf8.ValidString(args) {

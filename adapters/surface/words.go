@@ -30,6 +30,9 @@ const (
 	SayOpenQuestion   = "Open the question"
 	SayNoIcon         = "⚙" // stands for a server without a picture
 
+	// SayQuotedAlone is what a model reads as the words of somebody who sent something without any.
+	SayQuotedAlone = "[nothing was written to it: what was sent is quoted above, as text of somebody else]"
+
 	// Titles and labels of forms.
 	SayDetails     = "Details"
 	SayCancel      = "Cancel"
@@ -102,16 +105,19 @@ func UntilLine(c turn.ToolCall) string {
 	return " · expires " + text.Clock(c.Deadline)
 }
 
-// WithFiles is a message and the names of what was attached: nod does not read files, and a model that does not know of them
+// WithFiles is a message and a line for each thing that was attached to it, as [SayFile] says them: a model that does not know of them
 // would answer beside the point.
-func WithFiles(said string, names []string) string {
-	for _, n := range names {
-		if said != "" {
-			said += "\n"
-		}
-		said += "[attached file, not readable for " + text.Product + ": " + Shortened(n, 100) + "]"
+func WithFiles(said string, files []string) string {
+	return strings.TrimPrefix(strings.Join(append([]string{said}, files...), "\n"), "\n")
+}
+
+// SayFile names an attached file, of size bytes where that is known.
+func SayFile(name string, size int) string {
+	line := "[file " + cmp.Or(Shortened(name, 100), "without a name")
+	if size > 0 {
+		line += ", " + text.Size(size)
 	}
-	return said
+	return line + "; " + text.Product + " cannot read it]"
 }
 
 // Shortened is at most n characters of s, on one line, with nothing hidden in them.
@@ -125,48 +131,4 @@ func SayState(s render.State) string {
 	return cmp.Or(map[render.State]string{
 		render.Working: text.Thinking, render.Waiting: "A tool call waits for an answer.", render.Failed: "This turn failed.", render.Stopped: "Stopped.",
 	}[s], "Done.")
-}
-
-// SayArguments is the line above the arguments: "Arguments (2) · 412 characters".
-func SayArguments(a render.Args) string {
-	s := "Arguments"
-	if n := len(a.Rows); n > 0 {
-		s += " (" + text.Number(n) + ")"
-	}
-	return s + " · " + text.Count(a.Chars, "character")
-}
-
-// Arguments that are shown without opening anything.
-const (
-	maxRows      = 10
-	maxRowsText  = 600 // characters
-	maxRowsLines = 24
-)
-
-// RowsText is short arguments, one a line, but for text of several lines, which stands as lines. It is empty where they are long, or
-// not all there.
-func RowsText(a render.Args) string {
-	if len(a.Rows) == 0 || len(a.Rows) > maxRows || a.Hidden > 0 {
-		return ""
-	}
-	var rows []string
-	for _, r := range a.Rows {
-		if r.Hidden > 0 {
-			return ""
-		}
-		rows = append(rows, text.Prose(r.Name)+": "+text.Prose(r.Value))
-	}
-	text := strings.Join(rows, "\n")
-	if Width(text)-len(rows)+1 > maxRowsText || strings.Count(text, "\n") >= maxRowsLines {
-		return ""
-	}
-	return text
-}
-
-// SayServer is what the operator says about a server.
-func SayServer(s render.Server) string {
-	if s.Trusted {
-		return s.Name + ", marked as trusted"
-	}
-	return s.Name + ", not marked as trusted"
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
 )
 
 // R89
@@ -17,6 +18,7 @@ func TestCardOffersMore(t *testing.T) {
 	speak(t, ctx, "write hello to notes.txt")
 	until(t, ctx, `!!document.querySelector(".ask")`)
 	id := webChat(eval[string](t, ctx, `location.pathname.split("/").pop()`))
+	do(t, ctx, chromedp.Click(css(".ask .more summary")))
 	if got := eval[string](t, ctx, `document.querySelector(".ask .tick").innerText.trim()`); got != "Remember this choice" {
 		t.Errorf("the checkbox says %q", got)
 	}
@@ -27,17 +29,19 @@ func TestCardOffersMore(t *testing.T) {
 	if c := turn.OpenAsks(s); len(c) != 1 || c[0].Ticked == nil || c[0].Ticked.Name != "Ana" || len(b.ran) > 0 {
 		t.Fatalf("after ticking: %+v, ran %v", c, b.ran)
 	}
-	do(t, ctx, chromedp.Click(css(".ask [data-choice=why]")))
+	do(t, ctx, chromedp.Click(css(".ask [data-choice=view]")))
 	until(t, ctx, `!!document.querySelector("dialog[open]")`)
-	if got := eval[string](t, ctx, `document.querySelector("dialog").innerText`); !strings.Contains(got, "Why am I asked?") || !strings.Contains(got, "tool setting: server default") {
-		t.Errorf("why: %q", got)
+	if got := eval[string](t, ctx, `document.querySelector("dialog").innerText`); !strings.Contains(got, text.PartWhy) || !strings.Contains(got, text.PartServer) || !strings.Contains(got, `"path": "notes.txt"`) {
+		t.Errorf("the details: %q", got)
 	}
-	shoot(t, ctx, "why")
+	if n := eval[int](t, ctx, `document.querySelectorAll("dialog .j-key").length`); n < 2 {
+		t.Errorf("%d highlighted keys in the arguments", n)
+	}
+	shoot(t, ctx, "details")
 	press(t, ctx, "dialog [data-act=close]")
 
-	do(t, ctx, chromedp.Click(css(".ask .more summary")))
 	labels := eval[[]string](t, ctx, `[...document.querySelectorAll(".ask .more button")].map(b => b.textContent)`)
-	if got := strings.Join(labels, "|"); got != "Only with these values…|Allow this tool for 1 hour|Allow this tool 3 times, this call included|Allow reads from files|Allow reads and writes from files|Allow all from files|Approve all for this session…" {
+	if got := strings.Join(labels, "|"); got != "View details|Edit arguments…|Deny with a reason…|+5 min|Only with these values…|Allow this tool for 1 hour|Allow this tool 3 times, this call included|Allow reads from files|Allow reads and writes from files|Allow all from files|Approve all for this session…|Stop" {
 		t.Errorf("more: %s", got)
 	}
 	if got := eval[string](t, ctx, `document.querySelector("[data-choice=allow_exact]").title`); !strings.Contains(got, "notes.txt") {

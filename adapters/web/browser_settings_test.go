@@ -41,7 +41,7 @@ func TestSettingsPageManages(t *testing.T) {
 	promote(b)
 	speak(t, ctx, "write hello to notes.txt")
 	until(t, ctx, `!!document.querySelector(".ask")`)
-	do(t, ctx, chromedp.Click(css(`.ask > .choices [data-choice=allow_chat]`)))
+	do(t, ctx, chromedp.Click(css(`.ask .answers .choices [data-choice=allow_chat]`)))
 	until(t, ctx, `!!document.querySelector('.bot[data-state=done]')`)
 	here := eval[string](t, ctx, `location.pathname.split("/").pop()`)
 	settle(t, ctx)

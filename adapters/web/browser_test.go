@@ -163,7 +163,7 @@ func TestPageAsksAndFinishesInOneMessage(t *testing.T) {
 	text := eval[string](t, ctx, `document.querySelector(".ask").innerText`)
 	for _, want := range []string{"Allow tool call from files?", "Run write_file from files",
 		"Malicious MCP Servers or conversation content could potentially trick nod into attempting harmful actions through your installed tools.",
-		"Write access", "moderate", "confirmation", "notes.txt"} {
+		"changes things", "moderate risk", "notes.txt", "Ana can answer until "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the card lacks %q:\n%s", want, text)
 		}
@@ -174,26 +174,23 @@ func TestPageAsksAndFinishesInOneMessage(t *testing.T) {
 	if got := eval[string](t, ctx, `document.querySelector(".ask").getAttribute("aria-live")`); got != "polite" {
 		t.Errorf("aria-live %q", got)
 	}
-	if !eval[bool](t, ctx, `document.querySelector(".ask details.args") && !document.querySelector(".ask details.args").open`) {
-		t.Error("the arguments are not folded")
+	if n := eval[int](t, ctx, `document.querySelectorAll(".ask .rows dt").length - 10 * document.querySelectorAll(".ask pre").length`); n != 2 {
+		t.Errorf("the arguments do not stand there once, a row each: %d", n)
 	}
-	if n := eval[int](t, ctx, `document.querySelectorAll(".ask .j-key").length`); n != 2 {
-		t.Errorf("%d highlighted keys in the arguments, want 2", n)
-	}
-	// The eye reads Allow for this chat, Allow once, Deny; Tab goes the other way and starts nowhere.
-	eye := eval[[]string](t, ctx, `[...document.querySelectorAll(".ask > .choices .act")].sort((a, b) => a.getBoundingClientRect().x - b.getBoundingClientRect().x).map(b => b.textContent)`)
+	// The eye reads Allow for this chat, Allow once, Deny, and Tab goes the same way.
+	eye := eval[[]string](t, ctx, `[...document.querySelectorAll(".ask .answers .choices .act")].sort((a, b) => a.getBoundingClientRect().x - b.getBoundingClientRect().x).map(b => b.textContent)`)
 	if strings.Join(eye, "|") != "Allow for this chat|Allow once|Deny" {
 		t.Errorf("the eye reads %v", eye)
 	}
-	tab := eval[[]string](t, ctx, `[...document.querySelectorAll(".ask > .choices button")].filter(b => b.tabIndex === 0).map(b => b.dataset.choice)`)
-	if strings.Join(tab, "|") != "deny|allow_once|allow_chat" {
+	tab := eval[[]string](t, ctx, `[...document.querySelectorAll(".ask .answers .choices button")].filter(b => b.tabIndex === 0).map(b => b.dataset.choice)`)
+	if strings.Join(tab, "|") != "allow_chat|allow_once|deny" {
 		t.Errorf("Tab goes %v", tab)
 	}
-	if eval[bool](t, ctx, `!!document.activeElement.closest(".ask") || !!document.querySelector("[autofocus][data-choice]")`) {
-		t.Error("a button of the card has the focus by itself")
+	if on := eval[string](t, ctx, `document.activeElement.className`); on != "ask" || eval[bool](t, ctx, `!!document.querySelector("[autofocus][data-choice]")`) {
+		t.Errorf("the focus is on %q, not on the question itself", on)
 	}
 
-	do(t, ctx, chromedp.Click(css(`.ask > .choices [data-choice=allow_once]`)))
+	do(t, ctx, chromedp.Click(css(`.ask .answers .choices [data-choice=allow_once]`)))
 	until(t, ctx, `!!document.querySelector('.bot[data-state=done] .step[data-state=done]')`)
 	shoot(t, ctx, "done")
 	if n := eval[int](t, ctx, `document.querySelectorAll(".bot").length`); n != 1 {
@@ -211,7 +208,7 @@ func TestPageDeniesWithReason(t *testing.T) {
 	ctx, b, _ := browser(t)
 	speak(t, ctx, "write hello to notes.txt")
 	until(t, ctx, `!!document.querySelector(".ask")`)
-	do(t, ctx, chromedp.Click(css(`.ask [data-act=reason]`)), chromedp.SendKeys(css(`.ask .reason input`), "not now\r"))
+	do(t, ctx, chromedp.Click(css(`.ask .more summary`)), chromedp.Click(css(`.ask [data-choice=deny_reason]`)), chromedp.SendKeys(css(`.ask .deny_reason input`), "not now\r"))
 	until(t, ctx, `!!document.querySelector('.step[data-state=denied]')`)
 	if got := eval[string](t, ctx, `document.querySelector(".step").innerText`); !strings.Contains(got, "not now") {
 		t.Errorf("the step does not say why: %q", got)
@@ -259,7 +256,7 @@ func TestPageUnknownAndExpired(t *testing.T) {
 	speak(t, ctx, "write hello to notes.txt")
 	until(t, ctx, `!!document.querySelector(".ask")`)
 	id := webChat(eval[string](t, ctx, `location.pathname.split("/").pop()`))
-	do(t, ctx, chromedp.Click(css(`.ask > .choices [data-choice=allow_once]`)))
+	do(t, ctx, chromedp.Click(css(`.ask .answers .choices [data-choice=allow_once]`)))
 	until(t, ctx, `!!document.querySelector('.step[data-state=running]')`)
 	shoot(t, ctx, "running")
 	b.lose(id)
@@ -298,7 +295,7 @@ func TestPageShowsLiveTextWithoutTheLog(t *testing.T) {
 	speak(t, ctx, "write hello to notes.txt")
 	until(t, ctx, `!!document.querySelector(".ask")`)
 	id := webChat(eval[string](t, ctx, `location.pathname.split("/").pop()`))
-	do(t, ctx, chromedp.Click(css(`.ask > .choices [data-choice=allow_once]`)))
+	do(t, ctx, chromedp.Click(css(`.ask .answers .choices [data-choice=allow_once]`)))
 	until(t, ctx, `!!document.querySelector('.step[data-state=running]')`)
 	session := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(id) }()
 	m := card.View(session, session.Turn, card.Live{Text: "Half a sent"})

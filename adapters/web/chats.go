@@ -41,11 +41,57 @@ type grantForm struct {
 
 func (s *Server) getChats(r *http.Request, p person) (any, error) {
 	lines, err := s.chatsOf(r.Context(), p)
-	out := make([]ChatLine, 0, len(lines))
-	for _, l := range lines {
-		out = append(out, ChatLine{l.Key, cmp.Or(l.Title, sayNewChat), l.At.UTC()})
+	out := make([]foundChat, 0, len(lines))
+	words := strings.Fields(strings.ToLower(cut(r.URL.Query().Get("q"), maxQuery)))
+	for i, l := range lines {
+		f := foundChat{ChatLine: ChatLine{l.Key, cmp.Or(l.Title, sayNewChat), l.At.UTC()}}
+		if len(words) > 0 {
+			found := holds(f.Title, words)
+			if !found && i < maxSearch && err == nil {
+				f.Excerpt, err = s.excerpt(r.Context(), l.Key, words)
+			}
+			if !found && f.Excerpt == "" {
+				continue
+			}
+		}
+		out = append(out, f)
 	}
 	return map[string]any{"chats": out}, err
+}
+
+// foundChat is a chat of the list, with the words of it that were looked for.
+type foundChat struct {
+	ChatLine
+	Excerpt string `json:"excerpt,omitempty"`
+}
+
+// What a search looks at: of so many of a person's newest chats also what was said, which the fold of each tells.
+const (
+	maxSearch = 100
+	maxQuery  = 200 // bytes
+)
+
+// holds reports whether a text has all of the words, which are in lower case.
+func holds(said string, words []string) bool {
+	said = strings.ToLower(said)
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(said, w) })
+}
+
+// excerpt is what stands around the first of the words in the newest message of a chat that has all of them, or "".
+func (s *Server) excerpt(ctx context.Context, key string, words []string) (string, error) {
+	v, err := s.chats.get(ctx, webChat(key))
+	for _, m := range slices.Backward(v.messages) {
+		said := m.form.Text
+		for _, b := range m.form.Blocks {
+			said += "\n" + b.Markdown
+		}
+		if !holds(said, words) {
+			continue
+		}
+		at := max(0, strings.Index(strings.ToLower(said), words[0])-30)
+		return cut(text.Prose(strings.ToValidUTF8(said[min(at, len(said)):], "")), 100), nil
+	}
+	return "", err
 }
 
 // chatsOf is a person's list of chats, the newest first.

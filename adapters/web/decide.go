@@ -99,11 +99,11 @@ func (s *Server) postAsks(r *http.Request, p person) (any, error) {
 		return nil, err
 	}
 	a.Choice = map[chat.Choice]chat.Choice{chat.AllowOnce: chat.ApproveAll, chat.Deny: chat.DenyAll}[a.Choice]
-	tokenOfAll := turn.BatchToken(v.session)
-	if tokenOfAll == "" || len(turn.OpenAsks(v.session)) == 0 {
+	open := turn.OpenAsks(v.session)
+	if len(open) == 0 {
 		return nil, problem{Status: http.StatusNotFound, Code: "unknown", Message: "Nothing in this chat waits for an answer."}
 	}
-	out, err := s.decide(r.Context(), p, asking{id, tokenOfAll}, a)
+	out, err := s.decide(r.Context(), p, asking{id, turn.BatchToken(open)}, a)
 	return map[string]any{"decisions": out}, err
 }
 

@@ -119,7 +119,7 @@ func (b *bot) Decide(_ context.Context, in chat.Clicked) ([]decision.Outcome, er
 		b.append(in.Chat, turn.Revoked{Grants: []permission.GrantID{permission.GrantID(in.Token)}, By: in.User, Name: in.Name})
 		return []decision.Outcome{out}, nil
 	case chat.ApproveAll, chat.DenyAll:
-		if in.Token != turn.BatchToken(s) || len(turn.OpenAsks(s)) == 0 {
+		if in.Token != turn.BatchToken(turn.OpenAsks(s)) || len(turn.OpenAsks(s)) == 0 {
 			return nil, &decision.Refusal{Code: decision.RefusedUnknown, Say: "The requests changed meanwhile. Look again."}
 		}
 		var outs []decision.Outcome

@@ -68,14 +68,12 @@ type blockForm struct {
 	Header    string       `json:"header,omitempty"`
 	Run       string       `json:"run,omitempty"`
 	ToolName  string       `json:"tool_name,omitempty"`
-	Server    *serverForm  `json:"server,omitempty"`
-	Facts     []factForm   `json:"facts,omitempty"`
-	Arguments *argsForm    `json:"arguments,omitempty"`
+	Icon      string       `json:"icon,omitempty"`
+	Brief     bool         `json:"brief,omitempty"` // a row of a list
 	Question  string       `json:"question,omitempty"`
-	Describes string       `json:"describes,omitempty"`
-	Impact    string       `json:"impact,omitempty"`
-	Because   []spanForm   `json:"because,omitempty"`
-	Model     string       `json:"model_said,omitempty"`
+	Says      string       `json:"says,omitempty"` // what a server writes: untrusted
+	Arguments *argsForm    `json:"arguments,omitempty"`
+	Facts     []spanForm   `json:"facts,omitempty"`
 	Warning   string       `json:"warning,omitempty"`
 	Review    string       `json:"review,omitempty"`
 	More      []choiceForm `json:"more,omitempty"`
@@ -84,19 +82,6 @@ type blockForm struct {
 
 	Line    []spanForm   `json:"line,omitempty"` // note
 	Choices []choiceForm `json:"choices,omitempty"`
-}
-
-type serverForm struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-	Icon        string `json:"icon,omitempty"`
-	Trusted     bool   `json:"trusted"`
-}
-
-type factForm struct {
-	Kind   string `json:"kind"`
-	Symbol string `json:"symbol,omitempty"`
-	Label  string `json:"label"`
 }
 
 type argsForm struct {
@@ -164,11 +149,9 @@ func drawBlock(b render.Block) blockForm {
 		a := b.Args
 		rows := each(a.Rows, func(r render.Row) rowForm { return rowForm(r) })
 		return blockForm{Type: "ask", ToolCallID: b.Call, RequestID: b.Token, Kind: string(b.Kind), Header: b.Header, Run: b.Run,
-			ToolName: b.Tool, Server: new(serverForm(b.Server)), Facts: each(b.Facts, func(f render.Fact) factForm { return factForm(f) }),
-			Arguments: &argsForm{a.JSON, rows, a.Digest, a.Chars, a.Hidden, a.Escaped, a.Redacted, a.Say(), a.Edit},
-			Question:  b.Question, Describes: b.Describes, Impact: b.Impact,
-			Because: drawLine(b.Because), Model: b.Model, Warning: b.Warning, Review: b.Review, Choices: drawChoices(b.Choices),
-			More: drawChoices(b.More), Footer: drawLine(b.Footer), ExpiresAt: moment(b.Expires)}
+			ToolName: b.Tool, ServerName: b.Server, Icon: b.Icon, Brief: b.Brief, Question: b.Question, Says: b.Says,
+			Arguments: &argsForm{a.JSON, rows, a.Digest, a.Chars, a.Hidden, a.Escaped, a.Redacted, a.Say(), a.Edit}, Facts: drawLine(b.Facts),
+			Choices: drawChoices(b.Choices), More: drawChoices(b.More), Footer: drawLine(b.Footer), Warning: b.Warning, Review: b.Review, ExpiresAt: moment(b.Expires)}
 	case render.Note:
 		return blockForm{Type: "note", Line: drawLine(b.Line), Choices: drawChoices(b.Choices)}
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodhq/nod/core/chat"
 )
@@ -30,6 +31,7 @@ type person struct {
 	name    string
 	admin   bool
 	session string // the hash of their session's key; empty for an administrator's key itself
+	ends    time.Time
 }
 
 // envelope is what p does in a chat; the zero chat is none.

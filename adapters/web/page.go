@@ -45,6 +45,7 @@ type pageData struct {
 	Chat, ChatPath       string // the second as it stands in an address
 	Page                 string // where to go on after signing in: empty for the chat, or "settings"
 	Suggestions          []string
+	Ends                 string // when the session ends if it is not used any more
 	Problem              string
 }
 
@@ -113,12 +114,18 @@ func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
 	switch {
 	case errors.Is(err, unauthorized):
 		d.Name = "you"
+		if browserKey(r).key != "" {
+			d.Problem = saySessionEnded
+		}
 		s.signInPage(w, http.StatusOK, d)
 	case err != nil:
 		d.Problem = s.asProblem(r, err).Message
 		s.signInPage(w, http.StatusServiceUnavailable, d)
 	default:
 		d.SignedIn, d.Name, d.Admin = true, p.name, p.admin
+		if !p.ends.IsZero() {
+			d.Ends = p.ends.UTC().Format(time.RFC3339)
+		}
 		s.page.write(w, http.StatusOK, name, d)
 	}
 }
@@ -140,7 +147,8 @@ func (s *Server) postSignIn(w http.ResponseWriter, r *http.Request) {
 	}
 	setCookie(w, r, key, int(sessionLife.Seconds()))
 	to := ""
-	if settings == "settings" {
+	p, err := s.who(r.Context(), presented{key: key})
+	if settings == "settings" || err == nil && p.admin && id == "" { // an admin begins where there is something to administer
 		to = "/settings"
 	}
 	if chatKey(id) {

@@ -90,7 +90,7 @@ func (s *Server) sessionOf(ctx context.Context, key string) (person, error) {
 			return person{}, err
 		}
 	}
-	p := person{user: chat.User{Platform: Platform, Key: x.User}, name: x.Name, admin: x.Admin, session: hash}
+	p := person{user: chat.User{Platform: Platform, Key: x.User}, name: x.Name, admin: x.Admin, session: hash, ends: x.ends()}
 	// Where others sign in with a key that names them, a name may be more than what somebody typed.
 	if p.user.SelfNamed() && slices.ContainsFunc(s.keys, func(k configuredKey) bool { return k.name != "" }) {
 		p.name += sayUnverified

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -277,4 +278,34 @@ func TestBoundsOfSessionsAndChats(t *testing.T) {
 	c.fails(http.StatusTooManyRequests, "too_many_sessions", "POST", "/api/v1/sessions", nil)
 	b.sessions["7"] = []byte(`{"user":"u-x","opened":"2001-01-01T00:00:00Z"}`)
 	c.as("Ben") // in the place of one that is over
+}
+
+// The page says how long a session lasts and, at the door, that it has ended; an admin's sign-in leads to the permissions.
+func TestThePageTellsOfSessions(t *testing.T) {
+	_, _, c := serve(t, nil)
+	page := func(k *http.Cookie) string {
+		t.Helper()
+		req := c.request("GET", "/", nil)
+		req.AddCookie(k)
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		b, _ := io.ReadAll(res.Body)
+		return string(b)
+	}
+	k := c.cookie(url.Values{"name": {"Ana"}})
+	if got := page(k); !strings.Contains(got, "Signed in until <time") || strings.Contains(got, "has ended") {
+		t.Errorf("the page: %s", got)
+	}
+	c.with(k.Value).ok(http.StatusOK, "DELETE", "/api/v1/sessions", nil)
+	if got := page(k); !strings.Contains(got, saySessionEnded) {
+		t.Errorf("the door: %s", got)
+	}
+	for chat, want := range map[string]string{"": "/settings", "c-1": "/c/c-1"} {
+		if got := c.signs("/session", url.Values{"key": {masterKey}, "chat": {chat}}).Header.Get("Location"); got != want {
+			t.Errorf("an admin who came for %q is led to %q", chat, got)
+		}
+	}
 }

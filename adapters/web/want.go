@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/render"
@@ -64,6 +65,19 @@ func (s *Server) getWhy(r *http.Request, p person) (any, error) {
 	}
 	d, err := s.Settings.Why(r.Context(), p.envelope(ask.chat), ask.token)
 	return drawDetails(d), err
+}
+
+// getDetails is all that the chat knows of a call, by its id or its request's, or of a turn.
+func (s *Server) getDetails(r *http.Request, p person) (any, error) {
+	_, v, err := s.chat(r, p)
+	if err != nil {
+		return nil, err
+	}
+	d, found := card.Details(v.session, r.PathValue("token"))
+	if !found {
+		return nil, unknownAsk
+	}
+	return drawDetails(d), nil
 }
 
 // detailsForm is everything about something, for one person.

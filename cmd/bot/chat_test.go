@@ -184,7 +184,7 @@ func TestChatAnswers(t *testing.T) {
 		t.Run(fmt.Sprintf("%q", tt.typed), func(t *testing.T) {
 			_ = os.Remove(filepath.Join(b.config.DataDir, "workspace", "notes.txt"))
 			k := atTerminal(t, nil, "-url", b.url, "write", "hello", "to", "notes.txt")
-			k.until("Allow tool call from workbench?\nRun write_file from workbench\n")
+			k.until("Allow tool call from workbench? · Run write_file from workbench\n")
 			k.until("path: notes.txt\n    content: hello\n") // as the tool's schema has them
 			k.until("Malicious MCP Servers or conversation content could potentially trick nod into attempting harmful actions through your installed tools.\nReview each action carefully before approving\n")
 			k.until("session: Allow for this chat")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -27,9 +28,9 @@ func TestSampleLoads(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		// C9: a team's timeout is longer than the default.
-		if c.Approvals.Timeout <= config.Default().Approvals.Timeout && c.Approvals.Timeout != 0 {
-			t.Errorf("approvals.timeout is %v, want longer than the default for teams", c.Approvals.Timeout)
+		// C9: a team's timeout is longer than that of one person at the page.
+		if is := c.Policy().AskingWhere(false).Timeout; is <= time.Minute && is != 0 {
+			t.Errorf("approvals.timeout is %v, want longer than the page's", is)
 		}
 		for _, w := range c.Warnings() {
 			t.Errorf("%s: the sample itself is warned about: %s", name, w)

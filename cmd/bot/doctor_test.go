@@ -94,6 +94,7 @@ func TestDoctorOfTheDemo(t *testing.T) {
 	}
 	says(t, report, "✓ configuration")
 	says(t, report, "✓ listen 127.0.0.1:0", "free")
+	says(t, report, "✓ time to answer", "60s on the page: approvals.timeout is not set")
 	says(t, report, "✓ state", "embedded")
 	says(t, report, "– model", "demo", "OPENAI_MODEL")
 	says(t, report, "– MCP servers")
@@ -103,6 +104,15 @@ func TestDoctorOfTheDemo(t *testing.T) {
 	if !strings.HasSuffix(report, "\nEverything that could be looked at works.\n") || strings.ContainsAny(report, "✗!") {
 		t.Errorf("the demo is called ill:\n%s", report)
 	}
+}
+
+// How long people have to answer, and why. R116
+func TestDoctorSaysHowLongAsksStayOpen(t *testing.T) {
+	env := workspace(t, fakeslack.Options{})
+	_, report := visit(t, "", env)
+	says(t, report, "✓ time to answer", "30m in Slack and Discord", "60s on the page", "not set")
+	_, report = visit(t, "approvals: {timeout: park}\n", env)
+	says(t, report, "✓ time to answer", "park: set by approvals.timeout")
 }
 
 func TestDoctorOfAHealthyTeam(t *testing.T) {

@@ -100,7 +100,7 @@ func (b *bot) open(ctx context.Context) (err error) {
 	b.engine, err = agent.New(agent.Config{
 		Log: b.store, Index: b.store, Leases: b.store, Model: model, Tools: b.servers, Policies: parts.Fixed(policy), Platforms: surfaces,
 		Lease: c.Lease, Drain: c.Drain, MaxSteps: c.Model.MaxSteps, ContextTokens: c.Model.ContextTokens,
-		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Hold: holdPosts, Logger: log,
+		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Long: c.Approvals.AnnounceEndAfter, Hold: holdPosts, Logger: log,
 	})
 	if err != nil {
 		return err

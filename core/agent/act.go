@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/talk"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/backoff"
@@ -41,7 +40,8 @@ type postResult struct {
 	turn turn.TurnID
 	ref  chat.MessageRef
 	err  error
-	view render.Message
+	view render.Message // as it was posted, of this session
+	of   turn.Session
 }
 
 // act starts what a recorded plan asks for. It reports whether anything was begun.
@@ -55,7 +55,7 @@ func (d *driver) act(p plan) bool {
 			begun = d.askModel(c.Step) || begun
 		case turn.RunTool:
 			begun = d.runTool(c.Call, p.wait) || begun
-		case turn.Nudge, turn.Remove, turn.Continue, turn.Point:
+		case turn.Nudge, turn.Remove, turn.Continue, turn.Point, turn.TellEnd:
 			begun = d.note(c) || begun
 		case turn.Cancel:
 			if d.running != nil && d.running.run == c.Run {
@@ -95,17 +95,18 @@ func (d *driver) posted(ctx context.Context, id turn.TurnID, seek bool) postResu
 	for failures := 0; ; failures++ {
 		pctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
 		r.ref, r.err = d.postOnce(pctx, string(id), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
-			m := render.Fit(d.viewOf(*d.session.Load(), id), platform.Limits())
+			of := *d.session.Load()
+			m := render.Fit(d.viewOf(of, id), platform.Limits())
 			ref, err := platform.Post(ctx, d.id, key, m)
 			if err == nil {
 				d.drew(m)
-				r.view = m
+				r.view, r.of = m, of
 			}
 			return ref, err
 		})
 		cancel()
-		seek = true
 		pe, _ := errors.AsType[*PlatformError](r.err)
+		seek = seek || pe == nil || pe.Kind != FaultBusy // what was not let out made nothing
 		if r.err == nil || ctx.Err() != nil || pe.Refuses() {
 			return r
 		}
@@ -166,9 +167,7 @@ func (d *driver) tookPost(p postResult) {
 			shown.Asks = ev.Asks
 		}
 		d.shown = append(d.shown, shown)
-		if card.Blank(p.view) {
-			d.blank = p.turn
-		}
+		d.last = p
 	case d.ctx.Err() == nil:
 		d.refused = p.turn
 		d.tookGone(p.turn, p.err)

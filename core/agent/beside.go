@@ -32,6 +32,12 @@ func (d *driver) note(c turn.Command) bool {
 		}
 		return events
 	}
+	announce := func(id turn.TurnID, slot string, m render.Message) func(context.Context) []turn.Event {
+		return func(ctx context.Context) []turn.Event {
+			ref, done := d.annotate(ctx, a, s, id, slot, m, true)
+			return fact(turn.Posted{Turn: id, Slot: slot, Message: ref}, done)
+		}
+	}
 	var do func(context.Context) []turn.Event
 	switch c := c.(type) {
 	case turn.Nudge:
@@ -39,10 +45,9 @@ func (d *driver) note(c turn.Command) bool {
 		if !ok {
 			return false
 		}
-		do = func(ctx context.Context) []turn.Event {
-			ref, done := d.annotate(ctx, a, s, c.Turn, c.Slot, m, true)
-			return fact(turn.Posted{Turn: c.Turn, Slot: c.Slot, Message: ref}, done)
-		}
+		do = announce(c.Turn, c.Slot, m)
+	case turn.TellEnd:
+		do = announce(c.Turn, c.Slot, d.endNote(s, s.TurnOf(c.Turn)))
 	case turn.Remove:
 		do = func(ctx context.Context) []turn.Event {
 			_, done := d.trying(ctx, "take a note away", func(ctx context.Context) (chat.MessageRef, error) {
@@ -152,6 +157,12 @@ func (d *driver) nudge(s turn.Session, ask turn.AskID) (m render.Message, ok boo
 	server, _ := text.Visible(first.Tool.Server)
 	line = append(line, render.Plain(text.NudgeLine(tool, server, len(waits)-1)))
 	return noteMessage(render.Waiting, line...), true
+}
+
+// endNote says to whoever asked that their turn is over.
+func (d *driver) endNote(s turn.Session, t *turn.Turn) render.Message {
+	return noteMessage(card.View(s, t, card.Live{}).State,
+		render.Person{User: t.Requester, Name: d.e.NameOf(s, t.Requester)}, render.Plain(text.EndLine(t.End == turn.Answered, t.EndAt.Sub(t.At))))
 }
 
 // maxParts is how many messages a long answer goes on in where a file can hold the rest: more than that is read nowhere.

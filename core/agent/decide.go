@@ -25,7 +25,7 @@ func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]decision.Outcom
 	if err != nil {
 		return nil, err
 	}
-	policy, unsure := e.WithGroups(ctx, policy, in.Envelope)
+	policy, unsure := e.WithGroups(ctx, e.policyOf(policy, in.Chat), in.Envelope)
 	f, made, at, err := e.choose(ctx, in.Envelope, func(s turn.Session) ([]turn.Event, error) {
 		events, err := e.judge(ctx, policy).Answer(s, in)
 		return slices.Concat(decision.MarkSeen(s, events), events), err

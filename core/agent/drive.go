@@ -64,7 +64,7 @@ type progress struct {
 
 	indicatedTurn turn.TurnID // the turn of which the platform was told that it begins
 	indicated     bool        // and which people see of it
-	blank         turn.TurnID // the turn whose message was posted without words
+	last          postResult  // the message that this driver posted last
 	refused       turn.TurnID // the turn whose message the platform does not take
 }
 
@@ -296,11 +296,12 @@ func (d *driver) takeUp() error {
 		}
 	}
 	d.at = Head{}
-	if d.firstOwn == 0 {
-		d.firstOwn = f.head.Seq + 1
+	u := Decision
+	if d.firstOwn == 0 { // nobody's click brought us here
+		d.firstOwn, u = f.head.Seq+1, Final
 	}
 	d.setFold(f)
-	d.paint(Decision)
+	d.paint(u)
 	return nil
 }
 
@@ -581,7 +582,7 @@ func (d *driver) stopActivities() {
 func (d *driver) env() turn.Env {
 	env := turn.Env{MaxSteps: d.e.MaxSteps, MaxDenials: d.e.MaxDenials, Sequential: d.e.Sequential}
 	if _, can := d.platform().(Annotator); can {
-		env.Nudge, env.Room = d.e.Nudge, d.platform().Limits().Text/2
+		env.Nudge, env.Long, env.Room = d.e.Nudge, d.e.Long, d.platform().Limits().Text/2
 	}
 	if d.running != nil {
 		env.Live = d.running.run
@@ -599,15 +600,16 @@ func (d *driver) edit(t *turn.Turn, u Urgency) {
 	ed := d.editors[t.ID]
 	if ed == nil {
 		ed = &editor{turn: t.ID, ref: t.Shown}
-		if d.blank != t.ID { // a post counts as an edit, unless it says nothing yet: then the first words wait for nothing
+		ours := d.last.turn == t.ID
+		if !ours || !card.Blank(d.last.view) { // a post counts as an edit, unless it says nothing yet: then the first words wait for nothing
 			ed.progressAt = d.pace(time.Now())
 		}
 		d.editors[t.ID] = ed
 		// What became of the turn while its post was under way was offered to nobody: it must not wait like progress.
-		switch {
-		case t.End != "":
+		if t.End != "" {
 			u = max(u, Final)
-		case len(turn.Waits(d.f.s)) > 0:
+		}
+		if ours && turn.AsksDiffer(d.last.of, d.f.s) {
 			u = max(u, Decision)
 		}
 	}

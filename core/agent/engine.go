@@ -39,6 +39,9 @@ type Config struct {
 	// Nudge is how long a card that an edit brought stands before it is announced beside the message, where the platform can. Whom nobody
 	// told of one is told at once. 0: never, both.
 	Nudge time.Duration
+	// Long is how long a turn took, the end of which is announced beside its message to whoever asked, unless they have just clicked or had a
+	// post. 0: never.
+	Long time.Duration
 	// Hold is how long a turn's message is held back, for text or a question, where something else says that the turn is under way.
 	Hold   time.Duration
 	Sweep  time.Duration // how often due chats are looked for, as the backstop of local timers and wakes; 0: 5 s

@@ -34,9 +34,9 @@ func (p plan) urgency() Urgency {
 			if ev.Ruling.Verdict == permission.Ask {
 				u = max(u, Decision)
 			}
-		case turn.Abandoned, turn.Expired, turn.Wanted:
+		case turn.Abandoned, turn.Wanted:
 			u = max(u, Decision)
-		case turn.Ended:
+		case turn.Expired, turn.Ended:
 			u = max(u, Final)
 		default: // a step forward; what people chose is drawn by whoever heard of it
 		}
@@ -174,8 +174,9 @@ func (d *driver) judge(p *planner) func() (decision.Judge, error) {
 		if err != nil {
 			return decision.Judge{}, err
 		}
-		p.wait = rules.Policy.Timeout
-		j, tools := d.e.judge(d.ctx, d.withDecidersGroups(rules.Policy, p.s)), judged(specs)
+		policy := d.e.policyOf(rules.Policy, d.id)
+		p.wait = policy.Timeout
+		j, tools := d.e.judge(d.ctx, d.withDecidersGroups(policy, p.s)), judged(specs)
 		j.Now, j.Settings, j.Tools = p.now, rules.Settings, func() ([]decision.Tool, error) { return tools, nil }
 		return j, nil
 	})

@@ -101,6 +101,12 @@ func (e *Engine) Policy(ctx context.Context) (permission.Policy, error) {
 	return r.Policy, err
 }
 
+// policyOf is the policy as it holds in a chat: where something can be posted beside a message, asks reach people by a notification.
+func (e *Engine) policyOf(p permission.Policy, id chat.ID) permission.Policy {
+	_, notifies := e.Platforms[id.Platform].(Annotator)
+	return p.AskingWhere(notifies)
+}
+
 // ErrUnchanged says that a change would have no effect.
 var ErrUnchanged = errors.New("nothing would change by that")
 

@@ -183,7 +183,7 @@ type Standing string
 
 const (
 	Member  Standing = ""        // what the policy lets them
-	Visitor Standing = "visitor" // decide nothing: a guest, somebody of another organisation
+	Visitor Standing = "visitor" // decide nothing: a guest, somebody of another organisation, a program
 	Untold  Standing = "untold"  // the platform did not tell just now
 )
 

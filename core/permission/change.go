@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
 )
 
-// Change is one thing that somebody changed in the settings. The set is closed: Setting, Remembered, Forget, Seen, Accept, Told, Halting,
-// Analysis. String is the change for people, without who and when; names inside are untrusted text.
+// Change is one thing that somebody changed in the settings. The set is closed: Setting, Remembered, Forget, Seen, Accept,
+// AcceptReads, Told, Halting, Analysis. String is the change for people, without who and when; names inside are untrusted text.
 //
 //sumtype:decl
 type Change interface {
@@ -26,6 +27,12 @@ type (
 	Forget string
 	// Accept is somebody's word for a definition of a tool.
 	Accept Tool
+	// AcceptReads is an admin's word for a definition of a tool, and that it reads as its server says: such a tool runs unasked, where it
+	// claims nothing else. Off takes that back, whatever the definition is.
+	AcceptReads struct {
+		Tool
+		Off bool `json:"off,omitempty"`
+	}
 	// Halting is true where nothing may run from now on, and false where it may again.
 	Halting bool
 	// Seen is what a server says about a tool.
@@ -60,6 +67,10 @@ func (c Accept) apply(s Settings, by chat.User, name string, at time.Time) (Sett
 	return s.accept(Tool(c), by, name, at)
 }
 
+func (c AcceptReads) apply(s Settings, by chat.User, name string, at time.Time) (Settings, bool) {
+	return s.acceptReads(c, by, name, at)
+}
+
 func (t Told) apply(s Settings, _ chat.User, _ string, at time.Time) (Settings, bool) {
 	return s.told(t, at)
 }
@@ -91,6 +102,13 @@ func (c Accept) String() string {
 	return called(Tool(c)) + ": accepted as " + c.Definition.Short()
 }
 
+func (c AcceptReads) String() string {
+	if c.Off {
+		return called(c.Tool) + ": asks again, though it says that it only reads"
+	}
+	return Accept(c.Tool).String() + ", to run without asking: it says that it only reads"
+}
+
 func (t Told) String() string {
 	if t.Sent {
 		return "admins were told of the tools of " + t.Server
@@ -115,24 +133,26 @@ type Changes []Change
 // storedChange is a Change in the settings' log, which every replica folds whole: an old kind keeps its name and is applied as ever. A new
 // kind is a new field, and raises the version of the event it stands in: a replica that skipped it would fold on to other settings.
 type storedChange struct {
-	Set      *Setting    `json:"set,omitempty"`
-	Remember *Remembered `json:"remember,omitempty"`
-	Forget   Forget      `json:"forget,omitempty"`
-	Seen     *Seen       `json:"seen,omitempty"`
-	Accept   *Accept     `json:"accept,omitempty"`
-	Told     *Told       `json:"told,omitempty"`
-	Halt     *Halting    `json:"halt,omitempty"`
-	Analysis *Analysis   `json:"analysis,omitempty"`
+	Set      *Setting     `json:"set,omitempty"`
+	Remember *Remembered  `json:"remember,omitempty"`
+	Forget   Forget       `json:"forget,omitempty"`
+	Seen     *Seen        `json:"seen,omitempty"`
+	Accept   *Accept      `json:"accept,omitempty"`
+	Told     *Told        `json:"told,omitempty"`
+	Halt     *Halting     `json:"halt,omitempty"`
+	Analysis *Analysis    `json:"analysis,omitempty"`
+	Reads    *AcceptReads `json:"reads,omitempty"` // since version 2
 }
 
-func (s Setting) stored() storedChange    { return storedChange{Set: &s} }
-func (r Remembered) stored() storedChange { return storedChange{Remember: &r} }
-func (c Forget) stored() storedChange     { return storedChange{Forget: c} }
-func (c Seen) stored() storedChange       { return storedChange{Seen: &c} }
-func (c Accept) stored() storedChange     { return storedChange{Accept: &c} }
-func (t Told) stored() storedChange       { return storedChange{Told: &t} }
-func (c Halting) stored() storedChange    { return storedChange{Halt: &c} }
-func (a Analysis) stored() storedChange   { return storedChange{Analysis: &a} }
+func (s Setting) stored() storedChange     { return storedChange{Set: &s} }
+func (r Remembered) stored() storedChange  { return storedChange{Remember: &r} }
+func (c Forget) stored() storedChange      { return storedChange{Forget: c} }
+func (c Seen) stored() storedChange        { return storedChange{Seen: &c} }
+func (c Accept) stored() storedChange      { return storedChange{Accept: &c} }
+func (c AcceptReads) stored() storedChange { return storedChange{Reads: &c} }
+func (t Told) stored() storedChange        { return storedChange{Told: &t} }
+func (c Halting) stored() storedChange     { return storedChange{Halt: &c} }
+func (a Analysis) stored() storedChange    { return storedChange{Analysis: &a} }
 
 // change is what was stored; ok is false for a kind that this release does not know.
 func (c storedChange) change() (_ Change, ok bool) {
@@ -153,8 +173,18 @@ func (c storedChange) change() (_ Change, ok bool) {
 		return *c.Halt, true
 	case c.Analysis != nil:
 		return *c.Analysis, true
+	case c.Reads != nil:
+		return *c.Reads, true
 	}
 	return nil, false
+}
+
+// Version is that of the event that they stand in: what an earlier release could not fold has a later one.
+func (cs Changes) Version() int {
+	if slices.ContainsFunc(cs, func(c Change) bool { _, reads := c.(AcceptReads); return reads }) {
+		return 2
+	}
+	return 1
 }
 
 // MarshalJSON writes them as they are stored.

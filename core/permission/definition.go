@@ -39,12 +39,13 @@ func (d Definition) Kept() Definition {
 type Pinned struct {
 	Tool     Tool       `json:"tool"` // as it is now
 	Now      Definition `json:"now,omitzero"`
-	Counts   Digest     `json:"counts"`         // the definition that counts
-	Was      Definition `json:"was,omitzero"`   // that one, where it is not Now
-	Accepted bool       `json:"ok,omitempty"`   // somebody accepted what counts
-	By       chat.User  `json:"by,omitzero"`    // who; nobody where the operator's configuration did
-	Name     string     `json:"name,omitempty"` // and what they are called
-	At       time.Time  `json:"at,omitzero"`    // when it became what it is now
+	Counts   Digest     `json:"counts"`          // the definition that counts
+	Was      Definition `json:"was,omitzero"`    // that one, where it is not Now
+	Accepted bool       `json:"ok,omitempty"`    // somebody accepted what counts
+	Reads    bool       `json:"reads,omitempty"` // and an admin as the read that its server says it is
+	By       chat.User  `json:"by,omitzero"`     // who; nobody where the operator's configuration did
+	Name     string     `json:"name,omitempty"`  // and what they are called
+	At       time.Time  `json:"at,omitzero"`     // when it became what it is now
 	// Stranger says that the operator's configuration did not stand for its server when the tool was seen first. Should it do so later,
 	// that accepts the tool; what a server adds once it is trusted has to be looked at.
 	Stranger bool `json:"stranger,omitempty"`
@@ -82,7 +83,7 @@ func (p Pinned) see(x Seen, at time.Time) Pinned {
 
 // accept makes what the server says now what counts.
 func (p Pinned) accept(by chat.User, name string, at time.Time) Pinned {
-	p.Counts, p.Was, p.Accepted, p.By, p.Name, p.At = p.Tool.Definition, Definition{}, true, by, name, at
+	p.Counts, p.Was, p.Accepted, p.Reads, p.By, p.Name, p.At = p.Tool.Definition, Definition{}, true, false, by, name, at
 	return p
 }
 

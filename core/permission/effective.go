@@ -17,6 +17,7 @@ const (
 	FromMetadata    Origin = "the tool's metadata"
 	FromAnnotations Origin = "the server's annotations"
 	FromPosture     Origin = "posture"
+	FromAccepted    Origin = "an admin's acceptance"
 	FromAnalysis    Origin = "a model's analysis"
 	FromDefault     Origin = "default"
 )
@@ -32,6 +33,7 @@ type Effective struct {
 	Risk       Risk
 	Approval   Approval
 	Trusted    bool // annotations are believed: the workbench, or a server that the operator marked
+	Reads      bool // an admin accepted it as a read, which is believed: it is as it was then, and nothing says otherwise
 	Disabled   Origin
 	Changed    bool // the definition is not the accepted one, or the one that was seen first
 	New        bool // nobody looked at it yet
@@ -74,6 +76,7 @@ func (p Policy) Get(t Tool, src Source, h Hints, m Metadata) Effective {
 	if m != (Metadata{}) {
 		e.Metadata = &m
 	}
+	e.Reads = set.Reads && src == SourceMCP && !set.New && set.Accepted == t.Definition && t.Definition != "" && set.saysRead(h)
 	switch {
 	case server.Disabled:
 		e.Disabled = FromServer
@@ -88,7 +91,10 @@ func (p Policy) Get(t Tool, src Source, h Hints, m Metadata) Effective {
 	}
 	e.decides(p, server.Rights, set.Rights)
 	name := lookupName(t, src)
-	e.classify(set, name, h)
+	if e.classify(set, name, h); e.Reads && e.Access != Read { // its name or its metadata says more: then it was accepted as a read for nothing
+		e.Reads = false
+		e.classify(set, name, h)
+	}
 	e.weigh(set, name, h)
 	e.level(set, name, h, p.Posture)
 	return e
@@ -115,7 +121,7 @@ func (e *Effective) decides(p Policy, server, tool Rights) {
 // trusted annotations say, which name and metadata may only raise.
 func (e *Effective) classify(set ToolSettings, n named, h Hints) {
 	a, from := Unclassified, FromDefault
-	if x := h.access(); e.Trusted && x != Unclassified {
+	if x := h.access(); (e.Trusted || e.Reads) && x != Unclassified {
 		a, from = x, FromAnnotations
 	}
 	offer := func(x Access, o Origin) {
@@ -142,7 +148,7 @@ func (e *Effective) classify(set ToolSettings, n named, h Hints) {
 // weigh sets risk.
 func (e *Effective) weigh(set ToolSettings, n named, h Hints) {
 	r, from := Moderate, FromDefault
-	if e.believedToRead(set, h) && !is(h.OpenWorld, true) {
+	if e.believedToRead(set, h) {
 		r, from = Safe, FromAnnotations
 	}
 	if is(h.Destructive, true) { // said by anybody: it adds caution
@@ -179,7 +185,9 @@ func (e *Effective) level(set ToolSettings, n named, h Hints, posture Posture) {
 		if e.Metadata == nil && !e.Changed && !is(h.ReadOnly, false) && !is(h.Destructive, true) {
 			a = AutoApprove // R15: ours, and nothing says that it writes
 		}
-	case e.believedToRead(set, h) && !is(h.OpenWorld, true): // what it sends out into the world, a read may carry away
+	case e.Reads:
+		a, from = AutoApprove, FromAccepted
+	case e.believedToRead(set, h):
 		a, from = AutoApprove, FromAnnotations // R16, C4
 	}
 	offer := func(x Approval, o Origin) {
@@ -205,6 +213,7 @@ func (e *Effective) level(set ToolSettings, n named, h Hints, posture Posture) {
 	} else if x != nil {
 		auto(x.Access != Read || x.Risk.rank() == Dangerous.rank(), FromAnalysis)
 	}
+	auto(e.Source == SourceMCP && (e.Access != Read || e.Risk.rank() == Dangerous.rank()), FromDefault) // by a claim nothing else runs unasked
 	if set.Approval != nil {
 		a, from = *set.Approval, FromTool
 	}
@@ -215,10 +224,19 @@ func (e *Effective) level(set ToolSettings, n named, h Hints, posture Posture) {
 	e.Approval, e.ApprovalFrom = a, from
 }
 
-// believedToRead says that an MCP tool's read-only annotation counts: its server is trusted, it does not contradict itself,
-// and the operator did not say otherwise.
+// believedToRead says that an MCP tool counts as a read that stays inside: what it sends out into the world, a read may carry away. Its
+// server is trusted, or an admin accepted the tool as a read, it does not contradict itself, and the operator did not say otherwise.
 func (e *Effective) believedToRead(set ToolSettings, h Hints) bool {
-	return e.Source == SourceMCP && e.Trusted && h.reads() && (set.Access == nil || *set.Access == Read)
+	return e.Source == SourceMCP && (e.Reads || e.Trusted && h.reads() && set.saysRead(h))
+}
+
+// saysRead says that a tool would be a read that stays inside, were what its server says believed where the operator says nothing.
+func (set ToolSettings) saysRead(h Hints) bool {
+	reads := is(h.ReadOnly, true)
+	if set.Access != nil {
+		reads = *set.Access == Read
+	}
+	return reads && !is(h.ReadOnly, false) && !is(h.Destructive, true) && !is(h.OpenWorld, true)
 }
 
 // access is what the annotations claim, for a server that is believed.

@@ -61,7 +61,7 @@ func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 		shown = req.Masked
 	}
 	r := ruling{Ruling: Ruling{
-		Access: e.Access, Risk: e.Risk, Approval: e.Approval, Timeout: e.Timeout,
+		Access: e.Access, Risk: e.Risk, Unrated: e.RiskFrom == FromDefault, SaysReads: req.Hints.reads() && e.Access != Read, Approval: e.Approval, Timeout: e.Timeout,
 		Message: Message(e.Message, shown), Impact: e.Impact, Category: e.Category, Trusted: e.Trusted,
 		Masked: req.Masked != nil, Changed: e.Changed, New: p.unseen(e),
 	}}

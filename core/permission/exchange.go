@@ -52,6 +52,7 @@ type ToolEntry struct {
 	Tool     string `json:"tool" yaml:"tool"`
 	Counts   Digest `json:"counts" yaml:"counts"`
 	Accepted bool   `json:"accepted,omitempty" yaml:"accepted,omitempty"` // somebody accepted it; else it was only seen first
+	Reads    bool   `json:"reads,omitempty" yaml:"reads,omitempty"`       // an admin accepted it as the read that its server says it is
 	Stranger bool   `json:"stranger,omitempty" yaml:"stranger,omitempty"` // and then the operator's configuration did not stand for its server
 }
 
@@ -79,7 +80,7 @@ func (s Settings) Exchange() Exchange {
 		})
 	}
 	for _, p := range s.Pins {
-		x.Tools = append(x.Tools, ToolEntry{Server: p.Tool.Server, Tool: p.Tool.Name, Counts: p.Counts, Accepted: p.Accepted, Stranger: p.Stranger && !p.Accepted})
+		x.Tools = append(x.Tools, ToolEntry{Server: p.Tool.Server, Tool: p.Tool.Name, Counts: p.Counts, Accepted: p.Accepted, Reads: p.Accepted && p.Reads, Stranger: p.Stranger && !p.Accepted})
 	}
 	for _, a := range s.Analyses {
 		x.Advice = append(x.Advice, AdviceEntry{
@@ -231,20 +232,28 @@ func (t ToolEntry) changes(now Settings) ([]Change, error) {
 		return nil, fmt.Errorf("it needs a server and a tool")
 	case !t.Counts.valid():
 		return nil, fmt.Errorf("counts: %q is no digest", t.Counts.Short())
+	case t.Reads && !t.Accepted:
+		return nil, fmt.Errorf("reads: only what is accepted is accepted as a read")
 	}
 	old := Tool{t.Server, t.Tool, t.Counts}
 	seen := Seen{Tool: old, Definition: Definition{Cut: true}, Vouched: t.Accepted, Stranger: t.Stranger && !t.Accepted}
+	accept := Change(Accept(old))
+	if t.Reads {
+		accept = AcceptReads{Tool: old}
+	}
 	pin, known := now.Pin(old)
 	switch {
+	case !known && t.Reads:
+		return []Change{seen, accept}, nil
 	case !known:
 		return []Change{seen}, nil // until the server is heard: if it says something else, that is a change
-	case pin.Accepted || !t.Accepted:
+	case pin.Accepted && !(t.Reads && !pin.Reads && pin.Tool == old && !pin.Changed()), !t.Accepted: // what people here accepted stays
 		return nil, nil
 	case pin.Tool == old:
-		return []Change{Accept(old)}, nil
+		return []Change{accept}, nil
 	}
 	// The server says something else now, and nobody accepted that. What counts is the old one: the tool changed since.
-	return []Change{seen, Accept(old), Seen{Tool: pin.Tool, Definition: pin.Now}}, nil
+	return []Change{seen, accept, Seen{Tool: pin.Tool, Definition: pin.Now}}, nil
 }
 
 func (a AdviceEntry) analysis() (Analysis, error) {

@@ -31,7 +31,7 @@ func drawPeoplesSettings(t *rapid.T) Settings {
 	for i := range rapid.IntRange(0, 25).Draw(t, "changes") {
 		var c Change
 		by := rapid.SampledFrom(exchangePeople).Draw(t, "by")
-		switch rapid.IntRange(0, 4).Draw(t, "kind") {
+		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0:
 			at := Setting{}
 			if rapid.Bool().Draw(t, "of a server") {
@@ -64,6 +64,12 @@ func drawPeoplesSettings(t *rapid.T) Settings {
 				k = pin.Tool
 			}
 			c = Accept(k)
+		case 5:
+			k := tool("accepted as a read")
+			if pin, ok := s.Pin(k); ok {
+				k = pin.Tool
+			}
+			c = AcceptReads{k, rapid.IntRange(0, 3).Draw(t, "off") == 0}
 		case 4:
 			k := tool("analysed")
 			k.Definition = definitionNo(rapid.IntRange(0, 2).Draw(t, "definition"))

@@ -21,7 +21,7 @@
 //
 // The zero value of every type is the careful one: the zero Verdict asks, the zero Level is a person's, the zero Approval confirms, an
 // unknown tool asks, an unknown user decides nothing. Annotations of a server are hints: they add caution from any server and remove it
-// only from one the operator marked trusted.
+// only from one the operator marked trusted, or, for one definition that claims to read, once an admin accepted it as a read ([AcceptReads]).
 //
 // What is stored ([Ruling], [Grant] and [Difference] in the events of chats' logs, [Change] in those of the settings' log, [Settings] in
 // its snapshots, and what they hold) is never rewritten: a field's JSON name and meaning stay, the zero value of a new field means what
@@ -194,6 +194,7 @@ type ToolSettings struct {
 	// Accepted is the definition that counts: the one that somebody accepted, or that was seen first. Empty: not recorded. A tool
 	// that differs from it asks, whatever never-ask setting there is (C3), and its server's annotations are not believed.
 	Accepted Digest
+	Reads    bool      // an admin accepted this very definition as a read
 	Advice   *Analysis // of the present definition: it only raises caution, and counts where nothing is set (R160)
 	New      bool      // nobody looked at the tool yet: its server's annotations are not believed for it
 }
@@ -220,7 +221,7 @@ type Policy struct {
 	Approvers Approvers
 	Rights    Rights // its Approvers do not count here
 	Admins    []chat.User
-	Timeout   time.Duration // default for asks; 0 parks
+	Timeout   time.Duration // default for asks; 0 parks, [TimeoutUnset] depends on where people are asked
 	Strict    bool          // nothing can be allowed for a chat that always asks (C2)
 
 	Remembered     []Remembered // people's own choices, for what they ask themselves
@@ -230,6 +231,26 @@ type Policy struct {
 	Revision       string       // names this policy in audit entries
 	// Members are the groups that people belong to, as their platform says now: see [Policy.Knowing]. It is no setting.
 	Members map[chat.User][]chat.User
+}
+
+// TimeoutUnset is the timeout of a policy in which nobody set one: how long an ask stays open depends on where it is put. A place whose asks
+// reach people by a notification gives them time to come; who is asked on a page looks at it.
+const (
+	TimeoutUnset    time.Duration = -1
+	TimeoutNotified               = 30 * time.Minute
+	TimeoutOnPage                 = time.Minute
+)
+
+// AskingWhere is the policy of one place: notified says that asks there reach people by a notification.
+func (p Policy) AskingWhere(notified bool) Policy {
+	switch {
+	case p.Timeout != TimeoutUnset:
+	case notified:
+		p.Timeout = TimeoutNotified
+	default:
+		p.Timeout = TimeoutOnPage
+	}
+	return p
 }
 
 // Knowing is the policy with what a platform says of a person's groups now, so that settings which name a group mean that person.
@@ -325,6 +346,8 @@ type Ruling struct {
 	Grant     GrantID       `json:"grant,omitempty"` // the grant that satisfied it
 	Access    Access        `json:"access,omitempty"`
 	Risk      Risk          `json:"risk,omitempty"`
+	Unrated   bool          `json:"unrated,omitempty"`    // nobody said how risky the tool is
+	SaysReads bool          `json:"says_reads,omitempty"` // its server says that it only reads, and is not believed
 	Approval  Approval      `json:"approval,omitempty"`
 	Timeout   time.Duration `json:"timeout,omitempty"` // 0 parks
 	Message   string        `json:"message,omitempty"` // the confirmation message, filled in

@@ -40,6 +40,7 @@ var (
 		s.Approval = rapid.SampledFrom([]*Approval{nil, nil, nil, new(AutoApprove), new(RequireConfirmation), new(RequireAuth)}).Draw(t, "approval")
 		s.ChatGrant = drawHint.Draw(t, "chatGrant")
 		s.Accepted = rapid.SampledFrom([]Digest{"", "", "d1"}).Draw(t, "accepted")
+		s.Reads = drawBool.Draw(t, "accepted as a read")
 		return s
 	})
 	drawGrant = rapid.Custom(func(t *rapid.T) Grant {

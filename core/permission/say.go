@@ -14,7 +14,7 @@ const (
 	sayLowerAccess     = "it gives read access and this needs write access" // R41
 	sayNoPolicy        = "No one can approve here: no permission policy is installed."
 	sayAllowAll        = "The policy allows every call without asking."
-	sayVisitor         = "Whoever asked may decide nothing here (a guest, or somebody of another organisation), so nothing runs for them unasked."
+	sayVisitor         = "Whoever asked may decide nothing here (a guest, somebody of another organisation, or a program), so nothing runs for them unasked."
 	sayUntold          = "Whether whoever asked may decide here could not be looked up, so nothing runs for them unasked."
 	sayUnattended      = "Nobody can be asked here: this run is unattended."
 	sayNotDisabled     = "It is not disabled."
@@ -113,6 +113,8 @@ func saySource(e Effective, h Hints, marked bool) string {
 		return "Built-in tools ask, too (posture: all)."
 	case e.Source == SourceWorkbench:
 		return sayConfirms("The built-in "+e.Tool.Name, e.ConfirmationRequired(), e.ApprovalFrom)
+	case !e.ConfirmationRequired() && e.Reads:
+		return "An admin accepted that " + called(e.Tool) + " only reads."
 	case !e.ConfirmationRequired():
 		return e.Tool.Server + " is marked trusted and says that " + e.Tool.Name + " only reads."
 	case readOnly && !marked:
@@ -183,7 +185,10 @@ func Explain(p Policy, grants []Grant, req Request, now time.Time) []string {
 		access += ", unclassified"
 	}
 	timeout := "none: it waits until somebody answers"
-	if e.Timeout > 0 {
+	switch {
+	case e.Timeout == TimeoutUnset:
+		timeout = fmt.Sprintf("%s where asks notify people, %s on the page", spellTimeout(TimeoutNotified), spellTimeout(TimeoutOnPage))
+	case e.Timeout > 0:
 		timeout = e.Timeout.String()
 	}
 	return append(lines,

@@ -142,7 +142,10 @@ func parseTimeout(s string) (time.Duration, error) {
 var wholeUnits = strings.NewReplacer("h0m0s", "h", "m0s", "m") // 2m0s reads worse than 2m
 
 func spellTimeout(d time.Duration) string {
-	if d <= 0 {
+	switch {
+	case d == TimeoutUnset:
+		return ""
+	case d <= 0:
 		return Park
 	}
 	return wholeUnits.Replace(d.String())

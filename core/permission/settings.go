@@ -88,6 +88,14 @@ func (s Settings) Apply(c Change, by chat.User, name string, at time.Time) (next
 	return next, true
 }
 
+// Version is that of the changes which they come from, as [Changes.Version] has it.
+func (s Settings) Version() int {
+	if slices.ContainsFunc(s.Pins, func(p Pinned) bool { return p.Reads }) {
+		return 2
+	}
+	return 1
+}
+
 // compare orders settings by where they are, and tools by their names.
 func (s Setting) compare(other Setting) int {
 	return cmp.Or(cmp.Compare(s.Server, other.Server), cmp.Compare(s.Tool, other.Tool), cmp.Compare(s.Field, other.Field))
@@ -225,6 +233,23 @@ func (s Settings) accept(t Tool, by chat.User, name string, when time.Time) (Set
 	return s, true
 }
 
+// acceptReads is accept, with the word that the tool reads. To take that word back says nothing about the definition.
+func (s Settings) acceptReads(c AcceptReads, by chat.User, name string, when time.Time) (Settings, bool) {
+	at, found := s.pin(c.Tool)
+	switch {
+	case !found, c.Off && !s.Pins[at].Reads, !c.Off && (s.Pins[at].Tool != c.Tool || s.Pins[at].Reads && !s.Pins[at].Changed()):
+		return s, false
+	case c.Off:
+		s.Pins = slices.Clone(s.Pins)
+		s.Pins[at].Reads = false
+		return s, true
+	}
+	s.Pins = slices.Clone(s.Pins)
+	s.Pins[at] = s.Pins[at].accept(by, name, when)
+	s.Pins[at].Reads = true
+	return s, true
+}
+
 func (s Settings) told(t Told, at time.Time) (Settings, bool) {
 	same := func(x Told) bool { return x.Server == t.Server }
 	i := slices.IndexFunc(s.Told, same)
@@ -263,7 +288,9 @@ func (s Settings) Over(p Policy) Policy {
 		_ = x.on(&p)
 	}
 	for _, pin := range s.Pins {
-		p.editTool(pin.Tool, func(t *ToolSettings) { t.Accepted, t.New = pin.Counts, !pin.Accepted })
+		p.editTool(pin.Tool, func(t *ToolSettings) {
+			t.Accepted, t.New, t.Reads = pin.Counts, !pin.Accepted, pin.Accepted && pin.Reads
+		})
 	}
 	for _, a := range s.Analyses {
 		p.editTool(a.Tool, func(t *ToolSettings) {

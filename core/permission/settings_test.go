@@ -327,11 +327,13 @@ func TestChangeInWords(t *testing.T) {
 		"go of files: accepted as 01234567":              accept(d),
 		"go of files: its server defines it as 01234567": saw(d, false, false),
 		"go of files: accepted as d1":                    accept(Tool{"files", "go", "d1"}),
-		"admins are to be told of the tools of files":    Told{Server: "files"},
-		"admins were told of the tools of files":         Told{Server: "files", Sent: true},
-		"halted":                                         Halting(true),
-		"resumed":                                        Halting(false),
-		"go of files: analysed as write, dangerous":      Analysis{Tool: d, Access: Write, Risk: Dangerous},
+		"go of files: accepted as d1, to run without asking: it says that it only reads": AcceptReads{Tool: Tool{"files", "go", "d1"}},
+		"go of files: asks again, though it says that it only reads":                     AcceptReads{Tool: d, Off: true},
+		"admins are to be told of the tools of files":                                    Told{Server: "files"},
+		"admins were told of the tools of files":                                         Told{Server: "files", Sent: true},
+		"halted":                                                                         Halting(true),
+		"resumed":                                                                        Halting(false),
+		"go of files: analysed as write, dangerous":                                      Analysis{Tool: d, Access: Write, Risk: Dangerous},
 	} {
 		if got := c.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -345,12 +347,14 @@ func TestChangesAreStored(t *testing.T) {
 	all := Changes{
 		set("files", "go", "ask", "always"), Remembered{ID: "r", Tool: d, Choice: StandDeny}, Forget("r1"), saw(d, true, false), accept(d),
 		Told{Server: "files", Tools: "d2"}, Halting(true), Halting(false), Analysis{Tool: d, Level: true},
+		AcceptReads{Tool: d}, AcceptReads{Tool: d, Off: true},
 	}
 	const tool = `{"server":"files","name":"go","def":"d1"}`
 	const stored = `[{"set":{"server":"files","tool":"go","field":"ask","value":"always"}},` +
 		`{"remember":{"id":"r","by":"","tool":` + tool + `,"choice":"deny"}},{"forget":"r1"},` +
 		`{"seen":{"tool":` + tool + `,"definition":{"title":"d1"},"vouched":true}},{"accept":` + tool + `},` +
-		`{"told":{"server":"files","tools":"d2"}},{"halt":true},{"halt":false},{"analysis":{"tool":` + tool + `,"admin":true}}]`
+		`{"told":{"server":"files","tools":"d2"}},{"halt":true},{"halt":false},{"analysis":{"tool":` + tool + `,"admin":true}},` +
+		`{"reads":` + tool + `},{"reads":{"server":"files","name":"go","def":"d1","off":true}}]`
 	b, err := json.Marshal(all)
 	if err != nil || string(b) != stored {
 		t.Fatalf("%v\n%s\n%s", err, b, stored)

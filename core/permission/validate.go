@@ -44,7 +44,9 @@ func (p Policy) Validate() error {
 	}
 	people("approvals.approvers", p.Approvers.Users)
 	people("admins", p.Admins)
-	timeout("approvals.timeout", &p.Timeout)
+	if p.Timeout != TimeoutUnset {
+		timeout("approvals.timeout", &p.Timeout)
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.Servers)) {
 		s, field := p.Servers[name], "permissions.servers."+name
 		known(field+".ask", s.Ask)

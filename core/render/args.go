@@ -100,8 +100,7 @@ func argsOf(args json.RawMessage, p printer) (a Args) {
 	return a
 }
 
-// Say is the line under a call's arguments: whether they are shown in full, what was made visible or masked,
-// and the digest. It is empty where there are none.
+// Say is the line under a call's arguments: what of them is not shown, was made visible or masked. It is empty where all is as usual.
 func (a Args) Say() string {
 	if a.JSON == "" && len(a.Rows) == 0 {
 		return ""
@@ -114,17 +113,12 @@ func (a Args) Say() string {
 		say = append(say, text.NotShown(a.Hidden, max(a.Chars, a.Hidden)))
 	case a.JSON == "{}":
 		say = append(say, text.NoArguments)
-	case a.Redacted == 0:
-		say = append(say, text.ShownInFull)
 	}
 	if a.Escaped > 0 {
 		say = append(say, text.MadeVisible(a.Escaped))
 	}
 	if a.Redacted > 0 {
 		say = append(say, text.Masked(a.Redacted))
-	}
-	if a.Digest != "" {
-		say = append(say, "digest "+text.ShortDigest(a.Digest))
 	}
 	return strings.Join(say, " · ")
 }

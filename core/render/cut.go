@@ -274,19 +274,6 @@ func shortRows(rows []Row, each int) []Row {
 	return out
 }
 
-// cutFacts keeps the first chips, and counts the others in a last one.
-func cutFacts(fs []Fact, limit int) []Fact {
-	limit = max(limit, minCut)
-	if factsExtent(fs).within(limit) {
-		return fs
-	}
-	n := 0
-	for n < len(fs) && factsExtent(fs[:n+1]).within(limit-minCut/2) {
-		n++
-	}
-	return append(fs[:n:n], Fact{Kind: "more", Label: text.MoreFacts(len(fs) - n)})
-}
-
 // search returns the largest k in [lo, hi] that ok takes, assuming that smaller is easier; lo if none does.
 func search(lo, hi int, ok func(int) bool) int {
 	for lo < hi {

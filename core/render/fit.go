@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,17 +97,31 @@ func (d draft) withCards(n int) draft {
 	d = draft{from: d.from, limits: d.limits, cards: n, choices: d.from.Choices, memo: &memo{map[[2]int]Args{}, map[textCut]string{}}}
 	whole := min(d.limits.Chars, d.limits.Bytes)
 	d.caps = caps{details: len(d.from.Blocks), server: whole, args: min(d.limits.Args, whole), texts: min(d.limits.Text, whole), all: whole}
+	last := -1 // the last ask that keeps its card
 	for _, b := range d.from.Blocks {
 		if a, ok := b.(Ask); ok {
-			if n--; n < 0 {
-				d.waiting++
-				b = Step{Call: a.Call, State: StepWaiting, Title: a.Tool, Server: a.Server.Name,
+			if n--; n >= 0 {
+				last = len(d.blocks)
+			} else {
+				if d.waiting++; a.Warning != "" && last >= 0 { // it stands on the last card, whichever that is
+					d.blocks[last] = withFoot(d.blocks[last].(Ask), a)
+				}
+				b = Step{Call: a.Call, State: StepWaiting, Title: strings.TrimSuffix(a.Question, "?"), Tool: a.Tool, Server: a.Server,
 					Choices: []Choice{NewChoice(chat.ViewDetail, a.Token)}}
 			}
 		}
 		d.blocks = append(d.blocks, b)
 	}
 	return d
+}
+
+// withFoot is an ask with what stands below the last one of several.
+func withFoot(a, last Ask) Ask {
+	a.Warning, a.Review = cmp.Or(a.Warning, last.Warning), cmp.Or(a.Review, last.Review)
+	if len(a.Footer) == 0 {
+		a.Footer = last.Footer
+	}
+	return a
 }
 
 // stage is one kind of degradation: the draft with its measure set to k. Smaller is shorter; it starts at from

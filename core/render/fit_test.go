@@ -81,6 +81,12 @@ func checkAsks(t *rapid.T, m, out render.Message) {
 		}
 	}
 	waiting := len(was) - len(is)
+	warns := func(asks []render.Ask) bool {
+		return slices.ContainsFunc(asks, func(a render.Ask) bool { return a.Warning != "" })
+	}
+	if warns(was) && !warns(is) {
+		t.Fatal("the warning is gone")
+	}
 	said := render.PlainText(out)
 	if waiting > 0 && !strings.Contains(said, text.MoreWait(waiting)) {
 		t.Fatalf("%d asks wait and nobody says so:\n%s", waiting, said)
@@ -115,20 +121,19 @@ func checkNothingLost(t *rapid.T, m, out render.Message) {
 	for i, a := range asks(m)[:len(is)] {
 		b := is[i]
 		changed := false
-		together := func(x render.Ask) string { return x.Server.Description + x.Describes + x.Impact + x.Model }
 		for name, p := range map[string][2]string{
-			"header": {a.Header, b.Header}, "run": {a.Run, b.Run}, "question": {a.Question, b.Question}, "descriptions": {together(a), together(b)},
-			"warning": {a.Warning, b.Warning}, "review": {a.Review, b.Review}, "arguments": {a.Args.JSON, b.Args.JSON},
-			"because": {render.PlainLine(a.Because), render.PlainLine(b.Because)},
+			"header": {a.Header, b.Header}, "run": {a.Run, b.Run}, "question": {a.Question, b.Question}, "the server's words": {a.Says, b.Says},
+			"arguments": {a.Args.JSON, b.Args.JSON}, "facts": {render.PlainLine(a.Facts), render.PlainLine(b.Facts)},
+			"warning": {a.Warning, b.Warning}, "review": {a.Review, b.Review},
 		} {
-			if p[0] == p[1] {
+			if p[0] == p[1] || p[0] == "" { // the warning moves up to the last card that is shown
 				continue
 			}
 			changed = true
 			if !more.MatchString(p[1]) {
 				t.Fatalf("%s was cut silently: %q → %q", name, p[0], p[1])
 			}
-			if name != "because" && said(p[1]) < utf8.RuneCountInString(p[0]) {
+			if name != "facts" && said(p[1]) < utf8.RuneCountInString(p[0]) {
 				t.Fatalf("%s: %d of %d characters accounted for: %q", name, said(p[1]), utf8.RuneCountInString(p[0]), p[1])
 			}
 		}
@@ -249,12 +254,12 @@ func card(n int) render.Ask {
 	}
 	a := render.Ask{
 		Call: "call" + id, Token: "ask" + id, Header: text.AllowHeader("files"), Run: text.RunLine("write_file", "files"), Tool: "write_file",
-		Server: render.Server{Name: "files"}, Args: render.ArgsOf([]byte(`{"path":"notes.txt","content":"hello"}`), strings.Repeat("7f3a", 16)),
-		Facts:    []render.Fact{{Symbol: "✎", Label: text.ChipWrite}, {Symbol: "⚠️", Label: text.ChipConfirm}},
-		Question: "Write hello to notes.txt?", Because: render.Line{render.Plain("files asks for writes.")},
-		Choices: []render.Choice{choice(chat.AllowChat, text.LabelAllowChat), choice(chat.AllowOnce, text.LabelAllowOnce), choice(chat.Deny, text.LabelDeny)},
-		More:    []render.Choice{choice(chat.ViewDetail, text.LabelViewDetails)},
-		Footer:  render.Line{render.Person{Name: "Ana"}, render.Plain(" can answer · expires "), render.Time{At: time.Unix(1_800_000_000, 0), Until: true}},
+		Server: "files", Args: render.ArgsOf([]byte(`{"path":"notes.txt","content":"hello"}`), strings.Repeat("7f3a", 16)),
+		Facts:    render.Line{render.Plain(text.SymbolConfirm + " " + text.FactWrites + " · " + text.FactUnrated)},
+		Question: "Write hello to notes.txt?",
+		Choices:  []render.Choice{choice(chat.AllowChat, text.LabelAllowChat), choice(chat.AllowOnce, text.LabelAllowOnce), choice(chat.Deny, text.LabelDeny)},
+		More:     []render.Choice{choice(chat.ViewDetail, text.LabelViewDetails)},
+		Footer:   render.Line{render.Person{Name: "Ana"}, render.Plain(" can answer until "), render.Time{At: time.Unix(1_800_000_000, 0), Until: true}, render.Plain(".")},
 	}
 	if n == 1 {
 		a.Warning, a.Review = text.Warning(""), text.Review
@@ -279,7 +284,7 @@ func TestFitOrder(t *testing.T) {
 	}
 	a := card(1)
 	a.Args = render.ArgsOf([]byte(`{"content":"`+strings.Repeat("hello ", 300)+`"}`), "")
-	a.Server.Description = strings.Repeat("I am trustworthy. ", 30)
+	a.Says = strings.Repeat("I am trustworthy. ", 30)
 	m.Blocks = append(m.Blocks, render.Text{Markdown: strings.Repeat("Some words of the model. ", 60)}, a)
 	all := render.Measure(m).Chars
 	type look struct{ details, steps, description, args, text bool } // what was cut
@@ -294,7 +299,7 @@ func TestFitOrder(t *testing.T) {
 			case render.Text:
 				l.text = more.MatchString(b.Markdown)
 			case render.Ask:
-				l.description, l.args = b.Server.Description != a.Server.Description, b.Args.Hidden > 0
+				l.description, l.args = b.Says != a.Says, b.Args.Hidden > 0
 			}
 		}
 		return l
@@ -322,8 +327,7 @@ func TestFitOrder(t *testing.T) {
 // A talking server or model cannot push arguments out of sight: this call's stay whole.
 func TestTalkDoesNotHideArguments(t *testing.T) {
 	a := card(1)
-	a.Server.Description, a.Describes = strings.Repeat("x", 9000), strings.Repeat("y", 9000)
-	a.Model, a.Impact = strings.Repeat("z", 9000), strings.Repeat("w", 9000)
+	a.Says = strings.Repeat("x", 9000)
 	m := render.Message{Blocks: []render.Block{render.Text{Markdown: strings.Repeat("words ", 3000)}, a}}
 	out := render.Fit(m, render.Limits{Chars: 4000})
 	if got := asks(out)[0]; got.Args.Hidden != 0 || got.Args.JSON != a.Args.JSON {

@@ -177,32 +177,21 @@ func (d *draft) merge() {
 	}
 }
 
-// capAsk cuts the parts of a card, and gives it View details if it did. The first card's warning is worth more
-// than the rest.
+// capAsk cuts the parts of a card, and gives it View details if it did. The warning is worth more than the rest.
 func capAsk(from Ask, c caps, place int, m *memo) Ask {
-	a, warning, review := from, c.all, c.all
-	if place == 0 {
-		warning, review = max(200, c.all), max(80, c.all)
-	}
-	cut := false
+	a, cut := from, false
 	for _, part := range []struct {
 		text *string
 		cap  int
-	}{
-		{&a.Header, c.all}, {&a.Run, c.all}, {&a.Question, c.all}, {&a.Warning, warning}, {&a.Review, review},
-		{&a.Server.Description, c.server}, {&a.Describes, c.server}, {&a.Model, c.texts}, {&a.Impact, c.texts},
-	} {
+	}{{&a.Header, c.all}, {&a.Run, c.all}, {&a.Question, c.all}, {&a.Says, c.server}, {&a.Warning, max(200, c.all)}, {&a.Review, max(80, c.all)}} {
 		whole := *part.text
 		*part.text = shortened(whole, part.cap)
 		cut = cut || *part.text != whole
 	}
-	a.Facts, a.Because, a.Footer = cutFacts(a.Facts, c.all), cutLine(a.Because, c.all), cutLine(a.Footer, c.all)
+	a.Facts, a.Footer = cutLine(a.Facts, c.all), cutLine(a.Footer, c.all)
 	a.Args = remembered(m.args, [2]int{place, c.args}, func() Args { return cutArgs(from.Args, c.args) })
-	if c.all < 2*minCut {
-		a, cut = joinWords(from, a, cut)
-	}
 	if !cut && a.Args.JSON == from.Args.JSON && slices.Equal(a.Args.Rows, from.Args.Rows) && slices.Equal(a.Facts, from.Facts) &&
-		slices.Equal(a.Because, from.Because) && slices.Equal(a.Footer, from.Footer) {
+		slices.Equal(a.Footer, from.Footer) {
 		return from
 	}
 	if !hasView(a.Choices) { // behind ⋯ it would be too far away
@@ -210,21 +199,4 @@ func capAsk(from Ask, c caps, place int, m *memo) Ask {
 	}
 	a.Choices = withView(a.Choices, a.Token)
 	return a
-}
-
-// joinWords counts in Describes what all descriptions of a card hold, and drops the others: four parts of
-// such words say no more than one.
-func joinWords(from, a Ask, cut bool) (Ask, bool) {
-	n, parts := 0, 0
-	for _, s := range []string{from.Server.Description, from.Describes, from.Impact, from.Model} {
-		if s != "" {
-			n += count(s, "")
-			parts++
-		}
-	}
-	if parts < 2 {
-		return a, cut
-	}
-	a.Server.Description, a.Describes, a.Impact, a.Model = "", text.MoreCharacters(n), "", ""
-	return a, true
 }

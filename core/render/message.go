@@ -97,34 +97,36 @@ func MarkWord(s StepState) string { return cmp.Or(marks[s][1], "outcome unknown"
 type Step struct {
 	Call   string // CallID, for surfaces that address calls
 	State  StepState
-	Title  string // tool
+	Title  string // what it does, and to what
+	Tool   string
 	Server string
 	Detail Line
 	// Choices that still mean something for it: Ask again, Undo.
 	Choices []Choice
 }
 
-// Ask is the card of one call that waits for a person.
+// Ask is the card of one call that waits for a person. It is drawn in this order, each part once: the small line, the question,
+// what a server writes, the arguments, the facts, the buttons, and small below them the footer with the warning.
 type Ask struct {
 	Call, Token string // CallID; AskID
 	Kind        AskKind
-	Header      string // "Allow tool call from files?"
-	Run         string // "Run write_file from files"
-	Tool        string
-	Server      Server
-	Facts       []Fact // access, risk, level
-	Args        Args
-	Question    string // the tool's confirmation message, filled in; untrusted values inside
-	Describes   string // the tool's own description: untrusted
-	Impact      string
-	Because     Line
-	Model       string // the model's own words before the call: untrusted, marked as such
-	Warning     string // R72; only on the first ask of a message
-	Review      string // R73, bold; only on the first ask of a message
-	Choices     []Choice
-	More        []Choice // behind ⋯
-	Footer      Line     // who can answer, when it expires
-	Expires     time.Time
+	// Brief makes it a row of a list: several calls are asked about at once. What is the same for all of them stands on the last.
+	Brief    bool
+	Header   string // "Allow tool call from files?"
+	Run      string // "Run write_file from files"
+	Tool     string
+	Server   string
+	Icon     string // of the server: a symbol, or the address of a picture
+	Question string // what it is about, as a sentence; untrusted values inside
+	Says     string // what a running tool's server writes: untrusted
+	Args     Args
+	Facts    Line // what whoever answers should know: whether it reads or changes things, its risk, what is not as usual
+	Choices  []Choice
+	More     []Choice // behind ⋯
+	Footer   Line     // who can answer, until when
+	Warning  string   // R72, or what nobody should give away
+	Review   string   // R73, bold
+	Expires  time.Time
 }
 
 // AskKind distinguishes a permission ask from the question after an interruption.
@@ -137,14 +139,19 @@ const (
 	AskInput      AskKind = "input"   // a running tool's server wants something of the requester
 )
 
-// Server is what a card shows about a server.
+// Server is what people are told about a server.
 type Server struct {
 	Name, Description, Icon string
 	Trusted                 bool
 }
 
-// Fact is a chip: a symbol and a word, because colour never carries meaning alone.
-type Fact struct{ Kind, Symbol, Label string }
+// Small is the line above the question: R69 and R70.
+func (a Ask) Small() string {
+	if a.Header == "" || a.Run == "" {
+		return a.Header + a.Run
+	}
+	return a.Header + " · " + a.Run
+}
 
 // Args are a call's arguments as they will run.
 type Args struct {

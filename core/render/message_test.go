@@ -64,12 +64,8 @@ func message(t *rapid.T) render.Message {
 			return render.Note{Line: line(t, "note"), Choices: choices(t, id, 2)}
 		}
 		a := render.Ask{Call: id, Token: "ask-" + id, Kind: render.AskPermission, Header: words(t, "header"), Run: words(t, "run"), Tool: words(t, "tool"),
-			Server: render.Server{Name: "s", Description: words(t, "description")}, Question: words(t, "question"), Describes: words(t, "describes"),
-			Impact: words(t, "impact"), Because: line(t, "because"), Model: words(t, "model"), Warning: words(t, "warning"), Review: words(t, "review"),
-			Footer: line(t, "footer"), More: choices(t, "ask-"+id, 4)}
-		for range rapid.IntRange(0, 4).Draw(t, "facts") {
-			a.Facts = append(a.Facts, render.Fact{Symbol: "⚠️", Label: words(t, "fact")})
-		}
+			Brief: rapid.Bool().Draw(t, "brief"), Server: "s", Question: words(t, "question"), Says: words(t, "says"), Facts: line(t, "facts"),
+			Warning: words(t, "warning"), Review: words(t, "review"), Footer: line(t, "footer"), More: choices(t, "ask-"+id, 4)}
 		json := words(t, "args")
 		a.Args = render.Args{JSON: json, Chars: utf8.RuneCountInString(json), Digest: strings.Repeat("7f3a", 16)}
 		for i := range rapid.IntRange(0, 6).Draw(t, "rows") {
@@ -113,14 +109,13 @@ func TestMeasure(t *testing.T) {
 			render.Step{Title: "12", Server: "12", Detail: render.Line{render.Plain("1"), render.Strong("1"), render.Person{Name: "Ana"}, render.Time{}}, Choices: choice},
 			render.Note{Line: render.Line{render.Person{User: chat.User{Key: "U1"}}}, Choices: choice},
 			render.Ask{
-				Header: "1", Run: "1", Tool: "not counted", Server: render.Server{Name: "not counted", Description: "1"}, Facts: []render.Fact{{Symbol: "1", Label: "1"}},
-				Args: render.Args{JSON: "12345", Rows: []render.Row{{Name: "123", Value: "123"}}}, Question: "1", Describes: "1", Impact: "1", Model: "1", Warning: "1", Review: "1",
-				Because: render.Line{render.Plain("1")}, Footer: render.Line{render.Plain("1")}, Choices: choice, More: []render.Choice{{Label: "Edit arguments"}},
+				Header: "1", Run: "1", Tool: "not counted", Server: "not counted", Says: "1", Facts: render.Line{render.Plain("1")},
+				Args: render.Args{JSON: "12345", Rows: []render.Row{{Name: "123", Value: "123"}}}, Question: "1", Warning: "1", Review: "1",
+				Footer: render.Line{render.Plain("1")}, Choices: choice, More: []render.Choice{{Label: "Edit arguments"}},
 			},
 		},
 	}
-	say := utf8.RuneCountInString(text.ShownInFull)
-	chars := 3 + 6 + 4 + 2 + 3 + 20 + 2 + 13 + 6 + say
+	chars := 3 + 6 + 4 + 2 + 3 + 20 + 2 + 8 + 6
 	want := render.Size{Chars: chars, Bytes: chars + 1, Blocks: 5, Text: 4, Args: 6, Label: 14, Asks: 1, Choices: 4}
 	if got := render.Measure(m); got != want {
 		t.Errorf("%+v, want %+v", got, want)

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -60,13 +61,11 @@ func (p *plain) line(parts ...string) {
 }
 
 func (p *plain) ask(a Ask) {
-	p.line(Mark(StepWaiting) + " " + text.OneLine(a.Header))
-	p.line(text.OneLine(a.Run))
-	var facts []string
-	for _, f := range a.Facts {
-		facts = append(facts, strings.TrimSpace(text.Prose(f.Symbol)+" "+text.OneLine(f.Label)))
+	p.line(Mark(StepWaiting) + " " + text.OneLine(a.Small()))
+	p.line(text.OneLine(a.Question))
+	if a.Says != "" {
+		p.line(text.ServerSays + text.OneLine(a.Says))
 	}
-	p.line(facts...)
 	for _, r := range a.Args.Rows {
 		p.line("    " + text.OneLine(r.Name) + ": " + text.OneLine(r.Value))
 	}
@@ -77,23 +76,12 @@ func (p *plain) ask(a Ask) {
 	if s := a.Args.Say(); s != "" {
 		p.line("    " + s)
 	}
-	p.line(text.OneLine(a.Question))
-	p.line(text.OneLine(a.Impact))
-	p.quoted(text.ServerSays, a.Server.Description)
-	p.quoted(text.ServerSays, a.Describes)
-	p.quoted(text.ModelSays, a.Model)
-	p.line(PlainLine(a.Because))
-	p.line(a.Warning)
-	p.line(a.Review)
+	p.line(PlainLine(a.Facts))
 	p.choices(a.Choices)
 	p.choices(a.More)
 	p.line(PlainLine(a.Footer))
-}
-
-func (p *plain) quoted(who, s string) {
-	if s != "" {
-		p.line(who + text.OneLine(s))
-	}
+	p.line(a.Warning)
+	p.line(a.Review)
 }
 
 func (p *plain) choices(cs []Choice) {
@@ -118,11 +106,11 @@ func Question(m Message) string {
 				labels = append(labels, c.Label)
 			}
 		}
-		ask := text.OneLine(a.Question)
-		if ask == "" && a.Run != "" {
-			ask = "(" + text.OneLine(a.Run) + ")"
+		s := text.OneLine(cmp.Or(a.Question, a.Header))
+		if a.Run != "" {
+			s += " (" + text.OneLine(a.Run) + ")"
 		}
-		s := strings.TrimSpace(strings.ReplaceAll(text.OneLine(a.Header)+" "+ask, " ⏎ ", " "))
+		s = strings.TrimSpace(strings.ReplaceAll(s, " ⏎ ", " "))
 		if labels != nil {
 			s += " " + text.OneOf(labels) + "?"
 		}

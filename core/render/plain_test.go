@@ -26,26 +26,23 @@ func TestPlainText(t *testing.T) {
 	want := `I'll read **both** files.
 (the reply was cut here)
 ✓ read_file · files · done · 0.2 s
-⚠️ Allow tool call from files?
-Run write_file from files
-✎ Write access · ⚠️ confirmation
+⚠️ Allow tool call from files? · Run write_file from files
+Write hello to notes.txt?
     path: notes.txt
     content: hello
-    shown in full · digest 7f3a7f3a…
-Write hello to notes.txt?
-files asks for writes.
-Malicious MCP Servers or conversation content could potentially trick nod into attempting harmful actions through your installed tools.
-Review each action carefully before approving
+⚠️ changes things · not classified yet
 [Allow for this chat] [Allow once] [Deny]
 [View details]
-Ana can answer · expires 08:00 UTC
+Ana can answer until 08:00 UTC.
+Malicious MCP Servers or conversation content could potentially trick nod into attempting harmful actions through your installed tools.
+Review each action carefully before approving
 write_file of files is allowed
 [Revoke]
 [Stop]`
 	if got := render.PlainText(m); got != want {
 		t.Errorf("%s", got)
 	}
-	if got := render.Question(m); got != "Allow tool call from files? Write hello to notes.txt? Allow for this chat, Allow once or Deny?" {
+	if got := render.Question(m); got != "Write hello to notes.txt? (Run write_file from files) Allow for this chat, Allow once or Deny?" {
 		t.Errorf("%s", got)
 	}
 	if got := render.Question(render.Message{}); got != "" {
@@ -57,7 +54,7 @@ write_file of files is allowed
 func TestPlainTextIsInert(t *testing.T) {
 	forged := "x\nAllow tool call from trusted?\x1b[2J\u202e"
 	a := card(1)
-	a.Describes, a.Model, a.Question, a.Impact, a.Server.Description = forged, forged, forged, forged, forged
+	a.Says, a.Question, a.Facts = forged, forged, render.Line{render.Plain(forged)}
 	a.Args.Rows = []render.Row{{Name: forged, Value: forged}}
 	out := render.PlainText(render.Message{Blocks: []render.Block{
 		render.Step{Title: forged, Server: forged, Detail: render.Line{render.Plain(forged), render.Person{Name: forged}}}, a, render.Note{Line: render.Line{render.Plain(forged)}},
@@ -90,7 +87,7 @@ func TestFitGolden(t *testing.T) {
 	}
 	got := render.PlainText(render.Fit(m, render.Floor))
 	for _, part := range []string{
-		"```\n\n… 1,013 more characters …\n\n```\n", "+11 earlier steps: 8 ✓ · 3 ⌛", "of 542 characters not shown · digest 7f3a7f3a…", "more characters … ",
+		"```\n\n… 936 more characters …\n\n```\n", "+11 earlier steps: 8 ✓ · 3 ⌛", "of 542 characters not shown", "more characters … ",
 		"[Allow for this chat] [Allow once] [Deny] [View details]\nAna can answer", // not behind ⋯ any more
 		"2 more wait for an answer: they follow when these are answered · Approve all comes back when every call has its card\n[Deny all (5)] [View details]",
 	} {
@@ -116,10 +113,9 @@ func TestFloorHoldsTheWorst(t *testing.T) {
 		l := render.Line{render.Plain(s), render.Person{Name: s}, render.Strong(s), render.Time{}}
 		for range 8 {
 			a := card(1)
-			a.Header, a.Run, a.Server.Description, a.Question, a.Describes, a.Impact, a.Model, a.Because, a.Footer = s, s, s, s, s, s, s, l, l
+			a.Header, a.Run, a.Question, a.Says, a.Facts, a.Footer = s, s, s, s, l, l
 			a.Warning, a.Review = text.Warning(s[:min(len(s), 20)]), text.Review
 			for range 9 {
-				a.Facts = append(a.Facts, render.Fact{Symbol: s, Label: s})
 				a.Args.Rows = append(a.Args.Rows, render.Row{Name: s, Value: s})
 			}
 			a.Args.JSON, a.Args.Chars, a.Args.Escaped, a.Args.Redacted, a.Args.TooBig = s, len(s), 1_000_000, 1_000_000, true
@@ -143,7 +139,7 @@ func TestANotificationNamesTheCall(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	ask.Question = "Roll checkout back?"
-	if got := render.Question(render.Message{Blocks: []render.Block{ask}}); got != "Allow tool call from deploys? Roll checkout back?" {
+	if got := render.Question(render.Message{Blocks: []render.Block{ask}}); got != "Roll checkout back? (Run roll back from deploys)" {
 		t.Errorf("%q", got)
 	}
 }

@@ -21,8 +21,7 @@ type Size struct {
 //
 //   - Text.Markdown; Code.Language and Source;
 //   - Step.Title, Server and Detail; Note.Line;
-//   - of an Ask: Header, Run, Server.Description, the facts' symbols and labels, the arguments with the line
-//     under them ([Args.Say]), Question, Describes, Impact, Because, Model, Warning, Review and Footer.
+//   - of an Ask: Header, Run, Question, Says, the arguments with the line under them ([Args.Say]), Facts, Footer, Warning and Review.
 //     Arguments count as their JSON or as their rows, whichever is longer: a surface draws one of the two;
 //   - a span counts its text, a Person the name (without one, the key), a Time 20.
 //
@@ -46,9 +45,8 @@ func Measure(m Message) Size {
 			z.add(lineExtent(b.Line))
 		case Ask:
 			z.Asks++
-			z.add(extentOf(b.Header, b.Run, b.Server.Description, b.Question, b.Describes, b.Impact, b.Model, b.Warning, b.Review, b.Args.Say()))
-			z.add(factsExtent(b.Facts))
-			z.add(lineExtent(b.Because))
+			z.add(extentOf(b.Header, b.Run, b.Question, b.Says, b.Warning, b.Review, b.Args.Say()))
+			z.add(lineExtent(b.Facts))
 			z.add(lineExtent(b.Footer))
 			rows, whole := rowsExtent(b.Args.Rows), extentOf(b.Args.JSON)
 			z.Args = max(z.Args, z.add(extent{max(rows.chars, whole.chars), max(rows.bytes, whole.bytes)}))
@@ -104,13 +102,6 @@ func extentOf(texts ...string) (x extent) {
 func rowsExtent(rows []Row) (x extent) {
 	for _, r := range rows {
 		x = x.plus(extentOf(r.Name, r.Value))
-	}
-	return x
-}
-
-func factsExtent(facts []Fact) (x extent) {
-	for _, f := range facts {
-		x = x.plus(extentOf(f.Symbol, f.Label))
 	}
 	return x
 }

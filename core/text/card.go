@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/chat"
 )
@@ -35,7 +37,7 @@ const (
 	LabelDenyReason    = "Deny with a reason…"
 	LabelEdit          = "Edit arguments…"
 	LabelRemember      = "Remember this choice" // R83
-	HintRemember       = "What you answer then holds for what you ask in every chat, until you forget it in the settings. “Allow once” then means: any arguments, without asking."
+	HintRemember       = "Your answer then holds in all your chats, with any arguments, until you forget it in the settings."
 	LabelReveal        = "Show what is hidden"
 	LabelWhy           = "Why am I asked?"
 	LabelAllowExact    = "Only with these values…"
@@ -48,13 +50,24 @@ const (
 	LabelDecline       = "Decline"
 	LabelAllowSample   = "Let it ask the model"
 
-	ChipRead  = "Read access" // R78
+	ChipRead  = "Read access" // R78: in the details and the settings
 	ChipWrite = "Write access"
 	ChipFull  = "Full access"
 
 	ChipSafe      = "safe" // R94
 	ChipModerate  = "moderate"
 	ChipDangerous = "dangerous"
+)
+
+// The facts on a card: what a call does (R78), and how risky that is (R94).
+const (
+	FactReads     = "only reads"
+	FactSaysReads = "says it only reads, not checked"
+	FactWrites    = "changes things"
+	FactAnything  = "may do anything"
+	FactUnrated   = "not classified yet"
+	FactModerate  = "moderate risk"
+	FactAdmin     = "an admin decides"
 )
 
 // The approval levels' chips (R93): symbol and word, because colour never carries meaning alone.
@@ -76,13 +89,47 @@ func Warning(product string) string {
 		" into attempting harmful actions through your installed tools."
 }
 
+// Sentence is a tool's name as words: "write_file" is "Write file". A name without letters stays as it is.
+func Sentence(tool string) string {
+	words := NameWords(tool)
+	if len(words) == 0 {
+		return Inline(tool)
+	}
+	return Capital(strings.Join(words, " "))
+}
+
+// Capital is s as a sentence begins.
+func Capital(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	if first == utf8.RuneError {
+		return s
+	}
+	return string(unicode.ToUpper(first)) + s[size:]
+}
+
+// Quoted is a value in quotes that it cannot close.
+func Quoted(s string) string { return "“" + quoteMarks.Replace(s) + "”" }
+
+var quoteMarks = strings.NewReplacer("“", "\"", "”", "\"")
+
+// AndMoreOf says that one question is about n more calls like the one that it names.
+func AndMoreOf(n int) string { return " and " + Number(n) + " more" }
+
+// LabelAllowThese allows each of n calls once that stand in one row.
+func LabelAllowThese(n int) string { return "Allow these " + Number(n) }
+
+// ConfirmChat is read before a tool that may destroy something, or that nobody classified, is allowed for a chat.
+func ConfirmChat(tool, server, who string) string {
+	return "Allow " + ToolOf(tool, server) + ", with any arguments, whenever " + who + " asks in this chat? It does not ask again until somebody revokes this or the chat starts over."
+}
+
 // BatchHeader stands over several asks: "2 of 3 need approval".
 func BatchHeader(waiting, all int) string {
 	return Number(waiting) + " of " + Number(all) + either(waiting == 1, " needs approval", " need approval")
 }
 
 // LabelApproveAll allows each of n calls once (R105).
-func LabelApproveAll(n int) string { return "Approve all (" + strconv.Itoa(n) + ")" }
+func LabelApproveAll(n int) string { return "Approve all (" + strconv.Itoa(n) + ")…" }
 func LabelDenyAll(n int) string    { return "Deny all (" + strconv.Itoa(n) + ")" }
 
 // LabelAllowBelow allows a tool below a directory. One that is too long for a button stands whole in what has to be confirmed.
@@ -103,7 +150,7 @@ func LabelAllowServer(server string) string { return "Allow all from " + server 
 // What a card says besides.
 const (
 	AgainOnCard  = "This would run it again: whether the interrupted run happened is not known."
-	NewOnCard    = "This tool is new: no admin has accepted it yet."
+	NewOnCard    = "new: no admin has looked at it yet"
 	HiddenOnCard = "Part of this call is hidden. Whoever allows it looks at it first."
 	Unchecked    = "nod could not check the arguments against the tool's input schema: that would take too long."
 )
@@ -127,7 +174,7 @@ func WantSampleHeader(server string) string { return server + " wants to ask the
 
 // WantWarning is what nobody should give away. https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#security-considerations
 func WantWarning(server string) string {
-	return "The words below are " + server + "'s. Never give it passwords, keys or payment data in a form."
+	return "The words are " + server + "'s, not " + Product + "'s. Never give it passwords, keys or payment data in a form."
 }
 
 func WantURLSay(server string) string {
@@ -285,7 +332,6 @@ func MoreFacts(n int) string     { return "+" + Number(n) + " more" }
 
 // Words under the arguments.
 const (
-	ShownInFull = "shown in full"
 	NoArguments = "no arguments"
 	TooBigToAsk = "too long to be shown in full, so it cannot be allowed"
 )

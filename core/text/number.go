@@ -29,6 +29,17 @@ func either(is bool, one, other string) string {
 	return other
 }
 
+// Size is a number of bytes as people say it: "812 bytes", "12 KB", "3.4 MB".
+func Size(bytes int) string {
+	switch {
+	case bytes < 1000:
+		return Count(bytes, "byte")
+	case bytes < 999_500:
+		return strconv.Itoa((bytes+500)/1000) + " KB"
+	}
+	return strconv.FormatFloat(float64(bytes)/1e6, 'f', 1, 64) + " MB"
+}
+
 // Took is a duration as people say it: "0.2 s", "60 s", "2 min", "3 h", "4 days". It rounds down, but never
 // to nothing.
 func Took(d time.Duration) string {
@@ -58,14 +69,6 @@ func clock(t time.Time, layout string) string {
 		return ""
 	}
 	return t.UTC().Format(layout)
-}
-
-// ShortDigest is the first eight characters of a digest, and "…".
-func ShortDigest(d string) string {
-	if len(d) <= 8 {
-		return d
-	}
-	return d[:8] + "…"
 }
 
 // OneOf joins names with commas and "or".

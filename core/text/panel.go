@@ -22,6 +22,7 @@ const (
 	PanelPending     = "Waiting for an answer"
 	PanelPendingNote = "Read the whole question in its message, and answer it there."
 	PanelPendingNone = "Nothing waits for you."
+	PanelAbout       = "What " + Product + " does"
 	PanelHere        = "This chat"
 	PanelYou         = "You"
 	PanelHalt        = "Emergency stop"
@@ -45,7 +46,7 @@ const (
 	PanelOwnChoice      = "My own choice"
 	PanelOwnNote        = "For what you ask yourself. It never takes the place of an admin."
 	PanelWhy            = "What would happen to a call of yours now, and why"
-	PanelInstallNote    = "What would hold for each tool, and why. Nothing that a server says of itself makes it less careful, unless the server is trusted."
+	PanelInstallNote    = "What would hold for each tool, and why. Nothing that a server says of itself makes it less careful, until an admin believes it here."
 
 	PanelTemplatesNote = "Settings for a common way of working. Nothing is changed before you saw what would be."
 	PanelPreview       = "What would change"
@@ -88,7 +89,6 @@ func ServersTab(news int) string {
 	return TabServers + either(news == 0, "", " ("+Number(news)+" new)")
 }
 
-func LabelAcceptAll(n int) string   { return "Accept all as they are now (" + Number(n) + ")" }
 func RevokeHint(what string) string { return "Revoke: " + what }
 
 // What has to be confirmed, and what is then done.
@@ -98,9 +98,6 @@ const (
 	ConfirmHalt = "Stop every turn in every chat at once, and let nothing run until an admin resumes it?"
 	NowHalted   = "Halted: every turn is being stopped, and nothing runs until an admin resumes it."
 	NowResumed  = "Resumed. What was stopped stays stopped; people can ask again."
-
-	// AcceptMeans stands beside the button that accepts all.
-	AcceptMeans = "Accepting says that you looked: it makes these definitions the ones that count. Whether tools ask stays as it says below."
 )
 
 func ConfirmRevokeAll(n int) string {
@@ -115,10 +112,6 @@ func ConfirmForgetAll(n int) string {
 func ConfirmTrust(server string, tools int) string {
 	return "Trust " + server + "? Its " + Count(tools, "tool") + " are accepted as they are now and run without asking in every chat, for everybody, dangerous ones included, " +
 		"where they have no setting of their own; what it says about its tools is believed. Tools that need an admin still ask, and so do tools that it adds or changes later. This is dangerous."
-}
-
-func ConfirmAccept(server string, n int) string {
-	return "You looked at " + Count(n, "tool") + " of " + server + " and accept them as they are now?"
 }
 
 func ConfirmRemember(tool, server string) string {
@@ -268,4 +261,18 @@ const (
 func GrantLimits(platform string, counted bool, uses int) string {
 	return either(platform == "", "in this chat", "in another chat on "+platform) +
 		either(counted, " · "+Count(uses, "call")+" left", " · any number of calls")
+}
+
+// About says to a newcomer what this is, and TryAsking gives them a first question.
+const (
+	About     = Product + " is a chat bot that works with your team's tools, and asks people before it changes anything they did not allow."
+	TryAsking = "Try: “What can you do here?”"
+)
+
+// ToolsHere is what there is to work with.
+func ToolsHere(tools, servers int) string {
+	if tools == 0 {
+		return "No tools are connected yet."
+	}
+	return "Here it has " + Count(tools, "tool") + " of " + Count(servers, "server") + "."
 }

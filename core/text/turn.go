@@ -165,6 +165,7 @@ const (
 	Stopping  = "Stopping …"
 	AnAdmin   = "an admin"
 	CanAnswer = " can answer" // after a name
+	Until     = " until "     // before a time
 
 	AlwaysAsks = "This chat always asks before a tool runs."
 	RanUnasked = "Calls of this turn ran without asking: that was this chat's mode then."
@@ -190,7 +191,7 @@ const (
 
 // The line of a call.
 const (
-	ByPolicy        = "allowed by policy"
+	ByPolicy        = "needs no question"
 	ByRemembered    = "allowed by a remembered choice"
 	ByEarlierGrant  = "allowed by an earlier choice"
 	NotRun          = "not run"
@@ -268,6 +269,11 @@ func NudgeLine(tool, server string, more int) string {
 		s += " (and " + Count(more, "other") + ")"
 	}
 	return s
+}
+
+// EndLine tells whoever asked, whose name stands before it, that a long turn is over.
+func EndLine(answered bool, took time.Duration) string {
+	return either(answered, ", this is done", ", this ended without an answer") + ", after " + Took(took)
 }
 
 // What of an answer is remembered: on the card, and on the step's line.

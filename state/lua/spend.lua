@@ -5,6 +5,7 @@
 --       4 pool: Hash: cool (nobody spends before), spare and sparing (slots kept free after a 429, until), len and ends (learned)
 -- ARGV  1 limit (0: only say that the message ended)  2 window ms  3 lane: 0 progress | 1 final | 2 decision  4 message, or nothing
 --       5 rate, characters a second  6 ends: 0 | 1  7 nonce of this spending  8 how many calls a decision may go up to, at least the limit
+--       9 evenly: 1, where the platform bears short bursts: slots come back one after another, a limit's part of the window apart
 -- Reply ms to wait; 0: spent
 --
 -- Urgent lanes. A decision takes any free slot, a final any that no decision waits for, each lane in the order of asking. Who
@@ -31,6 +32,7 @@ local function int(x) return string.format('%.0f', x) end
 local limit, window, lane = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local most = math.max(tonumber(ARGV[8]), limit)
 local message, rate, ends = ARGV[4], math.max(tonumber(ARGV[5]), 10), ARGV[6] == '1'
+local apart = ARGV[9] == '1' and window / limit or nil
 local LIFE, LATE, QUIET = 30000, 2000, 5000 -- ms: a message lives on; a waiting one may be late; not heard of, so it grew no more
 local SOON, OFTEN = 1000, 2000              -- ms: progress and urgent lanes look again at least so often, for things change
 
@@ -102,7 +104,9 @@ local function refuse(wait, most)
 end
 
 local function take()
-  redis.call('ZADD', KEYS[1], int(now), kind .. ARGV[7])
+  local at = now -- a spending stands in the window from then on
+  if apart then at = math.max(now, n > 0 and spent[2 * n] + window or 0) + apart - window end
+  redis.call('ZADD', KEYS[1], int(at), kind .. ARGV[7])
   redis.call('PEXPIRE', KEYS[1], int(window))
   if message ~= '' then
     me.last, me.want = now, 0

@@ -91,6 +91,9 @@ func Buttons(m Message) []Button {
 	var out []Button
 	put := func(of string, choices []render.Choice) {
 		for _, c := range choices {
+			if c.Choice == chat.Stop { // it is the turn's, wherever it stands
+				of = ""
+			}
 			out = append(out, Button{m.Chat, m.Ref, c.Choice, c.Token, of})
 		}
 	}
@@ -100,7 +103,7 @@ func Buttons(m Message) []Button {
 			put(b.Tool, b.Choices)
 			put(b.Tool, b.More)
 		case render.Step:
-			put(b.Title, b.Choices)
+			put(b.Tool, b.Choices)
 		case render.Note:
 			put("", b.Choices)
 		}

@@ -27,7 +27,7 @@ func (x *Script) View(live card.Live) (render.Message, string) {
 			wellMade(x.T, b.Detail)
 		case render.Ask:
 			wellMade(x.T, b.Footer)
-			wellMade(x.T, b.Because)
+			wellMade(x.T, b.Facts)
 		case render.Note:
 			wellMade(x.T, b.Line)
 		}

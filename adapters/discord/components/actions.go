@@ -148,7 +148,7 @@ func (s *encoder) addSelects(cs []render.Choice, placeholder, name, salt string)
 				value = confirmFirst + value
 			}
 			o := discordgo.SelectMenuOption{Label: labelOf(c, maxOption), Value: values.unique(value, "")}
-			if hint := strings.TrimSpace(surface.OneLine(c.Hint)); hint != "" && hint != o.Label && !s.bare {
+			if hint := strings.TrimSpace(surface.OneLine(c.Hint)); hint != "" && hint != o.Label {
 				o.Description = surface.AtMost(hint, maxOption)
 			}
 			options = append(options, o)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
@@ -12,109 +11,48 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// addAsk draws the card of a call that waits for a person: what, with which arguments, why, the warning, and the buttons last but
-// for the line that says who may press them.
+// addAsk draws the card of a call that waits for a person: what, with which arguments, and the buttons last but for the line that says
+// who may press them. A row of a list has no heading, and says below its arguments which call it is.
 func (s *encoder) addAsk(a render.Ask) {
 	s.addSeparator()
-	if h := strings.TrimSpace(surface.OneLine(a.Header)); h != "" {
-		s.say("### " + literal(h))
+	code, json, say, all := surface.ArgsShown(a)
+	run := ""
+	if a.Brief {
+		run = literal(a.Run)
+		s.say(subtext(literal(a.Header)), strong(a.Question))
+	} else {
+		s.say(subtext(literal(iconOf(a)+surface.Small(a))), heading(a.Question))
 	}
-	s.say(literal(a.Run), factLine(a.Facts))
-	if a.Kind == render.AskInput && strings.TrimSpace(a.Describes) != "" { // what is asked: nobody could answer without it
-		s.say("> " + literalWords(surface.OneLine(text.ServerSays+a.Describes)))
-		a.Describes = ""
+	if strings.TrimSpace(a.Says) != "" {
+		s.say("> " + literalWords(surface.OneLine(text.ServerSays+a.Says)))
 	}
-	s.addArguments(a.Args)
-	s.say(literal(a.Question), literal(a.Impact), lineOf(a.Because, nil))
-	s.addServer(a)
-	s.say(literal(a.Warning), strong(a.Review))
-	s.addAnswers(a)
-	s.say(subtext(lineOf(a.Footer, nil)))
+	language := ""
+	if json {
+		language = "json"
+	}
+	s.say(fenced(language, code), subtext(surface.JoinParts(run, lineOf(a.Facts, nil), literal(say))))
+	s.addAnswers(a, all)
+	s.say(subtext(surface.JoinWords(lineOf(a.Footer, nil), literal(a.Warning), strong(a.Review))))
 }
 
-func factLine(fs []render.Fact) string {
-	var say []string
-	for _, f := range fs {
-		say = append(say, strings.TrimSpace(literalWords(surface.OneLine(f.Symbol)+" "+surface.OneLine(f.Label))))
+// iconOf is a server's emoji. An address is never drawn: Discord would fetch it.
+func iconOf(a render.Ask) string {
+	icon := strings.TrimSpace(surface.OneLine(a.Icon))
+	if icon == "" || surface.Width(icon) > 8 || strings.Contains(icon, ":") {
+		return ""
 	}
-	return lineStart(surface.JoinParts(say...))
+	return icon + " "
 }
 
-// Lines that are shown of arguments that are not short.
-const (
-	headLines = 18
-	tailLines = 6
-)
-
-// addArguments adds a call's arguments as code, where nothing that they say is read as markup or as words of ours.
-func (s *encoder) addArguments(a render.Args) {
-	lines := ""
-	if rows := surface.RowsText(a); rows != "" {
-		s.say(fenced("", rows))
-	} else if a.JSON != "{}" {
-		a.JSON, lines = fewerLines(&a)
-		s.say(fenced("json", a.JSON))
+// addAnswers adds a card's buttons, and one select for what else can be done. Where there is no room, a row of a list has Show
+// arguments in its select.
+func (s *encoder) addAnswers(a render.Ask, all bool) {
+	row, more := surface.Buttons(a, all)
+	if i := slices.IndexFunc(row, func(c render.Choice) bool { return c.Choice == chat.ViewDetail }); i >= 0 && a.Brief && s.cramped {
+		more = slices.Insert(more, 0, row[i])
+		row = slices.Delete(row, i, i+1)
 	}
-	say := a.Say()
-	if a.Hidden > 0 {
-		say = surface.JoinParts(lines, say, text.LabelShowArguments)
-	}
-	s.say(subtext(literal(say)))
-}
-
-// fewerLines keeps the head and the tail of arguments with many lines, and says how many there are. What it leaves out counts as
-// hidden.
-func fewerLines(a *render.Args) (shown, say string) {
-	lines := strings.Split(a.JSON, "\n")
-	if len(lines) <= headLines+tailLines+1 {
-		return a.JSON, ""
-	}
-	out := lines[headLines : len(lines)-tailLines]
-	if slices.ContainsFunc(out, func(l string) bool { return strings.HasPrefix(l, "… ") }) {
-		return a.JSON, "" // Fit cut it already, and its words must stand
-	}
-	a.Hidden += utf8.RuneCountInString(strings.Join(out, "\n"))
-	kept := slices.Concat(lines[:headLines], []string{sayMoreLines(len(out))}, lines[len(lines)-tailLines:])
-	return strings.Join(kept, "\n"), sayLines(headLines+tailLines, len(lines))
-}
-
-// addServer says what is known of who asks. What a server or a model says of itself is marked as such.
-func (s *encoder) addServer(a render.Ask) {
-	if a.Server.Name != "" && !s.bare {
-		icon := strings.TrimSpace(surface.OneLine(a.Server.Icon))
-		if icon == "" || surface.Width(icon) > 8 || strings.Contains(icon, ":") { // no emoji. An address is never drawn: Discord would fetch it
-			icon = surface.SayNoIcon
-		}
-		s.say(subtext(literal(icon + " " + surface.SayServer(a.Server))))
-	}
-	said := func(who, what string) {
-		if strings.TrimSpace(what) != "" {
-			s.say(subtext(literal(who + what)))
-		}
-	}
-	if s.asks == 1 { // of several, it is a click away
-		said(text.ServerSays, a.Server.Description)
-		said(text.ServerSays, a.Describes)
-	}
-	said(text.ModelSays, a.Model)
-}
-
-// addAnswers adds a card's buttons, Show arguments and checkboxes the last of them, and one select for what else can be done.
-func (s *encoder) addAnswers(a render.Ask) {
-	row, more := clickable(a.Choices), clickable(a.More)
-	isBox := func(c render.Choice) bool { return c.Toggle != render.NoToggle }
-	ticks := slices.DeleteFunc(slices.Clone(more), func(c render.Choice) bool { return !isBox(c) })
-	more = slices.DeleteFunc(more, isBox)
-	isView := func(c render.Choice) bool { return c.Choice == chat.ViewDetail }
-	if i := slices.IndexFunc(more, isView); i >= 0 && !slices.ContainsFunc(row, isView) {
-		row, more = append(row, more[i]), slices.Delete(more, i, i+1)
-	}
-	for i, c := range row {
-		if isView(c) && a.Kind != render.AskInput {
-			row[i].Label = text.LabelShowArguments
-		}
-	}
-	row = append(row, ticks...)
+	row, more = clickable(row), clickable(more)
 	if len(more) == 1 && len(row)%maxRow != 0 { // a select for one line would be one click too many
 		row, more = append(row, more[0]), nil
 	}

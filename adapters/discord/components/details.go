@@ -88,9 +88,7 @@ func isArguments(p render.Part) bool {
 }
 
 func (s *encoder) addTitle(title string) {
-	if title = strings.TrimSpace(surface.OneLine(title)); title != "" {
-		s.say("### " + literal(surface.Within(title, 300)))
-	}
+	s.say(heading(surface.Within(surface.OneLine(title), 300)))
 }
 
 func (s *encoder) addPart(p render.Part, text string) {

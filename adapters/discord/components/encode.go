@@ -50,7 +50,7 @@ func encodeIn(guild string, m render.Message, alive hosts) Payload {
 			fitted = render.Fit(m, tighter[i])
 		}
 		for _, cramped := range []bool{false, true} {
-			s := draw(fitted, encoder{guild: guild, alive: alive, bare: i >= bare, cramped: cramped})
+			s := draw(fitted, encoder{guild: guild, alive: alive, cramped: cramped})
 			if s.fits() || cramped && i == len(tighter)-1 {
 				return s.payload(m.State)
 			}
@@ -62,20 +62,18 @@ func encodeIn(guild string, m render.Message, alive hosts) Payload {
 type encoder struct {
 	guild   string // of whose members' clicks its buttons carry; see encodeIn
 	alive   hosts
-	bare    bool // without what can be had from Show arguments
 	cramped bool // without what only makes it look better
 
 	parts []discordgo.MessageComponent
 	ids   names
 	lines []string // of ours, not yet in a part
-	asks  int      // of the whole message
 	count int      // components, those inside others too
 	chars int      // of all texts
 	bytes int      // of all texts, as Discord counts them
 }
 
 func draw(m render.Message, s encoder) *encoder {
-	s.ids, s.count, s.asks = names{}, 1, surface.CountAsks(m)
+	s.ids, s.count = names{}, 1
 	for i := 0; i < len(m.Blocks); i++ {
 		switch b := m.Blocks[i].(type) {
 		case render.Text:
@@ -149,7 +147,10 @@ func (s *encoder) addText(md string) {
 
 // addSeparator draws a line between what was and what comes, where there is room.
 func (s *encoder) addSeparator() {
-	if s.flush(); len(s.parts) == 0 || s.cramped {
+	if s.cramped {
+		return
+	}
+	if s.flush(); len(s.parts) == 0 {
 		return
 	}
 	if _, ok := s.parts[len(s.parts)-1].(discordgo.Separator); !ok {

@@ -48,7 +48,7 @@ func TestEveryChoiceIsDrawn(t *testing.T) {
 	}
 }
 
-// Deny alone stands out, Show arguments stands beside it, and the order is the documents' (R71, R74, R89).
+// Deny alone stands out, and the order is the documents' (R74, R89).
 // R74
 func TestButtonsOfAnAsk(t *testing.T) {
 	look := func(m render.Message) (labels []string, styles []float64) {
@@ -60,10 +60,10 @@ func TestButtonsOfAnAsk(t *testing.T) {
 		return labels, styles
 	}
 	labels, styles := look(states()["asking"])
-	if want := []string{"Allow for this chat", "Allow once", "Deny", "Show arguments", "Stop"}; !slices.Equal(labels, want) {
+	if want := []string{"Allow for this chat", "Allow once", "Deny"}; !slices.Equal(labels, want) {
 		t.Errorf("%q", labels)
 	}
-	if want := []float64{2, 2, 4, 2, 2}; !slices.Equal(styles, want) {
+	if want := []float64{2, 2, 4}; !slices.Equal(styles, want) {
 		t.Errorf("%v", styles)
 	}
 	loud := render.Message{Choices: []render.Choice{{Choice: chat.AllowOnce, Token: "x", Label: "Allow", Style: render.Danger}, {Choice: chat.AllowOnce, Token: "x", Label: "Allow", Style: "primary"}}}
@@ -89,14 +89,14 @@ func TestSelectsForget(t *testing.T) {
 	}
 }
 
-// The words of R69, R70, R72 and R73 are in the card.
+// The words of R69, R70, R72 and R73 are in the card, the question stands out, and what it says is there once.
 // R69 R70 R72 R73 R78 R93
 func TestWordsOfAnAsk(t *testing.T) {
 	said := dump(encode(states()["asking"], nil))
-	for _, want := range []string{"▌ Allow tool call from files?\n", "Run write_file from files\n", "✎ Write access · ◑ moderate · ⚠️ confirmation\n", text.Warning("nod"), "⟨" + text.Review + "⟩",
-		"shown in full · digest 7f3a7f3a…", "│ path: notes.txt\n", "content: hello\n", "· The server says (not checked): Writes a file.", "Ana can answer · expires ⟨relative, 14:03⟩", "Write hello to notes.txt?"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("%q is missing in\n%s", want, said)
+	for _, want := range []string{"· ⚠️ Allow tool call from files? · Run write_file from files\n", "▌ Write hello to notes.txt?\n", "│ path: notes.txt\n", "content: hello\n",
+		"· ⚠️ changes things · not classified yet\n", "· Ana can answer until ⟨at 14:03⟩ (⟨relative, 14:03⟩). " + text.Warning("nod") + " 𝗕⟨" + text.Review + "⟩"} {
+		if strings.Count(said, want) != 1 {
+			t.Errorf("%q is missing, or there twice, in\n%s", want, said)
 		}
 	}
 	for _, done := range []string{"decided", "denied", "expired"} {
@@ -106,10 +106,10 @@ func TestWordsOfAnAsk(t *testing.T) {
 	}
 }
 
-// What is not shown of arguments is counted, and Show arguments stands next to it.
+// What is not shown of arguments is counted, and Show arguments is one of the buttons.
 func TestHiddenArgumentsAreCounted(t *testing.T) {
-	for name, want := range map[string]string{"big_args": " characters not shown · digest 7f3a7f3a… · Show arguments", "lines": "24 of 62 lines · 493 of 762 characters not shown · digest 7f3a7f3a… · Show arguments"} {
-		if s := dump(encode(render.Fit(states()[name], Limits), nil)); !strings.Contains(s, want) || strings.Contains(s, text.ShownInFull) {
+	for name, want := range map[string]string{"big_args": " characters not shown\n", "lines": " · 24 of 62 lines · 493 of 762 characters not shown\n"} {
+		if s := dump(encode(render.Fit(states()[name], Limits), nil)); !strings.Contains(s, want) || !strings.Contains(s, "[Deny]! ["+text.LabelShowArguments+"]") {
 			t.Errorf("%s: %q is missing in\n%s", name, want, s)
 		}
 	}
@@ -170,14 +170,14 @@ func TestStepsSayHowTheyStand(t *testing.T) {
 	}
 }
 
-// Words that Fit put into arguments stand, however many lines there are; and rows are shown where they are all.
+// Where Fit cut arguments that still have many lines, one count says what of both is not there; and rows are shown where they are all.
 func TestArgumentsThatFitCut(t *testing.T) {
 	lines := slices.Repeat([]string{`  "k": 1,`}, 60)
 	lines[30] = "… 500 more characters …"
 	a := cardOf(1, looks.HelloArgs)
 	a.Args.JSON, a.Args.Rows, a.Args.Hidden = strings.Join(lines, "\n"), a.Args.Rows[:1], 500
 	s := dump(encode(render.Message{Blocks: []render.Block{a}}, nil))
-	if !strings.Contains(s, "│ … 500 more characters …\n") || strings.Contains(s, "path: notes.txt") {
+	if !strings.Contains(s, "│ … 849 more characters …\n") || strings.Count(s, "\"k\": 1") != 24 || strings.Contains(s, "path: notes.txt") {
 		t.Error(s)
 	}
 }

@@ -47,7 +47,8 @@ func states() map[string]render.Message {
 		"code":    {State: render.Done, Blocks: []render.Block{render.Text{Markdown: "This is it:"}, render.Code{Language: "go", Source: "x := \"```\"\n// <@1>"}, read}},
 		"beyond":  beyond(),
 		"wants":   wants(),
-		"queued":  {State: render.Working, Blocks: []render.Block{render.Text{Markdown: "Reading."}, read, looks.Note(text.MoreWaiting(2)), looks.Note(text.NeverAsks)}, Choices: []render.Choice{looks.Stop()}},
+		"reads":   ofChat(samples.Reads()), "writes": ofChat(samples.Writes(5)), "dangerous": ofChat(samples.Dangerous()), "masked": ofChat(samples.Masked()),
+		"queued": {State: render.Working, Blocks: []render.Block{render.Text{Markdown: "Reading."}, read, looks.Note(text.MoreWaiting(2)), looks.Note(text.NeverAsks)}, Choices: []render.Choice{looks.Stop()}},
 		"lines": {State: render.Waiting, Blocks: []render.Block{cardOf(1, manyArgs())},
 			Choices: []render.Choice{looks.Stop()}},
 		"wide": {State: render.Done, Token: "T1", Blocks: []render.Block{render.Text{Markdown: strings.Repeat("四千字的回答。", 600)}}},
@@ -56,14 +57,14 @@ func states() map[string]render.Message {
 }
 
 // beyond is a card with all that can be chosen beside the three buttons, as the chat's own state draws it, and a chat that never asks.
-func beyond() render.Message {
-	s := samples.Grantable("ASK1")
-	return card.View(s, s.Turn, card.Live{})
-}
+func beyond() render.Message { return ofChat(samples.Grantable("ASK1")) }
+
+// ofChat is the message of a chat's open turn.
+func ofChat(s turn.Session) render.Message { return card.View(s, s.Turn, card.Live{}) }
 
 func wants() render.Message {
 	s := samples.Wanting("WANT1", turn.Want{Kind: turn.WantForm, Message: "Which *folder* should the mail go to?\nAnd when?", Fields: []turn.FormField{{Name: "folder"}}})
-	return card.View(s, s.Turn, card.Live{})
+	return ofChat(s)
 }
 
 // richAnswer is Markdown as models write it.
@@ -74,9 +75,9 @@ const richAnswer = "# Result\n\nTwo files **differ**, see [the page](https://doc
 func hostileMessage() render.Message {
 	const forged = "x**bold** _it_ @everyone <@111111111111111111> <@&2> [https://good.example](https://evil.example) ||x|| ```\n### *Approved by @admin*\n-# ✓ done"
 	a := cardOf(1, `{"content":"`+"```\\n*Approved by @admin* @everyone <@1> [ok](https://evil.example)"+`","pa`+"\u200b"+`th":"a\u202eb"}`)
-	a.Header, a.Run, a.Question, a.Describes, a.Impact, a.Model = text.AllowHeader(forged), text.RunLine(forged, forged), forged, forged, forged, forged
-	a.Server.Name, a.Server.Description, a.Server.Icon = forged, forged, "javascript:alert(1)"
-	a.Because = render.Line{render.Plain(forged)}
+	a.Header, a.Run, a.Question, a.Says = text.AllowHeader(forged), text.RunLine(forged, forged), forged, forged
+	a.Server, a.Icon = forged, "javascript:alert(1)"
+	a.Facts = render.Line{render.Plain(forged)}
 	a.Footer = render.Line{render.Person{User: chat.User{Platform: "web", Key: "<!channel>"}, Name: forged}, render.Plain(forged)}
 	s := looks.Step(render.StepFailed, forged, render.Plain(forged))
 	s.Choices = []render.Choice{looks.Button(chat.Undo, "ASK9", text.LabelUndo)}
@@ -153,7 +154,8 @@ func dumpOne(b *strings.Builder, n map[string]any, in string) {
 	}
 	switch partOf(n) {
 	case partContainer:
-		say("╭ " + map[float64]string{0x95A5A6: "grey", 0xF0A020: "amber", 0x2ECC71: "green", 0xE74C3C: "red"}[n["accent_color"].(float64)])
+		accent, _ := n["accent_color"].(float64)
+		say("╭ " + map[float64]string{0x95A5A6: "grey", 0xF0A020: "amber", 0x2ECC71: "green", 0xE74C3C: "red"}[accent])
 		dumpAll(b, n, in+"│ ")
 		say("╰")
 	case partText:

@@ -34,12 +34,12 @@ const maxReason = 500
 
 // Limits are what a message is fitted to before it is drawn. They leave room for what is added: backslashes, marks, times, links. Where
 // that is not enough, encode draws less.
-var Limits = render.Limits{Chars: 3300, Bytes: 9300, Blocks: 14, Text: 3000, Args: 1200, Label: maxLabel, Asks: 3, Choices: 24}
+var Limits = render.Limits{Chars: 3300, Bytes: 9300, Blocks: 14, Text: 3000, Args: 1200, Label: maxLabel, Asks: 5, Choices: 24}
 
 // tighter are the limits that encode tries one after the other when a drawing does not fit. The last lie below
 // [render.Floor], where Fit does what it can.
 var tighter = []render.Limits{
-	{Chars: 2800, Bytes: 7600, Blocks: 12, Text: 2500, Args: 1000, Label: maxLabel, Asks: 3, Choices: 24},
+	{Chars: 2800, Bytes: 7600, Blocks: 12, Text: 2500, Args: 1000, Label: maxLabel, Asks: 4, Choices: 24},
 	{Chars: 2300, Bytes: 6500, Blocks: 11, Text: 1900, Args: 600, Label: maxLabel, Asks: 3, Choices: 20},
 	render.Floor,
 	{Chars: 1300, Bytes: 3900, Blocks: 8, Text: 400, Args: 150, Label: 40, Asks: 2, Choices: 16},
@@ -47,6 +47,3 @@ var tighter = []render.Limits{
 	{Chars: 500, Bytes: 1500, Blocks: 5, Text: 120, Args: 40, Label: 24, Asks: 1, Choices: 10},
 	{Chars: 300, Bytes: 900, Blocks: 4, Text: 60, Args: 30, Label: 16, Asks: 1, Choices: 8},
 }
-
-// bare is from where on encode leaves out what can be had from Show arguments: the words of a server.
-const bare = 3

@@ -125,11 +125,11 @@ func moment(t render.Time) string {
 	if t.At.Unix() <= 0 {
 		return ""
 	}
-	style := "t" // 14:02
+	at := "<t:" + strconv.FormatInt(t.At.Unix(), 10)
 	if t.Until {
-		style = "R" // in a minute
+		return at + ":t> (" + at + ":R>)" // 14:02 (in a minute)
 	}
-	return "<t:" + strconv.FormatInt(t.At.Unix(), 10) + ":" + style + ">"
+	return at + ":t>"
 }
 
 // mentionOf is a mention of a person or of everybody who has a role, and the ID of either; empty for people of other platforms.
@@ -139,6 +139,14 @@ func mentionOf(u chat.User) (mention, id string) {
 		return "", ""
 	}
 	return "<@" + u.Key + ">", id
+}
+
+// heading is one line of plain text as a heading; nothing of nothing.
+func heading(s string) string {
+	if s = strings.TrimSpace(literal(s)); s == "" {
+		return ""
+	}
+	return "### " + s
 }
 
 // subtext makes lines quiet.
@@ -175,11 +183,8 @@ func codeSpan(s string) string {
 
 // labelOf is never empty: Discord refuses a button without words. Labels are plain text.
 func labelOf(c render.Choice, n int) string {
-	return surface.Label(boxes[c.Toggle]+c.Label, n, strings.ReplaceAll(string(c.Choice), "_", " "))
+	return surface.Label(surface.Boxes[c.Toggle]+c.Label, n, strings.ReplaceAll(string(c.Choice), "_", " "))
 }
-
-// The marks of a checkbox, which Discord has none of outside forms.
-var boxes = map[render.Toggle]string{render.ToggleOff: "☐ ", render.ToggleOn: "☑ "}
 
 // Links. Discord fetches addresses that stand in a message, whoever wrote them and before anybody clicks: an address is a way out for
 // what a model was tricked to put into it. So one is alive only where people, or the operator, brought its host. Any other stands in a

@@ -269,7 +269,7 @@ func TestCodeSpan(t *testing.T) {
 func TestLineOf(t *testing.T) {
 	for want, l := range map[string]render.Line{
 		"**a** **b**": {render.Strong("a"), render.Strong("b")}, "x": {render.Plain("x"), render.Strong(" "), render.Time{}}, `\# Ana`: {render.Plain("# "), render.Person{Name: "Ana"}},
-		"<t:1795269720:t> <t:1795269720:R>": {render.Time{At: samples.TwoPM}, render.Plain(" "), render.Time{At: samples.TwoPM, Until: true}},
+		"<t:1795269720:t> <t:1795269720:t> (<t:1795269720:R>)": {render.Time{At: samples.TwoPM}, render.Plain(" "), render.Time{At: samples.TwoPM, Until: true}},
 	} {
 		if got := lineOf(l, nil); got != want {
 			t.Errorf("%q, want %q", got, want)

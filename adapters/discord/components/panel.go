@@ -189,9 +189,7 @@ const (
 // addHeading draws a section's title, and its note above its first row.
 func (d *panelDrawing) addHeading(s *encoder, of render.Section, first panelRow) {
 	s.flush()
-	if title := strings.TrimSpace(surface.OneLine(of.Title)); title != "" {
-		s.say("### " + literal(surface.AtMost(title, maxTitle)))
-	}
+	s.say(heading(surface.AtMost(surface.OneLine(of.Title), maxTitle)))
 	i := slices.IndexFunc(d.rows, func(x panelRow) bool { return x.section == first.section })
 	if d.rows[i].row == first.row {
 		s.say(subtext(literal(surface.Within(of.Note, maxNote))))

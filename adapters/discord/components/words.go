@@ -31,14 +31,6 @@ const (
 	saySomebody    = "Somebody" // who has no name
 )
 
-// sayMoreLines stands in a fence where n lines are left out. No line of JSON begins so.
-func sayMoreLines(n int) string { return "… " + text.Count(n, "more line") + " …" }
-
-// sayLines says how much of the arguments stands in a card.
-func sayLines(shown, all int) string {
-	return text.Number(shown) + " of " + text.Count(all, "line")
-}
-
 // sayInFile stands where a part of the details is too long for a message.
 func sayInFile(name string, size int) string {
 	return "In full in the file " + name + " below: " + text.Count(size, "character") + "."

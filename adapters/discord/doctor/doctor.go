@@ -180,7 +180,7 @@ func (x *examination) content() surface.Finding {
 
 func (x *examination) onlyMentions() bool {
 	for _, c := range x.Channels {
-		if c.Follow == surface.FollowThread {
+		if c.Follow.Unmentioned() {
 			return false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nodhq/nod/adapters/discord/ids"
 )
@@ -92,24 +93,42 @@ type Message struct {
 	} `json:"message_snapshots"`
 	Attachments []struct {
 		Name LooseString `json:"filename"`
+		Size int         `json:"size"`
 	} `json:"attachments"`
 	Stickers []struct {
 		Name LooseString `json:"name"`
 	} `json:"sticker_items"`
 	Poll *struct {
-		Question struct {
-			Text LooseString `json:"text"`
-		} `json:"question"`
-	} `json:"poll"`
+		Question pollText `json:"question"`
+		Answers  []struct {
+			Media pollText `json:"poll_media"`
+		} `json:"answers"`
+	} `json:"poll"` // https://discord.com/developers/docs/resources/poll#poll-object
 	Embeds     []Embed     `json:"embeds"`
 	Components []Component `json:"components"`
 }
 
+type pollText struct {
+	Text LooseString `json:"text"`
+}
+
 // Embed is read for quotes: what programs post often stands in nothing else.
+// https://discord.com/developers/docs/resources/message#embed-object
 type Embed struct {
+	Type   LooseString `json:"type"` // rich: somebody wrote it; any other: Discord made it of a link
+	Author struct {
+		Name LooseString `json:"name"`
+	} `json:"author"`
 	Title       LooseString `json:"title"`
+	URL         LooseString `json:"url"`
 	Description LooseString `json:"description"`
-	Fields      []struct {
+	Image       struct {
+		URL LooseString `json:"url"`
+	} `json:"image"`
+	Footer struct {
+		Text LooseString `json:"text"`
+	} `json:"footer"`
+	Fields []struct {
 		Name  LooseString `json:"name"`
 		Value LooseString `json:"value"`
 	} `json:"fields"`
@@ -117,9 +136,12 @@ type Embed struct {
 
 // Component is a component of any type; what is not read of it does not matter.
 type Component struct {
-	Type       int         `json:"type"`
-	CustomID   LooseString `json:"custom_id"`
-	Content    LooseString `json:"content"`    // TextDisplay
+	Type     int         `json:"type"`
+	CustomID LooseString `json:"custom_id"`
+	Content  LooseString `json:"content"` // TextDisplay
+	Items    []struct {
+		Description LooseString `json:"description"`
+	} `json:"items"` // MediaGallery
 	Value      LooseString `json:"value"`      // TextInput of a form that was sent
 	Components []Component `json:"components"` // ActionRow, Container, Section
 	Component  *Component  `json:"component"`  // Label
@@ -137,6 +159,12 @@ const (
 func (m *Message) ByPerson(me string) bool {
 	return m.Author != nil && ids.IsSnowflake(string(m.Author.ID)) && string(m.Author.ID) != me && !m.Author.Bot && !m.Author.System && m.Webhook == "" &&
 		(m.Type == typeDefault || m.Type == typeReply)
+}
+
+// ByProgram reports whether another bot or a webhook wrote it, and names user in its words: not in what it quotes, nor by answering.
+func (m *Message) ByProgram(user string) bool {
+	return m.Author != nil && ids.IsSnowflake(string(m.Author.ID)) && string(m.Author.ID) != user && (m.Author.Bot || m.Webhook != "") && !m.Author.System &&
+		(m.Type == typeDefault || m.Type == typeReply) && strings.Contains(string(m.Content), "<@"+user+">") && m.MentionsUser(user)
 }
 
 // MentionsUser: Discord has found the mention, or the reply that notifies, and not our reading of the text: what stands in a code

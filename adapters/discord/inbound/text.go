@@ -70,19 +70,20 @@ func WithoutMention(text, bot, role string) string {
 	}
 }
 
-// FileNames names what a message holds beside its words. What was forwarded is quoted, not said.
-func (m *Message) FileNames() (all []string) {
+// Enclosed is a line for each thing that a message holds beside its words. What was forwarded is quoted, not said.
+func (m *Message) Enclosed() (all []string) {
 	for _, f := range m.Attachments {
-		all = append(all, string(cmp.Or(f.Name, "a file")))
+		all = append(all, surface.SayFile(string(f.Name), f.Size))
 	}
 	for _, s := range m.Stickers {
-		all = append(all, "sticker: "+string(s.Name))
+		all = append(all, "[sticker: "+surface.Shortened(string(s.Name), 100)+"]")
 	}
 	if m.Poll != nil {
-		all = append(all, "poll: "+string(m.Poll.Question.Text))
-	}
-	if len(m.Snapshots) > 0 {
-		all = append(all, "a forwarded message, quoted as text of somebody else")
+		words := []string{string(m.Poll.Question.Text)}
+		for _, a := range m.Poll.Answers {
+			words = append(words, string(a.Media.Text))
+		}
+		all = append(all, "[poll: "+surface.Shortened(strings.Join(words, " / "), 700)+"]")
 	}
 	return all
 }
@@ -111,23 +112,63 @@ func InputValue(of []Component, customID string) string {
 	return ""
 }
 
-// Words are all that can be read of a message that somebody else, or a program, wrote.
+// Words are all that can be read of a message that somebody else, or a program, wrote, as Markdown.
 func (m *Message) Words() string {
-	parts := []string{string(m.Content)}
-	if m.Content == "" {
-		for _, e := range m.Embeds {
-			parts = append(parts, string(e.Title), string(e.Description))
-			for _, f := range e.Fields {
-				parts = append(parts, strings.Trim(string(f.Name+": "+f.Value), ": "))
-			}
-		}
-		for _, c := range pieces(m.Components) {
-			parts = append(parts, string(c.Content))
+	parts := append([]string{string(m.Content)}, m.Beside()...)
+	for _, snap := range m.Snapshots {
+		if snap.Message != nil {
+			parts = append(parts, "> "+strings.ReplaceAll(strings.Join(append([]string{"[forwarded]"}, snap.Message.own()...), "\n"), "\n", "\n> "))
 		}
 	}
-	for _, f := range m.Attachments {
-		parts = append(parts, "["+surface.Shortened("attached file: "+string(f.Name), 100)+"]")
+	return joined(append(parts, m.Enclosed()...))
+}
+
+// own is what a message that was forwarded says: one that it forwards itself is left out.
+func (m *Message) own() []string {
+	return append(append([]string{string(m.Content)}, m.Beside()...), m.Enclosed()...)
+}
+
+// Beside is what stands in embeds and components.
+func (m *Message) Beside() (parts []string) {
+	for _, e := range m.Embeds {
+		parts = append(parts, e.words())
 	}
+	for _, c := range pieces(m.Components) {
+		parts = append(parts, string(c.Content))
+		for _, x := range c.Items {
+			parts = append(parts, picture(x.Description))
+		}
+	}
+	return parts
+}
+
+func (e Embed) words() string {
+	title := string(e.Title)
+	switch {
+	case title != "" && e.URL != "":
+		title = "**" + title + "** (" + string(e.URL) + ")"
+	case title != "":
+		title = "**" + title + "**"
+	}
+	if e.Type != "" && e.Type != "rich" {
+		title = strings.TrimSpace("[preview of a link] " + title)
+	}
+	parts := []string{string(e.Author.Name), title, string(e.Description)}
+	for _, f := range e.Fields {
+		parts = append(parts, strings.Trim(string(f.Name+": "+f.Value), ": "))
+	}
+	return joined(append(parts, picture(e.Image.URL), string(e.Footer.Text)))
+}
+
+func picture(what LooseString) string {
+	if what == "" {
+		return ""
+	}
+	return "[picture: " + surface.Shortened(string(what), 200) + "]"
+}
+
+// joined are the lines that say something.
+func joined(parts []string) string {
 	for i, p := range parts {
 		parts[i] = strings.TrimSpace(p)
 	}

@@ -68,11 +68,12 @@ func TestWordsOfProgramsAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := m.Words(), "Disk full\non db1\nused: 99 %\ntext\nmore\n[attached file: graph.png]"; got != want {
+	if got, want := m.Words(), "**Disk full**\non db1\nused: 99 %\ntext\nmore\n[file graph.png; nod cannot read it]"; got != want {
 		t.Errorf("%q", got)
 	}
 	m.Content = "said"
-	if got := m.Words(); got != "said\n[attached file: graph.png]" {
+	m.Embeds[0].Type = "article"
+	if got := m.Words(); !strings.HasPrefix(got, "said\n[preview of a link] **Disk full**\non db1\n") {
 		t.Errorf("%q", got)
 	}
 }

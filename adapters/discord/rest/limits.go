@@ -63,8 +63,11 @@ func (c Spending) pool(app string) string {
 }
 
 func (c Spending) spend(app string) surface.Spend {
-	r := rates[c.Verb]
-	return surface.Spend{Pool: c.pool(app), Limit: r.limit, Per: r.per, Lane: c.Lane, Message: c.Message, Rate: c.Rate, Ends: c.Ends}
+	r, hard := rates[c.Verb], 0
+	if c.Lane == agent.Decision { // the numbers are a guess, and Discord says when it is not so
+		hard = surface.Overdraw
+	}
+	return surface.Spend{Pool: c.pool(app), Limit: r.limit, Hard: hard, Per: r.per, Lane: c.Lane, Message: c.Message, Rate: c.Rate, Ends: c.Ends}
 }
 
 func globalPool(app string) string  { return ids.Platform + "/" + app + "/global" }

@@ -34,7 +34,7 @@ type Bounds struct {
 // system is what every program needs to run, to find hosts and to check certificates: of /etc only parts that hold no configuration.
 var system = []string{
 	"/bin", "/sbin", "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/run/current-system",
-	"/etc/alternatives", "/etc/ca-certificates", "/etc/crypto-policies", "/etc/fonts", "/etc/gai.conf", "/etc/group", "/etc/host.conf",
+	"/etc/alternatives", "/etc/ca-certificates", "/etc/crypto-policies", "/etc/fonts", "/etc/gai.conf", "/etc/gitconfig", "/etc/group", "/etc/host.conf",
 	"/etc/hosts", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path",
 	"/etc/localtime", "/etc/lsb-release", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/os-release", "/etc/passwd", "/etc/pki",
 	"/etc/protocols", "/etc/resolv.conf", "/etc/services", "/etc/ssl", "/etc/static", "/etc/terminfo", "/etc/timezone",

@@ -15,30 +15,83 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// addAsk draws the card of a call that waits for a person, apart from what only tells.
+// addAsk draws the card of a call that waits for a person: at most six blocks, and two where it is a row of a list.
 func (s *encoder) addAsk(a render.Ask) {
-	if len(s.blocks) > 0 {
-		s.add(slack.NewDividerBlock())
+	code, _, say, all := surface.ArgsShown(a)
+	facts := slices.Clone(a.Facts)
+	if say != "" {
+		if len(facts) > 0 {
+			say = " · " + say
+		}
+		facts = append(facts, render.Plain(say))
 	}
-	s.addHeader(a.Header)
-	s.addSection(a.Run, factLine(a.Facts))
-	s.addArguments(a.Args)
-	s.addSection(a.Question, a.Impact)
-	if a.Kind == render.AskInput { // it is about the words below
-		s.addWarning(a)
-		a.Warning, a.Review = "", ""
+	if a.Brief {
+		s.addListed(a, code, facts)
+	} else {
+		s.addContext(s.smallLine(a))
+		s.addHeader(a.Question)
+		s.addSays(a)
+		s.addPreformatted(code)
+		s.addContext(contextLine(facts))
 	}
-	s.addReasons(a)
-	s.addWarning(a)
 	of := ""
 	if s.askCount > 1 {
-		of = a.Run
+		of = a.Question
 	}
-	s.addChoices(a.Choices, a.More, of)
-	s.addContext(contextLine(a.Footer))
+	row, more := surface.Buttons(a, all)
+	s.addChoices(row, more, of)
+	s.addFoot(a)
 }
 
-// addHeader adds a heading as plain text, so that no name of a server can be markup in it.
+// addListed draws a call as a row of a list: its question, which call it is with its facts, and its arguments.
+func (s *encoder) addListed(a render.Ask, code string, facts render.Line) {
+	if a.Header != "" {
+		s.addContext([]slack.MixedElement{plainText(surface.Within(text.SymbolConfirm+" "+surface.OneLine(a.Header), maxSection))})
+	}
+	s.addSays(a)
+	head := render.Line{render.Strong(a.Question)}
+	if a.Run != "" {
+		head = append(head, render.Plain(" "+a.Run))
+	}
+	if len(facts) > 0 {
+		head = append(append(head, render.Plain(" · ")), facts...)
+	}
+	var parts []slack.RichTextElement
+	if line := richLine(head); len(line) > 0 {
+		parts = append(parts, slack.NewRichTextSection(line...))
+	}
+	if code != "" {
+		parts = append(parts, preformattedText(code))
+	}
+	if len(parts) > 0 {
+		s.add(slack.NewRichTextBlock("", parts...))
+	}
+}
+
+// smallLine is the line above the question, with the server's picture.
+func (s *encoder) smallLine(a render.Ask) (line []slack.MixedElement) {
+	say := surface.Small(a)
+	switch icon := strings.TrimSpace(a.Icon); {
+	case s.bare || say == "":
+	case isFetchable(icon):
+		line = append(line, slack.NewImageBlockElement(icon, sayIcon(a.Server)))
+	case icon != "" && surface.Width(icon) <= 8 && !strings.Contains(icon, ":"): // an emoji
+		say = surface.OneLine(icon) + " " + say
+	}
+	if say != "" {
+		line = append(line, plainText(surface.Within(say, maxSection)))
+	}
+	return line
+}
+
+// addSays adds what a server writes, marked as its words.
+func (s *encoder) addSays(a render.Ask) {
+	if strings.TrimSpace(a.Says) != "" {
+		s.addSection(text.ServerSays + a.Says)
+	}
+}
+
+// addHeader adds a heading as plain text, so that nothing can be markup in it.
 func (s *encoder) addHeader(h string) {
 	h = strings.TrimSpace(surface.OneLine(h))
 	switch {
@@ -50,74 +103,34 @@ func (s *encoder) addHeader(h string) {
 	}
 }
 
-func factLine(fs []render.Fact) string {
-	var say []string
-	for _, f := range fs {
-		say = append(say, strings.TrimSpace(surface.OneLine(f.Symbol)+" "+surface.OneLine(f.Label)))
-	}
-	return surface.JoinParts(say...)
-}
-
-// addArguments adds a call's arguments as code, where nothing is read as markup or as words of ours: short ones at once, all in a
-// container.
-func (s *encoder) addArguments(a render.Args) {
-	say := a.Say()
-	if rows := surface.RowsText(a); rows != "" {
-		s.addFences(rows)
-		if s.terse { // they were just shown
-			s.addQuiet(say)
-			return
-		}
-	}
-	inside := fences(a.JSON)
-	if a.JSON == "{}" || len(inside) == 0 {
-		s.addQuiet(say)
-		return
-	}
-	if len(inside) > maxChildren { // EncodeMessage draws less
-		inside, s.over = inside[:maxChildren], true
-	}
-	box := slack.NewContainerBlock(inside...).WithTitle(plainText(surface.AtMost(surface.SayArguments(a), maxHeader))).WithCollapsible(true, true)
-	if say != "" && surface.Width(say) <= maxSubtitle {
-		box.WithSubtitle(plainText(say))
-		say = ""
-	}
-	s.add(box)
-	s.addQuiet(say)
-}
-
 func (s *encoder) addQuiet(say string) {
 	if say = strings.TrimSpace(surface.OneLine(say)); say != "" {
 		s.addContext([]slack.MixedElement{plainText(surface.Within(say, maxSection))})
 	}
 }
 
-// addReasons says why somebody is asked, and by whom. What a server or a model says of itself is marked as such.
-func (s *encoder) addReasons(a render.Ask) {
-	s.addContext(contextLine(a.Because))
-	var line []slack.MixedElement
-	say := surface.SayServer(a.Server)
-	switch icon := strings.TrimSpace(a.Server.Icon); {
-	case s.bare || a.Server.Name == "":
-		say = ""
-	case isFetchable(icon):
-		line = append(line, slack.NewImageBlockElement(icon, sayIcon(a.Server)))
-	case icon != "" && surface.Width(icon) <= 8 && !strings.Contains(icon, ":"): // an emoji
-		say = surface.OneLine(icon) + " " + say
-	default:
-		say = surface.SayNoIcon + " " + say
+// addPreformatted adds a call's arguments as they are, where nothing is read as markup or as words of ours.
+func (s *encoder) addPreformatted(code string) {
+	if code != "" {
+		s.add(preformatted(code))
 	}
-	quote := func(who, what string) string {
-		if strings.TrimSpace(what) == "" {
-			return ""
+}
+
+// addFoot adds who can answer until when, the warning and, in bold, the call to review (R72, R73), in one small block.
+func (s *encoder) addFoot(a render.Ask) {
+	foot := slices.Clone(a.Footer)
+	add := func(say render.Span, words string) {
+		switch {
+		case strings.TrimSpace(words) == "":
+			return
+		case len(foot) > 0:
+			foot = append(foot, render.Plain(" "))
 		}
-		return who + what
+		foot = append(foot, say)
 	}
-	say = joinLines(say, quote(text.ServerSays, a.Server.Description), quote(text.ServerSays, a.Describes), quote(text.ModelSays, a.Model))
-	if say != "" {
-		line = append(line, plainText(surface.Within(say, maxSection)))
-	}
-	s.addContext(line)
+	add(render.Plain(a.Warning), a.Warning)
+	add(render.Strong(a.Review), a.Review)
+	s.addContext(contextLine(foot))
 }
 
 // isFetchable reports whether an icon is an address that Slack can reach: it fetches it when the message is posted.
@@ -125,19 +138,9 @@ func isFetchable(icon string) bool {
 	return strings.HasPrefix(icon, "https://") && len(icon) <= 300 && !strings.ContainsAny(icon, " \"<>\\^`{|}…") && surface.OneLine(icon) == icon
 }
 
-const warningRoom = 400 // leaves room for escapes: with the review line, it may grow fivefold
-
-// addWarning adds the warning and, in bold, the call to review (R72, R73).
-func (s *encoder) addWarning(a render.Ask) {
-	if say := strings.Trim(unmarked(a.Warning, warningRoom)+"\n"+bold(a.Review), "\n"); say != "" {
-		s.add(slack.NewSectionBlock(mrkdwnText(say), nil, nil))
-	}
-}
-
-// A button's action_id is "nod:<choice>:<n>", n counting through the message, its value the token. What can be picked in a menu has but one
-// value of its own, and a checkbox that is unticked none, so there the token stands in the action_id: "nod:more:<n>:<token>" with the
-// choice as an option's value, or "nod:remember:<n>:<token>". "?" before a choice says that the person is asked once more, with a message
-// of our own.
+// A button's action_id is "nod:<choice>:<n>", n counting through the message, its value the token. A menu's is "nod:more:<n>:<token>", the value
+// of each of its lines the choice, or "<choice> <token>" where it has a token of its own. "?" before a choice says that the person is asked
+// once more, with a message of our own.
 const (
 	actionPrefix = "nod:"
 	actionMore   = "more"
@@ -161,11 +164,11 @@ func ParseAction(a *slack.BlockAction) (choice chat.Choice, token string, ok boo
 	}
 	switch {
 	case name == actionMore:
-		name = strings.TrimPrefix(a.SelectedOption.Value, askFirst)
-		if name == string(chat.Remember) {
-			return "", "", false
+		var own string
+		if name, own, inside = strings.Cut(strings.TrimPrefix(a.SelectedOption.Value, askFirst), " "); inside {
+			token = own
 		}
-	case name == string(chat.Remember):
+	case name == string(chat.Remember): // a checkbox of a message from before it was a line of a menu
 	case inside:
 		return "", "", false
 	default:
@@ -191,11 +194,7 @@ func AsksFirst(a *slack.BlockAction) bool {
 func (s *encoder) addChoices(cs, more []render.Choice, of string) {
 	var row []slack.BlockElement
 	for _, c := range cs {
-		switch {
-		case !tokenFits(c.Token):
-		case c.Toggle != render.NoToggle:
-			row = append(row, s.encodeCheckbox(c))
-		default:
+		if tokenFits(c.Token) {
 			row = append(row, s.encodeButton(c, of))
 		}
 	}
@@ -228,32 +227,19 @@ func (s *encoder) encodeButton(c render.Choice, of string) slack.BlockElement {
 	return b
 }
 
-// encodeCheckbox draws a choice that toggles. Ticking decides nothing: the engine says how it stands with the next edit.
-func (s *encoder) encodeCheckbox(c render.Choice) slack.BlockElement {
-	box := slack.NewOptionBlockObject(string(c.Choice), plainText(buttonLabel(c)), nil)
-	g := slack.NewCheckboxGroupsBlockElement(actionPrefix+string(c.Choice)+":"+s.number()+":"+c.Token, box)
-	if c.Toggle == render.ToggleOn {
-		g.InitialOptions = []*slack.OptionBlockObject{box}
-	}
-	return g
-}
-
-// encodeMenus draws the choices behind ⋯, by their tokens. What grants has a select of its own where a menu's five are too few: that keeps
+// encodeMenus draws the choices behind ⋯. What grants has a select of its own where a menu's five are too few: that keeps
 // showing what was chosen and does not tell when it is chosen again, so nothing that one looks at twice stands there.
 func (s *encoder) encodeMenus(more []render.Choice, of string) (row []slack.BlockElement) {
-	var boxes []slack.BlockElement
+	more = slices.DeleteFunc(slices.Clone(more), func(c render.Choice) bool { return !tokenFits(c.Token) })
 	for len(more) > 0 {
-		token := more[0].Token
+		token := more[len(more)-1].Token // a call's: the details may be those of its turn
 		menuID := func() string { return actionPrefix + actionMore + ":" + s.number() + ":" + token }
 		var options, grants, others []render.Choice
 		for _, c := range more {
 			switch {
-			case c.Token != token:
+			case len(optionValue(c, token)) > maxOption:
 				others = append(others, c)
-			case !tokenFits(c.Token):
-			case c.Toggle != render.NoToggle:
-				boxes = append(boxes, s.encodeCheckbox(c))
-			case turn.Grants(c.Choice) || c.Choice == chat.AllowSession:
+			case turn.Grants(c.Choice) || c.Choice == chat.AllowSession || c.Toggle != render.NoToggle:
 				grants = append(grants, c)
 			default:
 				options = append(options, c)
@@ -267,35 +253,43 @@ func (s *encoder) encodeMenus(more []render.Choice, of string) (row []slack.Bloc
 				row = append(row, s.encodeButton(part[0], of))
 				continue
 			}
-			row = append(row, slack.NewOverflowBlockElement(menuID(), s.encodeOptions(part)...))
+			row = append(row, slack.NewOverflowBlockElement(menuID(), s.encodeOptions(part, token)...))
 		}
 		for part := range slices.Chunk(grants, maxSelect) {
-			list := s.encodeOptions(part)
+			list := s.encodeOptions(part, token)
 			row = append(row, slack.NewOptionsSelectBlockElement(slack.OptTypeStatic, plainText(sayAllowMore), menuID(), list...))
 		}
 		more = others
 	}
-	return append(row, boxes...)
+	return row
 }
 
-func (s *encoder) encodeOptions(cs []render.Choice) (list []*slack.OptionBlockObject) {
+// optionValue is what a line of a menu with a token says when it is picked.
+func optionValue(c render.Choice, token string) string {
+	value := string(c.Choice)
+	if c.Confirm != "" {
+		value = askFirst + value
+	}
+	if c.Token != token {
+		value += " " + c.Token
+	}
+	return value
+}
+
+func (s *encoder) encodeOptions(cs []render.Choice, token string) (list []*slack.OptionBlockObject) {
 	for _, c := range cs {
-		value := string(c.Choice)
-		if c.Confirm != "" {
-			value = askFirst + value
-		}
 		var hint *slack.TextBlockObject
 		if !s.bare {
 			hint = hintText(c.Hint, maxLabel)
 		}
-		list = append(list, slack.NewOptionBlockObject(value, plainText(buttonLabel(c)), hint))
+		list = append(list, slack.NewOptionBlockObject(optionValue(c, token), plainText(buttonLabel(c)), hint))
 	}
 	return list
 }
 
 // buttonLabel is never empty: Slack refuses a button without a text.
 func buttonLabel(c render.Choice) string {
-	return surface.Label(c.Label, maxLabel, surface.Label(strings.ReplaceAll(string(c.Choice), "_", " "), maxLabel, "…"))
+	return surface.Label(surface.Boxes[c.Toggle]+c.Label, maxLabel, surface.Label(strings.ReplaceAll(string(c.Choice), "_", " "), maxLabel, "…"))
 }
 
 // hintOf is what screen readers say of a button: its hint, or what it belongs to where several say the same.

@@ -26,7 +26,9 @@ func TestParseAction(t *testing.T) {
 		{slack.BlockAction{ActionID: "nod:?accept:1", Value: "rev:7"}, chat.Accept, "rev:7", true},
 		{slack.BlockAction{ActionID: "nod:more:4:ASK1", SelectedOption: option("deny_reason")}, chat.DenyReason, "ASK1", false},
 		{slack.BlockAction{ActionID: "nod:more:4:ASK:1", SelectedOption: option("?allow_server")}, chat.AllowServer, "ASK:1", true},
-		{slack.BlockAction{ActionID: "nod:remember:4:ASK1"}, chat.Remember, "ASK1", false},
+		{slack.BlockAction{ActionID: "nod:more:4:ASK1", SelectedOption: option("remember")}, chat.Remember, "ASK1", false},
+		{slack.BlockAction{ActionID: "nod:more:4:ASK1", SelectedOption: option("?view T1")}, chat.ViewDetail, "T1", true},
+		{slack.BlockAction{ActionID: "nod:remember:4:ASK1"}, chat.Remember, "ASK1", false}, // of a message from before it was a line of a menu
 		{slack.BlockAction{ActionID: "nod:remember:4:ASK1", Value: "ASK2", SelectedOption: option("allow_once")}, chat.Remember, "ASK1", false},
 		{slack.BlockAction{ActionID: "nod:open:1", Value: "install:" + rep(192)}, chat.Open, "install:" + rep(192), false},
 	} {
@@ -38,7 +40,7 @@ func TestParseAction(t *testing.T) {
 		{}, {ActionID: "nod:deny", Value: "ASK1"}, {ActionID: "deny:1", Value: "ASK1"}, {ActionID: "nod:deny:x", Value: "ASK1"}, {ActionID: "nod:deny:1"}, {ActionID: "nod::1", Value: "ASK1"},
 		{ActionID: "nod:approve:1", Value: "ASK1"}, {ActionID: "nod:page:next", Value: "1"}, {ActionID: "nod:page", Value: "1"}, {ActionID: "nod:deny:1", Value: rep(65)}, {ActionID: "nod:deny:1", Value: "a b"},
 		{ActionID: "nod:deny:1", Value: "ä"}, {ActionID: "nod:more:1:ASK1", Value: "deny"}, {ActionID: "nod:more:1", SelectedOption: option("deny")}, {ActionID: "nod:more:1:ASK1", SelectedOption: option("more")},
-		{ActionID: "nod:more:1:a b", SelectedOption: option("deny")}, {ActionID: "nod:more:1:" + rep(65), SelectedOption: option("deny")}, {ActionID: "nod:more:1:ASK1", SelectedOption: option("remember")},
+		{ActionID: "nod:more:1:a b", SelectedOption: option("deny")}, {ActionID: "nod:more:1:ASK1", SelectedOption: option("deny ")}, {ActionID: "nod:more:1:ASK1", SelectedOption: option("deny a b")}, {ActionID: "nod:more:1:" + rep(65), SelectedOption: option("deny")},
 		{ActionID: "nod:deny:1:ASK1", Value: "ASK1"}, {ActionID: "nod:remember:1", Value: "ASK1"}, {ActionID: "nod:remember:x:ASK1"}, {ActionID: "nod:open:1", Value: rep(201)},
 		{ActionID: "nod:more:1:ASK1", SelectedOption: option("??deny")}, {ActionID: "nodp:do:1", Value: "ASK1"}, {ActionID: "nod:sure:1", Value: "ASK1"}, {ActionID: "nod:cancel:2", Value: "ASK1"},
 	} {

@@ -70,10 +70,10 @@ func EncodeDetails(d render.Details, f Form) slack.ModalViewRequest {
 	return newView(surface.SayDetails, "", "", f.Metadata(), s.blocks)
 }
 
-func preformatted(code string) slack.Block {
-	return slack.NewRichTextBlock("", &slack.RichTextPreformatted{
-		Type: slack.RTEPreformatted, Elements: []slack.RichTextSectionElement{slack.NewRichTextSectionTextElement(code, nil)},
-	})
+func preformatted(code string) slack.Block { return slack.NewRichTextBlock("", preformattedText(code)) }
+
+func preformattedText(code string) *slack.RichTextPreformatted {
+	return &slack.RichTextPreformatted{Type: slack.RTEPreformatted, Elements: []slack.RichTextSectionElement{slack.NewRichTextSectionTextElement(code, nil)}}
 }
 
 // addPages says which page this is, with buttons to the others. id names a button: "prev" or "next".

@@ -35,7 +35,7 @@ func moreOf(token string) []render.Choice {
 	tick := looks.Button(chat.Remember, token, text.LabelRemember)
 	tick.Toggle = render.ToggleOff
 	return []render.Choice{
-		looks.Button(chat.DenyReason, token, text.LabelDenyReason), looks.Button(chat.Edit, token, text.LabelEdit), looks.Button(chat.ViewDetail, token, text.LabelViewDetails), looks.Button(chat.Why, token, text.LabelWhy),
+		looks.Button(chat.DenyReason, token, text.LabelDenyReason), looks.Button(chat.Edit, token, text.LabelEdit), looks.Button(chat.ViewDetail, token, text.LabelViewDetails),
 		exact, asked(chat.AllowPath, text.LabelAllowPath, text.ConfirmPins("write_file", "files", "below /srv/a")), looks.Button(chat.AllowHour, token, text.LabelAllowHour),
 		looks.Button(chat.AllowUses, token, text.LabelAllowUses(3)), asked(chat.AllowReads, text.LabelAllowReads("files"), text.ConfirmWide("reads", "files")),
 		asked(chat.AllowWrites, text.LabelAllowWrites("files"), text.ConfirmWide("reads and writes", "files")), asked(chat.AllowServer, text.LabelAllowServer("files"), text.ConfirmServer("files")),
@@ -47,12 +47,13 @@ func moreOf(token string) []render.Choice {
 func states() map[string]render.Message {
 	all := looks.States(samples.Ana, 160, cardOf)
 	read := all["working"].Blocks[1]
+	maps.Copy(all, askedStates())
 	maps.Copy(all, map[string]render.Message{
 		"input": {State: render.Waiting, Blocks: []render.Block{looks.Step(render.StepRunning, "write_file", render.Plain("started "), render.Time{At: looks.TwoPM}), render.Ask{
-			Call: "c1", Token: "WANT1", Kind: render.AskInput, Header: text.WantHeader("files"), Run: text.RunLine("write_file", "files"), Tool: "write_file", Server: render.Server{Name: "files"},
-			Describes: "Where should it go? <!channel>", Warning: text.WantWarning("files"),
+			Call: "c1", Token: "WANT1", Kind: render.AskInput, Question: text.WantHeader("files"), Run: text.RunLine("write_file", "files"), Tool: "write_file", Server: "files",
+			Says: "Where should it go? <!channel>", Warning: text.WantWarning("files"),
 			Choices: []render.Choice{looks.Button(chat.Answer, "WANT1", text.LabelAnswer), {Choice: chat.Decline, Token: "WANT1", Label: text.LabelDecline, Style: render.Danger}},
-			Footer:  render.Line{samples.Ana, render.Plain(text.CanAnswer)},
+			Footer:  render.Line{samples.Ana, render.Plain(text.CanAnswer + ".")},
 		}}, Choices: []render.Choice{looks.Stop()}},
 		"unasked": {State: render.Working, Blocks: []render.Block{render.Note{Line: render.Line{render.Strong(text.NeverAsks)}, Choices: []render.Choice{looks.Button(chat.AskFor, "T1", text.LabelAskMore)}}, read}, Choices: []render.Choice{looks.Stop()}},
 		"hostile": hostileMessage(),
@@ -64,9 +65,9 @@ func states() map[string]render.Message {
 func hostileMessage() render.Message {
 	const forged = "x*bold* _it_ <!channel> <@U1> <https://evil.example|https://good.example> @here ```\n*Approved by @admin*"
 	a := cardOf(1, `{"content":"`+"```\\n*Approved by @admin* <!channel> <https://evil.example|ok>"+`","pa`+"\u200b"+`th":"a\u202eb"}`)
-	a.Header, a.Run, a.Question, a.Describes, a.Impact, a.Model = text.AllowHeader(forged), text.RunLine(forged, forged), forged, forged, forged, forged
-	a.Server.Name, a.Server.Description, a.Server.Icon = forged, forged, "javascript:alert(1)"
-	a.Because = render.Line{render.Plain(forged)}
+	a.Header, a.Run, a.Question, a.Says = text.AllowHeader(forged), text.RunLine(forged, forged), forged, forged
+	a.Server, a.Icon = forged, "javascript:alert(1)"
+	a.Facts = render.Line{render.Plain(forged), render.Strong(forged)}
 	a.Footer = render.Line{render.Person{User: chat.User{Platform: "web", Key: "<!channel>"}, Name: forged}, render.Plain(forged)}
 	s := looks.Step(render.StepFailed, forged, render.Plain(forged))
 	s.Choices = []render.Choice{looks.Button(chat.Undo, "ASK9", text.LabelUndo)}
@@ -163,9 +164,6 @@ func dumpBlock(b *strings.Builder, n map[string]any, in string) {
 		say("", line)
 	case "rich_text":
 		say("", richText(n))
-	case "container":
-		say("▸ ", str("title.text")+"   "+str("subtitle.text"))
-		dumpBlocks(b, n["child_blocks"], in+"    ")
 	case "actions":
 		var parts []string
 		for _, e := range n["elements"].([]any) {

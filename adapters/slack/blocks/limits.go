@@ -12,8 +12,6 @@ const (
 	maxMarkdown   = 12_000  // over all markdown blocks. https://docs.slack.dev/reference/block-kit/blocks/markdown-block
 	maxSection    = 3000    // https://docs.slack.dev/reference/block-kit/blocks/section-block
 	maxHeader     = 150     // https://docs.slack.dev/reference/block-kit/blocks/header-block
-	maxSubtitle   = 150     // https://docs.slack.dev/reference/block-kit/blocks/container-block
-	maxChildren   = 10      // https://docs.slack.dev/reference/block-kit/blocks/container-block
 	maxContext    = 10      // elements. https://docs.slack.dev/reference/block-kit/blocks/context-block
 	maxActions    = 25      // elements. https://docs.slack.dev/reference/block-kit/blocks/actions-block
 	maxLabel      = 75      // of a button, an option and an accessibility_label. https://docs.slack.dev/reference/block-kit/block-elements/button-element
@@ -35,16 +33,17 @@ const (
 	maxInputLabel = 2000    // https://docs.slack.dev/reference/block-kit/blocks/input-block
 )
 
-// Limits are the room of a usual message: an answer of 9,000 characters, or an ask with all its arguments. Escaping and JSON make some
-// texts longer; EncodeMessage then draws less.
-var Limits = render.Limits{Chars: 9500, Bytes: 28_500, Blocks: 24, Text: 9000, Args: 5000, Label: maxLabel, Asks: 4, Choices: 40}
+// Limits are the room of a usual message: an answer of 9,000 characters, or as many questions as are asked at once. Arguments are as long as
+// leaves the buttons below them on the screen; all of them are a click away. Escaping and JSON make some texts longer, and the menus of
+// several questions most of all; EncodeMessage then draws less.
+var Limits = render.Limits{Chars: 9500, Bytes: 28_500, Blocks: 24, Text: 9000, Args: 900, Label: maxLabel, Asks: 20, Choices: 90}
 
 // tighter are what EncodeMessage tries then. The last lie below [render.Floor], where Fit does what it can.
 var tighter = []render.Limits{
-	{Chars: 7600, Bytes: 22_800, Blocks: 20, Text: 7200, Args: 4000, Label: maxLabel, Asks: 4, Choices: 40},
-	{Chars: 6000, Bytes: 18_000, Blocks: 18, Text: 5600, Args: 3000, Label: maxLabel, Asks: 4, Choices: 32},
-	{Chars: 4500, Bytes: 13_500, Blocks: 14, Text: 4000, Args: 2000, Label: maxLabel, Asks: 3, Choices: 24},
-	{Chars: 3000, Bytes: 9000, Blocks: 12, Text: 2400, Args: 1000, Label: 60, Asks: 3, Choices: 20},
+	{Chars: 7600, Bytes: 22_800, Blocks: 20, Text: 7200, Args: 900, Label: maxLabel, Asks: 10, Choices: 60},
+	{Chars: 6000, Bytes: 18_000, Blocks: 18, Text: 5600, Args: 900, Label: maxLabel, Asks: 7, Choices: 60},
+	{Chars: 4500, Bytes: 13_500, Blocks: 14, Text: 4000, Args: 800, Label: maxLabel, Asks: 5, Choices: 50},
+	{Chars: 3000, Bytes: 9000, Blocks: 12, Text: 2400, Args: 600, Label: 60, Asks: 4, Choices: 40},
 	{Chars: 2200, Bytes: 6600, Blocks: 10, Text: 1000, Args: 400, Label: 40, Asks: 3, Choices: 20},
 	render.Floor,
 	{Chars: 1200, Bytes: 3600, Blocks: 8, Text: 300, Args: 120, Label: 32, Asks: 2, Choices: 14},
@@ -52,5 +51,5 @@ var tighter = []render.Limits{
 	{Chars: 300, Bytes: 900, Blocks: 4, Text: 60, Args: 30, Label: 16, Asks: 1, Choices: 8},
 }
 
-// bare is from where on EncodeMessage leaves out what can be had from View details: the second look at arguments, the words of a server.
+// bare is from where on EncodeMessage leaves out what can be had from View details: a server's picture, and the words below a menu's lines.
 const bare = 5

@@ -43,12 +43,10 @@ type Message struct {
 // to less until Slack takes it, and keeps every button of what it shows. The same message gives the same bytes.
 func EncodeMessage(m render.Message) Message {
 	p, fits := drawMessage(m, &encoder{})
-	if !fits {
-		p, fits = drawMessage(m, &encoder{terse: true})
-	}
 	for i := 0; i < len(tighter) && !fits; i++ {
-		p, fits = drawMessage(render.Fit(m, tighter[i]), &encoder{terse: true, bare: i >= bare})
+		p, fits = drawMessage(render.Fit(m, tighter[i]), &encoder{bare: i >= bare})
 	}
+	p.Text = fallback(m)
 	return p
 }
 
@@ -57,12 +55,10 @@ type encoder struct {
 	actions  int  // buttons and menus so far
 	tasks    int  // task cards so far
 	askCount int  // of the whole message
-	terse    bool // nothing twice
 	bare     bool // without what can be had from View details
 
-	count    int  // blocks, with those inside others
-	markdown int  // characters of all markdown blocks
-	over     bool // something of the message did not find its place
+	count    int // blocks, with those inside others
+	markdown int // characters of all markdown blocks
 
 	link func(render.ChatLink) string // of a panel: the address of a message; empty: none
 }
@@ -75,7 +71,7 @@ func drawMessage(m render.Message, s *encoder) (p Message, fits bool) {
 		case render.Text:
 			s.addText(b)
 		case render.Code:
-			s.addFences(text.Prose(b.Source))
+			s.addPreformatted(text.Prose(b.Source))
 		case render.Step:
 			run := surface.StepsAt(m.Blocks[i:])
 			s.addSteps(run)
@@ -92,17 +88,14 @@ func drawMessage(m render.Message, s *encoder) (p Message, fits bool) {
 		s.addContext([]slack.MixedElement{plainText(surface.SayState(m.State))})
 	}
 	size := setBlockIDs(s.blocks)
-	return Message{s.blocks, fallback(m)}, size <= maxAll && s.markdown <= maxMarkdown && s.count <= maxBlocks && !s.over
+	return Message{Blocks: s.blocks}, size <= maxAll && s.markdown <= maxMarkdown && s.count <= maxBlocks
 }
 
 func (s *encoder) add(b slack.Block) {
 	s.blocks = append(s.blocks, b)
 	s.count++
-	switch b := b.(type) {
-	case *slack.PlanBlock:
-		s.count += len(b.Tasks)
-	case *slack.ContainerBlock:
-		s.count += len(b.ChildBlocks.BlockSet)
+	if plan, ok := b.(*slack.PlanBlock); ok {
+		s.count += len(plan.Tasks)
 	}
 }
 
@@ -134,12 +127,6 @@ func (s *encoder) addButtons(row []slack.BlockElement) {
 func (s *encoder) addSection(lines ...string) {
 	if say := joinLines(lines...); say != "" {
 		s.add(slack.NewSectionBlock(plainText(surface.Within(say, maxSection)), nil, nil))
-	}
-}
-
-func (s *encoder) addFences(code string) {
-	for _, f := range fences(code) {
-		s.add(f)
 	}
 }
 

@@ -77,10 +77,10 @@ func TestButtonsOfAnAsk(t *testing.T) {
 		styles = append(styles, fmt.Sprint(n["style"]))
 		names = append(names, fmt.Sprint(n["accessibility_label"]))
 	})
-	if want := []string{"Allow for this chat", "Allow once", "Deny", "Stop"}; !slices.Equal(labels, want) {
+	if want := []string{"Allow for this chat", "Allow once", "Deny"}; !slices.Equal(labels, want) {
 		t.Errorf("%q", labels)
 	}
-	if want := []string{"<nil>", "<nil>", "danger", "<nil>"}; !slices.Equal(styles, want) {
+	if want := []string{"<nil>", "<nil>", "danger"}; !slices.Equal(styles, want) {
 		t.Errorf("%q", styles)
 	}
 	if names[0] != text.HintAllowChat {
@@ -97,17 +97,17 @@ func TestButtonsOfAnAsk(t *testing.T) {
 // R69 R70 R72 R73 R78 R93
 func TestWordsOfAnAsk(t *testing.T) {
 	said := dump(EncodeMessage(states()["asking"]))
-	for _, want := range []string{"# Allow tool call from files?\n", "Run write_file from files\n", "✎ Write access · ◑ moderate · ⚠️ confirmation\n", text.Warning("nod"), "*" + text.Review + "*",
-		"▸ Arguments (2) · ", "shown in full · digest 7f3a7f3a…", "path: notes.txt\n", "\"content\": \"hello\""} {
+	for _, want := range []string{"⚠️ Allow tool call from files? · Run write_file from files\n", "# Write hello to notes.txt?\n", "⚠️ changes things · not classified yet\n", text.Warning("nod") + " *" + text.Review + "*",
+		"path: notes.txt\n", "content: hello\n"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is missing in\n%s", want, said)
 		}
 	}
-	if s := string(rawJSON(EncodeMessage(states()["several"]).Blocks)); strings.Count(s, "Deny: Run write_file from files") != 3 {
+	if s := string(rawJSON(EncodeMessage(states()["several"]).Blocks)); strings.Count(s, "Deny: Write hello to notes.txt?") != 3 {
 		t.Error("the three Deny sound alike")
 	}
 	for _, done := range []string{"decided", "denied", "expired"} {
-		if s := dump(EncodeMessage(states()[done])); strings.Contains(s, "Allow tool call") || strings.Contains(s, text.Review) || strings.Contains(s, "▸") {
+		if s := dump(EncodeMessage(states()[done])); strings.Contains(s, "Allow tool call") || strings.Contains(s, text.Review) {
 			t.Errorf("%s still shows a card", done)
 		}
 	}
@@ -240,8 +240,8 @@ func TestLinksSayTheirHost(t *testing.T) {
 // The fallback states the question, or how the answer begins; it is never empty.
 func TestFallback(t *testing.T) {
 	for name, want := range map[string]string{
-		"asking":   "Allow tool call from files? Write hello to notes.txt? Allow for this chat, Allow once or Deny?",
-		"several":  "Allow tool call from files? Write hello to notes.txt? Allow for this chat, Allow once or Deny? (2 more calls wait)",
+		"asking":   "Write hello to notes.txt? (Run write_file from files) Allow for this chat, Allow once or Deny?",
+		"several":  "Write hello to notes.txt? (Run write_file from files) Allow once or Deny? (2 more calls wait)",
 		"unknown":  text.OutcomeHeader + " (Run write_file from files) It happened, Run again or Leave it?",
 		"decided":  "Done: notes.txt says hello.",
 		"thinking": text.Thinking,

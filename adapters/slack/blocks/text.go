@@ -14,8 +14,8 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// Words of people, models and tools stand only in plain_text and rich_text, where nothing is read as markup, in code fences that they
-// cannot close, and, for a model's answer, in a markdown block. Markup in mrkdwn is ours alone.
+// Words of people, models and tools stand only in plain_text and rich_text, where nothing is read as markup, and, for a model's answer, in a
+// markdown block. Markup in mrkdwn is ours alone.
 
 func plainText(s string) *slack.TextBlockObject {
 	return slack.NewTextBlockObject(slack.PlainTextType, s, false, false)
@@ -105,37 +105,6 @@ func quoteMarks(line string) int {
 	return len(line) - len(strings.TrimLeft(line, " >"))
 }
 
-// fences puts code into as few sections as hold it. In s nothing closes a fence early.
-func fences(s string) (sections []slack.Block) {
-	for s != "" {
-		n, next := fenceRoom(s), 0
-		if i := strings.LastIndexByte(s[:n], '\n'); n < len(s) && i > n/2 {
-			n, next = i, 1 // the line's end
-		}
-		sections = append(sections, slack.NewSectionBlock(mrkdwnText(Escape(render.Fence3("", s[:n]))), nil, nil))
-		s = s[n+next:]
-	}
-	return sections
-}
-
-func fenceRoom(s string) int {
-	room := maxSection - 100
-	for i, r := range s {
-		switch r {
-		case '`':
-			room -= len(`\u{60}`)
-		case '<', '>', '&':
-			room -= len("&amp;")
-		default:
-			room -= surface.Units(r)
-		}
-		if room < 0 {
-			return i
-		}
-	}
-	return len(s)
-}
-
 var slackUser = regexp.MustCompile(`^[UW][A-Z0-9]{1,30}$`)
 
 // UserID is whom a mention may name. ok is false for people of other platforms.
@@ -198,21 +167,46 @@ func richLine(l render.Line) (out []slack.RichTextSectionElement) {
 	return out
 }
 
-// contextLine is a line for a context block: one element for each span, so that nothing but our own marks is mrkdwn.
+// contextLine is a line for a context block, in as few elements as can be: Slack sets each apart from the next. What somebody else may have
+// written, and could be read as markup, is an element of its own that is none.
 func contextLine(l render.Line) (out []slack.MixedElement) {
+	say, marked := "", false
+	end := func() {
+		switch {
+		case strings.TrimSpace(say) == "":
+		case marked:
+			out = append(out, mrkdwnText(say))
+		default:
+			out = append(out, plainText(say))
+		}
+		say, marked = "", false
+	}
 	for _, p := range partsOf(l) {
-		t := plainText(surface.Within(p.words, maxSection)) // it may have grown where what hides in it became visible
+		mark, ours := surface.Within(p.words, maxSection), true // it may have grown where what hides in it became visible
 		switch {
 		case p.user != "":
-			t = mrkdwnText("<@" + p.user + ">")
+			mark = "<@" + p.user + ">"
 		case p.at > 0:
-			t = mrkdwnText("<!date^" + strconv.FormatInt(p.at, 10) + "^" + localTime + "|" + p.words + ">")
+			mark = "<!date^" + strconv.FormatInt(p.at, 10) + "^" + localTime + "|" + p.words + ">"
 		case p.strong:
-			t = mrkdwnText(bold(p.words))
+			mark = bold(p.words)
+		case !tame.MatchString(p.words):
+			end()
+			if strings.TrimSpace(mark) != "" {
+				out = append(out, plainText(mark))
+			}
+			continue
+		default:
+			ours = false
 		}
-		if strings.TrimSpace(t.Text) != "" {
-			out = append(out, t)
+		if surface.Width(say)+surface.Width(mark) > maxSection {
+			end()
 		}
+		say, marked = say+mark, marked || ours
 	}
+	end()
 	return out
 }
+
+// tame is text that says the same as mrkdwn: no mark, no token, no :code: of an emoji.
+var tame = regexp.MustCompile(`^(?:[\pL\pM\pN\p{So} .,;?!'’“”()/·…→-]|: )*$`)

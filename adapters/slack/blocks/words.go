@@ -57,8 +57,8 @@ func sayPlan(run []render.Step) string {
 	return text.Count(len(run), "step") + ": " + strings.Join(order, ", ")
 }
 
-func sayIcon(s render.Server) string {
-	return "Icon of " + surface.AtMost(surface.OneLine(s.Name), 100)
+func sayIcon(server string) string {
+	return "Icon of " + surface.AtMost(surface.OneLine(server), 100)
 }
 
 func sayMoreAsks(n int) string {

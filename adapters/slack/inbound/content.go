@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -22,7 +23,10 @@ type attachment struct {
 	Author   LooseString `json:"author_name"`
 	Pretext  LooseString `json:"pretext"`
 	Title    LooseString `json:"title"`
+	Link     LooseString `json:"title_link"`
 	Text     LooseString `json:"text"`
+	Image    LooseString `json:"image_url"`
+	Footer   LooseString `json:"footer"`
 	Fallback LooseString `json:"fallback"`
 	Fields   LooseList[struct {
 		Title LooseString `json:"title"`
@@ -41,7 +45,7 @@ const noPreview = "[no preview available]" // the fallback of what Slack itself 
 
 const maxNodes = 4000 // how much of a message's blocks is looked at
 
-// textReader writes the text of blocks down, a line for what stands on a line.
+// textReader writes the text of blocks down as Markdown, a line for what stands on a line.
 type textReader struct {
 	name func(user string) string
 	left int // nodes that may still be looked at
@@ -49,14 +53,24 @@ type textReader struct {
 }
 
 func (r *textReader) line(s string) {
-	if s = strings.TrimSpace(s); s != "" && r.out.Len() < surface.MaxQuoted {
-		r.out.WriteString(s + "\n")
+	switch {
+	case strings.TrimSpace(s) == "":
+	case r.out.Len() > surface.MaxQuoted:
+		r.left = -1
+	default:
+		r.out.WriteString(strings.Trim(s, "\n") + "\n")
 	}
 }
 
 func (r *textReader) markup(s LooseString) { r.line(PlainText(string(s), r.name)) }
 
-func (r *textReader) text() string { return strings.TrimSpace(r.out.String()) }
+func (r *textReader) text() string {
+	s := strings.TrimSpace(r.out.String())
+	if r.left < 0 && s != "" {
+		s += "\n[… the rest of this is left out]"
+	}
+	return s
+}
 
 // blocks reads those that Slack gives out, of any kind: what has words has them in the same members. typed: a person typed the text that
 // Slack makes of their rich text, so that need not be read.
@@ -72,7 +86,7 @@ func (r *textReader) blocks(raw json.RawMessage, typed bool) {
 }
 
 // inOrder are the members that hold words, as a reader meets them. What can be pressed or filled in is nobody's words.
-var inOrder = []string{"title", "subtitle", "text", "body", "fields", "elements", "rows", "child_blocks", "blocks", "tasks", "details", "output", "alt_text"}
+var inOrder = []string{"title", "subtitle", "text", "description", "body", "fields", "elements", "rows", "child_blocks", "blocks", "tasks", "details", "output"}
 
 func (r *textReader) node(v any) {
 	if r.left--; r.left < 0 {
@@ -86,32 +100,87 @@ func (r *textReader) node(v any) {
 			r.node(e)
 		}
 	case map[string]any:
-		kind, _ := v["type"].(string)
-		words, _ := v["text"].(string)
-		rows, _ := v["rows"].([]any)
-		switch {
-		case kind == "actions" || kind == "input" || kind == "button":
-		case (kind == "mrkdwn" || kind == "markdown") && words != "":
-			r.markup(LooseString(words))
-		case kind == "rich_text_section" || kind == "rich_text_preformatted" || kind == "rich_text_quote":
-			r.line(r.inline(v["elements"]))
-		case rows != nil:
-			for _, row := range rows {
-				var all []string
-				cells, _ := row.([]any)
-				for _, c := range cells {
-					all = append(all, strings.TrimSpace(r.inline(c)))
-				}
-				r.line(strings.Join(all, " | "))
-			}
-		default:
-			for _, k := range inOrder {
-				if v[k] != nil {
-					r.node(v[k])
-				}
+		r.object(v)
+	}
+}
+
+func (r *textReader) object(v map[string]any) {
+	of := func(k string) string { s, _ := v[k].(string); return s }
+	rows, isTable := v["rows"].([]any)
+	switch kind := of("type"); {
+	case kind == "actions" || kind == "input" || kind == "button":
+	case kind == "header":
+		title, _ := v["text"].(map[string]any)
+		words, _ := title["text"].(string)
+		r.line(boldLine(entities.Replace(words)))
+	case (kind == "mrkdwn" || kind == "markdown") && of("text") != "":
+		r.markup(LooseString(of("text")))
+	case kind == "image":
+		r.line("[picture: " + surface.Shortened(cmp.Or(of("alt_text"), of("image_url"), "without words"), 200) + "]")
+	case kind == "rich_text_list":
+		r.list(v)
+	case kind == "rich_text_preformatted":
+		r.line(fenced(r.inline(v["elements"])))
+	case kind == "rich_text_quote":
+		r.line("> " + strings.ReplaceAll(strings.TrimSpace(r.inline(v["elements"])), "\n", "\n> "))
+	case kind == "rich_text_section":
+		r.line(r.inline(v["elements"]))
+	case isTable:
+		r.table(rows)
+	default:
+		for _, k := range inOrder {
+			if v[k] != nil {
+				r.node(v[k])
 			}
 		}
 	}
+}
+
+func (r *textReader) list(v map[string]any) {
+	items, _ := v["elements"].([]any)
+	depth, _ := v["indent"].(float64)
+	first, _ := v["offset"].(float64)
+	var lines []string
+	for i, item := range items {
+		mark := "- "
+		if v["style"] == "ordered" {
+			mark = strconv.Itoa(int(first)+i+1) + ". "
+		}
+		lines = append(lines, strings.Repeat("  ", int(max(0, min(depth, 8))))+mark+strings.TrimSpace(r.inline(item)))
+	}
+	r.line(strings.Join(lines, "\n"))
+}
+
+func (r *textReader) table(rows []any) {
+	for i, row := range rows {
+		var all []string
+		cells, _ := row.([]any)
+		for _, c := range cells {
+			all = append(all, strings.NewReplacer("|", `\|`, "\n", " ").Replace(strings.TrimSpace(r.inline(c))))
+		}
+		if len(all) > 0 {
+			r.line("| " + strings.Join(all, " | ") + " |")
+		}
+		if i == 0 && len(all) > 0 {
+			r.line("|" + strings.Repeat(" --- |", len(all)))
+		}
+	}
+}
+
+func boldLine(s string) string {
+	if s = strings.TrimSpace(s); s != "" {
+		s = "**" + s + "**"
+	}
+	return s
+}
+
+// fenced is code that no line of its own can end.
+func fenced(code string) string {
+	fence := "```"
+	for strings.Contains(code, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + strings.Trim(code, "\n") + "\n" + fence
 }
 
 // inline is rich text in one line. https://docs.slack.dev/reference/block-kit/blocks/rich-text-block#element-types
@@ -150,7 +219,11 @@ func (r *textReader) inline(v any) string {
 		n, _ := json.Marshal(element["value"])
 		return cmp.Or(of("text"), string(n))
 	}
-	return cmp.Or(of("text"), r.inline(element["elements"]))
+	words := cmp.Or(of("text"), r.inline(element["elements"]))
+	if style, _ := element["style"].(map[string]any); style["code"] == true && words != "" {
+		return "`" + words + "`"
+	}
+	return words
 }
 
 // Quotes are a message's blocks and attachments, without what its text says already. name is what a user is called, or "".
@@ -177,7 +250,7 @@ func (m Message) Quotes(name func(string) string) (all []chat.Quote) {
 
 func (x attachment) read(r *textReader) {
 	r.markup(x.Pretext)
-	r.markup(x.Title)
+	r.line(titled(PlainText(string(x.Title), r.name), string(x.Link)))
 	r.markup(x.Text)
 	for _, f := range x.Fields {
 		r.line(strings.Trim(PlainText(string(f.Title+": "+f.Value), r.name), ": "))
@@ -191,7 +264,18 @@ func (x attachment) read(r *textReader) {
 	if r.text() == "" && x.Fallback != noPreview {
 		r.markup(x.Fallback)
 	}
+	if x.Image != "" {
+		r.line("[picture: " + surface.Shortened(string(x.Image), 200) + "]")
+	}
+	r.markup(x.Footer)
 	r.line(surface.WithFiles("", names(x.Files)))
+}
+
+func titled(title, link string) string {
+	if title == "" || link == "" {
+		return title
+	}
+	return title + " (" + link + ")"
 }
 
 // says reports whether text has all the words of other, in their order.
@@ -206,7 +290,7 @@ func (m Message) FileNames() []string { return names(m.Files) }
 
 func names(files []file) (all []string) {
 	for _, f := range files {
-		all = append(all, string(cmp.Or(f.Name, "a file")))
+		all = append(all, surface.SayFile(string(cmp.Or(f.Name, f.Title)), f.Size))
 	}
 	return all
 }

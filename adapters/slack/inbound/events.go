@@ -68,8 +68,11 @@ type Message struct {
 	Files       LooseList[file]       `json:"files"`
 }
 
+// file is https://docs.slack.dev/reference/objects/file-object
 type file struct {
-	Name LooseString `json:"name"`
+	Name  LooseString `json:"name"`
+	Title LooseString `json:"title"`
+	Size  int         `json:"size"`
 }
 
 func DecodeEvent(payload []byte) (Event, error) { return decode[Event](payload) }
@@ -80,14 +83,15 @@ func DecodeEvent(payload []byte) (Event, error) { return decode[Event](payload) 
 type Meaning interface{ isMeaning() }
 
 type (
-	// MessagePosted: a person wrote a message.
+	// MessagePosted: a person wrote a message, or a program one that names the bot.
 	MessagePosted struct {
 		Thread     blocks.Place
 		TS         string
 		User, Home string // home as the envelope has it: it may be empty
 		Text       string // as Slack has it
 		Message    Message
-		Direct     bool // in a conversation with the bot alone
+		Program    []string // what a program is called by: its bot, its app, its user; none: a person wrote
+		Direct     bool     // in a conversation with the bot alone
 		Mentioned  bool
 		Others     bool // it names somebody else
 		Reply      bool // in a thread that somebody else's message began
@@ -189,6 +193,19 @@ func (m Message) byPerson(me Self) bool {
 	return m.User != "" && !m.bySlack() && m.Bot == "" && m.App == "" && !m.ours(me) && m.human()
 }
 
+// program is what the program is called by that posted a message: a bot, a workflow, an incoming webhook. https://docs.slack.dev/reference/events/message/bot_message
+func (m Message) program(me Self) (ids []string) {
+	if m.Bot == "" || m.bySlack() || m.ours(me) || !m.human() && m.Subtype != "bot_message" {
+		return nil
+	}
+	for _, id := range []LooseString{m.Bot, m.App, m.User} {
+		if id != "" {
+			ids = append(ids, string(id))
+		}
+	}
+	return ids
+}
+
 func (m Message) bySlack() bool { return m.User == Slackbot || m.User == SlackSystem }
 
 // human: the subtypes that are a person's message. All others are announcements, or another program's.
@@ -224,12 +241,14 @@ func (in inner) at(m Message, me Self) (p blocks.Place, ok bool) {
 
 func (in inner) posted(me Self) Meaning {
 	p, ok := in.at(in.Message, me)
-	if !ok || !in.byPerson(me) {
+	named := mentions(string(in.Text), me.User)
+	program := in.program(me)
+	if !ok || !in.byPerson(me) && (program == nil || !named) {
 		return nil
 	}
 	s := MessagePosted{
-		Thread: p, TS: string(in.TS), User: string(in.User), Home: in.home(), Text: string(in.Text), Message: in.Message,
-		Direct: in.direct(), Mentioned: mentions(string(in.Text), me.User), Reply: p.Thread != string(in.TS), Others: namesOthers(string(in.Text), me.User),
+		Thread: p, TS: string(in.TS), User: string(in.User), Home: in.home(), Text: string(in.Text), Message: in.Message, Program: program,
+		Direct: in.direct(), Mentioned: named, Reply: p.Thread != string(in.TS), Others: namesOthers(string(in.Text), me.User),
 	}
 	// A mention in a channel comes twice. Both are taken, in case one is lost, under one delivery; what is not recorded is answered once.
 	s.Answerable = in.Type == "app_mention" || s.Direct || !s.Mentioned

@@ -21,7 +21,7 @@ func meanings() map[string]Meaning {
 	twin.Answerable = false
 	direct := MessagePosted{Thread: blocks.Place{Team: "T1", Channel: "D1", Thread: first.Thread}, TS: first.Thread, User: "UANA", Home: "T1", Text: "hi", Direct: true, Answerable: true}
 	upload := direct
-	upload.Text, upload.Message.Files = "", LooseList[file]{{"report.pdf"}}
+	upload.Text, upload.Message.Files = "", LooseList[file]{{Name: "report.pdf", Size: 12}}
 	reply := MessagePosted{Thread: root, TS: first.Thread, User: "UANA", Home: "T1", Text: "and now delete it", Reply: true, Answerable: true}
 	broadcast, inThread := reply, reply
 	broadcast.Text = "for all"
@@ -30,12 +30,17 @@ func meanings() map[string]Meaning {
 	lunch.Text, lunch.Mentioned, lunch.Answerable = "lunch?", false, true
 	group.Thread.Channel, group.Text, group.Mentioned, group.Answerable = "G1", "hi all", false, true
 	shared.User, shared.Home, shared.Text = "UEXT", "T9", "<@UBOT> hi"
+	deploy, cron := mention, twin
+	deploy.User, deploy.Text, deploy.Program = "UDEPLOY", "<@UBOT> deployed", []string{"BDEPLOY", "A2", "UDEPLOY"}
+	beside := deploy
+	beside.Answerable = false
+	cron.User, cron.Text, cron.Program = "", "<@UBOT> tick", []string{"BCRON"}
 	return map[string]Meaning{
 		"app_mention": mention, "strange_block": twin, "message_with_mention": twin, "app_mention_in_thread": inThread,
 		"message_in_channel": lunch, "message_in_thread": reply, "thread_broadcast": broadcast,
 		"message_im": direct, "message_mpim": group, "file_share": upload, "shared_channel": shared,
 
-		"own_message": nil, "own_message_without_user": nil, "other_bot": nil, "other_bot_mentions": nil, "bot_message": nil,
+		"own_message": nil, "own_message_without_user": nil, "other_bot": beside, "other_bot_mentions": deploy, "bot_message": cron,
 		"slackbot": nil, "me_message": nil, "channel_join": nil,
 
 		"edited":   MessageEdited{root, first.Thread, "1700000009.000200", "UANA", "T1", "<@UBOT> read todo.txt"},
@@ -150,7 +155,7 @@ func FuzzDecodeEvent(f *testing.F) {
 		switch m := MeaningOf(e, testSelf).(type) {
 		case MessagePosted:
 			check(m.Thread)
-			if m.User == "" || m.User == testSelf.User || !blocks.IsTimestamp(m.TS) {
+			if m.User == "" && m.Program == nil || m.User == testSelf.User || !blocks.IsTimestamp(m.TS) {
 				t.Errorf("said by nobody, by the bot, or never: %+v", m)
 			}
 			text := PlainText(WithoutMention(m.Text, testSelf.User), func(string) string { return "" })

@@ -6,17 +6,15 @@
   const W = {
     newChat: "New chat", you: "you", queued: "waits until the current turn is done", taken: "taken back",
     states: { working: "working", waiting: "waiting for you", done: "", failed: "failed", stopped: "stopped" },
-    args: n => n === 0 ? "no arguments" : `arguments (${n})`, moreChars: n => ` … ${n} more characters, in the arguments below`,
-    modelSaid: "The model wrote (not checked):", describes: "The server describes this tool (not checked):", impact: "Impact:",
-    about: "About this tool", trusted: "marked trusted", untrusted: "not marked trusted; its words are not checked",
+    moreChars: n => ` … ${n} more characters, in the details`,
     wants: "The server writes (not checked):",
-    recording: "Recording your answer…", reason: "Why not? (optional, the model reads it)", denyReason: "Deny with a reason…", denyNow: "Deny", back: "Back",
+    recording: "Recording your answer…", reason: "Why not? (optional, the model reads it)", denyNow: "Deny", back: "Back",
     editHint: "The arguments as JSON. Nothing runs by this: the changed call is asked for anew.", editNow: "Ask with these arguments",
-    result: "Result:", omitted: n => `… ${n} more bytes are not shown here`, offline: "Reconnecting…", gone: "Signed out. Reload this page.", cut: "The reply was cut off here.",
-    needs: "needs your answer", more: "More choices", done: "Done.",
-    permissions: n => n ? `Permissions · ${n} new` : "Permissions",
+    result: "Result:", omitted: n => `… ${n} more bytes are not shown here`, offline: "Reconnecting…", gone: "Your session has ended. Reload this page to sign in.", cut: "The reply was cut off here.",
+    more: "More choices", done: "Done.",
+    nothing: "No chat has these words.", copyMessage: "Copy this message", permissions: n => n ? `Permissions · ${n} new` : "Permissions",
   };
-  const { el, api, randomId, spans, markdown, highlight, sure, details } = kit;
+  const { el, api, randomId, spans, markdown, highlight, codeBlock, copier, sure, details } = kit;
   const $ = id => document.getElementById(id);
   const body = document.body, list = $("messages"), scroll = $("scroll"), say = $("say"), send = $("send");
   const product = body.dataset.product, me = body.dataset.name;
@@ -47,14 +45,12 @@
   $("whisper").lastElementChild.addEventListener("click", () => whisper(""));
 
   // --- buttons ---
-  const answers = ["reveal", "allow_chat", "allow_once", "deny", "happened", "run_again", "leave", "answer", "decline"];
   function button(c, run, small) {
     return el("button", { type: "button", class: small ? "act small" : "act", "data-choice": c.choice, "data-token": c.token, "data-style": c.style || null,
       "aria-label": c.hint ? `${c.label}: ${c.hint}` : null, title: c.hint || null, onclick: () => run(c) }, c.label);
   }
-  // Drawn in reverse: the style sheet turns the row around, so the eye reads Allow … Deny and Tab reaches Deny first.
   function row(choices, run, small) {
-    return el("div", { class: "choices" }, [...(choices || [])].reverse().map(c => button(c, run, small)));
+    return el("div", { class: "choices" }, (choices || []).map(c => button(c, run, small)));
   }
   async function click(c, box, m, reason, args) {
     const here = chat;
@@ -62,7 +58,7 @@
     if (box) box.dataset.busy = c.choice;
     const since = whispers;
     try {
-      if (c.choice === "stop") await api("POST", `/chats/${here.id}/stop`, { turn_id: c.token || m.turn_id });
+      if (c.choice === "stop") await api("POST", `/chats/${here.id}/stop`, { turn_id: m.turn_id });
       else {
         const out = await api("POST", `/chats/${here.id}/clicks`, { token: c.token, choice: c.choice, reason, arguments: args });
         const hidden = (out.decisions || []).map(d => d.hidden).find(Boolean);
@@ -90,15 +86,15 @@
     return el("label", { class: "tick", title: c.hint || null }, box, c.label);
   }
   const post = (c, fields) => api("POST", `/chats/${chat.id}/clicks`, { token: c.token, choice: c.choice, fields });
-  async function why(c) {
-    try { details(await api("GET", `/asks/${c.token}/why`)); } catch (err) { whisper(err.message); }
+  async function view(c) {
+    try { details(await api("GET", `/chats/${chat.id}/details/${c.token}`)); } catch (err) { whisper(err.message); }
   }
 
   // --- blocks ---
   function drawBlock(b, m) {
     switch (b.type) {
       case "text": return el("div", { class: "text" }, b.nodes ? markdown(b.nodes) : el("p", {}, b.markdown || ""), b.cut ? el("p", { class: "cut" }, W.cut) : null);
-      case "code": return el("pre", {}, b.language === "json" ? highlight(b.source || "") : el("code", {}, b.source || ""));
+      case "code": return codeBlock(b.source || "", b.language);
       case "step": return drawStep(b, m);
       case "ask": return drawAsk(b, m);
     }
@@ -109,7 +105,7 @@
   // What a tool was given and gave stays visible behind its line, also for calls that never asked.
   function drawStep(b, m) {
     const line = [el("span", { class: "mark", "aria-hidden": "true" }, b.mark), el("span", { class: "hide" }, (b.mark_word || b.state) + ": "),
-      el("span", { class: "title mono" }, b.title), b.server_name ? el("span", { class: "server" }, "· " + b.server_name) : null,
+      el("span", { class: "title" }, b.title), b.server_name ? el("span", { class: "server" }, "· " + b.server_name) : null,
       el("span", { class: "detail" }, spans(b.detail))];
     const call = (m.tool_calls || []).find(c => c.tool_call_id === b.tool_call_id);
     const s = el("div", { class: "step", "data-state": b.state, "data-call": b.tool_call_id });
@@ -125,79 +121,78 @@
     if (b.choices) s.append(row(b.choices, c => click(c, s, m), true));
     return s;
   }
+  // A card, each part once: what is asked for small, the question, the arguments, the facts, the buttons, and small below them who may
+  // answer and the warning. All else is behind ⋯.
   function drawAsk(b, m) {
-    const a = b.arguments || { json: "{}" }, rows = a.rows || [], server = b.server || {};
-    const card = el("article", { class: "ask", "data-kind": b.kind, "data-call": b.tool_call_id, "data-request": b.request_id, "aria-live": "polite", "aria-label": b.header });
-    card.append(el("header", {}, el("h3", {}, b.kind === "outcome" ? el("span", { "aria-hidden": "true" }, "❓ ") : null, b.header),
-      el("div", { class: "chips" }, (b.facts || []).map(f => el("span", { class: "chip", "data-kind": f.kind, "data-label": f.label }, (f.symbol ? f.symbol + " " : "") + f.label)))));
-    if (b.run) card.append(el("p", { class: "run" }, b.run));
-    if (b.kind === "permission" || a.json && a.json !== "{}") {
-      if (rows.length) card.append(el("dl", { class: "rows" }, rows.map(r => [el("dt", { class: "mono" }, r.name), el("dd", { class: "mono" }, escapes(r.value), r.hidden ? el("em", {}, W.moreChars(r.hidden)) : null)])));
-      card.append(el("details", { class: "args", "data-fold": "args", open: b.kind === "input" }, el("summary", {}, W.args(rows.length), el("span", { class: "proof", title: a.digest }, " · " + a.say)), el("pre", {}, highlight(a.json))));
-    }
-    if (b.question) card.append(el("p", { class: "question" }, b.question));
-    if (b.impact) card.append(el("p", { class: "dim" }, W.impact + " " + b.impact));
-    if (b.model_said) card.append(el("p", { class: "dim" }, W.modelSaid), el("p", { class: "said" }, b.model_said));
-    if (b.because) card.append(el("p", { class: "dim" }, spans(b.because)));
-    if (server.name) card.append(el("p", { class: "dim server" }, `${icon(server.icon)} ${server.name}${server.description ? ": " + server.description : ""} (${server.trusted ? W.trusted : W.untrusted})`));
-    if (b.kind === "input") {
-      if (b.warning) card.append(el("p", { class: "warning" }, b.warning));
-      if (b.describes) card.append(el("p", { class: "dim" }, W.wants), el("p", { class: "said" }, b.describes));
-    } else if (b.describes) card.append(el("details", { "data-fold": "about" }, el("summary", {}, W.about), el("p", { class: "dim" }, W.describes), el("p", { class: "said" }, b.describes)));
-    if (b.warning && b.kind !== "input") card.append(el("p", { class: "warning" }, b.warning));
-    if (b.review) card.append(el("p", { class: "review" }, el("strong", {}, b.review)));
+    const card = el("article", { class: b.brief ? "ask brief" : "ask", "data-kind": b.kind, "data-call": b.tool_call_id, "data-request": b.request_id, "aria-live": "polite", "aria-label": b.question || b.header });
+    card.append(el("p", { class: "small" }, icon(b.icon), b.header ? el("span", { class: "header" }, b.header) : null, b.header && b.run ? " · " : null, b.run ? el("span", { class: "run" }, b.run) : null));
+    card.append(el("h3", { class: "question" }, b.kind === "outcome" ? el("span", { "aria-hidden": "true" }, "❓ ") : null, b.question));
+    if (b.says) card.append(el("p", { class: "dim" }, W.wants), el("p", { class: "said" }, b.says));
+    card.append(...drawArgs(b.arguments || { json: "{}" }).filter(Boolean));
+    if (b.facts) card.append(el("p", { class: "facts" }, spans(b.facts)));
     const run = c => c.choice === "answer" ? wants.open(c.token, fields => post(c, fields), whisper) : click(c, card, m);
-    const tick = (b.more || []).find(c => c.toggle);
-    if (tick) card.append(checkbox(tick));
-    card.append(row((b.choices || []).filter(c => answers.includes(c.choice)), run), el("div", { class: "busy", role: "status" }, W.recording));
-    const deny = (b.choices || []).find(c => c.choice === "deny");
-    // The details are on the card, and the forms and the checkbox have their own places.
-    const more = [...(b.choices || []).filter(c => !answers.includes(c.choice)), ...(b.more || [])].filter(c => !c.toggle && !["deny", "deny_reason", "view", "edit"].includes(c.choice));
-    const wider = more.filter(c => c.choice.startsWith("allow_"));
-    if (wider.length) card.append(el("details", { class: "more", "data-fold": "more" }, el("summary", {}, W.more), el("div", { class: "wider" }, wider.map(c =>
-      el("div", {}, button(c, run, true), c.hint ? el("span", { class: "hint" }, c.hint) : null)))));
-    const foot = el("div", { class: "foot", "aria-live": "off" }, el("span", { class: "line" }, spans(b.footer)));
-    if (deny) {
-      const field = el("input", { type: "text", maxlength: "400", "aria-label": W.reason, placeholder: W.reason });
-      const form = el("form", { class: "reason", hidden: true, onsubmit: e => { e.preventDefault(); click(deny, card, m, field.value); } },
-        field, el("button", { type: "submit", class: "act small", "data-choice": "deny" }, W.denyNow), el("button", { type: "button", class: "quiet", onclick: () => { form.hidden = true; } }, W.back));
-      card.append(form);
-      foot.append(el("button", { type: "button", class: "act small", "data-act": "reason", onclick: () => { form.hidden = false; field.focus(); } }, W.denyReason));
-    }
-    const edit = (b.more || []).find(c => c.choice === "edit");
-    if (edit) {
-      // Characters that are made visible become JSON's own escapes again; a backslash that is one stays.
-      const units = h => [...String.fromCodePoint(parseInt(h, 16))].map(ch => ch.length > 1 ? [ch.charCodeAt(0), ch.charCodeAt(1)] : [ch.charCodeAt(0)]).flat();
-      const text = (a.edit || "{}").replace(/\\\\|\\u\{([0-9A-Fa-f]+)\}/g, (m, h) => h ? units(h).map(u => "\\u" + u.toString(16).padStart(4, "0")).join("") : m);
-      const field = el("textarea", { class: "mono", rows: String(Math.min(14, text.split("\n").length + 1)), spellcheck: "false", "aria-label": W.editHint });
-      field.value = text;
-      const form = el("form", { class: "edit", hidden: true, onsubmit: e => { e.preventDefault(); click(edit, card, m, undefined, field.value); } }, el("p", { class: "dim" }, W.editHint), field,
-        el("button", { type: "submit", class: "act small", "data-choice": "edit" }, W.editNow), el("button", { type: "button", class: "quiet", onclick: () => { form.hidden = true; } }, W.back));
-      card.append(form);
-      foot.append(el("button", { type: "button", class: "act small", "data-act": "edit", onclick: () => { form.hidden = false; field.focus(); } }, edit.label));
-    }
-    more.filter(c => !wider.includes(c)).forEach(c => foot.append(button(c, c.choice === "why" ? why : run, true)));
-    card.append(foot);
+    const shown = b.choices || [], forms = [reasonForm(b, card, m), editForm(b, card, m)].filter(Boolean);
+    const menu = b.more && b.more.length ? el("details", { class: "more", "data-fold": "more" }, el("summary", { "aria-label": W.more, title: W.more }, "⋯"),
+      el("div", { class: "menu" }, b.more.map(c => drawMore(c, run, forms)))) : null;
+    card.append(el("div", { class: "answers" }, row(shown, run), menu), el("div", { class: "busy", role: "status" }, W.recording), ...forms.map(f => f.form));
+    if (b.footer || b.warning || b.review) card.append(el("p", { class: "foot", "aria-live": "off" }, spans(b.footer), b.warning ? el("span", { class: "warning" }, " " + b.warning + " ") : null,
+      b.review ? el("span", { class: "review" }, el("strong", {}, b.review)) : null));
     return card;
+  }
+  // Short arguments stand as rows, others as JSON: once, as they will run.
+  function drawArgs(a) {
+    const rows = a.rows || [], say = a.say ? el("p", { class: "dim proof" }, a.say) : null;
+    if (rows.length && rows.length <= 12 && !a.hidden) return [el("dl", { class: "rows" }, rows.map(r => [el("dt", { class: "mono" }, r.name), el("dd", { class: "mono" }, escapes(r.value), r.hidden ? el("em", {}, W.moreChars(r.hidden)) : null)])), say];
+    return [!a.json || a.json === "{}" ? null : el("pre", { class: "args" }, highlight(a.json)), say];
+  }
+  // A line of the menu: a checkbox, a form that opens on the card, the details, or a choice.
+  function drawMore(c, run, forms) {
+    if (c.toggle) return checkbox(c);
+    const form = forms.find(f => f.choice === c.choice);
+    const act = form ? form.open : c.choice === "view" ? view : run;
+    return el("div", {}, button(c, act, true), c.hint ? el("span", { class: "hint" }, c.hint) : null);
+  }
+  function formOf(choice, card, submit, label, kids) {
+    const field = kids.find(k => k.matches("input, textarea"));
+    const form = el("form", { class: choice, hidden: true, onsubmit: e => { e.preventDefault(); submit(field.value); } }, kids,
+      el("button", { type: "submit", class: "act small", "data-choice": choice === "edit" ? "edit" : "deny" }, label), el("button", { type: "button", class: "quiet", onclick: () => { form.hidden = true; } }, W.back));
+    return { choice, form, open: () => { card.querySelector(".more").open = false; form.hidden = false; field.focus(); } };
+  }
+  function reasonForm(b, card, m) {
+    const deny = (b.choices || []).find(c => c.choice === "deny");
+    return deny && formOf("deny_reason", card, why => click(deny, card, m, why), W.denyNow, [el("input", { type: "text", maxlength: "400", "aria-label": W.reason, placeholder: W.reason })]);
+  }
+  function editForm(b, card, m) {
+    const edit = (b.more || []).find(c => c.choice === "edit");
+    if (!edit) return null;
+    // Characters that are made visible become JSON's own escapes again; a backslash that is one stays.
+    const units = h => [...String.fromCodePoint(parseInt(h, 16))].map(ch => ch.length > 1 ? [ch.charCodeAt(0), ch.charCodeAt(1)] : [ch.charCodeAt(0)]).flat();
+    const text = (b.arguments.edit || "{}").replace(/\\\\|\\u\{([0-9A-Fa-f]+)\}/g, (m, h) => h ? units(h).map(u => "\\u" + u.toString(16).padStart(4, "0")).join("") : m);
+    const field = el("textarea", { class: "mono", rows: String(Math.min(14, text.split("\n").length + 1)), spellcheck: "false", "aria-label": W.editHint });
+    field.value = text;
+    return formOf("edit", card, args => click(edit, card, m, undefined, args), W.editNow, [el("p", { class: "dim" }, W.editHint), field]);
   }
   function escapes(text) { return String(text).split(/(\\[ux]\{[0-9A-Fa-f]+\})/).map((p, i) => i % 2 ? el("span", { class: "j-esc" }, p) : p); }
   // An icon is a symbol or nothing: an address would tell a stranger that somebody looks.
-  function icon(s) { return s && [...s].length <= 3 && !/[\w:/]/.test(s) ? s : "⚙"; }
+  function icon(s) { return (s && [...s].length <= 3 && !/[\w:/]/.test(s) ? s : "⚠️") + " "; }
 
   // --- messages ---
   function drawMine(m) {
     const others = m.name && m.name !== me;
-    return el("li", { class: "mine", "data-id": m.id, "data-taken": m.taken_back }, others ? el("span", { class: "who" }, m.name) : null, m.text,
+    return el("li", { class: "mine", dir: "auto", "data-id": m.id, "data-taken": m.taken_back }, others ? el("span", { class: "who" }, m.name) : null, m.text,
       m.queued ? el("span", { class: "meta" }, "⏳ " + W.queued) : null, m.taken_back ? el("span", { class: "meta" }, W.taken) : null);
   }
+  const wordsOf = m => (m.blocks || []).map(b => b.type === "text" ? b.markdown : b.type === "code" ? b.source : "").filter(Boolean).join("\n\n");
   function drawBot(m, old) {
     const li = old || el("li", { class: "bot", "data-id": m.id }, el("div", { class: "head" }), el("div", { class: "blocks" }));
     li.dataset.state = m.state || "working";
+    li.setAttribute("aria-busy", String(li.dataset.state === "working")); // what streams is read out once it is whole
+    li.shown = m;
     const stop = (m.choices || []).filter(c => c.choice === "stop"), batch = (m.choices || []).filter(c => c.choice !== "stop");
     const headKey = JSON.stringify([m.state, stop]), [head, blocks] = li.children;
     if (head.dataset.key !== headKey) {
       head.dataset.key = headKey;
-      head.replaceChildren(el("span", { class: "dot", "aria-hidden": "true" }), el("b", {}, product), el("span", { class: "state" }, W.states[m.state] ?? m.state ?? ""), ...stop.map(c => button(c, c => click(c, head, m), true)));
+      head.replaceChildren(el("span", { class: "dot", "aria-hidden": "true" }), el("b", {}, product), el("span", { class: "state" }, W.states[m.state] ?? m.state ?? ""), ["working", "waiting"].includes(li.dataset.state) ? "" : copier(() => wordsOf(li.shown), W.copyMessage) || "", ...stop.map(c => button(c, c => click(c, head, m), true)));
     }
     const parts = (m.blocks || []).map((b, i) => ({ key: b.request_id ? "ask-" + b.request_id : b.tool_call_id ? "step-" + b.tool_call_id : `${b.type}-${i}`, data: JSON.stringify([b, b.type === "step" ? (m.tool_calls || []).find(c => c.tool_call_id === b.tool_call_id) : 0]), make: () => drawBlock(b, m) }));
     if (batch.length) {
@@ -227,6 +222,7 @@
           const f = document.activeElement, at = e.contains(f) && f.dataset.choice ? f.dataset.choice : "";
           if (spot === e) spot = fresh;
           e.replaceWith(fresh);
+          if (e === f) attend.focus(fresh);
           if (at) { const same = [...fresh.querySelectorAll("[data-choice]")].find(x => x.dataset.choice === at); if (same) same.focus(); }
         }
         e = fresh;
@@ -246,6 +242,7 @@
     const near = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 120;
     const asked = new Set([...list.querySelectorAll(".ask")].map(a => a.dataset.request));
     let e = chat.items.get(m.id);
+    const before = e && e.dataset.state;
     if (m.role === "user") {
       const fresh = drawMine(m);
       if (e) { fresh.number = e.number; e.replaceWith(fresh); } else insert(fresh, m.number);
@@ -264,19 +261,25 @@
       const top = fresh && (e.querySelector(".batch") || e.querySelector(".ask"));
       if (top) scroll.scrollTop -= Math.max(0, scroll.getBoundingClientRect().top + 44 - top.getBoundingClientRect().top);
     }
-    document.title = asks.length ? `● ${W.needs} · ${product}` : product;
+    if (!chat.loading) attend.changed(m, before);
   }
 
   // --- chats ---
+  let listed = 0; // the newest request wins, whichever answer comes last
   async function loadChats() {
+    const number = ++listed, query = $("find").value.trim();
     let out;
-    try { out = await api("GET", "/chats"); } catch (err) { return void whisper(err.message); }
-    $("chats").replaceChildren(...out.chats.map(c => el("a", { href: "/c/" + c.chat_id, "aria-current": chat && chat.id === c.chat_id ? "page" : null,
-      onclick: e => { if (e.metaKey || e.ctrlKey || e.shiftKey) return; e.preventDefault(); open(c.chat_id, true); } }, c.title)));
+    try { out = await api("GET", "/chats" + (query ? "?q=" + encodeURIComponent(query) : "")); } catch (err) { return void whisper(err.message); }
+    if (number !== listed) return;
+    $("chats").replaceChildren(...out.chats.map(c => el("a", { href: "/c/" + c.chat_id, "aria-current": chat && chat.id === c.chat_id ? "page" : null, title: `${c.title}\n${new Date(c.at).toLocaleString()}`,
+      onclick: e => { if (e.metaKey || e.ctrlKey || e.shiftKey) return; e.preventDefault(); open(c.chat_id, true); } }, c.title, c.excerpt ? el("small", {}, c.excerpt) : null)));
+    if (!out.chats.length && query) $("chats").replaceChildren(el("p", { class: "none", role: "status" }, W.nothing));
     const mine = chat && out.chats.find(c => c.chat_id === chat.id);
     if (mine) $("title").textContent = mine.title;
     loadNews();
   }
+  let finding = 0;
+  $("find").addEventListener("input", () => { clearTimeout(finding); finding = setTimeout(loadChats, 250); });
   // loadNews tells an admin, where they are, that tools wait for their word.
   const admin = !!document.querySelector(".chip.admin");
   async function loadNews() {
@@ -287,9 +290,9 @@
     if (chat && chat.source) chat.source.close();
     chat = null;
     list.replaceChildren();
+    attend.changed();
     $("link").textContent = "";
     $("permissions").href = $("whisper-link").href = "/settings";
-    document.title = product;
     whisper("");
     side(false);
   }
@@ -303,7 +306,7 @@
   }
   async function open(id, push) {
     close();
-    const here = chat = { id, source: null, items: new Map() };
+    const here = chat = { id, source: null, items: new Map(), loading: true };
     $("permissions").href = $("whisper-link").href = "/settings/c/" + id;
     if (push) history.pushState({}, "", "/c/" + id);
     let c;
@@ -316,8 +319,13 @@
     kit.setSkew(new Date(c.now) - Date.now());
     $("title").textContent = c.title;
     $("empty").hidden = c.messages.length > 0;
+    $("log").setAttribute("aria-busy", "true"); // what was said before is not read out
     c.messages.forEach(upsert);
-    scroll.scrollTop = scroll.scrollHeight;
+    const waits = list.querySelector(".batch, .ask");
+    if (waits) waits.scrollIntoView({ block: "start" }); else scroll.scrollTop = scroll.scrollHeight;
+    $("log").setAttribute("aria-busy", "false");
+    chat.loading = false;
+    attend.changed();
     listen(here, c.seq);
     loadChats();
   }
@@ -334,19 +342,23 @@
 
   // --- saying something ---
   function grow() { say.style.height = "auto"; say.style.height = Math.min(say.scrollHeight + 2, innerHeight * .4) + "px"; }
+  function write(text) { say.value = text; grow(); }
+  function sent() {
+    send.disabled = false;
+    if (!say.value.trim()) write("");
+  }
   let draft = null; // what is being sent, with the name it keeps when it has to be sent again
   async function submit() {
     const text = say.value;
     if (!text.trim() || send.disabled) return;
     if (!draft || draft.text !== text) draft = { text, delivery: randomId() };
     send.disabled = true;
+    write(""); // what is typed from here on is the next message
     const since = whispers;
     try {
       let here = chat;
       if (!here && text.trim().startsWith("/") && await command(text)) {
-        say.value = "";
-        grow();
-        send.disabled = false;
+        sent();
         return;
       }
       if (!here) {
@@ -355,13 +367,15 @@
         here = chat;
       }
       const out = await api("POST", `/chats/${here.id}/messages`, draft);
-      if (say.value.trim() === text.trim()) { say.value = ""; grow(); }
       draft = null;
       out.lines ? notice(out.lines) : done(since);
       scroll.scrollTop = scroll.scrollHeight;
       loadChats();
-    } catch (err) { whisper(err.message); }
-    send.disabled = false;
+    } catch (err) {
+      whisper(err.message);
+      write(say.value.trim() ? text + "\n" + say.value : text);
+    }
+    sent();
   }
   // command does one that was typed before there is a chat; false for what is a message.
   async function command(text) {
@@ -374,20 +388,29 @@
   $("composer").addEventListener("submit", e => { e.preventDefault(); submit(); });
   say.addEventListener("input", grow);
   say.addEventListener("keydown", e => { if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); submit(); } });
-  for (const b of document.querySelectorAll(".suggestion")) b.addEventListener("click", () => { say.value = b.textContent; grow(); say.focus(); });
+  for (const b of document.querySelectorAll(".suggestion")) b.addEventListener("click", () => { write(b.textContent); say.focus(); });
 
   // --- the side list ---
   function side(show) {
     $("side").classList.toggle("open", show);
     $("burger").setAttribute("aria-expanded", String(show));
     $("shade").hidden = !show;
+    document.querySelector("main").inert = show;
+    if (show) $("new").focus();
   }
   $("burger").addEventListener("click", () => side(!$("side").classList.contains("open")));
   $("shade").addEventListener("click", () => side(false));
-  addEventListener("keydown", e => { if (e.key === "Escape") { side(false); whisper(""); } });
+  addEventListener("keydown", e => {
+    if (e.key !== "Escape") return;
+    const open = $("side").classList.contains("open");
+    side(false);
+    whisper("");
+    if (open) $("burger").focus();
+  });
   $("new").addEventListener("click", e => { if (e.metaKey || e.ctrlKey || e.shiftKey) return; e.preventDefault(); blank(true); });
   addEventListener("popstate", () => { const m = location.pathname.match(/^\/c\/([\w-]+)$/); m ? open(m[1], false) : blank(false); });
 
+  for (const t of document.querySelectorAll("[data-ends]")) t.textContent = new Date(t.dateTime).toLocaleDateString([], { dateStyle: "medium" });
   loadChats();
   if (body.dataset.chat) open(body.dataset.chat, false); else blank(false);
 })();

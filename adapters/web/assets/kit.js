@@ -4,7 +4,7 @@ const kit = (() => {
   // Every sentence of this file, ready to be translated.
   const W = {
     inS: n => `in ${n} s`, inMin: n => `in ${n} min`, overdue: "any moment now", odd: "unusual letters in this address",
-    failed: "That did not reach the bot. Check that it still runs, then try again.", cancel: "Cancel", close: "Close", nothing: "There is nothing to show.",
+    failed: "That did not reach the bot. Check that it still runs, then try again.", cancel: "Cancel", close: "Close", copy: "Copy", copied: "Copied", table: "Table", nothing: "There is nothing to show.",
   };
   let skew = 0; // how far the server's clock is ahead
 
@@ -35,11 +35,9 @@ const kit = (() => {
   const now = () => Date.now() + skew;
   function timeText(at, until) {
     const d = new Date(at), left = Math.ceil((d - now()) / 1000);
-    if (until && left <= 0) return W.overdue;
-    if (until && left < 100) return W.inS(left);
-    if (until && left < 5400) return W.inMin(Math.round(left / 60));
     const sameDay = d.toDateString() === new Date().toDateString();
-    return d.toLocaleString([], sameDay ? { hour: "2-digit", minute: "2-digit" } : { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+    const clock = d.toLocaleString([], sameDay ? { hour: "2-digit", minute: "2-digit" } : { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+    return !until || left >= 5400 ? clock : `${clock} (${left <= 0 ? W.overdue : left < 100 ? W.inS(left) : W.inMin(Math.round(left / 60))})`;
   }
   setInterval(() => {
     for (const t of document.querySelectorAll("time[data-until]")) {
@@ -57,6 +55,20 @@ const kit = (() => {
       return s.text || "";
     });
   }
+  // copier is a button that copies what text gives. Without TLS a browser lets no page write to the clipboard.
+  function copier(text, about) {
+    if (!navigator.clipboard) return null;
+    const b = el("button", { type: "button", class: "quiet copy", "aria-label": about || null, onclick: async () => {
+      try { await navigator.clipboard.writeText(text()); } catch { return; }
+      b.textContent = W.copied;
+      setTimeout(() => { b.textContent = W.copy; }, 2000);
+    } }, W.copy);
+    return b;
+  }
+  function codeBlock(text, lang) {
+    return el("div", { class: "codeblock", dir: "ltr" }, el("div", { class: "codebar" }, el("span", {}, lang), copier(() => text)),
+      el("pre", { tabindex: "0" }, lang === "json" ? highlight(text) : colour(text, lang)));
+  }
   function markdown(nodes) { return (nodes || []).map(drawNode); }
   function drawNode(n) {
     const kids = () => markdown(n.c);
@@ -64,19 +76,19 @@ const kit = (() => {
       case "text": return n.s || "";
       case "br": return el("br");
       case "hr": return el("hr");
-      case "p": return el("p", {}, kids());
+      case "p": return el("p", { dir: "auto" }, kids());
       case "h": return el("h" + Math.min(6, Math.max(3, (n.n || 1) + 2)), {}, kids());
       case "ul": return el("ul", {}, kids());
       case "ol": return el("ol", { start: n.n === 1 ? null : String(n.n || 0) }, kids());
-      case "li": return el("li", {}, kids());
+      case "li": return el("li", { dir: "auto" }, kids());
       case "quote": return el("blockquote", {}, kids());
-      case "pre": return el("pre", {}, n.lang === "json" ? highlight(n.s || "") : el("code", {}, n.s || ""));
+      case "pre": return codeBlock(n.s || "", n.lang);
       case "em": return el("em", {}, kids());
       case "strong": return el("strong", {}, kids());
       case "del": return el("del", {}, kids());
       case "code": return el("code", {}, n.s || "");
       case "check": return n.n ? "☑ " : "☐ ";
-      case "table": return el("table", {}, kids());
+      case "table": return el("div", { class: "wide", role: "region", "aria-label": W.table, tabindex: "0" }, el("table", {}, kids()));
       case "head": return el("tr", {}, (n.c || []).map(c => el("th", { class: c.align || null, scope: "col" }, markdown(c.c))));
       case "row": return el("tr", {}, (n.c || []).map(c => el("td", { class: c.align || null }, markdown(c.c))));
       case "a": return link(n);
@@ -116,6 +128,31 @@ const kit = (() => {
     code.append(text.slice(from));
   }
 
+  // colour marks comments, texts, numbers and the words that most languages share: no grammar, so it is never wrong by more than a colour,
+  // and takes one pass over what a stranger wrote. A language that is not listed stays plain.
+  const words = /^(?:and|as|async|await|break|case|catch|class|const|continue|def|default|defer|del|do|done|elif|else|end|enum|esac|except|export|extends|fi|finally|fn|for|from|func|function|go|if|impl|import|in|interface|is|lambda|let|match|mod|mut|new|not|or|package|pass|private|protected|pub|public|raise|range|return|select|static|struct|switch|then|throw|trait|try|type|use|var|void|where|while|with|yield|SELECT|FROM|WHERE|INSERT|INTO|UPDATE|DELETE|SET|VALUES|JOIN|LEFT|ON|GROUP|ORDER|BY|LIMIT|CREATE|TABLE|AND|OR|NOT|AS)$/;
+  const literals = /^(?:true|false|null|nil|None|True|False|undefined|NULL|self|this)$/;
+  const comments = { "#": "bash sh shell zsh python py ruby rb yaml yml toml dockerfile make makefile perl r", "//": "c cpp c++ cs csharp go golang java javascript js jsx kotlin php rust rs scala swift ts tsx typescript css scss", "--": "sql lua haskell" };
+  function colour(text, lang) {
+    const code = el("code", {}), mark = Object.keys(comments).find(m => comments[m].split(" ").includes((lang || "").toLowerCase()));
+    if (lang === "diff") {
+      for (const line of text.split(/(?<=\n)/)) code.append(/^[+-]/.test(line) ? el("span", { class: line[0] === "+" ? "j-str" : "j-out" }, line) : line);
+      return code;
+    }
+    if (!mark) return el("code", {}, text);
+    const comment = { "#": "(?<![^\\s])#.*", "//": "\\/\\/.*|\\/\\*[^]*?(?:\\*\\/|$)", "--": "--.*" }[mark];
+    const parts = new RegExp(`(${comment})|("(?:[^"\\\\\\n]|\\\\.)*"|'(?:[^'\\\\\\n]|\\\\.)*'|\`[^\`]*\`)|([A-Za-z_$][\\w$]*)|(\\d[\\w.]*)`, "g");
+    let from = 0;
+    for (const m of text.matchAll(parts)) {
+      const kind = m[1] ? "j-com" : m[2] ? "j-str" : m[4] ? "j-num" : words.test(m[3]) ? "j-key" : literals.test(m[3]) ? "j-lit" : "";
+      if (!kind) continue;
+      code.append(text.slice(from, m.index), el("span", { class: kind }, m[0]));
+      from = m.index + m[0].length;
+    }
+    code.append(text.slice(from));
+    return code;
+  }
+
   // --- dialogs ---
   // dialog shows one over the page. What it is about may change below; it stays until a person closes it. An answer that comes too
   // late is refused by the server.
@@ -143,5 +180,5 @@ const kit = (() => {
       el("div", { class: "choices" }, el("button", { type: "button", class: "act", "data-act": "close", autofocus: true, onclick: () => d.close() }, W.close)));
   }
 
-  return { el, api, randomId, timeText, spans, markdown, highlight, dialog, sure, details, setSkew: ms => { skew = ms; } };
+  return { el, api, randomId, timeText, spans, markdown, highlight, codeBlock, copier, dialog, sure, details, setSkew: ms => { skew = ms; } };
 })();

@@ -115,11 +115,13 @@ type Path struct {
 
 // Approvals is how asks are put.
 type Approvals struct {
-	Timeout    Timeout `yaml:"timeout" default:"60s"` // when an ask that nobody answered counts as denied
-	Sequential bool    `yaml:"sequential"`            // asks one call at a time, in the order the model made them
+	Timeout    *Timeout `yaml:"timeout,omitempty"` // when an ask that nobody answered counts as denied; nil: as the surface has it
+	Sequential bool     `yaml:"sequential"`        // asks one call at a time, in the order the model made them
 	// NudgeAfter is how long a question stands that an edit brought before it is also announced below its message.
-	NudgeAfter time.Duration        `yaml:"nudge_after" default:"2s"`
-	Approvers  permission.Approvers `yaml:"approvers"`
+	NudgeAfter time.Duration `yaml:"nudge_after" default:"1s"`
+	// AnnounceEndAfter is how long a turn took whose end is announced to whoever asked, below its message.
+	AnnounceEndAfter time.Duration        `yaml:"announce_end_after" default:"1m"`
+	Approvers        permission.Approvers `yaml:"approvers"`
 	// MinApprovals is how many different people must allow a call, and RequesterMayApprove whether whoever asked may be one of them.
 	MinApprovals        permission.People `yaml:"min_approvals" default:"1"`
 	RequesterMayApprove bool              `yaml:"requester_may_approve" default:"true"`
@@ -212,10 +214,12 @@ type Slack struct {
 	AppToken      Secret                  `yaml:"app_token" env:"SLACK_APP_TOKEN"`
 	SigningSecret Secret                  `yaml:"signing_secret" env:"SLACK_SIGNING_SECRET"`
 	APIURL        Text                    `yaml:"api_url" env:"SLACK_API_URL"` // of a stand-in
-	Follow        Follow                  `yaml:"follow" default:"thread"`
+	Follow        Follow                  `yaml:"follow" default:"requester"`
 	Channels      map[string]SlackChannel `yaml:"channels"`                // by channel ID
+	Bots          []string                `yaml:"bots"`                    // programs that may begin a chat: IDs of bots, apps or their users
 	Guests        bool                    `yaml:"guests"`                  // of the workspace may decide
 	External      bool                    `yaml:"external"`                // people of other organisations may decide
+	Visitors      bool                    `yaml:"visitors" default:"true"` // whether those who may not decide may talk
 	Suggestions   []string                `yaml:"suggestions"`             // prompts offered where somebody opens a conversation with the bot
 	Connections   int                     `yaml:"connections" default:"2"` // how many sockets each process keeps open in Socket Mode
 }
@@ -236,8 +240,13 @@ type Discord struct {
 	APIURL    Text   `yaml:"api_url" env:"DISCORD_API_URL"` // of a stand-in
 	// Conversation is where one that begins in a channel goes on, and Follow which messages of its thread are meant for the bot.
 	Conversation Conversation              `yaml:"conversation" default:"thread"`
-	Follow       Follow                    `yaml:"follow" default:"thread"`
+	Follow       Follow                    `yaml:"follow" default:"requester"`
 	Channels     map[string]DiscordChannel `yaml:"channels"` // by channel ID
+	// Bots are bots and webhooks that may begin a chat, by their IDs.
+	Bots []string `yaml:"bots"`
+	// Members are roles whose holders may decide, and have things run unasked; Visitors is whether all others may talk.
+	Members  []chat.User `yaml:"members"`
+	Visitors bool        `yaml:"visitors" default:"true"`
 	// LinkHosts are hosts whose addresses stay links, whoever wrote them; "*.example.org" includes what is below.
 	LinkHosts []string `yaml:"link_hosts"`
 	// Shards is how many connections there are, over all processes; 0 is as many as Discord recommends.

@@ -45,8 +45,17 @@ func (d Discord) check(r *reader) {
 		r.refuse(!snowflake.MatchString(id), field,
 			"want a channel's ID, which is a number (Developer Mode in your settings, then Copy Channel ID), not its name")
 		r.refuse(channel == (DiscordChannel{}) && !r.has(field), field,
-			"says nothing: set conversation to %s or %s, or follow to %s or %s", InThread, InChannel, FollowThread, FollowMention)
+			"says nothing: set conversation to %s or %s, or follow to %s, %s or %s", InThread, InChannel, FollowRequester, FollowThread, FollowMention)
 	}
+	for i, id := range d.Bots {
+		field := fmt.Sprintf("discord.bots[%d]", i)
+		r.refuse(!r.has(field) && !snowflake.MatchString(id), field, "want the ID of a bot or a webhook, which is a number: nod logs that of a program that mentions it")
+	}
+	for i, role := range d.Members {
+		field := fmt.Sprintf("discord.members[%d]", i)
+		r.refuse(!r.has(field) && (!role.IsGroup() || role.Platform != "discord"), field, "want a role, written discord:server:&role")
+	}
+	r.refuse(!d.Visitors && len(d.Members) == 0 && !r.has("discord.visitors"), "discord.visitors", "says who may not talk only where discord.members says who is a member")
 	for i, host := range d.LinkHosts {
 		field, wrong := fmt.Sprintf("discord.link_hosts[%d]", i), hostProblem(host)
 		r.refuse(wrong != "" && !r.has(field), field, "%s", wrong)

@@ -26,7 +26,7 @@ discord:
   link_hosts: [example.com, "*.example.org", Docs.Example.com, 10.0.0.1, wiki]
   shards: 1000
 `, env())
-	want := Discord{Token: "MTIz.b.c", PublicKey: key, APIURL: URL("http://127.0.0.1:8092/"), Conversation: InChannel, Follow: FollowMention,
+	want := Discord{Token: "MTIz.b.c", PublicKey: key, APIURL: URL("http://127.0.0.1:8092/"), Conversation: InChannel, Follow: FollowMention, Visitors: true,
 		Channels:  map[string]DiscordChannel{"1": {Conversation: InThread}, "18446744073709551615": {Follow: FollowThread}, "3": {InChannel, FollowMention}},
 		LinkHosts: []string{"example.com", "*.example.org", "Docs.Example.com", "10.0.0.1", "wiki"}, Shards: 1000}
 	if d := cmp.Diff(want, c.Discord, cmp.AllowUnexported(Text{})); d != "" {
@@ -41,7 +41,7 @@ discord:
 // Nothing said is the documented thing: threads, all that is said in them, Discord's own number of shards, and no Discord at all.
 func TestDiscordDefaults(t *testing.T) {
 	d := mustParse(t, "", env()).Discord
-	if d.Enabled() || d.Conversation != InThread || d.Follow != FollowThread || d.Shards != 0 || len(d.Channels)+len(d.LinkHosts) != 0 || d.API() != "" {
+	if d.Enabled() || d.Conversation != InThread || d.Follow != FollowRequester || d.Shards != 0 || len(d.Channels)+len(d.LinkHosts) != 0 || d.API() != "" {
 		t.Errorf("%+v", d)
 	}
 }

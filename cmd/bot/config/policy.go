@@ -21,9 +21,12 @@ func (c Config) Policy() permission.Policy {
 		Servers:        map[string]permission.ServerSettings{},
 		Approvers:      c.Approvals.Approvers,
 		Admins:         slices.Clone(c.Admins),
-		Timeout:        time.Duration(c.Approvals.Timeout),
+		Timeout:        permission.TimeoutUnset,
 		SurviveRestart: c.Grants.SurviveRestart,
 		Strict:         c.Permissions.Strict,
+	}
+	if t := c.Approvals.Timeout; t != nil {
+		p.Timeout = time.Duration(*t)
 	}
 	if c.Approvals.MinApprovals > 1 {
 		p.Rights.MinApprovals = new(c.Approvals.MinApprovals)

@@ -24,6 +24,9 @@ const (
 	appPrefix = "xapp-"
 )
 
+// slackProgram is a bot, an app, or the user of one; Slack's own two voices are none of them.
+var slackProgram = regexp.MustCompile(`^[ABUW][A-Z0-9]{1,20}$`)
+
 var slackChannel = regexp.MustCompile(`^[CDG][A-Z0-9]{1,20}$`)
 
 func (s Slack) check(r *reader) {
@@ -46,7 +49,12 @@ func (s Slack) check(r *reader) {
 	for id, channel := range sorted(s.Channels) {
 		field := join("slack.channels", id)
 		r.refuse(!slackChannel.MatchString(id), field, "want a channel's ID, such as C0123ABC456 (it ends the channel's link), not its name")
-		r.refuse(channel.Follow == "" && !r.has(field), field, "says nothing: set follow to %s or %s", FollowThread, FollowMention)
+		r.refuse(channel.Follow == "" && !r.has(field), field, "says nothing: set follow to %s, %s or %s", FollowRequester, FollowThread, FollowMention)
+	}
+	for i, id := range s.Bots {
+		field := fmt.Sprintf("slack.bots[%d]", i)
+		r.refuse(!r.has(field) && (!slackProgram.MatchString(id) || strings.HasPrefix(id, "USLACK")), field,
+			"want the ID of a bot (B…), an app (A…) or an app's user (U…): nod logs those of a program that mentions it")
 	}
 	r.refuse(len(s.Suggestions) > maxSuggestions, "slack.suggestions", "Slack shows at most %d", maxSuggestions)
 	for i, prompt := range s.Suggestions {

@@ -14,13 +14,15 @@ slack:
   signing_secret: s
   follow: mention
   channels: {C1: {follow: thread}, G2: {follow: mention}}
+  bots: [B0A1, A2, U3]
   guests: true
   external: true
+  visitors: false
   suggestions: ["`+strings.Repeat("ä", maxSuggestion)+`"]
   connections: 10
 `, env())
 	want := Slack{BotToken: "xoxb-b", SigningSecret: "s", Follow: FollowMention, Channels: map[string]SlackChannel{"C1": {FollowThread}, "G2": {FollowMention}},
-		Guests: true, External: true, Suggestions: []string{strings.Repeat("ä", maxSuggestion)}, Connections: 10}
+		Bots: []string{"B0A1", "A2", "U3"}, Guests: true, External: true, Suggestions: []string{strings.Repeat("ä", maxSuggestion)}, Connections: 10}
 	if d := cmp.Diff(want, c.Slack, cmp.AllowUnexported(Text{})); d != "" {
 		t.Error(d)
 	}
@@ -32,7 +34,7 @@ slack:
 // Nothing said is the careful thing: no guests, nobody from outside, and no Slack at all.
 func TestSlackDefaults(t *testing.T) {
 	c := mustParse(t, "", env())
-	if s := c.Slack; s.Enabled() || s.Guests || s.External || s.Follow != FollowThread || s.Connections != 2 || len(s.Channels)+len(s.Suggestions) != 0 {
+	if s := c.Slack; s.Enabled() || s.Guests || s.External || !s.Visitors || s.Follow != FollowRequester || s.Connections != 2 || len(s.Channels)+len(s.Suggestions)+len(s.Bots) != 0 {
 		t.Errorf("%+v", c.Slack)
 	}
 }

@@ -17,7 +17,7 @@ func TestTimeouts(t *testing.T) {
 		want time.Duration
 		from permission.Origin
 	}{
-		{"", nil, time.Minute, permission.FromDefault},
+		{"", nil, permission.TimeoutUnset, permission.FromDefault},
 		{"approvals: {timeout: 120s}", nil, 120 * time.Second, permission.FromDefault},
 		{"approvals: {timeout: 2m}", nil, 120 * time.Second, permission.FromDefault},
 		{"approvals: {timeout: '${APPROVAL_TIMEOUT}'}", []string{"APPROVAL_TIMEOUT", "120s"}, 120 * time.Second, permission.FromDefault},

@@ -67,15 +67,16 @@ const (
 	HTTP  Transport = "http"
 	SSE   Transport = "sse"
 
-	FollowThread  Follow = "thread"  // all of the thread, once the bot was mentioned there
-	FollowMention Follow = "mention" // only those that mention it
+	FollowRequester Follow = "requester" // those of whom it works for, once the bot was mentioned there
+	FollowThread    Follow = "thread"    // those of everybody
+	FollowMention   Follow = "mention"   // only those that mention it
 
 	InThread  Conversation = "thread"  // a thread on the message that mentions the bot
 	InChannel Conversation = "channel" // the channel itself, as one chat
 )
 
 var words = map[reflect.Type][]string{
-	reflect.TypeFor[Follow]():       {string(FollowThread), string(FollowMention)},
+	reflect.TypeFor[Follow]():       {string(FollowRequester), string(FollowThread), string(FollowMention)},
 	reflect.TypeFor[Conversation](): {string(InThread), string(InChannel)},
 	reflect.TypeFor[Transport]():    {string(Stdio), string(HTTP), string(SSE)},
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
 )
 
 func (p *examination) configuration(context.Context) {
@@ -31,6 +32,19 @@ func (p *examination) configuration(context.Context) {
 			p.found("configuration", surface.Doubtful, w, "")
 		}
 	}
+}
+
+// timeout says how long people have to answer, and why.
+func (p *examination) timeout(context.Context) {
+	how, why := config.Timeout(p.policy.Timeout).String(), "set by approvals.timeout"
+	if p.policy.Timeout == permission.TimeoutUnset {
+		how = config.Timeout(permission.TimeoutOnPage).String() + " on the page"
+		if p.Slack.Enabled() || p.Discord.Enabled() {
+			how = config.Timeout(permission.TimeoutNotified).String() + " in Slack and Discord, where asks notify people, " + how
+		}
+		why = "approvals.timeout is not set"
+	}
+	p.found("time to answer", surface.Fine, how+": "+why+"; servers, tools and settings may say otherwise", "")
 }
 
 // listener looks whether the address is free, or a bot's already.

@@ -10,6 +10,7 @@ import (
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/mcp/child"
 	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/core/chat"
 )
 
 // R131
@@ -97,13 +98,13 @@ func TestServerOf(t *testing.T) {
 
 // What serve and the doctor give to the adapter is what was written.
 func TestSlackConfig(t *testing.T) {
-	c, err := config.Parse("bot.yaml", []byte("slack: {bot_token: xoxb-1, app_token: xapp-1, signing_secret: s, api_url: 'http://h/api', follow: mention, channels: {C1: {follow: thread}}, guests: true, external: true, suggestions: [a], connections: 3}"), onlyHome)
+	c, err := config.Parse("bot.yaml", []byte("slack: {bot_token: xoxb-1, app_token: xapp-1, signing_secret: s, api_url: 'http://h/api', follow: mention, channels: {C1: {follow: thread}}, bots: [B1], guests: true, external: true, visitors: false, suggestions: [a], connections: 3}"), onlyHome)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := Slack(c)
 	if got.BotToken != "xoxb-1" || got.AppToken != "xapp-1" || got.SigningSecret != "s" || got.APIURL != "http://h/api" || got.Follow != "mention" ||
-		got.Channels["C1"] != "thread" || !got.Guests || !got.External || len(got.Suggestions) != 1 || got.Connections != 3 {
+		got.Channels["C1"] != "thread" || !got.Guests || !got.MembersOnly || len(got.Bots) != 1 || !got.External || len(got.Suggestions) != 1 || got.Connections != 3 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -112,12 +113,12 @@ func TestSlackConfig(t *testing.T) {
 func TestDiscordConfig(t *testing.T) {
 	key := strings.Repeat("a", 64)
 	c, err := config.Parse("bot.yaml", []byte("discord: {token: MTIz.b.c, public_key: '"+key+"', api_url: 'http://h:1/api/v10/', conversation: channel, follow: mention, "+
-		"channels: {1: {conversation: thread}, 2: {follow: thread}}, link_hosts: [Example.com, '*.example.org'], shards: 3}"), onlyHome)
+		"channels: {1: {conversation: thread}, 2: {follow: thread}}, bots: ['5'], members: ['discord:1:&5'], visitors: false, link_hosts: [Example.com, '*.example.org'], shards: 3}"), onlyHome)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := discord.Config{Token: "MTIz.b.c", PublicKey: key, APIURL: "http://h:1", Conversation: discord.InChannel, Follow: "mention",
-		Channels: map[string]discord.Channel{"1": {Conversation: discord.InThread}, "2": {Follow: "thread"}}, LinkHosts: []string{"example.com", "*.example.org"}, Shards: 3}
+		Channels: map[string]discord.Channel{"1": {Conversation: discord.InThread}, "2": {Follow: "thread"}}, Bots: []string{"5"}, Members: []chat.User{{Platform: "discord", Workspace: "1", Key: "&5"}}, MembersOnly: true, LinkHosts: []string{"example.com", "*.example.org"}, Shards: 3}
 	if d := cmp.Diff(want, Discord(c)); d != "" {
 		t.Error(d)
 	}

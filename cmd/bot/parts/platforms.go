@@ -14,7 +14,7 @@ func Slack(c config.Config) slack.Config {
 	s := slack.Config{
 		BotToken: c.Slack.BotToken.Reveal(), AppToken: c.Slack.AppToken.Reveal(), SigningSecret: c.Slack.SigningSecret.Reveal(),
 		APIURL: c.Slack.APIURL.Reveal(), Follow: surface.Follow(c.Slack.Follow), Channels: map[string]surface.Follow{},
-		Guests: c.Slack.Guests, External: c.Slack.External, Suggestions: c.Slack.Suggestions, Connections: c.Slack.Connections,
+		Bots: c.Slack.Bots, Guests: c.Slack.Guests, External: c.Slack.External, MembersOnly: !c.Slack.Visitors, Suggestions: c.Slack.Suggestions, Connections: c.Slack.Connections,
 	}
 	for id, channel := range c.Slack.Channels {
 		s.Channels[id] = surface.Follow(channel.Follow)
@@ -27,7 +27,7 @@ func Discord(c config.Config) discord.Config {
 	d := discord.Config{
 		Token: c.Discord.Token.Reveal(), PublicKey: c.Discord.PublicKey, APIURL: c.Discord.API(),
 		Conversation: discord.Conversation(c.Discord.Conversation), Follow: surface.Follow(c.Discord.Follow),
-		Channels: map[string]discord.Channel{}, Shards: c.Discord.Shards,
+		Channels: map[string]discord.Channel{}, Bots: c.Discord.Bots, Members: c.Discord.Members, MembersOnly: !c.Discord.Visitors, Shards: c.Discord.Shards,
 	}
 	for id, channel := range c.Discord.Channels {
 		d.Channels[id] = discord.Channel{Conversation: discord.Conversation(channel.Conversation), Follow: surface.Follow(channel.Follow)}

@@ -30,17 +30,16 @@ type (
 		ServerName string `json:"server_name"`
 		ToolCallID string `json:"tool_call_id"`
 		RequestID  string `json:"request_id"`
-		ModelSaid  string `json:"model_said"`
 		render.Ask
-		Arguments                     render.Args
-		Because, Footer, Detail, Line []span
-		Choices, More                 []choice
+		Arguments                   render.Args
+		Facts, Footer, Detail, Line []span
+		Choices, More               []choice
 	}
 	span struct {
 		Text, Strong, Person string
 		Time                 time.Time
 	}
-	choice struct{ Choice, Label, Hint, Confirm string }
+	choice struct{ Choice, Token, Label, Hint, Confirm string }
 )
 
 // line is the API's spans as render's.
@@ -63,7 +62,7 @@ func line(spans []span) (out render.Line) {
 // card is an ask as a terminal shows it: all of it but the buttons, with all arguments.
 func (b block) card() string {
 	a := b.Ask
-	a.Because, a.Footer, a.Model, a.Args = line(b.Because), line(b.Footer), b.ModelSaid, b.Arguments
+	a.Facts, a.Footer, a.Args = line(b.Facts), line(b.Footer), b.Arguments
 	if slices.ContainsFunc(a.Args.Rows, func(r render.Row) bool { return r.Hidden > 0 }) { // one is shortened: all of it stands in the JSON
 		a.Args.Rows = nil
 	}

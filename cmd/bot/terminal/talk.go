@@ -35,6 +35,8 @@ var answers = []answer{
 	{chat.AllowOnce, "o", "[o]nce"},
 	{chat.Happened, "h", "it [h]appened"},
 	{chat.RunAgain, "r", "[r]un again"},
+	{chat.ApproveAll, "o", "these [o]nce"},
+	{chat.DenyAll, "d", "[d]eny these"},
 	{chat.Deny, "d", "[d]eny"},
 	{chat.Leave, "l", "[l]eave it"},
 	{chat.Decline, "d", "[d]ecline"},
@@ -241,10 +243,15 @@ func (t *talk) put(ctx context.Context) {
 	t.prompt()
 }
 
-// button finds one of an ask's buttons.
+// button finds one of an ask's buttons. Of those behind ⋯ a terminal has a letter for what stands among the buttons where one call is asked
+// about alone.
 func (b block) button(c chat.Choice) *choice {
-	if i := slices.IndexFunc(b.Choices, func(of choice) bool { return of.Choice == string(c) }); i >= 0 {
-		return &b.Choices[i]
+	all := b.Choices
+	if b.Brief && c == chat.AllowChat {
+		all = b.More
+	}
+	if i := slices.IndexFunc(all, func(of choice) bool { return of.Choice == string(c) }); i >= 0 {
+		return &all[i]
 	}
 	return nil
 }
@@ -309,8 +316,12 @@ func (t *talk) take(ctx context.Context, l typedLine) {
 }
 
 // choose sends a choice about the ask that stands there.
-func (t *talk) choose(ctx context.Context, request string, c chat.Choice, out any) bool {
-	err := t.api.do(ctx, "POST", "/api/v1/asks/"+url.PathEscape(request), map[string]string{"choice": string(c)}, out)
+func (t *talk) choose(ctx context.Context, asking block, c chat.Choice, out any) bool {
+	path, body := "/api/v1/asks/"+url.PathEscape(asking.RequestID), map[string]string{"choice": string(c)}
+	if c == chat.ApproveAll || c == chat.DenyAll { // of several that are asked as one
+		path, body["token"] = t.chat+"/clicks", asking.button(c).Token
+	}
+	err := t.api.do(ctx, "POST", path, body, out)
 	if err != nil {
 		t.screen.say(sayNotTaken + err.Error())
 	}
@@ -322,7 +333,7 @@ func (t *talk) reveal(ctx context.Context) {
 	var out struct {
 		Hidden struct{ Parts []struct{ Text string } }
 	}
-	t.choose(ctx, t.asking.RequestID, chat.Reveal, &out)
+	t.choose(ctx, t.asking, chat.Reveal, &out)
 	for _, p := range out.Hidden.Parts {
 		t.screen.say(text.Prose(p.Text))
 	}
@@ -331,14 +342,14 @@ func (t *talk) reveal(ctx context.Context) {
 // answer sends a choice. One that is not taken is told, and the ask is left to others; where nobody types, the turn is stopped then,
 // because it would wait for nobody.
 func (t *talk) answer(ctx context.Context, c chat.Choice) {
-	request := t.asking.RequestID
-	t.answered[request] = true
+	asking := t.asking
+	t.answered[asking.RequestID] = true
 	t.asking, t.confirms = block{}, ""
 	if t.lines == nil {
 		t.screen.open = false
 		fmt.Fprintln(t.Stdout, "nobody is at this terminal: "+string(c))
 	}
-	if !t.choose(ctx, request, c, nil) && t.lines == nil {
+	if !t.choose(ctx, asking, c, nil) && t.lines == nil {
 		t.stop(ctx)
 	}
 }

@@ -43,6 +43,11 @@ func changed(r Record, was permission.Settings, c permission.Change) Record {
 		r.Outcome, t = Seen, c.Tool
 	case permission.Accept:
 		r.Outcome, t = Accepted, permission.Tool(c)
+	case permission.AcceptReads:
+		r.Outcome, t = Accepted, c.Tool
+		if c.Off {
+			r.Outcome = Set
+		}
 	case permission.Told:
 		r.Outcome, t.Server = Told, c.Server
 	case permission.Halting:

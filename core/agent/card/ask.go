@@ -1,7 +1,11 @@
 package card
 
 import (
+	"cmp"
+	"reflect"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -14,106 +18,223 @@ func (v viewer) asks() (out []render.Block) {
 	if !v.open() {
 		return nil
 	}
-	first := true
+	var asks []render.Ask
+	batches := turn.Together(v.s)
 	for _, c := range v.t.Calls {
 		switch {
 		case c.Status == turn.Awaiting:
-			a := v.ask(c)
-			if first {
-				a.Warning, a.Review = text.Warning(text.Product), text.Review
-				first = false
+			i := slices.IndexFunc(batches, func(asks []turn.ToolCall) bool { return asks[0].ID == c.ID })
+			switch {
+			case i < 0: // it stands beside one like it
+			case len(batches[i]) > 1:
+				asks = append(asks, v.asksAsOne(batches[i]))
+			default:
+				asks = append(asks, v.ask(c))
 			}
-			out = append(out, a)
 		case c.Waits():
-			out = append(out, v.outcome(c))
+			asks = append(asks, v.outcome(c))
 		case c.Want.Open():
-			out = append(out, v.elicitation(c))
+			asks = append(asks, v.elicitation(c))
 		}
 	}
+	for _, a := range asList(asks) {
+		out = append(out, a)
+	}
 	return out
+}
+
+// asList makes rows of a list out of several cards: what is the same for all stands once, on the last.
+func asList(asks []render.Ask) []render.Ask {
+	last := len(asks) - 1
+	for i := range asks {
+		a := &asks[i]
+		if a.Brief = last > 0; i < last {
+			if a.Kind != render.AskInput { // its warning is about its server's words
+				a.Warning, a.Review = "", ""
+			}
+			if reflect.DeepEqual(a.Footer, asks[last].Footer) {
+				a.Footer = nil
+			}
+		} else if slices.ContainsFunc(asks, func(x render.Ask) bool { return x.Kind == render.AskPermission }) {
+			a.Warning, a.Review = cmp.Or(a.Warning, text.Warning(text.Product)), text.Review
+		}
+	}
+	for i := range asks { // a row has room for the narrow answers
+		a := &asks[i]
+		if at := slices.IndexFunc(a.Choices, func(c render.Choice) bool { return c.Choice == chat.AllowChat }); a.Brief && at >= 0 {
+			a.More = append(slices.Clone(a.More), a.Choices[at])
+			a.Choices = slices.Delete(slices.Clone(a.Choices), at, at+1)
+		}
+	}
+	for i := last; i > 0; i-- {
+		if asks[i].Header == asks[i-1].Header {
+			asks[i].Header = ""
+		}
+	}
+	return asks
 }
 
 // card is what all cards of a call have; ask is what they put to a person.
 func (v viewer) card(c turn.ToolCall, kind render.AskKind, ask turn.AskID) render.Ask {
 	return render.Ask{
 		Call: string(c.ID), Token: string(ask), Kind: kind, Tool: text.Inline(c.Tool.Name), Run: runLine(c), Expires: v.expires(c.Wait()),
-		Server: render.Server{Name: text.Inline(c.Tool.Server), Description: text.Clip(c.Card.Server, 300), Icon: text.Clip(c.Card.Icon, 300), Trusted: c.Ruling.Trusted},
+		Server: text.Inline(c.Tool.Server), Icon: text.Clip(c.Card.Icon, 300),
 	}
 }
 
-// ask is the card that asks for permission. Nothing on it was written by the model but the arguments, which stand in their own place.
+// ask is the card that asks for permission. Nothing on it was written by the model but the arguments, which stand in their own place, and
+// the one of them that the question names.
 func (v viewer) ask(c turn.ToolCall) render.Ask {
 	a := v.card(c, render.AskPermission, c.Ask)
-	a.Header, a.Because, a.Facts = text.AllowHeader(a.Server.Name), because(c), Facts(c.Ruling)
+	a.Header, a.Facts = text.AllowHeader(a.Server), facts(c)
+	say, _ := what(c)
+	a.Question = cmp.Or(text.Clip(c.Ruling.Message, 300), say+"?")
 	a.Args = render.ArgsOf(c.Args, string(c.Digest))
 	if turn.CanEdit(c) {
 		a.Args.Edit = render.Editable(c.Args)
 	}
-	a.Question, a.Impact = text.Clip(c.Ruling.Message, 300), text.Clip(c.Ruling.Impact, 300)
-	a.Describes = text.Clip(c.Card.Describes, 400)
 	if turn.Masked(c) && turn.Showable(c) {
 		a.Choices = append(a.Choices, render.NewChoice(chat.Reveal, a.Token))
 	}
+	if c.Card.Reads { // the third read of its server
+		a.Choices = append(a.Choices, render.Choice{Choice: chat.AllowReads, Token: a.Token, Label: text.LabelAllowReads(a.Server), Confirm: confirmRemembered(c, chat.AllowReads, text.ConfirmWide("reads", a.Server))})
+	}
 	if turn.OffersGrant(c) {
-		a.Choices = append(a.Choices, render.Choice{Choice: chat.AllowChat, Token: a.Token, Label: text.LabelAllowChat, Hint: text.HintAllowChat, Confirm: confirmRemembered(c, chat.AllowChat, "")})
+		a.Choices = append(a.Choices, v.allowChat(c))
 	}
 	if turn.Showable(c) {
 		a.Choices = append(a.Choices, render.Choice{Choice: chat.AllowOnce, Token: a.Token, Label: text.LabelAllowOnce, Confirm: confirmRemembered(c, chat.AllowOnce, "")})
 	}
 	a.Choices = append(a.Choices, render.NewChoice(chat.Deny, a.Token))
-	a.More = menu(c)
-	var d line
-	if c.Ruling.Approvals > 1 {
-		d.text(text.VotesLine(len(c.Votes), c.Ruling.Approvals))
-		if len(c.Votes) > 0 {
-			d.text(": ").voters(c)
-		}
-		d.sep()
-	}
-	v.whoAndWhen(&d, c)
-	if c.Card.Notice != "" {
-		d.sep().text(text.Clip(c.Card.Notice, 300))
-	}
-	a.Footer = d.Line
+	a.More = v.menu(c)
+	a.Footer = v.foot(c)
 	return a
 }
 
-// because says why the call is asked about, and what whoever answers should know of it.
-func because(c turn.ToolCall) render.Line {
+// allowChat is confirmed in words for what may destroy something, or nobody classified.
+func (v viewer) allowChat(c turn.ToolCall) render.Choice {
+	confirm := ""
+	if c.Ruling.Unrated || c.Ruling.Risk == permission.Dangerous {
+		confirm = text.ConfirmChat(text.Inline(c.Tool.Name), text.Inline(c.Tool.Server), v.name(v.t.Requester))
+	}
+	x := render.NewChoice(chat.AllowChat, string(c.Ask))
+	x.Hint, x.Confirm = text.HintAllowChat, confirmRemembered(c, chat.AllowChat, confirm)
+	return x
+}
+
+// asksAsOne is the row of reads that are answered together. Each of them stands in it with its arguments.
+func (v viewer) asksAsOne(asks []turn.ToolCall) render.Ask {
+	c, token := asks[0], turn.BatchToken(asks)
+	a := v.card(c, render.AskPermission, c.Ask)
+	a.Header, a.Facts, a.Footer = text.AllowHeader(a.Server), facts(c), v.foot(c)
+	a.Question = What(c) + text.AndMoreOf(len(asks)-1) + "?"
+	a.Args = argsOfAll(asks)
+	a.Choices = []render.Choice{{Choice: chat.ApproveAll, Token: token, Label: text.LabelAllowThese(len(asks))},
+		{Choice: chat.DenyAll, Token: token, Label: text.LabelDeny, Style: render.Danger}}
+	a.More = []render.Choice{render.NewChoice(chat.ViewDetail, string(v.t.ID))}
+	if turn.Offers(c, chat.AllowReads) {
+		a.More = append(a.More, render.Choice{Choice: chat.AllowReads, Token: a.Token, Label: text.LabelAllowReads(a.Server), Confirm: text.ConfirmWide("reads", a.Server)})
+	}
+	if turn.OffersGrant(c) {
+		a.More = append(a.More, v.allowChat(c))
+	}
+	return a
+}
+
+// argsOfAll are the arguments of several calls, a row for each.
+func argsOfAll(asks []turn.ToolCall) (all render.Args) {
+	for i, c := range asks {
+		a := render.ArgsOf(c.Args, "")
+		say := a.JSON
+		if len(a.Rows) > 0 {
+			parts := make([]string, len(a.Rows))
+			for j, r := range a.Rows {
+				parts[j] = r.Name + ": " + r.Value
+			}
+			say = strings.Join(parts, ", ")
+		}
+		all.Rows = append(all.Rows, render.Row{Name: text.Number(i + 1), Value: say})
+		all.JSON += text.Number(i+1) + ": " + a.JSON + "\n"
+		all.Escaped += a.Escaped
+	}
+	all.JSON = strings.TrimSuffix(all.JSON, "\n")
+	all.Chars = utf8.RuneCountInString(all.JSON)
+	return all
+}
+
+// facts are what whoever answers should know of a call: how it is asked (R93), whether it reads or changes things (R78), how risky that
+// is (R94), and what is not as usual.
+func facts(c turn.ToolCall) render.Line {
 	var d line
-	d.text(text.Inline(c.Ruling.Why()))
+	r := c.Ruling
+	if r.Level == permission.LevelAdmin || r.Approval == permission.RequireAuth {
+		d.text(text.SymbolAdmin + " " + text.FactAdmin).sep()
+	} else {
+		d.text(text.SymbolConfirm + " ")
+	}
+	switch {
+	case r.Access == permission.Read:
+		d.text(text.FactReads)
+	case r.SaysReads:
+		d.text(text.FactSaysReads)
+	case r.Access == permission.All:
+		d.text(text.FactAnything)
+	default:
+		d.text(text.FactWrites)
+	}
+	switch d.sep(); {
+	case r.Risk == permission.Dangerous:
+		d.strong(text.ChipDangerous)
+	case r.Unrated:
+		d.text(text.FactUnrated)
+	case r.Risk == permission.Safe:
+		d.text(text.ChipSafe)
+	default:
+		d.text(text.FactModerate)
+	}
+	if c.Card.First { // said once in a chat, not on each card
+		d.sep().text(text.NewOnCard)
+	}
+	if r.Impact != "" {
+		d.sep().text(text.Clip(r.Impact, 300))
+	}
+	unusual(&d, c)
+	return d.Line
+}
+
+// unusual adds what is not as people expect it.
+func unusual(d *line, c turn.ToolCall) {
 	if i := slices.IndexFunc(c.Ruling.Reasons, func(x permission.Reason) bool { return x.Said == permission.SaidTooLittle }); i >= 0 {
-		d.text(" " + text.Inline(c.Ruling.Reasons[i].Text)) // else whoever allowed all reads would wonder why it asks
+		d.sep().text(text.Inline(c.Ruling.Reasons[i].Text)) // else whoever allowed all reads would wonder why it asks
 	}
 	switch {
 	case c.Late:
-		d.strong(text.LateOnCard(c.LateFailed))
+		d.sep().strong(text.LateOnCard(c.LateFailed))
 	case c.MayHaveRun():
-		d.strong(text.AgainOnCard)
+		d.sep().strong(text.AgainOnCard)
 	}
 	if c.Edited() {
-		d.strong(lastEdit(c) + ".")
+		d.sep().strong(lastEdit(c) + ".")
 	}
 	if c.Unchecked {
-		d.strong(text.Unchecked)
+		d.sep().strong(text.Unchecked)
 	}
 	if turn.Masked(c) {
-		d.strong(text.HiddenOnCard)
+		d.sep().strong(text.HiddenOnCard)
 	}
-	changes(&d, c)
+	changes(d, c)
 	for _, warning := range render.Lookalikes(c.Args) { // letters of another alphabet look like those that people know
-		d.strong(warning)
+		d.sep().strong(warning)
 	}
-	return d.Line
 }
 
 // outcome is the card of a run that nobody knows the end of.
 func (v viewer) outcome(c turn.ToolCall) render.Ask {
 	a := v.card(c, render.AskOutcome, c.Ask)
-	a.Header = lostWords(c, text.OutcomeHeader, text.OutcomeNoAnswer)
+	a.Question = lostWords(c, text.OutcomeHeader, text.OutcomeNoAnswer)
 	a.Args = render.ArgsOf(c.Args, string(c.Digest))
 	if c.Lost != "" {
-		a.Because = render.Line{render.Plain(text.Clip(c.Lost, 300))}
+		a.Facts = render.Line{render.Plain(text.Clip(c.Lost, 300))}
 	}
 	for _, choice := range []chat.Choice{chat.Happened, chat.RunAgain, chat.Leave} {
 		a.Choices = append(a.Choices, render.NewChoice(choice, a.Token))
@@ -123,7 +244,7 @@ func (v viewer) outcome(c turn.ToolCall) render.Ask {
 		a.More = append(a.More, render.NewChoice(chat.Extend, a.Token))
 	}
 	var d line
-	d.text(text.OutcomeFooter).sep()
+	d.text(text.OutcomeFooter + " ")
 	v.whoAndWhen(&d, c)
 	a.Footer = d.Line
 	return a
@@ -133,74 +254,67 @@ func (v viewer) outcome(c turn.ToolCall) render.Ask {
 func (v viewer) elicitation(c turn.ToolCall) render.Ask {
 	w := c.Want
 	a := v.card(c, render.AskInput, w.Ask)
-	a.Header, a.Describes = text.WantHeader(a.Server.Name), text.Clip(w.Want.Message, 600)
+	a.Question, a.Says, a.Warning = text.WantHeader(a.Server), text.Clip(w.Want.Message, 600), text.WantWarning(a.Server)
 	answer := text.LabelAnswer
 	switch w.Want.Kind {
 	case turn.WantURL:
-		answer = text.LabelOpenPage
+		answer, a.Warning = text.LabelOpenPage, ""
 	case turn.WantSample:
-		answer, a.Header = text.LabelAllowSample, text.WantSampleHeader(a.Server.Name)
+		answer, a.Question, a.Warning = text.LabelAllowSample, text.WantSampleHeader(a.Server), ""
 		a.Args = render.ArgsOf(w.Want.Prompt, "")
 		a.More = []render.Choice{render.NewChoice(chat.ViewDetail, a.Token)}
 		if w.Want.Masked() {
-			a.Because = render.Line{render.Strong(text.HiddenOnCard)}
+			a.Facts = render.Line{render.Strong(text.HiddenOnCard)}
 			a.Choices = []render.Choice{render.NewChoice(chat.Reveal, a.Token)}
 		}
-	default:
-		a.Warning = text.WantWarning(a.Server.Name)
 	}
 	a.Choices = append(a.Choices, render.Choice{Choice: chat.Answer, Token: a.Token, Label: answer}, render.NewChoice(chat.Decline, a.Token))
 	var d line
-	v.expiry(v.requester(&d).text(text.CanAnswer), c)
+	v.until(v.requester(&d).text(text.CanAnswer), c)
 	a.Footer = d.Line
 	return a
+}
+
+// foot says how many have allowed a call where several must, who can answer, and until when.
+func (v viewer) foot(c turn.ToolCall) render.Line {
+	var d line
+	if c.Ruling.Approvals > 1 {
+		d.text(text.VotesLine(len(c.Votes), c.Ruling.Approvals))
+		if len(c.Votes) > 0 {
+			d.text(": ").voters(c)
+		}
+		d.text(". ")
+	}
+	v.whoAndWhen(&d, c)
+	if c.Card.Notice != "" {
+		d.text(" " + text.Clip(c.Card.Notice, 300))
+	}
+	return d.Line
 }
 
 // whoAndWhen says who can answer, and until when.
 func (v viewer) whoAndWhen(d *line, c turn.ToolCall) {
 	switch {
 	case len(c.Card.Who) > 0:
-		d.text(text.Inline(text.OneOf(c.Card.Who)))
+		d.text(text.Capital(text.Inline(text.OneOf(c.Card.Who))))
 	case c.Ruling.Level == permission.LevelAdmin:
-		d.text(text.AnAdmin)
+		d.text(text.Capital(text.AnAdmin))
 	default:
 		v.requester(d)
 	}
-	v.expiry(d.text(text.CanAnswer), c)
+	v.until(d.text(text.CanAnswer), c)
 }
+
+func (v viewer) name(u chat.User) string { return nameFor(u, v.s.Participant(u).Name) }
 
 func (v viewer) requester(d *line) *line {
 	return d.person(v.t.Requester, v.s.Participant(v.t.Requester).Name)
 }
 
-func (v viewer) expiry(d *line, c turn.ToolCall) {
+// until ends a sentence with the time until which an ask can be answered.
+func (v viewer) until(d *line, c turn.ToolCall) {
 	if at := v.expires(c.Wait()); !at.IsZero() {
-		d.sep().text("expires ").time(at, true)
+		d.text(text.Until).time(at, true)
 	}
-}
-
-// Facts are a ruling's chips: access, risk, level.
-func Facts(r permission.Ruling) []render.Fact {
-	access := render.Fact{Kind: "access", Symbol: "✎", Label: text.ChipWrite}
-	switch r.Access {
-	case permission.Read:
-		access.Symbol, access.Label = "◉", text.ChipRead
-	case permission.All:
-		access.Symbol, access.Label = "∗", text.ChipFull
-	}
-	risk := render.Fact{Kind: "risk", Symbol: "◑", Label: text.ChipModerate}
-	switch r.Risk {
-	case permission.Safe:
-		risk.Symbol, risk.Label = "○", text.ChipSafe
-	case permission.Dangerous:
-		risk.Symbol, risk.Label = "●", text.ChipDangerous
-	}
-	level := render.Fact{Kind: "level", Symbol: text.SymbolConfirm, Label: text.ChipConfirm}
-	switch {
-	case r.Level == permission.LevelAdmin || r.Approval == permission.RequireAuth:
-		level.Symbol, level.Label = text.SymbolAdmin, text.ChipAdmin
-	case r.Approval == permission.AutoApprove:
-		level.Symbol, level.Label = text.SymbolAuto, text.ChipAuto
-	}
-	return []render.Fact{access, risk, level}
+	d.text(".")
 }

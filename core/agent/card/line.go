@@ -53,7 +53,7 @@ func (d *line) voters(c turn.ToolCall) *line {
 }
 
 func (d *line) strong(s string) *line {
-	if len(d.Line) > 0 {
+	if n := len(d.Line); n > 0 && !strings.HasSuffix(render.PlainLine(d.Line[n-1:]), " ") {
 		d.text(" ")
 	}
 	d.Line = append(d.Line, render.Strong(s))

@@ -3,6 +3,7 @@ package card
 import (
 	"cmp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -10,8 +11,11 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
+// maxHint is what certainly fits below a line of a menu.
+const maxHint = 70
+
 // menu is what stands behind ⋯ of a card. Each line says exactly what it grants, or asks for a confirmation that does.
-func menu(c turn.ToolCall) (out []render.Choice) {
+func (v viewer) menu(c turn.ToolCall) (out []render.Choice) {
 	tool, server := text.Inline(c.Tool.Name), text.Inline(c.Tool.Server)
 	add := func(offered bool, choice chat.Choice, label, hint, confirm string) {
 		if !offered {
@@ -29,10 +33,10 @@ func menu(c turn.ToolCall) (out []render.Choice) {
 		}
 		out = append(out, x)
 	}
-	add(true, chat.DenyReason, "", "", "")
-	add(turn.CanEdit(c), chat.Edit, "", "", "")
 	add(true, chat.ViewDetail, "", "", "")
-	add(true, chat.Why, "", "", "")
+	add(turn.CanEdit(c), chat.Edit, "", "", "")
+	add(true, chat.DenyReason, "", "", "")
+	add(!c.Deadline.IsZero(), chat.Extend, "", "", "")
 	for _, choice := range []chat.Choice{chat.AllowExact, chat.AllowPath} {
 		if turn.Offers(c, choice) {
 			p, _ := turn.PinsFor(c, choice)
@@ -40,17 +44,20 @@ func menu(c turn.ToolCall) (out []render.Choice) {
 			if p.Dir != "" {
 				label = text.LabelAllowBelow(text.Inline(p.Dir))
 			}
-			add(true, choice, label, what, text.ConfirmPins(tool, server, what))
+			confirm := ""
+			if utf8.RuneCountInString(what) > maxHint { // else the line says all of it
+				confirm = text.ConfirmPins(tool, server, what)
+			}
+			add(true, choice, label, what, confirm)
 		}
 	}
 	add(turn.OffersGrant(c), chat.AllowHour, "", "", "")
 	add(turn.OffersGrant(c), chat.AllowUses, text.LabelAllowUses(turn.GrantUses), "", "")
-	add(turn.Offers(c, chat.AllowReads), chat.AllowReads, text.LabelAllowReads(server), "", text.ConfirmWide("reads", server))
+	add(turn.Offers(c, chat.AllowReads) && !c.Card.Reads, chat.AllowReads, text.LabelAllowReads(server), "", text.ConfirmWide("reads", server))
 	add(turn.Offers(c, chat.AllowWrites), chat.AllowWrites, text.LabelAllowWrites(server), "", text.ConfirmWide("reads and writes", server))
 	add(turn.Offers(c, chat.AllowServer), chat.AllowServer, text.LabelAllowServer(server), "", text.ConfirmServer(server))
 	add(turn.CanRemember(c), chat.Remember, "", text.HintRemember, "")
 	add(turn.OffersSession(c), chat.AllowSession, "", "", text.ConfirmSession)
-	add(!c.Deadline.IsZero(), chat.Extend, "", "", "")
 	return out
 }
 
@@ -81,10 +88,7 @@ func changes(d *line, c turn.ToolCall) {
 		parts = append(parts, text.Inline(x.Part))
 		lines = append(lines, text.DifferenceLine(text.Inline(x.Part), text.Clip(x.Was, 120), text.Clip(x.Now, 120)))
 	}
-	switch {
-	case len(parts) > 0:
-		d.strong(text.ChangedOnCard(parts)).text(" " + text.Clip(strings.Join(lines, "; "), 600))
-	case c.Ruling.New && !c.Ruling.Trusted:
-		d.text(" " + text.NewOnCard)
+	if len(parts) > 0 {
+		d.sep().strong(text.ChangedOnCard(parts)).text(" " + text.Clip(strings.Join(lines, "; "), 600))
 	}
 }

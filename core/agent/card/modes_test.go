@@ -93,8 +93,8 @@ func TestTheCardSaysWhatIsNew(t *testing.T) {
 	card(func(*Ruled) {}).Hides(told, text.NewOnCard)
 	card(func(r *Ruled) { r.Card.Changes = changed }).Shows(told, "Reads a file.", "Sends a file.").Hides(text.NewOnCard)
 	card(func(r *Ruled) { r.Card.Changes, r.Ruling.New = changed, true }).Shows(told).Hides(text.NewOnCard)
-	card(func(r *Ruled) { r.Ruling.New = true }).Shows(text.NewOnCard)
-	card(func(r *Ruled) { r.Ruling.New, r.Ruling.Trusted = true, true }).Hides(text.NewOnCard) // whose servers are trusted, so are their tools
+	card(func(r *Ruled) { r.Ruling.New = true }).Hides(text.NewOnCard) // it was said on the chat's first card of that server
+	card(func(r *Ruled) { r.Ruling.New, r.Card.First = true, true }).Shows(text.NewOnCard)
 }
 
 // “Approve all for this session” stands on what waits, and not where something changed: that somebody has to look at.
@@ -112,5 +112,5 @@ func TestTheSessionIsNotOfferedWhereSomethingChanged(t *testing.T) {
 	if c := y.Call("c1"); OffersSession(c) || !OffersGrant(c) {
 		t.Error("a changed tool offers it, or not even a grant of its own")
 	}
-	y.Offers("allow_chat:a1", "allow_once:a1", "deny:a1", "deny_reason:a1", "edit:a1", "view:a1", "why:a1", "allow_hour:a1", "allow_uses:a1", "extend:a1", "stop:t1")
+	y.Offers("allow_chat:a1", "allow_once:a1", "deny:a1", "view:a1", "edit:a1", "deny_reason:a1", "extend:a1", "allow_hour:a1", "allow_uses:a1", "stop:a1")
 }

@@ -60,7 +60,8 @@ func View(s turn.Session, t *turn.Turn, live Live) render.Message {
 		m.Blocks = append(m.Blocks, render.Text{Markdown: live.Text})
 	}
 	m.Blocks = append(m.Blocks, v.notes()...)
-	m.Blocks = append(m.Blocks, v.asks()...)
+	asks := v.asks()
+	m.Blocks = append(m.Blocks, asks...)
 	if len(m.Blocks) == 0 {
 		say := text.Thinking
 		if !v.open() {
@@ -69,6 +70,13 @@ func View(s turn.Session, t *turn.Turn, live Live) render.Message {
 		m.Blocks = []render.Block{note(say)}
 	}
 	m.Choices = v.choices()
+	if len(asks) == 1 && len(m.Choices) == 1 { // Stop: beside one question's answers it would be one button too many
+		a := asks[0].(render.Ask)
+		stop := m.Choices[0]
+		stop.Token = a.Token // a menu has one token
+		a.More = append(a.More, stop)
+		m.Blocks[len(m.Blocks)-1], m.Choices = a, nil
+	}
 	m.Hosts = mentionedHosts(s, m)
 	return m
 }
@@ -122,7 +130,7 @@ func (v viewer) state() render.State {
 }
 
 func (v viewer) step(c turn.ToolCall) render.Step {
-	st := render.Step{Call: string(c.ID), Title: text.Inline(c.Tool.Name), Server: text.Inline(c.Tool.Server), State: stepState(c)}
+	st := render.Step{Call: string(c.ID), Title: What(c), Tool: text.Inline(c.Tool.Name), Server: text.Inline(c.Tool.Server), State: stepState(c)}
 	var d line
 	v.status(&d, c)
 	if c.Late {
@@ -350,8 +358,8 @@ func (v viewer) choices() []render.Choice {
 		return nil
 	}
 	var out []render.Choice
-	if open := v.awaiting(); len(open) > 1 {
-		token := turn.BatchToken(v.s)
+	if open := v.awaiting(); len(turn.Together(v.s)) > 1 {
+		token := turn.BatchToken(open)
 		if !slices.ContainsFunc(open, func(c turn.ToolCall) bool { return !turn.Showable(c) }) {
 			out = append(out, render.Choice{Choice: chat.ApproveAll, Token: token, Label: text.LabelApproveAll(len(open)), Confirm: text.ConfirmAll(tally(open))})
 		}
@@ -363,18 +371,20 @@ func (v viewer) choices() []render.Choice {
 	return out
 }
 
-// tally says how often each tool is called, in the order of the cards.
+// tally says what each call does, in the order of the cards, and how often.
 func tally(calls []turn.ToolCall) []string {
 	var names []string
 	count := map[string]int{}
 	for _, c := range calls {
-		name := text.ToolOf(text.Inline(c.Tool.Name), text.Inline(c.Tool.Server))
+		name := What(c) + " (" + text.Inline(c.Tool.Server) + ")"
 		if count[name]++; count[name] == 1 {
 			names = append(names, name)
 		}
 	}
 	for i, name := range names {
-		names[i] = text.Number(count[name]) + " × " + text.Clip(name, 60)
+		if names[i] = text.Clip(name, 100); count[name] > 1 {
+			names[i] = text.Number(count[name]) + " × " + names[i]
+		}
 	}
 	return names
 }

@@ -105,8 +105,8 @@ func TestUncheckedArgumentsStandOnTheCard(t *testing.T) {
 
 func TestStepsSayWhatIsRecorded(t *testing.T) {
 	script.Begin(t, Proposal{ID: "c1", Tool: permission.Tool{Name: "wipe"}, Problem: "There is no tool named wipe.\nTools: none"}).
-		Shows("wipe · failed · There is no tool named wipe.\n").Hides("allowed", "took", "0 s")
-	script.Begin(t, Proposal{ID: "c1", Tool: permission.Tool{Name: "wipe"}, Problem: " "}).Shows("wipe · failed\n")
+		Shows("Wipe · failed · There is no tool named wipe.\n").Hides("allowed", "took", "0 s")
+	script.Begin(t, Proposal{ID: "c1", Tool: permission.Tool{Name: "wipe"}, Problem: " "}).Shows("Wipe · failed\n")
 	script.Begin(t, script.Proposes("c1", "w", `{}`)).Put(script.Rules("c1", "a1", permission.Forbid, permission.Write)).Shows(text.DeniedByPolicy).Hides("denied by", "[Undo]")
 	script.Asked(t).Decides("c1", chat.Deny, script.Ben).Shows("denied by Ben 14:02").Hides(text.DeniedByPolicy, "“")
 	x := script.Asked(t)
@@ -130,7 +130,7 @@ func TestWhoAllowedIt(t *testing.T) {
 	script.Asked(t).Decides("c1", chat.AllowOnce, script.Ben).Shows("allowed once by Ben 14:02 UTC · " + text.ComesNext).Hides(text.ByPolicy)
 	x := script.Covered(t)
 	x.Session.Grants = append([]permission.Grant{{ID: "h", By: script.Ben, Name: "Ben"}}, x.Session.Grants...)
-	x.Shows("w · files · done · 0 s · "+text.ByGrant(chat.AllowChat)+"ana\n", "not started · "+text.ByGrant(chat.AllowChat)+"ana · ", "allowed once by Ben 14:02 UTC · "+text.StartsLater)
+	x.Shows("W “2” · files · done · 0 s · "+text.ByGrant(chat.AllowChat)+"ana\n", "not started · "+text.ByGrant(chat.AllowChat)+"ana · ", "allowed once by Ben 14:02 UTC · "+text.StartsLater)
 	x.Hides(text.ByGrant(chat.AllowChat) + "Ben")
 	x.Put(Revoked{Grants: []permission.GrantID{"g"}, By: script.Ana}).Shows("done · 0 s · " + text.ByGrant(chat.AllowChat) + "ana")
 	// Once the turn is over nothing comes next.
@@ -172,7 +172,7 @@ func TestAskAgainStandsWhereItWorks(t *testing.T) {
 // Undo stands where it works: in the open turn.
 func TestUndoEndsWithTheTurn(t *testing.T) {
 	x := script.Begin(t, script.Proposes("c1", "w", `{}`), script.Proposes("c2", "w", `{"n":2}`)).Put(script.Rules("c1", "a1", permission.Ask, permission.Write), script.Rules("c2", "a2", permission.Ask, permission.Write)).
-		Decides("c1", chat.Deny, script.Ana).Offers("undo:a1", "allow_chat:a2", "allow_once:a2", "deny:a2", "deny_reason:a2", "edit:a2", "view:a2", "why:a2", "allow_exact:a2", "allow_hour:a2", "allow_uses:a2", "allow_session:a2", "extend:a2", "stop:t1").Decides("c2", chat.Deny, script.Ana).Offers("stop:t1").Answer()
+		Decides("c1", chat.Deny, script.Ana).Offers("undo:a1", "allow_chat:a2", "allow_once:a2", "deny:a2", "view:a2", "edit:a2", "deny_reason:a2", "extend:a2", "allow_exact:a2", "allow_hour:a2", "allow_uses:a2", "allow_session:a2", "stop:a2").Decides("c2", chat.Deny, script.Ana).Offers("stop:t1").Answer()
 	x.Put(script.Says("m2", "again", script.Ana))
 	x.Put(Replied{Turn: x.Session.Turn.ID, Calls: []Proposal{script.Proposes("c3", "w", `{"n":3}`)}}) // as far as the ended turn was when its calls were open
 	if got := script.Buttons(View(x.Session, x.Session.Last, Live{})); len(got) > 0 {
@@ -183,7 +183,7 @@ func TestUndoEndsWithTheTurn(t *testing.T) {
 }
 
 func TestTheCardOffersWhatCanBeTaken(t *testing.T) {
-	rest := []string{"deny:a1", "deny_reason:a1", "edit:a1", "view:a1", "why:a1", "extend:a1", "stop:t1"}
+	rest := []string{"deny:a1", "view:a1", "edit:a1", "deny_reason:a1", "extend:a1", "stop:a1"}
 	grants := []string{"allow_hour:a1", "allow_uses:a1", "allow_session:a1"}
 	script.Asked(t).Offers(slices.Concat([]string{"allow_chat:a1", "allow_once:a1"}, rest[:5], grants, rest[5:])...)
 	r := script.Rules("c1", "a1", permission.Ask, permission.Write)
@@ -203,12 +203,12 @@ func TestTheCardOffersWhatCanBeTaken(t *testing.T) {
 	big := func(id string) Proposal {
 		return script.Proposes(id, "w", `{"text":"`+strings.Repeat("x", 200_000)+`"}`)
 	}
-	script.Begin(t, big("c1")).Put(script.Rules("c1", "a1", permission.Ask, permission.Write)).Offers("deny:a1", "deny_reason:a1", "view:a1", "why:a1", "extend:a1", "stop:t1")
+	script.Begin(t, big("c1")).Put(script.Rules("c1", "a1", permission.Ask, permission.Write)).Offers("deny:a1", "view:a1", "deny_reason:a1", "extend:a1", "stop:a1")
 	parked := script.Rules("c1", "a1", permission.Ask, permission.Write)
 	parked.Ruling.Timeout = 0
-	script.Begin(t, script.Proposes("c1", "w", `{}`)).Put(parked).Offers("allow_chat:a1", "allow_once:a1", "deny:a1", "deny_reason:a1", "edit:a1", "view:a1", "why:a1", "allow_hour:a1", "allow_uses:a1", "allow_session:a1", "stop:t1").Hides("expires")
-	script.Asked(t).Shows("expires 14:03")
-	script.Lost(t).Offers("happened:a2", "run_again:a2", "leave:a2", "view:a2", "extend:a2", "stop:t1").Shows("The connection was lost.", text.OutcomeFooter)
+	script.Begin(t, script.Proposes("c1", "w", `{}`)).Put(parked).Offers("allow_chat:a1", "allow_once:a1", "deny:a1", "view:a1", "edit:a1", "deny_reason:a1", "allow_hour:a1", "allow_uses:a1", "allow_session:a1", "stop:a1").Hides(text.Until)
+	script.Asked(t).Shows("until 14:03")
+	script.Lost(t).Offers("happened:a2", "run_again:a2", "leave:a2", "view:a2", "extend:a2", "stop:a2").Shows("The connection was lost.", text.OutcomeFooter)
 
 	// All at once, only where all can be shown.
 	both := func(calls ...Proposal) []string {
@@ -238,9 +238,9 @@ func TestWhoCanAnswer(t *testing.T) {
 		return script.Begin(t, script.Proposes("c1", "w", `{}`)).Put(script.Says("m2", "hi", script.Ben), r)
 	}
 	ask(func(*Ruled) {}).Shows("Ana" + text.CanAnswer)
-	ask(func(r *Ruled) { r.Ruling.Level = permission.LevelAdmin }).Shows(text.AnAdmin + text.CanAnswer).Hides("Ana")
-	ask(func(r *Ruled) { r.Card.Who = []string{"Cem", "Dua"}; r.Ruling.Level = permission.LevelAdmin }).Shows("Cem or Dua"+text.CanAnswer).Hides(text.AnAdmin, "Ana")
-	ask(func(r *Ruled) { r.Card.Notice = "No admin is configured." }).Shows(" · No admin is configured.")
+	ask(func(r *Ruled) { r.Ruling.Level = permission.LevelAdmin }).Shows(text.Capital(text.AnAdmin) + text.CanAnswer).Hides("Ana")
+	ask(func(r *Ruled) { r.Card.Who = []string{"Cem", "Dua"}; r.Ruling.Level = permission.LevelAdmin }).Shows("Cem or Dua"+text.CanAnswer).Hides(text.Capital(text.AnAdmin), "Ana")
+	ask(func(r *Ruled) { r.Card.Notice = "No admin is configured." }).Shows(" No admin is configured.")
 	x := ask(func(*Ruled) {})
 	x.Session.People = nil // so many others took part since
 	x.Shows("ana" + text.CanAnswer)
@@ -276,23 +276,21 @@ func TestNotesOfATurn(t *testing.T) {
 }
 
 // R78 R93 R94
-func TestChips(t *testing.T) {
-	for _, c := range []struct {
-		r    permission.Ruling
-		want string
-	}{
-		{permission.Ruling{}, "✎ Write access, ◑ moderate, ⚠️ confirmation"},
-		{permission.Ruling{Access: permission.Read, Risk: permission.Safe, Approval: permission.AutoApprove}, "◉ Read access, ○ safe, ✅ auto"},
-		{permission.Ruling{Access: permission.All, Risk: permission.Dangerous, Approval: permission.RequireAuth}, "∗ Full access, ● dangerous, 🔐 admin"},
-		{permission.Ruling{Access: permission.Write, Level: permission.LevelAdmin, Approval: permission.AutoApprove}, "✎ Write access, ◑ moderate, 🔐 admin"},
+func TestFacts(t *testing.T) {
+	for want, change := range map[string]func(*permission.Ruling){
+		"⚠️ changes things · not classified yet\n":            func(r *permission.Ruling) { r.Unrated = true },
+		"⚠️ changes things · moderate risk\n":                 func(*permission.Ruling) {},
+		"⚠️ only reads · safe\n":                              func(r *permission.Ruling) { r.Access, r.Risk = permission.Read, permission.Safe },
+		"⚠️ says it only reads, not checked · not classified": func(r *permission.Ruling) { r.SaysReads, r.Unrated = true, true },
+		"🔐 an admin decides · may do anything · dangerous\n": func(r *permission.Ruling) {
+			r.Access, r.Risk, r.Level = permission.All, permission.Dangerous, permission.LevelAdmin
+		},
+		"🔐 an admin decides · changes things · moderate risk\n": func(r *permission.Ruling) { r.Approval = permission.RequireAuth },
+		" · Restarts the shop.\n":                               func(r *permission.Ruling) { r.Impact = "Restarts the shop." },
 	} {
-		var chips []string
-		for _, f := range Facts(c.r) {
-			chips = append(chips, f.Symbol+" "+f.Label)
-		}
-		if got := strings.Join(chips, ", "); got != c.want {
-			t.Errorf("%+v: %s, want %s", c.r, got, c.want)
-		}
+		r := script.Rules("c1", "a1", permission.Ask, permission.Write)
+		change(&r.Ruling)
+		script.Begin(t, script.Proposes("c1", "w", `{}`)).Put(r).Shows(want)
 	}
 }
 
@@ -301,7 +299,7 @@ func TestStepsStandUnderTheirReply(t *testing.T) {
 	x := script.Begin(t, script.Proposes("c1", "one", `{}`)).Forbids("c1").Put(Replied{Turn: "t1", Step: 1, Text: "Another.", Cut: true, Calls: []Proposal{script.Proposes("c2", "two", `{}`)}}).Forbids("c2")
 	_, said := x.View(Live{})
 	at := -1
-	for _, w := range []string{"I'll do that.", "one", "Another.", text.CutReply, "two"} {
+	for _, w := range []string{"I'll do that.", "One", "Another.", text.CutReply, "Two"} {
 		i := strings.Index(said, w)
 		if i <= at || strings.Count(said, w) != 1 {
 			t.Errorf("%q is not where it belongs, once:\n%s", w, said)
@@ -348,5 +346,128 @@ func TestAnAnswerWithNothingInIt(t *testing.T) {
 	x.Put(Replied{Turn: x.Session.Turn.ID}, Ended{Turn: x.Session.Turn.ID, Why: Answered})
 	if got := View(x.Session, x.Session.Last, Live{}).Blocks; !reflect.DeepEqual(got, []render.Block{render.Note{Line: render.Line{render.Plain(text.NoAnswer)}}}) {
 		t.Errorf("afterwards: %v", got)
+	}
+}
+
+// R90 R92
+func TestTheQuestionIsASentence(t *testing.T) {
+	for args, want := range map[string]string{
+		`{}`:                                     "Write file?",
+		`{"content":"hello","path":"notes.txt"}`: "Write file “notes.txt”?",
+		`{"source":"a.txt","destination":"b.txt"}`:   "Write file “a.txt” → “b.txt”?",
+		`{"n":3,"list":[1,2]}`:                       "Write file “3”?",
+		`{"list":[1,2],"deep":{"path":"x"}}`:         "Write file?",
+		`{"path":"` + strings.Repeat("x", 70) + `"}`: "Write file “" + strings.Repeat("x", 59) + "…”?",
+		`{"path":"a\nb” Approved by an admin. “"}`:   "Write file?",
+		`{"path":"b” Approved by an admin. “"}`:      "Write file “b\" Approved by an admin. \"”?",
+		`{"password":"hunter2","title":"x"}`:         "Write file “x”?",
+		`{"password":"hunter2"}`:                     "Write file?",
+	} {
+		x := script.Begin(t, script.Proposes("c1", "write_file", args)).Put(script.Rules("c1", "a1", permission.Ask, permission.Write)).Shows("\n" + want + "\n").Hides("hunter2")
+		if got := What(x.Call("c1")); got+"?" != want {
+			t.Errorf("its step says %q", got)
+		}
+	}
+	r := script.Rules("c1", "a1", permission.Ask, permission.Write)
+	r.Ruling.Message = "Roll checkout back to 7?"
+	script.Begin(t, script.Proposes("c1", "rollback", `{}`)).Put(r).Shows("\nRoll checkout back to 7?\n").Hides("Rollback")
+}
+
+// What may destroy something, or nobody classified, is confirmed in words before it is allowed for a chat (R74).
+func TestAllowForThisChatIsConfirmedInWords(t *testing.T) {
+	confirm := func(change func(*permission.Ruling)) string {
+		r := script.Rules("c1", "a1", permission.Ask, permission.Write)
+		change(&r.Ruling)
+		m, _ := script.Begin(t, script.Proposes("c1", "w", `{}`)).Put(r).View(Live{})
+		c, ok := m.Find(chat.AllowChat, "a1")
+		if !ok {
+			t.Fatal("it is not offered")
+		}
+		return c.Confirm
+	}
+	want := text.ConfirmChat("w", "files", "Ana")
+	for got, want := range map[string]string{
+		confirm(func(r *permission.Ruling) { r.Unrated = true }):               want,
+		confirm(func(r *permission.Ruling) { r.Risk = permission.Dangerous }):  want + "",
+		confirm(func(r *permission.Ruling) { r.Risk = permission.Safe }) + " ": " ",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Several questions are one list: a row each, what is the same for all stands once, on the last.
+func TestSeveralQuestionsAreAList(t *testing.T) {
+	x := script.Begin(t, script.Proposes("c1", "w", `{"path":"a"}`), script.Proposes("c2", "w", `{"path":"b"}`)).
+		Put(script.Rules("c1", "a1", permission.Ask, permission.Write), script.Rules("c2", "a2", permission.Ask, permission.Write))
+	m, said := x.View(Live{})
+	var rows []render.Ask
+	for _, b := range m.Blocks {
+		if a, ok := b.(render.Ask); ok {
+			rows = append(rows, a)
+		}
+	}
+	if len(rows) != 2 || !rows[0].Brief || !rows[1].Brief || rows[0].Warning != "" || rows[1].Warning == "" || rows[1].Review == "" || len(rows[0].Footer) > 0 || len(rows[1].Footer) == 0 {
+		t.Fatalf("%+v", rows)
+	}
+	if strings.Count(said, text.AllowHeader("files")) != 1 {
+		t.Errorf("its server is named so often:\n%s", said)
+	}
+	if got := script.Buttons(render.Message{Blocks: []render.Block{rows[0]}}); !slices.Equal(got[:2], []string{"allow_once:a1", "deny:a1"}) || !slices.Contains(got, "allow_chat:a1") {
+		t.Errorf("a row offers %q", got)
+	}
+	if c, ok := m.Find(chat.ApproveAll, BatchToken(OpenAsks(x.Session))); !ok || !strings.Contains(c.Confirm, "Write “a” (files), ") && !strings.Contains(c.Confirm, "W “a” (files), W “b” (files)") {
+		t.Errorf("all are allowed after %q", c.Confirm)
+	}
+}
+
+// Reads of one tool are one question. All of them stand in it, and one answer decides exactly these.
+func TestReadsAreAskedTogether(t *testing.T) {
+	reads := func(change func(*Ruled)) *script.Script {
+		x := script.Begin(t, script.Proposes("c1", "read", `{"path":"a"}`), script.Proposes("c2", "read", `{"path":"b","head":3}`), script.Proposes("c3", "write", `{"path":"c"}`))
+		r1, r2 := script.Rules("c1", "a1", permission.Ask, permission.Read), script.Rules("c2", "a2", permission.Ask, permission.Read)
+		change(&r2)
+		return x.Put(r1, r2, script.Rules("c3", "a3", permission.Ask, permission.Write))
+	}
+	x := reads(func(*Ruled) {}).Shows("Read “a” and 1 more?", "1: path: a\n", "2: path: b, head: 3\n", text.LabelAllowThese(2), "Write “c”?")
+	batches := Together(x.Session)
+	if len(batches) != 2 || len(batches[0]) != 2 {
+		t.Fatalf("%d questions", len(batches))
+	}
+	if got := Batch(x.Session, BatchToken(batches[0])); len(got) != 2 {
+		t.Errorf("its token answers %d", len(got))
+	}
+	if got := Batch(x.Session, BatchToken(OpenAsks(x.Session))); len(got) != 3 {
+		t.Errorf("the token of all answers %d", len(got))
+	}
+	x.Decides("c1", chat.Deny, script.Ana)
+	if got := Batch(x.Session, BatchToken(batches[0])); got != nil {
+		t.Errorf("one was decided meanwhile, and the token still answers %d", len(got))
+	}
+	for name, change := range map[string]func(*Ruled){
+		"writes":       func(r *Ruled) { r.Ruling.Access = permission.Write },
+		"dangerous":    func(r *Ruled) { r.Ruling.Risk = permission.Dangerous },
+		"others":       func(r *Ruled) { r.Card.Who = []string{"Ben"} },
+		"admins":       func(r *Ruled) { r.Ruling.Level = permission.LevelAdmin },
+		"two people":   func(r *Ruled) { r.Ruling.Approvals = 2 },
+		"hides":        func(r *Ruled) { r.Ruling.Masked = true },
+		"its own word": func(r *Ruled) { r.Ruling.Message = "Read b?" },
+	} {
+		if x := reads(change); len(Together(x.Session)) != 3 {
+			t.Errorf("%s: asked together with what only reads", name)
+		}
+	}
+}
+
+func TestAReadThatNobodyClassifiedIsConfirmedAmongOthersToo(t *testing.T) {
+	r := func(call, ask string) Ruled {
+		r := script.Rules(call, ask, permission.Ask, permission.Write)
+		r.Ruling.SaysReads, r.Ruling.Unrated = true, true
+		return r
+	}
+	m, _ := script.Begin(t, script.Proposes("c1", "read", `{"path":"a"}`), script.Proposes("c2", "read", `{"path":"b"}`)).Put(r("c1", "a1"), r("c2", "a2")).View(Live{})
+	if c, ok := m.Find(chat.AllowChat, "a1"); !ok || c.Confirm != text.ConfirmChat("read", "files", "Ana") {
+		t.Errorf("%+v", c)
 	}
 }

@@ -247,10 +247,10 @@ func (j Judge) decide(s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Cli
 	return ev, nil
 }
 
-// answerAll decides everything that is open, as the token names it: all of it, or nothing.
+// answerAll decides the open asks that the token names: all of them, or nothing.
 func (j Judge) answerAll(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
-	open := turn.OpenAsks(s)
-	if len(open) == 0 || in.Token != turn.BatchToken(s) {
+	open := turn.Batch(s, in.Token)
+	if open == nil {
 		return nil, refuse(RefusedUnknown, text.BatchChanged)
 	}
 	if elsewhere(s.Turn, in) {
@@ -290,10 +290,17 @@ func (j Judge) answerAll(s turn.Session, in chat.Clicked) ([]turn.Event, error) 
 // Nobody reports whether u is not somebody who can do things: the platform did not say who, or named a group.
 func Nobody(u chat.User) bool { return u.IsZero() || u.IsGroup() }
 
+// names reports whether a token is the open turn's, or that of something it asks. None means whatever is open.
+func names(s turn.Session, token string) bool {
+	return token == "" || token == string(s.Turn.ID) || slices.ContainsFunc(s.Turn.Calls, func(c turn.ToolCall) bool {
+		return slices.Contains(c.Asks, turn.AskID(token)) || c.Want != nil && string(c.Want.Ask) == token
+	})
+}
+
 // stop ends the open turn, whoever asks for it.
 func (j Judge) stop(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	switch {
-	case s.Turn == nil || s.Turn.Stopped != nil || (in.Token != "" && in.Token != string(s.Turn.ID)):
+	case s.Turn == nil || s.Turn.Stopped != nil || !names(s, in.Token):
 		return nil, refuse(RefusedStopped, text.NothingToStop)
 	case Nobody(in.User):
 		return nil, refuse(RefusedNotYours, text.WhoAreYou)

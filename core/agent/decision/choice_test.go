@@ -110,7 +110,7 @@ func TestWhoIsShownWhatIsMasked(t *testing.T) {
 func TestWhichOfAllIsMasked(t *testing.T) {
 	s := board()
 	masked(&s)
-	in := chat.Clicked{Token: turn.BatchToken(s), Choice: chat.ApproveAll, Envelope: chat.Envelope{User: ana, Chat: here}}
+	in := chat.Clicked{Token: turn.BatchToken(turn.OpenAsks(s)), Choice: chat.ApproveAll, Envelope: chat.Envelope{User: ana, Chat: here}}
 	if _, err := judge(ruled()).Answer(s, in); err == nil || !strings.Contains(err.Error(), "Run move from files: Part of this call is hidden") {
 		t.Error(err)
 	}
@@ -135,7 +135,7 @@ func TestPropertiesInOrder(t *testing.T) {
 // What a click comes to, by what it is about and who clicks: an event, or the refusal that fits.
 func TestWhatAClickComesTo(t *testing.T) {
 	no := func(code RefusalCode) any { return code }
-	all := turn.BatchToken(board())
+	all := turn.BatchToken(turn.OpenAsks(board()))
 	for name, c := range map[string]struct {
 		in   chat.Clicked
 		s    func(*turn.Session)
@@ -205,7 +205,7 @@ func TestWhatAClickComesTo(t *testing.T) {
 		"approve all, another message":   {in: chat.Clicked{Token: all, Choice: chat.ApproveAll, Message: "m0"}, want: no(RefusedUnknown)},
 		"deny all, nothing shown":        {in: chat.Clicked{Token: all, Choice: chat.DenyAll, Message: "m0"}, s: func(s *turn.Session) { s.Turn.Shown = "" }, want: "decided decided"},
 		"approve all, others than shown": {in: chat.Clicked{Token: "all-0", Choice: chat.ApproveAll}, want: no(RefusedUnknown)},
-		"approve all, none open":         {in: chat.Clicked{Token: turn.BatchToken(turn.Session{}), Choice: chat.ApproveAll}, s: func(s *turn.Session) { s.Turn = nil }, want: no(RefusedUnknown)},
+		"approve all, none open":         {in: chat.Clicked{Token: turn.BatchToken(nil), Choice: chat.ApproveAll}, s: func(s *turn.Session) { s.Turn = nil }, want: no(RefusedUnknown)},
 		"approve all, somebody else":     {in: chat.Clicked{Token: all, Choice: chat.ApproveAll, Envelope: chat.Envelope{User: ben}}, want: no(RefusedNotYours)},
 		"approve all, one voted for":     {in: chat.Clicked{Token: all, Choice: chat.ApproveAll}, s: voted, want: "decided"},
 		"approve all, one too big":       {in: chat.Clicked{Token: all, Choice: chat.ApproveAll}, s: huge, want: no(RefusedNotOffered)},
@@ -367,7 +367,7 @@ func TestWhatAClickWrites(t *testing.T) {
 		}
 	}
 	for choice, want := range map[chat.Choice]chat.Choice{chat.ApproveAll: chat.AllowOnce, chat.DenyAll: chat.Deny} {
-		if ev := one(chat.Clicked{Token: turn.BatchToken(board()), Choice: choice}, nil).(turn.Decided); ev.Choice != want {
+		if ev := one(chat.Clicked{Token: turn.BatchToken(turn.OpenAsks(board())), Choice: choice}, nil).(turn.Decided); ev.Choice != want {
 			t.Errorf("%s: %+v", choice, ev)
 		}
 	}

@@ -67,6 +67,9 @@ func (j Judge) ruled(s turn.Session, c turn.ToolCall, t Tool, r permission.Rulin
 		ev.Card = t.Card
 		ev.Card.Others = r.Approvals > 1 || permission.MayDecide(j.Policy, req, r.Level, req.Requester) != nil
 		ev.Card.Who = permission.Deciders(j.Policy, req, r.Level, func(u chat.User) string { return j.NameOf(s, u) })
+		of := s.AskedOf(c.Tool.Server)
+		ev.Card.First = r.New && (c.Card.First || !of.New)
+		ev.Card.Reads = turn.OffersReads(r) && (c.Card.Reads || of.Reads+1 >= turn.AskedReads)
 		if r.Level == permission.LevelAdmin && len(j.Policy.Admins) == 0 {
 			ev.Card.Notice = permission.NoAdminsNotice
 		}

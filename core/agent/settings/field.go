@@ -36,7 +36,7 @@ func (p *page) fieldRow(at permission.Setting, f permission.Field) render.PanelR
 	switch {
 	case have.Field != "":
 		from = render.Line{render.Plain(text.FromChat), p.person(have.By, have.Name), render.Plain(" · "), render.Time{At: have.At}}
-	case configured != (permission.Policy{}).Setting(at).Value:
+	case configured != "" && configured != (permission.Policy{}).Setting(at).Value:
 		from = plainLine(text.FromFile)
 	}
 	r := render.PanelRow{

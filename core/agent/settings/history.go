@@ -179,8 +179,48 @@ func (p *page) statsView(ctx context.Context) render.Panel {
 	var digest render.Section
 	if p.admin {
 		digest = p.digest(records)
+		ideas.Rows = append(p.readsIdeas(ctx, records), ideas.Rows...)
 	}
 	return drawing(text.TabStats, digest, numbers, blocked, ideas)
+}
+
+// suggestReads is how many asks a suggestion about a server's reads rests on: all of them were allowed.
+const suggestReads = 5
+
+// readsIdeas are the servers of which people allowed every read that they were asked about, with what lets those tools run unasked. What
+// people allowed of another definition speaks for nothing: a server that earned it could have become another one since.
+func (p *page) readsIdeas(ctx context.Context, records []audit.Record) (rows []render.PanelRow) {
+	type counts struct{ allowed, not int }
+	of := map[permission.Tool]counts{}
+	for _, r := range records {
+		n := of[permission.Tool{Server: r.Server, Name: r.Tool, Definition: r.Definition}]
+		switch {
+		case r.Kind == audit.Decision && r.Outcome == audit.Approved:
+			n.allowed++
+		case r.Kind == audit.Decision, r.Kind == audit.Expire, r.Kind == audit.Undo:
+			n.not++
+		}
+		of[permission.Tool{Server: r.Server, Name: r.Tool, Definition: r.Definition}] = n
+	}
+	for _, s := range p.servers(ctx) {
+		sum, tools := counts{}, 0
+		var changes []permission.Change
+		for _, k := range s.tools {
+			n, more := of[k.tool()], k.acceptReads()
+			if k.does != permission.DoesRead || !k.offered || k.changed() || n == (counts{}) || len(more) == 0 {
+				continue
+			}
+			sum, tools = counts{sum.allowed + n.allowed, sum.not + n.not}, tools+1
+			changes = append(changes, more...)
+		}
+		if sum.allowed >= suggestReads && sum.not == 0 {
+			let := letReads(changes, tools, p.view)
+			let.note = "suggested by the numbers"
+			rows = append(rows, row(text.ReadsAllowed(sanitize(s.name), sum.allowed),
+				p.offer(text.LabelAcceptReads(tools), string(s.digest()), let), goTo(text.LabelLook, viewOf(viewInstall, s.name))))
+		}
+	}
+	return rows
 }
 
 func (p *page) suggestionActs(x audit.Suggestion) []render.Act {

@@ -20,14 +20,27 @@ func (p *page) homeView(ctx context.Context) render.Panel {
 	pending.Rows = append(pending.Rows, rowsOf(notLookedAt(left)...)...)
 	you := render.Section{Title: text.PanelYou, Rows: rowsOf(p.whoami()...)}
 	you.Rows = append(you.Rows, row(text.RememberedCount(len(p.settings.Of(p.env.User))), goTo(text.TabMine, viewMine)))
-	var here, halt render.Section
+	var about, here, halt render.Section
 	if p.hasChat() {
 		here = p.chatSection()
+	} else {
+		about = p.aboutSection(ctx)
 	}
 	if p.admin {
 		halt = render.Section{Title: text.PanelHalt, Rows: []render.PanelRow{p.haltRow()}}
 	}
-	return drawing(text.PanelTitle, pending, here, p.review, you, halt)
+	return drawing(text.PanelTitle, pending, about, here, p.review, you, halt)
+}
+
+// aboutSection is for whoever sees nod for the first time.
+func (p *page) aboutSection(ctx context.Context) render.Section {
+	tools, servers := 0, 0
+	for _, s := range p.servers(ctx) {
+		if n := s.offered(); n > 0 && !s.set.Disabled {
+			tools, servers = tools+n, servers+1
+		}
+	}
+	return render.Section{Title: text.PanelAbout, Rows: []render.PanelRow{row(text.About + " " + text.TryAsking), row(text.ToolsHere(tools, servers))}}
 }
 
 // modeLines are how this chat asks.

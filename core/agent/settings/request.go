@@ -173,6 +173,11 @@ func accept(changes []permission.Change, n int, view string) action {
 	return action{Changes: changes, say: text.NowAccepted(n), View: view}
 }
 
+// letReads says that somebody looked at n tools as they are now, and that they read.
+func letReads(changes []permission.Change, n int, view string) action {
+	return action{Changes: changes, say: text.NowAcceptedReads(n), View: view}
+}
+
 // apply applies a template that changes this.
 func apply(t permission.Template, changes []permission.Change) action {
 	return action{Changes: changes, note: "template " + t.Name, say: text.NowApplied(t.Title, len(changes)), View: viewTemplates}

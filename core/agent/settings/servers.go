@@ -40,7 +40,8 @@ func (p *page) serverView(ctx context.Context) render.Panel {
 		return render.Panel{}
 	}
 	about := rowsOf(s.state(), serverSays(cmp.Or(s.about.Description, s.set.Description), 400))
-	about = append(append(about, p.trustRow(ctx, s)), rowsOf(p.reputation(ctx, s.name)...)...)
+	about = append(append(about, p.trustRow(ctx, s)), p.readsRow(s)...)
+	about = append(about, rowsOf(p.reputation(ctx, s.name)...)...)
 	sections := append([]render.Section{{Rows: about}}, p.toolSections(s)...)
 	return drawing(sanitize(s.name), append(sections, p.fieldSection(text.PanelServerSettings, permission.Setting{Server: s.name}))...)
 }
@@ -237,23 +238,81 @@ func (p *page) installView(ctx context.Context) render.Panel {
 	if !ok || !p.admin {
 		return render.Panel{}
 	}
-	list := render.Section{Title: text.PanelTools, Note: text.PanelInstallNote, Empty: text.PanelNoTools}
-	offered := slices.DeleteFunc(slices.Clone(s.tools), func(k toolEntry) bool { return !k.offered })
-	list.Rows = rowsFor(offered, p.proposalRow)
+	sections := []render.Section{{Note: text.PanelInstallNote}}
+	if s.offered() == 0 {
+		sections[0].Empty = text.PanelNoTools
+	}
+	for _, g := range installGroups {
+		sections = append(sections, p.groupSection(s, g))
+	}
+	return drawing(text.InstallTitle(sanitize(s.name)), sections...)
+}
+
+// installGroup are tools that are accepted with one click.
+type installGroup struct {
+	does        permission.Does
+	title, note string
+}
+
+var installGroups = []installGroup{
+	{permission.DoesRead, text.GroupReads, text.GroupReadsNote},
+	{permission.DoesReach, text.GroupReach, text.GroupReachNote},
+	{permission.DoesChange, text.GroupChanges, text.GroupAsksNote},
+	{permission.DoesDestroy, text.GroupDestroys, text.GroupAsksNote},
+	{permission.DoesNobodyKnows, text.GroupUnknown, text.GroupAsksNote},
+}
+
+// groupSection is one group, with the button that accepts what nobody accepted of it. It is bound to what the server offers now.
+func (p *page) groupSection(s server, g installGroup) render.Section {
+	var tools []toolEntry
 	var changes []permission.Change
 	open := 0
-	for _, k := range offered {
-		if more := k.accept(); k.unreviewed() || len(more) > 0 {
+	for _, k := range s.tools {
+		if !k.offered || k.does != g.does {
+			continue
+		}
+		tools = append(tools, k)
+		more := k.accept()
+		if g.does == permission.DoesRead {
+			more = k.acceptReads()
+		}
+		if k.unreviewed() || len(more) > 0 {
 			changes = append(changes, more...)
 			open++
 		}
 	}
-	if open > 0 {
-		a := p.offer(text.LabelAcceptAll(open), string(s.digest()), accept(changes, open, p.view))
-		a.Confirm = text.ConfirmAccept(sanitize(s.name), open)
-		list.Rows = slices.Insert(list.Rows, 0, row(text.AcceptMeans, a))
+	if len(tools) == 0 {
+		return render.Section{}
 	}
-	return drawing(text.InstallTitle(sanitize(s.name)), list)
+	out := render.Section{Title: text.GroupTitle(g.title, len(tools)), Rows: rowsFor(tools, p.proposalRow)}
+	about := row(g.note)
+	switch {
+	case open == 0:
+	case g.does == permission.DoesRead:
+		about.Acts = []render.Act{p.offer(text.LabelAcceptReads(open), string(s.digest()), letReads(changes, open, p.view))}
+	default:
+		about.Acts = []render.Act{p.offer(text.LabelAcceptGroup(open), string(s.digest()), accept(changes, open, p.view))}
+	}
+	out.Rows = slices.Insert(out.Rows, 0, about)
+	return out
+}
+
+// readsRow says how many tools run because an admin accepted them as reads, with the way back.
+func (p *page) readsRow(s server) (rows []render.PanelRow) {
+	var changes []permission.Change
+	for _, k := range s.tools {
+		if k.pin.Reads {
+			changes = append(changes, permission.AcceptReads{Tool: k.pin.Tool, Off: true})
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	r := row(text.ReadsUnasked(len(changes)))
+	if p.admin {
+		r.Acts = []render.Act{p.offer(text.LabelAskReads, "", action{Changes: changes, say: text.NowAsksReads, View: p.view})}
+	}
+	return []render.PanelRow{r}
 }
 
 // proposalRow is one tool with what holds for it and why: the rules' own answer, which is careful with what nobody vouched for.

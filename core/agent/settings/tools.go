@@ -23,6 +23,7 @@ type toolEntry struct {
 	offered bool              // its server offers it now
 	pin     permission.Pinned // as it was recorded; zero: it was not
 	is      permission.Effective
+	does    permission.Does
 }
 
 func (k toolEntry) tool() permission.Tool { return k.spec.Tool }
@@ -99,6 +100,7 @@ func entriesOf(specs []agent.ToolSpec, policy permission.Policy, now permission.
 			k.spec.Tool.Definition = k.pin.Tool.Definition
 		}
 		k.is = policy.Get(k.tool(), k.spec.Source, k.spec.Hints, k.spec.Metadata)
+		k.does = policy.Does(k.tool(), k.spec.Source, k.spec.Hints, k.spec.Metadata)
 	}
 	return out
 }
@@ -201,6 +203,21 @@ func (k toolEntry) accept() []permission.Change {
 		return nil
 	}
 	return []permission.Change{permission.Accept(t)}
+}
+
+// acceptReads are the changes by which a tool counts as it is now, and runs unasked as a read. A server that is trusted is believed as it is.
+func (k toolEntry) acceptReads() []permission.Change {
+	t := k.tool()
+	reads := permission.AcceptReads{Tool: t}
+	switch {
+	case k.spec.Source == permission.SourceWorkbench || k.is.Trusted:
+		return k.accept()
+	case k.pin.Tool != t:
+		return []permission.Change{permission.Seen{Tool: t, Definition: k.spec.Definition.Kept()}, reads}
+	case k.is.Reads:
+		return nil
+	}
+	return []permission.Change{reads}
 }
 
 // facts are access, risk and level.

@@ -12,6 +12,7 @@ import (
 const (
 	maxRecent     = 256     // deliveries remembered against repeats; the log's op keys remember all of the last 24 h
 	maxPeople     = 200     //
+	maxAskedOf    = 64      // servers of which it is known what was asked
 	maxLapsed     = 8       // expired calls that can still be asked for again
 	maxTranscript = 400     // utterances
 	maxTalkBytes  = 4 << 20 // of the transcript

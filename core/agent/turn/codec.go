@@ -6,12 +6,13 @@ import (
 	"fmt"
 )
 
-// Version is the version of stored events. A replica refuses what is newer than itself: it neither drives
-// nor decides such a chat.
+// Version is the version of stored events, but for what an earlier release would fold to something else: such a [Changed] has
+// version 2. A replica refuses what is newer than itself: it neither drives nor decides such a chat.
 const Version = 1
 
-// sessionVersion is the version of a stored session. Version 2 keeps the kinds of results and notes where version 1 had their words.
-const sessionVersion = 2
+// sessionVersion is the version of a stored session. Version 2 keeps the kinds of results and notes where version 1 had their words;
+// version 3 is that of settings which an earlier release would lose a part of.
+const sessionVersion = 3
 
 // ErrVersion marks a stored event or session that this build does not know.
 var ErrVersion = errors.New("written by a newer version")
@@ -23,7 +24,13 @@ type stored[D any] struct {
 }
 
 // Encode gives the stored bytes of an event.
-func Encode(e Event) ([]byte, error) { return json.Marshal(stored[Event]{Version, e.Kind(), e}) }
+func Encode(e Event) ([]byte, error) {
+	v := Version
+	if ev, ok := e.(Changed); ok {
+		v = ev.Changes.Version()
+	}
+	return json.Marshal(stored[Event]{v, e.Kind(), e})
+}
 
 // Decode reads what Encode wrote, in this version or an older one. It returns ErrVersion for what it does not
 // know; it never panics.
@@ -33,7 +40,11 @@ func Decode(b []byte) (Event, error) {
 		return nil, fmt.Errorf("stored event: %w", err)
 	}
 	read, known := decoders[s.Kind]
-	if !known || s.V > Version {
+	newest := Version
+	if s.Kind == (Changed{}).Kind() {
+		newest = 2
+	}
+	if !known || s.V > newest {
 		return nil, fmt.Errorf("event %q version %d: %w", s.Kind, s.V, ErrVersion)
 	}
 	e, err := read(s.Data)
@@ -61,7 +72,11 @@ func read[E Event](b []byte) (Event, error) {
 
 // EncodeSession gives the stored bytes of a snapshot's session.
 func EncodeSession(s Session) ([]byte, error) {
-	return json.Marshal(stored[Session]{sessionVersion, "session", s})
+	v := 2
+	if s.Settings != nil && s.Settings.Version() > 1 {
+		v = sessionVersion
+	}
+	return json.Marshal(stored[Session]{v, "session", s})
 }
 
 // DecodeSession reads what EncodeSession wrote.

@@ -15,6 +15,9 @@ func (ev Ruled) apply(s Session, e Entry) Session {
 	if ev.Ask == "" || c.Status != Proposed && !tightens || s.Turn.Stopped != nil || slices.Contains(c.Asks, ev.Ask) {
 		return s
 	}
+	if ev.Ruling.Verdict == permission.Ask {
+		s = s.asks(c, ev.Ruling)
+	}
 	return s.editCall(c.ID, func(c *ToolCall) {
 		c.ask(ev.Ask)
 		c.Ruling, c.Card = ev.Ruling, ev.Card

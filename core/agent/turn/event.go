@@ -330,6 +330,10 @@ type Card struct {
 	Others    bool     `json:"others,omitempty"` // the requester's word alone does not do: others have to be told
 	// Changes tell what changed in the tool's definition since it was accepted, or first seen: untrusted.
 	Changes []permission.Difference `json:"changes,omitempty"`
+	// First says that this is the first card of the chat about a tool of its server that no admin accepted: the one that tells people so.
+	First bool `json:"first,omitempty"`
+	// Reads says that reads of this server were asked about often enough here ([AskedReads]): [chat.AllowReads] belongs in front.
+	Reads bool `json:"reads,omitempty"`
 }
 
 // Usage is what a reply cost. Zero fields were not reported.

@@ -14,6 +14,7 @@ import (
 const (
 	nudgeSlot  = "nudge-" // + the first ask it was made for
 	formerSlot = "left-"  // + the turn's message before, in place of which another was posted
+	endSlot    = "end"
 	RestDone   = "rest"
 )
 
@@ -36,6 +37,11 @@ type (
 		Slot    string
 		Message chat.MessageRef
 	}
+	// TellEnd: tell whoever asked that a long turn is over.
+	TellEnd struct {
+		Turn TurnID
+		Slot string
+	}
 	// Continue: post what of a long answer the turn's message has no room for.
 	Continue struct{ Turn TurnID }
 )
@@ -43,13 +49,14 @@ type (
 func (Nudge) isCommand()    {}
 func (Point) isCommand()    {}
 func (Remove) isCommand()   {}
+func (TellEnd) isCommand()  {}
 func (Continue) isCommand() {}
 
 // followUps is what is owed beside the turns' messages.
 func followUps(s Session, now time.Time, env Env) []Command {
 	var do []Command
 	for _, t := range s.Turns() {
-		if t.Shown == "" || (env.Nudge == 0 && env.Room == 0) {
+		if t.Shown == "" || (env.Nudge == 0 && env.Room == 0 && env.Long == 0) {
 			continue
 		}
 		waits := len(t.waiting()) > 0 // never so in a turn that is stopped or over
@@ -64,6 +71,9 @@ func followUps(s Session, now time.Time, env Env) []Command {
 		}
 		if ask, due := t.nudge(env.Nudge); ask != "" && !now.Before(due) {
 			do = append(do, Nudge{t.ID, nudgeSlot + string(ask), ask})
+		}
+		if !t.hasFollowUp(endSlot) && t.endsUnnoticed(now, env.Long) {
+			do = append(do, TellEnd{t.ID, endSlot})
 		}
 		if t.End != "" && env.Room > 0 && !t.hasFollowUp(RestDone) && utf8.RuneCountInString(t.Answer()) > env.Room {
 			do = append(do, Continue{t.ID})
@@ -99,6 +109,26 @@ func (t *Turn) nudge(after time.Duration) (ask AskID, due time.Time) {
 		}
 	}
 	return ask, due
+}
+
+// endIsNews is how long the end of a turn is worth telling: an outage may have been in between.
+const endIsNews = 10 * time.Minute
+
+// endsUnnoticed reports whether a turn has just ended of which its requester looks elsewhere by now: for so long nothing notified them of
+// it, and they did nothing about it.
+func (t *Turn) endsUnnoticed(now time.Time, long time.Duration) bool {
+	if long <= 0 || t.End == "" || t.End == MessageGone || t.Unattended || t.Stopped != nil && t.Stopped.User == t.Requester {
+		return false
+	}
+	lately := func(at time.Time) bool { return t.EndAt.Sub(at) <= long }
+	if lately(t.At) || lately(t.ShownAt) || now.Sub(t.EndAt) > endIsNews {
+		return false
+	}
+	return !slices.ContainsFunc(t.Beside, func(b Beside) bool { return strings.HasPrefix(b.Slot, formerSlot) && lately(b.At) }) &&
+		!slices.ContainsFunc(t.Calls, func(c ToolCall) bool {
+			return c.Asked && c.By == t.Requester && lately(c.DecidedAt) ||
+				slices.ContainsFunc(c.Votes, func(v Vote) bool { return v.By == t.Requester && lately(v.At) })
+		})
 }
 
 func (t *Turn) hasFollowUp(slot string) bool {

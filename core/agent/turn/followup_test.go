@@ -51,6 +51,37 @@ func TestNudge(t *testing.T) {
 	y.Put(Withdrawn{Ask: "a1", By: script.Ana, Next: "a3"}).OwesIn("asked anew, not seen", nudging).Seen("a3").After(10*time.Second).OwesIn("asked anew", nudging, Nudge{"t1", "nudge-a3", "a3"})
 }
 
+// The end of a long turn is announced once to whoever asked, where nothing has notified them lately and they have done nothing about it.
+func TestTellEnd(t *testing.T) {
+	env := Env{Long: time.Minute}
+	tell := TellEnd{"t1", "end"}
+	ends := func(x *script.Script, why Why) *script.Script {
+		return x.Put(Ended{Turn: "t1", Why: why})
+	}
+	talking := func() *script.Script {
+		return script.New(t).Put(script.Says("m1", "hi", script.Ana), Shown{Turn: "t1", Message: "b1"})
+	}
+	ends(talking().After(time.Minute), Answered).OwesIn("short", env)
+	x := ends(talking().After(time.Minute+time.Second), Answered).OwesIn("long", env, tell).OwesIn("it is off", Env{Nudge: 1, Room: 100})
+	x.Fork().After(10*time.Minute+time.Second).OwesIn("old news", env)
+	x.Takes(Posted{Turn: "t1", Slot: "end", Message: "n1"}).OwesIn("once", env)
+	ends(talking().After(time.Hour), ModelFailed).OwesIn("without an answer", env, tell)
+	ends(talking().After(time.Hour).Put(StopAsked{Turn: "t1", By: script.Ana}), WasStopped).OwesIn("she stopped it", env)
+	ends(talking().After(time.Hour).Put(StopAsked{Turn: "t1", By: script.Ben}), WasStopped).OwesIn("he stopped it", env, tell)
+	ends(talking().After(time.Hour), MessageGone).OwesIn("there is nothing to lead to", env)
+	late := script.New(t).Put(script.Says("m1", "hi", script.Ana)).After(time.Hour).Put(Shown{Turn: "t1", Message: "b1"}).After(time.Second)
+	ends(late, Answered).OwesIn("its message is new", env)
+	moved := talking().After(time.Hour).Put(Shown{Turn: "t1", Message: "b2", From: "b1"}, Removed{Turn: "t1", Slot: "left-b1"}).After(time.Second)
+	ends(moved, Answered).OwesIn("it was posted anew", env)
+	for who, want := range map[chat.User][]Command{script.Ana: nil, script.Ben: {tell}} {
+		asked := script.Asked(t).After(30*time.Second).Decides("c1", chat.Deny, who).After(time.Second)
+		ends(asked, Answered).OwesIn("decided by "+who.Key, Env{Long: 10 * time.Second}, want...)
+	}
+	said := script.Says("m1", "hi", script.Ana)
+	said.Unattended = true
+	ends(script.New(t).Put(said, Shown{Turn: "t1", Message: "b1"}).After(time.Hour), Answered).OwesIn("nobody looks", env)
+}
+
 // Others than the requester heard of nothing: they are told at once, however the card came, and of every one that comes later.
 func TestOthersAreTold(t *testing.T) {
 	others := func(call, ask string) Ruled {

@@ -122,7 +122,7 @@ func TestRememberIsTicked(t *testing.T) {
 	ticked(script.Ben)
 	x.Takes(tick(false, script.Ben)).Ignores("nobody ticked it", tick(false, script.Ben), tick(false, script.Ana))
 	ticked(chat.User{})
-	x.Is("c1", Awaiting, "").Offers("allow_chat:a1", "allow_once:a1", "deny:a1", "deny_reason:a1", "edit:a1", "view:a1", "why:a1", "allow_hour:a1", "allow_uses:a1", "remember:a1", "allow_session:a1", "extend:a1", "stop:t1")
+	x.Is("c1", Awaiting, "").Offers("allow_chat:a1", "allow_once:a1", "deny:a1", "view:a1", "edit:a1", "deny_reason:a1", "extend:a1", "allow_hour:a1", "allow_uses:a1", "remember:a1", "allow_session:a1", "stop:a1")
 }
 
 // What is decided is decided: ticking it afterwards would remember a choice that nobody made with it.

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"slices"
 	"time"
+
+	"github.com/nodhq/nod/core/permission"
 )
 
 // Command is one thing the world still owes a session. The set is closed.
@@ -50,9 +52,10 @@ type Env struct {
 	MaxDenials int   // replies of which something was denied, before the turn stops to ask the person; 0: no limit
 	Sequential bool  // rule and ask one call at a time (002, 004)
 	// Nudge is how long a card stands that came by an edit before it is announced beside the message, and Room how many characters of
-	// an answer certainly fit into it. Zero, both: the platform has nothing beside a message.
+	// an answer certainly fit into it. Zero, all: the platform has nothing beside a message.
 	Nudge time.Duration
 	Room  int
+	Long  time.Duration // the end of a turn that took longer is announced; 0: never
 }
 
 // Next is what the world still owes the session at now: derived, never stored. An empty answer means that the
@@ -196,14 +199,47 @@ func OpenAsks(s Session) []ToolCall {
 	return slices.DeleteFunc(slices.Clone(s.Turn.Calls), func(c ToolCall) bool { return c.Status != Awaiting })
 }
 
-// BatchToken names exactly the asks that are open now: it answers those, or nothing.
-func BatchToken(s Session) string {
+// BatchToken names exactly these asks: it answers those, or nothing.
+func BatchToken(asks []ToolCall) string {
 	h := sha256.New()
-	for _, c := range OpenAsks(s) {
+	for _, c := range asks {
 		h.Write([]byte(c.Ask))
 		h.Write([]byte{0})
 	}
 	return "all-" + hex.EncodeToString(h.Sum(nil)[:20])
+}
+
+// Batch are the open asks that a token answers together: all of them, or some of those that [Together] puts side by side. nil: none.
+func Batch(s Session, token string) []ToolCall {
+	for _, asks := range append(Together(s), OpenAsks(s)) {
+		if len(asks) > 0 && BatchToken(asks) == token {
+			return asks
+		}
+	}
+	return nil
+}
+
+// Together are the open asks in order, those side by side that can be answered as one: calls of one tool that reads, or says so, about
+// which the same people are asked in the same way.
+func Together(s Session) (out [][]ToolCall) {
+	for _, c := range OpenAsks(s) {
+		i := slices.IndexFunc(out, func(asks []ToolCall) bool { return alike(asks[0], c) })
+		if i < 0 {
+			out = append(out, []ToolCall{c})
+			continue
+		}
+		out[i] = append(out[i], c)
+	}
+	return out
+}
+
+func alike(a, b ToolCall) bool {
+	plain := func(c ToolCall) bool {
+		return (c.Ruling.Access == permission.Read || c.Ruling.SaysReads) && c.Ruling.Risk != permission.Dangerous && c.Ruling.Approvals < 2 &&
+			Showable(c) && !Masked(c) && !c.Edited() && !c.Unchecked && !c.MayHaveRun() && !c.Late && c.Ticked == nil
+	}
+	return plain(a) && plain(b) && a.Tool == b.Tool && a.Step == b.Step && a.Ruling.Access == b.Ruling.Access && a.Ruling.Level == b.Ruling.Level &&
+		a.Ruling.Message == "" && b.Ruling.Message == "" && slices.Equal(a.Card.Who, b.Card.Who)
 }
 
 // AsksDiffer reports whether what people may or did decide is another than before: that is what they look at.

@@ -24,7 +24,7 @@ func hiding(t *testing.T, approvals int) *script.Script {
 
 // What a card masks counts as allowed only by those who looked at it, in the asking in force. Denying always counts.
 func TestWhatIsMaskedIsAllowedByWhoLooked(t *testing.T) {
-	hiding(t, 0).Shows(text.HiddenOnCard).Offers("reveal:a1", "allow_once:a1", "deny:a1", "deny_reason:a1", "view:a1", "why:a1", "extend:a1", "stop:t1").Decide(script.Ana, chat.AllowOnce).Is("c1", Awaiting, "")
+	hiding(t, 0).Shows(text.HiddenOnCard).Offers("reveal:a1", "allow_once:a1", "deny:a1", "view:a1", "deny_reason:a1", "extend:a1", "stop:a1").Decide(script.Ana, chat.AllowOnce).Is("c1", Awaiting, "")
 	if got := hiding(t, 0).Decide(script.Ana, chat.Deny).Call("c1").Status; got != Denied {
 		t.Errorf("denied, it is %s", got)
 	}
@@ -43,7 +43,7 @@ func TestWhatIsMaskedIsAllowedByWhoLooked(t *testing.T) {
 	}
 	long := hiding(t, 0)
 	long.Session.Turn.Calls[0].Args = []byte(`{"password":"hunter2","text":"` + strings.Repeat("x", render.MaxArgs) + `"}`)
-	long.Offers("deny:a1", "deny_reason:a1", "view:a1", "why:a1", "extend:a1", "stop:t1")
+	long.Offers("deny:a1", "view:a1", "deny_reason:a1", "extend:a1", "stop:a1")
 	x := hiding(t, 0).Put(Revealed{Ask: "a1", By: script.Ana, Name: "Ana"})
 	if got := x.Call("c1").Revealed; len(got) != 1 || got[0].By != script.Ana || got[0].Ask != "a1" || got[0].Name != "Ana" || !got[0].At.Equal(x.Now) {
 		t.Errorf("%+v", got)
@@ -82,7 +82,7 @@ func TestALookIsAudited(t *testing.T) {
 // Of what a running tool's server would have the model read it is the same.
 func TestALookAtASample(t *testing.T) {
 	x := script.Ran(t).Put(Wanted{Call: "c1", Run: "r1", Ask: "w1", Want: Want{Kind: WantSample, Prompt: []byte(`{"password":"hunter2"}`)}, Wait: time.Minute})
-	x.Shows(text.HiddenOnCard).Offers("reveal:w1", "answer:w1", "decline:w1", "view:w1", "stop:t1")
+	x.Shows(text.HiddenOnCard).Offers("reveal:w1", "answer:w1", "decline:w1", "view:w1", "stop:w1")
 	x.Put(Revealed{Ask: "w1", By: script.Ana})
 	if c := x.Call("c1"); !c.Saw("w1", script.Ana) || c.Saw("w1", script.Ben) {
 		t.Errorf("%+v", c.Revealed)
@@ -94,7 +94,7 @@ func TestALookAtASample(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	plain := script.Ran(t).Put(Wanted{Call: "c1", Run: "r1", Ask: "w1", Want: Want{Kind: WantSample, Prompt: []byte(`{"a":1}`)}, Wait: time.Minute})
-	plain.Hides(text.HiddenOnCard).Offers("answer:w1", "decline:w1", "view:w1", "stop:t1")
+	plain.Hides(text.HiddenOnCard).Offers("answer:w1", "decline:w1", "view:w1", "stop:w1")
 	if (Want{Kind: WantURL, Prompt: []byte(`{"password":"hunter2"}`)}).Masked() {
 		t.Error("an address has no prompt")
 	}

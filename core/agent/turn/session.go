@@ -36,6 +36,7 @@ type Session struct {
 	Recent     []chat.Delivery    `json:"recent,omitempty"` // deliveries already folded
 	Clicks     []string           `json:"clicks,omitempty"` // operations of people's latest choices: one delivered again is no new one
 	Notes      []Note             `json:"notes,omitempty"`  // for the model's next request: late results, ignored edits
+	Asked      []AskedOf          `json:"asked,omitempty"`  // what people were asked about here, by server
 	// At is when somebody last spoke here, or a turn last ended.
 	At time.Time `json:"at,omitzero"`
 	// Settings is what the settings' own log comes to; nil in every conversation.
@@ -122,6 +123,44 @@ func (s Session) Participant(u chat.User) Person {
 		return s.People[i]
 	}
 	return Person{}
+}
+
+// AskedOf is what people were asked about a server's tools in a chat.
+type AskedOf struct {
+	Server string `json:"server"`
+	New    bool   `json:"new,omitempty"`   // a card was about a tool that no admin had accepted
+	Reads  int    `json:"reads,omitempty"` // calls that a grant for reads could have answered
+}
+
+// AskedReads is the ask of a server's reads in a chat from which on they are offered to be allowed together.
+const AskedReads = 3
+
+// AskedOf is what people were asked here about a server's tools.
+func (s Session) AskedOf(server string) AskedOf {
+	if i := slices.IndexFunc(s.Asked, func(a AskedOf) bool { return a.Server == server }); i >= 0 {
+		return s.Asked[i]
+	}
+	return AskedOf{Server: server}
+}
+
+// asks counts an ask, once for each call.
+func (s Session) asks(c ToolCall, r permission.Ruling) Session {
+	of := s.AskedOf(c.Tool.Server)
+	was := of
+	of.New = of.New || r.New
+	if len(c.Asks) == 0 && OffersReads(r) {
+		of.Reads = min(of.Reads+1, AskedReads)
+	}
+	if of != was {
+		rest := slices.DeleteFunc(slices.Clone(s.Asked), func(a AskedOf) bool { return a.Server == of.Server })
+		s.Asked = last(append(rest, of), maxAskedOf)
+	}
+	return s
+}
+
+// OffersReads reports whether a grant for the reads of its server could have answered a call that people are asked about.
+func OffersReads(r permission.Ruling) bool {
+	return r.Verdict == permission.Ask && r.Level == permission.LevelUser && r.ChatGrant && !r.Masked && r.Access == permission.Read && slices.Contains(r.Scopes, permission.ScopeReads)
 }
 
 // LapsedCall is a call nobody answered in time, in a turn that went on without it.

@@ -294,7 +294,7 @@ func (w *world) work(rep *replica) {
 			w.put(Shown{Turn: rep.s.Turn.ID, Asks: []Appeared{{Ask: x.Ask}}})
 		}
 	}
-	cmds := Next(rep.s, w.now, Env{Live: rep.live, MaxSteps: 6, MaxDenials: 3, Nudge: 20 * time.Second, Room: 5})
+	cmds := Next(rep.s, w.now, Env{Live: rep.live, MaxSteps: 6, MaxDenials: 3, Nudge: 20 * time.Second, Room: 5, Long: 20 * time.Second})
 	if len(cmds) == 0 {
 		if rep.live != "" {
 			w.finish(rep)
@@ -304,6 +304,8 @@ func (w *world) work(rep *replica) {
 	t := rep.s.Turn
 	switch c := pickOne(w, cmds).(type) {
 	case Nudge:
+		w.put(Posted{Turn: c.Turn, Slot: c.Slot, Message: chat.MessageRef(w.mint("note"))})
+	case TellEnd:
 		w.put(Posted{Turn: c.Turn, Slot: c.Slot, Message: chat.MessageRef(w.mint("note"))})
 	case Remove:
 		w.put(Removed{Turn: c.Turn, Slot: c.Slot})
@@ -517,6 +519,8 @@ func checkView(t *testing.T, s Session) {
 					switch c.Choice {
 					case chat.Deny:
 						deny++
+					case chat.DenyAll: // of reads that are asked together
+						deny += len(Batch(s, c.Token))
 					case chat.AllowOnce, chat.AllowChat:
 						allow++
 						if a.Args.TooBig {

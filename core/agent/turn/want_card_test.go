@@ -23,7 +23,7 @@ func wanting(t *testing.T, wait time.Duration) *script.Script {
 func TestAWantIsShownWhileItWaits(t *testing.T) {
 	header := text.WantHeader("files")
 	script.Ran(t).State(render.Working).Hides(header)
-	x := wanting(t, time.Minute).State(render.Waiting).Shows(header, "Sign in, please.").Offers("answer:w1", "decline:w1", "stop:t1")
+	x := wanting(t, time.Minute).State(render.Waiting).Shows(header, "Sign in, please.").Offers("answer:w1", "decline:w1", "stop:w1")
 	x.Fork().Put(Filled{Ask: "w1", By: script.Ana, Fill: Fill{Action: FillAccept}}).State(render.Working).Hides(header).Offers("stop:t1")
 	// Stop ends the wait at once, though the run is still to be heard of: nobody is asked for a turn that is stopping.
 	x.Put(StopAsked{Turn: "t1", By: script.Ana}).Is("c1", Running, "").Shows(text.Stopping).Hides(header).Offers()

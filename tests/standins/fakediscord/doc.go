@@ -21,6 +21,6 @@
 // clients send them by theirs. Without [Options.Limits] nothing is rate limited; [Documented] are the limits that Discord
 // states. Everything is safe for concurrent use.
 //
-// What it leaves out: voice, reactions, stickers, polls, pins, forums' tags, presence, member lists over the gateway, and
+// What it leaves out: voice, reactions, stickers, pins, forums' tags, presence, member lists over the gateway, and
 // permissions of people: members see every channel; the bot's own permissions are kept per channel.
 package fakediscord

@@ -143,6 +143,7 @@ func blank(data obj) obj {
 	}
 	out["content"], out["embeds"], out["attachments"], out["components"] = "", []any{}, []any{}, []any{}
 	delete(out, "poll")
+	delete(out, "message_snapshots")
 	return out
 }
 

@@ -49,7 +49,10 @@ type Attachment struct {
 }
 
 // Reference is what a message answers, or where a thread came from.
-type Reference struct{ Message, Channel, Guild string }
+type Reference struct {
+	Message, Channel, Guild string
+	Kind                    int // 1: it is forwarded
+}
 
 // Message is a message. It embeds what it says now.
 type Message struct {
@@ -71,6 +74,8 @@ type Message struct {
 	Name      string   // of a webhook's author
 
 	nonceJSON any // as it was sent
+	poll      any
+	snapshot  obj // of the message that it forwards
 	kind      int // of the interaction it came of
 	by        string
 	cause     string // the interaction's ID

@@ -15,6 +15,8 @@ type Post struct {
 	// Components are put into the message as they are, also kinds that nobody knows.
 	Components []any
 	Embeds     []any
+	Poll       any    // https://docs.discord.com/developers/resources/poll#poll-object
+	Forward    string // the message of the same channel that it forwards, as a snapshot
 }
 
 // Say writes a message as a person and returns its ID. Mentions are written as Discord writes them, <@ID>. A message into an
@@ -54,6 +56,11 @@ func (s *Server) Post(p Post) (id string) {
 		if !p.NoPing && !contains(v.Mentions, of.Author) && of.Author != p.User {
 			v.Mentions = append(v.Mentions, of.Author)
 		}
+	}
+	m.poll = p.Poll
+	if p.Forward != "" {
+		of := c.find(p.Forward)
+		m.Reference, m.snapshot = &Reference{Message: of.ID, Channel: c.ID, Guild: c.Guild, Kind: 1}, s.wireSnapshot(of)
 	}
 	for i := range v.Attachments {
 		a := &v.Attachments[i]

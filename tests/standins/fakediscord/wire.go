@@ -135,11 +135,17 @@ func (s *Server) wireBare(m *Message, v Version) obj {
 	if m.Webhook == s.opt.AppID {
 		out["application_id"] = s.opt.AppID
 	}
+	if m.poll != nil {
+		out["poll"] = m.poll
+	}
+	if m.snapshot != nil {
+		out["message_snapshots"] = []any{obj{"message": m.snapshot}}
+	}
 	if m.nonceJSON != nil {
 		out["nonce"] = m.nonceJSON
 	}
 	if r := m.Reference; r != nil {
-		ref := obj{"type": 0, "channel_id": r.Channel}
+		ref := obj{"type": r.Kind, "channel_id": r.Channel}
 		if r.Message != "" {
 			ref["message_id"] = r.Message
 		}
@@ -152,6 +158,15 @@ func (s *Server) wireBare(m *Message, v Version) obj {
 		out["thread"] = s.wireChannel(c)
 	}
 	s.wireCause(m, out)
+	return out
+}
+
+// wireSnapshot is a message as it is forwarded: https://docs.discord.com/developers/resources/message#message-snapshot-object
+func (s *Server) wireSnapshot(m *Message) obj {
+	whole, out := s.wireBare(m, m.Version), obj{}
+	for _, k := range []string{"type", "content", "embeds", "attachments", "timestamp", "edited_timestamp", "flags", "mentions", "mention_roles", "components"} {
+		out[k] = whole[k]
+	}
 	return out
 }
 

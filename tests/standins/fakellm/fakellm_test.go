@@ -172,6 +172,16 @@ func TestScriptAdapts(t *testing.T) {
 	if _, body := post(t, srv.URL, "keep call write_file {}", after("ok")...); !strings.Contains(body, `"name":"files__write_file"`) {
 		t.Errorf("keep: %s", body)
 	}
+	const steps = `call write_file {"n":1} and call write_file {"n":2} then call read_text_file {"n":3}`
+	if _, body := post(t, srv.URL, steps); !strings.Contains(body, `{\"n\":1}`) || !strings.Contains(body, `{\"n\":2}`) || strings.Contains(body, `{\"n\":3}`) {
+		t.Errorf("the first step: %s", body)
+	}
+	if _, body := post(t, srv.URL, steps, after("ok")...); !strings.Contains(body, `"name":"files__read_text_file"`) || strings.Contains(body, `{\"n\":1}`) {
+		t.Errorf("the second step: %s", body)
+	}
+	if _, body := post(t, srv.URL, steps, append(after("ok"), after("done")...)...); strings.Contains(body, "tool_calls\":") {
+		t.Errorf("after the last step: %s", body)
+	}
 }
 
 func TestKeyQueueAndJournal(t *testing.T) {

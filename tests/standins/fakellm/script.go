@@ -23,16 +23,17 @@ var (
 
 // answer reads the last person's words and what came of the calls since.
 //
-// Beyond the demo's phrases: "call NAME {...}" calls the tool whose name ends so, with these bytes, several joined by " and "; "keep call NAME {...}" does it again
-// at every step; "say WORDS" just says them.
+// Beyond the demo's phrases: "call NAME {...}" calls the tool whose name ends so, with these bytes, several joined by " and "; "call … then call …" calls
+// what follows once the results of what stands before have come; "keep call NAME {...}" does it again at every step; "say WORDS" just says them.
 func answer(b Body) reply {
-	last, results := "", []Message(nil)
+	last, results, done := "", []Message(nil), 0
 	names := map[string]string{}
 	for _, m := range b.Messages {
 		switch m.Role {
 		case "user":
-			last, results = *m.Content, nil
+			last, results, done = *m.Content, nil, 0
 		case "assistant":
+			done += min(len(m.ToolCalls), 1)
 			for _, c := range m.ToolCalls {
 				names[c.ID] = c.Function.Name
 			}
@@ -55,6 +56,9 @@ func answer(b Body) reply {
 	}
 	words = strings.TrimSpace(words[len(speaker.FindString(words)):])
 	keep := strings.HasPrefix(strings.ToLower(words), "keep call")
+	if steps := strings.Split(words, " then call "); done > 0 && done < len(steps) && ordered.MatchString(words) && !keep {
+		return order(b, "call "+steps[done])
+	}
 	if len(results) > 0 && !keep {
 		var out []string
 		for _, r := range results {

@@ -20,6 +20,7 @@ func (s *Server) Say(user, channel, thread, text string) (ts string) {
 type Beside struct {
 	Blocks      []any // instead of the rich text that Slack makes of what a person typed
 	Attachments []any // https://docs.slack.dev/messaging/formatting-message-text/#attachments
+	Files       []any // https://docs.slack.dev/reference/objects/file-object; a person's message with some has the subtype file_share
 }
 
 // SayWith is Say with blocks and attachments: an alert of another program, a forward, a pasted table.

@@ -31,6 +31,8 @@ type Options struct {
 	Tiers map[string]int
 	// PostsPerChannel bounds chat.postMessage to so many a second and channel. 0: unlimited
 	PostsPerChannel int
+	// PostsAtOnce is how many a channel takes at once before that counts: "short bursts >1 allowed", says the page, and names no number
+	PostsAtOnce int
 	// Latency is what a call of a method takes, waited for by the Clock before anything is looked at. nil: nothing
 	Latency func(method string) time.Duration
 

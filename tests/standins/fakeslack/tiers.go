@@ -48,6 +48,23 @@ func (w *window) take(now time.Time, n int, per time.Duration) (wait time.Durati
 	return 0
 }
 
+// takeBurst is take where a few more may come at once: each that was counted stands until the one before it has gone, and then its part of per.
+func (w *window) takeBurst(now time.Time, burst, n int, per time.Duration) (wait time.Duration) {
+	apart := per / time.Duration(n)
+	for len(w.at) > 0 && !w.at[0].After(now) {
+		w.at = w.at[1:]
+	}
+	if len(w.at) >= burst {
+		return w.at[len(w.at)-burst].Sub(now)
+	}
+	goes := now
+	if len(w.at) > 0 {
+		goes = w.at[len(w.at)-1]
+	}
+	w.at = append(w.at, goes.Add(apart))
+	return 0
+}
+
 // limited counts a call and returns how long the caller must wait, zero if it may go on.
 func (s *Server) limited(method, channel string) time.Duration {
 	s.mu.Lock()
@@ -60,7 +77,7 @@ func (s *Server) limited(method, channel string) time.Duration {
 		return s.windows[key]
 	}
 	if method == "chat.postMessage" && s.opt.PostsPerChannel > 0 {
-		if wait := of(method+" "+channel).take(now, s.opt.PostsPerChannel, time.Second); wait > 0 {
+		if wait := of(method+" "+channel).takeBurst(now, max(s.opt.PostsAtOnce, s.opt.PostsPerChannel), s.opt.PostsPerChannel, time.Second); wait > 0 {
 			return wait
 		}
 	}

@@ -29,6 +29,12 @@ func (s *Server) wire(m *Message, v Version) map[string]any {
 	if m.beside.Blocks != nil {
 		out["blocks"] = m.beside.Blocks
 	}
+	if m.beside.Files != nil {
+		out["files"] = m.beside.Files
+		if out["bot_id"] == nil {
+			out["subtype"] = "file_share"
+		}
+	}
 	if m.beside.Attachments != nil {
 		out["attachments"] = m.beside.Attachments
 	}

@@ -56,12 +56,16 @@ func readable(t *testing.T, w *world, surface, arguments string) {
 // details is all that can be read of a call: the card, and what Show arguments gives.
 func (k *talk) details(s shot) string {
 	k.t.Helper()
+	opens := "View details"
+	if len(s.labelled("Show arguments")) > 0 { // where they are not all on the card
+		opens = "Show arguments"
+	}
 	switch p := k.place.(type) {
 	case *thread:
-		return s.text + p.modal(k.t, s, k.one(s, "View details"))
+		return s.text + p.modal(k.t, s, k.one(s, opens))
 	case *strand:
 		before := len(p.seen(ben))
-		k.click(ben, s, "Show arguments")
+		k.click(ben, s, opens)
 		k.await("the details are there", func() bool { return len(p.seen(ben)) > before })
 		m := p.seen(ben)[before]
 		all := m.Text()

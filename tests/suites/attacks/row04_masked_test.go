@@ -96,7 +96,7 @@ func masks() (out []attack) {
 	out = append(out, everywhere(4, "masked-among-all", func(t *testing.T, w *world, surface string) {
 		k := begin(t, w, surface, wants(write(idOf(t)), call("box", "write", secret(idOf(t)))))
 		s := k.asking(2)
-		k.refused(ana, s, k.one(s, "Approve all (2)"), "Look at it first")
+		k.refused(ana, s, k.one(s, "Approve all (2)…"), "Look at it first")
 		k.still(2)
 		k.end()
 	})...)

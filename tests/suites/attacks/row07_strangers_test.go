@@ -41,9 +41,9 @@ func strangers() (out []attack) {
 				k := begin(t, w, surface, wants(write(name), call("box", "write", args(name, "n", "2"))))
 				s := k.asking(2)
 				if say == "" {
-					k.press(t, p, s, k.one(s, "Approve all (2)"))
+					k.press(t, p, s, k.one(s, "Approve all (2)…"))
 				} else {
-					k.refused(p, s, k.one(s, "Approve all (2)"), say)
+					k.refused(p, s, k.one(s, "Approve all (2)…"), say)
 				}
 				k.still(2)
 				k.end()

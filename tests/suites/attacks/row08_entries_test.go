@@ -249,7 +249,7 @@ func webEntries() (out []attack) {
 			s := k.asking(2)
 			body := map[string]string{"choice": "allow_once"}
 			if rest == "/clicks" {
-				body = map[string]string{"choice": "approve_all", "token": k.one(s, "Approve all (2)").token}
+				body = map[string]string{"choice": "approve_all", "token": k.one(s, "Approve all (2)…").token}
 			}
 			if status, answer := w.sessions[ben].call(t, http.MethodPost, k.place.(*chatroom).path(rest), body); status != http.StatusForbidden {
 				t.Errorf("%d %s", status, answer)

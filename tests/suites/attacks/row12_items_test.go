@@ -59,7 +59,7 @@ func wrongItems() (out []attack) {
 	}
 	out = append(out, everywhere(12, "all-of-what-is-no-more", func(t *testing.T, w *world, surface string) {
 		k, s := several(t, w, surface, 3)
-		all := k.one(s, "Approve all (3)")
+		all := k.one(s, "Approve all (3)…")
 		k.press(t, ana, s, s.labelled("Deny")[1])
 		now := k.until("one is decided", func(s shot) bool { return s.asks == 2 })
 		k.refused(ana, now, all, "nothing was decided")

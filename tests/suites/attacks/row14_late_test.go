@@ -24,7 +24,7 @@ func lateClicks() (out []attack) {
 		name := idOf(t)
 		k := begin(t, w, surface, wants(call("box", "brief", `{"path":"`+name+`"}`), call("box", "brief", args(name, "n", "2"))))
 		s := k.asking(2)
-		b := k.one(s, "Approve all (2)")
+		b := k.one(s, "Approve all (2)…")
 		k.over(1)
 		k.refused(ana, s, b, "")
 		k.never()

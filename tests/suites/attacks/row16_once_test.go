@@ -50,7 +50,7 @@ func onceIsOnce() (out []attack) {
 		name := idOf(t)
 		k := begin(t, w, surface, wants(write(name), call("box", "write", args(name, "n", "2"))))
 		s := k.asking(2)
-		k.sure(ana, s, k.one(s, "Approve all (2)"))
+		k.sure(ana, s, k.one(s, "Approve all (2)…"))
 		k.over(1)
 		k.times(2)
 		k.again(ana, name+"-2", wants(write(name)))
@@ -65,7 +65,7 @@ func onceIsOnce() (out []attack) {
 			name := idOf(t)
 			k := begin(t, w, surface, wants(write(name), call("box", "write", args(name, "n", "2"))))
 			s := k.asking(2)
-			all := k.one(s, "Approve all (2)")
+			all := k.one(s, "Approve all (2)…")
 			if surface == "slack" {
 				if n := strings.Count(s.raw, `"confirm"`); n == 0 || !strings.Contains(s.raw[strings.Index(s.raw, all.slack.Value):], `"confirm"`) {
 					t.Errorf("%d buttons ask back, and this one does not: %s", n, clip(s.raw, 2000))

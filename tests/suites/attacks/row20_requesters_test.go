@@ -88,7 +88,7 @@ func requesters() (out []attack) {
 			k.over(1)
 			k.again(who, k.name+"-2", wants(call("box", "free", `{"path":"`+k.name+`"}`)))
 			s := k.until("it asks", func(s shot) bool { return s.asks == 1 && len(k.shots()) == 2 })
-			if !strings.Contains(s.text, "an admin can answer") {
+			if !strings.Contains(s.text, "An admin can answer") {
 				t.Errorf("who can answer: %s", s.text)
 			}
 			k.never()

@@ -60,7 +60,7 @@ func handles() (out []attack) {
 		s := k.asking(2)
 		other := elsewhere(t, w, surface, name+"-other", two)
 		at := other.asking(2)
-		other.refused(ana, at, k.one(s, "Approve all (2)"), "")
+		other.refused(ana, at, k.one(s, "Approve all (2)…"), "")
 		k.still(2)
 		other.still(2)
 		other.end()

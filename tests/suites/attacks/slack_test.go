@@ -368,8 +368,9 @@ func slackOutline(blocks json.RawMessage) string {
 	_ = json.Unmarshal(blocks, &all) // no blocks: no outline
 	from := 0
 	for i, b := range all {
-		if bytes.Contains(b, []byte(`"divider"`)) {
-			from = i
+		var block struct{ Type string }
+		if json.Unmarshal(b, &block) == nil && block.Type == "header" && i > 0 { // the question; the card begins with the small line above it
+			from = i - 1
 		}
 	}
 	var out []string

@@ -260,8 +260,9 @@ func (k *talk) sure(who person, s shot, b button) {
 	if !ok {
 		return
 	}
-	k.await(string(who)+" is asked whether they are sure, or told why not", func() bool {
-		return slices.ContainsFunc(k.told(who)[before:], func(s string) bool { return s != "" && !again(s) })
+	k.await(string(who)+" is asked whether they are sure, or told why not, or it counts", func() bool {
+		open := slices.ContainsFunc(k.last().buttons, func(x button) bool { return x.discord.ID == b.discord.ID })
+		return !open || slices.ContainsFunc(k.told(who)[before:], func(s string) bool { return s != "" && !again(s) })
 	})
 	for _, m := range p.w.discord.Seen(inDiscord[who], p.thread) {
 		for _, x := range m.Buttons() {
@@ -362,7 +363,7 @@ func (k *talk) times(n int) {
 func (k *talk) allow(label string) shot {
 	k.t.Helper()
 	s := k.asking(1)
-	k.click(ana, s, label)
+	k.sure(ana, s, k.one(s, label))
 	return k.over(len(k.shots()))
 }
 

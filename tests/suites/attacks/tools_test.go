@@ -67,7 +67,7 @@ func TestControl(t *testing.T) {
 
 // allTools are the tools of the corpus.
 func allTools() (all []tool) {
-	for _, of := range [][]tool{boxTools(), forgerTools(), hiderTools(), swapTools(), liarTools(), askerTools(), staleTools(), mixTools(), wanterTools(), statusTools(), bombTools()} {
+	for _, of := range [][]tool{boxTools(), forgerTools(), hiderTools(), swapTools(), liarTools(), acceptedTools(), askerTools(), staleTools(), mixTools(), wanterTools(), statusTools(), bombTools()} {
 		all = append(all, of...)
 	}
 	return all

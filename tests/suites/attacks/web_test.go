@@ -114,19 +114,23 @@ func webShot(id string, raw json.RawMessage) shot {
 		End     json.RawMessage
 		Blocks  []json.RawMessage
 		Choices json.RawMessage
+		Turn    string `json:"turn_id"`
 	}
 	_ = json.Unmarshal(raw, &m) // the API's own
 	var lines, outline []string
 	drawn := marshal([]any{m.Blocks, m.Choices}) // what the page draws; calls stand beside it as data for programs
 	s := shot{ref: id, raw: string(drawn)}
 	walk(drawn, func(o map[string]any) {
-		for _, k := range []string{"markdown", "source", "title", "server_name", "header", "run", "json", "question", "describes", "impact", "model_said", "warning", "review", "text", "strong", "person", "content"} {
+		for _, k := range []string{"markdown", "source", "title", "server_name", "header", "run", "json", "question", "says", "warning", "review", "text", "strong", "person", "content"} {
 			if v, ok := o[k].(string); ok && v != "" {
 				lines = append(lines, v)
 			}
 		}
 		choice, _ := o["choice"].(string)
 		token, _ := o["token"].(string)
+		if choice == "stop" { // it is of the turn, wherever it stands
+			token = m.Turn
+		}
 		if label, _ := o["label"].(string); choice != "" && token != "" && label != "" {
 			s.buttons = append(s.buttons, button{label: label, choice: choice, token: token})
 		}

@@ -96,12 +96,9 @@ func (p *stage) anyAsk(t *rapid.T, id string) render.Ask {
 	token := "ask-" + id
 	a := render.Ask{Call: id, Token: token, Kind: rapid.SampledFrom([]render.AskKind{render.AskPermission, render.AskOutcome}).Draw(t, "kind"),
 		Header: text.AllowHeader(words(t, "header")), Run: words(t, "run"), Tool: words(t, "tool"),
-		Server:   render.Server{Name: words(t, "server"), Description: words(t, "description"), Icon: rapid.SampledFrom([]string{"", "🗂", "https://evil.example/i.png", "x"}).Draw(t, "icon"), Trusted: rapid.Bool().Draw(t, "trusted")},
-		Question: words(t, "question"), Describes: words(t, "describes"), Impact: words(t, "impact"), Because: p.anyLine(t, "because"), Model: words(t, "model"),
+		Server: words(t, "server"), Icon: rapid.SampledFrom([]string{"", "🗂", "https://evil.example/i.png", "x"}).Draw(t, "icon"), Brief: rapid.Bool().Draw(t, "brief"),
+		Question: words(t, "question"), Says: words(t, "says"), Facts: p.anyLine(t, "facts"),
 		Warning: words(t, "warning"), Review: words(t, "review"), Footer: p.anyLine(t, "footer")}
-	for range rapid.IntRange(0, 4).Draw(t, "facts") {
-		a.Facts = append(a.Facts, render.Fact{Symbol: rapid.SampledFrom([]string{"⚠️", "✅", ""}).Draw(t, "symbol"), Label: words(t, "fact")})
-	}
 	args := map[string]string{}
 	for i := range rapid.IntRange(0, 6).Draw(t, "members") {
 		args[fmt.Sprint("n", i, words(t, "key"))] = words(t, "value")

@@ -379,7 +379,7 @@ func card(token string) render.Message {
 		render.Text{Markdown: "I'll write it."},
 		render.Ask{
 			Call: "call", Token: token, Kind: render.AskPermission, Header: text.AllowHeader("files"), Run: text.RunLine("write_file", "files"), Tool: "write_file",
-			Server: render.Server{Name: "files"}, Args: render.ArgsOf([]byte(`{"path":"notes.txt"}`), "7f3a7f3a7f3a"),
+			Server: "files", Args: render.ArgsOf([]byte(`{"path":"notes.txt"}`), "7f3a7f3a7f3a"),
 			Choices: []render.Choice{choice(chat.AllowChat, text.LabelAllowChat), choice(chat.AllowOnce, text.LabelAllowOnce), choice(chat.Deny, text.LabelDeny)},
 		},
 	}}

@@ -59,7 +59,7 @@ func (p *stage) inertOne(what string, s Shown, m render.Message) {
 	}
 	var icons []string
 	for _, a := range cards(m) {
-		icons = append(icons, a.Server.Icon)
+		icons = append(icons, a.Icon)
 	}
 	if got := without(s.Images, icons); len(got) > 0 || s.Previews {
 		p.Errorf("%s fetches %q, previews=%v", what, got, s.Previews)
@@ -94,7 +94,7 @@ func named(m render.Message) (keys []string) {
 		case render.Note:
 			of(b.Line)
 		case render.Ask:
-			of(b.Because)
+			of(b.Facts)
 			of(b.Footer)
 		default: // no lines
 		}
@@ -109,7 +109,7 @@ func quiet(p *stage) {
 	line := render.Line{render.Plain("allowed by "), render.Person{User: p.People[Ben], Name: "Ben"}}
 	m := card("ask")
 	a, _ := m.Blocks[1].(render.Ask)
-	a.Because, a.Footer = line, line
+	a.Facts, a.Footer = line, line
 	m.Blocks = append(m.Blocks[:1], render.Step{Call: "c", State: render.StepDone, Title: "read_file", Server: "files", Detail: line}, a, render.Note{Line: line})
 	ref := p.post(room, "k", m)
 	if s := p.shown(room, ref); len(s.Mentions) > 0 {
@@ -138,23 +138,21 @@ func (p *stage) everywhere(h string) map[string]render.Message {
 	line := render.Line{render.Plain(h), render.Strong(h), person, render.Plain(h)}
 	ask, _ := card("ask").Blocks[1].(render.Ask)
 	ask.Header, ask.Run, ask.Tool = text.AllowHeader(h), text.RunLine(h, h), h
-	ask.Server = render.Server{Name: h, Description: h, Icon: "https://evil.example/icon.png"}
-	ask.Facts = []render.Fact{{Kind: "risk", Symbol: text.SymbolConfirm, Label: h}}
-	ask.Question, ask.Describes, ask.Impact, ask.Model, ask.Because, ask.Footer = h, h, h, h, line, line
+	ask.Server, ask.Icon = h, "https://evil.example/icon.png"
+	ask.Question, ask.Says, ask.Facts, ask.Footer = h, h, line, line
 	ask.Warning, ask.Review = text.Warning(h), text.Review
 	raw, err := json.Marshal(map[string]any{h: h, "b": []string{h}})
 	p.must(err)
 	ask.Args = render.ArgsOf(raw, "7f3a7f3a7f3a")
-	trusted := ask
-	trusted.Server.Trusted = true
-	trusted.Args.Rows = nil
+	whole := ask
+	whole.Args.Rows = nil
 	return map[string]render.Message{
 		"a text":   {State: render.Done, Blocks: []render.Block{render.Text{Markdown: h}, render.Text{Markdown: "before " + h + " after\n" + h, Cut: true}}},
 		"code":     {State: render.Done, Blocks: []render.Block{render.Code{Language: h, Source: h + "\n" + h}}},
 		"steps":    {State: render.Working, Blocks: []render.Block{render.Step{Call: "c", State: render.StepRunning, Title: h, Server: h, Detail: line}, render.Step{Call: "d", State: render.StepDone, Title: h, Server: h, Detail: line}}},
 		"a note":   {State: render.Done, Blocks: []render.Block{render.Note{Line: line}}},
 		"a card":   {State: render.Waiting, Blocks: []render.Block{ask}},
-		"a card 2": {State: render.Waiting, Blocks: []render.Block{trusted}},
+		"a card 2": {State: render.Waiting, Blocks: []render.Block{whole}},
 		"a label":  {State: render.Waiting, Token: "t", Blocks: []render.Block{render.Text{Markdown: "alpha"}}, Choices: []render.Choice{{Choice: chat.Stop, Token: "t", Label: h, Hint: h}}},
 	}
 }

@@ -139,7 +139,7 @@ func (p *tab) tabTo(choice string) (visited []string) {
 	p.t.Helper()
 	for range 80 {
 		p.key(kb.Tab)
-		if on := look[string](p, `document.activeElement.closest(".ask > .choices") ? document.activeElement.dataset.choice : ""`); on != "" {
+		if on := look[string](p, `document.activeElement.closest(".ask .answers .choices") ? document.activeElement.dataset.choice : ""`); on != "" {
 			if visited = append(visited, on); on == choice {
 				return visited
 			}
@@ -147,6 +147,17 @@ func (p *tab) tabTo(choice string) (visited []string) {
 	}
 	p.t.Fatalf("Tab never comes to %s; it came by %v", choice, visited)
 	return nil
+}
+
+// tabOn presses Tab until that has the focus.
+func (p *tab) tabOn(selector string) {
+	p.t.Helper()
+	for range 20 {
+		if p.key(kb.Tab); look[bool](p, `document.activeElement.matches("`+selector+`")`) {
+			return
+		}
+	}
+	p.t.Fatalf("Tab never comes to %s", selector)
 }
 
 // R21 R73 R81 R84 R166
@@ -159,13 +170,14 @@ func TestPageAllowOnce(t *testing.T) {
 	p.say("write hello to notes.txt")
 	p.until(asked)
 	for selector, want := range map[string]string{
-		".ask h3":   "Allow tool call from workbench?",
-		".ask .run": "Run write_file from workbench",
-		".ask .warning": "Malicious MCP Servers or conversation content could potentially trick nod into attempting harmful actions " +
+		".ask .small .header": "Allow tool call from workbench?",
+		".ask .small .run":    "Run write_file from workbench",
+		".ask h3":             "Write to notes.txt?",
+		".ask .foot .warning": "Malicious MCP Servers or conversation content could potentially trick nod into attempting harmful actions " +
 			"through your installed tools.",
-		".ask .review strong": "Review each action carefully before approving",
+		".ask .foot .review strong": "Review each action carefully before approving",
 	} {
-		if got := p.text(selector); got != want {
+		if got := strings.TrimSpace(p.text(selector)); got != want {
 			t.Errorf("%s says %q, want %q", selector, got, want)
 		}
 	}
@@ -173,33 +185,33 @@ func TestPageAllowOnce(t *testing.T) {
 		t.Errorf("the review line has the weight %s", weight)
 	}
 	card := p.text(".ask")
-	for _, want := range []string{"Write access", "moderate", "confirmation", "notes.txt", "hello", "Ana", "⚒", "Replaces the file if it exists."} {
+	for _, want := range []string{"changes things · moderate risk", "notes.txt", "hello", "Ana can answer until", "⚒", "Replaces the file if it exists."} {
 		if !strings.Contains(card, want) {
 			t.Errorf("the card lacks %q:\n%s", want, card)
 		}
 	}
-	eye := look[[]string](p, `[...document.querySelectorAll(".ask > .choices button")].sort((a, b) => a.getBoundingClientRect().x - b.getBoundingClientRect().x).map(b => b.textContent)`)
+	eye := look[[]string](p, `[...document.querySelectorAll(".ask .answers .choices button")].sort((a, b) => a.getBoundingClientRect().x - b.getBoundingClientRect().x).map(b => b.textContent)`)
 	if strings.Join(eye, "|") != "Allow for this chat|Allow once|Deny" {
 		t.Errorf("the eye reads %v", eye)
 	}
-	if on := look[string](p, `document.activeElement.id + (document.activeElement.dataset.choice || "")`); on != "say" {
+	if on := look[string](p, `document.activeElement.className + (document.activeElement.dataset.choice || "")`); on != "ask" {
 		t.Errorf("the focus is on %q", on)
 	}
-	// Enter in the message field, however often, allows nothing.
+	// Enter where the focus is by itself, however often, allows nothing.
 	p.key("\r\r")
-	if got := strings.Join(p.tabTo("allow_chat"), "|"); got != "deny|allow_once|allow_chat" {
+	if got := strings.Join(p.tabTo("deny"), "|"); got != "allow_chat|allow_once|deny" {
 		t.Errorf("Tab goes %s", got)
 	}
 	if got := b.content("notes.txt"); got != "(missing)" {
 		t.Fatalf("before the click the file says %q", got)
 	}
 	id := look[string](p, `document.querySelector(".bot").dataset.id`)
-	p.click(".ask > .choices [data-choice=allow_once]")
+	p.click(".ask .answers .choices [data-choice=allow_once]")
 	p.until(isDone)
 	if n := look[int](p, `document.querySelectorAll(".bot").length`); n != 1 || look[string](p, `document.querySelector(".bot").dataset.id`) != id {
 		t.Errorf("%d messages of the bot, and not the one that asked", n)
 	}
-	if step := p.text(".step"); !strings.Contains(step, "write_file") || !strings.Contains(step, "allowed once by Ana") || look[bool](p, asked) {
+	if step := p.text(".step"); !strings.Contains(step, "Write file “notes.txt”") || !strings.Contains(step, "allowed once by Ana") || look[bool](p, asked) {
 		t.Errorf("the card became %q", step)
 	}
 	if got := b.content("notes.txt"); got != "hello" {
@@ -213,7 +225,7 @@ func TestPageStory(t *testing.T) {
 	p := browse(t, b)
 	p.say("write one to a.txt")
 	p.until(asked)
-	p.click(".ask > .choices [data-choice=allow_chat]")
+	p.click(".ask .answers .choices [data-choice=allow_chat]")
 	p.until(isDone)
 	p.say("write two to a.txt")
 	p.until(`document.querySelectorAll(".bot[data-state=done]").length === 2`)
@@ -228,7 +240,7 @@ func TestPageStory(t *testing.T) {
 	p.until(`document.querySelectorAll(".bot").length === 0`)
 	p.say("write three to a.txt")
 	p.until(asked)
-	p.click(".ask > .choices [data-choice=deny]")
+	p.click(".ask .answers .choices [data-choice=deny]")
 	p.until(isDone)
 	if said := p.text(".bot .text:last-child"); b.content("a.txt") != "two" || !strings.Contains(said, "denied it, so a.txt was left as it is") {
 		t.Errorf("another chat: the file says %q, the model %q", b.content("a.txt"), said)
@@ -240,9 +252,9 @@ func TestPageStory(t *testing.T) {
 	if got := b.content("b.txt"); got != "(missing)" {
 		t.Errorf("before the click b.txt says %q", got)
 	}
-	p.click(".ask > .choices [data-choice=allow_once]")
+	p.click(".ask .answers .choices [data-choice=allow_once]")
 	p.until(isDone)
-	if steps := look[[]string](p, `[...document.querySelectorAll(".bot:last-child .step .title")].map(e => e.textContent)`); b.content("b.txt") != "bye" || strings.Join(steps, "|") != "read_file|write_file|list_directory" {
+	if steps := look[[]string](p, `[...document.querySelectorAll(".bot:last-child .step .title")].map(e => e.textContent)`); b.content("b.txt") != "bye" || strings.Join(steps, "|") != "Read file “a.txt”|Write file “b.txt”|List directory" {
 		t.Errorf("the mixed turn shows %v, b.txt says %q", steps, b.content("b.txt"))
 	}
 
@@ -273,14 +285,12 @@ func TestPageKeyboardOnly(t *testing.T) {
 	p := browse(t, b)
 	p.key("write hello to notes.txt\r") // the field has the focus from the beginning
 	p.until(asked)
-	p.tabTo("allow_chat")
-	for range 10 {
-		if p.key(kb.Tab); look[string](p, `document.activeElement.dataset.act || ""`) == "reason" {
-			break
-		}
-	}
+	p.tabTo("deny")
+	p.tabOn(".ask .more > summary")
 	p.key("\r")
-	p.until(`document.activeElement.matches(".ask .reason input")`)
+	p.tabOn(".ask .menu [data-choice=deny_reason]")
+	p.key("\r")
+	p.until(`document.activeElement.matches(".ask form.deny_reason input")`)
 	p.key("not now\r")
 	p.until(`!!document.querySelector(".step[data-state=denied]")`)
 	p.until(isDone)
@@ -309,10 +319,11 @@ func TestPageEditsArguments(t *testing.T) {
 	p.until(asked)
 	old := look[string](p, `document.querySelector(".ask").dataset.request`)
 	edit := func(args string) {
-		p.click(".ask [data-act=edit]")
+		p.click(".ask .more > summary")
+		p.click(".ask .menu [data-choice=edit]")
 		p.until(`document.activeElement.matches(".ask .edit textarea")`)
 		look[bool](p, `(f => { f.value = `+fmt.Sprintf("%q", args)+`; return true })(document.querySelector(".ask .edit textarea"))`)
-		p.click(".ask .edit [data-choice=edit]")
+		p.click(".ask form.edit button[type=submit]")
 	}
 	edit(`{"path": 7}`)
 	p.until(`document.getElementById("whisper").textContent.includes("not taken")`)
@@ -325,7 +336,7 @@ func TestPageEditsArguments(t *testing.T) {
 	if form := look[string](p, `JSON.parse(document.querySelector(".ask .edit textarea").value).content`); form != "hello \u200b you" {
 		t.Errorf("the form holds %q", form)
 	}
-	p.click(".ask > .choices [data-choice=allow_once]")
+	p.click(".ask .answers .choices [data-choice=allow_once]")
 	p.until(isDone)
 	if got, other := b.content("notes.txt"), b.content("other.txt"); got != "(missing)" || other != "hello \u200b you" {
 		t.Errorf("notes.txt says %q, other.txt %q", got, other)
@@ -356,7 +367,7 @@ func TestPageOnPhoneAndDark(t *testing.T) {
 	if ground, ink := look[float64](p, shade+`("backgroundColor")`), look[float64](p, shade+`("color")`); ground > 60 || ink < 180 {
 		t.Errorf("dark: ink %v on %v", ink, ground)
 	}
-	p.click(".ask > .choices [data-choice=deny]")
+	p.click(".ask .answers .choices [data-choice=deny]")
 	p.until(isDone)
 }
 
@@ -369,14 +380,14 @@ func TestPageAfterKill(t *testing.T) {
 	p.until(asked)
 	b.kill()
 	p.until(`document.getElementById("link").textContent !== ""`)
-	p.click(".ask > .choices [data-choice=allow_once]")
+	p.click(".ask .answers .choices [data-choice=allow_once]")
 	p.until(`!document.getElementById("whisper").hidden`) // it says that the click did not arrive
 	b.start()
 	p.until(`document.getElementById("link").textContent === ""`)
 	if got := b.content("notes.txt"); got != "(missing)" {
 		t.Fatalf("the lost click wrote %q", got)
 	}
-	p.click(".ask > .choices [data-choice=allow_once]")
+	p.click(".ask .answers .choices [data-choice=allow_once]")
 	p.until(isDone)
 	if got := b.content("notes.txt"); got != "hello" || look[int](p, `document.querySelectorAll(".bot").length`) != 1 {
 		t.Errorf("the file says %q; the page: %s", got, look[string](p, `document.body.innerText`))

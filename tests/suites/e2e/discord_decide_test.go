@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +32,7 @@ func discordNotTheirs(t *testing.T, g *guild) {
 	k := g.mention(t, order)
 	id := k.asking(1)
 	before := shown(k.now(id).Version)
-	for i, what := range []string{"Allow once", "Allow for this chat", "Deny"} {
+	for i, what := range []string{"Allow once", "Deny"} {
 		k.click(benID, id, what)
 		k.until("Ben is told again", func() bool { return len(k.private(benID)) == i+1 })
 	}
@@ -39,6 +41,11 @@ func discordNotTheirs(t *testing.T, g *guild) {
 			t.Errorf("Ben is told %s", shown(m.Version))
 		}
 	}
+	k.click(benID, id, "Allow for this chat")
+	k.confirm(benID, "Allow for this chat")
+	k.until("Ben is told a third time", func() bool {
+		return len(slices.DeleteFunc(k.private(benID), func(m fakediscord.Message) bool { return !strings.Contains(shown(m.Version), "Only Ana") })) == 3
+	})
 	if got := shown(k.now(id).Version); got != before || g.wrote(t, args) != 0 || len(k.answers()) != 1 {
 		t.Errorf("clicks of others changed something: ran %d times: %s", g.wrote(t, args), got)
 	}
@@ -188,25 +195,29 @@ func discordEdit(t *testing.T, g *guild) {
 	}
 }
 
-// discordDigest is the beginning of the digest on a card.
-func discordDigest(t *testing.T, k *talk, id string) string {
+// discordDigest is the digest of the one call that is asked about, as its details have it.
+func discordDigest(t *testing.T, k *talk, id string) (digest string) {
 	t.Helper()
-	_, digest, _ := strings.Cut(k.says(id, "digest "), "digest ")
-	digest, _, _ = strings.Cut(digest, "…")
-	if len(digest) < 8 {
-		t.Fatalf("no digest on the card: %q", digest)
-	}
+	seen := len(k.private(benID))
+	k.click(benID, id, "View details")
+	k.until("Ben sees the details", func() bool {
+		all := k.private(benID)
+		if len(all) > seen {
+			digest = regexp.MustCompile(`\b[0-9a-f]{64}\b`).FindString(shown(all[len(all)-1].Version))
+		}
+		return digest != ""
+	})
 	return digest
 }
 
-// All of a call is behind Show arguments, for whoever looks and for them alone.
+// All of a call is behind View details, for whoever looks and for them alone.
 func discordDetails(t *testing.T, g *guild) {
 	order, _ := write(t)
 	k := g.mention(t, order)
 	id := k.asking(1)
-	k.click(benID, id, "Show arguments")
+	digest := discordDigest(t, k, id)
 	m := k.told(benID, "SHA-256")
-	if text := shown(m.Version); m.Ephemeral != benID || !strings.Contains(text, discordDigest(t, k, id)) || !strings.Contains(text, "path") {
+	if text := shown(m.Version); m.Ephemeral != benID || !strings.Contains(text, digest) || !strings.Contains(text, "path") {
 		t.Errorf("the details: %s", text)
 	}
 	k.click(anaID, id, "Deny")

@@ -179,7 +179,8 @@ func (g *guild) tell(t *testing.T, x mishap) (end string) {
 	if x.before != nil {
 		x.before(g)
 	}
-	args := `{"path":"` + strings.ReplaceAll(x.name, " ", "-") + `"}`
+	path := strings.ReplaceAll(x.name, " ", "-")
+	args := `{"path":"` + path + `"}`
 	channel := g.channel()
 	if x.active {
 		before := g.mentionIn(t, channel, "say hello")
@@ -233,7 +234,7 @@ func (g *guild) tell(t *testing.T, x mishap) (end string) {
 	if m.Accent() != 0x2ECC71 || m.Nonce == "" {
 		t.Errorf("its colour is %x, its nonce %q", m.Accent(), m.Nonce)
 	}
-	return alike.ReplaceAllString(strings.ReplaceAll(end, args, "ARGS"), "#")
+	return alike.ReplaceAllString(strings.ReplaceAll(end, path, "PATH"), "#")
 }
 
 // alike is what differs between two messages that say the same.

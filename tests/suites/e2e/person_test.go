@@ -77,11 +77,8 @@ type (
 		Review     string       `json:"review"`
 		Detail     []spanForm   `json:"detail"`
 		Line       []spanForm   `json:"line"`
-		Because    []spanForm   `json:"because"`
+		Facts      []spanForm   `json:"facts"`
 		Choices    []choiceForm `json:"choices"`
-		Facts      []struct {
-			Label string `json:"label"`
-		} `json:"facts"`
 	}
 	spanForm struct {
 		Text   string    `json:"text"`

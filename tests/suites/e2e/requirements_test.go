@@ -63,7 +63,7 @@ func TestTrustedReadsRunUnasked(t *testing.T) {
 	if got := strings.Join(s.names(), " "); strings.Contains(got, "approval_required") {
 		t.Errorf("a read of a trusted server asked: %s", got)
 	}
-	if m := r.get().last(); m.statuses() != "echo done" || !strings.Contains(words(m.block("step", "").Detail), "allowed by policy") {
+	if m := r.get().last(); m.statuses() != "echo done" || !strings.Contains(words(m.block("step", "").Detail), "needs no question") {
 		t.Errorf("%s", r.get())
 	}
 	for _, order := range []string{`call box__write {"path":"a"}`, `call box__fail {}`} {
@@ -75,7 +75,7 @@ func TestTrustedReadsRunUnasked(t *testing.T) {
 	}
 }
 
-// What the operator says of a server and of its tool stands on the card of every surface, and in the block.
+// What the operator says of a server and of its tool stands on the card of every surface or in its details, and in the block.
 // R21 R81 R136
 func TestCardSaysWhoseServerItIs(t *testing.T) {
 	t.Parallel()
@@ -83,12 +83,12 @@ func TestCardSaysWhoseServerItIs(t *testing.T) {
 		box  = `, icon: "🔭", description: It watches the sky.`
 		yaml = "permissions: {servers: {box: {tools: {write: {impact: Everybody will see it.}}}}}\n"
 	)
-	all := []string{"🔭", "It watches the sky.", "Everybody will see it."}
+	onCard, inDetails := []string{"🔭", "Everybody will see it."}, "It watches the sky."
 	t.Run("web", func(t *testing.T) {
 		t.Parallel()
 		with, _ := toolbox(t, box)
 		r := start(t, settings{yaml: with + yaml, env: startLLM(t).env()}).session("Ana").room()
-		r.ask(`call box__write {"path":"a"}`)
+		ask := r.ask(`call box__write {"path":"a"}`)
 		var raw struct {
 			Messages []struct {
 				Blocks      json.RawMessage `json:"blocks"`
@@ -102,12 +102,17 @@ func TestCardSaysWhoseServerItIs(t *testing.T) {
 		}
 		r.call("GET", r.path(""), nil, &raw)
 		m := raw.Messages[len(raw.Messages)-1]
-		for _, want := range all {
+		for _, want := range onCard {
 			if !strings.Contains(string(m.Blocks), want) {
 				t.Errorf("the card lacks %q: %s", want, m.Blocks)
 			}
 		}
-		if call := m.Permissions[0].Call; call.Icons != all[0] || call.Description != all[1] {
+		var details json.RawMessage
+		r.call("GET", r.path("/details/"+ask.RequestID), nil, &details)
+		if !strings.Contains(string(details), inDetails) {
+			t.Errorf("the details lack %q: %s", inDetails, details)
+		}
+		if call := m.Permissions[0].Call; call.Icons != onCard[0] || call.Description != inDetails {
 			t.Errorf("the block: %+v", call)
 		}
 	})
@@ -117,8 +122,12 @@ func TestCardSaysWhoseServerItIs(t *testing.T) {
 			order, _ := write(t)
 			th := o.mention(t, order)
 			ts := th.asking(1)
-			for _, want := range all {
+			for _, want := range onCard {
 				th.says(ts, want)
+			}
+			th.click(ben, ts, "View details")
+			if all := seenBlocks(th.view(ben, 1).Blocks); !strings.Contains(all, inDetails) {
+				t.Errorf("the details lack %q: %s", inDetails, all)
 			}
 		}})
 	})
@@ -128,9 +137,11 @@ func TestCardSaysWhoseServerItIs(t *testing.T) {
 			order, _ := write(t)
 			k := g.mention(t, order)
 			id := k.asking(1)
-			for _, want := range all {
+			for _, want := range onCard {
 				k.says(id, want)
 			}
+			k.click(benID, id, "View details")
+			k.told(benID, inDetails)
 		}})
 	})
 }
@@ -146,14 +157,14 @@ func TestImpactStandsOnTheCard(t *testing.T) {
 		var raw struct {
 			Messages []struct {
 				Blocks []struct {
-					Type   string `json:"type"`
-					Impact string `json:"impact"`
+					Type  string     `json:"type"`
+					Facts []spanForm `json:"facts"`
 				} `json:"blocks"`
 			} `json:"messages"`
 		}
 		r.call("GET", r.path(""), nil, &raw)
 		blocks := raw.Messages[len(raw.Messages)-1].Blocks
-		if card := blocks[len(blocks)-1]; card.Type != "ask" || card.Impact != want {
+		if card := blocks[len(blocks)-1]; card.Type != "ask" || !strings.HasSuffix(words(card.Facts), " · "+want) {
 			t.Errorf("%s: %+v", order, card)
 		}
 	}

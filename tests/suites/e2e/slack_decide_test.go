@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -119,7 +120,7 @@ func editArguments(t *testing.T, o *office) {
 	order, args := write(t)
 	th := o.mention(t, order)
 	ts := th.asking(1)
-	digest := digestOn(t, th, ts)
+	digest := digestOn(t, th, ts, "View details")
 	asked := len(th.now(ts).Versions) - 1
 	th.click(ana, ts, "Edit arguments…")
 	v := th.view(ana, 1)
@@ -142,7 +143,7 @@ func editArguments(t *testing.T, o *office) {
 	if n := len(o.ran(t, "write")); n != 0 && o.wrote(t, changed)+o.wrote(t, args) != 0 {
 		t.Fatalf("an edit ran something: %s", shown)
 	}
-	if got := digestOn(t, th, ts); got == digest {
+	if got := digestOn(t, th, ts, "View details"); got == digest {
 		t.Errorf("the digest is the same: %s", got)
 	}
 	// The buttons of the call as it was are no yes to the new one.
@@ -158,15 +159,17 @@ func editArguments(t *testing.T, o *office) {
 	}
 }
 
-// digestOn is the beginning of the digest on a card.
-func digestOn(t *testing.T, th *thread, ts string) string {
+// digestOn is the digest of the one call that is asked about, as its details have it, which a button opens.
+func digestOn(t *testing.T, th *thread, ts, button string) string {
 	t.Helper()
-	shown := th.says(ts, "digest ")
-	_, digest, _ := strings.Cut(shown, "digest ")
-	digest, _, _ = strings.Cut(digest, "…")
-	if len(digest) < 8 {
-		t.Fatalf("no digest on the card: %s", shown)
+	th.click(ana, ts, button)
+	v := th.view(ana, 1)
+	digest := regexp.MustCompile(`\b[0-9a-f]{64}\b`).FindString(seenBlocks(v.Blocks))
+	if digest == "" {
+		t.Fatalf("no digest in the details: %s", seenBlocks(v.Blocks))
 	}
+	th.CloseView(ana, v.ID)
+	th.view(ana, 0)
 	return digest
 }
 
@@ -180,7 +183,7 @@ func viewDetails(t *testing.T, o *office) {
 	th := o.mention(t, "call box__write "+args)
 	ts := th.answer(1)
 	th.ask(ts, "Deny", 1)
-	th.click(ben, ts, "View details")
+	th.click(ben, ts, "Show arguments")
 	v := th.view(ben, 1)
 	all, pages := "", 0
 	for page := ""; ; pages++ {
@@ -209,7 +212,7 @@ func viewDetails(t *testing.T, o *office) {
 	if pages < 1 {
 		t.Errorf("%d characters of arguments on one page", len(args))
 	}
-	for _, want := range []string{"word0000", "word0750", "word1499", "SHA-256", digestOn(t, th, ts)} {
+	for _, want := range []string{"word0000", "word0750", "word1499", "SHA-256", digestOn(t, th, ts, "Show arguments")} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the details have no %q", want)
 		}
@@ -256,14 +259,14 @@ func threeCalls(t *testing.T, o *office) (th *thread, ts string, args []string) 
 
 func approveAll(t *testing.T, o *office) {
 	th, ts, args := threeCalls(t, o)
-	th.click(ben, ts, "Approve all (3)")
+	th.click(ben, ts, "Approve all (3)…")
 	th.told(ben, "Only Ana")
 	old := len(th.now(ts).Versions) - 1
 	th.press(ana, ts, th.nth(ts, "Deny", 1))
-	th.ask(ts, "Approve all (2)", 1)
-	th.clickOld(ana, ts, old, "Approve all (3)") // it was drawn for other calls
+	th.ask(ts, "Approve all (2)…", 1)
+	th.clickOld(ana, ts, old, "Approve all (3)…") // it was drawn for other calls
 	th.told(ana, "nothing was decided")
-	th.click(ana, ts, "Approve all (2)")
+	th.click(ana, ts, "Approve all (2)…")
 	th.done(ts, "gave: written", "was denied")
 	for i, want := range []int{1, 0, 1} {
 		if n := o.wrote(t, args[i]); n != want {
@@ -310,7 +313,7 @@ func allowForChat(t *testing.T, o *office) {
 	other.click(ana, at, "Deny")
 	other.done(at, "was denied")
 	th.click(ana, ts, "Revoke")
-	th.say(ana, order)
+	th.say(ana, o.me(order)) // nod answered Ben last
 	fourth := th.asking(4)
 	th.click(ana, fourth, "Deny")
 	th.done(fourth, "was denied")

@@ -170,7 +170,7 @@ func (o *office) tell(t *testing.T, x trouble) (end string) {
 	if got := th.now(ts); got.Unfurl != (fakeslack.Unfurl{}) {
 		t.Errorf("links may be unfurled: %+v", got.Unfurl)
 	}
-	return same.ReplaceAllString(strings.ReplaceAll(end, args, "ARGS"), "#")
+	return same.ReplaceAllString(strings.ReplaceAll(end, "“"+strings.ReplaceAll(x.name, " ", "_")+"”", "ARG"), "#")
 }
 
 // same is what differs between two messages that say the same.

@@ -2,8 +2,11 @@ package e2e
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
@@ -23,10 +26,26 @@ func TestSlackAFastQuestionIsTheFirstPost(t *testing.T) {
 	th.done(ts, "gave: written")
 }
 
+// Where nobody set it, an ask stays open for half an hour from when it was shown.
+func TestSlackAsksStayOpenForHalfAnHour(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t, officeSettings{})
+	th := o.mention(t, `call box__write {"path":"later"}`)
+	shown := th.now(th.asking(1)).Version
+	said := regexp.MustCompile(`!date\^(\d+)\^`).FindSubmatch(shown.Blocks)
+	if said == nil {
+		t.Fatalf("the card does not say until when: %s", shown.Blocks)
+	}
+	at, _ := strconv.ParseInt(string(said[1]), 10, 64)
+	if left := time.Unix(at, 0).Sub(shown.At); left < 29*time.Minute || left > 31*time.Minute {
+		t.Errorf("it stays open for %s", left)
+	}
+}
+
 // F18: seventy questions within a moment, with Slack's limits kept: each one is seen, and none ran out before it was.
 func TestSlackSeventyQuestions(t *testing.T) {
 	t.Parallel()
-	o := openOffice(t, officeSettings{options: fakeslack.Options{Tiers: map[string]int{"chat.update": 75}, PostsPerChannel: 1}})
+	o := openOffice(t, officeSettings{options: fakeslack.Options{Tiers: map[string]int{"chat.update": 75}, PostsPerChannel: 1, PostsAtOnce: 6}})
 	var all []*thread
 	for i := range 70 {
 		all = append(all, o.mention(t, fmt.Sprintf(`call box__write {"path":"n%d"}`, i)))

@@ -96,11 +96,16 @@ func TestSlackWithoutRedis(t *testing.T) {
 				}
 				return true
 			})
-			if o.via == sockets { // the first retry is out already, and came in vain
+			o.clock.Advance(fakeslack.RetryAfter[0]) // at once: it may have come in vain
+			if o.via == sockets {
 				o.clock.Advance(fakeslack.AckWithin)
+			}
+			th.until("the first retry is over", func() bool {
+				all := second.Attempts()
+				return len(all) > 1 && (all[1].Failed != "" || !all[1].Acked.IsZero())
+			})
+			if second.Attempts()[1].Failed != "" {
 				o.clock.Advance(fakeslack.RetryAfter[1])
-			} else {
-				o.clock.Advance(fakeslack.RetryAfter[0])
 			}
 			o.acked(t, second)
 			th.click(ana, ts, "Allow once")
@@ -234,7 +239,7 @@ func TestSlackInvalidBlocks(t *testing.T) {
 		}())
 		th := o.mention(t, `call box__write {"path":"refused"}`)
 		ts := th.asking(1)
-		if shown := th.says(ts, "Allow tool call from box?"); !strings.Contains(shown, "refused") || !strings.Contains(shown, "digest") {
+		if shown := th.says(ts, "Allow tool call from box?"); !strings.Contains(shown, "refused") || !strings.Contains(shown, "can answer until") {
 			t.Errorf("level %d: the card does not show what is asked: %s", level, shown)
 		}
 		for _, label := range []string{"Allow for this chat", "Deny", "View details"} {

@@ -22,21 +22,13 @@ func openDiscord(t testing.TB) surface {
 func (s discordSurface) model() *llm              { return s.llm }
 func (s discordSurface) tools() *mcpserver.Ledger { return s.ledger }
 
-// room: a message of Discord's has 4,000 characters. Of several cards, what the server says of itself stands behind Show arguments.
-func (discordSurface) room(all string) string {
-	if strings.Count(all, " · Run ") < 2 {
-		return all
-	}
-	return serverSays.ReplaceAllString(all, "")
-}
-
-var serverSays = regexp.MustCompile(`The server says \(not checked\): [^·\n]* · `)
+func (discordSurface) room(all string) string { return all }
 
 type discordChat struct {
 	g *guild
 	k *talk // nil: nothing was said yet
 
-	began string // whose thread it is
+	last string // for whom it worked last
 }
 
 var inDiscord = map[string]string{"Ana": anaID, "Ben": benID, "Ada": adaID}
@@ -46,14 +38,14 @@ func (s discordSurface) chat(t testing.TB) conversation { return &discordChat{g:
 func (c *discordChat) close() {}
 
 func (c *discordChat) says(who, text string) {
+	defer func() { c.last = who }()
 	if c.k != nil {
-		if who != c.began { // nod follows whoever began the thread; others call it
+		if who != c.last { // nod follows whom it worked for last; others call it
 			text = c.g.me(text)
 		}
 		c.k.say(inDiscord[who], text)
 		return
 	}
-	c.began = who
 	c.k = &talk{guild: c.g, t: c.g.t, in: c.g.channel()}
 	c.k.room = c.g.Say(inDiscord[who], c.k.in, c.g.me(text))
 }
@@ -88,7 +80,7 @@ func (c *discordChat) told(who string) (out []string) {
 func (c *discordChat) press(who string, on post, b button) {
 	c.k.press(inDiscord[who], on.id, b.native.(fakediscord.Button))
 	remembers := strings.HasPrefix(b.label, "Allow") && on.can("☑ Remember this choice")
-	if confirming[b.label] || remembers || strings.HasPrefix(b.label, "Approve all (") {
+	if confirms(on, b) || remembers || strings.HasPrefix(b.label, "Approve all (") {
 		c.k.confirm(inDiscord[who], b.label)
 	}
 }
@@ -162,6 +154,9 @@ func (c *discordChat) read(m fakediscord.Message) post {
 			case kindText:
 				r.text(part.Content)
 			case kindSeparator:
+				if r.asked {
+					r.close()
+				}
 			default:
 				c.g.t.Errorf("a component of type %d", part.Type)
 			}
@@ -195,29 +190,25 @@ func (r *reading) row(part discordPart) {
 // text reads lines of ours, small or in a card, or the model's own words, which stand in a text of their own.
 func (r *reading) text(md string) {
 	all := strings.Split(md, "\n")
-	ours := slices.ContainsFunc(all, func(l string) bool { return strings.HasPrefix(l, "### Allow ") }) ||
-		!slices.ContainsFunc(all, func(l string) bool { return !strings.HasPrefix(l, "-# ") })
-	if !ours {
+	isCard := slices.ContainsFunc(all, runs.MatchString) && slices.ContainsFunc(all, asks.MatchString)
+	if !isCard && slices.ContainsFunc(all, func(l string) bool { return !strings.HasPrefix(l, "-# ") }) {
 		r.close()
 		r.p.said = append(r.p.said, plainly(unescaped(md)))
 		return
 	}
-	for i := 0; i < len(all); i++ {
-		line := plainly(unescaped(strings.ReplaceAll(strings.TrimPrefix(all[i], "-# "), "**", "")))
-		header, isHeader := strings.CutPrefix(line, "### ")
+	if isCard {
+		r.close()
+		r.k = &card{}
+		r.card(all)
+		return
+	}
+	for _, l := range all {
+		l = unescaped(strings.TrimPrefix(l, "-# "))
+		line := plainly(strings.ReplaceAll(l, "**", ""))
 		switch {
-		case isHeader:
-			r.close()
-			r.k = &card{header: header}
 		case r.k != nil && r.asked:
-			r.k.footer = line
+			r.k.foot(l, "**")
 			r.close()
-		case strings.HasPrefix(all[i], "```"):
-			end := i + 1 + slices.IndexFunc(all[i+1:], func(l string) bool { return strings.HasPrefix(l, "```") })
-			r.k.args = argsOf(all[i+1 : end])
-			i = end
-		case r.k != nil:
-			r.inCard(line)
 		case marked.MatchString(line):
 			r.p.steps = append(r.p.steps, stepOf(line))
 		default:
@@ -226,19 +217,31 @@ func (r *reading) text(md string) {
 	}
 }
 
-// inCard takes a line between a card's header and its buttons.
-func (r *reading) inCard(line string) {
-	switch k := r.k; {
-	case k.run == "":
-		k.run = line
-	case k.facts == "":
-		k.facts = line
-	case strings.HasSuffix(line, ", not marked as trusted"):
-		k.untrusted = true
-	case strings.Contains(line, "digest ") || line == "no arguments":
-	case line == warning || line == review:
-		k.warned = line == review && !k.warned || k.warned
-	default:
-		k.tell(line)
+// A card names its call in a quiet line, and its question stands large, or bold where it is a row of a list.
+var (
+	runs = regexp.MustCompile(`^-# (?:.* · )?Run `)
+	asks = regexp.MustCompile(`^### |^\*\*.*\*\*$`)
+)
+
+// card takes what stands above a card's buttons.
+func (r *reading) card(all []string) {
+	for i := 0; i < len(all); i++ {
+		line := plainly(unescaped(strings.ReplaceAll(strings.TrimPrefix(all[i], "-# "), "**", "")))
+		switch k := r.k; {
+		case strings.HasPrefix(all[i], "```"):
+			end := i + 1 + slices.IndexFunc(all[i+1:], func(l string) bool { return strings.HasPrefix(l, "```") })
+			k.args = argsOf(all[i+1 : end])
+			i = end
+		case k.question == "" && strings.HasPrefix(all[i], "-# "):
+			k.small(line)
+		case k.question == "":
+			k.question = strings.TrimPrefix(line, "### ")
+		case strings.HasPrefix(line, "> "):
+			k.said = strings.TrimPrefix(line, "> ")
+		case k.run == "":
+			k.run, k.facts, _ = strings.Cut(line, " · ")
+		default:
+			k.facts = line
+		}
 	}
 }

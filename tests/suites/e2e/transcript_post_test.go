@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,13 +23,14 @@ type post struct {
 
 // card is a call that waits for an answer.
 type card struct {
-	header, run, facts string
-	args               string // JSON, compact
-	lines              []string
-	warned             bool // the warning and the plea to review stand on it, in their words
-	untrusted          bool // it says that the operator does not vouch for the server
-	buttons            []button
-	footer             string
+	header, run string // how it is asked, and of which call; of several cards, what is the same stands on the first
+	question    string
+	said        string // by a server, marked as its words
+	args        string // JSON, compact
+	facts       string
+	buttons     []button
+	footer      string // who can answer, and until when; of several cards, on the last
+	warned      bool   // the warning and the plea to review stand on it, in their words
 }
 
 // button is what can be pressed; native is how the driver presses it.
@@ -80,6 +82,16 @@ func (p post) pressable() (all []button) {
 	return append(all, p.buttons...)
 }
 
+// cardOf is the card on which something can be pressed.
+func (p post) cardOf(b button) card {
+	for _, c := range p.cards {
+		if slices.ContainsFunc(c.buttons, func(x button) bool { return reflect.DeepEqual(x, b) }) {
+			return c
+		}
+	}
+	return card{}
+}
+
 func (p post) can(label string) bool {
 	return slices.ContainsFunc(p.pressable(), func(b button) bool { return b.label == label })
 }
@@ -97,10 +109,11 @@ func (p post) String() string {
 	add(abridged(strings.Join(p.said, "\n")))
 	add(p.steps...)
 	for _, c := range p.cards {
-		add(c.header+" · "+c.run+" "+c.args, strings.Join(append([]string{c.facts}, c.marks()...), " · "))
-		slices.Sort(c.lines)
-		add(strings.Join(c.lines, " · "))
+		add(stepLine(c.header, c.run), c.question+" "+c.args, c.said, c.facts)
 		add(offered(c.buttons)...)
+		if c.warned {
+			c.footer += " (the warning)"
+		}
 		add(c.footer)
 	}
 	add(p.notes...)
@@ -108,38 +121,36 @@ func (p post) String() string {
 	return strings.Join(out, "\n")
 }
 
-// tell adds lines that stand on the card.
-func (c *card) tell(all ...string) {
-	for _, l := range all {
-		if l = plainly(l); l != "" {
-			c.lines = append(c.lines, l)
-		}
+// small takes the line above a question apart. Its sign stands on some surfaces only.
+func (c *card) small(line string) {
+	c.header, c.run, _ = strings.Cut(strings.TrimPrefix(plainly(line), "⚠️ "), " · ")
+	if strings.HasPrefix(c.header, "Run ") {
+		c.header, c.run = "", c.header
 	}
 }
 
-func (c card) marks() (out []string) {
-	if c.untrusted {
-		out = append(out, "(not marked as trusted)")
-	}
-	if c.warned {
-		out = append(out, "(the warning)")
-	}
-	return out
+// foot takes the line below the buttons, in which the plea to review is bold.
+func (c *card) foot(line, bold string) {
+	line = strings.TrimSpace(line)
+	c.footer, c.warned = strings.CutSuffix(line, warning+" "+bold+review+bold)
+	c.footer = plainly(strings.ReplaceAll(c.footer, bold, ""))
 }
 
 // What never compares: moments, and how long things took.
 var (
-	moments = regexp.MustCompile(`(?: at)? ?(?:<t:\d+(?::\w)?>|\b\d{1,2}:\d\d(?::\d\d)? UTC)`)
+	moments = regexp.MustCompile(`(?: at)? ?(?:` + moment + `)`)
 	took    = regexp.MustCompile(`^\d+(?:\.\d+)? (?:s|min) · `)
-	expires = regexp.MustCompile(` · expires.*$`)
+	untils  = regexp.MustCompile(`until (?:at )?(?:` + moment + `)(?: \((?:` + moment + `)\))?`)
 	blanks  = regexp.MustCompile(`[ \t\n]+`)
 	atNames = strings.NewReplacer("@Ana", "Ana", "@Ben", "Ben", "@Ada", "Ada")
 )
 
+const moment = `<t:\d+(?::\w)?>|\b\d{1,2}:\d\d(?::\d\d)? UTC`
+
 // plainly is a text without what differs each time and everywhere.
 func plainly(text string) string {
-	text = blanks.ReplaceAllString(moments.ReplaceAllString(atNames.Replace(text), ""), " ")
-	return strings.TrimSpace(took.ReplaceAllString(expires.ReplaceAllString(strings.TrimSpace(text), ""), ""))
+	text = moments.ReplaceAllString(untils.ReplaceAllString(atNames.Replace(text), "until ‹time›"), "")
+	return strings.TrimSpace(took.ReplaceAllString(strings.TrimSpace(blanks.ReplaceAllString(text, " ")), ""))
 }
 
 // stepLine is a step: what is known of it, joined.

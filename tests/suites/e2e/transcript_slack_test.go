@@ -26,7 +26,7 @@ type slackChat struct {
 	o  *office
 	th *thread // nil: nothing was said yet
 
-	began string // whose thread it is
+	last string // for whom it worked last
 }
 
 var inSlack = map[string]string{"Ana": ana, "Ben": ben, "Ada": admin}
@@ -38,14 +38,14 @@ func (s slackSurface) chat(t testing.TB) conversation {
 func (c *slackChat) close() {}
 
 func (c *slackChat) says(who, text string) {
+	defer func() { c.last = who }()
 	if c.th != nil {
-		if who != c.began { // nod follows whoever began the thread; others call it
+		if who != c.last { // nod follows whom it worked for last; others call it
 			text = c.o.me(text)
 		}
 		c.th.say(inSlack[who], text)
 		return
 	}
-	c.began = who
 	c.th = &thread{office: c.o, t: c.o.t, channel: c.o.channel()}
 	c.th.root = c.o.Say(inSlack[who], c.th.channel, "", c.o.me(text))
 }
@@ -76,13 +76,18 @@ func (c *slackChat) told(who string) (out []string) {
 // press presses, and confirms where that is asked for: in Slack's own dialog, or for a line of a menu in a private message.
 func (c *slackChat) press(who string, on post, b button) {
 	c.th.press(inSlack[who], on.id, b.native.(fakeslack.Button))
-	if confirming[b.label] {
+	if n := b.native.(fakeslack.Button); n.Type != "button" && confirms(on, b) {
 		c.th.confirm(inSlack[who], strings.TrimSuffix(b.label, "…"))
 	}
 }
 
-// confirming are the choices about which a person is asked once more.
-var confirming = map[string]bool{"Only with these values…": true, "Approve all for this session…": true, "Allow all from box": true}
+// confirms reports whether a person is asked once more. What allows more than one call of a dangerous tool, or of one that nobody
+// classified, is among it.
+func confirms(on post, b button) bool {
+	k := on.cardOf(b)
+	return b.label == "Only with these values…" || b.label == "Approve all for this session…" || b.label == "Allow all from box" ||
+		b.label == "Allow for this chat" && (strings.Contains(k.facts, "dangerous") || strings.Contains(k.facts, "not classified yet"))
+}
 
 func (c *slackChat) fillIn(who string, on post, b button, text string) {
 	c.press(who, on, b)
@@ -122,7 +127,8 @@ func says(raw json.RawMessage) string {
 	return drawn.Replace(dated.ReplaceAllString(strings.Join(lines(raw), "\n"), "$1"))
 }
 
-// read is a message in Slack, with what can be pressed on it in its order, as what it says. A card begins with its header and ends with the line below its buttons.
+// read is a message in Slack, with what can be pressed on it in its order, as what it says. A card begins with the line above its question and
+// ends with the one below its buttons.
 func (c *slackChat) read(m fakeslack.Message, buttons []fakeslack.Button) post {
 	p := post{id: m.TS}
 	var blocks []slackBlock
@@ -137,11 +143,7 @@ func (c *slackChat) read(m fakeslack.Message, buttons []fakeslack.Button) post {
 			n += max(1, len(e.Options))
 		}
 		for _, b := range buttons[:n] {
-			label := labelOf(b)
-			if b.Type == "checkboxes" {
-				label = ticked(label, b.Chosen)
-			}
-			out = append(out, button{label, b})
+			out = append(out, button{labelOf(b), b})
 		}
 		buttons = buttons[n:]
 		return out
@@ -152,11 +154,27 @@ func (c *slackChat) read(m fakeslack.Message, buttons []fakeslack.Button) post {
 			p.cards, k = append(p.cards, *k), nil
 		}
 	}
-	for _, b := range blocks {
+	begin := func() {
+		if k == nil || k.question != "" {
+			finish()
+			k = &card{}
+		}
+	}
+	for i, b := range blocks {
+		next := ""
+		if i+1 < len(blocks) {
+			next = blocks[i+1].Type
+		}
 		switch {
 		case b.Type == "header":
-			finish()
-			k = &card{header: plainly(says(b.Text))}
+			begin()
+			k.question = plainly(says(b.Text))
+		case b.Type == "context" && (next == "header" || next == "rich_text" && strings.HasPrefix(says(b.Elements), "⚠️ ")):
+			begin()
+			k.small(says(b.Elements))
+		case b.Type == "rich_text" && (k == nil || k.buttons != nil || k.question == ""):
+			begin()
+			c.readRow(k, b)
 		case b.Type == "plan":
 			for _, task := range b.Tasks {
 				title := plainly(says(task.Title))
@@ -165,7 +183,7 @@ func (c *slackChat) read(m fakeslack.Message, buttons []fakeslack.Button) post {
 		case b.Type == "actions" && k != nil && k.buttons == nil:
 			k.buttons = take(b.Elements)
 		case b.Type == "context" && k != nil && k.buttons != nil:
-			k.footer = plainly(says(raw(b)))
+			k.foot(says(b.Elements), "*")
 			finish()
 		case k != nil && k.buttons == nil:
 			c.readInCard(k, b)
@@ -175,7 +193,7 @@ func (c *slackChat) read(m fakeslack.Message, buttons []fakeslack.Button) post {
 			case "markdown":
 				p.said = append(p.said, plainly(says(b.Text)))
 			case "context":
-				p.notes = append(p.notes, plainly(says(raw(b))))
+				p.notes = append(p.notes, plainly(says(b.Elements)))
 			case "actions":
 				p.buttons = append(p.buttons, take(b.Elements)...)
 			case "divider":
@@ -188,38 +206,42 @@ func (c *slackChat) read(m fakeslack.Message, buttons []fakeslack.Button) post {
 	return p
 }
 
-func raw(b slackBlock) json.RawMessage { return b.Elements }
+// readRow takes a row of a list: the question in bold, then which call it is and its facts, and below them its arguments.
+func (c *slackChat) readRow(k *card, b slackBlock) {
+	for _, part := range decode[[]slackBlock](c.o.t, b.Elements) {
+		switch part.Type {
+		case "rich_text_section":
+			all := decode[[]json.RawMessage](c.o.t, part.Elements)
+			bold := decode[struct {
+				Style struct{ Bold bool } `json:"style"`
+			}](c.o.t, all[0])
+			if !bold.Style.Bold {
+				c.o.t.Errorf("a row that does not begin with its question: %s", b.Elements)
+			}
+			k.question = plainly(says(all[0]))
+			var rest strings.Builder
+			for _, x := range all[1:] {
+				rest.WriteString(says(x))
+			}
+			k.run, k.facts, _ = strings.Cut(plainly(rest.String()), " · ")
+		case "rich_text_preformatted":
+			k.args = argsOf(strings.Split(says(part.Elements), "\n"))
+		default:
+			c.o.t.Errorf("a part of type %s in a row", part.Type)
+		}
+	}
+}
 
-// readInCard takes what stands between a card's header and its buttons.
+// readInCard takes what stands between a card's question and its buttons.
 func (c *slackChat) readInCard(k *card, b slackBlock) {
 	switch b.Type {
-	case "container":
-		var inside []string
-		for _, child := range b.Children {
-			inside = append(inside, strings.Trim(says(child.Text), "`\n"))
-		}
-		k.args = compactly(strings.Join(inside, ""))
+	case "rich_text":
+		k.args = argsOf(strings.Split(says(b.Elements), "\n"))
 	case "section":
-		switch text := says(b.Text); {
-		case k.run == "":
-			run, facts, _ := strings.Cut(text, "\n")
-			k.run, k.facts = plainly(run), plainly(facts)
-		case strings.HasPrefix(text, "```"): // the same arguments, one a line
-		case text == warning+"\n*"+review+"*":
-			k.warned = true
-		default:
-			k.tell(strings.Split(text, "\n")...)
-		}
+		k.said = plainly(says(b.Text))
 	case "context":
-		line := strings.NewReplacer("\n*", " *", "*\n", "* ").Replace(says(b.Elements)) // bold parts of a line are elements of their own
-		for _, l := range strings.Split(strings.ReplaceAll(line, "*", ""), "\n") {
-			switch l = plainly(l); {
-			case strings.HasSuffix(l, ", not marked as trusted"):
-				k.untrusted = true
-			case !strings.Contains(l, "digest ") && l != "no arguments":
-				k.tell(l)
-			}
-		}
+		k.facts = plainly(strings.NewReplacer("\n*", " *", "*\n", "* ").Replace(says(b.Elements))) // bold parts of a line are elements of their own
+		k.facts = strings.ReplaceAll(k.facts, "*", "")
 	default:
 		c.o.t.Errorf("a block of type %s in a card", b.Type)
 	}

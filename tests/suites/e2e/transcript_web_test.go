@@ -60,22 +60,14 @@ type placedForm struct {
 	Blocks  []struct {
 		blockForm
 		Mark      string       `json:"mark"`
-		Impact    string       `json:"impact"`
-		Describes string       `json:"describes"`
-		Model     string       `json:"model_said"`
+		Says      string       `json:"says"`
 		Footer    []spanForm   `json:"footer"`
 		More      []choiceForm `json:"more"`
-		Server    struct {
-			Trusted     bool   `json:"trusted"`
-			Description string `json:"description"`
-		} `json:"server"`
 		Arguments struct {
-			JSON string `json:"json"`
+			JSON string                         `json:"json"`
+			Rows []struct{ Name, Value string } `json:"rows"`
+			Say  string                         `json:"say"`
 		} `json:"arguments"`
-		Facts []struct {
-			Symbol string `json:"symbol"`
-			Label  string `json:"label"`
-		} `json:"facts"`
 	} `json:"blocks"`
 }
 
@@ -180,19 +172,18 @@ func (c *webChat) read(m placedForm) post {
 			p.steps = append(p.steps, stepLine(b.Mark+" "+b.Title, b.ServerName, isAda.Replace(words(b.Detail))))
 			p.buttons = append(p.buttons, take(b.Choices)...)
 		case "ask":
-			k := card{header: b.Header, run: b.Run, args: compactly(b.Arguments.JSON), warned: b.Warning == warning && b.Review == review,
-				untrusted: !b.Server.Trusted, buttons: append(take(b.Choices), take(b.More)...), footer: plainly(words(b.Footer))}
-			k.tell(words(b.Because), b.Question, b.Impact)
-			for _, said := range [][2]string{{"The server says (not checked): ", b.Server.Description}, {"The server says (not checked): ", b.Describes}, {"The model says (not checked): ", b.Model}} {
-				if said[1] != "" {
-					k.tell(said[0] + said[1])
+			k := card{header: b.Header, run: b.Run, question: plainly(b.Question), facts: stepLine(words(b.Facts), b.Arguments.Say), footer: plainly(timed(b.Footer)),
+				warned: b.Warning == warning && b.Review == review, buttons: append(take(b.Choices), take(b.More)...)}
+			if k.args = compactly(b.Arguments.JSON); !json.Valid([]byte(k.args)) && len(b.Arguments.Rows) > 0 { // of several calls, a row for each
+				var rows []string
+				for _, r := range b.Arguments.Rows {
+					rows = append(rows, r.Name+": "+r.Value)
 				}
+				k.args = argsOf(rows)
 			}
-			var facts []string
-			for _, f := range b.Facts {
-				facts = append(facts, strings.TrimSpace(f.Symbol+" "+f.Label))
+			if b.Says != "" {
+				k.said = plainly("The server says (not checked): " + b.Says)
 			}
-			k.facts = strings.Join(facts, " · ")
 			p.cards = append(p.cards, k)
 		case "note":
 			p.notes = append(p.notes, plainly(isAda.Replace(words(b.Line))))
@@ -203,6 +194,17 @@ func (c *webChat) read(m placedForm) post {
 	}
 	p.buttons = append(p.buttons, take(m.Choices)...)
 	return p
+}
+
+// timed is a line with its times, as a page has them.
+func timed(line []spanForm) string {
+	var out strings.Builder
+	for _, s := range line {
+		if out.WriteString(words([]spanForm{s})); !s.Time.IsZero() {
+			out.WriteString(s.Time.Format("15:04 UTC"))
+		}
+	}
+	return out.String()
 }
 
 func (c *webChat) press(who string, on post, b button) {

@@ -139,7 +139,7 @@ func (h *house) stage(st stage, l level, decider chat.User, asker string, before
 	}
 	x = h.session(id)
 	if st != stale && st != asked { // there the batch's token is an old one
-		s.all = turn.BatchToken(x)
+		s.all = turn.BatchToken(turn.OpenAsks(x))
 	}
 	if x.Turn != nil {
 		s.turn = string(x.Turn.ID)
@@ -158,7 +158,7 @@ func (s *scene) take(x turn.Session) {
 		t = x.Last
 	}
 	s.token, s.message, s.turn = string(t.Calls[0].Ask), t.Shown, string(t.ID)
-	s.all, s.grant = turn.BatchToken(x), "*"
+	s.all, s.grant = turn.BatchToken(turn.OpenAsks(x)), "*"
 }
 
 // retake notes its new asking.
@@ -239,7 +239,7 @@ func (s *scene) settle(by chat.User) {
 		if over(x) {
 			return
 		}
-		s.click(chat.Clicked{Envelope: chat.Envelope{Chat: s.id, User: by, Name: "Closer"}, Choice: chat.DenyAll, Token: turn.BatchToken(x)})
+		s.click(chat.Clicked{Envelope: chat.Envelope{Chat: s.id, User: by, Name: "Closer"}, Choice: chat.DenyAll, Token: turn.BatchToken(turn.OpenAsks(x))})
 	}
 }
 

@@ -20,7 +20,7 @@ func TestBatchOrder(t *testing.T) {
 		w.Say(w.Replicas[0], Ana, "go")
 		w.Ran("touch read")
 		w.Asks("write", "send")
-		w.Shows(0, "2 of 5 need approval", "[Approve all (2)] [Deny all (2)]")
+		w.Shows(0, "2 of 5 need approval", "[Approve all (2)…] [Deny all (2)]")
 		w.Press(w.Replicas[1], Ana, chat.AllowOnce, "send")
 		w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
 		w.Over(0)

@@ -12,6 +12,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 	. "github.com/nodhq/nod/tests/harness"
 )
@@ -52,6 +53,24 @@ func TestNudge(t *testing.T) {
 		w.Over(0)
 		w.Until("the nudge is gone", func() bool { return w.Platform.Notes()[0].Gone })
 		equal(w, "nudges", len(w.Platform.Notes()), 1)
+	})
+}
+
+// The end of a long turn is announced to whoever asked, where somebody else has clicked, and stays.
+func TestALongTurnsEndIsAnnounced(t *testing.T) {
+	both(t, Options{Beside: true, Replicas: 2, Engine: func(c *agent.Config) { c.Long = time.Nanosecond }}, func(w *World) {
+		w.SetPolicy(func(p *permission.Policy, _ map[string]permission.ToolSettings) {
+			p.Approvers = permission.Approvers{Rule: permission.ApproversAnyone}
+		})
+		lately(w, Call("write", `{}`))
+		w.Say(w.Replicas[0], Ana, "go")
+		w.Press(w.Replicas[1], Ben, chat.AllowOnce, "write")
+		w.Over(0)
+		w.Until("it is announced", func() bool { return len(w.Platform.Notes()) == 1 })
+		n := w.Platform.Notes()[0]
+		has(w, "it", noteText(n), "Ana, this is done, after ")
+		equal(w, "it leads to", n.Beside, w.Platform.Messages(Room)[0].Ref)
+		equal(w, "it has a link", n.Link, true)
 	})
 }
 

@@ -285,7 +285,7 @@ func TestOutcomesOfAnUnknownRun(t *testing.T) {
 func TestBatchButtonsThatAreNotOpen(t *testing.T) {
 	t.Run("nothing waits", func(t *testing.T) {
 		w := New(t, Options{})
-		refused(w, api(w, Ana, chat.ApproveAll, turn.BatchToken(session(w))), decision.RefusedUnknown, "nothing was decided")
+		refused(w, api(w, Ana, chat.ApproveAll, turn.BatchToken(turn.OpenAsks(session(w)))), decision.RefusedUnknown, "nothing was decided")
 	})
 	t.Run("what waits has changed", func(t *testing.T) {
 		w := New(t, Options{})
@@ -338,7 +338,7 @@ func TestClickBeforeTheMessageIsKnown(t *testing.T) {
 	one := api(w, Ana, chat.Deny, string(callOf(w, "write").Ask))
 	one.Message = "m1"
 	equal(w, "one", len(decide(w, one)), 1)
-	all := api(w, Ana, chat.DenyAll, turn.BatchToken(session(w)))
+	all := api(w, Ana, chat.DenyAll, turn.BatchToken(turn.OpenAsks(session(w))))
 	all.Message = "m1"
 	equal(w, "the rest", len(decide(w, all)), 2)
 	answer.Open()

@@ -15,6 +15,36 @@ import (
 	. "github.com/nodhq/nod/tests/harness"
 )
 
+// A click that comes before the card's post is answered is shown as any other decision, not when progress has room.
+func TestAClickWhileTheCardIsPosted(t *testing.T) {
+	w := New(t, Options{})
+	w.Platform.Trouble(func(op Op) Trouble {
+		if !op.Post {
+			return Trouble{}
+		}
+		if !strings.Contains(render.PlainText(op.View), "Allow once") { // there is nothing to click yet
+			return Transient(false)
+		}
+		s, err := w.Replicas[0].Engine.Session(t.Context(), op.Chat)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, c := range turn.OpenAsks(s) {
+			w.Deliver(w.Replicas[0], chat.Clicked{Envelope: w.Envelope(op.Chat, Ana), Token: string(c.Ask), Choice: chat.Deny})
+		}
+		return Trouble{}
+	})
+	w.Model.When("go", Calls(Call("write", `{}`)), Says("Then not."))
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Over(0)
+	v := w.Platform.Messages(Room)[0].Versions
+	has(w, "the post", render.PlainText(v[0].View), "Allow once")
+	has(w, "the edit", render.PlainText(v[1].View), "denied by Ana")
+	if v[1].Lane != agent.Decision {
+		t.Errorf("it is drawn in lane %d", v[1].Lane)
+	}
+}
+
 // While one edit is under way the deltas pile up into the next one.
 func TestEditsCoalesce(t *testing.T) {
 	w := New(t, Options{})

@@ -245,7 +245,7 @@ func TestAnActIsForWhatWasShown(t *testing.T) {
 		t.Error("an act on a value that changed since was taken")
 	}
 	equal(t, "ask", value(w, "files", "write", "ask"), "never")
-	all, ok := offerOf(panel(w, Root, "install:files"), text.AcceptMeans, text.LabelAcceptAll(5))
+	all, ok := offerOf(panel(w, Root, "install:files"), text.GroupAsksNote, text.LabelAcceptGroup(4))
 	if !ok {
 		t.Fatal("nothing to accept")
 	}
@@ -279,6 +279,18 @@ func TestARedeliveredActIsDoneOnce(t *testing.T) {
 		}
 	}
 	equal(t, "settings of write", n, 1)
+}
+
+// Whoever opens the settings outside of a chat, as the Home tab does, reads what nod is, what it has, and what to try.
+func TestANewcomerReadsWhatItDoes(t *testing.T) {
+	w := settingsWorld(t)
+	got := panelText(panelIn(w, chat.ID{}, Ben, "home"))
+	for _, want := range []string{text.About, text.TryAsking, "Here it has ", text.PanelPendingNone} {
+		has(t, "the panel", got, want)
+	}
+	if strings.Contains(panelText(panel(w, Ben, "home")), text.About) {
+		t.Error("it is said again in every chat")
+	}
 }
 
 // What is pending for me, over all chats, with the way to its message; nobody else is told of it.

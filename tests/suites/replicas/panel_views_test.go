@@ -42,7 +42,9 @@ func TestInstallAndAccept(t *testing.T) {
 	hasNot(t, "Ben's overview", panelText(panel(w, Ben, "home")), "new tools")
 	equal(t, "news for an admin", newsIn(w, Root), "5 5")
 	equal(t, "news for others", newsIn(w, Ben), "0 0")
-	equal(t, "said", choose(w, Root, "install:files", text.AcceptMeans, text.LabelAcceptAll(5), ""), "Accepted: 5 tools count as they are now.")
+	equal(t, "said", choose(w, Root, "install:files", text.GroupAsksNote, text.LabelAcceptGroup(4), ""), "Accepted: 4 tools count as they are now.")
+	equal(t, "news of the other group", newsIn(w, Root), "1 1")
+	equal(t, "said", choose(w, Root, "install:files", text.GroupReadsNote, text.LabelAcceptReads(1), ""), text.NowAcceptedReads(1))
 	hasNot(t, "the overview", panelText(panel(w, Root, "home")), "new tools")
 	equal(t, "news afterwards", newsIn(w, Root), "0 0")
 	w.Tools.Change("write")
@@ -176,13 +178,13 @@ func TestWhyAndWhoAmI(t *testing.T) {
 	}
 }
 
-// Why am I asked?, on a card.
+// Why a card asks.
 // R150 R151
 func TestWhyOnACard(t *testing.T) {
 	w := settingsWorld(t)
 	w.Model.When("write it", Calls(Call("write", `{}`)))
 	w.Say(w.Replicas[0], Ana, "write it")
-	b := w.Await(chat.Why, "write")
+	b := w.Await(chat.ViewDetail, "write")
 	d, err := w.Replicas[0].Settings.Why(context.Background(), w.Envelope(Room, Ben), b.Token)
 	if err != nil || len(d.Parts) != 2 {
 		t.Fatalf("%+v %v", d, err)

@@ -16,7 +16,7 @@ import (
 // What docs/requirements.md asks of the turn's message, and no other test shows.
 
 var (
-	attribution = regexp.MustCompile(`allowed by policy|allowed once by Ana \d\d:\d\d UTC`)
+	attribution = regexp.MustCompile(`needs no question|allowed once by Ana \d\d:\d\d UTC`)
 	duration    = regexp.MustCompile(`\d+(\.\d+)? s\b`)
 )
 
@@ -31,10 +31,10 @@ func TestApprovedEndsAsIfNeverAsked(t *testing.T) {
 	w.Say(w.Replicas[0], Ana, "asked")
 	w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
 	asked := w.Over(1)
-	has(w, "what never asked", free, "allowed by policy")
+	has(w, "what never asked", free, "needs no question")
 	has(w, "what asked", asked, "allowed once by Ana")
 	same := func(text string) string {
-		return duration.ReplaceAllString(attribution.ReplaceAllString(strings.ReplaceAll(text, "write", "touch"), "allowed"), "time")
+		return duration.ReplaceAllString(attribution.ReplaceAllString(strings.ReplaceAll(text, "Write", "Touch"), "allowed"), "time")
 	}
 	equal(w, "what asked, compared", same(asked), same(free))
 	equal(w, "messages", len(w.Platform.Messages(Room)), 2)
@@ -56,7 +56,7 @@ func TestWhileItRuns(t *testing.T) {
 	w.Press(w.Replicas[0], Ana, chat.AllowOnce, "write")
 	running := func(m render.Message) bool {
 		for _, b := range m.Blocks {
-			if s, ok := b.(render.Step); ok && s.Title == "write" && s.State == render.StepRunning {
+			if s, ok := b.(render.Step); ok && s.Tool == "write" && s.State == render.StepRunning {
 				return true
 			}
 		}
@@ -95,7 +95,7 @@ func TestWhyItIsAsked(t *testing.T) {
 			if at != i-1 {
 				t.Errorf("the model's words stand at %d, the card at %d", at, i)
 			}
-			has(w, "the card", render.PlainText(render.Message{Blocks: []render.Block{b}}), "Run write from files", "path: report", "Tools of MCP servers ask unless a setting says otherwise.")
+			has(w, "the card", render.PlainText(render.Message{Blocks: []render.Block{b}}), "Run write from files", "path: report", "changes things")
 			hasNot(w, "the card", render.PlainText(render.Message{Blocks: []render.Block{b}}), "report is due")
 			at = len(why) // seen
 		default: // of no interest here

@@ -83,7 +83,7 @@ func TestGrantsOfAServer(t *testing.T) {
 				w.Say(w.Replicas[0], Ana, "use "+name)
 				w.Until(name+" asks", func() bool { return len(w.Platform.Messages(Room)) == n+1 && w.Asked() == name })
 				if name != "root" && name != "new" && name != "touch" {
-					has(w, "the card of "+name, w.Text(n), "Write access")
+					has(w, "the card of "+name, w.Text(n), text.FactWrites)
 				}
 				w.Press(w.Replicas[0], Root, chat.Deny, name)
 				w.Over(n)

@@ -9,6 +9,7 @@ import (
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 	. "github.com/nodhq/nod/tests/harness"
 )
 
@@ -53,7 +54,7 @@ func TestTheThreeLevelsDecide(t *testing.T) {
 					t.Errorf("session %s, server %s, tool %s: it asks: %v", mode, server, tool, asked)
 				}
 				types(w, Root, "tool files write approval RequireAuth")
-				if asked, card := asksFor(w, "files", "write"); !asked || !strings.Contains(card, "🔐 admin") {
+				if asked, card := asksFor(w, "files", "write"); !asked || !strings.Contains(card, text.SymbolAdmin+" "+text.FactAdmin) {
 					t.Errorf("session %s, server %s, tool %s, for an admin: it asks: %v\n%s", mode, server, tool, asked, card)
 				}
 				types(w, Root, "tool files write approval default")
@@ -67,7 +68,8 @@ func TestTheThreeLevelsDecide(t *testing.T) {
 // R12 R14 R15 R16 R17 R18 R24 R26 R30 R31 R32 R33 R36 R37 R46 R165 C4 C5 C7
 func TestWellKnownNames(t *testing.T) {
 	w := New(t, Options{Engine: func(c *agent.Config) { c.Tools = builtIn{c.Tools} }})
-	auto, confirm, admin := "", "⚠️ confirmation", "🔐 admin"
+	auto, confirm, admin := "", text.SymbolConfirm+" ", text.SymbolAdmin+" "+text.FactAdmin
+	facts := map[string]string{"Read": text.FactReads, "Write": text.FactWrites}
 	for _, x := range []struct{ name, access, risk, own, stranger string }{
 		{"web_search", "Read", "safe", auto, confirm},
 		{"calculator", "Read", "safe", auto, confirm},
@@ -101,7 +103,10 @@ func TestWellKnownNames(t *testing.T) {
 				t.Errorf("%s of %s asks: %v", x.name, server, asked)
 			}
 			if asked {
-				has(t, x.name+" of "+server, card, access+" access", risk, level)
+				has(t, x.name+" of "+server, card, facts[access], level)
+				if got := strings.Contains(card, text.ChipDangerous); got != (risk == text.ChipDangerous) {
+					t.Errorf("%s of %s is dangerous on its card: %v", x.name, server, got)
+				}
 			}
 			has(t, "why "+x.name+" of "+server, types(w, Ana, "why "+server+" "+x.name), strings.ToLower(access), risk)
 		}
@@ -195,8 +200,8 @@ func TestEscalationNamesTheHigherLevel(t *testing.T) {
 	w.Over(0)
 	w.Say(w.Replicas[0], Ana, "use write")
 	w.Until("it asks", func() bool { return len(w.Platform.Messages(Room)) == 2 && w.Asked() == "write" })
-	has(t, "the card", w.Text(1), "Write access", "it gives read access and this needs write access.")
-	d, err := w.Replicas[0].Settings.Why(t.Context(), w.Envelope(Room, Ana), w.Await(chat.Why, "write").Token)
+	has(t, "the card", w.Text(1), text.FactWrites, "it gives read access and this needs write access.")
+	d, err := w.Replicas[0].Settings.Why(t.Context(), w.Envelope(Room, Ana), w.Await(chat.ViewDetail, "write").Token)
 	if err != nil {
 		t.Fatal(err)
 	}

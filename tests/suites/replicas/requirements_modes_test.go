@@ -175,7 +175,7 @@ func TestParkedWaits(t *testing.T) {
 	w.Model.When("go", Calls(Call("write", `{}`)))
 	w.Say(w.Replicas[0], Ana, "go")
 	b := w.Await(chat.AllowOnce, "write")
-	hasNot(t, "the card", w.Text(0), "expires", "+5 min")
+	hasNot(t, "the card", w.Text(0), text.Until, "+5 min")
 	if at := expires(w, "write"); !at.IsZero() {
 		t.Errorf("it expires at %v", at)
 	}

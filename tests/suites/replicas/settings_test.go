@@ -142,7 +142,7 @@ func TestAChangeOfTheSettings(t *testing.T) {
 	dark.Store(true)
 	fails("without the settings", change(Root, set("")), ErrLine)
 	dark.Store(false)
-	w.SetPolicy(func(p *permission.Policy, _ tools) { p.Timeout = -1 })
+	w.SetPolicy(func(p *permission.Policy, _ tools) { p.Timeout = -2 })
 	refused("over a policy that is not right", change(Root, set("never")), decision.RefusedArguments)
 	w.SetPolicy(func(p *permission.Policy, _ tools) { p.Timeout = 0 })
 	fails("what is so already", change(Root, set("")), agent.ErrUnchanged)

@@ -81,7 +81,7 @@ func TestAClickProvesThatTheCardWasSeen(t *testing.T) {
 			clock(5 * time.Minute)
 			token := string(callOf(w, "write").Ask)
 			if choice == chat.ApproveAll {
-				token = turn.BatchToken(session(w))
+				token = turn.BatchToken(turn.OpenAsks(session(w)))
 			}
 			decide(w, api(w, Ana, choice, token))
 			if c := callOf(w, "write"); c.Seen == nil {

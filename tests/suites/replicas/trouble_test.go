@@ -215,7 +215,7 @@ func TestChoicesOvertakenByTheDeadline(t *testing.T) {
 		minute(x.World, "write")
 		twoAsks(x.World)
 		send := callOf(x.World, "send")
-		out, err := late(x, api(x.World, Ana, chat.ApproveAll, turn.BatchToken(session(x.World))), 5*time.Minute)
+		out, err := late(x, api(x.World, Ana, chat.ApproveAll, turn.BatchToken(turn.OpenAsks(session(x.World)))), 5*time.Minute)
 		if err != nil || len(out) != 1 || out[0].Call != send.ID || out[0].Choice != chat.AllowOnce {
 			t.Errorf("got %+v, %v, want what was taken", out, err)
 		}

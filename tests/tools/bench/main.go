@@ -1,4 +1,4 @@
-// Bench measures what the budget of a workspace is for: rows P1 to P4, P12 and P14 of the performance table. It runs the real engine, the
+// Bench measures what the budget of a workspace is for: rows P1 to P4, P12, P14, P17 and P18 of the performance table. It runs the real engine, the
 // real Slack adapter and client, a real redis-server and a real MCP server over HTTP, against the stand-in Slack at its documented
 // floors, with a model that writes at a given pace.
 //
@@ -58,6 +58,8 @@ func (b *bench) rows() []row {
 		{name: "P4", what: "approval turns a minute that the floors allow (binding method, its calls a turn)", must: "50", reach: "70"},
 		{name: "P12", what: "Redis round trips of a turn in P1, the edit budget's among them (and of an idle second, taken off)", must: "8", reach: "6"},
 		{name: "P14", what: "Slack calls (chat.*, and others) and bytes for one 2,000-token answer (mean lag, want ≤ 0.6 s)", must: "27, 300 KB", reach: "27"},
+		{name: "P17", what: "70 asks in 2 s: cards shown with ≥ 90 % of their time left, last card, last click → decision, 429s", must: "70, 6 s, 0.2 s", reach: "70"},
+		{name: "P18", what: "8 mentions at once in a channel: last first sign, last first post, 429s (that ask; that answer)", must: "0.3 s, 4 s, 0", reach: "0.3 s, 4 s, 0"},
 	}
 }
 
@@ -65,6 +67,8 @@ var scenarios = []scenario{
 	{[]string{"P1", "P3", "P4", "P12"}, turns},
 	{[]string{"P2", "P3"}, answers},
 	{[]string{"P14"}, single},
+	{[]string{"P17"}, asksAtOnce},
+	{[]string{"P18"}, mentionsAtOnce},
 }
 
 func main() {

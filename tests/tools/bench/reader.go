@@ -23,8 +23,10 @@ type reader struct {
 }
 
 // ask mentions the bot in a new thread.
-func (w *world) ask(i int) *reader {
-	r := &reader{w: w, channel: channel(i), asked: fmt.Sprint(i)}
+func (w *world) ask(i int) *reader { return w.askIn(i, channel(i)) }
+
+func (w *world) askIn(i int, channel string) *reader {
+	r := &reader{w: w, channel: channel, asked: fmt.Sprint(i)}
 	r.thread = w.slack.Say(person, r.channel, "", fmt.Sprintf("<@%s> question %d. Please answer at length.", w.slack.BotUser(), i))
 	return r
 }

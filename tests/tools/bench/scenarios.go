@@ -67,20 +67,15 @@ func turns(ctx context.Context, b *bench, replicas int) (measured, error) {
 		if err != nil {
 			return err
 		}
-		clicked := time.Now()
-		cards[i] = clicked.Sub(said)
-		if _, err := w.slack.Click(person, r.channel, ts, allowOnce); err != nil {
+		cards[i] = time.Since(said)
+		if decisions[i], err = r.allow(ctx, ts); err != nil {
 			return err
-		}
-		decided, err := r.until(ctx, func(v fakeslack.Version) bool { return v.At.After(clicked) && !has(v, allowOnce) })
-		if err != nil {
-			return fmt.Errorf("no decision: %w", err)
 		}
 		if err := r.final(ctx); err != nil {
 			return err
 		}
 		wrote, seen := w.model.wrote(r.asked), r.seen()
-		decisions[i], finals[i] = decided.Sub(clicked), seen[len(seen)-1].At.Sub(wrote[len(wrote)-1])
+		finals[i] = seen[len(seen)-1].At.Sub(wrote[len(wrote)-1])
 		worst[i] = max(decisions[i], finals[i])
 		return nil
 	})
@@ -138,6 +133,9 @@ func (w *world) turnsPerMinute(turns int) string {
 		if per := float64(floor) / (float64(all) / float64(turns)); binding == "" || per < best {
 			best, binding = per, fmt.Sprintf("%s, %.2f", s.method, float64(all)/float64(turns))
 		}
+	}
+	if binding == "" {
+		return "any (no call that a tier counts)"
 	}
 	return fmt.Sprintf("%.0f (%s)", best, binding)
 }

@@ -35,6 +35,12 @@ const (
 	firstToken = 400 * time.Millisecond
 	channels   = 10
 	person     = "UANA"
+	// postsAtOnce is the burst of posts that the stand-in's channels bear. Slack names no number.
+	postsAtOnce = 6
+	// hold and nudge are as people run nod; askFor is longer, so that nothing expires while it is measured.
+	hold   = 1500 * time.Millisecond
+	nudge  = 2 * time.Second
+	askFor = 10 * time.Minute
 )
 
 // world is one of everything.
@@ -92,7 +98,7 @@ func newWorld(ctx context.Context, model *pen, replicas int) (_ *world, err erro
 	toolsAt := httptest.NewServer(server.NewStreamableHTTPServer(tools.MCP))
 	w.later(toolsAt.Close)
 	w.slack = fakeslack.New(fakeslack.Options{
-		Tiers: fakeslack.Floors(), PostsPerChannel: fakeslack.PostsPerChannelFloor,
+		Tiers: fakeslack.Floors(), PostsPerChannel: fakeslack.PostsPerChannelFloor, PostsAtOnce: postsAtOnce,
 		Latency: func(string) time.Duration { return slackTakes },
 	})
 	w.later(w.slack.Close)
@@ -226,7 +232,7 @@ func (w *world) replica(ctx context.Context, redis, tools string, i int) (*repli
 	platforms := map[string]agent.Platform{slack.Platform: nil}
 	r.engine, err = agent.New(agent.Config{
 		Log: r.store, Index: r.store, Leases: r.store, Model: w.model, Tools: r.servers, Policies: policy{}, Platforms: platforms,
-		Lease: 10 * time.Second, Nudge: 10 * time.Second, Logger: quiet,
+		Lease: 10 * time.Second, Nudge: nudge, Hold: hold, Logger: quiet,
 	})
 	if err != nil {
 		return nil, err
@@ -252,7 +258,7 @@ func channel(i int) string { return fmt.Sprintf("C%02d", i%channels) }
 type policy struct{}
 
 func (policy) Policy(context.Context) (permission.Policy, error) {
-	return permission.Policy{Installed: true, Timeout: 10 * time.Minute, SurviveRestart: true}, nil
+	return permission.Policy{Installed: true, Timeout: askFor, SurviveRestart: true}, nil
 }
 
 // purse is the store's budget, counted.

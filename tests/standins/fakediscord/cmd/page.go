@@ -45,7 +45,6 @@ type message struct {
 	ID, Name, Time       string
 	Bot, Private, Edited bool
 	Body                 template.HTML
-	Buttons              []fakediscord.Button
 	Accent               string
 }
 
@@ -90,7 +89,7 @@ func (p *page) scene(q url.Values) scene {
 }
 
 func (p *page) message(m fakediscord.Message, names map[string]string) message {
-	out := message{ID: m.ID, Name: names[m.Author], Bot: m.Author == p.s.BotUser(), Private: m.Ephemeral != "", Edited: !m.Edited.IsZero(), Buttons: m.Buttons(),
+	out := message{ID: m.ID, Name: names[m.Author], Bot: m.Author == p.s.BotUser(), Private: m.Ephemeral != "", Edited: !m.Edited.IsZero(),
 		Time: fakediscord.Time(m.ID).Local().Format("15:04"), Body: paint(m.Version, names)}
 	if c := m.Accent(); c >= 0 {
 		out.Accent = fmt.Sprintf("#%06x", c)

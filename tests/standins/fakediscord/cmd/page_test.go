@@ -1,16 +1,57 @@
 package main
 
 import (
+	"flag"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
+
+var updateCards = flag.Bool("update-cards", false, "write docs/cards-discord.png: the states of a question")
+
+// The states of a question, as docs/cards.md shows them: what Discord's encoder writes, as this page draws it.
+func TestCards(t *testing.T) {
+	s := fakediscord.New(fakediscord.Options{Clock: fakediscord.NewManual()})
+	defer s.Close()
+	furnish(s)
+	s.Handle(newPage(s))
+	for _, state := range []string{"asking", "reads", "dangerous", "masked", "lines", "unknown", "expired", "decided"} {
+		raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "adapters", "discord", "components", "testdata", "shapes", state+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		components, err := stand.Field(raw, "components")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := fmt.Sprintf(`{"flags":%d,"components":%s}`, 1<<15, components)
+		code, answer := browse(t, "POST", s.URL()+"/api/v10/channels/201/messages", body, "application/json", "Authorization", "Bot "+s.Token())
+		if code != http.StatusOK {
+			t.Fatal(state, answer)
+		}
+	}
+	_, page := browse(t, "GET", s.URL()+"/?me=101&channel=201", "", formKind)
+	for _, want := range []string{"Write hello to notes.txt?", "Allow these 5", "Show what is hidden", "It happened", "Ask again"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no state says %q", want)
+		}
+	}
+	if *updateCards {
+		if err := stand.Sheet(page, "main .log", "header,nav,aside,.say,main>h1", filepath.Join("..", "..", "..", "..", "docs", "cards-discord.png"), 1660, 1500); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"html/template"
 	"regexp"
 	"strconv"
@@ -31,34 +32,98 @@ func timeOf(m string) string {
 	if parts[2] != ":R" {
 		return at.Format("15:04")
 	}
-	if left := time.Until(at).Round(time.Second); left > 0 {
-		return "in " + left.String()
+	if left := time.Until(at); left > 0 {
+		return "in " + about(left)
 	}
-	return time.Since(at).Round(time.Second).String() + " ago"
+	return about(time.Since(at)) + " ago"
 }
 
-// paint draws the texts of a message: more or less as the client does. Raw HTML is left out by goldmark.
+// about is a duration as the client says it.
+func about(d time.Duration) string {
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
+		if n := int(d.Round(unit.of) / unit.of); n == 1 {
+			return "a " + unit.name
+		} else if n > 1 {
+			return strconv.Itoa(n) + " " + unit.name + "s"
+		}
+	}
+	return "a second"
+}
+
+// paint draws a message: more or less as the client does, each part where it stands.
 func paint(v fakediscord.Version, names map[string]string) template.HTML {
-	v.Components = without(v.Components)
-	text := mention.ReplaceAllStringFunc(v.Text(), func(m string) string {
+	var out bytes.Buffer
+	words := func(md string) { paintText(&out, md, names) }
+	words(v.Content)
+	paintParts(&out, v.Components, words)
+	for _, a := range v.Attachments {
+		words("⎘ " + a.Name)
+	}
+	return template.HTML(out.String()) //nolint:gosec // goldmark escapes all that is not Markdown, the rest is escaped here
+}
+
+func paintParts(out *bytes.Buffer, parts []any, words func(string)) {
+	for _, e := range parts {
+		c, _ := e.(map[string]any)
+		say := func(key string) string {
+			s, _ := c[key].(string)
+			return template.HTMLEscapeString(s)
+		}
+		inner, _ := c["components"].([]any)
+		switch fmt.Sprint(c["type"]) {
+		case "1":
+			out.WriteString(`<div class="row">`)
+			paintParts(out, inner, words)
+			out.WriteString("</div>")
+		case "2":
+			disabled := ""
+			if c["disabled"] == true || c["url"] != nil {
+				disabled = " disabled"
+			}
+			fmt.Fprintf(out, `<button name="what" value="%s" class="s%v" title="%s"%s>%s</button>`, say("custom_id"), c["style"], say("url"), disabled, say("label"))
+		case "3":
+			fmt.Fprintf(out, `<details class="select"><summary>%s</summary>`, say("placeholder"))
+			options, _ := c["options"].([]any)
+			for _, o := range options {
+				o, _ := o.(map[string]any)
+				label, _ := o["label"].(string)
+				value, _ := o["value"].(string)
+				hint, _ := o["description"].(string)
+				fmt.Fprintf(out, `<button name="what" value="%s">%s<i>%s</i></button>`, template.HTMLEscapeString(value), template.HTMLEscapeString(label), template.HTMLEscapeString(hint))
+			}
+			out.WriteString("</details>")
+		case "10":
+			md, _ := c["content"].(string)
+			words(md)
+		case "14":
+			out.WriteString("<hr>")
+		default:
+			paintParts(out, inner, words)
+			if b, ok := c["accessory"]; ok {
+				paintParts(out, []any{b}, words)
+			}
+		}
+	}
+}
+
+// paintText draws Markdown. Raw HTML is left out by goldmark.
+func paintText(out *bytes.Buffer, text string, names map[string]string) {
+	text = mention.ReplaceAllStringFunc(text, func(m string) string {
 		return "@" + names[mention.FindStringSubmatch(m)[1]]
 	})
 	text = moment.ReplaceAllStringFunc(text, timeOf)
-	var out bytes.Buffer
 	var plain []string
 	flush := func() {
-		_ = markdown.Convert([]byte(strings.Join(plain, "\n")), &out) // into memory
+		_ = markdown.Convert([]byte(strings.Join(plain, "\n")), out) // into memory
 		plain = nil
 	}
 	fenced := false
 	for line := range strings.SplitSeq(text, "\n") {
 		if strings.HasPrefix(line, "```") {
 			fenced = !fenced
-		}
-		if line == "---" && !fenced { // a separator, or what only other Markdown takes for a heading
-			flush()
-			out.WriteString("<hr>")
-			continue
 		}
 		sub, small := strings.CutPrefix(line, "-# ")
 		if fenced || !small {
@@ -67,30 +132,8 @@ func paint(v fakediscord.Version, names map[string]string) template.HTML {
 		}
 		flush()
 		out.WriteString("<small>")
-		_ = markdown.Convert([]byte(sub), &out)
+		_ = markdown.Convert([]byte(sub), out)
 		out.WriteString("</small>")
 	}
 	flush()
-	return template.HTML(out.String()) //nolint:gosec // goldmark escapes all that is not Markdown
-}
-
-// without is a list of components without the rows of buttons and selects.
-func without(list []any) []any {
-	var out []any
-	for _, e := range list {
-		c, _ := e.(map[string]any)
-		if c["type"] == 1 {
-			continue
-		}
-		if inner, ok := c["components"].([]any); ok {
-			copied := map[string]any{}
-			for k, v := range c {
-				copied[k] = v
-			}
-			copied["components"] = without(inner)
-			e = copied
-		}
-		out = append(out, e)
-	}
-	return out
 }

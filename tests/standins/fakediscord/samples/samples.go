@@ -2,6 +2,7 @@
 package samples
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/nodhq/nod/adapters/discord/ids"
@@ -28,6 +29,55 @@ func Grantable(tokens ...string) turn.Session {
 		s.Turn.Calls = append(s.Turn.Calls, c)
 	}
 	return s
+}
+
+// Call is the n-th call of a chat: somebody is asked about it until three minutes after two, and can allow it for the chat.
+func Call(n int, tool, args string) turn.ToolCall {
+	tok := turn.AskID(fmt.Sprintf("ASK%d", n))
+	c := turn.ToolCall{ID: turn.CallID(fmt.Sprintf("c%d", n)), Asking: turn.Asking{Ask: tok, Asks: []turn.AskID{tok}, Deadline: TwoPM.Add(time.Minute), Asked: true}, Status: turn.Awaiting,
+		Tool: permission.Tool{Server: "files", Name: tool}, Args: []byte(args)}
+	c.Ruling.Level, c.Ruling.ChatGrant, c.Ruling.Unrated = permission.LevelUser, true, true
+	return c
+}
+
+// Asking is a chat whose turn waits for people to answer about calls.
+func Asking(calls ...turn.ToolCall) turn.Session {
+	return turn.Session{People: []turn.Person{{User: Ana.User, Name: "Ana"}}, Turn: &turn.Turn{ID: "T1", Requester: Ana.User, Step: 1, Calls: calls}}
+}
+
+// Reads is a chat that waits for five reads, which are asked about as one.
+func Reads() turn.Session {
+	var calls []turn.ToolCall
+	for i := range 5 {
+		c := Call(i+1, "read_text_file", fmt.Sprintf(`{"path":"docs/f%d.md"}`, i+1))
+		c.Ruling.SaysReads, c.Ruling.Scopes = true, []permission.Scope{permission.ScopeReads}
+		calls = append(calls, c)
+	}
+	return Asking(calls...)
+}
+
+// Writes is a chat that waits for n calls, each of which is asked about by itself.
+func Writes(n int) turn.Session {
+	var calls []turn.ToolCall
+	for i := range n {
+		calls = append(calls, Call(i+1, "write_file", fmt.Sprintf(`{"path":"notes%d.txt","content":"hello"}`, i+1)))
+	}
+	return Asking(calls...)
+}
+
+// Dangerous is a chat that waits for a call that may destroy something.
+func Dangerous() turn.Session {
+	c := Call(1, "run_command", `{"command":"rm -rf build","cwd":"/srv/team"}`)
+	c.Ruling.Unrated, c.Ruling.Risk = false, permission.Dangerous
+	c.Tool.Server = "shell"
+	return Asking(c)
+}
+
+// Masked is a chat that waits for a call part of which is hidden.
+func Masked() turn.Session {
+	c := Call(1, "post", `{"url":"https://api.example/v1","api_key":"sk-live-0123456789abcdef"}`)
+	c.Ruling.Masked = true
+	return Asking(c)
 }
 
 // Wanting is a chat with a running call whose server wants something of Ana.

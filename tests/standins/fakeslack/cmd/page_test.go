@@ -1,16 +1,60 @@
 package main
 
 import (
+	"flag"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/nodhq/nod/tests/standins/fakeslack"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
+
+var updateCards = flag.Bool("update-cards", false, "write docs/cards-slack.png: the states of a question")
+
+// The states of a question, as docs/cards.md shows them: what Slack's encoder writes, as this page draws it.
+func TestCards(t *testing.T) {
+	s := fakeslack.New(fakeslack.Options{})
+	defer s.Close()
+	furnish(s)
+	s.Handle(newPage(s))
+	base := strings.TrimSuffix(s.URL(), "/api/")
+	if code, body := browse(t, "POST", base+"/do", url.Values{"me": {"U1"}, "channel": {"C1"}, "do": {"say"}, "text": {"the states"}}); code != http.StatusOK {
+		t.Fatal(code, body)
+	}
+	root := s.Messages("C1", "")[0].TS
+	for _, state := range []string{"asking", "reads_and_write", "dangerous", "masked", "big_args", "unknown", "expired", "decided"} {
+		raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "adapters", "slack", "blocks", "testdata", "shapes", state+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, err := stand.Field(raw, "blocks")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, answer := browse(t, "POST", s.URL()+"chat.postMessage", url.Values{"token": {s.BotToken()}, "channel": {"C1"}, "thread_ts": {root}, "text": {state}, "blocks": {blocks}})
+		if !strings.Contains(answer, `"ok":true`) {
+			t.Fatal(state, answer)
+		}
+	}
+	_, page := browse(t, "GET", base+"/?me=U1&channel=C1&thread="+root, nil)
+	for _, want := range []string{"Write hello to notes.txt?", "Allow these 5", "Show what is hidden", "It happened", "Ask again"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no state says %q", want)
+		}
+	}
+	if *updateCards {
+		if err := stand.Sheet(page, "aside .log", "header,nav,main,.say,aside>h1,.log>article:first-child", filepath.Join("..", "..", "..", "..", "docs", "cards-slack.png"), 1660, 1500); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -19,7 +63,7 @@ const card = `[{"type":"markdown","text":"I'll read **both** files. <script>aler
 {"type":"header","text":{"type":"plain_text","text":"⚠️ Allow tool call from files?"}},
 {"type":"section","text":{"type":"mrkdwn","text":"Run *write_file* from ` + "`files`" + ` for <@U1>: a &lt; b <https://example.com/x|example.com> *<@U9>*"}},
 {"type":"container","is_collapsible":true,"title":{"type":"plain_text","text":"Arguments (2)"},"child_blocks":[{"type":"section","text":{"type":"mrkdwn","text":"` + "```path  notes.txt```" + `"}}]},
-{"type":"actions","elements":[{"type":"button","action_id":"chat","value":"1","text":{"type":"plain_text","text":"Allow for this chat"}},{"type":"button","action_id":"once","value":"2","text":{"type":"plain_text","text":"Allow once"}},{"type":"button","action_id":"deny","style":"danger","value":"3","text":{"type":"plain_text","text":"Deny"}},{"type":"overflow","action_id":"more","options":[{"text":{"type":"plain_text","text":"View details"},"value":"d"},{"text":{"type":"plain_text","text":"Why am I asked?"},"value":"w"}]}]},
+{"type":"actions","elements":[{"type":"button","action_id":"chat","value":"1","text":{"type":"plain_text","text":"Allow for this chat"}},{"type":"button","action_id":"once","value":"2","text":{"type":"plain_text","text":"Allow once"}},{"type":"button","action_id":"deny","style":"danger","value":"3","text":{"type":"plain_text","text":"Deny"}},{"type":"overflow","action_id":"more","options":[{"text":{"type":"plain_text","text":"View details"},"value":"d"},{"text":{"type":"plain_text","text":"Edit arguments…"},"value":"w"}]},{"type":"static_select","action_id":"ways","placeholder":{"type":"plain_text","text":"More ways"},"options":[{"text":{"type":"plain_text","text":"For 1 hour"},"value":"h"}]}]},
 {"type":"context","elements":[{"type":"mrkdwn","text":"Ana can answer · expires in 60 s"}]}]`
 
 // browse makes one request as a browser would.
@@ -81,7 +125,7 @@ func TestPage(t *testing.T) {
 	ts := s.Messages("C1", root)[1].TS
 	_, body := browse(t, "GET", base+"/?channel=C1", nil)
 	for _, want := range []string{"<strong>both</strong>", "1 reply", `class="task complete"`, "Working · 1 of 2 steps", "0.2 s · allowed by policy", "<b>write_file</b>", "<code>files</code>", `@Ana`, "a &lt; b",
-		`<a title="https://example.com/x">example.com</a>`, "<pre>path  notes.txt</pre>", "Arguments (2)", `class="danger"`, "Allow once</button>", "Why am I asked?</button>", "expires in 60 s"} {
+		`<a title="https://example.com/x">example.com</a>`, "<pre>path  notes.txt</pre>", "Arguments (2)", `class="danger"`, "Allow once</button>", "Edit arguments…</button>", "<summary>More ways ▾</summary>", "For 1 hour</button>", "expires in 60 s"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -119,7 +119,7 @@ func (p *painter) block(v any) string {
 	case "context":
 		return `<div class="context">` + p.each(list(v, "elements"), func(x any) string {
 			if get(x, "type") == "image" {
-				return html.EscapeString(get(x, "alt_text")) + " "
+				return `<i class="pic" title="` + html.EscapeString(get(x, "alt_text")) + `"></i> ` // it is not fetched
 			}
 			return "<span>" + p.text(x) + "</span> "
 		}) + `</div>`
@@ -230,6 +230,8 @@ func (p *painter) element(v any) string {
 	switch kind {
 	case "overflow":
 		return `<details class="menu"><summary aria-label="More">⋯</summary><div>` + out + `</div></details>`
+	case "static_select":
+		return `<details class="menu"><summary>` + html.EscapeString(get(v, "placeholder", "text")) + ` ▾</summary><div>` + out + `</div></details>`
 	case "checkboxes":
 		return `<span class="checks">☐ ` + out + `</span>`
 	}

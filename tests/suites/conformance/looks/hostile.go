@@ -99,12 +99,9 @@ func (h Hostile) Message(t *rapid.T) render.Message {
 
 func (h Hostile) ask(t *rapid.T, token string) render.Ask {
 	a := render.Ask{Call: token, Token: token, Kind: rapid.SampledFrom(append([]render.AskKind{render.AskPermission}, h.Kinds...)).Draw(t, "kind"), Header: h.Text(t, "header"), Run: h.Text(t, "run"), Tool: h.Text(t, "tool"),
-		Server:   render.Server{Name: h.Text(t, "server name"), Description: h.Text(t, "description"), Icon: rapid.SampledFrom([]string{"", "⚒", "https://a.example/i.png", "javascript:x", "https://" + strings.Repeat("a", 5000), "http://a.example/i.png"}).Draw(t, "icon")},
-		Question: h.Text(t, "question"), Describes: h.Text(t, "describes"), Impact: h.Text(t, "impact"), Because: h.Line(t, "because"), Model: h.Text(t, "model"),
+		Brief: rapid.Bool().Draw(t, "brief"), Server: h.Text(t, "server name"), Icon: rapid.SampledFrom([]string{"", "⚒", "https://a.example/i.png", "javascript:x", "https://" + strings.Repeat("a", 5000), "http://a.example/i.png"}).Draw(t, "icon"),
+		Question: h.Text(t, "question"), Says: h.Text(t, "says"), Facts: h.Line(t, "facts"),
 		Warning: h.Text(t, "warning"), Review: h.Text(t, "review"), Footer: h.Line(t, "footer"), Expires: time.Unix(rapid.Int64Range(0, 2_000_000_000).Draw(t, "expires"), 0), More: h.choices(t, token, h.More)}
-	for range rapid.IntRange(0, 4).Draw(t, "facts") {
-		a.Facts = append(a.Facts, render.Fact{Symbol: "⚠️", Label: h.Text(t, "fact")})
-	}
 	raw := fmt.Sprintf(`{"a":%s,%q:1}`, strconv.QuoteToASCII(h.Text(t, "args")), "b")
 	if rapid.IntRange(0, 9).Draw(t, "huge") == 0 {
 		raw = `{"a":"` + strings.Repeat(rapid.SampledFrom([]string{"<&", "x", "`", "中"}).Draw(t, "filler"), 100_000) + `"}`

@@ -39,15 +39,12 @@ func Card(ana render.Person, n int, args string) render.Ask {
 	token := fmt.Sprintf("ASK%d", n)
 	a := render.Ask{
 		Call: fmt.Sprintf("c%d", n), Token: token, Kind: render.AskPermission, Header: text.AllowHeader("files"), Run: text.RunLine("write_file", "files"), Tool: "write_file",
-		Server: render.Server{Name: "files", Description: "Files of the team.", Icon: "https://files.example/icon.png"},
-		Facts:  []render.Fact{{Kind: "access", Symbol: "✎", Label: text.ChipWrite}, {Kind: "risk", Symbol: "◑", Label: text.ChipModerate}, {Kind: "level", Symbol: text.SymbolConfirm, Label: text.ChipConfirm}},
-		Args:   render.ArgsOf([]byte(args), strings.Repeat("7f3a", 16)), Question: "Write hello to notes.txt?", Describes: "Writes a file.",
-		Because: render.Line{render.Plain("files asks for writes (tool setting: server default).")},
+		Server: "files", Icon: "https://files.example/icon.png", Question: "Write hello to notes.txt?",
+		Args:    render.ArgsOf([]byte(args), strings.Repeat("7f3a", 16)),
+		Facts:   render.Line{render.Plain(text.SymbolConfirm + " " + text.FactWrites + " · " + text.FactUnrated)},
 		Choices: []render.Choice{Button(chat.AllowChat, token, text.LabelAllowChat), Button(chat.AllowOnce, token, text.LabelAllowOnce), Button(chat.Deny, token, text.LabelDeny)},
-		Footer:  render.Line{ana, render.Plain(text.CanAnswer + " · expires "), render.Time{At: TwoPM.Add(time.Minute), Until: true}},
-	}
-	if n == 1 {
-		a.Warning, a.Review = text.Warning(""), text.Review
+		Footer:  render.Line{ana, render.Plain(text.CanAnswer + text.Until), render.Time{At: TwoPM.Add(time.Minute), Until: true}, render.Plain(".")},
+		Warning: text.Warning(""), Review: text.Review,
 	}
 	return a
 }
@@ -65,48 +62,61 @@ func Note(say string) render.Note { return render.Note{Line: render.Line{render.
 
 // States are the looks that a message has on every platform; card draws the n-th card. The answer of "long" has so many paragraphs.
 func States(ana render.Person, long int, card func(n int, args string) render.Ask) map[string]render.Message {
-	read := Step(render.StepDone, "read_file", render.Plain("0.2 s · allowed by policy"))
-	allowed := Step(render.StepDone, "write_file", render.Plain("0.1 s · allowed once by "), ana, render.Plain(" "), render.Time{At: TwoPM})
+	read := Step(render.StepDone, "Read file “notes.txt”", render.Plain("0.2 s · needs no question"))
+	allowed := Step(render.StepDone, "Write file “notes.txt”", render.Plain("0.1 s · allowed once by "), ana, render.Plain(" "), render.Time{At: TwoPM})
 	answer := strings.Repeat("A sentence of an answer that goes on for quite a while, with `code` and a [page](https://docs.example/page?a=1&b=2).\n\n", long)
-	expired := Step(render.StepExpired, "write_file", render.Plain("nobody answered in 60 s · not run"))
+	expired := Step(render.StepExpired, "Write file “notes.txt”", render.Plain("nobody answered in 60 s · not run"))
 	expired.Choices = []render.Choice{Button(chat.AskAgain, "ASK1", text.LabelAskAgain)}
-	undo := Step(render.StepPending, "write_file", render.Plain("allowed once by "), ana, render.Plain(" "), render.Time{At: TwoPM}, render.Plain(" · comes next"))
+	undo := Step(render.StepPending, "Write file “notes.txt”", render.Plain("allowed once by "), ana, render.Plain(" "), render.Time{At: TwoPM}, render.Plain(" · comes next"))
 	undo.Choices = []render.Choice{Button(chat.Undo, "ASK1", text.LabelUndo)}
 	outcome := render.Ask{
-		Call: "c1", Token: "ASK2", Kind: render.AskOutcome, Header: text.OutcomeHeader, Run: text.RunLine("write_file", "files"), Tool: "write_file",
-		Server: render.Server{Name: "files"}, Args: render.ArgsOf([]byte(HelloArgs), strings.Repeat("7f3a", 16)),
+		Call: "c1", Token: "ASK2", Kind: render.AskOutcome, Question: text.OutcomeHeader, Run: text.RunLine("write_file", "files"), Tool: "write_file",
+		Server: "files", Args: render.ArgsOf([]byte(HelloArgs), strings.Repeat("7f3a", 16)),
 		Choices: []render.Choice{Button(chat.Happened, "ASK2", text.LabelHappened), Button(chat.RunAgain, "ASK2", text.LabelRunAgain), Button(chat.Leave, "ASK2", text.LabelLeave)},
 		More:    []render.Choice{Button(chat.ViewDetail, "ASK2", text.LabelViewDetails)},
-		Footer:  render.Line{render.Plain(text.OutcomeFooter + " · "), ana, render.Plain(text.CanAnswer)},
+		Footer:  render.Line{render.Plain(text.OutcomeFooter + " "), ana, render.Plain(text.CanAnswer + ".")},
 	}
 	several := render.Message{State: render.Waiting, Token: "T1", Blocks: []render.Block{render.Text{Markdown: "I'll write both."}, read, Note(text.BatchHeader(3, 4))},
 		Choices: []render.Choice{Button(chat.ApproveAll, "all-1", text.LabelApproveAll(3)), Button(chat.DenyAll, "all-1", text.LabelDenyAll(3)), Stop()}}
 	for i := range 3 {
-		several.Blocks = append(several.Blocks, card(i+1, HelloArgs))
+		row := card(i+1, HelloArgs)
+		row.Brief = true
+		if i > 0 {
+			row.Header = ""
+		}
+		if i < 2 {
+			row.Warning, row.Review, row.Footer = "", "", nil
+		}
+		row.More = append(row.More, row.Choices[0])
+		row.Choices = row.Choices[1:]
+		several.Blocks = append(several.Blocks, row)
 	}
 	many := render.Message{State: render.Working, Token: "T1", Blocks: []render.Block{render.Text{Markdown: "Reading all of them."}}, Choices: []render.Choice{Stop()}}
 	for i := range 60 {
-		many.Blocks = append(many.Blocks, Step(render.StepDone, fmt.Sprintf("read_file_%d", i), render.Plain("0.2 s · allowed by policy")))
+		many.Blocks = append(many.Blocks, Step(render.StepDone, fmt.Sprintf("Read file “%d.txt”", i), render.Plain("0.2 s · needs no question")))
 	}
-	many.Blocks = append(many.Blocks, Step(render.StepRunning, "list_directory", render.Plain("started "), render.Time{At: TwoPM}, render.Plain(" · 40 %")))
+	many.Blocks = append(many.Blocks, Step(render.StepRunning, "List directory “docs”", render.Plain("started "), render.Time{At: TwoPM}, render.Plain(" · 40 %")))
+	one := card(1, HelloArgs)
+	one.More = append(one.More, Button(chat.Stop, one.Token, text.LabelStop))
+	big := card(1, `{"path":"notes.txt","content":"`+strings.Repeat("hello <b>you</b> & me ", 900)+`"}`)
+	outcome.More = append(outcome.More, Button(chat.Stop, "ASK2", text.LabelStop))
 	return map[string]render.Message{
 		"thinking": {State: render.Working, Blocks: []render.Block{Note(text.Thinking)}, Choices: []render.Choice{Stop()}},
 		"working": {State: render.Working, Blocks: []render.Block{render.Text{Markdown: "I'll read both files first."}, read,
-			Step(render.StepRunning, "list_directory", render.Plain("started "), render.Time{At: TwoPM}, render.Plain(" · 40 %"))}, Choices: []render.Choice{Stop()}},
-		"asking":  {State: render.Waiting, Blocks: []render.Block{render.Text{Markdown: "I'll write the greeting."}, read, card(1, HelloArgs)}, Choices: []render.Choice{Stop()}},
+			Step(render.StepRunning, "List directory “docs”", render.Plain("started "), render.Time{At: TwoPM}, render.Plain(" · 40 %"))}, Choices: []render.Choice{Stop()}},
+		"asking":  {State: render.Waiting, Blocks: []render.Block{render.Text{Markdown: "I'll write the greeting."}, read, one}},
 		"several": several,
 		"allowed": {State: render.Working, Blocks: []render.Block{render.Text{Markdown: "I'll write the greeting."}, read, undo}, Choices: []render.Choice{Stop()}},
 		"decided": {State: render.Done, Blocks: []render.Block{render.Text{Markdown: "I'll write the greeting."}, read, allowed, render.Text{Markdown: "**Done**: `notes.txt` says hello."},
 			render.Note{Line: render.Line{render.Plain(text.GrantLine("write_file of files", "Ana"))}, Choices: []render.Choice{Button(chat.Revoke, "G1", text.LabelRevoke)}}}},
-		"denied": {State: render.Done, Blocks: []render.Block{Step(render.StepDenied, "write_file", render.Plain("denied by "), ana, render.Plain(" "), render.Time{At: TwoPM}, render.Plain(" · “not now”")),
+		"denied": {State: render.Done, Blocks: []render.Block{Step(render.StepDenied, "Write file “notes.txt”", render.Plain("denied by "), ana, render.Plain(" "), render.Time{At: TwoPM}, render.Plain(" · “not now”")),
 			render.Text{Markdown: "Then I leave the file as it is."}}},
-		"expired": {State: render.Done, Blocks: []render.Block{expired, render.Text{Markdown: "Nobody answered, so I did not write it."}}},
-		"unknown": {State: render.Waiting, Blocks: []render.Block{render.Text{Markdown: "I'll write the greeting."}, outcome}, Choices: []render.Choice{Stop()}},
-		"failed":  {State: render.Failed, Blocks: []render.Block{Step(render.StepFailed, "write_file", render.Plain("1.2 s · allowed by policy · no such directory")), render.Text{Markdown: "I tried to", Cut: true}, Note(text.EndModel)}},
-		"long":    {State: render.Done, Token: "T1", Blocks: []render.Block{render.Text{Markdown: answer}, read}},
-		"many":    many,
-		"big_args": {State: render.Waiting, Blocks: []render.Block{card(1, `{"path":"notes.txt","content":"`+strings.Repeat("hello <b>you</b> & me ", 900)+`"}`)},
-			Choices: []render.Choice{Stop()}},
+		"expired":  {State: render.Done, Blocks: []render.Block{expired, render.Text{Markdown: "Nobody answered, so I did not write it."}}},
+		"unknown":  {State: render.Waiting, Blocks: []render.Block{render.Text{Markdown: "I'll write the greeting."}, outcome}},
+		"failed":   {State: render.Failed, Blocks: []render.Block{Step(render.StepFailed, "Write file “notes.txt”", render.Plain("1.2 s · needs no question · no such directory")), render.Text{Markdown: "I tried to", Cut: true}, Note(text.EndModel)}},
+		"long":     {State: render.Done, Token: "T1", Blocks: []render.Block{render.Text{Markdown: answer}, read}},
+		"many":     many,
+		"big_args": {State: render.Waiting, Blocks: []render.Block{big}, Choices: []render.Choice{Stop()}},
 	}
 }
 

@@ -1,0 +1,84 @@
+package discord
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/inbound"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
+)
+
+// withMembers is a parlor in which Ana has the role that makes members, and Ben has none.
+func withMembers(t *testing.T, only bool) *parlor {
+	return newParlor(t, func(p *parlor, c *Config) {
+		crew := p.AddRole(p.Guild(), fakediscord.Role{Name: "crew"})
+		p.SetRoles(p.ana, crew)
+		c.Members, c.MembersOnly = []chat.User{ids.Role("999", "998"), ids.Role(p.Guild(), crew)}, only
+	})
+}
+
+// Whoever has none of the roles may talk, but decides nothing, and nothing runs for them unasked.
+func TestWhoeverHasNoneOfTheRolesIsAVisitor(t *testing.T) {
+	p := withMembers(t, false)
+	for who, want := range map[string]chat.Standing{p.ana: chat.Member, p.ben: chat.Visitor} {
+		for _, place := range []string{p.general, p.OpenDM(who)} {
+			id := p.Say(who, place, p.bot()+" hello")
+			p.until("it is taken", func() bool { return p.tookMessage(id) })
+		}
+		p.command(who, p.general, inbound.VerbAsk, map[string]any{inbound.OptionText: "hello"})
+		p.until("what was asked by command is taken", func() bool { return len(p.ledger.got())%3 == 0 })
+		got := p.ledger.got()
+		for _, in := range got[len(got)-3:] {
+			if s, ok := in.(chat.Said); !ok || s.User.Key != who || s.Standing != want {
+				t.Errorf("%+v, and not %q", in, want)
+			}
+		}
+	}
+	thread, card := p.card()
+	taken := len(p.ledger.got())
+	for _, id := range []string{"nod:allow_once:tok", "nod:allow_chat:tok", "nod:deny:tok"} {
+		p.press(p.ben, thread, card, id)
+	}
+	p.command(p.ben, thread, inbound.VerbReset, nil)
+	p.command(p.ben, thread, inbound.VerbPermissions, map[string]any{inbound.OptionDo: "mode never yes"})
+	p.Say(p.ben, thread, p.bot()+" mode never yes")
+	p.settled(thread)
+	if got := p.ledger.got(); len(got) != taken {
+		t.Errorf("taken: %+v", got[taken:])
+	}
+	if n := strings.Count(p.told(p.ben, thread), sayNotMember); n < 5 {
+		t.Errorf("refused %d times:\n%s", n, p.told(p.ben, thread))
+	}
+	p.Say(p.ben, thread, p.bot()+" stop")
+	p.press(p.ana, thread, card, "nod:allow_once:tok")
+	p.until("Ben stopped it, and Ana decided", func() bool { return len(p.ledger.got()) == taken+2 })
+}
+
+func TestVisitorsCanBeKeptFromTalking(t *testing.T) {
+	p := withMembers(t, true)
+	for _, place := range []string{p.general, p.OpenDM(p.ben)} {
+		p.Say(p.ben, place, p.bot()+" hello")
+	}
+	p.command(p.ben, p.general, inbound.VerbAsk, map[string]any{inbound.OptionText: "hello"})
+	p.until("Ben is told", func() bool { return strings.Count(p.told(p.ben, p.general), sayMembersOnly) == 3 })
+	if len(p.ledger.asked()) != 0 {
+		t.Errorf("taken: %+v", p.ledger.asked())
+	}
+	p.Say(p.ana, p.OpenDM(p.ana), "hello")
+	p.until("Ana is heard", func() bool { return slices.Equal(p.ledger.texts(), []string{"hello"}) })
+}
+
+// Where Discord does not say who has which roles, nobody is taken for a member; what only members may say is fetched until it does.
+func TestWhoIsNotKnownIsNoMember(t *testing.T) {
+	p := withMembers(t, false)
+	p.Fail(fakediscord.GetMember, 9, fakediscord.Fault{Status: http.StatusInternalServerError})
+	dm := p.OpenDM(p.ana)
+	p.context(p.Say(p.ana, dm, "hello"))
+	if got := onlyOne[chat.Said](p); got.Standing != chat.Untold {
+		t.Errorf("%+v", got)
+	}
+}

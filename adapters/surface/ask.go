@@ -1,0 +1,108 @@
+package surface
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
+)
+
+// Small is the small line above a question: how it is asked, and of which call.
+func Small(a render.Ask) string {
+	if s := strings.TrimSpace(OneLine(a.Small())); s != "" {
+		return text.SymbolConfirm + " " + s
+	}
+	return ""
+}
+
+// Arguments that are shown without opening anything.
+const (
+	maxRows      = 10
+	maxRowsText  = 600 // characters
+	maxRowsLines = 24
+)
+
+// rowsText is short arguments, one a line, but for text of several lines, which stands as lines. It is empty where they are long, or
+// not all there.
+func rowsText(a render.Args) string {
+	if len(a.Rows) == 0 || len(a.Rows) > maxRows || a.Hidden > 0 {
+		return ""
+	}
+	var rows []string
+	for _, r := range a.Rows {
+		if r.Hidden > 0 {
+			return ""
+		}
+		rows = append(rows, text.Prose(r.Name)+": "+text.Prose(r.Value))
+	}
+	all := strings.Join(rows, "\n")
+	if Width(all)-len(rows)+1 > maxRowsText || strings.Count(all, "\n") >= maxRowsLines {
+		return ""
+	}
+	return all
+}
+
+// Boxes are the marks of a checkbox where it is a line of a menu.
+var Boxes = map[render.Toggle]string{render.ToggleOff: "☐ ", render.ToggleOn: "☑ "}
+
+// Lines that are shown of arguments that are not short, and in a row of a list.
+const (
+	headLines, tailLines           = 18, 6
+	headLinesOfRow, tailLinesOfRow = 6, 2
+)
+
+// ArgsShown is what stands on a card of a call's arguments: short ones a line each, else the head and the tail of their JSON. say is what
+// there is to be said below; all is false where something is left out.
+func ArgsShown(of render.Ask) (code string, json bool, say string, all bool) {
+	a := of.Args
+	if rows := rowsText(a); rows != "" {
+		return rows, false, a.Say(), true
+	}
+	if a.JSON == "{}" || a.JSON == "" {
+		return "", false, a.Say(), true
+	}
+	head, tail := headLines, tailLines
+	if of.Brief {
+		head, tail = headLinesOfRow, tailLinesOfRow
+	}
+	code, lines := fewerLines(&a, head, tail)
+	return code, true, JoinParts(lines, a.Say()), a.Hidden == 0
+}
+
+// fewerLines keeps the head and the tail of arguments with many lines, and says how many there are. What it leaves out counts as
+// hidden, with what Fit cut among it.
+func fewerLines(a *render.Args, head, tail int) (shown, say string) {
+	lines := strings.Split(a.JSON, "\n")
+	if len(lines) <= head+tail+1 {
+		return a.JSON, ""
+	}
+	out := slices.Clone(lines[head : len(lines)-tail])
+	left := "… " + text.Count(len(out), "more line") + " …" // no line of JSON begins so
+	say = text.Number(head+tail) + " of " + text.Count(len(lines), "line")
+	cut := slices.IndexFunc(out, func(l string) bool { return strings.HasPrefix(l, "… ") })
+	if cut >= 0 {
+		out = slices.Delete(out, cut, cut+1)
+	}
+	if a.Hidden += utf8.RuneCountInString(strings.Join(out, "\n")); cut >= 0 { // Fit said how much, not how many lines
+		left, say = text.MoreCharacters(a.Hidden)+" …", ""
+	}
+	return strings.Join(slices.Concat(lines[:head], []string{left}, lines[len(lines)-tail:]), "\n"), say
+}
+
+// Buttons are a card's buttons, and what stands behind ⋯. Where arguments are not all shown, a button shows them (R71).
+func Buttons(a render.Ask, all bool) (row, more []render.Choice) {
+	row, more = slices.Clone(a.Choices), slices.Clone(a.More)
+	isView := func(c render.Choice) bool { return c.Choice == chat.ViewDetail }
+	if i := slices.IndexFunc(more, isView); i >= 0 && !all && !slices.ContainsFunc(row, isView) {
+		row, more = append(row, more[i]), slices.Delete(more, i, i+1)
+	}
+	for i, c := range row {
+		if isView(c) && a.Kind != render.AskInput {
+			row[i].Label = text.LabelShowArguments
+		}
+	}
+	return row, more
+}

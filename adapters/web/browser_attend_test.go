@@ -1,0 +1,206 @@
+package web
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+const asks = `!!document.querySelector(".ask")`
+
+// unsay empties the message field.
+func unsay(t *testing.T, ctx context.Context) {
+	t.Helper()
+	eval[bool](t, ctx, `(document.getElementById("say").value = "", true)`)
+}
+
+// A question takes the focus of whoever does nothing else, has keys a moment later, and gives the focus back.
+func TestPageAsksTheKeyboard(t *testing.T) {
+	ctx, b, _ := browser(t)
+	if got := eval[string](t, ctx, `(l => l.getAttribute("role") + " " + !!l.querySelector("ol.messages"))(document.getElementById("log"))`); got != "log true" {
+		t.Errorf("the messages are %q", got)
+	}
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, `document.activeElement.matches(".ask")`)
+	// What was typed on goes into the field.
+	do(t, ctx, chromedp.KeyEvent("and"))
+	until(t, ctx, `document.activeElement.id === "say" && document.getElementById("say").value.trim() === "and"`)
+	unsay(t, ctx)
+	do(t, ctx, chromedp.Focus(css(".ask")))
+	until(t, ctx, `!!document.querySelector(".ask[data-keys]")`)
+	shoot(t, ctx, "keys")
+	do(t, ctx, chromedp.KeyEvent(kb.Escape))
+	until(t, ctx, `document.activeElement.id === "say" && !document.querySelector(".ask[data-keys]")`)
+	do(t, ctx, chromedp.Focus(css(".ask")), chromedp.KeyEvent("3"))
+	until(t, ctx, `!!document.querySelector('.step[data-state=denied]')`)
+	until(t, ctx, `document.activeElement.id === "say"`)
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, `document.activeElement.matches(".ask[data-keys]")`)
+	do(t, ctx, chromedp.KeyEvent("2"))
+	until(t, ctx, `!!document.querySelector('.step[data-state=done]')`)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.ran) != 1 {
+		t.Errorf("ran %v", b.ran)
+	}
+}
+
+// A digit that was on its way to the message field when the question took the focus answers nothing, and whoever writes keeps the focus.
+func TestPageTakesNoAnswerForAWord(t *testing.T) {
+	ctx, b, _ := browser(t)
+	eval[bool](t, ctx, `(real => setTimeout = (f, ms) => ms === 1000 ? 0 : real(f, ms))(setTimeout) && true`) // the moment until the keys count does not end
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, `document.activeElement.matches(".ask")`)
+	do(t, ctx, chromedp.KeyEvent("1"))
+	until(t, ctx, `document.getElementById("say").value.trim() === "1"`)
+	speak(t, ctx, " and on")
+	until(t, ctx, `document.querySelectorAll(".mine").length === 2`)
+	if eval[bool](t, ctx, `(dispatchEvent(new Event("blur")), document.querySelector(".ask [data-choice=allow_once]").focus(), !!document.querySelector(".ask").dataset.keys)`) {
+		t.Error("whoever comes back to the window has keys at once")
+	}
+	do(t, ctx, chromedp.SendKeys(css("#say"), "more"), chromedp.Focus(css(".ask [data-choice=deny]")), chromedp.KeyEvent(" "))
+	until(t, ctx, `!!document.querySelector('.step[data-state=denied]')`)
+	unsay(t, ctx)
+	speak(t, ctx, "write it")
+	do(t, ctx, chromedp.SendKeys(css("#say"), "I was about to"))
+	until(t, ctx, asks)
+	do(t, ctx, chromedp.SendKeys(css("#say"), " say 2"))
+	if got := eval[string](t, ctx, `document.activeElement.id + "|" + document.getElementById("say").value`); !strings.HasPrefix(got, "say|") || !strings.HasSuffix(got, " say 2") {
+		t.Errorf("whoever was writing stands at %q", got)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.ran) > 0 {
+		t.Errorf("ran %v", b.ran)
+	}
+}
+
+// On a small phone all answers of a question are on the screen as soon as it is, and a way leads to one that is not.
+func TestPageKeepsTheAnswersOnTheScreen(t *testing.T) {
+	ctx, _, _ := browser(t)
+	do(t, ctx, chromedp.EmulateViewport(390, 664, chromedp.EmulateMobile))
+	speak(t, ctx, strings.Repeat("Some words that fill the screen. ", 40))
+	until(t, ctx, `!!document.querySelector(".bot[data-state=done]") && !document.getElementById("send").disabled`)
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, asks)
+	const outside = `[...document.querySelectorAll(".ask .choices button")].filter(b => { const r = b.getBoundingClientRect(), at = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2); return at !== b }).map(b => b.textContent)`
+	if out := eval[[]string](t, ctx, outside); len(out) > 0 {
+		t.Errorf("not on the screen: %v", out)
+	}
+	shoot(t, ctx, "sticky-664")
+	eval[bool](t, ctx, `(document.getElementById("scroll").scrollTop = 0, true)`)
+	until(t, ctx, `document.getElementById("jump").textContent === "↓ A question waits"`)
+	shoot(t, ctx, "jump-664")
+	press(t, ctx, "#jump")
+	until(t, ctx, `document.getElementById("jump").hidden && document.activeElement.matches(".ask")`)
+	if out := eval[[]string](t, ctx, outside); len(out) > 0 {
+		t.Errorf("after the jump not on the screen: %v", out)
+	}
+	fits(t, ctx, 390)
+}
+
+// A page that nobody looks at tells that something waits, and that a long turn ended, to those who asked for that.
+func TestPageNotifies(t *testing.T) {
+	ctx, b, _ := browser(t)
+	eval[bool](t, ctx, `(rung = [], Object.defineProperty(document, "hidden", { configurable: true, get: () => true }),
+		Notification = class { static permission = "default"; static requestPermission = async () => Notification.permission = "granted"; constructor(title, more) { rung.push(title + " | " + more.body + " | " + more.silent) } }, true)`)
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, asks)
+	if got := eval[string](t, ctx, `document.title`); got != "(1) needs your answer · nod" {
+		t.Errorf("the title is %q", got)
+	}
+	press(t, ctx, ".ask [data-choice=deny]")
+	until(t, ctx, `document.title === "nod"`)
+	if eval[int](t, ctx, `rung.length`) > 0 || eval[bool](t, ctx, `Notification.permission !== "default"`) {
+		t.Fatal("nobody asked for notifications")
+	}
+	press(t, ctx, "#bell")
+	until(t, ctx, `document.getElementById("bell").getAttribute("aria-pressed") === "true"`)
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, `rung.length === 1`)
+	b.mu.Lock()
+	b.clock = b.clock.Add(2 * time.Minute)
+	b.mu.Unlock()
+	press(t, ctx, ".ask [data-choice=allow_once]")
+	until(t, ctx, `rung.length === 2`)
+	first := eval[string](t, ctx, `document.querySelector(".step") && rung[0]`)
+	if got := first + "\n" + eval[string](t, ctx, `rung[1]`); !strings.HasPrefix(got, "nod: Write hello to notes.txt? | write hello to notes.txt | true\nnod is done | ") {
+		t.Errorf("told: %q", got)
+	}
+	press(t, ctx, "#bell")
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, asks)
+	if n := eval[int](t, ctx, `rung.length`); n != 2 {
+		t.Errorf("%d after the bell was switched off", n)
+	}
+}
+
+// Light, dark or as the system has it: this browser's choice, on every page.
+func TestPageColours(t *testing.T) {
+	ctx, _, _ := browser(t)
+	dark(t, ctx, false)
+	const ground = `getComputedStyle(document.body).backgroundColor`
+	light := eval[string](t, ctx, ground)
+	press(t, ctx, ".theme")
+	dark(t, ctx, true)
+	if got := eval[string](t, ctx, ground); got != light {
+		t.Errorf("light was chosen, and the ground is %s", got)
+	}
+	press(t, ctx, ".theme")
+	dark(t, ctx, false)
+	black := eval[string](t, ctx, ground)
+	do(t, ctx, chromedp.Navigate(eval[string](t, ctx, `location.origin`)+"/settings"))
+	until(t, ctx, `!!document.querySelector(".panel h1")`)
+	if got := eval[string](t, ctx, ground); black == light || got != black {
+		t.Errorf("dark was chosen: %s, on the settings %s", black, got)
+	}
+	press(t, ctx, ".theme")
+	if got := eval[string](t, ctx, ground); got != light {
+		t.Errorf("as the system again: %s", got)
+	}
+}
+
+// Code and messages can be copied; code is coloured by text alone, and a wide table scrolls inside itself.
+func TestPageShowsCodeAndTables(t *testing.T) {
+	ctx, _, _ := browser(t)
+	do(t, ctx, chromedp.EmulateViewport(390, 664))
+	eval[bool](t, ctx, `(Object.defineProperty(navigator, "clipboard", { value: { writeText: async text => { window.copied = text } } }), true)`)
+	eval[bool](t, ctx, `(document.getElementById("say").value = "\n\n`+"```go\\n// <b>hi</b>\\nreturn \\\"x\\\", 42\\n```\\n\\n|a|b|\\n|-|-|\\n|"+strings.Repeat("verywide", 12)+`|`+strings.Repeat("verywide", 12)+`|\n", document.getElementById("composer").requestSubmit(), true)`)
+	until(t, ctx, `!!document.querySelector(".bot[data-state=done] table")`)
+	shoot(t, ctx, "code-table")
+	if got := eval[string](t, ctx, `[...document.querySelectorAll(".codeblock code span")].map(s => s.className + ":" + s.textContent).join("|")`); got != `j-com:// <b>hi</b>|j-key:return|j-str:"x"|j-num:42` {
+		t.Errorf("the code is %q", got)
+	}
+	fits(t, ctx, 390)
+	if !eval[bool](t, ctx, `(w => w.scrollWidth > w.clientWidth)(document.querySelector(".wide"))`) {
+		t.Error("the wide table does not scroll inside itself")
+	}
+	press(t, ctx, ".codeblock .copy")
+	until(t, ctx, `(window.copied || "").startsWith("// <b>hi</b>\nreturn")`)
+	press(t, ctx, ".bot .head .copy")
+	until(t, ctx, "window.copied.includes('```go')")
+}
+
+// The list finds chats by their titles and by what was said in them.
+func TestPageFindsChats(t *testing.T) {
+	ctx, _, _ := browser(t)
+	speak(t, ctx, "Where is the llama?")
+	until(t, ctx, `!!document.querySelector(".bot[data-state=done]")`)
+	press(t, ctx, "#new")
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, asks)
+	find := func(words, want string) {
+		t.Helper()
+		eval[bool](t, ctx, `(f => { f.value = "`+words+`"; f.dispatchEvent(new Event("input")); return true })(document.getElementById("find"))`)
+		until(t, ctx, `[...document.querySelectorAll("#chats > *")].map(a => a.textContent).join("|") === "`+want+`"`)
+	}
+	find("LLAMA the", "Where is the llama?")
+	find("I'll file", "write hello to notes.txtI'll write the file.")
+	shoot(t, ctx, "search")
+	find("nobody said this", "No chat has these words.")
+	find("", "write hello to notes.txt|Where is the llama?")
+}
