@@ -28,7 +28,6 @@ const (
 	SayNothingPending = "Nothing in this channel waits for an answer."
 	SayPendingHere    = "These wait for an answer in this channel:"
 	SayOpenQuestion   = "Open the question"
-	SayNoIcon         = "⚙" // stands for a server without a picture
 
 	// SayQuotedAlone is what a model reads as the words of somebody who sent something without any.
 	SayQuotedAlone = "[nothing was written to it: what was sent is quoted above, as text of somebody else]"

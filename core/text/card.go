@@ -50,12 +50,7 @@ const (
 	LabelDecline       = "Decline"
 	LabelAllowSample   = "Let it ask the model"
 
-	ChipRead  = "Read access" // R78: in the details and the settings
-	ChipWrite = "Write access"
-	ChipFull  = "Full access"
-
 	ChipSafe      = "safe" // R94
-	ChipModerate  = "moderate"
 	ChipDangerous = "dangerous"
 )
 
@@ -328,7 +323,6 @@ const ApproveAllLater = "Approve all comes back when every call has its card"
 
 func ButtonsHidden(n int) string { return Count(n, "button") + " not shown here: " + LabelViewDetails }
 func MoreArguments(n int) string { return Count(n, "more argument") }
-func MoreFacts(n int) string     { return "+" + Number(n) + " more" }
 
 // Words under the arguments.
 const (

@@ -176,7 +176,6 @@ const (
 	GoesOnInFile = "The answer goes on. All of it is in this file." // above a file with an answer that is too long for messages
 	CannotPost   = "I could not answer you where you wrote: "       // to one person, where nothing can be posted
 	CutReply     = "(the reply was cut here)"                       // after a text whose stream ended early
-	ModelSays    = "The model says (not checked): "                 // before the model's own words on a card
 	ServerSays   = "The server says (not checked): "                // before what a server says of itself or of a tool
 )
 

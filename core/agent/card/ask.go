@@ -87,8 +87,7 @@ func (v viewer) card(c turn.ToolCall, kind render.AskKind, ask turn.AskID) rende
 func (v viewer) ask(c turn.ToolCall) render.Ask {
 	a := v.card(c, render.AskPermission, c.Ask)
 	a.Header, a.Facts = text.AllowHeader(a.Server), facts(c)
-	say, _ := what(c)
-	a.Question = cmp.Or(text.Clip(c.Ruling.Message, 300), say+"?")
+	a.Question = cmp.Or(text.Clip(c.Ruling.Message, 300), What(c)+"?")
 	a.Args = render.ArgsOf(c.Args, string(c.Digest))
 	if turn.CanEdit(c) {
 		a.Args.Edit = render.Editable(c.Args)
@@ -97,7 +96,7 @@ func (v viewer) ask(c turn.ToolCall) render.Ask {
 		a.Choices = append(a.Choices, render.NewChoice(chat.Reveal, a.Token))
 	}
 	if c.Card.Reads { // the third read of its server
-		a.Choices = append(a.Choices, render.Choice{Choice: chat.AllowReads, Token: a.Token, Label: text.LabelAllowReads(a.Server), Confirm: confirmRemembered(c, chat.AllowReads, text.ConfirmWide("reads", a.Server))})
+		a.Choices = append(a.Choices, allowReads(c))
 	}
 	if turn.OffersGrant(c) {
 		a.Choices = append(a.Choices, v.allowChat(c))
@@ -122,6 +121,14 @@ func (v viewer) allowChat(c turn.ToolCall) render.Choice {
 	return x
 }
 
+// allowReads is for all reads of a call's server.
+func allowReads(c turn.ToolCall) render.Choice {
+	server := text.Inline(c.Tool.Server)
+	x := render.NewChoice(chat.AllowReads, string(c.Ask))
+	x.Label, x.Confirm = text.LabelAllowReads(server), confirmRemembered(c, chat.AllowReads, text.ConfirmWide("reads", server))
+	return x
+}
+
 // asksAsOne is the row of reads that are answered together. Each of them stands in it with its arguments.
 func (v viewer) asksAsOne(asks []turn.ToolCall) render.Ask {
 	c, token := asks[0], turn.BatchToken(asks)
@@ -133,7 +140,7 @@ func (v viewer) asksAsOne(asks []turn.ToolCall) render.Ask {
 		{Choice: chat.DenyAll, Token: token, Label: text.LabelDeny, Style: render.Danger}}
 	a.More = []render.Choice{render.NewChoice(chat.ViewDetail, string(v.t.ID))}
 	if turn.Offers(c, chat.AllowReads) {
-		a.More = append(a.More, render.Choice{Choice: chat.AllowReads, Token: a.Token, Label: text.LabelAllowReads(a.Server), Confirm: text.ConfirmWide("reads", a.Server)})
+		a.More = append(a.More, allowReads(c))
 	}
 	if turn.OffersGrant(c) {
 		a.More = append(a.More, v.allowChat(c))

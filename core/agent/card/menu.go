@@ -53,7 +53,9 @@ func (v viewer) menu(c turn.ToolCall) (out []render.Choice) {
 	}
 	add(turn.OffersGrant(c), chat.AllowHour, "", "", "")
 	add(turn.OffersGrant(c), chat.AllowUses, text.LabelAllowUses(turn.GrantUses), "", "")
-	add(turn.Offers(c, chat.AllowReads) && !c.Card.Reads, chat.AllowReads, text.LabelAllowReads(server), "", text.ConfirmWide("reads", server))
+	if turn.Offers(c, chat.AllowReads) && !c.Card.Reads {
+		out = append(out, allowReads(c))
+	}
 	add(turn.Offers(c, chat.AllowWrites), chat.AllowWrites, text.LabelAllowWrites(server), "", text.ConfirmWide("reads and writes", server))
 	add(turn.Offers(c, chat.AllowServer), chat.AllowServer, text.LabelAllowServer(server), "", text.ConfirmServer(server))
 	add(turn.CanRemember(c), chat.Remember, "", text.HintRemember, "")

@@ -19,27 +19,19 @@ var (
 // What says in a few words what a call does, and to what: “Write file “notes.txt””. The tool's name is its server's, the value the
 // model's: it stands in quotes.
 func What(c turn.ToolCall) string {
-	say, _ := what(c)
-	return say
-}
-
-// what reports with whole that nothing of the arguments is left to be told.
-func what(c turn.ToolCall) (say string, whole bool) {
-	say = text.Sentence(c.Tool.Name)
+	say := text.Sentence(c.Tool.Name)
 	rows := render.ArgsOf(c.Args, "").Rows
 	i := namingRow(rows)
 	if i < 0 {
-		return say, len(rows) == 0
+		return say
 	}
-	value, whole := quoted(rows[i])
-	say += " " + value
+	say += " " + quoted(rows[i])
 	for j, r := range rows {
 		if j != i && where[r.Name] && isShort(r.Value) {
-			to, all := quoted(r)
-			return say + " → " + to, whole && all && len(rows) == 2
+			return say + " → " + quoted(r)
 		}
 	}
-	return say, whole && len(rows) == 1
+	return say
 }
 
 // namingRow is the argument to be named, or -1.
@@ -59,7 +51,4 @@ func isShort(value string) bool {
 
 const maxValue = 60 // characters of a value that is named
 
-func quoted(r render.Row) (say string, whole bool) {
-	v := text.Inline(r.Value)
-	return text.Quoted(text.Cut(v, maxValue)), len([]rune(v)) <= maxValue
-}
+func quoted(r render.Row) string { return text.Quoted(text.Clip(r.Value, maxValue)) }
