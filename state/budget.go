@@ -24,8 +24,8 @@ type Spend struct {
 	Ends    bool          // the message needs nothing after this
 }
 
-// spared is how long after a cool-off a pool keeps slots free: several times the minute that platforms count in.
-const spared = 10 * time.Minute
+// freeAfterCoolOff is how long after a cool-off a pool keeps slots free: several times the minute that platforms count in.
+const freeAfterCoolOff = 10 * time.Minute
 
 // Spend asks for one call from a pool that all replicas share. Zero: it is counted, make it now. Otherwise nothing was spent, and wait (at
 // least 20 ms) is when to ask again; who does so in time keeps the place in the queue. lua/spend.lua says who goes first and how progress
@@ -54,7 +54,7 @@ func (s *Store) CoolOff(ctx context.Context, pool string, d time.Duration) error
 	if pool == "" || d <= 0 {
 		return fmt.Errorf("cool-off: wants a pool and a time, not %s", d)
 	}
-	_, err := s.write(ctx, coolScript.on([]string{poolKeys(pool).pool}, millis(d), millis(spared)))
+	_, err := s.write(ctx, coolScript.on([]string{poolKeys(pool).pool}, millis(d), millis(freeAfterCoolOff)))
 	return err
 }
 

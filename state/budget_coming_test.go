@@ -15,7 +15,7 @@ type stream struct {
 }
 
 // play lets streams come and tells how often an urgent call had to wait, and how much progress was shown.
-func play(p *purse, streams []stream, card bool) (waited, shown int) {
+func play(p *testBudget, streams []stream, card bool) (waited, shown int) {
 	type job struct {
 		name string
 		at   float64
@@ -62,7 +62,7 @@ func TestProgressLeavesRoomForWhatIsComing(t *testing.T) {
 		"both calls count":                      every(2.8, 6, 60, false),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if waited, shown := play(miniPurse(t), s, true); waited > 0 {
+			if waited, shown := play(miniBudget(t), s, true); waited > 0 {
 				t.Errorf("%d urgent calls had to wait; progress was shown %d times", waited, shown)
 			}
 		})
@@ -72,14 +72,14 @@ func TestProgressLeavesRoomForWhatIsComing(t *testing.T) {
 // What is coming may come and need nothing: progress always has a share.
 func TestWhatIsComingIsNoVeto(t *testing.T) {
 	streams := append(every(0.9, 2, 230, true), stream{70, 130, false}) // which begins when the pool knows how they come
-	if _, shown := play(miniPurse(t), streams, false); shown < 3 {
+	if _, shown := play(miniBudget(t), streams, false); shown < 3 {
 		t.Errorf("progress was shown %d times in two minutes", shown)
 	}
 }
 
 // A message that waits for a person takes its final's slot, and no part in the pace.
 func TestTheSilentTakeNoPace(t *testing.T) {
-	p := miniPurse(t)
+	p := miniBudget(t)
 	for i := range 8 {
 		p.mustNot(Spend{Message: fmt.Sprint("silent", i), Rate: 1000})
 	}

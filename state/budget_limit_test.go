@@ -67,7 +67,7 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 
 // Where the platform bears bursts, decisions go beyond the limit, as far as they are let; nothing else does, nor makes them wait.
 func TestDecisionsGoBeyondTheLimit(t *testing.T) {
-	p := miniPurse(t)
+	p := miniBudget(t)
 	take := func(lane agent.Urgency, hard int) bool {
 		wait, err := p.Spend(t.Context(), Spend{Pool: "p", Limit: 4, Hard: hard, Per: time.Minute, Lane: lane})
 		if err != nil {
@@ -91,7 +91,7 @@ func TestDecisionsGoBeyondTheLimit(t *testing.T) {
 }
 
 func TestALostReplyIsNoSecondSpending(t *testing.T) {
-	p := miniPurse(t)
+	p := miniBudget(t)
 	f := &faults{}
 	p.rdb.AddHook(f)
 	p.must(Spend{Pool: "warm"})

@@ -20,7 +20,7 @@ type shown struct {
 }
 
 // show streams answers through a pool of 50 a minute, each asking as an adapter does, on a clock of their own.
-func show(p *purse, answers []answer) []shown {
+func show(p *testBudget, answers []answer) []shown {
 	type state struct {
 		next, last float64
 		done       bool
@@ -104,7 +104,7 @@ func TestPaceTable(t *testing.T) {
 	}{{1, 10, 0.55, 11}, {1, 25, 0.55, 26}, {2, 25, 0.8, 50}, {2, 60, 4.2, 50}, {8, 10, 2.1, 50}, {8, 25, 2.4, 50}, {8, 60, 11.9, 50}, {20, 25, 5.8, 50}} {
 		t.Run(fmt.Sprintf("%dx%d", c.n, c.long), func(t *testing.T) {
 			answers := together(c.n, float64(c.long))
-			got := show(miniPurse(t), answers)
+			got := show(miniBudget(t), answers)
 			lag, late, calls := sum(answers, got)
 			t.Logf("lag %.2f s, finals late by %.2f s, %d calls", lag, late, calls)
 			if lag > c.most || late > 0.001 || calls > c.calls {
@@ -116,7 +116,7 @@ func TestPaceTable(t *testing.T) {
 
 // What one round teaches the pool, the next has.
 func TestPaceLearns(t *testing.T) {
-	p := miniPurse(t)
+	p := miniBudget(t)
 	answers := together(8, 10)
 	first, _, _ := sum(answers, show(p, answers))
 	p.start = p.start.Add(5 * time.Minute)
@@ -133,7 +133,7 @@ func TestPaceOfASteadyStream(t *testing.T) {
 	for at := 0.0; at < 600; at += r.ExpFloat64() / 0.1 {
 		answers = append(answers, answer{at, 25 * math.Exp(0.8*r.NormFloat64()-0.32), 320})
 	}
-	lag, late, calls := sum(answers, show(miniPurse(t), answers))
+	lag, late, calls := sum(answers, show(miniBudget(t), answers))
 	t.Logf("%d answers: lag %.2f s, finals late by %.2f s, %d calls of %d", len(answers), lag, late, calls, 600*50/61)
 	if late > 0.001 || lag > 4 || calls < 600*50/61*7/10 {
 		t.Errorf("lag %.2f s, finals late by %.2f s, %d calls", lag, late, calls)
@@ -147,7 +147,7 @@ func TestPaceIsFair(t *testing.T) {
 		answers[i].rate = []float64{20, 80, 320, 1280}[i%4]
 	}
 	every := map[float64][]float64{}
-	for i, o := range show(miniPurse(t), answers) {
+	for i, o := range show(miniBudget(t), answers) {
 		last := answers[i].start
 		for _, at := range o.edits {
 			if at < 18 { // while there is plenty: what is left then goes out at the same pace for all, but in whole edits

@@ -13,8 +13,8 @@ import (
 	"github.com/nodhq/nod/core/agent"
 )
 
-// purse is a store whose time a test holds.
-type purse struct {
+// testBudget is a store whose time a test holds.
+type testBudget struct {
 	*Store
 	t     testing.TB
 	at    time.Time
@@ -23,14 +23,14 @@ type purse struct {
 	drop  func() // expires what ran out
 }
 
-func (p *purse) pass(d time.Duration) { p.to(p.at.Add(d)) }
+func (p *testBudget) pass(d time.Duration) { p.to(p.at.Add(d)) }
 
-func (p *purse) to(at time.Time) {
+func (p *testBudget) to(at time.Time) {
 	p.at = at
 	p.set(at)
 }
 
-func (p *purse) spend(sp Spend) time.Duration {
+func (p *testBudget) spend(sp Spend) time.Duration {
 	p.t.Helper()
 	if sp.Pool == "" {
 		sp.Pool = "slack/T1/chat.update"
@@ -55,14 +55,14 @@ func (p *purse) spend(sp Spend) time.Duration {
 	return wait
 }
 
-func (p *purse) must(sp Spend) {
+func (p *testBudget) must(sp Spend) {
 	p.t.Helper()
 	if w := p.spend(sp); w != 0 {
 		p.t.Fatalf("%+v has to wait %s", sp, w)
 	}
 }
 
-func (p *purse) mustNot(sp Spend) time.Duration {
+func (p *testBudget) mustNot(sp Spend) time.Duration {
 	p.t.Helper()
 	w := p.spend(sp)
 	if w == 0 {
@@ -76,21 +76,21 @@ const none = -1
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-func miniPurse(t *testing.T) *purse {
+func miniBudget(t *testing.T) *testBudget {
 	m := miniredis.RunT(t)
 	m.SetTime(noon)
-	p := &purse{Store: openStore(t, Options{URL: "redis://" + m.Addr()}), t: t, at: noon, start: noon, set: m.SetTime}
+	p := &testBudget{Store: openStore(t, Options{URL: "redis://" + m.Addr()}), t: t, at: noon, start: noon, set: m.SetTime}
 	dropped := noon
 	p.drop = func() { m.FastForward(p.at.Sub(dropped)); dropped = p.at }
 	return p
 }
 
-// purses runs a test on a Redis's client and on the embedded store.
-func purses(t *testing.T, test func(t *testing.T, p *purse)) {
-	t.Run("Redis", func(t *testing.T) { test(t, miniPurse(t)) })
+// budgets runs a test on a Redis's client and on the embedded store.
+func budgets(t *testing.T, test func(t *testing.T, p *testBudget)) {
+	t.Run("Redis", func(t *testing.T) { test(t, miniBudget(t)) })
 	t.Run("embedded", func(t *testing.T) {
 		at := noon
-		p := &purse{t: t, at: at, start: at, set: func(x time.Time) { at = x }}
+		p := &testBudget{t: t, at: at, start: at, set: func(x time.Time) { at = x }}
 		p.Store = openEmbedded(t, t.TempDir(), Options{now: func() time.Time { return at }})
 		p.drop = func() {
 			if err := p.disk.Sweep(); err != nil {
@@ -107,7 +107,7 @@ const (
 )
 
 func TestAPlainPoolIsASlidingWindow(t *testing.T) {
-	purses(t, func(t *testing.T, p *purse) {
+	budgets(t, func(t *testing.T, p *testBudget) {
 		plain := Spend{Pool: "slack/T1/chat.postMessage/C1", Limit: 3, Per: 6 * time.Second} // and a margin of 100 ms
 		p.must(plain)
 		p.pass(time.Second)
@@ -126,7 +126,7 @@ func TestAPlainPoolIsASlidingWindow(t *testing.T) {
 }
 
 func TestOneASecond(t *testing.T) {
-	p := miniPurse(t)
+	p := miniBudget(t)
 	one := Spend{Pool: "p", Limit: 1, Per: time.Second}
 	p.must(one)
 	p.pass(p.mustNot(one))
@@ -138,7 +138,7 @@ func TestOneASecond(t *testing.T) {
 
 // A short burst, then one after another; what was not used is there again, never more than a burst of it.
 func TestABurstThatComesBackEvenly(t *testing.T) {
-	purses(t, func(t *testing.T, p *purse) {
+	budgets(t, func(t *testing.T, p *testBudget) {
 		plain := Spend{Pool: "p", Limit: 3, Per: 2900 * time.Millisecond, Evenly: true, Lane: final} // and a margin of 100 ms
 		for range 3 {
 			p.must(plain)
@@ -166,7 +166,7 @@ func TestABurstThatComesBackEvenly(t *testing.T) {
 
 // A decision goes before a final, a final before progress, and who asked first before who asked later.
 func TestLanes(t *testing.T) {
-	purses(t, func(t *testing.T, p *purse) {
+	budgets(t, func(t *testing.T, p *testBudget) {
 		ask := func(lane agent.Urgency, message string) Spend {
 			return Spend{Limit: 2, Per: time.Minute, Lane: lane, Message: message, Ends: lane == final}
 		}
@@ -203,7 +203,7 @@ func TestLanes(t *testing.T) {
 
 // A slot that came back while somebody urgent was told to wait for it is theirs.
 func TestProgressWaitsBehindWhoWaits(t *testing.T) {
-	p := miniPurse(t)
+	p := miniBudget(t)
 	for range 6 {
 		p.must(Spend{Limit: 6})
 		p.pass(10 * time.Millisecond)
@@ -219,7 +219,7 @@ func TestProgressWaitsBehindWhoWaits(t *testing.T) {
 }
 
 func TestWhoDoesNotComeBackIsNotWaitedFor(t *testing.T) {
-	p := miniPurse(t)
+	p := miniBudget(t)
 	p.must(Spend{Limit: 1, Lane: final, Ends: true, Message: "a"})
 	p.pass(60 * time.Second)
 	w := p.mustNot(Spend{Limit: 1, Lane: decision, Message: "crashed"})
@@ -232,7 +232,7 @@ func TestWhoDoesNotComeBackIsNotWaitedFor(t *testing.T) {
 
 // Whatever progress does, finals find their slots, and a decision goes beyond them where the platform bears it.
 func TestReserves(t *testing.T) {
-	purses(t, func(t *testing.T, p *purse) {
+	budgets(t, func(t *testing.T, p *testBudget) {
 		const n = 5
 		name := func(i int) string { return fmt.Sprint("m", i) }
 		for range 150 { // a minute of asking
@@ -252,7 +252,7 @@ func TestReserves(t *testing.T) {
 	})
 }
 
-func (p *purse) held(pool string) int {
+func (p *testBudget) held(pool string) int {
 	p.t.Helper()
 	z, err := p.rdb.ZCard(p.t.Context(), poolKeys(pool).spent).Result()
 	if err != nil {
@@ -265,7 +265,7 @@ func (p *purse) held(pool string) int {
 func TestReservesLapse(t *testing.T) {
 	for _, how := range []string{"lapses", "ended", "ended elsewhere"} {
 		t.Run(how, func(t *testing.T) {
-			p := miniPurse(t)
+			p := miniBudget(t)
 			for i := range 8 {
 				p.mustNot(Spend{Limit: 10, Message: fmt.Sprint("m", i)}) // new, so it waits for its pace: but it is live
 			}
@@ -302,7 +302,7 @@ func TestReservesLapse(t *testing.T) {
 }
 
 // grown is what the pool knows of each live message: born, last, back, rate, till, want, since.
-func (p *purse) grown() map[string][]float64 {
+func (p *testBudget) grown() map[string][]float64 {
 	p.t.Helper()
 	h, err := p.rdb.HGetAll(p.t.Context(), poolKeys("slack/T1/chat.update").live).Result()
 	if err != nil {
@@ -323,7 +323,7 @@ func (p *purse) grown() map[string][]float64 {
 
 // A message that waited for a person grows anew when it goes on; one that was away for long is a new one.
 func TestAMessageThatWasQuiet(t *testing.T) {
-	p := miniPurse(t)
+	p := miniBudget(t)
 	p.mustNot(Spend{Message: "m", Rate: 300})
 	p.pass(time.Second)
 	p.must(Spend{Message: "m", Rate: 300}) // it is expected back within 3 s
@@ -345,7 +345,7 @@ func TestAMessageThatWasQuiet(t *testing.T) {
 }
 
 func TestManyLiveMessagesStillShowProgress(t *testing.T) {
-	p := miniPurse(t)
+	p := miniBudget(t)
 	shown := 0
 	for range 20 {
 		for i := range 60 {
@@ -361,7 +361,7 @@ func TestManyLiveMessagesStillShowProgress(t *testing.T) {
 }
 
 func TestCoolOff(t *testing.T) {
-	purses(t, func(t *testing.T, p *purse) {
+	budgets(t, func(t *testing.T, p *testBudget) {
 		const pool = "slack/T1/chat.update"
 		ctx := t.Context()
 		cool := func(d time.Duration) {
@@ -383,13 +383,13 @@ func TestCoolOff(t *testing.T) {
 		p.must(Spend{Pool: "slack/T2/chat.update", Limit: 3, Lane: decision})
 		p.pass(7 * time.Second)
 		p.must(Spend{Limit: 3, Lane: decision})
-		p.mustNot(Spend{Limit: 3, Lane: decision}) // one of three is spared now
+		p.mustNot(Spend{Limit: 3, Lane: decision}) // one of three is freeAfterCoolOff now
 		p.pass(61 * time.Second)
 		cool(time.Second)
 		p.pass(time.Second)
 		p.must(Spend{Limit: 3, Lane: decision})
 		p.mustNot(Spend{Limit: 3, Lane: decision}) // two are
-		p.pass(spared + 61*time.Second)
+		p.pass(freeAfterCoolOff + 61*time.Second)
 		for range 3 {
 			p.must(Spend{Limit: 3, Lane: decision})
 		}
@@ -404,7 +404,7 @@ func TestCoolOff(t *testing.T) {
 }
 
 func TestBudgetKeysExpire(t *testing.T) {
-	purses(t, func(t *testing.T, p *purse) {
+	budgets(t, func(t *testing.T, p *testBudget) {
 		before := p.keys()
 		p.must(Spend{Message: "never heard of", Ends: true, Limit: none})
 		if len(p.keys()) != len(before) {
@@ -429,7 +429,7 @@ func TestBudgetKeysExpire(t *testing.T) {
 	})
 }
 
-func (p *purse) keys() []string {
+func (p *testBudget) keys() []string {
 	p.t.Helper()
 	k, err := p.rdb.Keys(p.t.Context(), "*").Result()
 	if err != nil {
@@ -439,7 +439,7 @@ func (p *purse) keys() []string {
 }
 
 func TestSpendRefusesWhatMakesNoSense(t *testing.T) {
-	p := miniPurse(t)
+	p := miniBudget(t)
 	for _, sp := range []Spend{
 		{Limit: 1, Per: time.Second}, {Pool: "p", Per: time.Second}, {Pool: "p", Limit: 1}, {Pool: "p", Limit: -1, Per: time.Second, Ends: true},
 	} {
@@ -463,7 +463,7 @@ func TestSpendRefusesWhatMakesNoSense(t *testing.T) {
 var zero float64
 
 func TestPoolsAreApart(t *testing.T) {
-	p := miniPurse(t)
+	p := miniBudget(t)
 	for _, pool := range []string{"a", "a}b", "a}:spent", "{a}", "a:pool", "a b/é\x00"} {
 		p.must(Spend{Pool: pool, Limit: 1})
 		p.mustNot(Spend{Pool: pool, Limit: 1})

@@ -81,7 +81,7 @@ func TestManyAtAGate(t *testing.T) {
 }
 
 func TestADaysBudget(t *testing.T) {
-	purses(t, func(t *testing.T, p *purse) {
+	budgets(t, func(t *testing.T, p *testBudget) {
 		const each = 80 * time.Second // the thousandth goes 22 h after the first
 		for range daily.Limit {
 			p.must(daily)

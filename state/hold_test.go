@@ -134,7 +134,7 @@ func TestATokenGrows(t *testing.T) {
 }
 
 func TestATokenGrowsWhereTheKeyWasLost(t *testing.T) {
-	p := miniPurse(t)
+	p := miniBudget(t)
 	before := hold(t, p.Store, "n", "ana", time.Hour)
 	if err := p.rdb.Del(t.Context(), holdKey("n")).Err(); err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestATokenGrowsWhereTheKeyWasLost(t *testing.T) {
 }
 
 func TestAHoldEndsByRedissClock(t *testing.T) {
-	purses(t, func(t *testing.T, p *purse) {
+	budgets(t, func(t *testing.T, p *testBudget) {
 		const d = 30 * time.Second
 		first := hold(t, p.Store, "n", "ana", d)
 		p.pass(20 * time.Second)
@@ -207,7 +207,7 @@ func TestManyWantTheSame(t *testing.T) {
 }
 
 func TestALostReplyOfAHold(t *testing.T) {
-	p := miniPurse(t)
+	p := miniBudget(t)
 	f := &faults{}
 	p.rdb.AddHook(f)
 	hold(t, p.Store, "warm", "ana", time.Hour)
@@ -242,7 +242,7 @@ func TestALostReplyOfAHold(t *testing.T) {
 
 // A hold that is over when the answer comes is nobody's right to act.
 func TestAnAnswerThatComesTooLate(t *testing.T) {
-	p := miniPurse(t) // Redis's clock stands still, ours does not
+	p := miniBudget(t) // Redis's clock stands still, ours does not
 	f := &faults{}
 	p.rdb.AddHook(f)
 	hold(t, p.Store, "warm", "ana", time.Hour)

@@ -75,7 +75,7 @@ func TestMarks(t *testing.T) {
 }
 
 func TestMarksOfALongWhileAgo(t *testing.T) {
-	purses(t, func(t *testing.T, p *purse) {
+	budgets(t, func(t *testing.T, p *testBudget) {
 		mark(t, p.Store, "a", "10")
 		p.pass(time.Minute)
 		mark(t, p.Store, "b", "20")
@@ -96,7 +96,7 @@ func TestMarksOfALongWhileAgo(t *testing.T) {
 	})
 }
 
-func (p *purse) places(t *testing.T) (at, when int64) {
+func (p *testBudget) places(t *testing.T) (at, when int64) {
 	t.Helper()
 	k := marksOf(surface)
 	at, err := p.rdb.HLen(t.Context(), k.at).Result()
@@ -109,7 +109,7 @@ func (p *purse) places(t *testing.T) (at, when int64) {
 
 // Silent places are forgotten while others are marked, a few at a time; a silent surface as a whole.
 func TestSilentPlacesAreForgotten(t *testing.T) {
-	purses(t, func(t *testing.T, p *purse) {
+	budgets(t, func(t *testing.T, p *testBudget) {
 		for i := range 3 * markDrops {
 			mark(t, p.Store, fmt.Sprint("old", i), "10")
 		}

@@ -181,7 +181,7 @@ func (w *guild) account(who conformance.Who) map[string]any {
 	return w.get("/users/" + w.people[who])
 }
 
-// sayAs writes a message that nobody heeds, and lets the event of another one come for it that names somebody else wherever there is
+// sayAs writes a message that nobody mayBeForBot, and lets the event of another one come for it that names somebody else wherever there is
 // room for a name: as if it were Discord's habit to add such members.
 func (w *guild) sayAs(by, as conformance.Who, in chat.ID, text string) *conformance.Delivered {
 	room := w.spot(in)

@@ -316,7 +316,7 @@ func (w *guild) said(room, id string) *conformance.Delivered {
 	}
 }
 
-// sayBot: what nobody heeds moves no mark. It is over when the room's turn has come.
+// sayBot: what nobody mayBeForBot moves no mark. It is over when the room's turn has come.
 func (w *guild) sayBot(in chat.ID, text string) *conformance.Delivered {
 	room, id := w.sayIn(w.other, in, text)
 	return w.noted("MESSAGE_CREATE", room, id)

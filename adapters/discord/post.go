@@ -145,7 +145,7 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 			return err
 		}
 		if answered {
-			a.api.Spared(ctx, c)
+			a.api.Refund(ctx, c)
 			return nil
 		}
 		if d, ok := a.sent.Get(name); ok && c.Verb == rest.EditOld && c.Lane == agent.Progress { // progress that was drawn a moment ago

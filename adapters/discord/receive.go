@@ -140,7 +140,7 @@ func (a *Adapter) arrived(m *inbound.Message) {
 	if !ids.IsSnowflake(room) || !ids.IsSnowflake(id) {
 		return
 	}
-	if !a.heeds(m) {
+	if !a.mayBeForBot(m) {
 		if a.missed.Marked(room) && m.Author != nil && string(m.Author.ID) != a.self.User {
 			a.in.messages.Put(roomLane(room), func() { a.missed.Mark(room, id, false) })
 		}
@@ -152,8 +152,8 @@ func (a *Adapter) arrived(m *inbound.Message) {
 	}
 }
 
-// heeds reports whether a message may be for the bot, as far as can be told without asking anybody.
-func (a *Adapter) heeds(m *inbound.Message) bool {
+// mayBeForBot reports whether a message may be for the bot, as far as can be told without asking anybody.
+func (a *Adapter) mayBeForBot(m *inbound.Message) bool {
 	if !m.ByPerson(a.self.User) {
 		return a.listed(m)
 	}
@@ -250,7 +250,7 @@ func (a *Adapter) hear(ctx context.Context, m *inbound.Message, guild string) (t
 		if err != nil {
 			return false, fmt.Errorf("how the chat stands: %w", err)
 		}
-		if !s.called && !surface.Heeds(a.follow(s.at), session, m.Sender(guild).User, m.NamesOthers(a.self.User)) {
+		if !s.called && !surface.ForBot(a.follow(s.at), session, m.Sender(guild).User, m.NamesOthers(a.self.User)) {
 			return false, nil
 		}
 		s.since = string(surface.LastHeard(session, func(a, b chat.MessageRef) bool { return ids.Older(string(b), string(a)) }))

@@ -173,7 +173,7 @@ func newCall(method, team, channel string, urgency agent.Urgency) call {
 
 // makeCall makes a call when the budget has room for it. All replicas learn of a 429.
 func (a *Adapter) makeCall(ctx context.Context, c call, do func() error) error {
-	if err := a.limiter.Afford(ctx, c.method, c.Spend); err != nil {
+	if err := a.limiter.Acquire(ctx, c.method, c.Spend); err != nil {
 		return err
 	}
 	if err := do(); err != nil {

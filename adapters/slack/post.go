@@ -117,7 +117,7 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 		return nil
 	}
 	if ok && u > agent.Progress && a.viaClick(ctx, at, r) {
-		a.limiter.Spared(ctx, c.Spend)
+		a.limiter.Refund(ctx, c.Spend)
 	} else {
 		r, err = a.try(of, start, func(r blocks.Rendition) error {
 			return a.makeCall(ctx, c, func() error {

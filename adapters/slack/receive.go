@@ -151,7 +151,7 @@ func (a *Adapter) takeMessage(ctx context.Context, s inbound.MessagePosted) (rec
 			return receipt{}, fmt.Errorf("how the chat stands: %w", err)
 		}
 	}
-	if !called && !surface.Heeds(follow, session, a.identifyAuthor(ctx, s.User, s.Home).User, s.Others) {
+	if !called && !surface.ForBot(follow, session, a.identifyAuthor(ctx, s.User, s.Home).User, s.Others) {
 		return receipt{}, nil
 	}
 	text := a.readText(s.Text)

@@ -101,7 +101,7 @@ type Adapter struct {
 
 	urls     urls
 	sent     surface.Sent
-	limiter  surface.Purse
+	limiter  surface.RateLimiter
 	presence *presence
 	in       intake // what comes in
 	health   health

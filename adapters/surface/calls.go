@@ -47,8 +47,8 @@ const (
 	spendTimeout   = time.Second // for asking the budget: what is left of an edit's time is for the edit
 )
 
-// Purse asks the shared budget before a platform is called. With a nil Budget no limits are kept but the platform's own.
-type Purse struct {
+// RateLimiter asks the shared budget before a platform is called. With a nil Budget no limits are kept but the platform's own.
+type RateLimiter struct {
 	Budget   Budget
 	Platform string // for the log
 	Logger   *slog.Logger
@@ -58,7 +58,7 @@ type Purse struct {
 	degraded atomic.Bool // the budget could not be asked
 }
 
-// Afford asks the budget for one call; errors name it, and are of type [*agent.PlatformError]. Where there is no room now:
+// Acquire asks the budget for one call; errors name it, and are of type [*agent.PlatformError]. Where there is no room now:
 //
 //   - progress does not wait: the caller comes again with a newer view;
 //   - a decision or a final waits here until there is room, or ctx ends;
@@ -66,7 +66,7 @@ type Purse struct {
 //
 // Where the budget cannot be asked, progress is refused and everything else may be called: the platform answers one call too many with a
 // time to wait, but one too few leaves a person before a card that is not true.
-func (p *Purse) Afford(ctx context.Context, call string, s Spend) error {
+func (p *RateLimiter) Acquire(ctx context.Context, call string, s Spend) error {
 	if p.Budget == nil {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (p *Purse) Afford(ctx context.Context, call string, s Spend) error {
 	}
 }
 
-func (p *Purse) ask(ctx context.Context, s Spend) (time.Duration, error) {
+func (p *RateLimiter) ask(ctx context.Context, s Spend) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.Patience, spendTimeout))
 	defer cancel()
 	wait, err := p.Budget.Spend(ctx, s)
@@ -110,8 +110,8 @@ func (p *Purse) ask(ctx context.Context, s Spend) (time.Duration, error) {
 	return wait, err
 }
 
-// Spared tells the budget that a message ended by other means than a counted call, so that no call is kept in reserve for it.
-func (p *Purse) Spared(ctx context.Context, s Spend) {
+// Refund tells the budget that a message ended by other means than a counted call, so that no call is kept in reserve for it.
+func (p *RateLimiter) Refund(ctx context.Context, s Spend) {
 	if p.Budget == nil || !s.Ends {
 		return
 	}
@@ -122,7 +122,7 @@ func (p *Purse) Spared(ctx context.Context, s Spend) {
 }
 
 // Failed names the call in a fault of type [*agent.PlatformError]. All replicas learn of a 429, so that none of them asks again too early.
-func (p *Purse) Failed(ctx context.Context, call, pool string, fault error) error {
+func (p *RateLimiter) Failed(ctx context.Context, call, pool string, fault error) error {
 	pe, ok := errors.AsType[*agent.PlatformError](fault)
 	if !ok {
 		return fault

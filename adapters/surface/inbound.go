@@ -47,9 +47,9 @@ func ParseCommand(text string) (c Command, ok bool) {
 	return Command{}, false
 }
 
-// Heeds reports whether a message in a thread is for the bot although it does not mention it. One that names somebody else never is:
+// ForBot reports whether a message in a thread is for the bot although it does not mention it. One that names somebody else never is:
 // there people talk to each other.
-func Heeds(f Follow, s turn.Session, by chat.User, namesOthers bool) bool {
+func ForBot(f Follow, s turn.Session, by chat.User, namesOthers bool) bool {
 	switch {
 	case namesOthers || by.IsZero():
 		return false

@@ -6,7 +6,7 @@
 //
 // [Engine] and [Settings] are what a surface asks of the engine. What comes in is seen once ([Once]), put into [Lanes], and read as a command or
 // heeded (inbound.go), with what others said before. What goes out is drawn in [Renditions], simpler where a platform refuses it, remembered
-// ([Sent], [Cache]) and sent as the shared budget allows ([Purse], over [HTTPClient]). text.go has what text goes through on its way into a
+// ([Sent], [Cache]) and sent as the shared budget allows ([RateLimiter], over [HTTPClient]). text.go has what text goes through on its way into a
 // platform's parts, finding.go what the doctors say.
 //
 // # Where a new line goes

@@ -40,10 +40,10 @@ type Config struct {
 // Client makes calls of Discord's REST API, when the limits have room for them. It may be used concurrently.
 type Client struct {
 	Config
-	api   *discordgo.Session // never opened
-	http  *http.Client       // api's, with our own limiter in it (transport.go)
-	purse surface.Purse      // what may be called
-	app   atomic.Pointer[string]
+	api     *discordgo.Session  // never opened
+	http    *http.Client        // api's, with our own limiter in it (transport.go)
+	limiter surface.RateLimiter // what may be called
+	app     atomic.Pointer[string]
 }
 
 // New makes a client. It calls nobody by itself.
@@ -56,7 +56,7 @@ func New(c Config) (*Client, error) {
 		}
 		to = u
 	}
-	r := &Client{Config: c, purse: surface.Purse{Budget: c.Budget, Platform: ids.Platform, Logger: c.Logger, Pause: c.Pause}}
+	r := &Client{Config: c, limiter: surface.RateLimiter{Budget: c.Budget, Platform: ids.Platform, Logger: c.Logger, Pause: c.Pause}}
 	r.http = surface.HTTPClient(c.Client)
 	r.http.Transport = &transport{c: r, next: r.http.Transport, to: to}
 	r.api = NewSession(c.Token, r.http)

@@ -77,7 +77,7 @@ func invalidPool(app string) string { return ids.Platform + "/" + app + "/invali
 func (c *Client) Spent(ctx context.Context, s Spending, do func(context.Context) error) error {
 	ctx = WithLane(ctx, s.Lane)
 	app, _ := c.application()
-	if err := c.purse.Afford(ctx, string(s.Verb), s.spend(app)); err != nil {
+	if err := c.limiter.Acquire(ctx, string(s.Verb), s.spend(app)); err != nil {
 		return err
 	}
 	err := do(ctx)
@@ -85,17 +85,17 @@ func (c *Client) Spent(ctx context.Context, s Spending, do func(context.Context)
 		return nil
 	}
 	if errors.Is(err, errSlow) {
-		return c.purse.Failed(ctx, string(s.Verb), s.pool(app), err)
+		return c.limiter.Failed(ctx, string(s.Verb), s.pool(app), err)
 	}
 	pe := new(agent.PlatformError)
 	errors.As(FaultOf(err), &pe)
 	return &agent.PlatformError{Kind: pe.Kind, RetryAfter: pe.RetryAfter, Cause: fmt.Errorf("%s: %w", s.Verb, pe.Cause)}
 }
 
-// Spared notes a call of a budget that was made another way.
-func (c *Client) Spared(ctx context.Context, s Spending) {
+// Refund notes a call of a budget that was made another way.
+func (c *Client) Refund(ctx context.Context, s Spending) {
 	app, _ := c.application()
-	c.purse.Spared(ctx, s.spend(app))
+	c.limiter.Refund(ctx, s.spend(app))
 }
 
 type laneKey struct{}

@@ -47,7 +47,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := t.wait(r.Context(), to); err != nil {
 		return nil, closing(r, err)
 	}
-	if err := t.affordGlobal(r.Context(), to); err != nil {
+	if err := t.acquireGlobal(r.Context(), to); err != nil {
 		return nil, closing(r, err)
 	}
 	resp, err := t.next.RoundTrip(t.addressed(r))
@@ -113,8 +113,8 @@ func (t *transport) wait(ctx context.Context, to route) error {
 	}
 }
 
-// affordGlobal spends one call of what the whole bot has.
-func (t *transport) affordGlobal(ctx context.Context, to route) error {
+// acquireGlobal spends one call of what the whole bot has.
+func (t *transport) acquireGlobal(ctx context.Context, to route) error {
 	app, known := t.c.application()
 	if to.exempt || !known {
 		return nil
@@ -123,7 +123,7 @@ func (t *transport) affordGlobal(ctx context.Context, to route) error {
 	if !said {
 		lane = agent.Final
 	}
-	return t.c.purse.Afford(ctx, "any call", surface.Spend{Pool: globalPool(app), Limit: globalLimit, Per: time.Second, Lane: lane})
+	return t.c.limiter.Acquire(ctx, "any call", surface.Spend{Pool: globalPool(app), Limit: globalLimit, Per: time.Second, Lane: lane})
 }
 
 // heard takes in what an answer says of limits.
@@ -174,7 +174,7 @@ func (t *transport) heardBusy(ctx context.Context, to route, resp *http.Response
 		t.stop(now.Add(after))
 		if app, known := t.c.application(); known { // the other replicas are told
 			busy := &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: after, Cause: errSlow}
-			_ = t.c.purse.Failed(ctx, "any call", globalPool(app), busy)
+			_ = t.c.limiter.Failed(ctx, "any call", globalPool(app), busy)
 		}
 		t.c.Logger.Warn("discord: the limit of the whole bot is exceeded", "for", after)
 	default:

@@ -12,6 +12,7 @@ import (
 // retired are words that names of this module once had, each with what it is called now. A name is looked at word by word; a comment is
 // not. docs/glossary.md has the words of ours that stay.
 var retired = map[string]string{
+	"afford":    "to acquire",
 	"crew":      "the bots and apps that a message may come from: say which",
 	"deed":      "an action",
 	"deeds":     "actions",
@@ -21,14 +22,17 @@ var retired = map[string]string{
 	"faded":     "expired",
 	"fate":      "an exit status, or an outcome",
 	"gagged":    "paused",
+	"heeds":     "is for the bot",
 	"muzzle":    "a pause",
 	"obituary":  "an exit error",
 	"pane":      "a view, or the request for one",
 	"paper":     "an encoder",
 	"picked":    "an input's state, or chosen",
+	"purse":     "a rate limiter, or a budget",
 	"reworded":  "edited",
 	"sheet":     "an encoder",
 	"sketch":    "a rendition",
+	"spared":    "refunded",
 	"telling":   "a notification, or a delivery of one",
 	"turnstile": "a limiter",
 }

@@ -243,7 +243,7 @@ func (w *world) replica(ctx context.Context, redis, tools string, i int) (*repli
 	}
 	r.adapter, err = slack.New(slack.Config{
 		BotToken: w.slack.BotToken(), SigningSecret: w.slack.SigningSecret(), APIURL: w.slack.URL(),
-		Engine: r.engine, Asks: r.store, Budget: purse{r.store, w}, Logger: quiet,
+		Engine: r.engine, Asks: r.store, Budget: countedBudget{r.store, w}, Logger: quiet,
 	})
 	if err != nil {
 		return nil, err
@@ -261,13 +261,13 @@ func (policy) Policy(context.Context) (permission.Policy, error) {
 	return permission.Policy{Installed: true, Timeout: askFor, SurviveRestart: true}, nil
 }
 
-// purse is the store's budget, counted.
-type purse struct {
+// countedBudget is the store's budget, counted.
+type countedBudget struct {
 	*state.Store
 	world *world
 }
 
-func (p purse) Spend(ctx context.Context, s surface.Spend) (time.Duration, error) {
+func (p countedBudget) Spend(ctx context.Context, s surface.Spend) (time.Duration, error) {
 	wait, err := p.Store.Spend(ctx, state.Spend(s))
 	if err == nil && wait == 0 && s.Limit > 0 {
 		p.world.mu.Lock()
