@@ -29,9 +29,16 @@ type way struct {
 	admin func(t testing.TB, admin *person, servers []string)
 	// grants: Ana allows for the chat wherever that is offered, and does everything in one chat; else once, each task in a chat of its own.
 	grants bool
+	// servers: Ana allows everything of a server for the chat where its next replies would ask, too. Messages to people she allows one by one.
+	servers bool
 }
 
-var ways = []way{{name: tasks.Defaults}, {name: tasks.Accepted, admin: acceptServers}, {name: tasks.Grants, grants: true}}
+var ways = []way{
+	{name: tasks.Defaults},
+	{name: tasks.Accepted, admin: acceptServers},
+	{name: tasks.Servers, admin: acceptServers, servers: true},
+	{name: tasks.Grants, grants: true},
+}
 
 // acceptServers is what a new admin does once for each server, to accept it: one click for each group of its tools.
 // Nothing here may let anything run unasked but what a server calls a read.
@@ -229,7 +236,7 @@ func (x *worker) do(t *testing.T, task tasks.Task) (n tasks.Count, end string) {
 		r = x.ana.room()
 	}
 	r = &room{&person{t: t, b: r.b, key: r.key, user: r.user}, r.id}
-	watch := &oracle{t: t, worker: x, task: task, clicked: map[string]bool{}, asked: map[string]bool{}}
+	watch := &oracle{t: t, worker: x, task: task, clicked: map[string]bool{}, asked: map[string]bool{}, allowed: map[string]bool{}}
 	watch.state = watch.now()
 	r.say(task.Words(x.world.Of(task)))
 	for {
@@ -239,16 +246,31 @@ func (x *worker) do(t *testing.T, task tasks.Task) (n tasks.Count, end string) {
 			return n, watch.end(c)
 		}
 		cards, all := r.cards(c)
+		before := n.Cards
 		for _, k := range cards {
 			if !watch.known(k) {
 				n.Cards++
 				n.Words += k.words
 			}
 		}
+		if n.Cards > before {
+			n.Prompts++ // what one reply asks stands in one list
+		}
 		n.Clicks++
 		k := cards[0]
 		confirm, standing := k.choices["allow_chat"]
+		later := writesLater(task, c, k.ServerName)
 		switch {
+		case x.servers && k.ServerName != "slack" && len(later) > 0:
+			choice := "allow_server"
+			if !slices.ContainsFunc(later, func(tool string) bool { return tool != k.ToolName }) {
+				choice = "allow_chat" // which also does for a tool that may destroy
+			}
+			if k.choices[choice] {
+				n.Confirms++
+			}
+			watch.allowed[k.ServerName] = true
+			r.mustClick(k.RequestID, choice)
 		case x.grants && standing:
 			if confirm {
 				n.Confirms++
@@ -275,6 +297,16 @@ func (x *worker) do(t *testing.T, task tasks.Task) (n tasks.Count, end string) {
 			r.mustClick(k.RequestID, "allow_once")
 		}
 	}
+}
+
+// writesLater are the tools of that server that later replies of the task write with.
+func writesLater(task tasks.Task, c chatForm, server string) (tools []string) {
+	for _, k := range task.Calls()[len(c.last().ToolCalls):] {
+		if k.Server == server && !k.Reads {
+			tools = append(tools, k.Tool)
+		}
+	}
+	return tools
 }
 
 // settled: it is over, or a person must answer and all that this reply asks is asked.
@@ -364,6 +396,7 @@ type oracle struct {
 	t       *testing.T
 	task    tasks.Task
 	clicked map[string]bool // calls that a person allowed
+	allowed map[string]bool // servers that a person allowed to write in this chat
 	asked   map[string]bool // calls that were asked about, with their arguments
 	seen    map[string]bool // asks
 	state   string          // of the task's files
@@ -413,7 +446,7 @@ func (o *oracle) look(c chatForm) {
 			o.t.Fatalf("call %d is %s: %s", i, k.Tool, c)
 		}
 		begun := slices.Contains([]string{"allowed", "running", "done", "failed", "unknown"}, k.Status)
-		allowed := o.clicked[k.ID] || o.granted[k.Server+" "+k.Tool]
+		allowed := o.clicked[k.ID] || o.allowed[k.Server] || o.granted[k.Server+" "+k.Tool]
 		switch {
 		case calls[i].Reads:
 		case begun && !allowed:

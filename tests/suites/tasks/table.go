@@ -7,6 +7,7 @@ import (
 
 // Count is what a person had to do for one task, or for all.
 type Count struct {
+	Prompts  int // times that nod stopped to ask: the questions of one reply stand in one list
 	Cards    int // questions shown
 	Clicks   int // answers given, with the best button that was offered
 	Confirms int // of those answers, the ones that had to be confirmed: a second click
@@ -21,7 +22,7 @@ type Column struct {
 
 func sum(of map[string]Count) (all Count) {
 	for _, c := range of {
-		all = Count{all.Cards + c.Cards, all.Clicks + c.Clicks, all.Confirms + c.Confirms, all.Words + c.Words}
+		all = Count{all.Prompts + c.Prompts, all.Cards + c.Cards, all.Clicks + c.Clicks, all.Confirms + c.Confirms, all.Words + c.Words}
 	}
 	return all
 }
@@ -30,6 +31,7 @@ func sum(of map[string]Count) (all Count) {
 const (
 	Defaults = "defaults"
 	Accepted = "servers accepted"
+	Servers  = "servers accepted, allowed for the chat"
 	Grants   = "allow for this chat"
 )
 
@@ -55,7 +57,11 @@ func table(columns []Column) string {
 	row := func(first string, cell func(of map[string]Count) string) {
 		cells := []string{first}
 		for _, c := range columns {
-			cells = append(cells, cell(Before[c.Name]), cell(c.Tasks))
+			before := "–" // a way of working that there was not
+			if was := Before[c.Name]; was != nil {
+				before = cell(was)
+			}
+			cells = append(cells, before, cell(c.Tasks))
 		}
 		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 	}
@@ -68,9 +74,10 @@ func table(columns []Column) string {
 		row(fmt.Sprintf("%s (%d)", t.Name, len(t.Calls())), func(of map[string]Count) string { return of[t.Name].short() })
 	}
 	row("**All**", func(of map[string]Count) string { return "**" + sum(of).short() + "**" })
+	row("Questions in those prompts", func(of map[string]Count) string { return fmt.Sprint(sum(of).Cards) })
 	row("Clicks to confirm, besides", func(of map[string]Count) string { return fmt.Sprint(sum(of).Confirms) })
 	b.WriteString("\n")
 	return b.String()
 }
 
-func (c Count) short() string { return fmt.Sprintf("%d / %d / %d", c.Cards, c.Clicks, c.Words) }
+func (c Count) short() string { return fmt.Sprintf("%d / %d / %d", c.Prompts, c.Clicks, c.Words) }

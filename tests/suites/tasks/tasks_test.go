@@ -71,7 +71,7 @@ func TestStateNoticesChanges(t *testing.T) {
 }
 
 func TestPut(t *testing.T) {
-	columns := []Column{{Defaults, map[string]Count{All[0].Name: {6, 2, 1, 378}}}}
+	columns := []Column{{Defaults, map[string]Count{All[0].Name: {6, 6, 2, 1, 378}}}}
 	page, err := Put("above\n"+begin+"what was there\n"+end+"below\n", columns)
 	if err != nil {
 		t.Fatal(err)
