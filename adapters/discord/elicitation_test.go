@@ -92,7 +92,7 @@ func TestAFormIsKeptForAWhile(t *testing.T) {
 // What a server asks of one person nobody else is shown, let alone asked.
 func TestOnlyTheRequesterAnswers(t *testing.T) {
 	for name, w := range map[string]turn.Want{
-		"form": {Kind: turn.WantForm, Fields: samples.Fields()}, "url": {Kind: turn.WantURL, URL: "https://secret.example/"}, "sample": {Kind: turn.WantSample, Prompt: []byte(`{}`)},
+		"form": {Kind: turn.WantForm, Fields: samples.Fields()}, "url": {Kind: turn.WantURL, URL: "https://secret.example/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newParlor(t)
@@ -158,15 +158,11 @@ func TestAnAddressIsShownToOnePerson(t *testing.T) {
 }
 
 func TestWhatNeedsNoFormIsRecorded(t *testing.T) {
-	for name, w := range map[string]turn.Want{"sample": {Kind: turn.WantSample, Prompt: []byte(`{"a":"b"}`)}, "no fields": {Kind: turn.WantForm}} {
-		t.Run(name, func(t *testing.T) {
-			p := newParlor(t)
-			thread, card := p.cardOfChat(samples.Wanting("want", w))
-			p.press(p.ana, thread, card, "nod:answer:want")
-			if got := onlyOne[chat.Clicked](p); got.Choice != chat.Answer || got.Token != "want" || string(got.Message) != card {
-				t.Errorf("%+v", got)
-			}
-		})
+	p := newParlor(t)
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantForm}))
+	p.press(p.ana, thread, card, "nod:answer:want")
+	if got := onlyOne[chat.Clicked](p); got.Choice != chat.Answer || got.Token != "want" || string(got.Message) != card {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,9 +21,6 @@ import (
 type Config struct {
 	// Servers by name. The name is the operator's and keys tools, policies and grants: what a server calls itself never does.
 	Servers map[string]Server
-	// Sample asks the model once for a server that may ask it (Server.Sampling), after a person allowed that very question.
-	// It must honour its context. Its error is logged; the server hears only that there is no answer.
-	Sample func(context.Context, Sampling) (Sampled, error)
 	// Log takes what operators need; nil discards it.
 	Log *slog.Logger
 	// ClientName and Version are what servers see of us. Empty: "nod" and "dev".
@@ -76,9 +72,6 @@ type Server struct {
 	Description, Icon string
 	// Trusted is shown to people. What it changes is the policy's business.
 	Trusted bool
-	// Sampling lets the server ask the model while one of its tools runs. Each question is shown to the person whose
-	// call it is, and asked only if they allow it. It needs Config.Sample. Without it such requests are refused unseen.
-	Sampling bool
 }
 
 // The kinds of connection.
@@ -95,9 +88,6 @@ func (c Config) validate() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
 		for _, problem := range c.Servers[name].problems() {
 			errs = append(errs, fmt.Errorf("mcp.servers.%s%s", name, problem))
-		}
-		if c.Servers[name].Sampling && c.Sample == nil {
-			errs = append(errs, fmt.Errorf("mcp.servers.%s.sampling: there is no model to ask", name))
 		}
 		if name == "" {
 			errs = append(errs, errors.New("mcp.servers: a server needs a name"))

@@ -55,7 +55,6 @@ type conn struct {
 	log     *slog.Logger
 	clean   func(string) string
 	elicits bool        // what the server asks for can reach us
-	sample  sampleFunc  // nil: the server may not ask the model
 	modern  atomic.Bool // it speaks a version in which servers ask in their answers only
 
 	mu        sync.Mutex
@@ -98,9 +97,6 @@ func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, e
 		log: s.log, clean: s.clean, elicits: kind != kindSSE, // there, mcp-go hears no requests
 	}
 	c.gone, c.lose = context.WithCancelCause(context.Background())
-	if s.cfg.Sampling && c.elicits {
-		c.sample = s.sample
-	}
 	c.life, c.end = context.WithCancel(context.Background())
 	t, err := s.transport(c, legacy)
 	if err != nil {

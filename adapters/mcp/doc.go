@@ -5,11 +5,10 @@
 // one connection to it: mcp-go cannot reconnect, so every attempt is a new one. A child is the process behind a stdio conn. A wire is
 // mcp-go's transport with our eyes on it, because its types lose part of every schema and fail whole lists over one bad tool. A trace is
 // what one request left behind on its way; the outcome of a call is read off it. A run is one call under way, with the way to the person
-// who answers for it. A want is what a server asks of that person meanwhile: a form or an address to open (elicitation), or leave to ask
-// the model (sampling).
+// who answers for it. A want is what a server asks of that person meanwhile: a form, or an address to open (elicitation).
 //
 // Start reading at [Servers.Call] (call.go). server.go keeps a server connected, conn.go makes a connection, wire.go and http.go watch it,
-// tool.go and result.go read what comes back, elicit.go, form.go and sample.go what a server asks. Package schema checks
+// tool.go and result.go read what comes back, elicit.go and form.go what a server asks. Package schema checks
 // arguments, child starts programs, confine bounds them. It may import core and these; a new trait of a transport is a line in wire.go, a
 // new limit one in config.go.
 //
@@ -26,11 +25,10 @@
 //   - What a server wants is put, whole or not at all, only to the person whose call it is, and only where that is certain: a request on a
 //     conn with several calls is answered with cancel. Only that person's yes is a yes. The time in which a person is asked is not the
 //     server's.
-//   - The model is asked for a server only if its entry says so, and only what that person has read in full and allowed, once each time.
 //   - A session belongs to one chat, where the server gives sessions, unless the entry of the configuration says that all chats share one.
 //   - A child sees PATH, HOME and what its entry lists, never our environment. It dies with us, and so does what it started.
 //   - No header, environment value or query of a URL enters an error or a log line.
 //
-// Left out: roots; sampling with tools, pictures or context; questions over HTTP with SSE, where mcp-go does not hear them; repeating a
+// Left out: roots and sampling, which MCP has deprecated (docs/decisions/0013); questions over HTTP with SSE, where mcp-go does not hear them; repeating a
 // call that had to wait for an address (-32042); a question that outlives this process; OAuth, resources, prompts and tasks.
 package mcp

@@ -153,27 +153,18 @@ func openable(address string) error {
 // maxReply is how long an answer to a server may take on its way.
 const maxReply = 30 * time.Second
 
-// codeRejected is the error that a server gets when a person rejects its question to the model.
-// https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#error-handling
-const codeRejected = -1
-
 // offered is what we declare, and what answers it in multi round-trip calls.
 func (c *conn) offered() []client.ClientOption {
 	if !c.elicits {
 		return nil
 	}
 	can := mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}}}
-	opts := []client.ClientOption{client.WithElicitationHandler(c)}
-	if c.sample != nil {
-		can.Sampling = &mcp.SamplingCapability{}
-		opts = append(opts, client.WithSamplingHandler(c))
-	}
-	return append(opts, client.WithClientCapabilities(can))
+	return []client.ClientOption{client.WithElicitationHandler(c), client.WithClientCapabilities(can)}
 }
 
 // answers reports whether a call's answer may ask for that.
 func (c *conn) answers(method mcp.MCPMethod) bool {
-	return c.modern.Load() && (method == mcp.MethodElicitationCreate || method == mcp.MethodSamplingCreateMessage && c.sample != nil)
+	return c.modern.Load() && method == mcp.MethodElicitationCreate
 }
 
 // asked answers what a server of an older protocol asks of its client. Since 2026-07-28 servers ask in the answers to calls.
@@ -181,8 +172,7 @@ func (c *conn) asked(ctx context.Context, req transport.JSONRPCRequest) *transpo
 	if req.Method == string(mcp.MethodPing) {
 		return transport.NewJSONRPCResultResponse(req.ID, json.RawMessage(`{}`))
 	}
-	samples := req.Method == string(mcp.MethodSamplingCreateMessage) && c.sample != nil
-	if c.modern.Load() || !c.elicits || req.Method != string(mcp.MethodElicitationCreate) && !samples {
+	if c.modern.Load() || !c.elicits || req.Method != string(mcp.MethodElicitationCreate) {
 		return transport.NewJSONRPCErrorResponse(req.ID, mcp.METHOD_NOT_FOUND, "this client does not offer "+req.Method, nil)
 	}
 	params, _ := json.Marshal(req.Params) // what cannot be written is no want
@@ -198,9 +188,6 @@ func (c *conn) asked(ctx context.Context, req transport.JSONRPCRequest) *transpo
 	}
 	ctx, done := c.waiting(req.ID)
 	defer done()
-	if samples {
-		return c.sampled(ctx, req.ID, r, params)
-	}
 	fill := turn.Fill{Action: turn.FillDecline} // a server without a call has nobody to ask
 	if r != nil || why != "" {
 		fill, _ = c.elicit(ctx, r, params) // an error comes with a cancel

@@ -73,7 +73,7 @@ func receive[T any](t *testing.T, what string, from <-chan T) (v T) {
 // legacyStart is start with every server pinned to the handshake of the older protocol.
 func legacyStart(t *testing.T, log *logged, servers map[string]Server) *Servers {
 	t.Helper()
-	m, err := newServers(Config{Servers: servers, Log: log.logger(), Sample: parrot}, quick)
+	m, err := newServers(Config{Servers: servers, Log: log.logger()}, quick)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,9 +108,8 @@ func everyGeneration(t *testing.T, f func(t *testing.T, m *Servers, l *mcpserver
 			case "in-process":
 				cfg = Server{InProcess: s.InProcess}
 			}
-			cfg.Sampling = true
 			start := func(servers map[string]Server) *Servers {
-				m, err := newServers(Config{Servers: servers, Log: log.logger(), Sample: parrot}, quick)
+				m, err := newServers(Config{Servers: servers, Log: log.logger()}, quick)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -324,3 +323,15 @@ func clockOf(t *testing.T, m *Servers) *clock {
 }
 
 var _ askFunc = agent.RunToken{}.Ask
+
+// A server that would ask the model learns that there is no such thing, and nobody is bothered.
+func TestNoServerAsksTheModel(t *testing.T) {
+	everyGeneration(t, func(t *testing.T, m *Servers, l *mcpserver.Ledger, _ *logged) {
+		p := newPerson()
+		p.answer <- accept("")
+		got := receive(t, "outcome", runFor(t, m, p, "sample", `{"params":{"messages":[{"role":"user","content":{"type":"text","text":"Sum it up"}}],"maxTokens":100}}`))
+		if got.err != nil || !got.IsError || len(p.asked) > 0 || l.Count("sample", "did") != 0 {
+			t.Errorf("%+v after %d questions", got, len(p.asked))
+		}
+	})
+}

@@ -37,7 +37,6 @@ type server struct {
 	clean          func(string) string
 	pace           pace
 	legacy         atomic.Bool
-	sample         sampleFunc    // for those who may ask the model
 	wake           chan struct{} // somebody needs it now; holds one
 
 	mu        sync.Mutex

@@ -52,7 +52,6 @@ func newServers(cfg Config, p pace) (*Servers, error) {
 			hello:          mcp.Implementation{Name: cmp.Or(cfg.ClientName, "nod"), Version: cmp.Or(cfg.Version, "dev")},
 			log:            log.With("mcp_server", name),
 			clean:          cleaner(sc),
-			sample:         cfg.Sample,
 			wake:           make(chan struct{}, 1),
 			change:         make(chan struct{}),
 			chatConns:      map[chat.ID]*chatConn{},

@@ -51,7 +51,7 @@ func (a *Adapter) openElicitation(ctx context.Context, in inbound.Interaction, f
 		return say
 	}
 	switch w := call.Want.Want; {
-	case w.Kind == turn.WantSample, w.Kind == turn.WantForm && len(w.Fields) == 0:
+	case w.Kind == turn.WantForm && len(w.Fields) == 0:
 		return a.recordClick(ctx, f, env)
 	case w.Kind == turn.WantForm:
 		v, ok := blocks.EncodeElicitation(f, call)

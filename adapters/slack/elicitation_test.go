@@ -159,19 +159,17 @@ func TestAnAddressThatIsNone(t *testing.T) {
 }
 
 func TestAnswersWithoutAForm(t *testing.T) {
-	for _, w := range []turn.Want{{Kind: turn.WantSample, Prompt: []byte(`{}`)}, {Kind: turn.WantForm, Message: "Go on?"}} {
-		sc := newScene(t, overSocket).connected()
-		root, ts := sc.thread()
-		sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, w)
-		sc.press("UANA", "C1", ts, buttonFor(chat.Answer, "WANT1"))
-		sc.until("it is taken", func() bool { return len(sc.ledger.got()) == 1 })
-		if c := only[chat.Clicked](sc); c.Choice != chat.Answer || c.Token != "WANT1" || c.Message != chat.MessageRef(ts) || len(sc.slack.Views("UANA")) != 0 {
-			t.Errorf("%+v", c)
-		}
-	}
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Want{Kind: turn.WantSample})
+	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Want{Kind: turn.WantForm, Message: "Go on?"})
+	sc.press("UANA", "C1", ts, buttonFor(chat.Answer, "WANT1"))
+	sc.until("it is taken", func() bool { return len(sc.ledger.got()) == 1 })
+	if c := only[chat.Clicked](sc); c.Choice != chat.Answer || c.Token != "WANT1" || c.Message != chat.MessageRef(ts) || len(sc.slack.Views("UANA")) != 0 {
+		t.Errorf("%+v", c)
+	}
+	sc = newScene(t, overSocket).connected()
+	root, ts = sc.thread()
+	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Want{Kind: turn.WantForm})
 	sc.ledger.set(func() { sc.ledger.fail = func(chat.Inbound) error { return errDown } })
 	sc.press("UANA", "C1", ts, buttonFor(chat.Answer, "WANT1"))
 	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 && sc.told("UANA")[0] == surface.SayNotRecorded })

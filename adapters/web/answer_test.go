@@ -307,12 +307,8 @@ func TestWantFormTakesJSON(t *testing.T) {
 	}
 }
 
-func TestWantSampleIsReadInFull(t *testing.T) {
-	b, ana, _, request := wanting(t, turn.Want{Kind: turn.WantSample, Prompt: []byte(`{"messages":["secret plan\u202e"]}`)})
-	want := ana.ok(http.StatusOK, "GET", "/api/v1/asks/"+request+"/want", nil)
-	if p, _ := want["prompt"].(string); want["kind"] != "sample" || !strings.Contains(p, "secret plan") || strings.Contains(p, "\u202e") {
-		t.Errorf("%v", want)
-	}
+func TestAWantIsDeclined(t *testing.T) {
+	b, ana, _, request := wanting(t, turn.Want{Kind: turn.WantURL, URL: "https://files.example/"})
 	ana.ok(http.StatusOK, "POST", "/api/v1/asks/"+request, map[string]string{"choice": "decline"})
 	if got := b.clicked[len(b.clicked)-1]; got.Choice != chat.Decline {
 		t.Errorf("%+v", got)

@@ -17,14 +17,13 @@ import (
 // wantForm is what a running tool's server wants of the requester. All of it is untrusted.
 type wantForm struct {
 	RequestID  string      `json:"request_id"`
-	Kind       string      `json:"kind"` // form | url | sample
+	Kind       string      `json:"kind"` // form | url
 	ServerName string      `json:"server_name"`
 	ToolName   string      `json:"tool_name"`
 	Message    string      `json:"message,omitempty"`
 	Warning    string      `json:"warning"`
 	Fields     []fieldForm `json:"fields,omitempty"` // form
 	Address    *linkForm   `json:"address,omitempty"`
-	Prompt     string      `json:"prompt,omitempty"` // sample: JSON, to be read in full
 	ExpiresAt  *time.Time  `json:"expires_at"`
 }
 
@@ -137,8 +136,6 @@ func drawWant(c turn.ToolCall) wantForm {
 	switch w.Kind {
 	case turn.WantURL:
 		f.Warning, f.Address = text.WantURLSay(server), address(w.URL)
-	case turn.WantSample:
-		f.Warning, f.Prompt = "", render.ArgsOf(w.Prompt, "").JSON
 	default:
 		for _, x := range w.Fields {
 			f.Fields = append(f.Fields, drawField(x))

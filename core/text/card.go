@@ -48,7 +48,6 @@ const (
 	LabelAnswer        = "Answer…"
 	LabelOpenPage      = "Show the address…"
 	LabelDecline       = "Decline"
-	LabelAllowSample   = "Let it ask the model"
 
 	ChipSafe      = "safe" // R94
 	ChipDangerous = "dangerous"
@@ -164,8 +163,7 @@ func VotesLine(have, need int) string {
 
 // What a server wants while its tool runs.
 
-func WantHeader(server string) string       { return server + " asks for something before it goes on" }
-func WantSampleHeader(server string) string { return server + " wants to ask the model something" }
+func WantHeader(server string) string { return server + " asks for something before it goes on" }
 
 // WantWarning is what nobody should give away. https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#security-considerations
 func WantWarning(server string) string {

@@ -13,8 +13,7 @@ const wants = (() => {
   async function open(token, send, say) {
     try {
       const w = await api("GET", `/asks/${token}/want`);
-      if (w.kind === "sample") await send();
-      else if (w.kind === "url") address(w, send);
+      if (w.kind === "url") address(w, send);
       else form(w, send);
     } catch (err) { say(err.message); }
   }

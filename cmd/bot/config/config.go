@@ -30,6 +30,8 @@ import (
 // goes over the file, and a default tag what holds where neither says something. docs/configuration.md explains each field to people.
 type Config struct {
 	File string `yaml:"-"` // where it was read from, in full; empty: nowhere
+	// Retired are the fields of the file that nod had once: they change nothing, and an old file still starts.
+	Retired Problems `yaml:"-"`
 	// Listen is host:port of the one HTTP listener. Anything but a loopback address needs keys while Web is enabled.
 	Listen string `yaml:"listen" env:"BOT_LISTEN" default:"127.0.0.1:8080"`
 	// DataDir holds the embedded state and the demo's workspace. A leading ~ is the home directory.
@@ -104,7 +106,6 @@ type Server struct {
 	Shared         bool          `yaml:"shared"` // has all chats use one session with the server, for one that keeps nothing
 	Description    string        `yaml:"description,omitempty"`
 	Icon           string        `yaml:"icon,omitempty"`
-	Sampling       bool          `yaml:"sampling"` // lets the server ask the model, once the requester allowed each question
 }
 
 // Path is a file or a directory, with all that is below it. In a file it may be text alone.

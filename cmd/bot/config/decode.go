@@ -103,6 +103,10 @@ func (r *reader) fields(n *yaml.Node, v reflect.Value, field string) {
 			return
 		}
 		i := slices.IndexFunc(known, func(f structField) bool { return f.name == k.Value })
+		if why, ok := retired[k.Value]; ok && i < 0 && v.Type() == why.of {
+			r.gone = append(r.gone, Problem{r.file, k.Line, join(field, k.Value), why.say})
+			return
+		}
 		if i < 0 {
 			names := make([]string, len(known))
 			for i, f := range known {
@@ -113,6 +117,14 @@ func (r *reader) fields(n *yaml.Node, v reflect.Value, field string) {
 		}
 		r.value(value, v.FieldByIndex(known[i].index), join(field, k.Value))
 	})
+}
+
+// retired are fields of earlier versions, by name: of which part of the file, and what became of them.
+var retired = map[string]struct {
+	of  reflect.Type
+	say string
+}{
+	"sampling": {reflect.TypeFor[Server](), "has no effect any more: MCP has deprecated sampling (SEP-2577), and nod lets no server ask the model; remove the line"},
 }
 
 // Suggest is the known name that a name is nearly, as a part of a sentence, or nothing.

@@ -58,6 +58,7 @@ func parse(name, file string, data []byte, env Getenv) (Config, error) {
 	} else if root != nil {
 		r.value(root, reflect.ValueOf(&c).Elem(), "")
 	}
+	c.Retired = r.gone
 	r.environment(&c)
 	c.normalize(r)
 	c.check(r)

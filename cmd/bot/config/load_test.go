@@ -293,6 +293,13 @@ func TestWarnings(t *testing.T) {
 	if w := c.Warnings(); len(w) != 1 || !strings.Contains(w[0], "slack:T:U is nobody here") {
 		t.Errorf("an admin of a platform that is not there: %q", w)
 	}
+	c = mustParse(t, "admins: ['web::a']\nweb: {session_keys: [{name: a, key: a-key-of-16-bytes}]}\nmcp:\n  servers:\n    a:\n      command: x\n      sampling: true", env())
+	if w := c.Warnings(); len(w) != 1 || !strings.Contains(w[0], ":7: mcp.servers.a.sampling: has no effect any more") {
+		t.Errorf("a field of an earlier version: %q", w)
+	}
+	if _, err := Parse("x", []byte("sampling: true"), env()); err == nil {
+		t.Error("it is taken where it never was one")
+	}
 	c = mustParse(t, "admins: ['web::a']\nweb: {session_keys: [{name: a, key: a-key-of-16-bytes}]}", env())
 	if w := c.Warnings(); len(w) != 0 {
 		t.Errorf("needless: %q", w)

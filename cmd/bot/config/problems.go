@@ -45,6 +45,8 @@ type reader struct {
 	env   Getenv
 	set   map[string]Problem // File and Line of where each field was set
 	found Problems
+	// gone are fields of earlier versions, which are no mistakes.
+	gone Problems
 }
 
 // at says where a field was set, or failing that the nearest thing around it.

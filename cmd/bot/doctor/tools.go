@@ -54,7 +54,7 @@ func (p *examination) server(ctx context.Context, name string) finding {
 	f := finding{What: "MCP server " + name, Do: "Look at mcp.servers." + name + "."}
 	s, warned := p.MCP.Servers[name], &warnings{}
 	server := parts.Server(p.Config, name)
-	server.ConnectTimeout, server.Sampling = surface.LookTimeout, false
+	server.ConnectTimeout = surface.LookTimeout
 	servers, err := mcp.New(mcp.Config{Servers: map[string]mcp.Server{name: server}, Log: slog.New(warned), ClientName: "nod", Version: p.version})
 	if err != nil {
 		f.Mark, f.Found, f.Do = surface.Wrong, err.Error(), "Correct mcp.servers."+name+"."

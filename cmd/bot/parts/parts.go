@@ -5,7 +5,7 @@
 // the same way, so that what a command sees is what the bot would have. Nothing here runs by itself: whoever opens a part closes it.
 //
 // Start reading here, with the store, the policy, the model and the listener. servers.go has the tool servers and how their programs are kept apart from
-// nod, sampling.go what a server may ask the model, reputation.go the signed list of what others think of servers, auditkey.go the audit's
+// nod, reputation.go the signed list of what others think of servers, auditkey.go the audit's
 // key, platforms.go the two chat platforms.
 //
 // It may import the adapters and state, as cmd/bot does: a new field of the configuration that an adapter must have is a line here. What has

@@ -27,7 +27,7 @@ func Server(c config.Config, name string) mcp.Server {
 	s := c.MCP.Servers[name]
 	m := mcp.Server{
 		Command: config.RevealAll(s.Command), Env: config.RevealMap(s.Env), Dir: s.Dir, URL: s.URL.Reveal(), Headers: config.RevealMap(s.Headers),
-		Transport: string(s.Type), Timeout: s.Timeout, ConnectTimeout: s.ConnectTimeout, Shared: s.Shared, Trusted: s.Trusted, Description: s.Description, Icon: s.Icon, Sampling: s.Sampling,
+		Transport: string(s.Type), Timeout: s.Timeout, ConnectTimeout: s.ConnectTimeout, Shared: s.Shared, Trusted: s.Trusted, Description: s.Description, Icon: s.Icon,
 	}
 	if s.User != "" {
 		if uid, gid, err := config.UserID(s.User); err == nil { // it was looked up when the configuration was checked
@@ -176,9 +176,5 @@ func OpenServers(c config.Config, version string, log *slog.Logger) (*mcp.Server
 	for _, r := range remarks {
 		log.Warn("MCP servers: " + r)
 	}
-	sample, err := openSampling(c, log)
-	if err != nil {
-		return nil, err
-	}
-	return mcp.New(mcp.Config{Servers: servers, Sample: sample, Log: log, ClientName: "nod", Version: version})
+	return mcp.New(mcp.Config{Servers: servers, Log: log, ClientName: "nod", Version: version})
 }

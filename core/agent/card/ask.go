@@ -262,20 +262,13 @@ func (v viewer) elicitation(c turn.ToolCall) render.Ask {
 	w := c.Want
 	a := v.card(c, render.AskInput, w.Ask)
 	a.Question, a.Says, a.Warning = text.WantHeader(a.Server), text.Clip(w.Want.Message, 600), text.WantWarning(a.Server)
-	answer := text.LabelAnswer
 	switch w.Want.Kind {
+	case turn.WantForm:
+		a.Choices = []render.Choice{{Choice: chat.Answer, Token: a.Token, Label: text.LabelAnswer}}
 	case turn.WantURL:
-		answer, a.Warning = text.LabelOpenPage, ""
-	case turn.WantSample:
-		answer, a.Question, a.Warning = text.LabelAllowSample, text.WantSampleHeader(a.Server), ""
-		a.Args = render.ArgsOf(w.Want.Prompt, "")
-		a.More = []render.Choice{render.NewChoice(chat.ViewDetail, a.Token)}
-		if w.Want.Masked() {
-			a.Facts = render.Line{render.Strong(text.HiddenOnCard)}
-			a.Choices = []render.Choice{render.NewChoice(chat.Reveal, a.Token)}
-		}
+		a.Choices, a.Warning = []render.Choice{{Choice: chat.Answer, Token: a.Token, Label: text.LabelOpenPage}}, ""
 	}
-	a.Choices = append(a.Choices, render.Choice{Choice: chat.Answer, Token: a.Token, Label: answer}, render.NewChoice(chat.Decline, a.Token))
+	a.Choices = append(a.Choices, render.NewChoice(chat.Decline, a.Token))
 	var d line
 	v.until(v.requester(&d).text(text.CanAnswer), c)
 	a.Footer = d.Line

@@ -140,13 +140,9 @@ func plainly(s string) string {
 }
 
 // Hidden is what the card of an asking masks, with nothing masked: for somebody who decides, and only after that is recorded.
-func Hidden(c turn.ToolCall, ask turn.AskID) render.Details {
-	args := c.Args
-	if w := c.Want; w != nil && w.Ask == ask {
-		args = w.Want.Prompt
-	}
+func Hidden(c turn.ToolCall) render.Details {
 	return render.Details{Title: runLine(c), Parts: []render.Part{
 		{Text: text.OnlyYouSee},
-		{Name: text.PartArguments, Text: render.Revealed(args).JSON, Form: render.FormCode},
+		{Name: text.PartArguments, Text: render.Revealed(c.Args).JSON, Form: render.FormCode},
 	}}
 }

@@ -76,16 +76,9 @@ func (j Judge) fill(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	case Nobody(in.User) || in.User != s.Turn.Requester:
 		return nil, refuse(RefusedNotYours, text.OnlyRequesterFills(s.NameOf(s.Turn.Requester)))
 	}
-	masked := c.Want.Want.Masked() && !c.Saw(c.Want.Ask, in.User)
-	switch {
-	case in.Choice == chat.Reveal && masked:
-		return []turn.Event{turn.Revealed{Ask: c.Want.Ask, By: in.User, Name: in.Name}}, nil
-	case in.Choice == chat.Reveal && c.Want.Want.Masked():
-		return nil, nil
-	case in.Choice == chat.Reveal:
+	kind := c.Want.Want.Kind
+	if in.Choice == chat.Reveal || in.Choice == chat.Answer && kind != turn.WantForm && kind != turn.WantURL {
 		return nil, notOffered()
-	case in.Choice == chat.Answer && masked:
-		return nil, refuse(RefusedHidden, text.LookAtHidden)
 	}
 	fill := turn.Fill{Action: turn.FillDecline}
 	if in.Choice == chat.Answer {

@@ -100,14 +100,11 @@ func fillCounts(s turn.Session, ev turn.Filled) bool {
 // Unmask gives what a card masks, for somebody of whom it is on record that they looked.
 func Unmask(s turn.Session, in chat.Clicked, at time.Time) ([]Outcome, error) {
 	ask := turn.AskID(in.Token)
-	c, open := s.FindElicitation(ask)
-	if !open {
-		c, _, _ = s.FindAsk(ask)
-	}
+	c, _, _ := s.FindAsk(ask)
 	if !c.Saw(ask, in.User) {
 		return nil, overtaken(c)
 	}
-	d := card.Hidden(c, ask)
+	d := card.Hidden(c)
 	return []Outcome{{Chat: in.Chat, Ask: ask, Call: c.ID, Choice: in.Choice, By: in.User, Name: in.Name, At: at, Hidden: &d}}, nil
 }
 

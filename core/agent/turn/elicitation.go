@@ -5,17 +5,16 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
 )
 
 // WantKind is what a server wants of a person while one of its tools runs.
 type WantKind string
 
-// The kinds. https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation and …/sampling
+// The kinds. https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
+// Logs may hold "sample", too, from when a server could ask the model: nobody can answer that any more, only decline it.
 const (
-	WantForm   WantKind = "form"   // a few values
-	WantURL    WantKind = "url"    // that a page is opened
-	WantSample WantKind = "sample" // that the model answers something for it
+	WantForm WantKind = "form" // a few values
+	WantURL  WantKind = "url"  // that a page is opened
 )
 
 // Want is what a server wants. All of it is untrusted.
@@ -24,7 +23,7 @@ type Want struct {
 	Message string          `json:"message,omitempty"`
 	Fields  []FormField     `json:"fields,omitempty"` // with WantForm
 	URL     string          `json:"url,omitempty"`    // with WantURL
-	Prompt  json.RawMessage `json:"prompt,omitempty"` // with WantSample: what the model is to read, to be shown in full
+	Prompt  json.RawMessage `json:"prompt,omitempty"` // with "sample": what the model was to read
 }
 
 // FormField is one value of a form, of the kinds that the protocol has.
@@ -66,9 +65,6 @@ type Wanting struct {
 	By       chat.User `json:"by,omitzero"`
 	Name     string    `json:"name,omitempty"`
 }
-
-// Masked reports whether the card of what a tool's server wants masks part of it.
-func (w Want) Masked() bool { return w.Kind == WantSample && render.MaskedJSON(w.Prompt) != nil }
 
 // Open reports whether it still waits for an answer.
 func (w *Wanting) Open() bool { return w != nil && w.Fill == nil }

@@ -79,23 +79,15 @@ func TestALookIsAudited(t *testing.T) {
 	}
 }
 
-// Of what a running tool's server would have the model read it is the same.
-func TestALookAtASample(t *testing.T) {
-	x := script.Ran(t).Put(Wanted{Call: "c1", Run: "r1", Ask: "w1", Want: Want{Kind: WantSample, Prompt: []byte(`{"password":"hunter2"}`)}, Wait: time.Minute})
-	x.Shows(text.HiddenOnCard).Offers("reveal:w1", "answer:w1", "decline:w1", "view:w1", "stop:w1")
+// A server could ask the model in logs of earlier versions: they are read as ever, who looked is on record, and there is nothing to allow.
+func TestASampleOfAnEarlierVersion(t *testing.T) {
+	x := script.Ran(t).Put(Wanted{Call: "c1", Run: "r1", Ask: "w1", Want: Want{Kind: "sample", Prompt: []byte(`{"password":"hunter2"}`)}, Wait: time.Minute})
+	x.Hides("hunter2").Offers("decline:w1", "stop:w1")
 	x.Put(Revealed{Ask: "w1", By: script.Ana})
 	if c := x.Call("c1"); !c.Saw("w1", script.Ana) || c.Saw("w1", script.Ben) {
 		t.Errorf("%+v", c.Revealed)
 	}
-	if d := card.Hidden(x.Call("c1"), "a1"); strings.Contains(d.Parts[1].Text, "hunter2") {
-		t.Errorf("of another asking: %+v", d)
-	}
-	if d := card.Hidden(hiding(t, 0).Call("c1"), "a1"); !strings.Contains(d.Parts[1].Text, "hunter2") {
+	if d := card.Hidden(hiding(t, 0).Call("c1")); !strings.Contains(d.Parts[1].Text, "hunter2") {
 		t.Errorf("%+v", d)
-	}
-	plain := script.Ran(t).Put(Wanted{Call: "c1", Run: "r1", Ask: "w1", Want: Want{Kind: WantSample, Prompt: []byte(`{"a":1}`)}, Wait: time.Minute})
-	plain.Hides(text.HiddenOnCard).Offers("answer:w1", "decline:w1", "view:w1", "stop:w1")
-	if (Want{Kind: WantURL, Prompt: []byte(`{"password":"hunter2"}`)}).Masked() {
-		t.Error("an address has no prompt")
 	}
 }

@@ -14,7 +14,7 @@ import (
 //
 //   - elicit asks with the parameters in "params", of elicitation/create, and answers "ACTION CONTENT";
 //   - elicit_url asks that "url" be opened, and answers "ACTION";
-//   - sample asks with the parameters in "params", of sampling/createMessage, and answers "MODEL: TEXT", or the error.
+//   - sample asks with the parameters in "params", of sampling/createMessage, which nod refuses.
 //
 // Each records "did" once it has its answer. With "rounds" in the arguments, elicit asks that many times.
 func (s *Server) addElicitors(add func(name, description, schema string, f server.ToolHandlerFunc, hints ...bool)) {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -119,38 +118,13 @@ func TestServerWantsAnAddressOpened(t *testing.T) {
 	}
 }
 
-const samples = `call box__sample {"params":{"messages":[{"role":"user","content":{"type":"text","text":"say forty-two"}}],"maxTokens":50}}`
-
-// A server may ask the model only where the operator says so, and then what the requester has read and allowed.
-func TestServerAsksTheModel(t *testing.T) {
-	t.Parallel()
-	box, _ := toolbox(t)
-	llm := startLLM(t)
-	b := start(t, settings{yaml: entry(box, "sampling: true"), env: llm.env()})
-	r := b.session("Ana").room()
-	request, w := r.asksBack(samples)
-	var prompt struct{ Messages []json.RawMessage }
-	if err := json.Unmarshal([]byte(w.Prompt), &prompt); err != nil || w.Kind != "sample" || len(prompt.Messages) != 1 || !strings.Contains(w.Prompt, "say forty-two") {
-		t.Errorf("%+v, %v", w, err)
-	}
-	r.mustClick(request, "answer")
-	if got := r.idle().last().ToolCalls[0].Result; got.IsError || !strings.Contains(got.Content, "forty-two") || !strings.HasPrefix(got.Content, "fake: ") {
-		t.Errorf("%+v", got)
-	}
-	request, _ = r.asksBack(samples)
-	r.mustClick(request, "decline")
-	if got := r.idle().last().ToolCalls[0].Result; !got.IsError || strings.Contains(got.Content, "forty-two") {
-		t.Errorf("%+v", got)
-	}
-	llm.healthy()
-}
-
-func TestSamplingIsRefusedByDefault(t *testing.T) {
+// No server asks the model, whatever an old configuration says.
+func TestNoServerAsksTheModel(t *testing.T) {
 	t.Parallel()
 	box, ledger := toolbox(t)
-	b := start(t, settings{yaml: box, env: startLLM(t).env()})
+	b := start(t, settings{yaml: entry(box, "sampling: true"), env: startLLM(t).env()})
 	r := b.session("Ana").room()
-	r.mustClick(r.ask(samples).RequestID, "allow_once")
+	r.mustClick(r.ask(`call box__sample {"params":{"messages":[{"role":"user","content":{"type":"text","text":"say forty-two"}}],"maxTokens":50}}`).RequestID, "allow_once")
 	if got := r.idle().last().ToolCalls[0].Result; !got.IsError || ledger.Count("sample", "did") != 0 {
 		t.Errorf("%+v", got)
 	}
