@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/talk"
@@ -91,10 +93,8 @@ func (d *driver) posted(ctx context.Context, id turn.TurnID, seek bool) postResu
 		r.err = &PlatformError{Kind: FaultGone, Cause: errors.New("this replica does not serve " + d.id.Platform)}
 		return r
 	}
-	again := postAgain
-	for failures := 0; ; failures++ {
-		pctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
-		r.ref, r.err = d.postOnce(pctx, string(id), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+	r.ref, r.err = d.trying(ctx, "post a turn's message", math.MaxInt, func(ctx context.Context) (chat.MessageRef, error) {
+		ref, err := d.postOnce(ctx, string(id), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
 			of := *d.session.Load()
 			m := render.Fit(d.viewOf(of, id), platform.Limits())
 			ref, err := platform.Post(ctx, d.id, key, m)
@@ -104,25 +104,37 @@ func (d *driver) posted(ctx context.Context, id turn.TurnID, seek bool) postResu
 			}
 			return ref, err
 		})
-		cancel()
-		pe, _ := errors.AsType[*PlatformError](r.err)
+		pe, _ := errors.AsType[*PlatformError](err)
 		seek = seek || pe == nil || pe.Kind != FaultBusy // what was not let out made nothing
-		if r.err == nil || ctx.Err() != nil || pe.Refuses() {
-			return r
+		return ref, err
+	})
+	return r
+}
+
+// sendAgain is the wait before something is posted or edited again.
+var sendAgain = backoff.Exponential{First: 250 * time.Millisecond, Most: 8 * time.Second}
+
+// trying repeats what may fail, most times at most, until the platform refuses it or ctx ends. The error is that of the last attempt.
+func (d *driver) trying(ctx context.Context, what string, most int, do func(context.Context) (chat.MessageRef, error)) (chat.MessageRef, error) {
+	again := sendAgain
+	for try, failures := 1, 0; ; try, failures = try+1, failures+1 {
+		tctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
+		ref, err := do(tctx)
+		cancel()
+		pe, _ := errors.AsType[*PlatformError](err)
+		if err == nil || ctx.Err() != nil || pe.Refuses() || try >= most {
+			return ref, err
 		}
 		wait := again.Base(failures)
 		if pe != nil && pe.RetryAfter > 0 { // later waits grow from it
 			wait, again.First, failures = pe.RetryAfter, pe.RetryAfter, 0
 		}
-		d.e.Logger.Warn("could not post a turn's message; trying again", "chat", d.id, "err", r.err)
+		d.e.Logger.Warn("could not "+what+"; trying again", "chat", d.id, "err", err)
 		if backoff.Wait(ctx, wait) != nil {
-			return r
+			return "", err
 		}
 	}
 }
-
-// postAgain is the wait before a message is posted again.
-var postAgain = backoff.Exponential{First: 250 * time.Millisecond, Most: 8 * time.Second}
 
 // holding reports whether the turn's message is held back: something else says that the turn is under way.
 func (d *driver) holding() bool {
@@ -347,8 +359,12 @@ func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait
 			ev = lost(text.ToolBroke)
 		}
 	}()
-	last := time.Time{}
-	token.elicit = func(ctx context.Context, w turn.Want) (turn.Fill, error) { return d.elicit(ctx, c, w, wait) }
+	last, oneByOne := time.Time{}, sync.Mutex{}
+	token.elicit = func(ctx context.Context, w turn.Want) (turn.Fill, error) {
+		oneByOne.Lock()
+		defer oneByOne.Unlock()
+		return d.elicit(ctx, c, w, wait)
+	}
 	res, err := d.e.Tools.Call(InChat(ctx, d.id), token, func(p turn.Progress) {
 		d.live.locked(func() {
 			d.live.progress[c.ID] = p

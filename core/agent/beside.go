@@ -2,15 +2,13 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/core/backoff"
+
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
@@ -26,16 +24,20 @@ func (d *driver) note(c turn.Command) bool {
 		return false
 	}
 	s := d.f.s
-	fact := func(ev turn.Event, done bool) (events []turn.Event) {
-		if done {
-			events = append(events, ev)
+	posted := func(id turn.TurnID, slot string, m render.Message) func(context.Context) []turn.Event {
+		return func(ctx context.Context) (events []turn.Event) {
+			if ref, done := d.annotate(ctx, a, s, id, slot, m, true); done {
+				events = append(events, turn.Posted{Turn: id, Slot: slot, Message: ref})
+			}
+			return events
 		}
-		return events
 	}
-	announce := func(id turn.TurnID, slot string, m render.Message) func(context.Context) []turn.Event {
-		return func(ctx context.Context) []turn.Event {
-			ref, done := d.annotate(ctx, a, s, id, slot, m, true)
-			return fact(turn.Posted{Turn: id, Slot: slot, Message: ref}, done)
+	removed := func(id turn.TurnID, slot, what string, remove func(context.Context) error) func(context.Context) []turn.Event {
+		return func(ctx context.Context) (events []turn.Event) {
+			if _, done := d.aside(ctx, what, func(ctx context.Context) (chat.MessageRef, error) { return "", remove(ctx) }); done {
+				events = append(events, turn.Removed{Turn: id, Slot: slot})
+			}
+			return events
 		}
 	}
 	var do func(context.Context) []turn.Event
@@ -45,24 +47,16 @@ func (d *driver) note(c turn.Command) bool {
 		if !ok {
 			return false
 		}
-		do = announce(c.Turn, c.Slot, m)
+		do = posted(c.Turn, c.Slot, m)
 	case turn.TellEnd:
-		do = announce(c.Turn, c.Slot, d.endNote(s, s.TurnOf(c.Turn)))
+		do = posted(c.Turn, c.Slot, d.endNote(s, s.TurnOf(c.Turn)))
 	case turn.Remove:
-		do = func(ctx context.Context) []turn.Event {
-			_, done := d.trying(ctx, "take a note away", func(ctx context.Context) (chat.MessageRef, error) {
-				return "", a.Remove(ctx, d.id, c.Message)
-			})
-			return fact(turn.Removed{Turn: c.Turn, Slot: c.Slot}, done)
-		}
+		do = removed(c.Turn, c.Slot, "take a note away", func(ctx context.Context) error { return a.Remove(ctx, d.id, c.Message) })
 	case turn.Point:
 		m := noteMessage(card.View(s, s.TurnOf(c.Turn), card.Live{}).State, render.Plain(text.GoesOnBelow))
-		do = func(ctx context.Context) []turn.Event {
-			_, done := d.trying(ctx, "let a message point at the next", func(ctx context.Context) (chat.MessageRef, error) {
-				return "", d.platform().Edit(ctx, d.id, c.Message, m, Final)
-			})
-			return fact(turn.Removed{Turn: c.Turn, Slot: c.Slot}, done)
-		}
+		do = removed(c.Turn, c.Slot, "let a message point at the next", func(ctx context.Context) error {
+			return d.platform().Edit(ctx, d.id, c.Message, m, Final)
+		})
 	case turn.Continue:
 		do = func(ctx context.Context) []turn.Event { return d.continued(ctx, a, s, c.Turn) }
 	default:
@@ -96,39 +90,22 @@ func (d *driver) annotate(ctx context.Context, a Annotator, s turn.Session, id t
 // placed puts one message beside the turn's one, once.
 func (d *driver) placed(ctx context.Context, id turn.TurnID, slot string, post func(context.Context, chat.PostKey) (chat.MessageRef, error)) (ref chat.MessageRef, done bool) {
 	const seek = true // these are rare, and a second copy would be noise
-	return d.trying(ctx, "post beside a turn's message", func(ctx context.Context) (chat.MessageRef, error) {
+	return d.aside(ctx, "post beside a turn's message", func(ctx context.Context) (chat.MessageRef, error) {
 		return d.postOnce(ctx, string(id)+"/"+slot, seek, post)
 	})
 }
 
-// noteAgain is the wait before what is only a courtesy is tried again.
-var noteAgain = backoff.Exponential{First: 250 * time.Millisecond}
-
-// trying repeats what may fail for a while. done is false when ctx ended before anything was certain.
-func (d *driver) trying(ctx context.Context, what string, do func(context.Context) (chat.MessageRef, error)) (ref chat.MessageRef, done bool) {
-	for try := 1; ; try++ {
-		tctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
-		ref, err := do(tctx)
-		cancel()
-		if err == nil {
-			return ref, true
-		}
-		if ctx.Err() != nil {
-			return "", false
-		}
-		pe, _ := errors.AsType[*PlatformError](err)
-		if pe.Refuses() || try >= maxNoteTries {
-			d.e.Logger.Warn("could not "+what+"; going on without", "chat", d.id, "err", err)
-			return "", true
-		}
-		wait := noteAgain.Base(try - 1)
-		if pe != nil && pe.Kind == FaultBusy && pe.RetryAfter > 0 {
-			wait = pe.RetryAfter
-		}
-		if backoff.Wait(ctx, wait) != nil {
-			return "", false
-		}
+// aside tries for a while what the turn can go on without. done is false when ctx ended before anything was certain.
+func (d *driver) aside(ctx context.Context, what string, do func(context.Context) (chat.MessageRef, error)) (ref chat.MessageRef, done bool) {
+	ref, err := d.trying(ctx, what, maxNoteTries, do)
+	switch {
+	case err == nil:
+		return ref, true
+	case ctx.Err() != nil:
+		return "", false
 	}
+	d.e.Logger.Warn("could not "+what+"; going on without", "chat", d.id, "err", err)
+	return "", true
 }
 
 // nudge says that an ask waits, and names those who may decide it, or else, where the requester cannot, any of what waits like it.

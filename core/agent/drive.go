@@ -45,10 +45,13 @@ type chatLease struct {
 	cancel        context.CancelFunc
 	lease         atomic.Pointer[Lease] // written by run and by renew
 	releasedToken uint64                // token of the lease that run gave back last; read by Engine.retire, from run
+	next          *claimed              // while this driver runs, until it takes that over; under Engine.mu
+}
 
-	nextMu       sync.Mutex
-	next         *Lease // written by Engine.drive while this driver runs, taken by run
-	nextFirstOwn uint64
+// claimed is a lease, and the first entry that the claiming write brought, if any: a turn that it opened was posted by nobody else.
+type claimed struct {
+	Lease
+	first uint64
 }
 
 // progress is how far the chat is. run writes and reads it.
@@ -83,7 +86,6 @@ type activities struct {
 	running     *toolRun
 	posting     turn.TurnID
 	postingNote bool
-	locks       sync.Map // run → its lock, which the run's own goroutines take
 }
 
 // reports are what activities and the engine tell run. Only run reads them.
@@ -193,25 +195,6 @@ func signal(ch chan<- struct{}) {
 	}
 }
 
-// handOver gives the driver a lease that was claimed while this driver still runs. Replies may overtake each other: the newest lease counts.
-func (d *driver) handOver(l Lease, first uint64) {
-	d.nextMu.Lock()
-	if d.next == nil || l.Token >= d.next.Token {
-		d.next, d.nextFirstOwn = &l, first
-	}
-	d.nextMu.Unlock()
-	signal(d.logMoved)
-}
-
-func (d *driver) takeNext() (l Lease, ok bool) {
-	d.nextMu.Lock()
-	defer d.nextMu.Unlock()
-	if d.next != nil {
-		l, ok, d.next = *d.next, true, nil
-	}
-	return l, ok
-}
-
 // held reports by this process's monotonic clock whether the lease still holds.
 func (d *driver) held() bool { return d.ctx.Err() == nil && time.Now().Before(d.lease.Load().Until) }
 
@@ -219,16 +202,14 @@ func (d *driver) run() {
 	for {
 		wake := d.drive()
 		d.stopActivities()
-		next, again := d.e.retire(d, wake)
-		if !again {
+		next := d.e.retire(d, wake)
+		if next == nil {
 			return
 		}
 		if next.Token != d.lease.Load().Token { // the same lease: nobody else drove in between
-			d.nextMu.Lock()
-			d.firstOwn = d.nextFirstOwn
-			d.nextMu.Unlock()
+			d.firstOwn = next.first
 		}
-		d.lease.Store(&next)
+		d.lease.Store(&next.Lease)
 		d.ctx, d.cancel = context.WithCancel(d.e.work)
 	}
 }

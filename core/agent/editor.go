@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/core/backoff"
+
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 )
@@ -27,9 +27,6 @@ type editor struct {
 
 	progressAt, urgentAt time.Time // before which no progress is drawn, and nothing
 }
-
-// editAgain is the wait after an edit that failed.
-var editAgain = backoff.Exponential{First: 250 * time.Millisecond, Most: 8 * time.Second}
 
 func (ed *editor) owes() bool { return (ed.dirty || ed.inFlight) && !ed.dead }
 
@@ -148,7 +145,7 @@ func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 		}
 		ed.dirty, ed.urgency = true, e.offered
 		later := pe != nil && pe.Kind == FaultLater
-		wait := editAgain.Base(ed.failures)
+		wait := sendAgain.Base(ed.failures)
 		if pe != nil && (later || pe.Kind == FaultBusy) && pe.RetryAfter > 0 {
 			wait = pe.RetryAfter
 		} else {

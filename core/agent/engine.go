@@ -206,8 +206,7 @@ func (e *Engine) enter() (claim string, leave func()) {
 func (e *Engine) isStopping() bool { return e.stopping.Err() != nil }
 
 // drive hands a lease to the chat's driver, or starts one. The caller has entered, or is Run itself. at is where the log stood when the
-// lease was given, if that is known: a fold that is there already need not be read again. first is the first entry that the claiming write
-// brought, if any: a turn that it opened cannot have been posted by anybody else.
+// lease was given, if that is known: a fold that is there already need not be read again. first is as of [claimed].
 func (e *Engine) drive(l Lease, at Head, first uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -216,7 +215,10 @@ func (e *Engine) drive(l Lease, at Head, first uint64) {
 		delete(e.timers, l.Chat)
 	}
 	if d := e.drivers[l.Chat]; d != nil {
-		d.handOver(l, first)
+		if d.next == nil || l.Token >= d.next.Token { // replies may overtake each other: the newest lease counts
+			d.next = &claimed{l, first}
+		}
+		signal(d.logMoved)
 		return
 	}
 	d := newDriver(e, l, at, first)
@@ -224,18 +226,20 @@ func (e *Engine) drive(l Lease, at Head, first uint64) {
 	e.wg.Go(d.run)
 }
 
-// retire takes a driver out of the registry, unless a lease was handed to it in the meantime.
-func (e *Engine) retire(d *driver, wake time.Time) (next Lease, again bool) {
+// retire takes a driver out of the registry, unless a lease was claimed in the meantime.
+func (e *Engine) retire(d *driver, wake time.Time) *claimed {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if l, ok := d.takeNext(); ok && l.Token > d.releasedToken && e.work.Err() == nil { // one that was given back meanwhile is void
-		return l, true
+	next := d.next
+	d.next = nil
+	if next != nil && next.Token > d.releasedToken && e.work.Err() == nil { // one that was given back meanwhile is void
+		return next
 	}
 	delete(e.drivers, d.id)
 	if !wake.IsZero() && !e.closed {
 		e.timers[d.id] = time.AfterFunc(max(wake.Sub(e.Now()), 0)+time.Millisecond, func() { e.touch(d.id) })
 	}
-	return Lease{}, false
+	return nil
 }
 
 // touch claims a chat whose deadline has come.

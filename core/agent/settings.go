@@ -128,21 +128,19 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 		if err != nil {
 			return nil, err
 		}
-		var effective []permission.Change
-		next := now
-		for _, c := range changes {
-			var changed bool
-			if next, changed = next.Apply(c, by.User, by.Name, e.Now()); changed {
-				effective = append(effective, c)
-			}
+		ev := turn.Changed{Changes: changes, By: by.User, Name: by.Name, Surface: cmp.Or(by.User.Platform, Own), Note: note}
+		effects := ev.Effects(s.Settings, e.Now())
+		ev.Changes = nil
+		for _, x := range effects {
+			ev.Changes, now = append(ev.Changes, x.Change), x.Now
 		}
-		if len(effective) == 0 {
+		if len(effects) == 0 {
 			return nil, nil
 		}
-		if err := next.Over(base).Validate(); err != nil {
+		if err := now.Over(base).Validate(); err != nil {
 			return nil, &decision.Refusal{Code: decision.RefusedArguments, Say: text.BadSetting(err.Error())}
 		}
-		return []turn.Event{turn.Changed{Changes: effective, By: by.User, Name: by.Name, Surface: cmp.Or(by.User.Platform, Own), Note: note}}, nil
+		return []turn.Event{ev}, nil
 	})
 	if err != nil {
 		return permission.Settings{}, whileUnsure(err, unsure)

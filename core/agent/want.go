@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
@@ -19,10 +18,6 @@ func (d *driver) elicit(ctx context.Context, c turn.ToolCall, w turn.Want, wait 
 	if s := d.session.Load(); s == nil || s.Turn == nil || s.Turn.Unattended || s.Turn.Requester.IsZero() {
 		return turn.Fill{}, ErrNobody
 	}
-	lock, _ := d.locks.LoadOrStore(c.Run, &sync.Mutex{}) // what one run's server asks for comes one after the other
-	one := lock.(*sync.Mutex)
-	one.Lock()
-	defer one.Unlock()
 	in := elicitation{turn.Wanted{Call: c.ID, Run: c.Run, Ask: turn.AskID(mint()), Want: w, Wait: wait}, make(chan turn.Fill, 1)}
 	put := func() {
 		if d.ctx.Err() == nil { // it is recorded with the next step
