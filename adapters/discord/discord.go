@@ -38,7 +38,7 @@
 //
 // Nothing is stored here. Lost with the process are open interactions (then a channel's PATCH serves), what is known of channels,
 // forms that were not taken and the short names of long views (then somebody types, or opens, them again), and sessions of the
-// gateway: discordgo keeps what a RESUME needs to itself.
+// gateway: what a RESUME needs is kept by the process that has the connection.
 package discord
 
 import (

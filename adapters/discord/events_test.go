@@ -33,6 +33,7 @@ func FuzzEvents(f *testing.F) {
 		`{"id":"1","type":2,"token":"t","channel_id":"2","user":{"id":"4"},"data":{"name":"nod","options":[{"name":"ask","options":[{"name":"text","value":5}]}]}}`,
 		`{"id":"1","channels":[null,{"id":"2"}],"threads":[{"thread_metadata":null}],"roles":[{"tags":null}],"unavailable":"yes"}`,
 		`{"guild_id":"1","role":null}`,
+		`null`, `{}`, `"guild"`,
 		`{"author":{"id":"0"},"content":"nobody's"}`,
 	} {
 		f.Add(i, []byte(s))

@@ -5,7 +5,6 @@ import (
 	"compress/zlib"
 	"fmt"
 	"net"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 )
 
@@ -25,7 +23,7 @@ func TestFatalCodesEndItWithASentence(t *testing.T) {
 			bubbled(t, fmt.Sprint(code, begun), func(t *testing.T) {
 				fatal := func(p *peer) { p.hello(); p.next(); p.closeWith(code) }
 				w := newWorld(t, fatal)
-				if begun { // discordgo resumes for ever
+				if begun {
 					w.script = []func(*peer){func(p *peer) { p.open(); p.drop() }, fatal}
 				}
 				b := w.bot().start()
@@ -122,12 +120,15 @@ func TestWithoutThePrivilegeOfMessageContent(t *testing.T) {
 	})
 }
 
-func TestWhatDiscordgoDiesOf(t *testing.T) {
+// discordgo, whose types these are, deadlocks or dies of most of these.
+func TestPacketsThatAreNone(t *testing.T) {
 	for name, packet := range map[string]string{
 		"null":                   `null`,
 		"no object":              `[1]`,
 		"no JSON":                `{"op":`,
 		"no op":                  `{"d":{}}`,
+		"an op of no kind":       `{"op":"1"}`,
+		"an unknown op":          `{"op":99,"d":{}}`,
 		"acknowledged unasked":   `{"op":11}`,
 		"asked for a heartbeat":  `{"op":1,"d":null}`,
 		"a guild that is null":   `{"op":0,"s":2,"t":"GUILD_CREATE","d":null}`,
@@ -139,30 +140,27 @@ func TestWhatDiscordgoDiesOf(t *testing.T) {
 				p.send(packet)
 				p.hello()
 				p.next()
-				p.send(packet) // while Open holds its lock
-				p.ready()
+				p.send(packet)
+				p.dispatch(1, "READY", `{"session_id":"session","guilds":[null]}`)
 				p.send(packet)
 				p.dispatch(3, "X", `{}`)
 			})
 			b := w.bot().start()
 			b.after(30 * time.Second)
 			b.expect(t, 1, 0)
-			if got := b.told(); !slices.Equal(got, []string{"READY", "X {}"}) {
+			got := slices.DeleteFunc(b.told(), func(s string) bool { return strings.HasPrefix(s, "GUILD_") }) // they are told: what is in them is not read here
+			if !slices.Equal(got, []string{"READY", "X {}"}) {
 				t.Errorf("heard %q", got)
 			}
 			p := w.all()[0]
 			if strings.Contains(packet, `"op":1,`) {
 				var got []string
-				unknown := 0
 				for _, x := range p.packets() {
 					if x.Op == opHeartbeat {
 						got = append(got, string(x.Data))
-						if got[len(got)-1] == "null" {
-							unknown++
-						}
 					}
 				}
-				if len(got) != 4 || unknown != 2 { // two before READY, and one after it beside discordgo's own
+				if len(got) < 3 || len(got) > 4 || got[0] != "null" { // one of them may have been due
 					t.Errorf("heartbeats %v", got)
 				}
 			}
@@ -171,7 +169,7 @@ func TestWhatDiscordgoDiesOf(t *testing.T) {
 	for name, hello := range map[string]string{
 		"no interval": `{"op":10,"d":{}}`, "none": `{"op":10,"d":{"heartbeat_interval":0}}`, "less": `{"op":10,"d":{"heartbeat_interval":-1}}`,
 		"too much": `{"op":10,"d":{"heartbeat_interval":9223372036854775807}}`, "a word": `{"op":10,"d":{"heartbeat_interval":"soon"}}`, "null": `{"op":10}`,
-		"far too long": `{"op":10,"d":{"heartbeat_interval":0,"_trace":"` + strings.Repeat("x", maxHeld) + `"}}`,
+		"far too long": `{"op":10,"d":{"heartbeat_interval":0,"_trace":"` + strings.Repeat("x", 4<<10) + `"}}`,
 	} {
 		bubbled(t, "HELLO "+name, func(t *testing.T) {
 			b := newWorld(t, func(p *peer) { p.send(hello); p.next(); p.ready() }).bot().start()
@@ -182,19 +180,26 @@ func TestWhatDiscordgoDiesOf(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A panic within Open is ours to recover; the Session is of no use then.
-func TestAPanicInOpen(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		null := func(p *peer) { p.hello(); p.next(); p.dispatch(1, "READY", `{"session_id":"session","guilds":[null]}`) }
-		w := newWorld(t, null, func(p *peer) { p.open(); p.drop() }, null)
+	bubbled(t, "HELLO twice", func(t *testing.T) {
+		b := newWorld(t, func(p *peer) { p.open(); p.hello() }).bot().start()
+		b.after(3 * time.Minute)
+		b.expect(t, 1, 0)
+	})
+	bubbled(t, "READY without an ID", func(t *testing.T) { // there is nothing to resume by
+		w := newWorld(t, func(p *peer) { p.hello(); p.next(); p.dispatch(1, "READY", `{}`); p.drop() })
 		b := w.bot().start()
 		b.after(time.Minute)
-		b.expect(t, 3, 1)
-		if began, resumed := b.times(); began != 2 || resumed != 0 {
-			t.Errorf("began %d, resumed %d", began, resumed)
+		b.expect(t, 2, 0)
+	})
+	bubbled(t, "larger than anything", func(t *testing.T) {
+		w := newWorld(t, func(p *peer) { p.open(); p.dispatch(2, "X", strings.Repeat(" ", maxPacket)+`{}`) })
+		b := w.bot().start()
+		b.after(time.Minute)
+		b.expect(t, 1, 1)
+		if got := b.told(); !slices.Equal(got, []string{"READY", "RESUMED"}) {
+			t.Errorf("heard %q", got)
 		}
+		b.stillResumable(t)
 	})
 }
 
@@ -207,7 +212,7 @@ func TestLargeAndCompressedPackets(t *testing.T) {
 			_ = z.Close()
 			return b.Bytes()
 		}
-		large := `{"id":"1","name":"` + strings.Repeat("n", 3*maxHeld) + `"}`
+		large := `{"id":"1","name":"` + strings.Repeat("n", 100_000) + `"}`
 		w := newWorld(t, func(p *peer) {
 			p.open()
 			p.dispatch(2, "GUILD_CREATE", large)
@@ -246,28 +251,33 @@ func TestAPanicInAHandlerEndsNothing(t *testing.T) {
 	})
 }
 
-// Nothing may block there. What does leaves discordgo with its lock held, and the shard has to go on without.
+// Nothing may block there. Where something does, the shard has to go on without, and what it does in the end does not count.
 func TestAHandlerThatNeverReturnsDoesNotWedgeTheShard(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t)
-		b := w.bot()
-		hold, n := make(chan struct{}), atomic.Int32{}
-		t.Cleanup(func() { close(hold) })
-		b.on = func(kind string) {
-			if n.Add(1) == 1 {
-				<-hold
-				runtime.Goexit() // or discordgo would go on with what it could not finish
+	for _, returns := range []bool{false, true} {
+		bubbled(t, fmt.Sprint("in the end: ", returns), func(t *testing.T) {
+			w := newWorld(t)
+			b := w.bot()
+			hold, n := make(chan struct{}), atomic.Int32{}
+			if returns {
+				time.AfterFunc(time.Minute, func() { close(hold) })
+			} else {
+				t.Cleanup(func() { close(hold) })
 			}
-		}
-		b.start().after(2 * time.Minute)
-		b.expect(t, 2, 0)
-		if began, _ := b.times(); began != 1 {
-			t.Errorf("began %d\n%s", began, w.log())
-		}
-	})
+			b.on = func(string) {
+				if n.Add(1) == 1 {
+					<-hold
+				}
+			}
+			b.start().after(2 * time.Minute)
+			b.expect(t, 2, 0)
+			if began, _ := b.times(); began != 1 {
+				t.Errorf("began %d\n%s", began, w.log())
+			}
+		})
+	}
 }
 
-// The same in the middle of a RESUME: discordgo's Open has returned, and its reader does not.
+// The same in the middle of a RESUME.
 func TestAHandlerThatNeverReturnsWhileASessionIsResumed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, func(p *peer) { p.open(); p.drop() }, func(p *peer) {
@@ -282,7 +292,6 @@ func TestAHandlerThatNeverReturnsWhileASessionIsResumed(t *testing.T) {
 		b.on = func(kind string) {
 			if kind == "Y" {
 				<-hold
-				runtime.Goexit()
 			}
 		}
 		b.start().after(2 * time.Minute)
@@ -336,7 +345,7 @@ func TestStoppingAtEveryPoint(t *testing.T) {
 				}
 				synctest.Wait()
 				n, told := len(b.w.dialled), len(b.told())
-				b.after(time.Hour) // discordgo would open its session again
+				b.after(time.Hour)
 				if len(b.w.dialled) != n || len(b.told()) != told {
 					t.Error("it goes on")
 				}
@@ -398,12 +407,26 @@ func TestItHasNotStoppedBeforeAnEventIsHandled(t *testing.T) {
 
 func TestNothingIsHeardOfASessionThatIsOver(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		b := newWorld(t).bot()
-		l := b.begin(&shard{of: 1}, "ws://gateway.test")
-		l.event(&discordgo.Event{Type: "X", RawData: []byte(`{}`)})
-		l.end()
-		l.event(&discordgo.Event{Type: "Y", RawData: []byte(`{}`)})
-		if got := b.told(); !slices.Equal(got, []string{"X {}"}) {
+		w := newWorld(t, func(p *peer) {
+			p.open()
+			var both []byte // in one write, so that the second has come when the first is handled
+			for seq, kind := range []string{"X", "Y"} {
+				packet := fmt.Sprintf(`{"op":0,"s":%d,"t":%q,"d":{}}`, seq+2, kind)
+				both = append(append(both, 0x81, byte(len(packet))), packet...)
+			}
+			_, _ = p.NetConn().Write(both)
+		})
+		b := w.bot()
+		b.on = func(kind string) {
+			if kind == "X" {
+				time.Sleep(time.Minute)
+			}
+		}
+		b.start().after(2 * time.Second)
+		b.stop()
+		<-b.done
+		b.after(2 * time.Minute)
+		if got := b.told(); !slices.Equal(got, []string{"READY", "X {}"}) {
 			t.Errorf("heard %q", got)
 		}
 	})
@@ -418,12 +441,12 @@ func TestHeardIsWhenSomethingCame(t *testing.T) {
 		}
 		b.start().after(time.Second)
 		began := time.Now().Add(-time.Second)
-		if got := b.lastHeard(); !got.Equal(began) {
+		if got := b.lastHeard(); got.Before(began) || got.After(time.Now()) { // perhaps with a heartbeat
 			t.Errorf("heard at %s, want %s", got, began)
 		}
-		b.after(someInterval * time.Millisecond)
-		if got := b.lastHeard(); !got.Equal(began.Add(someInterval * time.Millisecond)) {
-			t.Errorf("heard at %s after a heartbeat", got)
+		b.after(2 * someInterval * time.Millisecond)
+		if got := b.lastHeard(); time.Since(got) > (someInterval+1)*time.Millisecond {
+			t.Errorf("heard %s ago, with a heartbeat between", time.Since(got))
 		}
 		if err := b.Ready(); err != nil {
 			t.Error(err)

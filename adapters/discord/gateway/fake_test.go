@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,13 +26,19 @@ func (p pacer) Spend(_ context.Context, s surface.Spend) (time.Duration, error) 
 
 func (pacer) CoolOff(context.Context, string, time.Duration) error { return nil }
 
-// The stand-in Discord over TCP, in real time: what the tests above show in memory holds there. discordgo takes a second to close.
+// The stand-in Discord over TCP, in real time: what the other tests show in memory holds there.
 func TestTroubleWithTheStandIn(t *testing.T) {
 	t.Parallel()
 	clock := fakediscord.NewManual()
 	f := fakediscord.New(fakediscord.Options{Clock: clock})
 	defer f.Close()
-	pause := func(ctx context.Context, d time.Duration) error { clock.Advance(d); return ctx.Err() }
+	var apart sync.RWMutex // held: nothing connects again
+	pause := func(ctx context.Context, d time.Duration) error {
+		apart.RLock()
+		defer apart.RUnlock()
+		clock.Advance(d)
+		return ctx.Err()
+	}
 	quiet, budget := slog.New(slog.DiscardHandler), pacer{clock}
 	api, err := rest.New(rest.Config{Token: f.Token(), APIURL: f.URL(), Budget: budget, Logger: quiet, Now: time.Now, Pause: pause})
 	if err != nil {
@@ -73,24 +80,29 @@ func TestTroubleWithTheStandIn(t *testing.T) {
 	f.Greet(fakediscord.OnIdentify, 2, fakediscord.Greeting{Invalid: true})
 	f.Invalidate(false)
 	until("op 9, again in answer to IDENTIFY", 2, 2)
+	apart.Lock()
 	f.Drop()
 	if err := f.Wait(ctx, func() bool { return f.Connected() == 0 }); err != nil {
 		t.Fatal(err)
 	}
-	// It is stopped while READY is being handled, within Open: it waits for that, and says goodbye, or the session would stand.
+	// It is stopped while READY is being handled: it waits for that, and says goodbye, or the session would stand.
 	l.mu.Lock()
 	l.on = func(kind string) {
 		if kind == "READY" {
 			stop()
 			soon, enough := context.WithTimeout(ctx, 200*time.Millisecond)
 			defer enough()
-			if f.Wait(soon, func() bool { return f.Connected() == 0 }) == nil {
-				t.Error("it hangs up on an event that is being handled")
+			select {
+			case err := <-ended:
+				t.Errorf("it has ended, and an event is being handled: %v", err)
+				ended <- err
+			case <-soon.Done():
 			}
 		}
 	}
 	l.mu.Unlock()
 	f.EndSessions()
+	apart.Unlock()
 	until("a RESUME that fails", 3, 2)
 	if err := <-ended; err != nil {
 		t.Error(err)

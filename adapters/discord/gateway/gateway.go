@@ -2,15 +2,13 @@
 // the adapter's.
 //
 // Start at [Config] and [Gateway.Run], which keeps the shards that this process has the right to (shards.go) until its context ends. A shard's
-// connection is kept by gateway.go: what to do after each end, how long to wait, what cannot be mended. A session is one discordgo.Session
-// over as many connections as it takes (session.go). An IDENTIFY leaves only when the gate that all replicas share has opened (identify.go):
-// Discord resets the token of a bot that sends too many.
+// connection is kept by gateway.go: what to do after each end, how long to wait, what cannot be mended. A session is what Discord calls so,
+// over as many connections as it takes (session.go): HELLO, heartbeats, IDENTIFY, RESUME, op 7 and 9, close codes. An IDENTIFY leaves only
+// when the gate that all replicas share has opened (identify.go): Discord resets the token of a bot that sends too many.
 //
-// Beneath discordgo stands a connection that reads the frames (wire.go, wire_frames.go, wire_dial.go), because discordgo deadlocks,
-// panics or storms on some of them: those never reach it. What is known of that stands at the type wire.
-//
-// It imports package rest for asking how sessions may begin, and for discordgo's sessions. What Discord closes a connection with, and what is
-// done about it, goes to gateway.go; a packet that discordgo must not see to wire.go.
+// The protocol is spoken here, on a websocket library, with discordgo's types: discordgo's own client deadlocks, panics or storms on some
+// packets (docs/decisions/0010). It imports package rest for asking how sessions may begin. What Discord closes a connection with, and what
+// is done about it, goes to gateway.go; a new opcode to session.go.
 package gateway
 
 import (
@@ -182,7 +180,7 @@ func (g *Gateway) keep(ctx context.Context, sh *shard) error {
 		} else if say, ok := closedForGood[c.code]; ok && (c.code != closeNoSuchIntents || !l.content) {
 			return errors.New(say)
 		}
-		stood := l.stood()
+		stood := l.conn.stood()
 		if stood >= lasting {
 			tries = 0
 		}

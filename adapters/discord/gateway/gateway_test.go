@@ -7,8 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/nodhq/nod/adapters/discord/rest"
 )
 
 func TestAConnectionBringsEventsInOrder(t *testing.T) {
@@ -81,16 +79,5 @@ func TestHowLongToWait(t *testing.T) {
 				t.Fatalf("after op 7 and %d tries %s", tries, got)
 			}
 		}
-	}
-}
-
-func TestASessionDoesNothingByItself(t *testing.T) {
-	t.Parallel()
-	s := rest.NewSession(theToken, nil)
-	if s.LogLevel != -1 || s.ShouldReconnectOnError || s.ShouldReconnectVoiceOnSessionError || s.ShouldRetryOnRateLimit || s.MaxRestRetries != 0 || s.StateEnabled || !s.SyncEvents || s.Compress {
-		t.Errorf("%+v", s)
-	}
-	if s.Token != "Bot "+theToken || s.Identify.Token != s.Token || !strings.HasPrefix(s.UserAgent, "DiscordBot (https://") {
-		t.Errorf("token %q, user agent %q", s.Token, s.UserAgent)
 	}
 }

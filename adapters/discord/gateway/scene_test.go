@@ -22,7 +22,7 @@ import (
 	"github.com/nodhq/nod/core/backoff"
 )
 
-// The gateway of these tests has every frame under control. All of it, discordgo too, runs in a bubble with a clock of its own
+// The gateway of these tests has every frame under control. All of it runs in a bubble with a clock of its own
 // (testing/synctest) over connections in memory, so nothing waits, and a goroutine that is left fails the test.
 
 const theToken = "MTE1NDk4NzQ1Mzk4NzU2MzU0.GqXyZ1.this-is-not-a-real-token-of-anybody0"
@@ -308,9 +308,6 @@ func (p *peer) open() {
 	case opResume:
 		p.dispatch(100, "RESUMED", `{}`)
 	}
-	// discordgo's first heartbeat is over then. A goroutine that waits for a mutex stops the clock of a bubble, and the two that it has
-	// for a connection wait for each other when it ends.
-	time.Sleep(time.Second)
 }
 
 // behave is a connection without trouble.

@@ -2,18 +2,19 @@ package gateway
 
 import (
 	"bytes"
+	"compress/zlib"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,312 +22,370 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/nodhq/nod/adapters/discord/rest"
+	"github.com/nodhq/nod/adapters/surface"
 )
 
-// letGo is how long discordgo gets to do what takes it a second (its Close) or nothing at all. What takes longer never ends.
-const letGo = 10 * time.Second
-
-var (
-	// errElsewhere: discordgo dialled the address that it remembers, and was to ask for another.
-	errElsewhere = errors.New("discord: the gateway is elsewhere now")
-	errPanicked  = errors.New("discord: discordgo panicked")
+// Opcodes of the gateway. https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-opcodes
+const (
+	opDispatch  = 0
+	opHeartbeat = 1
+	opIdentify  = 2
+	opResume    = 6
+	opReconnect = 7
+	opInvalid   = 9
+	opHello     = 10
+	opAck       = 11
 )
+
+const (
+	writeWithin = 10 * time.Second // for one packet to leave: behind a connection that is half open, it never does
+	lastWords   = time.Second      // for a code of Discord's to come where nothing can be sent any more, and for it to close after a goodbye
+	letGo       = 10 * time.Second // for an event to be handled whose connection has ended. What takes longer never ends
+	maxBeat     = time.Hour        // between two heartbeats. Discord says 41.25 s
+	maxPacket   = 32 << 20         // bytes: a large server with all its channels and threads has some MB
+)
+
+// closeReason is why a connection ended.
+type closeReason struct {
+	say     string // for the log
+	code    int    // of Discord's close frame; 0: none came
+	soon    bool   // Discord asks for another connection (op 7)
+	invalid bool   // Discord calls the session invalid (op 9)
+	fresh   bool   // the session is over: no RESUME
+}
 
 // saysNothing is why a connection ended that never began.
 const saysNothing = "the gateway did not say READY in time"
 
-// session is one session of the gateway from its IDENTIFY on, over as many connections as it takes: one discordgo.Session, which keeps
-// what a RESUME needs to itself. It begins with a ticket for one IDENTIFY. It is used by one goroutine, and by discordgo's reader.
-//
-// discordgo is asked for nothing but Open, again after every connection, and Close at the very end: a Session whose Open or Close
-// does not return holds a lock for ever, and is left alone with its network connection closed.
+// session is one session of the gateway from its IDENTIFY on, over as many connections as it takes. A connection that is to be resumed is
+// left without a close frame: 1000 or 1001 would end the session. It is used by one goroutine. What the reader of a connection writes is
+// read when that has ended; where it does not end, because an event is handled for ever, the session is left alone.
 type session struct {
-	g       *Gateway
-	sh      *shard
-	s       *discordgo.Session
-	content bool // the intent for it was asked for
-	after   string
-
-	ticket     atomic.Bool   // one IDENTIFY may leave
-	ended      atomic.Bool   // no event counts any more
-	stuck      bool          // discordgo hangs in it
-	invalids   int           // how often in a row Discord called the session invalid, and said that it can be resumed
-	unanswered int           // how many RESUMEs in a row ended without RESUMED
-	down       chan struct{} // discordgo has closed a connection
-	handling   chan struct{} // full: an event is being handled
+	g          *Gateway
+	sh         *shard
+	content    bool   // the intent for it was asked for
+	id         string // as READY says; empty: it has not begun
+	generic    string // where a session begins
+	target     string // where the next connection goes: a session is resumed where READY says
 	seq        atomic.Int64
-
-	mu      sync.Mutex
-	attempt context.Context // of this connection: it ends a dial
-	giveUp  context.CancelFunc
-	conn    *wire         // the newest
-	ready   chan struct{} // closed with READY or RESUMED of this connection
-	since   time.Time     // of that; zero: it has not come
-	begun   bool          // READY has come
-	generic string        // where a session begins
-	target  string        // where the next connection goes: a session is resumed where READY says
-	given   string        // where discordgo was told to go
+	conn       *connection // the newest; nil: it could not be opened
+	stuck      bool        // an event is handled for ever
+	invalids   int         // how often in a row Discord called the session invalid, and said that it can be resumed
+	unanswered int         // how many RESUMEs in a row ended without RESUMED
 }
 
-// begin makes a session that has not begun.
+// begin makes a session that has not begun. There is one IDENTIFY for it.
 func (g *Gateway) begin(sh *shard, gateway string) *session {
-	l := &session{g: g, sh: sh, content: !g.refused.Load(),
-		down: make(chan struct{}, 1), handling: make(chan struct{}, 1), generic: gateway, target: gateway,
+	return &session{g: g, sh: sh, content: !g.refused.Load(), generic: gateway, target: gateway}
+}
+
+// connection is one connection to the gateway. One goroutine writes to it, that of session.run; another reads.
+type connection struct {
+	*websocket.Conn
+	l        *session
+	after    string // why the one before it ended
+	resuming bool   // a RESUME left
+
+	hello chan time.Duration // HELLO came, with the interval of heartbeats
+	asked chan struct{}      // Discord asks for a heartbeat
+	acked atomic.Bool        // the last heartbeat was acknowledged
+	over  atomic.Bool        // what comes does not count any more
+	ready chan struct{}      // closed: READY or RESUMED is handled
+	since time.Time          // of that
+	ended chan struct{}      // closed: nothing is read or handled any more
+	why   closeReason
+}
+
+// command is a packet that is sent.
+type command struct {
+	Op   int `json:"op"`
+	Data any `json:"d"`
+}
+
+// opening is the first packet of a connection: RESUME where the session has begun, or else IDENTIFY.
+func (l *session) opening() command {
+	token := "Bot " + l.g.Token
+	if l.id != "" {
+		return command{opResume, struct {
+			Token string `json:"token"`
+			ID    string `json:"session_id"`
+			Seq   int64  `json:"seq"`
+		}{token, l.id, l.seq.Load()}}
 	}
-	l.ticket.Store(true)
-	l.s = rest.NewSession(g.Token, &http.Client{Transport: l})
-	l.s.Identify.Intents = intentsNeeded
+	id := discordgo.Identify{Token: token, Intents: intentsNeeded, Properties: discordgo.IdentifyProperties{OS: runtime.GOOS, Browser: "nod", Device: "nod"},
+		LargeThreshold: 50} // the least: nobody's members are needed. https://discord.com/developers/docs/events/gateway-events#identify
 	if l.content {
-		l.s.Identify.Intents |= discordgo.IntentMessageContent
+		id.Intents |= discordgo.IntentMessageContent
 	}
-	l.s.ShardID, l.s.ShardCount = sh.id, sh.of
-	l.s.Dialer = &websocket.Dialer{
-		HandshakeTimeout:  g.OpenWithin,
-		NetDialContext:    func(ctx context.Context, _, addr string) (net.Conn, error) { return l.dial(ctx, addr, false) },
-		NetDialTLSContext: func(ctx context.Context, _, addr string) (net.Conn, error) { return l.dial(ctx, addr, true) },
+	if l.sh.of > 1 {
+		id.Shard = &[2]int{l.sh.id, l.sh.of}
 	}
-	l.s.AddHandler(func(_ *discordgo.Session, e *discordgo.Event) { l.event(e) })
-	l.s.AddHandler(func(*discordgo.Session, *discordgo.Disconnect) {
-		select {
-		case l.down <- struct{}{}:
-		default:
-		}
-	})
-	return l
+	return command{opIdentify, id}
 }
 
 // run opens a connection, and returns why it ended. When ctx ends first the connection stands, for end to close.
 func (l *session) run(ctx context.Context, after string) closeReason {
-	l.after = after
-	attempt, giveUp := context.WithCancel(context.WithoutCancel(ctx)) // not ctx's: end closes in good order
-	defer giveUp()
-	ready := make(chan struct{})
-	l.mu.Lock()
-	l.attempt, l.giveUp, l.conn, l.ready, l.since = attempt, giveUp, nil, ready, time.Time{}
-	l.mu.Unlock()
-	late := time.NewTimer(l.g.OpenWithin)
-	defer late.Stop()
-	err := l.try(ctx, late.C)
-	if errors.Is(err, errElsewhere) { // now discordgo asks where
-		err = l.try(ctx, late.C)
-	}
+	within, cancel := context.WithTimeout(ctx, l.g.OpenWithin)
+	defer cancel()
+	ws, err := l.g.dial(within, strings.TrimSuffix(l.target, "/")+"/?v="+rest.APIVersion+"&encoding=json")
 	if err != nil {
-		l.hangUp(closedByLibrary) // it is, unless it panicked
-		return l.reasonAfter(err)
+		l.conn, l.target = nil, l.generic // where a session is resumed may be gone
+		if within.Err() != nil {
+			return closeReason{say: saysNothing}
+		}
+		return closeReason{say: rest.Scrub(err.Error())}
 	}
-	conn := l.newest()
-	select {
-	case <-ready:
-	case <-conn.done:
-	case <-ctx.Done():
-		return closeReason{}
-	case <-late.C:
-		conn.hangUp(saysNothing)
-	}
-	select {
-	case <-ctx.Done():
-		return closeReason{}
-	case <-conn.done:
-	}
-	// The connection has ended; discordgo says when it is done with it.
-	stuck := time.NewTimer(letGo)
-	defer stuck.Stop()
-	select {
-	case <-l.down:
-	case <-stuck.C:
-		conn.hangUp("")
-		l.stuck = true
-	}
-	return l.reasonAfter(nil)
-}
-
-// try calls Open once, and hangs up where it takes too long.
-func (l *session) try(ctx context.Context, late <-chan time.Time) error {
-	opened := make(chan error, 1)
-	go func() {
-		defer func() {
-			if r := recover(); r != nil {
-				opened <- fmt.Errorf("%w: %s", errPanicked, harmlessPanic(r))
+	c := &connection{Conn: ws, l: l, after: after, hello: make(chan time.Duration, 1), asked: make(chan struct{}, 1), ready: make(chan struct{}), ended: make(chan struct{})}
+	l.conn = c
+	c.acked.Store(true)
+	opening, ready, late := l.opening(), c.ready, within.Done()
+	go c.read()
+	var each time.Duration
+	var beat <-chan time.Time
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return closeReason{}
+		case <-c.ended:
+			return l.hangUp("")
+		case <-late:
+			if ctx.Err() == nil {
+				return l.hangUp(saysNothing)
 			}
-		}()
-		opened <- l.s.Open()
-	}()
-	select {
-	case err := <-opened:
-		l.stuck = errors.Is(err, errPanicked) || errors.Is(err, discordgo.ErrWSAlreadyOpen)
-		return err
-	case <-late:
-		l.hangUp(saysNothing)
-	case <-ctx.Done():
-		if l.stood() == 0 { // else Open is about to return, and end says goodbye to Discord
-			l.hangUp("stopped")
+		case <-ready:
+			ready, late = nil, nil
+		case each = <-c.hello:
+			beat = time.After(rand.N(each)) //nolint:gosec // no secret
+			if c.resuming = opening.Op == opResume; !c.resuming {
+				l.sh.paid.Store(false)
+			}
+			err = c.send(opening)
+		case <-c.asked:
+			err = c.beat()
+		case <-beat:
+			// "the client should immediately terminate the connection [...] and attempt to Resume"
+			// https://discord.com/developers/docs/events/gateway#heartbeat-interval-example-heartbeat-ack
+			if !c.acked.Swap(false) {
+				return l.hangUp("a heartbeat was not acknowledged")
+			}
+			beat = time.After(each)
+			err = c.beat()
 		}
 	}
-	stuck := time.NewTimer(letGo)
-	defer stuck.Stop()
+	c.endsWithin(lastWords)
+	return l.hangUp("the connection broke")
+}
+
+func (c *connection) send(p command) error {
+	_ = c.SetWriteDeadline(time.Now().Add(writeWithin))
+	return c.WriteJSON(p)
+}
+
+func (c *connection) beat() error {
+	p := command{Op: opHeartbeat}
+	if seq := c.l.seq.Load(); seq > 0 {
+		p.Data = seq
+	}
+	return c.send(p)
+}
+
+func (c *connection) endsWithin(d time.Duration) bool {
 	select {
-	case err := <-opened:
-		return err
-	case <-stuck.C:
-		l.stuck = true
-		return errors.New("discordgo does not return from Open; leaving it alone")
+	case <-c.ended:
+		return true
+	case <-time.After(d):
+		return false
 	}
 }
 
-func (l *session) newest() *wire {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.conn
-}
-
-// hangUp closes the network connection, and keeps discordgo from making another.
-func (l *session) hangUp(say string) {
-	l.mu.Lock()
-	giveUp, conn := l.giveUp, l.conn
-	l.mu.Unlock()
-	if giveUp != nil {
-		giveUp()
+// hangUp closes the newest connection, and returns why it ended: what its reader says of that, or else say.
+func (l *session) hangUp(say string) closeReason {
+	c := l.conn
+	select {
+	case <-c.ended:
+	default:
+		c.over.Store(true)
 	}
-	if conn != nil {
-		conn.hangUp(say)
+	_ = c.Close()
+	if l.stuck = !c.endsWithin(letGo); l.stuck {
+		return closeReason{say: say}
 	}
+	if c.stood() == 0 {
+		l.target = l.generic // where a session is resumed may be gone
+	}
+	if c.over.Load() || c.why.say == "" {
+		return closeReason{say: say}
+	}
+	return c.why
 }
 
 // end ends the session for good, with the close frame that says so: Discord need not keep it. When it returns no event is being handled,
 // and none will be.
 func (l *session) end() {
-	if l == nil {
+	if l == nil || l.conn == nil || l.stuck {
 		return
 	}
-	stuck := time.NewTimer(letGo)
-	defer stuck.Stop()
-	if conn := l.newest(); conn != nil && !l.stuck && conn.reason.Load() == nil {
-		conn.ending.Store(true)
-		closed := make(chan struct{})
-		go func() { defer close(closed); _ = l.s.Close() }()
-		select {
-		case <-closed:
-		case <-stuck.C:
-		}
-	}
+	_ = l.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(lastWords))
+	l.conn.endsWithin(lastWords)
 	l.hangUp("it is over")
-	l.ended.Store(true)
-	select {
-	case l.handling <- struct{}{}:
-		<-l.handling
-	case <-stuck.C:
-	}
 }
 
-// reasonAfter is why the newest connection ended, or err where there is nothing better to say.
-func (l *session) reasonAfter(err error) closeReason {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.since.IsZero() {
-		l.target = l.generic // where a session is resumed may be gone
-	}
-	var c closeReason
-	if l.conn != nil {
-		c = *l.conn.reason.Load()
-	}
-	if c.say == "" || c.say == closedByLibrary && err != nil {
-		c.say = "no connection could be opened"
-		if err != nil {
-			c.say = rest.Scrub(err.Error())
-		}
-	}
-	return c
-}
-
-// resumes reports whether the session can go on after a connection ended so.
+// resumes reports whether the session can go on after its newest connection ended so.
 func (l *session) resumes(c closeReason) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if l.stuck {
+		return false
+	}
+	stood := l.conn.stood() > 0
+	if stood {
+		l.invalids, l.unanswered = 0, 0
+	}
 	if c.invalid {
 		l.invalids++
-	} else if l.begun && l.since.IsZero() && l.conn != nil && l.conn.resumed.Load() && !c.soon { // else nothing was asked, or op 7 was the answer
+	} else if l.conn != nil && l.conn.resuming && !stood && !c.soon { // else nothing was asked, or op 7 was the answer
 		l.unanswered++
 	}
-	return l.begun && !c.fresh && !l.stuck && l.invalids <= maxAgain && l.unanswered < maxUnanswered
+	return l.id != "" && !c.fresh && l.invalids <= maxAgain && l.unanswered < maxUnanswered
 }
 
-// stood is for how long the newest connection was ready; 0: it never was.
-func (l *session) stood() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.since.IsZero() {
+// stood is for how long it has been ready; 0: it never was.
+func (c *connection) stood() time.Duration {
+	if c == nil {
 		return 0
 	}
-	return max(time.Since(l.since), 1)
+	select {
+	case <-c.ready:
+		return max(time.Since(c.since), 1)
+	default:
+		return 0
+	}
 }
 
-// RoundTrip answers discordgo's question for the gateway's address: with what gateway/bot said or, where a session is to be resumed, with
-// what READY said, which v0.29.0 does not look at. https://discord.com/developers/docs/events/gateway#initiating-a-resume
-func (l *session) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body != nil {
-		_ = r.Body.Close()
+// read takes what comes until the connection ends.
+func (c *connection) read() {
+	defer close(c.ended)
+	greeted := false
+	for c.why.say == "" {
+		_ = c.SetReadDeadline(time.Now().Add(c.l.g.SilentWithin))
+		kind, raw, err := c.ReadMessage()
+		if c.over.Load() {
+			return
+		}
+		if err != nil {
+			c.why = c.brokenBy(err)
+			return
+		}
+		c.l.sh.heard.Store(time.Now().UnixNano())
+		var e discordgo.Event
+		if json.Unmarshal(inflated(kind, raw), &e) != nil {
+			continue
+		}
+		switch e.Operation {
+		case opDispatch:
+			if e.Type != "" {
+				c.event(&e)
+			}
+		case opHeartbeat:
+			offer(c.asked, struct{}{})
+		case opReconnect:
+			c.why = closeReason{say: "Discord asks for another connection (op 7)", soon: true}
+		case opInvalid:
+			again := string(e.RawData) == "true"
+			c.why = closeReason{say: fmt.Sprintf("Discord calls the session invalid (op 9 %t)", again), invalid: true, fresh: !again}
+		case opHello:
+			var h struct {
+				Interval int64 `json:"heartbeat_interval"` // ms
+			}
+			if json.Unmarshal(e.RawData, &h) != nil || h.Interval <= 0 || h.Interval > maxBeat.Milliseconds() {
+				c.why = closeReason{say: "a HELLO without a heartbeat interval"}
+			} else if !greeted {
+				offer(c.hello, time.Duration(h.Interval)*time.Millisecond)
+				greeted = true
+			}
+		case opAck:
+			c.acked.Store(true)
+		}
 	}
-	if !strings.HasSuffix(r.URL.Path, "/gateway") {
-		return nil, errors.New("discord: the session of the gateway makes no other request")
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.given = l.target
-	body, err := json.Marshal(map[string]string{"url": l.given})
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), Request: r}, err
 }
 
-// dial opens the network connection.
-func (l *session) dial(ctx context.Context, addr string, secure bool) (net.Conn, error) {
-	l.mu.Lock()
-	attempt, moved := l.attempt, l.given != l.target
-	l.mu.Unlock()
-	if moved {
-		return nil, errElsewhere // discordgo forgets the address with that
+// offer puts v where nothing waits yet.
+func offer[T any](to chan T, v T) {
+	select {
+	case to <- v:
+	default:
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(attempt, cancel)()
-	c, err := dialerOf(l.g.Client).connect(ctx, addr, secure)
+}
+
+// inflated is what a message carries, also where it is compressed although nobody asked for that.
+func inflated(kind int, raw []byte) []byte {
+	if kind != websocket.BinaryMessage {
+		return raw
+	}
+	z, err := zlib.NewReader(bytes.NewReader(raw))
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	w := newWire(c, l.g.SilentWithin)
-	w.seq = l.seq.Load
-	w.heard = func() { l.sh.heard.Store(time.Now().UnixNano()) }
-	w.ticket = func() bool {
-		l.sh.paid.Store(false)
-		return l.ticket.Swap(false)
-	}
-	l.mu.Lock()
-	l.conn = w
-	l.mu.Unlock()
-	if err := attempt.Err(); err != nil {
-		w.hangUp(saysNothing)
-		return nil, err
-	}
-	return w, nil
+	out, _ := io.ReadAll(io.LimitReader(z, maxPacket))
+	return out
 }
 
-// event hands on one event. It runs in discordgo's reader, which waits for it.
-func (l *session) event(e *discordgo.Event) {
-	l.handling <- struct{}{}
-	defer func() { <-l.handling }()
-	if l.ended.Load() {
-		return
+// brokenBy is why nothing comes any more.
+func (c *connection) brokenBy(err error) closeReason {
+	closed, ok := errors.AsType[*websocket.CloseError](err)
+	late, isNet := errors.AsType[net.Error](err)
+	switch {
+	case ok && closed.Code == websocket.CloseAbnormalClosure:
+		return closeReason{say: "Discord closed the connection without a word"}
+	case ok && closed.Code == websocket.CloseNoStatusReceived:
+		return closeReason{say: "Discord closed the connection without a code"}
+	case ok:
+		return closeReason{say: fmt.Sprintf("Discord closed the connection with %d", closed.Code), code: closed.Code,
+			fresh: closed.Code == closeBadSequence || closed.Code == closeTimedOut}
+	case isNet && late.Timeout():
+		return closeReason{say: "nothing came for " + c.l.g.SilentWithin.String()}
 	}
-	l.seq.Store(e.Sequence)
-	fresh, resumed := e.Type == "READY", e.Type == "RESUMED"
-	if fresh || resumed {
-		l.connected(e.RawData, resumed)
+	return closeReason{say: "the connection broke"}
+}
+
+// event hands on one event.
+func (c *connection) event(e *discordgo.Event) {
+	l := c.l
+	if e.Sequence > 0 {
+		l.seq.Store(e.Sequence)
+	}
+	resumed := e.Type == "RESUMED"
+	connected := resumed || e.Type == "READY"
+	first := connected && c.stood() == 0
+	if connected {
+		c.connected(e.RawData, resumed, first)
 	}
 	l.guard(e.Type, func() { l.g.Event(e.Type, e.RawData) })
-	if fresh || resumed {
+	if connected && !c.over.Load() {
 		l.guard(e.Type, func() { l.g.Connected(l.sh.id, resumed) })
+	}
+	if first {
+		close(c.ready)
 	}
 }
 
-// guard keeps a panic from ending the process: discordgo recovers none.
+// connected notes READY or RESUMED.
+func (c *connection) connected(raw json.RawMessage, resumed, first bool) {
+	l := c.l
+	l.sh.down.Store(0)
+	if !resumed {
+		var r struct {
+			ID  string `json:"session_id"`
+			URL string `json:"resume_gateway_url"`
+		}
+		_ = json.Unmarshal(raw, &r)
+		l.id, l.target = r.ID, resumeAt(r.URL, l.generic)
+	}
+	if first {
+		c.since = time.Now()
+		l.g.Logger.Info("discord: connected to the gateway", "shard", l.sh.id, "of", l.sh.of, "resumed", resumed, "after", c.after)
+	}
+}
+
+// guard keeps a panic from ending the process.
 func (l *session) guard(event string, f func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -344,28 +403,6 @@ func harmlessPanic(r any) string {
 	return fmt.Sprintf("a value of type %T", r)
 }
 
-// connected notes READY or RESUMED.
-func (l *session) connected(raw json.RawMessage, resumed bool) {
-	var r struct {
-		URL string `json:"resume_gateway_url"`
-	}
-	_ = json.Unmarshal(raw, &r)
-	l.mu.Lock()
-	first := l.since.IsZero()
-	if first {
-		l.since = time.Now()
-		close(l.ready)
-	}
-	l.sh.down.Store(0)
-	if l.begun, l.invalids, l.unanswered = true, 0, 0; !resumed {
-		l.target = resumeAt(r.URL, l.generic)
-	}
-	l.mu.Unlock()
-	if first {
-		l.g.Logger.Info("discord: connected to the gateway", "shard", l.sh.id, "of", l.sh.of, "resumed", resumed, "after", l.after)
-	}
-}
-
 // resumeAt is the address that READY gives, where it is one of the same kind.
 func resumeAt(address, generic string) string {
 	u, err := url.Parse(address)
@@ -374,4 +411,61 @@ func resumeAt(address, generic string) string {
 		return generic
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// dial opens a connection as the client does that the gateway was given, so that a proxy or roots of one's own are used here as well.
+func (g *Gateway) dial(ctx context.Context, address string) (ws *websocket.Conn, err error) {
+	via := &http.Transport{Proxy: http.ProxyFromEnvironment}
+	if g.Client != nil {
+		if t, ok := g.Client.Transport.(*http.Transport); ok {
+			via = t
+		}
+	}
+	connect := via.DialContext
+	if connect == nil {
+		connect = (&net.Dialer{Timeout: surface.DialTimeout, KeepAlive: surface.DialTimeout}).DialContext
+	}
+	keep := func() bool { return true }
+	d := websocket.Dialer{TLSClientConfig: via.TLSClientConfig.Clone(), NetDialContext: func(_ context.Context, network, addr string) (net.Conn, error) {
+		c, err := connect(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		if ctx.Err() != nil {
+			_ = c.Close()
+			return nil, ctx.Err()
+		}
+		keep = context.AfterFunc(ctx, func() { _ = c.Close() }) // gorilla asks ctx for its deadline only
+		return c, nil
+	}}
+	if d.TLSClientConfig != nil {
+		d.TLSClientConfig.NextProtos = nil // websockets are HTTP/1.1
+	}
+	if via.Proxy != nil {
+		d.Proxy = func(r *http.Request) (*url.URL, error) {
+			u, err := via.Proxy(r)
+			if err != nil {
+				err = errors.New("the address of the proxy (HTTPS_PROXY, HTTP_PROXY) is none") // not which: a password may be in it
+			}
+			return u, err
+		}
+	}
+	defer func() {
+		if r := recover(); r != nil { // gorilla's, of a proxy that answers with a bare number
+			err = errors.New("the gateway could not be dialled: " + harmlessPanic(r))
+		}
+	}()
+	ws, answer, err := d.DialContext(ctx, address, nil) //nolint:bodyclose // gorilla leaves nothing to close
+	switch {
+	case answer != nil && err != nil:
+		return nil, fmt.Errorf("the gateway answers %q instead of a websocket", answer.Status)
+	case err != nil:
+		return nil, err
+	case !keep():
+		_ = ws.Close()
+		return nil, ctx.Err()
+	}
+	ws.SetReadLimit(maxPacket)
+	ws.SetCloseHandler(func(int, string) error { return nil }) // no answer: 1000 would end what can be resumed
+	return ws, nil
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Each trap of the gateway that was measured with discordgo v0.29.0 has its test here.
+// Each trap of the gateway that discordgo v0.29.0 falls into (measured; in brackets) has its test here.
 
 const (
 	op7      = `{"op":7,"d":null}`
@@ -105,7 +105,7 @@ func TestOnlyAnAddressOfTheSameKindIsResumedAt(t *testing.T) {
 	}
 }
 
-// discordgo deadlocks in Open.
+// (It deadlocks.)
 func TestReconnectAsTheFirstPacket(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		first := func(p *peer) { p.hello(); p.next(); p.send(op7) }
@@ -129,7 +129,7 @@ func TestReconnectInTheMiddleIsResumedAtOnce(t *testing.T) {
 		b := w.bot().start()
 		b.after(5 * time.Minute)
 		w.all()[3].send(op7)
-		b.after(1100 * time.Millisecond) // discordgo takes a second to close
+		b.after(1100 * time.Millisecond)
 		b.expect(t, 1, 1)
 		b.stillResumable(t)
 		if _, resumed := b.times(); resumed != 1 {
@@ -189,7 +189,7 @@ func TestAnInvalidSessionThatCanBeResumed(t *testing.T) {
 	})
 }
 
-// discordgo sends IDENTIFY after IDENTIFY: 10,382 in two seconds.
+// (It sends IDENTIFY after IDENTIFY: 10,382 in two seconds.)
 func TestInvalidSessionAfterIdentifyIsNoStorm(t *testing.T) {
 	for _, answer := range []string{op9, op9again} {
 		bubbled(t, answer, func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestInvalidSessionInTheMiddle(t *testing.T) {
 	})
 }
 
-// discordgo waits for ever, and holds its lock meanwhile.
+// (It waits for ever.)
 func TestSilence(t *testing.T) {
 	for name, silent := range map[string]func(*peer){
 		"before HELLO":   func(*peer) {},
@@ -262,7 +262,7 @@ func TestSilence(t *testing.T) {
 
 func TestSilenceOfAConnection(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newWorld(t, func(p *peer) { p.setDeaf(); p.open() })
 		b := w.bot(func(c *Config) { c.SilentWithin = 20 * time.Second }).start() // before the first heartbeat is missed
 		b.after(19 * time.Second)
 		b.expect(t, 1, 0)
@@ -296,7 +296,7 @@ func TestSilenceBeforeTheUpgrade(t *testing.T) {
 	})
 }
 
-// discordgo notices after five intervals, and then ends the session with 1000.
+// (It notices after five intervals, and then ends the session with 1000.)
 func TestAHeartbeatThatIsNotAcknowledged(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, func(p *peer) {

@@ -16,7 +16,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -59,7 +58,7 @@ func New(c Config) (*Client, error) {
 	r := &Client{Config: c, limiter: surface.RateLimiter{Budget: c.Budget, Platform: ids.Platform, Logger: c.Logger, Pause: c.Pause}}
 	r.http = surface.HTTPClient(c.Client)
 	r.http.Transport = &transport{c: r, next: r.http.Transport, to: to}
-	r.api = NewSession(c.Token, r.http)
+	r.api = newSession(c.Token, r.http)
 	return r, nil
 }
 
@@ -131,29 +130,22 @@ type bounded struct {
 	io.Closer
 }
 
-const APIVersion = "10" // https://discord.com/developers/docs/reference#api-versioning
+// The version of the API that is spoken, and the one that discordgo writes into its addresses.
+// https://discord.com/developers/docs/reference#api-versioning
+const (
+	APIVersion = "10"
+	apiTheirs  = "/api/v9/"
+	apiOurs    = "/api/v" + APIVersion + "/"
+)
 
 const agentHeader = "DiscordBot (https://github.com/nodhq/nod, 1)" // https://discord.com/developers/docs/reference#user-agent
 
-// pinned sets the version of the API. discordgo keeps it in a variable of the whole process, and reads it when it opens a connection.
-var pinned sync.Once
-
-// NewSession makes a discordgo.Session that does nothing by itself: no log, no retries, no reconnecting, no cache.
-func NewSession(token string, client *http.Client) *discordgo.Session {
-	pinned.Do(func() { discordgo.APIVersion = APIVersion })
+// newSession makes a discordgo.Session that does nothing by itself: no log, no retries. It is never opened.
+func newSession(token string, client *http.Client) *discordgo.Session {
 	s, _ := discordgo.New("Bot " + token) // its error is always nil
-	s.LogLevel = -1                       // below LogError: it logs whole packets, and the token among them
-	s.ShouldReconnectOnError, s.ShouldReconnectVoiceOnSessionError = false, false
+	s.LogLevel = -1                       // below LogError: it logs whole requests, and the token among them
 	s.ShouldRetryOnRateLimit, s.MaxRestRetries = false, 0
-	s.StateEnabled = false
-	s.SyncEvents = true // events in order
 	s.UserAgent = agentHeader
-	if client != nil {
-		s.Client = client
-	}
-	// Without compression every packet can be looked at by package gateway. What it saves is little: a bot's READY lists guilds by ID.
-	s.Compress, s.Identify.Compress = false, false
-	s.Identify.LargeThreshold = 50 // the least: nobody's members are needed. https://discord.com/developers/docs/events/gateway-events#identify
-	s.Identify.Properties.Browser, s.Identify.Properties.Device = "nod", "nod"
+	s.Client = client
 	return s
 }

@@ -27,13 +27,6 @@ type transport struct {
 	throttle
 }
 
-// The version of the API that is spoken, and the one that discordgo writes into its addresses.
-// https://discord.com/developers/docs/reference#api-versioning
-const (
-	apiTheirs = "/api/v9/"
-	apiOurs   = "/api/v10/"
-)
-
 // The answers that count as invalid, and for how long a ban lasts where Cloudflare does not say.
 // https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 const banned = 10 * time.Minute

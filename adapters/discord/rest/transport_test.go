@@ -443,3 +443,11 @@ func TestRedirectDoesNotTakeTheTokenAlong(t *testing.T) {
 		t.Errorf("followed, %d requests: %v", sent, err)
 	}
 }
+
+func TestASessionDoesNothingByItself(t *testing.T) {
+	t.Parallel()
+	s := newSession("MTE1.x.y", http.DefaultClient)
+	if s.LogLevel != -1 || s.ShouldRetryOnRateLimit || s.MaxRestRetries != 0 || s.Token != "Bot MTE1.x.y" || !strings.HasPrefix(s.UserAgent, "DiscordBot (https://") {
+		t.Errorf("%+v", s)
+	}
+}
