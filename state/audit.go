@@ -132,35 +132,19 @@ func (s *Store) Walk(ctx context.Context, id chat.ID, take func(turn.Entry, agen
 	}
 	c := chainFrom(id, agent.Head{})
 	stamp, signs := int64(0), s.opt.Audit.follow(id, says.sealed)
-	for c.head.Seq < min(says.Seq, length) {
-		page, err := s.page(ctx, k.log, c.head.Seq, min(c.head.Seq+historyPage, says.Seq))
-		if err != nil {
-			return c.head, err
+	var holds agent.Head // up to where everything is as it should be
+	err = s.eachEntry(ctx, k.log, &c, min(says.Seq, length), func(r row, e turn.Entry) error {
+		if r.stamp < stamp {
+			return c.broken(r.seq, "it is older than the entry before it")
 		}
-		if len(page) == 0 {
-			break
+		if wrong := signs.next(r, e.Event, c.head); wrong != "" {
+			return c.broken(r.seq, wrong)
 		}
-		for _, stored := range page {
-			before := c.head
-			r, err := c.next([]byte(stored))
-			if err != nil {
-				return before, err
-			}
-			if r.stamp < stamp {
-				return before, c.broken(r.seq, "it is older than the entry before it")
-			}
-			stamp = r.stamp
-			e, err := r.entry(id)
-			if err != nil {
-				return before, err
-			}
-			if wrong := signs.next(r, e.Event, c.head); wrong != "" {
-				return before, c.broken(r.seq, wrong)
-			}
-			if err := take(e, c.head); err != nil {
-				return c.head, err
-			}
-		}
+		stamp, holds = r.stamp, c.head
+		return take(e, c.head)
+	})
+	if err != nil {
+		return holds, err
 	}
 	switch {
 	case c.head.Seq < says.Seq:
@@ -203,9 +187,20 @@ func (s *Store) ends(ctx context.Context, k chatKeys) (says ending, length uint6
 	return says, length, err
 }
 
-// page reads the entries after from, up to to.
-func (s *Store) page(ctx context.Context, log string, from, to uint64) ([]string, error) {
-	return read(ctx, func(ctx context.Context) ([]string, error) {
-		return s.rdb.LRange(ctx, log, int64(from), int64(to)-1).Result() //nolint:gosec // places in a list
-	})
+// eachEntry gives the entries after where the chain stands, up to the one numbered to or the last, until take fails.
+func (s *Store) eachEntry(ctx context.Context, log string, c *chain, to uint64, take func(row, turn.Entry) error) error {
+	for full := true; full && c.head.Seq < to; {
+		from, until := c.head.Seq, min(c.head.Seq+historyPage, to)
+		page, err := read(ctx, func(ctx context.Context) ([]string, error) {
+			return s.rdb.LRange(ctx, log, int64(from), int64(until)-1).Result() //nolint:gosec // places in a list
+		})
+		if err != nil {
+			return err
+		}
+		if err := c.each(page, take); err != nil {
+			return err
+		}
+		full = len(page) == historyPage
+	}
+	return nil
 }

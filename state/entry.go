@@ -105,33 +105,35 @@ func (c *chain) next(stored []byte) (row, error) {
 	return r, nil
 }
 
-// entries takes several stored entries and decodes their events.
-func (c *chain) entries(stored []string) ([]turn.Entry, error) {
-	out := make([]turn.Entry, 0, len(stored))
+// each takes several stored entries and gives each, its event decoded, until take fails.
+func (c *chain) each(stored []string, take func(row, turn.Entry) error) error {
 	for _, s := range stored {
 		r, err := c.next([]byte(s))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		e, err := r.entry(c.chat)
+		ev, err := turn.Decode(r.event)
 		if err != nil {
-			return nil, err
+			return fmt.Errorf("chat %s: entry %d: %w: %w", c.chat, r.seq, unreadable(err), err)
 		}
-		out = append(out, e)
+		if err := take(r, r.with(ev)); err != nil {
+			return err
+		}
 	}
-	return out, nil
+	return nil
+}
+
+// entries takes several stored entries.
+func (c *chain) entries(stored []string) (out []turn.Entry, err error) {
+	err = c.each(stored, func(_ row, e turn.Entry) error {
+		out = append(out, e)
+		return nil
+	})
+	return out, err
 }
 
 func (c *chain) broken(seq uint64, why string) error {
 	return fmt.Errorf("chat %s: entry %d: %w: %s", c.chat, seq, ErrBroken, why)
-}
-
-func (r row) entry(id chat.ID) (turn.Entry, error) {
-	ev, err := turn.Decode(r.event)
-	if err != nil {
-		return turn.Entry{}, fmt.Errorf("chat %s: entry %d: %w: %w", id, r.seq, unreadable(err), err)
-	}
-	return r.with(ev), nil
 }
 
 func (r row) with(ev turn.Event) turn.Entry {

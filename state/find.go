@@ -72,10 +72,9 @@ const scanned = 1000
 // scanner is ZSCAN or HSCAN.
 type scanner func(p redis.Pipeliner, ctx context.Context, key string, cursor uint64, match string, count int64) *redis.ScanCmd
 
-// scan walks one collection of every bucket, all at the same pace, and gives each pair that it holds, some of them twice.
-func (s *Store) scan(ctx context.Context, page scanner, key func(bucket int) string, match string, take func(key, value string)) error {
-	var left []int
-	for b := range buckets {
+// scan walks one collection of these buckets, or of all, at the same pace, and gives each pair that it holds, some of them twice.
+func (s *Store) scan(ctx context.Context, page scanner, key func(bucket int) string, match string, take func(key, value string), left ...int) error {
+	for b := 0; b < buckets && len(left) == b; b++ { // none is named: all
 		left = append(left, b)
 	}
 	var cursors [buckets]uint64
@@ -100,40 +99,26 @@ func (s *Store) scan(ctx context.Context, page scanner, key func(bucket int) str
 
 // forget drops the ids of chats that expired from one bucket's index: before Redis 7.4 a hash field has no expiry of its own.
 func (s *Store) forget(ctx context.Context, bucket int) error {
-	asks := asksKey(bucket)
-	for cursor := uint64(0); ; {
-		var next uint64
-		page, err := read(ctx, func(ctx context.Context) (page []string, err error) {
-			page, next, err = s.rdb.HScan(ctx, asks, cursor, "", 256).Result()
-			return page, err
-		})
+	of := map[string][]string{}
+	err := s.scan(ctx, redis.Pipeliner.HScan, asksKey, "", func(id, name string) { of[name] = append(of[name], id) }, bucket)
+	if err != nil {
+		return err
+	}
+	for names := range slices.Chunk(slices.Collect(maps.Keys(of)), 256) {
+		there, err := s.there(ctx, names)
 		if err != nil {
 			return err
 		}
-		of := map[string][]string{}
-		for pair := range slices.Chunk(page, 2) {
-			of[pair[1]] = append(of[pair[1]], pair[0])
-		}
-		there, err := s.there(ctx, slices.Collect(maps.Keys(of)))
-		if err != nil {
-			return err
-		}
-		for _, name := range there {
-			delete(of, name)
-		}
-		var calls []call
-		for name, ids := range of { // the script looks again
-			calls = append(calls, forgetScript.on([]string{asks, keysNamed(name).head}, ids...))
-		}
-		if len(calls) > 0 {
-			if _, err := s.w.write(ctx, calls...); err != nil {
+		for _, name := range names {
+			if slices.Contains(there, name) {
+				continue
+			}
+			if _, err := s.write(ctx, forgetScript.on([]string{asksKey(bucket), keysNamed(name).head}, of[name]...)); err != nil { // it looks again
 				return err
 			}
 		}
-		if cursor = next; cursor == 0 {
-			return nil
-		}
 	}
+	return nil
 }
 
 // Granting tells in which chats a grant was ever given, each once, ordered by name; chats that are gone are left out. Whether one still

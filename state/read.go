@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -71,19 +72,15 @@ func (s *Store) History(ctx context.Context, id chat.ID) ([]turn.Entry, error) {
 	}
 	c := chainFrom(id, agent.Head{})
 	var out []turn.Entry
-	for full := true; full; {
-		page, err := s.page(ctx, k.log, c.head.Seq, c.head.Seq+historyPage)
-		if err != nil {
-			return nil, err
-		}
-		entries, err := c.entries(page)
-		if err != nil {
-			return nil, err
-		}
-		out, full = append(out, entries...), len(page) == historyPage
+	err = s.eachEntry(ctx, k.log, &c, math.MaxInt64, func(_ row, e turn.Entry) error {
+		out = append(out, e)
+		return nil
+	})
+	if err == nil && c.head.Seq < number(seq) {
+		err = c.broken(c.head.Seq+1, "it is missing")
 	}
-	if c.head.Seq < number(seq) {
-		return nil, c.broken(c.head.Seq+1, "it is missing")
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }
