@@ -83,13 +83,14 @@ func Editable(args json.RawMessage) string {
 var escapes = regexp.MustCompile(`\\\\|(?:\\u[0-9A-Fa-f]{4})+`)
 
 func argsOf(args json.RawMessage, p printer) (a Args) {
-	p.in = strings.TrimSpace(string(args))
-	switch {
-	case p.in == "":
+	var compact bytes.Buffer
+	switch in := bytes.TrimSpace(args); {
+	case len(in) == 0:
 		p.out.WriteString("{}")
-	case !json.Valid([]byte(p.in)):
+	case json.Compact(&compact, in) != nil:
 		p.quoted(string(args), strings.NewReplacer(), "")
 	default:
+		p.in = compact.String()
 		p.value(0, "")
 		if p.lines && !p.reveal {
 			a.Rows = rowsOf(p.in)
@@ -123,29 +124,21 @@ func (a Args) Say() string {
 	return strings.Join(say, " · ")
 }
 
-func rowsOf(raw string) (rows []Row) {
-	if raw[0] != '{' {
-		return nil
-	}
-	p := printer{in: raw, pos: 1}
-	for p.space(); p.in[p.pos] != '}'; p.space() {
-		if p.in[p.pos] == ',' {
-			p.pos++
-			p.space()
+// rowsOf draws the members of an object one by one.
+func rowsOf(compact string) (rows []Row) {
+	at := 1
+	for compact[0] == '{' && compact[at] != '}' {
+		if compact[at] == ',' {
+			at++
 		}
-		p.out.Reset()
-		key := p.key()
-		name := unquoted(p.out.String())
-		p.out.Reset()
-		p.indent, p.lines, p.broken = false, false, false
-		from := p.pos
-		p.value(0, key)
-		if p.broken { // by a string of several lines, somewhere in it
-			p.out.Reset()
-			p.pos, p.indent, p.lines = from, true, true
-			p.value(0, key)
+		key := printer{in: compact, pos: at}
+		name := key.key()
+		value := printer{in: compact, pos: key.pos}
+		if value.value(0, name); value.broken { // by a string of several lines, somewhere in it
+			value = printer{in: compact, pos: key.pos, indent: true, lines: true}
+			value.value(0, name)
 		}
-		rows = append(rows, Row{Name: name, Value: unquoted(p.out.String())})
+		rows, at = append(rows, Row{Name: unquoted(key.out.String()), Value: unquoted(value.out.String())}), value.pos
 	}
 	return rows
 }
@@ -162,10 +155,10 @@ func unquoted(lit string) string {
 	return s
 }
 
-// printer copies valid JSON to out, token by token, never through Go values: numbers keep their digits, equal
+// printer copies compact JSON to out, token by token, never through Go values: numbers keep their digits, equal
 // keys all appear, and what JSON escapes hide is shown.
 type printer struct {
-	in                string
+	in                string // without space between tokens
 	pos               int
 	indent            bool // over several lines
 	spaced            bool // on one line, with spaces
@@ -175,12 +168,6 @@ type printer struct {
 	out               strings.Builder
 	escaped, redacted int
 	broken            bool // a string of several lines was there
-}
-
-func (p *printer) space() {
-	for p.pos < len(p.in) && strings.IndexByte(" \t\r\n", p.in[p.pos]) >= 0 {
-		p.pos++
-	}
 }
 
 func (p *printer) newline(depth int) {
@@ -206,7 +193,6 @@ func (p *printer) literal() string {
 
 // value draws one value, which a member of that name holds.
 func (p *printer) value(depth int, name string) {
-	p.space()
 	switch c := p.in[p.pos]; c {
 	case '"':
 		p.text(depth, decoded(p.literal()), name)
@@ -214,7 +200,7 @@ func (p *printer) value(depth int, name string) {
 		p.members(depth, name)
 	default: // a number, true, false or null
 		from := p.pos
-		for p.pos < len(p.in) && strings.IndexByte(",]} \t\r\n", p.in[p.pos]) < 0 {
+		for p.pos < len(p.in) && strings.IndexByte(",]}", p.in[p.pos]) < 0 {
 			p.pos++
 		}
 		v := p.in[from:p.pos]
@@ -232,10 +218,9 @@ func (p *printer) members(depth int, name string) {
 	p.out.WriteByte(p.in[p.pos])
 	p.pos++
 	first, block := true, false
-	for p.space(); p.in[p.pos] != '}' && p.in[p.pos] != ']'; p.space() {
+	for p.in[p.pos] != '}' && p.in[p.pos] != ']' {
 		if !first {
 			p.pos++ // the comma
-			p.space()
 			switch {
 			case block: // its last line is a line of the string
 			case p.spaced:
@@ -253,10 +238,8 @@ func (p *printer) members(depth int, name string) {
 				p.out.WriteByte(' ')
 			}
 		}
-		p.space()
-		was := p.broken
+		str, was := p.in[p.pos] == '"', p.broken
 		p.broken = false
-		str := p.in[p.pos] == '"'
 		p.value(depth+1, name)
 		block = p.lines && p.broken && str
 		p.broken = p.broken || was
@@ -272,9 +255,7 @@ func (p *printer) members(depth int, name string) {
 func (p *printer) key() string {
 	s := decoded(p.literal())
 	p.quoted(s, quotes, `"`)
-	p.space()
 	p.pos++ // the colon
-	p.space()
 	return s
 }
 
