@@ -60,6 +60,7 @@ update: ## write golden files anew; read the diff before you commit it
 	go test ./tests/suites/e2e -run Transcripts -update-transcripts
 	go test ./tests/suites/e2e -run 'Tasks$$' -update-tasks
 	go test ./tests/standins/fakeslack/cmd ./tests/standins/fakediscord/cmd -run Cards -update-cards
+	go test ./adapters/web -run 'Cards$$' -update-cards
 	go test ./tests/suites/e2e -run Picture -update-picture
 
 ci: ## what CI runs: on Debian, as root, it installs what it needs
