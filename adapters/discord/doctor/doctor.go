@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/discord/inbound"
@@ -98,11 +100,11 @@ const notChecked = "not checked, because the token could not be"
 type examination struct {
 	discord.Config
 	http  *http.Client
-	base  string              // scheme and host, and the API's path
-	self  *userSeen           // nil: the token does not work, or Discord did not say
-	app   *applicationSeen    // nil: not known
-	in    []guildSeen         // servers that it is in
-	roles map[string][]roleOf // by server, as far as asked for
+	base  string                       // scheme and host, and the API's path
+	self  *userSeen                    // nil: the token does not work, or Discord did not say
+	app   *applicationSeen             // nil: not known
+	in    []*discordgo.UserGuild       // servers that it is in
+	roles map[string][]*discordgo.Role // by server, as far as asked for
 }
 
 // What the doctor reads of Discord's objects.
@@ -127,7 +129,7 @@ type (
 const contentIntent uint64 = 1<<18 | 1<<19
 
 func examine(c discord.Config) *examination {
-	x := &examination{Config: c, http: clientOf(c.Client), roles: map[string][]roleOf{}}
+	x := &examination{Config: c, http: clientOf(c.Client), roles: map[string][]*discordgo.Role{}}
 	x.base = strings.TrimSuffix(c.APIURL, "/") + apiPath
 	if c.APIURL == "" {
 		x.base = discordBase + apiPath

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
@@ -18,7 +20,7 @@ import (
 // right is a permission of the bot in a server. The invite asks for all of them, and the doctor says what is missing without one.
 type right struct {
 	Name  string               // as the pages of Discord call it
-	Bit   uint64               // https://docs.discord.com/developers/topics/permissions#permissions-bitwise-permission-flags
+	Bit   int64                // https://docs.discord.com/developers/topics/permissions#permissions-bitwise-permission-flags
 	For   string               // what the bot does with it
 	Lacks string               // what does not work without it
 	In    discord.Conversation // the kind of conversations that need it; empty: both
@@ -27,13 +29,13 @@ type right struct {
 
 // The permissions that are named in the code.
 const (
-	mayAll         uint64 = 1 << 3 // Administrator
-	mayView        uint64 = 1 << 10
-	maySend        uint64 = 1 << 11
-	mayAttach      uint64 = 1 << 15
-	mayRead        uint64 = 1 << 16
-	mayStartThread uint64 = 1 << 35
-	maySendThread  uint64 = 1 << 38
+	mayAll         int64 = discordgo.PermissionAdministrator
+	mayView        int64 = discordgo.PermissionViewChannel
+	maySend        int64 = discordgo.PermissionSendMessages
+	mayAttach      int64 = discordgo.PermissionAttachFiles
+	mayRead        int64 = discordgo.PermissionReadMessageHistory
+	mayStartThread int64 = discordgo.PermissionCreatePublicThreads
+	maySendThread  int64 = discordgo.PermissionSendMessagesInThreads
 )
 
 // appRights are what the bot does in a server, and no more. Embed Links is none of them: previews of links are switched off.
@@ -47,7 +49,7 @@ var appRights = []right{
 }
 
 // invited is all rights together, as the invite asks for them.
-func invited() (bits uint64) {
+func invited() (bits int64) {
 	for _, r := range appRights {
 		bits |= r.Bit
 	}
@@ -55,7 +57,7 @@ func invited() (bits uint64) {
 }
 
 // lacking are the rights that are not among bits.
-func lacking(bits uint64) (out []right) {
+func lacking(bits int64) (out []right) {
 	for _, r := range appRights {
 		if bits&(r.Bit|mayAll) == 0 {
 			out = append(out, r)
@@ -116,7 +118,7 @@ type Intent struct {
 
 // Manifest is the application that an admin makes.
 func Manifest(o AppOptions) (App, error) {
-	a := App{ApplicationID: o.ApplicationID, Scopes: appScopes, Bits: strconv.FormatUint(invited(), 10), Intents: privileged}
+	a := App{ApplicationID: o.ApplicationID, Scopes: appScopes, Bits: strconv.FormatInt(invited(), 10), Intents: privileged}
 	if o.ApplicationID != "" && !ids.IsSnowflake(o.ApplicationID) {
 		return a, errors.New("-client: want the application's ID, a number that stands on its page General Information")
 	}
@@ -128,7 +130,7 @@ func Manifest(o AppOptions) (App, error) {
 		a.Endpoint = base + discord.PathInteractions
 	}
 	for _, r := range appRights {
-		a.Permissions = append(a.Permissions, Permission{r.Name, strconv.FormatUint(r.Bit, 10), r.For, r.Lacks})
+		a.Permissions = append(a.Permissions, Permission{r.Name, strconv.FormatInt(r.Bit, 10), r.For, r.Lacks})
 	}
 	a.Invite = invite(o.ApplicationID)
 	return a, nil
@@ -138,7 +140,7 @@ func Manifest(o AppOptions) (App, error) {
 // https://docs.discord.com/developers/topics/oauth2#bot-authorization-flow
 func invite(application string) string {
 	return "https://discord.com/oauth2/authorize?client_id=" + cmp.Or(application, NoApplication) +
-		"&scope=" + strings.Join(appScopes, "+") + "&permissions=" + strconv.FormatUint(invited(), 10)
+		"&scope=" + strings.Join(appScopes, "+") + "&permissions=" + strconv.FormatInt(invited(), 10)
 }
 
 // JSON is the application for machines: indented, with a newline at its end.

@@ -21,7 +21,7 @@ var updateManifest = flag.Bool("update-manifest", false, "write the manifest's g
 
 // What Discord's page says, kept apart from what the invite asks for: a slip in one is found by the other.
 // https://docs.discord.com/developers/topics/permissions#permissions-bitwise-permission-flags
-var knownPermissions = map[string]uint64{
+var knownPermissions = map[string]int64{
 	"Administrator": 0x8, "View Channels": 0x400, "Send Messages": 0x800, "Embed Links": 0x4000, "Attach Files": 0x8000, "Read Message History": 0x10000,
 	"Mention Everyone": 0x20000, "Manage Threads": 0x400000000, "Create Public Threads": 0x800000000, "Send Messages in Threads": 0x4000000000,
 }
@@ -74,9 +74,9 @@ func TestManifestAgreesWithItself(t *testing.T) {
 	if invite.Scheme != "https" || invite.Host != "discord.com" || q.Get("client_id") != app.ApplicationID || q.Get("scope") != "bot applications.commands" || q.Get("permissions") != app.Bits {
 		t.Errorf("invite %s", app.Invite)
 	}
-	var sum uint64
+	var sum int64
 	for _, p := range app.Permissions {
-		bit, err := strconv.ParseUint(p.Bit, 10, 64)
+		bit, err := strconv.ParseInt(p.Bit, 10, 64)
 		if err != nil || knownPermissions[p.Name] != bit || sum&bit != 0 {
 			t.Errorf("%s is not bit %s (%v), or stands twice", p.Name, p.Bit, err)
 		}
@@ -85,7 +85,7 @@ func TestManifestAgreesWithItself(t *testing.T) {
 		}
 		sum |= bit
 	}
-	if strconv.FormatUint(sum, 10) != app.Bits || sum != invited() {
+	if strconv.FormatInt(sum, 10) != app.Bits || sum != invited() {
 		t.Errorf("%s permissions in the invite, %d listed", app.Bits, sum)
 	}
 	for _, name := range []string{"Administrator", "Mention Everyone", "Manage Threads", "Embed Links"} {
@@ -156,7 +156,7 @@ func TestDocsExplainEachPermission(t *testing.T) {
 	if d := cmp.Diff(wanted, named); d != "" {
 		t.Errorf("asked for (-) and explained (+):\n%s", d)
 	}
-	if !strings.Contains(string(page), strconv.FormatUint(invited(), 10)) {
+	if !strings.Contains(string(page), strconv.FormatInt(invited(), 10)) {
 		t.Errorf("the page does not say the number %d", invited())
 	}
 }
@@ -164,7 +164,7 @@ func TestDocsExplainEachPermission(t *testing.T) {
 // Every right is looked at by the doctor in the kind of conversation that needs it, and only there.
 func TestMissingByConversation(t *testing.T) {
 	for _, tt := range []struct {
-		has  uint64
+		has  int64
 		in   discord.Conversation
 		mark surface.Mark
 		say  []string

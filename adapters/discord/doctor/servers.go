@@ -17,50 +17,6 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
-// What the doctor reads of servers (guilds), roles and channels.
-type (
-	guildSeen struct {
-		ID          string         `json:"id"`
-		Name        string         `json:"name"`
-		Owner       bool           `json:"owner"`
-		Permissions permissionBits `json:"permissions"` // of the bot, without what channels change
-	}
-	roleOf struct {
-		ID          string         `json:"id"`
-		Name        string         `json:"name"`
-		Permissions permissionBits `json:"permissions"`
-		Mentionable bool           `json:"mentionable"`
-	}
-	memberSeen struct {
-		Roles    []string   `json:"roles"`
-		Silenced *time.Time `json:"communication_disabled_until"`
-	}
-	channelSeen struct {
-		ID         string                `json:"id"`
-		Type       discordgo.ChannelType `json:"type"`
-		Guild      string                `json:"guild_id"`
-		Name       string                `json:"name"`
-		Parent     string                `json:"parent_id"`
-		Overwrites []overwrite           `json:"permission_overwrites"`
-	}
-	// overwrite is what a channel changes for a role (type 0) or a member (type 1).
-	overwrite struct {
-		ID    string         `json:"id"`
-		Type  int            `json:"type"`
-		Allow permissionBits `json:"allow"`
-		Deny  permissionBits `json:"deny"`
-	}
-)
-
-// permissionBits are permissions, which Discord writes as a number in a string.
-type permissionBits uint64
-
-func (b *permissionBits) UnmarshalText(text []byte) error {
-	n, err := strconv.ParseUint(string(text), 10, 64)
-	*b = permissionBits(n)
-	return err
-}
-
 // Discord's limits.
 const (
 	// A page of servers: https://docs.discord.com/developers/resources/user#get-current-user-guilds
@@ -105,11 +61,11 @@ func (x *examination) servers(ctx context.Context) []surface.Finding {
 }
 
 // server says what the bot may not do in a server, or that it may do everything; nothing where there is nothing to say.
-func (x *examination) server(g guildSeen) surface.Finding {
-	switch lacks, mark := missing(lacking(uint64(g.Permissions)), x.Conversation); {
+func (x *examination) server(g *discordgo.UserGuild) surface.Finding {
+	switch lacks, mark := missing(lacking(g.Permissions), x.Conversation); {
 	case g.Owner:
 		return surface.Finding{}
-	case uint64(g.Permissions)&mayAll != 0:
+	case g.Permissions&mayAll != 0:
 		return doubtful("the bot is an administrator there, which nod does not need: who has its token has the server",
 			"Take Administrator from the bot's role (Server Settings, Roles).")
 	case mark == surface.Fine:
@@ -147,7 +103,7 @@ const (
 
 // channel says what the bot may not do in a channel of the configuration.
 func (x *examination) channel(ctx context.Context, id string) surface.Finding {
-	var c channelSeen
+	var c discordgo.Channel
 	err := x.get(ctx, "/channels/"+id, &c)
 	switch refusalCode(err) {
 	case unknownChannel:
@@ -165,7 +121,7 @@ func (x *examination) channel(ctx context.Context, id string) surface.Finding {
 	return f
 }
 
-func (x *examination) rightsIn(ctx context.Context, c channelSeen, conversation discord.Conversation) surface.Finding {
+func (x *examination) rightsIn(ctx context.Context, c discordgo.Channel, conversation discord.Conversation) surface.Finding {
 	has, silent, err := x.allowed(ctx, c)
 	if err != nil {
 		return x.unchecked(err)
@@ -196,71 +152,50 @@ func (x *examination) rightsIn(ctx context.Context, c channelSeen, conversation 
 
 // allowed is what the bot may do in a channel, and whether it is timed out in the server. A thread has what the channel has that it
 // hangs in.
-func (x *examination) allowed(ctx context.Context, c channelSeen) (has uint64, silent bool, err error) {
-	if c.Type == discordgo.ChannelTypeGuildNewsThread || c.Type == discordgo.ChannelTypeGuildPublicThread || c.Type == discordgo.ChannelTypeGuildPrivateThread {
-		if err = x.get(ctx, "/channels/"+c.Parent, &c); err != nil {
+func (x *examination) allowed(ctx context.Context, c discordgo.Channel) (has int64, silent bool, err error) {
+	if c.IsThread() {
+		parent := c.ParentID
+		c = discordgo.Channel{}
+		if err = x.get(ctx, "/channels/"+parent, &c); err != nil {
 			return 0, false, err
 		}
 	}
-	var m memberSeen
-	if err = x.get(ctx, "/guilds/"+c.Guild+"/members/"+x.self.ID, &m); err != nil {
+	var m discordgo.Member
+	if err = x.get(ctx, "/guilds/"+c.GuildID+"/members/"+x.self.ID, &m); err != nil {
 		return 0, false, err
 	}
-	roles, err := x.rolesOf(ctx, c.Guild)
+	roles, err := x.rolesOf(ctx, c.GuildID)
 	if err != nil {
 		return 0, false, err
 	}
-	owner := slices.ContainsFunc(x.in, func(g guildSeen) bool { return g.ID == c.Guild && g.Owner })
-	silent = m.Silenced != nil && m.Silenced.After(time.Now()) && !owner
-	return effective(c.Guild, x.self.ID, owner, m.Roles, roles, c.Overwrites), silent, nil
+	m.User = &discordgo.User{ID: x.self.ID}
+	owner := slices.ContainsFunc(x.in, func(g *discordgo.UserGuild) bool { return g.ID == c.GuildID && g.Owner })
+	silent = m.CommunicationDisabledUntil != nil && m.CommunicationDisabledUntil.After(time.Now()) && !owner
+	return effective(c, &m, owner, roles), silent, nil
 }
 
-// effective is what a member may do in a channel: https://docs.discord.com/developers/topics/permissions#permission-overwrites
-func effective(guild, member string, owner bool, has []string, roles []roleOf, overwrites []overwrite) uint64 {
-	if owner {
-		return ^uint64(0)
+// effective is what a member may do in a channel, as discordgo works it out. Whoever does not see it may do nothing there.
+// https://docs.discord.com/developers/topics/permissions#permission-overwrites
+func effective(c discordgo.Channel, m *discordgo.Member, owner bool, roles []*discordgo.Role) int64 {
+	g := &discordgo.Guild{ID: c.GuildID, Roles: roles, Channels: []*discordgo.Channel{&c}, Members: []*discordgo.Member{m}}
+	if m.GuildID = g.ID; owner {
+		g.OwnerID = m.User.ID
 	}
-	var b uint64
-	for _, r := range roles {
-		if r.ID == guild || slices.Contains(has, r.ID) { // the role @everyone has the server's ID
-			b |= uint64(r.Permissions)
-		}
-	}
-	if b&mayAll != 0 {
-		return ^uint64(0)
-	}
-	// First what is said of everyone, then of all roles together, then of the member.
-	layers := [3]struct{ allow, deny uint64 }{}
-	for _, o := range overwrites {
-		at := -1
-		switch {
-		case o.Type == 0 && o.ID == guild:
-			at = 0
-		case o.Type == 0 && slices.Contains(has, o.ID):
-			at = 1
-		case o.Type == 1 && o.ID == member:
-			at = 2
-		}
-		if at >= 0 {
-			layers[at].allow |= uint64(o.Allow)
-			layers[at].deny |= uint64(o.Deny)
-		}
-	}
-	for _, l := range layers {
-		b = b&^l.deny | l.allow
-	}
-	if b&mayView == 0 { // https://docs.discord.com/developers/topics/permissions#implicit-permissions
+	state := discordgo.NewState()
+	_ = state.GuildAdd(g)
+	has, err := state.UserChannelPermissions(m.User.ID, c.ID)
+	if err != nil || has&mayView == 0 { // https://docs.discord.com/developers/topics/permissions#implicit-permissions
 		return 0
 	}
-	return b
+	return has
 }
 
 // rolesOf are the roles of a server.
-func (x *examination) rolesOf(ctx context.Context, guild string) ([]roleOf, error) {
+func (x *examination) rolesOf(ctx context.Context, guild string) ([]*discordgo.Role, error) {
 	if list, known := x.roles[guild]; known {
 		return list, nil
 	}
-	var list []roleOf
+	var list []*discordgo.Role
 	if err := x.get(ctx, "/guilds/"+guild+"/roles", &list); err != nil {
 		return nil, err
 	}
@@ -278,7 +213,7 @@ func (x *examination) role(ctx context.Context, u chat.User, id string) surface.
 	case err != nil:
 		return x.unchecked(err)
 	}
-	i := slices.IndexFunc(list, func(r roleOf) bool { return r.ID == id })
+	i := slices.IndexFunc(list, func(r *discordgo.Role) bool { return r.ID == id })
 	if i < 0 {
 		return wrong("its server has no such role, so nobody decides by it", "Correct "+u.String()+" (Server Settings, Roles, ⋯, Copy Role ID).")
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
@@ -14,7 +16,7 @@ import (
 )
 
 // guilds are servers that the bot is in, with its permissions there.
-func guilds(permissions ...uint64) string {
+func guilds(permissions ...int64) string {
 	var list []string
 	for i, p := range permissions {
 		list = append(list, fmt.Sprintf(`{"id":"%d","name":"S%d\u001b\u202e","owner":false,"permissions":"%d"}`, 100+i, i, p))
@@ -48,7 +50,7 @@ func TestDoctorOfServers(t *testing.T) {
 	conf.Conversation = discord.InChannel
 	conformance.WantFinding(t, diagnosed(t, t.Context(), conf), "Discord: server S3  ", surface.Doubtful, "Send Messages")
 
-	c.answers["/users/@me/guilds"] = guilds(make([]uint64, 20)...) // not a page of the same
+	c.answers["/users/@me/guilds"] = guilds(make([]int64, 20)...) // not a page of the same
 	if all := diagnosed(t, t.Context(), c.config()); len(all) > 7+serversSaid {
 		t.Errorf("%d findings", len(all))
 	}
@@ -56,7 +58,7 @@ func TestDoctorOfServers(t *testing.T) {
 	if f, there := diagnosed(t, t.Context(), c.config())["Discord: server S0  "]; there {
 		t.Errorf("an owner may do everything: %+v", f)
 	}
-	c.answers["/users/@me/guilds"] = guilds(make([]uint64, serversPage)...)
+	c.answers["/users/@me/guilds"] = guilds(make([]int64, serversPage)...)
 	conformance.WantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Fine, "and at least 195 more")
 	c.answers["/users/@me/guilds"] = `[{"id":"1","name":"S","permissions":"x"}]`
 	conformance.WantFinding(t, diagnosed(t, t.Context(), c.config()), "Discord: servers", surface.Doubtful, "not Discord's")
@@ -118,7 +120,7 @@ func TestDoctorOfChannels(t *testing.T) {
 	text := func(kind int, overwrites string) string {
 		return fmt.Sprintf(`{"id":"700","type":%d,"guild_id":"100","name":"general","permission_overwrites":[%s]}`, kind, overwrites)
 	}
-	over := func(kind int, id string, allow, deny uint64) string {
+	over := func(kind int, id string, allow, deny int64) string {
 		return fmt.Sprintf(`{"id":%q,"type":%d,"allow":"%d","deny":"%d"}`, id, kind, allow, deny)
 	}
 	for name, tt := range map[string]struct {
@@ -190,37 +192,42 @@ func TestDoctorOfChannels(t *testing.T) {
 // The order in which channels change what a member may do: everyone, then all roles together, then the member.
 // https://docs.discord.com/developers/topics/permissions#permission-overwrites
 func TestEffective(t *testing.T) {
-	roles := []roleOf{{ID: "1", Permissions: permissionBits(mayView | maySend)}, {ID: "2", Permissions: permissionBits(mayRead)}, {ID: "3", Permissions: permissionBits(mayAttach)}, {ID: "4", Permissions: permissionBits(mayAll)}}
-	everyone := func(allow, deny uint64) overwrite {
-		return overwrite{"1", 0, permissionBits(allow), permissionBits(deny)}
+	roles := []*discordgo.Role{{ID: "1", Permissions: mayView | maySend}, {ID: "2", Permissions: mayRead}, {ID: "3", Permissions: mayAttach}, {ID: "4", Permissions: mayAll}}
+	type overwrites = []*discordgo.PermissionOverwrite
+	of := func(role string, allow, deny int64) *discordgo.PermissionOverwrite {
+		return &discordgo.PermissionOverwrite{ID: role, Allow: allow, Deny: deny}
 	}
-	of := func(role string, allow, deny uint64) overwrite {
-		return overwrite{role, 0, permissionBits(allow), permissionBits(deny)}
-	}
-	me := func(allow, deny uint64) overwrite {
-		return overwrite{"50", 1, permissionBits(allow), permissionBits(deny)}
+	everyone := func(allow, deny int64) *discordgo.PermissionOverwrite { return of("1", allow, deny) }
+	me := func(allow, deny int64) *discordgo.PermissionOverwrite {
+		return &discordgo.PermissionOverwrite{ID: "50", Type: discordgo.PermissionOverwriteTypeMember, Allow: allow, Deny: deny}
 	}
 	for name, tt := range map[string]struct {
 		owner bool
 		has   []string
-		over  []overwrite
-		want  uint64
+		over  overwrites
+		want  int64
 	}{
 		"everyone's":                       {false, nil, nil, mayView | maySend},
 		"and a role's":                     {false, []string{"2"}, nil, mayView | maySend | mayRead},
-		"an administrator":                 {false, []string{"4"}, []overwrite{me(0, mayView)}, ^uint64(0)},
-		"the owner":                        {true, nil, []overwrite{me(0, mayView)}, ^uint64(0)},
-		"denied to everyone":               {false, nil, []overwrite{everyone(0, maySend)}, mayView},
-		"and given to a role":              {false, []string{"2"}, []overwrite{of("2", maySend, 0), everyone(0, maySend)}, mayView | maySend | mayRead},
-		"one role's yes over another's no": {false, []string{"2", "3"}, []overwrite{of("3", maySend, 0), of("2", 0, maySend)}, mayView | maySend | mayRead | mayAttach},
-		"the member's word is the last":    {false, []string{"2"}, []overwrite{me(0, maySend), of("2", maySend, 0)}, mayView | mayRead},
-		"and the other way":                {false, []string{"2"}, []overwrite{me(maySend, 0), of("2", 0, maySend)}, mayView | maySend | mayRead},
-		"a role that it has not":           {false, nil, []overwrite{of("2", 0, mayView)}, mayView | maySend},
-		"others of the same number": {false, []string{"2"}, []overwrite{{ID: "1", Type: 1, Deny: permissionBits(maySend)}, {ID: "2", Type: 1, Deny: permissionBits(mayRead)},
-			{ID: "50", Type: 0, Deny: permissionBits(mayView)}}, mayView | maySend | mayRead},
-		"what is not seen": {false, []string{"2"}, []overwrite{everyone(0, mayView)}, 0},
+		"an administrator":                 {false, []string{"4"}, overwrites{me(0, mayView)}, discordgo.PermissionAll},
+		"the owner":                        {true, nil, overwrites{me(0, mayView)}, discordgo.PermissionAll},
+		"denied to everyone":               {false, nil, overwrites{everyone(0, maySend)}, mayView},
+		"and given to a role":              {false, []string{"2"}, overwrites{of("2", maySend, 0), everyone(0, maySend)}, mayView | maySend | mayRead},
+		"one role's yes over another's no": {false, []string{"2", "3"}, overwrites{of("3", maySend, 0), of("2", 0, maySend)}, mayView | maySend | mayRead | mayAttach},
+		"the member's word is the last":    {false, []string{"2"}, overwrites{me(0, maySend), of("2", maySend, 0)}, mayView | mayRead},
+		"and the other way":                {false, []string{"2"}, overwrites{me(maySend, 0), of("2", 0, maySend)}, mayView | maySend | mayRead},
+		"a role that it has not":           {false, nil, overwrites{of("2", 0, mayView)}, mayView | maySend},
+		"others of the same number": {false, []string{"2"}, overwrites{{ID: "2", Type: discordgo.PermissionOverwriteTypeMember, Deny: mayRead},
+			{ID: "50", Type: discordgo.PermissionOverwriteTypeRole, Deny: mayView}}, mayView | maySend | mayRead},
+		"what is not seen": {false, []string{"2"}, overwrites{everyone(0, mayView)}, 0},
 	} {
-		if got := effective("1", "50", tt.owner, tt.has, roles, tt.over); got != tt.want {
+		c := discordgo.Channel{ID: "7", GuildID: "1", PermissionOverwrites: tt.over}
+		got := effective(c, &discordgo.Member{User: &discordgo.User{ID: "50"}, Roles: tt.has}, tt.owner, roles)
+		if tt.want == discordgo.PermissionAll {
+			if got&mayAll == 0 || len(lacking(got)) > 0 {
+				t.Errorf("%s: %b, want everything", name, got)
+			}
+		} else if got != tt.want {
 			t.Errorf("%s: %b, want %b", name, got, tt.want)
 		}
 	}
