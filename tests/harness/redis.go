@@ -29,6 +29,15 @@ var (
 	Real = Backend{"redis", startReal}
 )
 
+// Lightest is for suites whose subject is not the store: a redis-server where there is one, and else miniredis, which makes a Lua
+// interpreter anew for each script that it runs. That is most of what a chat costs there, and five times as much with the race detector.
+var Lightest = Backend{"the lightest", func(t testing.TB) string {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		return Mini.Start(t)
+	}
+	return Real.Start(t)
+}}
+
 // Backends are all of them.
 func Backends() []Backend { return []Backend{Mini, Real} }
 

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/mcp"
 	"github.com/nodhq/nod/adapters/slack"
@@ -24,6 +22,7 @@ import (
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/state"
+	"github.com/nodhq/nod/tests/harness"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
@@ -119,7 +118,7 @@ func openWorld(t testing.TB, tools []tool, change rules) *world {
 	servers := must(mcp.New(mcp.Config{Servers: configs, Log: quiet}))(t)
 	w.tools = servers
 	t.Cleanup(func() { _ = servers.Close() })
-	store := must(state.Open(t.Context(), state.Options{URL: "redis://" + miniredis.RunT(t).Addr(), Replica: "attacked", Log: quiet}))(t)
+	store := must(state.Open(t.Context(), state.Options{URL: harness.Lightest.Start(t), Replica: "attacked", Log: quiet}))(t)
 	t.Cleanup(func() { _ = store.Close() })
 	w.law, w.store = &law{p: w.policy(change)}, store
 	platforms := map[string]agent.Platform{web.Platform: nil}

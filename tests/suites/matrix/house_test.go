@@ -50,7 +50,7 @@ func openHouse(t testing.TB, with func(*house)) *house {
 	h := &house{TB: t, signal: &stand.Signal{}, release: harness.NewLatch(), ledger: map[string][]string{}, platforms: map[string]agent.Platform{"": nil}}
 	log := slog.New(slog.DiscardHandler)
 	var err error
-	if h.store, err = state.Open(t.Context(), state.Options{URL: harness.Mini.Start(t), Log: log}); err != nil {
+	if h.store, err = state.Open(t.Context(), state.Options{URL: harness.Lightest.Start(t), Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	watched := watched{h.store, h.signal}
