@@ -64,6 +64,7 @@ func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 		Access: e.Access, Risk: e.Risk, Unrated: e.RiskFrom == FromDefault, SaysReads: req.Hints.reads() && e.Access != Read, Approval: e.Approval, Timeout: e.Timeout,
 		Message: Message(e.Message, shown), Impact: e.Impact, Category: e.Category, Trusted: e.Trusted,
 		Masked: req.Masked != nil, Changed: e.Changed, New: p.unseen(e),
+		Reasons: make([]Reason, 0, 12), // most rulings pass that many rules, and every tool is weighed each time the model is asked
 	}}
 	if e.Approvals > 1 {
 		r.Approvals = e.Approvals

@@ -215,7 +215,9 @@ func TestProcess(t *testing.T) {
 		t.Skip("builds a program")
 	}
 	exe := filepath.Join(t.TempDir(), "fakellm")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", exe, "./cmd/fakellm").CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", exe, "./cmd/fakellm")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as e2e compiles it
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	raw := filepath.Join(t.TempDir(), "raw.sse")

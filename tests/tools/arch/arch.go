@@ -176,6 +176,17 @@ func roomOf(dir string) (room, bool) {
 	return best, best.path != ""
 }
 
+// Pure are the folders of the pure rooms. Nothing in them runs beside anything, so their own tests have nothing to show the race detector;
+// as parts of what calls them they stand before it in the tests of all other rooms.
+func Pure() (paths []string) {
+	for _, r := range rooms {
+		if r.pure {
+			paths = append(paths, r.path)
+		}
+	}
+	return paths
+}
+
 // below reports whether path is root or stands under it.
 func below(path, root string) bool {
 	return path == root || strings.HasPrefix(path, root+"/")

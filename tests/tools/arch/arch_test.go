@@ -1,6 +1,9 @@
 package arch
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -76,6 +79,35 @@ func TestTheHouse(t *testing.T) {
 	mcp := slices.ContainsFunc(shipped, func(p string) bool { return below(p, "adapters/mcp") })
 	if mcp && len(calls) != 1 {
 		t.Errorf("CallTool has %d callers, want the one that takes a decision's token: %s", len(calls), strings.Join(calls, ", "))
+	}
+}
+
+// The tests of pure rooms run without the race detector (.ci/run), so they may start nothing that it would have to watch.
+func TestPureRoomsAreTestedAlone(t *testing.T) {
+	seen := 0
+	sources(t, func(path string, source []byte) {
+		if !strings.HasSuffix(path, "_test.go") || !slices.Contains(Pure(), filepath.ToSlash(filepath.Dir(path))) {
+			return
+		}
+		seen++
+		file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range file.Imports {
+			if spec.Path.Value == `"sync"` || spec.Path.Value == `"sync/atomic"` {
+				t.Errorf("%s imports %s", path, spec.Path.Value)
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if _, starts := n.(*ast.GoStmt); starts {
+				t.Errorf("%s starts a goroutine", path)
+			}
+			return true
+		})
+	})
+	if seen < 50 {
+		t.Errorf("%d files of tests were seen: the test looks at nothing", seen)
 	}
 }
 
