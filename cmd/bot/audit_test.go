@@ -139,7 +139,7 @@ func want(t *testing.T, env map[string]string, args string, code int, stdout, st
 func TestAuditCommandLine(t *testing.T) {
 	env := stopped(t, func(kept) {})
 	for args, err := range map[string]string{
-		"": "bot audit tail, bot audit export", "look": "bot audit tail, bot audit export", "tail twice": "audit what?",
+		"": "bot audit tail, bot audit export", "look": "bot audit tail, bot audit export", "tail twice": "usage: bot audit tail",
 		"tail -out x": "-out goes with: bot audit anchor", "export -n 5": "-n goes with: bot audit tail", "verify -since 2026-01-02": "-since goes with: bot audit tail, bot audit export",
 		"anchor -anchors x": "-anchors goes with: bot audit verify", "tail -yaml": "-yaml goes with",
 		"export -format xml": "-format: want one of jsonl, csv", "export -format text": "-format: want one of jsonl, csv", "tail -format xml": "text",
@@ -153,7 +153,10 @@ func TestAuditCommandLine(t *testing.T) {
 			t.Errorf("%s: code %d, %s", args, code, err)
 		}
 	}
-	if _, out, _ := try(t, []string{"help"}, nil, nil); !strings.Contains(out, "bot audit verify") || !strings.Contains(out, "-anchors FILE") {
+	if _, out, _ := try(t, []string{"help"}, nil, nil); !strings.Contains(out, "bot audit verify") {
+		t.Error(out)
+	}
+	if _, out, _ := try(t, []string{"audit", "verify", "-help"}, nil, nil); !strings.Contains(out, "-anchors FILE") {
 		t.Error(out)
 	}
 }

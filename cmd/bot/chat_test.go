@@ -509,7 +509,7 @@ func TestChatProblems(t *testing.T) {
 	if asked.Load() != 0 {
 		t.Error("a request, with its key, followed a redirect to another place")
 	}
-	if code, _, errs := try(t, []string{"doctor", "-url", "http://h"}, nil, nil); code != command.Usage || !strings.Contains(errs, "-url and -key go with: bot chat") {
+	if code, _, errs := try(t, []string{"doctor", "-url", "http://h"}, nil, nil); code != command.Usage || !strings.Contains(errs, "-url goes with: bot chat") {
 		t.Errorf("code %d, %q", code, errs)
 	}
 	big := process{args: []string{"chat"}, Process: command.Process{Stdin: strings.NewReader(strings.Repeat("x", maxPiped+1)), Stdout: io.Discard, Stderr: io.Discard, Env: onlyHome}}

@@ -1,36 +1,22 @@
 // Command bot is nod: a chat bot that asks before it acts.
 //
-//	bot [serve]          start; without any configuration this is the demo
-//	bot config check     say what is wrong with the configuration, or "ok"
-//	bot config print     print the effective configuration, secrets masked
-//	bot manifest slack   print the app for a Slack workspace
-//	bot manifest discord print the invite for a Discord server, and what to switch on
-//	bot doctor           try everything the configuration names, and say what to do about what does not work
-//	bot audit VERB       tail, export, verify or anchor what was asked, decided and run
-//	bot permissions VERB show, why, templates, apply, export or import what people set
-//	bot chat [WORDS]     talk to a running bot from the terminal, and answer what it asks
-//	bot version
-//	bot help
-//
-// This package owns the process: it parses the command line (main.go), wires the parts to the engine and runs them (serve.go), with the one
+// This package owns the process: it says which commands there are (main.go), wires the parts to the engine and runs them (serve.go), with the one
 // HTTP listener (listen.go) and its health (health.go). It and the packages below it are where concrete types are named; everything else
 // takes what it needs as values.
 //
 //	config       the configuration: every field, how it is read, checked and printed
 //	parts        each part of the bot, made from the configuration: store, model, tool servers, policy
-//	command      what the commands share: the process as values, exit codes, signals
+//	command      what the commands share: the process as values, the command line, exit codes, signals
 //	doctor, audit, permissions, terminal   one command each; bot chat is terminal
 //
-// A new command is a package with Run, its flags and its line in usage. A new part is made in parts and wired in serve.go.
+// bot help prints the commands. A new one is a package with Commands and its line in main. A new part is made in parts and wired in serve.go.
 //
 // Exit codes: 0 it worked or was stopped as asked, 1 it could not start or failed, 2 the command line or the configuration is wrong.
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -39,9 +25,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/mcp/confine"
-	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/cmd/bot/audit"
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
@@ -49,34 +33,6 @@ import (
 	"github.com/nodhq/nod/cmd/bot/permissions"
 	"github.com/nodhq/nod/cmd/bot/terminal"
 )
-
-const usage = `nod: a chat bot that asks before it acts.
-
-usage:
-  bot [serve]           start; without any configuration this is the demo
-  bot config check      say what is wrong with the configuration, or "ok"
-  bot config print      print the effective configuration, secrets masked
-  bot manifest slack    print the app that a Slack workspace adds
-  bot manifest discord  print the invite for a Discord server, and what to switch on in the application
-  bot doctor            try everything that the configuration names: tokens, permissions, Redis, model, MCP servers;
-                        say what to do about each failure
-` + audit.Text + permissions.Text + terminal.Text + `  bot version           print the version
-  bot help              print this
-
-flags:
-  -config FILE        the configuration (YAML); BOT_CONFIG otherwise, else none
-  -log text|json      the form of the log on standard error (text)
-  -http URL           manifest: the platform posts to this address, such as https://bot.example.com, instead of Socket Mode
-                      (Slack) or the gateway (Discord)
-  -yaml               manifest slack: YAML instead of JSON
-  -groups             manifest slack: ask for the scope usergroups:read, too, which user groups as admins or approvers need
-  -client ID          manifest discord: the application's ID, where no token is set that tells it
-  -json               manifest discord: JSON instead of text; doctor: one JSON object for each line;
-                      permissions export: JSON instead of YAML
-` + audit.FlagText + permissions.FlagText + terminal.FlagText + `
-Every field of the configuration is explained in docs/configuration.md. Slack is explained in docs/slack.md, Discord in
-docs/discord.md, the audit in docs/audit.md, permissions in docs/permissions.md.
-`
 
 func main() {
 	confine.Main() // this binary is also what puts bounds on the programs that it starts
@@ -112,135 +68,39 @@ type process struct {
 	hardened error // why others of this user can look into this process, if they can
 }
 
-// options are the flags, which may stand before, between and after the command's words.
-type options struct {
-	config, log, http, client string
-	yaml, json, groups        bool
-	audit                     audit.Flags
-	permissions               permissions.Flags
-	chat                      terminal.Flags
-	words                     []string
-	help                      bool
-}
+const about = `nod: a chat bot that asks before it acts.
 
-func (p process) parse() (options, error) {
-	var o options
-	fs := flag.NewFlagSet("bot", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.StringVar(&o.config, "config", "", "")
-	fs.StringVar(&o.log, "log", "text", "")
-	fs.StringVar(&o.http, "http", "", "")
-	fs.StringVar(&o.client, "client", "", "")
-	fs.BoolVar(&o.yaml, "yaml", false, "")
-	fs.BoolVar(&o.json, "json", false, "")
-	fs.BoolVar(&o.groups, "groups", false, "")
-	o.audit.Define(fs)
-	o.permissions.Define(fs)
-	o.chat.Define(fs)
-	for args := p.args; len(args) > 0; {
-		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-			o.help = true
-			return o, nil
-		} else if err != nil {
-			return o, err
-		}
-		if args = fs.Args(); len(args) > 0 {
-			o.words = append(o.words, args[0])
-			args = args[1:]
-		}
-	}
-	o.audit.Note(fs)
-	o.permissions.Out, o.permissions.JSON = o.audit.Out, o.json
-	if o.log != "text" && o.log != "json" {
-		return o, errors.New("-log wants text or json")
-	}
-	if o.config == "" {
-		o.config, _ = p.Env("BOT_CONFIG")
-	}
-	return o, nil
-}
+Every field of the configuration is explained in docs/configuration.md. Slack is explained in docs/slack.md, Discord in
+docs/discord.md, the audit in docs/audit.md, permissions in docs/permissions.md.`
 
 // main runs one command and returns the exit code.
 func (p process) main() int {
-	o, err := p.parse()
-	if err != nil {
-		return p.wrong(err)
-	}
-	if o.help {
-		fmt.Fprint(p.Stdout, usage)
+	c, version := &p.Process, false
+	c.Version = versionLine()
+	printVersion := func(c command.Process, _ []string) int {
+		fmt.Fprintln(c.Stdout, c.Version)
 		return command.OK
 	}
-	line := strings.Join(o.words, " ")
-	if err := o.check(line); err != nil {
-		return p.wrong(err)
-	}
-	c := p.Process
-	c.Version, c.ConfigFile, c.LogForm = versionLine(), o.config, o.log
-	surface, ofSurface := strings.CutPrefix(line, "manifest ")
-	switch {
-	case line == "", line == "serve":
-		return configured(c, p.serve)
-	case line == "config check":
-		return configured(c, checkConfig)
-	case line == "config print":
-		return configured(c, printConfig)
-	case line == "manifest":
-		fmt.Fprintf(p.Stderr, "bot: a manifest of what? There is: bot manifest %s, bot manifest %s\n", slack.Platform, discord.Platform)
-		return command.Usage
-	case ofSurface:
-		return manifest(c, o, surface)
-	case line == "doctor":
-		return doctor.Run(c, o.json)
-	case command.Is(line, "audit"):
-		return audit.Run(c, o.audit, strings.Join(o.words[1:], " "))
-	case command.Is(line, "permissions"):
-		return permissions.Run(c, o.permissions, o.words[1:])
-	case command.Is(line, "chat"):
-		return terminal.Run(c, o.chat, o.words[1:])
-	case line == "version":
-		fmt.Fprintln(p.Stdout, versionLine())
-		return command.OK
-	case line == "help":
-		fmt.Fprint(p.Stdout, usage)
-		return command.OK
-	}
-	return p.wrong(fmt.Errorf("there is no command %q", line))
-}
-
-// check refuses flags that the command would not look at.
-func (o options) check(line string) error {
-	const ofSlack, ofDiscord = "manifest " + slack.Platform, "manifest " + discord.Platform
-	switch {
-	case o.http != "" && !strings.HasPrefix(line, "manifest"):
-		return errors.New("-http goes with: bot manifest slack, bot manifest discord")
-	case o.yaml && !strings.HasPrefix(line, ofSlack):
-		return errors.New("-yaml goes with: bot manifest slack")
-	case o.groups && !strings.HasPrefix(line, ofSlack):
-		return errors.New("-groups goes with: bot manifest slack")
-	case o.client != "" && !strings.HasPrefix(line, ofDiscord):
-		return errors.New("-client goes with: bot manifest discord")
-	case o.json && line != "doctor" && line != permissions.Export && !strings.HasPrefix(line, ofDiscord):
-		return errors.New("-json goes with: bot doctor, bot manifest discord, " + "bot " + permissions.Export)
-	}
-	var shared []string
-	if line == permissions.Export {
-		shared = []string{"out"}
-	}
-	return cmp.Or(o.audit.Check(line, shared...), o.permissions.Check(line), o.chat.Check(line))
-}
-
-// wrong says what is wrong with the command line.
-func (p process) wrong(err error) int {
-	fmt.Fprintf(p.Stderr, "bot: %v\n\n%s", err, usage)
-	return command.Usage
-}
-
-// configured runs a command with the configuration, if it has no mistake.
-func configured(p command.Process, run func(command.Process, config.Config) int) int {
-	if c, ok := p.Load(); ok {
-		return run(p, c)
-	}
-	return command.Usage
+	serve := command.Configured(p.serve)
+	root := c.Command("bot", "nod: a chat bot that asks before it acts", func(c command.Process, words []string) int {
+		if version {
+			return printVersion(c, words)
+		}
+		return serve(c, words)
+	})
+	root.Long = about
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the version")
+	start := c.Command("serve", "start, as bot alone does; without any configuration this is the demo", serve)
+	start.Long = "Start; without any configuration this is the demo.\nbot config check says what is wrong with the configuration, and bot doctor whether all that it names works."
+	root.AddCommand(
+		start,
+		command.Group("config", "look at the configuration",
+			c.Command("check", "say what is wrong with the configuration, or \"ok\"", command.Configured(checkConfig)),
+			c.Command("print", "print the effective configuration, secrets masked", command.Configured(printConfig))),
+		doctor.Commands(c), manifests(c), audit.Commands(c), permissions.Commands(c), terminal.Commands(c),
+		c.Command("version", "print the version", printVersion),
+	)
+	return c.Execute(root, p.args)
 }
 
 // checkConfig is bot config check.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/nodhq/nod/adapters/discord"
@@ -15,38 +16,53 @@ import (
 	"github.com/nodhq/nod/cmd/bot/config"
 )
 
-// manifest prints the app for a platform: for Slack one that its page takes, for Discord what is to be entered and clicked. What to do
-// next goes to standard error, so that the output can be put into a file.
-func manifest(p command.Process, o options, surface string) int {
-	if surface != slack.Platform && surface != discord.Platform {
-		return p.Refuse(command.Usage, fmt.Errorf("there is no manifest for %q; there is one for: %s, %s", surface, slack.Platform, discord.Platform))
-	}
-	var c config.Config
-	if p.ConfigFile != "" && o.client == "" { // the app can be made before there is any configuration
-		var ok bool
-		if c, ok = p.Load(); !ok {
-			return command.Usage
-		}
-	} else if p.ConfigFile == "" {
-		token, _ := p.Env("DISCORD_TOKEN")
-		c.Discord.Token = config.Secret(strings.TrimSpace(token))
-	}
-	of := slackManifest
-	if surface == discord.Platform {
-		of = discordManifest
-	}
-	out, next, err := of(c, o)
-	if err != nil {
-		return p.Refuse(command.Usage, err)
-	}
-	if _, err = p.Stdout.Write(out); err != nil {
-		return p.Refuse(command.Fail, err)
-	}
-	fmt.Fprint(p.Stderr, next)
-	return command.OK
+// manifestFlags are those of bot manifest: each command has some of them.
+type manifestFlags struct {
+	http, client       string
+	yaml, json, groups bool
 }
 
-func slackManifest(c config.Config, o options) (out []byte, next string, err error) {
+// manifests are bot manifest slack and bot manifest discord.
+func manifests(p *command.Process) *cobra.Command {
+	o := &manifestFlags{}
+	ofSlack := p.Command(slack.Platform, "print the app that a Slack workspace adds", o.print(slackManifest))
+	ofSlack.Flags().StringVar(&o.http, "http", "", "Slack posts to `URL`, such as https://bot.example.com, instead of Socket Mode")
+	ofSlack.Flags().BoolVar(&o.yaml, "yaml", false, "YAML instead of JSON")
+	ofSlack.Flags().BoolVar(&o.groups, "groups", false, "ask for the scope usergroups:read, too, which user groups as admins or approvers need")
+	ofDiscord := p.Command(discord.Platform, "print the invite for a Discord server, and what to switch on in the application", o.print(discordManifest))
+	ofDiscord.Flags().StringVar(&o.http, "http", "", "Discord posts to `URL`, such as https://bot.example.com, instead of the gateway")
+	ofDiscord.Flags().StringVar(&o.client, "client", "", "the application's `ID`, where no token is set that tells it")
+	ofDiscord.Flags().BoolVar(&o.json, "json", false, "JSON instead of text")
+	return command.Group("manifest", "print what an app for a platform is made of", ofSlack, ofDiscord)
+}
+
+// print prints the app for a platform: for Slack one that its page takes, for Discord what is to be entered and clicked. What to do
+// next goes to standard error, so that the output can be put into a file.
+func (o *manifestFlags) print(of func(config.Config, manifestFlags) (out []byte, next string, err error)) func(command.Process, []string) int {
+	return func(p command.Process, _ []string) int {
+		var c config.Config
+		if p.ConfigFile != "" && o.client == "" { // the app can be made before there is any configuration
+			var ok bool
+			if c, ok = p.Load(); !ok {
+				return command.Usage
+			}
+		} else if p.ConfigFile == "" {
+			token, _ := p.Env("DISCORD_TOKEN")
+			c.Discord.Token = config.Secret(strings.TrimSpace(token))
+		}
+		out, next, err := of(c, *o)
+		if err != nil {
+			return p.Refuse(command.Usage, err)
+		}
+		if _, err = p.Stdout.Write(out); err != nil {
+			return p.Refuse(command.Fail, err)
+		}
+		fmt.Fprint(p.Stderr, next)
+		return command.OK
+	}
+}
+
+func slackManifest(c config.Config, o manifestFlags) (out []byte, next string, err error) {
 	out, err = slackdoctor.Manifest(slackdoctor.AppOptions{BaseURL: o.http, Prompts: c.Slack.Suggestions, Groups: o.groups})
 	if err != nil {
 		return nil, "", fmt.Errorf("-http: %w", err)
@@ -71,7 +87,7 @@ What next:
 }
 
 // discordManifest says what an admin needs. It knows whose application it is from -client, or from the bot's token.
-func discordManifest(c config.Config, o options) (out []byte, next string, err error) {
+func discordManifest(c config.Config, o manifestFlags) (out []byte, next string, err error) {
 	id := o.client
 	if id == "" {
 		id, _ = doctor.ApplicationOf(c.Discord.Token.Reveal())

@@ -318,8 +318,8 @@ func TestApplyTemplate(t *testing.T) {
 func TestPermissionsCommandLine(t *testing.T) {
 	env := stopped(t, func(kept) {})
 	for args, err := range map[string]string{
-		"":                       "permissions what? There is: show, why, templates, apply, export, import",
-		"look":                   "permissions what?",
+		"":                       `there is no command "permissions"; there is: bot permissions show, bot permissions why, bot permissions templates, bot permissions apply, bot permissions export, bot permissions import`,
+		"look":                   `there is no command "permissions look"; there is: bot permissions show`,
 		"why workbench":          "usage: bot permissions why SERVER TOOL",
 		"export twice":           "usage: bot permissions export",
 		"import":                 "usage: bot permissions import FILE",

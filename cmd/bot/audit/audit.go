@@ -1,148 +1,104 @@
 // Package audit is the command bot audit: it reads the logs of all chats as records of what was asked, decided and run (tail, export), checks
 // that they hold (verify) and prints where they stand (anchor).
 //
-// It can only read the store. A log that does not hold is named and counted, and the walk over the others goes on. audit.go has the flags
-// and [Run]; records.go tail and export, with the three forms of a record; check.go verify and anchor. What a record is stands in
+// It can only read the store. A log that does not hold is named and counted, and the walk over the others goes on. audit.go has the verbs
+// with their flags; records.go tail and export, with the three forms of a record; check.go verify and anchor. What a record is stands in
 // core/agent/audit, and how a log is kept and checked in state; a new form is a case in newRecordWriter.
 package audit
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/parts"
 	"github.com/nodhq/nod/core/agent/audit"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
 	"github.com/nodhq/nod/state"
 )
 
-// Text is what the help says of the commands, and FlagText of their flags.
-const Text = `  bot audit tail        print the newest records of what was asked, decided and run; with -follow those to come
-  bot audit export      print all records, as JSON lines or CSV
-  bot audit verify      check every chat's log from its first entry; name what does not hold
-  bot audit anchor      print where every log stands, for keeping where nobody who can write to the store can
-`
-
-const FlagText = `  -format FORM        audit tail: text (default), jsonl or csv; audit export: jsonl (default) or csv
-  -since, -until TIME audit tail, export: from this day or moment on, and before this one: 2026-01-02 or 2026-01-02T15:04:05Z
-  -chat, -server, -tool, -kind, -actor NAME
-                      audit tail, export: only records of it; -kind also takes an outcome, such as denied
-  -n NUMBER           audit tail: how many records (50)
-  -follow             audit tail: go on with new records until stopped
-  -anchors FILE       audit verify: the logs must also go through what was anchored there
-  -out FILE           audit anchor: append to this file; what has not moved since is left out
-`
-
-// Flags are the flags of the audit's commands.
-type Flags struct {
-	format, since, until string
-	only                 audit.Filter // which records
-	n                    int
-	follow               bool
-	anchors              string
-	Out                  string   // bot permissions export has it, too
-	given                []string // the names of those that stand on the command line
+// flags are those of the audit's commands: each has some of them.
+type flags struct {
+	format       string
+	only         audit.Filter // which records
+	n            int
+	follow       bool
+	anchors, out string
 }
 
-// Define names the flags.
-func (a *Flags) Define(fs *flag.FlagSet) {
-	for _, f := range []struct {
-		name string
-		to   *string
-	}{
-		{"format", &a.format}, {"since", &a.since}, {"until", &a.until}, {"chat", &a.only.Chat}, {"server", &a.only.Server}, {"tool", &a.only.Tool},
-		{"kind", &a.only.Kind}, {"actor", &a.only.Actor}, {"anchors", &a.anchors}, {"out", &a.Out},
-	} {
-		fs.StringVar(f.to, f.name, "", "")
+// Commands is bot audit. Codes: 0 done, and all holds; 1 something does not hold or cannot be read; 2 the command line or the
+// configuration is wrong.
+func Commands(p *command.Process) *cobra.Command {
+	f := &flags{n: tailRecords}
+	verb := func(name, short string, do func(*auditor, context.Context) error) *cobra.Command {
+		return p.Command(name, short, func(p command.Process, _ []string) int { return f.run(p, do, name == "verify") })
 	}
-	fs.IntVar(&a.n, "n", 0, "")
-	fs.BoolVar(&a.follow, "follow", false, "")
-}
-
-// takes says which flags each command looks at.
-var takes = map[string][]string{
-	"audit tail":   {"format", "since", "until", "chat", "server", "tool", "kind", "actor", "n", "follow"},
-	"audit export": {"format", "since", "until", "chat", "server", "tool", "kind", "actor"},
-	"audit verify": {"anchors"},
-	"audit anchor": {"out"},
-}
-
-// Note remembers which flags of the audit were given. It is called after each parse of a stretch of flags.
-func (a *Flags) Note(fs *flag.FlagSet) {
-	fs.Visit(func(f *flag.Flag) {
-		if len(owners(f.Name)) > 0 && !slices.Contains(a.given, f.Name) {
-			a.given = append(a.given, f.Name)
+	tail := verb("tail", "print the newest records of what was asked, decided and run; with -follow those to come", (*auditor).tail)
+	f.selection(tail, "text", "jsonl", "csv")
+	tail.Flags().FuncP("n", "n", fmt.Sprintf("how many records: `NUMBER` (%d)", tailRecords), func(s string) (err error) {
+		if f.n, err = strconv.Atoi(s); err == nil && f.n < 1 {
+			err = errors.New("want a number of records, at least 1")
 		}
+		return err
 	})
+	tail.Flags().BoolVar(&f.follow, "follow", false, "go on with new records until stopped")
+	export := verb("export", "print all records, as JSON lines or CSV", (*auditor).export)
+	f.selection(export, "jsonl", "csv")
+	verify := verb("verify", "check every chat's log from its first entry; name what does not hold", (*auditor).verify)
+	verify.Flags().StringVar(&f.anchors, "anchors", "", "the logs must also go through what was anchored in `FILE`")
+	anchor := verb("anchor", "print where every log stands, for keeping where nobody who can write to the store can", (*auditor).anchor)
+	anchor.Flags().StringVar(&f.out, "out", "", "append to `FILE`; what has not moved since is left out")
+	return command.Group("audit", "read and check what was asked, decided and run", tail, export, verify, anchor)
 }
 
-// owners are the commands that look at a flag.
-func owners(name string) (out []string) {
-	for _, command := range []string{"audit tail", "audit export", "audit verify", "audit anchor"} {
-		if slices.Contains(takes[command], name) {
-			out = append(out, "bot "+command)
+// selection gives a command the flags that say which records, and in which of these forms; the first one is the default.
+func (f *flags) selection(c *cobra.Command, forms ...string) {
+	fs := c.Flags()
+	fs.Func("format", "print as `FORM`: "+text.OneOf(forms)+" ("+forms[0]+")", func(s string) error {
+		if f.format = s; !slices.Contains(forms, s) {
+			return errors.New("want one of " + strings.Join(forms, ", "))
+		}
+		return nil
+	})
+	moment := func(to *time.Time) func(string) error {
+		return func(s string) (err error) {
+			if *to, err = time.Parse(time.DateOnly, s); err != nil {
+				*to, err = time.Parse(time.RFC3339, s)
+			}
+			if err != nil {
+				err = fmt.Errorf("%q is no time: want 2026-01-02 (UTC) or 2026-01-02T15:04:05Z", s)
+			}
+			return err
 		}
 	}
-	return out
-}
-
-// Check refuses flags that the command would not look at, but for those that it shares with others.
-func (a Flags) Check(command string, shared ...string) error {
-	for _, name := range a.given {
-		if !slices.Contains(takes[command], name) && !slices.Contains(shared, name) {
-			return fmt.Errorf("-%s goes with: %s", name, strings.Join(owners(name), ", "))
+	fs.Func("since", "only from this day or moment on: `TIME` is 2026-01-02 or 2026-01-02T15:04:05Z", moment(&f.only.Since))
+	fs.Func("until", "only before this day or moment: `TIME`", moment(&f.only.Until))
+	fs.Func("chat", "only of the chat `NAME`, written as records have it", func(s string) error {
+		f.only.Chat = s
+		if _, err := chat.ParseID(s); err != nil {
+			return fmt.Errorf("%w, as records have it", err)
 		}
-	}
-	return nil
-}
-
-// parse reads the flags that name something.
-func (a *Flags) parse(verb string) error {
-	for _, x := range []struct {
-		name, given string
-		to          *time.Time
-	}{{"since", a.since, &a.only.Since}, {"until", a.until, &a.only.Until}} {
-		if x.given == "" {
-			continue
-		}
-		at, err := time.Parse(time.DateOnly, x.given)
-		if err != nil {
-			at, err = time.Parse(time.RFC3339, x.given)
-		}
-		if err != nil {
-			return fmt.Errorf("-%s: %q is no time: want 2026-01-02 (UTC) or 2026-01-02T15:04:05Z", x.name, x.given)
-		}
-		*x.to = at
-	}
-	if a.only.Chat != "" {
-		if _, err := chat.ParseID(a.only.Chat); err != nil {
-			return fmt.Errorf("-chat: %w, as records have it", err)
-		}
-	}
-	forms := []string{"jsonl", "csv"}
-	if verb == "tail" {
-		forms = append(forms, "text")
-	}
-	switch {
-	case a.format != "" && !slices.Contains(forms, a.format):
-		return fmt.Errorf("-format: want one of %s", strings.Join(forms, ", "))
-	case a.n < 0, a.n == 0 && slices.Contains(a.given, "n"):
-		return errors.New("-n: want a number of records, at least 1")
-	}
-	return nil
+		return nil
+	})
+	fs.StringVar(&f.only.Server, "server", "", "only of the server `NAME`")
+	fs.StringVar(&f.only.Tool, "tool", "", "only of the tool `NAME`")
+	fs.StringVar(&f.only.Kind, "kind", "", "only of the kind or with the outcome `NAME`, such as denied")
+	fs.StringVar(&f.only.Actor, "actor", "", "only of what `NAME` did")
 }
 
 // auditor is one run of a command of the audit. It can only read the store.
 type auditor struct {
 	command.Process
-	Flags
+	flags
 	store    *state.Store
 	findings io.Writer     // what does not hold: what verify is there to say, an error elsewhere
 	keep     time.Duration // as state.Options has it
@@ -150,21 +106,10 @@ type auditor struct {
 	broken   int           // chats that do not hold, and what else could not be read
 }
 
-// Run runs bot audit VERB. Codes: 0 done, and all holds; 1 something does not hold or cannot be read; 2 the command line or the
-// configuration is wrong.
-func Run(p command.Process, flags Flags, verb string) int {
-	do, ok := map[string]func(*auditor, context.Context) error{
-		"tail": (*auditor).tail, "export": (*auditor).export, "verify": (*auditor).verify, "anchor": (*auditor).anchor,
-	}[verb]
-	if !ok {
-		return p.Refuse(command.Usage, errors.New("audit what? There is: bot audit tail, bot audit export, bot audit verify, bot audit anchor"))
-	}
-	a := &auditor{Process: p, Flags: flags, findings: p.Stderr}
-	if verb == "verify" {
+func (f *flags) run(p command.Process, do func(*auditor, context.Context) error, isVerify bool) int {
+	a := &auditor{Process: p, flags: *f, findings: p.Stderr}
+	if isVerify {
 		a.findings = p.Stdout
-	}
-	if err := a.parse(verb); err != nil {
-		return p.Refuse(command.Usage, err)
 	}
 	c, ok := p.Load()
 	if !ok {

@@ -119,7 +119,7 @@ func entriesOf(n uint64) string {
 // anchor prints where every log stands. A log that does not hold, or does not go through what stands in the file already, gets no new
 // anchor: that would make what was done to it look right.
 func (a *auditor) anchor(ctx context.Context) error {
-	known, err := readAnchors(a.Out, true)
+	known, err := readAnchors(a.out, true)
 	if err != nil {
 		return fmt.Errorf("-out: %w", err)
 	}
@@ -147,14 +147,14 @@ func (a *auditor) anchor(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if a.Out == "" {
+	if a.out == "" {
 		_, err := a.Stdout.Write(lines)
 		return err
 	}
-	if err := appendFile(a.Out, lines); err != nil {
+	if err := appendFile(a.out, lines); err != nil {
 		return fmt.Errorf("-out: %w", err)
 	}
-	fmt.Fprintf(a.Stderr, "audit: %s written to %s, %s not moved since\n", text.Count(fresh, "anchor"), a.Out, text.Count(same, "chat"))
+	fmt.Fprintf(a.Stderr, "audit: %s written to %s, %s not moved since\n", text.Count(fresh, "anchor"), a.out, text.Count(same, "chat"))
 	return nil
 }
 

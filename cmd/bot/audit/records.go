@@ -99,7 +99,7 @@ func (a *auditor) tail(ctx context.Context) error {
 // since gives the records of the chats behind the entries that were seen of them, in order. At first they are the newest of all, and it
 // reads no chat that has been silent for longer than the oldest of them.
 func (a *auditor) since(ctx context.Context, stands []state.Stand, seen map[chat.ID]uint64, first bool) (out []audit.Record, err error) {
-	most := cmp.Or(a.n, tailRecords)
+	most := a.n
 	for _, s := range stands {
 		was := seen[s.Chat]
 		seen[s.Chat] = s.Seq

@@ -1,9 +1,8 @@
 // Package command is what the commands of bot have in common: the world as they see it, their exit codes, and how they stop.
 //
-// A command is a package below cmd/bot with a function Run that takes a [Process] and the command's own flags, does one thing, and returns
-// the exit code: doctor, audit, permissions, terminal. cmd/bot parses the command line, knows every flag, and calls it. A command that has
-// flags of its own has a type Flags: Define names them to the flag package, and Check refuses them where the command would not look
-// at them.
+// A command is a package below cmd/bot with a function Commands that says its name, its words, its flags and its help, and what runs: that
+// takes a [Process], does one thing, and returns the exit code. doctor, audit, permissions and terminal are such packages. cmd/bot puts them
+// together, and [Process.Execute] reads the command line with cobra: line.go has what is nod's own about it.
 //
 // Start reading at [Process]. It imports the configuration and what every command prints with; it knows no adapter and no store. What two commands
 // need is here; what only one needs is in its own package; what makes a part of the bot from the configuration is in cmd/bot/parts.
@@ -45,6 +44,8 @@ type Process struct {
 	// What every command's flags say.
 	ConfigFile string // empty: there is none
 	LogForm    string // text or json
+
+	code int // what the command that ran returned
 }
 
 // Load reads the configuration. Where it cannot, it says so, and the exit code is Usage.
@@ -54,6 +55,16 @@ func (p Process) Load() (c config.Config, ok bool) {
 		fmt.Fprintln(p.Stderr, err)
 	}
 	return c, err == nil
+}
+
+// Configured runs a command with the configuration, if it has no mistake.
+func Configured(run func(Process, config.Config) int) func(Process, []string) int {
+	return func(p Process, _ []string) int {
+		if c, ok := p.Load(); ok {
+			return run(p, c)
+		}
+		return Usage
+	}
 }
 
 // Refuse says why the command ends, and returns its code.
@@ -92,11 +103,6 @@ func (p Process) Operator() chat.Envelope {
 	}
 	name = cmp.Or(name, "operator")
 	return chat.Envelope{User: chat.User{Platform: Platform, Key: name}, Name: name}
-}
-
-// Is reports whether a command line begins with those words.
-func Is(line, words string) bool {
-	return line == words || strings.HasPrefix(line, words+" ")
 }
 
 // OneLine keeps what comes from outside from moving a terminal's cursor.

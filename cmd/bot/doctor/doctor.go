@@ -2,7 +2,7 @@
 // nothing: it posts no message, writes no key and runs no tool.
 //
 // An [examination] has a method for each look, which says its findings, and they are printed as they come; what Slack and Discord know about
-// themselves stands in their adapters. A new thing to look at is a method and its place in Run's list: looks.go has the configuration, the
+// themselves stands in their adapters. A new thing to look at is a method and its place in run's list: looks.go has the configuration, the
 // listener, the model and the two platforms, state.go Redis and the embedded state, tools.go the MCP servers and the admins.
 //
 // It may import what cmd/bot may: it opens the same parts as the bot does (cmd/bot/parts).
@@ -16,6 +16,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/cmd/bot/command"
@@ -37,8 +39,19 @@ type examination struct {
 	say      func(finding)
 }
 
-// Run looks at everything. The code is 1 where something does not work.
-func Run(p command.Process, asJSON bool) int {
+// Commands is bot doctor.
+func Commands(p *command.Process) *cobra.Command {
+	asJSON := false
+	c := p.Command("doctor", "try everything that the configuration names, and say what to do about each failure", func(p command.Process, _ []string) int {
+		return run(p, asJSON)
+	})
+	c.Long = "Try everything that the configuration names: tokens, permissions, Redis, model, MCP servers.\nSay what to do about each failure."
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object for each line")
+	return c
+}
+
+// run looks at everything. The code is 1 where something does not work.
+func run(p command.Process, asJSON bool) int {
 	ctx, release := p.Context()
 	defer release()
 	report := reporter{out: p.Stdout, json: asJSON}

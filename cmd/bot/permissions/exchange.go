@@ -32,19 +32,19 @@ func (p *run) export(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	out, err := encode(now.Exchange(), p.JSON)
+	out, err := encode(now.Exchange(), p.json)
 	if err != nil {
 		return err
 	}
-	if p.Out == "" {
+	if p.out == "" {
 		_, err = io.WriteString(p.Stdout, out)
 		return err
 	}
-	whole := p.Out + ".new"
+	whole := p.out + ".new"
 	if err := os.WriteFile(whole, []byte(out), 0o600); err != nil {
 		return fmt.Errorf("-out: %w", err)
 	}
-	if err := os.Rename(whole, p.Out); err != nil {
+	if err := os.Rename(whole, p.out); err != nil {
 		return fmt.Errorf("-out: %w", errors.Join(err, os.Remove(whole)))
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/text"
 )
@@ -37,8 +38,8 @@ func TestPermissionsPageIsTrue(t *testing.T) {
 	for _, x := range permission.Templates() {
 		words = append(words, "`"+x.Name+"`")
 	}
-	for verb := range verbs() {
-		words = append(words, "bot permissions "+verb)
+	for _, verb := range Commands(&command.Process{}).Commands() {
+		words = append(words, "bot permissions "+verb.Name())
 	}
 	words = append(words, "bot chat", "[s]ession  [o]nce  [d]eny (d):", "reputation.public_key", "permissions.analysis")
 	for _, w := range words {

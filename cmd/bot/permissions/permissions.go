@@ -2,22 +2,23 @@
 // where -yes stands (apply, import).
 //
 // What is changed goes through an engine that drives no chat (change.go), because that is the one way to the settings: the record is the same as
-// that of a person at the settings page. permissions.go has the flags, the verbs, [Run] and what only shows; exchange.go the file
+// that of a person at the settings page. permissions.go has the verbs with their flags and what only shows; exchange.go the file
 // of export and import, and how its mistakes are told with their lines. What a setting, a template or an exchange is stands in
-// core/permission; a new verb is a line in verbs.
+// core/permission; a new verb is a line in [Commands].
 package permissions
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
@@ -29,50 +30,16 @@ import (
 	"github.com/nodhq/nod/state"
 )
 
-// Text is what the help says of the commands, and FlagText of their flags.
-const Text = `  bot permissions show [SERVER [TOOL]]
-                        print what is in force: the configuration, and over it what people set
-  bot permissions why SERVER TOOL
-                        print every rule that a call of it would go through, and which wins
-  bot permissions templates
-                        print the sets of settings for common ways of working
-  bot permissions apply TEMPLATE
-                        print what a template would change; with -yes, change it
-  bot permissions export
-                        print what people set, remembered and accepted, as YAML or with -json
-  bot permissions import FILE
-                        print what reading such a file (- is the standard input) would change; with -yes, change it: all or nothing
-`
-
-const FlagText = `  -yes                permissions apply, import: do it
-`
-
-// Export is the command that shares -out and -json with others.
-const Export = "permissions export"
-
-// Flags are the flags of these commands.
-type Flags struct {
-	yes bool
-	// Out and JSON are of export. Other commands have them, too, so cmd/bot defines them.
-	Out  string
-	JSON bool
-}
-
-// Define names the flags.
-func (p *Flags) Define(fs *flag.FlagSet) { fs.BoolVar(&p.yes, "yes", false, "") }
-
-// Check refuses flags that the command would not look at.
-func (p Flags) Check(line string) error {
-	if p.yes && !command.Is(line, "permissions apply") && !command.Is(line, "permissions import") {
-		return errors.New("-yes goes with: bot permissions apply, bot permissions import")
-	}
-	return nil
+// flags are those of these commands: each has some of them.
+type flags struct {
+	yes, json bool
+	out       string
 }
 
 // run is one run of a command of the permissions.
 type run struct {
 	command.Process
-	Flags
+	flags
 	config config.Config
 	store  *state.Store
 	by     chat.Envelope
@@ -81,41 +48,34 @@ type run struct {
 	tools  agent.Tools   // likewise
 }
 
-// verb is one of the commands, with how many words stand after it.
-type verb struct {
-	least, most int
-	usage       string
-	do          func(*run, context.Context, []string) error
-}
-
-func verbs() map[string]verb {
-	return map[string]verb{
-		"show":      {0, 2, "[SERVER [TOOL]]", (*run).show},
-		"why":       {2, 2, "SERVER TOOL", (*run).why},
-		"templates": {0, 0, "", (*run).templates},
-		"apply":     {1, 1, "TEMPLATE", (*run).apply},
-		"export":    {0, 0, "", (*run).export},
-		"import":    {1, 1, "FILE", (*run).importFile},
-	}
-}
-
 // usageError is a mistake in what was typed or in the file that was named: code 2.
 type usageError struct{ error }
 
-// Run runs bot permissions VERB. Codes: 0 done, or shown what would be done; 1 it could not be done, and nothing was changed; 2 the
+// Commands is bot permissions. Codes: 0 done, or shown what would be done; 1 it could not be done, and nothing was changed; 2 the
 // command line, the configuration or the file is wrong.
-func Run(p command.Process, flags Flags, words []string) int {
-	name, args := "", []string(nil)
-	if len(words) > 0 {
-		name, args = words[0], words[1:]
+func Commands(p *command.Process) *cobra.Command {
+	f := &flags{}
+	verb := func(use, short string, do func(*run, context.Context, []string) error) *cobra.Command {
+		return p.Command(use, short, func(p command.Process, words []string) int { return f.run(p, do, words) })
 	}
-	v, ok := verbs()[name]
-	switch {
-	case !ok:
-		return p.Refuse(command.Usage, errors.New("permissions what? There is: show, why, templates, apply, export, import"))
-	case len(args) < v.least || len(args) > v.most:
-		return p.Refuse(command.Usage, errors.New(strings.TrimSpace("usage: bot permissions "+name+" "+v.usage)))
+	apply := verb("apply TEMPLATE", "print what a template would change; with -yes, change it", (*run).apply)
+	apply.ValidArgs = templateNames()
+	export := verb("export", "print what people set, remembered and accepted, as YAML or with -json", (*run).export)
+	read := verb("import FILE", "print what reading such a file would change; with -yes, change it", (*run).importFile)
+	read.Long = "Print what reading such a file (- is the standard input) would change; with -yes, change it: all or nothing."
+	for _, c := range []*cobra.Command{apply, read} {
+		c.Flags().BoolVar(&f.yes, "yes", false, "do it")
 	}
+	export.Flags().BoolVar(&f.json, "json", false, "JSON instead of YAML")
+	export.Flags().StringVar(&f.out, "out", "", "write to `FILE`, which only its owner may read")
+	return command.Group("permissions", "show, explain and change what runs unasked",
+		verb("show [SERVER [TOOL]]", "print what is in force: the configuration, and over it what people set", (*run).show),
+		verb("why SERVER TOOL", "print every rule that a call of it would go through, and which wins", (*run).why),
+		p.Command("templates", "print the sets of settings for common ways of working", templates),
+		apply, export, read)
+}
+
+func (f *flags) run(p command.Process, do func(*run, context.Context, []string) error, words []string) int {
 	c, ok := p.Load()
 	if !ok {
 		return command.Usage
@@ -123,14 +83,12 @@ func Run(p command.Process, flags Flags, words []string) int {
 	ctx, release := p.Context()
 	defer release()
 	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})) // what went well needs no words
-	r := &run{Process: p, Flags: flags, config: c, by: p.Operator(), log: log}
-	if name != "templates" {
-		if err := r.openStore(ctx); err != nil {
-			return p.Refuse(command.Fail, err)
-		}
+	r := &run{Process: p, flags: *f, config: c, by: p.Operator(), log: log}
+	err := r.openStore(ctx)
+	if err == nil {
 		defer func() { _ = r.store.Close() }()
+		err = do(r, ctx, words)
 	}
-	err := v.do(r, ctx, args)
 	var wrong usageError
 	switch {
 	case errors.As(err, &wrong):
@@ -176,22 +134,25 @@ func (p *run) why(ctx context.Context, args []string) error {
 	return err
 }
 
-func (p *run) templates(context.Context, []string) error {
+func templates(p command.Process, _ []string) int {
 	for _, t := range permission.Templates() {
 		fmt.Fprintf(p.Stdout, "%s: %s\n", t.Name, t.Says)
 	}
-	return nil
+	return command.OK
+}
+
+func templateNames() (names []string) {
+	for _, t := range permission.Templates() {
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 // apply prints what a template would change for the tools that are known now, and does it with -yes.
 func (p *run) apply(ctx context.Context, args []string) error {
 	t, ok := permission.FindTemplate(strings.ToLower(args[0]))
 	if !ok {
-		var names []string
-		for _, x := range permission.Templates() {
-			names = append(names, x.Name)
-		}
-		return usageError{fmt.Errorf("there is no template %q; there is: %s", command.OneLine(args[0]), strings.Join(names, ", "))}
+		return usageError{fmt.Errorf("there is no template %q; there is: %s", command.OneLine(args[0]), strings.Join(templateNames(), ", "))}
 	}
 	stop, err := p.connect()
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package terminal is the command bot chat: a person at a terminal talks to a running bot through its web API, as any program could, and
 // answers what it asks with one letter. Whatever is typed else denies, and so does everything where nobody types.
 //
-// terminal.go has the flags and [Run]; talk.go the conversation, which one goroutine holds; api.go the requests and the stream of events; keys.go
+// terminal.go has the flags and run; talk.go the conversation, which one goroutine holds; api.go the requests and the stream of events; keys.go
 // what is typed; show.go how messages and asks look on paper that cannot be changed.
 //
 // It knows the API by its JSON alone, and imports of nod only the words of choices and how blocks are written as plain text. A choice that a
@@ -12,24 +12,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/nodhq/nod/cmd/bot/command"
 )
-
-// Text is what the help says of the command, and FlagText of its flags.
-const Text = `  bot chat [WORDS]      talk to a running bot from the terminal, through its web API, and answer what it asks; with WORDS one turn
-`
-
-const FlagText = `  -url URL            chat: where the bot listens (http://127.0.0.1:8080)
-  -key KEY            chat: a session key or an admin's; better in BOT_SESSION_KEY, where other people of this machine do not see it.
-                      Without one a session is opened, as the page does
-`
 
 const defaultURL = "http://127.0.0.1:8080"
 
@@ -39,32 +31,30 @@ const maxPiped = 64 << 10
 // interrupted is the code of a turn that Ctrl-C stopped, as shells have it.
 const interrupted = 130
 
-// Flags are the flags of bot chat.
-type Flags struct{ url, key string }
+// flags are the flags of bot chat.
+type flags struct{ url, key string }
 
-// Define names the flags.
-func (f *Flags) Define(fs *flag.FlagSet) {
-	fs.StringVar(&f.url, "url", "", "")
-	fs.StringVar(&f.key, "key", "", "")
+// Commands is bot chat.
+func Commands(p *command.Process) *cobra.Command {
+	f := &flags{}
+	c := p.Command("chat [WORDS]", "talk to a running bot from the terminal, and answer what it asks; with WORDS one turn",
+		func(p command.Process, words []string) int { return run(p, *f, words) })
+	c.Long = "Talk to a running bot from the terminal, through its web API, and answer what it asks; with WORDS one turn.\nWords that begin with a dash stand behind --."
+	c.Args = cobra.ArbitraryArgs
+	c.Flags().StringVar(&f.url, "url", "", "where the bot listens: `URL` ("+defaultURL+")")
+	c.Flags().StringVar(&f.key, "key", "", "a session `KEY` or an admin's; better in BOT_SESSION_KEY, where other people of this machine do not see it. Without one a session is opened, as the page does")
+	return c
 }
 
-// Check refuses flags that the command would not look at.
-func (f Flags) Check(line string) error {
-	if (f.url != "" || f.key != "") && !command.Is(line, "chat") {
-		return errors.New("-url and -key go with: bot chat")
-	}
-	return nil
-}
-
-// Run runs bot chat. Codes: 0, the last turn was answered; 1, it ended otherwise, or the bot cannot be reached; 2, the command line is
+// run runs bot chat. Codes: 0, the last turn was answered; 1, it ended otherwise, or the bot cannot be reached; 2, the command line is
 // wrong; 130, Ctrl-C stopped it.
-func Run(p command.Process, flags Flags, words []string) int {
-	base, err := baseURL(flags.url)
+func run(p command.Process, f flags, words []string) int {
+	base, err := baseURL(f.url)
 	if err != nil {
 		return p.Refuse(command.Usage, err)
 	}
 	fromEnv, _ := p.Env("BOT_SESSION_KEY")
-	key := cmp.Or(strings.TrimSpace(flags.key), strings.TrimSpace(fromEnv))
+	key := cmp.Or(strings.TrimSpace(f.key), strings.TrimSpace(fromEnv))
 	if ip := net.ParseIP(base.Hostname()); key != "" && base.Scheme == "http" && base.Hostname() != "localhost" && !ip.IsLoopback() {
 		fmt.Fprintln(p.Stderr, "note: the session key goes over the network unencrypted; an https:// address would not")
 	}
