@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -28,6 +29,7 @@ const (
 	settleAfter  = time.Second // for an edit to be the answer: it shows what came of the click
 	clickTimeout = 2 * time.Second
 	maxAnswers   = 4096
+	maxOpen      = 64 // of one message
 )
 
 // Types of an interaction's first answer.
@@ -49,17 +51,15 @@ type incoming struct {
 }
 
 // answers are the interactions that may still be answered. They are kept in memory only: whoever has the token of one can write in
-// its place. The table is bounded; what falls out of it is answered by what its handle carries.
+// its place. What falls out of these tables is answered by what its handle carries, or its message by a PATCH.
 type answers struct {
-	byID surface.Cache[*answer]
-
-	mu    sync.Mutex
-	byRef map[string][]*answer // those of a message that had no first answer yet, oldest first
-	count int                  // of all in byRef
+	byID      surface.Cache[*answer]
+	mu        sync.Mutex               // who opens one has it
+	byMessage surface.Cache[[]*answer] // those that an edit of their message may be, oldest first
 }
 
 func newAnswers() answers {
-	return answers{byID: surface.Cache[*answer]{Most: maxAnswers, Life: answerLife}, byRef: map[string][]*answer{}}
+	return answers{byID: surface.Cache[*answer]{Most: maxAnswers, Life: answerLife}, byMessage: surface.Cache[[]*answer]{Most: maxAnswers, Life: answerLife}}
 }
 
 // answer is an interaction that may be answered.
@@ -70,6 +70,7 @@ type answer struct {
 	turn  chan struct{} // holds one token: whoever has it may give the first answer
 	given chan struct{} // closed when there is nothing to be given any more
 	once  sync.Once
+	left  atomic.Bool // no edit can be it any more: it is settled by whoever took the click
 }
 
 // answering takes an interaction, before anything is done because of it. The same one again is the same answer.
@@ -90,63 +91,31 @@ func (a *Adapter) newAnswer(in incoming) *answer {
 	return w
 }
 
-// open lets edits of its message use an answer. Where there are too many, they are sent as PATCH.
+// open lets edits of its message use an answer.
 func (s *answers) open(w *answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.count >= maxAnswers {
-		s.sweep(w.At)
+	had, _ := s.byMessage.Get(w.Message, w.At)
+	open := slices.DeleteFunc(slices.Clone(had), func(o *answer) bool { return !o.isOpen() || w.At.Sub(o.At) >= answerFirst })
+	if len(open) < maxOpen {
+		s.byMessage.Put(w.Message, append(open, w), w.At)
 	}
-	if s.count >= maxAnswers {
-		return
-	}
-	s.byRef[w.Message] = append(s.byRef[w.Message], w)
-	s.count++
-}
-
-// sweep takes those out that nobody settled, and that are too old for a first answer.
-func (s *answers) sweep(now time.Time) {
-	for message := range s.byRef {
-		s.unlist(message, func(w *answer) bool { return now.Sub(w.At) >= answerFirst })
-	}
-}
-
-// close takes an answer out of those that an edit may use.
-func (s *answers) close(w *answer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unlist(w.Message, func(o *answer) bool { return o == w })
-}
-
-// unlist takes answers of a message out. Callers hold mu.
-func (s *answers) unlist(message string, which func(*answer) bool) {
-	had := len(s.byRef[message])
-	left := slices.DeleteFunc(s.byRef[message], which)
-	if s.count -= had - len(left); len(left) == 0 {
-		delete(s.byRef, message)
-		return
-	}
-	s.byRef[message] = left
 }
 
 // next is the answer that an edit of a message may be.
-func (s *answers) next(message string) *answer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if open := s.byRef[message]; len(open) > 0 {
-		return open[0]
+func (s *answers) next(message string, now time.Time) *answer {
+	open, _ := s.byMessage.Get(message, now)
+	if i := slices.IndexFunc(open, (*answer).isOpen); i >= 0 {
+		return open[i]
 	}
 	return nil
 }
 
+func (w *answer) isOpen() bool { return !w.left.Load() && !w.isGiven() }
+
 // done says that there is no first answer to be given any more.
 func (w *answer) done() {
-	w.once.Do(func() {
-		close(w.given)
-		if w.Message != "" {
-			w.a.answers.close(w)
-		}
-	})
+	w.once.Do(func() { close(w.given) })
 }
 
 func (w *answer) isGiven() bool {
@@ -220,17 +189,17 @@ func (w *answer) private(ctx context.Context, s components.Rendition) error {
 // viaClick draws a message as the answer to a click on it. False where none waits or where that failed: then the same is sent
 // as a PATCH, and it does no harm if both arrive. An error refuses the message's shape.
 func (a *Adapter) viaClick(ctx context.Context, message string, s components.Rendition) (answered bool, err error) {
-	for w := a.answers.next(message); w != nil; w = a.answers.next(message) {
+	for w := a.answers.next(message, a.now()); w != nil; w = a.answers.next(message, a.now()) {
 		err := w.first(ctx, callback{answerUpdate, s.Out(components.FlagsShown)}, s.Uploads(), nil)
 		switch {
 		case err == nil:
 			return true, nil
 		case errors.Is(err, errGiven):
-			a.answers.close(w) // on to the next: another person clicked, too
+			w.left.Store(true) // on to the next: another person clicked, too
 		case refusedShape(err, s):
 			return false, err
 		default:
-			a.answers.close(w) // it is settled by whoever took the click
+			w.left.Store(true)
 			a.Logger.Info("discord: a click could not be answered with the message; editing it instead", "channel", w.Channel, "message", message, "err", err)
 			return false, nil
 		}

@@ -130,21 +130,14 @@ func (a *Adapter) Run(ctx context.Context) error {
 // registering registers the slash commands. Nothing waits for that: without them the bot still hears whoever mentions it.
 func (a *Adapter) registering(ctx context.Context) {
 	again := backoff.Exponential{First: time.Second, Most: 5 * time.Minute, Jitter: -0.5}
-	for try := 0; ; try++ {
-		err := a.register(ctx)
-		if err == nil || ctx.Err() != nil {
-			return
+	refused := func(err error) error {
+		if rest.IsUnreachable(rest.FaultOf(err)) {
+			return err
 		}
-		pe := new(agent.PlatformError)
-		errors.As(rest.FaultOf(err), &pe)
-		if pe.Kind == agent.FaultForbidden || pe.Kind == agent.FaultGone {
-			a.Logger.Error("discord: the slash commands could not be registered; going on without", "err", pe)
-			return
-		}
-		a.Logger.Warn("discord: the slash commands could not be registered; trying again", "err", pe)
-		if a.pause(ctx, max(pe.RetryAfter, again.After(try))) != nil {
-			return
-		}
+		return nil
+	}
+	if err := a.api.Until(ctx, "the slash commands could not be registered", again.After, refused, a.register); err != nil && ctx.Err() == nil {
+		a.Logger.Error("discord: the slash commands could not be registered; going on without", "err", rest.FaultOf(err))
 	}
 }
 
@@ -192,27 +185,15 @@ func (a *Adapter) me(ctx context.Context) (self, error) {
 // introduce asks who the bot is until Discord answers, or says that it never will.
 func (a *Adapter) introduce(ctx context.Context) error {
 	again := backoff.Exponential{First: 500 * time.Millisecond, Most: 30 * time.Second, Jitter: -0.5}
-	for try := 0; ; try++ {
+	return a.api.Until(ctx, "could not ask who the bot is", again.After, rest.FatalAuth, func(ctx context.Context) error {
 		me, err := a.askSelf(ctx)
 		if err == nil {
 			a.self = me
 			a.api.Introduce(me.Application)
 			close(a.introduced)
-			return nil
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if fatal := rest.FatalAuth(err); fatal != nil {
-			return fatal
-		}
-		pe := new(agent.PlatformError)
-		errors.As(err, &pe)
-		a.Logger.Warn("discord: could not ask who the bot is; trying again", "err", pe)
-		if err := a.pause(ctx, max(pe.RetryAfter, again.After(try))); err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // askSelf asks for both: the bot's user, whom people mention, and its application, which interactions are answered as.

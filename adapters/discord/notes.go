@@ -54,9 +54,7 @@ func (a *Adapter) Remove(ctx context.Context, id chat.ID, ref chat.MessageRef) e
 	}
 	c := rest.Spending{Verb: rest.Delete, Channel: p.Room(), Lane: agent.Final}
 	err = a.inRoom(ctx, p, func() error {
-		return a.api.Spent(ctx, c, func(ctx context.Context) error {
-			return a.api.Call(ctx, http.MethodDelete, discordgo.EndpointChannelMessage(p.Room(), string(ref)), nil, nil)
-		})
+		return a.api.Paid(ctx, c, http.MethodDelete, discordgo.EndpointChannelMessage(p.Room(), string(ref)), nil, nil, nil)
 	})
 	switch rest.CodeOf(err) {
 	case rest.CodeUnknownMessage, rest.CodeUnknownChannel:

@@ -104,11 +104,9 @@ func (a *Adapter) create(ctx context.Context, p ids.Place, key chat.PostKey, s c
 		ID string `json:"id"`
 	}
 	c := rest.Spending{Verb: rest.Post, Channel: p.Room(), Lane: lane}
-	err := a.api.Spent(ctx, c, func(ctx context.Context) error {
-		body := s.OutNotifying(components.FlagsShown)
-		body.Nonce, body.Enforce = nonceOf(p.Room(), key), true
-		return a.api.CallFiles(ctx, http.MethodPost, discordgo.EndpointChannelMessages(p.Room()), body, s.Uploads(), &made)
-	})
+	body := s.OutNotifying(components.FlagsShown)
+	body.Nonce, body.Enforce = nonceOf(p.Room(), key), true
+	err := a.api.Paid(ctx, c, http.MethodPost, discordgo.EndpointChannelMessages(p.Room()), body, s.Uploads(), &made)
 	if err == nil && !ids.IsSnowflake(made.ID) {
 		err = rest.Transient(errors.New("post: the answer names no message"))
 	}
@@ -216,13 +214,11 @@ func (a *Adapter) Seek(ctx context.Context, id chat.ID, key chat.PostKey) (chat.
 	stamp, oldest, before := strconv.Itoa(stampOf(key)), a.now().Add(-seekWithin), ""
 	for range seekPages {
 		var page []json.RawMessage
-		err := a.api.Spent(ctx, c, func(ctx context.Context) error {
-			at := fmt.Sprintf("%s?limit=%d", discordgo.EndpointChannelMessages(p.Room()), seekPage)
-			if before != "" {
-				at += "&before=" + before
-			}
-			return a.api.Call(ctx, http.MethodGet, at, nil, &page)
-		})
+		at := fmt.Sprintf("%s?limit=%d", discordgo.EndpointChannelMessages(p.Room()), seekPage)
+		if before != "" {
+			at += "&before=" + before
+		}
+		err := a.api.Paid(ctx, c, http.MethodGet, at, nil, nil, &page)
 		switch rest.CodeOf(err) {
 		case rest.CodeNoAccess, rest.CodeNoPermission, rest.CodeUnknownChannel: // the thread may not be made yet; posting will say what is wrong
 			return "", false, nil

@@ -84,9 +84,7 @@ func (a *Adapter) makeThread(ctx context.Context, p ids.Place, b beginning) erro
 		Name    string `json:"name"`
 		Archive int    `json:"auto_archive_duration"`
 	}{b.name, archiveAfter}
-	err := a.api.Spent(ctx, c, func(ctx context.Context) error {
-		return a.api.Call(ctx, http.MethodPost, discordgo.EndpointChannelMessageThread(p.Channel, p.Thread), in, nil)
-	})
+	err := a.api.Paid(ctx, c, http.MethodPost, discordgo.EndpointChannelMessageThread(p.Channel, p.Thread), in, nil, nil)
 	switch rest.CodeOf(err) {
 	case rest.CodeHasThread:
 		return nil
@@ -108,9 +106,7 @@ func (a *Adapter) rediscover(ctx context.Context, p ids.Place) error {
 		} `json:"author"`
 	}
 	c := rest.Spending{Verb: rest.Read, Channel: p.Channel, Lane: agent.Final}
-	err := a.api.Spent(ctx, c, func(ctx context.Context) error {
-		return a.api.Call(ctx, http.MethodGet, discordgo.EndpointChannelMessage(p.Channel, p.Thread), nil, &m)
-	})
+	err := a.api.Paid(ctx, c, http.MethodGet, discordgo.EndpointChannelMessage(p.Channel, p.Thread), nil, nil, &m)
 	if err != nil {
 		return err
 	}
@@ -134,10 +130,7 @@ func (a *Adapter) inRoom(ctx context.Context, p ids.Place, do func() error) erro
 			return err
 		}
 		c := rest.Spending{Verb: rest.Thread, Channel: p.Thread, Lane: agent.Final}
-		again := a.api.Spent(ctx, c, func(ctx context.Context) error {
-			return a.api.Call(ctx, http.MethodPatch, discordgo.EndpointChannel(p.Thread), map[string]bool{"archived": false}, nil)
-		})
-		if again != nil {
+		if again := a.api.Paid(ctx, c, http.MethodPatch, discordgo.EndpointChannel(p.Thread), map[string]bool{"archived": false}, nil, nil); again != nil {
 			return locked(again)
 		}
 		err = do()
@@ -216,11 +209,9 @@ func (a *Adapter) quick(ctx context.Context, channel string, of components.Rendi
 	}
 	c := rest.Spending{Verb: rest.Post, Channel: channel, Lane: agent.Decision}
 	_, err := a.try(of, surface.LevelFull, func(s components.Rendition) error {
-		return a.api.Spent(ctx, c, func(ctx context.Context) error {
-			body := s.Out(components.FlagsShown)
-			body.Mentions.Users = notify
-			return a.api.CallFiles(ctx, http.MethodPost, discordgo.EndpointChannelMessages(channel), body, s.Uploads(), nil)
-		})
+		body := s.Out(components.FlagsShown)
+		body.Mentions.Users = notify
+		return a.api.Paid(ctx, c, http.MethodPost, discordgo.EndpointChannelMessages(channel), body, s.Uploads(), nil)
 	})
 	return err
 }

@@ -48,31 +48,18 @@ type starts struct {
 func (s starts) reserve() int { return s.Limit.Total / spareOf }
 
 // askStarts asks how sessions may begin, until there is an answer. Its errors are ctx's, and those that no waiting mends.
-func (g *Gateway) askStarts(ctx context.Context) (starts, error) {
-	for try := 0; ; try++ {
-		var s starts
+func (g *Gateway) askStarts(ctx context.Context) (s starts, err error) {
+	err = g.Rest.Until(ctx, "could not ask for the address of the gateway", backOff.After, rest.FatalAuth, func(ctx context.Context) error {
+		s = starts{}
 		s.Limit.Total, s.Limit.Remaining = usualDay, usualDay // of an answer that does not say
 		err := g.Rest.Call(ctx, http.MethodGet, discordgo.EndpointGatewayBot, nil, &s)
 		if err == nil && s.URL == "" {
 			err = rest.Transient(errors.New("gateway/bot: the answer holds no address"))
 		}
-		if err == nil {
-			s.Shards, s.Limit.Concurrency = max(s.Shards, 1), max(s.Limit.Concurrency, 1)
-			return s, nil
-		}
-		if ctx.Err() != nil {
-			return starts{}, ctx.Err()
-		}
-		if fatal := rest.FatalAuth(err); fatal != nil {
-			return starts{}, fatal
-		}
-		pe := new(agent.PlatformError)
-		errors.As(err, &pe)
-		g.Logger.Warn("discord: could not ask for the address of the gateway; trying again", "err", pe)
-		if err := g.Pause(ctx, max(pe.RetryAfter, backOff.After(try))); err != nil {
-			return starts{}, err
-		}
-	}
+		return err
+	})
+	s.Shards, s.Limit.Concurrency = max(s.Shards, 1), max(s.Limit.Concurrency, 1)
+	return s, err
 }
 
 // admit waits until a shard may IDENTIFY, and returns what Discord said of it. It is asked right before, each time: the budget of a

@@ -20,9 +20,11 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent"
 )
 
 // Config is what a client is made of.
@@ -57,7 +59,8 @@ func New(c Config) (*Client, error) {
 	}
 	r := &Client{Config: c, limiter: surface.RateLimiter{Budget: c.Budget, Platform: ids.Platform, Logger: c.Logger, Pause: c.Pause}}
 	r.http = surface.HTTPClient(c.Client)
-	r.http.Transport = &transport{c: r, next: r.http.Transport, to: to}
+	buckets, _ := lru.New[uint64, time.Time](maxBuckets) // it fails for a size below one only
+	r.http.Transport = &transport{c: r, next: r.http.Transport, to: to, throttle: throttle{buckets: buckets}}
 	r.api = newSession(c.Token, r.http)
 	return r, nil
 }
@@ -75,6 +78,28 @@ func (c *Client) application() (id string, known bool) {
 
 // CloseIdle closes connections that nobody uses.
 func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
+
+// Until tries something until it succeeds, ctx ends, or fails with what no waiting mends. Its error is ctx's, or what fatal says of that.
+func (c *Client) Until(ctx context.Context, say string, wait func(try int) time.Duration, fatal func(error) error, do func(context.Context) error) error {
+	for try := 0; ; try++ {
+		err := do(ctx)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		if no := fatal(err); no != nil {
+			return no
+		}
+		pe := new(agent.PlatformError)
+		errors.As(FaultOf(err), &pe)
+		c.Logger.Warn("discord: "+say+"; trying again", "err", pe)
+		if err := c.Pause(ctx, max(pe.RetryAfter, wait(try))); err != nil {
+			return err
+		}
+	}
+}
 
 const maxBody = 4 << 20 // bytes of one answer: 100 messages with all their components are far below it
 

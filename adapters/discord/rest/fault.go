@@ -137,14 +137,6 @@ var faults = map[int]agent.PlatformFault{
 	CodeUnknownInteraction: agent.FaultGone,
 	codeBadToken:           agent.FaultGone,
 	130000:                 agent.FaultTransient, // "API resource is currently overloaded"
-
-	// Listed though they are what an unknown code is, because a test and a reader look for them.
-	CodeNoAccess:     agent.FaultForbidden,
-	CodeNoPermission: agent.FaultForbidden,
-	CodeArchived:     agent.FaultForbidden, // of a thread that is locked as well: others are opened again
-	CodeThreadLocked: agent.FaultForbidden,
-	CodeClosedDM:     agent.FaultForbidden,
-	CodeBadForm:      agent.FaultForbidden,
 }
 
 // CodeOf is the code of what Discord answered, 0 where it is another error; StatusOf its HTTP status.

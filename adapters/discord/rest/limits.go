@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
@@ -92,6 +93,11 @@ func (c *Client) Spent(ctx context.Context, s Spending, do func(context.Context)
 	return &agent.PlatformError{Kind: pe.Kind, RetryAfter: pe.RetryAfter, Cause: fmt.Errorf("%s: %w", s.Verb, pe.Cause)}
 }
 
+// Paid is [Client.CallFiles] when the channel's budget has room for it.
+func (c *Client) Paid(ctx context.Context, s Spending, method, endpoint string, in any, files []*discordgo.File, into any) error {
+	return c.Spent(ctx, s, func(ctx context.Context) error { return c.CallFiles(ctx, method, endpoint, in, files, into) })
+}
+
 // Refund notes a call of a budget that was made another way.
 func (c *Client) Refund(ctx context.Context, s Spending) {
 	app, _ := c.application()
@@ -161,10 +167,10 @@ func IsOld(message string, now time.Time) bool {
 // throttle is what Discord said about limits. Everything in it is bounded, however many channels and interactions there are.
 type throttle struct {
 	mu      sync.Mutex
-	buckets map[uint64]time.Time // exhausted until then
-	stopped time.Time            // everything but answers to interactions, until then: the global limit
-	paused  time.Time            // the same: too many invalid answers
-	shutOut time.Time            // everything: Cloudflare
+	buckets *lru.Cache[uint64, time.Time] // exhausted until then
+	stopped time.Time                     // everything but answers to interactions, until then: the global limit
+	paused  time.Time                     // the same: too many invalid answers
+	shutOut time.Time                     // everything: Cloudflare
 
 	minutes [int(invalidPer / time.Minute)]int // invalid answers, by minute
 	minute  int64                              // the newest of these, since 1970
@@ -183,7 +189,8 @@ func (l *throttle) shut(to route, now time.Time) (time.Duration, error) {
 	if d := l.stopped.Sub(now); d > 0 && !to.exempt {
 		return d, errors.New("the bot's limit of 50 requests a second is used up")
 	}
-	if d := l.buckets[to.key].Sub(now); d > 0 {
+	if until, _ := l.buckets.Peek(to.key); until.After(now) {
+		d := until.Sub(now)
 		return d, errors.New("the limit of this channel for this is used up")
 	}
 	return 0, nil
@@ -193,32 +200,8 @@ func (l *throttle) shut(to route, now time.Time) (time.Duration, error) {
 func (l *throttle) exhausted(to route, until, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !until.After(now) {
-		return
-	}
-	if l.buckets == nil {
-		l.buckets = map[uint64]time.Time{}
-	}
-	if len(l.buckets) >= maxBuckets {
-		l.prune(now)
-	}
-	if until.After(l.buckets[to.key]) {
-		l.buckets[to.key] = until
-	}
-}
-
-// prune forgets what is over, and where that is too little, anything: a quarter, so that it is not needed again at once.
-func (l *throttle) prune(now time.Time) {
-	for k, until := range l.buckets {
-		if !until.After(now) {
-			delete(l.buckets, k)
-		}
-	}
-	for k := range l.buckets {
-		if len(l.buckets) <= maxBuckets*3/4 {
-			return
-		}
-		delete(l.buckets, k)
+	if was, _ := l.buckets.Peek(to.key); until.After(now) && until.After(was) {
+		l.buckets.Add(to.key, until)
 	}
 }
 
