@@ -184,7 +184,9 @@ func (a *Adapter) runSlashSettings(ctx context.Context, c inbound.SlashCommand, 
 	}
 	env := chat.Envelope{Delivery: chat.Delivery("c:" + string(c.Trigger)), User: by.User, Name: by.Name, Reply: reply}
 	if len(words) == 0 {
-		return a.later(reply, func(ctx context.Context) string { return a.openPanel(ctx, c.Trigger, blocks.PanelForm{}, env) })
+		return a.later(reply, func(ctx context.Context) string {
+			return a.openPanel(ctx, inbound.Interaction{Trigger: c.Trigger}, blocks.PanelForm{}, env)
+		})
 	}
 	r, err := a.runSettings(ctx, env, words, nil)
 	if err != nil {

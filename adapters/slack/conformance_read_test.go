@@ -46,6 +46,7 @@ func (w *workspace) look(in chat.ID, ref chat.MessageRef) (conformance.Shown, bo
 
 func (w *workspace) shown(m fakeslack.Message, bare map[string]bool) conformance.Shown {
 	r := w.read(m.Version, bare[m.Via])
+	r.Opened = true
 	r.Ref, r.Previews = chat.MessageRef(m.TS), m.Unfurl.Links || m.Unfurl.Media
 	for _, b := range w.Buttons(m.Channel, m.TS) {
 		shown, ok := w.button(b)

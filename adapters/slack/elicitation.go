@@ -58,7 +58,7 @@ func (a *Adapter) openElicitation(ctx context.Context, in inbound.Interaction, f
 		if !ok {
 			return sayFormTooLong
 		}
-		return a.openView(ctx, in.Trigger, v)
+		return a.openView(ctx, in, v)
 	case w.Kind == turn.WantURL:
 		p, ok := blocks.EncodeAddress(f, text.Inline(call.Tool.Server), w.URL)
 		if !ok {

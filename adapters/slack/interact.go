@@ -69,21 +69,30 @@ func (a *Adapter) serveActions(ctx context.Context, in inbound.Interaction) rece
 func (a *Adapter) takeClick(ctx context.Context, in inbound.Interaction, act *slack.BlockAction, choice chat.Choice, token string) receipt {
 	at, ok := in.Place(a.self)
 	reply := privately(string(in.ResponseURL), at.Channel, at.Thread, string(in.User))
+	f := blocks.Form{Place: at, Message: in.MessageRef(), Token: token, Choice: choice}
+	delivery, answer := in.Delivery(act), func(do func(context.Context) string) receipt { return a.later(reply, do) }
+	switch {
+	case in.View.ID != "":
+		var shown blocks.Form
+		if shown, ok = a.readForm(string(in.View.Metadata)); ok {
+			f.Place, f.Message, delivery = shown.Place, shown.Message, in.PanelDelivery(act)
+			reply = privately("", f.Channel, f.Thread, string(in.User))
+			answer = func(do func(context.Context) string) receipt { return a.answerInDetails(in, shown, do) }
+		}
+	case ok && !in.Container.Ephemeral:
+		a.remember(messageAt{at.Channel, string(in.MessageRef())}, string(in.ResponseURL))
+	}
 	if !ok {
 		return a.answerPrivately(reply, sayNoPlace)
 	}
-	if !in.Container.Ephemeral {
-		a.remember(messageAt{at.Channel, string(in.MessageRef())}, string(in.ResponseURL))
-	}
-	f := blocks.Form{Place: at, Message: in.MessageRef(), Token: token, Choice: choice}
 	if choice == chat.ViewDetail {
-		return a.later(reply, func(ctx context.Context) string { return a.showDetails(ctx, in, f, chat.Envelope{}) })
+		return answer(func(ctx context.Context) string { return a.showDetails(ctx, in, f, chat.Envelope{}) })
 	}
 	by, no := a.identifyDecider(ctx, string(in.User), choice)
 	if no != "" {
-		return a.answerPrivately(reply, no)
+		return answer(func(context.Context) string { return no })
 	}
-	env := a.envelope(at, in.Delivery(act), by, reply)
+	env := a.envelope(f.Place, delivery, by, reply)
 	var open func(context.Context) (say string)
 	switch {
 	case blocks.AsksFirst(act):
@@ -96,12 +105,44 @@ func (a *Adapter) takeClick(ctx context.Context, in inbound.Interaction, act *sl
 		open = func(ctx context.Context) string { return a.openElicitation(ctx, in, f, env) }
 	case choice == chat.Open:
 		open = func(ctx context.Context) string {
-			return a.openPanel(ctx, in.Trigger, blocks.PanelForm{View: token}, env)
+			return a.openPanel(ctx, in, blocks.PanelForm{View: token}, env)
 		}
+	case choice == chat.Good, choice == chat.Bad:
+		say := a.decide(ctx, f, env)
+		if say == sayRecorded {
+			say = sayRated(choice)
+		}
+		return a.answerPrivately(reply, say)
+	case in.View.ID != "": // the answer is waited for: it stands in the details
+		say := a.decide(ctx, f, env)
+		open = func(context.Context) string { return say }
 	default:
 		return a.answerPrivately(reply, a.recordClick(ctx, f, env))
 	}
-	return a.later(reply, open)
+	return answer(open)
+}
+
+// answerInDetails shows the details that were clicked in as they are then, with what do says.
+func (a *Adapter) answerInDetails(in inbound.Interaction, shown blocks.Form, do func(context.Context) (say string)) receipt {
+	return receipt{after: func(ctx context.Context) {
+		if say := do(ctx); say != "" {
+			in.View.Hash = "" // whatever stands there
+			a.drawDetails(ctx, in, shown, say)
+		}
+	}}
+}
+
+// decide records an answer and says what came of it.
+func (a *Adapter) decide(ctx context.Context, f blocks.Form, env chat.Envelope) (say string) {
+	_, err := a.Engine.Decide(ctx, chat.Clicked{Envelope: env, Token: f.Token, Choice: f.Choice, Message: f.Message})
+	if no := surface.Refusal(err); no != nil {
+		return no.Say
+	}
+	if err != nil {
+		a.Logger.Error("slack: a click was not recorded", "chat", env.Chat, "choice", f.Choice, "err", err)
+		return surface.SayNotRecorded
+	}
+	return sayRecorded
 }
 
 func (a *Adapter) recordClick(ctx context.Context, f blocks.Form, env chat.Envelope) (say string) {
@@ -211,8 +252,13 @@ func whoClicked(in inbound.Interaction) chat.ReplyHandle {
 // Opening a modal takes a trigger, which lives for three seconds: these run right after the acknowledgement. What they return is a sentence
 // for the one who clicked where nothing could be opened.
 
-func (a *Adapter) openView(ctx context.Context, trigger inbound.LooseString, view slack.ModalViewRequest) (say string) {
-	_, err := a.api.OpenViewContext(ctx, string(trigger), view)
+// openView opens a modal, on top of the one that was clicked in.
+func (a *Adapter) openView(ctx context.Context, in inbound.Interaction, view slack.ModalViewRequest) (say string) {
+	open := a.api.OpenViewContext
+	if in.View.ID != "" && in.View.Type != inbound.HomeView {
+		open = a.api.PushViewContext
+	}
+	_, err := open(ctx, string(in.Trigger), view)
 	return a.sayOpened(err)
 }
 
@@ -227,43 +273,44 @@ func (a *Adapter) readSession(ctx context.Context, f blocks.Form, purpose string
 }
 
 func (a *Adapter) showDetails(ctx context.Context, in inbound.Interaction, f blocks.Form, env chat.Envelope) (say string) {
-	d, say := a.readDetails(ctx, f, env)
+	d, answers, say := a.readDetails(ctx, f, env)
 	if say != "" {
 		return say
 	}
-	return a.openView(ctx, in.Trigger, blocks.EncodeDetails(d, f))
+	return a.openView(ctx, in, blocks.EncodeDetails(d, f, answers, ""))
 }
 
-// readDetails reads what a choice shows. Without settings, why somebody is asked is what the details say of it.
-func (a *Adapter) readDetails(ctx context.Context, f blocks.Form, env chat.Envelope) (d render.Details, say string) {
+// readDetails reads what a choice shows, and while its call waits, what its card offers. Without settings, why somebody is asked is what the
+// details say of it.
+func (a *Adapter) readDetails(ctx context.Context, f blocks.Form, env chat.Envelope) (d render.Details, answers []render.Choice, say string) {
 	var err error
 	switch {
 	case f.Choice == chat.Why && a.Settings != nil:
 		if d, err = a.Settings.Why(ctx, env, f.Token); err != nil && surface.Refusal(err) == nil {
 			a.Logger.Warn("slack: why somebody is asked could not be read", "chat", f.Place.Chat(), "err", err)
-			return d, surface.SayNotRead
+			return d, nil, surface.SayNotRead
 		}
 	case f.Choice == chat.Reveal:
 		out, failed := a.Engine.Decide(ctx, chat.Clicked{Envelope: env, Token: f.Token, Choice: chat.Reveal, Message: f.Message})
 		if d, err = surface.Hidden(out), failed; err != nil && surface.Refusal(err) == nil {
 			a.Logger.Error("slack: a click was not recorded", "chat", env.Chat, "choice", f.Choice, "err", err)
-			return d, surface.SayNotRecorded
+			return d, nil, surface.SayNotRecorded
 		}
 	default:
 		s, say := a.readSession(ctx, f, "details could not be read")
 		if say != "" {
-			return d, say
+			return d, nil, say
 		}
 		d, ok := card.Details(s, f.Token)
 		if !ok {
-			return d, surface.SayNoDetails
+			return d, nil, surface.SayNoDetails
 		}
-		return d, ""
+		return d, card.Offered(s, f.Token), ""
 	}
 	if refusal := surface.Refusal(err); refusal != nil {
-		return d, refusal.Say
+		return d, nil, refusal.Say
 	}
-	return d, ""
+	return d, nil, ""
 }
 
 func (a *Adapter) openForm(ctx context.Context, in inbound.Interaction, f blocks.Form) (say string) {
@@ -276,7 +323,7 @@ func (a *Adapter) openForm(ctx context.Context, in inbound.Interaction, f blocks
 	case !ok:
 		return surface.SayNotOpen
 	case f.Choice == chat.DenyReason:
-		return a.openView(ctx, in.Trigger, blocks.EncodeDenyForm(f, surface.CallLine(call)))
+		return a.openView(ctx, in, blocks.EncodeDenyForm(f, surface.CallLine(call)))
 	case !turn.CanEdit(call): // a masked secret would stand in the form
 		return text.NotEditable
 	}
@@ -284,7 +331,7 @@ func (a *Adapter) openForm(ctx context.Context, in inbound.Interaction, f blocks
 	if !ok {
 		return surface.SayTooLongToEdit("Slack", 3000)
 	}
-	return a.openView(ctx, in.Trigger, view)
+	return a.openView(ctx, in, view)
 }
 
 func (a *Adapter) turnPage(ctx context.Context, in inbound.Interaction, act slack.BlockAction) {
@@ -294,6 +341,11 @@ func (a *Adapter) turnPage(ctx context.Context, in inbound.Interaction, act slac
 		return
 	}
 	f.Page = page
+	a.drawDetails(ctx, in, f, "")
+}
+
+// drawDetails draws the details anew where they stand.
+func (a *Adapter) drawDetails(ctx context.Context, in inbound.Interaction, f blocks.Form, notice string) {
 	var env chat.Envelope
 	if f.Choice == chat.Reveal || f.Choice == chat.Why && a.Settings != nil {
 		by, no := a.identifyDecider(ctx, string(in.User), f.Choice)
@@ -302,14 +354,14 @@ func (a *Adapter) turnPage(ctx context.Context, in inbound.Interaction, act slac
 		}
 		env = a.envelope(f.Place, in.Submission(f.Token), by, chat.ReplyHandle{})
 	}
-	d, say := a.readDetails(ctx, f, env)
-	if say != "" {
+	d, answers, say := a.readDetails(ctx, f, env)
+	if say != "" && notice == "" {
 		return
 	}
 	// The hash makes an update that comes after a later one fail, instead of turning back.
-	_, err = a.api.UpdateViewContext(ctx, blocks.EncodeDetails(d, f), "", string(in.View.Hash), string(in.View.ID))
+	_, err := a.api.UpdateViewContext(ctx, blocks.EncodeDetails(d, f, answers, notice), "", string(in.View.Hash), string(in.View.ID))
 	if err != nil {
-		a.Logger.Info("slack: a page was not turned", "err", faultOf(err))
+		a.Logger.Info("slack: details were not drawn anew", "err", faultOf(err))
 	}
 }
 
@@ -320,11 +372,9 @@ func (a *Adapter) confirmFirst(ctx context.Context, f blocks.Form, reply chat.Re
 	if say != "" {
 		return say
 	}
-	for _, t := range slices.Backward(s.Turns()) {
-		if c, ok := card.View(s, t, card.Live{}).Find(f.Choice, f.Token); ok {
-			a.whisperBlocks(ctx, reply, blocks.EncodeConfirmation(c, f))
-			return ""
-		}
+	if c, ok := card.Find(s, f.Choice, f.Token); ok {
+		a.whisperBlocks(ctx, reply, blocks.EncodeConfirmation(c, f))
+		return ""
 	}
 	return surface.SayNotOpen
 }

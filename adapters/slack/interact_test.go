@@ -251,6 +251,56 @@ func TestDetails(t *testing.T) {
 	}
 }
 
+// A row of a list has no menu of its own: the details answer with all that the card of the call alone offers, and say what came of it.
+func TestDetailsOfferWhatTheCardDoes(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	id := sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok", "other")
+	sc.wide(id)
+	v := sc.modal("UANA", ts, chat.ViewDetail, "tok")
+	offered := map[string]fakeslack.Button{}
+	for _, b := range sc.slack.ViewButtons(v.ID) {
+		offered[b.Text] = b
+	}
+	for _, label := range []string{text.LabelAllowOnce, text.LabelDeny, text.LabelEdit, text.LabelDenyReason, text.LabelAllowExact, text.LabelAllowHour, text.LabelAllowUses(3), text.LabelAllowChat,
+		text.LabelAllowReads("files"), text.LabelAllowWrites("files"), text.LabelAllowServer("files"), "☐ " + text.LabelRemember, text.LabelAllowSession} {
+		if offered[label].ActionID == "" {
+			t.Errorf("%q is not offered: %v", label, offered)
+		}
+	}
+	if ask := offered[text.LabelAllowServer("files")].Asks; ask != text.ConfirmServer("files") {
+		t.Errorf("it is asked %q", ask)
+	}
+	if v = sc.inView("UANA", text.LabelAllowHour); !strings.Contains(string(v.Blocks), sayRecorded) {
+		t.Errorf("%s", v.Blocks)
+	}
+	var asked []chat.Clicked
+	sc.ledger.set(func() { asked = slices.Clone(sc.ledger.decided) })
+	if len(asked) != 1 || asked[0].Choice != chat.AllowHour || asked[0].Token != "tok" || asked[0].Chat != id || asked[0].User != ana || asked[0].Message != chat.MessageRef(ts) || asked[0].Delivery == "" {
+		t.Fatalf("%+v", asked)
+	}
+	sc.ledger.set(func() {
+		sc.ledger.refuse = func(chat.Clicked) error { return &decision.Refusal{Say: "Already denied by Ben."} }
+	})
+	if v = sc.inView("UANA", text.LabelAllowOnce); !strings.Contains(string(v.Blocks), "Already denied by Ben.") {
+		t.Errorf("%s", v.Blocks)
+	}
+	if v = sc.inView("UANA", text.LabelEdit); v.Title != surface.SayEditCall || len(sc.slack.Views("UANA")) != 2 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// Whoever may not decide is told so where they clicked.
+func TestAGuestInTheDetails(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
+	sc.modal("UGUEST", ts, chat.ViewDetail, "tok")
+	if v := sc.inView("UGUEST", text.LabelAllowOnce); !strings.Contains(string(v.Blocks), sayGuest) || len(sc.ledger.asked()) != 0 {
+		t.Errorf("%s", v.Blocks)
+	}
+}
+
 func TestATriggerThatIsTooOldIsSaid(t *testing.T) {
 	for _, code := range []string{"expired_trigger_id", "trigger_expired", "exchanged_trigger_id"} {
 		sc := newScene(t, overSocket).connected()

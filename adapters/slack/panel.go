@@ -17,7 +17,7 @@ import (
 	"github.com/nodhq/nod/core/render"
 )
 
-func (a *Adapter) openPanel(ctx context.Context, trigger inbound.LooseString, f blocks.PanelForm, env chat.Envelope) (say string) {
+func (a *Adapter) openPanel(ctx context.Context, in inbound.Interaction, f blocks.PanelForm, env chat.Envelope) (say string) {
 	if a.Settings == nil {
 		return sayNoPanel
 	}
@@ -25,7 +25,7 @@ func (a *Adapter) openPanel(ctx context.Context, trigger inbound.LooseString, f 
 	if !ok {
 		return sayNoPanel
 	}
-	return a.openView(ctx, trigger, blocks.EncodePanel(p, f, "", a.linkOf))
+	return a.openView(ctx, in, blocks.EncodePanel(p, f, "", a.linkOf))
 }
 
 func (a *Adapter) readPanel(ctx context.Context, f *blocks.PanelForm, env chat.Envelope) (render.Panel, bool) {
@@ -79,7 +79,7 @@ func (a *Adapter) clickInPanel(ctx context.Context, in inbound.Interaction, act 
 	case no != "":
 		return receipt{after: func(ctx context.Context) { a.drawRefused(ctx, at, no) }}
 	case verb == blocks.VerbShow:
-		return a.later(reply, func(ctx context.Context) string { return a.openPanel(ctx, in.Trigger, f, env) })
+		return a.later(reply, func(ctx context.Context) string { return a.openPanel(ctx, in, f, env) })
 	}
 	say := ""
 	switch verb {
@@ -184,13 +184,7 @@ func (a *Adapter) openFill(ctx context.Context, in inbound.Interaction, f blocks
 		if !ok {
 			return sayFillTooLong
 		}
-		var err error
-		if in.View.Type == inbound.HomeView {
-			_, err = a.api.OpenViewContext(ctx, string(in.Trigger), v)
-		} else {
-			_, err = a.api.PushViewContext(ctx, string(in.Trigger), v)
-		}
-		return a.sayOpened(err)
+		return a.openView(ctx, in, v)
 	}
 	return sayWasChanged
 }

@@ -181,7 +181,7 @@ func (a *Adapter) identifyDecider(ctx context.Context, userID string, choice cha
 		return by, sayWhoUnknown
 	case by.Bot, by.Gone, by.User.IsZero():
 		return by, surface.SayNotAPerson
-	case choice == chat.Stop: // it can only end things
+	case choice == chat.Stop, choice == chat.Good, choice == chat.Bad: // nothing runs because of them
 		return by, ""
 	case by.External && !a.External:
 		return by, sayExternal

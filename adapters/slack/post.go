@@ -36,7 +36,7 @@ func (a *Adapter) Post(ctx context.Context, id chat.ID, key chat.PostKey, m rend
 	if err != nil {
 		return "", err
 	}
-	drawn, ts, err := a.post(ctx, p, eventTurn, key, blocks.MessageRenditions(surface.Quietly(m)))
+	drawn, ts, err := a.post(ctx, p, eventTurn, key, a.renditions(surface.Quietly(m)))
 	if err != nil {
 		return "", err
 	}
@@ -44,6 +44,13 @@ func (a *Adapter) Post(ctx context.Context, id chat.ID, key chat.PostKey, m rend
 	a.presence.begin(p)
 	a.presence.show(p, m.State)
 	return chat.MessageRef(ts), nil
+}
+
+func (a *Adapter) renditions(m render.Message) blocks.Renditions {
+	if a.Feedback {
+		return blocks.TurnRenditions(m)
+	}
+	return blocks.MessageRenditions(m)
 }
 
 func (a *Adapter) noteSent(at messageAt, r blocks.Rendition, m render.Message) {
@@ -109,7 +116,7 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 		return err
 	}
 	at, chars := messageAt{p.Channel, string(ref)}, render.Measure(m).Chars
-	of, start := blocks.MessageRenditions(m), a.sent.Level(at.String())
+	of, start := a.renditions(m), a.sent.Level(at.String())
 	c := newCall(methodUpdate, p.Team, p.Channel, u)
 	c.Message, c.Rate, c.Ends = at.String(), a.sent.Growth(at.String(), chars, a.now()), surface.Ends(m)
 	r, ok := of(start)

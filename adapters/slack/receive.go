@@ -36,6 +36,7 @@ type intake struct {
 	groups   userGroups
 	answered surface.Once // trigger_ids of clicks and slash commands
 	programs surface.Programs
+	met      surface.Once // people who wrote to the bot directly
 }
 
 type receipt struct {
@@ -240,9 +241,33 @@ func (a *Adapter) record(ctx context.Context, s inbound.MessagePosted, words str
 	case err != nil:
 		return receipt{}, err
 	case s.Direct && !s.Reply && !recorded:
-		return receipt{after: func(context.Context) { a.setTitle(s.Thread, words) }}, nil
+		return receipt{after: func(ctx context.Context) {
+			a.setTitle(s.Thread, words)
+			a.welcome(ctx, s)
+		}}, nil
 	}
 	return receipt{}, nil
+}
+
+// welcome tells somebody what this is, beside the answer to the first message that they write to the bot. Whether it is the first, Slack
+// knows: their conversation holds nothing else. Who was looked at here is not looked at again.
+func (a *Adapter) welcome(ctx context.Context, s inbound.MessagePosted) {
+	if a.in.met.Again(s.User) {
+		return
+	}
+	var page replies
+	v := url.Values{"channel": {s.Thread.Channel}, "latest": {s.TS}, "limit": {"1"}}
+	err := a.makeCall(ctx, newCall(methodHistory, s.Thread.Team, "", agent.Progress), func() error { return a.form(ctx, methodHistory, v, &page) })
+	if err != nil {
+		a.Logger.Info("slack: whether somebody is new here is not known", "err", err)
+		return
+	}
+	if len(page.Messages) > 0 {
+		return
+	}
+	if err = a.tell(ctx, replyTo(s), sayWelcome()); err != nil {
+		a.Logger.Warn("slack: a private answer did not arrive", "err", err)
+	}
 }
 
 func (a *Adapter) author(ctx context.Context, s inbound.MessagePosted) Person {

@@ -65,6 +65,7 @@ type Config struct {
 	Guests        bool                      // guests of the workspace may decide
 	External      bool                      // people of other organisations (Slack Connect) may decide
 	MembersOnly   bool                      // guests and people of other organisations who may not decide may not talk either
+	Feedback      bool                      // a finished turn can be rated
 	Suggestions   []string                  // prompts offered in the agent view, at most four
 	Connections   int                       // Socket Mode connections of this process. 0: 2
 	Logger        *slog.Logger              // nil: none

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/text"
 )
 
@@ -23,6 +24,7 @@ const (
 
 	sayMembersOnly = botName + " answers only members of this workspace. Nothing was recorded."
 
+	sayRecorded   = "Recorded."
 	sayTryAgain   = "Try again"
 	sayWasChanged = "This is not offered any more. What you see is how it is now."
 	sayNoAddress  = "The server asks for something to be opened that is no plain web address, hides characters, or is longer than a button of Slack's takes. " +
@@ -55,6 +57,16 @@ func saySettingsHelp(direct bool) string {
 	return "“/" + botName + " permissions” opens the settings, as the Home tab does; “" + mention + "permissions” in a thread those of that thread. In words: “/" + botName +
 		" why <server> <tool>”, “whoami”, “tools enable|disable …”, “permissions …”. “" + mention + "history” and “" + mention + "stats” in a thread are of that thread; “/" +
 		botName + " history” and “stats” are of every chat, for admins."
+}
+
+func sayRated(c chat.Choice) string {
+	k, _ := text.KindOf(c)
+	return "Thank you. “" + k.Label + "” stands in the record for this answer; what you click last counts."
+}
+
+// sayWelcome is for somebody who writes to the bot for the first time, beside the answer.
+func sayWelcome() string {
+	return "Welcome. " + text.About + " " + text.TryAsking + " “help” lists the commands."
 }
 
 func sayMoreChats(n int) string {

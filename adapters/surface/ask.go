@@ -92,6 +92,29 @@ func fewerLines(a *render.Args, head, tail int) (shown, say string) {
 	return strings.Join(slices.Concat(lines[:head], []string{left}, lines[len(lines)-tail:]), "\n"), say
 }
 
+// OpensAll reports whether one of the choices opens the details of that very call, which offer whatever its card does.
+func OpensAll(a render.Ask, cs []render.Choice) bool { return slices.ContainsFunc(cs, a.Opens) }
+
+// BehindDetails leaves a card without ⋯ where its details offer all of it: a button to them comes to the others. Twenty menus of a list would
+// weigh more than the questions.
+func BehindDetails(a render.Ask, row, more []render.Choice) (fewer, rest []render.Choice) {
+	if OpensAll(a, row) {
+		return row, nil
+	}
+	i := slices.IndexFunc(more, a.Opens)
+	if i < 0 {
+		return row, more
+	}
+	door := more[i]
+	door.Label = text.LabelDetails
+	return append(slices.Clone(row), door), nil
+}
+
+// Owned reports whether all choices are about that one call.
+func Owned(a render.Ask, cs []render.Choice) bool {
+	return !slices.ContainsFunc(cs, func(c render.Choice) bool { return c.Token != a.Token })
+}
+
 // Buttons are a card's buttons, and what stands behind ⋯. Where arguments are not all shown, a button shows them (R71).
 func Buttons(a render.Ask, all bool) (row, more []render.Choice) {
 	row, more = slices.Clone(a.Choices), slices.Clone(a.More)

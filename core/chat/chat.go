@@ -153,6 +153,8 @@ const (
 	Decline Choice = "decline" // refuses to fill it in
 	Accept  Choice = "accept"  // accepts a server's tools as they are; the token names what was shown
 	Reveal  Choice = "reveal"  // shows one who may decide what a card masks, on record; decides nothing
+	Good    Choice = "good"    // says of a turn that is over that it was of use, Bad that it was not; the token names it, and nothing else comes of it
+	Bad     Choice = "bad"     //
 	Open    Choice = "open"    // opens the settings at what the token names; decides nothing
 )
 

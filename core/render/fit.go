@@ -107,7 +107,7 @@ func (d draft) withCards(n int) draft {
 					d.blocks[last] = withFoot(d.blocks[last].(Ask), a)
 				}
 				b = Step{Call: a.Call, State: StepWaiting, Title: strings.TrimSuffix(a.Question, "?"), Tool: a.Tool, Server: a.Server,
-					Choices: []Choice{NewChoice(chat.ViewDetail, a.Token)}}
+					Choices: []Choice{NewChoice(chat.ViewDetail, a.Token)}, follows: true}
 			}
 		}
 		d.blocks = append(d.blocks, b)
@@ -182,7 +182,7 @@ func (d draft) degrade() (Message, bool) {
 func (d draft) message() Message {
 	m := d.from
 	m.Blocks = make([]Block, 0, len(d.blocks)+2)
-	short, cut := d.steps()-d.details, d.lost > 0 || len(d.folded) > 0
+	short, cut := d.steps()-d.details, d.lost > 0 || len(d.folded) > 0 || d.waiting > 0
 	asks := 0
 	for i, b := range d.blocks {
 		if i == d.at && len(d.folded) > 0 {

@@ -195,7 +195,8 @@ func checkNothingLost(t *rapid.T, m, out render.Message) {
 	if now < was {
 		t.Fatalf("texts: %d of %d characters accounted for", now, was)
 	}
-	if waiting := len(asks(m)) - len(is); -folded != shown+waiting {
+	// A question without its card is a line, or it is counted by the words that say where it follows: text.MoreWait, looked at above.
+	if waiting := len(asks(m)) - len(is); -folded < shown || -folded > shown+waiting {
 		t.Fatalf("%d steps and %d waiting, %d accounted for:\n%s", shown, waiting, -folded, render.PlainText(out))
 	}
 	if (now != was || folded != 0) && !reflect.DeepEqual(m.Blocks, out.Blocks) && more.MatchString(render.PlainText(withoutAsks(out))) &&

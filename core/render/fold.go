@@ -112,12 +112,18 @@ func (d *draft) keepSteps(k int) {
 			kept = append(kept, b)
 			continue
 		}
+		s := b.(Step)
+		if s.follows { // it is counted with the questions that follow
+			if i < d.at {
+				d.at--
+			}
+			continue
+		}
 		if first {
 			d.at, first = len(kept), false
 		} else if i < d.at {
 			d.at-- // it stood before the note
 		}
-		s := b.(Step)
 		d.folded = append(d.folded[:len(d.folded):len(d.folded)], s)
 		for _, c := range s.Choices {
 			if c.Choice == chat.ViewDetail {

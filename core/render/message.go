@@ -103,6 +103,8 @@ type Step struct {
 	Detail Line
 	// Choices that still mean something for it: Ask again, Undo.
 	Choices []Choice
+
+	follows bool // it stands for an ask whose card follows
 }
 
 // Ask is the card of one call that waits for a person. It is drawn in this order, each part once: the small line, the question,
@@ -128,6 +130,9 @@ type Ask struct {
 	Review   string   // R73, bold
 	Expires  time.Time
 }
+
+// Opens reports whether a choice opens the details of this very call.
+func (a Ask) Opens(c Choice) bool { return c.Choice == chat.ViewDetail && c.Token == a.Token }
 
 // AskKind distinguishes a permission ask from the question after an interruption.
 type AskKind string

@@ -89,7 +89,7 @@ func TestFitGolden(t *testing.T) {
 	for _, part := range []string{
 		"```\n\n… 936 more characters …\n\n```\n", "+11 earlier steps: 8 ✓ · 3 ⌛", "of 542 characters not shown", "more characters … ",
 		"[Allow for this chat] [Allow once] [Deny] [View details]\nAna can answer", // not behind ⋯ any more
-		"2 more wait for an answer: they follow when these are answered · Approve all comes back when every call has its card\n[Deny all (5)] [View details]",
+		"2 more questions follow in this message when these are answered · Approve all comes back when every call has its card\n[Deny all (5)] [View details]",
 	} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is not in:\n%s", part, got)

@@ -26,6 +26,9 @@ const (
 	HintAllowChat      = "Allow all from this tool" // R89: the accessible name of LabelAllowChat
 	LabelShowArguments = "Show arguments"           // R71
 	LabelViewDetails   = "View details"
+	LabelGood          = "Good answer"
+	LabelBad           = "Bad answer"
+	LabelDetails       = "Details…" // of a row of a list, which has no ⋯ of its own
 	LabelAskAgain      = "Ask again"
 	LabelExtend        = "+5 min"
 	LabelHappened      = "It happened"
@@ -312,9 +315,9 @@ func MoreCharacters(n int) string { return "… " + Count(n, "more character") }
 // EarlierSteps stands for n folded steps; states counts them by mark ("5 ✓ · 2 ✕").
 func EarlierSteps(n int, states string) string { return "+" + Count(n, "earlier step") + ": " + states }
 
-// MoreWait stands for n asks whose card does not fit yet.
+// MoreWait stands for n asks whose card does not fit yet: how many they are, and where they will be.
 func MoreWait(n int) string {
-	return Number(n) + either(n == 1, " more waits for an answer: it follows", " more wait for an answer: they follow") + " when these are answered"
+	return Count(n, "more question") + either(n == 1, " follows", " follow") + " in this message when these are answered"
 }
 
 const ApproveAllLater = "Approve all comes back when every call has its card"

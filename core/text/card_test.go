@@ -41,7 +41,7 @@ func TestExactWords(t *testing.T) {
 		text.Number(1234567):                                            "1,234,567",
 		text.Number(-1234):                                              "-1,234",
 		text.Number(100):                                                "100",
-		text.MoreWait(2):                                                "2 more wait for an answer: they follow when these are answered",
+		text.MoreWait(2):                                                "2 more questions follow in this message when these are answered",
 		text.EarlierSteps(7, "5 ✓ · 2 ✕"):                               "+7 earlier steps: 5 ✓ · 2 ✕",
 		text.Clock(time.Date(2026, 1, 2, 14, 2, 7, 0, time.UTC)):        "14:02 UTC",
 		text.ClockSeconds(time.Date(2026, 1, 2, 14, 2, 7, 0, time.UTC)): "14:02:07 UTC",

@@ -63,6 +63,8 @@ var Choices = []ChoiceKind{
 	{Choice: chat.DenyReason, Label: LabelDenyReason, Refuses: true, Aside: true},
 	{Choice: chat.Why, Label: LabelWhy, Aside: true},
 	{Choice: chat.Accept, Label: LabelAcceptTools, Decided: "accepted", Aside: true},
+	{Choice: chat.Good, Label: LabelGood, Decided: "rated good", Aside: true},
+	{Choice: chat.Bad, Label: LabelBad, Decided: "rated bad", Aside: true},
 	{Choice: chat.Open, Label: LabelEditTools, Aside: true},
 }
 

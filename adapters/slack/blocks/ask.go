@@ -25,7 +25,9 @@ func (s *encoder) addAsk(a render.Ask) {
 		}
 		facts = append(facts, render.Plain(say))
 	}
+	row, more := surface.Buttons(a, all)
 	if a.Brief {
+		row, more = surface.BehindDetails(a, row, more)
 		s.addListed(a, code, facts)
 	} else {
 		s.addContext(s.smallLine(a))
@@ -38,9 +40,42 @@ func (s *encoder) addAsk(a render.Ask) {
 	if s.askCount > 1 {
 		of = a.Question
 	}
-	row, more := surface.Buttons(a, all)
-	s.addChoices(row, more, of)
+	switch {
+	case a.Brief && s.lean && len(more) == 0 && surface.Owned(a, row):
+		s.addLeanRow(row, a.Token)
+	case a.Brief:
+		s.addChoices(row, more, of)
+	default:
+		row, more = s.fewer(a, row, more)
+		s.addChoices(row, more, of)
+	}
 	s.addFoot(a)
+}
+
+// maxControls is how many are in sight of one question. What is behind Details there is offered in the details.
+const maxControls = 5
+
+// fewer brings a card's controls within that many: what grants goes to the details first, then all that is behind ⋯.
+func (s *encoder) fewer(a render.Ask, row, more []render.Choice) (fewerInRow, fewerBehind []render.Choice) {
+	menus := func(cs []render.Choice) int { return len((&encoder{}).encodeMenus(cs, "")) }
+	if len(row)+menus(more) <= maxControls || !surface.OpensAll(a, slices.Concat(row, more)) {
+		return row, more
+	}
+	if light := slices.DeleteFunc(slices.Clone(more), grants); len(row)+menus(light) <= maxControls {
+		return row, light
+	}
+	return surface.BehindDetails(a, row, more)
+}
+
+// addLeanRow adds the buttons of a row of a long list. Which question they answer stands once, in the block's ID.
+func (s *encoder) addLeanRow(row []render.Choice, token string) {
+	var buttons []slack.BlockElement
+	for _, c := range row {
+		b := s.encodeButton(c, "")
+		b.Value, b.AccessibilityLabel = "", ""
+		buttons = append(buttons, b)
+	}
+	s.add(slack.NewActionBlock(token, buttons...))
 }
 
 // addListed draws a call as a row of a list: its question, which call it is with its facts, and its arguments.
@@ -49,6 +84,10 @@ func (s *encoder) addListed(a render.Ask, code string, facts render.Line) {
 		s.addContext([]slack.MixedElement{plainText(surface.Within(text.SymbolConfirm+" "+surface.OneLine(a.Header), maxSection))})
 	}
 	s.addSays(a)
+	if s.lean {
+		s.addLean(a, code, facts)
+		return
+	}
 	head := render.Line{render.Strong(a.Question)}
 	if a.Run != "" {
 		head = append(head, render.Plain(" "+a.Run))
@@ -67,6 +106,23 @@ func (s *encoder) addListed(a render.Ask, code string, facts render.Line) {
 		s.add(slack.NewRichTextBlock("", parts...))
 	}
 }
+
+// addLean draws a row of a long list as plain text. Which calls they are, with their facts, stands above the first of those that are alike; a
+// bar before each line of the arguments says that it is one, whatever stands there.
+func (s *encoder) addLean(a render.Ask, code string, facts render.Line) {
+	var lines []string
+	if alike := surface.JoinParts(surface.OneLine(a.Run), surface.OneLine(render.PlainLine(facts))); alike != s.alike && alike != "" {
+		s.alike = alike
+		lines = append(lines, alike)
+	}
+	lines = append(lines, surface.OneLine(a.Question))
+	if code != "" {
+		lines = append(lines, argumentBar+strings.ReplaceAll(code, "\n", "\n"+argumentBar))
+	}
+	s.addPlain(strings.Join(lines, "\n"))
+}
+
+const argumentBar = "│ "
 
 // smallLine is the line above the question, with the server's picture.
 func (s *encoder) smallLine(a render.Ask) (line []slack.MixedElement) {
@@ -138,12 +194,14 @@ func isFetchable(icon string) bool {
 	return strings.HasPrefix(icon, "https://") && len(icon) <= 300 && !strings.ContainsAny(icon, " \"<>\\^`{|}…") && surface.OneLine(icon) == icon
 }
 
-// A button's action_id is "nod:<choice>:<n>", n counting through the message, its value the token. A menu's is "nod:more:<n>:<token>", the value
+// A button's action_id is "nod:<choice>:<n>", n counting through the message, its value the token; in a long list the token stands after the
+// block_id of its row. A menu's is "nod:more:<n>:<token>", the value
 // of each of its lines the choice, or "<choice> <token>" where it has a token of its own. "?" before a choice says that the person is asked
 // once more, with a message of our own.
 const (
 	actionPrefix = "nod:"
 	actionMore   = "more"
+	actionRate   = "rate" // value: the choice and the turn
 	askFirst     = "?"
 )
 
@@ -168,11 +226,19 @@ func ParseAction(a *slack.BlockAction) (choice chat.Choice, token string, ok boo
 		if name, own, inside = strings.Cut(strings.TrimPrefix(a.SelectedOption.Value, askFirst), " "); inside {
 			token = own
 		}
-	case name == string(chat.Remember): // a checkbox of a message from before it was a line of a menu
+	case name == actionRate:
+		name, token, _ = strings.Cut(a.Value, " ")
+		if name != string(chat.Good) && name != string(chat.Bad) {
+			return "", "", false
+		}
+	case name == string(chat.Remember) && inside: // a checkbox of a message from before it was a line of a menu
 	case inside:
 		return "", "", false
 	default:
 		name, token = strings.TrimPrefix(name, askFirst), a.Value
+		if token == "" { // of a row of a long list
+			_, token, _ = strings.Cut(a.BlockID, ":")
+		}
 	}
 	form := tokenForm
 	if choice = chat.Choice(name); choice == chat.Open {
@@ -211,9 +277,13 @@ func (s *encoder) number() string {
 	return strconv.Itoa(s.actions)
 }
 
-func (s *encoder) encodeButton(c render.Choice, of string) slack.BlockElement {
+func (s *encoder) encodeButton(c render.Choice, of string) *slack.ButtonBlockElement {
 	name, ask := string(c.Choice), confirmDialog(c.Confirm, c.Label)
-	if ask == nil && c.Confirm != "" {
+	switch {
+	case ask != nil || c.Confirm == "":
+	case s.view: // all of it stands beside the button
+		ask = confirmDialog(surface.AtMost(surface.OneLine(c.Confirm), maxConfirm), c.Label)
+	default:
 		name = askFirst + name
 	}
 	b := slack.NewButtonBlockElement(actionPrefix+name+":"+s.number(), c.Token, plainText(buttonLabel(c)))
@@ -234,19 +304,19 @@ func (s *encoder) encodeMenus(more []render.Choice, of string) (row []slack.Bloc
 	for len(more) > 0 {
 		token := more[len(more)-1].Token // a call's: the details may be those of its turn
 		menuID := func() string { return actionPrefix + actionMore + ":" + s.number() + ":" + token }
-		var options, grants, others []render.Choice
+		var options, allowing, others []render.Choice
 		for _, c := range more {
 			switch {
 			case len(optionValue(c, token)) > maxOption:
 				others = append(others, c)
-			case turn.Grants(c.Choice) || c.Choice == chat.AllowSession || c.Toggle != render.NoToggle:
-				grants = append(grants, c)
+			case grants(c):
+				allowing = append(allowing, c)
 			default:
 				options = append(options, c)
 			}
 		}
-		if len(options)+len(grants) <= maxOptions {
-			options, grants = append(options, grants...), nil
+		if len(options)+len(allowing) <= maxOptions {
+			options, allowing = append(options, allowing...), nil
 		}
 		for part := range slices.Chunk(options, maxOptions) {
 			if len(part) < minOptions {
@@ -255,13 +325,18 @@ func (s *encoder) encodeMenus(more []render.Choice, of string) (row []slack.Bloc
 			}
 			row = append(row, slack.NewOverflowBlockElement(menuID(), s.encodeOptions(part, token)...))
 		}
-		for part := range slices.Chunk(grants, maxSelect) {
+		for part := range slices.Chunk(allowing, maxSelect) {
 			list := s.encodeOptions(part, token)
 			row = append(row, slack.NewOptionsSelectBlockElement(slack.OptTypeStatic, plainText(sayAllowMore), menuID(), list...))
 		}
 		more = others
 	}
 	return row
+}
+
+// grants reports whether a choice allows more than one call, or says for how long an answer holds.
+func grants(c render.Choice) bool {
+	return turn.Grants(c.Choice) || c.Choice == chat.AllowSession || c.Toggle != render.NoToggle
 }
 
 // optionValue is what a line of a menu with a token says when it is picked.

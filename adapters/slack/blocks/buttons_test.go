@@ -23,6 +23,7 @@ func TestParseAction(t *testing.T) {
 	}{
 		{slack.BlockAction{ActionID: "nod:deny:3", Value: "ASK1"}, chat.Deny, "ASK1", false},
 		{slack.BlockAction{ActionID: "nod:approve_all:1", Value: "all-0a"}, chat.ApproveAll, "all-0a", false},
+		{slack.BlockAction{ActionID: "nod:deny:3", BlockID: "4.0a0b0c0d0e:ASK:1"}, chat.Deny, "ASK:1", false}, // of a row of a long list
 		{slack.BlockAction{ActionID: "nod:?accept:1", Value: "rev:7"}, chat.Accept, "rev:7", true},
 		{slack.BlockAction{ActionID: "nod:more:4:ASK1", SelectedOption: option("deny_reason")}, chat.DenyReason, "ASK1", false},
 		{slack.BlockAction{ActionID: "nod:more:4:ASK:1", SelectedOption: option("?allow_server")}, chat.AllowServer, "ASK:1", true},
@@ -30,6 +31,8 @@ func TestParseAction(t *testing.T) {
 		{slack.BlockAction{ActionID: "nod:more:4:ASK1", SelectedOption: option("?view T1")}, chat.ViewDetail, "T1", true},
 		{slack.BlockAction{ActionID: "nod:remember:4:ASK1"}, chat.Remember, "ASK1", false}, // of a message from before it was a line of a menu
 		{slack.BlockAction{ActionID: "nod:remember:4:ASK1", Value: "ASK2", SelectedOption: option("allow_once")}, chat.Remember, "ASK1", false},
+		{slack.BlockAction{ActionID: "nod:remember:1", Value: "ASK1"}, chat.Remember, "ASK1", false}, // of the details
+		{slack.BlockAction{ActionID: "nod:rate:1", Value: "bad T1"}, chat.Bad, "T1", false},
 		{slack.BlockAction{ActionID: "nod:open:1", Value: "install:" + rep(192)}, chat.Open, "install:" + rep(192), false},
 	} {
 		if choice, token, ok := ParseAction(&c.in); !ok || choice != c.choice || token != c.token || AsksFirst(&c.in) != c.asks {
@@ -41,7 +44,8 @@ func TestParseAction(t *testing.T) {
 		{ActionID: "nod:approve:1", Value: "ASK1"}, {ActionID: "nod:page:next", Value: "1"}, {ActionID: "nod:page", Value: "1"}, {ActionID: "nod:deny:1", Value: rep(65)}, {ActionID: "nod:deny:1", Value: "a b"},
 		{ActionID: "nod:deny:1", Value: "ä"}, {ActionID: "nod:more:1:ASK1", Value: "deny"}, {ActionID: "nod:more:1", SelectedOption: option("deny")}, {ActionID: "nod:more:1:ASK1", SelectedOption: option("more")},
 		{ActionID: "nod:more:1:a b", SelectedOption: option("deny")}, {ActionID: "nod:more:1:ASK1", SelectedOption: option("deny ")}, {ActionID: "nod:more:1:ASK1", SelectedOption: option("deny a b")}, {ActionID: "nod:more:1:" + rep(65), SelectedOption: option("deny")},
-		{ActionID: "nod:deny:1:ASK1", Value: "ASK1"}, {ActionID: "nod:remember:1", Value: "ASK1"}, {ActionID: "nod:remember:x:ASK1"}, {ActionID: "nod:open:1", Value: rep(201)},
+		{ActionID: "nod:rate:1", Value: "deny ASK1"}, {ActionID: "nod:rate:1", Value: "good"}, {ActionID: "nod:rate:x", Value: "good T1"}, {ActionID: "nod:rate:1:T1", Value: "good"},
+		{ActionID: "nod:deny:1:ASK1", Value: "ASK1"}, {ActionID: "nod:remember:x:ASK1"}, {ActionID: "nod:open:1", Value: rep(201)},
 		{ActionID: "nod:more:1:ASK1", SelectedOption: option("??deny")}, {ActionID: "nodp:do:1", Value: "ASK1"}, {ActionID: "nod:sure:1", Value: "ASK1"}, {ActionID: "nod:cancel:2", Value: "ASK1"},
 	} {
 		if choice, token, ok := ParseAction(&a); ok || choice != "" || token != "" {
@@ -83,7 +87,7 @@ func TestMenus(t *testing.T) {
 		if err := check(p); err != nil {
 			t.Errorf("%d: %v", n, err)
 		}
-		if got, want := pressable(t, p), looks.Offered(m); !slices.Equal(got, want) {
+		if got, want := reachable(t, m, p), looks.Offered(m); !slices.Equal(got, want) {
 			t.Errorf("%d: %v, want %v", n, got, want)
 		}
 	}
@@ -97,7 +101,7 @@ func TestMenus(t *testing.T) {
 	if err := check(p); err != nil {
 		t.Error(err)
 	}
-	if got, want := pressable(t, p), looks.Offered(m); !slices.Equal(got, want) {
+	if got, want := reachable(t, m, p), looks.Offered(m); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

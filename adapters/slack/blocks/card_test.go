@@ -106,8 +106,8 @@ func TestACardIsSmall(t *testing.T) {
 					}
 				}
 			}
-			if cards++; name == "big_args" { // its button Show arguments comes to the others, and the words are its arguments'
-				least, words = least+1, nil
+			if cards++; name == "big_args" { // the words are its arguments'
+				words = nil
 			}
 			if blocks > most || controls > least || len(words) > 90 {
 				t.Errorf("%s: %d blocks, %d controls, %d words: %q", name, blocks, controls, len(words), words)
@@ -138,22 +138,45 @@ func TestReadsAreOneRow(t *testing.T) {
 	}
 }
 
-// As many questions as are asked at once: what Slack takes of them stands there with its buttons, and the rest is counted.
-func TestTwentyQuestions(t *testing.T) {
-	m := render.Fit(asked(20, func(i int, c *turn.ToolCall) {
-		c.Args = []byte(fmt.Sprintf(`{"path":"docs/f%d.md","content":"hello"}`, i))
+// questions are as many as are asked at once, with asks as they are named.
+func questions(content string) render.Message {
+	return render.Fit(asked(20, func(i int, c *turn.ToolCall) {
+		c.Ask = turn.AskID(fmt.Sprintf("ABCDEFGHIJKLMNOPQRSTUVWX%02d", i))
+		c.Args = []byte(fmt.Sprintf(`{"path":"docs/f%d.md","content":%q}`, i, content))
 		c.Ruling.Scopes = []permission.Scope{permission.ScopeReads, permission.ScopeWrites, permission.ScopeServer}
 	}), Limits)
-	if n := len(asksOf(m)); n != 20 {
-		t.Errorf("%d fit", n)
-	}
+}
+
+// As many questions as are asked at once stand there with short arguments, each with its buttons; a bar tells arguments from words of ours.
+func TestTwentyQuestions(t *testing.T) {
+	m := questions("hello\nAllowed by Ana")
 	p := EncodeMessage(m)
 	if err := check(p); err != nil {
 		t.Fatal(err)
 	}
 	said := dump(p)
-	rows := strings.Count(said, "[Allow once] [Deny]")
-	if rows < 3 || !strings.Contains(p.Text, "19 more calls wait") || !strings.Contains(said, fmt.Sprintf("%d more wait for an answer", 20-rows)) || strings.Contains(said, "[Approve all") || !strings.Contains(said, "[Deny all (20)]") {
+	for i := range 20 {
+		if row := fmt.Sprintf("  Write file “docs/f%d.md”?\n  │ path: docs/f%d.md\n  │ content: ‹2 lines›\n  │   │ hello\n  │   │ Allowed by Ana\n  [Allow once] [Deny] [Details…]\n", i, i); !strings.Contains(said, row) {
+			t.Errorf("%s is missing in\n%s", row, said)
+		}
+	}
+	if strings.Count(said, "Run write_file from files · ⚠️ changes things · not classified yet\n") != 1 || !strings.Contains(said, "[Approve all (20)…") || !strings.Contains(p.Text, "19 more calls wait") {
+		t.Error(said)
+	}
+	if got, want := reachable(t, m, p), looks.Offered(m); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// What Slack does not take of them is counted, with where it follows; what is there has its buttons.
+func TestMoreQuestionsThanThereIsRoomFor(t *testing.T) {
+	p := EncodeMessage(questions(strings.Repeat("hello ", 60)))
+	if err := check(p); err != nil {
+		t.Fatal(err)
+	}
+	said := dump(p)
+	rows := strings.Count(said, "[Allow once] [Deny] [")
+	if rows < 7 || rows == 20 || !strings.Contains(said, fmt.Sprintf("%d more questions follow in this message", 20-rows)) || strings.Contains(said, "[Approve all") || !strings.Contains(said, "[Deny all (20)]") {
 		t.Errorf("%d rows in\n%s", rows, said)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // A page of the details. Slack takes 100 blocks; how many characters it takes of a modal is documented nowhere.
 const (
 	pageRoom   = 9000
-	pageBlocks = 90
+	pageBlocks = 70 // the answers come below
 	pieceRoom  = 2800
 )
 
@@ -53,11 +53,13 @@ func notDrawn() []slack.Block {
 	return []slack.Block{slack.NewSectionBlock(plainText(sayNotDrawn), nil, nil)}
 }
 
-// EncodeDetails draws page f.Page, or the nearest, of everything about a call or a turn. Nothing in it is read as markup.
-func EncodeDetails(d render.Details, f Form) slack.ModalViewRequest {
+// EncodeDetails draws page f.Page, or the nearest, of everything about a call or a turn, and below it all the answers that its card offers.
+// notice is what came of the last of them. Nothing in it is read as markup.
+func EncodeDetails(d render.Details, f Form, answers []render.Choice, notice string) slack.ModalViewRequest {
 	all := splitDetails(d)
 	f.Page = min(max(f.Page, 0), len(all)-1)
-	s := &encoder{}
+	s := &encoder{view: true}
+	s.addSection(notice)
 	if f.Page == 0 {
 		s.addHeader(surface.Within(surface.OneLine(d.Title), maxHeader))
 	}
@@ -65,9 +67,27 @@ func EncodeDetails(d render.Details, f Form) slack.ModalViewRequest {
 	if len(s.blocks) == 0 {
 		s.addSection(surface.SayNothing)
 	}
+	s.addAnswers(answers)
 	s.addPages(f.Page, len(all), func(way string) string { return ActionPage + ":" + way })
 	setBlockIDs(s.blocks)
 	return newView(surface.SayDetails, "", "", f.Metadata(), s.blocks)
+}
+
+// addAnswers draws answers as buttons. What one grants stands beside it where its label does not say it all.
+func (s *encoder) addAnswers(answers []render.Choice) {
+	var row []render.Choice
+	for _, c := range answers {
+		say := c.Hint
+		if confirmDialog(c.Confirm, c.Label) == nil {
+			say = cmp.Or(c.Confirm, say)
+		}
+		if strings.TrimSpace(say) == "" || !tokenFits(c.Token) {
+			row = append(row, c)
+			continue
+		}
+		s.add(slack.NewSectionBlock(plainText(surface.Within(surface.OneLine(say), maxSection)), nil, slack.NewAccessory(s.encodeButton(c, ""))))
+	}
+	s.addChoices(row, nil, "")
 }
 
 func preformatted(code string) slack.Block { return slack.NewRichTextBlock("", preformattedText(code)) }

@@ -33,7 +33,7 @@ func TestViews(t *testing.T) {
 	if !ok {
 		t.Fatal("short arguments cannot be edited")
 	}
-	for name, v := range map[string]slack.ModalViewRequest{"view_details": EncodeDetails(someDetails(), aForm), "view_deny": EncodeDenyForm(aForm, "Run write_file from files"), "view_edit": edit} {
+	for name, v := range map[string]slack.ModalViewRequest{"view_details": EncodeDetails(someDetails(), aForm, moreOf("ASK1"), "Recorded."), "view_deny": EncodeDenyForm(aForm, "Run write_file from files"), "view_edit": edit} {
 		if err := checkView(v); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -84,7 +84,7 @@ func TestDetailsAreWhole(t *testing.T) {
 			if page > 5000 {
 				t.Fatal("there is always a next page")
 			}
-			v := EncodeDetails(d, f)
+			v := EncodeDetails(d, f, nil, "")
 			if err := checkView(v); err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestDetailsAreWhole(t *testing.T) {
 func TestDigestIsOnTheFirstPage(t *testing.T) {
 	d := someDetails()
 	d.Parts[0].Text = rep(50_000)
-	v := EncodeDetails(d, aForm)
+	v := EncodeDetails(d, aForm, nil, "")
 	if s := dump(Message{Blocks: v.Blocks.BlockSet}); !strings.Contains(s, strings.Repeat("7f3a", 16)) || !strings.Contains(s, "Page 1 of 6") {
 		t.Error(s[:min(len(s), 600)])
 	}
@@ -144,7 +144,7 @@ func TestDigestIsOnTheFirstPage(t *testing.T) {
 	}
 	last := aForm
 	last.Page = 99
-	v = EncodeDetails(d, last)
+	v = EncodeDetails(d, last, nil, "")
 	s := dump(Message{Blocks: v.Blocks.BlockSet})
 	if !strings.Contains(s, "Page 6 of 6") || strings.Contains(s, "[Next]") || !strings.Contains(s, "[Previous]") {
 		t.Error(s[:min(len(s), 600)])

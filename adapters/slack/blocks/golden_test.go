@@ -236,6 +236,31 @@ func richText(n map[string]any) string {
 	return b.String()
 }
 
+// reachable are the choices of a drawn message, and those of a card that stand in its details alone, which a button of it opens.
+func reachable(t interface{ Fatalf(string, ...any) }, m render.Message, p Message) []string {
+	out := pressable(t, p)
+	for _, b := range asksOf(m) {
+		a := b.(render.Ask)
+		if !slices.Contains(out, "view "+a.Token) {
+			continue
+		}
+		v := EncodeDetails(render.Details{Title: "a call"}, aForm, slices.DeleteFunc(slices.Concat(a.Choices, a.More), a.Opens), "")
+		if err := checkView(v); err != nil {
+			t.Fatalf("the details: %v", err)
+		}
+		had := slices.Clone(out)
+		for _, c := range pressable(t, Message{Blocks: v.Blocks.BlockSet}) {
+			if i := slices.Index(had, c); i >= 0 {
+				had = slices.Delete(had, i, i+1)
+			} else {
+				out = append(out, c)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // pressable are the choices of a payload, as a click on each would be read.
 func pressable(t interface{ Fatalf(string, ...any) }, p Message) (out []string) {
 	for _, a := range clicksOn(p) {

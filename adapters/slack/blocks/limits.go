@@ -40,6 +40,7 @@ var Limits = render.Limits{Chars: 9500, Bytes: 28_500, Blocks: 24, Text: 9000, A
 
 // tighter are what EncodeMessage tries then. The last lie below [render.Floor], where Fit does what it can.
 var tighter = []render.Limits{
+	{Chars: 8600, Bytes: 25_800, Blocks: 22, Text: 8000, Args: 900, Label: maxLabel, Asks: 15, Choices: 75},
 	{Chars: 7600, Bytes: 22_800, Blocks: 20, Text: 7200, Args: 900, Label: maxLabel, Asks: 10, Choices: 60},
 	{Chars: 6000, Bytes: 18_000, Blocks: 18, Text: 5600, Args: 900, Label: maxLabel, Asks: 7, Choices: 60},
 	{Chars: 4500, Bytes: 13_500, Blocks: 14, Text: 4000, Args: 800, Label: maxLabel, Asks: 5, Choices: 50},
@@ -52,4 +53,4 @@ var tighter = []render.Limits{
 }
 
 // bare is from where on EncodeMessage leaves out what can be had from View details: a server's picture, and the words below a menu's lines.
-const bare = 5
+const bare = 6

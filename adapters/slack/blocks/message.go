@@ -29,6 +29,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 )
@@ -42,12 +43,21 @@ type Message struct {
 // EncodeMessage draws a message that was fitted to limits. It is total: where escaping makes it too long for Slack as a whole, it is fitted
 // to less until Slack takes it, and keeps every button of what it shows. The same message gives the same bytes.
 func EncodeMessage(m render.Message) Message {
-	p, fits := drawMessage(m, &encoder{})
+	p, fits := drawList(m, false)
 	for i := 0; i < len(tighter) && !fits; i++ {
-		p, fits = drawMessage(render.Fit(m, tighter[i]), &encoder{bare: i >= bare})
+		p, fits = drawList(render.Fit(m, tighter[i]), i >= bare)
 	}
 	p.Text = fallback(m)
 	return p
+}
+
+// drawList draws a message of many questions with lean rows where there is no room for others: all of them matter more than how they look.
+func drawList(m render.Message, bare bool) (p Message, fits bool) {
+	p, fits = drawMessage(m, &encoder{bare: bare})
+	if !fits && surface.CountAsks(m) > 1 {
+		return drawMessage(m, &encoder{bare: bare, lean: true})
+	}
+	return p, fits
 }
 
 type encoder struct {
@@ -56,6 +66,10 @@ type encoder struct {
 	tasks    int  // task cards so far
 	askCount int  // of the whole message
 	bare     bool // without what can be had from View details
+	view     bool // a view, on which there is room
+	lean     bool // rows of a list say in common what is the same of them
+	alike    string
+	rated    string // the turn that can be rated
 
 	count    int // blocks, with those inside others
 	markdown int // characters of all markdown blocks
@@ -86,6 +100,9 @@ func drawMessage(m render.Message, s *encoder) (p Message, fits bool) {
 	s.addChoices(m.Choices, nil, "")
 	if len(s.blocks) == 0 {
 		s.addContext([]slack.MixedElement{plainText(surface.SayState(m.State))})
+	}
+	if s.rated != "" {
+		s.addRating(s.rated)
 	}
 	size := setBlockIDs(s.blocks)
 	return Message{Blocks: s.blocks}, size <= maxAll && s.markdown <= maxMarkdown && s.count <= maxBlocks
@@ -174,10 +191,16 @@ func setBlockIDs(blocks []slack.Block) (size int) {
 		raw := rawJSON(b)
 		sum := sha256.Sum256(raw)
 		id := strconv.Itoa(i) + "." + hex.EncodeToString(sum[:5])
+		size += surface.Width(string(raw)) + len(",") + len(id)
+		if token := b.ID(); token != "" { // of a row
+			id += ":" + token
+			size += len(":")
+		} else {
+			size += len(`"block_id":"",`)
+		}
 		if field := reflect.Indirect(reflect.ValueOf(b)).FieldByName("BlockID"); field.CanSet() { // every kind of slack-go's has it
 			field.SetString(id)
 		}
-		size += surface.Width(string(raw)) + len(`"block_id":"",,`) + len(id)
 	}
 	return size
 }
@@ -273,6 +296,30 @@ type Renditions = surface.Renditions[Rendition]
 
 // MessageRenditions are those of a turn's message, NoteRenditions those of one beside it, or of a private answer.
 func MessageRenditions(m render.Message) Renditions { return renditionsOf(m, EncodeMessage) }
+
+// TurnRenditions are those of a turn's message, below which an answer can be rated where there is room for that. A workspace that does not
+// take those buttons gets the message without them.
+// https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element
+func TurnRenditions(m render.Message) Renditions {
+	of := MessageRenditions(m)
+	return func(level int) (Rendition, bool) {
+		if level == surface.LevelFull && m.State == render.Done && m.Token != "" && tokenFits(m.Token) {
+			if p, fits := drawMessage(m, &encoder{rated: m.Token}); fits {
+				p.Text = fallback(m)
+				return renditionOf(level, p), true
+			}
+		}
+		return of(level)
+	}
+}
+
+func (s *encoder) addRating(token string) {
+	button := func(c chat.Choice) *slack.FeedbackButton {
+		k, _ := text.KindOf(c)
+		return slack.NewFeedbackButton(plainText(k.Label), string(c)+" "+token).WithAccessibilityLabel(k.Label)
+	}
+	s.add(slack.NewContextActionsBlock("", slack.NewFeedbackButtonsBlockElement(actionPrefix+actionRate+":"+s.number(), button(chat.Good), button(chat.Bad))))
+}
 
 func NoteRenditions(m render.Message, link string) Renditions {
 	return renditionsOf(m, func(m render.Message) Message { return encodeNote(m, link) })

@@ -17,8 +17,13 @@ import (
 // Words of people, models and tools stand only in plain_text and rich_text, where nothing is read as markup, and, for a model's answer, in a
 // markdown block. Markup in mrkdwn is ours alone.
 
+// plainText says that no :code: in it is an emoji, where there could be one: a list has no room for what says nothing.
 func plainText(s string) *slack.TextBlockObject {
-	return slack.NewTextBlockObject(slack.PlainTextType, s, false, false)
+	t := &slack.TextBlockObject{Type: slack.PlainTextType, Text: s}
+	if strings.Contains(s, ":") {
+		t.Emoji = new(bool)
+	}
+	return t
 }
 
 // hintText is such text on one line, cut to n characters; nil where there is none.

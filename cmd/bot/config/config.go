@@ -221,6 +221,7 @@ type Slack struct {
 	Guests        bool                    `yaml:"guests"`                  // of the workspace may decide
 	External      bool                    `yaml:"external"`                // people of other organisations may decide
 	Visitors      bool                    `yaml:"visitors" default:"true"` // whether those who may not decide may talk
+	Feedback      bool                    `yaml:"feedback" default:"true"` // whether a finished turn can be rated
 	Suggestions   []string                `yaml:"suggestions"`             // prompts offered where somebody opens a conversation with the bot
 	Connections   int                     `yaml:"connections" default:"2"` // how many sockets each process keeps open in Socket Mode
 }

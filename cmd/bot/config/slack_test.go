@@ -18,6 +18,7 @@ slack:
   guests: true
   external: true
   visitors: false
+  feedback: false
   suggestions: ["`+strings.Repeat("ä", maxSuggestion)+`"]
   connections: 10
 `, env())

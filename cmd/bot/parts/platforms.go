@@ -14,7 +14,7 @@ func Slack(c config.Config) slack.Config {
 	s := slack.Config{
 		BotToken: c.Slack.BotToken.Reveal(), AppToken: c.Slack.AppToken.Reveal(), SigningSecret: c.Slack.SigningSecret.Reveal(),
 		APIURL: c.Slack.APIURL.Reveal(), Follow: surface.Follow(c.Slack.Follow), Channels: map[string]surface.Follow{},
-		Bots: c.Slack.Bots, Guests: c.Slack.Guests, External: c.Slack.External, MembersOnly: !c.Slack.Visitors, Suggestions: c.Slack.Suggestions, Connections: c.Slack.Connections,
+		Bots: c.Slack.Bots, Guests: c.Slack.Guests, External: c.Slack.External, MembersOnly: !c.Slack.Visitors, Feedback: c.Slack.Feedback, Suggestions: c.Slack.Suggestions, Connections: c.Slack.Connections,
 	}
 	for id, channel := range c.Slack.Channels {
 		s.Channels[id] = surface.Follow(channel.Follow)

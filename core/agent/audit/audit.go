@@ -88,6 +88,7 @@ const (
 	Reset    = "reset"    // the chat began anew
 	Setting  = "setting"  // a setting was changed: set, remembered, forgot, seen, accepted, told, halted, resumed or analysed
 	Want     = "want"     // while it ran, a tool's server wanted something of the requester
+	Feedback = "feedback" // a person said of a turn that is over whether it was of use: good or bad
 	Fill     = "fill"     // that was answered: accept or decline, or cancel when nobody did
 )
 
@@ -126,6 +127,9 @@ const (
 	Halted     = "halted"
 	Resumed    = "resumed"
 	Analysed   = "analysed"
+
+	Good = "good"
+	Bad  = "bad"
 )
 
 // Records gives the records of a whole log, in its order.
@@ -158,6 +162,9 @@ func (a *Auditor) Take(e turn.Entry) []Record {
 	switch ev := e.Event.(type) {
 	case turn.Said, turn.Edited, turn.Shown, turn.Posted, turn.Removed: // what people say and where it is drawn: beside them a grant may still end
 	default:
+		if rated, ok := ev.(turn.Rated); ok {
+			return a.rated(before, e, rated)
+		}
 		if !a.s.DiffersFrom(before) && a.s.Last == before.Last {
 			return nil
 		}

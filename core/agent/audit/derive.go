@@ -77,6 +77,21 @@ func (a *Auditor) itself(before turn.Session, e turn.Entry) []Record {
 	return nil
 }
 
+// rated is the record of what somebody said of a turn, unless they had said it before.
+func (a *Auditor) rated(before turn.Session, e turn.Entry, ev turn.Rated) []Record {
+	if before.HasRated(ev) || !a.s.HasRated(ev) {
+		return nil
+	}
+	r := a.record(e, Feedback, Bad, turn.Doer(ev))
+	if ev.Good {
+		r.Outcome = Good
+	}
+	if r.Turn = ev.Turn; a.s.TurnOf(ev.Turn) != nil {
+		r.Requester = a.s.TurnOf(ev.Turn).Requester
+	}
+	return []Record{r}
+}
+
 // callOf names the call that an event is about, if it is about one; an asking is one of the open turn.
 func callOf(before turn.Session, e turn.Event) turn.CallID {
 	ask := turn.Answers(e)

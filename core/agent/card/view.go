@@ -81,6 +81,27 @@ func View(s turn.Session, t *turn.Turn, live Live) render.Message {
 	return m
 }
 
+// Find is a choice that one of a session's messages offers, Offered are all that the card of one ask does but to look at its details.
+func Find(s turn.Session, choice chat.Choice, token string) (c render.Choice, ok bool) {
+	for _, t := range slices.Backward(s.Turns()) {
+		if c, ok = View(s, t, Live{}).Find(choice, token); ok {
+			break
+		}
+	}
+	return c, ok
+}
+
+func Offered(s turn.Session, ask string) (out []render.Choice) {
+	for _, t := range s.Turns() {
+		for _, b := range View(s, t, Live{}).Blocks {
+			if a, ok := b.(render.Ask); ok && a.Token == ask {
+				out = slices.DeleteFunc(slices.Concat(a.Choices, a.More), a.Opens)
+			}
+		}
+	}
+	return out
+}
+
 // mentionedHosts are the hosts of addresses that people wrote in this chat, where the message has an address at all. What was quoted from
 // before the chat does not count: anybody may have written that.
 func mentionedHosts(s turn.Session, m render.Message) []string {

@@ -123,6 +123,8 @@ func (j Judge) Answer(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 		return j.askAgainFromNow(s, in)
 	case chat.Answer, chat.Decline:
 		return j.fill(s, in)
+	case chat.Good, chat.Bad:
+		return j.rate(s, in)
 	}
 	if _, wants := s.FindElicitation(turn.AskID(in.Token)); wants && in.Choice == chat.Reveal {
 		return j.fill(s, in)
@@ -299,6 +301,20 @@ func (j Judge) stop(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 		return nil, refuse(RefusedNotYours, text.WhoAreYou)
 	}
 	return []turn.Event{turn.StopAsked{Turn: s.Turn.ID, By: in.User, Name: in.Name}}, nil
+}
+
+// rate says whether a turn was of use. Anybody may, of a turn that is over; to say the same again records nothing.
+func (j Judge) rate(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
+	ev := turn.Rated{Turn: turn.TurnID(in.Token), Good: in.Choice == chat.Good, By: in.User, Name: in.Name}
+	switch t := s.TurnOf(ev.Turn); {
+	case Nobody(in.User):
+		return nil, refuse(RefusedNotYours, text.WhoAreYou)
+	case in.Token == "" || t != nil && t.End == "":
+		return nil, notOffered()
+	case s.HasRated(ev):
+		return nil, nil
+	}
+	return []turn.Event{ev}, nil
 }
 
 // revoke ends one grant, or all of the chat's when the token is "*". The granter and admins may.

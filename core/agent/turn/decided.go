@@ -144,6 +144,23 @@ func (ev Revealed) apply(s Session, e Entry) Session {
 	})
 }
 
+// maxRatings bounds what a session keeps to tell a rating from the one before it.
+const maxRatings = 100
+
+func (ev Rated) apply(s Session, _ Entry) Session {
+	if t := s.TurnOf(ev.Turn); ev.By.IsZero() || ev.Turn == "" || t != nil && t.End == "" || s.HasRated(ev) {
+		return s
+	}
+	kept := slices.DeleteFunc(slices.Clone(s.Ratings), func(r Rated) bool { return r.Turn == ev.Turn && r.By == ev.By })
+	s.Ratings = append(kept[max(0, len(kept)-maxRatings+1):], ev)
+	return s.recordParticipant(ev.By, ev.Name)
+}
+
+// HasRated reports whether somebody said just that of a turn last.
+func (s Session) HasRated(r Rated) bool {
+	return slices.ContainsFunc(s.Ratings, func(x Rated) bool { return x.Turn == r.Turn && x.By == r.By && x.Good == r.Good })
+}
+
 func (ev Extended) apply(s Session, e Entry) Session {
 	c := s.Turn.Asking(ev.Ask)
 	if ev.By.IsZero() || !c.Waits() || c.Deadline.IsZero() || c.overdue(e.At) || !ev.Until.After(c.Deadline) {

@@ -41,7 +41,7 @@ func ClassOf(e Event) Class {
 	switch e.(type) {
 	case Said, Edited, Deleted, Shown, Finished, Posted, Removed, Wanted:
 		return Fact
-	case Decided, Withdrawn, Amended, Ticked, Revealed, Filled, Changed, Extended, Expired, Reopened, Resolved, Revoked, ModeSet, Reset, StopAsked:
+	case Decided, Withdrawn, Amended, Ticked, Revealed, Filled, Changed, Extended, Expired, Reopened, Resolved, Revoked, ModeSet, Reset, StopAsked, Rated:
 		return Choice
 	default: // Replied, Ruled, Started, Abandoned, Ended
 		return Work
@@ -161,6 +161,13 @@ type (
 	// Revealed: a person looked at what the card of an ask masks. It decides nothing.
 	Revealed struct {
 		Ask  AskID     `json:"ask"`
+		By   chat.User `json:"by,omitzero"`
+		Name string    `json:"name,omitempty"`
+	}
+	// Rated: a person said whether a turn that is over was of use. Of several by one person the last counts.
+	Rated struct {
+		Turn TurnID    `json:"turn"`
+		Good bool      `json:"good,omitempty"`
 		By   chat.User `json:"by,omitzero"`
 		Name string    `json:"name,omitempty"`
 	}
@@ -464,6 +471,7 @@ func (ev Decided) doer() Person   { return Person{ev.By, ev.Name} }
 func (ev Withdrawn) doer() Person { return Person{ev.By, ev.Name} }
 func (ev Amended) doer() Person   { return Person{ev.By, ev.Name} }
 func (ev Revealed) doer() Person  { return Person{ev.By, ev.Name} }
+func (ev Rated) doer() Person     { return Person{ev.By, ev.Name} }
 func (ev Extended) doer() Person  { return Person{ev.By, ev.Name} }
 func (ev Reopened) doer() Person  { return Person{ev.By, ev.Name} }
 func (ev Resolved) doer() Person  { return Person{ev.By, ev.Name} }
@@ -484,6 +492,7 @@ func (Withdrawn) Kind() string { return "withdrawn" }
 func (Amended) Kind() string   { return "amended" }
 func (Ticked) Kind() string    { return "ticked" }
 func (Revealed) Kind() string  { return "revealed" }
+func (Rated) Kind() string     { return "rated" }
 func (Wanted) Kind() string    { return "wanted" }
 func (Filled) Kind() string    { return "filled" }
 func (Changed) Kind() string   { return "changed" }

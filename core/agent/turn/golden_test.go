@@ -138,8 +138,10 @@ func compare(t *testing.T, golden, got string) {
 // Every kind of event is in a recorded log.
 func TestEveryKindIsRecorded(t *testing.T) {
 	left := maps.Clone(Decoders)
-	for _, e := range readLog(t, "testdata/every_kind.log") {
-		delete(left, e.Event.Kind())
+	for _, log := range []string{"testdata/every_kind.log", "testdata/rated.log"} {
+		for _, e := range readLog(t, log) {
+			delete(left, e.Event.Kind())
+		}
 	}
 	for kind := range left {
 		t.Errorf("no %s", kind)
@@ -184,6 +186,8 @@ func TestWriteLogs(t *testing.T) {
 			Put(Resolved{Ask: "a2", Answer: chat.Happened, By: script.Ana, Name: "Ana"}, Replied{Turn: "t1", Step: 1, Text: "It happened, you say."}, Ended{Turn: "t1", Why: Answered}, Finished{Call: "c1", Run: "r1", Result: Result{Text: "late"}}),
 		"stopped_with_queue": script.Begin(t, script.Proposes("c1", "write_file", `{"path":"notes.txt"}`)).Put(script.Rules("c1", "a1", permission.Ask, permission.Write), script.Says("m2", "and another", script.Ben)).
 			Put(StopAsked{Turn: "t1", By: script.Ana, Name: "Ana"}, Ended{Turn: "t1", Why: WasStopped}),
+		"rated": script.Begin(t).Put(Ended{Turn: "t1", Why: Answered}).After(time.Second).
+			Put(Rated{Turn: "t1", By: script.Ben, Name: "Ben"}, Rated{Turn: "t1", Good: true, By: script.Ben, Name: "Ben"}, Rated{Turn: "t1", Good: true, By: script.Ben, Name: "Ben"}, Rated{Turn: "t1", By: script.Ana, Name: "Ana"}),
 		"every_kind": everyKind(t),
 	} {
 		if _, err := os.Stat(filepath.Join("testdata", name+".log")); *update && os.IsNotExist(err) {

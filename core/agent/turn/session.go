@@ -30,13 +30,14 @@ type Session struct {
 	ModeRev    int                `json:"mode_rev,omitempty"`
 	ResetRev   int                `json:"reset_rev,omitempty"`
 	Usage      Usage              `json:"usage,omitzero"`
-	People     []Person           `json:"people,omitempty"` // who spoke or decided here, with the name last seen; the newest so many
-	Began      chat.User          `json:"began,omitzero"`   // who the chat belongs to, for ever: whoever spoke here first
-	Lapsed     []LapsedCall       `json:"lapsed,omitempty"` // expired calls that can still be asked for again
-	Recent     []chat.Delivery    `json:"recent,omitempty"` // deliveries already folded
-	Clicks     []string           `json:"clicks,omitempty"` // operations of people's latest choices: one delivered again is no new one
-	Notes      []Note             `json:"notes,omitempty"`  // for the model's next request: late results, ignored edits
-	Asked      []AskedOf          `json:"asked,omitempty"`  // what people were asked about here, by server
+	People     []Person           `json:"people,omitempty"`  // who spoke or decided here, with the name last seen; the newest so many
+	Began      chat.User          `json:"began,omitzero"`    // who the chat belongs to, for ever: whoever spoke here first
+	Lapsed     []LapsedCall       `json:"lapsed,omitempty"`  // expired calls that can still be asked for again
+	Recent     []chat.Delivery    `json:"recent,omitempty"`  // deliveries already folded
+	Clicks     []string           `json:"clicks,omitempty"`  // operations of people's latest choices: one delivered again is no new one
+	Notes      []Note             `json:"notes,omitempty"`   // for the model's next request: late results, ignored edits
+	Asked      []AskedOf          `json:"asked,omitempty"`   // what people were asked about here, by server
+	Ratings    []Rated            `json:"ratings,omitempty"` // what people said of turns: of each person and turn the last; the newest so many
 	// At is when somebody last spoke here, or a turn last ended.
 	At time.Time `json:"at,omitzero"`
 	// Settings is what the settings' own log comes to; nil in every conversation.

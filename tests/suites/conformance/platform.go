@@ -129,6 +129,7 @@ type Shown struct {
 	Ref      chat.MessageRef
 	Text     string // all that can be read, without the buttons
 	Buttons  []Button
+	Opened   bool     // the details of a call, which its View details opens, have whatever its card offers
 	Mentions []string // keys of people who are notified or could be; "everyone" for whatever notifies many
 	Silent   []string // those of Mentions who are only drawn as named, and are not notified
 	Links    []Link

@@ -109,7 +109,13 @@ func carries(s Shown, m render.Message) error {
 }
 
 func (s Shown) has(w pressable) bool {
-	return slices.ContainsFunc(s.Buttons, func(b Button) bool { return b.Choice == w.choice && b.Token == w.token })
+	if slices.ContainsFunc(s.Buttons, func(b Button) bool { return b.Choice == w.choice && b.Token == w.token }) {
+		return true
+	}
+	of := func(view bool) bool {
+		return slices.ContainsFunc(s.Buttons, func(b Button) bool { return b.Token == w.token && (b.Choice == chat.ViewDetail) == view })
+	}
+	return s.Opened && w.choice != chat.Deny && of(true) && of(false) // a call that is but a line has no card
 }
 
 // foreign are buttons that nobody put there. A platform that had to cut may add View details.
@@ -146,7 +152,7 @@ func degraded(s Shown, m render.Message) error {
 		switch decisions := len(slices.DeleteFunc(slices.Clone(all), func(w pressable) bool { return w.choice == chat.ViewDetail })); {
 		case len(lost) == 0:
 		case i > 0 && len(lost) == decisions:
-			if missing++; !viewable || !strings.Contains(s.Text, "wait") { // text.MoreWait
+			if missing++; !viewable || !strings.Contains(s.Text, "follow") { // text.MoreWait
 				bad = append(bad, fmt.Errorf("the ask %q is not shown, and nobody says so or can view it", a.Token))
 			}
 		default:
