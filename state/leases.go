@@ -84,6 +84,22 @@ func (s *Store) dueNow(ctx context.Context, n int) ([]string, error) {
 	return names, nil
 }
 
+// NextDue is how long until the next chat falls due: two round trips, whose cost does not grow with the chats that sleep.
+func (s *Store) NextDue(ctx context.Context) (time.Duration, error) {
+	now, err := s.redisTime(ctx)
+	if err != nil {
+		return 0, err
+	}
+	cmds, err := each(ctx, s, buckets, func(p redis.Pipeliner, b int) *redis.ZSliceCmd { return p.ZRangeWithScores(ctx, dueKey(b), 0, 0) })
+	next := agent.Never
+	for _, c := range cmds {
+		for _, z := range c.Val() {
+			next = min(next, time.Duration(int64(z.Score)-now)*time.Millisecond)
+		}
+	}
+	return max(next, 0), err
+}
+
 func (s *Store) redisTime(ctx context.Context) (int64, error) {
 	if s.disk != nil {
 		return s.disk.Tick().UnixMilli(), nil

@@ -43,8 +43,10 @@ type Config struct {
 	// post. 0: never.
 	Long time.Duration
 	// Hold is how long a turn's message is held back, for text or a question, where something else says that the turn is under way.
-	Hold   time.Duration
-	Sweep  time.Duration // how often due chats are looked for, as the backstop of local timers and wakes; 0: 5 s
+	Hold time.Duration
+	// Sweep is about how often it is looked which chat falls due next; half of Lease or less, so that a lease which others took is known
+	// of before it ends. 0: 5 s.
+	Sweep  time.Duration
 	Drain  time.Duration // how long a stop waits for work in flight; 0: 10 s
 	Known  int           // how many chats' folds are kept in memory; 0: 1,000
 	Logger *slog.Logger
@@ -85,11 +87,12 @@ type Engine struct {
 	ran      *lru.Cache[turn.CallID, turn.RunID] // the last run of each call that this process began
 	rewound  *lru.Cache[chat.ID, time.Time]      // when a chat's log was last found older than it was
 
-	mu      sync.Mutex
-	drivers map[chat.ID]*driver
-	timers  map[chat.ID]*time.Timer
-	closed  bool // nothing enters any more
-	wg      sync.WaitGroup
+	mu         sync.Mutex
+	drivers    map[chat.ID]*driver
+	lookAt     time.Time     // when Run looks for due chats next
+	lookSooner chan struct{} // lookAt moved
+	closed     bool          // nothing enters any more
+	wg         sync.WaitGroup
 
 	// skew is how far Redis's clock is ahead of ours, at least: the log's stamps decide, ours only guess when to look.
 	skew   time.Duration
@@ -116,7 +119,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		Config: c, sessions: newSessionCache(c.Known), ran: newRecent[turn.CallID, turn.RunID](ranKept), rewound: newRecent[chat.ID, time.Time](ranKept),
-		drivers: map[chat.ID]*driver{}, timers: map[chat.ID]*time.Timer{}, haltCh: make(chan struct{}, 1), newsCh: make(chan struct{}, 1),
+		drivers: map[chat.ID]*driver{}, lookSooner: make(chan struct{}, 1), haltCh: make(chan struct{}, 1), newsCh: make(chan struct{}, 1),
 	}
 	e.listed.Store(new([]ToolSpec))
 	e.work, e.cut = context.WithCancel(context.Background())
@@ -136,7 +139,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	watcher.Go(func() { e.watchSettings(watching) })
 	defer watcher.Wait()
 	defer stopWatching()
-	sweep := time.After(0) // at once: what a crashed replica left is due
+	look := time.NewTimer(0) // at once: what a crashed replica left is due
+	defer look.Stop()
 	restarted := e.restarted()
 	for {
 		select {
@@ -149,24 +153,65 @@ func (e *Engine) Run(ctx context.Context) error {
 				continue
 			}
 			e.wake(id)
-		case <-sweep:
+		case <-e.lookSooner:
+			look.Reset(e.untilLook())
+		case <-look.C:
 			restarted = e.recheck(restarted)
+			e.lookBy(e.Now().Add(e.Sweep/2+mrand.N(e.Sweep)), true)
 			e.sweep(ctx)
-			sweep = time.After(e.Sweep/2 + mrand.N(e.Sweep))
+			look.Reset(e.untilLook())
 		}
 	}
 }
 
+const (
+	maxDriving = 512                    // chats that one replica drives before it takes over more: each has a loop of its own
+	claimBatch = 64                     // chats that one round trip claims
+	leastLook  = 100 * time.Millisecond // between two looks
+)
+
+// sweep takes over what is due, and has Run look again when the next chat falls due, or at once where more are: so a chat whose holder
+// died goes on when its lease ends, which [Config.Sweep] is short enough to know of before.
 func (e *Engine) sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, e.Lease)
 	defer cancel()
-	leases, err := e.Leases.ClaimDue(ctx, e.Owner, 64)
-	if err != nil && ctx.Err() == nil {
-		e.Logger.Warn("sweep for due chats failed", "err", err)
+	if e.driving() < maxDriving {
+		leases, err := e.Leases.ClaimDue(ctx, e.Owner, claimBatch)
+		for _, l := range leases {
+			e.drive(l, Head{}, 0)
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				e.Logger.Warn("sweep for due chats failed", "err", err)
+			}
+			return
+		}
 	}
-	for _, l := range leases {
-		e.drive(l, Head{}, 0)
+	if next, err := e.Leases.NextDue(ctx); err == nil {
+		e.lookBy(e.Now().Add(max(next, leastLook)), false)
 	}
+}
+
+func (e *Engine) driving() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.drivers)
+}
+
+// lookBy has Run look for due chats at that time, unless it looks sooner; anew, whenever it meant to look before.
+func (e *Engine) lookBy(at time.Time, anew bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if anew || at.Before(e.lookAt) {
+		e.lookAt = at
+		signal(e.lookSooner)
+	}
+}
+
+func (e *Engine) untilLook() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return max(e.lookAt.Sub(e.Now()), 0)
 }
 
 // shutdown is the soft stop, then the cut.
@@ -174,10 +219,6 @@ func (e *Engine) shutdown() {
 	e.stop()
 	e.mu.Lock()
 	e.closed = true
-	for id, t := range e.timers {
-		t.Stop()
-		delete(e.timers, id)
-	}
 	for _, d := range e.drivers {
 		signal(d.logMoved)
 	}
@@ -210,10 +251,6 @@ func (e *Engine) isStopping() bool { return e.stopping.Err() != nil }
 func (e *Engine) drive(l Lease, at Head, first uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if t := e.timers[l.Chat]; t != nil {
-		t.Stop()
-		delete(e.timers, l.Chat)
-	}
 	if d := e.drivers[l.Chat]; d != nil {
 		if d.next == nil || l.Token >= d.next.Token { // replies may overtake each other: the newest lease counts
 			d.next = &claimed{l, first}
@@ -226,8 +263,11 @@ func (e *Engine) drive(l Lease, at Head, first uint64) {
 	e.wg.Go(d.run)
 }
 
-// retire takes a driver out of the registry, unless a lease was claimed in the meantime.
+// retire takes a driver out of the registry, unless a lease was claimed in the meantime. wake is when its chat falls due, if it does.
 func (e *Engine) retire(d *driver, wake time.Time) *claimed {
+	if !wake.IsZero() {
+		defer e.lookBy(wake.Add(time.Millisecond), false)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	next := d.next
@@ -236,17 +276,11 @@ func (e *Engine) retire(d *driver, wake time.Time) *claimed {
 		return next
 	}
 	delete(e.drivers, d.id)
-	if !wake.IsZero() && !e.closed {
-		e.timers[d.id] = time.AfterFunc(max(wake.Sub(e.Now()), 0)+time.Millisecond, func() { e.touch(d.id) })
-	}
 	return nil
 }
 
-// touch claims a chat whose deadline has come.
+// touch claims a chat.
 func (e *Engine) touch(id chat.ID) {
-	e.mu.Lock()
-	delete(e.timers, id)
-	e.mu.Unlock()
 	claim, leave := e.enter()
 	defer leave()
 	if claim == "" {
@@ -255,7 +289,7 @@ func (e *Engine) touch(id chat.ID) {
 	ctx, cancel := context.WithTimeout(e.work, e.Lease)
 	defer cancel()
 	if _, err := e.append(ctx, Write{Chat: id, Claim: claim}); err != nil {
-		e.Logger.Warn("claim at a deadline failed; the sweep tries again", "chat", id, "err", err)
+		e.Logger.Warn("could not claim a chat; the sweep tries again", "chat", id, "err", err)
 	}
 }
 

@@ -260,11 +260,16 @@ func MustSurvive(ev turn.Event) bool {
 type Leases interface {
 	// ClaimDue claims up to n chats that are due and free, over all buckets.
 	ClaimDue(ctx context.Context, owner string, n int) ([]Lease, error)
+	// NextDue is how long until the next chat falls due by the store's clock: 0 where one is, [Never] where none will.
+	NextDue(ctx context.Context) (time.Duration, error)
 	// Renew prolongs a lease and returns the chat's head (Seq and Tip only). ErrFenced if it is lost.
 	Renew(context.Context, Lease) (Lease, Head, error)
 	// Wakes delivers chats that somebody wrote to while owner held them, until ctx ends. It may lose some.
 	Wakes(ctx context.Context, owner string) (<-chan chat.ID, error)
 }
+
+// Never is when nothing falls due.
+const Never = 24 * 365 * time.Hour
 
 // Watcher tells that a chat's log moved, on whatever replica, until ctx ends. It may lose or repeat signals.
 type Watcher interface {

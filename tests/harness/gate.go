@@ -195,6 +195,14 @@ func (g *Gate) ClaimDue(ctx context.Context, owner string, n int) ([]agent.Lease
 	return g.store.ClaimDue(ctx, owner, n)
 }
 
+// NextDue implements [agent.Leases].
+func (g *Gate) NextDue(ctx context.Context) (time.Duration, error) {
+	if err := g.pass(); err != nil {
+		return 0, err
+	}
+	return g.store.NextDue(ctx)
+}
+
 // Renew implements [agent.Leases].
 func (g *Gate) Renew(ctx context.Context, l agent.Lease) (agent.Lease, agent.Head, error) {
 	if err := g.pass(); err != nil {

@@ -22,16 +22,29 @@ func wakeAt(b *bench) {
 			b.Fatal("not released")
 		}
 	}
+	falls := func(from, to time.Duration) { // when the next chat falls due
+		b.Helper()
+		next, err := b.Store.NextDue(b.ctx)
+		b.ok(err)
+		if next < from || next > to {
+			b.Errorf("the next falls due in %s, not %s to %s", next, from, to)
+		}
+	}
+	falls(agent.Never, agent.Never)
 	b.put(agent.Head{}, said("d1"))
+	falls(0, 0)
 	release(time.Now().Add(time.Hour))
+	falls(50*time.Minute, 70*time.Minute)
 	if got := b.sweep("you", 10); len(got) != 0 {
 		b.Errorf("due in an hour, swept now: %+v", got)
 	}
 	release(time.Now().Add(-time.Hour))
+	falls(0, 0)
 	if got := b.sweep("me", 10); len(got) != 1 {
 		b.Errorf("was due, not swept: %+v", got)
 	}
 	release(time.Time{})
+	falls(agent.Never, agent.Never)
 	if got := b.sweep("you", 10); len(got) != 0 {
 		b.Errorf("never due, swept: %+v", got)
 	}

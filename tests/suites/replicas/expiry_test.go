@@ -1,9 +1,13 @@
 package replicas
 
 import (
+	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
@@ -124,6 +128,51 @@ func expires(w *World, tool string) (at time.Time) {
 		return false
 	})
 	return at
+}
+
+// A replica that never held a chat looks when that chat's deadline comes, not when its next sweep would.
+func TestExpiryOnAnotherReplica(t *testing.T) {
+	w := New(t, Options{Sweep: time.Hour})
+	short(w, "write")
+	w.Model.When("go", Calls(Call("write", `{}`)), Says("Too bad."))
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Asks("write")
+	w.Replicas[0].Kill()
+	w.Start() // it finds nothing due yet, unless the machine is slow
+	has(w, "the message", w.Over(0), "nobody answered", "Too bad.")
+}
+
+// What a crashed replica held goes on when its leases end, however much it is: more than one look takes over.
+func TestManyLeasesOfTheDead(t *testing.T) {
+	w := New(t, Options{Sweep: time.Hour, Lease: brief})
+	var asked atomic.Int32
+	var dead atomic.Bool
+	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		if asked.Add(1); !dead.Load() {
+			<-h.Ctx.Done()
+			return agent.Reply{}, h.Ctx.Err()
+		}
+		return Says("A whole answer.")(h)
+	})
+	const rooms = 150
+	room := func(i int) chat.ID {
+		return chat.ID{Platform: Room.Platform, Workspace: Room.Workspace, Key: fmt.Sprint("room", i)}
+	}
+	for i := range rooms {
+		in := w.SaidBy(Ana, "go")
+		in.Chat = room(i)
+		equal(w, "whisper", w.Deliver(w.Replicas[0], in), "")
+	}
+	w.Until("the model is asked in all", func() bool { return asked.Load() >= rooms })
+	dead.Store(true)
+	w.Replicas[0].Kill()
+	w.Start()
+	for i := range rooms {
+		w.Until("the answer comes", func() bool {
+			m := w.Platform.Messages(room(i))
+			return len(m) > 0 && strings.Contains(render.PlainText(m[len(m)-1].Now()), "A whole answer.")
+		})
+	}
 }
 
 // A deadline that passes while no replica lives is noticed by the next one.
