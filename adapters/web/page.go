@@ -8,12 +8,13 @@ import (
 	"embed"
 	"encoding/hex"
 	"errors"
-	"fmt"
+	"html"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
-	"reflect"
+	"regexp"
 	"strings"
 	"time"
 
@@ -23,34 +24,33 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// The pages. Each is a shell; what stands in it comes through the API.
+// The pages. Each is a shell; what stands in it comes through the API. In place of the second and third somebody who is not signed in gets
+// the first.
 const (
+	pageDoor     = "door.html"
 	pageChat     = "page.html"
 	pageSettings = "settings.html"
 )
 
 // page is what the browser gets before it asks the API for anything.
 type page struct {
-	shells map[string]shell
 	files  map[string][]byte
-	common pageData // its Tag names this build's assets, so that a browser never mixes two builds
+	common map[string]string // what stands in every page. Tag names this build's assets, so that a browser never mixes two builds
 }
 
+// pageData is what stands in one page besides.
 type pageData struct {
-	Product, Banner, Tag string
-	SignedIn             bool
-	NeedsKey             bool
-	Name                 string
-	Admin                bool
-	Chat, ChatPath       string // the second as it stands in an address
-	Page                 string // where to go on after signing in: empty for the chat, or "settings"
-	Suggestions          []string
-	Ends                 string // when the session ends if it is not used any more
-	Problem              string
+	NeedsKey bool
+	Name     string
+	Admin    bool
+	Chat     string
+	Page     string // where to go on after signing in: empty for the chat, or "settings"
+	Ends     string // when the session ends if it is not used any more
+	Problem  string
 }
 
-func newPage(c Config) (page, error) {
-	p := page{files: map[string][]byte{}, common: pageData{Product: text.Product, Banner: c.Banner, Suggestions: c.Suggestions}}
+func newPage(c Config) page {
+	p := page{files: map[string][]byte{}}
 	sum := sha256.New()
 	entries, _ := assets.ReadDir("assets") // embedded, so it is there
 	for _, e := range entries {
@@ -58,32 +58,52 @@ func newPage(c Config) (page, error) {
 		p.files[e.Name()] = b
 		sum.Write(b)
 	}
-	p.common.Tag = hex.EncodeToString(sum.Sum(nil))[:12]
-	p.shells = map[string]shell{}
-	for _, name := range []string{pageChat, pageSettings} {
-		var err error
-		if p.shells[name], err = parseShell(string(p.files[name]), pageData{}); err != nil {
-			return p, fmt.Errorf("web: %s: %w", name, err)
-		}
-	}
-	return p, nil
+	p.common = map[string]string{"Product": text.Product, "Banner": c.Banner, "Suggestions": strings.Join(c.Suggestions, "\n"),
+		"Tag": hex.EncodeToString(sum.Sum(nil))[:12]}
+	return p
 }
 
-func (p page) write(w http.ResponseWriter, status int, shell string, d pageData) {
-	d.Product, d.Banner, d.Tag, d.Suggestions = p.common.Product, p.common.Banner, p.common.Tag, p.common.Suggestions
-	d.ChatPath = url.PathEscape(d.Chat)
-	var b strings.Builder
-	p.shells[shell].fill(&b, reflect.ValueOf(d), "")
+func (p page) write(w http.ResponseWriter, status int, name string, d pageData) {
+	values := maps.Clone(p.common)
+	maps.Copy(values, map[string]string{"Name": d.Name, "Chat": d.Chat, "ChatPath": url.PathEscape(d.Chat), "Page": d.Page, "Ends": d.Ends,
+		"Problem": d.Problem, "NeedsKey": yes(d.NeedsKey), "Admin": yes(d.Admin)})
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, b.String())
+	_, _ = io.WriteString(w, fill(string(p.files[name]), values))
+}
+
+func yes(is bool) string {
+	if is {
+		return "yes"
+	}
+	return ""
+}
+
+// places are {{Name}}, a text escaped for element content and for attributes in double quotes, and {{if Name}} … {{end}} or {{if !Name}} …
+// {{end}}, what stands there only if that text is not empty, or is; none within another. html/template does more, and calls methods by names
+// that it reads at run time, so that the linker would keep every method of every library: the program would be almost a third larger.
+var places = regexp.MustCompile(`(?s)\{\{if (!?)(\w+)\}\}(.*?)\{\{end\}\}|\{\{(\w+)\}\}`)
+
+// fill writes a page with values in its places.
+func fill(page string, values map[string]string) string {
+	return places.ReplaceAllStringFunc(page, func(place string) string {
+		m := places.FindStringSubmatch(place)
+		not, condition, then, name := m[1] != "", m[2], m[3], m[4]
+		switch {
+		case name != "":
+			return html.EscapeString(values[name])
+		case (values[condition] == "") == not:
+			return fill(then, values)
+		}
+		return ""
+	})
 }
 
 // signInPage writes the page of somebody who is not signed in.
 func (s *Server) signInPage(w http.ResponseWriter, status int, d pageData) {
-	d.NeedsKey = s.needsKey()
-	s.page.write(w, status, pageChat, d)
+	d.NeedsKey, d.Name = s.needsKey(), cmp.Or(d.Name, "you")
+	s.page.write(w, status, pageDoor, d)
 }
 
 var kinds = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
@@ -96,9 +116,9 @@ func (p page) asset(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", kind)
-	w.Header().Set("ETag", `"`+p.common.Tag+`"`)
+	w.Header().Set("ETag", `"`+p.common["Tag"]+`"`)
 	w.Header().Set("Cache-Control", "no-cache")
-	if r.URL.Query().Get("v") == p.common.Tag {
+	if r.URL.Query().Get("v") == p.common["Tag"] {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(b))
@@ -106,14 +126,13 @@ func (p page) asset(w http.ResponseWriter, r *http.Request) {
 
 // shell writes a page, or the door before it.
 func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
-	d := pageData{NeedsKey: s.needsKey(), Chat: r.PathValue("chat")}
+	d := pageData{Chat: r.PathValue("chat")}
 	if name == pageSettings {
 		d.Page = "settings"
 	}
 	p, err := s.who(r.Context(), browserKey(r))
 	switch {
 	case errors.Is(err, unauthorized):
-		d.Name = "you"
 		if browserKey(r).key != "" {
 			d.Problem = saySessionEnded
 		}
@@ -122,7 +141,7 @@ func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
 		d.Problem = s.asProblem(r, err).Message
 		s.signInPage(w, http.StatusServiceUnavailable, d)
 	default:
-		d.SignedIn, d.Name, d.Admin = true, p.name, p.admin
+		d.Name, d.Admin = p.name, p.admin
 		if !p.ends.IsZero() {
 			d.Ends = p.ends.UTC().Format(time.RFC3339)
 		}

@@ -243,7 +243,7 @@ func (s *Server) postSignOut(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil && !errors.Is(err, unauthorized) {
 		// The cookie stays, so that whoever reads this can try again.
-		s.signInPage(w, http.StatusServiceUnavailable, pageData{Name: "you", Problem: s.asProblem(r, err).Message})
+		s.signInPage(w, http.StatusServiceUnavailable, pageData{Problem: s.asProblem(r, err).Message})
 		return
 	}
 	setCookie(w, r, "", -1)

@@ -119,10 +119,8 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("web: %q is not a loopback address, so anybody who reaches it could open a session: "+
 			"set web.session_keys or ADMIN_SESSION_KEYS, or listen on 127.0.0.1", c.Listen)
 	}
+	s.page = newPage(c)
 	var err error
-	if s.page, err = newPage(c); err != nil {
-		return nil, err
-	}
 	if s.handler, err = s.routes(); err != nil {
 		return nil, err
 	}

@@ -388,7 +388,9 @@
   $("composer").addEventListener("submit", e => { e.preventDefault(); submit(); });
   say.addEventListener("input", grow);
   say.addEventListener("keydown", e => { if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); submit(); } });
-  for (const b of document.querySelectorAll(".suggestion")) b.addEventListener("click", () => { write(b.textContent); say.focus(); });
+  for (const words of $("suggestions").dataset.list.split("\n").filter(Boolean)) {
+    $("suggestions").append(el("li", {}, el("button", { type: "button", class: "suggestion", onclick: () => { write(words); say.focus(); } }, words)));
+  }
 
   // --- the side list ---
   function side(show) {
