@@ -14,6 +14,14 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
+// Limits that what is drawn here never comes near.
+const (
+	maxSection     = 3         // texts of a section. https://discord.com/developers/docs/components/reference#section
+	maxComponentID = 1<<31 - 1 // https://discord.com/developers/docs/components/reference#anatomy-of-a-component
+	maxColor       = 1<<24 - 1 // https://discord.com/developers/docs/components/reference#container
+	maxFiles       = 10        // of a message. https://discord.com/developers/docs/resources/message#create-message
+)
+
 // Where the rules are from.
 const (
 	docParts    = "https://discord.com/developers/docs/components/reference"

@@ -5,28 +5,24 @@ import "github.com/nodhq/nod/core/render"
 // What Discord takes of one message or modal. "Characters" are UTF-16 units here: Discord does not say how it counts what is outside
 // the Basic Multilingual Plane, and this is the larger of the two usual counts.
 const (
-	maxText        = 4000      // over all TextDisplays. https://github.com/discord/discord-api-docs/pull/8562
-	maxTextBytes   = 10_170    // UTF-8 of all TextDisplays and textOverhead for each: above that Discord fails with 500. https://github.com/discord/discord-api-docs/issues/8554
-	textOverhead   = 12        // bytes that each TextDisplay counts beside its own. The same page.
-	maxComponents  = 40        // of a message, those inside others too. https://discord.com/developers/docs/components/reference
-	maxRow         = 5         // buttons of a row; a select stands in one alone. https://discord.com/developers/docs/components/reference#action-row
-	maxSection     = 3         // texts of a section. https://discord.com/developers/docs/components/reference#section
-	maxAddress     = 512       // where a button leads. https://discord.com/developers/docs/components/reference#button
-	maxCustomID    = 100       // unique in its message. https://discord.com/developers/docs/components/reference#anatomy-of-a-component
-	maxLabel       = 80        // of a button. https://discord.com/developers/docs/components/reference#button
-	maxOptions     = 25        // https://discord.com/developers/docs/components/reference#string-select
-	maxOption      = 100       // an option's label, its value and its description, each. The same page.
-	maxPlaceholder = 150       // of a select. The same page.
-	maxComponentID = 1<<31 - 1 // https://discord.com/developers/docs/components/reference#anatomy-of-a-component
-	maxColor       = 1<<24 - 1 // https://discord.com/developers/docs/components/reference#container
-	maxMentions    = 100       // users, and roles, that allowed_mentions names. https://discord.com/developers/docs/resources/message#allowed-mentions-object
-	maxFiles       = 10        // of a message. https://discord.com/developers/docs/resources/message#create-message
-	maxFileBytes   = 10 << 20  // of all files here; Discord's limit is one for each. https://discord.com/developers/docs/reference#uploading-files
-	maxModalTitle  = 45        // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-modal
-	MaxInputs      = 5         // The same page.
-	maxInputLabel  = 45        // https://discord.com/developers/docs/components/reference#text-input
-	maxInputHint   = 100       // its placeholder. The same page.
-	maxInput       = 4000      // its value. The same page.
+	maxText        = 4000     // over all TextDisplays. https://github.com/discord/discord-api-docs/pull/8562
+	maxTextBytes   = 10_170   // UTF-8 of all TextDisplays and textOverhead for each: above that Discord fails with 500. https://github.com/discord/discord-api-docs/issues/8554
+	textOverhead   = 12       // bytes that each TextDisplay counts beside its own. The same page.
+	maxComponents  = 40       // of a message, those inside others too. https://discord.com/developers/docs/components/reference
+	maxRow         = 5        // buttons of a row; a select stands in one alone. https://discord.com/developers/docs/components/reference#action-row
+	maxAddress     = 512      // where a button leads. https://discord.com/developers/docs/components/reference#button
+	maxCustomID    = 100      // unique in its message. https://discord.com/developers/docs/components/reference#anatomy-of-a-component
+	maxLabel       = 80       // of a button. https://discord.com/developers/docs/components/reference#button
+	maxOptions     = 25       // https://discord.com/developers/docs/components/reference#string-select
+	maxOption      = 100      // an option's label, its value and its description, each. The same page.
+	maxPlaceholder = 150      // of a select. The same page.
+	maxMentions    = 100      // users, and roles, that allowed_mentions names. https://discord.com/developers/docs/resources/message#allowed-mentions-object
+	maxFileBytes   = 10 << 20 // of all files here; Discord's limit is one for each. https://discord.com/developers/docs/reference#uploading-files
+	maxModalTitle  = 45       // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-modal
+	MaxInputs      = 5        // The same page.
+	maxInputLabel  = 45       // https://discord.com/developers/docs/components/reference#text-input
+	maxInputHint   = 100      // its placeholder. The same page.
+	maxInput       = 4000     // its value. The same page.
 )
 
 // maxReason is how long a reason may be.

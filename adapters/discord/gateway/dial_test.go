@@ -59,6 +59,31 @@ func TestTheGatewayThroughTLSAndAProxy(t *testing.T) {
 		_, _ = io.Copy(here, there)
 	}))
 	defer proxy.Close()
+	socks, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socks.Close()
+	go func() { // https://www.rfc-editor.org/rfc/rfc1928, for one that connects to an IPv4 address without a password
+		here, err := socks.Accept()
+		if err != nil {
+			return
+		}
+		defer here.Close()
+		greeting, request := make([]byte, 3), make([]byte, 10)
+		_, _ = io.ReadFull(here, greeting)
+		_, _ = here.Write([]byte{5, 0})
+		_, _ = io.ReadFull(here, request)
+		there, err := net.Dial("tcp", gateway.Listener.Addr().String()) //nolint:noctx // a test
+		if err != nil || request[3] != 1 {
+			t.Errorf("socks: %v, asked for %v", err, request)
+			return
+		}
+		defer there.Close()
+		_, _ = here.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+		go func() { _, _ = io.Copy(there, here) }()
+		_, _ = io.Copy(here, there)
+	}()
 	at, _ := url.Parse(proxy.URL)
 	roots := gateway.Client().Transport.(*http.Transport).TLSClientConfig
 	roots.NextProtos = []string{"h2", "http/1.1"} // as a transport that was used has it
@@ -88,6 +113,7 @@ func TestTheGatewayThroughTLSAndAProxy(t *testing.T) {
 		"through a proxy":    {&http.Transport{TLSClientConfig: roots, Proxy: http.ProxyURL(&as)}, there, ""},
 		"a proxy says no":    {&http.Transport{TLSClientConfig: roots, Proxy: http.ProxyURL(at)}, there, "Proxy Authentication Required"},
 		"a proxy of a kind":  {&http.Transport{TLSClientConfig: roots, Proxy: http.ProxyURL(&url.URL{Scheme: "quic", Host: at.Host})}, there, "quic"},
+		"through SOCKS":      {&http.Transport{TLSClientConfig: roots, Proxy: http.ProxyURL(&url.URL{Scheme: "socks5", Host: socks.Addr().String()})}, there, ""},
 		"a proxy of no sort": {&http.Transport{TLSClientConfig: roots, Proxy: func(*http.Request) (*url.URL, error) { return nil, errors.New("http://ana:secret@") }}, there, "HTTPS_PROXY"},
 		"a proxy is no more": {&http.Transport{TLSClientConfig: roots, Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: "127.0.0.1:1"})}, there, "refused"},
 		"a proxy of no word": {&http.Transport{TLSClientConfig: roots, Proxy: http.ProxyURL(&as)}, "wss://there.test:1", "index out of range"},
