@@ -29,6 +29,7 @@ func TestTheGatewayThroughTLSAndAProxy(t *testing.T) {
 		_ = c.WriteMessage(websocket.TextMessage, []byte("here"))
 	}))
 	gateway.Config.ErrorLog = log.New(io.Discard, "", 0)
+	gateway.EnableHTTP2 = true
 	gateway.StartTLS()
 	defer gateway.Close()
 	var mu sync.Mutex

@@ -57,6 +57,7 @@ func TestCodesThatEndASessionOnly(t *testing.T) {
 			b := newWorld(t, func(p *peer) { p.open(); p.closeWith(code) }).bot().start()
 			b.after(time.Minute)
 			b.expect(t, 1, 1)
+			b.stillResumable(t) // by an answer to that either
 		})
 	}
 }

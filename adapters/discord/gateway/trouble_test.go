@@ -361,6 +361,41 @@ func TestAHalfOpenConnection(t *testing.T) {
 	})
 }
 
+// mute is a connection on which nothing can be sent any more, while what was sent to us can be read.
+type mute struct {
+	net.Conn
+	dead   *atomic.Bool
+	failed chan struct{}
+}
+
+func (m mute) Write(b []byte) (int, error) {
+	if m.dead.CompareAndSwap(true, false) {
+		close(m.failed)
+		return 0, net.ErrClosed
+	}
+	return m.Conn.Write(b)
+}
+
+func TestWhatDiscordSaidIsReadAlthoughNothingCanBeSent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var dead atomic.Bool
+		failed := make(chan struct{})
+		w := newWorld(t, func(p *peer) { p.open(); dead.Store(true); <-failed; p.closeWith(closeBadToken) })
+		w.cut = func(n int, c net.Conn) net.Conn {
+			if n != 0 {
+				return c
+			}
+			return mute{c, &dead, failed}
+		}
+		b := w.bot().start()
+		b.after(time.Hour)
+		<-b.done
+		if b.err == nil || !strings.Contains(b.err.Error(), "4004") || len(w.all()) != 1 {
+			t.Errorf("%v after %d connections", b.err, len(w.all()))
+		}
+	})
+}
+
 func bubbled(t *testing.T, name string, f func(*testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { bubble(t, f) })
@@ -377,6 +412,9 @@ func TestAResumeThatIsNeverAnsweredIsGivenUp(t *testing.T) {
 			b := w.bot().start()
 			b.after(90 * time.Second)
 			b.expect(t, 2, 2)
+			if one, two := w.all()[1].url, w.all()[2].url; !strings.HasPrefix(one, "resume-0.test") || !strings.HasPrefix(two, "gateway.test") { // where READY says may be the trouble
+				t.Errorf("resumed at %s, then at %s", one, two)
+			}
 			if began, _ := b.times(); began != 2 {
 				t.Errorf("began %d", began)
 			}
