@@ -18,14 +18,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/nodhq/nod/tests/harness"
 )
 
 // programs is the folder of the binaries that TestMain built.
@@ -37,16 +37,7 @@ var updatePicture = flag.Bool("update-picture", false, "write docs/page.png, the
 const atOnce = 6
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	parallel := strconv.Itoa(max(atOnce, runtime.GOMAXPROCS(0)))
-	flag.Visit(func(f *flag.Flag) {
-		if f.Name == "test.parallel" {
-			parallel = f.Value.String()
-		}
-	})
-	if err := flag.Set("test.parallel", parallel); err != nil {
-		panic(err)
-	}
+	harness.AtOnce(atOnce)
 	os.Exit(build(m.Run))
 }
 

@@ -25,16 +25,14 @@
 package matrix
 
 import (
-	"os"
-	"runtime/debug"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/nodhq/nod/tests/harness"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // little lives on from one of 80,000 clicks to the next: memory is cheap here, and collecting it a fifth of all the work
-	}
+	harness.SpendMemory()
 	goleak.VerifyTestMain(m)
 }

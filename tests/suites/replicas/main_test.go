@@ -16,7 +16,13 @@ import (
 	"github.com/nodhq/nod/tests/harness"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// atOnce is how many worlds run at once, unless -parallel says otherwise: most of the time they wait for the lease of one that was killed.
+const atOnce = 8
+
+func TestMain(m *testing.M) {
+	harness.AtOnce(atOnce)
+	goleak.VerifyTestMain(m)
+}
 
 // both runs a test over each backend.
 func both(t *testing.T, o harness.Options, test func(w *harness.World)) {
