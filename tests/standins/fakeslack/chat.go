@@ -279,9 +279,10 @@ func postEphemeral(s *Server, v values) (map[string]any, *refusal) {
 // whisper shows something to one person. s.mu is held.
 func (s *Server) whisper(channel, thread, user string, v Version) *Ephemeral {
 	v.At = s.clock.Now()
-	s.ephs = append(s.ephs, Ephemeral{Channel: channel, TS: s.stamp(), Thread: thread, User: user, Version: v})
+	e := &Ephemeral{Channel: channel, TS: s.stamp(), Thread: thread, User: user, Version: v}
+	s.ephs[user] = append(s.ephs[user], e)
 	s.Fire()
-	return &s.ephs[len(s.ephs)-1]
+	return e
 }
 
 func permalink(s *Server, v values) (map[string]any, *refusal) {

@@ -125,9 +125,9 @@ func (s *Server) Ephemerals(user string) []Ephemeral {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []Ephemeral
-	for _, e := range s.ephs {
-		if e.User == user && !e.Deleted {
-			out = append(out, e)
+	for _, e := range s.ephs[user] {
+		if !e.Deleted {
+			out = append(out, *e)
 		}
 	}
 	return out

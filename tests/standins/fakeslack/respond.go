@@ -132,8 +132,7 @@ func (s *Server) respond(l *responseLink, v values) *refusal {
 }
 
 func (s *Server) replaceEphemeral(l *responseLink, next Version, remove bool) *refusal {
-	for i := range s.ephs {
-		e := &s.ephs[i]
+	for _, e := range s.ephs[l.user] {
 		if e.TS != l.ephemeral {
 			continue
 		}

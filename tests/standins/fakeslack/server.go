@@ -74,8 +74,8 @@ type Server struct {
 	dms      map[string]string // person → their conversation with the bot
 	triggers map[string]*trigger
 	links    map[string]*responseLink
-	ephs     []Ephemeral
-	modals   map[string][]*View // person → stack, the visible one last
+	ephs     map[string][]*Ephemeral // person → what only they were shown
+	modals   map[string][]*View      // person → stack, the visible one last
 	homes    map[string]*View
 	sessions map[[2]string]*Session // channel, thread
 	files    map[string]*File
@@ -119,8 +119,9 @@ func New(o Options) *Server {
 	s := &Server{
 		opt: o, clock: o.Clock, rng: rand.New(rand.NewPCG(o.Seed, o.Seed)),
 		users: map[string]*User{}, groups: map[string]*UserGroup{}, channels: map[string]*channel{}, dms: map[string]string{}, triggers: map[string]*trigger{},
-		links: map[string]*responseLink{}, modals: map[string][]*View{}, homes: map[string]*View{}, sessions: map[[2]string]*Session{},
-		files: map[string]*File{}, uploads: map[string]*upload{}, windows: map[string]*window{},
+		links: map[string]*responseLink{}, ephs: map[string][]*Ephemeral{}, modals: map[string][]*View{}, homes: map[string]*View{},
+		sessions: map[[2]string]*Session{},
+		files:    map[string]*File{}, uploads: map[string]*upload{}, windows: map[string]*window{},
 		tickets: map[string]bool{}, waiting: map[string]*Attempt{}, acks: map[string]int{}, delivery: &http.Client{Transport: &http.Transport{}},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
