@@ -119,6 +119,22 @@ func TestACardIsSmall(t *testing.T) {
 	}
 }
 
+// With all that can be answered at once, and arguments that are not all shown, five controls are in sight: what is behind the menus else is
+// offered in the details.
+func TestACardWithEveryAnswer(t *testing.T) {
+	m := render.Fit(asked(1, func(_ int, c *turn.ToolCall) {
+		c.Tool.Name, c.Args = "read_file", []byte(fmt.Sprintf(`{"path":%q}`, strings.Repeat("docs/", 600)))
+		c.Ruling.Access, c.Card.Reads, c.Ruling.Scopes = permission.Read, true, []permission.Scope{permission.ScopeReads, permission.ScopeServer}
+	}), Limits)
+	p := EncodeMessage(m)
+	if _, _, controls := seen(p); controls != 5 || !strings.Contains(dump(p), "[Allow reads from files ?] [Allow for this chat ?] [Allow once] [Deny] [Show arguments]\n") {
+		t.Errorf("%d controls in\n%s", controls, dump(p))
+	}
+	if got, want := reachable(t, m, p), looks.Offered(m); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // Reads of one reply are one row, answered together; each stands in it.
 func TestReadsAreOneRow(t *testing.T) {
 	m := askedStates()["reads"]
