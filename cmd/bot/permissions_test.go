@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/cmd/bot/parts"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -357,6 +359,26 @@ func TestPermissionsBesideAnEmbeddedBot(t *testing.T) {
 		if code != command.Fail || !strings.Contains(errs, "a nod is running on it") || !strings.Contains(errs, "use its settings page or /nod permissions, or stop it first") {
 			t.Errorf("%v: code %d, %q", args, code, errs)
 		}
+	}
+}
+
+// What the command line changes is signed, as all that the bot writes is: the audit holds behind it.
+func TestPermissionsAreSigned(t *testing.T) {
+	c := config.Default()
+	c.DataDir = t.TempDir()
+	s, err := parts.OpenStore(t.Context(), c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev := turn.Changed{Changes: []permission.Change{permission.Setting{Field: "strict", Value: "true"}}}
+	_, err = s.Append(t.Context(), agent.Write{Chat: agent.SettingsChat, Events: []agent.Keyed{{Op: "x", Event: ev}}})
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"BOT_DATA_DIR": c.DataDir}
+	must(t, env, "apply", "careful", "-yes")
+	if out := want(t, env, "verify", command.OK, "ok: 1 chat, 2 entries\n", ""); strings.Contains(out, "not looked at") {
+		t.Error(out)
 	}
 }
 

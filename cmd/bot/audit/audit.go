@@ -121,15 +121,12 @@ func (f *flags) run(p command.Process, do func(*auditor, context.Context) error,
 	}
 	ctx, release := p.Context()
 	defer release()
-	key, err := parts.AuditKey(c)
-	if err != nil {
+	var err error
+	if a.store, err = parts.OpenToRead(ctx, c, p.Logger()); err != nil {
 		return p.Refuse(command.Fail, err)
 	}
-	if key.Secret == "" {
+	if key, _ := parts.AuditKey(c); key.Secret == "" {
 		a.keyless = parts.AuditKeyPath(c)
-	}
-	if a.store, err = state.OpenToRead(ctx, c.DataDir, state.Options{URL: c.Redis.URL.Reveal(), Audit: key, Log: p.Logger()}); err != nil {
-		return p.Refuse(command.Fail, err)
 	}
 	defer func() { _ = a.store.Close() }()
 	err = do(a, ctx)

@@ -93,7 +93,7 @@ func (r *reader) fields(n *yaml.Node, v reflect.Value, field string) {
 		return
 	}
 	r.pairs(n, field, func(k, value *yaml.Node) {
-		if k.Value == "mcpServers" && field == "" { // as the files of other programs have it
+		if k.Value == "mcpServers" && v.Type() == reflect.TypeFor[Config]() { // as the files of other programs have it
 			servers := &yaml.Node{Kind: yaml.ScalarNode, Value: "servers", Line: k.Line}
 			r.fields(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{servers, value}}, v.FieldByName("MCP"), "mcp")
 			return
@@ -165,7 +165,7 @@ func (r *reader) items(n *yaml.Node, v reflect.Value, field string) {
 	}
 	v.SetZero()
 	for i, item := range n.Content {
-		f := field + "[" + strconv.Itoa(i) + "]"
+		f := field + "[" + strconv.Itoa(i+r.first) + "]"
 		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
 		if isNull(item) {
 			r.problem(item, f, "is empty")
@@ -204,11 +204,16 @@ func (r *reader) scalar(n *yaml.Node, v reflect.Value, field string) {
 		r.problem(n, field, "want %s without a YAML tag (!) before it; write it in quotes", want)
 		return
 	}
-	written, expanded, err := expand(n.Value, r.env)
+	written, expanded, err := n.Value, false, error(nil)
+	hasType := tag != "!!str"
+	if !r.verbatim {
+		written, expanded, err = expand(n.Value, r.env)
+		hasType = !strings.Contains(n.Value, "${") // a variable's value has none of its own
+	}
 	switch {
 	case err != nil:
 		r.problem(n, field, "%v", err)
-	case tag != "" && n.Tag != tag && !strings.Contains(n.Value, "${"): // a variable's value has no type of its own
+	case tag != "" && n.Tag != tag && hasType:
 		r.problem(n, field, "want %s, got %s%s", want, kind(n), hint)
 	default:
 		if err := setValue(v, written, expanded); err != nil {

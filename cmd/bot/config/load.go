@@ -52,11 +52,10 @@ func parse(name, file string, data []byte, env Getenv) (Config, error) {
 	c := Default()
 	c.File = file
 	r := &reader{file: name, env: env, set: map[string]Problem{}}
-	root, wrong := compose(name, data)
-	if wrong != nil {
-		r.found = append(r.found, *wrong)
-	} else if root != nil {
-		r.value(root, reflect.ValueOf(&c).Elem(), "")
+	if len(data) > maxFile {
+		r.found = Problems{{File: name, Say: "is larger than 1 MiB; this cannot be a configuration"}}
+	} else {
+		r.document(data, reflect.ValueOf(&c).Elem())
 	}
 	c.Retired = r.gone
 	r.environment(&c)
@@ -65,11 +64,48 @@ func parse(name, file string, data []byte, env Getenv) (Config, error) {
 	return c, r.err()
 }
 
+// File is a YAML file of another kind, read as strictly as a configuration: each mistake has its line and field, and all are told at once. Its
+// texts stand as they are written, variables and numbers too, and the entries of its lists are counted from 1.
+type File struct {
+	reader
+	isEmpty bool
+}
+
+// ReadStrictly reads a file into a struct by its yaml tags.
+func ReadStrictly(name string, data []byte, into any) *File {
+	f := &File{reader: reader{file: name, set: map[string]Problem{}, verbatim: true, first: 1}}
+	f.isEmpty = !f.document(data, reflect.ValueOf(into).Elem())
+	return f
+}
+
+// Empty reports whether nothing stands in it.
+func (f *File) Empty() bool { return f.isEmpty }
+
+// Add records a mistake, with the line of its field.
+func (f *File) Add(field, format string, args ...any) { f.add(field, format, args...) }
+
+// Has reports whether a field, or something in it, is already known to be wrong.
+func (f *File) Has(field string) bool { return f.has(field) }
+
+// Line is where a field stands.
+func (f *File) Line(field string) int { return f.at(field).Line }
+
+// Err is every mistake, or nil.
+func (f *File) Err() error { return f.err() }
+
+// document reads the file's one document into v. It reports whether there is something in it.
+func (r *reader) document(data []byte, v reflect.Value) bool {
+	root, wrong := compose(r.file, data)
+	if wrong != nil {
+		r.found = append(r.found, *wrong)
+	} else if root != nil {
+		r.value(root, v, "")
+	}
+	return root != nil || wrong != nil
+}
+
 // compose parses the file's one document.
 func compose(name string, data []byte) (*yaml.Node, *Problem) {
-	if len(data) > maxFile {
-		return nil, &Problem{File: name, Say: "is larger than 1 MiB; this cannot be a configuration"}
-	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
 	switch err := dec.Decode(&doc); {
@@ -80,7 +116,7 @@ func compose(name string, data []byte) (*yaml.Node, *Problem) {
 	}
 	switch err := dec.Decode(&second); {
 	case err == nil:
-		return nil, &Problem{File: name, Line: second.Line, Say: "a second document starts here; a configuration is one"}
+		return nil, &Problem{File: name, Line: second.Line, Say: "a second document starts here; there can be only one"}
 	case !errors.Is(err, io.EOF):
 		return nil, broken(name, data, err)
 	}

@@ -41,10 +41,13 @@ func (ps Problems) Error() string {
 
 // reader reads one configuration. It goes on after a mistake, so that all are found at once.
 type reader struct {
-	file  string
-	env   Getenv
-	set   map[string]Problem // File and Line of where each field was set
-	found Problems
+	file string
+	env  Getenv
+	// As of [File].
+	verbatim bool
+	first    int                // what the entries of a list are counted from
+	set      map[string]Problem // File and Line of where each field was set
+	found    Problems
 	// gone are fields of earlier versions, which are no mistakes.
 	gone Problems
 }

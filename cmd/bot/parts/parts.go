@@ -44,23 +44,54 @@ func replica(c config.Config) string {
 	return host + " " + c.Listen
 }
 
-// OpenStore opens the state to be written, and makes the key of the audit at the first start.
+// OpenStore opens the state as the bot does, and makes the key of the audit at the first start.
 func OpenStore(ctx context.Context, c config.Config, log *slog.Logger) (*state.Store, error) {
-	o := state.Options{URL: c.Redis.URL.Reveal(), Durability: c.Redis.Durability.String(), Lease: c.Lease, Keep: Keep(c), Log: log, Replica: replica(c)}
-	var err error
-	if o.Audit, err = makeAuditKey(c, time.Now(), log); err != nil {
+	key, err := makeAuditKey(c, time.Now(), log)
+	if err != nil {
 		return nil, err
 	}
-	if c.Redis.URL.IsZero() {
-		return state.OpenEmbedded(c.DataDir, o)
-	}
-	store, err := state.Open(ctx, o)
-	if err == nil && c.Redis.Durability.String() == "local" {
+	o := options(c, key, log)
+	o.Replica = replica(c)
+	store, err := open(ctx, c, o)
+	if err == nil && !c.Redis.URL.IsZero() && c.Redis.Durability.String() == "local" {
 		if facts, err := store.Server(ctx); err == nil && facts["aof_enabled"] == "0" {
 			log.Warn("Redis keeps no append-only file, and redis.durability is local: when it restarts, decisions and starts of tools may be gone, and people are asked again; set appendonly yes")
 		}
 	}
 	return store, err
+}
+
+// OpenToWrite opens the state for a command that changes something. It signs with the audit's key where that is, and makes none: it would be
+// another than the bot's.
+func OpenToWrite(ctx context.Context, c config.Config, log *slog.Logger) (*state.Store, error) {
+	key, err := AuditKey(c)
+	if err != nil {
+		return nil, err
+	}
+	if key.Secret == "" && !c.Redis.URL.IsZero() {
+		log.Warn("the audit's key is not here, so what is written now is not signed: bot audit verify says so where the bot signs; copy the bot's key", "path", AuditKeyPath(c))
+	}
+	return open(ctx, c, options(c, key, log))
+}
+
+// OpenToRead opens the state for a command that only looks.
+func OpenToRead(ctx context.Context, c config.Config, log *slog.Logger) (*state.Store, error) {
+	key, err := AuditKey(c)
+	if err != nil {
+		return nil, err
+	}
+	return state.OpenToRead(ctx, c.DataDir, options(c, key, log))
+}
+
+func options(c config.Config, key state.AuditKey, log *slog.Logger) state.Options {
+	return state.Options{URL: c.Redis.URL.Reveal(), Durability: c.Redis.Durability.String(), Lease: c.Lease, Keep: Keep(c), Audit: key, Log: log}
+}
+
+func open(ctx context.Context, c config.Config, o state.Options) (*state.Store, error) {
+	if c.Redis.URL.IsZero() {
+		return state.OpenEmbedded(c.DataDir, o)
+	}
+	return state.Open(ctx, o)
 }
 
 // Listen opens the one listener. The configuration has checked the address as written; here it is checked as it turned out,

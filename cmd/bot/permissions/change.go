@@ -13,7 +13,6 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 )
@@ -60,14 +59,15 @@ func (u unclaiming) Append(ctx context.Context, w agent.Write) (agent.Written, e
 	return u.Log.Append(ctx, w)
 }
 
-// idle is a model, no tools, and a platform, for an engine that runs no turns.
-type idle struct{}
+// idle is a model, no tools, and a platform, for an engine that runs no turns: nobody calls what is not written out here.
+type idle struct {
+	agent.Model
+	agent.Platform
+}
 
 func (idle) Name() string { return "none" }
 
-func (idle) Reply(context.Context, []turn.Utterance, []agent.ToolSpec, func(agent.Delta)) (agent.Reply, error) {
-	return agent.Reply{}, errNoTurns
-}
+func (idle) Limits() render.Limits { return render.Limits{} }
 
 func (idle) List(context.Context) ([]agent.ToolSpec, []agent.ServerFault, error) {
 	return nil, nil, nil
@@ -77,16 +77,6 @@ func (idle) Check(context.Context, permission.Tool, json.RawMessage) error { ret
 
 func (idle) Call(context.Context, agent.RunToken, func(turn.Progress)) (turn.Result, error) {
 	return turn.Result{}, errors.Join(agent.ErrNotRun, errNoTurns)
-}
-
-func (idle) Limits() render.Limits { return render.Limits{} }
-
-func (idle) Post(context.Context, chat.ID, chat.PostKey, render.Message) (chat.MessageRef, error) {
-	return "", errNoTurns
-}
-
-func (idle) Edit(context.Context, chat.ID, chat.MessageRef, render.Message, agent.Urgency) error {
-	return errNoTurns
 }
 
 // errOnlyLook ends a change that was only to be shown.

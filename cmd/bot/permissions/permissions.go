@@ -27,6 +27,7 @@ import (
 	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/text"
 	"github.com/nodhq/nod/state"
 )
 
@@ -101,16 +102,11 @@ func (f *flags) run(p command.Process, do func(*run, context.Context, []string) 
 
 // openStore opens the state: to read it, unless something is to be changed.
 func (p *run) openStore(ctx context.Context) (err error) {
-	o := state.Options{URL: p.config.Redis.URL.Reveal(), Durability: p.config.Redis.Durability.String(), Lease: p.config.Lease, Keep: parts.Keep(p.config), Log: p.log}
-	switch {
-	case !p.yes:
-		p.store, err = state.OpenToRead(ctx, p.config.DataDir, o)
-	case p.config.Redis.URL.IsZero():
-		p.store, err = state.OpenEmbedded(p.config.DataDir, o)
-	default:
-		p.store, err = state.Open(ctx, o)
+	open := parts.OpenToRead
+	if p.yes {
+		open = parts.OpenToWrite
 	}
-	if p.config.Redis.URL.IsZero() && errors.Is(err, state.ErrInUse) {
+	if p.store, err = open(ctx, p.config, p.log); p.config.Redis.URL.IsZero() && errors.Is(err, state.ErrInUse) {
 		return fmt.Errorf("data_dir %s: a nod is running on it, and the state belongs to that one process: use its settings page or /nod permissions, or stop it first", p.config.DataDir)
 	}
 	return err
@@ -164,7 +160,7 @@ func (p *run) apply(ctx context.Context, args []string) error {
 		return err
 	}
 	for _, f := range faults {
-		fmt.Fprintf(p.Stderr, "note: %s: %s Of its tools only those that were seen before are known.\n", command.OneLine(f.Server), command.OneLine(f.Say))
+		fmt.Fprintf(p.Stderr, "note: %s: %s Of its tools only those that were seen before are known.\n", command.OneLine(f.Server), text.OneLine(f.Say))
 	}
 	fmt.Fprintln(p.Stdout, t.Says)
 	return p.change(ctx, "template "+t.Name, func(policy permission.Policy, now permission.Settings) ([]permission.Change, error) {
@@ -206,7 +202,7 @@ func (p *run) show(ctx context.Context, args []string) error {
 	if len(args) > 1 {
 		tools = slices.DeleteFunc(tools, func(k permission.Known) bool { return k.Tool.Server != args[0] || k.Tool.Name != args[1] })
 		if len(tools) == 0 {
-			return usageError{fmt.Errorf("there is no tool %q of %s that is known", command.OneLine(args[1]), command.OneLine(args[0]))}
+			return usageError{fmt.Errorf("there is no tool %q of %s that is known", command.OneLine(args[1]), text.OneLine(args[0]))}
 		}
 	}
 	for _, name := range servers {
@@ -260,7 +256,7 @@ func (p *run) fields(now agent.Rules, indent string, at permission.Setting) {
 		value, by := now.Policy.Setting(at).Value, ""
 		for _, x := range now.Settings.Set {
 			if x.Server == at.Server && x.Tool == at.Tool && x.Field == at.Field {
-				by = fmt.Sprintf("   (set by %s, %s, on %s)", command.OneLine(x.Name), command.OneLine(x.By.String()), x.At.UTC().Format(time.DateTime))
+				by = fmt.Sprintf("   (set by %s, %s, on %s)", command.OneLine(x.Name), text.OneLine(x.By.String()), x.At.UTC().Format(time.DateTime))
 			}
 		}
 		if by == "" && (value == "" || at.Tool != "" && value == (permission.Policy{}).Setting(at).Value) {

@@ -150,7 +150,7 @@ var modules = map[string]struct {
 	"github.com/alicebob/miniredis":   {[]string{"state/embedded"}, "the embedded store is state's"},
 	"github.com/slack-go/slack":       {[]string{"adapters/slack", "adapters/slack/blocks", "adapters/slack/inbound", "adapters/slack/doctor"}, "what mentions Slack stands in adapters/slack"},
 	"github.com/bwmarrin/discordgo":   {[]string{"adapters/discord", "adapters/discord/components", "adapters/discord/doctor", "adapters/discord/gateway", "adapters/discord/inbound", "adapters/discord/rest"}, "what mentions Discord stands in adapters/discord"},
-	"go.yaml.in/yaml":                 {[]string{"cmd/bot", "cmd/bot/config", "cmd/bot/permissions"}, "configuration is read in one place, and what is exported beside it; all else takes values"},
+	"go.yaml.in/yaml":                 {[]string{"cmd/bot", "cmd/bot/config"}, "what people write is read in one place, configuration and exports; all else takes values"},
 	"github.com/spf13/cobra":          {[]string{"cmd/bot", "cmd/bot/command", "cmd/bot/doctor", "cmd/bot/audit", "cmd/bot/permissions", "cmd/bot/terminal"}, "the command line is the commands' own: what they do takes values"},
 	"github.com/spf13/pflag":          {[]string{"cmd/bot/command"}, "it is what cobra reads flags with: commands name theirs through cobra"},
 	"github.com/yuin/goldmark":        {[]string{"adapters/discord/components", "adapters/surface", "adapters/web/markdown"}, "Markdown is parsed where it is drawn"},
