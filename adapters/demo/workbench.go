@@ -20,6 +20,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/text"
 )
 
 // Server is the workbench's name among the tool servers.
@@ -311,13 +312,13 @@ func (b *workspace) read(a arguments) (string, error) {
 	if a.Offset > all {
 		return "", fmt.Errorf("%s has %s; offset %d is behind its end", a.Path, size(all), a.Offset)
 	}
-	text := make([]byte, min(all-a.Offset, MaxRead))
-	n, err := f.ReadAt(text, a.Offset)
+	buf := make([]byte, min(all-a.Offset, MaxRead+1)) // one more than is given tells whether a character would be cut in two
+	n, err := f.ReadAt(buf, a.Offset)
 	if n == 0 && err != nil && all > a.Offset {
 		return "", err
 	}
-	whole := characters(text[:n])
-	if !utf8.Valid(whole) || slices.Contains(whole, 0) {
+	whole := text.HeadBytes(string(buf[:n]), MaxRead)
+	if !utf8.ValidString(whole) || strings.ContainsRune(whole, 0) {
 		return "", fmt.Errorf("%s is not a text file (%s)", a.Path, size(all))
 	}
 	if end := a.Offset + int64(len(whole)); end < all {
@@ -326,7 +327,7 @@ func (b *workspace) read(a arguments) (string, error) {
 	if len(whole) == 0 {
 		return "(The file is empty.)", nil
 	}
-	return string(whole), nil
+	return whole, nil
 }
 
 func (b *workspace) write(a arguments) (string, error) {
@@ -392,19 +393,6 @@ func (b *workspace) regular(path string) (size int64, err error) {
 		return 0, fmt.Errorf("%s is not an ordinary file", path)
 	}
 	return info.Size(), nil
-}
-
-// characters drops a character that the cap cut in two.
-func characters(b []byte) []byte {
-	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
-		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRune(tail) {
-				return b[:len(b)-n]
-			}
-			break
-		}
-	}
-	return b
 }
 
 func size(n int64) string {

@@ -94,6 +94,8 @@ func TestCommands(t *testing.T) {
 		{"-json permissions export -config /none", nil, 2, "", "/none"},
 		{"doctor twice", nil, 2, "", "usage: bot doctor"},
 		{"-config", nil, 2, "", "flag needs an argument: --config"},
+		{"audit export -formt csv", nil, 2, "", "there is no flag -formt; did you mean format?"},
+		{"chat -url nowhere -- -json", nil, 2, "", "-url: want where the bot listens"},
 		{"audit tail -h", nil, 0, "--chat NAME", ""},
 		{"audit -h", nil, 0, "bot audit anchor", ""},
 		{"help permissions show", nil, 0, "bot permissions show [SERVER [TOOL]]", ""},

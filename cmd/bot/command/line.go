@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/nodhq/nod/cmd/bot/config"
 )
 
 // Command is one command. use is its name and the words that it takes, as in "show [SERVER [TOOL]]": those in brackets may be left out.
@@ -165,7 +167,9 @@ func wrongFlag(c *cobra.Command, err error) error {
 		if _, owners := find(c.Root(), name); len(owners) > 0 {
 			return fmt.Errorf("-%s goes with: %s", name, strings.Join(owners, ", "))
 		}
-		return fmt.Errorf("there is no flag -%s", name)
+		var known []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		return fmt.Errorf("there is no flag -%s%s", name, config.Suggest(name, known))
 	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		if _, ok := errors.AsType[*strconv.NumError](err); ok {
