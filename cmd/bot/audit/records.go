@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nodhq/nod/cmd/bot/command"
@@ -154,21 +153,6 @@ func newRecordWriter(out io.Writer, form string) recordWriter {
 	return recordWriter{func(r audit.Record) error { return enc.Encode(r) }, nothing}
 }
 
-// column is a column of the CSV form.
-type column struct {
-	name string
-	of   func(audit.Record) string
-}
-
-// columns are the fields of a record, in the order and by the names of the JSON form.
-var columns = func() (out []column) {
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[audit.Record]()) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		out = append(out, column{name, func(r audit.Record) string { return fieldText(reflect.ValueOf(r).FieldByIndex(f.Index)) }})
-	}
-	return out
-}()
-
 // fieldText is a field's value; empty where there is none.
 func fieldText(v reflect.Value) string {
 	switch x := v.Interface().(type) {
@@ -195,26 +179,26 @@ func userName(u chat.User) string {
 	return u.String()
 }
 
+// csvWriter has a column for each field of a record, in the order and by the names of the JSON form.
 func csvWriter(w *csv.Writer) recordWriter {
-	row := func(of func(column) string) error {
-		cells := make([]string, len(columns))
-		for i, c := range columns {
-			cells[i] = of(c)
+	row := func(of func(reflect.StructField) string) error {
+		var cells []string
+		for _, f := range reflect.VisibleFields(reflect.TypeFor[audit.Record]()) {
+			cells = append(cells, of(f))
 		}
 		return w.Write(cells)
 	}
-	head := sync.OnceValue(func() error { return row(func(c column) string { return c.name }) })
+	head := row(func(f reflect.StructField) string {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		return name
+	})
 	return recordWriter{
 		write: func(r audit.Record) error {
-			if err := head(); err != nil {
-				return err
-			}
-			return row(func(c column) string { return cell(c.of(r)) })
+			return row(func(f reflect.StructField) string { return cell(fieldText(reflect.ValueOf(r).FieldByIndex(f.Index))) })
 		},
 		end: func() error {
-			err := head()
 			w.Flush()
-			return cmp.Or(err, w.Error())
+			return cmp.Or(head, w.Error())
 		},
 	}
 }

@@ -2,7 +2,10 @@ package audit
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,16 +28,25 @@ func TestColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var out strings.Builder
+	w := newRecordWriter(&out, "csv")
+	if err := errors.Join(w.write(full), w.end()); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
 	at := -1
-	for _, c := range columns {
-		next := bytes.Index(b, []byte(`"`+c.name+`":`))
-		if next <= at || c.of(full) == "" {
-			t.Errorf("column %s: %q, at %d of %s", c.name, c.of(full), next, b)
+	for i, name := range rows[0] {
+		next := bytes.Index(b, []byte(`"`+name+`":`))
+		if next <= at || rows[1][i] == "" {
+			t.Errorf("column %s: %q, at %d of %s", name, rows[1][i], next, b)
 		}
 		at = next
 	}
 	var fields map[string]any
-	if err := json.Unmarshal(b, &fields); err != nil || len(fields) != len(columns) {
-		t.Errorf("%d fields, %d columns, %v", len(fields), len(columns), err)
+	if err := json.Unmarshal(b, &fields); err != nil || len(fields) != len(rows[0]) {
+		t.Errorf("%d fields, %d columns, %v", len(fields), len(rows[0]), err)
 	}
 }
