@@ -241,7 +241,7 @@ func (a *Adapter) ask(ctx context.Context, c interaction, question string) *repl
 	// It is answered: the three seconds do not count any more.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWithin)
 	defer cancel()
-	err = a.Engine.Accept(ctx, chat.Said{Envelope: c.envelope(), Message: chat.MessageRef(shown), Text: question, Standing: standing})
+	err = a.Engine.Accept(ctx, chat.Said{Envelope: c.envelope(), Message: chat.MessageRef(shown), Text: question, Standing: standing, Channel: c.at.Shared()})
 	if err != nil {
 		a.Logger.Error("discord: a question asked by command was not recorded", "chat", c.at.Chat(), "err", err)
 		why := sayNotAsked

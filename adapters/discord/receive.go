@@ -362,7 +362,7 @@ func (a *Adapter) listen(ctx context.Context, s userMessage) error {
 	}
 	err := a.Engine.Accept(ctx, chat.Said{
 		Envelope: envelopeOf(s.at, s.delivery(), by, reply),
-		Message:  chat.MessageRef(s.m.ID), Text: wording, Context: a.before(ctx, s), Standing: standing,
+		Message:  chat.MessageRef(s.m.ID), Text: wording, Context: a.before(ctx, s), Standing: standing, Channel: s.at.Shared(),
 	})
 	if errors.Is(err, agent.ErrFull) {
 		a.answer(s, text.ChatFull(agent.MaxWaiting, agent.MaxWaitingBytes))

@@ -19,7 +19,7 @@ func TestAMentionBeginsAThread(t *testing.T) {
 	id := p.ask("read the notes, <@" + p.ben + ">")
 	got := onlyOne[chat.Said](p)
 	if got.Chat != p.in(id) || got.Text != "read the notes, @Ben" || got.User != p.user(p.ana) || got.Name != "Ana" ||
-		got.Delivery != chat.Delivery("m:"+p.general+":"+id) || got.Context != nil {
+		got.Delivery != chat.Delivery("m:"+p.general+":"+id) || got.Context != nil || string(got.Channel) != "discord:"+p.Guild()+":"+p.general {
 		t.Errorf("%+v", got)
 	}
 	if !slices.Contains(got.Groups, ids.Role(p.Guild(), p.Guild())) {
@@ -40,7 +40,7 @@ func TestAMentionBeginsAThread(t *testing.T) {
 	}
 	p.Say(p.ana, id, "and then?") // no mention: the thread is followed
 	p.until("it is heard", func() bool { return len(p.ledger.texts()) == 2 })
-	if in := p.ledger.got()[1].(chat.Said); in.Chat != got.Chat || in.User.Key != p.ana || in.Context != nil {
+	if in := p.ledger.got()[1].(chat.Said); in.Chat != got.Chat || in.User.Key != p.ana || in.Context != nil || in.Channel != got.Channel {
 		t.Errorf("%+v", in)
 	}
 }

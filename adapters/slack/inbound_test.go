@@ -59,7 +59,7 @@ func TestAThreadIsFollowedOnceTheBotWasMentionedThere(t *testing.T) {
 	if got := texts(sc.ledger); strings.Join(got, ",") != "one,two,three,four" {
 		t.Errorf("taken: %q", got)
 	}
-	if got := sc.ledger.got()[2].(chat.Said); got.Chat != (blocks.Place{Team: "T1", Channel: "C1", Thread: here}).Chat() || got.User.Key != "UANA" || got.Context != nil {
+	if got := sc.ledger.got()[2].(chat.Said); got.Chat != (blocks.Place{Team: "T1", Channel: "C1", Thread: here}).Chat() || got.User.Key != "UANA" || got.Context != nil || got.Channel != "slack:T1:C1" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -225,7 +225,7 @@ func TestVisitorsCanBeKeptFromTalking(t *testing.T) {
 		}
 		return len(sc.ledger.got()) == 2
 	})
-	if got := sc.ledger.got()[1].(chat.Said); got.Standing != chat.Member || got.Text != "who am I?" {
+	if got := sc.ledger.got()[1].(chat.Said); got.Standing != chat.Member || got.Text != "who am I?" || got.Channel != "" {
 		t.Errorf("%+v", got)
 	}
 }

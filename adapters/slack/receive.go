@@ -227,10 +227,14 @@ func (a *Adapter) record(ctx context.Context, s inbound.MessagePosted, words str
 	case a.MembersOnly && standing == chat.Visitor && s.Program == nil:
 		return a.answer(s, sayMembersOnly), nil
 	}
-	err := a.Engine.Accept(ctx, chat.Said{
+	said := chat.Said{
 		Envelope: a.envelope(s.Thread, s.Delivery(), by, replyTo(s)),
 		Message:  chat.MessageRef(s.TS), Text: words, Context: surface.FitQuotes(append(before, beside...), left), Standing: standing,
-	})
+	}
+	if !s.Direct {
+		said.Channel = s.Thread.Shared()
+	}
+	err := a.Engine.Accept(ctx, said)
 	switch {
 	case errors.Is(err, agent.ErrTooLong):
 		return a.answer(s, surface.SayTooLong(len(words))), nil

@@ -45,7 +45,8 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 			return err
 		}
 		return e.record(ctx, env, turn.Said{
-			Delivery: deliveryOf(env), Message: in.Message, By: env.User, Name: env.Name, Text: in.Text, Context: in.Context, Unattended: in.Unattended, Standing: in.Standing,
+			Delivery: deliveryOf(env), Message: in.Message, By: env.User, Name: env.Name, Text: in.Text, Context: in.Context,
+			Unattended: in.Unattended, Standing: in.Standing, Channel: in.Channel,
 		})
 	case chat.Edited:
 		if err := checkText(in.Text); err != nil {

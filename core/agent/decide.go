@@ -157,22 +157,26 @@ func opPart(op OpID, i int) OpID {
 	return OpID(fmt.Sprintf("%s#%d", op, i))
 }
 
-// remember writes into the settings what a person ticked to be remembered, once their decision is recorded. It is another log: where
-// that fails, or is full, the decision stands, and the person is told that it was not remembered.
+// remember writes into the settings what a person's answer leaves standing beyond the chat, once their decision is recorded: also when the
+// click is delivered again, for who took it first may have died in between. It is another log: where that fails, or is full, the decision
+// stands, and the person is told that it was not kept.
 func (e *Engine) remember(ctx context.Context, s turn.Session, in chat.Clicked, done []decision.Outcome) {
+	if len(done) == 0 {
+		done = []decision.Outcome{{Ask: turn.AskID(in.Token), Choice: in.Choice}}
+	}
 	var changes []permission.Change
-	var tools []permission.Tool
 	for _, o := range done {
-		c, _, _ := s.FindAsk(o.Ask) // nobody ticked what is not there
-		if c.Ticked == nil || c.Ticked.User != in.User || c.By != in.User || !(turn.Allows(o.Choice) || o.Choice == chat.Deny) {
+		c, _, _ := s.FindAsk(o.Ask) // nobody decided what is not there
+		if c.By != in.User || !(turn.Allows(o.Choice) || o.Choice == chat.Deny) {
 			continue
 		}
-		var given *permission.Grant
+		d := turn.Decided{Choice: o.Choice, By: c.By, Name: in.Name, Channel: c.Channel}
 		if i := slices.IndexFunc(s.Grants, func(g permission.Grant) bool { return g.ID == c.Grant }); i >= 0 {
-			given = &s.Grants[i]
+			d.Grant = &s.Grants[i]
 		}
-		keep := decision.Remembered(c, in, o.Choice, given)
-		changes, tools = append(changes, keep), append(tools, keep.Tool)
+		for _, keep := range decision.Kept(c, d, c.DecidedAt) {
+			changes = append(changes, keep)
+		}
 	}
 	if len(changes) == 0 {
 		return
@@ -181,8 +185,9 @@ func (e *Engine) remember(ctx context.Context, s turn.Session, in chat.Clicked, 
 	env.Delivery = chat.Delivery("remember:" + string(opOf(in.Envelope)))
 	now, err := e.Change(ctx, env, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) { return changes, nil })
 	standing := now.Of(in.User) // none where it failed; what there was no room for was left out, which is no error
-	if slices.ContainsFunc(tools, func(t permission.Tool) bool {
-		return !slices.ContainsFunc(standing, func(r permission.Remembered) bool { return r.Tool == t })
+	if slices.ContainsFunc(changes, func(c permission.Change) bool {
+		keep := c.(permission.Remembered)
+		return !slices.ContainsFunc(standing, func(r permission.Remembered) bool { return r.Tool == keep.Tool && r.Channel == keep.Channel })
 	}) {
 		e.Logger.Warn("a choice could not be remembered", "chat", in.Chat, "err", err)
 		e.tell(ctx, in.Envelope, text.NotRemembered)
@@ -197,8 +202,9 @@ func (e *Engine) forget(ctx context.Context, in chat.Clicked) {
 	}
 	env := in.Envelope
 	env.Delivery = chat.Delivery("forget:" + string(opOf(in.Envelope)))
-	_, err := e.Change(ctx, env, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
-		return []permission.Change{permission.Forget(decision.RememberedID(turn.AskID(in.Token)))}, nil // nothing, where nothing was
+	ask := turn.AskID(in.Token)
+	_, err := e.Change(ctx, env, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) { // nothing, where nothing was
+		return []permission.Change{permission.Forget(decision.RememberedID(ask)), permission.Forget(decision.ChannelID(ask))}, nil
 	})
 	if err != nil && !errors.Is(err, ErrUnchanged) {
 		e.Logger.Warn("what was remembered with an undone decision could not be taken back", "chat", in.Chat, "err", err)

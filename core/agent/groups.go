@@ -25,7 +25,7 @@ func (d *driver) withDecidersGroups(policy permission.Policy, s turn.Session) pe
 	ctx, cancel := context.WithTimeout(d.ctx, groupsWithin)
 	defer cancel()
 	asked := map[chat.User]bool{}
-	for _, u := range decision.Deciding(s) {
+	for _, u := range decision.Deciding(policy, s) {
 		if asked[u] || u.Platform != d.id.Platform {
 			continue
 		}

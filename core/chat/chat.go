@@ -47,6 +47,10 @@ const GroupPrefix = "&"
 // SelfNamedPrefix begins the Key of a [User] who gave themselves a name: they may be anybody, also twice.
 const SelfNamedPrefix = "u-"
 
+// Channel names the place that several chats stand in: a Slack channel, or the Discord channel that threads hang in. Adapters mint it, it is
+// as opaque as an [ID], and no two platforms have the same one. Empty: the chat stands alone.
+type Channel string
+
 // User is a person (never a bot) as the platform vouches for them.
 type User struct {
 	Platform  string `json:"p"`
@@ -144,6 +148,8 @@ const (
 	AllowWrites Choice = "allow_writes" // all that they read and write
 	AllowServer Choice = "allow_server" // all tools of the server
 
+	AllowChannel Choice = "allow_channel" // this tool, in all chats of the channel; makes no grant of this chat
+
 	AllowSession Choice = "allow_session" // approves what is open and asks no more in this session (R106)
 	AskFor       Choice = "ask_more"      // ends AllowSession: asks again as each tool's setting says
 	Remember     Choice = "remember"      // ticks or unticks "Remember this choice"; decides nothing (R83)
@@ -200,6 +206,7 @@ type Said struct {
 	Unattended bool
 	// Standing is what whoever wrote is here: nothing runs unasked for anybody but a member.
 	Standing Standing
+	Channel  Channel
 }
 
 // Quote is a message by somebody else, shown to the model as untrusted text.

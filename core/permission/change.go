@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
@@ -89,7 +87,7 @@ func (a Analysis) apply(s Settings, _ chat.User, _ string, _ time.Time) (Setting
 
 func (r Remembered) String() string {
 	does := map[Standing]string{StandAllow: "allow", StandAsk: "always ask about"}[r.Choice]
-	return "remembered: " + cmp.Or(does, "deny") + " " + strings.TrimSpace(called(r.Tool)+" "+r.Limits())
+	return "remembered: " + cmp.Or(does, "deny") + " " + r.what()
 }
 
 func (c Forget) String() string { return "forgot a remembered choice" }
@@ -181,10 +179,19 @@ func (c storedChange) change() (_ Change, ok bool) {
 
 // Version is that of the event that they stand in: what an earlier release could not fold has a later one.
 func (cs Changes) Version() int {
-	if slices.ContainsFunc(cs, func(c Change) bool { _, reads := c.(AcceptReads); return reads }) {
-		return 2
+	newest := 1
+	for _, c := range cs {
+		switch c := c.(type) {
+		case AcceptReads:
+			newest = max(newest, 2)
+		case Remembered:
+			if !c.plain() {
+				newest = 3
+			}
+		default:
+		}
 	}
-	return 1
+	return newest
 }
 
 // MarshalJSON writes them as they are stored.

@@ -26,6 +26,7 @@ const (
 	RuleNamed       = "named"
 	RuleSource      = "source"
 	RuleGrant       = "grant"
+	RuleChannel     = "channel" // somebody allowed it for all chats of the channel
 	RuleUnattended  = "unattended"
 	RuleEdited      = "edited"    // a person changed the arguments: somebody has to look at the new ones
 	RuleUnchecked   = "unchecked" // nobody knows whether the arguments fit the tool's input schema: somebody has to look at them
@@ -81,7 +82,7 @@ func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 	}
 	r.pass(RuleDisabled, sayNotDisabled)
 	own, chose := p.standing(req)
-	if chose && own.Choice != StandAsk && own.Choice != StandAllow { // also what is no choice at all
+	if chose && own.Choice != StandAsk { // also what is no choice at all
 		return r.end(Forbid, RuleRemembered, sayRemembered(own), own.ID)
 	}
 
@@ -103,16 +104,19 @@ func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 		r.Grant = g.ID
 		return r.end(Allow, RuleGrant, sayGranted(g), string(g.ID))
 	}
-	if chose && own.Choice == StandAllow {
-		why := rememberedUncovered(p, own, req, e, now)
-		if why == "" {
-			return r.end(Allow, RuleRemembered, sayRemembered(own), own.ID)
+	if !chose { // who wants to be asked is
+		if kept, ok := r.kept(p, req, e, now); ok {
+			return r.end(Allow, kept.rule(), sayRemembered(kept), kept.ID)
 		}
-		r.pass(RuleRemembered, fmt.Sprintf(sayNotRemembered, called(own.Tool), why))
 	}
 	mode, _ := p.mode(req)
 	offers := e.ChatGrant && e.Approvals <= 1 && req.Masked == nil
-	r.Remember = offers && !r.New
+	if r.Remember = offers && !r.New; r.Remember {
+		r.Keeps = p.RememberUpTo
+		if p.ChannelGrants && req.Channel != "" && req.Standing == chat.Member && mode != ModeAlways && !p.adminAsks(req.Tool) {
+			r.Channel = cmp.Or(p.ChannelFor, ChannelGrantFor)
+		}
+	}
 	return r.ask(req, offers && !(p.Strict && mode == ModeAlways))
 }
 
@@ -286,6 +290,24 @@ func (p Policy) mode(req Request) (m Mode, from Origin) {
 		m = ModeAlways // not a mode: careful
 	}
 	return m, from
+}
+
+// kept finds what satisfies the call of all that is remembered: by whoever asks, or by anybody for the channel.
+func (r *ruling) kept(p Policy, req Request, e Effective, now time.Time) (found Remembered, ok bool) {
+	for _, x := range p.Remembered {
+		if x.Choice != StandAllow || !acts(x.By) || x.Tool.Server != req.Tool.Server || x.Scope == ScopeTool && x.Tool != req.Tool {
+			continue
+		}
+		if x.Channel == "" && x.By != req.Requester || x.Channel != "" && (!p.ChannelGrants || x.Channel != req.Channel) {
+			continue
+		}
+		why := keptUncovered(p, x, req, e, now)
+		if why == "" {
+			return x, true
+		}
+		r.pass(x.rule(), fmt.Sprintf(sayNotRemembered, x.What(), why))
+	}
+	return found, false
 }
 
 // covering finds the grant that satisfies the call: an unlimited one before one whose uses are counted.

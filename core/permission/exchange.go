@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -37,6 +38,10 @@ type RememberedEntry struct {
 	// What an allowance is narrowed to.
 	Pins  []PinEntry `json:"pins,omitempty" yaml:"pins,omitempty"`
 	Until string     `json:"until,omitempty" yaml:"until,omitempty"` // RFC 3339
+	// What it is wider by.
+	Channel chat.Channel      `json:"channel,omitempty" yaml:"channel,omitempty"`
+	Scope   string            `json:"scope,omitempty" yaml:"scope,omitempty"` // reads, writes or server; empty: the tool
+	Tools   map[string]Digest `json:"tools,omitempty" yaml:"tools,omitempty"` // of the server, as they were
 }
 
 // PinEntry is a [Pin].
@@ -74,10 +79,17 @@ func (s Settings) Exchange() Exchange {
 		x.Settings = append(x.Settings, set.Setting)
 	}
 	for _, r := range s.Remembered {
-		x.Remembered = append(x.Remembered, RememberedEntry{
+		e := RememberedEntry{
 			ID: r.ID, By: r.By.String(), Name: r.Name, Server: r.Tool.Server, Tool: r.Tool.Name, Definition: r.Tool.Definition, Choice: r.Choice.String(),
-			Pins: pinEntries(r.Pins), Until: untilEntry(r.Until),
-		})
+			Pins: pinEntries(r.Pins), Until: untilEntry(r.Until), Channel: r.Channel,
+		}
+		if r.Scope != ScopeTool {
+			e.Scope, e.Tools = r.Scope.String(), map[string]Digest{}
+			for _, t := range r.Tools {
+				e.Tools[t.Name] = t.Definition
+			}
+		}
+		x.Remembered = append(x.Remembered, e)
 	}
 	for _, p := range s.Pins {
 		x.Tools = append(x.Tools, ToolEntry{Server: p.Tool.Server, Tool: p.Tool.Name, Counts: p.Counts, Accepted: p.Accepted, Reads: p.Accepted && p.Reads, Stranger: p.Stranger && !p.Accepted})
@@ -184,7 +196,15 @@ func (r RememberedEntry) remembered() (Remembered, error) {
 	case choice == StandAllow && !r.Definition.valid():
 		return Remembered{}, fmt.Errorf("definition: an allowance is for one definition of the tool, by its digest")
 	}
-	out := Remembered{ID: r.ID, By: by, Name: r.Name, Tool: Tool{r.Server, r.Tool, r.Definition}, Choice: choice}
+	out := Remembered{ID: r.ID, By: by, Name: r.Name, Tool: Tool{r.Server, r.Tool, r.Definition}, Choice: choice, Channel: r.Channel}
+	if r.Scope != "" {
+		if out.Scope, err = scopes.parse(r.Scope); err != nil {
+			return Remembered{}, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Tools)) {
+		out.Tools = append(out.Tools, Tool{r.Server, name, r.Tools[name]})
+	}
 	for _, p := range r.Pins {
 		pin := Pin{Path: p.Path, Value: json.RawMessage(p.Value)}
 		if p.Under {
@@ -200,8 +220,8 @@ func (r RememberedEntry) remembered() (Remembered, error) {
 	if err := CheckPins(out.Pins); err != nil {
 		return Remembered{}, err
 	}
-	if !out.narrow() {
-		return Remembered{}, fmt.Errorf("only an allowance is narrowed by pins and until")
+	if !out.fits() {
+		return Remembered{}, fmt.Errorf("only an allowance has pins, until, a channel or a scope; one for a channel has an end, one with a scope its tools")
 	}
 	return out, nil
 }

@@ -116,7 +116,8 @@ const (
 )
 
 // Remembered is a person's own choice about a tool, for what they ask themselves, in every chat (R43, R45, R109). An allowance is for
-// one definition of the tool; a denial, and the wish to be asked, hold whatever becomes of it.
+// one definition of the tool; a denial, and the wish to be asked, hold whatever becomes of it. An allowance for a channel is a standing
+// click as a [Grant] is: for whatever By may answer in the chats of that channel.
 type Remembered struct {
 	ID     string    `json:"id"`
 	By     chat.User `json:"by"`
@@ -127,20 +128,39 @@ type Remembered struct {
 	// What an allowance is narrowed to: the arguments of the answer it was remembered with, and its end. Neither: any arguments, for good.
 	Pins  []Pin     `json:"pins,omitempty"`
 	Until time.Time `json:"until,omitzero"`
+	// What an allowance is wider by: all chats of a channel, which always has an end, or more of the server than the tool, as it was then.
+	Channel chat.Channel `json:"channel,omitempty"`
+	Scope   Scope        `json:"scope,omitempty"`
+	Tools   []Tool       `json:"tools,omitempty"` // ordered by name
 }
 
-// narrow reports whether what narrows the choice can be kept: only an allowance is narrowed, and by what people can read.
-func (r Remembered) narrow() bool {
-	return (r.Choice == StandAllow || len(r.Pins) == 0 && r.Until.IsZero()) && CheckPins(r.Pins) == nil
+// plain reports whether the choice is one that earlier releases know.
+func (r Remembered) plain() bool { return r.Channel == "" && r.Scope == ScopeTool && len(r.Tools) == 0 }
+
+// fits reports whether what narrows and widens the choice can be kept: only an allowance is, by what people can read, and not for ever for
+// others.
+func (r Remembered) fits() bool {
+	switch {
+	case r.Choice != StandAllow:
+		return r.plain() && len(r.Pins) == 0 && r.Until.IsZero()
+	case r.Channel != "" && r.Until.IsZero(), r.Scope > ScopeServer, (r.Scope == ScopeTool) != (len(r.Tools) == 0):
+		return false
+	}
+	return CheckPins(r.Pins) == nil
 }
 
-// standing is the requester's own choice for a tool. An allowance counts only for the definition it was made for.
+// rule is the one that the choice counts by.
+func (r Remembered) rule() string {
+	if r.Channel != "" {
+		return RuleChannel
+	}
+	return RuleRemembered
+}
+
+// standing is the requester's own wish to be asked about a tool, or their denial. What they allow is [ruling.kept]'s.
 func (p Policy) standing(req Request) (found Remembered, ok bool) {
 	for _, r := range p.Remembered {
-		if r.By != req.Requester || !acts(r.By) || r.Tool.Server != req.Tool.Server || r.Tool.Name != req.Tool.Name {
-			continue
-		}
-		if r.Choice == StandAllow && r.Tool != req.Tool {
+		if r.By != req.Requester || !acts(r.By) || r.Choice == StandAllow || r.Tool.Server != req.Tool.Server || r.Tool.Name != req.Tool.Name {
 			continue
 		}
 		if !ok || r.Choice.rank() > found.Choice.rank() {
@@ -150,10 +170,14 @@ func (p Policy) standing(req Request) (found Remembered, ok bool) {
 	return found, ok
 }
 
-// rememberedUncovered is why a remembered allowance does not satisfy a call, or "".
-func rememberedUncovered(p Policy, r Remembered, req Request, e Effective, now time.Time) string {
+// keptUncovered is why a remembered allowance does not satisfy a call, or "".
+func keptUncovered(p Policy, r Remembered, req Request, e Effective, now time.Time) string {
 	mode, _ := p.mode(req)
 	switch {
+	case r.Channel != "" && req.Standing != chat.Member:
+		return "whoever asks may decide nothing here"
+	case r.Channel == "" && r.Scope > p.RememberUpTo:
+		return "no admin allows a choice for so much of a server any more"
 	case !r.Until.IsZero() && !now.Before(r.Until):
 		return "it has run out"
 	case !holdAll(r.Pins, req.Args):
@@ -175,7 +199,7 @@ func rememberedUncovered(p Policy, r Remembered, req Request, e Effective, now t
 	case MayDecide(p, req, LevelUser, r.By) != nil:
 		return "the person who chose it may not decide this call"
 	}
-	return ""
+	return outOfScope(p, Grant{Scope: r.Scope, Tool: r.Tool, Tools: r.Tools, By: r.By}, req, e)
 }
 
 // adminAsks reports whether the operator or an admin said that the tool, or its server, always asks. No person's setting undoes that.

@@ -53,7 +53,7 @@ func TestARememberedChoiceIsNarrow(t *testing.T) {
 		t.Errorf("the control: %+v", r)
 	}
 	p.Remembered = []Remembered{{ID: "r1", By: ana, Tool: files, Choice: StandAllow}}
-	if r := Evaluate(p, nil, in(a), noon); r.Verdict != Ask || !strings.Contains(rememberedUncovered(p, p.Remembered[0], in(a), p.Get(files, Request{}.Source, Hints{}, Metadata{}), noon), "no admin has accepted") {
+	if r := Evaluate(p, nil, in(a), noon); r.Verdict != Ask || !strings.Contains(keptUncovered(p, p.Remembered[0], in(a), p.Get(files, Request{}.Source, Hints{}, Metadata{}), noon), "no admin has accepted") {
 		t.Errorf("remembered of a new tool: %+v", r)
 	}
 }
@@ -73,7 +73,7 @@ func TestOnlyAnAllowanceIsNarrowed(t *testing.T) {
 		"a denial, ended":      {Remembered{Choice: StandDeny, Until: until}, false},
 		"pinned to what is no": {Remembered{Choice: StandAllow, Pins: []Pin{{Path: "path", Value: json.RawMessage(`{`)}}}, false},
 	} {
-		if got := c.r.narrow(); got != c.ok {
+		if got := c.r.fits(); got != c.ok {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

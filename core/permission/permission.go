@@ -224,6 +224,10 @@ type Policy struct {
 	Timeout   time.Duration // default for asks; 0 parks, [TimeoutUnset] depends on where people are asked
 	Strict    bool          // nothing can be allowed for a chat that always asks (C2)
 
+	ChannelGrants bool          // people can allow a tool for all chats of a channel
+	ChannelFor    time.Duration // how long that then holds; 0: [ChannelGrantFor]
+	RememberUpTo  Scope         // how much of a server a person can remember to allow for themselves (R44)
+
 	Remembered     []Remembered // people's own choices, for what they ask themselves
 	Halted         *Halt        // forbids everything until an admin resumes
 	SurviveRestart bool         // false voids grants of earlier run epochs (C13)
@@ -240,6 +244,9 @@ const (
 	TimeoutNotified               = 30 * time.Minute
 	TimeoutOnPage                 = time.Minute
 )
+
+// ChannelGrantFor is how long what was allowed for a channel holds where nobody set it.
+const ChannelGrantFor = 30 * 24 * time.Hour
 
 // AskingWhere is the policy of one place: notified says that asks there reach people by a notification.
 func (p Policy) AskingWhere(notified bool) Policy {
@@ -316,6 +323,7 @@ type Grant struct {
 // Request is one tool call as it stands when it is ruled, decided or about to run.
 type Request struct {
 	Chat       chat.ID
+	Channel    chat.Channel
 	Requester  chat.User
 	Present    []chat.User // participants of the chat, for ApproversParticipants
 	Mode       Mode
@@ -357,6 +365,8 @@ type Ruling struct {
 	Scopes    []Scope       `json:"scopes,omitempty"`     // wider grants that may be offered, because they would cover this call
 	Approvals int           `json:"approvals,omitempty"`  // different people who must allow it, where it is more than one
 	Remember  bool          `json:"remember,omitempty"`   // "Remember this choice" may be offered
+	Keeps     Scope         `json:"keeps,omitempty"`      // and may be as wide as that
+	Channel   time.Duration `json:"channel,omitempty"`    // "Allow in this channel" may be offered, and holds for so long
 	Masked    bool          `json:"masked,omitempty"`     // part of the arguments is masked: whoever allows it has to have seen it
 	Changed   bool          `json:"changed,omitempty"`    // the tool is not as it was when it was accepted, or first seen
 	New       bool          `json:"new,omitempty"`        // nobody looked at the tool yet

@@ -144,21 +144,31 @@ func GrantedWhat(g Grant) string {
 	return cmp.Or(what, "something") + " from " + g.Tool.Server
 }
 
+// What is what a remembered choice is for, in words, without its limits.
+func (r Remembered) What() string { return GrantedWhat(Grant{Scope: r.Scope, Tool: r.Tool}) }
+
 // Limits is what narrows a remembered choice, in words.
 func (r Remembered) Limits() string {
 	say := PinsLabel(r.Pins)
+	if r.Channel != "" {
+		say += " in all chats of " + string(r.Channel)
+	}
 	if !r.Until.IsZero() {
 		say += " until " + r.Until.UTC().Format("2006-01-02 15:04 UTC")
 	}
 	return strings.TrimSpace(say)
 }
 
+func (r Remembered) what() string { return strings.TrimSpace(r.What() + " " + r.Limits()) }
+
 func sayRemembered(r Remembered) string {
 	who, what := cmp.Or(r.Name, "The person who asks"), called(r.Tool)
-	switch r.Choice {
-	case StandAllow:
-		return who + " chose to allow " + strings.TrimSpace(what+" "+r.Limits()) + " (remembered choice)."
-	case StandAsk:
+	switch {
+	case r.Channel != "":
+		return who + " allowed " + r.What() + " in this channel until " + r.Until.UTC().Format("2006-01-02") + "."
+	case r.Choice == StandAllow:
+		return who + " chose to allow " + r.what() + " (remembered choice)."
+	case r.Choice == StandAsk:
 		return who + " chose to be asked about " + what + " (remembered choice)."
 	}
 	return who + " chose to deny " + what + " (remembered choice). It holds until they forget it in the settings." // R125

@@ -243,6 +243,9 @@ var policyFields = append([]setter[Policy]{
 		postures.parse, Posture.String, func(t *Policy) *Posture { return &t.Posture }),
 	value(timeoutField, parseTimeout, spellTimeout, func(p *Policy) *time.Duration { return &p.Timeout }),
 	flag("strict", "whether nothing can be allowed for a chat that always asks", false, func(t *Policy) *bool { return &t.Strict }),
+	flag("channel_grants", "whether a tool can be allowed for all chats of a channel", false, func(t *Policy) *bool { return &t.ChannelGrants }),
+	value(Field{Name: "remember", Words: scopes.words, Says: "how much people can remember to allow for themselves: one tool, or a server's reads, reads and writes, or all"},
+		scopes.parse, Scope.String, func(t *Policy) *Scope { return &t.RememberUpTo }),
 	value(approversField, parseApprovers, Approvers.String, func(p *Policy) *Approvers { return &p.Approvers }),
 }, rights(func(t *Policy) *Rights { return &t.Rights })[1:]...)
 

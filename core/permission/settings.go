@@ -90,7 +90,10 @@ func (s Settings) Apply(c Change, by chat.User, name string, at time.Time) (next
 
 // Version is that of the changes which they come from, as [Changes.Version] has it.
 func (s Settings) Version() int {
-	if slices.ContainsFunc(s.Pins, func(p Pinned) bool { return p.Reads }) {
+	switch {
+	case slices.ContainsFunc(s.Remembered, func(r Remembered) bool { return !r.plain() }):
+		return 3
+	case slices.ContainsFunc(s.Pins, func(p Pinned) bool { return p.Reads }):
 		return 2
 	}
 	return 1
@@ -142,14 +145,15 @@ func (s Settings) vouch(x Set) Settings {
 	return s
 }
 
-// remember keeps one choice of a person for a tool: a new one takes the place of the old.
+// remember keeps one choice of a person for a tool: a new one takes the place of the old. What is over for a channel goes.
 func (s Settings) remember(r Remembered, at time.Time) (Settings, bool) {
-	if r.ID == "" || !acts(r.By) || r.Tool.Server == "" || r.Tool.Name == "" || r.Choice > StandDeny || !r.narrow() {
+	if r.ID == "" || !acts(r.By) || r.Tool.Server == "" || r.Tool.Name == "" || r.Choice > StandDeny || !r.fits() {
 		return s, false
 	}
 	r.At = at
 	list := without(s.Remembered, func(have Remembered) bool {
-		return have.ID == r.ID || have.By == r.By && have.Tool.compare(r.Tool) == 0
+		same := have.By == r.By && have.Channel == r.Channel && have.Scope == r.Scope && have.Tool.Server == r.Tool.Server
+		return have.ID == r.ID || same && (r.Scope != ScopeTool || have.Tool.Name == r.Tool.Name) || have.Channel != "" && !at.Before(have.Until)
 	})
 	if len(list) >= maxRemembered {
 		return s, false
@@ -314,6 +318,13 @@ func (s Settings) Of(u chat.User) []Remembered {
 	mine := without(s.Remembered, func(r Remembered) bool { return r.By != u })
 	slices.Reverse(mine)
 	return mine
+}
+
+// In is what people allowed for the chats of a channel and is not over, the newest first.
+func (s Settings) In(c chat.Channel, now time.Time) []Remembered {
+	there := without(s.Remembered, func(r Remembered) bool { return c == "" || r.Channel != c || !now.Before(r.Until) })
+	slices.Reverse(there)
+	return there
 }
 
 // ServerDigest names all the tools of one server as they are.

@@ -38,6 +38,8 @@ func (p Policy) Validate() error {
 	}
 	known("permissions.mode", p.Mode)
 	known("permissions.posture", p.Posture)
+	known("grants.remember", p.RememberUpTo)
+	timeout("grants.channel_for", &p.ChannelFor)
 	known("approvals.approvers", p.Approvers.Rule)
 	if p.Approvers.Rule == ApproversListed && len(p.Approvers.Users) == 0 {
 		bad("approvals.approvers", errors.New("listed names nobody"))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -46,6 +47,7 @@ const (
 	LabelAllowExact    = "Only with these values…"
 	LabelAllowPath     = "Only below this directory…"
 	LabelAllowHour     = "Allow this tool for 1 hour"
+	LabelAllowChannel  = "Allow in this channel…"
 	LabelAllowSession  = "Approve all for this session…" // R106
 	LabelAskMore       = "Ask again from now on"
 	LabelAnswer        = "Answer…"
@@ -197,6 +199,12 @@ func ConfirmPins(tool, server, what string) string {
 func ConfirmWide(what, server string) string {
 	return "Allow " + what + " from " + server + " in this chat without asking again? It is for the tools that " + server +
 		" has now, as they are now. Dangerous tools and those that need an admin still ask."
+}
+
+// ConfirmChannel is read before a tool is allowed for all chats of a channel. A standing click is one of its giver's: it reaches as far as theirs.
+func ConfirmChannel(tool, server string, holds time.Duration) string {
+	return "Allow " + ToolOf(tool, server) + ", with any arguments, in every chat of this channel, without asking again? It answers what you may answer yourself: " +
+		"your own requests, and other people's where you may decide those. It ends by itself after " + Took(holds) + ", and anybody sees it under Allowed in the settings. Changed tools still ask."
 }
 
 func ConfirmServer(server string) string {

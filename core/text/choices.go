@@ -47,6 +47,7 @@ var Choices = []ChoiceKind{
 	{Choice: chat.AllowReads, Decided: "allowed, and all reads of its server", API: APIAsk},
 	{Choice: chat.AllowWrites, Decided: "allowed, and all reads and writes of its server", API: APIAsk},
 	{Choice: chat.AllowServer, Decided: "allowed, and all tools of its server", API: APIAsk},
+	{Choice: chat.AllowChannel, Label: LabelAllowChannel, Decided: "allowed, and its tool in this channel"},
 	{Choice: chat.AllowSession, Label: LabelAllowSession, Decided: "allowed, and everything in this session", API: APIAsk},
 	{Choice: chat.Remember, Label: LabelRemember, API: APIAsk},
 	{Choice: chat.Answer, Label: LabelAnswer, Decided: "answered", API: APIAsk, Aside: true},

@@ -29,6 +29,8 @@ const (
 	PanelNews        = "To be looked at"
 
 	PanelGrantsHere        = "Allowed in this chat"
+	PanelGrantsChannel     = "Allowed in all chats of a channel"
+	ChannelGrantsOff       = "An admin turned this off: it counts for nothing now."
 	PanelGrantsElsewhere   = "Allowed in other chats"
 	PanelNoGrants          = "Nothing is allowed in this chat beyond its settings."
 	PanelNoGrantsElsewhere = "Nothing in other chats that concerns you."
@@ -177,12 +179,12 @@ func ModeFromDefault(label string) string {
 func GrantsHere(n int) string   { return Count(n, "permission") + " given in this chat" }
 func NowForgotten(n int) string { return "Forgotten: " + Count(n, "choice") + "." }
 func NowRemembered(choice, tool, server string) string {
-	return "Remembered: " + RememberedLine(choice, tool, server, "") + "."
+	return "Remembered: " + RememberedLine(choice, ToolOf(tool, server), "") + "."
 }
 
 // RememberedLine is a remembered choice in words; limits say what narrows it.
-func RememberedLine(choice, tool, server, limits string) string {
-	what := strings.TrimSpace(ToolOf(tool, server) + " " + limits)
+func RememberedLine(choice, what, limits string) string {
+	what = strings.TrimSpace(what + " " + limits)
 	switch choice {
 	case "allow":
 		return "allow " + what + " without asking"
@@ -256,6 +258,11 @@ const (
 	AllowedBy = " · allowed by "
 	UntilAt   = " · until "
 )
+
+// InChannel says in which channel something is allowed.
+func InChannel(channel string, here bool) string {
+	return either(here, "in all chats of this channel", "in all chats of "+channel)
+}
 
 // GrantLimits says where a grant is and how often it still counts; the platform is empty for this chat.
 func GrantLimits(platform string, counted bool, uses int) string {

@@ -94,6 +94,7 @@ var fieldLabels = map[string]string{
 	"category": "Category", "timeout": "Timeout", "repeat": "After an interruption", "chat_grant": "Can be allowed for a chat", "trusted": "Trusted",
 	"approvers": "Who may answer", "min_approvals": "How many must allow", "requester_may_approve": "Whoever asks may allow", "mode": "Mode of new chats",
 	"posture": "What asks by default", "strict": "Nothing for a chat that always asks",
+	"channel_grants": "Can be allowed for a channel", "remember": "What people can remember",
 }
 
 // FieldSays is what a setting does. says is what its definition tells, where no sentence stands here.
@@ -119,6 +120,10 @@ var valueLabels = map[string]string{
 	"repeat auto":                  "Repeat only what is safe to repeat",
 	"repeat always":                "Repeat it by itself (dangerous)",
 	"repeat never":                 "Ask what happened",
+	"remember tool":                "one tool",
+	"remember reads":               "all that a server's tools read",
+	"remember writes":              "all that they read and write",
+	"remember server":              "all tools of a server (dangerous)",
 	"timeout park":                 "none: it waits until somebody answers",
 	"approval AutoApprove":         SymbolAuto + " runs without asking (AutoApprove)",
 	"approval RequireConfirmation": SymbolConfirm + " asks first (RequireConfirmation)",

@@ -279,6 +279,7 @@ func EndLine(answered bool, took time.Duration) string {
 const (
 	RememberedAny    = "remembered for every chat, with any arguments"
 	RememberedSame   = "remembered for every chat, with the same limits"
+	RememberedWide   = "remembered for every chat, as wide as it is and for the server's tools as they are now"
 	RememberedHour   = "remembered for every chat, for the same hour"
 	RememberedDenial = "remembered for every chat, until it is forgotten in the settings"
 )

@@ -43,6 +43,14 @@ func (p Place) Chat() chat.ID {
 	return chat.ID{Platform: Platform, Workspace: p.Guild, Key: key}
 }
 
+// Shared is the channel that this and other chats stand in; none in direct messages.
+func (p Place) Shared() chat.Channel {
+	if p.Guild == "" {
+		return ""
+	}
+	return chat.Channel(chat.ID{Platform: Platform, Workspace: p.Guild, Key: p.Channel}.String())
+}
+
 // Link is the address of a place.
 func (p Place) Link() string {
 	guild := p.Guild

@@ -336,7 +336,7 @@ func (s *encoder) encodeMenus(more []render.Choice, of string) (row []slack.Bloc
 
 // grants reports whether a choice allows more than one call, or says for how long an answer holds.
 func grants(c render.Choice) bool {
-	return turn.Grants(c.Choice) || c.Choice == chat.AllowSession || c.Toggle != render.NoToggle
+	return turn.Allows(c.Choice) || c.Choice == chat.AllowSession || c.Toggle != render.NoToggle
 }
 
 // optionValue is what a line of a menu with a token says when it is picked.

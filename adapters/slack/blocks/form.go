@@ -89,6 +89,11 @@ func (p Place) Chat() chat.ID {
 	return chat.ID{Platform: Platform, Workspace: p.Team, Key: p.Channel + "/" + p.Thread}
 }
 
+// Shared is the channel that this and other chats stand in.
+func (p Place) Shared() chat.Channel {
+	return chat.Channel(chat.ID{Platform: Platform, Workspace: p.Team, Key: p.Channel}.String())
+}
+
 var timestampForm = regexp.MustCompile(`^[0-9]{1,16}\.[0-9]{1,9}$`)
 
 func (p Place) isThread() bool { return p.Team != "" && p.Channel != "" && IsTimestamp(p.Thread) }

@@ -51,6 +51,7 @@ func (c *Config) check(r *reader) {
 		c.checkPaths(r, name, s)
 	}
 	keep := time.Duration(c.Audit.Keep)
+	r.refuse(c.Grants.ChannelFor < time.Minute, "grants.channel_for", "want at least 1m")
 	r.refuse(keep < 0 || keep > 0 && keep < minKeep, "audit.keep", "want at least %s, or park to keep it for ever", spellDuration(minKeep))
 	for name, s := range sorted(c.Permissions.Servers) {
 		field := join("permissions.servers", name)

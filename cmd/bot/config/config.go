@@ -184,7 +184,10 @@ func (c Reputation) Enabled() bool { return c.File != "" }
 
 // Grants is how long standing clicks live.
 type Grants struct {
-	SurviveRestart bool `yaml:"survive_restart" default:"true"`
+	SurviveRestart bool             `yaml:"survive_restart" default:"true"`
+	Channel        bool             `yaml:"channel"`                    // tools can be allowed for all chats of a channel
+	ChannelFor     time.Duration    `yaml:"channel_for" default:"720h"` // how long that holds
+	Remember       permission.Scope `yaml:"remember"`                   // how much of a server people can remember to allow for themselves
 }
 
 // Audit is what is kept of what happened.

@@ -107,7 +107,7 @@ func TestTheDocumentedExample(t *testing.T) {
 	write, read := permission.Write, permission.Moderate
 	approval, minutes, yes := permission.RequireConfirmation, 5*time.Minute, true
 	want := permission.Policy{
-		Installed: true, Timeout: time.Minute, SurviveRestart: true, Revision: p.Revision,
+		Installed: true, Timeout: time.Minute, SurviveRestart: true, ChannelFor: permission.ChannelGrantFor, Revision: p.Revision,
 		Admins: []chat.User{{Platform: "slack", Workspace: "T1", Key: "U1"}, {Platform: "discord", Workspace: "G1", Key: "U1"}},
 		Servers: map[string]permission.ServerSettings{
 			"wiki": {},

@@ -24,6 +24,9 @@ func (c Config) Policy() permission.Policy {
 		Timeout:        permission.TimeoutUnset,
 		SurviveRestart: c.Grants.SurviveRestart,
 		Strict:         c.Permissions.Strict,
+		ChannelGrants:  c.Grants.Channel,
+		ChannelFor:     c.Grants.ChannelFor,
+		RememberUpTo:   c.Grants.Remember,
 	}
 	if t := c.Approvals.Timeout; t != nil {
 		p.Timeout = time.Duration(*t)

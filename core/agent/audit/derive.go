@@ -219,6 +219,9 @@ func (a *Auditor) decision(r *Record, ev turn.Decided, status turn.Status) {
 	if ev.Surface != "" {
 		r.Surface = ev.Surface
 	}
+	if ev.Channel != "" {
+		r.Choice, r.Note = string(chat.AllowChannel), joined(string(ev.Channel), r.Note)
+	}
 	for _, g := range a.s.Grants {
 		if g.ID == ev.Under || ev.Grant != nil && g.ID == ev.Grant.ID {
 			r.Grant, r.Note = g.ID, joined(noteGrant(g), r.Note)

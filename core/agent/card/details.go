@@ -75,7 +75,7 @@ func callParts(c turn.ToolCall) []render.Part {
 		add("", text.DigestMeans, render.FormPlain)
 	}
 	if c.Choice != "" {
-		say := text.Decided(c.Choice) + " by " + text.Inline(nameFor(c.By, c.Name)) + " " + text.Clock(c.DecidedAt)
+		say := text.Decided(c.Chosen()) + " by " + text.Inline(nameFor(c.By, c.Name)) + " " + text.Clock(c.DecidedAt)
 		if c.Reason != "" {
 			say += " · “" + text.Inline(c.Reason) + "”"
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 )
@@ -23,7 +24,7 @@ func (v viewer) menu(c turn.ToolCall) (out []render.Choice) {
 		}
 		x := render.NewChoice(choice, string(c.Ask))
 		x.Label, x.Hint, x.Confirm = cmp.Or(label, x.Label), hint, confirm
-		if turn.Grants(choice) {
+		if turn.Allows(choice) {
 			x.Confirm = confirmRemembered(c, choice, confirm)
 		}
 		if choice == chat.Remember {
@@ -58,6 +59,7 @@ func (v viewer) menu(c turn.ToolCall) (out []render.Choice) {
 	}
 	add(turn.Offers(c, chat.AllowWrites), chat.AllowWrites, text.LabelAllowWrites(server), "", text.ConfirmWide("reads and writes", server))
 	add(turn.Offers(c, chat.AllowServer), chat.AllowServer, text.LabelAllowServer(server), "", text.ConfirmServer(server))
+	add(turn.Offers(c, chat.AllowChannel), chat.AllowChannel, "", "", text.ConfirmChannel(tool, server, c.Ruling.Channel))
 	add(turn.CanRemember(c), chat.Remember, "", text.HintRemember, "")
 	add(turn.OffersSession(c), chat.AllowSession, "", "", text.ConfirmSession)
 	return out
@@ -69,11 +71,14 @@ func confirmRemembered(c turn.ToolCall, choice chat.Choice, confirm string) stri
 	if c.Ticked == nil || choice == chat.AllowUses { // which cannot be remembered, and is refused to who ticked it
 		return confirm
 	}
-	return strings.TrimSpace(confirm + " " + text.ConfirmRemembered(nameFor(c.Ticked.User, c.Ticked.Name), text.Inline(c.Tool.Name), text.Inline(c.Tool.Server), rememberedWith(choice)))
+	return strings.TrimSpace(confirm + " " + text.ConfirmRemembered(nameFor(c.Ticked.User, c.Ticked.Name), text.Inline(c.Tool.Name), text.Inline(c.Tool.Server), rememberedWith(c, choice)))
 }
 
 // rememberedWith says what is remembered of an answer that allows.
-func rememberedWith(choice chat.Choice) string {
+func rememberedWith(c turn.ToolCall, choice chat.Choice) string {
+	if turn.ScopeOf(choice) != permission.ScopeTool && turn.ScopeOf(choice) <= c.Ruling.Keeps {
+		return text.RememberedWide
+	}
 	switch choice {
 	case chat.AllowExact, chat.AllowPath:
 		return text.RememberedSame

@@ -231,14 +231,16 @@ func (v viewer) allowedBy(d *line, c turn.ToolCall) {
 	case c.Asked && c.Choice == chat.AllowOnce && len(c.Votes) > 1:
 		d.text(text.Decided(c.Choice)+" by ").voters(c).text(" ").time(c.DecidedAt, false)
 	case c.Asked && c.Choice != "":
-		d.text(text.Decided(c.Choice)+" by ").person(c.By, c.Name).text(" ").time(c.DecidedAt, false)
+		d.text(text.Decided(c.Chosen())+" by ").person(c.By, c.Name).text(" ").time(c.DecidedAt, false)
 		if turn.Remembers(c, c.By) {
-			d.sep().text(rememberedWith(c.Choice))
+			d.sep().text(rememberedWith(c, c.Choice))
 		}
 	case c.Grant != "":
 		v.grantedBy(d, c)
 	case c.Ruling.Winner() == permission.RuleRemembered:
 		d.text(text.ByRemembered)
+	case c.Ruling.Winner() == permission.RuleChannel:
+		d.text(text.Clip(c.Ruling.Why(), 160))
 	default:
 		d.text(text.ByPolicy)
 	}

@@ -140,7 +140,7 @@ func (j Judge) Answer(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	case chat.Edit:
 		return j.amend(s, c, in)
 	case chat.AllowOnce, chat.Deny, chat.DenyReason, chat.AllowChat, chat.AllowExact, chat.AllowPath, chat.AllowHour, chat.AllowUses,
-		chat.AllowReads, chat.AllowWrites, chat.AllowServer:
+		chat.AllowReads, chat.AllowWrites, chat.AllowServer, chat.AllowChannel:
 		ev, err := j.decide(s, t, c, in)
 		if err != nil {
 			return nil, err
@@ -209,8 +209,14 @@ func (j Judge) decide(s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Cli
 	}
 	ev := decided(c, in.Choice, in)
 	ev.Reason = in.Reason
+	if in.Choice == chat.AllowChannel {
+		if !turn.Offers(c, in.Choice) || !j.Policy.ChannelGrants {
+			return nil, notOffered()
+		}
+		ev.Choice, ev.Channel = chat.AllowOnce, s.Channel
+	}
 	switch {
-	case in.Choice == chat.AllowOnce:
+	case ev.Choice == chat.AllowOnce:
 		if !turn.Showable(c) {
 			return nil, notOffered()
 		}

@@ -52,17 +52,15 @@ func (j Judge) givenNow(g permission.Grant, s turn.Session) permission.Grant {
 // or what the person ticked to be remembered. Each has a record of its own.
 func (j Judge) coverOthers(s turn.Session, c turn.ToolCall, in chat.Clicked, ev turn.Event) (more []turn.Event) {
 	d, ok := ev.(turn.Decided)
-	if !ok || !turn.Allows(d.Choice) || d.Grant == nil && !turn.Remembers(c, in.User) {
+	keep := Kept(c, d, j.Now)
+	if !ok || !turn.Allows(d.Choice) || d.Grant == nil && len(keep) == 0 {
 		return nil
 	}
 	var grants []permission.Grant
 	if d.Grant != nil {
 		grants = []permission.Grant{j.givenNow(*d.Grant, s)}
 	}
-	if turn.Remembers(c, in.User) {
-		keep := Remembered(c, in, d.Choice, d.Grant)
-		j.Policy.Remembered = append(slices.Clip(j.Policy.Remembered), keep) // j is this function's own
-	}
+	j.Policy.Remembered = slices.Concat(j.Policy.Remembered, keep) // j is this function's own
 	for x, req := range j.coverable(s, c) {
 		yes := decided(x, chat.AllowOnce, in)
 		switch r := permission.Weigh(j.Policy, grants, req, j.Now); {
@@ -73,7 +71,7 @@ func (j Judge) coverOthers(s turn.Session, c turn.ToolCall, in chat.Clicked, ev 
 			}
 			yes.Under = r.Grant
 			more = append(more, yes)
-		case r.Winner() == permission.RuleRemembered:
+		case r.Winner() == permission.RuleRemembered, r.Winner() == permission.RuleChannel:
 			more = append(more, yes)
 		}
 	}
@@ -101,17 +99,32 @@ func (j Judge) coverable(s turn.Session, not turn.ToolCall) iter.Seq2[turn.ToolC
 	}
 }
 
-// Remembered is what a person's answer to a call leaves standing for them: as narrow as what they clicked.
-func Remembered(c turn.ToolCall, in chat.Clicked, choice chat.Choice, g *permission.Grant) permission.Remembered {
-	keep := permission.Remembered{ID: RememberedID(c.Ask), By: in.User, Name: in.Name, Tool: c.Tool, Choice: permission.StandDeny}
-	if turn.Allows(choice) {
-		keep.Choice = permission.StandAllow
+// Kept is what a person's answer to a call leaves standing beyond this chat, as narrow as what they clicked: for themselves, where they ticked
+// that, and for the channel.
+func Kept(c turn.ToolCall, d turn.Decided, at time.Time) (out []permission.Remembered) {
+	keep := permission.Remembered{ID: RememberedID(c.Ask), By: d.By, Name: d.Name, Tool: c.Tool, Choice: permission.StandDeny}
+	if turn.Remembers(c, d.By) {
+		mine := keep
+		if turn.Allows(d.Choice) {
+			mine.Choice = permission.StandAllow
+		}
+		switch g := d.Grant; {
+		case g == nil:
+		case g.Scope == permission.ScopeTool:
+			mine.Pins, mine.Until = g.Pins, g.Until
+		case g.Scope <= c.Ruling.Keeps:
+			mine.Scope, mine.Tools = g.Scope, g.Tools
+		}
+		out = append(out, mine)
 	}
-	if g != nil && g.Scope == permission.ScopeTool {
-		keep.Pins, keep.Until = g.Pins, g.Until
+	if d.Channel != "" {
+		keep.ID, keep.Choice, keep.Channel = ChannelID(c.Ask), permission.StandAllow, d.Channel
+		keep.Until = at.Add(c.Ruling.Channel)
+		out = append(out, keep)
 	}
-	return keep
+	return out
 }
 
-// RememberedID names what was remembered with the decision of an ask.
+// RememberedID names what was remembered with the decision of an ask, ChannelID what was allowed with it for a channel.
 func RememberedID(ask turn.AskID) string { return "r:" + string(ask) }
+func ChannelID(ask turn.AskID) string    { return "c:" + string(ask) }

@@ -52,7 +52,9 @@ func (o *Outcome) read(s turn.Session, ev turn.Event) error {
 		}
 	case turn.Decided:
 		c, found := about(ev.Ask)
-		o.Choice = ev.Choice
+		if o.Choice = ev.Choice; ev.Channel != "" {
+			o.Choice = chat.AllowChannel
+		}
 		voted := found && ev.Choice == chat.AllowOnce && slices.ContainsFunc(c.Votes, func(v turn.Vote) bool { return v.By == o.By })
 		under := found && ev.Under != "" && c.Grant == ev.Under
 		if !found || !voted && !under && (c.By != o.By || c.Choice != ev.Choice) {

@@ -42,7 +42,7 @@ func notOpen(c turn.ToolCall) *Refusal {
 	case c.Status == turn.Lapsed:
 		return &Refusal{Code: RefusedExpired, Say: text.AskExpired(text.Clock(c.EndedAt)), At: c.EndedAt}
 	case c.Choice != "":
-		return &Refusal{Code: RefusedDecided, Say: text.AlreadyDecided(c.Choice, c.Name, text.Clock(c.DecidedAt)), By: c.By, Name: c.Name, Choice: c.Choice, At: c.DecidedAt}
+		return &Refusal{Code: RefusedDecided, Say: text.AlreadyDecided(c.Chosen(), c.Name, text.Clock(c.DecidedAt)), By: c.By, Name: c.Name, Choice: c.Chosen(), At: c.DecidedAt}
 	case c.Status == turn.Cancelled:
 		return &Refusal{Code: RefusedStopped, Say: text.WasCancelled}
 	}

@@ -237,9 +237,15 @@ func quoted(raw []byte) json.RawMessage {
 	return b
 }
 
-// Deciding gives the people whose decisions may count for a call that is to run: who gave a grant, who allowed a call, and who asks.
-func Deciding(s turn.Session) []chat.User {
+// Deciding gives the people whose decisions may count for a call that is to run: who gave a grant, here or for the channel, who allowed a
+// call, and who asks.
+func Deciding(p permission.Policy, s turn.Session) []chat.User {
 	var out []chat.User
+	for _, r := range p.Remembered {
+		if r.Channel != "" && r.Channel == s.Channel {
+			out = append(out, r.By)
+		}
+	}
 	for _, g := range s.Grants {
 		out = append(out, g.By)
 	}

@@ -209,15 +209,18 @@ func choose[T any](verb string, args []string, list, all []T, listed []string, n
 
 func (q *request) revokeCommand(ctx context.Context, args []string) ([]string, error) {
 	grants, mine := q.grantsHere()
-	var ids []permission.GrantID
+	var list []action
 	for _, g := range grants {
-		ids = append(ids, g.ID)
+		list = append(list, revoke(q.env.Chat, g.ID))
 	}
-	chosen, says := choose("revoke", args, ids, mine, q.grantLines(), text.NothingToRevoke(len(grants)))
+	for _, r := range q.inChannels() { // each by its number: "all" is of this chat
+		list = append(list, q.end(r))
+	}
+	chosen, says := choose("revoke", args, list, []action{revoke(q.env.Chat, mine...)}[:min(len(mine), 1)], q.grantLines(), text.NothingToRevoke(len(grants)))
 	if len(chosen) == 0 {
 		return says, nil
 	}
-	return q.run(ctx, revoke(q.env.Chat, chosen...))
+	return q.run(ctx, chosen[0])
 }
 
 func (q *request) forgetCommand(ctx context.Context, args []string) ([]string, error) {

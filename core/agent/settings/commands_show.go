@@ -71,13 +71,18 @@ func (q *request) showCommand(ctx context.Context, _ []string) ([]string, error)
 // grantLines are this chat's grants, numbered for revoke.
 func (q *request) grantLines() []string {
 	grants, _ := q.grantsHere()
-	if len(grants) == 0 {
-		return []string{text.PanelNoGrants}
-	}
 	var says []string
-	for _, g := range grants {
-		line, limits := q.grantSays(g, "")
+	add := func(line, limits render.Line) {
 		says = append(says, render.PlainLine(line)+" · "+render.PlainLine(limits))
+	}
+	for _, g := range grants {
+		add(q.grantSays(g, ""))
+	}
+	for _, r := range q.inChannels() {
+		add(q.channelSays(r))
+	}
+	if len(says) == 0 {
+		return []string{text.PanelNoGrants}
 	}
 	return append([]string{text.PanelGrantsHere}, listed(says, "  ", true)...)
 }

@@ -31,7 +31,45 @@ func (p *page) grantsView(ctx context.Context) render.Panel {
 			here.Rows = append(here.Rows, row(text.GrantsHere(len(grants)), a))
 		}
 	}
-	return drawing(text.TabGrants, here, p.grantsElsewhere(ctx))
+	kept := rowsFor(p.inChannels(), func(r permission.Remembered) render.PanelRow {
+		line, limits := p.channelSays(r)
+		out := render.PanelRow{Line: line, Details: []render.Line{limits}}
+		if p.mayEnd(r) {
+			a := p.offer(text.LabelRevoke, r.ID, p.end(r))
+			a.Hint = text.RevokeHint(text.Clip(r.What(), 80))
+			out.Acts = append(out.Acts, a)
+		}
+		return out
+	})
+	channels := render.Section{Title: text.PanelGrantsChannel, Rows: kept}
+	if len(kept) == 0 {
+		channels.Title = ""
+	} else if !p.policy.ChannelGrants {
+		channels.Note = text.ChannelGrantsOff
+	}
+	return drawing(text.TabGrants, here, channels, p.grantsElsewhere(ctx))
+}
+
+// inChannels is what was allowed for this chat's channel and still counts, and for others what the person allowed there; for admins all.
+func (q *request) inChannels() []permission.Remembered {
+	return slices.DeleteFunc(slices.Clone(q.settings.Remembered), func(r permission.Remembered) bool {
+		return r.Channel == "" || !q.now.Before(r.Until) || r.Channel != q.here.Channel && !q.mayEnd(r)
+	})
+}
+
+func (q *request) mayEnd(r permission.Remembered) bool { return q.admin || r.By == q.env.User }
+
+// end ends what was allowed for a channel.
+func (q *request) end(r permission.Remembered) action {
+	a := forget(viewGrants, r.ID)
+	a.own, a.say = r.By == q.env.User, text.Revoked
+	return a
+}
+
+func (q *request) channelSays(r permission.Remembered) (line, limits render.Line) {
+	line = render.Line{render.Plain(text.Clip(r.What(), 400) + text.AllowedBy), q.person(r.By, r.Name), render.Plain(" · "), render.Time{At: r.At}}
+	where := text.InChannel(text.Clip(string(r.Channel), 100), r.Channel == q.here.Channel)
+	return line, render.Line{render.Plain(where + text.UntilAt), render.Time{At: r.Until, Until: true}}
 }
 
 // grantsHere are those of this chat that still can cover something, and the IDs of those that the person may revoke.
@@ -133,7 +171,7 @@ func (p *page) mineView(ctx context.Context) render.Panel {
 }
 
 func rememberedLine(r permission.Remembered) string {
-	return text.RememberedLine(r.Choice.String(), sanitize(r.Tool.Name), sanitize(r.Tool.Server), text.Clip(r.Limits(), 300))
+	return text.RememberedLine(r.Choice.String(), text.Clip(r.What(), 170), text.Clip(r.Limits(), 300))
 }
 
 func idsOf(choices []permission.Remembered) (ids []string) {

@@ -216,7 +216,7 @@ func CanUndo(s Session, c ToolCall) bool {
 // Requested is the permission request of a call as the session knows it; the caller adds what only the tool's
 // current definition tells.
 func Requested(s Session, c ToolCall) permission.Request {
-	r := permission.Request{Chat: s.Chat, Mode: s.Mode, ModeAt: s.ModeAt, Tool: c.Tool, Args: c.Args, Masked: render.MaskedJSON(c.Args)}
+	r := permission.Request{Chat: s.Chat, Channel: s.Channel, Mode: s.Mode, ModeAt: s.ModeAt, Tool: c.Tool, Args: c.Args, Masked: render.MaskedJSON(c.Args)}
 	if s.Turn != nil {
 		r.Requester, r.Unattended, r.Standing = s.Turn.Requester, s.Turn.Unattended, s.Turn.Standing
 	}

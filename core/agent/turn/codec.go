@@ -7,12 +7,12 @@ import (
 )
 
 // Version is the version of stored events, but for what an earlier release would fold to something else: such a [Changed] has
-// version 2. A replica refuses what is newer than itself: it neither drives nor decides such a chat.
+// version 2 or 3. A replica refuses what is newer than itself: it neither drives nor decides such a chat.
 const Version = 1
 
 // sessionVersion is the version of a stored session. Version 2 keeps the kinds of results and notes where version 1 had their words;
-// version 3 is that of settings which an earlier release would lose a part of.
-const sessionVersion = 3
+// versions 3 and 4 are those of settings which an earlier release would lose a part of.
+const sessionVersion = 4
 
 // ErrVersion marks a stored event or session that this build does not know.
 var ErrVersion = errors.New("written by a newer version")
@@ -42,7 +42,7 @@ func Decode(b []byte) (Event, error) {
 	read, known := decoders[s.Kind]
 	newest := Version
 	if s.Kind == (Changed{}).Kind() {
-		newest = 2
+		newest = 3
 	}
 	if !known || s.V > newest {
 		return nil, fmt.Errorf("event %q version %d: %w", s.Kind, s.V, ErrVersion)
@@ -74,8 +74,8 @@ func read[E Event](b []byte) (Event, error) {
 // EncodeSession gives the stored bytes of a snapshot's session.
 func EncodeSession(s Session) ([]byte, error) {
 	v := 2
-	if s.Settings != nil && s.Settings.Version() > 1 {
-		v = sessionVersion
+	if s.Settings != nil {
+		v = 1 + s.Settings.Version()
 	}
 	return json.Marshal(stored[Session]{v, "session", s})
 }

@@ -66,6 +66,9 @@ func (ev Decided) apply(s Session, e Entry) Session {
 		switch {
 		case once:
 			c.Status = Allowed
+			if ev.Channel == s.Channel && Offers(*c, chat.AllowChannel) {
+				c.Channel = ev.Channel
+			}
 			if c.Ruling.Approvals > 1 {
 				c.Votes = add(c.Votes, vote)
 			}

@@ -70,6 +70,7 @@ type (
 		Context    []chat.Quote    `json:"context,omitempty"`
 		Unattended bool            `json:"unattended,omitempty"`
 		Standing   chat.Standing   `json:"standing,omitempty"` // what By is here
+		Channel    chat.Channel    `json:"channel,omitempty"`  // that the chat stands in
 		// Replay is set on a queued "Ask again": the same bytes as a new call.
 		Replay *Replay `json:"replay,omitempty"`
 	}
@@ -132,6 +133,8 @@ type (
 		// Under is the grant that this click gave for another call, and which covers this one too: it then stands as if it had
 		// never asked.
 		Under permission.GrantID `json:"under,omitempty"`
+		// Channel is the one for all chats of which By allowed the tool, besides this call, which they allow once.
+		Channel chat.Channel `json:"channel,omitempty"`
 	}
 	// Withdrawn: a decision is taken back before its call started.
 	Withdrawn struct {

@@ -23,12 +23,15 @@ var grants = []chat.Choice{
 func Grants(c chat.Choice) bool { return slices.Contains(grants, c) }
 
 // Allows reports whether a choice lets the call run.
-func Allows(c chat.Choice) bool { return c == chat.AllowOnce || Grants(c) }
+func Allows(c chat.Choice) bool { return c == chat.AllowOnce || c == chat.AllowChannel || Grants(c) }
 
 // scopes are the grants that are wider than one tool.
 var scopes = map[chat.Choice]permission.Scope{
 	chat.AllowReads: permission.ScopeReads, chat.AllowWrites: permission.ScopeWrites, chat.AllowServer: permission.ScopeServer,
 }
+
+// ScopeOf is how much of a server a choice that grants is for.
+func ScopeOf(choice chat.Choice) permission.Scope { return scopes[choice] }
 
 // ChoiceOf is the choice that makes such a grant.
 func ChoiceOf(g permission.Grant) chat.Choice {
@@ -72,6 +75,8 @@ func Offers(c ToolCall, choice chat.Choice) bool {
 	switch choice {
 	case chat.AllowChat, chat.AllowHour, chat.AllowUses:
 		return true
+	case chat.AllowChannel:
+		return c.Ruling.Channel > 0
 	case chat.AllowExact, chat.AllowPath:
 		_, ok := PinsFor(c, choice)
 		return ok
@@ -178,6 +183,14 @@ func (c ToolCall) voted(u chat.User) bool {
 
 // CanRemember reports whether "Remember this choice" stands on the call's card.
 func CanRemember(c ToolCall) bool { return c.Status == Awaiting && c.Ruling.Remember }
+
+// Chosen is what people read that was chosen.
+func (d Decision) Chosen() chat.Choice {
+	if d.Channel != "" {
+		return chat.AllowChannel
+	}
+	return d.Choice
+}
 
 // Remembers reports whether a person ticked that box, so that their answer is remembered.
 func Remembers(c ToolCall, u chat.User) bool { return c.Ticked != nil && c.Ticked.User == u }

@@ -17,6 +17,9 @@ func (ev Said) apply(s Session, e Entry) Session {
 	if s.Began.IsZero() {
 		s.Began = ev.By
 	}
+	if s.Channel == "" {
+		s.Channel = ev.Channel
+	}
 	return s.recordParticipant(ev.By, ev.Name).queue(e, ev)
 }
 

@@ -17,7 +17,8 @@ import (
 // was, so whoever holds one may keep it. Its JSON is the stored form of a snapshot: here as in an [Event], fields are only ever added, with
 // a zero value that means what their absence meant.
 type Session struct {
-	Chat chat.ID `json:"chat"`
+	Chat    chat.ID      `json:"chat"`
+	Channel chat.Channel `json:"channel,omitempty"` // that the chat stands in
 	// Transcript is what was said in turns that are over.
 	Transcript []Utterance        `json:"transcript,omitempty"`
 	Dropped    int                `json:"dropped,omitempty"` // utterances that Transcript no longer holds
@@ -292,8 +293,9 @@ type Decision struct {
 	Surface   string             `json:"surface,omitempty"`
 	Reason    string             `json:"reason,omitempty"`
 	DecidedAt time.Time          `json:"decided_at,omitzero"`
-	Grant     permission.GrantID `json:"grant,omitempty"` // the grant it made or used
-	Cover     *permission.Grant  `json:"cover,omitempty"` // the one it used, as it was then, without its tools
+	Grant     permission.GrantID `json:"grant,omitempty"`   // the grant it made or used
+	Cover     *permission.Grant  `json:"cover,omitempty"`   // the one it used, as it was then, without its tools
+	Channel   chat.Channel       `json:"channel,omitempty"` // for all chats of which its tool was allowed with it
 }
 
 // Execution is the call's runs: the current one, and what is known of those before.

@@ -1,0 +1,138 @@
+package replicas
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/core/agent/audit"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/text"
+	. "github.com/nodhq/nod/tests/harness"
+)
+
+const ops = chat.Channel("fake:T1:ops")
+
+// saidIn delivers a message in a chat of the channel.
+func saidIn(w *World, r *Replica, id chat.ID, u chat.User, words string) {
+	w.Helper()
+	in := w.SaidBy(u, words)
+	in.Chat, in.Channel = id, ops
+	w.Deliver(r, in)
+}
+
+// A tool that is allowed in a channel runs unasked in its other chats, on every replica, for whoever its giver may answer: until somebody
+// revokes it, or an admin takes the possibility away.
+func TestAllowedInAChannel(t *testing.T) {
+	both(t, Options{Replicas: 2}, func(w *World) {
+		vouched(w)
+		w.Model.When("go", Calls(Call("write", `{}`)))
+		saidIn(w, w.Replicas[0], Room, Ana, "go")
+		w.Asks("write")
+		if _, offered := w.Button(Room, chat.AllowChannel, "write"); offered {
+			w.Error("it is offered where no admin allows it")
+		}
+		w.Press(w.Replicas[0], Ana, chat.Deny, "write")
+		w.Over(0)
+		has(w, "an admin allows it", typed(w, Root, "set channel_grants true"), "Can be allowed for a channel")
+		saidIn(w, w.Replicas[0], Room, Ana, "go")
+		w.Until("it asks again", func() bool { return len(w.Platform.Messages(Room)) == 2 && w.Asked() == "write" })
+		w.Shows(1, text.LabelAllowChannel)
+		w.Press(w.Replicas[1], Ana, chat.AllowChannel, "write")
+		has(w, "the message", w.Over(1), "allowed, and its tool in this channel by Ana")
+		equal(w, "grants of the chat", len(session(w).Grants), 0)
+
+		saidIn(w, w.Replicas[1], Other, Ana, "go")
+		w.Until("it ran in the other chat, unasked", func() bool { return w.Tools.Count("write") == 2 })
+		saidIn(w, w.Replicas[0], later, Ben, "go")
+		w.Until("Ben is asked: Ana may not answer for him", func() bool { _, ok := w.Button(later, chat.AllowOnce, "write"); return ok })
+		equal(w, "runs", w.Tools.Count("write"), 2)
+
+		list := typedIn(w, Other, Ben, "show")
+		has(w, "what is allowed", list, "1. write of files · allowed by Ana", "in all chats of this channel · until")
+		has(w, "Ben may not end it", typedIn(w, Other, Ben, "revoke all"), text.PanelNoGrants)
+		equal(w, "kept", len(settingsOf(w).Remembered), 1)
+		if o, ok := offerOf(panelIn(w, Other, Ben, "grants"), "write of files", text.LabelRevoke); ok {
+			w.Errorf("Ben is offered %+v", o)
+		}
+		o, ok := offerOf(panelIn(w, Other, Root, "grants"), "write of files", text.LabelRevoke)
+		if !ok {
+			w.Fatal("an admin cannot revoke it")
+		}
+		if _, err := w.Replicas[0].Settings.Act(context.Background(), w.Envelope(Other, Root), "grants", o.token, ""); err != nil {
+			w.Fatal(err)
+		}
+		saidIn(w, w.Replicas[1], Other, Ana, "go")
+		w.Until("it asks again", func() bool { _, ok := w.Button(Other, chat.AllowOnce, "write"); return ok })
+		equal(w, "runs after it was revoked", w.Tools.Count("write"), 2)
+
+		entries, err := w.Replicas[0].Gate.History(context.Background(), Room)
+		if err != nil {
+			w.Fatal(err)
+		}
+		var said []string
+		for _, r := range audit.Records(Room, entries) {
+			if r.Kind == audit.Decision {
+				said = append(said, r.Choice+" "+r.Note)
+			}
+		}
+		equal(w, "the record", strings.Join(said, ", "), "deny , allow_channel fake:T1:ops")
+	})
+}
+
+// It is taken back with the answer that gave it, by number, and by its end; what waits in the same reply is answered with it.
+func TestAllowedInAChannelEnds(t *testing.T) {
+	w := New(t, Options{Replicas: 1})
+	vouched(w)
+	w.SetPolicy(func(p *permission.Policy, _ tools) { p.ChannelGrants, p.ChannelFor = true, time.Hour })
+	w.Model.When("go", Calls(Call("write", `{"n":1}`), Call("write", `{"n":2}`), Call("send", `{}`)))
+	saidIn(w, w.Replicas[0], Room, Ana, "go")
+	w.Asks("write", "write", "send")
+	w.Press(w.Replicas[0], Ana, chat.AllowChannel, "write")
+	w.Asks("send")
+	kept := settingsOf(w).Remembered
+	equal(w, "kept", len(kept), 1)
+	if ends := kept[0].Until.Sub(kept[0].At); ends > time.Hour || ends < time.Hour-time.Minute {
+		t.Errorf("it ends after %v", ends)
+	}
+	w.Press(w.Replicas[0], Ana, chat.Undo, "write")
+	equal(w, "kept after Undo", len(settingsOf(w).Remembered), 0)
+	w.Press(w.Replicas[0], Ana, chat.AllowChannel, "write")
+	equal(w, "kept again", len(settingsOf(w).Remembered), 1)
+	has(w, "revoked by number", typed(w, Ana, "revoke 1"), text.Revoked)
+	equal(w, "kept after revoke", len(settingsOf(w).Remembered), 0)
+}
+
+// R44: what is remembered with a wide answer is as wide, where an admin allows that.
+func TestReadsAreRemembered(t *testing.T) {
+	for _, upTo := range []permission.Scope{permission.ScopeTool, permission.ScopeReads} {
+		t.Run(upTo.String(), func(t *testing.T) { readsAreRemembered(t, upTo) })
+	}
+}
+
+func readsAreRemembered(t *testing.T, upTo permission.Scope) {
+	w := New(t, Options{Replicas: 1})
+	newMail(w)
+	w.SetPolicy(func(p *permission.Policy, _ tools) { p.RememberUpTo = upTo })
+	has(w, "accepted", typed(w, Root, "accept mail"), "6 tools")
+	has(w, "what they do", typed(w, Root, "tool mail list access read")+typed(w, Root, "tool mail find access read"), "Access")
+	w.Say(w.Replicas[0], Ana, "use list")
+	w.Until("it asks", func() bool { return w.Asked() == "list" })
+	w.Press(w.Replicas[0], Ana, chat.Remember, "list")
+	w.Press(w.Replicas[0], Ana, chat.AllowReads, "list")
+	w.Over(1)
+	kept := settingsOf(w).Remembered
+	if len(kept) != 1 || kept[0].Scope != upTo {
+		t.Fatalf("up to %v: kept %+v", upTo, kept)
+	}
+	in := w.SaidBy(Ana, "use find")
+	in.Chat = Other
+	w.Deliver(w.Replicas[0], in)
+	w.Until("it asks or ran in another chat", func() bool {
+		_, asks := w.Button(Other, chat.AllowOnce, "find")
+		return asks || w.Tools.Count("find") == 1
+	})
+	equal(t, "it ran unasked", w.Tools.Count("find") == 1, upTo == permission.ScopeReads)
+}
