@@ -170,11 +170,14 @@ func (e *Engine) remember(ctx context.Context, s turn.Session, in chat.Clicked, 
 		if c.By != in.User || !(turn.Allows(o.Choice) || o.Choice == chat.Deny) {
 			continue
 		}
-		d := turn.Decided{Choice: o.Choice, By: c.By, Name: in.Name, Channel: c.Channel}
-		if i := slices.IndexFunc(s.Grants, func(g permission.Grant) bool { return g.ID == c.Grant }); i >= 0 {
-			d.Grant = &s.Grants[i]
+		d, given := c.Decision, (*permission.Grant)(nil)
+		if d.Choice, d.Name = o.Choice, in.Name; o.Choice != chat.AllowChannel {
+			d.Channel = ""
 		}
-		for _, keep := range decision.Kept(c, d, c.DecidedAt) {
+		if i := slices.IndexFunc(s.Grants, func(g permission.Grant) bool { return g.ID == c.Grant }); i >= 0 {
+			given = &s.Grants[i]
+		}
+		for _, keep := range decision.Kept(c, d, given) {
 			changes = append(changes, keep)
 		}
 	}

@@ -150,7 +150,7 @@ func (s Settings) remember(r Remembered, at time.Time) (Settings, bool) {
 	if r.ID == "" || !acts(r.By) || r.Tool.Server == "" || r.Tool.Name == "" || r.Choice > StandDeny || !r.fits() {
 		return s, false
 	}
-	r.At = at
+	r.At, r.Tools = at, slices.SortedFunc(slices.Values(r.Tools), Tool.compare)
 	list := without(s.Remembered, func(have Remembered) bool {
 		same := have.By == r.By && have.Channel == r.Channel && have.Scope == r.Scope && have.Tool.Server == r.Tool.Server
 		return have.ID == r.ID || same && (r.Scope != ScopeTool || have.Tool.Name == r.Tool.Name) || have.Channel != "" && !at.Before(have.Until)

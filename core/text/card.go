@@ -203,8 +203,12 @@ func ConfirmWide(what, server string) string {
 
 // ConfirmChannel is read before a tool is allowed for all chats of a channel. A standing click is one of its giver's: it reaches as far as theirs.
 func ConfirmChannel(tool, server string, holds time.Duration) string {
-	return "Allow " + ToolOf(tool, server) + ", with any arguments, in every chat of this channel, without asking again? It answers what you may answer yourself: " +
-		"your own requests, and other people's where you may decide those. It ends by itself after " + Took(holds) + ", and anybody sees it under Allowed in the settings. Changed tools still ask."
+	return "Allow " + ToolOf(tool, server) + ", with any arguments, in every chat of this channel, without asking again? " + reachesAsFar(holds)
+}
+
+func reachesAsFar(holds time.Duration) string {
+	return "It answers what you may answer yourself: your own requests, and other people's where you may decide those. It ends by itself after " + Took(holds) +
+		", and anybody sees it under Allowed in the settings. Changed tools still ask."
 }
 
 func ConfirmServer(server string) string {

@@ -1,6 +1,9 @@
 package text
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // The sentences of the settings: of their panel, and of the commands around it. Names inside are untrusted text.
 
@@ -262,6 +265,22 @@ const (
 // InChannel says in which channel something is allowed.
 func InChannel(channel string, here bool) string {
 	return either(here, "in all chats of this channel", "in all chats of "+channel)
+}
+
+// Of what somebody allowed in a channel each time.
+
+const LabelReadsInChannel = "Allow its reads in this channel…"
+
+func ReadsInChannel(server string, times int) string {
+	return "You allowed reads of " + server + " in this channel each time, " + Count(times, "time") + "."
+}
+
+func ConfirmReadsInChannel(server string, holds time.Duration) string {
+	return "Allow all that tools of " + server + " read, as they are now, in every chat of this channel, without asking again? " + reachesAsFar(holds)
+}
+
+func NowInChannel(server string) string {
+	return "Reads of " + server + " are allowed in this channel."
 }
 
 // GrantLimits says where a grant is and how often it still counts; the platform is empty for this chat.

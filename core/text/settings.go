@@ -259,7 +259,7 @@ const (
 	HelpTool       = "settings of a tool (always: always ask, never: never ask, default: as its server); admins"
 	HelpSet        = "settings of everything; admins"
 	HelpTools      = "the tools; or let the model use a server or a tool, or not: admins"
-	HelpAccept     = "say that you looked at new or changed tools; admins"
+	HelpAccept     = "say that you looked at new or changed tools, or (reads) let those that only read run without asking; admins"
 	HelpTemplates  = "settings for common ways of working"
 	HelpApply      = "show what a template would change, and with “yes” do it; admins"
 	HelpHistory    = "what was asked, decided and run"
@@ -302,6 +302,8 @@ func NoSuchNumber(word string) string {
 func NothingToRevoke(others int) string {
 	return either(others > 0, "Nothing here is yours to revoke: ask whoever allowed it, or an admin.", PanelNoGrants)
 }
+
+func TheseTools(names []string) string { return "These are: " + strings.Join(names, ", ") + "." }
 
 func TemplateLine(name, says string) string { return name + ": " + says }
 func FieldsOf(where string) string          { return "What can be set for " + where + ":" }

@@ -67,9 +67,12 @@ func (t ToolStats) Blocked() int { return t.Denials + t.Expiries + t.Forbidden }
 type Suggestion struct {
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
-	Do     string `json:"do"`   // allow, disable or reach
-	Seen   int    `json:"seen"` // asks that it rests on
-	Say    string `json:"say"`
+	// Definition is the one that allow rests on: what people allowed of another one speaks for nothing.
+	Definition permission.Digest `json:"def,omitempty"`
+
+	Do   string `json:"do"`   // allow, disable or reach
+	Seen int    `json:"seen"` // asks that it rests on
+	Say  string `json:"say"`
 }
 
 // What a suggestion takes. Few asks are chance.
@@ -95,6 +98,7 @@ func StatsOf(records []Record) Stats {
 	n, s := tally{}, Stats{Records: len(records)}
 	var took []int64
 	tools, careful := map[[2]string]tally{}, map[[2]string]bool{}
+	newest, approved := map[[2]string]Record{}, map[permission.Tool]int{}
 	for _, r := range records {
 		if s.Since.IsZero() || r.At.Before(s.Since) {
 			s.Since = r.At
@@ -110,6 +114,12 @@ func StatsOf(records []Record) Stats {
 			}
 			tools[tool][what]++
 			careful[tool] = careful[tool] || r.Level == permission.LevelAdmin.String() || r.Risk == permission.Dangerous.String()
+		}
+		if r.Definition != "" && !r.At.Before(newest[tool].At) {
+			newest[tool] = r
+		}
+		if r.Kind == Decision && r.Outcome == Approved {
+			approved[permission.Tool{Server: r.Server, Name: r.Tool, Definition: r.Definition}]++
 		}
 		if r.Kind == Decision && (r.Outcome == Approved || r.Outcome == Denied) {
 			took = append(took, r.MS)
@@ -132,7 +142,10 @@ func StatsOf(records []Record) Stats {
 			Runs: n.of(Start, Auto, Granted, Approved), Failed: n.of(Finish, Failed) + n.of(Late, Failed), careful: careful[tool],
 		})
 	}
-	s.rankTools()
+	s.rankTools(func(t ToolStats) (d permission.Digest, approvals int) {
+		d = newest[[2]string{t.Server, t.Tool}].Definition
+		return d, approved[permission.Tool{Server: t.Server, Name: t.Tool, Definition: d}]
+	})
 	return s
 }
 
@@ -145,8 +158,9 @@ func rank(sorted []int64, percent int) time.Duration {
 	return time.Duration(sorted[i-1]) * time.Millisecond
 }
 
-// rankTools orders the tools, those that were stopped once more, and says what their numbers speak for.
-func (s *Stats) rankTools() {
+// rankTools orders the tools, those that were stopped once more, and says what their numbers speak for. newest is the definition of a tool that
+// was asked about last, and how often that was approved.
+func (s *Stats) rankTools(newest func(ToolStats) (permission.Digest, int)) {
 	for _, t := range s.Tools {
 		if t.Blocked() > 0 {
 			s.Blocked = append(s.Blocked, t)
@@ -161,17 +175,17 @@ func (s *Stats) rankTools() {
 	slices.SortFunc(s.Blocked, by(ToolStats.Blocked))
 	s.Blocked = s.Blocked[:min(len(s.Blocked), mostBlocked)]
 	for _, t := range s.Tools {
-		if x, ok := t.suggest(); ok {
+		if x, ok := t.suggest(newest(t)); ok {
 			s.Suggestions = append(s.Suggestions, x)
 		}
 	}
 }
 
-func (t ToolStats) suggest() (Suggestion, bool) {
+func (t ToolStats) suggest(newest permission.Digest, approved int) (Suggestion, bool) {
 	x := Suggestion{Server: t.Server, Tool: t.Tool}
 	switch {
-	case t.Denials == 0 && t.Approvals >= suggestAllow && !t.careful:
-		x.Do, x.Seen, x.Say = "allow", t.Approvals, sayAllow(t.Approvals)
+	case t.Denials == 0 && approved >= suggestAllow && !t.careful:
+		x.Do, x.Seen, x.Say, x.Definition = "allow", approved, sayAllow(approved), newest
 	case t.Approvals == 0 && t.Denials >= suggestDisable:
 		x.Do, x.Seen, x.Say = "disable", t.Denials, sayDisable(t.Denials)
 	case t.Expiries >= suggestReach && 2*t.Expiries >= t.Approvals+t.Denials+t.Expiries:

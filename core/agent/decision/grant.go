@@ -52,7 +52,7 @@ func (j Judge) givenNow(g permission.Grant, s turn.Session) permission.Grant {
 // or what the person ticked to be remembered. Each has a record of its own.
 func (j Judge) coverOthers(s turn.Session, c turn.ToolCall, in chat.Clicked, ev turn.Event) (more []turn.Event) {
 	d, ok := ev.(turn.Decided)
-	keep := Kept(c, d, j.Now)
+	keep := Kept(c, turn.Decision{Choice: d.Choice, By: d.By, Name: d.Name, Channel: d.Channel, DecidedAt: j.Now}, d.Grant)
 	if !ok || !turn.Allows(d.Choice) || d.Grant == nil && len(keep) == 0 {
 		return nil
 	}
@@ -101,14 +101,14 @@ func (j Judge) coverable(s turn.Session, not turn.ToolCall) iter.Seq2[turn.ToolC
 
 // Kept is what a person's answer to a call leaves standing beyond this chat, as narrow as what they clicked: for themselves, where they ticked
 // that, and for the channel.
-func Kept(c turn.ToolCall, d turn.Decided, at time.Time) (out []permission.Remembered) {
+func Kept(c turn.ToolCall, d turn.Decision, g *permission.Grant) (out []permission.Remembered) {
 	keep := permission.Remembered{ID: RememberedID(c.Ask), By: d.By, Name: d.Name, Tool: c.Tool, Choice: permission.StandDeny}
 	if turn.Remembers(c, d.By) {
 		mine := keep
 		if turn.Allows(d.Choice) {
 			mine.Choice = permission.StandAllow
 		}
-		switch g := d.Grant; {
+		switch {
 		case g == nil:
 		case g.Scope == permission.ScopeTool:
 			mine.Pins, mine.Until = g.Pins, g.Until
@@ -119,7 +119,7 @@ func Kept(c turn.ToolCall, d turn.Decided, at time.Time) (out []permission.Remem
 	}
 	if d.Channel != "" {
 		keep.ID, keep.Choice, keep.Channel = ChannelID(c.Ask), permission.StandAllow, d.Channel
-		keep.Until = at.Add(c.Ruling.Channel)
+		keep.Until = d.DecidedAt.Add(c.Ruling.Channel)
 		out = append(out, keep)
 	}
 	return out

@@ -38,7 +38,7 @@ var commands = []command{
 	{"tool", "<server> <tool> [<field> <value> | always | never | default]", text.HelpTool, assigns(2)},
 	{"set", "[<field> <value>]", text.HelpSet, assigns(0)},
 	{"tools", "[enable | disable <server> [<tool>]]", text.HelpTools, (*request).toolsCommand},
-	{"accept", "<server> [<tool>]", text.HelpAccept, (*request).acceptCommand},
+	{"accept", "<server> [<tool> | reads]", text.HelpAccept, (*request).acceptCommand},
 	{"templates", "", text.HelpTemplates, (*request).templatesCommand},
 	{"apply", "<template> [yes]", text.HelpApply, (*request).applyCommand},
 	{"history", "[<count>] [<kind>]", text.HelpHistory, (*request).historyCommand},
@@ -317,28 +317,46 @@ func (q *request) toolsCommand(ctx context.Context, args []string) ([]string, er
 	return q.assign(ctx, len(args)-1, slices.Concat(args[1:], []string{"enabled", value}))
 }
 
-// acceptCommand says that somebody looked at a server's tools, or at one, as they are now.
+// acceptCommand says that somebody looked at a server's tools, or at one, as they are now; with "reads", that those which only read may run
+// unasked.
 func (q *request) acceptCommand(ctx context.Context, args []string) ([]string, error) {
 	if len(args) < 1 || len(args) > 2 {
 		return nil, errUsage
 	}
-	s, k, err := q.named(ctx, args)
+	s, k, err := q.named(ctx, args[:1])
+	reads := false
+	if err == nil && len(args) == 2 {
+		_, isTool := s.tool(args[1])
+		if reads = strings.EqualFold(args[1], "reads") && !isTool; !reads {
+			_, k, err = q.named(ctx, args)
+			s.tools = []toolEntry{k}
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	tools := s.tools
-	if len(args) == 2 {
-		tools = []toolEntry{k}
-	}
 	var changes []permission.Change
-	n := 0
-	for _, k := range tools {
-		if more := k.accept(); k.offered && len(more) > 0 {
-			changes = append(changes, more...)
-			n++
+	var names []string
+	for _, k := range s.tools {
+		more := k.accept()
+		if reads && k.does != permission.DoesRead {
+			continue
+		} else if reads {
+			more = k.acceptReads()
+		}
+		if k.offered && len(more) > 0 {
+			changes, names = append(changes, more...), append(names, sanitize(k.tool().Name))
 		}
 	}
-	return q.run(ctx, accept(changes, n, viewHome))
+	a := accept(changes, len(names), viewHome)
+	if reads {
+		a = letReads(changes, len(names), viewHome)
+	}
+	lines, err := q.run(ctx, a)
+	if err == nil && len(names) > 0 {
+		lines = append(lines, text.TheseTools(few(names)))
+	}
+	return lines, err
 }
 
 // applyCommand shows what a template would change, and does it with a second word.

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -174,13 +175,14 @@ func (p *page) statsView(ctx context.Context) render.Panel {
 	blocked := render.Section{Title: text.PanelBlocked, Empty: text.PanelNoBlocked, Rows: rowsOf(blockedLines(stats.Blocked)...)}
 	ideas := render.Section{Title: text.PanelSuggestions, Note: text.PanelSuggestionsNote, Empty: text.PanelNoSuggestions}
 	ideas.Rows = rowsFor(stats.Suggestions, func(x audit.Suggestion) render.PanelRow {
-		return row(text.ToolOf(sanitize(x.Tool), sanitize(x.Server))+": "+x.Say, p.suggestionActs(x)...)
+		return row(text.ToolOf(sanitize(x.Tool), sanitize(x.Server))+": "+x.Say, p.suggestionActs(ctx, x)...)
 	})
 	var digest render.Section
 	if p.admin {
 		digest = p.digest(records)
 		ideas.Rows = append(p.readsIdeas(ctx, records), ideas.Rows...)
 	}
+	ideas.Rows = append(p.channelIdeas(ctx), ideas.Rows...)
 	return drawing(text.TabStats, digest, numbers, blocked, ideas)
 }
 
@@ -223,7 +225,62 @@ func (p *page) readsIdeas(ctx context.Context, records []audit.Record) (rows []r
 	return rows
 }
 
-func (p *page) suggestionActs(x audit.Suggestion) []render.Act {
+// channelIdeas are the servers whose reads the person allowed in this channel each time that they were asked, with what allows them there.
+// Only what such a standing click would let run is in it.
+func (p *page) channelIdeas(ctx context.Context) (rows []render.PanelRow) {
+	if p.here.Channel == "" || !p.policy.ChannelGrants {
+		return nil
+	}
+	allowed, denied := map[permission.Tool]int{}, map[string]bool{}
+	chats, _ := p.everyChat(ctx)
+	sessions, _ := p.sessions(ctx, "read a chat of the channel", chats)
+	for _, s := range sessions {
+		if s.Channel != p.here.Channel {
+			continue
+		}
+		entries, err := p.Log.History(ctx, s.Chat)
+		if p.failed("read the history", err) {
+			return nil
+		}
+		for _, r := range audit.Records(s.Chat, entries) {
+			switch {
+			case r.By != p.env.User:
+			case r.Kind == audit.Decision && r.Outcome == audit.Approved:
+				allowed[permission.Tool{Server: r.Server, Name: r.Tool, Definition: r.Definition}]++
+			case r.Kind == audit.Decision, r.Kind == audit.Undo:
+				denied[r.Server+"/"+r.Tool] = true
+			}
+		}
+	}
+	for _, s := range p.servers(ctx) {
+		keep := permission.Remembered{
+			By: p.env.User, Choice: permission.StandAllow, Channel: p.here.Channel, Scope: permission.ScopeReads,
+		}
+		holds := cmp.Or(p.policy.ChannelFor, permission.ChannelGrantFor)
+		var first toolEntry
+		times, no := 0, false
+		for _, k := range s.tools {
+			if !k.offered || k.is.Access != permission.Read || permission.Weigh(p.policy, p.here.Grants, p.callOf(k), p.now).Verdict != permission.Ask {
+				continue
+			}
+			keep.Tool, keep.Tools = k.tool(), append(keep.Tools, k.tool())
+			first, times, no = k, times+allowed[k.tool()], no || denied[s.name+"/"+k.tool().Name]
+		}
+		with, then := p.policy, keep
+		then.Until = p.now.Add(holds)
+		with.Remembered = append(slices.Clip(with.Remembered), then)
+		if no || times < suggestReads || permission.Weigh(with, nil, p.callOf(first), p.now).Winner() != permission.RuleChannel {
+			continue
+		}
+		name := sanitize(s.name)
+		a := action{Changes: []permission.Change{keep}, own: true, tool: first, note: "suggested by the numbers", say: text.NowInChannel(name), View: p.view}
+		rows = append(rows, row(text.ReadsInChannel(name, times),
+			p.offerDangerous(text.LabelReadsInChannel, text.ConfirmReadsInChannel(name, holds), string(s.digest()), a)))
+	}
+	return rows
+}
+
+func (p *page) suggestionActs(ctx context.Context, x audit.Suggestion) []render.Act {
 	if !p.admin {
 		return nil
 	}
@@ -231,7 +288,11 @@ func (p *page) suggestionActs(x audit.Suggestion) []render.Act {
 	at, found := map[string]permission.Setting{
 		"allow": {Field: "ask", Value: permission.NeverAsk.String()}, "disable": {Field: "enabled", Value: "false"},
 	}[x.Do]
-	if !found { // who to reach, or how long to wait, the tool's own view asks
+	if x.Definition != "" {
+		k, known := p.toolNamed(ctx, x.Server, x.Tool)
+		found = found && known && k.offered && k.tool().Definition == x.Definition && !k.unreviewed()
+	}
+	if !found { // who to reach, how long to wait, or what became of it, the tool's own view asks
 		return []render.Act{open}
 	}
 	at.Server, at.Tool = x.Server, x.Tool

@@ -258,6 +258,9 @@ func (q *request) ownChanges(p permission.Policy, a action) (out []permission.Ch
 				return nil, err
 			}
 			r.ID, r.By, r.Name = rand.Text(), q.env.User, q.env.Name
+			if r.Channel != "" {
+				r.Until = q.now.Add(cmp.Or(p.ChannelFor, permission.ChannelGrantFor))
+			}
 			c = r
 		}
 		out = append(out, c)

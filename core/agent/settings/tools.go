@@ -143,6 +143,15 @@ func (q *request) find(ctx context.Context, view string) (server, toolEntry, boo
 	return server{}, toolEntry{}, false
 }
 
+// toolNamed is a tool by its server's name and its own.
+func (q *request) toolNamed(ctx context.Context, srv, name string) (toolEntry, bool) {
+	all := q.servers(ctx)
+	if i := slices.IndexFunc(all, func(s server) bool { return s.name == srv }); i >= 0 {
+		return all[i].tool(name)
+	}
+	return toolEntry{}, false
+}
+
 func (s server) tool(name string) (k toolEntry, found bool) {
 	i := slices.IndexFunc(s.tools, func(k toolEntry) bool { return k.tool().Name == name })
 	if i < 0 {

@@ -112,6 +112,64 @@ func TestReadsAreRemembered(t *testing.T) {
 	}
 }
 
+// An admin accepts a server's reads by a typed command, which says what it accepted; nobody else does.
+func TestAcceptReadsTyped(t *testing.T) {
+	w := New(t, Options{Replicas: 1})
+	m := newMail(w)
+	has(t, "Ana", typed(w, Ana, "accept mail reads"), "Only an admin")
+	m.only("nobody accepted it")
+	has(t, "the answer", typed(w, Root, "accept mail READS"), text.NowAcceptedReads(2), "These are: find, list.")
+	m.only("accepted", "list", "find")
+	has(t, "again", typed(w, Root, "accept mail reads"), text.NothingToChange)
+	has(t, "all of it", typed(w, Root, "accept mail"), "These are: burn, look, mark, post.")
+	m.only("all accepted", "list", "find")
+}
+
+// What somebody allowed in a channel each time is offered to them for the channel, and is never applied by itself. What is changed since, or
+// was denied once, is not.
+func TestReadsAreOfferedForTheChannel(t *testing.T) {
+	w := New(t, Options{Replicas: 1})
+	newMail(w)
+	w.SetPolicy(func(p *permission.Policy, _ tools) { p.ChannelGrants = true })
+	typed(w, Root, "accept mail")
+	typed(w, Root, "tool mail list access read")
+	typed(w, Root, "tool mail find access read")
+	idea := func() (offered, bool) {
+		return offerOf(panelIn(w, Room, Ana, "stats"), "You allowed reads of mail", text.LabelReadsInChannel)
+	}
+	for n := range 5 {
+		if _, ok := idea(); ok {
+			t.Fatalf("it is offered after %d times", n)
+		}
+		id := []chat.ID{Room, Other}[n%2]
+		saidIn(w, w.Replicas[0], id, Ana, "use list")
+		var b Button
+		w.Until("it asks", func() (asks bool) { b, asks = w.Button(id, chat.AllowOnce, "list"); return asks })
+		w.Deliver(w.Replicas[0], w.Click(Ana, b))
+		w.Until("it ran", func() bool { return w.Tools.Count("list") == n+1 })
+	}
+	o, ok := idea()
+	if !ok || o.confirm != text.ConfirmReadsInChannel("mail", permission.ChannelGrantFor) {
+		t.Fatalf("offered: %+v, %v", o, ok)
+	}
+	if _, ok := offerOf(panelIn(w, Room, Ben, "stats"), "You allowed reads of mail", text.LabelReadsInChannel); ok {
+		t.Error("it is offered to Ben")
+	}
+	equal(t, "kept unasked", len(settingsOf(w).Remembered), 0)
+	if _, err := w.Replicas[0].Settings.Act(context.Background(), w.Envelope(Room, Ana), "stats", o.token, ""); err != nil {
+		t.Fatal(err)
+	}
+	kept := settingsOf(w).Remembered
+	if len(kept) != 1 || kept[0].Channel != ops || kept[0].Scope != permission.ScopeReads || len(kept[0].Tools) != 2 || kept[0].Until.IsZero() {
+		t.Fatalf("kept %+v", kept)
+	}
+	saidIn(w, w.Replicas[0], Other, Ana, "use find")
+	w.Until("the other read ran in the other chat, unasked", func() bool { return w.Tools.Count("find") == 1 })
+	if _, ok := idea(); ok {
+		t.Error("it is offered again")
+	}
+}
+
 func readsAreRemembered(t *testing.T, upTo permission.Scope) {
 	w := New(t, Options{Replicas: 1})
 	newMail(w)
