@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission/pin"
 )
 
 // ExchangeVersion is the version of [Exchange] that this program writes, and the only one that it reads.
@@ -206,18 +207,18 @@ func (r RememberedEntry) remembered() (Remembered, error) {
 		out.Tools = append(out.Tools, Tool{r.Server, name, r.Tools[name]})
 	}
 	for _, p := range r.Pins {
-		pin := Pin{Path: p.Path, Value: json.RawMessage(p.Value)}
+		one := pin.Pin{Path: p.Path, Value: json.RawMessage(p.Value)}
 		if p.Under {
-			pin.Match = MatchUnder
+			one.Match = pin.MatchUnder
 		}
-		out.Pins = append(out.Pins, pin)
+		out.Pins = append(out.Pins, one)
 	}
 	if r.Until != "" {
 		if out.Until, err = time.Parse(time.RFC3339Nano, r.Until); err != nil {
 			return Remembered{}, fmt.Errorf("until: want a time such as 2026-01-31T15:04:05Z")
 		}
 	}
-	if err := CheckPins(out.Pins); err != nil {
+	if err := pin.Check(out.Pins); err != nil {
 		return Remembered{}, err
 	}
 	if !out.fits() {
@@ -226,9 +227,9 @@ func (r RememberedEntry) remembered() (Remembered, error) {
 	return out, nil
 }
 
-func pinEntries(pins []Pin) (out []PinEntry) {
+func pinEntries(pins []pin.Pin) (out []PinEntry) {
 	for _, p := range pins {
-		out = append(out, PinEntry{p.Path, string(p.Value), p.Match == MatchUnder})
+		out = append(out, PinEntry{p.Path, string(p.Value), p.Match == pin.MatchUnder})
 	}
 	return out
 }
@@ -312,7 +313,7 @@ func flow(entry any) string {
 	if err := enc.Encode(entry); err != nil {
 		return "{}"
 	}
-	return escape(strings.TrimSpace(b.String()), func(r rune) string { // what YAML does not take as it is, and what nobody could see
+	return pin.Escape(strings.TrimSpace(b.String()), func(r rune) string { // what YAML does not take as it is, and what nobody could see
 		if r < 0x10000 {
 			return fmt.Sprintf(`\u%04X`, r)
 		}

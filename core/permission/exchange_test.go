@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission/pin"
 )
 
 var exchangePeople = []chat.User{{Platform: "web", Key: "ana"}, {Platform: "web", Key: "ben"}}
@@ -50,7 +51,7 @@ func drawPeoplesSettings(t *rapid.T) Settings {
 			k.Definition = definitionNo(rapid.IntRange(0, 2).Draw(t, "definition"))
 			r := Remembered{ID: fmt.Sprint("r", i), By: by, Name: "N", Tool: k, Choice: Standing(rapid.IntRange(0, 2).Draw(t, "choice"))}
 			if r.Choice == StandAllow {
-				r.Pins = rapid.SampledFrom([][]Pin{nil, {{Path: "path", Value: json.RawMessage(`"/srv/a"`)}}, {{Path: "path", Value: json.RawMessage(`"/srv"`), Match: MatchUnder}}}).Draw(t, "pins")
+				r.Pins = rapid.SampledFrom([][]pin.Pin{nil, {{Path: "path", Value: json.RawMessage(`"/srv/a"`)}}, {{Path: "path", Value: json.RawMessage(`"/srv"`), Match: pin.MatchUnder}}}).Draw(t, "pins")
 				r.Until = rapid.SampledFrom([]time.Time{{}, time.Unix(2999, 5).UTC(), time.Unix(3001, 5).UTC()}).Draw(t, "until")
 			}
 			c = r

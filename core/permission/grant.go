@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission/pin"
 )
 
 // Covers says whether a grant satisfies a call now, and why or why not in a sentence: exactly where its granter's click would be accepted
@@ -53,7 +54,7 @@ func uncovered(p Policy, g Grant, req Request, e Effective, now time.Time) strin
 	if why := outOfScope(p, g, req, e); why != "" {
 		return why
 	}
-	if !holdAll(g.Pins, req.Args) {
+	if !pin.Hold(g.Pins, req.Args) {
 		return "the arguments are not the ones it is limited to"
 	}
 	if MayDecide(p, req, LevelUser, g.By) != nil {
@@ -126,7 +127,7 @@ type Remembered struct {
 	Choice Standing  `json:"choice"`
 	At     time.Time `json:"at,omitzero"`
 	// What an allowance is narrowed to: the arguments of the answer it was remembered with, and its end. Neither: any arguments, for good.
-	Pins  []Pin     `json:"pins,omitempty"`
+	Pins  []pin.Pin `json:"pins,omitempty"`
 	Until time.Time `json:"until,omitzero"`
 	// What an allowance is wider by: all chats of a channel, which always has an end, or more of the server than the tool, as it was then.
 	Channel chat.Channel `json:"channel,omitempty"`
@@ -146,7 +147,7 @@ func (r Remembered) fits() bool {
 	case r.Channel != "" && r.Until.IsZero(), r.Scope > ScopeServer, (r.Scope == ScopeTool) != (len(r.Tools) == 0):
 		return false
 	}
-	return CheckPins(r.Pins) == nil
+	return pin.Check(r.Pins) == nil
 }
 
 // rule is the one that the choice counts by.
@@ -180,7 +181,7 @@ func keptUncovered(p Policy, r Remembered, req Request, e Effective, now time.Ti
 		return "no admin allows a choice for so much of a server any more"
 	case !r.Until.IsZero() && !now.Before(r.Until):
 		return "it has run out"
-	case !holdAll(r.Pins, req.Args):
+	case !pin.Hold(r.Pins, req.Args):
 		return "the arguments are not the ones it is limited to"
 	case req.Unattended:
 		return "unattended runs use no remembered choices"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission/pin"
 )
 
 // Every guard of a grant, one case each; the first case is the grant that covers.
@@ -149,39 +150,39 @@ func TestScopes(t *testing.T) {
 // A pin narrows, and whatever cannot be read is not what it was pinned to.
 // R155
 func TestPins(t *testing.T) {
-	pin := func(path, value string) []Pin { return []Pin{{Path: path, Value: json.RawMessage(value)}} }
+	pinned := func(path, value string) []pin.Pin { return []pin.Pin{{Path: path, Value: json.RawMessage(value)}} }
 	for _, c := range []struct {
-		pins []Pin
+		pins []pin.Pin
 		args string
 		want bool
 	}{
 		{nil, `{}`, true},
 		{nil, `nonsense`, true}, // nothing is pinned
-		{pin("method", `"GET"`), `{"method":"GET","url":"x"}`, true},
-		{pin("method", `"GET"`), `{"method":"get"}`, false},
-		{pin("method", `"GET"`), `{"Method":"GET"}`, false},
-		{pin("method", `"GET"`), `{}`, false},
-		{pin("method", `"GET"`), `{"method":["GET"]}`, false},
-		{pin("n", `1`), `{"n":1}`, true},
-		{pin("n", `1`), `{"n":1.0}`, false},
-		{pin("n", `9007199254740993`), `{"n":9007199254740992}`, false},
-		{pin("n", `null`), `{"n":null}`, true},
-		{pin("n", `null`), `{}`, false},
-		{pin("o", `{ "b":1, "a":2 }`), `{"o":{"a":2,"b":1}}`, true},
-		{pin("o.a", `2`), `{"o":{"a":2,"b":1}}`, true},
-		{pin("o.a", `2`), `{"o.a":2}`, false},
-		{pin("/o.a", `2`), `{"o.a":2}`, true},
-		{pin("/a~1b/~0c", `2`), `{"a/b":{"~c":2}}`, true},
-		{pin("l.1", `"x"`), `{"l":["y","x"]}`, true},
-		{pin("l.2", `"x"`), `{"l":["y","x"]}`, false},
-		{pin("l.-1", `"x"`), `{"l":["y","x"]}`, false},
-		{pin("", `{}`), `{}`, false},
-		{pin("m", `"GET`), `{"m":"GET"}`, false},
-		{pin("m", ``), `{"m":"GET"}`, false},
-		{pin("m", `"GET"`), `{"m":"PUT","m":"GET"}`, false},
-		{pin("m", `"GET"`), `nonsense`, false},
-		{append(pin("a", `1`), pin("b", `2`)...), `{"a":1,"b":2}`, true},
-		{append(pin("a", `1`), pin("b", `2`)...), `{"a":1,"b":3}`, false},
+		{pinned("method", `"GET"`), `{"method":"GET","url":"x"}`, true},
+		{pinned("method", `"GET"`), `{"method":"get"}`, false},
+		{pinned("method", `"GET"`), `{"Method":"GET"}`, false},
+		{pinned("method", `"GET"`), `{}`, false},
+		{pinned("method", `"GET"`), `{"method":["GET"]}`, false},
+		{pinned("n", `1`), `{"n":1}`, true},
+		{pinned("n", `1`), `{"n":1.0}`, false},
+		{pinned("n", `9007199254740993`), `{"n":9007199254740992}`, false},
+		{pinned("n", `null`), `{"n":null}`, true},
+		{pinned("n", `null`), `{}`, false},
+		{pinned("o", `{ "b":1, "a":2 }`), `{"o":{"a":2,"b":1}}`, true},
+		{pinned("o.a", `2`), `{"o":{"a":2,"b":1}}`, true},
+		{pinned("o.a", `2`), `{"o.a":2}`, false},
+		{pinned("/o.a", `2`), `{"o.a":2}`, true},
+		{pinned("/a~1b/~0c", `2`), `{"a/b":{"~c":2}}`, true},
+		{pinned("l.1", `"x"`), `{"l":["y","x"]}`, true},
+		{pinned("l.2", `"x"`), `{"l":["y","x"]}`, false},
+		{pinned("l.-1", `"x"`), `{"l":["y","x"]}`, false},
+		{pinned("", `{}`), `{}`, false},
+		{pinned("m", `"GET`), `{"m":"GET"}`, false},
+		{pinned("m", ``), `{"m":"GET"}`, false},
+		{pinned("m", `"GET"`), `{"m":"PUT","m":"GET"}`, false},
+		{pinned("m", `"GET"`), `nonsense`, false},
+		{append(pinned("a", `1`), pinned("b", `2`)...), `{"a":1,"b":2}`, true},
+		{append(pinned("a", `1`), pinned("b", `2`)...), `{"a":1,"b":3}`, false},
 	} {
 		g, req := grantOf(files), call(files)
 		g.Pins, req.Args = c.pins, json.RawMessage(c.args)

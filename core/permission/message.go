@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/nodhq/nod/core/permission/canonical"
 )
 
 // missing stands in a message where the arguments hold nothing (R34).
@@ -44,7 +45,7 @@ func argPath(field string) ([]string, bool) {
 
 func fill(field string, args json.RawMessage) string {
 	path, ok := argPath(field)
-	v, found := lookup(args, path)
+	v, found := canonical.Lookup(args, path)
 	if !ok || !found {
 		return missing
 	}
@@ -53,24 +54,4 @@ func fill(field string, args json.RawMessage) string {
 		return s
 	}
 	return string(v) // numbers keep their exact text; the empty string shows as ""
-}
-
-// lookup finds the value at a path of keys and list positions.
-func lookup(v json.RawMessage, path []string) (json.RawMessage, bool) {
-	for _, step := range path {
-		fields, items := members(v)
-		v = fields[step] // nil where there is none
-		if i, err := strconv.Atoi(step); err == nil && 0 <= i && i < len(items) {
-			v = items[i]
-		}
-	}
-	return v, len(v) > 0
-}
-
-// members are what stands in an object, or in a list.
-func members(v json.RawMessage) (fields map[string]json.RawMessage, items []json.RawMessage) {
-	if json.Unmarshal(v, &fields) != nil && json.Unmarshal(v, &items) != nil {
-		return nil, nil
-	}
-	return fields, items
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission/pin"
 )
 
 // A remembered choice is as narrow as what was clicked, in time and in arguments.
@@ -14,7 +15,7 @@ func TestARememberedChoiceIsNarrow(t *testing.T) {
 	until := noon.Add(time.Hour)
 	in := func(args string) Request { r := call(files); r.Args = json.RawMessage(args); return r }
 	const a, b = `{"path":"/srv/a"}`, `{"path":"/srv/b"}`
-	pins := []Pin{exactly("path", `"/srv/a"`), just("path")}
+	pins := []pin.Pin{exactly("path", `"/srv/a"`), just("path")}
 	for name, c := range map[string]struct {
 		own  Remembered
 		req  Request
@@ -60,7 +61,7 @@ func TestARememberedChoiceIsNarrow(t *testing.T) {
 
 // Only an allowance is narrowed, and only by what can be read; so it is kept, and so it is exported and imported.
 func TestOnlyAnAllowanceIsNarrowed(t *testing.T) {
-	pins, until := []Pin{exactly("path", `"/srv/a"`)}, noon.Add(time.Hour)
+	pins, until := []pin.Pin{exactly("path", `"/srv/a"`)}, noon.Add(time.Hour)
 	for name, c := range map[string]struct {
 		r  Remembered
 		ok bool
@@ -71,7 +72,7 @@ func TestOnlyAnAllowanceIsNarrowed(t *testing.T) {
 		"a denial":             {Remembered{Choice: StandDeny}, true},
 		"a denial, pinned":     {Remembered{Choice: StandDeny, Pins: pins}, false},
 		"a denial, ended":      {Remembered{Choice: StandDeny, Until: until}, false},
-		"pinned to what is no": {Remembered{Choice: StandAllow, Pins: []Pin{{Path: "path", Value: json.RawMessage(`{`)}}}, false},
+		"pinned to what is no": {Remembered{Choice: StandAllow, Pins: []pin.Pin{{Path: "path", Value: json.RawMessage(`{`)}}}, false},
 	} {
 		if got := c.r.fits(); got != c.ok {
 			t.Errorf("%s: %v", name, got)
@@ -86,7 +87,7 @@ func TestOnlyAnAllowanceIsNarrowed(t *testing.T) {
 	r, err := entry(func(e *RememberedEntry) {
 		e.Pins, e.Until = []PinEntry{{Path: "path", Value: `"/srv/a"`}, {Path: "dir", Value: `"/srv"`, Under: true}}, "2026-03-04T13:00:00Z"
 	})
-	if err != nil || len(r.Pins) != 2 || r.Pins[0].Match == MatchUnder || r.Pins[1].Match != MatchUnder || !r.Until.Equal(time.Date(2026, 3, 4, 13, 0, 0, 0, time.UTC)) {
+	if err != nil || len(r.Pins) != 2 || r.Pins[0].Match == pin.MatchUnder || r.Pins[1].Match != pin.MatchUnder || !r.Until.Equal(time.Date(2026, 3, 4, 13, 0, 0, 0, time.UTC)) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if got := untilEntry(r.Until); got != "2026-03-04T13:00:00Z" {
@@ -96,9 +97,9 @@ func TestOnlyAnAllowanceIsNarrowed(t *testing.T) {
 		t.Errorf("no end is exported as %q", got)
 	}
 	for want, change := range map[string]func(*RememberedEntry){
-		"until: want a time":                 func(e *RememberedEntry) { e.Until = "soon" },
-		"only an allowance":                  func(e *RememberedEntry) { e.Choice, e.Until = "deny", "2026-03-04T13:00:00Z" },
-		CheckPins([]Pin{{Path: ""}}).Error(): func(e *RememberedEntry) { e.Pins = []PinEntry{{}} },
+		"until: want a time":                     func(e *RememberedEntry) { e.Until = "soon" },
+		"only an allowance":                      func(e *RememberedEntry) { e.Choice, e.Until = "deny", "2026-03-04T13:00:00Z" },
+		pin.Check([]pin.Pin{{Path: ""}}).Error(): func(e *RememberedEntry) { e.Pins = []PinEntry{{}} },
 	} {
 		if _, err := entry(change); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
@@ -151,23 +152,6 @@ func TestTheTraceSaysThatNeverDoesNotCount(t *testing.T) {
 			if got := says(mode, masked); got != (masked && mode == ModeNever) {
 				t.Errorf("mode %v, masked %v: %v", mode, masked, got)
 			}
-		}
-	}
-}
-
-// The ending of a file: letters and digits, one letter at least, two to eight of them, after a name.
-func TestNamesOfFiles(t *testing.T) {
-	for name, want := range map[string]bool{
-		"a.txt": true, "song.mp3": true, "a.tar.gz": true, "x.7z": true, "a.abcdefgh": true,
-		"README": false, ".git": false, "v1.2": false, "a.c": false, "a.": false, "a.abcdefghi": false, "a.2024": false, "a.b-c": false, "a.b c": false,
-	} {
-		if got := fileName(name); got != want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-	for tool, want := range map[string]bool{"read_file": true, "write_file": true, "find_files": false, "grep_open": false, "directory_read": false, "run": false} {
-		if got := worksOnFiles(tool); got != want {
-			t.Errorf("%s: %v", tool, got)
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Package permission answers two questions, purely: may this tool call run ([Evaluate]), and may this person decide about it
-// ([MayDecide]). It imports core/chat, core/text and core/permission/canonical, does no I/O, and time comes in as a value.
+// ([MayDecide]). It imports core/chat, core/text, core/permission/canonical and core/permission/pin, does no I/O, and time comes in as a value.
 //
 // A [Policy] is what operators and people have set, a [Request] one tool call as it stands, and a [Ruling] the answer, with every rule
 // that was consulted. A [Grant] is a standing click: it covers a later call exactly where its granter's click would be accepted now
@@ -17,7 +17,7 @@
 //
 // Start in evaluate.go: a new rule goes there, its sentence into say.go. A new value that can be set goes into [ToolSettings],
 // [ServerSettings] or [Policy], into the table of its fields in setting.go, and into effective.go, which says what it comes to. What a
-// grant can be narrowed to is in pin.go. A new word of configuration or storage is a constant here and a word in words.go.
+// grant can be narrowed to is package pin. A new word of configuration or storage is a constant here and a word in words.go.
 //
 // The zero value of every type is the careful one: the zero Verdict asks, the zero Level is a person's, the zero Approval confirms, an
 // unknown tool asks, an unknown user decides nothing. Annotations of a server are hints: they add caution from any server and remove it
@@ -35,6 +35,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission/pin"
 )
 
 // Digest is a lower-case hexadecimal SHA-256.
@@ -307,7 +308,7 @@ type Grant struct {
 	Chat  chat.ID   `json:"chat"`
 	Scope Scope     `json:"scope,omitempty"`
 	Tool  Tool      `json:"tool"`
-	Pins  []Pin     `json:"pins,omitempty"`
+	Pins  []pin.Pin `json:"pins,omitempty"`
 	By    chat.User `json:"by"`
 	Name  string    `json:"name,omitempty"` // display name of By when it was given
 	At    time.Time `json:"at"`

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission/canonical"
+	"github.com/nodhq/nod/core/permission/pin"
 )
 
 // Small pools make collisions likely: a property about "another tool" is worth nothing where no two are ever alike.
@@ -117,7 +118,7 @@ func TestGrantNeverWidens(t *testing.T) {
 				t.Fatal("access")
 			}
 			narrow := g
-			narrow.Pins = []Pin{{Path: "m", Value: json.RawMessage(`"PUT"`)}}
+			narrow.Pins = []pin.Pin{{Path: "m", Value: json.RawMessage(`"PUT"`)}}
 			if ok, _ := Covers(p, narrow, req, noon); ok {
 				t.Fatal("outside its pins")
 			}

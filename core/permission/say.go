@@ -3,6 +3,7 @@ package permission
 import (
 	"cmp"
 	"fmt"
+	"github.com/nodhq/nod/core/permission/pin"
 	"strings"
 	"time"
 )
@@ -149,7 +150,7 @@ func (r Remembered) What() string { return GrantedWhat(Grant{Scope: r.Scope, Too
 
 // Limits is what narrows a remembered choice, in words.
 func (r Remembered) Limits() string {
-	say := PinsLabel(r.Pins)
+	say := pin.Label(r.Pins)
 	if r.Channel != "" {
 		say += " in all chats of " + string(r.Channel)
 	}

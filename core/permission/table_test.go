@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission/pin"
 )
 
 // The 18 rows of document 000, each with every approval level a tool may have and with every kind of
@@ -40,8 +41,8 @@ func TestResolutionTimesLevelsTimesGrants(t *testing.T) {
 		{"for an hour that is not", grant(func(g *Grant) { g.Until = noon.Add(1) }), true, true},
 		{"used up", grant(func(g *Grant) { g.Counted = true }), false, false},
 		{"good once more", grant(func(g *Grant) { g.Counted, g.Uses = true, 1 }), true, true},
-		{"pinned to these values", grant(func(g *Grant) { g.Pins = []Pin{{Path: "path", Value: json.RawMessage(`"a"`)}} }), true, true},
-		{"pinned to others", grant(func(g *Grant) { g.Pins = []Pin{{Path: "path", Value: json.RawMessage(`"b"`)}} }), false, false},
+		{"pinned to these values", grant(func(g *Grant) { g.Pins = []pin.Pin{{Path: "path", Value: json.RawMessage(`"a"`)}} }), true, true},
+		{"pinned to others", grant(func(g *Grant) { g.Pins = []pin.Pin{{Path: "path", Value: json.RawMessage(`"b"`)}} }), false, false},
 		{"reads of the server", grant(func(g *Grant) { g.Scope, g.Tools = ScopeReads, all }), false, false}, // the tool writes
 		{"writes of the server", grant(func(g *Grant) { g.Scope, g.Tools = ScopeWrites, all }), true, true},
 		{"all of the server", grant(func(g *Grant) { g.Scope, g.Tools = ScopeServer, all }), true, true},

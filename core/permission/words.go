@@ -30,7 +30,6 @@ var (
 	postures  = closedSet[Posture]{field: "posture", words: []string{"mcp", "all"}}
 	scopes    = closedSet[Scope]{field: "scope", words: []string{"tool", "reads", "writes", "server"}}
 	standings = closedSet[Standing]{field: "choice", words: []string{"ask", "allow", "deny"}}
-	matches   = closedSet[Match]{field: "match", words: []string{"exact", "under"}}
 )
 
 // ParseError says which word was not understood and which are allowed.
@@ -132,9 +131,6 @@ func (s *Scope) UnmarshalText(b []byte) error        { return scopes.unmarshal(s
 func (s Standing) String() string                    { return standings.word(s) }
 func (s Standing) MarshalText() ([]byte, error)      { return standings.marshal(s) }
 func (s *Standing) UnmarshalText(b []byte) error     { return standings.unmarshal(s, b) }
-func (m Match) String() string                       { return matches.word(m) }
-func (m Match) MarshalText() ([]byte, error)         { return matches.marshal(m) }
-func (m *Match) UnmarshalText(b []byte) error        { return matches.unmarshal(m, b) }
 
 // rank is where e stands among members that call for more and more care; what is none of them calls for most.
 func rank[E comparable](e E, members ...E) int {

@@ -11,6 +11,7 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/permission/pin"
 	"github.com/nodhq/nod/tests/script"
 )
 
@@ -263,7 +264,7 @@ func TestAuditOfSettings(t *testing.T) {
 // What a grant is limited to is on its record, without the value of an argument with a secret's name.
 func TestAuditSaysWhatAGrantCovers(t *testing.T) {
 	g := permission.Grant{Scope: permission.ScopeReads, Tool: permission.Tool{Server: "files"}, Counted: true, Uses: 1, Until: time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC),
-		Pins: []permission.Pin{{Path: "to", Value: json.RawMessage(`"ops"`)}, {Path: "token", Value: json.RawMessage(`"hunter2"`)}, {Path: "text", Value: json.RawMessage(`"sk-abcdefghijklmnopqrstuvwx"`)}}}
+		Pins: []pin.Pin{{Path: "to", Value: json.RawMessage(`"ops"`)}, {Path: "token", Value: json.RawMessage(`"hunter2"`)}, {Path: "text", Value: json.RawMessage(`"sk-abcdefghijklmnopqrstuvwx"`)}}}
 	got := NoteGrant(g)
 	for _, want := range []string{"reads from files; when to is \"ops\"", "until 2027-01-02T03:04:05Z; 1 use left"} {
 		if !strings.Contains(got, want) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/permission/pin"
 	"github.com/nodhq/nod/core/text"
 )
 
@@ -27,7 +28,7 @@ func noteGrant(g permission.Grant) string {
 	if g.Counted {
 		uses = text.Count(g.Uses, "use") + " left"
 	}
-	return joined(scope, redacted(permission.PinsLabel(g.Pins)), until, uses)
+	return joined(scope, redacted(pin.Label(g.Pins)), until, uses)
 }
 
 // joined are notes that are not empty.

@@ -9,6 +9,7 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/permission/pin"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 )
@@ -124,7 +125,7 @@ func (d *line) until(g permission.Grant) {
 func GrantWhat(g permission.Grant) string {
 	what := permission.GrantedWhat(g)
 	if len(g.Pins) > 0 {
-		what += " " + permission.PinsLabel(g.Pins)
+		what += " " + pin.Label(g.Pins)
 	}
 	return what
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/permission/pin"
 )
 
 // What a limited grant is limited to where a click does not say.
@@ -53,14 +54,14 @@ func ChoiceOf(g permission.Grant) chat.Choice {
 	return chat.AllowChat
 }
 
-func haveDirectory(pins []permission.Pin) bool {
-	return slices.ContainsFunc(pins, func(p permission.Pin) bool { return p.Match == permission.MatchUnder })
+func haveDirectory(pins []pin.Pin) bool {
+	return slices.ContainsFunc(pins, func(p pin.Pin) bool { return p.Match == pin.MatchUnder })
 }
 
 // PinsFor is the pins that a choice stands for on a call's card.
-func PinsFor(c ToolCall, choice chat.Choice) (p permission.PinProposal, ok bool) {
-	all := permission.ProposePins(c.Tool.Name, c.Args)
-	i := slices.IndexFunc(all, func(p permission.PinProposal) bool { return haveDirectory(p.Pins) == (choice == chat.AllowPath) })
+func PinsFor(c ToolCall, choice chat.Choice) (p pin.Proposal, ok bool) {
+	all := pin.Propose(c.Tool.Name, c.Args)
+	i := slices.IndexFunc(all, func(p pin.Proposal) bool { return haveDirectory(p.Pins) == (choice == chat.AllowPath) })
 	if i < 0 {
 		return p, false
 	}
@@ -170,8 +171,8 @@ func (s Session) covered(c ToolCall, ev Decided) Session {
 	})
 }
 
-func samePins(a, b []permission.Pin) bool {
-	return slices.EqualFunc(a, b, func(x, y permission.Pin) bool {
+func samePins(a, b []pin.Pin) bool {
+	return slices.EqualFunc(a, b, func(x, y pin.Pin) bool {
 		return x.Path == y.Path && x.Match == y.Match && string(x.Value) == string(y.Value)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	. "github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/permission/pin"
 	"github.com/nodhq/nod/tests/script"
 )
 
@@ -69,7 +70,7 @@ func TestGrantsWiderThanTheirChoice(t *testing.T) {
 	}
 	x.Ignores("not what the choice stands for",
 		decide(chat.AllowExact, func(g *permission.Grant) { g.Pins = nil }),
-		decide(chat.AllowExact, func(g *permission.Grant) { g.Pins = []permission.Pin{{Path: "n", Value: []byte("2")}} }),
+		decide(chat.AllowExact, func(g *permission.Grant) { g.Pins = []pin.Pin{{Path: "n", Value: []byte("2")}} }),
 		decide(chat.AllowExact, func(g *permission.Grant) { g.Counted, g.Uses = true, 5 }),
 		decide(chat.AllowExact, func(g *permission.Grant) { g.Scope = permission.ScopeServer }),
 		decide(chat.AllowPath, func(g *permission.Grant) { g.Pins = nil }),

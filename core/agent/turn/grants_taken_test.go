@@ -7,6 +7,7 @@ import (
 	. "github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/permission/pin"
 	"github.com/nodhq/nod/tests/script"
 )
 
@@ -56,7 +57,7 @@ func TestAGrantKeepsItsPins(t *testing.T) {
 		if !ok || len(offered.Pins) < 2 {
 			t.Fatalf("%s offers %+v", choice, offered)
 		}
-		pins := func(i int, f func(*permission.Pin)) Decided {
+		pins := func(i int, f func(*pin.Pin)) Decided {
 			return script.Granting(x, choice, func(g *permission.Grant) {
 				g.Pins = append(g.Pins, offered.Pins...)
 				if f != nil {
@@ -66,9 +67,9 @@ func TestAGrantKeepsItsPins(t *testing.T) {
 		}
 		for i := range offered.Pins {
 			x.Ignores("other pins than the card's",
-				pins(i, func(p *permission.Pin) { p.Path += "x" }),
-				pins(i, func(p *permission.Pin) { p.Match = permission.MatchUnder - p.Match }),
-				pins(i, func(p *permission.Pin) { p.Value = []byte(`"b"`) }))
+				pins(i, func(p *pin.Pin) { p.Path += "x" }),
+				pins(i, func(p *pin.Pin) { p.Match = pin.MatchUnder - p.Match }),
+				pins(i, func(p *pin.Pin) { p.Value = []byte(`"b"`) }))
 		}
 		x.Takes(pins(0, nil)).Is("c1", Allowed, "")
 	}

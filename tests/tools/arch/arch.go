@@ -61,23 +61,24 @@ const (
 )
 
 var (
-	core         = []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/decision", "core/agent", "core/agent/settings"}
+	core         = []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/decision", "core/agent", "core/agent/settings"}
 	whyCanonical = "the one form of a call's arguments is a matter of JSON alone: what is digested must not change because a rule does"
 	outer        = append([]string{"adapters/surface", "adapters/slack", "adapters/discord", "adapters/web", "adapters/openai", "adapters/mcp", "adapters/mcp/child", "adapters/mcp/confine", "adapters/demo", "state"}, core...)
 	rooms        = []room{
 		{"core/chat", nil, false, whyLeaf},
 		{"core/text", []string{"core/chat"}, true, whyText},
 		{"core/backoff", nil, false, whyBackoff},
-		{"core/permission", []string{"core/chat", "core/text", "core/permission/canonical"}, true, whyPure},
+		{"core/permission", []string{"core/chat", "core/text", "core/permission/canonical", "core/permission/pin"}, true, whyPure},
+		{"core/permission/pin", []string{"core/text", "core/permission/canonical"}, true, whyPure},
 		{"core/permission/canonical", nil, true, whyCanonical},
 		{"core/render", []string{"core/chat", "core/text"}, true, whyPure},
-		{"core/agent/turn", []string{"core/chat", "core/permission", "core/render"}, true, whyPure},
+		{"core/agent/turn", []string{"core/chat", "core/permission", "core/permission/pin", "core/render"}, true, whyPure},
 		{"core/agent/talk", []string{"core/text", "core/agent/turn"}, true, whyDerived},
-		{"core/agent/card", []string{"core/chat", "core/text", "core/permission", "core/render", "core/agent/turn", "core/agent/talk"}, true, whyDerived},
-		{"core/agent/audit", []string{"core/chat", "core/text", "core/permission", "core/render", "core/agent/turn"}, true, whyDerived},
+		{"core/agent/card", []string{"core/chat", "core/text", "core/permission", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk"}, true, whyDerived},
+		{"core/agent/audit", []string{"core/chat", "core/text", "core/permission", "core/permission/pin", "core/render", "core/agent/turn"}, true, whyDerived},
 		{"core/agent/form", []string{"core/chat", "core/text", "core/render", "core/agent/turn"}, true, whyDerived},
 		{"core/agent/decision", []string{"core/chat", "core/text", "core/permission", "core/permission/canonical", "core/render", "core/agent/turn", "core/agent/card", "core/agent/form"}, true, whyDecision},
-		{"core/agent", []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/decision"}, false, whyEngine},
+		{"core/agent", []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/decision"}, false, whyEngine},
 		{"core/agent/settings", []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/audit", "core/agent/decision", "core/agent"}, false, whySettings},
 		{"adapters/surface", core, false, whySurface},
 		{"adapters/slack", append([]string{"adapters/slack/blocks", "adapters/slack/inbound", "adapters/surface"}, core...), false, whyAdapter},

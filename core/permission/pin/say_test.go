@@ -1,4 +1,4 @@
-package permission
+package pin
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 )
 
 // What lists of grants say.
-func TestPinsLabel(t *testing.T) {
+func TestLabel(t *testing.T) {
 	for _, c := range []struct {
 		pins []Pin
 		want string
@@ -31,7 +31,7 @@ func TestPinsLabel(t *testing.T) {
 		{[]Pin{{Path: ".", Match: MatchUnder, Value: json.RawMessage(`["a"]`)}}, `with arguments that are something that is not understood`},
 		{[]Pin{exactly(".", `1`)}, `with arguments that are something that is not understood`},
 	} {
-		if got := PinsLabel(c.pins); got != c.want {
+		if got := Label(c.pins); got != c.want {
 			t.Errorf("%s\ngot  %s\nwant %s", c.pins, got, c.want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestLabelsTellApart(t *testing.T) {
 			for m := MatchExact; m <= MatchUnder; m++ {
 				p := Pin{Path: path, Value: json.RawMessage(value), Match: m}
 				for _, pins := range [][]Pin{{p}, {p, exactly("b", `"x"`)}, {exactly("b", `"x"`), p}, {p, below("b", "/srv/a")}, {p, just("b", "path")}} {
-					if CheckPins(pins) != nil {
+					if Check(pins) != nil {
 						continue
 					}
 					var each []string // their order grants nothing
@@ -59,7 +59,7 @@ func TestLabelsTellApart(t *testing.T) {
 						each = append(each, string(b))
 					}
 					slices.Sort(each)
-					label, grants := PinsLabel(pins), strings.Join(each, "\n")
+					label, grants := Label(pins), strings.Join(each, "\n")
 					if was, ok := seen[label]; ok && was != grants {
 						t.Errorf("%s\nand\n%s\nboth read %s", was, grants, label)
 					}

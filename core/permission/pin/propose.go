@@ -1,4 +1,4 @@
-package permission
+package pin
 
 import (
 	"encoding/json"
@@ -12,8 +12,8 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// PinProposal is a narrower grant that a card may offer: "only for these values".
-type PinProposal struct {
+// Proposal is a narrower grant that a card may offer: "only for these values".
+type Proposal struct {
 	Pins  []Pin
 	Label string // what it grants, at most 150 characters, whole: what does not fit is not proposed
 	Dir   string // the directory that paths are pinned below, or "". It is as untrusted as the arguments
@@ -25,21 +25,21 @@ const (
 	longText    = 200      // characters of free text from which its exact value is of no use to a later call
 )
 
-// ProposePins finds useful pins for a call's arguments, in whatever order their keys stand, at most two, the narrowest first:
+// Propose finds useful pins for a call's arguments, in whatever order their keys stand, at most two, the narrowest first:
 //
 //   - Every argument as it is now. Only free text (content, body, message …) of more than 200 characters or several lines is left
 //     open, and the label says so.
 //   - Where arguments are paths: all of them below the directory that they share, any free text, every other argument as it is now. The
 //     directory of a path is the path itself; the one above only for a tool that works on files, and of what is clearly a file.
 //
-// Both say that there are no other arguments, cover the call itself, and pass [CheckPins]. Nothing is proposed for arguments that have no
+// Both say that there are no other arguments, cover the call itself, and pass [Check]. Nothing is proposed for arguments that have no
 // canonical form, are empty, or only free text; that have a secret's name (its value would stand in the label), hidden characters in what
 // would be pinned, or two names that differ only in case; nor what takes more than 150 characters to say. No directory is
 // proposed that is the root or right below it (a relative one needs one element), nor for a call that names a link.
 // Whether a name means a path, a text or a link is judged by its words; what is not known is pinned as it is.
 //
 // Values whose form alone says secret are core/render's to know: a card that masks anything in its arguments must not offer these.
-func ProposePins(tool string, args json.RawMessage) (out []PinProposal) {
+func Propose(tool string, args json.RawMessage) (out []Proposal) {
 	call, ok := argumentsOf(args)
 	if !ok {
 		return nil
@@ -48,9 +48,9 @@ func ProposePins(tool string, args json.RawMessage) (out []PinProposal) {
 		if pins == nil {
 			return
 		}
-		// \u{ stands for a hidden character. The limit of the label keeps all those of CheckPins, too.
+		// \u{ stands for a hidden character. The limit of the label keeps all those of Check, too.
 		if label := proposalLabel(pins); utf8.RuneCountInString(label) <= maxProposal && !strings.Contains(label, `\u{`) {
-			out = append(out, PinProposal{Pins: pins, Label: label, Dir: dir})
+			out = append(out, Proposal{Pins: pins, Label: label, Dir: dir})
 		}
 	}
 	propose(call.exact(), "")
@@ -225,7 +225,7 @@ func namesSecret(name string, v json.RawMessage) bool {
 			return true
 		}
 	}
-	fields, items := members(v)
+	fields, items := canonical.Members(v)
 	for n, x := range fields {
 		if namesSecret(n, x) {
 			return true

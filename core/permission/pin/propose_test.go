@@ -1,4 +1,4 @@
-package permission
+package pin
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ const links = " (as text; the server follows links)"
 
 // What is proposed for a call, in the words that people read.
 // R154 R155
-func TestProposePins(t *testing.T) {
+func TestPropose(t *testing.T) {
 	long := strings.Repeat("word ", 41)
 	for _, c := range []struct {
 		name, args string
@@ -110,7 +110,7 @@ func TestProposePins(t *testing.T) {
 		{"more arguments than pins", `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1,"n":1,"o":1,"p":1,"q":1,"r":1,"s":1,"t":1}`, nil},
 	} {
 		var got []string
-		for _, p := range ProposePins("write_file", json.RawMessage(c.args)) {
+		for _, p := range Propose("write_file", json.RawMessage(c.args)) {
 			got = append(got, p.Label)
 		}
 		if !slices.Equal(got, c.want) {
@@ -146,8 +146,8 @@ func TestBelowWhat(t *testing.T) {
 		{"create_issue", `{"repo":"acme/app"}`, ""},
 	} {
 		dir := ""
-		for _, p := range ProposePins(c.tool, json.RawMessage(c.args)) {
-			if dir += p.Dir; p.Dir != "" && !holdAll(p.Pins, json.RawMessage(c.args)) {
+		for _, p := range Propose(c.tool, json.RawMessage(c.args)) {
+			if dir += p.Dir; p.Dir != "" && !Hold(p.Pins, json.RawMessage(c.args)) {
 				t.Errorf("%s %s: its own call is not covered by %s", c.tool, c.args, p.Label)
 			}
 		}
@@ -172,7 +172,7 @@ func TestProposalsNarrow(t *testing.T) {
 			args["path"] = rapid.SampledFrom([]string{"/srv/a/x.md", "docs/x.md", "GET"}).Draw(t, "path")
 		}
 		raw := encoded(t, args)
-		got := ProposePins("write_file", raw)
+		got := Propose("write_file", raw)
 		switch len(got) {
 		case 0:
 			return
@@ -186,17 +186,17 @@ func TestProposalsNarrow(t *testing.T) {
 		other := near(t, args)
 		now := encoded(t, other)
 		for _, p := range got {
-			if !holdAll(p.Pins, raw) || CheckPins(p.Pins) != nil || utf8.RuneCountInString(p.Label) > 150 || len(p.Pins) < 2 {
+			if !Hold(p.Pins, raw) || Check(p.Pins) != nil || utf8.RuneCountInString(p.Label) > 150 || len(p.Pins) < 2 {
 				t.Fatalf("%s: %s %q", raw, p.Pins, p.Label)
 			}
 			if _, n := text.Visible(p.Label); n > 0 {
 				t.Fatalf("%q has hidden characters", p.Label)
 			}
-			if !holdAll(p.Pins, now) {
+			if !Hold(p.Pins, now) {
 				continue
 			}
 			met++
-			if last := got[len(got)-1]; !holdAll(last.Pins, now) {
+			if last := got[len(got)-1]; !Hold(last.Pins, now) {
 				t.Fatalf("%s is covered by the narrower %q and not by %q", now, p.Label, last.Label)
 			}
 			if why := beyond(t, p.Label, args, other); why != "" {
@@ -257,17 +257,17 @@ func TestProposalsLeaveOnlyTextOpen(t *testing.T) {
 	for _, name := range strings.Fields("target link_to linkTarget to from url uri href command cmd query sql script code expression shell exec patch diff edits data input value args option files key id user content_type path_text url_body sqlText scriptBody promptMessage description_url host destination linkpath") {
 		for _, value := range []string{"/etc", "x", "/srv/a/y"} {
 			args := encoded(t, map[string]any{"path": "/srv/a/x", name: value})
-			for _, p := range ProposePins("write_file", args) {
+			for _, p := range Propose("write_file", args) {
 				for _, other := range []any{"/etc/cron.d", "/srv/b/z", "y\nz", strings.Repeat("y", 300), 7, nil} {
-					if now := encoded(t, map[string]any{"path": "/srv/a/x", name: other}); holdAll(p.Pins, now) {
+					if now := encoded(t, map[string]any{"path": "/srv/a/x", name: other}); Hold(p.Pins, now) {
 						t.Errorf("%q covers %s", p.Label, now)
 					}
 				}
 			}
 		}
 		for _, v := range []any{strings.Repeat("y", 300), "y\nz"} { // long or in lines, and yet not free text
-			for _, p := range ProposePins("write_file", encoded(t, map[string]any{"n": 1, name: v})) {
-				if holdAll(p.Pins, encoded(t, map[string]any{"n": 1, name: "z"})) {
+			for _, p := range Propose("write_file", encoded(t, map[string]any{"n": 1, name: v})) {
+				if Hold(p.Pins, encoded(t, map[string]any{"n": 1, name: "z"})) {
 					t.Errorf("%q leaves %s open", p.Label, name)
 				}
 			}
@@ -284,11 +284,11 @@ func TestNoSecretIsProposed(t *testing.T) {
 			if render.ArgsOf(raw, "").Redacted > 0 {
 				n++
 			}
-			if got := ProposePins("write_file", raw); got != nil {
+			if got := Propose("write_file", raw); got != nil {
 				t.Errorf("%s: %v", raw, got)
 			}
 			for _, p := range []Pin{{Path: "o", Value: raw}, exactly("/"+name, `"hunter2"`), exactly("a."+name, `"hunter2"`)} {
-				if label := PinsLabel([]Pin{p}); strings.Contains(label, "hunter2") || !strings.Contains(label, saySecret) {
+				if label := Label([]Pin{p}); strings.Contains(label, "hunter2") || !strings.Contains(label, saySecret) {
 					t.Errorf("%s: %s", p, label)
 				}
 			}
@@ -296,5 +296,22 @@ func TestNoSecretIsProposed(t *testing.T) {
 	}
 	if n < 100 {
 		t.Errorf("core/render masks only %d of these: the names are not what it knows", n)
+	}
+}
+
+// The ending of a file: letters and digits, one letter at least, two to eight of them, after a name.
+func TestNamesOfFiles(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a.txt": true, "song.mp3": true, "a.tar.gz": true, "x.7z": true, "a.abcdefgh": true,
+		"README": false, ".git": false, "v1.2": false, "a.c": false, "a.": false, "a.abcdefghi": false, "a.2024": false, "a.b-c": false, "a.b c": false,
+	} {
+		if got := fileName(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	for tool, want := range map[string]bool{"read_file": true, "write_file": true, "find_files": false, "grep_open": false, "directory_read": false, "run": false} {
+		if got := worksOnFiles(tool); got != want {
+			t.Errorf("%s: %v", tool, got)
+		}
 	}
 }

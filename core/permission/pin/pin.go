@@ -1,4 +1,9 @@
-package permission
+// Package pin is what narrows a standing permission to some arguments: a [Pin] holds for a call, or it does not ([Hold]). [Propose] finds the
+// pins that a card offers, and [Label] says them to people. What is below a directory is judged as text (under.go).
+//
+// It imports core/text and core/permission/canonical and is pure. A new way to narrow is a [Match], with its word, its case in Pin.holds and
+// its sentence in say.go.
+package pin
 
 import (
 	"encoding/json"
@@ -27,6 +32,36 @@ const (
 	MatchUnder       // the argument is a path below the directory, compared as text
 )
 
+// matches are the words that are stored: see core/permission's words.go.
+var matches = []string{"exact", "under"}
+
+// String is the word for it.
+func (m Match) String() string {
+	if int(m) < len(matches) {
+		return matches[m]
+	}
+	return fmt.Sprintf("match(%d)", uint8(m))
+}
+
+// MarshalText refuses what has no word: a value that nobody can read back must not be stored.
+func (m Match) MarshalText() ([]byte, error) {
+	if int(m) < len(matches) {
+		return []byte(m.String()), nil
+	}
+	return nil, fmt.Errorf("match: %q is not one of %s", m, strings.Join(matches, ", "))
+}
+
+// UnmarshalText reads the word.
+func (m *Match) UnmarshalText(b []byte) error {
+	word := strings.TrimSpace(string(b))
+	i := slices.IndexFunc(matches, func(w string) bool { return strings.EqualFold(w, word) })
+	if i < 0 {
+		return fmt.Errorf("match: %q is not one of %s", canonical.ShortKey(word), strings.Join(matches, ", "))
+	}
+	*m = Match(i)
+	return nil
+}
+
 // ArgumentNames is the path of a pin whose value is the sorted list of all the call's argument names. Without such a pin a call that
 // brings a new argument ("recursive", or "Path" beside "path") would still be covered, and a grant must not widen.
 const ArgumentNames = "."
@@ -38,9 +73,9 @@ const (
 	maxPinValue  = 4096 // bytes
 )
 
-// CheckPins says what is wrong with the pins of a grant that somebody wants to give: of none, nothing. It names a pin by its path and
+// Check says what is wrong with the pins of a grant that somebody wants to give: of none, nothing. It names a pin by its path and
 // never shows a value, which may be a secret.
-func CheckPins(pins []Pin) error {
+func Check(pins []Pin) error {
 	if len(pins) > maxGrantPins {
 		return fmt.Errorf("pins: %d are given and %d are allowed", len(pins), maxGrantPins)
 	}
@@ -100,9 +135,9 @@ func (p Pin) checkNames(pins []Pin) error {
 	return nil
 }
 
-// holdAll says whether the arguments hold what every pin says. A pin's path is dotted ("mail.to"), or a JSON pointer
+// Hold says whether the arguments hold what every pin says. A pin's path is dotted ("mail.to"), or a JSON pointer
 // ("/mail/to") where a key itself holds a dot. Whatever cannot be read is not what it was pinned to.
-func holdAll(pins []Pin, args json.RawMessage) bool {
+func Hold(pins []Pin, args json.RawMessage) bool {
 	if len(pins) == 0 {
 		return true
 	}
@@ -125,21 +160,21 @@ func (p Pin) holds(args json.RawMessage) bool {
 	return false // also a match that is not known
 }
 
-// held is what canonical arguments hold at a pin's path: [lookup], which finds nothing where an object has another key that
+// held is what canonical arguments hold at a pin's path: [canonical.Lookup], which finds nothing where an object has another key that
 // differs only in case. Many servers read both as one name and take the last, which need not be the one that was pinned.
 func held(v json.RawMessage, path string) (json.RawMessage, bool) {
 	switch path {
 	case "":
 		return nil, false
 	case ArgumentNames:
-		fields, _ := members(v)
+		fields, _ := canonical.Members(v)
 		return listOf(slices.Sorted(maps.Keys(fields))), true
 	}
 	for _, step := range pinPath(path) {
-		if fields, _ := members(v); twin(fields, step) {
+		if fields, _ := canonical.Members(v); twin(fields, step) {
 			return nil, false
 		}
-		v, _ = lookup(v, []string{step})
+		v, _ = canonical.Lookup(v, []string{step})
 	}
 	return v, len(v) > 0
 }
@@ -185,7 +220,7 @@ func jsonText(v json.RawMessage) (s string, ok bool) {
 	return s, ok
 }
 
-// pinPath takes a pin's path apart. What is not well formed leads nowhere: see [CheckPins].
+// pinPath takes a pin's path apart. What is not well formed leads nowhere: see [Check].
 func pinPath(path string) []string {
 	s, _ := steps(path)
 	return s

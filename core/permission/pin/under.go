@@ -1,4 +1,4 @@
-package permission
+package pin
 
 import (
 	"regexp"
@@ -25,7 +25,7 @@ const maxPlace = 4096
 //   - The directory is below the root: under "/", `C:\` or "" nothing is.
 //
 // Links it cannot see: "/srv/a/x" may lead to /etc. A pin promises text, and the proposal's label says so; the server, which opens the
-// file, resolves links against the roots that its operator gave it. [ProposePins] proposes no directory for a call that names a link.
+// file, resolves links against the roots that its operator gave it. [Propose] proposes no directory for a call that names a link.
 func under(dir, path string) bool {
 	d, ok := placeOf(dir)
 	p, _ := placeOf(path) // what is no path has no elements, and a directory has some

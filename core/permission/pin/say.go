@@ -1,4 +1,4 @@
-package permission
+package pin
 
 import (
 	"encoding/json"
@@ -20,18 +20,18 @@ const (
 
 // proposalLabel is what a proposal grants.
 func proposalLabel(pins []Pin) string {
-	label := "Only " + PinsLabel(pins)
+	label := "Only " + Label(pins)
 	if slices.ContainsFunc(pins, func(p Pin) bool { return p.Match == MatchUnder }) {
 		label += sayAsText
 	}
 	return label
 }
 
-// PinsLabel says what a grant is limited to, for lists of grants: when path is under "/srv/a/**" and method is "GET", with any
+// Label says what a grant is limited to, for lists of grants: when path is under "/srv/a/**" and method is "GET", with any
 // content and no other arguments. Values are canonical JSON with hidden characters as \u{200B}, so that two lists of pins that
-// [CheckPins] passes read alike only if they say the same. The value of an argument with a secret's name is not shown. Nothing is
+// [Check] passes read alike only if they say the same. The value of an argument with a secret's name is not shown. Nothing is
 // cut. No pins: "".
-func PinsLabel(pins []Pin) string {
+func Label(pins []Pin) string {
 	var when, open []string
 	for i := 0; i < len(pins); i++ {
 		p := pins[i]
@@ -121,11 +121,11 @@ func shown(path string) string {
 
 // visible makes hidden characters of canonical JSON readable as \u{200B}, a form that JSON itself cannot hold.
 func visible(canonical string) string {
-	return escape(canonical, func(r rune) string { return fmt.Sprintf(`\u{%X}`, r) })
+	return Escape(canonical, func(r rune) string { return fmt.Sprintf(`\u{%X}`, r) })
 }
 
 // escape writes hidden characters another way.
-func escape(s string, as func(rune) string) string {
+func Escape(s string, as func(rune) string) string {
 	var b strings.Builder
 	for _, r := range s {
 		if hidden(r) {
