@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"math"
 	"runtime/debug"
 	"slices"
@@ -226,12 +225,7 @@ func (d *driver) askModel(step int) bool {
 
 func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in replyInput) {
 	in = replyInput{turn: s.Turn.ID, step: step}
-	defer func() {
-		if r := recover(); r != nil { // one broken reply must not take every other chat along
-			d.e.Logger.Error("the model's adapter panicked", "chat", d.id, "panic", r, "stack", string(debug.Stack()))
-			in.err = fmt.Errorf("the model's adapter panicked")
-		}
-	}()
+	defer d.survive("the model's adapter", func() { in.err = errors.New("the model's adapter panicked") })
 	specs, faults := d.e.list(ctx)
 	policy, err := d.ground(ctx, specs)
 	if err != nil {
@@ -270,6 +264,14 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 			in.streamed = streamed.String()
 			return in
 		}
+	}
+}
+
+// survive, deferred, keeps a panic to itself, and says what comes of it: one broken answer must not take every other chat along.
+func (d *driver) survive(what string, then func()) {
+	if r := recover(); r != nil {
+		d.e.Logger.Error(what+" panicked", "chat", d.id, "panic", r, "stack", string(debug.Stack()))
+		then()
 	}
 }
 
@@ -353,12 +355,7 @@ func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait
 	lost := func(say string) turn.Event {
 		return turn.Abandoned{Call: c.ID, Run: c.Run, Token: c.Token, Own: true, Say: say, Ask: turn.AskID(mint()), Wait: wait}
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			d.e.Logger.Error("the tools' adapter panicked", "chat", d.id, "panic", r, "stack", string(debug.Stack()))
-			ev = lost(text.ToolBroke)
-		}
-	}()
+	defer d.survive("the tools' adapter", func() { ev = lost(text.ToolBroke) })
 	last, oneByOne := time.Time{}, sync.Mutex{}
 	token.elicit = func(ctx context.Context, w turn.Want) (turn.Fill, error) {
 		oneByOne.Lock()

@@ -130,9 +130,7 @@ func (d *driver) nudge(s turn.Session, ask turn.AskID) (m render.Message, ok boo
 			line = append(line, render.Person{User: u, Name: d.e.NameOf(s, u)}, render.Plain(", "))
 		}
 	}
-	tool, _ := text.Visible(first.Tool.Name)
-	server, _ := text.Visible(first.Tool.Server)
-	line = append(line, render.Plain(text.NudgeLine(tool, server, len(waits)-1)))
+	line = append(line, render.Plain(text.NudgeLine(text.Inline(first.Tool.Name), text.Inline(first.Tool.Server), len(waits)-1)))
 	return noteMessage(render.Waiting, line...), true
 }
 

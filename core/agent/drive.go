@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -216,12 +215,7 @@ func (d *driver) run() {
 
 // drive holds the lease until the chat owes nothing, and returns when it is due again.
 func (d *driver) drive() (wake time.Time) {
-	defer func() {
-		if r := recover(); r != nil { // the lease lapses; after some lapses the turn is ended
-			d.e.Logger.Error("driving a chat panicked", "chat", d.id, "panic", r, "stack", string(debug.Stack()))
-			wake = time.Time{}
-		}
-	}()
+	defer d.survive("driving a chat", func() { wake = time.Time{} }) // the lease lapses; after some lapses the turn is ended
 	renewed := make(chan struct{})
 	go func() { defer close(renewed); d.renew() }()
 	defer func() { d.cancel(); <-renewed }()

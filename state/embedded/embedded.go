@@ -87,19 +87,13 @@ func Open(dir string, o Options, begin func(*Server) error) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
-	lock, err := lockFile(filepath.Join(dir, "lock"))
-	if errors.Is(err, ErrInUse) {
-		return nil, fmt.Errorf("data_dir %s: another nod is using it; stop that one, or give this one a data_dir of its own: %w", dir, err)
-	} else if err != nil {
-		return nil, fmt.Errorf("data_dir %s cannot be written: %w", dir, err)
-	}
-	d := &Server{dir: dir, opt: o, mem: miniredis.NewMiniRedis(), lock: lock}
-	if err = d.recover(); err == nil {
-		d.setClock(o.Now())
-		d.expire()
-		err = begin(d)
-	}
+	d, err := take(dir, o, "another nod is using it; stop that one, or give this one a data_dir of its own", "")
 	if err != nil {
+		return nil, err
+	}
+	d.setClock(o.Now())
+	d.expire()
+	if err := begin(d); err != nil {
 		_ = d.Release()
 		return nil, fmt.Errorf("data_dir %s: %w", dir, err)
 	}
@@ -111,19 +105,30 @@ func Open(dir string, o Options, begin func(*Server) error) (*Server, error) {
 
 // OpenToRead reads what the last process left in dir, and takes no writes. The lock refuses while another process has dir.
 func OpenToRead(dir string, o Options) (*Server, error) {
-	path := filepath.Join(dir, "lock")
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, "lock")); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("data_dir %s: no nod has kept anything here", dir)
 	} else if err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
-	lock, err := lockFile(path)
-	if errors.Is(err, ErrInUse) {
-		return nil, fmt.Errorf("data_dir %s: a nod is running on it, and only one process can: stop it first, or read a copy of the directory that was made while it was stopped: %w", dir, err)
-	} else if err != nil {
-		return nil, fmt.Errorf("data_dir %s cannot be written, and its lock is taken while it is read: read a copy of the directory instead: %w", dir, err)
+	d, err := take(dir, o, "a nod is running on it, and only one process can: stop it first, or read a copy of the directory that was made while it was stopped",
+		", and its lock is taken while it is read: read a copy of the directory instead")
+	if err != nil {
+		return nil, err
 	}
-	d := &Server{dir: dir, opt: o, mem: miniredis.NewMiniRedis(), lock: lock, broken: ErrReadOnly}
+	d.broken = ErrReadOnly
+	return d, nil
+}
+
+// take locks dir for this process, and gives a server with what the last one had. Its errors say these words where dir is in use, and
+// after that it cannot be written.
+func take(dir string, o Options, inUse, unwritable string) (*Server, error) {
+	lock, err := lockFile(filepath.Join(dir, "lock"))
+	if errors.Is(err, ErrInUse) {
+		return nil, fmt.Errorf("data_dir %s: %s: %w", dir, inUse, err)
+	} else if err != nil {
+		return nil, fmt.Errorf("data_dir %s cannot be written%s: %w", dir, unwritable, err)
+	}
+	d := &Server{dir: dir, opt: o, mem: miniredis.NewMiniRedis(), lock: lock}
 	if err := d.recover(); err != nil {
 		_ = d.Release()
 		return nil, fmt.Errorf("data_dir %s: %w", dir, err)

@@ -129,7 +129,7 @@ func (a *Auditor) about(before turn.Session, e turn.Entry) []Record {
 	was, r := before.Turn.Call(id), a.ofCall(e, "", "", t, now)
 	switch ev := e.Event.(type) {
 	case turn.Ruled:
-		r.Kind, r.Outcome = Request, requested(ev.Ruling.Verdict)
+		r.Kind, r.Outcome = Request, requested[ev.Ruling.Verdict]
 	case turn.Decided:
 		a.decision(&r, ev, now.Status)
 		r.MS = since(was.AskedAt, e.At)
@@ -171,16 +171,7 @@ func (a *Auditor) about(before turn.Session, e turn.Entry) []Record {
 	return []Record{r}
 }
 
-func requested(v permission.Verdict) string {
-	switch v {
-	case permission.Allow:
-		return Allowed
-	case permission.Forbid:
-		return Forbidden
-	case permission.Ask:
-	}
-	return Asked
-}
+var requested = map[permission.Verdict]string{permission.Ask: Asked, permission.Allow: Allowed, permission.Forbid: Forbidden}
 
 // started says what let a call run.
 func started(c turn.ToolCall, ev turn.Started) string {

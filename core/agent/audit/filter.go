@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -41,12 +42,7 @@ func (f Filter) acted(r Record) bool {
 
 // Pick gives the records that match, in their order; with a Limit the last ones of them.
 func (f Filter) Pick(all []Record) []Record {
-	var out []Record
-	for _, r := range all {
-		if f.Match(r) {
-			out = append(out, r)
-		}
-	}
+	out := slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return !f.Match(r) })
 	if f.Limit > 0 {
 		out = out[max(0, len(out)-f.Limit):]
 	}
