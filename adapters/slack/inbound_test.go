@@ -312,7 +312,7 @@ func TestTheAgentViewsStopAndGreeting(t *testing.T) {
 	sc.quiet()
 	sc.slack.Send(map[string]any{"type": "agent_session_stopped", "channel": "C1", "thread_ts": ts, "user": "UANA", "streaming_message_ts": []string{}, "event_ts": "1783536983.783769"})
 	sc.quiet()
-	if s, ok := sc.ledger.got()[1].(chat.Stopped); !ok || s.User != ana || s.Chat != (blocks.Place{Team: "T1", Channel: "C1", Thread: ts}).Chat() || s.Turn != "" {
+	if s, ok := sc.ledger.got()[1].(chat.Commanded); !ok || s.Verb != "stop" || s.User != ana || s.Chat != (blocks.Place{Team: "T1", Channel: "C1", Thread: ts}).Chat() {
 		t.Errorf("%+v", sc.ledger.got())
 	}
 	dm := sc.slack.OpenAgentView("UANA")

@@ -120,8 +120,8 @@ func (a *Adapter) serveEvent(ctx context.Context, e inbound.Event) (receipt, err
 		return receipt{}, a.endAsksIn(ctx, m)
 	case inbound.StopPressed:
 		by, p := a.identifyAuthor(ctx, m.User, ""), m.Thread
-		return receipt{}, a.Engine.Accept(ctx, chat.Stopped{
-			Envelope: a.envelope(p, chat.Delivery("s:"+p.Channel+":"+p.Thread+":"+m.Stamp), by, privately("", p.Channel, p.Thread, m.User)),
+		return receipt{}, a.Engine.Accept(ctx, chat.Commanded{
+			Envelope: a.envelope(p, chat.Delivery("s:"+p.Channel+":"+p.Thread+":"+m.Stamp), by, privately("", p.Channel, p.Thread, m.User)), Verb: "stop",
 		})
 	case inbound.ConversationOpened:
 		return receipt{after: func(ctx context.Context) { a.suggest(ctx, m.Channel) }}, nil

@@ -57,9 +57,7 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 		return e.record(ctx, env, turn.Deleted{Delivery: deliveryOf(env), Message: in.Message, By: env.User, All: in.All})
 	case chat.Clicked:
 		return e.click(ctx, in)
-	case chat.Stopped:
-		_, err := e.Decide(ctx, chat.Clicked{Envelope: env, Token: in.Turn, Choice: chat.Stop})
-		return e.whisper(ctx, env, err)
+
 	case chat.Commanded:
 		return e.whisper(ctx, env, e.Command(ctx, in))
 	}

@@ -250,17 +250,10 @@ type Commanded struct {
 	Args []string
 }
 
-// Stopped: a person asked that the running turn end now. A non-empty Turn limits it to that turn.
-type Stopped struct {
-	Envelope
-	Turn string
-}
-
 func (Said) isInbound()      {}
 func (Edited) isInbound()    {}
 func (Deleted) isInbound()   {}
 func (Clicked) isInbound()   {}
 func (Commanded) isInbound() {}
-func (Stopped) isInbound()   {}
 
-var _ = []Inbound{Said{}, Edited{}, Deleted{}, Clicked{}, Commanded{}, Stopped{}}
+var _ = []Inbound{Said{}, Edited{}, Deleted{}, Clicked{}, Commanded{}}

@@ -37,10 +37,10 @@ func TestStopsThatAreRefused(t *testing.T) {
 	nobody := api(w, Ana, chat.Stop, "")
 	nobody.User = chat.User{}
 	refused(w, nobody, decision.RefusedNotYours, "not known who you are")
-	other := chat.Stopped{Envelope: w.Envelope(Room, Ana), Turn: "t99"}
+	other := chat.Clicked{Envelope: w.Envelope(Room, Ana), Token: "t99", Choice: chat.Stop}
 	has(w, "another turn's stop", w.Deliver(r, other), "nothing to stop")
 	equal(w, "recorded", recorded(w), "said")
-	equal(w, "whisper", w.Deliver(r, chat.Stopped{Envelope: w.Envelope(Room, Ben), Turn: string(session(w).Turn.ID)}), "")
+	equal(w, "whisper", w.Deliver(r, chat.Clicked{Envelope: w.Envelope(Room, Ben), Token: string(session(w).Turn.ID), Choice: chat.Stop}), "")
 	refused(w, api(w, Ana, chat.Stop, ""), decision.RefusedStopped, "already stopping")
 	has(w, "a second stop command", w.Deliver(r, command(w, Ana, "stop")), "nothing to stop")
 	hold.Open()

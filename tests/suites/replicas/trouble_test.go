@@ -104,7 +104,7 @@ func TestErrorsAreNotSwallowed(t *testing.T) {
 		x.fails(x.SaidBy(Ana, "hello"), ErrLine)
 		x.fails(chat.Edited{Envelope: x.Envelope(Room, Ana), Text: "x"}, ErrLine)
 		x.fails(chat.Deleted{Envelope: x.Envelope(Room, Ana)}, ErrLine)
-		x.fails(chat.Stopped{Envelope: x.Envelope(Room, Ana)}, ErrLine)
+		x.fails(chat.Clicked{Envelope: x.Envelope(Room, Ana), Choice: chat.Stop}, ErrLine)
 		x.fails(chat.Clicked{Envelope: x.Envelope(Room, Ana), Token: click.Token}, ErrLine)
 		for _, verb := range []string{"stop", "reset"} {
 			x.fails(command(x.World, Ana, verb), ErrLine)
