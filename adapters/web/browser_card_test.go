@@ -31,7 +31,7 @@ func TestCardOffersMore(t *testing.T) {
 	}
 	do(t, ctx, chromedp.Click(css(".ask [data-choice=view]")))
 	until(t, ctx, `!!document.querySelector("dialog[open]")`)
-	if got := eval[string](t, ctx, `document.querySelector("dialog").innerText`); !strings.Contains(got, text.PartWhy) || !strings.Contains(got, text.PartServer) || !strings.Contains(got, `"path": "notes.txt"`) {
+	if got := eval[string](t, ctx, `document.querySelector("dialog").innerText`); !strings.Contains(got, text.LabelWhy) || !strings.Contains(got, text.PartServer) || !strings.Contains(got, `"path": "notes.txt"`) {
 		t.Errorf("the details: %q", got)
 	}
 	if n := eval[int](t, ctx, `document.querySelectorAll("dialog .j-key").length`); n < 2 {

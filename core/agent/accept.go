@@ -90,7 +90,7 @@ func checkText(text string) error {
 
 // hasRoom refuses to let a chat's queue grow without end: every fold and snapshot of the chat holds it.
 func (e *Engine) hasRoom(ctx context.Context, id chat.ID) error {
-	f, _ := e.sessions.get(id)
+	f, _ := e.sessions.Get(id)
 	if !full(f.s.Waiting) {
 		return nil
 	}
@@ -124,11 +124,11 @@ func deliveryOf(env chat.Envelope) chat.Delivery {
 func (e *Engine) record(ctx context.Context, env chat.Envelope, ev turn.Event) error {
 	claim, leave := e.enter()
 	defer leave()
-	f, _ := e.sessions.get(env.Chat)
+	f, _ := e.sessions.Get(env.Chat)
 	w := Write{Chat: env.Chat, Known: f.head, Events: []Keyed{{opOf(env), ev}}, Claim: claim}
 	_, err := e.append(ctx, w)
 	if errors.Is(err, ErrRewound) {
-		e.sessions.drop(env.Chat)
+		e.sessions.Remove(env.Chat)
 		w.Known = Head{}
 		_, err = e.append(ctx, w)
 	}

@@ -84,7 +84,7 @@ func TestChoosing(t *testing.T) {
 		"written, and cannot be read":  {log: badLog{append: once(nil, Written{Missing: true}), load: from(2)}, events: stop, want: boom, made: 1, loads: 2, appends: 1},
 	} {
 		log := c.log
-		e := &Engine{Config: Config{Log: &log, Logger: slog.New(slog.DiscardHandler)}, sessions: newSessionCache(4), rewound: newRecent[chat.ID, time.Time](4)}
+		e := &Engine{Config: Config{Log: &log, Logger: slog.New(slog.DiscardHandler)}, sessions: &sessionCache{Cache: newRecent[chat.ID, fold](4)}, rewound: newRecent[chat.ID, time.Time](4)}
 		by := chat.Envelope{Chat: here, User: ana, Delivery: "d"}
 		_, made, _, err := e.choose(t.Context(), by, func(turn.Session) ([]turn.Event, error) { return c.events, c.refusal })
 		if !errors.Is(err, c.want) || len(made) != c.made || log.loads != c.loads || log.appends != c.appends {

@@ -263,7 +263,7 @@ func (d *driver) drive() (wake time.Time) {
 func (d *driver) takeUp() error {
 	// Who holds the lease all the while knows everything that was begun; who takes it up after a restart of the store may not.
 	d.since = d.e.restarted()
-	f, cached := d.e.sessions.get(d.id)
+	f, cached := d.e.sessions.Get(d.id)
 	if !cached || d.at.Seq == 0 || f.head != d.at {
 		var err error
 		if f, err = d.e.refresh(d.ctx, d.id); err != nil {
@@ -522,7 +522,7 @@ func (d *driver) renew() {
 		switch {
 		case err == nil:
 			d.lease.Store(&l)
-			if f, ok := d.e.sessions.get(d.id); !ok || f.head.Seq != head.Seq || f.head.Tip != head.Tip {
+			if f, ok := d.e.sessions.Get(d.id); !ok || f.head.Seq != head.Seq || f.head.Tip != head.Tip {
 				signal(d.logMoved)
 			}
 		case errors.Is(err, ErrFenced), !d.held():

@@ -118,7 +118,7 @@ func New(c Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		Config: c, sessions: newSessionCache(c.Known), ran: newRecent[turn.CallID, turn.RunID](ranKept), rewound: newRecent[chat.ID, time.Time](ranKept),
+		Config: c, sessions: &sessionCache{Cache: newRecent[chat.ID, fold](c.Known)}, ran: newRecent[turn.CallID, turn.RunID](ranKept), rewound: newRecent[chat.ID, time.Time](ranKept),
 		drivers: map[chat.ID]*driver{}, lookSooner: make(chan struct{}, 1), haltCh: make(chan struct{}, 1), newsCh: make(chan struct{}, 1),
 	}
 	e.listed.Store(new([]ToolSpec))
@@ -422,7 +422,7 @@ func (e *Engine) load(ctx context.Context, id chat.ID) (fold, error) {
 
 // reload reads a chat anew whose log turned out to be another history than the one known.
 func (e *Engine) reload(ctx context.Context, id chat.ID) (fold, error) {
-	e.sessions.drop(id)
+	e.sessions.Remove(id)
 	f, err := e.load(ctx, id)
 	if err == nil {
 		e.rewound.Add(id, slices.MaxFunc([]time.Time{e.Now(), f.at}, time.Time.Compare).Add(time.Millisecond))
@@ -450,7 +450,7 @@ func (e *Engine) readOn(ctx context.Context, id chat.ID, f fold) (fold, error) {
 
 // cached gives the fold as this replica last saw it, read from the log if it never did.
 func (e *Engine) cached(ctx context.Context, id chat.ID) (fold, error) {
-	if f, ok := e.sessions.get(id); ok {
+	if f, ok := e.sessions.Get(id); ok {
 		return f, nil
 	}
 	return e.load(ctx, id)
@@ -458,7 +458,7 @@ func (e *Engine) cached(ctx context.Context, id chat.ID) (fold, error) {
 
 // refresh is the fold as the log stands now.
 func (e *Engine) refresh(ctx context.Context, id chat.ID) (fold, error) {
-	f, _ := e.sessions.get(id)
+	f, _ := e.sessions.Get(id)
 	return e.readOn(ctx, id, f)
 }
 
@@ -472,7 +472,7 @@ func mint() string { return rand.Text() }
 
 // Knows reports whether anything was ever recorded of a chat, for surfaces that overhear more than is meant for them.
 func (e *Engine) Knows(ctx context.Context, id chat.ID) (bool, error) {
-	f, _ := e.sessions.get(id)
+	f, _ := e.sessions.Get(id)
 	if f.head.Seq > 0 {
 		return true, nil
 	}

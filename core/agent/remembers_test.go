@@ -109,7 +109,7 @@ func TestWhatIsRemembered(t *testing.T) {
 			s, log, whispers := board(), c.log, &ear{}
 			c.call(&s.Turn.Calls[1])
 			c.call(&s.Turn.Calls[2])
-			e := &Engine{sessions: newSessionCache(4), Config: Config{
+			e := &Engine{sessions: &sessionCache{Cache: newRecent[chat.ID, fold](4)}, Config: Config{
 				Log: &log, Policies: ruledBy(ruled()), Platforms: map[string]Platform{here.Platform: whispers}, Logger: slog.New(slog.DiscardHandler),
 			}}
 			e.remember(t.Context(), s, in, c.done)
@@ -152,7 +152,7 @@ func TestWhatIsForgotten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log, whispers := c.log, &ear{}
-			e := &Engine{sessions: newSessionCache(4), Config: Config{
+			e := &Engine{sessions: &sessionCache{Cache: newRecent[chat.ID, fold](4)}, Config: Config{
 				Log: &log, Policies: ruledBy(ruled()), Platforms: map[string]Platform{here.Platform: whispers}, Logger: slog.New(slog.DiscardHandler),
 			}}
 			e.forget(t.Context(), chat.Clicked{Envelope: chat.Envelope{Chat: here, User: ana, Delivery: "d"}, Token: "a-allowed", Choice: c.choice})

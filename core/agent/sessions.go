@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -12,13 +11,8 @@ import (
 
 // sessionCache keeps the newest fold of the chats used last. It is only ever a guess: exact appends check it by its head.
 type sessionCache struct {
-	mu   sync.Mutex
-	byID *simplelru.LRU[chat.ID, fold]
-}
-
-func newSessionCache(max int) *sessionCache {
-	byID, _ := simplelru.NewLRU[chat.ID, fold](max, nil) // it fails for a size of 0 alone
-	return &sessionCache{byID: byID}
+	*lru.Cache[chat.ID, fold]
+	putting sync.Mutex
 }
 
 // newRecent remembers a value for each of the last size keys that were added.
@@ -27,37 +21,23 @@ func newRecent[K comparable, V any](size int) *lru.Cache[K, V] {
 	return c
 }
 
-func (k *sessionCache) get(id chat.ID) (fold, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.byID.Get(id)
-}
-
 // put remembers f unless a newer fold is there.
 func (k *sessionCache) put(id chat.ID, f fold) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	old, _ := k.byID.Get(id)
+	k.putting.Lock()
+	defer k.putting.Unlock()
+	old, _ := k.Get(id)
 	snap := max(f.snap, old.snap)
 	if old.head.Seq > f.head.Seq {
 		f = old
 	}
 	f.snap = snap
-	k.byID.Add(id, f)
-}
-
-func (k *sessionCache) drop(id chat.ID) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.byID.Remove(id)
+	k.Add(id, f)
 }
 
 // open are the chats with an open turn.
 func (k *sessionCache) open() (ids []chat.ID) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, id := range k.byID.Keys() {
-		if f, _ := k.byID.Peek(id); f.s.Turn != nil {
+	for _, id := range k.Keys() {
+		if f, _ := k.Peek(id); f.s.Turn != nil {
 			ids = append(ids, id)
 		}
 	}
@@ -66,7 +46,7 @@ func (k *sessionCache) open() (ids []chat.ID) {
 
 // advance folds what a write brought onto the fold that the write followed on.
 func (k *sessionCache) advance(id chat.ID, known Head, got Written) {
-	f, ok := k.get(id)
+	f, ok := k.Get(id)
 	if !ok && known.Seq == 0 {
 		f, ok = fold{s: turn.New(id)}, true // the answer held the whole log
 	}

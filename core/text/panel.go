@@ -47,7 +47,6 @@ const (
 	PanelNoTools        = "It offers no tools now."
 	PanelServerSettings = "Settings of this server"
 	PanelToolSettings   = "Settings of this tool"
-	PanelLook           = "To be looked at"
 	PanelOwnChoice      = "My own choice"
 	PanelOwnNote        = "For what you ask yourself. It never takes the place of an admin."
 	PanelWhy            = "What would happen to a call of yours now, and why"

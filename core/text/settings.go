@@ -12,7 +12,6 @@ import (
 // Of servers.
 const (
 	ServerBuiltIn = "It is built in: its tools are nod's own."
-	ServerSilent  = "It offers no tools now."
 )
 
 // ServerSummary is a server in a few words. ask is the label of its setting.

@@ -290,7 +290,6 @@ const (
 	PartRan       = "Arguments as they ran"
 	PartWrote     = "Arguments as the model wrote them"
 	PartDigest    = "Digest"
-	PartWhy       = "Why am I asked?"
 	PartWants     = "What its server asks for"
 	PartTool      = "What the server says about the tool (not checked)"
 	PartServer    = "What is known about the server"

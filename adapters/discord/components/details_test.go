@@ -19,7 +19,7 @@ func someDetails() render.Details {
 	return render.Details{Title: text.RunLine("write_file", "files"), Parts: []render.Part{
 		{Name: text.PartArguments, Text: render.ArgsOf([]byte(`{"path":"notes.txt","content":"<@1> `+"```"+`"}`), "").JSON, Form: render.FormCode},
 		{Name: text.PartDigest, Text: aDigest, Form: render.FormCode}, {Text: text.DigestMeans},
-		{Name: text.PartWhy, Text: "→ files asks for writes\n  *everybody* asks @here\n# x"},
+		{Name: text.LabelWhy, Text: "→ files asks for writes\n  *everybody* asks @here\n# x"},
 		{Name: text.PartAnswer, Text: "I'll **write** it, see [here](https://evil.example)", Form: render.FormMarkdown},
 	}}
 }

@@ -22,7 +22,7 @@ var aForm = Form{Place{"T1", "C1", "1795269720.000100"}, "1795269721.000200", "A
 func someDetails() render.Details {
 	return render.Details{Title: text.RunLine("write_file", "files"), Parts: []render.Part{
 		{Name: text.PartArguments, Text: render.ArgsOf([]byte(`{"path":"notes.txt","content":"<!channel> `+"```"+`"}`), "").JSON, Form: render.FormCode},
-		{Name: text.PartWhy, Text: "→ files asks for writes\n  *everybody* asks <!here>"},
+		{Name: text.LabelWhy, Text: "→ files asks for writes\n  *everybody* asks <!here>"},
 		{Name: text.PartDigest, Text: strings.Repeat("7f3a", 16), Form: render.FormCode}, {Text: text.DigestMeans},
 		{Name: text.PartAnswer, Text: "I'll **write** it, see [here](https://evil.example)", Form: render.FormMarkdown},
 	}}

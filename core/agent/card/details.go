@@ -91,7 +91,7 @@ func callParts(c turn.ToolCall) []render.Part {
 			add("", text.WantSettled(w.Fill.Action, text.Inline(nameFor(w.By, w.Name))), render.FormPlain)
 		}
 	}
-	add(text.PartWhy, whyLines(c.Ruling), render.FormPlain)
+	add(text.LabelWhy, whyLines(c.Ruling), render.FormPlain)
 	add(text.PartTool, plainly(c.Card.Describes), render.FormPlain)
 	add(text.PartServer, serverLines(c), render.FormPlain)
 	if c.Result != nil {

@@ -19,7 +19,7 @@ func TestDetails(t *testing.T) {
 		Put(script.Rules("c1", "a1", permission.Ask, permission.Write), script.Rules("c2", "a2", permission.Ask, permission.Write))
 	digest := string(x.Call("c1").Digest)
 	for _, token := range []string{"a1", "c1"} {
-		x.Details(token, "Run write_file from files", long, `\u{200B}`, digest, text.PartArguments, text.PartWhy, "→ files asks", text.PartTool, "Writes a file.", text.ServerUntrusted)
+		x.Details(token, "Run write_file from files", long, `\u{200B}`, digest, text.PartArguments, text.LabelWhy, "→ files asks", text.PartTool, "Writes a file.", text.ServerUntrusted)
 		if strings.Contains(x.Reads(token), "Run other") {
 			t.Errorf("%s tells of another call", token)
 		}

@@ -202,7 +202,7 @@ func (p *page) reviewSection(k toolEntry) render.Section {
 	if p.admin && k.offered {
 		r.Acts = []render.Act{p.offer(text.LabelAccept, string(k.tool().Definition), accept(k.accept(), 1, p.view))}
 	}
-	return render.Section{Title: text.PanelLook, Rows: []render.PanelRow{r}}
+	return render.Section{Title: text.PanelNews, Rows: []render.PanelRow{r}}
 }
 
 // ownSection is what the person chose for themselves.

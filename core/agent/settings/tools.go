@@ -184,7 +184,7 @@ func (s server) state() string {
 	case s.fault != "":
 		return text.ServerFails(text.Clip(s.fault, 300))
 	case s.offered() == 0:
-		return text.ServerSilent
+		return text.PanelNoTools
 	}
 	return text.ServerAnswers(s.unreviewed())
 }
