@@ -323,11 +323,12 @@ func (q *request) acceptCommand(ctx context.Context, args []string) ([]string, e
 	if len(args) < 1 || len(args) > 2 {
 		return nil, errUsage
 	}
-	s, k, err := q.named(ctx, args[:1])
+	s, _, err := q.named(ctx, args[:1])
 	reads := false
 	if err == nil && len(args) == 2 {
 		_, isTool := s.tool(args[1])
 		if reads = strings.EqualFold(args[1], "reads") && !isTool; !reads {
+			var k toolEntry
 			_, k, err = q.named(ctx, args)
 			s.tools = []toolEntry{k}
 		}
