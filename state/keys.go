@@ -65,6 +65,18 @@ func chatOfHead(key string) (name string, ok bool) {
 	return name, ok && keysNamed(name).head == key
 }
 
+// blobKeys are the keys of the blobs that are kept beside a chat's log. Both are in its slot.
+type blobKeys struct {
+	data  string // Hash: digest → bytes; "size": of all together
+	order string // List: digests, the oldest first
+}
+
+func blobsOf(id chat.ID) blobKeys {
+	k := keysOf(id)
+	name := prefix + k.tag + ":blobs:" + id.String()
+	return blobKeys{name, prefix + k.tag + ":bloborder:" + id.String()}
+}
+
 // sessions is a Hash: hash of a session's key → session; and endedOld, once all that older versions opened were ended.
 const (
 	sessions = prefix + "sessions"

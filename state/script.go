@@ -33,6 +33,7 @@ var (
 	beatScript   = load("beat")
 	claimScript  = load("claim")
 	forgetScript = load("forget")
+	keepScript   = load("keep")
 	loadScript   = load("load")
 	putScript    = load("put")
 	renewScript  = load("renew")

@@ -28,6 +28,7 @@ import (
 type Adapter struct {
 	Config
 	api *rest.Client
+	cdn *http.Client // for people's files
 
 	// self is who the bot is. It is written once, before introduced is closed: read it through me, or in what Run starts.
 	self       self
@@ -74,7 +75,7 @@ func New(c Config) (*Adapter, error) {
 		return nil, err
 	}
 	a := &Adapter{
-		Config: c, in: newInbox(), introduced: make(chan struct{}), now: time.Now, pause: backoff.Wait, wait: backfill.Wait,
+		Config: c, cdn: surface.HTTPClient(c.Client), in: newInbox(), introduced: make(chan struct{}), now: time.Now, pause: backoff.Wait, wait: backfill.Wait,
 		answers: newAnswers(), begun: newBegun(), stamps: surface.Cache[int]{Most: maxStamps, Life: seekWithin}, memberOf: members{Most: maxMembers, Life: memberLife},
 		drafts: drafts{Most: maxDrafts, Life: draftLife}, views: surface.Cache[string]{Most: maxViews, Life: viewsLife},
 	}
@@ -121,6 +122,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	workers.Wait()
 	a.closeInbox()
 	a.api.CloseIdle()
+	a.cdn.CloseIdleConnections()
 	if ended {
 		return nil
 	}

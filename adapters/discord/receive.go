@@ -336,7 +336,8 @@ func (a *Adapter) listen(ctx context.Context, s userMessage) error {
 	if c, ok := surface.ParseCommand(wording); ok {
 		return a.commanded(ctx, s, c)
 	}
-	wording = surface.WithFiles(wording, s.m.Enclosed())
+	files, lines := s.m.Attached()
+	wording = surface.WithFiles(wording, append(lines, s.m.Extras()...))
 	if wording == "" && len(s.m.Snapshots)+len(s.m.Embeds)+len(s.m.Components) > 0 {
 		wording = surface.SayQuotedAlone
 	}
@@ -363,6 +364,7 @@ func (a *Adapter) listen(ctx context.Context, s userMessage) error {
 	err := a.Engine.Accept(ctx, chat.Said{
 		Envelope: envelopeOf(s.at, s.delivery(), by, reply),
 		Message:  chat.MessageRef(s.m.ID), Text: wording, Context: a.before(ctx, s), Standing: standing, Channel: s.at.Shared(),
+		Files: files,
 	})
 	if errors.Is(err, agent.ErrFull) {
 		a.answer(s, text.ChatFull(agent.MaxWaiting, agent.MaxWaitingBytes))

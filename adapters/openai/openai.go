@@ -155,7 +155,7 @@ func (c *Client) Reply(ctx context.Context, talk []turn.Utterance, offered []age
 		if strings.TrimSpace(a.text.String()) != "" {
 			return a.reply(names, faults), nil // people have read it: it stands, cut
 		}
-		if c.adapt(f, s, sent) {
+		if c.adapt(f, s, sent, talk) {
 			continue
 		}
 		if !f.again(tries) || tries >= c.retries || f.wait && f.after > longestAfter {
@@ -177,7 +177,7 @@ func (c *Client) Reply(ctx context.Context, talk []turn.Utterance, offered []age
 }
 
 // adapt changes the shape of the next request when a refusal names an optional part of this one. Each change happens once.
-func (c *Client) adapt(f *fault, s *shape, sent []agent.ToolSpec) bool {
+func (c *Client) adapt(f *fault, s *shape, sent []agent.ToolSpec, talk []turn.Utterance) bool {
 	if f.status != http.StatusBadRequest && f.status != http.StatusUnprocessableEntity {
 		return false
 	}
@@ -190,6 +190,8 @@ func (c *Client) adapt(f *fault, s *shape, sent []agent.ToolSpec) bool {
 		s.extras = false
 	case s.stream && names("streaming is not supported", "stream is not supported", "does not support stream"):
 		s.stream = false
+	case !s.noPictures && pictured(talk) && names("image", "picture", "vision", "multimodal", "content must be a string", "content.str", "expected a string"):
+		s.noPictures = true
 	case !s.shortIDs && names("tool call id", "tool_call_id") && names("length of 9"):
 		s.shortIDs = true // Mistral: a-z, A-Z, 0-9, with a length of 9
 	case len(sent) == 0:

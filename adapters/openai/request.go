@@ -27,8 +27,9 @@ type shape struct {
 	simple bool // schemas and descriptions cut down to what the strictest service takes
 	stream bool
 	// shortIDs says that calls go under ids of nine characters, which is all that Mistral's servers take.
-	shortIDs bool
-	carried  []string // names of the extra fields in the request in lower case, for reading a refusal
+	shortIDs   bool
+	noPictures bool     // the service takes none
+	carried    []string // names of the extra fields in the request in lower case, for reading a refusal
 }
 
 // The body of a request. These are openai-go's parameter types cut down to what is sent: writing them ourselves costs
@@ -45,10 +46,10 @@ type (
 		IncludeUsage bool `json:"include_usage"`
 	}
 	message struct {
-		Role       string  `json:"role"`
-		Content    *string `json:"content,omitempty"`
-		ToolCalls  []any   `json:"tool_calls,omitempty"` // call, or json.RawMessage likewise
-		ToolCallID string  `json:"tool_call_id,omitempty"`
+		Role       string `json:"role"`
+		Content    any    `json:"content,omitempty"`    // a string, or parts where there are pictures
+		ToolCalls  []any  `json:"tool_calls,omitempty"` // call, or json.RawMessage likewise
+		ToolCallID string `json:"tool_call_id,omitempty"`
 	}
 	call struct {
 		ID       string   `json:"id"`
@@ -105,17 +106,18 @@ func request(model string, talk []turn.Utterance, offered []agent.ToolSpec, s *s
 // alternate; every call is followed by exactly its result.
 func messages(talk []turn.Utterance, s *shape) []any {
 	out := make([]any, 1, len(talk)+2)
-	out[0] = message{Role: "system", Content: new(system)}
+	out[0] = message{Role: "system", Content: system}
 	var pending []string
+	var pictures []*turn.Picture
 	flush := func() {
 		text := strings.Join(pending, "\n\n")
 		if strings.TrimSpace(text) == "" {
 			text = "(an empty message)" // services refuse one
 		}
 		if len(pending) > 0 {
-			out = append(out, message{Role: "user", Content: &text})
+			out = append(out, message{Role: "user", Content: parts(text, pictures)})
 		}
-		pending = nil
+		pending, pictures = nil, nil
 	}
 	// A reply's own provider fields (reasoning) belong to the turn they were made in; a call's (signatures) always travel.
 	latest := 0
@@ -129,7 +131,8 @@ func messages(talk []turn.Utterance, s *shape) []any {
 	for i, u := range talk {
 		switch u.Role {
 		case turn.RoleUser:
-			pending = append(pending, userText(u))
+			pending = append(pending, userText(u)+s.filesText(u.Files))
+			pictures = append(pictures, s.pictures(u.Files)...)
 		case turn.RoleNote:
 			// It stands in the person's role, not the system's: it may hold a tool's words.
 			pending = append(pending, "(Note from nod itself, not from a person: "+clean(u.Text)+")")
@@ -140,7 +143,7 @@ func messages(talk []turn.Utterance, s *shape) []any {
 			flush()
 			out = append(out, assistant(u, s, ids, i > latest))
 			for _, c := range u.Calls {
-				out = append(out, message{Role: "tool", ToolCallID: ids[c.ID], Content: new(resultText(c.Result))})
+				out = append(out, message{Role: "tool", ToolCallID: ids[c.ID], Content: resultText(c.Result)})
 			}
 		}
 	}
@@ -175,7 +178,7 @@ const shortID = 9
 func assistant(u turn.Utterance, s *shape, ids map[turn.CallID]string, recent bool) any {
 	m := message{Role: "assistant"}
 	if strings.TrimSpace(u.Text) != "" {
-		m.Content = new(clean(u.Text))
+		m.Content = clean(u.Text)
 	}
 	for _, c := range u.Calls {
 		function := function{Name: historyName(c.Server, c.Name), Arguments: new(written(c.Args))}

@@ -142,12 +142,13 @@ const (
 	methodConverse = "conversations.open"
 	methodStatus   = "agents.sessions.setStatus"
 	methodRename   = "agents.sessions.rename"
+	methodFile     = "files.info"
 	methodSuggest  = "assistant.threads.setSuggestedPrompts"
 )
 
 // Of replies and history, commercially distributed apps outside the Marketplace get 1 a minute; a bot of one's own is exempt.
 var rates = map[string]rate{
-	methodPost: perChannel, methodWhisper: tier4, methodSuggest: tier4,
+	methodPost: perChannel, methodWhisper: tier4, methodSuggest: tier4, methodFile: tier4,
 	methodUpdate: tier3, methodDelete: tier3, methodReplies: tier3, methodHistory: tier3, methodConverse: tier3, methodStatus: tier3, methodRename: tier3,
 }
 

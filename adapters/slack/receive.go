@@ -174,7 +174,7 @@ func (a *Adapter) takeMessage(ctx context.Context, s inbound.MessagePosted) (rec
 	}
 	// What people said to each other since is what a message to the bot is often about.
 	since := surface.LastHeard(session, func(a, b chat.MessageRef) bool { return inbound.OlderThan(string(b), string(a)) })
-	return a.record(ctx, s, surface.WithFiles(text, s.Message.FileNames()), beside, recorded, string(since))
+	return a.record(ctx, s, text, beside, recorded, string(since))
 }
 
 // takeProgram takes a message of a program on the list that names the bot. It can only begin a chat, and is never answered privately: two
@@ -198,7 +198,7 @@ func (a *Adapter) takeProgram(ctx context.Context, s inbound.MessagePosted) (rec
 		return receipt{}, nil
 	}
 	s.Answerable = false
-	return a.record(ctx, s, surface.WithFiles(cmp.Or(text, surface.SayQuotedAlone), s.Message.FileNames()), beside, false, "")
+	return a.record(ctx, s, cmp.Or(text, surface.SayQuotedAlone), beside, false, "")
 }
 
 // follow is how the bot listens in a channel. An unknown setting listens to less.
@@ -209,6 +209,8 @@ func (a *Adapter) follow(channel string) surface.Follow {
 var errUntold = errors.New("Slack did not say who wrote, and only members may")
 
 func (a *Adapter) record(ctx context.Context, s inbound.MessagePosted, words string, beside []chat.Quote, recorded bool, since string) (receipt, error) {
+	files, lines := s.Message.Attached()
+	words = surface.WithFiles(words, lines)
 	var by Person
 	var before []chat.Quote
 	var left int
@@ -229,7 +231,7 @@ func (a *Adapter) record(ctx context.Context, s inbound.MessagePosted, words str
 	}
 	said := chat.Said{
 		Envelope: a.envelope(s.Thread, s.Delivery(), by, replyTo(s)),
-		Message:  chat.MessageRef(s.TS), Text: words, Context: surface.FitQuotes(append(before, beside...), left), Standing: standing,
+		Message:  chat.MessageRef(s.TS), Text: words, Context: surface.FitQuotes(append(before, beside...), left), Standing: standing, Files: files,
 	}
 	if !s.Direct {
 		said.Channel = s.Thread.Shared()

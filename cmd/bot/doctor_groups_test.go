@@ -33,6 +33,6 @@ func TestDoctorOfUserGroups(t *testing.T) {
 		}
 	}
 	_, report := visit(t, "admins: "+group, workspace(t, fakeslack.Options{Scopes: asked(t, "-groups")}))
-	says(t, report, "✓ Slack: scopes", "all 13")
+	says(t, report, "✓ Slack: scopes", "all 14")
 	says(t, report, "✓ admins", "1 user group and 0 keys")
 }

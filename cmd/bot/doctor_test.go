@@ -131,7 +131,7 @@ func TestDoctorOfAHealthyTeam(t *testing.T) {
 	says(t, report, "✓ MCP server files", "tools", "trusted")
 	says(t, report, "✓ admins", "1 person", "1 key")
 	says(t, report, "✓ Slack: bot token", "Acme", "T0FAKE")
-	says(t, report, "✓ Slack: scopes", "all 12")
+	says(t, report, "✓ Slack: scopes", "all 13")
 	says(t, report, "✓ Slack: app token")
 	says(t, report, "✓ Slack: connection", "hello")
 	says(t, report, "– Slack: events and interactivity")

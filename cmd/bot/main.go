@@ -25,6 +25,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/nodhq/nod/adapters/document"
 	"github.com/nodhq/nod/adapters/mcp/confine"
 	"github.com/nodhq/nod/cmd/bot/audit"
 	"github.com/nodhq/nod/cmd/bot/command"
@@ -35,7 +36,8 @@ import (
 )
 
 func main() {
-	confine.Main() // this binary is also what puts bounds on the programs that it starts
+	document.Main() // this binary is also what reads a PDF, in a process of its own
+	confine.Main()  // this binary is also what puts bounds on the programs that it starts
 	hardened := confine.Harden()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

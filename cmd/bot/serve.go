@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/adapters/discord"
+	"github.com/nodhq/nod/adapters/document"
 	"github.com/nodhq/nod/adapters/mcp"
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/adapters/surface"
@@ -99,6 +100,7 @@ func (b *bot) open(ctx context.Context) (err error) {
 	}
 	b.engine, err = agent.New(agent.Config{
 		Log: b.store, Index: b.store, Leases: b.store, Model: model, Tools: b.servers, Policies: parts.Fixed(policy), Platforms: surfaces,
+		Reader: document.Reader{}, Blobs: b.store, ModelSees: c.Model.Images,
 		Lease: c.Lease, Drain: c.Drain, MaxSteps: c.Model.MaxSteps, ContextTokens: c.Model.ContextTokens,
 		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Long: c.Approvals.AnnounceEndAfter, Hold: holdPosts, Logger: log,
 	})

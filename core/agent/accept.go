@@ -47,6 +47,7 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 		return e.record(ctx, env, turn.Said{
 			Delivery: deliveryOf(env), Message: in.Message, By: env.User, Name: env.Name, Text: in.Text, Context: in.Context,
 			Unattended: in.Unattended, Standing: in.Standing, Channel: in.Channel,
+			Files: in.Files[:min(len(in.Files), MaxFiles+1)], // one more, so that people are told that there were more
 		})
 	case chat.Edited:
 		if err := checkText(in.Text); err != nil {

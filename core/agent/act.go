@@ -52,6 +52,8 @@ func (d *driver) act(p plan) bool {
 		switch c := c.(type) {
 		case turn.Show:
 			begun = d.post(c.Turn) || begun
+		case turn.ReadFiles:
+			begun = d.readFiles(c.Turn) || begun
 		case turn.AskModel:
 			begun = d.askModel(c.Step) || begun
 		case turn.RunTool:
@@ -255,7 +257,7 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		if in.left = left + s.Dropped; in.left > 0 {
 			said = slices.Concat([]turn.Utterance{{Role: turn.RoleNote, Text: text.NoteLeftOut(in.left)}}, said)
 		}
-		in.reply, in.err = d.e.Model.Reply(ctx, said, in.offered, func(x Delta) {
+		in.reply, in.err = d.e.Model.Reply(ctx, d.withPictures(ctx, said), in.offered, func(x Delta) {
 			streamed.WriteString(x.Text)
 			d.live.locked(func() { d.live.text, d.live.note = streamed.String(), x.Note })
 			signal(d.dirty)

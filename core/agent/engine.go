@@ -28,6 +28,9 @@ type Config struct {
 	Model     Model
 	Tools     Tools
 	Policies  Policies
+	Reader    Reader              // of what people attach; nil: it is named only
+	Blobs     Blobs               // nil: no picture is kept
+	ModelSees bool                // the model is given pictures
 	Platforms map[string]Platform // by chat.ID.Platform
 
 	Owner         string        // names this process incarnation in leases; empty: minted

@@ -207,6 +207,16 @@ type Said struct {
 	// Standing is what whoever wrote is here: nothing runs unasked for anybody but a member.
 	Standing Standing
 	Channel  Channel
+	// Files came with the message. They are read before the model is asked, not before the message is recorded.
+	Files []File
+}
+
+// File is something that came with a message: what its platform says of it, and how the platform's adapter finds it. All of it is untrusted.
+type File struct {
+	Name   string `json:"name,omitempty"`
+	Type   string `json:"type,omitempty"` // a media type; what is in it may be something else
+	Size   int    `json:"size,omitempty"` // bytes, where the platform says
+	Handle string `json:"handle"`         // minted and read by the adapter alone; no address, and no secret
 }
 
 // Quote is a message by somebody else, shown to the model as untrusted text.

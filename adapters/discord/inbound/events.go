@@ -91,11 +91,8 @@ type Message struct {
 	Snapshots    []struct {
 		Message *Message `json:"message"`
 	} `json:"message_snapshots"`
-	Attachments []struct {
-		Name LooseString `json:"filename"`
-		Size int         `json:"size"`
-	} `json:"attachments"`
-	Stickers []struct {
+	Attachments []Attachment `json:"attachments"`
+	Stickers    []struct {
 		Name LooseString `json:"name"`
 	} `json:"sticker_items"`
 	Poll *struct {
@@ -106,6 +103,15 @@ type Message struct {
 	} `json:"poll"` // https://discord.com/developers/docs/resources/poll#poll-object
 	Embeds     []Embed     `json:"embeds"`
 	Components []Component `json:"components"`
+}
+
+// Attachment is a file on a message. https://discord.com/developers/docs/resources/message#attachment-object
+type Attachment struct {
+	ID   LooseString `json:"id"`
+	Name LooseString `json:"filename"`
+	Type LooseString `json:"content_type"`
+	Size int         `json:"size"`
+	URL  LooseString `json:"url"` // signed, for about a day
 }
 
 type pollText struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
 )
 
 // entity is what Discord writes in "<>": people, roles, channels, commands, emoji, times, places of a server.
@@ -75,6 +76,22 @@ func (m *Message) Enclosed() (all []string) {
 	for _, f := range m.Attachments {
 		all = append(all, surface.SayFile(string(f.Name), f.Size))
 	}
+	return append(all, m.Extras()...)
+}
+
+// Attached are the files that the message's author put on it, and a line for each.
+func (m *Message) Attached() (files []chat.File, lines []string) {
+	for _, f := range m.Attachments {
+		lines = append(lines, text.Attached(string(f.Name), f.Size))
+		if at, ok := ids.HandleOf(string(m.Channel), string(m.ID), string(f.ID)); ok {
+			files = append(files, chat.File{Name: text.ShortName(string(f.Name)), Type: string(f.Type), Size: f.Size, Handle: at})
+		}
+	}
+	return files, lines
+}
+
+// Extras is a line for each thing that a message holds beside its words and files.
+func (m *Message) Extras() (all []string) {
 	for _, s := range m.Stickers {
 		all = append(all, "[sticker: "+surface.Shortened(string(s.Name), 100)+"]")
 	}

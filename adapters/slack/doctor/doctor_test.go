@@ -108,7 +108,7 @@ func TestDoctorOfAHealthyApp(t *testing.T) {
 	c := newClinic(t)
 	all := seen(t, t.Context(), c.config())
 	conformance.WantFinding(t, all, "Slack: bot token", surface.Fine, "@nod", "Acme", "T1")
-	conformance.WantFinding(t, all, "Slack: scopes", surface.Fine, "all 12")
+	conformance.WantFinding(t, all, "Slack: scopes", surface.Fine, "all 13")
 	conformance.WantFinding(t, all, "Slack: agent view", surface.Unchecked, "plan")
 	conformance.WantFinding(t, all, "Slack: app token", surface.Fine)
 	conformance.WantFinding(t, all, "Slack: connection", surface.Fine, "hello")
@@ -161,8 +161,8 @@ func TestDoctorNamesEachMissingScope(t *testing.T) {
 
 func TestDoctorOfScopes(t *testing.T) {
 	c := newClinic(t)
-	c.granted += ",admin,files:read, no <scope>"
-	conformance.WantFinding(t, seen(t, t.Context(), c.config()), "Slack: scopes", surface.Fine, "admin, files:read, which nod does not use")
+	c.granted += ",admin,files:write, no <scope>"
+	conformance.WantFinding(t, seen(t, t.Context(), c.config()), "Slack: scopes", surface.Fine, "admin, files:write, which nod does not use")
 	c.granted = "" // a stand-in that sends no header
 	all := seen(t, t.Context(), c.config())
 	conformance.WantFinding(t, all, "Slack: scopes", surface.Unchecked)
@@ -186,11 +186,11 @@ func TestDoctorOfUserGroups(t *testing.T) {
 	}
 	c.granted += ",usergroups:read"
 	all = seenWith(t, t.Context(), c.config(), true)
-	conformance.WantFinding(t, all, "Slack: scopes", surface.Fine, "all 13")
+	conformance.WantFinding(t, all, "Slack: scopes", surface.Fine, "all 14")
 	if strings.Contains(all["Slack: scopes"].Found, "does not use") {
 		t.Errorf("what is needed is called unused: %+v", all["Slack: scopes"])
 	}
-	conformance.WantFinding(t, seen(t, t.Context(), c.config()), "Slack: scopes", surface.Fine, "all 12; it also has usergroups:read, which nod does not use")
+	conformance.WantFinding(t, seen(t, t.Context(), c.config()), "Slack: scopes", surface.Fine, "all 13; it also has usergroups:read, which nod does not use")
 	c.granted = "usergroups:read"
 	conformance.WantFinding(t, seenWith(t, t.Context(), c.config(), true), "Slack: agent view", surface.Doubtful, "what bot manifest slack -groups prints")
 }

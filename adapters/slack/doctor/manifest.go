@@ -27,6 +27,7 @@ var scopes = []scope{
 	{"channels:read", "hears that a public channel was archived or deleted, or that it was removed from one", "questions in an archived or deleted public channel wait until they expire", false},
 	{"chat:write", "writes, edits and deletes its own messages, shows that it is working, names its conversations and hears Slack's own Stop button", "it cannot answer", true},
 	{"commands", "has the command /nod", "there is no command /nod; mention it instead", false},
+	{"files:read", "reads the files that people attach to what they say to it", "it knows their names only", false},
 	{"groups:history", "reads the threads that it is in, in private channels", "it does not hear what follows a mention in a private channel", true},
 	{"groups:read", "hears the same of private channels", "questions in an archived or deleted private channel wait until they expire", false},
 	{"im:history", "reads direct messages to it", "it does not hear direct messages", true},

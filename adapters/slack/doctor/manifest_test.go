@@ -200,7 +200,7 @@ func TestManifestOfGroups(t *testing.T) {
 func TestEveryScopeHasAUse(t *testing.T) {
 	methods := map[string]string{ // https://docs.slack.dev/reference/methods
 		"chat:write": "chat.postMessage, chat.update, chat.delete, chat.postEphemeral, agents.sessions.setStatus", "usergroups:read": "usergroups.list",
-		"im:write": "conversations.open", "users:read": "users.info", "commands": "/nod", "assistant:write": "assistant.threads.setTitle, setSuggestedPrompts",
+		"im:write": "conversations.open", "files:read": "files.info", "users:read": "users.info", "commands": "/nod", "assistant:write": "assistant.threads.setTitle, setSuggestedPrompts",
 	}
 	for _, s := range scopesWith(true) {
 		used := methods[s.Name] != "" || slices.ContainsFunc(subscriptions, func(e subscription) bool { return e.Needs == s.Name })

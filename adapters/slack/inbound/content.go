@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
 )
 
 // What stands in a message beside what its author typed is somebody's words at best: it is quoted, and nothing in it calls the bot.
@@ -286,7 +287,17 @@ func says(text, other string) bool {
 	return strings.Contains(letters(text), letters(other))
 }
 
-func (m Message) FileNames() []string { return names(m.Files) }
+// Attached are the files that the message's author put on it, and a line for each.
+func (m Message) Attached() (files []chat.File, lines []string) {
+	for _, f := range m.Files {
+		name := string(cmp.Or(f.Name, f.Title))
+		lines = append(lines, text.Attached(name, f.Size))
+		if f.ID != "" {
+			files = append(files, chat.File{Name: text.ShortName(name), Type: string(f.Type), Size: f.Size, Handle: string(f.ID)})
+		}
+	}
+	return files, lines
+}
 
 func names(files []file) (all []string) {
 	for _, f := range files {
@@ -307,7 +318,7 @@ func (m Message) AllText(name func(string) string) string {
 	for _, q := range m.Quotes(name) {
 		parts = append(parts, q.Text)
 	}
-	return strings.TrimSpace(surface.WithFiles(strings.TrimSpace(strings.Join(parts, "\n")), m.FileNames()))
+	return strings.TrimSpace(surface.WithFiles(strings.TrimSpace(strings.Join(parts, "\n")), names(m.Files)))
 }
 
 // WorthQuoting picks what is quoted: the thread's first message, which says what it is about, and the newest of the others, all in

@@ -70,6 +70,8 @@ type Message struct {
 
 // file is https://docs.slack.dev/reference/objects/file-object
 type file struct {
+	ID    LooseString `json:"id"`
+	Type  LooseString `json:"mimetype"`
 	Name  LooseString `json:"name"`
 	Title LooseString `json:"title"`
 	Size  int         `json:"size"`

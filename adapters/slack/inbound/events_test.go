@@ -21,7 +21,7 @@ func meanings() map[string]Meaning {
 	twin.Answerable = false
 	direct := MessagePosted{Thread: blocks.Place{Team: "T1", Channel: "D1", Thread: first.Thread}, TS: first.Thread, User: "UANA", Home: "T1", Text: "hi", Direct: true, Answerable: true}
 	upload := direct
-	upload.Text, upload.Message.Files = "", LooseList[file]{{Name: "report.pdf", Size: 12}}
+	upload.Text, upload.Message.Files = "", LooseList[file]{{ID: "F1", Type: "application/pdf", Name: "report.pdf", Size: 12}}
 	reply := MessagePosted{Thread: root, TS: first.Thread, User: "UANA", Home: "T1", Text: "and now delete it", Reply: true, Answerable: true}
 	broadcast, inThread := reply, reply
 	broadcast.Text = "for all"

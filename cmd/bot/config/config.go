@@ -79,6 +79,7 @@ type Model struct {
 	Name          string `yaml:"name" env:"OPENAI_MODEL"`
 	MaxSteps      int    `yaml:"max_steps" default:"16"` // limits the model's replies within one turn
 	ContextTokens int    `yaml:"context_tokens"`         // what the model can read; 0 leaves it to the adapter
+	Images        bool   `yaml:"images"`                 // gives the model pictures that people attach and tools return
 }
 
 // MCP names the tool servers.

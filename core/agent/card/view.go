@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodhq/nod/core/agent/talk"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -68,6 +69,9 @@ func View(s turn.Session, t *turn.Turn, live Live) render.Message {
 			say = text.NoAnswer
 		}
 		m.Blocks = []render.Block{note(say)}
+	}
+	if say := talk.Files(t.Files); say != "" {
+		m.Blocks = slices.Insert(m.Blocks, 0, render.Block(note(say)))
 	}
 	m.Choices = v.choices()
 	if len(asks) == 1 && len(m.Choices) == 1 { // Stop: beside one question's answers it would be one button too many

@@ -62,7 +62,8 @@ var decoders = map[string]func([]byte) (Event, error){
 	"mode_set": read[ModeSet], "reset": read[Reset], "stopped": read[StopAsked], "ended": read[Ended],
 	"amended": read[Amended], "ticked": read[Ticked], "revealed": read[Revealed], "wanted": read[Wanted],
 	"filled": read[Filled], "changed": read[Changed], "posted": read[Posted], "removed": read[Removed],
-	"rated": read[Rated],
+	"rated":      read[Rated],
+	"files_read": read[FilesRead],
 }
 
 func read[E Event](b []byte) (Event, error) {

@@ -39,7 +39,7 @@ const (
 // ClassOf is the class of an event. One that is in no list is work: it needs the most.
 func ClassOf(e Event) Class {
 	switch e.(type) {
-	case Said, Edited, Deleted, Shown, Finished, Posted, Removed, Wanted:
+	case Said, Edited, Deleted, Shown, Finished, Posted, Removed, Wanted, FilesRead:
 		return Fact
 	case Decided, Withdrawn, Amended, Ticked, Revealed, Filled, Changed, Extended, Expired, Reopened, Resolved, Revoked, ModeSet, Reset, StopAsked, Rated:
 		return Choice
@@ -71,6 +71,7 @@ type (
 		Unattended bool            `json:"unattended,omitempty"`
 		Standing   chat.Standing   `json:"standing,omitempty"` // what By is here
 		Channel    chat.Channel    `json:"channel,omitempty"`  // that the chat stands in
+		Files      []chat.File     `json:"files,omitempty"`    // read before the model is asked: see [FilesRead]
 		// Replay is set on a queued "Ask again": the same bytes as a new call.
 		Replay *Replay `json:"replay,omitempty"`
 	}
@@ -291,6 +292,11 @@ type (
 	Removed struct {
 		Turn TurnID `json:"turn"`
 		Slot string `json:"slot"`
+	}
+	// FilesRead: what came of the files that people attached to the turn's messages, all of them in their order. The first one counts.
+	FilesRead struct {
+		Turn  TurnID     `json:"turn"`
+		Files []FileRead `json:"files"`
 	}
 	// Ended: the turn is over.
 	Ended struct {
@@ -514,3 +520,4 @@ func (Abandoned) Kind() string { return "abandoned" }
 func (Ended) Kind() string     { return "ended" }
 func (Posted) Kind() string    { return "posted" }
 func (Removed) Kind() string   { return "removed" }
+func (FilesRead) Kind() string { return "files_read" }

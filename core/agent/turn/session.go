@@ -200,6 +200,7 @@ type Turn struct {
 	Ignored    int             `json:"ignored,omitempty"`   // edits and deletions that came too late
 	Forget     bool            `json:"forget,omitempty"`    // a reset fell into it: its words do not enter the transcript
 	Beside     []Beside        `json:"beside,omitempty"`    // short messages beside the turn's one
+	Files      []FileRead      `json:"files,omitempty"`     // what came of the files of Said, all or none
 }
 
 // Seq is the sequence number of the entry that opened the turn.
@@ -364,6 +365,7 @@ type Utterance struct {
 	Name    string          `json:"name,omitempty"`
 	Text    string          `json:"text,omitempty"`
 	Context []chat.Quote    `json:"context,omitempty"` // untrusted text of its authors
+	Files   []FileRead      `json:"files,omitempty"`   // that came with it: untrusted, too
 	Calls   []TalkCall      `json:"calls,omitempty"`
 	Extra   json.RawMessage `json:"extra,omitempty"`
 
@@ -378,6 +380,9 @@ func (u Utterance) Size() int {
 	n := len(u.Text) + len(u.Extra)
 	for _, q := range u.Context {
 		n += len(q.Text)
+	}
+	for _, f := range u.Files {
+		n += len(f.Name) + len(f.Text)
 	}
 	for _, c := range u.Calls {
 		n += len(c.Args) + c.Result.Size()

@@ -18,13 +18,17 @@ func (t *Turn) utterances() []Utterance {
 	for i := range t.Notes {
 		talk = append(talk, Utterance{Role: RoleNote, Note: &t.Notes[i]})
 	}
+	files := t.Files
 	for i, m := range t.Said {
+		own := files[:min(len(m.Files), len(files))]
+		files = files[len(own):]
 		if i > 0 && m.Replay == nil && len(m.Context) == 0 {
 			u := &talk[len(talk)-1]
 			u.Text += "\n\n" + m.Text
+			u.Files = add(u.Files, own...)
 			continue
 		}
-		u := Utterance{Role: RoleUser, By: m.By, Name: m.Name, Text: m.Text, Context: m.Context}
+		u := Utterance{Role: RoleUser, By: m.By, Name: m.Name, Text: m.Text, Context: m.Context, Files: slices.Clip(own)}
 		if m.Replay != nil && m.Text == "" {
 			u.Again = &m.Replay.Tool
 		}

@@ -1,8 +1,10 @@
 package fakediscord
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 )
 
 // store keeps the files of a version that were uploaded with it. s.mu is held.
@@ -13,11 +15,28 @@ func (s *Server) store(c *channel, v Version, uploads []Attachment, files map[st
 	}
 }
 
-// serveFile is the content delivery: it takes no token.
+// signedFor is how long an address of a file is good for.
+const signedFor = 24 * time.Hour
+
+// signedURL is an address with its end in it. https://discord.com/developers/docs/reference#signed-attachment-cdn-urls
+func (s *Server) signedURL(address string) string {
+	if address == "" {
+		return ""
+	}
+	now := s.clock.Now()
+	return address + fmt.Sprintf("?ex=%x&is=%x&hm=%064x&", now.Add(signedFor).Unix(), now.Unix(), now.Unix())
+}
+
+// serveFile is the content delivery: it takes no token, and looks at the address's end alone.
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") != "" {
+		panic("fakediscord: the bot's token was sent to the content delivery")
+	}
 	s.mu.Lock()
 	data, ok := s.files[r.URL.Path]
 	s.mu.Unlock()
+	ends, err := strconv.ParseInt(r.URL.Query().Get("ex"), 16, 64)
+	ok = ok && err == nil && s.clock.Now().Unix() < ends
 	if !ok {
 		http.Error(w, "This content is no longer available.", http.StatusNotFound)
 		return

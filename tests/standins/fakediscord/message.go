@@ -46,6 +46,7 @@ type Attachment struct {
 	ID, Name, Description, Type string
 	Size                        int
 	URL                         string
+	Data                        []byte // of a person's file, for [Server.Post]; nil: it cannot be downloaded
 }
 
 // Reference is what a message answers, or where a thread came from.

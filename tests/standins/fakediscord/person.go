@@ -65,7 +65,11 @@ func (s *Server) Post(p Post) (id string) {
 	for i := range v.Attachments {
 		a := &v.Attachments[i]
 		a.ID = s.id()
-		a.URL = s.Base() + "/attachments/" + c.ID + "/" + a.ID + "/" + a.Name
+		path := "/attachments/" + c.ID + "/" + a.ID + "/" + a.Name
+		a.URL = s.Base() + path
+		if a.Data != nil {
+			a.Size, s.files[path] = len(a.Data), a.Data
+		}
 	}
 	s.put(c, m, v)
 	s.messageEvent("MESSAGE_CREATE", m)

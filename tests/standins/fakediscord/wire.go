@@ -121,7 +121,7 @@ func (s *Server) wireBare(m *Message, v Version) obj {
 	}
 	files := []any{}
 	for _, a := range v.Attachments {
-		files = append(files, a.wire(m.Ephemeral != ""))
+		files = append(files, s.wireAttachment(a, m.Ephemeral != ""))
 	}
 	out := obj{"id": m.ID, "channel_id": m.Channel, "type": m.Type, "content": v.Content, "author": s.wireAuthor(m), "timestamp": stamp(Time(m.ID)), "edited_timestamp": nil,
 		"tts": false, "pinned": false, "mention_everyone": v.Everyone, "mentions": mentions, "mention_roles": list(v.MentionRoles), "attachments": files,
@@ -194,8 +194,9 @@ func orEmpty(v []any) []any {
 	return v
 }
 
-func (a Attachment) wire(ephemeral bool) obj {
-	out := obj{"id": a.ID, "filename": a.Name, "size": a.Size, "url": a.URL, "proxy_url": a.URL, "content_type": a.Type}
+func (s *Server) wireAttachment(a Attachment, ephemeral bool) obj {
+	at := s.signedURL(a.URL)
+	out := obj{"id": a.ID, "filename": a.Name, "size": a.Size, "url": at, "proxy_url": at, "content_type": a.Type}
 	if a.Description != "" {
 		out["description"] = a.Description
 	}

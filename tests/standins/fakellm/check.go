@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // Body is a request's parts that the service reads.
@@ -31,6 +32,45 @@ type Message struct {
 	Content    *string `json:"content"`
 	ToolCalls  []Call  `json:"tool_calls"`
 	ToolCallID string  `json:"tool_call_id"`
+	Pictures   int     `json:"-"` // parts of the content that are pictures; Content is the text of the others
+}
+
+// UnmarshalJSON reads a message whose content is a string, or parts. https://platform.openai.com/docs/api-reference/chat/create
+func (m *Message) UnmarshalJSON(b []byte) error {
+	type plain Message
+	var whole struct {
+		plain
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(b, &whole); err != nil {
+		return err
+	}
+	*m = Message(whole.plain)
+	if !bytes.HasPrefix(whole.Content, []byte("[")) {
+		if whole.Content == nil {
+			return nil
+		}
+		return json.Unmarshal(whole.Content, &m.Content)
+	}
+	var parts []struct {
+		Type, Text string
+		Image      struct{ URL string } `json:"image_url"`
+	}
+	if err := json.Unmarshal(whole.Content, &parts); err != nil {
+		return err
+	}
+	m.Content = new("")
+	for _, p := range parts {
+		switch {
+		case p.Type == "text":
+			*m.Content += p.Text
+		case p.Type == "image_url" && strings.HasPrefix(p.Image.URL, "data:image/"):
+			m.Pictures++
+		default:
+			return fmt.Errorf("Invalid value: '%s'. Supported values are: 'text', 'image_url'", p.Type)
+		}
+	}
+	return nil
 }
 
 // Call is a tool call, in a request as in an answer.

@@ -49,6 +49,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("/actions/{id}/{secret}", s.serveResponse)
 	mux.HandleFunc("/upload/{id}", s.serveUpload)
 	mux.HandleFunc("/files-pri/{id}/{name}", s.serveFile)
+	mux.HandleFunc("/files-pri/{id}/download/{name}", s.serveFile)
 	return mux
 }
 

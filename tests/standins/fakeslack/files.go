@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -132,8 +133,45 @@ func completeUpload(s *Server, v values) (map[string]any, *refusal) {
 }
 
 func (s *Server) wireFile(f *File) map[string]any {
-	return map[string]any{"id": f.ID, "name": f.Name, "title": f.Title, "size": len(f.Data), "user": s.opt.BotUser, "mimetype": "text/plain", "filetype": "text",
-		"url_private": s.base + "/files-pri/" + f.ID + "/" + f.Name, "permalink": s.base + "/files/" + f.ID}
+	return map[string]any{"id": f.ID, "name": f.Name, "title": f.Title, "size": len(f.Data), "user": cmp.Or(f.Owner, s.opt.BotUser), "mimetype": cmp.Or(f.Type, "text/plain"),
+		"filetype": "text", "mode": cmp.Or(f.Mode, "hosted"), "is_external": f.Mode == "external", "permalink": s.base + "/files/" + f.ID,
+		"url_private": s.base + "/files-pri/" + f.ID + "/" + f.Name, "url_private_download": s.base + "/files-pri/" + f.ID + "/download/" + f.Name}
+}
+
+// Upload has a person upload a file, which they can then put on a message ([Beside]'s Files takes what it returns).
+func (s *Server) Upload(f File) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.ID = s.id("F")
+	s.files[f.ID] = &f
+	return s.wireFile(&f)
+}
+
+// DropFile deletes a file: it leaves a tombstone.
+func (s *Server) DropFile(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files[id].Mode = "tombstone"
+}
+
+// fileInfo is https://docs.slack.dev/reference/methods/files.info
+func fileInfo(s *Server, v values) (map[string]any, *refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.files[v.Get("file")]
+	switch {
+	case f == nil:
+		return no("file_not_found")
+	case f.Mode == "tombstone":
+		return no("file_deleted")
+	}
+	return map[string]any{"file": s.wireFile(f)}, nil
+}
+
+// has reports whether the bot's token has a scope.
+func (s *Server) has(scope string) bool {
+	have := s.scopes(s.opt.BotToken)
+	return have == nil || slices.Contains(have, scope)
 }
 
 // serveFile gives out a file to who has the bot's token.
@@ -144,8 +182,11 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case bearer(r, nil) != s.opt.BotToken:
 		http.Error(w, "sign in", http.StatusForbidden)
-	case f == nil:
+	case f == nil || f.Mode == "tombstone":
 		http.NotFound(w, r)
+	case !s.has("files:read"): // a page to sign in, as if it were the file
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte("<!DOCTYPE html><html><head><title>Sign in | Slack</title></head></html>"))
 	default:
 		_, _ = w.Write(f.Data) // the client may have gone
 	}

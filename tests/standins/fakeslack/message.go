@@ -68,6 +68,9 @@ type Prompt struct{ Title, Message string }
 // File is something that was uploaded.
 type File struct {
 	ID, Name, Title string
+	Type            string // empty: text/plain
+	Owner           string // empty: the bot
+	Mode            string // empty: hosted; "tombstone", "external"
 	Data            []byte
 	Channel, Thread string // where it was shared; empty: nowhere yet
 }

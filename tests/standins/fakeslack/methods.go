@@ -38,6 +38,7 @@ func init() { // openConnection and the rest name methods themselves, by way of 
 		"assistant.threads.setStatus":           {scope: "chat:write|assistant:write", run: setTyping},
 		"assistant.threads.setTitle":            {scope: "assistant:write", run: setTitle},
 		"assistant.threads.setSuggestedPrompts": {scope: "assistant:write", run: setPrompts},
+		"files.info":                            {scope: "files:read", run: fileInfo},
 		"files.getUploadURLExternal":            {scope: "files:write", run: uploadURL},
 		"files.completeUploadExternal":          {scope: "files:write", run: completeUpload},
 		"blocks.validate":                       {run: validateBlocks},

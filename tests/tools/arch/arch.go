@@ -63,7 +63,7 @@ const (
 var (
 	core         = []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/decision", "core/agent", "core/agent/settings"}
 	whyCanonical = "the one form of a call's arguments is a matter of JSON alone: what is digested must not change because a rule does"
-	outer        = append([]string{"adapters/surface", "adapters/slack", "adapters/discord", "adapters/web", "adapters/openai", "adapters/mcp", "adapters/mcp/child", "adapters/mcp/confine", "adapters/demo", "state"}, core...)
+	outer        = append([]string{"adapters/surface", "adapters/slack", "adapters/discord", "adapters/web", "adapters/openai", "adapters/mcp", "adapters/mcp/child", "adapters/mcp/confine", "adapters/demo", "adapters/document", "state"}, core...)
 	rooms        = []room{
 		{"core/chat", nil, false, whyLeaf},
 		{"core/text", []string{"core/chat"}, true, whyText},
@@ -83,7 +83,7 @@ var (
 		{"adapters/surface", core, false, whySurface},
 		{"adapters/slack", append([]string{"adapters/slack/blocks", "adapters/slack/inbound", "adapters/surface"}, core...), false, whyAdapter},
 		{"adapters/slack/blocks", []string{"core/chat", "core/text", "core/render", "core/agent/turn", "adapters/surface"}, true, whyEncoder},
-		{"adapters/slack/inbound", []string{"core/chat", "adapters/surface", "adapters/slack/blocks"}, true, whyDecoder},
+		{"adapters/slack/inbound", []string{"core/chat", "core/text", "adapters/surface", "adapters/slack/blocks"}, true, whyDecoder},
 		{"adapters/slack/doctor", []string{"core/chat", "core/text", "core/render", "adapters/surface", "adapters/slack", "adapters/slack/blocks"}, false, whyDoctor},
 		{"adapters/discord", append([]string{"adapters/surface", "adapters/discord/ids", "adapters/discord/components", "adapters/discord/rest", "adapters/discord/gateway", "adapters/discord/backfill", "adapters/discord/inbound"}, core...), false, whyAdapter},
 		{"adapters/discord/inbound", []string{"core/chat", "core/text", "core/render", "adapters/surface", "adapters/discord/ids"}, true, whyDecoder},
@@ -102,6 +102,7 @@ var (
 		{"adapters/mcp/oneline", nil, false, whyChild},
 		{"adapters/mcp/confine", []string{"adapters/mcp/oneline"}, false, whyConfine},
 		{"adapters/demo", core, false, whyAdapter},
+		{"adapters/document", []string{"core/chat", "core/text", "core/agent/turn", "core/agent"}, false, whyAdapter},
 		{"state", append([]string{"state/embedded"}, core...), false, whyState},
 		{"state/embedded", nil, false, whyEmbedded},
 		{"cmd/bot/config", []string{"core/chat", "core/text", "core/permission", "adapters/mcp/confine"}, false, whyConfig},

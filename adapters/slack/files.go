@@ -1,0 +1,93 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/slack-go/slack"
+
+	"github.com/nodhq/nod/adapters/slack/inbound"
+	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+)
+
+var _ agent.Fetcher = (*Adapter)(nil)
+
+// slackHosts are where Slack keeps files. https://docs.slack.dev/reference/objects/file-object
+var slackHosts = []string{"files.slack.com", ".slack.com"}
+
+// fileInfo is what Slack says of a file now: a message may be older than that. https://docs.slack.dev/reference/methods/files.info
+type fileInfo struct {
+	File struct {
+		Mode     inbound.LooseString `json:"mode"` // hosted, snippet, post, external, tombstone, hidden_by_limit
+		Type     inbound.LooseString `json:"mimetype"`
+		External bool                `json:"is_external"`
+		URL      inbound.LooseString `json:"url_private"`
+		Download inbound.LooseString `json:"url_private_download"`
+		Size     int                 `json:"size"`
+	} `json:"file"`
+}
+
+// Fetch implements [agent.Fetcher]. The handle is the file's ID: where it is Slack says, and no message.
+func (a *Adapter) Fetch(ctx context.Context, _ chat.ID, f chat.File, most int) ([]byte, error) {
+	me, err := a.me(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var info fileInfo
+	err = a.makeCall(ctx, newCall(methodFile, me.Team, "", agent.Final), func() error {
+		return a.form(ctx, methodFile, url.Values{"file": {f.Handle}}, &info)
+	})
+	if err != nil {
+		return nil, refusedFile(err)
+	}
+	is := info.File
+	switch {
+	case is.Mode == "tombstone" || is.Mode == "hidden_by_limit":
+		return nil, &agent.FileError{Why: turn.UnreadGone}
+	case is.External || is.Mode == "external":
+		return nil, &agent.FileError{Why: turn.UnreadElsewhere}
+	case is.Size > most:
+		return nil, &agent.FileError{Why: turn.UnreadTooBig}
+	}
+	address := is.Download
+	if address == "" {
+		address = is.URL
+	}
+	data, kind, err := surface.Download(ctx, a.http, string(address), "Bearer "+a.BotToken, surface.Hosts{Names: slackHosts, Standin: a.standin()}, most)
+	if err == nil && isPage(kind) && !isPage(string(is.Type)) { // Slack shows a page to sign in to whoever may not read the file
+		return nil, &agent.FileError{Why: turn.UnreadScope, Cause: errors.New("Slack gave a page to sign in instead of the file")}
+	}
+	return data, err
+}
+
+func isPage(kind string) bool { return strings.HasPrefix(kind, "text/html") }
+
+// standin is the address of one, or "".
+func (a *Adapter) standin() string {
+	if a.APIURL == slack.APIURL {
+		return ""
+	}
+	return a.APIURL
+}
+
+// refusedFile is a refusal of files.info as far as it says that the file never comes.
+func refusedFile(err error) error {
+	pe := faultOf(err)
+	if !pe.Refuses() {
+		return pe
+	}
+	var no slack.SlackErrorResponse
+	_ = errors.As(pe, &no)
+	switch no.Err {
+	case "missing_scope":
+		return &agent.FileError{Why: turn.UnreadScope, Cause: pe}
+	case "file_not_found", "file_deleted", "file_not_shared":
+		return &agent.FileError{Why: turn.UnreadGone, Cause: pe}
+	}
+	return &agent.FileError{Why: turn.UnreadForbidden, Cause: pe}
+}

@@ -1,0 +1,56 @@
+package turn
+
+import "github.com/nodhq/nod/core/chat"
+
+// FileRead is what came of one file that a person attached: its text, or its picture, or why it has neither. It is the person's data: a
+// model reads it as such, and nothing in it decides anything.
+type FileRead struct {
+	Name    string    `json:"name,omitempty"`
+	Text    string    `json:"text,omitempty"`
+	Chars   int       `json:"chars,omitempty"` // of Text; none and no Why: the file is empty
+	Of      int       `json:"of,omitempty"`    // how many characters the file has, where that is more
+	Pages   int       `json:"pages,omitempty"` // how many pages of a document Text is of, where that is not all
+	Picture *Picture  `json:"picture,omitempty"`
+	Why     WhyUnread `json:"why,omitempty"` // it was not read
+}
+
+// Picture is one that is kept beside the log, for a while.
+type Picture struct {
+	Key  string `json:"key"`  // where it is kept: the digest of its bytes
+	Type string `json:"type"` // as its bytes say
+	Size int    `json:"size,omitempty"`
+
+	Data []byte `json:"-"` // its bytes, where somebody looked them up for a model
+}
+
+// WhyUnread is why a file was not read.
+type WhyUnread string
+
+// The reasons.
+const (
+	UnreadKind      WhyUnread = "kind"        // of a kind that nobody here reads
+	UnreadPicture   WhyUnread = "picture"     // the model is given no pictures
+	UnreadTooBig    WhyUnread = "too_big"     //
+	UnreadTooMany   WhyUnread = "too_many"    // others came before it
+	UnreadGone      WhyUnread = "gone"        // deleted since, or never there
+	UnreadForbidden WhyUnread = "forbidden"   // the bot may not have it
+	UnreadScope     WhyUnread = "scope"       // the bot lacks the right to read files at all
+	UnreadElsewhere WhyUnread = "elsewhere"   // it is only a link to another site
+	UnreadTrouble   WhyUnread = "unavailable" // the platform did not give it out
+	UnreadBroken    WhyUnread = "broken"      // it is not what it says, or takes too much to read
+)
+
+// AllFiles are the files of the turn's messages, in order.
+func (t *Turn) AllFiles() (all []chat.File) {
+	for _, m := range t.Said {
+		all = append(all, m.Files...)
+	}
+	return all
+}
+
+func (ev FilesRead) apply(s Session, _ Entry) Session {
+	if t := s.Turn; t == nil || t.ID != ev.Turn || len(t.Files) > 0 || len(ev.Files) != len(t.AllFiles()) {
+		return s
+	}
+	return s.edit(func(t *Turn) { t.Files = ev.Files })
+}

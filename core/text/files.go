@@ -1,0 +1,61 @@
+package text
+
+// What came of the files that people attach, for people and for models.
+
+// Attached stands in a message for a file that came with it.
+func Attached(name string, size int) string {
+	line := "[file " + fileName(name)
+	if size > 0 {
+		line += ", " + Size(size)
+	}
+	return line + "]"
+}
+
+func fileName(name string) string {
+	if name = Clip(name, 100); name == "" {
+		return "without a name"
+	}
+	return name
+}
+
+// FileRead is a file whose text the model is given: chars of its of characters, and pages of a longer document, where those are not zero.
+func FileRead(name string, chars, of, pages int) string {
+	part := ""
+	switch {
+	case of > 0:
+		part = "first " + Number(chars) + " of " + Number(of) + " characters"
+	case pages > 0:
+		part = "first " + Count(pages, "page")
+	case chars == 0:
+		part = "no text in it"
+	}
+	if part != "" {
+		part = " (" + part + ")"
+	}
+	return fileName(name) + part
+}
+
+// FilePicture is a picture that the model is given.
+func FilePicture(name string) string { return fileName(name) + " (a picture)" }
+
+var unread = map[string]string{
+	"kind":        " is of a kind that " + Product + " cannot read",
+	"picture":     " is a picture, and this model is given none (model.images)",
+	"too_big":     " is too big to be read",
+	"too_many":    " was not read: there is too much in one message",
+	"gone":        " is no longer there",
+	"forbidden":   " may not be read by " + Product,
+	"scope":       " was not read: " + Product + " lacks the scope files:read, which an admin can give it",
+	"elsewhere":   " is only a link to another site, where " + Product + " does not look",
+	"unavailable": " could not be fetched just now",
+	"broken":      " cannot be read: it is not what it says, or takes too much",
+}
+
+// FileUnread is a file that was not read, and why.
+func FileUnread(name, why string) string {
+	say, known := unread[why]
+	if !known {
+		say = " was not read"
+	}
+	return fileName(name) + say
+}

@@ -1,0 +1,52 @@
+package state
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
+)
+
+// Blobs are what people attached and pictures: they stand beside the log, which names them by the digest of their bytes: the audit needs none of them, and they are large.
+
+const (
+	blobsMost = 32 << 20            // bytes of one chat's; the oldest go first
+	blobsKept = 30 * 24 * time.Hour // after the last of them: as long as a silent conversation is remembered
+)
+
+var _ agent.Blobs = (*Store)(nil)
+
+// PutBlob implements [agent.Blobs]: as long as the log at most, which Options.Keep says.
+func (s *Store) PutBlob(ctx context.Context, id chat.ID, data []byte) (key string, err error) {
+	sum := sha256.Sum256(data)
+	key = hex.EncodeToString(sum[:])
+	kept := blobsKept
+	if keep := s.retentionOf(id); keep > 0 {
+		kept = min(kept, keep)
+	}
+	k := blobsOf(id)
+	_, err = s.write(ctx, keepScript.on([]string{k.data, k.order}, key, string(data), strconv.Itoa(blobsMost), millis(kept)))
+	return key, err
+}
+
+// Blob implements [agent.Blobs].
+func (s *Store) Blob(ctx context.Context, id chat.ID, key string) ([]byte, error) {
+	if len(key) != hex.EncodedLen(sha256.Size) {
+		return nil, nil
+	}
+	if s.disk != nil {
+		s.disk.Tick() // its clock moves only when somebody looks
+	}
+	data, err := read(ctx, func(ctx context.Context) ([]byte, error) { return s.rdb.HGet(ctx, blobsOf(id).data, key).Bytes() })
+	if errors.Is(err, redis.Nil) {
+		return nil, nil
+	}
+	return data, err
+}
