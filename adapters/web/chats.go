@@ -205,27 +205,38 @@ func (s *Server) postMessage(r *http.Request, p person) (any, error) {
 		Delivery string `json:"delivery"`
 		// Unattended says that nobody can be reached to answer: what would have to be asked is then not offered to the model.
 		Unattended bool `json:"unattended"`
+		// Files were uploaded before.
+		Files []fileForm `json:"files"`
 	}
 	if err := readJSON(r, &body, false); err != nil {
 		return nil, err
 	}
 	switch {
-	case strings.TrimSpace(body.Text) == "":
+	case strings.TrimSpace(body.Text) == "" && len(body.Files) == 0:
 		return nil, badRequest("There is nothing in this message. Write something in \"text\".")
 	case len(body.Text) > maxText:
 		return nil, tooLarge
 	case len(body.Delivery) > 128:
 		return nil, badRequest("\"delivery\" may have up to 128 bytes.")
 	}
-	if words, ok := command(body.Text); ok {
+	words, isCommand := command(body.Text)
+	said, files, err := attached(strings.TrimSpace(body.Text), body.Files)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(files) == 0:
+		said = body.Text
+	}
+	if isCommand && len(files) == 0 {
 		lines, err := s.command(r.Context(), p, id, words)
 		return map[string]any{"chat_id": id.Key, "lines": lines}, err
 	}
 	body.Delivery = cmp.Or(body.Delivery, token(16))
 	env := p.envelope(id)
 	env.Delivery = p.delivery(body.Delivery)
-	said := chat.Said{Envelope: env, Message: chat.MessageRef(env.Delivery), Text: body.Text, Unattended: body.Unattended}
-	switch err := s.Engine.Accept(r.Context(), said); {
+	switch err := s.Engine.Accept(r.Context(), chat.Said{
+		Envelope: env, Message: chat.MessageRef(env.Delivery), Text: said, Unattended: body.Unattended, Files: files,
+	}); {
 	case errors.Is(err, agent.ErrTooLong):
 		return nil, tooLarge
 	case errors.Is(err, agent.ErrFull):

@@ -40,6 +40,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/text"
 )
@@ -55,6 +56,7 @@ type Config struct {
 	Settings Settings
 	Log      Log
 	Shelf    Shelf
+	Files    agent.Blobs // keeps what people attach; nil: nothing is taken
 
 	// AdminKeys are valid bearers of administrators ([AdminUser]). Spaces are trimmed and empty entries never match.
 	AdminKeys []string
@@ -85,6 +87,7 @@ type Server struct {
 	newChats    *rate.Limiter
 	chats       *sessionCache
 	page        page
+	uploads     chan struct{}
 	handler     http.Handler
 
 	life    context.Context // of streams
@@ -108,7 +111,7 @@ func New(c Config) (*Server, error) {
 		wrongKeys: rate.NewLimiter(wrongRate, wrongBurst), newSessions: rate.NewLimiter(openRate, openBurst),
 		newChats: rate.NewLimiter(beginRate, beginBurst),
 		reserved: map[string]bool{plainName(adminName): true, plainName(text.Product): true},
-		chats:    newSessionCache(c.Log), open: map[string]int{}}
+		chats:    newSessionCache(c.Log), uploads: make(chan struct{}, uploadsAtOnce), open: map[string]int{}}
 	s.life, s.end = context.WithCancel(context.Background())
 	for _, k := range c.SessionKeys {
 		if k.Name != "" {
@@ -159,6 +162,7 @@ func (s *Server) routes() (http.Handler, error) {
 	handle("POST /api/v1/chats", s.postChat)
 	handle("GET /api/v1/chats/{chat}", s.getChat)
 	handle("POST /api/v1/chats/{chat}/messages", s.postMessage)
+	handle("POST /api/v1/chats/{chat}/files", s.postFile)
 	handle("POST /api/v1/chats/{chat}/stop", s.postStop)
 	api.Handle("GET /api/v1/chats/{chat}/events", s.signedIn(s.getEvents))
 	handle("POST /api/v1/chats/{chat}/asks", s.postAsks)

@@ -124,7 +124,7 @@ func (b *bot) openSurfaces(surfaces map[string]agent.Platform) error {
 		return err
 	}
 	b.web, err = web.New(web.Config{
-		Listen: c.Listen, Engine: b.engine, Settings: b.settings, Log: b.store, Shelf: shelf{b.store}, Logger: log,
+		Listen: c.Listen, Engine: b.engine, Settings: b.settings, Log: b.store, Shelf: shelf{b.store}, Files: b.store, Logger: log,
 		AdminKeys: config.RevealAll(c.AdminSessionKeys), SessionKeys: keys, Hosts: c.Web.Hosts,
 		Banner: banner(c), Suggestions: suggestions(c),
 	})

@@ -350,14 +350,15 @@
   let draft = null; // what is being sent, with the name it keeps when it has to be sent again
   async function submit() {
     const text = say.value;
-    if (!text.trim() || send.disabled) return;
-    if (!draft || draft.text !== text) draft = { text, delivery: randomId() };
+    if (!text.trim() && !attach.any() || send.disabled) return;
+    const files = attach.take();
+    if (!draft || draft.text !== text || files.length) draft = { text, delivery: randomId() };
     send.disabled = true;
     write(""); // what is typed from here on is the next message
     const since = whispers;
     try {
       let here = chat;
-      if (!here && text.trim().startsWith("/") && await command(text)) {
+      if (!here && !files.length && text.trim().startsWith("/") && await command(text)) {
         sent();
         return;
       }
@@ -366,6 +367,7 @@
         await open(made.chat_id, true);
         here = chat;
       }
+      if (files.length) draft.files = await attach.upload(here.id, files);
       const out = await api("POST", `/chats/${here.id}/messages`, draft);
       draft = null;
       out.lines ? notice(out.lines) : done(since);
@@ -373,6 +375,7 @@
       loadChats();
     } catch (err) {
       whisper(err.message);
+      attach.back(files);
       write(say.value.trim() ? text + "\n" + say.value : text);
     }
     sent();
@@ -385,6 +388,7 @@
     }
     return true;
   }
+  attach.onTrouble(whisper);
   $("composer").addEventListener("submit", e => { e.preventDefault(); submit(); });
   say.addEventListener("input", grow);
   say.addEventListener("keydown", e => { if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); submit(); } });

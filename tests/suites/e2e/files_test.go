@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/png"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -104,4 +106,60 @@ func TestDiscordFiles(t *testing.T) {
 		t.Error("the model did not read the file")
 	}
 	g.llm.healthy()
+}
+
+// Files on the page: picked in the browser, sent with the message, read, and shown by their names. What is no file of the chat is not found.
+func TestPageFiles(t *testing.T) {
+	t.Parallel()
+	llm := startLLM(t)
+	b := start(t, settings{yaml: "workbench: true\n", env: llm.env()})
+	r := b.session("Ana").room()
+	upload := func(data []byte, name string) (out struct {
+		File string `json:"file"`
+		Name string `json:"name"`
+		Size int    `json:"size"`
+	}, status int) {
+		status, _ = r.call("POST", r.path("/files")+"?name="+name, data, &out)
+		return out, status
+	}
+	if _, status := upload(bytes.Repeat([]byte("x"), 10<<20+1), "big.txt"); status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a file of more than 10 MB: %d", status)
+	}
+	one, status := upload([]byte("stock;17\n"), "a.csv")
+	if status != http.StatusCreated || one.Name != "a.csv" || one.Size != 9 {
+		t.Fatalf("%+v, %d", one, status)
+	}
+	s := r.events("")
+	lost := map[string]any{"file": "../" + one.File, "name": "lost.txt"}
+	if status, no := r.call("POST", r.path("/messages"), map[string]any{"text": "", "files": []any{one, lost}}, nil); status != http.StatusAccepted {
+		t.Fatalf("%d %+v", status, no)
+	}
+	s.named("turn_done")
+	if got := fmt.Sprint(r.get()); !strings.Contains(got, "Read a.csv · lost.txt is no longer there") {
+		t.Errorf("the chat: %s", got)
+	}
+	other := r.room() // a file belongs to its chat
+	s = other.events("")
+	if status, no := other.call("POST", other.path("/messages"), map[string]any{"text": "say well", "files": []any{one}}, nil); status != http.StatusAccepted {
+		t.Fatalf("%d %+v", status, no)
+	}
+	s.named("turn_done")
+	if got := fmt.Sprint(other.get()); !strings.Contains(got, "a.csv is no longer there") {
+		t.Errorf("the other chat: %s", got)
+	}
+
+	p := browse(t, b)
+	look[bool](p, `(() => { const d = new DataTransfer(); d.items.add(new File(["# Plan of Tuesday"], "plan.md")); d.items.add(new File(["x"], "x.txt"));
+		const i = document.getElementById("pick"); i.files = d.files; i.dispatchEvent(new Event("change")); return true })()`)
+	p.until(`document.querySelectorAll("#files li").length === 2`)
+	p.click(`#files li:last-child button`)
+	p.say("say noted")
+	p.until(`document.getElementById("files").hidden && [...document.querySelectorAll(".bot")].some(e => e.textContent.includes("Read plan.md"))`)
+	var read bool
+	for _, q := range llm.requests() {
+		read = read || bytes.Contains(q.Body, []byte("# Plan of Tuesday"))
+	}
+	if !read {
+		t.Error("the model did not read what was picked")
+	}
 }

@@ -1,0 +1,96 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
+)
+
+// What people attach is uploaded first, a request for each file, and kept beside the chat's log under the digest of its bytes; the message
+// names the digests.
+
+const uploadsAtOnce = 4 // of one process: each stands whole in memory
+
+var _ agent.Fetcher = (*Server)(nil)
+
+// fileForm is a file that was uploaded, as the answer to it and as a message names it.
+type fileForm struct {
+	File string `json:"file"`
+	Name string `json:"name"`
+	Size int    `json:"size"`
+}
+
+var tooBig = problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Message: "A file may have up to " + text.Size(agent.MaxFileBytes) + "."}
+
+// postFile takes one file: the body is its bytes, and the query its name.
+func (s *Server) postFile(r *http.Request, p person) (any, error) {
+	id, _, err := s.chat(r, p)
+	if err != nil {
+		return nil, err
+	}
+	if s.Files == nil {
+		return nil, problem{Status: http.StatusNotFound, Code: "no_files", Message: "This bot takes no files here."}
+	}
+	select {
+	case s.uploads <- struct{}{}:
+		defer func() { <-s.uploads }()
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	data, err := io.ReadAll(io.LimitReader(r.Body, agent.MaxFileBytes+1))
+	switch {
+	case err != nil:
+		return nil, badRequest("The file broke off before its end.")
+	case len(data) > agent.MaxFileBytes:
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
+		return nil, tooBig
+	case len(data) == 0:
+		return nil, badRequest("There is nothing in this file.")
+	}
+	key, err := s.Files.PutBlob(r.Context(), id, data)
+	if err != nil {
+		return nil, err
+	}
+	return withStatus{http.StatusCreated, fileForm{key, text.ShortName(r.URL.Query().Get("name")), len(data)}}, nil
+}
+
+// attached are the files that a message names, and its text with a line for each.
+func attached(said string, files []fileForm) (string, []chat.File, error) {
+	if len(files) > agent.MaxFiles {
+		return "", nil, badRequest("A message may have up to " + text.Count(agent.MaxFiles, "file") + ".")
+	}
+	var all []chat.File
+	for _, f := range files {
+		if f.File == "" || len(f.File) > 128 || len(f.Name) > 1024 {
+			return "", nil, badRequest("\"files\" are answers of POST …/files.")
+		}
+		size := max(0, min(f.Size, agent.MaxFileBytes))
+		all = append(all, chat.File{Name: text.ShortName(f.Name), Size: size, Handle: f.File})
+		said = strings.TrimPrefix(said+"\n"+text.Attached(f.Name, size), "\n")
+	}
+	return said, all, nil
+}
+
+// Fetch implements [agent.Fetcher]: it asks no network.
+func (s *Server) Fetch(ctx context.Context, id chat.ID, f chat.File, most int) ([]byte, error) {
+	if s.Files == nil {
+		return nil, &agent.FileError{Why: turn.UnreadGone}
+	}
+	data, err := s.Files.Blob(ctx, id, f.Handle)
+	switch {
+	case err != nil:
+		return nil, err
+	case data == nil:
+		return nil, &agent.FileError{Why: turn.UnreadGone, Cause: errors.New("it is kept no longer")}
+	case len(data) > most:
+		return nil, &agent.FileError{Why: turn.UnreadTooBig}
+	}
+	return data, nil
+}
