@@ -151,8 +151,14 @@ func TestNeverDeniedIsOnlySaid(t *testing.T) {
 		w.Over(n)
 	}
 	has(t, "the suggestion", panelText(panel(w, Root, "stats")), "denied 0 of 20: consider allowing it without asking")
-	for u, may := range map[chat.User]bool{Root: true, Ana: false, Ben: false} {
+	offered := func(u chat.User) bool {
 		_, ok := offerOf(panel(w, u, "stats"), "send of files", text.SuggestionLabel("allow"))
+		return ok
+	}
+	equal(t, "before an admin accepted the tool, Root is offered to follow it", offered(Root), false)
+	typed(w, Root, "accept files send")
+	for u, may := range map[chat.User]bool{Root: true, Ana: false, Ben: false} {
+		ok := offered(u)
 		equal(t, u.Key+" is offered to follow it", ok, may)
 	}
 	before := settingsOf(w).Rev
