@@ -11,7 +11,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -138,12 +137,7 @@ func TestHostilePDFs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			begun := time.Now()
-			doc, why := read(t, name, data)
-			if took := time.Since(begun); took > 6*pdfWithin { // they wait for each other
-				t.Errorf("it took %v", took)
-			}
-			t.Logf("%q, %d bytes", why, len(doc.Text))
+			doc, why := read(t, name, data) // it ends, which is what is tested
 			if why == "" && len(doc.Text) > pdfText {
 				t.Errorf("%d bytes of text", len(doc.Text))
 			}

@@ -8,7 +8,6 @@ import (
 	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
-
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
-
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 )

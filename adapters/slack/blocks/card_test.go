@@ -18,7 +18,7 @@ import (
 
 // asked is a message that asks about calls as the core has it; each changes what is its own.
 func asked(n int, each func(i int, c *turn.ToolCall)) render.Message {
-	tn := &turn.Turn{ID: "T1", Requester: samples.Ana.User, Replies: []turn.Reply{{Text: "I'll do that."}}}
+	tn := &turn.Turn{ID: "T1", Step: 1, Requester: samples.Ana.User, Replies: []turn.Reply{{Text: "I'll do that."}}}
 	for i := range n {
 		c := turn.ToolCall{ID: turn.CallID(fmt.Sprintf("c%d", i)), Status: turn.Awaiting, Args: []byte(looks.HelloArgs), Asking: turn.Asking{
 			Ask: turn.AskID(fmt.Sprintf("ASK%d", i)), Deadline: looks.TwoPM.Add(time.Minute),
