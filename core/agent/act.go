@@ -341,8 +341,10 @@ func (d *driver) runTool(id turn.CallID, wait time.Duration) bool {
 	d.e.ran.Add(c.ID, c.Run)
 	ctx, cancel := context.WithCancel(d.ctx)
 	d.running = &toolRun{c.Run, cancel}
+	s := d.f.s
 	d.begin(func() func() {
 		defer cancel()
+		d.e.keepAgain(ctx, s, c)
 		ev := d.call(ctx, token, c, wait)
 		return func() {
 			d.running = nil

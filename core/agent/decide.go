@@ -164,37 +164,59 @@ func (e *Engine) remember(ctx context.Context, s turn.Session, in chat.Clicked, 
 	if len(done) == 0 {
 		done = []decision.Outcome{{Ask: turn.AskID(in.Token), Choice: in.Choice}}
 	}
-	var changes []permission.Change
+	all := true
 	for _, o := range done {
 		c, _, _ := s.FindAsk(o.Ask) // nobody decided what is not there
 		if c.By != in.User || !(turn.Allows(o.Choice) || o.Choice == chat.Deny) {
 			continue
 		}
-		d, given := c.Decision, (*permission.Grant)(nil)
-		if d.Choice, d.Name = o.Choice, in.Name; o.Choice != chat.AllowChannel {
-			d.Channel = ""
+		if c.Choice, c.Name = o.Choice, in.Name; o.Choice != chat.AllowChannel {
+			c.Channel = ""
 		}
-		if i := slices.IndexFunc(s.Grants, func(g permission.Grant) bool { return g.ID == c.Grant }); i >= 0 {
-			given = &s.Grants[i]
-		}
-		for _, keep := range decision.Kept(c, d, given) {
-			changes = append(changes, keep)
-		}
+		all = e.keep(ctx, s, c, in.Envelope) && all
 	}
-	if len(changes) == 0 {
-		return
-	}
-	env := in.Envelope
-	env.Delivery = chat.Delivery("remember:" + string(opOf(in.Envelope)))
-	now, err := e.Change(ctx, env, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) { return changes, nil })
-	standing := now.Of(in.User) // none where it failed; what there was no room for was left out, which is no error
-	if slices.ContainsFunc(changes, func(c permission.Change) bool {
-		keep := c.(permission.Remembered)
-		return !slices.ContainsFunc(standing, func(r permission.Remembered) bool { return r.Tool == keep.Tool && r.Channel == keep.Channel })
-	}) {
-		e.Logger.Warn("a choice could not be remembered", "chat", in.Chat, "err", err)
+	if !all {
 		e.tell(ctx, in.Envelope, text.NotRemembered)
 	}
+}
+
+// keepWithin is how old a decision may be for what it leaves standing to be kept once more when its call starts. By then whoever gave it may
+// have ended it again, and that is known only as long as the settings remember the latest deliveries.
+const keepWithin = 5 * time.Minute
+
+// keepAgain keeps what the answer to a call that has started leaves standing, where whoever took the answer died before they could: its card
+// says that it stands. A call that started cannot be undone any more, so nothing is kept that was taken back.
+func (e *Engine) keepAgain(ctx context.Context, s turn.Session, c turn.ToolCall) {
+	if c.Asked && e.Now().Sub(c.DecidedAt) < keepWithin {
+		e.keep(ctx, s, c, chat.Envelope{Chat: s.Chat, User: c.By, Name: c.Name})
+	}
+}
+
+// keep writes what a decision leaves standing into the settings, once, and reports whether all of it is there.
+func (e *Engine) keep(ctx context.Context, s turn.Session, c turn.ToolCall, by chat.Envelope) bool {
+	var given *permission.Grant
+	if i := slices.IndexFunc(s.Grants, func(g permission.Grant) bool { return g.ID == c.Grant }); i >= 0 {
+		given = &s.Grants[i]
+	}
+	kept := decision.Kept(c, c.Decision, given)
+	if len(kept) == 0 {
+		return true
+	}
+	by.Delivery = chat.Delivery("remember:" + string(c.Ask)) // an ask is decided once: undone, it is asked by another name
+	now, err := e.Change(ctx, by, "", func(permission.Policy, permission.Settings) (changes []permission.Change, _ error) {
+		for _, r := range kept {
+			changes = append(changes, r)
+		}
+		return changes, nil
+	})
+	standing := now.Of(by.User) // none where it failed; what there was no room for was left out, which is no error
+	lost := slices.ContainsFunc(kept, func(keep permission.Remembered) bool {
+		return !slices.ContainsFunc(standing, func(r permission.Remembered) bool { return r.Tool == keep.Tool && r.Channel == keep.Channel })
+	})
+	if lost {
+		e.Logger.Warn("a choice could not be remembered", "chat", s.Chat, "err", err)
+	}
+	return !lost
 }
 
 // forget takes back what was remembered with a decision that was undone, also when the click is delivered again: who took it first may have

@@ -78,7 +78,7 @@ func TestWhatIsRemembered(t *testing.T) {
 		return done
 	}
 	in := chat.Clicked{Envelope: chat.Envelope{Chat: here, User: ana, Name: "Ana", Delivery: "d"}}
-	before := opOf(chat.Envelope{User: ana, Delivery: chat.Delivery("remember:" + opOf(in.Envelope))})
+	before := opOf(chat.Envelope{User: ana, Delivery: "remember:a-allowed"})
 	since := permission.Settings{Remembered: []permission.Remembered{{ID: "r", By: ana, Tool: board().Turn.Calls[1].Tool, Choice: permission.StandDeny}}}
 	many := permission.Settings{Remembered: slices.Repeat([]permission.Remembered{{ID: "r", By: ben, Tool: permission.Tool{Server: "files", Name: "read"}}}, 10_000)}
 	many.Remembered[0].By = ana // for another tool

@@ -25,6 +25,25 @@ func TestAllowedForAChannel(t *testing.T) {
 		"for a visitor":            {func(p *Policy, r *Request, _ *Remembered) { r.Standing, p.Admins = chat.Visitor, []chat.User{ana} }, Ask, "may decide nothing here"},
 		"of somebody untold":       {func(p *Policy, r *Request, _ *Remembered) { r.Standing, p.Admins = chat.Untold, []chat.User{ana} }, Ask, "may decide nothing here"},
 		"in another channel":       {func(_ *Policy, r *Request, _ *Remembered) { r.Channel = "slack:T1:C2" }, Ask, ""},
+		"in another workspace":     {func(_ *Policy, r *Request, _ *Remembered) { r.Channel = "slack:T2:C1" }, Ask, ""},
+		"on another platform":      {func(_ *Policy, r *Request, _ *Remembered) { r.Channel = "discord:T1:C1" }, Ask, ""},
+		"by who was an admin": {func(p *Policy, r *Request, _ *Remembered) {
+			r.Requester, p.Admins = ben, []chat.User{boss}
+		}, Ask, "may not decide this call"},
+		"by who was listed": {func(p *Policy, r *Request, _ *Remembered) {
+			r.Requester, p.Approvers = ben, Approvers{Rule: ApproversListed, Users: []chat.User{boss}}
+		}, Ask, "may not decide this call"},
+		"by who may not allow their own": {func(p *Policy, _ *Request, _ *Remembered) {
+			p.Rights.RequesterMayApprove, p.Admins = new(bool), []chat.User{ana}
+		}, Ask, "may not decide this call"},
+		"what is no allowance": {func(p *Policy, r *Request, k *Remembered) {
+			r.Requester, p.Admins, k.Choice = ben, []chat.User{ana}, StandDeny
+		}, Ask, ""},
+		"of another server": {func(_ *Policy, _ *Request, k *Remembered) { k.Tool.Server = "mail" }, Ask, ""},
+		"of all another server": {func(_ *Policy, _ *Request, k *Remembered) {
+			k.Tool.Server, k.Scope, k.Tools = "mail", ScopeServer, []Tool{tool}
+		}, Ask, ""},
+		"of a dangerous tool":      {func(_ *Policy, r *Request, _ *Remembered) { r.Hints = Hints{Destructive: new(true)} }, Allow, "Ana allowed move_thing"},
 		"in a chat of no channel":  {func(_ *Policy, r *Request, _ *Remembered) { r.Channel = "" }, Ask, ""},
 		"where no admin allows it": {func(p *Policy, _ *Request, _ *Remembered) { p.ChannelGrants = false }, Ask, ""},
 		"after its end":            {func(_ *Policy, _ *Request, k *Remembered) { k.Until = noon }, Ask, "it has run out"},
@@ -32,6 +51,7 @@ func TestAllowedForAChannel(t *testing.T) {
 		"of another tool":          {func(_ *Policy, _ *Request, k *Remembered) { k.Tool.Name = "copy_thing" }, Ask, ""},
 		"where an admin decides": {func(p *Policy, _ *Request, _ *Remembered) {
 			tuned(p, func(t *ToolSettings) { t.Approval = new(RequireAuth) })
+			p.Admins = []chat.User{ana}
 		}, Ask, ""},
 		"where an admin says ask": {func(p *Policy, _ *Request, _ *Remembered) { tuned(p, func(t *ToolSettings) { t.Ask = AlwaysAsk }) }, Ask, "always ask"},
 		"where it is withheld": {func(p *Policy, _ *Request, _ *Remembered) {
@@ -43,6 +63,8 @@ func TestAllowedForAChannel(t *testing.T) {
 		}, Ask, "no admin has accepted"},
 		"of a tool that changed":   {func(p *Policy, _ *Request, _ *Remembered) { tuned(p, func(t *ToolSettings) { t.Accepted = "d0" }) }, Allow, ""},
 		"in a chat that asks":      {func(_ *Policy, r *Request, _ *Remembered) { r.Mode = ModeAlways }, Ask, "asks before every call"},
+		"where all chats ask":      {func(p *Policy, _ *Request, _ *Remembered) { p.Mode, p.Strict = ModeAlways, true }, Ask, "asks before every call"},
+		"while all is halted":      {func(p *Policy, _ *Request, _ *Remembered) { p.Halted = new(Halt) }, Forbid, ""},
 		"unattended":               {func(_ *Policy, r *Request, _ *Remembered) { r.Unattended = true }, Forbid, ""},
 		"with something masked":    {func(_ *Policy, r *Request, _ *Remembered) { r.Masked = []byte(`{}`) }, Ask, "hidden"},
 		"where several must allow": {func(p *Policy, _ *Request, _ *Remembered) { p.Rights.MinApprovals = new(People(2)) }, Ask, "several people"},
@@ -56,7 +78,15 @@ func TestAllowedForAChannel(t *testing.T) {
 		}, Ask, "dangerous"},
 		"against a wish to be asked": {func(p *Policy, _ *Request, _ *Remembered) {
 			p.Remembered = append(p.Remembered, Remembered{ID: "r0", By: ana, Tool: tool, Choice: StandAsk})
-		}, Ask, ""},
+		}, Ask, "chose to be asked about"},
+		"against another's wish to be asked": {func(p *Policy, r *Request, _ *Remembered) {
+			r.Requester, p.Admins = ben, []chat.User{ana}
+			p.Remembered = append(p.Remembered, Remembered{ID: "r0", By: ben, Tool: tool, Choice: StandAsk})
+		}, Ask, "chose to be asked about"},
+		"against another's denial": {func(p *Policy, r *Request, _ *Remembered) {
+			r.Requester, p.Admins = ben, []chat.User{ana}
+			p.Remembered = append(p.Remembered, Remembered{ID: "r0", By: ben, Tool: tool, Choice: StandDeny})
+		}, Forbid, "chose to deny"},
 	} {
 		p := installed()
 		p.ChannelGrants = true
@@ -77,6 +107,9 @@ func TestAllowedForAChannel(t *testing.T) {
 		}
 		if r.Verdict == Allow && (r.Winner() != RuleChannel || r.Grant != "") {
 			t.Errorf("%s: won by %s, grant %q", name, r.Winner(), r.Grant)
+		}
+		if (kept.Tool != tool || kept.Choice != StandAllow) && strings.Contains(said, "does not satisfy") {
+			t.Errorf("%s: what is about something else is worth no word:\n%s", name, said)
 		}
 	}
 }
@@ -122,26 +155,32 @@ func TestMoreOfAServerIsRemembered(t *testing.T) {
 	tool := Tool{Server: "files", Name: "look", Definition: "d1"}
 	reads := Remembered{ID: "r1", By: ana, Tool: Tool{Server: "files", Name: "other", Definition: "d1"}, Choice: StandAllow, Scope: ScopeReads, Tools: []Tool{tool}}
 	for name, c := range map[string]struct {
-		upTo  Scope
-		by    chat.User
-		hints Hints
-		tools []Tool
-		want  Verdict
+		upTo     Scope
+		by       chat.User
+		hints    Hints
+		tools    []Tool
+		standing chat.Standing
+		want     Verdict
 	}{
-		"a read":               {ScopeReads, ana, Hints{ReadOnly: new(true)}, []Tool{tool}, Allow},
-		"where more may be":    {ScopeServer, ana, Hints{ReadOnly: new(true)}, []Tool{tool}, Allow},
-		"not allowed any more": {ScopeTool, ana, Hints{ReadOnly: new(true)}, []Tool{tool}, Ask},
-		"of another person":    {ScopeReads, ben, Hints{ReadOnly: new(true)}, []Tool{tool}, Ask},
-		"a write":              {ScopeReads, ana, Hints{ReadOnly: new(false)}, []Tool{tool}, Ask},
-		"a tool of later":      {ScopeReads, ana, Hints{ReadOnly: new(true)}, nil, Ask},
+		"a read":                {ScopeReads, ana, Hints{ReadOnly: new(true)}, []Tool{tool}, chat.Member, Allow},
+		"where more may be":     {ScopeServer, ana, Hints{ReadOnly: new(true)}, []Tool{tool}, chat.Member, Allow},
+		"not allowed any more":  {ScopeTool, ana, Hints{ReadOnly: new(true)}, []Tool{tool}, chat.Member, Ask},
+		"of another person":     {ScopeReads, ben, Hints{ReadOnly: new(true)}, []Tool{tool}, chat.Member, Ask},
+		"a write":               {ScopeReads, ana, Hints{ReadOnly: new(false)}, []Tool{tool}, chat.Member, Ask},
+		"a tool of later":       {ScopeReads, ana, Hints{ReadOnly: new(true)}, nil, chat.Member, Ask},
+		"of who became a guest": {ScopeReads, ana, Hints{ReadOnly: new(true)}, []Tool{tool}, chat.Visitor, Ask},
+		"of somebody untold":    {ScopeReads, ana, Hints{ReadOnly: new(true)}, []Tool{tool}, chat.Untold, Ask},
 	} {
 		p := installed()
-		p.RememberUpTo = c.upTo
+		p.RememberUpTo, p.Approvers.Rule = c.upTo, ApproversAnyone
 		p.edit("files", func(s *ServerSettings) { s.Trusted = true })
 		p.editTool(tool, func(t *ToolSettings) { t.Approval = new(RequireConfirmation) })
 		reads.Tools = c.tools
 		p.Remembered = []Remembered{reads}
-		r := Evaluate(p, nil, Request{Chat: here, Requester: c.by, Tool: tool, Hints: c.hints}, noon)
+		r := Evaluate(p, nil, Request{Chat: here, Requester: c.by, Standing: c.standing, Tool: tool, Hints: c.hints}, noon)
+		if r.Verdict == Allow && !strings.Contains(r.Why(), "chose to allow reads from files (remembered choice)") {
+			t.Errorf("%s: %s", name, r.Why())
+		}
 		if r.Verdict != c.want || r.Verdict == Ask && r.Keeps != c.upTo {
 			t.Errorf("%s: %v, keeps %v; %v", name, r.Verdict, r.Keeps, r.Reasons)
 		}
@@ -174,18 +213,52 @@ func TestWhatIsWiderHasItsVersion(t *testing.T) {
 	}
 	inert(t, Settings{}, Remembered{ID: "r1", By: ana, Tool: files, Choice: StandAllow, Channel: "c"})      // without an end
 	inert(t, Settings{}, Remembered{ID: "r1", By: ana, Tool: files, Choice: StandAllow, Scope: ScopeReads}) // without tools
-	inert(t, Settings{}, Remembered{ID: "r1", By: ana, Tool: files, Choice: StandDeny, Channel: "c", Until: noon})
-	inert(t, Settings{}, Remembered{ID: "r1", By: ana, Tool: files, Choice: StandAllow, Scope: 9, Tools: []Tool{files}})
-	// A new one takes the place of the old for the same channel and no other; what is over for a channel goes.
-	s, _ := Settings{}.Apply(plain, ana, "", noon)
-	s, _ = s.Apply(channel, ana, "", noon)
-	again, later := channel, channel
-	again.ID, later.ID, later.Channel, later.Until = "r2", "r3", "slack:T1:C2", noon.Add(3*time.Hour)
-	s, _ = s.Apply(again, ana, "", noon)
-	if len(s.Remembered) != 2 || len(s.In(channel.Channel, noon)) != 1 || s.In(channel.Channel, noon)[0].ID != "r2" {
-		t.Errorf("%+v", s.Remembered)
+	for _, choice := range []Standing{StandAsk, StandDeny} {                                                // only an allowance is widened
+		inert(t, Settings{}, Remembered{ID: "r1", By: ana, Tool: files, Choice: choice, Channel: "c"})
+		inert(t, Settings{}, Remembered{ID: "r1", By: ana, Tool: files, Choice: choice, Channel: "c", Until: noon})
+		inert(t, Settings{}, Remembered{ID: "r1", By: ana, Tool: files, Choice: choice, Scope: ScopeReads})
+		inert(t, Settings{}, Remembered{ID: "r1", By: ana, Tool: files, Choice: choice, Tools: []Tool{files}})
 	}
-	if s, _ = s.Apply(later, ana, "", noon.Add(2*time.Hour)); len(s.Remembered) != 2 || len(s.In(channel.Channel, noon)) != 0 || len(s.In("", noon)) != 0 {
-		t.Errorf("%+v", s.Remembered)
+	inert(t, Settings{}, Remembered{ID: "r1", By: ana, Tool: files, Choice: StandAllow, Scope: 9, Tools: []Tool{files}})
+	if s := acceptedRead(t, reading); s.Version() != 2 {
+		t.Errorf("accepted as a read: version %d", s.Version())
+	}
+}
+
+// A new choice takes the place of the old for the same channel and as much of the server, and of no other; what is over for a channel goes.
+func TestWhatANewChoiceReplaces(t *testing.T) {
+	tool, other := Tool{"files", "look", "d1"}, Tool{"files", "copy", "d1"}
+	plain := Remembered{ID: "plain", By: ana, Tool: tool, Choice: StandAllow}
+	channel := Remembered{ID: "channel", By: ana, Tool: tool, Choice: StandAllow, Channel: "slack:T1:C1", Until: noon.Add(time.Hour)}
+	elsewhere := Remembered{ID: "elsewhere", By: ana, Tool: tool, Choice: StandAllow, Channel: "slack:T1:C2", Until: noon.Add(3 * time.Hour)}
+	hour := Remembered{ID: "hour", By: ana, Tool: other, Choice: StandAllow, Until: noon.Add(time.Hour)}
+	wide := Remembered{ID: "wide", By: ana, Tool: tool, Choice: StandAllow, Scope: ScopeReads, Tools: []Tool{tool}}
+	as := func(r Remembered, change func(*Remembered)) Remembered {
+		r.ID = "new"
+		change(&r)
+		return r
+	}
+	for name, c := range map[string]struct {
+		r    Remembered
+		at   time.Time
+		want string
+	}{
+		"the same again":               {as(channel, func(*Remembered) {}), noon, "plain elsewhere hour wide new"},
+		"by another":                   {as(channel, func(r *Remembered) { r.By = ben }), noon, "plain channel elsewhere hour wide new"},
+		"a third channel":              {as(channel, func(r *Remembered) { r.Channel = "slack:T1:C3" }), noon, "plain channel elsewhere hour wide new"},
+		"as wide, from another tool":   {as(wide, func(r *Remembered) { r.Tool = other }), noon, "plain channel elsewhere hour new"},
+		"wider":                        {as(wide, func(r *Remembered) { r.Scope = ScopeServer }), noon, "plain channel elsewhere hour wide new"},
+		"when one channel's is over":   {as(plain, func(r *Remembered) { r.Tool.Name = "x" }), noon.Add(time.Hour), "plain elsewhere hour wide new"},
+		"right before that":            {as(plain, func(r *Remembered) { r.Tool.Name = "x" }), noon.Add(time.Hour - 1), "plain channel elsewhere hour wide new"},
+		"when both channels' are over": {as(plain, func(r *Remembered) { r.Tool.Name = "x" }), noon.Add(3 * time.Hour), "plain hour wide new"},
+	} {
+		s, moved := after(t, Settings{}, plain, channel, elsewhere, hour, wide).Apply(c.r, ana, "", c.at)
+		var ids []string
+		for _, r := range s.Remembered {
+			ids = append(ids, r.ID)
+		}
+		if got := strings.Join(ids, " "); !moved || got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
 	}
 }

@@ -295,7 +295,7 @@ func (p Policy) mode(req Request) (m Mode, from Origin) {
 // kept finds what satisfies the call of all that is remembered: by whoever asks, or by anybody for the channel.
 func (r *ruling) kept(p Policy, req Request, e Effective, now time.Time) (found Remembered, ok bool) {
 	for _, x := range p.Remembered {
-		if x.Choice != StandAllow || !acts(x.By) || x.Tool.Server != req.Tool.Server || x.Scope == ScopeTool && x.Tool != req.Tool {
+		if x.Choice != StandAllow || x.Tool.Server != req.Tool.Server || x.Scope == ScopeTool && x.Tool != req.Tool {
 			continue
 		}
 		if x.Channel == "" && x.By != req.Requester || x.Channel != "" && (!p.ChannelGrants || x.Channel != req.Channel) {

@@ -175,7 +175,7 @@ func (p Policy) standing(req Request) (found Remembered, ok bool) {
 func keptUncovered(p Policy, r Remembered, req Request, e Effective, now time.Time) string {
 	mode, _ := p.mode(req)
 	switch {
-	case r.Channel != "" && req.Standing != chat.Member:
+	case req.Standing != chat.Member:
 		return "whoever asks may decide nothing here"
 	case r.Channel == "" && r.Scope > p.RememberUpTo:
 		return "no admin allows a choice for so much of a server any more"

@@ -99,6 +99,7 @@ func TestOnlyAnAllowanceIsNarrowed(t *testing.T) {
 	for want, change := range map[string]func(*RememberedEntry){
 		"until: want a time":                     func(e *RememberedEntry) { e.Until = "soon" },
 		"only an allowance":                      func(e *RememberedEntry) { e.Choice, e.Until = "deny", "2026-03-04T13:00:00Z" },
+		"everything":                             func(e *RememberedEntry) { e.Scope = "everything" },
 		pin.Check([]pin.Pin{{Path: ""}}).Error(): func(e *RememberedEntry) { e.Pins = []PinEntry{{}} },
 	} {
 		if _, err := entry(change); err == nil || !strings.Contains(err.Error(), want) {

@@ -3,9 +3,10 @@ package permission
 import (
 	"cmp"
 	"fmt"
-	"github.com/nodhq/nod/core/permission/pin"
 	"strings"
 	"time"
+
+	"github.com/nodhq/nod/core/permission/pin"
 )
 
 // Every sentence of this package that a person reads stands here. Names of servers, tools and people inside them are

@@ -320,13 +320,6 @@ func (s Settings) Of(u chat.User) []Remembered {
 	return mine
 }
 
-// In is what people allowed for the chats of a channel and is not over, the newest first.
-func (s Settings) In(c chat.Channel, now time.Time) []Remembered {
-	there := without(s.Remembered, func(r Remembered) bool { return c == "" || r.Channel != c || !now.Before(r.Until) })
-	slices.Reverse(there)
-	return there
-}
-
 // ServerDigest names all the tools of one server as they are.
 func ServerDigest(tools []Tool) Digest {
 	tools = slices.Clone(tools)

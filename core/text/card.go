@@ -264,7 +264,7 @@ const (
 	NotYoursToGrant  = "That would not let this call run: from you it does not cover it. Allow it once, or ask an admin."
 
 	UsesNotRemembered = "A number of calls cannot be remembered. Untick “" + LabelRemember + "”, or choose another line."
-	NotRemembered     = "Your decision counts, but it could not be remembered for later. Tick the box again the next time."
+	NotRemembered     = "Your decision counts, but it could not be remembered just now. If it does not stand under My choices later, choose it again the next time."
 	NotForgotten      = "It is undone, but if the choice was remembered, that could not be taken back. Look under My choices in the settings."
 
 	ModeUsage = "Say: mode always (always ask), mode never yes (never ask: dangerous), or mode tool (use each tool's setting)." // C1's words

@@ -66,7 +66,7 @@ type Effect struct {
 // Tools are the fake servers with their ledger. They outlive every replica.
 type Tools struct {
 	sig   *stand.Signal
-	chats []chat.ID
+	chats []chat.ID // in which calls may run
 
 	mu      sync.Mutex
 	list    []Tool
@@ -238,4 +238,11 @@ func (h hands) Call(ctx context.Context, token agent.RunToken, progress func(tur
 	case <-h.died:
 		return turn.Result{}, errDead
 	}
+}
+
+// In lets calls run in a further chat.
+func (t *Tools) In(id chat.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.chats = append(t.chats, id)
 }

@@ -51,16 +51,19 @@ func (j Judge) givenNow(g permission.Grant, s turn.Session) permission.Grant {
 // coverOthers answers what else waits and is covered by what this answer leaves standing, by the rule that later calls are ruled by: a grant,
 // or what the person ticked to be remembered. Each has a record of its own.
 func (j Judge) coverOthers(s turn.Session, c turn.ToolCall, in chat.Clicked, ev turn.Event) (more []turn.Event) {
-	d, ok := ev.(turn.Decided)
+	d, _ := ev.(turn.Decided) // what decides nothing allows nothing
 	keep := Kept(c, turn.Decision{Choice: d.Choice, By: d.By, Name: d.Name, Channel: d.Channel, DecidedAt: j.Now}, d.Grant)
-	if !ok || !turn.Allows(d.Choice) || d.Grant == nil && len(keep) == 0 {
+	if !turn.Allows(d.Choice) || d.Grant == nil && len(keep) == 0 {
 		return nil
 	}
 	var grants []permission.Grant
 	if d.Grant != nil {
 		grants = []permission.Grant{j.givenNow(*d.Grant, s)}
 	}
-	j.Policy.Remembered = slices.Concat(j.Policy.Remembered, keep) // j is this function's own
+	j.Policy.Remembered = slices.Concat(keep, j.Policy.Remembered) // j is this function's own
+	kept := func(x permission.Reason) bool {                       // what others left standing is no answer of this person's
+		return x.Won && slices.ContainsFunc(keep, func(k permission.Remembered) bool { return k.ID == x.Ref })
+	}
 	for x, req := range j.coverable(s, c) {
 		yes := decided(x, chat.AllowOnce, in)
 		switch r := permission.Weigh(j.Policy, grants, req, j.Now); {
@@ -71,7 +74,7 @@ func (j Judge) coverOthers(s turn.Session, c turn.ToolCall, in chat.Clicked, ev 
 			}
 			yes.Under = r.Grant
 			more = append(more, yes)
-		case r.Winner() == permission.RuleRemembered, r.Winner() == permission.RuleChannel:
+		case slices.ContainsFunc(r.Reasons, kept):
 			more = append(more, yes)
 		}
 	}

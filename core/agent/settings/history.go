@@ -102,15 +102,20 @@ func (q *request) records(ctx context.Context, of string) (out []audit.Record, l
 	case !q.hasChat():
 		return nil, 0
 	}
+	return q.read(ctx, ids), left
+}
+
+// read gives the records of chats, oldest first.
+func (q *request) read(ctx context.Context, ids []chat.ID) (out []audit.Record) {
 	for _, id := range ids {
 		entries, err := q.Log.History(ctx, id)
 		if q.failed("read the history", err) {
-			return nil, 0
+			return nil
 		}
 		out = append(out, audit.Records(id, entries)...)
 	}
 	slices.SortStableFunc(out, func(a, b audit.Record) int { return a.At.Compare(b.At) })
-	return out, left
+	return out
 }
 
 // everyChat are the chats that an admin's view looks into, and how many more there are at least.
@@ -156,11 +161,7 @@ func (q *request) recordRow(r audit.Record) render.PanelRow {
 // statsView are the numbers (R144–R147) of everything for admins, and of this chat for everybody else. What they speak for is done only
 // by an admin's own act.
 func (p *page) statsView(ctx context.Context) render.Panel {
-	of := ofChat
-	if p.admin {
-		of = ofEverything
-	}
-	records, _ := p.records(ctx, of)
+	records, there := p.statsRecords(ctx)
 	stats := audit.StatsOf(records)
 	numbers := render.Section{Title: text.PanelStats(p.admin), Empty: text.PanelNoHistory}
 	if stats.Records > 0 {
@@ -182,8 +183,46 @@ func (p *page) statsView(ctx context.Context) render.Panel {
 		digest = p.digest(records)
 		ideas.Rows = append(p.readsIdeas(ctx, records), ideas.Rows...)
 	}
-	ideas.Rows = append(p.channelIdeas(ctx), ideas.Rows...)
+	ideas.Rows = append(p.channelIdeas(ctx, there), ideas.Rows...)
 	return drawing(text.TabStats, digest, numbers, blocked, ideas)
+}
+
+// statsRecords are those that the numbers are of, and those of the chats of this channel, where something could be suggested for it. Each log
+// is read once.
+func (p *page) statsRecords(ctx context.Context) (records, there []audit.Record) {
+	of := map[string]bool{}
+	ids := p.channelChats(ctx)
+	for _, id := range ids {
+		of[id.String()] = true
+	}
+	outside := func(r audit.Record) bool { return !of[r.Chat] }
+	switch {
+	case p.admin:
+		records, _ = p.records(ctx, ofEverything)
+		return records, slices.DeleteFunc(slices.Clone(records), outside)
+	case len(ids) == 0:
+		records, _ = p.records(ctx, ofChat)
+		return records, nil
+	}
+	there = p.read(ctx, ids)
+	here := p.env.Chat.String()
+	return slices.DeleteFunc(slices.Clone(there), func(r audit.Record) bool { return r.Chat != here }), there
+}
+
+// channelChats are the chats of this chat's channel, this one first; none where nothing can be allowed for it.
+func (p *page) channelChats(ctx context.Context) []chat.ID {
+	if p.here.Channel == "" || !p.policy.ChannelGrants {
+		return nil
+	}
+	ids := []chat.ID{p.env.Chat}
+	chats, _ := p.everyChat(ctx)
+	sessions, _ := p.sessions(ctx, "read a chat of the channel", chats)
+	for _, s := range sessions {
+		if s.Channel == p.here.Channel && s.Chat != p.env.Chat {
+			ids = append(ids, s.Chat)
+		}
+	}
+	return ids
 }
 
 // suggestReads is how many asks a suggestion about a server's reads rests on: all of them were allowed.
@@ -227,30 +266,19 @@ func (p *page) readsIdeas(ctx context.Context, records []audit.Record) (rows []r
 
 // channelIdeas are the servers whose reads the person allowed in this channel each time that they were asked, with what allows them there.
 // Only what such a standing click would let run is in it.
-func (p *page) channelIdeas(ctx context.Context) (rows []render.PanelRow) {
-	if p.here.Channel == "" || !p.policy.ChannelGrants {
-		return nil
-	}
+func (p *page) channelIdeas(ctx context.Context, records []audit.Record) (rows []render.PanelRow) {
 	allowed, denied := map[permission.Tool]int{}, map[string]bool{}
-	chats, _ := p.everyChat(ctx)
-	sessions, _ := p.sessions(ctx, "read a chat of the channel", chats)
-	for _, s := range sessions {
-		if s.Channel != p.here.Channel {
-			continue
+	for _, r := range records {
+		switch {
+		case r.By != p.env.User:
+		case r.Kind == audit.Decision && r.Outcome == audit.Approved:
+			allowed[permission.Tool{Server: r.Server, Name: r.Tool, Definition: r.Definition}]++
+		case r.Kind == audit.Decision, r.Kind == audit.Undo:
+			denied[r.Server+"/"+r.Tool] = true
 		}
-		entries, err := p.Log.History(ctx, s.Chat)
-		if p.failed("read the history", err) {
-			return nil
-		}
-		for _, r := range audit.Records(s.Chat, entries) {
-			switch {
-			case r.By != p.env.User:
-			case r.Kind == audit.Decision && r.Outcome == audit.Approved:
-				allowed[permission.Tool{Server: r.Server, Name: r.Tool, Definition: r.Definition}]++
-			case r.Kind == audit.Decision, r.Kind == audit.Undo:
-				denied[r.Server+"/"+r.Tool] = true
-			}
-		}
+	}
+	if len(allowed) == 0 {
+		return nil
 	}
 	for _, s := range p.servers(ctx) {
 		keep := permission.Remembered{

@@ -210,7 +210,7 @@ func (p *page) ownSection(k toolEntry) render.Section {
 	t := k.tool()
 	current, id, says := "", "", text.OwnNone
 	for _, r := range p.settings.Of(p.env.User) {
-		if r.Tool.Server == t.Server && r.Tool.Name == t.Name {
+		if r.Tool.Server == t.Server && r.Tool.Name == t.Name && r.Channel == "" && r.Scope == permission.ScopeTool {
 			current, id, says = r.Choice.String(), r.ID, rememberedLine(r)
 		}
 	}

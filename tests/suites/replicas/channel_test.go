@@ -2,13 +2,19 @@ package replicas
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/audit"
+	"github.com/nodhq/nod/core/agent/decision"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 	. "github.com/nodhq/nod/tests/harness"
 )
@@ -193,4 +199,211 @@ func readsAreRemembered(t *testing.T, upTo permission.Scope) {
 		return asks || w.Tools.Count("find") == 1
 	})
 	equal(t, "it ran unasked", w.Tools.Count("find") == 1, upTo == permission.ScopeReads)
+}
+
+// place is one of many chats.
+func place(name string) chat.ID { return chat.ID{Platform: "fake", Workspace: "T1", Key: name} }
+
+// runsUnasked says "go" in a chat of its own and reports whether its call of write ran without a card. A card is denied.
+func runsUnasked(w *World, r *Replica, in chat.Said) bool {
+	w.Helper()
+	ran := w.Tools.Count("write")
+	w.Tools.In(in.Chat)
+	w.Deliver(r, in)
+	var b Button
+	asks := false
+	w.Until("it asks or ran in "+in.Chat.Key, func() bool {
+		b, asks = w.Button(in.Chat, chat.Deny, "write")
+		return asks || w.Tools.Count("write") > ran
+	})
+	if asks {
+		w.Deliver(r, w.Click(in.User, b))
+	}
+	return !asks
+}
+
+// allowedHere is a world in which Ana allowed write in the channel, and others may answer, too.
+func allowedHere(w *World) {
+	w.Helper()
+	vouched(w)
+	w.SetPolicy(func(p *permission.Policy, _ tools) {
+		p.ChannelGrants, p.Approvers.Rule = true, permission.ApproversAnyone
+	})
+	w.Model.When("go", Calls(Call("write", `{}`)))
+	saidIn(w, w.Replicas[0], Room, Ana, "go")
+	w.Press(w.Replicas[0], Ana, chat.AllowChannel, "write")
+	w.Ran("write")
+}
+
+// What stops it where it is asked: on the way in, by the policy as it is then, and by what the call is.
+func TestWhereAChannelsAllowanceStops(t *testing.T) {
+	w := New(t, Options{Replicas: 2})
+	allowedHere(w)
+	n := 0
+	unasked := func(what string, want bool, change func(*chat.Said)) {
+		t.Helper()
+		n++
+		in := w.SaidBy(Ben, "go")
+		in.Chat, in.Channel = place(fmt.Sprintf("c%d", n)), ops
+		change(&in)
+		if got := runsUnasked(w, w.Replicas[n%2], in); got != want {
+			t.Errorf("%s: it ran unasked %v, want %v", what, got, want)
+		}
+	}
+	as := func(*chat.Said) {}
+	policy := func(what string, change func(p *permission.Policy, files tools)) {
+		t.Helper()
+		before, _ := w.Policy(context.Background())
+		w.SetPolicy(change)
+		unasked(what, false, as)
+		w.SetPolicy(func(p *permission.Policy, files tools) {
+			clear(files)
+			maps.Copy(files, before.Servers["files"].Tools)
+			*p, p.Servers = before, maps.Clone(before.Servers)
+		})
+		unasked("after: "+what, true, as)
+	}
+	unasked("in another chat, by another person", true, as)
+	unasked("no channel", false, func(in *chat.Said) { in.Channel = "" })
+	unasked("of another workspace", false, func(in *chat.Said) { in.Channel = "fake:T2:ops" })
+	unasked("of another platform", false, func(in *chat.Said) { in.Channel = "slack:T1:ops" })
+	unasked("a visitor", false, func(in *chat.Said) { in.Standing = chat.Visitor })
+	unasked("somebody untold", false, func(in *chat.Said) { in.Standing = chat.Untold })
+	policy("switched off", func(p *permission.Policy, _ tools) { p.ChannelGrants = false })
+	policy("all chats ask", func(p *permission.Policy, _ tools) { p.Mode = permission.ModeAlways })
+	policy("an admin's always", func(_ *permission.Policy, files tools) {
+		files["write"] = permission.ToolSettings{Ask: permission.AlwaysAsk}
+	})
+	policy("an admin's tool", func(_ *permission.Policy, files tools) {
+		files["write"] = permission.ToolSettings{Approval: new(permission.RequireAuth)}
+	})
+	policy("several people", func(p *permission.Policy, _ tools) { p.Rights.MinApprovals = new(permission.People(2)) })
+	policy("its giver may not decide any more", func(p *permission.Policy, _ tools) {
+		p.Approvers = permission.Approvers{Rule: permission.ApproversListed, Users: []chat.User{Ben}}
+	})
+
+	// What is hidden, and what runs with nobody there.
+	w.Model.When("hide", Calls(Call("write", `{"password":"hunter2-hunter2"}`)))
+	unasked("something masked", false, func(in *chat.Said) { in.Text = "hide" })
+	ran := w.Tools.Count("write")
+	in := w.SaidBy(Ben, "go")
+	in.Chat, in.Channel, in.Unattended = place("alone"), ops, true
+	w.Deliver(w.Replicas[0], in)
+	w.Until("the unattended turn is over", func() bool {
+		m := w.Platform.Messages(in.Chat)
+		return len(m) == 1 && (m[0].Now().State == render.Done || m[0].Now().State == render.Failed)
+	})
+	equal(t, "unattended runs", w.Tools.Count("write"), ran)
+
+	// It is another tool once it changed.
+	w.Tools.Put(Tool{Server: "files", Name: "write", Version: 2})
+	unasked("a changed tool", false, as)
+}
+
+// A click that allows for the channel counts only where its card may have offered it, by the policy of the moment too.
+func TestAllowInAChannelIsRefused(t *testing.T) {
+	w := New(t, Options{Replicas: 1})
+	vouched(w)
+	w.Model.When("go", Calls(Call("write", `{}`)))
+	on := func(yes bool) { w.SetPolicy(func(p *permission.Policy, _ tools) { p.ChannelGrants = yes }) }
+	on(true)
+	w.Say(w.Replicas[0], Ana, "go") // in no channel
+	w.Asks("write")
+	refused(w, api(w, Ana, chat.AllowChannel, string(callOf(w, "write").Ask)), decision.RefusedNotOffered)
+	w.Press(w.Replicas[0], Ana, chat.Deny, "write")
+	w.Over(0)
+	saidIn(w, w.Replicas[0], Room, Ana, "go")
+	w.Until("it asks again", func() bool { return len(w.Platform.Messages(Room)) == 2 && w.Asked() == "write" })
+	b := w.Await(chat.AllowChannel, "write")
+	on(false)
+	refused(w, w.Click(Ana, b), decision.RefusedNotOffered)
+	refused(w, w.Click(Ben, b), decision.RefusedNotYours)
+	equal(t, "kept", len(settingsOf(w).Remembered), 0)
+	on(true)
+	equal(t, "whisper", w.Deliver(w.Replicas[0], w.Click(Ana, b)), "")
+	w.Over(1)
+	equal(t, "kept at last", len(settingsOf(w).Remembered), 1)
+}
+
+// Who allowed it for the channel is told on the card that it stands. That is so even where the replica that took the click died before it could
+// keep that, once; what was ended since does not come back.
+func TestKilledBetweenTheClickAndTheChannelsAllowance(t *testing.T) {
+	for _, choice := range []chat.Choice{chat.AllowChannel, chat.AllowOnce} {
+		t.Run(string(choice), func(t *testing.T) { killedBeforeKeeping(t, choice) })
+	}
+}
+
+func killedBeforeKeeping(t *testing.T, choice chat.Choice) {
+	var armed atomic.Bool
+	w := New(t, Options{Replicas: 2, Lease: brief, Faults: func(_ int, what string) Fault {
+		if strings.HasPrefix(what, "append "+turn.Changed{}.Kind()) && armed.Load() {
+			return KillBefore
+		}
+		return None
+	}})
+	vouched(w)
+	w.SetPolicy(func(p *permission.Policy, _ tools) { p.ChannelGrants = true })
+	w.Model.When("go", Calls(Call("write", `{}`), Call("send", `{}`)))
+	saidIn(w, w.Replicas[0], Room, Ana, "go")
+	w.Asks("write", "send")
+	if choice == chat.AllowOnce { // for herself, with the box
+		w.Press(w.Replicas[0], Ana, chat.Remember, "write")
+	}
+	in := w.Click(Ana, w.Await(choice, "write"))
+	armed.Store(true)
+	w.Deliver(w.Replicas[0], in)
+	equal(t, "kept when it died", len(keptBy(w)), 0)
+	w.Until("the other replica asks about what is left", func() bool { return w.Asked() == "send" })
+	equal(t, "runs before all is answered", w.Tools.Count("write"), 0)
+	w.Press(w.Replicas[1], Ana, chat.Deny, "send")
+	w.Over(0)
+	equal(t, "runs", w.Tools.Count("write"), 1)
+	kept := keptBy(w)
+	if len(kept) != 1 || kept[0].By != Ana || (kept[0].Channel == ops) != (choice == chat.AllowChannel) {
+		t.Fatalf("kept by the other replica: %+v", kept)
+	}
+	env := w.Envelope(Room, Ana)
+	if _, err := w.Replicas[1].Engine.Change(context.Background(), env, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
+		return []permission.Change{permission.Forget(kept[0].ID)}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w.Deliver(w.Replicas[1], in) // the platform's second attempt
+	equal(t, "kept after it was ended", len(keptBy(w)), 0)
+}
+
+// keptBy is what is remembered as the last replica has it.
+func keptBy(w *World) []permission.Remembered {
+	w.Helper()
+	s, err := w.Replicas[len(w.Replicas)-1].Engine.Settings(context.Background())
+	if err != nil {
+		w.Fatal(err)
+	}
+	return s.Remembered
+}
+
+// An answer takes along only what it left standing itself: not what somebody else allowed meanwhile, and a denial nothing.
+func TestAnAnswerTakesAlongOnlyItsOwn(t *testing.T) {
+	w := New(t, Options{Replicas: 1})
+	vouched(w)
+	w.SetPolicy(func(p *permission.Policy, _ tools) {
+		p.ChannelGrants, p.Approvers.Rule = true, permission.ApproversAnyone
+	})
+	w.Model.When("go", Calls(Call("write", `{}`), Call("send", `{}`)))
+	w.Model.When("send", Calls(Call("send", `{}`)))
+	saidIn(w, w.Replicas[0], Room, Ana, "go")
+	w.Asks("write", "send")
+	in := w.SaidBy(Ben, "send")
+	in.Chat, in.Channel = Other, ops
+	w.Deliver(w.Replicas[0], in)
+	var b Button
+	w.Until("it asks in the other chat", func() (asks bool) { b, asks = w.Button(Other, chat.AllowChannel, "send"); return asks })
+	w.Deliver(w.Replicas[0], w.Click(Ben, b))
+	w.Until("it ran there", func() bool { return w.Tools.Count("send") == 1 })
+	for _, c := range []chat.Choice{chat.Deny, chat.AllowOnce, chat.AllowChat, chat.AllowChannel} {
+		w.Press(w.Replicas[0], Ana, c, "write")
+		w.Asks("send")
+		w.Press(w.Replicas[0], Ana, chat.Undo, "write")
+		w.Asks("write", "send")
+	}
 }
