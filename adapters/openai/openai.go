@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/backoff"
+	"github.com/nodhq/nod/core/text"
 )
 
 // DefaultBaseURL is used when none is configured.
@@ -146,6 +148,9 @@ func (c *Client) Reply(ctx context.Context, talk []turn.Utterance, offered []age
 		a, f := c.attempt(ctx, talk, sent, s, stream)
 		if err := ctx.Err(); err != nil && (f != nil || !a.whole()) {
 			return agent.Reply{Text: clean(a.text.String()), Cut: true, Usage: a.usage}, context.Cause(ctx)
+		}
+		if s.noPictures {
+			faults = append(slices.Clip(faults), text.NoPictures)
 		}
 		if f == nil {
 			return a.reply(names, faults), nil

@@ -38,6 +38,9 @@ func FileRead(name string, chars, of, pages int) string {
 // FilePicture is a picture that the model is given.
 func FilePicture(name string) string { return fileName(name) + " (a picture)" }
 
+// NoPictures is for people whose picture a model's service refused.
+const NoPictures = "The model's service did not take the pictures, so the model answers without having seen them."
+
 var unread = map[string]string{
 	"kind":        " is of a kind that " + Product + " cannot read",
 	"picture":     " is a picture, and this model is given none (model.images)",

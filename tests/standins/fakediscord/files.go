@@ -34,11 +34,16 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	data, ok := s.files[r.URL.Path]
+	answer := s.answers[r.URL.Path]
 	s.mu.Unlock()
 	ends, err := strconv.ParseInt(r.URL.Query().Get("ex"), 16, 64)
-	ok = ok && err == nil && s.clock.Now().Unix() < ends
+	ok = (ok || answer != nil) && err == nil && s.clock.Now().Unix() < ends
 	if !ok {
 		http.Error(w, "This content is no longer available.", http.StatusNotFound)
+		return
+	}
+	if answer != nil {
+		answer(w, r)
 		return
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))

@@ -2,6 +2,7 @@ package fakediscord
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -45,8 +46,9 @@ type Version struct {
 type Attachment struct {
 	ID, Name, Description, Type string
 	Size                        int
-	URL                         string
-	Data                        []byte // of a person's file, for [Server.Post]; nil: it cannot be downloaded
+	URL                         string           // for [Server.Post], empty: the right one
+	Data                        []byte           // of a person's file, for [Server.Post]; nil: it cannot be downloaded
+	Answer                      http.HandlerFunc `json:"-"` // what the right address gives while it is good; nil: Data
 }
 
 // Reference is what a message answers, or where a thread came from.

@@ -1,5 +1,7 @@
 package fakediscord
 
+import "cmp"
+
 // What people do. Each makes the change and sends the events that the program would get for it.
 
 // Post is a message in full, for what [Server.Say] and [Server.Reply] do not say.
@@ -66,7 +68,10 @@ func (s *Server) Post(p Post) (id string) {
 		a := &v.Attachments[i]
 		a.ID = s.id()
 		path := "/attachments/" + c.ID + "/" + a.ID + "/" + a.Name
-		a.URL = s.Base() + path
+		a.URL = cmp.Or(a.URL, s.Base()+path)
+		if a.Answer != nil {
+			s.answers[path] = a.Answer
+		}
 		if a.Data != nil {
 			a.Size, s.files[path] = len(a.Data), a.Data
 		}
@@ -84,6 +89,18 @@ func (s *Server) EditMessage(channel, id, text string) {
 	v := m.Version
 	v.Content, v.Via = text, "person"
 	v.Mentions, v.MentionRoles, v.Everyone = s.mentioned(c, text, allowed{users: true, roles: true, everyone: true})
+	m.Edited = s.clock.Now()
+	s.change(m, v)
+	s.messageEvent("MESSAGE_UPDATE", m)
+}
+
+// TakeFiles takes the files off a person's message, as its author can.
+func (s *Server) TakeFiles(channel, id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.any(channel, id)
+	v := m.Version
+	v.Attachments, v.Via = nil, "person"
 	m.Edited = s.clock.Now()
 	s.change(m, v)
 	s.messageEvent("MESSAGE_UPDATE", m)

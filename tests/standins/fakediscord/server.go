@@ -80,6 +80,7 @@ type Server struct {
 	nonces    map[string]*Message
 	commands  map[string][]obj // by guild, "" is global
 	files     map[string][]byte
+	answers   map[string]http.HandlerFunc // in their place
 
 	interactions map[string]*interaction // by ID
 	tokens       map[string]*interaction
@@ -122,7 +123,7 @@ func New(o Options) *Server {
 	s := &Server{
 		opt: o, clock: o.Clock, key: ed25519.NewKeyFromSeed(seed[:]), noContent: o.NoContent,
 		users: map[string]*User{}, guilds: map[string]*guild{}, channels: map[string]*channel{}, dms: map[string]string{}, noDMs: map[string]bool{},
-		nonces: map[string]*Message{}, commands: map[string][]obj{}, files: map[string][]byte{}, interactions: map[string]*interaction{},
+		nonces: map[string]*Message{}, commands: map[string][]obj{}, files: map[string][]byte{}, answers: map[string]http.HandlerFunc{}, interactions: map[string]*interaction{},
 		tokens: map[string]*interaction{}, modals: map[string][]*Modal{}, versions: map[string]int{},
 		windows: map[string]*window{}, sessions: map[string]*session{}, greetings: map[Moment][]Greeting{},
 		out: &http.Client{Transport: &http.Transport{}}, tape: openTape(),

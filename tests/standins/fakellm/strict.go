@@ -17,11 +17,18 @@ type Strict struct {
 	NineIDs bool
 	// NoTools refuses every tool, as Ollama does for some models.
 	NoTools bool
+	// NoPictures refuses every picture, as OpenAI does for some models.
+	NoPictures bool
 }
 
 var nine = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 
 func (s Strict) check(b Body) *Refusal {
+	for _, m := range b.Messages {
+		if s.NoPictures && m.Pictures > 0 {
+			return &Refusal{"Invalid content type. image_url is only supported by certain models.", "messages"}
+		}
+	}
 	if s.NoTools && len(b.Tools) > 0 {
 		return &Refusal{fmt.Sprintf("registry.ollama.ai/library/%s does not support tools", b.Model), ""}
 	}

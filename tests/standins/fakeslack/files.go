@@ -133,9 +133,10 @@ func completeUpload(s *Server, v values) (map[string]any, *refusal) {
 }
 
 func (s *Server) wireFile(f *File) map[string]any {
+	at := s.base + "/files-pri/" + f.ID
 	return map[string]any{"id": f.ID, "name": f.Name, "title": f.Title, "size": len(f.Data), "user": cmp.Or(f.Owner, s.opt.BotUser), "mimetype": cmp.Or(f.Type, "text/plain"),
 		"filetype": "text", "mode": cmp.Or(f.Mode, "hosted"), "is_external": f.Mode == "external", "permalink": s.base + "/files/" + f.ID,
-		"url_private": s.base + "/files-pri/" + f.ID + "/" + f.Name, "url_private_download": s.base + "/files-pri/" + f.ID + "/download/" + f.Name}
+		"url_private": cmp.Or(f.At, at+"/"+f.Name), "url_private_download": cmp.Or(f.At, at+"/download/"+f.Name)}
 }
 
 // Upload has a person upload a file, which they can then put on a message ([Beside]'s Files takes what it returns).
@@ -187,6 +188,8 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	case !s.has("files:read"): // a page to sign in, as if it were the file
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = w.Write([]byte("<!DOCTYPE html><html><head><title>Sign in | Slack</title></head></html>"))
+	case f.Answer != nil:
+		f.Answer(w, r)
 	default:
 		_, _ = w.Write(f.Data) // the client may have gone
 	}

@@ -2,6 +2,7 @@ package fakeslack
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -72,7 +73,9 @@ type File struct {
 	Owner           string // empty: the bot
 	Mode            string // empty: hosted; "tombstone", "external"
 	Data            []byte
-	Channel, Thread string // where it was shared; empty: nowhere yet
+	At              string           // the address that Slack says; empty: the right one
+	Answer          http.HandlerFunc `json:"-"` // what the right one gives to the bot; nil: Data
+	Channel, Thread string           // where it was shared; empty: nowhere yet
 }
 
 // Message is a copy of one message. A deleted one is still here, with Deleted set.

@@ -29,6 +29,7 @@ func main() {
 	flag.IntVar(&strict.Context, "context", 0, "refuse requests of more tokens than this")
 	flag.BoolVar(&strict.NineIDs, "nine-ids", false, "take ids of calls of nine letters and digits only")
 	flag.BoolVar(&strict.NoTools, "no-tools", false, "refuse every tool")
+	flag.BoolVar(&strict.NoPictures, "no-pictures", false, "refuse every picture")
 	flag.Parse()
 	if err := run(*listen, *raw, fakellm.Config{Key: *key, Delay: *delay, Strict: strict, Allow: strings.FieldsFunc(*allow, func(r rune) bool { return r == ',' })}); err != nil {
 		fmt.Fprintln(os.Stderr, "fakellm:", err)
