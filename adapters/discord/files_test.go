@@ -80,7 +80,7 @@ func TestFilesComeFromDiscordsCDNAlone(t *testing.T) {
 		"https://evil.example/cdn.discordapp.com/notes.md":                 "",
 		"https://10.0.0.1/latest/meta-data":                                "",
 		"http://127.0.0.1:1/attachments/1/2/notes.md":                      "",
-		"file:///etc/passwd":                                               "",
+		"file:///etc/passwd": "",
 	} {
 		hosts.Answer(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("# Plan")) })
 		_, file, _ := s.attach(fakediscord.Attachment{URL: at})

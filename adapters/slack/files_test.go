@@ -109,7 +109,9 @@ func TestFilesFollowNoRedirect(t *testing.T) {
 // TestFilesThatAreNone: what Slack gives instead of a file is said as what it is, and never taken for the file.
 func TestFilesThatAreNone(t *testing.T) {
 	r, _ := fileRoom(t)
-	status := func(code int) http.HandlerFunc { return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) } }
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+	}
 	page := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = w.Write([]byte("<!DOCTYPE html><title>Sign in | Slack</title>"))

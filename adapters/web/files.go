@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/nodhq/nod/core/agent"
@@ -46,6 +47,8 @@ func (s *Server) postFile(r *http.Request, p person) (any, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(r.Body, agent.MaxFileBytes+1))
 	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, tooSlow
 	case err != nil:
 		return nil, badRequest("The file broke off before its end.")
 	case len(data) > agent.MaxFileBytes:

@@ -115,7 +115,7 @@ func proxied(r *http.Request) bool {
 func readJSON(r *http.Request, v any, optional bool) error {
 	b, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return problem{Status: http.StatusRequestTimeout, Code: "too_slow", Message: "The body of this request did not arrive in time."}
+		return tooSlow
 	}
 	if err != nil {
 		return badRequest("The request broke off before its end.")
@@ -146,6 +146,8 @@ func readJSON(r *http.Request, v any, optional bool) error {
 	}
 	return badRequest(say)
 }
+
+var tooSlow = problem{Status: http.StatusRequestTimeout, Code: "too_slow", Message: "The body of this request did not arrive in time."}
 
 var tooLarge = problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large",
 	Message: "This message is too long: the bot takes up to 64 KiB (65,536 bytes) of text at once. Shorten it, or put it in a file that a tool can read."}

@@ -6,10 +6,13 @@ import (
 	"image"
 	"image/png"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/nodhq/nod/core/text"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
@@ -71,6 +74,10 @@ func TestSlackFiles(t *testing.T) {
 	if n := o.Count("files.info") - before; n != 1 {
 		t.Errorf("the file was asked for %d times", n)
 	}
+	all := o.llm.requests()
+	if last := all[len(all)-1].Body; !bytes.Contains(last, []byte("The plan of Tuesday")) {
+		t.Errorf("the replica that took over does not know what was read: %s", last)
+	}
 	o.llm.healthy()
 }
 
@@ -90,6 +97,69 @@ func TestSlackFilesThatCannotBeRead(t *testing.T) {
 	th = &thread{office: full, t: t, channel: full.channel()}
 	th.root = full.SayWith(ana, th.channel, "", full.me("say well"), fakeslack.Beside{Files: []any{gone, full.Upload(fakeslack.File{Name: "p.png", Data: pngOf(t)})}})
 	th.done(th.answer(1), "well", "gone.md is no longer there", "p.png is a picture, and this model is given none")
+}
+
+// Nobody but Slack is asked for a file, whatever Slack, a message or its text says, and what comes instead of a file is said as what it is.
+func TestSlackFilesFromElsewhere(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		_, _ = w.Write([]byte("planted text"))
+	}))
+	t.Cleanup(elsewhere.Close)
+	o := openOffice(t, officeSettings{via: signed})
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+	}
+	th := &thread{office: o, t: t, channel: o.channel()}
+	var all []any
+	for _, f := range []fakeslack.File{
+		{Name: "page.md", Answer: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = w.Write([]byte("<title>Sign in to your workspace</title>"))
+		}},
+		{Name: "moved.md", Answer: http.RedirectHandler(elsewhere.URL+"/moved.md", http.StatusFound).ServeHTTP},
+		{Name: "away.md", At: elsewhere.URL + "/away.md"},
+		{Name: "lost.md", Answer: status(http.StatusNotFound)},
+		{Name: "shut.md", Answer: status(http.StatusForbidden)},
+		{Name: "huge.md", Data: []byte("x"), Answer: func(w http.ResponseWriter, _ *http.Request) { // in chunks, without a length
+			for range 11 {
+				_, _ = w.Write(bytes.Repeat([]byte("huge text "), 1<<20/10))
+			}
+		}},
+		{Name: "mine.md", Data: []byte("the right text")},
+	} {
+		f.Owner = ana
+		wire := o.Upload(f)
+		wire["url_private"], wire["url_private_download"] = elsewhere.URL+"/event.md", elsewhere.URL+"/event.md" // what the event says counts for nothing
+		all = append(all, wire)
+	}
+	th.root = o.SayWith(ana, th.channel, "", o.me("say well, "+elsewhere.URL+"/text.md <"+elsewhere.URL+"/link.md|link>"), fakeslack.Beside{Files: all})
+	th.done(th.answer(1), "well", "Read mine.md", "page.md was not read: nod lacks the scope files:read", "moved.md may not be read by nod",
+		"away.md is only a link to another site", "lost.md is no longer there", "shut.md may not be read by nod", "huge.md is too big to be read")
+	if n := asked.Load(); n != 0 {
+		t.Errorf("another host was asked %d times", n)
+	}
+	if !o.modelRead("the right text") {
+		t.Error("the model did not read the file that is one")
+	}
+	for _, never := range []string{"planted text", "Sign in to your workspace", "huge text huge"} {
+		if o.modelRead(never) {
+			t.Errorf("the model read %q", never)
+		}
+	}
+}
+
+// A model's service that takes no pictures: the turn goes on, and the person is told.
+func TestSlackPicturesThatTheServiceRefuses(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t, officeSettings{via: signed, yaml: "model: {images: true}\n", llm: []string{"-no-pictures"}})
+	th := o.with(t, "say well", fakeslack.File{Name: "p.png", Data: pngOf(t)})
+	th.done(th.answer(1), "well", text.NoPictures)
+	if !o.modelRead("p.png (a picture), which cannot be shown to you now") {
+		t.Error("the model is not told that it sees no picture")
+	}
 }
 
 // What people attach on Discord is read, although the address that came with the message is good no longer.

@@ -57,6 +57,7 @@ type officeSettings struct {
 	entry    string            // more of the toolbox's entry in it
 	slack    string            // more of its slack: ", follow: mention"
 	env      map[string]string // more of the environment
+	llm      []string          // arguments of the model's service
 	options  fakeslack.Options
 }
 
@@ -81,7 +82,7 @@ func openOffice(t testing.TB, s officeSettings) *office {
 		yaml = entry(yaml, s.entry)
 	}
 	yaml += fmt.Sprintf(slackYAML, "slack:"+o.Team()+":"+admin, s.slack) + s.yaml
-	o.llm = startLLM(t)
+	o.llm = startLLM(t, s.llm...)
 	env := o.llm.env("SLACK_BOT_TOKEN=" + o.BotToken())
 	if s.via == sockets {
 		env["SLACK_APP_TOKEN"] = o.AppToken()
