@@ -157,10 +157,14 @@ func TestFilesThatAreNone(t *testing.T) {
 	if data, err := s.fetch(swapped); whyOf(err) != turn.UnreadGone || data != "" {
 		t.Errorf("a file of another message: %q, %v", data, err)
 	}
-	for _, handle := range []string{"", "1/2", file.Handle + "/1", "../../users/@me", "1/2/" + "https://evil.example/x", strings.Replace(file.Handle, "/", "?/", 1)} {
+	s.Forget()
+	for _, handle := range []string{"", "1/2", "../../@me", "1?/2/3", file.Handle + "/1", "../../users/@me", "1/2/" + "https://evil.example/x", strings.Replace(file.Handle, "/", "?/", 1)} {
 		if data, err := s.fetch(chat.File{Handle: handle}); whyOf(err) != turn.UnreadGone || data != "" {
 			t.Errorf("%q: %q, %v", handle, data, err)
 		}
+	}
+	if all := s.Calls(); len(all) > 0 {
+		t.Errorf("what is no handle was asked for: %+v", all)
 	}
 	s.TakeFiles(s.channel, id)
 	if data, err := s.fetch(file); whyOf(err) != turn.UnreadGone || data != "" {
