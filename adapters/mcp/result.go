@@ -3,8 +3,10 @@ package mcp
 import (
 	"bytes"
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -29,13 +31,19 @@ func readResult(raw json.RawMessage, lacks string) turn.Result {
 	var items []json.RawMessage
 	_ = json.Unmarshal(m["content"], &items) // no content is no text
 	var parts, texts []string
+	var pictures []*turn.Picture
 	for _, item := range items {
-		part, isText := readContent(item)
+		var c object
+		_ = json.Unmarshal(item, &c) // nil: unreadable
+		if p := readPicture(c); p != nil {
+			pictures = append(pictures, p)
+		}
+		part, isText := readContent(c)
 		if parts = append(parts, part); isText {
 			texts = append(texts, part)
 		}
 	}
-	r := turn.Result{IsError: string(bytes.TrimSpace(m["isError"])) == "true"}
+	r := turn.Result{Pictures: pictures, IsError: string(bytes.TrimSpace(m["isError"])) == "true"}
 	structured := m["structuredContent"]
 	if absent(structured) {
 		structured = nil
@@ -51,9 +59,8 @@ func readResult(raw json.RawMessage, lacks string) turn.Result {
 }
 
 // readContent is one content item as text, and whether it was text.
-func readContent(raw json.RawMessage) (string, bool) {
-	var c object
-	if json.Unmarshal(raw, &c) != nil {
+func readContent(c object) (string, bool) {
+	if c == nil {
 		return "[unreadable content]", false
 	}
 	switch kind := stringOf(c["type"]); kind {
@@ -75,6 +82,19 @@ func readContent(raw json.RawMessage) (string, bool) {
 	default:
 		return fmt.Sprintf("[content of unknown type %q]", oneline.Brief(kind, 40)), false
 	}
+}
+
+// readPicture gives the bytes of an image that begin as a picture's do: what the server says of their type counts for nothing.
+func readPicture(c object) *turn.Picture {
+	if stringOf(c["type"]) != "image" {
+		return nil
+	}
+	data, err := base64.StdEncoding.DecodeString(stringOf(c["data"]))
+	kind := http.DetectContentType(data)
+	if err != nil || !strings.HasPrefix(kind, "image/") {
+		return nil
+	}
+	return &turn.Picture{Type: kind, Size: len(data), Data: data}
 }
 
 // dataless is JSON with images and other data in it described, as readContent describes them.

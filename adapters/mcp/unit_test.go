@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -156,6 +157,13 @@ func TestResults(t *testing.T) {
 	r = readResult(json.RawMessage(`{"content":[{"type":"image","data":"`+photo+`","mimeType":"image/jpeg"}],"structuredContent":{"content":[{"type":"image","data":"`+photo+`","mimeType":"image/jpeg"}]}}`), "")
 	if r.Text != "[image image/jpeg, 300,000 bytes]\n"+`{"content":[{"data":"[image image/jpeg, 300,000 bytes]","mimeType":"image/jpeg","type":"image"}]}` {
 		t.Errorf("%d bytes for the model: %.300s", len(r.Text), r.Text)
+	}
+	// A picture is one by its bytes.
+	for data, kind := range map[string]string{"\x89PNG\r\n\x1a\n": "image/png", "GIF89a": "image/gif", "<svg xmlns='http://www.w3.org/2000/svg'/>": "", "%PDF-1.4": "", "<html>": "", "": ""} {
+		r := readResult(json.RawMessage(`{"content":[{"type":"image","data":"`+base64.StdEncoding.EncodeToString([]byte(data))+`","mimeType":"image/svg+xml"}]}`), "")
+		if kind == "" && r.Pictures != nil || kind != "" && (len(r.Pictures) != 1 || r.Pictures[0].Type != kind || string(r.Pictures[0].Data) != data) {
+			t.Errorf("%q: %+v", data, r.Pictures)
+		}
 	}
 	r = readResult(json.RawMessage(`{"structuredContent":{"a":"`+long+`"}}`), "")
 	if r.Structured != nil || r.Omitted == 0 {

@@ -37,8 +37,15 @@ func parts(text string, pictures []*turn.Picture) any {
 // pictures are those of files whose bytes are there, if the service takes any.
 func (s *shape) pictures(files []turn.FileRead) (all []*turn.Picture) {
 	for _, f := range files {
-		if f.Picture != nil && len(f.Picture.Data) > 0 && !s.noPictures {
-			all = append(all, f.Picture)
+		all = append(all, s.seen(f.Picture)...)
+	}
+	return all
+}
+
+func (s *shape) seen(pictures ...*turn.Picture) (all []*turn.Picture) {
+	for _, p := range pictures {
+		if p != nil && len(p.Data) > 0 && !s.noPictures {
+			all = append(all, p)
 		}
 	}
 	return all
@@ -67,6 +74,7 @@ func (s *shape) filesText(files []turn.FileRead) string {
 
 func pictured(talk []turn.Utterance) bool {
 	return slices.ContainsFunc(talk, func(u turn.Utterance) bool {
-		return slices.ContainsFunc(u.Files, func(f turn.FileRead) bool { return f.Picture != nil && len(f.Picture.Data) > 0 })
+		var s shape
+		return len(s.pictures(u.Files)) > 0 || slices.ContainsFunc(u.Calls, func(c turn.TalkCall) bool { return len(s.seen(c.Result.Pictures...)) > 0 })
 	})
 }

@@ -195,7 +195,7 @@ func (c *Client) adapt(f *fault, s *shape, sent []agent.ToolSpec, talk []turn.Ut
 		s.extras = false
 	case s.stream && names("streaming is not supported", "stream is not supported", "does not support stream"):
 		s.stream = false
-	case !s.noPictures && pictured(talk) && names("image", "picture", "vision", "multimodal", "content must be a string", "content.str", "expected a string"):
+	case !s.noPictures && pictured(talk) && names("image", "picture", "vision", "multimodal", "content must be a string", "content.str", "expected a string", "after role"):
 		s.noPictures = true
 	case !s.shortIDs && names("tool call id", "tool_call_id") && names("length of 9"):
 		s.shortIDs = true // Mistral: a-z, A-Z, 0-9, with a length of 9

@@ -35,6 +35,7 @@ type resultForm struct {
 	Structured json.RawMessage `json:"structured,omitempty"`
 	IsError    bool            `json:"isError"`
 	Omitted    int             `json:"omitted_bytes,omitempty"`
+	Pictures   []pictureForm   `json:"pictures,omitempty"` // those that are kept; GET …/files/{file} gives them
 }
 
 // requiredForm stands for the result of a call that waits: a callTool() answer that says "permission required", which is no error.
@@ -110,7 +111,7 @@ func drawCall(c turn.ToolCall) callForm {
 	switch {
 	case c.Result != nil:
 		r := talk.Result(*c.Result)
-		f.Result = resultForm{r.Text, r.Structured, r.IsError, r.Omitted}
+		f.Result = resultForm{r.Text, r.Structured, r.IsError, r.Omitted, each(r.Pictures, func(p *turn.Picture) pictureForm { return pictureForm{p.Key, p.Type, p.Size} })}
 	case c.Status == turn.Awaiting:
 		f.Result = requiredForm{ToolCallID: string(c.ID), Content: describe(c), RequiresPermission: true,
 			PermissionRequest: requestOfAccess{c.Tool.Name, c.Tool.Server, accessName(c.Ruling.Access), describe(c)}}

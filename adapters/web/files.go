@@ -1,12 +1,14 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -19,13 +21,57 @@ import (
 
 const uploadsAtOnce = 4 // of one process: each stands whole in memory
 
-var _ agent.Fetcher = (*Server)(nil)
+var (
+	_ agent.Fetcher = (*Server)(nil)
+	_ agent.Gallery = (*Server)(nil)
+)
 
 // fileForm is a file that was uploaded, as the answer to it and as a message names it.
 type fileForm struct {
 	File string `json:"file"`
 	Name string `json:"name"`
 	Size int    `json:"size"`
+}
+
+// pictureForm is a picture that a tool returned.
+type pictureForm struct {
+	File string `json:"file"`
+	Type string `json:"type"`
+	Size int    `json:"size"`
+}
+
+// pictureEnds are the kinds of pictures that are given out, with how a file of that kind ends. None of them can hold a script.
+var pictureEnds = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+
+// ShowsPictures implements [agent.Gallery].
+func (*Server) ShowsPictures() {}
+
+// getFile gives a picture of the chat, which somebody attached or a tool returned. It judges by the bytes, and no other file is given out:
+// a stranger wrote it, and it would stand under our name.
+func (s *Server) getFile(w http.ResponseWriter, r *http.Request, p person) error {
+	id, _, err := s.chat(r, p)
+	if err != nil {
+		return err
+	}
+	key := r.PathValue("file")
+	var data []byte
+	if s.Files != nil {
+		if data, err = s.Files.Blob(r.Context(), id, key); err != nil {
+			return err
+		}
+	}
+	kind := http.DetectContentType(data)
+	end := pictureEnds[kind]
+	if end == "" {
+		return problem{Status: http.StatusNotFound, Code: "no_picture", Message: "There is no such picture here, or it is kept no longer."}
+	}
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Disposition", `inline; filename="picture`+end+`"`)
+	h.Set("Cache-Control", "private, no-cache") // whoever signed out does not find it
+	h.Set("ETag", `"`+key+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
+	return nil
 }
 
 var tooBig = problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Message: "A file may have up to " + text.Size(agent.MaxFileBytes) + "."}

@@ -148,7 +148,8 @@ func (f *fold) addSaid(e turn.Entry) {
 		n := len(f.messages)
 		f.saids[x.Delivery], f.waiting[x.Delivery] = n, n
 		f.messages = append(f.messages, message{rev: e.Seq, form: messageForm{ID: fmt.Sprintf("m%d-%d", e.Seq, i), Chat: f.session.Chat.Key,
-			Number: n, Role: "user", At: e.At.UTC(), User: userForm(x.By), Name: x.Name, Text: talk.Said(x)}})
+			Number: n, Role: "user", At: e.At.UTC(), User: userForm(x.By), Name: x.Name, Text: talk.Said(x),
+			Files: each(x.Files, func(f chat.File) fileForm { return fileForm{f.Handle, f.Name, f.Size} })}})
 	}
 }
 

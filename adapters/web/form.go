@@ -22,11 +22,12 @@ type messageForm struct {
 	At     time.Time `json:"at"`
 
 	// Of a person:
-	User   string `json:"user,omitempty"`
-	Name   string `json:"name,omitempty"`
-	Text   string `json:"text,omitempty"`
-	Queued bool   `json:"queued,omitempty"` // it waits for its turn
-	Taken  bool   `json:"taken_back,omitempty"`
+	User   string     `json:"user,omitempty"`
+	Name   string     `json:"name,omitempty"`
+	Text   string     `json:"text,omitempty"`
+	Files  []fileForm `json:"files,omitempty"`
+	Queued bool       `json:"queued,omitempty"` // it waits for its turn
+	Taken  bool       `json:"taken_back,omitempty"`
 
 	// Of the bot:
 	State       string           `json:"state,omitempty"` // working | waiting | done | failed | stopped

@@ -163,6 +163,7 @@ func (s *Server) routes() (http.Handler, error) {
 	handle("GET /api/v1/chats/{chat}", s.getChat)
 	handle("POST /api/v1/chats/{chat}/messages", s.postMessage)
 	handle("POST /api/v1/chats/{chat}/files", s.postFile)
+	api.Handle("GET /api/v1/chats/{chat}/files/{file}", s.signedIn(s.getFile))
 	handle("POST /api/v1/chats/{chat}/stop", s.postStop)
 	api.Handle("GET /api/v1/chats/{chat}/events", s.signedIn(s.getEvents))
 	handle("POST /api/v1/chats/{chat}/asks", s.postAsks)

@@ -377,6 +377,7 @@ func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait
 	})
 	d.live.locked(func() { delete(d.live.progress, c.ID) })
 	if err == nil {
+		res.Pictures = d.keepReturned(res.Pictures)
 		return turn.Finished{Call: c.ID, Run: c.Run, Result: res}
 	}
 	say := strings.TrimSpace(err.Error()) // tool adapters write errors for people and models

@@ -14,7 +14,7 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// How much of what people attach is read, for one turn.
+// How much of what people attach is read, for one turn, and of the pictures that tools return.
 const (
 	MaxFiles      = 10       // files
 	MaxFileBytes  = 10 << 20 // of one file
@@ -22,6 +22,8 @@ const (
 	MaxFileChars  = 20_000   // of one file's text that the model is given
 	MaxFilesChars = 60_000   // of all of them
 	maxPictures   = 8        // that one request to the model carries, the newest
+	maxReturned   = 4        // pictures of one result that are kept, the first
+	keepWithin    = 10 * time.Second
 	fileWithin    = 20 * time.Second
 	filesWithin   = 60 * time.Second // for all of them
 	fileTries     = 3
@@ -47,6 +49,9 @@ func (e *FileError) Error() string {
 	return string(e.Why)
 }
 func (e *FileError) Unwrap() error { return e.Cause }
+
+// Gallery is an optional extra of a Platform that shows the pictures which tools return.
+type Gallery interface{ ShowsPictures() }
 
 // Document is what a reader made of a file's bytes.
 type Document struct {
@@ -146,8 +151,11 @@ func (d *driver) tryFile(ctx context.Context, f chat.File, room int) (r turn.Fil
 	switch {
 	case err != nil:
 		return r, err
+	case doc.Picture != "" && !d.e.ModelSees:
+		return r, &FileError{Why: turn.UnreadPicture}
 	case doc.Picture != "":
-		return d.keepPicture(ctx, doc.Picture, data)
+		r.Picture, err = d.keepPicture(ctx, doc.Picture, data)
+		return r, err
 	}
 	r.Pages = doc.Pages
 	r.Text, r.Chars = text.Prose(doc.Text), utf8.RuneCountInString(doc.Text)
@@ -178,16 +186,43 @@ func (d *driver) fetch(ctx context.Context, from Fetcher, f chat.File) (data []b
 	return nil, err
 }
 
-func (d *driver) keepPicture(ctx context.Context, kind string, data []byte) (r turn.FileRead, err error) {
+func (d *driver) keepPicture(ctx context.Context, kind string, data []byte) (*turn.Picture, error) {
 	switch {
-	case d.e.Blobs == nil || !d.e.ModelSees:
-		return r, &FileError{Why: turn.UnreadPicture}
+	case d.e.Blobs == nil:
+		return nil, &FileError{Why: turn.UnreadPicture}
 	case len(data) > MaxPicture:
-		return r, &FileError{Why: turn.UnreadTooBig}
+		return nil, &FileError{Why: turn.UnreadTooBig}
 	}
-	r.Picture = &turn.Picture{Type: kind, Size: len(data)}
-	r.Picture.Key, err = d.e.Blobs.PutBlob(ctx, d.id, data)
-	return r, err
+	key, err := d.e.Blobs.PutBlob(ctx, d.id, data)
+	return &turn.Picture{Key: key, Type: kind, Size: len(data)}, err
+}
+
+// keepReturned keeps the first of a result's pictures that are some by their bytes, where the model or a person will see them. Whatever goes
+// wrong, the call is done: its text names them all.
+func (d *driver) keepReturned(pictures []*turn.Picture) (kept []*turn.Picture) {
+	_, shown := d.platform().(Gallery)
+	if d.e.Reader == nil || !shown && !d.e.ModelSees {
+		return nil
+	}
+	defer d.survive("reading a tool's picture", func() {})
+	ctx, cancel := context.WithTimeout(d.ctx, keepWithin) // not the call's: a stop comes after the result
+	defer cancel()
+	for _, p := range pictures {
+		if len(kept) == maxReturned {
+			break
+		}
+		doc, err := d.e.Reader.Read(ctx, chat.File{}, p.Data)
+		if err == nil && doc.Picture != "" {
+			p, err = d.keepPicture(ctx, doc.Picture, p.Data)
+		}
+		switch {
+		case err != nil:
+			d.e.Logger.Warn("a picture that a tool returned is not kept", "chat", d.id, "err", err)
+		case doc.Picture != "":
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }
 
 // withPictures gives a talk with the bytes of its newest pictures. The talk's own utterances stay as they are.
@@ -214,6 +249,14 @@ func (d *driver) withPictures(ctx context.Context, talk []turn.Utterance) []turn
 		u.Files = slices.Clone(u.Files)
 		for j := range slices.Backward(u.Files) {
 			u.Files[j].Picture = look(u.Files[j].Picture)
+		}
+		u.Calls = slices.Clone(u.Calls)
+		for j := range slices.Backward(u.Calls) {
+			r := &u.Calls[j].Result
+			r.Pictures = slices.Clone(r.Pictures)
+			for k := range slices.Backward(r.Pictures) {
+				r.Pictures[k] = look(r.Pictures[k])
+			}
 		}
 	}
 	return talk

@@ -11,7 +11,7 @@
     recording: "Recording your answer…", reason: "Why not? (optional, the model reads it)", denyNow: "Deny", back: "Back",
     editHint: "The arguments as JSON. Nothing runs by this: the changed call is asked for anew.", editNow: "Ask with these arguments",
     result: "Result:", omitted: n => `… ${n} more bytes are not shown here`, offline: "Reconnecting…", gone: "Your session has ended. Reload this page to sign in.", cut: "The reply was cut off here.",
-    more: "More choices", done: "Done.",
+    more: "More choices", done: "Done.", picture: (tool, size) => `Picture from ${tool}, ${size.toLocaleString("en")} bytes`,
     nothing: "No chat has these words.", copyMessage: "Copy this message", permissions: n => n ? `Permissions · ${n} new` : "Permissions",
   };
   const { el, api, randomId, spans, markdown, highlight, codeBlock, copier, sure, details } = kit;
@@ -118,8 +118,15 @@
       });
       s.append(d);
     } else s.append(el("div", { class: "line" }, line));
+    const seen = call && call.result && call.result.pictures;
+    if (seen) s.append(el("div", { class: "pictures" }, seen.map(p => picture(p, W.picture(call.tool_name, p.size)))));
     if (b.choices) s.append(row(b.choices, c => click(c, s, m), true));
     return s;
+  }
+  // Its room is the same before it is there: nothing moves under the finger.
+  function picture(f, alt) {
+    const src = `/api/v1/chats/${chat.id}/files/${encodeURIComponent(f.file)}`;
+    return el("a", { href: src, target: "_blank", rel: "noopener", title: alt }, el("img", { src, alt, loading: "lazy", decoding: "async" }));
   }
   // A card, each part once: what is asked for small, the question, the arguments, the facts, the buttons, and small below them who may
   // answer and the warning. All else is behind ⋯.
@@ -178,8 +185,8 @@
 
   // --- messages ---
   function drawMine(m) {
-    const others = m.name && m.name !== me;
-    return el("li", { class: "mine", dir: "auto", "data-id": m.id, "data-taken": m.taken_back }, others ? el("span", { class: "who" }, m.name) : null, m.text,
+    const others = m.name && m.name !== me, seen = (m.files || []).filter(f => /\.(png|jpe?g|gif|webp)$/i.test(f.name));
+    return el("li", { class: "mine", dir: "auto", "data-id": m.id, "data-taken": m.taken_back }, others ? el("span", { class: "who" }, m.name) : null, m.text, seen.length ? el("div", { class: "pictures" }, seen.map(f => picture(f, f.name))) : null,
       m.queued ? el("span", { class: "meta" }, "⏳ " + W.queued) : null, m.taken_back ? el("span", { class: "meta" }, W.taken) : null);
   }
   const wordsOf = m => (m.blocks || []).map(b => b.type === "text" ? b.markdown : b.type === "code" ? b.source : "").filter(Boolean).join("\n\n");

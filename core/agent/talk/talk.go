@@ -74,7 +74,7 @@ func Said(m turn.Said) string {
 
 // Result is a call's result in words.
 func Result(r turn.Result) turn.Result {
-	said := turn.Result{Text: r.Text, Structured: r.Structured, IsError: r.IsError, Omitted: r.Omitted}
+	said := turn.Result{Text: r.Text, Structured: r.Structured, IsError: r.IsError, Omitted: r.Omitted, Pictures: r.Pictures}
 	switch r.Kind {
 	case turn.ResultPending:
 		said.Text = "No result yet."

@@ -366,6 +366,9 @@ type Result struct {
 	Structured json.RawMessage `json:"structured,omitempty"` // structured content, where the tool gave it
 	IsError    bool            `json:"error,omitempty"`
 	Omitted    int             `json:"omitted,omitempty"` // bytes of the tool's answer left out of Text
+	// Pictures are those that are kept. Text names each of them as well: a release before this field reads past it and loses nothing else,
+	// and a log without it has none.
+	Pictures []*Picture `json:"pictures,omitempty"`
 
 	Kind   ResultKind    `json:"kind,omitempty"`
 	Reason string        `json:"reason,omitempty"` // what the person who denied it gave, or what is known of a run that was lost

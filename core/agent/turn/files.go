@@ -20,7 +20,7 @@ type Picture struct {
 	Type string `json:"type"` // as its bytes say
 	Size int    `json:"size,omitempty"`
 
-	Data []byte `json:"-"` // its bytes, where somebody looked them up for a model
+	Data []byte `json:"-"` // its bytes, on the way from a tool or to a model
 }
 
 // WhyUnread is why a file was not read.

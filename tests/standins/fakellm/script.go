@@ -31,6 +31,9 @@ func answer(b Body) reply {
 	for _, m := range b.Messages {
 		switch m.Role {
 		case "user":
+			if m.Pictures > 0 && len(results) > 0 && strings.HasPrefix(*m.Content, "(Note from nod itself") {
+				continue // what the tools returned beside their results
+			}
 			last, results, done = *m.Content, nil, 0
 		case "assistant":
 			done += min(len(m.ToolCalls), 1)

@@ -2,19 +2,27 @@ package e2e
 
 import (
 	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"image"
 	"image/png"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"github.com/nodhq/nod/core/text"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 // pngOf is a small picture.
@@ -219,12 +227,13 @@ func TestPageFiles(t *testing.T) {
 	}
 
 	p := browse(t, b)
-	look[bool](p, `(() => { const d = new DataTransfer(); d.items.add(new File(["# Plan of Tuesday"], "plan.md")); d.items.add(new File(["x"], "x.txt"));
+	look[bool](p, `(() => { const d = new DataTransfer(); d.items.add(new File(["# Plan of Tuesday"], "plan.md")); d.items.add(new File([Uint8Array.from(atob("`+base64.StdEncoding.EncodeToString(pngOf(t))+`"), c => c.charCodeAt(0))], "p.png")); d.items.add(new File(["x"], "x.txt"));
 		const i = document.getElementById("pick"); i.files = d.files; i.dispatchEvent(new Event("change")); return true })()`)
-	p.until(`document.querySelectorAll("#files li").length === 2`)
+	p.until(`document.querySelectorAll("#files li").length === 3`)
 	p.click(`#files li:last-child button`)
 	p.say("say noted")
 	p.until(`document.getElementById("files").hidden && [...document.querySelectorAll(".bot")].some(e => e.textContent.includes("Read plan.md"))`)
+	p.until(`[...document.querySelectorAll(".mine .pictures img")].map(i => i.alt + i.naturalWidth).join() === "p.png2"`)
 	var read bool
 	for _, q := range llm.requests() {
 		read = read || bytes.Contains(q.Body, []byte("# Plan of Tuesday"))
@@ -232,4 +241,97 @@ func TestPageFiles(t *testing.T) {
 	if !read {
 		t.Error("the model did not read what was picked")
 	}
+}
+
+// Pictures that a tool returns are kept, shown on the page below its step, and given to the model that takes them: those that are some by
+// their bytes, the first four. Whatever else a server calls a picture is named, and never given out.
+func TestToolPictures(t *testing.T) {
+	t.Parallel()
+	tools := mcpserver.New("shots", mcpserver.OpenLedger(filepath.Join(t.TempDir(), "ledger")))
+	good := pngOf(t)
+	svg, html, pdf := []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`), []byte("<html><script>alert(1)</script>"), []byte("%PDF-1.4")
+	given := map[string][][]byte{
+		"lies": {svg, html, pdf, []byte("\x89PNG\r\n\x1a\nno picture"), append(bytes.Clone(good), make([]byte, 4<<20)...), good},
+		"many": {append(bytes.Clone(good), 1), append(bytes.Clone(good), 2), append(bytes.Clone(good), 3), append(bytes.Clone(good), 4), append(bytes.Clone(good), 5)},
+	}
+	for name, all := range given {
+		yes := true
+		tool := mcp.NewToolWithRawSchema(name, "Returns pictures.", json.RawMessage(`{"type":"object"}`))
+		tool.Annotations.ReadOnlyHint = &yes
+		tools.MCP.AddTool(tool, func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			r := mcp.NewToolResultText("look:")
+			for _, data := range all {
+				r.Content = append(r.Content, mcp.NewImageContent(base64.StdEncoding.EncodeToString(data), "image/svg+xml"))
+			}
+			return r, nil
+		})
+	}
+	yaml := fmt.Sprintf("mcp: {servers: {shots: {url: %q}}}\npermissions: {servers: {shots: {ask: never}}}\n", tools.ServeHTTP(t).URL)
+	for _, sees := range []bool{false, true} {
+		llm := startLLM(t)
+		b := start(t, settings{yaml: yaml + fmt.Sprintf("model: {images: %t}\n", sees), env: llm.env()})
+		p := browse(t, b)
+		p.say(`call shots__lies {} and call shots__many {}`)
+		p.until(`document.querySelectorAll(".step .pictures img").length === 5 && !!document.querySelector(".bot[data-state=done]")`)
+		p.until(`(() => { const i = document.querySelector(".step .pictures img"); i.scrollIntoView(); return i.complete && i.naturalWidth === 2 })()`)
+		if alt := look[string](p, `document.querySelector(".step .pictures img").alt`); alt != fmt.Sprintf("Picture from lies, %d bytes", len(good)) {
+			t.Errorf("the picture is called %q", alt)
+		}
+		r := &room{b.session("Ben"), look[string](p, `location.pathname.slice(3)`)}
+		calls := r.get().last().ToolCalls
+		if n := strings.Count(calls[0].Result.Content, "[image image/svg+xml, "); n != len(given["lies"]) {
+			t.Errorf("%d pictures are named: %s", n, calls[0].Result.Content)
+		}
+		if len(calls[0].Result.Pictures) != 1 || len(calls[1].Result.Pictures) != 4 {
+			t.Fatalf("kept: %+v and %+v", calls[0].Result.Pictures, calls[1].Result.Pictures)
+		}
+		kept := calls[0].Result.Pictures[0]
+		status, head, body := r.fetch("/files/" + kept.File)
+		if status != http.StatusOK || !bytes.Equal(body, good) || kept.Type != "image/png" || kept.Size != len(good) || head.Get("Content-Type") != "image/png" ||
+			head.Get("X-Content-Type-Options") != "nosniff" || head.Get("Content-Disposition") != `inline; filename="picture.png"` ||
+			head.Get("Cache-Control") != "private, no-cache" || !strings.Contains(head.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%d %+v %v", status, kept, head)
+		}
+		for name, data := range map[string][]byte{"svg": svg, "html": html, "pdf": pdf} { // attached ones neither
+			var up struct{ File string }
+			r.call("POST", r.path("/files")+"?name=p.png", data, &up)
+			if status, head, _ := r.fetch("/files/" + up.File); status != http.StatusNotFound || up.File == "" {
+				t.Errorf("%s is given out: %d %v", name, status, head)
+			}
+		}
+		if status, _, _ := r.room().fetch("/files/" + kept.File); status != http.StatusNotFound { // a picture belongs to its chat
+			t.Errorf("another chat has it: %d", status)
+		}
+		if status, _, _ := (&room{&person{t: t, b: b}, r.id}).fetch("/files/" + kept.File); status != http.StatusUnauthorized {
+			t.Errorf("nobody in particular has it: %d", status)
+		}
+		last := llm.requests()[len(llm.requests())-1].Body
+		if n := bytes.Count(last, []byte(`"url":"data:image/png;base64,`)); n != map[bool]int{true: 5}[sees] {
+			t.Errorf("model.images %t: the model is given %d pictures", sees, n)
+		}
+		if !bytes.Contains(last, []byte("[image image/svg+xml, ")) || bytes.Contains(last, []byte("shown below in the order")) != sees {
+			t.Errorf("model.images %t: the model reads %s", sees, last)
+		}
+		llm.healthy()
+	}
+}
+
+// fetch gets what is no JSON.
+func (r *room) fetch(rest string) (status int, head http.Header, body []byte) {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), "GET", r.b.addr+r.path(rest), nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+r.key)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err = io.ReadAll(res.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return res.StatusCode, res.Header, body
 }

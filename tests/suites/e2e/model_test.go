@@ -136,7 +136,7 @@ workbench: true
 	if got := result(c, 0); !strings.Contains(got.Result.Content, "5") {
 		t.Errorf("get-sum: %+v", got.Result)
 	}
-	if got := result(c, 1); !strings.Contains(got.Result.Content, "[image image/png, ") {
+	if got := result(c, 1); !strings.Contains(got.Result.Content, "[image image/png, ") || len(got.Result.Pictures) != 1 || got.Result.Pictures[0].Type != "image/png" {
 		t.Errorf("get-tiny-image: %+v", got.Result)
 	}
 	env := map[string]string{}

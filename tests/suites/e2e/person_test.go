@@ -105,6 +105,11 @@ type (
 			IsError    bool            `json:"isError"`
 			Omitted    int             `json:"omitted_bytes"`
 			Requires   bool            `json:"requiresPermission"`
+			Pictures   []struct {
+				File string
+				Type string
+				Size int
+			} `json:"pictures"`
 		} `json:"result"`
 	}
 	pendingForm struct {
