@@ -48,6 +48,6 @@ func TestPicturesOfTools(t *testing.T) {
 	seen := b.llm.Requests()
 	if len(seen) != 2 || bytes.Count(seen[0].Body, []byte("data:image/png;base64,dGhlIHBpY3R1cmU=")) != 1 || !bytes.Contains(seen[0].Body, []byte("read_file returned 1 picture, shown below")) ||
 		bytes.Contains(seen[1].Body, []byte("data:image")) || bytes.Contains(seen[1].Body, []byte("shown below")) || !bytes.Contains(seen[1].Body, []byte("[image image/png, 11 bytes]")) {
-		t.Errorf("%d requests: %s", len(seen), seen)
+		t.Errorf("%d requests: %s", len(seen), seen[0].Body)
 	}
 }
