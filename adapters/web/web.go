@@ -23,7 +23,7 @@
 //     ([markdown.Parse]).
 //   - Every error is {"error":{"code","message"}} with a sentence that helps.
 //
-// It leaves out: transport security (put a proxy in front), accounts, and uploads.
+// It leaves out: transport security (put a proxy in front) and accounts.
 package web
 
 import (

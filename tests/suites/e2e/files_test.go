@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/nodhq/nod/core/text"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
@@ -313,6 +314,33 @@ func TestToolPictures(t *testing.T) {
 			t.Errorf("model.images %t: the model reads %s", sees, last)
 		}
 		llm.healthy()
+	}
+}
+
+// Slack shows no pictures of tools: they are named, and kept only where the model sees them.
+func TestSlackToolPictures(t *testing.T) {
+	t.Parallel()
+	tools := mcpserver.New("shots", mcpserver.OpenLedger(filepath.Join(t.TempDir(), "ledger")))
+	good := pngOf(t)
+	tools.MCP.AddTool(mcp.NewToolWithRawSchema("look", "Returns a picture.", json.RawMessage(`{"type":"object"}`)), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{mcp.NewImageContent(base64.StdEncoding.EncodeToString(good), "image/png")}}, nil
+	})
+	for _, sees := range []bool{false, true} {
+		o := openOffice(t, officeSettings{replicas: 1, box: fmt.Sprintf("}, shots: {url: %q", tools.ServeHTTP(t).URL), yaml: fmt.Sprintf("model: {images: %t}\n", sees)})
+		th := o.with(t, "call shots__look {}")
+		ts := th.asking(1)
+		th.click(ana, ts, "Allow once")
+		th.done(ts, fmt.Sprintf("[image image/png, %d bytes]", len(good)))
+		at, err := redis.ParseURL(o.redis.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db := redis.NewClient(at)
+		kept, err := db.Keys(t.Context(), "*:blobs:*").Result()
+		if err != nil || len(kept) > 0 != sees || o.modelRead("data:image/png;base64,") != sees {
+			t.Errorf("model.images %t: %v, %v", sees, kept, err)
+		}
+		_ = db.Close()
 	}
 }
 
