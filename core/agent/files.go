@@ -16,17 +16,17 @@ import (
 
 // How much of what people attach is read, for one turn, and of the pictures that tools return.
 const (
-	MaxFiles      = 10       // files
-	MaxFileBytes  = 10 << 20 // of one file
-	MaxPicture    = 4 << 20  // bytes of one picture: services of models take no more than about 5 MB
-	MaxFileChars  = 20_000   // of one file's text that the model is given
-	MaxFilesChars = 60_000   // of all of them
-	maxPictures   = 8        // that one request to the model carries, the newest
-	maxReturned   = 4        // pictures of one result that are kept, the first
-	keepWithin    = 10 * time.Second
-	fileWithin    = 20 * time.Second
-	filesWithin   = 60 * time.Second // for all of them
-	fileTries     = 3
+	MaxFiles       = 10       // files
+	MaxFileBytes   = 10 << 20 // of one file
+	MaxPicture     = 4 << 20  // bytes of one picture: services of models take no more than about 5 MB
+	MaxFileChars   = 20_000   // of one file's text that the model is given
+	MaxFilesChars  = 60_000   // of all of them
+	maxPictures    = 8        // that one request to the model carries, the newest
+	maxReturned    = 4        // pictures of one result that are kept, the first
+	picturesWithin = 10 * time.Second
+	fileWithin     = 20 * time.Second
+	filesWithin    = 60 * time.Second // for all of them
+	fileTries      = 3
 )
 
 // Fetcher is an optional extra of a Platform on which people attach files.
@@ -205,7 +205,7 @@ func (d *driver) keepReturned(pictures []*turn.Picture) (kept []*turn.Picture) {
 		return nil
 	}
 	defer d.survive("reading a tool's picture", func() {})
-	ctx, cancel := context.WithTimeout(d.ctx, keepWithin) // not the call's: a stop comes after the result
+	ctx, cancel := context.WithTimeout(d.ctx, picturesWithin) // not the call's: a stop comes after the result
 	defer cancel()
 	for _, p := range pictures {
 		if len(kept) == maxReturned {

@@ -273,7 +273,10 @@ func TestToolPictures(t *testing.T) {
 		b := start(t, settings{yaml: yaml + fmt.Sprintf("model: {images: %t}\n", sees), env: llm.env()})
 		p := browse(t, b)
 		p.say(`call shots__lies {} and call shots__many {}`)
-		p.until(`document.querySelectorAll(".step .pictures img").length === 5 && !!document.querySelector(".bot[data-state=done]")`)
+		p.until(`!!document.querySelector(".bot[data-state=done] .step .pictures")`)
+		if n := look[int](p, `document.querySelectorAll(".step .pictures img").length`); n != 5 {
+			t.Errorf("%d pictures are shown", n)
+		}
 		p.until(`(() => { const i = document.querySelector(".step .pictures img"); i.scrollIntoView(); return i.complete && i.naturalWidth === 2 })()`)
 		if alt := look[string](p, `document.querySelector(".step .pictures img").alt`); alt != fmt.Sprintf("Picture from lies, %d bytes", len(good)) {
 			t.Errorf("the picture is called %q", alt)
