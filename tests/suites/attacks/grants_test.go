@@ -66,6 +66,9 @@ func mixTools() (out []tool) {
 			"narrow-" + s.name + "-allow_exact-control", "narrow-" + s.name + "-allow_path-control", "narrow-" + s.name + "-uses"} {
 			out = append(out, tool{server: "mix", name: name, description: "Does."})
 		}
+		for name := range inChannel {
+			out = append(out, tool{server: "mix", name: channelTool(s.name, name), description: "Does."})
+		}
 	}
 	return out
 }

@@ -64,16 +64,17 @@ func (a attack) passes() string {
 
 // worlds are the kinds of world.
 var worlds = map[string]rules{
-	"":       nil,
-	"listed": onlyListed,
-	"never":  neverAsks,
+	"":        nil,
+	"listed":  onlyListed,
+	"never":   neverAsks,
+	"channel": channelsToo,
 }
 
 // table is the whole corpus.
 func table() (all []attack) {
 	for _, part := range [][]attack{
 		dialogs(), hiddenCharacters(), homoglyphs(), longArguments(), masks(), swaps(), ambiguous(), strangers(), entries(), identities(), forgeries(),
-		movedButtons(), wrongItems(), races(), lateClicks(), selfApprovals(), onceIsOnce(), rugPulls(), lies(), acceptedReads(), inheritance(), requesters(),
+		movedButtons(), wrongItems(), races(), lateClicks(), selfApprovals(), onceIsOnce(), rugPulls(), lies(), acceptedReads(), inheritance(), channels(), requesters(),
 		widened(), words(), owners(), quorums(), wantings(), settingsFromChat(), fatigue(), exfiltration(), markup(), deputies(), elicitation(), handles(), denials(), reusedIDs(), stalePolicy(), unattended(),
 		answersAfterwards(), exhaustion(), doors(), sessionsThatEnd(), floods(),
 	} {
