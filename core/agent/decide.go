@@ -187,7 +187,7 @@ const keepWithin = 5 * time.Minute
 // keepAgain keeps what the answer to a call that has started leaves standing, where whoever took the answer died before they could: its card
 // says that it stands. A call that started cannot be undone any more, so nothing is kept that was taken back.
 func (e *Engine) keepAgain(ctx context.Context, s turn.Session, c turn.ToolCall) {
-	if c.Asked && e.Now().Sub(c.DecidedAt) < keepWithin {
+	if e.Now().Sub(c.DecidedAt) < keepWithin { // nobody decided what was not asked: nothing is kept of it
 		e.keep(ctx, s, c, chat.Envelope{Chat: s.Chat, User: c.By, Name: c.Name})
 	}
 }

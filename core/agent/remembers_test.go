@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -171,5 +172,22 @@ func TestWhatIsForgotten(t *testing.T) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// What an old decision left standing is not kept once more when its call starts: it may have been ended since.
+func TestKeptAgainOnlyWhileItIsFresh(t *testing.T) {
+	for age, want := range map[time.Duration]int{time.Second: 1, keepWithin: 0} {
+		s, log := board(), drawer{}
+		c := s.Turn.Calls[1]
+		c.Ticked, c.Asked, c.DecidedAt = &turn.Person{User: c.By}, true, time.Now().Add(-age)
+		e := &Engine{sessions: &sessionCache{Cache: newRecent[chat.ID, fold](4)}, Config: Config{
+			Log: &log, Policies: ruledBy(ruled()), Logger: slog.New(slog.DiscardHandler),
+		}}
+		e.keepAgain(t.Context(), s, c)
+		now, err := e.Settings(t.Context())
+		if got := len(now.Of(c.By)); err != nil || got != want {
+			t.Errorf("%v old: %d kept, want %d; %v", age, got, want, err)
+		}
 	}
 }
