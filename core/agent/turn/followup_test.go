@@ -216,6 +216,10 @@ func TestTheMessageIsDeleted(t *testing.T) {
 			t.Errorf("%s: %d messages wait", why, n)
 		}
 	}
+	// Whoever deletes it at once is heard of before the post is recorded.
+	begun := script.New(t).Put(script.Says("m1", "hi", script.Ana)).Put(Deleted{Delivery: "x", Message: "b1"})
+	begun.Fork().Put(Shown{Turn: "t1", Message: "b1"}).Owes("it was deleted", End{WasStopped})
+	begun.Fork().Put(Shown{Turn: "t1", Message: "b2"}).Owes("another was", AskModel{0})
 	if x := script.New(t).Put(Deleted{Delivery: "z", All: true}); x.Session.Turn != nil || x.Session.Last != nil {
 		t.Error("a place without a turn got one")
 	}

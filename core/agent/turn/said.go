@@ -98,7 +98,10 @@ func (ev Deleted) apply(s Session, e Entry) Session {
 	}
 	i := slices.IndexFunc(s.Waiting, func(w Said) bool { return w.Message == ev.Message }) // whoever wrote it: moderators delete, too
 	if i < 0 {
-		return s.ignore(ev.Message, chat.User{})
+		if s = s.ignore(ev.Message, chat.User{}); s.Turn != nil && s.Turn.Shown == "" {
+			s = s.edit(func(t *Turn) { t.Gone = ev.Message })
+		}
+		return s
 	}
 	s.Waiting = slices.Delete(slices.Clone(s.Waiting), i, i+1)
 	return s
@@ -132,7 +135,7 @@ func (s Session) appeared(e Entry, ev Shown) Session {
 	if !first && !reposted && len(fresh) == 0 {
 		return s
 	}
-	return s.edit(func(t *Turn) {
+	s = s.edit(func(t *Turn) {
 		switch {
 		case first:
 			t.Shown, t.ShownAt = ev.Message, e.At
@@ -160,4 +163,8 @@ func (s Session) appeared(e Entry, ev Shown) Session {
 			c.Want = &want
 		}
 	})
+	if first && ev.Message == s.Turn.Gone && s.Turn.Stopped == nil { // it was deleted before its post was recorded
+		s = s.stop(e, Person{})
+	}
+	return s
 }

@@ -200,6 +200,7 @@ type Turn struct {
 	Ignored    int             `json:"ignored,omitempty"`   // edits and deletions that came too late
 	Forget     bool            `json:"forget,omitempty"`    // a reset fell into it: its words do not enter the transcript
 	Beside     []Beside        `json:"beside,omitempty"`    // short messages beside the turn's one
+	Gone       chat.MessageRef `json:"gone,omitempty"`      // was deleted before the turn's message was known: it may be that one
 	Files      []FileRead      `json:"files,omitempty"`     // what came of the files of Said, all or none
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/core/text"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
@@ -26,13 +27,49 @@ type slackChat struct {
 	o  *office
 	th *thread // nil: nothing was said yet
 
-	last string // for whom it worked last
+	last    string              // for whom it worked last
+	details map[string][]button // what stands in the details of a row, by the button that opens them
+	said    map[string][]string // to whom, in the details that they clicked in
+}
+
+// inDetails is what is pressed in the details that another button opens.
+type inDetails struct {
+	by    fakeslack.Button
+	label string
+}
+
+// withDetails puts in the place of a row's "Details…" what stands there: on a list each row has only that behind its answers.
+func (c *slackChat) withDetails(ts string, buttons []button) (out []button) {
+	for _, b := range buttons {
+		n := b.native.(fakeslack.Button)
+		if b.label != text.LabelDetails {
+			out = append(out, b)
+			continue
+		}
+		if _, known := c.details[n.Value]; !known {
+			v := c.open("Ana", ts, n)
+			c.details[n.Value] = []button{}
+			for _, x := range c.th.ViewButtons(v.ID) {
+				if !slices.ContainsFunc(buttons, func(b button) bool { return b.label == labelOf(x) }) {
+					c.details[n.Value] = append(c.details[n.Value], button{labelOf(x), inDetails{n, x.Text}})
+				}
+			}
+			c.th.CloseView(v.User, v.ID)
+		}
+		out = append(out, c.details[n.Value]...)
+	}
+	return out
+}
+
+func (c *slackChat) open(who, ts string, by fakeslack.Button) fakeslack.View {
+	c.th.press(inSlack[who], ts, by)
+	return c.th.view(inSlack[who], 1)
 }
 
 var inSlack = map[string]string{"Ana": ana, "Ben": ben, "Ada": admin}
 
 func (s slackSurface) chat(t testing.TB) conversation {
-	return &slackChat{o: s.in(t)}
+	return &slackChat{o: s.in(t), details: map[string][]button{}, said: map[string][]string{}}
 }
 
 func (c *slackChat) close() {}
@@ -53,7 +90,7 @@ func (c *slackChat) says(who, text string) {
 func (c *slackChat) commands(who, text string) { c.th.say(inSlack[who], c.o.me("permissions "+text)) }
 
 // confirmed is said in private when something was done that no message shows. On the web the answer to the request says it.
-var confirmed = []string{"This chat starts over", "Approve everything that is asked for now", "Revoked: from now on it asks again.", "Recorded. The message in the chat shows what came of it."}
+var confirmed = []string{"This chat starts over", "Approve everything that is asked for now", "Revoked: from now on it asks again.", "Recorded."}
 
 func (c *slackChat) startsOver(who string) {
 	c.th.say(inSlack[who], c.o.me("reset"))
@@ -70,11 +107,30 @@ func (c *slackChat) told(who string) (out []string) {
 			out = append(out, say)
 		}
 	}
-	return out
+	return append(out, c.said[who]...)
 }
 
 // press presses, and confirms where that is asked for: in Slack's own dialog, or for a line of a menu in a private message.
 func (c *slackChat) press(who string, on post, b button) {
+	if d, in := b.native.(inDetails); in { // which confirm in Slack's own dialog
+		v := c.open(who, on.id, d.by)
+		click, err := c.th.ClickInView(inSlack[who], v.ID, d.label)
+		if err != nil {
+			c.o.t.Fatal(err)
+		}
+		c.th.acked(c.o.t, click)
+		before := v.Hash
+		c.th.until("what came of it stands in the details", func() bool {
+			v = c.th.view(inSlack[who], 1)
+			return v.Hash != before
+		})
+		say := plainly(says(decode[[]slackBlock](c.o.t, v.Blocks)[0].Text))
+		if !slices.ContainsFunc(confirmed, func(c string) bool { return strings.HasPrefix(say, c) }) {
+			c.said[who] = append(c.said[who], say)
+		}
+		c.th.CloseView(v.User, v.ID)
+		return
+	}
 	c.th.press(inSlack[who], on.id, b.native.(fakeslack.Button))
 	if n := b.native.(fakeslack.Button); n.Type != "button" && confirms(on, b) {
 		c.th.confirm(inSlack[who], strings.TrimSuffix(b.label, "…"))
@@ -181,7 +237,7 @@ func (c *slackChat) read(m fakeslack.Message, buttons []fakeslack.Button) post {
 				p.steps = append(p.steps, stepLine(title[:strings.LastIndex(title, " · ")], strings.ReplaceAll(says(task.Output), "\n", ""))) // without the word for screen readers
 			}
 		case b.Type == "actions" && k != nil && k.buttons == nil:
-			k.buttons = take(b.Elements)
+			k.buttons = c.withDetails(m.TS, take(b.Elements))
 		case b.Type == "context" && k != nil && k.buttons != nil:
 			k.foot(says(b.Elements), "*")
 			finish()
@@ -196,7 +252,7 @@ func (c *slackChat) read(m fakeslack.Message, buttons []fakeslack.Button) post {
 				p.notes = append(p.notes, plainly(says(b.Elements)))
 			case "actions":
 				p.buttons = append(p.buttons, take(b.Elements)...)
-			case "divider":
+			case "divider", "context_actions": // that an answer can be rated: only here is there a place for it
 			default:
 				c.o.t.Errorf("a block of type %s", b.Type)
 			}
