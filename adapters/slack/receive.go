@@ -51,6 +51,8 @@ func (a *Adapter) later(h chat.ReplyHandle, do func(context.Context) (say string
 		if say == "" {
 			return
 		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterWithin) // that something took too long is said, too
+		defer cancel()
 		if err := a.tell(ctx, h, say); err != nil {
 			a.Logger.Warn("slack: a private answer did not arrive", "err", err)
 		}
