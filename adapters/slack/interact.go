@@ -126,6 +126,8 @@ func (a *Adapter) takeClick(ctx context.Context, in inbound.Interaction, act *sl
 func (a *Adapter) answerInDetails(in inbound.Interaction, shown blocks.Form, do func(context.Context) (say string)) receipt {
 	return receipt{after: func(ctx context.Context) {
 		if say := do(ctx); say != "" {
+			ctx, cancel := toSay(ctx)
+			defer cancel()
 			in.View.Hash = "" // whatever stands there
 			a.drawDetails(ctx, in, shown, say)
 		}

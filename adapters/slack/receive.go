@@ -51,12 +51,17 @@ func (a *Adapter) later(h chat.ReplyHandle, do func(context.Context) (say string
 		if say == "" {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterWithin) // that something took too long is said, too
+		ctx, cancel := toSay(ctx)
 		defer cancel()
 		if err := a.tell(ctx, h, say); err != nil {
 			a.Logger.Warn("slack: a private answer did not arrive", "err", err)
 		}
 	}}
+}
+
+// toSay gives what is said in the end a time of its own: else nobody would hear of what took too long.
+func toSay(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), afterWithin)
 }
 
 func (a *Adapter) answerPrivately(h chat.ReplyHandle, say string) receipt {
