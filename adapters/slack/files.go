@@ -17,8 +17,8 @@ import (
 
 var _ agent.Fetcher = (*Adapter)(nil)
 
-// slackHosts are where Slack keeps files. https://docs.slack.dev/reference/objects/file-object
-var slackHosts = []string{"files.slack.com", ".slack.com"}
+// slackHosts are where Slack keeps files: files.slack.com, and hosts of workspaces. https://docs.slack.dev/reference/objects/file-object
+var slackHosts = []string{".slack.com"}
 
 // fileInfo is what Slack says of a file now: a message may be older than that. https://docs.slack.dev/reference/methods/files.info
 type fileInfo struct {

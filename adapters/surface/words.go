@@ -110,13 +110,9 @@ func WithFiles(said string, files []string) string {
 	return strings.TrimPrefix(strings.Join(append([]string{said}, files...), "\n"), "\n")
 }
 
-// SayFile names an attached file, of size bytes where that is known.
+// SayFile is [text.Attached] of a file that is not read.
 func SayFile(name string, size int) string {
-	line := "[file " + cmp.Or(Shortened(name, 100), "without a name")
-	if size > 0 {
-		line += ", " + text.Size(size)
-	}
-	return line + "; " + text.Product + " cannot read it]"
+	return strings.TrimSuffix(text.Attached(name, size), "]") + "; " + text.Product + " cannot read it]"
 }
 
 // Shortened is at most n characters of s, on one line, with nothing hidden in them.
