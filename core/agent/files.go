@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -111,12 +110,7 @@ func (d *driver) readFiles(id turn.TurnID) bool {
 
 // readFile reads one, of which up to room characters are kept.
 func (d *driver) readFile(ctx context.Context, f chat.File, room int) (r turn.FileRead) {
-	defer func() {
-		if broken := recover(); broken != nil {
-			d.e.Logger.Error("reading a file panicked", "chat", d.id, "panic", broken, "stack", string(debug.Stack()))
-			r = turn.FileRead{Why: turn.UnreadBroken}
-		}
-	}()
+	defer d.survive("reading a file", func() { r = turn.FileRead{Why: turn.UnreadBroken} })
 	r, err := d.tryFile(ctx, f, room)
 	if err == nil {
 		return r
