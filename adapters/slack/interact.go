@@ -51,7 +51,7 @@ func (a *Adapter) serveActions(ctx context.Context, in inbound.Interaction) rece
 		}
 		switch {
 		case strings.HasPrefix(act.ActionID, blocks.ActionPage+":"):
-			return receipt{after: func(ctx context.Context) { a.turnPage(ctx, in, act) }}
+			return a.turnPage(in, act)
 		case strings.HasPrefix(act.ActionID, blocks.PanelPrefix):
 			return a.clickInPanel(ctx, in, &act)
 		case act.ActionID == blocks.ActionSure:
@@ -126,10 +126,12 @@ func (a *Adapter) takeClick(ctx context.Context, in inbound.Interaction, act *sl
 func (a *Adapter) answerInDetails(in inbound.Interaction, shown blocks.Form, do func(context.Context) (say string)) receipt {
 	return receipt{after: func(ctx context.Context) {
 		if say := do(ctx); say != "" {
-			ctx, cancel := toSay(ctx)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterWithin) // as in tellLate
 			defer cancel()
-			in.View.Hash = "" // whatever stands there
-			a.drawDetails(ctx, in, shown, say)
+			in.View.Hash = ""                             // whatever stands there
+			if a.drawDetails(ctx, in, shown, say) != "" { // then it is told beside them
+				a.tellLate(privately("", shown.Place.Channel, shown.Place.Thread, string(in.User)), say)
+			}
 		}
 	}}
 }
@@ -336,35 +338,54 @@ func (a *Adapter) openForm(ctx context.Context, in inbound.Interaction, f blocks
 	return a.openView(ctx, in, view)
 }
 
-func (a *Adapter) turnPage(ctx context.Context, in inbound.Interaction, act slack.BlockAction) {
+func (a *Adapter) turnPage(in inbound.Interaction, act slack.BlockAction) receipt {
 	f, ok := a.readForm(string(in.View.Metadata))
 	page, err := strconv.Atoi(act.Value)
 	if !ok || err != nil {
-		return
+		return receipt{}
 	}
 	f.Page = page
-	a.drawDetails(ctx, in, f, "")
+	return a.later(privately("", f.Place.Channel, f.Place.Thread, string(in.User)), func(ctx context.Context) string {
+		return a.drawDetails(ctx, in, f, "")
+	})
 }
 
-// drawDetails draws the details anew where they stand.
-func (a *Adapter) drawDetails(ctx context.Context, in inbound.Interaction, f blocks.Form, notice string) {
+// drawDetails draws the details anew where they stand, or says why not.
+func (a *Adapter) drawDetails(ctx context.Context, in inbound.Interaction, f blocks.Form, notice string) (say string) {
 	var env chat.Envelope
 	if f.Choice == chat.Reveal || f.Choice == chat.Why && a.Settings != nil {
 		by, no := a.identifyDecider(ctx, string(in.User), f.Choice)
 		if no != "" {
-			return
+			return no
 		}
 		env = a.envelope(f.Place, in.Submission(f.Token), by, chat.ReplyHandle{})
 	}
-	d, answers, say := a.readDetails(ctx, f, env)
-	if say != "" && notice == "" {
-		return
+	d, answers, unread := a.readDetails(ctx, f, env)
+	if unread != "" && notice == "" {
+		return unread
 	}
 	// The hash makes an update that comes after a later one fail, instead of turning back.
 	_, err := a.api.UpdateViewContext(ctx, blocks.EncodeDetails(d, f, answers, notice), "", string(in.View.Hash), string(in.View.ID))
-	if err != nil {
-		a.Logger.Info("slack: details were not drawn anew", "err", faultOf(err))
+	return a.sayDrawn(err)
+}
+
+// sayDrawn says that an open view was not drawn anew, or nothing: also where somebody has drawn it since, or closed it.
+// https://docs.slack.dev/reference/methods/views.update#errors
+func (a *Adapter) sayDrawn(err error) (say string) {
+	if err == nil {
+		return ""
 	}
+	a.Logger.Info("slack: a view was not drawn anew", "err", faultOf(err))
+	if no, _ := errors.AsType[slack.SlackErrorResponse](err); no.Err == "not_found" || isRedrawn(err) {
+		return ""
+	}
+	return sayNotDrawn
+}
+
+// isRedrawn: what stands there is not what the hash was of.
+func isRedrawn(err error) bool {
+	no, _ := errors.AsType[slack.SlackErrorResponse](err)
+	return no.Err == "hash_conflict"
 }
 
 // confirmFirst asks whether a person means a choice, where Slack's own dialog cannot: for a line of a menu, and for a long text. The button

@@ -3,8 +3,6 @@ package slack
 import (
 	"cmp"
 	"context"
-	"errors"
-	"log/slog"
 	"strconv"
 	"strings"
 
@@ -72,12 +70,15 @@ func (a *Adapter) clickInPanel(ctx context.Context, in inbound.Interaction, act 
 	}
 	by, no := a.identifyDecider(ctx, string(in.User), "")
 	reply, at := whoClicked(in), panelAt(in)
+	if in.View.Type != "" {
+		reply = privately("", f.Channel, f.Thread, string(in.User))
+	}
 	env := chat.Envelope{Delivery: in.PanelDelivery(act), Chat: f.Chat(), User: by.User, Name: by.Name, Reply: reply}
 	switch {
 	case no != "" && in.View.Type == "":
 		return a.answerPrivately(reply, no)
 	case no != "":
-		return receipt{after: func(ctx context.Context) { a.drawRefused(ctx, at, no) }}
+		return receipt{after: func(ctx context.Context) { a.drawRefused(ctx, at, reply, no) }}
 	case verb == blocks.VerbShow:
 		return a.later(reply, func(ctx context.Context) string { return a.openPanel(ctx, in, f, env) })
 	}
@@ -132,43 +133,47 @@ func panelAt(in inbound.Interaction) panelPlace {
 // redraw shows the panel as it is now, made anew for whoever acts. What was stale, because somebody drew the view meanwhile, is read and
 // drawn once more, without a hash.
 func (a *Adapter) redraw(ctx context.Context, at panelPlace, f blocks.PanelForm, env chat.Envelope, say string) {
-	for stale := true; stale; at.hash = "" {
+	for {
 		p, ok := a.readPanel(ctx, &f, env)
 		if !ok {
 			p = render.Panel{View: f.View, Title: blocks.SaySettings, Tabs: []render.Act{{Kind: render.ActGo, View: f.View, Label: sayTryAgain}}}
 			say = strings.TrimSpace(say + "\n" + sayNoPanel)
 		}
-		stale = a.drawOnce(ctx, at, p, f, say)
-	}
-}
-
-func (a *Adapter) drawRefused(ctx context.Context, at panelPlace, no string) {
-	at.hash = ""
-	a.drawOnce(ctx, at, render.Panel{Title: blocks.SaySettings}, blocks.PanelForm{}, no)
-}
-
-// drawOnce draws a panel, unless what stands there is not as it was when its hash was read: then it is stale.
-func (a *Adapter) drawOnce(ctx context.Context, at panelPlace, p render.Panel, f blocks.PanelForm, say string) (stale bool) {
-	var err error
-	failed, level := "slack: a panel was not drawn anew", slog.LevelInfo
-	if at.home {
-		failed, level = "slack: a Home tab was not drawn", slog.LevelWarn
-		req := slack.PublishViewContextRequest{UserID: at.user, View: blocks.EncodeHome(p, f, say, a.linkOf)}
-		if at.hash != "" {
-			req.Hash = &at.hash
+		err := a.drawOnce(ctx, at, p, f, say)
+		if at.hash == "" || !isRedrawn(err) {
+			a.tellUndrawn(env.Reply, at, err, say)
+			return
 		}
-		_, err = a.api.PublishViewContext(ctx, req)
-	} else {
-		_, err = a.api.UpdateViewContext(ctx, blocks.EncodePanel(p, f, say, a.linkOf), "", at.hash, at.view)
+		at.hash = ""
 	}
-	// Somebody drew the view since. https://docs.slack.dev/reference/methods/views.update#errors
-	if no, _ := errors.AsType[slack.SlackErrorResponse](err); no.Err == "hash_conflict" && at.hash != "" {
-		return true
+}
+
+func (a *Adapter) drawRefused(ctx context.Context, at panelPlace, reply chat.ReplyHandle, no string) {
+	at.hash = ""
+	err := a.drawOnce(ctx, at, render.Panel{Title: blocks.SaySettings}, blocks.PanelForm{}, no)
+	a.tellUndrawn(reply, at, err, no)
+}
+
+func (a *Adapter) drawOnce(ctx context.Context, at panelPlace, p render.Panel, f blocks.PanelForm, say string) error {
+	if !at.home {
+		_, err := a.api.UpdateViewContext(ctx, blocks.EncodePanel(p, f, say, a.linkOf), "", at.hash, at.view)
+		return err
 	}
-	if err != nil {
-		a.Logger.Log(ctx, level, failed, "err", faultOf(err))
+	req := slack.PublishViewContextRequest{UserID: at.user, View: blocks.EncodeHome(p, f, say, a.linkOf)}
+	if at.hash != "" {
+		req.Hash = &at.hash
 	}
-	return false
+	_, err := a.api.PublishViewContext(ctx, req)
+	return err
+}
+
+// tellUndrawn tells somebody beside a panel what could not be drawn in it. Beside a Home tab there is no place for it.
+func (a *Adapter) tellUndrawn(reply chat.ReplyHandle, at panelPlace, err error, say string) {
+	if at.home && err != nil {
+		a.Logger.Warn("slack: a Home tab was not drawn", "err", faultOf(err))
+	} else if undrawn := a.sayDrawn(err); undrawn != "" {
+		a.tellLate(reply, cmp.Or(say, undrawn))
+	}
 }
 
 func (a *Adapter) openFill(ctx context.Context, in inbound.Interaction, f blocks.PanelForm, env chat.Envelope, token string) (say string) {
@@ -217,7 +222,7 @@ func (a *Adapter) drawHome(ctx context.Context, m inbound.HomeOpened) {
 	at := panelPlace{home: true, user: m.User, hash: m.Hash}
 	by, no := a.identifyDecider(ctx, m.User, "")
 	if no != "" {
-		a.drawRefused(ctx, at, no)
+		a.drawRefused(ctx, at, chat.ReplyHandle{}, no)
 		return
 	}
 	f, _ := blocks.ParsePanelForm(m.Metadata) // none the first time, or of an older version

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/slack/inbound"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -159,6 +160,65 @@ func TestAPanelThatWasDrawnMeanwhileIsReadOnceMore(t *testing.T) {
 	if calls[0].Values.Get("hash") == "" || calls[1].Values.Get("hash") != "" {
 		t.Errorf("%+v", calls)
 	}
+}
+
+// What cannot be drawn in an open view is told beside it, whatever was clicked; what somebody else has drawn meanwhile, or closed, is not.
+func TestAViewThatCannotBeDrawn(t *testing.T) {
+	sc, b := boarded(t)
+	fails := func(code string) { sc.slack.Fail("views.update", 1, fakeslack.Fault{Error: code}) }
+	undrawn, told := 0, []string{}
+	click := func(words, says string) {
+		t.Helper()
+		d, err := sc.slack.ClickInView("UANA", sc.slack.Views("UANA")[0].ID, words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Wait(sc.ctx); err != nil {
+			t.Fatal(err)
+		}
+		if says != "" {
+			told = append(told, says)
+			sc.until("Ana is told", func() bool { return slices.Equal(sc.told("UANA"), told) })
+		}
+		if says != surface.SayNotRead {
+			undrawn++
+			sc.until("it was tried", func() bool { return strings.Count(sc.log.String(), "a view was not drawn anew") == undrawn })
+		}
+	}
+	root, ts := sc.thread()
+	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok")
+	sc.modal("UANA", ts, chat.Why, "tok")
+	fails("internal_error")
+	click("Next", sayNotDrawn)
+	fails("hash_conflict")
+	click("Next", "")
+	sc.inView("UANA", "Next")
+	b.set(func() { b.down = errDown })
+	click("Next", surface.SayNotRead)
+	b.set(func() { b.down = nil })
+	sc.slack.CloseView("UANA", sc.slack.Views("UANA")[0].ID)
+
+	// The panel of a thread has a place beside it.
+	sc.slack.Say("UANA", "C1", root, "<@"+sc.slack.BotUser()+"> permissions")
+	told = append(told, "")
+	sc.until("it is offered", func() bool {
+		if all := sc.told("UANA"); len(all) > 0 {
+			told[len(told)-1] = all[len(all)-1]
+		}
+		_, err := sc.slack.ClickEphemeral("UANA", "Open the settings")
+		return err == nil
+	})
+	sc.until("it is open", func() bool { return len(sc.slack.Views("UANA")) == 1 })
+	fails("internal_error")
+	click("Grants", sayNotDrawn)
+	fails("not_found")
+	click("Grants", "")
+	sc.inView("UANA", "Servers")
+	for range 3 {
+		sc.inView("UANA", "Next")
+	}
+	fails("internal_error")
+	click("row-120", "Done with row 120.")
 }
 
 func TestAFormOfThePanel(t *testing.T) {

@@ -47,21 +47,19 @@ type receipt struct {
 // later is a receipt for what is done after the acknowledgement. What do says is told to the person whom h names.
 func (a *Adapter) later(h chat.ReplyHandle, do func(context.Context) (say string)) receipt {
 	return receipt{after: func(ctx context.Context) {
-		say := do(ctx)
-		if say == "" {
-			return
-		}
-		ctx, cancel := toSay(ctx)
-		defer cancel()
-		if err := a.tell(ctx, h, say); err != nil {
-			a.Logger.Warn("slack: a private answer did not arrive", "err", err)
+		if say := do(ctx); say != "" {
+			a.tellLate(h, say)
 		}
 	}}
 }
 
-// toSay gives what is said in the end a time of its own: else nobody would hear of what took too long.
-func toSay(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), afterWithin)
+// tellLate tells somebody what came of it in a time of its own: else nobody would hear of what took too long.
+func (a *Adapter) tellLate(h chat.ReplyHandle, say string) {
+	ctx, cancel := context.WithTimeout(context.Background(), afterWithin)
+	defer cancel()
+	if err := a.tell(ctx, h, say); err != nil {
+		a.Logger.Warn("slack: a private answer did not arrive", "err", err)
+	}
 }
 
 func (a *Adapter) answerPrivately(h chat.ReplyHandle, say string) receipt {

@@ -14,6 +14,7 @@ import (
 const (
 	botName = text.Product
 
+	sayNotDrawn     = "Slack did not take what should stand there now. Nothing was changed. Click again."
 	sayWindowClosed = "Slack closed the window for opening this form. Click again."
 	sayNoPlace      = "It is not known which message this belongs to. Nothing was recorded. Use the buttons of the message in its thread."
 

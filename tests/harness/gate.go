@@ -50,6 +50,7 @@ type Gate struct {
 	store Store
 	sig   *stand.Signal
 	kill  func()
+	heard chan struct{} // closed once the replica's engine hears wakes, or cannot
 	// At decides the fault of the n-th call of the log (from 1). nil: none.
 	at func(n int, what string) Fault
 
@@ -229,6 +230,7 @@ func (g *Gate) Confirms(ctx context.Context) error {
 
 // Wakes implements [agent.Leases].
 func (g *Gate) Wakes(ctx context.Context, owner string) (<-chan chat.ID, error) {
+	defer close(g.heard)
 	return g.store.Wakes(ctx, owner)
 }
 

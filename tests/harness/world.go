@@ -164,7 +164,7 @@ func (w *World) Start() *Replica {
 	if err != nil {
 		w.Fatal(err)
 	}
-	r.Gate = &Gate{store: r.store, sig: w.Signal, kill: r.Kill}
+	r.Gate = &Gate{store: r.store, sig: w.Signal, kill: r.Kill, heard: make(chan struct{})}
 	if len(w.Replicas) == 0 {
 		r.Gate.at = w.options.Faults
 	}
@@ -207,6 +207,7 @@ func (w *World) Start() *Replica {
 		running.Wait()
 	}()
 	w.Replicas = append(w.Replicas, r)
+	<-r.Gate.heard // a wake is sent once: what a test writes before would wake nobody
 	return r
 }
 

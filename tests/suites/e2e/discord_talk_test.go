@@ -178,6 +178,26 @@ func (k *talk) click(user, id, label string) *fakediscord.Delivery {
 	return k.press(user, id, k.nth(id, label, 0))
 }
 
+// insist clicks as [talk.click] does, and again whenever the person is told to: errors of an outage are told for a moment after its end.
+func (k *talk) insist(user, id, label string) {
+	k.t.Helper()
+	tries := func() (n int) {
+		for _, m := range k.private(user) {
+			n += strings.Count(shown(m.Version), "try again")
+		}
+		return n
+	}
+	n := tries()
+	k.click(user, id, label)
+	k.until("the click counts", func() bool {
+		if m := tries(); m > n {
+			n = m
+			k.click(user, id, label)
+		}
+		return count(k.pressable(id), label) == 0
+	})
+}
+
 // clickOld presses on an earlier version of a message, which the person still has on their screen.
 func (k *talk) clickOld(user, id string, version int, label string) *fakediscord.Delivery {
 	k.t.Helper()

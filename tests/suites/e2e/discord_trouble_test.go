@@ -220,7 +220,7 @@ func TestDiscordWithoutRedis(t *testing.T) {
 		_ = res.Body.Close()
 		return res.StatusCode == http.StatusOK
 	})
-	k.click(anaID, id, "Allow once")
+	k.insist(anaID, id, "Allow once")
 	k.done(id, "gave: written", "allowed once by Ana")
 	k.done(k.answer(2), "after the outage")
 	if n := g.wrote(t, args); n != 1 || len(k.answers()) != 2 {

@@ -153,6 +153,28 @@ func (th *thread) click(user, ts, label string) *fakeslack.Delivery {
 	return th.press(user, ts, th.nth(ts, label, 0))
 }
 
+// insist clicks as [thread.click] does, and again whenever the person is told to: errors of an outage are told for a moment after its end.
+func (th *thread) insist(user, ts, label string) {
+	th.t.Helper()
+	tries := func() (n int) {
+		for _, e := range th.Ephemerals(user) {
+			if e.Channel == th.channel {
+				n += strings.Count(seen(e.Version), "try again")
+			}
+		}
+		return n
+	}
+	n := tries()
+	th.click(user, ts, label)
+	th.until("the click counts", func() bool {
+		if m := tries(); m > n {
+			n = m
+			th.click(user, ts, label)
+		}
+		return count(th.buttons(ts), label) == 0
+	})
+}
+
 // clickOld presses on an earlier version of a message, which the person still has on their screen.
 func (th *thread) clickOld(user, ts string, version int, label string) {
 	th.t.Helper()

@@ -108,7 +108,7 @@ func TestSlackWithoutRedis(t *testing.T) {
 				o.clock.Advance(fakeslack.RetryAfter[1])
 			}
 			o.acked(t, second)
-			th.click(ana, ts, "Allow once")
+			th.insist(ana, ts, "Allow once")
 			th.done(ts, "gave: written", "allowed once by @Ana")
 			th.done(th.answer(2), "after the outage")
 			if n := o.wrote(t, args); n != 1 {
