@@ -34,17 +34,17 @@ func (a *Adapter) answerElicitation(ctx context.Context, c interaction, p compon
 	if no != nil {
 		return no
 	}
-	w, message := call.Want.Want, string(c.in.MessageRef())
+	w, message := call.Elicitation.Request, string(c.in.MessageRef())
 	if p.Sure {
 		message = p.Message
 	}
 	switch {
-	case w.Kind == turn.WantForm && len(w.Fields) > components.MaxInputs:
+	case w.Kind == turn.ElicitationForm && len(w.Fields) > components.MaxInputs:
 		return say(sayManyFields(len(w.Fields)))
-	case w.Kind == turn.WantForm && len(w.Fields) > 0:
+	case w.Kind == turn.ElicitationForm && len(w.Fields) > 0:
 		values, _ := a.drafts.Get(draftKey(c.by.User, p.Token), a.now())
 		return open(components.ElicitationModal(p.Token, message, call, values), "chat", c.at.Chat())
-	case w.Kind == turn.WantURL && !p.Sure:
+	case w.Kind == turn.ElicitationURL && !p.Sure:
 		// Nothing fetches the address: it is no link in the text, previews are off, and a button's address is only followed by who presses it.
 		address := components.Address(p.Token, message, call)
 		return show(address).orSay(surface.SayNotOpened, "discord: an address could not be shown", "chat", c.at.Chat())
@@ -62,7 +62,7 @@ func (a *Adapter) elicited(ctx context.Context, c interaction, token string) (tu
 	}
 	call, ok := s.FindElicitation(turn.AskID(token))
 	if !ok {
-		return call, say(text.WantOver)
+		return call, say(text.ElicitationOver)
 	}
 	if by := s.Turn.Requester; by != c.by.User {
 		return call, say(text.OnlyRequesterFills(s.NameOf(by)))
@@ -79,7 +79,7 @@ func (a *Adapter) elicitationFilled(ctx context.Context, c interaction, token, m
 		return no
 	}
 	in := c.choose(chat.Answer, token)
-	in.Message, in.Fields = chat.MessageRef(message), fieldsOf(call.Want.Want, c.in.Data.Components)
+	in.Message, in.Fields = chat.MessageRef(message), fieldsOf(call.Elicitation.Request, c.in.Data.Components)
 	_, err := a.Engine.Decide(ctx, in)
 	switch no := surface.Refusal(err); {
 	case err == nil, c.repeats(no):
@@ -104,7 +104,7 @@ func inputsOf(of []inbound.Component) map[string]string {
 }
 
 // fieldsOf are the values of a form that came back, by the names that the server gave them.
-func fieldsOf(w turn.Want, of []inbound.Component) map[string]string {
+func fieldsOf(w turn.Elicitation, of []inbound.Component) map[string]string {
 	out := map[string]string{}
 	for i, f := range w.Fields {
 		out[f.Name] = optionsIn(f, inbound.InputValue(of, components.FieldID(i)))

@@ -17,7 +17,7 @@ import (
 
 func TestAFormIsFilledIn(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantForm, Fields: samples.Fields()}))
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Elicitation{Kind: turn.ElicitationForm, Fields: samples.Fields()}))
 	if got := p.choose(p.ana, thread, card, text.LabelAnswer); got.Type != answerModal {
 		t.Fatalf("answered with %+v; %s", got, p.log)
 	}
@@ -60,7 +60,7 @@ func TestAFormIsFilledIn(t *testing.T) {
 
 func TestAFormIsKeptForAWhile(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantForm, Fields: samples.Fields()}))
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Elicitation{Kind: turn.ElicitationForm, Fields: samples.Fields()}))
 	p.ledger.set(func() { p.ledger.refuse = func(chat.Clicked) error { return errDown } })
 	p.choose(p.ana, thread, card, text.LabelAnswer)
 	p.wait(p.Submit(p.ana, map[string]string{"field0": "nobody", "field3": "red"}))
@@ -91,8 +91,8 @@ func TestAFormIsKeptForAWhile(t *testing.T) {
 
 // What a server asks of one person nobody else is shown, let alone asked.
 func TestOnlyTheRequesterAnswers(t *testing.T) {
-	for name, w := range map[string]turn.Want{
-		"form": {Kind: turn.WantForm, Fields: samples.Fields()}, "url": {Kind: turn.WantURL, URL: "https://secret.example/"},
+	for name, w := range map[string]turn.Elicitation{
+		"form": {Kind: turn.ElicitationForm, Fields: samples.Fields()}, "url": {Kind: turn.ElicitationURL, URL: "https://secret.example/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newParlor(t)
@@ -120,7 +120,7 @@ func TestOnlyTheRequesterAnswers(t *testing.T) {
 // A form that was open when somebody else came to be the one who asked is not theirs to send.
 func TestAFormOfSomebodyElseIsNotSent(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantForm, Fields: samples.Fields()}))
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Elicitation{Kind: turn.ElicitationForm, Fields: samples.Fields()}))
 	p.choose(p.ana, thread, card, text.LabelAnswer)
 	p.ledger.set(func() { p.ledger.sessions[p.in(thread)].Turn.Requester = p.user(p.ben) })
 	p.wait(p.Submit(p.ana, map[string]string{"field0": "x", "field3": "red"}))
@@ -131,7 +131,7 @@ func TestAFormOfSomebodyElseIsNotSent(t *testing.T) {
 
 func TestAnAddressIsShownToOnePerson(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantURL, URL: "https://good.example/a?b=c"}))
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Elicitation{Kind: turn.ElicitationURL, URL: "https://good.example/a?b=c"}))
 	if got := p.choose(p.ana, thread, card, text.LabelOpenPage); got.Type != answerMessage {
 		t.Fatalf("answered with %+v; %s", got, p.log)
 	}
@@ -159,7 +159,7 @@ func TestAnAddressIsShownToOnePerson(t *testing.T) {
 
 func TestWhatNeedsNoFormIsRecorded(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantForm}))
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Elicitation{Kind: turn.ElicitationForm}))
 	p.press(p.ana, thread, card, "nod:answer:want")
 	if got := onlyOne[chat.Clicked](p); got.Choice != chat.Answer || got.Token != "want" || string(got.Message) != card {
 		t.Errorf("%+v", got)
@@ -168,7 +168,7 @@ func TestWhatNeedsNoFormIsRecorded(t *testing.T) {
 
 func TestWhatIsDeclinedIsRecorded(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantForm, Fields: samples.Fields()}))
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Elicitation{Kind: turn.ElicitationForm, Fields: samples.Fields()}))
 	p.choose(p.ana, thread, card, text.LabelDecline)
 	if got := onlyOne[chat.Clicked](p); got.Choice != chat.Decline || got.Token != "want" {
 		t.Errorf("%+v", got)
@@ -178,7 +178,7 @@ func TestWhatIsDeclinedIsRecorded(t *testing.T) {
 // A form with more values than Discord's forms take says so, and can be declined.
 func TestAFormThatIsTooLong(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantForm, Fields: slices.Concat(samples.Fields(), samples.Fields())}))
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Elicitation{Kind: turn.ElicitationForm, Fields: slices.Concat(samples.Fields(), samples.Fields())}))
 	p.choose(p.ana, thread, card, text.LabelAnswer)
 	if got := p.seen(p.ana, thread).Text(); !strings.Contains(got, "10 values") || !strings.Contains(got, "Decline") || len(p.Modals(p.ana)) != 0 {
 		t.Error(got)
@@ -187,7 +187,7 @@ func TestAFormThatIsTooLong(t *testing.T) {
 
 func TestAFormThatDoesNotOpen(t *testing.T) {
 	p := newParlor(t)
-	thread, card := p.cardOfChat(samples.Wanting("want", turn.Want{Kind: turn.WantForm, Fields: samples.Fields()}))
+	thread, card := p.cardOfChat(samples.Wanting("want", turn.Elicitation{Kind: turn.ElicitationForm, Fields: samples.Fields()}))
 	p.Fail("POST /interactions/{interaction}/{token}/callback", 1, fakediscord.Fault{Status: 500})
 	p.choose(p.ana, thread, card, text.LabelAnswer)
 	if got := p.seen(p.ana, thread).Text(); !strings.Contains(got, "could not be opened") {
@@ -211,7 +211,7 @@ func TestOptionsInWords(t *testing.T) {
 
 func TestFormsThatCameBack(t *testing.T) {
 	t.Parallel()
-	w := turn.Want{Fields: []turn.FormField{{Name: "a"}, {Name: "b"}}}
+	w := turn.Elicitation{Fields: []turn.FormField{{Name: "a"}, {Name: "b"}}}
 	got := fieldsOf(w, []inbound.Component{{Components: []inbound.Component{{CustomID: "field1", Value: "x"}, {CustomID: "field9", Value: "y"}}}})
 	if want := map[string]string{"a": "", "b": "x"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)

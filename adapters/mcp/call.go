@@ -183,17 +183,17 @@ func inBrackets(s string) string {
 	return " (" + s + ")"
 }
 
-// The limits on what one call's server may want of people.
+// The limits on what one call's server may ask of people.
 const (
-	maxWants = 10 // in all; what is wanted after these is cancelled unseen
-	maxRound = 5  // in one answer of a multi round-trip call
+	maxElicitations = 10 // in all; what is asked after these is cancelled unseen
+	maxRound        = 5  // in one answer of a multi round-trip call
 )
 
 // abandonedFor is how long a call that was given up may still run: its server was told, and an honest one has ended it long before.
 const abandonedFor = 10 * time.Minute
 
 // askFunc is [agent.RunToken.Ask].
-type askFunc func(context.Context, turn.Want) (turn.Fill, error)
+type askFunc func(context.Context, turn.Elicitation) (turn.Fill, error)
 
 // run is one call under way on a conn, with the way to the person who may answer for it.
 type run struct {
@@ -206,7 +206,7 @@ type run struct {
 	latest chan turn.Progress // the last of it; holds one
 	done   float64            // how far it said to be; guarded by the conn's lock
 
-	wants atomic.Int32
+	elicitations atomic.Int32
 }
 
 type runKey struct{}
@@ -219,12 +219,12 @@ func runOf(ctx context.Context) *run {
 	return r
 }
 
-// want puts w to the person and waits, without using up the call's time. Whatever prevents an answer is a cancel, never a yes. An error
+// elicit puts w to the person and waits, without using up the call's time. Whatever prevents an answer is a cancel, never a yes. An error
 // means that the call ended: nobody waits for the answer either.
-func (r *run) want(ctx context.Context, w turn.Want) (turn.Fill, error) {
+func (r *run) elicit(ctx context.Context, w turn.Elicitation) (turn.Fill, error) {
 	cancel := turn.Fill{Action: turn.FillCancel}
-	if r.wants.Add(1) > maxWants {
-		r.log.Warn("the server wants too much of one person; it was cancelled", "limit", maxWants)
+	if r.elicitations.Add(1) > maxElicitations {
+		r.log.Warn("the server wants too much of one person; it was cancelled", "limit", maxElicitations)
 		return cancel, nil
 	}
 	defer r.clock.pause()()

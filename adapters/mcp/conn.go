@@ -64,15 +64,15 @@ type conn struct {
 	withdraw  map[string]context.CancelFunc // ends the wait for a request of the server's, by its id
 }
 
-// errWantsLegacy says that the server must be asked again with an older version of the protocol.
-var errWantsLegacy = errors.New("the server speaks an older protocol")
+// errLegacyServer says that the server must be asked again with an older version of the protocol.
+var errLegacyServer = errors.New("the server speaks an older protocol")
 
 // dial connects. ctx bounds the attempt, not the connection.
 func (s *server) dial(ctx context.Context) (*conn, error) {
 	kind := s.cfg.kind()
 	legacy := s.legacy.Load() || kind == kindSSE
 	c, err := s.open(ctx, kind, legacy)
-	if errors.Is(err, errWantsLegacy) {
+	if errors.Is(err, errLegacyServer) {
 		s.legacy.Store(true)
 		c, err = s.open(ctx, kind, true)
 	}
@@ -105,7 +105,7 @@ func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, e
 	}
 	opts := append(c.offered(),
 		client.WithDiscoverTimeout(s.pace.discover),
-		client.WithMaxInputRoundTrips(maxWants+1)) // the last of them brings no answers that count
+		client.WithMaxInputRoundTrips(maxElicitations+1)) // the last of them brings no answers that count
 	if legacy {
 		opts = append(opts, client.WithProtocolVersion(mcp.LATEST_LEGACY_PROTOCOL_VERSION))
 	}
@@ -136,7 +136,7 @@ func (s *server) open(ctx context.Context, kind string, legacy bool) (_ *conn, e
 	}
 	modern := mcp.IsModernProtocol(c.client.ProtocolVersion())
 	if !legacy && (modern && !agreed(tr.read().results[string(mcp.MethodServerDiscover)]) || !modern && kind == kindHTTP) {
-		return nil, errWantsLegacy
+		return nil, errLegacyServer
 	}
 	c.modern.Store(modern)
 	c.said = *said

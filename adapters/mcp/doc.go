@@ -5,7 +5,7 @@
 // one connection to it: mcp-go cannot reconnect, so every attempt is a new one. A child is the process behind a stdio conn. A wire is
 // mcp-go's transport with our eyes on it, because its types lose part of every schema and fail whole lists over one bad tool. A trace is
 // what one request left behind on its way; the outcome of a call is read off it. A run is one call under way, with the way to the person
-// who answers for it. A want is what a server asks of that person meanwhile: a form, or an address to open (elicitation).
+// who answers for it. An elicitation is what a server asks of that person meanwhile: a form, or an address to open.
 //
 // Start reading at [Servers.Call] (call.go). server.go keeps a server connected, conn.go makes a connection, wire.go and http.go watch it,
 // tool.go and result.go read what comes back, elicit.go and form.go what a server asks. Package schema checks

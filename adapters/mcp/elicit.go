@@ -43,19 +43,19 @@ func (c *conn) elicit(ctx context.Context, r *run, params json.RawMessage) (turn
 	if r == nil {
 		return cancel, nil
 	}
-	w, err := readWant(params)
+	w, err := readElicitation(params)
 	if err != nil {
 		r.log.Warn("what the server asks for was cancelled", "why", oneline.Brief(c.clean(err.Error()), 300))
 		return cancel, nil
 	}
-	f, err := r.want(ctx, w)
+	f, err := r.elicit(ctx, w)
 	if err != nil {
 		return cancel, err
 	}
 	switch {
 	case f.Action != turn.FillAccept && f.Action != turn.FillDecline:
 		return cancel, nil // and whatever else it may be
-	case f.Action == turn.FillDecline || w.Kind == turn.WantURL:
+	case f.Action == turn.FillDecline || w.Kind == turn.ElicitationURL:
 		f.Content = nil
 	case len(f.Content) == 0:
 		f.Content = json.RawMessage(`{}`)
@@ -84,42 +84,42 @@ func (c *conn) openFirst(r *run, refused *mcp.JSONRPCErrorDetails) string {
 		return ""
 	}
 	for _, e := range data.Elicitations {
-		w, err := readWant(e)
-		if err != nil || w.Kind != turn.WantURL {
+		w, err := readElicitation(e)
+		if err != nil || w.Kind != turn.ElicitationURL {
 			r.log.Warn("what the server wants opened first was not shown", "why", oneline.Brief(c.clean(cmp.Or(err, errors.New("it is no address")).Error()), 300))
 			return " What it wants opened first cannot be shown."
 		}
-		if f, err := r.want(r.ctx, w); err != nil || f.Action != turn.FillAccept {
+		if f, err := r.elicit(r.ctx, w); err != nil || f.Action != turn.FillAccept {
 			return " The address that it wants opened first was not opened."
 		}
 	}
 	return " The address that it wants opened first was opened. Call the tool again to go on."
 }
 
-// readWant reads the parameters of elicitation/create. The error says why a person cannot be asked that.
-func readWant(params json.RawMessage) (turn.Want, error) {
+// readElicitation reads the parameters of elicitation/create. The error says why a person cannot be asked that.
+func readElicitation(params json.RawMessage) (turn.Elicitation, error) {
 	var p object
 	if json.Unmarshal(params, &p) != nil {
-		return turn.Want{}, errors.New("its parameters are not an object")
+		return turn.Elicitation{}, errors.New("its parameters are not an object")
 	}
-	w := turn.Want{Message: text.Cut(strings.TrimSpace(strings.ToValidUTF8(stringOf(p["message"]), "\uFFFD")), maxSay)}
+	w := turn.Elicitation{Message: text.Cut(strings.TrimSpace(strings.ToValidUTF8(stringOf(p["message"]), "\uFFFD")), maxSay)}
 	mode := stringOf(p["mode"])
 	if absent(p["mode"]) {
-		mode = string(turn.WantForm)
+		mode = string(turn.ElicitationForm)
 	}
-	switch w.Kind = turn.WantKind(mode); w.Kind {
-	case turn.WantForm:
+	switch w.Kind = turn.ElicitationKind(mode); w.Kind {
+	case turn.ElicitationForm:
 		var err error
 		if w.Fields, err = readForm(p["requestedSchema"]); err != nil {
-			return turn.Want{}, fmt.Errorf("it is no form that can be shown: %w", err)
+			return turn.Elicitation{}, fmt.Errorf("it is no form that can be shown: %w", err)
 		}
-	case turn.WantURL:
+	case turn.ElicitationURL:
 		w.URL = stringOf(p["url"])
 		if err := openable(w.URL); err != nil {
-			return turn.Want{}, fmt.Errorf("it is no address that can be shown: %w", err)
+			return turn.Elicitation{}, fmt.Errorf("it is no address that can be shown: %w", err)
 		}
 	default:
-		return turn.Want{}, fmt.Errorf("its mode %q is not known", oneline.Brief(mode, 40))
+		return turn.Elicitation{}, fmt.Errorf("its mode %q is not known", oneline.Brief(mode, 40))
 	}
 	return w, nil
 }

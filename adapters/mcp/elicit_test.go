@@ -17,14 +17,14 @@ import (
 
 // person is whom a call's server may ask.
 type person struct {
-	asked  chan turn.Want
+	asked  chan turn.Elicitation
 	answer chan turn.Fill
 }
 
-func newPerson() *person { return &person{make(chan turn.Want, 20), make(chan turn.Fill, 20)} }
+func newPerson() *person { return &person{make(chan turn.Elicitation, 20), make(chan turn.Fill, 20)} }
 
 // ask is what [agent.RunToken.Ask] is.
-func (p *person) ask(ctx context.Context, w turn.Want) (turn.Fill, error) {
+func (p *person) ask(ctx context.Context, w turn.Elicitation) (turn.Fill, error) {
 	p.asked <- w
 	select {
 	case f := <-p.answer:
@@ -155,7 +155,7 @@ func TestAFormReachesThePersonAndTheAnswerTheServer(t *testing.T) {
 				t.Errorf("%+v: %+v, want %s", c.fill, got, c.want)
 			}
 			w := receive(t, "question", p.asked)
-			if w.Kind != turn.WantForm || w.Message != "Which branch?" || len(w.Fields) != 2 || w.Fields[0].Name != "branch" || !w.Fields[0].Required || w.Fields[1].Type != "boolean" {
+			if w.Kind != turn.ElicitationForm || w.Message != "Which branch?" || len(w.Fields) != 2 || w.Fields[0].Name != "branch" || !w.Fields[0].Required || w.Fields[1].Type != "boolean" {
 				t.Errorf("asked %+v", w)
 			}
 		}
@@ -180,7 +180,7 @@ func TestAnAddressReachesThePersonAndIsNeverFetched(t *testing.T) {
 			if got := receive(t, "outcome", runFor(t, m, p, "elicit_url", string(args))); got.Text != "accept null" {
 				t.Errorf("%+v: an address has no content", got)
 			}
-			if w := receive(t, "question", p.asked); w.Kind != turn.WantURL || w.URL != address || w.Message != "Sign in" {
+			if w := receive(t, "question", p.asked); w.Kind != turn.ElicitationURL || w.URL != address || w.Message != "Sign in" {
 				t.Errorf("asked %+v, want exactly %s", w, address)
 			}
 		}
@@ -200,7 +200,7 @@ func TestNobodyToAskIsACancel(t *testing.T) {
 	})
 	m := start(t, map[string]Server{"files": {InProcess: mcpserver.New("x", ledger(t)).InProcess}})
 	tok := token(t, spec(t, m, "files", "elicit").Tool, branchForm)
-	r, err := m.run(within(t), tok, func(context.Context, turn.Want) (turn.Fill, error) {
+	r, err := m.run(within(t), tok, func(context.Context, turn.Elicitation) (turn.Fill, error) {
 		return accept(`{"branch":"main"}`), errors.New("it broke")
 	}, nil)
 	if err != nil || r.Text != "cancel null" {
@@ -212,7 +212,7 @@ func TestNobodyToAskIsACancel(t *testing.T) {
 func TestAServerThatKeepsAskingIsNotHeard(t *testing.T) {
 	everyGeneration(t, func(t *testing.T, m *Servers, _ *mcpserver.Ledger, _ *logged) {
 		p := newPerson()
-		for range maxWants {
+		for range maxElicitations {
 			p.answer <- accept(`{"branch":"x"}`)
 		}
 		args := strings.Replace(branchForm, `{"params"`, `{"rounds":3,"params"`, 1)
@@ -224,7 +224,7 @@ func TestAServerThatKeepsAskingIsNotHeard(t *testing.T) {
 			p.answer <- accept(`{"branch":"x"}`)
 		}
 		args = strings.Replace(branchForm, `{"params"`, `{"rounds":100,"params"`, 1)
-		if got := receive(t, "outcome", runFor(t, m, p, "elicit", args)); got.err == nil && !got.IsError || len(p.asked) != maxWants {
+		if got := receive(t, "outcome", runFor(t, m, p, "elicit", args)); got.err == nil && !got.IsError || len(p.asked) != maxElicitations {
 			t.Errorf("a hundred rounds: %+v after %d questions", got, len(p.asked))
 		}
 	})
@@ -234,7 +234,7 @@ func TestAServerThatKeepsAskingIsNotHeard(t *testing.T) {
 func TestTheWaitEndsWithTheCall(t *testing.T) {
 	everyGeneration(t, func(t *testing.T, m *Servers, l *mcpserver.Ledger, _ *logged) {
 		p, ended := newPerson(), make(chan struct{})
-		ask := func(ctx context.Context, w turn.Want) (turn.Fill, error) {
+		ask := func(ctx context.Context, w turn.Elicitation) (turn.Fill, error) {
 			defer close(ended)
 			return p.ask(ctx, w)
 		}
@@ -291,7 +291,7 @@ func TestAPersonTakesLongerThanTheServerMay(t *testing.T) {
 		done := make(chan outcome, 1)
 		ctx := within(t)
 		go func() {
-			r, err := m.run(ctx, tok, func(ctx context.Context, w turn.Want) (turn.Fill, error) {
+			r, err := m.run(ctx, tok, func(ctx context.Context, w turn.Elicitation) (turn.Fill, error) {
 				clocks <- clockOf(t, m)
 				return p.ask(ctx, w)
 			}, nil)

@@ -284,7 +284,7 @@ func proposed(f turn.FormField, raw json.RawMessage) string {
 	if _, hidden := text.Visible(shown); hidden > 0 && !f.Many || len(shown) > maxDefault {
 		return ""
 	}
-	if _, err := form.Content(turn.Want{Kind: turn.WantForm, Fields: []turn.FormField{f}}, map[string]string{f.Name: shown}); err != nil {
+	if _, err := form.Content(turn.Elicitation{Kind: turn.ElicitationForm, Fields: []turn.FormField{f}}, map[string]string{f.Name: shown}); err != nil {
 		return ""
 	}
 	return shown

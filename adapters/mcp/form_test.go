@@ -71,7 +71,7 @@ func TestTheWordsOfAForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := readWant(raw)
+	w, err := readElicitation(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func FuzzWant(f *testing.F) {
 	f.Add([]byte(`{"mode":"url","url":"https://example.com/%2f?q#f"}`))
 	f.Add([]byte(`{"requestedSchema":{"properties":{"n":{"type":"integer","minimum":1e400,"default":{}}}}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		w, err := readWant(raw)
+		w, err := readElicitation(raw)
 		if err != nil {
 			return
 		}
@@ -110,7 +110,7 @@ func FuzzWant(f *testing.F) {
 				t.Fatalf("%+v", f)
 			}
 		}
-		if w.Kind == turn.WantURL && !strings.HasPrefix(strings.ToLower(w.URL), "http") {
+		if w.Kind == turn.ElicitationURL && !strings.HasPrefix(strings.ToLower(w.URL), "http") {
 			t.Fatalf("%q", w.URL)
 		}
 	})

@@ -210,7 +210,7 @@ func TestWhatMustBeOpenedFirst(t *testing.T) {
 				t.Errorf("%d questions, %d calls", len(p.asked), calls.Load())
 			}
 			for range c.asked {
-				if w := <-p.asked; w.Kind != turn.WantURL || w.URL != "https://example.com/login" {
+				if w := <-p.asked; w.Kind != turn.ElicitationURL || w.URL != "https://example.com/login" {
 					t.Errorf("asked %+v", w)
 				}
 			}
@@ -235,7 +235,7 @@ func TestManyQuestionsAtOnceCountEach(t *testing.T) {
 	for range 4 * maxRound {
 		p.answer <- accept("")
 	}
-	if got := receive(t, "outcome", runFor(t, m, p, "work", `{}`)); got.Text != "done" || len(p.asked) != maxWants {
+	if got := receive(t, "outcome", runFor(t, m, p, "work", `{}`)); got.Text != "done" || len(p.asked) != maxElicitations {
 		t.Errorf("%+v after %d questions", got, len(p.asked))
 	}
 }

@@ -50,16 +50,16 @@ func (a *Adapter) openElicitation(ctx context.Context, in inbound.Interaction, f
 	if say != "" {
 		return say
 	}
-	switch w := call.Want.Want; {
-	case w.Kind == turn.WantForm && len(w.Fields) == 0:
+	switch w := call.Elicitation.Request; {
+	case w.Kind == turn.ElicitationForm && len(w.Fields) == 0:
 		return a.recordClick(ctx, f, env)
-	case w.Kind == turn.WantForm:
+	case w.Kind == turn.ElicitationForm:
 		v, ok := blocks.EncodeElicitation(f, call)
 		if !ok {
 			return sayFormTooLong
 		}
 		return a.openView(ctx, in, v)
-	case w.Kind == turn.WantURL:
+	case w.Kind == turn.ElicitationURL:
 		p, ok := blocks.EncodeAddress(f, text.Inline(call.Tool.Server), w.URL)
 		if !ok {
 			return sayNoAddress

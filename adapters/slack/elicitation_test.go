@@ -18,7 +18,7 @@ import (
 )
 
 // wants is a session in which a running tool's server wants something.
-func (sc *scene) wants(p blocks.Place, w turn.Want) chat.ID {
+func (sc *scene) wants(p blocks.Place, w turn.Elicitation) chat.ID {
 	id := p.Chat()
 	c := samples.Wanting(w)
 	s := turn.Session{Chat: id, People: []turn.Person{{User: ana, Name: "Ana"}}, Turn: &turn.Turn{ID: "turn", Requester: ana, Calls: []turn.ToolCall{c}}}
@@ -29,7 +29,7 @@ func (sc *scene) wants(p blocks.Place, w turn.Want) chat.ID {
 func TestAServersForm(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	id := sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Want{Kind: turn.WantForm, Message: "Where to?", Fields: samples.FormFields()})
+	id := sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Elicitation{Kind: turn.ElicitationForm, Message: "Where to?", Fields: samples.FormFields()})
 	v := sc.modal("UANA", ts, chat.Answer, "WANT1")
 	if v.Submit != "Send" || !strings.Contains(string(v.Blocks), "Never give it passwords") {
 		t.Errorf("%+v", v)
@@ -80,7 +80,7 @@ func TestAServersForm(t *testing.T) {
 func TestOnlyTheRequesterIsAsked(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	id := sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Want{Kind: turn.WantURL, URL: "https://secret.example/s3cret"})
+	id := sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Elicitation{Kind: turn.ElicitationURL, URL: "https://secret.example/s3cret"})
 	sc.press("UBEN", "C1", ts, buttonFor(chat.Answer, "WANT1"))
 	sc.until("Ben is told", func() bool { return len(sc.told("UBEN")) == 1 })
 	if got := sc.told("UBEN")[0]; got != text.OnlyRequesterFills("Ana") {
@@ -94,7 +94,7 @@ func TestOnlyTheRequesterIsAsked(t *testing.T) {
 		}
 	}
 	// Nor by sending a form that was opened for somebody else.
-	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Want{Kind: turn.WantForm, Fields: samples.FormFields()})
+	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Elicitation{Kind: turn.ElicitationForm, Fields: samples.FormFields()})
 	in := inbound.Interaction{Type: "view_submission", Team: inbound.TeamRef{ID: "T1"}, User: "UBEN"}
 	in.View.Callback, in.View.ID = blocks.CallbackAnswer, "V1"
 	in.View.Metadata = inbound.LooseString(blocks.Form{Place: blocks.Place{Team: "T1", Channel: "C1", Thread: root}, Message: chat.MessageRef(ts), Token: "WANT1", Choice: chat.Answer}.Metadata())
@@ -122,7 +122,7 @@ func TestAServersAddress(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
 	const address = "https://accounts.example.com/authorize?state=1&x=2"
-	id := sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Want{Kind: turn.WantURL, URL: address})
+	id := sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Elicitation{Kind: turn.ElicitationURL, URL: address})
 	sc.press("UANA", "C1", ts, buttonFor(chat.Answer, "WANT1"))
 	sc.until("Ana has the address", func() bool { return len(sc.slack.Ephemerals("UANA")) == 1 })
 	if len(sc.ledger.asked()) != 0 || len(sc.slack.Ephemerals("UBEN")) != 0 || len(sc.slack.Messages("C1", root)) != 2 {
@@ -153,7 +153,7 @@ func TestAServersAddress(t *testing.T) {
 func TestAnAddressThatIsNone(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Want{Kind: turn.WantURL, URL: "javascript:alert(1)"})
+	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Elicitation{Kind: turn.ElicitationURL, URL: "javascript:alert(1)"})
 	sc.press("UANA", "C1", ts, buttonFor(chat.Answer, "WANT1"))
 	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 && sc.told("UANA")[0] == sayNoAddress })
 }
@@ -161,7 +161,7 @@ func TestAnAddressThatIsNone(t *testing.T) {
 func TestAnswersWithoutAForm(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Want{Kind: turn.WantForm, Message: "Go on?"})
+	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Elicitation{Kind: turn.ElicitationForm, Message: "Go on?"})
 	sc.press("UANA", "C1", ts, buttonFor(chat.Answer, "WANT1"))
 	sc.until("it is taken", func() bool { return len(sc.ledger.got()) == 1 })
 	if c := only[chat.Clicked](sc); c.Choice != chat.Answer || c.Token != "WANT1" || c.Message != chat.MessageRef(ts) || len(sc.slack.Views("UANA")) != 0 {
@@ -169,11 +169,11 @@ func TestAnswersWithoutAForm(t *testing.T) {
 	}
 	sc = newScene(t, overSocket).connected()
 	root, ts = sc.thread()
-	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Want{Kind: turn.WantForm})
+	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Elicitation{Kind: turn.ElicitationForm})
 	sc.ledger.set(func() { sc.ledger.fail = func(chat.Inbound) error { return errDown } })
 	sc.press("UANA", "C1", ts, buttonFor(chat.Answer, "WANT1"))
 	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 && sc.told("UANA")[0] == surface.SayNotRecorded })
-	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Want{Kind: "of a later version"})
+	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Elicitation{Kind: "of a later version"})
 	sc.press("UANA", "C1", ts, buttonFor(chat.Answer, "WANT1"))
 	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 2 && sc.told("UANA")[1] == surface.SayNotOpen })
 }
@@ -181,7 +181,7 @@ func TestAnswersWithoutAForm(t *testing.T) {
 func TestAFormWithTooManyFields(t *testing.T) {
 	sc := newScene(t, overSocket).connected()
 	root, ts := sc.thread()
-	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Want{Kind: turn.WantForm, Fields: make([]turn.FormField, 90+1)})
+	sc.wants(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, turn.Elicitation{Kind: turn.ElicitationForm, Fields: make([]turn.FormField, 90+1)})
 	sc.press("UANA", "C1", ts, buttonFor(chat.Answer, "WANT1"))
 	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 && sc.told("UANA")[0] == sayFormTooLong })
 }

@@ -190,7 +190,7 @@ func (a *Adapter) submitForm(ctx context.Context, in inbound.Interaction) *slack
 		if say != "" {
 			return formError(block, say)
 		}
-		fields = call.Want.Want.Fields
+		fields = call.Elicitation.Request.Fields
 		click.Fields, value = readFields(fields, in)
 	}
 	click.Envelope = a.envelope(f.Place, in.Submission(value), by, privately("", f.Place.Channel, f.Place.Thread, string(in.User)))

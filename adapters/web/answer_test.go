@@ -210,7 +210,7 @@ func TestWhyAmIAsked(t *testing.T) {
 }
 
 // wanting is a chat in which a tool's server wants something of Ana.
-func wanting(t *testing.T, w turn.Want) (b *bot, ana *client, id, request string) {
+func wanting(t *testing.T, w turn.Elicitation) (b *bot, ana *client, id, request string) {
 	t.Helper()
 	b, _, c := serve(t, nil)
 	b.wants = &w
@@ -230,7 +230,7 @@ func wanting(t *testing.T, w turn.Want) (b *bot, ana *client, id, request string
 }
 
 func TestWantIsTheRequesters(t *testing.T) {
-	b, ana, id, request := wanting(t, turn.Want{Kind: turn.WantURL, Message: "Sign in.", URL: "https://login.example/secret-state"})
+	b, ana, id, request := wanting(t, turn.Elicitation{Kind: turn.ElicitationURL, Message: "Sign in.", URL: "https://login.example/secret-state"})
 	path := "/api/v1/asks/" + request
 	want := ana.ok(http.StatusOK, "GET", path+"/want", nil)
 	if a := want["address"].(map[string]any); a["url"] != "https://login.example/secret-state" || a["host"] != "login.example" {
@@ -281,7 +281,7 @@ func body(t *testing.T, c *client, path string) string {
 }
 
 func TestWantFormTakesJSON(t *testing.T) {
-	b, ana, _, request := wanting(t, turn.Want{Kind: turn.WantForm, Message: "Which?\u202e", Fields: []turn.FormField{
+	b, ana, _, request := wanting(t, turn.Elicitation{Kind: turn.ElicitationForm, Message: "Which?\u202e", Fields: []turn.FormField{
 		{Name: "branch", Type: "string", Required: true}, {Name: "tags", Title: "T\u202e", Type: "string", Options: []string{"a", "b"}, Labels: []string{"A\u202e"}, Many: true}}})
 	path := "/api/v1/asks/" + request
 	want := ana.ok(http.StatusOK, "GET", path+"/want", nil)
@@ -308,7 +308,7 @@ func TestWantFormTakesJSON(t *testing.T) {
 }
 
 func TestAWantIsDeclined(t *testing.T) {
-	b, ana, _, request := wanting(t, turn.Want{Kind: turn.WantURL, URL: "https://files.example/"})
+	b, ana, _, request := wanting(t, turn.Elicitation{Kind: turn.ElicitationURL, URL: "https://files.example/"})
 	ana.ok(http.StatusOK, "POST", "/api/v1/asks/"+request, map[string]string{"choice": "decline"})
 	if got := b.clicked[len(b.clicked)-1]; got.Choice != chat.Decline {
 		t.Errorf("%+v", got)

@@ -93,7 +93,7 @@ func TestPageEndsASession(t *testing.T) {
 	}
 }
 
-func wanted(t *testing.T, w turn.Want) (context.Context, *bot) {
+func wanted(t *testing.T, w turn.Elicitation) (context.Context, *bot) {
 	t.Helper()
 	ctx, b, _ := browser(t)
 	b.mu.Lock()
@@ -108,7 +108,7 @@ func wanted(t *testing.T, w turn.Want) (context.Context, *bot) {
 
 func TestPageFillsAForm(t *testing.T) {
 	low, high := 1.0, 5.0
-	ctx, b := wanted(t, turn.Want{Kind: turn.WantForm, Message: "Which <b>branch</b>, and who reviews?\u202e", Fields: []turn.FormField{
+	ctx, b := wanted(t, turn.Elicitation{Kind: turn.ElicitationForm, Message: "Which <b>branch</b>, and who reviews?\u202e", Fields: []turn.FormField{
 		{Name: "branch", Title: "Branch", Description: "Where it goes.", Type: "string", Required: true},
 		{Name: "mail", Title: "Mail", Type: "string", Format: "email"},
 		{Name: "count", Title: "Reviewers", Type: "integer", Min: &low, Max: &high, Default: "2"},
@@ -158,7 +158,7 @@ func TestPageFillsAForm(t *testing.T) {
 }
 
 func TestPageShowsAnAddressBeforeItOpens(t *testing.T) {
-	ctx, b := wanted(t, turn.Want{Kind: turn.WantURL, Message: "Sign in, please.", URL: "https://xn--pple-43d.example:8443/login?next=https://files.example/"})
+	ctx, b := wanted(t, turn.Elicitation{Kind: turn.ElicitationURL, Message: "Sign in, please.", URL: "https://xn--pple-43d.example:8443/login?next=https://files.example/"})
 	if eval[bool](t, ctx, `document.documentElement.innerHTML.includes("xn--pple")`) {
 		t.Error("the address stands on the card, which everybody in the chat sees")
 	}

@@ -187,12 +187,12 @@ func (b *bot) fill(s turn.Session, in chat.Clicked) error {
 	case b.refused[in.User.String()]:
 		return &decision.Refusal{Code: decision.RefusedNotYours, Say: text.OnlyRequesterFills("Ana")}
 	case in.Choice == chat.Decline:
-		b.append(in.Chat, turn.Filled{Ask: c.Want.Ask, By: in.User, Name: in.Name, Fill: turn.Fill{Action: turn.FillDecline}})
+		b.append(in.Chat, turn.Filled{Ask: c.Elicitation.Ask, By: in.User, Name: in.Name, Fill: turn.Fill{Action: turn.FillDecline}})
 	case in.Fields["branch"] == "main":
 		return &decision.Refusal{Code: decision.RefusedArguments, Say: "Branch: main is protected."}
 	default:
 		content, _ := json.Marshal(in.Fields)
-		b.append(in.Chat, turn.Filled{Ask: c.Want.Ask, By: in.User, Name: in.Name, Fill: turn.Fill{Action: turn.FillAccept, Content: content}})
+		b.append(in.Chat, turn.Filled{Ask: c.Elicitation.Ask, By: in.User, Name: in.Name, Fill: turn.Fill{Action: turn.FillAccept, Content: content}})
 	}
 	b.ran = append(b.ran, c.Tool.Name+string(c.Args))
 	b.append(in.Chat, turn.Finished{Call: c.ID, Run: c.Run, Result: turn.Result{Text: "done: " + c.Tool.Name}})

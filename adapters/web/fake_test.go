@@ -37,8 +37,8 @@ type bot struct {
 	accepted map[chat.Delivery]bool
 	ran      []string
 	timeout  time.Duration
-	wants    *turn.Want // what a tool's server wants while it runs
-	office              // the settings
+	wants    *turn.Elicitation // what a tool's server wants while it runs
+	office                     // the settings
 }
 
 var epoch = time.Date(2026, 3, 14, 14, 2, 0, 0, time.UTC)
@@ -237,7 +237,7 @@ func (b *bot) drive(id chat.ID) {
 					return
 				}
 				if b.wants != nil {
-					b.append(id, turn.Wanted{Call: c.ID, Run: run, Ask: turn.AskID(b.id("want")), Want: *b.wants, Wait: b.timeout})
+					b.append(id, turn.Elicited{Call: c.ID, Run: run, Ask: turn.AskID(b.id("want")), Request: *b.wants, Wait: b.timeout})
 					b.wants = nil
 					return
 				}

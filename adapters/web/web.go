@@ -172,7 +172,7 @@ func (s *Server) routes() (http.Handler, error) {
 	handle("POST /api/v1/asks/{request}", s.postAsk)
 	handle("GET /api/v1/asks/{request}/why", s.getWhy)
 	handle("GET /api/v1/chats/{chat}/details/{token}", s.getDetails)
-	handle("GET /api/v1/asks/{request}/want", s.getWant)
+	handle("GET /api/v1/asks/{request}/want", s.getElicitation)
 	handle("GET /api/v1/settings", s.getSettings)
 	handle("POST /api/v1/settings", s.postSettings)
 	handle("POST /api/v1/permissions", s.postPermissions)

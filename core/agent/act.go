@@ -361,7 +361,7 @@ func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait
 	}
 	defer d.survive("the tools' adapter", func() { ev = lost(text.ToolBroke) })
 	last, oneByOne := time.Time{}, sync.Mutex{}
-	token.elicit = func(ctx context.Context, w turn.Want) (turn.Fill, error) {
+	token.elicit = func(ctx context.Context, w turn.Elicitation) (turn.Fill, error) {
 		oneByOne.Lock()
 		defer oneByOne.Unlock()
 		return d.elicit(ctx, c, w, wait)

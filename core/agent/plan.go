@@ -34,7 +34,7 @@ func (p plan) urgency() Urgency {
 			if ev.Ruling.Verdict == permission.Ask {
 				u = max(u, Decision)
 			}
-		case turn.Abandoned, turn.Wanted:
+		case turn.Abandoned, turn.Elicited:
 			u = max(u, Decision)
 		case turn.Expired, turn.Ended:
 			u = max(u, Final)

@@ -358,7 +358,7 @@ type RunToken struct {
 	chat   chat.ID
 	call   turn.ToolCall
 	ok     bool
-	elicit func(context.Context, turn.Want) (turn.Fill, error)
+	elicit func(context.Context, turn.Elicitation) (turn.Fill, error)
 }
 
 // ErrNobody says that what a server wants cannot be put to anybody here.
@@ -366,7 +366,7 @@ var ErrNobody = errors.New("nobody can be asked")
 
 // Ask puts what the call's server wants to the requester, and waits for their answer, or until nobody gave one, the call is stopped, or ctx
 // ends. A second one waits for the first. It returns [ErrNobody] where there is nobody to ask.
-func (t RunToken) Ask(ctx context.Context, w turn.Want) (turn.Fill, error) {
+func (t RunToken) Ask(ctx context.Context, w turn.Elicitation) (turn.Fill, error) {
 	if t.elicit == nil || !t.ok {
 		return turn.Fill{}, ErrNobody
 	}

@@ -168,18 +168,18 @@ func VotesLine(have, need int) string {
 
 // What a server wants while its tool runs.
 
-func WantHeader(server string) string { return server + " asks for something before it goes on" }
+func ElicitationHeader(server string) string { return server + " asks for something before it goes on" }
 
 // WantWarning is what nobody should give away. https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#security-considerations
-func WantWarning(server string) string {
+func ElicitationWarning(server string) string {
 	return "The words are " + server + "'s, not " + Product + "'s. Never give it passwords, keys or payment data in a form."
 }
 
-func WantURLSay(server string) string {
+func ElicitationURLSay(server string) string {
 	return server + " wants you to open this address. " + Product + " did not open it and does not know what is there. Look at where it leads before you go."
 }
 
-func WantSettled(action, name string) string {
+func ElicitationSettled(action, name string) string {
 	switch action {
 	case "accept":
 		return "answered by " + name
@@ -252,10 +252,10 @@ const (
 	Revoked       = "Revoked: from now on it asks again."
 	NoSuchGrant   = "This permission has already ended."
 
-	LookAtHidden   = "Part of this call is hidden. Look at it first: press “" + LabelReveal + "”."
-	NothingChanged = "These are the same arguments: nothing was changed."
-	NotEditable    = "The arguments of this call cannot be changed here."
-	WantOver       = "This is not asked for any more. Nothing was sent."
+	LookAtHidden    = "Part of this call is hidden. Look at it first: press “" + LabelReveal + "”."
+	NothingChanged  = "These are the same arguments: nothing was changed."
+	NotEditable     = "The arguments of this call cannot be changed here."
+	ElicitationOver = "This is not asked for any more. Nothing was sent."
 
 	OnlyAdmins       = "Only an admin can change that."
 	OnlyAdminsSee    = "Only an admin can see that: it is of every chat."

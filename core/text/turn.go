@@ -286,17 +286,17 @@ const (
 
 // Names of the parts of the details.
 const (
-	PartArguments = "Arguments as they will run"
-	PartRan       = "Arguments as they ran"
-	PartWrote     = "Arguments as the model wrote them"
-	PartDigest    = "Digest"
-	PartWants     = "What its server asks for"
-	PartTool      = "What the server says about the tool (not checked)"
-	PartServer    = "What is known about the server"
-	PartResult    = "Result"
-	PartDecision  = "Decision"
-	PartAnswer    = "Answer"
-	PartStructure = "Structured result"
+	PartArguments   = "Arguments as they will run"
+	PartRan         = "Arguments as they ran"
+	PartWrote       = "Arguments as the model wrote them"
+	PartDigest      = "Digest"
+	PartElicitation = "What its server asks for"
+	PartTool        = "What the server says about the tool (not checked)"
+	PartServer      = "What is known about the server"
+	PartResult      = "Result"
+	PartDecision    = "Decision"
+	PartAnswer      = "Answer"
+	PartStructure   = "Structured result"
 
 	DigestMeans     = "SHA-256 over server, tool, its definition, the arguments and this chat: what was shown is what runs."
 	ServerTrusted   = "The operator marked this server as trusted: what it says about its tools is believed."

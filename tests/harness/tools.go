@@ -22,7 +22,7 @@ type Invocation struct {
 	Name     string
 	Args     string
 	Progress func(turn.Progress)
-	Ask      func(turn.Want) (turn.Fill, error) // asks the person who asked, while it runs
+	Ask      func(turn.Elicitation) (turn.Fill, error) // asks the person who asked, while it runs
 }
 
 // Tool is one tool of a fake server. The zero Run answers "<name> ok".
@@ -220,7 +220,7 @@ func (h hands) Call(ctx context.Context, token agent.RunToken, progress func(tur
 	}
 	done := make(chan answer, 1)
 	h.busy.Go(func() { // the server's own process: it goes on whatever becomes of the caller
-		res, err := x.Run(Invocation{ctx, x.Name, string(call.Args), progress, func(w turn.Want) (turn.Fill, error) { return token.Ask(ctx, w) }})
+		res, err := x.Run(Invocation{ctx, x.Name, string(call.Args), progress, func(w turn.Elicitation) (turn.Fill, error) { return token.Ask(ctx, w) }})
 		done <- answer{res, err}
 	})
 	gone := ctx.Done()

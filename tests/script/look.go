@@ -144,7 +144,7 @@ func (x *Script) Details(token string, want ...string) {
 // Told is what became of what c1's server wants, or "".
 func (x *Script) Told() string {
 	x.T.Helper()
-	w := x.Call("c1").Want
+	w := x.Call("c1").Elicitation
 	if w == nil || w.Fill == nil {
 		return ""
 	}

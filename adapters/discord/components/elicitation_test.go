@@ -11,7 +11,7 @@ import (
 )
 
 func formOf(fields ...turn.FormField) (turn.Session, turn.ToolCall) {
-	s := samples.Wanting("W", turn.Want{Kind: turn.WantForm, Fields: fields})
+	s := samples.Wanting("W", turn.Elicitation{Kind: turn.ElicitationForm, Fields: fields})
 	return s, s.Turn.Calls[0]
 }
 
@@ -76,7 +76,7 @@ func TestAddressesAreShown(t *testing.T) {
 		{"https://good.example/```\n@everyone <@1> [x](https://y.example)", false, "", ""},
 		{"javascript:alert(1)", false, "", ""}, {"discord://x/y", false, "x", ""}, {"", false, "", ""},
 	} {
-		s := samples.Wanting("W", turn.Want{Kind: turn.WantURL, URL: x.url})
+		s := samples.Wanting("W", turn.Elicitation{Kind: turn.ElicitationURL, URL: x.url})
 		p := Address("W", "9", s.Turn.Calls[0])
 		if err := check(p); err != nil {
 			t.Errorf("%q: %v", x.url, err)

@@ -85,7 +85,7 @@ func ElicitationModal(token, message string, call turn.ToolCall, values map[stri
 		id += " " + message
 	}
 	var inputs []discordgo.TextInput
-	for i, f := range call.Want.Want.Fields[:min(len(call.Want.Want.Fields), MaxInputs)] {
+	for i, f := range call.Elicitation.Request.Fields[:min(len(call.Elicitation.Request.Fields), MaxInputs)] {
 		value, again := values[FieldID(i)]
 		if !again {
 			value = f.Default
@@ -118,14 +118,14 @@ func elicitationInput(i int, f turn.FormField, value string) discordgo.TextInput
 const maxShownAddress = 3000
 
 func Address(token, message string, call turn.ToolCall) Payload {
-	w := call.Want.Want
+	w := call.Elicitation.Request
 	s := &encoder{ids: names{}}
 	s.say(fenced("", surface.Within(surface.OneLine(visible(w.URL)), maxShownAddress)))
 	u, err := url.Parse(w.URL)
 	if err == nil && u.Hostname() != "" {
 		s.say(literal(sayLeadsTo)+strong(visible(u.Hostname())), literal(render.HostWarning(u.Hostname())))
 	}
-	s.say(literal(text.WantURLSay(text.ShortName(call.Tool.Server))))
+	s.say(literal(text.ElicitationURLSay(text.ShortName(call.Tool.Server))))
 	done := button(sayDone, sureID(chat.Answer, token, message))
 	if followed(w.URL, u, err) {
 		s.addRow(discordgo.Button{Label: sayOpenAddress, Style: discordgo.LinkButton, URL: w.URL}, done)

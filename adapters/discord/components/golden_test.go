@@ -63,7 +63,7 @@ func beyond() render.Message { return ofChat(samples.Grantable("ASK1")) }
 func ofChat(s turn.Session) render.Message { return card.View(s, s.Turn, card.Live{}) }
 
 func wants() render.Message {
-	s := samples.Wanting("WANT1", turn.Want{Kind: turn.WantForm, Message: "Which *folder* should the mail go to?\nAnd when?", Fields: []turn.FormField{{Name: "folder"}}})
+	s := samples.Wanting("WANT1", turn.Elicitation{Kind: turn.ElicitationForm, Message: "Which *folder* should the mail go to?\nAnd when?", Fields: []turn.FormField{{Name: "folder"}}})
 	return ofChat(s)
 }
 

@@ -50,7 +50,7 @@ func TestPanels(t *testing.T) {
 
 func TestPrivateQuestions(t *testing.T) {
 	s := samples.Grantable("ASK1")
-	sample := samples.Wanting("WANT1", turn.Want{Kind: turn.WantURL, URL: "https://xn--pple-43d.example/sign-in?a=**b**&c=1", Message: "Sign in"})
+	sample := samples.Wanting("WANT1", turn.Elicitation{Kind: turn.ElicitationURL, URL: "https://xn--pple-43d.example/sign-in?a=**b**&c=1", Message: "Sign in"})
 	for name, p := range map[string]Payload{
 		"view_confirm": Confirm(allowServer(s), "900000000000000009"),
 		"view_address": Address("WANT1", "900000000000000009", sample.Turn.Calls[0]),
@@ -61,7 +61,7 @@ func TestPrivateQuestions(t *testing.T) {
 		looks.Golden(t, name+".json", pretty(t, p))
 		looks.Golden(t, name+".txt", []byte(dump(p)))
 	}
-	w := samples.Wanting("WANT1", turn.Want{Kind: turn.WantForm, Fields: samples.Fields()})
+	w := samples.Wanting("WANT1", turn.Elicitation{Kind: turn.ElicitationForm, Fields: samples.Fields()})
 	m := ElicitationModal("WANT1", "900000000000000009", w.Turn.Calls[0], nil)
 	if err := checkModal(m); err != nil {
 		t.Error(err)

@@ -198,15 +198,15 @@ func FieldBlock(n int) string { return "field" + strconv.Itoa(n) }
 
 // EncodeElicitation draws what a server asks its requester for as a form. ok is false where it has more inputs than Slack takes.
 func EncodeElicitation(f Form, c turn.ToolCall) (v slack.ModalViewRequest, ok bool) {
-	w := c.Want.Want
+	w := c.Elicitation.Request
 	if len(w.Fields) > maxFields {
 		return slack.ModalViewRequest{}, false
 	}
 	s := &encoder{}
 	server := text.Inline(c.Tool.Server)
-	s.addSection(text.WantHeader(server))
+	s.addSection(text.ElicitationHeader(server))
 	s.addQuiet(surface.CallLine(c))
-	s.addSection(text.WantWarning(server))
+	s.addSection(text.ElicitationWarning(server))
 	if say := strings.TrimSpace(text.Inline(w.Message)); say != "" {
 		s.addSection(text.ServerSays + say)
 	}

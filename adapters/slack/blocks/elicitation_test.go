@@ -17,7 +17,7 @@ import (
 
 func TestWantViews(t *testing.T) {
 	f := Form{Place: Place{"T1", "C1", "1795269720.000100"}, Message: "1795269721.000200", Token: "WANT1", Choice: chat.Answer}
-	v, ok := EncodeElicitation(f, samples.Wanting(turn.Want{Kind: turn.WantForm, Message: "Where should it go?", Fields: samples.FormFields()}))
+	v, ok := EncodeElicitation(f, samples.Wanting(turn.Elicitation{Kind: turn.ElicitationForm, Message: "Where should it go?", Fields: samples.FormFields()}))
 	if !ok {
 		t.Fatal("no form")
 	}
@@ -48,7 +48,7 @@ func TestEveryWantIsTaken(t *testing.T) {
 			}
 			return x
 		})
-		w := turn.Want{Kind: turn.WantForm, Message: anyWords(t, "message"), Fields: rapid.SliceOfN(field, 1, 12).Draw(t, "fields")}
+		w := turn.Elicitation{Kind: turn.ElicitationForm, Message: anyWords(t, "message"), Fields: rapid.SliceOfN(field, 1, 12).Draw(t, "fields")}
 		v, ok := EncodeElicitation(aForm, samples.Wanting(w))
 		if !ok {
 			t.Fatal("no form")
@@ -63,10 +63,10 @@ func TestEveryWantIsTaken(t *testing.T) {
 }
 
 func TestATooLongFormIsNone(t *testing.T) {
-	if _, ok := EncodeElicitation(aForm, samples.Wanting(turn.Want{Kind: turn.WantForm, Fields: make([]turn.FormField, maxFields+1)})); ok {
+	if _, ok := EncodeElicitation(aForm, samples.Wanting(turn.Elicitation{Kind: turn.ElicitationForm, Fields: make([]turn.FormField, maxFields+1)})); ok {
 		t.Error("it is one")
 	}
-	if v, ok := EncodeElicitation(aForm, samples.Wanting(turn.Want{Kind: turn.WantForm, Fields: make([]turn.FormField, maxFields)})); !ok || checkView(v) != nil {
+	if v, ok := EncodeElicitation(aForm, samples.Wanting(turn.Elicitation{Kind: turn.ElicitationForm, Fields: make([]turn.FormField, maxFields)})); !ok || checkView(v) != nil {
 		t.Error("the longest is none")
 	}
 }
@@ -102,7 +102,7 @@ func TestAFormThatIsTooLargeSaysSo(t *testing.T) {
 	for range maxSelect {
 		x.Options, x.Labels = append(x.Options, rep(90)), append(x.Labels, rep(90))
 	}
-	v, ok := EncodeElicitation(aForm, samples.Wanting(turn.Want{Kind: turn.WantForm, Fields: slices.Repeat([]turn.FormField{x}, maxFields)}))
+	v, ok := EncodeElicitation(aForm, samples.Wanting(turn.Elicitation{Kind: turn.ElicitationForm, Fields: slices.Repeat([]turn.FormField{x}, maxFields)}))
 	if err := checkView(v); err != nil || !ok {
 		t.Errorf("%v %v", ok, err)
 	}

@@ -50,8 +50,8 @@ func states() map[string]render.Message {
 	maps.Copy(all, askedStates())
 	maps.Copy(all, map[string]render.Message{
 		"input": {State: render.Waiting, Blocks: []render.Block{looks.Step(render.StepRunning, "write_file", render.Plain("started "), render.Time{At: looks.TwoPM}), render.Ask{
-			Call: "c1", Token: "WANT1", Kind: render.AskInput, Question: text.WantHeader("files"), Run: text.RunLine("write_file", "files"), Tool: "write_file", Server: "files",
-			Says: "Where should it go? <!channel>", Warning: text.WantWarning("files"),
+			Call: "c1", Token: "WANT1", Kind: render.AskInput, Question: text.ElicitationHeader("files"), Run: text.RunLine("write_file", "files"), Tool: "write_file", Server: "files",
+			Says: "Where should it go? <!channel>", Warning: text.ElicitationWarning("files"),
 			Choices: []render.Choice{looks.Button(chat.Answer, "WANT1", text.LabelAnswer), {Choice: chat.Decline, Token: "WANT1", Label: text.LabelDecline, Style: render.Danger}},
 			Footer:  render.Line{samples.Ana, render.Plain(text.CanAnswer + ".")},
 		}}, Choices: []render.Choice{looks.Stop()}},

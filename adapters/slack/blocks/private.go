@@ -53,7 +53,7 @@ func EncodeAddress(f Form, server, address string) (p Message, ok bool) {
 		return Message{}, false
 	}
 	s := &encoder{}
-	s.addPlain(text.WantURLSay(server))
+	s.addPlain(text.ElicitationURLSay(server))
 	s.add(preformatted(address))
 	s.add(slack.NewRichTextBlock("", slack.NewRichTextSection(
 		slack.NewRichTextSectionTextElement(sayLeadsTo, nil), slack.NewRichTextSectionTextElement(u.Hostname(), &slack.RichTextSectionTextStyle{Bold: true}))))
@@ -67,7 +67,7 @@ func EncodeAddress(f Form, server, address string) (p Message, ok bool) {
 	visit := slack.NewButtonBlockElement(actionVisit, "", plainText(sayVisit)).WithURL(address)
 	s.add(slack.NewActionBlock("", slack.NewButtonBlockElement(ActionSure, f.Metadata(), plainText(sayVisited)), visit,
 		slack.NewButtonBlockElement(ActionCancel, "-", plainText(sayNotNow))))
-	return s.message(Escape(surface.AtMost(text.WantURLSay(server), fallbackRoom))), true
+	return s.message(Escape(surface.AtMost(text.ElicitationURLSay(server), fallbackRoom))), true
 }
 
 // encodeNote draws a short message beside the turn's: lines that notify whom they name and lead to link, or an answer that only one person

@@ -67,29 +67,29 @@ type Record struct {
 
 // Kinds of records.
 const (
-	Request  = "request"  // a call was put to policy: asked, allowed, forbidden or invalid
-	Decision = "decision" // a person answered: approved, denied, or voted where more votes are needed
-	Undo     = "undo"     // a person took an answer back
-	Edit     = "edit"     // a person changed the arguments
-	Reveal   = "reveal"   // a person looked at what the card masks: what it is stands in no record
-	Extend   = "extend"   // a person moved the deadline
-	Reopen   = "reopen"   // a person asked again for a call that had expired
-	Resolve  = "resolve"  // a person said how an unknown run ended: happened, run_again or leave
-	Start    = "start"    // a tool was about to be called: auto (a rule), granted (a grant), approved (a click)
-	Finish   = "finish"   // it answered: ok or failed
-	Unknown  = "unknown"  // nobody knows how the run ended: unknown, or repeated where the recovery rule allows it
-	Late     = "late"     // the answer of a run that was given up came after all: ok or failed
-	Expire   = "expire"   // nobody answered in time
-	Stop     = "stop"     // a turn was stopped
-	Cancel   = "cancel"   // a call ended with its turn, undecided or not started
-	Grant    = "grant"    // a grant was given other than by a decision
-	Revoke   = "revoke"   // a grant was revoked, or ended with something else
-	Mode     = "mode"     // the session's mode was set
-	Reset    = "reset"    // the chat began anew
-	Setting  = "setting"  // a setting was changed: set, remembered, forgot, seen, accepted, told, halted, resumed or analysed
-	Want     = "want"     // while it ran, a tool's server wanted something of the requester
-	Feedback = "feedback" // a person said of a turn that is over whether it was of use: good or bad
-	Fill     = "fill"     // that was answered: accept or decline, or cancel when nobody did
+	Request     = "request"  // a call was put to policy: asked, allowed, forbidden or invalid
+	Decision    = "decision" // a person answered: approved, denied, or voted where more votes are needed
+	Undo        = "undo"     // a person took an answer back
+	Edit        = "edit"     // a person changed the arguments
+	Reveal      = "reveal"   // a person looked at what the card masks: what it is stands in no record
+	Extend      = "extend"   // a person moved the deadline
+	Reopen      = "reopen"   // a person asked again for a call that had expired
+	Resolve     = "resolve"  // a person said how an unknown run ended: happened, run_again or leave
+	Start       = "start"    // a tool was about to be called: auto (a rule), granted (a grant), approved (a click)
+	Finish      = "finish"   // it answered: ok or failed
+	Unknown     = "unknown"  // nobody knows how the run ended: unknown, or repeated where the recovery rule allows it
+	Late        = "late"     // the answer of a run that was given up came after all: ok or failed
+	Expire      = "expire"   // nobody answered in time
+	Stop        = "stop"     // a turn was stopped
+	Cancel      = "cancel"   // a call ended with its turn, undecided or not started
+	Grant       = "grant"    // a grant was given other than by a decision
+	Revoke      = "revoke"   // a grant was revoked, or ended with something else
+	Mode        = "mode"     // the session's mode was set
+	Reset       = "reset"    // the chat began anew
+	Setting     = "setting"  // a setting was changed: set, remembered, forgot, seen, accepted, told, halted, resumed or analysed
+	Elicitation = "want"     // while it ran, a tool's server wanted something of the requester
+	Feedback    = "feedback" // a person said of a turn that is over whether it was of use: good or bad
+	Fill        = "fill"     // that was answered: accept or decline, or cancel when nobody did
 )
 
 // Outcomes of records. Approved, denied and timeout are three things (R117).

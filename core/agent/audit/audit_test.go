@@ -59,10 +59,10 @@ func TestAuditSaysWhatHappened(t *testing.T) {
 			return script.Begin(t, write("c1", `{}`)).Put(r).Decides("c1", chat.AllowOnce, script.Ana).Decides("c1", chat.AllowOnce, script.Ana).Decides("c1", chat.AllowOnce, script.Ben)
 		}, 4, []string{"5 decision voted by Ana call=c1 choice=allow_once rule=source", "7 decision approved by Ben call=c1 choice=allow_once rule=source"}},
 		"what its server wants": {func(t *testing.T) *script.Script {
-			want := turn.Want{Kind: turn.WantForm, Message: "Which branch? Bearer abcdefghijklmnopqrst"}
-			return script.Ran(t).Put(turn.Wanted{Call: "c1", Run: "r1", Ask: "w1", Want: want}).After(one).
+			want := turn.Elicitation{Kind: turn.ElicitationForm, Message: "Which branch? Bearer abcdefghijklmnopqrst"}
+			return script.Ran(t).Put(turn.Elicited{Call: "c1", Run: "r1", Ask: "w1", Request: want}).After(one).
 				Put(turn.Filled{Ask: "w1", By: script.Ben}, turn.Filled{Ask: "w1", By: script.Ana, Name: "Ana", Fill: turn.Fill{Action: turn.FillAccept, Content: json.RawMessage(`{"password":"hunter2"}`)}}).
-				Put(turn.Wanted{Call: "c1", Run: "r1", Ask: "w2", Want: turn.Want{Kind: turn.WantURL, URL: "https://example.com/?code=hunter2"}, Wait: one}).After(one).Put(turn.Expired{Ask: "w2"})
+				Put(turn.Elicited{Call: "c1", Run: "r1", Ask: "w2", Request: turn.Elicitation{Kind: turn.ElicitationURL, URL: "https://example.com/?code=hunter2"}, Wait: one}).After(one).Put(turn.Expired{Ask: "w2"})
 		}, 6, []string{
 			"7 want asked by nod call=c1 rule=source run=r1 note=form; Which branch? Bearer ‹secret, 20 characters›",
 			"9 fill accept by Ana call=c1 rule=source run=r1 note=form 1000ms",
@@ -70,7 +70,7 @@ func TestAuditSaysWhatHappened(t *testing.T) {
 			"11 fill cancel by nod call=c1 rule=source run=r1 note=url 1000ms",
 		}},
 		"what its server wants, stopped": {func(t *testing.T) *script.Script {
-			return script.Ran(t).Put(turn.Wanted{Call: "c1", Run: "r1", Ask: "w1", Want: turn.Want{Kind: turn.WantURL}}).After(one).Put(turn.ModeSet{Mode: permission.ModeAlways, Rev: 1, By: script.Ben, Name: "Ben"}, turn.StopAsked{Turn: "t1", By: script.Ben, Name: "Ben"}).
+			return script.Ran(t).Put(turn.Elicited{Call: "c1", Run: "r1", Ask: "w1", Request: turn.Elicitation{Kind: turn.ElicitationURL}}).After(one).Put(turn.ModeSet{Mode: permission.ModeAlways, Rev: 1, By: script.Ben, Name: "Ben"}, turn.StopAsked{Turn: "t1", By: script.Ben, Name: "Ben"}).
 				Put(turn.Finished{Call: "c1", Run: "r1"})
 		}, 7, []string{
 			"8 mode always by Ben",
@@ -78,10 +78,10 @@ func TestAuditSaysWhatHappened(t *testing.T) {
 			"10 finish ok by nod call=c1 rule=source run=r1 1000ms",
 		}},
 		"what its server wants, over with its run": {func(t *testing.T) *script.Script {
-			return script.Ran(t).Put(turn.Wanted{Call: "c1", Run: "r1", Ask: "w1", Want: turn.Want{Kind: turn.WantURL}}).After(one).Put(turn.Finished{Call: "c1", Run: "r1"})
+			return script.Ran(t).Put(turn.Elicited{Call: "c1", Run: "r1", Ask: "w1", Request: turn.Elicitation{Kind: turn.ElicitationURL}}).After(one).Put(turn.Finished{Call: "c1", Run: "r1"})
 		}, 7, []string{"8 fill cancel by nod call=c1 rule=source run=r1 note=url 1000ms", "8 finish ok by nod call=c1 rule=source run=r1 1000ms"}},
 		"what its server wants, lost with its run": {func(t *testing.T) *script.Script {
-			return script.Ran(t).Put(turn.Wanted{Call: "c1", Run: "r1", Ask: "w1", Want: turn.Want{Kind: turn.WantURL}}).After(one).Put(turn.Abandoned{Call: "c1", Run: "r1", Token: 2, Ask: "a2"})
+			return script.Ran(t).Put(turn.Elicited{Call: "c1", Run: "r1", Ask: "w1", Request: turn.Elicitation{Kind: turn.ElicitationURL}}).After(one).Put(turn.Abandoned{Call: "c1", Run: "r1", Token: 2, Ask: "a2"})
 		}, 7, []string{"8 fill cancel by nod call=c1 rule=source run=r1 note=url 1000ms", "8 unknown unknown by nod call=c1 rule=source run=r1 1000ms"}},
 		"forgotten after a silence": {func(t *testing.T) *script.Script {
 			x := grant(ask(t)).Starts("c1", "r1").Put(turn.Finished{Call: "c1", Run: "r1"}, turn.Replied{Turn: "t1", Step: 1, Text: "Done."}, turn.Ended{Turn: "t1", Why: turn.Answered})

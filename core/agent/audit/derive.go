@@ -104,7 +104,7 @@ func callOf(before turn.Session, e turn.Event) turn.CallID {
 		return ev.Call
 	case turn.Abandoned:
 		return ev.Call
-	case turn.Wanted:
+	case turn.Elicited:
 		return ev.Call
 	case turn.Withdrawn:
 		ask = ev.Ask
@@ -162,9 +162,9 @@ func (a *Auditor) about(before turn.Session, e turn.Entry) []Record {
 			r.Outcome, r.Rule, r.Why = Repeated, ev.Repeat, ""
 		}
 		r.Run, r.MS, r.Note = ev.Run, since(now.StartedAt, e.At), redacted(ev.Say)
-	case turn.Wanted:
-		r.Kind, r.Outcome = Want, Asked
-		r.Ask, r.Run, r.Note = ev.Ask, ev.Run, joined(string(ev.Want.Kind), redacted(ev.Want.Message))
+	case turn.Elicited:
+		r.Kind, r.Outcome = Elicitation, Asked
+		r.Ask, r.Run, r.Note = ev.Ask, ev.Run, joined(string(ev.Request.Kind), redacted(ev.Request.Message))
 	default: // Ticked decides nothing, Filled is among the elicitations
 		return nil
 	}
@@ -234,7 +234,7 @@ func finish(r *Record, ev turn.Finished, was, now turn.ToolCall) {
 	}
 }
 
-// elicitations are the wants of servers that an entry answered, or ended with a stop or a run. What was filled in is between the person
+// elicitations are those of servers that an entry answered, or ended with a stop or a run. What was filled in is between the person
 // and the server.
 func (a *Auditor) elicitations(before turn.Session, e turn.Entry) (out []Record) {
 	if before.Turn == nil {
@@ -242,15 +242,15 @@ func (a *Auditor) elicitations(before turn.Session, e turn.Entry) (out []Record)
 	}
 	for _, c := range before.Turn.Calls {
 		now, _, _ := a.s.FindCall(c.ID)
-		if !c.Want.Open() || now.Want.Open() {
+		if !c.Elicitation.Open() || now.Elicitation.Open() {
 			continue
 		}
 		action := turn.FillCancel
-		if now.Want != nil {
-			action = now.Want.Fill.Action
+		if now.Elicitation != nil {
+			action = now.Elicitation.Fill.Action
 		}
 		r := a.ofCall(e, Fill, action, before.Turn, c)
-		r.Ask, r.Run, r.MS, r.Note = c.Want.Ask, c.Run, since(c.Want.At, e.At), string(c.Want.Want.Kind)
+		r.Ask, r.Run, r.MS, r.Note = c.Elicitation.Ask, c.Run, since(c.Elicitation.At, e.At), string(c.Elicitation.Request.Kind)
 		out = append(out, r)
 	}
 	return out

@@ -33,7 +33,7 @@ func (v viewer) asks() (out []render.Block) {
 			}
 		case c.Waits():
 			asks = append(asks, v.outcome(c))
-		case c.Want.Open():
+		case c.Elicitation.Open():
 			asks = append(asks, v.elicitation(c))
 		}
 	}
@@ -259,13 +259,13 @@ func (v viewer) outcome(c turn.ToolCall) render.Ask {
 
 // elicitation is the card of what a running tool's server wants of the requester. Everything in it but the words around is the server's.
 func (v viewer) elicitation(c turn.ToolCall) render.Ask {
-	w := c.Want
+	w := c.Elicitation
 	a := v.card(c, render.AskInput, w.Ask)
-	a.Question, a.Says, a.Warning = text.WantHeader(a.Server), text.Clip(w.Want.Message, 600), text.WantWarning(a.Server)
-	switch w.Want.Kind {
-	case turn.WantForm:
+	a.Question, a.Says, a.Warning = text.ElicitationHeader(a.Server), text.Clip(w.Request.Message, 600), text.ElicitationWarning(a.Server)
+	switch w.Request.Kind {
+	case turn.ElicitationForm:
 		a.Choices = []render.Choice{{Choice: chat.Answer, Token: a.Token, Label: text.LabelAnswer}}
-	case turn.WantURL:
+	case turn.ElicitationURL:
 		a.Choices, a.Warning = []render.Choice{{Choice: chat.Answer, Token: a.Token, Label: text.LabelOpenPage}}, ""
 	}
 	a.Choices = append(a.Choices, render.NewChoice(chat.Decline, a.Token))

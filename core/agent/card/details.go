@@ -19,7 +19,7 @@ func Details(s turn.Session, token string) (d render.Details, found bool) {
 		return turnDetails(t), true
 	}
 	c, _, found := s.Find(func(c turn.ToolCall) bool {
-		return string(c.ID) == token || slices.Contains(c.Asks, turn.AskID(token)) || c.Want != nil && c.Want.Ask == turn.AskID(token)
+		return string(c.ID) == token || slices.Contains(c.Asks, turn.AskID(token)) || c.Elicitation != nil && c.Elicitation.Ask == turn.AskID(token)
 	})
 	if !found {
 		return d, false
@@ -84,11 +84,11 @@ func callParts(c turn.ToolCall) []render.Part {
 	for _, x := range c.Card.Changes {
 		add(text.PartChanged(text.Inline(x.Part)), plainly(text.DifferenceLine(x.Part, x.Was, x.Now)), render.FormCode)
 	}
-	if w := c.Want; w != nil {
-		add(text.PartWants, plainly(w.Want.Message), render.FormPlain)
-		add("", argsText(w.Want.Prompt), render.FormCode)
+	if w := c.Elicitation; w != nil {
+		add(text.PartElicitation, plainly(w.Request.Message), render.FormPlain)
+		add("", argsText(w.Request.Prompt), render.FormCode)
 		if w.Fill != nil {
-			add("", text.WantSettled(w.Fill.Action, text.Inline(nameFor(w.By, w.Name))), render.FormPlain)
+			add("", text.ElicitationSettled(w.Fill.Action, text.Inline(nameFor(w.By, w.Name))), render.FormPlain)
 		}
 	}
 	add(text.LabelWhy, whyLines(c.Ruling), render.FormPlain)

@@ -141,7 +141,7 @@ func (v viewer) state() render.State {
 	switch v.t.End {
 	case "":
 		for _, c := range v.t.Calls {
-			if c.Waits() || c.Want.Open() {
+			if c.Waits() || c.Elicitation.Open() {
 				return render.Waiting
 			}
 		}

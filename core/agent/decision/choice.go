@@ -70,25 +70,25 @@ func (j Judge) fill(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	c, open := s.FindElicitation(turn.AskID(in.Token))
 	switch {
 	case !open:
-		return nil, refuse(RefusedExpired, text.WantOver)
+		return nil, refuse(RefusedExpired, text.ElicitationOver)
 	case elsewhere(s.Turn, in):
 		return nil, unknownAsk()
 	case Nobody(in.User) || in.User != s.Turn.Requester:
 		return nil, refuse(RefusedNotYours, text.OnlyRequesterFills(s.NameOf(s.Turn.Requester)))
 	}
-	kind := c.Want.Want.Kind
-	if in.Choice == chat.Reveal || in.Choice == chat.Answer && kind != turn.WantForm && kind != turn.WantURL {
+	kind := c.Elicitation.Request.Kind
+	if in.Choice == chat.Reveal || in.Choice == chat.Answer && kind != turn.ElicitationForm && kind != turn.ElicitationURL {
 		return nil, notOffered()
 	}
 	fill := turn.Fill{Action: turn.FillDecline}
 	if in.Choice == chat.Answer {
-		content, err := form.Content(c.Want.Want, in.Fields)
+		content, err := form.Content(c.Elicitation.Request, in.Fields)
 		if err != nil {
 			return nil, refuse(RefusedArguments, err.Error())
 		}
 		fill = turn.Fill{Action: turn.FillAccept, Content: content}
 	}
-	return []turn.Event{turn.Filled{Ask: c.Want.Ask, Fill: fill, By: in.User, Name: in.Name}}, nil
+	return []turn.Event{turn.Filled{Ask: c.Elicitation.Ask, Fill: fill, By: in.User, Name: in.Name}}, nil
 }
 
 // moreTime is what "+5 min" gives.
@@ -294,7 +294,7 @@ func Nobody(u chat.User) bool { return u.IsZero() || u.IsGroup() }
 // names reports whether a token is the open turn's, or that of something it asks. None means whatever is open.
 func names(s turn.Session, token string) bool {
 	return token == "" || token == string(s.Turn.ID) || slices.ContainsFunc(s.Turn.Calls, func(c turn.ToolCall) bool {
-		return slices.Contains(c.Asks, turn.AskID(token)) || c.Want != nil && string(c.Want.Ask) == token
+		return slices.Contains(c.Asks, turn.AskID(token)) || c.Elicitation != nil && string(c.Elicitation.Ask) == token
 	})
 }
 

@@ -36,7 +36,7 @@ func board() turn.Session {
 	decided.Choice, decided.By, decided.Name, decided.DecidedAt = chat.AllowOnce, ana, "Ana", noon
 	started := call("running", turn.Running)
 	started.Choice, started.By, started.StartedAt = chat.AllowOnce, ana, noon
-	started.Want = &turn.Wanting{Ask: "w", Want: turn.Want{Kind: turn.WantForm, Fields: []turn.FormField{{Name: "who", Type: "string", Required: true}}}}
+	started.Elicitation = &turn.ElicitationState{Ask: "w", Request: turn.Elicitation{Kind: turn.ElicitationForm, Fields: []turn.FormField{{Name: "who", Type: "string", Required: true}}}}
 	parked := call("parked", turn.Awaiting)
 	parked.Deadline = time.Time{}
 	settled := call("settled", turn.Unknown)
@@ -83,7 +83,7 @@ func saw(ask turn.AskID, by chat.User) func(*turn.Session) {
 
 // sample has a tool's server want a word of the model, as it could in logs of earlier versions.
 func sample(s *turn.Session) {
-	s.Turn.Calls[2].Want = &turn.Wanting{Ask: "w", Want: turn.Want{Kind: "sample", Prompt: json.RawMessage(`{"password":"hunter2"}`)}}
+	s.Turn.Calls[2].Elicitation = &turn.ElicitationState{Ask: "w", Request: turn.Elicitation{Kind: "sample", Prompt: json.RawMessage(`{"password":"hunter2"}`)}}
 }
 
 // Only of whom it is on record that they looked is shown what a card masks, and it is all of it.
@@ -472,12 +472,16 @@ func TestWhatTheLogMadeOfIt(t *testing.T) {
 		"resolved otherwise":          {ev: turn.Resolved{Ask: "a-unknown", Answer: chat.Leave}, s: func(s *turn.Session) { s.Turn.Calls[5].By, s.Turn.Calls[5].Choice = ana, chat.Happened }, want: RefusedExpired},
 		"run again":                   {ev: turn.Resolved{Ask: "a-unknown", Answer: chat.RunAgain, Next: "a-open"}, call: "open"},
 		"run again, somebody settled": {ev: turn.Resolved{Ask: "a-allowed", Answer: chat.RunAgain, Next: "a-none"}, want: RefusedDecided},
-		"filled by them":              {ev: turn.Filled{Ask: "w", By: ana}, s: func(s *turn.Session) { s.Turn.Calls[2].Want.By, s.Turn.Calls[2].Want.Fill = ana, &turn.Fill{} }},
-		"filled by another":           {ev: turn.Filled{Ask: "w", By: ana}, s: func(s *turn.Session) { s.Turn.Calls[2].Want.By, s.Turn.Calls[2].Want.Fill = ben, &turn.Fill{} }, want: RefusedExpired},
-		"not filled":                  {ev: turn.Filled{Ask: "w", By: ana}, s: func(s *turn.Session) { s.Turn.Calls[2].Want.By = ana }, want: RefusedExpired},
-		"filled, and over":            {ev: turn.Filled{Ask: "w", By: ana}, s: func(s *turn.Session) { s.Turn = nil }},
-		"filled, it wants more":       {ev: turn.Filled{Ask: "v", By: ana}},
-		"stopped":                     {ev: turn.StopAsked{}},
+		"filled by them": {ev: turn.Filled{Ask: "w", By: ana}, s: func(s *turn.Session) {
+			s.Turn.Calls[2].Elicitation.By, s.Turn.Calls[2].Elicitation.Fill = ana, &turn.Fill{}
+		}},
+		"filled by another": {ev: turn.Filled{Ask: "w", By: ana}, s: func(s *turn.Session) {
+			s.Turn.Calls[2].Elicitation.By, s.Turn.Calls[2].Elicitation.Fill = ben, &turn.Fill{}
+		}, want: RefusedExpired},
+		"not filled":            {ev: turn.Filled{Ask: "w", By: ana}, s: func(s *turn.Session) { s.Turn.Calls[2].Elicitation.By = ana }, want: RefusedExpired},
+		"filled, and over":      {ev: turn.Filled{Ask: "w", By: ana}, s: func(s *turn.Session) { s.Turn = nil }},
+		"filled, it wants more": {ev: turn.Filled{Ask: "v", By: ana}},
+		"stopped":               {ev: turn.StopAsked{}},
 	} {
 		s := board()
 		if c.s != nil {

@@ -64,7 +64,7 @@ func (o *Outcome) read(s turn.Session, ev turn.Event) error {
 		about(ev.Ask)
 	case turn.Filled:
 		if o.Ask = ev.Ask; !fillCounts(s, ev) {
-			return refuse(RefusedExpired, text.WantOver)
+			return refuse(RefusedExpired, text.ElicitationOver)
 		}
 	case turn.Withdrawn:
 		if c, found := about(ev.Next); !found {
@@ -95,8 +95,8 @@ func (o *Outcome) read(s turn.Session, ev turn.Event) error {
 }
 
 func fillCounts(s turn.Session, ev turn.Filled) bool {
-	c, _, found := s.Find(func(c turn.ToolCall) bool { return c.Want != nil && c.Want.Ask == ev.Ask })
-	return !found || c.Want.By == ev.By && c.Want.Fill != nil
+	c, _, found := s.Find(func(c turn.ToolCall) bool { return c.Elicitation != nil && c.Elicitation.Ask == ev.Ask })
+	return !found || c.Elicitation.By == ev.By && c.Elicitation.Fill != nil
 }
 
 // Unmask gives what a card masks, for somebody of whom it is on record that they looked.

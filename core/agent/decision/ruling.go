@@ -183,7 +183,7 @@ const MaxNamed = 5
 // as far as this chat's platform knows them. A group is named as one; where anybody may, nobody is.
 func (j Judge) Announce(s turn.Session, c turn.ToolCall) []chat.User {
 	req, level := turn.Requested(s, c), c.Ruling.Level
-	if c.Want.Open() || c.Ruling.Approvals <= 1 && permission.MayDecide(j.Policy, req, level, s.Turn.Requester) == nil {
+	if c.Elicitation.Open() || c.Ruling.Approvals <= 1 && permission.MayDecide(j.Policy, req, level, s.Turn.Requester) == nil {
 		return []chat.User{s.Turn.Requester}
 	}
 	who := j.Policy.Get(req.Tool, req.Source, req.Hints, req.Metadata).Approvers

@@ -22,8 +22,8 @@ import (
 )
 
 // Content is a filled-in form as the protocol has it: an object of the fields that were given. It is nil for what has no form.
-func Content(w turn.Want, given map[string]string) (json.RawMessage, error) {
-	if w.Kind != turn.WantForm {
+func Content(w turn.Elicitation, given map[string]string) (json.RawMessage, error) {
+	if w.Kind != turn.ElicitationForm {
 		return nil, nil
 	}
 	out := map[string]any{}

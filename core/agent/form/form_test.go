@@ -96,7 +96,7 @@ func TestContentOfAForm(t *testing.T) {
 		{moment, "2026-11-21", notTime},
 	} {
 		c.field.Name = "x"
-		got, err := Content(turn.Want{Kind: turn.WantForm, Fields: []turn.FormField{c.field}}, map[string]string{"x": c.text})
+		got, err := Content(turn.Elicitation{Kind: turn.ElicitationForm, Fields: []turn.FormField{c.field}}, map[string]string{"x": c.text})
 		says, want := string(got), `{"x":`+c.want+`}`
 		switch {
 		case c.want == "":
@@ -116,12 +116,12 @@ func TestContentOfAForm(t *testing.T) {
 	}
 
 	// Each field has its own value, and what is no field of the form does not go to the server.
-	want := turn.Want{Kind: turn.WantForm, Fields: []turn.FormField{{Name: "a", Type: "string"}, {Name: "b", Type: "integer"}, {Name: "c", Type: "string"}}}
+	want := turn.Elicitation{Kind: turn.ElicitationForm, Fields: []turn.FormField{{Name: "a", Type: "string"}, {Name: "b", Type: "integer"}, {Name: "c", Type: "string"}}}
 	if got, err := Content(want, map[string]string{"a": "main", "b": "2", "z": "mine"}); err != nil || string(got) != `{"a":"main","b":2}` {
 		t.Errorf("%s, %v", got, err)
 	}
 	// An address is opened: there is nothing to tell, not even an empty form.
-	want.Kind = turn.WantURL
+	want.Kind = turn.ElicitationURL
 	if got, err := Content(want, map[string]string{"a": "main"}); got != nil || err != nil {
 		t.Errorf("%s, %v", got, err)
 	}

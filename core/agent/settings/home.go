@@ -145,11 +145,11 @@ func (q *request) openAsksIn(s turn.Session) (out []openAsk) {
 	for _, c := range t.Calls {
 		deadline, note := c.Deadline, ""
 		switch {
-		case c.Want.Open():
+		case c.Elicitation.Open():
 			if !own {
 				continue
 			}
-			deadline, note = c.Want.Deadline, text.WaitsForInput(sanitize(c.Tool.Server))
+			deadline, note = c.Elicitation.Deadline, text.WaitsForInput(sanitize(c.Tool.Server))
 		case c.Status == turn.Awaiting, c.Status == turn.Unknown && !c.Settled():
 			mine := decision.MayDecide(q.policy, s, c, q.env.User) == nil
 			switch {

@@ -209,8 +209,8 @@ func (s Session) stop(e Entry, by Person) Session {
 		t.Stopped, t.Cancelled = &by, n
 		t.cancel(e.At)
 		for i := range t.Calls {
-			if c := &t.Calls[i]; c.Want.Open() {
-				c.Want = c.Want.unanswered()
+			if c := &t.Calls[i]; c.Elicitation.Open() {
+				c.Elicitation = c.Elicitation.unanswered()
 			}
 		}
 	})

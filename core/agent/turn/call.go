@@ -28,7 +28,7 @@ func (c *ToolCall) settle(status Status, at time.Time, r Result) {
 		default: // its run has just answered, or its result says that nobody knows
 		}
 	}
-	c.Status, c.EndedAt, c.Result, c.Want = status, at, &r, nil
+	c.Status, c.EndedAt, c.Result, c.Elicitation = status, at, &r, nil
 	if status != Lapsed {
 		c.Deadline = time.Time{}
 	}

@@ -60,7 +60,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	"extended": read[Extended], "expired": read[Expired], "reopened": read[Reopened], "started": read[Started],
 	"finished": read[Finished], "abandoned": read[Abandoned], "resolved": read[Resolved], "revoked": read[Revoked],
 	"mode_set": read[ModeSet], "reset": read[Reset], "stopped": read[StopAsked], "ended": read[Ended],
-	"amended": read[Amended], "ticked": read[Ticked], "revealed": read[Revealed], "wanted": read[Wanted],
+	"amended": read[Amended], "ticked": read[Ticked], "revealed": read[Revealed], "wanted": read[Elicited],
 	"filled": read[Filled], "changed": read[Changed], "posted": read[Posted], "removed": read[Removed],
 	"rated":      read[Rated],
 	"files_read": read[FilesRead],

@@ -179,10 +179,10 @@ func (ev Extended) apply(s Session, e Entry) Session {
 
 func (ev Expired) apply(s Session, e Entry) Session {
 	if c, open := s.FindElicitation(ev.Ask); open {
-		if !overdue(c.Want.Deadline, e.At) {
+		if !overdue(c.Elicitation.Deadline, e.At) {
 			return s
 		}
-		return s.editCall(c.ID, func(c *ToolCall) { c.Want = c.Want.unanswered() })
+		return s.editCall(c.ID, func(c *ToolCall) { c.Elicitation = c.Elicitation.unanswered() })
 	}
 	c := s.Turn.Asking(ev.Ask)
 	if !c.Waits() || !c.overdue(e.At) {

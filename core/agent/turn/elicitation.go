@@ -7,22 +7,22 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
-// WantKind is what a server wants of a person while one of its tools runs.
-type WantKind string
+// ElicitationKind is what a server wants of a person while one of its tools runs.
+type ElicitationKind string
 
 // The kinds. https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
 // Logs may hold "sample", too, from when a server could ask the model: nobody can answer that any more, only decline it.
 const (
-	WantForm WantKind = "form" // a few values
-	WantURL  WantKind = "url"  // that a page is opened
+	ElicitationForm ElicitationKind = "form" // a few values
+	ElicitationURL  ElicitationKind = "url"  // that a page is opened
 )
 
-// Want is what a server wants. All of it is untrusted.
-type Want struct {
-	Kind    WantKind        `json:"kind"`
+// Elicitation is what a server wants. All of it is untrusted.
+type Elicitation struct {
+	Kind    ElicitationKind `json:"kind"`
 	Message string          `json:"message,omitempty"`
-	Fields  []FormField     `json:"fields,omitempty"` // with WantForm
-	URL     string          `json:"url,omitempty"`    // with WantURL
+	Fields  []FormField     `json:"fields,omitempty"` // with ElicitationForm
+	URL     string          `json:"url,omitempty"`    // with ElicitationURL
 	Prompt  json.RawMessage `json:"prompt,omitempty"` // with "sample": what the model was to read
 }
 
@@ -54,23 +54,23 @@ const (
 	FillCancel  = "cancel" // nobody answered
 )
 
-// Wanting is a want that waits, or that was answered.
-type Wanting struct {
-	Ask      AskID     `json:"ask"`
-	Want     Want      `json:"want"`
-	At       time.Time `json:"at"`
-	Deadline time.Time `json:"deadline,omitzero"`
-	Seen     *Showing  `json:"seen,omitempty"` // as a call's
-	Fill     *Fill     `json:"fill,omitempty"` // nil: it waits
-	By       chat.User `json:"by,omitzero"`
-	Name     string    `json:"name,omitempty"`
+// ElicitationState is an elicitation that waits, or that was answered.
+type ElicitationState struct {
+	Ask      AskID       `json:"ask"`
+	Request  Elicitation `json:"want"`
+	At       time.Time   `json:"at"`
+	Deadline time.Time   `json:"deadline,omitzero"`
+	Seen     *Showing    `json:"seen,omitempty"` // as a call's
+	Fill     *Fill       `json:"fill,omitempty"` // nil: it waits
+	By       chat.User   `json:"by,omitzero"`
+	Name     string      `json:"name,omitempty"`
 }
 
 // Open reports whether it still waits for an answer.
-func (w *Wanting) Open() bool { return w != nil && w.Fill == nil }
+func (w *ElicitationState) Open() bool { return w != nil && w.Fill == nil }
 
-// unanswered is the want when nobody answered it.
-func (w Wanting) unanswered() *Wanting {
+// unanswered is the elicitation when nobody answered it.
+func (w ElicitationState) unanswered() *ElicitationState {
 	w.Fill = &Fill{Action: FillCancel}
 	return &w
 }

@@ -39,7 +39,7 @@ const (
 // ClassOf is the class of an event. One that is in no list is work: it needs the most.
 func ClassOf(e Event) Class {
 	switch e.(type) {
-	case Said, Edited, Deleted, Shown, Finished, Posted, Removed, Wanted, FilesRead:
+	case Said, Edited, Deleted, Shown, Finished, Posted, Removed, Elicited, FilesRead:
 		return Fact
 	case Decided, Withdrawn, Amended, Ticked, Revealed, Filled, Changed, Extended, Expired, Reopened, Resolved, Revoked, ModeSet, Reset, StopAsked, Rated:
 		return Choice
@@ -211,12 +211,12 @@ type (
 		Result Result `json:"result"`
 	}
 	// Wanted: while a call runs, its server wants something of the requester. It proves itself by the RunID.
-	Wanted struct {
-		Call CallID        `json:"call"`
-		Run  RunID         `json:"run"`
-		Ask  AskID         `json:"ask"`
-		Want Want          `json:"want"`
-		Wait time.Duration `json:"wait,omitempty"` // until it counts as declined; 0: as long as the run
+	Elicited struct {
+		Call    CallID        `json:"call"`
+		Run     RunID         `json:"run"`
+		Ask     AskID         `json:"ask"`
+		Request Elicitation   `json:"want"`
+		Wait    time.Duration `json:"wait,omitempty"` // until it counts as declined; 0: as long as the run
 	}
 	// Filled: a person answered that.
 	Filled struct {
@@ -464,7 +464,7 @@ func Indexed(e Event) []string {
 		return []string{string(e.Next)}
 	case Resolved:
 		return []string{string(e.Next)}
-	case Wanted:
+	case Elicited:
 		return []string{string(e.Ask)}
 	default: // no new asking
 	}
@@ -505,7 +505,7 @@ func (Amended) Kind() string   { return "amended" }
 func (Ticked) Kind() string    { return "ticked" }
 func (Revealed) Kind() string  { return "revealed" }
 func (Rated) Kind() string     { return "rated" }
-func (Wanted) Kind() string    { return "wanted" }
+func (Elicited) Kind() string  { return "wanted" }
 func (Filled) Kind() string    { return "filled" }
 func (Changed) Kind() string   { return "changed" }
 func (Extended) Kind() string  { return "extended" }

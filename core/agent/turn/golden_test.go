@@ -217,7 +217,7 @@ func everyKind(t *testing.T) *script.Script {
 			Ticked{Ask: "a2b", On: true, By: script.Ana, Name: "Ana"}, Extended{Ask: "a5", By: script.Ben, Name: "Ben", Until: x.Now.Add(3 * time.Minute)})
 	x.Decides("c2", chat.Deny, script.Ana).Put(Withdrawn{Ask: "a2b", By: script.Ana, Name: "Ana", Next: "a2c"}).Decides("c2", chat.AllowOnce, script.Ana)
 	x.Decides("c4", chat.AllowChat, script.Ana).After(4*time.Minute).Put(Expired{Ask: "a5"}, Removed{Turn: "t1", Slot: "nudge-a2"}).Starts("c2", "r2")
-	x.Put(Wanted{Call: "c2", Run: "r2", Ask: "w2", Want: Want{Kind: WantForm, Message: "Which branch?", Fields: []FormField{{Name: "branch", Type: "string"}}}, Wait: time.Minute},
+	x.Put(Elicited{Call: "c2", Run: "r2", Ask: "w2", Request: Elicitation{Kind: ElicitationForm, Message: "Which branch?", Fields: []FormField{{Name: "branch", Type: "string"}}}, Wait: time.Minute},
 		Filled{Ask: "w2", Fill: Fill{Action: FillAccept, Content: []byte(`{"branch":"main"}`)}, By: script.Ana, Name: "Ana"}).After(time.Second)
 	x.Put(Finished{Call: "c2", Run: "r2", Result: Result{Text: "wrote 5 bytes", Structured: []byte(`{"bytes":5}`)}}).Starts("c4", "r4").After(20*time.Second).
 		Put(Abandoned{Call: "c4", Run: "r4", Token: 2, Ask: "a4b", Wait: time.Minute}, Resolved{Ask: "a4b", Answer: chat.RunAgain, By: script.Ana, Name: "Ana", Next: "a4c"})

@@ -156,8 +156,8 @@ func (c ToolCall) Wait() Wait {
 	switch {
 	case c.Waits():
 		return Wait{c.Ask, c.ID, c.AskedAt, c.Deadline, c.Seen, c.Card.Others}
-	case c.Want.Open():
-		return Wait{c.Want.Ask, c.ID, c.Want.At, c.Want.Deadline, c.Want.Seen, false}
+	case c.Elicitation.Open():
+		return Wait{c.Elicitation.Ask, c.ID, c.Elicitation.At, c.Elicitation.Deadline, c.Elicitation.Seen, false}
 	}
 	return Wait{}
 }
@@ -253,6 +253,6 @@ func AsksDiffer(before, now Session) bool {
 	return b == nil || n == nil || b.ID != n.ID || (b.Stopped == nil) != (n.Stopped == nil) || len(before.Grants) != len(now.Grants) ||
 		!slices.EqualFunc(b.Calls, n.Calls, func(b, c ToolCall) bool {
 			return b.Ask == c.Ask && b.Status == c.Status && b.Choice == c.Choice && b.Deadline.Equal(c.Deadline) &&
-				len(b.Votes) == len(c.Votes) && (b.Ticked == nil) == (c.Ticked == nil) && b.Want == c.Want
+				len(b.Votes) == len(c.Votes) && (b.Ticked == nil) == (c.Ticked == nil) && b.Elicitation == c.Elicitation
 		})
 }

@@ -81,7 +81,7 @@ func TestALookIsAudited(t *testing.T) {
 
 // A server could ask the model in logs of earlier versions: they are read as ever, who looked is on record, and there is nothing to allow.
 func TestASampleOfAnEarlierVersion(t *testing.T) {
-	x := script.Ran(t).Put(Wanted{Call: "c1", Run: "r1", Ask: "w1", Want: Want{Kind: "sample", Prompt: []byte(`{"password":"hunter2"}`)}, Wait: time.Minute})
+	x := script.Ran(t).Put(Elicited{Call: "c1", Run: "r1", Ask: "w1", Request: Elicitation{Kind: "sample", Prompt: []byte(`{"password":"hunter2"}`)}, Wait: time.Minute})
 	x.Hides("hunter2").Offers("decline:w1", "stop:w1")
 	x.Put(Revealed{Ask: "w1", By: script.Ana})
 	if c := x.Call("c1"); !c.Saw("w1", script.Ana) || c.Saw("w1", script.Ben) {

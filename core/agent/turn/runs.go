@@ -79,7 +79,7 @@ func (ev Abandoned) apply(s Session, e Entry) Session {
 	}
 	return s.edit(func(t *Turn) {
 		c := &t.Calls[t.Find(c.ID)]
-		c.Lost, c.Want = ev.Say, nil
+		c.Lost, c.Elicitation = ev.Say, nil
 		if ev.Repeat != "" && c.Repeats < maxRepeats && t.Stopped == nil {
 			c.Repeats++
 			c.Status = Allowed
@@ -119,32 +119,32 @@ func (ev Resolved) apply(s Session, e Entry) Session {
 	return s
 }
 
-// Wanted is what the server of a running call wants of the requester.
-func (ev Wanted) apply(s Session, e Entry) Session {
+// Elicited is what the server of a running call wants of the requester.
+func (ev Elicited) apply(s Session, e Entry) Session {
 	c := s.Turn.Call(ev.Call)
-	if ev.Ask == "" || c.Status != Running || c.Run != ev.Run || c.Want.Open() || slices.Contains(c.Asks, ev.Ask) || s.Turn.Stopped != nil {
+	if ev.Ask == "" || c.Status != Running || c.Run != ev.Run || c.Elicitation.Open() || slices.Contains(c.Asks, ev.Ask) || s.Turn.Stopped != nil {
 		return s
 	}
-	if c.Want != nil && c.Want.Ask == ev.Ask {
+	if c.Elicitation != nil && c.Elicitation.Ask == ev.Ask {
 		return s // it was answered: the same once more is not asked once more
 	}
 	return s.editCall(c.ID, func(c *ToolCall) {
-		c.Want = &Wanting{Ask: ev.Ask, Want: ev.Want, At: e.At, Deadline: deadline(e.At, ev.Wait)}
+		c.Elicitation = &ElicitationState{Ask: ev.Ask, Request: ev.Request, At: e.At, Deadline: deadline(e.At, ev.Wait)}
 	})
 }
 
 // Filled is the requester's answer, and nobody else's: what a server asks of one person only that person can say.
 func (ev Filled) apply(s Session, e Entry) Session {
 	c, open := s.FindElicitation(ev.Ask)
-	if !open || ev.By.IsZero() || ev.By != s.Turn.Requester || overdue(c.Want.Deadline, e.At) {
+	if !open || ev.By.IsZero() || ev.By != s.Turn.Requester || overdue(c.Elicitation.Deadline, e.At) {
 		return s
 	}
 	if ev.Fill.Action != FillAccept {
 		ev.Fill = Fill{Action: FillDecline}
 	}
-	want := *c.Want
+	want := *c.Elicitation
 	want.Fill, want.By, want.Name = &ev.Fill, ev.By, ev.Name
-	return s.editCall(c.ID, func(c *ToolCall) { c.Want = &want })
+	return s.editCall(c.ID, func(c *ToolCall) { c.Elicitation = &want })
 }
 
 // begin makes run the current one, under the lease of that token. Of the times of an earlier run nothing changes.

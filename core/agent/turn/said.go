@@ -154,13 +154,13 @@ func (s Session) appeared(e Entry, ev Shown) Session {
 				}
 			}
 			c := &t.Calls[t.Find(w.Call)]
-			if !c.Want.Open() {
+			if !c.Elicitation.Open() {
 				c.Seen, c.Deadline = seen, w.Deadline
 				continue
 			}
-			want := *c.Want
+			want := *c.Elicitation
 			want.Seen, want.Deadline = seen, w.Deadline
-			c.Want = &want
+			c.Elicitation = &want
 		}
 	})
 	if first && ev.Message == s.Turn.Gone && s.Turn.Stopped == nil { // it was deleted before its post was recorded

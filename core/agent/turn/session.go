@@ -103,7 +103,7 @@ func (s Session) findLapsed(meant func(ToolCall) bool) (l LapsedCall, found bool
 // FindElicitation finds the running call whose server waits for an answer under that ask. No other call has one: it goes when the run
 // ends, and is cancelled when the turn is stopped.
 func (s Session) FindElicitation(id AskID) (c ToolCall, found bool) {
-	c = s.Turn.first(func(c ToolCall) bool { return c.Want.Open() && c.Want.Ask == id })
+	c = s.Turn.first(func(c ToolCall) bool { return c.Elicitation.Open() && c.Elicitation.Ask == id })
 	return c, c.ID != ""
 }
 
@@ -265,10 +265,10 @@ type ToolCall struct {
 
 	Asking
 	Decision
-	Votes    []Vote   `json:"votes,omitempty"`    // who allowed it so far, where several must
-	Ticked   *Person  `json:"ticked,omitempty"`   // who ticked "Remember this choice"
-	Revealed []Reveal `json:"revealed,omitempty"` // who looked at what the cards mask
-	Want     *Wanting `json:"want,omitempty"`     // what its server wants of the requester, until it is answered
+	Votes       []Vote            `json:"votes,omitempty"`    // who allowed it so far, where several must
+	Ticked      *Person           `json:"ticked,omitempty"`   // who ticked "Remember this choice"
+	Revealed    []Reveal          `json:"revealed,omitempty"` // who looked at what the cards mask
+	Elicitation *ElicitationState `json:"want,omitempty"`     // what its server wants of the requester, until it is answered
 	Execution
 
 	Reasked bool    `json:"reasked,omitempty"` // expired, and asked for again in a turn of its own

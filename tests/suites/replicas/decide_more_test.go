@@ -245,7 +245,7 @@ func TestOnlyDecisionsAreRemembered(t *testing.T) {
 
 // What a server wants is answered once, on its own message, by the requester.
 func TestWhoseAnswerAServerGets(t *testing.T) {
-	form := turn.Want{Kind: turn.WantForm, Message: "Which branch?", Fields: []turn.FormField{{Name: "branch", Type: "string", Required: true}}}
+	form := turn.Elicitation{Kind: turn.ElicitationForm, Message: "Which branch?", Fields: []turn.FormField{{Name: "branch", Type: "string", Required: true}}}
 	w := New(t, Options{})
 	got := make(chan turn.Fill, 1)
 	w.Tools.Put(Tool{Server: "files", Name: "touch", Run: func(in Invocation) (turn.Result, error) {

@@ -476,7 +476,7 @@ func TestUnattendedRuns(t *testing.T) {
 
 // What a server asks of a person while its tool runs is put to the requester, and to nobody else (SAFETY 4, row 25).
 func TestAServerAsksForSomething(t *testing.T) {
-	form := turn.Want{Kind: turn.WantForm, Message: "Which branch?", Fields: []turn.FormField{{Name: "branch", Type: "string", Required: true}}}
+	form := turn.Elicitation{Kind: turn.ElicitationForm, Message: "Which branch?", Fields: []turn.FormField{{Name: "branch", Type: "string", Required: true}}}
 	setup := func(w *World) chan turn.Fill {
 		got := make(chan turn.Fill, 1)
 		w.Tools.Put(Tool{Server: "files", Name: "touch", Run: func(in Invocation) (turn.Result, error) {

@@ -402,7 +402,7 @@ func TestLimitedGrantsInTheSettings(t *testing.T) {
 func TestOnlyTheRequesterIsToldOfAWant(t *testing.T) {
 	w := settingsWorld(t)
 	w.Tools.Put(Tool{Server: "files", Name: "touch", Run: func(in Invocation) (turn.Result, error) {
-		_, err := in.Ask(turn.Want{Kind: turn.WantForm, Message: "Which?", Fields: []turn.FormField{{Name: "which", Type: "string", Required: true}}})
+		_, err := in.Ask(turn.Elicitation{Kind: turn.ElicitationForm, Message: "Which?", Fields: []turn.FormField{{Name: "which", Type: "string", Required: true}}})
 		return turn.Result{Text: "touched"}, err
 	}})
 	w.Model.When("touch it", Calls(Call("touch", `{}`)))

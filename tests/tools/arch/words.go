@@ -35,6 +35,7 @@ var retired = map[string]string{
 	"spared":    "refunded",
 	"telling":   "a notification, or a delivery of one",
 	"turnstile": "a limiter",
+	"wanting":   "an elicitation",
 }
 
 // Retired names what a shipped file declares with a retired word.

@@ -81,13 +81,13 @@ func Masked() turn.Session {
 }
 
 // Wanting is a chat with a running call whose server wants something of Ana.
-func Wanting(tok string, w turn.Want) turn.Session {
+func Wanting(tok string, w turn.Elicitation) turn.Session {
 	s := Grantable(tok)
 	s.Mode = permission.ModeTool
 	c := &s.Turn.Calls[0]
 	c.Status, c.Run, c.Ask, c.Asks = turn.Running, "r1", "", nil
 	c.Tool.Name = "send_mail"
-	c.Want = &turn.Wanting{Ask: turn.AskID(tok), Want: w, Deadline: TwoPM.Add(10 * time.Minute)}
+	c.Elicitation = &turn.ElicitationState{Ask: turn.AskID(tok), Request: w, Deadline: TwoPM.Add(10 * time.Minute)}
 	return s
 }
 

@@ -41,8 +41,8 @@ func FormFields() []turn.FormField {
 }
 
 // Wanting is a running call whose server wants something.
-func Wanting(w turn.Want) turn.ToolCall {
-	c := turn.ToolCall{ID: "c1", Status: turn.Running, Want: &turn.Wanting{Ask: "WANT1", Want: w}}
+func Wanting(w turn.Elicitation) turn.ToolCall {
+	c := turn.ToolCall{ID: "c1", Status: turn.Running, Elicitation: &turn.ElicitationState{Ask: "WANT1", Request: w}}
 	c.Tool.Server, c.Tool.Name = "files", "write_file"
 	return c
 }

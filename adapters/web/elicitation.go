@@ -14,8 +14,8 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// wantForm is what a running tool's server wants of the requester. All of it is untrusted.
-type wantForm struct {
+// elicitationForm is what a running tool's server wants of the requester. All of it is untrusted.
+type elicitationForm struct {
 	RequestID  string      `json:"request_id"`
 	Kind       string      `json:"kind"` // form | url
 	ServerName string      `json:"server_name"`
@@ -100,8 +100,8 @@ func drawDetails(d render.Details) *detailsForm {
 	return out
 }
 
-// getWant shows the requester, and nobody else, what a server wants of them.
-func (s *Server) getWant(r *http.Request, p person) (any, error) {
+// getElicitation shows the requester, and nobody else, what a server wants of them.
+func (s *Server) getElicitation(r *http.Request, p person) (any, error) {
 	ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
 	if err != nil {
 		return nil, err
@@ -112,12 +112,12 @@ func (s *Server) getWant(r *http.Request, p person) (any, error) {
 	}
 	c, open := v.session.FindElicitation(turn.AskID(ask.token))
 	if !open {
-		return nil, problem{Status: http.StatusGone, Code: string(decision.RefusedExpired), Message: sayWantOver}
+		return nil, problem{Status: http.StatusGone, Code: string(decision.RefusedExpired), Message: sayElicitationOver}
 	}
 	if v.session.Turn.Requester != p.user {
 		return nil, problem{Status: http.StatusForbidden, Code: string(decision.RefusedNotYours), Message: text.OnlyRequesterFills(requesterName(v.session.Turn))}
 	}
-	return drawWant(c), nil
+	return drawElicitation(c), nil
 }
 
 func requesterName(t *turn.Turn) string {
@@ -129,13 +129,13 @@ func requesterName(t *turn.Turn) string {
 	return "the requester"
 }
 
-func drawWant(c turn.ToolCall) wantForm {
-	w, server := c.Want.Want, text.ShortName(c.Tool.Server)
-	f := wantForm{RequestID: string(c.Want.Ask), Kind: string(w.Kind), ServerName: server, ToolName: text.ShortName(c.Tool.Name),
-		Message: text.Prose(w.Message), Warning: text.WantWarning(server), ExpiresAt: moment(c.Want.Deadline)}
+func drawElicitation(c turn.ToolCall) elicitationForm {
+	w, server := c.Elicitation.Request, text.ShortName(c.Tool.Server)
+	f := elicitationForm{RequestID: string(c.Elicitation.Ask), Kind: string(w.Kind), ServerName: server, ToolName: text.ShortName(c.Tool.Name),
+		Message: text.Prose(w.Message), Warning: text.ElicitationWarning(server), ExpiresAt: moment(c.Elicitation.Deadline)}
 	switch w.Kind {
-	case turn.WantURL:
-		f.Warning, f.Address = text.WantURLSay(server), address(w.URL)
+	case turn.ElicitationURL:
+		f.Warning, f.Address = text.ElicitationURLSay(server), address(w.URL)
 	default:
 		for _, x := range w.Fields {
 			f.Fields = append(f.Fields, drawField(x))

@@ -16,12 +16,12 @@ import (
 
 // Wanting is a running call whose server wants something, as w1, of Ana; for a minute, or as long as it runs.
 func wanting(t *testing.T, wait time.Duration) *script.Script {
-	return script.Ran(t).Put(Wanted{Call: "c1", Run: "r1", Ask: "w1", Want: Want{Kind: WantURL, Message: "Sign in, please.", URL: "https://example.com/"}, Wait: wait})
+	return script.Ran(t).Put(Elicited{Call: "c1", Run: "r1", Ask: "w1", Request: Elicitation{Kind: ElicitationURL, Message: "Sign in, please.", URL: "https://example.com/"}, Wait: wait})
 }
 
 // A turn whose tool's server waits for a person waits, shows what for, and takes the card away again.
 func TestAWantIsShownWhileItWaits(t *testing.T) {
-	header := text.WantHeader("files")
+	header := text.ElicitationHeader("files")
 	script.Ran(t).State(render.Working).Hides(header)
 	x := wanting(t, time.Minute).State(render.Waiting).Shows(header, "Sign in, please.").Offers("answer:w1", "decline:w1", "stop:w1")
 	x.Fork().Put(Filled{Ask: "w1", By: script.Ana, Fill: Fill{Action: FillAccept}}).State(render.Working).Hides(header).Offers("stop:t1")
@@ -34,7 +34,7 @@ func TestAWantExpires(t *testing.T) {
 	own := Env{Live: "r1"}
 	x := wanting(t, time.Minute).Seen("w1").OwesIn("it waits", own).After(time.Minute-time.Millisecond).OwesIn("it still waits", own)
 	x.After(time.Millisecond).OwesIn("its time has come", own, Expire{"w1"}).Put(Expired{Ask: "w1"}).OwesIn("it is answered", own)
-	if f := x.Call("c1").Want.Fill; f == nil || f.Action != FillCancel {
+	if f := x.Call("c1").Elicitation.Fill; f == nil || f.Action != FillCancel {
 		t.Errorf("answered %+v", f)
 	}
 	wanting(t, 0).After(1000*time.Hour).OwesIn("it waits as long as the run", own)
@@ -62,13 +62,13 @@ func TestAWantIsWaitedFor(t *testing.T) {
 // The want's own button leads to its call's details, and a button of something else does not.
 func TestDetailsOfAWant(t *testing.T) {
 	x := wanting(t, 0)
-	x.Details("w1", text.PartWants, "Sign in, please.", "Run write_file from files")
+	x.Details("w1", text.PartElicitation, "Sign in, please.", "Run write_file from files")
 	for _, token := range []string{"w9", "", "c9"} {
 		if d, found := card.Details(x.Session, token); found {
 			t.Errorf("%q has details: %s", token, d.Title)
 		}
 	}
-	x.Put(Filled{Ask: "w1", By: script.Ana, Name: "Ana", Fill: Fill{Action: FillDecline}}).Details("w1", text.WantSettled(FillDecline, "Ana"))
+	x.Put(Filled{Ask: "w1", By: script.Ana, Name: "Ana", Fill: Fill{Action: FillDecline}}).Details("w1", text.ElicitationSettled(FillDecline, "Ana"))
 }
 
 // Nothing is put beside a message that does not stand yet, and nothing is done where the platform has nothing beside one.

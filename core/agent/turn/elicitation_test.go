@@ -13,9 +13,9 @@ import (
 )
 
 // form is what the server of c1's run r1 wants: the name of a branch.
-func form(ask AskID, wait time.Duration) Wanted {
-	want := Want{Kind: WantForm, Message: "Which branch?", Fields: []FormField{{Name: "branch", Type: "string"}}}
-	return Wanted{Call: "c1", Run: "r1", Ask: ask, Want: want, Wait: wait}
+func form(ask AskID, wait time.Duration) Elicited {
+	want := Elicitation{Kind: ElicitationForm, Message: "Which branch?", Fields: []FormField{{Name: "branch", Type: "string"}}}
+	return Elicited{Call: "c1", Run: "r1", Ask: ask, Request: want, Wait: wait}
 }
 
 // fills is Ana's answer to it.
@@ -26,18 +26,18 @@ func fills(ask AskID) Filled {
 // A server may want something while its tool runs, one thing at a time, and each once.
 func TestWantsFitTheirRun(t *testing.T) {
 	want := form("w1", 0)
-	other := func(f func(*Wanted)) Wanted { w := want; f(&w); return w }
+	other := func(f func(*Elicited)) Elicited { w := want; f(&w); return w }
 	script.New(t).Ignores("no turn", want)
-	script.Asked(t).Ignores("it does not run", want, other(func(w *Wanted) { w.Run = "" }))
+	script.Asked(t).Ignores("it does not run", want, other(func(w *Elicited) { w.Run = "" }))
 	script.Lost(t).Ignores("nobody knows whether it runs", want)
 
-	x := script.Ran(t).Ignores("no such call or run", other(func(w *Wanted) { w.Call = "c9" }), other(func(w *Wanted) { w.Run = "r9" }))
-	x.Ignores("no name for the asking, or that of the call's own", other(func(w *Wanted) { w.Ask = "" }), other(func(w *Wanted) { w.Ask = "a1" }))
+	x := script.Ran(t).Ignores("no such call or run", other(func(w *Elicited) { w.Call = "c9" }), other(func(w *Elicited) { w.Run = "r9" }))
+	x.Ignores("no name for the asking, or that of the call's own", other(func(w *Elicited) { w.Ask = "" }), other(func(w *Elicited) { w.Ask = "a1" }))
 	x.Fork().Put(Finished{Call: "c1", Run: "r1"}).Ignores("it ran", want)
 	x.Fork().Put(StopAsked{Turn: "t1", By: script.Ben}).Ignores("nobody is asked after Stop", want)
 
-	second := other(func(w *Wanted) { w.Ask, w.Want.Message = "w2", "And which tag?" })
-	x.Wants("w1", false).Takes(want).Wants("w1", true).Shows("Which branch?", text.WantHeader("files"))
+	second := other(func(w *Elicited) { w.Ask, w.Request.Message = "w2", "And which tag?" })
+	x.Wants("w1", false).Takes(want).Wants("w1", true).Shows("Which branch?", text.ElicitationHeader("files"))
 	x.Ignores("one at a time", want, second).Wants("w2", false)
 	x.Put(fills("w1")).Wants("w1", false).Hides("Which branch?").Ignores("it was answered", want)
 	x.Takes(second).Wants("w2", true).Wants("w1", false).Shows("And which tag?")
@@ -56,7 +56,7 @@ func TestOnlyTheRequesterFills(t *testing.T) {
 	if got := accepted.Told(); got != `accept{"branch":"main"}` {
 		t.Errorf("the server reads %q", got)
 	}
-	if w := accepted.Call("c1").Want; w.By != script.Ana || w.Name != "Ana" {
+	if w := accepted.Call("c1").Elicitation; w.By != script.Ana || w.Name != "Ana" {
 		t.Errorf("answered by %+v, %q", w.By, w.Name)
 	}
 	for _, action := range []string{FillDecline, FillCancel, "", "garbage"} {
