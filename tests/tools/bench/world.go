@@ -46,6 +46,7 @@ const (
 // world is one of everything.
 type world struct {
 	slack    *fakeslack.Server
+	relay    *relay
 	model    *pen
 	replicas []*replica
 	next     atomic.Uint64 // who gets the next delivery
@@ -94,6 +95,10 @@ func newWorld(ctx context.Context, model *pen, replicas int) (_ *world, err erro
 	}
 	w.stats = redis.NewClient(o)
 	w.later(func() { _ = w.stats.Close() })
+	if w.relay, err = newRelay(filepath.Join(dir, "relay"), filepath.Join(dir, "s")); err != nil {
+		return nil, err
+	}
+	w.later(w.relay.close)
 	tools := mcpserver.New("box", mcpserver.OpenLedger(filepath.Join(dir, "ledger")))
 	toolsAt := httptest.NewServer(server.NewStreamableHTTPServer(tools.MCP))
 	w.later(toolsAt.Close)
@@ -107,7 +112,7 @@ func newWorld(ctx context.Context, model *pen, replicas int) (_ *world, err erro
 		w.slack.AddChannel(fakeslack.Channel{ID: channel(c), Members: []string{person, w.slack.BotUser()}})
 	}
 	for i := range replicas {
-		r, err := w.replica(ctx, at, toolsAt.URL+"/mcp", i)
+		r, err := w.replica(ctx, "unix://"+w.relay.Addr().String(), toolsAt.URL+"/mcp", i)
 		if err != nil {
 			return nil, err
 		}
