@@ -1,6 +1,6 @@
 # `make help` explains itself: it prints what stands after ## on a target's line.
 .DEFAULT_GOAL := help
-.PHONY: help run test race fuzz mutate breaks bench discord-spec lint fmt build ci update
+.PHONY: help run test race fuzz mutate breaks bench discord-spec lint fmt build install ci update
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
@@ -49,8 +49,11 @@ lint: ## gofmt, go vet and golangci-lint, each rule with its reason in .golangci
 fmt: ## gofmt everything
 	gofmt -w .
 
-build: ## one static program in bin/bot
-	CGO_ENABLED=0 go build -trimpath -o bin/bot ./cmd/bot
+build: ## one static program in bin/nod
+	CGO_ENABLED=0 go build -trimpath -o bin/nod ./cmd/bot
+
+install: ## nod where go install puts programs: GOBIN, or bin in GOPATH
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$$(go env GOBIN | grep . || echo "$$(go env GOPATH)/bin")/nod$$(go env GOEXE)" ./cmd/bot
 
 update: ## write golden files anew; read the diff before you commit it
 	go test ./cmd/bot/config -update

@@ -142,7 +142,7 @@ func (a *Adapter) setSocketState(at *socketState, now socketState) {
 	h.mu.Unlock()
 	if tell {
 		a.Logger.Error("slack: nothing is heard: Slack opens no socket. Is Socket Mode switched on (page Socket Mode of the app), do other processes have the app's ten connections, " +
-			"does this network let WebSockets through? bot doctor looks. It is tried until one opens")
+			"does this network let WebSockets through? nod doctor looks. It is tried until one opens")
 	}
 }
 

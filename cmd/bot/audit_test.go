@@ -55,7 +55,7 @@ func stopped(t *testing.T, fill func(kept)) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]string{"BOT_DATA_DIR": dir}
+	env := map[string]string{"NOD_DATA_DIR": dir}
 	fill(kept{t: t, store: s, env: env})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -139,9 +139,9 @@ func want(t *testing.T, env map[string]string, args string, code int, stdout, st
 func TestAuditCommandLine(t *testing.T) {
 	env := stopped(t, func(kept) {})
 	for args, err := range map[string]string{
-		"": "bot audit tail, bot audit export", "look": "bot audit tail, bot audit export", "tail twice": "usage: bot audit tail",
-		"tail -out x": "-out goes with: bot audit anchor", "export -n 5": "-n goes with: bot audit tail", "verify -since 2026-01-02": "-since goes with: bot audit tail, bot audit export",
-		"anchor -anchors x": "-anchors goes with: bot audit verify", "tail -yaml": "-yaml goes with",
+		"": "nod audit tail, nod audit export", "look": "nod audit tail, nod audit export", "tail twice": "usage: nod audit tail",
+		"tail -out x": "-out goes with: nod audit anchor", "export -n 5": "-n goes with: nod audit tail", "verify -since 2026-01-02": "-since goes with: nod audit tail, nod audit export",
+		"anchor -anchors x": "-anchors goes with: nod audit verify", "tail -yaml": "-yaml goes with",
 		"export -format xml": "-format: want one of jsonl, csv", "export -format text": "-format: want one of jsonl, csv", "tail -format xml": "text",
 		"export -since yesterday": "-since: \"yesterday\" is no time", "export -until 1": "-until:", "export -chat c": "-chat: want platform:workspace:key",
 		"tail -n 0": "at least 1", "tail -n -1": "at least 1", "tail -n x": "invalid value", "tail -follow": "-follow needs redis.url", "tail -config /nowhere.yaml": "/nowhere.yaml",
@@ -149,11 +149,11 @@ func TestAuditCommandLine(t *testing.T) {
 		want(t, env, args, command.Usage, "", err)
 	}
 	for _, args := range []string{"serve -follow", "version -n 5", "doctor -format csv", "config check -out x"} {
-		if code, _, err := try(t, strings.Fields(args), env, nil); code != command.Usage || !strings.Contains(err, "goes with: bot audit") {
+		if code, _, err := try(t, strings.Fields(args), env, nil); code != command.Usage || !strings.Contains(err, "goes with: nod audit") {
 			t.Errorf("%s: code %d, %s", args, code, err)
 		}
 	}
-	if _, out, _ := try(t, []string{"help"}, nil, nil); !strings.Contains(out, "bot audit verify") {
+	if _, out, _ := try(t, []string{"help"}, nil, nil); !strings.Contains(out, "nod audit verify") {
 		t.Error(out)
 	}
 	if _, out, _ := try(t, []string{"audit", "verify", "-help"}, nil, nil); !strings.Contains(out, "-anchors FILE") {
@@ -389,7 +389,7 @@ func TestAuditBesideARunningBot(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	want(t, map[string]string{"BOT_DATA_DIR": dir}, "tail", command.Fail, "", "stop it first")
-	want(t, map[string]string{"BOT_DATA_DIR": filepath.Join(dir, "none")}, "verify", command.Fail, "", "no nod has kept anything here")
+	want(t, map[string]string{"NOD_DATA_DIR": dir}, "tail", command.Fail, "", "stop it first")
+	want(t, map[string]string{"NOD_DATA_DIR": filepath.Join(dir, "none")}, "verify", command.Fail, "", "no nod has kept anything here")
 	want(t, map[string]string{"REDIS_URL": "redis://u:s3cret@127.0.0.1:1"}, "verify", command.Fail, "", "does not answer")
 }

@@ -89,7 +89,7 @@ func (s *screen) Write(b []byte) (int, error) {
 
 func (s *screen) String() string { s.mu.Lock(); defer s.mu.Unlock(); return s.text }
 
-// seat is bot chat with a person at it.
+// seat is nod chat with a person at it.
 type seat struct {
 	t       *testing.T
 	out     *screen
@@ -161,7 +161,7 @@ func (k *seat) ends(code int) {
 	}
 }
 
-// What bot chat says.
+// What nod chat says.
 const (
 	sayTooEarly = "This was typed before the question stood here, so it was not taken."
 	sayStopping = "Stopping. Ctrl-C again leaves at once."
@@ -368,7 +368,7 @@ func TestChatAsAnAdmin(t *testing.T) {
 		}}}
 	}
 	b := running(t, auth)
-	admin := map[string]string{"BOT_SESSION_KEY": " the-admin-key "}
+	admin := map[string]string{"NOD_SESSION_KEY": " the-admin-key "}
 	k := atTerminal(t, admin, "-url", b.url, "write hello to notes.txt")
 	k.until(twoWords)
 	k.typed("s\n") // not offered: it denies
@@ -494,13 +494,13 @@ func TestChatProblems(t *testing.T) {
 	}{
 		"no bot":        {[]string{"-url", gone.URL, "hi"}, command.Fail, "no bot can be reached at " + gone.URL},
 		"another site":  {[]string{"-url", redirects.URL, "hi"}, command.Fail, "answers 307"},
-		"needs a key":   {[]string{"-url", locked.URL, "hi"}, command.Fail, "Set BOT_SESSION_KEY."},
+		"needs a key":   {[]string{"-url", locked.URL, "hi"}, command.Fail, "Set NOD_SESSION_KEY."},
 		"no address":    {[]string{"-url", "localhost:8080", "hi"}, command.Usage, "-url: want where the bot listens"},
 		"password":      {[]string{"-url", "http://u:p@localhost", "hi"}, command.Usage, "-url: want where the bot listens"},
 		"nothing to do": {nil, command.Usage, "there is nothing to say"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, out, errs := try(t, append([]string{"chat"}, tt.args...), map[string]string{"BOT_SESSION_KEY": "s3cret"}, nil)
+			code, out, errs := try(t, append([]string{"chat"}, tt.args...), map[string]string{"NOD_SESSION_KEY": "s3cret"}, nil)
 			if code != tt.code || !strings.Contains(errs, tt.says) || out != "" || strings.Contains(errs, "s3cret") {
 				t.Errorf("code %d, %q, %q", code, out, errs)
 			}
@@ -509,7 +509,7 @@ func TestChatProblems(t *testing.T) {
 	if asked.Load() != 0 {
 		t.Error("a request, with its key, followed a redirect to another place")
 	}
-	if code, _, errs := try(t, []string{"doctor", "-url", "http://h"}, nil, nil); code != command.Usage || !strings.Contains(errs, "-url goes with: bot chat") {
+	if code, _, errs := try(t, []string{"doctor", "-url", "http://h"}, nil, nil); code != command.Usage || !strings.Contains(errs, "-url goes with: nod chat") {
 		t.Errorf("code %d, %q", code, errs)
 	}
 	big := process{args: []string{"chat"}, Process: command.Process{Stdin: strings.NewReader(strings.Repeat("x", maxPiped+1)), Stdout: io.Discard, Stderr: io.Discard, Env: onlyHome}}

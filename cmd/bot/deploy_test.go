@@ -13,13 +13,13 @@ import (
 	"github.com/nodhq/nod/cmd/bot/config"
 )
 
-const sample = "../../deploy/bot.yaml"
+const sample = "../../deploy/nod.yaml"
 
 // The sample for teams is a configuration: it loads as it stands, without any variable but what a team must set.
 func TestSampleLoads(t *testing.T) {
 	for name, env := range map[string]map[string]string{
 		"with an admin key":  {"ADMIN_SESSION_KEYS": "a-key-of-16-bytes", "SLACK_BOT_TOKEN": "xoxb-k", "SLACK_APP_TOKEN": "xapp-k"},
-		"with a session key": {"BOT_WEB_SESSION_KEY": "a-key-of-16-bytes", "SLACK_BOT_TOKEN": "xoxb-k", "SLACK_APP_TOKEN": "xapp-k"},
+		"with a session key": {"NOD_WEB_SESSION_KEY": "a-key-of-16-bytes", "SLACK_BOT_TOKEN": "xoxb-k", "SLACK_APP_TOKEN": "xapp-k"},
 		"with everything": {"ADMIN_SESSION_KEYS": "a-key-of-16-bytes", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://h/v1", "OPENAI_MODEL": "m",
 			"SLACK_BOT_TOKEN": "xoxb-k", "SLACK_APP_TOKEN": "xapp-k", "SLACK_SIGNING_SECRET": "k", "DISCORD_TOKEN": "MTIz.b.c", "DISCORD_PUBLIC_KEY": strings.Repeat("a", 64)},
 	} {
@@ -161,7 +161,7 @@ func TestCompose(t *testing.T) {
 	if err := yaml.Unmarshal(data, &f); err != nil {
 		t.Fatal(err)
 	}
-	redis, bot := f.Services["redis"], f.Services["bot"]
+	redis, bot := f.Services["redis"], f.Services["nod"]
 	cmd := strings.Join(redis.Command, " ")
 	for _, want := range []string{"--appendonly yes", "--appendfsync everysec", "--maxmemory-policy noeviction"} {
 		if !strings.Contains(cmd, want) {

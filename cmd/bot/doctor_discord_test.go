@@ -107,7 +107,7 @@ func TestDoctorOfDiscordInteractions(t *testing.T) {
 	newHealth(slog.New(slog.DiscardHandler)).serve(mux, t.Context())
 	bot := httptest.NewServer(mux)
 	defer bot.Close()
-	env["BOT_LISTEN"] = bot.Listener.Addr().String()
+	env["NOD_LISTEN"] = bot.Listener.Addr().String()
 	code, report := visit(t, "", env)
 	says(t, report, "✗ Discord: /discord/interactions", "is not served", "DISCORD_PUBLIC_KEY")
 	if code != 1 {

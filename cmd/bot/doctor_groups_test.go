@@ -27,7 +27,7 @@ func TestDoctorOfUserGroups(t *testing.T) {
 			}
 			continue
 		}
-		says(t, report, "✗ "+scope, "bot manifest slack -groups", "reinstall the app")
+		says(t, report, "✗ "+scope, "nod manifest slack -groups", "reinstall the app")
 		if code != 1 {
 			t.Errorf("%q: exit code %d", yaml, code)
 		}

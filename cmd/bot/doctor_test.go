@@ -22,7 +22,7 @@ import (
 // visit runs the doctor over a file and an environment. Every secret in them has s3cret in it, and none may be printed.
 func visit(t *testing.T, yaml string, env map[string]string) (code int, report string) {
 	t.Helper()
-	all := map[string]string{"BOT_DATA_DIR": t.TempDir(), "BOT_LISTEN": "127.0.0.1:0"}
+	all := map[string]string{"NOD_DATA_DIR": t.TempDir(), "NOD_LISTEN": "127.0.0.1:0"}
 	for k, v := range env {
 		all[k] = v
 	}
@@ -99,8 +99,8 @@ func TestDoctorOfTheDemo(t *testing.T) {
 	says(t, report, "– model", "demo", "OPENAI_MODEL")
 	says(t, report, "– MCP servers")
 	says(t, report, "– admins", "ADMIN_SESSION_KEYS")
-	says(t, report, "– Slack", "bot manifest slack")
-	says(t, report, "– Discord", "bot manifest discord", "DISCORD_TOKEN")
+	says(t, report, "– Slack", "nod manifest slack")
+	says(t, report, "– Discord", "nod manifest discord", "DISCORD_TOKEN")
 	if !strings.HasSuffix(report, "\nEverything that could be looked at works.\n") || strings.ContainsAny(report, "✗!") {
 		t.Errorf("the demo is called ill:\n%s", report)
 	}
@@ -162,7 +162,7 @@ func TestDoctorOfSlackTroubles(t *testing.T) {
 				t.Errorf("exit code %d", code)
 			}
 			says(t, report, tt.begins, tt.words...)
-			says(t, report, "", "bot doctor again")
+			says(t, report, "", "nod doctor again")
 		})
 	}
 }
@@ -180,7 +180,7 @@ func TestDoctorOfHTTPDelivery(t *testing.T) {
 	newHealth(slog.New(slog.DiscardHandler)).serve(mux, t.Context())
 	bot := httptest.NewServer(mux)
 	defer bot.Close()
-	env["BOT_LISTEN"] = bot.Listener.Addr().String()
+	env["NOD_LISTEN"] = bot.Listener.Addr().String()
 	code, report := visit(t, "", env)
 	says(t, report, "✓ listen", "a bot runs there")
 	says(t, report, "✗ Slack: /slack/events", "is not served", "SLACK_SIGNING_SECRET")
@@ -194,21 +194,21 @@ func TestDoctorOfTheListener(t *testing.T) {
 		_, _ = io.WriteString(w, "all is well here, but this is no bot")
 	}))
 	defer other.Close()
-	code, report := visit(t, "", map[string]string{"BOT_LISTEN": other.Listener.Addr().String()})
-	says(t, report, "✗ listen", "another program", "BOT_LISTEN")
+	code, report := visit(t, "", map[string]string{"NOD_LISTEN": other.Listener.Addr().String()})
+	says(t, report, "✗ listen", "another program", "NOD_LISTEN")
 	if code != 1 {
 		t.Errorf("exit code %d", code)
 	}
-	_, report = visit(t, "web: {enabled: false}", map[string]string{"BOT_LISTEN": "192.0.2.1:1"}) // no address of this machine
-	says(t, report, "✗ listen 192.0.2.1:1", "BOT_LISTEN")
+	_, report = visit(t, "web: {enabled: false}", map[string]string{"NOD_LISTEN": "192.0.2.1:1"}) // no address of this machine
+	says(t, report, "✗ listen 192.0.2.1:1", "NOD_LISTEN")
 }
 
 func TestDoctorOfTheDataDirectory(t *testing.T) {
 	file := write(t, "")
-	_, report := visit(t, "", map[string]string{"BOT_DATA_DIR": file})
-	says(t, report, "✗ state", "no directory", "BOT_DATA_DIR")
+	_, report := visit(t, "", map[string]string{"NOD_DATA_DIR": file})
+	says(t, report, "✗ state", "no directory", "NOD_DATA_DIR")
 	fresh := filepath.Join(t.TempDir(), "a", "b")
-	_, report = visit(t, "", map[string]string{"BOT_DATA_DIR": fresh})
+	_, report = visit(t, "", map[string]string{"NOD_DATA_DIR": fresh})
 	says(t, report, "✓ state", fresh)
 	if _, err := os.Stat(fresh); err == nil {
 		t.Error("the doctor made the directory")
@@ -301,8 +301,8 @@ func TestDoctorWarns(t *testing.T) {
 }
 
 func TestDoctorOfAMissingFile(t *testing.T) {
-	code, report, _ := try(t, []string{"doctor", "-config", "/nowhere/bot.yaml"}, nil, nil)
-	says(t, report, "✗ configuration", "/nowhere/bot.yaml", "BOT_CONFIG")
+	code, report, _ := try(t, []string{"doctor", "-config", "/nowhere/nod.yaml"}, nil, nil)
+	says(t, report, "✗ configuration", "/nowhere/nod.yaml", "NOD_CONFIG")
 	if code != 1 {
 		t.Errorf("exit code %d", code)
 	}
@@ -319,7 +319,7 @@ func TestDoctorJSON(t *testing.T) {
 	if dec.More() {
 		t.Errorf("more than one object:\n%s", out)
 	}
-	_, out, _ = try(t, []string{"doctor", "-json"}, map[string]string{"BOT_LISTEN": "127.0.0.1:0", "BOT_DATA_DIR": t.TempDir()}, nil)
+	_, out, _ = try(t, []string{"doctor", "-json"}, map[string]string{"NOD_LISTEN": "127.0.0.1:0", "NOD_DATA_DIR": t.TempDir()}, nil)
 	marks := map[string]bool{}
 	for dec = json.NewDecoder(strings.NewReader(out)); dec.More(); {
 		if err := dec.Decode(&line); err != nil {
@@ -343,7 +343,7 @@ func TestDoctorPrintsAsItGoes(t *testing.T) {
 	defer llm.Close()
 	r, w := io.Pipe()
 	p := process{args: []string{"doctor"}, Process: command.Process{Stdout: w, Stderr: io.Discard, Exit: func(int) {}, Env: func(k string) (string, bool) {
-		v, ok := map[string]string{"HOME": "/home/ana", "BOT_LISTEN": "127.0.0.1:0", "BOT_DATA_DIR": t.TempDir(), "OPENAI_BASE_URL": llm.URL, "OPENAI_MODEL": "m"}[k]
+		v, ok := map[string]string{"HOME": "/home/ana", "NOD_LISTEN": "127.0.0.1:0", "NOD_DATA_DIR": t.TempDir(), "OPENAI_BASE_URL": llm.URL, "OPENAI_MODEL": "m"}[k]
 		return v, ok
 	}}}
 	done := make(chan int)

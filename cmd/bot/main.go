@@ -7,9 +7,9 @@
 //	config       the configuration: every field, how it is read, checked and printed
 //	parts        each part of the bot, made from the configuration: store, model, tool servers, policy
 //	command      what the commands share: the process as values, the command line, exit codes, signals
-//	doctor, audit, permissions, terminal   one command each; bot chat is terminal
+//	doctor, audit, permissions, terminal   one command each; nod chat is terminal
 //
-// bot help prints the commands. A new one is a package with Commands and its line in main. A new part is made in parts and wired in serve.go.
+// nod help prints the commands. A new one is a package with Commands and its line in main. A new part is made in parts and wired in serve.go.
 //
 // Exit codes: 0 it worked or was stopped as asked, 1 it could not start or failed, 2 the command line or the configuration is wrong.
 package main
@@ -84,7 +84,7 @@ func (p process) main() int {
 		return command.OK
 	}
 	serve := command.Configured(p.serve)
-	root := c.Command("bot", "nod: a chat bot that asks before it acts", func(c command.Process, words []string) int {
+	root := c.Command("nod", "nod: a chat bot that asks before it acts", func(c command.Process, words []string) int {
 		if version {
 			return printVersion(c, words)
 		}
@@ -92,8 +92,8 @@ func (p process) main() int {
 	})
 	root.Long = about
 	root.Flags().BoolVarP(&version, "version", "v", false, "print the version")
-	start := c.Command("serve", "start, as bot alone does; without any configuration this is the demo", serve)
-	start.Long = "Start; without any configuration this is the demo.\nbot config check says what is wrong with the configuration, and bot doctor whether all that it names works."
+	start := c.Command("serve", "start, as nod alone does; without any configuration this is the demo", serve)
+	start.Long = "Start; without any configuration this is the demo.\nnod config check says what is wrong with the configuration, and nod doctor whether all that it names works."
 	root.AddCommand(
 		start,
 		command.Group("config", "look at the configuration",
@@ -105,7 +105,7 @@ func (p process) main() int {
 	return c.Execute(root, p.args)
 }
 
-// checkConfig is bot config check.
+// checkConfig is nod config check.
 func checkConfig(p command.Process, c config.Config) int {
 	for _, w := range p.Warnings(c) {
 		fmt.Fprintln(p.Stderr, "note:", w)
@@ -114,7 +114,7 @@ func checkConfig(p command.Process, c config.Config) int {
 	return command.OK
 }
 
-// printConfig is bot config print.
+// printConfig is nod config print.
 func printConfig(p command.Process, c config.Config) int {
 	if err := c.Write(p.Stdout); err != nil {
 		return p.Refuse(command.Fail, err)
@@ -122,9 +122,12 @@ func printConfig(p command.Process, c config.Config) int {
 	return command.OK
 }
 
-// serve is bot serve.
+// serve is nod serve.
 func (p process) serve(as command.Process, c config.Config) int {
 	log := as.Logger()
+	if c.File != "" {
+		log.Info("the configuration is read", "file", c.File)
+	}
 	for _, w := range as.Warnings(c) {
 		log.Warn(w)
 	}

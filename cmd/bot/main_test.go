@@ -51,7 +51,7 @@ func try(t *testing.T, args []string, env map[string]string, run func(context.Co
 
 func write(t *testing.T, text string) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "bot.yaml")
+	name := filepath.Join(t.TempDir(), "nod.yaml")
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -75,51 +75,51 @@ func TestCommands(t *testing.T) {
 		{"config check -config " + good, nil, 0, "ok\n", "ADMIN_SESSION_KEYS"},
 		{"-config " + good + " config check", nil, 0, "ok\n", "ADMIN_SESSION_KEYS"},
 		{"config -config=" + good + " print", nil, 0, "lease: 7s", ""},
-		{"config print", map[string]string{"BOT_CONFIG": good}, 0, "bot_token: '***'", ""},
-		{"config print", map[string]string{"BOT_CONFIG": good, "BOT_LISTEN": "127.0.0.1:9"}, 0, "listen: 127.0.0.1:9", ""},
+		{"config print", map[string]string{"NOD_CONFIG": good}, 0, "bot_token: '***'", ""},
+		{"config print", map[string]string{"NOD_CONFIG": good, "NOD_LISTEN": "127.0.0.1:9"}, 0, "listen: 127.0.0.1:9", ""},
 		{"config print", nil, 0, "lease: 10s", ""},
 		{"config check -config " + bad, nil, 2, "", bad + ":1: lease: want at least 1s\n" + bad + ":2: lisen: there is no such field"},
-		{"config print -config " + bad, map[string]string{"BOT_CONFIG": good}, 2, "", ":1: lease"},
+		{"config print -config " + bad, map[string]string{"NOD_CONFIG": good}, 2, "", ":1: lease"},
 		{"-config " + bad, nil, 2, "", ":1: lease"},
-		{"serve -config /nowhere/bot.yaml", nil, 2, "", "/nowhere/bot.yaml"},
+		{"serve -config /nowhere/nod.yaml", nil, 2, "", "/nowhere/nod.yaml"},
 		{"serv", nil, 2, "", `no command "serv"`},
-		{"serv", nil, 2, "", "did you mean bot serve?\nbot --help says more.\n"},
-		{"perm", nil, 2, "", "did you mean bot permissions?"},
-		{"config chek", nil, 2, "", "did you mean bot config check?"},
-		{"config", nil, 2, "", `no command "config"; there is: bot config check, bot config print`},
+		{"serv", nil, 2, "", "did you mean nod serve?\nnod --help says more.\n"},
+		{"perm", nil, 2, "", "did you mean nod permissions?"},
+		{"config chek", nil, 2, "", "did you mean nod config check?"},
+		{"config", nil, 2, "", `no command "config"; there is: nod config check, nod config print`},
 		{"--version", nil, 0, "nod ", ""},
 		{"-version", nil, 0, "nod ", ""},
 		{"-v", nil, 0, "nod ", ""},
 		{"--config " + good + " --log=json config print", nil, 0, "lease: 7s", ""},
 		{"-json permissions export -config /none", nil, 2, "", "/none"},
-		{"doctor twice", nil, 2, "", "usage: bot doctor"},
+		{"doctor twice", nil, 2, "", "usage: nod doctor"},
 		{"-config", nil, 2, "", "flag needs an argument: --config"},
 		{"audit export -formt csv", nil, 2, "", "there is no flag -formt; did you mean format?"},
 		{"chat -url nowhere -- -json", nil, 2, "", "-url: want where the bot listens"},
 		{"audit tail -h", nil, 0, "--chat NAME", ""},
-		{"audit -h", nil, 0, "bot audit anchor", ""},
-		{"help permissions show", nil, 0, "bot permissions show [SERVER [TOOL]]", ""},
-		{"help permisions", nil, 2, "", "did you mean bot permissions?"},
+		{"audit -h", nil, 0, "nod audit anchor", ""},
+		{"help permissions show", nil, 0, "nod permissions show [SERVER [TOOL]]", ""},
+		{"help permisions", nil, 2, "", "did you mean nod permissions?"},
 		{"help audit lok", nil, 2, "", `no command "audit lok"`},
-		{"completion bash", nil, 0, "__start_bot", ""},
-		{"completion zsh", nil, 0, "#compdef bot", ""},
-		{"completion fish", nil, 0, "complete -c bot", ""},
+		{"completion bash", nil, 0, "__start_nod", ""},
+		{"completion zsh", nil, 0, "#compdef nod", ""},
+		{"completion fish", nil, 0, "complete -c nod", ""},
 		{"__complete permissions apply re", nil, 0, "read-only", "Completion ended"},
 		{"__complete audit tail --for", nil, 0, "--format", "Completion ended"},
 		{"config chek", nil, 2, "", `no command "config chek"`},
-		{"help", nil, 0, "bot manifest slack", ""},
-		{"help", nil, 0, "bot doctor", ""},
-		{"help", nil, 0, "bot manifest discord", ""},
+		{"help", nil, 0, "nod manifest slack", ""},
+		{"help", nil, 0, "nod doctor", ""},
+		{"help", nil, 0, "nod manifest discord", ""},
 		{"help", nil, 0, "docs/discord.md", ""},
-		{"manifest", nil, 2, "", "bot manifest slack, bot manifest discord"},
-		{"manifest irc", nil, 2, "", `no command "manifest irc"; there is: bot manifest slack, bot manifest discord`},
-		{"manifest slack twice", nil, 2, "", "usage: bot manifest slack"},
+		{"manifest", nil, 2, "", "nod manifest slack, nod manifest discord"},
+		{"manifest irc", nil, 2, "", `no command "manifest irc"; there is: nod manifest slack, nod manifest discord`},
+		{"manifest slack twice", nil, 2, "", "usage: nod manifest slack"},
 		{"manifest slack -http bot.example.com", nil, 2, "", "-http: want the public address"},
-		{"manifest slack -json", nil, 2, "", "-json goes with: bot doctor, bot manifest discord"},
-		{"manifest slack -client 1", nil, 2, "", "-client goes with: bot manifest discord"},
-		{"manifest discord -groups", nil, 2, "", "-groups goes with: bot manifest slack"},
-		{"doctor -groups", nil, 2, "", "-groups goes with: bot manifest slack"},
-		{"manifest discord -yaml", nil, 2, "", "-yaml goes with: bot manifest slack"},
+		{"manifest slack -json", nil, 2, "", "-json goes with: nod doctor, nod manifest discord"},
+		{"manifest slack -client 1", nil, 2, "", "-client goes with: nod manifest discord"},
+		{"manifest discord -groups", nil, 2, "", "-groups goes with: nod manifest slack"},
+		{"doctor -groups", nil, 2, "", "-groups goes with: nod manifest slack"},
+		{"manifest discord -yaml", nil, 2, "", "-yaml goes with: nod manifest slack"},
 		{"manifest discord -http bot.example.com", nil, 2, "", "-http: want the public address"},
 		{"manifest discord -client nod", nil, 2, "", "-client: want the application's ID"},
 		{"manifest discord -json", nil, 2, "", "whose?"},
@@ -247,23 +247,23 @@ func onlyHome(name string) (string, bool) {
 // What the environment has and nod does not know, though it nearly does, is said by each of the three.
 func TestMisspeltVariablesAreSaid(t *testing.T) {
 	var out, errs bytes.Buffer
-	p := process{args: []string{"config", "check"}, Process: command.Process{Variables: []string{"BOT_LISTN", "PATH"}, Env: onlyHome, Stdout: &out, Stderr: &errs}}
-	if p.main() != 0 || !strings.Contains(errs.String(), "BOT_LISTN is none that nod knows; did you mean BOT_LISTEN?") || strings.Contains(errs.String(), "PATH") {
+	p := process{args: []string{"config", "check"}, Process: command.Process{Variables: []string{"NOD_LISTN", "PATH"}, Env: onlyHome, Stdout: &out, Stderr: &errs}}
+	if p.main() != 0 || !strings.Contains(errs.String(), "NOD_LISTN is none that nod knows; did you mean NOD_LISTEN?") || strings.Contains(errs.String(), "PATH") {
 		t.Errorf("%s%s", out.String(), errs.String())
 	}
 	out.Reset()
 	p.args = []string{"doctor"}
 	p.Env = func(k string) (string, bool) {
-		v, ok := map[string]string{"HOME": "/home/ana", "BOT_LISTEN": "127.0.0.1:0", "BOT_DATA_DIR": t.TempDir()}[k]
+		v, ok := map[string]string{"HOME": "/home/ana", "NOD_LISTEN": "127.0.0.1:0", "NOD_DATA_DIR": t.TempDir()}[k]
 		return v, ok
 	}
 	p.main()
-	says(t, out.String(), "! configuration", "BOT_LISTN")
+	says(t, out.String(), "! configuration", "NOD_LISTN")
 	errs.Reset()
 	p.args = nil
 	p.run = func(context.Context, config.Config, io.Writer, *slog.Logger) error { return nil }
 	p.main()
-	if !strings.Contains(errs.String(), "BOT_LISTN") {
+	if !strings.Contains(errs.String(), "NOD_LISTN") {
 		t.Errorf("the log at start does not say it:\n%s", errs.String())
 	}
 }

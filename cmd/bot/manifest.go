@@ -16,13 +16,13 @@ import (
 	"github.com/nodhq/nod/cmd/bot/config"
 )
 
-// manifestFlags are those of bot manifest: each command has some of them.
+// manifestFlags are those of nod manifest: each command has some of them.
 type manifestFlags struct {
 	http, client       string
 	yaml, json, groups bool
 }
 
-// manifests are bot manifest slack and bot manifest discord.
+// manifests are nod manifest slack and nod manifest discord.
 func manifests(p *command.Process) *cobra.Command {
 	o := &manifestFlags{}
 	ofSlack := p.Command(slack.Platform, "print the app that a Slack workspace adds", o.print(slackManifest))
@@ -82,7 +82,7 @@ func slackManifest(c config.Config, o manifestFlags) (out []byte, next string, e
 What next:
   1. At https://api.slack.com/apps choose Create New App, From a manifest, and paste what stands above.
   2. Install App, then copy the Bot User OAuth Token (xoxb-…) to SLACK_BOT_TOKEN.
-` + transport + `  4. bot doctor says whether all of it works. docs/slack.md has the whole story.
+` + transport + `  4. nod doctor says whether all of it works. docs/slack.md has the whole story.
 `, err
 }
 
@@ -117,7 +117,7 @@ What next:
   1. At https://discord.com/developers/applications choose New Application, if there is none yet.
 ` + insert + `  2. Page Bot: Reset Token, and copy it to DISCORD_TOKEN. Below, switch Message Content Intent on.
   3. Open the invite in a browser, and choose the server.
-` + transport + `  5. bot doctor says whether all of it works. docs/discord.md has the whole story.
+` + transport + `  5. nod doctor says whether all of it works. docs/discord.md has the whole story.
 `, err
 }
 

@@ -18,9 +18,9 @@ func TestManifestInDeploy(t *testing.T) {
 	}
 	code, out, next := try(t, []string{"manifest", "slack"}, nil, nil)
 	if d := cmp.Diff(string(want), out); d != "" || code != 0 {
-		t.Errorf("exit code %d; deploy/slack-manifest.json (-) is not what bot manifest slack (+) prints:\n%s", code, d)
+		t.Errorf("exit code %d; deploy/slack-manifest.json (-) is not what nod manifest slack (+) prints:\n%s", code, d)
 	}
-	for _, step := range []string{"connections:write", "SLACK_APP_TOKEN", "SLACK_BOT_TOKEN", "bot doctor"} {
+	for _, step := range []string{"connections:write", "SLACK_APP_TOKEN", "SLACK_BOT_TOKEN", "nod doctor"} {
 		if !strings.Contains(next, step) {
 			t.Errorf("the next steps do not name %s:\n%s", step, next)
 		}
@@ -105,7 +105,7 @@ func TestDiscordManifest(t *testing.T) {
 			if strings.Contains(next, "-client ID") != (tt.id == "APPLICATION_ID") {
 				t.Errorf("the next steps:\n%s", next)
 			}
-			for _, want := range []string{"DISCORD_TOKEN", "Message Content Intent", "leave Interactions Endpoint URL empty", "bot doctor"} {
+			for _, want := range []string{"DISCORD_TOKEN", "Message Content Intent", "leave Interactions Endpoint URL empty", "nod doctor"} {
 				if !strings.Contains(next, want) {
 					t.Errorf("the next steps do not name %s:\n%s", want, next)
 				}

@@ -30,7 +30,7 @@ func onOneRedis(t *testing.T) (alive, map[string]string) {
 	t.Helper()
 	m := miniredis.RunT(t)
 	m.RequireUserAuth("nod", "s3cret")
-	env := map[string]string{"REDIS_URL": "redis://nod:s3cret@" + m.Addr(), "BOT_DATA_DIR": t.TempDir()}
+	env := map[string]string{"REDIS_URL": "redis://nod:s3cret@" + m.Addr(), "NOD_DATA_DIR": t.TempDir()}
 	b := running(t, func(c *config.Config) {
 		c.Redis.URL = config.URL(env["REDIS_URL"])
 		c.AdminSessionKeys = []config.Secret{"k"}
@@ -311,7 +311,7 @@ func TestApplyTemplate(t *testing.T) {
 		t.Errorf("why:\n%s", got)
 	}
 	for _, name := range []string{"careful: ", "read-only: ", "team: ", "solo: "} {
-		if got := must(t, map[string]string{"BOT_DATA_DIR": "/nowhere"}, "templates"); !strings.Contains(got, name) {
+		if got := must(t, map[string]string{"NOD_DATA_DIR": "/nowhere"}, "templates"); !strings.Contains(got, name) {
 			t.Errorf("templates lacks %q:\n%s", name, got)
 		}
 	}
@@ -320,25 +320,25 @@ func TestApplyTemplate(t *testing.T) {
 func TestPermissionsCommandLine(t *testing.T) {
 	env := stopped(t, func(kept) {})
 	for args, err := range map[string]string{
-		"":                       `there is no command "permissions"; there is: bot permissions show, bot permissions why, bot permissions templates, bot permissions apply, bot permissions export, bot permissions import`,
-		"look":                   `there is no command "permissions look"; there is: bot permissions show`,
-		"why workbench":          "usage: bot permissions why SERVER TOOL",
-		"export twice":           "usage: bot permissions export",
-		"import":                 "usage: bot permissions import FILE",
-		"apply":                  "usage: bot permissions apply TEMPLATE",
+		"":                       `there is no command "permissions"; there is: nod permissions show, nod permissions why, nod permissions templates, nod permissions apply, nod permissions export, nod permissions import`,
+		"look":                   `there is no command "permissions look"; there is: nod permissions show`,
+		"why workbench":          "usage: nod permissions why SERVER TOOL",
+		"export twice":           "usage: nod permissions export",
+		"import":                 "usage: nod permissions import FILE",
+		"apply":                  "usage: nod permissions apply TEMPLATE",
 		"apply nothing":          `there is no template "nothing"; there is: careful, read-only, team, solo`,
 		"show nowhere":           `there is no server "nowhere"; there is: workbench`,
 		"show workbench nothing": `there is no tool "nothing" of workbench`,
-		"export -yes":            "-yes goes with: bot permissions apply, bot permissions import",
-		"show -json":             "-json goes with: bot doctor, bot manifest discord, bot permissions export",
-		"import -out x y":        "-out goes with: bot audit anchor",
+		"export -yes":            "-yes goes with: nod permissions apply, nod permissions import",
+		"show -json":             "-json goes with: nod doctor, nod manifest discord, nod permissions export",
+		"import -out x y":        "-out goes with: nod audit anchor",
 		"export -config /none":   "/none",
 	} {
 		if code, out, errs := cli(t, env, strings.Fields(args)...); code != command.Usage || out != "" || !strings.Contains(errs, err) {
 			t.Errorf("%q: code %d, %q, %q", args, code, out, errs)
 		}
 	}
-	if code, _, errs := cli(t, map[string]string{"BOT_DATA_DIR": filepath.Join(t.TempDir(), "none")}, "export"); code != command.Fail || !strings.Contains(errs, "no nod has kept anything here") {
+	if code, _, errs := cli(t, map[string]string{"NOD_DATA_DIR": filepath.Join(t.TempDir(), "none")}, "export"); code != command.Fail || !strings.Contains(errs, "no nod has kept anything here") {
 		t.Errorf("code %d, %q", code, errs)
 	}
 	if code, _, errs := cli(t, env, "export", "-out", filepath.Join(t.TempDir(), "none", "x")); code != command.Fail || !strings.Contains(errs, "-out: ") {
@@ -355,7 +355,7 @@ func TestPermissionsBesideAnEmbeddedBot(t *testing.T) {
 	}
 	defer s.Close()
 	for _, args := range [][]string{{"export"}, {"show"}, {"apply", "careful"}, {"apply", "careful", "-yes"}} {
-		code, _, errs := cli(t, map[string]string{"BOT_DATA_DIR": dir}, args...)
+		code, _, errs := cli(t, map[string]string{"NOD_DATA_DIR": dir}, args...)
 		if code != command.Fail || !strings.Contains(errs, "a nod is running on it") || !strings.Contains(errs, "use its settings page or /nod permissions, or stop it first") {
 			t.Errorf("%v: code %d, %q", args, code, errs)
 		}
@@ -375,7 +375,7 @@ func TestPermissionsAreSigned(t *testing.T) {
 	if err = errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]string{"BOT_DATA_DIR": c.DataDir}
+	env := map[string]string{"NOD_DATA_DIR": c.DataDir}
 	must(t, env, "apply", "careful", "-yes")
 	if out := want(t, env, "verify", command.OK, "ok: 1 chat, 2 entries\n", ""); strings.Contains(out, "not looked at") {
 		t.Error(out)
@@ -398,7 +398,7 @@ func TestApplyBesideASilentServer(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	env["BOT_CONFIG"] = write(t, "mcp: {servers: {far: {url: \"http://"+addr+"/mcp\"}}}\n")
+	env["NOD_CONFIG"] = write(t, "mcp: {servers: {far: {url: \"http://"+addr+"/mcp\"}}}\n")
 	code, out, errs := cli(t, env, "apply", "careful")
 	if code != command.OK || !strings.Contains(errs, "note: far: ") || !strings.Contains(errs, "only those that were seen before are known") || !strings.Contains(out, "far/burn: ask = default → always") {
 		t.Errorf("code %d\n%s\n%s", code, out, errs)

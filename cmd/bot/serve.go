@@ -294,7 +294,7 @@ func banner(c config.Config) string {
 	if !c.Demo() {
 		return ""
 	}
-	return "This is a scripted demo, not a language model. To connect one, set OPENAI_API_KEY and OPENAI_MODEL (and OPENAI_BASE_URL for another server), or model: in bot.yaml."
+	return "This is a scripted demo, not a language model. To connect one, set OPENAI_API_KEY and OPENAI_MODEL (and OPENAI_BASE_URL for another server), or model: in nod.yaml."
 }
 
 func suggestions(c config.Config) []string {

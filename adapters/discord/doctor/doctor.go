@@ -1,5 +1,5 @@
 // Package doctor says what a Discord application must have to be nod, and whether it has it. [Manifest] is the first: what to enter, click
-// and switch on, for bot manifest. [Check] and [Reach] are the second, for bot doctor: findings for people about the token, the intents, the
+// and switch on, for nod manifest. [Check] and [Reach] are the second, for nod doctor: findings for people about the token, the intents, the
 // way of clicks, the gateway, the servers, the channels and the roles of a configuration.
 //
 // It looks from outside: it posts nothing, changes nothing, does not identify itself at the gateway, and asks by hand (api.go), with no
@@ -267,7 +267,7 @@ func Reach(ctx context.Context, base string, c discord.Config) surface.Finding {
 
 func (x *examination) knock(ctx context.Context, at string) surface.Finding {
 	silent := func(err error) surface.Finding {
-		return wrong("does not answer: "+surface.Tame(err.Error()), "Look at listen (BOT_LISTEN) and at the bot's log.")
+		return wrong("does not answer: "+surface.Tame(err.Error()), "Look at listen (NOD_LISTEN) and at the bot's log.")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at, strings.NewReader(`{"type":1}`))
 	if err != nil {
@@ -286,5 +286,5 @@ func (x *examination) knock(ctx context.Context, at string) surface.Finding {
 		return fine("refuses what is not signed")
 	}
 	return wrong(fmt.Sprintf("answers %d to a request without a signature, where Discord wants 401", resp.StatusCode),
-		"Look whether listen (BOT_LISTEN) is this bot's.")
+		"Look whether listen (NOD_LISTEN) is this bot's.")
 }

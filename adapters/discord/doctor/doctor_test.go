@@ -324,7 +324,7 @@ func TestReachOfTheBot(t *testing.T) {
 		s.Close()
 		for _, gone := range []string{s.URL, "http://h\x7f"} {
 			f = Reach(t.Context(), gone, discord.Config{Token: doctorToken})
-			conformance.WantFinding(t, map[string]surface.Finding{f.What: f}, "Discord: /discord/interactions", surface.Wrong, "does not answer", "BOT_LISTEN")
+			conformance.WantFinding(t, map[string]surface.Finding{f.What: f}, "Discord: /discord/interactions", surface.Wrong, "does not answer", "NOD_LISTEN")
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (x *examination) servers(ctx context.Context) []surface.Finding {
 			application = x.app.ID
 		}
 		return []surface.Finding{wrong("the bot is in none",
-			"Somebody who may manage a server opens "+invite(application)+" (bot manifest discord explains it).")}
+			"Somebody who may manage a server opens "+invite(application)+" (nod manifest discord explains it).")}
 	}
 	var names []string
 	for _, g := range x.in[:min(serversSaid, len(x.in))] {
@@ -71,7 +71,7 @@ func (x *examination) server(g *discordgo.UserGuild) surface.Finding {
 	case mark == surface.Fine:
 		return surface.Finding{}
 	default: // at most doubtful: a channel may give what the server does not
-		return doubtful(lacks, "Give the bot's role these permissions (Server Settings, Roles), or open the invite of bot manifest discord again. "+
+		return doubtful(lacks, "Give the bot's role these permissions (Server Settings, Roles), or open the invite of nod manifest discord again. "+
 			"Single channels may give them, too.")
 	}
 }

@@ -1,5 +1,5 @@
-// Package doctor says how a Slack app for nod has to be set up, and whether one is: the app's manifest for "bot manifest slack", and what
-// "bot doctor" looks at of Slack. It changes nothing and posts nothing. It may import the adapter, for its configuration, its addresses and its
+// Package doctor says how a Slack app for nod has to be set up, and whether one is: the app's manifest for "nod manifest slack", and what
+// "nod doctor" looks at of Slack. It changes nothing and posts nothing. It may import the adapter, for its configuration, its addresses and its
 // words about errors, and adapters/slack/blocks for a sample card; nothing that runs imports it.
 //
 // Start with Examine: it makes one examination and calls its looks one after the other, each of which is a method that returns findings.
@@ -75,7 +75,7 @@ type examination struct {
 }
 
 func examine(c adapter.Config, groups bool) *examination {
-	x := &examination{Config: c, http: surface.HTTPClient(c.Client), needed: scopesWith(groups), command: "bot manifest slack"}
+	x := &examination{Config: c, http: surface.HTTPClient(c.Client), needed: scopesWith(groups), command: "nod manifest slack"}
 	if groups {
 		x.command += " -groups" // without it, what is printed would take the scope away again
 	}

@@ -113,7 +113,7 @@ func TestDoctorOfAHealthyApp(t *testing.T) {
 	conformance.WantFinding(t, all, "Slack: app token", surface.Fine)
 	conformance.WantFinding(t, all, "Slack: connection", surface.Fine, "hello")
 	conformance.WantFinding(t, all, "Slack: sample card", surface.Fine)
-	conformance.WantFinding(t, all, "Slack: events and interactivity", surface.Unchecked, "bot manifest slack")
+	conformance.WantFinding(t, all, "Slack: events and interactivity", surface.Unchecked, "nod manifest slack")
 	if len(all) != 8 {
 		t.Errorf("%d findings", len(all))
 	}
@@ -179,8 +179,8 @@ func TestDoctorOfUserGroups(t *testing.T) {
 		t.Errorf("no group may decide, and it says %+v", f)
 	}
 	all := seenWith(t, t.Context(), c.config(), true)
-	conformance.WantFinding(t, all, one, surface.Wrong, "user group", "bot manifest slack -groups", "OAuth & Permissions", "reinstall the app")
-	conformance.WantFinding(t, all, "Slack: events and interactivity", surface.Unchecked, "what bot manifest slack -groups prints")
+	conformance.WantFinding(t, all, one, surface.Wrong, "user group", "nod manifest slack -groups", "OAuth & Permissions", "reinstall the app")
+	conformance.WantFinding(t, all, "Slack: events and interactivity", surface.Unchecked, "what nod manifest slack -groups prints")
 	if _, fine := all["Slack: scopes"]; fine {
 		t.Error("a scope is missing, and they are all there")
 	}
@@ -192,7 +192,7 @@ func TestDoctorOfUserGroups(t *testing.T) {
 	}
 	conformance.WantFinding(t, seen(t, t.Context(), c.config()), "Slack: scopes", surface.Fine, "all 13; it also has usergroups:read, which nod does not use")
 	c.granted = "usergroups:read"
-	conformance.WantFinding(t, seenWith(t, t.Context(), c.config(), true), "Slack: agent view", surface.Doubtful, "what bot manifest slack -groups prints")
+	conformance.WantFinding(t, seenWith(t, t.Context(), c.config(), true), "Slack: agent view", surface.Doubtful, "what nod manifest slack -groups prints")
 }
 
 func TestDoctorOfTokens(t *testing.T) {

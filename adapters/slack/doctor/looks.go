@@ -216,7 +216,7 @@ func (x *examination) knock(ctx context.Context, address string, events bool) (m
 	status, answer, err := x.post(ctx, address, body, header)
 	switch {
 	case err != nil:
-		return surface.Wrong, "does not answer: " + err.Error(), "Look at listen (BOT_LISTEN) and at the bot's log."
+		return surface.Wrong, "does not answer: " + err.Error(), "Look at listen (NOD_LISTEN) and at the bot's log."
 	case status == http.StatusNotFound || !events && status == http.StatusMethodNotAllowed:
 		return surface.Wrong, "is not served", "Restart the bot with slack.signing_secret (SLACK_SIGNING_SECRET) set and slack.app_token (SLACK_APP_TOKEN) not set."
 	case events && status == http.StatusOK && strings.Contains(answer, word):
@@ -225,11 +225,11 @@ func (x *examination) knock(ctx context.Context, address string, events bool) (m
 		return surface.Wrong, fmt.Sprintf("refuses our signature (%d)", status), "The bot that runs there has another slack.signing_secret " +
 			"(SLACK_SIGNING_SECRET), or its clock is off by minutes: restart it with this configuration."
 	case events:
-		return surface.Wrong, fmt.Sprintf("answers %d, and not the challenge", status), "Look whether listen (BOT_LISTEN) is this bot's, and at its log."
+		return surface.Wrong, fmt.Sprintf("answers %d, and not the challenge", status), "Look whether listen (NOD_LISTEN) is this bot's, and at its log."
 	case status >= 400 && status < 500:
 		return surface.Fine, "refuses what is not signed", ""
 	}
-	return surface.Wrong, fmt.Sprintf("answers %d to a request without a signature", status), "Look whether listen (BOT_LISTEN) is this bot's: it would refuse."
+	return surface.Wrong, fmt.Sprintf("answers %d to a request without a signature", status), "Look whether listen (NOD_LISTEN) is this bot's: it would refuse."
 }
 
 func (x *examination) post(ctx context.Context, to, body string, header map[string]string) (status int, answer string, err error) {

@@ -1,4 +1,4 @@
-// Package audit is the command bot audit: it reads the logs of all chats as records of what was asked, decided and run (tail, export), checks
+// Package audit is the command nod audit: it reads the logs of all chats as records of what was asked, decided and run (tail, export), checks
 // that they hold (verify) and prints where they stand (anchor).
 //
 // It can only read the store. A log that does not hold is named and counted, and the walk over the others goes on. audit.go has the verbs
@@ -35,7 +35,7 @@ type flags struct {
 	anchors, out string
 }
 
-// Commands is bot audit. Codes: 0 done, and all holds; 1 something does not hold or cannot be read; 2 the command line or the
+// Commands is nod audit. Codes: 0 done, and all holds; 1 something does not hold or cannot be read; 2 the command line or the
 // configuration is wrong.
 func Commands(p *command.Process) *cobra.Command {
 	f := &flags{n: tailRecords}

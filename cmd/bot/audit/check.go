@@ -103,9 +103,9 @@ func (a *auditor) verify(ctx context.Context) error {
 	}
 	fmt.Fprintln(a.Stdout, say)
 	if a.keyless != "" {
-		fmt.Fprintf(a.Stdout, "not looked at: signatures; there is no key at %s, and audit.key (BOT_AUDIT_KEY) names the bot's own\n", a.keyless)
+		fmt.Fprintf(a.Stdout, "not looked at: signatures; there is no key at %s, and audit.key (NOD_AUDIT_KEY) names the bot's own\n", a.keyless)
 	}
-	fmt.Fprintln(a.Stdout, "not to be found so: a chat that was deleted as a whole, the end of a log cut off by who had kept what its head was signed with there, what was done with the key itself; anchors find the first two (bot audit anchor)")
+	fmt.Fprintln(a.Stdout, "not to be found so: a chat that was deleted as a whole, the end of a log cut off by who had kept what its head was signed with there, what was done with the key itself; anchors find the first two (nod audit anchor)")
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"os"
 	"os/user"
+	"slices"
 	"strings"
 
 	"github.com/nodhq/nod/cmd/bot/config"
@@ -69,13 +70,19 @@ func Configured(run func(Process, config.Config) int) func(Process, []string) in
 
 // Refuse says why the command ends, and returns its code.
 func (p Process) Refuse(code int, err error) int {
-	fmt.Fprintln(p.Stderr, "bot:", err)
+	fmt.Fprintln(p.Stderr, "nod:", err)
 	return code
+}
+
+// Variable is one of nod's own variables, under its name of today or the one that it had before.
+func (p Process) Variable(name string) string {
+	v, _ := config.Variable(p.Env, name)
+	return v
 }
 
 // Warnings are what will perhaps not work as it was meant.
 func (p Process) Warnings(c config.Config) []string {
-	return append(c.Warnings(), config.Misspelt(p.Variables)...)
+	return slices.Concat(c.Warnings(), config.Renamed(p.Env), config.Misspelt(p.Variables))
 }
 
 // Logger makes the process's log. Secrets have types that mask themselves (config.Secret), whichever form is written.

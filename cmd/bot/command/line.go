@@ -79,7 +79,7 @@ var setUp = sync.OnceFunc(func() {
 func (p *Process) Execute(root *cobra.Command, args []string) int {
 	setUp()
 	flags := root.PersistentFlags()
-	flags.StringVar(&p.ConfigFile, "config", "", "read the configuration from `FILE` (YAML); BOT_CONFIG otherwise, else none")
+	flags.StringVar(&p.ConfigFile, "config", "", "read the configuration from `FILE` (YAML); otherwise NOD_CONFIG, otherwise nod.yaml of this directory, if it is there")
 	flags.StringVar(&p.LogForm, "log", "text", "the form of the log on standard error: `text|json`")
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.Args = func(c *cobra.Command, args []string) error {
@@ -93,7 +93,7 @@ func (p *Process) Execute(root *cobra.Command, args []string) int {
 			return errors.New("-log wants text or json")
 		}
 		if p.ConfigFile == "" {
-			p.ConfigFile, _ = p.Env("BOT_CONFIG")
+			p.ConfigFile = p.Variable("NOD_CONFIG")
 		}
 		return nil
 	}
@@ -104,7 +104,7 @@ func (p *Process) Execute(root *cobra.Command, args []string) int {
 	root.SetErr(p.Stderr)
 	root.SetArgs(arrange(root, args))
 	if c, err := root.ExecuteC(); err != nil {
-		fmt.Fprintf(p.Stderr, "bot: %v\n%s --help says more.\n", err, c.CommandPath())
+		fmt.Fprintf(p.Stderr, "nod: %v\n%s --help says more.\n", err, c.CommandPath())
 		return Usage
 	}
 	return p.code

@@ -34,7 +34,7 @@ func TestAdminSessionKeysNamePeopleToo(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"slack:s3cret", "slack:", "Slack:T1:s3cret", "DISCORD:s3cret:300", "slack:T1:&s3cret", "discord:100:&100", "key,slack:s3cret"} {
-		_, err := Parse("bot.yaml", nil, env("ADMIN_SESSION_KEYS", bad))
+		_, err := Parse("nod.yaml", nil, env("ADMIN_SESSION_KEYS", bad))
 		if err == nil || !strings.Contains(err.Error(), "ADMIN_SESSION_KEYS") || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%q: %v", bad, err)
 		}

@@ -33,9 +33,9 @@ type Config struct {
 	// Retired are the fields of the file that nod had once: they change nothing, and an old file still starts.
 	Retired Problems `yaml:"-"`
 	// Listen is host:port of the one HTTP listener. Anything but a loopback address needs keys while Web is enabled.
-	Listen string `yaml:"listen" env:"BOT_LISTEN" default:"127.0.0.1:8080"`
+	Listen string `yaml:"listen" env:"NOD_LISTEN" default:"127.0.0.1:8080"`
 	// DataDir holds the embedded state and the demo's workspace. A leading ~ is the home directory.
-	DataDir string `yaml:"data_dir" env:"BOT_DATA_DIR" default:"~/.local/share/nod"`
+	DataDir string `yaml:"data_dir" env:"NOD_DATA_DIR" default:"~/.local/share/nod"`
 	Redis   Redis  `yaml:"redis"`
 	Model   Model  `yaml:"model"`
 	MCP     MCP    `yaml:"mcp"`
@@ -196,7 +196,7 @@ type Audit struct {
 	// Keep is how long the log of a chat stays after nothing happened in it any more; park is for ever.
 	Keep Timeout `yaml:"keep" default:"9600h"`
 	// SignWith is the file with the key that signs the log. Empty: audit.key in the data directory, made at the first start.
-	SignWith string `yaml:"key" env:"BOT_AUDIT_KEY"`
+	SignWith string `yaml:"key" env:"NOD_AUDIT_KEY"`
 }
 
 // Web is the local chat page and its API.

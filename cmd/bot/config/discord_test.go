@@ -57,7 +57,7 @@ func TestDiscordAPI(t *testing.T) {
 		}
 	}
 	for _, in := range []string{"http://h/api/v9", "http://h/other/api/v10", "http://h?key=s3cret", "http://h#s3cret", "http://ana:s3cret@h", "h:1", "ftp://h/s3cret", "http://"} {
-		_, err := Parse("bot.yaml", nil, env("DISCORD_API_URL", in))
+		_, err := Parse("nod.yaml", nil, env("DISCORD_API_URL", in))
 		if err == nil || strings.Contains(err.Error(), "s3cret") || strings.Count(err.Error(), "\n") != 0 || !strings.HasPrefix(err.Error(), "DISCORD_API_URL: discord.api_url: want ") {
 			t.Errorf("%s: %v", in, err)
 		}
@@ -79,14 +79,14 @@ func TestDiscordTokenOfAnotherKind(t *testing.T) {
 		"123456789012345678":                        "an ID",
 		"s3cret-_89012345678901234567ABCD":          "Client Secret",
 	} {
-		_, err := Parse("bot.yaml", nil, env("DISCORD_TOKEN", token))
+		_, err := Parse("nod.yaml", nil, env("DISCORD_TOKEN", token))
 		if err == nil || strings.Contains(err.Error(), token) || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), say) || !strings.Contains(err.Error(), "page Bot") {
 			t.Errorf("%s: %v", say, err)
 		}
 	}
 	// Their form is not documented: what could be one is taken.
 	for _, token := range []string{"MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs", "MTIz.b.c", "k", Mask} {
-		if _, err := Parse("bot.yaml", nil, env("DISCORD_TOKEN", token)); err != nil {
+		if _, err := Parse("nod.yaml", nil, env("DISCORD_TOKEN", token)); err != nil {
 			t.Errorf("%s: %v", token, err)
 		}
 	}
@@ -132,7 +132,7 @@ func TestDiscordLongHosts(t *testing.T) {
 		strings.Repeat("a", 63) + ".example":     true,
 		strings.Repeat("a", 64) + ".example":     false,
 	} {
-		_, err := Parse("bot.yaml", []byte("discord: {link_hosts: ['"+host+"']}"), env())
+		_, err := Parse("nod.yaml", []byte("discord: {link_hosts: ['"+host+"']}"), env())
 		if (err == nil) != ok {
 			t.Errorf("%d characters: %v", len(host), err)
 		}

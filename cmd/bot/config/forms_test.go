@@ -61,8 +61,8 @@ func TestPaths(t *testing.T) {
 // Variables that are nearly ours do nothing, and that is said.
 func TestMisspeltVariables(t *testing.T) {
 	for name, want := range map[string]string{
-		"BOT_LISTN": "BOT_LISTEN", "SLACK_BOT_TOKE": "SLACK_BOT_TOKEN", "BOT_LEASE": "lease stands in the file", "DISCORD_TOKENS": "DISCORD_TOKEN",
-		"BOT_LISTEN": "", "BOT_CONFIG": "", "BOT_WEB_SESSION_KEY": "", "OPENAI_ORG_ID": "", "PATH": "", "REDIS_HOST": "",
+		"NOD_LISTN": "NOD_LISTEN", "SLACK_BOT_TOKE": "SLACK_BOT_TOKEN", "NOD_LEASE": "lease stands in the file", "DISCORD_TOKENS": "DISCORD_TOKEN",
+		"NOD_LISTEN": "", "NOD_CONFIG": "", "NOD_WEB_SESSION_KEY": "", "OPENAI_ORG_ID": "", "PATH": "", "REDIS_HOST": "",
 	} {
 		got := strings.Join(Misspelt([]string{name}), "\n")
 		if want == "" && got != "" || !strings.Contains(got, want) {

@@ -20,11 +20,18 @@ import (
 // maxFile bounds what is read as configuration. A file of a megabyte is no configuration.
 const maxFile = 1 << 20
 
-// Load reads the file at path, if path is not empty, puts the environment over it and checks the whole. A returned
-// error of type [Problems] has every mistake.
+// Load reads the file at path, or [DefaultFile] where path is empty and it is there, puts the environment over it and checks the whole. A
+// returned error of type [Problems] has every mistake.
 func Load(path string, env Getenv) (Config, error) {
 	if path == "" {
-		return Parse("environment", nil, env)
+		switch found, err := find(); {
+		case err != nil:
+			return Config{}, err
+		case found == "":
+			return Parse("environment", nil, env)
+		default:
+			path = found
+		}
 	}
 	data, err := readFile(path)
 	full, nowhere := filepath.Abs(path)
@@ -162,8 +169,8 @@ func broken(name string, data []byte, err error) *Problem {
 // environment puts variables over fields that name one. An empty variable counts as not set, because compose files pass those on.
 func (r *reader) environment(c *Config) {
 	eachVariable(reflect.ValueOf(c).Elem(), "", func(name, field string, v reflect.Value) {
-		if written, _ := r.env(name); written != "" {
-			r.set[field] = Problem{File: name}
+		if written, under := Variable(r.env, name); written != "" {
+			r.set[field] = Problem{File: under}
 			if err := setValue(v, written, false); err != nil {
 				r.add(field, "%v", err)
 			}
@@ -191,17 +198,22 @@ func eachVariable(v reflect.Value, field string, each func(name, field string, v
 func Misspelt(names []string) (out []string) {
 	var known []string
 	eachVariable(reflect.ValueOf(Config{}), "", func(name, _ string, _ reflect.Value) { known = append(known, name) })
-	known = append(known, "BOT_CONFIG")
+	known = append(known, "NOD_CONFIG")
 	for _, name := range names {
-		if name = strings.ToUpper(name); slices.Contains(known, name) {
+		name = strings.ToUpper(name)
+		now := name
+		if rest, ok := strings.CutPrefix(name, before); ok {
+			now = prefix + rest
+		}
+		if slices.Contains(known, now) {
 			continue
 		}
-		if field, ok := strings.CutPrefix(name, "BOT_"); ok && slices.ContainsFunc(yamlFields(reflect.TypeFor[Config]()), func(f structField) bool { return strings.EqualFold(f.name, field) }) {
+		if field, ok := strings.CutPrefix(now, prefix); ok && slices.ContainsFunc(yamlFields(reflect.TypeFor[Config]()), func(f structField) bool { return strings.EqualFold(f.name, field) }) {
 			out = append(out, fmt.Sprintf("the environment variable %s is none that nod knows: %s stands in the file", name, strings.ToLower(field)))
 			continue
 		}
 		for _, k := range known {
-			if prefix, _, _ := strings.Cut(k, "_"); strings.HasPrefix(name, prefix+"_") && levenshtein.ComputeDistance(name, k) <= 2 {
+			if of, _, _ := strings.Cut(k, "_"); strings.HasPrefix(now, of+"_") && levenshtein.ComputeDistance(now, k) <= 2 {
 				out = append(out, fmt.Sprintf("the environment variable %s is none that nod knows; did you mean %s?", name, k))
 			}
 		}

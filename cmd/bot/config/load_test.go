@@ -35,7 +35,7 @@ func env(pairs ...string) Getenv {
 
 func mustParse(t *testing.T, text string, e Getenv) Config {
 	t.Helper()
-	c, err := Parse("bot.yaml", []byte(text), e)
+	c, err := Parse("nod.yaml", []byte(text), e)
 	if err != nil {
 		t.Fatalf("unexpected problems:\n%v", err)
 	}
@@ -160,7 +160,7 @@ model: {base_url: "http://file/v1", api_key: filekey, name: filename}
 slack: {bot_token: xoxb-f, app_token: xapp-f, signing_secret: f, api_url: "http://file"}
 discord: {token: f, public_key: ` + strings.Repeat("a", 64) + `, api_url: "http://file"}
 `
-	set := env("BOT_LISTEN", "127.0.0.1:2", "BOT_DATA_DIR", "/env", "REDIS_URL", "redis://env:2", "OPENAI_BASE_URL", "http://env/v1",
+	set := env("NOD_LISTEN", "127.0.0.1:2", "NOD_DATA_DIR", "/env", "REDIS_URL", "redis://env:2", "OPENAI_BASE_URL", "http://env/v1",
 		"OPENAI_API_KEY", "envkey", "OPENAI_MODEL", "envname", "ADMIN_SESSION_KEYS", " one-key-of-many-bytes ,, two-keys-of-16-byte", "SLACK_BOT_TOKEN", "xoxb-e1", "SLACK_APP_TOKEN", "xapp-e2",
 		"SLACK_SIGNING_SECRET", "e3", "SLACK_API_URL", "http://env/4", "DISCORD_TOKEN", "e5", "DISCORD_PUBLIC_KEY", strings.Repeat("b", 64), "DISCORD_API_URL", "http://env:6")
 	for name, text := range map[string]string{"over a file": file, "without a file": ""} {
@@ -180,7 +180,7 @@ discord: {token: f, public_key: ` + strings.Repeat("a", 64) + `, api_url: "http:
 		})
 	}
 	// An empty variable is not set: compose files pass those on.
-	if c := mustParse(t, file, env("OPENAI_API_KEY", "", "BOT_LISTEN", "")); c.Model.APIKey != "filekey" || c.Listen != "127.0.0.1:1" {
+	if c := mustParse(t, file, env("OPENAI_API_KEY", "", "NOD_LISTEN", "")); c.Model.APIKey != "filekey" || c.Listen != "127.0.0.1:1" {
 		t.Error("an empty variable went over the file")
 	}
 }
@@ -270,7 +270,7 @@ func TestListenNeedsKeys(t *testing.T) {
 		{"listen: ':80'", env("ADMIN_SESSION_KEYS", " , "), false},
 		{"listen: ':80'\nweb: {enabled: false}", env(), true},
 	} {
-		_, err := Parse("bot.yaml", []byte(tt.text), tt.env)
+		_, err := Parse("nod.yaml", []byte(tt.text), tt.env)
 		if (err == nil) != tt.ok {
 			t.Errorf("%q: %v", tt.text, err)
 		}
@@ -393,7 +393,7 @@ func TestPrintThenCheck(t *testing.T) {
 	texts := []string{"", everything, secretive, "approvals: {approvers: ['slack:T:U%3A1'], timeout: park}\nredis: {durability: replicas=2}\nlease: 90m",
 		"mcp: {servers: {a.b: {command: [x], user: '0:0', dir: /srv/x, type: stdio, paths: [/srv/a, {path: /srv/b, read_only: true}]}}}\nworkbench: false\npermissions: {servers: {'a.b': {tools: {'x y': {message: 'say $${HOME} & \"that\": #no'}, '1': {impact: \"two\\nlines\"}, 'true': {}}}}}"}
 	for _, f := range files {
-		if filepath.Base(f) == "bot.yaml" {
+		if filepath.Base(f) == "nod.yaml" {
 			b, _ := os.ReadFile(f)
 			texts = append(texts, string(b))
 		}

@@ -51,7 +51,7 @@ func TestSlackBothTransports(t *testing.T) {
 // Wherever a token stands that is no such token, the problem does not repeat it.
 func TestSlackProblemsQuoteNoToken(t *testing.T) {
 	for _, token := range []string{"xoxp-s3cret", "xoxe.xoxb-s3cret", "xoxe-s3cret", "s3cret", " xoxc-s3cret"} {
-		_, err := Parse("bot.yaml", nil, env("SLACK_BOT_TOKEN", token, "SLACK_APP_TOKEN", token, "SLACK_SIGNING_SECRET", "xoxb-"+token))
+		_, err := Parse("nod.yaml", nil, env("SLACK_BOT_TOKEN", token, "SLACK_APP_TOKEN", token, "SLACK_SIGNING_SECRET", "xoxb-"+token))
 		if err == nil || strings.Contains(err.Error(), "s3cret") || strings.Count(err.Error(), "\n") != 2 {
 			t.Errorf("%v", err)
 		}

@@ -35,7 +35,7 @@ func TestTimeouts(t *testing.T) {
 	}
 	for _, bad := range []string{"0s", "-5s", "soon", "''", "120", "9999999999h"} {
 		text := fmt.Sprintf("approvals: {timeout: %s}", bad)
-		if _, err := Parse("bot.yaml", []byte(text), env()); err == nil {
+		if _, err := Parse("nod.yaml", []byte(text), env()); err == nil {
 			t.Errorf("%s is taken", text)
 		}
 	}

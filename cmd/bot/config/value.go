@@ -24,7 +24,7 @@ var (
 	variable = regexp.MustCompile(`\$\$\{|\$\{(?:[A-Za-z_][A-Za-z0-9_]{0,127}\})?`)
 	// optional are the variables that mean empty where they are not set: those that the bot reads itself, so that one file serves with and
 	// without Slack, Discord or a model's key. Everything else must be set where it is named.
-	optional = regexp.MustCompile(`^(SLACK_|DISCORD_|OPENAI_|BOT_)|^(REDIS_URL|ADMIN_SESSION_KEYS)$`)
+	optional = regexp.MustCompile(`^(SLACK_|DISCORD_|OPENAI_|NOD_|BOT_)|^(REDIS_URL|ADMIN_SESSION_KEYS)$`)
 
 	errVariable = errors.New("a variable is written ${NAME}, and a literal ${ is written $${")
 )

@@ -9,7 +9,7 @@ import (
 // F14: keys of an admin that could be guessed are refused, and not quoted.
 func TestShortAdminKeys(t *testing.T) {
 	for key, bad := range map[string]bool{"s3cret": true, "s3cret-15-bytes": true, "a-key-of-16-byte,s3cret": true, "nod_s3cret-of-16-bytes": true, Mask: true, "a-key-of-16-byte": false} {
-		_, err := Parse("bot.yaml", nil, env("ADMIN_SESSION_KEYS", key))
+		_, err := Parse("nod.yaml", nil, env("ADMIN_SESSION_KEYS", key))
 		if (err != nil) != bad || bad && (!strings.HasPrefix(err.Error(), "ADMIN_SESSION_KEYS: ") || strings.Contains(err.Error(), "s3cret")) {
 			t.Errorf("%q: %v", key, err)
 		}

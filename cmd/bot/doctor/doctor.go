@@ -1,4 +1,4 @@
-// Package doctor is the command bot doctor: it tries everything that the configuration names, and says what it found and what to do. It changes
+// Package doctor is the command nod doctor: it tries everything that the configuration names, and says what it found and what to do. It changes
 // nothing: it posts no message, writes no key and runs no tool.
 //
 // An [examination] has a method for each look, which says its findings, and they are printed as they come; what Slack and Discord know about
@@ -39,7 +39,7 @@ type examination struct {
 	say      func(finding)
 }
 
-// Commands is bot doctor.
+// Commands is nod doctor.
 func Commands(p *command.Process) *cobra.Command {
 	asJSON := false
 	c := p.Command("doctor", "try everything that the configuration names, and say what to do about each failure", func(p command.Process, _ []string) int {
@@ -63,7 +63,7 @@ func run(p command.Process, asJSON bool) int {
 		return report.end()
 	}
 	if err != nil {
-		report.line(finding{What: "configuration", Mark: surface.Wrong, Found: err.Error(), Do: "Name a readable file with -config or BOT_CONFIG."})
+		report.line(finding{What: "configuration", Mark: surface.Wrong, Found: err.Error(), Do: "Name a readable file with -config or NOD_CONFIG."})
 		return report.end()
 	}
 	examined := examination{Config: c, policy: c.Policy(), warnings: p.Warnings(c), version: p.Version, say: report.line}
@@ -135,7 +135,7 @@ func (r *reporter) end() int {
 	if !r.json {
 		switch {
 		case r.wrong > 0:
-			fmt.Fprintf(r.out, "\n%s. Correct what is marked ✗ first, and run bot doctor again.\n", command.Count(r.wrong, "thing does", "things do")+" not work")
+			fmt.Fprintf(r.out, "\n%s. Correct what is marked ✗ first, and run nod doctor again.\n", command.Count(r.wrong, "thing does", "things do")+" not work")
 		case r.lesser > 0:
 			fmt.Fprintf(r.out, "\nIt works, with %s marked !.\n", command.Count(r.lesser, "remark", "remarks"))
 		default:

@@ -14,7 +14,7 @@ import (
 
 // How servers are kept apart is in the report, and each that is not.
 func TestConfinement(t *testing.T) {
-	c, err := config.Parse("bot.yaml", []byte("data_dir: /usr/share/nod\nmcp: {servers: {a: {command: [x], confine: false}, b: {command: [x], user: '1:1'}}}"), onlyHome)
+	c, err := config.Parse("nod.yaml", []byte("data_dir: /usr/share/nod\nmcp: {servers: {a: {command: [x], confine: false}, b: {command: [x], user: '1:1'}}}"), onlyHome)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestDoctorOfDiscordStops(t *testing.T) {
 	s := fakediscord.New(fakediscord.Options{Token: "MTIz.s3cret.token"})
 	t.Cleanup(s.Close)
 	env := map[string]string{"DISCORD_TOKEN": "MTIz.s3cret.token", "DISCORD_API_URL": s.URL(), "DISCORD_PUBLIC_KEY": s.PublicKey(), "HOME": "/home/ana"}
-	c, err := config.Parse("bot.yaml", nil, func(k string) (string, bool) { v, ok := env[k]; return v, ok })
+	c, err := config.Parse("nod.yaml", nil, func(k string) (string, bool) { v, ok := env[k]; return v, ok })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestDoctorOfDiscordStops(t *testing.T) {
 
 // Only roles of Discord are looked for, and each once: people are not, and the web's admins are none of it.
 func TestDoctorsRoles(t *testing.T) {
-	c, err := config.Parse("bot.yaml", []byte("admins: ['discord:100:&200', 'discord:100:300', 'slack:T1:U1']\napprovals: {approvers: ['discord:100:&200', 'discord:101:&201', 'web::a']}"), onlyHome)
+	c, err := config.Parse("nod.yaml", []byte("admins: ['discord:100:&200', 'discord:100:300', 'slack:T1:U1']\napprovals: {approvers: ['discord:100:&200', 'discord:101:&201', 'web::a']}"), onlyHome)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,11 @@ import (
 )
 
 func (p *examination) configuration(context.Context) {
-	p.found("configuration", surface.Fine, "has no mistake", "")
+	from := "there is no file; the defaults and the environment have no mistake"
+	if p.File != "" {
+		from = p.File + " has no mistake"
+	}
+	p.found("configuration", surface.Fine, from, "")
 	for _, w := range p.warnings {
 		if w != config.NobodyIsAdmin {
 			p.found("configuration", surface.Doubtful, w, "")
@@ -56,12 +60,12 @@ func (p *examination) listener(ctx context.Context) {
 		_ = ln.Close()
 		p.found(what, surface.Fine, "is free", "")
 	case !errors.Is(err, syscall.EADDRINUSE):
-		p.found(what, surface.Wrong, err.Error(), "Set listen (BOT_LISTEN) to an address of this machine.")
+		p.found(what, surface.Wrong, err.Error(), "Set listen (NOD_LISTEN) to an address of this machine.")
 	case healthy(ctx, p.local()):
 		p.running = true
 		p.found(what, surface.Fine, "a bot runs there", "")
 	default:
-		p.found(what, surface.Wrong, "another program has it", "Stop that program, or set listen (BOT_LISTEN) to another address.")
+		p.found(what, surface.Wrong, "another program has it", "Stop that program, or set listen (NOD_LISTEN) to another address.")
 	}
 }
 
@@ -139,7 +143,7 @@ func (p *examination) deciders(platform string, groups bool) (out []chat.User) {
 // slack looks at the app, and at the addresses of a bot that runs.
 func (p *examination) slack(ctx context.Context) {
 	if !p.Slack.Enabled() {
-		p.found("Slack", surface.Unchecked, "not configured", "To be in Slack, print an app with bot manifest slack, and set slack.bot_token (SLACK_BOT_TOKEN).")
+		p.found("Slack", surface.Unchecked, "not configured", "To be in Slack, print an app with nod manifest slack, and set slack.bot_token (SLACK_BOT_TOKEN).")
 		return
 	}
 	c := parts.Slack(p.Config)
@@ -154,7 +158,7 @@ func (p *examination) slack(ctx context.Context) {
 // discord looks at the application, and at the address of a bot that runs.
 func (p *examination) discord(ctx context.Context) {
 	if !p.Discord.Enabled() {
-		p.found("Discord", surface.Unchecked, "not configured", "To be on Discord, see bot manifest discord, and set discord.token (DISCORD_TOKEN).")
+		p.found("Discord", surface.Unchecked, "not configured", "To be on Discord, see nod manifest discord, and set discord.token (DISCORD_TOKEN).")
 		return
 	}
 	c := parts.Discord(p.Config)
@@ -171,7 +175,7 @@ func (p *examination) reach(ctx context.Context, what string, try func() []findi
 	switch {
 	case ctx.Err() != nil:
 	case !p.running:
-		p.found(what, surface.Unchecked, "not checked, because no bot runs at "+p.Listen, "Start the bot, then run bot doctor again.")
+		p.found(what, surface.Unchecked, "not checked, because no bot runs at "+p.Listen, "Start the bot, then run nod doctor again.")
 	default:
 		for _, f := range try() {
 			p.say(f)

@@ -18,7 +18,7 @@ func (p *examination) state(ctx context.Context) {
 	if !p.Redis.URL.IsZero() {
 		p.redis(ctx)
 	} else if err := writable(p.DataDir); err != nil {
-		p.found("state", surface.Wrong, err.Error(), "Set data_dir (BOT_DATA_DIR) to a directory that this user may write to, or redis.url (REDIS_URL).")
+		p.found("state", surface.Wrong, err.Error(), "Set data_dir (NOD_DATA_DIR) to a directory that this user may write to, or redis.url (REDIS_URL).")
 	} else {
 		p.found("state", surface.Fine, "embedded in one process, under "+p.DataDir, "")
 	}

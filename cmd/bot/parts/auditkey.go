@@ -57,7 +57,7 @@ func makeAuditKey(c config.Config, now time.Time, log *slog.Logger) (state.Audit
 		return key, fmt.Errorf("audit.key: %w", err)
 	}
 	if !c.Redis.URL.IsZero() {
-		log.Warn("made a key that signs the audit; replicas must share it, and bot audit verify needs it: copy it to where audit.key names it on each", "path", path)
+		log.Warn("made a key that signs the audit; replicas must share it, and nod audit verify needs it: copy it to where audit.key names it on each", "path", path)
 	}
 	return AuditKey(c)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/nodhq/nod/cmd/bot/config"
 )
 
-// The key is made once, for its owner alone, outlives a restart, and is what bot audit verify checks with; a log that another key signed,
+// The key is made once, for its owner alone, outlives a restart, and is what nod audit verify checks with; a log that another key signed,
 // or in which somebody blanked the links, does not hold.
 func TestTheAuditKey(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "data")

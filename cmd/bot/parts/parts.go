@@ -69,7 +69,7 @@ func OpenToWrite(ctx context.Context, c config.Config, log *slog.Logger) (*state
 		return nil, err
 	}
 	if key.Secret == "" && !c.Redis.URL.IsZero() {
-		log.Warn("the audit's key is not here, so what is written now is not signed: bot audit verify says so where the bot signs; copy the bot's key", "path", AuditKeyPath(c))
+		log.Warn("the audit's key is not here, so what is written now is not signed: nod audit verify says so where the bot signs; copy the bot's key", "path", AuditKeyPath(c))
 	}
 	return open(ctx, c, options(c, key, log))
 }
@@ -100,7 +100,7 @@ func Listen(ctx context.Context, c config.Config) (net.Listener, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", c.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s (listen, BOT_LISTEN): %w", c.Listen, err)
+		return nil, fmt.Errorf("cannot listen on %s (listen, NOD_LISTEN): %w", c.Listen, err)
 	}
 	at, ok := ln.Addr().(*net.TCPAddr)
 	if local := ok && at.IP.IsLoopback(); c.Web.Enabled && !c.HasSessionKeys() && !local {

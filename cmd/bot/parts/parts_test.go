@@ -40,14 +40,14 @@ func TestListenRefusesTheNetworkWithoutKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	if _, err := Listen(t.Context(), config.Config{Listen: taken.Addr().String()}); err == nil || !strings.Contains(err.Error(), "BOT_LISTEN") {
+	if _, err := Listen(t.Context(), config.Config{Listen: taken.Addr().String()}); err == nil || !strings.Contains(err.Error(), "NOD_LISTEN") {
 		t.Errorf("a taken port: %v", err)
 	}
 }
 
 // How servers are kept apart is said, and each that is not.
 func TestGuard(t *testing.T) {
-	c, err := config.Parse("bot.yaml", []byte("data_dir: /usr/share/nod\nmcp: {servers: {a: {command: [x], confine: false}, b: {command: [x], user: '1:1'}, c: {url: 'http://h/mcp'}}}"), onlyHome)
+	c, err := config.Parse("nod.yaml", []byte("data_dir: /usr/share/nod\nmcp: {servers: {a: {command: [x], confine: false}, b: {command: [x], user: '1:1'}, c: {url: 'http://h/mcp'}}}"), onlyHome)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestGuard(t *testing.T) {
 		"redis: {url: 'rediss://h:7000/0'}":                             "[8080 7000]",
 		"listen: '127.0.0.1:0'\nredis: {url: 'unix:///run/redis.sock'}": "[]",
 	} {
-		c, err := config.Parse("bot.yaml", []byte(text), onlyHome)
+		c, err := config.Parse("nod.yaml", []byte(text), onlyHome)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestGuard(t *testing.T) {
 
 // What becomes of an entry.
 func TestServerOf(t *testing.T) {
-	c, err := config.Parse("bot.yaml", []byte("data_dir: /var/lib/nod\nmcp: {servers: {a: {command: x, args: [y], paths: [/srv/a, {path: /srv/b, read_only: true}], user: '7:8', type: stdio}, b: {command: [x], confine: false}}}"), onlyHome)
+	c, err := config.Parse("nod.yaml", []byte("data_dir: /var/lib/nod\nmcp: {servers: {a: {command: x, args: [y], paths: [/srv/a, {path: /srv/b, read_only: true}], user: '7:8', type: stdio}, b: {command: [x], confine: false}}}"), onlyHome)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestServerOf(t *testing.T) {
 
 // What serve and the doctor give to the adapter is what was written.
 func TestSlackConfig(t *testing.T) {
-	c, err := config.Parse("bot.yaml", []byte("slack: {bot_token: xoxb-1, app_token: xapp-1, signing_secret: s, api_url: 'http://h/api', follow: mention, channels: {C1: {follow: thread}}, bots: [B1], guests: true, external: true, visitors: false, suggestions: [a], connections: 3}"), onlyHome)
+	c, err := config.Parse("nod.yaml", []byte("slack: {bot_token: xoxb-1, app_token: xapp-1, signing_secret: s, api_url: 'http://h/api', follow: mention, channels: {C1: {follow: thread}}, bots: [B1], guests: true, external: true, visitors: false, suggestions: [a], connections: 3}"), onlyHome)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestSlackConfig(t *testing.T) {
 // What serve and the doctor give to the adapter is what was written.
 func TestDiscordConfig(t *testing.T) {
 	key := strings.Repeat("a", 64)
-	c, err := config.Parse("bot.yaml", []byte("discord: {token: MTIz.b.c, public_key: '"+key+"', api_url: 'http://h:1/api/v10/', conversation: channel, follow: mention, "+
+	c, err := config.Parse("nod.yaml", []byte("discord: {token: MTIz.b.c, public_key: '"+key+"', api_url: 'http://h:1/api/v10/', conversation: channel, follow: mention, "+
 		"channels: {1: {conversation: thread}, 2: {follow: thread}}, bots: ['5'], members: ['discord:1:&5'], visitors: false, link_hosts: [Example.com, '*.example.org'], shards: 3}"), onlyHome)
 	if err != nil {
 		t.Fatal(err)

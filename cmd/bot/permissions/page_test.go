@@ -39,9 +39,9 @@ func TestPermissionsPageIsTrue(t *testing.T) {
 		words = append(words, "`"+x.Name+"`")
 	}
 	for _, verb := range Commands(&command.Process{}).Commands() {
-		words = append(words, "bot permissions "+verb.Name())
+		words = append(words, "nod permissions "+verb.Name())
 	}
-	words = append(words, "bot chat", "[s]ession  [o]nce  [d]eny (d):", "reputation.public_key", "permissions.analysis")
+	words = append(words, "nod chat", "[s]ession  [o]nce  [d]eny (d):", "reputation.public_key", "permissions.analysis")
 	for _, w := range words {
 		if !strings.Contains(page, w) {
 			t.Errorf("the page does not say %q", w)

@@ -1,4 +1,4 @@
-// Package permissions is the command bot permissions: it shows what is in force (show, why, templates), writes it out (export), and changes it
+// Package permissions is the command nod permissions: it shows what is in force (show, why, templates), writes it out (export), and changes it
 // where -yes stands (apply, import).
 //
 // What is changed goes through an engine that drives no chat (change.go), because that is the one way to the settings: the record is the same as
@@ -52,7 +52,7 @@ type run struct {
 // usageError is a mistake in what was typed or in the file that was named: code 2.
 type usageError struct{ error }
 
-// Commands is bot permissions. Codes: 0 done, or shown what would be done; 1 it could not be done, and nothing was changed; 2 the
+// Commands is nod permissions. Codes: 0 done, or shown what would be done; 1 it could not be done, and nothing was changed; 2 the
 // command line, the configuration or the file is wrong.
 func Commands(p *command.Process) *cobra.Command {
 	f := &flags{}

@@ -119,7 +119,7 @@ func (a *api) signIn(ctx context.Context, key, name string) error {
 	var session struct{ Key string }
 	err := a.do(ctx, "POST", "/api/v1/sessions", map[string]string{"name": name}, &session)
 	if errors.As(err, &no) && (no.Code == "unauthorized" || no.Code == "forbidden") {
-		return fmt.Errorf("%w Set BOT_SESSION_KEY.", err) //nolint:revive,staticcheck // the API's sentence, and one more
+		return fmt.Errorf("%w Set NOD_SESSION_KEY.", err) //nolint:revive,staticcheck // the API's sentence, and one more
 	}
 	a.key = session.Key
 	return err

@@ -112,7 +112,7 @@ func (t *talk) next() (text string, ok bool) {
 			fmt.Fprint(t.Stdout, "> ")
 		case e := <-t.events:
 			if e.err != nil {
-				fmt.Fprintln(t.Stderr, "bot:", e.err)
+				fmt.Fprintln(t.Stderr, "nod:", e.err)
 				return "", false
 			}
 			t.hear(e)

@@ -1,4 +1,4 @@
-// Package terminal is the command bot chat: a person at a terminal talks to a running bot through its web API, as any program could, and
+// Package terminal is the command nod chat: a person at a terminal talks to a running bot through its web API, as any program could, and
 // answers what it asks with one letter. Whatever is typed else denies, and so does everything where nobody types.
 //
 // terminal.go has the flags and run; talk.go the conversation, which one goroutine holds; api.go the requests and the stream of events; keys.go
@@ -31,10 +31,10 @@ const maxPiped = 64 << 10
 // interrupted is the code of a turn that Ctrl-C stopped, as shells have it.
 const interrupted = 130
 
-// flags are the flags of bot chat.
+// flags are the flags of nod chat.
 type flags struct{ url, key string }
 
-// Commands is bot chat.
+// Commands is nod chat.
 func Commands(p *command.Process) *cobra.Command {
 	f := &flags{}
 	c := p.Command("chat [WORDS]", "talk to a running bot from the terminal, and answer what it asks; with WORDS one turn",
@@ -42,18 +42,18 @@ func Commands(p *command.Process) *cobra.Command {
 	c.Long = "Talk to a running bot from the terminal, through its web API, and answer what it asks; with WORDS one turn.\nWords that begin with a dash stand behind --."
 	c.Args = cobra.ArbitraryArgs
 	c.Flags().StringVar(&f.url, "url", "", "where the bot listens: `URL` ("+defaultURL+")")
-	c.Flags().StringVar(&f.key, "key", "", "a session `KEY` or an admin's; better in BOT_SESSION_KEY, where other people of this machine do not see it. Without one a session is opened, as the page does")
+	c.Flags().StringVar(&f.key, "key", "", "a session `KEY` or an admin's; better in NOD_SESSION_KEY, where other people of this machine do not see it. Without one a session is opened, as the page does")
 	return c
 }
 
-// run runs bot chat. Codes: 0, the last turn was answered; 1, it ended otherwise, or the bot cannot be reached; 2, the command line is
+// run runs nod chat. Codes: 0, the last turn was answered; 1, it ended otherwise, or the bot cannot be reached; 2, the command line is
 // wrong; 130, Ctrl-C stopped it.
 func run(p command.Process, f flags, words []string) int {
 	base, err := baseURL(f.url)
 	if err != nil {
 		return p.Refuse(command.Usage, err)
 	}
-	fromEnv, _ := p.Env("BOT_SESSION_KEY")
+	fromEnv := p.Variable("NOD_SESSION_KEY")
 	key := cmp.Or(strings.TrimSpace(f.key), strings.TrimSpace(fromEnv))
 	if ip := net.ParseIP(base.Hostname()); key != "" && base.Scheme == "http" && base.Hostname() != "localhost" && !ip.IsLoopback() {
 		fmt.Fprintln(p.Stderr, "note: the session key goes over the network unencrypted; an https:// address would not")

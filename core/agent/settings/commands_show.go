@@ -220,7 +220,7 @@ func (q *request) templatesCommand(context.Context, []string) ([]string, error) 
 	return append(out, text.TemplatesHint), nil
 }
 
-// exportCommand prints all that people set, as "bot permissions import" reads it (R8). Other people's choices are in it.
+// exportCommand prints all that people set, as "nod permissions import" reads it (R8). Other people's choices are in it.
 func (q *request) exportCommand(context.Context, []string) ([]string, error) {
 	if err := q.mustAdmin(); err != nil {
 		return nil, err

@@ -17,12 +17,12 @@ func TestBadConfiguration(t *testing.T) {
 		name, yaml string
 		says       []string
 	}{
-		{"broken YAML", "listen: [127.0.0.1:0\nlease: 10s\n", []string{"bot.yaml:2", "this is not YAML: did not find expected ',' or ']'"}},
-		{"unknown field", "lease: 10s\napprovals:\n  timeuot: 5s\n", []string{"bot.yaml:3", "approvals.timeuot"}},
-		{"wrong type", "model:\n  max_steps: many\n", []string{"bot.yaml:2", "model.max_steps"}},
-		{"a duration without a unit", "drain: 10\n", []string{"bot.yaml:1", "drain"}},
-		{"a variable that is not set", "redis: {url: \"${NOBODY_SET_THIS}\"}\n", []string{"bot.yaml:1", "redis.url", "NOBODY_SET_THIS"}},
-		{"a server without command and URL", "mcp:\n  servers:\n    files: {trusted: true}\n", []string{"bot.yaml:3", "mcp.servers.files"}},
+		{"broken YAML", "listen: [127.0.0.1:0\nlease: 10s\n", []string{"nod.yaml:2", "this is not YAML: did not find expected ',' or ']'"}},
+		{"unknown field", "lease: 10s\napprovals:\n  timeuot: 5s\n", []string{"nod.yaml:3", "approvals.timeuot"}},
+		{"wrong type", "model:\n  max_steps: many\n", []string{"nod.yaml:2", "model.max_steps"}},
+		{"a duration without a unit", "drain: 10\n", []string{"nod.yaml:1", "drain"}},
+		{"a variable that is not set", "redis: {url: \"${NOBODY_SET_THIS}\"}\n", []string{"nod.yaml:1", "redis.url", "NOBODY_SET_THIS"}},
+		{"a server without command and URL", "mcp:\n  servers:\n    files: {trusted: true}\n", []string{"nod.yaml:3", "mcp.servers.files"}},
 	} {
 		for _, command := range [][]string{{}, {"config", "check"}} {
 			code, printed := prepare(t, settings{name: c.name, yaml: c.yaml}).run(command...)
@@ -62,11 +62,11 @@ func TestUnreachableRedis(t *testing.T) {
 // R131
 func TestOpenListenerWithoutKeys(t *testing.T) {
 	t.Parallel()
-	code, printed := prepare(t, settings{env: map[string]string{"BOT_LISTEN": "0.0.0.0:0"}}).run()
+	code, printed := prepare(t, settings{env: map[string]string{"NOD_LISTEN": "0.0.0.0:0"}}).run()
 	if code == 0 || !strings.Contains(printed, "listen") || !strings.Contains(printed, "web.session_keys") || !strings.Contains(printed, "ADMIN_SESSION_KEYS") {
 		t.Errorf("exit code %d:\n%s", code, printed)
 	}
-	b := start(t, settings{env: map[string]string{"BOT_LISTEN": "0.0.0.0:0", "ADMIN_SESSION_KEYS": "open-sesame-says-ali"}})
+	b := start(t, settings{env: map[string]string{"NOD_LISTEN": "0.0.0.0:0", "ADMIN_SESSION_KEYS": "open-sesame-says-ali"}})
 	b.addr = strings.Replace(b.addr, "[::]", "127.0.0.1", 1)
 	b.addr = strings.Replace(b.addr, "0.0.0.0", "127.0.0.1", 1)
 	nobody := &person{t: t, b: b}

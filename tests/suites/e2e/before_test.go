@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"flag"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -67,7 +68,7 @@ func TestDataOfTheReleaseBefore(t *testing.T) {
 			}
 			b.terminate()
 			if code, said := b.run("audit", "verify"); code != 0 {
-				t.Errorf("bot audit verify: %d: %s", code, said)
+				t.Errorf("nod audit verify: %d: %s", code, said)
 			}
 		})
 	}
@@ -90,6 +91,8 @@ func writeData(t *testing.T, s settings, redis *redisServer, kept, dir string) {
 	if err := os.Symlink(*writeBefore, filepath.Join(programs, "bot")); err != nil {
 		t.Fatal(err)
 	}
+	s.env = maps.Clone(s.env)
+	s.env["BOT_DATA_DIR"], s.env["BOT_LISTEN"] = s.dir, "127.0.0.1:0" // what an earlier release calls them
 	b := start(t, s)
 	boss(b).command("", "accept", "workbench", "create_directory")
 	boss(b).command("", "tool", "workbench", "create_directory", "timeout", "2m")

@@ -71,12 +71,12 @@ func prepare(t testing.TB, s settings) *bot {
 		s.dir = filepath.Join(t.TempDir(), "data")
 	}
 	b := &bot{t: t, name: s.name, dir: s.dir}
-	b.env = map[string]string{"PATH": os.Getenv("PATH"), "HOME": t.TempDir(), "BOT_DATA_DIR": s.dir, "BOT_LISTEN": "127.0.0.1:0"}
+	b.env = map[string]string{"PATH": os.Getenv("PATH"), "HOME": t.TempDir(), "NOD_DATA_DIR": s.dir, "NOD_LISTEN": "127.0.0.1:0"}
 	for k, v := range s.env {
 		b.env[k] = v
 	}
 	if s.yaml != "" {
-		b.file = filepath.Join(t.TempDir(), "bot.yaml")
+		b.file = filepath.Join(t.TempDir(), "nod.yaml")
 		b.configure(s.yaml)
 	}
 	t.Cleanup(func() {

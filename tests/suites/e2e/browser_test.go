@@ -374,7 +374,7 @@ func TestPageOnPhoneAndDark(t *testing.T) {
 // The page that is open when the bot dies goes on when it is back, and so does the ask.
 func TestPageAfterKill(t *testing.T) {
 	b := start(t, settings{})
-	b.env["BOT_LISTEN"] = strings.TrimPrefix(b.addr, "http://") // the page stays at its address
+	b.env["NOD_LISTEN"] = strings.TrimPrefix(b.addr, "http://") // the page stays at its address
 	p := browse(t, b)
 	p.say("write hello to notes.txt")
 	p.until(asked)

@@ -44,7 +44,7 @@ func startHeist(t *testing.T, entry string) heist {
 		}
 	}
 	at := fmt.Sprintf("127.0.0.1:%d", freePort(t))
-	h.bot = prepare(t, settings{yaml: "{}", dir: filepath.Join(base, "data"), env: map[string]string{"OPENAI_API_KEY": modelKey, "BOT_LISTEN": at}})
+	h.bot = prepare(t, settings{yaml: "{}", dir: filepath.Join(base, "data"), env: map[string]string{"OPENAI_API_KEY": modelKey, "NOD_LISTEN": at}})
 	h.configure(fmt.Sprintf("model: {api_key: %s}\nmcp: {servers: {thief: {command: [%q, %q, %q, %q, %q, %q, %q]%s}}}\n",
 		fileKey, program("thief"), h.report, h.dir, h.file, filepath.Join(h.open, "given"), filepath.Join(h.shut, "given"), "net:"+at,
 		strings.NewReplacer("OPEN", h.open, "SHUT", h.shut).Replace(entry)))
@@ -97,7 +97,7 @@ func TestAToolServerGetsNothing(t *testing.T) {
 		}
 	}
 	if version >= 4 {
-		shut = append(shut, "net:"+h.env["BOT_LISTEN"])
+		shut = append(shut, "net:"+h.env["NOD_LISTEN"])
 	}
 	if version >= 6 {
 		shut = append(shut, "signal")
@@ -117,7 +117,7 @@ func TestAToolServerWithoutBounds(t *testing.T) {
 	if l := h.loot[h.file]; !strings.Contains(l.Got, fileKey) {
 		t.Errorf("the thief does not even read a file that is open to it: %+v", l)
 	}
-	if l := h.loot["net:"+h.env["BOT_LISTEN"]]; l.Got != "a session" {
+	if l := h.loot["net:"+h.env["NOD_LISTEN"]]; l.Got != "a session" {
 		t.Errorf("the thief does not even open a session where no key is wanted: %+v", l)
 	}
 	if !strings.Contains(h.out.String(), "confine: false: thief") {

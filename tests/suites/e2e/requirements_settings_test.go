@@ -86,7 +86,7 @@ func TestGrantsOutliveARollingUpdate(t *testing.T) {
 	redis := startRedis(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	run := func(name, listen string) *bot { // what differs between neighbours on one host is where they listen
-		return start(t, settings{name: name, yaml: "grants: {survive_restart: false}\n", dir: dir, env: map[string]string{"REDIS_URL": redis.url, "BOT_LISTEN": listen}})
+		return start(t, settings{name: name, yaml: "grants: {survive_restart: false}\n", dir: dir, env: map[string]string{"REDIS_URL": redis.url, "NOD_LISTEN": listen}})
 	}
 	a, b := run("A", "127.0.0.1:0"), run("B", "localhost:0")
 	r := a.session("Ana").room()

@@ -56,7 +56,7 @@ const (
 	whyConfine  = "it stands between the fork and the exec of a program: it knows the kernel, and nothing of nod"
 	whyConfig   = "what the configuration says is values; cmd/bot/parts makes the parts from them"
 	whyCommand  = "what every command needs is the process and the configuration; what opens a part is cmd/bot/parts"
-	whyTerminal = "bot chat is a client of the web API like any other program: it may not look behind it"
+	whyTerminal = "nod chat is a client of the web API like any other program: it may not look behind it"
 	whyReads    = "these commands are the store's and the engine's; what they need of an adapter is made in cmd/bot/parts"
 )
 
