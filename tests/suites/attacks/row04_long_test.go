@@ -80,7 +80,7 @@ func (k *talk) details(s shot) string {
 // modal is all pages of a form that only shows. Turning them is a person's, one at a time.
 func (th *thread) modal(t testing.TB, s shot, b button) (all string) {
 	t.Helper()
-	who := th.onlooker()
+	who := onlooker(th.channel)
 	v := th.form(t, who, s, b)
 	for {
 		all += slackText(fakeslack.Version{Blocks: v.Blocks})

@@ -29,10 +29,11 @@ type thread struct {
 	looks   looks
 }
 
-// slackChannel makes a channel with everybody in it.
+// slackChannel makes a channel with everybody in it, and an onlooker of its own.
 func (w *world) slackChannel() string {
 	id := "C" + w.room()
-	members := []string{w.slack.BotUser()}
+	members := []string{w.slack.BotUser(), onlooker(id)}
+	w.slack.AddUser(fakeslack.User{ID: onlooker(id), Name: "Onlooker"})
 	for p, u := range inSlack {
 		if p != nobody {
 			members = append(members, u)
@@ -178,12 +179,8 @@ func (th *thread) toldAgain(user string) (n int) {
 	return n
 }
 
-// onlooker is somebody of this thread's own, who has no form open.
-func (th *thread) onlooker() string {
-	id := "U9" + th.w.room()
-	th.w.slack.AddUser(fakeslack.User{ID: id, Name: "Onlooker"})
-	return id
-}
+// onlooker is somebody who is in this channel alone, and has no form open.
+func onlooker(channel string) string { return "U9" + channel[1:] }
 
 func (th *thread) payloads() (out []string) {
 	for _, m := range th.w.slack.Messages(th.channel, "") {
