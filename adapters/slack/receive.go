@@ -144,9 +144,12 @@ func (a *Adapter) takeMessage(ctx context.Context, s inbound.MessagePosted) (rec
 	if !called && (!s.Reply || !follow.Unmentioned()) {
 		return receipt{}, nil
 	}
-	recorded, err := a.Engine.Knows(ctx, s.Thread.Chat())
-	if err != nil {
-		return receipt{}, fmt.Errorf("is the chat known: %w", err)
+	var recorded bool
+	var err error
+	if s.Reply || s.Direct { // else the chat begins with it, and what may be known of it is this very message
+		if recorded, err = a.Engine.Knows(ctx, s.Thread.Chat()); err != nil {
+			return receipt{}, fmt.Errorf("is the chat known: %w", err)
+		}
 	}
 	if !called && !recorded {
 		return receipt{}, nil

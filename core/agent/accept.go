@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/agent/decision"
@@ -127,6 +128,11 @@ func (e *Engine) record(ctx context.Context, env chat.Envelope, ev turn.Event) e
 	defer leave()
 	f, _ := e.sessions.Get(env.Chat)
 	w := Write{Chat: env.Chat, Known: f.head, Events: []Keyed{{opOf(env), ev}}, Claim: claim}
+	d := delivered{env.Chat, w.Events[0].Op}
+	if e.recordedJustNow(d) {
+		return nil
+	}
+	began := e.Now()
 	_, err := e.append(ctx, w)
 	if errors.Is(err, ErrRewound) {
 		e.sessions.Remove(env.Chat)
@@ -134,9 +140,29 @@ func (e *Engine) record(ctx context.Context, env chat.Envelope, ev turn.Event) e
 		_, err = e.append(ctx, w)
 	}
 	if err == nil {
+		e.taken.Add(d, began)
 		_, _ = e.cached(ctx, env.Chat) // hasRoom goes by the fold, and a long log does not come with the answer
 	}
 	return err
+}
+
+// delivered is what one delivery brings into a chat.
+type delivered struct {
+	chat chat.ID
+	op   OpID
+}
+
+// takenFor is how long this process answers for a delivery that it recorded itself: Slack sends a mention twice, one right after the other.
+// What is delivered again because no answer came, comes later; by then a store may have failed over, and only the log knows what is there.
+const (
+	takenFor  = time.Second
+	takenKept = 1000
+)
+
+// recordedJustNow reports whether a delivery needs no look at the log.
+func (e *Engine) recordedJustNow(d delivered) bool {
+	at, ok := e.taken.Get(d)
+	return ok && e.Now().Sub(at) < takenFor
 }
 
 // whisper tells a person why their click was not taken.

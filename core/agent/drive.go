@@ -455,10 +455,16 @@ func (d *driver) follow(got Written, refused error) error {
 // release gives the chat back. done is false when the log moved meanwhile.
 func (d *driver) release() (wake time.Time, done bool) {
 	w := Write{Chat: d.id, Known: d.f.head, Lease: *d.lease.Load(), Release: true}
-	now, s := d.e.Now(), d.f.s
+	now, s, op := d.e.Now(), d.f.s, OpID("w:"+mint())
+	record := func(ev turn.Event) {
+		w.Events = append(w.Events, Keyed{opPart(op, len(w.Events)), ev})
+		s = turn.Apply(s, turn.Entry{Seq: d.f.head.Seq + uint64(len(w.Events)), At: now, Event: ev})
+	}
+	for _, ev := range d.shown {
+		record(ev)
+	}
 	if ev, news := d.showing(s); news {
-		w.Events = []Keyed{{OpID("w:" + mint()), ev}}
-		s = turn.Apply(s, turn.Entry{Seq: d.f.head.Seq + 1, At: now, Event: w.Events[0].Event})
+		record(ev)
 	}
 	unseen := func(w turn.Wait) bool { return w.Seen == nil }
 	switch wake = turn.WakeAt(s, now, d.env()); {
@@ -472,6 +478,9 @@ func (d *driver) release() (wake time.Time, done bool) {
 		w.Snapshot = &Snapshot{d.f.head, d.f.s}
 	}
 	got, err := d.e.write(d.ctx, w)
+	if err == nil {
+		d.shown = nil
+	}
 	switch {
 	case err == nil && got.Released:
 		if len(w.Events) > 0 { // for whoever comes next

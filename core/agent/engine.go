@@ -89,6 +89,7 @@ type Engine struct {
 	sessions *sessionCache
 	ran      *lru.Cache[turn.CallID, turn.RunID] // the last run of each call that this process began
 	rewound  *lru.Cache[chat.ID, time.Time]      // when a chat's log was last found older than it was
+	taken    *lru.Cache[delivered, time.Time]    // when this process recorded what was delivered last
 
 	mu         sync.Mutex
 	drivers    map[chat.ID]*driver
@@ -122,6 +123,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		Config: c, sessions: &sessionCache{Cache: newRecent[chat.ID, fold](c.Known)}, ran: newRecent[turn.CallID, turn.RunID](ranKept), rewound: newRecent[chat.ID, time.Time](ranKept),
+		taken:   newRecent[delivered, time.Time](takenKept),
 		drivers: map[chat.ID]*driver{}, lookSooner: make(chan struct{}, 1), haltCh: make(chan struct{}, 1), newsCh: make(chan struct{}, 1),
 	}
 	e.listed.Store(new([]ToolSpec))

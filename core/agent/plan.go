@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 )
 
@@ -18,7 +20,7 @@ type plan struct {
 	s       turn.Session // as it will be
 	reply   bool         // the reply input is in events
 	acts    []turn.Command
-	canWait bool          // it only records what appeared, which the release can bring along
+	canWait bool          // it only records what people see already, which the release can bring along
 	wait    time.Duration // the policy's timeout: how long people have to answer what comes of a run that this plan starts
 }
 
@@ -68,8 +70,7 @@ func (d *driver) plan() (plan, error) {
 	p := &planner{plan: plan{s: d.f.s}, d: d, op: OpID("w:" + mint()), now: d.e.Now()}
 	p.judge = d.judge(p)
 	p.add(d.shown...)
-	shows, appeared := d.showing(p.s)
-	if appeared {
+	if shows, appeared := d.showing(p.s); appeared {
 		p.add(shows)
 	}
 	p.add(d.results...)
@@ -95,11 +96,22 @@ func (d *driver) plan() (plan, error) {
 			}
 		}
 		if len(p.events) == before {
-			p.canWait = appeared && len(p.events) == 1 && len(p.acts) == 0
+			p.canWait = len(p.events) > 0 && len(p.acts) == 0 && d.onlyShows(p.plan)
 			return p.plan, nil
 		}
 	}
 	return p.plan, errors.New("the plan of a turn does not settle")
+}
+
+// onlyShows reports whether a plan records nothing but what stands there, as it should stand: then nothing has to be drawn once it is recorded.
+func (d *driver) onlyShows(p plan) bool {
+	if slices.ContainsFunc(p.events, func(k Keyed) bool { _, shows := k.Event.(turn.Shown); return !shows }) {
+		return false
+	}
+	return !slices.ContainsFunc(d.shown, func(ev turn.Event) bool {
+		id := ev.(turn.Shown).Turn
+		return d.last.turn != id || !reflect.DeepEqual(d.last.view, render.Fit(d.viewOf(p.s, id), d.platform().Limits()))
+	})
 }
 
 // endings ends a turn that a halt forbids, or on which drivers die.

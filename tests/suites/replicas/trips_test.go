@@ -1,0 +1,61 @@
+package replicas
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/core/chat"
+	. "github.com/nodhq/nod/tests/harness"
+)
+
+// What an approval turn asks of its chat's log, one round trip each: everything becomes durable before somebody is told of it, and
+// nothing is read that is known. docs/performance.md lists them with what the platforms add.
+func TestTripsOfAnApprovalTurn(t *testing.T) {
+	w := New(t, Options{})
+	r := w.Replicas[0]
+	w.Say(r, Ana, "hello") // what servers say of their tools is recorded with the first turn
+	w.Over(0)
+	idle(w)
+	before := len(r.Gate.Calls())
+	w.Model.When("go", Calls(Call("write", `{"n":1}`)), Says("That is all."))
+	in := w.SaidBy(Ana, "go")
+	w.Deliver(r, in)
+	w.Deliver(r, in) // as Slack does
+	seen(w)
+	idle(w)
+	w.Press(r, Ana, chat.AllowOnce, "write")
+	w.Over(1)
+	idle(w)
+	got := slices.DeleteFunc(r.Gate.Calls()[before:], func(what string) bool { return what == "tail" }) // the looks at the settings, which time brings
+	want := []string{
+		"append said+claim", "append shown", "append replied+ruled", "append shown+release",
+		"append decided+claim", "append started", "append finished", "append replied+ended", "append release",
+	}
+	equal(t, "calls", strings.Join(got, "\n"), strings.Join(want, "\n"))
+}
+
+// A delivery that comes twice at once is told from the log only once, and from then on the log is asked.
+func TestADeliveryIsAskedOfTheLogAgainLater(t *testing.T) {
+	w := New(t, Options{})
+	r, in := w.Replicas[0], w.SaidBy(Ana, "hello")
+	w.Deliver(r, in)
+	idle(w)
+	said := func() (n int) {
+		for _, what := range r.Gate.Calls() {
+			if strings.HasPrefix(what, "append said") {
+				n++
+			}
+		}
+		return n
+	}
+	w.Deliver(r, in)
+	equal(t, "looks for what was recorded just now", said(), 1)
+	for over := time.Now().Add(time.Minute); said() == 1; {
+		if time.Now().After(over) {
+			t.Fatal("this process answers for what it recorded a minute ago")
+		}
+		w.Deliver(r, in)
+	}
+}
