@@ -1,6 +1,6 @@
 # `make help` explains itself: it prints what stands after ## on a target's line.
 .DEFAULT_GOAL := help
-.PHONY: help run test race fuzz mutate breaks bench discord-spec lint fmt build install ci update
+.PHONY: help run try-slack try-discord test race fuzz mutate breaks bench discord-spec lint fmt build install ci update
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
@@ -9,7 +9,13 @@ help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## start the demo, then open http://127.0.0.1:8080
-	go run ./cmd/bot
+	go run -v ./cmd/bot
+
+try-slack: ## nod in a stand-in Slack, without an account: open http://127.0.0.1:8091
+	go run -v ./tests/standins/fakeslack/cmd -bot
+
+try-discord: ## nod on a stand-in Discord, without an account: open http://127.0.0.1:8092
+	go run -v ./tests/standins/fakediscord/cmd -bot
 
 test: ## all tests; what needs more than Go says so and skips
 	go test ./...

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/adapters/web"
+	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/cmd/bot/parts"
 	"github.com/nodhq/nod/core/agent"
@@ -312,6 +316,10 @@ func greet(out io.Writer, c config.Config, at net.Addr) {
 	}
 	if b := banner(c); b != "" {
 		fmt.Fprintln(out, b)
+	}
+	if n := len(c.MCP.Servers); n > 0 { // a program of npx or uvx is fetched first
+		fmt.Fprintf(out, "Starting %s: %s. The first start can take minutes; the log says when each is connected.\n",
+			command.Count(n, "tool server", "tool servers"), strings.Join(slices.Sorted(maps.Keys(c.MCP.Servers)), ", "))
 	}
 	if c.Redis.URL.IsZero() {
 		fmt.Fprintf(out, "State is kept in this process, under %s. Run one process only; for several replicas set redis.url.\n", c.DataDir)

@@ -31,7 +31,7 @@ import (
 // programs is the folder of the binaries that TestMain built.
 var programs string
 
-var updatePicture = flag.Bool("update-picture", false, "write docs/page.png, the README's picture of the page")
+var updatePicture = flag.Bool("update-picture", false, "write docs/first-minute.gif, the README's moving picture, and the pictures of the settings")
 
 // atOnce is how many tests run at once, unless -parallel says otherwise: most of the time they wait for what other processes do.
 const atOnce = 6
