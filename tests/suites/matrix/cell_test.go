@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/harness"
 )
 
 // cell is one click.
@@ -121,7 +122,7 @@ func (n *count) report(t *testing.T, cells, accepted int) {
 	if t.Failed() {
 		return
 	}
-	if len(n.tried) < cells || yes < accepted {
+	if !harness.Raced && (len(n.tried) < cells || yes < accepted) {
 		t.Errorf("%d cells were tried, %d of them to be accepted; at least %d and %d are wanted", len(n.tried), yes, cells, accepted)
 	}
 	if n.repeated > 0 {
