@@ -42,6 +42,7 @@ type postResult struct {
 	ref  chat.MessageRef
 	err  error
 	view render.Message // as it was posted, of this session
+	sure bool           // no earlier attempt may have posted it otherwise
 	of   turn.Session
 }
 
@@ -101,7 +102,7 @@ func (d *driver) posted(ctx context.Context, id turn.TurnID, seek bool) postResu
 			ref, err := platform.Post(ctx, d.id, key, m)
 			if err == nil {
 				d.drew(m)
-				r.view, r.of = m, of
+				r.view, r.of, r.sure = m, of, !seek
 			}
 			return ref, err
 		})

@@ -110,7 +110,7 @@ func (d *driver) onlyShows(p plan) bool {
 	}
 	return !slices.ContainsFunc(d.shown, func(ev turn.Event) bool {
 		id := ev.(turn.Shown).Turn
-		return d.last.turn != id || !reflect.DeepEqual(d.last.view, render.Fit(d.viewOf(p.s, id), d.platform().Limits()))
+		return d.last.turn != id || !d.last.sure || !reflect.DeepEqual(d.last.view, render.Fit(d.viewOf(p.s, id), d.platform().Limits()))
 	})
 }
 
