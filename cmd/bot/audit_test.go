@@ -140,7 +140,7 @@ func TestAuditCommandLine(t *testing.T) {
 	env := stopped(t, func(kept) {})
 	for args, err := range map[string]string{
 		"": "nod audit tail, nod audit export", "look": "nod audit tail, nod audit export", "tail twice": "usage: nod audit tail",
-		"tail -out x": "-out goes with: nod audit anchor", "export -n 5": "-n goes with: nod audit tail", "verify -since 2026-01-02": "-since goes with: nod audit tail, nod audit export",
+		"tail -out x": "-out goes with: nod init, nod audit anchor", "export -n 5": "-n goes with: nod audit tail", "verify -since 2026-01-02": "-since goes with: nod audit tail, nod audit export",
 		"anchor -anchors x": "-anchors goes with: nod audit verify", "tail -yaml": "-yaml goes with",
 		"export -format xml": "-format: want one of jsonl, csv", "export -format text": "-format: want one of jsonl, csv", "tail -format xml": "text",
 		"export -since yesterday": "-since: \"yesterday\" is no time", "export -until 1": "-until:", "export -chat c": "-chat: want platform:workspace:key",
@@ -149,7 +149,7 @@ func TestAuditCommandLine(t *testing.T) {
 		want(t, env, args, command.Usage, "", err)
 	}
 	for _, args := range []string{"serve -follow", "version -n 5", "doctor -format csv", "config check -out x"} {
-		if code, _, err := try(t, strings.Fields(args), env, nil); code != command.Usage || !strings.Contains(err, "goes with: nod audit") {
+		if code, _, err := try(t, strings.Fields(args), env, nil); code != command.Usage || !strings.Contains(err, "goes with: nod ") {
 			t.Errorf("%s: code %d, %s", args, code, err)
 		}
 	}

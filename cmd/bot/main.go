@@ -7,7 +7,7 @@
 //	config       the configuration: every field, how it is read, checked and printed
 //	parts        each part of the bot, made from the configuration: store, model, tool servers, policy
 //	command      what the commands share: the process as values, the command line, exit codes, signals
-//	doctor, audit, permissions, terminal   one command each; nod chat is terminal
+//	setup, doctor, audit, permissions, terminal   one command each; nod init is setup, nod chat terminal
 //
 // nod help prints the commands. A new one is a package with Commands and its line in main. A new part is made in parts and wired in serve.go.
 //
@@ -32,6 +32,7 @@ import (
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/cmd/bot/doctor"
 	"github.com/nodhq/nod/cmd/bot/permissions"
+	"github.com/nodhq/nod/cmd/bot/setup"
 	"github.com/nodhq/nod/cmd/bot/terminal"
 )
 
@@ -95,7 +96,7 @@ func (p process) main() int {
 	start := c.Command("serve", "start, as nod alone does; without any configuration this is the demo", serve)
 	start.Long = "Start; without any configuration this is the demo.\nnod config check says what is wrong with the configuration, and nod doctor whether all that it names works."
 	root.AddCommand(
-		start,
+		start, setup.Commands(c),
 		command.Group("config", "look at the configuration",
 			c.Command("check", "say what is wrong with the configuration, or \"ok\"", command.Configured(checkConfig)),
 			c.Command("print", "print the effective configuration, secrets masked", command.Configured(printConfig))),

@@ -331,7 +331,7 @@ func TestPermissionsCommandLine(t *testing.T) {
 		"show workbench nothing": `there is no tool "nothing" of workbench`,
 		"export -yes":            "-yes goes with: nod permissions apply, nod permissions import",
 		"show -json":             "-json goes with: nod doctor, nod manifest discord, nod permissions export",
-		"import -out x y":        "-out goes with: nod audit anchor",
+		"import -out x y":        "-out goes with: nod init, nod audit anchor",
 		"export -config /none":   "/none",
 	} {
 		if code, out, errs := cli(t, env, strings.Fields(args)...); code != command.Usage || out != "" || !strings.Contains(errs, err) {

@@ -28,10 +28,15 @@ func (p *Process) Command(use, short string, run func(Process, []string) int) *c
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			p.code = run(*p, args)
-			return nil
-		},
+		RunE: p.Run(run),
+	}
+}
+
+// Run makes what a command does to what cobra calls.
+func (p *Process) Run(run func(Process, []string) int) func(*cobra.Command, []string) error {
+	return func(_ *cobra.Command, args []string) error {
+		p.code = run(*p, args)
+		return nil
 	}
 }
 

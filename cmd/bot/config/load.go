@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -34,8 +33,16 @@ func Load(path string, env Getenv) (Config, error) {
 		}
 	}
 	data, err := readFile(path)
-	full, nowhere := filepath.Abs(path)
-	if err = cmp.Or(err, nowhere); err != nil {
+	if err != nil {
+		return Config{}, fmt.Errorf("the configuration cannot be read: %w", err)
+	}
+	return ParseAt(path, data, env)
+}
+
+// ParseAt is [Load] with the content that the file at path has, or will have.
+func ParseAt(path string, data []byte, env Getenv) (Config, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
 		return Config{}, fmt.Errorf("the configuration cannot be read: %w", err)
 	}
 	return parse(path, full, data, env)

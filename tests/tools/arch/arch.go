@@ -56,6 +56,7 @@ const (
 	whyConfine  = "it stands between the fork and the exec of a program: it knows the kernel, and nothing of nod"
 	whyConfig   = "what the configuration says is values; cmd/bot/parts makes the parts from them"
 	whyCommand  = "what every command needs is the process and the configuration; what opens a part is cmd/bot/parts"
+	whySetup    = "nod init writes a configuration and nothing else: it opens no part of the bot"
 	whyTerminal = "nod chat is a client of the web API like any other program: it may not look behind it"
 	whyReads    = "these commands are the store's and the engine's; what they need of an adapter is made in cmd/bot/parts"
 )
@@ -107,12 +108,13 @@ var (
 		{"state/embedded", nil, false, whyEmbedded},
 		{"cmd/bot/config", []string{"core/chat", "core/text", "core/permission", "adapters/mcp/confine"}, false, whyConfig},
 		{"cmd/bot/command", []string{"core/chat", "core/text", "cmd/bot/config"}, false, whyCommand},
+		{"cmd/bot/setup", []string{"adapters/mcp/confine", "cmd/bot/config", "cmd/bot/command"}, false, whySetup},
 		{"cmd/bot/terminal", []string{"core/backoff", "core/chat", "core/text", "core/render", "core/agent/turn", "cmd/bot/command"}, false, whyTerminal},
 		{"cmd/bot/parts", append([]string{"cmd/bot/config", "cmd/bot/command"}, outer...), false, whyWiring},
 		{"cmd/bot/doctor", append([]string{"adapters/slack/doctor", "adapters/discord/doctor", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts"}, outer...), false, whyWiring},
 		{"cmd/bot/audit", append([]string{"state", "cmd/bot/command", "cmd/bot/parts"}, core...), false, whyReads},
 		{"cmd/bot/permissions", append([]string{"state", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts"}, core...), false, whyReads},
-		{"cmd/bot", append([]string{"adapters/slack/doctor", "adapters/discord/doctor", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts", "cmd/bot/doctor", "cmd/bot/audit", "cmd/bot/permissions", "cmd/bot/terminal"}, outer...), false, whyWiring},
+		{"cmd/bot", append([]string{"adapters/slack/doctor", "adapters/discord/doctor", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts", "cmd/bot/doctor", "cmd/bot/audit", "cmd/bot/permissions", "cmd/bot/setup", "cmd/bot/terminal"}, outer...), false, whyWiring},
 	}
 )
 
@@ -153,7 +155,8 @@ var modules = map[string]struct {
 	"github.com/slack-go/slack":       {[]string{"adapters/slack", "adapters/slack/blocks", "adapters/slack/inbound", "adapters/slack/doctor"}, "what mentions Slack stands in adapters/slack"},
 	"github.com/bwmarrin/discordgo":   {[]string{"adapters/discord", "adapters/discord/components", "adapters/discord/doctor", "adapters/discord/gateway", "adapters/discord/inbound", "adapters/discord/rest"}, "what mentions Discord stands in adapters/discord"},
 	"go.yaml.in/yaml":                 {[]string{"cmd/bot", "cmd/bot/config"}, "what people write is read in one place, configuration and exports; all else takes values"},
-	"github.com/spf13/cobra":          {[]string{"cmd/bot", "cmd/bot/command", "cmd/bot/doctor", "cmd/bot/audit", "cmd/bot/permissions", "cmd/bot/terminal"}, "the command line is the commands' own: what they do takes values"},
+	"github.com/spf13/cobra":          {[]string{"cmd/bot", "cmd/bot/command", "cmd/bot/doctor", "cmd/bot/audit", "cmd/bot/permissions", "cmd/bot/setup", "cmd/bot/terminal"}, "the command line is the commands' own: what they do takes values"},
+	"github.com/tailscale/hujson":     {[]string{"cmd/bot/setup"}, "JSON with comments is what other programs write, and nothing of nod's is"},
 	"github.com/spf13/pflag":          {[]string{"cmd/bot/command"}, "it is what cobra reads flags with: commands name theirs through cobra"},
 	"github.com/yuin/goldmark":        {[]string{"adapters/discord/components", "adapters/surface", "adapters/web/markdown"}, "Markdown is parsed where it is drawn"},
 	"github.com/google/go-cmp":        {nil, "a module for tests, not to be shipped"},
