@@ -1,6 +1,6 @@
 # `make help` explains itself: it prints what stands after ## on a target's line.
 .DEFAULT_GOAL := help
-.PHONY: help run try-slack try-discord test race fuzz mutate breaks bench discord-spec lint fmt build install ci update
+.PHONY: help run try-slack try-discord test race fuzz mutate breaks chaos bench discord-spec lint fmt build install ci update
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
@@ -37,6 +37,9 @@ breaks: ## take a guard out for each row of tests/suites/attacks: the row must f
 	@grep -v '^#\|^[0-9]* - ' tests/suites/attacks/breaks.txt | while read -r row guard; do \
 		go run ./tests/tools/mutate -entry "$$guard" -test ./tests/suites/attacks -run '^TestAttacks$$' -args "-test.run=TestAttacks/^$$row-" -timeout 4m </dev/null || exit 1; \
 	done
+
+chaos: ## kill, stop and cut off bots and Redis for CHAOS (5m) while people ask and answer; prints what was lost, run twice or stuck
+	go test -count=1 -v -timeout 24h ./tests/suites/e2e -run 'TestChaos$$' -chaos $(or $(CHAOS),5m)
 
 bench: ## edits, lag and 429s against the stand-in Slack at its floors, minutes long; BENCH='-run P2 -quick -v' to choose (needs redis-server)
 	go run ./tests/tools/bench $(BENCH)
