@@ -176,6 +176,9 @@ func Workbench(dir string, apart bool, now func() time.Time) (*server.MCPServer,
 	return s, nil
 }
 
+// Preview names the tool that reads what another replaces.
+var Preview = map[string]string{"write_file": "read_file"}
+
 // in runs a tool where the chat of its call has its files.
 func (b *workspace) in(ctx context.Context, apart bool, run func(*workspace) (string, error)) (string, error) {
 	if !apart {
@@ -325,7 +328,7 @@ func (b *workspace) read(a arguments) (string, error) {
 		return fmt.Sprintf("%s\n\n(These are bytes %d to %d. %s more follow; read on with offset %d.)", whole, a.Offset, end, size(all-end), end), nil
 	}
 	if len(whole) == 0 {
-		return "(The file is empty.)", nil
+		return text.EmptyFile, nil
 	}
 	return whole, nil
 }

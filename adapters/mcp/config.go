@@ -66,6 +66,8 @@ type Server struct {
 	Source permission.Source
 	// Metadata is what the operator's own tools declare about themselves, by tool name.
 	Metadata map[string]permission.Metadata
+	// Preview names, for a tool that replaces a text, the one that reads it: see [agent.ToolSpec].
+	Preview map[string]string
 	// Named are the tools that rules of the operator name. That the server has one of them not is logged: such a rule protects nothing.
 	Named []string
 	// Description and Icon are shown to people. Empty: what the server says of itself, which is untrusted.

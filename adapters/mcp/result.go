@@ -51,7 +51,7 @@ func readResult(raw json.RawMessage, lacks string) turn.Result {
 		parts = append(parts, string(dataless(structured)))
 	}
 	short, omitted := shorten(strings.Join(parts, "\n"), maxResult)
-	r.Text, r.Omitted = cmp.Or(short, "[no output]"), omitted
+	r.Text, r.Omitted = cmp.Or(short, text.NoOutput), omitted
 	if len(structured) <= maxKept {
 		r.Structured = structured
 	}

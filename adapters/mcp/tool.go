@@ -88,6 +88,7 @@ func readTool(server string, cfg Server, raw json.RawMessage, q *schema.Quota) (
 		Source:      cfg.Source,
 		Hints:       hints,
 		Metadata:    cfg.Metadata[name],
+		Preview:     cfg.Preview[name],
 		Definition: permission.Definition{
 			Title: title, Description: description, Input: m["inputSchema"], Output: m["outputSchema"], Annotations: m["annotations"],
 		},

@@ -54,22 +54,28 @@ const (
 	headLinesOfRow, tailLinesOfRow = 6, 2
 )
 
-// ArgsShown is what stands on a card of a call's arguments: short ones a line each, else the head and the tail of their JSON. say is what
-// there is to be said below; all is false where something is left out.
-func ArgsShown(of render.Ask) (code string, json bool, say string, all bool) {
+// ArgsShown is what stands on a card of a call's arguments: short ones a line each, else the head and the tail of their JSON, or what
+// of a text goes and comes. language is what that is written in; say is what there is to be said below; all is false where something is left
+// out.
+func ArgsShown(of render.Ask) (code, language, say string, all bool) {
 	a := of.Args
-	if rows := rowsText(a); rows != "" {
-		return rows, false, a.Say(), true
-	}
-	if a.JSON == "{}" || a.JSON == "" {
-		return "", false, a.Say(), true
-	}
 	head, tail := headLines, tailLines
 	if of.Brief {
 		head, tail = headLinesOfRow, tailLinesOfRow
 	}
+	if a.Diff != "" {
+		a.JSON = a.Diff
+		code, lines := fewerLines(&a, head, tail)
+		return code, "diff", JoinParts(lines, a.Say()), false
+	}
+	if rows := rowsText(a); rows != "" {
+		return rows, "", a.Say(), true
+	}
+	if a.JSON == "{}" || a.JSON == "" {
+		return "", "", a.Say(), true
+	}
 	code, lines := fewerLines(&a, head, tail)
-	return code, true, JoinParts(lines, a.Say()), a.Hidden == 0
+	return code, "json", JoinParts(lines, a.Say()), a.Hidden == 0
 }
 
 // fewerLines keeps the head and the tail of arguments with many lines, and says how many there are. What it leaves out counts as

@@ -87,6 +87,7 @@ type blockForm struct {
 
 type argsForm struct {
 	JSON     string    `json:"json"`
+	Diff     string    `json:"diff,omitempty"` // where a text is replaced: what of it goes ("- ") and comes ("+ "), below the other arguments
 	Rows     []rowForm `json:"rows,omitempty"`
 	Digest   string    `json:"digest,omitempty"`
 	Chars    int       `json:"chars"`
@@ -151,7 +152,7 @@ func drawBlock(b render.Block) blockForm {
 		rows := each(a.Rows, func(r render.Row) rowForm { return rowForm(r) })
 		return blockForm{Type: "ask", ToolCallID: b.Call, RequestID: b.Token, Kind: string(b.Kind), Header: b.Header, Run: b.Run,
 			ToolName: b.Tool, ServerName: b.Server, Icon: b.Icon, Brief: b.Brief, Question: b.Question, Says: b.Says,
-			Arguments: &argsForm{a.JSON, rows, a.Digest, a.Chars, a.Hidden, a.Escaped, a.Redacted, a.Say(), a.Edit}, Facts: drawLine(b.Facts),
+			Arguments: &argsForm{a.JSON, a.Diff, rows, a.Digest, a.Chars, a.Hidden, a.Escaped, a.Redacted, a.Say(), a.Edit}, Facts: drawLine(b.Facts),
 			Choices: drawChoices(b.Choices), More: drawChoices(b.More), Footer: drawLine(b.Footer), Warning: b.Warning, Review: b.Review, ExpiresAt: moment(b.Expires)}
 	case render.Note:
 		return blockForm{Type: "note", Line: drawLine(b.Line), Choices: drawChoices(b.Choices)}

@@ -55,6 +55,8 @@ func (d *driver) act(p plan) bool {
 			begun = d.post(c.Turn) || begun
 		case turn.ReadFiles:
 			begun = d.readFiles(c.Turn) || begun
+		case turn.Rule: // it waits for a look at what the call replaces
+			begun = d.preview() || begun
 		case turn.AskModel:
 			begun = d.askModel(c.Step) || begun
 		case turn.RunTool:

@@ -66,7 +66,7 @@ func judged(specs []ToolSpec) []decision.Tool {
 	out := make([]decision.Tool, len(specs))
 	for i, sp := range specs {
 		out[i] = decision.Tool{
-			Tool: sp.Tool, Source: sp.Source, Hints: sp.Hints, Metadata: sp.Metadata, Schema: sp.InputSchema,
+			Tool: sp.Tool, Source: sp.Source, Hints: sp.Hints, Metadata: sp.Metadata, Schema: sp.InputSchema, Preview: sp.Preview,
 			Card: turn.Card{Title: sp.Title, Describes: sp.Description, Server: sp.Server.Description, Icon: sp.Server.Icon},
 		}
 	}

@@ -150,8 +150,13 @@ func (p *planner) do(c turn.Command) (started bool, err error) {
 	s.Grants = d.trusted(s)
 	switch c := c.(type) {
 	case turn.Rule:
+		ruled := j.Rule(s, c.Call)
+		if p.looksFirst(j, s, ruled) {
+			p.acts = append(p.acts, c)
+			break
+		}
 		d.fresh[c.Call] = true
-		p.add(j.Rule(s, c.Call))
+		p.add(ruled)
 	case turn.Expire:
 		p.add(turn.Expired{Ask: c.Ask})
 	case turn.Recover:

@@ -320,6 +320,9 @@ type ToolSpec struct {
 	Metadata    permission.Metadata
 	Definition  permission.Definition // what Tool.Definition is the digest of, to tell what changed
 	Server      render.Server
+	// Preview is the tool of the same server that reads the text which a call of this one replaces, where the operator names one: both call
+	// it path, and this one what it becomes content.
+	Preview string
 }
 
 // Tools lists and runs the tools of all servers.
@@ -382,6 +385,15 @@ func (t RunToken) Chat() chat.ID { return t.chat }
 // Policies gives the policy in force now. It is asked at every ruling, decision and start.
 type Policies interface {
 	Policy(context.Context) (permission.Policy, error)
+}
+
+// consumePreview makes the token for a look at what a call replaces, which the session shows as begun.
+func consumePreview(s turn.Session, c turn.ToolCall) RunToken {
+	p := c.Preview
+	return RunToken{chat: s.Chat, ok: true, call: turn.ToolCall{
+		ID: c.ID, Step: c.Step, Tool: p.Tool, Args: p.Args, Digest: permission.CallDigest(s.Chat, p.Tool, p.Args), Status: turn.Running,
+		Execution: turn.Execution{Run: p.Run, Token: p.Token},
+	}}
 }
 
 // ErrNoRun says that a session does not hold the run a token was asked for.

@@ -107,6 +107,9 @@ func (a Args) Say() string {
 		return ""
 	}
 	var say []string
+	if a.Diff != "" {
+		say = append(say, a.Against)
+	}
 	switch {
 	case a.TooBig:
 		say = append(say, text.TooBigToAsk)
@@ -325,17 +328,7 @@ func (p *printer) block(depth int, s string) {
 			if i > 0 {
 				lines, line = append(lines, line), ""
 			}
-			seen := strings.TrimRight(part, " \t")
-			out, n := text.Visible(seen)
-			if n > 0 || seen != part || strings.Contains(part, `\u{`) || strings.Contains(part, `\x{`) {
-				out, n = text.Visible(strings.ReplaceAll(seen, `\`, `\\`))
-			}
-			for _, blank := range part[len(seen):] { // nobody sees it at the end of a line
-				out += fmt.Sprintf(`\u{%04X}`, blank)
-				n++
-			}
-			p.escaped += n
-			line += out
+			line += p.line(part)
 		}
 	}, func(n int) {
 		p.redacted++
@@ -350,6 +343,21 @@ func (p *printer) block(depth int, s string) {
 			p.out.WriteString(" " + l)
 		}
 	}
+}
+
+// line draws one line of a string, or part of one.
+func (p *printer) line(part string) string {
+	seen := strings.TrimRight(part, " \t")
+	out, n := text.Visible(seen)
+	if n > 0 || seen != part || strings.Contains(part, `\u{`) || strings.Contains(part, `\x{`) {
+		out, n = text.Visible(strings.ReplaceAll(seen, `\`, `\\`))
+	}
+	for _, blank := range part[len(seen):] { // nobody sees it at the end of a line
+		out += fmt.Sprintf(`\u{%04X}`, blank)
+		n++
+	}
+	p.escaped += n
+	return out
 }
 
 // escaped is what stands in a string literal for one character.

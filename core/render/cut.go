@@ -215,6 +215,10 @@ func cutArgs(a Args, limit int) Args {
 		out, left := shorten(a.JSON, limit, 1, "\n")
 		a.JSON, a.Hidden = out, left
 	}
+	if !fits(a.Diff, limit) {
+		out, left := shorten(a.Diff, limit, 1, "\n")
+		a.Diff, a.Hidden = out, max(a.Hidden, left)
+	}
 	before := hiddenIn(a.Rows)
 	a.Rows = cutRows(a.Rows, limit)
 	if after := hiddenIn(a.Rows); after > before {

@@ -196,7 +196,7 @@ func capAsk(from Ask, c caps, place int, m *memo) Ask {
 	}
 	a.Facts, a.Footer = cutLine(a.Facts, c.all), cutLine(a.Footer, c.all)
 	a.Args = remembered(m.args, [2]int{place, c.args}, func() Args { return cutArgs(from.Args, c.args) })
-	if !cut && a.Args.JSON == from.Args.JSON && slices.Equal(a.Args.Rows, from.Args.Rows) && slices.Equal(a.Facts, from.Facts) &&
+	if !cut && a.Args.JSON == from.Args.JSON && a.Args.Diff == from.Args.Diff && slices.Equal(a.Args.Rows, from.Args.Rows) && slices.Equal(a.Facts, from.Facts) &&
 		slices.Equal(a.Footer, from.Footer) {
 		return from
 	}

@@ -161,6 +161,8 @@ func (a Ask) Small() string {
 // Args are a call's arguments as they will run.
 type Args struct {
 	JSON     string // indented, text of several lines as lines, hidden characters made visible, secrets masked
+	Diff     string // where a text is replaced: each argument but for that, and what of the text goes and comes; it stands for Rows and JSON
+	Against  string // what Diff was made against, in words
 	Rows     []Row  // the top-level members, in the schema's order, or else as they were written
 	Edit     string // JSON for somebody to change, where they may, with hidden characters made visible
 	Digest   string // the first characters are shown, all of it in the details

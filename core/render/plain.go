@@ -66,7 +66,13 @@ func (p *plain) ask(a Ask) {
 	if a.Says != "" {
 		p.line(text.ServerSays + text.OneLine(a.Says))
 	}
+	if a.Args.Diff != "" {
+		p.line("    " + strings.ReplaceAll(a.Args.Diff, "\n", "\n    "))
+	}
 	for _, r := range a.Args.Rows {
+		if a.Args.Diff != "" {
+			break
+		}
 		p.line("    " + text.OneLine(r.Name) + ": " + text.OneLine(r.Value))
 	}
 	if len(a.Args.Rows) == 0 && a.Args.JSON != "" {

@@ -11,7 +11,7 @@ type Size struct {
 	Bytes   int // the same in UTF-8
 	Blocks  int
 	Text    int // the longest Text or Code
-	Args    int // the longest arguments of one ask: its JSON or its rows, whichever is longer
+	Args    int // the longest arguments of one ask: its JSON, its rows or its diff, whichever is longest
 	Label   int // the longest label of any button, those behind ⋯ too
 	Asks    int
 	Choices int // buttons outside ⋯
@@ -22,7 +22,7 @@ type Size struct {
 //   - Text.Markdown; Code.Language and Source;
 //   - Step.Title, Server and Detail; Note.Line;
 //   - of an Ask: Header, Run, Question, Says, the arguments with the line under them ([Args.Say]), Facts, Footer, Warning and Review.
-//     Arguments count as their JSON or as their rows, whichever is longer: a surface draws one of the two;
+//     Arguments count as their JSON, their rows or their diff, whichever is longest: a surface draws one of them;
 //   - a span counts its text, a Person the name (without one, the key), a Time 20.
 //
 // Not counted: labels and hints of buttons (platforms limit these by themselves, see Limits.Label), identifiers,
@@ -48,8 +48,8 @@ func Measure(m Message) Size {
 			z.add(extentOf(b.Header, b.Run, b.Question, b.Says, b.Warning, b.Review, b.Args.Say()))
 			z.add(lineExtent(b.Facts))
 			z.add(lineExtent(b.Footer))
-			rows, whole := rowsExtent(b.Args.Rows), extentOf(b.Args.JSON)
-			z.Args = max(z.Args, z.add(extent{max(rows.chars, whole.chars), max(rows.bytes, whole.bytes)}))
+			rows, whole, diff := rowsExtent(b.Args.Rows), extentOf(b.Args.JSON), extentOf(b.Args.Diff)
+			z.Args = max(z.Args, z.add(extent{max(rows.chars, whole.chars, diff.chars), max(rows.bytes, whole.bytes, diff.bytes)}))
 		}
 	}
 	return z

@@ -350,5 +350,32 @@ func MadeVisible(n int) string { return Count(n, "hidden character") + " made vi
 func Masked(n int) string      { return Count(n, "secret") + " masked" }
 func Secret(n int) string      { return "‹secret, " + Count(n, "character") + "›" }
 
+// Results that tell of a text that there is none.
+const (
+	NoOutput  = "[no output]"
+	EmptyFile = "(The file is empty.)"
+)
+
+// DiffHead stands above the lines of a text that is replaced: how many of them go, come and stay.
+func DiffHead(gone, come, stay int) string {
+	say := func(n int, one, many string) string {
+		if n == 1 {
+			return "1 line " + one
+		}
+		return Number(n) + " lines " + many
+	}
+	return "‹" + say(gone, "goes", "go") + ", " + say(come, "comes", "come") + ", " + say(stay, "stays", "stay") + "›"
+}
+
+// DiffGap stands for lines that stay, and DiffEnd after a line that has no line break. No line of a text begins so.
+func DiffGap(n int) string { return "⋯ " + Count(n, "line") + " as before" }
+
+const DiffEnd = "⋯ no line break here"
+
+// DiffAgainst is what a diff was made against.
+func DiffAgainst(tool, server, at string) string {
+	return "compared with what " + tool + " from " + server + " read at " + at
+}
+
 // Lines stands before a string that is drawn as n lines.
 func Lines(n int) string { return "‹" + Count(n, "line") + "›" }

@@ -287,6 +287,7 @@ const (
 // Names of the parts of the details.
 const (
 	PartArguments   = "Arguments as they will run"
+	PartDiff        = "What goes and comes"
 	PartRan         = "Arguments as they ran"
 	PartWrote       = "Arguments as the model wrote them"
 	PartDigest      = "Digest"

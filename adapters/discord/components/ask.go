@@ -15,7 +15,7 @@ import (
 // who may press them. A row of a list has no heading, and says below its arguments which call it is.
 func (s *encoder) addAsk(a render.Ask) {
 	s.addSeparator()
-	code, json, say, all := surface.ArgsShown(a)
+	code, language, say, all := surface.ArgsShown(a)
 	run := ""
 	if a.Brief {
 		run = literal(a.Run)
@@ -25,10 +25,6 @@ func (s *encoder) addAsk(a render.Ask) {
 	}
 	if strings.TrimSpace(a.Says) != "" {
 		s.say("> " + literalWords(surface.OneLine(text.ServerSays+a.Says)))
-	}
-	language := ""
-	if json {
-		language = "json"
 	}
 	s.say(fenced(language, code), subtext(surface.JoinParts(run, lineOf(a.Facts, nil), literal(say))))
 	s.addAnswers(a, all)

@@ -146,9 +146,10 @@
       b.review ? el("span", { class: "review" }, el("strong", {}, b.review)) : null));
     return card;
   }
-  // Short arguments stand as rows, others as JSON: once, as they will run.
+  // Short arguments stand as rows, others as JSON: once, as they will run. Of a text that is replaced stands what goes and comes.
   function drawArgs(a) {
     const rows = a.rows || [], say = a.say ? el("p", { class: "dim proof" }, a.say) : null;
+    if (a.diff) return [el("pre", { class: "args diff" }, a.diff.split("\n").map(l => [el({ "- ": "del", "+ ": "ins" }[(l + " ").slice(0, 2)] || "span", {}, escapes(l)), "\n"])), say];
     if (rows.length && rows.length <= 12 && !a.hidden) return [el("dl", { class: "rows" }, rows.map(r => [el("dt", { class: "mono" }, r.name), el("dd", { class: "mono" }, escapes(r.value), r.hidden ? el("em", {}, W.moreChars(r.hidden)) : null)])), say];
     return [!a.json || a.json === "{}" ? null : el("pre", { class: "args" }, highlight(a.json)), say];
   }

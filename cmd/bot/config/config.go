@@ -105,8 +105,10 @@ type Server struct {
 	// ConnectTimeout bounds one attempt to start or reach the server and to read its tools.
 	ConnectTimeout time.Duration `yaml:"connect_timeout" default:"2m"`
 	Shared         bool          `yaml:"shared"` // has all chats use one session with the server, for one that keeps nothing
-	Description    string        `yaml:"description,omitempty"`
-	Icon           string        `yaml:"icon,omitempty"`
+	// Preview names, for a tool that replaces a text, the tool that reads it: so cards can show what changes.
+	Preview     map[string]string `yaml:"preview,omitempty"`
+	Description string            `yaml:"description,omitempty"`
+	Icon        string            `yaml:"icon,omitempty"`
 }
 
 // Path is a file or a directory, with all that is below it. In a file it may be text alone.

@@ -28,6 +28,7 @@ func Server(c config.Config, name string) mcp.Server {
 	m := mcp.Server{
 		Command: config.RevealAll(s.Command), Env: config.RevealMap(s.Env), Dir: s.Dir, URL: s.URL.Reveal(), Headers: config.RevealMap(s.Headers),
 		Transport: string(s.Type), Timeout: s.Timeout, ConnectTimeout: s.ConnectTimeout, Shared: s.Shared, Trusted: s.Trusted, Description: s.Description, Icon: s.Icon,
+		Preview: s.Preview,
 	}
 	if s.User != "" {
 		if uid, gid, err := config.UserID(s.User); err == nil { // it was looked up when the configuration was checked
@@ -153,7 +154,7 @@ func OpenServers(c config.Config, version string, log *slog.Logger) (*mcp.Server
 			return nil, err
 		}
 		servers[config.Workbench] = mcp.Server{
-			InProcess: workbench, Source: permission.SourceWorkbench, Metadata: demo.Metadata(), Trusted: true,
+			InProcess: workbench, Source: permission.SourceWorkbench, Metadata: demo.Metadata(), Preview: demo.Preview, Trusted: true,
 			Description: "nod's own tools: a clock, a calculator, and files of nod's own.", Icon: "⚒",
 		}
 	}

@@ -75,6 +75,7 @@ const (
 	Extend      = "extend"   // a person moved the deadline
 	Reopen      = "reopen"   // a person asked again for a call that had expired
 	Resolve     = "resolve"  // a person said how an unknown run ended: happened, run_again or leave
+	Preview     = "preview"  // a read looked at what a call replaces, before people were asked: begun (auto or granted), then ok or failed
 	Start       = "start"    // a tool was about to be called: auto (a rule), granted (a grant), approved (a click)
 	Finish      = "finish"   // it answered: ok or failed
 	Unknown     = "unknown"  // nobody knows how the run ended: unknown, or repeated where the recovery rule allows it

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/nodhq/nod/core/agent/turn"
@@ -38,13 +39,7 @@ func (a *Auditor) ofCall(e turn.Entry, kind, outcome string, t *turn.Turn, c tur
 			r.Grant = c.Ruling.Grant
 		}
 	}
-	d, known := a.drawn[string(c.Args)]
-	if !known {
-		d.JSON, d.Redacted = render.OneLine(c.Args)
-		d.JSON = text.Shorten(d.JSON, render.MaxArgs) // what a card could hold: the digest names the rest
-		a.drawn[string(c.Args)] = d
-	}
-	r.Args, r.Redacted = d.JSON, d.Redacted
+	r.Args, r.Redacted = a.argsOf(c.Args)
 	return r
 }
 
@@ -106,6 +101,10 @@ func callOf(before turn.Session, e turn.Event) turn.CallID {
 		return ev.Call
 	case turn.Elicited:
 		return ev.Call
+	case turn.PreviewStarted:
+		return ev.Call
+	case turn.Previewed:
+		return ev.Call
 	case turn.Withdrawn:
 		ask = ev.Ask
 	case turn.Revealed:
@@ -154,6 +153,8 @@ func (a *Auditor) about(before turn.Session, e turn.Entry) []Record {
 		r.Ask, r.Choice, r.Run, r.MS = ev.Ask, string(ev.Answer), was.Run, since(was.AskedAt, e.At)
 	case turn.Started:
 		r.Kind, r.Outcome, r.Run = Start, started(now, ev), ev.Run
+	case turn.PreviewStarted, turn.Previewed:
+		a.preview(&r, ev, now)
 	case turn.Finished:
 		finish(&r, ev, was, now)
 	case turn.Abandoned:
@@ -182,6 +183,35 @@ func started(c turn.ToolCall, ev turn.Started) string {
 		return Granted
 	}
 	return Auto
+}
+
+// preview tells of the read: which tool it was, and with which arguments.
+func (a *Auditor) preview(r *Record, ev turn.Event, now turn.ToolCall) {
+	p := now.Preview
+	r.Kind, r.Outcome, r.Run, r.Rule, r.Why = Preview, OK, p.Run, "", ""
+	r.Server, r.Tool, r.Definition, r.Access, r.Risk, r.Level = p.Tool.Server, p.Tool.Name, p.Tool.Definition, permission.Read.String(), "", ""
+	r.Args, r.Redacted = a.argsOf(p.Args)
+	if begun, ok := ev.(turn.PreviewStarted); ok {
+		if r.Outcome = Auto; begun.Grant != "" {
+			r.Outcome, r.Grant = Granted, begun.Grant
+		}
+	}
+	if done, ok := ev.(turn.Previewed); ok {
+		if r.Note = string(done.Why); done.Why == turn.NoDiffFailed {
+			r.Outcome = Failed
+		}
+	}
+}
+
+// argsOf are arguments as on the card, and how many secrets are masked in them.
+func (a *Auditor) argsOf(args json.RawMessage) (drawn string, masked int) {
+	d, known := a.drawn[string(args)]
+	if !known {
+		d.JSON, d.Redacted = render.OneLine(args)
+		d.JSON = text.Shorten(d.JSON, render.MaxArgs) // what a card could hold: the digest names the rest
+		a.drawn[string(args)] = d
+	}
+	return d.JSON, d.Redacted
 }
 
 // invalid are the calls of a reply that were refused before policy was asked.

@@ -88,7 +88,7 @@ func (v viewer) ask(c turn.ToolCall) render.Ask {
 	a := v.card(c, render.AskPermission, c.Ask)
 	a.Header, a.Facts = text.AllowHeader(a.Server), facts(c)
 	a.Question = cmp.Or(text.Clip(c.Ruling.Message, 300), What(c)+"?")
-	a.Args = render.ArgsOf(c.Args, string(c.Digest))
+	a.Args = argsOf(c)
 	if turn.CanEdit(c) {
 		a.Args.Edit = render.Editable(c.Args)
 	}
@@ -107,6 +107,15 @@ func (v viewer) ask(c turn.ToolCall) render.Ask {
 	a.Choices = append(a.Choices, render.NewChoice(chat.Deny, a.Token))
 	a.More = v.menu(c)
 	a.Footer = v.foot(c)
+	return a
+}
+
+// argsOf are a call's arguments, with what of a text goes and comes where somebody looked at it.
+func argsOf(c turn.ToolCall) render.Args {
+	a := render.ArgsOf(c.Args, string(c.Digest))
+	if p := c.Shows(); p != nil {
+		a = a.WithDiff(turn.Becomes, p.Diff, text.DiffAgainst(text.Inline(p.Tool.Name), text.Inline(p.Tool.Server), text.ClockSeconds(p.At)))
+	}
 	return a
 }
 

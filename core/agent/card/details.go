@@ -61,6 +61,10 @@ func callParts(c turn.ToolCall) []render.Part {
 			name = text.PartWrote
 		}
 	}
+	if a := argsOf(c); a.Diff != "" {
+		add(text.PartDiff, a.Diff, render.FormCode)
+		add("", text.Capital(a.Against)+".", render.FormPlain)
+	}
 	add(name, argsText(c.Args), render.FormCode)
 	if c.Edited() {
 		add(text.PartWrote, argsText(c.Wrote), render.FormCode)

@@ -49,6 +49,7 @@ type Tool struct {
 	Metadata permission.Metadata
 	Schema   json.RawMessage // of its input, as its server gave it
 	Card     turn.Card       // how it describes itself
+	Preview  string          // the tool of its server that reads what it replaces; empty: none
 }
 
 // Request is the permission request of a call of the tool.

@@ -63,7 +63,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	"amended": read[Amended], "ticked": read[Ticked], "revealed": read[Revealed], "wanted": read[Elicited],
 	"filled": read[Filled], "changed": read[Changed], "posted": read[Posted], "removed": read[Removed],
 	"rated":      read[Rated],
-	"files_read": read[FilesRead],
+	"files_read": read[FilesRead], "preview_started": read[PreviewStarted], "previewed": read[Previewed],
 }
 
 func read[E Event](b []byte) (Event, error) {

@@ -38,8 +38,8 @@
 //   - the session holds kinds and values, never sentences: every release folds a log to the same session.
 //
 // Where to start: event.go has what can happen, session.go what comes of it. Each event folds itself: said.go has the messages, decided.go
-// rulings and answers, runs.go what ran, followup.go the messages beside, apply.go the rest. next.go is what is owed, grants.go and
-// call.go what may be offered. A new event is a type with a Kind and an apply, a line in [ClassOf] and one in codec.go.
+// rulings and answers, preview.go the look at what a call replaces, runs.go what ran, followup.go the messages beside, apply.go the rest.
+// next.go is what is owed, grants.go and call.go what may be offered. A new event is a type with a Kind and an apply, a line in [ClassOf] and one in codec.go.
 //
 // What a model reads of a session is package talk's, how it looks package card's, what is on record about permissions package audit's:
 // they read the fold, and it knows none of them.

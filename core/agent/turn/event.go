@@ -39,11 +39,11 @@ const (
 // ClassOf is the class of an event. One that is in no list is work: it needs the most.
 func ClassOf(e Event) Class {
 	switch e.(type) {
-	case Said, Edited, Deleted, Shown, Finished, Posted, Removed, Elicited, FilesRead:
+	case Said, Edited, Deleted, Shown, Finished, Posted, Removed, Elicited, FilesRead, Previewed:
 		return Fact
 	case Decided, Withdrawn, Amended, Ticked, Revealed, Filled, Changed, Extended, Expired, Reopened, Resolved, Revoked, ModeSet, Reset, StopAsked, Rated:
 		return Choice
-	default: // Replied, Ruled, Started, Abandoned, Ended
+	default: // Replied, Ruled, Started, PreviewStarted, Abandoned, Ended
 		return Work
 	}
 }
@@ -203,6 +203,26 @@ type (
 		Digest permission.Digest  `json:"digest"`
 		Grant  permission.GrantID `json:"grant,omitempty"` // the grant it used
 		Token  uint64             `json:"token"`           // of the driver's lease
+	}
+	// PreviewStarted: before people are asked about a call, a read of its server is about to look at what the call replaces. It is durable
+	// before the tool hears of it.
+	PreviewStarted struct {
+		Call  CallID             `json:"call"`
+		Run   RunID              `json:"run"`
+		Of    permission.Digest  `json:"of"` // of the call
+		Tool  permission.Tool    `json:"tool"`
+		Args  json.RawMessage    `json:"args"`
+		Grant permission.GrantID `json:"grant,omitempty"` // the grant that it used
+		Token uint64             `json:"token"`           // of the driver's lease
+	}
+	// Previewed: what came of that look: what would go and come, a line for each, or why that is not known. It proves itself by the RunID.
+	// A line of Diff begins with "-", "+" or " "; "@" and a number stand for so many lines that stay, and "\" says that
+	// the line before it ends the text, without a line break.
+	Previewed struct {
+		Call CallID    `json:"call"`
+		Run  RunID     `json:"run"`
+		Diff string    `json:"diff,omitempty"`
+		Why  WhyNoDiff `json:"why,omitempty"`
 	}
 	// Finished: the run has a known outcome. It proves itself by its RunID.
 	Finished struct {
@@ -524,3 +544,6 @@ func (Ended) Kind() string     { return "ended" }
 func (Posted) Kind() string    { return "posted" }
 func (Removed) Kind() string   { return "removed" }
 func (FilesRead) Kind() string { return "files_read" }
+
+func (PreviewStarted) Kind() string { return "preview_started" }
+func (Previewed) Kind() string      { return "previewed" }

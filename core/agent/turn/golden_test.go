@@ -138,7 +138,7 @@ func compare(t *testing.T, golden, got string) {
 // Every kind of event is in a recorded log.
 func TestEveryKindIsRecorded(t *testing.T) {
 	left := maps.Clone(Decoders)
-	for _, log := range []string{"testdata/every_kind.log", "testdata/rated.log"} {
+	for _, log := range []string{"testdata/every_kind.log", "testdata/rated.log", "testdata/replaced.log"} {
 		for _, e := range readLog(t, log) {
 			delete(left, e.Event.Kind())
 		}
@@ -186,6 +186,12 @@ func TestWriteLogs(t *testing.T) {
 			Put(Resolved{Ask: "a2", Answer: chat.Happened, By: script.Ana, Name: "Ana"}, Replied{Turn: "t1", Step: 1, Text: "It happened, you say."}, Ended{Turn: "t1", Why: Answered}, Finished{Call: "c1", Run: "r1", Result: Result{Text: "late"}}),
 		"stopped_with_queue": script.Begin(t, script.Proposes("c1", "write_file", `{"path":"notes.txt"}`)).Put(script.Rules("c1", "a1", permission.Ask, permission.Write), script.Says("m2", "and another", script.Ben)).
 			Put(StopAsked{Turn: "t1", By: script.Ana, Name: "Ana"}, Ended{Turn: "t1", Why: WasStopped}),
+		"replaced": script.Begin(t, script.Proposes("c1", "write_file", `{"path":"notes.txt","content":"a\nc\n"}`), script.Proposes("c2", "write_file", `{"path":"b","content":""}`)).
+			Put(looksAt("c1", "p1"), looksAt("c2", "p2"), looksAt("c1", "p3")).After(100*time.Millisecond).
+			Put(Previewed{Call: "c1", Run: "p1", Diff: " a\n-b\n+c\n@3"}, Previewed{Call: "c2", Run: "p2", Why: NoDiffFailed}, Previewed{Call: "c1", Run: "p1", Diff: "+no"}, Previewed{Call: "c1", Run: "p3", Diff: "+no"}).
+			Put(script.Rules("c1", "a1", permission.Ask, permission.Write), script.Rules("c2", "a2", permission.Ask, permission.Write), looksAt("c1", "p4")).After(time.Second).
+			Decides("c1", chat.AllowOnce, script.Ana).Decides("c2", chat.Deny, script.Ana).Starts("c1", "r1").After(time.Second).
+			Put(Abandoned{Call: "c1", Run: "r1", Token: 2, Ask: "a1b", Wait: time.Minute}, Resolved{Ask: "a1b", Answer: chat.RunAgain, By: script.Ana, Name: "Ana", Next: "a1c"}),
 		"rated": script.Begin(t).Put(Ended{Turn: "t1", Why: Answered}).After(time.Second).
 			Put(Rated{Turn: "t1", By: script.Ben, Name: "Ben"}, Rated{Turn: "t1", Good: true, By: script.Ben, Name: "Ben"}, Rated{Turn: "t1", Good: true, By: script.Ben, Name: "Ben"}, Rated{Turn: "t1", By: script.Ana, Name: "Ana"}),
 		"every_kind": everyKind(t),
@@ -197,6 +203,12 @@ func TestWriteLogs(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// looksAt is the beginning of a look at what a call of [script.Proposes] replaces.
+func looksAt(call, run string) PreviewStarted {
+	p := map[string]Proposal{"c1": script.Proposes("c1", "write_file", `{"path":"notes.txt","content":"a\nc\n"}`), "c2": script.Proposes("c2", "write_file", `{"path":"b","content":""}`)}[call]
+	return PreviewStarted{Call: p.ID, Run: RunID(run), Of: p.Digest, Tool: permission.Tool{Server: "files", Name: "read_file"}, Args: []byte(`{"path":"notes.txt"}`), Token: 1}
 }
 
 // everyKind is a log with every kind of event, and with every result that a call can have.

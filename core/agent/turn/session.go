@@ -263,6 +263,8 @@ type ToolCall struct {
 
 	Unchecked bool `json:"unchecked,omitempty"` // nobody knows whether Args fit the tool's input schema
 
+	Preview *Preview `json:"preview,omitempty"` // the look at what it replaces, before people were asked
+
 	Asking
 	Decision
 	Votes       []Vote            `json:"votes,omitempty"`    // who allowed it so far, where several must

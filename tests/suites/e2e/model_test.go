@@ -34,12 +34,12 @@ func TestRealServers(t *testing.T) {
 		yaml: fmt.Sprintf(`
 mcp:
   servers:
-    files: {command: [%q, %q], paths: [%q]}
+    files: {command: [%q, %q], paths: [%q], preview: {write_file: read_text_file}}
     more: {command: [%q, stdio], env: {LISTED: "yes"}}
     web: {url: %q}
 permissions:
   servers:
-    files: {tools: {read_text_file: {ask: never}}}
+    files: {tools: {read_text_file: {ask: never, access: read}}}
     more: {ask: never, tools: {echo: {ask: always}}}
 workbench: true
 `, files, dir, dir, everything, everythingHTTP(t)),
@@ -81,6 +81,17 @@ workbench: true
 	if c := r.get(); content(t, path) != "hello" || c.last().statuses() != "write_file done" || !strings.Contains(c.last().text(), "Successfully wrote") {
 		t.Errorf("the file says %q: %s", content(t, path), c)
 	}
+	args, err = json.Marshal(map[string]string{"path": path, "content": "hello,\nworld"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.say("call files__write_file " + string(args))
+	ask = decode[pendingForm](t, s.named("approval_required").Data)
+	if got := r.argumentsOf(ask.ToolCallID).Diff; !strings.HasSuffix(got, "\n- hello\n⋯ no line break here\n+ hello,\n+ world\n⋯ no line break here") {
+		t.Errorf("what changes: %s", got)
+	}
+	r.mustClick(ask.RequestID, "deny")
+	s.named("turn_done")
 	args, err = json.Marshal(map[string]string{"path": path})
 	if err != nil {
 		t.Fatal(err)

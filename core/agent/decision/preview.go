@@ -1,0 +1,43 @@
+package decision
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/permission"
+)
+
+// Preview is the read that shows what a call replaces. It is as much as the model could do by itself: a tool of the same server, which the
+// operator names for that, which the policy knows as a read, and which may run for this person in this chat without a question. Whatever is
+// not sure is no reason to read. c has just been ruled, so that its tool is the one that was offered.
+func (j Judge) Preview(s turn.Session, c turn.ToolCall, token uint64) (ev turn.PreviewStarted, may bool) {
+	tools, _ := j.Tools()
+	t, _ := find(tools, c.Tool)
+	reader, known := find(tools, permission.Tool{Server: c.Tool.Server, Name: t.Preview})
+	path, _, replaces := Replacement(c.Args)
+	if !known || !replaces {
+		return ev, false
+	}
+	args, _ := json.Marshal(map[string]string{turn.Replaces: path}) // text always marshals
+	if unchecked, err := j.Check(reader.Tool, args); unchecked || err != nil {
+		return ev, false
+	}
+	// What is granted for so many uses is granted for the model's calls.
+	lasting := slices.DeleteFunc(slices.Clone(s.Grants), func(g permission.Grant) bool { return g.Counted || g.Uses > 0 })
+	r := permission.Evaluate(j.Policy, lasting, reader.Request(s, turn.ToolCall{Tool: reader.Tool, Args: args}), j.Now)
+	if r.Verdict != permission.Allow || r.Access != permission.Read {
+		return ev, false
+	}
+	return turn.PreviewStarted{Call: c.ID, Run: turn.RunID(j.Mint()), Of: c.Digest, Tool: reader.Tool, Args: args, Grant: r.Grant, Token: token}, true
+}
+
+// Replacement is what a call that replaces a text says: where, and what stands there then. With anything beside the two nobody knows that it
+// replaces.
+func Replacement(args json.RawMessage) (path, content string, ok bool) {
+	var a map[string]*string
+	if json.Unmarshal(args, &a) != nil || len(a) != 2 || a[turn.Replaces] == nil || a[turn.Becomes] == nil {
+		return "", "", false
+	}
+	return *a[turn.Replaces], *a[turn.Becomes], true
+}
