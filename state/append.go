@@ -66,7 +66,7 @@ func (s *Store) form(w agent.Write) (f form, err error) {
 		return f, err
 	}
 	k := keysOf(w.Chat)
-	keys := []string{k.head, k.log, k.snap, k.due, k.asks}
+	keys := []string{k.head, k.log, k.snap, k.due, k.asks, s.rulesBeside(k)}
 	link := "-" // only the first event says what the write follows on
 	if f.class >= turn.Choice && w.Known.Seq > 0 {
 		link = linkOf(w.Known)
@@ -97,7 +97,8 @@ func (s *Store) form(w agent.Write) (f form, err error) {
 		classNames[f.class], utoa(w.Known.Seq), escape(string(w.Known.Tip)), s.opt.Audit.sealHead(w.Chat, w.Known),
 		millis(opTTL), millis(s.retentionOf(w.Chat)), millis(s.opt.Lease), w.Lease.Owner, utoa(w.Lease.Token), w.Claim,
 		flag(w.Release), wakeMillis(w.Wake), at, snap,
-		f.nonce, flag(f.call.Sure), w.Chat.String(), watchChannel(w.Chat), wakePrefix, strconv.Itoa(len(w.Events)),
+		f.nonce, flag(f.call.Sure), w.Chat.String(), watchChannel(w.Chat), wakePrefix,
+		s.judgedBy(w), strconv.Itoa(len(w.Events)),
 	}
 	f.call.Script, f.call.Keys, f.call.Args = appendScript.Script, keys, append(args, tail...)
 	f.call.again = func(args []string) []string {
@@ -106,6 +107,32 @@ func (s *Store) form(w agent.Write) (f form, err error) {
 		return args
 	}
 	return f, nil
+}
+
+// ChecksSettings implements [agent.Checker].
+func (s *Store) ChecksSettings() bool { return !s.slots }
+
+// rulesBeside is the key under which a chat's script finds the head of the settings.
+func (s *Store) rulesBeside(k chatKeys) string {
+	if s.slots {
+		return k.head
+	}
+	return keysOf(agent.SettingsChat).head
+}
+
+func (s *Store) judgedBy(w agent.Write) string {
+	if s.slots || w.Judged == nil {
+		return ""
+	}
+	return utoa(w.Judged.Seq) + " " + escape(string(w.Judged.Tip))
+}
+
+// oneServer reports whether a script may look at keys of several slots. A Cluster does not let it, and some servers that do not call
+// themselves one.
+func (s *Store) oneServer(ctx context.Context) bool {
+	near, far := keysOf(agent.SettingsChat), keysNamed("")
+	_, err := s.ask(ctx, loadScript, []string{near.head, far.log, far.snap})
+	return err == nil
 }
 
 // classOf is the strictest class of a Write's events, once it is certain that the Write can be taken at all.
@@ -146,7 +173,7 @@ func encode(e agent.Keyed) (row, turn.Event, error) {
 // written reads the script's reply.
 func (s *Store) written(w agent.Write, f form, res any, before time.Time) (agent.Written, error) {
 	r, ok := res.([]any)
-	if !ok || len(r) != 11 {
+	if !ok || len(r) != 12 {
 		return agent.Written{}, unexpected("append", res)
 	}
 	status, seq, brought := text(r[0]), number(r[1]), number(r[4])
@@ -161,7 +188,11 @@ func (s *Store) written(w agent.Write, f form, res any, before time.Time) (agent
 	if token, barren := given(r[6]); token > 0 {
 		out.Lease = agent.Lease{Chat: w.Chat, Owner: w.Claim, Token: token, Until: before.Add(s.opt.Lease), Barren: barren}
 	}
-	err := map[string]error{"stale": agent.ErrStale, "fenced": agent.ErrFenced, "rewound": agent.ErrRewound}[status]
+	if !s.slots {
+		seq, tip, _ := strings.Cut(text(r[11]), " ")
+		out.Settings = &agent.Head{Seq: number(seq), Tip: agent.OpID(unescape(tip))}
+	}
+	err := map[string]error{"stale": agent.ErrStale, "fenced": agent.ErrFenced, "rewound": agent.ErrRewound, "rules": agent.ErrRules}[status]
 	if out.Missing || status == "fenced" || status == "rewound" {
 		return out, err
 	}

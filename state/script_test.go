@@ -55,6 +55,7 @@ func TestOneSlotPerScript(t *testing.T) {
 	scripts := map[string]bool{}
 	open := func(t *testing.T) conformance.State {
 		s, _ := mini(t, Options{})
+		s.slots = true
 		s.rdb.AddHook(&faults{seen: func(cmds ...redis.Cmder) {
 			for _, c := range cmds {
 				a := c.Args()

@@ -49,6 +49,7 @@ var (
 	_ agent.Finder    = (*Store)(nil)
 	_ agent.Forgetful = (*Store)(nil)
 	_ agent.Confirmer = (*Store)(nil)
+	_ agent.Checker   = (*Store)(nil)
 )
 
 // Errors of this package, beyond those of [agent].
@@ -123,6 +124,8 @@ type Store struct {
 	hub  *hub
 	disk *disk // nil unless embedded
 	met  *met  // nil where a restart loses nothing that counts
+	// slots: a script's keys have to be in one slot, so none can look at the settings beside a chat.
+	slots bool
 
 	closing sync.Once
 	closed  error
@@ -150,6 +153,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{opt: o, rdb: rdb, w: &remote{rdb, dur, o.confirm}, hub: newHub(rdb.Subscribe(context.WithoutCancel(ctx)))}
+	s.slots = !s.oneServer(ctx)
 	if !dur.asks() { // else a Started and a Decided count only once they survive
 		s.met = m
 	} else if err := s.Confirms(ctx); err != nil {

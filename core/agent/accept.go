@@ -195,7 +195,7 @@ func (e *Engine) Command(ctx context.Context, in chat.Commanded) error {
 		_, err := e.Decide(ctx, chat.Clicked{Envelope: env, Choice: chat.Stop})
 		return err
 	case "reset":
-		_, _, _, err := e.choose(ctx, env, func(s turn.Session) ([]turn.Event, error) {
+		_, _, _, err := e.choose(ctx, env, nil, func(s turn.Session) ([]turn.Event, error) {
 			return []turn.Event{turn.Reset{Rev: s.ResetRev + 1, By: env.User, Name: env.Name}}, nil
 		})
 		return err
@@ -219,7 +219,7 @@ func (e *Engine) setMode(ctx context.Context, env chat.Envelope, args []string) 
 		return err
 	}
 	policy, unsure := e.WithGroups(ctx, policy, env)
-	_, _, _, err = e.choose(ctx, env, func(s turn.Session) ([]turn.Event, error) {
+	_, _, _, err = e.choose(ctx, env, nil, func(s turn.Session) ([]turn.Event, error) {
 		if mode == permission.ModeNever && !decision.MayRelax(policy, s, env.User) {
 			return nil, &decision.Refusal{Code: decision.RefusedNotYours, Say: text.OnlyOwnerOrAdmin}
 		}

@@ -306,7 +306,7 @@ func (e *Engine) tooLong(tokens int) bool {
 // ground records what servers say and reads the policy, as often as it takes: while the state does not answer, nothing can go on anyway.
 func (d *driver) ground(ctx context.Context, specs []ToolSpec) (permission.Policy, error) {
 	for try := 1; ; try++ {
-		rules, err := d.e.rulesWith(ctx, specs)
+		rules, err := d.e.knownRules(ctx, specs)
 		if err == nil {
 			return rules.Policy, nil
 		}

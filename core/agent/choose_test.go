@@ -86,7 +86,7 @@ func TestChoosing(t *testing.T) {
 		log := c.log
 		e := &Engine{Config: Config{Log: &log, Logger: slog.New(slog.DiscardHandler)}, sessions: &sessionCache{Cache: newRecent[chat.ID, fold](4)}, rewound: newRecent[chat.ID, time.Time](4)}
 		by := chat.Envelope{Chat: here, User: ana, Delivery: "d"}
-		_, made, _, err := e.choose(t.Context(), by, func(turn.Session) ([]turn.Event, error) { return c.events, c.refusal })
+		_, made, _, err := e.choose(t.Context(), by, nil, func(turn.Session) ([]turn.Event, error) { return c.events, c.refusal })
 		if !errors.Is(err, c.want) || len(made) != c.made || log.loads != c.loads || log.appends != c.appends {
 			t.Errorf("%s: made %d, read %d times and written %d: %v", name, len(made), log.loads, log.appends, err)
 		}

@@ -21,17 +21,9 @@ func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]decision.Outcom
 	if in.Choice == chat.Accept {
 		return nil, e.acceptTools(ctx, in)
 	}
-	policy, err := e.Policy(ctx)
+	f, made, at, err := e.answer(ctx, in)
 	if err != nil {
 		return nil, err
-	}
-	policy, unsure := e.WithGroups(ctx, e.policyOf(policy, in.Chat), in.Envelope)
-	f, made, at, err := e.choose(ctx, in.Envelope, func(s turn.Session) ([]turn.Event, error) {
-		events, err := e.judge(ctx, policy).Answer(s, in)
-		return slices.Concat(decision.MarkSeen(s, events), events), err
-	})
-	if err != nil {
-		return nil, whileUnsure(err, unsure)
 	}
 	if in.Choice == chat.Reveal {
 		return decision.Unmask(f.s, in, at)
@@ -42,6 +34,35 @@ func (e *Engine) Decide(ctx context.Context, in chat.Clicked) ([]decision.Outcom
 		e.forget(ctx, in)
 	}
 	return done, err
+}
+
+// answer records a person's answer, judged by the settings that there are as it is recorded. Nobody is refused by older ones.
+func (e *Engine) answer(ctx context.Context, in chat.Clicked) (fold, []turn.Event, time.Time, error) {
+	for try := 0; ; try++ {
+		rules, err := e.knownRules(ctx, nil)
+		if err != nil {
+			return fold{}, nil, time.Time{}, err
+		}
+		policy, unsure := e.WithGroups(ctx, e.policyOf(rules.Policy, in.Chat), in.Envelope)
+		f, made, at, err := e.choose(ctx, in.Envelope, &rules.head, func(s turn.Session) ([]turn.Event, error) {
+			events, err := e.judge(ctx, policy).Answer(s, in)
+			return slices.Concat(decision.MarkSeen(s, events), events), err
+		})
+		if again, failed := e.outdated(ctx, rules.head, err); failed != nil {
+			return fold{}, nil, time.Time{}, failed
+		} else if !again || try == maxRefolds {
+			return f, made, at, whileUnsure(err, unsure)
+		}
+	}
+}
+
+// outdated reports whether the settings that judged have moved on, where that matters for what came of it.
+func (e *Engine) outdated(ctx context.Context, by Head, came error) (bool, error) {
+	if _, refused := errors.AsType[*decision.Refusal](came); !refused {
+		return errors.Is(came, ErrRules), nil
+	}
+	f, err := e.readSettings(ctx)
+	return err == nil && f.head != by, err
 }
 
 // judge is what a decision is judged by now. The tools are listed when they are asked for.
@@ -75,8 +96,8 @@ func judged(specs []ToolSpec) []decision.Tool {
 
 // choose appends events that build derives from the newest fold, refolding as often as somebody else was
 // first, and returns what it made of them. build's refusal counts only against the newest fold. A choice that was delivered before and
-// is recorded makes nothing and is no error.
-func (e *Engine) choose(ctx context.Context, by chat.Envelope, build func(turn.Session) ([]turn.Event, error)) (fold, []turn.Event, time.Time, error) {
+// is recorded makes nothing and is no error. Where the settings stood by which build judges is for the log to check.
+func (e *Engine) choose(ctx context.Context, by chat.Envelope, judged *Head, build func(turn.Session) ([]turn.Event, error)) (fold, []turn.Event, time.Time, error) {
 	claim, leave := e.enter()
 	defer leave()
 	op := opOf(by)
@@ -94,12 +115,12 @@ func (e *Engine) choose(ctx context.Context, by chat.Envelope, build func(turn.S
 			fresh = true
 			continue
 		}
-		w := Write{Chat: by.Chat, Known: f.head, Claim: claim, Events: keyed(op, events)}
+		w := Write{Chat: by.Chat, Known: f.head, Judged: judged, Claim: claim, Events: keyed(op, events)}
 		if err = e.checkDurable(ctx, w.Events); err != nil {
 			break
 		}
 		got, refused := e.append(ctx, w)
-		if refused != nil && (try == 50 || !errors.Is(refused, ErrStale) && !errors.Is(refused, ErrRewound)) {
+		if refused != nil && (try == maxRefolds || !errors.Is(refused, ErrStale) && !errors.Is(refused, ErrRewound)) {
 			err = refused
 			break
 		}
@@ -114,6 +135,9 @@ func (e *Engine) choose(ctx context.Context, by chat.Envelope, build func(turn.S
 	}
 	return fold{}, nil, time.Time{}, err
 }
+
+// maxRefolds bounds how often a choice is made anew because somebody else was first.
+const maxRefolds = 50
 
 // keyed names the events of a choice: the delivery's own name is the choice's.
 func keyed(op OpID, events []turn.Event) (out []Keyed) {

@@ -396,7 +396,7 @@ func (d *driver) recordPlan(p plan) (ok bool, err error) {
 	if err := d.e.checkDurable(d.ctx, p.events); err != nil {
 		return false, err
 	}
-	w := Write{Chat: d.id, Known: d.f.head, Events: p.events, Lease: *d.lease.Load()}
+	w := Write{Chat: d.id, Known: d.f.head, Judged: p.judged, Events: p.events, Lease: *d.lease.Load()}
 	for try := 1; ; try++ {
 		got, err := d.e.write(d.ctx, w)
 		switch {
@@ -404,6 +404,8 @@ func (d *driver) recordPlan(p plan) (ok bool, err error) {
 			return err == nil, d.recorded(p, got, err != nil)
 		case errors.Is(err, ErrStale), errors.Is(err, ErrRewound):
 			return false, d.follow(got, err)
+		case errors.Is(err, ErrRules): // judged anew
+			return false, nil
 		case errors.Is(err, ErrFenced), errors.Is(err, ErrVersion), d.ctx.Err() != nil:
 			return false, err
 		}

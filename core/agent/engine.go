@@ -104,6 +104,7 @@ type Engine struct {
 	skewMu sync.Mutex // of both
 
 	merged  atomic.Pointer[mergedPolicy]
+	settled atomic.Pointer[fold]            // the settings as last read; nil: to be read
 	learned atomic.Int64                    // tokens of a chat that the model takes, where its service refused more; 0: nothing is known
 	listed  atomic.Pointer[[]ToolSpec]      // the tools as they were listed last
 	halted  atomic.Pointer[permission.Halt] // as last read
@@ -326,6 +327,9 @@ func (e *Engine) append(ctx context.Context, w Write) (Written, error) {
 func (e *Engine) write(ctx context.Context, w Write) (Written, error) {
 	began := time.Now()
 	got, err := e.Log.Append(ctx, w)
+	if w.Chat != SettingsChat {
+		e.toldOfSettings(got.Settings)
+	}
 	if at := brought(w, got).At; !at.IsZero() {
 		e.skewMu.Lock()
 		defer e.skewMu.Unlock()

@@ -69,7 +69,7 @@ func (e *Engine) stopAll(ctx context.Context, h permission.Halt) bool {
 		chats[id] = true
 	}
 	for id := range chats {
-		_, _, _, err := e.choose(ctx, chat.Envelope{Chat: id, User: h.By, Name: h.Name}, func(s turn.Session) ([]turn.Event, error) {
+		_, _, _, err := e.choose(ctx, chat.Envelope{Chat: id, User: h.By, Name: h.Name}, nil, func(s turn.Session) ([]turn.Event, error) {
 			if s.Turn == nil || s.Turn.Stopped != nil || s.Turn.At.After(h.At) { // what began since ends by itself, and says why
 				return nil, nil
 			}

@@ -17,7 +17,7 @@ func (e *Engine) Observe(ctx context.Context) error {
 	if err != nil || !e.listed.CompareAndSwap(before, &specs) {
 		return nil // a turn has listed them meanwhile: this list may be older
 	}
-	_, err = e.rulesWith(ctx, specs)
+	_, err = e.knownRules(ctx, specs)
 	return err
 }
 
@@ -28,12 +28,11 @@ func (e *Engine) Listed() []ToolSpec { return *e.listed.Load() }
 func (e *Engine) News() <-chan struct{} { return e.newsCh }
 
 // observe records what servers say about their tools where it is new, for every replica, and returns the settings after that.
-func (e *Engine) observe(ctx context.Context, base permission.Policy, specs []ToolSpec) (permission.Settings, error) {
-	s, err := e.Settings(ctx)
-	if err != nil || len(newsOf(base, s, specs)) == 0 {
-		return s, err
+func (e *Engine) observe(ctx context.Context, base permission.Policy, f fold, specs []ToolSpec) (fold, error) {
+	if len(newsOf(base, settingsOf(f.s), specs)) == 0 {
+		return f, nil
 	}
-	s, err = e.Change(ctx, chat.Envelope{}, "", func(_ permission.Policy, s permission.Settings) ([]permission.Change, error) {
+	_, err := e.Change(ctx, chat.Envelope{}, "", func(_ permission.Policy, s permission.Settings) ([]permission.Change, error) {
 		return newsOf(base, s, specs), nil
 	})
 	switch {
@@ -41,9 +40,9 @@ func (e *Engine) observe(ctx context.Context, base permission.Policy, specs []To
 		signal(e.newsCh) // the admins are to hear of it
 	case errors.Is(err, ErrUnchanged): // another replica was first
 	default:
-		return s, fmt.Errorf("record what servers say about their tools: %w", err)
+		return f, fmt.Errorf("record what servers say about their tools: %w", err)
 	}
-	return s, nil
+	return e.readSettings(ctx)
 }
 
 // newsOf are the changes that record what servers say and the settings do not hold yet. What is seen first of a server counts as accepted

@@ -18,6 +18,7 @@ import (
 type plan struct {
 	events  []Keyed
 	s       turn.Session // as it will be
+	judged  *Head        // where the settings stood by which any of it was judged
 	reply   bool         // the reply input is in events
 	acts    []turn.Command
 	canWait bool          // it only records what people see already, which the release can bring along
@@ -187,12 +188,12 @@ func (p *planner) do(c turn.Command) (started bool, err error) {
 func (d *driver) judge(p *planner) func() (decision.Judge, error) {
 	return sync.OnceValues(func() (decision.Judge, error) {
 		specs, _ := d.e.list(d.ctx)
-		rules, err := d.e.rulesWith(d.ctx, specs)
+		rules, err := d.e.knownRules(d.ctx, specs)
 		if err != nil {
 			return decision.Judge{}, err
 		}
 		policy := d.e.policyOf(rules.Policy, d.id)
-		p.wait = policy.Timeout
+		p.wait, p.judged = policy.Timeout, &rules.head
 		j, tools := d.e.judge(d.ctx, d.withDecidersGroups(policy, p.s)), judged(specs)
 		j.Now, j.Settings, j.Tools = p.now, rules.Settings, func() ([]decision.Tool, error) { return tools, nil }
 		return j, nil

@@ -176,7 +176,9 @@ type Snapshot struct {
 type Write struct {
 	Chat chat.ID
 	// Known is the head that the caller folded. Facts append blind, choices only if Known is the head, work only if Lease is held, too.
-	Known  Head
+	Known Head
+	// Judged is where the settings' log stood by which the events were judged; nil: they are not of that kind. See [Checker].
+	Judged *Head
 	Events []Keyed
 	Lease  Lease // required for work; zero otherwise
 	// Claim, an owner, also claims the chat if nobody holds it. If another owner does, that owner is woken.
@@ -202,6 +204,8 @@ type Written struct {
 	Holder string
 	// Released is true when Release was asked and done.
 	Released bool
+	// Settings is where the settings' log stands (Seq and Tip only); nil where the log does not check it.
+	Settings *Head
 }
 
 // Errors of the log. After ErrStale, Written carries the tail to fold before trying again.
@@ -209,7 +213,8 @@ var (
 	ErrStale   = errors.New("the log moved on")
 	ErrFenced  = errors.New("the lease is no longer held")
 	ErrRewound = errors.New("the log is another history than the one known") // reload from the start
-	ErrVersion = errors.New("the log holds an entry of a newer version")     // neither drive nor decide this chat
+	ErrRules   = errors.New("the settings are others than this was judged by")
+	ErrVersion = errors.New("the log holds an entry of a newer version") // neither drive nor decide this chat
 	// ErrNotDurable: written, but the durability that was asked for was not confirmed. Do not act on it.
 	ErrNotDurable = errors.New("the write was not confirmed durable")
 )
@@ -244,6 +249,12 @@ type Forgetful interface {
 // Confirmer is an optional extra of a Log: while what has to survive is not confirmed, no decision is taken and no start is recorded.
 type Confirmer interface {
 	Confirms(context.Context) error
+}
+
+// Checker is an optional extra of a Log that can look at the settings' log in the same step: it refuses a choice or work with [ErrRules] that
+// was judged by other settings than there are, and says with every write which there are. With any other Log the settings are read each time.
+type Checker interface {
+	ChecksSettings() bool
 }
 
 // MustSurvive reports whether losing an event in a failover could run something twice.

@@ -21,11 +21,38 @@ var SettingsChat = chat.ID{Platform: Own, Key: "settings"}
 
 // Settings are what people set, as the log stands now.
 func (e *Engine) Settings(ctx context.Context) (permission.Settings, error) {
-	f, err := e.refresh(ctx, SettingsChat)
+	f, err := e.readSettings(ctx)
 	if err != nil {
-		return permission.Settings{}, fmt.Errorf("read the settings: %w", err)
+		return permission.Settings{}, err
 	}
 	return f.settings(), nil
+}
+
+func (e *Engine) readSettings(ctx context.Context) (fold, error) {
+	f, err := e.refresh(ctx, SettingsChat)
+	if err != nil {
+		return fold{}, fmt.Errorf("read the settings: %w", err)
+	}
+	e.settled.Store(&f)
+	e.heardHalt(settingsOf(f.s).Halted)
+	return f, nil
+}
+
+// knownSettings are the settings as this process read them last, unless a write has told since that they moved on. What is judged by them
+// counts only if the log says, as it takes it, that they are what there is: else they are read each time.
+func (e *Engine) knownSettings(ctx context.Context) (fold, error) {
+	c, can := e.Log.(Checker)
+	if f := e.settled.Load(); f != nil && can && c.ChecksSettings() {
+		return *f, nil
+	}
+	return e.readSettings(ctx)
+}
+
+// toldOfSettings forgets what is known of the settings where the log says that they stand elsewhere.
+func (e *Engine) toldOfSettings(at *Head) {
+	if f := e.settled.Load(); f != nil && at != nil && (f.head.Seq != at.Seq || f.head.Tip != at.Tip) {
+		e.settled.CompareAndSwap(f, nil)
+	}
 }
 
 // configured is the operator's policy.
@@ -76,23 +103,36 @@ type Rules struct {
 	Configured permission.Policy
 	Settings   permission.Settings
 	Policy     permission.Policy
+
+	head Head // of the settings' log
 }
 
-// Rules are read from the log each time: a change takes effect with the next call everywhere, and without the log nothing is decided.
-func (e *Engine) Rules(ctx context.Context) (Rules, error) { return e.rulesWith(ctx, nil) }
+// Rules are read from the log: without it nothing is decided.
+func (e *Engine) Rules(ctx context.Context) (Rules, error) {
+	return e.rulesBy(ctx, nil, e.readSettings)
+}
 
-// rulesWith are the rules once what servers say of these tools is recorded, where it is new.
-func (e *Engine) rulesWith(ctx context.Context, specs []ToolSpec) (Rules, error) {
+// knownRules are the rules by the settings that are known (see knownSettings): a change takes effect with the next call of every replica all
+// the same, because what was judged by others is not recorded.
+func (e *Engine) knownRules(ctx context.Context, specs []ToolSpec) (Rules, error) {
+	return e.rulesBy(ctx, specs, e.knownSettings)
+}
+
+// rulesBy are the rules once what servers say of these tools is recorded, where it is new.
+func (e *Engine) rulesBy(ctx context.Context, specs []ToolSpec, settings func(context.Context) (fold, error)) (Rules, error) {
 	base, err := e.configured(ctx)
 	if err != nil {
 		return Rules{}, err
 	}
-	s, err := e.observe(ctx, base, specs)
+	f, err := settings(ctx)
+	if err == nil {
+		f, err = e.observe(ctx, base, f, specs)
+	}
 	if err != nil {
 		return Rules{}, err
 	}
-	e.heardHalt(s.Halted)
-	return Rules{base, s, e.merge(base, s)}, nil
+	s := f.settings()
+	return Rules{base, s, e.merge(base, s), f.head}, nil
 }
 
 // Policy is what holds now: the policy of [Engine.Rules].
@@ -120,7 +160,7 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 	from := by
 	by.Chat = SettingsChat
 	unsure := false
-	f, made, _, err := e.choose(ctx, by, func(s turn.Session) ([]turn.Event, error) {
+	f, made, _, err := e.choose(ctx, by, nil, func(s turn.Session) ([]turn.Event, error) {
 		now := settingsOf(s)
 		var policy permission.Policy
 		policy, unsure = e.WithGroups(ctx, now.Over(base), from)
@@ -146,10 +186,11 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 		return permission.Settings{}, whileUnsure(err, unsure)
 	}
 	now := f.settings()
+	e.settled.Store(&f)
+	e.heardHalt(now.Halted)
 	if len(made) == 0 {
 		return now, ErrUnchanged
 	}
-	e.heardHalt(now.Halted)
 	return now, nil
 }
 

@@ -1,12 +1,13 @@
 -- append: one atomic step of a chat's log. Everything is checked before the first write: a script does not roll back.
 --
--- KEYS  1 head  2 log  3 snapshot  4 due  5 asks  6.. one op key per event, or none for work
+-- KEYS  1 head  2 log  3 snapshot  4 due  5 asks  6 head of the settings, or this head where that lies in another slot
+--       7.. one op key per event, or none for work
 -- ARGV  1 class: none | fact | choice | work     2 known seq     3 known tip     4 what the head is signed with, where known is the head, or nothing
 --       5 op ttl ms   6 keep ms (0: for ever)   7 lease ms   8 lease owner   9 lease token   10 claiming owner
 --       11 release: 0 | 1   12 wake ms (0: never)   13 snapshot: none | known | after   14 snapshot bytes
 --       15 nonce of this call, ~ before it on a repeat of the same call   16 sure: 0 | 1   17 chat   18 watch channel   19 prefix of wake channels
---       20 number of events, then for each: op, link, bytes, number of ids, ids
--- Reply status, seq, tip, stamp, own, missing, token:barren, released, holder, nonce, entries
+--       20 seq and tip of the settings that this was judged by, or nothing  21 number of events, then for each: op, link, bytes, number of ids, ids
+-- Reply status, seq, tip, stamp, own, missing, token:barren, released, holder, nonce, entries, seq and tip of the settings
 --       own is how many of the last entries are this write's and left out of entries, because the caller has them.
 
 local class, kseq, ktip, sealed = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
@@ -14,7 +15,7 @@ local opttl, keep, lease = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local lowner, ltoken, claim = ARGV[8], tonumber(ARGV[9]), ARGV[10]
 local release, wake = ARGV[11] == '1', tonumber(ARGV[12])
 local chat, watch, wakes = ARGV[17], ARGV[18], ARGV[19]
-local n = tonumber(ARGV[20])
+local judged, n = ARGV[20], tonumber(ARGV[21])
 
 local function int(x) return string.format('%.0f', x) end
 
@@ -24,6 +25,8 @@ local h = redis.call('HMGET', KEYS[1], 'seq', 'tip', 'stamp', 'owner', 'token', 
 local seq, tip, stamp = tonumber(h[1] or 0), h[2] or '', tonumber(h[3] or 0)
 local owner, token, ends = h[4] or '', tonumber(h[5] or 0), tonumber(h[6] or 0)
 local barren = tonumber(h[7] or 0) -- leases in a row that ended without being given back and without work
+local r = redis.call('HMGET', KEYS[6], 'seq', 'tip')
+local rules = (r[1] or '0') .. ' ' .. (r[2] or '')
 local held = owner ~= '' and now < ends
 local ours = owner ~= '' and owner == lowner and token == ltoken
 local given = owner == '' and ltoken > 0 and token == ltoken -- given back already
@@ -59,7 +62,7 @@ end
 local function answer(status, own, entries, mine, released, nonce)
   local t = '0'
   if mine then t = int(token) .. ':' .. int(barren) end
-  return {status, int(seq), tip, int(stamp), int(own), missing, t, released, holder(), nonce, entries}
+  return {status, int(seq), tip, int(stamp), int(own), missing, t, released, holder(), nonce, entries, rules}
 end
 
 -- 1. Taken already? Then the same answer, and nothing is written to the log. Work is only ever repeated on the
@@ -67,10 +70,10 @@ end
 if n > 0 then
   local nonce = false
   if class ~= 'work' then
-    nonce = redis.call('GET', KEYS[6])
+    nonce = redis.call('GET', KEYS[7])
   elseif where == 'past' then
     local e = redis.call('LINDEX', KEYS[2], int(kseq))
-    if string.match(e, '^%d+ %d+ (%S+) ') == ARGV[21] then nonce = ARGV[15] end
+    if string.match(e, '^%d+ %d+ (%S+) ') == ARGV[22] then nonce = ARGV[15] end
   end
   if nonce then
     -- WAIT and WAITAOF count from the last write of the connection they come on. Without one they confirm nothing.
@@ -90,11 +93,12 @@ if class == 'choice' or class == 'work' then
     local entries = tail(seq, seq)
     return answer('stale', 0, entries, false, 0, '')
   end
+  if judged ~= '' and judged ~= rules then return answer('rules', 0, {}, false, 0, '') end
 end
 if n == 0 and release and not ours and not given then return answer('fenced', 0, {}, false, 0, '') end
 local skip, skipped = {}, 0
-for i = 2, #KEYS - 5 do
-  if redis.call('EXISTS', KEYS[5 + i]) == 1 then
+for i = 2, #KEYS - 6 do
+  if redis.call('EXISTS', KEYS[6 + i]) == 1 then
     skip[i] = true
     skipped = skipped + 1
   end
@@ -104,14 +108,14 @@ local before = seq
 
 -- 3. The log.
 if stamp < now then stamp = now end
-local at = 21
+local at = 22
 for i = 1, n do
   local op, link, bytes, ids = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3])
   if not skip[i] then
     seq = seq + 1
     tip = op
     redis.call('RPUSH', KEYS[2], int(seq) .. ' ' .. int(stamp) .. ' ' .. op .. ' ' .. link .. '\n' .. bytes)
-    if KEYS[5 + i] then redis.call('SET', KEYS[5 + i], ARGV[15], 'PX', opttl) end
+    if KEYS[6 + i] then redis.call('SET', KEYS[6 + i], ARGV[15], 'PX', opttl) end
     for j = 1, ids do redis.call('HSET', KEYS[5], ARGV[at + 3 + j], chat) end
   end
   at = at + 4 + ids

@@ -228,6 +228,12 @@ func (g *Gate) Confirms(ctx context.Context) error {
 	return nil
 }
 
+// ChecksSettings implements [agent.Checker].
+func (g *Gate) ChecksSettings() bool {
+	c, ok := g.store.(agent.Checker)
+	return ok && c.ChecksSettings()
+}
+
 // Wakes implements [agent.Leases].
 func (g *Gate) Wakes(ctx context.Context, owner string) (<-chan chat.ID, error) {
 	defer close(g.heard)

@@ -36,6 +36,9 @@ func (d dim) Tail(ctx context.Context, id chat.ID, known agent.Head) ([]turn.Ent
 	return d.Gate.Tail(ctx, id, known)
 }
 
+// ChecksSettings: what cannot be read is not checked either.
+func (d dim) ChecksSettings() bool { return !d.dark.Load() && d.Gate.ChecksSettings() }
+
 // newDim is a world in which the settings, and the operator's policy, can become unreadable.
 func newDim(t *testing.T) (w *World, dark, lost *atomic.Bool) {
 	dark, lost = &atomic.Bool{}, &atomic.Bool{}

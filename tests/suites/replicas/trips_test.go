@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	. "github.com/nodhq/nod/tests/harness"
 )
@@ -19,10 +20,13 @@ func TestTripsOfAnApprovalTurn(t *testing.T) {
 	w.Over(0)
 	idle(w)
 	before := len(r.Gate.Calls())
-	w.Model.When("go", Calls(Call("write", `{"n":1}`)), Says("That is all."))
+	door := w.Latch() // the model takes its time, as models do: its reply and the post's record could change places
+	w.Model.When("go", func(h Heard) (agent.Reply, error) { <-door.C(); return Calls(Call("write", `{"n":1}`))(h) }, Says("That is all."))
 	in := w.SaidBy(Ana, "go")
 	w.Deliver(r, in)
 	w.Deliver(r, in) // as Slack does
+	w.Until("where the message stands is on record", func() bool { s := session(w); return s.Turn != nil && s.Turn.Shown != "" })
+	door.Open()
 	seen(w)
 	idle(w)
 	w.Press(r, Ana, chat.AllowOnce, "write")
