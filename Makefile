@@ -1,6 +1,11 @@
 # `make help` explains itself: it prints what stands after ## on a target's line.
 .DEFAULT_GOAL := help
-.PHONY: help run try-slack try-discord test race fuzz mutate breaks chaos bench discord-spec lint fmt build install ci update
+.PHONY: help run try-slack try-discord test race fuzz mutate breaks chaos bench discord-spec lint fmt build install dist release reproducible ci update
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+DIST ?= dist
+CYCLONEDX := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
@@ -74,6 +79,26 @@ update: ## write golden files anew; read the diff before you commit it
 	go test ./tests/standins/fakeslack/cmd ./tests/standins/fakediscord/cmd -run Cards -update-cards
 	go test ./adapters/web -run 'Cards$$' -update-cards
 	go test ./tests/suites/e2e -run Picture -update-picture
+
+dist: ## nod for each of PLATFORMS in DIST: static programs that say VERSION, with their checksums
+	@rm -rf "$(DIST)" && mkdir -p "$(DIST)"
+	@for platform in $(PLATFORMS); do \
+		os=$${platform%/*}; arch=$${platform#*/}; suffix=; [ "$$os" != windows ] || suffix=.exe; \
+		echo "$(DIST)/nod-$(VERSION)-$$os-$$arch$$suffix"; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o "$(DIST)/nod-$(VERSION)-$$os-$$arch$$suffix" ./cmd/bot || exit 1; \
+	done
+	@cd "$(DIST)" && sha256sum nod-* >SHA256SUMS
+
+release: dist ## dist, and what is in each program as an SBOM (CycloneDX): commit and tag first, VERSION is the tag
+	@for program in $$(cd "$(DIST)" && ls | grep -v SHA256SUMS); do \
+		go run $(CYCLONEDX) bin -json -noserial -std -version "$(VERSION)" -output "$(DIST)/$$program.cdx.json" "$(DIST)/$$program" || exit 1; \
+	done
+	@cd "$(DIST)" && sha256sum nod-* >SHA256SUMS
+
+reproducible: ## build PLATFORMS again, from a copy in another place and from nothing: the programs must be equal (minutes; commit first)
+	@copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
+		git clone -q . "$$copy/nod" && $(MAKE) -s dist DIST="$$copy/one" && GOCACHE="$$copy/cache" $(MAKE) -s -C "$$copy/nod" dist VERSION="$(VERSION)" DIST="$$copy/two" && \
+		diff "$$copy/one/SHA256SUMS" "$$copy/two/SHA256SUMS" && echo "equal"
 
 ci: ## what CI runs: on Debian, as root, it installs what it needs
 	.ci/run

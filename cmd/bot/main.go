@@ -100,7 +100,7 @@ func (p process) main() int {
 		command.Group("config", "look at the configuration",
 			c.Command("check", "say what is wrong with the configuration, or \"ok\"", command.Configured(checkConfig)),
 			c.Command("print", "print the effective configuration, secrets masked", command.Configured(printConfig))),
-		doctor.Commands(c), manifests(c), audit.Commands(c), permissions.Commands(c), terminal.Commands(c),
+		doctor.Commands(c), doctor.Health(c), manifests(c), audit.Commands(c), permissions.Commands(c), terminal.Commands(c),
 		c.Command("version", "print the version", printVersion),
 	)
 	return c.Execute(root, p.args)

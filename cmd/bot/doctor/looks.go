@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -70,27 +68,11 @@ func (p *examination) listener(ctx context.Context) {
 }
 
 // local is the listener's address as this machine reaches it.
-func (p *examination) local() string {
-	host, port, _ := net.SplitHostPort(p.Listen)
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return "http://" + net.JoinHostPort(host, port)
-}
+func (p *examination) local() string { return local(p.Listen) }
 
 func healthy(ctx context.Context, base string) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/healthz", nil)
-	if err != nil {
-		return false
-	}
-	client := http.Client{Timeout: surface.LookTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	if err != nil {
-		return false
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-	return err == nil && resp.StatusCode == http.StatusOK && strings.Contains(string(b), `"status":"ok"`)
+	status, body, err := get(ctx, base+"/healthz")
+	return err == nil && status == http.StatusOK && strings.Contains(string(body), `"status":"ok"`)
 }
 
 // model asks the model for one word, and hangs up when it begins to speak.
