@@ -52,7 +52,7 @@ func running(t *testing.T, change func(*config.Config)) alive {
 		t.Fatal(err)
 	}
 	var served sync.WaitGroup
-	served.Go(func() { _ = b.serve(ctx, ln) })
+	served.Go(func() { _ = b.serve(ctx, ln, nil) })
 	a := alive{b, t, "http://" + ln.Addr().String(), sync.OnceFunc(func() { cancel(); served.Wait(); b.close() })}
 	t.Cleanup(a.stop)
 	if _, err := get(a.url + "/healthz"); err != nil { // answers once everything is started

@@ -22,6 +22,7 @@ import (
 	"github.com/nodhq/nod/adapters/web"
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/cmd/bot/metrics"
 	"github.com/nodhq/nod/cmd/bot/parts"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/settings"
@@ -38,13 +39,24 @@ func run(ctx context.Context, c config.Config, out io.Writer, log *slog.Logger) 
 	if err != nil {
 		return err
 	}
-	b, err := wire(ctx, c, log)
+	operators, err := parts.ListenForOperators(ctx, c)
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
+	b, err := wire(ctx, c, log)
+	if err != nil {
+		err = errors.Join(err, ln.Close())
+		if operators != nil {
+			err = errors.Join(err, operators.Close())
+		}
+		return err
+	}
 	defer b.close()
 	greet(out, c, ln.Addr())
-	return b.serve(ctx, ln)
+	if operators != nil {
+		log.Info("metrics for Prometheus", "url", "http://"+operators.Addr().String()+"/metrics")
+	}
+	return b.serve(ctx, ln, operators)
 }
 
 // bot is the wired program: every part that runs, in the order they are stopped.
@@ -53,6 +65,7 @@ type bot struct {
 	log       *slog.Logger
 	store     *state.Store
 	servers   *mcp.Servers
+	metrics   *metrics.Metrics
 	engine    *agent.Engine
 	settings  *settings.Settings
 	web       *web.Server
@@ -94,7 +107,11 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if b.servers, err = parts.OpenServers(c, versionLine(), log); err != nil {
 		return err
 	}
-	managed := settings.Config{Log: b.store, Index: b.store, Tools: b.servers, Platforms: surfaces, Logger: log}
+	if b.metrics, err = metrics.New(versionLine()); err != nil {
+		return err
+	}
+	looked := b.metrics.Store(b.store)
+	managed := settings.Config{Log: looked, Index: b.store, Tools: b.servers, Platforms: surfaces, Logger: log}
 	if managed.Reputations, err = parts.Reputations(c); err != nil {
 		return err
 	}
@@ -103,7 +120,7 @@ func (b *bot) open(ctx context.Context) (err error) {
 		return err
 	}
 	b.engine, err = agent.New(agent.Config{
-		Log: b.store, Index: b.store, Leases: b.store, Model: model, Tools: b.servers, Policies: parts.Fixed(policy), Platforms: surfaces,
+		Log: looked, Index: b.store, Leases: b.store, Model: b.metrics.Model(model), Tools: b.metrics.Tools(b.servers), Policies: parts.Fixed(policy), Platforms: surfaces,
 		Reader: document.Reader{}, Blobs: b.store, ModelSees: c.Model.Images,
 		Lease: c.Lease, Drain: c.Drain, MaxSteps: c.Model.MaxSteps, ContextTokens: c.Model.ContextTokens,
 		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Long: c.Approvals.AnnounceEndAfter, Hold: holdPosts, Logger: log,
@@ -139,6 +156,7 @@ func (b *bot) openSurfaces(surfaces map[string]agent.Platform) error {
 	if c.Slack.Enabled() {
 		of := parts.Slack(c)
 		of.Engine, of.Settings, of.Asks, of.Budget, of.Logger = b.engine, b.settings, b.store, budget{b.store}, log
+		of.Client = b.metrics.Client(slack.Platform, surface.HTTPClient(nil))
 		a, err := slack.New(of)
 		if err != nil {
 			return err
@@ -150,6 +168,7 @@ func (b *bot) openSurfaces(surfaces map[string]agent.Platform) error {
 		of := parts.Discord(c)
 		of.Engine, of.Settings, of.Asks, of.Budget, of.Logger = b.engine, b.settings, b.store, budget{b.store}, log
 		of.Holds, of.Marks, of.Lease = holds{b.store}, places{b.store}, c.Lease
+		of.Client = b.metrics.Client(discord.Platform, surface.HTTPClient(nil))
 		a, err := discord.New(of)
 		if err != nil {
 			return err
@@ -175,7 +194,7 @@ func (b *bot) close() {
 }
 
 // serve runs every part until ctx ends. The first part to fail stops the others. The store outlives those that write to it.
-func (b *bot) serve(ctx context.Context, ln net.Listener) error {
+func (b *bot) serve(ctx context.Context, ln, operators net.Listener) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
@@ -198,6 +217,11 @@ func (b *bot) serve(ctx context.Context, ln net.Listener) error {
 				once.Do(func() { failed = fmt.Errorf("%s: %w", name, err) })
 			}
 			stop() // a part that ends while the others run takes them along
+		})
+	}
+	if operators != nil {
+		part("metrics", func(ctx context.Context) error {
+			return serveHTTP(ctx, operators, b.metrics.Handler(b.config.Metrics.Local()), b.config.Drain, nil, b.log)
 		})
 	}
 	part("engine", b.engine.Run)

@@ -81,16 +81,26 @@ func (c *Config) checkRuled(r *reader, name string) {
 }
 
 func (c *Config) checkListen(r *reader) {
-	host, port, err := net.SplitHostPort(c.Listen)
+	host, ok := r.address("listen", c.Listen, "127.0.0.1:8080")
+	r.refuse(ok && c.Web.Enabled && !loopback(host) && !c.HasSessionKeys(), "listen", "%s", NeedsKeys)
+	if c.Metrics.Listen != "" {
+		_, ok = r.address("metrics.listen", c.Metrics.Listen, "127.0.0.1:9464")
+		r.refuse(ok && c.Metrics.Listen == c.Listen && !strings.HasSuffix(c.Listen, ":0"), "metrics.listen", "this is the address of listen: people who chat do not belong here")
+	}
+}
+
+func (r *reader) address(field, value, such string) (host string, ok bool) {
+	host, port, err := net.SplitHostPort(value)
 	n, noPort := strconv.Atoi(port)
 	switch {
 	case err != nil:
-		r.add("listen", "want host:port, such as 127.0.0.1:8080")
+		r.add(field, "want host:port, such as %s", such)
 	case noPort != nil || n < 0 || n > 65535:
-		r.add("listen", "the port must be a number from 0 to 65535")
-	case c.Web.Enabled && !loopback(host) && !c.HasSessionKeys():
-		r.add("listen", "%s", NeedsKeys)
+		r.add(field, "the port must be a number from 0 to 65535")
+	default:
+		return host, true
 	}
+	return "", false
 }
 
 // NeedsKeys is said where the web chat would be open to a network.

@@ -19,6 +19,7 @@ package config
 
 import (
 	"cmp"
+	"net"
 	"reflect"
 	"time"
 
@@ -52,6 +53,7 @@ type Config struct {
 	// that the variable names stand in Admins.
 	AdminSessionKeys []Secret `yaml:"-" env:"ADMIN_SESSION_KEYS"`
 	Web              Web      `yaml:"web"`
+	Metrics          Metrics  `yaml:"metrics"`
 	// Lease is how long a replica that fell silent keeps its chats, at least 1s. Shorter takes over sooner and costs more renewals.
 	Lease   time.Duration `yaml:"lease" default:"10s"`
 	Drain   time.Duration `yaml:"drain" default:"10s"` // how long a stopping process finishes what it began
@@ -206,6 +208,18 @@ type Web struct {
 	Enabled     bool         `yaml:"enabled" default:"true"`
 	SessionKeys []SessionKey `yaml:"session_keys"` // open a session. Once there is one none opens without.
 	Hosts       []string     `yaml:"hosts"`        // the names under which a proxy before the page is reached
+}
+
+// Metrics is what an operator looks at.
+type Metrics struct {
+	// Listen is host:port of a listener of its own. Empty: none. On a loopback address it has Go's profiles, too.
+	Listen string `yaml:"listen"`
+}
+
+// Local: only this machine reaches it.
+func (m Metrics) Local() bool {
+	host, _, err := net.SplitHostPort(m.Listen)
+	return err == nil && loopback(host)
 }
 
 // SessionKey opens sessions of the web chat: a text, or a mapping that also names the person whose key it is.

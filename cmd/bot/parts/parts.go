@@ -110,6 +110,19 @@ func Listen(ctx context.Context, c config.Config) (net.Listener, error) {
 	return ln, nil
 }
 
+// ListenForOperators opens the listener of the metrics; nil where there is none.
+func ListenForOperators(ctx context.Context, c config.Config) (net.Listener, error) {
+	if c.Metrics.Listen == "" {
+		return nil, nil
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", c.Metrics.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s (metrics.listen): %w", c.Metrics.Listen, err)
+	}
+	return ln, nil
+}
+
 // Fixed is a policy that stands until the process is restarted.
 type Fixed permission.Policy
 

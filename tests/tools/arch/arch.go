@@ -58,6 +58,7 @@ const (
 	whyCommand  = "what every command needs is the process and the configuration; what opens a part is cmd/bot/parts"
 	whySetup    = "nod init writes a configuration and nothing else: it opens no part of the bot"
 	whyTerminal = "nod chat is a client of the web API like any other program: it may not look behind it"
+	whyMetrics  = "numbers lie around the engine's ports, so that no room below knows of them"
 	whyReads    = "these commands are the store's and the engine's; what they need of an adapter is made in cmd/bot/parts"
 )
 
@@ -112,9 +113,10 @@ var (
 		{"cmd/bot/terminal", []string{"core/backoff", "core/chat", "core/text", "core/render", "core/agent/turn", "cmd/bot/command"}, false, whyTerminal},
 		{"cmd/bot/parts", append([]string{"cmd/bot/config", "cmd/bot/command"}, outer...), false, whyWiring},
 		{"cmd/bot/doctor", append([]string{"adapters/slack/doctor", "adapters/discord/doctor", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts"}, outer...), false, whyWiring},
+		{"cmd/bot/metrics", append([]string{"state"}, core...), false, whyMetrics},
 		{"cmd/bot/audit", append([]string{"state", "cmd/bot/command", "cmd/bot/parts"}, core...), false, whyReads},
 		{"cmd/bot/permissions", append([]string{"state", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts"}, core...), false, whyReads},
-		{"cmd/bot", append([]string{"adapters/slack/doctor", "adapters/discord/doctor", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts", "cmd/bot/doctor", "cmd/bot/audit", "cmd/bot/permissions", "cmd/bot/setup", "cmd/bot/terminal"}, outer...), false, whyWiring},
+		{"cmd/bot", append([]string{"adapters/slack/doctor", "adapters/discord/doctor", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts", "cmd/bot/doctor", "cmd/bot/metrics", "cmd/bot/audit", "cmd/bot/permissions", "cmd/bot/setup", "cmd/bot/terminal"}, outer...), false, whyWiring},
 	}
 )
 
@@ -157,6 +159,7 @@ var modules = map[string]struct {
 	"go.yaml.in/yaml":                 {[]string{"cmd/bot", "cmd/bot/config"}, "what people write is read in one place, configuration and exports; all else takes values"},
 	"github.com/spf13/cobra":          {[]string{"cmd/bot", "cmd/bot/command", "cmd/bot/doctor", "cmd/bot/audit", "cmd/bot/permissions", "cmd/bot/setup", "cmd/bot/terminal"}, "the command line is the commands' own: what they do takes values"},
 	"github.com/tailscale/hujson":     {[]string{"cmd/bot/setup"}, "JSON with comments is what other programs write, and nothing of nod's is"},
+	"github.com/VictoriaMetrics":      {[]string{"cmd/bot/metrics"}, "what is counted is counted in one place"},
 	"github.com/spf13/pflag":          {[]string{"cmd/bot/command"}, "it is what cobra reads flags with: commands name theirs through cobra"},
 	"github.com/yuin/goldmark":        {[]string{"adapters/discord/components", "adapters/surface", "adapters/web/markdown"}, "Markdown is parsed where it is drawn"},
 	"github.com/google/go-cmp":        {nil, "a module for tests, not to be shipped"},

@@ -1,0 +1,22 @@
+package metrics
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// Profiles show what is in the memory of the process: only this machine may have them.
+func TestProfilesAreForThisMachine(t *testing.T) {
+	for local, want := range map[bool]int{true: http.StatusOK, false: http.StatusNotFound} {
+		w := httptest.NewRecorder()
+		m, err := New("v0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Handler(local).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/pprof/goroutine", nil))
+		if w.Code != want {
+			t.Errorf("local %v: %d", local, w.Code)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package e2e
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The numbers are those of what happened, docs/metrics.md names each of them and no other, and nobody can be found in them.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	llm := startLLM(t)
+	box, _ := toolbox(t)
+	b := start(t, settings{yaml: box + "metrics: {listen: \"127.0.0.1:0\"}\n", env: llm.env()})
+	at := regexp.MustCompile(`url=(http://\S+/metrics)`)
+	until(t, "it says where its metrics are", func() bool { return at.MatchString(b.out.String()) })
+	url := at.FindStringSubmatch(b.out.String())[1]
+	ana := b.session("Ana Secret")
+	r := ana.room()
+	r.mustClick(r.ask(`call box__write {"path":"hidden-path"}`).RequestID, "allow_once")
+	r.idle()
+	r.mustClick(r.ask(`call box__write {"path":"hidden-path"}`).RequestID, "deny")
+	r.idle()
+	waits := ana.room()
+	waits.ask(`call box__write {"path":"hidden-path"}`)
+
+	page := scrape(t, url)
+	for _, want := range []string{
+		`nod_messages_total{surface="web"} 3`, `nod_turns_total{surface="web",why="answered"} 2`, `nod_rulings_total{verdict="ask"} 3`,
+		`nod_decisions_total{surface="web",choice="allow_once"} 1`, `nod_decisions_total{surface="web",choice="deny"} 1`,
+		`nod_decide_seconds_count{surface="web"} 2`, `nod_tool_calls_total{server="box",result="ok"} 1`, `nod_tool_call_seconds_count{server="box"} 1`,
+		`nod_model_replies_total{result="ok"} 5`, `nod_chats_waiting{surface="web"} 1`,
+	} {
+		if !strings.Contains(page, want+"\n") {
+			t.Errorf("%s is not in what is served:\n%s", want, page)
+		}
+	}
+	for _, hidden := range []string{"Ana", "hidden", ana.user, r.id, ana.key} {
+		if strings.Contains(page, hidden) {
+			t.Errorf("%q is in the metrics", hidden)
+		}
+	}
+	doc, err := os.ReadFile("../../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `(nod_[a-z_]+)`").FindAllStringSubmatch(string(doc), -1) {
+		named = append(named, m[1])
+	}
+	for _, m := range regexp.MustCompile(`(?m)^(nod_[a-z_]+?)(_bucket|_sum|_count)?[{ ]`).FindAllStringSubmatch(page, -1) {
+		if !slices.Contains(named, m[1]) {
+			t.Errorf("%s is served, and not in docs/metrics.md", m[1])
+		}
+	}
+	if strings.Contains(scrape(t, b.addr+"/metrics"), "nod_") {
+		t.Error("the numbers are where people chat, too")
+	}
+}
+
+func scrape(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	page, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
