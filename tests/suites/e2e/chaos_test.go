@@ -91,17 +91,17 @@ func (c *disorder) count(what string, n int) {
 }
 
 // insist makes one request of a chat at one bot after the other, until one of them gives an answer that counts.
-func (c *disorder) insist(r *rand.Rand, what, method, path string, body, out any) (status int) {
+func (c *disorder) insist(r *rand.Rand, what, method, path string, body, out any) (status int, no problem) {
 	for over := time.Now().Add(patience); time.Now().Before(over); {
-		status, _ := c.ana.at(c.doors[r.IntN(len(c.doors))]).call(method, path, body, out)
+		status, no := c.ana.at(c.doors[r.IntN(len(c.doors))]).call(method, path, body, out)
 		if status != 0 && status != http.StatusServiceUnavailable && status != http.StatusTooManyRequests {
-			return status
+			return status, no
 		}
 		c.count("answers that say: try again", 1)
 		<-time.After(50 * time.Millisecond)
 	}
 	c.t.Errorf("stuck: %s was not taken within %v", what, patience)
-	return 0
+	return 0, problem{}
 }
 
 // until looks at a chat until it is so, and records how long that took. It is stuck otherwise.
@@ -109,7 +109,7 @@ func (c *disorder) until(r *rand.Rand, id, what string, yes func(chatForm) bool)
 	began := time.Now()
 	for time.Since(began) < patience {
 		now = chatForm{}
-		if c.insist(r, "a look", "GET", "/api/v1/chats/"+id, nil, &now) == http.StatusOK && yes(now) {
+		if status, _ := c.insist(r, "a look", "GET", "/api/v1/chats/"+id, nil, &now); status == http.StatusOK && yes(now) {
 			c.mu.Lock()
 			c.waits = append(c.waits, time.Since(began))
 			c.mu.Unlock()
@@ -127,12 +127,12 @@ func (c *disorder) talk(r *rand.Rand, name string) {
 	var made struct {
 		ChatID string `json:"chat_id"`
 	}
-	if status := c.insist(r, "a chat", "POST", "/api/v1/chats", nil, &made); status != http.StatusCreated {
+	if status, _ := c.insist(r, "a chat", "POST", "/api/v1/chats", nil, &made); status != http.StatusCreated {
 		c.t.Errorf("a chat: %d", status)
 		return
 	}
 	id, order := made.ChatID, fmt.Sprintf(`call box__write {"path":%q}`, name)
-	if status := c.insist(r, "a message", "POST", "/api/v1/chats/"+id+"/messages", map[string]string{"text": order, "delivery": name}, nil); status != http.StatusAccepted {
+	if status, _ := c.insist(r, "a message", "POST", "/api/v1/chats/"+id+"/messages", map[string]string{"text": order, "delivery": name}, nil); status != http.StatusAccepted {
 		c.t.Errorf("a message: %d", status)
 		return
 	}
@@ -142,10 +142,18 @@ func (c *disorder) talk(r *rand.Rand, name string) {
 		return
 	}
 	choice := []string{"allow_once", "allow_once", "allow_once", "deny"}[r.IntN(4)]
-	c.click(r, now.Pending[0].RequestID, choice)
 	over := func(x chatForm) bool { return x.State == "idle" && x.Queued == 0 && x.last().End != nil }
-	if now, ok = c.until(r, id, "the turn is over, or it asks what happened", func(x chatForm) bool { return over(x) || x.last().block("ask", "").Kind == "outcome" }); !ok {
-		return
+	for asked := ""; len(now.Pending) == 1; {
+		if asked != "" { // Redis was away, so what had been decided does not count
+			c.count("calls that were asked about anew", 1)
+		}
+		asked = now.Pending[0].RequestID
+		said := c.click(r, asked, choice)
+		if now, ok = c.until(r, id, "the turn is over, or it asks anew, or what happened, after "+said, func(x chatForm) bool {
+			return over(x) || x.last().block("ask", "").Kind == "outcome" || len(x.Pending) == 1 && x.Pending[0].RequestID != asked
+		}); !ok {
+			return
+		}
 	}
 	if ask := now.last().block("ask", ""); ask.Kind == "outcome" {
 		c.count("calls of which nobody knows: a person was asked", 1)
@@ -157,12 +165,15 @@ func (c *disorder) talk(r *rand.Rand, name string) {
 	c.judge(now, name, order, choice)
 }
 
-func (c *disorder) click(r *rand.Rand, request, choice string) {
+// click answers, and says what came of it.
+func (c *disorder) click(r *rand.Rand, request, choice string) string {
 	// Refused as answered already: the first try counted, and its reply was lost.
-	if status := c.insist(r, "a click", "POST", "/api/v1/asks/"+request, map[string]string{"choice": choice}, nil); status != http.StatusOK && status != http.StatusConflict && status != http.StatusGone {
-		c.t.Errorf("a click: %d", status)
+	status, no := c.insist(r, "a click", "POST", "/api/v1/asks/"+request, map[string]string{"choice": choice}, nil)
+	if status != http.StatusOK && status != http.StatusConflict && status != http.StatusGone {
+		c.t.Errorf("a click: %d %+v", status, no)
 	}
 	c.count("clicks", 1)
+	return fmt.Sprintf("%s on %s was answered %d %s", choice, request, status, no.Code)
 }
 
 // judge holds what the chat says against the ledger.
