@@ -19,7 +19,50 @@ import (
 // What people attach is uploaded first, a request for each file, and kept beside the chat's log under the digest of its bytes; the message
 // names the digests.
 
-const uploadsAtOnce = 4 // of one process: each stands whole in memory
+// Uploads at once: each stands whole in memory, and a slow one holds its place.
+const (
+	uploadsAtOnce = 4 // of one process
+	uploadsEach   = 2 // of one person, so that nobody holds all places
+)
+
+// uploader is somebody who uploads.
+type uploader struct {
+	taken  chan struct{} // their places
+	wanted int           // uploads that have one or wait for one, under Server.mu
+}
+
+// place waits for a place to upload, which leave gives back.
+func (s *Server) place(ctx context.Context, user string) (leave func(), err error) {
+	s.mu.Lock()
+	mine := s.uploading[user]
+	if mine == nil {
+		mine = &uploader{taken: make(chan struct{}, uploadsEach)}
+		s.uploading[user] = mine
+	}
+	mine.wanted++
+	s.mu.Unlock()
+	var took []chan struct{}
+	leave = func() {
+		for _, c := range took {
+			<-c
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if mine.wanted--; mine.wanted == 0 {
+			delete(s.uploading, user)
+		}
+	}
+	for _, c := range []chan struct{}{mine.taken, s.uploads} {
+		select {
+		case c <- struct{}{}:
+			took = append(took, c)
+		case <-ctx.Done():
+			leave()
+			return nil, ctx.Err()
+		}
+	}
+	return leave, nil
+}
 
 var (
 	_ agent.Fetcher = (*Server)(nil)
@@ -85,12 +128,11 @@ func (s *Server) postFile(r *http.Request, p person) (any, error) {
 	if s.Files == nil {
 		return nil, problem{Status: http.StatusNotFound, Code: "no_files", Message: "This bot takes no files here."}
 	}
-	select {
-	case s.uploads <- struct{}{}:
-		defer func() { <-s.uploads }()
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
+	leave, err := s.place(r.Context(), p.user.String())
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	data, err := io.ReadAll(io.LimitReader(r.Body, agent.MaxFileBytes+1))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):

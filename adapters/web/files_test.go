@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -193,5 +195,54 @@ func TestNoUploadIsServed(t *testing.T) {
 		if res.StatusCode < 400 || bytes.Contains(body, []byte("alert(")) || res.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("GET %s: %d %v %.100s", at, res.StatusCode, res.Header, body)
 		}
+	}
+}
+
+// One person's slow uploads hold two places at most, so that another's quick ones go through.
+func TestUploadsOfOnePersonLeaveRoom(t *testing.T) {
+	_, s, c := serve(t, func(c *Config) { c.Files = &drawer{kept: map[string][]byte{}} })
+	ana, ben := c.as("Ana"), c.as("Ben")
+	id := ana.chat()
+	begun := make(chan struct{}, uploadsAtOnce)
+	var ends []*io.PipeWriter
+	var slow sync.WaitGroup
+	transport := &http.Transport{ExpectContinueTimeout: time.Hour}
+	t.Cleanup(transport.CloseIdleConnections)
+	for range uploadsAtOnce {
+		body, end := io.Pipe()
+		ends = append(ends, end)
+		req := ana.request("POST", filesOf(id, "slow.txt"), nil)
+		req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{Got100Continue: func() { begun <- struct{}{} }}))
+		req.Body, req.ContentLength = body, -1
+		req.Header.Set("Expect", "100-continue") // the server says it when it begins to read
+		slow.Go(func() {
+			if res, err := transport.RoundTrip(req); err != nil || res.StatusCode != http.StatusCreated {
+				t.Errorf("a slow upload: %v %v", res, err)
+			} else {
+				_ = res.Body.Close()
+			}
+		})
+	}
+	for range uploadsEach {
+		<-begun
+	}
+	at := ben.chat()
+	for range 20 {
+		ben.ok(http.StatusCreated, "POST", filesOf(at, "quick.txt"), "quick")
+	}
+	if n := len(begun); n > 0 {
+		t.Errorf("%d more of one person's uploads have begun", n)
+	}
+	for _, end := range ends {
+		go func() {
+			_, _ = io.WriteString(end, "slow")
+			_ = end.Close()
+		}()
+	}
+	slow.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.uploading) > 0 {
+		t.Errorf("still known: %v", s.uploading)
 	}
 }

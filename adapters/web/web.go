@@ -87,7 +87,8 @@ type Server struct {
 	newChats    *rate.Limiter
 	chats       *sessionCache
 	page        page
-	uploads     chan struct{}
+	uploads     chan struct{}        // places of this process
+	uploading   map[string]*uploader // by user key
 	handler     http.Handler
 
 	life    context.Context // of streams
@@ -111,7 +112,7 @@ func New(c Config) (*Server, error) {
 		wrongKeys: rate.NewLimiter(wrongRate, wrongBurst), newSessions: rate.NewLimiter(openRate, openBurst),
 		newChats: rate.NewLimiter(beginRate, beginBurst),
 		reserved: map[string]bool{plainName(adminName): true, plainName(text.Product): true},
-		chats:    newSessionCache(c.Log), uploads: make(chan struct{}, uploadsAtOnce), open: map[string]int{}}
+		chats:    newSessionCache(c.Log), uploads: make(chan struct{}, uploadsAtOnce), uploading: map[string]*uploader{}, open: map[string]int{}}
 	s.life, s.end = context.WithCancel(context.Background())
 	for _, k := range c.SessionKeys {
 		if k.Name != "" {

@@ -147,7 +147,7 @@ func (v viewer) asksAsOne(asks []turn.ToolCall) render.Ask {
 	a.Args = argsOfAll(asks)
 	a.Choices = []render.Choice{{Choice: chat.ApproveAll, Token: token, Label: text.LabelAllowThese(len(asks))},
 		{Choice: chat.DenyAll, Token: token, Label: text.LabelDeny, Style: render.Danger}}
-	a.More = []render.Choice{render.NewChoice(chat.ViewDetail, string(v.t.ID))}
+	a.More = []render.Choice{render.NewChoice(chat.ViewDetail, a.Token)}
 	if turn.Offers(c, chat.AllowReads) {
 		a.More = append(a.More, allowReads(c))
 	}

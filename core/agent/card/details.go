@@ -13,7 +13,7 @@ import (
 )
 
 // Details is everything that the session knows of what token names, with nothing cut: a call by its CallID or by an asking of
-// it, or a whole turn by its TurnID. found is false for what the session does not hold any more.
+// it, those that are asked about as one by the first one's asking, or a whole turn by its TurnID. found is false for what the session does not hold any more.
 func Details(s turn.Session, token string) (d render.Details, found bool) {
 	if t := s.TurnOf(turn.TurnID(token)); t != nil {
 		return turnDetails(t), true
@@ -24,7 +24,17 @@ func Details(s turn.Session, token string) (d render.Details, found bool) {
 	if !found {
 		return d, false
 	}
-	return render.Details{Title: runLine(c), Parts: callParts(c)}, true
+	d.Title = runLine(c)
+	for _, asks := range turn.Together(s) {
+		if len(asks) > 1 && string(asks[0].Ask) == token {
+			for i, one := range asks {
+				d.Parts = append(append(d.Parts, render.Part{Name: text.Number(i+1) + ": " + What(one), Text: render.MarkWord(stepState(one))}), callParts(one)...)
+			}
+			return d, true
+		}
+	}
+	d.Parts = callParts(c)
+	return d, true
 }
 
 func turnDetails(t *turn.Turn) render.Details {

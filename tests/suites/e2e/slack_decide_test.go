@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/core/text"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
@@ -394,4 +395,50 @@ func expiredTrigger(t *testing.T, o *office) {
 	o.FailWhen("views.open", nil)
 	th.click(admin, ts, "Deny")
 	th.done(ts, "was denied")
+}
+
+// Who rates an answer is on record, and everybody's last word counts.
+func TestSlackFeedback(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t, officeSettings{replicas: 1, slack: ", feedback: true"})
+	th := o.mention(t, "hello")
+	ts := th.answer(1)
+	th.until("the answer can be rated", func() bool { return count(th.buttons(ts), text.LabelGood) == 1 })
+	th.click(ana, ts, text.LabelBad)
+	th.told(ana, text.LabelBad)
+	th.click(ana, ts, text.LabelGood)
+	th.told(ana, text.LabelGood)
+	o.bots[0].terminate()
+	_, records := o.bots[0].run("audit", "tail", "--kind", "feedback", "--format", "jsonl")
+	bad, good := strings.Index(records, `"outcome":"bad"`), strings.Index(records, `"outcome":"good"`)
+	if bad < 0 || good < bad || strings.Count(records, `"by":"slack:`+o.Team()+":"+ana+`"`) != 2 {
+		t.Errorf("the audit says %s", records)
+	}
+}
+
+// Reads that are asked about as one have the row that every call has: its details show each of them, and offer what the row does.
+func TestSlackReadsTogether(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t, officeSettings{yaml: "permissions: {servers: {box: {tools: {echo: {ask: always, access: read}}}}}\n"})
+	order, args := write(t)
+	th := o.mention(t, `call box__echo {"text":"one"} and call box__echo {"text":"two"} and `+order)
+	ts := th.answer(1)
+	th.ask(ts, "Allow these 2", 1)
+	th.ask(ts, text.LabelDetails, 2)
+	th.press(ana, ts, th.nth(ts, text.LabelDetails, 0))
+	v := th.view(ana, 1)
+	got := seenBlocks(v.Blocks)
+	for _, want := range []string{"1: Echo “one”", "2: Echo “two”", `"text": "two"`, "Allow for this chat", "Allow these 2"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in the details:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, args) {
+		t.Errorf("the details of the reads hold the write:\n%s", got)
+	}
+	if _, err := o.ClickInView(ana, v.ID, "Allow these 2"); err != nil {
+		t.Fatal(err)
+	}
+	th.ask(ts, "Allow these 2", 0)
+	th.ask(ts, "Allow once", 1)
 }
