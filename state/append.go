@@ -15,7 +15,7 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 )
 
-// Append performs one Write in one round trip. A repeated fact or choice is known by its operation for 24 hours,
+// Append performs one Write in one round trip, or in that of another one. A repeated fact or choice is known by its operation for 24 hours,
 // whatever Known; repeated work by its operation and Known, for ever.
 //
 // Known without a Roll is allowed; then the write carries no link of the chain and Written.Head has no Roll.
@@ -28,7 +28,11 @@ func (s *Store) Append(ctx context.Context, w agent.Write) (agent.Written, error
 		return agent.Written{}, err
 	}
 	before := time.Now() // a lease counts from before the request that got it
-	res, err := s.write(ctx, f.call)
+	run := s.write
+	if w.Patient {
+		run = s.ride
+	}
+	res, err := run(ctx, f.call)
 	if err != nil && !errors.Is(err, agent.ErrNotDurable) {
 		return agent.Written{}, err
 	}

@@ -34,10 +34,14 @@ func (s *Store) Spend(ctx context.Context, sp Spend) (wait time.Duration, err er
 	if sp.Pool == "" || sp.Limit < 0 || sp.Per <= 0 && sp.Limit > 0 || sp.Limit == 0 && !sp.Ends {
 		return 0, errors.New("spend: wants a pool, a limit and what it is counted in")
 	}
-	k := poolKeys(sp.Pool)
-	res, err := s.write(ctx, spendScript.on([]string{k.spent, k.live, k.came, k.pool},
-		strconv.Itoa(sp.Limit), millis(sp.Per+margin(sp.Per)), strconv.Itoa(int(sp.Lane)), sp.Message,
-		strconv.FormatFloat(growth(sp.Rate), 'f', 3, 64), flag(sp.Ends), rand.Text(), strconv.Itoa(sp.Hard), flag(sp.Evenly)))
+	switch {
+	case sp.Limit == 0: // nobody waits for what is only said
+		s.mention(sp.call(""), func(any, error) {})
+		return 0, nil
+	case s.fromShare(sp):
+		return 0, nil
+	}
+	res, err := s.write(ctx, sp.call(""))
 	if err != nil {
 		return 0, err
 	}
@@ -49,11 +53,20 @@ func (s *Store) Spend(ctx context.Context, sp Spend) (wait time.Duration, err er
 	return time.Duration(n) * time.Millisecond, nil
 }
 
+// call is the script's run. how is empty, or one of its words for a share.
+func (sp Spend) call(how string) call {
+	k := poolKeys(sp.Pool)
+	return spendScript.on([]string{k.spent, k.live, k.came, k.pool},
+		strconv.Itoa(sp.Limit), millis(sp.Per+margin(sp.Per)), strconv.Itoa(int(sp.Lane)), sp.Message,
+		strconv.FormatFloat(growth(sp.Rate), 'f', 3, 64), flag(sp.Ends), rand.Text(), strconv.Itoa(sp.Hard), flag(sp.Evenly), how)
+}
+
 // CoolOff stops every spending from a pool for d, on all replicas: the platform refused a call. Then a slot stays free for some minutes.
 func (s *Store) CoolOff(ctx context.Context, pool string, d time.Duration) error {
 	if pool == "" || d <= 0 {
 		return fmt.Errorf("cool-off: wants a pool and a time, not %s", d)
 	}
+	s.shares.drop(pool)
 	_, err := s.write(ctx, coolScript.on([]string{poolKeys(pool).pool}, millis(d), millis(freeAfterCoolOff)))
 	return err
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync"
@@ -26,7 +27,12 @@ func (s *Store) beat(ctx context.Context, life time.Duration, starting bool) (ui
 	}
 	// A lost reply may have counted this start already; then we are among the living when it is repeated, and the only one.
 	res, err := s.write(ctx, beatScript.on([]string{runReplicas, runEpoch}, s.opt.Replica, millis(life), flag(starting)))
-	return number(res), err
+	r, _ := res.([]any)
+	if err != nil || len(r) != 2 {
+		return 0, cmp.Or(err, unexpected(beatScript.Name, res))
+	}
+	s.shares.alive.Store(int64(number(r[1]))) //nolint:gosec // a count
+	return number(r[0]), nil
 }
 
 // leave says that this replica ends, so that its own restart is a cold start.

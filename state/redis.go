@@ -23,10 +23,19 @@ type remote struct {
 	rdb     redis.UniversalClient
 	dur     durability
 	confirm time.Duration
+	riders  riders
 }
 
 // write runs each call by its digest, all in one round trip, and repeats those whose reply was lost. One to be confirmed goes alone.
 func (r *remote) write(ctx context.Context, calls ...call) ([]any, error) {
+	if len(calls) == 1 && calls[0].Sure && r.dur.asks() {
+		return r.carry(ctx, 0, nil, calls)
+	}
+	return r.carry(ctx, 0, r.riders.board(), calls)
+}
+
+// carry is write, with others in its first round trip. first is 1 where the calls may have run already.
+func (r *remote) carry(ctx context.Context, first int, with []*rider, calls []call) ([]any, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	out := make([]any, len(calls))
@@ -34,14 +43,17 @@ func (r *remote) write(ctx context.Context, calls ...call) ([]any, error) {
 	for i := range left {
 		left[i] = i
 	}
-	for try := 0; ; try++ {
+	for try := first; ; try++ {
 		batch := make([]call, len(left))
 		for i, at := range left {
 			batch[i] = calls[at]
 		}
+		came := r.send(ctx, try, false, append(batch, callsOf(with)...))
+		r.arrived(with, came[len(batch):])
+		with = nil
 		var again []int
 		var last error
-		for i, a := range r.send(ctx, try, false, batch) {
+		for i, a := range came[:len(batch)] {
 			at := left[i]
 			if isNoScript(a.err) { // not executed, and now it gets loaded
 				a = r.send(ctx, try, true, calls[at:at+1])[0]
@@ -78,7 +90,7 @@ func (r *remote) send(ctx context.Context, try int, bySource bool, calls []call)
 	if cluster, is := r.rdb.(*redis.ClusterClient); is && sure {
 		master, err := cluster.MasterForKey(ctx, calls[0].Keys[0]) // WAIT has no key: on a Cluster's own pipeline it would go to any node
 		if err != nil {
-			return []reply{{err: err}}
+			return []reply{{err: err}} // sure goes alone
 		}
 		node = master
 	}

@@ -125,7 +125,8 @@ type Store struct {
 	disk *disk // nil unless embedded
 	met  *met  // nil where a restart loses nothing that counts
 	// slots: a script's keys have to be in one slot, so none can look at the settings beside a chat.
-	slots bool
+	slots  bool
+	shares shares
 
 	closing sync.Once
 	closed  error
@@ -152,7 +153,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		_ = rdb.Close()
 		return nil, err
 	}
-	s := &Store{opt: o, rdb: rdb, w: &remote{rdb, dur, o.confirm}, hub: newHub(rdb.Subscribe(context.WithoutCancel(ctx)))}
+	s := &Store{opt: o, rdb: rdb, w: &remote{rdb: rdb, dur: dur, confirm: o.confirm, riders: riders{within: min(rideWithin, o.Lease/8)}}, hub: newHub(rdb.Subscribe(context.WithoutCancel(ctx)))}
 	s.slots = !s.oneServer(ctx)
 	if !dur.asks() { // else a Started and a Decided count only once they survive
 		s.met = m
@@ -206,6 +207,7 @@ func (s *Store) Run(ctx context.Context) error {
 			return ctx.Err()
 		case <-beat:
 			what = "heartbeat"
+			s.look()
 			_, err = s.beat(ctx, beatLife, false)
 		case <-sweep:
 			if s.disk != nil {
@@ -225,6 +227,9 @@ func (s *Store) Run(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.hub.close()
+		if r, remote := s.w.(*remote); remote {
+			r.riders.close()
+		}
 		if s.disk == nil {
 			s.closed = s.rdb.Close()
 		} else {

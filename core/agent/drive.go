@@ -479,11 +479,20 @@ func (d *driver) release() (wake time.Time, done bool) {
 	if d.f.s.Turn == nil && d.f.head.Seq >= d.f.snap+snapshotEvery {
 		w.Snapshot = &Snapshot{d.f.head, d.f.s}
 	}
-	got, err := d.e.write(d.ctx, w)
+	// Nobody waits for what is over. Until it is given back whatever comes wakes this driver, and is not kept waiting.
+	w.Patient = len(w.Events) == 0 && !d.e.isStopping() && (wake.IsZero() || wake.Sub(now) > time.Minute)
+	ctx, awake := d.ctx, func() {}
+	if w.Patient {
+		ctx, awake = d.untilMoved()
+	}
+	got, err := d.e.write(ctx, w)
+	awake()
 	if err == nil {
 		d.shown = nil
 	}
 	switch {
+	case w.Patient && errors.Is(err, context.Canceled) && d.ctx.Err() == nil:
+		return time.Time{}, false
 	case err == nil && got.Released:
 		if len(w.Events) > 0 { // for whoever comes next
 			f, ferr := d.e.applyWritten(d.ctx, d.id, d.f, got, nil)
@@ -511,6 +520,22 @@ func (d *driver) release() (wake time.Time, done bool) {
 		_ = backoff.Wait(d.ctx, 200*time.Millisecond)
 		return time.Time{}, d.ctx.Err() != nil
 	}
+}
+
+// untilMoved ends with the driver's context, or once the log may have moved: that is then still to be read. Call end when it is needed no more.
+func (d *driver) untilMoved() (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancel(d.ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		select {
+		case <-d.logMoved:
+			signal(d.logMoved)
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(); <-over }
 }
 
 // parkedFor is how often a chat is looked at whose asks have no deadline.

@@ -186,6 +186,9 @@ type Write struct {
 	// Release gives Lease back after the append, if Known (or what was just appended) is still the head; Wake is when the chat is due again, zero for never.
 	Release bool
 	Wake    time.Time
+	// Patient says that nobody waits for it: it may be written up to a second later, in the round trip of another write. Where ctx ends before
+	// that, it is not written.
+	Patient bool
 	// Snapshot moves the chat's snapshot forward to the head after this write.
 	Snapshot *Snapshot
 }

@@ -6,7 +6,8 @@
 -- ARGV  1 limit (0: only say that the message ended)  2 window ms  3 lane: 0 progress | 1 final | 2 decision  4 message, or nothing
 --       5 rate, characters a second  6 ends: 0 | 1  7 nonce of this spending  8 how many calls a decision may go up to, at least the limit
 --       9 evenly: 1, where the platform bears short bursts: slots come back one after another, a limit's part of the window apart
--- Reply ms to wait; 0: spent
+--       10 progress without a message: made (the call was made already, on a replica's share) | look (it is only asked what is free)
+-- Reply ms to wait; 0: spent; with 10: what is free, after a blank
 --
 -- Urgent lanes. A decision takes any free slot, a final any that no decision waits for, each lane in the order of asking. Who
 -- waits says so by asking; who does not come back in time is forgotten. Where the platform bears bursts, a decision goes beyond the limit:
@@ -119,6 +120,11 @@ if limit == 0 then
   if message ~= '' then over() end
   return '0'
 end
+local how = ARGV[10]
+if how == 'made' then
+  take()
+  n = n + 1
+end
 local cool = tonumber(pool[1] or 0)
 if now < cool then return refuse(cool - now, cool - now) end
 if now < tonumber(pool[3] or 0) then limit, most = math.max(1, limit - tonumber(pool[2])), math.max(1, most - tonumber(pool[2])) end
@@ -152,6 +158,7 @@ local reserve = 0
 if finals > 0 then reserve = math.min(finals, math.floor(limit / 2)) end
 local free = limit - n - waiting - reserve
 if message == '' then
+  if how ~= '' then return '0 ' .. int(math.max(free, 0)) end
   if free > 0 then return take() end
   return refuse(returns(waiting + reserve + 1), window)
 end

@@ -63,3 +63,32 @@ func TestADeliveryIsAskedOfTheLogAgainLater(t *testing.T) {
 		w.Deliver(r, in)
 	}
 }
+
+// A chat that is over is given back with the next write that goes out. What somebody says meanwhile does not wait for that.
+func TestNobodyWaitsForAChatToBeGivenBack(t *testing.T) {
+	w := New(t, Options{Replicas: 2, Lease: time.Minute})
+	r := w.Replicas[0]
+	released := func(calls []string) int {
+		return len(slices.DeleteFunc(calls, func(what string) bool { return what != "append release" }))
+	}
+	w.Say(r, Ana, "hello")
+	w.Over(0)
+	idle(w) // also the settings' log, into which the tools were recorded
+	for n := 1; n < 20; n++ {
+		asked, given := released(r.Gate.Calls()), released(r.Gate.Taken())
+		w.Say(r, Ana, "hello")
+		w.Over(n)
+		w.Until("the chat is to be given back", func() bool { return released(r.Gate.Calls()) > asked })
+		n++
+		w.Say(w.Replicas[1], Ana, "hello again")
+		if released(r.Gate.Taken()) > given {
+			w.Over(n)
+			idle(w)
+			continue // it was given back before that was said: once more
+		}
+		w.Over(n)
+		equal(t, "given back before it was answered", released(r.Gate.Taken()), given)
+		return
+	}
+	t.Fatal("a chat is given back at once")
+}
