@@ -290,6 +290,9 @@ func TestReservesLapse(t *testing.T) {
 				for i := range 8 {
 					p.must(Spend{Message: fmt.Sprint("m", i), Ends: true, Limit: none})
 				}
+				if _, err := p.beat(t.Context(), time.Minute, false); err != nil { // which they travel with
+					t.Fatal(err)
+				}
 			}
 			for range 5 {
 				p.must(Spend{Limit: 10})

@@ -48,7 +48,7 @@ func (r *remote) carry(ctx context.Context, first int, with []*rider, calls []ca
 		for i, at := range left {
 			batch[i] = calls[at]
 		}
-		came := r.send(ctx, try, false, append(batch, callsOf(with)...))
+		came := r.send(ctx, try, false, slices.Concat(batch, callsOf(with)))
 		r.arrived(with, came[len(batch):])
 		with = nil
 		var again []int

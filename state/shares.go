@@ -36,7 +36,7 @@ const (
 
 // fromShare takes one spending from this replica's share, if there is one.
 func (s *Store) fromShare(sp Spend) bool {
-	if sp.Lane != agent.Progress || sp.Message != "" || sp.Evenly {
+	if s.disk != nil || sp.Lane != agent.Progress || sp.Message != "" || sp.Evenly {
 		return false
 	}
 	h := &s.shares
