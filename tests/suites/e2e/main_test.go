@@ -58,10 +58,7 @@ func build(run func() int) int {
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", dir+string(filepath.Separator),
 		"./cmd/bot", "./tests/standins/fakellm/cmd/fakellm", "./tests/standins/mcpserver/cmd/toolserver", "./tests/standins/mcpserver/cmd/thief")
 	cmd.Dir = filepath.Join("..", "..", "..")
-	// Beside tests with the race detector nothing is compiled without it but the program as it ships, which is without cgo.
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	}
+	cmd.Env = append(os.Environ(), shipped()...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building the programs: %v\n%s", err, out)
 		return 1
@@ -77,6 +74,15 @@ func build(run func() int) int {
 }
 
 func program(name string) string { return filepath.Join(programs, name) }
+
+// shipped is what a program is built with here: beside tests with the race detector nothing is compiled without it but the program as it
+// ships, which is without cgo.
+func shipped() []string {
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return []string{"CGO_ENABLED=0"}
+	}
+	return nil
+}
 
 // missing skips a test for want of something, unless NOD_REQUIRE names it.
 func missing(t testing.TB, need, what string) {

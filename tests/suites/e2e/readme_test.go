@@ -44,6 +44,7 @@ func TestReadmeRuns(t *testing.T) {
 		}
 		env = append(env, name+"="+strings.TrimSpace(string(v)))
 	}
+	env = append(env, shipped()...)
 	yours := strings.NewReplacer("git clone https://github.com/nodhq/nod && cd nod\n", "", "xoxb-…", slack.BotToken(), "xapp-…", slack.AppToken(),
 		"DISCORD_TOKEN=…", "DISCORD_TOKEN="+discord.Token(), "OPENAI_API_KEY=…", "OPENAI_API_KEY=k", "OPENAI_MODEL=…", "OPENAI_MODEL=m")
 	above, rest, _ := strings.Cut(string(readme), "```yaml\n")
