@@ -252,7 +252,7 @@ func TestToolPictures(t *testing.T) {
 	good := pngOf(t)
 	svg, html, pdf := []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`), []byte("<html><script>alert(1)</script>"), []byte("%PDF-1.4")
 	given := map[string][][]byte{
-		"lies": {svg, html, pdf, []byte("\x89PNG\r\n\x1a\nno picture"), append(bytes.Clone(good), make([]byte, 4<<20)...), good},
+		"lies": {svg, html, pdf, []byte("BM is how a bitmap begins, and this text"), []byte("\x89PNG\r\n\x1a\nno picture"), append(bytes.Clone(good), make([]byte, 4<<20)...), good},
 		"many": {append(bytes.Clone(good), 1), append(bytes.Clone(good), 2), append(bytes.Clone(good), 3), append(bytes.Clone(good), 4), append(bytes.Clone(good), 5)},
 	}
 	for name, all := range given {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -166,8 +167,11 @@ permissions: {servers: {docs: {tools: {get: {ask: never, access: read}, asked_ge
 			}
 			before := d.reads.Load()
 			d.result.Store(tt.is)
-			r := b.session("Ana").room()
+			r, begun := b.session("Ana").room(), time.Now()
 			ask := r.ask("call docs__" + tt.tool + " " + tt.args)
+			if took := time.Since(begun); took > 30*time.Second { // the server's own time for a call is a minute
+				t.Errorf("the question came after %s", took)
+			}
 			a := r.argumentsOf(ask.ToolCallID)
 			want, against := "", ""
 			if tt.diff != "" {
