@@ -9,6 +9,7 @@ CYCLONEDX := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
+TRIM ?= -trimpath
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,7 +86,7 @@ dist: ## nod for each of PLATFORMS in DIST: static programs that say VERSION, wi
 	@for platform in $(PLATFORMS); do \
 		os=$${platform%/*}; arch=$${platform#*/}; suffix=; [ "$$os" != windows ] || suffix=.exe; \
 		echo "$(DIST)/nod-$(VERSION)-$$os-$$arch$$suffix"; \
-		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o "$(DIST)/nod-$(VERSION)-$$os-$$arch$$suffix" ./cmd/bot || exit 1; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build $(TRIM) -ldflags "-s -w -X main.version=$(VERSION)" -o "$(DIST)/nod-$(VERSION)-$$os-$$arch$$suffix" ./cmd/bot || exit 1; \
 	done
 	@cd "$(DIST)" && sha256sum nod-* >SHA256SUMS
 
