@@ -144,7 +144,7 @@ func TestExpiryOnAnotherReplica(t *testing.T) {
 
 // What a crashed replica held goes on when its leases end, however much it is: more than one look takes over.
 func TestManyLeasesOfTheDead(t *testing.T) {
-	w := New(t, Options{Sweep: time.Hour, Lease: brief})
+	w := New(t, Options{Sweep: time.Hour, Lease: 2 * time.Second}) // long enough for a slow machine: a chat on which leases end again and again is given up
 	var asked atomic.Int32
 	var dead atomic.Bool
 	w.Model.When("go", func(h Heard) (agent.Reply, error) {
