@@ -106,7 +106,7 @@ func (d *driver) edited(ctx context.Context, ed editor) (e edit) {
 	ectx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
 	e.err = d.platform().Edit(ectx, d.id, ed.ref, m, u)
 	cancel()
-	if pe, _ := errors.AsType[*PlatformError](e.err); u == Question && pe != nil && pe.Kind == FaultBusy {
+	if pe, _ := errors.AsType[*PlatformError](e.err); u == Question && pe != nil && pe.Kind == FaultBusy && d.unseen(m) == unseen { // nobody has answered meanwhile
 		pctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
 		defer cancel()
 		const seek = true // an earlier driver may have died on it
@@ -121,15 +121,41 @@ func (d *driver) edited(ctx context.Context, ed editor) (e edit) {
 	return e
 }
 
+// takeBack takes away a message that was posted for a question which is over.
+func (d *driver) takeBack(ref chat.MessageRef) {
+	a, can := d.platform().(Annotator)
+	if !can {
+		return
+	}
+	ctx := d.ctx
+	d.begin(func() func() {
+		_, err := d.trying(ctx, "take away a question that is over", takeBackTries, func(ctx context.Context) (chat.MessageRef, error) {
+			return "", a.Remove(ctx, d.id, ref)
+		})
+		return func() {
+			if err != nil {
+				d.e.Logger.Warn("a question that is over still stands below its answer", "chat", d.id, "message", ref, "err", err)
+			}
+		}
+	})
+}
+
+const takeBackTries = 5
+
 func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 	pe, _ := errors.AsType[*PlatformError](e.err)
 	switch {
 	case e.err == nil:
 		ed.failures = 0
 		ed.progressAt = d.pace(began)
-		if e.moved != "" {
+		switch {
+		case e.moved == "":
+		case turnID(d.f.s) == ed.turn:
 			d.reposted = turn.Shown{Turn: ed.turn, Message: e.moved, From: ed.ref}
 			ed.ref = e.moved
+		default: // the turn has ended meanwhile: what came of it stands where people saw it
+			d.takeBack(e.moved)
+			ed.dirty, e.m = true, nil
 		}
 		if e.m != nil {
 			ed.last = e.m

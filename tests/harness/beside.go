@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -64,6 +65,7 @@ func (b beside) Remove(ctx context.Context, id chat.ID, ref chat.MessageRef) err
 			b.notes[i].Gone = true
 		}
 	}
+	b.order = slices.DeleteFunc(b.order, func(m *Message) bool { return m.Ref == ref && m.Chat == id })
 	b.mu.Unlock()
 	b.sig.Fire()
 	return t.Err

@@ -102,10 +102,11 @@ func (c *discordChat) posts() (out []post) {
 			out = joined(append(out, c.read(m)))
 			continue
 		}
-		// The rest of a very long answer: the file has all of it, so what stands above has to be its beginning.
+		// The rest of a very long answer: the file has all of it, so what stands above has to be its beginning, once it stands there as it stays.
 		whole, last := string(c.g.File(m.Channel, m.Attachments[0])), &out[len(out)-1]
 		if above := strings.Join(last.said, " "); !strings.HasPrefix(plainly(whole), plainly(above)) || !strings.Contains(shown(m.Version), "All of it is in this file.") {
-			c.g.t.Errorf("the file %s goes on from something else, under %q", m.Attachments[0].Name, shown(m.Version))
+			last.said = append(last.said, "(the file "+m.Attachments[0].Name+" goes on from something else, under "+shown(m.Version)+")")
+			continue
 		}
 		last.said = []string{plainly(whole)}
 	}

@@ -1,6 +1,8 @@
 package replicas
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,4 +156,50 @@ func TestALateQuestionIsPostedAnew(t *testing.T) {
 	w.Ran("write")
 	w.Over(1)
 	equal(w, "messages", len(w.Platform.Messages(Room)), 2)
+}
+
+// Somebody answers in the moment in which their question would be posted anew: no second message stays, and the first says what came of it.
+func TestAQuestionIsAnsweredBeforeItIsPostedAnew(t *testing.T) {
+	for name, post := range map[string]bool{"while it is edited": false, "while it is posted": true} {
+		t.Run(name, func(t *testing.T) {
+			w := New(t, Options{Beside: true})
+			held, asked := make(chan struct{}), make(chan string, 1)
+			w.Platform.Trouble(func(op Op) Trouble {
+				for _, b := range op.View.Blocks {
+					a, ok := b.(render.Ask)
+					switch {
+					case !ok || op.Post != post && op.Lane != agent.Question:
+					case op.Post == post:
+						select {
+						case asked <- a.Token:
+						default:
+						}
+						if post {
+							return Trouble{Until: held}
+						}
+						t := Busy(time.Millisecond)
+						t.Until = held
+						return t
+					default:
+						return Busy(time.Millisecond)
+					}
+				}
+				return Trouble{}
+			})
+			lately(w, Call("write", `{}`))
+			w.Say(w.Replicas[0], Ana, "go")
+			click := chat.Clicked{Envelope: w.Envelope(Room, Ana), Token: <-asked, Choice: chat.AllowOnce}
+			equal(t, "whisper", w.Deliver(w.Replicas[0], click), "")
+			w.Ran("write")
+			w.Until("the turn is over", func() bool {
+				s, err := w.Replicas[0].Engine.Session(context.Background(), Room)
+				return err == nil && s.Turn == nil && s.Last != nil
+			})
+			close(held)
+			w.Until("the first message says what came of it, alone", func() bool {
+				all := w.Platform.Messages(Room)
+				return len(all) == 1 && strings.Contains(render.PlainText(all[0].Now()), "All done.")
+			})
+		})
+	}
 }
