@@ -97,7 +97,8 @@ func (d *driver) plan() (plan, error) {
 			}
 		}
 		if len(p.events) == before {
-			p.canWait = len(p.events) > 0 && len(p.acts) == 0 && d.onlyShows(p.plan)
+			// While a model or a tool is at work it may be long until the release, and whoever takes over has to know where the message stands.
+			p.canWait = len(p.events) > 0 && len(p.acts) == 0 && d.model == nil && d.running == nil && d.onlyShows(p.plan)
 			return p.plan, nil
 		}
 	}

@@ -1,6 +1,7 @@
 package replicas
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -62,7 +63,11 @@ func TestATurnThatItsDriversDieOn(t *testing.T) {
 		})
 		w.Say(w.Replicas[0], Ana, "go")
 		for n := range int32(3) {
-			w.Until("the model is asked", func() bool { return asked.Load() == n+1 })
+			// While the model is at work it is on record where the message stands: who dies before that leaves one that nobody knows of.
+			w.Until("the model is asked, and the message is on record", func() bool {
+				s, err := w.Replicas[n].Engine.Session(context.Background(), Room)
+				return asked.Load() == n+1 && err == nil && s.Turn != nil && s.Turn.Shown != ""
+			})
 			w.Replicas[n].Kill()
 			w.Start()
 		}
