@@ -3,12 +3,9 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -22,7 +19,6 @@ const (
 	previewWithin = time.Second // for all looks of one reply: their questions wait for them
 	maxReplaced   = 64 << 10    // bytes of the text that is there, and of the one that comes
 	maxDiff       = 16 << 10    // bytes of what is kept of both
-	diffContext   = 3           // lines around a change
 )
 
 // looksFirst reports whether people are asked about a call only after a look at what it replaces, which the plan then records.
@@ -116,70 +112,9 @@ func diffOf(is, becomes string) (string, turn.WhyNoDiff) {
 	if both, _ := json.Marshal([]string{is, becomes}); render.MaskedJSON(both) != nil { // one secret for another would look the same
 		return "", turn.NoDiffSecret
 	}
-	diff := folded(lineByLine(is, becomes))
+	diff := render.DiffLines(is, becomes)
 	if len(diff) > maxDiff {
 		return "", turn.NoDiffLong
 	}
 	return diff, ""
-}
-
-// lineByLine are all lines of two texts, each with the mark of what becomes of it and with its line break.
-func lineByLine(is, becomes string) (lines []string) {
-	add := func(mark, of string) {
-		for l := range strings.Lines(of) {
-			lines = append(lines, mark+l)
-		}
-	}
-	at := 0
-	for _, e := range udiff.Lines(is, becomes) {
-		add(" ", is[at:e.Start])
-		add("-", is[e.Start:e.End])
-		add("+", e.New)
-		at = e.End
-	}
-	add(" ", is[at:])
-	return lines
-}
-
-// folded are marked lines without most of those that stay.
-func folded(lines []string) string {
-	var out []string
-	stays := func(i int) bool { return i >= 0 && i < len(lines) && lines[i][0] == ' ' }
-	for i := 0; i < len(lines); {
-		n := 0
-		for stays(i + n) {
-			n++
-		}
-		from, to := i, i+n // of the lines that need not be shown
-		if i > 0 {
-			from += diffContext
-		}
-		if i+n < len(lines) {
-			to -= diffContext
-		}
-		if to-from < 2 {
-			from, to = i+n, i+n
-		}
-		for ; i < from; i++ {
-			out = append(out, line(lines[i])...)
-		}
-		if from < to {
-			out = append(out, "@"+strconv.Itoa(to-from))
-			i = to
-			continue
-		}
-		if i < len(lines) {
-			out = append(out, line(lines[i])...)
-			i++
-		}
-	}
-	return strings.Join(out, "\n")
-}
-
-// line is a line as it is kept. What ends a text without a line break is followed by a line that says so.
-func line(l string) []string {
-	if body, broken := strings.CutSuffix(l, "\n"); broken {
-		return []string{body}
-	}
-	return []string{l, `\`}
 }

@@ -97,10 +97,9 @@ func open(ctx context.Context, c config.Config, o state.Options) (*state.Store, 
 // Listen opens the one listener. The configuration has checked the address as written; here it is checked as it turned out,
 // because a name such as localhost can resolve to anything.
 func Listen(ctx context.Context, c config.Config) (net.Listener, error) {
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", c.Listen)
+	ln, err := listen(ctx, c.Listen, "listen, NOD_LISTEN")
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s (listen, NOD_LISTEN): %w", c.Listen, err)
+		return nil, err
 	}
 	at, ok := ln.Addr().(*net.TCPAddr)
 	if local := ok && at.IP.IsLoopback(); c.Web.Enabled && !c.HasSessionKeys() && !local {
@@ -115,10 +114,15 @@ func ListenForOperators(ctx context.Context, c config.Config) (net.Listener, err
 	if c.Metrics.Listen == "" {
 		return nil, nil
 	}
+	return listen(ctx, c.Metrics.Listen, "metrics.listen")
+}
+
+// listen opens an address. Where that fails, the error names the fields that it is from.
+func listen(ctx context.Context, address, fields string) (net.Listener, error) {
 	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", c.Metrics.Listen)
+	ln, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s (metrics.listen): %w", c.Metrics.Listen, err)
+		return nil, fmt.Errorf("cannot listen on %s (%s): %w", address, fields, err)
 	}
 	return ln, nil
 }

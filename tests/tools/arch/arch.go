@@ -159,6 +159,7 @@ var modules = map[string]struct {
 	"go.yaml.in/yaml":                 {[]string{"cmd/bot", "cmd/bot/config"}, "what people write is read in one place, configuration and exports; all else takes values"},
 	"github.com/spf13/cobra":          {[]string{"cmd/bot", "cmd/bot/command", "cmd/bot/doctor", "cmd/bot/audit", "cmd/bot/permissions", "cmd/bot/setup", "cmd/bot/terminal"}, "the command line is the commands' own: what they do takes values"},
 	"github.com/tailscale/hujson":     {[]string{"cmd/bot/setup"}, "JSON with comments is what other programs write, and nothing of nod's is"},
+	"github.com/aymanbagabas":         {[]string{"core/render"}, "texts are compared where the difference is drawn"},
 	"github.com/VictoriaMetrics":      {[]string{"cmd/bot/metrics"}, "what is counted is counted in one place"},
 	"github.com/spf13/pflag":          {[]string{"cmd/bot/command"}, "it is what cobra reads flags with: commands name theirs through cobra"},
 	"github.com/yuin/goldmark":        {[]string{"adapters/discord/components", "adapters/surface", "adapters/web/markdown"}, "Markdown is parsed where it is drawn"},
