@@ -79,6 +79,7 @@ update: ## write golden files anew; read the diff before you commit it
 	go test ./tests/suites/e2e -run 'Tasks$$' -update-tasks
 	go test ./tests/standins/fakeslack/cmd ./tests/standins/fakediscord/cmd -run Cards -update-cards
 	go test ./adapters/web -run 'Cards$$' -update-cards
+	go test ./adapters/web -run OpenAPI -update-openapi
 	go test ./tests/suites/e2e -run Picture -update-picture
 
 dist: ## nod for each of PLATFORMS in DIST: static programs that say VERSION, with their checksums

@@ -97,6 +97,7 @@ func (c *client) do(req *http.Request) (int, map[string]any) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	asDescribed(c.t, res, b)
 	out := map[string]any{}
 	if err := json.Unmarshal(b, &out); err != nil {
 		c.t.Fatalf("%s %s answered %d with %q", req.Method, req.URL.Path, res.StatusCode, b)
@@ -154,8 +155,13 @@ func (c *client) look(id string) chatForm {
 		c.t.Fatal(err)
 	}
 	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	asDescribed(c.t, res, b)
 	var f chatForm
-	if err := json.NewDecoder(res.Body).Decode(&f); err != nil || res.StatusCode != http.StatusOK {
+	if err := json.Unmarshal(b, &f); err != nil || res.StatusCode != http.StatusOK {
 		c.t.Fatal(res.StatusCode, err)
 	}
 	return f

@@ -202,7 +202,7 @@ func (s *Server) postMessage(r *http.Request, p person) (any, error) {
 	}
 	var body struct {
 		Text     string `json:"text"`
-		Delivery string `json:"delivery"`
+		Delivery string `json:"delivery"` // a name of the caller's: with the same again it is taken once
 		// Unattended says that nobody can be reached to answer: what would have to be asked is then not offered to the model.
 		Unattended bool `json:"unattended"`
 		// Files were uploaded before.

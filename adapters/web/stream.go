@@ -237,14 +237,14 @@ type approvalRequired struct {
 	Type       string          `json:"type"`
 	ToolCallID string          `json:"tool_call_id"`
 	ToolName   string          `json:"tool_name"`
-	Message    string          `json:"message"`
-	Permission string          `json:"permission"`
-	Arguments  json.RawMessage `json:"arguments"`
+	Message    string          `json:"message"`    // the question
+	Permission string          `json:"permission"` // RequireConfirmation, or RequireAuth: an admin has to answer
+	Arguments  json.RawMessage `json:"arguments"`  // parsed; what is masked on cards is masked
 	ServerName string          `json:"server_name"`
-	RequestID  string          `json:"request_id"`
-	Access     string          `json:"access"`
-	Risk       string          `json:"risk"`
-	ExpiresAt  *time.Time      `json:"expires_at"` // null: it never expires
+	RequestID  string          `json:"request_id"` // a call that is asked anew, after an edit or an undo, has another
+	Access     string          `json:"access"`     // read | write | all
+	Risk       string          `json:"risk"`       // safe | moderate | dangerous
+	ExpiresAt  *time.Time      `json:"expires_at"` // when it is denied by itself; null: never
 	Scopes     []string        `json:"scopes"`     // what an approval of it may say, none for what cannot be allowed here
 }
 
@@ -252,13 +252,13 @@ type approvalRequired struct {
 type permissionEnded struct {
 	Type       string     `json:"type"`
 	ChatID     string     `json:"chat_id"`
-	MessageID  string     `json:"message_id"`
+	MessageID  string     `json:"message_id"` // of the turn
 	ToolCallID string     `json:"tool_call_id"`
 	ToolName   string     `json:"tool_name"`
 	ServerName string     `json:"server_name"`
 	RequestID  string     `json:"request_id"`
-	Scope      string     `json:"scope,omitempty"` // of a grant: once | chat | …, as [scopes] has them
-	By         string     `json:"by,omitempty"`
+	Scope      string     `json:"scope,omitempty"` // of a grant: how far it reaches
+	By         string     `json:"by,omitempty"`    // who decided, or stopped the turn
 	Name       string     `json:"name,omitempty"`
 	Reason     string     `json:"reason,omitempty"`
 	At         *time.Time `json:"at,omitempty"`
@@ -269,9 +269,9 @@ type turnDone struct {
 	ChatID    string     `json:"chat_id"`
 	MessageID string     `json:"message_id"`
 	TurnID    string     `json:"turn_id"`
-	Why       string     `json:"why"`
-	Say       string     `json:"say,omitempty"`
-	Usage     *usageForm `json:"usage,omitempty"`
+	Why       string     `json:"why"`             // how it ended
+	Say       string     `json:"say,omitempty"`   // what people are told of that
+	Usage     *usageForm `json:"usage,omitempty"` // where the model's service told it
 }
 
 type usageForm struct {

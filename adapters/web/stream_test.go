@@ -51,6 +51,7 @@ func (c *client) listen(id, last string) *reader {
 	if res.StatusCode != http.StatusOK || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
 		c.t.Fatalf("%d %s", res.StatusCode, res.Header.Get("Content-Type"))
 	}
+	asDescribed(c.t, res, nil)
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, 4<<20)
 	return &reader{t: c.t, ctx: ctx, lines: lines, cancel: cancel}
@@ -65,6 +66,7 @@ func (r *reader) next() (heard, bool) {
 		field, value, _ := strings.Cut(line, ": ")
 		switch {
 		case line == "" && h.name != "":
+			tells(r.t, h)
 			return h, true
 		case field == "id":
 			h.id = value
