@@ -56,8 +56,8 @@ var (
 var (
 	// ErrBroken: a stored log does not agree with itself. Something other than this package wrote to it.
 	ErrBroken = errors.New("the stored log does not agree with itself")
-	// ErrClosed, ErrReadOnly and ErrInUse are those of package embedded.
-	ErrClosed, ErrReadOnly, ErrInUse = embedded.ErrClosed, embedded.ErrReadOnly, embedded.ErrInUse
+	// ErrClosed, ErrReadOnly, ErrInUse and ErrNothing are those of package embedded.
+	ErrClosed, ErrReadOnly, ErrInUse, ErrNothing = embedded.ErrClosed, embedded.ErrReadOnly, embedded.ErrInUse, embedded.ErrNothing
 )
 
 // Options configure a store. The zero value of each field is a sound default.

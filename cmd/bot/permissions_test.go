@@ -346,6 +346,34 @@ func TestPermissionsCommandLine(t *testing.T) {
 	}
 }
 
+// Before the first start the configuration can be asked, and a file of settings looked at and taken in; looking leaves nothing behind.
+func TestPermissionsBeforeTheFirstStart(t *testing.T) {
+	dir, temp := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	env := map[string]string{"NOD_DATA_DIR": dir}
+	file := fileOf(t, "version: 1\nsettings: [{server: workbench, tool: write_file, field: ask, value: never}]\n")
+	for args, want := range map[string]string{
+		"show workbench write_file": "write_file: write, moderate, RequireConfirmation",
+		"why workbench write_file":  "asks",
+		"apply careful":             "workbench/write_file: ask = default → always",
+		"import " + file:            "workbench/write_file: ask = default → never\n1 change. Nothing was changed yet",
+	} {
+		if out := must(t, env, strings.Fields(args)...); !strings.Contains(out, want) {
+			t.Errorf("%s prints\n%s", args, out)
+		}
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("%v is left behind, %v", left, err)
+	}
+	must(t, env, "import", "-yes", file)
+	if out := must(t, env, "show", "workbench", "write_file"); !strings.Contains(out, "ask = never   (set by ") {
+		t.Errorf("what was taken in is not in force:\n%s", out)
+	}
+	if out := must(t, env, "export"); !strings.Contains(out, "write_file") {
+		t.Errorf("%s", out)
+	}
+}
+
 // The embedded state belongs to the bot that runs on it: the command says where to go instead.
 func TestPermissionsBesideAnEmbeddedBot(t *testing.T) {
 	dir := t.TempDir()

@@ -41,6 +41,8 @@ var (
 	ErrClosed = errors.New("the store is closed")
 	// ErrReadOnly: the server was opened to be read.
 	ErrReadOnly = errors.New("the store was opened to be read only")
+	// ErrNothing: there is nothing to read, because no process ever had the directory.
+	ErrNothing = errors.New("no nod has kept anything here")
 )
 
 // Options are what a [Server] needs of the world.
@@ -106,7 +108,7 @@ func Open(dir string, o Options, begin func(*Server) error) (*Server, error) {
 // OpenToRead reads what the last process left in dir, and takes no writes. The lock refuses while another process has dir.
 func OpenToRead(dir string, o Options) (*Server, error) {
 	if _, err := os.Stat(filepath.Join(dir, "lock")); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("data_dir %s: no nod has kept anything here", dir)
+		return nil, fmt.Errorf("data_dir %s: %w", dir, ErrNothing)
 	} else if err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}

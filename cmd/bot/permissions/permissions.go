@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,7 @@ type run struct {
 	flags
 	config config.Config
 	store  *state.Store
+	none   error // there was no state: the store is an empty one, of this run alone
 	by     chat.Envelope
 	log    *slog.Logger
 	engine *agent.Engine // of open
@@ -85,9 +87,9 @@ func (f *flags) run(p command.Process, do func(*run, context.Context, []string) 
 	defer release()
 	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})) // what went well needs no words
 	r := &run{Process: p, flags: *f, config: c, by: p.Operator(), log: log}
-	err := r.openStore(ctx)
+	closeStore, err := r.openStore(ctx)
 	if err == nil {
-		defer func() { _ = r.store.Close() }()
+		defer closeStore()
 		err = do(r, ctx, words)
 	}
 	var wrong usageError
@@ -100,16 +102,29 @@ func (f *flags) run(p command.Process, do func(*run, context.Context, []string) 
 	return command.OK
 }
 
-// openStore opens the state: to read it, unless something is to be changed.
-func (p *run) openStore(ctx context.Context) (err error) {
-	open := parts.OpenToRead
+// openStore opens the state: to read it, unless something is to be changed. Before the first start there is none, and the configuration is all that
+// is in force.
+func (p *run) openStore(ctx context.Context) (closeStore func(), err error) {
+	open, c := parts.OpenToRead, p.config
 	if p.yes {
 		open = parts.OpenToWrite
 	}
-	if p.store, err = open(ctx, p.config, p.log); p.config.Redis.URL.IsZero() && errors.Is(err, state.ErrInUse) {
-		return fmt.Errorf("data_dir %s: a nod is running on it, and the state belongs to that one process: use its settings page or /nod permissions, or stop it first", p.config.DataDir)
+	var dir string
+	p.store, err = open(ctx, c, p.log)
+	if errors.Is(err, state.ErrNothing) {
+		p.none = err
+		if dir, err = os.MkdirTemp("", "nod"); err == nil {
+			c.DataDir = dir
+			p.store, err = parts.OpenToWrite(ctx, c, p.log)
+		}
 	}
-	return err
+	if c.Redis.URL.IsZero() && errors.Is(err, state.ErrInUse) {
+		err = fmt.Errorf("data_dir %s: a nod is running on it, and the state belongs to that one process: use its settings page or /nod permissions, or stop it first", c.DataDir)
+	}
+	return func() {
+		_ = p.store.Close()
+		_ = os.RemoveAll(dir) // "" is nothing
+	}, err
 }
 
 // why prints every rule that a call would go through, asked by somebody who is no admin and has set nothing for themselves.
