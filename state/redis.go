@@ -271,9 +271,14 @@ func dial(ctx context.Context, raw string, m *met) (redis.UniversalClient, error
 	return redis.NewClusterClient(co), nil
 }
 
+// buffered is what each connection keeps in memory of what it reads, and of what it writes; the library's own are 32 KiB, and 128 for
+// pipelines. Nearly all that we say and hear is shorter.
+const buffered = 8 << 10
+
 // tune sets what must never differ: the library repeats nothing by itself, and deadlines bound sockets.
 func tune(o *redis.Options) {
 	o.MaxRetries, o.ContextTimeoutEnabled, o.DisableIdentity, o.Protocol = -1, true, true, 2
+	o.ReadBufferSize, o.WriteBufferSize, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = buffered, buffered, buffered, buffered
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 

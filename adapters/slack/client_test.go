@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -197,6 +199,44 @@ func TestLeanAnswers(t *testing.T) {
 	ref, err := a.Post(ctx, blocks.Place{Team: "T1", Channel: "C1", Thread: "1.1"}.Chat(), "k", answering("x"))
 	if ref != "5.5" || err != nil {
 		t.Errorf("got %q, %v", ref, err)
+	}
+}
+
+// bodies counts the answers whose end nobody has told.
+type bodies struct{ open atomic.Int64 }
+
+func (b *bodies) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		b.open.Add(1)
+		resp.Body = openBody{resp.Body, b}
+	}
+	return resp, err
+}
+
+type openBody struct {
+	io.ReadCloser
+	of *bodies
+}
+
+func (o openBody) Close() error {
+	o.of.open.Add(-1)
+	return o.ReadCloser.Close()
+}
+
+// What is sent stays in memory until its answer is closed, or for as long as a call may take.
+func TestAnswersAreClosed(t *testing.T) {
+	api, _ := answers(t, known, `{"ok":true,"channel":"C1","ts":"5.5","message":{"ts":"5.5","thread_ts":"1.1"}}`)
+	var b bodies
+	a := newAdapter(t, Config{APIURL: api, Client: &http.Client{Transport: &b}})
+	if err := a.introduce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Post(t.Context(), blocks.Place{Team: "T1", Channel: "C1", Thread: "1.1"}.Chat(), "k", answering("x")); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.open.Load(); n != 0 {
+		t.Errorf("%d answers stay open", n)
 	}
 }
 

@@ -232,16 +232,17 @@ func (l lean) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	came := resp.Body
 	resp.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
+	}{io.LimitReader(came, maxAnswer), came}
 	echo := echoes[path.Base(r.URL.Path)]
 	if resp.StatusCode != http.StatusOK || echo == "" {
 		return resp, nil
 	}
-	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
+	_ = came.Close() // until then what was sent is kept, for as long as a call may take
 	if err != nil {
 		return nil, err
 	}

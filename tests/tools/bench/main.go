@@ -1,6 +1,7 @@
-// Bench measures what the budget of a workspace is for: rows P1 to P4, P12, P14, P17 and P18 of the performance table. It runs the real engine, the
+// Bench measures rows of the performance table. P1 to P4, P12, P14, P17 and P18 are what the budget of a workspace is for: the real engine, the
 // real Slack adapter and client, a real redis-server and a real MCP server over HTTP, against the stand-in Slack at its documented
-// floors, with a model that writes at a given pace.
+// floors, with a model that writes at a given pace. P5, P6, P10, P13 and P22 are what the program takes of a machine: it runs built, in a
+// process of its own, and everything around it answers at once.
 //
 //	go run ./tests/tools/bench [-run P2] [-quick] [-replicas 1,4] [-v]
 //
@@ -56,10 +57,15 @@ func (b *bench) rows() []row {
 		{name: "P2", what: "mean token lag, 8 answers × 2,000 tokens at 80 tok/s, tier floors", must: "3 s", reach: "2.5 s"},
 		{name: "P3", what: "429s in P1 / P2 (share of chat.update's floor used in P2)", must: "0 / 0", reach: "0 / 0 (≥ 90 %)"},
 		{name: "P4", what: "approval turns a minute that the floors allow (binding method, its calls a turn)", must: "50", reach: "70"},
+		{name: "P5", what: "approval turns per second of one processor, 50 chats, everything else answers at once (the program itself; turns/s by the clock)", must: "350", reach: "700"},
+		{name: "P6", what: "processor time of 1,000 turns (same)", must: "4 s", reach: "2.4 s"},
+		{name: "P10", what: "resident memory of the program, idle, with 10,000 pending asks", must: "50 MB", reach: "40 MB"},
 		{name: "P12", what: "Redis round trips of a turn in P1, the edit budget's among them (of an idle second, taken off) / of one turn alone, looks at the settings with them", must: "8", reach: "6"},
+		{name: "P13", what: "Redis bytes that a pending ask holds, with everything (same)", must: "1,500", reach: "1,000"},
 		{name: "P14", what: "Slack calls (chat.*, and others) and bytes for one 2,000-token answer (mean lag, want ≤ 0.6 s)", must: "27, 300 KB", reach: "27"},
 		{name: "P17", what: "70 asks in 2 s: cards shown with ≥ 90 % of their time left, last card, last click → decision, 429s", must: "70, 6 s, 0.2 s", reach: "70"},
 		{name: "P18", what: "8 mentions at once in a channel: last first sign, last first post, 429s (that ask; that answer)", must: "0.3 s, 4 s, 0", reach: "0.3 s, 4 s, 0"},
+		{name: "P22", what: "turn 500 of a chat by turn 15: commands, bytes, processor time, time", must: "1.2 each", reach: "1"},
 	}
 }
 
@@ -70,6 +76,9 @@ var scenarios = []scenario{
 	{[]string{"P14"}, single},
 	{[]string{"P17"}, asksAtOnce},
 	{[]string{"P18"}, mentionsAtOnce},
+	{[]string{"P5", "P6"}, unhurried},
+	{[]string{"P10", "P13"}, pending},
+	{[]string{"P22"}, growth},
 }
 
 func main() {

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nodhq/nod/tests/standins/fakeslack"
+)
+
+// pending are questions that nobody answers: P10, what the program holds of them in memory, and P13, what Redis does.
+func pending(ctx context.Context, b *bench, replicas int) (measured, error) {
+	if replicas != 1 {
+		return nil, nil // what is held does not depend on it
+	}
+	n := 10_000
+	if b.quick {
+		n = 500
+	}
+	p, err := program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if err := p.asks(ctx, 100); err != nil { // the first of everything is dearer
+		return nil, err
+	}
+	if err := sleep(ctx, settled); err != nil {
+		return nil, err
+	}
+	before, err := p.holds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	was, err := p.memory()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.asks(ctx, n); err != nil {
+		return nil, err
+	}
+	peak, err := p.memory()
+	if err != nil {
+		return nil, err
+	}
+	if err := sleep(ctx, settled); err != nil {
+		return nil, err
+	}
+	after, err := p.holds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, err := p.memory()
+	if err != nil {
+		return nil, err
+	}
+	b.say("P10: %s before; %s with the last of %d asks; %s idle", was, peak, n, now)
+	for _, kind := range slices.Sorted(maps.Keys(after)) {
+		b.say("P13: %6.1f bytes an ask: %s", float64(after[kind]-before[kind])/float64(n), kind)
+	}
+	return measured{"P10": fmt.Sprintf("%s (%d MB while they came, %d MB without)", now, peak.own, was.own), "P13": fmt.Sprintf("%d", (after[used]-before[used])/int64(n))}, nil
+}
+
+// settled is how long after a question the program has let go of what it does not need, and Redis of what it keeps for seconds.
+const settled = 15 * time.Second
+
+// asks has n questions asked, each in a thread of its own, and returns once people can see all of them.
+func (p *process) asks(ctx context.Context, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	const atOnce = 64
+	start := p.slack.Count("chat.postMessage")
+	for i := 0; ; {
+		posted := p.slack.Count("chat.postMessage") - start
+		if posted >= n {
+			p.slack.Forget()
+			return nil
+		}
+		for ; i < n && i-posted < atOnce; i++ {
+			p.slack.Say(person, room(i), "", fmt.Sprintf("<@%s> please write hello to notes.txt", p.slack.BotUser()))
+		}
+		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+			return fmt.Errorf("%d of %d questions are shown: %w", posted, n, err)
+		}
+	}
+}
+
+// used is all that Redis holds.
+const used = "all together, with what Redis itself adds"
+
+// holds is what Redis holds, by what is in it.
+func (p *process) holds(ctx context.Context) (map[string]int64, error) {
+	all, err := p.info(ctx, "memory", "used_memory")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]int64{used: all}
+	keys := p.stats.Scan(ctx, 0, "*", 1000).Iterator()
+	for keys.Next(ctx) {
+		size, err := p.stats.Do(ctx, "MEMORY", "USAGE", keys.Val(), "SAMPLES", 0).Int64()
+		if err != nil {
+			continue // it has gone meanwhile
+		}
+		kind := strings.Split(keys.Val(), ":")
+		out[strings.Join(slices.DeleteFunc(kind[1:min(len(kind), 3)], func(s string) bool { return strings.HasPrefix(s, "{") }), ":")] += size
+	}
+	return out, keys.Err()
+}
+
+// unhurried are approval turns in fifty chats, as fast as they go: P5 and P6.
+func unhurried(ctx context.Context, b *bench, replicas int) (measured, error) {
+	if replicas != 1 {
+		return nil, nil
+	}
+	chats, each := 50, 20
+	if b.quick {
+		each = 2
+	}
+	p, err := program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	threads := make([]*talk, chats)
+	for i := range threads {
+		threads[i] = &talk{p: p, channel: room(i)}
+	}
+	if err := inAll(ctx, threads, 1); err != nil {
+		return nil, err
+	}
+	before, err := p.cpu()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if err := inAll(ctx, threads, each); err != nil {
+		return nil, err
+	}
+	took := time.Since(start)
+	after, err := p.cpu()
+	if err != nil {
+		return nil, err
+	}
+	n := float64(chats * each)
+	return measured{"P5": fmt.Sprintf("%.0f (%.0f/s by the clock)", n/(after-before).Seconds(), n/took.Seconds()), "P6": fmt.Sprintf("%.2f s", (after-before).Seconds()*1000/n)}, nil
+}
+
+// inAll has n turns in each thread, all threads at once.
+func inAll(ctx context.Context, threads []*talk, n int) error {
+	var all sync.WaitGroup
+	errs := make([]error, len(threads))
+	for i, t := range threads {
+		all.Go(func() {
+			for range n {
+				if errs[i] = t.turn(ctx); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// talk is a thread in which somebody asks again and again.
+type talk struct {
+	p       *process
+	channel string
+	thread  string
+}
+
+// turn is one: a question, a click, an answer.
+func (t *talk) turn(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	s := t.p.slack
+	ts := s.Say(person, t.channel, t.thread, fmt.Sprintf("<@%s> please write hello to notes.txt", s.BotUser()))
+	if t.thread == "" {
+		t.thread = ts
+	}
+	var message string
+	shows := func(is func(fakeslack.Message) bool) error {
+		return s.Wait(ctx, func() bool {
+			all := s.Messages(t.channel, t.thread)
+			last := all[len(all)-1]
+			message = last.TS
+			return last.BotID != "" && is(last)
+		})
+	}
+	if err := shows(func(m fakeslack.Message) bool { return has(m.Version, `"`+allowOnce+`"`) }); err != nil {
+		return fmt.Errorf("no card: %w", err)
+	}
+	if _, err := s.Click(person, t.channel, message, allowOnce); err != nil {
+		return err
+	}
+	if err := shows(func(m fakeslack.Message) bool {
+		return has(m.Version, strings.TrimSpace(token(answerTokens-1))) && !working(m.Version)
+	}); err != nil {
+		return fmt.Errorf("no answer: %w", err)
+	}
+	return nil
+}
+
+// growth are five hundred turns in one chat: what the last of them cost, by what the first did.
+func growth(ctx context.Context, b *bench, replicas int) (measured, error) {
+	if replicas != 1 {
+		return nil, nil
+	}
+	const some = 10
+	late := 500
+	if b.quick {
+		late = 40
+	}
+	p, err := program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	t := &talk{p: p, channel: room(0)}
+	var first cost
+	for i := 1; i <= late+some; i += some {
+		c, err := p.costs(ctx, func() error { return inAll(ctx, []*talk{t}, some) })
+		if err != nil {
+			return nil, err
+		}
+		if i == 1+some { // the very first load the scripts
+			first = c
+		}
+		b.say("P22: turns %d to %d, each: %.1f commands, %.1f KB in and out, %.1f ms of processor, %.1f ms by the clock, %.1f KB more in Redis", i, i+some-1,
+			float64(c.commands)/some, float64(c.bytes)/some/1000, float64(c.cpu.Milliseconds())/some, float64(c.took.Milliseconds())/some, float64(c.held)/some/1000)
+		if i > late {
+			return measured{"P22": fmt.Sprintf("%.2f, %.2f, %.2f, %.2f (%.1f KB held a turn)", part(c.commands, first.commands), part(c.bytes, first.bytes), part(c.cpu, first.cpu), part(c.took, first.took), float64(c.held)/some/1000)}, nil
+		}
+	}
+	return nil, nil
+}
+
+func part[N int64 | time.Duration](a, of N) float64 { return float64(a) / float64(max(of, 1)) }
+
+// cost is what something took.
+type cost struct {
+	commands, bytes, held int64
+	cpu, took             time.Duration
+}
+
+func (p *process) costs(ctx context.Context, do func() error) (c cost, err error) {
+	now := func() (c cost, err error) {
+		var in, out int64
+		var errs [5]error
+		c.commands, errs[0] = p.info(ctx, "stats", "total_commands_processed")
+		in, errs[1] = p.info(ctx, "stats", "total_net_input_bytes")
+		out, errs[2] = p.info(ctx, "stats", "total_net_output_bytes")
+		c.held, errs[3] = p.info(ctx, "memory", "used_memory_dataset")
+		c.cpu, errs[4] = p.cpu()
+		c.bytes = in + out
+		return c, errors.Join(errs[:]...)
+	}
+	before, err := now()
+	if err != nil {
+		return c, err
+	}
+	start := time.Now()
+	if err := do(); err != nil {
+		return c, err
+	}
+	took := time.Since(start)
+	after, err := now()
+	return cost{after.commands - before.commands, after.bytes - before.bytes, after.held - before.held, after.cpu - before.cpu, took}, err
+}
