@@ -83,6 +83,10 @@ func (d *driver) plan() (plan, error) {
 	if err := p.endings(); err != nil {
 		return p.plan, err
 	}
+	if p.deadly() && p.showsFirst() {
+		p.acts = []turn.Command{turn.Show{Turn: p.s.Turn.ID}}
+		return p.plan, nil
+	}
 	forgotten, err := d.forgotten(p.judge, p.s)
 	if err != nil {
 		return p.plan, err
@@ -128,10 +132,21 @@ func (p *planner) endings() error {
 			p.add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.IsHalted, Say: text.HaltedBy(h.Name)})
 		}
 	}
-	if l := d.lease.Load(); l.Barren >= maxBarren && !d.worked && p.s.Turn != nil && turn.EndsNow(p.s) {
+	if p.deadly() && !p.showsFirst() {
 		p.add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.NoProgress})
 	}
 	return nil
+}
+
+// deadly reports whether the open turn is to be ended because its drivers die on it.
+func (p *planner) deadly() bool {
+	return p.d.lease.Load().Barren >= maxBarren && !p.d.worked && p.s.Turn != nil && turn.EndsNow(p.s)
+}
+
+// showsFirst reports whether a deadly turn has no message on record yet: one that a driver posted and died over would say for ever that
+// the turn is under way. It is looked for or posted before anything else. Where drivers die over that, too, the turn ends without.
+func (p *planner) showsFirst() bool {
+	return p.s.Turn.Shown == "" && p.d.lease.Load().Barren < 2*maxBarren
 }
 
 // do decides one thing that is owed, or leaves it to act. started: a call starts with this plan.

@@ -3,6 +3,7 @@ package replicas
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,6 +74,67 @@ func TestATurnThatItsDriversDieOn(t *testing.T) {
 		}
 		has(w, "the message", w.Over(0), text.EndProgress)
 		equal(w, "requests to the model", asked.Load(), 3)
+	})
+}
+
+// mortal is the log of a process that dies when it is about to record where a message stands.
+type mortal struct {
+	*Gate
+	about, dies chan struct{}
+	once        *sync.Once
+}
+
+func (m mortal) Append(ctx context.Context, w agent.Write) (agent.Written, error) {
+	if slices.ContainsFunc(w.Events, func(k agent.Keyed) bool { _, shown := k.Event.(turn.Shown); return shown }) {
+		m.once.Do(func() { close(m.about) })
+		select {
+		case <-m.dies:
+		case <-ctx.Done():
+		}
+	}
+	return m.Gate.Append(ctx, w)
+}
+
+// dyingUnseen brings a world to where so many drivers died between the post and its record: the log knows nothing of the message. As many
+// more as spare would die as well.
+func dyingUnseen(t *testing.T, backend Backend, deaths, spare int) *World {
+	var mortals []mortal
+	o := Options{Backend: backend, Replicas: 1, Lease: 2 * brief, Beside: true}
+	o.Engine = func(c *agent.Config) {
+		if len(mortals) < deaths+spare {
+			mortals = append(mortals, mortal{c.Log.(*Gate), make(chan struct{}), make(chan struct{}), &sync.Once{}})
+			c.Log = mortals[len(mortals)-1]
+		}
+	}
+	w := New(t, o)
+	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		<-h.Ctx.Done()
+		return agent.Reply{}, h.Ctx.Err()
+	})
+	w.Say(w.Replicas[0], Ana, "go")
+	for n := range deaths {
+		<-mortals[n].about
+		w.Replicas[n].Kill()
+		close(mortals[n].dies)
+		w.Start()
+	}
+	return w
+}
+
+func TestATurnThatItsDriversDieOnUnseen(t *testing.T) {
+	for _, b := range Backends() {
+		t.Run(b.Name, func(t *testing.T) {
+			w := dyingUnseen(t, b, 3, 0)
+			has(w, "the message", w.Over(0), text.EndProgress)
+			equal(w, "messages", len(w.Platform.Messages(Room)), 1)
+		})
+	}
+	t.Run("over the look for the message, too", func(t *testing.T) {
+		w := dyingUnseen(t, Lightest, 6, 1)
+		w.Until("the turn is over", func() bool {
+			s, err := w.Replicas[6].Engine.Session(context.Background(), Room)
+			return err == nil && s.Turn == nil && s.Last != nil && s.Last.End == turn.NoProgress
+		})
 	})
 }
 
