@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -90,12 +91,28 @@ func (m *met) hello(ctx context.Context, c *redis.Conn) error {
 	return nil
 }
 
-// Restarted is when the server last became another one than before, by its own clock. Zero: it cannot be told, or does not matter.
+// Restarted is when the server last became another one than before, or a backup was restored, by its own clock. Zero: it cannot be told, or
+// does not matter.
 func (s *Store) Restarted() time.Time {
 	if s.met == nil {
-		return time.Time{}
+		return s.restored
 	}
 	s.met.mu.Lock()
 	defer s.met.mu.Unlock()
+	if s.restored.After(s.met.at) {
+		return s.restored
+	}
 	return s.met.at
+}
+
+// learnRestored reads when a backup was restored. That is done on an empty store on which no bot runs, so once is enough.
+func (s *Store) learnRestored(ctx context.Context) error {
+	at, err := read(ctx, func(ctx context.Context) (string, error) { return s.rdb.HGet(ctx, runServer, "restored").Result() })
+	if n := number(at); err == nil && n > 0 {
+		s.restored = time.UnixMilli(int64(n)).UTC() //nolint:gosec // a stamp
+	}
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	return err
 }

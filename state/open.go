@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
@@ -10,7 +11,7 @@ import (
 )
 
 // OpenToRead opens a store that cannot be written to: for the audit, beside a bot that runs. With Options.URL it needs no more than
-// the right to read. Without, it reads the embedded store in dir as the last process left it. Its errors never hold the URL.
+// the right to read. Without, it reads the embedded store in dir as it is at that moment. Its errors never hold the URL.
 func OpenToRead(ctx context.Context, dir string, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -60,7 +61,11 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 	if d.Server, err = embedded.Open(dir, o.embedded(), d.begin); err != nil {
 		return nil, err
 	}
-	return d.store(o, d), nil
+	s := d.store(o, d)
+	if err := s.learnRestored(context.Background()); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 func (o Options) embedded() embedded.Options {

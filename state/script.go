@@ -28,18 +28,19 @@ func digest(source string) string {
 }
 
 var (
-	anewScript   = load("anew")
-	appendScript = load("append")
-	beatScript   = load("beat")
-	claimScript  = load("claim")
-	forgetScript = load("forget")
-	keepScript   = load("keep")
-	loadScript   = load("load")
-	putScript    = load("put")
-	renewScript  = load("renew")
-	seatScript   = load("session")
-	takeScript   = load("take")
-	voidScript   = load("void")
+	anewScript    = load("anew")
+	appendScript  = load("append")
+	beatScript    = load("beat")
+	claimScript   = load("claim")
+	forgetScript  = load("forget")
+	keepScript    = load("keep")
+	loadScript    = load("load")
+	putScript     = load("put")
+	renewScript   = load("renew")
+	restoreScript = load("restore")
+	seatScript    = load("session")
+	takeScript    = load("take")
+	voidScript    = load("void")
 )
 
 // on is a run of the script.

@@ -20,6 +20,8 @@
 // (package embedded), for one replica. The log is the audit: [Store.Walk] reads it, [Store.Verify] checks it from the first entry,
 // [OpenToRead] opens a store for that and nothing else.
 //
+// [Store.Backup] writes all of it to one file, and [Store.Restore] takes that into an empty store of either kind.
+//
 // Start reading at [Store.Append]. A new transition is a script in lua/, its keys in keys.go and one method.
 package state
 
@@ -124,6 +126,8 @@ type Store struct {
 	hub  *hub
 	disk *disk // nil unless embedded
 	met  *met  // nil where a restart loses nothing that counts
+	// restored is when a backup was put into the store: what is in it is older than what was done.
+	restored time.Time
 	// slots: a script's keys have to be in one slot, so none can look at the settings beside a chat.
 	slots  bool
 	shares shares
@@ -155,6 +159,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{opt: o, rdb: rdb, w: &remote{rdb: rdb, dur: dur, confirm: o.confirm, riders: riders{within: min(rideWithin, o.Lease/8)}}, hub: newHub(rdb.Subscribe(context.WithoutCancel(ctx)))}
 	s.slots = !s.oneServer(ctx)
+	if err := s.learnRestored(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	if !dur.asks() { // else a Started and a Decided count only once they survive
 		s.met = m
 	} else if err := s.Confirms(ctx); err != nil {

@@ -381,7 +381,7 @@ func TestAuditAnchors(t *testing.T) {
 	want(t, onRedis(t).env, "verify -anchors "+file, command.OK, "ok: 0 chats, 0 entries, 0 anchors; 1 anchored chat gone since, silent for longer than logs are kept\n", "")
 }
 
-// The embedded state belongs to one process: the audit says what to do, and changes nothing that the next start of the bot would read.
+// The embedded state belongs to one process: the audit reads what that has written so far, and takes nothing from it.
 func TestAuditBesideARunningBot(t *testing.T) {
 	dir := t.TempDir()
 	s, err := state.OpenEmbedded(dir, state.Options{Log: slog.New(slog.DiscardHandler)})
@@ -389,7 +389,12 @@ func TestAuditBesideARunningBot(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	want(t, map[string]string{"NOD_DATA_DIR": dir}, "tail", command.Fail, "", "stop it first")
+	k := kept{t: t, store: s, env: map[string]string{"NOD_DATA_DIR": dir}}
+	k.asks("one", "write", chat.Deny)
+	want(t, k.env, "tail", command.OK, "denied", "")
+	want(t, k.env, "verify", command.OK, "ok: 1 chat,", "")
+	k.asks("two", "write", chat.Deny) // the bot goes on
+	want(t, k.env, "verify", command.OK, "ok: 2 chats,", "")
 	want(t, map[string]string{"NOD_DATA_DIR": filepath.Join(dir, "none")}, "verify", command.Fail, "", "no nod has kept anything here")
 	want(t, map[string]string{"REDIS_URL": "redis://u:s3cret@127.0.0.1:1"}, "verify", command.Fail, "", "does not answer")
 }

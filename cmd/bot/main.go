@@ -7,7 +7,7 @@
 //	config       the configuration: every field, how it is read, checked and printed
 //	parts        each part of the bot, made from the configuration: store, model, tool servers, policy
 //	command      what the commands share: the process as values, the command line, exit codes, signals
-//	setup, doctor, audit, permissions, terminal   one command each; nod init is setup, nod chat terminal
+//	setup, doctor, audit, backup, permissions, terminal   one command each; nod init is setup, nod chat terminal
 //
 // nod help prints the commands. A new one is a package with Commands and its line in main. A new part is made in parts and wired in serve.go.
 //
@@ -28,6 +28,7 @@ import (
 	"github.com/nodhq/nod/adapters/document"
 	"github.com/nodhq/nod/adapters/mcp/confine"
 	"github.com/nodhq/nod/cmd/bot/audit"
+	"github.com/nodhq/nod/cmd/bot/backup"
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/cmd/bot/doctor"
@@ -101,8 +102,9 @@ func (p process) main() int {
 			c.Command("check", "say what is wrong with the configuration, or \"ok\"", command.Configured(checkConfig)),
 			c.Command("print", "print the effective configuration, secrets masked", command.Configured(printConfig))),
 		doctor.Commands(c), doctor.Health(c), manifests(c), audit.Commands(c), permissions.Commands(c), terminal.Commands(c),
-		c.Command("version", "print the version", printVersion),
 	)
+	root.AddCommand(backup.Commands(c)...)
+	root.AddCommand(c.Command("version", "print the version", printVersion))
 	return c.Execute(root, p.args)
 }
 

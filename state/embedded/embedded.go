@@ -15,6 +15,7 @@ package embedded
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,7 @@ type Server struct {
 	dir  string
 	opt  Options
 	mem  *miniredis.Miniredis
-	lock *os.File
+	lock *os.File // nil: opened to read
 
 	mu      sync.Mutex
 	journal *journal
@@ -89,7 +90,7 @@ func Open(dir string, o Options, begin func(*Server) error) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
-	d, err := take(dir, o, "another nod is using it; stop that one, or give this one a data_dir of its own", "")
+	d, err := take(dir, o)
 	if err != nil {
 		return nil, err
 	}
@@ -105,41 +106,48 @@ func Open(dir string, o Options, begin func(*Server) error) (*Server, error) {
 	return d, nil
 }
 
-// OpenToRead reads what the last process left in dir, and takes no writes. The lock refuses while another process has dir.
+// OpenToRead reads what is in dir now, also beside the process that has it, and takes no writes. It writes nothing.
 func OpenToRead(dir string, o Options) (*Server, error) {
 	if _, err := os.Stat(filepath.Join(dir, "lock")); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("data_dir %s: %w", dir, ErrNothing)
 	} else if err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
-	d, err := take(dir, o, "a nod is running on it, and only one process can: stop it first, or read a copy of the directory that was made while it was stopped",
-		", and its lock is taken while it is read: read a copy of the directory instead")
-	if err != nil {
-		return nil, err
+	const tries = 5
+	for try := 1; ; try++ {
+		d := &Server{dir: dir, opt: o, mem: miniredis.NewMiniRedis(), broken: ErrReadOnly}
+		err := d.recover(true)
+		if now, _ := latest(dir); err == nil && now == d.gen {
+			return d, nil
+		}
+		_ = d.Release() // or a new generation began meanwhile, and took the files away that were read
+		if try == tries {
+			return nil, fmt.Errorf("data_dir %s: %w", dir, cmp.Or(err, errMoves))
+		}
 	}
-	d.broken = ErrReadOnly
-	return d, nil
 }
 
-// take locks dir for this process, and gives a server with what the last one had. Its errors say these words where dir is in use, and
-// after that it cannot be written.
-func take(dir string, o Options, inUse, unwritable string) (*Server, error) {
+var errMoves = errors.New("it changes faster than it can be read; try again")
+
+// take locks dir for this process, and gives a server with what the last one had.
+func take(dir string, o Options) (*Server, error) {
 	lock, err := lockFile(filepath.Join(dir, "lock"))
 	if errors.Is(err, ErrInUse) {
-		return nil, fmt.Errorf("data_dir %s: %s: %w", dir, inUse, err)
+		return nil, fmt.Errorf("data_dir %s: another nod is using it; stop that one, or give this one a data_dir of its own: %w", dir, err)
 	} else if err != nil {
-		return nil, fmt.Errorf("data_dir %s cannot be written%s: %w", dir, unwritable, err)
+		return nil, fmt.Errorf("data_dir %s cannot be written: %w", dir, err)
 	}
 	d := &Server{dir: dir, opt: o, mem: miniredis.NewMiniRedis(), lock: lock}
-	if err := d.recover(); err != nil {
+	if err := d.recover(false); err != nil {
 		_ = d.Release()
 		return nil, fmt.Errorf("data_dir %s: %w", dir, err)
 	}
 	return d, nil
 }
 
-// recover starts the server and brings back what the last process had. It only reads.
-func (d *Server) recover() error {
+// recover starts the server and brings back what the last process had. beside: that process may still write, so that the journal's last
+// frame is not whole is nothing to tell of, and nothing is written.
+func (d *Server) recover(beside bool) error {
 	c, err := d.mem.Dial() // the first dial starts the server
 	if err != nil {
 		return err
@@ -154,7 +162,7 @@ func (d *Server) recover() error {
 	}
 	d.setClock(at)
 	d.expired = d.last
-	return replay(journalPath(d.dir, d.gen), d.apply, d.opt.Log)
+	return replay(journalPath(d.dir, d.gen), d.apply, beside, d.opt.Log)
 }
 
 // Client is a client of the server in this process.
@@ -350,5 +358,8 @@ func (d *Server) closeJournal() {
 // Release lets go of memory and of the directory.
 func (d *Server) Release() error {
 	d.mem.Close()
+	if d.lock == nil {
+		return nil
+	}
 	return d.lock.Close()
 }

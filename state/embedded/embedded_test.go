@@ -67,7 +67,7 @@ func TestAJournalCutAtEachByte(t *testing.T) {
 	}
 	var all []record
 	take := func(to *[]record) func(record) { return func(r record) { *to = append(*to, r) } }
-	if err := replayFrames("whole", journal, take(&all), discard); err != nil || len(all) != len(ends) || len(all) != 6 {
+	if err := replayFrames("whole", journal, take(&all), false, discard); err != nil || len(all) != len(ends) || len(all) != 6 {
 		t.Fatalf("%d records, want %d: %v", len(all), len(ends), err)
 	}
 	whole := 0
@@ -76,7 +76,7 @@ func TestAJournalCutAtEachByte(t *testing.T) {
 			whole++
 		}
 		var got []record
-		if err := replayFrames("cut", journal[:cut], take(&got), discard); err != nil || len(got) != whole || !reflect.DeepEqual(got, all[:whole:whole]) && whole > 0 {
+		if err := replayFrames("cut", journal[:cut], take(&got), false, discard); err != nil || len(got) != whole || !reflect.DeepEqual(got, all[:whole:whole]) && whole > 0 {
 			t.Fatalf("cut at byte %d of %d: %d records, want %d: %v", cut, len(journal), len(got), whole, err)
 		}
 	}

@@ -170,7 +170,7 @@ func decodeRecord(b []byte) (r record, err error) {
 // replay gives every record to apply, in order. A tail that was being written when the process died is left
 // out. Anything that is broken in front of a record that was synced is no torn tail: that is a damaged file, and
 // going on without those records could run a tool twice.
-func replay(path string, apply func(record), log *slog.Logger) error {
+func replay(path string, apply func(record), beside bool, log *slog.Logger) error {
 	b, err := os.ReadFile(path) //nolint:gosec // our own file
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -178,10 +178,10 @@ func replay(path string, apply func(record), log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	return replayFrames(path, b, apply, log)
+	return replayFrames(path, b, apply, beside, log)
 }
 
-func replayFrames(path string, b []byte, apply func(record), log *slog.Logger) error {
+func replayFrames(path string, b []byte, apply func(record), beside bool, log *slog.Logger) error {
 	sources := map[string]Script{}
 	at := 0
 	for at < len(b) {
@@ -195,7 +195,7 @@ func replayFrames(path string, b []byte, apply func(record), log *slog.Logger) e
 					return fmt.Errorf("%s is damaged at byte %d, before a decision or a start that was recorded; restore it from a backup, or move the directory away to begin anew", path, at)
 				}
 			}
-			return cutOff(path, b, at, log)
+			return cutOff(path, b, at, beside, log)
 		}
 		at += frameHead + len(payload)
 		if kind == frameScript {
@@ -221,7 +221,7 @@ func replayFrames(path string, b []byte, apply func(record), log *slog.Logger) e
 
 // cutOff leaves out what follows a frame that is not whole. Where only the end is missing, that was being written when the process died. Where whole
 // frames follow, the file is damaged: what they hold is lost, but not the file.
-func cutOff(path string, b []byte, at int, log *slog.Logger) error {
+func cutOff(path string, b []byte, at int, beside bool, log *slog.Logger) error {
 	lost := 0
 	for i := at + 1; i < len(b); i++ {
 		if _, payload, ok := readFrame(b[i:]); ok {
@@ -229,7 +229,13 @@ func cutOff(path string, b []byte, at int, log *slog.Logger) error {
 			i += frameHead + len(payload) - 1
 		}
 	}
-	if lost == 0 {
+	switch {
+	case lost == 0 && beside:
+		return nil
+	case beside:
+		log.Error("state: the journal is damaged; what was recorded after that is not read", "at byte", at, "bytes", len(b)-at, "records", lost)
+		return nil
+	case lost == 0:
 		log.Warn("state: cut an unfinished write off the journal", "bytes", len(b)-at)
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -14,25 +13,10 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// A snapshot is JSON lines: a snapHead, one snapKey per key, a snapEnd with the checksum of all lines before.
-// Values are base64: plain JSON would spoil bytes that are no UTF-8.
-
+// snapHead is the head of a snapshot, which is a dump: lines.go.
 type snapHead struct {
 	Snapshot int   `json:"snapshot"` // version
 	At       int64 `json:"at"`       // the store's clock, ms
-}
-
-type snapKey struct {
-	Key   []byte    `json:"k"`
-	Type  string    `json:"t"`
-	TTL   int64     `json:"ttl,omitempty"` // ms left
-	Value [][]byte  `json:"v"`             // string: one; list: all; hash: field, value, ...; zset: members
-	Score []float64 `json:"s,omitempty"`   // zset
-}
-
-type snapEnd struct {
-	Keys *int   `json:"keys"`
-	Sum  uint32 `json:"sum"`
 }
 
 const snapshotVersion = 1
@@ -57,27 +41,25 @@ func writeSnapshot(dir string, gen uint64, mem *miniredis.Miniredis, at time.Tim
 }
 
 func encodeSnapshot(w io.Writer, mem *miniredis.Miniredis, at time.Time) error {
-	sum := crc32.New(castagnoli)
-	enc := json.NewEncoder(io.MultiWriter(w, sum))
-	if err := enc.Encode(snapHead{snapshotVersion, at.UnixMilli()}); err != nil {
+	out, err := NewDumpWriter(w, snapHead{snapshotVersion, at.UnixMilli()})
+	if err != nil {
 		return err
 	}
-	keys := mem.Keys()
-	for _, k := range keys {
+	for _, k := range mem.Keys() {
 		s, err := dump(mem, k)
 		if err != nil {
 			return err
 		}
-		if err := enc.Encode(s); err != nil {
+		if err := out.Put(s); err != nil {
 			return err
 		}
 	}
-	n := len(keys)
-	return json.NewEncoder(w).Encode(snapEnd{&n, sum.Sum32()})
+	_, err = out.End()
+	return err
 }
 
-func dump(mem *miniredis.Miniredis, k string) (s snapKey, err error) {
-	s = snapKey{Key: []byte(k), Type: mem.Type(k), TTL: mem.TTL(k).Milliseconds()}
+func dump(mem *miniredis.Miniredis, k string) (s Key, err error) {
+	s = Key{Key: []byte(k), Type: mem.Type(k), TTL: mem.TTL(k).Milliseconds()}
 	var values []string
 	switch s.Type {
 	case "string":
@@ -121,46 +103,29 @@ func readSnapshot(dir string, gen uint64, mem *miniredis.Miniredis) (time.Time, 
 		return time.Time{}, err
 	}
 	defer f.Close() //nolint:errcheck // read only
-	damaged := func(why error) (time.Time, error) {
-		return time.Time{}, fmt.Errorf("%s is damaged (%w); restore it from a backup, or move the directory away to begin anew", path, why)
-	}
-	sum := crc32.New(castagnoli)
-	rd := bufio.NewReader(f)
 	var head snapHead
-	for keys := -1; ; keys++ {
-		line, err := rd.ReadBytes('\n')
-		if err != nil {
-			return damaged(errors.New("its end is missing"))
+	version := func(line []byte) error {
+		if err := json.Unmarshal(line, &head); err != nil {
+			return err
 		}
-		if keys < 0 {
-			if err := json.Unmarshal(line, &head); err != nil {
-				return damaged(err)
-			}
-			if head.Snapshot != snapshotVersion {
-				return time.Time{}, fmt.Errorf("%s has version %d, and this build reads version %d: use the build that wrote it, or a newer one", path, head.Snapshot, snapshotVersion)
-			}
-			_, _ = sum.Write(line)
-			continue
+		if head.Snapshot != snapshotVersion {
+			return errVersion
 		}
-		var end snapEnd
-		if json.Unmarshal(line, &end) == nil && end.Keys != nil {
-			if *end.Keys != keys || end.Sum != sum.Sum32() {
-				return damaged(errors.New("its checksum differs"))
-			}
-			return time.UnixMilli(head.At).UTC(), nil
-		}
-		_, _ = sum.Write(line)
-		var k snapKey
-		if err := json.Unmarshal(line, &k); err != nil {
-			return damaged(err)
-		}
-		if err := restore(mem, k); err != nil {
-			return damaged(err)
-		}
+		return nil
 	}
+	err = ReadDump(f, version, func(k Key) error { return restore(mem, k) })
+	switch {
+	case errors.Is(err, errVersion):
+		return time.Time{}, fmt.Errorf("%s has version %d, and this build reads version %d: use the build that wrote it, or a newer one", path, head.Snapshot, snapshotVersion)
+	case err != nil:
+		return time.Time{}, fmt.Errorf("%s is damaged (%w); restore it from a backup, or move the directory away to begin anew", path, err)
+	}
+	return time.UnixMilli(head.At).UTC(), nil
 }
 
-func restore(mem *miniredis.Miniredis, s snapKey) (err error) {
+var errVersion = errors.New("another version")
+
+func restore(mem *miniredis.Miniredis, s Key) (err error) {
 	k := string(s.Key)
 	v := make([]string, len(s.Value))
 	for i := range s.Value {

@@ -117,7 +117,7 @@ func (f *flags) run(p command.Process, do func(*auditor, context.Context) error,
 	}
 	a.keep = parts.Keep(c)
 	if c.Redis.URL.IsZero() && a.follow {
-		return p.Refuse(command.Usage, errors.New("-follow needs redis.url: the embedded state belongs to one process, and nothing new comes while that one is stopped"))
+		return p.Refuse(command.Usage, errors.New("-follow needs redis.url: without, run it again to see what is new"))
 	}
 	ctx, release := p.Context()
 	defer release()

@@ -74,6 +74,11 @@ func OpenToWrite(ctx context.Context, c config.Config, log *slog.Logger) (*state
 	return open(ctx, c, options(c, key, log))
 }
 
+// OpenToRestore opens a store that a backup is put into. What is in that is signed already.
+func OpenToRestore(ctx context.Context, c config.Config, log *slog.Logger) (*state.Store, error) {
+	return open(ctx, c, options(c, state.AuditKey{}, log))
+}
+
 // OpenToRead opens the state for a command that only looks.
 func OpenToRead(ctx context.Context, c config.Config, log *slog.Logger) (*state.Store, error) {
 	key, err := AuditKey(c)

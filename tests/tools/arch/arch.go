@@ -115,8 +115,9 @@ var (
 		{"cmd/bot/doctor", append([]string{"adapters/slack/doctor", "adapters/discord/doctor", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts"}, outer...), false, whyWiring},
 		{"cmd/bot/metrics", append([]string{"state"}, core...), false, whyMetrics},
 		{"cmd/bot/audit", append([]string{"state", "cmd/bot/command", "cmd/bot/parts"}, core...), false, whyReads},
+		{"cmd/bot/backup", append([]string{"state", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts"}, core...), false, whyReads},
 		{"cmd/bot/permissions", append([]string{"state", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts"}, core...), false, whyReads},
-		{"cmd/bot", append([]string{"adapters/slack/doctor", "adapters/discord/doctor", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts", "cmd/bot/doctor", "cmd/bot/metrics", "cmd/bot/audit", "cmd/bot/permissions", "cmd/bot/setup", "cmd/bot/terminal"}, outer...), false, whyWiring},
+		{"cmd/bot", append([]string{"adapters/slack/doctor", "adapters/discord/doctor", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts", "cmd/bot/doctor", "cmd/bot/metrics", "cmd/bot/audit", "cmd/bot/backup", "cmd/bot/permissions", "cmd/bot/setup", "cmd/bot/terminal"}, outer...), false, whyWiring},
 	}
 )
 
@@ -157,7 +158,7 @@ var modules = map[string]struct {
 	"github.com/slack-go/slack":       {[]string{"adapters/slack", "adapters/slack/blocks", "adapters/slack/inbound", "adapters/slack/doctor"}, "what mentions Slack stands in adapters/slack"},
 	"github.com/bwmarrin/discordgo":   {[]string{"adapters/discord", "adapters/discord/components", "adapters/discord/doctor", "adapters/discord/gateway", "adapters/discord/inbound", "adapters/discord/rest"}, "what mentions Discord stands in adapters/discord"},
 	"go.yaml.in/yaml":                 {[]string{"cmd/bot", "cmd/bot/config"}, "what people write is read in one place, configuration and exports; all else takes values"},
-	"github.com/spf13/cobra":          {[]string{"cmd/bot", "cmd/bot/command", "cmd/bot/doctor", "cmd/bot/audit", "cmd/bot/permissions", "cmd/bot/setup", "cmd/bot/terminal"}, "the command line is the commands' own: what they do takes values"},
+	"github.com/spf13/cobra":          {[]string{"cmd/bot", "cmd/bot/command", "cmd/bot/doctor", "cmd/bot/audit", "cmd/bot/backup", "cmd/bot/permissions", "cmd/bot/setup", "cmd/bot/terminal"}, "the command line is the commands' own: what they do takes values"},
 	"github.com/tailscale/hujson":     {[]string{"cmd/bot/setup"}, "JSON with comments is what other programs write, and nothing of nod's is"},
 	"github.com/aymanbagabas":         {[]string{"core/render"}, "texts are compared where the difference is drawn"},
 	"github.com/VictoriaMetrics":      {[]string{"cmd/bot/metrics"}, "what is counted is counted in one place"},
