@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/tests/standins/mcpserver"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // child is another process that a test needs. It is killed when the test ends.
@@ -173,8 +174,9 @@ func entry(yaml, more string) string {
 // redisServer is a real one, which can be killed and started again on its files.
 type redisServer struct {
 	*child
-	url  string
+	url  string // as the user of deploy/redis-users.acl
 	args []string
+	sock string
 }
 
 func startRedis(t testing.TB) *redisServer {
@@ -198,7 +200,12 @@ func startRedisOn(t testing.TB, data string) *redisServer {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	sock := filepath.Join(dir, "s")
-	r := &redisServer{url: "unix://" + sock, args: []string{path, "--port", "0", "--unixsocket", sock, "--save", "", "--appendonly", "yes", "--appendfsync", "always", "--dir", data}}
+	user, info, err := stand.RedisUser(filepath.Join("..", "..", "..", "deploy", "redis-users.acl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &redisServer{url: "unix://" + info + sock, sock: sock, args: []string{path, "--port", "0", "--unixsocket", sock, "--save", "", "--appendonly", "yes", "--appendfsync", "always", "--dir", data}}
+	r.args = append(r.args, user...)
 	r.start(t)
 	return r
 }
