@@ -292,12 +292,13 @@ func number(v any) float64 {
 }
 
 // listenAgain is the wait before a stream of list_changed is opened again.
-var listenAgain = backoff.Exponential{First: 100 * time.Millisecond, Factor: 4}
+var listenAgain = backoff.Exponential{First: 100 * time.Millisecond, Factor: 4, Most: 30 * time.Second}
 
-// listen keeps a stream of list_changed open, as 2026-07-28 wants it. One that keeps failing means that the server is gone.
+// listen keeps a stream of list_changed open, as 2026-07-28 wants it. Each time that it ended the tools are listed anew: nobody listened
+// meanwhile, and where the server is gone that shows it.
 func (c *conn) listen() {
 	defer c.tasks.Done()
-	for quick := 0; quick < 3; quick++ {
+	for quick := 0; ; quick++ {
 		ctx, tr := withTrace(c.life)
 		began := time.Now()
 		err := c.client.Listen(ctx, mcp.SubscriptionFilter{ToolsListChanged: true})
@@ -307,13 +308,11 @@ func (c *conn) listen() {
 		if time.Since(began) > 10*time.Second {
 			quick = 0
 		}
-		if quick == 2 {
-			c.lose(fmt.Errorf("the stream of notifications ended: %w", cmp.Or(err, io.EOF)))
-		}
+		c.log.Debug("the stream of notifications ended; it is opened again", "cause", oneline.Brief(c.clean(cmp.Or(err, io.EOF).Error()), 300))
 		if backoff.Wait(c.life, listenAgain.After(quick)) != nil {
 			return
 		}
-		c.toolsChanged() // nobody listened meanwhile
+		c.toolsChanged()
 	}
 }
 

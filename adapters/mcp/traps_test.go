@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	mcpgo "github.com/mark3labs/mcp-go/server"
 
 	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
@@ -194,6 +195,33 @@ func TestABurstOfAnnouncementsIsFewLists(t *testing.T) {
 	eventually(t, m, "files", func() bool { lists++; return c.read.Load() == burst })
 	if lists >= burst {
 		t.Errorf("%d lists for one burst of %d", lists, burst)
+	}
+}
+
+// What stands before a server may cut or refuse every long stream. The tools can be used all the same, and are listed anew instead.
+func TestAServerWhoseStreamsEndAtOnceIsUsed(t *testing.T) {
+	s := mcpserver.New("x", ledger(t))
+	whole := mcpgo.NewStreamableHTTPServer(s.MCP)
+	streams := make(chan struct{}, 100)
+	h := mcpserver.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		if strings.Contains(string(body), `"subscriptions/listen"`) {
+			streams <- struct{}{}
+			http.Error(w, "no streams here", http.StatusBadGateway)
+			return
+		}
+		whole.ServeHTTP(w, r)
+	}), "/mcp")
+	log := &logged{}
+	m := startWith(t, quick, log, map[string]Server{"files": {URL: h.URL, Transport: kindHTTP}})
+	list(t, m)
+	c := connOf(m)
+	for range 4 {
+		<-streams
+	}
+	if must(t, m, "files", "echo", `{}`); connOf(m) != c || strings.Contains(log.String(), "not connected") {
+		t.Error("the server was given up")
 	}
 }
 
