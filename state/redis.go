@@ -243,21 +243,17 @@ func dial(ctx context.Context, raw string, m *met) (redis.UniversalClient, error
 		o.OnConnect = hello
 		return redis.NewFailoverClient(o), nil
 	}
-	o, err := redis.ParseURL(raw)
-	if err != nil {
-		return nil, errors.New("redis.url: want redis://, rediss:// or unix://, like redis://user:password@host:6379/0")
+	if !u.Query().Has("addr") { // several addresses without a master's name are a Cluster's; one server has to be asked
+		o, err := redis.ParseURL(raw)
+		if err != nil {
+			return nil, errors.New("redis.url: want redis://, rediss:// or unix://, like redis://user:password@host:6379/0")
+		}
+		tune(o)
+		if !isCluster(ctx, *o) {
+			o.OnConnect = hello
+			return redis.NewClient(o), nil // also when it cannot be reached: check says so
+		}
 	}
-	tune(o)
-	asking := *o
-	one := redis.NewClient(&asking)
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	if info, err := one.Info(ctx, "cluster").Result(); err != nil || !strings.Contains(info, "cluster_enabled:1") {
-		_ = one.Close()
-		o.OnConnect = hello
-		return redis.NewClient(o), nil // also when it cannot be reached: check says so
-	}
-	_ = one.Close()
 	co, err := redis.ParseClusterURL(raw)
 	if err != nil {
 		return nil, errors.New("redis.url: the server is a Cluster, and the URL does not fit one (want redis://host:6379?addr=host2:6379)")
@@ -269,6 +265,15 @@ func dial(ctx context.Context, raw string, m *met) (redis.UniversalClient, error
 	co.DisableRoutingPolicies = true
 	co.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return redis.NewClusterClient(co), nil
+}
+
+func isCluster(ctx context.Context, o redis.Options) bool {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	one := redis.NewClient(&o)
+	defer one.Close() //nolint:errcheck // it has said what it is
+	info, err := one.Info(ctx, "cluster").Result()
+	return err == nil && strings.Contains(info, "cluster_enabled:1")
 }
 
 // buffered is what each connection keeps in memory of what it reads, and of what it writes; the library's own are 32 KiB, and 128 for
