@@ -1,12 +1,13 @@
 # `make help` explains itself: it prints what stands after ## on a target's line.
 .DEFAULT_GOAL := help
-.PHONY: help run try-slack try-discord test race fuzz mutate breaks chaos bench discord-spec lint fmt build install dist release reproducible ci update
+.PHONY: help run try-slack try-discord test race fuzz mutate breaks chaos bench discord-spec chart lint fmt build install dist release reproducible ci update
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 DIST ?= dist
 CYCLONEDX := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 
+HELM := helm.sh/helm/v3/cmd/helm@v3.21.4
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
 TRIM ?= -trimpath
@@ -55,6 +56,11 @@ discord-spec: ## hold what goes to and from Discord's stand-in against Discord's
 	@record=$$(mktemp); trap 'rm -f "$$record"' EXIT; \
 		NOD_DISCORD_SPEC=$(abspath $(SPEC)) NOD_DISCORD_RECORD=$$record go test -count=1 ./tests/standins/fakediscord/... ./adapters/discord/... && \
 		cd tests/standins/fakediscord/spec && go test . && go run . -spec $(abspath $(SPEC)) "$$record"
+
+chart: ## have Helm itself lint the chart, and hold what tests render of it against what Helm does (compiles for minutes)
+	@go run $(HELM) lint --strict deploy/helm/nod
+	@out=$$(mktemp); trap 'rm -f "$$out"' EXIT; go run $(HELM) template bot deploy/helm/nod --set serviceMonitor.enabled=true >"$$out" && \
+		NOD_CHART="$$out" go test -count=1 ./cmd/bot -run ChartIsHelms
 
 lint: ## gofmt, go vet and golangci-lint, each rule with its reason in .golangci.yml
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

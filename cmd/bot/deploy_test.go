@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -155,8 +158,10 @@ func TestCompose(t *testing.T) {
 			Volumes     []string
 			Ports       []string
 			Healthcheck map[string]any
+			Configs     []struct{ Source, Target string }
 		}
 		Volumes map[string]any
+		Configs map[string]struct{ File string }
 	}
 	if err := yaml.Unmarshal(data, &f); err != nil {
 		t.Fatal(err)
@@ -182,7 +187,7 @@ func TestCompose(t *testing.T) {
 			t.Errorf("%s is not passed on to the bot", want)
 		}
 	}
-	env := map[string]string{"ADMIN_SESSION_KEYS": "a-key-of-16-bytes"}
+	env := map[string]string{"ADMIN_SESSION_KEYS": "a-key-of-16-bytes", "HOME": "/root"}
 	for k, v := range bot.Environment {
 		if !strings.Contains(v, "${") {
 			env[k] = v
@@ -190,14 +195,22 @@ func TestCompose(t *testing.T) {
 			env[k] = ""
 		}
 	}
-	if _, err := config.Load("", func(k string) (string, bool) { v, ok := env[k]; return v, ok }); err != nil {
-		t.Errorf("the bot refuses the compose file's environment: %v", err)
+	// The configuration that is mounted where the bot looks for it has the README's server.
+	if len(bot.Configs) != 1 || bot.Configs[0].Target != env["NOD_CONFIG"] || f.Configs[bot.Configs[0].Source].File != "${NOD_YAML:-./compose.nod.yaml}" {
+		t.Fatalf("the bot looks for %q; mounted is %+v of %+v", env["NOD_CONFIG"], bot.Configs, f.Configs)
+	}
+	c, err := config.Load("../../deploy/compose.nod.yaml", func(k string) (string, bool) { v, ok := env[k]; return v, ok && k != "NOD_CONFIG" })
+	if err != nil {
+		t.Fatalf("the bot refuses the compose file's configuration: %v", err)
+	}
+	if got, want := c.MCP.Servers["files"].Command, readme(t).MCP.Servers["files"].Command; fmt.Sprint(config.RevealAll(got)) != fmt.Sprint(config.RevealAll(want)) {
+		t.Errorf("it starts %v, the README %v", got, want)
 	}
 }
 
-// What the README shows as a configuration is one, as it stands: a newcomer has set no more than the model.
-// R167
-func TestReadmeConfigurationLoads(t *testing.T) {
+// readme is what the README shows as a configuration.
+func readme(t *testing.T) config.Config {
+	t.Helper()
 	data, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -212,10 +225,48 @@ func TestReadmeConfigurationLoads(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+	return c
+}
+
+// What the README shows as a configuration is one, as it stands: a newcomer has set no more than the model.
+// R167
+func TestReadmeConfigurationLoads(t *testing.T) {
+	c := readme(t)
 	if c.Demo() || len(c.MCP.Servers) != 1 {
 		t.Error("it does not connect what it says")
 	}
 	if w := c.Warnings(); len(w) != 1 || w[0] != config.NobodyIsAdmin {
 		t.Errorf("it is warned about: %q", w)
+	}
+}
+
+// The unit for systemd is one that systemd takes, and as tight as it judges: 0 is what can reach nothing, 10 what can reach everything.
+func TestUnit(t *testing.T) {
+	data, err := os.ReadFile("../../deploy/nod.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unit := string(data)
+	for _, want := range []string{"[Unit]", "[Service]", "[Install]", "DynamicUser=yes", "StateDirectory=nod", "ProtectSystem=strict", "ProtectHome=yes", "NoNewPrivileges=yes",
+		"CapabilityBoundingSet=", "NOD_DATA_DIR=/var/lib/nod", "ExecStart=/usr/local/bin/nod", "landlock_restrict_self"} {
+		if !strings.Contains(unit, want) {
+			t.Errorf("it has no %s", want)
+		}
+	}
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		return // a machine without systemd
+	}
+	self, err := os.Executable() // systemd wants the program to be there
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "nod.service")
+	if err := os.WriteFile(file, []byte(strings.Replace(unit, "ExecStart=/usr/local/bin/nod", "ExecStart="+self, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"verify", "--man=no", file}, {"security", "--offline=yes", "--threshold=20", "--no-pager", file}} {
+		if out, err := exec.CommandContext(t.Context(), "systemd-analyze", args...).CombinedOutput(); err != nil { //nolint:gosec // the two above
+			t.Errorf("systemd-analyze %s: %v\n%s", args[0], err, out)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,11 +30,14 @@ type bot struct {
 	env  map[string]string // all of its environment
 	file string            // its configuration, if any
 	addr string            // the base URL while it runs
+	over *http.Client      // how people reach it; nil: as they do
 
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when the process has ended and its output is read
 	out    output        // what all its processes printed
 }
+
+func (b *bot) client() *http.Client { return cmp.Or(b.over, http.DefaultClient) }
 
 // settings are what a bot starts with; the zero value is the demo.
 type settings struct {

@@ -31,7 +31,7 @@ func openWire(t testing.TB, redis *redisServer) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &wire{url: strings.Replace(redis.url, redis.sock, filepath.Join(dir, "l"), 1), to: redis.sock}
+	l := &wire{url: "unix://" + filepath.Join(dir, "l"), to: strings.TrimPrefix(redis.url, "unix://")}
 	in, err := net.Listen("unix", filepath.Join(dir, "l"))
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// Every command of these pages runs as it is pasted, in one shell for a page, in their order. A block of YAML that begins with the name of a file
-// is written there first. Only what each person has of their own is filled in.
+// Every command of these pages runs as it is pasted, in one shell for a page, in their order. Only what each person has of their own is filled in.
 // R167
 func TestPagesRun(t *testing.T) {
 	t.Parallel()
@@ -24,6 +23,10 @@ func TestPagesRun(t *testing.T) {
 		{"api.md", []string{"curl"}, func(t *testing.T) *strings.Replacer {
 			return strings.NewReplacer("http://127.0.0.1:8080", start(t, settings{}).addr)
 		}, []string{`"type":"approval_required"`, `"choice":"allow_once"`, "event: permission_granted", "event: turn_done"}},
+		{"operating.md", nil, func(*testing.T) *strings.Replacer {
+			return strings.NewReplacer("\nredis-cli", "\n: redis-cli") // TestCluster does
+		}, []string{"data_dir:", "scripted"}},
+		{"recipes.md", nil, func(*testing.T) *strings.Replacer { return strings.NewReplacer() }, []string{"write_file", "asks"}},
 	} {
 		t.Run(x.page, func(t *testing.T) {
 			t.Parallel()
@@ -32,11 +35,7 @@ func TestPagesRun(t *testing.T) {
 					missing(t, program, program+" is not installed")
 				}
 			}
-			page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", x.page))
-			if err != nil {
-				t.Fatal(err)
-			}
-			script := x.yours(t).Replace(commands(string(page)))
+			script := x.yours(t).Replace(commands(readPage(t, x.page)))
 			if strings.Contains(script, "…") {
 				t.Fatalf("what is to be filled in?\n%s", script)
 			}
@@ -50,17 +49,11 @@ func TestPagesRun(t *testing.T) {
 	}
 }
 
-// fenced finds blocks of YAML that begin with a comment which is the name of a file.
-var fenced = regexp.MustCompile("(?s)```yaml\n# (\\S+\\.yaml)\n(.*?)```\n")
+// fenced are blocks that are not to be pasted.
+var fenced = regexp.MustCompile("(?s)```.*?```\n")
 
-// commands is a page as a script: its indented blocks, and before them the files that it shows.
-func commands(page string) string {
-	page = fenced.ReplaceAllStringFunc(page, func(block string) string {
-		m := fenced.FindStringSubmatch(block)
-		return "    cat >" + m[1] + " <<'THE_END'\n    " + strings.ReplaceAll(m[2], "\n", "\n    ") + "THE_END\n\n"
-	})
-	return strings.Join(blocks(page), "")
-}
+// commands are a page's indented blocks, as one script.
+func commands(page string) string { return strings.Join(blocks(fenced.ReplaceAllString(page, "")), "") }
 
 // shell runs a script in a folder of its own, where nod is the program that was built, and returns what it printed.
 func shell(t *testing.T, script string) string {

@@ -182,7 +182,7 @@ func (p *person) call(method, path string, body, out any) (status int, no proble
 	if p.key != "" {
 		r.Header.Set("Authorization", "Bearer "+p.key)
 	}
-	res, err := http.DefaultClient.Do(r)
+	res, err := p.b.client().Do(r)
 	if err != nil {
 		return 0, problem{Message: err.Error()}
 	}

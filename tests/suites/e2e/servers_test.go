@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/tests/standins/mcpserver"
-	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // child is another process that a test needs. It is killed when the test ends.
@@ -174,9 +173,8 @@ func entry(yaml, more string) string {
 // redisServer is a real one, which can be killed and started again on its files.
 type redisServer struct {
 	*child
-	url  string // as the user of deploy/redis-users.acl
+	url  string
 	args []string
-	sock string
 }
 
 func startRedis(t testing.TB) *redisServer {
@@ -200,12 +198,7 @@ func startRedisOn(t testing.TB, data string) *redisServer {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	sock := filepath.Join(dir, "s")
-	user, info, err := stand.RedisUser(filepath.Join("..", "..", "..", "deploy", "redis-users.acl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &redisServer{url: "unix://" + info + sock, sock: sock, args: []string{path, "--port", "0", "--unixsocket", sock, "--save", "", "--appendonly", "yes", "--appendfsync", "always", "--dir", data}}
-	r.args = append(r.args, user...)
+	r := &redisServer{url: "unix://" + sock, args: []string{path, "--port", "0", "--unixsocket", sock, "--save", "", "--appendonly", "yes", "--appendfsync", "always", "--dir", data}}
 	r.start(t)
 	return r
 }

@@ -36,7 +36,7 @@ func (r *room) events(last string) *stream {
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := r.b.client().Do(req)
 	if err != nil {
 		cancel()
 		r.t.Fatal(err)

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Every page is in the index, links lead somewhere, files that are named exist, and what library.md shows stands in the example that is compiled.
+// R167
+func TestDocs(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) string {
+		t.Helper()
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	index := read("../../docs/README.md")
+	link, file := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`), regexp.MustCompile("`((?:core|state|adapters|cmd|tests)/[\\w/.]+)`")
+	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
+		text := read(page)
+		if name := filepath.Base(page); !strings.Contains(index, "("+name+")") && !strings.Contains(index, "(../"+name+")") && filepath.Base(filepath.Dir(page)) == "docs" && name != "README.md" {
+			t.Errorf("%s is not in docs/README.md", name)
+		}
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s leads nowhere: %s", page, m[1])
+			}
+		}
+		for _, m := range file.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join("../..", m[1])); err != nil {
+				t.Errorf("%s names what is not there: %s", page, m[1])
+			}
+		}
+	}
+	example := read("../../core/agent/example_test.go")
+	shown := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read("../../docs/library.md"), -1)
+	for _, m := range shown {
+		if !strings.Contains(example, m[1]) {
+			t.Errorf("the example has no\n%s", m[1])
+		}
+	}
+	if len(shown) == 0 {
+		t.Error("library.md shows nothing")
+	}
+}
