@@ -489,6 +489,9 @@ func (d *driver) release() (wake time.Time, done bool) {
 	awake()
 	if err == nil {
 		d.shown = nil
+		if w.Snapshot != nil { // it is kept, also where the log has moved on and the chat is not given back
+			d.f.snap = d.f.head.Seq
+		}
 	}
 	switch {
 	case w.Patient && errors.Is(err, context.Canceled) && d.ctx.Err() == nil:
@@ -504,7 +507,6 @@ func (d *driver) release() (wake time.Time, done bool) {
 			d.setFold(f)
 		}
 		if w.Snapshot != nil {
-			d.f.snap = d.f.head.Seq
 			d.e.sessions.put(d.id, d.f)
 		}
 		d.releasedToken = w.Lease.Token

@@ -47,6 +47,7 @@ type Trouble struct {
 	Err    error           // answered
 	Commit bool            // it takes effect although Err is answered
 	Until  <-chan struct{} // it waits for this (or its context) first
+	Late   <-chan struct{} // what a post made is there, and its answer waits for this (or its context)
 }
 
 // Busy, Gone, Forbidden, Transient are a platform's failures.
@@ -199,6 +200,13 @@ func (p *Platform) post(ctx context.Context, who string, id chat.ID, key chat.Po
 	}
 	p.mu.Unlock()
 	p.sig.Fire()
+	if t.Late != nil {
+		select {
+		case <-t.Late:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
 	return ref, t.Err
 }
 

@@ -29,14 +29,14 @@ var (
 func board() turn.Session {
 	call := func(id string, status turn.Status) turn.ToolCall {
 		return turn.ToolCall{
-			ID: turn.CallID(id), Asking: turn.Asking{Ask: turn.AskID("a-" + id), Asks: []turn.AskID{turn.AskID("a-" + id)}, Asked: true, Deadline: noon, Ruling: permission.Ruling{Verdict: permission.Ask, ChatGrant: true, Remember: true}}, Status: status, Tool: permission.Tool{Server: "files", Name: "move"}, Args: json.RawMessage(`{"to":"b"}`), Digest: "d-" + permission.Digest(id),
+			ID: turn.CallID(id), Asking: turn.Asking{Ask: turn.AskID("a-" + id), Asks: []turn.AskID{turn.AskID("a-" + id)}, Asked: true, Deadline: noon, Seen: &turn.Showing{At: noon}, Ruling: permission.Ruling{Verdict: permission.Ask, ChatGrant: true, Remember: true}}, Status: status, Tool: permission.Tool{Server: "files", Name: "move"}, Args: json.RawMessage(`{"to":"b"}`), Digest: "d-" + permission.Digest(id),
 		}
 	}
 	decided := call("allowed", turn.Allowed)
 	decided.Choice, decided.By, decided.Name, decided.DecidedAt = chat.AllowOnce, ana, "Ana", noon
 	started := call("running", turn.Running)
 	started.Choice, started.By, started.StartedAt = chat.AllowOnce, ana, noon
-	started.Elicitation = &turn.ElicitationState{Ask: "w", Request: turn.Elicitation{Kind: turn.ElicitationForm, Fields: []turn.FormField{{Name: "who", Type: "string", Required: true}}}}
+	started.Elicitation = &turn.ElicitationState{Ask: "w", Seen: &turn.Showing{At: noon}, Request: turn.Elicitation{Kind: turn.ElicitationForm, Fields: []turn.FormField{{Name: "who", Type: "string", Required: true}}}}
 	parked := call("parked", turn.Awaiting)
 	parked.Deadline = time.Time{}
 	settled := call("settled", turn.Unknown)
@@ -141,6 +141,7 @@ func TestWhatAClickComesTo(t *testing.T) {
 		"allow, on its message":          {in: chat.Clicked{Token: "a-open", Choice: chat.AllowOnce, Message: "m1"}, want: "decided"},
 		"allow, on another message":      {in: chat.Clicked{Token: "a-open", Choice: chat.AllowOnce, Message: "m0"}, want: no(RefusedUnknown)},
 		"allow, nothing shown yet":       {in: chat.Clicked{Token: "a-open", Choice: chat.AllowOnce, Message: "m0"}, s: func(s *turn.Session) { s.Turn.Shown = "" }, want: "decided"},
+		"allow, not seen as is known":    {in: chat.Clicked{Token: "a-open", Choice: chat.AllowOnce, Message: "m0"}, s: func(s *turn.Session) { s.Turn.Calls[0].Seen = nil }, want: "decided"},
 		"again, lapsed, on any message":  {in: chat.Clicked{Token: "a-gone", Choice: chat.AskAgain, Message: "m0"}, want: "reopened"},
 		"deny":                           {in: chat.Clicked{Token: "a-open", Choice: chat.DenyReason}, want: "decided"},
 		"allow, somebody else":           {in: chat.Clicked{Token: "a-open", Choice: chat.AllowOnce, Envelope: chat.Envelope{User: ben}}, want: no(RefusedNotYours)},

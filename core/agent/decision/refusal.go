@@ -69,7 +69,8 @@ func refuse(code RefusalCode, say string) *Refusal { return &Refusal{Code: code,
 func notOffered() *Refusal { return refuse(RefusedNotOffered, text.NotOffered) }
 func unknownAsk() *Refusal { return refuse(RefusedUnknown, text.UnknownAsk) }
 
-// elsewhere reports whether a click came from the button of another message than a turn's.
+// elsewhere reports whether a click came from the button of another message than a turn's. While a card was not seen as far as is on record,
+// it may have been posted anew a moment ago: whoever clicks on it then was faster than the log.
 func elsewhere(t *turn.Turn, in chat.Clicked) bool {
-	return in.Message != "" && t != nil && t.Shown != "" && t.Shown != in.Message
+	return in.Message != "" && t != nil && t.Shown != "" && t.Shown != in.Message && !t.Unseen()
 }

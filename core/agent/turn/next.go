@@ -177,6 +177,11 @@ func (t *Turn) waiting() (out []Wait) {
 	return out
 }
 
+// Unseen reports whether something waits of which it is not on record yet that it was shown, and where.
+func (t *Turn) Unseen() bool {
+	return slices.ContainsFunc(t.waiting(), func(w Wait) bool { return w.Seen == nil })
+}
+
 // WakeAt is when the session next owes something by itself, or zero.
 func WakeAt(s Session, now time.Time, env Env) time.Time {
 	var at time.Time

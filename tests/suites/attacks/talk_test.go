@@ -180,6 +180,9 @@ func begin(t *testing.T, w *world, surface string, script ...reply) *talk {
 			for _, p := range []person{ana, ben, ada} {
 				t.Logf("told %s: %q", p, k.told(p))
 			}
+			w.lost.mu.Lock()
+			t.Logf("servers were lost: %q", w.lost.said)
+			w.lost.mu.Unlock()
 		}
 	})
 	return k
@@ -210,6 +213,11 @@ func (k *talk) until(what string, is func(shot) bool) (s shot) {
 // asking waits until n calls wait for a person.
 func (k *talk) asking(n int) shot {
 	k.t.Helper()
+	k.until("it asks", func(s shot) bool { return s.asks == n })
+	k.await("it is on record where", func() bool { // until then a click on any message may be one on that
+		s, err := k.engine.Session(k.t.Context(), k.id())
+		return err == nil && (s.Turn == nil || !s.Turn.Unseen())
+	})
 	return k.until("it asks", func(s shot) bool { return s.asks == n })
 }
 

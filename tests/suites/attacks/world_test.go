@@ -99,6 +99,22 @@ type world struct {
 	rooms    atomic.Int64
 	forms    sync.Mutex    // a person has one open at a time
 	streams  chan struct{} // room for streams of the web
+	lost     losses
+}
+
+// losses are what was logged of servers that cannot be used.
+type losses struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (l *losses) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if strings.Contains(string(line), "not connected") {
+		l.said = append(l.said, string(line))
+	}
+	return len(line), nil
 }
 
 // rules are how a world's policy differs from the usual one.
@@ -115,7 +131,7 @@ func openWorld(t testing.TB, tools []tool, change rules) *world {
 		w.servers[name] = startLiar(t, name, callsItself(name), instructions(name), w.ledger, of)
 		configs[name] = mcp.Server{URL: w.servers[name].http.URL, Transport: "http", Timeout: 20 * time.Second}
 	}
-	servers := must(mcp.New(mcp.Config{Servers: configs, Log: quiet}))(t)
+	servers := must(mcp.New(mcp.Config{Servers: configs, Log: slog.New(slog.NewTextHandler(&w.lost, &slog.HandlerOptions{Level: slog.LevelWarn}))}))(t)
 	w.tools = servers
 	t.Cleanup(func() { _ = servers.Close() })
 	store := must(state.Open(t.Context(), state.Options{URL: harness.Lightest.Start(t), Replica: "attacked", Log: quiet}))(t)

@@ -2,6 +2,7 @@ package replicas
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -156,6 +157,32 @@ func TestALateQuestionIsPostedAnew(t *testing.T) {
 	w.Ran("write")
 	w.Over(1)
 	equal(w, "messages", len(w.Platform.Messages(Room)), 2)
+}
+
+// Somebody clicks on a question that was posted anew before it is on record where it stands now: that counts, whoever was faster.
+func TestAQuestionIsAnsweredBeforeItIsOnRecordWhereItStands(t *testing.T) {
+	w := New(t, Options{Beside: true})
+	held := make(chan struct{})
+	w.Platform.Trouble(func(op Op) Trouble {
+		asks := slices.ContainsFunc(op.View.Blocks, func(b render.Block) bool { _, is := b.(render.Ask); return is })
+		switch {
+		case op.Post && asks:
+			return Trouble{Late: held}
+		case !op.Post && op.Lane == agent.Question:
+			return Busy(time.Hour)
+		}
+		return Trouble{}
+	})
+	lately(w, Call("write", `{}`))
+	w.Say(w.Replicas[0], Ana, "go")
+	b := w.Await(chat.AllowOnce, "write")
+	if all := w.Platform.Messages(Room); len(all) != 2 || b.Message != all[1].Ref {
+		t.Fatalf("%d messages, and the question is on %s", len(all), b.Message)
+	}
+	equal(w, "whisper", w.Deliver(w.Replicas[0], w.Click(Ana, b)), "")
+	w.Ran("write")
+	close(held)
+	w.Over(1)
 }
 
 // Somebody answers in the moment in which their question would be posted anew: no second message stays, and the first says what came of it.

@@ -1,8 +1,10 @@
 package replicas
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,4 +93,34 @@ func TestNobodyWaitsForAChatToBeGivenBack(t *testing.T) {
 		return
 	}
 	t.Fatal("a chat is given back at once")
+}
+
+// counter counts the snapshots that a log took, and how far it has come.
+type counter struct {
+	agent.Log
+	snapshots, entries *atomic.Int64
+}
+
+func (c counter) Append(ctx context.Context, w agent.Write) (agent.Written, error) {
+	got, err := c.Log.Append(ctx, w)
+	if err == nil && w.Chat == Room {
+		c.entries.Store(max(c.entries.Load(), int64(got.Head.Seq))) //nolint:gosec // a place in a log
+		if w.Snapshot != nil {
+			c.snapshots.Add(1)
+		}
+	}
+	return got, err
+}
+
+// A chat in which people go on talking is never given back. What a snapshot of it holds is sent once all the same, not with each turn.
+func TestASnapshotIsSentOnce(t *testing.T) {
+	var snapshots, entries atomic.Int64
+	w := New(t, Options{Lease: time.Minute, Engine: func(c *agent.Config) { c.Log = counter{c.Log, &snapshots, &entries} }})
+	for n := 0; entries.Load() < 256+40; n++ {
+		w.Say(w.Replicas[0], Ana, "hello")
+		w.Over(n)
+	}
+	if n := snapshots.Load(); n > 1 {
+		t.Errorf("%d snapshots were sent in %d entries", n, entries.Load())
+	}
 }
