@@ -274,7 +274,7 @@ func (w *world) postSlack(t testing.TB, payload any, s signing) int {
 // request makes one HTTP request to the product's listener.
 func (w *world) request(t testing.TB, method, path string, body []byte, h http.Header) (status int, answer string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, w.url+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, w.url+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -213,12 +213,12 @@ func (k *talk) until(what string, is func(shot) bool) (s shot) {
 // asking waits until n calls wait for a person.
 func (k *talk) asking(n int) shot {
 	k.t.Helper()
-	k.until("it asks", func(s shot) bool { return s.asks == n })
+	asks := k.until("it asks", func(s shot) bool { return s.asks == n })
 	k.await("it is on record where", func() bool { // until then a click on any message may be one on that
 		s, err := k.engine.Session(k.t.Context(), k.id())
 		return err == nil && (s.Turn == nil || !s.Turn.Unseen())
 	})
-	return k.until("it asks", func(s shot) bool { return s.asks == n })
+	return asks
 }
 
 // over waits until the nth turn is over.

@@ -189,7 +189,7 @@ func (w *world) policy(change rules) permission.Policy {
 		Installed: true, Timeout: time.Hour, SurviveRestart: true, Servers: map[string]permission.ServerSettings{},
 		Admins: []chat.User{w.slackUser(ada), w.discordUser(ada), webAdmin()},
 	}
-	never, auth, no, brief := permission.NeverAsk, permission.RequireAuth, false, time.Second
+	never, auth, no, brief := permission.NeverAsk, permission.RequireAuth, false, 3*time.Second
 	p.Servers["box"] = permission.ServerSettings{Tools: map[string]permission.ToolSettings{
 		"free": {Ask: never}, "guarded": {Approval: &auth}, "nograntable": {ChatGrant: &no}, "brief": {Timeout: &brief}, "always": {Ask: permission.AlwaysAsk},
 	}}
