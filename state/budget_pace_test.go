@@ -94,8 +94,9 @@ func together(n int, long float64) []answer {
 //	R = max(25 - age, 0) + 0.35 age       0.48  0.63  4.03   1.86  2.33  11.31   9.20   5.51  18.72
 //
 // The last is what lua/spend.lua does: near the optimum where answers are as long as usual, and for longer ones milder than the rules
-// that bet all on the usual length. Long answers would be better served by more patience, at the cost of the usual ones. After
-// answers of 10 s or 60 s eight of 25 s lag 4.9 s or 4.5 s once, and then the pool has learned.
+// that bet all on the usual length. Long answers would be better served by more patience, at the cost of the usual ones: after short ones eight
+// of 60 s lag 11 s, where evenly spaced edits would lag 4.6 s, and 6.4 s once the pool has learned. Were what is learned not bounded,
+// eight of 25 s would lag 7.8 s after answers of 1 s, and 6 s after answers of 180 s; as it is, 2.3 s and 3.2 s.
 func TestPaceTable(t *testing.T) {
 	for _, c := range []struct {
 		n, long int
@@ -117,12 +118,45 @@ func TestPaceTable(t *testing.T) {
 // What one round teaches the pool, the next has.
 func TestPaceLearns(t *testing.T) {
 	p := miniBudget(t)
-	answers := together(8, 10)
+	answers := together(8, 60)
 	first, _, _ := sum(answers, show(p, answers))
-	p.start = p.start.Add(5 * time.Minute)
+	p.start = p.start.Add(10 * time.Minute)
 	second, _, _ := sum(answers, show(p, answers))
 	if second > 0.75*first {
 		t.Errorf("lag %.2f s, and %.2f s when the length was known", first, second)
+	}
+}
+
+// evenly is the mean lag of n answers that are edited in turn, as often as the minute allows, and at their ends.
+func evenly(n int, long float64) (lag float64) {
+	every := float64(n) * 60 / 50
+	for i := range n {
+		last := 0.0
+		for at := every * float64(i+1) / float64(n); last < long; at += every {
+			at = min(at, long)
+			lag += (at - last) * (at - last) / 2 / long / float64(n)
+			last = at
+		}
+	}
+	return lag
+}
+
+// Whatever answers came before, usual ones are shown about as well as evenly spaced edits would show them, or better.
+func TestPaceAfterAnyHistory(t *testing.T) {
+	for _, before := range []float64{0.5, 180} {
+		for _, long := range []float64{25, 40} {
+			p := miniBudget(t)
+			for range 4 {
+				show(p, []answer{{0, before, 320}})
+				p.start = p.start.Add(5 * time.Minute)
+			}
+			answers := together(8, long)
+			lag, late, _ := sum(answers, show(p, answers))
+			t.Logf("8 answers of %g s after answers of %g s: lag %.2f s, evenly %.2f", long, before, lag, evenly(8, long))
+			if lag > 1.1*evenly(8, long) || late > 0.001 {
+				t.Errorf("8 answers of %g s after answers of %g s: lag %.2f s, evenly %.2f; finals late by %.2f s", long, before, lag, evenly(8, long), late)
+			}
+		}
 	}
 }
 

@@ -108,16 +108,16 @@ func (m *Servers) List(ctx context.Context) ([]agent.ToolSpec, []agent.ServerFau
 	if err := m.Ready(soon); err != nil && ctx.Err() != nil {
 		return nil, nil, fmt.Errorf("listing tools: %w", err)
 	}
-	var specs []agent.ToolSpec
+	lists := make([][]agent.ToolSpec, len(m.names))
 	var faults []agent.ServerFault
-	for _, name := range m.names {
-		list, fault := m.byName[name].state()
-		specs = append(specs, list...)
+	for i, name := range m.names {
+		var fault string
+		lists[i], fault = m.byName[name].state()
 		if fault != "" {
 			faults = append(faults, agent.ServerFault{Server: name, Say: fault})
 		}
 	}
-	return specs, faults, nil
+	return slices.Concat(lists...), faults, nil
 }
 
 // Check implements [agent.Tools].

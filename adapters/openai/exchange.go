@@ -39,7 +39,7 @@ func (c *Client) attempt(ctx context.Context, talk []turn.Utterance, offered []a
 	}
 	defer raw.Body.Close()
 	watched := reader{io.LimitReader(raw.Body, maxAnswer), func() { watch.Reset(c.idle) }}
-	in := bufio.NewReaderSize(watched, 16<<10)
+	in := bufio.NewReader(watched)
 	emit := func(text string) { stream(agent.Delta{Text: clean(text)}) }
 
 	first, err := peek(in)

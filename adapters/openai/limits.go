@@ -29,6 +29,7 @@ func (l *limits) fit(offered []agent.ToolSpec, talk []turn.Utterance) (sent []ag
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	sent = make([]agent.ToolSpec, 0, len(offered))
 	for _, t := range offered {
 		if !l.refused[t.Tool] {
 			sent = append(sent, t)

@@ -99,6 +99,13 @@ type Client struct {
 
 var _ agent.Model = (*Client)(nil)
 
+// transport is the usual one with more connections kept: of many chats at once all but two would shake hands anew with each request.
+func transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = 64
+	return t
+}
+
 // New makes a client. It sends nothing.
 func New(cfg Config) (*Client, error) {
 	cfg.BaseURL = cmp.Or(cfg.BaseURL, DefaultBaseURL)
@@ -112,7 +119,7 @@ func New(cfg Config) (*Client, error) {
 	base.RawQuery, base.Fragment = "", ""
 	opts := []option.RequestOption{
 		option.WithBaseURL(base.String()),
-		option.WithHTTPClient(cmp.Or(cfg.HTTPClient, &http.Client{})),
+		option.WithHTTPClient(cmp.Or(cfg.HTTPClient, &http.Client{Transport: transport()})),
 		option.WithMaxRetries(0), // ours say so in the message
 		option.WithHeader("User-Agent", "nod"),
 		option.WithMiddleware(c.refusals),

@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -253,5 +257,43 @@ func TestConfig(t *testing.T) {
 	c, err := New(Config{Model: "m"})
 	if err != nil || c.Name() != "m" {
 		t.Errorf("%v, %v", c, err)
+	}
+}
+
+// Many chats ask at once, and again: nobody shakes hands twice.
+func TestConnectionsAreKept(t *testing.T) {
+	const atOnce = 20
+	var opened atomic.Int64
+	var here sync.WaitGroup
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		here.Done()
+		here.Wait() // until all of them are
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}`)
+	}))
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	c, err := New(Config{BaseURL: srv.URL, Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		here.Add(atOnce)
+		var asked sync.WaitGroup
+		for range atOnce {
+			asked.Go(func() {
+				if _, err := c.Reply(t.Context(), hi, nil, func(agent.Delta) {}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		asked.Wait()
+	}
+	if n := opened.Load(); n != atOnce {
+		t.Errorf("%d connections for %d chats", n, atOnce)
 	}
 }

@@ -242,6 +242,7 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		return in
 	}
 	j := d.e.judge(ctx, policy)
+	in.offered = make([]ToolSpec, 0, len(specs))
 	for i, t := range judged(specs) {
 		if j.Offers(s, t) {
 			in.offered = append(in.offered, specs[i])

@@ -22,8 +22,10 @@
 --       <= free slots + slots that return until h + finals due until h (a final shows text, too) - slots that new messages need until h
 --
 -- R, what an answer still has before it, is not known: R(age) = max(L - age, 0) + 0.35 * age, with L a moving mean of past answers'
--- lengths (25 s to begin with). The first term alone spends all on what is expected and has nothing for an answer that is longer;
--- the second alone (an answer that is old will last) is too sparing at the beginning. See TestPaceTable for what was compared.
+-- lengths (25 s to begin with), at least 25 s and at most 40: after a history of short answers the first usual ones would have nothing left
+-- half way, and after one of long answers they would be late for nothing. The first term alone spends all on what is expected and has
+-- nothing for an answer that is longer; the second alone (an answer that is old will last) is too sparing at the beginning. See
+-- TestPaceTable for what was compared.
 -- New messages come as they came in this window, not counting the ones that came with its first: eight at once are a burst, not a
 -- rate, but one every second is, and then progress must leave them their slots before they come.
 -- Nobody reads faster than 5/4 of the limit's own pace in one message, so nothing is edited more often than that.
@@ -164,10 +166,10 @@ if message == '' then
 end
 
 -- 4. Progress: the pace. Seconds from here on.
-local grow, weight = {}, 0
+local grow, weight, usual = {}, 0, math.min(math.max(len, 25000), 40000) / 1000
 local function growing(m)
   local age = (now - m.born) / 1000
-  local g = {w = math.sqrt(m.rate), r = math.max(len / 1000 - age, 0) + 0.35 * age}
+  local g = {w = math.sqrt(m.rate), r = math.max(usual - age, 0) + 0.35 * age}
   grow[#grow + 1], weight = g, weight + g.w
 end
 growing(me)
