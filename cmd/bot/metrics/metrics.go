@@ -46,6 +46,7 @@ func New(version string) (*Metrics, error) {
 		return nil, err
 	}
 	m := &Metrics{set: vm.NewSet(), asked: asked}
+	m.set.NewCounter("nod_unknown_total") // at zero: of one that appears with its first run Prometheus sees no increase
 	m.set.NewGauge(name("nod_build_info", "version", version), func() float64 { return 1 })
 	return m, nil
 }

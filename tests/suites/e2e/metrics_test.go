@@ -3,7 +3,6 @@ package e2e
 import (
 	"io"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,7 +32,7 @@ func TestMetrics(t *testing.T) {
 		`nod_messages_total{surface="web"} 3`, `nod_turns_total{surface="web",why="answered"} 2`, `nod_rulings_total{verdict="ask"} 3`,
 		`nod_decisions_total{surface="web",choice="allow_once"} 1`, `nod_decisions_total{surface="web",choice="deny"} 1`,
 		`nod_decide_seconds_count{surface="web"} 2`, `nod_tool_calls_total{server="box",result="ok"} 1`, `nod_tool_call_seconds_count{server="box"} 1`,
-		`nod_model_replies_total{result="ok"} 5`, `nod_chats_waiting{surface="web"} 1`,
+		`nod_model_replies_total{result="ok"} 5`, `nod_chats_waiting{surface="web"} 1`, `nod_unknown_total 0`,
 	} {
 		if !strings.Contains(page, want+"\n") {
 			t.Errorf("%s is not in what is served:\n%s", want, page)
@@ -44,21 +43,54 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%q is in the metrics", hidden)
 		}
 	}
-	doc, err := os.ReadFile("../../../docs/metrics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var named []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `(nod_[a-z_]+)`").FindAllStringSubmatch(string(doc), -1) {
-		named = append(named, m[1])
-	}
+	named := countedOf(t)
 	for _, m := range regexp.MustCompile(`(?m)^(nod_[a-z_]+?)(_bucket|_sum|_count)?[{ ]`).FindAllStringSubmatch(page, -1) {
-		if !slices.Contains(named, m[1]) {
+		if named[m[1]] == nil {
 			t.Errorf("%s is served, and not in docs/metrics.md", m[1])
 		}
 	}
 	if strings.Contains(scrape(t, b.addr+"/metrics"), "nod_") {
 		t.Error("the numbers are where people chat, too")
+	}
+}
+
+// countedOf are the metrics of docs/metrics.md with their labels.
+func countedOf(t *testing.T) map[string][]string {
+	t.Helper()
+	named := map[string][]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(nod_[a-z_]+)` \\| (.*?) ?\\|").FindAllStringSubmatch(readPage(t, "metrics.md"), -1) {
+		named[m[1]] = append([]string{"le"}, regexp.MustCompile(`\w+`).FindAllString(m[2], -1)...)
+	}
+	return named
+}
+
+// What the alerts and the dashboard ask for is counted, with those labels.
+func TestQueries(t *testing.T) {
+	t.Parallel()
+	named, text := countedOf(t), strings.ReplaceAll(deployed(t, "alerts.yaml")+deployed(t, "grafana.json"), `\"`, `"`)
+	queries := regexp.MustCompile(`(?m)(?:"expr": "(.*?)", "legendFormat"|expr: (.*)$)`).FindAllStringSubmatch(text, -1)
+	if len(queries) < 20 {
+		t.Fatalf("only %d queries found", len(queries))
+	}
+	for _, q := range queries {
+		query := q[1] + q[2]
+		var may []string
+		for _, m := range regexp.MustCompile(`(nod_[a-z_]+?)(?:_bucket)?[^a-z_]`).FindAllStringSubmatch(query, -1) {
+			if named[m[1]] == nil {
+				t.Errorf("%s is not counted: %s", m[1], query)
+			}
+			may = append(may, named[m[1]]...)
+		}
+		for _, m := range regexp.MustCompile(`by \(([^)]*)\)|(\w+)=`).FindAllStringSubmatch(query, -1) {
+			for _, label := range strings.Split(m[1]+m[2], ", ") {
+				if !slices.Contains(may, label) {
+					t.Errorf("there is no label %q: %s", label, query)
+				}
+			}
+		}
+		if len(may) == 0 || strings.Count(query, "(") != strings.Count(query, ")") {
+			t.Errorf("no query: %s", query)
+		}
 	}
 }
 
