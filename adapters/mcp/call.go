@@ -127,7 +127,7 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, n notes, name strin
 	}
 	err = cmp.Or(err, errors.New("an answer without a result"))
 	s.log.Warn("call without an answer", "tool", name, "cause", oneline.Brief(s.clean(err.Error()), 500))
-	if not := s.unsent(c, n, name, err); not != nil {
+	if not := s.unsent(ctx, c, n, name, err); not != nil {
 		return turn.Result{}, not
 	}
 	say, is := s.unknown(ctx, sent, c, n, name)
@@ -135,7 +135,7 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, n notes, name strin
 }
 
 // unsent is the error of a call that the server certainly did not get, or nil.
-func (s *server) unsent(c *conn, n notes, name string, err error) error {
+func (s *server) unsent(ctx context.Context, c *conn, n notes, name string, err error) error {
 	overHTTP := c.http != nil
 	switch {
 	case n.calls > 1: // it got the call before, and asked back
@@ -144,6 +144,8 @@ func (s *server) unsent(c *conn, n notes, name string, err error) error {
 		return notRun(name, ": the %s server did not take the request.", s.name)
 	case overHTTP && errors.Is(err, transport.ErrSessionTerminated) && (!n.reached || n.stale):
 		return &callError{fmt.Sprintf("%s was not run: the %s server ended the session.", name, s.name), errStale}
+	case overHTTP && !n.reached && ctx.Err() != nil: // which says nothing of the server
+		return notRun(name, ": it was cancelled before the %s server got it.", s.name)
 	case overHTTP && !n.reached:
 		s.lose(c, err)
 		return notRun(name, ": the %s server cannot be reached%s.", s.name, inBrackets(why(err, s.cfg)))

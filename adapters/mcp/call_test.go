@@ -674,3 +674,19 @@ func TestCallsOfClosingServersEnd(t *testing.T) {
 		}
 	})
 }
+
+// Whoever gives a call up before it left takes the server from nobody else.
+func TestACallGivenUpAtOnceLosesNoServer(t *testing.T) {
+	l := ledger(t)
+	m := start(t, map[string]Server{"files": {URL: mcpserver.New("tools", l).ServeHTTP(t, stateful...).URL, Shared: true}})
+	tok := token(t, spec(t, m, "files", "echo").Tool, `{}`)
+	c := connOf(m)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.Call(ctx, tok, nil); !errors.Is(err, agent.ErrNotRun) {
+		t.Error(err)
+	}
+	if connOf(m) != c || lost(c) || l.Count("echo", "began") != 0 {
+		t.Error("the server was given up")
+	}
+}
