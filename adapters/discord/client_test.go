@@ -28,6 +28,7 @@ type unheard struct{}
 
 func (unheard) Accept(context.Context, chat.Inbound) error                       { return nil }
 func (unheard) Decide(context.Context, chat.Clicked) ([]decision.Outcome, error) { return nil, nil }
+func (unheard) Refuses(context.Context, chat.Clicked) *decision.Refusal          { return nil }
 func (unheard) Session(context.Context, chat.ID) (turn.Session, error)           { return turn.Session{}, nil }
 func (unheard) Knows(context.Context, chat.ID) (bool, error)                     { return false, nil }
 func (unheard) Asking(context.Context, func(chat.ID) bool) ([]chat.ID, error)    { return nil, nil }

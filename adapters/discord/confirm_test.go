@@ -67,6 +67,28 @@ func TestAChoiceIsConfirmed(t *testing.T) {
 	}
 }
 
+// Who would be refused is told at once, and not asked whether they mean it.
+func TestWhatWouldBeRefusedIsNotConfirmed(t *testing.T) {
+	p := newParlor(t)
+	thread, card := p.cardOfChat(samples.Grantable("tok"))
+	p.ledger.set(func() {
+		p.ledger.refuses = func(in chat.Clicked) *decision.Refusal {
+			if in.Choice == chat.AllowServer && in.User == p.user(p.ana) && in.Token == "tok" {
+				return &decision.Refusal{Code: decision.RefusedNotOffered, Say: text.NotYoursToGrant}
+			}
+			return nil
+		}
+	})
+	p.choose(p.ana, thread, card, text.LabelAllowServer("files"))
+	if got := p.told(p.ana, thread); !strings.Contains(got, text.NotYoursToGrant) || len(p.ledger.asked()) != 0 {
+		t.Error(got)
+	}
+	p.choose(p.ben, thread, card, text.LabelAllowServer("files"))
+	if m := p.seen(p.ben, thread); !strings.HasPrefix(m.Text(), text.ConfirmServer("files")) {
+		t.Errorf("%q", m.Text())
+	}
+}
+
 // What a wide grant of a dangerous tool gives is said before it counts; once needs no second click.
 func TestADangerousToolIsNotAllowedForAChatUnsaid(t *testing.T) {
 	p := newParlor(t)

@@ -383,6 +383,9 @@ func (a *Adapter) confirmFirst(ctx context.Context, c interaction, p components.
 	if choice.Confirm == "" {
 		return nil
 	}
+	if no := a.Engine.Refuses(ctx, c.choose(p.Choice, p.Token)); no != nil {
+		return say(no.Say)
+	}
 	question := components.Confirm(choice, string(c.in.MessageRef()))
 	return show(question).orSay(surface.SayNotOpened, "discord: a question could not be asked", "chat", c.at.Chat())
 }

@@ -47,9 +47,10 @@ type daybook struct {
 	sessions map[chat.ID]turn.Session
 	fail     func(chat.Inbound) error // of Accept, called without the lock
 	refuse   func(chat.Clicked) error // of Decide
-	hold     chan struct{}            // Accept waits until it is closed
-	down     error                    // of Knows, Session and Asking
-	clicked  func()                   // called when a click was taken
+	refuses  func(chat.Clicked) *decision.Refusal
+	hold     chan struct{} // Accept waits until it is closed
+	down     error         // of Knows, Session and Asking
+	clicked  func()        // called when a click was taken
 }
 
 func newDaybook() *daybook {
@@ -110,6 +111,15 @@ func (l *daybook) Decide(ctx context.Context, in chat.Clicked) ([]decision.Outco
 		l.clicked()
 	}
 	return []decision.Outcome{{Chat: in.Chat, Choice: in.Choice, By: in.User}}, nil
+}
+
+func (l *daybook) Refuses(_ context.Context, in chat.Clicked) *decision.Refusal {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refuses == nil {
+		return nil
+	}
+	return l.refuses(in)
 }
 
 func (l *daybook) Session(_ context.Context, id chat.ID) (turn.Session, error) {

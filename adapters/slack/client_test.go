@@ -30,6 +30,7 @@ type deaf struct{}
 
 func (deaf) Accept(context.Context, chat.Inbound) error                       { return nil }
 func (deaf) Decide(context.Context, chat.Clicked) ([]decision.Outcome, error) { return nil, nil }
+func (deaf) Refuses(context.Context, chat.Clicked) *decision.Refusal          { return nil }
 func (deaf) Session(context.Context, chat.ID) (turn.Session, error)           { return turn.Session{}, nil }
 func (deaf) Knows(context.Context, chat.ID) (bool, error)                     { return false, nil }
 func (deaf) Asking(context.Context, func(chat.ID) bool) ([]chat.ID, error)    { return nil, nil }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
@@ -124,6 +125,26 @@ func textIn(block map[string]any) string {
 	text, _ := block["text"].(map[string]any)
 	s, _ := text["text"].(string)
 	return s
+}
+
+// Who would be refused is told at once, and not asked whether they mean it.
+func TestWhatWouldBeRefusedIsNotConfirmed(t *testing.T) {
+	sc := newScene(t, overSocket).connected()
+	root, ts := sc.thread()
+	sc.wide(sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "tok"))
+	sc.ledger.set(func() {
+		sc.ledger.refuses = func(in chat.Clicked) *decision.Refusal {
+			if in.Choice == chat.AllowServer && in.User == ana && in.Token == "tok" && in.Message == chat.MessageRef(ts) {
+				return &decision.Refusal{Code: decision.RefusedNotOffered, Say: text.NotYoursToGrant}
+			}
+			return nil
+		}
+	})
+	sc.press("UANA", "C1", ts, lineFor("?allow_server", "tok"))
+	sc.until("Ana is told", func() bool { return len(sc.told("UANA")) == 1 })
+	if got := sc.told("UANA")[0]; got != text.NotYoursToGrant || len(sc.ledger.asked()) != 0 {
+		t.Errorf("told: %q", got)
+	}
 }
 
 // R106

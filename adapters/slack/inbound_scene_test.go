@@ -30,8 +30,9 @@ type ledger struct {
 	ops      map[string]bool
 	decided  []chat.Clicked // calls of Decide
 	sessions map[chat.ID]turn.Session
-	fail     func(chat.Inbound) error    // of Accept
-	refuse   func(chat.Clicked) error    // of Decide
+	fail     func(chat.Inbound) error // of Accept
+	refuse   func(chat.Clicked) error // of Decide
+	refuses  func(chat.Clicked) *decision.Refusal
 	hold     chan struct{}               // Accept waits until it is closed
 	knows    func(chat.ID) (bool, error) // nil: what was taken, or has a session
 	deadline time.Time                   // of the last Accept; zero: none
@@ -88,6 +89,15 @@ func (l *ledger) Decide(ctx context.Context, in chat.Clicked) ([]decision.Outcom
 		return nil, l.refuse(in)
 	}
 	return []decision.Outcome{{Chat: in.Chat, Choice: in.Choice, By: in.User}}, nil
+}
+
+func (l *ledger) Refuses(_ context.Context, in chat.Clicked) *decision.Refusal {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refuses == nil {
+		return nil
+	}
+	return l.refuses(in)
 }
 
 func (l *ledger) Session(_ context.Context, id chat.ID) (turn.Session, error) {

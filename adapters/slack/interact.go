@@ -96,7 +96,7 @@ func (a *Adapter) takeClick(ctx context.Context, in inbound.Interaction, act *sl
 	var open func(context.Context) (say string)
 	switch {
 	case blocks.AsksFirst(act):
-		open = func(ctx context.Context) string { return a.confirmFirst(ctx, f, reply) }
+		open = func(ctx context.Context) string { return a.confirmFirst(ctx, f, env) }
 	case choice == chat.DenyReason, choice == chat.Edit:
 		open = func(ctx context.Context) string { return a.openForm(ctx, in, f) }
 	case choice == chat.Reveal, choice == chat.Why:
@@ -389,17 +389,21 @@ func isRedrawn(err error) bool {
 }
 
 // confirmFirst asks whether a person means a choice, where Slack's own dialog cannot: for a line of a menu, and for a long text. The button
-// of a private message then stands for the very same click.
-func (a *Adapter) confirmFirst(ctx context.Context, f blocks.Form, reply chat.ReplyHandle) (say string) {
+// of a private message then stands for the very same click. Who would be refused is told at once.
+func (a *Adapter) confirmFirst(ctx context.Context, f blocks.Form, env chat.Envelope) (say string) {
 	s, say := a.readSession(ctx, f, "a confirmation could not be asked for")
 	if say != "" {
 		return say
 	}
-	if c, ok := card.Find(s, f.Choice, f.Token); ok {
-		a.whisperBlocks(ctx, reply, blocks.EncodeConfirmation(c, f))
-		return ""
+	c, ok := card.Find(s, f.Choice, f.Token)
+	if !ok {
+		return surface.SayNotOpen
 	}
-	return surface.SayNotOpen
+	if no := a.Engine.Refuses(ctx, chat.Clicked{Envelope: env, Token: f.Token, Choice: f.Choice, Message: f.Message}); no != nil {
+		return no.Say
+	}
+	a.whisperBlocks(ctx, env.Reply, blocks.EncodeConfirmation(c, f))
+	return ""
 }
 
 func (a *Adapter) takeConfirmation(ctx context.Context, in inbound.Interaction, act *slack.BlockAction) receipt {

@@ -35,6 +35,8 @@ type Engine interface {
 	// Decide records an answer. It returns an [*decision.Refusal] for one that is not taken; any other error leaves it open
 	// whether it was.
 	Decide(context.Context, chat.Clicked) ([]decision.Outcome, error)
+	// Refuses is why a choice would certainly not be taken of this person now, or nil. It records nothing.
+	Refuses(context.Context, chat.Clicked) *decision.Refusal
 	// Session is a chat as the log stands now.
 	Session(context.Context, chat.ID) (turn.Session, error)
 	// Knows reports whether anything was ever recorded of a chat.

@@ -41,7 +41,7 @@ func TestCardOffersMore(t *testing.T) {
 	press(t, ctx, "dialog [data-act=close]")
 
 	labels := eval[[]string](t, ctx, `[...document.querySelectorAll(".ask .more button")].map(b => b.textContent)`)
-	if got := strings.Join(labels, "|"); got != "View details|Edit arguments…|Deny with a reason…|+5 min|Only with these values…|Allow this tool for 1 hour|Allow this tool 3 times, this call included|Allow reads from files|Allow reads and writes from files|Allow all from files|Approve all for this session…|Stop" {
+	if got := strings.Join(labels, "|"); got != "View details|Edit arguments…|Deny with a reason…|+5 min|Only with these values…|Allow this tool for 1 hour|Allow reads from files|Allow reads and writes from files|Allow all from files|Approve all for this session…|Stop" {
 		t.Errorf("more: %s", got)
 	}
 	if got := eval[string](t, ctx, `document.querySelector("[data-choice=allow_exact]").title`); !strings.Contains(got, "notes.txt") {

@@ -172,6 +172,8 @@ func drawLine(l render.Line) (out []spanForm) {
 			out = append(out, spanForm{Person: cmp.Or(text.Prose(s.Name), s.User.String()), User: userForm(s.User)})
 		case render.Time:
 			out = append(out, spanForm{Time: moment(s.At), Until: s.Until})
+		case render.Channel:
+			out = append(out, spanForm{Text: render.PlainLine(render.Line{s})})
 		}
 	}
 	return out

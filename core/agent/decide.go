@@ -56,6 +56,33 @@ func (e *Engine) answer(ctx context.Context, in chat.Clicked) (fold, []turn.Even
 	}
 }
 
+// Refuses is why a choice that a card offers would certainly not be taken of this person now: it is not theirs, or would not do what it
+// says. nil: it would be, or that is not known. Nothing is recorded.
+func (e *Engine) Refuses(ctx context.Context, in chat.Clicked) *decision.Refusal {
+	if in.Choice == chat.ViewDetail { // anybody may look
+		return nil
+	}
+	for try := 0; ; try++ {
+		rules, err := e.knownRules(ctx, nil)
+		if err != nil {
+			return nil
+		}
+		policy, unsure := e.WithGroups(ctx, e.policyOf(rules.Policy, in.Chat), in.Envelope)
+		f, err := e.cached(ctx, in.Chat)
+		if err != nil || unsure {
+			return nil
+		}
+		_, err = e.judge(ctx, policy).Answer(f.s, in)
+		no, _ := errors.AsType[*decision.Refusal](err)
+		if no == nil || no.Code != decision.RefusedNotYours && no.Code != decision.RefusedNotOffered {
+			return nil
+		}
+		if again, failed := e.outdated(ctx, rules.head, err); failed != nil || !again || try == maxRefolds {
+			return no
+		}
+	}
+}
+
 // outdated reports whether the settings that judged have moved on, where that matters for what came of it.
 func (e *Engine) outdated(ctx context.Context, by Head, came error) (bool, error) {
 	if _, refused := errors.AsType[*decision.Refusal](came); !refused {

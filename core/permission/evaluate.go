@@ -111,9 +111,11 @@ func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 	}
 	mode, _ := p.mode(req)
 	offers := e.ChatGrant && e.Approvals <= 1 && req.Masked == nil
-	if r.Remember = offers && !r.New; r.Remember {
-		r.Keeps = p.RememberUpTo
-		if p.ChannelGrants && req.Channel != "" && req.Standing == chat.Member && mode != ModeAlways && !p.adminAsks(req.Tool) {
+	if beyond := offers && !r.New && !p.adminAsks(req.Tool); beyond { // else an allowance would count for nothing (keptUncovered)
+		if r.Remember = !e.OthersOnly; r.Remember { // for oneself, and of one's own calls others decide there
+			r.Keeps = p.RememberUpTo
+		}
+		if p.ChannelGrants && req.Channel != "" && req.Standing == chat.Member && mode != ModeAlways {
 			r.Channel = cmp.Or(p.ChannelFor, ChannelGrantFor)
 		}
 	}

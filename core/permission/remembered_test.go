@@ -7,6 +7,34 @@ import (
 	"github.com/nodhq/nod/core/chat"
 )
 
+// A box that would stand for nothing is not offered: what an admin always asks about, nobody's allowance answers, and of what others decide
+// nobody's own does. A channel's is a click of others, too.
+// R83
+func TestWhatCannotBeRememberedIsNotOffered(t *testing.T) {
+	req := call(files)
+	req.Channel = "slack/T1/C1"
+	no := false
+	for name, x := range map[string]struct {
+		set               ToolSettings
+		remember, channel bool
+	}{
+		"usual":                  {ToolSettings{}, true, true},
+		"an admin says always":   {ToolSettings{Ask: AlwaysAsk}, false, false},
+		"whoever asks may not":   {ToolSettings{Rights: Rights{RequesterMayApprove: &no}}, false, true},
+		"an admin's own setting": {ToolSettings{Ask: NeverAsk}, true, true},
+	} {
+		p := with(installed(), "files", ServerSettings{Tools: tools(files.Name, x.set)})
+		p.ChannelGrants, p.Mode = true, ModeTool
+		if x.set.Ask == NeverAsk {
+			p = with(installed(), "files", ServerSettings{})
+			p.ChannelGrants = true
+		}
+		if r := Evaluate(p, nil, req, noon); r.Verdict != Ask || r.Remember != x.remember || (r.Channel > 0) != x.channel {
+			t.Errorf("%s: %v, remember %v, channel %v", name, r.Verdict, r.Remember, r.Channel)
+		}
+	}
+}
+
 // What a person remembered, against every mode, server setting, tool setting and level. What is expected is
 // worked out here from the documents' sentences: a person's own denial forbids; RequireAuth asks an admin whatever else there is; the mode
 // comes next; an admin's Always is not undone by a person; a person's "always ask me" is; an allowance satisfies what policy requires, but

@@ -311,10 +311,14 @@ type Time struct {
 	Until bool
 }
 
-func (Plain) isSpan()  {}
-func (Strong) isSpan() {}
-func (Person) isSpan() {}
-func (Time) isSpan()   {}
+// Channel is a place that several chats stand in, drawn as its own platform names it, and elsewhere by its ID.
+type Channel chat.Channel
+
+func (Plain) isSpan()   {}
+func (Strong) isSpan()  {}
+func (Person) isSpan()  {}
+func (Time) isSpan()    {}
+func (Channel) isSpan() {}
 
 // Limits are what a platform takes. Zero means no limit. Counts are Unicode code points unless said. [Measure]
 // says what is counted; an adapter that adds markup of its own leaves room for it here.

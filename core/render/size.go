@@ -3,6 +3,9 @@ package render
 import (
 	"cmp"
 	"unicode/utf8"
+
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
 )
 
 // Size is what [Limits] limit, measured.
@@ -126,6 +129,11 @@ func spanText(s Span) string {
 		return cmp.Or(s.Name, s.User.Key)
 	case Time:
 		return "2026-10-09 14:02 UTC"
+	case Channel:
+		if id, err := chat.ParseID(string(s)); err == nil {
+			return text.ChannelOf(id.Key, id.Platform)
+		}
+		return string(s)
 	}
 	return ""
 }

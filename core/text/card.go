@@ -146,6 +146,9 @@ func LabelAllowReads(server string) string  { return "Allow reads from " + serve
 func LabelAllowWrites(server string) string { return "Allow reads and writes from " + server }
 func LabelAllowServer(server string) string { return "Allow all from " + server }
 
+// OnlyFor is the label of what only these people can give, on a card that others answer, too.
+func OnlyFor(who []string, label string) string { return "Only " + OneOf(who) + ": " + label }
+
 // What a card says besides.
 const (
 	AgainOnCard  = "This would run it again: whether the interrupted run happened is not known."

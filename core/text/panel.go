@@ -261,10 +261,14 @@ const (
 	UntilAt   = " · until "
 )
 
-// InChannel says in which channel something is allowed.
-func InChannel(channel string, here bool) string {
-	return either(here, "in all chats of this channel", "in all chats of "+channel)
-}
+// In which channel something is allowed: in the one where that is read, or in one that is named.
+const (
+	InThisChannel = "in all chats of this channel"
+	InAllChatsOf  = "in all chats of "
+)
+
+// ChannelOf names a channel where its platform does not.
+func ChannelOf(id, platform string) string { return "channel " + id + " on " + Capital(platform) }
 
 // Of what somebody allowed in a channel each time.
 

@@ -115,9 +115,19 @@ func lineOf(l render.Line, mention func(chat.User) string) string {
 			b.WriteString(say)
 		case render.Time:
 			b.WriteString(moment(s))
+		case render.Channel:
+			b.WriteString(channel(s))
 		}
 	}
 	return lineStart(strings.TrimSpace(b.String()))
+}
+
+// channel is a channel that every client shows by its name to who may see it. https://discord.com/developers/docs/reference#message-formatting
+func channel(c render.Channel) string {
+	if id, err := chat.ParseID(string(c)); err == nil && id.Platform == ids.Platform && ids.IsSnowflake(id.Key) {
+		return "<#" + id.Key + ">"
+	}
+	return literalWords(render.PlainLine(render.Line{c}))
 }
 
 // moment is a time that every client shows in its reader's own. https://discord.com/developers/docs/reference#message-formatting

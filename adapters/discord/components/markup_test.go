@@ -269,6 +269,8 @@ func TestCodeSpan(t *testing.T) {
 func TestLineOf(t *testing.T) {
 	for want, l := range map[string]render.Line{
 		"**a** **b**": {render.Strong("a"), render.Strong("b")}, "x": {render.Plain("x"), render.Strong(" "), render.Time{}}, `\# Ana`: {render.Plain("# "), render.Person{Name: "Ana"}},
+		"in <#123456789012345678>": {render.Plain("in "), render.Channel("discord:9:123456789012345678")}, `channel 1\<b> on Discord`: {render.Channel("discord:9:1<b>")},
+		"channel C1 on Slack": {render.Channel("slack:T1:C1")}, `x\:y`: {render.Channel("x:y")},
 		"<t:1795269720:t> <t:1795269720:t> (<t:1795269720:R>)": {render.Time{At: samples.TwoPM}, render.Plain(" "), render.Time{At: samples.TwoPM, Until: true}},
 	} {
 		if got := lineOf(l, nil); got != want {

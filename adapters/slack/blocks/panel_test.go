@@ -240,3 +240,17 @@ func FuzzParsePanel(f *testing.F) {
 		}
 	})
 }
+
+// A channel is named as Slack names it, where it is one of Slack's; an ID of elsewhere is words.
+func TestAChannelIsNamed(t *testing.T) {
+	line := render.Line{render.Plain("in "), render.Channel("slack:T1:C042"), render.Plain(" and "), render.Channel("discord:9:123456789012345678"), render.Plain(" and "), render.Channel("slack:T1:C1>")}
+	rich, small := rawJSON(richLine(line)), rawJSON(contextLine(line))
+	for _, want := range []string{`{"type":"channel","channel_id":"C042"}`, "channel 123456789012345678 on Discord", `channel C1> on Slack`} {
+		if !strings.Contains(string(rich), want) {
+			t.Errorf("%s is not in %s", want, rich)
+		}
+	}
+	if want := `in <#C042> and channel 123456789012345678 on Discord and`; !strings.Contains(string(small), want) {
+		t.Errorf("%s is not in %s", want, small)
+	}
+}

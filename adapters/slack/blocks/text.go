@@ -110,7 +110,10 @@ func quoteMarks(line string) int {
 	return len(line) - len(strings.TrimLeft(line, " >"))
 }
 
-var slackUser = regexp.MustCompile(`^[UW][A-Z0-9]{1,30}$`)
+var (
+	slackUser    = regexp.MustCompile(`^[UW][A-Z0-9]{1,30}$`)
+	slackChannel = regexp.MustCompile(`^[CG][A-Z0-9]{1,30}$`)
+)
 
 // UserID is whom a mention may name. ok is false for people of other platforms.
 func UserID(u chat.User) (id string, ok bool) {
@@ -126,6 +129,7 @@ type part struct {
 	words  string
 	strong bool
 	user   string
+	place  string // a channel
 	at     int64
 }
 
@@ -146,6 +150,11 @@ func partsOf(l render.Line) (parts []part) {
 			if p.words, p.at = text.Clock(s.At), s.At.Unix(); p.words == "" || p.at <= 0 {
 				continue
 			}
+		case render.Channel:
+			p.words = render.PlainLine(render.Line{s})
+			if id, err := chat.ParseID(string(s)); err == nil && id.Platform == Platform && slackChannel.MatchString(id.Key) {
+				p.place = id.Key
+			}
 		}
 		p.words = surface.OneLine(surface.Within(p.words, maxSpan))
 		parts = append(parts, p)
@@ -163,6 +172,8 @@ func richLine(l render.Line) (out []slack.RichTextSectionElement) {
 		switch {
 		case p.user != "":
 			out = append(out, slack.NewRichTextSectionUserElement(p.user, nil))
+		case p.place != "":
+			out = append(out, slack.NewRichTextSectionChannelElement(p.place, nil))
 		case p.at > 0:
 			out = append(out, slack.NewRichTextSectionDateElement(p.at, localTime, nil, &p.words))
 		case p.words != "":
@@ -191,6 +202,8 @@ func contextLine(l render.Line) (out []slack.MixedElement) {
 		switch {
 		case p.user != "":
 			mark = "<@" + p.user + ">"
+		case p.place != "":
+			mark = "<#" + p.place + ">"
 		case p.at > 0:
 			mark = "<!date^" + strconv.FormatInt(p.at, 10) + "^" + localTime + "|" + p.words + ">"
 		case p.strong:

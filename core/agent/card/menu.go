@@ -2,6 +2,7 @@ package card
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -53,22 +54,40 @@ func (v viewer) menu(c turn.ToolCall) (out []render.Choice) {
 		}
 	}
 	add(turn.OffersGrant(c), chat.AllowHour, "", "", "")
-	add(turn.OffersGrant(c), chat.AllowUses, text.LabelAllowUses(turn.GrantUses), "", "")
+	add(turn.OffersGrant(c) && c.Ticked == nil, chat.AllowUses, text.LabelAllowUses(turn.GrantUses), "", "")
 	if turn.Offers(c, chat.AllowReads) && !c.Card.Reads {
 		out = append(out, allowReads(c))
 	}
 	add(turn.Offers(c, chat.AllowWrites), chat.AllowWrites, text.LabelAllowWrites(server), "", text.ConfirmWide("reads and writes", server))
-	add(turn.Offers(c, chat.AllowServer), chat.AllowServer, text.LabelAllowServer(server), "", text.ConfirmServer(server))
+	add(turn.Offers(c, chat.AllowServer), chat.AllowServer, v.allServer(c), "", text.ConfirmServer(server))
 	add(turn.Offers(c, chat.AllowChannel), chat.AllowChannel, "", "", text.ConfirmChannel(tool, server, c.Ruling.Channel))
 	add(turn.CanRemember(c), chat.Remember, "", text.HintRemember, "")
-	add(turn.OffersSession(c), chat.AllowSession, "", "", text.ConfirmSession)
+	add(turn.OffersSession(c), chat.AllowSession, v.allSession(c), "", text.ConfirmSession)
 	return out
+}
+
+// allServer says who can give it where that is fewer than can answer: with a dangerous tool only an admin's grant covers the call.
+func (v viewer) allServer(c turn.ToolCall) string {
+	label := text.LabelAllowServer(text.Inline(c.Tool.Server))
+	if c.Ruling.Risk == permission.Dangerous {
+		return text.OnlyFor([]string{text.AnAdmin}, label)
+	}
+	return label
+}
+
+// allSession says who can turn asking off, where others can answer the call, too.
+func (v viewer) allSession(c turn.ToolCall) string {
+	owner := []string{v.name(v.s.Began)}
+	if v.s.Began.IsZero() || len(c.Card.Who) == 0 && v.s.Began == v.t.Requester || slices.Equal(c.Card.Who, owner) {
+		return text.LabelAllowSession
+	}
+	return text.OnlyFor(append(owner, text.AnAdmin), text.LabelAllowSession)
 }
 
 // confirmRemembered is what has to be confirmed before an answer that allows, where somebody ticked that it is remembered: all that it
 // then means.
 func confirmRemembered(c turn.ToolCall, choice chat.Choice, confirm string) string {
-	if c.Ticked == nil || choice == chat.AllowUses { // which cannot be remembered, and is refused to who ticked it
+	if c.Ticked == nil {
 		return confirm
 	}
 	return strings.TrimSpace(confirm + " " + text.ConfirmRemembered(nameFor(c.Ticked.User, c.Ticked.Name), text.Inline(c.Tool.Name), text.Inline(c.Tool.Server), rememberedWith(c, choice)))

@@ -231,6 +231,36 @@ func TestTheCardOffersWhatCanBeTaken(t *testing.T) {
 	}
 }
 
+// Others read the same card: what fewer can give than can answer says who they are.
+// R106 R107
+func TestTheCardSaysWhoCanGiveWhat(t *testing.T) {
+	session := text.LabelAllowSession
+	for risk, want := range map[permission.Risk]string{permission.Moderate: "Allow all from files", permission.Dangerous: "Only an admin: Allow all from files"} {
+		r := script.Rules("c1", "a1", permission.Ask, permission.Write)
+		r.Ruling.Scopes, r.Ruling.Risk = []permission.Scope{permission.ScopeServer}, risk
+		x := script.Begin(t, script.Proposes("c1", "w", `{}`)).Put(r)
+		if c, _ := Find(x.Session, chat.AllowServer, "a1"); c.Label != want {
+			t.Errorf("%q, want %q", c.Label, want)
+		}
+	}
+	asks := func(by chat.User, who ...string) string {
+		r := script.Rules("c1", "a1", permission.Ask, permission.Write)
+		r.Card.Who = who
+		x := script.Begin(t).Answer().Put(script.Says("m2", "go", by))
+		x.Put(Replied{Turn: x.Session.Turn.ID, Calls: []Proposal{script.Proposes("c1", "w", `{}`)}}, r)
+		c, _ := Find(x.Session, chat.AllowSession, "a1")
+		return c.Label
+	}
+	only := "Only Ana or an admin: " + session
+	for _, x := range []struct{ got, want string }{
+		{asks(script.Ana), session}, {asks(script.Ana, "Ana"), session}, {asks(script.Ana, "anyone in this chat"), only}, {asks(script.Ben), only}, {asks(script.Ben, "Ben"), only},
+	} {
+		if x.got != x.want {
+			t.Errorf("%q, want %q", x.got, x.want)
+		}
+	}
+}
+
 func TestWhoCanAnswer(t *testing.T) {
 	ask := func(f func(*Ruled)) *script.Script {
 		r := script.Rules("c1", "a1", permission.Ask, permission.Write)

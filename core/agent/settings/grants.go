@@ -68,8 +68,11 @@ func (q *request) end(r permission.Remembered) action {
 
 func (q *request) channelSays(r permission.Remembered) (line, limits render.Line) {
 	line = render.Line{render.Plain(text.Clip(r.What(), 400) + text.AllowedBy), q.person(r.By, r.Name), render.Plain(" · "), render.Time{At: r.At}}
-	where := text.InChannel(text.Clip(string(r.Channel), 100), r.Channel == q.here.Channel)
-	return line, render.Line{render.Plain(where + text.UntilAt), render.Time{At: r.Until, Until: true}}
+	limits = plainLine(text.InThisChannel)
+	if r.Channel != q.here.Channel {
+		limits = render.Line{render.Plain(text.InAllChatsOf), render.Channel(r.Channel)}
+	}
+	return line, append(limits, render.Plain(text.UntilAt), render.Time{At: r.Until, Until: true})
 }
 
 // grantsHere are those of this chat that still can cover something, and the IDs of those that the person may revoke.

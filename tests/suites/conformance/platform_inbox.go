@@ -74,6 +74,9 @@ func (n *Inbox) Decide(ctx context.Context, c chat.Clicked) ([]decision.Outcome,
 	return []decision.Outcome{{Chat: c.Chat, Ask: turn.AskID(c.Token), Choice: c.Choice, By: c.User, Name: c.Name}}, nil
 }
 
+// Refuses knows nobody whom it would refuse.
+func (n *Inbox) Refuses(context.Context, chat.Clicked) *decision.Refusal { return nil }
+
 // Session is what [Inbox.Put] gave, or an empty one.
 func (n *Inbox) Session(_ context.Context, id chat.ID) (turn.Session, error) {
 	n.mu.Lock()

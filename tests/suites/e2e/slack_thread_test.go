@@ -225,14 +225,18 @@ func (th *thread) told(user, what string) (e fakeslack.Ephemeral) {
 }
 
 // confirm presses a button of the private message that asks whether somebody means it.
-func (th *thread) confirm(user, label string) {
+func (th *thread) confirm(user, label string, or ...func() bool) {
 	th.t.Helper()
 	var d *fakeslack.Delivery
-	th.until(fmt.Sprintf("%s is asked whether they mean %q", user, label), func() (ok bool) {
-		d, ok = th.pressEphemeral(user, label)
-		return ok
+	asked, instead := false, false
+	th.until(fmt.Sprintf("%s is asked whether they mean %q", user, label), func() bool {
+		d, asked = th.pressEphemeral(user, label)
+		instead = !asked && len(or) > 0 && or[0]()
+		return asked || instead
 	})
-	th.acked(th.t, d)
+	if !instead {
+		th.acked(th.t, d)
+	}
 }
 
 func (th *thread) pressEphemeral(user, label string) (*fakeslack.Delivery, bool) {

@@ -78,10 +78,11 @@ func (c *discordChat) told(who string) (out []string) {
 }
 
 func (c *discordChat) press(who string, on post, b button) {
+	told := len(c.told(who))
 	c.k.press(inDiscord[who], on.id, b.native.(fakediscord.Button))
 	remembers := strings.HasPrefix(b.label, "Allow") && on.can("☑ Remember this choice")
 	if confirms(on, b) || remembers || strings.HasPrefix(b.label, "Approve all (") {
-		c.k.confirm(inDiscord[who], b.label)
+		c.k.confirm(inDiscord[who], b.label, func() bool { return refused(c.told(who)[told:]) })
 	}
 }
 

@@ -131,17 +131,23 @@ func (c *slackChat) press(who string, on post, b button) {
 		c.th.CloseView(v.User, v.ID)
 		return
 	}
+	told := len(c.told(who))
 	c.th.press(inSlack[who], on.id, b.native.(fakeslack.Button))
 	if n := b.native.(fakeslack.Button); n.Type != "button" && confirms(on, b) {
-		c.th.confirm(inSlack[who], strings.TrimSuffix(b.label, "…"))
+		c.th.confirm(inSlack[who], strings.TrimSuffix(b.label, "…"), func() bool { return refused(c.told(who)[told:]) })
 	}
+}
+
+// refused reports whether somebody is told that they cannot do what they pressed: they are not asked whether they mean it.
+func refused(told []string) bool {
+	return slices.ContainsFunc(told, func(s string) bool { return strings.HasPrefix(s, "Only ") })
 }
 
 // confirms reports whether a person is asked once more. What allows more than one call of a dangerous tool, or of one that nobody
 // classified, is among it.
 func confirms(on post, b button) bool {
 	k := on.cardOf(b)
-	return b.label == "Only with these values…" || b.label == "Approve all for this session…" || b.label == "Allow all from box" ||
+	return b.label == "Only with these values…" || strings.HasSuffix(b.label, "Approve all for this session…") || strings.HasSuffix(b.label, "Allow all from box") ||
 		b.label == "Allow for this chat" && (strings.Contains(k.facts, "dangerous") || strings.Contains(k.facts, "not classified yet"))
 }
 

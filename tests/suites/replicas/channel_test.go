@@ -58,6 +58,12 @@ func TestAllowedInAChannel(t *testing.T) {
 
 		list := typedIn(w, Other, Ben, "show")
 		has(w, "what is allowed", list, "1. write of files · allowed by Ana", "in all chats of this channel · until")
+		elsewhere, err := w.Replicas[0].Settings.Panel(context.Background(), chat.Envelope{User: Ana}, "grants")
+		if err != nil {
+			w.Fatal(err)
+		}
+		limits := elsewhere.Sections[len(elsewhere.Sections)-2].Rows[0].Details[0]
+		equal(w, "the channel, read where it is not this one", fmt.Sprint(limits[:2]), fmt.Sprint(render.Line{render.Plain(text.InAllChatsOf), render.Channel("fake:T1:ops")}))
 		has(w, "Ben may not end it", typedIn(w, Other, Ben, "revoke all"), text.PanelNoGrants)
 		equal(w, "kept", len(settingsOf(w).Remembered), 1)
 		if o, ok := offerOf(panelIn(w, Other, Ben, "grants"), "write of files", text.LabelRevoke); ok {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	. "github.com/nodhq/nod/tests/harness"
@@ -22,6 +23,25 @@ func TestAWiderGrantThatWouldNotCoverThisCall(t *testing.T) {
 	})
 	w.Model.When("go", Calls(Call("drop", `{}`)))
 	w.Say(w.Replicas[0], Ana, "go")
+	b := w.Await(chat.AllowServer, "drop")
+	for _, x := range []struct {
+		by     chat.User
+		choice chat.Choice
+		code   decision.RefusalCode
+	}{
+		{Ana, chat.AllowServer, decision.RefusedNotOffered}, {Root, chat.AllowServer, ""}, {Ana, chat.AllowOnce, ""}, {Ana, chat.AllowSession, ""},
+		{Ben, chat.AllowOnce, decision.RefusedNotYours}, {Ben, chat.AllowSession, decision.RefusedNotYours}, {Ben, chat.ViewDetail, ""}, {Root, chat.AllowSession, ""},
+		{Ana, chat.Edit, ""}, {Ben, chat.Edit, decision.RefusedNotYours},
+	} {
+		click := w.Click(x.by, b)
+		click.Choice = x.choice
+		code := decision.RefusalCode("")
+		if no := w.Replicas[0].Engine.Refuses(context.Background(), click); no != nil {
+			code = no.Code
+		}
+		equal(w, string(x.choice)+" of "+x.by.Key, code, x.code)
+	}
+	equal(w, "recorded", recorded(w), "said")
 	has(w, "Ana's whisper", w.Press(w.Replicas[0], Ana, chat.AllowServer, "drop"), "from you it does not cover it")
 	equal(w, "runs", len(w.Tools.Effects()), 0)
 	w.Press(w.Replicas[0], Root, chat.AllowServer, "drop")
