@@ -165,6 +165,7 @@ func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 		ed.dead = true
 		d.tookGone(ed.turn, e.err)
 	default:
+		tried := e.offered
 		if ed.dirty {
 			e.offered = max(ed.urgency, e.offered)
 		}
@@ -177,7 +178,7 @@ func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 			ed.failures++
 		}
 		ed.progressAt = time.Now().Add(wait)
-		if !later || e.offered > Progress { // else what is urgent need not wait
+		if !later || tried > Progress { // else what is urgent need not wait, also where it came while progress was refused
 			ed.urgentAt = ed.progressAt
 		}
 	}

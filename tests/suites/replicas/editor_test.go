@@ -312,3 +312,25 @@ func TestProgressHasNoRoom(t *testing.T) {
 	w.Say(w.Replicas[0], Ana, "go")
 	has(w, "the message", w.Over(0), "a and the end.")
 }
+
+// The end comes while progress is being refused: it does not wait for when progress may come again.
+func TestTheEndComesWhileProgressIsRefused(t *testing.T) {
+	w := New(t, Options{})
+	progress, ended := w.Latch(), w.Latch()
+	w.Platform.Trouble(func(op Op) Trouble {
+		if op.Post || op.Lane != agent.Progress {
+			return Trouble{}
+		}
+		progress.Open()
+		return Trouble{Until: ended.C(), Err: &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: time.Hour, Cause: errUnknown}}
+	})
+	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		h.Stream(agent.Delta{Text: "a"})
+		<-progress.C()
+		return agent.Reply{Text: "a and the end."}, nil
+	})
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Until("the end is on record", func() bool { s := session(w); return s.Turn == nil && s.Last != nil && s.Last.End != "" })
+	ended.Open()
+	has(w, "the message", w.Over(0), "a and the end.")
+}
