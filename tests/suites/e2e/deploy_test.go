@@ -62,12 +62,9 @@ func TestProxies(t *testing.T) {
 			for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 				fmt.Fprintf(&temp, "%s_temp_path %s/%s;\n", kind, dir, kind)
 			}
-			user := ""
-			if os.Geteuid() == 0 {
-				user = "user root;\n"
-			}
-			whole := user + "daemon off; pid " + dir + "/pid; error_log stderr notice;\nevents {}\nhttp { access_log off;\n" + temp.String() + site + "}\n"
-			return exec.CommandContext(t.Context(), "nginx", "-p", dir, "-e", "stderr", "-c", written(t, "nginx.conf", whole)), "start worker process" //nolint:gosec // a test's
+			// Without a master there is no worker that outlives it when the test kills it.
+			whole := "daemon off; master_process off; pid " + dir + "/pid; error_log stderr notice;\nevents {}\nhttp { access_log off;\n" + temp.String() + site + "}\n"
+			return exec.CommandContext(t.Context(), "nginx", "-p", dir, "-e", "stderr", "-c", written(t, "nginx.conf", whole)), "getrlimit" //nolint:gosec // a test's
 		},
 		"caddy": func(t *testing.T, at, behind, cert, key string) (*exec.Cmd, string) {
 			site := strings.NewReplacer("nod.example.org {", "{\n\tadmin off\n\tauto_https disable_redirects\n}\nnod.example.com:"+at[strings.LastIndex(at, ":")+1:]+" {\n\tbind 127.0.0.1\n\ttls "+cert+" "+key,
