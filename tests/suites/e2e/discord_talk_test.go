@@ -187,15 +187,7 @@ func (k *talk) insist(user, id, label string) {
 		}
 		return n
 	}
-	n := tries()
-	k.click(user, id, label)
-	k.until("the click counts", func() bool {
-		if m := tries(); m > n {
-			n = m
-			k.click(user, id, label)
-		}
-		return count(k.pressable(id), label) == 0
-	})
+	insist(k.until, func() { k.click(user, id, label) }, tries, func() bool { return count(k.pressable(id), label) == 0 })
 }
 
 // clickOld presses on an earlier version of a message, which the person still has on their screen.

@@ -164,14 +164,19 @@ func (th *thread) insist(user, ts, label string) {
 		}
 		return n
 	}
+	insist(th.until, func() { th.click(user, ts, label) }, tries, func() bool { return count(th.buttons(ts), label) == 0 })
+}
+
+// insist does something, and again whenever tries has grown, until it counts.
+func insist(until func(string, func() bool), do func(), tries func() int, counts func() bool) {
 	n := tries()
-	th.click(user, ts, label)
-	th.until("the click counts", func() bool {
+	do()
+	until("the click counts", func() bool {
 		if m := tries(); m > n {
 			n = m
-			th.click(user, ts, label)
+			do()
 		}
-		return count(th.buttons(ts), label) == 0
+		return counts()
 	})
 }
 
