@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -12,11 +11,11 @@ import (
 
 	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/surface"
-	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
 	"github.com/nodhq/nod/tests/standins/stand"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 const mostOfFile = 1000
@@ -56,13 +55,6 @@ func (s *scene) fetch(f chat.File) (string, error) {
 	return string(data), err
 }
 
-func whyOf(err error) turn.WhyUnread {
-	if no, ok := errors.AsType[*agent.FileError](err); ok {
-		return no.Why
-	}
-	return ""
-}
-
 // TestFilesComeFromDiscordsCDNAlone: from its own hosts, by HTTPS, and without the bot's token, which is for the API.
 func TestFilesComeFromDiscordsCDNAlone(t *testing.T) {
 	s, hosts := fileScene(t)
@@ -85,7 +77,7 @@ func TestFilesComeFromDiscordsCDNAlone(t *testing.T) {
 		hosts.Answer(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("# Plan")) })
 		_, file, _ := s.attach(fakediscord.Attachment{URL: at})
 		data, err := s.fetch(file)
-		if asked == "" && (whyOf(err) != turn.UnreadElsewhere || data != "") || asked != "" && (err != nil || data != "# Plan") {
+		if asked == "" && (conformance.WhyUnread(err) != turn.UnreadElsewhere || data != "") || asked != "" && (err != nil || data != "# Plan") {
 			t.Errorf("%s: %q, %v", at, data, err)
 		}
 		if got := hosts.Asked(); got != asked {
@@ -100,7 +92,7 @@ func TestFilesComeFromDiscordsCDNAlone(t *testing.T) {
 			}
 		})
 		_, file, _ := s.attach(fakediscord.Attachment{URL: "https://cdn.discordapp.com/attachments/1/2/notes.md"})
-		if data, err := s.fetch(file); whyOf(err) != turn.UnreadForbidden || data != "" {
+		if data, err := s.fetch(file); conformance.WhyUnread(err) != turn.UnreadForbidden || data != "" {
 			t.Errorf("to %s: %q, %v", to, data, err)
 		}
 		if got := hosts.Asked(); got != "https cdn.discordapp.com/attachments/1/2/notes.md" {
@@ -145,7 +137,7 @@ func TestFilesThatAreNone(t *testing.T) {
 		"big":           {fakediscord.Attachment{Data: []byte(strings.Repeat("x", mostOfFile+1))}, turn.UnreadTooBig},
 	} {
 		_, file, _ := s.attach(c.file)
-		if data, err := s.fetch(file); err == nil || whyOf(err) != c.why || data != "" {
+		if data, err := s.fetch(file); err == nil || conformance.WhyUnread(err) != c.why || data != "" {
 			t.Errorf("%s: %.40q, %v; want %q", name, data, err, c.why)
 		}
 	}
@@ -154,12 +146,12 @@ func TestFilesThatAreNone(t *testing.T) {
 	other, _, _ := s.attach(fakediscord.Attachment{Data: []byte("# Another plan")})
 	swapped := file
 	swapped.Handle = strings.Replace(file.Handle, "/"+id+"/", "/"+other+"/", 1)
-	if data, err := s.fetch(swapped); whyOf(err) != turn.UnreadGone || data != "" {
+	if data, err := s.fetch(swapped); conformance.WhyUnread(err) != turn.UnreadGone || data != "" {
 		t.Errorf("a file of another message: %q, %v", data, err)
 	}
 	s.Forget()
 	for _, handle := range []string{"", "1/2", "../../@me", "1?/2/3", file.Handle + "/1", "../../users/@me", "1/2/" + "https://evil.example/x", strings.Replace(file.Handle, "/", "?/", 1)} {
-		if data, err := s.fetch(chat.File{Handle: handle}); whyOf(err) != turn.UnreadGone || data != "" {
+		if data, err := s.fetch(chat.File{Handle: handle}); conformance.WhyUnread(err) != turn.UnreadGone || data != "" {
 			t.Errorf("%q: %q, %v", handle, data, err)
 		}
 	}
@@ -167,17 +159,17 @@ func TestFilesThatAreNone(t *testing.T) {
 		t.Errorf("what is no handle was asked for: %+v", all)
 	}
 	s.TakeFiles(s.channel, id)
-	if data, err := s.fetch(file); whyOf(err) != turn.UnreadGone || data != "" {
+	if data, err := s.fetch(file); conformance.WhyUnread(err) != turn.UnreadGone || data != "" {
 		t.Errorf("its author took it off the message: %q, %v", data, err)
 	}
 	id, file, _ = s.attach(fakediscord.Attachment{Data: []byte("# Plan")})
 	s.DeleteMessage(s.channel, id)
-	if data, err := s.fetch(file); whyOf(err) != turn.UnreadGone || data != "" {
+	if data, err := s.fetch(file); conformance.WhyUnread(err) != turn.UnreadGone || data != "" {
 		t.Errorf("the message is deleted: %q, %v", data, err)
 	}
 	_, file, _ = s.attach(fakediscord.Attachment{Data: []byte("# Plan")})
 	s.Fail("", 1, fakediscord.Fault{Status: http.StatusForbidden, Code: 50001})
-	if data, err := s.fetch(file); whyOf(err) != turn.UnreadForbidden || data != "" {
+	if data, err := s.fetch(file); conformance.WhyUnread(err) != turn.UnreadForbidden || data != "" {
 		t.Errorf("the bot may not see the message: %q, %v", data, err)
 	}
 	if got := hosts.Asked(); got != "" {

@@ -2,7 +2,6 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -10,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/adapters/surface"
-	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 	"github.com/nodhq/nod/tests/standins/stand"
+	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
 const mostOfFile = 1000
@@ -38,13 +37,6 @@ func (r *room) fetch(t *testing.T, f fakeslack.File) (string, error) {
 		t.Errorf("the token or an address is in the error: %v", err)
 	}
 	return string(data), err
-}
-
-func whyOf(err error) turn.WhyUnread {
-	if no, ok := errors.AsType[*agent.FileError](err); ok {
-		return no.Why
-	}
-	return ""
 }
 
 // TestFilesComeFromSlackAlone: files are asked for at Slack's own hosts, by HTTPS, and nobody else is asked anything or shown the token.
@@ -72,7 +64,7 @@ func TestFilesComeFromSlackAlone(t *testing.T) {
 	} {
 		hosts.Answer(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("# Plan")) })
 		data, err := r.fetch(t, fakeslack.File{At: at})
-		if asked == "" && (whyOf(err) != turn.UnreadElsewhere || data != "") || asked != "" && (err != nil || data != "# Plan") {
+		if asked == "" && (conformance.WhyUnread(err) != turn.UnreadElsewhere || data != "") || asked != "" && (err != nil || data != "# Plan") {
 			t.Errorf("%s: %q, %v", at, data, err)
 		}
 		if got := hosts.Asked(); got != asked {
@@ -96,7 +88,7 @@ func TestFilesFollowNoRedirect(t *testing.T) {
 				w.WriteHeader(code)
 			})
 			data, err := r.fetch(t, fakeslack.File{At: first})
-			if whyOf(err) != turn.UnreadForbidden || data != "" {
+			if conformance.WhyUnread(err) != turn.UnreadForbidden || data != "" {
 				t.Errorf("%d to %s: %q, %v", code, to, data, err)
 			}
 			if got := hosts.Asked(); got != "https files.slack.com/files-pri/T1-F1/notes.md token" {
@@ -158,7 +150,7 @@ func TestFilesThatAreNone(t *testing.T) {
 		"longer than said":     {fakeslack.File{Data: []byte("x"), Answer: longer}, "", rep(10)},
 	} {
 		data, err := r.fetch(t, c.file)
-		if whyOf(err) != c.why || data != c.data || c.data == "" && err == nil {
+		if conformance.WhyUnread(err) != c.why || data != c.data || c.data == "" && err == nil {
 			t.Errorf("%s: %.40q, %v; want %q", name, data, err, c.why)
 		}
 	}
@@ -176,7 +168,7 @@ func TestAFileOfNoEnd(t *testing.T) {
 			}
 		}
 	}})
-	if whyOf(err) != turn.UnreadTooBig {
+	if conformance.WhyUnread(err) != turn.UnreadTooBig {
 		t.Error(err)
 	}
 	<-left
@@ -190,7 +182,7 @@ func TestRefusalsOfFiles(t *testing.T) {
 	} {
 		r, hosts := fileRoom(t)
 		r.slack.Fail("files.info", 1, fakeslack.Fault{Error: code})
-		if _, err := r.fetch(t, fakeslack.File{Data: []byte("x")}); err == nil || whyOf(err) != want {
+		if _, err := r.fetch(t, fakeslack.File{Data: []byte("x")}); err == nil || conformance.WhyUnread(err) != want {
 			t.Errorf("%s: %v", code, err)
 		}
 		if got := hosts.Asked(); got != "" {
@@ -200,7 +192,7 @@ func TestRefusalsOfFiles(t *testing.T) {
 	r, _ := fileRoom(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.Fetch(ctx, r.id, chat.File{Handle: "F1"}, 1); err == nil || whyOf(err) != "" {
+	if _, err := r.Fetch(ctx, r.id, chat.File{Handle: "F1"}, 1); err == nil || conformance.WhyUnread(err) != "" {
 		t.Errorf("whoever is stopped says that a file never comes: %v", err)
 	}
 }
