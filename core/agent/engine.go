@@ -48,7 +48,7 @@ type Config struct {
 	// Hold is how long a turn's message is held back, for text or a question, where something else says that the turn is under way.
 	Hold time.Duration
 	// Sweep is about how often it is looked which chat falls due next; half of Lease or less, so that a lease which others took is known
-	// of before it ends. 0: 5 s.
+	// of before it ends. 0: 5 s, or half of Lease where that is less.
 	Sweep  time.Duration
 	Drain  time.Duration // how long a stop waits for work in flight; 0: 10 s
 	Known  int           // how many chats' folds are kept in memory; 0: 1,000
@@ -68,7 +68,8 @@ func (c *Config) validate() error {
 			missing = append(missing, fmt.Errorf("agent: Config.%s is missing", part.name))
 		}
 	}
-	c.Lease, c.Sweep, c.Drain = positive(c.Lease, 10*time.Second), positive(c.Sweep, 5*time.Second), positive(c.Drain, 10*time.Second)
+	c.Lease, c.Drain = positive(c.Lease, 10*time.Second), positive(c.Drain, 10*time.Second)
+	c.Sweep = positive(c.Sweep, min(c.Lease/2, 5*time.Second))
 	c.MaxSteps, c.MaxDenials, c.Known = cmp.Or(c.MaxSteps, 16), cmp.Or(c.MaxDenials, 3), positive(c.Known, 1000)
 	c.Owner, c.Logger = cmp.Or(c.Owner, rand.Text()), cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return errors.Join(missing...)

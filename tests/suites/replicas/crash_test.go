@@ -53,6 +53,15 @@ func TestKilledWhileTheModelTalks(t *testing.T) {
 	})
 }
 
+// A lease that another replica took is known of before it ends, however short it is: a chat whose holder died goes on then, and not with some
+// later look.
+func TestALeaseIsSeenBeforeItEnds(t *testing.T) {
+	w := New(t, Options{Lease: brief, Engine: func(c *agent.Config) { c.Sweep = 0 }})
+	if e := w.Replicas[0].Engine; e.Sweep+e.Sweep/2 >= e.Lease { // half a Sweep more is the latest
+		t.Errorf("with leases of %v it is looked every %v", e.Lease, e.Sweep)
+	}
+}
+
 // A turn on which three drivers died is ended by the next.
 func TestATurnThatItsDriversDieOn(t *testing.T) {
 	both(t, Options{Replicas: 1, Lease: brief}, func(w *World) {
