@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -78,6 +79,46 @@ func TestAJournalCutAtEachByte(t *testing.T) {
 		var got []record
 		if err := replayFrames("cut", journal[:cut], take(&got), false, discard); err != nil || len(got) != whole || !reflect.DeepEqual(got, all[:whole:whole]) && whole > 0 {
 			t.Fatalf("cut at byte %d of %d: %d records, want %d: %v", cut, len(journal), len(got), whole, err)
+		}
+	}
+}
+
+// Whatever byte of a journal is another one: what is read is what was recorded before it, and where a record that was synced stands behind it, nothing is.
+func TestAJournalSpoiltAtEachByte(t *testing.T) {
+	dir := t.TempDir()
+	d := open(t, dir)
+	set := script("set", "return redis.call('SET', KEYS[1], ARGV[1])")
+	for i := range 4 {
+		if _, err := d.Write(Write{Script: set, Keys: []string{"k"}, Args: []string{strconv.Itoa(i)}, Sure: i == 2}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	journal, err := os.ReadFile(journalPath(dir, d.gen))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []record
+	if err := replayFrames("whole", journal, func(r record) { all = append(all, r) }, true, discard); err != nil || len(all) != 4 {
+		t.Fatalf("%d records: %v", len(all), err)
+	}
+	var ends []int // of frames with a record
+	for at := 0; at < len(journal); {
+		kind, payload, _ := readFrame(journal[at:])
+		if at += frameHead + len(payload); kind != frameScript {
+			ends = append(ends, at)
+		}
+	}
+	for at := range journal {
+		spoilt := slices.Clone(journal)
+		spoilt[at] ^= 0x40
+		var got []record
+		err := replayFrames("spoilt", spoilt, func(r record) { got = append(got, r) }, true, discard)
+		whole := 0
+		for whole < len(ends) && ends[whole] <= at {
+			whole++
+		}
+		if (err != nil) != (at < ends[2]) || len(got) != whole || whole > 0 && !reflect.DeepEqual(got, all[:whole]) {
+			t.Fatalf("byte %d of %d: %d records, want %d: %v", at, len(journal), len(got), whole, err)
 		}
 	}
 }

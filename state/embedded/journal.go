@@ -187,12 +187,13 @@ func replayFrames(path string, b []byte, apply func(record), beside bool, log *s
 	for at < len(b) {
 		kind, payload, ok := readFrame(b[at:])
 		if !ok {
+			unsure := at+1 < len(b) && slices.Contains([]byte{frameScript, frameWrite, frameExpire}, b[at+1]) // else it may have been a synced one itself
 			for i := at + 1; i < len(b); i++ {
 				if b[i] != 'N' {
 					continue
 				}
-				if kind, _, ok := readFrame(b[i:]); ok && kind == frameSure {
-					return fmt.Errorf("%s is damaged at byte %d, before a decision or a start that was recorded; restore it from a backup, or move the directory away to begin anew", path, at)
+				if kind, _, ok := readFrame(b[i:]); ok && (kind == frameSure || !unsure) {
+					return fmt.Errorf("%s is damaged at byte %d, where a decision or a start was recorded, or before one; restore it from a backup, or move the directory away to begin anew", path, at)
 				}
 			}
 			return cutOff(path, b, at, beside, log)
