@@ -45,8 +45,8 @@ breaks: ## take a guard out for each row of tests/suites/attacks: the row must f
 		go run ./tests/tools/mutate -entry "$$guard" -test ./tests/suites/attacks -run '^TestAttacks$$' -args "-test.run=TestAttacks/^$$row-" -timeout 4m </dev/null || exit 1; \
 	done
 
-chaos: ## kill, stop and cut off bots and Redis for CHAOS (5m) while people ask and answer; prints what was lost, run twice or stuck
-	go test -count=1 -v -timeout 24h ./tests/suites/e2e -run 'TestChaos$$' -chaos $(or $(CHAOS),5m)
+chaos: ## kill, stop and cut off bots and Redis for CHAOS (5m) on each kind of store while people ask and answer; prints what was lost, run twice or stuck
+	go test -count=1 -v -timeout 24h ./tests/suites/e2e -run 'TestChaos$$' -chaos $(or $(CHAOS),5m) -chaos.on $(or $(ON),all)
 
 bench: ## edits, lag and 429s against the stand-in Slack at its floors, minutes long; BENCH='-run P2 -quick -v' to choose (needs redis-server)
 	go run ./tests/tools/bench $(BENCH)

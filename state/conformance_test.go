@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/standins/stand"
 	"github.com/nodhq/nod/tests/suites/conformance"
 )
 
@@ -38,17 +40,28 @@ func TestMiniredis(t *testing.T) {
 func TestEmbedded(t *testing.T) {
 	open := func(t *testing.T) conformance.State {
 		s := openEmbedded(t, t.TempDir(), Options{})
-		return levers(s)
+		return levers(s, s.rdb)
 	}
 	t.Run("Log", func(t *testing.T) { conformance.Log(t, open) })
 	t.Run("Leases", func(t *testing.T) { conformance.Leases(t, open) })
 }
 
+// As the user of deploy/redis-users.acl, who may do what nod needs and nothing else.
 func TestRealRedis(t *testing.T) {
-	url := startRedis(t)
+	args, user, err := stand.RedisUser(filepath.Join("..", "deploy", "redis-users.acl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := startRedis(t, args...)
 	open := func(t *testing.T) conformance.State {
 		flush(t, url)
-		return openState(t, url)
+		its := strings.Replace(url, "//", "//"+user, 1)
+		admin, err := dial(t.Context(), url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = admin.Close() })
+		return withReplicas(levers(openStore(t, Options{URL: its}), admin), its)
 	}
 	t.Run("Log", func(t *testing.T) { conformance.Log(t, open) })
 	t.Run("Leases", func(t *testing.T) { conformance.Leases(t, open) })
@@ -106,13 +119,17 @@ func openEmbedded(t *testing.T, dir string, o Options) *Store {
 }
 
 func openState(t *testing.T, url string) conformance.State {
-	s := levers(openStore(t, Options{URL: url}))
+	s := openStore(t, Options{URL: url})
+	return withReplicas(levers(s, s.rdb), url)
+}
+
+func withReplicas(s conformance.State, url string) conformance.State {
 	s.Replica = func(t *testing.T) conformance.Store { return openStore(t, Options{URL: url}) }
 	return s
 }
 
 // levers do behind the store's back what time, a failover or an intruder would.
-func levers(s *Store) conformance.State {
+func levers(s *Store, rdb redis.UniversalClient) conformance.State {
 	must := func(t *testing.T, err error) {
 		t.Helper()
 		if err != nil {
@@ -123,41 +140,41 @@ func levers(s *Store) conformance.State {
 		Store: s,
 		Expire: func(t *testing.T, id chat.ID) {
 			ctx, k := t.Context(), keysOf(id)
-			must(t, s.rdb.HSet(ctx, k.head, "until", 1).Err())
-			must(t, s.rdb.ZAdd(ctx, k.due, redis.Z{Score: 1, Member: id.String()}).Err())
+			must(t, rdb.HSet(ctx, k.head, "until", 1).Err())
+			must(t, rdb.ZAdd(ctx, k.due, redis.Z{Score: 1, Member: id.String()}).Err())
 		},
 		Tamper: func(t *testing.T, id chat.ID, seq uint64) {
 			ctx, k := t.Context(), keysOf(id)
-			b, err := s.rdb.LIndex(ctx, k.log, int64(seq)-1).Result()
+			b, err := rdb.LIndex(ctx, k.log, int64(seq)-1).Result()
 			must(t, err)
 			changed := strings.Replace(b, "hello", "jello", 1)
 			if changed == b {
 				t.Fatal("nothing to change")
 			}
-			must(t, s.rdb.LSet(ctx, k.log, int64(seq)-1, changed).Err())
+			must(t, rdb.LSet(ctx, k.log, int64(seq)-1, changed).Err())
 		},
 		Lose: func(t *testing.T, id chat.ID, n int) {
 			ctx, k := t.Context(), keysOf(id)
 			for range n {
-				b, err := s.rdb.RPop(ctx, k.log).Result()
+				b, err := rdb.RPop(ctx, k.log).Result()
 				must(t, err)
 				r, err := parseRow([]byte(b))
 				must(t, err)
-				must(t, s.rdb.Del(ctx, k.op(agentOp(r.op))).Err())
+				must(t, rdb.Del(ctx, k.op(agentOp(r.op))).Err())
 			}
-			b, err := s.rdb.LIndex(ctx, k.log, -1).Result()
+			b, err := rdb.LIndex(ctx, k.log, -1).Result()
 			must(t, err)
 			r, err := parseRow([]byte(b))
 			must(t, err)
-			must(t, s.rdb.HSet(ctx, k.head, "seq", r.seq, "tip", r.op).Err())
+			must(t, rdb.HSet(ctx, k.head, "seq", r.seq, "tip", r.op).Err())
 		},
 		Newer: func(t *testing.T, id chat.ID) {
 			ctx, k := t.Context(), keysOf(id)
-			n, err := s.rdb.LLen(ctx, k.log).Result()
+			n, err := rdb.LLen(ctx, k.log).Result()
 			must(t, err)
 			e := fmt.Sprintf("%d %d newer -\n%s", n+1, time.Now().UnixMilli(), `{"v":9,"k":"said","e":{}}`)
-			must(t, s.rdb.RPush(ctx, k.log, e).Err())
-			must(t, s.rdb.HSet(ctx, k.head, "seq", n+1, "tip", "newer").Err())
+			must(t, rdb.RPush(ctx, k.log, e).Err())
+			must(t, rdb.HSet(ctx, k.head, "seq", n+1, "tip", "newer").Err())
 		},
 	}
 }

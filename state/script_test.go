@@ -74,7 +74,7 @@ func TestOneSlotPerScript(t *testing.T) {
 				mu.Unlock()
 			}
 		}})
-		return levers(s)
+		return levers(s, s.rdb)
 	}
 	t.Run("Log", func(t *testing.T) { conformance.Log(t, open) })
 	t.Run("Leases", func(t *testing.T) { conformance.Leases(t, open) })

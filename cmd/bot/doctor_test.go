@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/tests/harness"
 	"github.com/nodhq/nod/tests/standins/fakellm"
@@ -213,6 +215,18 @@ func TestDoctorOfTheDataDirectory(t *testing.T) {
 	if _, err := os.Stat(fresh); err == nil {
 		t.Error("the doctor made the directory")
 	}
+}
+
+// A user who may not do all that nod does is told where the list is.
+func TestDoctorOfARedisUser(t *testing.T) {
+	url := harness.StartRedis(t).URL
+	admin := redis.NewClient(&redis.Options{Network: "unix", Addr: strings.TrimPrefix(url, "unix://")})
+	defer admin.Close()
+	if err := admin.Do(t.Context(), "ACL", "SETUSER", "nod", "on", ">s3cret", "~nod:*", "+@read", "+@connection", "+info").Err(); err != nil {
+		t.Fatal(err)
+	}
+	_, report := visit(t, "", map[string]string{"REDIS_URL": strings.Replace(url, "//", "//nod:s3cret@", 1)})
+	says(t, report, "✗ Redis", "deploy/redis-users.acl")
 }
 
 func TestDoctorOfRedis(t *testing.T) {

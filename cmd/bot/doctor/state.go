@@ -87,6 +87,8 @@ func redisAdvice(ctx context.Context, err error) string {
 		return "Set maxmemory-policy noeviction in the server's configuration."
 	case errors.Is(err, state.ErrNotConfirmed):
 		return "Start as many replicas as redis.durability names and look at their replication (INFO replication), or set redis.durability to what there is."
+	case strings.Contains(said, "NOPERM"):
+		return "Give the user of redis.url the keys, channels and commands of deploy/redis-users.acl."
 	case strings.HasPrefix(said, "redis.durability"):
 		return "Set redis.durability to local, or use Redis 7.2 or later with appendonly yes."
 	case ctx.Err() != nil:

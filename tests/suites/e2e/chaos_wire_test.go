@@ -31,7 +31,7 @@ func openWire(t testing.TB, redis *redisServer) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &wire{url: "unix://" + filepath.Join(dir, "l"), to: strings.TrimPrefix(redis.url, "unix://")}
+	l := &wire{url: strings.Replace(redis.url, redis.sock, filepath.Join(dir, "l"), 1), to: redis.sock}
 	in, err := net.Listen("unix", filepath.Join(dir, "l"))
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,10 @@ func openWire(t testing.TB, redis *redisServer) *wire {
 // carry is one connection, to its end.
 func (l *wire) carry(client net.Conn) {
 	defer client.Close()
-	server, err := net.Dial("unix", l.to)
+	l.mu.Lock()
+	to := l.to
+	l.mu.Unlock()
+	server, err := net.Dial("unix", to)
 	if err != nil {
 		return
 	}
@@ -120,6 +123,14 @@ func (l *wire) reply(b []byte) (on []byte, back string, lives bool) {
 	}
 	l.halve--
 	return b[:len(b)/2], "", false
+}
+
+// lead cuts every connection, and leads new ones to another server.
+func (l *wire) lead(redis *redisServer) {
+	l.mu.Lock()
+	l.to = redis.sock
+	l.mu.Unlock()
+	l.cut()
 }
 
 // cut closes every connection.

@@ -334,7 +334,7 @@ func TestSlackToolPictures(t *testing.T) {
 		ts := th.asking(1)
 		th.click(ana, ts, "Allow once")
 		th.done(ts, fmt.Sprintf("[image image/png, %d bytes]", len(good)))
-		at, err := redis.ParseURL(o.redis.url)
+		at, err := redis.ParseURL("unix://" + o.redis.sock)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,11 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nodhq/nod/tests/standins/mcpserver"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // child is another process that a test needs. It is killed when the test ends.
@@ -173,8 +175,12 @@ func entry(yaml, more string) string {
 // redisServer is a real one, which can be killed and started again on its files.
 type redisServer struct {
 	*child
-	url  string
+	url  string // as the user of deploy/redis-users.acl
 	args []string
+	sock string
+	user string // what stands before @ in its URL
+	data string // the folder of its files
+	port int    // 0: it listens on the socket only
 }
 
 func startRedis(t testing.TB) *redisServer {
@@ -198,7 +204,24 @@ func startRedisOn(t testing.TB, data string) *redisServer {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	sock := filepath.Join(dir, "s")
-	r := &redisServer{url: "unix://" + sock, args: []string{path, "--port", "0", "--unixsocket", sock, "--save", "", "--appendonly", "yes", "--appendfsync", "always", "--dir", data}}
+	user, info, err := stand.RedisUser(filepath.Join("..", "..", "..", "deploy", "redis-users.acl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &redisServer{url: "unix://" + info + sock, sock: sock, user: info, data: data, args: []string{path, "--port", "0", "--unixsocket", sock, "--save", "", "--appendonly", "yes", "--appendfsync", "always", "--dir", data}}
+	r.args = append(r.args, user...)
+	r.start(t)
+	return r
+}
+
+// startRedisAt starts one with a port, and with what a user of a Cluster needs more.
+func startRedisAt(t testing.TB, args ...string) *redisServer {
+	t.Helper()
+	r := startRedis(t)
+	r.kill()
+	r.port = freePort(t)
+	r.args[2] = strconv.Itoa(r.port)
+	r.args = append(append(r.args, "+cluster|slots", "+cluster|shards", "+readonly"), args...)
 	r.start(t)
 	return r
 }
