@@ -140,6 +140,7 @@ permissions: {servers: {docs: {tools: {get: {ask: never, access: read}, asked_ge
 		"binary":             {is: says("a\x00b\n"), becomes: "b\n", reads: 1},
 		"other bytes":        {is: says("a\uFFFDb\n"), becomes: "b\n", reads: 1},
 		"cut":                {is: says(strings.Repeat("a", 100_001)), becomes: "b\n", reads: 1},
+		"cut, structured":    {is: structured(strings.Repeat("a", 100_001), map[string]any{"content": "a"}), becomes: "b\n", reads: 1},
 		"long":               {is: says(strings.Repeat("a\n", 33_000)), becomes: "b\n", reads: 1},
 		"much changes":       {is: says(strings.Repeat("old\n", 4_000)), becomes: "b\n", reads: 1},
 		"a secret goes":      {is: says(secret), becomes: "b\n", reads: 1},
