@@ -167,15 +167,19 @@ func (s *Store) Restore(ctx context.Context, open func() (io.ReadCloser, error))
 	if _, err := readBackup(open, func(embedded.Key) error { return nil }); err != nil {
 		return Restored{}, err
 	}
+	now, err := s.redisTime(ctx)
+	if err != nil {
+		return Restored{}, err
+	}
+	// First of all: whoever starts a bot on a part of it must not have what was decided run once more.
+	if _, err := s.write(ctx, putScript.on([]string{runServer}, "restored", strconv.FormatInt(now, 10))); err != nil {
+		return Restored{}, err
+	}
 	was, err := readBackup(open, func(k embedded.Key) error { return s.restore(ctx, k) })
 	if err != nil {
 		return Restored{}, fmt.Errorf("only a part is restored, so empty the store before the next try: %w", err)
 	}
-	now, err := s.redisTime(ctx)
-	if err == nil {
-		_, err = s.write(ctx, putScript.on([]string{runServer}, "restored", strconv.FormatInt(now, 10)))
-	}
-	return was, err
+	return was, nil
 }
 
 // vacant says what is in the way of a restore.

@@ -142,3 +142,30 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A restore that broke off has left a part behind, and what was decided in that does not count either.
+func TestAPartIsKnownToBeRestored(t *testing.T) {
+	from, to := openEmbedded(t, t.TempDir(), Options{}), openEmbedded(t, t.TempDir(), Options{})
+	if _, err := from.write(t.Context(), putScript.on([]string{prefix + "x"}, "a", "b")); err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if _, err := from.Backup(t.Context(), &file, "a test"); err != nil {
+		t.Fatal(err)
+	}
+	whole := true
+	breaks := func() (io.ReadCloser, error) {
+		b := file.Bytes()
+		if !whole {
+			b = b[:len(b)-10]
+		}
+		whole = false
+		return opened(b)()
+	}
+	if _, err := to.Restore(t.Context(), breaks); err == nil || !strings.Contains(err.Error(), "only a part") {
+		t.Error(err)
+	}
+	if err := to.learnRestored(t.Context()); err != nil || to.Restarted().IsZero() || everything(t, to)[prefix+"x"].Key == nil {
+		t.Errorf("%v, %v", to.Restarted(), err)
+	}
+}
