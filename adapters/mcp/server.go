@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -44,6 +45,7 @@ type server struct {
 	tools     map[string]*tool
 	list      []agent.ToolSpec // in the order of names
 	absent    []string         // tools that rules name and the last list had not
+	blind     []string         // the same of tools that preview names
 	bad       string           // the sentence about tools that are not offered
 	fault     string           // why it is not connected
 	attempted bool             // it was connected or has failed
@@ -218,15 +220,20 @@ func (s *server) reload(ctx context.Context, c *conn) error {
 		list = append(list, l.tools[name].spec)
 	}
 	say := complaint(s.name, l.bad)
-	absent := slices.DeleteFunc(slices.Clone(s.cfg.Named), func(name string) bool { return l.tools[name] != nil })
+	known := func(name string) bool { return l.tools[name] != nil }
+	absent := slices.DeleteFunc(slices.Clone(s.cfg.Named), known)
+	blind := slices.DeleteFunc(slices.Concat(sorted(s.cfg.Preview), slices.Sorted(maps.Values(s.cfg.Preview))), known)
 	s.update(func() {
 		if len(absent) > 0 && !slices.Equal(absent, s.absent) {
 			s.log.Warn("rules name tools that the server does not have, so they protect nothing", "tools", absent)
 		}
+		if len(blind) > 0 && !slices.Equal(blind, s.blind) {
+			s.log.Warn("preview names tools that the server does not have, so no card shows what changes there", "tools", blind)
+		}
 		if say != "" && say != s.bad {
 			s.log.Warn("tools are not offered", "why", s.clean(say))
 		}
-		s.conn, s.tools, s.list, s.absent, s.bad, s.fault, s.attempted = c, l.tools, list, absent, say, "", true
+		s.conn, s.tools, s.list, s.absent, s.blind, s.bad, s.fault, s.attempted = c, l.tools, list, absent, blind, say, "", true
 		c.read.Store(l.announced)
 	})
 	return nil

@@ -351,12 +351,17 @@ func TestConfigErrorsNameTheirFields(t *testing.T) {
 	}
 }
 
-// A rule that names no tool of its server is said when the server's tools are known, once for as long as they stay the same.
-func TestRulesOfMissingToolsAreLogged(t *testing.T) {
+// A rule, or a preview, that names no tool of its server is said when the server's tools are known, once for as long as they stay the same.
+func TestMissingToolsAreLogged(t *testing.T) {
 	log := &logged{}
-	m := startWith(t, quick, log, map[string]Server{"files": {InProcess: mcpserver.New("x", ledger(t)).InProcess, Named: []string{"echo", "wirte"}}})
+	m := startWith(t, quick, log, map[string]Server{"files": {InProcess: mcpserver.New("x", ledger(t)).InProcess, Named: []string{"echo", "wirte"},
+		Preview: map[string]string{"echo": "raed"}}})
 	list(t, m)
-	if got := log.String(); strings.Count(got, "they protect nothing") != 1 || !strings.Contains(got, "level=WARN") || !strings.Contains(got, "tools=[wirte]") {
-		t.Errorf("the log says:\n%s", got)
+	m.byName["files"].conn.toolsChanged()
+	eventually(t, m, "files", func() bool { return m.byName["files"].conn.read.Load() > 0 })
+	for says, tools := range map[string]string{"they protect nothing": "tools=[wirte]", "no card shows what changes": "tools=[raed]"} {
+		if got := log.String(); strings.Count(got, says) != 1 || !strings.Contains(got, "level=WARN") || !strings.Contains(got, tools) {
+			t.Errorf("the log says:\n%s", got)
+		}
 	}
 }

@@ -58,6 +58,10 @@ func mayBe(c cell, r role) bool {
 		if c.Rule == raised {
 			return false
 		}
+	case chat.Remember: // one's own calls are others' to decide there, so nothing could be remembered that counts
+		if c.Rule == byOthers {
+			return false
+		}
 	case chat.AllowSession: // C3 again: it turns prompts off
 		if !r.owner && !isAdmin(c, r) {
 			return false
