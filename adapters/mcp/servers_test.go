@@ -357,8 +357,9 @@ func TestMissingToolsAreLogged(t *testing.T) {
 	m := startWith(t, quick, log, map[string]Server{"files": {InProcess: mcpserver.New("x", ledger(t)).InProcess, Named: []string{"echo", "wirte"},
 		Preview: map[string]string{"echo": "raed"}}})
 	list(t, m)
-	m.byName["files"].conn.toolsChanged()
-	eventually(t, m, "files", func() bool { return m.byName["files"].conn.read.Load() > 0 })
+	c := connOf(m)
+	c.toolsChanged()
+	eventually(t, m, "files", func() bool { return c.read.Load() == 1 })
 	for says, tools := range map[string]string{"they protect nothing": "tools=[wirte]", "no card shows what changes": "tools=[raed]"} {
 		if got := log.String(); strings.Count(got, says) != 1 || !strings.Contains(got, "level=WARN") || !strings.Contains(got, tools) {
 			t.Errorf("the log says:\n%s", got)

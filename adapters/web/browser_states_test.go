@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,17 @@ var ana = chat.User{Platform: Platform, Key: "ana"}
 
 // chatWith is a chat of Ana's in which a reply has these calls, ruled and asked about.
 func (b *bot) chatWith(key, said, reply string, calls ...wish) board {
+	x := b.proposed(key, said, reply, calls...)
+	for i, c := range x.fold(x.id).Turn.Calls {
+		r := calls[i].ruling
+		r.Timeout, r.Masked = b.timeout, render.MaskedJSON(c.Args) != nil
+		x.rule(c.ID, r)
+	}
+	return x
+}
+
+// proposed is the same before anything is ruled.
+func (b *bot) proposed(key, said, reply string, calls ...wish) board {
 	x := board{b, webChat(key)}
 	s := b.append(x.id, turn.Said{Delivery: chat.Delivery(key), By: ana, Name: "Ana", Text: said})
 	id := s.Turn.ID
@@ -56,10 +68,6 @@ func (b *bot) chatWith(key, said, reply string, calls ...wish) board {
 			Digest: permission.Digest("7f3a9c1e" + strings.Repeat("0", 56))})
 	}
 	b.append(x.id, turn.Replied{Turn: id, Text: reply, Calls: list})
-	for i, c := range calls {
-		c.ruling.Timeout, c.ruling.Masked = b.timeout, render.MaskedJSON(list[i].Args) != nil
-		x.rule(list[i].ID, c.ruling)
-	}
 	return x
 }
 
@@ -109,6 +117,15 @@ var states = []state{
 	{"masked", "Part of this call is hidden", "Show what is hidden|Allow once|Deny", func(b *bot, key string) board {
 		return b.chatWith(key, "set the key for checkout", "", wish{"deploys", "set_variable", `{"service":"checkout","api_key":"sk-live-0123456789abcdefghij"}`,
 			permission.Ruling{ChatGrant: true, Unrated: true, Access: permission.Write}})
+	}},
+	{"replaces", "On Fridays somebody shows something.", "Allow for this chat|Allow once|Deny", func(b *bot, key string) board {
+		was, becomes := "# Standup\n\nEvery day at 9:30, in the kitchen.\n", "# Standup\n\nEvery day at 10:00, in the kitchen.\n\nOn Fridays somebody shows something.\n"
+		x := b.proposed(key, "move the standup to ten", "", wish{"files", "write_file", `{"path":"docs/standup.md","content":` + strconv.Quote(becomes) + `}`, permission.Ruling{}})
+		c := x.call()
+		x.append(x.id, turn.PreviewStarted{Call: c.ID, Run: "p1", Of: c.Digest, Tool: permission.Tool{Server: "files", Name: "read_text_file"}, Args: []byte(`{"path":"docs/standup.md"}`), Token: 1})
+		x.append(x.id, turn.Previewed{Call: c.ID, Run: "p1", Diff: render.DiffLines(was, becomes)})
+		x.rule(c.ID, permission.Ruling{ChatGrant: true, Unrated: true, Access: permission.Write, Timeout: b.timeout})
+		return x
 	}},
 	{"edited", "notes-2.txt", "Allow for this chat|Allow once|Deny", func(b *bot, key string) board {
 		r := permission.Ruling{ChatGrant: true, Unrated: true, Access: permission.Write, Timeout: b.timeout}

@@ -25,7 +25,7 @@ func TestCards(t *testing.T) {
 	defer s.Close()
 	furnish(s)
 	s.Handle(newPage(s))
-	for _, state := range []string{"asking", "reads", "dangerous", "masked", "lines", "unknown", "expired", "decided"} {
+	for _, state := range []string{"asking", "reads", "dangerous", "masked", "replaces", "lines", "unknown", "expired", "decided"} {
 		raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "adapters", "discord", "components", "testdata", "shapes", state+".json"))
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestCards(t *testing.T) {
 		}
 	}
 	_, page := browse(t, "GET", s.URL()+"/?me=101&channel=201", "", formKind)
-	for _, want := range []string{"Write hello to notes.txt?", "Allow these 5", "Show what is hidden", "It happened", "Ask again"} {
+	for _, want := range []string{"Write hello to notes.txt?", "Allow these 5", "Show what is hidden", "On Fridays somebody shows something.", "It happened", "Ask again"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no state says %q", want)
 		}

@@ -29,7 +29,7 @@ func TestCards(t *testing.T) {
 		t.Fatal(code, body)
 	}
 	root := s.Messages("C1", "")[0].TS
-	for _, state := range []string{"asking", "reads_and_write", "dangerous", "masked", "big_args", "unknown", "expired", "decided"} {
+	for _, state := range []string{"asking", "reads_and_write", "dangerous", "masked", "replaces", "big_args", "unknown", "expired", "decided"} {
 		raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "adapters", "slack", "blocks", "testdata", "shapes", state+".json"))
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +44,7 @@ func TestCards(t *testing.T) {
 		}
 	}
 	_, page := browse(t, "GET", base+"/?me=U1&channel=C1&thread="+root, nil)
-	for _, want := range []string{"Write hello to notes.txt?", "Allow these 5", "Show what is hidden", "It happened", "Ask again"} {
+	for _, want := range []string{"Write hello to notes.txt?", "Allow these 5", "Show what is hidden", "On Fridays somebody shows something.", "It happened", "Ask again"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no state says %q", want)
 		}

@@ -84,10 +84,13 @@ func (h Hostile) Message(t *rapid.T) render.Message {
 			Title: h.Text(t, "title"), Server: h.Text(t, "server"), Detail: h.Line(t, "detail"), Choices: h.choices(t, call, 2)})
 	}
 	if rapid.Bool().Draw(t, "note") {
-		m.Blocks = append(m.Blocks, render.Note{Line: h.Line(t, "note"), Choices: h.choices(t, id(), 2)})
+		m.Blocks = append(m.Blocks, render.Note{Line: append(render.Line{render.Plain("-")}, h.Line(t, "note")...), Choices: h.choices(t, id(), 2)})
 	}
 	for range rapid.SampledFrom([]int{0, 1, 1, 2, 3, 12}).Draw(t, "asks") {
 		m.Blocks = append(m.Blocks, h.ask(t, id()))
+	}
+	if len(m.Blocks) == 0 { // where there is nothing to say nothing is sent
+		m.Blocks = append(m.Blocks, render.Text{Markdown: "-"})
 	}
 	for _, c := range []chat.Choice{chat.ApproveAll, chat.DenyAll, chat.Stop} {
 		if rapid.Bool().Draw(t, string(c)) {

@@ -5,6 +5,7 @@ package looks
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -99,6 +100,10 @@ func States(ana render.Person, long int, card func(n int, args string) render.As
 	one := card(1, HelloArgs)
 	one.More = append(one.More, Button(chat.Stop, one.Token, text.LabelStop))
 	big := card(1, `{"path":"notes.txt","content":"`+strings.Repeat("hello <b>you</b> & me ", 900)+`"}`)
+	was, becomes := "# Standup\n\nEvery day at 9:30, in the kitchen.\nNew people say hello first.\n", "# Standup\n\nEvery day at 10:00, in the kitchen.\nNew people say hello first.\n\nOn Fridays somebody shows something.\n"
+	replaces := card(1, `{"path":"docs/standup.md","content":`+strconv.Quote(becomes)+`}`)
+	replaces.Question = "Write docs/standup.md?"
+	replaces.Args = replaces.Args.WithDiff("content", render.DiffLines(was, becomes), text.DiffAgainst("read_text_file", "files", text.ClockSeconds(TwoPM)))
 	outcome.More = append(outcome.More, Button(chat.Stop, "ASK2", text.LabelStop))
 	return map[string]render.Message{
 		"thinking": {State: render.Working, Blocks: []render.Block{Note(text.Thinking)}, Choices: []render.Choice{Stop()}},
@@ -116,6 +121,7 @@ func States(ana render.Person, long int, card func(n int, args string) render.As
 		"failed":   {State: render.Failed, Blocks: []render.Block{Step(render.StepFailed, "Write file “notes.txt”", render.Plain("1.2 s · needs no question · no such directory")), render.Text{Markdown: "I tried to", Cut: true}, Note(text.EndModel)}},
 		"long":     {State: render.Done, Token: "T1", Blocks: []render.Block{render.Text{Markdown: answer}, read}},
 		"many":     many,
+		"replaces": {State: render.Waiting, Blocks: []render.Block{replaces}, Choices: []render.Choice{Stop()}},
 		"big_args": {State: render.Waiting, Blocks: []render.Block{big}, Choices: []render.Choice{Stop()}},
 	}
 }
