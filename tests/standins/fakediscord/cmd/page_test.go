@@ -47,7 +47,7 @@ func TestCards(t *testing.T) {
 		}
 	}
 	if *updateCards {
-		if err := stand.Sheet(page, "main .log", "header,nav,aside,.say,main>h1", filepath.Join("..", "..", "..", "..", "docs", "cards-discord.png"), 1660, 1500); err != nil {
+		if err := stand.Sheet(page, "main .log", "header,nav,aside,.say,main>h1", filepath.Join("..", "..", "..", "..", "docs", "cards-discord.png"), 2070, 1400); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -50,7 +50,7 @@ func TestCards(t *testing.T) {
 		}
 	}
 	if *updateCards {
-		if err := stand.Sheet(page, "aside .log", "header,nav,main,.say,aside>h1,.log>article:first-child", filepath.Join("..", "..", "..", "..", "docs", "cards-slack.png"), 1660, 1500); err != nil {
+		if err := stand.Sheet(page, "aside .log", "header,nav,main,.say,aside>h1,.log>article:first-child", filepath.Join("..", "..", "..", "..", "docs", "cards-slack.png"), 2070, 1400); err != nil {
 			t.Fatal(err)
 		}
 	}
