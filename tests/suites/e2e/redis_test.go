@@ -80,9 +80,10 @@ func TestReplicaDies(t *testing.T) {
 	if n := ledger.Count("write", "did"); n != 1 || c.last().ID != before || len(c.bots()) != 1 {
 		t.Errorf("it ran %d times: %s", n, c)
 	}
-	// Dead while it runs a call: B takes over and asks what happened.
+	// Dead while it runs a call: B takes over and asks what happened. It is another chat: B may not have given the first one back yet.
 	a.start()
-	r = r.as(ana.at(a))
+	r = ana.at(a).room()
+	atB = r.as(ana.at(b))
 	ask = r.ask(`call box__slow {}`)
 	r.mustClick(ask.RequestID, "allow_once")
 	until(t, "the tool has begun", func() bool { return ledger.Count("slow", "began") == 1 })
