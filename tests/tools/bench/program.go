@@ -17,12 +17,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mark3labs/mcp-go/server"
-	"github.com/redis/go-redis/v9"
-
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
-	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
 // process is the whole program as people run it, in a process of its own: what it takes of memory and processor is its own. Everything
@@ -41,27 +37,14 @@ func program(ctx context.Context) (_ *process, err error) {
 			p.close()
 		}
 	}()
-	dir, err := os.MkdirTemp("", "nodbench")
+	dir, at, tools, err := p.furnish(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.later(func() { _ = os.RemoveAll(dir) })
 	nod := filepath.Join(dir, "nod")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", nod, "./cmd/bot").CombinedOutput(); err != nil { //nolint:gosec // our own
 		return nil, fmt.Errorf("build the program, from the repository's root: %w: %s", err, out)
 	}
-	at, err := p.redis(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	o, err := redis.ParseURL(at)
-	if err != nil {
-		return nil, err
-	}
-	p.stats = redis.NewClient(o)
-	p.later(func() { _ = p.stats.Close() })
-	tools := httptest.NewServer(server.NewStreamableHTTPServer(mcpserver.New("box", mcpserver.OpenLedger(filepath.Join(dir, "ledger"))).MCP))
-	p.later(tools.Close)
 	model := httptest.NewServer(http.HandlerFunc(answerAtOnce))
 	p.later(model.Close)
 	p.slack = fakeslack.New(fakeslack.Options{Lean: true})
@@ -70,7 +53,7 @@ func program(ctx context.Context) (_ *process, err error) {
 	for c := range rooms { // a channel takes a post a second
 		p.slack.AddChannel(fakeslack.Channel{ID: room(c), Members: []string{person, p.slack.BotUser()}})
 	}
-	yaml := fmt.Sprintf("mcp: {servers: {box: {url: %q}}}\napprovals: {timeout: 24h}\n", tools.URL+"/mcp")
+	yaml := fmt.Sprintf("mcp: {servers: {box: {url: %q}}}\napprovals: {timeout: 24h}\n", tools)
 	if at := os.Getenv("NOD_BENCH_METRICS"); at != "" {
 		yaml += "metrics: {listen: " + at + "}\n"
 	}

@@ -72,6 +72,26 @@ type replica struct {
 	adapter  *slack.Adapter
 }
 
+// furnish starts what every world has: a folder, a Redis, who asks that one for its numbers, and a tool server.
+func (w *world) furnish(ctx context.Context) (dir, redisAt, toolsAt string, err error) {
+	if dir, err = os.MkdirTemp("", "nodbench"); err != nil {
+		return "", "", "", err
+	}
+	w.later(func() { _ = os.RemoveAll(dir) })
+	if redisAt, err = w.redis(ctx, dir); err != nil {
+		return "", "", "", err
+	}
+	o, err := redis.ParseURL(redisAt)
+	if err != nil {
+		return "", "", "", err
+	}
+	w.stats = redis.NewClient(o)
+	w.later(func() { _ = w.stats.Close() })
+	tools := httptest.NewServer(server.NewStreamableHTTPServer(mcpserver.New("box", mcpserver.OpenLedger(filepath.Join(dir, "ledger"))).MCP))
+	w.later(tools.Close)
+	return dir, redisAt, tools.URL + "/mcp", nil
+}
+
 // newWorld starts everything. Close it.
 func newWorld(ctx context.Context, model *pen, replicas int) (_ *world, err error) {
 	w := &world{model: model, spent: map[spending]int{}}
@@ -80,28 +100,14 @@ func newWorld(ctx context.Context, model *pen, replicas int) (_ *world, err erro
 			w.close()
 		}
 	}()
-	dir, err := os.MkdirTemp("", "nodbench")
+	dir, _, toolsAt, err := w.furnish(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w.later(func() { _ = os.RemoveAll(dir) })
-	at, err := w.redis(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	o, err := redis.ParseURL(at)
-	if err != nil {
-		return nil, err
-	}
-	w.stats = redis.NewClient(o)
-	w.later(func() { _ = w.stats.Close() })
 	if w.relay, err = newRelay(filepath.Join(dir, "relay"), filepath.Join(dir, "s")); err != nil {
 		return nil, err
 	}
 	w.later(w.relay.close)
-	tools := mcpserver.New("box", mcpserver.OpenLedger(filepath.Join(dir, "ledger")))
-	toolsAt := httptest.NewServer(server.NewStreamableHTTPServer(tools.MCP))
-	w.later(toolsAt.Close)
 	w.slack = fakeslack.New(fakeslack.Options{
 		Tiers: fakeslack.Floors(), PostsPerChannel: fakeslack.PostsPerChannelFloor, PostsAtOnce: postsAtOnce,
 		Latency: func(string) time.Duration { return slackTakes },
@@ -112,7 +118,7 @@ func newWorld(ctx context.Context, model *pen, replicas int) (_ *world, err erro
 		w.slack.AddChannel(fakeslack.Channel{ID: channel(c), Members: []string{person, w.slack.BotUser()}})
 	}
 	for i := range replicas {
-		r, err := w.replica(ctx, "unix://"+w.relay.Addr().String(), toolsAt.URL+"/mcp", i)
+		r, err := w.replica(ctx, "unix://"+w.relay.Addr().String(), toolsAt, i)
 		if err != nil {
 			return nil, err
 		}
