@@ -171,7 +171,7 @@ const hugeText = 5000
 
 // refusedShape reports whether a fault refuses the payload rather than the call.
 func refusedShape(err error, s components.Rendition) bool {
-	return rest.CodeOf(err) == rest.CodeBadForm || rest.StatusOf(err) == http.StatusInternalServerError && s.Level == surface.LevelFull && len(s.Body) > hugeText
+	return rest.CodeOf(err) == rest.CodeBadForm || rest.RefusalIn(err).Status == http.StatusInternalServerError && s.Level == surface.LevelFull && len(s.Body) > hugeText
 }
 
 // try sends a message in its first rendition that Discord takes, from a level on.

@@ -6,13 +6,14 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nodhq/nod/adapters/discord"
+	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent"
 )
 
 // What the doctor says of an error, and what to do about it: each once, in full.
@@ -25,20 +26,19 @@ func TestDoctorsWords(t *testing.T) {
 		later   = "Try again later; https://discordstatus.com says how Discord is."
 		lookUp  = "Look the code up at https://docs.discord.com/developers/topics/opcodes-and-status-codes."
 	)
+	busy := &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: 1500 * time.Millisecond, Cause: errors.New("slow")}
 	for name, tt := range map[string]struct {
 		err              error
 		said, do, doAway string
 	}{
-		"unknown token":    {&apiError{Status: 401, Message: "401: Unauthorized"}, "Discord does not know it (401)", token, token},
-		"busy":             {&apiError{Status: 429, Message: "slow", wait: 1500 * time.Millisecond}, "Discord says to slow down (429)", "Try again in 2s.", "Try again in 2s."},
-		"busy, for a time": {&apiError{Status: 429, Message: "slow"}, "Discord says to slow down (429)", "Try again in a minute.", "Try again in a minute."},
-		"down":             {&apiError{Status: 502, plain: true}, "the server answered 502, and not in Discord's form", later, later},
-		"a refusal":        {&apiError{Status: 403, Code: 50001, Message: "Missing\nAccess"}, "Discord refuses it: Missing Access (403, code 50001)", lookUp, standIn},
-		"no form":          {&apiError{Status: 404, plain: true}, "the server answered 404, and not in Discord's form", lookUp, standIn},
-		"not Discord":      {errNotDiscord, "the answer is not Discord's", network, standIn},
-		"late":             {&url.Error{Op: "Get", URL: "http://h", Err: context.DeadlineExceeded}, "no answer in 5s", network, standIn},
-		"no way":           {&url.Error{Op: "Get", URL: "http://h", Err: errors.New("refused")}, "Discord cannot be reached: refused", network, standIn},
-		"broken off":       {io.ErrUnexpectedEOF, "Discord cannot be reached: unexpected EOF", network, standIn},
+		"unknown token": {&rest.Refusal{Status: 401, Say: "401: Unauthorized"}, "Discord does not know it (401)", token, token},
+		"busy":          {busy, "Discord says to slow down (429)", "Try again in 2s.", "Try again in 2s."},
+		"down":          {&rest.Refusal{Status: 502}, "the server answered 502, and not in Discord's form", later, later},
+		"a refusal":     {&rest.Refusal{Status: 403, Code: 50001, Say: "Missing\nAccess"}, "Discord refuses it: Missing Access (403, code 50001)", lookUp, standIn},
+		"no form":       {&rest.Refusal{Status: 404}, "the server answered 404, and not in Discord's form", lookUp, standIn},
+		"not Discord":   {rest.ErrUnexpected, "the answer is not Discord's", network, standIn},
+		"late":          {rest.Transient(context.DeadlineExceeded), "no answer in 5s", network, standIn},
+		"no way":        {rest.Transient(errors.New("refused")), "Discord cannot be reached: refused", network, standIn},
 	} {
 		if got := real.said(tt.err); got != tt.said {
 			t.Errorf("%s: said %q, want %q", name, got, tt.said)
@@ -50,7 +50,7 @@ func TestDoctorsWords(t *testing.T) {
 			t.Errorf("%s, at a stand-in: advises %q, want %q", name, got, tt.doAway)
 		}
 	}
-	if got := real.advice(&apiError{Status: 429, plain: true}); !strings.Contains(got, "shut out") || !strings.Contains(got, "in a minute") {
+	if got := real.advice(&agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: time.Minute, Cause: rest.ErrShutOut}); !strings.Contains(got, "shut out") || !strings.Contains(got, "in 1m0s") {
 		t.Errorf("shut out: %q", got)
 	}
 }
@@ -68,27 +68,25 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 // What is not Discord's answer is not read as one.
 func TestDoctorAsks(t *testing.T) {
 	var into struct{ ID string }
-	ask := func(c discord.Config) error { return examine(c).get(t.Context(), "/users/@me", &into) }
-	if err := ask(discord.Config{APIURL: "http://h\x7f"}); !errors.Is(err, errNotDiscord) {
+	ask := func(c discord.Config) error { return examine(c).get(t.Context(), "users/@me", &into) }
+	if err := ask(discord.Config{APIURL: "http://h\x7f"}); !errors.Is(err, rest.ErrUnexpected) {
 		t.Error(err)
 	}
 	broken := io.MultiReader(strings.NewReader(`{"id":"1"}`), failing{})
-	if err := ask(discord.Config{Client: &http.Client{Transport: answering{200, broken}}}); !errors.Is(err, io.ErrClosedPipe) {
-		t.Error(err)
+	err := ask(discord.Config{Client: &http.Client{Transport: answering{200, broken}}})
+	if say := examine(discord.Config{}).said(err); say != "Discord cannot be reached: "+io.ErrClosedPipe.Error() {
+		t.Error(say)
 	}
 	for _, body := range []string{"{}", `{"code":50001}`, "<html>", ""} {
 		err := ask(discord.Config{Client: &http.Client{Transport: answering{403, strings.NewReader(body)}}})
-		if no, ok := errors.AsType[*apiError](err); !ok || !no.plain || no.Status != 403 {
+		if no := rest.RefusalIn(err); no.Say != "" || no.Status != 403 {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
 	// Nobody can make the status another one.
-	err := ask(discord.Config{Client: &http.Client{Transport: answering{403, strings.NewReader(`{"Status":200,"status":200,"message":"m","code":7}`)}}})
-	if no, ok := errors.AsType[*apiError](err); !ok || no.Status != 403 || no.Code != 7 || no.plain || refusalCode(err) != 7 {
-		t.Errorf("%+v", err)
-	}
-	if refusalCode(errNotDiscord) != 0 {
-		t.Error("a code of nothing")
+	err = ask(discord.Config{Client: &http.Client{Transport: answering{403, strings.NewReader(`{"Status":200,"status":200,"message":"m","code":7}`)}}})
+	if no := rest.RefusalIn(err); no.Status != 403 || no.Code != 7 || no.Say != "m" {
+		t.Errorf("%+v", no)
 	}
 }
 

@@ -2,8 +2,8 @@
 // and switch on, for nod manifest. [Check] and [Reach] are the second, for nod doctor: findings for people about the token, the intents, the
 // way of clicks, the gateway, the servers, the channels and the roles of a configuration.
 //
-// It looks from outside: it posts nothing, changes nothing, does not identify itself at the gateway, and asks by hand (api.go), with no
-// limiter between what Discord says and what is reported. It imports the adapter for its configuration, and the adapter does not know it.
+// It looks from outside: it posts nothing, changes nothing, does not identify itself at the gateway, and asks once, with no budget between
+// what Discord says and what is reported (api.go). It imports the adapter for its configuration, and the adapter does not know it.
 // A new thing to look at is a method of examination that gives findings, and a line in [Check].
 package doctor
 
@@ -12,18 +12,22 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/discord/inbound"
+	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -100,7 +104,7 @@ const notChecked = "not checked, because the token could not be"
 type examination struct {
 	discord.Config
 	http  *http.Client
-	base  string                       // scheme and host, and the API's path
+	api   *rest.Client                 // with no limits but Discord's own; nil: its address is none
 	self  *userSeen                    // nil: the token does not work, or Discord did not say
 	app   *applicationSeen             // nil: not known
 	in    []*discordgo.UserGuild       // servers that it is in
@@ -112,7 +116,6 @@ type (
 	userSeen struct {
 		ID       string `json:"id"`
 		Username string `json:"username"`
-		Bot      bool   `json:"bot"`
 	}
 	applicationSeen struct {
 		ID        string `json:"id"`
@@ -129,22 +132,19 @@ type (
 const contentIntent uint64 = 1<<18 | 1<<19
 
 func examine(c discord.Config) *examination {
-	x := &examination{Config: c, http: clientOf(c.Client), roles: map[string][]*discordgo.Role{}}
-	x.base = strings.TrimSuffix(c.APIURL, "/") + apiPath
-	if c.APIURL == "" {
-		x.base = discordBase + apiPath
-	}
+	x := &examination{Config: c, http: surface.HTTPClient(c.Client), roles: map[string][]*discordgo.Role{}}
+	x.api, _ = rest.New(rest.Config{Token: c.Token, APIURL: c.APIURL, Client: x.http, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Pause: backoff.Wait})
 	return x
 }
 
 func (x *examination) token(ctx context.Context) surface.Finding {
 	var self userSeen
-	err := x.get(ctx, "/users/@me", &self)
+	err := x.get(ctx, "users/@me", &self)
 	switch {
 	case err != nil:
 		return wrong(x.said(err), x.advice(err))
 	case !ids.IsSnowflake(self.ID):
-		return wrong(errNotDiscord.Error(), x.advice(errNotDiscord))
+		return wrong(x.said(rest.ErrUnexpected), x.advice(rest.ErrUnexpected))
 	}
 	x.self = &self
 	return fine(fmt.Sprintf("is that of %s (%s)", surface.Tame(self.Username), self.ID))
@@ -153,7 +153,7 @@ func (x *examination) token(ctx context.Context) surface.Finding {
 // application looks at what is set on the application's pages.
 func (x *examination) application(ctx context.Context) []surface.Finding {
 	var app applicationSeen
-	if err := x.get(ctx, "/applications/@me", &app); err != nil {
+	if err := x.get(ctx, "applications/@me", &app); err != nil {
 		return []surface.Finding{x.unchecked(err)}
 	}
 	x.app = &app
@@ -233,7 +233,7 @@ func (x *examination) commands(ctx context.Context) surface.Finding {
 		named
 		Options []named `json:"options"`
 	}
-	if err := x.get(ctx, "/applications/"+x.app.ID+"/commands", &all); err != nil {
+	if err := x.get(ctx, "applications/"+x.app.ID+"/commands", &all); err != nil {
 		return x.unchecked(err)
 	}
 	for _, c := range all {

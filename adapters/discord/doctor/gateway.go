@@ -14,28 +14,18 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/nodhq/nod/adapters/discord/gateway"
+	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
 )
-
-// gatewaySeen is https://docs.discord.com/developers/events/gateway#get-gateway-bot.
-type gatewaySeen struct {
-	URL    string `json:"url"`
-	Shards int    `json:"shards"`
-	Limit  struct {
-		Total       int   `json:"total"`
-		Remaining   int   `json:"remaining"`
-		ResetAfter  int64 `json:"reset_after"` // milliseconds
-		Concurrency int   `json:"max_concurrency"`
-	} `json:"session_start_limit"`
-}
 
 // fewStarts is how few identifications are left when it is said: a shard that starts uses one, and one that cannot resume another.
 const fewStarts = 50
 
 // gateway looks at the budget of identifications, and whether the gateway answers.
 func (x *examination) gateway(ctx context.Context) []surface.Finding {
-	var g gatewaySeen
-	if err := x.get(ctx, "/gateway/bot", &g); err != nil {
+	var g gateway.Starts
+	if err := x.get(ctx, "gateway/bot", &g); err != nil {
 		return []surface.Finding{wrong(x.said(err), x.advice(err))}
 	}
 	starts := x.starts(g)
@@ -44,7 +34,7 @@ func (x *examination) gateway(ctx context.Context) []surface.Finding {
 }
 
 // starts says how often the bot may still identify itself.
-func (x *examination) starts(g gatewaySeen) surface.Finding {
+func (x *examination) starts(g gateway.Starts) surface.Finding {
 	shards := cmp.Or(max(x.Shards, 0), g.Shards)
 	left := fmt.Sprintf("%d of %d left", g.Limit.Remaining, g.Limit.Total)
 	anew := "they are counted anew in " + (time.Duration(g.Limit.ResetAfter) * time.Millisecond).Round(time.Minute).String()
@@ -75,7 +65,7 @@ func plural(n int, one, more string) string {
 func (x *examination) hello(ctx context.Context, at string) surface.Finding {
 	u, err := url.Parse(at)
 	if err != nil || u.Scheme != "wss" && u.Scheme != "ws" || u.Host == "" {
-		return wrong("Discord names no address of it", x.advice(errNotDiscord))
+		return wrong("Discord names no address of it", x.advice(rest.ErrUnexpected))
 	}
 	network := "Look at the network: a proxy before this machine must let WebSocket connections to " + address(at) + " through."
 	u.RawQuery = "v=10&encoding=json"

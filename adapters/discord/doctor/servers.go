@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -27,7 +28,7 @@ const (
 
 // servers says where the bot is, and what it may not do in all of a server.
 func (x *examination) servers(ctx context.Context) []surface.Finding {
-	if err := x.get(ctx, "/users/@me/guilds?limit="+strconv.Itoa(serversPage), &x.in); err != nil {
+	if err := x.get(ctx, "users/@me/guilds?limit="+strconv.Itoa(serversPage), &x.in); err != nil {
 		return []surface.Finding{x.unchecked(err)}
 	}
 	if len(x.in) == 0 {
@@ -94,22 +95,15 @@ func missing(list []right, c discord.Conversation) (string, surface.Mark) {
 	return "missing: " + strings.Join(names, ", ") + "; " + strings.Join(lacks, "; "), mark
 }
 
-// Discord's numbers for refusals that the doctor has words for.
-const (
-	unknownChannel = 10003
-	unknownGuild   = 10004
-	missingAccess  = 50001
-)
-
 // channel says what the bot may not do in a channel of the configuration.
 func (x *examination) channel(ctx context.Context, id string) surface.Finding {
 	var c discordgo.Channel
-	err := x.get(ctx, "/channels/"+id, &c)
-	switch refusalCode(err) {
-	case unknownChannel:
+	err := x.get(ctx, "channels/"+id, &c)
+	switch rest.CodeOf(err) {
+	case rest.CodeUnknownChannel:
 		return wrong("there is none",
 			"Correct the ID under discord.channels (Developer Mode in your settings, then Copy Channel ID), or take it out.")
-	case missingAccess:
+	case rest.CodeNoAccess:
 		return wrong("the bot does not see it: View Channels is missing there, or it is in a server that the bot is not in",
 			"Give the bot's role View Channels in that channel (Edit Channel, Permissions).")
 	}
@@ -156,12 +150,12 @@ func (x *examination) allowed(ctx context.Context, c discordgo.Channel) (has int
 	if c.IsThread() {
 		parent := c.ParentID
 		c = discordgo.Channel{}
-		if err = x.get(ctx, "/channels/"+parent, &c); err != nil {
+		if err = x.get(ctx, "channels/"+parent, &c); err != nil {
 			return 0, false, err
 		}
 	}
 	var m discordgo.Member
-	if err = x.get(ctx, "/guilds/"+c.GuildID+"/members/"+x.self.ID, &m); err != nil {
+	if err = x.get(ctx, "guilds/"+c.GuildID+"/members/"+x.self.ID, &m); err != nil {
 		return 0, false, err
 	}
 	roles, err := x.rolesOf(ctx, c.GuildID)
@@ -196,7 +190,7 @@ func (x *examination) rolesOf(ctx context.Context, guild string) ([]*discordgo.R
 		return list, nil
 	}
 	var list []*discordgo.Role
-	if err := x.get(ctx, "/guilds/"+guild+"/roles", &list); err != nil {
+	if err := x.get(ctx, "guilds/"+guild+"/roles", &list); err != nil {
 		return nil, err
 	}
 	x.roles[guild] = list
@@ -206,8 +200,8 @@ func (x *examination) rolesOf(ctx context.Context, guild string) ([]*discordgo.R
 // role looks for a role that may decide. One that is not there gives nobody a right, and nothing else would say so.
 func (x *examination) role(ctx context.Context, u chat.User, id string) surface.Finding {
 	list, err := x.rolesOf(ctx, u.Workspace)
-	switch c := refusalCode(err); {
-	case c == unknownGuild || c == missingAccess:
+	switch c := rest.CodeOf(err); {
+	case c == rest.CodeUnknownGuild || c == rest.CodeNoAccess:
 		return wrong("the bot is not in its server, "+surface.Tame(u.Workspace),
 			"Correct the server's ID in "+u.String()+", or invite the bot there.")
 	case err != nil:

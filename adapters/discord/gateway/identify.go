@@ -32,8 +32,8 @@ const (
 	longWait = time.Minute
 )
 
-// starts is what Discord says about beginning sessions. https://discord.com/developers/docs/events/gateway#get-gateway-bot
-type starts struct {
+// Starts is what Discord says about beginning sessions. https://discord.com/developers/docs/events/gateway#get-gateway-bot
+type Starts struct {
 	URL    string `json:"url"`
 	Shards int    `json:"shards"` // recommended
 	Limit  struct {
@@ -45,12 +45,12 @@ type starts struct {
 }
 
 // reserve is how many of a day's IDENTIFYs are left alone.
-func (s starts) reserve() int { return s.Limit.Total / spareOf }
+func (s Starts) reserve() int { return s.Limit.Total / spareOf }
 
 // askStarts asks how sessions may begin, until there is an answer. Its errors are ctx's, and those that no waiting mends.
-func (g *Gateway) askStarts(ctx context.Context) (s starts, err error) {
+func (g *Gateway) askStarts(ctx context.Context) (s Starts, err error) {
 	err = g.Rest.Until(ctx, "could not ask for the address of the gateway", backOff.After, rest.FatalAuth, func(ctx context.Context) error {
-		s = starts{}
+		s = Starts{}
 		s.Limit.Total, s.Limit.Remaining = usualDay, usualDay // of an answer that does not say
 		err := g.Rest.Call(ctx, http.MethodGet, discordgo.EndpointGatewayBot, nil, &s)
 		if err == nil && s.URL == "" {
@@ -64,11 +64,11 @@ func (g *Gateway) askStarts(ctx context.Context) (s starts, err error) {
 
 // admit waits until a shard may IDENTIFY, and returns what Discord said of it. It is asked right before, each time: the budget of a
 // day is Discord's to count, and ours is there for the moment between its answer and the IDENTIFY, when others ask as well.
-func (g *Gateway) admit(ctx context.Context, sh *shard) (starts, error) {
+func (g *Gateway) admit(ctx context.Context, sh *shard) (Starts, error) {
 	for said := false; ; {
 		s, err := g.askStarts(ctx)
 		if err != nil {
-			return starts{}, err
+			return Starts{}, err
 		}
 		if left := s.Limit.Remaining; left <= s.reserve() {
 			reset := max(time.Duration(s.Limit.ResetAfter)*time.Millisecond, identifyEvery)
@@ -79,7 +79,7 @@ func (g *Gateway) admit(ctx context.Context, sh *shard) (starts, error) {
 				said = true
 			}
 			if err := g.Pause(ctx, min(reset, 10*time.Minute)); err != nil { // somebody may have asked Discord for more
-				return starts{}, err
+				return Starts{}, err
 			}
 			continue
 		}
@@ -87,7 +87,7 @@ func (g *Gateway) admit(ctx context.Context, sh *shard) (starts, error) {
 		if !sh.paid.Load() {
 			day := surface.Spend{Pool: pools + "day", Limit: s.Limit.Total - s.reserve(), Per: identifyDay, Lane: agent.Decision}
 			if err := g.pass(ctx, sh, day); err != nil {
-				return starts{}, err
+				return Starts{}, err
 			}
 			sh.paid.Store(true)
 		}

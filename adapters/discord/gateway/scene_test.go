@@ -36,7 +36,7 @@ type world struct {
 	mu      sync.Mutex
 	script  []func(*peer) // of each connection; those after it behave
 	peers   []*peer
-	starts  starts
+	starts  Starts
 	asked   int // gateway/bot
 	fail    int // HTTP status of gateway/bot; 0: it answers
 	noDial  map[string]bool

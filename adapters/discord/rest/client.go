@@ -171,7 +171,7 @@ func (c *Client) raw(ctx context.Context, method, endpoint, contentType string, 
 		return nil
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
-		return Transient(fmt.Errorf("an answer is not the JSON that was expected (%d bytes)", len(answer)))
+		return Transient(fmt.Errorf("%w (%d bytes)", ErrUnexpected, len(answer)))
 	}
 	return nil
 }

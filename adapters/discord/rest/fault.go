@@ -20,7 +20,7 @@ import (
 // https://discord.com/developers/docs/topics/opcodes-and-status-codes#json-json-error-codes
 const (
 	CodeUnknownChannel     = 10003
-	codeUnknownGuild       = 10004
+	CodeUnknownGuild       = 10004
 	CodeUnknownMember      = 10007
 	CodeUnknownMessage     = 10008
 	CodeUnknownUser        = 10013
@@ -37,19 +37,26 @@ const (
 	CodeThreadLocked       = 160005
 )
 
-// refusal is what Discord answered instead of doing it. Its words are cleaned of secrets, and short.
-type refusal struct {
-	status int
-	code   int // 0: the answer had none
-	say    string
+// Refusal is what Discord answered instead of doing it. Its words are cleaned of secrets, and short.
+type Refusal struct {
+	Status int
+	Code   int    // 0: the answer had none
+	Say    string // empty: the answer is not in Discord's form
 }
 
-func (r *refusal) Error() string {
-	if r.code == 0 {
-		return fmt.Sprintf("HTTP status %d", r.status)
+func (r *Refusal) Error() string {
+	if r.Code == 0 {
+		return fmt.Sprintf("HTTP status %d", r.Status)
 	}
-	return fmt.Sprintf("%s (%d, HTTP status %d)", r.say, r.code, r.status)
+	return fmt.Sprintf("%s (%d, HTTP status %d)", r.Say, r.Code, r.Status)
 }
+
+var (
+	// ErrShutOut is a 429 that is not of Discord's API, but of what stands before it.
+	ErrShutOut = errors.New("a 429 that is not of Discord's API: this network is shut out for a while")
+	// ErrUnexpected is an answer that is a yes, and not the JSON that it should be.
+	ErrUnexpected = errors.New("an answer is not the JSON that was expected")
+)
 
 // errSlow is a 429 of Discord's, and not a limit that we keep by ourselves.
 var errSlow = errors.New("Discord says to slow down (429)")
@@ -88,7 +95,7 @@ func Gone(say string) *agent.PlatformError {
 }
 
 // refusalOf reads an answer of Discord's.
-func refusalOf(status int, answer []byte) *refusal {
+func refusalOf(status int, answer []byte) *Refusal {
 	var said struct {
 		Code    int             `json:"code"`
 		Message string          `json:"message"`
@@ -99,14 +106,14 @@ func refusalOf(status int, answer []byte) *refusal {
 	if at := wrongAt(said.Errors); at != "" {
 		say += " at " + at
 	}
-	return &refusal{status, said.Code, say}
+	return &Refusal{status, said.Code, say}
 }
 
-func refusalFault(r *refusal) *agent.PlatformError {
-	kind, known := faults[r.code]
+func refusalFault(r *Refusal) *agent.PlatformError {
+	kind, known := faults[r.Code]
 	switch {
 	case known:
-	case r.status >= 500 || r.status == http.StatusRequestTimeout:
+	case r.Status >= 500 || r.Status == http.StatusRequestTimeout:
 		kind = agent.FaultTransient
 	default:
 		kind = agent.FaultForbidden // Discord answered, and the answer is no: asking again changes nothing
@@ -117,7 +124,7 @@ func refusalFault(r *refusal) *agent.PlatformError {
 // faults are the codes that are not simply a no.
 var faults = map[int]agent.PlatformFault{
 	CodeUnknownChannel:     agent.FaultGone,
-	codeUnknownGuild:       agent.FaultGone,
+	CodeUnknownGuild:       agent.FaultGone,
 	CodeUnknownMessage:     agent.FaultGone,
 	codeUnknownWebhook:     agent.FaultGone,
 	CodeUnknownInteraction: agent.FaultGone,
@@ -125,17 +132,16 @@ var faults = map[int]agent.PlatformFault{
 	130000:                 agent.FaultTransient, // "API resource is currently overloaded"
 }
 
-// CodeOf is the code of what Discord answered, 0 where it is another error; StatusOf its HTTP status.
-func CodeOf(err error) int { return refusalIn(err).code }
-
-func StatusOf(err error) int { return refusalIn(err).status }
-
-func refusalIn(err error) refusal {
-	if r, ok := errors.AsType[*refusal](err); ok {
+// RefusalIn is what Discord answered; the zero one for any other error.
+func RefusalIn(err error) Refusal {
+	if r, ok := errors.AsType[*Refusal](err); ok {
 		return *r
 	}
-	return refusal{}
+	return Refusal{}
 }
+
+// CodeOf is the code of what Discord answered, 0 where it is another error.
+func CodeOf(err error) int { return RefusalIn(err).Code }
 
 // wrongAt names what a 50035 is about: "components.0.components.3: BASE_TYPE_MAX_LENGTH". Discord repeats no content there, and
 // only codes are taken over. https://discord.com/developers/docs/reference#error-messages
@@ -173,7 +179,7 @@ func Scrub(s string) string { return secrets.ReplaceAllString(s, "[secret]") }
 
 // FatalAuth is a sentence for an error that no waiting mends, or nil. It never holds a token.
 func FatalAuth(err error) error {
-	switch StatusOf(err) {
+	switch RefusalIn(err).Status {
 	case http.StatusUnauthorized:
 		return errors.New("the token is refused (401): copy the token from the application's \"Bot\" page to DISCORD_TOKEN, without \"Bot \" before it; " +
 			"\"Reset Token\" there makes a new one. Discord resets a token by itself when it was published, and when a bot connects too often")

@@ -301,7 +301,7 @@ func (c *Client) heardBusy(ctx context.Context, to route, h http.Header, answer 
 		}
 		c.until(&c.shutOut, now.Add(after))
 		c.Logger.Error("discord: this network is shut out for a while (a 429 that is not of the API: Cloudflare's)", "for", after)
-		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: after, Cause: errors.New("a 429 that is not of Discord's API: this network is shut out for a while")}
+		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: after, Cause: ErrShutOut}
 	case scope == "global" || said.Global || h.Get("X-RateLimit-Global") != "":
 		c.until(&c.stopped, now.Add(busy.RetryAfter))
 		if app := c.application(); app != "" { // the other replicas are told

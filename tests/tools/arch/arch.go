@@ -90,7 +90,7 @@ var (
 		{"adapters/discord", append([]string{"adapters/surface", "adapters/discord/ids", "adapters/discord/components", "adapters/discord/rest", "adapters/discord/gateway", "adapters/discord/backfill", "adapters/discord/inbound"}, core...), false, whyAdapter},
 		{"adapters/discord/inbound", []string{"core/chat", "core/text", "core/render", "adapters/surface", "adapters/discord/ids"}, true, whyDecoder},
 		{"adapters/discord/ids", []string{"core/chat"}, true, whyIDs},
-		{"adapters/discord/doctor", []string{"adapters/surface", "adapters/discord", "adapters/discord/ids", "adapters/discord/inbound", "core/chat", "core/render"}, false, whyDoctor},
+		{"adapters/discord/doctor", []string{"adapters/surface", "adapters/discord", "adapters/discord/ids", "adapters/discord/inbound", "adapters/discord/gateway", "adapters/discord/rest", "core/agent", "core/backoff", "core/chat", "core/render"}, false, whyDoctor},
 		{"adapters/discord/rest", []string{"adapters/surface", "adapters/discord/ids", "core/agent"}, false, whyREST},
 		{"adapters/discord/gateway", []string{"core/backoff", "adapters/surface", "adapters/discord/rest", "core/agent"}, false, whyGateway},
 		{"adapters/discord/backfill", []string{"core/backoff", "adapters/discord/ids", "adapters/discord/rest", "core/agent"}, false, whyBackfill},
