@@ -62,6 +62,16 @@ func TestCardOffersMore(t *testing.T) {
 	if len(b.ran) > 0 {
 		t.Fatalf("a cancelled confirmation ran %v", b.ran)
 	}
+	// Who would be refused is told at once, and not asked whether they mean it.
+	refused := func(on bool) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.refused = map[string]bool{s.Turn.Requester.String(): on}
+	}
+	refused(true)
+	press(t, ctx, ".ask [data-choice=allow_server]")
+	until(t, ctx, `document.getElementById("whisper").innerText.includes("somebody else") && !document.querySelector("dialog")`)
+	refused(false)
 	press(t, ctx, ".ask [data-choice=allow_server]")
 	press(t, ctx, "dialog [data-act=confirm]")
 	until(t, ctx, `!!document.querySelector('.bot[data-state=done]')`)

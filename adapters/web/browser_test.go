@@ -112,12 +112,11 @@ func until(t *testing.T, ctx context.Context, js string) {
 	}
 }
 
-// press clicks by script: a mouse aims at a place, and while the window changes its size the button may have left it.
+// press clicks by script once there is something to press: a mouse aims at a place, and while the window changes its size the button may
+// have left it.
 func press(t *testing.T, ctx context.Context, selector string) {
 	t.Helper()
-	if !eval[bool](t, ctx, `(b => { if (!b || b.disabled) return false; b.click(); return true })(document.querySelector('`+selector+`'))`) {
-		t.Fatalf("nothing to press at %s", selector)
-	}
+	until(t, ctx, `(b => { if (!b || b.disabled) return false; b.click(); return true })(document.querySelector('`+selector+`'))`)
 }
 
 func speak(t *testing.T, ctx context.Context, text string) {

@@ -120,6 +120,8 @@ func (s *Server) postClick(r *http.Request, p person) (any, error) {
 		Args   string `json:"arguments"`
 		Uses   int    `json:"uses"`
 		Fields fields `json:"fields"`
+		// Check says that nothing is recorded: the answer is only whether the choice would be refused.
+		Check bool `json:"check"`
 	}
 	if err := readJSON(r, &body, false); err != nil {
 		return nil, err
@@ -134,6 +136,13 @@ func (s *Server) postClick(r *http.Request, p person) (any, error) {
 	a := chat.Clicked{Choice: kind.Choice, Reason: body.Reason, Args: body.Args, Uses: body.Uses, Fields: body.Fields}
 	if err := checkAnswer(a); err != nil {
 		return nil, err
+	}
+	if body.Check {
+		a.Envelope, a.Token = p.envelope(id), body.Token
+		if no := s.Engine.Refuses(r.Context(), a); no != nil {
+			return nil, no
+		}
+		return map[string]any{"decisions": []outcomeForm{}}, nil
 	}
 	out, err := s.decide(r.Context(), p, asking{id, body.Token}, a)
 	return map[string]any{"decisions": out}, err

@@ -100,6 +100,9 @@ func TestRefusedAnswers(t *testing.T) {
 			before := len(b.ran)
 			p, body := path(ask, id)
 			ben.fails(http.StatusForbidden, "not_yours", "POST", p, body)
+			check, clicks := map[string]any{"token": ask.RequestID, "choice": "allow_server", "check": true}, "/api/v1/chats/"+id+"/clicks"
+			ben.fails(http.StatusForbidden, "not_yours", "POST", clicks, check)
+			ana.ok(http.StatusOK, "POST", clicks, check) // what only asks decides nothing
 			if ana.ask(id).RequestID != ask.RequestID || len(b.ran) != before {
 				t.Fatal("a refused answer changed something")
 			}

@@ -146,6 +146,19 @@ func (b *bot) Decide(_ context.Context, in chat.Clicked) ([]decision.Outcome, er
 	return []decision.Outcome{o}, nil
 }
 
+func (b *bot) Refuses(_ context.Context, in chat.Clicked) *decision.Refusal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.refusal(in)
+}
+
+func (b *bot) refusal(in chat.Clicked) *decision.Refusal {
+	if !b.refused[in.User.String()] {
+		return nil
+	}
+	return &decision.Refusal{Code: decision.RefusedNotYours, Say: "Only somebody else can decide this."}
+}
+
 func (b *bot) one(s turn.Session, in chat.Clicked) (decision.Outcome, error) {
 	out := decision.Outcome{Chat: in.Chat, Ask: turn.AskID(in.Token), Choice: in.Choice, By: in.User, Name: in.Name, At: b.clock.Add(b.tick)}
 	for _, t := range []*turn.Turn{s.Turn, s.Last} {
@@ -157,8 +170,8 @@ func (b *bot) one(s turn.Session, in chat.Clicked) (decision.Outcome, error) {
 				continue
 			}
 			out.Call = c.ID
-			if b.refused[in.User.String()] {
-				return out, &decision.Refusal{Code: decision.RefusedNotYours, Say: "Only somebody else can decide this."}
+			if no := b.refusal(in); no != nil {
+				return out, no
 			}
 			switch {
 			case in.Choice == chat.AskAgain && c.Status == turn.Lapsed:

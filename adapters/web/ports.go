@@ -19,6 +19,8 @@ type Engine interface {
 	// Decide records an answer and returns one outcome for each ask, or a [*decision.Refusal] of one that is not taken. Any other error
 	// leaves it open whether it was.
 	Decide(context.Context, chat.Clicked) ([]decision.Outcome, error)
+	// Refuses is why a choice would certainly not be taken of this person now; nil: it would be, or that is not known.
+	Refuses(context.Context, chat.Clicked) *decision.Refusal
 }
 
 // Settings are what people manage: the settings page and the commands around it.

@@ -53,11 +53,13 @@
     return el("div", { class: "choices" }, (choices || []).map(c => button(c, run, small)));
   }
   async function click(c, box, m, reason, args) {
-    const here = chat;
-    if (c.confirm && !await sure(c.confirm, c.label, c.style)) return;
-    if (box) box.dataset.busy = c.choice;
-    const since = whispers;
+    const here = chat, since = whispers;
     try {
+      if (c.confirm) { // who would be refused is told so, and not asked
+        await api("POST", `/chats/${here.id}/clicks`, { token: c.token, choice: c.choice, check: true });
+        if (!await sure(c.confirm, c.label, c.style)) return;
+      }
+      if (box) box.dataset.busy = c.choice;
       if (c.choice === "stop") await api("POST", `/chats/${here.id}/stop`, { turn_id: m.turn_id });
       else {
         const out = await api("POST", `/chats/${here.id}/clicks`, { token: c.token, choice: c.choice, reason, arguments: args });

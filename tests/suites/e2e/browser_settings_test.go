@@ -229,6 +229,7 @@ func TestPageAllowsAServer(t *testing.T) {
 		t.Fatalf("a cancelled confirmation decided: the file says %q", got)
 	}
 	p.press(".ask [data-choice=allow_writes]")
+	p.until(`!!document.querySelector("dialog[open]")`)
 	p.press("dialog [data-act=confirm]")
 	p.until(isDone)
 	p.say("write two to b.txt")

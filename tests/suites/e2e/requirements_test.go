@@ -248,6 +248,10 @@ func TestWhoMayDecide(t *testing.T) {
 					if status, no := p.call("POST", path, body, nil); status != http.StatusForbidden || no.Code != "not_yours" {
 						t.Errorf("%s, somebody who may not: %d %+v", order, status, no)
 					}
+					check := map[string]any{"token": ask.RequestID, "choice": "allow_chat", "check": true}
+					if status, no := p.call("POST", r.path("/clicks"), check, nil); status != http.StatusForbidden || no.Code != "not_yours" {
+						t.Errorf("%s, somebody who may not is not told before: %d %+v", order, status, no)
+					}
 					if got := r.get().Pending; len(got) != 1 || got[0].RequestID != ask.RequestID {
 						t.Fatalf("%s: a refused answer changed something: %+v", order, got)
 					}
