@@ -121,9 +121,15 @@ func Owned(a render.Ask, cs []render.Choice) bool {
 	return !slices.ContainsFunc(cs, func(c render.Choice) bool { return c.Token != a.Token })
 }
 
-// Buttons are a card's buttons, and what stands behind ⋯. Where arguments are not all shown, a button shows them (R71).
-func Buttons(a render.Ask, all bool) (row, more []render.Choice) {
-	row, more = slices.Clone(a.Choices), slices.Clone(a.More)
+// Fillable are the choices but for those whose form an input of a platform's, which takes most characters, does not hold.
+func Fillable(cs []render.Choice, most int) []render.Choice {
+	return slices.DeleteFunc(slices.Clone(cs), func(c render.Choice) bool { return c.Fills > most })
+}
+
+// Buttons are a card's buttons, and what stands behind ⋯. Where arguments are not all shown, a button shows them (R71). most is how many
+// characters an input takes.
+func Buttons(a render.Ask, all bool, most int) (row, more []render.Choice) {
+	row, more = Fillable(a.Choices, most), Fillable(a.More, most)
 	isView := func(c render.Choice) bool { return c.Choice == chat.ViewDetail }
 	if i := slices.IndexFunc(more, isView); i >= 0 && !all && !slices.ContainsFunc(row, isView) {
 		row, more = append(row, more[i]), slices.Delete(more, i, i+1)

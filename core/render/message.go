@@ -200,6 +200,8 @@ type Choice struct {
 	Confirm string
 	// Toggle makes it a checkbox, which decides nothing by itself.
 	Toggle Toggle
+	// Fills is how many UTF-16 units the form that it opens begins with. Where a form holds fewer, it is not offered.
+	Fills int
 }
 
 // NewChoice is a choice as its line of the table says. What the card says further is the caller's to add.

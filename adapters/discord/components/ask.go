@@ -43,7 +43,7 @@ func iconOf(a render.Ask) string {
 // addAnswers adds a card's buttons, and one select for what else can be done. Where there is no room, a row of a list has Show
 // arguments in its select.
 func (s *encoder) addAnswers(a render.Ask, all bool) {
-	row, more := surface.Buttons(a, all)
+	row, more := surface.Buttons(a, all, maxInput)
 	if i := slices.IndexFunc(row, func(c render.Choice) bool { return c.Choice == chat.ViewDetail }); i >= 0 && a.Brief && s.cramped {
 		more = slices.Insert(more, 0, row[i])
 		row = slices.Delete(row, i, i+1)

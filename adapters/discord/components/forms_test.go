@@ -10,7 +10,9 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
+	"github.com/nodhq/nod/tests/standins/fakediscord/samples"
 	"github.com/nodhq/nod/tests/suites/conformance/looks"
 )
 
@@ -93,6 +95,21 @@ func TestEditable(t *testing.T) {
 	for _, args := range []string{`{"a":"` + rep(3993) + `"}`, "", `{"a":"` + strings.Repeat("\u200b", 800) + `"}`, `{"a":"` + strings.Repeat("😀", 2000) + `"}`} {
 		if _, ok := EditModal("x", "x", args); ok {
 			t.Errorf("%d characters are offered", len(args))
+		}
+	}
+}
+
+// What its form cannot hold is not offered to be edited.
+func TestWhatIsTooLongToEditIsNotOffered(t *testing.T) {
+	for args, want := range map[string]bool{
+		`{"a":"` + rep(3992) + `"}`: true, `{"a":"` + rep(3993) + `"}`: false, `{"a":"` + strings.Repeat("\u200b", 666) + `"}`: false, `{"a":"` + strings.Repeat("😀", 1997) + `"}`: false,
+	} {
+		p := encode(render.Fit(ofChat(samples.Asking(samples.Call(1, "write_file", args))), Limits), nil)
+		if got := strings.Contains(dump(p), text.LabelEdit); got != want {
+			t.Errorf("%.20s of %d bytes: %v", args, len(args), got)
+		}
+		if _, ok := EditModal("ASK1", "x", args); ok != want {
+			t.Errorf("%.20s of %d bytes, the form: %v", args, len(args), ok)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (s *encoder) addAsk(a render.Ask) {
 		}
 		facts = append(facts, render.Plain(say))
 	}
-	row, more := surface.Buttons(a, all)
+	row, more := surface.Buttons(a, all, maxInput)
 	if a.Brief {
 		row, more = surface.BehindDetails(a, row, more)
 		s.addListed(a, code, facts)

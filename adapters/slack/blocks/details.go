@@ -67,7 +67,7 @@ func EncodeDetails(d render.Details, f Form, answers []render.Choice, notice str
 	if len(s.blocks) == 0 {
 		s.addSection(surface.SayNothing)
 	}
-	s.addAnswers(answers)
+	s.addAnswers(surface.Fillable(answers, maxInput))
 	s.addPages(f.Page, len(all), func(way string) string { return ActionPage + ":" + way })
 	setBlockIDs(s.blocks)
 	return newView(surface.SayDetails, "", "", f.Metadata(), s.blocks)

@@ -3,6 +3,7 @@ package blocks
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
@@ -232,5 +234,23 @@ func TestParseForm(t *testing.T) {
 	long.Token = rep(4000)
 	if long.Metadata() != "" {
 		t.Error("a form of 4,000 characters")
+	}
+}
+
+// What its form cannot hold is not offered to be edited, neither on the card nor in its details.
+func TestWhatIsTooLongToEditIsNotOffered(t *testing.T) {
+	for args, want := range map[string]bool{
+		`{"a":"` + rep(2992) + `"}`: true, `{"a":"` + rep(2993) + `"}`: false, `{"a":"` + strings.Repeat("\u200b", 499) + `"}`: false, `{"a":"` + strings.Repeat("😀", 1497) + `"}`: false,
+	} {
+		m := asked(1, func(_ int, c *turn.ToolCall) { c.Args = []byte(args) })
+		a, _ := m.Blocks[len(m.Blocks)-1].(render.Ask)
+		for where, drawn := range map[string]any{"card": EncodeMessage(m), "details": EncodeDetails(someDetails(), aForm, slices.Concat(a.Choices, a.More), "")} {
+			if got := strings.Contains(string(pretty(t, drawn)), text.LabelEdit); got != want {
+				t.Errorf("%.20s of %d bytes, on the %s: %v", args, len(args), where, got)
+			}
+		}
+		if _, ok := EncodeEditForm(aForm, "x", args); ok != want {
+			t.Errorf("%.20s of %d bytes, the form: %v", args, len(args), ok)
+		}
 	}
 }

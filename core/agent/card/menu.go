@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/agent/turn"
@@ -27,6 +28,9 @@ func (v viewer) menu(c turn.ToolCall) (out []render.Choice) {
 		x.Label, x.Hint, x.Confirm = cmp.Or(label, x.Label), hint, confirm
 		if turn.Allows(choice) {
 			x.Confirm = confirmRemembered(c, choice, confirm)
+		}
+		if choice == chat.Edit {
+			x.Fills = len(utf16.Encode([]rune(text.EscapeJSON(string(c.Args)))))
 		}
 		if choice == chat.Remember {
 			if x.Toggle = render.ToggleOff; c.Ticked != nil {
