@@ -39,7 +39,7 @@ func (s *scene) attach(f fakediscord.Attachment) (message string, file chat.File
 	if err := s.a.api.Call(s.t.Context(), http.MethodGet, discordgo.EndpointChannelMessage(s.channel, message), nil, &m); err != nil {
 		s.t.Fatal(err)
 	}
-	files, _ := m.Attached()
+	files := m.Attached()
 	if len(files) != 1 {
 		s.t.Fatalf("%+v", m)
 	}

@@ -336,8 +336,8 @@ func (a *Adapter) listen(ctx context.Context, s userMessage) error {
 	if c, ok := surface.ParseCommand(wording); ok {
 		return a.commanded(ctx, s, c)
 	}
-	files, lines := s.m.Attached()
-	wording = surface.WithFiles(wording, append(lines, s.m.Extras()...))
+	wording, files := text.Attach(wording, s.m.Attached())
+	wording = surface.WithFiles(wording, s.m.Extras())
 	if wording == "" && len(s.m.Snapshots)+len(s.m.Embeds)+len(s.m.Components) > 0 {
 		wording = surface.SayQuotedAlone
 	}

@@ -217,8 +217,7 @@ func (a *Adapter) follow(channel string) surface.Follow {
 var errUntold = errors.New("Slack did not say who wrote, and only members may")
 
 func (a *Adapter) record(ctx context.Context, s inbound.MessagePosted, words string, beside []chat.Quote, recorded bool, since string) (receipt, error) {
-	files, lines := s.Message.Attached()
-	words = surface.WithFiles(words, lines)
+	words, files := text.Attach(words, s.Message.Attached())
 	var by Person
 	var before []chat.Quote
 	var left int

@@ -104,8 +104,7 @@ func UntilLine(c turn.ToolCall) string {
 	return " · expires " + text.Clock(c.Deadline)
 }
 
-// WithFiles is a message and a line for each thing that was attached to it, as [SayFile] says them: a model that does not know of them
-// would answer beside the point.
+// WithFiles is a message and a line for each thing that stands in it beside its words, as [SayFile] says them.
 func WithFiles(said string, files []string) string {
 	return strings.TrimPrefix(strings.Join(append([]string{said}, files...), "\n"), "\n")
 }

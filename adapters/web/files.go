@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/agent"
@@ -162,10 +161,9 @@ func attached(said string, files []fileForm) (string, []chat.File, error) {
 		if f.File == "" || len(f.File) > 128 || len(f.Name) > 1024 {
 			return "", nil, badRequest("\"files\" are answers of POST …/files.")
 		}
-		size := max(0, min(f.Size, agent.MaxFileBytes))
-		all = append(all, chat.File{Name: text.ShortName(f.Name), Size: size, Handle: f.File})
-		said = strings.TrimPrefix(said+"\n"+text.Attached(f.Name, size), "\n")
+		all = append(all, chat.File{Name: f.Name, Size: max(0, min(f.Size, agent.MaxFileBytes)), Handle: f.File})
 	}
+	said, all = text.Attach(said, all)
 	return said, all, nil
 }
 

@@ -1,6 +1,23 @@
 package text
 
+import (
+	"slices"
+	"strings"
+
+	"github.com/nodhq/nod/core/chat"
+)
+
 // What came of the files that people attach, for people and for models.
+
+// Attach is what was said with a line for each file that came with it: a model that does not know of them would answer beside the point. It
+// gives those of them that can be fetched.
+func Attach(said string, files []chat.File) (string, []chat.File) {
+	for i, f := range files {
+		said = strings.TrimPrefix(said+"\n"+Attached(f.Name, f.Size), "\n")
+		files[i].Name = ShortName(f.Name)
+	}
+	return said, slices.DeleteFunc(files, func(f chat.File) bool { return f.Handle == "" })
+}
 
 // Attached stands in a message for a file that came with it.
 func Attached(name string, size int) string {

@@ -11,7 +11,6 @@ import (
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/text"
 )
 
 // entity is what Discord writes in "<>": people, roles, channels, commands, emoji, times, places of a server.
@@ -79,15 +78,16 @@ func (m *Message) Enclosed() (all []string) {
 	return append(all, m.Extras()...)
 }
 
-// Attached are the files that the message's author put on it, and a line for each.
-func (m *Message) Attached() (files []chat.File, lines []string) {
+// Attached are the files that the message's author put on it.
+func (m *Message) Attached() (files []chat.File) {
 	for _, f := range m.Attachments {
-		lines = append(lines, text.Attached(string(f.Name), f.Size))
-		if at, ok := ids.HandleOf(string(m.Channel), string(m.ID), string(f.ID)); ok {
-			files = append(files, chat.File{Name: text.ShortName(string(f.Name)), Type: string(f.Type), Size: f.Size, Handle: at})
+		at, ok := ids.HandleOf(string(m.Channel), string(m.ID), string(f.ID))
+		if !ok {
+			at = ""
 		}
+		files = append(files, chat.File{Name: string(f.Name), Type: string(f.Type), Size: f.Size, Handle: at})
 	}
-	return files, lines
+	return files
 }
 
 // Extras is a line for each thing that a message holds beside its words and files.

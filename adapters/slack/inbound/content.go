@@ -12,7 +12,6 @@ import (
 
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/text"
 )
 
 // What stands in a message beside what its author typed is somebody's words at best: it is quoted, and nothing in it calls the bot.
@@ -287,16 +286,12 @@ func says(text, other string) bool {
 	return strings.Contains(letters(text), letters(other))
 }
 
-// Attached are the files that the message's author put on it, and a line for each.
-func (m Message) Attached() (files []chat.File, lines []string) {
+// Attached are the files that the message's author put on it.
+func (m Message) Attached() (files []chat.File) {
 	for _, f := range m.Files {
-		name := string(cmp.Or(f.Name, f.Title))
-		lines = append(lines, text.Attached(name, f.Size))
-		if f.ID != "" {
-			files = append(files, chat.File{Name: text.ShortName(name), Type: string(f.Type), Size: f.Size, Handle: string(f.ID)})
-		}
+		files = append(files, chat.File{Name: string(cmp.Or(f.Name, f.Title)), Type: string(f.Type), Size: f.Size, Handle: string(f.ID)})
 	}
-	return files, lines
+	return files
 }
 
 func names(files []file) (all []string) {

@@ -71,12 +71,14 @@ func TestSlackFiles(t *testing.T) {
 		t.Error("the model read more than it was to, or not as data")
 	}
 
-	// A replica that dies is followed by one that reads nothing again.
+	// A replica that dies is followed by one that reads nothing again, and that did not run when the file was read.
+	o.bots[1].kill()
 	before := o.Count("files.info")
 	order, _ := write(t)
 	th = o.with(t, order, fakeslack.File{Name: "notes.md", Data: []byte("# The plan of Tuesday")})
 	ts := th.asking(1)
 	o.bots[0].kill()
+	o.bots[1].start()
 	o.turnTo(o.bots[1])
 	th.click(ana, ts, "Allow once")
 	th.done(ts, "Read notes.md")
