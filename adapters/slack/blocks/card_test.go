@@ -123,7 +123,7 @@ func TestACardIsSmall(t *testing.T) {
 // offered in the details.
 func TestACardWithEveryAnswer(t *testing.T) {
 	m := render.Fit(asked(1, func(_ int, c *turn.ToolCall) {
-		c.Tool.Name, c.Args = "read_file", []byte(fmt.Sprintf(`{"path":%q}`, strings.Repeat("docs/", 600)))
+		c.Tool.Name, c.Args = "read_file", []byte(fmt.Sprintf(`{"path":%q}`, strings.Repeat("docs/", 500)))
 		c.Ruling.Access, c.Card.Reads, c.Ruling.Scopes = permission.Read, true, []permission.Scope{permission.ScopeReads, permission.ScopeServer}
 	}), Limits)
 	p := EncodeMessage(m)
