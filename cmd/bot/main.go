@@ -127,7 +127,7 @@ func printConfig(p command.Process, c config.Config) int {
 
 // serve is nod serve.
 func (p process) serve(as command.Process, c config.Config) int {
-	log := as.Logger()
+	log := as.Logger(c.LogLevel)
 	if c.File != "" {
 		log.Info("the configuration is read", "file", c.File)
 	}

@@ -155,14 +155,25 @@ func TestServe(t *testing.T) {
 	var got config.Config
 	code, _, log := try(t, []string{"-log", "json"}, map[string]string{"OPENAI_API_KEY": "s3cret"}, func(_ context.Context, c config.Config, _ io.Writer, log *slog.Logger) error {
 		got = c
-		log.Info("configured", "config", c)
+		log.Info("configured", "config", c, "took", 90*time.Millisecond)
+		log.Debug("a step")
 		return nil
 	})
 	if code != 0 || !got.Demo() || got.Model.APIKey.Reveal() != "s3cret" {
 		t.Errorf("code %d", code)
 	}
-	if !strings.Contains(log, `"msg":"configured"`) || !strings.Contains(log, `"level":"WARN"`) || strings.Contains(log, "s3cret") {
+	if !strings.Contains(log, `"msg":"configured"`) || !strings.Contains(log, `"took":"90ms"`) || !strings.Contains(log, `"level":"WARN"`) || strings.Contains(log, "s3cret") || strings.Contains(log, "a step") {
 		t.Errorf("log:\n%s", log)
+	}
+	for level, want := range map[string]int{"debug": 2, "info": 1, "error": 0} {
+		_, _, log := try(t, nil, map[string]string{"NOD_LOG_LEVEL": level}, func(_ context.Context, _ config.Config, _ io.Writer, log *slog.Logger) error {
+			log.Debug("looked at")
+			log.Info("looked at")
+			return nil
+		})
+		if n := strings.Count(log, "looked at"); n != want {
+			t.Errorf("%s: %d lines of %d:\n%s", level, n, want, log)
+		}
 	}
 	code, _, log = try(t, []string{"serve"}, nil, func(context.Context, config.Config, io.Writer, *slog.Logger) error {
 		return errors.New("no room")

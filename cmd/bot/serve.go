@@ -107,7 +107,7 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if b.servers, err = parts.OpenServers(c, versionLine(), log); err != nil {
 		return err
 	}
-	if b.metrics, err = metrics.New(versionLine()); err != nil {
+	if b.metrics, err = metrics.New(versionLine(), log); err != nil {
 		return err
 	}
 	looked := b.metrics.Store(b.store)

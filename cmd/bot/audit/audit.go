@@ -122,7 +122,7 @@ func (f *flags) run(p command.Process, do func(*auditor, context.Context) error,
 	ctx, release := p.Context()
 	defer release()
 	var err error
-	if a.store, err = parts.OpenToRead(ctx, c, p.Logger()); err != nil {
+	if a.store, err = parts.OpenToRead(ctx, c, p.Logger(c.LogLevel)); err != nil {
 		return p.Refuse(command.Fail, err)
 	}
 	if key, _ := parts.AuditKey(c); key.Secret == "" {

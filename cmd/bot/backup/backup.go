@@ -46,7 +46,7 @@ func backup(ctx context.Context, p command.Process, c config.Config, path string
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s is there already, and no backup is written over", path)
 	}
-	store, err := parts.OpenToRead(ctx, c, p.Logger())
+	store, err := parts.OpenToRead(ctx, c, p.Logger(c.LogLevel))
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func restore(ctx context.Context, p command.Process, c config.Config, path strin
 	} else if err := f.Close(); err != nil {
 		return err
 	}
-	store, err := parts.OpenToRestore(ctx, c, p.Logger())
+	store, err := parts.OpenToRestore(ctx, c, p.Logger(c.LogLevel))
 	if err != nil {
 		return err
 	}

@@ -85,12 +85,18 @@ func (p Process) Warnings(c config.Config) []string {
 	return slices.Concat(c.Warnings(), config.Renamed(p.Env), config.Misspelt(p.Variables))
 }
 
-// Logger makes the process's log. Secrets have types that mask themselves (config.Secret), whichever form is written.
-func (p Process) Logger() *slog.Logger {
+// Logger makes the process's log, from level on. Secrets have types that mask themselves (config.Secret), whichever form is written.
+func (p Process) Logger(level slog.Leveler) *slog.Logger {
+	opt := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.Kind() == slog.KindDuration { // JSON would have it in nanoseconds
+			a.Value = slog.StringValue(a.Value.Duration().String())
+		}
+		return a
+	}}
 	if p.LogForm == "json" {
-		return slog.New(slog.NewJSONHandler(p.Stderr, nil))
+		return slog.New(slog.NewJSONHandler(p.Stderr, opt))
 	}
-	return slog.New(slog.NewTextHandler(p.Stderr, nil))
+	return slog.New(slog.NewTextHandler(p.Stderr, opt))
 }
 
 // Context ends at the first signal. A second one ends the process.

@@ -37,9 +37,11 @@ type Config struct {
 	Listen string `yaml:"listen" env:"NOD_LISTEN" default:"127.0.0.1:8080"`
 	// DataDir holds the embedded state and the demo's workspace. A leading ~ is the home directory.
 	DataDir string `yaml:"data_dir" env:"NOD_DATA_DIR" default:"~/.local/share/nod"`
-	Redis   Redis  `yaml:"redis"`
-	Model   Model  `yaml:"model"`
-	MCP     MCP    `yaml:"mcp"`
+	// LogLevel is the least that the log on standard error tells.
+	LogLevel LogLevel `yaml:"log_level" env:"NOD_LOG_LEVEL" default:"info"`
+	Redis    Redis    `yaml:"redis"`
+	Model    Model    `yaml:"model"`
+	MCP      MCP      `yaml:"mcp"`
 	// Workbench is whether the built-in tools are offered; nil: where nobody works with nod in earnest yet.
 	Workbench   *bool       `yaml:"workbench,omitempty"`
 	Approvals   Approvals   `yaml:"approvals"`

@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"regexp"
 	"slices"
@@ -59,7 +60,15 @@ type (
 	Transport    string // a kind of connection
 	Follow       string // which messages of a thread are meant for the bot
 	Conversation string // where a conversation that begins in a channel goes on
+	LogLevel     string // the least that is logged
 )
+
+// Level implements [slog.Leveler].
+func (l LogLevel) Level() slog.Level {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(l)) // it is one of the words, or "", which is Info too
+	return level
+}
 
 // The words.
 const (
@@ -79,6 +88,7 @@ var words = map[reflect.Type][]string{
 	reflect.TypeFor[Follow]():       {string(FollowRequester), string(FollowThread), string(FollowMention)},
 	reflect.TypeFor[Conversation](): {string(InThread), string(InChannel)},
 	reflect.TypeFor[Transport]():    {string(Stdio), string(HTTP), string(SSE)},
+	reflect.TypeFor[LogLevel]():     {"debug", "info", "warn", "error"},
 }
 
 // setValue parses text into a single value. expanded says that a variable's value is in it. Its errors never quote the text.

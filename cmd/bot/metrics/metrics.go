@@ -1,8 +1,10 @@
-// Package metrics counts what this process does, and serves it to Prometheus with Go's own profiles beside it.
+// Package metrics counts what this process does, and serves it to Prometheus with Go's own profiles beside it. What it counts of approvals, calls,
+// turns and settings is also a line each in the process's log.
 //
 // [Metrics] lies around the ports of the engine: [Metrics.Store] around the log, [Metrics.Tools], [Metrics.Model], and [Metrics.Client] around
 // the HTTP client of a chat platform. The engine knows nothing of it. What happened is read off the events that this process recorded, so
-// several replicas together count each thing once. No label holds a person, a chat, or anything that a model or a person wrote.
+// several replicas together count each thing once, and one of them writes its line. No label holds a person, a chat, or anything that a model or a
+// person wrote; a line names chat, tool and person by their ids, and holds nothing else of those: what was said and wanted stands in the audit.
 //
 // A new number is a line in one of those four, and in docs/metrics.md, which a test holds against what is served. It may import core and state.
 package metrics
@@ -12,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/pprof"
 	"path"
@@ -29,23 +32,35 @@ import (
 	"github.com/nodhq/nod/state"
 )
 
-// asksKept is how many questions' beginnings are remembered, to tell how long people took.
-const asksKept = 10_000
+// kept is how many questions and calls are remembered, to tell how long people took and what for.
+const kept = 10_000
 
 // Metrics are a process's numbers. All methods are safe for concurrent use.
 type Metrics struct {
 	set   *vm.Set
-	asked *lru.Cache[turn.AskID, time.Time] // when questions were recorded, on whatever replica
+	asked *lru.Cache[turn.AskID, question]
+	tools *lru.Cache[turn.CallID, string]
 	store *state.Store
+	log   *slog.Logger
+}
+
+// question is what is remembered of one, on whatever replica it was recorded.
+type question struct {
+	at   time.Time
+	tool string // "" where the call is too old to be remembered
 }
 
 // New begins at zero. version is told with the numbers.
-func New(version string) (*Metrics, error) {
-	asked, err := lru.New[turn.AskID, time.Time](asksKept)
+func New(version string, log *slog.Logger) (*Metrics, error) {
+	asked, err := lru.New[turn.AskID, question](kept)
 	if err != nil {
 		return nil, err
 	}
-	m := &Metrics{set: vm.NewSet(), asked: asked}
+	tools, err := lru.New[turn.CallID, string](kept)
+	if err != nil {
+		return nil, err
+	}
+	m := &Metrics{set: vm.NewSet(), asked: asked, tools: tools, log: log}
 	m.set.NewCounter("nod_unknown_total") // at zero: of one that appears with its first run Prometheus sees no increase
 	m.set.NewGauge(name("nod_build_info", "version", version), func() float64 { return 1 })
 	return m, nil
@@ -113,8 +128,15 @@ func (s Store) Append(ctx context.Context, w agent.Write) (agent.Written, error)
 		s.m.count("nod_append_failures_total", "why", "other")
 	}
 	for _, e := range got.Entries {
-		if r, ok := e.Event.(turn.Ruled); ok && r.Ruling.Verdict == permission.Ask {
-			s.m.asked.Add(r.Ask, e.At)
+		switch ev := e.Event.(type) {
+		case turn.Replied:
+			for _, p := range ev.Calls {
+				s.m.tools.Add(p.ID, named(p.Tool))
+			}
+		case turn.Ruled:
+			tool, _ := s.m.tools.Get(ev.Call)
+			s.m.asked.Add(ev.Ask, question{e.At, tool})
+		default: // nothing that is asked about later
 		}
 	}
 	if err == nil && !got.Repeated {
@@ -125,26 +147,53 @@ func (s Store) Append(ctx context.Context, w agent.Write) (agent.Written, error)
 	return got, err
 }
 
-// recorded counts what an event says happened.
+func named(t permission.Tool) string { return t.Server + "/" + t.Name }
+
+// recorded counts and tells what an event says happened: what people decided and what it came to at Info, each step at Debug.
 func (m *Metrics) recorded(id chat.ID, ev turn.Event) {
+	log := m.log.With("chat", id.String())
 	switch ev := ev.(type) {
 	case turn.Said:
 		m.count("nod_messages_total", "surface", id.Platform)
+		log.Debug("message taken", "by", ev.By.String())
 	case turn.Ended:
 		m.count("nod_turns_total", "surface", id.Platform, "why", string(ev.Why))
+		log.Info("turn over", "why", string(ev.Why))
 	case turn.Ruled:
 		m.count("nod_rulings_total", "verdict", ev.Ruling.Verdict.String())
+		q, _ := m.asked.Get(ev.Ask)
+		level := slog.LevelInfo
+		if ev.Ruling.Verdict == permission.Allow {
+			level = slog.LevelDebug
+		}
+		log.Log(context.Background(), level, "call ruled", "verdict", ev.Ruling.Verdict.String(), "tool", q.tool, "rule", ev.Ruling.Winner())
 	case turn.Decided:
 		m.count("nod_decisions_total", "surface", ev.Surface, "choice", string(ev.Choice))
-		if at, ok := m.asked.Get(ev.Ask); ok {
-			m.observe(time.Since(at), "nod_decide_seconds", "surface", ev.Surface)
+		q, known := m.asked.Get(ev.Ask)
+		if known {
+			m.observe(time.Since(q.at), "nod_decide_seconds", "surface", ev.Surface)
 		}
+		log.Info("call decided", "choice", string(ev.Choice), "tool", q.tool, "by", ev.By.String(), "surface", ev.Surface)
 	case turn.Expired:
 		m.count("nod_expired_total", "surface", id.Platform)
+		q, _ := m.asked.Get(ev.Ask)
+		log.Info("question expired", "tool", q.tool)
 	case turn.Abandoned:
 		m.count("nod_unknown_total")
+		tool, _ := m.tools.Get(ev.Call)
+		log.Warn("nobody knows how a call ended", "tool", tool)
 	case turn.Rated:
 		m.count("nod_ratings_total", "good", strconv.FormatBool(ev.Good))
+	case turn.StopAsked:
+		log.Info("turn stopped", "by", ev.By.String())
+	case turn.ModeSet:
+		log.Info("mode set", "mode", ev.Mode.String(), "by", ev.By.String())
+	case turn.Revoked:
+		log.Info("grants revoked", "grants", len(ev.Grants), "by", ev.By.String())
+	case turn.Changed:
+		for _, c := range ev.Changes {
+			m.log.Info("setting changed", "change", c.String(), "by", ev.By.String(), "surface", ev.Surface)
+		}
 	default: // a step between these
 	}
 }
@@ -174,6 +223,7 @@ func (t tools) Call(ctx context.Context, token agent.RunToken, progress func(tur
 	server := call.Tool.Server
 	t.m.count("nod_tool_calls_total", "server", server, "result", result)
 	t.m.took(began, "nod_tool_call_seconds", "server", server)
+	t.m.log.Info("tool called", "chat", token.Chat().String(), "tool", named(call.Tool), "result", result, "took", time.Since(began).Round(time.Millisecond))
 	return got, err
 }
 
@@ -206,6 +256,7 @@ func (l model) Reply(ctx context.Context, talk []turn.Utterance, specs []agent.T
 	}
 	l.m.count("nod_model_replies_total", "result", result)
 	l.m.took(began, "nod_model_reply_seconds")
+	l.m.log.Debug("the model answered", "result", result, "took", time.Since(began).Round(time.Millisecond))
 	for direction, n := range map[string]int{"in": got.Usage.Input, "out": got.Usage.Output, "cached": got.Usage.Cached} {
 		l.m.set.GetOrCreateCounter(name("nod_model_tokens_total", "direction", direction)).Add(n)
 	}

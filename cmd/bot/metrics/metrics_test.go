@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -10,7 +11,7 @@ import (
 func TestProfilesAreForThisMachine(t *testing.T) {
 	for local, want := range map[bool]int{true: http.StatusOK, false: http.StatusNotFound} {
 		w := httptest.NewRecorder()
-		m, err := New("v0")
+		m, err := New("v0", slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
