@@ -1,14 +1,13 @@
-// Package rest makes calls of Discord's REST API, and keeps Discord's limits. discordgo has the addresses and the multipart bodies, but makes no
-// call: its limiter waits where no context ends it, does not honour a global 429 and never forgets a bucket.
+// Package rest makes calls of Discord's REST API through discordgo, and keeps Discord's limits in its place: discordgo's own limiter waits
+// where no context ends it, does not honour a global 429 and never forgets a bucket.
 //
-// Start at [Client]: [Client.Call] makes one call, once, when what Discord said of limits and the whole bot's budget have room for it
-// (limits.go); [Client.Spent] asks first for room in a channel. Every error is an [*agent.PlatformError] that says what it means to a caller,
-// and holds no secret (fault.go). A new code of Discord's that something is done about goes there, a new kind of call that is counted by itself
-// to limits.go.
+// Start at [Client]: [Client.Call] makes one call, once. Beneath every call stands the transport (transport.go), which waits for what
+// Discord said of limits (limits.go) and of the whole bot's budget; [Client.Spent] asks first for room in a channel (limits.go, too). Every
+// error is an [*agent.PlatformError] that says what it means to a caller, and holds no secret (fault.go). A new code of Discord's that
+// something is done about goes there, a new kind of call that is counted by itself to limits.go.
 package rest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +16,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -43,39 +41,39 @@ type Config struct {
 // Client makes calls of Discord's REST API, when the limits have room for them. It may be used concurrently.
 type Client struct {
 	Config
-	http    *http.Client
-	base    string              // what the addresses of the API begin with
+	api     *discordgo.Session  // never opened
+	http    *http.Client        // api's, with our own limiter in it (transport.go)
 	limiter surface.RateLimiter // what may be called
 	app     atomic.Pointer[string]
-	throttle
 }
 
 // New makes a client. It calls nobody by itself.
 func New(c Config) (*Client, error) {
-	host := "https://discord.com"
+	var to *url.URL
 	if c.APIURL != "" {
 		u, err := url.Parse(c.APIURL)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return nil, errors.New("discord: Config.APIURL is not an address like \"http://localhost:8080\"")
 		}
-		host = u.Scheme + "://" + u.Host
+		to = u
 	}
+	r := &Client{Config: c, limiter: surface.RateLimiter{Budget: c.Budget, Platform: ids.Platform, Logger: c.Logger, Pause: c.Pause}}
+	r.http = surface.HTTPClient(c.Client)
 	buckets, _ := lru.New[uint64, time.Time](maxBuckets) // it fails for a size below one only
-	return &Client{
-		Config: c, http: surface.HTTPClient(c.Client), base: host + "/api/v" + APIVersion + "/", throttle: throttle{buckets: buckets},
-		limiter: surface.RateLimiter{Budget: c.Budget, Platform: ids.Platform, Logger: c.Logger, Pause: c.Pause},
-	}, nil
+	r.http.Transport = &transport{c: r, next: r.http.Transport, to: to, throttle: throttle{buckets: buckets}}
+	r.api = newSession(c.Token, r.http)
+	return r, nil
 }
 
 // Introduce says which application it is whose calls are made: limits are kept by it.
 func (c *Client) Introduce(application string) { c.app.Store(&application) }
 
-// application is what [Client.Introduce] said; empty before that.
-func (c *Client) application() string {
+// application is what [Client.Introduce] said, where that has happened.
+func (c *Client) application() (id string, known bool) {
 	if p := c.app.Load(); p != nil {
-		return *p
+		return *p, true
 	}
-	return ""
+	return "", false
 }
 
 // CloseIdle closes connections that nobody uses.
@@ -105,9 +103,9 @@ func (c *Client) Until(ctx context.Context, say string, wait func(try int) time.
 
 const maxBody = 4 << 20 // bytes of one answer: 100 messages with all their components are far below it
 
-// Call makes one call of Discord's REST API, once. endpoint is as discordgo names it. in is sent as JSON where it is not nil, into takes of the
-// answer what it has fields for where it is not nil: discordgo's own structs cannot be read from an answer with a component that it does not
-// know. Errors are of type [*agent.PlatformError] and hold no secret.
+// Call makes one call of Discord's REST API, once. in is sent as JSON where it is not nil, into takes of the answer what it has fields
+// for where it is not nil: discordgo's own structs cannot be read from an answer with a component that it does not know. Errors
+// are of type [*agent.PlatformError] and hold no secret.
 func (c *Client) Call(ctx context.Context, method, endpoint string, in, into any) error {
 	var body []byte
 	if in != nil {
@@ -131,43 +129,18 @@ func (c *Client) CallFiles(ctx context.Context, method, endpoint string, in any,
 	return c.raw(ctx, method, endpoint, contentType, body, into)
 }
 
-// raw makes one request when the limits have room for it.
+// raw sends one request through discordgo. Each has a bucket of its own there, which is forgotten with it: discordgo keeps one for
+// ever per interaction, and holds the others locked while a call of the same channel is under way, which no context ends. The limits
+// are ours to keep (transport.go).
 func (c *Client) raw(ctx context.Context, method, endpoint, contentType string, body []byte, into any) error {
-	at := strings.TrimPrefix(endpoint, discordgo.EndpointAPI)
-	path, _, _ := strings.Cut(at, "?")
-	to := routeOf(method, path, c.Now())
-	ctx, cancel := context.WithTimeout(ctx, c.http.Timeout) // the waiting included
-	defer cancel()
-	if err := c.wait(ctx, to); err != nil {
-		return err
-	}
-	if err := c.acquireGlobal(ctx, to); err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+at, bytes.NewReader(body))
+	own := &discordgo.Bucket{}
+	own.Lock() // RequestWithLockedBucket unlocks it
+	answer, err := c.api.RequestWithLockedBucket(method, endpoint, contentType, body, own, 0,
+		discordgo.WithContext(ctx), discordgo.WithRetryOnRatelimit(false), discordgo.WithRestRetries(0))
 	if err != nil {
 		return FaultOf(err)
 	}
-	req.Header.Set("Authorization", "Bot "+c.Token)
-	req.Header.Set("User-Agent", agentHeader)
-	if body != nil { // with a type and without a body it is a bad request to Discord
-		req.Header.Set("Content-Type", contentType)
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return FaultOf(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	c.heard(ctx, to, resp)
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
-	switch status := resp.StatusCode; {
-	case err != nil:
-		return FaultOf(err)
-	case status == http.StatusTooManyRequests:
-		return c.heardBusy(ctx, to, resp.Header, answer)
-	case status != http.StatusOK && status != http.StatusCreated && status != http.StatusNoContent:
-		return refusalFault(refusalOf(status, answer))
-	case into == nil:
+	if into == nil {
 		return nil
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
@@ -176,7 +149,28 @@ func (c *Client) raw(ctx context.Context, method, endpoint, contentType string, 
 	return nil
 }
 
-// APIVersion is the version of the API that is spoken. https://discord.com/developers/docs/reference#api-versioning
-const APIVersion = "10"
+// bounded is an answer's body, read no further than a limit.
+type bounded struct {
+	io.Reader
+	io.Closer
+}
+
+// The version of the API that is spoken, and the one that discordgo writes into its addresses.
+// https://discord.com/developers/docs/reference#api-versioning
+const (
+	APIVersion = "10"
+	apiTheirs  = "/api/v9/"
+	apiOurs    = "/api/v" + APIVersion + "/"
+)
 
 const agentHeader = "DiscordBot (https://github.com/nodhq/nod, 1)" // https://discord.com/developers/docs/reference#user-agent
+
+// newSession makes a discordgo.Session that does nothing by itself: no log, no retries. It is never opened.
+func newSession(token string, client *http.Client) *discordgo.Session {
+	s, _ := discordgo.New("Bot " + token) // its error is always nil
+	s.LogLevel = -1                       // below LogError: it logs whole requests, and the token among them
+	s.ShouldRetryOnRateLimit, s.MaxRestRetries = false, 0
+	s.UserAgent = agentHeader
+	s.Client = client
+	return s
+}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 )
@@ -26,6 +28,7 @@ const (
 	CodeUnknownUser        = 10013
 	codeUnknownWebhook     = 10015 // also a follow-up to an interaction that nobody answered
 	CodeUnknownInteraction = 10062 // too late: it lives for three seconds
+	codeManyOldEdits       = 30046 // with 429: messages older than an hour are edited too often
 	CodeAnswered           = 40060 // the interaction has had its first answer
 	CodeNoAccess           = 50001 // the channel is not visible to the bot
 	CodeClosedDM           = 50007
@@ -62,14 +65,23 @@ var (
 var errSlow = errors.New("Discord says to slow down (429)")
 
 // FaultOf says what a failed call means to a caller, as an [*agent.PlatformError]; nil stays nil. Nothing secret is in it: the
-// address of an answer to an interaction holds its token.
+// address of an answer to an interaction holds its token, and so do discordgo's errors.
 func FaultOf(err error) error {
 	var pe *agent.PlatformError
+	var busy *discordgo.RateLimitError
+	var no *discordgo.RESTError
+	var bare *Refusal
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &pe):
+	case errors.As(err, &pe): // also from within a url.Error: the transport refuses by itself
 		return pe
+	case errors.As(err, &bare):
+		return refusalFault(bare)
+	case errors.As(err, &busy) && busy.RateLimit != nil && busy.TooManyRequests != nil:
+		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: max(busy.RetryAfter, surface.BusyForUnknown), Cause: errSlow}
+	case errors.As(err, &no) && no.Response != nil:
+		return refusalFault(refusalOf(no))
 	case errors.Is(err, context.Canceled):
 		return Transient(context.Canceled)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -95,18 +107,18 @@ func Gone(say string) *agent.PlatformError {
 }
 
 // refusalOf reads an answer of Discord's.
-func refusalOf(status int, answer []byte) *Refusal {
+func refusalOf(no *discordgo.RESTError) *Refusal {
 	var said struct {
 		Code    int             `json:"code"`
 		Message string          `json:"message"`
 		Errors  json.RawMessage `json:"errors"`
 	}
-	_ = json.Unmarshal(answer, &said)
+	_ = json.Unmarshal(no.ResponseBody, &said)
 	say := surface.Shortened(Scrub(said.Message), 200)
 	if at := wrongAt(said.Errors); at != "" {
 		say += " at " + at
 	}
-	return &Refusal{status, said.Code, say}
+	return &Refusal{no.Response.StatusCode, said.Code, say}
 }
 
 func refusalFault(r *Refusal) *agent.PlatformError {
@@ -115,6 +127,8 @@ func refusalFault(r *Refusal) *agent.PlatformError {
 	case known:
 	case r.Status >= 500 || r.Status == http.StatusRequestTimeout:
 		kind = agent.FaultTransient
+	case r.Status == http.StatusTooManyRequests:
+		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: surface.BusyForUnknown, Cause: errSlow}
 	default:
 		kind = agent.FaultForbidden // Discord answered, and the answer is no: asking again changes nothing
 	}
@@ -191,6 +205,6 @@ func FatalAuth(err error) error {
 
 // IsUnreachable reports whether a call failed because the channel is no more, or the bot may not see it.
 func IsUnreachable(err error) bool {
-	pe, ok := errors.AsType[*agent.PlatformError](err)
-	return ok && (pe.Kind == agent.FaultGone || pe.Kind == agent.FaultForbidden)
+	pe := new(agent.PlatformError)
+	return errors.As(err, &pe) && (pe.Kind == agent.FaultGone || pe.Kind == agent.FaultForbidden)
 }

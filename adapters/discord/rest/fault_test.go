@@ -10,66 +10,62 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/tests/standins/fakediscord/samples"
 )
 
-func answered(t *testing.T, status int, body string) error {
-	return alone(t, Config{}, func(*http.Request) *http.Response { return says(status, body) }).post(t.Context(), "5")
+func answered(status int, body string) error {
+	var msg *discordgo.APIErrorMessage
+	_ = json.Unmarshal([]byte(body), &msg)
+	return &discordgo.RESTError{Response: &http.Response{StatusCode: status, Status: http.StatusText(status)}, ResponseBody: []byte(body), Message: msg}
 }
 
 func TestFaults(t *testing.T) {
+	busy := &discordgo.RateLimitError{RateLimit: &discordgo.RateLimit{URL: "https://discord.com/api/v9/webhooks/1/SECRETTOKEN", TooManyRequests: &discordgo.TooManyRequests{RetryAfter: 3 * time.Second}}}
 	for name, c := range map[string]struct {
-		status int
-		body   string
-		kind   agent.PlatformFault
+		err  error
+		kind agent.PlatformFault
 	}{
-		"unknown channel":     {404, `{"code":10003,"message":"Unknown Channel"}`, agent.FaultGone},
-		"unknown message":     {404, `{"code":10008,"message":"Unknown Message"}`, agent.FaultGone},
-		"unknown interaction": {404, `{"code":10062}`, agent.FaultGone},
-		"no access":           {403, `{"code":50001}`, agent.FaultForbidden},
-		"no permission":       {403, `{"code":50013}`, agent.FaultForbidden},
-		"archived":            {400, `{"code":50083}`, agent.FaultForbidden},
-		"locked":              {400, `{"code":160005}`, agent.FaultForbidden},
-		"a new code":          {400, `{"code":987654}`, agent.FaultForbidden},
-		"no JSON":             {403, `<html>`, agent.FaultForbidden},
-		"unauthorized":        {401, `{"code":0}`, agent.FaultForbidden},
-		"500":                 {500, `{"code":0}`, agent.FaultTransient},
-		"502 page":            {502, `<html>`, agent.FaultTransient},
-		"503 page":            {503, `<html>`, agent.FaultTransient},
-		"overloaded":          {503, `{"code":130000}`, agent.FaultTransient},
-		"429":                 {429, `{"retry_after":3}`, agent.FaultBusy},
-		"429 bare":            {429, `{}`, agent.FaultBusy},
+		"unknown channel":     {answered(404, `{"code":10003,"message":"Unknown Channel"}`), agent.FaultGone},
+		"unknown message":     {answered(404, `{"code":10008,"message":"Unknown Message"}`), agent.FaultGone},
+		"unknown interaction": {answered(404, `{"code":10062}`), agent.FaultGone},
+		"no access":           {answered(403, `{"code":50001}`), agent.FaultForbidden},
+		"no permission":       {answered(403, `{"code":50013}`), agent.FaultForbidden},
+		"archived":            {answered(400, `{"code":50083}`), agent.FaultForbidden},
+		"locked":              {answered(400, `{"code":160005}`), agent.FaultForbidden},
+		"a new code":          {answered(400, `{"code":987654}`), agent.FaultForbidden},
+		"no JSON":             {answered(403, `<html>`), agent.FaultForbidden},
+		"unauthorized":        {answered(401, `{"code":0}`), agent.FaultForbidden},
+		"500":                 {answered(500, `{"code":0}`), agent.FaultTransient},
+		"503 page":            {answered(503, `<html>`), agent.FaultTransient},
+		"overloaded":          {answered(503, `{"code":130000}`), agent.FaultTransient},
+		"502":                 {errors.New("Exceeded Max retries HTTP 502 Bad Gateway, <html>"), agent.FaultTransient},
+		"429":                 {busy, agent.FaultBusy},
+		"429 bare":            {answered(429, `{}`), agent.FaultBusy},
+		"network":             {&url.Error{Op: "Post", URL: "https://discord.com/api/v9/interactions/1/SECRETTOKEN/callback", Err: errors.New("connection reset")}, agent.FaultTransient},
+		"deadline":            {&url.Error{Op: "Post", URL: "x", Err: context.DeadlineExceeded}, agent.FaultTransient},
+		"of the transport":    {&url.Error{Op: "Post", URL: "x", Err: &agent.PlatformError{Kind: agent.FaultLater, Cause: errors.New("x")}}, agent.FaultLater},
 	} {
-		if err := answered(t, c.status, c.body); samples.KindOf(err) != c.kind {
+		err := FaultOf(c.err)
+		if samples.KindOf(err) != c.kind {
 			t.Errorf("%s: %v", name, err)
 		}
+		if strings.Contains(err.Error(), "SECRETTOKEN") {
+			t.Errorf("%s: a token is in %v", name, err)
+		}
 	}
-	if err := answered(t, 429, `{"retry_after":3}`); samples.AfterOf(err) != 3*time.Second {
-		t.Error(err)
+	if samples.AfterOf(FaultOf(busy)) != 3*time.Second {
+		t.Error(FaultOf(busy))
 	}
 	if FaultOf(nil) != nil {
 		t.Error("nothing is a fault")
 	}
 }
 
-func TestFaultsOfTheWayHideTheAddress(t *testing.T) {
-	for _, c := range []struct {
-		err  error
-		kind agent.PlatformFault
-	}{
-		{errors.New("connection reset"), agent.FaultTransient}, {context.DeadlineExceeded, agent.FaultTransient},
-		{&agent.PlatformError{Kind: agent.FaultLater, Cause: errors.New("x")}, agent.FaultLater},
-	} {
-		err := FaultOf(&url.Error{Op: "Post", URL: "https://discord.com/api/v10/interactions/1/SECRETTOKEN/callback", Err: c.err})
-		if samples.KindOf(err) != c.kind || strings.Contains(err.Error(), "SECRETTOKEN") {
-			t.Error(err)
-		}
-	}
-}
-
 func TestABadFormNamesThePlace(t *testing.T) {
-	err := answered(t, 400, `{"code":50035,"message":"Invalid Form Body","errors":{"data":{"components":{"0":{"components":{"3":{"content":{"_errors":[{"code":"BASE_TYPE_MAX_LENGTH","message":"`+samples.Token+`"}]}}}}}}}}`)
+	err := FaultOf(answered(400, `{"code":50035,"message":"Invalid Form Body","errors":{"data":{"components":{"0":{"components":{"3":{"content":{"_errors":[{"code":"BASE_TYPE_MAX_LENGTH","message":"`+samples.Token+`"}]}}}}}}}}`))
 	if s := err.Error(); !strings.Contains(s, " at data.components.0.components.3.content: BASE_TYPE_MAX_LENGTH") || strings.Contains(s, samples.Token) {
 		t.Error(s)
 	}

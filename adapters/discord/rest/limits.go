@@ -2,12 +2,9 @@ package rest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -80,7 +77,7 @@ func invalidPool(app string) string { return ids.Platform + "/" + app + "/invali
 // Spent makes a call when its channel's budget has room for it. All replicas learn of a 429.
 func (c *Client) Spent(ctx context.Context, s Spending, do func(context.Context) error) error {
 	ctx = WithLane(ctx, s.Lane)
-	app := c.application()
+	app, _ := c.application()
 	if err := c.limiter.Acquire(ctx, string(s.Verb), s.spend(app)); err != nil {
 		return err
 	}
@@ -103,7 +100,8 @@ func (c *Client) Paid(ctx context.Context, s Spending, method, endpoint string, 
 
 // Refund notes a call of a budget that was made another way.
 func (c *Client) Refund(ctx context.Context, s Spending) {
-	c.limiter.Refund(ctx, s.spend(c.application()))
+	app, _ := c.application()
+	c.limiter.Refund(ctx, s.spend(app))
 }
 
 type laneKey struct{}
@@ -137,8 +135,9 @@ type route struct {
 // routeSeed makes keys of paths: they hold tokens of interactions, which nobody should find in a dump of a map.
 var routeSeed = maphash.MakeSeed()
 
-// routeOf names the route of a request by its path below the API's address. Unknown paths are routes of their own.
+// routeOf names the route of a request. Unknown paths are routes of their own.
 func routeOf(method, path string, now time.Time) route {
+	path = strings.TrimPrefix(strings.TrimPrefix(path, apiTheirs), apiOurs)
 	parts := strings.Split(path, "/")
 	to := route{answer: parts[0] == "interactions", exempt: parts[0] == "interactions" || parts[0] == "webhooks"}
 	major := to.exempt || parts[0] == "channels" || parts[0] == "guilds"
@@ -206,7 +205,10 @@ func (l *throttle) exhausted(to route, until, now time.Time) {
 	}
 }
 
-// until lets nothing out before t that a moment of the throttle holds back.
+func (l *throttle) stop(until time.Time)  { l.until(&l.stopped, until) }
+func (l *throttle) pause(until time.Time) { l.until(&l.paused, until) }
+func (l *throttle) ban(until time.Time)   { l.until(&l.shutOut, until) }
+
 func (l *throttle) until(which *time.Time, t time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -234,110 +236,4 @@ func (l *throttle) count(now time.Time) {
 	if sum >= maxInvalid && l.paused.Before(now.Add(time.Minute)) {
 		l.paused = now.Add(time.Minute) // then the oldest minute is forgotten, and one more may be tried
 	}
-}
-
-// The answers that count as invalid, and for how long a ban lasts where Cloudflare does not say.
-// https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
-const banned = 10 * time.Minute
-
-// wait returns when nothing that is known forbids the call. Progress does not wait.
-func (c *Client) wait(ctx context.Context, to route) error {
-	for {
-		d, why := c.shut(to, c.Now())
-		if d <= 0 {
-			return nil
-		}
-		if lane, known := laneOf(ctx); known && lane == agent.Progress {
-			return &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: d, Cause: why}
-		}
-		until, is := ctx.Deadline()
-		if !is || time.Until(until) < d || c.Pause(ctx, d) != nil {
-			return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: d, Cause: why}
-		}
-	}
-}
-
-// acquireGlobal spends one call of what the whole bot has.
-func (c *Client) acquireGlobal(ctx context.Context, to route) error {
-	app := c.application()
-	if to.exempt || app == "" {
-		return nil
-	}
-	lane, said := laneOf(ctx)
-	if !said {
-		lane = agent.Final
-	}
-	return c.limiter.Acquire(ctx, "any call", surface.Spend{Pool: globalPool(app), Limit: globalLimit, Per: time.Second, Lane: lane})
-}
-
-// heard takes in what an answer's status and headers say of limits.
-func (c *Client) heard(ctx context.Context, to route, resp *http.Response) {
-	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-		c.invalid(ctx)
-	}
-	if now, h := c.Now(), resp.Header; h.Get("X-RateLimit-Remaining") == "0" {
-		c.exhausted(to, now.Add(seconds(h.Get("X-RateLimit-Reset-After"))), now)
-	}
-}
-
-// heardBusy takes in a 429: of the bucket, of the whole bot ("global"), of a resource that others use too ("shared"), or Cloudflare's.
-// https://discord.com/developers/docs/topics/rate-limits#exceeding-a-rate-limit
-func (c *Client) heardBusy(ctx context.Context, to route, h http.Header, answer []byte) *agent.PlatformError {
-	var said struct {
-		After  float64 `json:"retry_after"`
-		Global bool    `json:"global"`
-	}
-	isJSON := json.Unmarshal(answer, &said) == nil
-	now, scope := c.Now(), h.Get("X-RateLimit-Scope")
-	after := max(seconds(h.Get("Retry-After")), seconds(h.Get("X-RateLimit-Reset-After")), time.Duration(min(said.After, maxSeconds)*float64(time.Second)))
-	if scope != "shared" {
-		c.invalid(ctx)
-	}
-	busy := &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: max(after, surface.BusyForUnknown), Cause: errSlow}
-	switch {
-	case !isJSON:
-		if after <= 0 {
-			after = banned
-		}
-		c.until(&c.shutOut, now.Add(after))
-		c.Logger.Error("discord: this network is shut out for a while (a 429 that is not of the API: Cloudflare's)", "for", after)
-		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: after, Cause: ErrShutOut}
-	case scope == "global" || said.Global || h.Get("X-RateLimit-Global") != "":
-		c.until(&c.stopped, now.Add(busy.RetryAfter))
-		if app := c.application(); app != "" { // the other replicas are told
-			_ = c.limiter.Failed(ctx, "any call", globalPool(app), busy)
-		}
-		c.Logger.Warn("discord: the limit of the whole bot is exceeded", "for", busy.RetryAfter)
-	default:
-		c.exhausted(to, now.Add(max(after, 20*time.Millisecond)), now)
-	}
-	return busy
-}
-
-// invalid counts an answer that Discord counts against this network's address, here and with the other replicas.
-func (c *Client) invalid(ctx context.Context) {
-	now := c.Now()
-	c.count(now)
-	app := c.application()
-	if app == "" || c.Budget == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	wait, err := c.Budget.Spend(ctx, surface.Spend{Pool: invalidPool(app), Limit: maxInvalid, Per: invalidPer, Lane: agent.Decision})
-	if err == nil && wait > 0 {
-		c.until(&c.paused, now.Add(wait))
-	}
-}
-
-// maxSeconds bounds what is believed of a header: nobody waits for a day.
-const maxSeconds = 24 * 60 * 60
-
-// seconds reads a header; 0 for what is no number.
-func seconds(s string) time.Duration {
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(f > 0) { // not a number is not above zero either
-		return 0
-	}
-	return time.Duration(min(f, maxSeconds) * float64(time.Second))
 }

@@ -2,10 +2,12 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -71,13 +73,7 @@ func (l *lone) patch(ctx context.Context, channel, message string) error {
 
 func TestVersionTenIsSpoken(t *testing.T) {
 	var paths []string
-	l := alone(t, Config{}, func(r *http.Request) *http.Response {
-		paths = append(paths, r.URL.String())
-		if h := r.Header; h.Get("Authorization") != "Bot "+samples.Token || !strings.HasPrefix(h.Get("User-Agent"), "DiscordBot (https://") {
-			t.Error(h)
-		}
-		return ok()
-	})
+	l := alone(t, Config{}, func(r *http.Request) *http.Response { paths = append(paths, r.URL.String()); return ok() })
 	_ = l.post(t.Context(), "5")
 	_ = l.Call(t.Context(), http.MethodPost, discordgo.EndpointInteractionResponse("7", "a%2Fb"), nil, nil)
 	if want := "[https://discord.com/api/v10/channels/5/messages https://discord.com/api/v10/interactions/7/a%2Fb/callback]"; fmt.Sprint(paths) != want {
@@ -89,8 +85,29 @@ func TestStandInGetsEverything(t *testing.T) {
 	var at string
 	l := alone(t, Config{APIURL: "http://127.0.0.1:9/ignored"}, func(r *http.Request) *http.Response { at = r.URL.String() + " " + r.Host; return ok() })
 	_ = l.post(t.Context(), "5")
-	if at != "http://127.0.0.1:9/api/v10/channels/5/messages 127.0.0.1:9" {
+	if at != "http://127.0.0.1:9/api/v10/channels/5/messages " {
 		t.Errorf("%q", at)
+	}
+}
+
+// Trap 1.4: the headers of a bucket would switch discordgo's own limiter on, which sleeps where no context ends it.
+func TestTheLibrarysLimiterIsOff(t *testing.T) {
+	l := alone(t, Config{}, func(*http.Request) *http.Response {
+		return says(200, `{}`, "X-RateLimit-Remaining: 0", "X-RateLimit-Reset-After: 3600", "X-RateLimit-Bucket: b", "X-RateLimit-Global: true", "Retry-After: 7")
+	})
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, channelURL("5"), nil)
+	resp, err := l.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	for name := range resp.Header {
+		if strings.HasPrefix(strings.ToLower(name), "x-ratelimit") {
+			t.Errorf("%s reaches the library", name)
+		}
+	}
+	if resp.Header.Get("Retry-After") != "7" {
+		t.Error("other headers are lost")
 	}
 }
 
@@ -118,7 +135,7 @@ func TestAnExhaustedBucketWaits(t *testing.T) {
 	}
 }
 
-// It has no Reset-After.
+// Trap 1.4: a global 429 has no Reset-After, and discordgo lets the next channel's request out at once.
 func TestAGlobal429StopsEveryChannel(t *testing.T) {
 	sent := 0
 	l := alone(t, Config{}, func(*http.Request) *http.Response {
@@ -156,8 +173,10 @@ func TestA429OfABucketIsAsLongAsDiscordSays(t *testing.T) {
 	}
 }
 
+func (l *lone) transport() *transport { return l.http.Transport.(*transport) }
+
 func (l *lone) shutFor(method, channel string) (time.Duration, error) {
-	return l.shut(routeOf(method, "channels/"+channel+"/messages", l.Now()), l.Now())
+	return l.transport().shut(routeOf(method, "/api/v9/channels/"+channel+"/messages", l.Now()), l.Now())
 }
 
 func snowflakeAt(at time.Time) string {
@@ -174,7 +193,7 @@ func TestA429OfOldMessagesIsForThemAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := false
-	l.http.Transport = samples.RoundTripper(func(*http.Request) (*http.Response, error) { sent = true; return ok(), nil })
+	l.transport().next = samples.RoundTripper(func(*http.Request) (*http.Response, error) { sent = true; return ok(), nil })
 	if err := l.patch(WithLane(t.Context(), agent.Progress), "5", old); samples.KindOf(err) != agent.FaultLater || sent {
 		t.Errorf("another old one: %v", err)
 	}
@@ -183,6 +202,7 @@ func TestA429OfOldMessagesIsForThemAlone(t *testing.T) {
 	}
 }
 
+// Trap 1.4: a 429 of Cloudflare's is a page, which discordgo takes for broken JSON.
 func TestAPageInsteadOfA429StopsEverything(t *testing.T) {
 	sent := 0
 	l := alone(t, Config{}, func(*http.Request) *http.Response {
@@ -288,7 +308,8 @@ func TestReplicasLearnOfAGlobal429AndOfInvalidAnswers(t *testing.T) {
 	}
 }
 
-func TestNothingIsRepeated(t *testing.T) {
+// Trap 1.4: discordgo repeats a POST on 502 without a pause.
+func TestNothingIsRepeatedByTheLibrary(t *testing.T) {
 	sent := 0
 	l := alone(t, Config{}, func(*http.Request) *http.Response { sent++; return says(502, "<html>"+strings.Repeat("x", 5000)) })
 	err := l.post(t.Context(), "5")
@@ -297,6 +318,7 @@ func TestNothingIsRepeated(t *testing.T) {
 	}
 }
 
+// Trap 1.4: discordgo keeps a channel's calls waiting for each other in a mutex, which no context ends.
 func TestACallDoesNotWaitForAnotherOfItsChannel(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
 	var n atomic.Int32
@@ -319,6 +341,7 @@ func TestACallDoesNotWaitForAnotherOfItsChannel(t *testing.T) {
 	}
 }
 
+// Trap 1.4: discordgo never forgets a bucket, and makes one for each interaction.
 func TestMemoryStaysFlat(t *testing.T) {
 	l := alone(t, Config{}, func(*http.Request) *http.Response {
 		return says(200, `{}`, "X-RateLimit-Remaining: 0", "X-RateLimit-Reset-After: 60")
@@ -329,7 +352,10 @@ func TestMemoryStaysFlat(t *testing.T) {
 		_ = l.Call(ctx, http.MethodPost, discordgo.EndpointInteractionResponse(id, "t"), nil, nil)
 		_ = l.post(ctx, id)
 	}
-	if n := l.buckets.Len(); n > maxBuckets {
+	if n := libraryBuckets(l.Client); n != 0 {
+		t.Errorf("the library keeps %d buckets", n)
+	}
+	if n := l.transport().buckets.Len(); n > maxBuckets {
 		t.Errorf("%d exhausted buckets are remembered", n)
 	}
 }
@@ -359,6 +385,29 @@ func TestWhatIsHeardOfTimesIsBounded(t *testing.T) {
 	}
 }
 
+func TestRefusedRequestsCloseTheirBodies(t *testing.T) {
+	l := alone(t, Config{}, func(*http.Request) *http.Response { return ok() })
+	l.transport().ban(l.at.Add(time.Hour))
+	b := &closer{Reader: strings.NewReader("x")}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, channelURL("5"), b)
+	resp, err := l.transport().RoundTrip(req)
+	if resp != nil {
+		_ = resp.Body.Close()
+	}
+	if !errors.As(err, new(*agent.PlatformError)) || !b.closed {
+		t.Error(err, b.closed)
+	}
+}
+
+type closer struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closer) Close() error { c.closed = true; return nil }
+
 type idler struct {
 	samples.RoundTripper
 	closed bool
@@ -368,10 +417,15 @@ func (i *idler) CloseIdleConnections() { i.closed = true }
 
 func TestIdleConnectionsAreClosed(t *testing.T) {
 	l, under := alone(t, Config{}, nil), &idler{}
-	l.http.Transport = under
+	l.transport().next = under
 	if l.CloseIdle(); !under.closed {
 		t.Error("they stay open")
 	}
+}
+
+// libraryBuckets is how many buckets discordgo remembers.
+func libraryBuckets(c *Client) int {
+	return reflect.ValueOf(c.api.Ratelimiter).Elem().FieldByName("buckets").Len()
 }
 
 func TestRedirectDoesNotTakeTheTokenAlong(t *testing.T) {
@@ -382,5 +436,13 @@ func TestRedirectDoesNotTakeTheTokenAlong(t *testing.T) {
 	})
 	if err := l.post(t.Context(), "5"); err == nil || sent != 1 {
 		t.Errorf("followed, %d requests: %v", sent, err)
+	}
+}
+
+func TestASessionDoesNothingByItself(t *testing.T) {
+	t.Parallel()
+	s := newSession("MTE1.x.y", http.DefaultClient)
+	if s.LogLevel != -1 || s.ShouldRetryOnRateLimit || s.MaxRestRetries != 0 || s.Token != "Bot MTE1.x.y" || !strings.HasPrefix(s.UserAgent, "DiscordBot (https://") {
+		t.Errorf("%+v", s)
 	}
 }
