@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
@@ -18,7 +20,7 @@ func (x *examination) get(ctx context.Context, path string, into any) error {
 	if x.api == nil {
 		return rest.ErrUnexpected // an address that the configuration lets through and no request can have
 	}
-	return x.api.Call(ctx, http.MethodGet, path, nil, into)
+	return x.api.Call(ctx, http.MethodGet, discordgo.EndpointAPI+path, nil, into)
 }
 
 // isBusy reports whether Discord, or what stands before it, says to slow down, and when to come again.

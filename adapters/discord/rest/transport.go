@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -161,7 +160,7 @@ func (t *transport) heardBusy(ctx context.Context, to route, resp *http.Response
 		}
 		t.ban(now.Add(after))
 		t.c.Logger.Error("discord: this network is shut out for a while (a 429 that is not of the API: Cloudflare's)", "for", after)
-		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: after, Cause: errors.New("a 429 that is not of Discord's API: this network is shut out for a while")}
+		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: after, Cause: ErrShutOut}
 	case scope == "global" || said.Global || h.Get("X-RateLimit-Global") != "":
 		after = max(after, surface.BusyForUnknown)
 		t.stop(now.Add(after))
