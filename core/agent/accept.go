@@ -129,7 +129,7 @@ func (e *Engine) record(ctx context.Context, env chat.Envelope, ev turn.Event) e
 	f, _ := e.sessions.Get(env.Chat)
 	w := Write{Chat: env.Chat, Known: f.head, Events: []Keyed{{opOf(env), ev}}, Claim: claim}
 	d := delivered{env.Chat, w.Events[0].Op}
-	if e.recordedJustNow(d) {
+	if at, known := e.taken.Get(d); known && e.Now().Sub(at) < takenFor {
 		return nil
 	}
 	began := e.Now()
@@ -158,12 +158,6 @@ const (
 	takenFor  = time.Second
 	takenKept = 1000
 )
-
-// recordedJustNow reports whether a delivery needs no look at the log.
-func (e *Engine) recordedJustNow(d delivered) bool {
-	at, ok := e.taken.Get(d)
-	return ok && e.Now().Sub(at) < takenFor
-}
 
 // whisper tells a person why their click was not taken.
 func (e *Engine) whisper(ctx context.Context, env chat.Envelope, err error) error {

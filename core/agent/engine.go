@@ -182,7 +182,10 @@ const (
 func (e *Engine) sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, e.Lease)
 	defer cancel()
-	if e.driving() < maxDriving {
+	e.mu.Lock()
+	driving := len(e.drivers)
+	e.mu.Unlock()
+	if driving < maxDriving {
 		leases, err := e.Leases.ClaimDue(ctx, e.Owner, claimBatch)
 		for _, l := range leases {
 			e.drive(l, Head{}, 0)
@@ -197,12 +200,6 @@ func (e *Engine) sweep(ctx context.Context) {
 	if next, err := e.Leases.NextDue(ctx); err == nil {
 		e.lookBy(e.Now().Add(max(next, leastLook)), false)
 	}
-}
-
-func (e *Engine) driving() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.drivers)
 }
 
 // lookBy has Run look for due chats at that time, unless it looks sooner; anew, whenever it meant to look before.

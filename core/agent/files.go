@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/nodhq/nod/core/agent/talk"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
@@ -219,39 +220,16 @@ func (d *driver) keepReturned(pictures []*turn.Picture) (kept []*turn.Picture) {
 	return kept
 }
 
-// withPictures gives a talk with the bytes of its newest pictures. The talk's own utterances stay as they are.
-func (d *driver) withPictures(ctx context.Context, talk []turn.Utterance) []turn.Utterance {
+// withPictures gives a talk with the bytes of its newest pictures, where the model sees them.
+func (d *driver) withPictures(ctx context.Context, said []turn.Utterance) []turn.Utterance {
 	if !d.e.ModelSees || d.e.Blobs == nil {
-		return talk
+		return said
 	}
-	talk = slices.Clone(talk)
-	room := maxPictures
-	look := func(p *turn.Picture) *turn.Picture {
-		if p == nil || room == 0 {
-			return p
-		}
-		seen := *p
-		var err error
-		if seen.Data, err = d.e.Blobs.Blob(ctx, d.id, p.Key); err != nil {
+	return talk.WithPictures(said, maxPictures, func(key string) []byte {
+		data, err := d.e.Blobs.Blob(ctx, d.id, key)
+		if err != nil {
 			d.e.Logger.Warn("the model is asked without a picture", "chat", d.id, "err", err)
 		}
-		room--
-		return &seen
-	}
-	for i := range slices.Backward(talk) {
-		u := &talk[i]
-		u.Files = slices.Clone(u.Files)
-		for j := range slices.Backward(u.Files) {
-			u.Files[j].Picture = look(u.Files[j].Picture)
-		}
-		u.Calls = slices.Clone(u.Calls)
-		for j := range slices.Backward(u.Calls) {
-			r := &u.Calls[j].Result
-			r.Pictures = slices.Clone(r.Pictures)
-			for k := range slices.Backward(r.Pictures) {
-				r.Pictures[k] = look(r.Pictures[k])
-			}
-		}
-	}
-	return talk
+		return data
+	})
 }

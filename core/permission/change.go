@@ -42,35 +42,11 @@ type (
 	}
 )
 
-func (s Setting) apply(old Settings, by chat.User, name string, at time.Time) (Settings, bool) {
-	return old.set(Set{s, by, name, at})
-}
-
-func (r Remembered) apply(s Settings, _ chat.User, _ string, at time.Time) (Settings, bool) {
-	return s.remember(r, at)
-}
-
 func (c Forget) apply(s Settings, _ chat.User, _ string, _ time.Time) (Settings, bool) {
 	list := without(s.Remembered, func(r Remembered) bool { return c != "" && r.ID == string(c) })
 	moved := len(list) != len(s.Remembered)
 	s.Remembered = list
 	return s, moved
-}
-
-func (c Seen) apply(s Settings, _ chat.User, _ string, at time.Time) (Settings, bool) {
-	return s.see(c, at)
-}
-
-func (c Accept) apply(s Settings, by chat.User, name string, at time.Time) (Settings, bool) {
-	return s.accept(Tool(c), by, name, at)
-}
-
-func (c AcceptReads) apply(s Settings, by chat.User, name string, at time.Time) (Settings, bool) {
-	return s.acceptReads(c, by, name, at)
-}
-
-func (t Told) apply(s Settings, _ chat.User, _ string, at time.Time) (Settings, bool) {
-	return s.told(t, at)
 }
 
 func (c Halting) apply(s Settings, by chat.User, name string, at time.Time) (Settings, bool) {
@@ -79,10 +55,6 @@ func (c Halting) apply(s Settings, by chat.User, name string, at time.Time) (Set
 		s.Halted = &Halt{by, name, at}
 	}
 	return s, moved
-}
-
-func (a Analysis) apply(s Settings, _ chat.User, _ string, _ time.Time) (Settings, bool) {
-	return s.analysed(a)
 }
 
 func (r Remembered) String() string {
@@ -152,31 +124,6 @@ func (t Told) stored() storedChange        { return storedChange{Told: &t} }
 func (c Halting) stored() storedChange     { return storedChange{Halt: &c} }
 func (a Analysis) stored() storedChange    { return storedChange{Analysis: &a} }
 
-// change is what was stored; ok is false for a kind that this release does not know.
-func (c storedChange) change() (_ Change, ok bool) {
-	switch {
-	case c.Set != nil:
-		return *c.Set, true
-	case c.Remember != nil:
-		return *c.Remember, true
-	case c.Forget != "":
-		return c.Forget, true
-	case c.Seen != nil:
-		return *c.Seen, true
-	case c.Accept != nil:
-		return *c.Accept, true
-	case c.Told != nil:
-		return *c.Told, true
-	case c.Halt != nil:
-		return *c.Halt, true
-	case c.Analysis != nil:
-		return *c.Analysis, true
-	case c.Reads != nil:
-		return *c.Reads, true
-	}
-	return nil, false
-}
-
 // Version is that of the event that they stand in: what an earlier release could not fold has a later one.
 func (cs Changes) Version() int {
 	newest := 1
@@ -210,10 +157,25 @@ func (cs *Changes) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*cs = nil
-	for _, stored := range in {
-		if c, ok := stored.change(); ok {
-			*cs = append(*cs, c)
+	for _, c := range in {
+		if c.Forget != "" {
+			*cs = append(*cs, c.Forget)
 		}
+		add(cs, c.Set)
+		add(cs, c.Remember)
+		add(cs, c.Seen)
+		add(cs, c.Accept)
+		add(cs, c.Told)
+		add(cs, c.Halt)
+		add(cs, c.Analysis)
+		add(cs, c.Reads)
 	}
 	return nil
+}
+
+// add adds a change that there is.
+func add[C Change](cs *Changes, c *C) {
+	if c != nil {
+		*cs = append(*cs, *c)
+	}
 }

@@ -82,7 +82,13 @@ func (s Settings) Exchange() Exchange {
 	for _, r := range s.Remembered {
 		e := RememberedEntry{
 			ID: r.ID, By: r.By.String(), Name: r.Name, Server: r.Tool.Server, Tool: r.Tool.Name, Definition: r.Tool.Definition, Choice: r.Choice.String(),
-			Pins: pinEntries(r.Pins), Until: untilEntry(r.Until), Channel: r.Channel,
+			Channel: r.Channel,
+		}
+		for _, p := range r.Pins {
+			e.Pins = append(e.Pins, PinEntry{p.Path, string(p.Value), p.Match == pin.MatchUnder})
+		}
+		if !r.Until.IsZero() {
+			e.Until = r.Until.UTC().Format(time.RFC3339Nano)
 		}
 		if r.Scope != ScopeTool {
 			e.Scope, e.Tools = r.Scope.String(), map[string]Digest{}
@@ -120,15 +126,9 @@ func (x Exchange) Changes(now Settings) ([]Change, error) {
 		}
 		return []Change{c}, err
 	})
-	remembered, inRemembered := entries("remembered", x.Remembered, func(r RememberedEntry) ([]Change, error) {
-		c, err := r.remembered()
-		return []Change{c}, err
-	})
+	remembered, inRemembered := entries("remembered", x.Remembered, RememberedEntry.changes)
 	tools, inTools := entries("tools", x.Tools, func(t ToolEntry) ([]Change, error) { return t.changes(now) })
-	advice, inAdvice := entries("advice", x.Advice, func(a AdviceEntry) ([]Change, error) {
-		c, err := a.analysis()
-		return []Change{c}, err
-	})
+	advice, inAdvice := entries("advice", x.Advice, AdviceEntry.changes)
 	if err := cmp.Or(inSettings, inRemembered, inTools, inAdvice); err != nil {
 		return nil, err
 	}
@@ -183,24 +183,24 @@ func news(now Settings, all []Change) []Change {
 	})
 }
 
-func (r RememberedEntry) remembered() (Remembered, error) {
+func (r RememberedEntry) changes() ([]Change, error) {
 	by, err := chat.ParseUser(r.By)
 	if err != nil {
-		return Remembered{}, fmt.Errorf("by: %w", err)
+		return nil, fmt.Errorf("by: %w", err)
 	}
 	choice, err := ParseStanding(r.Choice)
 	switch {
 	case err != nil:
-		return Remembered{}, err
+		return nil, err
 	case r.ID == "" || !acts(by) || r.Server == "" || r.Tool == "":
-		return Remembered{}, fmt.Errorf("it needs an id, a person, a server and a tool")
+		return nil, fmt.Errorf("it needs an id, a person, a server and a tool")
 	case choice == StandAllow && !r.Definition.valid():
-		return Remembered{}, fmt.Errorf("definition: an allowance is for one definition of the tool, by its digest")
+		return nil, fmt.Errorf("definition: an allowance is for one definition of the tool, by its digest")
 	}
 	out := Remembered{ID: r.ID, By: by, Name: r.Name, Tool: Tool{r.Server, r.Tool, r.Definition}, Choice: choice, Channel: r.Channel}
 	if r.Scope != "" {
 		if out.Scope, err = scopes.parse(r.Scope); err != nil {
-			return Remembered{}, err
+			return nil, err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Tools)) {
@@ -215,30 +215,16 @@ func (r RememberedEntry) remembered() (Remembered, error) {
 	}
 	if r.Until != "" {
 		if out.Until, err = time.Parse(time.RFC3339Nano, r.Until); err != nil {
-			return Remembered{}, fmt.Errorf("until: want a time such as 2026-01-31T15:04:05Z")
+			return nil, fmt.Errorf("until: want a time such as 2026-01-31T15:04:05Z")
 		}
 	}
 	if err := pin.Check(out.Pins); err != nil {
-		return Remembered{}, err
+		return nil, err
 	}
 	if !out.fits() {
-		return Remembered{}, fmt.Errorf("only an allowance has pins, until, a channel or a scope; one for a channel has an end, one with a scope its tools")
+		return nil, fmt.Errorf("only an allowance has pins, until, a channel or a scope; one for a channel has an end, one with a scope its tools")
 	}
-	return out, nil
-}
-
-func pinEntries(pins []pin.Pin) (out []PinEntry) {
-	for _, p := range pins {
-		out = append(out, PinEntry{p.Path, string(p.Value), p.Match == pin.MatchUnder})
-	}
-	return out
-}
-
-func untilEntry(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return at.UTC().Format(time.RFC3339Nano)
+	return []Change{out}, nil
 }
 
 // valid reports whether a digest is one: 64 lower-case hexadecimal digits.
@@ -277,16 +263,16 @@ func (t ToolEntry) changes(now Settings) ([]Change, error) {
 	return []Change{seen, accept, Seen{Tool: pin.Tool, Definition: pin.Now}}, nil
 }
 
-func (a AdviceEntry) analysis() (Analysis, error) {
+func (a AdviceEntry) changes() ([]Change, error) {
 	access, noAccess := ParseAccess(a.Access)
 	risk, noRisk := ParseRisk(a.Risk)
 	switch err := cmp.Or(noAccess, noRisk); {
 	case err != nil:
-		return Analysis{}, err
+		return nil, err
 	case a.Server == "" || a.Tool == "" || !a.Definition.valid():
-		return Analysis{}, fmt.Errorf("it needs a server, a tool and the digest of its definition")
+		return nil, fmt.Errorf("it needs a server, a tool and the digest of its definition")
 	}
-	return Analysis{Tool: Tool{a.Server, a.Tool, a.Definition}, Access: access, Risk: risk, Level: a.Admin, Reason: a.Reason}, nil
+	return []Change{Analysis{Tool: Tool{a.Server, a.Tool, a.Definition}, Access: access, Risk: risk, Level: a.Admin, Reason: a.Reason}}, nil
 }
 
 // Lines are the file as YAML, an entry on each line. An entry is written as JSON, which is YAML as well.

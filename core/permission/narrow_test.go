@@ -82,7 +82,11 @@ func TestOnlyAnAllowanceIsNarrowed(t *testing.T) {
 	entry := func(change func(*RememberedEntry)) (Remembered, error) {
 		e := RememberedEntry{ID: "r1", By: "web::ana", Choice: "allow", Server: "files", Tool: "move_thing", Definition: definitionNo(1)}
 		change(&e)
-		return e.remembered()
+		made, err := e.changes()
+		if err != nil {
+			return Remembered{}, err
+		}
+		return made[0].(Remembered), nil
 	}
 	r, err := entry(func(e *RememberedEntry) {
 		e.Pins, e.Until = []PinEntry{{Path: "path", Value: `"/srv/a"`}, {Path: "dir", Value: `"/srv"`, Under: true}}, "2026-03-04T13:00:00Z"
@@ -90,10 +94,11 @@ func TestOnlyAnAllowanceIsNarrowed(t *testing.T) {
 	if err != nil || len(r.Pins) != 2 || r.Pins[0].Match == pin.MatchUnder || r.Pins[1].Match != pin.MatchUnder || !r.Until.Equal(time.Date(2026, 3, 4, 13, 0, 0, 0, time.UTC)) {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if got := untilEntry(r.Until); got != "2026-03-04T13:00:00Z" {
+	x := Settings{Remembered: []Remembered{r, {}}}.Exchange()
+	if got := x.Remembered[0].Until; got != "2026-03-04T13:00:00Z" {
 		t.Errorf("exported as %q", got)
 	}
-	if got := untilEntry(time.Time{}); got != "" {
+	if got := x.Remembered[1].Until; got != "" {
 		t.Errorf("no end is exported as %q", got)
 	}
 	for want, change := range map[string]func(*RememberedEntry){

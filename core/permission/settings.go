@@ -108,29 +108,29 @@ func (t Tool) compare(other Tool) int {
 	return cmp.Or(cmp.Compare(t.Server, other.Server), cmp.Compare(t.Name, other.Name))
 }
 
-func (s Settings) set(x Set) (Settings, bool) {
-	canonical, err := x.Canonical()
+func (s Setting) apply(old Settings, by chat.User, name string, at time.Time) (Settings, bool) {
+	canonical, err := s.Canonical()
 	if err != nil {
-		return s, false
+		return old, false
 	}
-	x.Setting = canonical
-	at, found := slices.BinarySearchFunc(s.Set, x.Setting, func(have Set, want Setting) int { return have.compare(want) })
-	list := slices.Clone(s.Set)
+	x := Set{canonical, by, name, at}
+	i, found := slices.BinarySearchFunc(old.Set, x.Setting, func(have Set, want Setting) int { return have.compare(want) })
+	list := slices.Clone(old.Set)
 	switch {
-	case found && x.Value == list[at].Value, !found && x.Value == "", !found && len(list) >= maxSets:
-		return s, false
+	case found && x.Value == list[i].Value, !found && x.Value == "", !found && len(list) >= maxSets:
+		return old, false
 	case found && x.Value == "":
-		list = slices.Delete(list, at, at+1)
+		list = slices.Delete(list, i, i+1)
 	case found:
-		list[at] = x
+		list[i] = x
 	default:
-		list = slices.Insert(list, at, x)
+		list = slices.Insert(list, i, x)
 	}
-	s.Set = list
+	old.Set = list
 	if x.Server != "" && x.Tool == "" && (x.Field == "trusted" && x.Value == "true" || x.Field == "ask" && x.Value == NeverAsk.String()) {
-		s = s.vouch(x)
+		old = old.vouch(x)
 	}
-	return s, true
+	return old, true
 }
 
 // vouch accepts the tools that a server has when somebody trusts it, or lets it never ask: what is there then is what they mean. What
@@ -145,8 +145,8 @@ func (s Settings) vouch(x Set) Settings {
 	return s
 }
 
-// remember keeps one choice of a person for a tool: a new one takes the place of the old. What is over for a channel goes.
-func (s Settings) remember(r Remembered, at time.Time) (Settings, bool) {
+// A person has one choice for a tool: a new one takes the place of the old. What is over for a channel goes.
+func (r Remembered) apply(s Settings, _ chat.User, _ string, at time.Time) (Settings, bool) {
 	if r.ID == "" || !acts(r.By) || r.Tool.Server == "" || r.Tool.Name == "" || r.Choice > StandDeny || !r.fits() {
 		return s, false
 	}
@@ -208,53 +208,50 @@ func (s Settings) InstallToken(server string) string {
 	return "i-" + string(ServerDigest(s.ToolsOf(server)))[:32]
 }
 
-func (s Settings) see(x Seen, when time.Time) (Settings, bool) {
-	if x.Tool.Server == "" || x.Tool.Name == "" || x.Tool.Definition == "" {
+func (c Seen) apply(s Settings, _ chat.User, _ string, at time.Time) (Settings, bool) {
+	if c.Tool.Server == "" || c.Tool.Name == "" || c.Tool.Definition == "" {
 		return s, false
 	}
-	at, found := s.pin(x.Tool)
+	i, found := s.pin(c.Tool)
 	list := slices.Clone(s.Pins)
 	switch {
-	case found && !list[at].IsNews(x.Tool, x.Vouched), !found && len(list) >= maxPins:
+	case found && !list[i].IsNews(c.Tool, c.Vouched), !found && len(list) >= maxPins:
 		return s, false
 	case found:
-		list[at] = list[at].see(x, when)
+		list[i] = list[i].see(c, at)
 	default:
-		list = slices.Insert(list, at, Pinned{}.see(x, when))
+		list = slices.Insert(list, i, Pinned{}.see(c, at))
 	}
 	s.Pins = list
 	return s, true
 }
 
-// accept takes only what is: a definition that changed again in between was not looked at.
-func (s Settings) accept(t Tool, by chat.User, name string, when time.Time) (Settings, bool) {
-	at, found := s.pin(t)
-	if !found || s.Pins[at].Tool != t || s.Pins[at].Accepted && !s.Pins[at].Changed() {
+// What is accepted is what is: a definition that changed again in between was not looked at.
+func (c Accept) apply(s Settings, by chat.User, name string, at time.Time) (Settings, bool) {
+	i, found := s.pin(Tool(c))
+	if !found || s.Pins[i].Tool != Tool(c) || s.Pins[i].Accepted && !s.Pins[i].Changed() {
 		return s, false
 	}
 	s.Pins = slices.Clone(s.Pins)
-	s.Pins[at] = s.Pins[at].accept(by, name, when)
+	s.Pins[i] = s.Pins[i].accept(by, name, at)
 	return s, true
 }
 
-// acceptReads is accept, with the word that the tool reads. To take that word back says nothing about the definition.
-func (s Settings) acceptReads(c AcceptReads, by chat.User, name string, when time.Time) (Settings, bool) {
-	at, found := s.pin(c.Tool)
-	switch {
-	case !found, c.Off && !s.Pins[at].Reads, !c.Off && (s.Pins[at].Tool != c.Tool || s.Pins[at].Reads && !s.Pins[at].Changed()):
+// To take back the word that a tool reads says nothing about the definition.
+func (c AcceptReads) apply(s Settings, by chat.User, name string, at time.Time) (Settings, bool) {
+	i, found := s.pin(c.Tool)
+	if !found || c.Off && !s.Pins[i].Reads || !c.Off && (s.Pins[i].Tool != c.Tool || s.Pins[i].Reads && !s.Pins[i].Changed()) {
 		return s, false
-	case c.Off:
-		s.Pins = slices.Clone(s.Pins)
-		s.Pins[at].Reads = false
-		return s, true
 	}
 	s.Pins = slices.Clone(s.Pins)
-	s.Pins[at] = s.Pins[at].accept(by, name, when)
-	s.Pins[at].Reads = true
+	if !c.Off {
+		s.Pins[i] = s.Pins[i].accept(by, name, at)
+	}
+	s.Pins[i].Reads = !c.Off
 	return s, true
 }
 
-func (s Settings) told(t Told, at time.Time) (Settings, bool) {
+func (t Told) apply(s Settings, _ chat.User, _ string, at time.Time) (Settings, bool) {
 	same := func(x Told) bool { return x.Server == t.Server }
 	i := slices.IndexFunc(s.Told, same)
 	now := Told{Server: t.Server, Tools: t.Tools, At: at}
@@ -273,7 +270,7 @@ func (s Settings) told(t Told, at time.Time) (Settings, bool) {
 	return s, true
 }
 
-func (s Settings) analysed(a Analysis) (Settings, bool) {
+func (a Analysis) apply(s Settings, _ chat.User, _ string, _ time.Time) (Settings, bool) {
 	if a.Tool.Definition == "" || slices.Contains(s.Analyses, a) {
 		return s, false
 	}

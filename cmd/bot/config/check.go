@@ -37,7 +37,7 @@ var (
 )
 
 // check looks at values and at what fields say together.
-func (c *Config) check(r *reader) {
+func (c *Config) check(r *File) {
 	c.checkListen(r)
 	c.checkWeb(r)
 	r.refuse(c.DataDir == "", "data_dir", "is empty; the embedded state and the demo's files need a directory")
@@ -69,18 +69,18 @@ func (c *Config) check(r *reader) {
 }
 
 // checkRuled wants rules to be of a server that there is: a misspelt name protects nothing.
-func (c *Config) checkRuled(r *reader, name string) {
+func (c *Config) checkRuled(r *File, name string) {
 	field := join("permissions.servers", name)
 	switch _, ok := c.MCP.Servers[name]; {
 	case !serverName.MatchString(name):
-		r.add(field, "want a server's name: letters, digits, _ . and -, at most 64")
-	case !ok && name != Workbench && !r.has("mcp"):
+		r.Add(field, "want a server's name: letters, digits, _ . and -, at most 64")
+	case !ok && name != Workbench && !r.Has("mcp"):
 		known := append(slices.Sorted(maps.Keys(c.MCP.Servers)), Workbench)
-		r.add(field, "there is no such server under mcp.servers, so these rules would protect nothing%s", Suggest(name, known))
+		r.Add(field, "there is no such server under mcp.servers, so these rules would protect nothing%s", Suggest(name, known))
 	}
 }
 
-func (c *Config) checkListen(r *reader) {
+func (c *Config) checkListen(r *File) {
 	host, ok := r.address("listen", c.Listen, "127.0.0.1:8080")
 	r.refuse(ok && c.Web.Enabled && !loopback(host) && !c.HasSessionKeys(), "listen", "%s", NeedsKeys)
 	if c.Metrics.Listen != "" {
@@ -89,14 +89,14 @@ func (c *Config) checkListen(r *reader) {
 	}
 }
 
-func (r *reader) address(field, value, such string) (host string, ok bool) {
+func (r *File) address(field, value, such string) (host string, ok bool) {
 	host, port, err := net.SplitHostPort(value)
 	n, noPort := strconv.Atoi(port)
 	switch {
 	case err != nil:
-		r.add(field, "want host:port, such as %s", such)
+		r.Add(field, "want host:port, such as %s", such)
 	case noPort != nil || n < 0 || n > 65535:
-		r.add(field, "the port must be a number from 0 to 65535")
+		r.Add(field, "the port must be a number from 0 to 65535")
 	default:
 		return host, true
 	}
@@ -112,7 +112,7 @@ func (c Config) HasSessionKeys() bool { return len(c.Web.SessionKeys)+len(c.Admi
 // loopback reports whether only this machine reaches host. A name other than localhost may resolve to anything.
 func loopback(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
-func (s Server) check(r *reader, name string) {
+func (s Server) check(r *File, name string) {
 	field := join("mcp.servers", name)
 	isURL, isCommand, program := !s.URL.IsZero(), len(s.Command) > 0, ""
 	if isCommand {
@@ -122,11 +122,11 @@ func (s Server) check(r *reader, name string) {
 	r.refuse(name == Workbench, field, "this name is the built-in server's; choose another")
 	switch {
 	case isCommand && isURL:
-		r.add(field, "has both a command and a url; a server is one of them")
-	case !isCommand && !isURL && !r.has(field+".command") && !r.has(field+".url"):
-		r.add(field, "needs a command to start or a url to connect to")
+		r.Add(field, "has both a command and a url; a server is one of them")
+	case !isCommand && !isURL && !r.Has(field+".command") && !r.Has(field+".url"):
+		r.Add(field, "needs a command to start or a url to connect to")
 	case isCommand && strings.TrimSpace(program) == "":
-		r.add(field+".command", "the program's name is empty")
+		r.Add(field+".command", "the program's name is empty")
 	}
 	r.refuse(isCommand && len(s.Headers) > 0, field+".headers", "only a url has headers; a command has env")
 	r.refuse(isURL && len(s.Env) > 0, field+".env", "only a command has env; a url has headers")
@@ -150,7 +150,7 @@ func (s Server) check(r *reader, name string) {
 }
 
 // checkPaths looks at where a server's program may go.
-func (c *Config) checkPaths(r *reader, name string, s Server) {
+func (c *Config) checkPaths(r *File, name string, s Server) {
 	field := join("mcp.servers", name)
 	for i, p := range s.Paths {
 		c.checkPath(r, field+".paths["+strconv.Itoa(i)+"]", p.Path)
@@ -167,12 +167,12 @@ func (c *Config) checkPaths(r *reader, name string, s Server) {
 }
 
 // checkPath refuses what would open nod's own files to a server.
-func (c *Config) checkPath(r *reader, field, path string) {
+func (c *Config) checkPath(r *File, field, path string) {
 	switch {
 	case !filepath.IsAbs(path):
-		r.add(field, "want a whole path, such as /srv/data")
+		r.Add(field, "want a whole path, such as /srv/data")
 	case confine.Within(c.DataDir, path), confine.Within(path, c.DataDir), c.File != "" && confine.Within(c.File, path):
-		r.add(field, "would open data_dir or this configuration, which no server may reach; name something else, or only a part")
+		r.Add(field, "would open data_dir or this configuration, which no server may reach; name something else, or only a part")
 	}
 }
 
@@ -228,7 +228,7 @@ func numbers(u, g, otherwise string) (uid, gid uint32, err error) {
 }
 
 // checkURL wants an absolute URL that starts in one of these ways. net/url's own errors quote their input, passwords included.
-func (r *reader) checkURL(field string, t Text, starts ...string) {
+func (r *File) checkURL(field string, t Text, starts ...string) {
 	if t.IsZero() {
 		return
 	}
@@ -238,15 +238,15 @@ func (r *reader) checkURL(field string, t Text, starts ...string) {
 }
 
 // check wants both fields or none: a list whose signature nobody can check says nothing.
-func (c Reputation) check(r *reader) {
+func (c Reputation) check(r *File) {
 	switch {
 	case c.File != "" && c.PublicKey == "":
-		r.add("reputation.file", "the list needs reputation.public_key: without a key nobody can tell whose it is")
+		r.Add("reputation.file", "the list needs reputation.public_key: without a key nobody can tell whose it is")
 	case c.File == "" && c.PublicKey != "":
-		r.add("reputation.public_key", "there is no list: set reputation.file, or leave both out")
+		r.Add("reputation.public_key", "there is no list: set reputation.file, or leave both out")
 	case c.PublicKey != "":
 		if _, err := c.Key(); err != nil {
-			r.add("reputation.public_key", "%v", err)
+			r.Add("reputation.public_key", "%v", err)
 		}
 	}
 }

@@ -18,12 +18,12 @@ import (
 )
 
 // problem records a mistake at a node.
-func (r *reader) problem(n *yaml.Node, field, format string, args ...any) {
+func (r *File) problem(n *yaml.Node, field, format string, args ...any) {
 	r.found = append(r.found, Problem{r.file, n.Line, field, fmt.Sprintf(format, args...)})
 }
 
 // value reads node n into v. A null leaves what v held: naming a field without a value sets nothing.
-func (r *reader) value(n *yaml.Node, v reflect.Value, field string) {
+func (r *File) value(n *yaml.Node, v reflect.Value, field string) {
 	line := n.Line
 	for i := 0; n.Kind == yaml.AliasNode && n.Alias != nil && i < 8; i++ {
 		n = n.Alias
@@ -65,7 +65,7 @@ func (r *reader) value(n *yaml.Node, v reflect.Value, field string) {
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 // pairs calls each with every key and value of a mapping, and reports what is none and keys that stand twice.
-func (r *reader) pairs(n *yaml.Node, field string, each func(key, value *yaml.Node)) {
+func (r *File) pairs(n *yaml.Node, field string, each func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		r.problem(n, field, "want a mapping of names to values, got %s", kind(n))
 		return
@@ -86,7 +86,7 @@ func (r *reader) pairs(n *yaml.Node, field string, each func(key, value *yaml.No
 	}
 }
 
-func (r *reader) fields(n *yaml.Node, v reflect.Value, field string) {
+func (r *File) fields(n *yaml.Node, v reflect.Value, field string) {
 	known := yamlFields(v.Type())
 	if i := slices.IndexFunc(known, func(f structField) bool { return f.alone }); i >= 0 && n.Kind == yaml.ScalarNode {
 		r.scalar(n, v.FieldByIndex(known[i].index), field)
@@ -145,7 +145,7 @@ func Suggest(name string, known []string) string {
 }
 
 // entries reads a map whose keys people choose. An entry starts from its type's defaults.
-func (r *reader) entries(n *yaml.Node, v reflect.Value, field string) {
+func (r *File) entries(n *yaml.Node, v reflect.Value, field string) {
 	m := reflect.MakeMap(v.Type())
 	r.pairs(n, field, func(k, value *yaml.Node) {
 		entry := reflect.New(v.Type().Elem()).Elem()
@@ -158,7 +158,7 @@ func (r *reader) entries(n *yaml.Node, v reflect.Value, field string) {
 	v.Set(m)
 }
 
-func (r *reader) items(n *yaml.Node, v reflect.Value, field string) {
+func (r *File) items(n *yaml.Node, v reflect.Value, field string) {
 	if n.Kind != yaml.SequenceNode {
 		r.problem(n, field, "want a list, got %s", kind(n))
 		return
@@ -179,7 +179,7 @@ func (r *reader) items(n *yaml.Node, v reflect.Value, field string) {
 }
 
 // approvers is one word, or a list of people.
-func (r *reader) approvers(n *yaml.Node, v reflect.Value, field string) {
+func (r *File) approvers(n *yaml.Node, v reflect.Value, field string) {
 	rule, users := v.FieldByName("Rule"), v.FieldByName("Users")
 	switch n.Kind {
 	case yaml.SequenceNode:
@@ -194,7 +194,7 @@ func (r *reader) approvers(n *yaml.Node, v reflect.Value, field string) {
 }
 
 // scalar reads a single value, with variables put in.
-func (r *reader) scalar(n *yaml.Node, v reflect.Value, field string) {
+func (r *File) scalar(n *yaml.Node, v reflect.Value, field string) {
 	want, tag, hint := expected(v)
 	switch {
 	case n.Kind != yaml.ScalarNode:

@@ -27,38 +27,38 @@ var (
 	clientSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{32}$`)
 )
 
-func (d Discord) check(r *reader) {
+func (d Discord) check(r *File) {
 	wrong := discordTokenProblem(d.Token.Reveal())
 	r.refuse(wrong != "", "discord.token", "%s; what belongs here is the bot's token, of the application's page Bot (Reset Token shows a new one)", wrong)
 	switch {
 	case d.PublicKey != "" && !publicKey.MatchString(d.PublicKey):
-		r.add("discord.public_key", "want the 64 hexadecimal digits of the application's page")
+		r.Add("discord.public_key", "want the 64 hexadecimal digits of the application's page")
 	case d.PublicKey != "" && d.Token == "":
-		r.add("discord.public_key", "is set without discord.token (DISCORD_TOKEN): the bot could hear clicks, but not speak")
+		r.Add("discord.public_key", "is set without discord.token (DISCORD_TOKEN): the bot could hear clicks, but not speak")
 	}
 	r.checkURL("discord.api_url", d.APIURL, "http://", "https://")
 	_, host, _ := strings.Cut(d.API(), "://")
-	r.refuse(strings.ContainsAny(host, "/?#@") && !r.has("discord.api_url"), "discord.api_url",
+	r.refuse(strings.ContainsAny(host, "/?#@") && !r.Has("discord.api_url"), "discord.api_url",
 		"want only scheme and host, such as http://127.0.0.1:8092: nod puts /api/v10 behind it")
 	for id, channel := range sorted(d.Channels) {
 		field := join("discord.channels", id)
 		r.refuse(!snowflake.MatchString(id), field,
 			"want a channel's ID, which is a number (Developer Mode in your settings, then Copy Channel ID), not its name")
-		r.refuse(channel == (DiscordChannel{}) && !r.has(field), field,
+		r.refuse(channel == (DiscordChannel{}) && !r.Has(field), field,
 			"says nothing: set conversation to %s or %s, or follow to %s, %s or %s", InThread, InChannel, FollowRequester, FollowThread, FollowMention)
 	}
 	for i, id := range d.Bots {
 		field := fmt.Sprintf("discord.bots[%d]", i)
-		r.refuse(!r.has(field) && !snowflake.MatchString(id), field, "want the ID of a bot or a webhook, which is a number: nod logs that of a program that mentions it")
+		r.refuse(!r.Has(field) && !snowflake.MatchString(id), field, "want the ID of a bot or a webhook, which is a number: nod logs that of a program that mentions it")
 	}
 	for i, role := range d.Members {
 		field := fmt.Sprintf("discord.members[%d]", i)
-		r.refuse(!r.has(field) && (!role.IsGroup() || role.Platform != "discord"), field, "want a role, written discord:server:&role")
+		r.refuse(!r.Has(field) && (!role.IsGroup() || role.Platform != "discord"), field, "want a role, written discord:server:&role")
 	}
-	r.refuse(!d.Visitors && len(d.Members) == 0 && !r.has("discord.visitors"), "discord.visitors", "says who may not talk only where discord.members says who is a member")
+	r.refuse(!d.Visitors && len(d.Members) == 0 && !r.Has("discord.visitors"), "discord.visitors", "says who may not talk only where discord.members says who is a member")
 	for i, host := range d.LinkHosts {
 		field, wrong := fmt.Sprintf("discord.link_hosts[%d]", i), hostProblem(host)
-		r.refuse(wrong != "" && !r.has(field), field, "%s", wrong)
+		r.refuse(wrong != "" && !r.Has(field), field, "%s", wrong)
 	}
 	r.refuse(d.Shards < 0 || d.Shards > maxShards, "discord.shards",
 		"want 0, as many as Discord recommends, or 1 to %d, as often as a bot may identify itself in a day", maxShards)

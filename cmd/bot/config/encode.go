@@ -28,7 +28,7 @@ func (c Config) Write(w io.Writer) error {
 	return err
 }
 
-// node is the way back of [reader.value], type by type.
+// node is the way back of [File.value], type by type.
 func node(v reflect.Value) *yaml.Node {
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -65,7 +65,7 @@ func Parse(name string, data []byte, env Getenv) (Config, error) {
 func parse(name, file string, data []byte, env Getenv) (Config, error) {
 	c := Default()
 	c.File = file
-	r := &reader{file: name, env: env, set: map[string]Problem{}}
+	r := &File{file: name, env: env, set: map[string]Problem{}}
 	if len(data) > maxFile {
 		r.found = Problems{{File: name, Say: "is larger than 1 MiB; this cannot be a configuration"}}
 	} else {
@@ -75,40 +75,18 @@ func parse(name, file string, data []byte, env Getenv) (Config, error) {
 	r.environment(&c)
 	c.normalize(r)
 	c.check(r)
-	return c, r.err()
+	return c, r.Err()
 }
 
-// File is a YAML file of another kind, read as strictly as a configuration: each mistake has its line and field, and all are told at once. Its
-// texts stand as they are written, variables and numbers too, and the entries of its lists are counted from 1.
-type File struct {
-	reader
-	isEmpty bool
+// ReadStrictly reads a file of another kind into a struct by its yaml tags, as strictly as a configuration: each mistake has its line and
+// field, and all are told at once. The entries of its lists are counted from 1. empty: nothing stands in it.
+func ReadStrictly(name string, data []byte, into any) (f *File, empty bool) {
+	f = &File{file: name, set: map[string]Problem{}, verbatim: true, first: 1}
+	return f, !f.document(data, reflect.ValueOf(into).Elem())
 }
-
-// ReadStrictly reads a file into a struct by its yaml tags.
-func ReadStrictly(name string, data []byte, into any) *File {
-	f := &File{reader: reader{file: name, set: map[string]Problem{}, verbatim: true, first: 1}}
-	f.isEmpty = !f.document(data, reflect.ValueOf(into).Elem())
-	return f
-}
-
-// Empty reports whether nothing stands in it.
-func (f *File) Empty() bool { return f.isEmpty }
-
-// Add records a mistake, with the line of its field.
-func (f *File) Add(field, format string, args ...any) { f.add(field, format, args...) }
-
-// Has reports whether a field, or something in it, is already known to be wrong.
-func (f *File) Has(field string) bool { return f.has(field) }
-
-// Line is where a field stands.
-func (f *File) Line(field string) int { return f.at(field).Line }
-
-// Err is every mistake, or nil.
-func (f *File) Err() error { return f.err() }
 
 // document reads the file's one document into v. It reports whether there is something in it.
-func (r *reader) document(data []byte, v reflect.Value) bool {
+func (r *File) document(data []byte, v reflect.Value) bool {
 	root, wrong := compose(r.file, data)
 	if wrong != nil {
 		r.found = append(r.found, *wrong)
@@ -174,12 +152,12 @@ func broken(name string, data []byte, err error) *Problem {
 }
 
 // environment puts variables over fields that name one. An empty variable counts as not set, because compose files pass those on.
-func (r *reader) environment(c *Config) {
+func (r *File) environment(c *Config) {
 	eachVariable(reflect.ValueOf(c).Elem(), "", func(name, field string, v reflect.Value) {
 		if written, under := Variable(r.env, name); written != "" {
 			r.set[field] = Problem{File: under}
 			if err := setValue(v, written, false); err != nil {
-				r.add(field, "%v", err)
+				r.Add(field, "%v", err)
 			}
 		}
 	})
@@ -229,7 +207,7 @@ func Misspelt(names []string) (out []string) {
 }
 
 // normalize drops empty keys, which must never match, finds the home directory, and puts commands and their arguments together.
-func (c *Config) normalize(r *reader) {
+func (c *Config) normalize(r *File) {
 	c.peopleAmongKeys(r)
 	c.Web.SessionKeys = slices.DeleteFunc(c.Web.SessionKeys, func(k SessionKey) bool { return k == SessionKey{} })
 	home, _ := r.env("HOME")
@@ -242,7 +220,7 @@ func (c *Config) normalize(r *reader) {
 	for name, s := range c.MCP.Servers {
 		field := join("mcp.servers", name)
 		if len(s.Args) > 0 {
-			r.refuse(len(s.Command) == 0 && !r.has(field+".command"), field+".args", "arguments of which command? Set command to the program")
+			r.refuse(len(s.Command) == 0 && !r.Has(field+".command"), field+".args", "arguments of which command? Set command to the program")
 			s.Command, s.Args = slices.Concat(s.Command, s.Args), nil
 			maskArgs(s.Command)
 		}
@@ -261,7 +239,7 @@ func (c *Config) normalize(r *reader) {
 
 // peopleAmongKeys moves those of ADMIN_SESSION_KEYS that name a person or a role to the admins: the list is one for both (R110). As a key of
 // the web API such a name would let in everybody who can read it.
-func (c *Config) peopleAmongKeys(r *reader) {
+func (c *Config) peopleAmongKeys(r *File) {
 	c.AdminSessionKeys = slices.DeleteFunc(c.AdminSessionKeys, func(k Secret) bool {
 		platform, _, named := strings.Cut(strings.ToLower(k.Reveal()), ":")
 		if !named || platform != "slack" && platform != "discord" {

@@ -65,22 +65,22 @@ func (c *Config) needsPeople() string {
 }
 
 // checkDeciders refuses rules that nobody could ever satisfy, in each place where one may stand.
-func (c *Config) checkDeciders(r *reader) {
+func (c *Config) checkDeciders(r *File) {
 	for _, d := range c.deciders() {
 		n, who := d.own.MinApprovals, d.own.Approvers
 		r.refuse(n != nil && (*n < 1 || *n > 20), d.field+".min_approvals", "want a number of people from 1 to 20")
-		r.refuse(who != nil && who.Rule == permission.ApproversListed && len(who.Users) == 0 && !r.has(d.field+".approvers"), d.field+".approvers",
+		r.refuse(who != nil && who.Rule == permission.ApproversListed && len(who.Users) == 0 && !r.Has(d.field+".approvers"), d.field+".approvers",
 			"the list is empty, so nobody but an admin could decide; %v", errApprovers)
 	}
 	for _, d := range c.deciders() {
-		if d.differs && !r.has(d.field+".approvers") && !r.has(d.field+".min_approvals") && !r.has("admins") {
+		if d.differs && !r.Has(d.field+".approvers") && !r.Has(d.field+".min_approvals") && !r.Has("admins") {
 			c.checkEnough(r, d.field, d.all)
 		}
 	}
 }
 
 // checkEnough counts the people who could decide. Groups, participants and anyone are as many as they turn out to be.
-func (c *Config) checkEnough(r *reader, field string, d Deciders) {
+func (c *Config) checkEnough(r *File, field string, d Deciders) {
 	people := map[chat.User]bool{}
 	for _, u := range slices.Concat(c.Admins, d.Approvers.Users) {
 		if u.IsGroup() {
@@ -100,8 +100,8 @@ func (c *Config) checkEnough(r *reader, field string, d Deciders) {
 	}
 	switch {
 	case n == 0:
-		r.add(field+".requester_may_approve", "nobody could ever allow anything: approvers is requester, who may not, and there is no admin; set approvers to participants, anyone or a list of people, or name admins")
+		r.Add(field+".requester_may_approve", "nobody could ever allow anything: approvers is requester, who may not, and there is no admin; set approvers to participants, anyone or a list of people, or name admins")
 	case n < *d.MinApprovals:
-		r.add(field+".min_approvals", "nothing could ever be allowed: %d people must allow, and only %d could; widen approvers, or name admins", *d.MinApprovals, n)
+		r.Add(field+".min_approvals", "nothing could ever be allowed: %d people must allow, and only %d could; widen approvers, or name admins", *d.MinApprovals, n)
 	}
 }

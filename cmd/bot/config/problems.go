@@ -39,12 +39,11 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// reader reads one configuration. It goes on after a mistake, so that all are found at once.
-type reader struct {
-	file string
-	env  Getenv
-	// As of [File].
-	verbatim bool
+// File is a YAML file that is read: a configuration, or one of another kind. It goes on after a mistake, so that all are found at once.
+type File struct {
+	file     string
+	env      Getenv
+	verbatim bool               // texts stand as they are written, variables and numbers too
 	first    int                // what the entries of a list are counted from
 	set      map[string]Problem // File and Line of where each field was set
 	found    Problems
@@ -52,8 +51,8 @@ type reader struct {
 	gone Problems
 }
 
-// at says where a field was set, or failing that the nearest thing around it.
-func (r *reader) at(field string) Problem {
+// At says where a field was set, or failing that the nearest thing around it.
+func (r *File) At(field string) Problem {
 	for around := field; around != ""; around = around[:max(0, strings.LastIndexAny(around, ".["))] {
 		if p, ok := r.set[around]; ok {
 			return p
@@ -62,30 +61,30 @@ func (r *reader) at(field string) Problem {
 	return Problem{File: r.file}
 }
 
-// add records a problem of a field that has been set, or left to its default.
-func (r *reader) add(field, format string, args ...any) {
-	p := r.at(field)
+// Add records a problem of a field that has been set, or left to its default.
+func (r *File) Add(field, format string, args ...any) {
+	p := r.At(field)
 	p.Field, p.Say = field, fmt.Sprintf(format, args...)
 	r.found = append(r.found, p)
 }
 
 // refuse records a problem of a field where wrong holds.
-func (r *reader) refuse(wrong bool, field, format string, args ...any) {
+func (r *File) refuse(wrong bool, field, format string, args ...any) {
 	if wrong {
-		r.add(field, format, args...)
+		r.Add(field, format, args...)
 	}
 }
 
-// has reports whether a field, or something in it, is already known to be wrong: what follows from that need not be said.
-func (r *reader) has(field string) bool {
+// Has reports whether a field, or something in it, is already known to be wrong: what follows from that need not be said.
+func (r *File) Has(field string) bool {
 	return slices.ContainsFunc(r.found, func(p Problem) bool {
 		rest, ok := strings.CutPrefix(p.Field, field)
 		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	})
 }
 
-// err returns the problems found, or nil. The sort is by line, stable, with the environment's last.
-func (r *reader) err() error {
+// Err returns the problems found, or nil. The sort is by line, stable, with the environment's last.
+func (r *File) Err() error {
 	if len(r.found) == 0 {
 		return nil
 	}

@@ -29,7 +29,7 @@ var slackProgram = regexp.MustCompile(`^[ABUW][A-Z0-9]{1,20}$`)
 
 var slackChannel = regexp.MustCompile(`^[CDG][A-Z0-9]{1,20}$`)
 
-func (s Slack) check(r *reader) {
+func (s Slack) check(r *File) {
 	r.checkURL("slack.api_url", s.APIURL, "http://", "https://")
 	wrong := tokenProblem(s.BotToken.Reveal(), botPrefix, "the Bot User OAuth Token of the page OAuth & Permissions")
 	r.refuse(wrong != "", "slack.bot_token", "%s", wrong)
@@ -40,33 +40,33 @@ func (s Slack) check(r *reader) {
 		"this is a token; want the Signing Secret of the page Basic Information")
 	switch { // half a transport: a bot that can speak and not hear, or the reverse
 	case s.BotToken != "" && s.AppToken == "" && s.SigningSecret == "":
-		r.add("slack.bot_token", "the bot could speak, but not hear: set slack.app_token (SLACK_APP_TOKEN; Socket Mode) or slack.signing_secret (SLACK_SIGNING_SECRET; HTTP)")
+		r.Add("slack.bot_token", "the bot could speak, but not hear: set slack.app_token (SLACK_APP_TOKEN; Socket Mode) or slack.signing_secret (SLACK_SIGNING_SECRET; HTTP)")
 	case s.BotToken == "" && s.AppToken != "":
-		r.add("slack.app_token", "is set without slack.bot_token (SLACK_BOT_TOKEN): the bot could hear, but not speak")
+		r.Add("slack.app_token", "is set without slack.bot_token (SLACK_BOT_TOKEN): the bot could hear, but not speak")
 	case s.BotToken == "" && s.SigningSecret != "":
-		r.add("slack.signing_secret", "is set without slack.bot_token (SLACK_BOT_TOKEN): the bot could hear, but not speak")
+		r.Add("slack.signing_secret", "is set without slack.bot_token (SLACK_BOT_TOKEN): the bot could hear, but not speak")
 	}
 	for id, channel := range sorted(s.Channels) {
 		field := join("slack.channels", id)
 		r.refuse(!slackChannel.MatchString(id), field, "want a channel's ID, such as C0123ABC456 (it ends the channel's link), not its name")
-		r.refuse(channel.Follow == "" && !r.has(field), field, "says nothing: set follow to %s, %s or %s", FollowRequester, FollowThread, FollowMention)
+		r.refuse(channel.Follow == "" && !r.Has(field), field, "says nothing: set follow to %s, %s or %s", FollowRequester, FollowThread, FollowMention)
 	}
 	for i, id := range s.Bots {
 		field := fmt.Sprintf("slack.bots[%d]", i)
-		r.refuse(!r.has(field) && (!slackProgram.MatchString(id) || strings.HasPrefix(id, "USLACK")), field,
+		r.refuse(!r.Has(field) && (!slackProgram.MatchString(id) || strings.HasPrefix(id, "USLACK")), field,
 			"want the ID of a bot (B…), an app (A…) or an app's user (U…): nod logs those of a program that mentions it")
 	}
 	r.refuse(len(s.Suggestions) > maxSuggestions, "slack.suggestions", "Slack shows at most %d", maxSuggestions)
 	for i, prompt := range s.Suggestions {
 		field := fmt.Sprintf("slack.suggestions[%d]", i)
 		switch {
-		case r.has(field):
+		case r.Has(field):
 		case strings.TrimSpace(prompt) == "":
-			r.add(field, "is empty")
+			r.Add(field, "is empty")
 		case strings.ContainsAny(prompt, "\r\n"):
-			r.add(field, "want one line")
+			r.Add(field, "want one line")
 		case utf8.RuneCountInString(prompt) > maxSuggestion:
-			r.add(field, "want at most %d characters", maxSuggestion)
+			r.Add(field, "want at most %d characters", maxSuggestion)
 		}
 	}
 	r.refuse(s.Connections < 1 || s.Connections > maxConnections, "slack.connections",

@@ -25,7 +25,7 @@ func keyProblem(k Secret) string {
 }
 
 // checkWeb looks at the keys of the web chat, at the names that it is reached under, and at whether people can be told apart there.
-func (c *Config) checkWeb(r *reader) {
+func (c *Config) checkWeb(r *File) {
 	for _, k := range c.AdminSessionKeys {
 		if wrong := keyProblem(k); wrong != "" {
 			r.found = append(r.found, Problem{File: "ADMIN_SESSION_KEYS", Say: wrong}) // which one cannot be said without quoting it
@@ -35,23 +35,23 @@ func (c *Config) checkWeb(r *reader) {
 	names := map[string]string{}
 	for i, k := range c.Web.SessionKeys {
 		field, wrong := fmt.Sprintf("web.session_keys[%d]", i), keyProblem(k.Key)
-		r.refuse(wrong != "" && k.Key != Mask && !r.has(field), field, "%s", wrong) // what Write printed is a configuration, too
+		r.refuse(wrong != "" && k.Key != Mask && !r.Has(field), field, "%s", wrong) // what Write printed is a configuration, too
 		plain := strings.ToLower(k.Name)
 		switch other, twice := names[plain]; {
 		case k.Name == "":
 		case !personName.MatchString(k.Name):
-			r.add(field+".name", "want a name of letters, digits, spaces, . _ @ and -, at most 40")
+			r.Add(field+".name", "want a name of letters, digits, spaces, . _ @ and -, at most 40")
 		case plain == "admin", plain == "nod", strings.HasPrefix(plain, "admin-"), strings.HasPrefix(plain, chat.SelfNamedPrefix):
-			r.add(field+".name", "this name is the bot's own; choose another")
+			r.Add(field+".name", "this name is the bot's own; choose another")
 		case twice && other != k.Name:
-			r.add(field+".name", "%q stands here in another case, too; one person has one name", other)
+			r.Add(field+".name", "%q stands here in another case, too; one person has one name", other)
 		default:
 			names[plain] = k.Name
 		}
 	}
 	for i, h := range c.Web.Hosts {
 		field := fmt.Sprintf("web.hosts[%d]", i)
-		r.refuse(!hostName.MatchString(strings.ToLower(h)) && net.ParseIP(h) == nil && !r.has(field), field,
+		r.refuse(!hostName.MatchString(strings.ToLower(h)) && net.ParseIP(h) == nil && !r.Has(field), field,
 			"want a host's name as in nod.example.org, without https:// and without a port")
 	}
 	host, _, err := net.SplitHostPort(c.Listen)

@@ -119,9 +119,9 @@ func (p *run) read(name string) (string, []byte, error) {
 
 // parseExchange reads an export, as YAML or JSON, strictly: what is not known is refused, and every mistake is told with its line.
 func parseExchange(name string, data []byte) (x permission.Exchange, err error) {
-	f := config.ReadStrictly(name, data, &x)
+	f, empty := config.ReadStrictly(name, data, &x)
 	switch {
-	case f.Empty():
+	case empty:
 		return x, fmt.Errorf("%s: is empty; this is no export", name)
 	case x.Version == 0 && f.Err() != nil:
 	case x.Version == 0:
@@ -162,9 +162,9 @@ func checkEntries[E any](f *config.File, list string, all []E, alone func(E) (x 
 			f.Add(field, "is about the same as line %d; each may stand once", line)
 		case err != nil:
 			f.Add(field, "%s", command.OneLine(err.Error()))
-			seen[about] = f.Line(field)
+			seen[about] = f.At(field).Line
 		default:
-			seen[about] = f.Line(field)
+			seen[about] = f.At(field).Line
 		}
 	}
 }

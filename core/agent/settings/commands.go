@@ -339,21 +339,14 @@ func (q *request) acceptCommand(ctx context.Context, args []string) ([]string, e
 	var changes []permission.Change
 	var names []string
 	for _, k := range s.tools {
-		more := k.accept()
 		if reads && k.does != permission.DoesRead {
 			continue
-		} else if reads {
-			more = k.acceptReads()
 		}
-		if k.offered && len(more) > 0 {
+		if more := k.accept(reads); k.offered && len(more) > 0 {
 			changes, names = append(changes, more...), append(names, sanitize(k.tool().Name))
 		}
 	}
-	a := accept(changes, len(names), viewHome)
-	if reads {
-		a = letReads(changes, len(names), viewHome)
-	}
-	lines, err := q.run(ctx, a)
+	lines, err := q.run(ctx, accept(reads, changes, len(names), viewHome))
 	if err == nil && len(names) > 0 {
 		lines = append(lines, text.TheseTools(few(names)))
 	}

@@ -247,7 +247,7 @@ func (p *page) readsIdeas(ctx context.Context, records []audit.Record) (rows []r
 		sum, tools := counts{}, 0
 		var changes []permission.Change
 		for _, k := range s.tools {
-			n, more := of[k.tool()], k.acceptReads()
+			n, more := of[k.tool()], k.accept(true)
 			if k.does != permission.DoesRead || !k.offered || k.changed() || n == (counts{}) || len(more) == 0 {
 				continue
 			}
@@ -255,7 +255,7 @@ func (p *page) readsIdeas(ctx context.Context, records []audit.Record) (rows []r
 			changes = append(changes, more...)
 		}
 		if sum.allowed >= suggestReads && sum.not == 0 {
-			let := letReads(changes, tools, p.view)
+			let := accept(true, changes, tools, p.view)
 			let.note = "suggested by the numbers"
 			rows = append(rows, row(text.ReadsAllowed(sanitize(s.name), sum.allowed),
 				p.offer(text.LabelAcceptReads(tools), string(s.digest()), let), goTo(text.LabelLook, viewOf(viewInstall, s.name))))
@@ -317,8 +317,8 @@ func (p *page) suggestionActs(ctx context.Context, x audit.Suggestion) []render.
 		"allow": {Field: "ask", Value: permission.NeverAsk.String()}, "disable": {Field: "enabled", Value: "false"},
 	}[x.Do]
 	if x.Definition != "" {
-		k, known := p.toolNamed(ctx, x.Server, x.Tool)
-		found = found && known && k.offered && k.tool().Definition == x.Definition && !k.unreviewed()
+		_, k, err := p.named(ctx, []string{x.Server, x.Tool})
+		found = found && err == nil && k.offered && k.tool().Definition == x.Definition && !k.unreviewed()
 	}
 	if !found { // who to reach, how long to wait, or what became of it, the tool's own view asks
 		return []render.Act{open}

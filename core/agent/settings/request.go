@@ -168,14 +168,13 @@ func setMode(m permission.Mode) action {
 	return action{Mode: m.String(), say: text.ModeSet(m.Label()), View: viewHome}
 }
 
-// accept says that somebody looked at n tools as they are now.
-func accept(changes []permission.Change, n int, view string) action {
-	return action{Changes: changes, say: text.NowAccepted(n), View: view}
-}
-
-// letReads says that somebody looked at n tools as they are now, and that they read.
-func letReads(changes []permission.Change, n int, view string) action {
-	return action{Changes: changes, say: text.NowAcceptedReads(n), View: view}
+// accept says that somebody looked at n tools as they are now, and with reads that they read.
+func accept(reads bool, changes []permission.Change, n int, view string) action {
+	say := text.NowAccepted(n)
+	if reads {
+		say = text.NowAcceptedReads(n)
+	}
+	return action{Changes: changes, say: say, View: view}
 }
 
 // apply applies a template that changes this.

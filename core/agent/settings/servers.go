@@ -126,7 +126,7 @@ func (s server) trust() (out []permission.Change) {
 	}
 	for _, k := range s.tools {
 		if k.offered {
-			out = append(out, k.accept()...)
+			out = append(out, k.accept(false)...)
 		}
 	}
 	return out
@@ -200,7 +200,7 @@ func (p *page) reviewSection(k toolEntry) render.Section {
 		r.Details = append(r.Details, plainLine(text.DifferenceLine(sanitize(d.Part), text.Clip(d.Was, 400), text.Clip(d.Now, 400))))
 	}
 	if p.admin && k.offered {
-		r.Acts = []render.Act{p.offer(text.LabelAccept, string(k.tool().Definition), accept(k.accept(), 1, p.view))}
+		r.Acts = []render.Act{p.offer(text.LabelAccept, string(k.tool().Definition), accept(false, k.accept(false), 1, p.view))}
 	}
 	return render.Section{Title: text.PanelNews, Rows: []render.PanelRow{r}}
 }
@@ -266,16 +266,13 @@ var installGroups = []installGroup{
 func (p *page) groupSection(s server, g installGroup) render.Section {
 	var tools []toolEntry
 	var changes []permission.Change
-	open := 0
+	open, reads := 0, g.does == permission.DoesRead
 	for _, k := range s.tools {
 		if !k.offered || k.does != g.does {
 			continue
 		}
 		tools = append(tools, k)
-		more := k.accept()
-		if g.does == permission.DoesRead {
-			more = k.acceptReads()
-		}
+		more := k.accept(reads)
 		if k.unreviewed() || len(more) > 0 {
 			changes = append(changes, more...)
 			open++
@@ -285,13 +282,12 @@ func (p *page) groupSection(s server, g installGroup) render.Section {
 		return render.Section{}
 	}
 	out := render.Section{Title: text.GroupTitle(g.title, len(tools)), Rows: rowsFor(tools, p.proposalRow)}
-	about := row(g.note)
-	switch {
-	case open == 0:
-	case g.does == permission.DoesRead:
-		about.Acts = []render.Act{p.offer(text.LabelAcceptReads(open), string(s.digest()), letReads(changes, open, p.view))}
-	default:
-		about.Acts = []render.Act{p.offer(text.LabelAcceptGroup(open), string(s.digest()), accept(changes, open, p.view))}
+	about, label := row(g.note), text.LabelAcceptGroup(open)
+	if reads {
+		label = text.LabelAcceptReads(open)
+	}
+	if open > 0 {
+		about.Acts = []render.Act{p.offer(label, string(s.digest()), accept(reads, changes, open, p.view))}
 	}
 	out.Rows = slices.Insert(out.Rows, 0, about)
 	return out

@@ -143,15 +143,6 @@ func (q *request) find(ctx context.Context, view string) (server, toolEntry, boo
 	return server{}, toolEntry{}, false
 }
 
-// toolNamed is a tool by its server's name and its own.
-func (q *request) toolNamed(ctx context.Context, srv, name string) (toolEntry, bool) {
-	all := q.servers(ctx)
-	if i := slices.IndexFunc(all, func(s server) bool { return s.name == srv }); i >= 0 {
-		return all[i].tool(name)
-	}
-	return toolEntry{}, false
-}
-
 func (s server) tool(name string) (k toolEntry, found bool) {
 	i := slices.IndexFunc(s.tools, func(k toolEntry) bool { return k.tool().Name == name })
 	if i < 0 {
@@ -200,33 +191,23 @@ func (s server) digest() permission.Digest {
 	return permission.ServerDigest(tools)
 }
 
-// accept are the changes by which a tool counts as it is now. One that was never recorded is recorded with it.
-func (k toolEntry) accept() []permission.Change {
+// accept are the changes by which a tool counts as it is now, and with reads runs unasked as a read. One that was never recorded is recorded
+// with it. A server that is trusted is believed as it is.
+func (k toolEntry) accept(reads bool) []permission.Change {
 	t := k.tool()
+	word, said := permission.Change(permission.Accept(t)), k.pin.Accepted && !k.pin.Changed()
+	if reads && !k.is.Trusted {
+		word, said = permission.AcceptReads{Tool: t}, k.is.Reads
+	}
 	switch {
 	case k.spec.Source == permission.SourceWorkbench: // ours: it changes with the program
 		return nil
 	case k.pin.Tool != t:
-		return []permission.Change{permission.Seen{Tool: t, Definition: k.spec.Definition.Kept()}, permission.Accept(t)}
-	case k.pin.Accepted && !k.pin.Changed():
+		return []permission.Change{permission.Seen{Tool: t, Definition: k.spec.Definition.Kept()}, word}
+	case said:
 		return nil
 	}
-	return []permission.Change{permission.Accept(t)}
-}
-
-// acceptReads are the changes by which a tool counts as it is now, and runs unasked as a read. A server that is trusted is believed as it is.
-func (k toolEntry) acceptReads() []permission.Change {
-	t := k.tool()
-	reads := permission.AcceptReads{Tool: t}
-	switch {
-	case k.spec.Source == permission.SourceWorkbench || k.is.Trusted:
-		return k.accept()
-	case k.pin.Tool != t:
-		return []permission.Change{permission.Seen{Tool: t, Definition: k.spec.Definition.Kept()}, reads}
-	case k.is.Reads:
-		return nil
-	}
-	return []permission.Change{reads}
+	return []permission.Change{word}
 }
 
 // facts are access, risk and level.
@@ -263,10 +244,7 @@ func (q *request) verdict(k toolEntry) string {
 
 // explain is every rule that is consulted for a call, with the winner and the timeout.
 func explain(p permission.Policy, grants []permission.Grant, r permission.Request, now time.Time) []string {
-	return clipped(permission.Explain(p, grants, r, now))
-}
-
-func clipped(lines []string) []string {
+	lines := permission.Explain(p, grants, r, now)
 	for i, l := range lines {
 		lines[i] = text.Clip(l, 400)
 	}
