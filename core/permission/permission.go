@@ -165,9 +165,9 @@ const (
 
 // Rights says who decides, where something else is set than above it. nil means "not set".
 type Rights struct {
-	Approvers           *Approvers
-	MinApprovals        *People // different people who must allow a call; not set, and less than 2: one
-	RequesterMayApprove *bool   // not set: they may, where the approvers mean them
+	Approvers           *Approvers `yaml:"approvers,omitempty"`
+	MinApprovals        *People    `yaml:"min_approvals,omitempty"`         // different people who must allow a call; not set, and less than 2: one
+	RequesterMayApprove *bool      `yaml:"requester_may_approve,omitempty"` // not set: they may, where the approvers mean them
 }
 
 // Posture says which sources ask by default. Zero: MCP servers only.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,69 +51,35 @@ func (a Args) WithDiff(name, lines, against string) Args {
 	return a
 }
 
-// diffContext is how many lines stand around a change.
-const diffContext = 3
-
-// DiffLines is what goes and comes where one text replaces another, as [Args.WithDiff] reads it.
-func DiffLines(is, becomes string) string { return folded(lineByLine(is, becomes)) }
-
-// lineByLine are all lines of two texts, each with the mark of what becomes of it and with its line break.
-func lineByLine(is, becomes string) (lines []string) {
-	add := func(mark, of string) {
-		for l := range strings.Lines(of) {
-			lines = append(lines, mark+l)
-		}
-	}
-	at := 0
-	for _, e := range udiff.Lines(is, becomes) {
-		add(" ", is[at:e.Start])
-		add("-", is[e.Start:e.End])
-		add("+", e.New)
-		at = e.End
-	}
-	add(" ", is[at:])
-	return lines
-}
-
-// folded are marked lines without most of those that stay.
-func folded(lines []string) string {
+// DiffLines is what goes and comes where one text replaces another, as [Args.WithDiff] reads it: of what stays, the lines around that.
+func DiffLines(is, becomes string) string {
+	d, _ := udiff.ToUnifiedDiff("", "", is, udiff.Lines(is, becomes), udiff.DefaultContextLines) // edits of the text itself always fit it
 	var out []string
-	stays := func(i int) bool { return i >= 0 && i < len(lines) && lines[i][0] == ' ' }
-	for i := 0; i < len(lines); {
-		n := 0
-		for stays(i + n) {
-			n++
-		}
-		from, to := i, i+n // of the lines that need not be shown
-		if i > 0 {
-			from += diffContext
-		}
-		if i+n < len(lines) {
-			to -= diffContext
-		}
-		if to-from < 2 {
-			from, to = i+n, i+n
-		}
-		for ; i < from; i++ {
-			out = append(out, markedLine(lines[i])...)
-		}
-		if from < to {
-			out = append(out, "@"+strconv.Itoa(to-from))
-			i = to
-			continue
-		}
-		if i < len(lines) {
-			out = append(out, markedLine(lines[i])...)
-			i++
+	add := func(mark, line string) {
+		body, broken := strings.CutSuffix(line, "\n")
+		if out = append(out, mark+body); !broken { // what ends a text without a line break is followed by a line that says so
+			out = append(out, `\`)
 		}
 	}
+	lines, at := slices.Collect(strings.Lines(is)), 0
+	skip := func(to int) {
+		if to-at > 1 {
+			out = append(out, "@"+strconv.Itoa(to-at))
+		} else if to-at == 1 { // to say that it is left out would take a line as well
+			add(" ", lines[at])
+		}
+		at = to
+	}
+	marks := map[udiff.OpKind]string{udiff.Delete: "-", udiff.Insert: "+", udiff.Equal: " "}
+	for _, h := range d.Hunks {
+		skip(h.FromLine - 1)
+		for _, l := range h.Lines {
+			add(marks[l.Kind], l.Content)
+			if l.Kind != udiff.Insert {
+				at++
+			}
+		}
+	}
+	skip(len(lines))
 	return strings.Join(out, "\n")
-}
-
-// markedLine is a line as it is kept. What ends a text without a line break is followed by a line that says so.
-func markedLine(l string) []string {
-	if body, broken := strings.CutSuffix(l, "\n"); broken {
-		return []string{body}
-	}
-	return []string{l, `\`}
 }

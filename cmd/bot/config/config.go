@@ -138,13 +138,6 @@ type Approvals struct {
 // Timeout is a duration, or park: no end. The zero value parks.
 type Timeout time.Duration
 
-// Deciders is who decides about tools, where it is not as the entry around it says, or approvals.
-type Deciders struct {
-	Approvers           *permission.Approvers `yaml:"approvers,omitempty"`
-	MinApprovals        *permission.People    `yaml:"min_approvals,omitempty"`
-	RequesterMayApprove *bool                 `yaml:"requester_may_approve,omitempty"`
-}
-
 // Permissions are the operator's rules.
 type Permissions struct {
 	Mode    permission.Mode    `yaml:"mode"`
@@ -160,7 +153,7 @@ type ServerPolicy struct {
 	Ask     permission.Prompt `yaml:"ask"`
 	Enabled bool              `yaml:"enabled" default:"true"`
 	Timeout *Timeout          `yaml:"timeout,omitempty"`
-	Deciders
+	permission.Rights
 	Tools map[string]ToolPolicy `yaml:"tools,omitempty"`
 }
 
@@ -177,7 +170,7 @@ type ToolPolicy struct {
 	Timeout   *Timeout             `yaml:"timeout,omitempty"`
 	Repeat    permission.Repeat    `yaml:"repeat"`
 	ChatGrant *bool                `yaml:"chat_grant,omitempty"`
-	Deciders
+	permission.Rights
 }
 
 // Reputation is a signed list of what others think of servers. It is shown beside a server and decides nothing. Neither field set: none.
@@ -185,9 +178,6 @@ type Reputation struct {
 	File      string `yaml:"file"`       // the list. A relative path starts where the process does.
 	PublicKey string `yaml:"public_key"` // the Ed25519 key that its signature must be of: 32 bytes in base64
 }
-
-// Enabled reports whether there is a list.
-func (c Reputation) Enabled() bool { return c.File != "" }
 
 // Grants is how long standing clicks live.
 type Grants struct {

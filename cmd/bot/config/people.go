@@ -12,29 +12,30 @@ import (
 // decidersAt is what one place of the configuration says of who decides, and what counts there.
 type decidersAt struct {
 	field   string
-	own     Deciders // what stands in this place
-	all     Deciders // that, and what the places around it say
-	differs bool     // from what the places around it say
+	own     permission.Rights // what stands in this place
+	all     permission.Rights // that, and what the places around it say
+	differs bool              // from what the places around it say
 }
 
 // deciders are all places that may say who decides: approvals, then each server's entry with those of its tools.
 func (c *Config) deciders() []decidersAt {
-	general := Deciders{&c.Approvals.Approvers, &c.Approvals.MinApprovals, &c.Approvals.RequesterMayApprove}
+	a := &c.Approvals
+	general := permission.Rights{Approvers: &a.Approvers, MinApprovals: &a.MinApprovals, RequesterMayApprove: &a.RequesterMayApprove}
 	out := []decidersAt{{"approvals", general, general, true}}
-	below := func(field string, own, around Deciders) Deciders {
-		all := Deciders{
-			cmp.Or(own.Approvers, around.Approvers),
-			cmp.Or(own.MinApprovals, around.MinApprovals),
-			cmp.Or(own.RequesterMayApprove, around.RequesterMayApprove),
+	below := func(field string, own, around permission.Rights) permission.Rights {
+		all := permission.Rights{
+			Approvers:           cmp.Or(own.Approvers, around.Approvers),
+			MinApprovals:        cmp.Or(own.MinApprovals, around.MinApprovals),
+			RequesterMayApprove: cmp.Or(own.RequesterMayApprove, around.RequesterMayApprove),
 		}
 		out = append(out, decidersAt{field, own, all, !reflect.DeepEqual(all, around)})
 		return all
 	}
 	for name, s := range sorted(c.Permissions.Servers) {
 		field := join("permissions.servers", name)
-		all := below(field, s.Deciders, general)
+		all := below(field, s.Rights, general)
 		for tool, t := range sorted(s.Tools) {
-			below(join(field+".tools", tool), t.Deciders, all)
+			below(join(field+".tools", tool), t.Rights, all)
 		}
 	}
 	return out
@@ -80,7 +81,7 @@ func (c *Config) checkDeciders(r *File) {
 }
 
 // checkEnough counts the people who could decide. Groups, participants and anyone are as many as they turn out to be.
-func (c *Config) checkEnough(r *File, field string, d Deciders) {
+func (c *Config) checkEnough(r *File, field string, d permission.Rights) {
 	people := map[chat.User]bool{}
 	for _, u := range slices.Concat(c.Admins, d.Approvers.Users) {
 		if u.IsGroup() {

@@ -42,26 +42,21 @@ func (c Config) Policy() permission.Policy {
 	}
 	for name, s := range c.Permissions.Servers {
 		e := p.Servers[name]
-		e.Ask, e.Disabled, e.Timeout, e.Rights = s.Ask, !s.Enabled, (*time.Duration)(s.Timeout), permission.Rights(s.Deciders)
+		e.Ask, e.Disabled, e.Timeout, e.Rights = s.Ask, !s.Enabled, (*time.Duration)(s.Timeout), s.Rights
 		e.Tools = make(map[string]permission.ToolSettings, len(s.Tools))
 		for tool, t := range s.Tools {
 			e.Tools[tool] = permission.ToolSettings{
 				Ask: t.Ask, Disabled: !t.Enabled, Access: t.Access, Risk: t.Risk, Approval: t.Approval, Message: t.Message, Impact: t.Impact,
-				Category: t.Category, Timeout: (*time.Duration)(t.Timeout), Repeat: t.Repeat, ChatGrant: t.ChatGrant, Rights: permission.Rights(t.Deciders),
+				Category: t.Category, Timeout: (*time.Duration)(t.Timeout), Repeat: t.Repeat, ChatGrant: t.ChatGrant, Rights: t.Rights,
 			}
 		}
 		p.Servers[name] = e
 	}
-	p.Revision = revision(p)
-	return p
-}
-
-// revision names a policy by its content, for audit entries. It is short: it tells policies apart, it proves nothing.
-func revision(p permission.Policy) string {
+	// Its content names it, for audit entries. The name is short: it tells policies apart, it proves nothing.
 	b, err := json.Marshal(p) // maps are written in the order of their keys
-	if err != nil {
-		return "unknown"
-	}
 	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:6])
+	if p.Revision = hex.EncodeToString(sum[:6]); err != nil {
+		p.Revision = "unknown"
+	}
+	return p
 }

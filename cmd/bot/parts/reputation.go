@@ -36,7 +36,7 @@ type reputation struct {
 
 // Reputations are the list of the configuration, if its signature verifies; nil where there is none.
 func Reputations(c config.Config) (agent.Reputations, error) {
-	if !c.Reputation.Enabled() {
+	if c.Reputation.File == "" {
 		return nil, nil
 	}
 	key, err := c.Reputation.Key()
