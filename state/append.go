@@ -70,7 +70,14 @@ func (s *Store) form(w agent.Write) (f form, err error) {
 		return f, err
 	}
 	k := keysOf(w.Chat)
-	keys := []string{k.head, k.log, k.snap, k.due, k.asks, s.rulesBeside(k)}
+	rules, judged := k.head, "" // where a script sees one slot alone, it does not look at the settings
+	if !s.slots {
+		rules = keysOf(agent.SettingsChat).head
+		if w.Judged != nil {
+			judged = utoa(w.Judged.Seq) + " " + escape(string(w.Judged.Tip))
+		}
+	}
+	keys := []string{k.head, k.log, k.snap, k.due, k.asks, rules}
 	link := "-" // only the first event says what the write follows on
 	if f.class >= turn.Choice && w.Known.Seq > 0 {
 		link = linkOf(w.Known)
@@ -102,7 +109,7 @@ func (s *Store) form(w agent.Write) (f form, err error) {
 		millis(opTTL), millis(s.retentionOf(w.Chat)), millis(s.opt.Lease), w.Lease.Owner, utoa(w.Lease.Token), w.Claim,
 		flag(w.Release), wakeMillis(w.Wake), at, snap,
 		f.nonce, flag(f.call.Sure), w.Chat.String(), watchChannel(w.Chat), wakePrefix,
-		s.judgedBy(w), strconv.Itoa(len(w.Events)),
+		judged, strconv.Itoa(len(w.Events)),
 	}
 	f.call.Script, f.call.Keys, f.call.Args = appendScript.Script, keys, append(args, tail...)
 	f.call.again = func(args []string) []string {
@@ -115,21 +122,6 @@ func (s *Store) form(w agent.Write) (f form, err error) {
 
 // ChecksSettings implements [agent.Checker].
 func (s *Store) ChecksSettings() bool { return !s.slots }
-
-// rulesBeside is the key under which a chat's script finds the head of the settings.
-func (s *Store) rulesBeside(k chatKeys) string {
-	if s.slots {
-		return k.head
-	}
-	return keysOf(agent.SettingsChat).head
-}
-
-func (s *Store) judgedBy(w agent.Write) string {
-	if s.slots || w.Judged == nil {
-		return ""
-	}
-	return utoa(w.Judged.Seq) + " " + escape(string(w.Judged.Tip))
-}
 
 // oneServer reports whether a script may look at keys of several slots. A Cluster does not let it, and some servers that do not call
 // themselves one.

@@ -48,7 +48,9 @@ func (d *driver) note(c turn.Command) bool {
 		}
 		do = posted(c.Turn, c.Slot, m)
 	case turn.TellEnd:
-		do = posted(c.Turn, c.Slot, d.endNote(s, s.TurnOf(c.Turn)))
+		t := s.TurnOf(c.Turn)
+		do = posted(c.Turn, c.Slot, noteMessage(card.View(s, t, card.Live{}).State,
+			render.Person{User: t.Requester, Name: d.e.NameOf(s, t.Requester)}, render.Plain(text.EndLine(t.End == turn.Answered, t.EndAt.Sub(t.At)))))
 	case turn.Remove:
 		do = removed(c.Turn, c.Slot, "take a note away", func(ctx context.Context) error { return a.Remove(ctx, d.id, c.Message) })
 	case turn.Point:
@@ -131,12 +133,6 @@ func (d *driver) nudge(s turn.Session, ask turn.AskID) (m render.Message, ok boo
 	}
 	line = append(line, render.Plain(text.NudgeLine(text.Inline(first.Tool.Name), text.Inline(first.Tool.Server), len(waits)-1)))
 	return noteMessage(render.Waiting, line...), true
-}
-
-// endNote says to whoever asked that their turn is over.
-func (d *driver) endNote(s turn.Session, t *turn.Turn) render.Message {
-	return noteMessage(card.View(s, t, card.Live{}).State,
-		render.Person{User: t.Requester, Name: d.e.NameOf(s, t.Requester)}, render.Plain(text.EndLine(t.End == turn.Answered, t.EndAt.Sub(t.At))))
 }
 
 // maxParts is how many messages a long answer goes on in where a file can hold the rest: more than that is read nowhere.

@@ -308,7 +308,8 @@ func (p *printer) quoted(s string, escape *strings.Replacer, quote string) {
 	p.out.WriteString(quote)
 	p.parts(s, func(s string) {
 		if p.replace {
-			p.out.WriteString(jsonText(s))
+			quoted, _ := json.Marshal(s) // a string is never refused
+			p.out.Write(quoted[1 : len(quoted)-1])
 			return
 		}
 		out, n := text.Visible(escape.Replace(s))
@@ -387,10 +388,4 @@ func decoded(lit string) string {
 func hex4(s string) rune {
 	n, _ := strconv.ParseUint(s, 16, 32) // json.Valid has seen four hexadecimal digits
 	return rune(n)
-}
-
-// jsonText is text as it stands in a JSON string.
-func jsonText(s string) string {
-	quoted, _ := json.Marshal(s) // a string is never refused
-	return string(quoted[1 : len(quoted)-1])
 }

@@ -28,13 +28,13 @@ func Fit(m Message, l Limits) Message {
 	if Within(m, l) {
 		return m
 	}
-	d := newDraft(m, l)
-	for {
+	l = l.finite()
+	cards := min(Measure(m).Asks, l.Asks, max(1, l.Blocks-4)) // beside one text, one note, and the two that Fit may add
+	for d := (draft{from: m, limits: l}).withCards(cards); ; d = d.withCards(d.cards - 1) {
 		out, ok := d.degrade()
 		if ok || d.cards <= 1 {
 			return out
 		}
-		d = d.withCards(d.cards - 1)
 	}
 }
 
@@ -84,12 +84,6 @@ type caps struct {
 	args    int
 	texts   int
 	all     int // every other part
-}
-
-func newDraft(m Message, l Limits) draft {
-	l = l.finite()
-	cards := min(Measure(m).Asks, l.Asks, max(1, l.Blocks-4)) // beside one text, one note, and the two that Fit may add
-	return draft{from: m, limits: l}.withCards(cards)
 }
 
 // withCards starts over from the message, with so many cards.

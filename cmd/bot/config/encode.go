@@ -86,6 +86,6 @@ func node(v reflect.Value) *yaml.Node {
 // scalar is a text that stays one, whatever it looks like; a ${ in it is no variable when it is read again.
 func scalar(s string) *yaml.Node {
 	n := &yaml.Node{}
-	n.SetString(escapeVariables(strings.ToValidUTF8(s, "\uFFFD")))
+	n.SetString(EscapeVariables(strings.ToValidUTF8(s, "\uFFFD")))
 	return n
 }

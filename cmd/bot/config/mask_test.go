@@ -71,7 +71,7 @@ func TestExpand(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("%q gave %q (%v), want %q", in, got, err, want)
 		}
-		back, used, err := expand(escapeVariables(got), e)
+		back, used, err := expand(EscapeVariables(got), e)
 		if err != nil || used || back != got {
 			t.Errorf("%q escaped and expanded gave %q (%v)", got, back, err)
 		}

@@ -52,8 +52,8 @@ func expand(s string, env Getenv) (out string, used bool, err error) {
 	return out, used, err
 }
 
-// escapeVariables makes expand give s back.
-func escapeVariables(s string) string { return strings.ReplaceAll(s, "${", "$${") }
+// EscapeVariables keeps ${ of a text from being a variable when it is read.
+func EscapeVariables(s string) string { return strings.ReplaceAll(s, "${", "$${") }
 
 // The closed sets of texts. Their zero values are no words: each field of such a type is given a default, or must be set, or is optional.
 type (

@@ -59,16 +59,13 @@ func (p *examination) listener(ctx context.Context) {
 		p.found(what, surface.Fine, "is free", "")
 	case !errors.Is(err, syscall.EADDRINUSE):
 		p.found(what, surface.Wrong, err.Error(), "Set listen (NOD_LISTEN) to an address of this machine.")
-	case healthy(ctx, p.local()):
+	case healthy(ctx, local(p.Listen)):
 		p.running = true
 		p.found(what, surface.Fine, "a bot runs there", "")
 	default:
 		p.found(what, surface.Wrong, "another program has it", "Stop that program, or set listen (NOD_LISTEN) to another address.")
 	}
 }
-
-// local is the listener's address as this machine reaches it.
-func (p *examination) local() string { return local(p.Listen) }
 
 func healthy(ctx context.Context, base string) bool {
 	status, body, err := get(ctx, base+"/healthz")
@@ -133,7 +130,7 @@ func (p *examination) slack(ctx context.Context) {
 		p.say(f)
 	}
 	if c.AppToken == "" {
-		p.reach(ctx, "Slack: addresses", func() []finding { return slackdoctor.Reach(ctx, p.local(), c) })
+		p.reach(ctx, "Slack: addresses", func() []finding { return slackdoctor.Reach(ctx, local(p.Listen), c) })
 	}
 }
 
@@ -148,7 +145,7 @@ func (p *examination) discord(ctx context.Context) {
 		p.say(f)
 	}
 	if c.PublicKey != "" {
-		p.reach(ctx, "Discord: "+discord.PathInteractions, func() []finding { return []finding{discorddoctor.Reach(ctx, p.local(), c)} })
+		p.reach(ctx, "Discord: "+discord.PathInteractions, func() []finding { return []finding{discorddoctor.Reach(ctx, local(p.Listen), c)} })
 	}
 }
 

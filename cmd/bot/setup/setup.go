@@ -153,7 +153,7 @@ func (a *answers) text(servers []server, env config.Getenv) (text []byte, refuse
 		b.WriteString("# Without a model the scripted demo answers.\n# model: {name: \"\", base_url: \"\", api_key: \"${OPENAI_API_KEY}\"}\n")
 	} else {
 		fmt.Fprintf(&b, "model:\n  name: %s\n  base_url: %s  # any server with Chat Completions; empty is OpenAI's own\n  api_key: %s  # the variable, so that the key lies in no file\n",
-			quote(literal(a.model)), quote(literal(a.baseURL)), quote("${"+a.keyEnv+"}"))
+			quote(config.EscapeVariables(a.model)), quote(config.EscapeVariables(a.baseURL)), quote("${"+a.keyEnv+"}"))
 	}
 	if len(servers) == 0 {
 		b.WriteString(`
@@ -267,9 +267,6 @@ func quote(v any) string {
 	_ = e.Encode(v) // texts can be written
 	return strings.TrimSpace(b.String())
 }
-
-// literal keeps ${ of what was typed from being a variable.
-func literal(s string) string { return strings.ReplaceAll(s, "${", "$${") }
 
 // anySet has a value for every variable, because those that the file names are to be set later.
 func anySet(env config.Getenv) config.Getenv {

@@ -109,17 +109,3 @@ func TestFilterByKey(t *testing.T) {
 		}
 	}
 }
-
-// Records of several chats come in any order: the oldest and the newest are found all the same.
-func TestStatsOfRecordsInAnyOrder(t *testing.T) {
-	at := func(n int64) time.Time { return time.Unix(n, 0).UTC() }
-	for _, order := range [][]int64{{1, 2, 3}, {3, 2, 1}, {2, 1, 3}, {2, 3, 1}} {
-		var all []Record
-		for _, n := range order {
-			all = append(all, Record{At: at(n)})
-		}
-		if s := StatsOf(all); !s.Since.Equal(at(1)) || !s.Until.Equal(at(3)) {
-			t.Errorf("%v: from %v to %v", order, s.Since, s.Until)
-		}
-	}
-}

@@ -13,10 +13,9 @@ type Filter struct {
 	Chat         string    // [chat.ID.String]
 	Server, Tool string
 	Kind         string // a kind, or an outcome: "decision", "denied"
-	Limit        int    // how many at most, the newest ones; 0: all. Match does not look at it, Pick does
 }
 
-// Match reports whether the filter, its Limit aside, takes a record. Letters are compared without their case.
+// Match reports whether the filter takes a record. Letters are compared without their case.
 func (f Filter) Match(r Record) bool {
 	switch {
 	case r.At.Before(f.Since), !f.Until.IsZero() && !r.At.Before(f.Until): // nothing is before the zero time
@@ -27,24 +26,13 @@ func (f Filter) Match(r Record) bool {
 		return false
 	case f.Kind != "" && !strings.EqualFold(f.Kind, r.Kind) && !strings.EqualFold(f.Kind, r.Outcome):
 		return false
-	case f.Actor != "" && !f.acted(r):
+	case f.Actor != "" && !strings.EqualFold(f.Actor, r.Name) && (r.By.IsZero() || f.Actor != r.By.String() && f.Actor != r.By.Key):
 		return false
 	}
 	return true
 }
 
-func (f Filter) acted(r Record) bool {
-	if strings.EqualFold(f.Actor, r.Name) {
-		return true
-	}
-	return !r.By.IsZero() && (f.Actor == r.By.String() || f.Actor == r.By.Key)
-}
-
-// Pick gives the records that match, in their order; with a Limit the last ones of them.
+// Pick gives the records that match, in their order.
 func (f Filter) Pick(all []Record) []Record {
-	out := slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return !f.Match(r) })
-	if f.Limit > 0 {
-		out = out[max(0, len(out)-f.Limit):]
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return !f.Match(r) })
 }

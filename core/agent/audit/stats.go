@@ -12,9 +12,6 @@ import (
 // requests with the outcome asked, approvals are decisions with the outcome approved, and so on. An answer that was taken back is
 // counted as given, and in Undone.
 type Stats struct {
-	Since time.Time `json:"since,omitzero"` // of the oldest record
-	Until time.Time `json:"until,omitzero"` // of the newest
-
 	Records   int `json:"records"`
 	Asked     int `json:"asked"`
 	Approvals int `json:"approvals"`
@@ -55,7 +52,6 @@ type ToolStats struct {
 	Expiries  int    `json:"expiries"`
 	Forbidden int    `json:"forbidden"`
 	Runs      int    `json:"runs"` // starts, however they were allowed
-	Failed    int    `json:"failed"`
 
 	careful bool // an admin's, or dangerous: nothing is suggested that would lower the care
 }
@@ -70,9 +66,8 @@ type Suggestion struct {
 	// Definition is the one that allow rests on: what people allowed of another one speaks for nothing.
 	Definition permission.Digest `json:"def,omitempty"`
 
-	Do   string `json:"do"`   // allow, disable or reach
-	Seen int    `json:"seen"` // asks that it rests on
-	Say  string `json:"say"`
+	Do  string `json:"do"` // allow, disable or reach
+	Say string `json:"say"`
 }
 
 // What a suggestion takes. Few asks are chance.
@@ -100,12 +95,6 @@ func StatsOf(records []Record) Stats {
 	tools, careful := map[[2]string]tally{}, map[[2]string]bool{}
 	newest, approved := map[[2]string]Record{}, map[permission.Tool]int{}
 	for _, r := range records {
-		if s.Since.IsZero() || r.At.Before(s.Since) {
-			s.Since = r.At
-		}
-		if r.At.After(s.Until) {
-			s.Until = r.At
-		}
 		what, tool := [2]string{r.Kind, r.Outcome}, [2]string{r.Server, r.Tool}
 		n[what]++
 		if r.Tool != "" {
@@ -139,7 +128,7 @@ func StatsOf(records []Record) Stats {
 		s.Tools = append(s.Tools, ToolStats{
 			Server: tool[0], Tool: tool[1], Asked: n.of(Request, Asked), Forbidden: n.of(Request, Forbidden),
 			Approvals: n.of(Decision, Approved), Denials: n.of(Decision, Denied), Expiries: n.of(Expire, Timeout),
-			Runs: n.of(Start, Auto, Granted, Approved), Failed: n.of(Finish, Failed) + n.of(Late, Failed), careful: careful[tool],
+			Runs: n.of(Start, Auto, Granted, Approved), careful: careful[tool],
 		})
 	}
 	s.rankTools(func(t ToolStats) (d permission.Digest, approvals int) {
@@ -185,12 +174,11 @@ func (t ToolStats) suggest(newest permission.Digest, approved int) (Suggestion, 
 	x := Suggestion{Server: t.Server, Tool: t.Tool}
 	switch {
 	case t.Denials == 0 && approved >= suggestAllow && !t.careful:
-		x.Do, x.Seen, x.Say, x.Definition = "allow", approved, sayAllow(approved), newest
+		x.Do, x.Say, x.Definition = "allow", sayAllow(approved), newest
 	case t.Approvals == 0 && t.Denials >= suggestDisable:
-		x.Do, x.Seen, x.Say = "disable", t.Denials, sayDisable(t.Denials)
+		x.Do, x.Say = "disable", sayDisable(t.Denials)
 	case t.Expiries >= suggestReach && 2*t.Expiries >= t.Approvals+t.Denials+t.Expiries:
-		n := t.Approvals + t.Denials + t.Expiries
-		x.Do, x.Seen, x.Say = "reach", n, sayReach(t.Expiries, n)
+		x.Do, x.Say = "reach", sayReach(t.Expiries, t.Approvals+t.Denials+t.Expiries)
 	default:
 		return x, false
 	}

@@ -76,7 +76,9 @@ func (o *Outcome) read(s turn.Session, ev turn.Event) error {
 		}
 	case turn.Reopened:
 		if _, found := about(ev.Next); !found {
-			if o.Call = ev.NextCall; !replays(s, ev.NextCall) {
+			o.Call = ev.NextCall
+			queued := slices.ContainsFunc(s.Waiting, func(w turn.Said) bool { return w.Replay != nil && w.Replay.Call == ev.NextCall })
+			if s.Turn.Find(ev.NextCall) < 0 && !queued {
 				return notOffered()
 			}
 		}
@@ -121,9 +123,4 @@ type Outcome struct {
 	By     chat.User
 	Name   string
 	At     time.Time
-}
-
-// replays reports whether a call stands, or is queued, to be asked for again.
-func replays(s turn.Session, id turn.CallID) bool {
-	return s.Turn.Find(id) >= 0 || slices.ContainsFunc(s.Waiting, func(w turn.Said) bool { return w.Replay != nil && w.Replay.Call == id })
 }

@@ -52,7 +52,7 @@ func (ev Decided) apply(s Session, e Entry) Session {
 		return s
 	case once && c.Ruling.Masked && !c.Saw(ev.Ask, ev.By):
 		return s
-	case once && c.voted(ev.By): // two clicks are not two people
+	case once && slices.ContainsFunc(c.Votes, func(v Vote) bool { return v.By == ev.By }): // two clicks are not two people
 		return s
 	}
 	s = s.recordParticipant(ev.By, ev.Name)

@@ -177,11 +177,6 @@ func samePins(a, b []pin.Pin) bool {
 	})
 }
 
-// voted reports whether a person's word already counts among those that a call needs.
-func (c ToolCall) voted(u chat.User) bool {
-	return slices.ContainsFunc(c.Votes, func(v Vote) bool { return v.By == u })
-}
-
 // CanRemember reports whether "Remember this choice" stands on the call's card.
 func CanRemember(c ToolCall) bool { return c.Status == Awaiting && c.Ruling.Remember }
 
