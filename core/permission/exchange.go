@@ -264,8 +264,8 @@ func (t ToolEntry) changes(now Settings) ([]Change, error) {
 }
 
 func (a AdviceEntry) changes() ([]Change, error) {
-	access, noAccess := ParseAccess(a.Access)
-	risk, noRisk := ParseRisk(a.Risk)
+	access, noAccess := accesses.parse(a.Access)
+	risk, noRisk := risks.parse(a.Risk)
 	switch err := cmp.Or(noAccess, noRisk); {
 	case err != nil:
 		return nil, err

@@ -216,7 +216,7 @@ var toolFields = append([]setter[ToolSettings]{
 	flag("enabled", "whether the model may use it at all", true, func(t *ToolSettings) *bool { return &t.Disabled }),
 	optional(Field{Name: "access", Words: accesses.words[1:3], Says: "whether it reads or writes"},
 		parseToolAccess, Access.String, func(t *ToolSettings) **Access { return &t.Access }),
-	optional(Field{Name: "risk", Words: risks.words, Says: "how bad it can be"}, ParseRisk, Risk.String, func(t *ToolSettings) **Risk { return &t.Risk }),
+	optional(Field{Name: "risk", Words: risks.words, Says: "how bad it can be"}, risks.parse, Risk.String, func(t *ToolSettings) **Risk { return &t.Risk }),
 	optional(Field{Name: "approval", Words: approvals.words, Says: "the level it needs: RequireAuth is an admin, for each call"},
 		approvals.parse, Approval.String, func(t *ToolSettings) **Approval { return &t.Approval }),
 	freeText(Field{Name: "message", Like: "Write to {{.args.path}}?", Says: "the question on the card"}, CheckMessage, func(t *ToolSettings) *string { return &t.Message }),
@@ -250,7 +250,7 @@ var policyFields = append([]setter[Policy]{
 }, rights(func(t *Policy) *Rights { return &t.Rights })[1:]...)
 
 func parseToolAccess(s string) (Access, error) {
-	a, err := ParseAccess(s)
+	a, err := accesses.parse(s)
 	if err != nil || a != Read && a != Write {
 		return 0, &ParseError{Field: "access", Got: s, Want: accesses.words[1:3]}
 	}

@@ -24,7 +24,6 @@ var (
 	approvals = closedSet[Approval]{field: "approval", words: []string{"RequireConfirmation", "AutoApprove", "RequireAuth"}}
 	prompts   = closedSet[Prompt]{field: "ask", words: []string{"default", "always", "never"}, also: "inherit"}
 	modes     = closedSet[Mode]{field: "mode", words: []string{"tool", "always", "never"}}
-	sources   = closedSet[Source]{field: "source", words: []string{"mcp", "workbench"}}
 	repeats   = closedSet[Repeat]{field: "repeat", words: []string{"auto", "always", "never"}}
 	approvers = closedSet[ApproverRule]{field: "approvers", words: []string{"requester", "participants", "anyone", "listed"}}
 	postures  = closedSet[Posture]{field: "posture", words: []string{"mcp", "all"}}
@@ -82,13 +81,9 @@ func (s closedSet[E]) unmarshal(into *E, b []byte) error {
 	return err
 }
 
-// ParseAccess reads read, write, all or unclassified. (all is for grants: [Policy.Validate] refuses it on a tool.)
-func ParseAccess(s string) (Access, error) { return accesses.parse(s) }
-
 // ParsePrompt reads always (ask), never (ask) or default; inherit means default.
 func ParsePrompt(s string) (Prompt, error) { return prompts.parse(s) }
 
-func ParseRisk(s string) (Risk, error)         { return risks.parse(s) }
 func ParseMode(s string) (Mode, error)         { return modes.parse(s) }
 func ParseStanding(s string) (Standing, error) { return standings.parse(s) }
 
@@ -113,9 +108,6 @@ func (p *Prompt) UnmarshalText(b []byte) error       { return prompts.unmarshal(
 func (m Mode) String() string                        { return modes.word(m) }
 func (m Mode) MarshalText() ([]byte, error)          { return modes.marshal(m) }
 func (m *Mode) UnmarshalText(b []byte) error         { return modes.unmarshal(m, b) }
-func (s Source) String() string                      { return sources.word(s) }
-func (s Source) MarshalText() ([]byte, error)        { return sources.marshal(s) }
-func (s *Source) UnmarshalText(b []byte) error       { return sources.unmarshal(s, b) }
 func (r Repeat) String() string                      { return repeats.word(r) }
 func (r Repeat) MarshalText() ([]byte, error)        { return repeats.marshal(r) }
 func (r *Repeat) UnmarshalText(b []byte) error       { return repeats.unmarshal(r, b) }

@@ -74,12 +74,11 @@ func read[E any, P interface {
 func TestWords(t *testing.T) {
 	roundTrip(t, read[Verdict], map[string]Verdict{"ask": Ask, "allow": Allow, "forbid": Forbid})
 	roundTrip(t, read[Level], map[string]Level{"user": LevelUser, "admin": LevelAdmin})
-	roundTrip(t, ParseAccess, map[string]Access{"unclassified": Unclassified, "read": Read, "write": Write, "all": All})
-	roundTrip(t, ParseRisk, map[string]Risk{"safe": Safe, "moderate": Moderate, "dangerous": Dangerous})
+	roundTrip(t, accesses.parse, map[string]Access{"unclassified": Unclassified, "read": Read, "write": Write, "all": All})
+	roundTrip(t, risks.parse, map[string]Risk{"safe": Safe, "moderate": Moderate, "dangerous": Dangerous})
 	roundTrip(t, read[Approval], map[string]Approval{"AutoApprove": AutoApprove, "RequireConfirmation": RequireConfirmation, "RequireAuth": RequireAuth})
 	roundTrip(t, ParsePrompt, map[string]Prompt{"always": AlwaysAsk, "never": NeverAsk, "default": Inherit})
 	roundTrip(t, ParseMode, map[string]Mode{"always": ModeAlways, "never": ModeNever, "tool": ModeTool})
-	roundTrip(t, read[Source], map[string]Source{"mcp": SourceMCP, "workbench": SourceWorkbench})
 	roundTrip(t, read[Repeat], map[string]Repeat{"auto": RepeatAuto, "always": RepeatAlways, "never": RepeatNever})
 	roundTrip(t, read[ApproverRule], map[string]ApproverRule{"requester": ApproversRequester, "participants": ApproversParticipants, "anyone": ApproversAnyone, "listed": ApproversListed})
 	roundTrip(t, read[Posture], map[string]Posture{"mcp": PostureMCP, "all": PostureAll})
@@ -87,7 +86,7 @@ func TestWords(t *testing.T) {
 	if p, err := ParsePrompt("inherit"); p != Inherit || err != nil {
 		t.Error(p, err)
 	}
-	if _, err := ParseRisk(strings.Repeat("é", 1000)); len(err.Error()) > 120 {
+	if _, err := risks.parse(strings.Repeat("é", 1000)); len(err.Error()) > 120 {
 		t.Error("a long error:", err)
 	}
 }
