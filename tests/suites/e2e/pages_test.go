@@ -1,6 +1,11 @@
 package e2e
 
 import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/nodhq/nod/core/agent/audit"
 )
 
 // Every command of these pages runs as it is pasted, in one shell for a page, in their order. Only what each person has of their own is filled in.
@@ -46,6 +54,59 @@ func TestPagesRun(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The audit's page sends each record to a webhook as it happens, with the line that stands there.
+func TestAuditIsSentOn(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		missing(t, "curl", "curl is not installed")
+	}
+	got := make(chan string, 100)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- string(body)
+	}))
+	defer hook.Close()
+	line := regexp.MustCompile(`(?m)^    (nod audit tail .*curl .*)$`).FindStringSubmatch(readPage(t, "audit.md"))
+	if line == nil {
+		t.Fatal("no line with curl")
+	}
+	llm, redis := startLLM(t), startRedis(t)
+	box, _ := toolbox(t)
+	env := llm.env()
+	env["REDIS_URL"] = redis.url
+	b := start(t, settings{yaml: box, env: env})
+	bin := t.TempDir()
+	if err := os.Symlink(program("bot"), filepath.Join(bin, "nod")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	send := exec.CommandContext(ctx, "bash", "-c", strings.ReplaceAll(line[1], "https://siem.example.com/nod", hook.URL)) //nolint:gosec // the page's
+	send.Env = []string{"HOME=" + bin, "PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"), "REDIS_URL=" + redis.url}
+	send.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	send.Cancel = func() error { return syscall.Kill(-send.Process.Pid, syscall.SIGKILL) }
+	if err := send.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { stop(); _ = send.Wait() }()
+	r := b.session("Ana").room()
+	r.mustClick(r.ask(`call box__write {"path":"x"}`).RequestID, "allow_once")
+	r.idle()
+	for {
+		select {
+		case record := <-got:
+			var x audit.Record
+			if err := json.Unmarshal([]byte(record), &x); err != nil {
+				t.Fatalf("%v: %s", err, record)
+			}
+			if x.Kind == audit.Decision && x.Outcome == audit.Approved && x.Name == "Ana" {
+				return
+			}
+		case <-time.After(patience):
+			t.Fatal("the decision does not come")
+		}
 	}
 }
 
