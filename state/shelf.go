@@ -15,13 +15,6 @@ import (
 
 // The shelf is what the web surface keeps beside its sessions: which chats a person has.
 
-// ChatEntry is one chat on a person's list.
-type ChatEntry struct {
-	Key   string
-	Title string
-	At    time.Time
-}
-
 // PutChat puts a chat on a person's list, or moves it. An empty title keeps the one there is.
 func (s *Store) PutChat(ctx context.Context, userKey, chatKey, title string, at time.Time) error {
 	fields := []string{"a:" + chatKey, strconv.FormatInt(at.UnixMilli(), 10)}
@@ -41,19 +34,19 @@ func (s *Store) DropChats(ctx context.Context, userKey string, chatKeys ...strin
 }
 
 // Chats is a person's list, the latest first.
-func (s *Store) Chats(ctx context.Context, userKey string) ([]ChatEntry, error) {
+func (s *Store) Chats(ctx context.Context, userKey string) ([]chat.Listed, error) {
 	f, err := s.fields(ctx, shelfKey(userKey))
 	if err != nil {
 		return nil, err
 	}
-	var out []ChatEntry
+	var out []chat.Listed
 	for k, v := range f {
 		if key, ok := strings.CutPrefix(k, "a:"); ok {
 			ms, _ := strconv.ParseInt(v, 10, 64)
-			out = append(out, ChatEntry{Key: key, Title: f["t:"+key], At: time.UnixMilli(ms).UTC()})
+			out = append(out, chat.Listed{Key: key, Title: f["t:"+key], At: time.UnixMilli(ms).UTC()})
 		}
 	}
-	slices.SortFunc(out, func(a, b ChatEntry) int {
+	slices.SortFunc(out, func(a, b chat.Listed) int {
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Key, b.Key))
 	})
 	return out, nil

@@ -14,13 +14,13 @@ func TestShelf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, s := t.Context(), open(t)
 			at := time.UnixMilli(1_800_000_000_000).UTC()
-			for _, p := range []ChatEntry{{"a", "first: a", at}, {"b", "", at.Add(time.Minute)}, {"a", "", at.Add(time.Hour)}} {
+			for _, p := range []chat.Listed{{Key: "a", Title: "first: a", At: at}, {Key: "b", At: at.Add(time.Minute)}, {Key: "a", At: at.Add(time.Hour)}} {
 				if err := s.PutChat(ctx, "u1", p.Key, p.Title, p.At); err != nil {
 					t.Fatal(err)
 				}
 			}
 			got, err := s.Chats(ctx, "u1")
-			if err != nil || len(got) != 2 || got[0] != (ChatEntry{"a", "first: a", at.Add(time.Hour)}) || got[1].Key != "b" {
+			if err != nil || len(got) != 2 || got[0] != (chat.Listed{Key: "a", Title: "first: a", At: at.Add(time.Hour)}) || got[1].Key != "b" {
 				t.Error(got, err)
 			}
 			if err := s.DropChats(ctx, "u1", "b", "none"); err != nil {

@@ -44,7 +44,7 @@ func (s *Server) getChats(r *http.Request, p person) (any, error) {
 	out := make([]foundChat, 0, len(lines))
 	words := strings.Fields(strings.ToLower(cut(r.URL.Query().Get("q"), maxQuery)))
 	for i, l := range lines {
-		f := foundChat{ChatLine: ChatLine{l.Key, cmp.Or(l.Title, sayNewChat), l.At.UTC()}}
+		f := foundChat{Listed: chat.Listed{Key: l.Key, Title: cmp.Or(l.Title, sayNewChat), At: l.At.UTC()}}
 		if len(words) > 0 {
 			found := holds(f.Title, words)
 			if !found && i < maxSearch && err == nil {
@@ -61,7 +61,7 @@ func (s *Server) getChats(r *http.Request, p person) (any, error) {
 
 // foundChat is a chat of the list, with the words of it that were looked for.
 type foundChat struct {
-	ChatLine
+	chat.Listed
 	Excerpt string `json:"excerpt,omitempty"`
 }
 
@@ -95,9 +95,9 @@ func (s *Server) excerpt(ctx context.Context, key string, words []string) (strin
 }
 
 // chatsOf is a person's list of chats, the newest first.
-func (s *Server) chatsOf(ctx context.Context, p person) ([]ChatLine, error) {
+func (s *Server) chatsOf(ctx context.Context, p person) ([]chat.Listed, error) {
 	lines, err := s.Shelf.Chats(ctx, p.user.Key)
-	slices.SortFunc(lines, func(a, b ChatLine) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Key, b.Key)) })
+	slices.SortFunc(lines, func(a, b chat.Listed) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Key, b.Key)) })
 	return lines, err
 }
 
@@ -162,7 +162,7 @@ func (s *Server) chatNamed(ctx context.Context, p person, key string) (chat.ID, 
 	}
 	for _, owner := range []string{p.user.Key, chatMark(key)} {
 		lines, err := s.Shelf.Chats(ctx, owner)
-		if err != nil || slices.ContainsFunc(lines, func(l ChatLine) bool { return l.Key == key }) {
+		if err != nil || slices.ContainsFunc(lines, func(l chat.Listed) bool { return l.Key == key }) {
 			return id, v, err
 		}
 	}

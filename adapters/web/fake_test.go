@@ -29,7 +29,7 @@ type bot struct {
 	watch    map[chat.ID][]chan struct{}
 	live     map[chat.ID][]chan []byte
 	sessions map[string][]byte
-	lists    map[string][]ChatLine
+	lists    map[string][]chat.Listed
 	admins   []chat.User
 	fail     error           // what Accept answers
 	hold     bool            // tools do not finish
@@ -45,7 +45,7 @@ var epoch = time.Date(2026, 3, 14, 14, 2, 0, 0, time.UTC)
 
 func newBot() *bot {
 	return &bot{clock: epoch, tick: time.Second, logs: map[chat.ID][]turn.Entry{}, watch: map[chat.ID][]chan struct{}{}, live: map[chat.ID][]chan []byte{},
-		sessions: map[string][]byte{}, lists: map[string][]ChatLine{}, accepted: map[chat.Delivery]bool{}, timeout: time.Minute}
+		sessions: map[string][]byte{}, lists: map[string][]chat.Listed{}, accepted: map[chat.Delivery]bool{}, timeout: time.Minute}
 }
 
 func (b *bot) id(prefix string) string { b.n++; return fmt.Sprintf("%s%d", prefix, b.n) }
@@ -434,18 +434,18 @@ func (b *bot) EndSessions(_ context.Context, _ bool, hashes ...string) error {
 func (b *bot) DropChats(_ context.Context, user string, keys ...string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.lists[user] = slices.DeleteFunc(b.lists[user], func(l ChatLine) bool { return slices.Contains(keys, l.Key) })
+	b.lists[user] = slices.DeleteFunc(b.lists[user], func(l chat.Listed) bool { return slices.Contains(keys, l.Key) })
 	return nil
 }
 
 func (b *bot) PutChat(_ context.Context, user, key, title string, at time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.lists[user] = append(slices.DeleteFunc(b.lists[user], func(l ChatLine) bool { return l.Key == key }), ChatLine{key, title, at})
+	b.lists[user] = append(slices.DeleteFunc(b.lists[user], func(l chat.Listed) bool { return l.Key == key }), chat.Listed{Key: key, Title: title, At: at})
 	return nil
 }
 
-func (b *bot) Chats(_ context.Context, user string) ([]ChatLine, error) {
+func (b *bot) Chats(_ context.Context, user string) ([]chat.Listed, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.lists[user]), nil

@@ -61,16 +61,9 @@ type Shelf interface {
 	// DropChats takes lines off that list.
 	DropChats(ctx context.Context, userKey string, chatKeys ...string) error
 	// Chats returns that list in any order.
-	Chats(ctx context.Context, userKey string) ([]ChatLine, error)
+	Chats(ctx context.Context, userKey string) ([]chat.Listed, error)
 	// PublishLive hands a frame to every Live channel of the chat, on whatever replica. It may lose frames.
 	PublishLive(context.Context, chat.ID, []byte) error
 	// Live delivers them until ctx ends. A reader that does not keep up loses frames; it never blocks a publisher.
 	Live(context.Context, chat.ID) (<-chan []byte, error)
-}
-
-// ChatLine is one line of a person's list of chats.
-type ChatLine struct {
-	Key   string    `json:"chat_id"`
-	Title string    `json:"title"`
-	At    time.Time `json:"at"`
 }

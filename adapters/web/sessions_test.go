@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nodhq/nod/core/chat"
 )
 
 const doorKey = "a-key-that-opens-the-door"
@@ -263,7 +265,7 @@ func TestBoundsOfSessionsAndChats(t *testing.T) {
 	ana := c.as("Ana")
 	list := strings.TrimPrefix(ana.user, "web::")
 	for i := range maxChats {
-		b.lists[list] = append(b.lists[list], ChatLine{Key: fmt.Sprint("c", i), At: time.Now()})
+		b.lists[list] = append(b.lists[list], chat.Listed{Key: fmt.Sprint("c", i), At: time.Now()})
 	}
 	ana.fails(http.StatusTooManyRequests, "too_many_chats", "POST", "/api/v1/chats", nil)
 	b.lists[list][7].At = time.Now().Add(-sessionIdle - time.Hour)

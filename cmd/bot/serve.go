@@ -145,7 +145,7 @@ func (b *bot) openSurfaces(surfaces map[string]agent.Platform) error {
 		return err
 	}
 	b.web, err = web.New(web.Config{
-		Listen: c.Listen, Engine: b.engine, Settings: b.settings, Log: b.store, Shelf: shelf{b.store}, Files: b.store, Logger: log,
+		Listen: c.Listen, Engine: b.engine, Settings: b.settings, Log: b.store, Shelf: b.store, Files: b.store, Logger: log,
 		AdminKeys: config.RevealAll(c.AdminSessionKeys), SessionKeys: keys, Hosts: c.Web.Hosts,
 		Banner: banner(c), Suggestions: suggestions(c),
 	})
@@ -294,18 +294,6 @@ type budget struct{ *state.Store }
 
 func (p budget) Spend(ctx context.Context, s surface.Spend) (time.Duration, error) {
 	return p.Store.Spend(ctx, state.Spend(s))
-}
-
-// shelf lends the store's shelf to the web surface, in the surface's own type.
-type shelf struct{ *state.Store }
-
-func (s shelf) Chats(ctx context.Context, user string) ([]web.ChatLine, error) {
-	list, err := s.Store.Chats(ctx, user)
-	out := make([]web.ChatLine, len(list))
-	for i, e := range list {
-		out[i] = web.ChatLine(e)
-	}
-	return out, err
 }
 
 func sessionKeys(c config.Config) (keys []web.SessionKey, err error) {

@@ -12,6 +12,7 @@ package chat
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // ID names one chat.
@@ -36,6 +37,13 @@ func ParseID(s string) (ID, error) {
 		return ID{}, fmt.Errorf("want platform:workspace:key, got %q", s)
 	}
 	return ID{unescaper.Replace(f[0]), unescaper.Replace(f[1]), unescaper.Replace(f[2])}, nil
+}
+
+// Listed is one line of a person's list of chats.
+type Listed struct {
+	Key   string    `json:"chat_id"`
+	Title string    `json:"title"`
+	At    time.Time `json:"at"`
 }
 
 var escaper = strings.NewReplacer("%", "%25", ":", "%3A")

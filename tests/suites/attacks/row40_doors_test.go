@@ -23,7 +23,7 @@ const doorKey = "a-key-that-opens-the-door"
 // door is another page of the same bot, on an address of its own, with its own keys.
 func (w *world) door(t testing.TB, keys ...web.SessionKey) string {
 	t.Helper()
-	page := must(web.New(web.Config{Listen: "127.0.0.1:0", Engine: w.engine, Settings: w.settings, Log: w.store, Shelf: shelf{w.store}, AdminKeys: []string{adminKey},
+	page := must(web.New(web.Config{Listen: "127.0.0.1:0", Engine: w.engine, Settings: w.settings, Log: w.store, Shelf: w.store, AdminKeys: []string{adminKey},
 		SessionKeys: keys, Hosts: []string{"nod.example.org"}, Logger: slog.New(slog.DiscardHandler)}))(t)
 	s := httptest.NewServer(page.Handler())
 	t.Cleanup(s.Close)

@@ -142,7 +142,7 @@ func openWorld(t testing.TB, tools []tool, change rules) *world {
 		Log: store, Index: store, Leases: store, Model: w.pen, Tools: servers, Policies: w.law, Platforms: platforms, MaxDenials: 100, MaxSteps: 40, Logger: quiet,
 	}))(t)
 	w.settings = must(settings.New(settings.Config{Engine: w.engine, Log: store, Index: store, Tools: servers, Platforms: platforms, Logger: quiet}))(t)
-	page := must(web.New(web.Config{Listen: "127.0.0.1:0", Engine: w.engine, Settings: w.settings, Log: store, Shelf: shelf{store}, AdminKeys: []string{adminKey}, Logger: quiet}))(t)
+	page := must(web.New(web.Config{Listen: "127.0.0.1:0", Engine: w.engine, Settings: w.settings, Log: store, Shelf: store, AdminKeys: []string{adminKey}, Logger: quiet}))(t)
 	inSlack := must(slack.New(slack.Config{
 		BotToken: w.slack.BotToken(), SigningSecret: w.slack.SigningSecret(), APIURL: w.slack.URL(), Engine: w.engine, Asks: store, Settings: w.settings, Logger: quiet,
 	}))(t)
@@ -201,18 +201,6 @@ func (w *world) policy(change rules) permission.Policy {
 		change(w, &p)
 	}
 	return p
-}
-
-// shelf lends the store's shelf to the web surface, in the surface's own type.
-type shelf struct{ *state.Store }
-
-func (s shelf) Chats(ctx context.Context, user string) ([]web.ChatLine, error) {
-	list, err := s.Store.Chats(ctx, user)
-	out := make([]web.ChatLine, len(list))
-	for i, e := range list {
-		out[i] = web.ChatLine(e)
-	}
-	return out, err
 }
 
 func byServer(tools []tool) map[string][]tool {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/nodhq/nod/adapters/web"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/state"
 )
 
 // The web's doors.
@@ -39,24 +38,12 @@ type webDoors struct {
 	users  map[string]chat.User
 }
 
-// shelf is the store, in the surface's own type.
-type shelf struct{ *state.Store }
-
-func (s shelf) Chats(ctx context.Context, user string) ([]web.ChatLine, error) {
-	list, err := s.Store.Chats(ctx, user)
-	out := make([]web.ChatLine, len(list))
-	for i, e := range list {
-		out[i] = web.ChatLine(e)
-	}
-	return out, err
-}
-
 func openWeb(t *testing.T, more func(*house)) *webDoors {
 	t.Helper()
 	d := &webDoors{keys: map[string]string{"root": adminKey}, users: map[string]chat.User{"root": web.AdminUser(adminKey)}}
 	d.house = openHouse(t, func(h *house) {
 		var err error
-		d.server, err = web.New(web.Config{Listen: "127.0.0.1:8080", Engine: h.engine, Settings: h.managed, Log: h.store, Shelf: shelf{h.store}, AdminKeys: []string{adminKey, "  ", ""}})
+		d.server, err = web.New(web.Config{Listen: "127.0.0.1:8080", Engine: h.engine, Settings: h.managed, Log: h.store, Shelf: h.store, AdminKeys: []string{adminKey, "  ", ""}})
 		if err != nil {
 			t.Fatal(err)
 		}
