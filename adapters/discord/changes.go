@@ -3,7 +3,6 @@ package discord
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/nodhq/nod/adapters/discord/ids"
@@ -176,12 +175,7 @@ func (a *Adapter) shut(room string, d chat.Delivery, match func(ids.Place) bool)
 		if err != nil {
 			return err
 		}
-		var all []error
-		for _, id := range asking {
-			a.Logger.Info("discord: a place is gone while something waits there", "chat", id)
-			all = append(all, a.Engine.Accept(ctx, chat.Deleted{Envelope: chat.Envelope{Delivery: d, Chat: id}, All: true}))
-		}
-		return errors.Join(all...)
+		return surface.EndAsks(ctx, a.Engine, asking, d, a.Logger)
 	})
 }
 

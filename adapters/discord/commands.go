@@ -18,7 +18,6 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 )
@@ -55,7 +54,11 @@ func (a *Adapter) commanded(ctx context.Context, s userMessage, c surface.Comman
 	if err != nil {
 		return err
 	}
-	a.later(func(ctx context.Context) { a.confirm(ctx, s, c) })
+	a.later(func(ctx context.Context) {
+		if say := surface.SayDone(ctx, a.Engine, s.at.Chat(), c); say != "" {
+			a.whisper(ctx, s.reply(), say)
+		}
+	})
 	return nil
 }
 
@@ -66,20 +69,6 @@ func (a *Adapter) rolesOf(ctx context.Context, p ids.Place, u chat.User) []chat.
 		a.Logger.Info("discord: the roles of somebody are not known", "chat", p.Chat(), "err", err)
 	}
 	return roles
-}
-
-// confirm says that a command was done where the chat does not show it. The engine itself says why one was not.
-func (a *Adapter) confirm(ctx context.Context, s userMessage, c surface.Command) {
-	switch {
-	case c.Verb == "reset":
-		a.whisper(ctx, s.reply(), surface.SayReset)
-	case c.Verb == "mode" && len(c.Args) > 0:
-		session, err := a.Engine.Session(ctx, s.at.Chat())
-		var want permission.Mode
-		if err == nil && want.UnmarshalText([]byte(c.Args[0])) == nil && session.Mode == want {
-			a.whisper(ctx, s.reply(), surface.SayMode(want))
-		}
-	}
 }
 
 // replyPlace is where an answer to the author goes. A thread that the message begins is not there yet.

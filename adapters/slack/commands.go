@@ -10,7 +10,6 @@ import (
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/permission"
 )
 
 func (a *Adapter) runCommand(ctx context.Context, s inbound.MessagePosted, c surface.Command) (receipt, error) {
@@ -39,22 +38,7 @@ func (a *Adapter) runCommand(ctx context.Context, s inbound.MessagePosted, c sur
 		return a.runSettings(ctx, env, c.Args, open)
 	}
 	err := a.Engine.Accept(ctx, chat.Commanded{Envelope: env, Verb: c.Verb, Args: c.Args})
-	return a.later(env.Reply, func(ctx context.Context) string { return a.confirmCommand(ctx, s, c) }), err
-}
-
-// confirmCommand says that a command was done where the chat does not show it. The engine itself says why one was not.
-func (a *Adapter) confirmCommand(ctx context.Context, s inbound.MessagePosted, c surface.Command) (say string) {
-	switch {
-	case c.Verb == "reset":
-		return surface.SayReset
-	case c.Verb == "mode" && len(c.Args) > 0:
-		session, err := a.Engine.Session(ctx, s.Thread.Chat())
-		var mode permission.Mode
-		if err == nil && mode.UnmarshalText([]byte(c.Args[0])) == nil && session.Mode == mode {
-			return surface.SayMode(mode)
-		}
-	}
-	return ""
+	return a.later(env.Reply, func(ctx context.Context) string { return surface.SayDone(ctx, a.Engine, s.Thread.Chat(), c) }), err
 }
 
 func (a *Adapter) help(direct bool) string {

@@ -26,18 +26,9 @@ func findElicitation(s turn.Session, ask string, by chat.User) (c turn.ToolCall,
 	case !ok:
 		return c, surface.SayNotOpen
 	case by.IsZero() || s.Turn.Requester != by:
-		return turn.ToolCall{}, text.OnlyRequesterFills(requesterOf(s))
+		return turn.ToolCall{}, text.OnlyRequesterFills(s.NameOf(s.Turn.Requester))
 	}
 	return c, ""
-}
-
-func requesterOf(s turn.Session) string {
-	for _, p := range s.People {
-		if p.User == s.Turn.Requester && strings.TrimSpace(p.Name) != "" {
-			return surface.Shortened(p.Name, 80)
-		}
-	}
-	return s.Turn.Requester.Key
 }
 
 // openElicitation opens what an answer takes; where that is but a yes, the button is the answer.

@@ -329,12 +329,7 @@ func (a *Adapter) endAsksIn(ctx context.Context, m inbound.ChannelClosed) error 
 	if err != nil {
 		return err
 	}
-	var all []error
-	for _, id := range asking {
-		a.Logger.Info("slack: a channel is gone while something waits there", "chat", id)
-		all = append(all, a.Engine.Accept(ctx, chat.Deleted{Envelope: chat.Envelope{Delivery: chat.Delivery("g:" + m.Event), Chat: id}, All: true}))
-	}
-	return errors.Join(all...)
+	return surface.EndAsks(ctx, a.Engine, asking, chat.Delivery("g:"+m.Event), a.Logger)
 }
 
 func (a *Adapter) findAsking(ctx context.Context, channel string) ([]chat.ID, error) {

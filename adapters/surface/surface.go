@@ -19,12 +19,14 @@ package surface
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
 )
 
@@ -43,15 +45,18 @@ type Engine interface {
 	Knows(context.Context, chat.ID) (bool, error)
 }
 
-// Settings are what people manage: the private panel and the commands around it.
+// Settings are what people manage: the private panel or page, and the commands around it.
 type Settings interface {
-	// Panel is a view of the settings for one person; an empty view is the first one.
+	// Panel is a view of the settings for the envelope's user; its chat is what "here" means (zero: none). An empty view, and one that is not
+	// there for them, is the first one.
 	Panel(ctx context.Context, env chat.Envelope, view string) (render.Panel, error)
-	// Act does what a person chose in a panel. It returns an [*decision.Refusal] for what is not taken.
+	// Act does what they chose in a view: the token of an act or option that it offers them, with the text they filled in. It returns an
+	// [*decision.Refusal] for what is not taken.
 	Act(ctx context.Context, env chat.Envelope, view, token, text string) (settings.Done, error)
-	// Permissions does one command and returns lines of plain text for that person, which may hold untrusted words.
+	// Permissions does one command: the words after "/nod" or "/nod permissions". It returns lines of plain text for that person, which may
+	// hold untrusted words.
 	Permissions(ctx context.Context, env chat.Envelope, words []string) ([]string, error)
-	// Why is the answer to "Why am I asked?".
+	// Why is the answer to "Why am I asked?" about an ask of the envelope's chat.
 	Why(ctx context.Context, env chat.Envelope, ask string) (render.Details, error)
 }
 
@@ -103,4 +108,29 @@ func Hidden(out []decision.Outcome) (d render.Details) {
 func Refusal(err error) *decision.Refusal {
 	no, _ := errors.AsType[*decision.Refusal](err)
 	return no
+}
+
+// SayDone says that a command was done where the chat does not show it, or nothing. The engine itself says why one was not.
+func SayDone(ctx context.Context, e Engine, id chat.ID, c Command) string {
+	switch {
+	case c.Verb == "reset":
+		return SayReset
+	case c.Verb == "mode" && len(c.Args) > 0:
+		session, err := e.Session(ctx, id)
+		var want permission.Mode
+		if err == nil && want.UnmarshalText([]byte(c.Args[0])) == nil && session.Mode == want {
+			return SayMode(want)
+		}
+	}
+	return ""
+}
+
+// EndAsks ends every open ask of chats in a place that nobody can answer in any more: else their turns would wait for their deadlines, or for ever.
+func EndAsks(ctx context.Context, e Engine, asking []chat.ID, d chat.Delivery, log *slog.Logger) error {
+	var all []error
+	for _, id := range asking {
+		log.Info(id.Platform+": a place is gone while something waits there", "chat", id)
+		all = append(all, e.Accept(ctx, chat.Deleted{Envelope: chat.Envelope{Delivery: d, Chat: id}, All: true}))
+	}
+	return errors.Join(all...)
 }

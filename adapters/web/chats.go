@@ -143,7 +143,7 @@ func chatMark(key string) string { return "chat:" + key }
 var chatKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`).MatchString
 
 // chat finds the chat that a request's path names, folded.
-func (s *Server) chat(r *http.Request, p person) (chat.ID, view, error) {
+func (s *Server) chat(r *http.Request, p person) (view, error) {
 	return s.chatNamed(r.Context(), p, r.PathValue("chat"))
 }
 
@@ -151,30 +151,25 @@ var unknownChat = problem{Status: http.StatusNotFound, Code: "unknown_chat",
 	Message: "There is no such chat. Look at its address again, or start a new one."}
 
 // chatNamed finds a chat by its key, as whoever knows it may.
-func (s *Server) chatNamed(ctx context.Context, p person, key string) (chat.ID, view, error) {
+func (s *Server) chatNamed(ctx context.Context, p person, key string) (view, error) {
 	if !chatKey(key) {
-		return chat.ID{}, view{}, unknownChat
+		return view{}, unknownChat
 	}
-	id := webChat(key)
-	v, err := s.chats.get(ctx, id)
+	v, err := s.chats.get(ctx, webChat(key))
 	if err != nil || v.head.Seq > 0 {
-		return id, v, err
+		return v, err
 	}
 	for _, owner := range []string{p.user.Key, chatMark(key)} {
 		lines, err := s.Shelf.Chats(ctx, owner)
 		if err != nil || slices.ContainsFunc(lines, func(l chat.Listed) bool { return l.Key == key }) {
-			return id, v, err
+			return v, err
 		}
 	}
-	return id, view{}, unknownChat
+	return view{}, unknownChat
 }
 
-func (s *Server) getChat(r *http.Request, p person) (any, error) {
-	id, v, err := s.chat(r, p)
-	if err != nil {
-		return nil, err
-	}
-	f := chatForm{ChatID: id.Key, Title: cmp.Or(title(v), sayNewChat), Seq: v.head.Seq, Now: time.Now().UTC(), State: "idle",
+func (s *Server) getChat(r *http.Request, _ person, v view) (any, error) {
+	f := chatForm{ChatID: v.session.Chat.Key, Title: cmp.Or(title(v), sayNewChat), Seq: v.head.Seq, Now: time.Now().UTC(), State: "idle",
 		Messages: []messageForm{}, Pending: pending(v), Grants: []grantForm{}, Queued: len(v.session.Waiting)}
 	nodes := r.URL.Query().Has("nodes")
 	for _, m := range v.messages {
@@ -195,11 +190,8 @@ func (s *Server) getChat(r *http.Request, p person) (any, error) {
 	return f, nil
 }
 
-func (s *Server) postMessage(r *http.Request, p person) (any, error) {
-	id, v, err := s.chat(r, p)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) postMessage(r *http.Request, p person, v view) (any, error) {
+	id := v.session.Chat
 	var body struct {
 		Text     string `json:"text"`
 		Delivery string `json:"delivery"` // a name of the caller's: with the same again it is taken once
@@ -252,11 +244,7 @@ func (s *Server) postMessage(r *http.Request, p person) (any, error) {
 	return withStatus{http.StatusAccepted, map[string]string{"chat_id": id.Key, "delivery": body.Delivery}}, nil
 }
 
-func (s *Server) postStop(r *http.Request, p person) (any, error) {
-	id, v, err := s.chat(r, p)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) postStop(r *http.Request, p person, v view) (any, error) {
 	var body struct {
 		Turn string `json:"turn_id"`
 	}
@@ -264,7 +252,7 @@ func (s *Server) postStop(r *http.Request, p person) (any, error) {
 		return nil, err
 	}
 	_, stopped, err := s.stop(r.Context(), p, v, body.Turn)
-	answer := map[string]any{"chat_id": id.Key, "stopping": stopped != ""}
+	answer := map[string]any{"chat_id": v.session.Chat.Key, "stopping": stopped != ""}
 	if stopped != "" {
 		answer["turn_id"] = stopped
 	}

@@ -2,11 +2,11 @@ package web
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/text"
@@ -70,7 +70,7 @@ func (s *Server) command(ctx context.Context, p person, id chat.ID, words []stri
 		s.Logger.Warn("reset not recorded", "err", err)
 		return nil, problem{Status: http.StatusServiceUnavailable, Code: "not_recorded", Message: "The bot could not record this, so it was not done. Try again."}
 	}
-	return []string{sayReset}, nil
+	return []string{surface.SayReset}, nil
 }
 
 // stop stops a turn, or the open one, and says how that went. id is empty where there was nothing to stop.
@@ -83,7 +83,7 @@ func (s *Server) stop(ctx context.Context, p person, v view, id string) (say, st
 	}
 	// Not Accept: Decide says whether there was anything to stop.
 	_, err = s.decide(ctx, p, asking{v.session.Chat, id}, chat.Clicked{Choice: chat.Stop})
-	if over, ok := errors.AsType[*decision.Refusal](err); ok && over.Code == decision.RefusedStopped {
+	if over := surface.Refusal(err); over != nil && over.Code == decision.RefusedStopped {
 		return over.Say, "", nil
 	}
 	return text.Stopping, id, err

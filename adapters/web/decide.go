@@ -89,11 +89,7 @@ func (s *Server) postAsk(r *http.Request, p person) (any, error) {
 
 // postAsks answers what is open in a chat. The token names the asks that this replica has seen: one that comes meanwhile is not answered
 // unseen.
-func (s *Server) postAsks(r *http.Request, p person) (any, error) {
-	id, v, err := s.chat(r, p)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) postAsks(r *http.Request, p person, v view) (any, error) {
 	a, err := readAnswer(r, []chat.Choice{chat.AllowOnce, chat.Deny})
 	if err != nil {
 		return nil, err
@@ -103,16 +99,12 @@ func (s *Server) postAsks(r *http.Request, p person) (any, error) {
 	if len(open) == 0 {
 		return nil, problem{Status: http.StatusNotFound, Code: "unknown", Message: "Nothing in this chat waits for an answer."}
 	}
-	out, err := s.decide(r.Context(), p, asking{id, turn.BatchToken(open)}, a)
+	out, err := s.decide(r.Context(), p, asking{v.session.Chat, turn.BatchToken(open)}, a)
 	return map[string]any{"decisions": out}, err
 }
 
 // postClick is a button of the page: its token and choice. It covers what has no ask of its own, such as revoking a grant.
-func (s *Server) postClick(r *http.Request, p person) (any, error) {
-	id, _, err := s.chat(r, p)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) postClick(r *http.Request, p person, v view) (any, error) {
 	var body struct {
 		Token  string `json:"token"`
 		Choice string `json:"choice"`
@@ -138,13 +130,13 @@ func (s *Server) postClick(r *http.Request, p person) (any, error) {
 		return nil, err
 	}
 	if body.Check {
-		a.Envelope, a.Token = p.envelope(id), body.Token
+		a.Envelope, a.Token = p.envelope(v.session.Chat), body.Token
 		if no := s.Engine.Refuses(r.Context(), a); no != nil {
 			return nil, no
 		}
 		return map[string]any{"decisions": []outcomeForm{}}, nil
 	}
-	out, err := s.decide(r.Context(), p, asking{id, body.Token}, a)
+	out, err := s.decide(r.Context(), p, asking{v.session.Chat, body.Token}, a)
 	return map[string]any{"decisions": out}, err
 }
 

@@ -67,11 +67,7 @@ func (s *Server) getWhy(r *http.Request, p person) (any, error) {
 }
 
 // getDetails is all that the chat knows of a call, by its id or its request's, or of a turn.
-func (s *Server) getDetails(r *http.Request, p person) (any, error) {
-	_, v, err := s.chat(r, p)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) getDetails(r *http.Request, _ person, v view) (any, error) {
 	d, found := card.Details(v.session, r.PathValue("token"))
 	if !found {
 		return nil, unknownAsk
@@ -115,18 +111,9 @@ func (s *Server) getElicitation(r *http.Request, p person) (any, error) {
 		return nil, problem{Status: http.StatusGone, Code: string(decision.RefusedExpired), Message: sayElicitationOver}
 	}
 	if v.session.Turn.Requester != p.user {
-		return nil, problem{Status: http.StatusForbidden, Code: string(decision.RefusedNotYours), Message: text.OnlyRequesterFills(requesterName(v.session.Turn))}
+		return nil, problem{Status: http.StatusForbidden, Code: string(decision.RefusedNotYours), Message: text.OnlyRequesterFills(v.session.NameOf(v.session.Turn.Requester))}
 	}
 	return drawElicitation(c), nil
-}
-
-func requesterName(t *turn.Turn) string {
-	for _, x := range t.Said {
-		if x.By == t.Requester && x.Name != "" {
-			return text.ShortName(x.Name)
-		}
-	}
-	return "the requester"
 }
 
 func drawElicitation(c turn.ToolCall) elicitationForm {

@@ -91,14 +91,14 @@ func (*Server) ShowsPictures() {}
 // getFile gives a picture of the chat, which somebody attached or a tool returned. It judges by the bytes, and no other file is given out:
 // a stranger wrote it, and it would stand under our name.
 func (s *Server) getFile(w http.ResponseWriter, r *http.Request, p person) error {
-	id, _, err := s.chat(r, p)
+	v, err := s.chat(r, p)
 	if err != nil {
 		return err
 	}
 	key := r.PathValue("file")
 	var data []byte
 	if s.Files != nil {
-		if data, err = s.Files.Blob(r.Context(), id, key); err != nil {
+		if data, err = s.Files.Blob(r.Context(), v.session.Chat, key); err != nil {
 			return err
 		}
 	}
@@ -119,11 +119,7 @@ func (s *Server) getFile(w http.ResponseWriter, r *http.Request, p person) error
 var tooBig = problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Message: "A file may have up to " + text.Size(agent.MaxFileBytes) + "."}
 
 // postFile takes one file: the body is its bytes, and the query its name.
-func (s *Server) postFile(r *http.Request, p person) (any, error) {
-	id, _, err := s.chat(r, p)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) postFile(r *http.Request, p person, v view) (any, error) {
 	if s.Files == nil {
 		return nil, problem{Status: http.StatusNotFound, Code: "no_files", Message: "This bot takes no files here."}
 	}
@@ -144,7 +140,7 @@ func (s *Server) postFile(r *http.Request, p person) (any, error) {
 	case len(data) == 0:
 		return nil, badRequest("There is nothing in this file.")
 	}
-	key, err := s.Files.PutBlob(r.Context(), id, data)
+	key, err := s.Files.PutBlob(r.Context(), v.session.Chat, data)
 	if err != nil {
 		return nil, err
 	}

@@ -6,10 +6,8 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
-	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
 )
 
 // Engine takes what people say and click.
@@ -21,19 +19,6 @@ type Engine interface {
 	Decide(context.Context, chat.Clicked) ([]decision.Outcome, error)
 	// Refuses is why a choice would certainly not be taken of this person now; nil: it would be, or that is not known.
 	Refuses(context.Context, chat.Clicked) *decision.Refusal
-}
-
-// Settings are what people manage: the settings page and the commands around it.
-type Settings interface {
-	// Why is the private answer to "Why am I asked?" about an ask of the envelope's chat.
-	Why(ctx context.Context, env chat.Envelope, ask string) (render.Details, error)
-	// Panel is a view of the settings for the envelope's user; its chat is what "here" means (zero: none). An empty view, and one
-	// that is not there for them, is the first one.
-	Panel(ctx context.Context, env chat.Envelope, view string) (render.Panel, error)
-	// Act does what they chose in a view: the token of an act or option that it offers them, with the text they filled in.
-	Act(ctx context.Context, env chat.Envelope, view, token, text string) (settings.Done, error)
-	// Permissions does one command about settings: the words after "/nod" or "/nod permissions". It returns lines of plain text.
-	Permissions(ctx context.Context, env chat.Envelope, words []string) ([]string, error)
 }
 
 // Log is what the surface reads of [agent.Log]. It never writes.

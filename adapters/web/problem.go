@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
 )
@@ -43,7 +44,7 @@ func (s *Server) asProblem(r *http.Request, err error) problem {
 	if p, ok := errors.AsType[problem](err); ok {
 		return p
 	}
-	if refused, ok := errors.AsType[*decision.Refusal](err); ok {
+	if refused := surface.Refusal(err); refused != nil {
 		return problem{Status: cmp.Or(refusalStatus[refused.Code], http.StatusForbidden), Code: string(refused.Code),
 			Message: cmp.Or(refused.Say, "This answer was not taken."), By: userForm(refused.By), Name: refused.Name,
 			Choice: string(refused.Choice), At: moment(refused.At)}

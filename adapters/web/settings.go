@@ -100,8 +100,8 @@ func (s *Server) here(r *http.Request, p person, key string) (chat.Envelope, err
 	if key == "" {
 		return p.envelope(chat.ID{}), nil
 	}
-	id, _, err := s.chatNamed(r.Context(), p, key)
-	return p.envelope(id), err
+	v, err := s.chatNamed(r.Context(), p, key)
+	return p.envelope(v.session.Chat), err
 }
 
 // opaque reports whether s may be the name of a view or an act: graphic ASCII, not too long.

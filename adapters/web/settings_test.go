@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
@@ -195,7 +196,7 @@ func TestStopAndResetByWord(t *testing.T) {
 	}
 	ana.say(id, "write hello")
 	ana.ok(http.StatusOK, "POST", approve, map[string]any{"tool_call_id": ana.ask(id).ToolCallID, "approved": true, "scope": "chat"})
-	if got := typed("/nod reset"); got != sayReset || len(ana.look(id).Grants) != 0 {
+	if got := typed("/nod reset"); got != surface.SayReset || len(ana.look(id).Grants) != 0 {
 		t.Errorf("%q, %v", got, ana.look(id).Grants)
 	}
 	b.fail = errDown

@@ -29,10 +29,11 @@ type stream struct {
 }
 
 func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p person) error {
-	id, _, err := s.chat(r, p)
+	v, err := s.chat(r, p)
 	if err != nil {
 		return err
 	}
+	id := v.session.Chat
 	if err := s.enter(p.user.Key); err != nil {
 		return err
 	}
@@ -49,8 +50,7 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p person) err
 	if err != nil {
 		return err
 	}
-	v, err := s.chats.get(ctx, id)
-	if err != nil {
+	if v, err = s.chats.get(ctx, id); err != nil {
 		return err
 	}
 	st := s.openStream(w, r)

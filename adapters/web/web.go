@@ -6,8 +6,8 @@
 // never becomes a message.
 //
 // Start reading at [Server.Handler] and its routes. fold.go makes messages and events of a chat's log, form.go and callform.go give them
-// their JSON, decide.go is the way to the engine, guard.go, identity.go and sessions.go say who asks. It may import core and package
-// markdown. A new answer of the API is a route here and a handler beside what it is about; a new field is one of a form.
+// their JSON, decide.go is the way to the engine, guard.go, identity.go and sessions.go say who asks. It may import core,
+// adapters/surface and package markdown. A new answer of the API is a route here and a handler beside what it is about; a new field is one of a form.
 //
 // Its invariants.
 //   - Nothing shown here is stored here: a message is what the chat's log says, with the live frames that [Server.Edit] broadcasts, which
@@ -40,6 +40,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/text"
@@ -53,7 +54,7 @@ type Config struct {
 	// Listen is where the handler is served, as in "127.0.0.1:8080". It only tells whether that is loopback; empty counts as not.
 	Listen   string
 	Engine   Engine
-	Settings Settings
+	Settings surface.Settings
 	Log      Log
 	Shelf    Shelf
 	Files    agent.Blobs // keeps what people attach; nil: nothing is taken
@@ -155,24 +156,33 @@ func (s *Server) routes() (http.Handler, error) {
 			return err
 		}))
 	}
+	inChat := func(pattern string, h func(*http.Request, person, view) (any, error)) {
+		handle(pattern, func(r *http.Request, p person) (any, error) {
+			v, err := s.chat(r, p)
+			if err != nil {
+				return nil, err
+			}
+			return h(r, p, v)
+		})
+	}
 	api.HandleFunc("POST /api/v1/sessions", s.postSession)
 	handle("GET /api/v1/sessions", s.getSessions)
 	handle("DELETE /api/v1/sessions", s.deleteSessions)
 	handle("DELETE /api/v1/sessions/{session}", s.deleteSession)
 	handle("GET /api/v1/chats", s.getChats)
 	handle("POST /api/v1/chats", s.postChat)
-	handle("GET /api/v1/chats/{chat}", s.getChat)
-	handle("POST /api/v1/chats/{chat}/messages", s.postMessage)
-	handle("POST /api/v1/chats/{chat}/files", s.postFile)
+	inChat("GET /api/v1/chats/{chat}", s.getChat)
+	inChat("POST /api/v1/chats/{chat}/messages", s.postMessage)
+	inChat("POST /api/v1/chats/{chat}/files", s.postFile)
 	api.Handle("GET /api/v1/chats/{chat}/files/{file}", s.signedIn(s.getFile))
-	handle("POST /api/v1/chats/{chat}/stop", s.postStop)
+	inChat("POST /api/v1/chats/{chat}/stop", s.postStop)
 	api.Handle("GET /api/v1/chats/{chat}/events", s.signedIn(s.getEvents))
-	handle("POST /api/v1/chats/{chat}/asks", s.postAsks)
-	handle("POST /api/v1/chats/{chat}/clicks", s.postClick)
+	inChat("POST /api/v1/chats/{chat}/asks", s.postAsks)
+	inChat("POST /api/v1/chats/{chat}/clicks", s.postClick)
 	handle("POST /api/v1/tools/approve", s.postApprove)
 	handle("POST /api/v1/asks/{request}", s.postAsk)
 	handle("GET /api/v1/asks/{request}/why", s.getWhy)
-	handle("GET /api/v1/chats/{chat}/details/{token}", s.getDetails)
+	inChat("GET /api/v1/chats/{chat}/details/{token}", s.getDetails)
 	handle("GET /api/v1/asks/{request}/want", s.getElicitation)
 	handle("GET /api/v1/settings", s.getSettings)
 	handle("POST /api/v1/settings", s.postSettings)

@@ -6,7 +6,6 @@ const (
 	sayNewChat         = "New chat"
 	sayUnverified      = " (name not verified)" // where others sign in with a key that names them
 	saySessionEnded    = "Your session has ended: after 30 days without use, after 90 days, with its key, or because you signed out everywhere. Sign in again."
-	sayReset           = "This chat starts over: what was said here before, and what was allowed, no longer counts."
 	sayElicitationOver = "This no longer waits for an answer."
 	sayNotLinked       = "Careful: this is not an ordinary web address, so it is not linked here."
 )

@@ -95,7 +95,7 @@ var (
 		{"adapters/discord/gateway", []string{"core/backoff", "adapters/surface", "adapters/discord/rest", "core/agent"}, false, whyGateway},
 		{"adapters/discord/backfill", []string{"core/backoff", "adapters/discord/ids", "adapters/discord/rest", "core/agent"}, false, whyBackfill},
 		{"adapters/discord/components", []string{"adapters/surface", "adapters/discord/ids", "core/chat", "core/text", "core/render", "core/agent/turn", "core/agent/form"}, true, whyEncoder},
-		{"adapters/web", append([]string{"adapters/web/markdown"}, core...), false, whyAdapter},
+		{"adapters/web", append([]string{"adapters/surface", "adapters/web/markdown"}, core...), false, whyAdapter},
 		{"adapters/web/markdown", []string{"core/text", "core/render"}, true, whyMarkdown},
 		{"adapters/openai", core, false, whyAdapter},
 		{"adapters/mcp", append([]string{"adapters/mcp/child", "adapters/mcp/confine", "adapters/mcp/schema", "adapters/mcp/oneline"}, core...), false, whyAdapter},
