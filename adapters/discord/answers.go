@@ -28,7 +28,6 @@ const (
 	answerLife   = 15*time.Minute - 30*time.Second
 	settleAfter  = time.Second // for an edit to be the answer: it shows what came of the click
 	clickTimeout = 2 * time.Second
-	maxAnswers   = 4096
 	maxOpen      = 64 // of one message
 )
 
@@ -56,10 +55,6 @@ type answers struct {
 	byID      surface.Cache[*answer]
 	mu        sync.Mutex               // who opens one has it
 	byMessage surface.Cache[[]*answer] // those that an edit of their message may be, oldest first
-}
-
-func newAnswers() answers {
-	return answers{byID: surface.Cache[*answer]{Most: maxAnswers, Life: answerLife}, byMessage: surface.Cache[[]*answer]{Most: maxAnswers, Life: answerLife}}
 }
 
 // answer is an interaction that may be answered.

@@ -241,7 +241,7 @@ func TestWhisperWithoutTheTable(t *testing.T) {
 	ref := s.posted(s.at(""), asking("one"))
 	w, d := s.clicked(s.ada, ref)
 	h := w.handle()
-	s.a.answers = newAnswers()
+	s.a.answers = answers{byID: surface.Cache[*answer]{Life: answerLife}, byMessage: surface.Cache[[]*answer]{Life: answerLife}}
 	if err := s.a.Whisper(t.Context(), h, inWords("first")); err != nil || typeOf(t, d) != answerMessage {
 		t.Fatal(err)
 	}
@@ -347,7 +347,7 @@ func TestAnswersStayBounded(t *testing.T) {
 		}
 	}
 	open, _ := a.answers.byMessage.Get("1", now)
-	if n, of := a.answers.byID.Len(), a.answers.byMessage.Len(); n > maxAnswers || of != 7 || len(open) > maxOpen {
+	if n, of := a.answers.byID.Len(), a.answers.byMessage.Len(); n > surface.Kept || of != 7 || len(open) > maxOpen {
 		t.Errorf("%d answers, of %d messages, %d of one", n, of, len(open))
 	}
 	if a.answers.next("1", now) == nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/backoff"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 )
 
@@ -37,13 +38,14 @@ type Adapter struct {
 	gate     *gateway.Gateway // its connections
 	in       inbox            // what comes in
 	missed   *backfill.Backfill
-	sent     surface.Sent          // what stands there
-	stamps   surface.Cache[int]    // by which Seek finds a message that was posted here, by its name in sent: an edit must not take it off
-	answers  answers               // interactions that wait for their first answer
-	begun    begun                 // threads that are about to be made, and whom to tell where that fails
-	memberOf members               // roles of people, for a minute
-	drafts   drafts                // forms that were not taken
-	views    surface.Cache[string] // views of panels that are too long for a button
+	sent     surface.Sent                     // what stands there
+	stamps   surface.Cache[int]               // by which Seek finds a message that was posted here, by its name in sent: an edit must not take it off
+	answers  answers                          // interactions that wait for their first answer
+	begun    surface.Cache[beginning]         // conversations that a person began here a moment ago, by room
+	notified surface.Cache[struct{}]          // whom was told what is missing where
+	memberOf surface.Cache[[]chat.User]       // the roles of people, by guild and user
+	drafts   surface.Cache[map[string]string] // forms that were not taken, by person and asking: what stands in each input
+	views    surface.Cache[string]            // views of panels that are too long for a button
 
 	now   func() time.Time
 	pause func(context.Context, time.Duration) error // waits; an error is the context's
@@ -75,9 +77,10 @@ func New(c Config) (*Adapter, error) {
 		return nil, err
 	}
 	a := &Adapter{
-		Config: c, cdn: surface.HTTPClient(c.Client), in: newInbox(), introduced: make(chan struct{}), now: time.Now, pause: backoff.Wait, wait: backfill.Wait,
-		answers: newAnswers(), begun: newBegun(), stamps: surface.Cache[int]{Most: maxStamps, Life: seekWithin}, memberOf: members{Most: maxMembers, Life: memberLife},
-		drafts: drafts{Most: maxDrafts, Life: draftLife}, views: surface.Cache[string]{Most: maxViews, Life: viewsLife},
+		Config: c, cdn: surface.HTTPClient(c.Client), in: inbox{channels: newChannels()}, introduced: make(chan struct{}), now: time.Now, pause: backoff.Wait, wait: backfill.Wait,
+		answers: answers{byID: surface.Cache[*answer]{Life: answerLife}, byMessage: surface.Cache[[]*answer]{Life: answerLife}},
+		begun:   surface.Cache[beginning]{Life: begunLife}, notified: surface.Cache[struct{}]{Life: noticeLife}, memberOf: surface.Cache[[]chat.User]{Life: memberLife},
+		stamps: surface.Cache[int]{Life: seekWithin}, drafts: surface.Cache[map[string]string]{Most: maxDrafts, Life: draftLife}, views: surface.Cache[string]{Life: viewsLife},
 	}
 	api, err := rest.New(rest.Config{
 		Token: c.Token, APIURL: c.APIURL, Client: c.Client, Budget: c.Budget, Logger: c.Logger,

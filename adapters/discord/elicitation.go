@@ -23,9 +23,6 @@ const (
 	draftLife = 15 * time.Minute
 )
 
-// drafts are forms as somebody sent them, by person and asking: what stands in each input.
-type drafts = surface.Cache[map[string]string]
-
 func draftKey(u chat.User, token string) string { return u.String() + "/" + token }
 
 // answerElicitation answers a click on Answer.

@@ -16,12 +16,9 @@ import (
 
 // The panel of settings is one message that only one person sees. Every click on it is answered by the same message, drawn anew.
 
-// Views whose names are too long for a button, by a short one that is the same on every replica. Where it is not known, whoever clicked
-// opens the panel again.
-const (
-	maxViews  = 4096
-	viewsLife = time.Hour
-)
+// viewsLife is how long views are known whose names are too long for a button, by a short one that is the same on every replica. Where one is
+// not known, whoever clicked opens the panel again.
+const viewsLife = time.Hour
 
 // viewRequest is a page of a view, and for whom.
 type viewRequest struct {

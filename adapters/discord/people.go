@@ -16,19 +16,12 @@ import (
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/discord/rest"
-	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 )
 
 // memberLife is how long roles are believed: one that was taken away counts at most so much longer.
-const (
-	memberLife = time.Minute
-	maxMembers = 4096
-)
-
-// members are the roles of people, by guild and user.
-type members = surface.Cache[[]chat.User]
+const memberLife = time.Minute
 
 // Groups are the roles that a person has now. Somebody who has left has none; in direct messages there are none.
 // https://discord.com/developers/docs/resources/guild#get-guild-member

@@ -199,7 +199,6 @@ func (a *Adapter) try(of components.Renditions, level int, do func(components.Re
 const (
 	seekWithin = 6 * time.Hour
 	seekPages  = 3
-	maxStamps  = 4096
 	seekPage   = 100 // https://discord.com/developers/docs/resources/message#get-channel-messages
 )
 

@@ -3,16 +3,13 @@ package discord
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/nodhq/nod/adapters/discord/components"
 	"github.com/nodhq/nod/adapters/discord/ids"
@@ -39,9 +36,8 @@ type inbox struct {
 	clicks   surface.Lanes // on one message in their order; they wait for no message
 	settling surface.Lanes // what is said after something was recorded, and clicks that wait for what they change to be drawn
 	channels *channels
-	deaf     *lru.Cache[string, struct{}] // threads in which it was said that their messages cannot be read
+	deaf     surface.Once // threads in which it was said that their messages cannot be read
 
-	said     atomic.Int64 // names what is said
 	programs surface.Programs
 
 	mu      sync.Mutex
@@ -49,13 +45,6 @@ type inbox struct {
 	stop    context.CancelFunc
 	workers sync.WaitGroup // catching up
 }
-
-func newInbox() inbox {
-	deaf, _ := lru.New[string, struct{}](maxDeaf) // it fails for a size below one only
-	return inbox{channels: newChannels(), deaf: deaf}
-}
-
-const maxDeaf = 4096
 
 // openInbox lets things in, and has what was missed fetched until closeInbox.
 func (a *Adapter) openInbox(ctx context.Context) {
@@ -391,10 +380,7 @@ func envelopeOf(p ids.Place, d chat.Delivery, by inbound.Person, reply chat.Repl
 
 // cannotRead says once per thread, and once in the log, why the bot does not listen there.
 func (a *Adapter) cannotRead(s userMessage) {
-	if a.hears() {
-		return
-	}
-	if before, _ := a.in.deaf.ContainsOrAdd(s.at.Room(), struct{}{}); before {
+	if a.hears() || a.in.deaf.Again(s.at.Room()) {
 		return
 	}
 	a.Logger.Warn("discord: messages without a mention cannot be read: the Message Content intent is off in the application's settings (Bot page)", "chat", s.at.Chat())
@@ -411,8 +397,7 @@ func (a *Adapter) hears() bool { return a.gate.HearsContent() }
 
 // later has something said that nobody's record waits for.
 func (a *Adapter) later(say func(context.Context)) {
-	a.in.said.Add(1)
-	taken := a.in.settling.Put("s:"+strconv.FormatInt(a.in.said.Load(), 10), func() {
+	taken := a.in.settling.Put("s:"+rand.Text(), func() {
 		ctx, cancel := context.WithTimeout(context.Background(), afterWithin)
 		defer cancel()
 		say(ctx)

@@ -20,34 +20,20 @@ import (
 // https://discord.com/developers/docs/resources/channel#start-thread-from-message
 const archiveAfter = 1440
 
-// How much is remembered of threads that are about to be made: between a mention and the first message of its turn there may be a
+// begunLife is how long a thread that is about to be made is remembered: between a mention and the first message of its turn there may be a
 // queue. What is forgotten is asked of Discord.
-const (
-	maxBegun  = 4096
-	begunLife = time.Hour
-)
+const begunLife = time.Hour
 
 // A person is told once in noticeLife what is missing in a place, and whoever waits for the post waits no longer than tellTimeout for it.
 const (
-	maxLacking  = 4096
 	noticeLife  = time.Hour
 	tellTimeout = 5 * time.Second
 )
-
-// begun are conversations that a person began here a moment ago.
-type begun struct {
-	byRoom   surface.Cache[beginning]
-	notified surface.Cache[struct{}]
-}
 
 // beginning is who began a conversation, and how.
 type beginning struct {
 	user string
 	name string // of the thread to be made; empty: there is none to be made
-}
-
-func newBegun() begun {
-	return begun{surface.Cache[beginning]{Most: maxBegun, Life: begunLife}, surface.Cache[struct{}]{Most: maxLacking, Life: noticeLife}}
 }
 
 // expect says that a person's message is about to begin a conversation: Post then makes the thread, where the place is one, names it
@@ -57,7 +43,7 @@ func (a *Adapter) expect(p ids.Place, user, text string) {
 	if p.Thread != "" {
 		b.name = inbound.ThreadName(text, sayThread)
 	}
-	a.begun.byRoom.Put(p.Room(), b, a.now())
+	a.begun.Put(p.Room(), b, a.now())
 }
 
 // beginThread makes the thread of a place where this process knows that it is about to begin.
@@ -65,7 +51,7 @@ func (a *Adapter) beginThread(ctx context.Context, p ids.Place) error {
 	if p.Thread == "" {
 		return nil
 	}
-	b, ok := a.begun.byRoom.Get(p.Room(), a.now())
+	b, ok := a.begun.Get(p.Room(), a.now())
 	if !ok || b.name == "" {
 		return nil
 	}
@@ -73,7 +59,7 @@ func (a *Adapter) beginThread(ctx context.Context, p ids.Place) error {
 		return err
 	}
 	b.name = ""
-	a.begun.byRoom.Put(p.Room(), b, a.now()) // it is there; whom to tell is still of use
+	a.begun.Put(p.Room(), b, a.now()) // it is there; whom to tell is still of use
 	return nil
 }
 
@@ -140,7 +126,7 @@ func (a *Adapter) inRoom(ctx context.Context, p ids.Place, do func() error) erro
 	case rest.CodeThreadLocked:
 		return locked(err)
 	case rest.CodeNoAccess, rest.CodeNoPermission:
-		b, _ := a.begun.byRoom.Get(p.Room(), a.now())
+		b, _ := a.begun.Get(p.Room(), a.now())
 		perm := permSend
 		if p.Thread != "" {
 			perm = permSendInThread
@@ -176,7 +162,7 @@ func (a *Adapter) lacking(ctx context.Context, p ids.Place, user string, code in
 	if user == "" || p.Guild == "" {
 		return
 	}
-	if _, isNew := a.begun.notified.Add(p.Channel+"/"+user, struct{}{}, a.now()); !isNew {
+	if _, isNew := a.notified.Add(p.Channel+"/"+user, struct{}{}, a.now()); !isNew {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTimeout)

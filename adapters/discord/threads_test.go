@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
 	"github.com/nodhq/nod/tests/standins/fakediscord/samples"
@@ -124,11 +125,11 @@ func TestClosedDirectMessagesAreOnlyLogged(t *testing.T) {
 
 func TestWhatIsExpectedIsBounded(t *testing.T) {
 	a, _ := outward(t, Config{})
-	for i := range 3 * maxBegun {
+	for i := range 3 * surface.Kept {
 		a.expect(ids.Place{Guild: "1", Channel: "2", Thread: strconv.Itoa(i + 1)}, "9", "text")
-		a.begun.notified.Add(strconv.Itoa(i), struct{}{}, a.now())
+		a.notified.Add(strconv.Itoa(i), struct{}{}, a.now())
 	}
-	if n, m := a.begun.byRoom.Len(), a.begun.notified.Len(); n != maxBegun || m != maxLacking {
+	if n, m := a.begun.Len(), a.notified.Len(); n != surface.Kept || m != surface.Kept {
 		t.Errorf("%d and %d are remembered", n, m)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/slack-go/slack"
 
 	"github.com/nodhq/nod/adapters/slack/inbound"
@@ -23,7 +22,6 @@ const (
 	peopleFresh  = 5 * time.Minute
 	peopleFailed = 2 * time.Second // a failure is kept as long, so that a burst of messages does not become a burst of calls
 	peopleWithin = 1500 * time.Millisecond
-	maxPeople    = 4096
 )
 
 type Person struct {
@@ -39,7 +37,7 @@ type Person struct {
 // people remembers who is who. The zero value is ready.
 type people struct {
 	mu     sync.Mutex
-	recent *lru.Cache[string, *personEntry] // nil: nobody was looked up yet
+	recent surface.Cache[*personEntry]
 }
 
 type personEntry struct {
@@ -86,14 +84,11 @@ func (a *Adapter) lookUp(ctx context.Context, userID string) (Person, error) {
 func (p *people) entryOf(id string, now time.Time) (one *personEntry, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.recent == nil {
-		p.recent, _ = lru.New[string, *personEntry](maxPeople) // it fails for a size below one only
-	}
-	if one, ok := p.recent.Get(id); ok && (!isClosed(one.asked) || now.Before(one.until)) {
+	if one, ok := p.recent.Get(id, now); ok && (!isClosed(one.asked) || now.Before(one.until)) {
 		return one, false
 	}
 	one = &personEntry{asked: make(chan struct{})}
-	p.recent.Add(id, one)
+	p.recent.Put(id, one, now)
 	return one, true
 }
 
@@ -118,10 +113,8 @@ func (a *Adapter) nameOf(userID string) string {
 	p := &a.in.people
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.recent != nil {
-		if one, ok := p.recent.Peek(userID); ok && isClosed(one.asked) {
-			return one.who.Name
-		}
+	if one, ok := p.recent.Get(userID, a.now()); ok && isClosed(one.asked) {
+		return one.who.Name
 	}
 	return ""
 }

@@ -151,13 +151,13 @@ func TestAnotherOnesHasteIsNoFailureOfMine(t *testing.T) {
 func TestPeopleAreBounded(t *testing.T) {
 	t.Parallel()
 	var p people
-	for i := range maxPeople + 10 {
+	for i := range surface.Kept + 10 {
 		one, first := p.entryOf(fmt.Sprint(i), time.Now())
 		if !first {
 			t.Fatal("not the first")
 		}
 		p.fill(one, false, time.Now())
-		if n := p.recent.Len(); n > maxPeople {
+		if n := p.recent.Len(); n > surface.Kept {
 			t.Fatalf("%d are remembered", n)
 		}
 	}

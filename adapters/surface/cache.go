@@ -1,18 +1,20 @@
 package surface
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Cache remembers the newest of something by name: never more than most, and each no longer than life. The zero value remembers
-// nothing until its limits are set.
+// Kept is how much a cache remembers where it does not say.
+const Kept = 4096
+
+// Cache remembers the newest of something by name: never more than most, and each no longer than life. The zero value is ready.
 type Cache[V any] struct {
-	Most int
-	Life time.Duration
+	Most int           // 0: Kept
+	Life time.Duration // 0: as long as there is room
 
 	mu   sync.Mutex
 	kept *simplelru.LRU[string, cached[V]] // the oldest goes first: all live equally long, and looking at one changes nothing
@@ -27,9 +29,9 @@ type cached[V any] struct {
 func (k *Cache[V]) open(now time.Time) (kept *simplelru.LRU[string, cached[V]], done func()) {
 	k.mu.Lock()
 	if k.kept == nil {
-		k.kept, _ = simplelru.NewLRU[string, cached[V]](max(k.Most, 1), nil) // it fails for a size below one only
+		k.kept, _ = simplelru.NewLRU[string, cached[V]](cmp.Or(max(k.Most, 0), Kept), nil) // it fails for a size below one only
 	}
-	for _, c, ok := k.kept.GetOldest(); ok && !now.Before(c.until); _, c, ok = k.kept.GetOldest() {
+	for _, c, ok := k.kept.GetOldest(); ok && k.Life > 0 && !now.Before(c.until); _, c, ok = k.kept.GetOldest() {
 		k.kept.RemoveOldest()
 	}
 	return k.kept, k.mu.Unlock
@@ -75,31 +77,21 @@ func (k *Cache[V]) Len() int {
 	return kept.Len()
 }
 
-// onceKept is how much a [Once] knows.
-const onceKept = 1024
-
-// Once knows what was seen lately: the last thousand at least. The zero value is ready.
-type Once struct {
-	made sync.Once
-	seen *lru.Cache[string, struct{}]
-}
+// Once knows what was seen lately. The zero value is ready.
+type Once struct{ seen Cache[struct{}] }
 
 // Again reports whether key was seen before. No key is never seen.
 func (o *Once) Again(key string) bool {
-	o.made.Do(func() { o.seen, _ = lru.New[string, struct{}](onceKept) }) // it fails for a size below one only
 	if key == "" {
 		return false
 	}
-	again, _ := o.seen.ContainsOrAdd(key, struct{}{})
-	return again
+	_, isNew := o.seen.Add(key, struct{}{}, time.Time{})
+	return !isNew
 }
 
-const (
-	maxSent = 4096
-	// Believed is how long this process takes what it sent last for what the message looks like. Later another replica may have drawn
-	// the message; as long as a lease lasts, none has.
-	Believed = 10 * time.Second
-)
+// Believed is how long this process takes what it sent last for what the message looks like. Later another replica may have drawn the
+// message; as long as a lease lasts, none has.
+const Believed = 10 * time.Second
 
 // Drawn is what was sent last for a message.
 type Drawn struct {
@@ -109,23 +101,14 @@ type Drawn struct {
 	Level int // of the rendition that the platform took
 }
 
-// Sent remembers what was sent last for each message, as the platform's adapter names messages. The zero value is ready; it holds
-// the 4,096 messages that were sent last.
-type Sent struct {
-	made sync.Once
-	last *lru.Cache[string, Drawn]
-}
-
-func (s *Sent) cache() *lru.Cache[string, Drawn] {
-	s.made.Do(func() { s.last, _ = lru.New[string, Drawn](maxSent) }) // it fails for a size below one only
-	return s.last
-}
+// Sent remembers what was sent last for each message, as the platform's adapter names messages. The zero value is ready.
+type Sent struct{ last Cache[Drawn] }
 
 // Put remembers d as what stands there.
-func (s *Sent) Put(ref string, d Drawn) { s.cache().Add(ref, d) }
+func (s *Sent) Put(ref string, d Drawn) { s.last.Put(ref, d, time.Time{}) }
 
-// Get is what was put last. It does not keep the message longer.
-func (s *Sent) Get(ref string) (Drawn, bool) { return s.cache().Peek(ref) }
+// Get is what was put last.
+func (s *Sent) Get(ref string) (Drawn, bool) { return s.last.Get(ref, time.Time{}) }
 
 // Level is that of the first rendition to be tried: the platform has refused those before it.
 func (s *Sent) Level(ref string) int {

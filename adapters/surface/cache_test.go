@@ -35,11 +35,11 @@ func TestACacheIsBoundedAndForgets(t *testing.T) {
 func TestSentIsBounded(t *testing.T) {
 	t.Parallel()
 	var s Sent
-	for i := range maxSent + 10 {
+	for i := range Kept + 10 {
 		s.Put(fmt.Sprint(i), Drawn{})
 		s.Put("again", Drawn{})
 	}
-	if n := s.cache().Len(); n != maxSent {
+	if n := s.last.Len(); n != Kept {
 		t.Errorf("kept %d", n)
 	}
 	if _, ok := s.Get("again"); !ok {
