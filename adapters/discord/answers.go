@@ -152,7 +152,7 @@ func (w *answer) first(ctx context.Context, c callback, files []*discordgo.File,
 	}
 	err := w.a.api.CallFiles(ctx, http.MethodPost, at, c, files, into)
 	switch rest.CodeOf(err) {
-	case rest.CodeAnswered, rest.CodeUnknownInteraction: // by another replica, or by an attempt of ours whose answer was lost; or nobody did in time
+	case discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged, discordgo.ErrCodeUnknownInteraction: // by another replica, or by an attempt of ours whose answer was lost; or nobody did in time
 		w.done()
 		return errGiven
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"github.com/nodhq/nod/adapters/discord/components"
-	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -201,7 +200,7 @@ func TestAShapeThatIsRefusedAsAnAnswerIsDrawnSimpler(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
 	ref := s.posted(s.at(""), asking("one"))
 	_, d := s.clicked(s.ada, ref)
-	s.Fail(fakediscord.Callback, 1, fakediscord.Fault{Status: 400, Code: rest.CodeBadForm})
+	s.Fail(fakediscord.Callback, 1, fakediscord.Fault{Status: 400, Code: discordgo.ErrCodeInvalidFormBody})
 	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, asking("two"), agent.Decision); err != nil || typeOf(t, d) != answerUpdate || s.Count(fakediscord.EditMessage) != 0 {
 		t.Error(err, typeOf(t, d))
 	}

@@ -13,8 +13,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord/ids"
-	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -300,7 +301,7 @@ func TestCommandsAreRegisteredAsSoonAsThatIsPossible(t *testing.T) {
 // What cannot be registered keeps nobody from being heard.
 func TestCommandsThatMayNotBeRegisteredAreDoneWithout(t *testing.T) {
 	s := newScene(t, fakediscord.Options{}, Config{})
-	s.Fail("", 100, fakediscord.Fault{Status: 403, Code: rest.CodeNoAccess})
+	s.Fail("", 100, fakediscord.Fault{Status: 403, Code: discordgo.ErrCodeMissingAccess})
 	s.a.registering(t.Context())
 	if !strings.Contains(s.log.String(), "going on without") || len(s.pauses) != 0 {
 		t.Errorf("paused %v: %s", s.pauses, s.log)

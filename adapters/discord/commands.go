@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -36,7 +37,7 @@ func (a *Adapter) commanded(ctx context.Context, s userMessage, c surface.Comman
 		if err != nil {
 			return err
 		}
-		a.answer(s, lines(surface.SayPending(turn.OpenAsks(session), "chat"))...)
+		a.answer(s, strings.Split(surface.SayPending(turn.OpenAsks(session), "chat"), "\n")...)
 		return nil
 	}
 	by := s.m.Sender(s.guild)
@@ -149,7 +150,7 @@ func (a *Adapter) tellSettings(ctx context.Context, s userMessage, p components.
 	var err error
 	if s.direct {
 		err = a.quick(ctx, s.at.Room(), components.Only(p), nil)
-	} else if err = a.direct(ctx, string(s.m.Author.ID), components.Only(p)); rest.CodeOf(err) == rest.CodeClosedDM {
+	} else if err = a.direct(ctx, string(s.m.Author.ID), components.Only(p)); rest.CodeOf(err) == discordgo.ErrCodeCannotSendMessagesToThisUser {
 		err = a.answerOpenly(ctx, s.replyPlace(), string(s.m.Author.ID), inWords(sayElsewhere))
 	}
 	if err != nil {

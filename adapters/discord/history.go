@@ -112,7 +112,7 @@ func (a *Adapter) history(ctx context.Context, s userMessage) (all []chat.Quote,
 // starter is the message that a thread hangs on, which stands in the channel. The thread's own first message points at it.
 func (a *Adapter) starter(ctx context.Context, p ids.Place, page []*inbound.Message) *inbound.Message {
 	for _, m := range page {
-		if m.Type == inbound.TypeStarter && m.Referenced != nil {
+		if m.Type == discordgo.MessageTypeThreadStarterMessage && m.Referenced != nil {
 			return m.Referenced
 		}
 		if string(m.ID) == p.Thread { // a forum's: it stands in the thread

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord/inbound"
 )
 
@@ -74,7 +76,7 @@ func (a *Adapter) signedBody(w http.ResponseWriter, r *http.Request, body []byte
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	if in.Type == inbound.InteractionPing { // Discord asks whether anybody is there, and checks that forgeries are refused
+	if in.Type == discordgo.InteractionPing { // Discord asks whether anybody is there, and checks that forgeries are refused
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"type":1}`)
 		return

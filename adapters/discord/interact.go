@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord/components"
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/discord/inbound"
@@ -14,7 +16,6 @@ import (
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 )
 
@@ -92,7 +93,7 @@ func (a *Adapter) interacted(in *inbound.Interaction, done func()) {
 		return
 	}
 	switch in.Type {
-	case inbound.InteractionCommand, inbound.InteractionComponent, inbound.InteractionForm:
+	case discordgo.InteractionApplicationCommand, discordgo.InteractionMessageComponent, discordgo.InteractionModalSubmit:
 	default:
 		a.Logger.Info("discord: an interaction of a kind that nod does not use", "type", in.Type)
 		done()
@@ -130,7 +131,7 @@ func (a *Adapter) incomingOf(in *inbound.Interaction) incoming {
 		ID: string(in.ID), Token: string(in.Token), Application: a.self.Application,
 		Channel: string(in.ChannelID), User: in.By().User.Key, At: in.At,
 	}
-	if in.Type == inbound.InteractionComponent {
+	if in.Type == discordgo.InteractionMessageComponent {
 		p, ok := components.ParseAction(string(in.Data.CustomID), in.Values())
 		if kind, _ := text.KindOf(p.Choice); !ok || p.Sure || p.Guild != "" || kind.Aside {
 			return out
@@ -164,9 +165,9 @@ func (a *Adapter) serve(ctx context.Context, in *inbound.Interaction, w *answer)
 		return no
 	}
 	switch in.Type {
-	case inbound.InteractionCommand:
+	case discordgo.InteractionApplicationCommand:
 		return a.slash(ctx, c)
-	case inbound.InteractionComponent:
+	case discordgo.InteractionMessageComponent:
 		return a.clicked(ctx, c)
 	}
 	return a.submitted(ctx, c)
@@ -181,7 +182,7 @@ func (a *Adapter) channelOfInteraction(ctx context.Context, in *inbound.Interact
 		}
 	}
 	if in.Guild == "" && ids.IsSnowflake(string(in.ChannelID)) {
-		return inbound.Channel{ID: string(in.ChannelID), Type: inbound.ChannelDM}, nil
+		return inbound.Channel{ID: string(in.ChannelID), Type: discordgo.ChannelTypeDM}, nil
 	}
 	return a.channelOf(ctx, string(in.ChannelID))
 }
@@ -204,12 +205,10 @@ func (a *Adapter) clicked(ctx context.Context, c interaction) *reply {
 		return no
 	}
 	switch {
-	case p.Choice == chat.ViewDetail:
-		return a.details(ctx, c, p.Token)
-	case p.Choice == chat.Reveal:
-		return a.reveal(ctx, c, p.Token)
-	case p.Choice == chat.Why:
-		return a.explain(ctx, c, p.Token)
+	case p.Choice == chat.Why && a.Settings == nil:
+		return say(sayNoSettings)
+	case p.Choice == chat.ViewDetail, p.Choice == chat.Reveal, p.Choice == chat.Why:
+		return a.details(ctx, c, p)
 	case p.Choice == chat.DenyReason, p.Choice == chat.Edit:
 		return a.openForm(ctx, c, p.Choice, p.Token)
 	case p.Choice == chat.Answer:
@@ -258,48 +257,12 @@ func (a *Adapter) settle(w *answer) {
 	}
 }
 
-// details shows all of what a button stands for.
-func (a *Adapter) details(ctx context.Context, c interaction, token string) *reply {
-	s, err := a.Engine.Session(ctx, c.at.Chat())
-	if err != nil {
-		return a.notRead("details", c, err)
+// details shows one person what a choice stands for.
+func (a *Adapter) details(ctx context.Context, c interaction, p components.Action) *reply {
+	d, _, no := surface.Details(ctx, a.Engine, a.Settings, c.choose(p.Choice, p.Token), a.Logger)
+	if no != "" {
+		return say(no)
 	}
-	d, ok := card.Details(s, token)
-	if !ok {
-		return say(surface.SayNoDetails)
-	}
-	return showDetails(c, d)
-}
-
-// reveal shows one person what a card masks. It is on record before they see it.
-func (a *Adapter) reveal(ctx context.Context, c interaction, token string) *reply {
-	out, err := a.Engine.Decide(ctx, c.choose(chat.Reveal, token))
-	if no := surface.Refusal(err); no != nil {
-		return say(no.Say)
-	}
-	if err != nil {
-		return a.notRecorded("a click", c, chat.Reveal, err)
-	}
-	return showDetails(c, surface.Hidden(out))
-}
-
-// explain shows one person why something is asked.
-func (a *Adapter) explain(ctx context.Context, c interaction, token string) *reply {
-	if a.Settings == nil {
-		return say(sayNoSettings)
-	}
-	d, err := a.Settings.Why(ctx, c.envelope(), token)
-	if no := surface.Refusal(err); no != nil {
-		return say(no.Say)
-	}
-	if err != nil {
-		return a.notRead("why something is asked", c, err)
-	}
-	return showDetails(c, d)
-}
-
-// showDetails shows one person everything about something.
-func showDetails(c interaction, d render.Details) *reply {
 	return show(components.Details(d)).orSay(surface.SayNotOpened, "discord: details could not be shown", "chat", c.at.Chat())
 }
 

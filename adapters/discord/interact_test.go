@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord/inbound"
 
 	"github.com/nodhq/nod/adapters/discord/components"
@@ -362,7 +364,7 @@ func TestAClosedInboxTakesNothing(t *testing.T) {
 	a, _ := quietAdapter(t)
 	a.event("MESSAGE_CREATE", []byte(`{"id":"1","channel_id":"2","author":{"id":"3"},"content":"hello"}`))
 	done := 0
-	a.interacted(&inbound.Interaction{ID: "1", Token: "t", Type: inbound.InteractionComponent}, func() { done++ })
+	a.interacted(&inbound.Interaction{ID: "1", Token: "t", Type: discordgo.InteractionMessageComponent}, func() { done++ })
 	a.closeInbox()
 	if n := a.missed.Status().Behind; n != 0 || done != 1 {
 		t.Errorf("behind: %d, done: %d", n, done)

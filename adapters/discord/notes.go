@@ -57,7 +57,7 @@ func (a *Adapter) Remove(ctx context.Context, id chat.ID, ref chat.MessageRef) e
 		return a.api.Paid(ctx, c, http.MethodDelete, discordgo.EndpointChannelMessage(p.Room(), string(ref)), nil, nil, nil)
 	})
 	switch rest.CodeOf(err) {
-	case rest.CodeUnknownMessage, rest.CodeUnknownChannel:
+	case discordgo.ErrCodeUnknownMessage, discordgo.ErrCodeUnknownChannel:
 		return nil
 	}
 	return err
@@ -132,7 +132,7 @@ func (a *Adapter) whisperDirectly(ctx context.Context, p ids.Place, user string,
 		return a.quick(ctx, p.Room(), components.Note(m, ""), nil)
 	}
 	err := a.direct(ctx, user, components.Note(m, p.Link()))
-	if rest.CodeOf(err) != rest.CodeClosedDM {
+	if rest.CodeOf(err) != discordgo.ErrCodeCannotSendMessagesToThisUser {
 		return err
 	}
 	a.Logger.Info("discord: a person's direct messages are closed; answering in the place", "guild", p.Guild, "channel", p.Room())

@@ -49,7 +49,7 @@ func (a *Adapter) rolesIn(ctx context.Context, guild, user string) (roles []chat
 	}
 	err = a.api.Call(rest.WithLane(ctx, agent.Decision), http.MethodGet, discordgo.EndpointGuildMember(guild, user), nil, &m)
 	switch rest.CodeOf(err) {
-	case rest.CodeUnknownMember, rest.CodeUnknownUser:
+	case discordgo.ErrCodeUnknownMember, discordgo.ErrCodeUnknownUser:
 		err = nil // they have left, and have no roles
 	default:
 		roles = []chat.User{}
@@ -95,12 +95,12 @@ func (a *Adapter) standing(ctx context.Context, by inbound.Person) chat.Standing
 // mayAct refuses whoever may decide nothing, but for what ends or only shows something.
 func (a *Adapter) mayAct(ctx context.Context, c interaction) *reply {
 	switch c.in.Type {
-	case inbound.InteractionCommand:
+	case discordgo.InteractionApplicationCommand:
 		switch verb, _ := inbound.CommandOf(c.in); verb {
 		case inbound.VerbAsk, inbound.VerbHelp, inbound.VerbPending, inbound.VerbStop, inbound.VerbWhy, inbound.VerbWhoami:
 			return nil
 		}
-	case inbound.InteractionComponent:
+	case discordgo.InteractionMessageComponent:
 		id := string(c.in.Data.CustomID)
 		p, ok := components.ParseAction(id, c.in.Values())
 		if id == components.CancelID || ok && (p.Choice == chat.Stop || p.Choice == chat.ViewDetail || p.Choice == chat.Why) {

@@ -83,7 +83,7 @@ func (a *Adapter) post(ctx context.Context, p ids.Place, key chat.PostKey, of co
 			return err
 		}
 		err := a.inRoom(ctx, p, do)
-		if rest.CodeOf(err) == rest.CodeUnknownChannel && p.Thread != "" && !looked {
+		if rest.CodeOf(err) == discordgo.ErrCodeUnknownChannel && p.Thread != "" && !looked {
 			looked = true
 			if err = a.rediscover(ctx, p); err == nil {
 				err = a.inRoom(ctx, p, do)
@@ -171,7 +171,7 @@ const hugeText = 5000
 
 // refusedShape reports whether a fault refuses the payload rather than the call.
 func refusedShape(err error, s components.Rendition) bool {
-	return rest.CodeOf(err) == rest.CodeBadForm || rest.RefusalIn(err).Status == http.StatusInternalServerError && s.Level == surface.LevelFull && len(s.Body) > hugeText
+	return rest.CodeOf(err) == discordgo.ErrCodeInvalidFormBody || rest.RefusalIn(err).Status == http.StatusInternalServerError && s.Level == surface.LevelFull && len(s.Body) > hugeText
 }
 
 // try sends a message in its first rendition that Discord takes, from a level on.
@@ -219,7 +219,7 @@ func (a *Adapter) Seek(ctx context.Context, id chat.ID, key chat.PostKey) (chat.
 		}
 		err := a.api.Paid(ctx, c, http.MethodGet, at, nil, nil, &page)
 		switch rest.CodeOf(err) {
-		case rest.CodeNoAccess, rest.CodeNoPermission, rest.CodeUnknownChannel: // the thread may not be made yet; posting will say what is wrong
+		case discordgo.ErrCodeMissingAccess, discordgo.ErrCodeMissingPermissions, discordgo.ErrCodeUnknownChannel: // the thread may not be made yet; posting will say what is wrong
 			return "", false, nil
 		}
 		if err != nil {

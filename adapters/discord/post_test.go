@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord/components"
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/discord/rest"
@@ -247,7 +249,7 @@ func TestRefusedShapeIsDrawnSimplerWithItsButtons(t *testing.T) {
 	var ref chat.MessageRef
 	for n := 1; n <= 2; n++ {
 		ref = s.posted(s.at(""), words("one"))
-		s.Fail(fakediscord.EditMessage, n, fakediscord.Fault{Status: 400, Code: rest.CodeBadForm})
+		s.Fail(fakediscord.EditMessage, n, fakediscord.Fault{Status: 400, Code: discordgo.ErrCodeInvalidFormBody})
 		if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, asking(fmt.Sprint("question ", n)), agent.Decision); err != nil {
 			t.Fatal(n, err)
 		}
@@ -263,7 +265,7 @@ func TestRefusedShapeIsDrawnSimplerWithItsButtons(t *testing.T) {
 	if !strings.Contains(s.log.String(), "was refused") {
 		t.Error("nobody hears of it")
 	}
-	s.Fail(fakediscord.EditMessage, 9, fakediscord.Fault{Status: 400, Code: rest.CodeBadForm})
+	s.Fail(fakediscord.EditMessage, 9, fakediscord.Fault{Status: 400, Code: discordgo.ErrCodeInvalidFormBody})
 	if err := s.a.Edit(t.Context(), s.at("").Chat(), ref, asking("more"), agent.Decision); samples.KindOf(err) != agent.FaultForbidden {
 		t.Error("no shape is taken:", err)
 	}
@@ -330,7 +332,7 @@ func TestArchivedThreadIsOpenedOnce(t *testing.T) {
 		t.Errorf("%v", b)
 	}
 	s.Forget()
-	s.Fail(fakediscord.EditMessage, 5, fakediscord.Fault{Status: 400, Code: rest.CodeArchived})
+	s.Fail(fakediscord.EditMessage, 5, fakediscord.Fault{Status: 400, Code: discordgo.ErrCodePerformedOperationOnArchivedThread})
 	if err := s.a.Edit(t.Context(), s.at(thread).Chat(), ref, words("three"), agent.Final); samples.KindOf(err) != agent.FaultForbidden || len(s.Calls(fakediscord.EditChannel)) != 1 {
 		t.Errorf("it does not stay open: %v after %d calls", err, len(s.Calls(fakediscord.EditChannel)))
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord/inbound"
 
 	"github.com/nodhq/nod/adapters/discord/ids"
@@ -182,7 +184,7 @@ func TestConversationDefaultsToThread(t *testing.T) {
 	t.Parallel()
 	a := &Adapter{Config: Config{Channels: map[string]Channel{"1": {Conversation: InChannel}, "2": {}, "3": {Conversation: "elsewhere"}}}}
 	for id, want := range map[string]string{"1": "", "2": "5", "3": "5", "9": "5"} {
-		if got := a.placeIn(inbound.Channel{ID: id, Type: inbound.ChannelText}, "8", "5"); got != (ids.Place{Guild: "8", Channel: id, Thread: want}) {
+		if got := a.placeIn(inbound.Channel{ID: id, Type: discordgo.ChannelTypeGuildText}, "8", "5"); got != (ids.Place{Guild: "8", Channel: id, Thread: want}) {
 			t.Errorf("%s: %+v", id, got)
 		}
 	}

@@ -72,9 +72,9 @@ func (a *Adapter) makeThread(ctx context.Context, p ids.Place, b beginning) erro
 	}{b.name, archiveAfter}
 	err := a.api.Paid(ctx, c, http.MethodPost, discordgo.EndpointChannelMessageThread(p.Channel, p.Thread), in, nil, nil)
 	switch rest.CodeOf(err) {
-	case rest.CodeHasThread:
+	case discordgo.ErrCodeThreadAlreadyCreatedForThisMessage:
 		return nil
-	case rest.CodeNoAccess, rest.CodeNoPermission:
+	case discordgo.ErrCodeMissingAccess, discordgo.ErrCodeMissingPermissions:
 		a.lacking(ctx, p, b.user, rest.CodeOf(err), permThread)
 	}
 	return err
@@ -111,7 +111,7 @@ func (a *Adapter) rediscover(ctx context.Context, p ids.Place) error {
 func (a *Adapter) inRoom(ctx context.Context, p ids.Place, do func() error) error {
 	err := do()
 	switch rest.CodeOf(err) {
-	case rest.CodeArchived:
+	case discordgo.ErrCodePerformedOperationOnArchivedThread:
 		if p.Thread == "" {
 			return err
 		}
@@ -120,12 +120,12 @@ func (a *Adapter) inRoom(ctx context.Context, p ids.Place, do func() error) erro
 			return locked(again)
 		}
 		err = do()
-		if rest.CodeOf(err) == rest.CodeArchived {
+		if rest.CodeOf(err) == discordgo.ErrCodePerformedOperationOnArchivedThread {
 			return locked(err)
 		}
-	case rest.CodeThreadLocked:
+	case discordgo.ErrCodeThreadIsLocked:
 		return locked(err)
-	case rest.CodeNoAccess, rest.CodeNoPermission:
+	case discordgo.ErrCodeMissingAccess, discordgo.ErrCodeMissingPermissions:
 		b, _ := a.begun.Get(p.Room(), a.now())
 		perm := permSend
 		if p.Thread != "" {
@@ -155,7 +155,7 @@ const (
 
 // lacking tells a person what the bot may not do where they wrote to it, once an hour and place. Nothing depends on that.
 func (a *Adapter) lacking(ctx context.Context, p ids.Place, user string, code int, perm string) {
-	if code == rest.CodeNoAccess {
+	if code == discordgo.ErrCodeMissingAccess {
 		perm = permView
 	}
 	a.Logger.Warn("discord: a permission is missing", "guild", p.Guild, "channel", p.Channel, "thread", p.Thread, "permission", perm)

@@ -53,9 +53,6 @@ func sayNoChat(verb string) string {
 
 func sayAndMore(n int) string { return fmt.Sprintf("and %d more", n) }
 
-// lines are the lines of a text.
-func lines(s string) []string { return strings.Split(s, "\n") }
-
 // Of settings, of questions for confirmation and of forms that servers want filled in.
 
 const (

@@ -115,7 +115,7 @@ func (s *server) outcome(ctx, sent context.Context, c *conn, n notes, name strin
 		return readResult(raw, n.lacks), nil
 	}
 	// That it ran is known then, what it said is not.
-	if n.refused != nil && n.refused.Code == codeTooBig || errors.Is(err, errBodyTooBig) {
+	if n.refused != nil && n.refused.Code == codeTooBig || errors.As(err, new(*http.MaxBytesError)) {
 		return turn.Result{IsError: true, Text: fmt.Sprintf(
 			"%s ran on the %s server, but its answer has more than %s bytes and was not read. Do not repeat the call as it is; ask for less.",
 			name, s.name, text.Number(maxAnswer))}, nil
@@ -140,7 +140,7 @@ func (s *server) unsent(ctx context.Context, c *conn, n notes, name string, err 
 	switch {
 	case n.calls > 1: // it got the call before, and asked back
 		return nil
-	case errors.As(err, new(*child.UnsentError)), errors.Is(err, errClosed):
+	case errors.Is(err, child.ErrUnsent), errors.Is(err, errClosed):
 		return notRun(name, ": the %s server did not take the request.", s.name)
 	case overHTTP && errors.Is(err, transport.ErrSessionTerminated) && (!n.reached || n.stale):
 		return &callError{fmt.Sprintf("%s was not run: the %s server ended the session.", name, s.name), errStale}

@@ -23,8 +23,8 @@ type Config struct {
 	Servers map[string]Server
 	// Log takes what operators need; nil discards it.
 	Log *slog.Logger
-	// ClientName and Version are what servers see of us. Empty: "nod" and "dev".
-	ClientName, Version string
+	// Version is what servers see of ours. Empty: "dev".
+	Version string
 }
 
 // Server is one MCP server. Exactly one of Command, URL and InProcess is set.

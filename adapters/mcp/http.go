@@ -102,7 +102,7 @@ func (t *tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		resp.Body = readCloser{newLines(resp.Body, true), resp.Body}
 	default:
-		resp.Body = capped{http.MaxBytesReader(nil, resp.Body, maxAnswer)}
+		resp.Body = http.MaxBytesReader(nil, resp.Body, maxAnswer)
 	}
 	return resp, nil
 }
@@ -110,17 +110,6 @@ func (t *tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 type readCloser struct {
 	io.Reader
 	io.Closer
-}
-
-// capped says of a body that is too large what it is: http.MaxBytesReader takes it for a request's.
-type capped struct{ io.ReadCloser }
-
-func (c capped) Read(p []byte) (int, error) {
-	n, err := c.ReadCloser.Read(p)
-	if errors.As(err, new(*http.MaxBytesError)) {
-		err = errBodyTooBig
-	}
-	return n, err
 }
 
 type errStatus int

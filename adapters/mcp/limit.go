@@ -11,9 +11,6 @@ import (
 // errTooBig ends a stream that holds more than we are willing to read.
 var errTooBig = errors.New("the server sent more than can be read")
 
-// errBodyTooBig is errTooBig of a body that was one whole answer.
-var errBodyTooBig = fmt.Errorf("%w", errTooBig)
-
 // codeTooBig is the JSON-RPC error code that stands in for an answer that was too large to read.
 const codeTooBig = -31999
 

@@ -17,6 +17,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/text"
 )
 
 // Servers is every configured MCP server. All methods are safe for concurrent use.
@@ -49,7 +50,7 @@ func newServers(cfg Config, p pace) (*Servers, error) {
 			name: name, cfg: sc, pace: p,
 			timeout:        cmp.Or(sc.Timeout, defaultTimeout),
 			connectTimeout: cmp.Or(sc.ConnectTimeout, defaultConnectTimeout),
-			hello:          mcp.Implementation{Name: cmp.Or(cfg.ClientName, "nod"), Version: cmp.Or(cfg.Version, "dev")},
+			hello:          mcp.Implementation{Name: text.Product, Version: cmp.Or(cfg.Version, "dev")},
 			log:            log.With("mcp_server", name),
 			clean:          cleaner(sc),
 			wake:           make(chan struct{}, 1),

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"net/http"
 	"net/url"
 	"os/exec"
 	"slices"
@@ -62,7 +63,7 @@ func why(err error, cfg Server) string {
 		return "it refused our credentials (401)"
 	case errors.As(err, &status):
 		return fmt.Sprintf("it answered HTTP %d", int(status))
-	case errors.Is(err, errTooBig):
+	case errors.Is(err, errTooBig), errors.As(err, new(*http.MaxBytesError)): // a body that was one whole answer
 		return errTooBig.Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		return "it did not answer in time"

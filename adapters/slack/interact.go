@@ -284,37 +284,10 @@ func (a *Adapter) showDetails(ctx context.Context, in inbound.Interaction, f blo
 	return a.openView(ctx, in, blocks.EncodeDetails(d, f, answers, ""))
 }
 
-// readDetails reads what a choice shows, and while its call waits, what its card offers. Without settings, why somebody is asked is what the
-// details say of it.
+// readDetails reads what a choice shows, and while its call waits, what its card offers.
 func (a *Adapter) readDetails(ctx context.Context, f blocks.Form, env chat.Envelope) (d render.Details, answers []render.Choice, say string) {
-	var err error
-	switch {
-	case f.Choice == chat.Why && a.Settings != nil:
-		if d, err = a.Settings.Why(ctx, env, f.Token); err != nil && surface.Refusal(err) == nil {
-			a.Logger.Warn("slack: why somebody is asked could not be read", "chat", f.Place.Chat(), "err", err)
-			return d, nil, surface.SayNotRead
-		}
-	case f.Choice == chat.Reveal:
-		out, failed := a.Engine.Decide(ctx, chat.Clicked{Envelope: env, Token: f.Token, Choice: chat.Reveal, Message: f.Message})
-		if d, err = surface.Hidden(out), failed; err != nil && surface.Refusal(err) == nil {
-			a.Logger.Error("slack: a click was not recorded", "chat", env.Chat, "choice", f.Choice, "err", err)
-			return d, nil, surface.SayNotRecorded
-		}
-	default:
-		s, say := a.readSession(ctx, f, "details could not be read")
-		if say != "" {
-			return d, nil, say
-		}
-		d, ok := card.Details(s, f.Token)
-		if !ok {
-			return d, nil, surface.SayNoDetails
-		}
-		return d, card.Offered(s, f.Token), ""
-	}
-	if refusal := surface.Refusal(err); refusal != nil {
-		return d, nil, refusal.Say
-	}
-	return d, nil, ""
+	env.Chat = f.Place.Chat()
+	return surface.Details(ctx, a.Engine, a.Settings, chat.Clicked{Envelope: env, Token: f.Token, Choice: f.Choice, Message: f.Message}, a.Logger)
 }
 
 func (a *Adapter) openForm(ctx context.Context, in inbound.Interaction, f blocks.Form) (say string) {

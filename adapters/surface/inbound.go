@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -45,6 +46,26 @@ func ParseCommand(text string) (c Command, ok bool) {
 		return Command{words[0], append([]string(nil), words[1:]...)}, true
 	}
 	return Command{}, false
+}
+
+// LooseString is a string where a platform may have something else: of a number it is the digits, of an object the id in it, of anything else
+// nothing. Decoding it never fails.
+type LooseString string
+
+func (l *LooseString) UnmarshalJSON(b []byte) error {
+	var o struct {
+		ID LooseString `json:"id"`
+	}
+	switch {
+	case b[0] == '"':
+		return json.Unmarshal(b, (*string)(l))
+	case b[0] == '-' || b[0] >= '0' && b[0] <= '9':
+		*l = LooseString(b)
+	default:
+		_ = json.Unmarshal(b, &o)
+		*l = o.ID
+	}
+	return nil
 }
 
 // ForBot reports whether a message in a thread is for the bot although it does not mention it. One that names somebody else never is:

@@ -22,6 +22,7 @@ import (
 	"log/slog"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -94,14 +95,43 @@ func FindAsk(s turn.Session, ask string) (turn.ToolCall, bool) {
 	return turn.ToolCall{}, false
 }
 
-// Hidden is what [chat.Reveal] shows to whoever clicked.
-func Hidden(out []decision.Outcome) (d render.Details) {
-	for _, o := range out {
-		if o.Hidden != nil {
-			d = *o.Hidden
+// Details is what a choice shows to whoever made it: why something is asked, what a card masks, which is on record before they see it, or all of
+// what its token stands for, with what its card offers while it waits. say is a sentence for them where there is nothing to be shown. Without
+// settings, why somebody is asked is what the details say of it.
+func Details(ctx context.Context, e Engine, s Settings, c chat.Clicked, log *slog.Logger) (d render.Details, answers []render.Choice, say string) {
+	var err error
+	var session turn.Session
+	found := true
+	switch {
+	case c.Choice == chat.Why && s != nil:
+		d, err = s.Why(ctx, c.Envelope, c.Token)
+	case c.Choice == chat.Reveal:
+		var out []decision.Outcome
+		out, err = e.Decide(ctx, c)
+		for _, o := range out {
+			if o.Hidden != nil {
+				d = *o.Hidden
+			}
+		}
+	default:
+		if session, err = e.Session(ctx, c.Chat); err == nil {
+			d, found = card.Details(session, c.Token)
+			answers = card.Offered(session, c.Token)
 		}
 	}
-	return d
+	switch no := Refusal(err); {
+	case no != nil:
+		return d, nil, no.Say
+	case err != nil && c.Choice == chat.Reveal:
+		log.Error(c.Chat.Platform+": a click was not recorded", "chat", c.Chat, "choice", c.Choice, "err", err)
+		return d, nil, SayNotRecorded
+	case err != nil:
+		log.Warn(c.Chat.Platform+": details could not be read", "chat", c.Chat, "choice", c.Choice, "err", err)
+		return d, nil, SayNotRead
+	case !found:
+		return d, nil, SayNoDetails
+	}
+	return d, answers, ""
 }
 
 // Refusal is what [Engine.Decide] says of an answer that is not taken; nil for any other error.

@@ -100,10 +100,10 @@ func (x *examination) channel(ctx context.Context, id string) surface.Finding {
 	var c discordgo.Channel
 	err := x.get(ctx, "channels/"+id, &c)
 	switch rest.CodeOf(err) {
-	case rest.CodeUnknownChannel:
+	case discordgo.ErrCodeUnknownChannel:
 		return wrong("there is none",
 			"Correct the ID under discord.channels (Developer Mode in your settings, then Copy Channel ID), or take it out.")
-	case rest.CodeNoAccess:
+	case discordgo.ErrCodeMissingAccess:
 		return wrong("the bot does not see it: View Channels is missing there, or it is in a server that the bot is not in",
 			"Give the bot's role View Channels in that channel (Edit Channel, Permissions).")
 	}
@@ -201,7 +201,7 @@ func (x *examination) rolesOf(ctx context.Context, guild string) ([]*discordgo.R
 func (x *examination) role(ctx context.Context, u chat.User, id string) surface.Finding {
 	list, err := x.rolesOf(ctx, u.Workspace)
 	switch c := rest.CodeOf(err); {
-	case c == rest.CodeUnknownGuild || c == rest.CodeNoAccess:
+	case c == discordgo.ErrCodeUnknownGuild || c == discordgo.ErrCodeMissingAccess:
 		return wrong("the bot is not in its server, "+surface.Tame(u.Workspace),
 			"Correct the server's ID in "+u.String()+", or invite the bot there.")
 	case err != nil:

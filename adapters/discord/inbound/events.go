@@ -9,29 +9,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord/ids"
+	"github.com/nodhq/nod/adapters/surface"
 )
 
 // Events are decoded here and not by discordgo: its types reject a whole message for one component that did not exist when they were
 // written, and hand an empty one to the handler. A field of an odd shape is left out here, and everything else of the event is read.
 
-// LooseString is a string where another type may stand: a number is taken for its digits, anything else for nothing. Decoding it never fails.
-type LooseString string
-
-func (l *LooseString) UnmarshalJSON(b []byte) error {
-	*l = ""
-	switch b[0] {
-	case '"':
-		var s string
-		if err := json.Unmarshal(b, &s); err != nil {
-			return err
-		}
-		*l = LooseString(s)
-	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		*l = LooseString(b)
-	}
-	return nil
-}
+// LooseString is a string where another type may stand.
+type LooseString = surface.LooseString
 
 var errNotObject = errors.New("it is not a JSON object")
 
@@ -75,19 +63,19 @@ type Mentioned struct {
 
 // Message is a message object, with what the gateway adds. https://discord.com/developers/docs/resources/message#message-object
 type Message struct {
-	ID           LooseString   `json:"id"`
-	Channel      LooseString   `json:"channel_id"`
-	Guild        LooseString   `json:"guild_id"` // of the gateway only: empty in direct messages, and in what was fetched
-	Type         int           `json:"type"`
-	Webhook      LooseString   `json:"webhook_id"`
-	Author       *Account      `json:"author"`
-	Member       *Member       `json:"member"` // of the gateway only
-	Content      LooseString   `json:"content"`
-	Mentions     []Mentioned   `json:"mentions"`
-	MentionRoles []LooseString `json:"mention_roles"`
-	Everyone     bool          `json:"mention_everyone"`
-	Edited       LooseString   `json:"edited_timestamp"`
-	Referenced   *Message      `json:"referenced_message"`
+	ID           LooseString           `json:"id"`
+	Channel      LooseString           `json:"channel_id"`
+	Guild        LooseString           `json:"guild_id"` // of the gateway only: empty in direct messages, and in what was fetched
+	Type         discordgo.MessageType `json:"type"`
+	Webhook      LooseString           `json:"webhook_id"`
+	Author       *Account              `json:"author"`
+	Member       *Member               `json:"member"` // of the gateway only
+	Content      LooseString           `json:"content"`
+	Mentions     []Mentioned           `json:"mentions"`
+	MentionRoles []LooseString         `json:"mention_roles"`
+	Everyone     bool                  `json:"mention_everyone"`
+	Edited       LooseString           `json:"edited_timestamp"`
+	Referenced   *Message              `json:"referenced_message"`
 	Snapshots    []struct {
 		Message *Message `json:"message"`
 	} `json:"message_snapshots"`
@@ -153,24 +141,22 @@ type Component struct {
 	Component  *Component  `json:"component"`  // Label
 }
 
-// Types of messages that are a person's words. All others are announcements, a program's answers, or (21) the first message of a
-// thread, which only points at the one it hangs on. https://discord.com/developers/docs/resources/message#message-object-message-types
-const (
-	typeDefault = 0
-	typeReply   = 19
-	TypeStarter = 21
-)
+// isWritten: it is of the types that are somebody's words. All others are announcements, a program's answers, or the first message of a thread, which
+// only points at the one it hangs on. https://discord.com/developers/docs/resources/message#message-object-message-types
+func (m *Message) isWritten() bool {
+	return m.Type == discordgo.MessageTypeDefault || m.Type == discordgo.MessageTypeReply
+}
 
 // ByPerson reports whether a person wrote it in their own name.
 func (m *Message) ByPerson(me string) bool {
 	return m.Author != nil && ids.IsSnowflake(string(m.Author.ID)) && string(m.Author.ID) != me && !m.Author.Bot && !m.Author.System && m.Webhook == "" &&
-		(m.Type == typeDefault || m.Type == typeReply)
+		m.isWritten()
 }
 
 // ByProgram reports whether another bot or a webhook wrote it, and names user in its words: not in what it quotes, nor by answering.
 func (m *Message) ByProgram(user string) bool {
 	return m.Author != nil && ids.IsSnowflake(string(m.Author.ID)) && string(m.Author.ID) != user && (m.Author.Bot || m.Webhook != "") && !m.Author.System &&
-		(m.Type == typeDefault || m.Type == typeReply) && strings.Contains(string(m.Content), "<@"+user+">") && m.MentionsUser(user)
+		m.isWritten() && strings.Contains(string(m.Content), "<@"+user+">") && m.MentionsUser(user)
 }
 
 // MentionsUser: Discord has found the mention, or the reply that notifies, and not our reading of the text: what stands in a code
@@ -181,7 +167,7 @@ func (m *Message) MentionsUser(id string) bool {
 
 // RepliesTo reports whether it is a reply to somebody's message, also where the reply does not notify.
 func (m *Message) RepliesTo(id string) bool {
-	return m.Type == typeReply && m.Referenced != nil && m.Referenced.Author != nil && string(m.Referenced.Author.ID) == id
+	return m.Type == discordgo.MessageTypeReply && m.Referenced != nil && m.Referenced.Author != nil && string(m.Referenced.Author.ID) == id
 }
 
 // NamesOthers reports whether it calls anybody but me and its author, or answers them.
@@ -189,7 +175,7 @@ func (m *Message) NamesOthers(me string) bool {
 	self := []string{me, string(m.Author.ID)}
 	return m.Everyone || len(m.MentionRoles) > 0 ||
 		slices.ContainsFunc(m.Mentions, func(u Mentioned) bool { return !slices.Contains(self, string(u.ID)) }) ||
-		m.Type == typeReply && m.Referenced != nil && m.Referenced.Author != nil && !slices.Contains(self, string(m.Referenced.Author.ID))
+		m.Type == discordgo.MessageTypeReply && m.Referenced != nil && m.Referenced.Author != nil && !slices.Contains(self, string(m.Referenced.Author.ID))
 }
 
 // IsEmpty: it has nothing that could be read. Without the intent for message content everything that is not for the bot looks so.
@@ -227,12 +213,12 @@ type RoleObject struct {
 
 // ChannelObject is a channel object. https://discord.com/developers/docs/resources/channel#channel-object
 type ChannelObject struct {
-	ID       LooseString `json:"id"`
-	Guild    LooseString `json:"guild_id"`
-	Parent   LooseString `json:"parent_id"`
-	Type     int         `json:"type"`
-	Name     LooseString `json:"name"`
-	Last     LooseString `json:"last_message_id"` // may be of a message that is no more
+	ID       LooseString           `json:"id"`
+	Guild    LooseString           `json:"guild_id"`
+	Parent   LooseString           `json:"parent_id"`
+	Type     discordgo.ChannelType `json:"type"`
+	Name     LooseString           `json:"name"`
+	Last     LooseString           `json:"last_message_id"` // may be of a message that is no more
 	Metadata *struct {
 		Archived bool        `json:"archived"`
 		Locked   bool        `json:"locked"`
@@ -240,30 +226,22 @@ type ChannelObject struct {
 	} `json:"thread_metadata"`
 }
 
-// Types of channels. https://discord.com/developers/docs/resources/channel#channel-object-channel-types
-const (
-	ChannelText          = 0
-	ChannelDM            = 1
-	channelNews          = 5
-	channelNewsThread    = 10
-	channelPublicThread  = 11
-	channelPrivateThread = 12
-)
-
 // Channel is what is known of a place where messages stand: in Discord's words a thread is one too.
 type Channel struct {
 	ID, Guild, Parent, Name string
-	Type                    int
+	Type                    discordgo.ChannelType
 	Locked, Archived        bool // of a thread
 }
 
 func (c Channel) IsThread() bool {
-	return c.Type == channelNewsThread || c.Type == channelPublicThread || c.Type == channelPrivateThread
+	return c.Type == discordgo.ChannelTypeGuildNewsThread || c.Type == discordgo.ChannelTypeGuildPublicThread || c.Type == discordgo.ChannelTypeGuildPrivateThread
 }
 
 // HasThreads reports whether threads can be made on this channel's messages. In a forum every message is in a thread already; a voice
 // channel's chat has none.
-func (c Channel) HasThreads() bool { return c.Type == ChannelText || c.Type == channelNews }
+func (c Channel) HasThreads() bool {
+	return c.Type == discordgo.ChannelTypeGuildText || c.Type == discordgo.ChannelTypeGuildNews
+}
 
 // IsClosed: nobody can write in it any more. An archived thread opens again with the next message, unless it is locked.
 func (c Channel) IsClosed() bool { return c.Locked && c.Archived }

@@ -14,17 +14,17 @@ import (
 // everything in Data only says what was done.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object
 type Interaction struct {
-	ID          LooseString     `json:"id"`
-	Type        int             `json:"type"`
-	Application LooseString     `json:"application_id"`
-	Token       LooseString     `json:"token"` // in no log
-	Guild       LooseString     `json:"guild_id"`
-	Channel     *ChannelObject  `json:"channel"`
-	ChannelID   LooseString     `json:"channel_id"`
-	Member      *Member         `json:"member"`
-	User        *Account        `json:"user"`
-	Message     *ClickedMessage `json:"message"`
-	Data        InteractionData `json:"data"`
+	ID          LooseString               `json:"id"`
+	Type        discordgo.InteractionType `json:"type"`
+	Application LooseString               `json:"application_id"`
+	Token       LooseString               `json:"token"` // in no log
+	Guild       LooseString               `json:"guild_id"`
+	Channel     *ChannelObject            `json:"channel"`
+	ChannelID   LooseString               `json:"channel_id"`
+	Member      *Member                   `json:"member"`
+	User        *Account                  `json:"user"`
+	Message     *ClickedMessage           `json:"message"`
+	Data        InteractionData           `json:"data"`
 
 	At time.Time `json:"-"` // when it came here: said by whoever takes it
 }
@@ -53,14 +53,6 @@ type Option struct {
 	Value   LooseString `json:"value"`
 	Options []Option    `json:"options"`
 }
-
-// Types of interactions.
-const (
-	InteractionPing      = 1
-	InteractionCommand   = 2
-	InteractionComponent = 3
-	InteractionForm      = 5
-)
 
 // Lane: what is done to one message keeps its order, and waits for no message of its room.
 func (in *Interaction) Lane() string {

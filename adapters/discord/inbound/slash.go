@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/core/text"
 )
 
@@ -39,49 +41,39 @@ const (
 // it leaves nothing out and gives no null.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object
 type Command struct {
-	Name         string          `json:"name"`
-	Type         int             `json:"type"`
-	Description  string          `json:"description"`
-	Options      []CommandOption `json:"options"`
-	Contexts     []int           `json:"contexts"`
-	Integrations []int           `json:"integration_types"`
-	Permissions  *string         `json:"default_member_permissions"` // nil: whoever may use commands
+	Name         string                                 `json:"name"`
+	Type         discordgo.ApplicationCommandType       `json:"type"`
+	Description  string                                 `json:"description"`
+	Options      []CommandOption                        `json:"options"`
+	Contexts     []discordgo.InteractionContextType     `json:"contexts"`
+	Integrations []discordgo.ApplicationIntegrationType `json:"integration_types"`
+	Permissions  *string                                `json:"default_member_permissions"` // nil: whoever may use commands
 }
 
 type CommandOption struct {
-	Type        int             `json:"type"`
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Required    bool            `json:"required,omitempty"`
-	MinLength   int             `json:"min_length,omitempty"`
-	MaxLength   int             `json:"max_length,omitempty"`
-	Options     []CommandOption `json:"options,omitempty"`
+	Type        discordgo.ApplicationCommandOptionType `json:"type"`
+	Name        string                                 `json:"name"`
+	Description string                                 `json:"description"`
+	Required    bool                                   `json:"required,omitempty"`
+	MinLength   int                                    `json:"min_length,omitempty"`
+	MaxLength   int                                    `json:"max_length,omitempty"`
+	Options     []CommandOption                        `json:"options,omitempty"`
 }
-
-// Of commands.
-const (
-	commandChat       = 1 // typed, with "/"
-	optionSubcommand  = 1
-	optionString      = 3
-	contextGuild      = 0
-	contextBotDM      = 1
-	installedInGuilds = 0
-)
 
 // Commands are what people can type with "/".
 func Commands() []Command {
 	sub := func(name, say string, options ...CommandOption) CommandOption {
-		return CommandOption{Type: optionSubcommand, Name: name, Description: say, Options: options}
+		return CommandOption{Type: discordgo.ApplicationCommandOptionSubCommand, Name: name, Description: say, Options: options}
 	}
 	option := func(name, say string, required bool, most int) CommandOption {
-		return CommandOption{Type: optionString, Name: name, Description: say, Required: required, MaxLength: most}
+		return CommandOption{Type: discordgo.ApplicationCommandOptionString, Name: name, Description: say, Required: required, MaxLength: most}
 	}
 	return []Command{{
-		Name: CommandName, Type: commandChat, Description: "Work with " + text.Product + ": it asks before it acts",
-		Contexts: []int{contextGuild, contextBotDM}, Integrations: []int{installedInGuilds},
+		Name: CommandName, Type: discordgo.ChatApplicationCommand, Description: "Work with " + text.Product + ": it asks before it acts",
+		Contexts: []discordgo.InteractionContextType{discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM}, Integrations: []discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall},
 		Options: []CommandOption{
 			sub(VerbAsk, "Ask for something; the answer is for everybody here", CommandOption{
-				Type: optionString, Name: OptionText, Description: "What you want", Required: true, MinLength: 1, MaxLength: MaxAsk,
+				Type: discordgo.ApplicationCommandOptionString, Name: OptionText, Description: "What you want", Required: true, MinLength: 1, MaxLength: MaxAsk,
 			}),
 			sub(VerbStop, "Stop what runs in this chat"),
 			sub(VerbReset, "Let this chat start over: what was said and allowed no longer counts"),
@@ -116,7 +108,7 @@ func SameCommands(there []json.RawMessage, want []Command) bool {
 // canonical are commands as they can be compared.
 func canonical(all []Command) (out []string) {
 	for _, c := range all {
-		c.Type = cmp.Or(c.Type, commandChat)
+		c.Type = cmp.Or(c.Type, discordgo.ChatApplicationCommand)
 		c.Contexts, c.Integrations = slices.Sorted(slices.Values(c.Contexts)), slices.Sorted(slices.Values(c.Integrations))
 		if len(c.Options) == 0 {
 			c.Options = nil

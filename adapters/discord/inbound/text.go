@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
@@ -198,7 +200,7 @@ func (m *Message) WrittenBy(user string) bool { return m.Author != nil && string
 // Quote is a message of a guild as text of its author. It is not ok where the message says nothing.
 func (m *Message) Quote(guild string, of Names) (q chat.Quote, ok bool) {
 	switch m.Type {
-	case typeDefault, typeReply, 20, 23: // 20 and 23 are answers of programs to commands
+	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply, 20, 23: // 20 and 23 are answers of programs to commands
 	default:
 		return chat.Quote{}, false
 	}

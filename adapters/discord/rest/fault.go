@@ -18,28 +18,6 @@ import (
 	"github.com/nodhq/nod/core/agent"
 )
 
-// Error codes of Discord's that something is done about.
-// https://discord.com/developers/docs/topics/opcodes-and-status-codes#json-json-error-codes
-const (
-	CodeUnknownChannel     = 10003
-	CodeUnknownGuild       = 10004
-	CodeUnknownMember      = 10007
-	CodeUnknownMessage     = 10008
-	CodeUnknownUser        = 10013
-	codeUnknownWebhook     = 10015 // also a follow-up to an interaction that nobody answered
-	CodeUnknownInteraction = 10062 // too late: it lives for three seconds
-	codeManyOldEdits       = 30046 // with 429: messages older than an hour are edited too often
-	CodeAnswered           = 40060 // the interaction has had its first answer
-	CodeNoAccess           = 50001 // the channel is not visible to the bot
-	CodeClosedDM           = 50007
-	CodeNoPermission       = 50013
-	codeBadToken           = 50027 // of an interaction that is over
-	CodeBadForm            = 50035
-	CodeArchived           = 50083
-	CodeHasThread          = 160004
-	CodeThreadLocked       = 160005
-)
-
 // Refusal is what Discord answered instead of doing it. Its words are cleaned of secrets, and short.
 type Refusal struct {
 	Status int
@@ -136,14 +114,15 @@ func refusalFault(r *Refusal) *agent.PlatformError {
 }
 
 // faults are the codes that are not simply a no.
+// https://discord.com/developers/docs/topics/opcodes-and-status-codes#json-json-error-codes
 var faults = map[int]agent.PlatformFault{
-	CodeUnknownChannel:     agent.FaultGone,
-	CodeUnknownGuild:       agent.FaultGone,
-	CodeUnknownMessage:     agent.FaultGone,
-	codeUnknownWebhook:     agent.FaultGone,
-	CodeUnknownInteraction: agent.FaultGone,
-	codeBadToken:           agent.FaultGone,
-	130000:                 agent.FaultTransient, // "API resource is currently overloaded"
+	discordgo.ErrCodeUnknownChannel:                   agent.FaultGone,
+	discordgo.ErrCodeUnknownGuild:                     agent.FaultGone,
+	discordgo.ErrCodeUnknownMessage:                   agent.FaultGone,
+	discordgo.ErrCodeUnknownWebhook:                   agent.FaultGone, // also a follow-up to an interaction that nobody answered
+	discordgo.ErrCodeUnknownInteraction:               agent.FaultGone, // too late: it lives for three seconds
+	discordgo.ErrCodeInvalidWebhookTokenProvided:      agent.FaultGone, // of an interaction that is over
+	discordgo.ErrCodeAPIResourceIsCurrentlyOverloaded: agent.FaultTransient,
 }
 
 // RefusalIn is what Discord answered; the zero one for any other error.

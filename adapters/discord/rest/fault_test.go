@@ -69,7 +69,7 @@ func TestABadFormNamesThePlace(t *testing.T) {
 	if s := err.Error(); !strings.Contains(s, " at data.components.0.components.3.content: BASE_TYPE_MAX_LENGTH") || strings.Contains(s, samples.Token) {
 		t.Error(s)
 	}
-	if CodeOf(err) != CodeBadForm || RefusalIn(err).Status != 400 {
+	if CodeOf(err) != discordgo.ErrCodeInvalidFormBody || RefusalIn(err).Status != 400 {
 		t.Error("the code is lost")
 	}
 	deep := strings.Repeat(`{"a":`, 10000) + "1" + strings.Repeat("}", 10000)

@@ -53,11 +53,8 @@ type Child struct {
 	drained chan struct{}       // closed once stderr is read to its end
 }
 
-// UnsentError is a request that the child certainly did not get in full.
-type UnsentError struct{ cause error }
-
-func (e *UnsentError) Error() string { return "not written: " + e.cause.Error() }
-func (e *UnsentError) Unwrap() error { return e.cause }
+// ErrUnsent is a request that the child certainly did not get in full.
+var ErrUnsent = errors.New("not written")
 
 // Start starts a program with the environment its entry lists, PATH and HOME, within its bounds.
 func Start(p Program, log *slog.Logger, clean func(string) string) (*Child, error) {
@@ -234,7 +231,7 @@ type writer struct {
 func (w *writer) Write(p []byte) (int, error) {
 	err := w.SetWriteDeadline(time.Now().Add(w.patience))
 	if err != nil {
-		return 0, &UnsentError{err}
+		return 0, fmt.Errorf("%w: %w", ErrUnsent, err)
 	}
 	n, err := w.File.Write(p)
 	if err == nil {
@@ -245,7 +242,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	}
 	w.lost(err)
 	if n < len(p)-1 { // without its last byte before the newline a message is no JSON
-		return n, &UnsentError{err}
+		return n, fmt.Errorf("%w: %w", ErrUnsent, err)
 	}
 	return n, err
 }

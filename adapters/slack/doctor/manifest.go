@@ -70,15 +70,10 @@ var subscriptions = []subscription{
 	{"message.mpim", "mpim:history"},
 }
 
-// The limits of a manifest's texts: https://docs.slack.dev/reference/app-manifest
+// Limits of a manifest: https://docs.slack.dev/reference/app-manifest
 const (
-	maxAppName          = 35
-	maxAppDescription   = 140
-	minLongDescription  = 175
-	maxLongDescription  = 4000
-	maxAgentDescription = 300
-	maxPrompts          = 4
-	maxRequestURL       = 3000 // of a command; the others take 3,500
+	maxPrompts    = 4
+	maxRequestURL = 3000 // of a command; the others take 3,500
 )
 
 const (

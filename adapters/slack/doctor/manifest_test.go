@@ -131,11 +131,11 @@ func checkManifestLimits(t *testing.T, m slack.Manifest) {
 			t.Errorf("%s has %d characters, want %d to %d", what, n, least, most)
 		}
 	}
-	within("name", m.Display.Name, 1, maxAppName)
-	within("description", m.Display.Description, 1, maxAppDescription)
-	within("long_description", m.Display.LongDescription, minLongDescription, maxLongDescription)
+	within("name", m.Display.Name, 1, 35)
+	within("description", m.Display.Description, 1, 140)
+	within("long_description", m.Display.LongDescription, 175, 4000)
 	within("display_name", m.Features.BotUser.DisplayName, 1, 80)
-	within("agent_description", m.Features.AgentView.AgentDescription, 1, maxAgentDescription)
+	within("agent_description", m.Features.AgentView.AgentDescription, 1, 300)
 	if n := len(m.Features.AgentView.SuggestedPrompts); n < 1 || n > maxPrompts {
 		t.Errorf("%d suggested prompts", n)
 	}

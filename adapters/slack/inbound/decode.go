@@ -55,25 +55,8 @@ func (l *LooseList[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// LooseString is a string where Slack sometimes has a number, or an object with an id (a channel in channel_rename). Decoding it never
-// fails.
-type LooseString string
-
-func (l *LooseString) UnmarshalJSON(b []byte) error {
-	var o struct {
-		ID LooseString `json:"id"`
-	}
-	switch {
-	case b[0] == '"':
-		return json.Unmarshal(b, (*string)(l))
-	case b[0] == '-' || b[0] >= '0' && b[0] <= '9':
-		*l = LooseString(b)
-	default:
-		_ = json.Unmarshal(b, &o)
-		*l = o.ID
-	}
-	return nil
-}
+// LooseString is a string where Slack sometimes has a number, or an object with an id (a channel in channel_rename).
+type LooseString = surface.LooseString
 
 // decode reads a JSON object. Its error quotes nothing of it: messages do not belong in a log.
 func decode[T any](payload []byte) (v T, err error) {

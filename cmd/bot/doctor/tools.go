@@ -55,7 +55,7 @@ func (p *examination) server(ctx context.Context, name string) finding {
 	s, warned := p.MCP.Servers[name], &warnings{}
 	server := parts.Server(p.Config, name)
 	server.ConnectTimeout = surface.LookTimeout
-	servers, err := mcp.New(mcp.Config{Servers: map[string]mcp.Server{name: server}, Log: slog.New(warned), ClientName: "nod", Version: p.version})
+	servers, err := mcp.New(mcp.Config{Servers: map[string]mcp.Server{name: server}, Log: slog.New(warned), Version: p.version})
 	if err != nil {
 		f.Mark, f.Found, f.Do = surface.Wrong, err.Error(), "Correct mcp.servers."+name+"."
 		return f

@@ -177,5 +177,5 @@ func OpenServers(c config.Config, version string, log *slog.Logger) (*mcp.Server
 	for _, r := range remarks {
 		log.Warn("MCP servers: " + r)
 	}
-	return mcp.New(mcp.Config{Servers: servers, Log: log, ClientName: "nod", Version: version})
+	return mcp.New(mcp.Config{Servers: servers, Log: log, Version: version})
 }
