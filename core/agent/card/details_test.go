@@ -54,6 +54,20 @@ func TestDetails(t *testing.T) {
 		t.Error("a call without a result shows one")
 	}
 
+	// What a tool's server wants is its call's; reads that are asked about as one stand under the first of them, each with its number.
+	w := script.Begin(t, script.Proposes("c1", "read", `{"path":"a"}`), script.Proposes("c2", "write", `{"path":"b"}`)).Put(script.Rules("c1", "a1", permission.Allow, permission.Read)).
+		Starts("c1", "r1").Put(Elicited{Call: "c1", Run: "r1", Ask: "w1", Request: Elicitation{Kind: ElicitationForm, Message: "Which branch?"}}).Wants("w1", true)
+	w.Details("w1", "Run read from files", `"path": "a"`)
+	w.Details("c2", "Run write from files", `"path": "b"`)
+	r := script.Begin(t, script.Proposes("c1", "read", `{"path":"a"}`), script.Proposes("c2", "read", `{"path":"b"}`), script.Proposes("c3", "write", `{"path":"c"}`)).
+		Put(script.Rules("c1", "a1", permission.Ask, permission.Read), script.Rules("c2", "a2", permission.Ask, permission.Read), script.Rules("c3", "a3", permission.Ask, permission.Write))
+	r.Details("a1", "1: Read “a”\n", `"path": "a"`, "2: Read “b”\n", `"path": "b"`)
+	for token, own := range map[string]string{"a2": `"path": "b"`, "c2": `"path": "b"`, "a3": `"path": "c"`} {
+		if got := r.Reads(token); !strings.Contains(got, own) || strings.Contains(got, `"path": "a"`) || strings.Contains(got, "1: ") {
+			t.Errorf("%s reads\n%s", token, got)
+		}
+	}
+
 	// An expired call of an earlier turn is still there to be asked for again, and to be looked at.
 	z := script.Asked(t).After(2 * 60e9).Put(Expired{Ask: "a1"}).Answer().Put(script.Says("m2", "next", script.Ana)).Answer()
 	z.Details("a1", text.PartDigest)

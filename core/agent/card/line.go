@@ -53,8 +53,9 @@ func (d *line) voters(c turn.ToolCall) *line {
 	return d
 }
 
+// strong comes behind other words.
 func (d *line) strong(s string) *line {
-	if n := len(d.Line); n > 0 && !strings.HasSuffix(render.PlainLine(d.Line[n-1:]), " ") {
+	if !strings.HasSuffix(render.PlainLine(d.Line[len(d.Line)-1:]), " ") {
 		d.text(" ")
 	}
 	d.Line = append(d.Line, render.Strong(s))

@@ -44,9 +44,9 @@ func namingRow(rows []render.Row) int {
 	return slices.IndexFunc(rows, func(r render.Row) bool { return isShort(r.Value) && len(r.Value) <= 40 })
 }
 
-// isShort leaves out what stands in several lines, is masked, or is no single value.
+// isShort leaves out what is empty, stands in several lines, is masked, or is no single value.
 func isShort(value string) bool {
-	return value != "" && !strings.ContainsAny(value, "\n‹") && !strings.ContainsAny(value[:1], "{[")
+	return value != `""` && !strings.ContainsAny(value, "\n‹") && !strings.HasPrefix(value, "{") && !strings.HasPrefix(value, "[")
 }
 
 const maxValue = 60 // characters of a value that is named

@@ -98,7 +98,7 @@ func Find(s turn.Session, choice chat.Choice, token string) (c render.Choice, ok
 func Offered(s turn.Session, ask string) (out []render.Choice) {
 	for _, t := range s.Turns() {
 		for _, b := range View(s, t, Live{}).Blocks {
-			if a, ok := b.(render.Ask); ok && a.Token == ask {
+			if a, _ := b.(render.Ask); a.Token == ask {
 				out = slices.DeleteFunc(slices.Concat(a.Choices, a.More), a.Opens)
 			}
 		}
@@ -181,10 +181,9 @@ func (v viewer) status(d *line, c turn.ToolCall) {
 		v.progress(d.text("started ").time(c.StartedAt, false), c)
 	case turn.Allowed:
 		v.allowedBy(d, c)
-		switch later := len(turn.Waits(v.s)) > 0 && !v.t.Runnable(v.t.Find(c.ID)); {
-		case v.open() && later:
+		if len(turn.Waits(v.s)) > 0 && !v.t.Runnable(v.t.Find(c.ID)) {
 			d.sep().text(text.StartsLater)
-		case v.open():
+		} else {
 			d.sep().text(text.ComesNext)
 		}
 	case turn.Proposed:

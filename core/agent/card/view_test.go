@@ -133,6 +133,20 @@ func TestWhoAllowedIt(t *testing.T) {
 	x.Shows("W “2” · files · done · 0 s · "+text.ByGrant(chat.AllowChat)+"ana\n", "not started · "+text.ByGrant(chat.AllowChat)+"ana · ", "allowed once by Ben 14:02 UTC · "+text.StartsLater)
 	x.Hides(text.ByGrant(chat.AllowChat) + "Ben")
 	x.Put(Revoked{Grants: []permission.GrantID{"g"}, By: script.Ana}).Shows("done · 0 s · " + text.ByGrant(chat.AllowChat) + "ana")
+	// Of a record from before the grant was kept with its call, only that there was one is known.
+	x.Session.Turn.Calls[1].Cover = nil
+	x.Shows("done · 0 s · " + text.ByEarlierGrant)
+	// What reads does not wait for what is asked before it.
+	r := script.Rules("c2", "a2", permission.Allow, permission.Read)
+	script.Begin(t, script.Proposes("c1", "w", `{}`), script.Proposes("c2", "r", `{}`)).Put(script.Rules("c1", "a1", permission.Ask, permission.Write), r).
+		Shows(text.ByPolicy + " · " + text.ComesNext).Hides(text.StartsLater)
+	r.Ruling.Reasons = []permission.Reason{{Rule: permission.RuleChannel, Text: "Ana allowed it for the channel.", Won: true}}
+	x = script.Begin(t, script.Proposes("c2", "r", `{}`)).Put(r).Shows("Ana allowed it for the channel. · " + text.ComesNext).Hides(text.ByPolicy)
+	// Which of the uses it is stands there once it is used.
+	x.Session.Turn.Calls[0].Grant, x.Session.Turn.Calls[0].Cover = "g", &permission.Grant{ID: "g", By: script.Ana, Name: "Ana", Counted: true, Uses: 2, Of: 3}
+	x.Shows(text.ByGrant(chat.AllowUses) + "Ana · ").Hides(text.UseOf(1, 3))
+	x.Session.Turn.Calls[0].StartedAt = x.Now
+	x.Shows(text.ByGrant(chat.AllowUses) + "Ana" + text.UseOf(1, 3))
 	// Once the turn is over nothing comes next.
 	script.Asked(t).Decides("c1", chat.AllowOnce, script.Ben).Put(Ended{Turn: "t1", Why: Broken}).Hides(text.ComesNext, text.StartsLater)
 }
@@ -144,7 +158,8 @@ func TestGrantNotes(t *testing.T) {
 	r.Ruling.Grant = "g-c1"
 	x.Session.Grants = append(x.Session.Grants, permission.Grant{ID: "h", By: script.Ben, Name: "Ben", Tool: permission.Tool{Name: "other"}})
 	x.Put(r).Offers("undo:a1", "revoke:g-c1", "stop:t1").Shows(text.GrantLine("w"+" of "+"files", "Ana")).Hides("other")
-	x.Put(Revoked{Grants: []permission.GrantID{"g-c1"}, By: script.Ana}).Offers("stop:t1").Hides("is allowed in this chat")
+	x.Fork().Put(Revoked{Grants: []permission.GrantID{"g-c1"}, By: script.Ana}).Offers("stop:t1").Hides("is allowed in this chat")
+	x.Starts("c1", "r1").Put(Revoked{Grants: []permission.GrantID{"g-c1"}, By: script.Ana}).Offers("stop:t1").Hides("is allowed in this chat")
 }
 
 // R125
@@ -177,6 +192,21 @@ func TestUndoEndsWithTheTurn(t *testing.T) {
 	x.Put(Replied{Turn: x.Session.Turn.ID, Calls: []Proposal{script.Proposes("c3", "w", `{"n":3}`)}}) // as far as the ended turn was when its calls were open
 	if got := script.Buttons(View(x.Session, x.Session.Last, Live{})); len(got) > 0 {
 		t.Errorf("the ended turn offers %q", got)
+	}
+	// What the newest message offers is found, also where an older one offers nothing, and of each question only its own.
+	x.Put(script.Rules("c3", "a3", permission.Ask, permission.Write))
+	if c, found := Find(x.Session, chat.AllowOnce, "a3"); !found || c.Token != "a3" {
+		t.Errorf("found %+v, %v", c, found)
+	}
+	x.Put(StopAsked{Turn: x.Session.Turn.ID, By: script.Ana}, Ended{Turn: x.Session.Turn.ID, Why: WasStopped}, script.Says("m3", "again", script.Ana))
+	x.Put(Replied{Turn: x.Session.Turn.ID, Calls: []Proposal{script.Proposes("c4", "w", `{"n":4}`), script.Proposes("c5", "w", `{"n":5}`)}})
+	x.Put(script.Rules("c4", "a4", permission.Ask, permission.Write), script.Rules("c5", "a5", permission.Ask, permission.Write)).Shows(text.BatchHeader(2, 2))
+	if said := render.PlainText(View(x.Session, x.Session.Last, Live{})); strings.Contains(said, "need approval") {
+		t.Errorf("the ended turn counts what waits now:\n%s", said)
+	}
+	offered := Offered(x.Session, "a4")
+	if len(offered) == 0 || slices.ContainsFunc(offered, func(c render.Choice) bool { return c.Token != "a4" || c.Choice == chat.ViewDetail }) {
+		t.Errorf("a4 offers %+v", offered)
 	}
 	x = script.Asked(t).Decides("c1", chat.AllowOnce, script.Ana).Offers("undo:a1", "stop:t1").Starts("c1", "r1").Offers("stop:t1")
 	x.Put(StopAsked{Turn: "t1", By: script.Ana}).Offers()
@@ -392,6 +422,10 @@ func TestTheQuestionIsASentence(t *testing.T) {
 		`{"path":"b” Approved by an admin. “"}`:      "Write file “b\" Approved by an admin. \"”?",
 		`{"password":"hunter2","title":"x"}`:         "Write file “x”?",
 		`{"password":"hunter2"}`:                     "Write file?",
+		`{"to":"ben"}`:                               "Write file “ben”?",
+		`{"path":"a","to":""}`:                       "Write file “a”?",
+		`{"path":"","n":""}`:                         "Write file?",
+		`{"any":"` + strings.Repeat("x", 41) + `"}`:  "Write file?",
 	} {
 		x := script.Begin(t, script.Proposes("c1", "write_file", args)).Put(script.Rules("c1", "a1", permission.Ask, permission.Write)).Shows("\n" + want + "\n").Hides("hunter2")
 		if got := What(x.Call("c1")); got+"?" != want {
