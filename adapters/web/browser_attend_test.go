@@ -33,6 +33,20 @@ func TestPageAsksTheKeyboard(t *testing.T) {
 	do(t, ctx, chromedp.Focus(css(".ask")))
 	until(t, ctx, `!!document.querySelector(".ask[data-keys]")`)
 	shoot(t, ctx, "keys")
+	do(t, ctx, chromedp.EmulateViewport(390, 664)) // where the answers stand in two rows, and ⋯ beside Deny
+	until(t, ctx, `innerWidth === 390`)
+	if got := eval[string](t, ctx, `[...document.querySelectorAll(".ask .choices > .act")].map(b => getComputedStyle(b, "::after").content).join()`); got != `"1","2","3"` {
+		t.Errorf("the keys on the answers: %s", got)
+	}
+	const place = `(b => (d => Math.round(b.left) + " " + Math.round(b.top - d.top))(document.querySelector(".ask [data-choice=deny]").getBoundingClientRect()))(document.querySelector(".ask summary").getBoundingClientRect())`
+	before := eval[string](t, ctx, place)
+	press(t, ctx, ".ask .more summary")
+	until(t, ctx, `document.querySelector(".ask .menu").getBoundingClientRect().bottom > innerHeight && document.querySelector(".ask .answers").getBoundingClientRect().top < 200`)
+	if after := eval[string](t, ctx, place); after != before {
+		t.Errorf("⋯ was at %s and is at %s", before, after)
+	}
+	press(t, ctx, ".ask .more summary")
+	do(t, ctx, chromedp.EmulateViewport(1200, 820))
 	do(t, ctx, chromedp.KeyEvent(kb.Escape))
 	until(t, ctx, `document.activeElement.id === "say" && !document.querySelector(".ask[data-keys]")`)
 	do(t, ctx, chromedp.Focus(css(".ask")), chromedp.KeyEvent("3"))

@@ -143,7 +143,9 @@
     const shown = b.choices || [], forms = [reasonForm(b, card, m), editForm(b, card, m)].filter(Boolean);
     const menu = b.more && b.more.length ? el("details", { class: "more", "data-fold": "more" }, el("summary", { "aria-label": W.more, title: W.more }, "⋯"),
       el("div", { class: "menu" }, b.more.map(c => drawMore(c, run, forms)))) : null;
-    card.append(el("div", { class: "answers" }, row(shown, run), menu), el("div", { class: "busy", role: "status" }, W.recording), ...forms.map(f => f.form));
+    const answers = el("div", { class: "answers" }, row(shown, run), menu);
+    if (menu) menu.addEventListener("toggle", () => { if (menu.open) answers.scrollIntoView({ block: "nearest" }); });
+    card.append(answers, el("div", { class: "busy", role: "status" }, W.recording), ...forms.map(f => f.form));
     if (b.footer || b.warning || b.review) card.append(el("p", { class: "foot", "aria-live": "off" }, spans(b.footer), b.warning ? el("span", { class: "warning" }, " " + b.warning + " ") : null,
       b.review ? el("span", { class: "review" }, el("strong", {}, b.review)) : null));
     return card;

@@ -2,7 +2,6 @@ package card
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -52,7 +51,7 @@ func asList(asks []render.Ask) []render.Ask {
 			if a.Kind != render.AskInput { // its warning is about its server's words
 				a.Warning, a.Review = "", ""
 			}
-			if reflect.DeepEqual(a.Footer, asks[last].Footer) {
+			if render.PlainLine(a.Footer) == render.PlainLine(asks[last].Footer) { // in the same minute: what waited for a look is asked a moment later
 				a.Footer = nil
 			}
 		} else if slices.ContainsFunc(asks, func(x render.Ask) bool { return x.Kind == render.AskPermission }) {

@@ -104,6 +104,9 @@ func States(ana render.Person, long int, card func(n int, args string) render.As
 	replaces := card(1, `{"path":"docs/standup.md","content":`+strconv.Quote(becomes)+`}`)
 	replaces.Question = "Write docs/standup.md?"
 	replaces.Args = replaces.Args.WithDiff("content", render.DiffLines(was, becomes), text.DiffAgainst("read_text_file", "files", text.ClockSeconds(TwoPM)))
+	for _, a := range []*render.Ask{&big, &replaces} {
+		a.More = append(a.More, Button(chat.Stop, a.Token, text.LabelStop))
+	}
 	outcome.More = append(outcome.More, Button(chat.Stop, "ASK2", text.LabelStop))
 	return map[string]render.Message{
 		"thinking": {State: render.Working, Blocks: []render.Block{Note(text.Thinking)}, Choices: []render.Choice{Stop()}},
@@ -121,8 +124,8 @@ func States(ana render.Person, long int, card func(n int, args string) render.As
 		"failed":   {State: render.Failed, Blocks: []render.Block{Step(render.StepFailed, "Write file “notes.txt”", render.Plain("1.2 s · needs no question · no such directory")), render.Text{Markdown: "I tried to", Cut: true}, Note(text.EndModel)}},
 		"long":     {State: render.Done, Token: "T1", Blocks: []render.Block{render.Text{Markdown: answer}, read}},
 		"many":     many,
-		"replaces": {State: render.Waiting, Blocks: []render.Block{replaces}, Choices: []render.Choice{Stop()}},
-		"big_args": {State: render.Waiting, Blocks: []render.Block{big}, Choices: []render.Choice{Stop()}},
+		"replaces": {State: render.Waiting, Blocks: []render.Block{replaces}},
+		"big_args": {State: render.Waiting, Blocks: []render.Block{big}},
 	}
 }
 
