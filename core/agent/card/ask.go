@@ -2,6 +2,7 @@ package card
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -51,7 +52,7 @@ func asList(asks []render.Ask) []render.Ask {
 			if a.Kind != render.AskInput { // its warning is about its server's words
 				a.Warning, a.Review = "", ""
 			}
-			if render.PlainLine(a.Footer) == render.PlainLine(asks[last].Footer) { // in the same minute: what waited for a look is asked a moment later
+			if reflect.DeepEqual(a.Footer, asks[last].Footer) {
 				a.Footer = nil
 			}
 		} else if slices.ContainsFunc(asks, func(x render.Ask) bool { return x.Kind == render.AskPermission }) {

@@ -464,7 +464,7 @@ func TestAllowForThisChatIsConfirmedInWords(t *testing.T) {
 // Several questions are one list: a row each, what is the same for all stands once, on the last.
 func TestSeveralQuestionsAreAList(t *testing.T) {
 	x := script.Begin(t, script.Proposes("c1", "w", `{"path":"a"}`), script.Proposes("c2", "w", `{"path":"b"}`)).
-		Put(script.Rules("c1", "a1", permission.Ask, permission.Write)).After(50 * time.Millisecond).Put(script.Rules("c2", "a2", permission.Ask, permission.Write))
+		Put(script.Rules("c1", "a1", permission.Ask, permission.Write), script.Rules("c2", "a2", permission.Ask, permission.Write))
 	m, said := x.View(Live{})
 	var rows []render.Ask
 	for _, b := range m.Blocks {
