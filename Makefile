@@ -1,6 +1,6 @@
 # `make help` explains itself: it prints what stands after ## on a target's line.
 .DEFAULT_GOAL := help
-.PHONY: help run try-slack try-discord test race fuzz mutate breaks chaos bench discord-spec chart lint fmt build install dist release reproducible ci update
+.PHONY: help run try-slack try-discord test race fuzz mutate breaks chaos simulate bench discord-spec chart lint fmt build install dist release reproducible ci update
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
@@ -47,6 +47,9 @@ breaks: ## take a guard out for each row of tests/suites/attacks: the row must f
 
 chaos: ## kill, stop and cut off bots and Redis for CHAOS (5m) on each kind of store while people ask and answer; prints what was lost, run twice or stuck
 	go test -count=1 -v -timeout 24h ./tests/suites/e2e -run 'TestChaos$$' -chaos $(or $(CHAOS),5m) -chaos.on $(or $(ON),all)
+
+simulate: ## SEEDS (100000) stories of several replicas in which everything breaks, from seed FROM on; the first that goes wrong is told in full
+	go test -count=1 -timeout 240h ./tests/suites/simulation -seeds $(or $(SEEDS),100000) -from $(or $(FROM),1)
 
 bench: ## edits, lag and 429s against the stand-in Slack at its floors, minutes long; BENCH='-run P2 -quick -v' to choose (needs redis-server)
 	go run ./tests/tools/bench $(BENCH)

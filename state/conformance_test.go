@@ -56,7 +56,7 @@ func TestRealRedis(t *testing.T) {
 	open := func(t *testing.T) conformance.State {
 		flush(t, url)
 		its := strings.Replace(url, "//", "//"+user, 1)
-		admin, err := dial(t.Context(), url, nil)
+		admin, err := dial(t.Context(), Options{URL: url}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func levers(s *Store, rdb redis.UniversalClient) conformance.State {
 func flush(t *testing.T, url string) {
 	t.Helper()
 	ctx := t.Context()
-	rdb, err := dial(ctx, url, nil)
+	rdb, err := dial(ctx, Options{URL: url}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func OpenToRead(ctx context.Context, dir string, o Options) (*Store, error) {
 		}
 		return (&disk{Server: d}).store(o, refusing{}), nil
 	}
-	rdb, err := dial(ctx, o.URL, nil)
+	rdb, err := dial(ctx, o, nil)
 	if err != nil {
 		return nil, err
 	}

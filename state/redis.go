@@ -225,7 +225,8 @@ func repeatable(err error) bool {
 var transient = []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "BUSY"}
 
 // dial makes the client that the URL asks for: one server, a Sentinel's primary, or a Cluster. No error repeats the URL.
-func dial(ctx context.Context, raw string, m *met) (redis.UniversalClient, error) {
+func dial(ctx context.Context, opt Options, m *met) (redis.UniversalClient, error) {
+	raw := opt.URL
 	var hello func(context.Context, *redis.Conn) error
 	if m != nil {
 		hello = m.hello
@@ -249,6 +250,7 @@ func dial(ctx context.Context, raw string, m *met) (redis.UniversalClient, error
 			return nil, errors.New("redis.url: want redis://, rediss:// or unix://, like redis://user:password@host:6379/0")
 		}
 		tune(o)
+		o.Dialer = opt.Dialer
 		if !isCluster(ctx, *o) {
 			o.OnConnect = hello
 			return redis.NewClient(o), nil // also when it cannot be reached: check says so

@@ -214,7 +214,7 @@ func TestTheLibraryRepeatsNothing(t *testing.T) {
 		}
 	}()
 	t.Cleanup(func() { _ = l.Close(); <-done })
-	rdb, err := dial(t.Context(), "redis://"+l.Addr().String(), nil)
+	rdb, err := dial(t.Context(), Options{URL: "redis://" + l.Addr().String()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

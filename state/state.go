@@ -31,6 +31,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"sync"
 	"time"
@@ -67,6 +68,8 @@ type Options struct {
 	// URL is redis://, rediss:// or unix://, with user, password and database where needed. A Cluster is
 	// recognised by asking; ?master_name= makes it a Sentinel's URL. [Open] only.
 	URL string
+	// Dialer reaches the one server of URL; nil: over the network. A Cluster and Sentinel do without.
+	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Durability is what a Started or a Decided must survive before it counts: "local" (the default: the primary
 	// has it), "replicas=N" (N replicas have it too), "fsync" (it is on the primary's disk; needs Redis 7.2 and
 	// appendonly yes). The embedded store always syncs these to disk.
@@ -149,7 +152,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	m := &met{runs: map[string]bool{}}
-	rdb, err := dial(ctx, o.URL, m)
+	rdb, err := dial(ctx, o, m)
 	if err != nil {
 		return nil, err
 	}

@@ -217,6 +217,10 @@ func (d *driver) askModel(step int) bool {
 	if d.model != nil || d.reply != nil || d.e.isStopping() || t == nil || t.Step != step || d.e.halted.Load() != nil {
 		return false
 	}
+	// By the log's clock an ask may still be open that was planned to have expired.
+	if !slices.Contains(turn.Next(d.f.s, d.e.Now(), d.env()), turn.Command(turn.AskModel{Step: step})) {
+		return false
+	}
 	ctx, cancel := context.WithCancel(d.ctx)
 	d.model = cancel
 	s := d.f.s

@@ -271,12 +271,15 @@ func (d *driver) takeUp() error {
 		}
 	}
 	d.at = Head{}
-	u := Decision
+	u, left := Decision, d.firstOwn == 0 || d.lease.Load().Barren > 0
 	if d.firstOwn == 0 { // nobody's click brought us here
 		d.firstOwn, u = f.head.Seq+1, Final
 	}
 	d.setFold(f)
 	d.paint(u)
+	if left && f.s.Turn != nil { // whoever drove before may have died between the end of a turn and its last edit
+		d.edit(f.s.Last, Final)
+	}
 	return nil
 }
 
@@ -305,6 +308,9 @@ func (d *driver) setFold(f fold) {
 	}
 	if s.Turn != nil && s.Turn.Stopped != nil && d.model != nil {
 		d.model()
+	}
+	if l, was := s.Last, before.Last; s.Turn != nil && l != nil && was != nil && l.ID == was.ID && l.Shown != was.Shown { // told late, by who posted it
+		d.edit(l, Final)
 	}
 }
 
@@ -581,6 +587,11 @@ func (d *driver) lose() {
 // stopActivities waits for every goroutine the driver started.
 func (d *driver) stopActivities() {
 	d.cancel()
+	for _, ed := range d.editors {
+		if ed.inFlight {
+			defer d.redraw(ed.turn, ed.ref)
+		}
+	}
 	for d.underWay > 0 { // a run that is not Finished is recovered by whoever drives next
 		(<-d.came)()
 	}
@@ -663,6 +674,17 @@ func (d *driver) drawing() bool {
 func (d *driver) owes() bool {
 	for _, ed := range d.editors {
 		if ed.owes() {
+			return true
+		}
+	}
+	return false
+}
+
+// owesFormer reports whether the message of a turn before the open one has its last edit to come soon. Whoever drives next could not make it:
+// the session keeps only the turn that ended last. What the platform puts off for long is not waited for.
+func (d *driver) owesFormer() bool {
+	for id, ed := range d.editors {
+		if id != turnID(d.f.s) && ed.owes() && (ed.inFlight || time.Until(ed.due()) < d.e.Lease/2) {
 			return true
 		}
 	}

@@ -1,12 +1,15 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"reflect"
 	"time"
 
+	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 )
@@ -22,6 +25,7 @@ type editor struct {
 	dead     bool            // the message cannot be edited any more
 	last     *render.Message // as it was drawn last
 	failures int             // in a row
+	perhaps  string          // what it may have been posted as, below: nobody answered whether it was
 	outlived *turn.Session   // the last session that knew the turn, where it is forgotten
 
 	progressAt, urgentAt time.Time // before which no progress is drawn, and nothing
@@ -76,6 +80,7 @@ func (d *driver) draw(ed *editor) {
 type edit struct {
 	m       *render.Message
 	moved   chat.MessageRef // where the message goes on
+	perhaps string          // as of an editor
 	offered Urgency
 	err     error
 }
@@ -114,15 +119,41 @@ func (d *driver) edited(ctx context.Context, ed editor) (e edit) {
 		moved, err := d.postOnce(pctx, key, seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
 			return d.platform().Post(ctx, d.id, key, m)
 		})
-		if err == nil {
+		if pe, _ := errors.AsType[*PlatformError](err); err == nil {
 			e.moved, e.err = moved, nil
+		} else if pe == nil || pe.Kind == FaultTransient {
+			e.perhaps = key
 		}
 	}
 	return e
 }
 
-// takeBack takes away a message that was posted for a question which is over.
-func (d *driver) takeBack(ref chat.MessageRef) {
+// redraw draws a message as the log has it now. It is for an edit that was under way as the chat was lost: nothing keeps that from coming
+// after those of whoever drives the chat now.
+func (d *driver) redraw(of turn.TurnID, ref chat.MessageRef) {
+	for try := 1; try <= maxRedraws && d.e.work.Err() == nil; try++ {
+		ctx, cancel := context.WithTimeout(d.e.work, d.e.Lease/2)
+		f, err := d.e.refresh(ctx, d.id)
+		if t := f.s.TurnOf(of); err == nil && t != nil && t.Shown == ref {
+			err = d.platform().Edit(ctx, d.id, ref, render.Fit(card.View(f.s, t, card.Live{}), d.platform().Limits()), Final)
+		}
+		now, rerr := d.e.refresh(ctx, d.id)
+		cancel()
+		pe, _ := errors.AsType[*PlatformError](err)
+		if pe.Refuses() || errors.Is(rerr, ErrFenced) || err == nil && rerr == nil && now.head == f.head { // else what was drawn may be old already
+			return
+		}
+		if backoff.Wait(d.e.work, sendAgain.Base(try)) != nil {
+			return
+		}
+	}
+}
+
+const maxRedraws = 10
+
+// takeBack takes away a message that was posted for a question which is over, or which was drawn where it stood after all; perhaps is what it may
+// have been posted as, where that is all that is known.
+func (d *driver) takeBack(ref chat.MessageRef, perhaps string) {
 	a, can := d.platform().(Annotator)
 	if !can {
 		return
@@ -130,6 +161,16 @@ func (d *driver) takeBack(ref chat.MessageRef) {
 	ctx := d.ctx
 	d.begin(func() func() {
 		_, err := d.trying(ctx, "take away a question that is over", takeBackTries, func(ctx context.Context) (chat.MessageRef, error) {
+			if s, seeks := a.(Seeker); perhaps != "" {
+				found := false
+				var err error
+				if seeks {
+					ref, found, err = s.Seek(ctx, d.id, PostKey(d.id, perhaps))
+				}
+				if !found || err != nil {
+					return "", err
+				}
+			}
 			return "", a.Remove(ctx, d.id, ref)
 		})
 		return func() {
@@ -150,11 +191,15 @@ func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 		ed.progressAt = d.pace(began)
 		switch {
 		case e.moved == "":
+			if ed.perhaps != "" {
+				d.takeBack("", ed.perhaps)
+				ed.perhaps = ""
+			}
 		case turnID(d.f.s) == ed.turn:
 			d.reposted = turn.Shown{Turn: ed.turn, Message: e.moved, From: ed.ref}
-			ed.ref = e.moved
+			ed.ref, ed.perhaps = e.moved, ""
 		default: // the turn has ended meanwhile: what came of it stands where people saw it
-			d.takeBack(e.moved)
+			d.takeBack(e.moved, "")
 			ed.dirty, e.m = true, nil
 		}
 		if e.m != nil {
@@ -166,6 +211,7 @@ func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 		d.tookGone(ed.turn, e.err)
 	default:
 		tried := e.offered
+		ed.perhaps = cmp.Or(e.perhaps, ed.perhaps)
 		if ed.dirty {
 			e.offered = max(ed.urgency, e.offered)
 		}

@@ -164,7 +164,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			look.Reset(e.untilLook())
 		case <-look.C:
 			restarted = e.recheck(restarted)
-			e.lookBy(e.Now().Add(e.Sweep/2+mrand.N(e.Sweep)), true)
+			e.lookIn(e.Sweep/2+mrand.N(e.Sweep), true)
 			e.sweep(ctx)
 			look.Reset(e.untilLook())
 		}
@@ -198,12 +198,13 @@ func (e *Engine) sweep(ctx context.Context) {
 		}
 	}
 	if next, err := e.Leases.NextDue(ctx); err == nil {
-		e.lookBy(e.Now().Add(max(next, leastLook)), false)
+		e.lookIn(max(next, leastLook), false)
 	}
 }
 
-// lookBy has Run look for due chats at that time, unless it looks sooner; anew, whenever it meant to look before.
-func (e *Engine) lookBy(at time.Time, anew bool) {
+// lookIn has Run look for due chats after that time, by our own clock, unless it looks sooner; anew, whenever it meant to look before.
+func (e *Engine) lookIn(wait time.Duration, anew bool) {
+	at := time.Now().Add(wait)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if anew || at.Before(e.lookAt) {
@@ -215,7 +216,7 @@ func (e *Engine) lookBy(at time.Time, anew bool) {
 func (e *Engine) untilLook() time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return max(e.lookAt.Sub(e.Now()), 0)
+	return max(time.Until(e.lookAt), 0)
 }
 
 // shutdown is the soft stop, then the cut.
@@ -270,7 +271,7 @@ func (e *Engine) drive(l Lease, at Head, first uint64) {
 // retire takes a driver out of the registry, unless a lease was claimed in the meantime. wake is when its chat falls due, if it does.
 func (e *Engine) retire(d *driver, wake time.Time) *claimed {
 	if !wake.IsZero() {
-		defer e.lookBy(wake.Add(time.Millisecond), false)
+		defer e.lookIn(wake.Add(time.Millisecond).Sub(e.Now()), false)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -363,6 +364,9 @@ func (e *Engine) recordLate(id chat.ID, known Head, events []turn.Event) {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(e.work), e.Lease)
 			_, err := e.append(ctx, w)
 			cancel()
+			if err == nil {
+				e.removeStrays(id, w.Events)
+			}
 			if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrVersion) {
 				return
 			}
@@ -372,6 +376,30 @@ func (e *Engine) recordLate(id chat.ID, known Head, events []turn.Event) {
 			}
 		}
 	})
+}
+
+// removeStrays takes away a turn's message that was posted while another driver posted one too: nobody draws it, and what it says stays.
+func (e *Engine) removeStrays(id chat.ID, events []Keyed) {
+	a, can := e.Platforms[id.Platform].(Annotator)
+	ctx, cancel := context.WithTimeout(e.work, e.Lease)
+	defer cancel()
+	for _, k := range events {
+		late, is := k.Event.(turn.Shown)
+		if !can || !is || late.Message == "" || late.From != "" {
+			continue
+		}
+		entries, err := e.Log.History(ctx, id) // the turn may be long over
+		first := slices.IndexFunc(entries, func(x turn.Entry) bool {
+			shown, is := x.Event.(turn.Shown)
+			return is && shown.Turn == late.Turn && shown.Message != ""
+		})
+		if first >= 0 && entries[first].Event.(turn.Shown).Message != late.Message {
+			err = a.Remove(ctx, id, late.Message)
+		}
+		if err != nil {
+			e.Logger.Warn("a message in place of which another one stands could not be taken away", "chat", id, "err", err)
+		}
+	}
 }
 
 // Now is about what the log would stamp, never later.

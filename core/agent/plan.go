@@ -76,7 +76,7 @@ func (d *driver) plan() (plan, error) {
 	}
 	p.add(d.results...)
 	unseen := p.s.Turn != nil && p.s.Turn.Shown == "" && p.s.Turn.Stopped == nil
-	if d.reply != nil && !(d.reply.err != nil && unseen) { // a failed reply ends its turn, which needs its message first
+	if d.reply != nil && !(d.reply.err != nil && (unseen || d.owesFormer())) { // a failed reply ends its turn, which needs its message first
 		p.reply = true
 		p.add(d.replied(p.s, *d.reply)...)
 	}
@@ -149,6 +149,12 @@ func (p *planner) showsFirst() bool {
 	return p.s.Turn.Shown == "" && p.d.lease.Load().Barren < 2*maxBarren
 }
 
+// mayStand reports whether the open turn may have a message that is not on record: it is looked for before the turn ends, as a deadly one's is.
+func (p *planner) mayStand() bool {
+	d, t := p.d, p.s.Turn
+	return p.showsFirst() && d.refused != t.ID && (d.posting == t.ID || t.Seq() < d.firstOwn)
+}
+
 // do decides one thing that is owed, or leaves it to act. started: a call starts with this plan.
 func (p *planner) do(c turn.Command) (started bool, err error) {
 	d, token := p.d, p.d.lease.Load().Token
@@ -179,6 +185,9 @@ func (p *planner) do(c turn.Command) (started bool, err error) {
 	case turn.Recover:
 		p.add(j.Recover(s, c, token))
 	case turn.End:
+		if p.mayStand() || d.owesFormer() {
+			return false, nil
+		}
 		why := c.Why
 		if stopped := p.s.Turn.Stopped; why == turn.WasStopped && stopped != nil && stopped.User.IsZero() {
 			why = turn.MessageGone // nobody stopped it

@@ -57,6 +57,7 @@ type Gate struct {
 	mu    sync.Mutex
 	dead  bool
 	cut   bool
+	still chan struct{} // closed when the replica goes on; nil: it does
 	n     int
 	calls []string
 	taken []string
@@ -82,6 +83,25 @@ func (g *Gate) Cut() { g.set(func() { g.cut = true }) }
 // Heal ends a Cut.
 func (g *Gate) Heal() { g.set(func() { g.cut = false }) }
 
+// Pause stops the replica where it next deals with anything outside itself, as SIGSTOP does, until Resume.
+func (g *Gate) Pause() {
+	g.set(func() {
+		if g.still == nil {
+			g.still = make(chan struct{})
+		}
+	})
+}
+
+// Resume ends a Pause.
+func (g *Gate) Resume() {
+	g.set(func() {
+		if g.still != nil {
+			close(g.still)
+			g.still = nil
+		}
+	})
+}
+
 func (g *Gate) set(f func()) {
 	g.mu.Lock()
 	f()
@@ -89,20 +109,27 @@ func (g *Gate) set(f func()) {
 	g.sig.Fire()
 }
 
+// isDead waits while the replica is paused.
 func (g *Gate) isDead() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.dead
+	for {
+		g.mu.Lock()
+		dead, still := g.dead, g.still
+		g.mu.Unlock()
+		if dead || still == nil {
+			return dead
+		}
+		<-still
+	}
 }
 
 // pass asks whether a call may go on.
 func (g *Gate) pass() error {
+	if g.isDead() {
+		return errDead
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch {
-	case g.dead:
-		return errDead
-	case g.cut:
+	if g.cut {
 		return ErrLine
 	}
 	return nil

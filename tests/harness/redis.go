@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"net"
 	"os"
 	"os/exec"
@@ -21,17 +22,19 @@ type Backend struct {
 	Name string
 	// Start gives the URL of a fresh one that ends with the test.
 	Start func(testing.TB) string
+	// Dial gives a replica its way to it; nil: over the network.
+	Dial func(replica string) func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // Mini is miniredis in this process; Real is a redis-server process of its own.
 var (
-	Mini = Backend{"miniredis", func(t testing.TB) string { return "redis://" + miniredis.RunT(t).Addr() }}
-	Real = Backend{"redis", startReal}
+	Mini = Backend{Name: "miniredis", Start: func(t testing.TB) string { return "redis://" + miniredis.RunT(t).Addr() }}
+	Real = Backend{Name: "redis", Start: startReal}
 )
 
 // Lightest is for suites whose subject is not the store: a redis-server where there is one, and else miniredis, which makes a Lua
 // interpreter anew for each script that it runs. That is most of what a chat costs there, and five times as much with the race detector.
-var Lightest = Backend{"the lightest", func(t testing.TB) string {
+var Lightest = Backend{Name: "the lightest", Start: func(t testing.TB) string {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		return Mini.Start(t)
 	}
@@ -83,7 +86,7 @@ func StartRedis(t testing.TB) *Redis {
 
 // Backend makes a world live on this server.
 func (r *Redis) Backend() Backend {
-	return Backend{"redis", func(testing.TB) string { return r.URL }}
+	return Backend{Name: "redis", Start: func(testing.TB) string { return r.URL }}
 }
 
 // Kill is kill -9.

@@ -160,7 +160,7 @@ func (w *World) Start() *Replica {
 	w.Helper()
 	r := &Replica{Name: fmt.Sprintf("r%d", len(w.Replicas)), done: make(chan struct{}), died: make(chan struct{})}
 	var err error
-	r.store, err = state.Open(context.Background(), state.Options{URL: w.URL, Lease: w.options.Lease, Replica: r.Name, Durability: w.options.Durability, Log: discard})
+	r.store, err = state.Open(context.Background(), w.storeOptions(r.Name))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -211,14 +211,26 @@ func (w *World) Start() *Replica {
 	return r
 }
 
+func (w *World) storeOptions(replica string) state.Options {
+	o := state.Options{URL: w.URL, Lease: w.options.Lease, Replica: replica, Durability: w.options.Durability, Log: discard}
+	if dial := w.options.Backend.Dial; dial != nil {
+		o.Dialer = dial(replica)
+	}
+	return o
+}
+
 // Kill is kill -9: from now on nothing of the replica gets through. It does not wait.
 func (r *Replica) Kill() {
 	r.once.Do(func() {
 		r.Gate.set(func() { r.Gate.dead = true })
+		r.Gate.Resume()
 		close(r.died)
 		r.stop()
 	})
 }
+
+// Dead reports whether it was killed. While it is paused, nobody can tell.
+func (r *Replica) Dead() bool { return r.Gate.isDead() }
 
 // Stop is SIGTERM: it waits until the replica has drained.
 func (r *Replica) Stop() {
@@ -272,12 +284,12 @@ func (w *World) Until(what string, cond func() bool) {
 // Story tells everything that can be seen, for a test that failed.
 func (w *World) Story() string {
 	var b strings.Builder
-	for _, id := range []chat.ID{Room, Other} {
+	for _, id := range w.Tools.chats {
 		for _, m := range w.Platform.Messages(id) {
 			fmt.Fprintf(&b, "--- %s %s, %d versions, %s\n%s\n", id.Key, m.Ref, len(m.Versions), m.Now().State, render.PlainText(m.Now()))
 		}
 		if len(w.Replicas) > 0 {
-			s, err := state.Open(context.Background(), state.Options{URL: w.URL, Log: discard})
+			s, err := state.Open(context.Background(), w.storeOptions(""))
 			if err != nil {
 				continue
 			}

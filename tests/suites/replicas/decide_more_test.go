@@ -256,6 +256,7 @@ func TestWhoseAnswerAServerGets(t *testing.T) {
 	w.Model.When("go", Calls(Call("touch", `{}`)))
 	w.Say(w.Replicas[0], Ana, "go")
 	b := w.Await(chat.Answer, "touch")
+	seen(w)
 	fill := func(u chat.User, message chat.MessageRef) chat.Clicked {
 		in := w.Click(u, b)
 		in.Message, in.Fields = message, map[string]string{"branch": "main"}
