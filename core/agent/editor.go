@@ -12,6 +12,7 @@ import (
 	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // editor keeps the posted message of a turn as its view says. Level-triggered: it looks at the view only when it is about to edit, so that
@@ -134,8 +135,12 @@ func (d *driver) redraw(of turn.TurnID, ref chat.MessageRef) {
 	for try := 1; try <= maxRedraws && d.e.work.Err() == nil; try++ {
 		ctx, cancel := context.WithTimeout(d.e.work, d.e.Lease/2)
 		f, err := d.e.refresh(ctx, d.id)
-		if t := f.s.TurnOf(of); err == nil && t != nil && t.Shown == ref {
-			err = d.platform().Edit(ctx, d.id, ref, render.Fit(card.View(f.s, t, card.Live{}), d.platform().Limits()), Final)
+		if t := f.s.TurnOf(of); err == nil && t != nil {
+			m := card.View(f.s, t, card.Live{})
+			if t.Shown != ref { // it was posted anew meanwhile
+				m = noteMessage(m.State, render.Plain(text.GoesOnBelow))
+			}
+			err = d.platform().Edit(ctx, d.id, ref, render.Fit(m, d.platform().Limits()), Final)
 		}
 		now, rerr := d.e.refresh(ctx, d.id)
 		cancel()

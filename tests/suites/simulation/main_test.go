@@ -34,7 +34,7 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("seeds", 0, "how many stories are told; 0: as many as take half a minute")
+	seeds = flag.Uint64("seeds", 0, "how many stories are told; 0: 100, and 10 with the race detector")
 	from  = flag.Uint64("from", 1, "the first one's seed")
 	one   = flag.Uint64("seed", 0, "tells only this one, and everything that happened in it")
 )
@@ -53,9 +53,9 @@ func TestSimulation(t *testing.T) {
 	case *one != 0:
 		first, n = *one, 1
 	case n == 0 && harness.Raced:
-		n = 20
+		n = 10
 	case n == 0:
-		n = 200
+		n = 100
 	}
 	for seed := first; seed < first+n; seed++ {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {

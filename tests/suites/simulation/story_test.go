@@ -99,6 +99,7 @@ type button struct {
 // newStory begins one. In a smooth one nothing breaks by itself.
 func newStory(t *testing.T, seed uint64, smooth bool) *story {
 	s := &story{seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), began: time.Now(), troubled: map[string]*rand.Rand{}, rates: map[string]float64{}}
+	t.Cleanup(func() { <-time.After(2 * time.Second) }) // at last: the library tries once a second to reach what it could not reach
 	for i, who := range []string{"platform", "model", "tools"} {
 		s.troubled[who] = rand.New(rand.NewPCG(seed, uint64(i)+2)) //nolint:gosec // a story
 		s.rates[who] = []float64{0, 0.05, 0.2, 0.4}[s.rng.IntN(4)]
