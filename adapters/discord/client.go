@@ -56,7 +56,6 @@ type Adapter struct {
 type self struct {
 	User        string // the bot's user ID, as others mention it
 	Application string // its application's ID: the same for applications made since 2016, and another for older ones
-	Name        string
 }
 
 var (
@@ -207,8 +206,7 @@ func (a *Adapter) askSelf(ctx context.Context) (self, error) {
 	ctx, cancel := context.WithTimeout(ctx, surface.CallTimeout)
 	defer cancel()
 	var user, app struct {
-		ID   string `json:"id"`
-		Name string `json:"username"`
+		ID string `json:"id"`
 	}
 	if err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointUser("@me"), nil, &user); err != nil {
 		return self{}, err
@@ -219,7 +217,7 @@ func (a *Adapter) askSelf(ctx context.Context) (self, error) {
 	if !ids.IsSnowflake(user.ID) || !ids.IsSnowflake(app.ID) {
 		return self{}, rest.Transient(errors.New("users/@me or applications/@me: the answer holds no ID"))
 	}
-	return self{User: user.ID, Application: app.ID, Name: user.Name}, nil
+	return self{User: user.ID, Application: app.ID}, nil
 }
 
 // Ready is nil while there is a session of the gateway, or another replica has it. Its error is for whoever asks how the process is.

@@ -108,7 +108,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 
 // knownAs skips the introduction.
 func knownAs(a *Adapter) {
-	a.self = self{User: "11", Application: "12", Name: "nod"}
+	a.self = self{User: "11", Application: "12"}
 	a.api.Introduce(a.self.Application)
 	close(a.introduced)
 }
@@ -130,7 +130,7 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 func TestIntroduceKnowsBotAndApplicationApart(t *testing.T) {
 	s := newScene(t, fakediscord.Options{AppID: "900000000000000011", BotUser: "900000000000000022", BotName: "nod"}, Config{})
 	me, err := s.a.me(t.Context())
-	if want := (self{"900000000000000022", "900000000000000011", "nod"}); err != nil || me != want {
+	if want := (self{"900000000000000022", "900000000000000011"}); err != nil || me != want {
 		t.Errorf("%+v, %v", me, err)
 	}
 }

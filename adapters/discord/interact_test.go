@@ -379,7 +379,7 @@ func quietAdapter(t *testing.T) (*Adapter, *daybook) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.self = self{User: "11", Application: "12", Name: "nod"}
+	a.self = self{User: "11", Application: "12"}
 	close(a.introduced)
 	return a, l
 }

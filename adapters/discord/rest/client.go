@@ -68,12 +68,12 @@ func New(c Config) (*Client, error) {
 // Introduce says which application it is whose calls are made: limits are kept by it.
 func (c *Client) Introduce(application string) { c.app.Store(&application) }
 
-// application is what [Client.Introduce] said, where that has happened.
-func (c *Client) application() (id string, known bool) {
+// application is what [Client.Introduce] said; empty before that.
+func (c *Client) application() string {
 	if p := c.app.Load(); p != nil {
-		return *p, true
+		return *p
 	}
-	return "", false
+	return ""
 }
 
 // CloseIdle closes connections that nobody uses.

@@ -48,14 +48,11 @@ func FaultOf(err error) error {
 	var pe *agent.PlatformError
 	var busy *discordgo.RateLimitError
 	var no *discordgo.RESTError
-	var bare *Refusal
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &pe): // also from within a url.Error: the transport refuses by itself
 		return pe
-	case errors.As(err, &bare):
-		return refusalFault(bare)
 	case errors.As(err, &busy) && busy.RateLimit != nil && busy.TooManyRequests != nil:
 		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: max(busy.RetryAfter, surface.BusyForUnknown), Cause: errSlow}
 	case errors.As(err, &no) && no.Response != nil:
@@ -184,6 +181,6 @@ func FatalAuth(err error) error {
 
 // IsUnreachable reports whether a call failed because the channel is no more, or the bot may not see it.
 func IsUnreachable(err error) bool {
-	pe := new(agent.PlatformError)
-	return errors.As(err, &pe) && (pe.Kind == agent.FaultGone || pe.Kind == agent.FaultForbidden)
+	pe, ok := errors.AsType[*agent.PlatformError](err)
+	return ok && (pe.Kind == agent.FaultGone || pe.Kind == agent.FaultForbidden)
 }

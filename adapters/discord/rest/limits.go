@@ -77,7 +77,7 @@ func invalidPool(app string) string { return ids.Platform + "/" + app + "/invali
 // Spent makes a call when its channel's budget has room for it. All replicas learn of a 429.
 func (c *Client) Spent(ctx context.Context, s Spending, do func(context.Context) error) error {
 	ctx = WithLane(ctx, s.Lane)
-	app, _ := c.application()
+	app := c.application()
 	if err := c.limiter.Acquire(ctx, string(s.Verb), s.spend(app)); err != nil {
 		return err
 	}
@@ -100,8 +100,7 @@ func (c *Client) Paid(ctx context.Context, s Spending, method, endpoint string, 
 
 // Refund notes a call of a budget that was made another way.
 func (c *Client) Refund(ctx context.Context, s Spending) {
-	app, _ := c.application()
-	c.limiter.Refund(ctx, s.spend(app))
+	c.limiter.Refund(ctx, s.spend(c.application()))
 }
 
 type laneKey struct{}
@@ -205,10 +204,7 @@ func (l *throttle) exhausted(to route, until, now time.Time) {
 	}
 }
 
-func (l *throttle) stop(until time.Time)  { l.until(&l.stopped, until) }
-func (l *throttle) pause(until time.Time) { l.until(&l.paused, until) }
-func (l *throttle) ban(until time.Time)   { l.until(&l.shutOut, until) }
-
+// until lets out nothing before t that one of the throttle's moments holds back.
 func (l *throttle) until(which *time.Time, t time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -107,8 +107,8 @@ func (t *transport) wait(ctx context.Context, to route) error {
 
 // acquireGlobal spends one call of what the whole bot has.
 func (t *transport) acquireGlobal(ctx context.Context, to route) error {
-	app, known := t.c.application()
-	if to.exempt || !known {
+	app := t.c.application()
+	if to.exempt || app == "" {
 		return nil
 	}
 	lane, said := laneOf(ctx)
@@ -158,13 +158,13 @@ func (t *transport) heardBusy(ctx context.Context, to route, resp *http.Response
 		if after <= 0 {
 			after = banned
 		}
-		t.ban(now.Add(after))
+		t.until(&t.shutOut, now.Add(after))
 		t.c.Logger.Error("discord: this network is shut out for a while (a 429 that is not of the API: Cloudflare's)", "for", after)
 		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: after, Cause: ErrShutOut}
 	case scope == "global" || said.Global || h.Get("X-RateLimit-Global") != "":
 		after = max(after, surface.BusyForUnknown)
-		t.stop(now.Add(after))
-		if app, known := t.c.application(); known { // the other replicas are told
+		t.until(&t.stopped, now.Add(after))
+		if app := t.c.application(); app != "" { // the other replicas are told
 			busy := &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: after, Cause: errSlow}
 			_ = t.c.limiter.Failed(ctx, "any call", globalPool(app), busy)
 		}
@@ -182,15 +182,15 @@ func (t *transport) heardBusy(ctx context.Context, to route, resp *http.Response
 func (t *transport) invalid(ctx context.Context) {
 	now := t.c.Now()
 	t.count(now)
-	app, known := t.c.application()
-	if !known || t.c.Budget == nil {
+	app := t.c.application()
+	if app == "" || t.c.Budget == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	wait, err := t.c.Budget.Spend(ctx, surface.Spend{Pool: invalidPool(app), Limit: maxInvalid, Per: invalidPer, Lane: agent.Decision})
 	if err == nil && wait > 0 {
-		t.pause(now.Add(wait))
+		t.until(&t.paused, now.Add(wait))
 	}
 }
 

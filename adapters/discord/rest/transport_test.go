@@ -387,7 +387,7 @@ func TestWhatIsHeardOfTimesIsBounded(t *testing.T) {
 
 func TestRefusedRequestsCloseTheirBodies(t *testing.T) {
 	l := alone(t, Config{}, func(*http.Request) *http.Response { return ok() })
-	l.transport().ban(l.at.Add(time.Hour))
+	l.transport().until(&l.transport().shutOut, l.at.Add(time.Hour))
 	b := &closer{Reader: strings.NewReader("x")}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
