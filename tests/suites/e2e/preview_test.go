@@ -223,6 +223,25 @@ permissions: {servers: {docs: {tools: {asked_get: {access: read}}}}}
 		if got := r.argumentsOf(ask.ToolCallID).Diff; d.reads.Load() != reads || strings.HasSuffix(got, "- a\n+ b") != (reads == 2) {
 			t.Errorf("%s: %d reads, %q", choice, d.reads.Load(), got)
 		}
+		if reads != 2 {
+			continue
+		}
+		// Other arguments are compared anew; for what nobody is asked about, nothing is looked at.
+		other := map[string]any{"choice": "edit", "arguments": map[string]string{"path": "a", "content": "c\n"}}
+		if status, no := r.call("POST", "/api/v1/asks/"+ask.RequestID, other, nil); status != 200 {
+			t.Fatal(status, no)
+		}
+		ask = r.waiting(1).Pending[0]
+		if got := r.argumentsOf(ask.ToolCallID).Diff; d.reads.Load() != 3 || !strings.HasSuffix(got, "- a\n+ c") {
+			t.Errorf("edited: %d reads, %q", d.reads.Load(), got)
+		}
+		r.mustClick(ask.RequestID, "allow_chat")
+		r.idle()
+		r.say(`call docs__put_asked {"path":"a","content":"d\n"}`)
+		r.idle()
+		if n := d.reads.Load(); n != 3 {
+			t.Errorf("%d reads after a call that nobody was asked about", n)
+		}
 	}
 }
 
