@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,15 +14,17 @@ import (
 
 // judge compares what the tool server, the platform and the model saw with what people did. nod is asked nothing.
 func (s *story) judge() {
+	started := map[turn.RunID]time.Time{}
+	s.redis.locked(func() { maps.Copy(started, s.redis.started) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.judgeRuns()
+	s.judgeRuns(started)
 	s.judgeMessages()
 	s.judgeWords()
 }
 
 // judgeRuns: nothing ran twice, or without an approval that stood.
-func (s *story) judgeRuns() {
+func (s *story) judgeRuns(started map[turn.RunID]time.Time) {
 	runs, same := map[turn.CallID]int{}, map[string]int{}
 	for _, e := range s.Tools.Effects() {
 		runs[e.Call]++
@@ -35,7 +38,7 @@ func (s *story) judgeRuns() {
 		if n := 1 + again; same[e.Chat.Key+e.Name+e.Args] > n && !strings.Contains(e.Args, "edited") {
 			s.Errorf("%s(%s) ran %d times in %s", e.Name, e.Args, same[e.Chat.Key+e.Name+e.Args], e.Chat.Key)
 		}
-		start, recorded := s.redis.started[e.Run]
+		start, recorded := started[e.Run]
 		if !recorded {
 			s.Errorf("%s(%s) ran, and its start was not recorded", e.Name, e.Args)
 			continue

@@ -396,10 +396,13 @@ func (s *story) click() {
 
 // again delivers what was delivered before.
 func (s *story) again() {
-	if len(s.inbounds) == 0 {
+	s.mu.Lock()
+	all := slices.Clone(s.inbounds)
+	s.mu.Unlock()
+	if len(all) == 0 {
 		return
 	}
-	in := pick(s.rng, s.inbounds)
+	in := pick(s.rng, all)
 	s.aside(func(rng *rand.Rand) { s.deliver(rng, in) })
 }
 
