@@ -21,6 +21,21 @@ const (
 // Epoch is the number of cold starts so far, this one included: of starts when no other replica was alive. Ask once at boot.
 func (s *Store) Epoch(ctx context.Context) (uint64, error) { return s.beat(ctx, beatLife, true) }
 
+// Begin says that a nod of this version begins to write here, for [Store.Version].
+func (s *Store) Begin(ctx context.Context, version string) error {
+	_, err := s.write(ctx, putScript.on([]string{runServer}, "nod", version))
+	return err
+}
+
+// Version is the version of the nod that began to write here last; empty: it did not say.
+func (s *Store) Version(ctx context.Context) (string, error) {
+	v, err := read(ctx, func(ctx context.Context) (string, error) { return s.rdb.HGet(ctx, runServer, "nod").Result() })
+	if errors.Is(err, redis.Nil) {
+		err = nil
+	}
+	return v, err
+}
+
 // beat says that this replica lives, for so long, and returns the epoch. In an embedded store opening it was the cold start.
 func (s *Store) beat(ctx context.Context, life time.Duration, starting bool) (uint64, error) {
 	if s.disk != nil {

@@ -187,6 +187,7 @@ func CutText(s string, n int) string {
 const (
 	MaxAtOnce  = 32   // deliveries in work: each waits for Redis or the platform most of its time
 	MaxWaiting = 1000 // deliveries taken and not done; one more is left to the platform to send again
+	MaxInLane  = 100  // of these in one lane: a flood in one place leaves the others theirs
 )
 
 // Lanes runs deliveries: those of one lane (a thread, a message's buttons) one after the other in the order they came, those of
@@ -221,7 +222,7 @@ func (q *Lanes) Close() {
 func (q *Lanes) Put(lane string, work func()) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.opened || q.taken >= MaxWaiting {
+	if !q.opened || q.taken >= MaxWaiting || len(q.lanes[lane]) >= MaxInLane {
 		return false
 	}
 	q.taken++

@@ -83,6 +83,27 @@ func TestLanesIsBoundedAndNeverBlocks(t *testing.T) {
 	}
 }
 
+func TestLanesLeaveAFloodToItsPlace(t *testing.T) {
+	t.Parallel()
+	var q Lanes
+	q.Open()
+	held, other := make(chan struct{}), make(chan struct{})
+	for i := range MaxInLane {
+		if !q.Put("flood", func() { <-held }) {
+			t.Fatalf("the %dth was refused", i)
+		}
+	}
+	if q.Put("flood", func() { t.Error("it ran") }) {
+		t.Error("one place took more than its share")
+	}
+	if !q.Put("other", func() { close(other) }) {
+		t.Fatal("another place is refused")
+	}
+	<-other
+	close(held)
+	q.Close()
+}
+
 func TestZeroLanesTakesNothing(t *testing.T) {
 	t.Parallel()
 	var q Lanes

@@ -101,6 +101,9 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if policy.Epoch, err = b.store.Epoch(ctx); err != nil {
 		return fmt.Errorf("read the run epoch: %w", err)
 	}
+	if err = b.store.Begin(ctx, versionLine()); err != nil {
+		return fmt.Errorf("record which nod begins: %w", err)
+	}
 	if err = policy.Validate(); err != nil {
 		return err
 	}

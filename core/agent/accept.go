@@ -75,6 +75,10 @@ func (e *Engine) click(ctx context.Context, in chat.Clicked) error {
 	if no, ok := errors.AsType[*decision.Refusal](err); ok && no.Code == decision.RefusedDecided && no.By == in.User && no.Choice == in.Choice {
 		return nil
 	}
+	if errors.Is(err, ErrVersion) {
+		e.tell(ctx, in.Envelope, text.NotClickedNewer)
+		return nil
+	}
 	return e.whisper(ctx, in.Envelope, err)
 }
 
@@ -141,7 +145,10 @@ func (e *Engine) record(ctx context.Context, env chat.Envelope, ev turn.Event) e
 	}
 	if err == nil {
 		e.taken.Add(d, began)
-		_, _ = e.cached(ctx, env.Chat) // hasRoom goes by the fold, and a long log does not come with the answer
+		// hasRoom goes by the fold, and a long log does not come with the answer.
+		if _, unread := e.cached(ctx, env.Chat); errors.Is(unread, ErrVersion) {
+			e.tell(ctx, env, text.KeptForNewer)
+		}
 	}
 	return err
 }

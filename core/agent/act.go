@@ -257,6 +257,16 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		in.faults = append(in.faults, f.Say)
 		notes = append(notes, turn.Utterance{Role: turn.RoleNote, Text: text.NoteFault(f.Say)})
 	}
+	leave, err := d.e.replies.enter(ctx, s.Turn.Requester, d.e.Replying, func() {
+		d.live.locked(func() { d.live.note = text.WaitsForYours(d.e.Replying) })
+		signal(d.dirty)
+	})
+	defer leave()
+	if err != nil {
+		in.err = err
+		return in
+	}
+	d.live.locked(func() { d.live.note = "" })
 	var streamed strings.Builder
 	for try := 0; ; try++ {
 		said, left := talk.Trim(talk.Of(s), d.e.room())

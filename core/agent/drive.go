@@ -222,6 +222,7 @@ func (d *driver) drive() (wake time.Time) {
 
 	if err := d.takeUp(); err != nil {
 		d.complain(err)
+		d.passOn(err)
 		return time.Time{}
 	}
 	for failures := 0; d.held(); {
@@ -234,6 +235,7 @@ func (d *driver) drive() (wake time.Time) {
 			return time.Time{}
 		case errors.Is(err, ErrVersion):
 			d.complain(err)
+			d.passOn(err)
 			return time.Time{}
 		default:
 			failures++
@@ -281,6 +283,26 @@ func (d *driver) takeUp() error {
 		d.edit(f.s.Last, Final)
 	}
 	return nil
+}
+
+// passOn gives back a chat that only a newer release can read, for one of its replicas to take: a lease that runs out instead would count as
+// one on which its holder died. Where there is none it is looked at more rarely. What is under way here keeps the lease to its end.
+func (d *driver) passOn(err error) {
+	if !errors.Is(err, ErrVersion) || d.underWay > 0 {
+		return
+	}
+	l, n := *d.lease.Load(), 0
+	if before, ok := d.e.beyond.Get(d.id); ok {
+		n = before + 1
+	}
+	d.e.beyond.Add(d.id, n)
+	_, head, err := d.e.Leases.Renew(d.ctx, l)
+	if err == nil {
+		_, err = d.e.write(d.ctx, Write{Chat: d.id, Known: head, Lease: l, Release: true, Wake: d.e.Now().Add(min(min(d.e.Sweep, time.Second)<<min(n, 8), 8*time.Second))})
+	}
+	if err == nil {
+		d.releasedToken = l.Token
+	}
 }
 
 func (d *driver) complain(err error) {

@@ -39,6 +39,7 @@ type Config struct {
 	MaxDenials    int           // stops a turn to ask the person once so many replies had a call denied; 0: 3
 	ContextTokens int           // about how much of a chat the model is given; 0: all that is kept
 	Sequential    bool          // asks for one call at a time
+	Replying      int           // how many replies the model writes at once for one person; 0: 16
 	// Nudge is how long a card that an edit brought stands before it is announced beside the message, where the platform can. Whom nobody
 	// told of one is told at once. 0: never, both.
 	Nudge time.Duration
@@ -71,6 +72,7 @@ func (c *Config) validate() error {
 	c.Lease, c.Drain = positive(c.Lease, 10*time.Second), positive(c.Drain, 10*time.Second)
 	c.Sweep = positive(c.Sweep, min(c.Lease/2, 5*time.Second))
 	c.MaxSteps, c.MaxDenials, c.Known = cmp.Or(c.MaxSteps, 16), cmp.Or(c.MaxDenials, 3), positive(c.Known, 1000)
+	c.Replying = positive(c.Replying, 16)
 	c.Owner, c.Logger = cmp.Or(c.Owner, rand.Text()), cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return errors.Join(missing...)
 }
@@ -91,6 +93,9 @@ type Engine struct {
 	ran      *lru.Cache[turn.CallID, turn.RunID] // the last run of each call that this process began
 	rewound  *lru.Cache[chat.ID, time.Time]      // when a chat's log was last found older than it was
 	taken    *lru.Cache[delivered, time.Time]    // when this process recorded what was delivered last
+	beyond   *lru.Cache[chat.ID, int]            // how often a chat was given back because only a newer release can read it
+
+	replies replies
 
 	mu         sync.Mutex
 	drivers    map[chat.ID]*driver
@@ -125,7 +130,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		Config: c, sessions: &sessionCache{Cache: newRecent[chat.ID, fold](c.Known)}, ran: newRecent[turn.CallID, turn.RunID](ranKept), rewound: newRecent[chat.ID, time.Time](ranKept),
-		taken:   newRecent[delivered, time.Time](takenKept),
+		taken: newRecent[delivered, time.Time](takenKept), beyond: newRecent[chat.ID, int](takenKept),
 		drivers: map[chat.ID]*driver{}, lookSooner: make(chan struct{}, 1), haltCh: make(chan struct{}, 1), newsCh: make(chan struct{}, 1),
 	}
 	e.listed.Store(new([]ToolSpec))

@@ -317,6 +317,12 @@ func UnknownCommand(verb string) string {
 	return "There is no command " + strconv.Quote(verb) + ". Known: stop, reset, mode."
 }
 
+// What people are told by a replica that is too old for their chat.
+const (
+	NotClickedNewer = "Nothing was done: a newer nod wrote in this conversation, and the one that took your click cannot read that. Try again in a moment; if this stays, whoever runs nod has to finish the upgrade."
+	KeptForNewer    = "Your message is kept: a newer nod wrote in this conversation, and answers it. If no answer comes, whoever runs nod has to finish the upgrade."
+)
+
 // ChatFull is for a message that comes where so many already wait. Size is in bytes.
 func ChatFull(n, size int) string {
 	return "Your message was not taken: " + strconv.Itoa(n) + " messages, or " + strconv.Itoa(size>>10) +

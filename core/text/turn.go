@@ -64,6 +64,11 @@ func ResultNotAllowed(why string) string {
 	return "Not allowed: " + why + " The tool was not run. Do not retry the call."
 }
 
+// WaitsForYours is said while more replies are asked for by one person than are written for them at once.
+func WaitsForYours(n int) string {
+	return "Waiting: " + Count(n, "other answer") + " to the same person are being written."
+}
+
 // ResultTooManyAsks is for a call of a reply that wants more than people are asked about at once; TooManyAsks tells people.
 func ResultTooManyAsks(n int) string {
 	return fmt.Sprintf("Not run and nobody was asked: people are asked about at most %d calls of one reply. Call it again after those are answered.", n)

@@ -130,6 +130,13 @@ func (p *Platform) Messages(id chat.ID) []Message {
 	return out
 }
 
+// Adopt puts a message of ours there that nothing here posted.
+func (p *Platform) Adopt(id chat.ID, ref chat.MessageRef) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.order = append(p.order, &Message{Ref: ref, Chat: id, Versions: []Version{{At: time.Now()}}})
+}
+
 // Posts and Edits count calls, failed ones too.
 func (p *Platform) Posts() int { p.mu.Lock(); defer p.mu.Unlock(); return p.posts }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/nodhq/nod/state"
 )
 
-// state looks at the Redis, or at the directory of the embedded state, which it does not open: a bot may be running on it.
+// state looks at the Redis, or at the directory of the embedded state, which it only reads: a bot may be running on it.
 func (p *examination) state(ctx context.Context) {
 	if !p.Redis.URL.IsZero() {
 		p.redis(ctx)
@@ -21,6 +21,22 @@ func (p *examination) state(ctx context.Context) {
 		p.found("state", surface.Wrong, err.Error(), "Set data_dir (NOD_DATA_DIR) to a directory that this user may write to, or redis.url (REDIS_URL).")
 	} else {
 		p.found("state", surface.Fine, "embedded in one process, under "+p.DataDir, "")
+		switch s, err := state.OpenToRead(ctx, p.DataDir, state.Options{Log: slog.New(slog.DiscardHandler)}); {
+		case err == nil:
+			p.writer(ctx, s)
+			_ = s.Close()
+		case !errors.Is(err, state.ErrNothing):
+			p.found("state", surface.Wrong, err.Error(), "Keep a copy of the directory, and use the nod that wrote it, or a newer one.")
+		}
+	}
+}
+
+// writer tells which nod began to write last: where something is not understood, one as new is wanted.
+func (p *examination) writer(ctx context.Context, s *state.Store) {
+	if v, err := s.Version(ctx); err == nil && v != "" && v != p.version {
+		p.found("state: written by", surface.Fine, v+"; this is "+p.version, "")
+	} else if err == nil && v != "" {
+		p.found("state: written by", surface.Fine, v+", as this is", "")
 	}
 }
 
@@ -62,6 +78,7 @@ func (p *examination) redis(ctx context.Context) {
 		fine += "; version " + v
 	}
 	p.found("Redis", surface.Fine, fine, "")
+	p.writer(ctx, store)
 	for _, w := range warned.list() {
 		p.found("Redis", surface.Doubtful, strings.TrimPrefix(w.text, "redis: "), "")
 	}

@@ -1,7 +1,6 @@
 package replicas
 
 import (
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -145,7 +144,9 @@ func TestExpiryOnAnotherReplica(t *testing.T) {
 
 // What a crashed replica held goes on when its leases end, however much it is: more than one look takes over.
 func TestManyLeasesOfTheDead(t *testing.T) {
-	w := New(t, Options{Sweep: time.Hour, Lease: 2 * time.Second}) // long enough for a slow machine: a chat on which leases end again and again is given up
+	const rooms = 150
+	// The lease is long enough for a slow machine: a chat on which leases end again and again is given up.
+	w := New(t, Options{Sweep: time.Hour, Lease: 2 * time.Second, Engine: func(c *agent.Config) { c.Replying = rooms }})
 	var asked atomic.Int32
 	var dead atomic.Bool
 	w.Model.When("go", func(h Heard) (agent.Reply, error) {
@@ -155,14 +156,8 @@ func TestManyLeasesOfTheDead(t *testing.T) {
 		}
 		return Says("A whole answer.")(h)
 	})
-	const rooms = 150
-	room := func(i int) chat.ID {
-		return chat.ID{Platform: Room.Platform, Workspace: Room.Workspace, Key: fmt.Sprint("room", i)}
-	}
 	for i := range rooms {
-		in := w.SaidBy(Ana, "go")
-		in.Chat = room(i)
-		equal(w, "whisper", w.Deliver(w.Replicas[0], in), "")
+		equal(w, "whisper", w.Deliver(w.Replicas[0], inRoom(w, i, "go")), "")
 	}
 	w.Until("the model is asked in all", func() bool { return asked.Load() >= rooms })
 	dead.Store(true)
@@ -170,7 +165,7 @@ func TestManyLeasesOfTheDead(t *testing.T) {
 	w.Start()
 	for i := range rooms {
 		w.Until("the answer comes", func() bool {
-			m := w.Platform.Messages(room(i))
+			m := w.Platform.Messages(roomOf(i))
 			return len(m) > 0 && strings.Contains(render.PlainText(m[len(m)-1].Now()), "A whole answer.")
 		})
 	}

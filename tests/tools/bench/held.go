@@ -71,6 +71,10 @@ const settled = 15 * time.Second
 
 // asks has n questions asked, each in a thread of its own, and returns once people can see all of them.
 func (p *process) asks(ctx context.Context, n int) error {
+	return p.asksTo(ctx, n, "please write hello to notes.txt")
+}
+
+func (p *process) asksTo(ctx context.Context, n int, what string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	const atOnce = 64
@@ -82,7 +86,7 @@ func (p *process) asks(ctx context.Context, n int) error {
 			return nil
 		}
 		for ; i < n && i-posted < atOnce; i++ {
-			p.slack.Say(person, room(i), "", fmt.Sprintf("<@%s> please write hello to notes.txt", p.slack.BotUser()))
+			p.slack.Say(person, room(i), "", fmt.Sprintf("<@%s> %s", p.slack.BotUser(), what))
 		}
 		if err := sleep(ctx, 5*time.Millisecond); err != nil {
 			return fmt.Errorf("%d of %d questions are shown: %w", posted, n, err)

@@ -1,6 +1,6 @@
 // Bench measures rows of the performance table. P1 to P4, P12, P14, P17 and P18 are what the budget of a workspace is for: the real engine, the
 // real Slack adapter and client, a real redis-server and a real MCP server over HTTP, against the stand-in Slack at its documented
-// floors, with a model that writes at a given pace. P5, P6, P10, P13 and P22 are what the program takes of a machine: it runs built, in a
+// floors, with a model that writes at a given pace. P5, P6, P10, P13, P19 and P22 to P26 are what the program takes of a machine: it runs built, in a
 // process of its own, and everything around it answers at once.
 //
 //	go run ./tests/tools/bench [-run P2] [-quick] [-replicas 1,4] [-v]
@@ -66,6 +66,11 @@ func (b *bench) rows() []row {
 		{name: "P17", what: "70 asks in 2 s: cards shown with ≥ 90 % of their time left, last card, last click → decision, 429s", must: "70, 6 s, 0.2 s", reach: "70"},
 		{name: "P18", what: "8 mentions at once in a channel: last first sign, last first post, 429s (that ask; that answer)", must: "0.3 s, 4 s, 0", reach: "0.3 s, 4 s, 0"},
 		{name: "P22", what: "turns 481 to 512 of a chat by turns 33 to 64: commands, bytes, processor time, time", must: "1.2 each", reach: "1"},
+		{name: "P19", what: "all replicas killed with 10,000 pending asks and 1,000 overdue: ready, first click → decision then, overdue ones settled", must: "1 s together, 500/s", reach: ""},
+		{name: "P23", what: "two opposite clicks on each of those 10,000: how many count", must: "10,000 of 10,000", reach: ""},
+		{name: "P24", what: "10,000 events, each 1–4 times, shuffled, to three replicas, 5 % of answers cut: lost, twice", must: "0, 0", reach: ""},
+		{name: "P25", what: "320 mentions in 9 s, each to its end: acknowledged p99, leases lost", must: "1 s, 0", reach: ""},
+		{name: "P26", what: "100,000 sleeping chats by none: a start, bytes of a second of nothing, of a question with its reminder", must: "1 each", reach: ""},
 	}
 }
 
@@ -79,6 +84,10 @@ var scenarios = []scenario{
 	{[]string{"P5", "P6"}, unhurried},
 	{[]string{"P10", "P13"}, pending},
 	{[]string{"P22"}, growth},
+	{[]string{"P19", "P23"}, restart},
+	{[]string{"P24"}, events},
+	{[]string{"P25"}, mentions},
+	{[]string{"P26"}, sleeping},
 }
 
 func main() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,26 +13,46 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
+	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
 
-// process is the whole program as people run it, in a process of its own: what it takes of memory and processor is its own. Everything
-// else answers at once.
+// process is the whole program as people run it, in a process of its own, or in several: what it takes of memory and processor is its own.
+// Everything else answers at once.
 type process struct {
 	*world
-	cmd *exec.Cmd
+	cmd    *exec.Cmd // the first
+	all    []*exec.Cmd
+	fronts []string // where each listens
+	nod    string   // the built program
+	at     string   // where Redis is
+	ledger *mcpserver.Ledger
+	config string
+	env    []string
+	log    counted
+
+	shaky  bool           // deliveries arrive one to four times, in another order, at any replica, and one of twenty answers is cut
+	passed atomic.Int64   // how many arrived
+	copies sync.WaitGroup // those that nobody waits for
 }
 
 // program is a world with one replica, the built program. NOD_BENCH_LOG shows what it prints, NOD_BENCH_METRICS is where it listens for a
 // look at its profiles.
-func program(ctx context.Context) (_ *process, err error) {
-	p := &process{world: &world{}}
+func program(ctx context.Context) (*process, error) {
+	return programs(ctx, 1, "approvals: {timeout: 24h}\n")
+}
+
+// programs is the same with several replicas, and more in nod.yaml.
+func programs(ctx context.Context, replicas int, more string) (_ *process, err error) {
+	p := &process{world: &world{}, log: counted{of: map[string]int{"lost the lease": 0}}}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -41,8 +62,8 @@ func program(ctx context.Context) (_ *process, err error) {
 	if err != nil {
 		return nil, err
 	}
-	nod := filepath.Join(dir, "nod")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", nod, "./cmd/bot").CombinedOutput(); err != nil { //nolint:gosec // our own
+	p.nod, p.at, p.ledger = filepath.Join(dir, "nod"), at, mcpserver.OpenLedger(filepath.Join(dir, "ledger"))
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", p.nod, "./cmd/bot").CombinedOutput(); err != nil { //nolint:gosec // our own
 		return nil, fmt.Errorf("build the program, from the repository's root: %w: %s", err, out)
 	}
 	model := httptest.NewServer(http.HandlerFunc(answerAtOnce))
@@ -50,61 +71,107 @@ func program(ctx context.Context) (_ *process, err error) {
 	p.slack = fakeslack.New(fakeslack.Options{Lean: true})
 	p.later(p.slack.Close)
 	p.slack.AddUser(fakeslack.User{ID: person, Name: "Ana"})
+	p.slack.AddUser(fakeslack.User{ID: another, Name: "Ben"})
 	for c := range rooms { // a channel takes a post a second
-		p.slack.AddChannel(fakeslack.Channel{ID: room(c), Members: []string{person, p.slack.BotUser()}})
+		p.slack.AddChannel(fakeslack.Channel{ID: room(c), Members: []string{person, another, p.slack.BotUser()}})
 	}
-	yaml := fmt.Sprintf("mcp: {servers: {box: {url: %q}}}\napprovals: {timeout: 24h}\n", tools)
+	yaml := fmt.Sprintf("mcp: {servers: {box: {url: %q}}}\n%s", tools, more)
 	if at := os.Getenv("NOD_BENCH_METRICS"); at != "" {
 		yaml += "metrics: {listen: " + at + "}\n"
 	}
-	config := filepath.Join(dir, "nod.yaml")
-	if err := os.WriteFile(config, []byte(yaml), 0o600); err != nil {
+	p.config = filepath.Join(dir, "nod.yaml")
+	if err := os.WriteFile(p.config, []byte(yaml), 0o600); err != nil {
 		return nil, err
 	}
-	p.cmd = exec.CommandContext(ctx, nod, "-config", config) //nolint:gosec // built just now
-	p.cmd.Env = []string{
+	p.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "NOD_DATA_DIR=" + filepath.Join(dir, "data"), "NOD_LISTEN=127.0.0.1:0", "REDIS_URL=" + at,
 		"SLACK_BOT_TOKEN=" + p.slack.BotToken(), "SLACK_SIGNING_SECRET=" + p.slack.SigningSecret(), "SLACK_API_URL=" + p.slack.URL(),
 		"OPENAI_BASE_URL=" + model.URL, "OPENAI_API_KEY=sk-bench", "OPENAI_MODEL=pen",
 	}
-	front, err := p.start()
-	if err != nil {
-		return nil, err
-	}
-	return p, p.slack.Deliver(fakeslack.Endpoints{Events: front + slack.PathEvents, Interactivity: front + slack.PathInteractivity, Commands: front + slack.PathCommands})
+	p.later(p.kill)
+	p.later(p.copies.Wait)
+	return p, p.launch(ctx, replicas)
 }
 
-// start runs the program, and says where it listens once it is ready.
-func (p *process) start() (front string, err error) {
-	out, err := p.cmd.StdoutPipe()
+// launch starts replicas, waits until they are ready, and has Slack deliver to them: to the only one, or to each in turn.
+func (p *process) launch(ctx context.Context, replicas int) error {
+	for range replicas {
+		if err := p.start(ctx); err != nil {
+			return err
+		}
+	}
+	p.cmd = p.all[0]
+	front := p.fronts[0]
+	if replicas > 1 || p.shaky {
+		passing := httptest.NewServer(http.HandlerFunc(p.pass))
+		p.later(passing.Close)
+		front = passing.URL
+	}
+	return p.slack.Deliver(fakeslack.Endpoints{Events: front + slack.PathEvents, Interactivity: front + slack.PathInteractivity, Commands: front + slack.PathCommands})
+}
+
+// kill is kill -9 of all replicas.
+func (p *process) kill() {
+	for _, cmd := range p.all {
+		_, _ = cmd.Process.Kill(), cmd.Wait()
+	}
+	p.all, p.fronts = nil, nil
+}
+
+// start runs the program, until it is ready.
+func (p *process) start(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, p.nod, "-config", p.config) //nolint:gosec // built just now
+	cmd.Env, cmd.Stderr = p.env, &p.log
+	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return "", err
+		return err
 	}
-	p.cmd.Stderr = io.Discard
-	if os.Getenv("NOD_BENCH_LOG") != "" {
-		p.cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		return err
 	}
-	if err := p.cmd.Start(); err != nil {
-		return "", err
-	}
-	p.later(func() { _, _ = p.cmd.Process.Kill(), p.cmd.Wait() })
-	lines := bufio.NewScanner(out)
+	p.all = append(p.all, cmd)
+	lines, front := bufio.NewScanner(out), ""
 	for front == "" && lines.Scan() {
 		if _, at, ok := strings.Cut(lines.Text(), "nod listens on "); ok {
 			front, _, _ = strings.Cut(at, " ")
 		}
 	}
+	p.fronts = append(p.fronts, front)
 	go func() { _, _ = io.Copy(io.Discard, out) }() // it ends with the process
-	for range 1000 {
+	for range 6000 {
 		if res, err := http.Get(front + "/readyz"); err == nil { //nolint:noctx // it is bounded by the loop
 			_ = res.Body.Close()
 			if res.StatusCode == http.StatusOK {
-				return front, nil
+				return nil
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
 	}
-	return "", errors.New("the program does not get ready")
+	return errors.New("the program does not get ready")
+}
+
+// counted is what the program logs, of which some words are counted.
+type counted struct {
+	mu sync.Mutex
+	of map[string]int
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for words := range c.of {
+		c.of[words] += bytes.Count(b, []byte(words))
+	}
+	if os.Getenv("NOD_BENCH_LOG") != "" {
+		return os.Stderr.Write(b)
+	}
+	return len(b), nil
+}
+
+func (c *counted) count(words string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.of[words]
 }
 
 const rooms = 500
@@ -113,30 +180,73 @@ func room(i int) string { return fmt.Sprintf("C%03d", i%rooms) }
 
 var modelCalls atomic.Int64
 
-// answerAtOnce is the model's service: a call of write for each question, then fifty words.
+// modelHeard is what the model was told: how often of a question, by its number, and of a call that nobody answered or that was denied.
+var modelHeard struct {
+	mu              sync.Mutex
+	questions       map[string]int
+	expired, denied int
+	first, last     time.Time // of the expired
+}
+
+var numbered = regexp.MustCompile(`number ([0-9]+)`)
+
+func hear(role string, content []byte) {
+	h := &modelHeard
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case role == "tool" && bytes.Contains(content, []byte("timed out")):
+		if h.last = time.Now(); h.expired == 0 {
+			h.first = h.last
+		}
+		h.expired++
+	case role == "tool" && bytes.Contains(content, []byte("denied")):
+		h.denied++
+	case role == "user":
+		if n := numbered.FindSubmatch(content); n != nil {
+			h.questions[string(n[1])]++
+		}
+	}
+}
+
+func forgetHeard() {
+	modelHeard.mu.Lock()
+	defer modelHeard.mu.Unlock()
+	modelHeard.questions, modelHeard.expired, modelHeard.denied = map[string]int{}, 0, 0
+}
+
+// answerAtOnce is the model's service: for each question a call of write, of slow where the question says so, or fifty words at once.
 func answerAtOnce(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
-		Messages []struct{ Role string }
-		Tools    []struct{ Function struct{ Name string } }
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+		}
+		Tools []struct{ Function struct{ Name string } }
 	}
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || len(asked.Messages) == 0 {
 		http.Error(w, "no chat", http.StatusBadRequest)
 		return
 	}
+	last := asked.Messages[len(asked.Messages)-1]
+	hear(last.Role, last.Content)
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(delta, finish string) {
 		_, _ = fmt.Fprintf(w, `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"pen","choices":[{"index":0,"delta":%s,"finish_reason":%s}]}`+"\n\n", delta, finish)
 		_ = http.NewResponseController(w).Flush()
 	}
-	if asked.Messages[len(asked.Messages)-1].Role == "tool" {
+	if last.Role == "tool" || bytes.Contains(last.Content, []byte("in words")) {
 		for i := range answerTokens {
 			send(fmt.Sprintf(`{"content":%q}`, token(i)), "null")
 		}
 		send("{}", `"stop"`)
 	} else {
-		name := ""
+		name, wanted := "", "write"
+		if bytes.Contains(last.Content, []byte("slow")) {
+			wanted = "slow"
+		}
 		for _, t := range asked.Tools {
-			if strings.Contains(t.Function.Name, "write") {
+			if strings.Contains(t.Function.Name, wanted) {
 				name = t.Function.Name
 			}
 		}

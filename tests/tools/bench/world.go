@@ -35,6 +35,7 @@ const (
 	firstToken = 400 * time.Millisecond
 	channels   = 10
 	person     = "UANA"
+	another    = "UBEN"
 	// postsAtOnce is the burst of posts that the stand-in's channels bear. Slack names no number.
 	postsAtOnce = 6
 	// hold and nudge are as people run nod; askFor is longer, so that nothing expires while it is measured.
