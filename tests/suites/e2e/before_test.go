@@ -67,6 +67,9 @@ func TestDataOfTheReleaseBefore(t *testing.T) {
 				t.Errorf("%s", c)
 			}
 			b.terminate()
+			if _, said := b.run("doctor"); !strings.Contains(said, "state: written by: nod ") {
+				t.Errorf("nod doctor does not say who wrote last: %s", said)
+			}
 			if code, said := b.run("audit", "verify"); code != 0 {
 				t.Errorf("nod audit verify: %d: %s", code, said)
 			}
