@@ -182,7 +182,10 @@ func TestAQuestionIsAnsweredBeforeItIsOnRecordWhereItStands(t *testing.T) {
 	equal(w, "whisper", w.Deliver(w.Replicas[0], w.Click(Ana, b)), "")
 	w.Ran("write")
 	close(held)
-	w.Over(1)
+	w.Until("it is over, in the message that is left where the turn ended before it was known of the other", func() bool {
+		all := w.Platform.Messages(Room)
+		return all[len(all)-1].Now().State == render.Done
+	})
 }
 
 // Somebody answers in the moment in which their question would be posted anew: no second message stays, and the first says what came of it.
