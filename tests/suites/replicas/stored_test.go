@@ -24,6 +24,9 @@ type storedChat struct {
 	events []agent.Keyed
 }
 
+// adopted are the bot's messages in the recorded logs.
+var adopted = []string{"shown", "shown2", "nudge"}
+
 // storedChats are all beginnings of the recorded logs, each as that of a chat of its own.
 func storedChats(t *testing.T, tools []agent.ToolSpec) (all []storedChat) {
 	files, err := filepath.Glob("../../../core/agent/turn/testdata/*.log")
@@ -49,6 +52,9 @@ func (s *storedChat) take(t *testing.T, log [][]byte, tools []agent.ToolSpec) {
 	become := map[string]string{}
 	for _, x := range tools {
 		become[fmt.Sprintf(`"name":%q,"def":"d"`, x.Tool.Name)] = fmt.Sprintf(`"name":%q,"def":%q`, x.Tool.Name, x.Tool.Definition)
+	}
+	for _, ref := range adopted {
+		become[fmt.Sprintf(`"message":%q`, ref)] = fmt.Sprintf(`"message":%q`, ref+"-"+s.in.Key)
 	}
 	read := func(line []byte) turn.Event {
 		_, stored, _ := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
@@ -93,8 +99,8 @@ func TestEveryStoredStateGoesOn(t *testing.T) {
 	all := storedChats(t, specs)
 	for _, s := range all {
 		w.Tools.In(s.in)
-		for _, ref := range []chat.MessageRef{"shown", "shown2", "nudge"} {
-			w.Platform.Adopt(s.in, ref)
+		for _, ref := range adopted {
+			w.Platform.Adopt(s.in, chat.MessageRef(ref+"-"+s.in.Key))
 		}
 		got, err := store.Append(t.Context(), agent.Write{Chat: s.in, Claim: "before", Events: s.events[:1]})
 		if err == nil {
