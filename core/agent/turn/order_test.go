@@ -1,7 +1,9 @@
 package turn_test
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -213,6 +215,24 @@ func FuzzDecode(f *testing.F) {
 		s = Apply(s, Entry{Seq: 1, Event: script.Says("d", "x", script.Ana)})
 		s = Apply(s, Entry{Seq: 2, Event: ev})
 		checkView(t, s)
+	})
+}
+
+// A stored session is read or refused, and what is read can be shown and goes on.
+func FuzzDecodeSession(f *testing.F) {
+	lines, err := os.ReadFile("testdata/every_kind.sessions.v1")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range bytes.Lines(lines) {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := DecodeSession(b)
+		if err != nil {
+			return
+		}
+		checkView(t, Apply(s, Entry{Seq: 1 << 40, Event: script.Says("d", "x", script.Ana)}))
 	})
 }
 
