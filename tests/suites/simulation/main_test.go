@@ -38,9 +38,10 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("seeds", 0, "how many stories are told; 0: 100, and 10 with the race detector")
-	from  = flag.Uint64("from", 1, "the first one's seed")
-	one   = flag.Uint64("seed", 0, "tells only this one, and everything that happened in it")
+	seeds  = flag.Uint64("seeds", 0, "how many stories are told; 0: 100, and 10 with the race detector")
+	from   = flag.Uint64("from", 1, "the first one's seed")
+	matrix = flag.Bool("matrix", false, "takes every point of the crash matrix, not one in three")
+	one    = flag.Uint64("seed", 0, "tells only this one, and everything that happened in it")
 )
 
 func TestMain(m *testing.M) {
