@@ -325,8 +325,8 @@ func TestWhatIsNotTakenIsSaid(t *testing.T) {
 	hold := make(chan struct{})
 	p.ledger.set(func() { p.ledger.hold = hold })
 	defer close(hold)
-	for range surface.MaxWaiting {
-		p.a.in.clicks.Put("full", func() { <-hold })
+	for i := range surface.MaxWaiting {
+		p.a.in.clicks.Put(fmt.Sprint("full", i), func() { <-hold })
 	}
 	p.press(p.ana, thread, card, "nod:deny:tok")
 	if got := p.told(p.ana, thread); !strings.Contains(got, "too much is going on") {

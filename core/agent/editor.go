@@ -135,8 +135,12 @@ func (d *driver) redraw(of turn.TurnID, ref chat.MessageRef) {
 	for try := 1; try <= maxRedraws && d.e.work.Err() == nil; try++ {
 		ctx, cancel := context.WithTimeout(d.e.work, d.e.Lease/2)
 		f, err := d.e.refresh(ctx, d.id)
-		if t := f.s.TurnOf(of); err == nil && t != nil {
-			m := card.View(f.s, t, card.Live{})
+		s := f.s
+		if err == nil && s.TurnOf(of) == nil { // others have come and gone since
+			s, err = d.e.whenKnown(ctx, d.id, of)
+		}
+		if t := s.TurnOf(of); err == nil && t != nil {
+			m := card.View(s, t, card.Live{})
 			if t.Shown != ref { // it was posted anew meanwhile
 				m = noteMessage(m.State, render.Plain(text.GoesOnBelow))
 			}
@@ -155,6 +159,18 @@ func (d *driver) redraw(of turn.TurnID, ref chat.MessageRef) {
 }
 
 const maxRedraws = 10
+
+// whenKnown is the session as it last knew a turn.
+func (e *Engine) whenKnown(ctx context.Context, id chat.ID, of turn.TurnID) (known turn.Session, err error) {
+	entries, err := e.Log.History(ctx, id)
+	s := turn.New(id)
+	for _, x := range entries {
+		if s = turn.Apply(s, x); s.TurnOf(of) != nil {
+			known = s
+		}
+	}
+	return known, err
+}
 
 // takeBack takes away a message that was posted for a question which is over, or which was drawn where it stood after all; perhaps is what it may
 // have been posted as, where that is all that is known.
