@@ -2,12 +2,14 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	gotoken "go/token"
+	"go/types"
 	"io"
 	"maps"
 	"net/http"
@@ -377,10 +379,10 @@ type generator struct {
 	out      map[string]string
 }
 
-// parse finds the types of the package, and of markdown's tree, and the bodies that handlers read.
+// parse finds the types of the package, of markdown's tree and of package chat, and the bodies that handlers read.
 func (g generator) parse(dir string) error {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	names = append(names, "markdown/markdown.go")
+	names = append(names, "markdown/markdown.go", "../../core/chat/chat.go")
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
@@ -395,7 +397,9 @@ func (g generator) parse(dir string) error {
 			case *ast.FuncDecl:
 				handler = n.Name.Name
 			case *ast.TypeSpec:
-				if s, is := n.Type.(*ast.StructType); is {
+				if s, is := n.Type.(*ast.StructType); is && f.Name.Name == "chat" {
+					g.types["chat."+n.Name.Name] = s // to be embedded
+				} else if is {
 					g.types[nameOf(n.Name.Name)] = s
 				}
 			case *ast.ValueSpec:
@@ -434,7 +438,8 @@ func (g generator) describe(of string, s *ast.StructType) string {
 	fields = func(s *ast.StructType) {
 		for _, f := range s.Fields.List {
 			if len(f.Names) == 0 {
-				fields(g.types[nameOf(f.Type.(*ast.Ident).Name)])
+				name := types.ExprString(f.Type)
+				fields(cmp.Or(g.types[name], g.types[nameOf(name)]))
 				continue
 			}
 			tag := reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json")
