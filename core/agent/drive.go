@@ -291,14 +291,13 @@ func (d *driver) passOn(err error) {
 	if !errors.Is(err, ErrVersion) || d.underWay > 0 {
 		return
 	}
-	l, n := *d.lease.Load(), 0
-	if before, ok := d.e.beyond.Get(d.id); ok {
-		n = before + 1
-	}
-	d.e.beyond.Add(d.id, n)
+	l := *d.lease.Load()
+	before, _ := d.e.beyond.Get(d.id)
+	d.e.beyond.Add(d.id, before+1)
+	again := backoff.Exponential{First: min(d.e.Sweep, time.Second), Most: 8 * time.Second}
 	_, head, err := d.e.Leases.Renew(d.ctx, l)
 	if err == nil {
-		_, err = d.e.write(d.ctx, Write{Chat: d.id, Known: head, Lease: l, Release: true, Wake: d.e.Now().Add(min(min(d.e.Sweep, time.Second)<<min(n, 8), 8*time.Second))})
+		_, err = d.e.write(d.ctx, Write{Chat: d.id, Known: head, Lease: l, Release: true, Wake: d.e.Now().Add(again.Base(before))})
 	}
 	if err == nil {
 		d.releasedToken = l.Token

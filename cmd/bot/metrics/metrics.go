@@ -141,7 +141,7 @@ func (s Store) Append(ctx context.Context, w agent.Write) (agent.Written, error)
 	}
 	if err == nil && !got.Repeated {
 		for _, k := range w.Events {
-			s.m.recorded(w.Chat, k.Event)
+			s.m.recorded(ctx, w.Chat, k.Event)
 		}
 	}
 	return got, err
@@ -150,15 +150,17 @@ func (s Store) Append(ctx context.Context, w agent.Write) (agent.Written, error)
 func named(t permission.Tool) string { return t.Server + "/" + t.Name }
 
 // recorded counts and tells what an event says happened: what people decided and what it came to at Info, each step at Debug.
-func (m *Metrics) recorded(id chat.ID, ev turn.Event) {
-	log := m.log.With("chat", id.String())
+func (m *Metrics) recorded(ctx context.Context, id chat.ID, ev turn.Event) {
+	tell := func(level slog.Level, what string, more ...any) {
+		m.log.Log(ctx, level, what, append([]any{"chat", id.String()}, more...)...)
+	}
 	switch ev := ev.(type) {
 	case turn.Said:
 		m.count("nod_messages_total", "surface", id.Platform)
-		log.Debug("message taken", "by", ev.By.String())
+		tell(slog.LevelDebug, "message taken", "by", ev.By.String())
 	case turn.Ended:
 		m.count("nod_turns_total", "surface", id.Platform, "why", string(ev.Why))
-		log.Info("turn over", "why", string(ev.Why))
+		tell(slog.LevelInfo, "turn over", "why", string(ev.Why))
 	case turn.Ruled:
 		m.count("nod_rulings_total", "verdict", ev.Ruling.Verdict.String())
 		q, _ := m.asked.Get(ev.Ask)
@@ -166,30 +168,30 @@ func (m *Metrics) recorded(id chat.ID, ev turn.Event) {
 		if ev.Ruling.Verdict == permission.Allow {
 			level = slog.LevelDebug
 		}
-		log.Log(context.Background(), level, "call ruled", "verdict", ev.Ruling.Verdict.String(), "tool", q.tool, "rule", ev.Ruling.Winner())
+		tell(level, "call ruled", "verdict", ev.Ruling.Verdict.String(), "tool", q.tool, "rule", ev.Ruling.Winner())
 	case turn.Decided:
 		m.count("nod_decisions_total", "surface", ev.Surface, "choice", string(ev.Choice))
 		q, known := m.asked.Get(ev.Ask)
 		if known {
 			m.observe(time.Since(q.at), "nod_decide_seconds", "surface", ev.Surface)
 		}
-		log.Info("call decided", "choice", string(ev.Choice), "tool", q.tool, "by", ev.By.String(), "surface", ev.Surface)
+		tell(slog.LevelInfo, "call decided", "choice", string(ev.Choice), "tool", q.tool, "by", ev.By.String(), "surface", ev.Surface)
 	case turn.Expired:
 		m.count("nod_expired_total", "surface", id.Platform)
 		q, _ := m.asked.Get(ev.Ask)
-		log.Info("question expired", "tool", q.tool)
+		tell(slog.LevelInfo, "question expired", "tool", q.tool)
 	case turn.Abandoned:
 		m.count("nod_unknown_total")
 		tool, _ := m.tools.Get(ev.Call)
-		log.Warn("nobody knows how a call ended", "tool", tool)
+		tell(slog.LevelWarn, "nobody knows how a call ended", "tool", tool)
 	case turn.Rated:
 		m.count("nod_ratings_total", "good", strconv.FormatBool(ev.Good))
 	case turn.StopAsked:
-		log.Info("turn stopped", "by", ev.By.String())
+		tell(slog.LevelInfo, "turn stopped", "by", ev.By.String())
 	case turn.ModeSet:
-		log.Info("mode set", "mode", ev.Mode.String(), "by", ev.By.String())
+		tell(slog.LevelInfo, "mode set", "mode", ev.Mode.String(), "by", ev.By.String())
 	case turn.Revoked:
-		log.Info("grants revoked", "grants", len(ev.Grants), "by", ev.By.String())
+		tell(slog.LevelInfo, "grants revoked", "grants", len(ev.Grants), "by", ev.By.String())
 	case turn.Changed:
 		for _, c := range ev.Changes {
 			m.log.Info("setting changed", "change", c.String(), "by", ev.By.String(), "surface", ev.Surface)

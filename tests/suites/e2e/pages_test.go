@@ -78,13 +78,9 @@ func TestAuditIsSentOn(t *testing.T) {
 	env := llm.env()
 	env["REDIS_URL"] = redis.url
 	b := start(t, settings{yaml: box, env: env})
-	bin := t.TempDir()
-	if err := os.Symlink(program("bot"), filepath.Join(bin, "nod")); err != nil {
-		t.Fatal(err)
-	}
 	ctx, stop := context.WithCancel(t.Context())
 	send := exec.CommandContext(ctx, "bash", "-c", strings.ReplaceAll(line[1], "https://siem.example.com/nod", hook.URL)) //nolint:gosec // the page's
-	send.Env = []string{"HOME=" + bin, "PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"), "REDIS_URL=" + redis.url}
+	send.Env = []string{"HOME=" + t.TempDir(), pathWithNod(t), "REDIS_URL=" + redis.url}
 	send.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	send.Cancel = func() error { return syscall.Kill(-send.Process.Pid, syscall.SIGKILL) }
 	if err := send.Start(); err != nil {
@@ -116,17 +112,20 @@ var fenced = regexp.MustCompile("(?s)```.*?```\n")
 // commands are a page's indented blocks, as one script.
 func commands(page string) string { return strings.Join(blocks(fenced.ReplaceAllString(page, "")), "") }
 
+// pathWithNod is the variable PATH of a shell in which nod is the program that was built.
+func pathWithNod(t *testing.T) string {
+	t.Helper()
+	bin := t.TempDir()
+	if err := os.Symlink(program("bot"), filepath.Join(bin, "nod")); err != nil {
+		t.Fatal(err)
+	}
+	return "PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH")
+}
+
 // shell runs a script in a folder of its own, where nod is the program that was built, and returns what it printed.
 func shell(t *testing.T, script string) string {
 	t.Helper()
 	desk := t.TempDir()
-	bin := filepath.Join(desk, "bin")
-	if err := os.Mkdir(bin, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(program("bot"), filepath.Join(bin, "nod")); err != nil {
-		t.Fatal(err)
-	}
 	out, err := os.Create(filepath.Join(desk, "printed"))
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +133,7 @@ func shell(t *testing.T, script string) string {
 	defer out.Close()
 	cmd := exec.CommandContext(t.Context(), "bash", "-euc", script) //nolint:gosec // the page's
 	cmd.Dir, cmd.Stdout, cmd.Stderr = desk, out, out
-	cmd.Env = []string{"HOME=" + desk, "PATH=" + bin + string(filepath.ListSeparator) + os.Getenv("PATH"), "NOD_LISTEN=127.0.0.1:0", "NOD_DATA_DIR=" + filepath.Join(desk, "data")}
+	cmd.Env = []string{"HOME=" + desk, pathWithNod(t), "NOD_LISTEN=127.0.0.1:0", "NOD_DATA_DIR=" + filepath.Join(desk, "data")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err = cmd.Run()
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left in the background
