@@ -97,7 +97,7 @@ func (s *Store) form(w agent.Write) (f form, err error) {
 		ids := slices.DeleteFunc(turn.Indexed(e.Event), func(id string) bool { return id == "" })
 		tail = append(tail, r.op, r.signedLink(), string(r.event), strconv.Itoa(len(ids)))
 		tail = append(tail, ids...)
-		f.call.Sure = f.call.Sure || agent.MustSurvive(e.Event)
+		f.call.Sure = f.call.Sure || turn.MustSurvive(e.Event)
 	}
 	at, snap, err := snapshotOf(w)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -21,9 +21,9 @@ const (
 	blobsKept = 30 * 24 * time.Hour // after the last of them: as long as a silent conversation is remembered
 )
 
-var _ agent.Blobs = (*Store)(nil)
+var _ attach.Blobs = (*Store)(nil)
 
-// PutBlob implements [agent.Blobs]: as long as the log at most, which Options.Keep says.
+// PutBlob implements [attach.Blobs]: as long as the log at most, which Options.Keep says.
 func (s *Store) PutBlob(ctx context.Context, id chat.ID, data []byte) (key string, err error) {
 	sum := sha256.Sum256(data)
 	key = hex.EncodeToString(sum[:])
@@ -36,7 +36,7 @@ func (s *Store) PutBlob(ctx context.Context, id chat.ID, data []byte) (key strin
 	return key, err
 }
 
-// Blob implements [agent.Blobs].
+// Blob implements [attach.Blobs].
 func (s *Store) Blob(ctx context.Context, id chat.ID, key string) ([]byte, error) {
 	if len(key) != hex.EncodedLen(sha256.Size) {
 		return nil, nil

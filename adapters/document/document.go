@@ -21,7 +21,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -32,33 +32,33 @@ const maxSide = 8000
 // Reader reads files. Its zero value is ready.
 type Reader struct{}
 
-var _ agent.Reader = Reader{}
+var _ attach.Reader = Reader{}
 
 func no(why turn.WhyUnread, cause string) error {
-	return &agent.FileError{Why: why, Cause: errors.New(cause)}
+	return &attach.Error{Why: why, Cause: errors.New(cause)}
 }
 
-// Read implements [agent.Reader].
-func (Reader) Read(ctx context.Context, _ chat.File, data []byte) (agent.Document, error) {
+// Read implements [attach.Reader].
+func (Reader) Read(ctx context.Context, _ chat.File, data []byte) (attach.Document, error) {
 	switch kind := http.DetectContentType(data); {
 	case bytes.HasPrefix(data, []byte("%PDF-")):
 		return readPDF(ctx, data)
 	case kind == "image/png" || kind == "image/jpeg" || kind == "image/gif":
 		c, _, err := image.DecodeConfig(bytes.NewReader(data))
 		if err != nil || c.Width <= 0 || c.Height <= 0 {
-			return agent.Document{}, no(turn.UnreadBroken, "a picture without a size")
+			return attach.Document{}, no(turn.UnreadBroken, "a picture without a size")
 		}
 		if c.Width > maxSide || c.Height > maxSide {
-			return agent.Document{}, no(turn.UnreadTooBig, "a picture of too many pixels")
+			return attach.Document{}, no(turn.UnreadTooBig, "a picture of too many pixels")
 		}
-		return agent.Document{Picture: kind}, nil
+		return attach.Document{Picture: kind}, nil
 	case kind == "image/webp":
-		return agent.Document{Picture: kind}, nil
+		return attach.Document{Picture: kind}, nil
 	}
 	if s, ok := textOf(data); ok {
-		return agent.Document{Text: s}, nil
+		return attach.Document{Text: s}, nil
 	}
-	return agent.Document{}, no(turn.UnreadKind, "no text, picture or PDF")
+	return attach.Document{}, no(turn.UnreadKind, "no text, picture or PDF")
 }
 
 // textOf is data as text, if it is some: UTF-8, UTF-16 with a mark, or what spreadsheets of one country write, one byte for a letter.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -22,10 +22,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func read(t *testing.T, name string, data []byte) (agent.Document, turn.WhyUnread) {
+func read(t *testing.T, name string, data []byte) (attach.Document, turn.WhyUnread) {
 	t.Helper()
 	doc, err := Reader{}.Read(t.Context(), chat.File{Name: name, Type: "text/plain"}, data)
-	no, _ := errors.AsType[*agent.FileError](err)
+	no, _ := errors.AsType[*attach.Error](err)
 	if err != nil && no == nil {
 		t.Fatalf("%s: %v is no reason", name, err)
 	}
@@ -150,7 +150,7 @@ func TestPDFEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := Reader{}.Read(ctx, chat.File{}, pdfOf(catalogue, "<< /Type /Pages /Count 5 /Kids [2 0 R] >>"))
-	if no, ok := errors.AsType[*agent.FileError](err); !ok || no.Why != turn.UnreadBroken {
+	if no, ok := errors.AsType[*attach.Error](err); !ok || no.Why != turn.UnreadBroken {
 		t.Errorf("%v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/ledongthuc/pdf"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/text"
 )
@@ -54,7 +54,7 @@ func Main() {
 	debug.SetMaxStack(64 << 20)
 	debug.SetMemoryLimit(pdfMemory / 2)
 	bound()
-	data, err := io.ReadAll(io.LimitReader(os.Stdin, agent.MaxFileBytes+1))
+	data, err := io.ReadAll(io.LimitReader(os.Stdin, attach.MaxFileBytes+1))
 	p := pages{}
 	if err == nil {
 		p, err = extract(data)
@@ -105,19 +105,19 @@ func extract(data []byte) (p pages, err error) {
 }
 
 // readPDF has one read in a process of its own.
-func readPDF(ctx context.Context, data []byte) (agent.Document, error) {
+func readPDF(ctx context.Context, data []byte) (attach.Document, error) {
 	if !answers.Load() {
-		return agent.Document{}, no(turn.UnreadKind, "this binary does not read PDFs")
+		return attach.Document{}, no(turn.UnreadKind, "this binary does not read PDFs")
 	}
 	self, err := executable()
 	if err != nil {
-		return agent.Document{}, no(turn.UnreadKind, "this binary is not found")
+		return attach.Document{}, no(turn.UnreadKind, "this binary is not found")
 	}
 	select {
 	case slots <- struct{}{}:
 		defer func() { <-slots }()
 	case <-ctx.Done():
-		return agent.Document{}, no(turn.UnreadBroken, "too many PDFs at once")
+		return attach.Document{}, no(turn.UnreadBroken, "too many PDFs at once")
 	}
 	ctx, cancel := context.WithTimeout(ctx, pdfWithin)
 	defer cancel()
@@ -127,13 +127,13 @@ func readPDF(ctx context.Context, data []byte) (agent.Document, error) {
 	cmd.Stdin, cmd.Stdout = bytes.NewReader(data), out
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
-		return agent.Document{}, no(turn.UnreadBroken, "a PDF could not be read in time, or took too much memory")
+		return attach.Document{}, no(turn.UnreadBroken, "a PDF could not be read in time, or took too much memory")
 	}
 	var p pages
 	if json.Unmarshal(out.Bytes(), &p) != nil || p.Err != "" {
-		return agent.Document{}, no(turn.UnreadBroken, "not a PDF that can be read")
+		return attach.Document{}, no(turn.UnreadBroken, "not a PDF that can be read")
 	}
-	return agent.Document{Text: p.Text, Pages: p.Pages}, nil
+	return attach.Document{Text: p.Text, Pages: p.Pages}, nil
 }
 
 // executable is this binary. Where the system can tell, not by its name: it may have been replaced by a newer one.

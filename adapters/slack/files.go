@@ -11,11 +11,12 @@ import (
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
 
-var _ agent.Fetcher = (*Adapter)(nil)
+var _ attach.Fetcher = (*Adapter)(nil)
 
 // slackHosts are where Slack keeps files: files.slack.com, and hosts of workspaces. https://docs.slack.dev/reference/objects/file-object
 var slackHosts = []string{".slack.com"}
@@ -32,7 +33,7 @@ type fileInfo struct {
 	} `json:"file"`
 }
 
-// Fetch implements [agent.Fetcher]. The handle is the file's ID: where it is Slack says, and no message.
+// Fetch implements [attach.Fetcher]. The handle is the file's ID: where it is Slack says, and no message.
 func (a *Adapter) Fetch(ctx context.Context, _ chat.ID, f chat.File, most int) ([]byte, error) {
 	me, err := a.me(ctx)
 	if err != nil {
@@ -48,11 +49,11 @@ func (a *Adapter) Fetch(ctx context.Context, _ chat.ID, f chat.File, most int) (
 	is := info.File
 	switch {
 	case is.Mode == "tombstone" || is.Mode == "hidden_by_limit":
-		return nil, &agent.FileError{Why: turn.UnreadGone}
+		return nil, &attach.Error{Why: turn.UnreadGone}
 	case is.External || is.Mode == "external":
-		return nil, &agent.FileError{Why: turn.UnreadElsewhere}
+		return nil, &attach.Error{Why: turn.UnreadElsewhere}
 	case is.Size > most:
-		return nil, &agent.FileError{Why: turn.UnreadTooBig}
+		return nil, &attach.Error{Why: turn.UnreadTooBig}
 	}
 	address := is.Download
 	if address == "" {
@@ -60,7 +61,7 @@ func (a *Adapter) Fetch(ctx context.Context, _ chat.ID, f chat.File, most int) (
 	}
 	data, kind, err := surface.Download(ctx, a.http, string(address), "Bearer "+a.BotToken, surface.Hosts{Names: slackHosts, Standin: a.standin()}, most)
 	if err == nil && isPage(kind) && !isPage(string(is.Type)) { // Slack shows a page to sign in to whoever may not read the file
-		return nil, &agent.FileError{Why: turn.UnreadScope, Cause: errors.New("Slack gave a page to sign in instead of the file")}
+		return nil, &attach.Error{Why: turn.UnreadScope, Cause: errors.New("Slack gave a page to sign in instead of the file")}
 	}
 	return data, err
 }
@@ -85,9 +86,9 @@ func refusedFile(err error) error {
 	_ = errors.As(pe, &no)
 	switch no.Err {
 	case "missing_scope":
-		return &agent.FileError{Why: turn.UnreadScope, Cause: pe}
+		return &attach.Error{Why: turn.UnreadScope, Cause: pe}
 	case "file_not_found", "file_deleted", "file_not_shared":
-		return &agent.FileError{Why: turn.UnreadGone, Cause: pe}
+		return &attach.Error{Why: turn.UnreadGone, Cause: pe}
 	}
-	return &agent.FileError{Why: turn.UnreadForbidden, Cause: pe}
+	return &attach.Error{Why: turn.UnreadForbidden, Cause: pe}
 }

@@ -43,6 +43,7 @@ import (
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/groups"
 	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/render"
 )
@@ -112,15 +113,15 @@ type Adapter struct {
 }
 
 var (
-	_ agent.Platform   = (*Adapter)(nil)
-	_ agent.Starter    = (*Adapter)(nil)
-	_ agent.Whisperer  = (*Adapter)(nil)
-	_ agent.Annotator  = (*Adapter)(nil)
-	_ agent.Seeker     = (*Adapter)(nil)
-	_ agent.Pacer      = (*Adapter)(nil)
-	_ agent.Teller     = (*Adapter)(nil)
-	_ agent.Groups     = (*Adapter)(nil)
-	_ agent.GroupNames = (*Adapter)(nil)
+	_ agent.Platform  = (*Adapter)(nil)
+	_ agent.Starter   = (*Adapter)(nil)
+	_ agent.Whisperer = (*Adapter)(nil)
+	_ agent.Annotator = (*Adapter)(nil)
+	_ agent.Seeker    = (*Adapter)(nil)
+	_ agent.Pacer     = (*Adapter)(nil)
+	_ agent.Teller    = (*Adapter)(nil)
+	_ groups.Groups   = (*Adapter)(nil)
+	_ groups.Names    = (*Adapter)(nil)
 )
 
 // New makes the adapter. It speaks to nobody before Run.

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/agent/turn"
 )
 
@@ -41,7 +41,7 @@ func (h Hosts) Take(u *url.URL) bool {
 // leads, and sends auth to nobody but these hosts. Its errors hold no address. client is one of [HTTPClient].
 func Download(ctx context.Context, client *http.Client, address, auth string, from Hosts, most int) (data []byte, kind string, err error) {
 	no := func(why turn.WhyUnread, say string) ([]byte, string, error) {
-		return nil, "", &agent.FileError{Why: why, Cause: errors.New(say)}
+		return nil, "", &attach.Error{Why: why, Cause: errors.New(say)}
 	}
 	u, err := url.Parse(address)
 	if err != nil || !from.Take(u) {

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/text"
@@ -64,8 +64,8 @@ func (s *Server) place(ctx context.Context, user string) (leave func(), err erro
 }
 
 var (
-	_ agent.Fetcher = (*Server)(nil)
-	_ agent.Gallery = (*Server)(nil)
+	_ attach.Fetcher = (*Server)(nil)
+	_ attach.Gallery = (*Server)(nil)
 )
 
 // fileForm is a file that was uploaded, as the answer to it and as a message names it.
@@ -85,7 +85,7 @@ type pictureForm struct {
 // pictureEnds are the kinds of pictures that are given out, with how a file of that kind ends. None of them can hold a script.
 var pictureEnds = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
-// ShowsPictures implements [agent.Gallery].
+// ShowsPictures implements [attach.Gallery].
 func (*Server) ShowsPictures() {}
 
 // getFile gives a picture of the chat, which somebody attached or a tool returned. It judges by the bytes, and no other file is given out:
@@ -116,7 +116,7 @@ func (s *Server) getFile(w http.ResponseWriter, r *http.Request, p person) error
 	return nil
 }
 
-var tooBig = problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Message: "A file may have up to " + text.Size(agent.MaxFileBytes) + "."}
+var tooBig = problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Message: "A file may have up to " + text.Size(attach.MaxFileBytes) + "."}
 
 // postFile takes one file: the body is its bytes, and the query its name.
 func (s *Server) postFile(r *http.Request, p person, v view) (any, error) {
@@ -128,13 +128,13 @@ func (s *Server) postFile(r *http.Request, p person, v view) (any, error) {
 		return nil, err
 	}
 	defer leave()
-	data, err := io.ReadAll(io.LimitReader(r.Body, agent.MaxFileBytes+1))
+	data, err := io.ReadAll(io.LimitReader(r.Body, attach.MaxFileBytes+1))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, tooSlow
 	case err != nil:
 		return nil, badRequest("The file broke off before its end.")
-	case len(data) > agent.MaxFileBytes:
+	case len(data) > attach.MaxFileBytes:
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
 		return nil, tooBig
 	case len(data) == 0:
@@ -149,33 +149,33 @@ func (s *Server) postFile(r *http.Request, p person, v view) (any, error) {
 
 // attached are the files that a message names, and its text with a line for each.
 func attached(said string, files []fileForm) (string, []chat.File, error) {
-	if len(files) > agent.MaxFiles {
-		return "", nil, badRequest("A message may have up to " + text.Count(agent.MaxFiles, "file") + ".")
+	if len(files) > attach.MaxFiles {
+		return "", nil, badRequest("A message may have up to " + text.Count(attach.MaxFiles, "file") + ".")
 	}
 	var all []chat.File
 	for _, f := range files {
 		if f.File == "" || len(f.File) > 128 || len(f.Name) > 1024 {
 			return "", nil, badRequest("\"files\" are answers of POST …/files.")
 		}
-		all = append(all, chat.File{Name: f.Name, Size: max(0, min(f.Size, agent.MaxFileBytes)), Handle: f.File})
+		all = append(all, chat.File{Name: f.Name, Size: max(0, min(f.Size, attach.MaxFileBytes)), Handle: f.File})
 	}
 	said, all = text.Attach(said, all)
 	return said, all, nil
 }
 
-// Fetch implements [agent.Fetcher]: it asks no network.
+// Fetch implements [attach.Fetcher]: it asks no network.
 func (s *Server) Fetch(ctx context.Context, id chat.ID, f chat.File, most int) ([]byte, error) {
 	if s.Files == nil {
-		return nil, &agent.FileError{Why: turn.UnreadGone}
+		return nil, &attach.Error{Why: turn.UnreadGone}
 	}
 	data, err := s.Files.Blob(ctx, id, f.Handle)
 	switch {
 	case err != nil:
 		return nil, err
 	case data == nil:
-		return nil, &agent.FileError{Why: turn.UnreadGone, Cause: errors.New("it is kept no longer")}
+		return nil, &attach.Error{Why: turn.UnreadGone, Cause: errors.New("it is kept no longer")}
 	case len(data) > most:
-		return nil, &agent.FileError{Why: turn.UnreadTooBig}
+		return nil, &attach.Error{Why: turn.UnreadTooBig}
 	}
 	return data, nil
 }

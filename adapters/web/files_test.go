@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -60,7 +60,7 @@ func filesOf(id, name string) string {
 // TestUploadsHaveALimit: up to 10 MB and not a byte more are kept, whether the request says its length or not.
 func TestUploadsHaveALimit(t *testing.T) {
 	_, _, d, ana, id := takesFiles(t)
-	big := strings.Repeat("x", agent.MaxFileBytes+1)
+	big := strings.Repeat("x", attach.MaxFileBytes+1)
 	ana.fails(http.StatusRequestEntityTooLarge, "too_large", "POST", filesOf(id, "big.txt"), big)
 	chunked := ana.request("POST", filesOf(id, "big.txt"), nil)
 	chunked.Body, chunked.ContentLength = io.NopCloser(strings.NewReader(big)), -1
@@ -69,11 +69,11 @@ func TestUploadsHaveALimit(t *testing.T) {
 	if n := d.count(); n > 0 {
 		t.Errorf("%d files are kept", n)
 	}
-	if out := ana.ok(http.StatusCreated, "POST", filesOf(id, "big.txt"), big[1:]); out["size"] != float64(agent.MaxFileBytes) || d.count() != 1 {
+	if out := ana.ok(http.StatusCreated, "POST", filesOf(id, "big.txt"), big[1:]); out["size"] != float64(attach.MaxFileBytes) || d.count() != 1 {
 		t.Errorf("%v, and %d files are kept", out, d.count())
 	}
 	one := map[string]any{"file": "x", "name": "a"}
-	many := make([]any, agent.MaxFiles+1)
+	many := make([]any, attach.MaxFiles+1)
 	for i := range many {
 		many[i] = one
 	}
@@ -130,7 +130,7 @@ func TestAFileBelongsToItsChat(t *testing.T) {
 		"another store": {id, strings.ToUpper(key), 100, turn.UnreadGone},
 	} {
 		data, err := s.Fetch(t.Context(), chat.ID{Platform: Platform, Key: c.chat}, chat.File{Handle: c.file}, c.most)
-		if no, ok := err.(*agent.FileError); !ok || no.Why != c.why || data != nil { //nolint:errorlint // as the engine gets it
+		if no, ok := err.(*attach.Error); !ok || no.Why != c.why || data != nil { //nolint:errorlint // as the engine gets it
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
 	}

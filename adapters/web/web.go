@@ -41,7 +41,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/nodhq/nod/adapters/surface"
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/text"
 )
@@ -57,7 +57,7 @@ type Config struct {
 	Settings surface.Settings
 	Log      Log
 	Shelf    Shelf
-	Files    agent.Blobs // keeps what people attach; nil: nothing is taken
+	Files    attach.Blobs // keeps what people attach; nil: nothing is taken
 
 	// AdminKeys are valid bearers of administrators ([AdminUser]). Spaces are trimmed and empty entries never match.
 	AdminKeys []string

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -48,7 +49,7 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 		return e.record(ctx, env, turn.Said{
 			Delivery: deliveryOf(env), Message: in.Message, By: env.User, Name: env.Name, Text: in.Text, Context: in.Context,
 			Unattended: in.Unattended, Standing: in.Standing, Channel: in.Channel,
-			Files: in.Files[:min(len(in.Files), MaxFiles+1)], // one more, so that people are told that there were more
+			Files: in.Files[:min(len(in.Files), attach.MaxFiles+1)], // one more, so that people are told that there were more
 		})
 	case chat.Edited:
 		if err := checkText(in.Text); err != nil {
@@ -226,5 +227,5 @@ func (e *Engine) setMode(ctx context.Context, env chat.Envelope, args []string) 
 		}
 		return []turn.Event{turn.ModeSet{Mode: mode, Rev: s.ModeRev + 1, By: env.User, Name: env.Name}}, nil
 	})
-	return whileUnsure(err, unsure)
+	return decision.Unsure(err, unsure)
 }

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nodhq/nod/core/agent/talk"
+	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
@@ -211,6 +211,37 @@ func (e *Engine) excuse(id chat.ID, of turn.TurnID, to chat.User, err error) {
 	})
 }
 
+// files are what people attach in this chat, and the pictures that tools return there.
+func (d *driver) files() attach.Files {
+	return attach.Files{Chat: d.id, Platform: d.platform(), Reader: d.e.Reader, Blobs: d.e.Blobs, Seen: d.e.ModelSees, Survive: d.survive, Logger: d.e.Logger}
+}
+
+// readFiles begins to read what people attached to the turn's messages. It counts as the model's work: what stops that stops it.
+func (d *driver) readFiles(id turn.TurnID) bool {
+	t := d.f.s.Turn
+	if d.model != nil || d.reply != nil || d.e.isStopping() || t == nil || t.ID != id || d.e.halted.Load() != nil {
+		return false
+	}
+	if slices.ContainsFunc(d.results, func(ev turn.Event) bool { _, read := ev.(turn.FilesRead); return read }) {
+		return false
+	}
+	ctx, cancel := context.WithCancel(d.ctx)
+	d.model = cancel
+	attached := t.AllFiles()
+	d.begin(func() func() {
+		defer cancel()
+		ev := turn.FilesRead{Turn: id, Files: d.files().Read(ctx, attached)}
+		lost := d.ctx.Err() != nil // nobody may say that nothing could be read when nobody looked
+		return func() {
+			d.model = nil
+			if !lost {
+				d.results = append(d.results, ev)
+			}
+		}
+	})
+	return true
+}
+
 // askModel begins the reply of one step.
 func (d *driver) askModel(step int) bool {
 	t := d.f.s.Turn
@@ -257,7 +288,7 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		in.faults = append(in.faults, f.Say)
 		notes = append(notes, turn.Utterance{Role: turn.RoleNote, Text: text.NoteFault(f.Say)})
 	}
-	leave, err := d.e.replies.enter(ctx, s.Turn.Requester, d.e.Replying, func() {
+	leave, err := d.e.prompts.Enter(ctx, s.Turn.Requester, func() {
 		d.live.locked(func() { d.live.note = text.WaitsForYours(d.e.Replying) })
 		signal(d.dirty)
 	})
@@ -268,23 +299,17 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 	}
 	d.live.locked(func() { d.live.note = "" })
 	var streamed strings.Builder
-	for try := 0; ; try++ {
-		said, left := talk.Trim(talk.Of(s), d.e.room())
-		size := talk.Tokens(said)
-		said = talk.BeforeQuestion(said, notes)
-		if in.left = left + s.Dropped; in.left > 0 {
-			said = slices.Concat([]turn.Utterance{{Role: turn.RoleNote, Text: text.NoteLeftOut(in.left)}}, said)
-		}
-		in.reply, in.err = d.e.Model.Reply(ctx, d.withPictures(ctx, said), in.offered, func(x Delta) {
+	in.left = d.e.prompts.Ask(s, notes, func(said []turn.Utterance) (tooLong bool) {
+		in.reply, in.err = d.e.Model.Reply(ctx, d.files().WithPictures(ctx, said), in.offered, func(x Delta) {
 			streamed.WriteString(x.Text)
 			d.live.locked(func() { d.live.text, d.live.note = streamed.String(), x.Note })
 			signal(d.dirty)
 		})
-		if me, _ := errors.AsType[*ModelError](in.err); me == nil || !me.TooLong || try == maxShorter || !d.e.tooLong(size) {
-			in.streamed = streamed.String()
-			return in
-		}
-	}
+		me, _ := errors.AsType[*ModelError](in.err)
+		return me != nil && me.TooLong
+	})
+	in.streamed = streamed.String()
+	return in
 }
 
 // survive, deferred, keeps a panic to itself, and says what comes of it: one broken answer must not take every other chat along.
@@ -293,29 +318,6 @@ func (d *driver) survive(what string, then func()) {
 		d.e.Logger.Error(what+" panicked", "chat", d.id, "panic", r, "stack", string(debug.Stack()))
 		then()
 	}
-}
-
-// maxShorter is how often a talk that was too long for the model is halved. What is left after that is a sixteenth.
-const maxShorter = 4
-
-// room is about how many tokens of a chat the model takes, as the operator says or its service refused since we began; 0: all that is kept.
-func (e *Engine) room() int {
-	if n := int(e.learned.Load()); n > 0 && (e.ContextTokens <= 0 || n < e.ContextTokens) {
-		return n
-	}
-	return e.ContextTokens
-}
-
-// tooLong remembers that a talk of so many tokens was refused, and reports whether a shorter one is worth trying.
-func (e *Engine) tooLong(tokens int) bool {
-	const least = 500
-	half := int64(tokens / 2)
-	for now := e.learned.Load(); half >= least && (now == 0 || now > half); now = e.learned.Load() { // else somebody else found less
-		if e.learned.CompareAndSwap(now, half) {
-			break
-		}
-	}
-	return half >= least
 }
 
 // ground records what servers say and reads the policy, as often as it takes: while the state does not answer, nothing can go on anyway.
@@ -395,7 +397,7 @@ func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait
 	})
 	d.live.locked(func() { delete(d.live.progress, c.ID) })
 	if err == nil {
-		res.Pictures = d.keepReturned(res.Pictures)
+		res.Pictures = d.files().Keep(d.ctx, res.Pictures) // not the call's context: a stop comes after the result
 		return turn.Finished{Call: c.ID, Run: c.Run, Result: res}
 	}
 	say := strings.TrimSpace(err.Error()) // tool adapters write errors for people and models

@@ -51,7 +51,7 @@ func (e *Engine) answer(ctx context.Context, in chat.Clicked) (fold, []turn.Even
 		if again, failed := e.outdated(ctx, rules.head, err); failed != nil {
 			return fold{}, nil, time.Time{}, failed
 		} else if !again || try == maxRefolds {
-			return f, made, at, whileUnsure(err, unsure)
+			return f, made, at, decision.Unsure(err, unsure)
 		}
 	}
 }
@@ -292,7 +292,7 @@ func (e *Engine) forget(ctx context.Context, in chat.Clicked) {
 func (e *Engine) acceptTools(ctx context.Context, in chat.Clicked) error {
 	_, err := e.Change(ctx, in.Envelope, "", func(p permission.Policy, s permission.Settings) ([]permission.Change, error) {
 		if !p.IsAdmin(in.User) {
-			return nil, OnlyForAdmins(text.OnlyAdmins, p)
+			return nil, decision.OnlyForAdmins(text.OnlyAdmins, p)
 		}
 		for _, server := range s.Servers() {
 			if s.InstallToken(server) != in.Token {

@@ -2,9 +2,12 @@ package agent
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/core/agent/attach"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -22,5 +25,28 @@ func TestTheNewerLeaseIsDriven(t *testing.T) {
 		if next := e.retire(d, time.Time{}); next != nil {
 			t.Errorf("handed over %v: it takes %+v as well", tokens, next)
 		}
+	}
+}
+
+// breaks is a platform that has every file, and a reader that breaks over one of them.
+type breaks struct{ Platform }
+
+func (breaks) Fetch(context.Context, chat.ID, chat.File, int) ([]byte, error) {
+	return []byte("x"), nil
+}
+
+func (breaks) Read(_ context.Context, f chat.File, _ []byte) (attach.Document, error) {
+	if f.Name == "bad" {
+		panic("a file of the devil")
+	}
+	return attach.Document{Text: "well"}, nil
+}
+
+// A reader that panics takes only its file along.
+func TestAReaderThatPanics(t *testing.T) {
+	d := &driver{id: here, e: &Engine{Config: Config{Platforms: map[string]Platform{here.Platform: breaks{}}, Reader: breaks{}, Logger: slog.New(slog.DiscardHandler)}}}
+	got := d.files().Read(t.Context(), []chat.File{{Name: "bad"}, {Name: "good"}})
+	if len(got) != 2 || got[0].Why != turn.UnreadBroken || got[1].Text != "well" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/nodhq/nod/core/agent/attach"
+	"github.com/nodhq/nod/core/agent/prompt"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
@@ -28,8 +30,8 @@ type Config struct {
 	Model     Model
 	Tools     Tools
 	Policies  Policies
-	Reader    Reader              // of what people attach; nil: it is named only
-	Blobs     Blobs               // nil: no picture is kept
+	Reader    attach.Reader       // of what people attach; nil: it is named only
+	Blobs     attach.Blobs        // nil: no picture is kept
 	ModelSees bool                // the model is given pictures
 	Platforms map[string]Platform // by chat.ID.Platform
 
@@ -95,7 +97,7 @@ type Engine struct {
 	taken    *lru.Cache[delivered, time.Time]    // when this process recorded what was delivered last
 	beyond   *lru.Cache[chat.ID, int]            // how often a chat was given back because only a newer release can read it
 
-	replies replies
+	prompts *prompt.Limits
 
 	mu         sync.Mutex
 	drivers    map[chat.ID]*driver
@@ -111,7 +113,6 @@ type Engine struct {
 
 	merged  atomic.Pointer[mergedPolicy]
 	settled atomic.Pointer[fold]            // the settings as last read; nil: to be read
-	learned atomic.Int64                    // tokens of a chat that the model takes, where its service refused more; 0: nothing is known
 	listed  atomic.Pointer[[]ToolSpec]      // the tools as they were listed last
 	halted  atomic.Pointer[permission.Halt] // as last read
 	haltCh  chan struct{}
@@ -131,6 +132,7 @@ func New(c Config) (*Engine, error) {
 	e := &Engine{
 		Config: c, sessions: &sessionCache{Cache: newRecent[chat.ID, fold](c.Known)}, ran: newRecent[turn.CallID, turn.RunID](ranKept), rewound: newRecent[chat.ID, time.Time](ranKept),
 		taken: newRecent[delivered, time.Time](takenKept), beyond: newRecent[chat.ID, int](takenKept),
+		prompts: &prompt.Limits{Replying: c.Replying, Tokens: c.ContextTokens},
 		drivers: map[chat.ID]*driver{}, lookSooner: make(chan struct{}, 1), haltCh: make(chan struct{}, 1), newsCh: make(chan struct{}, 1),
 	}
 	e.listed.Store(new([]ToolSpec))

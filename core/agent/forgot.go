@@ -28,7 +28,7 @@ func (e *Engine) restarted() time.Time {
 // checkDurable says why these events may not be written now, or nil: what has to survive would not.
 func (e *Engine) checkDurable(ctx context.Context, events []Keyed) error {
 	c, can := e.Log.(Confirmer)
-	if !can || !slices.ContainsFunc(events, func(k Keyed) bool { return MustSurvive(k.Event) }) {
+	if !can || !slices.ContainsFunc(events, func(k Keyed) bool { return turn.MustSurvive(k.Event) }) {
 		return nil
 	}
 	return c.Confirms(ctx)

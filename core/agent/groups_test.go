@@ -80,7 +80,7 @@ func TestWhatARefusalSaysInTheDark(t *testing.T) {
 		{&decision.Refusal{Code: decision.RefusedDecided, Say: "Done."}, true, "Done."},
 		{gone, true, gone.Error()},
 	} {
-		err := whileUnsure(c.err, c.unsure)
+		err := decision.Unsure(c.err, c.unsure)
 		got := err.Error()
 		if no := new(decision.Refusal); errors.As(err, &no) {
 			got = no.Say
@@ -112,7 +112,7 @@ func TestWhoseGroupsCount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &driver{id: here, chatLease: chatLease{ctx: t.Context()}, e: &Engine{Config: Config{Platforms: map[string]Platform{here.Platform: c.on}, Logger: slog.New(slog.DiscardHandler)}}}
-			policy := d.withDecidersGroups(c.policy, c.s)
+			policy := d.e.groupsOn(d.id.Platform).Deciding(d.ctx, d.id, c.policy, c.s)
 			var asked, admins []chat.User
 			if of, is := c.on.(*crew); is {
 				asked = of.asked

@@ -219,7 +219,7 @@ func (d *driver) judge(p *planner) func() (decision.Judge, error) {
 		}
 		policy := d.e.policyOf(rules.Policy, d.id)
 		p.wait, p.judged = policy.Timeout, &rules.head
-		j, tools := d.e.judge(d.ctx, d.withDecidersGroups(policy, p.s)), judged(specs)
+		j, tools := d.e.judge(d.ctx, d.e.groupsOn(d.id.Platform).Deciding(d.ctx, d.id, policy, p.s)), judged(specs)
 		j.Now, j.Settings, j.Tools = p.now, rules.Settings, func() ([]decision.Tool, error) { return tools, nil }
 		return j, nil
 	})

@@ -4,6 +4,8 @@
 //
 // It may import core alone: what it needs of the world it declares as ports, all in ports.go. What a [Log] or [Platform] may have beside is
 // called an optional extra there, and state and the adapters say at compile time which they have.
+// Three rooms below have the ports that are theirs: attach reads what people attach, groups asks who belongs to what, and prompt bounds what
+// a model is asked. They know no log and no lease.
 //
 // Start with [Engine] and its Run (engine.go). What comes in goes through [Engine.Accept] (accept.go); a person's choice enters the log
 // through [Engine.Decide] alone (decide.go). A chat that owes something has a driver (drive.go): it plans (plan.go), records, and acts
@@ -77,16 +79,6 @@ type Seeker interface {
 	Seek(context.Context, chat.ID, chat.PostKey) (ref chat.MessageRef, found bool, err error)
 }
 
-// Groups is an optional extra of a Platform on which people have roles: the groups that a person belongs to now. An error means none.
-type Groups interface {
-	Groups(context.Context, chat.ID, chat.User) ([]chat.User, error)
-}
-
-// GroupNames is an optional extra of a Platform: what people call a group. Empty where that is not known without asking anybody.
-type GroupNames interface {
-	GroupName(chat.ID, chat.User) string
-}
-
 // Teller is an optional extra of a Platform that can write to one person alone. Key and error are as with Post.
 type Teller interface {
 	Tell(ctx context.Context, to chat.User, key chat.PostKey, m render.Message) (chat.MessageRef, error)
@@ -123,6 +115,9 @@ type PlatformError struct {
 
 func (e *PlatformError) Error() string { return string(e.Kind) + ": " + e.Cause.Error() }
 func (e *PlatformError) Unwrap() error { return e.Cause }
+
+// Later implements [attach.Later].
+func (e *PlatformError) Later() time.Duration { return e.RetryAfter }
 
 // Refuses reports whether trying again is of no use. A nil error refuses nothing.
 func (e *PlatformError) Refuses() bool {
@@ -258,16 +253,6 @@ type Confirmer interface {
 // was judged by other settings than there are, and says with every write which there are. With any other Log the settings are read each time.
 type Checker interface {
 	ChecksSettings() bool
-}
-
-// MustSurvive reports whether losing an event in a failover could run something twice.
-func MustSurvive(ev turn.Event) bool {
-	switch ev.(type) {
-	case turn.Started, turn.Decided:
-		return true
-	default:
-		return false
-	}
 }
 
 // Leases hand out the right to drive chats.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/nodhq/nod/core/agent/decision"
+	"github.com/nodhq/nod/core/agent/groups"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -183,7 +184,7 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 		return []turn.Event{ev}, nil
 	})
 	if err != nil {
-		return permission.Settings{}, whileUnsure(err, unsure)
+		return permission.Settings{}, decision.Unsure(err, unsure)
 	}
 	now := f.settings()
 	e.settled.Store(&f)
@@ -198,7 +199,7 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 func (e *Engine) ChangeAsAdmin(ctx context.Context, by chat.Envelope, note string, changes ...permission.Change) (permission.Settings, error) {
 	return e.Change(ctx, by, note, func(p permission.Policy, _ permission.Settings) ([]permission.Change, error) {
 		if !p.IsAdmin(by.User) {
-			return nil, OnlyForAdmins(text.OnlyAdmins, p)
+			return nil, decision.OnlyForAdmins(text.OnlyAdmins, p)
 		}
 		for _, c := range changes {
 			if set, ok := c.(permission.Setting); ok {
@@ -211,10 +212,17 @@ func (e *Engine) ChangeAsAdmin(ctx context.Context, by chat.Envelope, note strin
 	})
 }
 
-// OnlyForAdmins refuses somebody who is no admin, in these words; where there are no admins, it says so.
-func OnlyForAdmins(say string, p permission.Policy) *decision.Refusal {
-	if len(p.Admins) == 0 {
-		say += " " + permission.NoAdminsNotice
-	}
-	return &decision.Refusal{Code: decision.RefusedNotYours, Say: say}
+// groupsOn asks a platform which groups people belong to.
+func (e *Engine) groupsOn(platform string) groups.Asker {
+	return groups.Asker{Platform: e.Platforms[platform], Logger: e.Logger}
+}
+
+// WithGroups is the policy with the groups of whoever acts. unsure: it is not known which they are.
+func (e *Engine) WithGroups(ctx context.Context, policy permission.Policy, by chat.Envelope) (_ permission.Policy, unsure bool) {
+	return e.groupsOn(by.User.Platform).Acting(ctx, policy, by)
+}
+
+// NameOf is what people call somebody, or a group, in a chat.
+func (e *Engine) NameOf(s turn.Session, u chat.User) string {
+	return e.groupsOn(u.Platform).NameOf(s, u)
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/groups"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -37,8 +37,8 @@ func (p *Platform) groupsOf(u chat.User) []chat.User {
 }
 
 var (
-	_ agent.Groups     = beside{}
-	_ agent.GroupNames = beside{}
+	_ groups.Groups = beside{}
+	_ groups.Names  = beside{}
 )
 
 func (b beside) Groups(_ context.Context, _ chat.ID, u chat.User) ([]chat.User, error) {

@@ -1,10 +1,12 @@
 package decision
 
 import (
+	"errors"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/text"
 )
 
@@ -62,6 +64,22 @@ func overtaken(c turn.ToolCall) *Refusal {
 		return &Refusal{Code: RefusedExpired, Say: text.AskExpired(text.Clock(c.Deadline)), At: c.Deadline}
 	}
 	return notOpen(c)
+}
+
+// OnlyForAdmins refuses somebody who is no admin, in these words; where there are no admins, it says so.
+func OnlyForAdmins(say string, p permission.Policy) *Refusal {
+	if len(p.Admins) == 0 {
+		say += " " + permission.NoAdminsNotice
+	}
+	return refuse(RefusedNotYours, say)
+}
+
+// Unsure adds to a refusal of somebody that it may be wrong, while that is not known: they may belong to a group that may.
+func Unsure(err error, unsure bool) error {
+	if no, ok := errors.AsType[*Refusal](err); unsure && ok && no.Code == RefusedNotYours {
+		return refuse(no.Code, no.Say+" "+text.GroupsUnknown)
+	}
+	return err
 }
 
 func refuse(code RefusalCode, say string) *Refusal { return &Refusal{Code: code, Say: say} }

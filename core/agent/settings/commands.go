@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -128,7 +127,7 @@ func (q *request) mustAdmin() error {
 	if q.admin {
 		return nil
 	}
-	return agent.OnlyForAdmins(text.OnlyAdminsSee, q.policy)
+	return decision.OnlyForAdmins(text.OnlyAdminsSee, q.policy)
 }
 
 // named finds a server by its name, or with a second one a tool of it.

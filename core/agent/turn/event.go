@@ -48,6 +48,16 @@ func ClassOf(e Event) Class {
 	}
 }
 
+// MustSurvive reports whether losing an event in a failover could run something twice.
+func MustSurvive(e Event) bool {
+	switch e.(type) {
+	case Started, Decided:
+		return true
+	default:
+		return false
+	}
+}
+
 // Event is one thing that happened. The set is closed. Each type is also the stored form: fields are only ever
 // added, with a zero value that means what their absence meant.
 //

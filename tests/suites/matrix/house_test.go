@@ -299,7 +299,7 @@ func (p *paper) Whisper(_ context.Context, to chat.ReplyHandle, m render.Message
 	return nil
 }
 
-// Groups implements [agent.Groups].
+// Groups implements [groups.Groups].
 func (*paper) Groups(_ context.Context, _ chat.ID, u chat.User) ([]chat.User, error) {
 	return groupsNow(u), nil
 }

@@ -36,6 +36,7 @@ const (
 	whyPure     = "a pure room decides from values alone, so that it can be replayed, simulated and tested without the world"
 	whyDerived  = "what is made of a session reads the fold and never feeds it: it is pure, and the fold knows nothing of it"
 	whyEngine   = "the engine calls ports that it declares itself; adapters and state implement them"
+	whyBegun    = "the engine begins it and records what came of it: it waits for the world by ports of its own, and knows no log, lease or driver"
 	whyDecision = "what is decided is decided from values alone, before it is recorded: the engine asks and records, and package decision knows neither"
 	whySettings = "what people do with the settings goes through the engine, which looks again who may: the engine does not know that there are panels and commands"
 	whyAdapter  = "an adapter knows its outside and core, never another adapter or the store: each can be replaced alone"
@@ -63,7 +64,7 @@ const (
 )
 
 var (
-	core         = []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/decision", "core/agent", "core/agent/settings"}
+	core         = []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/decision", "core/agent/attach", "core/agent/groups", "core/agent/prompt", "core/agent", "core/agent/settings"}
 	whyCanonical = "the one form of a call's arguments is a matter of JSON alone: what is digested must not change because a rule does"
 	outer        = append([]string{"adapters/surface", "adapters/slack", "adapters/discord", "adapters/web", "adapters/openai", "adapters/mcp", "adapters/mcp/child", "adapters/mcp/confine", "adapters/demo", "adapters/document", "state"}, core...)
 	rooms        = []room{
@@ -80,7 +81,10 @@ var (
 		{"core/agent/audit", []string{"core/chat", "core/text", "core/permission", "core/permission/pin", "core/render", "core/agent/turn"}, true, whyDerived},
 		{"core/agent/form", []string{"core/chat", "core/text", "core/render", "core/agent/turn"}, true, whyDerived},
 		{"core/agent/decision", []string{"core/chat", "core/text", "core/permission", "core/permission/canonical", "core/render", "core/agent/turn", "core/agent/card", "core/agent/form"}, true, whyDecision},
-		{"core/agent", []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/decision"}, false, whyEngine},
+		{"core/agent/attach", []string{"core/backoff", "core/chat", "core/text", "core/agent/turn", "core/agent/talk"}, false, whyBegun},
+		{"core/agent/groups", []string{"core/chat", "core/permission", "core/agent/turn", "core/agent/decision"}, false, whyBegun},
+		{"core/agent/prompt", []string{"core/chat", "core/text", "core/agent/turn", "core/agent/talk"}, false, whyBegun},
+		{"core/agent", []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/decision", "core/agent/attach", "core/agent/groups", "core/agent/prompt"}, false, whyEngine},
 		{"core/agent/settings", []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/audit", "core/agent/decision", "core/agent"}, false, whySettings},
 		{"adapters/surface", core, false, whySurface},
 		{"adapters/slack", append([]string{"adapters/slack/blocks", "adapters/slack/inbound", "adapters/surface"}, core...), false, whyAdapter},
@@ -104,7 +108,7 @@ var (
 		{"adapters/mcp/oneline", nil, false, whyChild},
 		{"adapters/mcp/confine", []string{"adapters/mcp/oneline"}, false, whyConfine},
 		{"adapters/demo", core, false, whyAdapter},
-		{"adapters/document", []string{"core/chat", "core/text", "core/agent/turn", "core/agent"}, false, whyAdapter},
+		{"adapters/document", []string{"core/chat", "core/text", "core/agent/turn", "core/agent/attach"}, false, whyAdapter},
 		{"state", append([]string{"state/embedded"}, core...), false, whyState},
 		{"state/embedded", nil, false, whyEmbedded},
 		{"cmd/bot/config", []string{"core/chat", "core/text", "core/permission", "adapters/mcp/confine"}, false, whyConfig},
