@@ -88,7 +88,7 @@ func openConformance(t *testing.T, in *conformance.Inbox, log *slog.Logger, over
 		w.handler = httptest.NewServer(a.Handler())
 	}
 	s := conformance.Surface{
-		Platform: a, Run: a.Run, Ready: w.ready, Close: w.close, Budget: fakeslack.AckWithin, Secrets: w.secrets, Without: map[string]string{},
+		Platform: a, Run: a.Run, Ready: w.ready, Over: slack.Hurry(a), Close: w.close, Budget: fakeslack.AckWithin, Secrets: w.secrets, Without: map[string]string{},
 		Say: w.say, SayDirect: w.sayDirect, SayBot: w.sayBot, Edit: w.edit, Delete: w.takeBack, Press: w.press, Submit: w.submit, Details: w.details, SayAs: w.sayAs, PressAs: w.pressAs, Pass: w.pass, Retry: w.retry,
 		Messages: w.messages, Look: w.look, Seen: w.seen, Wait: w.Wait, LinkTo: w.linkTo, Refusals: w.refusals, Trouble: w.trouble, Havoc: w.havoc, Lockout: w.lockout,
 	}

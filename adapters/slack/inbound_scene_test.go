@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -178,6 +179,19 @@ const (
 	overHTTP   = true
 )
 
+// Hurry has Run end without the half second in which the last acknowledgements leave, once what it returns was called.
+func Hurry(a *Adapter) (over func()) {
+	var is atomic.Bool
+	pause := a.pause
+	a.pause = func(ctx context.Context, d time.Duration) error {
+		if is.Load() {
+			return nil
+		}
+		return pause(ctx, d)
+	}
+	return func() { is.Store(true) }
+}
+
 // newScene starts everything. change may alter the configuration before.
 func newScene(t *testing.T, web bool, change ...func(*scene, *Config)) *scene {
 	t.Helper()
@@ -210,6 +224,7 @@ func newScene(t *testing.T, web bool, change ...func(*scene, *Config)) *scene {
 	if sc.tune != nil {
 		sc.tune(sc.a)
 	}
+	over := Hurry(sc.a)
 	var cancel context.CancelFunc
 	sc.ctx, cancel = context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
@@ -217,6 +232,7 @@ func newScene(t *testing.T, web bool, change ...func(*scene, *Config)) *scene {
 	sc.stop = stop
 	go func() { sc.ended <- sc.a.Run(run) }()
 	t.Cleanup(func() {
+		over()
 		stop()
 		<-sc.ended
 		sc.ended <- nil

@@ -303,3 +303,23 @@ func TestPageShowsLiveTextWithoutTheLog(t *testing.T) {
 	}
 	until(t, ctx, `document.querySelector(".bot").innerText.includes("Half a sent")`)
 }
+
+// Enter counts also while the message before is on its way: they go one after the other, and what is typed then stays. What could not be sent
+// comes back, all of it.
+func TestPageSendsOneAfterTheOther(t *testing.T) {
+	ctx, _, _ := browser(t)
+	eval[bool](t, ctx, `(real => { let hold = new Promise(r => { window.release = r });
+		fetch = async (url, opts) => { if (/\/messages$/.test(url)) { await hold; if (window.cut) { await cut; throw new TypeError("cut off") } } return real(url, opts) }; return true })(fetch.bind(window))`)
+	speak(t, ctx, "hello one")
+	speak(t, ctx, "hello two")
+	do(t, ctx, chromedp.SendKeys(css("#say"), "and thr"))
+	eval[bool](t, ctx, `(release(), true)`)
+	until(t, ctx, `document.querySelectorAll(".mine").length === 2 && !document.getElementById("send").disabled`)
+	if got := eval[string](t, ctx, `[...document.querySelectorAll(".mine")].map(m => m.innerText.match(/hello \w+/)[0]).join() + "|" + document.getElementById("say").value.trim()`); got != "hello one,hello two|and thr" {
+		t.Errorf("sent and left: %q", got)
+	}
+	eval[bool](t, ctx, `(window.cut = new Promise(r => { window.drop = r }), true)`)
+	do(t, ctx, chromedp.SendKeys(css("#say"), "ee\rfour\rfive"))
+	eval[bool](t, ctx, `(drop(), true)`)
+	until(t, ctx, `document.getElementById("say").value.split(/\n+/).filter(s => s).join() === "and three,four,five" && !document.getElementById("send").disabled`)
+}

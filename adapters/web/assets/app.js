@@ -355,42 +355,48 @@
   // --- saying something ---
   function grow() { say.style.height = "auto"; say.style.height = Math.min(say.scrollHeight + 2, innerHeight * .4) + "px"; }
   function write(text) { say.value = text; grow(); }
-  function sent() {
+  let draft = null; // what is being sent, with the name it keeps when it has to be sent again
+  const outbox = []; // in the order of Enter: the first is on its way
+  async function submit() {
+    const text = say.value;
+    if (!text.trim() && !attach.any()) return;
+    outbox.push({ text, files: attach.take(), here: chat });
+    write(""); // what is typed from here on is the next message
+    if (outbox.length > 1) return; // it goes after the one before
+    send.disabled = true;
+    let made = null; // the chat that the first of them began
+    while (outbox.length) {
+      try {
+        made = await deliver(outbox[0].here || made, outbox[0]);
+        outbox.shift();
+      } catch (err) {
+        whisper(err.message);
+        const back = outbox.splice(0);
+        attach.back(back.flatMap(m => m.files));
+        write([...back.map(m => m.text), say.value].filter(s => s.trim()).join("\n"));
+      }
+    }
     send.disabled = false;
     if (!say.value.trim()) write("");
   }
-  let draft = null; // what is being sent, with the name it keeps when it has to be sent again
-  async function submit() {
-    const text = say.value;
-    if (!text.trim() && !attach.any() || send.disabled) return;
-    const files = attach.take();
+  // deliver sends one message to a chat, or a new one, and gives the chat; nothing where it was a command and there is none.
+  async function deliver(here, { text, files }) {
     if (!draft || draft.text !== text || files.length) draft = { text, delivery: randomId() };
-    send.disabled = true;
-    write(""); // what is typed from here on is the next message
     const since = whispers;
-    try {
-      let here = chat;
-      if (!here && !files.length && text.trim().startsWith("/") && await command(text)) {
-        sent();
-        return;
-      }
-      if (!here) {
-        const made = await api("POST", "/chats", {});
-        await open(made.chat_id, true);
-        here = chat;
-      }
-      if (files.length) draft.files = await attach.upload(here.id, files);
-      const out = await api("POST", `/chats/${here.id}/messages`, draft);
-      draft = null;
+    if (!here && !files.length && text.trim().startsWith("/") && await command(text)) return null;
+    if (!here) {
+      await open((await api("POST", "/chats", {})).chat_id, true);
+      here = chat;
+    }
+    if (files.length) draft.files = await attach.upload(here.id, files);
+    const out = await api("POST", `/chats/${here.id}/messages`, draft);
+    draft = null;
+    if (chat === here) {
       out.lines ? notice(out.lines) : done(since);
       scroll.scrollTop = scroll.scrollHeight;
-      loadChats();
-    } catch (err) {
-      whisper(err.message);
-      attach.back(files);
-      write(say.value.trim() ? text + "\n" + say.value : text);
     }
-    sent();
+    loadChats();
+    return here;
   }
   // command does one that was typed before there is a chat; false for what is a message.
   async function command(text) {

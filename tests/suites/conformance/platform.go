@@ -41,6 +41,8 @@ type Surface struct {
 	Ready func(context.Context) error
 	// Closing returns when Run, whose context has ended, takes nothing any more. nil: that is at once.
 	Closing func(context.Context) error
+	// Over, unless nil, is told that the case is over before Run's context ends: what is still on its way need not arrive.
+	Over func()
 	// Close ends the stand-in, after Run has ended. No goroutine may be left then.
 	Close func()
 	// People are Ana and Ben as the platform vouches for them.
@@ -258,6 +260,9 @@ func (s stages) cold(name string, within time.Duration, test func(*stage)) {
 		defer func() {
 			p.in.Hold(nil)
 			if p.begun {
+				if p.Over != nil {
+					p.Over()
+				}
 				if err := p.end(); err != nil {
 					t.Errorf("Run ended with %v", err)
 				}
