@@ -21,7 +21,7 @@ func homes(t *testing.T, test func(t *testing.T, s *Store)) {
 		"Redis":    func(t *testing.T) *Store { return openStore(t, Options{URL: startRedis(t)}) },
 		"mini":     func(t *testing.T) *Store { s, _ := mini(t, Options{}); return s },
 		"embedded": func(t *testing.T) *Store { return openEmbedded(t, t.TempDir(), Options{}) },
-		"Cluster":  func(t *testing.T) *Store { return openStore(t, Options{URL: startCluster(t)}) },
+		"Cluster":  func(t *testing.T) *Store { return openStore(t, Options{URL: cluster(t)}) },
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}

@@ -110,7 +110,7 @@ func TestALostReplyIsNoSecondSpending(t *testing.T) {
 func TestReplicasShareABudget(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) string{
 		"Redis":   func(t *testing.T) string { return startRedis(t) },
-		"Cluster": startCluster,
+		"Cluster": cluster,
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := start(t)

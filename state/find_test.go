@@ -40,7 +40,7 @@ func TestAsking(t *testing.T) {
 		"Redis":    func(t *testing.T) *Store { return openStore(t, Options{URL: startRedis(t)}) },
 		"mini":     func(t *testing.T) *Store { s, _ := mini(t, Options{}); return s },
 		"embedded": func(t *testing.T) *Store { return openEmbedded(t, t.TempDir(), Options{}) },
-		"Cluster":  func(t *testing.T) *Store { return openStore(t, Options{URL: startCluster(t)}) },
+		"Cluster":  func(t *testing.T) *Store { return openStore(t, Options{URL: cluster(t)}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)

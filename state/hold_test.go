@@ -28,7 +28,7 @@ func everywhere(t *testing.T, test func(t *testing.T, a, b *Store)) {
 		test(t, s, s)
 	})
 	t.Run("Redis", shared(func(t *testing.T) string { return startRedis(t) }))
-	t.Run("Cluster", shared(startCluster))
+	t.Run("Cluster", shared(cluster))
 }
 
 func hold(t testing.TB, s *Store, name, owner string, d time.Duration) Held {

@@ -68,7 +68,7 @@ func TestSettingsInAnotherSlot(t *testing.T) {
 	if near, far := keysOf(agent.SettingsChat), keysNamed(""); slot(near.head) == slot(far.log) {
 		t.Fatal("one slot: nothing is found out")
 	}
-	s := openStore(t, Options{URL: startCluster(t)})
+	s := openStore(t, Options{URL: cluster(t)})
 	w := mustAppend(t, s, agent.Write{Judged: &agent.Head{Seq: 7}, Events: []agent.Keyed{said("d1")}})
 	if s.ChecksSettings() || w.Settings != nil {
 		t.Errorf("checked: %+v", w.Settings)

@@ -97,10 +97,29 @@ func await(t testing.TB, url string, ask func(context.Context, *redis.Client) er
 	}
 }
 
-// startCluster runs three primaries that share the slots.
-func startCluster(t *testing.T) (url string) {
+// atEnd is what is done when all tests have run.
+var atEnd []func()
+
+// outliving is a test whose cleanup waits for the end of all of them.
+type outliving struct{ testing.TB }
+
+func (outliving) Cleanup(f func()) { atEnd = append(atEnd, f) }
+func (outliving) Failed() bool     { return false }
+
+var theCluster string
+
+// cluster is one of three primaries that share the slots, empty: to get together takes them seconds, so one serves all tests, each in its turn.
+func cluster(t *testing.T) (url string) {
 	t.Helper()
-	redisServer(t)
+	if theCluster == "" {
+		theCluster = startCluster(outliving{t})
+	}
+	flush(t, theCluster)
+	return theCluster
+}
+
+func startCluster(t testing.TB) (url string) {
+	t.Helper()
 	const nodes = 3
 	var ports [nodes]int
 	for i := range ports {
@@ -145,7 +164,7 @@ func startCluster(t *testing.T) (url string) {
 
 // freePort is a port that nobody listens on, below those that the system gives to outgoing connections: one of these could take it
 // before the server does.
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	t.Helper()
 	for range 100 {
 		port := 10_000 + rand.IntN(20_000) //nolint:gosec // any port will do
