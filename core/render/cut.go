@@ -238,10 +238,14 @@ func cutRows(rows []Row, limit int) []Row {
 	if rowsExtent(rows).within(limit) {
 		return rows
 	}
-	each := search(minCut, limit, func(v int) bool { // what name and value take, bytes considered
+	names, values := make([]int, len(rows)), make([]int, len(rows)) // what each takes, bytes considered
+	for i, r := range rows {
+		names[i], values[i] = takes(r.Name), takes(r.Value)
+	}
+	each := search(minCut, limit, func(v int) bool {
 		sum := 0
-		for _, r := range rows {
-			sum += min(takes(r.Name), max(minCut, v/2)) + min(takes(r.Value), v)
+		for i := range rows {
+			sum += min(names[i], max(minCut, v/2)) + min(values[i], v)
 		}
 		return sum <= limit
 	})
