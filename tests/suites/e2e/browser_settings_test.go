@@ -110,6 +110,7 @@ func (p *tab) shot(name string) {
 // What somebody sets in the page counts for the next call, in the chat that is already open.
 // R3 R4 R19 R148 R149
 func TestSettingsPageChangesATool(t *testing.T) {
+	t.Parallel()
 	b := start(t, withBoss(""))
 	p := browse(t, b)
 	p.signIn(bossKey)
@@ -150,6 +151,7 @@ func TestSettingsPageChangesATool(t *testing.T) {
 // A grant that is revoked in the page no longer covers the next call.
 // R148
 func TestSettingsPageRevokes(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{})
 	p := browse(t, b)
 	p.say("write one to a.txt")
@@ -173,6 +175,7 @@ func TestSettingsPageRevokes(t *testing.T) {
 // "Remember this choice" decides nothing when it is ticked, and counts in another chat of the same person, until it is forgotten.
 // R44 R83 R153
 func TestPageRemembers(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{})
 	p := browse(t, b)
 	p.say("write one to a.txt")
@@ -213,6 +216,7 @@ func TestPageRemembers(t *testing.T) {
 // What is wider than one call says so, and has to be confirmed; then it holds for what it says.
 // R106 R107
 func TestPageAllowsAServer(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{})
 	p := browse(t, b)
 	p.say("write one to a.txt")
@@ -241,6 +245,7 @@ func TestPageAllowsAServer(t *testing.T) {
 
 // A halt from the page stops what waits and tells everybody, until it is resumed.
 func TestSettingsPageHalts(t *testing.T) {
+	t.Parallel()
 	b := start(t, withBoss(""))
 	ana := browse(t, b)
 	ana.say("write one to a.txt")
@@ -271,6 +276,7 @@ func TestSettingsPageHalts(t *testing.T) {
 
 // An admin sees in the chat that tools wait for their word, and where to give it; nobody else is troubled.
 func TestPageTellsAnAdminOfNewTools(t *testing.T) {
+	t.Parallel()
 	yaml, _ := toolbox(t)
 	b := start(t, withBoss(yaml))
 	ana := browse(t, b)
@@ -299,6 +305,7 @@ func TestPageTellsAnAdminOfNewTools(t *testing.T) {
 
 // Every view of the real settings fits, at every width, for somebody who may do everything.
 func TestSettingsPageLooks(t *testing.T) {
+	t.Parallel()
 	yaml, _ := toolbox(t)
 	b := start(t, withBoss(yaml+"approvals: {timeout: 5m}\n"))
 	p := browse(t, b)

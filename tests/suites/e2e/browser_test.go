@@ -160,6 +160,7 @@ func (p *tab) tabOn(selector string) {
 
 // R21 R73 R81 R84 R166
 func TestPageAllowOnce(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{})
 	p := browse(t, b)
 	if got := look[string](p, `document.body.innerText`); !strings.Contains(got, "scripted demo, not a language model") || !strings.Contains(got, "OPENAI_API_KEY") {
@@ -219,6 +220,7 @@ func TestPageAllowOnce(t *testing.T) {
 
 // The rest of a newcomer's story, by clicks: a grant, another chat, a denial, a mixed turn, and two buttons at once.
 func TestPageStory(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{})
 	p := browse(t, b)
 	p.say("write one to a.txt")
@@ -279,6 +281,7 @@ func TestPageStory(t *testing.T) {
 
 // Without a mouse: say, look, deny with a reason; say again, allow.
 func TestPageKeyboardOnly(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{})
 	p := browse(t, b)
 	p.key("write hello to notes.txt\r") // the field has the focus from the beginning
@@ -311,6 +314,7 @@ func TestPageKeyboardOnly(t *testing.T) {
 
 // A person changes the arguments: nothing runs by that, the changed call is asked for anew, and it is what runs.
 func TestPageEditsArguments(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{})
 	p := browse(t, b)
 	p.say("write hello to notes.txt")
@@ -342,6 +346,7 @@ func TestPageEditsArguments(t *testing.T) {
 }
 
 func TestPageOnPhoneAndDark(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{})
 	p := browse(t, b)
 	p.do(chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile))
@@ -371,6 +376,7 @@ func TestPageOnPhoneAndDark(t *testing.T) {
 
 // The page that is open when the bot dies goes on when it is back, and so does the ask.
 func TestPageAfterKill(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{})
 	b.env["NOD_LISTEN"] = strings.TrimPrefix(b.addr, "http://") // the page stays at its address
 	p := browse(t, b)

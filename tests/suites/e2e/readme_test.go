@@ -20,6 +20,7 @@ import (
 // this. What starts nod is stopped as by Ctrl-C once it listens.
 // R167
 func TestReadmeRuns(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("make"); err != nil {
 		missing(t, "make", "make is not installed")
 	}

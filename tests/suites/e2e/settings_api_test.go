@@ -82,6 +82,7 @@ func boss(b *bot) *person { return &person{t: b.t, b: b, key: bossKey} }
 // List, change, revoke, with effect on the next call. Tokens of one person's view do nothing for another.
 // R4 R148
 func TestSettingsAPIChangesATool(t *testing.T) {
+	t.Parallel()
 	b := start(t, withBoss(""))
 	ana, admin := b.session("Ana"), boss(b)
 	r := ana.room()
@@ -130,6 +131,7 @@ func TestSettingsAPIChangesATool(t *testing.T) {
 // What somebody remembers is theirs alone, in every chat of theirs, a denial too, until they forget it.
 // R45 R109 R153 R162
 func TestSettingsAPIRemembers(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{})
 	ana, ben := b.session("Ana"), b.session("Ben")
 	approve := func(r *room, text string, approved bool) {
@@ -169,6 +171,7 @@ func TestSettingsAPIRemembers(t *testing.T) {
 // So many calls, the one that was clicked included.
 // R119
 func TestSettingsAPIUses(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{})
 	r := b.session("Ana").room()
 	ask := r.ask("write one to a.txt")
@@ -191,6 +194,7 @@ func TestSettingsAPIUses(t *testing.T) {
 // Reading all of a server is not writing to it.
 // R35 R41 R107
 func TestSettingsAPIReadsAreNotWrites(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{yaml: "permissions: {posture: all}\n"})
 	r := b.session("Ana").room()
 	ask := r.ask("list files")
@@ -210,6 +214,7 @@ func TestSettingsAPIReadsAreNotWrites(t *testing.T) {
 // Everything in this session, until somebody ends it.
 // R2 R106
 func TestSettingsAPISession(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{})
 	r := b.session("Ana").room()
 	r.mustClick(r.ask("write one to a.txt").RequestID, "allow_session")
@@ -231,6 +236,7 @@ func TestSettingsAPISession(t *testing.T) {
 // Where nobody can be reached nothing waits, and nothing that would ask runs.
 // R175
 func TestSettingsAPIUnattended(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{})
 	r := b.session("Ana").room()
 	for _, text := range []string{"write one to a.txt", "list files"} {
@@ -250,6 +256,7 @@ func TestSettingsAPIUnattended(t *testing.T) {
 // A command is answered to one person and is no message; without its "/" it is words like any others.
 // R152
 func TestSettingsAPICommandsInTheChat(t *testing.T) {
+	t.Parallel()
 	b := start(t, withBoss(""))
 	ana := b.session("Ana")
 	r := ana.room()
@@ -281,6 +288,7 @@ func TestSettingsAPICommandsInTheChat(t *testing.T) {
 // The private answer names what was consulted, and which rule won; looking decides nothing.
 // R150
 func TestSettingsAPIWhy(t *testing.T) {
+	t.Parallel()
 	b := start(t, settings{})
 	r := b.session("Ana").room()
 	ask := r.ask("write one to a.txt")
