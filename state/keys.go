@@ -86,7 +86,9 @@ const (
 // oldSessionKey is a Hash: user, name. Older versions kept each session under a key of its own, and for ever.
 func oldSessionKey(keyHash string) string { return prefix + "session:" + keyHash }
 
-func shelfKey(userKey string) string { return prefix + "shelf:" + userKey } // Hash: t:<chat> title, a:<chat> ms
+func shelfKey(userKey string) string { return prefix + "shelf:" + userKey } // Hash: t:<chat> title, a:<chat> ms; person
+
+func onceKey(name string) string { return prefix + "once:" + name } // String: who used the name, as long as it counts as used
 
 // budgetKeys are the keys of one pool of an outbound budget. All of them are in one slot.
 type budgetKeys struct {

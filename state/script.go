@@ -35,6 +35,7 @@ var (
 	forgetScript  = load("forget")
 	keepScript    = load("keep")
 	loadScript    = load("load")
+	onceScript    = load("once")
 	putScript     = load("put")
 	renewScript   = load("renew")
 	restoreScript = load("restore")

@@ -3,17 +3,21 @@ package state
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/nodhq/nod/core/chat"
 )
 
-// The shelf is what the web surface keeps beside its sessions: which chats a person has.
+// The shelf is what the web surface keeps beside its sessions: which chats a person has, which groups, and which sign-ins were used.
 
 // PutChat puts a chat on a person's list, or moves it. An empty title keeps the one there is.
 func (s *Store) PutChat(ctx context.Context, userKey, chatKey, title string, at time.Time) error {
@@ -50,6 +54,28 @@ func (s *Store) Chats(ctx context.Context, userKey string) ([]chat.Listed, error
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Key, b.Key))
 	})
 	return out, nil
+}
+
+// PutPerson keeps what the web surface knows of a person: bytes of its own, in place of those before.
+func (s *Store) PutPerson(ctx context.Context, userKey string, person []byte) error {
+	return s.put(ctx, shelfKey(userKey), "person", string(person))
+}
+
+// Person is what was kept of them; nil is nothing.
+func (s *Store) Person(ctx context.Context, userKey string) ([]byte, error) {
+	return read(ctx, func(ctx context.Context) ([]byte, error) {
+		b, err := s.rdb.HGet(ctx, shelfKey(userKey), "person").Bytes()
+		if errors.Is(err, redis.Nil) {
+			err = nil
+		}
+		return b, err
+	})
+}
+
+// Once reports whether nobody used a name within d, on any replica, and uses it.
+func (s *Store) Once(ctx context.Context, name string, d time.Duration) (bool, error) {
+	res, err := s.write(ctx, onceScript.on([]string{onceKey(name)}, rand.Text(), millis(d)))
+	return text(res) == "1", err
 }
 
 func (s *Store) put(ctx context.Context, key string, fields ...string) error {

@@ -32,6 +32,25 @@ func TestShelf(t *testing.T) {
 			if got, err := s.Chats(ctx, "u2"); err != nil || len(got) != 0 {
 				t.Error(got, err)
 			}
+			if b, err := s.Person(ctx, "u1"); b != nil || err != nil {
+				t.Errorf("of somebody new there is %q, %v", b, err)
+			}
+			for _, what := range []string{"one", "two"} {
+				if err := s.PutPerson(ctx, "u1", []byte(what)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if b, err := s.Person(ctx, "u1"); string(b) != "two" || err != nil {
+				t.Errorf("the person is %q, %v", b, err)
+			}
+			if got, err := s.Chats(ctx, "u1"); err != nil || len(got) != 1 {
+				t.Error("with a person beside them the chats are", got, err)
+			}
+			for i, want := range []bool{true, false, true, false} { // the first two of one name
+				if got, err := s.Once(ctx, "name"+itoa(i/2), time.Minute); got != want || err != nil {
+					t.Errorf("use %d: %v, %v", i, got, err)
+				}
+			}
 			live, err := s.Live(ctx, room)
 			if err != nil {
 				t.Fatal(err)

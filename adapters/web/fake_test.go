@@ -30,6 +30,8 @@ type bot struct {
 	live     map[chat.ID][]chan []byte
 	sessions map[string][]byte
 	lists    map[string][]chat.Listed
+	people   map[string][]byte
+	once     map[string]bool
 	admins   []chat.User
 	fail     error           // what Accept answers
 	hold     bool            // tools do not finish
@@ -45,7 +47,7 @@ var epoch = time.Date(2026, 3, 14, 14, 2, 0, 0, time.UTC)
 
 func newBot() *bot {
 	return &bot{clock: epoch, tick: time.Second, logs: map[chat.ID][]turn.Entry{}, watch: map[chat.ID][]chan struct{}{}, live: map[chat.ID][]chan []byte{},
-		sessions: map[string][]byte{}, lists: map[string][]chat.Listed{}, accepted: map[chat.Delivery]bool{}, timeout: time.Minute}
+		sessions: map[string][]byte{}, lists: map[string][]chat.Listed{}, people: map[string][]byte{}, once: map[string]bool{}, accepted: map[chat.Delivery]bool{}, timeout: time.Minute}
 }
 
 func (b *bot) id(prefix string) string { b.n++; return fmt.Sprintf("%s%d", prefix, b.n) }
@@ -443,6 +445,27 @@ func (b *bot) PutChat(_ context.Context, user, key, title string, at time.Time) 
 	defer b.mu.Unlock()
 	b.lists[user] = append(slices.DeleteFunc(b.lists[user], func(l chat.Listed) bool { return l.Key == key }), chat.Listed{Key: key, Title: title, At: at})
 	return nil
+}
+
+func (b *bot) PutPerson(_ context.Context, user string, person []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.people[user] = person
+	return nil
+}
+
+func (b *bot) Person(_ context.Context, user string) ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.people[user], nil
+}
+
+func (b *bot) Once(_ context.Context, name string, _ time.Duration) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	was := b.once[name]
+	b.once[name] = true
+	return !was, nil
 }
 
 func (b *bot) Chats(_ context.Context, user string) ([]chat.Listed, error) {

@@ -114,9 +114,9 @@ func (ring keyring) openerOf(x session) configuredKey {
 	return configuredKey{}
 }
 
-// needsKey reports whether opening a session takes a configured key.
+// needsKey reports whether opening a session takes a configured key, or somebody for whom a provider vouches.
 func (s *Server) needsKey() bool {
-	return !s.loopback || slices.ContainsFunc(s.keys, func(k configuredKey) bool { return !k.admin })
+	return !s.loopback || s.SignIn != nil || slices.ContainsFunc(s.keys, func(k configuredKey) bool { return !k.admin })
 }
 
 var tooManyGuesses = problem{Status: http.StatusTooManyRequests, Code: "too_many_wrong_keys",

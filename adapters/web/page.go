@@ -28,6 +28,7 @@ var assets embed.FS
 // the first.
 const (
 	pageDoor     = "door.html"
+	pageVouched  = "vouched.html" // instead of it, where a provider says who people are
 	pageChat     = "page.html"
 	pageSettings = "settings.html"
 )
@@ -46,7 +47,10 @@ type pageData struct {
 	Chat     string
 	Page     string // where to go on after signing in: empty for the chat, or "settings"
 	Ends     string // when the session ends if it is not used any more
+	EndsWhy  string
 	Problem  string
+	SignIn   string // where to sign in by the provider
+	To       string // somebody has, and goes on there
 }
 
 func newPage(c Config) page {
@@ -65,8 +69,8 @@ func newPage(c Config) page {
 
 func (p page) write(w http.ResponseWriter, status int, name string, d pageData) {
 	values := maps.Clone(p.common)
-	maps.Copy(values, map[string]string{"Name": d.Name, "Chat": d.Chat, "ChatPath": url.PathEscape(d.Chat), "Page": d.Page, "Ends": d.Ends,
-		"Problem": d.Problem, "NeedsKey": yes(d.NeedsKey), "Admin": yes(d.Admin)})
+	maps.Copy(values, map[string]string{"Name": d.Name, "Chat": d.Chat, "ChatPath": url.PathEscape(d.Chat), "Page": d.Page, "Ends": d.Ends, "EndsWhy": d.EndsWhy,
+		"Problem": d.Problem, "NeedsKey": yes(d.NeedsKey), "Admin": yes(d.Admin), "SignIn": d.SignIn, "To": d.To})
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
@@ -103,6 +107,12 @@ func fill(page string, values map[string]string) string {
 // signInPage writes the page of somebody who is not signed in.
 func (s *Server) signInPage(w http.ResponseWriter, status int, d pageData) {
 	d.NeedsKey, d.Name = s.needsKey(), cmp.Or(d.Name, "you")
+	if s.SignIn != nil {
+		d.NeedsKey = len(s.keys) > 0 && d.To == ""
+		d.SignIn = s.SignIn.Page + "/signin" // under the name that the provider sends people back to, where the cookie is
+		s.page.write(w, status, pageVouched, d)
+		return
+	}
 	s.page.write(w, status, pageDoor, d)
 }
 
@@ -135,6 +145,9 @@ func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
 	case errors.Is(err, unauthorized):
 		if browserKey(r).key != "" {
 			d.Problem = saySessionEnded
+			if s.SignIn != nil {
+				d.Problem = sayVouchedEnded
+			}
 		}
 		s.signInPage(w, http.StatusOK, d)
 	case err != nil:
@@ -142,6 +155,9 @@ func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
 		s.signInPage(w, http.StatusServiceUnavailable, d)
 	default:
 		d.Name, d.Admin = p.name, p.admin
+		if d.EndsWhy = sayEnds; p.user.Vouched() {
+			d.EndsWhy = sayVouchedEnds
+		}
 		if !p.ends.IsZero() {
 			d.Ends = p.ends.UTC().Format(time.RFC3339)
 		}
@@ -165,15 +181,22 @@ func (s *Server) postSignIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	setCookie(w, r, key, int(sessionLife.Seconds()))
-	to := ""
 	p, err := s.who(r.Context(), presented{key: key})
-	if settings == "settings" || err == nil && p.admin && id == "" { // an admin begins where there is something to administer
+	if err == nil && p.admin && id == "" { // an admin begins where there is something to administer
+		settings = "settings"
+	}
+	http.Redirect(w, r, landing(settings, id), http.StatusSeeOther)
+}
+
+// landing is the page that somebody wanted who had to sign in first.
+func landing(page, chat string) (to string) {
+	if page == "settings" {
 		to = "/settings"
 	}
-	if chatKey(id) {
-		to += "/c/" + id
+	if chatKey(chat) {
+		to += "/c/" + chat
 	}
-	http.Redirect(w, r, cmp.Or(to, "/"), http.StatusSeeOther)
+	return cmp.Or(to, "/")
 }
 
 func (s *Server) signIn(ctx context.Context, name, key string) (string, error) {

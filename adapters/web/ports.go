@@ -41,6 +41,11 @@ type Shelf interface {
 	Sessions(context.Context) (map[string][]byte, error)
 	// EndSessions ends some, and where old is true also those that older versions opened and Sessions does not know.
 	EndSessions(ctx context.Context, old bool, keyHashes ...string) error
+	// PutPerson keeps what is known of somebody, in place of what was. Person gives it back, or nil.
+	PutPerson(ctx context.Context, userKey string, person []byte) error
+	Person(ctx context.Context, userKey string) ([]byte, error)
+	// Once reports whether a name was not used within d, on any replica, and uses it.
+	Once(ctx context.Context, name string, d time.Duration) (bool, error)
 	// PutChat stores or replaces one line of a person's list of chats.
 	PutChat(ctx context.Context, userKey, chatKey, title string, at time.Time) error
 	// DropChats takes lines off that list.

@@ -21,7 +21,8 @@ import (
 const (
 	sessionIdle  = 30 * 24 * time.Hour
 	sessionLife  = 90 * 24 * time.Hour
-	seenEvery    = time.Hour // how exactly it is known when a session was last used
+	vouchedLife  = 8 * time.Hour // of a session, and of the groups, of somebody for whom a provider vouches: it may have thought better of it
+	seenEvery    = time.Hour     // how exactly it is known when a session was last used
 	maxSessions  = 10_000
 	sessionStart = "nod_" // what every session's key begins with
 )
@@ -30,7 +31,7 @@ const (
 type session struct {
 	User   string    `json:"user"`
 	Name   string    `json:"name,omitempty"`
-	Opener string    `json:"opener,omitempty"` // the fingerprint of the configured key that opened it, or noOpener
+	Opener string    `json:"opener,omitempty"` // the fingerprint of the configured key that opened it, the provider's, or noOpener
 	Admin  bool      `json:"admin,omitempty"`
 	Opened time.Time `json:"opened,omitzero"`
 	Seen   time.Time `json:"seen,omitzero"`
@@ -39,8 +40,13 @@ type session struct {
 // noOpener opened a session where no key was asked for.
 const noOpener = "-"
 
+func (x session) user() chat.User { return chat.User{Platform: Platform, Key: x.User} }
+
 func (x session) ends() time.Time {
-	if x.Opened.IsZero() {
+	switch {
+	case x.user().Vouched():
+		return x.Opened.Add(vouchedLife)
+	case x.Opened.IsZero():
 		return time.Time{}
 	}
 	return slices.MinFunc([]time.Time{x.Seen.Add(sessionIdle), x.Opened.Add(sessionLife)}, time.Time.Compare)
@@ -50,6 +56,10 @@ func (x session) ends() time.Time {
 func (s *Server) lives(x session) bool {
 	switch ends := x.ends(); {
 	case x.User == "", !ends.IsZero() && !s.Now().Before(ends):
+		return false
+	case x.user().Vouched():
+		return s.SignIn != nil && x.Opener == s.SignIn.ID()
+	case s.SignIn != nil && x.user().SelfNamed(): // whoever opened it before there was a provider
 		return false
 	case x.Admin, x.Opener != "" && x.Opener != noOpener:
 		k := s.keys.openerOf(x)
@@ -90,7 +100,7 @@ func (s *Server) sessionOf(ctx context.Context, key string) (person, error) {
 			return person{}, err
 		}
 	}
-	p := person{user: chat.User{Platform: Platform, Key: x.User}, name: x.Name, admin: x.Admin, session: hash, ends: x.ends()}
+	p := person{user: x.user(), name: x.Name, admin: x.Admin, session: hash, ends: x.ends()}
 	// Where others sign in with a key that names them, a name may be more than what somebody typed.
 	if p.user.SelfNamed() && slices.ContainsFunc(s.keys, func(k configuredKey) bool { return k.name != "" }) {
 		p.name += sayUnverified
@@ -118,12 +128,23 @@ func (s *Server) openSession(ctx context.Context, by configuredKey, name string,
 		x.User, x.Name = by.name, by.name
 	default:
 		x.Name = cmp.Or(cut(text.Prose(name), maxName), "you")
-		if s.reserved[plainName(x.Name)] || render.HostWarning(strings.Join(strings.Fields(x.Name), ".")+".nod") != "" {
+		if !s.mayBeCalled(x.Name) {
 			return "", u, nameTaken
 		}
 	}
+	key, err = s.keepNew(ctx, x)
+	return key, x.user(), err
+}
+
+// mayBeCalled reports whether a name is nobody else's, and looks like none.
+func (s *Server) mayBeCalled(name string) bool {
+	return !s.reserved[plainName(name)] && render.HostWarning(strings.Join(strings.Fields(name), ".")+".nod") == ""
+}
+
+// keepNew stores a session under a key that nobody had before.
+func (s *Server) keepNew(ctx context.Context, x session) (key string, err error) {
 	if !s.newSessions.Allow() {
-		return "", u, tooFast
+		return "", tooFast
 	}
 	key = sessionStart + token(32)
 	for swept := false; ; swept = true {
@@ -135,7 +156,7 @@ func (s *Server) openSession(ctx context.Context, by configuredKey, name string,
 			err = s.sweep(ctx)
 		}
 		if err != nil || ok {
-			return key, chat.User{Platform: Platform, Key: x.User}, err
+			return key, err
 		}
 	}
 }
@@ -177,7 +198,7 @@ func (s *Server) sessionsOf(ctx context.Context, p person) (forms []sessionForm,
 	}
 	for hash, b := range all {
 		x := parseSession(b)
-		u := chat.User{Platform: Platform, Key: x.User}
+		u := x.user()
 		if !s.lives(x) || len(hash) < 16 || !p.admin && u != p.user {
 			continue
 		}

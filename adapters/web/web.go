@@ -34,6 +34,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,6 +42,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/adapters/web/signin"
 	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/text"
@@ -63,6 +65,8 @@ type Config struct {
 	AdminKeys []string
 	// SessionKeys open sessions, and once there is one none opens without; they are not bearers of anything else.
 	SessionKeys []SessionKey
+	// SignIn lets people in for whom a provider vouches. With it nobody gives themselves a name: each of SessionKeys has one.
+	SignIn *signin.Door
 	// Hosts are host names that requests may name besides localhost. On a listener that is not loopback an empty list takes every host.
 	Hosts []string
 
@@ -120,9 +124,15 @@ func New(c Config) (*Server, error) {
 			s.reserved[plainName(k.Name)] = true
 		}
 	}
-	if !s.loopback && len(s.keys) == 0 {
+	if c.SignIn != nil {
+		s.Hosts = append(slices.Clone(c.Hosts), c.SignIn.Host())
+		if slices.ContainsFunc(s.keys, func(k configuredKey) bool { return !k.admin && k.name == "" }) {
+			return nil, errors.New("web: with SignIn each of SessionKeys needs a name: nobody names themselves there")
+		}
+	}
+	if !s.loopback && len(s.keys) == 0 && c.SignIn == nil {
 		return nil, fmt.Errorf("web: %q is not a loopback address, so anybody who reaches it could open a session: "+
-			"set web.session_keys or ADMIN_SESSION_KEYS, or listen on 127.0.0.1", c.Listen)
+			"set web.session_keys, web.oidc or ADMIN_SESSION_KEYS, or listen on 127.0.0.1", c.Listen)
 	}
 	s.page = newPage(c)
 	var err error
@@ -137,6 +147,9 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // Run blocks until ctx ends, then ends every open stream and waits for them: an http.Server's Shutdown would wait for ever.
 func (s *Server) Run(ctx context.Context) error {
+	if s.SignIn != nil {
+		s.streams.Go(func() { _ = s.SignIn.Check(ctx) }) // the log tells what is wrong before anybody signs in
+	}
 	<-ctx.Done()
 	s.mu.Lock() // whoever enters does so before, and is waited for, or hears that it is too late
 	s.end()
@@ -194,6 +207,10 @@ func (s *Server) routes() (http.Handler, error) {
 	pages := map[string]string{"/{$}": pageChat, "/c/{chat}": pageChat, "/settings": pageSettings, "/settings/c/{chat}": pageSettings}
 	for pattern, shell := range pages {
 		api.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) { s.shell(w, r, shell) })
+	}
+	if s.SignIn != nil {
+		api.HandleFunc("GET /signin", s.getSignIn)
+		api.HandleFunc("GET /signin/callback", s.getSignedIn)
 	}
 	api.HandleFunc("POST /session", s.postSignIn)
 	api.HandleFunc("POST /signout", s.postSignOut)

@@ -5,6 +5,9 @@ const (
 	sayUndrawable      = "A part of this message cannot be shown here. Update this replica."
 	sayNewChat         = "New chat"
 	sayUnverified      = " (name not verified)" // where others sign in with a key that names them
+	sayEnds            = "Longer if you come back before; 90 days at most"
+	sayVouchedEnds     = "Then you sign in again"
+	sayVouchedEnded    = "Your session has ended: eight hours after you signed in, with its key, or because you signed out everywhere. Sign in again."
 	saySessionEnded    = "Your session has ended: after 30 days without use, after 90 days, with its key, or because you signed out everywhere. Sign in again."
 	sayElicitationOver = "This no longer waits for an answer."
 	sayNotLinked       = "Careful: this is not an ordinary web address, so it is not linked here."

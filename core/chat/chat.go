@@ -55,6 +55,9 @@ const GroupPrefix = "&"
 // SelfNamedPrefix begins the Key of a [User] who gave themselves a name: they may be anybody, also twice.
 const SelfNamedPrefix = "u-"
 
+// VouchedPrefix begins the Key of a [User] of the page whom an OpenID provider vouches for.
+const VouchedPrefix = "oidc-"
+
 // Channel names the place that several chats stand in: a Slack channel, or the Discord channel that threads hang in. Adapters mint it, it is
 // as opaque as an [ID], and no two platforms have the same one. Empty: the chat stands alone.
 type Channel string
@@ -74,6 +77,9 @@ func (u User) IsGroup() bool { return strings.HasPrefix(u.Key, GroupPrefix) }
 
 // SelfNamed reports whether u is somebody who only says who they are.
 func (u User) SelfNamed() bool { return strings.HasPrefix(u.Key, SelfNamedPrefix) }
+
+// Vouched reports whether an OpenID provider vouches for u.
+func (u User) Vouched() bool { return u.Platform == "web" && strings.HasPrefix(u.Key, VouchedPrefix) }
 
 // Person is u as far as people have to be different from each other: the same for all who are [User.SelfNamed] on a platform.
 func (u User) Person() User {

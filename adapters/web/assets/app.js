@@ -434,7 +434,10 @@
   $("new").addEventListener("click", e => { if (e.metaKey || e.ctrlKey || e.shiftKey) return; e.preventDefault(); blank(true); });
   addEventListener("popstate", () => { const m = location.pathname.match(/^\/c\/([\w-]+)$/); m ? open(m[1], false) : blank(false); });
 
-  for (const t of document.querySelectorAll("[data-ends]")) t.textContent = new Date(t.dateTime).toLocaleDateString([], { dateStyle: "medium" });
+  for (const t of document.querySelectorAll("[data-ends]")) {
+    const ends = new Date(t.dateTime);
+    t.textContent = ends.toLocaleString([], { dateStyle: "medium", timeStyle: ends - Date.now() < 864e5 ? "short" : undefined });
+  }
   loadChats();
   if (body.dataset.chat) open(body.dataset.chat, false); else blank(false);
 })();

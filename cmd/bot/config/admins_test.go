@@ -18,6 +18,7 @@ func TestAdminSessionKeysNamePeopleToo(t *testing.T) {
 		"slack:T1:U9":                              "[slack:T1:U9] []", // stands in the file, too
 		"discord:100:300":                          "[discord:100:300] []",
 		"discord:100:&200,discord::300":            "[discord:100:&200 discord::300] []",
+		"web::&nod-admins,web::oidc-1@login":       "[web::&nod-admins web::oidc-1@login] []",
 		"web:a-key-of-16-bytes,a:b:c-that-is-long": "[] [web:a-key-of-16-bytes a:b:c-that-is-long]", // a key may be any text
 	} {
 		file := ""

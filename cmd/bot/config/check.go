@@ -82,7 +82,7 @@ func (c *Config) checkRuled(r *File, name string) {
 
 func (c *Config) checkListen(r *File) {
 	host, ok := r.address("listen", c.Listen, "127.0.0.1:8080")
-	r.refuse(ok && c.Web.Enabled && !loopback(host) && !c.HasSessionKeys(), "listen", "%s", NeedsKeys)
+	r.refuse(ok && c.Web.Enabled && !loopback(host) && !c.Guarded(), "listen", "%s", NeedsKeys)
 	if c.Metrics.Listen != "" {
 		_, ok = r.address("metrics.listen", c.Metrics.Listen, "127.0.0.1:9464")
 		r.refuse(ok && c.Metrics.Listen == c.Listen && !strings.HasSuffix(c.Listen, ":0"), "metrics.listen", "this is the address of listen: people who chat do not belong here")
@@ -104,10 +104,12 @@ func (r *File) address(field, value, such string) (host string, ok bool) {
 }
 
 // NeedsKeys is said where the web chat would be open to a network.
-const NeedsKeys = "others can reach this address: set web.session_keys or ADMIN_SESSION_KEYS, or web.enabled: false"
+const NeedsKeys = "others can reach this address: set web.session_keys, web.oidc or ADMIN_SESSION_KEYS, or web.enabled: false"
 
-// HasSessionKeys reports whether the web chat has keys that keep strangers from opening a session.
-func (c Config) HasSessionKeys() bool { return len(c.Web.SessionKeys)+len(c.AdminSessionKeys) > 0 }
+// Guarded reports whether the web chat has keys, or a provider, that keep strangers from opening a session.
+func (c Config) Guarded() bool {
+	return len(c.Web.SessionKeys)+len(c.AdminSessionKeys) > 0 || c.Web.OIDC.Enabled()
+}
 
 // loopback reports whether only this machine reaches host. A name other than localhost may resolve to anything.
 func loopback(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }

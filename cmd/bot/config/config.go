@@ -200,7 +200,24 @@ type Web struct {
 	Enabled     bool         `yaml:"enabled" default:"true"`
 	SessionKeys []SessionKey `yaml:"session_keys"` // open a session. Once there is one none opens without.
 	Hosts       []string     `yaml:"hosts"`        // the names under which a proxy before the page is reached
+	OIDC        OIDC         `yaml:"oidc"`
 }
+
+// OIDC is the provider who says who people on the page are. Without an issuer there is none.
+type OIDC struct {
+	Issuer       string   `yaml:"issuer"`
+	ClientID     string   `yaml:"client_id"`
+	ClientSecret Secret   `yaml:"-" env:"NOD_OIDC_CLIENT_SECRET"`
+	PageURL      string   `yaml:"page_url"`                      // the page as browsers reach it
+	Claim        string   `yaml:"claim" default:"sub"`           // who somebody is
+	GroupsClaim  string   `yaml:"groups_claim" default:"groups"` // and which groups they are in
+	Scopes       []string `yaml:"scopes"`                        // beside openid, profile and email
+	Groups       []string `yaml:"groups"`                        // if there are any, only who is in one of these may sign in
+	Domains      []string `yaml:"domains"`                       // if there are any, only who has a verified e-mail address in one
+}
+
+// Enabled reports whether there is a provider.
+func (o OIDC) Enabled() bool { return o.Issuer != "" }
 
 // Metrics is what an operator looks at.
 type Metrics struct {

@@ -111,16 +111,17 @@ func hostProblem(s string) string {
 	return ""
 }
 
-// groupProblem is what is wrong with a group of people as an admin or approver: Discord's roles and Slack's user groups are known as such.
+// groupProblem is what is wrong with a group of people as an admin or approver: Discord's roles, Slack's user groups and those of the page's
+// provider are known as such.
 func groupProblem(u chat.User) error {
 	role := strings.TrimPrefix(u.Key, chat.GroupPrefix)
 	switch {
 	case u.Platform == "slack" && (u.Workspace == "" || !subteam.MatchString(role)):
 		return errors.New("a user group of Slack is written slack:workspace:&group, such as slack:T1:&S1 (the group's ID stands in the address of its page)")
-	case u.Platform == "slack":
+	case u.Platform == "web" && (u.Workspace != "" || role == ""):
+		return errors.New("a group of web.oidc is written web::&group, with its name as the provider writes it (a : in it as %3A)")
+	case u.Platform == "slack", u.Platform == "web":
 		return nil
-	case u.Platform != "discord":
-		return errors.New("there are no groups but Discord's roles and Slack's user groups; name a person")
 	case !snowflake.MatchString(u.Workspace) || !snowflake.MatchString(role):
 		return errors.New("a role is written discord:server:&role, and both are numbers (Developer Mode in your settings, then Copy Server ID and Copy Role ID)")
 	case u.Workspace == role:

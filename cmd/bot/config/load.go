@@ -242,7 +242,7 @@ func (c *Config) normalize(r *File) {
 func (c *Config) peopleAmongKeys(r *File) {
 	c.AdminSessionKeys = slices.DeleteFunc(c.AdminSessionKeys, func(k Secret) bool {
 		platform, _, named := strings.Cut(strings.ToLower(k.Reveal()), ":")
-		if !named || platform != "slack" && platform != "discord" {
+		if !named || platform != "slack" && platform != "discord" && !strings.HasPrefix(k.Reveal(), "web::") {
 			return false
 		}
 		switch u, err := parseUser(k.Reveal()); {

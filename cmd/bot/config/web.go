@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,10 +39,12 @@ func (c *Config) checkWeb(r *File) {
 		r.refuse(wrong != "" && k.Key != Mask && !r.Has(field), field, "%s", wrong) // what Write printed is a configuration, too
 		plain := strings.ToLower(k.Name)
 		switch other, twice := names[plain]; {
+		case k.Name == "" && c.Web.OIDC.Enabled():
+			r.Add(field, "with web.oidc nobody names themselves: give the key a name, as in {name: ana, key: …}, or leave it out")
 		case k.Name == "":
 		case !personName.MatchString(k.Name):
 			r.Add(field+".name", "want a name of letters, digits, spaces, . _ @ and -, at most 40")
-		case plain == "admin", plain == "nod", strings.HasPrefix(plain, "admin-"), strings.HasPrefix(plain, chat.SelfNamedPrefix):
+		case plain == "admin", plain == "nod", slices.ContainsFunc(ownNames, func(own string) bool { return strings.HasPrefix(plain, own) }):
 			r.Add(field+".name", "this name is the bot's own; choose another")
 		case twice && other != k.Name:
 			r.Add(field+".name", "%q stands here in another case, too; one person has one name", other)
@@ -55,11 +58,48 @@ func (c *Config) checkWeb(r *File) {
 			"want a host's name as in nod.example.org, without https:// and without a port")
 	}
 	host, _, err := net.SplitHostPort(c.Listen)
-	r.refuse(err == nil && len(c.Web.Hosts) > 0 && loopback(host) && len(c.Web.SessionKeys) == 0 && c.Web.Enabled, "web.hosts",
-		"whoever reaches these names could open a session: set web.session_keys")
+	r.refuse(err == nil && len(c.Web.Hosts) > 0 && loopback(host) && len(c.Web.SessionKeys) == 0 && !c.Web.OIDC.Enabled() && c.Web.Enabled, "web.hosts",
+		"whoever reaches these names could open a session: set web.session_keys or web.oidc")
+	c.Web.OIDC.check(r)
 	field := c.needsPeople()
-	r.refuse(field != "" && c.Web.Enabled && !c.Slack.Enabled() && !c.Discord.Enabled() && len(names) == 0 && len(c.AdminSessionKeys) == 0, field,
+	r.refuse(field != "" && c.Web.Enabled && !c.Web.OIDC.Enabled() && !c.Slack.Enabled() && !c.Discord.Enabled() && len(names) == 0 && len(c.AdminSessionKeys) == 0, field,
 		"%s, so nothing could be approved: %s", sayNobodyApart, sayNameKeys)
+}
+
+// ownNames begin the keys of people whom the bot names itself.
+var ownNames = []string{"admin-", chat.SelfNamedPrefix, chat.VouchedPrefix}
+
+// check wants all that signing in takes, or nothing of it.
+func (o OIDC) check(r *File) {
+	if !o.Enabled() {
+		half := o.ClientID != "" || o.ClientSecret != "" || o.PageURL != "" || len(o.Scopes)+len(o.Groups)+len(o.Domains) > 0
+		r.refuse(half, "web.oidc.issuer", "whose sign-in is this? Set the provider's issuer, or leave all of it out")
+		return
+	}
+	r.checkAddress("web.oidc.issuer", o.Issuer, true)
+	r.checkAddress("web.oidc.page_url", o.PageURL, false)
+	r.refuse(o.ClientID == "", "web.oidc.client_id", "is empty: the provider shows it where nod is registered")
+	r.refuse(len(o.ClientSecret.Reveal()) < 16, "web.oidc", "set NOD_OIDC_CLIENT_SECRET to the client's secret, which has at least 16 bytes")
+	r.refuse(o.Claim == "", "web.oidc.claim", "is empty: sub is what every provider has")
+	r.refuse(o.GroupsClaim == "", "web.oidc.groups_claim", "is empty: most providers call it groups")
+	for i, d := range o.Domains {
+		r.refuse(!hostName.MatchString(strings.ToLower(d)), fmt.Sprintf("web.oidc.domains[%d]", i), "want what stands after the @, such as example.org")
+	}
+	for field, list := range sorted(map[string][]string{"scopes": o.Scopes, "groups": o.Groups}) {
+		i := slices.IndexFunc(list, func(s string) bool { return s == "" || field == "scopes" && strings.ContainsAny(s, " \t\"") })
+		r.refuse(i >= 0, fmt.Sprintf("web.oidc.%s[%d]", field, i), "want one word")
+	}
+}
+
+// checkAddress wants TLS, but for this machine's own addresses, and nothing that would make one address two.
+func (r *File) checkAddress(field, address string, path bool) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil, u.Host == "", u.User != nil, strings.ContainsAny(address, "?#@"), u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
+		r.Add(field, "want an address that begins with https:// (http:// only for this machine's own), without a user or a ?")
+	case !path && u.Path != "":
+		r.Add(field, "want the address alone, as in https://nod.example.org: no path and no / at its end")
+	}
 }
 
 const (
@@ -78,11 +118,17 @@ func (c *Config) webWarnings() (out []string) {
 			return append(out, fmt.Sprintf("web.session_keys[%d] names nobody: whoever signs in with it counts as one and the same person for %s", i, field))
 		}
 	}
-	if field != "" && len(c.Web.SessionKeys) == 0 {
+	if field != "" && len(c.Web.SessionKeys) == 0 && !c.Web.OIDC.Enabled() {
 		out = append(out, fmt.Sprintf("%s: %s, so there only an admin's key counts beside whoever asked; %s", field, sayNobodyApart, sayNameKeys))
 	}
 	for _, u := range c.people() {
-		if u.Platform == "web" && !strings.HasPrefix(u.Key, "admin-") && !slices.ContainsFunc(c.Web.SessionKeys, func(k SessionKey) bool { return k.Name == u.Key }) {
+		switch {
+		case u.Platform != "web", strings.HasPrefix(u.Key, "admin-"):
+		case u.IsGroup(), u.Vouched():
+			if !c.Web.OIDC.Enabled() {
+				out = append(out, fmt.Sprintf("%s is nobody: web.oidc names no provider who says who that is", u))
+			}
+		case !slices.ContainsFunc(c.Web.SessionKeys, func(k SessionKey) bool { return k.Name == u.Key }):
 			out = append(out, fmt.Sprintf("%s is nobody: no key under web.session_keys has that name", u))
 		}
 	}

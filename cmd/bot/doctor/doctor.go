@@ -68,7 +68,7 @@ func run(p command.Process, asJSON bool) int {
 	}
 	examined := examination{Config: c, policy: c.Policy(), warnings: p.Warnings(c), version: p.Version, say: report.line}
 	for _, look := range []func(context.Context){
-		examined.configuration, examined.timeout, quick(examined.listener), quick(examined.state), quick(examined.model),
+		examined.configuration, examined.timeout, quick(examined.listener), quick(examined.signIn), quick(examined.state), quick(examined.model),
 		examined.tools, examined.someAdmin, examined.slack, examined.discord,
 	} {
 		if look(ctx); ctx.Err() != nil {

@@ -67,6 +67,23 @@ func (p *examination) listener(ctx context.Context) {
 	}
 }
 
+// signIn asks the provider of the page for its document. That it takes the client's secret shows only when somebody signs in.
+func (p *examination) signIn(ctx context.Context) {
+	door, err := parts.SignIn(p.Config, nil)
+	switch {
+	case door == nil && err == nil:
+		return
+	case err == nil:
+		err = door.Check(ctx)
+	}
+	what := "sign-in by " + p.Web.OIDC.Issuer
+	if err != nil {
+		p.found(what, surface.Wrong, err.Error(), "Look at web.oidc.issuer, and whether this machine reaches it.")
+		return
+	}
+	p.found(what, surface.Fine, "answers; it has to send people back to "+door.Return(), "")
+}
+
 func healthy(ctx context.Context, base string) bool {
 	status, body, err := get(ctx, base+"/healthz")
 	return err == nil && status == http.StatusOK && strings.Contains(string(body), `"status":"ok"`)

@@ -6,7 +6,7 @@
 //
 // Start reading here, with the store, the policy, the model and the listener. servers.go has the tool servers and how their programs are kept apart from
 // nod, reputation.go the signed list of what others think of servers, auditkey.go the audit's
-// key, platforms.go the two chat platforms.
+// key, platforms.go the two chat platforms and the page's provider.
 //
 // It may import the adapters and state, as cmd/bot does: a new field of the configuration that an adapter must have is a line here. What has
 // to do with a flag, an exit code or a terminal is not.
@@ -107,7 +107,7 @@ func Listen(ctx context.Context, c config.Config) (net.Listener, error) {
 		return nil, err
 	}
 	at, ok := ln.Addr().(*net.TCPAddr)
-	if local := ok && at.IP.IsLoopback(); c.Web.Enabled && !c.HasSessionKeys() && !local {
+	if local := ok && at.IP.IsLoopback(); c.Web.Enabled && !c.Guarded() && !local {
 		ln.Close()
 		return nil, fmt.Errorf("listen: %s is %s, and %s", c.Listen, ln.Addr(), config.NeedsKeys)
 	}

@@ -1,11 +1,13 @@
 package parts
 
 import (
+	"log/slog"
 	"strings"
 
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/adapters/web/signin"
 	"github.com/nodhq/nod/cmd/bot/config"
 )
 
@@ -36,4 +38,16 @@ func Discord(c config.Config) discord.Config {
 		d.LinkHosts = append(d.LinkHosts, strings.ToLower(host)) // as addresses are compared
 	}
 	return d
+}
+
+// SignIn is where people on the page sign in; nil where no provider is configured.
+func SignIn(c config.Config, log *slog.Logger) (*signin.Door, error) {
+	o := c.Web.OIDC
+	if !o.Enabled() {
+		return nil, nil
+	}
+	return signin.New(signin.Config{
+		Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret.Reveal(), Page: o.PageURL, Claim: o.Claim, GroupsClaim: o.GroupsClaim,
+		Scopes: o.Scopes, Groups: o.Groups, Domains: o.Domains, Logger: log,
+	})
 }

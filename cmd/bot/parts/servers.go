@@ -70,7 +70,7 @@ func openPorts(c config.Config) (ports []uint16) {
 			ports = append(ports, uint16(n))
 		}
 	}
-	if _, port, err := net.SplitHostPort(c.Listen); err == nil && c.Web.Enabled && !c.HasSessionKeys() {
+	if _, port, err := net.SplitHostPort(c.Listen); err == nil && c.Web.Enabled && !c.Guarded() {
 		add(port)
 	}
 	if u, err := url.Parse(c.Redis.URL.Reveal()); err == nil && u.Host != "" && u.Query().Get("password") == "" {

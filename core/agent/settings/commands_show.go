@@ -130,7 +130,7 @@ func (q *request) pendingCommand(ctx context.Context, _ []string) ([]string, err
 func (q *request) whoami() []string {
 	u := q.env.User
 	key := text.YourKeyIsSecret
-	if u.Platform != webPlatform {
+	if u.Platform != webPlatform || u.Vouched() {
 		key = text.YourKey(text.Clip(u.String(), 200))
 	}
 	out := []string{text.YouAre(q.admin), key}

@@ -42,6 +42,7 @@ const (
 	whyAdapter  = "an adapter knows its outside and core, never another adapter or the store: each can be replaced alone"
 	whySurface  = "what two surfaces share names neither: it may know core, and no platform, library or store"
 	whyEncoder  = "what draws for a platform is values in, values out: the same message gives the same bytes, and needs no network to be looked at"
+	whySignIn   = "who somebody is is the provider's word, checked in one place, which knows nothing of pages and chats"
 	whyMarkdown = "a model's Markdown becomes a tree by its text alone: the same text is the same tree, and no page is needed to look at it"
 	whyDecoder  = "what a platform sent is read from its bytes alone, so that every recorded payload says the same for ever"
 	whyIDs      = "what Discord's objects are called is read and written in one place, which everything of the adapter may know"
@@ -66,7 +67,7 @@ const (
 var (
 	core         = []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/decision", "core/agent/attach", "core/agent/groups", "core/agent/prompt", "core/agent", "core/agent/settings"}
 	whyCanonical = "the one form of a call's arguments is a matter of JSON alone: what is digested must not change because a rule does"
-	outer        = append([]string{"adapters/surface", "adapters/slack", "adapters/discord", "adapters/web", "adapters/openai", "adapters/mcp", "adapters/mcp/child", "adapters/mcp/confine", "adapters/demo", "adapters/document", "state"}, core...)
+	outer        = append([]string{"adapters/surface", "adapters/slack", "adapters/discord", "adapters/web", "adapters/web/signin", "adapters/openai", "adapters/mcp", "adapters/mcp/child", "adapters/mcp/confine", "adapters/demo", "adapters/document", "state"}, core...)
 	rooms        = []room{
 		{"core/chat", nil, false, whyLeaf},
 		{"core/text", []string{"core/chat"}, true, whyText},
@@ -99,7 +100,8 @@ var (
 		{"adapters/discord/gateway", []string{"core/backoff", "adapters/surface", "adapters/discord/rest", "core/agent"}, false, whyGateway},
 		{"adapters/discord/backfill", []string{"core/backoff", "adapters/discord/ids", "adapters/discord/rest", "core/agent"}, false, whyBackfill},
 		{"adapters/discord/components", []string{"adapters/surface", "adapters/discord/ids", "core/chat", "core/text", "core/render", "core/agent/turn", "core/agent/form"}, true, whyEncoder},
-		{"adapters/web", append([]string{"adapters/surface", "adapters/web/markdown"}, core...), false, whyAdapter},
+		{"adapters/web", append([]string{"adapters/surface", "adapters/web/markdown", "adapters/web/signin"}, core...), false, whyAdapter},
+		{"adapters/web/signin", []string{"adapters/surface"}, false, whySignIn},
 		{"adapters/web/markdown", []string{"core/text", "core/render"}, true, whyMarkdown},
 		{"adapters/openai", core, false, whyAdapter},
 		{"adapters/mcp", append([]string{"adapters/mcp/child", "adapters/mcp/confine", "adapters/mcp/schema", "adapters/mcp/oneline"}, core...), false, whyAdapter},
@@ -161,6 +163,8 @@ var modules = map[string]struct {
 	"github.com/alicebob/miniredis":   {[]string{"state/embedded"}, "the embedded store is state's"},
 	"github.com/slack-go/slack":       {[]string{"adapters/slack", "adapters/slack/blocks", "adapters/slack/inbound", "adapters/slack/doctor"}, "what mentions Slack stands in adapters/slack"},
 	"github.com/bwmarrin/discordgo":   {[]string{"adapters/discord", "adapters/discord/components", "adapters/discord/doctor", "adapters/discord/gateway", "adapters/discord/inbound", "adapters/discord/rest"}, "what mentions Discord stands in adapters/discord"},
+	"github.com/coreos/go-oidc":       {[]string{"adapters/web/signin"}, "a provider's tokens are read and checked in one place"},
+	"golang.org/x/oauth2":             {[]string{"adapters/web/signin"}, "a provider's tokens are read and checked in one place"},
 	"go.yaml.in/yaml":                 {[]string{"cmd/bot", "cmd/bot/config"}, "what people write is read in one place, configuration and exports; all else takes values"},
 	"github.com/spf13/cobra":          {[]string{"cmd/bot", "cmd/bot/command", "cmd/bot/doctor", "cmd/bot/audit", "cmd/bot/backup", "cmd/bot/permissions", "cmd/bot/setup", "cmd/bot/terminal"}, "the command line is the commands' own: what they do takes values"},
 	"github.com/tailscale/hujson":     {[]string{"cmd/bot/setup"}, "JSON with comments is what other programs write, and nothing of nod's is"},

@@ -1,0 +1,316 @@
+// Package signin signs people in by OpenID Connect: the authorization code flow with PKCE, state and nonce. What it takes of a provider's token
+// is who somebody is, what they are called, and their groups; the token itself goes nowhere.
+//
+// [Door.Begin] sends a browser to the provider, and seals what has to be known when it comes back into a cookie, with a key made of the client's
+// secret: so it may come back to another replica. [Door.Finish] opens it, once, and gives the [Person] or a [Refused]. discover.go has the
+// provider's document, which is looked up when it is first needed, and again while it does not answer.
+//
+// Everything that is not exactly as it must be is refused. No error holds a token, a code or a secret: what a provider answers may repeat what
+// it was sent, so of that only the status and the error's code are told.
+package signin
+
+import (
+	"cmp"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/nodhq/nod/adapters/surface"
+)
+
+// Life is how long a sign-in may take, from one end to the other.
+const Life = 10 * time.Minute
+
+const (
+	// maxSkew is how far a token may be from our clock. Entra dates its tokens five minutes back.
+	maxSkew     = 10 * time.Minute
+	maxSubject  = 255 // https://openid.net/specs/openid-connect-core-1_0.html#IDToken
+	maxGroups   = 200 // more is no list of what somebody may do; Entra stops there, too
+	pathReturn  = "/signin/callback"
+	claimEmail  = "email"
+	sealedState = "nod web sign-in"
+)
+
+// Config is what [New] needs. Issuer, ClientID, ClientSecret, Page, Claim and GroupsClaim are required.
+type Config struct {
+	Issuer, ClientID, ClientSecret string
+	Page                           string   // the page's address as browsers have it, without a path
+	Claim                          string   // which claim says who somebody is
+	GroupsClaim                    string   // which one lists their groups
+	Scopes                         []string // asked for beside openid, profile and email
+	Groups                         []string // if there are any, only who is in one of these gets in
+	Domains                        []string // if there are any, only who has a verified e-mail address in one of these does
+
+	Client *http.Client     // one with a deadline that follows no redirects if nil
+	Now    func() time.Time // time.Now if nil
+	Logger *slog.Logger     // discarded if nil
+}
+
+// Door is where people sign in. Make it with [New]; it is safe for concurrent use.
+type Door struct {
+	Config
+	id     string
+	sealer cipher.AEAD
+
+	mu    sync.Mutex // of what discover.go finds
+	found *provider
+	tried time.Time
+	wrong error
+}
+
+// Person is somebody who signed in.
+type Person struct {
+	Key    string   // who they are, for ever: no other provider has somebody of the same one
+	Names  []string // what they are called, the best first
+	Groups []string
+	To     string // as [Door.Begin] was told
+}
+
+// Refused is a sign-in that came to nothing. Its text is for the log.
+type Refused struct {
+	Code string
+	Say  string // for the person
+	Down bool   // the provider does not answer
+	why  string
+}
+
+func (r *Refused) Error() string { return r.why }
+
+func refuse(code, say, why string, args ...any) *Refused {
+	return &Refused{Code: code, Say: say, why: fmt.Sprintf(why, args...)}
+}
+
+const (
+	sayStale = "This sign-in is no longer valid: it was used already, took longer than ten minutes, or began in another browser. Sign in again."
+	sayWrong = "The sign-in did not work: the provider's answer is not what it must be. Try again; if that does not help, the bot's log says more."
+	sayNot   = "You are who you say, but you may not use this bot. Ask whoever runs it."
+)
+
+// New makes a door. It asks nobody: a provider that is down keeps no bot from starting.
+func New(c Config) (*Door, error) {
+	c.Client = surface.HTTPClient(c.Client)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Issuer == "" || c.ClientID == "" || c.ClientSecret == "" || c.Page == "" || c.Claim == "" || c.GroupsClaim == "" {
+		return nil, errors.New("signin: Config needs Issuer, ClientID, ClientSecret, Page, Claim and GroupsClaim")
+	}
+	// Slow on purpose: whoever has a cookie could try secrets on it.
+	key, err := pbkdf2.Key(sha256.New, c.ClientSecret, []byte(sealedState), 100_000, 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	d := &Door{Config: c}
+	// Whoever came in by other rules than these signs in again.
+	b, _ := json.Marshal([]any{c.Issuer, c.ClientID, c.Claim, c.GroupsClaim, c.Groups, c.Domains})
+	sum := sha256.Sum256(b)
+	d.id = hex.EncodeToString(sum[:12])
+	d.sealer, err = cipher.NewGCM(block)
+	return d, err
+}
+
+// ID names the provider and the rules by which people get in. It is the same on every replica.
+func (d *Door) ID() string { return d.id }
+
+// Host is the page's, without a port.
+func (d *Door) Host() string {
+	u, err := url.Parse(d.Page)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// Return is where the provider sends people back to: what is registered there.
+func (d *Door) Return() string { return d.Page + pathReturn }
+
+// Secure reports whether browsers reach the page by TLS.
+func (d *Door) Secure() bool { return strings.HasPrefix(d.Page, "https://") }
+
+// flow is one sign-in on its way.
+type flow struct {
+	State, Nonce, Verifier, To string
+	At                         time.Time
+}
+
+// Begin is where to send a browser, and the cookie that it has to come back with. to is kept for the end.
+func (d *Door) Begin(ctx context.Context, to string) (address, cookie string, err error) {
+	p, err := d.provider(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	f := flow{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), To: to, At: d.Now()}
+	b, _ := json.Marshal(f) // texts and times always marshal
+	nonce := make([]byte, d.sealer.NonceSize())
+	_, _ = rand.Read(nonce) // never fails
+	cookie = base64.RawURLEncoding.EncodeToString(d.sealer.Seal(nonce, nonce, b, nil))
+	return p.oauth.AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), cookie, nil
+}
+
+// open reads a cookie that Begin made; false for all others.
+func (d *Door) open(cookie string) (f flow, ok bool) {
+	b, err := base64.RawURLEncoding.DecodeString(cookie)
+	if n := d.sealer.NonceSize(); err == nil && len(b) > n {
+		b, err = d.sealer.Open(nil, b[:n], b[n:], nil)
+		return f, err == nil && json.Unmarshal(b, &f) == nil
+	}
+	return f, false
+}
+
+// Once reports whether a name was not used within d, on any replica, and uses it.
+type Once func(ctx context.Context, name string, d time.Duration) (bool, error)
+
+// Finish takes what the provider sent a browser back with, and the cookie. An error that is no [Refused] is that of once.
+func (d *Door) Finish(ctx context.Context, cookie string, q url.Values, once Once) (Person, error) {
+	f, ok := d.open(cookie)
+	switch {
+	case !ok:
+		return Person{}, refuse("sign_in_stale", sayStale, "there is no cookie of a sign-in that began here")
+	case subtle.ConstantTimeCompare([]byte(f.State), []byte(q.Get("state"))) != 1:
+		return Person{}, refuse("sign_in_stale", sayStale, "the state is of another sign-in")
+	case d.Now().Sub(f.At).Abs() > Life:
+		return Person{}, refuse("sign_in_stale", sayStale, "it took longer than %s", Life)
+	}
+	if code := q.Get("error"); code != "" {
+		say := "The provider did not let you in (" + named(code) + ")."
+		return Person{}, refuse("sign_in_refused", say, "the provider answered the browser with %s", named(code))
+	}
+	p, err := d.provider(ctx)
+	if err != nil {
+		return Person{}, err
+	}
+	token, err := d.exchange(ctx, p, q.Get("code"), f)
+	if err != nil {
+		return Person{}, err
+	}
+	who, err := d.person(token)
+	if err != nil {
+		return Person{}, err
+	}
+	// Not before: whoever has no token of the provider writes nothing.
+	if first, err := once(ctx, "signin:"+f.State, 2*Life); err != nil || !first {
+		return Person{}, cmp.Or(err, error(refuse("sign_in_stale", sayStale, "it was finished already")))
+	}
+	who.To = f.To
+	return who, nil
+}
+
+// exchange gets the token for a code, and checks everything about it.
+func (d *Door) exchange(ctx context.Context, p *provider, code string, f flow) (*oidc.IDToken, error) {
+	ctx = oidc.ClientContext(ctx, d.Client)
+	answer, err := p.oauth.Exchange(ctx, code, oauth2.VerifierOption(f.Verifier))
+	if failed, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		r := refuse("sign_in_refused", sayWrong, "the provider gave no token: HTTP %d, %s", failed.Response.StatusCode, named(failed.ErrorCode))
+		if failed.ErrorCode == "invalid_grant" { // the code is too old, or was used
+			r.Code, r.Say = "sign_in_stale", sayStale
+		}
+		return nil, r
+	}
+	if err != nil {
+		r := refuse("sign_in_unavailable", sayDown, "the provider gave no token: %s", surface.Tame(err.Error()))
+		r.Down = true
+		return nil, r
+	}
+	raw, _ := answer.Extra("id_token").(string)
+	token, err := p.verifier.Verify(ctx, raw)
+	if err != nil {
+		return nil, refuse("sign_in_refused", sayWrong, "the provider's token does not hold: %s", surface.Tame(err.Error()))
+	}
+	var more struct {
+		For string `json:"azp"`
+	}
+	switch err := token.Claims(&more); {
+	case err != nil, more.For != "" && more.For != d.ClientID, more.For == "" && len(token.Audience) > 1:
+		return nil, refuse("sign_in_refused", sayWrong, "the token is for somebody else, too")
+	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(f.Nonce)) != 1:
+		return nil, refuse("sign_in_refused", sayWrong, "the token's nonce is not the one of this sign-in")
+	case d.Now().Sub(token.IssuedAt).Abs() > maxSkew:
+		return nil, refuse("sign_in_refused", sayWrong, "the token was issued more than %s from now: whose clock is wrong?", maxSkew)
+	}
+	return token, nil
+}
+
+// person reads a token that holds.
+func (d *Door) person(token *oidc.IDToken) (Person, error) {
+	var claims map[string]any
+	if err := token.Claims(&claims); err != nil {
+		return Person{}, refuse("sign_in_refused", sayWrong, "the token's claims cannot be read")
+	}
+	text := func(name string) string { s, _ := claims[name].(string); return strings.TrimSpace(s) }
+	mail := strings.ToLower(text(claimEmail))
+	if claims["email_verified"] != true {
+		mail = ""
+	}
+	subject, _ := claims[d.Claim].(string)
+	if d.Claim == claimEmail {
+		subject = mail
+	}
+	if subject == "" || len(subject) > maxSubject || !utf8.ValidString(subject) || strings.ContainsFunc(subject, unicode.IsControl) {
+		return Person{}, refuse("sign_in_refused", sayWrong, "the token has no %s that could name somebody (an e-mail address has to be verified)", d.Claim)
+	}
+	groups := d.groups(claims[d.GroupsClaim])
+	_, domain, _ := strings.Cut(mail, "@")
+	switch {
+	case len(d.Groups) > 0 && !slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(d.Groups, g) }):
+		return Person{}, refuse("sign_in_not_allowed", sayNot, "somebody signed in who is in none of web.oidc.groups")
+	case len(d.Domains) > 0 && !slices.ContainsFunc(d.Domains, func(x string) bool { return domain != "" && strings.EqualFold(x, domain) }):
+		return Person{}, refuse("sign_in_not_allowed", sayNot, "somebody signed in without a verified e-mail address in one of web.oidc.domains")
+	}
+	_, issuer, _ := strings.Cut(d.Issuer, "://")
+	return Person{Key: subject + "@" + issuer, Groups: groups, Names: []string{text("name"), text("preferred_username"), mail, subject}}, nil
+}
+
+// groups are those of a claim: a list of texts, or one.
+func (d *Door) groups(claim any) (out []string) {
+	list, ok := claim.([]any)
+	if !ok {
+		list = []any{claim}
+	}
+	for _, g := range list {
+		if s, ok := g.(string); ok && s != "" && len(s) <= maxSubject {
+			out = append(out, s)
+		}
+	}
+	if len(out) > maxGroups {
+		d.Logger.Warn("somebody who signed in has too many groups: only the first count", "groups", len(out), "counted", maxGroups)
+		out = out[:maxGroups]
+	}
+	return out
+}
+
+var errorCode = regexp.MustCompile(`^[a-z_]{1,40}$`)
+
+// named is an error's code as a provider wrote it, if it has the form of one.
+func named(code string) string {
+	if errorCode.MatchString(code) {
+		return code
+	}
+	return "an error without a name"
+}

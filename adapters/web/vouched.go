@@ -1,0 +1,128 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/nodhq/nod/adapters/web/signin"
+	"github.com/nodhq/nod/core/agent/groups"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
+)
+
+var (
+	_ groups.Groups = (*Server)(nil)
+	_ groups.Names  = (*Server)(nil)
+)
+
+// vouched is what a provider said of somebody, as it is stored.
+type vouched struct {
+	By     string    `json:"by"` // [signin.Door.ID]
+	Groups []string  `json:"groups"`
+	Until  time.Time `json:"until"` // it counts
+}
+
+// getSignIn sends a browser to the provider. It is no form: policyCSP lets none lead elsewhere.
+func (s *Server) getSignIn(w http.ResponseWriter, r *http.Request) {
+	d := pageData{Page: r.URL.Query().Get("page"), Chat: r.URL.Query().Get("chat")}
+	to, cookie, err := s.SignIn.Begin(r.Context(), landing(d.Page, d.Chat))
+	if err != nil {
+		s.notSignedIn(w, r, d, err)
+		return
+	}
+	http.SetCookie(w, s.flowCookie(cookie, int(signin.Life.Seconds())))
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, to, http.StatusFound)
+}
+
+// getSignedIn opens a session for somebody who comes back from the provider. A redirect would still count as the provider's, and the browser
+// would keep the session's cookie to itself (SameSite=Strict): a page of ours leads on.
+func (s *Server) getSignedIn(w http.ResponseWriter, r *http.Request) {
+	cookie := ""
+	if c, err := r.Cookie(s.flowCookie("", 0).Name); err == nil {
+		cookie = c.Value
+	}
+	who, err := s.SignIn.Finish(r.Context(), cookie, r.URL.Query(), s.Shelf.Once)
+	var key string
+	if err == nil {
+		key, err = s.openVouched(r.Context(), who)
+	}
+	if err != nil {
+		s.notSignedIn(w, r, pageData{}, err)
+		return
+	}
+	http.SetCookie(w, s.flowCookie("", -1))
+	setCookie(w, r, key, int(vouchedLife.Seconds()))
+	s.signInPage(w, http.StatusOK, pageData{To: who.To})
+}
+
+func (s *Server) openVouched(ctx context.Context, who signin.Person) (key string, err error) {
+	now := s.Now().UTC()
+	x := session{User: chat.VouchedPrefix + who.Key, Name: who.Key, Opener: s.SignIn.ID(), Opened: now, Seen: now}
+	for _, name := range who.Names {
+		if name = cut(text.Prose(name), maxName); name != "" && s.mayBeCalled(name) {
+			x.Name = name
+			break
+		}
+	}
+	b, _ := json.Marshal(vouched{x.Opener, who.Groups, now.Add(vouchedLife)}) // texts and times always marshal
+	if err := s.Shelf.PutPerson(ctx, x.User, b); err != nil {
+		return "", err
+	}
+	return s.keepNew(ctx, x)
+}
+
+// notSignedIn shows why, and logs more.
+func (s *Server) notSignedIn(w http.ResponseWriter, r *http.Request, d pageData, err error) {
+	if no, ok := errors.AsType[*signin.Refused](err); ok {
+		status := http.StatusForbidden
+		if no.Down {
+			status = http.StatusServiceUnavailable
+		}
+		s.Logger.Warn("nobody was signed in", "code", no.Code, "err", no)
+		err = problem{Status: status, Code: no.Code, Message: no.Say}
+	}
+	p := s.asProblem(r, err)
+	d.Problem = p.Message
+	s.signInPage(w, p.Status, d)
+}
+
+// flowCookie holds a sign-in on its way. It comes back with the browser from another site, which a Strict one would not.
+func (s *Server) flowCookie(value string, age int) *http.Cookie {
+	c := &http.Cookie{Name: "nod_signin", Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.SignIn.Secure()}
+	if c.Secure {
+		c.Name = "__Host-" + c.Name
+	}
+	return c
+}
+
+// Groups are those that the provider named when somebody last signed in, for as long as that counts, also if they signed out meanwhile.
+func (s *Server) Groups(ctx context.Context, _ chat.ID, u chat.User) (of []chat.User, err error) {
+	if s.SignIn == nil || !u.Vouched() {
+		return nil, nil
+	}
+	b, err := s.Shelf.Person(ctx, u.Key)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	var v vouched
+	if err := json.Unmarshal(b, &v); err != nil {
+		return nil, err
+	}
+	if v.By != s.SignIn.ID() || !s.Now().Before(v.Until) {
+		return nil, nil
+	}
+	for _, g := range v.Groups {
+		of = append(of, chat.User{Platform: Platform, Key: chat.GroupPrefix + g})
+	}
+	return of, nil
+}
+
+// GroupName is as it is configured.
+func (s *Server) GroupName(_ chat.ID, u chat.User) string {
+	return strings.TrimPrefix(u.Key, chat.GroupPrefix)
+}
