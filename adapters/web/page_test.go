@@ -15,11 +15,11 @@ func TestPagesAreWhatATemplateGives(t *testing.T) {
 		}
 		for _, values := range []map[string]string{
 			{"Product": "nod", "Tag": "abc", "Name": "you"},
-			{"Product": "nod", "Tag": "abc", "Name": rough, "NeedsKey": "yes", "Problem": rough, "Page": "settings", "Chat": "c-1", "ChatPath": "c-1", "Banner": rough},
-			{"Product": rough, "Tag": "abc", "Name": rough, "Admin": "yes", "Banner": rough, "Suggestions": "a\n" + rough, "Ends": rough},
+			{"Product": "nod", "Tag": "abc", "Name": rough, "NeedsKey": "yes", "Problem": rough, "Page": "settings", "Chat": "c-1", "ChatPath": "c-1", "Banner": rough, "SignIn": "https://nod.example.org/signin"},
+			{"Product": rough, "Tag": "abc", "Name": rough, "Admin": "yes", "Banner": rough, "Suggestions": "a\n" + rough, "Ends": rough, "EndsWhy": rough, "To": "/settings/c/c-1"},
 		} {
 			same := strings.NewReplacer("{{if !", "{{if not .", "{{if ", "{{if .", "{{end}}", "{{end}}", "{{", "{{.").Replace(string(page))
-			for _, field := range []string{"Product", "Tag", "Name", "NeedsKey", "Problem", "Page", "Chat", "ChatPath", "Banner", "Suggestions", "Admin", "Ends"} {
+			for _, field := range []string{"Product", "Tag", "Name", "NeedsKey", "Problem", "Page", "Chat", "ChatPath", "Banner", "Suggestions", "Admin", "Ends", "EndsWhy", "SignIn", "To"} {
 				values[field] += ""
 			}
 			var want strings.Builder

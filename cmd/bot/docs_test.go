@@ -4,8 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/cmd/bot/parts"
+	"github.com/nodhq/nod/core/chat"
 )
 
 // Every page is in the index, links lead somewhere, files that are named exist, and what library.md shows stands in the example that is compiled.
@@ -50,5 +55,33 @@ func TestDocs(t *testing.T) {
 	}
 	if len(shown) == 0 {
 		t.Error("library.md shows nothing")
+	}
+}
+
+// What web.md shows of a provider is a configuration, and its groups and people are who it says.
+func TestDocsOfSigningIn(t *testing.T) {
+	data, err := os.ReadFile("../../docs/web.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"HOME": "/home/ana", "NOD_OIDC_CLIENT_SECRET": "a-secret-of-the-client"}
+	c, err := config.Parse("web.md", []byte(shown(string(data))), func(k string) (string, bool) { v, ok := env[k]; return v, ok })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := c.Warnings(); len(w) != 0 {
+		t.Errorf("it has to be warned of: %q", w)
+	}
+	door, err := parts.SignIn(c, nil)
+	if err != nil || !strings.Contains(string(data), "`"+door.Return()+"`") {
+		t.Errorf("where people come back to is not what it says: %v", err)
+	}
+	ana := chat.User{Platform: "web", Key: "oidc-1@login.example.org/realms/acme"}
+	p := parts.Operators(c).Knowing(ana, []chat.User{{Platform: "web", Key: "&nod-admins"}})
+	if !p.IsAdmin(ana) || p.IsAdmin(chat.User{Platform: "web", Key: "oidc-2@login.example.org/realms/acme"}) {
+		t.Error("its admins are not those of the group")
+	}
+	if !slices.Contains(p.Approvers.Users, chat.User{Platform: "web", Key: "oidc-8f14e45f@login.example.org/realms/acme"}) {
+		t.Errorf("its approvers are %v", p.Approvers.Users)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/tests/harness"
 	"github.com/nodhq/nod/tests/standins/fakellm"
+	"github.com/nodhq/nod/tests/standins/fakeoidc"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 	"github.com/nodhq/nod/tests/standins/mcpserver"
 )
@@ -402,4 +404,21 @@ func TestDoctorOfRulesForMissingTools(t *testing.T) {
 	says(t, report, "✓ MCP server hub", "ask first")
 	_, report = rules("ask: never")
 	says(t, report, "✓ MCP server hub", " 0 of them ask first")
+}
+
+// The doctor asks the page's provider for its document, and says where it has to send people back to.
+func TestDoctorLooksAtTheProvider(t *testing.T) {
+	p, err := fakeoidc.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	yaml := fmt.Sprintf("web: {oidc: {issuer: %q, client_id: nod, page_url: 'https://nod.example.org'}}", p.URL)
+	env := map[string]string{"NOD_OIDC_CLIENT_SECRET": "s3cret-of-the-client"}
+	_, report := visit(t, yaml, env)
+	says(t, report, "✓ sign-in by "+p.URL, "https://nod.example.org/signin/callback")
+	p.Close()
+	code, report := visit(t, yaml, env)
+	if says(t, report, "✗ sign-in by "+p.URL, "web.oidc.issuer"); code != 1 {
+		t.Errorf("code %d", code)
+	}
 }

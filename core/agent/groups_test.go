@@ -105,6 +105,7 @@ func TestWhoseGroupsCount(t *testing.T) {
 		want   string // asked, admins
 	}{
 		"all":            {turn.Session{Grants: grants, Turn: &turn.Turn{Requester: dan, Calls: calls}}, crewed(), &crew{}, fmt.Sprint([]chat.User{ana, ben, dan}, []chat.User{ana, ben, dan})},
+		"one of several": {turn.Session{Turn: &turn.Turn{Requester: dan, Calls: []turn.ToolCall{{Decision: turn.Decision{By: ben}, Votes: []turn.Vote{{By: ana}}, Status: turn.Allowed}}}}, crewed(), &crew{}, fmt.Sprint([]chat.User{ben, ana, dan}, []chat.User{ana, ben, dan})},
 		"no turn":        {turn.Session{Grants: grants}, crewed(), &crew{}, fmt.Sprint([]chat.User{ana}, []chat.User{ana})},
 		"not of one":     {turn.Session{Grants: grants, Turn: &turn.Turn{Requester: dan, Calls: calls}}, crewed(), &crew{fails: ana}, fmt.Sprint([]chat.User{ana, ben, dan}, []chat.User{ben, dan})},
 		"do not count":   {turn.Session{Grants: grants}, permission.Policy{}, &crew{}, "[] []"},

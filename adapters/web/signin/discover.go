@@ -73,7 +73,7 @@ func (d *Door) discover(ctx context.Context) (*provider, error) {
 	}
 	at := p.Endpoint()
 	for _, address := range []string{at.AuthURL, at.TokenURL, says.Keys} {
-		if !Safe(address) {
+		if !safe(address) {
 			return nil, errors.New("its document names an address without TLS, or none: " + surface.Tame(address))
 		}
 	}
@@ -92,8 +92,8 @@ func (d *Door) discover(ctx context.Context) (*provider, error) {
 	}, nil
 }
 
-// Safe reports whether a secret can be sent to an address: by TLS, or within this machine.
-func Safe(address string) bool {
+// safe reports whether a secret can be sent to an address: by TLS, or within this machine.
+func safe(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return false

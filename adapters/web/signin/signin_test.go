@@ -148,13 +148,31 @@ func TestSigningIn(t *testing.T) {
 	if who, err := v.signsIn(d, "cleo"); err != nil || len(who.Groups) != 200 || !strings.Contains(v.log.String(), "too many groups") {
 		t.Errorf("%d groups, %v", len(who.Groups), err)
 	}
+	v.p.Person("dan", map[string]any{"groups": []any{"staff", "", 7, nil, strings.Repeat("x", 256), "board"}})
+	if who, err := v.signsIn(d, "dan"); err != nil || !slices.Equal(who.Groups, []string{"staff", "board"}) {
+		t.Errorf("%+v, %v", who, err)
+	}
+	v.p.Person("eve", map[string]any{"groups": 7})
+	if who, err := v.signsIn(d, "eve"); err != nil || len(who.Groups) != 0 {
+		t.Errorf("%+v, %v", who, err)
+	}
 	// Where the secret goes is the provider's to say.
 	v.p.Set(fakeoidc.Behaviour{Post: true})
 	if _, err := v.signsIn(v.door(nil), "ana"); err != nil {
 		t.Error(err)
 	}
+	v.p.Set(fakeoidc.Behaviour{Document: func(d map[string]any) {
+		d["token_endpoint_auth_methods_supported"] = []string{"client_secret_post", "client_secret_basic"}
+		delete(d, "code_challenge_methods_supported") // as with Entra, which has PKCE
+	}})
+	if _, err := v.signsIn(v.door(nil), "ana"); err != nil {
+		t.Error(err)
+	}
 	if faults := v.p.Faults(); len(faults) != 0 {
 		t.Error(faults)
+	}
+	if log := v.log.String(); strings.Count(log, "\n") != 1 {
+		t.Errorf("where nothing went wrong the log says %s", log)
 	}
 }
 
@@ -279,6 +297,7 @@ func TestWhoMaySignIn(t *testing.T) {
 	v.p.Person("twice", map[string]any{"email": "ana@evil.example@example.org", "email_verified": true})
 	domains := func(c *signin.Config) { c.Domains = []string{"Example.org"} }
 	groups := func(c *signin.Config) { c.Groups = []string{"staff", "board"} }
+	nowhere := func(c *signin.Config) { c.Domains = []string{""} }
 	both := func(c *signin.Config) { domains(c); groups(c) }
 	mail := func(c *signin.Config) { c.Claim = "email" }
 	for _, x := range []struct {
@@ -291,6 +310,7 @@ func TestWhoMaySignIn(t *testing.T) {
 		{"unsure", domains, "", "web.oidc.domains"}, {"unsaid", domains, "", "web.oidc.domains"}, {"texted", domains, "", "web.oidc.domains"},
 		{"evil", domains, "", "web.oidc.domains"}, {"twice", domains, "", "web.oidc.domains"},
 		{"evil", groups, "", "web.oidc.groups"}, {"twice", groups, "", "web.oidc.groups"}, {"unsaid", both, "", "web.oidc.domains"}, {"twice", both, "", "web.oidc.groups"},
+		{"unsure", nowhere, "", "web.oidc.domains"},
 		{"unsure", mail, "", "has to be verified"}, {"unsaid", mail, "", "has to be verified"},
 	} {
 		who, err := v.signsIn(v.door(x.rule), x.who)
@@ -306,7 +326,8 @@ func TestWhoMaySignIn(t *testing.T) {
 	if who, err := v.signsIn(v.door(nil), "unsure"); err != nil || strings.Contains(fmt.Sprint(who.Names), "@") {
 		t.Errorf("called %q by an address that nobody verified, %v", who.Names, err)
 	}
-	if v.door(nil).ID() == v.door(domains).ID() || v.door(nil).ID() == v.door(mail).ID() || v.door(nil).ID() != v.door(nil).ID() {
+	one, same := v.door(nil), v.door(nil)
+	if one.ID() == v.door(domains).ID() || one.ID() == v.door(mail).ID() || one.ID() != same.ID() {
 		t.Error("the rules by which people got in are not told apart")
 	}
 }
@@ -330,7 +351,11 @@ func TestAProviderThatDoesNotAnswer(t *testing.T) {
 	v.p.Set(fakeoidc.Behaviour{})
 	at = at.Add(9 * time.Second)
 	down() // nobody is asked so soon
+	v.p.Set(fakeoidc.Behaviour{Down: true})
 	at = at.Add(time.Second)
+	down()
+	v.p.Set(fakeoidc.Behaviour{})
+	at = at.Add(10 * time.Second)
 	cookie, back := v.goes(d, "ana")
 	if log := v.log.String(); strings.Count(log, "nobody can sign in") != 1 || strings.Count(log, "answers again") != 1 {
 		t.Errorf("the log: %s", log)
@@ -338,6 +363,8 @@ func TestAProviderThatDoesNotAnswer(t *testing.T) {
 	v.p.Close() // between the two ends of a sign-in
 	_, err := d.Finish(t.Context(), cookie, back, v.once)
 	v.refused(err, "sign_in_unavailable", "gave no token")
+	_, err = v.door(nil).Finish(t.Context(), cookie, back, v.once) // on a replica that did not know the provider yet
+	v.refused(err, "sign_in_unavailable", "refused")
 	// Somebody who went away has not found out that it is down.
 	gone, leave := context.WithCancel(t.Context())
 	leave()
@@ -354,6 +381,15 @@ func TestAProviderThatDoesNotAnswer(t *testing.T) {
 	} {
 		w.p.Set(fakeoidc.Behaviour{Document: change})
 		v.refused(w.door(nil).Check(t.Context()), "sign_in_unavailable", why)
+	}
+	for address, safe := range map[string]bool{
+		"https://login.example.org/token": true, "http://localhost:1/token": true, "http://127.0.0.1/token": true, "http://[::1]:1/token": true,
+		"http://login.example.org/token": false, "http://192.0.2.1/token": false, "ftp://localhost/token": false, "https:///token": false, "https://a b/": false, "/token": false, "": false,
+	} {
+		w.p.Set(fakeoidc.Behaviour{Document: func(d map[string]any) { d["token_endpoint"] = address }})
+		if err := w.door(nil).Check(t.Context()); (err == nil) != safe {
+			t.Errorf("a secret goes to %q: %v", address, err)
+		}
 	}
 }
 

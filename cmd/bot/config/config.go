@@ -208,7 +208,7 @@ type OIDC struct {
 	Issuer       string   `yaml:"issuer"`
 	ClientID     string   `yaml:"client_id"`
 	ClientSecret Secret   `yaml:"-" env:"NOD_OIDC_CLIENT_SECRET"`
-	PageURL      string   `yaml:"page_url"`                      // the page as browsers reach it
+	Page         string   `yaml:"page_url"`                      // the page as browsers reach it
 	Claim        string   `yaml:"claim" default:"sub"`           // who somebody is
 	GroupsClaim  string   `yaml:"groups_claim" default:"groups"` // and which groups they are in
 	Scopes       []string `yaml:"scopes"`                        // beside openid, profile and email

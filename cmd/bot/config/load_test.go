@@ -269,6 +269,8 @@ func TestListenNeedsKeys(t *testing.T) {
 		{"listen: ':80'", env("ADMIN_SESSION_KEYS", "a-key-of-16-bytes"), true},
 		{"listen: ':80'", env("ADMIN_SESSION_KEYS", " , "), false},
 		{"listen: ':80'\nweb: {enabled: false}", env(), true},
+		{"listen: ':80'\n" + signsIn, env("NOD_OIDC_CLIENT_SECRET", "a-secret-of-the-client"), true},
+		{"web: {hosts: [nod.example.org], oidc: {issuer: 'http://localhost:5556/dex', client_id: nod, page_url: 'http://127.0.0.1:8080'}}", env("NOD_OIDC_CLIENT_SECRET", "a-secret-of-the-client"), true},
 	} {
 		_, err := Parse("nod.yaml", []byte(tt.text), tt.env)
 		if (err == nil) != tt.ok {
@@ -322,7 +324,7 @@ discord: {token: s3cret}
 
 // Whatever prints a configuration prints no secret: our own dump, fmt's verbs, JSON, YAML, slog.
 func TestNothingPrintsASecret(t *testing.T) {
-	c := mustParse(t, secretive, env("ARG", "s3cret", "ADMIN_SESSION_KEYS", "s3cret-of-16-bytes,s3cret-of-17-bytes"))
+	c := mustParse(t, secretive, env("ARG", "s3cret", "NOD_OIDC_CLIENT_SECRET", "s3cret-of-the-client", "ADMIN_SESSION_KEYS", "s3cret-of-16-bytes,s3cret-of-17-bytes"))
 	if a := c.MCP.Servers["one"].Command[7].Reveal(); a != "as3cretb" {
 		t.Fatalf("argument is %q", a)
 	}

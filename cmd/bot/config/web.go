@@ -72,12 +72,12 @@ var ownNames = []string{"admin-", chat.SelfNamedPrefix, chat.VouchedPrefix}
 // check wants all that signing in takes, or nothing of it.
 func (o OIDC) check(r *File) {
 	if !o.Enabled() {
-		half := o.ClientID != "" || o.ClientSecret != "" || o.PageURL != "" || len(o.Scopes)+len(o.Groups)+len(o.Domains) > 0
+		half := o.ClientID != "" || o.Page != "" || len(o.Scopes)+len(o.Groups)+len(o.Domains) > 0
 		r.refuse(half, "web.oidc.issuer", "whose sign-in is this? Set the provider's issuer, or leave all of it out")
 		return
 	}
 	r.checkAddress("web.oidc.issuer", o.Issuer, true)
-	r.checkAddress("web.oidc.page_url", o.PageURL, false)
+	r.checkAddress("web.oidc.page_url", o.Page, false)
 	r.refuse(o.ClientID == "", "web.oidc.client_id", "is empty: the provider shows it where nod is registered")
 	r.refuse(len(o.ClientSecret.Reveal()) < 16, "web.oidc", "set NOD_OIDC_CLIENT_SECRET to the client's secret, which has at least 16 bytes")
 	r.refuse(o.Claim == "", "web.oidc.claim", "is empty: sub is what every provider has")

@@ -16,6 +16,8 @@ func TestShortAdminKeys(t *testing.T) {
 	}
 }
 
+const signsIn = "web: {oidc: {issuer: 'https://login.example.org', client_id: nod, page_url: 'https://nod.example.org'}}\n"
+
 // F9: where people have to be different from each other, it is said for whom the page cannot tell.
 func TestWhoTheWebPageTellsApart(t *testing.T) {
 	const two, named, plain = "approvals: {min_approvals: 2, approvers: anyone}\n", "{name: ana, key: a-key-of-16-bytes}", "another-key-of-16-bytes"
@@ -26,9 +28,13 @@ func TestWhoTheWebPageTellsApart(t *testing.T) {
 		two + "slack: {bot_token: xoxb-1, app_token: xapp-1}":                                                 "approvals.min_approvals: on the web page one person cannot be told",
 		two + "slack: {bot_token: xoxb-1, app_token: xapp-1}\nweb: {enabled: false}":                          "",
 		"approvals: {approvers: ['web::ben', 'web::ana', 'slack:T:U']}\nweb: {session_keys: [" + named + "]}": "web::ben is nobody",
-		"web: {session_keys: [" + plain + "]}":                                                                "",
+		two + signsIn: "",
+		"approvals: {approvers: ['web::&board', 'web::oidc-1@login.example.org']}\n" + signsIn: "",
+		"approvals: {approvers: ['web::&board', 'slack:T:U']}":                                 "web::&board is nobody: web.oidc",
+		"approvals: {approvers: ['web::oidc-1@login.example.org', 'slack:T:U']}":               "web::oidc-1@login.example.org is nobody: web.oidc",
+		"web: {session_keys: [" + plain + "]}":                                                 "",
 	} {
-		c := mustParse(t, text, env())
+		c := mustParse(t, text, env("NOD_OIDC_CLIENT_SECRET", "a-secret-of-the-client"))
 		said := slices.DeleteFunc(c.Warnings(), func(w string) bool { return !strings.Contains(w, "web") })
 		if want == "" && len(said) != 0 || want != "" && (len(said) != 1 || !strings.HasPrefix(said[0], want)) {
 			t.Errorf("%s\nsays %q, want %q", text, said, want)

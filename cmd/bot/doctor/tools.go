@@ -168,10 +168,10 @@ func (p *examination) adminsNamed() string {
 		switch {
 		case !u.IsGroup():
 			people++
-		case u.Platform == slack.Platform:
-			groups++
-		default:
+		case u.Platform == discord.Platform:
 			roles++
+		default:
+			groups++
 		}
 	}
 	var named []string

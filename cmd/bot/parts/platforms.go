@@ -47,7 +47,7 @@ func SignIn(c config.Config, log *slog.Logger) (*signin.Door, error) {
 		return nil, nil
 	}
 	return signin.New(signin.Config{
-		Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret.Reveal(), Page: o.PageURL, Claim: o.Claim, GroupsClaim: o.GroupsClaim,
+		Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret.Reveal(), Page: o.Page, Claim: o.Claim, GroupsClaim: o.GroupsClaim,
 		Scopes: o.Scopes, Groups: o.Groups, Domains: o.Domains, Logger: log,
 	})
 }

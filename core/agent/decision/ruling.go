@@ -255,6 +255,9 @@ func Deciding(p permission.Policy, s turn.Session) []chat.User {
 	for _, c := range s.Turn.Calls {
 		if !c.Settled() {
 			out = append(out, c.By)
+			for _, v := range c.Votes {
+				out = append(out, v.By)
+			}
 		}
 	}
 	return append(out, s.Turn.Requester)

@@ -27,6 +27,22 @@ type tab struct {
 // browse opens the page of a bot as a newcomer does: by its address, saying a name.
 func browse(t testing.TB, b *bot) *tab {
 	t.Helper()
+	p := arrive(t, b)
+	p.do(chromedp.SetValue(chromedp.CSS("#name"), "Ana"), chromedp.Click(chromedp.CSS("button.send")))
+	p.isIn()
+	return p
+}
+
+// isIn waits until somebody has signed in.
+func (p *tab) isIn() {
+	p.t.Helper()
+	p.do(chromedp.WaitVisible(chromedp.CSS("#say")))
+	p.until(`document.readyState === "complete"`) // its scripts have run: what is typed before is heard by nobody
+}
+
+// arrive opens the page in a browser that was never there.
+func arrive(t testing.TB, b *bot) *tab {
+	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if found, err := exec.LookPath(name); err == nil {
@@ -46,9 +62,7 @@ func browse(t testing.TB, b *bot) *tab {
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext()) // its own cookies and storage
 	t.Cleanup(cancel)
 	p := &tab{t, ctx, b}
-	p.do(chromedp.EmulateViewport(1200, 900), chromedp.Navigate(b.addr), chromedp.SetValue(chromedp.CSS("#name"), "Ana"),
-		chromedp.Click(chromedp.CSS("button.send")), chromedp.WaitVisible(chromedp.CSS("#say")))
-	p.until(`document.readyState === "complete"`) // its scripts have run: what is typed before is heard by nobody
+	p.do(chromedp.EmulateViewport(1200, 900), chromedp.Navigate(b.addr))
 	return p
 }
 
