@@ -99,9 +99,10 @@ func TestNudgeRefused(t *testing.T) {
 
 // A replica that stops in the middle of a nudge, or of taking it away, leaves that to the next one.
 func TestNudgeOutlivesItsReplica(t *testing.T) {
+	t.Parallel()
 	for name, posting := range map[string]bool{"posting": true, "removing": false} {
 		t.Run(name, func(t *testing.T) {
-			w := New(t, Options{Beside: true, Replicas: 2, Drain: time.Millisecond, Engine: func(c *agent.Config) { c.Nudge = time.Nanosecond }})
+			w := New(t, Options{Parallel: true, Beside: true, Replicas: 2, Drain: time.Millisecond, Engine: func(c *agent.Config) { c.Nudge = time.Nanosecond }})
 			never, begun := w.Latch(), w.Latch()
 			var once atomic.Bool
 			w.Platform.Trouble(func(op Op) Trouble {

@@ -10,8 +10,9 @@ import (
 
 // While redis.durability cannot be kept, no approval is spent: the click is not taken, and counts once it can be.
 func TestNoApprovalIsSpentWhereItCannotSurvive(t *testing.T) {
+	t.Parallel()
 	r := StartRedis(t)
-	w := New(t, Options{Backend: r.Backend(), Durability: "replicas=1"})
+	w := New(t, Options{Parallel: true, Backend: r.Backend(), Durability: "replicas=1"})
 	w.Model.When("go", Calls(Call("write", `{}`)), Says("I see."))
 	w.Say(w.Replicas[0], Ana, "go")
 	w.Asks("write")

@@ -187,9 +187,10 @@ func TestDecisionsGoBeforeThePace(t *testing.T) {
 }
 
 func TestTransientFaults(t *testing.T) {
+	t.Parallel()
 	for _, lost := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lost=%v", lost), func(t *testing.T) {
-			w := New(t, Options{})
+			w := New(t, Options{Parallel: true})
 			w.Platform.Trouble(func(op Op) Trouble {
 				if op.N%2 == 1 {
 					return Transient(lost)

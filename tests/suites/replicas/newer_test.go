@@ -46,7 +46,8 @@ func (o older) Append(ctx context.Context, w agent.Write) (agent.Written, error)
 // While releases run side by side, what comes to a replica that is too old for a chat is kept, and passed on at once to one that is not, as
 // often as it takes; people are told. A lease that runs out would take an hour here.
 func TestANewerReplicaGoesOn(t *testing.T) {
-	w := New(t, Options{Backend: Lightest, Lease: time.Hour, Engine: func(c *agent.Config) {
+	t.Parallel()
+	w := New(t, Options{Parallel: true, Backend: Lightest, Lease: time.Hour, Engine: func(c *agent.Config) {
 		if c.Owner == "r0" {
 			c.Log = older{c.Log.(*Gate)}
 		}

@@ -104,7 +104,8 @@ func TestFastTurnsOnASlowPlatform(t *testing.T) {
 
 // The last edit of a turn waits for a busy platform while two more turns come and go.
 func TestLastEditOutlivesItsTurn(t *testing.T) {
-	w := New(t, Options{})
+	t.Parallel()
+	w := New(t, Options{Parallel: true})
 	var busy atomic.Bool
 	busy.Store(true)
 	w.Platform.Trouble(func(op Op) Trouble {

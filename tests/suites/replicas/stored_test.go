@@ -87,7 +87,8 @@ func (s *storedChat) take(t *testing.T, log [][]byte, tools []agent.ToolSpec) {
 // an end, a call that had started is not started again, and one that was allowed runs once.
 // R138
 func TestEveryStoredStateGoesOn(t *testing.T) {
-	w := New(t, Options{Backend: Lightest, Lease: 10 * time.Second})
+	t.Parallel()
+	w := New(t, Options{Parallel: true, Backend: Lightest, Lease: 10 * time.Second})
 	for _, name := range []string{"read_file", "write_file", "delete"} {
 		w.Tools.Put(Tool{Server: "files", Name: name})
 	}
