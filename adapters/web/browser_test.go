@@ -23,6 +23,7 @@ import (
 // browser opens the page of a fresh bot in a headless Chromium, signed in as Ana.
 func browser(t *testing.T) (context.Context, *bot, *Server) {
 	t.Helper()
+	t.Parallel()
 	exe := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if p, err := exec.LookPath(name); err == nil {
@@ -55,6 +56,10 @@ func browser(t *testing.T) (context.Context, *bot, *Server) {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext()) // its own cookies and storage
 	t.Cleanup(cancel)                                                        // before srv.Close: open streams would hold it
+	// Each page believes that its window is the one in front, whatever other tests open.
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
 	do(t, ctx, chromedp.EmulateViewport(1200, 820), chromedp.Navigate(srv.URL),
 		chromedp.SetValue(css("#name"), "Ana"), chromedp.Click(css("button.send")), chromedp.WaitVisible(css("#say")))
 	until(t, ctx, `document.readyState === "complete"`) // its scripts have run: what is typed before is heard by nobody

@@ -62,6 +62,10 @@ func arrive(t testing.TB, b *bot) *tab {
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext()) // its own cookies and storage
 	t.Cleanup(cancel)
 	p := &tab{t, ctx, b}
+	// Each page believes that its window is the one in front, whatever other tests open.
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
 	p.do(chromedp.EmulateViewport(1200, 900), chromedp.Navigate(b.addr))
 	return p
 }
