@@ -178,9 +178,9 @@ func (d *Door) open(cookie string) (f flow, ok bool) {
 	b, _ := base64.RawURLEncoding.DecodeString(cookie) // what is none of ours does not open
 	if n := d.sealer.NonceSize(); len(b) > n {
 		b, err := d.sealer.Open(nil, b[:n], b[n:], nil)
-		return f, err == nil && json.Unmarshal(b, &f) == nil
+		ok = err == nil && json.Unmarshal(b, &f) == nil
 	}
-	return f, false
+	return f, ok
 }
 
 // Once reports whether a name was not used within d, on any replica, and uses it.
