@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"regexp"
 	"strings"
@@ -21,8 +22,8 @@ func TestRecipes(t *testing.T) {
 	}
 	first, rest, _ := strings.Cut(string(data), "\n## ")
 	servers, recipes := shown(first), strings.Split(rest, "\n## ")
-	if len(recipes) != 10 {
-		t.Errorf("%d recipes, want ten", len(recipes))
+	if len(recipes) != 12 {
+		t.Errorf("%d recipes, want twelve", len(recipes))
 	}
 	for _, recipe := range recipes {
 		name, rest, _ := strings.Cut(recipe, "\n")
@@ -36,10 +37,10 @@ func TestRecipes(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, text)
 			}
-			says := regexp.MustCompile("(?m)^\\| `(\\w+)/(\\w+)` \\| (.*) \\|$").FindAllStringSubmatch(rest, -1)
+			says := regexp.MustCompile("(?m)^\\| `(\\w+)/(\\w+)`(?: with `(.*)`)? \\| (.*) \\|$").FindAllStringSubmatch(rest, -1)
 			for _, line := range says {
-				if !comesTo(t, parts.Operators(c).AskingWhere(true), permission.Tool{Server: line[1], Name: line[2], Definition: "d1"}, line[3]) {
-					t.Errorf("%s/%s: it does not come to %q", line[1], line[2], line[3])
+				if !comesTo(t, parts.Operators(c).AskingWhere(true), permission.Tool{Server: line[1], Name: line[2], Definition: "d1"}, cmp.Or(line[3], "{}"), line[4]) {
+					t.Errorf("%s/%s %s: it does not come to %q", line[1], line[2], line[3], line[4])
 				}
 			}
 			if len(says) == 0 {
@@ -57,12 +58,12 @@ func shown(text string) string {
 }
 
 // comesTo rules a call of Ana's in Slack, where Ben is too.
-func comesTo(t *testing.T, policy permission.Policy, tool permission.Tool, says string) bool {
+func comesTo(t *testing.T, policy permission.Policy, tool permission.Tool, args, says string) bool {
 	t.Helper()
 	policy.Installed = true
 	ana, ben := chat.User{Platform: "slack", Workspace: "T00000000", Key: "U1"}, chat.User{Platform: "slack", Workspace: "T00000000", Key: "U2"}
 	req := permission.Request{Chat: chat.ID{Platform: "slack", Workspace: "T00000000", Key: "C1:1"}, Requester: ana, Present: []chat.User{ana, ben}, Tool: tool,
-		Source: permission.SourceMCP, Args: []byte("{}")}
+		Source: permission.SourceMCP, Args: []byte(args)}
 	switch tool.Server {
 	case "files":
 		reads, closed := strings.HasPrefix(tool.Name, "read"), false

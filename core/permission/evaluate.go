@@ -19,6 +19,7 @@ const (
 	RuleAllowAll    = "allow_all"
 	RuleDefinition  = "definition"
 	RuleVisitor     = "visitor"
+	RuleArguments   = "arguments" // the operator's word about calls with such arguments
 	RuleMode        = "mode"
 	RuleTool        = "tool"
 	RuleServer      = "server"
@@ -81,6 +82,10 @@ func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 		return r.end(Forbid, RuleDisabled, sayDisabled(e), string(e.Disabled))
 	}
 	r.pass(RuleDisabled, sayNotDisabled)
+	rule, says, ruled := p.ruled(req)
+	if ruled && !rule.Enabled {
+		return r.end(Forbid, RuleArguments, says, string(FromTool))
+	}
 	own, chose := p.standing(req)
 	if chose && own.Choice != StandAsk { // also what is no choice at all
 		return r.end(Forbid, RuleRemembered, sayRemembered(own), own.ID)
@@ -110,7 +115,7 @@ func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 		}
 	}
 	mode, _ := p.mode(req)
-	offers := e.ChatGrant && e.Approvals <= 1 && req.Masked == nil
+	offers := e.ChatGrant && e.Approvals <= 1 && req.Masked == nil && (!ruled || rule.lets())
 	if beyond := offers && !r.New && !p.adminAsks(req.Tool); beyond { // else an allowance would count for nothing (keptUncovered)
 		if r.Remember = !e.OthersOnly; r.Remember { // for oneself, and of one's own calls others decide there
 			r.Keeps = p.RememberUpTo
@@ -147,7 +152,8 @@ func anyone(req Request, group chat.User) chat.User {
 // ruling is a Ruling in the making.
 type ruling struct {
 	Ruling
-	winner int // index of the reason that gives the answer
+	winner int  // index of the reason that gives the answer
+	mayRun bool // what is no call yet may come to run unasked, by a rule on its arguments
 }
 
 // note records the rule that gives the answer, unless a later one does.
@@ -186,7 +192,7 @@ func (r *ruling) answer(v Verdict) Ruling {
 
 // ask asks by the rule that was noted last, unless nobody is there to be asked.
 func (r *ruling) ask(req Request, chatGrant bool) Ruling {
-	if req.Unattended {
+	if req.Unattended && !r.mayRun {
 		return r.end(Forbid, RuleUnattended, sayUnattended, "")
 	}
 	r.ChatGrant = chatGrant
@@ -207,6 +213,9 @@ func (r *ruling) required(p Policy, e Effective, req Request) bool {
 		return r.require(RuleVisitor, true, "", sayVisitor)
 	default:
 		return r.require(RuleVisitor, true, "", sayUntold)
+	}
+	if rule, says, ok := p.ruled(req); ok && !rule.lets() {
+		return r.require(RuleArguments, true, FromTool, says)
 	}
 	mode, from := p.mode(req)
 	says := sayAsks("This chat", mode == ModeNever, cmp.Or(from, "the default mode"))
@@ -239,6 +248,12 @@ func (r *ruling) requiredByTool(p Policy, e Effective, req Request) bool {
 	set := server.Tools[req.Tool.Name]
 	if own, ok := p.standing(req); ok && own.Choice == StandAsk && !set.Ask.always() {
 		return r.require(RuleRemembered, true, "", sayRemembered(own))
+	}
+	if _, says, ok := p.ruled(req); ok { // one that asks was noted before
+		return r.require(RuleArguments, false, FromTool, says)
+	} else if n := len(set.Rules); n > 0 {
+		r.mayRun = req.Unwritten && slices.ContainsFunc(set.Rules, Rule.lets)
+		r.pass(RuleArguments, fmt.Sprintf(sayNoRule, n))
 	}
 	must, tool := e.ConfirmationRequired(), called(e.Tool)
 	for _, x := range []struct {

@@ -30,6 +30,8 @@ func uncovered(p Policy, g Grant, req Request, e Effective, now time.Time) strin
 		return "unattended runs use no grants"
 	case req.Masked != nil:
 		return sayMaskedUncovered
+	case p.asks(req):
+		return sayRuleUncovered
 	case !e.ChatGrant:
 		return "grants for this tool are withheld (tool setting)"
 	case g.Chat.IsZero() || g.Chat != req.Chat:
@@ -187,6 +189,8 @@ func keptUncovered(p Policy, r Remembered, req Request, e Effective, now time.Ti
 		return "unattended runs use no remembered choices"
 	case req.Masked != nil:
 		return sayMaskedUncovered
+	case p.asks(req):
+		return sayRuleUncovered
 	case mode == ModeAlways:
 		return "this chat asks before every call"
 	case e.Approvals > 1:

@@ -8,8 +8,8 @@
 //
 // The order of the rules (C4), the first answer wins:
 //
-//	no policy → Forbid · halted → Forbid · disabled → Forbid · remembered deny → Forbid · RequireAuth → Ask an admin, final ·
-//	AllowAll → Allow · changed definition · session mode · tool setting (the admin's always, the requester's own, the admin's) ·
+//	no policy → Forbid · halted → Forbid · disabled, also by a rule on the arguments → Forbid · remembered deny → Forbid · RequireAuth → Ask an admin, final ·
+//	AllowAll → Allow · changed definition · a rule that asks · session mode · tool setting (the admin's always, the requester's own, the admin's) ·
 //	server setting · approval setting · named table · source default
 //
 // The rules from "changed definition" on say only whether permission is required. If it is, a grant, or what the requester
@@ -192,6 +192,7 @@ type ToolSettings struct {
 	Repeat    Repeat
 	ChatGrant *bool // false withholds "Allow for this chat", also from grants that exist
 	Rights    Rights
+	Rules     []Rule // about calls with certain arguments: the operator's alone
 	// Accepted is the definition that counts: the one that somebody accepted, or that was seen first. Empty: not recorded. A tool
 	// that differs from it asks, whatever never-ask setting there is (C3), and its server's annotations are not believed.
 	Accepted Digest
@@ -336,6 +337,7 @@ type Request struct {
 	Args       json.RawMessage // as canonical.Written gives them
 	Masked     json.RawMessage // Args as the card shows them, where part of them is masked: no standing permission of a person covers those
 	Unattended bool            // nobody can be asked
+	Unwritten  bool            // there is no call yet: what its arguments will be is open, and no rule about them counts
 	Standing   chat.Standing   // what the requester is here
 }
 

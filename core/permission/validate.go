@@ -57,6 +57,10 @@ func (p Policy) Validate() error {
 			t, field := s.Tools[tool], field+".tools."+tool
 			known(field+".ask", t.Ask)
 			known(field+".repeat", t.Repeat)
+			for i, r := range t.Rules {
+				at, err := r.Check()
+				bad(fmt.Sprintf("%s.rules[%d].%s", field, i, at), err)
+			}
 			if t.Access != nil && *t.Access != Read && *t.Access != Write {
 				bad(field+".access", &ParseError{Field: "access", Got: t.Access.String(), Want: accesses.words[1:3]})
 			}

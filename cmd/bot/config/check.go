@@ -58,6 +58,7 @@ func (c *Config) check(r *File) {
 		for tool, t := range sorted(s.Tools) { // permission's own error quotes the template, which may hold a variable's value
 			r.refuse(permission.CheckMessage(t.Message) != nil, join(field+".tools", tool)+".message",
 				"what stands in {{ }} must be an argument, such as {{.args.path}}")
+			c.checkRules(r, join(field+".tools", tool)+".rules", t.Rules)
 		}
 		c.checkRuled(r, name)
 	}
@@ -66,6 +67,16 @@ func (c *Config) check(r *File) {
 	c.Slack.check(r)
 	c.Discord.check(r)
 	r.refuse(c.Lease < minLease, "lease", "want at least %s", spellDuration(minLease))
+}
+
+func (c *Config) checkRules(r *File, field string, rules []permission.Rule) {
+	r.refuse(len(rules) > permission.MaxRules, field, "want at most %d", permission.MaxRules)
+	for i, rule := range rules {
+		of := fmt.Sprintf("%s[%d]", field, i)
+		if at, err := rule.Check(); err != nil && !r.Has(of) {
+			r.Add(join(of, at), "%v", err)
+		}
+	}
 }
 
 // checkRuled wants rules to be of a server that there is: a misspelt name protects nothing.

@@ -170,6 +170,7 @@ type ToolPolicy struct {
 	Timeout   *Timeout             `yaml:"timeout,omitempty"`
 	Repeat    permission.Repeat    `yaml:"repeat"`
 	ChatGrant *bool                `yaml:"chat_grant,omitempty"`
+	Rules     []permission.Rule    `yaml:"rules,omitempty"` // about calls with certain arguments
 	permission.Rights
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/permission/pin"
 	"github.com/nodhq/nod/core/text"
 )
 
@@ -41,6 +42,10 @@ func (r *File) value(n *yaml.Node, v reflect.Value, field string) {
 	case Text, chat.User:
 		r.scalar(n, v, field)
 		return
+	case pin.Values:
+		if n.Kind == yaml.ScalarNode {
+			n = &yaml.Node{Kind: yaml.SequenceNode, Line: line, Content: []*yaml.Node{n}}
+		}
 	case []Text:
 		if n.Kind == yaml.ScalarNode && strings.HasSuffix(field, ".command") { // as command and args, which is how most write it
 			n = &yaml.Node{Kind: yaml.SequenceNode, Line: line, Content: []*yaml.Node{n}}
@@ -167,6 +172,9 @@ func (r *File) items(n *yaml.Node, v reflect.Value, field string) {
 	for i, item := range n.Content {
 		f := field + "[" + strconv.Itoa(i+r.first) + "]"
 		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+		if v.Index(i).Kind() == reflect.Struct {
+			setDefaults(v.Index(i))
+		}
 		if isNull(item) {
 			r.problem(item, f, "is empty")
 			continue

@@ -47,7 +47,7 @@ func (c Config) Policy() permission.Policy {
 		for tool, t := range s.Tools {
 			e.Tools[tool] = permission.ToolSettings{
 				Ask: t.Ask, Disabled: !t.Enabled, Access: t.Access, Risk: t.Risk, Approval: t.Approval, Message: t.Message, Impact: t.Impact,
-				Category: t.Category, Timeout: (*time.Duration)(t.Timeout), Repeat: t.Repeat, ChatGrant: t.ChatGrant, Rights: t.Rights,
+				Category: t.Category, Timeout: (*time.Duration)(t.Timeout), Repeat: t.Repeat, ChatGrant: t.ChatGrant, Rights: t.Rights, Rules: t.Rules,
 			}
 		}
 		p.Servers[name] = e

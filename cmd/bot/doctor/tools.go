@@ -108,7 +108,7 @@ func (p *examination) ruled(list []agent.ToolSpec) string {
 			off++
 			continue
 		}
-		r := permission.Weigh(p.policy, nil, permission.Request{Mode: p.policy.Mode, Tool: t.Tool, Source: t.Source, Hints: t.Hints, Metadata: t.Metadata}, time.Time{})
+		r := permission.Weigh(p.policy, nil, permission.Request{Unwritten: true, Mode: p.policy.Mode, Tool: t.Tool, Source: t.Source, Hints: t.Hints, Metadata: t.Metadata}, time.Time{})
 		if r.Approval == permission.RequireAuth {
 			p.admins = append(p.admins, t.Tool.Name+" of "+t.Tool.Server)
 		}

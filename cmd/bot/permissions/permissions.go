@@ -73,7 +73,7 @@ func Commands(p *command.Process) *cobra.Command {
 	export.Flags().StringVar(&f.out, "out", "", "write to `FILE`, which only its owner may read")
 	return command.Group("permissions", "show, explain and change what runs unasked",
 		verb("show [SERVER [TOOL]]", "print what is in force: the configuration, and over it what people set", (*run).show),
-		verb("why SERVER TOOL", "print every rule that a call of it would go through, and which wins", (*run).why),
+		verb("why SERVER TOOL [ARGUMENTS]", "print every rule that a call of it would go through, and which wins; ARGUMENTS are JSON", (*run).why),
 		p.Command("templates", "print the sets of settings for common ways of working", templates),
 		apply, export, read)
 }

@@ -31,7 +31,7 @@ var commands = []command{
 	{"revoke", numberOrAll, text.HelpRevoke, (*request).revokeCommand},
 	{"remembered", "[<server> <tool> allow | deny | ask]", text.HelpRemembered, (*request).rememberedCommand},
 	{"forget", numberOrAll, text.HelpForget, (*request).forgetCommand},
-	{"why", "<server> <tool>", text.HelpWhy, (*request).whyCommand},
+	{"why", "<server> <tool> [{\"argument\": …}]", text.HelpWhy, (*request).whyCommand},
 	{"whoami", "", text.HelpWhoami, (*request).whoamiCommand},
 	{"server", "<server> [<field> <value> | always | never | default]", text.HelpServer, assigns(1)},
 	{"tool", "<server> <tool> [<field> <value> | always | never | default]", text.HelpTool, assigns(2)},

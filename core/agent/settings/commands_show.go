@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/permission/canonical"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 )
@@ -150,16 +151,23 @@ func (q *request) whoami() []string {
 
 func (q *request) whoamiCommand(context.Context, []string) ([]string, error) { return q.whoami(), nil }
 
-// whyCommand is what would happen to a call of the person, with every rule (R150, R151).
+// whyCommand is what would happen to a call of the person, with every rule (R150, R151): with these arguments, where they are given.
 func (q *request) whyCommand(ctx context.Context, args []string) ([]string, error) {
-	if len(args) != 2 {
+	if len(args) < 2 {
 		return nil, errUsage
 	}
-	_, k, err := q.named(ctx, args)
+	_, k, err := q.named(ctx, args[:2])
 	if err != nil {
 		return nil, err
 	}
-	out := explain(q.policy, q.here.Grants, q.callOf(k), q.now)
+	call := q.callOf(k)
+	if len(args) > 2 {
+		if call.Args, err = canonical.Arguments([]byte(strings.Join(args[2:], " "))); err != nil {
+			return []string{sanitize(err.Error())}, nil
+		}
+		call.Masked, call.Unwritten = render.MaskedJSON(call.Args), false
+	}
+	out := explain(q.policy, q.here.Grants, call, q.now)
 	if mark := k.mark(); mark != "" {
 		out = append(out, mark)
 	}

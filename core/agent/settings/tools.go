@@ -120,7 +120,7 @@ func (q *request) callOf(k toolEntry) permission.Request {
 	if !q.hasChat() {
 		r.Chat = chat.ID{Platform: q.env.User.Platform, Workspace: q.env.User.Workspace}
 	}
-	r.Requester, r.Unattended, r.Standing = q.env.User, false, chat.Member
+	r.Requester, r.Unattended, r.Standing, r.Unwritten = q.env.User, false, chat.Member, true
 	r.Source, r.Hints, r.Metadata = k.spec.Source, k.spec.Hints, k.spec.Metadata
 	if !slices.Contains(r.Present, q.env.User) {
 		r.Present = append(r.Present, q.env.User)

@@ -58,7 +58,7 @@ var wide = []chat.Choice{
 
 // mixTools are a server's of every kind.
 func mixTools() (out []tool) {
-	for _, name := range []string{"look", "put", "boom", "pair", "others", "list_directory"} {
+	for _, name := range []string{"look", "put", "boom", "pair", "others", "list_directory", "ruled", "refusing"} {
 		out = append(out, tool{server: "mix", name: name, description: "Does."})
 	}
 	for _, s := range surfaces {
@@ -78,6 +78,7 @@ func mixed() permission.ServerSettings {
 	reads, writes, dangerous, safe := permission.Read, permission.Write, permission.Dangerous, permission.Safe
 	two, no := permission.People(2), false
 	return permission.ServerSettings{Tools: map[string]permission.ToolSettings{
+		"ruled": {Rules: argumentRules["ruled"]}, "refusing": {Rules: argumentRules["refusing"]},
 		"look": {Access: &reads, Risk: &safe}, "put": {Access: &writes, Risk: &safe}, "boom": {Access: &writes, Risk: &dangerous},
 		"pair":   {Rights: permission.Rights{MinApprovals: &two, Approvers: &permission.Approvers{Rule: permission.ApproversAnyone}}},
 		"others": {Rights: permission.Rights{RequesterMayApprove: &no, Approvers: &permission.Approvers{Rule: permission.ApproversAnyone}}},

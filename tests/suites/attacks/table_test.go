@@ -76,7 +76,7 @@ var worlds = map[string]rules{
 func table() (all []attack) {
 	for _, part := range [][]attack{
 		dialogs(), hiddenCharacters(), homoglyphs(), longArguments(), masks(), swaps(), ambiguous(), strangers(), entries(), identities(), forgeries(),
-		movedButtons(), wrongItems(), races(), lateClicks(), selfApprovals(), onceIsOnce(), rugPulls(), lies(), acceptedReads(), inheritance(), channels(), requesters(),
+		movedButtons(), wrongItems(), races(), lateClicks(), selfApprovals(), onceIsOnce(), ruled(), rugPulls(), lies(), acceptedReads(), inheritance(), channels(), requesters(),
 		widened(), words(), owners(), quorums(), wantings(), settingsFromChat(), fatigue(), exfiltration(), markup(), deputies(), elicitation(), handles(), denials(), reusedIDs(), stalePolicy(), unattended(),
 		answersAfterwards(), exhaustion(), doors(), sessionsThatEnd(), floods(),
 	} {
