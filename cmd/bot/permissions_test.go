@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -314,6 +315,30 @@ func TestApplyTemplate(t *testing.T) {
 		if got := must(t, map[string]string{"NOD_DATA_DIR": "/nowhere"}, "templates"); !strings.Contains(got, name) {
 			t.Errorf("templates lacks %q:\n%s", name, got)
 		}
+	}
+}
+
+// With arguments behind the tool's name it is said what becomes of such a call, and by which rule.
+func TestWhyWithArguments(t *testing.T) {
+	env := stopped(t, func(kept) {})
+	file := fileOf(t, "permissions: {servers: {workbench: {tools: {write_file: {rules: [{when: {path: notes/**}, ask: never}, {when: {path: keys/**}, enabled: false}]}}}}}\n")
+	for args, want := range map[string]string{
+		"":                       "arguments: write_file of workbench is refused where path is \"keys/**\" (rule 2 of the configuration). (no opinion)",
+		`{"path": "plan.md"}`:    "write_file of workbench asks first.",
+		`{"path": "notes/a.md"}`: "→ 4. arguments: write_file of workbench never asks where path is \"notes/**\" (rule 1 of the configuration). (not required)",
+		`{"path": "keys/a"}`:     "→ 2. arguments: write_file of workbench is refused where path is \"keys/**\" (rule 2 of the configuration). (forbid)",
+		`{"path"`:                "The arguments were refused: ",
+	} {
+		words := []string{"why", "workbench", "write_file", "-config", file}
+		if args != "" {
+			words = slices.Insert(words, 3, args)
+		}
+		if got := must(t, env, words...); !strings.Contains(got, want) {
+			t.Errorf("%s:\n%s", args, got)
+		}
+	}
+	if got := must(t, env, "show", "workbench", "write_file", "-config", file); !strings.Contains(got, "\n    rule: never asks where path is \"notes/**\"\n") {
+		t.Errorf("show:\n%s", got)
 	}
 }
 

@@ -251,9 +251,13 @@ func (r *ruling) requiredByTool(p Policy, e Effective, req Request) bool {
 	}
 	if _, says, ok := p.ruled(req); ok { // one that asks was noted before
 		return r.require(RuleArguments, false, FromTool, says)
-	} else if n := len(set.Rules); n > 0 {
-		r.mayRun = req.Unwritten && slices.ContainsFunc(set.Rules, Rule.lets)
+	} else if n := len(set.Rules); n > 0 && !req.Unwritten {
 		r.pass(RuleArguments, fmt.Sprintf(sayNoRule, n))
+	} else {
+		for i, rule := range set.Rules {
+			r.mayRun = r.mayRun || rule.lets()
+			r.pass(RuleArguments, fmt.Sprintf(sayRule, called(req.Tool), rule, i+1))
+		}
 	}
 	must, tool := e.ConfirmationRequired(), called(e.Tool)
 	for _, x := range []struct {

@@ -18,8 +18,24 @@ type Rule struct {
 // MaxRules is how many one tool has: each is looked at with each call.
 const MaxRules = 20
 
-// lets reports whether it lets calls run: what is neither that nor a refusal asks.
-func (r Rule) lets() bool { return r.Enabled && r.Ask == NeverAsk }
+// strict orders rules: what is neither sure to let run nor a refusal asks.
+func (r Rule) strict() int {
+	switch {
+	case !r.Enabled:
+		return 2
+	case r.Ask == NeverAsk:
+		return 0
+	}
+	return 1
+}
+
+// lets reports whether it lets calls run.
+func (r Rule) lets() bool { return r.strict() == 0 }
+
+// String is what it says of a call, for people: never asks where method is "GET".
+func (r Rule) String() string {
+	return fmt.Sprintf("%s where %s", [...]string{"never asks", "asks each time", "is refused"}[r.strict()], r.When)
+}
 
 // about reports whether it counts for these arguments.
 func (r Rule) about(req Request) bool {
@@ -51,9 +67,9 @@ func (p Policy) ruled(req Request) (found Rule, says string, ok bool) {
 		return found, "", false
 	}
 	for i, r := range p.Servers[req.Tool.Server].Tools[req.Tool.Name].Rules {
-		if r.about(req) && (!ok || !r.Enabled && found.Enabled || !r.lets() && found.lets()) {
+		if r.about(req) && (!ok || r.strict() > found.strict()) {
 			found, ok = r, true
-			says = fmt.Sprintf(sayRule, called(req.Tool), r.does(), r.When, i+1)
+			says = fmt.Sprintf(sayRule, called(req.Tool), r, i+1)
 		}
 	}
 	return found, says, ok
@@ -66,22 +82,12 @@ func (p Policy) asks(req Request) bool {
 }
 
 // asksAbout takes away, in a policy whose maps are its own, the rules that let calls of a tool run, or of all of a server's: an admin has said
-// since that they ask.
-func (p *Policy) asksAbout(server, tool string) {
+// since whether they ask.
+func (p *Policy) withoutLets(server, tool string) {
 	for name, t := range p.Servers[server].Tools {
 		if tool == "" || tool == name {
 			t.Rules = without(t.Rules, Rule.lets)
 			p.Servers[server].Tools[name] = t
 		}
 	}
-}
-
-func (r Rule) does() string {
-	switch {
-	case !r.Enabled:
-		return "is refused"
-	case r.lets():
-		return "never asks"
-	}
-	return "asks each time"
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -72,6 +73,7 @@ func TestRulesOnArguments(t *testing.T) {
 			p.Remembered = []Remembered{{ID: "r1", By: ana, Tool: files, Choice: StandAllow}}
 		}), nil, callWith(put), Ask, RuleArguments},
 		{"asks in a chat that never does", p, nil, of(put, func(r *Request) { r.Mode = ModeNever }), Ask, RuleArguments},
+		{"lets run no other where nobody can be asked", p, nil, of(other, func(r *Request) { r.Unattended = true }), Forbid, RuleUnattended},
 		{"asks whom nobody can ask", p, nil, of(put, func(r *Request) { r.Unattended = true }), Forbid, RuleUnattended},
 		{"refuses what needs an admin", change(func(_ *Policy, x *ToolSettings) { x.Approval = new(RequireAuth) }), nil, callWith(rm), Forbid, RuleArguments},
 		{"refuses where all is allowed", change(func(p *Policy, _ *ToolSettings) { p.AllowAll = true }), nil, callWith(rm), Forbid, RuleArguments},
@@ -90,6 +92,7 @@ func TestRulesOnArguments(t *testing.T) {
 		{"nor for who denies it", change(func(p *Policy, _ *ToolSettings) {
 			p.Remembered = []Remembered{{ID: "r1", By: ana, Tool: files, Choice: StandDeny}}
 		}), nil, callWith(get), Forbid, RuleRemembered},
+		{"until a person there allows it", p, granted, of(get, func(r *Request) { r.Mode, r.ModeAt = ModeAlways, noon.Add(-2*time.Minute) }), Allow, RuleGrant},
 		{"but goes over the file's own word for the tool", change(func(_ *Policy, x *ToolSettings) { x.Ask = AlwaysAsk }), nil, callWith(get), Allow, RuleArguments},
 		{"and is of use where nobody can be asked", p, nil, of(get, func(r *Request) { r.Unattended = true }), Allow, RuleArguments},
 	} {
@@ -102,8 +105,17 @@ func TestRulesOnArguments(t *testing.T) {
 	if r.ChatGrant || r.Remember || len(r.Scopes) > 0 || r.Channel != 0 {
 		t.Errorf("a rule that asks each time, and the card offers more than once: %+v", r)
 	}
-	if want := `move_thing of files asks each time where m is "PUT" (rule 2 of the configuration).`; r.Why() != want {
-		t.Errorf("%s, want %s", r.Why(), want)
+	if r := Evaluate(p, nil, of(get, func(r *Request) { r.Mode = ModeAlways }), noon); !r.ChatGrant {
+		t.Errorf("a rule that lets run takes an offer from the card: %+v", r)
+	}
+	for args, want := range map[string]string{
+		get: `move_thing of files never asks where m is "GET" (rule 1 of the configuration).`,
+		put: `move_thing of files asks each time where m is "PUT" (rule 2 of the configuration).`,
+		rm:  `move_thing of files is refused where m is "RM" (rule 3 of the configuration).`,
+	} {
+		if got := Evaluate(p, nil, callWith(args), noon).Why(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 	if lines := strings.Join(Explain(p, nil, callWith(other), noon), "\n"); !strings.Contains(lines, "None of 3 rules on its arguments is about it. (no opinion)") {
 		t.Error(lines)
@@ -125,7 +137,7 @@ func TestRulesAreForCalls(t *testing.T) {
 		want       Verdict
 	}{
 		"refuses some":                         {ruledBy(installed(), refusesRM), false, Ask},
-		"lets some run":                        {ruledBy(installed(), letsGET), true, Ask},
+		"lets some run":                        {ruledBy(installed(), letsGET, asksPUT), true, Ask},
 		"lets none run":                        {ruledBy(installed(), asksPUT), true, Forbid},
 		"lets some run, in a mode that asks":   {always, true, Forbid},
 		"lets some run, and people can answer": {ruledBy(installed(), letsGET), false, Ask},
@@ -148,6 +160,7 @@ func TestAnAdminsWordEndsARuleThatLetsRun(t *testing.T) {
 		"the server asks":          {Setting{"files", "", "ask", "always"}, Ask},
 		"it needs confirmation":    {Setting{"files", "move_thing", "approval", "RequireConfirmation"}, Ask},
 		"it is dangerous":          {Setting{"files", "move_thing", "risk", "dangerous"}, Ask},
+		"it is safe":               {Setting{"files", "move_thing", "risk", "safe"}, Ask},
 		"all chats ask":            {Setting{"", "", "mode", "always"}, Ask},
 		"the tool never asks":      {Setting{"files", "move_thing", "ask", "never"}, Allow},
 		"another tool asks":        {Setting{"files", "other", "ask", "always"}, Allow},

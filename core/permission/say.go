@@ -14,7 +14,7 @@ import (
 const (
 	sayMaskedUncovered = "part of the call is hidden"
 	sayRuleUncovered   = "a rule on its arguments asks each time"
-	sayRule            = "%s %s where %s (rule %d of the configuration)."
+	sayRule            = "%s %s (rule %d of the configuration)."
 	sayNoRule          = "None of %d rules on its arguments is about it."
 	sayLowerAccess     = "it gives read access and this needs write access" // R41
 	sayNoPolicy        = "No one can approve here: no permission policy is installed."

@@ -287,9 +287,8 @@ func (s Settings) Over(p Policy) Policy {
 	}
 	for _, x := range s.Set {
 		_ = x.on(&p)
-		if x.Server != "" && (x.Field == "ask" && x.Value != NeverAsk.String() ||
-			x.Field == "approval" && x.Value != AutoApprove.String() || x.Field == "risk" && x.Value == Dangerous.String()) {
-			p.asksAbout(x.Server, x.Tool)
+		if slices.Contains([]string{"ask", "approval", "risk"}, x.Field) {
+			p.withoutLets(x.Server, x.Tool)
 		}
 	}
 	for _, pin := range s.Pins {

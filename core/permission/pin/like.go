@@ -38,11 +38,14 @@ func (c Condition) Perhaps(args json.RawMessage) bool {
 
 // every reports whether each argument is like one of its values, or is no text at all, where that counts for like.
 func (c Condition) every(args json.RawMessage, otherwise bool, like func(is, value string) bool) bool {
-	sorted, err := canonical.Arguments(args)
+	sorted, _ := canonical.Arguments(args) // what is not read holds nothing
 	for path, values := range c {
 		have, _ := held(sorted, path)
-		is, ok := jsonText(have)
-		if ok = ok && err == nil; ok && !slices.ContainsFunc(values, func(v string) bool { return like(is, v) }) || !ok && !otherwise {
+		alike := otherwise
+		if is, ok := jsonText(have); ok {
+			alike = slices.ContainsFunc(values, func(v string) bool { return like(is, v) })
+		}
+		if !alike {
 			return false
 		}
 	}
@@ -66,9 +69,9 @@ func differs(is, value string) bool {
 // elsewhere reports whether a path is neither the other one nor above it, nor, where that counts, below it. What [under] does not read, or
 // has another root, may be anywhere.
 func elsewhere(is, other string, below bool) bool {
-	a, ok := placeOf(is)
-	b, also := placeOf(other)
-	if !ok || !also || a.root != b.root {
+	a, _ := placeOf(is) // what is no path has no elements: it is above all
+	b, ok := placeOf(other)
+	if !ok || a.root != b.root {
 		return false
 	}
 	for i, e := range a.elems[:min(len(a.elems), len(b.elems))] {
@@ -104,7 +107,7 @@ func (v Values) Check(path string, asks bool) error {
 		begin, begins := strings.CutSuffix(value, "*")
 		_, place := placeOf(dir)
 		switch {
-		case below && !place:
+		case below && !(place && readOneWay(dir)):
 			return errors.New("want a plain path before the /**, below the root, such as /srv/docs/**")
 		case !below && begins && !asks:
 			return errors.New("a beginning says too little to let a call run: want the whole text, or a directory such as /srv/docs/**")

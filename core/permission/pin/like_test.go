@@ -34,6 +34,7 @@ func TestConditions(t *testing.T) {
 		{method, `{"method":""}`, perhaps},
 		{method, `{"method":"a  b"}`, perhaps},
 		{method, `{"method":"$M"}`, perhaps},
+		{method, `{"method":"a..b"}`, perhaps},
 		{method, `{"method":"/x"}`, perhaps},
 		{method, `{}`, perhaps},
 		{method, `{"method":null}`, perhaps},
@@ -65,6 +66,9 @@ func TestConditions(t *testing.T) {
 		{notes, `{"path":"docs/a"}`, surely},
 		{notes, `{"path":"./docs/a"}`, perhaps},
 		{notes, `{"path":"other/a"}`, neither},
+		{Condition{"path": {"/srv/döcs/**"}}, `{"path":"/srv/docs/a"}`, perhaps},
+		{Condition{"path": {`C:\srv/**`}}, `{"path":"C:\\srv\\a"}`, perhaps},
+		{Condition{"path": {"a//b"}}, `{"path":"c/d"}`, perhaps},
 		{up, `{"path":"/etc/passwd"}`, surely},
 		{up, `{"path":"/etc/hosts"}`, neither},
 		{up, `{"path":"/etc/passwd/x"}`, neither},
@@ -138,6 +142,7 @@ func TestValuesCheck(t *testing.T) {
 		{"a", Values{"/**"}, false, "plain path before the /**"},
 		{"a", Values{"/hunter2/*/**"}, true, "plain path before the /**"},
 		{"a", Values{"/hunter2/../**"}, false, "plain path before the /**"},
+		{"a", Values{`C:\hunter2/**`}, false, "plain path before the /**"},
 	} {
 		err := c.values.Check(c.path, c.asks)
 		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "nter2")) {
