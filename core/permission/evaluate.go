@@ -256,7 +256,7 @@ func (r *ruling) requiredByTool(p Policy, e Effective, req Request) bool {
 	} else {
 		for i, rule := range set.Rules {
 			r.mayRun = r.mayRun || rule.lets()
-			r.pass(RuleArguments, fmt.Sprintf(sayRule, called(req.Tool), rule, i+1))
+			r.pass(RuleArguments, fmt.Sprintf(sayRule, called(req.Tool), rule.Says(), i+1))
 		}
 	}
 	must, tool := e.ConfirmationRequired(), called(e.Tool)

@@ -32,8 +32,8 @@ func (r Rule) strict() int {
 // lets reports whether it lets calls run.
 func (r Rule) lets() bool { return r.strict() == 0 }
 
-// String is what it says of a call, for people: never asks where method is "GET".
-func (r Rule) String() string {
+// Says is what it says of a call, for people: never asks where method is "GET".
+func (r Rule) Says() string {
 	return fmt.Sprintf("%s where %s", [...]string{"never asks", "asks each time", "is refused"}[r.strict()], r.When)
 }
 
@@ -69,7 +69,7 @@ func (p Policy) ruled(req Request) (found Rule, says string, ok bool) {
 	for i, r := range p.Servers[req.Tool.Server].Tools[req.Tool.Name].Rules {
 		if r.about(req) && (!ok || r.strict() > found.strict()) {
 			found, ok = r, true
-			says = fmt.Sprintf(sayRule, called(req.Tool), r, i+1)
+			says = fmt.Sprintf(sayRule, called(req.Tool), r.Says(), i+1)
 		}
 	}
 	return found, says, ok

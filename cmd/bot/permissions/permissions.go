@@ -263,7 +263,7 @@ func (p *run) tool(now agent.Rules, k permission.Known) {
 	fmt.Fprintln(p.Stdout, line)
 	p.fields(now, "    ", permission.Setting{Server: k.Tool.Server, Tool: k.Tool.Name})
 	for _, r := range now.Policy.Servers[k.Tool.Server].Tools[k.Tool.Name].Rules {
-		fmt.Fprintln(p.Stdout, "    rule: "+command.OneLine(r.String()))
+		fmt.Fprintln(p.Stdout, "    rule: "+command.OneLine(r.Says()))
 	}
 }
 
