@@ -2,6 +2,8 @@ package web
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"html"
 	"log/slog"
@@ -176,9 +178,13 @@ func TestWithAProviderNobodyNamesThemselves(t *testing.T) {
 	}
 	if ana := m.c.with(doorKey).as("Eve"); ana.user != "web::ana" {
 		t.Error(ana.user)
+	} else {
+		ana.ok(http.StatusOK, "GET", "/api/v1/chats", nil)
 	}
 	if k := m.c.cookie(url.Values{"key": {masterKey}}); !strings.HasPrefix(k.Value, sessionStart) {
 		t.Error(k)
+	} else {
+		m.c.with(k.Value).ok(http.StatusOK, "GET", "/api/v1/chats", nil)
 	}
 	// What was opened before: by a name, and by an older version.
 	for _, stored := range []string{`{"user":"u-eve","name":"Ana","opener":"-","opened":"2099-01-01T00:00:00Z","seen":"2099-01-01T00:00:00Z"}`, `{"user":"u-eve","name":"Ana"}`} {
@@ -237,6 +243,7 @@ func TestWhatAProviderSaysEnds(t *testing.T) {
 	}
 	counts(m.s, chat.User{Platform: "slack", Key: u.Key}, 0)
 	counts(m.s, chat.User{Platform: "web", Key: "ben"}, 0)
+	counts(m.s, chat.User{Platform: "web", Key: "oidc-of-whom-nothing-is-known"}, 0)
 	m.b.people[u.Key] = []byte("{")
 	if groups, err := m.s.Groups(t.Context(), chat.ID{}, u); err == nil {
 		t.Errorf("of what cannot be read it makes %v", groups)
@@ -258,6 +265,14 @@ func TestASignInLeadsToOurPagesOnly(t *testing.T) {
 	}
 }
 
+// forgetful is a store that keeps nobody.
+type forgetful struct{ *bot }
+
+var errForgetful = errors.New("nobody is kept")
+
+func (forgetful) PutPerson(context.Context, string, []byte) error { return errForgetful }
+func (forgetful) Person(context.Context, string) ([]byte, error)  { return nil, errForgetful }
+
 // What goes wrong is said to the person in a sentence, and to the log with its cause.
 func TestASignInThatFails(t *testing.T) {
 	m := atCompany(t, nil)
@@ -277,6 +292,13 @@ func TestASignInThatFails(t *testing.T) {
 	back, flow = m.returns("/signin", "ana")
 	fails(back, "did not let you in (access_denied)", "access_denied", http.StatusForbidden, flow)
 	m.p.Set(fakeoidc.Behaviour{})
+	back, flow = m.returns("/signin", "ana")
+	m.s.Shelf = forgetful{m.b}
+	fails(back, "store did not answer", errForgetful.Error(), http.StatusServiceUnavailable, flow) // with groups of earlier, nobody gets in
+	if _, err := m.s.Groups(t.Context(), chat.ID{}, chat.User{Platform: "web", Key: "oidc-1"}); err == nil {
+		t.Error("where the store does not answer there are no groups, and no error")
+	}
+	m.s.Shelf = m.b
 	back, flow = m.returns("/signin", "ana")
 	m.p.Close()
 	fails(back, "its provider does not answer", "gave no token", http.StatusServiceUnavailable, flow)
