@@ -81,7 +81,7 @@ func (p Policy) asks(req Request) bool {
 	return ok && !r.lets()
 }
 
-// asksAbout takes away, in a policy whose maps are its own, the rules that let calls of a tool run, or of all of a server's: an admin has said
+// withoutLets takes away, in a policy whose maps are its own, the rules that let calls of a tool run, or of all of a server's: an admin has said
 // since whether they ask.
 func (p *Policy) withoutLets(server, tool string) {
 	for name, t := range p.Servers[server].Tools {
