@@ -181,8 +181,8 @@ func (s *Store) written(w agent.Write, f form, res any, before time.Time) (agent
 		// Our own repeat after a lost reply is no repeat to the caller: it finds the nonce of this very call.
 		Repeated: status == "repeat" && !f.mine(text(r[9])),
 	}
-	if token, barren := given(r[6]); token > 0 {
-		out.Lease = agent.Lease{Chat: w.Chat, Owner: w.Claim, Token: token, Until: before.Add(s.opt.Lease), Barren: barren}
+	if token, barren, owed := given(r[6]); token > 0 {
+		out.Lease = agent.Lease{Chat: w.Chat, Owner: w.Claim, Token: token, Until: before.Add(s.opt.Lease), Barren: barren, Owed: owed}
 	}
 	if !s.slots {
 		seq, tip, _ := strings.Cut(text(r[11]), " ")

@@ -218,6 +218,36 @@ func TestProgressWaitsBehindWhoWaits(t *testing.T) {
 	p.must(Spend{Limit: 6, Lane: decision, Message: "b"})
 }
 
+// A final does not join a long queue, for each that waits there makes asking dearer: it comes again later, and not all come at once.
+func TestALongQueueIsNotJoined(t *testing.T) {
+	budgets(t, func(t *testing.T, p *testBudget) {
+		name := func(i int) string { return fmt.Sprint("m", i) }
+		for i := range 5 {
+			p.must(Spend{Limit: 5, Lane: final, Message: name(i), Ends: true})
+		}
+		for i := range 20 {
+			if wait := p.mustNot(Spend{Limit: 5, Lane: final, Message: name(i), Ends: true}); wait > 2*time.Second {
+				t.Fatalf("the %d. of the queue is told to wait %s", i+1, wait)
+			}
+		}
+		least, most := time.Hour, time.Duration(0)
+		for i := range 50 {
+			wait := p.mustNot(Spend{Limit: 5, Lane: final, Message: name(100 + i), Ends: true})
+			least, most = min(least, wait), max(most, wait)
+		}
+		if least < 30*time.Second || most > 61*time.Second || most-least < 10*time.Second {
+			t.Errorf("who finds a long queue is told to wait from %s to %s", least, most)
+		}
+		if n := len(p.grown()); n != 20 {
+			t.Errorf("%d are in the queue", n)
+		}
+		if wait := p.mustNot(Spend{Limit: 5, Lane: final, Message: name(0), Ends: true}); wait > 2*time.Second {
+			t.Errorf("who is in the queue already is told to wait %s", wait)
+		}
+		p.must(Spend{Limit: 5, Hard: 6, Lane: decision, Message: "d"})
+	})
+}
+
 func TestWhoDoesNotComeBackIsNotWaitedFor(t *testing.T) {
 	p := miniBudget(t)
 	p.must(Spend{Limit: 1, Lane: final, Ends: true, Message: "a"})

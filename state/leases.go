@@ -40,7 +40,7 @@ func (s *Store) ClaimDue(ctx context.Context, owner string, n int) ([]agent.Leas
 		before := time.Now()
 		tokens, err := s.w.write(ctx, calls...)
 		for i, t := range tokens {
-			if token, barren := given(t); token > 0 {
+			if token, barren, _ := given(t); token > 0 {
 				id, bad := chat.ParseID(some[i])
 				if bad != nil { // nobody can drive it; its lease runs out and it stays in sight
 					s.opt.Log.Warn("state: a due chat has an unreadable name", "name", some[i])
@@ -140,8 +140,9 @@ func (s *Store) Watch(ctx context.Context, id chat.ID) (<-chan struct{}, error) 
 	return listen(ctx, s.hub, watchChannel(id), 1, func(string, bool) (struct{}, bool) { return struct{}{}, true })
 }
 
-// given reads what a claim got: token:barren.
-func given(v any) (token uint64, barren int) {
+// given reads what a claim got: token:barren, or token:barren:owed.
+func given(v any) (token uint64, barren int, owed bool) {
 	t, b, _ := strings.Cut(text(v), ":")
-	return number(t), int(number(b))
+	b, o, _ := strings.Cut(b, ":")
+	return number(t), int(number(b)), o == "1"
 }

@@ -60,7 +60,7 @@ func TestWaitIsBoundedByTheContext(t *testing.T) {
 	r.budget.wait(r.updatePool(), time.Hour)
 	ctx, cancel := context.WithTimeout(r.ctx, time.Minute)
 	defer cancel()
-	if pe := fault(t, r.Edit(ctx, r.id, ref, finished("b"), agent.Final)); pe.Kind != agent.FaultBusy || pe.RetryAfter != time.Hour {
+	if pe := fault(t, r.Edit(ctx, r.id, ref, finished("b"), agent.Final)); pe.Kind != agent.FaultLater || pe.RetryAfter != time.Hour {
 		t.Errorf("got %v after %s", pe, pe.RetryAfter)
 	}
 	if len(r.slept) > 0 {
@@ -68,7 +68,7 @@ func TestWaitIsBoundedByTheContext(t *testing.T) {
 	}
 	r.budget.wait(r.updatePool(), time.Second)
 	r.pause = func(context.Context, time.Duration) error { return context.Canceled }
-	if pe := fault(t, r.Edit(r.ctx, r.id, ref, finished("b"), agent.Final)); pe.Kind != agent.FaultBusy {
+	if pe := fault(t, r.Edit(r.ctx, r.id, ref, finished("b"), agent.Final)); pe.Kind != agent.FaultLater {
 		t.Errorf("got %v: nothing was sent, and that is known", pe)
 	}
 }

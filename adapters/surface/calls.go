@@ -89,13 +89,17 @@ func (p *RateLimiter) Acquire(ctx context.Context, call string, s Spend) error {
 			return nil
 		}
 		usedUp := fmt.Errorf("%s: the share that everybody has of it is used up", call)
+		refused := &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: wait, Cause: usedUp}
 		if s.Lane == agent.Progress {
-			return &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: wait, Cause: usedUp}
+			return refused
+		}
+		if s.Lane == agent.Decision { // nothing is more urgent
+			refused.Kind = agent.FaultBusy
 		}
 		waited += wait
 		until, bounded := ctx.Deadline()
 		if bounded && time.Until(until) < wait || question && waited > agent.QuestionWithin || pause(ctx, wait) != nil {
-			return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: wait, Cause: usedUp}
+			return refused
 		}
 	}
 }

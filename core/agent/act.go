@@ -98,7 +98,7 @@ func (d *driver) posted(ctx context.Context, id turn.TurnID, seek bool) postResu
 		return r
 	}
 	r.ref, r.err = d.trying(ctx, "post a turn's message", math.MaxInt, func(ctx context.Context) (chat.MessageRef, error) {
-		ref, err := d.postOnce(ctx, string(id), seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+		return d.postOnce(ctx, string(id), &seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
 			of := *d.session.Load()
 			m := render.Fit(d.viewOf(of, id), platform.Limits())
 			ref, err := platform.Post(ctx, d.id, key, m)
@@ -108,9 +108,6 @@ func (d *driver) posted(ctx context.Context, id turn.TurnID, seek bool) postResu
 			}
 			return ref, err
 		})
-		pe, _ := errors.AsType[*PlatformError](err)
-		seek = seek || pe == nil || pe.Kind != FaultBusy // what was not let out made nothing
-		return ref, err
 	})
 	return r
 }
@@ -157,15 +154,18 @@ func (d *driver) holding() bool {
 	return d.indicated
 }
 
-// postOnce makes one message of a turn, after a look for what an earlier attempt may have made.
-func (d *driver) postOnce(ctx context.Context, of string, seek bool, post func(context.Context, chat.PostKey) (chat.MessageRef, error)) (chat.MessageRef, error) {
+// postOnce makes one message of a turn, after a look for what an earlier attempt may have made, where there may be one; seek says so, also of this one.
+func (d *driver) postOnce(ctx context.Context, of string, seek *bool, post func(context.Context, chat.PostKey) (chat.MessageRef, error)) (chat.MessageRef, error) {
 	key := PostKey(d.id, of)
-	if s, can := d.platform().(Seeker); can && seek {
+	if s, can := d.platform().(Seeker); can && *seek {
 		if ref, found, err := s.Seek(ctx, d.id, key); err != nil || found {
 			return ref, err
 		}
 	}
-	return post(ctx, key)
+	ref, err := post(ctx, key)
+	pe, _ := errors.AsType[*PlatformError](err)
+	*seek = *seek || pe == nil || pe.Kind != FaultBusy && pe.Kind != FaultLater // what was not let out made nothing
+	return ref, err
 }
 
 // PostKey is the same for every attempt at one message of a turn, on every replica, and at most 25 characters.

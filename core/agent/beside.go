@@ -23,9 +23,12 @@ func (d *driver) note(c turn.Command) bool {
 		return false
 	}
 	s := d.f.s
+	// For a turn that this driver opened or ended nobody else has posted anything yet. A look for it is dear where many turns end at once.
+	seek := func(id turn.TurnID) bool { return id != d.ended && s.TurnOf(id).Seq() < d.firstOwn }
 	posted := func(id turn.TurnID, slot string, m render.Message) func(context.Context) []turn.Event {
+		seek := seek(id)
 		return func(ctx context.Context) (events []turn.Event) {
-			if ref, done := d.annotate(ctx, a, s, id, slot, m, true); done {
+			if ref, done := d.annotate(ctx, a, s, id, slot, seek, m, true); done {
 				events = append(events, turn.Posted{Turn: id, Slot: slot, Message: ref})
 			}
 			return events
@@ -59,7 +62,8 @@ func (d *driver) note(c turn.Command) bool {
 			return d.platform().Edit(ctx, d.id, c.Message, m, Final)
 		})
 	case turn.Continue:
-		do = func(ctx context.Context) []turn.Event { return d.continued(ctx, a, s, c.Turn) }
+		seek := seek(c.Turn)
+		do = func(ctx context.Context) []turn.Event { return d.continued(ctx, a, s, c.Turn, seek) }
 	default:
 		return false
 	}
@@ -82,17 +86,16 @@ func noteMessage(state render.State, line ...render.Span) render.Message {
 
 // annotate posts one message beside the turn's one. done is false when the lease or the process ended first: whoever drives
 // next looks whether it is there. An empty reference says that the platform does not take it.
-func (d *driver) annotate(ctx context.Context, a Annotator, s turn.Session, id turn.TurnID, slot string, m render.Message, link bool) (ref chat.MessageRef, done bool) {
-	return d.placed(ctx, id, slot, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+func (d *driver) annotate(ctx context.Context, a Annotator, s turn.Session, id turn.TurnID, slot string, seek bool, m render.Message, link bool) (ref chat.MessageRef, done bool) {
+	return d.placed(ctx, id, slot, seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
 		return a.Annotate(ctx, d.id, s.TurnOf(id).Shown, key, render.Fit(m, d.platform().Limits()), link)
 	})
 }
 
 // placed puts one message beside the turn's one, once.
-func (d *driver) placed(ctx context.Context, id turn.TurnID, slot string, post func(context.Context, chat.PostKey) (chat.MessageRef, error)) (ref chat.MessageRef, done bool) {
-	const seek = true // these are rare, and a second copy would be noise
+func (d *driver) placed(ctx context.Context, id turn.TurnID, slot string, seek bool, post func(context.Context, chat.PostKey) (chat.MessageRef, error)) (ref chat.MessageRef, done bool) {
 	return d.aside(ctx, "post beside a turn's message", func(ctx context.Context) (chat.MessageRef, error) {
-		return d.postOnce(ctx, string(id)+"/"+slot, seek, post)
+		return d.postOnce(ctx, string(id)+"/"+slot, &seek, post)
 	})
 }
 
@@ -139,7 +142,7 @@ func (d *driver) nudge(s turn.Session, ask turn.AskID) (m render.Message, ok boo
 const maxParts = 3
 
 // continued posts what of a long answer the turn's message has no room for, part by part; each is recorded with the last.
-func (d *driver) continued(ctx context.Context, a Annotator, s turn.Session, id turn.TurnID) []turn.Event {
+func (d *driver) continued(ctx context.Context, a Annotator, s turn.Session, id turn.TurnID, seek bool) []turn.Event {
 	t := s.TurnOf(id)
 	var out []turn.Event
 	view := card.View(s, t, card.Live{})
@@ -152,13 +155,13 @@ func (d *driver) continued(ctx context.Context, a Annotator, s turn.Session, id 
 		last := filed && i == maxParts && len(parts) > maxParts+1
 		if last { // all of it, as a file
 			file := File{Name: "answer.md", Type: "text/markdown; charset=utf-8", Data: []byte(t.Answer())}
-			ref, done = d.placed(ctx, id, slot, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+			ref, done = d.placed(ctx, id, slot, seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
 				return files.Attach(ctx, d.id, t.Shown, key, noteMessage(render.Done, render.Plain(text.GoesOnInFile)), file)
 			})
 		} else {
 			m := noteMessage(render.Done, render.Plain(text.Continued))
 			m.Hosts, m.Blocks = view.Hosts, append(m.Blocks, render.Text{Markdown: part})
-			ref, done = d.annotate(ctx, a, s, id, slot, m, false)
+			ref, done = d.annotate(ctx, a, s, id, slot, seek, m, false)
 		}
 		if !done {
 			return out

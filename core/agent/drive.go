@@ -63,6 +63,7 @@ type progress struct {
 	worked   bool                 // this driver has got something done, so the chat is not deadly
 	at       Head                 // where the log stood when the lease was given
 	firstOwn uint64               // turns opened by entries from this one on were posted by nobody but this driver
+	ended    turn.TurnID          // the turn that this driver ended last
 
 	indicatedTurn turn.TurnID // the turn of which the platform was told that it begins
 	indicated     bool        // and which people see of it
@@ -206,7 +207,7 @@ func (d *driver) run() {
 			return
 		}
 		if next.Token != d.lease.Load().Token { // the same lease: nobody else drove in between
-			d.firstOwn = next.first
+			d.firstOwn, d.ended = next.first, ""
 		}
 		d.lease.Store(&next.Lease)
 		d.ctx, d.cancel = context.WithCancel(d.e.work)
@@ -273,13 +274,14 @@ func (d *driver) takeUp() error {
 		}
 	}
 	d.at = Head{}
-	u, left := Decision, d.firstOwn == 0 || d.lease.Load().Barren > 0
+	l := d.lease.Load()
+	u, left := Decision, d.firstOwn == 0 || l.Barren > 0 || l.Owed && f.s.Turn != nil && f.s.Turn.Seq() >= d.firstOwn
 	if d.firstOwn == 0 { // nobody's click brought us here
 		d.firstOwn, u = f.head.Seq+1, Final
 	}
 	d.setFold(f)
 	d.paint(u)
-	if left && f.s.Turn != nil { // whoever drove before may have died between the end of a turn and its last edit
+	if left && f.s.Turn != nil { // whoever drove before may have died between the end of a turn and its last edit, or put that off
 		d.edit(f.s.Last, Final)
 	}
 	return nil
@@ -458,6 +460,7 @@ func (d *driver) recorded(p plan, got Written, unsure bool) error {
 	d.setFold(f)
 	d.paint(p.urgency())
 	if ended != nil && turnID(f.s) != ended.ID {
+		d.ended = ended.ID
 		d.edit(d.f.s.Last, Final)
 	}
 	for _, k := range p.events {
@@ -501,6 +504,12 @@ func (d *driver) release() (wake time.Time, done bool) {
 		wake = now // another replica goes on at once
 	case wake.IsZero() && s.Turn != nil:
 		wake = now.Add(parkedFor) // parked: a pending turn never fades like a silent chat
+	case s.Turn == nil:
+		for _, ed := range d.editors {
+			if ed.owes() { // to whoever takes it up
+				wake = now.Add(max(0, time.Until(ed.due())))
+			}
+		}
 	}
 	w.Wake = wake
 	if d.f.s.Turn == nil && d.f.head.Seq >= d.f.snap+snapshotEvery {
@@ -647,7 +656,7 @@ func (d *driver) edit(t *turn.Turn, u Urgency) {
 		ed = &editor{turn: t.ID, ref: t.Shown}
 		ours := d.last.turn == t.ID
 		if !ours || !card.Blank(d.last.view) { // a post counts as an edit, unless it says nothing yet: then the first words wait for nothing
-			ed.progressAt = d.pace(time.Now())
+			ed.notBefore[Progress] = d.pace(time.Now())
 		}
 		d.editors[t.ID] = ed
 		// What became of the turn while its post was under way was offered to nobody: it must not wait like progress.
@@ -683,12 +692,25 @@ func (d *driver) drawDue() {
 	}
 }
 
-// drawing reports whether a message is not yet as it should be. While the engine stops it is waited for a little: the next holder repaints.
+// drawing reports whether a message is not yet as it should be, and that is waited for: while the engine stops for a little, for the next
+// holder repaints.
 func (d *driver) drawing() bool {
 	if d.e.isStopping() && d.flushBy.IsZero() {
 		d.flushBy = time.Now().Add(d.e.Lease / 4)
 	}
-	return d.owes() && (d.flushBy.IsZero() || time.Now().Before(d.flushBy))
+	for _, ed := range d.editors {
+		if ed.owes() && !d.putOff(ed) {
+			return d.flushBy.IsZero() || time.Now().Before(d.flushBy)
+		}
+	}
+	return false
+}
+
+// putOff reports whether all that is left to do is an edit that the platform puts off for long: many turns that end at once must not keep each
+// other from being driven. The chat is given back until then, and whoever takes it up repaints.
+func (d *driver) putOff(ed *editor) bool {
+	last := d.f.s.Turn == nil && d.f.s.Last != nil && ed.turn == d.f.s.Last.ID
+	return last && !ed.inFlight && ed.perhaps == "" && time.Until(ed.due()) > sendAgain.Most
 }
 
 // owes reports whether an editor has something to draw yet.

@@ -29,18 +29,13 @@ type editor struct {
 	perhaps  string          // what it may have been posted as, below: nobody answered whether it was
 	outlived *turn.Session   // the last session that knew the turn, where it is forgotten
 
-	progressAt, urgentAt time.Time // before which no progress is drawn, and nothing
+	notBefore [Question]time.Time // before which nothing so urgent is drawn
 }
 
 func (ed *editor) owes() bool { return (ed.dirty || ed.inFlight) && !ed.dead }
 
 // due is when what is owed may be drawn.
-func (ed *editor) due() time.Time {
-	if ed.urgency == Progress && ed.progressAt.After(ed.urgentAt) {
-		return ed.progressAt
-	}
-	return ed.urgentAt
-}
+func (ed *editor) due() time.Time { return ed.notBefore[ed.urgency] }
 
 // pace is when progress may be drawn again after an edit that began then. A post counts as an edit: it is drawn just as well.
 func (d *driver) pace(began time.Time) time.Time {
@@ -115,9 +110,9 @@ func (d *driver) edited(ctx context.Context, ed editor) (e edit) {
 	if pe, _ := errors.AsType[*PlatformError](e.err); u == Question && pe != nil && pe.Kind == FaultBusy && d.unseen(m) == unseen { // nobody has answered meanwhile
 		pctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
 		defer cancel()
-		const seek = true // an earlier driver may have died on it
+		seek := true // an earlier driver may have died on it
 		key := string(ed.turn) + "/anew-" + string(unseen)
-		moved, err := d.postOnce(pctx, key, seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
+		moved, err := d.postOnce(pctx, key, &seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
 			return d.platform().Post(ctx, d.id, key, m)
 		})
 		if pe, _ := errors.AsType[*PlatformError](err); err == nil {
@@ -209,7 +204,7 @@ func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 	switch {
 	case e.err == nil:
 		ed.failures = 0
-		ed.progressAt = d.pace(began)
+		ed.notBefore[Progress] = d.pace(began)
 		switch {
 		case e.moved == "":
 			if ed.perhaps != "" {
@@ -237,16 +232,17 @@ func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 			e.offered = max(ed.urgency, e.offered)
 		}
 		ed.dirty, ed.urgency = true, e.offered
-		later := pe != nil && pe.Kind == FaultLater
 		wait := sendAgain.Base(ed.failures)
-		if pe != nil && (later || pe.Kind == FaultBusy) && pe.RetryAfter > 0 {
+		if pe != nil && (pe.Kind == FaultLater || pe.Kind == FaultBusy) && pe.RetryAfter > 0 {
 			wait = pe.RetryAfter
 		} else {
 			ed.failures++
 		}
-		ed.progressAt = time.Now().Add(wait)
-		if !later || tried > Progress { // else what is urgent need not wait, also where it came while progress was refused
-			ed.urgentAt = ed.progressAt
+		if pe == nil || pe.Kind != FaultLater { // else what is more urgent need not wait, also where it came while this was refused
+			tried = Decision
+		}
+		for u := range tried + 1 {
+			ed.notBefore[u] = time.Now().Add(wait)
 		}
 	}
 }

@@ -130,7 +130,7 @@ type PlatformFault string
 // The faults.
 const (
 	FaultBusy      PlatformFault = "rate limited" // try again after RetryAfter
-	FaultLater     PlatformFault = "not yet"      // progress has no room before RetryAfter; what is more urgent has
+	FaultLater     PlatformFault = "not yet"      // what is as urgent has no room before RetryAfter; what is more urgent may have
 	FaultTransient PlatformFault = "unavailable"  // try again soon; it may have happened
 	FaultGone      PlatformFault = "gone"         // the message or chat is no more: stop
 	FaultForbidden PlatformFault = "forbidden"    // not allowed there: stop
@@ -158,7 +158,8 @@ type Lease struct {
 	Owner  string
 	Token  uint64
 	Until  time.Time
-	Barren int // leases of this chat in a row that ended without being given back and without work in the log: its drivers die on it
+	Barren int  // leases of this chat in a row that ended without being given back and without work in the log: its drivers die on it
+	Owed   bool // it was given back to be looked at again, and a write claimed it before
 }
 
 // Snapshot is a fold up to Head.

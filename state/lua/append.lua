@@ -7,7 +7,7 @@
 --       11 release: 0 | 1   12 wake ms (0: never)   13 snapshot: none | known | after   14 snapshot bytes
 --       15 nonce of this call, ~ before it on a repeat of the same call   16 sure: 0 | 1   17 chat   18 watch channel   19 prefix of wake channels
 --       20 seq and tip of the settings that this was judged by, or nothing  21 number of events, then for each: op, link, bytes, number of ids, ids
--- Reply status, seq, tip, stamp, own, missing, token:barren, released, holder, nonce, entries, seq and tip of the settings
+-- Reply status, seq, tip, stamp, own, missing, token:barren:owed, released, holder, nonce, entries, seq and tip of the settings
 --       own is how many of the last entries are this write's and left out of entries, because the caller has them.
 
 local class, kseq, ktip, sealed = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
@@ -21,10 +21,11 @@ local function int(x) return string.format('%.0f', x) end
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local h = redis.call('HMGET', KEYS[1], 'seq', 'tip', 'stamp', 'owner', 'token', 'until', 'barren')
+local h = redis.call('HMGET', KEYS[1], 'seq', 'tip', 'stamp', 'owner', 'token', 'until', 'barren', 'owed')
 local seq, tip, stamp = tonumber(h[1] or 0), h[2] or '', tonumber(h[3] or 0)
 local owner, token, ends = h[4] or '', tonumber(h[5] or 0), tonumber(h[6] or 0)
 local barren = tonumber(h[7] or 0) -- leases in a row that ended without being given back and without work
+local owed = h[8] or '0' -- 1: what is held was given back before until a time that had not come
 local r = redis.call('HMGET', KEYS[6], 'seq', 'tip')
 local rules = (r[1] or '0') .. ' ' .. (r[2] or '')
 local held = owner ~= '' and now < ends
@@ -61,7 +62,7 @@ end
 
 local function answer(status, own, entries, mine, released, nonce)
   local t = '0'
-  if mine then t = int(token) .. ':' .. int(barren) end
+  if mine then t = int(token) .. ':' .. int(barren) .. ':' .. owed end
   return {status, int(seq), tip, int(stamp), int(own), missing, t, released, holder(), nonce, entries, rules}
 end
 
@@ -144,6 +145,9 @@ if claim ~= '' and (not held or owner == claim) then
     if owner ~= '' then
       barren = barren + 1
       redis.call('HSET', KEYS[1], 'barren', int(barren))
+    elseif was then
+      owed = '1'
+      redis.call('HSET', KEYS[1], 'owed', owed)
     end
   end
   owner, ends, held, mine = claim, now + lease, true, true
@@ -158,7 +162,7 @@ elseif touched then
 end
 if release then
   if ours and where == 'head' then
-    redis.call('HDEL', KEYS[1], 'owner', 'until', 'barren')
+    redis.call('HDEL', KEYS[1], 'owner', 'until', 'barren', 'owed')
     owner, held, released, due = '', false, 1, nil
     if wake > 0 then due = wake end
   elseif given then

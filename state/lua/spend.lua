@@ -46,6 +46,11 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local kind = lane > 0 and 'u' or 'p'
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', int(now - window))
 if redis.call('ZSCORE', KEYS[1], kind .. ARGV[7]) then return '0' end -- the reply was lost, the call was not
+-- 2. A final that finds a long queue is not put into it, and asks again when the window has all but turned over, one sooner than another: who
+-- waits asks every other second, and each asking looks at all of them. A thousand would leave Redis no time for anything else.
+if lane == 1 and limit > 0 and message ~= '' and redis.call('HEXISTS', KEYS[2], message) == 0 and redis.call('HLEN', KEYS[2]) >= 4 * limit then
+  return int(window / 2 * (1 + string.byte(ARGV[7]) % 32 / 32))
+end
 local spent = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
 local n = #spent / 2
 local pool = redis.call('HMGET', KEYS[4], 'cool', 'spare', 'sparing', 'len', 'ends')
@@ -140,7 +145,7 @@ local function returns(k)
   return tonumber(spent[2 * i]) + window - now
 end
 
--- 2. Urgent: who is before us?
+-- 3. Urgent: who is before us?
 local ahead, waiting = 0, 0
 for _, m in ipairs(live) do
   if m.want > 0 and now <= m.back + LATE then
@@ -153,7 +158,7 @@ if lane > 0 then
   return refuse(returns(ahead + 1), message == '' and window or OFTEN)
 end
 
--- 3. Progress: what is reserved?
+-- 4. Progress: what is reserved?
 local finals = #live - waiting
 if message ~= '' then finals = finals + 1 end
 local reserve = 0
@@ -165,7 +170,7 @@ if message == '' then
   return refuse(returns(waiting + reserve + 1), window)
 end
 
--- 4. Progress: the pace. Seconds from here on.
+-- 5. Progress: the pace. Seconds from here on.
 local grow, weight, usual = {}, 0, math.min(math.max(len, 25000), 40000) / 1000
 local function growing(m)
   local age = (now - m.born) / 1000

@@ -153,6 +153,76 @@ func TestBusyPlatformHoldsUpNobody(t *testing.T) {
 	w.Over(1)
 }
 
+// notYet puts edits off for an hour.
+func notYet() Trouble {
+	return Trouble{Err: &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: time.Hour, Cause: errUnknown}}
+}
+
+// A chat of which only the last edit is left to do, and that later, is given back until then, for a replica drives only so many. Whoever takes it
+// up draws: when it is time, when somebody speaks before, and when the replica stops.
+func TestAnEditThatIsPutOffKeepsNoDriver(t *testing.T) {
+	for name, then := range map[string]func(*World, func(time.Duration)){
+		"its time comes":  func(_ *World, clock func(time.Duration)) { clock(2 * time.Hour) },
+		"somebody speaks": func(w *World, _ func(time.Duration)) { w.Say(w.Replicas[1], Ana, "two") },
+		"a restart": func(w *World, clock func(time.Duration)) {
+			w.Replicas[0].Stop()
+			clock(2 * time.Hour)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, clock := clocked(t, Options{Replicas: 2, Lease: time.Hour, Sweep: brief})
+			w.Platform.Trouble(func(op Op) Trouble {
+				if op.Post {
+					return Trouble{}
+				}
+				return notYet()
+			})
+			w.Model.When("one", func(Heard) (agent.Reply, error) {
+				w.Until("the message is there", func() bool { return len(w.Platform.Messages(Room)) == 1 })
+				return agent.Reply{Text: "First."}, nil
+			})
+			w.Model.When("two", Says("Second."))
+			w.Say(w.Replicas[0], Ana, "one")
+			w.Until("its end is on record", func() bool { s := session(w); return s.Turn == nil && s.Last != nil })
+			idle(w)
+			hasNot(w, "the message", render.PlainText(w.Platform.Messages(Room)[0].Now()), "First.")
+			w.Platform.Trouble(nil)
+			then(w, clock)
+			has(w, "the first message", w.Over(0), "First.")
+		})
+	}
+}
+
+// Whoever takes up a turn repaints it as a final, which may be put off; a question that comes then is not.
+func TestAQuestionDoesNotWaitWithARepaint(t *testing.T) {
+	w, clock := clocked(t, Options{Replicas: 2, Lease: time.Hour, Sweep: brief, Drain: brief})
+	asked, refused := w.Latch(), w.Latch()
+	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		select {
+		case <-asked.C():
+			<-refused.C()
+			return Calls(Call("write", `{}`))(h)
+		default:
+			asked.Open()
+			<-h.Ctx.Done()
+			return agent.Reply{}, h.Ctx.Err()
+		}
+	})
+	w.Say(w.Replicas[0], Ana, "go")
+	<-asked.C()
+	w.Until("the message is on record", func() bool { s := session(w); return s.Turn != nil && s.Turn.Shown != "" })
+	w.Platform.Trouble(func(op Op) Trouble {
+		if op.Lane != agent.Final {
+			return Trouble{}
+		}
+		refused.Open()
+		return notYet()
+	})
+	w.Replicas[0].Kill()
+	clock(2 * time.Hour)
+	w.Await(chat.AllowOnce, "write")
+}
+
 // Progress keeps its pace, from the post on; a decision does not wait for it.
 func TestDecisionsGoBeforeThePace(t *testing.T) {
 	w := New(t, Options{})
@@ -303,7 +373,7 @@ func TestProgressHasNoRoom(t *testing.T) {
 			return Trouble{}
 		}
 		progress.Open()
-		return Trouble{Err: &agent.PlatformError{Kind: agent.FaultLater, RetryAfter: time.Hour, Cause: errUnknown}}
+		return notYet()
 	})
 	w.Model.When("go", func(h Heard) (agent.Reply, error) {
 		h.Stream(agent.Delta{Text: "a"})
