@@ -97,11 +97,11 @@ func (a *Adapter) checkToken(ctx context.Context) (refused bool) {
 	no := fatalAuth(err)
 	h := &a.health
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	was := h.refused
 	refused = no != nil || was && err != nil
 	h.refused = refused
-	h.mu.Unlock()
-	switch {
+	switch { // before anybody can see that it changed
 	case refused && !was:
 		a.Logger.Error("slack: nothing can be read or written any more until this is mended", "err", no)
 	case was && !refused:
