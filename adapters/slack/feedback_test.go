@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -76,7 +77,9 @@ func TestANewcomerIsWelcomedOnce(t *testing.T) {
 	if n := len(sc.slack.Calls("conversations.history")); n != looked+1 {
 		t.Errorf("%d looks", n-looked)
 	}
-	sc.a.in.met = surface.Once{} // another process
+	for i := range surface.Kept { // as another process, it does not know Ana
+		sc.a.in.met.Again(fmt.Sprint("somebody ", i))
+	}
 	say("UANA", "and now?")
 	sc.until("it looked", func() bool { return len(sc.slack.Calls("conversations.history")) == looked+2 })
 	say("UGUEST", "hello")
