@@ -23,7 +23,6 @@ import (
 // browser opens the page of a fresh bot in a headless Chromium, signed in as Ana.
 func browser(t *testing.T) (context.Context, *bot, *Server) {
 	t.Helper()
-	t.Parallel()
 	exe := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if p, err := exec.LookPath(name); err == nil {
