@@ -82,9 +82,9 @@ func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 		return r.end(Forbid, RuleDisabled, sayDisabled(e), string(e.Disabled))
 	}
 	r.pass(RuleDisabled, sayNotDisabled)
-	rule, says, ruled := p.ruled(req)
-	if ruled && !rule.Enabled {
-		return r.end(Forbid, RuleArguments, says, string(FromTool))
+	r.rule, r.ruleSays, r.ruled = p.ruled(req)
+	if r.ruled && !r.rule.Enabled {
+		return r.end(Forbid, RuleArguments, r.ruleSays, string(FromTool))
 	}
 	own, chose := p.standing(req)
 	if chose && own.Choice != StandAsk { // also what is no choice at all
@@ -115,7 +115,7 @@ func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 		}
 	}
 	mode, _ := p.mode(req)
-	offers := e.ChatGrant && e.Approvals <= 1 && req.Masked == nil && (!ruled || rule.lets())
+	offers := e.ChatGrant && e.Approvals <= 1 && req.Masked == nil && (!r.ruled || r.rule.lets())
 	if beyond := offers && !r.New && !p.adminAsks(req.Tool); beyond { // else an allowance would count for nothing (keptUncovered)
 		if r.Remember = !e.OthersOnly; r.Remember { // for oneself, and of one's own calls others decide there
 			r.Keeps = p.RememberUpTo
@@ -154,6 +154,10 @@ type ruling struct {
 	Ruling
 	winner int  // index of the reason that gives the answer
 	mayRun bool // what is no call yet may come to run unasked, by a rule on its arguments
+
+	rule     Rule // on its arguments, the strictest
+	ruleSays string
+	ruled    bool // there is one
 }
 
 // note records the rule that gives the answer, unless a later one does.
@@ -214,8 +218,8 @@ func (r *ruling) required(p Policy, e Effective, req Request) bool {
 	default:
 		return r.require(RuleVisitor, true, "", sayUntold)
 	}
-	if rule, says, ok := p.ruled(req); ok && !rule.lets() {
-		return r.require(RuleArguments, true, FromTool, says)
+	if r.ruled && !r.rule.lets() {
+		return r.require(RuleArguments, true, FromTool, r.ruleSays)
 	}
 	mode, from := p.mode(req)
 	says := sayAsks("This chat", mode == ModeNever, cmp.Or(from, "the default mode"))
@@ -249,8 +253,8 @@ func (r *ruling) requiredByTool(p Policy, e Effective, req Request) bool {
 	if own, ok := p.standing(req); ok && own.Choice == StandAsk && !set.Ask.always() {
 		return r.require(RuleRemembered, true, "", sayRemembered(own))
 	}
-	if _, says, ok := p.ruled(req); ok { // one that asks was noted before
-		return r.require(RuleArguments, false, FromTool, says)
+	if r.ruled { // one that asks was noted before
+		return r.require(RuleArguments, false, FromTool, r.ruleSays)
 	} else if n := len(set.Rules); n > 0 && !req.Unwritten {
 		r.pass(RuleArguments, fmt.Sprintf(sayNoRule, n))
 	} else {
