@@ -1,6 +1,6 @@
 # `make help` explains itself: it prints what stands after ## on a target's line.
 .DEFAULT_GOAL := help
-.PHONY: help run try-slack try-discord test race fuzz mutate breaks chaos simulate bench discord-spec chart lint fmt build install dist release reproducible ci update
+.PHONY: docs help run try-slack try-discord test race fuzz mutate breaks chaos simulate bench discord-spec chart lint fmt build install dist release reproducible ci update
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
@@ -8,6 +8,7 @@ DIST ?= dist
 CYCLONEDX := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 
 HELM := helm.sh/helm/v3/cmd/helm@v3.21.4
+HUGO := github.com/gohugoio/hugo@v0.163.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
 TRIM ?= -trimpath
@@ -63,6 +64,10 @@ discord-spec: ## hold what goes to and from Discord's stand-in against Discord's
 chart: ## have Helm itself lint the chart and render what tests compare theirs with; run it after each change there (compiles for minutes)
 	@go run $(HELM) lint --strict deploy/helm/nod
 	@go run $(HELM) template bot deploy/helm/nod --set serviceMonitor.enabled=true >cmd/bot/testdata/helm.yaml
+
+docs: ## the documentation as a static site in DIST/site; a link to a page that is not there is an error (compiles for minutes)
+	@rm -rf "$(DIST)/site" && go run $(HUGO) --quiet --panicOnWarning --noBuildLock --source docs/site --destination "$(abspath $(DIST))/site"
+	@echo "$(DIST)/site/index.html"
 
 lint: ## gofmt, go vet and golangci-lint, each rule with its reason in .golangci.yml
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

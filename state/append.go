@@ -13,10 +13,12 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/state/packed"
 )
 
 // Append performs one Write in one round trip, or in that of another one. A repeated fact or choice is known by its operation for 24 hours,
-// whatever Known; repeated work by its operation and Known, for ever.
+// whatever Known; what is written under a Lease by its operation and Known, for ever.
 //
 // Known without a Roll is allowed; then the write carries no link of the chain and Written.Head has no Roll.
 //
@@ -55,14 +57,6 @@ type form struct {
 // nonceArg is where the script's arguments hold the nonce.
 const nonceArg = 14
 
-// mine says whether the write that was found is this call's: an op key holds its writer's nonce, work brings back what it was called with.
-func (f form) mine(nonce string) bool {
-	if f.class == turn.Work {
-		return nonce == "~"+f.nonce
-	}
-	return strings.TrimPrefix(nonce, "~") == f.nonce
-}
-
 var classNames = [...]string{0: "none", turn.Fact: "fact", turn.Choice: "choice", turn.Work: "work"}
 
 func (s *Store) form(w agent.Write) (f form, err error) {
@@ -84,17 +78,18 @@ func (s *Store) form(w agent.Write) (f form, err error) {
 	}
 	var tail []string
 	for _, e := range w.Events {
-		r, ev, err := encode(e)
+		r, ev, err := encode(w.Chat, e)
 		if err != nil {
 			return f, err
 		}
 		r.link, link = link, "-"
 		r.code = s.opt.Audit.sign(w.Chat, r)
 		f.rows, f.events = append(f.rows, r), append(f.events, ev)
-		if f.class != turn.Work { // else its place in the log tells a repeat
+		if w.Lease.Token == 0 { // else its place in the log tells a repeat
 			keys = append(keys, k.op(e.Op))
 		}
-		ids := slices.DeleteFunc(turn.Indexed(e.Event), func(id string) bool { return id == "" })
+		ids := turn.Indexed(e.Event, s.opt.ByCall == nil || s.opt.ByCall(w.Chat))
+		ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 		tail = append(tail, r.op, r.signedLink(), string(r.event), strconv.Itoa(len(ids)))
 		tail = append(tail, ids...)
 		f.call.Sure = f.call.Sure || turn.MustSurvive(e.Event)
@@ -154,7 +149,7 @@ func classOf(w agent.Write) (class turn.Class, err error) {
 }
 
 // encode gives an event as it is stored, and as it is read back.
-func encode(e agent.Keyed) (row, turn.Event, error) {
+func encode(id chat.ID, e agent.Keyed) (row, turn.Event, error) {
 	b, err := turn.Encode(e.Event)
 	if err != nil {
 		return row{}, nil, fmt.Errorf("append: %s: %w", e.Event.Kind(), err)
@@ -163,7 +158,8 @@ func encode(e agent.Keyed) (row, turn.Event, error) {
 	if err != nil {
 		return row{}, nil, fmt.Errorf("append: %s could not be read back, so it is not written: %w", e.Event.Kind(), err)
 	}
-	return row{op: escape(string(e.Op)), event: b}, back, nil
+	op := escape(string(e.Op))
+	return row{op: op, event: packed.Pack(beside(id, op), b)}, back, nil
 }
 
 // written reads the script's reply.
@@ -179,7 +175,7 @@ func (s *Store) written(w agent.Write, f form, res any, before time.Time) (agent
 		Released: text(r[7]) == "1",
 		Holder:   text(r[8]),
 		// Our own repeat after a lost reply is no repeat to the caller: it finds the nonce of this very call.
-		Repeated: status == "repeat" && !f.mine(text(r[9])),
+		Repeated: status == "repeat" && strings.TrimPrefix(text(r[9]), "~") != f.nonce,
 	}
 	if token, barren, owed := given(r[6]); token > 0 {
 		out.Lease = agent.Lease{Chat: w.Chat, Owner: w.Claim, Token: token, Until: before.Add(s.opt.Lease), Barren: barren, Owed: owed}

@@ -2,6 +2,7 @@ package state
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,21 @@ func TestAPlaceThatWasLost(t *testing.T) {
 	}
 	if got := mustAppend(t, s, agent.Write{Known: w.Head, Events: []agent.Keyed{said("d4")}}); !got.Missing {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Nothing remembers the operation of what the log tells by itself: its first entry, and what a driver writes.
+func TestWhatNeedsNoOpKey(t *testing.T) {
+	s, m := mini(t, Options{})
+	w := mustAppend(t, s, agent.Write{Claim: "me", Events: []agent.Keyed{said("d1")}})
+	w = mustAppend(t, s, agent.Write{Known: w.Head, Lease: w.Lease, Events: []agent.Keyed{{Op: "w1", Event: turn.Shown{Turn: "t", Message: "m"}}}})
+	remembered := func() int { return strings.Count(strings.Join(m.Keys(), " "), ":op:") }
+	if n := remembered(); n != 0 {
+		t.Errorf("%d operations are remembered, want none", n)
+	}
+	mustAppend(t, s, agent.Write{Known: w.Head, Events: []agent.Keyed{said("d2")}})
+	if n := remembered(); n != 1 {
+		t.Errorf("%d operations are remembered, want that of the second message", n)
 	}
 }
 

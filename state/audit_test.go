@@ -178,7 +178,8 @@ var tamperings = map[string]struct {
 	"the head is ahead":       {func(t *testing.T, s *Store, k chatKeys) { hset(t, s, k, "seq", 9) }, "entry 8: "},
 	"the head names another":  {func(t *testing.T, s *Store, k chatKeys) { hset(t, s, k, "tip", "m1") }, "entry 7: "},
 	"the head's time differs": {func(t *testing.T, s *Store, k chatKeys) { hset(t, s, k, "stamp", 1) }, "entry 7: "},
-	"an event is garbage":     {func(t *testing.T, s *Store, k chatKeys) { rewrite(t, s, k, 6, `{"v":1`, `["v":1`) }, "entry 7: "},
+	"an event is garbage":     {func(t *testing.T, s *Store, k chatKeys) { rewrite(t, s, k, 6, `{"":`, `["":`) }, "entry 7: "},
+	"an event is not packed":  {func(t *testing.T, s *Store, k chatKeys) { rewrite(t, s, k, 6, `{"":"`, "{\"\":\"\xfd") }, "entry 7: "},
 	"an entry is garbage": {func(t *testing.T, s *Store, k chatKeys) {
 		relist(t, s, k, func(l []string) []string { l[3] = "x"; return l })
 	}, "entry 4: "},

@@ -184,20 +184,10 @@ func (s *Store) Restore(ctx context.Context, open func() (io.ReadCloser, error))
 
 // vacant says what is in the way of a restore.
 func (s *Store) vacant(ctx context.Context) error {
-	now, err := s.redisTime(ctx)
-	if err != nil {
+	if driven, err := s.Driven(ctx); err != nil {
 		return err
-	}
-	if s.disk == nil {
-		alive, err := read(ctx, func(ctx context.Context) (int64, error) {
-			return s.rdb.ZCount(ctx, runReplicas, strconv.FormatInt(now, 10), "+inf").Result()
-		})
-		if err != nil {
-			return err
-		}
-		if alive > 0 {
-			return errors.New("a nod is running on this store: stop it first (one that was killed counts for five seconds more)")
-		}
+	} else if driven {
+		return errors.New("a nod is running on this store: stop it first (one that was killed counts for five seconds more)")
 	}
 	slots, err := s.keysBySlot(ctx)
 	if err != nil {

@@ -16,24 +16,25 @@ import (
 
 // Blobs are what people attached and pictures: they stand beside the log, which names them by the digest of their bytes: the audit needs none of them, and they are large.
 
-const (
-	blobsMost = 32 << 20            // bytes of one chat's; the oldest go first
-	blobsKept = 30 * 24 * time.Hour // after the last of them: as long as a silent conversation is remembered
-)
+const blobsMost = 32 << 20 // bytes of one chat's; the oldest go first
 
 var _ attach.Blobs = (*Store)(nil)
 
-// PutBlob implements [attach.Blobs]: as long as the log at most, which Options.Keep says.
+// PutBlob implements [attach.Blobs]: as long as the log at most.
 func (s *Store) PutBlob(ctx context.Context, id chat.ID, data []byte) (key string, err error) {
 	sum := sha256.Sum256(data)
 	key = hex.EncodeToString(sum[:])
-	kept := blobsKept
-	if keep := s.retentionOf(id); keep > 0 {
-		kept = min(kept, keep)
-	}
 	k := blobsOf(id)
-	_, err = s.write(ctx, keepScript.on([]string{k.data, k.order}, key, string(data), strconv.Itoa(blobsMost), millis(kept)))
+	_, err = s.write(ctx, keepScript.on([]string{k.data, k.order, keysOf(id).head}, key, string(data), strconv.Itoa(blobsMost), millis(s.filesOf(id))))
 	return key, err
+}
+
+// filesOf is how long a chat's blobs stay.
+func (s *Store) filesOf(id chat.ID) time.Duration {
+	if keep := s.retentionOf(id); keep > 0 {
+		return min(s.opt.Files, keep)
+	}
+	return s.opt.Files
 }
 
 // Blob implements [attach.Blobs].

@@ -41,14 +41,15 @@ func TestBlobs(t *testing.T) {
 }
 
 func TestBlobsExpire(t *testing.T) {
-	for keep, want := range map[time.Duration]time.Duration{time.Hour: time.Hour, -1: blobsKept, 0: blobsKept} {
-		s, m := mini(t, Options{Keep: keep})
+	const month = 30 * 24 * time.Hour
+	for o, want := range map[[2]time.Duration]time.Duration{{time.Hour, 0}: time.Hour, {-1, 0}: month, {}: month, {-1, time.Minute}: time.Minute, {time.Hour, 2 * time.Hour}: time.Hour} {
+		s, m := mini(t, Options{Keep: o[0], Files: o[1]})
 		if _, err := s.PutBlob(t.Context(), room, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 		k := blobsOf(room)
 		if m.TTL(k.data) != want || m.TTL(k.order) != want {
-			t.Errorf("keep %v: %v and %v, want %v", keep, m.TTL(k.data), m.TTL(k.order), want)
+			t.Errorf("keep and files %v: %v and %v, want %v", o, m.TTL(k.data), m.TTL(k.order), want)
 		}
 	}
 }

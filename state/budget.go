@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/prompt"
+	"github.com/nodhq/nod/core/chat"
 )
 
 // Spend is one call of a platform's method that somebody would like to make.
@@ -89,3 +92,21 @@ var (
 	spendScript = load("spend")
 	coolScript  = load("cooloff")
 )
+
+var _ prompt.Meter = (*Store)(nil)
+
+// CountTurn implements [prompt.Meter]. The hour is the last one, by Redis's clock; the day begins with the first tokens that are used.
+func (s *Store) CountTurn(ctx context.Context, who chat.User, turn string, turns, tokens int) (prompt.Over, error) {
+	res, err := s.write(ctx, limitScript.on(limitKeys(who), turn, strconv.Itoa(turns), strconv.Itoa(tokens), "0"))
+	which, until, over := strings.Cut(text(res), " ")
+	if err != nil || !over {
+		return prompt.Over{}, err
+	}
+	return prompt.Over{Tokens: which == "tokens", Until: time.UnixMilli(int64(number(until)))}, nil //nolint:gosec // a time
+}
+
+// CountTokens implements [prompt.Meter]. A repeat after a lost reply may count them twice.
+func (s *Store) CountTokens(ctx context.Context, who chat.User, tokens int) error {
+	_, err := s.write(ctx, limitScript.on(limitKeys(who), "", "0", "0", strconv.Itoa(tokens)))
+	return err
+}

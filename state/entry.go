@@ -15,9 +15,10 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/state/packed"
 )
 
-// The stored form of an entry is "seq stamp op link\n" and the event's bytes. Stamp is Unix time in ms. Link is
+// The stored form of an entry is "seq stamp op link\n" and the event's bytes, packed where that is shorter. Stamp is Unix time in ms. Link is
 // "-", or the roll over all entries before this one as the writer computed it; "." and the entry's code follow where there is an audit key.
 
 // row is one stored entry taken apart.
@@ -112,7 +113,11 @@ func (c *chain) each(stored []string, take func(row, turn.Entry) error) error {
 		if err != nil {
 			return err
 		}
-		ev, err := turn.Decode(r.event)
+		b, err := packed.Unpack(beside(c.chat, r.op), r.event)
+		var ev turn.Event
+		if err == nil {
+			ev, err = turn.Decode(b)
+		}
 		if err != nil {
 			return fmt.Errorf("chat %s: entry %d: %w: %w", c.chat, r.seq, unreadable(err), err)
 		}
@@ -131,6 +136,9 @@ func (c *chain) entries(stored []string) (out []turn.Entry, err error) {
 	})
 	return out, err
 }
+
+// beside is what stands beside an event, so that a packed one does not repeat it.
+func beside(id chat.ID, op string) string { return op + " " + id.String() }
 
 func (c *chain) broken(seq uint64, why string) error {
 	return fmt.Errorf("chat %s: entry %d: %w: %s", c.chat, seq, ErrBroken, why)

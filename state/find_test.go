@@ -35,6 +35,24 @@ func asks(t *testing.T, s *Store, id chat.ID, n int, settled bool) {
 	mustAppend(t, s, write)
 }
 
+// Of a chat in which nobody names a call alone, the index holds what asks about it, and no more.
+func TestByCall(t *testing.T) {
+	s, m := mini(t, Options{ByCall: func(id chat.ID) bool { return id.Key == "both" }})
+	for key, want := range map[string]bool{"both": true, "asks": false} {
+		id := chat.ID{Platform: "test", Key: key}
+		asks(t, s, id, 1, false)
+		if got, found, err := s.Find(t.Context(), "ask0"+key); got != id || !found || err != nil {
+			t.Errorf("%s: %v, %v, %v", key, got, found, err)
+		}
+		if _, found, err := s.Find(t.Context(), "call0"+key); found != want || err != nil {
+			t.Errorf("%s: found by its call is %v, %v", key, found, err)
+		}
+		if ids, err := m.HKeys(keysOf(id).asks); err != nil || slices.Contains(ids, "call0"+key) != want {
+			t.Errorf("%s: %v, %v", key, ids, err)
+		}
+	}
+}
+
 func TestAsking(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) *Store{
 		"Redis":    func(t *testing.T) *Store { return openStore(t, Options{URL: startRedis(t)}) },

@@ -86,6 +86,8 @@ const (
 // oldSessionKey is a Hash: user, name. Older versions kept each session under a key of its own, and for ever.
 func oldSessionKey(keyHash string) string { return prefix + "session:" + keyHash }
 
+const installs = prefix + "installs" // Hash: workspace → what was installed there, sealed
+
 func shelfKey(userKey string) string { return prefix + "shelf:" + userKey } // Hash: t:<chat> title, a:<chat> ms; person
 
 func onceKey(name string) string { return prefix + "once:" + name } // String: who used the name, as long as it counts as used
@@ -101,6 +103,12 @@ type budgetKeys struct {
 func poolKeys(pool string) budgetKeys {
 	tag := prefix + "{pool:" + url.PathEscape(pool) + "}" // a brace in the name would end the tag
 	return budgetKeys{tag + ":spent", tag + ":live", tag + ":came", tag + ":pool"}
+}
+
+// limitKeys are the keys of what one person asks of the model: turns (ZSET) and tokens (Hash). Both are in one slot, and fade within a day.
+func limitKeys(who chat.User) []string {
+	tag := prefix + "{limit:" + url.PathEscape(who.String()) + "}" // a brace in the name would end the tag
+	return []string{tag + ":turns", tag + ":tokens"}
 }
 
 // holdKey is a Hash: owner and until while somebody has the name; token, op and dropped (the last operations), home.

@@ -34,6 +34,7 @@ var (
 	claimScript   = load("claim")
 	forgetScript  = load("forget")
 	keepScript    = load("keep")
+	limitScript   = load("limit")
 	loadScript    = load("load")
 	onceScript    = load("once")
 	putScript     = load("put")

@@ -173,3 +173,24 @@ func (s *Store) EndSessions(ctx context.Context, old bool, keyHashes ...string) 
 	}
 	return s.take(ctx, sessions, keyHashes...)
 }
+
+// An installation is what a surface may know of a workspace that let the bot in: bytes of that surface's own, sealed by it, for as long as
+// the bot is there.
+
+// Installs are all of them, by workspace.
+func (s *Store) Installs(ctx context.Context) (map[string]string, error) {
+	return s.fields(ctx, installs)
+}
+
+// Install keeps one, in place of the one before.
+func (s *Store) Install(ctx context.Context, workspace, sealed string) error {
+	return s.put(ctx, installs, workspace, sealed)
+}
+
+// Reinstall replaces one, or with an empty text forgets it, unless it is another than the one that was read.
+func (s *Store) Reinstall(ctx context.Context, workspace, was, sealed string) error {
+	_, err := s.write(ctx, swapScript.on([]string{installs}, workspace, was, sealed))
+	return err
+}
+
+var swapScript = load("swap")

@@ -2,7 +2,7 @@
 // [agent.Index], [agent.Leases] and the extras of a Log.
 //
 // A chat is a log: a List of entries. An entry is one line of ours ("seq stamp op link", see entry.go) and the event's own bytes, which no
-// script looks into. The head is a Hash: seq and tip of the last entry, its stamp, and the lease (owner, token, until). The due set holds,
+// script looks into, in the form of package packed. The head is a Hash: seq and tip of the last entry, its stamp, and the lease (owner, token, until). The due set holds,
 // for every chat that somebody must look at, when. A chat hashes to one of 64 buckets and all its keys carry the bucket's tag, so that one
 // script changes all of them at once, on a Cluster too. A hold is the right to do, by name, what one process should do at a time; a mark
 // is how far a surface has taken what was said in a place.
@@ -79,8 +79,12 @@ type Options struct {
 	// Keep is how long the log of a silent chat stays, for the audit; [DefaultKeep] when zero, for ever when negative. The conversation
 	// itself is forgotten earlier, by the fold. What is silent already keeps the time that it was given until somebody speaks there.
 	Keep time.Duration
+	// Files is how long the files and pictures of a chat stay after its last one, and never longer than its log; 30 days when zero.
+	Files time.Duration
 	// Replica names this replica for the cold-start epoch: the same over restarts, another for each; the host name when empty.
 	Replica string
+	// ByCall says of which chats a call can be found by its own ID, too, and not only by what asks about it; nil: of all.
+	ByCall func(chat.ID) bool
 	// Audit signs what is written, and is what Verify checks with.
 	Audit AuditKey
 	// Log gets warnings; slog.Default() when nil. It never sees a secret or a person's words.
@@ -103,7 +107,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("lease: must be a positive duration")
 	}
 	o.Lease, o.confirm = cmp.Or(o.Lease, 10*time.Second), cmp.Or(o.confirm, 2*time.Second)
-	o.Keep, o.journalMax, o.Log = retention(o.Keep), cmp.Or(o.journalMax, 16<<20), cmp.Or(o.Log, slog.Default())
+	o.Keep, o.Files, o.journalMax, o.Log = retention(o.Keep), cmp.Or(o.Files, 30*24*time.Hour), cmp.Or(o.journalMax, 16<<20), cmp.Or(o.Log, slog.Default())
 	if o.Replica == "" {
 		o.Replica, _ = os.Hostname()
 	}

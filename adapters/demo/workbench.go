@@ -184,7 +184,7 @@ func (b *workspace) in(ctx context.Context, apart bool, run func(*workspace) (st
 	if !apart {
 		return run(b)
 	}
-	id, ok := agent.ChatOf(ctx)
+	id, _, ok := agent.TurnOf(ctx)
 	if !ok {
 		return "", errors.New("nobody knows whose files these would be")
 	}

@@ -329,8 +329,8 @@ func TestCancelledCallDoesNothing(t *testing.T) {
 func TestChatsApart(t *testing.T) {
 	dir := t.TempDir()
 	c := openApart(t, dir, true)
-	ana := agent.InChat(t.Context(), chat.ID{Platform: "slack", Workspace: "T1", Key: "C1-1"})
-	ben := agent.InChat(t.Context(), chat.ID{Platform: "slack", Workspace: "T1", Key: "C1-2"})
+	ana := agent.InTurn(t.Context(), chat.ID{Platform: "slack", Workspace: "T1", Key: "C1-1"}, "")
+	ben := agent.InTurn(t.Context(), chat.ID{Platform: "slack", Workspace: "T1", Key: "C1-2"}, "")
 	if text, fault := doIn(ana, t, c, "write_file", map[string]any{"path": "notes.txt", "content": "of Ana"}); fault {
 		t.Fatal(text)
 	}

@@ -17,6 +17,13 @@ import (
 var fakeGuild = fakediscord.Guild{Name: "Other"}
 
 // behind is how many rooms are.
+// oldDM is a conversation with somebody who wrote to the bot before: nobody is welcomed there.
+func (p *parlor) oldDM(user string) string {
+	dm := p.OpenDM(user)
+	p.asking(ids.Place{Channel: dm}, "")
+	return dm
+}
+
 func (p *parlor) behind() int { return p.a.missed.Status().Behind }
 
 // loseSession ends the connection and the session: no RESUME will do.
@@ -51,7 +58,7 @@ func TestMarksFollowWhatIsTaken(t *testing.T) {
 	p.settled(p.general)
 	id := p.ask("one")
 	p.until("both rooms have a mark", func() bool { return p.marks.of(p.general) == id && p.marks.of(id) == id })
-	dm := p.OpenDM(p.ben)
+	dm := p.oldDM(p.ben)
 	first := p.Say(p.ben, dm, "hello")
 	p.until("the conversation has a mark", func() bool { return p.marks.of(dm) == first })
 	p.clock.Advance(time.Minute) // its mark may move again
@@ -67,7 +74,7 @@ func TestMarksFollowWhatIsTaken(t *testing.T) {
 func TestAMessageThatIsNotRecordedIsFetchedInItsOrder(t *testing.T) {
 	p := newParlor(t)
 	p.failing(2, func(s chat.Said) bool { return s.Text == "two" })
-	dm := p.OpenDM(p.ana)
+	dm := p.oldDM(p.ana)
 	var last string
 	for _, say := range []string{"one", "two", "three", "four"} {
 		last = p.Say(p.ana, dm, say)
@@ -95,14 +102,14 @@ func TestTheFirstMessageOfARoomIsFetchedToo(t *testing.T) {
 func TestWhoeverFollowsFindsWhatWasNotRecorded(t *testing.T) {
 	p := newParlor(t)
 	p.ledger.set(func() { p.ledger.fail = func(chat.Inbound) error { return errDown } })
-	dm := p.OpenDM(p.ana)
+	dm := p.oldDM(p.ana)
 	id := p.Say(p.ana, dm, "one")
 	p.until("the room is marked right before it", func() bool { return p.marks.of(dm) == ids.Before(id) })
 }
 
 func TestTheMarkStaysWhileARoomIsBehind(t *testing.T) {
 	p := newParlor(t)
-	dm := p.OpenDM(p.ana)
+	dm := p.oldDM(p.ana)
 	one := p.Say(p.ana, dm, "one")
 	p.until("it is marked", func() bool { return p.marks.of(dm) == one })
 	let := make(chan struct{})
@@ -179,7 +186,7 @@ func TestAFirstMentionInAGapIsFetched(t *testing.T) {
 
 func TestNothingMovesAMarkBeforeTheMarksAreRead(t *testing.T) {
 	p := newParlor(t)
-	dm := p.OpenDM(p.ana)
+	dm := p.oldDM(p.ana)
 	one := p.Say(p.ana, dm, "one")
 	p.until("it is marked", func() bool { return p.marks.of(dm) == one })
 	p.marks.break_(errDown)
@@ -225,13 +232,13 @@ func TestFetchingIsTriedAgain(t *testing.T) {
 	p := newParlor(t)
 	p.failing(1, func(chat.Said) bool { return true })
 	p.Fail(fakediscord.GetMessages, 2, fakediscord.Fault{Status: http.StatusBadGateway})
-	id := p.Say(p.ana, p.OpenDM(p.ana), "one")
+	id := p.Say(p.ana, p.oldDM(p.ana), "one")
 	p.until("it is taken", func() bool { return p.tookMessage(id) })
 }
 
 func TestALongGapIsReadInPages(t *testing.T) {
 	p := newParlor(t)
-	dm := p.OpenDM(p.ana)
+	dm := p.oldDM(p.ana)
 	one := p.Say(p.ana, dm, "0")
 	p.until("it is marked", func() bool { return p.marks.of(dm) == one })
 	p.marks.break_(errDown)

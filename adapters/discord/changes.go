@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/nodhq/nod/adapters/discord/components"
 	"github.com/nodhq/nod/adapters/discord/ids"
 	"github.com/nodhq/nod/adapters/discord/inbound"
 	"github.com/nodhq/nod/adapters/discord/rest"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 )
 
 // What happens to messages, channels and servers after they are there. None of it comes twice or can be fetched: what cannot be
@@ -178,6 +180,9 @@ func (a *Adapter) shut(room string, d chat.Delivery, match func(ids.Place) bool)
 		return surface.EndAsks(ctx, a.Engine, asking, d, a.Logger)
 	})
 }
+
+// LinkTo is the address of a message or a chat of Discord's; empty for any other.
+func (a *Adapter) LinkTo(l render.ChatLink) string { return components.AddressOf(l) }
 
 // asking are the chats in which something waits for a person.
 func (a *Adapter) asking(ctx context.Context, match func(ids.Place) bool) ([]chat.ID, error) {

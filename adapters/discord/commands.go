@@ -266,15 +266,15 @@ func (a *Adapter) pending(ctx context.Context, c interaction) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	sessions, err := surface.Asking(ctx, a.Engine, waiting)
+	if err != nil {
+		return nil, err
+	}
 	var list components.PendingList
-	for i, id := range waiting {
-		session, err := a.Engine.Session(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		p, ok := ids.PlaceOf(id)
-		if ok && !list.Add(p, session) {
-			list.LeaveOut(len(waiting) - i)
+	for i, s := range sessions {
+		p, ok := ids.PlaceOf(s.Chat)
+		if ok && !list.Add(p, s) {
+			list.LeaveOut(len(sessions) - i)
 			break
 		}
 	}

@@ -45,7 +45,7 @@ func TestTypedCommands(t *testing.T) {
 	p.Say(p.ana, thread, p.bot()+" stop the server") // a message
 	p.until("it is taken", func() bool { return len(p.ledger.texts()) == 1 })
 	p.Say(p.ana, thread, p.bot()+" pending")
-	p.until("what waits is listed", func() bool { return strings.Contains(p.told(p.ana, thread), `write\_file of files`) })
+	p.until("what waits is listed", func() bool { return strings.Contains(p.told(p.ana, thread), `Write file “notes.txt” · files`) })
 	p.Say(p.ana, thread, p.bot()+" help")
 	p.until("there is help", func() bool { return strings.Contains(p.told(p.ana, thread), "/nod ask") })
 	p.ledger.set(func() {
@@ -63,7 +63,7 @@ func TestTypedCommands(t *testing.T) {
 
 func TestOldCommandsAreNotAnswered(t *testing.T) {
 	p := newParlor(t)
-	dm := p.OpenDM(p.ana)
+	dm := p.oldDM(p.ana)
 	p.event("MESSAGE_CREATE", map[string]any{"id": ids.FirstAt(p.clock.Now().Add(-2 * staleAfter)), "channel_id": dm, "content": "help", "author": map[string]any{"id": p.ana}})
 	p.Say(p.ana, dm, "hello")
 	p.until("it is taken", func() bool { return len(p.ledger.got()) == 1 })
@@ -196,11 +196,11 @@ func TestPendingListsTheChannelAndItsThreads(t *testing.T) {
 	p.asking(ids.Place{Guild: "", Channel: p.general, Thread: ""}, "1", "e")
 	p.command(p.ana, p.general, inbound.VerbPending, nil)
 	got := p.told(p.ana, p.general)
-	if strings.Count(got, "write") != 3 || !strings.Contains(got, "https://discord.com/channels/"+g+"/"+thread+"/555") || !strings.Contains(got, "/3333") {
+	if strings.Count(got, "Write file") != 3 || !strings.Contains(got, "https://discord.com/channels/"+g+"/"+thread+"/555") || !strings.Contains(got, "/3333") {
 		t.Errorf("told: %s", got)
 	}
 	p.command(p.ana, thread, inbound.VerbPending, nil)
-	if got := p.told(p.ana, thread); strings.Count(got, "write") != 2 {
+	if got := p.told(p.ana, thread); strings.Count(got, "Write file") != 2 {
 		t.Errorf("told: %s", got)
 	}
 	p.ledger.set(func() { p.ledger.down = errDown })

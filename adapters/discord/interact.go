@@ -14,7 +14,6 @@ import (
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/decision"
-	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/text"
 )
@@ -268,20 +267,13 @@ func (a *Adapter) details(ctx context.Context, c interaction, p components.Actio
 
 // openForm opens the form for a reason, or for other arguments.
 func (a *Adapter) openForm(ctx context.Context, c interaction, choice chat.Choice, token string) *reply {
-	s, err := a.Engine.Session(ctx, c.at.Chat())
-	if err != nil {
-		a.Logger.Warn("discord: a form could not be filled in", "chat", c.at.Chat(), "err", err)
-		return say(surface.SayNotRead)
-	}
-	call, ok := surface.FindAsk(s, token)
-	if !ok {
-		return say(surface.SayNotOpen)
+	call, no := surface.FormOf(ctx, a.Engine, c.choose(choice, token), a.Logger)
+	if no != "" {
+		return say(no)
 	}
 	form := components.DenyModal(token, surface.CallLine(call))
 	if choice == chat.Edit {
-		if !turn.CanEdit(call) { // a masked secret would stand in the form
-			return say(text.NotEditable)
-		}
+		var ok bool
 		if form, ok = components.EditModal(token, surface.CallLine(call), string(call.Args)); !ok {
 			return say(surface.SayTooLongToEdit("Discord", 4000))
 		}

@@ -82,3 +82,31 @@ func TestWhoIsNotKnownIsNoMember(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Who signed in on the page by Discord is of the server whose members do, or in a chat of Discord's of that one; and nobody where they are not in it.
+func TestMembersOfTheServer(t *testing.T) {
+	p := withMembers(t, false)
+	other := p.AddGuild(fakediscord.Guild{Name: "Other"})
+	page, there, direct := chat.ID{Platform: "web", Key: "c"}, chat.ID{Platform: Platform, Workspace: other, Key: "1"}, chat.ID{Platform: Platform, Key: "2"}
+	ana, ben, none := ids.Person(p.Guild(), p.ana), ids.Person(p.Guild(), p.ben), ids.Person("", "300000000000000077")
+	none.Workspace = p.Guild()
+	for _, x := range []struct {
+		in  chat.ID
+		who chat.User
+		is  chat.User
+		no  string
+	}{
+		{chat.ID{}, ana, ana, ""}, {page, ana, ana, ""},
+		{direct, ana, ids.Person("", p.ana), ""}, {there, ana, chat.User{}, sayNotThere},
+		{chat.ID{}, ben, chat.User{}, sayNotMember}, {chat.ID{}, none, chat.User{}, sayNotThere},
+		{chat.ID{Platform: Platform, Workspace: "800000000000000099", Key: "1"}, ana, chat.User{}, sayNotThere},
+	} {
+		if is, _, no := p.a.Member(t.Context(), x.in, x.who); is != x.is || no != x.no {
+			t.Errorf("%v in %v is %v, %q; want %v, %q", x.who, x.in, is, no, x.is, x.no)
+		}
+	}
+	roles, err := p.a.Groups(t.Context(), page, ana)
+	if err != nil || len(roles) != 1 || roles[0].Workspace != p.Guild() {
+		t.Errorf("on the page she has %v, %v", roles, err)
+	}
+}

@@ -23,18 +23,50 @@ import (
 // memberLife is how long roles are believed: one that was taken away counts at most so much longer.
 const memberLife = time.Minute
 
-// Groups are the roles that a person has now. Somebody who has left has none; in direct messages there are none.
+// Groups are the roles that a person has now. Somebody who has left has none; in direct messages there are none. On the page, where people
+// sign in by Discord, they are those of the server they are listed of.
 // https://discord.com/developers/docs/resources/guild#get-guild-member
 func (a *Adapter) Groups(ctx context.Context, id chat.ID, u chat.User) ([]chat.User, error) {
-	p, err := a.where(ctx, id)
-	if err != nil {
-		return nil, err
+	guild := u.Workspace
+	if id.Platform == Platform {
+		p, err := a.where(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		guild = p.Guild
 	}
-	if u.Platform != Platform || u.Workspace != p.Guild || u.IsGroup() || !ids.IsSnowflake(u.Key) || p.Guild == "" {
+	if u.Platform != Platform || u.Workspace != guild || u.IsGroup() || !ids.IsSnowflake(u.Key) || guild == "" {
 		return nil, nil
 	}
-	roles, _, err := a.rolesIn(ctx, p.Guild, u.Key)
+	roles, _, err := a.rolesIn(ctx, guild, u.Key)
 	return roles, err
+}
+
+// Member is who somebody of a server is who signed in on the page by Discord: there, or in a chat of Discord's, which may be of another
+// server. no says to them why they may do nothing there.
+func (a *Adapter) Member(ctx context.Context, in chat.ID, u chat.User) (is chat.User, name, no string) {
+	if in.Platform == Platform {
+		u.Workspace = in.Workspace
+	}
+	by := inbound.Person{User: u}
+	if u.Workspace != "" {
+		roles, member, err := a.rolesIn(ctx, u.Workspace, u.Key)
+		switch {
+		case rest.IsUnreachable(err), err == nil && !member:
+			return is, "", sayNotThere
+		case err != nil:
+			a.Logger.Warn("discord: whether somebody is in a server is not known", "guild", u.Workspace, "err", err)
+			return is, "", sayNobody
+		}
+		by.Groups = roles
+	}
+	switch a.standing(ctx, by) {
+	case chat.Member:
+		return u, "", ""
+	case chat.Visitor:
+		return is, "", sayNotMember
+	}
+	return is, "", sayNobody
 }
 
 // rolesIn are a person's roles in a server, and whether they are in it.

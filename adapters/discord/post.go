@@ -128,6 +128,7 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 	if stamp, ok := a.stamps.Get(name, a.now()); ok {
 		of = components.Marked(of, stamp)
 	}
+	of = of.Kept()
 	if first, ok := of(start); ok && a.sent.Same(name, first.Sum(), a.now()) {
 		return nil
 	}

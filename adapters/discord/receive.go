@@ -363,6 +363,9 @@ func (a *Adapter) listen(ctx context.Context, s userMessage) error {
 		a.Logger.Info("discord: a message was not taken", "chat", s.at.Chat(), "err", err)
 		return nil
 	}
+	if err == nil && s.direct && !s.hasLog { // a conversation with one person is one chat
+		a.answer(s, surface.SayWelcome)
+	}
 	if err == nil && s.begins {
 		a.missed.Mark(s.at.Thread, s.at.Thread, true) // what is said in the thread comes after the message that it hangs on
 	}

@@ -311,3 +311,23 @@ func TestARoleIsNamedAsTheGatewayCallsIt(t *testing.T) {
 		}
 	}
 }
+
+// Whoever writes to the bot alone for the first time is told what it is, once.
+func TestANewcomerIsWelcomedOnce(t *testing.T) {
+	p := newParlor(t)
+	dm := p.OpenDM(p.ana)
+	say := func(words string) {
+		id := p.Say(p.ana, dm, words)
+		p.until("it is taken", func() bool { return p.tookMessage(id) })
+	}
+	say("what is in notes.txt?")
+	p.until("Ana is welcomed", func() bool { return strings.Contains(p.told(p.ana, dm), surface.SayWelcome) })
+	say("and in todo.txt?")
+	p.settled(p.general) // Ben asks something there, where nobody is welcomed
+	p.Say(p.ana, dm, "help")
+	p.until("Ana is helped, which comes after all that", func() bool { return strings.Contains(p.told(p.ana, dm), "Write what you want") })
+	welcomed := slices.DeleteFunc(p.Mine(dm), func(m fakediscord.Message) bool { return !strings.Contains(m.Text(), "Welcome. ") })
+	if len(welcomed) != 1 || strings.Contains(p.told(p.ben, p.general), "Welcome. ") {
+		t.Errorf("welcomed: %+v", welcomed)
+	}
+}

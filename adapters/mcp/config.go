@@ -1,10 +1,12 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -47,6 +49,8 @@ type Server struct {
 	URL string
 	// Headers go with every HTTP request. Secret: never logged, never sent to another host.
 	Headers map[string]string
+	// Mark adds to a request's headers what says which work it is for; nil: nothing does.
+	Mark func(context.Context, http.Header)
 
 	// Transport is "stdio", "http" or "sse". Empty chooses by what is set; a URL is tried as streamable HTTP first, then as SSE.
 	Transport string

@@ -181,7 +181,7 @@ func (s *server) transport(c *conn, legacy bool) (transport.Interface, error) {
 		}()
 		return &stdioWire{io, w}, nil
 	}
-	hc, t := newHTTPClient(s.cfg.Headers, c.lose, c.toolsChanged)
+	hc, t := newHTTPClient(s.cfg, c.lose, c.toolsChanged)
 	c.http = t
 	if c.kind == kindSSE {
 		sse, err := transport.NewSSE(s.cfg.URL, transport.WithHTTPClient(hc), transport.WithSSELogger(log),

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -22,6 +23,7 @@ import (
 type tripper struct {
 	next    *http.Transport
 	headers map[string]string
+	mark    func(context.Context, http.Header) // or nil
 	// lost hears that the stream of notifications, once open, cannot be opened again: the server was restarted
 	// or is gone. (A stale session is answered with 404, or with 400 by servers that do it wrong.)
 	lost func(error)
@@ -31,10 +33,10 @@ type tripper struct {
 	moved     sync.Map // where the server sent other requests than calls: from address to *url.URL
 }
 
-func newHTTPClient(headers map[string]string, lost func(error), missed func()) (*http.Client, *http.Transport) {
+func newHTTPClient(cfg Server, lost func(error), missed func()) (*http.Client, *http.Transport) {
 	next := http.DefaultTransport.(*http.Transport).Clone()
 	next.MaxIdleConnsPerHost = 16
-	t := &tripper{next: next, headers: headers, lost: lost, missed: missed}
+	t := &tripper{next: next, headers: cfg.Headers, mark: cfg.Mark, lost: lost, missed: missed}
 	return &http.Client{Transport: t, CheckRedirect: t.follow}, next
 }
 
@@ -61,6 +63,9 @@ func (t *tripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		tr.write(func(n *notes) { n.reached = true })
 	}})
 	req = req.Clone(ctx)
+	if t.mark != nil {
+		t.mark(ctx, req.Header)
+	}
 	for name, value := range t.headers {
 		req.Header.Set(name, value)
 	}

@@ -57,6 +57,8 @@ type Config struct {
 	Model string
 	// HTTPClient makes the requests; nil is one of our own with the standard transport.
 	HTTPClient *http.Client
+	// Mark adds to a request's headers what says which work it is for; nil: nothing does.
+	Mark func(context.Context, http.Header)
 	// Log gets one line for each failed attempt; nil is silence.
 	Log *slog.Logger
 	// MaxRetries is how often a request is repeated before its first text; 0 is 4, negative is never.
@@ -131,6 +133,12 @@ func New(cfg Config) (*Client, error) {
 				c.secrets = append(c.secrets, v, url.QueryEscape(v))
 			}
 		}
+	}
+	if cfg.Mark != nil {
+		opts = append(opts, option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+			cfg.Mark(r.Context(), r.Header)
+			return next(r)
+		}))
 	}
 	if cfg.APIKey != "" {
 		opts = append(opts, option.WithAPIKey(cfg.APIKey))

@@ -10,6 +10,7 @@ import (
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/text"
 )
 
 func (a *Adapter) runCommand(ctx context.Context, s inbound.MessagePosted, c surface.Command) (receipt, error) {
@@ -29,7 +30,7 @@ func (a *Adapter) runCommand(ctx context.Context, s inbound.MessagePosted, c sur
 	if no != "" {
 		return a.answer(s, no), nil
 	}
-	env := a.envelope(s.Thread, s.Delivery(), by, replyTo(s))
+	env := a.envelope(s.Thread, s.Delivery(), by, a.replyTo(s))
 	if c.Verb == surface.VerbSettings { // "here" is this thread, and the panel needs a click: what is typed has no trigger
 		var open *blocks.PanelForm
 		if len(c.Args) == 0 {
@@ -60,8 +61,7 @@ const maxSlashAnswer = 12_000 // in bytes: an acknowledgement over a socket has 
 func (a *Adapter) serveSlash(ctx context.Context, c inbound.SlashCommand) (receipt, error) {
 	switch {
 	case !a.self.Concerned(c.App, c.Team, c.Enterprise):
-		a.Logger.Warn("slack: a slash command of another workspace or app is refused", "team", surface.Shortened(string(c.Team), 64), "app", surface.Shortened(string(c.App), 64))
-		return receipt{body: slashAnswer{"ephemeral", blocks.Escape(sayElsewhere), true}}, nil
+		return a.refuseSlash(c), nil
 	case a.in.answered.Again(string(c.Trigger)):
 		return receipt{}, nil
 	}
@@ -89,30 +89,39 @@ func (a *Adapter) serveSlash(ctx context.Context, c inbound.SlashCommand) (recei
 	return receipt{body: slashAnswer{"ephemeral", say, true}}, nil
 }
 
+func (a *Adapter) refuseSlash(c inbound.SlashCommand) receipt {
+	a.Logger.Warn("slack: a slash command of another workspace or app is refused", "team", surface.Shortened(string(c.Team), 64), "app", surface.Shortened(string(c.App), 64))
+	return receipt{body: slashAnswer{"ephemeral", blocks.Escape(sayElsewhere), true}}
+}
+
 // slashPending lists what waits for a person in the channel: a line of mrkdwn for each open ask.
 func (a *Adapter) slashPending(ctx context.Context, c inbound.SlashCommand) (string, error) {
 	ids, err := a.findAsking(ctx, string(c.Channel))
 	if err != nil {
 		return "", err
 	}
+	sessions, err := surface.Asking(ctx, a.Engine, ids)
+	if err != nil {
+		return "", err
+	}
 	all := ""
-	for i, id := range ids {
-		s, err := a.Engine.Session(ctx, id)
-		if err != nil {
-			return "", err
-		}
+	for i, s := range sessions {
 		lines := ""
-		p, ok := blocks.PlaceOf(id)
+		p, ok := blocks.PlaceOf(s.Chat)
 		for _, call := range turn.OpenAsks(s) {
 			if !ok {
 				break
 			}
 			link := a.permalink(p, cmp.Or(s.Turn.Shown, chat.MessageRef(p.Thread)))
-			label := strings.ReplaceAll(surface.CallLine(call), "|", "¦")
-			lines += "• <" + link + "|" + blocks.Escape(label) + ">" + blocks.Escape(surface.UntilLine(call)) + "\n"
+			label := strings.ReplaceAll(surface.AskLine(call), "|", "¦")
+			lines += "• <" + link + "|" + blocks.Escape(label) + ">"
+			if !call.Deadline.IsZero() {
+				lines += text.ExpiresAt + blocks.LocalTime(call.Deadline)
+			}
+			lines += "\n"
 		}
 		if len(all)+len(lines) > maxSlashAnswer {
-			all += blocks.Escape(sayMoreChats(len(ids) - i))
+			all += blocks.Escape(sayMoreChats(len(sessions) - i))
 			break
 		}
 		all += lines
@@ -148,7 +157,7 @@ func (a *Adapter) slashStop(ctx context.Context, c inbound.SlashCommand) (string
 	}
 	at, _ := blocks.PlaceOf(mine[0].Chat)
 	_, err = a.Engine.Decide(ctx, chat.Clicked{
-		Envelope: a.envelope(at, chat.Delivery("c:"+string(c.Trigger)), by, privately(string(c.ResponseURL), string(c.Channel), "", string(c.User))),
+		Envelope: a.envelope(at, chat.Delivery("c:"+string(c.Trigger)), by, a.privately(string(c.ResponseURL), string(c.Channel), "", string(c.User))),
 		Token:    string(mine[0].Turn.ID), Choice: chat.Stop,
 	})
 	if no := surface.Refusal(err); no != nil {
@@ -161,7 +170,7 @@ func (a *Adapter) slashStop(ctx context.Context, c inbound.SlashCommand) (string
 // runSlashSettings does a slash command about settings. "permissions" alone opens the panel. "Here" is nothing: a slash command names no
 // thread.
 func (a *Adapter) runSlashSettings(ctx context.Context, c inbound.SlashCommand, words []string) receipt {
-	reply := privately(string(c.ResponseURL), string(c.Channel), "", string(c.User))
+	reply := a.privately(string(c.ResponseURL), string(c.Channel), "", string(c.User))
 	by, no := a.identifyDecider(ctx, string(c.User), "")
 	if no != "" {
 		return a.answerPrivately(reply, no)

@@ -98,7 +98,7 @@ func TestPendingInAThread(t *testing.T) {
 	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: root}, ana, "a", "b")
 	sc.slack.Say("UBEN", "C1", root, "<@UBOT> pending")
 	sc.until("Ben is told", func() bool { return len(sc.told("UBEN")) == 1 })
-	if got := sc.told("UBEN")[0]; strings.Count(got, "write_file of files") != 2 {
+	if got := sc.told("UBEN")[0]; strings.Count(got, "Write file “notes.txt” · files") != 2 {
 		t.Errorf("told: %q", got)
 	}
 	if len(sc.ledger.asked()) != 2 { // the mention and its twin
@@ -148,7 +148,7 @@ func TestSlashPendingListsTheChannelWithLinks(t *testing.T) {
 	sc.asks(blocks.Place{Team: "T1", Channel: "C1", Thread: "1700000002.000001"}, ana, "b")
 	sc.asks(blocks.Place{Team: "T1", Channel: "C2", Thread: "1700000003.000001"}, ana, "c")
 	got := sc.slash("UBEN", "C1", "pending")
-	if strings.Count(got, "•") != 2 || !strings.Contains(got, "<"+sc.a.self.URL+"archives/C1/p1700000001000001?thread_ts=1700000001.000001&cid=C1|write_file of files>") {
+	if strings.Count(got, "•") != 2 || !strings.Contains(got, "<"+sc.a.self.URL+"archives/C1/p1700000001000001?thread_ts=1700000001.000001&cid=C1|Write file “notes.txt” · files>") {
 		t.Errorf("%q", got)
 	}
 	sc.ledger.set(func() {
@@ -217,7 +217,7 @@ func TestASlashCommandOfAnotherWorkspaceIsRefused(t *testing.T) {
 			for _, text := range []string{"pending", "stop", "help", "permissions"} {
 				d := sc.slack.SlashAs("UANA", "C1", "/nod", text, cmd)
 				got, err := d.Wait(sc.ctx)
-				if err != nil || !strings.Contains(string(got.Answer), "of another workspace") || strings.Contains(string(got.Answer), "write_file") {
+				if err != nil || !strings.Contains(string(got.Answer), "of another workspace") || strings.Contains(string(got.Answer), "Write file") {
 					t.Errorf("%v %s: %s, %v", cmd, text, got.Answer, err)
 				}
 			}
@@ -225,7 +225,7 @@ func TestASlashCommandOfAnotherWorkspaceIsRefused(t *testing.T) {
 		if len(sc.ledger.decided) != 0 {
 			t.Errorf("%+v", sc.ledger.decided)
 		}
-		if got, err := sc.slack.Slash("UANA", "C1", "/nod", "pending").Wait(sc.ctx); err != nil || !strings.Contains(string(got.Answer), "write_file") {
+		if got, err := sc.slack.Slash("UANA", "C1", "/nod", "pending").Wait(sc.ctx); err != nil || !strings.Contains(string(got.Answer), "Write file") {
 			t.Errorf("their own: %s, %v", got.Answer, err)
 		}
 	}

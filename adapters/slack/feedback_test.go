@@ -66,7 +66,7 @@ func TestANewcomerIsWelcomedOnce(t *testing.T) {
 		sc.until("it is recorded", func() bool { return len(sc.ledger.got()) == before+1 })
 	}
 	say("UANA", "what is in notes.txt?")
-	sc.until("Ana is welcomed", func() bool { return slices.Equal(sc.told("UANA"), []string{sayWelcome()}) })
+	sc.until("Ana is welcomed", func() bool { return slices.Equal(sc.told("UANA"), []string{surface.SayWelcome}) })
 	if e := sc.slack.Ephemerals("UANA")[0]; e.Thread == "" {
 		t.Error("not beside the answer")
 	}

@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -95,6 +96,9 @@ func (a *Adapter) watchToken(ctx context.Context) {
 func (a *Adapter) checkToken(ctx context.Context) (refused bool) {
 	_, err := a.api.AuthTestContext(ctx)
 	no := fatalAuth(err)
+	if no != nil && a.lost != nil {
+		a.lost(err)
+	}
 	h := &a.health
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,8 +106,9 @@ func (a *Adapter) checkToken(ctx context.Context) (refused bool) {
 	refused = no != nil || was && err != nil
 	h.refused = refused
 	switch { // before anybody can see that it changed
+	case refused && !was && a.lost != nil && slices.Contains(removed, codeOf(err)): // whoever is told of it says so
 	case refused && !was:
-		a.Logger.Error("slack: nothing can be read or written any more until this is mended", "err", no)
+		a.Logger.Error("slack: nothing can be read or written any more until this is mended", "workspace", a.self.Team, "err", no)
 	case was && !refused:
 		a.Logger.Info("slack: the token is taken again")
 	}

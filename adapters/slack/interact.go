@@ -18,7 +18,6 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/core/text"
 )
 
 // serveInteraction acknowledges always: Slack does not send an interaction again, so a person is told what became of it.
@@ -68,7 +67,7 @@ func (a *Adapter) serveActions(ctx context.Context, in inbound.Interaction) rece
 
 func (a *Adapter) takeClick(ctx context.Context, in inbound.Interaction, act *slack.BlockAction, choice chat.Choice, token string) receipt {
 	at, ok := in.Place(a.self)
-	reply := privately(string(in.ResponseURL), at.Channel, at.Thread, string(in.User))
+	reply := a.privately(string(in.ResponseURL), at.Channel, at.Thread, string(in.User))
 	f := blocks.Form{Place: at, Message: in.MessageRef(), Token: token, Choice: choice}
 	delivery, answer := in.Delivery(act), func(do func(context.Context) string) receipt { return a.later(reply, do) }
 	switch {
@@ -76,7 +75,7 @@ func (a *Adapter) takeClick(ctx context.Context, in inbound.Interaction, act *sl
 		var shown blocks.Form
 		if shown, ok = a.readForm(string(in.View.Metadata)); ok {
 			f.Place, f.Message, delivery = shown.Place, shown.Message, in.PanelDelivery(act)
-			reply = privately("", f.Channel, f.Thread, string(in.User))
+			reply = a.privately("", f.Channel, f.Thread, string(in.User))
 			answer = func(do func(context.Context) string) receipt { return a.answerInDetails(in, shown, do) }
 		}
 	case ok && !in.Container.Ephemeral:
@@ -98,7 +97,7 @@ func (a *Adapter) takeClick(ctx context.Context, in inbound.Interaction, act *sl
 	case blocks.AsksFirst(act):
 		open = func(ctx context.Context) string { return a.confirmFirst(ctx, f, env) }
 	case choice == chat.DenyReason, choice == chat.Edit:
-		open = func(ctx context.Context) string { return a.openForm(ctx, in, f) }
+		open = func(ctx context.Context) string { return a.openForm(ctx, in, f, env) }
 	case choice == chat.Reveal, choice == chat.Why:
 		open = func(ctx context.Context) string { return a.showDetails(ctx, in, f, env) }
 	case choice == chat.Answer:
@@ -130,7 +129,7 @@ func (a *Adapter) answerInDetails(in inbound.Interaction, shown blocks.Form, do 
 			defer cancel()
 			in.View.Hash = ""                             // whatever stands there
 			if a.drawDetails(ctx, in, shown, say) != "" { // then it is told beside them
-				a.tellLate(privately("", shown.Place.Channel, shown.Place.Thread, string(in.User)), say)
+				a.tellLate(a.privately("", shown.Place.Channel, shown.Place.Thread, string(in.User)), say)
 			}
 		}
 	}}
@@ -193,7 +192,7 @@ func (a *Adapter) submitForm(ctx context.Context, in inbound.Interaction) *slack
 		fields = call.Elicitation.Request.Fields
 		click.Fields, value = readFields(fields, in)
 	}
-	click.Envelope = a.envelope(f.Place, in.Submission(value), by, privately("", f.Place.Channel, f.Place.Thread, string(in.User)))
+	click.Envelope = a.envelope(f.Place, in.Submission(value), by, a.privately("", f.Place.Channel, f.Place.Thread, string(in.User)))
 	_, err := a.Engine.Decide(ctx, click)
 	switch no := surface.Refusal(err); {
 	case no != nil && choice != chat.Answer && no.Code == decision.RefusedDecided && no.By == by.User && no.Choice == choice:
@@ -243,14 +242,14 @@ func (a *Adapter) refuseElsewhere(in inbound.Interaction) receipt {
 	case in.Type == "view_submission" && block != "":
 		return receipt{body: formError(block, sayElsewhere)}
 	case in.Type == "block_actions" && in.ChannelID() != "":
-		return a.answerPrivately(whoClicked(in), sayElsewhere)
+		return a.answerPrivately(a.whoClicked(in), sayElsewhere)
 	}
 	return receipt{} // nowhere to say it
 }
 
 // whoClicked is the handle for an answer that only the one who clicked sees.
-func whoClicked(in inbound.Interaction) chat.ReplyHandle {
-	return privately(string(in.ResponseURL), in.ChannelID(), string(in.Container.Thread), string(in.User))
+func (a *Adapter) whoClicked(in inbound.Interaction) chat.ReplyHandle {
+	return a.privately(string(in.ResponseURL), in.ChannelID(), string(in.Container.Thread), string(in.User))
 }
 
 // Opening a modal takes a trigger, which lives for three seconds: these run right after the acknowledgement. What they return is a sentence
@@ -290,19 +289,13 @@ func (a *Adapter) readDetails(ctx context.Context, f blocks.Form, env chat.Envel
 	return surface.Details(ctx, a.Engine, a.Settings, chat.Clicked{Envelope: env, Token: f.Token, Choice: f.Choice, Message: f.Message}, a.Logger)
 }
 
-func (a *Adapter) openForm(ctx context.Context, in inbound.Interaction, f blocks.Form) (say string) {
-	s, say := a.readSession(ctx, f, "a form could not be filled in")
-	if say != "" {
-		return say
-	}
-	call, ok := surface.FindAsk(s, f.Token)
+func (a *Adapter) openForm(ctx context.Context, in inbound.Interaction, f blocks.Form, env chat.Envelope) (say string) {
+	call, say := surface.FormOf(ctx, a.Engine, chat.Clicked{Envelope: env, Token: f.Token, Choice: f.Choice, Message: f.Message}, a.Logger)
 	switch {
-	case !ok:
-		return surface.SayNotOpen
+	case say != "":
+		return say
 	case f.Choice == chat.DenyReason:
 		return a.openView(ctx, in, blocks.EncodeDenyForm(f, surface.CallLine(call)))
-	case !turn.CanEdit(call): // a masked secret would stand in the form
-		return text.NotEditable
 	}
 	view, ok := blocks.EncodeEditForm(f, surface.CallLine(call), string(call.Args))
 	if !ok {
@@ -318,7 +311,7 @@ func (a *Adapter) turnPage(in inbound.Interaction, act slack.BlockAction) receip
 		return receipt{}
 	}
 	f.Page = page
-	return a.later(privately("", f.Place.Channel, f.Place.Thread, string(in.User)), func(ctx context.Context) string {
+	return a.later(a.privately("", f.Place.Channel, f.Place.Thread, string(in.User)), func(ctx context.Context) string {
 		return a.drawDetails(ctx, in, f, "")
 	})
 }
@@ -382,9 +375,9 @@ func (a *Adapter) confirmFirst(ctx context.Context, f blocks.Form, env chat.Enve
 func (a *Adapter) takeConfirmation(ctx context.Context, in inbound.Interaction, act *slack.BlockAction) receipt {
 	f, ok := a.readForm(act.Value)
 	if !ok || f.Place.Channel != in.ChannelID() {
-		return a.answerPrivately(whoClicked(in), sayNoPlace)
+		return a.answerPrivately(a.whoClicked(in), sayNoPlace)
 	}
-	reply := privately(string(in.ResponseURL), f.Place.Channel, f.Place.Thread, string(in.User))
+	reply := a.privately(string(in.ResponseURL), f.Place.Channel, f.Place.Thread, string(in.User))
 	by, say := a.identifyDecider(ctx, string(in.User), f.Choice)
 	if say == "" {
 		say = a.recordClick(ctx, f, a.envelope(f.Place, in.Delivery(act), by, reply))

@@ -23,7 +23,7 @@ func (a *Adapter) openPanel(ctx context.Context, in inbound.Interaction, f block
 	if !ok {
 		return sayNoPanel
 	}
-	return a.openView(ctx, in, blocks.EncodePanel(p, f, "", a.linkOf))
+	return a.openView(ctx, in, blocks.EncodePanel(p, f, "", a.LinkTo))
 }
 
 func (a *Adapter) readPanel(ctx context.Context, f *blocks.PanelForm, env chat.Envelope) (render.Panel, bool) {
@@ -39,7 +39,8 @@ func (a *Adapter) readPanel(ctx context.Context, f *blocks.PanelForm, env chat.E
 	return p, true
 }
 
-func (a *Adapter) linkOf(l render.ChatLink) string {
+// LinkTo is the address of a message or a thread of this workspace; empty for any other.
+func (a *Adapter) LinkTo(l render.ChatLink) string {
 	id, err := chat.ParseID(l.Chat)
 	p, ok := blocks.PlaceOf(id)
 	to := cmp.Or(l.Message, p.Thread)
@@ -69,9 +70,9 @@ func (a *Adapter) clickInPanel(ctx context.Context, in inbound.Interaction, act 
 		return receipt{}
 	}
 	by, no := a.identifyDecider(ctx, string(in.User), "")
-	reply, at := whoClicked(in), panelAt(in)
+	reply, at := a.whoClicked(in), panelAt(in)
 	if in.View.Type != "" {
-		reply = privately("", f.Channel, f.Thread, string(in.User))
+		reply = a.privately("", f.Channel, f.Thread, string(in.User))
 	}
 	env := chat.Envelope{Delivery: in.PanelDelivery(act), Chat: f.Chat(), User: by.User, Name: by.Name, Reply: reply}
 	switch {
@@ -156,10 +157,10 @@ func (a *Adapter) drawRefused(ctx context.Context, at panelPlace, reply chat.Rep
 
 func (a *Adapter) drawOnce(ctx context.Context, at panelPlace, p render.Panel, f blocks.PanelForm, say string) error {
 	if !at.home {
-		_, err := a.api.UpdateViewContext(ctx, blocks.EncodePanel(p, f, say, a.linkOf), "", at.hash, at.view)
+		_, err := a.api.UpdateViewContext(ctx, blocks.EncodePanel(p, f, say, a.LinkTo), "", at.hash, at.view)
 		return err
 	}
-	req := slack.PublishViewContextRequest{UserID: at.user, View: blocks.EncodeHome(p, f, say, a.linkOf)}
+	req := slack.PublishViewContextRequest{UserID: at.user, View: blocks.EncodeHome(p, f, say, a.LinkTo)}
 	if at.hash != "" {
 		req.Hash = &at.hash
 	}
@@ -206,7 +207,7 @@ func (a *Adapter) submitFill(ctx context.Context, in inbound.Interaction) receip
 		return receipt{body: formError(block, no)}
 	}
 	text := strings.TrimSpace(string(in.Input(block).Value))
-	env := chat.Envelope{Delivery: in.Submission(text), Chat: f.Chat(), User: by.User, Name: by.Name, Reply: privately("", f.Channel, f.Thread, string(in.User))}
+	env := chat.Envelope{Delivery: in.Submission(text), Chat: f.Chat(), User: by.User, Name: by.Name, Reply: a.privately("", f.Channel, f.Thread, string(in.User))}
 	f, say, ok := a.act(ctx, f, env, f.Token, text)
 	if !ok {
 		return receipt{body: formError(block, say)}

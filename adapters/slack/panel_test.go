@@ -377,14 +377,14 @@ func TestWhatIsNoActIsLeftAlone(t *testing.T) {
 func TestLinksOfAPanel(t *testing.T) {
 	sc, _ := boarded(t)
 	here := blocks.Place{Team: "T1", Channel: "C1", Thread: "1795269720.000100"}
-	if got := sc.a.linkOf(render.ChatLink{Chat: here.Chat().String(), Message: "1795269721.000200"}); got != sc.a.permalink(here, "1795269721.000200") {
+	if got := sc.a.LinkTo(render.ChatLink{Chat: here.Chat().String(), Message: "1795269721.000200"}); got != sc.a.permalink(here, "1795269721.000200") {
 		t.Errorf("%q", got)
 	}
-	if got := sc.a.linkOf(render.ChatLink{Chat: here.Chat().String()}); got != sc.a.permalink(here, chat.MessageRef(here.Thread)) {
+	if got := sc.a.LinkTo(render.ChatLink{Chat: here.Chat().String()}); got != sc.a.permalink(here, chat.MessageRef(here.Thread)) {
 		t.Errorf("%q", got)
 	}
 	for _, l := range []render.ChatLink{{}, {Chat: "x"}, {Chat: "web::c1"}, {Chat: blocks.Place{Team: "T9", Channel: "C1", Thread: "1.2"}.Chat().String()}, {Chat: here.Chat().String(), Message: "javascript:1"}} {
-		if got := sc.a.linkOf(l); got != "" {
+		if got := sc.a.LinkTo(l); got != "" {
 			t.Errorf("%+v: %q", l, got)
 		}
 	}

@@ -216,8 +216,8 @@ type groupList struct {
 
 // Groups are the user groups that somebody of this workspace belongs to now. It takes the scope usergroups:read.
 func (a *Adapter) Groups(ctx context.Context, _ chat.ID, u chat.User) ([]chat.User, error) {
-	if u.Platform != Platform || u.IsGroup() || u.Workspace != a.self.Team && (a.self.Enterprise == "" || u.Workspace != a.self.Enterprise) {
-		return nil, nil
+	if self, err := a.me(ctx); err != nil || !isOurs(self, u) || u.IsGroup() {
+		return nil, err
 	}
 	list := a.listGroups(ctx)
 	if list.err != nil {
@@ -228,6 +228,30 @@ func (a *Adapter) Groups(ctx context.Context, _ chat.ID, u chat.User) ([]chat.Us
 		groups = append(groups, userOf(u.Workspace, chat.GroupPrefix+id))
 	}
 	return groups, nil
+}
+
+// isOurs reports whether u is of this workspace, or of its organisation.
+func isOurs(self inbound.Self, u chat.User) bool {
+	return u.Platform == Platform && u.Workspace != "" && (u.Workspace == self.Team || u.Workspace == self.Enterprise)
+}
+
+// Member is who somebody is who signed in on the page by Slack. no says to them why they may do nothing there: what they may here, as
+// [Adapter.identifyDecider] has it, they may there.
+func (a *Adapter) Member(ctx context.Context, _ chat.ID, u chat.User) (is chat.User, name, no string) {
+	ctx, cancel := context.WithTimeout(ctx, peopleWithin)
+	defer cancel()
+	self, err := a.me(ctx)
+	switch {
+	case err != nil:
+		return is, "", sayWhoUnknown
+	case !isOurs(self, u):
+		return is, "", sayOtherWorkspace
+	}
+	by, no := a.identifyDecider(ctx, u.Key, chat.AllowOnce)
+	if no == "" && by.External { // somebody else may have the same ID there
+		no = sayExternal
+	}
+	return by.User, by.Name, no
 }
 
 func (a *Adapter) listGroups(ctx context.Context) *groupList {

@@ -58,6 +58,7 @@ func parlour(t *testing.T) (*Adapter, *fakeslack.Server) {
 	}
 	t.Cleanup(a.http.CloseIdleConnections)
 	a.self = testSelf
+	close(a.introduced)
 	s.AddUser(fakeslack.User{ID: "UANA", Name: "Ana"})
 	return a, s
 }

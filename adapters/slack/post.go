@@ -116,7 +116,7 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 		return err
 	}
 	at, chars := messageAt{p.Channel, string(ref)}, render.Measure(m).Chars
-	of, start := a.renditions(m), a.sent.Level(at.String())
+	of, start := a.renditions(m).Kept(), a.sent.Level(at.String())
 	c := newCall(methodUpdate, p.Team, p.Channel, u)
 	c.Message, c.Rate, c.Ends = at.String(), a.sent.Growth(at.String(), chars, a.now()), surface.Ends(m)
 	r, ok := of(start)

@@ -24,20 +24,20 @@ import (
 )
 
 // privately is the handle for an answer that only one person sees: through the response_url of what they did, or beside the thread.
-func privately(responseURL, channel, thread, user string) chat.ReplyHandle {
+func (a *Adapter) privately(responseURL, channel, thread, user string) chat.ReplyHandle {
 	return chat.ReplyHandle{Platform: Platform, Key: url.Values{
-		"url": {responseURL}, "channel": {channel}, "thread": {thread}, "user": {user},
+		"team": {a.self.Team}, "url": {responseURL}, "channel": {channel}, "thread": {thread}, "user": {user},
 	}.Encode()}
 }
 
-type recipient struct{ url, channel, thread, user string }
+type recipient struct{ team, url, channel, thread, user string }
 
 func recipientOf(h chat.ReplyHandle) (to recipient, ok bool) {
 	v, err := url.ParseQuery(h.Key)
 	if err != nil || h.Platform != Platform {
 		return recipient{}, false
 	}
-	to = recipient{v.Get("url"), v.Get("channel"), v.Get("thread"), v.Get("user")}
+	to = recipient{v.Get("team"), v.Get("url"), v.Get("channel"), v.Get("thread"), v.Get("user")}
 	return to, to.url != "" || to.channel != "" && to.user != ""
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -20,11 +21,11 @@ func note(say string) render.Message {
 
 func TestHandlesAreReadBack(t *testing.T) {
 	for _, e := range []recipient{
-		{"https://hooks.slack.com/a?b=c&d=%20", "C1", "1.1", "U1"},
-		{"", "C1", "", "U1"},
-		{"https://x.example/&channel=C2", "", "", ""},
+		{"", "https://hooks.slack.com/a?b=c&d=%20", "C1", "1.1", "U1"},
+		{"", "", "C1", "", "U1"},
+		{"T1", "https://x.example/&channel=C2", "", "", ""},
 	} {
-		if got, ok := recipientOf(privately(e.url, e.channel, e.thread, e.user)); !ok || got != e {
+		if got, ok := recipientOf((&Adapter{self: inbound.Self{Team: e.team}}).privately(e.url, e.channel, e.thread, e.user)); !ok || got != e {
 			t.Errorf("%+v became %+v, %v", e, got, ok)
 		}
 	}
@@ -37,7 +38,7 @@ func TestHandlesAreReadBack(t *testing.T) {
 
 func TestWhisperBesideTheThread(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
-	if err := r.tell(r.ctx, privately("", "C1", r.place.Thread, "UANA"), "Only Ana can decide this."); err != nil {
+	if err := r.tell(r.ctx, r.privately("", "C1", r.place.Thread, "UANA"), "Only Ana can decide this."); err != nil {
 		t.Fatal(err)
 	}
 	got := r.slack.Ephemerals("UANA")
@@ -218,7 +219,7 @@ func TestWhisperThroughTheClick(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
 	ref := r.post(asking("ask"))
 	link := r.hook(ref)
-	h := privately(link, "C1", r.place.Thread, "UANA")
+	h := r.privately(link, "C1", r.place.Thread, "UANA")
 	for range 6 {
 		if err := r.tell(r.ctx, h, "Already denied by Ben."); err != nil {
 			t.Fatal(err)
@@ -242,7 +243,7 @@ func TestWhisperThroughTheClick(t *testing.T) {
 	if m := r.shown(ref); m.Via != "chat.update" {
 		t.Errorf("drawn by %s: whispers use up the same five", m.Via)
 	}
-	if err := r.tell(r.ctx, privately(link, "", "", ""), "x"); fault(t, err).Kind != agent.FaultGone {
+	if err := r.tell(r.ctx, r.privately(link, "", "", ""), "x"); fault(t, err).Kind != agent.FaultGone {
 		t.Errorf("got %v", err)
 	}
 }

@@ -75,7 +75,7 @@ func (a *Adapter) receive(d inbound.Delivery, ack func(receipt, error)) bool {
 	return a.in.lanes.Put(d.Lane(), func() {
 		// Not a child of Run's context: what was taken is finished, also while the program stops.
 		ctx, cancel := context.WithDeadline(context.Background(), deadline)
-		r, err := a.serve(ctx, d)
+		r, err := a.served(ctx, d)
 		cancel()
 		ack(r, err)
 		if err == nil && r.after != nil {
@@ -126,7 +126,7 @@ func (a *Adapter) serveEvent(ctx context.Context, e inbound.Event) (receipt, err
 	case inbound.StopPressed:
 		by, p := a.identifyAuthor(ctx, m.User, ""), m.Thread
 		return receipt{}, a.Engine.Accept(ctx, chat.Commanded{
-			Envelope: a.envelope(p, chat.Delivery("s:"+p.Channel+":"+p.Thread+":"+m.Stamp), by, privately("", p.Channel, p.Thread, m.User)), Verb: "stop",
+			Envelope: a.envelope(p, chat.Delivery("s:"+p.Channel+":"+p.Thread+":"+m.Stamp), by, a.privately("", p.Channel, p.Thread, m.User)), Verb: "stop",
 		})
 	case inbound.ConversationOpened:
 		return receipt{after: func(ctx context.Context) { a.suggest(ctx, m.Channel) }}, nil
@@ -237,7 +237,7 @@ func (a *Adapter) record(ctx context.Context, s inbound.MessagePosted, words str
 		return a.answer(s, sayMembersOnly), nil
 	}
 	said := chat.Said{
-		Envelope: a.envelope(s.Thread, s.Delivery(), by, replyTo(s)),
+		Envelope: a.envelope(s.Thread, s.Delivery(), by, a.replyTo(s)),
 		Message:  chat.MessageRef(s.TS), Text: words, Context: surface.FitQuotes(append(before, beside...), left), Standing: standing, Files: files,
 	}
 	if !s.Direct {
@@ -278,7 +278,7 @@ func (a *Adapter) welcome(ctx context.Context, s inbound.MessagePosted) {
 	if len(page.Messages) > 0 {
 		return
 	}
-	if err = a.tell(ctx, replyTo(s), sayWelcome()); err != nil {
+	if err = a.tell(ctx, a.replyTo(s), surface.SayWelcome); err != nil {
 		a.Logger.Warn("slack: a private answer did not arrive", "err", err)
 	}
 }
@@ -296,15 +296,15 @@ func (a *Adapter) readText(s string) string {
 }
 
 // replyTo is the handle for an answer that only a message's author sees.
-func replyTo(s inbound.MessagePosted) chat.ReplyHandle {
-	return privately("", s.Thread.Channel, s.PrivateThread(), s.User)
+func (a *Adapter) replyTo(s inbound.MessagePosted) chat.ReplyHandle {
+	return a.privately("", s.Thread.Channel, s.PrivateThread(), s.User)
 }
 
 func (a *Adapter) answer(s inbound.MessagePosted, say string) receipt {
 	if !s.Answerable {
 		return receipt{}
 	}
-	return a.answerPrivately(replyTo(s), say)
+	return a.answerPrivately(a.replyTo(s), say)
 }
 
 func (a *Adapter) envelope(p blocks.Place, d chat.Delivery, by Person, reply chat.ReplyHandle) chat.Envelope {

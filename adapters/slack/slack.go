@@ -52,6 +52,7 @@ const Platform = blocks.Platform // the value of [chat.ID.Platform] and [chat.Us
 
 type Config struct {
 	BotToken      string                    // xoxb-
+	Team          string                    // the workspace that the token has to be of; empty: any
 	AppToken      string                    // xapp-; set: Socket Mode
 	SigningSecret string                    // for HTTP delivery, where AppToken is empty
 	APIURL        string                    // of a stand-in, ending in "/"; empty: Slack's own
@@ -78,7 +79,7 @@ func (c *Config) validate() error {
 		is   bool
 		name string
 	}{
-		{c.BotToken == "", "Config.BotToken"}, {c.Engine == nil, "Config.Engine"}, {c.Asks == nil, "Config.Asks"},
+		{c.Engine == nil, "Config.Engine"}, {c.Asks == nil, "Config.Asks"},
 		{c.AppToken == "" && c.SigningSecret == "", "Config.AppToken (Socket Mode) or Config.SigningSecret (HTTP)"},
 	} {
 		if x.is {
@@ -92,7 +93,7 @@ func (c *Config) validate() error {
 	return errors.Join(missing...)
 }
 
-// Adapter is the bot in one workspace. Its methods are safe for concurrent use; before Run has found out who the bot is, they wait.
+// Adapter is the bot in one workspace; [Workspaces] are several of them. Its methods are safe for concurrent use; before Run has found out who the bot is, they wait.
 type Adapter struct {
 	Config
 	api  *slack.Client
@@ -107,6 +108,9 @@ type Adapter struct {
 	presence *presence
 	in       intake // what comes in
 	health   health
+
+	served func(context.Context, inbound.Delivery) (receipt, error) // [Adapter.serve], but where another hears for it
+	lost   func(error)                                              // is told that Slack refuses the token; nil: nobody is
 
 	now   func() time.Time
 	pause func(context.Context, time.Duration) error // [backoff.Wait]
@@ -126,6 +130,13 @@ var (
 
 // New makes the adapter. It speaks to nobody before Run.
 func New(c Config) (*Adapter, error) {
+	if c.BotToken == "" {
+		return nil, errors.Join(errors.New("slack: Config.BotToken is missing"), c.validate())
+	}
+	return build(c)
+}
+
+func build(c Config) (*Adapter, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
@@ -134,7 +145,7 @@ func New(c Config) (*Adapter, error) {
 	}
 	a.limiter.Budget, a.limiter.Platform, a.limiter.Logger = c.Budget, Platform, c.Logger
 	a.limiter.Pause = func(ctx context.Context, d time.Duration) error { return a.pause(ctx, d) }
-	a.presence = newPresence(a)
+	a.presence, a.served = newPresence(a), a.serve
 	a.health.doubts, a.health.deaf = make(chan struct{}, 1), a.now()
 	// No OptionRetry: a repeated chat.postMessage is a second message. No OptionDebug: it prints messages, and reconnects every six
 	// minutes.
@@ -145,7 +156,9 @@ func New(c Config) (*Adapter, error) {
 
 // Run finds out who the bot is, then listens until ctx ends, which is no error; an error says what to do where Slack refuses the tokens.
 // All goroutines have ended when it returns.
-func (a *Adapter) Run(ctx context.Context) error {
+func (a *Adapter) Run(ctx context.Context) error { return a.run(ctx, a.listen) }
+
+func (a *Adapter) run(ctx context.Context, listen func(context.Context) error) error {
 	if err := a.introduce(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -156,7 +169,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	workers.Go(func() { a.presence.run(working) })
 	workers.Go(func() { a.watchToken(working) })
-	err := a.listen(ctx)
+	err := listen(ctx)
 	cancel()
 	workers.Wait()
 	a.http.CloseIdleConnections()
@@ -186,12 +199,18 @@ func (a *Adapter) introduce(ctx context.Context) error {
 	wait := backoff.Exponential{First: 500 * time.Millisecond, Most: 30 * time.Second, Jitter: -0.5}
 	for failed := 0; ; failed++ {
 		r, err := a.api.AuthTestContext(ctx)
+		if err == nil && a.Team != "" && r.TeamID != a.Team {
+			return fmt.Errorf("the token is of the workspace %s", r.TeamID)
+		}
 		if err == nil {
 			a.self = inbound.Self{Team: r.TeamID, Enterprise: r.EnterpriseID, User: r.UserID, Bot: r.BotID, URL: r.URL, App: a.ownApp(ctx, r.BotID)}
 			close(a.introduced)
 			return nil
 		}
 		if fatal := fatalAuth(err); fatal != nil {
+			if a.lost != nil {
+				a.lost(err)
+			}
 			return fatal
 		}
 		if ctx.Err() != nil {

@@ -28,7 +28,7 @@ func TestSocketTakesAMentionOnce(t *testing.T) {
 	if len(sc.ledger.asked()) != 2 {
 		t.Errorf("Accept was called %d times for the mention and the message", len(sc.ledger.asked()))
 	}
-	want := chat.Envelope{Delivery: chat.Delivery("m:C1:" + ts), Chat: blocks.Place{Team: "T1", Channel: "C1", Thread: ts}.Chat(), User: ana, Name: "Ana", Reply: privately("", "C1", "", "UANA")}
+	want := chat.Envelope{Delivery: chat.Delivery("m:C1:" + ts), Chat: blocks.Place{Team: "T1", Channel: "C1", Thread: ts}.Chat(), User: ana, Name: "Ana", Reply: sc.a.privately("", "C1", "", "UANA")}
 	if !reflect.DeepEqual(said.Envelope, want) || said.Message != chat.MessageRef(ts) || said.Context != nil {
 		t.Errorf("got  %+v\nwant %+v", said.Envelope, want)
 	}

@@ -18,10 +18,11 @@ const (
 	sayWindowClosed = "Slack closed the window for opening this form. Click again."
 	sayNoPlace      = "It is not known which message this belongs to. Nothing was recorded. Use the buttons of the message in its thread."
 
-	sayElsewhere  = "This is of another workspace, or of another app, than the one nod works for here. Nothing was recorded."
-	sayWhoUnknown = "Slack did not say who you are just now, so nothing was recorded. Try again."
-	sayGuest      = "Guests of this workspace cannot decide here. Nothing was recorded. Ask a member of the workspace."
-	sayExternal   = "People of other organisations cannot decide here. Nothing was recorded. Ask a member of this workspace."
+	sayElsewhere      = "This is of another workspace, or of another app, than the one nod works for here. Nothing was recorded."
+	sayOtherWorkspace = "You signed in to another workspace than the one nod works in. Sign in again, and choose that one."
+	sayWhoUnknown     = "Slack did not say who you are just now, so nothing was recorded. Try again."
+	sayGuest          = "Guests of this workspace cannot decide here. Nothing was recorded. Ask a member of the workspace."
+	sayExternal       = "People of other organisations cannot decide here. Nothing was recorded. Ask a member of this workspace."
 
 	sayMembersOnly = botName + " answers only members of this workspace. Nothing was recorded."
 
@@ -63,11 +64,6 @@ func saySettingsHelp(direct bool) string {
 func sayRated(c chat.Choice) string {
 	k, _ := text.KindOf(c)
 	return "Thank you. “" + k.Label + "” stands in the record for this answer; what you click last counts."
-}
-
-// sayWelcome is for somebody who writes to the bot for the first time, beside the answer.
-func sayWelcome() string {
-	return "Welcome. " + text.About + " " + text.TryAsking + " “help” lists the commands."
 }
 
 func sayMoreChats(n int) string {

@@ -10,12 +10,18 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// Small is the small line above a question: how it is asked, and of which call.
+// Small is the small line above a question: how it is asked, and of which call. The emoji that the operator gave its server, if there is one,
+// is its sign: the line of facts has the other.
 func Small(a render.Ask) string {
-	if s := strings.TrimSpace(OneLine(a.Small())); s != "" {
-		return text.SymbolConfirm + " " + s
+	s := strings.TrimSpace(OneLine(a.Small()))
+	if s == "" {
+		return ""
 	}
-	return ""
+	icon := strings.TrimSpace(OneLine(a.Icon))
+	if icon == "" || Width(icon) > 8 || strings.Contains(icon, ":") { // an address; what is drawn of it stands beside
+		icon = text.SymbolConfirm
+	}
+	return icon + " " + s
 }
 
 // Arguments that are shown without opening anything.

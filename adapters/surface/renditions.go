@@ -1,7 +1,6 @@
 package surface
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -51,6 +50,19 @@ func (e Encoder[P, R]) Renditions(m render.Message) Renditions[R] {
 			}
 		}
 		return r, false
+	}
+}
+
+// Kept is the same, and keeps the last one: it is compared with what stands there, and then sent.
+func (of Renditions[R]) Kept() Renditions[R] {
+	var last R
+	at, ok := -1, false
+	return func(level int) (R, bool) {
+		if level != at {
+			last, ok = of(level)
+			at = level
+		}
+		return last, ok
 	}
 }
 
@@ -107,8 +119,8 @@ func Quietly(m render.Message) render.Message {
 func withoutMentions(l render.Line) render.Line {
 	out := slices.Clone(l)
 	for i, s := range out {
-		if p, ok := s.(render.Person); ok {
-			out[i] = render.Plain(cmp.Or(p.Name, p.User.Key))
+		if p, ok := s.(render.Person); ok && p.Name != "" { // of who has none only their platform knows one; a card names so who has to answer it
+			out[i] = render.Plain(p.Name)
 		}
 	}
 	return out

@@ -43,3 +43,20 @@ func TestRenditionsAreTriedUntilOneIsTaken(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// What is looked at and then sent is drawn once.
+func TestTheLastRenditionIsKept(t *testing.T) {
+	drawn := 0
+	kept := Renditions[int](func(level int) (int, bool) {
+		drawn++
+		return level, level != LevelHalf
+	}).Kept()
+	for _, level := range []int{LevelFull, LevelFull, LevelHalf, LevelHalf, LevelFull} {
+		if got, ok := kept(level); got != level || ok == (level == LevelHalf) {
+			t.Errorf("level %d: %d, %v", level, got, ok)
+		}
+	}
+	if drawn != 3 {
+		t.Errorf("drawn %d times", drawn)
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/card"
@@ -29,6 +30,7 @@ import (
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // Engine takes what people say and click, and knows how chats stand.
@@ -85,8 +87,44 @@ func Hopeless(err error) bool {
 	return errors.Is(err, agent.ErrTooLong) || errors.Is(err, agent.ErrNotText) || errors.Is(err, agent.ErrEmpty) || errors.Is(err, agent.ErrFull)
 }
 
-// FindAsk finds the call that an ask belongs to, while it waits.
-func FindAsk(s turn.Session, ask string) (turn.ToolCall, bool) {
+// Asking are the sessions of chats in which something waits, those that have waited longest first.
+func Asking(ctx context.Context, e Engine, chats []chat.ID) (all []turn.Session, err error) {
+	for _, id := range chats {
+		s, err := e.Session(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if len(turn.OpenAsks(s)) > 0 {
+			all = append(all, s)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b turn.Session) int { return turn.OpenAsks(a)[0].AskedAt.Compare(turn.OpenAsks(b)[0].AskedAt) })
+	return all, nil
+}
+
+// FormOf is the call whose form for a reason, or for other arguments, somebody may fill in. say is a sentence for them where there is none, or
+// where what they fill in would certainly not be taken: nobody writes for nothing.
+func FormOf(ctx context.Context, e Engine, c chat.Clicked, log *slog.Logger) (call turn.ToolCall, say string) {
+	s, err := e.Session(ctx, c.Chat)
+	if err != nil {
+		log.Warn(c.Chat.Platform+": a form could not be filled in", "chat", c.Chat, "err", err)
+		return call, SayNotRead
+	}
+	call, ok := findAsk(s, c.Token)
+	switch {
+	case !ok:
+		return call, SayNotOpen
+	case c.Choice == chat.Edit && !turn.CanEdit(call): // a masked secret would stand in the form
+		return call, text.NotEditable
+	}
+	if no := e.Refuses(ctx, c); no != nil {
+		return call, no.Say
+	}
+	return call, ""
+}
+
+// findAsk finds the call that an ask belongs to, while it waits.
+func findAsk(s turn.Session, ask string) (turn.ToolCall, bool) {
 	for _, c := range turn.OpenAsks(s) {
 		if ask != "" && string(c.Ask) == ask {
 			return c, true

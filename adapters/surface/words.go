@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
@@ -61,6 +62,9 @@ func SayCommands(where, at string) string {
 		"mode always”, “mode never yes” or “mode tool” sets when to ask · “" + at + "reset” starts over."
 }
 
+// SayWelcome is for somebody who writes to the bot alone for the first time, beside the answer.
+const SayWelcome = "Welcome. " + text.About + " " + text.TryAsking + " “help” lists the commands."
+
 // SayTooLong: size is in bytes.
 func SayTooLong(size int) string {
 	return fmt.Sprintf("Your message was not taken: it has %d KiB, and at most %d KiB are read. Send it in parts.", (size+1023)>>10, agent.MaxText>>10)
@@ -75,7 +79,7 @@ func SayPending(open []turn.ToolCall, where string) string {
 	}
 	lines := []string{"In this " + where + ", these wait for an answer:"}
 	for _, c := range open[:min(len(open), maxPending)] {
-		lines = append(lines, "• "+CallLine(c)+UntilLine(c))
+		lines = append(lines, "• "+AskLine(c)+UntilLine(c))
 	}
 	if left := len(open) - maxPending; left > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", left))
@@ -96,12 +100,15 @@ func CallLine(c turn.ToolCall) string {
 	return text.ShortName(c.Tool.Name) + " of " + text.ShortName(c.Tool.Server)
 }
 
+// AskLine says in a list what a call would do, as its question does.
+func AskLine(c turn.ToolCall) string { return card.What(c) + " · " + text.ShortName(c.Tool.Server) }
+
 // UntilLine says how long a call waits, or nothing.
 func UntilLine(c turn.ToolCall) string {
 	if c.Deadline.IsZero() {
 		return ""
 	}
-	return " · expires " + text.Clock(c.Deadline)
+	return text.ExpiresAt + text.Clock(c.Deadline)
 }
 
 // WithFiles is a message and a line for each thing that stands in it beside its words, as [SayFile] says them.

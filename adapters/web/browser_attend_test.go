@@ -2,12 +2,15 @@ package web
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/nodhq/nod/core/agent/turn"
 )
 
 const asks = `!!document.querySelector(".ask")`
@@ -197,6 +200,37 @@ func TestPageShowsCodeAndTables(t *testing.T) {
 	until(t, ctx, `(window.copied || "").startsWith("// <b>hi</b>\nreturn")`)
 	press(t, ctx, ".bot .head .copy")
 	until(t, ctx, "window.copied.includes('```go')")
+}
+
+// What one says goes to the chat where it was said, though the answer to what was said before it is still on its way.
+func TestPageSendsWhereItWasSaid(t *testing.T) {
+	for name, late := range map[string]string{"the chat is being made": "/chats", "the chat is being opened": "nodes=1", "the message is being sent": "/messages"} {
+		t.Run(name, func(t *testing.T) {
+			ctx, b, _ := browser(t)
+			eval[bool](t, ctx, `(fetch => { window.fetch = async (...a) => { const out = await fetch(...a); if (!window.held && a[0].endsWith("`+late+`") && (a[0].includes("nodes") || a[1].method === "POST")) { window.held = true; await new Promise(go => window.go = go); } return out; }; return true })(window.fetch)`)
+			speak(t, ctx, "one")
+			until(t, ctx, `window.held === true`)
+			press(t, ctx, "#new")
+			speak(t, ctx, "two")
+			eval[bool](t, ctx, `(go(), true)`)
+			until(t, ctx, `[...document.querySelectorAll(".mine")].map(m => m.textContent).join("|") === "two"`)
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			var said []string
+			for _, log := range b.logs {
+				var in []string
+				for _, x := range log {
+					if m, is := x.Event.(turn.Said); is {
+						in = append(in, m.Text)
+					}
+				}
+				said = append(said, strings.Join(in, "+"))
+			}
+			if slices.Sort(said); strings.Join(said, " ") != "one two" {
+				t.Errorf("the chats have %v", said)
+			}
+		})
+	}
 }
 
 // The list finds chats by their titles and by what was said in them.

@@ -18,18 +18,18 @@ func TestCardOffersMore(t *testing.T) {
 	speak(t, ctx, "write hello to notes.txt")
 	until(t, ctx, `!!document.querySelector(".ask")`)
 	id := webChat(eval[string](t, ctx, `location.pathname.split("/").pop()`))
-	do(t, ctx, chromedp.Click(css(".ask .more summary")))
+	press(t, ctx, ".ask .more summary")
 	if got := eval[string](t, ctx, `document.querySelector(".ask .tick").innerText.trim()`); got != "Remember this choice" {
 		t.Errorf("the checkbox says %q", got)
 	}
 	// Ticking decides nothing.
-	do(t, ctx, chromedp.Click(css(".ask .tick input")))
+	press(t, ctx, ".ask .tick input")
 	until(t, ctx, `document.querySelector(".ask .tick input").checked && !document.querySelector(".ask .tick input").disabled`)
 	s := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(id) }()
 	if c := turn.OpenAsks(s); len(c) != 1 || c[0].Ticked == nil || c[0].Ticked.Name != "Ana" || len(b.ran) > 0 {
 		t.Fatalf("after ticking: %+v, ran %v", c, b.ran)
 	}
-	do(t, ctx, chromedp.Click(css(".ask [data-choice=view]")))
+	press(t, ctx, ".ask [data-choice=view]")
 	until(t, ctx, `!!document.querySelector("dialog[open]")`)
 	if got := eval[string](t, ctx, `document.querySelector("dialog").innerText`); !strings.Contains(got, text.LabelWhy) || !strings.Contains(got, text.PartServer) || !strings.Contains(got, `"path": "notes.txt"`) {
 		t.Errorf("the details: %q", got)
@@ -91,6 +91,7 @@ func TestPageEndsASession(t *testing.T) {
 	b.mu.Lock()
 	b.hold = true
 	b.mu.Unlock()
+	press(t, ctx, ".ask .more summary")
 	press(t, ctx, ".ask [data-choice=allow_session]")
 	press(t, ctx, "dialog [data-act=confirm]")
 	until(t, ctx, `!!document.querySelector(".note [data-choice=ask_more]")`)
@@ -196,8 +197,8 @@ func TestPageShowsAnAddressBeforeItOpens(t *testing.T) {
 func TestPageAnswersCommandsPrivately(t *testing.T) {
 	ctx, b, _ := browser(t)
 	speak(t, ctx, "/whoami")
-	until(t, ctx, `!document.querySelector("#whisper").hidden`)
-	if got := eval[string](t, ctx, `document.querySelector("#whisper p").textContent + "|" + location.pathname + document.querySelector("#say").value`); got != "You are Ana\\u{202E}.\nYou said: whoami\nHere is .|/" {
+	until(t, ctx, `!document.querySelector("#whisper").hidden && document.querySelector("#say").value === ""`)
+	if got := eval[string](t, ctx, `document.querySelector("#whisper p").textContent + "|" + location.pathname`); got != "You are Ana\\u{202E}.\nYou said: whoami\nHere is .|/" {
 		t.Errorf("before there is a chat: %q", got)
 	}
 	if len(b.logs) > 0 {

@@ -41,7 +41,7 @@ func TestSettingsPageManages(t *testing.T) {
 	promote(b)
 	speak(t, ctx, "write hello to notes.txt")
 	until(t, ctx, `!!document.querySelector(".ask")`)
-	do(t, ctx, chromedp.Click(css(`.ask .answers .choices [data-choice=allow_chat]`)))
+	press(t, ctx, ".ask .answers .choices [data-choice=allow_chat]")
 	until(t, ctx, `!!document.querySelector('.bot[data-state=done]')`)
 	here := eval[string](t, ctx, `location.pathname.split("/").pop()`)
 	settle(t, ctx)
@@ -83,6 +83,24 @@ func TestSettingsPageManages(t *testing.T) {
 		t.Errorf("the banner: %q", got)
 	}
 	shoot(t, ctx, "settings-halted")
+}
+
+// Who goes on to another view while a change is on its way stays there.
+func TestSettingsPageStaysWhereOneWent(t *testing.T) {
+	ctx, b, _ := browser(t)
+	promote(b)
+	settle(t, ctx)
+	eval[bool](t, ctx, `(fetch => { window.fetch = async (...a) => { const out = await fetch(...a); if (a[1].method === "POST") { window.held = true; await new Promise(go => window.go = go); } return out; }; return true })(window.fetch)`)
+	press(t, ctx, `[data-token=halt]`)
+	press(t, ctx, `dialog [data-act=confirm]`)
+	until(t, ctx, `window.held === true`)
+	press(t, ctx, `#tabs a[href*="view=tools"]`)
+	until(t, ctx, `location.search === "?view=tools" && !!document.querySelector("select")`)
+	eval[bool](t, ctx, `(go(), true)`)
+	until(t, ctx, `document.querySelector("#said").innerText !== ""`)
+	if at := eval[string](t, ctx, `location.search + " " + !!document.querySelector("select")`); at != "?view=tools true" {
+		t.Errorf("the page is at %s", at)
+	}
 }
 
 func grantsOf(b *bot, key string) int {

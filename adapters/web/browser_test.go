@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
 )
 
 // browser opens the page of a fresh bot in a headless Chromium, signed in as Ana.
@@ -120,12 +122,18 @@ func until(t *testing.T, ctx context.Context, js string) {
 // have left it.
 func press(t *testing.T, ctx context.Context, selector string) {
 	t.Helper()
-	until(t, ctx, `(b => { if (!b || b.disabled) return false; b.click(); return true })(document.querySelector('`+selector+`'))`)
+	until(t, ctx, `(b => { if (!b || b.disabled || !b.checkVisibility()) return false; b.click(); return true })(document.querySelector('`+selector+`'))`)
 }
 
 func speak(t *testing.T, ctx context.Context, text string) {
 	t.Helper()
-	do(t, ctx, chromedp.SendKeys(css("#say"), text+"\r"))
+	do(t, ctx, chromedp.SendKeys(css("#say"), text))
+	// Enter as a keyboard has it: chromedp's own comes as a key and then as a character, which breaks a line though the page took the key.
+	for _, k := range []input.DispatchKeyEventParams{{Type: "keyDown", Key: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}, {Type: "keyUp", Key: "Enter", WindowsVirtualKeyCode: 13}} {
+		if _, err := chromedp.Call(ctx, input.DispatchKeyEvent, k); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // shoot keeps a picture where NOD_WEB_SHOTS names a folder: for people, not for the test.
@@ -193,7 +201,7 @@ func TestPageAsksAndFinishesInOneMessage(t *testing.T) {
 		t.Errorf("the focus is on %q, not on the question itself", on)
 	}
 
-	do(t, ctx, chromedp.Click(css(`.ask .answers .choices [data-choice=allow_once]`)))
+	press(t, ctx, ".ask .answers .choices [data-choice=allow_once]")
 	until(t, ctx, `!!document.querySelector('.bot[data-state=done] .step[data-state=done]')`)
 	shoot(t, ctx, "done")
 	if n := eval[int](t, ctx, `document.querySelectorAll(".bot").length`); n != 1 {
@@ -211,7 +219,9 @@ func TestPageDeniesWithReason(t *testing.T) {
 	ctx, b, _ := browser(t)
 	speak(t, ctx, "write hello to notes.txt")
 	until(t, ctx, `!!document.querySelector(".ask")`)
-	do(t, ctx, chromedp.Click(css(`.ask .more summary`)), chromedp.Click(css(`.ask [data-choice=deny_reason]`)), chromedp.SendKeys(css(`.ask .deny_reason input`), "not now\r"))
+	press(t, ctx, ".ask .more summary")
+	press(t, ctx, ".ask [data-choice=deny_reason]")
+	do(t, ctx, chromedp.SendKeys(css(`.ask .deny_reason input`), "not now\r"))
 	until(t, ctx, `!!document.querySelector('.step[data-state=denied]')`)
 	if got := eval[string](t, ctx, `document.querySelector(".step").innerText`); !strings.Contains(got, "not now") {
 		t.Errorf("the step does not say why: %q", got)
@@ -220,6 +230,68 @@ func TestPageDeniesWithReason(t *testing.T) {
 	defer b.mu.Unlock()
 	if len(b.ran) > 0 {
 		t.Errorf("a denied call ran: %v", b.ran)
+	}
+}
+
+// What somebody writes stays when the card is drawn anew below it, and a form opens that was asked for before.
+func TestPageKeepsWhatIsWrittenOnACard(t *testing.T) {
+	for choice, field := range map[string]string{"deny_reason": "input", "edit": "textarea"} {
+		t.Run(choice, func(t *testing.T) {
+			ctx, b, _ := browser(t)
+			speak(t, ctx, "write hello to notes.txt")
+			until(t, ctx, `!!document.querySelector(".ask")`)
+			id := webChat(eval[string](t, ctx, `location.pathname.split("/").pop()`))
+			minutes := 0
+			redraw := func() {
+				t.Helper()
+				eval[bool](t, ctx, `document.querySelector(".ask").old = true`)
+				b.mu.Lock()
+				c := turn.OpenAsks(b.fold(id))[0]
+				minutes += 5
+				b.append(id, turn.Extended{Ask: c.Ask, By: chat.User{Platform: Platform, Key: "ben"}, Name: "Ben", Until: c.Deadline.Add(time.Duration(minutes) * time.Minute)})
+				b.mu.Unlock()
+				until(t, ctx, `!document.querySelector(".ask").old`)
+			}
+			eval[bool](t, ctx, `(fetch => { window.fetch = async (...a) => { if (JSON.parse(a[1].body || "{}").check) { window.held = true; await new Promise(go => window.go = go); } return fetch(...a); }; return true })(window.fetch)`)
+			press(t, ctx, ".ask .more summary")
+			press(t, ctx, ".ask .more [data-choice="+choice+"]")
+			until(t, ctx, `window.held === true`)
+			redraw()
+			eval[bool](t, ctx, `(go(), true)`)
+			at := `document.querySelector(".ask form.` + choice + ` ` + field + `")`
+			until(t, ctx, `document.activeElement === `+at)
+			choose(t, ctx, ".ask form."+choice+" "+field, "half a sentence")
+			eval[bool](t, ctx, `(`+at+`.setSelectionRange(2, 6), true)`)
+			redraw()
+			if got := eval[string](t, ctx, `(f => f.value + "|" + f.selectionStart + "-" + f.selectionEnd + "|" + (document.activeElement === f) + "|" + f.checkVisibility())(`+at+`)`); got != `half a sentence|2-6|true|true` {
+				t.Errorf("after the card was drawn anew: %s", got)
+			}
+			if eval[bool](t, ctx, `document.querySelectorAll(".ask form:not([hidden])").length !== 1`) {
+				t.Error("the other form opened, too")
+			}
+		})
+	}
+}
+
+// Who may not decide writes no reason, and no arguments, for nothing.
+func TestPageOpensNoFormInVain(t *testing.T) {
+	ctx, b, _ := browser(t)
+	speak(t, ctx, "write hello to notes.txt")
+	until(t, ctx, `!!document.querySelector(".ask")`)
+	b.mu.Lock()
+	for id := range b.logs {
+		b.refused = map[string]bool{b.fold(id).Turn.Requester.String(): true}
+	}
+	b.mu.Unlock()
+	for _, choice := range []string{"deny_reason", "edit"} {
+		press(t, ctx, ".ask .more summary")
+		press(t, ctx, ".ask .more [data-choice="+choice+"]")
+		until(t, ctx, `document.querySelector("#whisper p").textContent === "Only somebody else can decide this."`)
+		if !eval[bool](t, ctx, `document.querySelector(".ask form.`+choice+`").hidden`) {
+			t.Errorf("the form of %s opens", choice)
+		}
+		press(t, ctx, "#whisper button")
+		until(t, ctx, `document.querySelector("#whisper").hidden`)
 	}
 }
 
@@ -259,13 +331,13 @@ func TestPageUnknownAndExpired(t *testing.T) {
 	speak(t, ctx, "write hello to notes.txt")
 	until(t, ctx, `!!document.querySelector(".ask")`)
 	id := webChat(eval[string](t, ctx, `location.pathname.split("/").pop()`))
-	do(t, ctx, chromedp.Click(css(`.ask .answers .choices [data-choice=allow_once]`)))
+	press(t, ctx, ".ask .answers .choices [data-choice=allow_once]")
 	until(t, ctx, `!!document.querySelector('.step[data-state=running]')`)
 	shoot(t, ctx, "running")
 	b.lose(id)
 	until(t, ctx, `!!document.querySelector('.ask[data-kind=outcome]')`)
 	shoot(t, ctx, "unknown")
-	do(t, ctx, chromedp.Click(css(`.ask [data-choice=leave]`)))
+	press(t, ctx, ".ask [data-choice=leave]")
 	until(t, ctx, `!!document.querySelector('.step[data-state=unknown]')`)
 	speak(t, ctx, "write it again")
 	until(t, ctx, `!!document.querySelector(".ask")`)
@@ -298,7 +370,7 @@ func TestPageShowsLiveTextWithoutTheLog(t *testing.T) {
 	speak(t, ctx, "write hello to notes.txt")
 	until(t, ctx, `!!document.querySelector(".ask")`)
 	id := webChat(eval[string](t, ctx, `location.pathname.split("/").pop()`))
-	do(t, ctx, chromedp.Click(css(`.ask .answers .choices [data-choice=allow_once]`)))
+	press(t, ctx, ".ask .answers .choices [data-choice=allow_once]")
 	until(t, ctx, `!!document.querySelector('.step[data-state=running]')`)
 	session := func() turn.Session { b.mu.Lock(); defer b.mu.Unlock(); return b.fold(id) }()
 	m := card.View(session, session.Turn, card.Live{Text: "Half a sent"})

@@ -96,7 +96,7 @@ func (s *Server) excerpt(ctx context.Context, key string, words []string) (strin
 
 // chatsOf is a person's list of chats, the newest first.
 func (s *Server) chatsOf(ctx context.Context, p person) ([]chat.Listed, error) {
-	lines, err := s.Shelf.Chats(ctx, p.user.Key)
+	lines, err := s.Shelf.Chats(ctx, p.owner())
 	slices.SortFunc(lines, func(a, b chat.Listed) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Key, b.Key)) })
 	return lines, err
 }
@@ -110,7 +110,7 @@ func (s *Server) postChat(r *http.Request, p person) (any, error) {
 	}
 	key, now := "c-"+token(16), time.Now()
 	// The second line is the chat's own: it is how somebody else who was told the id finds that it exists.
-	for _, owner := range []string{p.user.Key, chatMark(key)} {
+	for _, owner := range []string{p.owner(), chatMark(key)} {
 		if err := s.Shelf.PutChat(r.Context(), owner, key, "", now); err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ func (s *Server) postChat(r *http.Request, p person) (any, error) {
 
 // roomForChat refuses one more chat to somebody whose list is full of recent ones. Chats that leave it are still there under their address.
 func (s *Server) roomForChat(ctx context.Context, p person) error {
-	lines, err := s.Shelf.Chats(ctx, p.user.Key)
+	lines, err := s.Shelf.Chats(ctx, p.owner())
 	if err != nil || len(lines) < maxChats {
 		return err
 	}
@@ -134,7 +134,7 @@ func (s *Server) roomForChat(ctx context.Context, p person) error {
 		return problem{Status: http.StatusTooManyRequests, Code: "too_many_chats",
 			Message: fmt.Sprintf("You have %d chats already. Go on in one of them.", maxChats)}
 	}
-	return s.Shelf.DropChats(ctx, p.user.Key, old...)
+	return s.Shelf.DropChats(ctx, p.owner(), old...)
 }
 
 func chatMark(key string) string { return "chat:" + key }
@@ -159,7 +159,7 @@ func (s *Server) chatNamed(ctx context.Context, p person, key string) (view, err
 	if err != nil || v.head.Seq > 0 {
 		return v, err
 	}
-	for _, owner := range []string{p.user.Key, chatMark(key)} {
+	for _, owner := range []string{p.owner(), chatMark(key)} {
 		lines, err := s.Shelf.Chats(ctx, owner)
 		if err != nil || slices.ContainsFunc(lines, func(l chat.Listed) bool { return l.Key == key }) {
 			return v, err
@@ -238,7 +238,7 @@ func (s *Server) postMessage(r *http.Request, p person, v view) (any, error) {
 		return nil, problem{Status: http.StatusServiceUnavailable, Code: "not_recorded",
 			Message: "The bot could not record this message, so it was not taken. Send it again with the same \"delivery\"."}
 	}
-	if err := s.Shelf.PutChat(r.Context(), p.user.Key, id.Key, cmp.Or(title(v), titled(body.Text)), time.Now()); err != nil {
+	if err := s.Shelf.PutChat(r.Context(), p.owner(), id.Key, cmp.Or(title(v), titled(body.Text)), time.Now()); err != nil {
 		s.Logger.Warn("chat list not updated", "err", err) // the message is recorded: that is what 202 says
 	}
 	return withStatus{http.StatusAccepted, map[string]string{"chat_id": id.Key, "delivery": body.Delivery}}, nil

@@ -62,7 +62,7 @@ func (s *Server) postApprove(r *http.Request, p person) (any, error) {
 	if err := checkAnswer(a); err != nil {
 		return nil, err
 	}
-	ask, err := s.findAsk(r.Context(), p, body.RequestID, body.ToolCallID)
+	p, ask, err := s.findAsk(r.Context(), p, body.RequestID, body.ToolCallID)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s *Server) postAsk(r *http.Request, p person) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
+	p, ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +105,15 @@ func (s *Server) postAsks(r *http.Request, p person, v view) (any, error) {
 
 // postClick is a button of the page: its token and choice. It covers what has no ask of its own, such as revoking a grant.
 func (s *Server) postClick(r *http.Request, p person, v view) (any, error) {
+	a, check, err := readClick(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.click(r.Context(), p, asking{v.session.Chat, a.Token}, a, check)
+}
+
+// readClick reads a button of the page. With check nothing is to be recorded: the answer is only whether the choice would be refused.
+func readClick(r *http.Request) (a chat.Clicked, check bool, err error) {
 	var body struct {
 		Token  string `json:"token"`
 		Choice string `json:"choice"`
@@ -112,31 +121,31 @@ func (s *Server) postClick(r *http.Request, p person, v view) (any, error) {
 		Args   string `json:"arguments"`
 		Uses   int    `json:"uses"`
 		Fields fields `json:"fields"`
-		// Check says that nothing is recorded: the answer is only whether the choice would be refused.
-		Check bool `json:"check"`
+		Check  bool   `json:"check"`
 	}
 	if err := readJSON(r, &body, false); err != nil {
-		return nil, err
+		return a, false, err
 	}
 	kind, _ := text.KindOf(chat.Choice(body.Choice))
 	switch {
 	case body.Token == "" || len(body.Token) > 64:
-		return nil, badRequest("\"token\" is missing or too long.")
+		return a, false, badRequest("\"token\" is missing or too long.")
 	case kind.API == text.APINone:
-		return nil, badRequest("There is no such choice.")
+		return a, false, badRequest("There is no such choice.")
 	}
-	a := chat.Clicked{Choice: kind.Choice, Reason: body.Reason, Args: body.Args, Uses: body.Uses, Fields: body.Fields}
-	if err := checkAnswer(a); err != nil {
-		return nil, err
-	}
-	if body.Check {
-		a.Envelope, a.Token = p.envelope(v.session.Chat), body.Token
-		if no := s.Engine.Refuses(r.Context(), a); no != nil {
+	a = chat.Clicked{Token: body.Token, Choice: kind.Choice, Reason: body.Reason, Args: body.Args, Uses: body.Uses, Fields: body.Fields}
+	return a, body.Check, checkAnswer(a)
+}
+
+func (s *Server) click(ctx context.Context, p person, ask asking, a chat.Clicked, check bool) (any, error) {
+	if check {
+		a.Envelope = p.envelope(ask.chat)
+		if no := s.Engine.Refuses(ctx, a); no != nil {
 			return nil, no
 		}
 		return map[string]any{"decisions": []outcomeForm{}}, nil
 	}
-	out, err := s.decide(r.Context(), p, asking{v.session.Chat, body.Token}, a)
+	out, err := s.decide(ctx, p, ask, a)
 	return map[string]any{"decisions": out}, err
 }
 
@@ -155,13 +164,28 @@ type asking struct {
 	token string
 }
 
-// findAsk finds the chat and the asking that are meant. Whoever knows a random id has seen its chat; whether they may decide is the
-// engine's answer. Another surface's chats are only for administrators: a web key is no proof of being anybody there.
-func (s *Server) findAsk(ctx context.Context, p person, request, call string) (asking, error) {
+// findAsk finds the chat and the asking that are meant, and who p is there.
+func (s *Server) findAsk(ctx context.Context, p person, request, call string) (person, asking, error) {
+	ask, err := s.lookForAsk(ctx, p, request, call)
+	if err == nil && ask.chat.Platform == p.user.Platform {
+		p, err = s.in(ctx, ask.chat, p)
+	}
+	return p, ask, err
+}
+
+// lookForAsk: whoever knows a random id has seen its chat; whether they may decide is the engine's answer. Another surface's chats are only for
+// those who signed in by it, for administrators, and for those to whom it is shown: a web key is no proof of being anybody there.
+func (s *Server) lookForAsk(ctx context.Context, p person, request, call string) (asking, error) {
 	if len(request) > 64 || len(call) > 256 {
 		return asking{}, unknownAsk
 	}
 	id, found, err := s.Log.Find(ctx, cmp.Or(request, call))
+	elsewhere := found && id.Platform != Platform && id.Platform != p.user.Platform && !p.admin
+	if elsewhere {
+		var sees bool
+		sees, _, err = s.seesAsk(ctx, p, asking{id, request})
+		elsewhere = !sees
+	}
 	switch {
 	case err != nil:
 		return asking{}, err
@@ -169,7 +193,7 @@ func (s *Server) findAsk(ctx context.Context, p person, request, call string) (a
 		return asking{}, unknownAsk
 	case !found:
 		return s.search(ctx, p, call)
-	case id.Platform != Platform && !p.admin:
+	case elsewhere:
 		return asking{}, problem{Status: http.StatusForbidden, Code: string(decision.RefusedNotYours),
 			Message: "This request belongs to another place; only somebody there or an admin can decide it."}
 	case call == "":

@@ -58,7 +58,7 @@ type linkForm struct {
 
 // getWhy answers "Why am I asked?".
 func (s *Server) getWhy(r *http.Request, p person) (any, error) {
-	ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
+	p, ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func drawDetails(d render.Details) *detailsForm {
 
 // getElicitation shows the requester, and nobody else, what a server wants of them.
 func (s *Server) getElicitation(r *http.Request, p person) (any, error) {
-	ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
+	p, ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,9 @@ type bot struct {
 	admins   []chat.User
 	fail     error           // what Accept answers
 	hold     bool            // tools do not finish
+	shown    map[string]bool // who is shown what waits anywhere
+	notices  func(turn.Session)
+	joined   chan struct{}   // closed when somebody listens to live frames next
 	refused  map[string]bool // who is told that they may not decide; who really may not is the engine's to say (tests/suites/e2e)
 	accepted map[chat.Delivery]bool
 	ran      []string
@@ -65,6 +68,9 @@ func (b *bot) append(id chat.ID, evs ...turn.Event) turn.Session {
 		case c <- struct{}{}:
 		default:
 		}
+	}
+	if b.notices != nil {
+		b.notices(b.fold(id))
 	}
 	return b.fold(id)
 }
@@ -152,6 +158,14 @@ func (b *bot) Refuses(_ context.Context, in chat.Clicked) *decision.Refusal {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.refusal(in)
+}
+
+// Sees stands for the engine's rule: who asked, and whom the test names.
+func (b *bot) Sees(_ context.Context, by chat.Envelope) (func(turn.Session, turn.ToolCall) bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	named := b.shown[by.User.String()]
+	return func(s turn.Session, _ turn.ToolCall) bool { return named || s.Turn.Requester == by.User }, nil
 }
 
 func (b *bot) refusal(in chat.Clicked) *decision.Refusal {
@@ -354,6 +368,23 @@ func (b *bot) History(_ context.Context, id chat.ID) ([]turn.Entry, error) {
 	return slices.Clone(b.logs[id]), nil
 }
 
+func (b *bot) Load(_ context.Context, id chat.ID) (agent.Snapshot, []turn.Entry, agent.Head, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return agent.Snapshot{}, slices.Clone(b.logs[id]), agent.Head{Seq: uint64(len(b.logs[id]))}, nil
+}
+
+func (b *bot) Asking(context.Context, func(chat.ID) bool) (ids []chat.ID, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id := range b.logs {
+		if len(turn.Waits(b.fold(id))) > 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
 func (b *bot) Tail(_ context.Context, id chat.ID, known agent.Head) ([]turn.Entry, agent.Head, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -386,7 +417,7 @@ func (b *bot) Find(_ context.Context, x string) (chat.ID, bool, error) {
 	defer b.mu.Unlock()
 	for id, l := range b.logs {
 		for _, e := range l {
-			if slices.Contains(turn.Indexed(e.Event), x) {
+			if slices.Contains(turn.Indexed(e.Event, true), x) {
 				return id, true, nil
 			}
 		}
@@ -491,6 +522,10 @@ func (b *bot) Live(ctx context.Context, id chat.ID) (<-chan []byte, error) {
 	defer b.mu.Unlock()
 	c := make(chan []byte, 16)
 	b.live[id] = append(b.live[id], c)
+	if b.joined != nil {
+		close(b.joined)
+		b.joined = nil
+	}
 	context.AfterFunc(ctx, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()

@@ -36,7 +36,15 @@ type person struct {
 
 // envelope is what p does in a chat; the zero chat is none.
 func (p person) envelope(id chat.ID) chat.Envelope {
-	return chat.Envelope{Chat: id, User: p.user, Name: p.name}
+	return chat.Envelope{Chat: id, User: p.user, Name: p.name, Surface: Platform}
+}
+
+// owner is under what a person's own things are kept here.
+func (p person) owner() string {
+	if p.user.Platform == Platform {
+		return p.user.Key
+	}
+	return p.user.String() // no key of the page's own begins so
 }
 
 // delivery names something that p does: two people who choose the same name have still done two things.
@@ -180,6 +188,9 @@ func (s *Server) who(ctx context.Context, by presented) (person, error) {
 func (s *Server) signedIn(h func(http.ResponseWriter, *http.Request, person) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := s.who(r.Context(), bearer(r))
+		if err == nil && r.Method == http.MethodPost { // who only looks, or signs out, is not asked after
+			p, err = s.in(r.Context(), chat.ID{}, p)
+		}
 		if err == nil {
 			err = h(w, r, p)
 		}

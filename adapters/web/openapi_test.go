@@ -167,13 +167,13 @@ func (d *description) holds(t *testing.T, r *http.Request, sent []byte, status i
 }
 
 // tells wants an event of a stream to be one that the document describes.
-func tells(t *testing.T, h heard) {
+func tells(t *testing.T, path string, h heard) {
 	t.Helper()
 	d, err := described()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, place := d.at("paths", "/api/v1/chats/{chat}/events", "get", "responses", "200", "content", "text/event-stream", "x-events", h.name)
+	_, place := d.at("paths", path, "get", "responses", "200", "content", "text/event-stream", "x-events", h.name)
 	data, err := json.Marshal(h.data)
 	if err == nil {
 		err = d.validate(place, data)
@@ -239,10 +239,12 @@ func TestOpenAPI(t *testing.T) {
 			}
 		}
 	}
-	events, _ := d.at("paths", "/api/v1/chats/{chat}/events", "get", "responses", "200", "content", "text/event-stream", "x-events")
-	for name := range events.(map[string]any) {
-		if !d.seen[name] {
-			t.Errorf("nothing here made the event %s", name)
+	for _, path := range []string{chatEvents, inboxEvents} {
+		events, _ := d.at("paths", path, "get", "responses", "200", "content", "text/event-stream", "x-events")
+		for name := range events.(map[string]any) {
+			if !d.seen[name] {
+				t.Errorf("nothing here made the event %s", name)
+			}
 		}
 	}
 }
@@ -252,7 +254,7 @@ func story(t *testing.T) {
 	b, _, _, ana, id := takesFiles(t)
 	c := &client{t: t, url: ana.url}
 	for _, route := range strings.Fields(`GET/sessions DELETE/sessions DELETE/sessions/x GET/chats POST/chats GET/chats/x POST/chats/x/messages POST/chats/x/files GET/chats/x/files/x
-		POST/chats/x/stop GET/chats/x/events POST/chats/x/asks POST/chats/x/clicks POST/tools/approve POST/asks/x GET/asks/x/why GET/chats/x/details/x GET/asks/x/want GET/settings
+		POST/chats/x/stop GET/chats/x/events POST/chats/x/asks POST/chats/x/clicks POST/tools/approve POST/asks/x GET/asks/x/why GET/chats/x/details/x GET/asks/x/want GET/asks/x/details GET/inbox GET/inbox/events POST/inbox/clicks GET/settings
 		POST/settings POST/permissions`) {
 		method, path, _ := strings.Cut(route, "/")
 		c.fails(http.StatusUnauthorized, "unauthorized", method, "/api/v1/"+path, nil)
@@ -269,6 +271,10 @@ func story(t *testing.T) {
 	ana.ok(http.StatusOK, "GET", "/api/v1/chats?q=hello", nil)
 	ana.ok(http.StatusOK, "GET", "/api/v1/asks/"+ask.RequestID+"/why", nil)
 	ana.ok(http.StatusOK, "GET", at+"/details/"+ask.ToolCallID, nil)
+	ana.ok(http.StatusOK, "GET", "/api/v1/asks/"+ask.RequestID+"/details", nil)
+	ana.ok(http.StatusOK, "GET", "/api/v1/inbox", nil)
+	ana.follow().until("inbox")
+	ana.ok(http.StatusOK, "POST", "/api/v1/inbox/clicks", map[string]string{"token": ask.RequestID, "choice": "extend"})
 	b.wants = &turn.Elicitation{Kind: turn.ElicitationForm, Message: "How many?", Fields: []turn.FormField{{Name: "n", Type: "integer", Required: true}}}
 	ana.ok(http.StatusOK, "POST", "/api/v1/tools/approve", map[string]any{"tool_call_id": ask.ToolCallID, "approved": true, "scope": "chat"})
 	r.until("permission_granted")

@@ -24,13 +24,14 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// The pages. Each is a shell; what stands in it comes through the API. In place of the second and third somebody who is not signed in gets
+// The pages. Each is a shell; what stands in it comes through the API. In place of those below somebody who is not signed in gets
 // the first.
 const (
 	pageDoor     = "door.html"
 	pageVouched  = "vouched.html" // instead of it, where a provider says who people are
 	pageChat     = "page.html"
 	pageSettings = "settings.html"
+	pageInbox    = "inbox.html"
 )
 
 // page is what the browser gets before it asks the API for anything.
@@ -41,16 +42,19 @@ type page struct {
 
 // pageData is what stands in one page besides.
 type pageData struct {
-	NeedsKey bool
-	Name     string
-	Admin    bool
-	Chat     string
-	Page     string // where to go on after signing in: empty for the chat, or "settings"
-	Ends     string // when the session ends if it is not used any more
-	EndsWhy  string
-	Problem  string
-	SignIn   string // where to sign in by the provider
-	To       string // somebody has, and goes on there
+	NeedsKey   bool
+	Name       string
+	Admin      bool
+	Chat       string
+	Page       string // where to go on after signing in: empty for the chat, or "settings"
+	Ends       string // when the session ends if it is not used any more
+	EndsWhy    string
+	Problem    string
+	SignIn     string // where to sign in by the provider
+	SignInWith string // what the button says
+	To         string // somebody has, and goes on there
+	SignOut    string // where to sign out at the provider
+	Provider   string // its host
 }
 
 func newPage(c Config) page {
@@ -70,7 +74,7 @@ func newPage(c Config) page {
 func (p page) write(w http.ResponseWriter, status int, name string, d pageData) {
 	values := maps.Clone(p.common)
 	maps.Copy(values, map[string]string{"Name": d.Name, "Chat": d.Chat, "ChatPath": url.PathEscape(d.Chat), "Page": d.Page, "Ends": d.Ends, "EndsWhy": d.EndsWhy,
-		"Problem": d.Problem, "NeedsKey": yes(d.NeedsKey), "Admin": yes(d.Admin), "SignIn": d.SignIn, "To": d.To})
+		"Problem": d.Problem, "NeedsKey": yes(d.NeedsKey), "Admin": yes(d.Admin), "SignIn": d.SignIn, "SignInWith": d.SignInWith, "To": d.To, "SignOut": d.SignOut, "Provider": d.Provider})
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
@@ -110,6 +114,10 @@ func (s *Server) signInPage(w http.ResponseWriter, status int, d pageData) {
 	if s.SignIn != nil {
 		d.NeedsKey = len(s.keys) > 0 && d.To == ""
 		d.SignIn = s.SignIn.Page + "/signin" // under the name that the provider sends people back to, where the cookie is
+		d.SignInWith = saySignIn[s.SignIn.Platform]
+		if d.To == "" {
+			d.SignOut, d.Provider = s.SignIn.SignOut()
+		}
 		s.page.write(w, status, pageVouched, d)
 		return
 	}
@@ -137,8 +145,11 @@ func (p page) asset(w http.ResponseWriter, r *http.Request) {
 // shell writes a page, or the door before it.
 func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
 	d := pageData{Chat: r.PathValue("chat")}
-	if name == pageSettings {
+	switch name {
+	case pageSettings:
 		d.Page = "settings"
+	case pageInbox:
+		d.Page = "inbox"
 	}
 	p, err := s.who(r.Context(), browserKey(r))
 	switch {
@@ -155,7 +166,7 @@ func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
 		s.signInPage(w, http.StatusServiceUnavailable, d)
 	default:
 		d.Name, d.Admin = p.name, p.admin
-		if d.EndsWhy = sayEnds; p.user.Vouched() {
+		if d.EndsWhy = sayEnds; vouched(p.user) {
 			d.EndsWhy = sayVouchedEnds
 		}
 		if !p.ends.IsZero() {
@@ -190,8 +201,8 @@ func (s *Server) postSignIn(w http.ResponseWriter, r *http.Request) {
 
 // landing is the page that somebody wanted who had to sign in first.
 func landing(page, chat string) (to string) {
-	if page == "settings" {
-		to = "/settings"
+	if page == "settings" || page == "inbox" {
+		to = "/" + page
 	}
 	if chatKey(chat) {
 		to += "/c/" + chat

@@ -12,7 +12,10 @@ import (
 )
 
 // Server is a platform: its messages are what the log says, and an edit carries only what is not in the log (streaming text, progress).
-var _ agent.Platform = (*Server)(nil)
+var (
+	_ agent.Platform = (*Server)(nil)
+	_ agent.Noticer  = (*Server)(nil)
+)
 
 // frame is one live state of a message on its way between replicas.
 type frame struct {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/nodhq/nod/adapters/web/inbox"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 )
 
 // Engine takes what people say and click.
@@ -19,12 +21,27 @@ type Engine interface {
 	Decide(context.Context, chat.Clicked) ([]decision.Outcome, error)
 	// Refuses is why a choice would certainly not be taken of this person now; nil: it would be, or that is not known.
 	Refuses(context.Context, chat.Clicked) *decision.Refusal
+	// Sees tells what somebody may be shown of what waits, away from its chat, in all chats of the envelope's workspace.
+	Sees(context.Context, chat.Envelope) (func(turn.Session, turn.ToolCall) bool, error)
+}
+
+// Linker is an optional extra of another surface: where a message of its opens in a browser. Empty: that cannot be said.
+type Linker interface {
+	LinkTo(render.ChatLink) string
+}
+
+// Members is the platform by whose sign-in people get in.
+type Members interface {
+	// Member is who somebody is who signed in by it: in a chat of the platform, or anywhere else on the page. no says to them why they may do
+	// nothing there. An empty name is not known.
+	Member(ctx context.Context, in chat.ID, u chat.User) (is chat.User, name, no string)
 }
 
 // Log is what the surface reads of [agent.Log]. It never writes.
 type Log interface {
 	History(context.Context, chat.ID) ([]turn.Entry, error)
 	Tail(ctx context.Context, id chat.ID, known agent.Head) ([]turn.Entry, agent.Head, error)
+	inbox.Log
 	agent.Watcher
 	agent.Finder
 }

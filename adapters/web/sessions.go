@@ -30,6 +30,8 @@ const (
 // session is one sign-in as it is stored. Fields may be added; those of older versions have only User and Name.
 type session struct {
 	User   string    `json:"user"`
+	Of     string    `json:"of,omitempty"`    // the platform whose person it is; empty: the page's own
+	Place  string    `json:"place,omitempty"` // with it, the workspace or server
 	Name   string    `json:"name,omitempty"`
 	Opener string    `json:"opener,omitempty"` // the fingerprint of the configured key that opened it, the provider's, or noOpener
 	Admin  bool      `json:"admin,omitempty"`
@@ -40,11 +42,16 @@ type session struct {
 // noOpener opened a session where no key was asked for.
 const noOpener = "-"
 
-func (x session) user() chat.User { return chat.User{Platform: Platform, Key: x.User} }
+func (x session) user() chat.User {
+	return chat.User{Platform: cmp.Or(x.Of, Platform), Workspace: x.Place, Key: x.User}
+}
+
+// vouched reports whether a provider said who u is, a platform's or another.
+func vouched(u chat.User) bool { return u.Platform != Platform || u.Vouched() }
 
 func (x session) ends() time.Time {
 	switch {
-	case x.user().Vouched():
+	case vouched(x.user()):
 		return x.Opened.Add(vouchedLife)
 	case x.Opened.IsZero():
 		return time.Time{}
@@ -57,7 +64,7 @@ func (s *Server) lives(x session) bool {
 	switch ends := x.ends(); {
 	case x.User == "", !ends.IsZero() && !s.Now().Before(ends):
 		return false
-	case x.user().Vouched():
+	case vouched(x.user()):
 		return s.SignIn != nil && x.Opener == s.SignIn.ID()
 	case s.SignIn != nil && x.user().SelfNamed(): // whoever opened it before there was a provider
 		return false

@@ -34,10 +34,10 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p person) err
 		return err
 	}
 	id := v.session.Chat
-	if err := s.enter(p.user.Key); err != nil {
+	if err := s.enter(p.owner()); err != nil {
 		return err
 	}
-	defer s.leave(p.user.Key)
+	defer s.leave(p.owner())
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
 	defer context.AfterFunc(s.life, stop)()

@@ -29,17 +29,34 @@ type heard struct {
 // reader is one open stream.
 type reader struct {
 	t      *testing.T
+	path   string // as docs/openapi.yaml has it
 	ctx    context.Context
 	lines  *bufio.Scanner
 	cancel context.CancelFunc
 	beats  int
 }
 
+const (
+	chatEvents  = "/api/v1/chats/{chat}/events"
+	inboxEvents = "/api/v1/inbox/events"
+)
+
 func (c *client) listen(id, last string) *reader {
+	c.t.Helper()
+	return c.stream(chatEvents, id, last)
+}
+
+// follow listens to the inbox.
+func (c *client) follow() *reader {
+	c.t.Helper()
+	return c.stream(inboxEvents, "", "")
+}
+
+func (c *client) stream(path, id, last string) *reader {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
 	c.t.Cleanup(cancel)
-	req := c.request("GET", "/api/v1/chats/"+id+"/events", nil).WithContext(ctx)
+	req := c.request("GET", strings.Replace(path, "{chat}", id, 1), nil).WithContext(ctx)
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
 	}
@@ -54,7 +71,7 @@ func (c *client) listen(id, last string) *reader {
 	asDescribed(c.t, res, nil)
 	lines := bufio.NewScanner(res.Body)
 	lines.Buffer(nil, 4<<20)
-	return &reader{t: c.t, ctx: ctx, lines: lines, cancel: cancel}
+	return &reader{t: c.t, path: path, ctx: ctx, lines: lines, cancel: cancel}
 }
 
 // next is the next event; ok is false at the stream's end.
@@ -66,7 +83,7 @@ func (r *reader) next() (heard, bool) {
 		field, value, _ := strings.Cut(line, ": ")
 		switch {
 		case line == "" && h.name != "":
-			tells(r.t, h)
+			tells(r.t, r.path, h)
 			return h, true
 		case field == "id":
 			h.id = value

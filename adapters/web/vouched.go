@@ -19,8 +19,8 @@ var (
 	_ groups.Names  = (*Server)(nil)
 )
 
-// vouched is what a provider said of somebody, as it is stored.
-type vouched struct {
+// vouchedFor is what a provider said of somebody, as it is stored.
+type vouchedFor struct {
 	By     string    `json:"by"` // [signin.Door.ID]
 	Groups []string  `json:"groups"`
 	Until  time.Time `json:"until"` // it counts
@@ -63,17 +63,46 @@ func (s *Server) getSignedIn(w http.ResponseWriter, r *http.Request) {
 func (s *Server) openVouched(ctx context.Context, who signin.Person) (key string, err error) {
 	now := s.Now().UTC()
 	x := session{User: chat.VouchedPrefix + who.Key, Name: who.Key, Opener: s.SignIn.ID(), Opened: now, Seen: now}
+	if of := s.SignIn.Platform; of != "" {
+		u := chat.User{Platform: of, Workspace: who.Place, Key: who.Key}
+		is, name, no := s.Members.Member(ctx, chat.ID{}, u)
+		if no != "" {
+			s.Logger.Warn("nobody was signed in", "code", "sign_in_not_allowed", "user", u, "told", no)
+			return "", notMember(no)
+		}
+		x.User, x.Of, x.Place, who.Names = is.Key, is.Platform, is.Workspace, append([]string{name}, who.Names...)
+	}
 	for _, name := range who.Names {
 		if name = cut(text.Prose(name), maxName); name != "" && s.mayBeCalled(name) {
 			x.Name = name
 			break
 		}
 	}
-	b, _ := json.Marshal(vouched{x.Opener, who.Groups, now.Add(vouchedLife)}) // texts and times always marshal
+	if x.Of != "" { // whose groups the platform says whenever they count
+		return s.keepNew(ctx, x)
+	}
+	b, _ := json.Marshal(vouchedFor{x.Opener, who.Groups, now.Add(vouchedLife)}) // texts and times always marshal
 	if err := s.Shelf.PutPerson(ctx, x.User, b); err != nil {
 		return "", err
 	}
 	return s.keepNew(ctx, x)
+}
+
+func notMember(no string) problem {
+	return problem{Status: http.StatusForbidden, Code: "sign_in_not_allowed", Message: no}
+}
+
+// in is p in a chat: who signed in by a platform is asked after there, as whoever clicks there is. The zero chat is none.
+func (s *Server) in(ctx context.Context, id chat.ID, p person) (person, error) {
+	if p.user.Platform == Platform {
+		return p, nil
+	}
+	is, _, no := s.Members.Member(ctx, id, p.user)
+	if no != "" {
+		return p, notMember(no)
+	}
+	p.user = is
+	return p, nil
 }
 
 // notSignedIn shows why, and logs more.
@@ -109,7 +138,7 @@ func (s *Server) Groups(ctx context.Context, _ chat.ID, u chat.User) (of []chat.
 	if err != nil || b == nil {
 		return nil, err
 	}
-	var v vouched
+	var v vouchedFor
 	if err := json.Unmarshal(b, &v); err != nil {
 		return nil, err
 	}

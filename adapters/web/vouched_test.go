@@ -167,6 +167,31 @@ func TestSigningInByAProvider(t *testing.T) {
 	}
 }
 
+// Whoever signed out here finds where to sign out at the provider, too.
+func TestSigningOutAtTheProvider(t *testing.T) {
+	const at = `Sign out at `
+	var end any = "https://login.example.org/logout?realm=acme"
+	m := atCompany(t, nil)
+	m.p.Set(fakeoidc.Behaviour{Document: func(d map[string]any) { d["end_session_endpoint"] = end }})
+	door := func() string { _, page := m.get("/"); return page }
+	if page := door(); strings.Contains(page, at) {
+		t.Errorf("before the provider was asked for anything: %s", page)
+	}
+	session, _ := m.comes("/signin", "ana")
+	if page := door(); !strings.Contains(page, `<a href="https://login.example.org/logout?client_id=`+fakeoidc.ClientID+`&realm=acme" rel="noreferrer">Sign out at login.example.org</a>`) {
+		t.Errorf("the door: %s", page)
+	}
+	if _, page := m.get("/", session); strings.Contains(page, at) {
+		t.Errorf("who is signed in is asked whether they are somebody else: %s", page)
+	}
+	for _, end = range []any{nil, "", "http://login.example.org/logout", "javascript:alert(1)"} {
+		m.s.SignIn = m.door(nil)
+		if m.comes("/signin", "ana"); strings.Contains(door(), at) {
+			t.Errorf("it leads to %v", end)
+		}
+	}
+}
+
 // Nobody gives themselves a name any more; keys that name their person, and an admin's, still open sessions.
 func TestWithAProviderNobodyNamesThemselves(t *testing.T) {
 	m := atCompany(t, func(c *Config) {

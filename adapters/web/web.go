@@ -42,7 +42,9 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/adapters/web/inbox"
 	"github.com/nodhq/nod/adapters/web/signin"
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/text"
@@ -67,6 +69,10 @@ type Config struct {
 	SessionKeys []SessionKey
 	// SignIn lets people in for whom a provider vouches. With it nobody gives themselves a name: each of SessionKeys has one.
 	SignIn *signin.Door
+	// Members says who they are, where that is the sign-in of a platform.
+	Members Members
+	// Surfaces are all of them by name, to lead to what waits there ([Linker]); the map may be filled later.
+	Surfaces map[string]agent.Platform
 	// Hosts are host names that requests may name besides localhost. On a listener that is not loopback an empty list takes every host.
 	Hosts []string
 
@@ -91,6 +97,8 @@ type Server struct {
 	newSessions *rate.Limiter
 	newChats    *rate.Limiter
 	chats       *sessionCache
+	waiting     *inbox.List
+	noticed     chan chat.ID // in which something waits, or no longer
 	page        page
 	uploads     chan struct{}        // places of this process
 	uploading   map[string]*uploader // by user key
@@ -117,7 +125,8 @@ func New(c Config) (*Server, error) {
 		wrongKeys: rate.NewLimiter(wrongRate, wrongBurst), newSessions: rate.NewLimiter(openRate, openBurst),
 		newChats: rate.NewLimiter(beginRate, beginBurst),
 		reserved: map[string]bool{plainName(adminName): true, plainName(text.Product): true},
-		chats:    newSessionCache(c.Log), uploads: make(chan struct{}, uploadsAtOnce), uploading: map[string]*uploader{}, open: map[string]int{}}
+		waiting:  inbox.New(c.Log, c.Logger), noticed: make(chan chat.ID, 1024),
+		chats: newSessionCache(c.Log), uploads: make(chan struct{}, uploadsAtOnce), uploading: map[string]*uploader{}, open: map[string]int{}}
 	s.life, s.end = context.WithCancel(context.Background())
 	for _, k := range c.SessionKeys {
 		if k.Name != "" {
@@ -125,6 +134,9 @@ func New(c Config) (*Server, error) {
 		}
 	}
 	if c.SignIn != nil {
+		if c.SignIn.Platform != "" && c.Members == nil {
+			return nil, errors.New("web: SignIn is that of a platform, so Config needs Members")
+		}
 		s.Hosts = append(slices.Clone(c.Hosts), c.SignIn.Host())
 		if slices.ContainsFunc(s.keys, func(k configuredKey) bool { return !k.admin && k.name == "" }) {
 			return nil, errors.New("web: with SignIn each of SessionKeys needs a name: nobody names themselves there")
@@ -150,7 +162,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.SignIn != nil {
 		s.streams.Go(func() { _ = s.SignIn.Check(ctx) }) // the log tells what is wrong before anybody signs in
 	}
-	<-ctx.Done()
+	s.tellNoticed(ctx)
 	s.mu.Lock() // whoever enters does so before, and is waited for, or hears that it is too late
 	s.end()
 	s.mu.Unlock()
@@ -195,6 +207,10 @@ func (s *Server) routes() (http.Handler, error) {
 	handle("POST /api/v1/tools/approve", s.postApprove)
 	handle("POST /api/v1/asks/{request}", s.postAsk)
 	handle("GET /api/v1/asks/{request}/why", s.getWhy)
+	handle("GET /api/v1/asks/{request}/details", s.getAskDetails)
+	handle("GET /api/v1/inbox", s.getInbox)
+	handle("POST /api/v1/inbox/clicks", s.postInboxClick)
+	api.Handle("GET /api/v1/inbox/events", s.signedIn(s.getInboxEvents))
 	inChat("GET /api/v1/chats/{chat}/details/{token}", s.getDetails)
 	handle("GET /api/v1/asks/{request}/want", s.getElicitation)
 	handle("GET /api/v1/settings", s.getSettings)
@@ -204,7 +220,7 @@ func (s *Server) routes() (http.Handler, error) {
 		writeProblem(w, problem{Status: http.StatusNotFound, Code: "not_found", Message: "There is nothing at " + r.Method + " " + r.URL.Path + "."})
 	})
 
-	pages := map[string]string{"/{$}": pageChat, "/c/{chat}": pageChat, "/settings": pageSettings, "/settings/c/{chat}": pageSettings}
+	pages := map[string]string{"/{$}": pageChat, "/c/{chat}": pageChat, "/settings": pageSettings, "/settings/c/{chat}": pageSettings, "/inbox": pageInbox}
 	for pattern, shell := range pages {
 		api.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) { s.shell(w, r, shell) })
 	}

@@ -307,7 +307,7 @@ func TestAuditVerify(t *testing.T) {
 	want(t, stopped(t, func(k kept) { k.asks("one", "w", chat.Deny) }), "verify", command.OK, "ok: 1 chat, 5 entries\n", "")
 
 	k.tamper("one", func(_ string, l []string) []string {
-		l[3] = strings.Replace(l[3], "allow_once", "deny______", 1) // who allowed that?
+		l[3] = strings.Replace(l[3], "nina", "ivan", 1) // who allowed that?
 		return l
 	})
 	out := want(t, k.env, "verify", command.Fail, "broken: chat web::one: entry 5: ", "")
@@ -359,7 +359,11 @@ func TestAuditAnchors(t *testing.T) {
 	want(t, k.env, "anchor -out "+file, command.Fail, "", "broken: chat web::two: it was anchored, and nothing of it is kept")
 
 	// A log that was tampered with gets no anchor that would make it look right.
-	k.tamper("one", func(_ string, l []string) []string { l[4] = strings.Replace(l[4], "answered", "__swered", 1); return l })
+	k.tamper("one", func(_ string, l []string) []string {
+		first, event, _ := strings.Cut(l[4], "\n")
+		l[4] = first + "\n" + strings.Replace(event, "1-", "2-", 1) // of the turn
+		return l
+	})
 	want(t, k.env, "verify", command.OK, "ok: 2 chats", "")
 	want(t, k.env, "anchor -out "+file, command.Fail, "", "broken: chat web::one: entry 5: ")
 	if n := lines(); n != 3 {

@@ -363,8 +363,8 @@ func TestChatInterrupted(t *testing.T) {
 func TestChatAsAnAdmin(t *testing.T) {
 	auth := func(c *config.Config) {
 		c.AdminSessionKeys = []config.Secret{"the-admin-key"}
-		c.Permissions.Servers = map[string]config.ServerPolicy{config.Workbench: {Enabled: true, Tools: map[string]config.ToolPolicy{
-			"write_file": {Enabled: true, Approval: &adminLevel},
+		c.Permissions.Servers = map[string]config.ServerPolicy{config.Workbench: {Tools: map[string]config.ToolPolicy{
+			"write_file": {Approval: &adminLevel},
 		}}}
 	}
 	b := running(t, auth)

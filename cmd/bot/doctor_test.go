@@ -17,6 +17,7 @@ import (
 
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/tests/harness"
+	"github.com/nodhq/nod/tests/standins/fakediscord"
 	"github.com/nodhq/nod/tests/standins/fakellm"
 	"github.com/nodhq/nod/tests/standins/fakeoidc"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
@@ -414,11 +415,38 @@ func TestDoctorLooksAtTheProvider(t *testing.T) {
 	}
 	yaml := fmt.Sprintf("web: {oidc: {issuer: %q, client_id: nod, page_url: 'https://nod.example.org'}}", p.URL)
 	env := map[string]string{"NOD_OIDC_CLIENT_SECRET": "s3cret-of-the-client"}
-	_, report := visit(t, yaml, env)
-	says(t, report, "✓ sign-in by "+p.URL, "https://nod.example.org/signin/callback")
-	p.Close()
 	code, report := visit(t, yaml, env)
+	if says(t, report, "✗ sign-in by "+p.URL, "invalid_client", "NOD_OIDC_CLIENT_SECRET"); code != 1 {
+		t.Errorf("with a wrong secret: code %d", code)
+	}
+	env["NOD_OIDC_CLIENT_SECRET"] = fakeoidc.Secret
+	_, report = visit(t, yaml, env)
+	says(t, report, "✓ sign-in by "+p.URL, "takes the client's secret", "https://nod.example.org/signin/callback")
+	p.Close()
+	code, report = visit(t, yaml, env)
 	if says(t, report, "✗ sign-in by "+p.URL, "web.oidc.issuer"); code != 1 {
 		t.Errorf("code %d", code)
+	}
+}
+
+// Where people sign in by Slack or Discord, the doctor tries the client's secret there, and looks whether the bot is in the server.
+func TestDoctorLooksAtThePlatformsSignIn(t *testing.T) {
+	env := workspace(t, fakeslack.Options{})
+	yaml := "web: {oidc: {issuer: slack, client_id: '" + fakeslack.ClientID + "', page_url: 'https://nod.example.org'}}"
+	env["NOD_OIDC_CLIENT_SECRET"] = "another-s3cret-of-the-client"
+	code, report := visit(t, yaml, env)
+	if says(t, report, "✗ sign-in by slack", "bad_client_secret", "NOD_OIDC_CLIENT_SECRET"); code != 1 {
+		t.Errorf("code %d", code)
+	}
+	env["NOD_OIDC_CLIENT_SECRET"] = fakeslack.ClientSecret
+	_, report = visit(t, yaml, env)
+	says(t, report, "✓ sign-in by slack", "takes the client's secret", "https://nod.example.org/signin/callback")
+
+	d, env := guild(t, fakediscord.Options{})
+	for server, want := range map[string]string{d.Guild(): "✓ Discord: sign-in", "800000000000000099": "✗ Discord: sign-in"} {
+		env["NOD_OIDC_CLIENT_SECRET"] = fakediscord.ClientSecret
+		_, report = visit(t, "web: {oidc: {issuer: discord, client_id: '"+d.AppID()+"', discord_server: '"+server+"', page_url: 'https://nod.example.org'}}", env)
+		says(t, report, "✓ sign-in by discord", "takes the client's secret")
+		says(t, report, want, server)
 	}
 }

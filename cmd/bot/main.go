@@ -7,7 +7,7 @@
 //	config       the configuration: every field, how it is read, checked and printed
 //	parts        each part of the bot, made from the configuration: store, model, tool servers, policy
 //	command      what the commands share: the process as values, the command line, exit codes, signals
-//	setup, doctor, audit, backup, permissions, terminal   one command each; nod init is setup, nod chat terminal
+//	setup, doctor, audit, backup, permissions, person, terminal   one command each; nod init is setup, nod chat terminal
 //
 // nod help prints the commands. A new one is a package with Commands and its line in main. A new part is made in parts and wired in serve.go.
 //
@@ -33,6 +33,7 @@ import (
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/cmd/bot/doctor"
 	"github.com/nodhq/nod/cmd/bot/permissions"
+	"github.com/nodhq/nod/cmd/bot/person"
 	"github.com/nodhq/nod/cmd/bot/setup"
 	"github.com/nodhq/nod/cmd/bot/terminal"
 )
@@ -101,7 +102,7 @@ func (p process) main() int {
 		command.Group("config", "look at the configuration",
 			c.Command("check", "say what is wrong with the configuration, or \"ok\"", command.Configured(checkConfig)),
 			c.Command("print", "print the effective configuration, secrets masked", command.Configured(printConfig))),
-		doctor.Commands(c), doctor.Health(c), manifests(c), audit.Commands(c), permissions.Commands(c), terminal.Commands(c),
+		doctor.Commands(c), doctor.Health(c), manifests(c), audit.Commands(c), permissions.Commands(c), person.Commands(c), person.Hold(c), terminal.Commands(c),
 	)
 	root.AddCommand(backup.Commands(c)...)
 	root.AddCommand(c.Command("version", "print the version", printVersion))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,9 @@ import (
 	"github.com/nodhq/nod/adapters/discord/doctor"
 	"github.com/nodhq/nod/adapters/slack"
 	slackdoctor "github.com/nodhq/nod/adapters/slack/doctor"
+	"github.com/nodhq/nod/adapters/slack/install"
+	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/adapters/web/signin"
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
 )
@@ -19,6 +23,7 @@ import (
 // manifestFlags are those of nod manifest: each command has some of them.
 type manifestFlags struct {
 	http, client       string
+	install            string
 	yaml, json, groups bool
 }
 
@@ -27,6 +32,7 @@ func manifests(p *command.Process) *cobra.Command {
 	o := &manifestFlags{}
 	ofSlack := p.Command(slack.Platform, "print the app that a Slack workspace adds", o.print(slackManifest))
 	ofSlack.Flags().StringVar(&o.http, "http", "", "Slack posts to `URL`, such as https://bot.example.com, instead of Socket Mode")
+	ofSlack.Flags().StringVar(&o.install, "install", "", "workspaces install it by themselves, where browsers reach nod at `URL`")
 	ofSlack.Flags().BoolVar(&o.yaml, "yaml", false, "YAML instead of JSON")
 	ofSlack.Flags().BoolVar(&o.groups, "groups", false, "ask for the scope usergroups:read, too, which user groups as admins or approvers need")
 	ofDiscord := p.Command(discord.Platform, "print the invite for a Discord server, and what to switch on in the application", o.print(discordManifest))
@@ -63,9 +69,14 @@ func (o *manifestFlags) print(of func(config.Config, manifestFlags) (out []byte,
 }
 
 func slackManifest(c config.Config, o manifestFlags) (out []byte, next string, err error) {
-	out, err = slackdoctor.Manifest(slackdoctor.AppOptions{BaseURL: o.http, Prompts: c.Slack.Suggestions, Groups: o.groups})
+	out, err = slackdoctor.Manifest(slackdoctor.AppOptions{BaseURL: o.http, Prompts: c.Slack.Suggestions, Groups: o.groups, Return: backTo(c, slack.Platform),
+		Install: cmp.Or(o.install, c.Slack.Install.Page)})
 	if err != nil {
-		return nil, "", fmt.Errorf("-http: %w", err)
+		flag := "-http"
+		if _, wrong := surface.PublicBase(o.install); wrong != nil && o.install != "" {
+			flag = "-install"
+		}
+		return nil, "", fmt.Errorf("%s: %w", flag, err)
 	}
 	if o.yaml {
 		out, err = asYAML(out)
@@ -78,12 +89,25 @@ func slackManifest(c config.Config, o manifestFlags) (out []byte, next string, e
      and copy it (xapp-…) to SLACK_APP_TOKEN.
 `
 	}
+	second := "  2. Install App, then copy the Bot User OAuth Token (xoxb-…) to SLACK_BOT_TOKEN.\n"
+	if o.install != "" {
+		second = `  2. Basic Information: copy the Client ID to slack.install.client_id and the Client Secret to SLACK_CLIENT_SECRET. For workspaces other than
+     the app's own: Manage Distribution, Activate Public Distribution. Each workspace is added at ` + strings.TrimSuffix(o.install, "/") + install.PathBegin + `
+`
+	}
 	return out, `
 What next:
   1. At https://api.slack.com/apps choose Create New App, From a manifest, and paste what stands above.
-  2. Install App, then copy the Bot User OAuth Token (xoxb-…) to SLACK_BOT_TOKEN.
-` + transport + `  4. nod doctor says whether all of it works. docs/slack.md has the whole story.
+` + second + transport + `  4. nod doctor says whether all of it works. docs/slack.md has the whole story.
 `, err
+}
+
+// backTo is where people come back to who sign in on the page by a platform; empty where they do not.
+func backTo(c config.Config, platform string) string {
+	if c.Web.OIDC.Platform() != platform {
+		return ""
+	}
+	return c.Web.OIDC.Page + signin.PathReturn
 }
 
 // discordManifest says what an admin needs. It knows whose application it is from -client, or from the bot's token.
@@ -95,7 +119,7 @@ func discordManifest(c config.Config, o manifestFlags) (out []byte, next string,
 	if id == "" && o.json { // a person sees that something is to be put in, a program does not
 		return nil, "", errors.New("whose? Give the application's ID with -client (its page General Information), or set DISCORD_TOKEN")
 	}
-	app, err := doctor.Manifest(doctor.AppOptions{ApplicationID: id, BaseURL: o.http})
+	app, err := doctor.Manifest(doctor.AppOptions{ApplicationID: id, BaseURL: o.http, Return: backTo(c, discord.Platform)})
 	if err != nil {
 		return nil, "", err
 	}

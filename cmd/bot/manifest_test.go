@@ -42,6 +42,22 @@ func TestManifestFlags(t *testing.T) {
 	}
 }
 
+// Where workspaces install nod, the app sends them back there, and hears that they removed it.
+func TestManifestOfInstallation(t *testing.T) {
+	code, out, next := try(t, strings.Fields("manifest slack -install https://bot.example.com/"), nil, nil)
+	for _, want := range []string{`"https://bot.example.com/slack/installed"`, `"app_uninstalled"`, `"tokens_revoked"`} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, without %s:\n%s", code, want, out)
+		}
+	}
+	if !strings.Contains(next, "https://bot.example.com/slack/install\n") || !strings.Contains(next, "SLACK_CLIENT_SECRET") || strings.Contains(next, "SLACK_BOT_TOKEN") {
+		t.Errorf("the next steps are those of one workspace:\n%s", next)
+	}
+	if code, _, err := try(t, strings.Fields("manifest slack -install bot.example.com"), nil, nil); code != 2 || !strings.Contains(err, "-install: want the public address") {
+		t.Errorf("exit code %d: %s", code, err)
+	}
+}
+
 // The scope for user groups has to be asked for.
 func TestManifestOfGroups(t *testing.T) {
 	for args, want := range map[string]bool{"": false, "-groups": true, "-groups -yaml": true} {
@@ -134,5 +150,24 @@ func TestDiscordManifestForMachines(t *testing.T) {
 	}
 	if !strings.Contains(next, "DISCORD_PUBLIC_KEY") || strings.Contains(next, "leave Interactions") {
 		t.Errorf("the next steps:\n%s", next)
+	}
+}
+
+// Where people sign in on the page by the platform, its app has to know where they come back to.
+func TestManifestOfASignIn(t *testing.T) {
+	signIn := write(t, "slack: {bot_token: xoxb-1, app_token: xapp-1}\nweb: {oidc: {issuer: slack, client_id: '1.2', page_url: 'https://nod.example.org'}}\n")
+	secret := map[string]string{"NOD_OIDC_CLIENT_SECRET": "a-secret-of-the-client"}
+	code, out, err := try(t, strings.Fields("manifest slack -config "+signIn), secret, nil)
+	if code != 0 || !strings.Contains(out, `"https://nod.example.org/signin/callback"`) || !strings.Contains(out, `"openid"`) {
+		t.Errorf("exit code %d:\n%s%s", code, out, err)
+	}
+	if _, out, _ := try(t, strings.Fields("manifest discord -config "+signIn), secret, nil); strings.Contains(out, "callback") {
+		t.Errorf("Discord's has Slack's:\n%s", out)
+	}
+	signIn = write(t, "discord: {token: MTIz.b.c}\nweb: {oidc: {issuer: discord, client_id: '123', discord_server: '8', page_url: 'https://nod.example.org'}}\n")
+	for _, flag := range []string{"", " -json"} {
+		if code, out, err := try(t, strings.Fields("manifest discord -config "+signIn+flag), secret, nil); code != 0 || !strings.Contains(out, "https://nod.example.org/signin/callback") {
+			t.Errorf("%q: exit code %d:\n%s%s", flag, code, out, err)
+		}
 	}
 }

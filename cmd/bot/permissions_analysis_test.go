@@ -75,8 +75,8 @@ func TestAnalysisAddsCautionAlone(t *testing.T) {
 			}
 			c.MCP.Servers = map[string]config.Server{"tools": {Command: commandOf(mcpserver.Command()), Env: env, Timeout: patience}}
 			dangerous, auth := permission.Dangerous, permission.RequireAuth
-			c.Permissions.Servers = map[string]config.ServerPolicy{"tools": {Enabled: true, Tools: map[string]config.ToolPolicy{
-				"crash": {Enabled: true, Risk: &dangerous, Approval: &auth},
+			c.Permissions.Servers = map[string]config.ServerPolicy{"tools": {Tools: map[string]config.ToolPolicy{
+				"crash": {Risk: &dangerous, Approval: &auth},
 			}}}
 		}
 	}

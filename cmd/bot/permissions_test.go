@@ -342,6 +342,30 @@ func TestWhyWithArguments(t *testing.T) {
 	}
 }
 
+// What holds in a place is shown, and said of a call there.
+func TestWhyInAPlace(t *testing.T) {
+	env := stopped(t, func(kept) {})
+	file := fileOf(t, "slack: {bot_token: xoxb-1, app_token: xapp-1}\npermissions: {channels: [{in: [slack:T1:C1, slack:T1:C2], timeout: 2h, servers: {workbench: {ask: never, tools: {delete_file: {enabled: false}}}}}]}\n")
+	for place, want := range map[string]string{
+		"slack:T1:C2": "write_file of workbench runs without asking.\n1. place: What the configuration says for slack:T1:C2 goes over the rest of it. (no opinion)\n",
+		"slack:T1:C3": "write_file of workbench asks first.\n1. disabled: ",
+		"slack:T1":    "write_file of workbench asks first.\n1. disabled: ",
+		"#prod:":      "want IDs: ",
+	} {
+		got := must(t, env, "why", "-in", place, "workbench", "write_file", "-config", file)
+		if !strings.Contains(got, want) || strings.Contains(got, "timeout: 2h") != (place == "slack:T1:C2") {
+			t.Errorf("%s:\n%s", place, got)
+		}
+	}
+	if got := must(t, env, "why", "-in", "slack:T1:C1", "workbench", "delete_file", "{}", "-config", file); !strings.Contains(got, "delete_file of workbench does not run.") {
+		t.Error(got)
+	}
+	want := "in slack:T1:C1, slack:T1:C2\n  everything: timeout = 2h\n  workbench: ask = never\n  workbench/delete_file: enabled = false\n"
+	if got := must(t, env, "show", "-config", file); !strings.Contains(got, want) {
+		t.Errorf("show:\n%s", got)
+	}
+}
+
 func TestPermissionsCommandLine(t *testing.T) {
 	env := stopped(t, func(kept) {})
 	for args, err := range map[string]string{

@@ -22,8 +22,8 @@ func TestRecipes(t *testing.T) {
 	}
 	first, rest, _ := strings.Cut(string(data), "\n## ")
 	servers, recipes := shown(first), strings.Split(rest, "\n## ")
-	if len(recipes) != 12 {
-		t.Errorf("%d recipes, want twelve", len(recipes))
+	if len(recipes) != 14 {
+		t.Errorf("%d recipes, want fourteen", len(recipes))
 	}
 	for _, recipe := range recipes {
 		name, rest, _ := strings.Cut(recipe, "\n")
@@ -37,10 +37,10 @@ func TestRecipes(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, text)
 			}
-			says := regexp.MustCompile("(?m)^\\| `(\\w+)/(\\w+)`(?: with `(.*)`)? \\| (.*) \\|$").FindAllStringSubmatch(rest, -1)
+			says := regexp.MustCompile("(?m)^\\| `(\\w+)/(\\w+)`(?: with `(.*)`)?(?: in `(.*)`)? \\| (.*) \\|$").FindAllStringSubmatch(rest, -1)
 			for _, line := range says {
-				if !comesTo(t, parts.Operators(c).AskingWhere(true), permission.Tool{Server: line[1], Name: line[2], Definition: "d1"}, cmp.Or(line[3], "{}"), line[4]) {
-					t.Errorf("%s/%s %s: it does not come to %q", line[1], line[2], line[3], line[4])
+				if !comesTo(t, parts.Operators(c).AskingWhere(true), permission.Tool{Server: line[1], Name: line[2], Definition: "d1"}, cmp.Or(line[3], "{}"), cmp.Or(line[4], "slack:T00000000:C1"), line[5]) {
+					t.Errorf("%s/%s %s %s: it does not come to %q", line[1], line[2], line[3], line[4], line[5])
 				}
 			}
 			if len(says) == 0 {
@@ -57,12 +57,16 @@ func shown(text string) string {
 	return text
 }
 
-// comesTo rules a call of Ana's in Slack, where Ben is too.
-func comesTo(t *testing.T, policy permission.Policy, tool permission.Tool, args, says string) bool {
+// comesTo rules a call of Ana's in a channel of Slack, where Ben is too.
+func comesTo(t *testing.T, policy permission.Policy, tool permission.Tool, args, in, says string) bool {
 	t.Helper()
 	policy.Installed = true
-	ana, ben := chat.User{Platform: "slack", Workspace: "T00000000", Key: "U1"}, chat.User{Platform: "slack", Workspace: "T00000000", Key: "U2"}
-	req := permission.Request{Chat: chat.ID{Platform: "slack", Workspace: "T00000000", Key: "C1:1"}, Requester: ana, Present: []chat.User{ana, ben}, Tool: tool,
+	at, err := permission.ParsePlace(in)
+	if err != nil {
+		t.Error(err)
+	}
+	ana, ben := chat.User{Platform: "slack", Workspace: at.Workspace, Key: "U1"}, chat.User{Platform: "slack", Workspace: at.Workspace, Key: "U2"}
+	req := permission.Request{Chat: chat.ID{Platform: "slack", Workspace: at.Workspace, Key: "1"}, Channel: chat.Channel(in), Requester: ana, Present: []chat.User{ana, ben}, Tool: tool,
 		Source: permission.SourceMCP, Args: []byte(args)}
 	switch tool.Server {
 	case "files":

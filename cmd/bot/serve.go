@@ -18,19 +18,25 @@ import (
 	"github.com/nodhq/nod/adapters/document"
 	"github.com/nodhq/nod/adapters/mcp"
 	"github.com/nodhq/nod/adapters/slack"
+	"github.com/nodhq/nod/adapters/slack/doctor"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/adapters/web"
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/cmd/bot/metrics"
 	"github.com/nodhq/nod/cmd/bot/parts"
+	"github.com/nodhq/nod/cmd/bot/traces"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/prompt"
 	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/state"
 )
 
 // holdPosts is how long a turn's first message waits for text or a question, where a status says that nod is at work.
 const holdPosts = 1500 * time.Millisecond
+
+// flushWithin is how long a stop waits for the last traces to be taken.
+const flushWithin = 5 * time.Second
 
 // run wires the parts and runs until ctx ends, then drains and returns. out gets what a person at the terminal
 // should see, log the rest.
@@ -66,20 +72,23 @@ type bot struct {
 	store     *state.Store
 	servers   *mcp.Servers
 	metrics   *metrics.Metrics
+	traces    *traces.Traces // nil: none are asked for
 	engine    *agent.Engine
 	settings  *settings.Settings
 	web       *web.Server
-	platforms []platform // the workspace and the guilds that it is in
+	platforms []platform // the workspaces and the guilds that it is in
 }
 
 // platform is a chat platform's adapter. Its handler, if it has one, serves what the platform posts to /name/.
 type platform struct {
 	name, title string
-	adapter     interface {
-		Run(context.Context) error
-		Ready(context.Context) error
-		Handler() http.Handler
-	}
+	adapter     listener
+}
+
+type listener interface {
+	Run(context.Context) error
+	Ready(context.Context) error
+	Handler() http.Handler
 }
 
 func wire(ctx context.Context, c config.Config, log *slog.Logger) (*bot, error) {
@@ -107,7 +116,13 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if err = policy.Validate(); err != nil {
 		return err
 	}
-	if b.servers, err = parts.OpenServers(c, versionLine(), log); err != nil {
+	var mark parts.Mark
+	if b.traces, err = traces.New(versionLine(), log); err != nil {
+		log.Warn("there will be no traces", "err", err)
+	} else if b.traces != nil && c.Traces.Propagate {
+		mark = traces.Mark
+	}
+	if b.servers, err = parts.OpenServers(c, versionLine(), mark, log); err != nil {
 		return err
 	}
 	if b.metrics, err = metrics.New(versionLine(), log); err != nil {
@@ -118,15 +133,20 @@ func (b *bot) open(ctx context.Context) (err error) {
 	if managed.Reputations, err = parts.Reputations(c); err != nil {
 		return err
 	}
-	model, err := parts.OpenModel(c, log)
+	model, err := parts.OpenModel(c, mark, log)
 	if err != nil {
 		return err
 	}
+	asks, tools, tracer := b.metrics.Model(model), b.metrics.Tools(b.servers), agent.Tracer(nil)
+	if b.traces != nil {
+		asks, tools, tracer = b.traces.Model(asks), b.traces.Tools(tools), b.traces
+	}
 	b.engine, err = agent.New(agent.Config{
-		Log: looked, Index: b.store, Leases: b.store, Model: b.metrics.Model(model), Tools: b.metrics.Tools(b.servers), Policies: parts.Fixed(policy), Platforms: surfaces,
+		Log: looked, Index: b.store, Leases: b.store, Model: asks, Tools: tools, Tracer: tracer, Policies: parts.Fixed(policy), Platforms: surfaces,
 		Reader: document.Reader{}, Blobs: b.store, ModelSees: c.Model.Images,
 		Lease: c.Lease, Drain: c.Drain, MaxSteps: c.Model.MaxSteps, ContextTokens: c.Model.ContextTokens,
-		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Long: c.Approvals.AnnounceEndAfter, Hold: holdPosts, Logger: log,
+		Person:     prompt.Person{Meter: b.store, TurnsPerHour: c.Limits.Person.TurnsPerHour, TokensPerDay: c.Limits.Person.TokensPerDay},
+		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Long: c.Approvals.AnnounceEndAfter, Forget: c.Audit.ForgetAfter, Hold: holdPosts, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -143,28 +163,20 @@ func (b *bot) open(ctx context.Context) (err error) {
 
 func (b *bot) openSurfaces(surfaces map[string]agent.Platform) error {
 	c, log := b.config, b.log
-	keys, err := sessionKeys(c)
-	if err != nil {
-		return err
-	}
-	door, err := parts.SignIn(c, log)
-	if err != nil {
-		return err
-	}
-	b.web, err = web.New(web.Config{
-		Listen: c.Listen, Engine: b.engine, Settings: b.settings, Log: b.store, Shelf: b.store, Files: b.store, Logger: log,
-		AdminKeys: config.RevealAll(c.AdminSessionKeys), SessionKeys: keys, SignIn: door, Hosts: c.Web.Hosts,
-		Banner: banner(c), Suggestions: suggestions(c),
-	})
-	if err != nil {
-		return err
-	}
-	surfaces[web.Platform] = b.web
 	if c.Slack.Enabled() {
 		of := parts.Slack(c)
 		of.Engine, of.Settings, of.Asks, of.Budget, of.Logger = b.engine, b.settings, b.store, budget{b.store}, log
 		of.Client = b.metrics.Client(slack.Platform, surface.HTTPClient(nil))
-		a, err := slack.New(of)
+		var a interface {
+			agent.Platform
+			listener
+		}
+		var err error
+		if c.Slack.Install.Enabled() {
+			a, err = slack.NewWorkspaces(of, parts.SlackInstall(c, doctor.Scopes(c.Policy().NamesGroups(slack.Platform)), b.store))
+		} else {
+			a, err = slack.New(of)
+		}
 		if err != nil {
 			return err
 		}
@@ -183,11 +195,41 @@ func (b *bot) openSurfaces(surfaces map[string]agent.Platform) error {
 		surfaces[discord.Platform] = a
 		b.platforms = append(b.platforms, platform{discord.Platform, "Discord", a})
 	}
+	return b.openPage(surfaces)
+}
+
+func (b *bot) openPage(surfaces map[string]agent.Platform) error {
+	c, log := b.config, b.log
+	keys, err := sessionKeys(c)
+	if err != nil {
+		return err
+	}
+	door, err := parts.SignIn(c, log)
+	if err != nil {
+		return err
+	}
+	members, _ := surfaces[c.Web.OIDC.Platform()].(web.Members)
+	b.web, err = web.New(web.Config{
+		Listen: c.Listen, Engine: b.engine, Settings: b.settings, Log: b.store, Shelf: b.store, Files: b.store, Logger: log,
+		AdminKeys: config.RevealAll(c.AdminSessionKeys), SessionKeys: keys, SignIn: door, Members: members, Surfaces: surfaces, Hosts: c.Web.Hosts,
+		Banner: banner(c), Suggestions: suggestions(c),
+	})
+	if err != nil {
+		return err
+	}
+	surfaces[web.Platform] = b.web
 	return nil
 }
 
 // close releases what wire opened.
 func (b *bot) close() {
+	if b.traces != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
+		if err := b.traces.Close(ctx); err != nil {
+			b.log.Warn("the last traces did not reach their collector", "err", err)
+		}
+		cancel()
+	}
 	if b.servers != nil {
 		if err := b.servers.Close(); err != nil {
 			b.log.Warn("closing the MCP servers", "err", err)

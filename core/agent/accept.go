@@ -48,7 +48,7 @@ func (e *Engine) Accept(ctx context.Context, in chat.Inbound) error {
 		}
 		return e.record(ctx, env, turn.Said{
 			Delivery: deliveryOf(env), Message: in.Message, By: env.User, Name: env.Name, Text: in.Text, Context: in.Context,
-			Unattended: in.Unattended, Standing: in.Standing, Channel: in.Channel,
+			Unattended: in.Unattended, Standing: in.Standing, Channel: in.Channel, Forget: e.Forget,
 			Files: in.Files[:min(len(in.Files), attach.MaxFiles+1)], // one more, so that people are told that there were more
 		})
 	case chat.Edited:
@@ -137,18 +137,26 @@ func (e *Engine) record(ctx context.Context, env chat.Envelope, ev turn.Event) e
 	if at, known := e.taken.Get(d); known && e.Now().Sub(at) < takenFor {
 		return nil
 	}
-	began := e.Now()
-	_, err := e.append(ctx, w)
+	began, start := e.Now(), time.Now()
+	got, err := e.append(ctx, w)
 	if errors.Is(err, ErrRewound) {
 		e.sessions.Remove(env.Chat)
 		w.Known = Head{}
-		_, err = e.append(ctx, w)
+		got, err = e.append(ctx, w)
 	}
 	if err == nil {
 		e.taken.Add(d, began)
 		// hasRoom goes by the fold, and a long log does not come with the answer.
-		if _, unread := e.cached(ctx, env.Chat); errors.Is(unread, ErrVersion) {
+		f, unread := e.cached(ctx, env.Chat)
+		if errors.Is(unread, ErrVersion) {
 			e.tell(ctx, env, text.KeptForNewer)
+		}
+		if e.Tracer != nil {
+			for _, t := range f.s.Turns() {
+				if t.Seq() == brought(w, got).Seq {
+					e.did(ActionTake, env.Chat, t.ID, start, nil)
+				}
+			}
 		}
 	}
 	return err

@@ -92,7 +92,7 @@ func (d *driver) post(id turn.TurnID) bool {
 
 // posted posts until it is certain what came of it.
 func (d *driver) posted(ctx context.Context, id turn.TurnID, seek bool) postResult {
-	r, platform := postResult{turn: id}, d.platform()
+	r, platform, began := postResult{turn: id}, d.platform(), time.Now()
 	if platform == nil {
 		r.err = &PlatformError{Kind: FaultGone, Cause: errors.New("this replica does not serve " + d.id.Platform)}
 		return r
@@ -109,6 +109,7 @@ func (d *driver) posted(ctx context.Context, id turn.TurnID, seek bool) postResu
 			return ref, err
 		})
 	})
+	d.e.did(ActionPost, d.id, id, began, r.err)
 	return r
 }
 
@@ -266,6 +267,10 @@ func (d *driver) askModel(step int) bool {
 func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in replyInput) {
 	in = replyInput{turn: s.Turn.ID, step: step}
 	defer d.survive("the model's adapter", func() { in.err = errors.New("the model's adapter panicked") })
+	if say := d.e.prompts.Over(ctx, s); say != "" {
+		in.err = &ModelError{Say: say, Why: turn.OverLimit}
+		return in
+	}
 	specs, faults := d.e.list(ctx)
 	policy, err := d.ground(ctx, specs)
 	if err != nil {
@@ -276,7 +281,7 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		in.err = &ModelError{Say: text.HaltedBy(h.Name)}
 		return in
 	}
-	j := d.e.judge(ctx, policy)
+	j := d.e.judge(ctx, s, policy)
 	in.offered = make([]ToolSpec, 0, len(specs))
 	for i, t := range judged(specs) {
 		if j.Offers(s, t) {
@@ -298,6 +303,9 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		return in
 	}
 	d.live.locked(func() { d.live.note = "" })
+	if d.e.Tracer != nil {
+		ctx = InTurn(ctx, d.id, in.turn)
+	}
 	var streamed strings.Builder
 	in.left = d.e.prompts.Ask(s, notes, func(said []turn.Utterance) (tooLong bool) {
 		in.reply, in.err = d.e.Model.Reply(ctx, d.files().WithPictures(ctx, said), in.offered, func(x Delta) {
@@ -309,6 +317,7 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		return me != nil && me.TooLong
 	})
 	in.streamed = streamed.String()
+	d.e.prompts.Used(ctx, s, in.reply.Usage)
 	return in
 }
 
@@ -359,7 +368,7 @@ func (d *driver) runTool(id turn.CallID, wait time.Duration) bool {
 		return false // somebody was first, or it was sent back, or a later holder recovers it
 	}
 	d.e.ran.Add(c.ID, c.Run)
-	ctx, cancel := context.WithCancel(d.ctx)
+	ctx, cancel := context.WithCancel(InTurn(d.ctx, d.id, t.ID))
 	d.running = &toolRun{c.Run, cancel}
 	s := d.f.s
 	d.begin(func() func() {
@@ -386,7 +395,7 @@ func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait
 		defer oneByOne.Unlock()
 		return d.elicit(ctx, c, w, wait)
 	}
-	res, err := d.e.Tools.Call(InChat(ctx, d.id), token, func(p turn.Progress) {
+	res, err := d.e.Tools.Call(ctx, token, func(p turn.Progress) {
 		d.live.locked(func() {
 			d.live.progress[c.ID] = p
 			if now := time.Now(); now.Sub(last) > 50*time.Millisecond {
@@ -407,15 +416,20 @@ func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait
 	return lost(say)
 }
 
-type chatKey struct{}
+type turnKey struct{}
 
-// InChat marks a context as that of a chat's call.
-func InChat(ctx context.Context, id chat.ID) context.Context {
-	return context.WithValue(ctx, chatKey{}, id)
+type inTurn struct {
+	chat chat.ID
+	turn turn.TurnID
 }
 
-// ChatOf is the chat whose call a context belongs to: for tools in this process that keep chats apart.
-func ChatOf(ctx context.Context) (id chat.ID, ok bool) {
-	id, ok = ctx.Value(chatKey{}).(chat.ID)
-	return id, ok
+// InTurn marks a context as that of a call for a chat's turn.
+func InTurn(ctx context.Context, id chat.ID, of turn.TurnID) context.Context {
+	return context.WithValue(ctx, turnKey{}, inTurn{id, of})
+}
+
+// TurnOf is the chat and the turn whose call a context belongs to: for tools in this process that keep chats apart, and for a [Tracer].
+func TurnOf(ctx context.Context) (id chat.ID, of turn.TurnID, ok bool) {
+	in, ok := ctx.Value(turnKey{}).(inTurn)
+	return in.chat, in.turn, ok
 }

@@ -120,7 +120,7 @@ func (d *driver) nudge(s turn.Session, ask turn.AskID) (m render.Message, ok boo
 	if err != nil || at < 0 {
 		return m, false
 	}
-	j := d.e.judge(d.ctx, d.e.groupsOn(d.id.Platform).Deciding(d.ctx, d.id, policy, s))
+	j := d.e.judge(d.ctx, s, d.e.groups().Deciding(d.ctx, d.id, policy, s))
 	first := s.Turn.Call(waits[at].Call)
 	var people []chat.User
 	for i, w := range waits {

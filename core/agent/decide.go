@@ -13,6 +13,7 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
 )
 
@@ -43,9 +44,9 @@ func (e *Engine) answer(ctx context.Context, in chat.Clicked) (fold, []turn.Even
 		if err != nil {
 			return fold{}, nil, time.Time{}, err
 		}
-		policy, unsure := e.WithGroups(ctx, e.policyOf(rules.Policy, in.Chat), in.Envelope)
+		policy, unsure := e.WithGroups(ctx, rules.Policy, in.Envelope)
 		f, made, at, err := e.choose(ctx, in.Envelope, &rules.head, func(s turn.Session) ([]turn.Event, error) {
-			events, err := e.judge(ctx, policy).Answer(s, in)
+			events, err := e.judge(ctx, s, policy).Answer(s, in)
 			return slices.Concat(decision.MarkSeen(s, events), events), err
 		})
 		if again, failed := e.outdated(ctx, rules.head, err); failed != nil {
@@ -67,12 +68,12 @@ func (e *Engine) Refuses(ctx context.Context, in chat.Clicked) *decision.Refusal
 		if err != nil {
 			return nil
 		}
-		policy, unsure := e.WithGroups(ctx, e.policyOf(rules.Policy, in.Chat), in.Envelope)
+		policy, unsure := e.WithGroups(ctx, rules.Policy, in.Envelope)
 		f, err := e.cached(ctx, in.Chat)
 		if err != nil || unsure {
 			return nil
 		}
-		_, err = e.judge(ctx, policy).Answer(f.s, in)
+		_, err = e.judge(ctx, f.s, policy).Answer(f.s, in)
 		no, _ := errors.AsType[*decision.Refusal](err)
 		if no == nil || no.Code != decision.RefusedNotYours && no.Code != decision.RefusedNotOffered {
 			return nil
@@ -81,6 +82,19 @@ func (e *Engine) Refuses(ctx context.Context, in chat.Clicked) *decision.Refusal
 			return no
 		}
 	}
+}
+
+// Sees tells what a person may be shown of what waits in a chat, away from it: what they may answer and have to do with. It is for all chats
+// of the workspace that by names, as the settings and the person's groups are now.
+func (e *Engine) Sees(ctx context.Context, by chat.Envelope) (func(turn.Session, turn.ToolCall) bool, error) {
+	rules, err := e.knownRules(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	policy, _ := e.WithGroups(ctx, rules.Policy, by)
+	return func(s turn.Session, c turn.ToolCall) bool {
+		return decision.MaySee(e.policyIn(s, policy), s, c, by.User)
+	}, nil
 }
 
 // outdated reports whether the settings that judged have moved on, where that matters for what came of it.
@@ -92,10 +106,10 @@ func (e *Engine) outdated(ctx context.Context, by Head, came error) (bool, error
 	return err == nil && f.head != by, err
 }
 
-// judge is what a decision is judged by now. The tools are listed when they are asked for.
-func (e *Engine) judge(ctx context.Context, policy permission.Policy) decision.Judge {
+// judge is what a decision about a chat is judged by now: by this policy, as it holds there. The tools are listed when they are asked for.
+func (e *Engine) judge(ctx context.Context, s turn.Session, policy permission.Policy) decision.Judge {
 	return decision.Judge{
-		Policy: policy, Now: e.Now(), Mint: mint, NameOf: e.NameOf,
+		Policy: e.policyIn(s, policy), Now: e.Now(), Mint: mint, NameOf: e.NameOf,
 		Tools: func() ([]decision.Tool, error) {
 			specs, _, err := e.Tools.List(ctx)
 			return judged(specs), err
@@ -151,10 +165,13 @@ func (e *Engine) choose(ctx context.Context, by chat.Envelope, judged *Head, bui
 			err = refused
 			break
 		}
+		from := f.s
 		f, err = e.applyWritten(ctx, by.Chat, f, got, refused)
 		if refused == nil {
 			if got.Repeated && slices.Contains(f.s.Clicks, string(op)) {
 				events = nil
+			} else {
+				e.traced(from, f.s, w.Events, got)
 			}
 			return f, events, entryOf(got.Entries, w.Events[0].Op).At, err
 		}
@@ -288,8 +305,9 @@ func (e *Engine) forget(ctx context.Context, in chat.Clicked) {
 	}
 }
 
-// acceptTools takes a server's tools as an installation card showed them. What changed since is not accepted by it.
+// acceptTools takes a server's tools as an installation card showed them, which then says so. What changed since is not accepted by it.
 func (e *Engine) acceptTools(ctx context.Context, in chat.Clicked) error {
+	accepted, by := "", ""
 	_, err := e.Change(ctx, in.Envelope, "", func(p permission.Policy, s permission.Settings) ([]permission.Change, error) {
 		if !p.IsAdmin(in.User) {
 			return nil, decision.OnlyForAdmins(text.OnlyAdmins, p)
@@ -301,19 +319,37 @@ func (e *Engine) acceptTools(ctx context.Context, in chat.Clicked) error {
 			var changes []permission.Change
 			for _, pin := range s.Pins {
 				if pin.Tool.Server == server {
-					changes = append(changes, permission.Accept(pin.Tool))
+					changes, by = append(changes, permission.Accept(pin.Tool)), pin.Name
 				}
 			}
+			accepted = server
 			return changes, nil
 		}
 		return nil, &decision.Refusal{Code: decision.RefusedUnknown, Say: text.InstallChanged}
 	})
 	switch {
-	case errors.Is(err, ErrUnchanged):
+	case errors.Is(err, ErrUnchanged): // this card may be another admin's
+		e.showAccepted(ctx, in, accepted, by)
 		return &decision.Refusal{Code: decision.RefusedDecided, Say: text.InstallAccepted}
 	case err != nil:
 		return err
 	}
-	e.tell(ctx, in.Envelope, text.InstallAccepted)
+	if !e.showAccepted(ctx, in, accepted, in.Name) {
+		e.tell(ctx, in.Envelope, text.InstallAccepted)
+	}
 	return nil
+}
+
+// showAccepted takes the buttons from the installation card that was clicked. Where that fails the next click on it is told the same.
+func (e *Engine) showAccepted(ctx context.Context, in chat.Clicked, server, by string) bool {
+	p := e.Platforms[in.Chat.Platform]
+	if p == nil || in.Message == "" {
+		return false
+	}
+	m := noteMessage(render.Done, render.Strong(text.InstallDone(text.Inline(server), text.Inline(by))))
+	err := p.Edit(ctx, in.Chat, in.Message, render.Fit(m, p.Limits()), Decision)
+	if err != nil {
+		e.Logger.Warn("an installation card still has its buttons", "server", server, "err", err)
+	}
+	return err == nil
 }

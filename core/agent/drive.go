@@ -64,6 +64,7 @@ type progress struct {
 	at       Head                 // where the log stood when the lease was given
 	firstOwn uint64               // turns opened by entries from this one on were posted by nobody but this driver
 	ended    turn.TurnID          // the turn that this driver ended last
+	takingUp bool                 // what is owed is still to be decided, and nobody waits for what stands there now: it is drawn after that
 
 	indicatedTurn turn.TurnID // the turn of which the platform was told that it begins
 	indicated     bool        // and which people see of it
@@ -86,6 +87,7 @@ type activities struct {
 	running     *toolRun
 	posting     turn.TurnID
 	postingNote bool
+	takingBack  int // messages that are being taken away: nobody else knows of them
 }
 
 // reports are what activities and the engine tell run. Only run reads them.
@@ -228,6 +230,7 @@ func (d *driver) drive() (wake time.Time) {
 	}
 	for failures := 0; d.held(); {
 		moved, err := d.step()
+		d.takingUp = false
 		switch {
 		case err == nil:
 			failures = 0
@@ -265,6 +268,7 @@ func (d *driver) drive() (wake time.Time) {
 // takeUp reads the chat, where it is not known already, and repaints what another holder may have left.
 func (d *driver) takeUp() error {
 	// Who holds the lease all the while knows everything that was begun; who takes it up after a restart of the store may not.
+	began := time.Now()
 	d.since = d.e.restarted()
 	f, cached := d.e.sessions.Get(d.id)
 	if !cached || d.at.Seq == 0 || f.head != d.at {
@@ -277,7 +281,10 @@ func (d *driver) takeUp() error {
 	l := d.lease.Load()
 	u, left := Decision, d.firstOwn == 0 || l.Barren > 0 || l.Owed && f.s.Turn != nil && f.s.Turn.Seq() >= d.firstOwn
 	if d.firstOwn == 0 { // nobody's click brought us here
-		d.firstOwn, u = f.head.Seq+1, Final
+		d.firstOwn, u, d.takingUp = f.head.Seq+1, Final, true
+	}
+	if t := f.s.Turn; t != nil && t.Seq() < d.firstOwn {
+		d.e.did(ActionTakeOver, d.id, t.ID, began, nil)
 	}
 	d.setFold(f)
 	d.paint(u)
@@ -332,9 +339,24 @@ func (d *driver) setFold(f fold) {
 	if s.Turn != nil && s.Turn.Stopped != nil && d.model != nil {
 		d.model()
 	}
-	if l, was := s.Last, before.Last; s.Turn != nil && l != nil && was != nil && l.ID == was.ID && l.Shown != was.Shown { // told late, by who posted it
+	l, was := s.Last, before.Last
+	told := l != nil && was != nil && l.ID == was.ID && l.Shown != was.Shown // late, by who posted it
+	if s.Turn != nil && (told || reasked(l) > reasked(was)) {
 		d.edit(l, Final)
 	}
+}
+
+// reasked is how many of a turn's calls were asked for again in turns of their own: each had a button for that.
+func reasked(t *turn.Turn) (n int) {
+	if t == nil {
+		return 0
+	}
+	for _, c := range t.Calls {
+		if c.Reasked {
+			n++
+		}
+	}
+	return n
 }
 
 func turnID(s turn.Session) turn.TurnID {
@@ -345,7 +367,7 @@ func turnID(s turn.Session) turn.TurnID {
 }
 
 func (d *driver) busy() bool {
-	return d.model != nil || d.running != nil || d.posting != "" || d.postingNote || d.holding()
+	return d.model != nil || d.running != nil || d.posting != "" || d.postingNote || d.takingBack > 0 || d.holding()
 }
 
 // wait sleeps until something happened.
@@ -456,6 +478,7 @@ func (d *driver) recorded(p plan, got Written, unsure bool) error {
 	if err != nil {
 		return err
 	}
+	d.e.traced(d.f.s, f.s, p.events, got)
 	ended := d.f.s.Turn
 	d.setFold(f)
 	d.paint(p.urgency())
@@ -618,7 +641,7 @@ func (d *driver) lose() {
 func (d *driver) stopActivities() {
 	d.cancel()
 	for _, ed := range d.editors {
-		if ed.inFlight {
+		if ed.inFlight || ed.late {
 			defer d.redraw(ed.turn, ed.ref)
 		}
 	}
@@ -659,6 +682,11 @@ func (d *driver) edit(t *turn.Turn, u Urgency) {
 			ed.notBefore[Progress] = d.pace(time.Now())
 		}
 		d.editors[t.ID] = ed
+		for _, c := range t.Calls {
+			if d.lease.Load().Barren > 0 && c.Ask != "" && !c.Settled() { // who died may have posted the question anew
+				ed.perhaps = append(ed.perhaps, anewKey(t.ID, c.Ask))
+			}
+		}
 		// What became of the turn while its post was under way was offered to nobody: it must not wait like progress.
 		if t.End != "" {
 			u = max(u, Final)
@@ -710,7 +738,7 @@ func (d *driver) drawing() bool {
 // other from being driven. The chat is given back until then, and whoever takes it up repaints.
 func (d *driver) putOff(ed *editor) bool {
 	last := d.f.s.Turn == nil && d.f.s.Last != nil && ed.turn == d.f.s.Last.ID
-	return last && !ed.inFlight && ed.perhaps == "" && time.Until(ed.due()) > sendAgain.Most
+	return last && !ed.inFlight && len(ed.perhaps) == 0 && time.Until(ed.due()) > sendAgain.Most
 }
 
 // owes reports whether an editor has something to draw yet.

@@ -1,10 +1,10 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/card"
@@ -23,10 +23,11 @@ type editor struct {
 	dirty    bool            // something was offered since the last edit began
 	urgency  Urgency         // of the most urgent offer since then
 	inFlight bool            // an edit is under way
+	late     bool            // one came back when the chat was not ours any more: it may have undone what whoever has it drew
 	dead     bool            // the message cannot be edited any more
 	last     *render.Message // as it was drawn last
 	failures int             // in a row
-	perhaps  string          // what it may have been posted as, below: nobody answered whether it was
+	perhaps  []string        // what it may have been posted as, below: nobody answered whether it was, or who would know died
 	outlived *turn.Session   // the last session that knew the turn, where it is forgotten
 
 	notBefore [Question]time.Time // before which nothing so urgent is drawn
@@ -51,7 +52,9 @@ func (d *driver) offer(ed *editor, u Urgency) {
 		u = max(ed.urgency, u)
 	}
 	ed.dirty, ed.urgency = true, u
-	d.draw(ed)
+	if !d.takingUp {
+		d.draw(ed)
+	}
 }
 
 // draw begins an edit where one is owed and due.
@@ -64,8 +67,11 @@ func (d *driver) draw(ed *editor) {
 	ctx, from := d.ctx, *ed
 	d.begin(func() func() {
 		e := d.edited(ctx, from)
+		if e.m != nil {
+			d.e.did(ActionEdit, d.id, from.turn, began, e.err)
+		}
 		return func() {
-			ed.inFlight = false
+			ed.inFlight, ed.late = false, ed.late || e.m != nil && !d.held()
 			d.tookEdit(ed, e, began)
 			d.draw(ed)
 		}
@@ -76,7 +82,7 @@ func (d *driver) draw(ed *editor) {
 type edit struct {
 	m       *render.Message
 	moved   chat.MessageRef // where the message goes on
-	perhaps string          // as of an editor
+	perhaps string          // what it may have been posted as
 	offered Urgency
 	err     error
 }
@@ -111,7 +117,7 @@ func (d *driver) edited(ctx context.Context, ed editor) (e edit) {
 		pctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
 		defer cancel()
 		seek := true // an earlier driver may have died on it
-		key := string(ed.turn) + "/anew-" + string(unseen)
+		key := anewKey(ed.turn, unseen)
 		moved, err := d.postOnce(pctx, key, &seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
 			return d.platform().Post(ctx, d.id, key, m)
 		})
@@ -123,6 +129,8 @@ func (d *driver) edited(ctx context.Context, ed editor) (e edit) {
 	}
 	return e
 }
+
+func anewKey(t turn.TurnID, ask turn.AskID) string { return string(t) + "/anew-" + string(ask) }
 
 // redraw draws a message as the log has it now. It is for an edit that was under way as the chat was lost: nothing keeps that from coming
 // after those of whoever drives the chat now.
@@ -167,29 +175,39 @@ func (e *Engine) whenKnown(ctx context.Context, id chat.ID, of turn.TurnID) (kno
 	return known, err
 }
 
-// takeBack takes away a message that was posted for a question which is over, or which was drawn where it stood after all; perhaps is what it may
-// have been posted as, where that is all that is known.
-func (d *driver) takeBack(ref chat.MessageRef, perhaps string) {
+// takeBack takes away messages that were posted for a question which is over, or which is drawn where it stood after all: at ref, or whatever
+// was posted under these keys.
+func (d *driver) takeBack(ref, stands chat.MessageRef, keys ...string) {
 	a, can := d.platform().(Annotator)
 	if !can {
 		return
 	}
 	ctx := d.ctx
+	d.takingBack++
 	d.begin(func() func() {
 		_, err := d.trying(ctx, "take away a question that is over", takeBackTries, func(ctx context.Context) (chat.MessageRef, error) {
-			if s, seeks := a.(Seeker); perhaps != "" {
-				found := false
-				var err error
-				if seeks {
-					ref, found, err = s.Seek(ctx, d.id, PostKey(d.id, perhaps))
+			refs := []chat.MessageRef{ref}
+			if s, seeks := a.(Seeker); seeks {
+				for _, key := range keys {
+					found, _, err := s.Seek(ctx, d.id, PostKey(d.id, key))
+					if err != nil {
+						return "", err
+					}
+					refs = append(refs, found)
 				}
-				if !found || err != nil {
+			}
+			for _, ref := range refs {
+				if ref == "" || ref == stands {
+					continue
+				}
+				if err := a.Remove(ctx, d.id, ref); err != nil {
 					return "", err
 				}
 			}
-			return "", a.Remove(ctx, d.id, ref)
+			return "", nil
 		})
 		return func() {
+			d.takingBack--
 			if err != nil {
 				d.e.Logger.Warn("a question that is over still stands below its answer", "chat", d.id, "message", ref, "err", err)
 			}
@@ -207,15 +225,15 @@ func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 		ed.notBefore[Progress] = d.pace(began)
 		switch {
 		case e.moved == "":
-			if ed.perhaps != "" {
-				d.takeBack("", ed.perhaps)
-				ed.perhaps = ""
+			if len(ed.perhaps) > 0 {
+				d.takeBack("", ed.ref, ed.perhaps...)
+				ed.perhaps = nil
 			}
 		case turnID(d.f.s) == ed.turn:
 			d.reposted = turn.Shown{Turn: ed.turn, Message: e.moved, From: ed.ref}
-			ed.ref, ed.perhaps = e.moved, ""
+			ed.ref, ed.perhaps = e.moved, nil
 		default: // the turn has ended meanwhile: what came of it stands where people saw it
-			d.takeBack(e.moved, "")
+			d.takeBack(e.moved, ed.ref)
 			ed.dirty, e.m = true, nil
 		}
 		if e.m != nil {
@@ -227,7 +245,9 @@ func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 		d.tookGone(ed.turn, e.err)
 	default:
 		tried := e.offered
-		ed.perhaps = cmp.Or(e.perhaps, ed.perhaps)
+		if e.perhaps != "" && !slices.Contains(ed.perhaps, e.perhaps) {
+			ed.perhaps = append(ed.perhaps, e.perhaps)
+		}
 		if ed.dirty {
 			e.offered = max(ed.urgency, e.offered)
 		}

@@ -42,12 +42,15 @@ type Config struct {
 	ContextTokens int           // about how much of a chat the model is given; 0: all that is kept
 	Sequential    bool          // asks for one call at a time
 	Replying      int           // how many replies the model writes at once for one person; 0: 16
+	Person        prompt.Person // what one person may ask of the model; zero: as much as they like
 	// Nudge is how long a card that an edit brought stands before it is announced beside the message, where the platform can. Whom nobody
 	// told of one is told at once. 0: never, both.
 	Nudge time.Duration
 	// Long is how long a turn took, the end of which is announced beside its message to whoever asked, unless they have just clicked or had a
 	// post. 0: never.
 	Long time.Duration
+	// Forget is after how long a silence a message begins a new conversation; 0: [turn.Silence].
+	Forget time.Duration
 	// Hold is how long a turn's message is held back, for text or a question, where something else says that the turn is under way.
 	Hold time.Duration
 	// Sweep is about how often it is looked which chat falls due next; half of Lease or less, so that a lease which others took is known
@@ -56,6 +59,7 @@ type Config struct {
 	Drain  time.Duration // how long a stop waits for work in flight; 0: 10 s
 	Known  int           // how many chats' folds are kept in memory; 0: 1,000
 	Logger *slog.Logger
+	Tracer Tracer // nil: nobody follows turns
 }
 
 func (c *Config) validate() error {
@@ -66,6 +70,7 @@ func (c *Config) validate() error {
 	}{
 		{"Log", c.Log != nil}, {"Index", c.Index != nil}, {"Leases", c.Leases != nil}, {"Model", c.Model != nil}, {"Tools", c.Tools != nil},
 		{"Policies", c.Policies != nil}, {"Platforms", len(c.Platforms) > 0},
+		{"Person.Meter", c.Person.Meter != nil || c.Person.TurnsPerHour+c.Person.TokensPerDay == 0},
 	} {
 		if !part.given {
 			missing = append(missing, fmt.Errorf("agent: Config.%s is missing", part.name))
@@ -75,6 +80,9 @@ func (c *Config) validate() error {
 	c.Sweep = positive(c.Sweep, min(c.Lease/2, 5*time.Second))
 	c.MaxSteps, c.MaxDenials, c.Known = cmp.Or(c.MaxSteps, 16), cmp.Or(c.MaxDenials, 3), positive(c.Known, 1000)
 	c.Replying = positive(c.Replying, 16)
+	if c.Forget == turn.Silence { // what all releases do needs no word in the log
+		c.Forget = 0
+	}
 	c.Owner, c.Logger = cmp.Or(c.Owner, rand.Text()), cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return errors.Join(missing...)
 }
@@ -95,6 +103,7 @@ type Engine struct {
 	ran      *lru.Cache[turn.CallID, turn.RunID] // the last run of each call that this process began
 	rewound  *lru.Cache[chat.ID, time.Time]      // when a chat's log was last found older than it was
 	taken    *lru.Cache[delivered, time.Time]    // when this process recorded what was delivered last
+	retained *lru.Cache[chat.ID, bool]           // chats that were marked as held
 	beyond   *lru.Cache[chat.ID, int]            // how often a chat was given back because only a newer release can read it
 
 	prompts *prompt.Limits
@@ -112,9 +121,10 @@ type Engine struct {
 	skewMu sync.Mutex // of both
 
 	merged  atomic.Pointer[mergedPolicy]
-	settled atomic.Pointer[fold]            // the settings as last read; nil: to be read
-	listed  atomic.Pointer[[]ToolSpec]      // the tools as they were listed last
-	halted  atomic.Pointer[permission.Halt] // as last read
+	settled atomic.Pointer[fold]              // the settings as last read; nil: to be read
+	listed  atomic.Pointer[[]ToolSpec]        // the tools as they were listed last
+	halted  atomic.Pointer[permission.Halt]   // as last read
+	holds   atomic.Pointer[[]permission.Hold] // as last read
 	haltCh  chan struct{}
 	newsCh  chan struct{} // something new about the tools is recorded
 
@@ -131,9 +141,16 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		Config: c, sessions: &sessionCache{Cache: newRecent[chat.ID, fold](c.Known)}, ran: newRecent[turn.CallID, turn.RunID](ranKept), rewound: newRecent[chat.ID, time.Time](ranKept),
-		taken: newRecent[delivered, time.Time](takenKept), beyond: newRecent[chat.ID, int](takenKept),
-		prompts: &prompt.Limits{Replying: c.Replying, Tokens: c.ContextTokens},
+		taken: newRecent[delivered, time.Time](takenKept), beyond: newRecent[chat.ID, int](takenKept), retained: newRecent[chat.ID, bool](takenKept),
+		prompts: &prompt.Limits{Replying: c.Replying, Tokens: c.ContextTokens, Person: c.Person, Logger: c.Logger},
 		drivers: map[chat.ID]*driver{}, lookSooner: make(chan struct{}, 1), haltCh: make(chan struct{}, 1), newsCh: make(chan struct{}, 1),
+	}
+	e.sessions.noticed = func(s turn.Session) {
+		for _, p := range e.Platforms {
+			if n, can := p.(Noticer); can {
+				n.Noticed(s)
+			}
+		}
 	}
 	e.listed.Store(new([]ToolSpec))
 	e.work, e.cut = context.WithCancel(context.Background())
@@ -155,7 +172,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer stopWatching()
 	look := time.NewTimer(0) // at once: what a crashed replica left is due
 	defer look.Stop()
-	restarted := e.restarted()
+	restarted, failed := e.restarted(), false
 	for {
 		select {
 		case <-ctx.Done():
@@ -172,7 +189,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		case <-look.C:
 			restarted = e.recheck(restarted)
 			e.lookIn(e.Sweep/2+mrand.N(e.Sweep), true)
-			e.sweep(ctx)
+			failed = e.sweep(ctx, failed)
 			look.Reset(e.untilLook())
 		}
 	}
@@ -182,31 +199,42 @@ const (
 	maxDriving = 512                    // chats that one replica drives before it takes over more: each has a loop of its own
 	claimBatch = 64                     // chats that one round trip claims
 	leastLook  = 100 * time.Millisecond // between two looks
+	lookAgain  = time.Second            // after one that failed, or took too long
 )
 
 // sweep takes over what is due, and has Run look again when the next chat falls due, or at once where more are: so a chat whose holder
-// died goes on when its lease ends, which [Config.Sweep] is short enough to know of before.
-func (e *Engine) sweep(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, e.Lease)
+// died goes on when its lease ends, which [Config.Sweep] is short enough to know of before. It reports whether it failed, as the one before may have.
+func (e *Engine) sweep(ctx context.Context, again bool) (failed bool) {
+	within, cancel := context.WithTimeout(ctx, e.Lease)
 	defer cancel()
+	more, err := e.takeOver(within)
+	var next time.Duration
+	if err == nil && !more {
+		next, err = e.Leases.NextDue(within)
+		next = max(next, leastLook)
+	}
+	if err != nil {
+		if next = lookAgain; ctx.Err() == nil && !again {
+			e.Logger.Warn("sweep for due chats failed; trying again", "err", err)
+		}
+	}
+	e.lookIn(next, false)
+	return err != nil
+}
+
+// takeOver drives what is due, up to a batch of it; more: there may be another one.
+func (e *Engine) takeOver(ctx context.Context) (more bool, err error) {
 	e.mu.Lock()
 	driving := len(e.drivers)
 	e.mu.Unlock()
-	if driving < maxDriving {
-		leases, err := e.Leases.ClaimDue(ctx, e.Owner, claimBatch)
-		for _, l := range leases {
-			e.drive(l, Head{}, 0)
-		}
-		if err != nil {
-			if ctx.Err() == nil {
-				e.Logger.Warn("sweep for due chats failed", "err", err)
-			}
-			return
-		}
+	if driving >= maxDriving {
+		return false, nil
 	}
-	if next, err := e.Leases.NextDue(ctx); err == nil {
-		e.lookIn(max(next, leastLook), false)
+	leases, err := e.Leases.ClaimDue(ctx, e.Owner, claimBatch)
+	for _, l := range leases {
+		e.drive(l, Head{}, 0)
 	}
+	return len(leases) == claimBatch, err
 }
 
 // lookIn has Run look for due chats after that time, by our own clock, unless it looks sooner; anew, whenever it meant to look before.
@@ -333,8 +361,18 @@ func (e *Engine) append(ctx context.Context, w Write) (Written, error) {
 func (e *Engine) write(ctx context.Context, w Write) (Written, error) {
 	began := time.Now()
 	got, err := e.Log.Append(ctx, w)
+	if err == nil {
+		e.retain(ctx, w)
+	}
 	if w.Chat != SettingsChat {
 		e.toldOfSettings(got.Settings)
+	}
+	if err == nil && got.Head.Seq > w.Known.Seq+uint64(len(w.Events)) { // facts are taken after what others recorded meanwhile, too
+		for _, k := range w.Events {
+			if late, is := k.Event.(turn.Shown); is && late.Message != "" {
+				e.wg.Go(func() { e.removeStray(w.Chat, k.Op, late) })
+			}
+		}
 	}
 	if at := brought(w, got).At; !at.IsZero() {
 		e.skewMu.Lock()
@@ -344,6 +382,23 @@ func (e *Engine) write(ctx context.Context, w Write) (Written, error) {
 		}
 	}
 	return got, err
+}
+
+// traced tells of the events of a write that took a chat from one session to another.
+func (e *Engine) traced(from, to turn.Session, events []Keyed, got Written) {
+	if e.Tracer == nil {
+		return
+	}
+	ours := slices.DeleteFunc(slices.Clone(got.Entries), func(x turn.Entry) bool { // what is appended blind may have others before it
+		return !slices.ContainsFunc(events, func(k Keyed) bool { return string(k.Op) == x.Op })
+	})
+	e.Tracer.Recorded(from, to, ours)
+}
+
+func (e *Engine) did(what Action, id chat.ID, of turn.TurnID, began time.Time, err error) {
+	if e.Tracer != nil {
+		e.Tracer.Did(what, id, of, began, err)
+	}
 }
 
 // brought is the first entry that a write brought itself; the zero entry where it brought none.
@@ -371,9 +426,6 @@ func (e *Engine) recordLate(id chat.ID, known Head, events []turn.Event) {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(e.work), e.Lease)
 			_, err := e.append(ctx, w)
 			cancel()
-			if err == nil {
-				e.removeStrays(id, w.Events)
-			}
 			if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrVersion) {
 				return
 			}
@@ -385,27 +437,28 @@ func (e *Engine) recordLate(id chat.ID, known Head, events []turn.Event) {
 	})
 }
 
-// removeStrays takes away a turn's message that was posted while another driver posted one too: nobody draws it, and what it says stays.
-func (e *Engine) removeStrays(id chat.ID, events []Keyed) {
+// removeStray takes away a turn's message that was posted while another driver posted one, or ended the turn where it stood: nobody draws it,
+// and what it says stays.
+func (e *Engine) removeStray(id chat.ID, op OpID, late turn.Shown) {
 	a, can := e.Platforms[id.Platform].(Annotator)
+	if !can {
+		return
+	}
 	ctx, cancel := context.WithTimeout(e.work, e.Lease)
 	defer cancel()
-	for _, k := range events {
-		late, is := k.Event.(turn.Shown)
-		if !can || !is || late.Message == "" || late.From != "" {
-			continue
+	entries, err := e.Log.History(ctx, id) // the turn may be long over
+	s, stands := turn.New(id), chat.MessageRef("")
+	for i := 0; i < len(entries) && (i == 0 || entries[i-1].Op != string(op)); i++ {
+		s = turn.Apply(s, entries[i])
+		if t := s.TurnOf(late.Turn); t != nil {
+			stands = t.Shown
 		}
-		entries, err := e.Log.History(ctx, id) // the turn may be long over
-		first := slices.IndexFunc(entries, func(x turn.Entry) bool {
-			shown, is := x.Event.(turn.Shown)
-			return is && shown.Turn == late.Turn && shown.Message != ""
-		})
-		if first >= 0 && entries[first].Event.(turn.Shown).Message != late.Message {
-			err = a.Remove(ctx, id, late.Message)
-		}
-		if err != nil {
-			e.Logger.Warn("a message in place of which another one stands could not be taken away", "chat", id, "err", err)
-		}
+	}
+	if err == nil && stands != "" && stands != late.Message {
+		err = a.Remove(ctx, id, late.Message)
+	}
+	if err != nil {
+		e.Logger.Warn("a message in place of which another one stands could not be taken away", "chat", id, "err", err)
 	}
 }
 
@@ -510,7 +563,8 @@ func (e *Engine) Session(ctx context.Context, id chat.ID) (turn.Session, error) 
 	return f.s, err
 }
 
-func mint() string { return rand.Text() }
+// mint makes an identifier that nobody can guess: 100 bits. Each stands in a log, in an index and on a button, several times.
+func mint() string { return rand.Text()[:20] }
 
 // Knows reports whether anything was ever recorded of a chat, for surfaces that overhear more than is meant for them.
 func (e *Engine) Knows(ctx context.Context, id chat.ID) (bool, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 
 	"github.com/nodhq/nod/core/agent/decision"
@@ -113,7 +114,7 @@ func TestWhoseGroupsCount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &driver{id: here, chatLease: chatLease{ctx: t.Context()}, e: &Engine{Config: Config{Platforms: map[string]Platform{here.Platform: c.on}, Logger: slog.New(slog.DiscardHandler)}}}
-			policy := d.e.groupsOn(d.id.Platform).Deciding(d.ctx, d.id, c.policy, c.s)
+			policy := d.e.groups().Deciding(d.ctx, d.id, c.policy, c.s)
 			var asked, admins []chat.User
 			if of, is := c.on.(*crew); is {
 				asked = of.asked
@@ -127,5 +128,17 @@ func TestWhoseGroupsCount(t *testing.T) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// What somebody decided away from their own platform, on the page where they signed in by it, counts as that platform says now.
+func TestGroupsAreAskedOfEachOnesPlatform(t *testing.T) {
+	page := chat.ID{Platform: "web", Key: "c"}
+	for name, of := range map[string]*crew{"known": {}, "not of her": {fails: ana}} {
+		d := &driver{id: page, chatLease: chatLease{ctx: t.Context()}, e: &Engine{Config: Config{Platforms: map[string]Platform{here.Platform: of, page.Platform: mute{}}, Logger: slog.New(slog.DiscardHandler)}}}
+		policy := d.e.groups().Deciding(d.ctx, d.id, crewed(), turn.Session{Turn: &turn.Turn{Requester: ana}})
+		if !slices.Equal(of.asked, []chat.User{ana}) || policy.IsAdmin(ana) != (name == "known") {
+			t.Errorf("%s: asked of %v, admin: %v", name, of.asked, policy.IsAdmin(ana))
+		}
 	}
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
@@ -13,10 +14,13 @@ import (
 // haltLook is how often a replica looks at the settings where it hears nothing: a halt has to be known everywhere within a second.
 const haltLook = 500 * time.Millisecond
 
-// heardHalt remembers whether everything is halted, for what begins without looking at the policy.
-func (e *Engine) heardHalt(h *permission.Halt) {
-	was := e.halted.Swap(h)
-	if was == nil && h != nil {
+// heard remembers of the settings what counts without a look at the policy: whether everything is halted, and what must not be dropped.
+func (e *Engine) heard(s permission.Settings) {
+	if was := e.holds.Swap(&s.Holds); was != nil && !slices.Equal(*was, s.Holds) {
+		e.retained.Purge()
+	}
+	was := e.halted.Swap(s.Halted)
+	if was == nil && s.Halted != nil {
 		signal(e.haltCh)
 	}
 }

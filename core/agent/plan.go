@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"reflect"
 	"slices"
@@ -128,8 +129,13 @@ func (p *planner) endings() error {
 		if err != nil {
 			return err
 		}
-		if h := j.Policy.Halted; h != nil { // it may be over since
+		switch h := j.Policy.Halted; {
+		case h == nil: // it is over since
+		case p.s.Turn.At.After(h.At) && d.owesFormer(): // as with every other end
+		case p.s.Turn.At.After(h.At):
 			p.add(turn.Ended{Turn: p.s.Turn.ID, Why: turn.IsHalted, Say: text.HaltedBy(h.Name)})
+		default: // as stopAll does, whichever comes first
+			p.add(turn.StopAsked{Turn: p.s.Turn.ID, By: h.By, Name: h.Name})
 		}
 	}
 	if p.deadly() && !p.showsFirst() {
@@ -217,9 +223,8 @@ func (d *driver) judge(p *planner) func() (decision.Judge, error) {
 		if err != nil {
 			return decision.Judge{}, err
 		}
-		policy := d.e.policyOf(rules.Policy, d.id)
-		p.wait, p.judged = policy.Timeout, &rules.head
-		j, tools := d.e.judge(d.ctx, d.e.groupsOn(d.id.Platform).Deciding(d.ctx, d.id, policy, p.s)), judged(specs)
+		j, tools := d.e.judge(d.ctx, p.s, d.e.groups().Deciding(d.ctx, d.id, rules.Policy, p.s)), judged(specs)
+		p.wait, p.judged = j.Policy.Timeout, &rules.head
 		j.Now, j.Settings, j.Tools = p.now, rules.Settings, func() ([]decision.Tool, error) { return tools, nil }
 		return j, nil
 	})
@@ -243,7 +248,7 @@ func (d *driver) replied(s turn.Session, in replyInput) []turn.Event {
 		if s.Turn.Stopped == nil {
 			ended := turn.Ended{Turn: in.turn, Why: turn.ModelFailed}
 			if me, ok := errors.AsType[*ModelError](in.err); ok {
-				ended.Say = me.Say
+				ended.Say, ended.Why = me.Say, cmp.Or(me.Why, ended.Why)
 			}
 			out = append(out, ended)
 		}
@@ -255,7 +260,7 @@ func (d *driver) replied(s turn.Session, in replyInput) []turn.Event {
 	}
 	take := in.reply.Calls[:min(len(in.reply.Calls), turn.MaxCalls)]
 	rep.More = len(in.reply.Calls) - len(take)
-	j, tools := d.e.judge(d.ctx, permission.Policy{}), judged(in.offered)
+	j, tools := d.e.judge(d.ctx, s, permission.Policy{}), judged(in.offered)
 	for _, c := range take {
 		p := turn.Proposal{ID: turn.CallID("call_" + mint()), ModelID: c.ModelID, Extra: c.Extra, Tool: permission.Tool{Server: c.Server, Name: c.Name}}
 		if p = j.Propose(d.id, p, c.Args, tools); p.Unchecked {

@@ -87,6 +87,12 @@ type Teller interface {
 // TellWithin bounds how long one message by a Teller may take.
 const TellWithin = 10 * time.Second
 
+// Noticer is an optional extra of a Platform that shows what waits in the chats of all of them.
+type Noticer interface {
+	// Noticed hears of a chat in which other things wait for a person than this process knew, some of it twice. It holds nobody up.
+	Noticed(turn.Session)
+}
+
 // Pacer is an optional extra of a Platform: how long apart edits of one message that only show progress are at least.
 type Pacer interface{ Pace() time.Duration }
 
@@ -228,6 +234,13 @@ type Log interface {
 	Tail(ctx context.Context, id chat.ID, known Head) ([]turn.Entry, Head, error)
 	// Append performs one Write.
 	Append(context.Context, Write) (Written, error)
+}
+
+// Retainer is an optional extra of a Log that drops what has been silent for long.
+type Retainer interface {
+	// Retain keeps a chat with its files until it is called again with false, whoever writes to it meanwhile. Then its time begins anew.
+	// A chat that is not there is no error.
+	Retain(ctx context.Context, id chat.ID, on bool) error
 }
 
 // Index finds chats by what stands open in them, whichever replica recorded it. It may name one in which it is over since: read the chat.
@@ -414,12 +427,32 @@ type ModelError struct {
 	Cause error
 	// TooLong says that the talk does not fit the model. Nothing was streamed: a shorter one can be tried.
 	TooLong bool
+	Why     turn.Why // how the turn ends; "": [turn.ModelFailed]
 }
 
 func (e *ModelError) Error() string { return e.Say }
 func (e *ModelError) Unwrap() error { return e.Cause }
 
-// Finder tells in which chat an ask or an asked call lives, whichever replica recorded it.
+// Tracer hears what this process does for turns. It holds nobody up. Who lies around [Model] or [Tools] learns by [TurnOf] which turn a call is for.
+type Tracer interface {
+	// Recorded: entries of this process are in the log. from and to are their chat before and after them.
+	Recorded(from, to turn.Session, entries []turn.Entry)
+	// Did: something that no log holds was begun for a turn then, and is over now.
+	Did(what Action, id chat.ID, of turn.TurnID, began time.Time, err error)
+}
+
+// Action is what a [Tracer] hears of beside what is recorded.
+type Action string
+
+// The actions.
+const (
+	ActionTake     Action = "take message" // that opened the turn
+	ActionPost     Action = "post message"
+	ActionEdit     Action = "edit message"
+	ActionTakeOver Action = "take over" // a turn that was open before; perhaps this process has it all the while
+)
+
+// Finder tells in which chat an ask lives, or an asked call where calls are kept to be found, whichever replica recorded it.
 type Finder interface {
 	Find(ctx context.Context, askOrCall string) (id chat.ID, found bool, err error)
 }

@@ -57,7 +57,7 @@ func (d *driver) preview() bool {
 func (d *driver) look(ctx context.Context, s turn.Session, c turn.ToolCall) (ev turn.Previewed) {
 	ev = turn.Previewed{Call: c.ID, Run: c.Preview.Run, Why: turn.NoDiffFailed}
 	defer d.survive("looking at what a call replaces", func() {})
-	res, err := d.e.Tools.Call(InChat(ctx, d.id), consumePreview(s, c), func(turn.Progress) {})
+	res, err := d.e.Tools.Call(InTurn(ctx, d.id, s.Turn.ID), consumePreview(s, c), func(turn.Progress) {})
 	if err == nil && !res.IsError {
 		ev.Diff, ev.Why = decision.Difference(c.Args, res)
 	}

@@ -13,6 +13,7 @@ import (
 type sessionCache struct {
 	*lru.Cache[chat.ID, fold]
 	putting sync.Mutex
+	noticed func(turn.Session) // of other things that wait for a person than before; nil: nobody
 }
 
 // newRecent remembers a value for each of the last size keys that were added.
@@ -32,6 +33,9 @@ func (k *sessionCache) put(id chat.ID, f fold) {
 	}
 	f.snap = snap
 	k.Add(id, f)
+	if k.noticed != nil && old.s.Turn != f.s.Turn && len(turn.Waits(old.s))+len(turn.Waits(f.s)) > 0 {
+		k.noticed(f.s)
+	}
 }
 
 // open are the chats with an open turn.

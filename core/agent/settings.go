@@ -35,7 +35,7 @@ func (e *Engine) readSettings(ctx context.Context) (fold, error) {
 		return fold{}, fmt.Errorf("read the settings: %w", err)
 	}
 	e.settled.Store(&f)
-	e.heardHalt(settingsOf(f.s).Halted)
+	e.heard(settingsOf(f.s))
 	return f, nil
 }
 
@@ -103,7 +103,7 @@ func (e *Engine) merge(base permission.Policy, s permission.Settings) permission
 type Rules struct {
 	Configured permission.Policy
 	Settings   permission.Settings
-	Policy     permission.Policy
+	Policy     permission.Policy // everywhere: what a chat has of it says [permission.Policy.In]
 
 	head Head // of the settings' log
 }
@@ -142,10 +142,10 @@ func (e *Engine) Policy(ctx context.Context) (permission.Policy, error) {
 	return r.Policy, err
 }
 
-// policyOf is the policy as it holds in a chat: where something can be posted beside a message, asks reach people by a notification.
-func (e *Engine) policyOf(p permission.Policy, id chat.ID) permission.Policy {
-	_, notifies := e.Platforms[id.Platform].(Annotator)
-	return p.AskingWhere(notifies)
+// policyIn is the policy as it holds in a chat: where something can be posted beside a message, asks reach people by a notification.
+func (e *Engine) policyIn(s turn.Session, p permission.Policy) permission.Policy {
+	_, notifies := e.Platforms[s.Chat.Platform].(Annotator)
+	return p.In(s.Chat, s.Channel).AskingWhere(notifies)
 }
 
 // ErrUnchanged says that a change would have no effect.
@@ -169,7 +169,7 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 		if err != nil {
 			return nil, err
 		}
-		ev := turn.Changed{Changes: changes, By: by.User, Name: by.Name, Surface: cmp.Or(by.User.Platform, Own), Note: note}
+		ev := turn.Changed{Changes: changes, By: by.User, Name: by.Name, Surface: cmp.Or(by.On(), Own), Note: note}
 		effects := ev.Effects(s.Settings, e.Now())
 		ev.Changes = nil
 		for _, x := range effects {
@@ -188,7 +188,7 @@ func (e *Engine) Change(ctx context.Context, by chat.Envelope, note string, buil
 	}
 	now := f.settings()
 	e.settled.Store(&f)
-	e.heardHalt(now.Halted)
+	e.heard(now)
 	if len(made) == 0 {
 		return now, ErrUnchanged
 	}
@@ -212,17 +212,17 @@ func (e *Engine) ChangeAsAdmin(ctx context.Context, by chat.Envelope, note strin
 	})
 }
 
-// groupsOn asks a platform which groups people belong to.
-func (e *Engine) groupsOn(platform string) groups.Asker {
-	return groups.Asker{Platform: e.Platforms[platform], Logger: e.Logger}
+// groups asks the platforms which groups people belong to.
+func (e *Engine) groups() groups.Asker {
+	return groups.Asker{On: func(platform string) any { return e.Platforms[platform] }, Logger: e.Logger}
 }
 
 // WithGroups is the policy with the groups of whoever acts. unsure: it is not known which they are.
 func (e *Engine) WithGroups(ctx context.Context, policy permission.Policy, by chat.Envelope) (_ permission.Policy, unsure bool) {
-	return e.groupsOn(by.User.Platform).Acting(ctx, policy, by)
+	return e.groups().Acting(ctx, policy, by)
 }
 
 // NameOf is what people call somebody, or a group, in a chat.
 func (e *Engine) NameOf(s turn.Session, u chat.User) string {
-	return e.groupsOn(u.Platform).NameOf(s, u)
+	return e.groups().NameOf(s, u)
 }

@@ -89,6 +89,9 @@ func (u User) Person() User {
 	return u
 }
 
+// SameAccount reports whether u and v reach the same person or group, wherever each is listed: of a server, or of direct messages.
+func (u User) SameAccount(v User) bool { return u.Platform == v.Platform && u.Key == v.Key }
+
 // IsZero reports whether the user is unknown. An unknown user may decide nothing.
 func (u User) IsZero() bool { return u == User{} }
 
@@ -194,7 +197,16 @@ type Envelope struct {
 	User     User
 	Name     string // display name; untrusted text, may be empty
 	Groups   []User // groups that User belongs to, as the platform vouches for them
+	Surface  string // where they do it; empty: on User's own platform
 	Reply    ReplyHandle
+}
+
+// On is the surface where it is done.
+func (e Envelope) On() string {
+	if e.Surface != "" {
+		return e.Surface
+	}
+	return e.User.Platform
 }
 
 // From returns e itself; embedding an Envelope satisfies [Inbound].

@@ -10,7 +10,7 @@ import (
 )
 
 // Change is one thing that somebody changed in the settings. The set is closed: Setting, Remembered, Forget, Seen, Accept,
-// AcceptReads, Told, Halting, Analysis. String is the change for people, without who and when; names inside are untrusted text.
+// AcceptReads, Told, Halting, Analysis, Holding, Erased. String is the change for people, without who and when; names inside are untrusted text.
 //
 //sumtype:decl
 type Change interface {
@@ -112,6 +112,8 @@ type storedChange struct {
 	Halt     *Halting     `json:"halt,omitempty"`
 	Analysis *Analysis    `json:"analysis,omitempty"`
 	Reads    *AcceptReads `json:"reads,omitempty"` // since version 2
+	Holding  *Holding     `json:"hold,omitempty"`  // since version 4, as is Erased
+	Erased   *Erased      `json:"erased,omitempty"`
 }
 
 func (s Setting) stored() storedChange     { return storedChange{Set: &s} }
@@ -133,8 +135,10 @@ func (cs Changes) Version() int {
 			newest = max(newest, 2)
 		case Remembered:
 			if !c.plain() {
-				newest = 3
+				newest = max(newest, 3)
 			}
+		case Holding, Erased:
+			newest = max(newest, 4)
 		default:
 		}
 	}
@@ -169,6 +173,8 @@ func (cs *Changes) UnmarshalJSON(b []byte) error {
 		add(cs, c.Halt)
 		add(cs, c.Analysis)
 		add(cs, c.Reads)
+		add(cs, c.Holding)
+		add(cs, c.Erased)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 // buttons, forms, commands, the API and grants. An admin may decide everything; at LevelAdmin only an admin may, and for a tool that
 // policy has since raised to RequireAuth. The same key on another platform or in another workspace is somebody else.
 func MayDecide(p Policy, req Request, level Level, u chat.User) error {
-	e := p.Get(req.Tool, req.Source, req.Hints, req.Metadata)
+	p, e := p.at(req)
 	switch {
 	case !p.Installed && !p.AllowAll:
 		return &NotAllowed{why: sayNoPolicy}
@@ -33,7 +33,8 @@ func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 	}
 	// Whoever belongs to another workspace than the chat (a guest of a shared channel) may answer what they themselves
 	// asked for, or where the operator listed them; a rule about everybody does not mean them.
-	here := u.Platform == req.Chat.Platform && u.Workspace == req.Chat.Workspace
+	// People who sign in on the page by another platform are at home there, too.
+	here := u.Platform == req.Chat.Platform && u.Workspace == req.Chat.Workspace || req.Chat.Platform == "web" && p.PageOf != "" && u.Platform == p.PageOf
 	ok := false
 	switch e.Approvers.Rule {
 	case ApproversRequester:
@@ -50,6 +51,16 @@ func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 		return &NotAllowed{approvers: e.Approvers, requester: req.asker()}
 	}
 	return nil
+}
+
+// MaySee says whether a person who may decide a call may also be shown it away from its chat. Who may read a channel only its platform
+// knows, so a rule about everybody is not enough: they asked for it, took part in the chat, are listed as approvers, or are admins.
+func MaySee(p Policy, req Request, level Level, u chat.User) bool {
+	if MayDecide(p, req, level, u) != nil {
+		return false
+	}
+	p, e := p.at(req)
+	return e.Approvers.Rule != ApproversAnyone || p.IsAdmin(u) || u == req.asker() || slices.Contains(req.Present, u)
 }
 
 // asker is whoever asked, where they may decide anything: the zero User, whom no rule means, for a visitor.
@@ -108,7 +119,7 @@ func (e *NotAllowed) Say(name func(chat.User) string) string {
 
 // Deciders are the people who can decide a call at this level, in words: what a card says below its buttons.
 func Deciders(p Policy, req Request, level Level, name func(chat.User) string) []string {
-	e := p.Get(req.Tool, req.Source, req.Hints, req.Metadata)
+	_, e := p.at(req)
 	if level == LevelUser {
 		if e.OthersOnly && e.Approvers.Rule == ApproversRequester {
 			return []string{sayAnotherAdmin}
@@ -152,7 +163,7 @@ func deciders(a Approvers, requester chat.User, name func(chat.User) string) []s
 // doubt, they may not. req.Tool is the tool as it was approved, current the definition that its server offers now (empty: none). rule names
 // what allows it, or why it is not allowed.
 func MayRepeat(p Policy, req Request, current Digest) (rule string, ok bool) {
-	e := p.Get(req.Tool, req.Source, req.Hints, req.Metadata)
+	p, e := p.at(req)
 	h := req.Hints
 	switch {
 	case !p.Installed && !p.AllowAll:

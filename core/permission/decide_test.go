@@ -61,6 +61,39 @@ func TestMayDecide(t *testing.T) {
 	}
 }
 
+// Away from its chat a call is shown to those who may decide it and have to do with it by name: a rule about everybody does not say who may
+// read a channel.
+func TestMaySee(t *testing.T) {
+	stranger := chat.User{Platform: "slack", Workspace: "T1", Key: "UX"}
+	for _, c := range []struct {
+		name  string
+		rule  ApproverRule
+		level Level
+		u     chat.User
+		want  bool
+	}{
+		{"anyone: who never was there", ApproversAnyone, LevelUser, stranger, false},
+		{"anyone: who asked", ApproversAnyone, LevelUser, ana, true},
+		{"anyone: who took part", ApproversAnyone, LevelUser, ben, true},
+		{"anyone: admin", ApproversAnyone, LevelUser, boss, true},
+		{"anyone: who took part, of what needs an admin", ApproversAnyone, LevelAdmin, ben, false},
+		{"requester: who asked", ApproversRequester, LevelUser, ana, true},
+		{"requester: who took part", ApproversRequester, LevelUser, ben, false},
+		{"participants: who took part", ApproversParticipants, LevelUser, ben, true},
+		{"participants: who never was there", ApproversParticipants, LevelUser, stranger, false},
+		{"listed", ApproversListed, LevelUser, stranger, true},
+		{"listed: who asked is not", ApproversListed, LevelUser, ana, false},
+	} {
+		p := installed()
+		p.Approvers = Approvers{Rule: c.rule, Users: []chat.User{stranger}}
+		req := call(files)
+		req.Present = []chat.User{ana, ben}
+		if got := MaySee(p, req, c.level, c.u); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
 // An ask at a person's level needs an admin once policy says so; without a policy nobody decides.
 func TestMayDecideByPolicyNow(t *testing.T) {
 	p := with(installed(), "files", ServerSettings{Tools: tools("move_thing", ToolSettings{Approval: new(RequireAuth)})})

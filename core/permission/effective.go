@@ -19,6 +19,7 @@ const (
 	FromPosture     Origin = "posture"
 	FromAccepted    Origin = "an admin's acceptance"
 	FromAnalysis    Origin = "a model's analysis"
+	FromReadsOnly   Origin = "reads only"
 	FromDefault     Origin = "default"
 )
 
@@ -94,6 +95,9 @@ func (p Policy) Get(t Tool, src Source, h Hints, m Metadata) Effective {
 	if e.classify(set, name, h); e.Reads && e.Access != Read { // its name or its metadata says more: then it was accepted as a read for nothing
 		e.Reads = false
 		e.classify(set, name, h)
+	}
+	if p.ReadsOnly && e.Disabled == "" && (e.Access != Read || !e.Classified) {
+		e.Disabled = FromReadsOnly
 	}
 	e.weigh(set, name, h)
 	e.level(set, name, h, p.Posture)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
@@ -11,6 +12,7 @@ import (
 
 // The names of the rules, as [Reason.Rule] carries them, in the order in which they are consulted.
 const (
+	RulePlace       = "place" // it decides nothing: it says that the policy is that of a place
 	RulePolicy      = "policy"
 	RuleHalted      = "halted"
 	RuleDisabled    = "disabled"
@@ -48,6 +50,7 @@ const maxGrantReasons = 4
 // Evaluate rules one call. It is total, and the order of the rules is the package comment's. Ruling.Reasons holds
 // every rule that was consulted, in order, exactly one of them with Won set.
 func Evaluate(p Policy, grants []Grant, req Request, now time.Time) Ruling {
+	p = p.In(req.Chat, req.Channel)
 	r := Weigh(p, grants, req, now)
 	if r.ChatGrant {
 		r.Scopes = wider(p, req, now)
@@ -57,7 +60,7 @@ func Evaluate(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 
 // Weigh is Evaluate without the scopes of the card: for whoever draws none, and asks about many tools.
 func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
-	e := p.Get(req.Tool, req.Source, req.Hints, req.Metadata)
+	p, e := p.at(req)
 	shown := req.Args
 	if req.Masked != nil {
 		shown = req.Masked
@@ -72,6 +75,9 @@ func Weigh(p Policy, grants []Grant, req Request, now time.Time) Ruling {
 		r.Approvals = e.Approvals
 	}
 
+	if len(p.Here) > 0 {
+		r.pass(RulePlace, fmt.Sprintf(sayHere, strings.Join(p.Here, ", ")))
+	}
 	if !p.Installed && !p.AllowAll {
 		return r.end(Forbid, RulePolicy, sayNoPolicy, "")
 	}

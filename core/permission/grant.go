@@ -11,7 +11,7 @@ import (
 // Covers says whether a grant satisfies a call now, and why or why not in a sentence: exactly where its granter's click would be accepted
 // now, within its scope, pins and end.
 func Covers(p Policy, g Grant, req Request, now time.Time) (bool, string) {
-	e := p.Get(req.Tool, req.Source, req.Hints, req.Metadata)
+	p, e := p.at(req)
 	if why := uncovered(p, g, req, e, now); why != "" {
 		return false, sayNotCovered(g, why)
 	}

@@ -223,8 +223,11 @@ type Policy struct {
 	Approvers Approvers
 	Rights    Rights // its Approvers do not count here
 	Admins    []chat.User
+	PageOf    string        // the platform whose people sign in on the page; empty: they are the page's own
 	Timeout   time.Duration // default for asks; 0 parks, [TimeoutUnset] depends on where people are asked
 	Strict    bool          // nothing can be allowed for a chat that always asks (C2)
+	ReadsOnly bool          // what does not surely read is disabled
+	Locals    []Local       // what is different in some places: see [Policy.In]
 
 	ChannelGrants bool          // people can allow a tool for all chats of a channel
 	ChannelFor    time.Duration // how long that then holds; 0: [ChannelGrantFor]
@@ -236,7 +239,9 @@ type Policy struct {
 	Epoch          uint64       // the current run epoch
 	Revision       string       // names this policy in audit entries
 	// Members are the groups that people belong to, as their platform says now: see [Policy.Knowing]. It is no setting.
-	Members map[chat.User][]chat.User
+	Members  map[chat.User][]chat.User
+	ByAdmins []Set    // what people set, once [Settings.Over] laid it over the operator's
+	Here     []string // the places whose entries [Policy.In] laid over it
 }
 
 // TimeoutUnset is the timeout of a policy in which nobody set one: how long an ask stays open depends on where it is put. A place whose asks
@@ -282,6 +287,13 @@ func (p Policy) NamesGroups(platform string) bool {
 		lists = append(lists, s.Rights.Approvers)
 		for _, t := range s.Tools {
 			lists = append(lists, t.Rights.Approvers)
+		}
+	}
+	for _, l := range p.Locals {
+		for _, x := range l.Set {
+			if a, err := parseApprovers(x.Value); err == nil && x.Field == approversField.Name {
+				lists = append(lists, &a)
+			}
 		}
 	}
 	return slices.ContainsFunc(lists, func(a *Approvers) bool {

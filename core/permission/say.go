@@ -17,6 +17,7 @@ const (
 	sayRule            = "%s %s (rule %d of the configuration)."
 	sayNoRule          = "None of %d rules on its arguments is about it."
 	sayLowerAccess     = "it gives read access and this needs write access" // R41
+	sayHere            = "What the configuration says for %s goes over the rest of it."
 	sayNoPolicy        = "No one can approve here: no permission policy is installed."
 	sayAllowAll        = "The policy allows every call without asking."
 	sayVisitor         = "Whoever asked may decide nothing here (a guest, somebody of another organisation, or a program), so nothing runs for them unasked."
@@ -182,7 +183,8 @@ func sayRemembered(r Remembered) string {
 // Explain answers "why was I asked" (R150, R151), in lines for people: the answer, every rule that was consulted with the winner marked,
 // what the tool is, and the timeout, each with its source. Names inside are untrusted text.
 func Explain(p Policy, grants []Grant, req Request, now time.Time) []string {
-	e, r := p.Get(req.Tool, req.Source, req.Hints, req.Metadata), Evaluate(p, grants, req, now)
+	p, e := p.at(req)
+	r := Evaluate(p, grants, req, now)
 	answer := map[Verdict]string{Ask: "asks first", Allow: "runs without asking", Forbid: "does not run"}[r.Verdict]
 	if r.Verdict == Ask && r.Level == LevelAdmin {
 		answer = "asks an admin first"

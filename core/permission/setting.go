@@ -243,6 +243,7 @@ var policyFields = append([]setter[Policy]{
 		postures.parse, Posture.String, func(t *Policy) *Posture { return &t.Posture }),
 	value(timeoutField, parseTimeout, spellTimeout, func(p *Policy) *time.Duration { return &p.Timeout }),
 	flag("strict", "whether nothing can be allowed for a chat that always asks", false, func(t *Policy) *bool { return &t.Strict }),
+	flag("reads_only", "whether everything is disabled that does not surely read", false, func(t *Policy) *bool { return &t.ReadsOnly }),
 	flag("channel_grants", "whether a tool can be allowed for all chats of a channel", false, func(t *Policy) *bool { return &t.ChannelGrants }),
 	value(Field{Name: "remember", Words: scopes.words, Says: "how much people can remember to allow for themselves: one tool, or a server's reads, reads and writes, or all"},
 		scopes.parse, Scope.String, func(t *Policy) *Scope { return &t.RememberUpTo }),

@@ -19,6 +19,7 @@ type Settings struct {
 	Halted     *Halt        `json:"halted,omitempty"`
 	Rev        int          `json:"rev,omitempty"` // how many changes had an effect: it names nothing, for a store that lost one counts it twice
 	Analyses   []Analysis   `json:"analyses,omitempty"`
+	Holds      []Hold       `json:"holds,omitempty"`
 	Head       string       `json:"-"` // names the log that these come to: other settings have another one. Empty: not known
 }
 
@@ -91,6 +92,8 @@ func (s Settings) Apply(c Change, by chat.User, name string, at time.Time) (next
 // Version is that of the changes which they come from, as [Changes.Version] has it.
 func (s Settings) Version() int {
 	switch {
+	case len(s.Holds) > 0:
+		return 4
 	case slices.ContainsFunc(s.Remembered, func(r Remembered) bool { return !r.plain() }):
 		return 3
 	case slices.ContainsFunc(s.Pins, func(p Pinned) bool { return p.Reads }):
@@ -280,14 +283,11 @@ func (a Analysis) apply(s Settings, _ chat.User, _ string, _ time.Time) (Setting
 
 // Over lays the settings over the operator's policy, which is not changed. A setting that no longer parses is left out.
 func (s Settings) Over(p Policy) Policy {
-	p.Servers = maps.Clone(p.Servers)
-	for name, server := range p.Servers {
-		server.Tools = maps.Clone(server.Tools)
-		p.Servers[name] = server
-	}
+	p.own()
+	p.ByAdmins = s.Set
 	for _, x := range s.Set {
 		_ = x.on(&p)
-		if slices.Contains([]string{"ask", "approval", "risk"}, x.Field) {
+		if slices.Contains(whetherItAsks, x.Field) {
 			p.withoutLets(x.Server, x.Tool)
 		}
 	}
@@ -311,6 +311,15 @@ func (s Settings) Over(p Policy) Policy {
 		p.Revision += "+" + s.Head
 	}
 	return p
+}
+
+// own gives a policy maps of its own.
+func (p *Policy) own() {
+	p.Servers = maps.Clone(p.Servers)
+	for name, server := range p.Servers {
+		server.Tools = maps.Clone(server.Tools)
+		p.Servers[name] = server
+	}
 }
 
 // Of are one person's remembered choices, the newest first.

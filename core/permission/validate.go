@@ -74,5 +74,10 @@ func (p Policy) Validate() error {
 			bad(field, CheckMessage(t.Message))
 		}
 	}
+	for i, l := range p.Locals {
+		for _, x := range l.Set {
+			bad(fmt.Sprintf("permissions.channels[%d]", i), x.Check())
+		}
+	}
 	return errors.Join(all...)
 }

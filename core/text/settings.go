@@ -92,7 +92,7 @@ var fieldLabels = map[string]string{
 	"ask": "Asking", "enabled": "Enabled", "access": "Access", "risk": "Risk", "approval": "Level", "message": "Question", "impact": "Impact",
 	"category": "Category", "timeout": "Timeout", "repeat": "After an interruption", "chat_grant": "Can be allowed for a chat", "trusted": "Trusted",
 	"approvers": "Who may answer", "min_approvals": "How many must allow", "requester_may_approve": "Whoever asks may allow", "mode": "Mode of new chats",
-	"posture": "What asks by default", "strict": "Nothing for a chat that always asks",
+	"posture": "What asks by default", "strict": "Nothing for a chat that always asks", "reads_only": "Only what surely reads",
 	"channel_grants": "Can be allowed for a channel", "remember": "What people can remember",
 }
 
@@ -266,9 +266,28 @@ const (
 	HelpHalt       = "stop everything at once; admins"
 	HelpResume     = "let it go on; admins"
 	HelpDigest     = "the last week in numbers; admins"
+	HelpHold       = "keep a chat, or a person's chats, from being dropped or deleted; admins"
+	NothingHeld    = "Nothing is held."
 	HelpExport     = "print all settings as YAML; admins"
 	TemplatesHint  = "Say “apply <template>” to see what one would change."
 )
+
+// HeldLine is one hold.
+func HeldLine(what, since, by, why string) string {
+	line := what + ", since " + since + ", by " + by
+	if why != "" {
+		line += ": " + why
+	}
+	return line
+}
+
+// NowHeld says how many chats a hold, or a release, concerns.
+func NowHeld(what string, chats int, off bool) string {
+	if off {
+		return "Released: " + what + ", " + Count(chats, "chat") + "."
+	}
+	return "On hold: " + what + ", " + Count(chats, "chat") + " so far, and what comes."
+}
 
 func HelpLine(verb, usage, says string) string {
 	return "  " + strings.TrimSpace(verb+" "+usage) + " — " + says

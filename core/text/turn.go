@@ -193,6 +193,19 @@ const (
 	EndModel    = "The model's service failed. Nothing more was run in this turn."
 )
 
+// OverTurns and OverTokens are why a turn did not begin: whoever asked has used up what one person may.
+func OverTurns(n int, until time.Time) string {
+	return overLimit("begin "+Count(n, "turn")+" an hour", Clock(until.Add(time.Minute)))
+}
+
+func OverTokens(n int, until time.Time) string {
+	return overLimit("use "+Count(n, "token")+" of the model a day", until.Add(time.Minute).UTC().Format("2006-01-02 15:04 UTC"))
+}
+
+func overLimit(may, from string) string {
+	return "The model was not asked: one person may " + may + ", and that is used up. Write again at " + from + ", or ask whoever runs " + Product + " for more."
+}
+
 // The line of a call.
 const (
 	ByPolicy        = "needs no question"

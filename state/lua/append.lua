@@ -1,7 +1,7 @@
 -- append: one atomic step of a chat's log. Everything is checked before the first write: a script does not roll back.
 --
 -- KEYS  1 head  2 log  3 snapshot  4 due  5 asks  6 head of the settings, or this head where that lies in another slot
---       7.. one op key per event, or none for work
+--       7.. one op key per event, or none for what is written under a lease
 -- ARGV  1 class: none | fact | choice | work     2 known seq     3 known tip     4 what the head is signed with, where known is the head, or nothing
 --       5 op ttl ms   6 keep ms (0: for ever)   7 lease ms   8 lease owner   9 lease token   10 claiming owner
 --       11 release: 0 | 1   12 wake ms (0: never)   13 snapshot: none | known | after   14 snapshot bytes
@@ -18,10 +18,11 @@ local chat, watch, wakes = ARGV[17], ARGV[18], ARGV[19]
 local judged, n = ARGV[20], tonumber(ARGV[21])
 
 local function int(x) return string.format('%.0f', x) end
+local function op_of(e) return string.match(e or '', '^%d+ %d+ (%S+) ') end
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local h = redis.call('HMGET', KEYS[1], 'seq', 'tip', 'stamp', 'owner', 'token', 'until', 'barren', 'owed')
+local h = redis.call('HMGET', KEYS[1], 'seq', 'tip', 'stamp', 'owner', 'token', 'until', 'barren', 'owed', 'kept')
 local seq, tip, stamp = tonumber(h[1] or 0), h[2] or '', tonumber(h[3] or 0)
 local owner, token, ends = h[4] or '', tonumber(h[5] or 0), tonumber(h[6] or 0)
 local barren = tonumber(h[7] or 0) -- leases in a row that ended without being given back and without work
@@ -40,7 +41,7 @@ elseif kseq == 0 then
   if ktip == '' then where = 'past' end
 elseif kseq < seq then
   local e = redis.call('LINDEX', KEYS[2], int(kseq - 1))
-  if e and string.match(e, '^%d+ %d+ (%S+) ') == ktip then where = 'past' end
+  if op_of(e) == ktip then where = 'past' end
 end
 
 local missing = 0
@@ -66,15 +67,21 @@ local function answer(status, own, entries, mine, released, nonce)
   return {status, int(seq), tip, int(stamp), int(own), missing, t, released, holder(), nonce, entries, rules}
 end
 
--- 1. Taken already? Then the same answer, and nothing is written to the log. Work is only ever repeated on the
--- head that it was made for, so its place tells, and it needs no op keys: most of what a turn writes is work.
+-- 1. Taken already? Then the same answer, and nothing is written to the log. A log's first entry needs no op key, and what is written under
+-- a lease needs none: only its writer repeats it, work and choices on the head that they were made for, facts soon after it. Most of what a
+-- turn writes is of that kind.
+local first = op_of(redis.call('LINDEX', KEYS[2], '0'))
 if n > 0 then
-  local nonce = false
-  if class ~= 'work' then
-    nonce = redis.call('GET', KEYS[7])
+  local seen = string.match(ARGV[15], '^~.*') or '' -- a repeat of this very call finds what it wrote itself
+  local nonce = first == ARGV[22] and seen
+  if KEYS[7] then
+    nonce = nonce or redis.call('GET', KEYS[7])
   elseif where == 'past' then
-    local e = redis.call('LINDEX', KEYS[2], int(kseq))
-    if string.match(e, '^%d+ %d+ (%S+) ') == ARGV[22] then nonce = ARGV[15] end
+    local last = kseq
+    if class == 'fact' then last = kseq + 511 end
+    for _, e in ipairs(redis.call('LRANGE', KEYS[2], int(kseq), int(last))) do
+      if op_of(e) == ARGV[22] then nonce = seen end
+    end
   end
   if nonce then
     -- WAIT and WAITAOF count from the last write of the connection they come on. Without one they confirm nothing.
@@ -97,26 +104,27 @@ if class == 'choice' or class == 'work' then
   if judged ~= '' and judged ~= rules then return answer('rules', 0, {}, false, 0, '') end
 end
 if n == 0 and release and not ours and not given then return answer('fenced', 0, {}, false, 0, '') end
-local skip, skipped = {}, 0
-for i = 2, #KEYS - 6 do
-  if redis.call('EXISTS', KEYS[6 + i]) == 1 then
+local skip, skipped, at = {}, 0, 22
+for i = 1, #KEYS - 6 do
+  if i > 1 and (first == ARGV[at] or redis.call('EXISTS', KEYS[6 + i]) == 1) then
     skip[i] = true
     skipped = skipped + 1
   end
+  at = at + 4 + tonumber(ARGV[at + 3])
 end
 local was = tonumber(redis.call('ZSCORE', KEYS[4], chat) or nil)
 local before = seq
 
 -- 3. The log.
 if stamp < now then stamp = now end
-local at = 22
+at = 22
 for i = 1, n do
   local op, link, bytes, ids = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3])
   if not skip[i] then
     seq = seq + 1
     tip = op
     redis.call('RPUSH', KEYS[2], int(seq) .. ' ' .. int(stamp) .. ' ' .. op .. ' ' .. link .. '\n' .. bytes)
-    if KEYS[6 + i] then redis.call('SET', KEYS[6 + i], ARGV[15], 'PX', opttl) end
+    if KEYS[6 + i] and seq > 1 then redis.call('SET', KEYS[6 + i], ARGV[15], 'PX', opttl) end
     for j = 1, ids do redis.call('HSET', KEYS[5], ARGV[at + 3 + j], chat) end
   end
   at = at + 4 + ids
@@ -173,9 +181,9 @@ if due ~= was then
   if due then redis.call('ZADD', KEYS[4], int(due), chat) else redis.call('ZREM', KEYS[4], chat) end
 end
 
--- 6. Only a chat that nobody has to look at again may fade, and then all of it at once.
+-- 6. Only a chat that nobody has to look at again, and on which there is no hold, may fade, and then all of it at once.
 if not due then
-  if keep > 0 then for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], int(keep)) end end
+  if keep > 0 and not h[9] then for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], int(keep)) end end
 elseif not was then
   for i = 1, 3 do redis.call('PERSIST', KEYS[i]) end
 end

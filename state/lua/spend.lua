@@ -59,9 +59,8 @@ local len = tonumber(pool[4] or 25000)
 local live, me = {}, nil -- live: the others
 local flat = redis.call('HGETALL', KEYS[2])
 for i = 1, #flat, 2 do
-  local f = {}
-  for x in string.gmatch(flat[i + 1], '%S+') do f[#f + 1] = tonumber(x) end
-  local m = {name = flat[i], born = f[1], last = f[2], back = f[3], rate = f[4], till = f[5], want = f[6], since = f[7]}
+  local born, last, back, grows, till, want, since = string.match(flat[i + 1], '(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)')
+  local m = {name = flat[i], born = born + 0, last = last + 0, back = back + 0, rate = grows + 0, till = till + 0, want = want + 0, since = since + 0}
   if flat[i] == message then
     me = m
   elseif now > m.till then
@@ -70,7 +69,6 @@ for i = 1, #flat, 2 do
     live[#live + 1] = m
   end
 end
-table.sort(live, function(a, b) return a.name < b.name end) -- a sum differs with its order, and a journal is replayed to the same state
 local heard = me and now <= me.till
 if message ~= '' then
   if not heard then
@@ -178,6 +176,7 @@ local function growing(m)
   grow[#grow + 1], weight = g, weight + g.w
 end
 growing(me)
+table.sort(live, function(a, b) return a.name < b.name end) -- a sum differs with its order, and a journal is replayed to the same state
 for _, m in ipairs(live) do
   if now <= m.back + LATE then growing(m) end
 end

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/prompt"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/standins/stand"
@@ -253,6 +254,20 @@ func (g *Gate) Confirms(ctx context.Context) error {
 		return c.Confirms(ctx)
 	}
 	return nil
+}
+
+// CountTurn implements [prompt.Meter].
+func (g *Gate) CountTurn(ctx context.Context, who chat.User, of string, turns, tokens int) (over prompt.Over, err error) {
+	err = g.through("count turn", func() (err error) {
+		over, err = g.store.(prompt.Meter).CountTurn(ctx, who, of, turns, tokens)
+		return err
+	})
+	return over, err
+}
+
+// CountTokens implements [prompt.Meter].
+func (g *Gate) CountTokens(ctx context.Context, who chat.User, n int) error {
+	return g.through("count tokens", func() error { return g.store.(prompt.Meter).CountTokens(ctx, who, n) })
 }
 
 // ChecksSettings implements [agent.Checker].

@@ -40,6 +40,8 @@ type Op struct {
 	View render.Message
 	Lane agent.Urgency
 	N    int // the n-th call of its sort on this platform, from 1
+
+	Replica string // who tells somebody
 }
 
 // Trouble is what happens to an Op. The zero Trouble is none.
@@ -239,6 +241,12 @@ func (p *Platform) edit(ctx context.Context, who string, id chat.ID, ref chat.Me
 		if x.Ref == ref && x.Chat == id {
 			found = true
 			x.Versions = append(x.Versions, Version{m, lane, who, time.Now()})
+		}
+	}
+	for i, x := range p.told {
+		if x.Ref == ref && DM(x.To) == id {
+			found = true
+			p.told[i].Now = m
 		}
 	}
 	if !found {

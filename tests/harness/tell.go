@@ -15,7 +15,8 @@ type Telling struct {
 	To      chat.User
 	Ref     chat.MessageRef
 	Key     chat.PostKey
-	View    render.Message
+	View    render.Message // as it was told
+	Now     render.Message // as it stands
 	Replica string
 	At      time.Time
 }
@@ -60,7 +61,7 @@ func (s telling) Tell(ctx context.Context, to chat.User, key chat.PostKey, m ren
 	if s.gate.isDead() {
 		return "", errDead
 	}
-	t := s.befall(ctx, Op{Chat: DM(to), Post: true, View: m})
+	t := s.befall(ctx, Op{Chat: DM(to), Post: true, View: m, Replica: s.who})
 	if t.Err != nil && !t.Commit {
 		return "", t.Err
 	}
@@ -70,7 +71,7 @@ func (s telling) Tell(ctx context.Context, to chat.User, key chat.PostKey, m ren
 	if !there {
 		ref = chat.MessageRef(fmt.Sprintf("t%d", len(s.told)+1))
 		s.keys[k] = ref
-		s.told = append(s.told, Telling{To: to, Ref: ref, Key: key, View: m, Replica: s.who, At: time.Now()})
+		s.told = append(s.told, Telling{To: to, Ref: ref, Key: key, View: m, Now: m, Replica: s.who, At: time.Now()})
 	}
 	s.mu.Unlock()
 	s.sig.Fire()

@@ -37,7 +37,8 @@ type Tool struct {
 	Stubborn bool
 }
 
-func (t Tool) spec() agent.ToolSpec {
+// Spec is the tool as its server lists it.
+func (t Tool) Spec() agent.ToolSpec {
 	says := "It does " + t.Name + "."
 	if t.Version > 0 {
 		says = fmt.Sprintf("It does %s, in version %d.", t.Name, t.Version)
@@ -158,7 +159,7 @@ func (h hands) List(context.Context) ([]agent.ToolSpec, []agent.ServerFault, err
 	defer h.mu.Unlock()
 	var out []agent.ToolSpec
 	for _, x := range h.list {
-		out = append(out, x.spec())
+		out = append(out, x.Spec())
 	}
 	slices.SortFunc(out, func(a, b agent.ToolSpec) int {
 		return strings.Compare(a.Tool.Server+"/"+a.Tool.Name, b.Tool.Server+"/"+b.Tool.Name)
@@ -191,7 +192,7 @@ func (h hands) Call(ctx context.Context, token agent.RunToken, progress func(tur
 		h.broken = append(h.broken, "a tool was called without a token")
 	}
 	x, there := h.find(call.Tool.Server, call.Tool.Name)
-	if !there || x.spec().Tool != call.Tool {
+	if !there || x.Spec().Tool != call.Tool {
 		h.mu.Unlock()
 		return turn.Result{}, fmt.Errorf("%w: %s changed", agent.ErrNotRun, call.Tool.Name)
 	}

@@ -17,7 +17,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -328,8 +327,16 @@ func (s sink) Write(b []byte) (int, error) {
 }
 
 // Logged reports whether an engine warned in these words.
-func (w *World) Logged(words string) bool {
+func (w *World) Logged(words string) bool { return w.Lines(words) > 0 }
+
+// Lines is how many lines of the replicas' logs have these words.
+func (w *World) Lines(words string) (n int) {
 	w.logMu.Lock()
 	defer w.logMu.Unlock()
-	return slices.ContainsFunc(w.logged, func(line string) bool { return strings.Contains(line, words) })
+	for _, line := range w.logged {
+		if strings.Contains(line, words) {
+			n++
+		}
+	}
+	return n
 }

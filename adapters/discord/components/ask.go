@@ -21,7 +21,7 @@ func (s *encoder) addAsk(a render.Ask) {
 		run = literal(a.Run)
 		s.say(subtext(literal(a.Header)), strong(a.Question))
 	} else {
-		s.say(subtext(literal(iconOf(a)+surface.Small(a))), heading(a.Question))
+		s.say(subtext(literal(surface.Small(a))), heading(a.Question))
 	}
 	if strings.TrimSpace(a.Says) != "" {
 		s.say("> " + literalWords(surface.OneLine(text.ServerSays+a.Says)))
@@ -29,15 +29,6 @@ func (s *encoder) addAsk(a render.Ask) {
 	s.say(fenced(language, code), subtext(surface.JoinParts(run, lineOf(a.Facts, nil), literal(say))))
 	s.addAnswers(a, all)
 	s.say(subtext(surface.JoinWords(lineOf(a.Footer, nil), literal(a.Warning), strong(a.Review))))
-}
-
-// iconOf is a server's emoji. An address is never drawn: Discord would fetch it.
-func iconOf(a render.Ask) string {
-	icon := strings.TrimSpace(surface.OneLine(a.Icon))
-	if icon == "" || surface.Width(icon) > 8 || strings.Contains(icon, ":") {
-		return ""
-	}
-	return icon + " "
 }
 
 // addAnswers adds a card's buttons, and one select for what else can be done. Where there is no room, a row of a list has Show

@@ -23,8 +23,8 @@ import (
 func TestIconOfAServer(t *testing.T) {
 	const small = "· ⚠️ Allow tool call from files? · Run write_file from files\n"
 	for name, tt := range map[string]struct{ icon, drawn string }{
-		"emoji": {"📁", "📁 "}, "none": {"", ""}, "picture": {"https://files.example/icon.png", ""}, "custom emoji": {"<:x:1>", ""},
-		"a script": {"javascript:alert(1)", ""}, "words": {"This server is safe", ""},
+		"emoji": {"📁", "📁"}, "none": {"", "⚠️"}, "picture": {"https://files.example/icon.png", "⚠️"}, "custom emoji": {"<:x:1>", "⚠️"},
+		"a script": {"javascript:alert(1)", "⚠️"}, "words": {"This server is safe", "⚠️"},
 	} {
 		a := cardOf(1, looks.HelloArgs)
 		a.Icon = tt.icon
@@ -32,7 +32,7 @@ func TestIconOfAServer(t *testing.T) {
 		if err := check(p); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if said := dump(p); !strings.Contains(said, strings.Replace(small, "· ", "· "+tt.drawn, 1)) || strings.Contains(string(pretty(t, p)), "files.example") {
+		if said := dump(p); !strings.Contains(said, strings.Replace(small, "⚠️", tt.drawn, 1)) || strings.Contains(string(pretty(t, p)), "files.example") {
 			t.Errorf("%s:\n%s", name, said)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 )
 
 // maxShown is how much of a question its command's answer repeats, in characters with what escapes them.
@@ -74,20 +76,21 @@ func (l *PendingList) Payload() (p Payload, ok bool) {
 }
 
 func pendingLines(p ids.Place, s turn.Session) string {
-	if s.Turn == nil {
-		return ""
-	}
 	to := s.Turn.Shown
 	if to == "" {
 		to = chat.MessageRef(p.Thread)
 	}
 	var b strings.Builder
 	for _, call := range turn.OpenAsks(s) {
-		what := literalWords(surface.OneLine(surface.CallLine(call)))
+		what := literalWords(surface.OneLine(surface.AskLine(call)))
 		if to != "" {
 			what = "[" + what + "](" + p.LinkTo(string(to)) + ")"
 		}
-		line := "- " + what + literalWords(surface.UntilLine(call)) + "\n"
+		line := "- " + what
+		if !call.Deadline.IsZero() {
+			line += text.ExpiresAt + moment(render.Time{At: call.Deadline, Until: true})
+		}
+		line += "\n"
 		if b.Len()+len(line) > maxList/2 {
 			b.WriteString("- …\n")
 			break

@@ -92,7 +92,7 @@ func strong(s string) string {
 	return "**" + literalWords(s) + "**"
 }
 
-// lineOf draws a line. mention says how a person is mentioned, or "" where only the name is to stand; nil: nobody is.
+// lineOf draws a line. mention says how a person is mentioned, or "" where only the name is to stand; nil: nobody is who has a name.
 func lineOf(l render.Line, mention func(chat.User) string) string {
 	var b strings.Builder
 	for _, s := range l {
@@ -108,6 +108,8 @@ func lineOf(l render.Line, mention func(chat.User) string) string {
 			say := ""
 			if mention != nil {
 				say = mention(s.User)
+			} else if s.Name == "" { // every client knows what they are called; nobody is notified
+				say, _ = mentionOf(s.User)
 			}
 			if say == "" {
 				say = literalWords(surface.OneLine(cmp.Or(s.Name, s.User.Key)))

@@ -110,7 +110,7 @@ func drawable(acts []render.Act) (out []render.Act) {
 			}
 		case x.Kind == render.ActGo,
 			(x.Kind == render.ActDo || x.Kind == render.ActFill) && actToken.MatchString(x.Token),
-			x.Kind == render.ActLink && addressOf(x.Link) != "":
+			x.Kind == render.ActLink && AddressOf(x.Link) != "":
 			out = append(out, x)
 		}
 	}
@@ -291,7 +291,7 @@ func (d *panelDrawing) encodeAct(s *encoder, act render.Act) discordgo.Button {
 	case render.ActFill:
 		b.CustomID = d.actionID(s, PanelFill, act.Token)
 	case render.ActLink:
-		b.Style, b.URL = discordgo.LinkButton, addressOf(act.Link)
+		b.Style, b.URL = discordgo.LinkButton, AddressOf(act.Link)
 	default:
 		b.CustomID = d.actionID(s, PanelDo, act.Token)
 	}
@@ -332,8 +332,8 @@ func spanOf(rows []panelRow) (from, to int) {
 	return from, to
 }
 
-// addressOf is where a link of a panel leads: to a message of this platform, or to its chat.
-func addressOf(l render.ChatLink) string {
+// AddressOf is where a link of a panel leads: to a message of this platform, or to its chat.
+func AddressOf(l render.ChatLink) string {
 	id, err := chat.ParseID(l.Chat)
 	p, ok := ids.PlaceOf(id)
 	if err != nil || !ok {

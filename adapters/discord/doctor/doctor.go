@@ -33,10 +33,10 @@ import (
 
 // Check looks at everything of an application that can be seen from outside: its token, its intents, where its clicks go, whether
 // the gateway answers, the servers that it is in, what it may do in the channels that c names, and whether roles, those of the
-// configuration that may decide, are there. It takes nothing of the daily budget. Of c it reads Token, PublicKey, APIURL, Client,
+// configuration that may decide, are there, and that whose members sign in on the page, where it is not empty. It takes nothing of the daily budget. Of c it reads Token, PublicKey, APIURL, Client,
 // Conversation, Follow, Channels and Shards. Each finding is yielded when it is made; each takes at most some seconds, and less where
 // ctx ends.
-func Check(ctx context.Context, c discord.Config, roles []chat.User) iter.Seq[surface.Finding] {
+func Check(ctx context.Context, c discord.Config, roles []chat.User, signIn string) iter.Seq[surface.Finding] {
 	return func(yield func(surface.Finding) bool) {
 		x := examine(c)
 		defer x.http.CloseIdleConnections()
@@ -50,6 +50,9 @@ func Check(ctx context.Context, c discord.Config, roles []chat.User) iter.Seq[su
 		for _, r := range roles {
 			id := strings.TrimPrefix(r.Key, chat.GroupPrefix)
 			looks = append(looks, look{"role " + id, just(func(ctx context.Context) surface.Finding { return x.role(ctx, r, id) })})
+		}
+		if signIn != "" {
+			looks = append(looks, look{"sign-in", just(func(ctx context.Context) surface.Finding { return x.signIn(ctx, signIn) })})
 		}
 		for i, l := range looks {
 			found := []surface.Finding{{Found: notChecked}}

@@ -109,7 +109,7 @@ func (c *clinic) config() discord.Config {
 // diagnosed is a doctor's findings by what was looked at.
 func diagnosed(t *testing.T, ctx context.Context, c discord.Config, roles ...chat.User) map[string]surface.Finding {
 	t.Helper()
-	return conformance.Findings(t, Check(ctx, c, roles))
+	return conformance.Findings(t, Check(ctx, c, roles, ""))
 }
 
 func TestDoctorOfAHealthyApplication(t *testing.T) {
@@ -149,10 +149,10 @@ func TestDoctorLeavesNothingBehind(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the clinic's own listener runs on
 	conf := c.config()
 	conf.Client = nil
-	for range Check(t.Context(), conf, nil) {
+	for range Check(t.Context(), conf, nil, "") {
 	}
 	<-c.left
-	for range Check(t.Context(), conf, nil) { // a reader that stops early
+	for range Check(t.Context(), conf, nil, "") { // a reader that stops early
 		break
 	}
 }
@@ -163,7 +163,7 @@ func TestDoctorStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := 0
-	for range Check(ctx, c.config(), nil) {
+	for range Check(ctx, c.config(), nil, "") {
 		n++
 		cancel()
 	}

@@ -82,6 +82,8 @@ type AppOptions struct {
 	ApplicationID string
 	// BaseURL is where Discord reaches the bot by HTTP, such as https://bot.example.com. Empty: clicks come through the gateway.
 	BaseURL string
+	// Return is where Discord sends people back to who sign in on the page by it. Empty: nobody does.
+	Return string
 }
 
 // NoApplication stands in an invite for the ID of an application that is not known.
@@ -98,6 +100,8 @@ type App struct {
 	Intents       []Intent     `json:"privileged_intents"`
 	// Endpoint is the Interactions Endpoint URL. Empty: the field stays empty.
 	Endpoint string `json:"interactions_endpoint_url"`
+	// Redirect is one of the application's page OAuth2.
+	Redirect string `json:"redirect_uri,omitempty"`
 }
 
 // Permission is one that the invite asks for.
@@ -118,7 +122,7 @@ type Intent struct {
 
 // Manifest is the application that an admin makes.
 func Manifest(o AppOptions) (App, error) {
-	a := App{ApplicationID: o.ApplicationID, Scopes: appScopes, Bits: strconv.FormatInt(invited(), 10), Intents: privileged}
+	a := App{ApplicationID: o.ApplicationID, Scopes: appScopes, Bits: strconv.FormatInt(invited(), 10), Intents: privileged, Redirect: o.Return}
 	if o.ApplicationID != "" && !ids.IsSnowflake(o.ApplicationID) {
 		return a, errors.New("-client: want the application's ID, a number that stands on its page General Information")
 	}
@@ -168,6 +172,9 @@ func (a App) Text() []byte {
 	fmt.Fprintf(&b, "  %-26s off: nod does not ask for them\n", "Presence, Server Members")
 	endpoint := cmp.Or(a.Endpoint, "leave it empty: clicks and commands then come through the bot's own connection")
 	fmt.Fprintf(&b, "\nInteractions Endpoint URL, on the page General Information:\n\n  %s\n", endpoint)
+	if a.Redirect != "" {
+		fmt.Fprintf(&b, "\nRedirect, on the page OAuth2, for people who sign in on nod's page:\n\n  %s\n", a.Redirect)
+	}
 	return b.Bytes()
 }
 

@@ -213,3 +213,15 @@ func (x *examination) role(ctx context.Context, u chat.User, id string) surface.
 	}
 	return fine("@" + surface.Tame(list[i].Name) + " may decide")
 }
+
+// signIn looks whether the bot can tell who is in the server whose members sign in on the page.
+func (x *examination) signIn(ctx context.Context, guild string) surface.Finding {
+	_, err := x.rolesOf(ctx, guild)
+	switch c := rest.CodeOf(err); {
+	case c == discordgo.ErrCodeUnknownGuild || c == discordgo.ErrCodeMissingAccess:
+		return wrong("the bot is not in server "+guild+", so nobody can sign in on the page", "Correct web.oidc.discord_server, or invite the bot there.")
+	case err != nil:
+		return x.unchecked(err)
+	}
+	return fine("members of server " + guild + " can sign in on the page")
+}

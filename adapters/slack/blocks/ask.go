@@ -127,12 +127,8 @@ const argumentBar = "│ "
 // smallLine is the line above the question, with the server's picture.
 func (s *encoder) smallLine(a render.Ask) (line []slack.MixedElement) {
 	say := surface.Small(a)
-	switch icon := strings.TrimSpace(a.Icon); {
-	case s.bare || say == "":
-	case isFetchable(icon):
+	if icon := strings.TrimSpace(a.Icon); !s.bare && say != "" && isFetchable(icon) {
 		line = append(line, slack.NewImageBlockElement(icon, sayIcon(a.Server)))
-	case icon != "" && surface.Width(icon) <= 8 && !strings.Contains(icon, ":"): // an emoji
-		say = surface.OneLine(icon) + " " + say
 	}
 	if say != "" {
 		line = append(line, plainText(surface.Within(say, maxSection)))

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/slack-go/slack"
 
@@ -205,7 +206,7 @@ func contextLine(l render.Line) (out []slack.MixedElement) {
 		case p.place != "":
 			mark = "<#" + p.place + ">"
 		case p.at > 0:
-			mark = "<!date^" + strconv.FormatInt(p.at, 10) + "^" + localTime + "|" + p.words + ">"
+			mark = LocalTime(time.Unix(p.at, 0))
 		case p.strong:
 			mark = bold(p.words)
 		case !tame.MatchString(p.words):
@@ -224,6 +225,11 @@ func contextLine(l render.Line) (out []slack.MixedElement) {
 	}
 	end()
 	return out
+}
+
+// LocalTime is a moment as mrkdwn that everybody reads in their own time. https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+func LocalTime(at time.Time) string {
+	return "<!date^" + strconv.FormatInt(at.Unix(), 10) + "^" + localTime + "|" + text.Clock(at) + ">"
 }
 
 // tame is text that says the same as mrkdwn: no mark, no token, no :code: of an emoji.

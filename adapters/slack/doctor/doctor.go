@@ -38,11 +38,37 @@ import (
 // connection for a moment; what Slack sends there meanwhile is not acknowledged, so events come again, to the bot, and a click has to be
 // repeated. groups says that user groups may decide, which takes a scope more; people are those whom the configuration lets decide.
 func Examine(ctx context.Context, c adapter.Config, groups bool, people []chat.User) iter.Seq[surface.Finding] {
+	x := examine(c, groups)
+	deciders := func(ctx context.Context) []surface.Finding { return x.deciders(ctx, people) }
+	return x.each(ctx, x.botToken, x.scopes, x.agent, x.hearing, x.settings, x.channels, deciders, x.card)
+}
+
+// ExamineApp looks at what is the app's in every workspace.
+func ExamineApp(ctx context.Context, c adapter.Config) iter.Seq[surface.Finding] {
+	x := examine(c, false)
+	return x.each(ctx, x.hearing, x.settings)
+}
+
+// ExamineWorkspace looks at the token of a workspace that installed the bot. again is where it does that.
+func ExamineWorkspace(ctx context.Context, c adapter.Config, groups bool, again string) iter.Seq[surface.Finding] {
 	return func(yield func(surface.Finding) bool) {
 		x := examine(c, groups)
+		for f := range x.each(ctx, x.botToken, x.scopes) {
+			f.What = "Slack, workspace " + c.Team + strings.TrimPrefix(f.What, "Slack")
+			if f.Mark == surface.Wrong {
+				f.Do = "Install nod there once more, at " + again
+			}
+			if x.self == nil && f.Mark == surface.Unchecked || !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+func (x *examination) each(ctx context.Context, looks ...func(context.Context) []surface.Finding) iter.Seq[surface.Finding] {
+	return func(yield func(surface.Finding) bool) {
 		defer x.http.CloseIdleConnections()
-		deciders := func(ctx context.Context) []surface.Finding { return x.deciders(ctx, people) }
-		for _, look := range []func(context.Context) []surface.Finding{x.botToken, x.scopes, x.agent, x.hearing, x.settings, x.channels, deciders, x.card} {
+		for _, look := range looks {
 			lctx, cancel := context.WithTimeout(ctx, surface.LookTimeout)
 			found := look(lctx)
 			cancel()

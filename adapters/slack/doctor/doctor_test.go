@@ -47,7 +47,7 @@ func newClinic(t *testing.T) *clinic {
 			"users.conversations":   `{"ok":true,"channels":[{"id":"C1"}]}`,
 			"bots.info":             `{"ok":true,"bot":{"id":"B1","app_id":"A1"}}`,
 		},
-		granted: strings.Join(scopeNames(false), ","),
+		granted: strings.Join(Scopes(false), ","),
 		first:   `{"type":"hello","num_connections":1,"connection_info":{"app_id":"A1"}}`,
 		joined:  make(chan struct{}, 100),
 		left:    make(chan struct{}, 100),

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	adapter "github.com/nodhq/nod/adapters/slack"
+	"github.com/nodhq/nod/adapters/slack/install"
 	"github.com/nodhq/nod/adapters/surface"
 )
 
@@ -106,7 +107,7 @@ const manifest = `{
 		}],
 		"agent_view": {"agent_description": "` + agentDescription + `", "suggested_prompts": $prompts}
 	},
-	"oauth_config": {"scopes": {"bot": $scopes}},
+	"oauth_config": {$redirect "scopes": {$user "bot": $scopes}},
 	"settings": {
 		"event_subscriptions": {$event_url "bot_events": $events},
 		"interactivity": {"is_enabled": true $interactivity_url},
@@ -124,12 +125,32 @@ type AppOptions struct {
 	BaseURL string   // where Slack reaches the bot by HTTP, such as https://bot.example.com. Empty: Socket Mode
 	Prompts []string // offered to somebody who opens a conversation; at most four. Empty: two of our own
 	Groups  bool     // user groups are to be admins or approvers, which takes one more scope, usergroups:read
+	Return  string   // where Slack sends people back to who sign in on the page by it. Empty: nobody does
+	Install string   // where workspaces install the bot, such as https://bot.example.com. Empty: one does, and is given the token
 }
 
 // Manifest is the app as Slack takes it at "Create New App, From a manifest". The app-level token of Socket Mode cannot stand in one.
 // https://docs.slack.dev/reference/app-manifest
 func Manifest(o AppOptions) ([]byte, error) {
-	var command, event, interactivity string
+	var command, event, interactivity, redirect, user string
+	var back, events []string
+	for _, s := range subscriptions {
+		events = append(events, s.Event)
+	}
+	if o.Return != "" { // https://docs.slack.dev/tools/java-slack-sdk/guides/sign-in-with-slack
+		back, user = append(back, o.Return), `"user": ["openid", "profile"],`
+	}
+	if o.Install != "" {
+		base, err := surface.PublicBase(o.Install)
+		if err != nil {
+			return nil, err
+		}
+		back, events = append(back, base+install.PathReturn), append(events, "app_uninstalled", "tokens_revoked")
+		slices.Sort(events)
+	}
+	if back != nil {
+		redirect = `"redirect_urls": ` + asJSON(back) + `,`
+	}
 	if o.BaseURL != "" {
 		base, err := surface.PublicBase(o.BaseURL)
 		if err == nil && len(base)+len(adapter.PathInteractivity) > maxRequestURL {
@@ -156,13 +177,10 @@ func Manifest(o AppOptions) ([]byte, error) {
 	for _, p := range o.Prompts {
 		prompts = append(prompts, prompt{p, p})
 	}
-	var events []string
-	for _, s := range subscriptions {
-		events = append(events, s.Event)
-	}
 	filled := strings.NewReplacer(
 		"$command_url", command, "$event_url", event, "$interactivity_url", interactivity, "$socket_mode", asJSON(o.BaseURL == ""),
-		"$prompts", asJSON(prompts), "$scopes", asJSON(scopeNames(o.Groups)), "$events", asJSON(events),
+		"$redirect", redirect, "$user", user,
+		"$prompts", asJSON(prompts), "$scopes", asJSON(Scopes(o.Groups)), "$events", asJSON(events),
 	).Replace(manifest)
 	var out bytes.Buffer
 	err := json.Indent(&out, []byte(filled), "", "  ")
@@ -179,7 +197,8 @@ func asJSON(v any) string {
 	return strings.TrimSpace(out.String())
 }
 
-func scopeNames(groups bool) (names []string) {
+// Scopes are the names of what the bot's token may do.
+func Scopes(groups bool) (names []string) {
 	for _, s := range scopesWith(groups) {
 		names = append(names, s.Name)
 	}

@@ -228,7 +228,7 @@ func TestDocsExplainEachScope(t *testing.T) {
 			named = append(named, name)
 		}
 	}
-	if d := cmp.Diff(scopeNames(true), named); d != "" {
+	if d := cmp.Diff(Scopes(true), named); d != "" {
 		t.Errorf("asked for (-) and explained (+):\n%s", d)
 	}
 }

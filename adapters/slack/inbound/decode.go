@@ -42,6 +42,32 @@ func DecodeDelivery(kind string, payload json.RawMessage) (Delivery, error) {
 	return nil, fmt.Errorf("%w: %q", ErrUnknownKind, surface.Shortened(kind, 64))
 }
 
+// Homes are the workspaces, then the organisations, that a delivery may be of: where the app is installed that it came to first.
+func Homes(d Delivery) (out []string) {
+	var all []LooseString
+	switch d := d.(type) {
+	case Event: // Slack names one installation of those that see it
+		for _, i := range d.Installed {
+			all = append(all, i.Team)
+		}
+		all = append(all, d.Team)
+		for _, i := range d.Installed {
+			all = append(all, i.Enterprise)
+		}
+		all = append(all, d.Enterprise)
+	case Interaction:
+		all = []LooseString{d.View.Installed, d.Team.ID, d.Team.Enterprise, d.Enterprise}
+	case SlashCommand:
+		all = []LooseString{d.Team, d.Enterprise}
+	}
+	for _, home := range all {
+		if home != "" {
+			out = append(out, string(home))
+		}
+	}
+	return out
+}
+
 // LooseList is a list whose odd items are read as far as they can be, and that is empty where there is no list. Decoding it never fails.
 type LooseList[T any] []T
 

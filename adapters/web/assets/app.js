@@ -6,19 +6,16 @@
   const W = {
     newChat: "New chat", you: "you", queued: "waits until the current turn is done", taken: "taken back",
     states: { working: "working", waiting: "waiting for you", done: "", failed: "failed", stopped: "stopped" },
-    moreChars: n => ` … ${n} more characters, in the details`,
-    wants: "The server writes (not checked):",
-    recording: "Recording your answer…", reason: "Why not? (optional, the model reads it)", denyNow: "Deny", back: "Back",
-    editHint: "The arguments as JSON. Nothing runs by this: the changed call is asked for anew.", editNow: "Ask with these arguments",
-    result: "Result:", omitted: n => `… ${n} more bytes are not shown here`, offline: "Reconnecting…", gone: "Your session has ended. Reload this page to sign in.", cut: "The reply was cut off here.",
-    more: "More choices", done: "Done.", picture: (tool, size) => `Picture from ${tool}, ${size.toLocaleString("en")} bytes`,
-    nothing: "No chat has these words.", copyMessage: "Copy this message", permissions: n => n ? `Permissions · ${n} new` : "Permissions",
+    recording: "Recording your answer…", result: "Result:", omitted: n => `… ${n} more bytes are not shown here`, offline: "Reconnecting…", gone: "Your session has ended. Reload this page to sign in.", cut: "The reply was cut off here.",
+    done: "Done.", picture: (tool, size) => `Picture from ${tool}, ${size.toLocaleString("en")} bytes`,
+    nothing: "No chat has these words.", copyMessage: "Copy this message", permissions: n => n ? `Permissions · ${n} new` : "Permissions", inbox: n => n ? `Inbox · ${n}` : "Inbox",
   };
-  const { el, api, randomId, spans, markdown, highlight, codeBlock, copier, sure, details } = kit;
+  const { el, api, randomId, spans, markdown, highlight, codeBlock, copier } = kit;
   const $ = id => document.getElementById(id);
   const body = document.body, list = $("messages"), scroll = $("scroll"), say = $("say"), send = $("send");
   const product = body.dataset.product, me = body.dataset.name;
   let chat = null; // {id, source, items}
+  let begun = {}; // what is said while there is no chat begins one: its id, once there is one
 
   // --- what only this person sees ---
   let whisperTimer = 0, whispers = 0;
@@ -44,53 +41,11 @@
   }
   $("whisper").lastElementChild.addEventListener("click", () => whisper(""));
 
-  // --- buttons ---
-  function button(c, run, small) {
-    return el("button", { type: "button", class: small ? "act small" : "act", "data-choice": c.choice, "data-token": c.token, "data-style": c.style || null,
-      "aria-label": c.hint ? `${c.label}: ${c.hint}` : null, title: c.hint || null, onclick: () => run(c) }, c.label);
-  }
-  function row(choices, run, small) {
-    return el("div", { class: "choices" }, (choices || []).map(c => button(c, run, small)));
-  }
-  async function click(c, box, m, reason, args) {
-    const here = chat, since = whispers;
-    try {
-      if (c.confirm) { // who would be refused is told so, and not asked
-        await api("POST", `/chats/${here.id}/clicks`, { token: c.token, choice: c.choice, check: true });
-        if (!await sure(c.confirm, c.label, c.style)) return;
-      }
-      if (box) box.dataset.busy = c.choice;
-      if (c.choice === "stop") await api("POST", `/chats/${here.id}/stop`, { turn_id: m.turn_id });
-      else {
-        const out = await api("POST", `/chats/${here.id}/clicks`, { token: c.token, choice: c.choice, reason, arguments: args });
-        const hidden = (out.decisions || []).map(d => d.hidden).find(Boolean);
-        if (hidden) { if (box) delete box.dataset.busy; details(hidden); }
-      }
-      done(since);
-      // The next event redraws the box. Should it be lost, the buttons come back by themselves.
-      setTimeout(() => { if (box) delete box.dataset.busy; }, 8000);
-    } catch (err) {
-      if (box) delete box.dataset.busy;
-      whisper(err.message);
-    }
-  }
-
-  // A checkbox decides nothing: it is recorded, and the card is drawn anew.
-  function checkbox(c) {
-    const box = el("input", { type: "checkbox", "data-choice": c.choice, checked: c.toggle === "on", onchange: async () => {
-      box.disabled = true;
-      try { await post(c); } catch (err) {
-        box.checked = c.toggle === "on";
-        whisper(err.message);
-      }
-      box.disabled = false;
-    } });
-    return el("label", { class: "tick", title: c.hint || null }, box, c.label);
-  }
-  const post = (c, fields) => api("POST", `/chats/${chat.id}/clicks`, { token: c.token, choice: c.choice, fields });
-  async function view(c) {
-    try { details(await api("GET", `/chats/${chat.id}/details/${c.token}`)); } catch (err) { whisper(err.message); }
-  }
+  const { button, row, click, drawAsk, place } = cards({
+    list, whisper, focus: attend.focus, details: (c, m) => api("GET", `/chats/${m.chat_id}/details/${c.token}`),
+    begin: () => { const since = whispers; return () => done(since); },
+    send: (c, m, more) => c.choice === "stop" && !more.check ? api("POST", `/chats/${m.chat_id}/stop`, { turn_id: m.turn_id }) : api("POST", `/chats/${m.chat_id}/clicks`, { token: c.token, choice: c.choice, ...more }),
+  });
 
   // --- blocks ---
   function drawBlock(b, m) {
@@ -130,64 +85,6 @@
     const src = `/api/v1/chats/${chat.id}/files/${encodeURIComponent(f.file)}`;
     return el("a", { href: src, target: "_blank", rel: "noopener", title: alt }, el("img", { src, alt, loading: "lazy", decoding: "async" }));
   }
-  // A card, each part once: what is asked for small, the question, the arguments, the facts, the buttons, and small below them who may
-  // answer and the warning. All else is behind ⋯.
-  function drawAsk(b, m) {
-    const card = el("article", { class: b.brief ? "ask brief" : "ask", "data-kind": b.kind, "data-call": b.tool_call_id, "data-request": b.request_id, "aria-live": "polite", "aria-label": b.question || b.header });
-    card.append(el("p", { class: "small" }, icon(b.icon), b.header ? el("span", { class: "header" }, b.header) : null, b.header && b.run ? " · " : null, b.run ? el("span", { class: "run" }, b.run) : null));
-    card.append(el("h3", { class: "question" }, b.kind === "outcome" ? el("span", { "aria-hidden": "true" }, "❓ ") : null, b.question));
-    if (b.says) card.append(el("p", { class: "dim" }, W.wants), el("p", { class: "said" }, b.says));
-    card.append(...drawArgs(b.arguments || { json: "{}" }).filter(Boolean));
-    if (b.facts) card.append(el("p", { class: "facts" }, spans(b.facts)));
-    const run = c => c.choice === "answer" ? wants.open(c.token, fields => post(c, fields), whisper) : click(c, card, m);
-    const shown = b.choices || [], forms = [reasonForm(b, card, m), editForm(b, card, m)].filter(Boolean);
-    const menu = b.more && b.more.length ? el("details", { class: "more", "data-fold": "more" }, el("summary", { "aria-label": W.more, title: W.more }, "⋯"),
-      el("div", { class: "menu" }, b.more.map(c => drawMore(c, run, forms)))) : null;
-    const answers = el("div", { class: "answers" }, row(shown, run), menu);
-    if (menu) menu.addEventListener("toggle", () => { if (menu.open) answers.scrollIntoView({ block: "nearest" }); });
-    card.append(answers, el("div", { class: "busy", role: "status" }, W.recording), ...forms.map(f => f.form));
-    if (b.footer || b.warning || b.review) card.append(el("p", { class: "foot", "aria-live": "off" }, spans(b.footer), b.warning ? el("span", { class: "warning" }, " " + b.warning + " ") : null,
-      b.review ? el("span", { class: "review" }, el("strong", {}, b.review)) : null));
-    return card;
-  }
-  // Short arguments stand as rows, others as JSON: once, as they will run. Of a text that is replaced stands what goes and comes.
-  function drawArgs(a) {
-    const rows = a.rows || [], say = a.say ? el("p", { class: "dim proof" }, a.say) : null;
-    if (a.diff) return [el("pre", { class: "args diff" }, a.diff.split("\n").map(l => [el({ "- ": "del", "+ ": "ins" }[(l + " ").slice(0, 2)] || "span", {}, escapes(l)), "\n"])), say];
-    if (rows.length && rows.length <= 12 && !a.hidden) return [el("dl", { class: "rows" }, rows.map(r => [el("dt", { class: "mono" }, r.name), el("dd", { class: "mono" }, escapes(r.value), r.hidden ? el("em", {}, W.moreChars(r.hidden)) : null)])), say];
-    return [!a.json || a.json === "{}" ? null : el("pre", { class: "args" }, highlight(a.json)), say];
-  }
-  // A line of the menu: a checkbox, a form that opens on the card, the details, or a choice.
-  function drawMore(c, run, forms) {
-    if (c.toggle) return checkbox(c);
-    const form = forms.find(f => f.choice === c.choice);
-    const act = form ? form.open : c.choice === "view" ? view : run;
-    return el("div", {}, button(c, act, true), c.hint ? el("span", { class: "hint" }, c.hint) : null);
-  }
-  function formOf(choice, card, submit, label, kids) {
-    const field = kids.find(k => k.matches("input, textarea"));
-    const form = el("form", { class: choice, hidden: true, onsubmit: e => { e.preventDefault(); submit(field.value); } }, kids,
-      el("button", { type: "submit", class: "act small", "data-choice": choice === "edit" ? "edit" : "deny" }, label), el("button", { type: "button", class: "quiet", onclick: () => { form.hidden = true; } }, W.back));
-    return { choice, form, open: () => { card.querySelector(".more").open = false; form.hidden = false; field.focus(); } };
-  }
-  function reasonForm(b, card, m) {
-    const deny = (b.choices || []).find(c => c.choice === "deny");
-    return deny && formOf("deny_reason", card, why => click(deny, card, m, why), W.denyNow, [el("input", { type: "text", maxlength: "400", "aria-label": W.reason, placeholder: W.reason })]);
-  }
-  function editForm(b, card, m) {
-    const edit = (b.more || []).find(c => c.choice === "edit");
-    if (!edit) return null;
-    // Characters that are made visible become JSON's own escapes again; a backslash that is one stays.
-    const units = h => [...String.fromCodePoint(parseInt(h, 16))].map(ch => ch.length > 1 ? [ch.charCodeAt(0), ch.charCodeAt(1)] : [ch.charCodeAt(0)]).flat();
-    const text = (b.arguments.edit || "{}").replace(/\\\\|\\u\{([0-9A-Fa-f]+)\}/g, (m, h) => h ? units(h).map(u => "\\u" + u.toString(16).padStart(4, "0")).join("") : m);
-    const field = el("textarea", { class: "mono", rows: String(Math.min(14, text.split("\n").length + 1)), spellcheck: "false", "aria-label": W.editHint });
-    field.value = text;
-    return formOf("edit", card, args => click(edit, card, m, undefined, args), W.editNow, [el("p", { class: "dim" }, W.editHint), field]);
-  }
-  function escapes(text) { return String(text).split(/(\\[ux]\{[0-9A-Fa-f]+\})/).map((p, i) => i % 2 ? el("span", { class: "j-esc" }, p) : p); }
-  // An icon is a symbol or nothing: an address would tell a stranger that somebody looks.
-  function icon(s) { return (s && [...s].length <= 3 && !/[\w:/]/.test(s) ? s : "⚠️") + " "; }
-
   // --- messages ---
   function drawMine(m) {
     const others = m.name && m.name !== me, seen = (m.files || []).filter(f => /\.(png|jpe?g|gif|webp)$/i.test(f.name));
@@ -217,32 +114,6 @@
     }
     place(blocks, parts);
     return li;
-  }
-  // place keeps what did not change where it stands: an open fold stays open, a focused button stays focused.
-  function place(box, parts) {
-    const had = new Map([...box.children].map(e => [e.dataset.key, e]));
-    let spot = box.firstElementChild;
-    for (const p of parts) {
-      let e = had.get(p.key);
-      had.delete(p.key);
-      if (!e || e.data !== p.data) {
-        const fresh = p.make();
-        fresh.dataset.key = p.key;
-        fresh.data = p.data;
-        if (e) {
-          for (const d of e.querySelectorAll("details[open]")) { const same = fresh.querySelector(`details[data-fold="${d.dataset.fold}"]`); if (same) same.open = true; }
-          const f = document.activeElement, at = e.contains(f) && f.dataset.choice ? f.dataset.choice : "";
-          if (spot === e) spot = fresh;
-          e.replaceWith(fresh);
-          if (e === f) attend.focus(fresh);
-          if (at) { const same = [...fresh.querySelectorAll("[data-choice]")].find(x => x.dataset.choice === at); if (same) same.focus(); }
-        }
-        e = fresh;
-      }
-      if (e === spot) spot = spot.nextElementSibling;
-      else box.insertBefore(e, spot);
-    }
-    had.forEach(e => e.remove());
   }
   // Messages stand in the order of the log, whichever arrives first.
   function insert(e, number) {
@@ -274,6 +145,7 @@
       if (top) scroll.scrollTop -= Math.max(0, scroll.getBoundingClientRect().top + 44 - top.getBoundingClientRect().top);
     }
     if (!chat.loading) attend.changed(m, before);
+    if (asks.length !== asked.size || fresh) loadWaiting();
   }
 
   // --- chats ---
@@ -289,9 +161,16 @@
     const mine = chat && out.chats.find(c => c.chat_id === chat.id);
     if (mine) $("title").textContent = mine.title;
     loadNews();
+    loadWaiting();
   }
   let finding = 0;
   $("find").addEventListener("input", () => { clearTimeout(finding); finding = setTimeout(loadChats, 250); });
+  // loadWaiting says how many questions wait for this person, in all chats.
+  async function loadWaiting() {
+    try { $("inbox").textContent = W.inbox((await api("GET", "/inbox?count")).open); } catch { /* the inbox says what is wrong */ }
+  }
+  setInterval(() => { if (!document.hidden) loadWaiting(); }, 30000);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) loadWaiting(); });
   // loadNews tells an admin, where they are, that tools wait for their word.
   const admin = !!document.querySelector(".chip.admin");
   async function loadNews() {
@@ -301,6 +180,7 @@
   function close() {
     if (chat && chat.source) chat.source.close();
     chat = null;
+    begun = {};
     list.replaceChildren();
     attend.changed();
     $("link").textContent = "";
@@ -360,14 +240,13 @@
   async function submit() {
     const text = say.value;
     if (!text.trim() && !attach.any()) return;
-    outbox.push({ text, files: attach.take(), here: chat });
+    outbox.push({ text, files: attach.take(), to: chat || begun }); // wherever one looks when its turn comes
     write(""); // what is typed from here on is the next message
     if (outbox.length > 1) return; // it goes after the one before
     send.disabled = true;
-    let made = null; // the chat that the first of them began
     while (outbox.length) {
       try {
-        made = await deliver(outbox[0].here || made, outbox[0]);
+        await deliver(outbox[0]);
         outbox.shift();
       } catch (err) {
         whisper(err.message);
@@ -377,26 +256,24 @@
       }
     }
     send.disabled = false;
-    if (!say.value.trim()) write("");
   }
-  // deliver sends one message to a chat, or a new one, and gives the chat; nothing where it was a command and there is none.
-  async function deliver(here, { text, files }) {
+  // deliver sends one message to its chat, which it may begin; a command begins none.
+  async function deliver({ text, files, to }) {
     if (!draft || draft.text !== text || files.length) draft = { text, delivery: randomId() };
     const since = whispers;
-    if (!here && !files.length && text.trim().startsWith("/") && await command(text)) return null;
-    if (!here) {
-      await open((await api("POST", "/chats", {})).chat_id, true);
-      here = chat;
+    if (!to.id && !files.length && text.trim().startsWith("/") && await command(text)) return;
+    if (!to.id) {
+      to.id = (await api("POST", "/chats", {})).chat_id;
+      if (begun === to) await open(to.id, true); // else somebody went on to another chat
     }
-    if (files.length) draft.files = await attach.upload(here.id, files);
-    const out = await api("POST", `/chats/${here.id}/messages`, draft);
+    if (files.length) draft.files = await attach.upload(to.id, files);
+    const out = await api("POST", `/chats/${to.id}/messages`, draft);
     draft = null;
-    if (chat === here) {
+    if (chat && chat.id === to.id) {
       out.lines ? notice(out.lines) : done(since);
       scroll.scrollTop = scroll.scrollHeight;
     }
     loadChats();
-    return here;
   }
   // command does one that was typed before there is a chat; false for what is a message.
   async function command(text) {

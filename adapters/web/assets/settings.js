@@ -40,11 +40,12 @@
   // --- doing ---
   // act sends what was chosen. It throws what the server refuses.
   async function act(token, text) {
-    asked++; // what is still being read is older than what this does
+    const mine = ++asked; // what is still being read is older than what this does
     main.setAttribute("aria-busy", "true");
     try {
       const out = await api("POST", "/settings", { view: shown.view, token, text, chat });
       say(out.say);
+      if (mine !== asked) return; // somebody went on to another view
       if (!out.panel) return await load(shown.view);
       if (out.panel.view !== shown.view) history.pushState({}, "", pathOf(out.panel.view));
       draw(out.panel, token);

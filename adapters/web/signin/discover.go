@@ -24,6 +24,27 @@ const (
 type provider struct {
 	oauth    oauth2.Config
 	verifier *oidc.IDTokenVerifier
+	leave    string // see SignOut
+}
+
+// SignOut is where somebody signs out at the provider, and that page's host. They are empty where it names none, and until its document is there:
+// nobody waits for it. https://openid.net/specs/openid-connect-rpinitiated-1_0.html
+func (d *Door) SignOut() (address, host string) {
+	if !d.mu.TryLock() { // it is being looked up
+		return "", ""
+	}
+	defer d.mu.Unlock()
+	if d.found == nil || d.found.leave == "" {
+		return "", ""
+	}
+	u, err := url.Parse(d.found.leave)
+	if err != nil {
+		return "", ""
+	}
+	q := u.Query()
+	q.Set("client_id", d.ClientID) // and no id_token_hint: tokens are not kept, so the provider asks whether that is meant
+	u.RawQuery = q.Encode()
+	return u.String(), u.Hostname()
 }
 
 // Check reports why nobody could sign in now.
@@ -58,7 +79,23 @@ func (d *Door) provider(ctx context.Context) (*provider, error) {
 	return d.found, nil
 }
 
+// Try reports why nobody could sign in now, the client's secret included: the provider is asked for the token of a code that it never gave.
+func (d *Door) Try(ctx context.Context) error {
+	p, err := d.provider(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = d.exchange(ctx, p, "nod-doctor", flow{Verifier: oauth2.GenerateVerifier()})
+	if no, ok := errors.AsType[*Refused](err); ok && !no.Down && no.Code != "sign_in_client" {
+		return nil // it complains of the code, so it has looked at it
+	}
+	return err
+}
+
 func (d *Door) discover(ctx context.Context) (*provider, error) {
+	if d.Platform == Discord {
+		return d.discord(), nil
+	}
 	p, err := oidc.NewProvider(oidc.ClientContext(ctx, d.Client), d.Issuer)
 	if err != nil {
 		return nil, errors.New(surface.Tame(err.Error()))
@@ -67,6 +104,7 @@ func (d *Door) discover(ctx context.Context) (*provider, error) {
 		Keys string   `json:"jwks_uri"`
 		By   []string `json:"token_endpoint_auth_methods_supported"`
 		PKCE []string `json:"code_challenge_methods_supported"`
+		End  string   `json:"end_session_endpoint"`
 	}
 	if err := p.Claims(&says); err != nil {
 		return nil, errors.New("its document cannot be read")
@@ -80,15 +118,22 @@ func (d *Door) discover(ctx context.Context) (*provider, error) {
 	if len(says.PKCE) > 0 && !slices.Contains(says.PKCE, "S256") { // some that have it do not say so
 		return nil, errors.New("it does not know PKCE with S256")
 	}
+	if !safe(says.End) {
+		says.End = ""
+	}
 	at.AuthStyle = oauth2.AuthStyleInHeader // as the standard has it where nothing is said
 	if len(says.By) > 0 && !slices.Contains(says.By, "client_secret_basic") {
 		at.AuthStyle = oauth2.AuthStyleInParams
 	}
+	scopes := []string{oidc.ScopeOpenID, oidc.ScopeProfile}
+	if d.Platform == "" {
+		scopes = append(append(scopes, oidc.ScopeEmail), d.Scopes...)
+	}
 	return &provider{
-		oauth: oauth2.Config{ClientID: d.ClientID, ClientSecret: d.ClientSecret, Endpoint: at, RedirectURL: d.Return(),
-			Scopes: append([]string{oidc.ScopeOpenID, oidc.ScopeProfile, oidc.ScopeEmail}, d.Scopes...)},
+		oauth: oauth2.Config{ClientID: d.ClientID, ClientSecret: d.ClientSecret, Endpoint: at, RedirectURL: d.Return(), Scopes: scopes},
 		// The library takes no algorithm but those with a public key, whatever the document says.
 		verifier: p.Verifier(&oidc.Config{ClientID: d.ClientID, Now: d.Now}),
+		leave:    says.End,
 	}, nil
 }
 

@@ -1,5 +1,6 @@
 // Package signin signs people in by OpenID Connect: the authorization code flow with PKCE, state and nonce. What it takes of a provider's token
-// is who somebody is, what they are called, and their groups; the token itself goes nowhere.
+// is who somebody is, what they are called, and their groups; the token itself goes nowhere. Slack is such a provider, and says who somebody is
+// there; Discord has OAuth 2 alone, and is asked whose its token is (discord.go).
 //
 // [Door.Begin] sends a browser to the provider, and seals what has to be known when it comes back into a cookie, with a key made of the client's
 // secret: so it may come back to another replica. [Door.Finish] opens it, once, and gives the [Person] or a [Refused]. discover.go has the
@@ -42,18 +43,36 @@ import (
 // Life is how long a sign-in may take, from one end to the other.
 const Life = 10 * time.Minute
 
+// PathReturn is below the page where the provider sends people back to.
+const PathReturn = "/signin/callback"
+
 const (
 	// maxSkew is how far a token may be from our clock. Entra dates its tokens five minutes back.
 	maxSkew     = 10 * time.Minute
 	maxSubject  = 255 // https://openid.net/specs/openid-connect-core-1_0.html#IDToken
 	maxGroups   = 200 // more is no list of what somebody may do; Entra stops there, too
-	pathReturn  = "/signin/callback"
 	claimEmail  = "email"
 	sealedState = "nod web sign-in"
 )
 
-// Config is what [New] needs. Issuer, ClientID, ClientSecret, Page, Claim and GroupsClaim are required.
+// The platforms by whose sign-in people are on the page whom they are there.
+const (
+	Slack   = "slack"
+	Discord = "discord"
+)
+
+// Claims of Slack's ID tokens: https://docs.slack.dev/authentication/sign-in-with-slack
+const (
+	claimSlackUser = "https://slack.com/user_id"
+	claimSlackTeam = "https://slack.com/team_id"
+)
+
+// Config is what [New] needs. Issuer, ClientID, ClientSecret, Page, Claim and GroupsClaim are required; with a Platform, Claim and GroupsClaim
+// are not, and Issuer is where that platform is.
 type Config struct {
+	Platform string // [Slack] or [Discord]; empty: any provider of OpenID Connect
+	Server   string // of Discord's, whose members get in
+
 	Issuer, ClientID, ClientSecret string
 	Page                           string   // the page's address as browsers have it, without a path
 	Claim                          string   // which claim says who somebody is
@@ -81,7 +100,8 @@ type Door struct {
 
 // Person is somebody who signed in.
 type Person struct {
-	Key    string   // who they are, for ever: no other provider has somebody of the same one
+	Key    string   // who they are, for ever: no other provider has somebody of the same one, and no other workspace of a platform
+	Place  string   // with a platform, the workspace or server
 	Names  []string // what they are called, the best first
 	Groups []string
 	To     string // as [Door.Begin] was told
@@ -114,6 +134,9 @@ func New(c Config) (*Door, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Platform != "" {
+		c.Claim, c.GroupsClaim = claimSlackUser, claimSlackTeam // which a door has to have; Discord has none
+	}
 	if c.Issuer == "" || c.ClientID == "" || c.ClientSecret == "" || c.Page == "" || c.Claim == "" || c.GroupsClaim == "" {
 		return nil, errors.New("signin: Config needs Issuer, ClientID, ClientSecret, Page, Claim and GroupsClaim")
 	}
@@ -128,7 +151,11 @@ func New(c Config) (*Door, error) {
 	}
 	d := &Door{Config: c}
 	// Whoever came in by other rules than these signs in again.
-	b, _ := json.Marshal([]any{c.Issuer, c.ClientID, c.Claim, c.GroupsClaim, c.Groups, c.Domains})
+	rules := []any{c.Issuer, c.ClientID, c.Claim, c.GroupsClaim, c.Groups, c.Domains}
+	if c.Platform != "" {
+		rules = append(rules, c.Platform, c.Server)
+	}
+	b, _ := json.Marshal(rules)
 	sum := sha256.Sum256(b)
 	d.id = hex.EncodeToString(sum[:12])
 	d.sealer, err = cipher.NewGCM(block)
@@ -148,7 +175,7 @@ func (d *Door) Host() string {
 }
 
 // Return is where the provider sends people back to: what is registered there.
-func (d *Door) Return() string { return d.Page + pathReturn }
+func (d *Door) Return() string { return d.Page + PathReturn }
 
 // Secure reports whether browsers reach the page by TLS.
 func (d *Door) Secure() bool { return strings.HasPrefix(d.Page, "https://") }
@@ -209,7 +236,7 @@ func (d *Door) Finish(ctx context.Context, cookie string, q url.Values, once Onc
 	if err != nil {
 		return Person{}, err
 	}
-	who, err := d.person(token)
+	who, err := d.identify(ctx, p, token, f)
 	if err != nil {
 		return Person{}, err
 	}
@@ -221,14 +248,24 @@ func (d *Door) Finish(ctx context.Context, cookie string, q url.Values, once Onc
 	return who, nil
 }
 
-// exchange gets the token for a code, and checks everything about it.
-func (d *Door) exchange(ctx context.Context, p *provider, code string, f flow) (*oidc.IDToken, error) {
+// What a provider says of a code that is too old, was used, or is none of its own, and of a client that it does not know, or whose secret is
+// another: the standard's words and Slack's. https://docs.slack.dev/reference/methods/openid.connect.token#errors
+var (
+	staleCode   = []string{"invalid_grant", "invalid_code", "code_already_used", "code_expired"}
+	wrongClient = []string{"invalid_client", "unauthorized_client", "invalid_client_id", "bad_client_secret"}
+)
+
+// exchange gets the token for a code.
+func (d *Door) exchange(ctx context.Context, p *provider, code string, f flow) (*oauth2.Token, error) {
 	ctx = oidc.ClientContext(ctx, d.Client)
 	answer, err := p.oauth.Exchange(ctx, code, oauth2.VerifierOption(f.Verifier))
 	if failed, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		r := refuse("sign_in_refused", sayWrong, "the provider gave no token: HTTP %d, %s", failed.Response.StatusCode, named(failed.ErrorCode))
-		if failed.ErrorCode == "invalid_grant" { // the code is too old, or was used
+		switch {
+		case slices.Contains(staleCode, failed.ErrorCode):
 			r.Code, r.Say = "sign_in_stale", sayStale
+		case slices.Contains(wrongClient, failed.ErrorCode):
+			r.Code = "sign_in_client"
 		}
 		return nil, r
 	}
@@ -237,6 +274,23 @@ func (d *Door) exchange(ctx context.Context, p *provider, code string, f flow) (
 		r.Down = true
 		return nil, r
 	}
+	return answer, nil
+}
+
+// identify finds out whose a token is.
+func (d *Door) identify(ctx context.Context, p *provider, answer *oauth2.Token, f flow) (Person, error) {
+	if d.Platform == Discord {
+		return d.ofDiscord(ctx, answer)
+	}
+	token, err := d.verify(oidc.ClientContext(ctx, d.Client), p, answer, f)
+	if err != nil {
+		return Person{}, err
+	}
+	return d.person(token)
+}
+
+// verify checks everything about an ID token.
+func (d *Door) verify(ctx context.Context, p *provider, answer *oauth2.Token, f flow) (*oidc.IDToken, error) {
 	raw, _ := answer.Extra("id_token").(string)
 	token, err := p.verifier.Verify(ctx, raw)
 	if err != nil {
@@ -274,6 +328,14 @@ func (d *Door) person(token *oidc.IDToken) (Person, error) {
 	if subject == "" || len(subject) > maxSubject || strings.ContainsFunc(subject, unicode.IsControl) {
 		return Person{}, refuse("sign_in_refused", sayWrong, "the token has no %s that could name somebody (an e-mail address has to be verified)", d.Claim)
 	}
+	names := []string{text("name"), text("preferred_username"), mail, subject}
+	if d.Platform == Slack {
+		team := text(d.GroupsClaim)
+		if team == "" {
+			return Person{}, refuse("sign_in_refused", sayWrong, "the token has no %s", d.GroupsClaim)
+		}
+		return Person{Key: subject, Place: team, Names: names}, nil
+	}
 	groups := d.groups(claims[d.GroupsClaim])
 	_, domain, _ := strings.Cut(mail, "@")
 	switch {
@@ -283,7 +345,7 @@ func (d *Door) person(token *oidc.IDToken) (Person, error) {
 		return Person{}, refuse("sign_in_not_allowed", sayNot, "somebody signed in without a verified e-mail address in one of web.oidc.domains")
 	}
 	_, issuer, _ := strings.Cut(d.Issuer, "://")
-	return Person{Key: subject + "@" + issuer, Groups: groups, Names: []string{text("name"), text("preferred_username"), mail, subject}}, nil
+	return Person{Key: subject + "@" + issuer, Groups: groups, Names: names}, nil
 }
 
 // groups are those of a claim: a list of texts, or one.

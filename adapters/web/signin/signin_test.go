@@ -279,7 +279,7 @@ func TestForgedTokens(t *testing.T) {
 	v.refused(err, "sign_in_refused", "an error without a name")
 	v.p.Set(fakeoidc.Behaviour{})
 	_, err = v.signsIn(v.door(func(c *signin.Config) { c.ClientSecret = "not-the-secret-of-the-client" }), "ana")
-	v.refused(err, "sign_in_refused", "HTTP 401, invalid_client")
+	v.refused(err, "sign_in_client", "HTTP 401, invalid_client")
 	// A token of several audiences that names us is for us.
 	v.p.Set(fakeoidc.Behaviour{Bend: func(_, c map[string]any) { c["aud"], c["azp"] = []string{"nod", "another-client"}, "nod" }})
 	if _, err := v.signsIn(d, "ana"); err != nil {

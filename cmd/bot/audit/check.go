@@ -12,7 +12,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/text"
 	"github.com/nodhq/nod/state"
 )
@@ -67,7 +70,11 @@ func (a *auditor) verify(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("-anchors: %w", err)
 	}
-	entries, checked, expired := uint64(0), 0, 0
+	entries, checked, expired, deleted := uint64(0), 0, 0, 0
+	erased, err := a.erased(ctx)
+	if err != nil {
+		return err
+	}
 	check := func(id chat.ID, anchors []state.Anchor) error {
 		head, err := a.store.Verify(ctx, id, anchors...)
 		if err == nil {
@@ -81,6 +88,9 @@ func (a *auditor) verify(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("-anchors: %q is no chat: %w", name, err)
+		case erased[name]:
+			deleted++
+			return nil
 		case silent:
 			expired++
 			return nil
@@ -101,12 +111,35 @@ func (a *auditor) verify(ctx context.Context) error {
 	if expired > 0 {
 		say += fmt.Sprintf("; %s gone since, silent for longer than logs are kept", text.Count(expired, "anchored chat"))
 	}
+	if deleted > 0 {
+		say += fmt.Sprintf("; %s deleted since, on record", text.Count(deleted, "anchored chat"))
+	}
 	fmt.Fprintln(a.Stdout, say)
 	if a.keyless != "" {
 		fmt.Fprintf(a.Stdout, "not looked at: signatures; there is no key at %s, and audit.key (NOD_AUDIT_KEY) names the bot's own\n", a.keyless)
 	}
 	fmt.Fprintln(a.Stdout, "not to be found so: a chat that was deleted as a whole, the end of a log cut off by who had kept what its head was signed with there, what was done with the key itself; anchors find the first two (nod audit anchor)")
 	return nil
+}
+
+// erased are the chats that went with what was kept of a person: the settings' log says so, as far as it holds.
+func (a *auditor) erased(ctx context.Context) (map[string]bool, error) {
+	out := map[string]bool{}
+	_, err := a.store.Walk(ctx, agent.SettingsChat, func(e turn.Entry, _ agent.Head) error {
+		ev, _ := e.Event.(turn.Changed)
+		for _, c := range ev.Changes {
+			if c, ok := c.(permission.Erased); ok {
+				for _, name := range c.Chats {
+					out[name] = true
+				}
+			}
+		}
+		return nil
+	})
+	if isOfOneLog(err) { // the walk over all chats names it
+		err = nil
+	}
+	return out, err
 }
 
 func entriesOf(n uint64) string {
@@ -122,6 +155,10 @@ func (a *auditor) anchor(ctx context.Context) error {
 	known, err := readAnchors(a.out, true)
 	if err != nil {
 		return fmt.Errorf("-out: %w", err)
+	}
+	erased, err := a.erased(ctx)
+	if err != nil {
+		return err
 	}
 	var lines []byte
 	fresh, same := 0, 0
@@ -139,7 +176,7 @@ func (a *auditor) anchor(ctx context.Context) error {
 		lines = append(append(lines, b...), '\n')
 		return err
 	}, func(name string, expired bool) error {
-		if !expired {
+		if !expired && !erased[name] {
 			a.broken++
 			fmt.Fprintf(a.findings, "broken: chat %s: it was anchored, and nothing of it is kept\n", name)
 		}

@@ -11,6 +11,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -72,6 +73,23 @@ func Configured(run func(Process, config.Config) int) func(Process, []string) in
 func (p Process) Refuse(code int, err error) int {
 	fmt.Fprintln(p.Stderr, "nod:", err)
 	return code
+}
+
+// mistake is an error of whoever typed.
+type mistake struct{ error }
+
+// Mistake marks an error as one in what was typed, or in the file that was named there: code [Usage].
+func Mistake(err error) error { return mistake{err} }
+
+// End says what went wrong, if anything did, and returns the command's code.
+func (p Process) End(err error) int {
+	if err == nil {
+		return OK
+	}
+	if _, theirs := errors.AsType[mistake](err); theirs {
+		return p.Refuse(Usage, err)
+	}
+	return p.Refuse(Fail, err)
 }
 
 // Variable is one of nod's own variables, under its name of today or the one that it had before.

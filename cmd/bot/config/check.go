@@ -46,6 +46,8 @@ func (c *Config) check(r *File) {
 	r.refuse(!c.Model.BaseURL.IsZero() && c.Model.Name == "", "model.base_url", "a server needs a model: set model.name (OPENAI_MODEL)")
 	r.refuse(c.Model.MaxSteps < 1 || c.Model.MaxSteps > mostSteps, "model.max_steps", "want 1 to %d", mostSteps)
 	r.refuse(c.Model.ContextTokens < 0, "model.context_tokens", "cannot be negative; 0 leaves it to the bot")
+	r.refuse(c.Limits.Person.TurnsPerHour < 0, "limits.person.turns_per_hour", "cannot be negative; 0 is no limit")
+	r.refuse(c.Limits.Person.TokensPerDay < 0, "limits.person.tokens_per_day", "cannot be negative; 0 is no limit")
 	for name, s := range sorted(c.MCP.Servers) {
 		s.check(r, name)
 		c.checkPaths(r, name, s)
@@ -53,20 +55,45 @@ func (c *Config) check(r *File) {
 	keep := time.Duration(c.Audit.Keep)
 	r.refuse(c.Grants.ChannelFor < time.Minute, "grants.channel_for", "want at least 1m")
 	r.refuse(keep < 0 || keep > 0 && keep < minKeep, "audit.keep", "want at least %s, or park to keep it for ever", spellDuration(minKeep))
-	for name, s := range sorted(c.Permissions.Servers) {
-		field := join("permissions.servers", name)
+	r.refuse(c.Audit.ForgetAfter < time.Hour, "audit.forget_after", "want at least 1h")
+	c.checkServers(r, "permissions", c.Permissions.Servers)
+	c.checkDeciders(r)
+	c.checkChannels(r)
+	c.Reputation.check(r)
+	c.Slack.check(r)
+	c.Discord.check(r)
+	r.refuse(c.Lease < minLease, "lease", "want at least %s", spellDuration(minLease))
+}
+
+// checkServers looks at what is said of servers in a part of the file.
+func (c *Config) checkServers(r *File, part string, servers map[string]ServerPolicy) {
+	for name, s := range sorted(servers) {
+		field := join(part+".servers", name)
 		for tool, t := range sorted(s.Tools) { // permission's own error quotes the template, which may hold a variable's value
 			r.refuse(permission.CheckMessage(t.Message) != nil, join(field+".tools", tool)+".message",
 				"what stands in {{ }} must be an argument, such as {{.args.path}}")
 			c.checkRules(r, join(field+".tools", tool)+".rules", t.Rules)
 		}
-		c.checkRuled(r, name)
+		c.checkRuled(r, field, name)
 	}
-	c.checkDeciders(r)
-	c.Reputation.check(r)
-	c.Slack.check(r)
-	c.Discord.check(r)
-	r.refuse(c.Lease < minLease, "lease", "want at least %s", spellDuration(minLease))
+}
+
+// checkChannels wants each place once: which of two entries counts would be a guess.
+func (c *Config) checkChannels(r *File) {
+	stands := map[permission.Place]string{}
+	for i, l := range c.Permissions.Channels {
+		field := fmt.Sprintf("permissions.channels[%d]", i)
+		r.refuse(len(l.In) == 0 && !r.Has(field+".in"), field+".in", "want places, such as [slack:T1:C1]")
+		for j, at := range l.In {
+			of, twice := stands[at]
+			r.refuse(twice && at.Platform != "", fmt.Sprintf("%s.in[%d]", field, j), "%s stands in %s, too: put the two together", at, of)
+			stands[at] = field
+		}
+		c.checkServers(r, field, l.Servers)
+		for _, x := range l.local().Set {
+			r.refuse(x.Check() != nil && !r.Has(field), field, "%s: want timeouts from 1s to 720h, or park, and texts of at most 1000 characters", x.Field)
+		}
+	}
 }
 
 func (c *Config) checkRules(r *File, field string, rules []permission.Rule) {
@@ -80,8 +107,7 @@ func (c *Config) checkRules(r *File, field string, rules []permission.Rule) {
 }
 
 // checkRuled wants rules to be of a server that there is: a misspelt name protects nothing.
-func (c *Config) checkRuled(r *File, name string) {
-	field := join("permissions.servers", name)
+func (c *Config) checkRuled(r *File, field, name string) {
 	switch _, ok := c.MCP.Servers[name]; {
 	case !serverName.MatchString(name):
 		r.Add(field, "want a server's name: letters, digits, _ . and -, at most 64")
@@ -295,6 +321,14 @@ func (c Config) Warnings() []string {
 			out = append(out, fmt.Sprintf("%s is nobody: Discord's IDs are numbers, as in discord:123456789012345678:234567890123456789 (server and person)", u))
 		case u.Platform == "slack" && !c.Slack.Enabled(), u.Platform == "discord" && !c.Discord.Enabled():
 			out = append(out, fmt.Sprintf("%s is nobody here: %s is not configured", u, u.Platform))
+		}
+	}
+	on := map[string]bool{"slack": c.Slack.Enabled(), "discord": c.Discord.Enabled(), "web": c.Web.Enabled}
+	for _, l := range c.Permissions.Channels {
+		for _, at := range l.In {
+			if !on[at.Platform] {
+				out = append(out, fmt.Sprintf("permissions.channels: nobody talks in %s: %s is not configured", at, at.Platform))
+			}
 		}
 	}
 	out = append(out, c.webWarnings()...)

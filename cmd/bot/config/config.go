@@ -41,6 +41,7 @@ type Config struct {
 	LogLevel LogLevel `yaml:"log_level" env:"NOD_LOG_LEVEL" default:"info"`
 	Redis    Redis    `yaml:"redis"`
 	Model    Model    `yaml:"model"`
+	Limits   Limits   `yaml:"limits"`
 	MCP      MCP      `yaml:"mcp"`
 	// Workbench is whether the built-in tools are offered; nil: where nobody works with nod in earnest yet.
 	Workbench   *bool       `yaml:"workbench,omitempty"`
@@ -56,6 +57,7 @@ type Config struct {
 	AdminSessionKeys []Secret `yaml:"-" env:"ADMIN_SESSION_KEYS"`
 	Web              Web      `yaml:"web"`
 	Metrics          Metrics  `yaml:"metrics"`
+	Traces           Traces   `yaml:"traces"`
 	// Lease is how long a replica that fell silent keeps its chats, at least 1s. Shorter takes over sooner and costs more renewals.
 	Lease   time.Duration `yaml:"lease" default:"10s"`
 	Drain   time.Duration `yaml:"drain" default:"10s"` // how long a stopping process finishes what it began
@@ -84,6 +86,17 @@ type Model struct {
 	MaxSteps      int    `yaml:"max_steps" default:"16"` // limits the model's replies within one turn
 	ContextTokens int    `yaml:"context_tokens"`         // what the model can read; 0 leaves it to the adapter
 	Images        bool   `yaml:"images"`                 // gives the model pictures that people attach and tools return
+}
+
+// Limits is what people may ask of the model.
+type Limits struct {
+	Person PersonLimits `yaml:"person"`
+}
+
+// PersonLimits are those of one person, admins included, on all replicas together. 0 is none.
+type PersonLimits struct {
+	TurnsPerHour int `yaml:"turns_per_hour"`
+	TokensPerDay int `yaml:"tokens_per_day"`
 }
 
 // MCP names the tool servers.
@@ -144,14 +157,28 @@ type Permissions struct {
 	Posture permission.Posture `yaml:"posture"`
 	Strict  bool               `yaml:"strict"` // lets nothing be allowed for a chat that always asks
 	// Analysis lets the model say what it thinks of tools that nobody accepted yet: it may only add caution.
-	Analysis bool                    `yaml:"analysis"`
-	Servers  map[string]ServerPolicy `yaml:"servers"`
+	Analysis bool `yaml:"analysis"`
+	// ReadsOnly leaves only what surely reads: everything else is as if it were not there.
+	ReadsOnly bool                    `yaml:"reads_only"`
+	Servers   map[string]ServerPolicy `yaml:"servers"`
+	Channels  []LocalPolicy           `yaml:"channels"`
+}
+
+// LocalPolicy is what is different in some places: chats of a channel, a workspace or a platform. What is nil or empty is as it is elsewhere.
+type LocalPolicy struct {
+	In        []permission.Place `yaml:"in"`
+	Mode      *permission.Mode   `yaml:"mode,omitempty"`
+	Strict    *bool              `yaml:"strict,omitempty"`
+	ReadsOnly *bool              `yaml:"reads_only,omitempty"`
+	Timeout   *Timeout           `yaml:"timeout,omitempty"`
+	permission.Rights
+	Servers map[string]ServerPolicy `yaml:"servers,omitempty"`
 }
 
 // ServerPolicy is the rules for one server's tools. A server without an entry has the defaults.
 type ServerPolicy struct {
 	Ask     permission.Prompt `yaml:"ask"`
-	Enabled bool              `yaml:"enabled" default:"true"`
+	Enabled *bool             `yaml:"enabled,omitempty"` // nil: true, or as it is elsewhere
 	Timeout *Timeout          `yaml:"timeout,omitempty"`
 	permission.Rights
 	Tools map[string]ToolPolicy `yaml:"tools,omitempty"`
@@ -160,7 +187,7 @@ type ServerPolicy struct {
 // ToolPolicy is the rules for one tool. What is nil or empty is not set.
 type ToolPolicy struct {
 	Ask       permission.Prompt    `yaml:"ask"`
-	Enabled   bool                 `yaml:"enabled" default:"true"`
+	Enabled   *bool                `yaml:"enabled,omitempty"`
 	Access    *permission.Access   `yaml:"access,omitempty"`
 	Risk      *permission.Risk     `yaml:"risk,omitempty"`
 	Approval  *permission.Approval `yaml:"approval,omitempty"`
@@ -192,6 +219,9 @@ type Grants struct {
 type Audit struct {
 	// Keep is how long the log of a chat stays after nothing happened in it any more; park is for ever.
 	Keep Timeout `yaml:"keep" default:"9600h"`
+	// ForgetAfter is after how long a silence a conversation begins anew, without what was said and allowed in it, and files that people
+	// attached are dropped.
+	ForgetAfter time.Duration `yaml:"forget_after" default:"720h"`
 	// SignWith is the file with the key that signs the log. Empty: audit.key in the data directory, made at the first start.
 	SignWith string `yaml:"key" env:"NOD_AUDIT_KEY"`
 }
@@ -206,7 +236,7 @@ type Web struct {
 
 // OIDC is the provider who says who people on the page are. Without an issuer there is none.
 type OIDC struct {
-	Issuer       string   `yaml:"issuer"`
+	Issuer       string   `yaml:"issuer"` // an address; or slack or discord: people are whom they are there
 	ClientID     string   `yaml:"client_id"`
 	ClientSecret Secret   `yaml:"-" env:"NOD_OIDC_CLIENT_SECRET"`
 	Page         string   `yaml:"page_url"`                      // the page as browsers reach it
@@ -215,10 +245,19 @@ type OIDC struct {
 	Scopes       []string `yaml:"scopes"`                        // beside openid, profile and email
 	Groups       []string `yaml:"groups"`                        // if there are any, only who is in one of these may sign in
 	Domains      []string `yaml:"domains"`                       // if there are any, only who has a verified e-mail address in one
+	Server       string   `yaml:"discord_server"`                // with discord: the ID of the server whose members may sign in
 }
 
 // Enabled reports whether there is a provider.
 func (o OIDC) Enabled() bool { return o.Issuer != "" }
+
+// Platform is the one whose people sign in; empty: they are a provider's.
+func (o OIDC) Platform() string {
+	if o.Issuer == "slack" || o.Issuer == "discord" {
+		return o.Issuer
+	}
+	return ""
+}
 
 // Metrics is what an operator looks at.
 type Metrics struct {
@@ -232,13 +271,20 @@ func (m Metrics) Local() bool {
 	return err == nil && loopback(host)
 }
 
+// Traces are for an operator's collector, which OTEL_* name: package traces reads them.
+type Traces struct {
+	// Propagate puts traceparent into requests to the model and to MCP servers.
+	Propagate bool `yaml:"propagate"`
+}
+
 // SessionKey opens sessions of the web chat: a text, or a mapping that also names the person whose key it is.
 type SessionKey struct {
 	Name string `yaml:"name"`
 	Key  Secret `yaml:"key" alone:"true"`
 }
 
-// Slack holds one workspace's credentials and how the bot behaves there. Without a bot token there is no Slack.
+// Slack holds the app's credentials and how the bot behaves. Without a bot token, of one workspace, or a client ID, with which workspaces install
+// the bot themselves, there is no Slack.
 type Slack struct {
 	BotToken Secret `yaml:"bot_token" env:"SLACK_BOT_TOKEN"`
 	// AppToken chooses Socket Mode. It wins where SigningSecret is set, too.
@@ -254,15 +300,28 @@ type Slack struct {
 	Feedback      bool                    `yaml:"feedback" default:"true"` // whether a finished turn can be rated
 	Suggestions   []string                `yaml:"suggestions"`             // prompts offered where somebody opens a conversation with the bot
 	Connections   int                     `yaml:"connections" default:"2"` // how many sockets each process keeps open in Socket Mode
+	Install       SlackInstall            `yaml:"install"`
 }
+
+// SlackInstall lets workspaces install the bot by themselves.
+type SlackInstall struct {
+	ClientID     string   `yaml:"client_id" env:"SLACK_CLIENT_ID"`
+	ClientSecret Secret   `yaml:"-" env:"SLACK_CLIENT_SECRET"`
+	TokenKeys    []Secret `yaml:"-" env:"NOD_SLACK_TOKEN_KEYS"` // the first encrypts the tokens of workspaces, all decrypt
+	Page         string   `yaml:"page_url"`                     // nod as browsers reach it
+	Workspaces   []string `yaml:"workspaces"`                   // IDs of workspaces and organisations that may, or anybody
+}
+
+// Enabled reports whether they do.
+func (i SlackInstall) Enabled() bool { return i.ClientID != "" }
 
 // SlackChannel is what is different in one channel.
 type SlackChannel struct {
 	Follow Follow `yaml:"follow"`
 }
 
-// Enabled reports whether the bot is in a workspace.
-func (s Slack) Enabled() bool { return s.BotToken != "" }
+// Enabled reports whether the bot is in a workspace, or can be.
+func (s Slack) Enabled() bool { return s.BotToken != "" || s.Install.Enabled() }
 
 // Discord holds one application's credentials and how the bot behaves in its servers (guilds). Without a token there is no Discord.
 type Discord struct {

@@ -39,10 +39,10 @@ func (r *File) value(n *yaml.Node, v reflect.Value, field string) {
 	case permission.Approvers:
 		r.approvers(n, v, field)
 		return
-	case Text, chat.User:
+	case Text, chat.User, permission.Place:
 		r.scalar(n, v, field)
 		return
-	case pin.Values:
+	case pin.Values, []permission.Place:
 		if n.Kind == yaml.ScalarNode {
 			n = &yaml.Node{Kind: yaml.SequenceNode, Line: line, Content: []*yaml.Node{n}}
 		}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -15,30 +16,44 @@ type decidersAt struct {
 	own     permission.Rights // what stands in this place
 	all     permission.Rights // that, and what the places around it say
 	differs bool              // from what the places around it say
+	onPage  bool              // it counts for chats of the page
 }
 
 // deciders are all places that may say who decides: approvals, then each server's entry with those of its tools.
 func (c *Config) deciders() []decidersAt {
 	a := &c.Approvals
 	general := permission.Rights{Approvers: &a.Approvers, MinApprovals: &a.MinApprovals, RequesterMayApprove: &a.RequesterMayApprove}
-	out := []decidersAt{{"approvals", general, general, true}}
+	out, onPage := []decidersAt{{"approvals", general, general, true, true}}, true
 	below := func(field string, own, around permission.Rights) permission.Rights {
-		all := permission.Rights{
-			Approvers:           cmp.Or(own.Approvers, around.Approvers),
-			MinApprovals:        cmp.Or(own.MinApprovals, around.MinApprovals),
-			RequesterMayApprove: cmp.Or(own.RequesterMayApprove, around.RequesterMayApprove),
-		}
-		out = append(out, decidersAt{field, own, all, !reflect.DeepEqual(all, around)})
+		all := over(own, around)
+		out = append(out, decidersAt{field, own, all, !reflect.DeepEqual(all, around), onPage})
 		return all
 	}
-	for name, s := range sorted(c.Permissions.Servers) {
-		field := join("permissions.servers", name)
-		all := below(field, s.Rights, general)
-		for tool, t := range sorted(s.Tools) {
-			below(join(field+".tools", tool), t.Rights, all)
+	servers := func(part string, of, elsewhere map[string]ServerPolicy, around permission.Rights) {
+		for name, s := range sorted(of) {
+			field, there := join(part+".servers", name), elsewhere[name]
+			all := below(field, s.Rights, over(there.Rights, around))
+			for tool, t := range sorted(s.Tools) {
+				below(join(field+".tools", tool), t.Rights, over(there.Tools[tool].Rights, all))
+			}
 		}
 	}
+	servers("permissions", c.Permissions.Servers, nil, general)
+	for i, l := range c.Permissions.Channels {
+		part := fmt.Sprintf("permissions.channels[%d]", i)
+		onPage = slices.ContainsFunc(l.In, func(at permission.Place) bool { return at.Platform == "web" })
+		servers(part, l.Servers, c.Permissions.Servers, below(part, l.Rights, general))
+	}
 	return out
+}
+
+// over are the rights of a place with those around it.
+func over(own, around permission.Rights) permission.Rights {
+	return permission.Rights{
+		Approvers:           cmp.Or(own.Approvers, around.Approvers),
+		MinApprovals:        cmp.Or(own.MinApprovals, around.MinApprovals),
+		RequesterMayApprove: cmp.Or(own.RequesterMayApprove, around.RequesterMayApprove),
+	}
 }
 
 // people are all people and groups that the configuration names.
@@ -56,6 +71,7 @@ func (c *Config) people() []chat.User {
 func (c *Config) needsPeople() string {
 	for _, d := range c.deciders() {
 		switch {
+		case !d.onPage:
 		case d.own.MinApprovals != nil && *d.own.MinApprovals > 1:
 			return d.field + ".min_approvals"
 		case d.own.RequesterMayApprove != nil && !*d.own.RequesterMayApprove:

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -21,9 +23,11 @@ func (c Config) Policy() permission.Policy {
 		Servers:        map[string]permission.ServerSettings{},
 		Approvers:      c.Approvals.Approvers,
 		Admins:         slices.Clone(c.Admins),
+		PageOf:         c.Web.OIDC.Platform(),
 		Timeout:        permission.TimeoutUnset,
 		SurviveRestart: c.Grants.SurviveRestart,
 		Strict:         c.Permissions.Strict,
+		ReadsOnly:      c.Permissions.ReadsOnly,
 		ChannelGrants:  c.Grants.Channel,
 		ChannelFor:     c.Grants.ChannelFor,
 		RememberUpTo:   c.Grants.Remember,
@@ -42,15 +46,18 @@ func (c Config) Policy() permission.Policy {
 	}
 	for name, s := range c.Permissions.Servers {
 		e := p.Servers[name]
-		e.Ask, e.Disabled, e.Timeout, e.Rights = s.Ask, !s.Enabled, (*time.Duration)(s.Timeout), s.Rights
+		e.Ask, e.Disabled, e.Timeout, e.Rights = s.Ask, off(s.Enabled), (*time.Duration)(s.Timeout), s.Rights
 		e.Tools = make(map[string]permission.ToolSettings, len(s.Tools))
 		for tool, t := range s.Tools {
 			e.Tools[tool] = permission.ToolSettings{
-				Ask: t.Ask, Disabled: !t.Enabled, Access: t.Access, Risk: t.Risk, Approval: t.Approval, Message: t.Message, Impact: t.Impact,
+				Ask: t.Ask, Disabled: off(t.Enabled), Access: t.Access, Risk: t.Risk, Approval: t.Approval, Message: t.Message, Impact: t.Impact,
 				Category: t.Category, Timeout: (*time.Duration)(t.Timeout), Repeat: t.Repeat, ChatGrant: t.ChatGrant, Rights: t.Rights, Rules: t.Rules,
 			}
 		}
 		p.Servers[name] = e
+	}
+	for _, l := range c.Permissions.Channels {
+		p.Locals = append(p.Locals, l.local())
 	}
 	// Its content names it, for audit entries. The name is short: it tells policies apart, it proves nothing.
 	b, err := json.Marshal(p) // maps are written in the order of their keys
@@ -59,4 +66,32 @@ func (c Config) Policy() permission.Policy {
 		p.Revision = "unknown"
 	}
 	return p
+}
+
+func off(enabled *bool) bool { return enabled != nil && !*enabled }
+
+func (l LocalPolicy) local() permission.Local {
+	out := permission.Local{In: l.In, Set: said(l, permission.Setting{}, "in", "servers")}
+	for name, s := range sorted(l.Servers) {
+		out.Set = append(out.Set, said(s, permission.Setting{Server: name}, "tools")...)
+		for tool, t := range sorted(s.Tools) {
+			out.Set = append(out.Set, said(t, permission.Setting{Server: name, Tool: tool}, "rules")...)
+			if len(t.Rules) > 0 {
+				out.Rules = append(out.Rules, permission.LocalRules{Server: name, Tool: tool, Rules: t.Rules})
+			}
+		}
+	}
+	return out
+}
+
+// said are the settings that stand in a part of the file, but for these fields.
+func said(part any, at permission.Setting, but ...string) (out []permission.Setting) {
+	v := reflect.ValueOf(part)
+	for _, f := range yamlFields(v.Type()) {
+		if e := v.FieldByIndex(f.index); !e.IsZero() && !slices.Contains(but, f.name) {
+			at.Field, at.Value = f.name, fmt.Sprint(reflect.Indirect(e))
+			out = append(out, at)
+		}
+	}
+	return out
 }

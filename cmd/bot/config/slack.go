@@ -38,7 +38,13 @@ func (s Slack) check(r *File) {
 	secret := s.SigningSecret.Reveal()
 	r.refuse(strings.HasPrefix(secret, "xox") || strings.HasPrefix(secret, appPrefix), "slack.signing_secret",
 		"this is a token; want the Signing Secret of the page Basic Information")
+	s.Install.check(r)
 	switch { // half a transport: a bot that can speak and not hear, or the reverse
+	case s.BotToken != "" && s.Install.Enabled(): // which of two tokens of one workspace counts would be a guess
+		r.Add("slack.install.client_id", "with it each workspace gets a token by installing nod: leave slack.bot_token (SLACK_BOT_TOKEN) out, and install nod there once more")
+	case s.Install.Enabled() && s.AppToken == "" && s.SigningSecret == "":
+		r.Add("slack.install.client_id", "the bot could speak, but not hear: set slack.app_token (SLACK_APP_TOKEN; Socket Mode) or slack.signing_secret (SLACK_SIGNING_SECRET; HTTP)")
+	case s.Install.Enabled():
 	case s.BotToken != "" && s.AppToken == "" && s.SigningSecret == "":
 		r.Add("slack.bot_token", "the bot could speak, but not hear: set slack.app_token (SLACK_APP_TOKEN; Socket Mode) or slack.signing_secret (SLACK_SIGNING_SECRET; HTTP)")
 	case s.BotToken == "" && s.AppToken != "":
@@ -71,6 +77,28 @@ func (s Slack) check(r *File) {
 	}
 	r.refuse(s.Connections < 1 || s.Connections > maxConnections, "slack.connections",
 		"want 1 to %d: Slack gives an app ten, over all its processes", maxConnections)
+}
+
+var slackHome = regexp.MustCompile(`^([TE][A-Z0-9]{1,20}|anybody)$`)
+
+// check wants all that installing takes, or nothing of it. Who may is never a default: whoever installs the bot works with its tools.
+func (i SlackInstall) check(r *File) {
+	if !i.Enabled() {
+		r.refuse(i.Page != "" || len(i.Workspaces) > 0, "slack.install.client_id", "is empty: the app's page Basic Information shows it")
+		return
+	}
+	r.checkAddress("slack.install.page_url", i.Page, false)
+	r.refuse(len(i.ClientSecret.Reveal()) < 16 && i.ClientSecret != Mask, "slack.install", "set SLACK_CLIENT_SECRET to the Client Secret of the app's page Basic Information")
+	r.refuse(len(i.TokenKeys) == 0, "slack.install", "set NOD_SLACK_TOKEN_KEYS to a key that the workspaces' tokens are encrypted with, such as openssl rand -hex 32 prints")
+	for _, k := range i.TokenKeys {
+		wrong := keyProblem(k)
+		r.refuse(wrong != "" && k != Mask, "slack.install", "NOD_SLACK_TOKEN_KEYS: %s", wrong)
+	}
+	r.refuse(len(i.Workspaces) == 0, "slack.install.workspaces", "who may install nod? Want IDs of workspaces (T…) or organisations (E…), or [anybody]: whoever installs it works with its tools")
+	for j, id := range i.Workspaces {
+		field := fmt.Sprintf("slack.install.workspaces[%d]", j)
+		r.refuse(!slackHome.MatchString(id) && !r.Has(field), field, "want the ID of a workspace (T…) or an organisation (E…), or anybody")
+	}
 }
 
 // tokenProblem says what kind of token stands in a place where another belongs. It never quotes the token.

@@ -61,6 +61,9 @@ func (c *Config) checkWeb(r *File) {
 	r.refuse(err == nil && len(c.Web.Hosts) > 0 && loopback(host) && len(c.Web.SessionKeys) == 0 && !c.Web.OIDC.Enabled() && c.Web.Enabled, "web.hosts",
 		"whoever reaches these names could open a session: set web.session_keys or web.oidc")
 	c.Web.OIDC.check(r)
+	of := c.Web.OIDC.Platform()
+	r.refuse(of == "slack" && !c.Slack.Enabled(), "web.oidc.issuer", "people of Slack can sign in only where the bot is in Slack: set slack.bot_token (SLACK_BOT_TOKEN) or slack.install")
+	r.refuse(of == "discord" && !c.Discord.Enabled(), "web.oidc.issuer", "people of Discord can sign in only where the bot is on Discord: set discord.token (DISCORD_TOKEN)")
 	field := c.needsPeople()
 	r.refuse(field != "" && c.Web.Enabled && !c.Web.OIDC.Enabled() && !c.Slack.Enabled() && !c.Discord.Enabled() && len(names) == 0 && len(c.AdminSessionKeys) == 0, field,
 		"%s, so nothing could be approved: %s", sayNobodyApart, sayNameKeys)
@@ -76,7 +79,16 @@ func (o OIDC) check(r *File) {
 		r.refuse(half, "web.oidc.issuer", "whose sign-in is this? Set the provider's issuer, or leave all of it out")
 		return
 	}
-	r.checkAddress("web.oidc.issuer", o.Issuer, true)
+	if of := o.Platform(); of == "" {
+		r.checkAddress("web.oidc.issuer", o.Issuer, true)
+	} else {
+		lists := len(o.Scopes)+len(o.Groups)+len(o.Domains) > 0
+		r.refuse(lists || o.Claim != "sub" || o.GroupsClaim != "groups", "web.oidc",
+			"claim, groups_claim, scopes, groups and domains are of other providers: who may sign in with %s, and who they are, is %[1]s's to say", of)
+	}
+	r.refuse(o.Issuer == "discord" && !snowflake.MatchString(o.Server), "web.oidc.discord_server",
+		"whose members may sign in? Want the server's ID, a number (Developer Mode in your settings, then Copy Server ID)")
+	r.refuse(o.Issuer != "discord" && o.Server != "", "web.oidc.discord_server", "counts only with issuer: discord")
 	r.checkAddress("web.oidc.page_url", o.Page, false)
 	r.refuse(o.ClientID == "", "web.oidc.client_id", "is empty: the provider shows it where nod is registered")
 	r.refuse(len(o.ClientSecret.Reveal()) < 16, "web.oidc", "set NOD_OIDC_CLIENT_SECRET to the client's secret, which has at least 16 bytes")
@@ -125,7 +137,7 @@ func (c *Config) webWarnings() (out []string) {
 		switch {
 		case u.Platform != "web", strings.HasPrefix(u.Key, "admin-"):
 		case u.IsGroup(), u.Vouched():
-			if !c.Web.OIDC.Enabled() {
+			if !c.Web.OIDC.Enabled() || c.Web.OIDC.Platform() != "" {
 				out = append(out, fmt.Sprintf("%s is nobody: web.oidc names no provider who says who that is", u))
 			}
 		case !slices.ContainsFunc(c.Web.SessionKeys, func(k SessionKey) bool { return k.Name == u.Key }):

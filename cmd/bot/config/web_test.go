@@ -18,6 +18,8 @@ func TestShortAdminKeys(t *testing.T) {
 
 const signsIn = "web: {oidc: {issuer: 'https://login.example.org', client_id: nod, page_url: 'https://nod.example.org'}}\n"
 
+const bySlack = "slack: {bot_token: xoxb-1, app_token: xapp-1}\nweb: {oidc: {issuer: slack, client_id: '1.2', page_url: 'https://nod.example.org'}}\n"
+
 // F9: where people have to be different from each other, it is said for whom the page cannot tell.
 func TestWhoTheWebPageTellsApart(t *testing.T) {
 	const two, named, plain = "approvals: {min_approvals: 2, approvers: anyone}\n", "{name: ana, key: a-key-of-16-bytes}", "another-key-of-16-bytes"
@@ -29,6 +31,8 @@ func TestWhoTheWebPageTellsApart(t *testing.T) {
 		two + "slack: {bot_token: xoxb-1, app_token: xapp-1}\nweb: {enabled: false}":                          "",
 		"approvals: {approvers: ['web::ben', 'web::ana', 'slack:T:U']}\nweb: {session_keys: [" + named + "]}": "web::ben is nobody",
 		two + signsIn: "",
+		two + bySlack: "",
+		"approvals: {approvers: ['web::&board', 'slack:T:U']}\n" + bySlack:                     "web::&board is nobody: web.oidc",
 		"approvals: {approvers: ['web::&board', 'web::oidc-1@login.example.org']}\n" + signsIn: "",
 		"approvals: {approvers: ['web::&board', 'slack:T:U']}":                                 "web::&board is nobody: web.oidc",
 		"approvals: {approvers: ['web::oidc-1@login.example.org', 'slack:T:U']}":               "web::oidc-1@login.example.org is nobody: web.oidc",

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/nodhq/nod/adapters/openai"
 	"github.com/nodhq/nod/adapters/slack"
 	slackdoctor "github.com/nodhq/nod/adapters/slack/doctor"
+	"github.com/nodhq/nod/adapters/slack/install"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/cmd/bot/parts"
@@ -21,6 +24,7 @@ import (
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/state"
 )
 
 func (p *examination) configuration(context.Context) {
@@ -67,21 +71,21 @@ func (p *examination) listener(ctx context.Context) {
 	}
 }
 
-// signIn asks the provider of the page for its document. That it takes the client's secret shows only when somebody signs in.
+// signIn asks the provider of the page for its document, and whether it takes the client's secret.
 func (p *examination) signIn(ctx context.Context) {
 	door, err := parts.SignIn(p.Config, nil)
 	switch {
 	case door == nil && err == nil:
 		return
 	case err == nil:
-		err = door.Check(ctx)
+		err = door.Try(ctx)
 	}
 	what := "sign-in by " + p.Web.OIDC.Issuer
 	if err != nil {
-		p.found(what, surface.Wrong, err.Error(), "Look at web.oidc.issuer, and whether this machine reaches it.")
+		p.found(what, surface.Wrong, err.Error(), "Look at web.oidc.issuer, web.oidc.client_id and NOD_OIDC_CLIENT_SECRET, and whether this machine reaches it.")
 		return
 	}
-	p.found(what, surface.Fine, "answers; it has to send people back to "+door.Return(), "")
+	p.found(what, surface.Fine, "answers, and takes the client's secret; it has to send people back to "+door.Return(), "")
 }
 
 func healthy(ctx context.Context, base string) bool {
@@ -139,15 +143,57 @@ func (p *examination) deciders(platform string, groups bool) (out []chat.User) {
 // slack looks at the app, and at the addresses of a bot that runs.
 func (p *examination) slack(ctx context.Context) {
 	if !p.Slack.Enabled() {
-		p.found("Slack", surface.Unchecked, "not configured", "To be in Slack, print an app with nod manifest slack, and set slack.bot_token (SLACK_BOT_TOKEN).")
+		p.found("Slack", surface.Unchecked, "not configured", "To be in Slack, print an app with nod manifest slack, and set slack.bot_token (SLACK_BOT_TOKEN), or slack.install for several workspaces.")
 		return
 	}
-	c := parts.Slack(p.Config)
-	for f := range slackdoctor.Examine(ctx, c, p.policy.NamesGroups(slack.Platform), p.deciders(slack.Platform, false)) {
+	c, groups := parts.Slack(p.Config), p.policy.NamesGroups(slack.Platform)
+	found := slackdoctor.Examine(ctx, c, groups, p.deciders(slack.Platform, false))
+	if p.Slack.Install.Enabled() {
+		found = slackdoctor.ExamineApp(ctx, c)
+		p.workspaces(ctx, c, groups)
+	}
+	for f := range found {
 		p.say(f)
 	}
 	if c.AppToken == "" {
 		p.reach(ctx, "Slack: addresses", func() []finding { return slackdoctor.Reach(ctx, local(p.Listen), c) })
+	}
+}
+
+// workspaces looks at those that installed the bot: whether the token of each is read, and works.
+func (p *examination) workspaces(ctx context.Context, c slack.Config, groups bool) {
+	const what = "Slack: workspaces"
+	log, begin := slog.New(slog.DiscardHandler), p.Slack.Install.Page+install.PathBegin
+	store, err := state.OpenToRead(ctx, p.DataDir, state.Options{URL: p.Redis.URL.Reveal(), Durability: p.Redis.Durability.String(), Lease: p.Lease, Log: log})
+	var all map[string]string
+	var door *install.Door
+	if err == nil {
+		defer func() { _ = store.Close() }()
+		if all, err = store.Installs(ctx); err == nil {
+			door, err = install.New(parts.SlackInstall(p.Config, nil, store), c.APIURL, nil, log)
+		}
+	}
+	switch {
+	case err != nil && !errors.Is(err, state.ErrNothing):
+		p.found(what, surface.Unchecked, "not checked: "+err.Error(), "")
+		return
+	case len(all) == 0:
+		p.found(what, surface.Doubtful, "none has installed nod yet", "Open "+begin+" in a browser, and choose one.")
+		return
+	}
+	for _, team := range slices.Sorted(maps.Keys(all)) {
+		is, _, err := door.Open(team, all[team])
+		if err == nil && !door.Allows(team, is.Enterprise) {
+			err = errors.New("it has nod, and is not served: slack.install.workspaces does not have it")
+		}
+		if err != nil {
+			p.found("Slack, workspace "+team, surface.Wrong, err.Error(), "Correct NOD_SLACK_TOKEN_KEYS or slack.install.workspaces, or install nod there once more, at "+begin)
+			continue
+		}
+		c.BotToken, c.Team = is.Token, team
+		for f := range slackdoctor.ExamineWorkspace(ctx, c, groups, begin) {
+			p.say(f)
+		}
 	}
 }
 
@@ -158,7 +204,7 @@ func (p *examination) discord(ctx context.Context) {
 		return
 	}
 	c := parts.Discord(p.Config)
-	for f := range discorddoctor.Check(ctx, c, p.deciders(discord.Platform, true)) {
+	for f := range discorddoctor.Check(ctx, c, p.deciders(discord.Platform, true), p.Web.OIDC.Server) {
 		p.say(f)
 	}
 	if c.PublicKey != "" {

@@ -8,13 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/core/text"
 	"github.com/nodhq/nod/state"
 )
 
 // state looks at the Redis, or at the directory of the embedded state, which it only reads: a bot may be running on it.
 func (p *examination) state(ctx context.Context) {
+	p.kept()
 	if !p.Redis.URL.IsZero() {
 		p.redis(ctx)
 	} else if err := writable(p.DataDir); err != nil {
@@ -29,6 +32,15 @@ func (p *examination) state(ctx context.Context) {
 			p.found("state", surface.Wrong, err.Error(), "Keep a copy of the directory, and use the nod that wrote it, or a newer one.")
 		}
 	}
+}
+
+// kept tells what goes by itself, and when: a company has to have chosen it.
+func (p *examination) kept() {
+	log := "for ever (audit.keep: park)"
+	if p.Audit.Keep > 0 {
+		log = text.Took(time.Duration(p.Audit.Keep)) + " (audit.keep)"
+	}
+	p.found("kept", surface.Fine, "after a chat falls silent: what was said and allowed counts "+text.Took(p.Audit.ForgetAfter)+" (audit.forget_after), its log stays "+log, "")
 }
 
 // writer tells which nod began to write last: where something is not understood, one as new is wanted.

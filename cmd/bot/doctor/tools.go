@@ -129,16 +129,23 @@ func (p *examination) missing(server string, list []agent.ToolSpec) (missing []s
 	for _, t := range list {
 		names = append(names, t.Tool.Name)
 	}
-	rules := p.Permissions.Servers[server].Tools
-	for _, name := range slices.Sorted(maps.Keys(rules)) {
-		if slices.Contains(names, name) {
-			continue
-		}
-		missing = append(missing, name+config.Suggest(name, names))
-		t := rules[name]
-		grave = grave || !t.Enabled || t.Ask == permission.AlwaysAsk || t.Approval != nil && *t.Approval == permission.RequireAuth
+	places := []map[string]config.ToolPolicy{p.Permissions.Servers[server].Tools}
+	for _, l := range p.Permissions.Channels {
+		places = append(places, l.Servers[server].Tools)
 	}
-	return missing, grave
+	for _, rules := range places {
+		for _, name := range slices.Sorted(maps.Keys(rules)) {
+			if slices.Contains(names, name) {
+				continue
+			}
+			missing = append(missing, name+config.Suggest(name, names))
+			t := rules[name]
+			off, admins := t.Enabled != nil && !*t.Enabled, t.Approval != nil && *t.Approval == permission.RequireAuth
+			grave = grave || off || admins || t.Ask == permission.AlwaysAsk
+		}
+	}
+	slices.Sort(missing)
+	return slices.Compact(missing), grave
 }
 
 // someAdmin looks whether there is somebody for what only an admin may allow.
@@ -206,10 +213,17 @@ func (p *examination) adminless() (where, as string) {
 // needAdmin are the tools that only an admin can allow: by the configuration, and by what the servers listed.
 func (p *examination) needAdmin() []string {
 	list := slices.Clone(p.admins)
-	for name, s := range p.Permissions.Servers {
+	for name, s := range p.policy.Servers {
 		for tool, t := range s.Tools {
-			if t.Approval != nil && *t.Approval == permission.RequireAuth && t.Enabled && s.Enabled {
+			if t.Approval != nil && *t.Approval == permission.RequireAuth && !t.Disabled && !s.Disabled {
 				list = append(list, tool+" of "+name)
+			}
+		}
+	}
+	for _, l := range p.policy.Locals {
+		for _, x := range l.Set {
+			if x.Field == "approval" && x.Value == permission.RequireAuth.String() {
+				list = append(list, x.Tool+" of "+x.Server)
 			}
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	"github.com/nodhq/nod/adapters/web"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/state"
 )
@@ -89,7 +91,9 @@ func OpenToRead(ctx context.Context, c config.Config, log *slog.Logger) (*state.
 }
 
 func options(c config.Config, key state.AuditKey, log *slog.Logger) state.Options {
-	return state.Options{URL: c.Redis.URL.Reveal(), Durability: c.Redis.Durability.String(), Lease: c.Lease, Keep: Keep(c), Audit: key, Log: log}
+	// Whoever names a call alone means one of their own on the page: see POST /api/v1/tools/approve.
+	byCall := func(id chat.ID) bool { return id.Platform == web.Platform }
+	return state.Options{URL: c.Redis.URL.Reveal(), Durability: c.Redis.Durability.String(), Lease: c.Lease, Keep: Keep(c), Files: c.Audit.ForgetAfter, ByCall: byCall, Audit: key, Log: log}
 }
 
 func open(ctx context.Context, c config.Config, o state.Options) (*state.Store, error) {
@@ -147,10 +151,13 @@ func Operators(c config.Config) permission.Policy {
 	return p
 }
 
+// Mark adds to the headers of a request what says which work it is for; nil: nothing does.
+type Mark func(context.Context, http.Header)
+
 // OpenModel makes the client of the configured model, or the scripted demo where none is configured.
-func OpenModel(c config.Config, log *slog.Logger) (agent.Model, error) {
+func OpenModel(c config.Config, mark Mark, log *slog.Logger) (agent.Model, error) {
 	if c.Demo() {
 		return demo.Model{Delay: demo.Pace}, nil
 	}
-	return openai.New(openai.Config{BaseURL: c.Model.BaseURL.Reveal(), APIKey: c.Model.APIKey.Reveal(), Model: c.Model.Name, Log: log})
+	return openai.New(openai.Config{BaseURL: c.Model.BaseURL.Reveal(), APIKey: c.Model.APIKey.Reveal(), Model: c.Model.Name, Mark: mark, Log: log})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nodhq/nod/adapters/mcp/child"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/state"
 )
 
 // R131
@@ -42,6 +43,16 @@ func TestListenRefusesTheNetworkWithoutKeys(t *testing.T) {
 	defer taken.Close()
 	if _, err := Listen(t.Context(), config.Config{Listen: taken.Addr().String()}); err == nil || !strings.Contains(err.Error(), "NOD_LISTEN") {
 		t.Errorf("a taken port: %v", err)
+	}
+}
+
+// The index holds calls of the page's chats only: elsewhere nobody names a call alone.
+func TestCallsAreIndexedForThePage(t *testing.T) {
+	of := options(config.Config{}, state.AuditKey{}, nil).ByCall
+	for platform, want := range map[string]bool{"web": true, "slack": false, "discord": false} {
+		if got := of(chat.ID{Platform: platform, Key: "k"}); got != want {
+			t.Errorf("%s: %v", platform, got)
+		}
 	}
 }
 

@@ -1,11 +1,13 @@
 package parts
 
 import (
+	"cmp"
 	"log/slog"
 	"strings"
 
 	"github.com/nodhq/nod/adapters/discord"
 	"github.com/nodhq/nod/adapters/slack"
+	"github.com/nodhq/nod/adapters/slack/install"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/adapters/web/signin"
 	"github.com/nodhq/nod/cmd/bot/config"
@@ -22,6 +24,15 @@ func Slack(c config.Config) slack.Config {
 		s.Channels[id] = surface.Follow(channel.Follow)
 	}
 	return s
+}
+
+// SlackInstall is what it says of workspaces that install the bot, with scopes.
+func SlackInstall(c config.Config, scopes []string, store install.Store) install.Config {
+	i := c.Slack.Install
+	return install.Config{
+		ClientID: i.ClientID, ClientSecret: i.ClientSecret.Reveal(), Page: i.Page, Workspaces: i.Workspaces, Keys: config.RevealAll(i.TokenKeys),
+		Scopes: scopes, Store: store,
+	}
 }
 
 // Discord is what the configuration says of Discord, without what only a running bot has.
@@ -46,8 +57,16 @@ func SignIn(c config.Config, log *slog.Logger) (*signin.Door, error) {
 	if !o.Enabled() {
 		return nil, nil
 	}
+	issuer := o.Issuer
+	switch o.Platform() {
+	case signin.Slack:
+		issuer = strings.TrimSuffix(strings.TrimSuffix(cmp.Or(c.Slack.APIURL.Reveal(), "https://slack.com"), "/"), "/api")
+	case signin.Discord:
+		issuer = cmp.Or(c.Discord.API(), "https://discord.com")
+	}
 	return signin.New(signin.Config{
-		Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret.Reveal(), Page: o.Page, Claim: o.Claim, GroupsClaim: o.GroupsClaim,
+		Platform: o.Platform(), Server: o.Server,
+		Issuer: issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret.Reveal(), Page: o.Page, Claim: o.Claim, GroupsClaim: o.GroupsClaim,
 		Scopes: o.Scopes, Groups: o.Groups, Domains: o.Domains, Logger: log,
 	})
 }

@@ -146,7 +146,7 @@ func openDataDir(c config.Config) error {
 }
 
 // OpenServers makes the tool servers, with the built-in workbench where it is offered. version is this program's, for the servers' logs.
-func OpenServers(c config.Config, version string, log *slog.Logger) (*mcp.Servers, error) {
+func OpenServers(c config.Config, version string, mark Mark, log *slog.Logger) (*mcp.Servers, error) {
 	servers := map[string]mcp.Server{}
 	if c.OffersWorkbench() {
 		workbench, err := demo.Connect(filepath.Join(c.DataDir, "workspace"), !c.Demo())
@@ -162,6 +162,7 @@ func OpenServers(c config.Config, version string, log *slog.Logger) (*mcp.Server
 		servers[name] = Server(c, name)
 	}
 	for name, s := range servers {
+		s.Mark = mark
 		s.Named = slices.Sorted(maps.Keys(c.Permissions.Servers[name].Tools))
 		servers[name] = s
 	}

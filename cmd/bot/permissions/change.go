@@ -3,7 +3,6 @@ package permissions
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,33 +11,19 @@ import (
 	"github.com/nodhq/nod/cmd/bot/parts"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
-	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/permission"
-	"github.com/nodhq/nod/core/render"
 )
 
-// What these commands need of the world is an engine, for it is the one way to the settings. This one drives no chat: it is never run, it
-// claims nothing, and its model, its tools and its platform refuse whatever a turn would want of them.
-
-var errNoTurns = errors.New("the command line runs no turns")
-
-// open makes an engine over the configured state, with these tools.
+// open makes an engine over the configured state, with these tools; nil: none.
 func (p *run) open(tools agent.Tools) (err error) {
-	policy := parts.Operators(p.config)
-	if err := policy.Validate(); err != nil {
-		return err
-	}
 	p.tools = tools
-	p.engine, err = agent.New(agent.Config{
-		Log: unclaiming{p.store}, Index: p.store, Leases: p.store, Model: idle{}, Tools: tools, Policies: parts.Fixed(policy),
-		Platforms: map[string]agent.Platform{command.Platform: idle{}}, Lease: p.config.Lease, Logger: p.log,
-	})
+	p.engine, err = parts.StillEngine(p.config, p.store, tools, p.log)
 	return err
 }
 
 // connect is open with the configured servers, connected like those of one more replica, until stop. Nothing here calls any of them.
 func (p *run) connect() (stop func(), err error) {
-	servers, err := parts.OpenServers(p.config, p.Version, p.log)
+	servers, err := parts.OpenServers(p.config, p.Version, nil, p.log)
 	if err != nil {
 		return nil, err
 	}
@@ -49,34 +34,6 @@ func (p *run) connect() (stop func(), err error) {
 		return nil, err
 	}
 	return stop, nil
-}
-
-// unclaiming is a log whose writes claim no chat: what is written here, the bot's own processes take notice of.
-type unclaiming struct{ agent.Log }
-
-func (u unclaiming) Append(ctx context.Context, w agent.Write) (agent.Written, error) {
-	w.Claim = ""
-	return u.Log.Append(ctx, w)
-}
-
-// idle is a model, no tools, and a platform, for an engine that runs no turns: nobody calls what is not written out here.
-type idle struct {
-	agent.Model
-	agent.Platform
-}
-
-func (idle) Name() string { return "none" }
-
-func (idle) Limits() render.Limits { return render.Limits{} }
-
-func (idle) List(context.Context) ([]agent.ToolSpec, []agent.ServerFault, error) {
-	return nil, nil, nil
-}
-
-func (idle) Check(context.Context, permission.Tool, json.RawMessage) error { return errNoTurns }
-
-func (idle) Call(context.Context, agent.RunToken, func(turn.Progress)) (turn.Result, error) {
-	return turn.Result{}, errors.Join(agent.ErrNotRun, errNoTurns)
 }
 
 // errOnlyLook ends a change that was only to be shown.

@@ -25,7 +25,7 @@ func (p *run) export(ctx context.Context, _ []string) error {
 	if p.none != nil {
 		return p.none
 	}
-	if err := p.open(idle{}); err != nil {
+	if err := p.open(nil); err != nil {
 		return err
 	}
 	now, err := p.engine.Settings(ctx)
@@ -66,13 +66,13 @@ func encode(x permission.Exchange, asJSON bool) (string, error) {
 func (p *run) importFile(ctx context.Context, args []string) error {
 	name, data, err := p.read(args[0])
 	if err != nil {
-		return usageError{err}
+		return command.Mistake(err)
 	}
 	x, err := parseExchange(name, data)
 	if err != nil {
-		return usageError{err}
+		return command.Mistake(err)
 	}
-	if err := p.open(idle{}); err != nil {
+	if err := p.open(nil); err != nil {
 		return err
 	}
 	return p.change(ctx, "import", func(_ permission.Policy, now permission.Settings) ([]permission.Change, error) {

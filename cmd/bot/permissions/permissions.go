@@ -35,7 +35,7 @@ import (
 // flags are those of these commands: each has some of them.
 type flags struct {
 	yes, json bool
-	out       string
+	out, in   string
 }
 
 // run is one run of a command of the permissions.
@@ -50,9 +50,6 @@ type run struct {
 	engine *agent.Engine // of open
 	tools  agent.Tools   // likewise
 }
-
-// usageError is a mistake in what was typed or in the file that was named: code 2.
-type usageError struct{ error }
 
 // Commands is nod permissions. Codes: 0 done, or shown what would be done; 1 it could not be done, and nothing was changed; 2 the
 // command line, the configuration or the file is wrong.
@@ -71,9 +68,11 @@ func Commands(p *command.Process) *cobra.Command {
 	}
 	export.Flags().BoolVar(&f.json, "json", false, "JSON instead of YAML")
 	export.Flags().StringVar(&f.out, "out", "", "write to `FILE`, which only its owner may read")
+	why := verb("why SERVER TOOL [ARGUMENTS]", "print every rule that a call of it would go through, and which wins; ARGUMENTS are JSON", (*run).why)
+	why.Flags().StringVar(&f.in, "in", "", "a call in `PLACE`, such as slack:T1:C1, where other rules may count")
 	return command.Group("permissions", "show, explain and change what runs unasked",
 		verb("show [SERVER [TOOL]]", "print what is in force: the configuration, and over it what people set", (*run).show),
-		verb("why SERVER TOOL [ARGUMENTS]", "print every rule that a call of it would go through, and which wins; ARGUMENTS are JSON", (*run).why),
+		why,
 		p.Command("templates", "print the sets of settings for common ways of working", templates),
 		apply, export, read)
 }
@@ -92,14 +91,7 @@ func (f *flags) run(p command.Process, do func(*run, context.Context, []string) 
 		defer closeStore()
 		err = do(r, ctx, words)
 	}
-	var wrong usageError
-	switch {
-	case errors.As(err, &wrong):
-		return p.Refuse(command.Usage, err)
-	case err != nil:
-		return p.Refuse(command.Fail, err)
-	}
-	return command.OK
+	return p.End(err)
 }
 
 // openStore opens the state: to read it, unless something is to be changed. Before the first start there is none, and the configuration is all that
@@ -138,7 +130,11 @@ func (p *run) why(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	lines, err := set.Permissions(ctx, p.by, append([]string{"why"}, args...))
+	words := []string{"why"}
+	if p.in != "" {
+		words = append(words, "-in", p.in)
+	}
+	lines, err := set.Permissions(ctx, p.by, append(words, args...))
 	for _, l := range lines {
 		fmt.Fprintln(p.Stdout, command.OneLine(l))
 	}
@@ -163,7 +159,7 @@ func templateNames() (names []string) {
 func (p *run) apply(ctx context.Context, args []string) error {
 	t, ok := permission.FindTemplate(strings.ToLower(args[0]))
 	if !ok {
-		return usageError{fmt.Errorf("there is no template %q; there is: %s", command.OneLine(args[0]), strings.Join(templateNames(), ", "))}
+		return command.Mistake(fmt.Errorf("there is no template %q; there is: %s", command.OneLine(args[0]), strings.Join(templateNames(), ", ")))
 	}
 	stop, err := p.connect()
 	if err != nil {
@@ -210,14 +206,14 @@ func (p *run) show(ctx context.Context, args []string) error {
 	case len(args) == 0:
 		p.everything(now)
 	case !slices.Contains(servers, args[0]):
-		return usageError{fmt.Errorf("there is no server %q; there is: %s", command.OneLine(args[0]), someNames(servers))}
+		return command.Mistake(fmt.Errorf("there is no server %q; there is: %s", command.OneLine(args[0]), someNames(servers)))
 	default:
 		servers = args[:1]
 	}
 	if len(args) > 1 {
 		tools = slices.DeleteFunc(tools, func(k permission.Known) bool { return k.Tool.Server != args[0] || k.Tool.Name != args[1] })
 		if len(tools) == 0 {
-			return usageError{fmt.Errorf("there is no tool %q of %s that is known", command.OneLine(args[1]), text.OneLine(args[0]))}
+			return command.Mistake(fmt.Errorf("there is no tool %q of %s that is known", command.OneLine(args[1]), text.OneLine(args[0])))
 		}
 	}
 	for _, name := range servers {
@@ -240,6 +236,17 @@ func (p *run) everything(now agent.Rules) {
 	}
 	fmt.Fprintln(p.Stdout, "everything")
 	p.fields(now, "  ", permission.Setting{})
+	for _, l := range now.Policy.Locals {
+		fmt.Fprintln(p.Stdout, "in "+strings.ReplaceAll(strings.Trim(fmt.Sprint(l.In), "[]"), " ", ", "))
+		for _, x := range l.Set {
+			fmt.Fprintln(p.Stdout, "  "+command.OneLine(x.String()))
+		}
+		for _, of := range l.Rules {
+			for _, r := range of.Rules {
+				fmt.Fprintf(p.Stdout, "  %s/%s: rule: %s\n", of.Server, command.OneLine(of.Tool), command.OneLine(r.Says()))
+			}
+		}
+	}
 }
 
 func (p *run) server(now agent.Rules, name string, faults []agent.ServerFault) {

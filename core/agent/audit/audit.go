@@ -87,7 +87,7 @@ const (
 	Revoke      = "revoke"   // a grant was revoked, or ended with something else
 	Mode        = "mode"     // the session's mode was set
 	Reset       = "reset"    // the chat began anew
-	Setting     = "setting"  // a setting was changed: set, remembered, forgot, seen, accepted, told, halted, resumed or analysed
+	Setting     = "setting"  // a setting was changed: set, remembered, forgot, seen, accepted, told, halted, resumed, analysed, held, released or erased
 	Elicitation = "want"     // while it ran, a tool's server wanted something of the requester
 	Feedback    = "feedback" // a person said of a turn that is over whether it was of use: good or bad
 	Fill        = "fill"     // that was answered: accept or decline, or cancel when nobody did
@@ -128,6 +128,9 @@ const (
 	Halted     = "halted"
 	Resumed    = "resumed"
 	Analysed   = "analysed"
+	Held       = "held"
+	Released   = "released"
+	Erased     = "erased"
 
 	Good = "good"
 	Bad  = "bad"
@@ -154,6 +157,9 @@ type Auditor struct {
 func NewAuditor(id chat.ID) *Auditor {
 	return &Auditor{s: turn.New(id), drawn: map[string]render.Args{}, lapsed: map[turn.CallID]turn.TurnID{}}
 }
+
+// Session is the fold of what it took.
+func (a *Auditor) Session() turn.Session { return a.s }
 
 // Take gives the records of the next entry; none when it changed nothing.
 func (a *Auditor) Take(e turn.Entry) []Record {

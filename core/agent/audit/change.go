@@ -54,6 +54,12 @@ func changed(r Record, was permission.Settings, c permission.Change) Record {
 		if r.Outcome = Resumed; c {
 			r.Outcome = Halted
 		}
+	case permission.Holding:
+		if r.Outcome = Held; c.Off {
+			r.Outcome = Released
+		}
+	case permission.Erased:
+		r.Outcome = Erased
 	case permission.Analysis:
 		r.Outcome, t = Analysed, c.Tool
 	default: // only a permission.Set, which holds a Setting, is left

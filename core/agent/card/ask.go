@@ -2,9 +2,9 @@ package card
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/agent/turn"
@@ -43,6 +43,22 @@ func (v viewer) asks() (out []render.Block) {
 	return out
 }
 
+// Alone is the card of a call of the open turn where no other stands beside it; ok is false for one that waits for nobody.
+func Alone(s turn.Session, c turn.ToolCall) (a render.Ask, ok bool) {
+	v := viewer{s: s, t: s.Turn}
+	switch {
+	case c.Status == turn.Awaiting:
+		a = v.ask(c)
+	case c.Waits():
+		a = v.outcome(c)
+	case c.Elicitation.Open():
+		a = v.elicitation(c)
+	default:
+		return a, false
+	}
+	return asList([]render.Ask{a})[0], true
+}
+
 // asList makes rows of a list out of several cards: what is the same for all stands once, on the last.
 func asList(asks []render.Ask) []render.Ask {
 	last := len(asks) - 1
@@ -52,8 +68,8 @@ func asList(asks []render.Ask) []render.Ask {
 			if a.Kind != render.AskInput { // its warning is about its server's words
 				a.Warning, a.Review = "", ""
 			}
-			if reflect.DeepEqual(a.Footer, asks[last].Footer) {
-				a.Footer = nil
+			if foot, same := oneFoot(a.Footer, asks[last].Footer); same {
+				a.Footer, asks[last].Footer = nil, foot
 			}
 		} else if slices.ContainsFunc(asks, func(x render.Ask) bool { return x.Kind == render.AskPermission }) {
 			a.Warning, a.Review = cmp.Or(a.Warning, text.Warning(text.Product)), text.Review
@@ -72,6 +88,23 @@ func asList(asks []render.Ask) []render.Ask {
 		}
 	}
 	return asks
+}
+
+// oneFoot is what two rows say of who can answer, and whether they say the same: ends that are less than a minute apart are the first of them.
+func oneFoot(a, b render.Line) (foot render.Line, same bool) {
+	foot = b
+	same = slices.EqualFunc(a, b, func(x, y render.Span) bool {
+		s, is := x.(render.Time)
+		t, too := y.(render.Time)
+		if !is || !too {
+			return x == y
+		}
+		if s.At.Before(t.At) {
+			foot = a
+		}
+		return s.At.Sub(t.At).Abs() < time.Minute
+	})
+	return foot, same
 }
 
 // card is what all cards of a call have; ask is what they put to a person.
@@ -230,7 +263,7 @@ func unusual(d *line, c turn.ToolCall) {
 		d.sep().strong(text.AgainOnCard)
 	}
 	if c.Edited() {
-		d.sep().strong(lastEdit(c) + ".")
+		d.sep().strong(lastEdit(c))
 	}
 	if c.Unchecked {
 		d.sep().strong(text.Unchecked)
@@ -305,7 +338,7 @@ func (v viewer) foot(c turn.ToolCall) render.Line {
 func (v viewer) whoAndWhen(d *line, c turn.ToolCall) {
 	switch {
 	case len(c.Card.Who) > 0:
-		d.text(text.Capital(text.Inline(text.OneOf(c.Card.Who))))
+		d.deciders(c.Card.Who)
 	case c.Ruling.Level == permission.LevelAdmin:
 		d.text(text.Capital(text.AnAdmin))
 	default:

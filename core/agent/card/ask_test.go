@@ -116,3 +116,51 @@ func TestWhoTurnsAskingOffIsNotKnown(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// The rows of a list say their end once, the first of them, though they were asked for at another moment; those a minute apart say each its own.
+func TestAListSaysItsEndOnce(t *testing.T) {
+	for later, want := range map[time.Duration]int{59 * time.Second: 1, time.Minute: 2} {
+		x := script.Begin(t, script.Proposes("c1", "w", `{"path":"a"}`), script.Proposes("c2", "w", `{"path":"b"}`)).
+			Put(script.Rules("c1", "a1", permission.Ask, permission.Write)).After(later).Put(script.Rules("c2", "a2", permission.Ask, permission.Write))
+		m, said := x.View(Live{})
+		end := x.Call("c1").Deadline
+		if want > 1 {
+			end = x.Call("c2").Deadline
+		}
+		foot := m.Blocks[len(m.Blocks)-1].(render.Ask).Footer
+		if strings.Count(said, text.CanAnswer) != want || !slices.Contains(foot, render.Span(render.Time{At: end, Until: true})) {
+			t.Errorf("%v later, it should stand %d times, last with %v:\n%s", later, want, end, said)
+		}
+	}
+}
+
+// Who can answer is named, and left to the platform to name where nobody called them anything here.
+func TestWhoCanAnswerIsNamed(t *testing.T) {
+	zoe := chat.User{Platform: "chat", Workspace: "w", Key: "zoe"}
+	x := asked(t, `{}`, func(r *Ruled) { r.Card.Who = []string{"somebody who takes part", zoe.String(), "Ben"} })
+	m, said := x.View(Live{})
+	if foot := m.Blocks[len(m.Blocks)-1].(render.Ask).Footer; !slices.Contains(foot, render.Span(render.Person{User: zoe})) || !strings.Contains(said, "Somebody who takes part, zoe or Ben can answer") {
+		t.Errorf("%+v\n%s", foot, said)
+	}
+}
+
+// A card that stands alone is the one that its chat has where no other stands beside it, with all of its words and answers.
+func TestACardAlone(t *testing.T) {
+	x := script.Begin(t, script.Proposes("c1", "w", `{}`), script.Proposes("c2", "w", `{}`)).Put(script.Rules("c1", "a1", permission.Ask, permission.Write)).Put(script.Rules("c2", "a2", permission.Ask, permission.Write))
+	for _, c := range x.Session.Turn.Calls {
+		a, ok := Alone(x.Session, c)
+		if !ok || a.Brief || a.Token != string(c.Ask) || a.Warning == "" || len(a.Footer) == 0 || slices.ContainsFunc(a.Choices, func(c render.Choice) bool { return c.Token != a.Token }) {
+			t.Errorf("%s: %+v", c.ID, a)
+		}
+	}
+	lost := script.Lost(t)
+	if a, ok := Alone(lost.Session, lost.Session.Turn.Calls[0]); !ok || a.Kind != render.AskOutcome {
+		t.Errorf("of unknown outcome: %+v", a)
+	}
+	x = script.Asked(t)
+	done := x.Session.Turn.Calls[0]
+	done.Status = Denied
+	if _, ok := Alone(x.Session, done); ok {
+		t.Error("what waits for nobody has a card")
+	}
+}

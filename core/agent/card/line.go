@@ -42,6 +42,25 @@ func (d *line) person(u chat.User, name string) *line {
 	return d
 }
 
+// deciders begin a sentence about who can answer.
+func (d *line) deciders(who []string) {
+	for i, name := range who {
+		switch {
+		case i == 0:
+			name = text.Capital(name)
+		case i == len(who)-1:
+			d.text(" or ")
+		default:
+			d.text(", ")
+		}
+		if u, err := chat.ParseUser(who[i]); err == nil {
+			d.Line = append(d.Line, render.Person{User: u})
+		} else {
+			d.text(text.Inline(name))
+		}
+	}
+}
+
 // voters are those who allowed a call that several people have to allow.
 func (d *line) voters(c turn.ToolCall) *line {
 	for i, x := range c.Votes {

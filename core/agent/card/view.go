@@ -148,7 +148,7 @@ func (v viewer) state() render.State {
 		return render.Working
 	case turn.Answered:
 		return render.Done
-	case turn.WasStopped, turn.TooManySteps, turn.TooManyDenials:
+	case turn.WasStopped, turn.TooManySteps, turn.TooManyDenials, turn.OverLimit:
 		return render.Stopped
 	}
 	return render.Failed

@@ -20,7 +20,7 @@ func TestStatesOfAMessage(t *testing.T) {
 	script.New(t).Put(script.Says("m1", "hi", script.Ana)).State(render.Working).Shows(text.Thinking)
 	script.Asked(t).State(render.Waiting).Decides("c1", chat.AllowOnce, script.Ana).State(render.Working)
 	script.Lost(t).State(render.Waiting).Put(Resolved{Ask: "a2", Answer: chat.Leave, By: script.Ana}).State(render.Working)
-	for why, want := range map[Why]render.State{Answered: render.Done, WasStopped: render.Stopped, TooManySteps: render.Stopped, TooManyDenials: render.Stopped,
+	for why, want := range map[Why]render.State{Answered: render.Done, WasStopped: render.Stopped, TooManySteps: render.Stopped, TooManyDenials: render.Stopped, OverLimit: render.Stopped,
 		ModelFailed: render.Failed, NoProgress: render.Failed, MessageGone: render.Failed, Broken: render.Failed} {
 		script.Asked(t).Put(Ended{Turn: "t1", Why: why}).State(want)
 	}

@@ -3,6 +3,8 @@ package decision
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -28,7 +30,11 @@ func (j Judge) amend(s turn.Session, c turn.ToolCall, in chat.Clicked) ([]turn.E
 	digest := permission.CallDigest(s.Chat, c.Tool, args)
 	switch {
 	case err != nil:
-		return nil, refuse(RefusedArguments, text.BadArguments(err.Error()))
+		why := err.Error()
+		if e, ok := errors.AsType[*canonical.Error](err); ok { // whose text tells a model what to send
+			why = fmt.Sprintf("%s, at byte %d.", e.Problem, e.Offset)
+		}
+		return nil, refuse(RefusedArguments, text.BadArguments(why))
 	case digest == c.Digest:
 		return nil, refuse(RefusedArguments, text.NothingChanged)
 	case render.TooBig(args):

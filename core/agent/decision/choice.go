@@ -199,7 +199,7 @@ func (j Judge) other(s turn.Session, t *turn.Turn, c turn.ToolCall, in chat.Clic
 
 // decided is what a click decides about a call: the only place that makes one.
 func decided(c turn.ToolCall, choice chat.Choice, in chat.Clicked) turn.Decided {
-	return turn.Decided{Ask: c.Ask, Digest: c.Digest, Choice: choice, By: in.User, Name: in.Name, Surface: in.User.Platform}
+	return turn.Decided{Ask: c.Ask, Digest: c.Digest, Choice: choice, By: in.User, Name: in.Name, Surface: in.On()}
 }
 
 // decide makes the decision about one open ask.
@@ -343,9 +343,21 @@ func (j Judge) revoke(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 
 // MayDecide asks the permission rules whether somebody may answer a call that a session holds: a [*permission.NotAllowed], or nil.
 func MayDecide(policy permission.Policy, s turn.Session, c turn.ToolCall, u chat.User) error {
+	return permission.MayDecide(policy, requested(s, c), c.Ruling.Level, u)
+}
+
+// MaySee reports whether somebody may be shown, away from the session's chat, a call of its open turn that waits for a person.
+func MaySee(policy permission.Policy, s turn.Session, c turn.ToolCall, u chat.User) bool {
+	if c.Elicitation.Open() {
+		return !Nobody(u) && u == s.Turn.Requester
+	}
+	return permission.MaySee(policy, requested(s, c), c.Ruling.Level, u)
+}
+
+func requested(s turn.Session, c turn.ToolCall) permission.Request {
 	req := turn.Requested(s, c)
 	req.Requester = s.RequesterOf(c.ID)
-	return permission.MayDecide(policy, req, c.Ruling.Level, u)
+	return req
 }
 
 // mayDecide refuses somebody who may not answer a call, with the names of those who may.

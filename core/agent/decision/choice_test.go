@@ -521,3 +521,23 @@ func TestNamesAndWhoMayRelax(t *testing.T) {
 		}
 	}
 }
+
+// Away from its chat, what a server wants of the requester is shown to nobody else, whatever they may decide; and a call of another turn is judged
+// by who asked for that one.
+func TestMaySee(t *testing.T) {
+	s := board()
+	open, wants, old := s.Turn.Calls[0], s.Turn.Calls[2], s.Last.Calls[0]
+	for _, c := range []struct {
+		u    chat.User
+		call turn.ToolCall
+		want bool
+	}{{ana, open, true}, {ben, open, false}, {boss, open, true}, {ana, wants, true}, {boss, wants, false}, {team, wants, false}, {chat.User{}, wants, false}, {ben, old, true}, {ana, old, false}} {
+		if got := MaySee(ruled(), s, c.call, c.u); got != c.want {
+			t.Errorf("%v sees %s: %t", c.u, c.call.ID, got)
+		}
+	}
+	s.Turn.Requester = chat.User{}
+	if MaySee(ruled(), s, wants, chat.User{}) {
+		t.Error("nobody sees what nobody asked for")
+	}
+}

@@ -68,7 +68,13 @@ func (j Judge) ruled(s turn.Session, c turn.ToolCall, t Tool, r permission.Rulin
 		req := t.Request(s, c)
 		ev.Card = t.Card
 		ev.Card.Others = r.Approvals > 1 || permission.MayDecide(j.Policy, req, r.Level, req.Requester) != nil
-		ev.Card.Who = permission.Deciders(j.Policy, req, r.Level, func(u chat.User) string { return j.NameOf(s, u) })
+		ev.Card.Who = permission.Deciders(j.Policy, req, r.Level, func(u chat.User) string {
+			name := j.NameOf(s, u)
+			if _, err := chat.ParseUser(name); err == nil || name == u.Key && u != req.Requester {
+				return "" // nobody called them anything here yet, or they call themselves what would be drawn as somebody else
+			}
+			return name
+		})
 		of := s.AskedOf(c.Tool.Server)
 		ev.Card.First = r.New && (c.Card.First || !of.New)
 		ev.Card.Reads = turn.OffersReads(r) && (c.Card.Reads || of.Reads+1 >= turn.AskedReads)
@@ -192,7 +198,7 @@ func (j Judge) Announce(s turn.Session, c turn.ToolCall) []chat.User {
 	here := func(users []chat.User) (out []chat.User) {
 		for _, u := range users {
 			ours := u.Platform == s.Chat.Platform && (!u.IsGroup() || u.Workspace == s.Chat.Workspace) && u != s.Turn.Requester
-			if ours && len(out) < MaxNamed && !slices.Contains(out, u) && (u.IsGroup() || permission.MayDecide(j.Policy, req, level, u) == nil) {
+			if ours && len(out) < MaxNamed && !slices.ContainsFunc(out, u.SameAccount) && (u.IsGroup() || permission.MayDecide(j.Policy, req, level, u) == nil) {
 				out = append(out, u)
 			}
 		}

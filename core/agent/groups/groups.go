@@ -26,24 +26,21 @@ type Names interface {
 // within bounds how long a platform may take to say who belongs to what: the turn waits for it.
 const within = 3 * time.Second
 
-// Asker asks one platform.
+// Asker asks the platforms.
 type Asker struct {
-	Platform any // a [Groups] and a [Names], where it can
-	Logger   *slog.Logger
+	On     func(platform string) any // a [Groups] and a [Names], where it can
+	Logger *slog.Logger
 }
 
-// Deciding gives the policy with the groups of the people whose earlier decisions count in a chat, as its platform says now: a grant is a
+// Deciding gives the policy with the groups of the people whose earlier decisions count in a chat, as their platform says now: a grant is a
 // standing click, and a click by somebody who lost a role is not accepted.
 func (a Asker) Deciding(ctx context.Context, id chat.ID, policy permission.Policy, s turn.Session) permission.Policy {
-	groups, can := a.Platform.(Groups)
-	if !can || !policy.NamesGroups(id.Platform) {
-		return policy
-	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	asked := map[chat.User]bool{}
 	for _, u := range decision.Deciding(policy, s) {
-		if asked[u] || u.Platform != id.Platform {
+		groups, can := a.On(u.Platform).(Groups)
+		if asked[u] || !can || !policy.NamesGroups(u.Platform) {
 			continue
 		}
 		asked[u] = true
@@ -60,7 +57,7 @@ func (a Asker) Deciding(ctx context.Context, id chat.ID, policy permission.Polic
 // Acting is the policy with the groups of whoever acts. Where the surface does not say with what they do which they are (Slack never does),
 // the platform is asked, if groups count for anything. unsure: it does not answer, and they count as belonging to none.
 func (a Asker) Acting(ctx context.Context, policy permission.Policy, by chat.Envelope) (_ permission.Policy, unsure bool) {
-	groups, can := a.Platform.(Groups)
+	groups, can := a.On(by.User.Platform).(Groups)
 	if by.Groups != nil || !can || !policy.NamesGroups(by.User.Platform) {
 		return policy.Knowing(by.User, by.Groups), false
 	}
@@ -74,9 +71,9 @@ func (a Asker) Acting(ctx context.Context, policy permission.Policy, by chat.Env
 	return policy.Knowing(by.User, of), err != nil
 }
 
-// NameOf is what people call somebody, or a group of this platform, in a chat.
+// NameOf is what people call somebody, or a group, in a chat.
 func (a Asker) NameOf(s turn.Session, u chat.User) string {
-	if p, ok := a.Platform.(Names); ok && u.IsGroup() {
+	if p, ok := a.On(u.Platform).(Names); ok && u.IsGroup() {
 		if name := p.GroupName(s.Chat, u); name != "" {
 			return "@" + name
 		}

@@ -1,9 +1,10 @@
-// Package prompt bounds what a model is asked: how many replies it writes at once for one person, and how much of a chat it is given. The
-// words are package talk's.
+// Package prompt bounds what a model is asked: how many replies it writes at once for one person, what one person may ask of it in an hour and a
+// day, and how much of a chat it is given. The words are package talk's.
 package prompt
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -17,6 +18,8 @@ import (
 type Limits struct {
 	Replying int // how many replies are written at once for one person: who asks for more waits for their own, and nobody else does
 	Tokens   int // about how much of a chat the model takes, as the operator says; 0: all that is kept
+	Person   Person
+	Logger   *slog.Logger
 
 	mu      sync.Mutex
 	of      map[chat.User]*queue

@@ -31,7 +31,7 @@ var commands = []command{
 	{"revoke", numberOrAll, text.HelpRevoke, (*request).revokeCommand},
 	{"remembered", "[<server> <tool> allow | deny | ask]", text.HelpRemembered, (*request).rememberedCommand},
 	{"forget", numberOrAll, text.HelpForget, (*request).forgetCommand},
-	{"why", "<server> <tool> [{\"argument\": …}]", text.HelpWhy, (*request).whyCommand},
+	{"why", "[-in <place>] <server> <tool> [{\"argument\": …}]", text.HelpWhy, (*request).whyCommand},
 	{"whoami", "", text.HelpWhoami, (*request).whoamiCommand},
 	{"server", "<server> [<field> <value> | always | never | default]", text.HelpServer, assigns(1)},
 	{"tool", "<server> <tool> [<field> <value> | always | never | default]", text.HelpTool, assigns(2)},
@@ -45,6 +45,7 @@ var commands = []command{
 	{"digest", "", text.HelpDigest, (*request).digestCommand},
 	{"halt", "", text.HelpHalt, does(setHalt(true))},
 	{"resume", "", text.HelpResume, does(setHalt(false))},
+	{"hold", "[<chat or person> <why> | release <chat or person>]", text.HelpHold, (*request).holdCommand},
 	{"export", "", text.HelpExport, (*request).exportCommand},
 }
 

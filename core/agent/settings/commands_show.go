@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/permission/canonical"
 	"github.com/nodhq/nod/core/render"
@@ -151,8 +153,17 @@ func (q *request) whoami() []string {
 
 func (q *request) whoamiCommand(context.Context, []string) ([]string, error) { return q.whoami(), nil }
 
-// whyCommand is what would happen to a call of the person, with every rule (R150, R151): with these arguments, where they are given.
+// whyCommand is what would happen to a call of the person, with every rule (R150, R151): with these arguments, and in that place, where they
+// are given.
 func (q *request) whyCommand(ctx context.Context, args []string) ([]string, error) {
+	var at permission.Place
+	if len(args) > 1 && args[0] == "-in" {
+		var err error
+		if at, err = permission.ParsePlace(args[1]); err != nil {
+			return []string{sanitize(err.Error())}, nil
+		}
+		args = args[2:]
+	}
 	if len(args) < 2 {
 		return nil, errUsage
 	}
@@ -161,6 +172,10 @@ func (q *request) whyCommand(ctx context.Context, args []string) ([]string, erro
 		return nil, err
 	}
 	call := q.callOf(k)
+	if at != (permission.Place{}) { // of somebody who belongs there
+		call.Chat, call.Channel = chat.ID{Platform: at.Platform, Workspace: at.Workspace}, chat.Channel(at.String())
+		call.Requester.Platform, call.Requester.Workspace = at.Platform, at.Workspace
+	}
 	if len(args) > 2 {
 		if call.Args, err = canonical.Arguments([]byte(strings.Join(args[2:], " "))); err != nil {
 			return []string{sanitize(err.Error())}, nil
@@ -234,4 +249,36 @@ func (q *request) exportCommand(context.Context, []string) ([]string, error) {
 		return nil, err
 	}
 	return q.settings.Exchange().Lines(), nil
+}
+
+// holdCommand lists what must not be dropped or deleted, adds to it or takes from it.
+func (q *request) holdCommand(ctx context.Context, args []string) (lines []string, err error) {
+	if err := q.mustAdmin(); err != nil {
+		return nil, err
+	}
+	if len(args) == 0 {
+		for _, h := range q.settings.Holds {
+			lines = append(lines, text.HeldLine(sanitize(h.What), h.At.UTC().Format(time.DateTime), sanitize(h.By.String()), sanitize(h.Why)))
+		}
+		if len(lines) == 0 {
+			lines = []string{text.NothingHeld}
+		}
+		return lines, nil
+	}
+	c := permission.Holding{What: args[0], Why: strings.Join(args[1:], " ")}
+	if strings.EqualFold(args[0], "release") && len(args) == 2 {
+		c = permission.Holding{What: args[1], Off: true}
+	}
+	what, err := chat.ParseID(c.What)
+	if err != nil {
+		return nil, errUsage
+	}
+	if _, held := q.settings.Held(what); c.Off && !held {
+		return []string{text.NothingToChange}, nil
+	}
+	n, err := q.Engine.PutHold(ctx, q.env, c)
+	if err != nil {
+		return nil, err
+	}
+	return []string{text.NowHeld(sanitize(c.What), n, c.Off)}, nil
 }

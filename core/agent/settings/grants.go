@@ -191,6 +191,7 @@ func (q *request) mayRemember(p permission.Policy, k toolEntry, choice permissio
 		return nil
 	}
 	req := q.callOf(k)
+	p = p.In(req.Chat, req.Channel)
 	is := p.Get(k.tool(), req.Source, req.Hints, req.Metadata)
 	say := ""
 	switch err := permission.MayDecide(p, req, permission.LevelUser, q.env.User); {

@@ -46,8 +46,8 @@ func (p *page) aboutSection(ctx context.Context) render.Section {
 // modeLines are how this chat asks.
 func (q *request) modeLines() []string {
 	out := []string{text.ModeIs(q.here.Mode.Label())}
-	if q.here.Mode == permission.ModeTool && q.policy.Mode != permission.ModeTool {
-		out = append(out, text.ModeFromDefault(q.policy.Mode.Label()))
+	if of := q.policy.In(q.here.Chat, q.here.Channel).Mode; q.here.Mode == permission.ModeTool && of != permission.ModeTool {
+		out = append(out, text.ModeFromDefault(of.Label()))
 	}
 	return out
 }
@@ -158,7 +158,7 @@ func (q *request) openAsksIn(s turn.Session) (out []openAsk) {
 			case c.Status == turn.Unknown:
 				note = text.WaitsForOutcome
 			case !mine:
-				note = text.WaitsForOthers(c.Card.Who)
+				note = text.WaitsForOthers(q.called(s, c.Card.Who))
 			case c.Ruling.Level == permission.LevelAdmin:
 				note = text.WaitsForAdmin
 			}
@@ -168,6 +168,17 @@ func (q *request) openAsksIn(s turn.Session) (out []openAsk) {
 		out = append(out, openAsk{c.AskedAt, q.askRow(s, c, deadline, note)})
 	}
 	return out
+}
+
+// called are the names of those who can answer a call, as its card has them.
+func (q *request) called(s turn.Session, who []string) []string {
+	who = slices.Clone(who)
+	for i, x := range who {
+		if u, err := chat.ParseUser(x); err == nil {
+			who[i] = sanitize(q.Engine.NameOf(s, u))
+		}
+	}
+	return who
 }
 
 func (q *request) askRow(s turn.Session, c turn.ToolCall, deadline time.Time, note string) render.PanelRow {

@@ -34,10 +34,11 @@ func (s *Settings) Run(ctx context.Context) error {
 		if err := s.Engine.Observe(ctx); err != nil && ctx.Err() == nil {
 			s.Logger.Warn("what servers say about their tools could not be recorded", "err", err)
 		}
-		if s.Analyst != nil {
-			s.analyse(ctx, asked) // before anybody is told: the card shows what came of it
+		more := s.analyse(ctx, asked) // before anybody is told: the card shows what came of it
+		s.notify(ctx, asked)
+		if more {
+			continue
 		}
-		s.notify(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -47,15 +48,18 @@ func (s *Settings) Run(ctx context.Context) error {
 	}
 }
 
-// notify tells the admins once of each server that has a tool which nobody accepted yet, or which changed.
-func (s *Settings) notify(ctx context.Context) {
+// notify tells the admins once of each server that has a tool which nobody accepted yet, or which changed, when the analyst was asked
+// about all of them: some may have come since it looked.
+func (s *Settings) notify(ctx context.Context, asked map[permission.Tool]bool) {
 	now, err := s.Engine.Rules(ctx)
 	if err != nil {
 		return
 	}
 	for _, server := range now.Settings.Servers() {
 		begun := permission.Told{Server: server, Tools: permission.ServerDigest(now.Settings.ToolsOf(server))}
-		if _, due := now.Settings.Apply(begun, chat.User{}, "", s.Engine.Now()); !due || !unaccepted(now.Settings, server) {
+		open := func(p permission.Pinned) bool { return p.Tool.Server == server && unaccepted(p) }
+		later := func(p permission.Pinned) bool { return p.Tool.Server == server && s.toAnalyse(p, now.Settings, asked) }
+		if _, due := now.Settings.Apply(begun, chat.User{}, "", s.Engine.Now()); !due || !slices.ContainsFunc(now.Settings.Pins, open) || slices.ContainsFunc(now.Settings.Pins, later) {
 			continue
 		}
 		// Recorded first: of several replicas one tells. Should it die before it has, another one does later; an admin who was told is
@@ -89,16 +93,14 @@ func (s *Settings) record(ctx context.Context, c permission.Change, failed strin
 	return err == nil
 }
 
-func unaccepted(s permission.Settings, server string) bool {
-	return slices.ContainsFunc(s.Pins, func(p permission.Pinned) bool { return p.Tool.Server == server && (!p.Accepted || p.Changed()) })
-}
+func unaccepted(p permission.Pinned) bool { return p.Tool.Name != "" && (!p.Accepted || p.Changed()) }
 
 // tellAdmins writes to every admin who can be written to, and reports whether each of them was, or cannot be.
 func (s *Settings) tellAdmins(ctx context.Context, now agent.Rules, server string) bool {
 	all := true
-	for _, u := range now.Policy.Admins {
+	for i, u := range now.Policy.Admins {
 		t, can := s.Platforms[u.Platform].(agent.Teller)
-		if !can || u.IsGroup() {
+		if !can || u.IsGroup() || slices.ContainsFunc(now.Policy.Admins[:i], u.SameAccount) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(ctx, agent.TellWithin)
@@ -117,19 +119,32 @@ func (s *Settings) tellAdmins(ctx context.Context, now agent.Rules, server strin
 	return all
 }
 
-// maxInstallLines is how many tools one message names. The settings have them all.
-const maxInstallLines = 40
+// maxInstallNames is how many tools one message names. The settings have them all.
+const maxInstallNames = 40
 
-// installCard is the message about a server whose tools are new, or changed.
+// installCard is the message about a server whose tools are new, or changed: those that nobody accepted as they are, by what they are for.
 func (s *Settings) installCard(now agent.Rules, server string) render.Message {
 	var list []string
-	for _, pin := range now.Settings.Pins {
-		if pin.Tool.Server == server {
-			list = append(list, "- "+render.EscapePlain(text.Inline(pin.Tool.Name)+" · "+s.proposed(now, pin)))
+	entries := entriesOf(s.Engine.Listed(), now.Policy, now.Settings)
+	named, left := 0, 0
+	for _, g := range installGroups {
+		var names []string
+		for _, k := range entries {
+			if k.tool().Server != server || k.does != g.does || !unaccepted(k.pin) {
+				continue
+			}
+			if named++; named > maxInstallNames {
+				left++
+				continue
+			}
+			names = append(names, text.Inline(k.tool().Name)+remark(k, now.Settings.Analyses))
+		}
+		if len(names) > 0 {
+			list = append(list, "- **"+g.title+"**: "+render.EscapePlain(strings.Join(names, ", ")))
 		}
 	}
-	if left := len(list) - maxInstallLines; left > 0 {
-		list = append(list[:maxInstallLines], "- "+text.AndMore(left))
+	if left > 0 {
+		list = append(list, "- "+text.AndMore(left))
 	}
 	token := now.Settings.InstallToken(server)
 	return render.Message{State: render.Waiting, Token: token, Blocks: []render.Block{
@@ -139,60 +154,58 @@ func (s *Settings) installCard(now agent.Rules, server string) render.Message {
 	}, Choices: []render.Choice{render.NewChoice(chat.Accept, token), render.NewChoice(chat.Open, InstallView(server))}}
 }
 
-// proposed is what holds for a tool, in words, and why; whether it is new or changed, and what the model thinks of it.
-func (s *Settings) proposed(now agent.Rules, pin permission.Pinned) string {
-	var h permission.Hints
-	src := permission.SourceMCP
-	for _, sp := range s.Engine.Listed() {
-		if sp.Tool == pin.Tool {
-			h, src = sp.Hints, sp.Source
-		}
+// remark is what is not as with most tools: an admin has to decide, it changed, or the model thinks something of it.
+func remark(k toolEntry, analyses []permission.Analysis) string {
+	var says []string
+	if k.is.Approval == permission.RequireAuth {
+		says = append(says, text.FactAdmin)
 	}
-	is := now.Policy.Get(pin.Tool, src, h, permission.Metadata{})
-	line := text.ToolLine(is.Access.String(), string(is.AccessFrom), is.Risk.String(), string(is.RiskFrom), is.Approval.String(), string(is.ApprovalFrom))
-	switch {
-	case pin.Changed():
+	if k.pin.Changed() {
 		var parts []string
-		for _, d := range pin.Differences() {
+		for _, d := range k.pin.Differences() {
 			parts = append(parts, d.Part)
 		}
-		line += " · " + text.ChangedOnCard(parts)
-	case !pin.Accepted:
-		line += " · " + text.InstallNew
+		says = append(says, text.InstallChangedTool(parts))
 	}
-	for _, a := range now.Settings.Analyses {
-		if a.Tool == pin.Tool && a.Reason != "" {
-			line += " · " + text.AnalysisSays(a.Reason)
+	for _, a := range analyses {
+		if a.Tool == k.pin.Tool && a.Reason != "" {
+			says = append(says, text.AnalysisSays(a.Reason))
 		}
 	}
-	return line
+	if len(says) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(says, "; ") + ")"
 }
 
 // Bounds of what a model is asked about tools.
 const (
 	analyseWithin = 30 * time.Second
-	analyseAtOnce = 5    // tools for each look; the others have their turn with the next
+	analyseAtOnce = 5    // tools for each look: servers that are done with are told of before the next
 	maxReason     = 300  // characters of a model's reason
 	maxAnalysed   = 6000 // characters of a definition that the model reads
 )
 
-// analyse asks the model about tools that nobody accepted and that it did not see in this definition. What it says may only add caution
-// (see [permission.Settings.Over]); what it does not say in the strict form that it is asked for changes nothing (R160).
-func (s *Settings) analyse(ctx context.Context, asked map[permission.Tool]bool) {
+// toAnalyse reports whether the analyst is to be asked about a tool: nobody accepted it, and it was not seen in this definition.
+func (s *Settings) toAnalyse(p permission.Pinned, now permission.Settings, asked map[permission.Tool]bool) bool {
+	return s.Analyst != nil && unaccepted(p) && !p.Now.Cut && !asked[p.Tool] && !slices.ContainsFunc(now.Analyses, func(a permission.Analysis) bool { return a.Tool == p.Tool })
+}
+
+// analyse asks the model about some of these tools and reports whether others are left. What it says may only add caution (see
+// [permission.Settings.Over]); what it does not say in the strict form that it is asked for changes nothing (R160).
+func (s *Settings) analyse(ctx context.Context, asked map[permission.Tool]bool) bool {
 	now, err := s.Engine.Rules(ctx)
 	if err != nil {
-		return
-	}
-	done := map[permission.Tool]bool{}
-	for _, a := range now.Settings.Analyses {
-		done[a.Tool] = true
+		return false
 	}
 	n := 0
 	for _, pin := range now.Settings.Pins {
-		if done[pin.Tool] || asked[pin.Tool] || pin.Accepted && !pin.Changed() || pin.Now.Cut || n == analyseAtOnce {
+		if !s.toAnalyse(pin, now.Settings, asked) {
 			continue
 		}
-		n++
+		if n++; n > analyseAtOnce {
+			return true
+		}
 		asked[pin.Tool] = true // a model that cannot do it is not asked each minute
 		a, err := s.analysis(ctx, pin)
 		if err != nil {
@@ -202,6 +215,7 @@ func (s *Settings) analyse(ctx context.Context, asked map[permission.Tool]bool) 
 		const failed = "the model's analysis of a tool could not be recorded"
 		s.record(ctx, a, failed, "server", pin.Tool.Server, "tool", pin.Tool.Name)
 	}
+	return false
 }
 
 func (s *Settings) analysis(ctx context.Context, pin permission.Pinned) (permission.Analysis, error) {

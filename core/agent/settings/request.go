@@ -32,7 +32,7 @@ type request struct {
 	*Settings
 	env        chat.Envelope
 	configured permission.Policy // the operator's
-	policy     permission.Policy // with what people set, and with the groups of who asks
+	policy     permission.Policy // everywhere, with what people set, and with the groups of who asks
 	settings   permission.Settings
 	here       turn.Session
 	admin      bool

@@ -46,6 +46,8 @@ type Engine interface {
 	Change(ctx context.Context, by chat.Envelope, note string, build func(permission.Policy, permission.Settings) ([]permission.Change, error)) (permission.Settings, error)
 	// ChangeAsAdmin is Change by somebody who has to be an admin.
 	ChangeAsAdmin(ctx context.Context, by chat.Envelope, note string, changes ...permission.Change) (permission.Settings, error)
+	// PutHold puts a hold on a chat or a person, or takes it off, and gives how many chats it concerns now.
+	PutHold(context.Context, chat.Envelope, permission.Holding) (int, error)
 	// Decide takes a choice about a chat.
 	Decide(context.Context, chat.Clicked) ([]decision.Outcome, error)
 	// Command does what is typed in a chat.

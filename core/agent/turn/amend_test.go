@@ -27,7 +27,7 @@ func TestAmendedIsAnotherCall(t *testing.T) {
 	x.Takes(good).Is("c1", Proposed, "").Owes("it is ruled anew", Rule{"c1"})
 	x.Ignores("the old ask answers nothing", Decided{Ask: "a1", Digest: old.Digest, Choice: chat.AllowOnce, By: script.Ana},
 		Decided{Ask: "a1", Digest: good.Digest, Choice: chat.AllowOnce, By: script.Ana}, good)
-	x.Put(script.Rules("c1", "a2", permission.Ask, permission.Write)).Shows("arguments changed by Ana.", "b.txt")
+	x.Put(script.Rules("c1", "a2", permission.Ask, permission.Write)).Shows("arguments changed by Ana", "b.txt")
 	x.Ignores("a decision about the old bytes", Decided{Ask: "a2", Digest: old.Digest, Choice: chat.AllowOnce, By: script.Ana})
 	c := x.Call("c1")
 	if string(c.Args) != `{"path":"b.txt"}` || string(c.Wrote) != `{}` || len(c.Edits) != 1 || c.Edits[0].From != old.Digest || c.Edits[0].By != script.Ana || c.Edits[0].At.IsZero() {

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -51,12 +52,13 @@ func (s Session) DiffersFrom(from Session) bool {
 		len(s.Waiting) != len(from.Waiting) || s.Settings != from.Settings
 }
 
-// silence is after how long what is said begins a new conversation. The log of the old one stays, for the audit.
-const silence = 30 * 24 * time.Hour
+// Silence is after how long what is said begins a new conversation, where whoever recorded it says nothing else. The log of the old one
+// stays, for the audit.
+const Silence = 30 * 24 * time.Hour
 
 // expireIdle forgets what was said and allowed before a long silence.
 func (s Session) expireIdle(e Entry) Session {
-	if _, spoke := e.Event.(Said); !spoke || s.Turn != nil || s.At.IsZero() || e.At.Sub(s.At) < silence {
+	if ev, spoke := e.Event.(Said); !spoke || s.Turn != nil || s.At.IsZero() || e.At.Sub(s.At) < cmp.Or(ev.Forget, Silence) {
 		return s
 	}
 	s = s.forget()

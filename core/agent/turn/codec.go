@@ -7,27 +7,33 @@ import (
 )
 
 // Version is the version of stored events, but for what an earlier release would fold to something else: such a [Changed] has
-// version 2 or 3. A replica refuses what is newer than itself: it neither drives nor decides such a chat.
+// version 2 to 4, and such a [Said] 2. A replica refuses what is newer than itself: it neither drives nor decides such a chat.
 const Version = 1
 
 // sessionVersion is the version of a stored session. Version 2 keeps the kinds of results and notes where version 1 had their words;
-// versions 3 and 4 are those of settings which an earlier release would lose a part of.
-const sessionVersion = 4
+// versions 3 to 5 are those of settings which an earlier release would lose a part of.
+const sessionVersion = 5
 
 // ErrVersion marks a stored event or session that this build does not know.
 var ErrVersion = errors.New("written by a newer version")
 
 type stored[D any] struct {
-	V    int    `json:"v"`
+	V    int    `json:"v,omitempty"` // nothing is version 1
 	Kind string `json:"k"`
 	Data D      `json:"e"`
 }
 
 // Encode gives the stored bytes of an event.
 func Encode(e Event) ([]byte, error) {
-	v := Version
-	if ev, ok := e.(Changed); ok {
+	v := 0
+	switch ev := e.(type) {
+	case Changed:
 		v = ev.Changes.Version()
+	case Said:
+		if ev.Forget > 0 {
+			v = 2
+		}
+	default:
 	}
 	return json.Marshal(stored[Event]{v, e.Kind(), e})
 }
@@ -40,11 +46,8 @@ func Decode(b []byte) (Event, error) {
 		return nil, fmt.Errorf("stored event: %w", err)
 	}
 	read, known := decoders[s.Kind]
-	newest := Version
-	if s.Kind == (Changed{}).Kind() {
-		newest = 3
-	}
-	if !known || s.V > newest {
+	newest := map[string]int{Changed{}.Kind(): 4, Said{}.Kind(): 2}[s.Kind]
+	if !known || s.V > max(newest, Version) {
 		return nil, fmt.Errorf("event %q version %d: %w", s.Kind, s.V, ErrVersion)
 	}
 	e, err := read(s.Data)

@@ -91,11 +91,11 @@ func TestNothingBesideWhatIsNotThere(t *testing.T) {
 func TestAGrantWithoutANameIsNotIndexed(t *testing.T) {
 	x := script.Asked(t).Decides("c1", chat.AllowChat, script.Ana)
 	ev := x.Log[len(x.Log)-1].Event.(Decided) //nolint:forcetypeassert // put it
-	if got := Indexed(ev); len(got) != 1 {
+	if got := Indexed(ev, true); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
 	ev.Grant.ID = ""
-	if got := Indexed(ev); len(got) > 0 {
+	if got := Indexed(ev, true); len(got) > 0 {
 		t.Errorf("a grant without a name is indexed as %q", got)
 	}
 }

@@ -82,6 +82,8 @@ type (
 		Standing   chat.Standing   `json:"standing,omitempty"` // what By is here
 		Channel    chat.Channel    `json:"channel,omitempty"`  // that the chat stands in
 		Files      []chat.File     `json:"files,omitempty"`    // read before the model is asked: see [FilesRead]
+		// Forget is after how long a silence this begins a new conversation, where that is not [Silence].
+		Forget time.Duration `json:"forget,omitempty"` // since version 2
 		// Replay is set on a queued "Ask again": the same bytes as a new call.
 		Replay *Replay `json:"replay,omitempty"`
 	}
@@ -111,7 +113,7 @@ type (
 	// Replied: the model answered step Step of the turn.
 	Replied struct {
 		Turn   TurnID          `json:"turn"`
-		Step   int             `json:"step"`
+		Step   int             `json:"step,omitempty"`
 		Text   string          `json:"text,omitempty"`
 		Calls  []Proposal      `json:"calls,omitempty"`
 		Usage  Usage           `json:"usage,omitzero"`
@@ -371,7 +373,7 @@ type Card struct {
 	Describes string   `json:"describes,omitempty"` // the tool's own description: untrusted
 	Server    string   `json:"server,omitempty"`    // the server's description
 	Icon      string   `json:"icon,omitempty"`
-	Who       []string `json:"who,omitempty"`    // who can answer, in words; empty: the requester
+	Who       []string `json:"who,omitempty"`    // who can answer, in words, or as [chat.User] writes people whom nobody named yet; empty: the requester
 	Notice    string   `json:"notice,omitempty"` // e.g. that no admin is configured (R111)
 	Others    bool     `json:"others,omitempty"` // the requester's word alone does not do: others have to be told
 	// Changes tell what changed in the tool's definition since it was accepted, or first seen: untrusted.
@@ -448,6 +450,7 @@ const (
 	NoProgress     Why = "progress" // its drivers died without a step forward
 	MessageGone    Why = "gone"     // the turn's message or its chat is no more
 	IsHalted       Why = "halted"   // an admin halted everything
+	OverLimit      Why = "limit"    // whoever asked had asked as much of the model as one person may
 	Broken         Why = "broken"
 )
 
@@ -475,12 +478,15 @@ func Answers(e Event) AskID {
 }
 
 // Indexed returns the identifiers that an event makes findable without knowing their chat: every new asking,
-// and the call it is about where the event names it; and every grant that is given.
-func Indexed(e Event) []string {
+// and with byCall the call it is about where the event names it; and every grant that is given.
+func Indexed(e Event, byCall bool) []string {
 	switch e := e.(type) {
 	case Ruled:
-		if e.Ruling.Verdict == permission.Ask {
+		switch {
+		case e.Ruling.Verdict == permission.Ask && byCall:
 			return []string{string(e.Ask), string(e.Call)}
+		case e.Ruling.Verdict == permission.Ask:
+			return []string{string(e.Ask)}
 		}
 	case Decided:
 		if e.Grant != nil && e.Grant.ID != "" {
@@ -507,6 +513,22 @@ func Doer(e Event) Person {
 		return by.doer()
 	}
 	return Person{}
+}
+
+// By is who an event is from: who spoke, or did something; nobody where nod did it itself.
+func By(e Event) Person {
+	switch e := e.(type) {
+	case Said:
+		return Person{e.By, e.Name}
+	case Edited:
+		return Person{User: e.By}
+	case Deleted:
+		return Person{User: e.By}
+	case Ticked:
+		return Person{e.By, e.Name}
+	default:
+		return Doer(e)
+	}
 }
 
 func (ev Decided) doer() Person   { return Person{ev.By, ev.Name} }

@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +166,24 @@ func TestWhatALongSilenceForgets(t *testing.T) {
 	y.Put(Replied{Turn: y.Session.Turn.ID, Calls: []Proposal{script.Proposes("c1", "w", `{}`)}}, parked).After(month).Put(script.Says("m2", "now I have time", script.Ana))
 	if len(y.Session.Transcript) == 0 || y.Session.Last == nil || y.Session.Mode != permission.ModeNever {
 		t.Errorf("forgotten under an open turn: %s", script.JSON(t, y.Session))
+	}
+
+	// How long that is may be said with the words, which an earlier release then refuses to fold.
+	short := script.Says("m9", "hello again", script.Ben)
+	short.Forget = time.Hour
+	soon := func(after time.Duration) *script.Script {
+		return script.Asked(t).Decides("c1", chat.AllowChat, script.Ana).Answer().After(after).Put(short)
+	}
+	if x := soon(time.Hour - time.Second); len(x.Session.Grants) != 1 {
+		t.Error("forgotten too early")
+	}
+	if x := soon(time.Hour); len(x.Session.Grants) != 0 {
+		t.Error("not forgotten")
+	}
+	if b, err := Encode(short); err != nil || !strings.Contains(string(b), `"v":2`) {
+		t.Errorf("%s, %v", b, err)
+	} else if back, err := Decode(b); err != nil || back.(Said).Forget != time.Hour {
+		t.Errorf("%v, %v", back, err)
 	}
 
 	// Nor has a chat faded in which nobody spoke yet: what was set up before the first message holds for it.

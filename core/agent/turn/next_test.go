@@ -136,7 +136,7 @@ func TestIndexed(t *testing.T) {
 		{Abandoned{Ask: "a2"}, "a2"}, {Withdrawn{Ask: "a1", Next: "a3"}, "a3"}, {Reopened{Ask: "a1", Next: "a4"}, "a4"},
 		{Resolved{Ask: "a2", Next: "a5"}, "a5"}, {Decided{Ask: "a1"}, ""}, {Said{}, ""},
 	} {
-		if got := strings.Join(Indexed(c.ev), " "); got != c.want {
+		if got := strings.Join(Indexed(c.ev, true), " "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.ev.Kind(), got, c.want)
 		}
 	}
@@ -177,7 +177,7 @@ func TestStoredBytesThatAreNotOurs(t *testing.T) {
 func TestGrantsAreIndexed(t *testing.T) {
 	x := script.Asked(t)
 	x.Decides("c1", chat.AllowChat, script.Ana)
-	if got := Indexed(x.Log[len(x.Log)-1].Event); !slices.Equal(got, []string{GrantIndex + "g-c1"}) {
+	if got := Indexed(x.Log[len(x.Log)-1].Event, true); !slices.Equal(got, []string{GrantIndex + "g-c1"}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -193,6 +193,8 @@ func TestNewWordsHaveANewVersion(t *testing.T) {
 		{permission.Seen{Tool: tool, Stranger: true}, `{"v":1,`, `{"v":2,`},
 		{permission.AcceptReads{Tool: tool}, `{"v":2,`, `{"v":3,`},
 		{permission.AcceptReads{Tool: tool, Off: true}, `{"v":2,`, `{"v":2,`},
+		{permission.Holding{What: "web::ana"}, `{"v":4,`, `{"v":5,`},
+		{permission.Holding{What: "web::ana", Off: true}, `{"v":4,`, `{"v":2,`},
 	} {
 		b, err := Encode(Changed{Changes: permission.Changes{c.change}, By: chat.User{Platform: "web", Key: "root"}})
 		if err != nil || !strings.HasPrefix(string(b), c.event) {

@@ -24,7 +24,7 @@ const (
 	MaxDepth = 64      // nested objects and lists, the outermost one included
 )
 
-// Error says why arguments were refused. Its text is written for the model that wrote them.
+// Error says why arguments were refused. Its text is written for the model that wrote them; people are told its Problem.
 type Error struct {
 	Offset  int    // byte
 	Path    string // "$.mail.to[0]"

@@ -133,6 +133,7 @@ func (s *Server) routes() http.Handler {
 	for _, p := range []string{"/gateway", "/gateway/", "/resume", "/resume/"} {
 		mux.HandleFunc(p, s.serveSocket)
 	}
+	s.oauth(mux, api)
 	mux.HandleFunc("GET /attachments/{channel}/{id}/{name}", s.serveFile)
 	return mux
 }

@@ -98,6 +98,8 @@ type Server struct {
 	dials      []string
 	silence    Silence
 	greetings  map[Moment][]Greeting
+	signIn     stand.OAuth
+	bearers    map[string]string // whose tokens they are that people signed in with
 	twice      int
 }
 
@@ -128,6 +130,7 @@ func New(o Options) *Server {
 		windows: map[string]*window{}, sessions: map[string]*session{}, greetings: map[Moment][]Greeting{},
 		out: &http.Client{Transport: &http.Transport{}}, tape: openTape(),
 	}
+	s.signIn.ID, s.signIn.Secret = o.AppID, ClientSecret
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.users[o.BotUser] = &User{ID: o.BotUser, Name: o.BotName, Bot: true}
 	s.http = stand.Listen(o.Listen, s.routes())
@@ -179,7 +182,7 @@ func (s *Server) PublicKey() string {
 // Handle adds a page of a program's own to the server, for a developer to look at.
 func (s *Server) Handle(h http.Handler) {
 	stand.Beside(s.http, func(path string) bool {
-		return slices.ContainsFunc([]string{"/api/", "/gateway", "/resume", "/attachments/"}, func(of string) bool { return strings.HasPrefix(path, of) })
+		return slices.ContainsFunc([]string{"/api/", "/gateway", "/resume", "/attachments/", "/oauth2/"}, func(of string) bool { return strings.HasPrefix(path, of) })
 	}, h)
 }
 

@@ -50,11 +50,13 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("/upload/{id}", s.serveUpload)
 	mux.HandleFunc("/files-pri/{id}/{name}", s.serveFile)
 	mux.HandleFunc("/files-pri/{id}/download/{name}", s.serveFile)
+	mux.HandleFunc("GET /oauth/v2/authorize", s.serveAuthorize)
+	s.openID(mux)
 	return mux
 }
 
 func owned(path string) bool {
-	for _, p := range []string{"/api/", "/link/", "/actions/", "/upload/", "/files-pri/"} {
+	for _, p := range []string{"/api/", "/link/", "/actions/", "/upload/", "/files-pri/", "/openid/", "/oauth/", "/.well-known/"} {
 		if strings.HasPrefix(path, p) {
 			return true
 		}
@@ -67,6 +69,7 @@ func (s *Server) serveMethod(w http.ResponseWriter, r *http.Request) {
 	v, size, err := readValues(w, r)
 	token := bearer(r, v)
 	v.Del("token")
+	s = s.owner(token)
 	call := Call{Method: name, Bytes: size, Values: v}
 	s.serve(w, call, func() (map[string]any, *refusal) {
 		if err != nil {
@@ -188,10 +191,10 @@ func (s *Server) authorize(m method, token string) *refusal {
 		return nil
 	case token == "":
 		return &refusal{Error: "not_authed"}
-	case token != s.opt.BotToken && token != s.opt.AppToken:
+	case s.revoked(token) != "":
+		return &refusal{Error: s.revoked(token)}
+	case token != s.BotToken() && token != s.opt.AppToken:
 		return &refusal{Error: "invalid_auth"}
-	case token == s.opt.BotToken && s.revoked() != "":
-		return &refusal{Error: s.revoked()}
 	case m.app != (token == s.opt.AppToken):
 		return &refusal{Error: "not_allowed_token_type"}
 	}
@@ -214,7 +217,7 @@ func (s *Server) authorize(m method, token string) *refusal {
 // scopes are what a token may do, where the options say so.
 func (s *Server) scopes(token string) []string {
 	switch token {
-	case s.opt.BotToken:
+	case s.BotToken():
 		return s.opt.Scopes
 	case s.opt.AppToken:
 		return s.opt.AppScopes

@@ -89,7 +89,10 @@ func (s *Server) writable(id string) (*channel, *refusal) {
 	return nil, &refusal{Error: "channel_not_found"}
 }
 
-func (s *Server) member(c *channel) bool { return slices.Contains(c.Members, s.opt.BotUser) }
+// member reports whether the bot is there: in a workspace that removed it it is nowhere. s.mu is held.
+func (s *Server) member(c *channel) bool {
+	return s.token != "" && slices.Contains(c.Members, s.opt.BotUser)
+}
 
 func postMessage(s *Server, v values) (map[string]any, *refusal) {
 	what, bad := contentOf(v)

@@ -185,6 +185,11 @@ func (s *Server) Press(user, channel, ts string, b Button) (*Delivery, error) {
 	return s.press(user, m, b)
 }
 
+// PressMoved presses a button of a message that another workspace shows, as a person of this one, where a channel has the same ID.
+func (s *Server) PressMoved(user string, m Message, b Button) (*Delivery, error) {
+	return s.press(user, m, b)
+}
+
 func (s *Server) press(user string, m Message, b Button) (*Delivery, error) {
 	s.mu.Lock()
 	c, u := s.channels[m.Channel], s.users[user]

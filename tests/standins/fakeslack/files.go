@@ -171,7 +171,7 @@ func fileInfo(s *Server, v values) (map[string]any, *refusal) {
 
 // has reports whether the bot's token has a scope.
 func (s *Server) has(scope string) bool {
-	have := s.scopes(s.opt.BotToken)
+	have := s.scopes(s.BotToken())
 	return have == nil || slices.Contains(have, scope)
 }
 
@@ -181,7 +181,7 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	f := s.files[r.PathValue("id")]
 	s.mu.Unlock()
 	switch {
-	case bearer(r, nil) != s.opt.BotToken:
+	case bearer(r, nil) != s.BotToken():
 		http.Error(w, "sign in", http.StatusForbidden)
 	case f == nil || f.Mode == "tombstone":
 		http.NotFound(w, r)

@@ -16,6 +16,8 @@ func init() { // openConnection and the rest name methods themselves, by way of 
 		"api.test":                              {scope: "none", run: apiTest},
 		"auth.test":                             {run: authTest},
 		"apps.connections.open":                 {app: true, scope: "connections:write", run: openConnection},
+		"oauth.v2.access":                       {scope: "none", run: oauthAccess},
+		"auth.revoke":                           {run: authRevoke},
 		"chat.postMessage":                      {scope: "chat:write", run: postMessage},
 		"chat.update":                           {scope: "chat:write", run: updateMessage},
 		"chat.delete":                           {scope: "chat:write", run: deleteMessage},

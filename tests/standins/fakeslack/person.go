@@ -120,7 +120,9 @@ func (s *Server) Send(event map[string]any) *Delivery {
 	body := map[string]any{
 		"token": "verification", "team_id": s.opt.Team, "context_team_id": s.opt.Team, "api_app_id": s.opt.AppID, "event": event,
 		"type": "event_callback", "event_id": id, "event_time": s.clock.Now().Unix(), "is_ext_shared_channel": shared,
-		"authorizations": []any{map[string]any{"enterprise_id": orNull(s.opt.Enterprise), "team_id": s.opt.Team, "user_id": s.opt.BotUser, "is_bot": true, "is_enterprise_install": false}},
+	}
+	if s.token != "" { // an event that the app was removed comes without
+		body["authorizations"] = []any{map[string]any{"enterprise_id": orNull(s.opt.Enterprise), "team_id": s.opt.Team, "user_id": s.opt.BotUser, "is_bot": true, "is_enterprise_install": false}}
 	}
 	if s.opt.Enterprise != "" {
 		body["enterprise_id"], body["context_enterprise_id"] = s.opt.Enterprise, s.opt.Enterprise

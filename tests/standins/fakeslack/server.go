@@ -79,7 +79,14 @@ type Server struct {
 	homes    map[string]*View
 	sessions map[[2]string]*Session // channel, thread
 	files    map[string]*File
+	signIn   stand.OAuth
 	uploads  map[string]*upload
+
+	home     *Server           // of the app's own workspace, where this is another
+	hosted   []*Server         // the app's other workspaces
+	token    string            // the bot's; empty: the app is not installed
+	dead     map[string]string // tokens that were, with what they are refused with
+	installs installs
 
 	windows    map[string]*window
 	revocation string // what the bot token is refused with; empty: it is not
@@ -122,8 +129,9 @@ func New(o Options) *Server {
 		links: map[string]*responseLink{}, ephs: map[string][]*Ephemeral{}, modals: map[string][]*View{}, homes: map[string]*View{},
 		sessions: map[[2]string]*Session{},
 		files:    map[string]*File{}, uploads: map[string]*upload{}, windows: map[string]*window{},
-		tickets: map[string]bool{}, waiting: map[string]*Attempt{}, acks: map[string]int{}, delivery: &http.Client{Transport: &http.Transport{}},
+		dead: map[string]string{}, token: o.BotToken, tickets: map[string]bool{}, waiting: map[string]*Attempt{}, acks: map[string]int{}, delivery: &http.Client{Transport: &http.Transport{}},
 	}
+	s.signIn.ID, s.signIn.Secret = ClientID, ClientSecret
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.users[o.BotUser] = &User{ID: o.BotUser, Name: o.BotName, Team: o.Team, Bot: true}
 	s.http = stand.Listen(o.Listen, s.routes())
@@ -154,8 +162,12 @@ func (s *Server) Close() {
 // URL is the base of the Web API; it ends in "/api/".
 func (s *Server) URL() string { return s.base + "/api/" }
 
-// BotToken is the xoxb- token that the Web API takes.
-func (s *Server) BotToken() string { return s.opt.BotToken }
+// BotToken is the xoxb- token that the Web API takes; empty where the app is not installed.
+func (s *Server) BotToken() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.token
+}
 
 // AppToken is the xapp- token that apps.connections.open takes.
 func (s *Server) AppToken() string { return s.opt.AppToken }

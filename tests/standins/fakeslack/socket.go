@@ -176,24 +176,38 @@ func (s *Server) receive(c *socket) {
 		if json.Unmarshal(raw, &ack) != nil || ack.Envelope == "" {
 			continue
 		}
-		s.mu.Lock()
-		then := func() {}
-		if s.loseAcks > 0 {
-			s.loseAcks--
-		} else {
-			s.acks[ack.Envelope]++
-			if a := s.waiting[ack.Envelope]; a != nil {
-				then = s.acknowledge(a, ack.Payload)
-			}
-			s.Fire()
+		for _, of := range s.everywhere() { // the sockets are the app's, in all its workspaces
+			of.acked(ack.Envelope, ack.Payload)
 		}
-		s.mu.Unlock()
-		then()
 	}
+}
+
+// acked notes an acknowledgement that came over a socket.
+func (s *Server) acked(envelope string, payload json.RawMessage) {
+	s.mu.Lock()
+	then := func() {}
+	if a := s.waiting[envelope]; s.home != nil && a == nil {
+		// It is another workspace's.
+	} else if s.loseAcks > 0 {
+		s.loseAcks--
+	} else {
+		s.acks[envelope]++
+		if a != nil {
+			then = s.acknowledge(a, payload)
+		}
+		s.Fire()
+	}
+	s.mu.Unlock()
+	then()
 }
 
 // pick is a random connection. s.mu is held.
 func (s *Server) pick() *socket {
+	if s.home != nil {
+		s.home.mu.Lock()
+		defer s.home.mu.Unlock()
+		return s.home.pick()
+	}
 	if len(s.sockets) == 0 {
 		return nil
 	}

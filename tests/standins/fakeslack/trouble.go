@@ -49,8 +49,11 @@ func (s *Server) Revoke(code string) {
 	s.revocation = code
 }
 
-func (s *Server) revoked() string {
+func (s *Server) revoked(token string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.revocation
+	if token == s.token {
+		return s.revocation
+	}
+	return s.dead[token]
 }

@@ -17,6 +17,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -147,7 +148,7 @@ func Main() {
 	if err := Stdio(name, os.Getenv(envLedger)); err != nil {
 		os.Exit(1)
 	}
-	os.Exit(0)
+	syscall.Exit(0) // os.Exit waits a second where the race detector is in the program, and whoever stops a server waits for its end
 }
 
 // Stdio serves stdio until its input ends.

@@ -84,6 +84,13 @@ func (p *pen) Reply(_ context.Context, talk []turn.Utterance, tools []agent.Tool
 	return agent.Reply{Text: r.text, Calls: r.calls}, nil
 }
 
+// offers reports whether the model was offered a tool when it was last asked in a script.
+func (p *pen) offers(name, server, tool string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.tools[name], func(x agent.ToolSpec) bool { return x.Tool.Server == server && x.Tool.Name == tool })
+}
+
 // read is all that the model was last given in a script.
 func (p *pen) read(name string) string {
 	p.mu.Lock()

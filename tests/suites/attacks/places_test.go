@@ -66,6 +66,7 @@ func (w *world) openPlaces(t testing.TB) {
 		u.ID = inSlack[person(u.Name)]
 		w.slack.AddUser(u)
 	}
+	w.openSignIn()
 	w.discord = fakediscord.New(fakediscord.Options{Clock: newSlow()})
 	t.Cleanup(w.discord.Close)
 	other := w.discord.AddGuild(fakediscord.Guild{Name: "Elsewhere"})

@@ -75,10 +75,10 @@ var worlds = map[string]rules{
 // table is the whole corpus.
 func table() (all []attack) {
 	for _, part := range [][]attack{
-		dialogs(), hiddenCharacters(), homoglyphs(), longArguments(), masks(), swaps(), ambiguous(), strangers(), entries(), identities(), forgeries(),
-		movedButtons(), wrongItems(), races(), lateClicks(), selfApprovals(), onceIsOnce(), ruled(), rugPulls(), lies(), acceptedReads(), inheritance(), channels(), requesters(),
+		dialogs(), hiddenCharacters(), homoglyphs(), longArguments(), masks(), swaps(), ambiguous(), strangers(), entries(), identities(), forgeries(), installing(),
+		movedButtons(), wrongItems(), races(), lateClicks(), selfApprovals(), onceIsOnce(), ruled(), rugPulls(), lies(), acceptedReads(), inheritance(), channels(), places(), requesters(),
 		widened(), words(), owners(), quorums(), wantings(), settingsFromChat(), fatigue(), exfiltration(), markup(), deputies(), elicitation(), handles(), denials(), reusedIDs(), stalePolicy(), unattended(),
-		answersAfterwards(), exhaustion(), doors(), sessionsThatEnd(), floods(),
+		answersAfterwards(), exhaustion(), doors(), signIns(), sessionsThatEnd(), floods(),
 	} {
 		all = append(all, part...)
 	}

@@ -93,6 +93,7 @@ type world struct {
 	store    *state.Store
 	tools    *mcp.Servers
 	slack    *fakeslack.Server
+	members  web.Members // of it
 	discord  *fakediscord.Server
 	url      string // of the web surface, and of the addresses that Slack and Discord deliver to
 	sessions map[person]*session
@@ -149,6 +150,7 @@ func openWorld(t testing.TB, tools []tool, change rules) *world {
 	inDiscord := must(discord.New(discord.Config{
 		Token: w.discord.Token(), PublicKey: w.discord.PublicKey(), APIURL: w.discord.URL(), Engine: w.engine, Asks: store, Settings: w.settings, Shards: 1, Logger: quiet,
 	}))(t)
+	w.members = inSlack
 	platforms[web.Platform], platforms[slack.Platform], platforms[discord.Platform] = page, inSlack, inDiscord
 
 	front := httptest.NewServer(router{page.Handler(), inSlack.Handler(), inDiscord.Handler()})

@@ -23,6 +23,7 @@ func Log(t *testing.T, open Open) {
 	s.run("an operation is taken once", takenOnce)
 	s.run("an operation is taken once by many at once", takenOnceByMany)
 	s.run("a later operation of a write is taken once too", laterOpTakenOnce)
+	s.run("what is written under a lease is taken once", leasedOpTakenOnce)
 	s.run("the same operation in another chat is another one", opPerChat)
 	s.run("a write without names or a chat is refused", malformed)
 	s.run("facts are taken blind", factsBlind)
@@ -175,6 +176,24 @@ func laterOpTakenOnce(b *bench) {
 	}
 	if d := cmp.Diff(w.Entries, b.history(room)); d != "" {
 		b.Error(d)
+	}
+	if w := b.put(w.Head, said("d5"), said("d1")); !slices.Equal(ops(w.Entries), []string{"d5"}) {
+		b.Errorf("the log's first, once more: %v", ops(w.Entries))
+	}
+}
+
+// What a driver writes is taken once where the reply was lost, also a fact where people wrote between what it knew and the first try.
+func leasedOpTakenOnce(b *bench) {
+	first := b.put(agent.Head{}, said("d1"))
+	shown := agent.Write{Chat: room, Known: first.Head, Lease: b.claim(room, "me"), Events: []agent.Keyed{{Op: "w1", Event: turn.Shown{Turn: "t", Message: "m"}}}}
+	b.put(first.Head, said("d2"))
+	for i, want := range [][]string{{"d2", "w1"}, {"d2", "w1", "d3"}} {
+		got, err := b.Store.Append(b.ctx, shown)
+		b.ok(err)
+		if got.Repeated != (i == 1) || !slices.Equal(ops(got.Entries), want) {
+			b.Errorf("time %d: repeated=%v, entries %v", i+1, got.Repeated, ops(got.Entries))
+		}
+		b.put(first.Head, said("d3"))
 	}
 }
 

@@ -328,7 +328,7 @@ func endWaits(p *stage) {
 	if p.Closing != nil {
 		p.must(p.Closing(p.ctx))
 	}
-	for range 1000 { // not a wait: an adapter that does not wait gets the chance to show it
+	for range 100 { // not a wait, for recording has an end, too: an adapter that does not wait gets the chance to show it
 		runtime.Gosched()
 	}
 	select {

@@ -28,6 +28,9 @@ func TestSlackApproversAreMentioned(t *testing.T) {
 	if shown := seen(note.Version); strings.Contains(shown, "@Ana") || !strings.Contains(shown, "Run write from box") {
 		t.Errorf("the note: %s", shown)
 	}
+	if shown := seen(th.now(ts).Version); !strings.Contains(shown, "@Ben can answer until") { // who said nothing here yet has a name all the same
+		t.Errorf("the card: %s", shown)
+	}
 	th.click(ben, ts, "Allow once")
 	th.done(ts, "gave: written", "allowed once by")
 	th.until("the note is gone", func() bool { return th.now(note.TS).Deleted })
@@ -39,7 +42,7 @@ func TestSlackApproversAreMentioned(t *testing.T) {
 func TestDiscordApproversAreMentioned(t *testing.T) {
 	t.Parallel()
 	const guild = "800000000000000001" // the stand-in's first
-	g := openGuild(t, guildSettings{yaml: "approvals: {nudge_after: 24h, approvers: ['discord:" + guild + ":" + benID + "']}\n"})
+	g := openGuild(t, guildSettings{yaml: "approvals: {nudge_after: 24h, approvers: ['discord:" + guild + ":" + benID + "', 'discord::" + benID + "']}\n"})
 	order, args := write(t)
 	k := g.mention(t, order)
 	id := k.asking(1)
@@ -51,7 +54,10 @@ func TestDiscordApproversAreMentioned(t *testing.T) {
 		}
 		return at >= 0
 	})
-	if len(note.Pinged) != 1 || note.Everyone || !strings.Contains(note.Text(), id) {
+	if shown := k.now(id).Text(); !strings.Contains(shown, "<@"+benID+"> or <@"+benID+"> can answer until") { // who said nothing here yet has a name all the same
+		t.Errorf("the card: %s", shown)
+	}
+	if len(note.Pinged) != 1 || note.Everyone || !strings.Contains(note.Text(), id) || strings.Count(note.Text(), "<@") != 1 {
 		t.Errorf("the note notifies %q: %s", note.Pinged, note.Text())
 	}
 	k.click(benID, id, "Allow once")

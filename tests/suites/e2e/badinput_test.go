@@ -113,9 +113,10 @@ func TestToolWithBadSchema(t *testing.T) {
 	r := b.session("Ana").room()
 	r.mustClick(r.ask(`call odd__write {"path":"a"}`).RequestID, "allow_once") // its other tools work
 	c := r.idle()
-	if ledger.Count("write", "did") != 1 || !strings.Contains(c.last().notes()+b.out.String(), "broken") {
-		t.Errorf("neither chat nor log names the tool: %s", c)
+	if ledger.Count("write", "did") != 1 {
+		t.Errorf("its other tool ran %d times: %s", ledger.Count("write", "did"), c)
 	}
+	until(t, "chat or log names the tool", func() bool { return strings.Contains(c.last().notes()+b.out.String(), "broken") })
 	r.say(`call odd__broken {"a":1}`)
 	c = r.idle()
 	if call := c.last().ToolCalls[0]; !call.Result.IsError || !strings.Contains(call.Result.Content, "odd__broken") && !strings.Contains(call.Result.Content, "broken") {

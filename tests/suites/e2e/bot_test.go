@@ -258,6 +258,14 @@ func until(t testing.TB, what string, yes func() bool) {
 	}
 }
 
+// logs waits until the log says all of it: what a process writes comes through a pipe, later than what it answered.
+func (b *bot) logs(t testing.TB, all ...string) {
+	t.Helper()
+	for _, what := range all {
+		until(t, "the log says "+what, func() bool { return strings.Contains(b.out.String(), what) })
+	}
+}
+
 func tail(s string, n int) string {
 	if len(s) > n {
 		return "…" + s[len(s)-n:]

@@ -30,14 +30,6 @@ func (p *tab) signIn(key string) {
 	}
 }
 
-// press clicks by script.
-func (p *tab) press(selector string) {
-	p.t.Helper()
-	if !look[bool](p, `(b => { if (!b || b.disabled) return false; b.click(); return true })(document.querySelector(`+"`"+selector+"`"+`))`) {
-		p.t.Fatalf("nothing to press at %s; the page says: %s", selector, look[string](p, "document.body.innerText"))
-	}
-}
-
 // settings opens the settings by the chat page's link, or another view of them.
 func (p *tab) settings() {
 	p.t.Helper()
@@ -131,7 +123,7 @@ func TestSettingsPageChangesATool(t *testing.T) {
 	if card := p.text(".ask"); !strings.Contains(card, "Run list_directory from workbench") {
 		t.Errorf("the card: %q", card)
 	}
-	p.click(".ask .answers .choices [data-choice=deny]")
+	p.press(".ask .answers .choices [data-choice=deny]")
 	p.until(isDone)
 
 	// Somebody else, who is no admin, reads it and is offered nothing of it.
@@ -156,7 +148,7 @@ func TestSettingsPageRevokes(t *testing.T) {
 	p := browse(t, b)
 	p.say("write one to a.txt")
 	p.until(asked)
-	p.click(".ask .answers .choices [data-choice=allow_chat]")
+	p.press(".ask .answers .choices [data-choice=allow_chat]")
 	p.until(isDone)
 	p.settings()
 	p.view("grants")
@@ -168,7 +160,7 @@ func TestSettingsPageRevokes(t *testing.T) {
 	if got := b.content("a.txt"); got != "one" {
 		t.Errorf("the file says %q", got)
 	}
-	p.click(".ask .answers .choices [data-choice=deny]")
+	p.press(".ask .answers .choices [data-choice=deny]")
 	p.until(isDone)
 }
 
@@ -180,20 +172,20 @@ func TestPageRemembers(t *testing.T) {
 	p := browse(t, b)
 	p.say("write one to a.txt")
 	p.until(asked)
-	p.click(".ask .more > summary")
-	p.click(".ask .tick input")
+	p.press(".ask .more > summary")
+	p.press(".ask .tick input")
 	p.until(`document.querySelector(".ask .tick input").checked && !document.querySelector(".ask .tick input").disabled`)
 	if got := b.content("a.txt"); got != "(missing)" || !look[bool](p, asked) {
 		t.Fatalf("ticking decided: the file says %q", got)
 	}
-	p.click(".ask .answers .choices [data-choice=allow_once]")
+	p.press(".ask .answers .choices [data-choice=allow_once]")
 	p.until(`!!document.querySelector("dialog .words")`) // what is remembered is more than what is allowed here
 	if got := p.text("dialog .words"); !strings.Contains(got, "“Remember this choice” is ticked by Ana") || b.content("a.txt") != "(missing)" {
 		t.Fatalf("before it was confirmed: %q, and the file says %q", got, b.content("a.txt"))
 	}
-	p.click("dialog [data-act=confirm]")
+	p.press("dialog [data-act=confirm]")
 	p.until(isDone)
-	p.click("#new")
+	p.press("#new")
 	p.until(`document.querySelectorAll(".bot").length === 0`)
 	p.say("write two to a.txt")
 	p.until(isDone)
@@ -209,7 +201,7 @@ func TestPageRemembers(t *testing.T) {
 	if got := b.content("a.txt"); got != "two" {
 		t.Errorf("forgotten, yet the file says %q", got)
 	}
-	p.click(".ask .answers .choices [data-choice=deny]")
+	p.press(".ask .answers .choices [data-choice=deny]")
 	p.until(isDone)
 }
 
@@ -221,7 +213,7 @@ func TestPageAllowsAServer(t *testing.T) {
 	p := browse(t, b)
 	p.say("write one to a.txt")
 	p.until(asked)
-	p.click(".ask .more summary")
+	p.press(".ask .more summary")
 	p.press(".ask [data-choice=allow_writes]")
 	p.until(`!!document.querySelector("dialog[open]")`)
 	if got := p.text("dialog .words"); !strings.HasPrefix(got, "Allow reads and writes from workbench in this chat without asking again?") {
@@ -267,7 +259,7 @@ func TestSettingsPageHalts(t *testing.T) {
 	p.pick("Resume", false, "Resume")
 	ana.say("write three to a.txt")
 	ana.until(asked)
-	ana.click(".ask .answers .choices [data-choice=allow_once]")
+	ana.press(".ask .answers .choices [data-choice=allow_once]")
 	ana.until(isDone)
 	if got := b.content("a.txt"); got != "three" {
 		t.Errorf("resumed, and the file says %q", got)
@@ -312,7 +304,7 @@ func TestSettingsPageLooks(t *testing.T) {
 	p.signIn(bossKey)
 	p.say("write hello to notes.txt")
 	p.until(asked)
-	p.click(".ask .answers .choices [data-choice=allow_chat]")
+	p.press(".ask .answers .choices [data-choice=allow_chat]")
 	p.until(isDone)
 	p.say("delete notes.txt")
 	p.until(asked)
@@ -357,7 +349,7 @@ func TestSettingsPicture(t *testing.T) {
 	p.signIn(bossKey)
 	p.say("write hello to notes.txt")
 	p.until(asked)
-	p.click(".ask .answers .choices [data-choice=allow_chat]")
+	p.press(".ask .answers .choices [data-choice=allow_chat]")
 	p.until(isDone)
 	p.say("delete notes.txt")
 	p.until(asked)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -38,6 +39,15 @@ func (p *tab) isIn() {
 	p.t.Helper()
 	p.do(chromedp.WaitVisible(chromedp.CSS("#say")))
 	p.until(`document.readyState === "complete"`) // its scripts have run: what is typed before is heard by nobody
+}
+
+// signInAs signs somebody in by the provider at the door, who stands for one.
+func (p *tab) signInAs(name string) {
+	p.t.Helper()
+	p.press("#sign-in")
+	p.do(chromedp.WaitVisible(chromedp.CSS("#as-" + name)))
+	p.press("#as-" + name)
+	p.isIn()
 }
 
 // arrive opens the page in a browser that was never there.
@@ -119,7 +129,18 @@ func (p *tab) until(js string) {
 
 func (p *tab) say(text string) {
 	p.t.Helper()
-	p.do(chromedp.SendKeys(chromedp.CSS("#say"), text+"\r"))
+	p.do(chromedp.SendKeys(chromedp.CSS("#say"), text))
+	p.enter()
+}
+
+// enter is Enter as a keyboard has it: chromedp's own comes as a key and then as a character, which breaks a line though the page took the key.
+func (p *tab) enter() {
+	p.t.Helper()
+	for _, k := range []input.DispatchKeyEventParams{{Type: "keyDown", Key: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}, {Type: "keyUp", Key: "Enter", WindowsVirtualKeyCode: 13}} {
+		if _, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, k); err != nil {
+			p.t.Fatal(err)
+		}
+	}
 }
 
 func (p *tab) key(keys string) {
@@ -127,9 +148,10 @@ func (p *tab) key(keys string) {
 	p.do(chromedp.KeyEvent(keys))
 }
 
-func (p *tab) click(selector string) {
+// press clicks by script once there is something in sight to press: a mouse aims at a place, and the button may have left it.
+func (p *tab) press(selector string) {
 	p.t.Helper()
-	p.do(chromedp.Click(chromedp.CSS(selector)))
+	p.until(`(b => { if (!b || b.disabled || !b.checkVisibility()) return false; b.click(); return true })(document.querySelector(` + "`" + selector + "`" + `))`)
 }
 
 func (p *tab) text(selector string) string {
@@ -223,7 +245,7 @@ func TestPageAllowOnce(t *testing.T) {
 		t.Fatalf("before the click the file says %q", got)
 	}
 	id := look[string](p, `document.querySelector(".bot").dataset.id`)
-	p.click(".ask .answers .choices [data-choice=allow_once]")
+	p.press(".ask .answers .choices [data-choice=allow_once]")
 	p.until(isDone)
 	if n := look[int](p, `document.querySelectorAll(".bot").length`); n != 1 || look[string](p, `document.querySelector(".bot").dataset.id`) != id {
 		t.Errorf("%d messages of the bot, and not the one that asked", n)
@@ -243,7 +265,7 @@ func TestPageStory(t *testing.T) {
 	p := browse(t, b)
 	p.say("write one to a.txt")
 	p.until(asked)
-	p.click(".ask .answers .choices [data-choice=allow_chat]")
+	p.press(".ask .answers .choices [data-choice=allow_chat]")
 	p.until(isDone)
 	p.say("write two to a.txt")
 	p.until(`document.querySelectorAll(".bot[data-state=done]").length === 2`)
@@ -254,11 +276,11 @@ func TestPageStory(t *testing.T) {
 		t.Errorf("the grant is not shown:\n%s", got)
 	}
 
-	p.click("#new")
+	p.press("#new")
 	p.until(`document.querySelectorAll(".bot").length === 0`)
 	p.say("write three to a.txt")
 	p.until(asked)
-	p.click(".ask .answers .choices [data-choice=deny]")
+	p.press(".ask .answers .choices [data-choice=deny]")
 	p.until(isDone)
 	if said := p.text(".bot .text:last-child"); b.content("a.txt") != "two" || !strings.Contains(said, "denied it, so a.txt was left as it is") {
 		t.Errorf("another chat: the file says %q, the model %q", b.content("a.txt"), said)
@@ -270,7 +292,7 @@ func TestPageStory(t *testing.T) {
 	if got := b.content("b.txt"); got != "(missing)" {
 		t.Errorf("before the click b.txt says %q", got)
 	}
-	p.click(".ask .answers .choices [data-choice=allow_once]")
+	p.press(".ask .answers .choices [data-choice=allow_once]")
 	p.until(isDone)
 	if steps := look[[]string](p, `[...document.querySelectorAll(".bot:last-child .step .title")].map(e => e.textContent)`); b.content("b.txt") != "bye" || strings.Join(steps, "|") != "Read file “a.txt”|Write file “b.txt”|List directory" {
 		t.Errorf("the mixed turn shows %v, b.txt says %q", steps, b.content("b.txt"))
@@ -302,7 +324,8 @@ func TestPageKeyboardOnly(t *testing.T) {
 	t.Parallel()
 	b := start(t, settings{})
 	p := browse(t, b)
-	p.key("write hello to notes.txt\r") // the field has the focus from the beginning
+	p.key("write hello to notes.txt") // the field has the focus from the beginning
+	p.enter()
 	p.until(asked)
 	p.tabTo("deny")
 	p.tabOn(".ask .more > summary")
@@ -320,7 +343,8 @@ func TestPageKeyboardOnly(t *testing.T) {
 		t.Errorf("the file says %q", got)
 	}
 	p.do(chromedp.Focus(chromedp.CSS("#say")))
-	p.key("write hello to notes.txt\r")
+	p.key("write hello to notes.txt")
+	p.enter()
 	p.until(asked)
 	p.tabTo("allow_once")
 	p.key("\r")
@@ -339,11 +363,11 @@ func TestPageEditsArguments(t *testing.T) {
 	p.until(asked)
 	old := look[string](p, `document.querySelector(".ask").dataset.request`)
 	edit := func(args string) {
-		p.click(".ask .more > summary")
-		p.click(".ask .menu [data-choice=edit]")
+		p.press(".ask .more > summary")
+		p.press(".ask .menu [data-choice=edit]")
 		p.until(`document.activeElement.matches(".ask .edit textarea")`)
 		look[bool](p, `(f => { f.value = `+fmt.Sprintf("%q", args)+`; return true })(document.querySelector(".ask .edit textarea"))`)
-		p.click(".ask form.edit button[type=submit]")
+		p.press(".ask form.edit button[type=submit]")
 	}
 	edit(`{"path": 7}`)
 	p.until(`document.getElementById("whisper").textContent.includes("not taken")`)
@@ -356,7 +380,7 @@ func TestPageEditsArguments(t *testing.T) {
 	if form := look[string](p, `JSON.parse(document.querySelector(".ask .edit textarea").value).content`); form != "hello \u200b you" {
 		t.Errorf("the form holds %q", form)
 	}
-	p.click(".ask .answers .choices [data-choice=allow_once]")
+	p.press(".ask .answers .choices [data-choice=allow_once]")
 	p.until(isDone)
 	if got, other := b.content("notes.txt"), b.content("other.txt"); got != "(missing)" || other != "hello \u200b you" {
 		t.Errorf("notes.txt says %q, other.txt %q", got, other)
@@ -388,7 +412,7 @@ func TestPageOnPhoneAndDark(t *testing.T) {
 	if ground, ink := look[float64](p, shade+`("backgroundColor")`), look[float64](p, shade+`("color")`); ground > 60 || ink < 180 {
 		t.Errorf("dark: ink %v on %v", ink, ground)
 	}
-	p.click(".ask .answers .choices [data-choice=deny]")
+	p.press(".ask .answers .choices [data-choice=deny]")
 	p.until(isDone)
 }
 
@@ -402,14 +426,14 @@ func TestPageAfterKill(t *testing.T) {
 	p.until(asked)
 	b.kill()
 	p.until(`document.getElementById("link").textContent !== ""`)
-	p.click(".ask .answers .choices [data-choice=allow_once]")
+	p.press(".ask .answers .choices [data-choice=allow_once]")
 	p.until(`!document.getElementById("whisper").hidden`) // it says that the click did not arrive
 	b.start()
 	p.until(`document.getElementById("link").textContent === ""`)
 	if got := b.content("notes.txt"); got != "(missing)" {
 		t.Fatalf("the lost click wrote %q", got)
 	}
-	p.click(".ask .answers .choices [data-choice=allow_once]")
+	p.press(".ask .answers .choices [data-choice=allow_once]")
 	p.until(isDone)
 	if got := b.content("notes.txt"); got != "hello" || look[int](p, `document.querySelectorAll(".bot").length`) != 1 {
 		t.Errorf("the file says %q; the page: %s", got, look[string](p, `document.body.innerText`))

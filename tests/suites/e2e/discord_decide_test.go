@@ -248,13 +248,14 @@ func discordDetailsInFile(t *testing.T, g *guild) {
 // Who fills in a form for too long is told so.
 func discordLateForm(t *testing.T, g *guild) {
 	order, args := write(t)
-	k := g.mention(t, order)
+	channel := g.channel()
+	zoe := "70000000000000" + channel[len(channel)-4:] // forms are one a person, and other stories use Ana's
+	g.AddUser(fakediscord.User{ID: zoe, Name: "Zoe"})
+	k := g.talk(t, channel, g.Say(zoe, channel, g.me(order)))
 	id := k.asking(1)
-	g.AddUser(fakediscord.User{ID: "70000000000000" + id[len(id)-4:], Name: "Zoe"}) // forms are one a person, and other stories use Ana's
-	zoe := "70000000000000" + id[len(id)-4:]
 	k.click(zoe, id, "Deny with a reason…")
 	k.form(zoe, 1)
-	k.click(anaID, id, "Allow once")
+	k.click(adaID, id, "Allow once")
 	k.done(id, "gave: written")
 	k.submit(zoe, map[string]string{"reason": "too late"})
 	k.until("Zoe is told", func() bool { return len(k.private(zoe)) == 1 })

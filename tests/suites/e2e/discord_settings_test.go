@@ -205,7 +205,10 @@ func TestDiscordInstallation(t *testing.T) {
 	}
 	k := g.talk(t, dm, dm)
 	k.click(adaID, card.ID, "Accept as they are")
-	k.told(adaID, "Accepted: these tools count as they are now.")
+	k.until("the card says that they are accepted, and has no button", func() bool {
+		text := shown(g.Mine(dm)[0].Version)
+		return strings.Contains(text, "Ada accepted the tools of box as they are now") && !strings.Contains(text, "Accept as they are")
+	})
 	order, _ := write(t)
 	th := g.mention(t, order)
 	id := th.asking(1)

@@ -67,13 +67,15 @@ func (g *guild) reopened(before int) {
 // holder is the replica that has the shard, as long as none had it before.
 func (g *guild) holder() (holder, other *bot) {
 	g.t.Helper()
-	for i, b := range g.bots {
-		if strings.Contains(b.out.String(), "a shard is this process's") {
-			return b, g.bots[1-i]
+	until(g.t, "a replica says that it has the shard", func() bool {
+		for i, b := range g.bots {
+			if strings.Contains(b.out.String(), "a shard is this process's") {
+				holder, other = b, g.bots[1-i]
+			}
 		}
-	}
-	g.t.Fatal("no replica says that it has the shard")
-	return nil, nil
+		return holder != nil
+	})
+	return holder, other
 }
 
 func mishaps() []mishap {

@@ -59,10 +59,10 @@ func (k *talk) say(user, text string) string {
 	return k.Say(user, k.room, text)
 }
 
-// answers are the bot's messages in the chat. What Discord itself puts into a thread is none of them.
+// answers are the bot's messages in the chat. What Discord itself puts into a thread is none of them, nor how a newcomer is welcomed.
 func (k *talk) answers() []fakediscord.Message {
 	return slices.DeleteFunc(k.Mine(k.room), func(m fakediscord.Message) bool {
-		return m.Type == fakediscord.TypeThreadStarter || m.Type == fakediscord.TypeThreadCreated
+		return m.Type == fakediscord.TypeThreadStarter || m.Type == fakediscord.TypeThreadCreated || strings.HasPrefix(shown(m.Version), "Welcome. nod is a chat bot")
 	})
 }
 

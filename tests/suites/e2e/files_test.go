@@ -233,7 +233,7 @@ func TestPageFiles(t *testing.T) {
 	look[bool](p, `(() => { const d = new DataTransfer(); d.items.add(new File(["# Plan of Tuesday"], "plan.md")); d.items.add(new File([Uint8Array.from(atob("`+base64.StdEncoding.EncodeToString(pngOf(t))+`"), c => c.charCodeAt(0))], "p.png")); d.items.add(new File(["x"], "x.txt"));
 		const i = document.getElementById("pick"); i.files = d.files; i.dispatchEvent(new Event("change")); return true })()`)
 	p.until(`document.querySelectorAll("#files li").length === 3`)
-	p.click(`#files li:last-child button`)
+	p.press(`#files li:last-child button`)
 	p.say("say noted")
 	p.until(`document.getElementById("files").hidden && [...document.querySelectorAll(".bot")].some(e => e.textContent.includes("Read plan.md"))`)
 	p.until(`[...document.querySelectorAll(".mine .pictures img")].map(i => i.alt + i.naturalWidth).join() === "p.png2"`)

@@ -42,14 +42,14 @@ func TestMovingPicture(t *testing.T) {
 	}
 	p.do(chromedp.SendKeys(chromedp.CSS("#say"), "read notes.txt and write bye to b.txt"))
 	take(1500 * time.Millisecond)
-	p.key("\r")
+	p.enter()
 	p.until(asked + ` && document.querySelectorAll(".step[data-state=done]").length === 1`)
 	take(2500 * time.Millisecond)
 	button := `document.querySelector(".ask .answers .choices [data-choice=allow_once]")`
 	p.until(`(b => { b.focus(); b.style.outline = "3px solid currentColor"; return true })(` + button + `)`) // where the click goes
 	take(900 * time.Millisecond)
 	p.until(`(b => { b.style.outline = ""; return true })(` + button + `)`)
-	p.click(".ask .answers .choices [data-choice=allow_once]")
+	p.press(".ask .answers .choices [data-choice=allow_once]")
 	p.until(isDone)
 	if got := b.content("b.txt"); got != "bye" || look[int](p, `document.querySelectorAll(".bot").length`) != 1 {
 		t.Fatalf("the file says %q; the page: %s", got, look[string](p, `document.body.innerText`))

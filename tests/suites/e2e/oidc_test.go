@@ -63,10 +63,7 @@ func TestPageSignsInByAProvider(t *testing.T) {
 		if got := tab.text("main"); strings.Contains(got, "Your name") || strings.Contains(got, "key") {
 			t.Errorf("the door asks for more than the provider does: %q", got)
 		}
-		tab.click("#sign-in")
-		tab.do(chromedp.WaitVisible(chromedp.CSS("#as-" + name)))
-		tab.click("#as-" + name)
-		tab.isIn()
+		tab.signInAs(name)
 		return tab
 	}
 	cleo := as("cleo")
@@ -75,19 +72,19 @@ func TestPageSignsInByAProvider(t *testing.T) {
 	}
 	cleo.say("make the directory plans")
 	cleo.until(asked)
-	cleo.click(".ask .answers .choices [data-choice=allow_once]")
+	cleo.press(".ask .answers .choices [data-choice=allow_once]")
 	cleo.until(`document.querySelector("#whisper").innerText.includes("admin")`)
 	ana := as("ana")
 	ana.do(chromedp.Navigate(b.addr + look[string](cleo, "location.pathname")))
 	ana.isIn()
 	ana.until(asked)
-	ana.click(".ask .answers .choices [data-choice=allow_once]")
+	ana.press(".ask .answers .choices [data-choice=allow_once]")
 	ana.until(isDone)
 	if info, err := os.Stat(b.workspace("plans")); err != nil || !info.IsDir() {
 		t.Errorf("what the admin allowed did not run: %v", err)
 	}
 	cleo.until(`document.querySelector(".messages").innerText.includes("Ana Lima")`) // who allowed it
-	ana.click(".me button:not([name])")
+	ana.press(".me button:not([name])")
 	ana.do(chromedp.WaitVisible(chromedp.CSS("#sign-in")))
 	ana.do(chromedp.Navigate(b.addr + "/settings"))
 	ana.do(chromedp.WaitVisible(chromedp.CSS("#sign-in")))

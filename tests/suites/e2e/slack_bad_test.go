@@ -69,9 +69,7 @@ func TestSlackMissingScope(t *testing.T) {
 	if n := o.wrote(t, args); n != 0 {
 		t.Errorf("nobody is known to have allowed it, and it ran %d times", n)
 	}
-	if log := o.bots[0].out.String(); !strings.Contains(log, "missing_scope") {
-		t.Errorf("the log does not say what is missing: %s", log)
-	}
+	o.bots[0].logs(t, "missing_scope")
 }
 
 // What does not come from Slack is refused, and what cannot be understood is dropped; neither reaches the engine.
@@ -139,7 +137,7 @@ func TestSlackForgedRequests(t *testing.T) {
 		if res.StatusCode != c.status || len(bytes.TrimSpace(answer)) > 0 {
 			t.Errorf("%s: %d %q, want %d and nothing", c.what, res.StatusCode, answer, c.status)
 		}
-		until(t, c.what+": the log says "+c.log, func() bool { return strings.Contains(o.bots[0].out.String(), c.log) })
+		o.bots[0].logs(t, c.log)
 	}
 	if res, err := http.Get(o.bots[0].addr + "/slack/events"); err != nil || res.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %v %v", res, err)

@@ -212,13 +212,9 @@ func TestSlackInstallation(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.acked(t, d)
-	o.wait(t, "it is said that they are accepted", func() bool {
-		for _, e := range o.Ephemerals(admin) {
-			if strings.Contains(seen(e.Version), "Accepted: these tools count as they are now.") {
-				return true
-			}
-		}
-		return false
+	o.wait(t, "the card says that they are accepted, and has no button", func() bool {
+		text := seen(o.Messages(dm, "")[0].Version)
+		return strings.Contains(text, "accepted the tools of box as they are now") && !strings.Contains(text, "Accept as they are")
 	})
 	order, _ := write(t)
 	th := o.mention(t, order)

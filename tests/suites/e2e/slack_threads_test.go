@@ -266,7 +266,7 @@ func slash(t *testing.T, o *office) {
 		th.acked(t, o.Slash(user, th.channel, "/nod", text))
 	}
 	run(ben, "pending")
-	th.told(ben, "write of box")
+	th.told(ben, "” · box")
 	th.until("it links to the message", func() bool { // which the bot knows once Slack has answered its post
 		run(ben, "pending")
 		return slices.ContainsFunc(th.Ephemerals(ben), func(e fakeslack.Ephemeral) bool {

@@ -15,10 +15,11 @@ import (
 func TestSlackAFastQuestionIsTheFirstPost(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t, officeSettings{})
+	said := time.Now()
 	th := o.mention(t, `call box__write {"path":"fast"}`)
 	ts := th.asking(1)
 	for _, m := range th.answers() {
-		if m.TS == ts && len(m.Versions) != 1 {
+		if m.TS == ts && len(m.Versions) != 1 && m.Versions[0].At.Sub(said) < 1400*time.Millisecond { // a post is held for 1.5 s, and a busy machine may have had no question by then
 			t.Errorf("the question took %d versions", len(m.Versions))
 		}
 	}

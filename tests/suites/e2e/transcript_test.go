@@ -82,7 +82,9 @@ func TestTranscripts(t *testing.T) {
 			tellFile(t, on, filepath.Join("testdata", "accepted.txt"))
 			for _, file := range files {
 				name := strings.TrimSuffix(filepath.Base(file), ".txt")
-				t.Run(name, func(t *testing.T) { tellFile(t, on, file) })
+				if !t.Run(name, func(t *testing.T) { tellFile(t, on, file) }) {
+					return // what it leaves in the bot (a halt) would fail the others, two minutes each
+				}
 			}
 		})
 	}

@@ -23,19 +23,21 @@ func TestWhoDiesTellingIsFollowed(t *testing.T) {
 				redis.SetTime(start)
 				return "redis://" + redis.Addr()
 			}}})
-			died := w.Latch()
+			said, died := w.Latch(), w.Latch()
 			w.Model.When("hello", Says("Hello."))
 			w.Until("Root was told of the first server", func() bool { return told(w, "files") })
 			w.Platform.Trouble(func(op Op) Trouble {
 				if op.Chat != DM(Root) {
 					return Trouble{}
 				}
+				<-said.C()
 				w.Replicas[0].Kill()
 				died.Open()
 				return Transient(lost)
 			})
 			w.Tools.Put(Tool{Server: "mail", Name: "post"})
 			w.Say(w.Replicas[0], Ana, "hello")
+			said.Open()
 			<-died.C()
 			w.Platform.Trouble(nil)
 			w.Start()

@@ -37,8 +37,9 @@ func inRoom(w *World, i int, text string) chat.Said {
 // Many people are asked, and all replicas are killed. What fell due meanwhile expires once, and everything else can still be decided; of two
 // opposite clicks on it exactly one counts, and the other person is told.
 func TestManyAsksOverARestart(t *testing.T) {
+	t.Parallel()
 	const asks, overdue = 60, 20
-	w := New(t, Options{Backend: Lightest, Replicas: 3, Lease: 10 * time.Second}) // on a slow machine, too, nobody loses one
+	w := New(t, Options{Parallel: true, Backend: Lightest, Replicas: 3, Lease: 10 * time.Second}) // on a slow machine, too, nobody loses one
 	short(w, "send")
 	w.Model.When("soon", Calls(Call("send", `{}`)), Says("Too bad."))
 	w.Model.When("go", Calls(Call("write", `{}`)), Says("I see."))

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/text"
 	. "github.com/nodhq/nod/tests/harness"
 )
 
@@ -99,6 +101,7 @@ func TestForeignClick(t *testing.T) {
 	w.Model.When("go", Calls(Call("write", `{}`)))
 	w.Say(w.Replicas[0], Ana, "go")
 	w.Asks("write")
+	seen(w) // before that is on record a click may come from a message that the log does not know yet
 	button := w.Await(chat.AllowOnce, "write")
 	has(w, "Ben's whisper", w.Deliver(w.Replicas[0], w.Click(Ben, button)), "Only Ana", "can decide")
 	guest := Ana
@@ -128,6 +131,23 @@ func TestForeignClick(t *testing.T) {
 	equal(w, "Ana's whisper", w.Deliver(w.Replicas[0], w.Click(Ana, button)), "")
 	w.Over(0)
 	equal(w, "ran", w.Tools.Ran(), "write")
+}
+
+// Who calls themselves what stands for another account is not drawn as that one.
+func TestANameThatIsAnAccount(t *testing.T) {
+	w := New(t, Options{})
+	w.SetPolicy(func(p *permission.Policy, _ tools) {
+		p.Approvers = permission.Approvers{Rule: permission.ApproversListed, Users: []chat.User{Ben}}
+	})
+	w.Model.When("hi", Says("Hello."))
+	w.Model.When("go", Calls(Call("write", `{}`)))
+	in := w.SaidBy(Ben, "hi")
+	in.Name = Root.String()
+	w.Deliver(w.Replicas[0], in)
+	w.Over(0)
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Asks("write")
+	has(w, "the card", w.Text(1), Ben.Key+text.CanAnswer)
 }
 
 // What somebody types is never a decision.

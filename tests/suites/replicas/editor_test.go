@@ -104,7 +104,7 @@ func TestRetryAfter(t *testing.T) {
 			refused = time.Now()
 			return Busy(wait)
 		}
-		if early := wait - time.Since(refused); early > 0 {
+		if early := wait - time.Since(refused); early > 0 && !w.Logged("lost the lease of a chat") { // whose next driver does not know of the wait
 			w.Errorf("an edit came %v too early", early)
 		}
 		return Trouble{}

@@ -1,6 +1,7 @@
 package replicas
 
 import (
+	"context"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -52,6 +53,7 @@ func TestExpiry(t *testing.T) {
 			w.Error("Ask again was taken twice")
 		}
 		w.Until("it is asked for again, in a message of its own", func() bool { return len(w.Platform.Messages(Room)) == 2 && w.Asked() == "write" })
+		w.Until("the first message no longer offers that", func() bool { return !strings.Contains(w.Text(0), "[Ask again]") })
 		allow(w, "write")
 		w.Over(1)
 		equal(w, "ran", args(w), `{"n":1}`)
@@ -142,11 +144,53 @@ func TestExpiryOnAnotherReplica(t *testing.T) {
 	has(w, "the message", w.Over(0), "nobody answered", "Too bad.")
 }
 
+// broken are leases that cannot be looked at once they are to be.
+type broken struct {
+	*Gate
+	fails func(look string) bool
+}
+
+func (b broken) ClaimDue(ctx context.Context, owner string, n int) ([]agent.Lease, error) {
+	if b.fails("claim") {
+		return nil, ErrLine
+	}
+	return b.Gate.ClaimDue(ctx, owner, n)
+}
+
+func (b broken) NextDue(ctx context.Context) (time.Duration, error) {
+	if b.fails("next") {
+		return 0, ErrLine
+	}
+	return b.Gate.NextDue(ctx)
+}
+
+// A replica whose look for what is due failed looks again soon, not only with its next sweep, and says it once.
+func TestALookThatFailsIsRepeated(t *testing.T) {
+	t.Parallel()
+	for _, look := range []string{"claim", "next"} {
+		t.Run(look, func(t *testing.T) {
+			var left atomic.Int32
+			w := New(t, Options{Parallel: true, Sweep: time.Hour, Engine: func(c *agent.Config) {
+				c.Leases = broken{c.Log.(*Gate), func(what string) bool { return what == look && left.Add(-1) >= 0 }}
+			}})
+			short(w, "write")
+			w.Model.When("go", Calls(Call("write", `{}`)), Says("Too bad."))
+			w.Say(w.Replicas[0], Ana, "go")
+			w.Asks("write")
+			w.Replicas[0].Kill()
+			left.Store(2)
+			w.Start()
+			has(w, "the message", w.Over(0), "nobody answered", "Too bad.")
+			equal(w, "warnings", w.Lines("sweep for due chats failed; trying again"), 1)
+		})
+	}
+}
+
 // What a crashed replica held goes on when its leases end, however much it is: more than one look takes over.
 func TestManyLeasesOfTheDead(t *testing.T) {
-	const rooms = 150
+	const rooms = 70 // a look claims 64
 	// The lease is long enough for a slow machine: a chat on which leases end again and again is given up.
-	w := New(t, Options{Sweep: time.Hour, Lease: 2 * time.Second, Engine: func(c *agent.Config) { c.Replying = rooms }})
+	w := New(t, Options{Sweep: time.Hour, Lease: 6 * time.Second, Engine: func(c *agent.Config) { c.Replying = rooms }})
 	var asked atomic.Int32
 	var dead atomic.Bool
 	w.Model.When("go", func(h Heard) (agent.Reply, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -27,6 +28,17 @@ type roll struct {
 	called, opened *atomic.Int32
 	lost           *atomic.Bool
 	also           []chat.ID // these wait, too
+	work           bool      // only what a driver says of a turn is kept
+}
+
+func (r roll) Append(ctx context.Context, w agent.Write) (agent.Written, error) {
+	if r.work && slices.ContainsFunc(w.Events, func(k agent.Keyed) bool {
+		_, stops := k.Event.(turn.StopAsked)
+		return stops && !strings.HasPrefix(string(k.Op), "w:")
+	}) {
+		return agent.Written{}, ErrLine
+	}
+	return r.Gate.Append(ctx, w)
 }
 
 func (r roll) Asking(ctx context.Context, match func(chat.ID) bool) ([]chat.ID, error) {
@@ -51,12 +63,16 @@ type halting struct {
 	*World
 	called, opened atomic.Int32
 	lost           atomic.Bool
+	work           bool
 }
 
 func newHalting(t *testing.T, also ...chat.ID) *halting {
-	x := &halting{}
+	return (&halting{}).begin(t, also...)
+}
+
+func (x *halting) begin(t *testing.T, also ...chat.ID) *halting {
 	x.World = New(t, Options{Engine: func(c *agent.Config) {
-		r := roll{c.Log.(*Gate), &x.called, &x.opened, &x.lost, also}
+		r := roll{Gate: c.Log.(*Gate), called: &x.called, opened: &x.opened, lost: &x.lost, also: also, work: x.work}
 		c.Log, c.Index = r, r
 	}})
 	return x
@@ -122,6 +138,15 @@ func TestWhatAHaltLeavesAlone(t *testing.T) {
 		has(t, "the message", x.Over(0), "Stopped by Ana")
 		equal(t, "stops", stops(x), 1)
 	})
+	t.Run("a turn that its driver ends first", func(t *testing.T) {
+		x := (&halting{work: true}).begin(t)
+		twoAsks(x.World)
+		x.halt()
+		x.Press(x.Replicas[0], Ana, chat.AllowOnce, "write") // so that somebody looks at it
+		has(t, "the message", x.Over(0), "Stopped by Root")
+		equal(t, "stops", stops(x), 1)
+		equal(t, "ran", x.Tools.Ran(), "")
+	})
 	t.Run("a turn that began since", func(t *testing.T) {
 		x := newHalting(t)
 		x.lost.Store(true)
@@ -164,7 +189,6 @@ func TestWhenAHaltIsTriedAgain(t *testing.T) {
 	t.Run("all are stopped", func(t *testing.T) {
 		x := newHalting(t, later)
 		twoAsks(x.World)
-		idle(x.World) // or its driver could end it by itself
 		x.halt()
 		has(t, "the message", x.Over(0), "Stopped by Root")
 		x.Until("the other one was looked at", func() bool { return x.opened.Load() > 0 })

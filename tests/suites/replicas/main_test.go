@@ -92,10 +92,13 @@ func looked(w *harness.World) {
 func gone(w *harness.World, match func(stack string) bool) {
 	w.Helper()
 	over := time.Now().Add(2 * time.Minute)
-	for busy := []string{""}; len(busy) > 0; runtime.Gosched() {
-		if busy = goroutines(match); len(busy) > 0 && time.Now().After(over) {
+	look := time.NewTicker(time.Millisecond) // each look stops the world
+	defer look.Stop()
+	for busy := goroutines(match); len(busy) > 0; busy = goroutines(match) {
+		if time.Now().After(over) {
 			w.Fatalf("still at work:\n%s", strings.Join(busy, "\n\n"))
 		}
+		<-look.C
 	}
 }
 

@@ -76,7 +76,7 @@ func TestCrashMatrix(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	// A driver whose lease lapses three times before it gets a step done gives the turn up, as it should: on a machine with much else to do
 	// that must not come of waiting for a processor.
-	o := Options{Replicas: 2, Lease: time.Second, Parallel: true}
+	o := Options{Replicas: 2, Lease: 3 * time.Second, Parallel: true}
 	clean := New(t, o)
 	story(clean)
 	calls := clean.Replicas[0].Gate.Calls()

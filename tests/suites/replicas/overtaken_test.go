@@ -1,9 +1,12 @@
 package replicas
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -134,4 +137,134 @@ func TestAStopWhileTheMessageIsPosted(t *testing.T) {
 			has(w, "the message", w.Over(0), text.StoppedBy("Ana", 0))
 		})
 	}
+}
+
+// late has the platform keep the first call that match wants, whoever waits for it or has given up, until it may land.
+func late(w *World, match func(Op) bool) (asked, land *Latch) {
+	asked, land = w.Latch(), w.Latch()
+	var once atomic.Bool
+	w.Platform.Trouble(func(op Op) Trouble {
+		if match(op) && !once.Swap(true) {
+			asked.Open()
+			<-land.C()
+		}
+		return Trouble{}
+	})
+	return asked, land
+}
+
+// An edit of whoever lost the chat lands after those of whoever has it now: it does not stay.
+func TestAnEditThatComesAfterTheChatWasLost(t *testing.T) {
+	t.Parallel()
+	w := New(t, Options{Parallel: true})
+	asked, land := late(w, func(op Op) bool { return !op.Post && strings.Contains(render.PlainText(op.View), "Half of") })
+	w.Model.When("go", func(h Heard) (agent.Reply, error) {
+		select {
+		case <-asked.C():
+			return agent.Reply{Text: "A whole answer."}, nil
+		default:
+		}
+		w.Until("the message is there", func() bool { return len(w.Platform.Messages(Room)) == 1 })
+		h.Stream(agent.Delta{Text: "Half of"})
+		<-h.Ctx.Done()
+		return agent.Reply{}, h.Ctx.Err()
+	})
+	w.Say(w.Replicas[0], Ana, "go")
+	<-asked.C()
+	w.Replicas[0].Gate.Cut()
+	w.Start()
+	whole := w.Over(0)
+	w.Replicas[0].Gate.Heal()
+	land.Open()
+	w.Until("the late edit came, and what it undid is there again", func() bool {
+		m := w.Platform.Messages(Room)[0]
+		came := slices.ContainsFunc(m.Versions, func(v Version) bool { return strings.Contains(render.PlainText(v.View), "Half of") })
+		return came && render.PlainText(m.Now()) == whole
+	})
+}
+
+// A post of whoever lost the chat lands after whoever has it now looked for it and posted another: it is taken away.
+func TestAPostThatComesAfterTheChatWasLost(t *testing.T) {
+	t.Parallel()
+	w := New(t, Options{Parallel: true, Beside: true})
+	asked, land := late(w, func(op Op) bool { return op.Post })
+	w.Say(w.Replicas[0], Ana, "go")
+	<-asked.C()
+	w.Replicas[0].Gate.Cut()
+	w.Start()
+	first := w.Over(0)
+	w.Replicas[0].Gate.Heal()
+	var taken atomic.Bool
+	w.Platform.Trouble(func(op Op) Trouble {
+		if !op.Post && op.Ref == "m2" {
+			taken.Store(true)
+		}
+		return Trouble{}
+	})
+	land.Open()
+	w.Until("it is there, and taken away", func() bool { return taken.Load() && len(w.Platform.Messages(Room)) == 1 })
+	equal(w, "what is left", w.Text(0), first)
+}
+
+// regained is the leases of a replica; has opens once the engine has taken up a chat again that it lost.
+type regained struct {
+	agent.Leases
+	lost, claimed atomic.Bool
+	has           *Latch
+}
+
+func (r *regained) ClaimDue(ctx context.Context, owner string, n int) ([]agent.Lease, error) {
+	lost := r.lost.Load()
+	leases, err := r.Leases.ClaimDue(ctx, owner, n)
+	r.claimed.Store(lost && len(leases) > 0)
+	return leases, err
+}
+
+func (r *regained) NextDue(ctx context.Context) (time.Duration, error) {
+	if r.claimed.Load() {
+		r.has.Open()
+	}
+	return r.Leases.NextDue(ctx)
+}
+
+// A replica ended a turn, lost the chat before it had announced that, and has it again: it looks whether somebody did meanwhile.
+func TestAnEndIsAnnouncedOnceByWhoeverHasTheChatAgain(t *testing.T) {
+	t.Parallel()
+	leases := &regained{has: NewLatch()}
+	w := New(t, Options{Parallel: true, Beside: true, Engine: func(c *agent.Config) {
+		c.Long = time.Nanosecond
+		if leases.Leases == nil {
+			leases.Leases, c.Leases = c.Leases, leases
+		}
+	}})
+	t.Cleanup(leases.has.Open)
+	asked, next := w.Latch(), make(chan *Replica, 1)
+	var posts atomic.Int32
+	w.Platform.Trouble(func(op Op) Trouble {
+		if !op.Post || !op.Note {
+			return Trouble{}
+		}
+		switch posts.Add(1) {
+		case 1:
+			asked.Open()
+			<-leases.has.C()
+			return Transient(false)
+		case 2:
+			(<-next).Kill()
+			leases.lost.Store(true)
+			w.Replicas[0].Gate.Heal()
+			return Trouble{Err: context.Canceled, Commit: true}
+		}
+		return Trouble{}
+	})
+	lately(w)
+	w.Say(w.Replicas[0], Ana, "go")
+	<-asked.C()
+	w.Replicas[0].Gate.Cut()
+	next <- w.Start()
+	w.Until("it is on record that it was announced", func() bool {
+		s, err := w.Replicas[0].Engine.Session(t.Context(), Room)
+		return err == nil && s.Last != nil && len(s.Last.Beside) > 0
+	})
+	equal(w, "announced", len(w.Platform.Notes()), 1)
 }

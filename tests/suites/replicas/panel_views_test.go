@@ -171,7 +171,7 @@ func TestWhyAndWhoAmI(t *testing.T) {
 	has(t, "the web", typed(w, secret, "whoami"), text.YourKeyIsSecret)
 	vouched := chat.User{Platform: "web", Key: chat.VouchedPrefix + "1@login.example.org"} // no secret, and written where people are listed
 	has(t, "somebody of a provider", typed(w, vouched, "whoami"), "web::oidc-1@login.example.org")
-	has(t, "nobody", typed(w, Root, "why files"), "Say: why <server> <tool>")
+	has(t, "nobody", typed(w, Root, "why files"), "Say: why [-in <place>] <server> <tool>")
 	if _, err := w.Replicas[0].Settings.Act(context.Background(), chat.Envelope{Chat: Room}, "home", "x", ""); err == nil {
 		t.Error("nobody acts")
 	}

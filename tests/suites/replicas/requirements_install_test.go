@@ -14,6 +14,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/settings"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
@@ -69,6 +70,8 @@ func told(w *World, server string) bool {
 func TestAdminsAreToldOfANewServer(t *testing.T) {
 	both(t, Options{Replicas: 3, Teller: true}, func(w *World) {
 		w.Until("Root was told of the first server", func() bool { return len(cardsOf(w, Root, "files")) == 1 })
+		again := chat.User{Platform: Root.Platform, Workspace: "elsewhere", Key: Root.Key} // Root, who is listed twice
+		w.SetPolicy(func(p *permission.Policy, _ tools) { p.Admins = append(p.Admins, again) })
 		cards := func(n int) []Telling {
 			w.Helper()
 			w.Until(fmt.Sprintf("Root has %d cards", n), func() bool { return len(cardsOf(w, Root, "mail")) >= n })
@@ -78,7 +81,7 @@ func TestAdminsAreToldOfANewServer(t *testing.T) {
 		knows(w, "mail", 1)
 		first := cards(1)[0]
 		hasNot(w, "a list of tools", render.PlainText(first.View), render.MarkWord(render.StepPending))
-		has(w, "the card", render.PlainText(first.View), "- post · write", "RequireConfirmation", text.InstallNew)
+		has(w, "the card", render.PlainText(first.View), "**Nobody says what they do**: post")
 		var labels string
 		for _, c := range first.View.Choices {
 			labels += c.Label + " "
@@ -100,7 +103,7 @@ func TestAdminsAreToldOfANewServer(t *testing.T) {
 		w.Tools.Put(Tool{Server: "mail", Name: "burn"})
 		knows(w, "mail", 2)
 		second := cards(2)[1]
-		has(w, "the second card", render.PlainText(second.View), "- post · write", "- burn · write")
+		has(w, "the second card", render.PlainText(second.View), "**Nobody says what they do**: burn, post")
 		refused(w, w.PressTold(Root, first, chat.Accept), decision.RefusedUnknown)
 		refused(w, w.PressTold(Ana, second, chat.Accept), decision.RefusedNotYours, "admin")
 		for _, p := range pinsOf(w, "mail") {
@@ -111,19 +114,22 @@ func TestAdminsAreToldOfANewServer(t *testing.T) {
 			equal(w, p.Tool.Name+" is accepted", p.Accepted, true)
 			equal(w, p.Tool.Name+" is accepted by", p.By, Root)
 		}
+		equal(w, "what stands on the card", render.PlainText(cardsOf(w, Root, "mail")[1].Now), text.InstallDone("mail", "Root"))
+		equal(w, "its buttons", len(cardsOf(w, Root, "mail")[1].Now.Choices), 0)
 
 		// A changed definition is told as such, though the tool was accepted before.
 		w.Tools.Change("burn")
 		knows(w, "mail", 2)
 		third := cards(3)[2]
-		has(w, "the third card", render.PlainText(third.View), text.ChangedOnCard([]string{"description"}))
+		has(w, "the third card", render.PlainText(third.View), "burn (changed: description)")
+		hasNot(w, "the third card, of what was accepted", render.PlainText(third.View), "post")
 
 		for _, r := range w.Replicas {
 			r.Stop() // and whatever any of them had to say is said
 		}
 		equal(w, "cards", len(cardsOf(w, Root, "mail")), 3)
 		equal(w, "cards of the first server", len(cardsOf(w, Root, "files")), 1)
-		for _, u := range []chat.User{Ana, Ben} {
+		for _, u := range []chat.User{Ana, Ben, again} {
 			equal(w, u.Key+" was told", len(w.Platform.Tellings(u)), 0)
 		}
 	})
@@ -274,6 +280,46 @@ func TestAnalysisThroughTheEngine(t *testing.T) {
 	hasNot(t, "wipe, after an admin's word", facts("wipe"), "dangerous", "a model's analysis")
 	press("wipe", Ana)
 	equal(t, "runs", w.Tools.Ran(), "prose wipe")
+}
+
+// slow is a model that answers what it is asked first when it may.
+type slow struct {
+	agent.Model
+	asked atomic.Int32
+	first chan struct{}
+}
+
+func (m *slow) Reply(ctx context.Context, words []turn.Utterance, tools []agent.ToolSpec, on func(agent.Delta)) (agent.Reply, error) {
+	if m.asked.Add(1) == 1 {
+		<-m.first
+	}
+	return m.Model.Reply(ctx, words, tools, on)
+}
+
+// Nobody is told of a server before a model was asked about each of its tools, many as they are, and some of them newer than its last look.
+// R160 R161
+func TestAnalysisComesBeforeTheCard(t *testing.T) {
+	analyst := &slow{first: make(chan struct{})}
+	w := New(t, Options{
+		Engine:   func(c *agent.Config) { analyst.Model = c.Model },
+		Settings: func(c *settings.Config) { c.Analyst = analyst },
+		Teller:   true,
+	})
+	w.Until("a model looks at the first tools", func() bool { return analyst.asked.Load() == 1 })
+	const tools = 12
+	for i := range tools {
+		tool := fmt.Sprintf("t%02d", i)
+		w.Model.When(`"tool":"`+tool+`"`, Says(`{"access":"write","risk":"dangerous","admin":true,"reason":"It deletes `+tool+`."}`))
+		w.Tools.Put(Tool{Server: "post", Name: tool})
+	}
+	knows(w, "post", tools)
+	close(analyst.first)
+	w.Until("Root was told", func() bool { return len(cardsOf(w, Root, "post")) > 0 })
+	for i := range tools {
+		has(t, "the card", render.PlainText(cardsOf(w, Root, "post")[0].View), fmt.Sprintf("It deletes t%02d.", i))
+	}
+	w.Replicas[0].Stop() // and whatever it had to say is said
+	equal(t, "cards", len(cardsOf(w, Root, "post")), 1)
 }
 
 // An admin reads the last week in numbers, in the statistics and by a command; what is older is not in it, and nobody else reads it.

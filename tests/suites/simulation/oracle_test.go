@@ -19,6 +19,9 @@ func (s *story) judge() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.judgeRuns(started)
+	s.judgeHalts(started)
+	s.judgeElicitations()
+	s.judgeInstalls()
 	s.judgeMessages()
 	s.judgeWords()
 }
@@ -69,6 +72,9 @@ func (s *story) asks(e Effect, start time.Time) bool {
 			asks, since = true, later(since, x.at)
 		}
 	}
+	if s.changed(s.versionOf(e), start) {
+		return true
+	}
 	return asks && !slices.ContainsFunc(s.settings, func(y *setting) bool { // perhaps: it may still have been on its way
 		return y.tool == e.Name && y.ask == "never" && !y.at.After(start) && (y.taken.IsZero() || !y.taken.Before(since))
 	})
@@ -85,6 +91,9 @@ func later(a, b time.Time) time.Time {
 func (s *story) allowed(e Effect, start time.Time) bool {
 	return slices.ContainsFunc(s.clicks, func(x *click) bool {
 		if x.at.After(start) || x.by == eve || x.on.Chat != e.Chat {
+			return false
+		}
+		if v := s.versionOf(e); v != nil && x.at.Before(v.at) && !(v.isAccepted(start) && slices.Contains(wide, x.choice)) { // it was allowed as it was before
 			return false
 		}
 		switch x.choice {
@@ -157,7 +166,7 @@ func (s *story) judgeWords() {
 }
 
 func (s *story) excused(x *said) bool {
-	return s.halted || slices.ContainsFunc(s.stops, func(y *stopped) bool {
+	return s.halted || slices.ContainsFunc(s.halts, func(h *halt) bool { return h.over.IsZero() || h.over.Add(known).After(x.at) }) || slices.ContainsFunc(s.stops, func(y *stopped) bool {
 		return y.chat == x.chat && (y.ended.IsZero() || y.ended.After(x.at))
 	})
 }

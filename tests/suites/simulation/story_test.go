@@ -54,6 +54,11 @@ type story struct {
 	clicks   []*click
 	stops    []*stopped
 	settings []*setting
+	halts    []*halt
+	wanted   []*want
+	versions []*version
+	doomed   string // the replica that dies next
+	silent   bool   // nobody answers what servers ask while nothing breaks
 	inbounds []chat.Inbound
 	troubled map[string]*rand.Rand // the platform's, the tools' and the model's sources
 	rates    map[string]float64
@@ -73,7 +78,7 @@ type click struct {
 	choice chat.Choice
 	at     time.Time
 	taken  time.Time // when it was known to be taken; zero: that is not known
-	args   string    // with Edit
+	args   string    // with Edit, or what was filled in
 }
 
 type stopped struct {
@@ -93,6 +98,7 @@ type button struct {
 	Button
 	call turn.CallID
 	args string // as they were shown
+	says string // of a server that asks
 	kind render.AskKind
 }
 
@@ -110,10 +116,11 @@ func newStory(t *testing.T, seed uint64, smooth bool) *story {
 	}
 	s.redis = newRedis(rand.New(rand.NewPCG(seed, 9)), rate, s.tell) //nolint:gosec // a story
 	t.Cleanup(s.redis.mini.Close)
+	s.silent = !smooth && s.rng.IntN(4) == 0
 	s.redis.ahead = time.Duration(s.rng.IntN(int(2*time.Hour))) - time.Hour // the replicas' clocks are as far behind
 	s.redis.quiet++
 	s.World = New(t, Options{
-		Parallel: true, Replicas: 2 + s.rng.IntN(2), Lease: lease, Sweep: lease / 2, Drain: lease, Beside: seed%2 == 0,
+		Parallel: true, Replicas: 2 + s.rng.IntN(2), Lease: lease, Sweep: lease / 2, Drain: lease, Beside: seed%2 == 0, Teller: true,
 		Backend: Backend{
 			Name: "bubble", Start: func(testing.TB) string { return "redis://bubble" },
 			Dial: func(replica string) func(context.Context, string, string) (net.Conn, error) {
@@ -130,6 +137,7 @@ func newStory(t *testing.T, seed uint64, smooth bool) *story {
 	for _, name := range []string{"read", "touch", "write", "send", "drop"} {
 		s.Tools.Put(Tool{Server: "files", Name: name, Stubborn: name == "send", Run: s.work})
 	}
+	s.Tools.Put(Tool{Server: "files", Name: "asks", Run: s.wants})
 	return s
 }
 
@@ -160,6 +168,9 @@ func after(d time.Duration) <-chan struct{} {
 
 // platform is what befalls posts and edits.
 func (s *story) platform(op Op) Trouble {
+	if op.Chat == DM(Root) {
+		return s.tells(op)
+	}
 	kind, wait := s.befalls("platform", 6)
 	switch kind {
 	case 1:
@@ -203,7 +214,9 @@ func (s *story) reply(n int) Step {
 		}
 		var calls []agent.ReplyCall
 		for i, name := range strings.Fields(steps[n]) {
-			calls = append(calls, Call(name, fmt.Sprintf(`{"n":"%s.%d.%d"}`, number, n, i)))
+			c := Call(name, fmt.Sprintf(`{"n":"%s.%d.%d"}`, number, n, i))
+			c.Server = serverOf(name)
+			calls = append(calls, c)
 		}
 		return Calls(calls...)(h)
 	}
@@ -211,6 +224,7 @@ func (s *story) reply(n int) Step {
 
 // work is what a tool does with a call.
 func (s *story) work(in Invocation) (turn.Result, error) {
+	s.reaches(in)
 	done := turn.Result{Text: in.Name + " ok"}
 	switch kind, wait := s.befalls("tools", 4); kind {
 	case 1: // it takes its time
@@ -275,12 +289,16 @@ func (s *story) aside(f func(rng *rand.Rand)) {
 func (s *story) say() {
 	by, id := pick(s.rng, []chat.User{Ana, Ben}), pick(s.rng, chats)
 	var steps []string
+	names := []string{"read", "touch", "write", "write", "send", "drop", "asks"}
+	if s.installs() {
+		names = append(names, "post", "post", "post")
+	}
 	for range 1 + s.rng.IntN(2) {
-		var names []string
+		var calls []string
 		for range 1 + s.rng.IntN(3) {
-			names = append(names, pick(s.rng, []string{"read", "touch", "write", "write", "send", "drop"}))
+			calls = append(calls, pick(s.rng, names))
 		}
-		steps = append(steps, strings.Join(names, " "))
+		steps = append(steps, strings.Join(calls, " "))
 	}
 	s.says(by, id, fmt.Sprintf("do %d: %s", len(s.said), strings.Join(steps, " | ")))
 }
@@ -330,7 +348,7 @@ func buttonsOf(m Message, view render.Message) (out []button) {
 	for _, x := range view.Blocks {
 		switch x := x.(type) {
 		case render.Ask:
-			put(button{call: turn.CallID(x.Call), args: x.Args.JSON, kind: x.Kind, Button: Button{Of: x.Tool}}, slices.Concat(x.Choices, x.More)...)
+			put(button{call: turn.CallID(x.Call), args: x.Args.JSON, says: x.Says, kind: x.Kind, Button: Button{Of: x.Tool}}, slices.Concat(x.Choices, x.More)...)
 		case render.Step:
 			put(button{call: turn.CallID(x.Call), Button: Button{Of: x.Tool}}, x.Choices...)
 		case render.Note:
@@ -343,7 +361,7 @@ func buttonsOf(m Message, view render.Message) (out []button) {
 }
 
 // idle are choices that only show something.
-var idle = []chat.Choice{chat.ViewDetail, chat.DenyReason, chat.Why, chat.Open, chat.Good, chat.Bad, chat.Accept, chat.Answer, chat.Remember, chat.AllowChannel}
+var idle = []chat.Choice{chat.ViewDetail, chat.DenyReason, chat.Why, chat.Open, chat.Good, chat.Bad, chat.Accept, chat.Remember, chat.AllowChannel}
 
 // press has somebody press a button.
 func (s *story) press(rng *rand.Rand, by chat.User, b button) (whispered string) {
@@ -352,6 +370,10 @@ func (s *story) press(rng *rand.Rand, by chat.User, b button) (whispered string)
 	if b.Choice == chat.Edit {
 		x.args = fmt.Sprintf(`{"n":"edited %d"}`, rng.IntN(1000))
 		in.Args = x.args
+	}
+	if b.Choice == chat.Answer {
+		x.args = fmt.Sprint("branch ", rng.Uint64())
+		in.Fields = map[string]string{"branch": x.args}
 	}
 	var stop *stopped
 	s.mu.Lock()
@@ -422,6 +444,13 @@ func changes(env chat.Envelope, c permission.Change) func(context.Context, *Repl
 	}
 }
 
+func serverOf(tool string) string {
+	if tool == "post" {
+		return "mail"
+	}
+	return "files"
+}
+
 func (s *story) sets(tool, ask string) {
 	x := &setting{tool: tool, ask: ask, at: time.Now()}
 	s.mu.Lock()
@@ -430,7 +459,7 @@ func (s *story) sets(tool, ask string) {
 	s.tell("root sets that %s asks %s", x.tool, x.ask)
 	env := s.Envelope(Room, Root)
 	s.aside(func(rng *rand.Rand) {
-		s.attempt(rng, changes(env, permission.Setting{Server: "files", Tool: x.tool, Field: "ask", Value: x.ask}), env)
+		s.attempt(rng, changes(env, permission.Setting{Server: serverOf(x.tool), Tool: x.tool, Field: "ask", Value: x.ask}), env)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		x.taken = time.Now()
@@ -442,16 +471,7 @@ func (s *story) breaks() {
 	r := s.some(s.rng)
 	switch s.rng.IntN(6) {
 	case 0, 1:
-		s.tell("%s is killed", r.Name)
-		s.redis.locked(func() { s.redis.dead[r.Name] = true })
-		r.Kill()
-		s.redis.cut(r.Name)
-		s.redis.locked(func() { s.redis.quiet++ })
-		fresh := s.Start()
-		s.redis.locked(func() { s.redis.quiet-- })
-		s.mu.Lock()
-		s.alive = append(slices.DeleteFunc(s.alive, func(x *Replica) bool { return x == r }), fresh)
-		s.mu.Unlock()
+		s.killed(r)
 	case 2, 3:
 		wait := time.Duration(s.rng.IntN(int(3 * lease)))
 		s.tell("%s is paused for %v", r.Name, wait)
@@ -467,18 +487,39 @@ func (s *story) breaks() {
 	}
 }
 
+// killed kills a replica, and starts another one.
+func (s *story) killed(r *Replica) {
+	s.tell("%s is killed", r.Name)
+	s.redis.locked(func() { s.redis.dead[r.Name] = true })
+	r.Kill()
+	s.redis.cut(r.Name)
+	s.redis.locked(func() { s.redis.quiet++ })
+	fresh := s.Start()
+	s.redis.locked(func() { s.redis.quiet-- })
+	s.mu.Lock()
+	s.alive = append(slices.DeleteFunc(s.alive, func(x *Replica) bool { return x == r }), fresh)
+	s.mu.Unlock()
+}
+
 func pick[T any](rng *rand.Rand, of []T) T { return of[rng.IntN(len(of))] }
 
 // run tells the story, ends the faults and has people answer what is asked.
 func (s *story) run() {
 	for range 15 + s.rng.IntN(20) {
+		s.dooms()
 		switch n := s.rng.IntN(20); {
+		case s.installs() && s.rng.IntN(4) == 0:
+			s.install()
 		case n < 5:
 			s.say()
 		case n < 14:
 			s.click()
 		case n < 15:
 			s.again()
+		case n < 16:
+			s.set()
+		case n < 17 && s.seed%3 == 0:
+			s.halt()
 		case n < 17:
 			s.set()
 		default:
@@ -497,11 +538,13 @@ func (s *story) run() {
 		r.Gate.Resume()
 	}
 	s.beside.Wait()
+	s.afterHalt()
 	s.settle()
+	s.hears()
 }
 
 // rounds is how often people look at what is asked. A call that was asked about brings the next step, and that its own calls.
-const rounds = 40
+const rounds = 80
 
 // settle has people answer whatever is asked, until nothing is.
 func (s *story) settle() {
@@ -534,6 +577,9 @@ func (s *story) answer(m Message) bool {
 		if b.kind == "" || slices.Contains(idle, b.Choice) || b.Choice == chat.Stop || b.Choice == chat.Edit || b.Choice == chat.RunAgain || b.Choice == chat.Extend {
 			continue
 		}
+		if b.kind == render.AskInput && s.silent || b.Choice == chat.Answer && s.rng.IntN(2) == 0 {
+			continue
+		}
 		for _, u := range []chat.User{Ana, Ben, Root} {
 			if s.press(s.rng, u, b) == "" {
 				return true
@@ -545,11 +591,10 @@ func (s *story) answer(m Message) bool {
 
 // over reports whether a message says the last that it will. One that is posted anew points there and asks nothing.
 func over(m render.Message) bool {
-	if strings.Contains(render.PlainText(m), text.GoesOnBelow) {
-		return true
-	}
-	return m.State == render.Done || m.State == render.Failed || m.State == render.Stopped
+	return goesOn(m) || m.State == render.Done || m.State == render.Failed || m.State == render.Stopped
 }
+
+func goesOn(m render.Message) bool { return strings.Contains(render.PlainText(m), text.GoesOnBelow) }
 
 func compact(args string) string {
 	var b strings.Builder

@@ -18,6 +18,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/state/packed"
 )
 
 // redis is the one Redis of a story: miniredis, whose clock and expiry are the bubble's. Nobody listens: a connection hands what was written
@@ -183,7 +184,7 @@ func (r *redis) sees(cmd []string) {
 		name = cmd[1]
 	}
 	r.locked(func() { r.seen[name] = true })
-	for _, a := range cmd {
+	for _, a := range events(cmd) {
 		if strings.Contains(a, `"k":"started"`) {
 			if m := startOf.FindStringSubmatch(a); m != nil {
 				r.locked(func() {
@@ -194,6 +195,24 @@ func (r *redis) sees(cmd []string) {
 			}
 		}
 	}
+}
+
+// events are the events that a command brings, as append.lua takes them: each behind its operation and its link, and after the chat's name.
+func events(cmd []string) (out []string) {
+	const chat = 17
+	if len(cmd) < 3 {
+		return nil
+	}
+	n, _ := strconv.Atoi(cmd[2])
+	for i := 2 + n + chat + 3; i < len(cmd); i++ {
+		if !strings.HasPrefix(cmd[i], `{"`) {
+			continue
+		}
+		if b, err := packed.Unpack(cmd[i-2]+" "+cmd[2+n+chat], []byte(cmd[i])); err == nil {
+			out = append(out, string(b))
+		}
+	}
+	return out
 }
 
 // conn is one connection, as its client has it.
@@ -305,7 +324,7 @@ func (c *conn) Write(b []byte) (int, error) {
 // brief names commands.
 func brief(cmds [][]string) string {
 	out := strings.ToLower(cmds[0][0])
-	for _, a := range cmds[0] {
+	for _, a := range events(cmds[0]) {
 		for _, m := range kindOf.FindAllStringSubmatch(a, 1) {
 			out += " " + m[1]
 		}
@@ -316,7 +335,7 @@ func brief(cmds [][]string) string {
 	return out
 }
 
-var kindOf = regexp.MustCompile(`^\{"v":\d+,"k":"([a-z_]+)"`)
+var kindOf = regexp.MustCompile(`^\{(?:"v":\d+,)?"k":"([a-z_]+)"`)
 
 func (c *conn) Read(b []byte) (int, error) {
 	for {

@@ -42,6 +42,7 @@ const (
 	whyAdapter  = "an adapter knows its outside and core, never another adapter or the store: each can be replaced alone"
 	whySurface  = "what two surfaces share names neither: it may know core, and no platform, library or store"
 	whyEncoder  = "what draws for a platform is values in, values out: the same message gives the same bytes, and needs no network to be looked at"
+	whyInstall  = "how a workspace lets the bot in is known without the rest: a door, a code and a sealed token"
 	whySignIn   = "who somebody is is the provider's word, checked in one place, which knows nothing of pages and chats"
 	whyMarkdown = "a model's Markdown becomes a tree by its text alone: the same text is the same tree, and no page is needed to look at it"
 	whyDecoder  = "what a platform sent is read from its bytes alone, so that every recorded payload says the same for ever"
@@ -60,14 +61,15 @@ const (
 	whyCommand  = "what every command needs is the process and the configuration; what opens a part is cmd/bot/parts"
 	whySetup    = "nod init writes a configuration and nothing else: it opens no part of the bot"
 	whyTerminal = "nod chat is a client of the web API like any other program: it may not look behind it"
-	whyMetrics  = "numbers lie around the engine's ports, so that no room below knows of them"
+	whyMetrics  = "numbers and traces lie around the engine's ports, so that no room below knows of them"
+	whyInbox    = "what waits is a list of chats: how a card looks and who asks is package web's"
 	whyReads    = "these commands are the store's and the engine's; what they need of an adapter is made in cmd/bot/parts"
 )
 
 var (
-	core         = []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/decision", "core/agent/attach", "core/agent/groups", "core/agent/prompt", "core/agent", "core/agent/settings"}
+	core         = []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/person", "core/agent/decision", "core/agent/attach", "core/agent/groups", "core/agent/prompt", "core/agent", "core/agent/settings"}
 	whyCanonical = "the one form of a call's arguments is a matter of JSON alone: what is digested must not change because a rule does"
-	outer        = append([]string{"adapters/surface", "adapters/slack", "adapters/discord", "adapters/web", "adapters/web/signin", "adapters/openai", "adapters/mcp", "adapters/mcp/child", "adapters/mcp/confine", "adapters/demo", "adapters/document", "state"}, core...)
+	outer        = append([]string{"adapters/surface", "adapters/slack", "adapters/slack/install", "adapters/discord", "adapters/web", "adapters/web/inbox", "adapters/web/signin", "adapters/openai", "adapters/mcp", "adapters/mcp/child", "adapters/mcp/confine", "adapters/demo", "adapters/document", "state"}, core...)
 	rooms        = []room{
 		{"core/chat", nil, false, whyLeaf},
 		{"core/text", []string{"core/chat"}, true, whyText},
@@ -80,6 +82,7 @@ var (
 		{"core/agent/talk", []string{"core/text", "core/agent/turn"}, true, whyDerived},
 		{"core/agent/card", []string{"core/chat", "core/text", "core/permission", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk"}, true, whyDerived},
 		{"core/agent/audit", []string{"core/chat", "core/text", "core/permission", "core/permission/pin", "core/render", "core/agent/turn"}, true, whyDerived},
+		{"core/agent/person", []string{"core/chat", "core/permission", "core/agent/turn", "core/agent/audit"}, true, whyDerived},
 		{"core/agent/form", []string{"core/chat", "core/text", "core/render", "core/agent/turn"}, true, whyDerived},
 		{"core/agent/decision", []string{"core/chat", "core/text", "core/permission", "core/permission/canonical", "core/render", "core/agent/turn", "core/agent/card", "core/agent/form"}, true, whyDecision},
 		{"core/agent/attach", []string{"core/backoff", "core/chat", "core/text", "core/agent/turn", "core/agent/talk"}, false, whyBegun},
@@ -88,10 +91,11 @@ var (
 		{"core/agent", []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/decision", "core/agent/attach", "core/agent/groups", "core/agent/prompt"}, false, whyEngine},
 		{"core/agent/settings", []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/audit", "core/agent/decision", "core/agent"}, false, whySettings},
 		{"adapters/surface", core, false, whySurface},
-		{"adapters/slack", append([]string{"adapters/slack/blocks", "adapters/slack/inbound", "adapters/surface"}, core...), false, whyAdapter},
+		{"adapters/slack", append([]string{"adapters/slack/blocks", "adapters/slack/inbound", "adapters/slack/install", "adapters/surface"}, core...), false, whyAdapter},
 		{"adapters/slack/blocks", []string{"core/chat", "core/text", "core/render", "core/agent/turn", "adapters/surface"}, true, whyEncoder},
 		{"adapters/slack/inbound", []string{"core/chat", "core/text", "adapters/surface", "adapters/slack/blocks"}, true, whyDecoder},
-		{"adapters/slack/doctor", []string{"core/chat", "core/text", "core/render", "adapters/surface", "adapters/slack", "adapters/slack/blocks"}, false, whyDoctor},
+		{"adapters/slack/install", nil, false, whyInstall},
+		{"adapters/slack/doctor", []string{"core/chat", "core/text", "core/render", "adapters/surface", "adapters/slack", "adapters/slack/blocks", "adapters/slack/install"}, false, whyDoctor},
 		{"adapters/discord", append([]string{"adapters/surface", "adapters/discord/ids", "adapters/discord/components", "adapters/discord/rest", "adapters/discord/gateway", "adapters/discord/backfill", "adapters/discord/inbound"}, core...), false, whyAdapter},
 		{"adapters/discord/inbound", []string{"core/chat", "core/text", "core/render", "adapters/surface", "adapters/discord/ids"}, true, whyDecoder},
 		{"adapters/discord/ids", []string{"core/chat"}, true, whyIDs},
@@ -100,7 +104,8 @@ var (
 		{"adapters/discord/gateway", []string{"core/backoff", "adapters/surface", "adapters/discord/rest", "core/agent"}, false, whyGateway},
 		{"adapters/discord/backfill", []string{"core/backoff", "adapters/discord/ids", "adapters/discord/rest", "core/agent"}, false, whyBackfill},
 		{"adapters/discord/components", []string{"adapters/surface", "adapters/discord/ids", "core/chat", "core/text", "core/render", "core/agent/turn", "core/agent/form"}, true, whyEncoder},
-		{"adapters/web", append([]string{"adapters/surface", "adapters/web/markdown", "adapters/web/signin"}, core...), false, whyAdapter},
+		{"adapters/web", append([]string{"adapters/surface", "adapters/web/inbox", "adapters/web/markdown", "adapters/web/signin"}, core...), false, whyAdapter},
+		{"adapters/web/inbox", []string{"core/agent", "core/agent/turn", "core/chat"}, false, whyInbox},
 		{"adapters/web/signin", []string{"adapters/surface"}, false, whySignIn},
 		{"adapters/web/markdown", []string{"core/text", "core/render"}, true, whyMarkdown},
 		{"adapters/openai", core, false, whyAdapter},
@@ -120,10 +125,12 @@ var (
 		{"cmd/bot/parts", append([]string{"cmd/bot/config", "cmd/bot/command"}, outer...), false, whyWiring},
 		{"cmd/bot/doctor", append([]string{"adapters/slack/doctor", "adapters/discord/doctor", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts"}, outer...), false, whyWiring},
 		{"cmd/bot/metrics", append([]string{"state"}, core...), false, whyMetrics},
+		{"cmd/bot/traces", core, false, whyMetrics},
 		{"cmd/bot/audit", append([]string{"state", "cmd/bot/command", "cmd/bot/parts"}, core...), false, whyReads},
 		{"cmd/bot/backup", append([]string{"state", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts"}, core...), false, whyReads},
 		{"cmd/bot/permissions", append([]string{"state", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts"}, core...), false, whyReads},
-		{"cmd/bot", append([]string{"adapters/slack/doctor", "adapters/discord/doctor", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts", "cmd/bot/doctor", "cmd/bot/metrics", "cmd/bot/audit", "cmd/bot/backup", "cmd/bot/permissions", "cmd/bot/setup", "cmd/bot/terminal"}, outer...), false, whyWiring},
+		{"cmd/bot/person", append([]string{"state", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts"}, core...), false, whyReads},
+		{"cmd/bot", append([]string{"adapters/slack/doctor", "adapters/discord/doctor", "cmd/bot/config", "cmd/bot/command", "cmd/bot/parts", "cmd/bot/doctor", "cmd/bot/metrics", "cmd/bot/traces", "cmd/bot/audit", "cmd/bot/backup", "cmd/bot/permissions", "cmd/bot/person", "cmd/bot/setup", "cmd/bot/terminal"}, outer...), false, whyWiring},
 	}
 )
 
@@ -161,15 +168,16 @@ var modules = map[string]struct {
 	"github.com/openai/openai-go":     {[]string{"adapters/openai"}, "one adapter knows the model's wire format"},
 	"github.com/redis/go-redis":       {[]string{"state", "state/embedded"}, "Redis is touched by state's scripts only: one transition, one script"},
 	"github.com/alicebob/miniredis":   {[]string{"state/embedded"}, "the embedded store is state's"},
-	"github.com/slack-go/slack":       {[]string{"adapters/slack", "adapters/slack/blocks", "adapters/slack/inbound", "adapters/slack/doctor"}, "what mentions Slack stands in adapters/slack"},
+	"github.com/slack-go/slack":       {[]string{"adapters/slack", "adapters/slack/blocks", "adapters/slack/inbound", "adapters/slack/install", "adapters/slack/doctor"}, "what mentions Slack stands in adapters/slack"},
 	"github.com/bwmarrin/discordgo":   {[]string{"adapters/discord", "adapters/discord/components", "adapters/discord/doctor", "adapters/discord/gateway", "adapters/discord/inbound", "adapters/discord/rest"}, "what mentions Discord stands in adapters/discord"},
 	"github.com/coreos/go-oidc":       {[]string{"adapters/web/signin"}, "a provider's tokens are read and checked in one place"},
 	"golang.org/x/oauth2":             {[]string{"adapters/web/signin"}, "a provider's tokens are read and checked in one place"},
 	"go.yaml.in/yaml":                 {[]string{"cmd/bot", "cmd/bot/config"}, "what people write is read in one place, configuration and exports; all else takes values"},
-	"github.com/spf13/cobra":          {[]string{"cmd/bot", "cmd/bot/command", "cmd/bot/doctor", "cmd/bot/audit", "cmd/bot/backup", "cmd/bot/permissions", "cmd/bot/setup", "cmd/bot/terminal"}, "the command line is the commands' own: what they do takes values"},
+	"github.com/spf13/cobra":          {[]string{"cmd/bot", "cmd/bot/command", "cmd/bot/doctor", "cmd/bot/audit", "cmd/bot/backup", "cmd/bot/permissions", "cmd/bot/person", "cmd/bot/setup", "cmd/bot/terminal"}, "the command line is the commands' own: what they do takes values"},
 	"github.com/tailscale/hujson":     {[]string{"cmd/bot/setup"}, "JSON with comments is what other programs write, and nothing of nod's is"},
 	"github.com/aymanbagabas":         {[]string{"core/render"}, "texts are compared where the difference is drawn"},
 	"github.com/VictoriaMetrics":      {[]string{"cmd/bot/metrics"}, "what is counted is counted in one place"},
+	"go.opentelemetry.io":             {[]string{"cmd/bot/traces"}, "spans are made and sent in one place"},
 	"github.com/spf13/pflag":          {[]string{"cmd/bot/command"}, "it is what cobra reads flags with: commands name theirs through cobra"},
 	"github.com/yuin/goldmark":        {[]string{"adapters/discord/components", "adapters/surface", "adapters/web/markdown"}, "Markdown is parsed where it is drawn"},
 	"github.com/google/go-cmp":        {nil, "a module for tests, not to be shipped"},

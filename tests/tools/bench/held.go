@@ -18,9 +18,9 @@ func pending(ctx context.Context, b *bench, replicas int) (measured, error) {
 	if replicas != 1 {
 		return nil, nil // what is held does not depend on it
 	}
-	n := 10_000
+	n, rest := 10_000, atRest
 	if b.quick {
-		n = 500
+		n, rest = 500, settled
 	}
 	p, err := program(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func pending(ctx context.Context, b *bench, replicas int) (measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := sleep(ctx, settled); err != nil {
+	if err := sleep(ctx, rest); err != nil {
 		return nil, err
 	}
 	after, err := p.holds(ctx)
@@ -68,6 +68,9 @@ func pending(ctx context.Context, b *bench, replicas int) (measured, error) {
 
 // settled is how long after a question the program has let go of what it does not need, and Redis of what it keeps for seconds.
 const settled = 15 * time.Second
+
+// atRest is how long it takes Go's runtime to collect what a process that does nothing left lying, which it does every two minutes, and to give it back.
+const atRest = 170 * time.Second
 
 // asks has n questions asked, each in a thread of its own, and returns once people can see all of them.
 func (p *process) asks(ctx context.Context, n int) error {

@@ -259,20 +259,23 @@ func answerAtOnce(w http.ResponseWriter, r *http.Request) {
 
 const answerTokens = 50
 
-// cpu is the processor time that the program has taken.
-func (p *process) cpu() (time.Duration, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
+// cpu is the processor time that the program has taken, all its replicas together.
+func (p *process) cpu() (all time.Duration, err error) {
+	for _, cmd := range p.all {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+		if err != nil {
+			return 0, err
+		}
+		_, rest, _ := strings.Cut(string(b), ") ")
+		f := strings.Fields(rest)
+		if len(f) < 13 {
+			return 0, errors.New("/proc has no processor times")
+		}
+		user, _ := strconv.Atoi(f[11])
+		system, _ := strconv.Atoi(f[12])
+		all += time.Duration(user+system) * time.Second / 100 // USER_HZ
 	}
-	_, rest, _ := strings.Cut(string(b), ") ")
-	f := strings.Fields(rest)
-	if len(f) < 13 {
-		return 0, errors.New("/proc has no processor times")
-	}
-	user, _ := strconv.Atoi(f[11])
-	system, _ := strconv.Atoi(f[12])
-	return time.Duration(user+system) * time.Second / 100, nil // USER_HZ
+	return all, nil
 }
 
 // memory is what the program holds: its own, and what is mapped of its file, which the kernel shares and may drop.

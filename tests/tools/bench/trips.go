@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/nodhq/nod/state/packed"
 )
 
 // relay stands between the replicas and Redis, and tells each round trip: what a client sent at once.
@@ -131,7 +133,7 @@ func (r *relay) sent(in *bufio.Reader) (says []string, raw []byte, err error) {
 	return []string{r.told(args)}, raw, nil
 }
 
-var kinds = regexp.MustCompile(`^\{"v":\d+,"k":"(\w+)"`)
+var kinds = regexp.MustCompile(`^\{(?:"v":\d+,)?"k":"(\w+)"`)
 
 // told says what a command is for.
 func (r *relay) told(args []string) string {
@@ -170,9 +172,13 @@ func (r *relay) told(args []string) string {
 
 func (r *relay) toldAppend(keys, args []string) string {
 	var says []string
-	for _, a := range args {
-		if m := kinds.FindStringSubmatch(a); m != nil {
-			says = append(says, m[1])
+	for i, a := range args {
+		if i < 2 || !strings.HasPrefix(a, `{"`) {
+			continue
+		}
+		b, _ := packed.Unpack(args[i-2]+" "+args[16], []byte(a)) // behind its operation and its link; what is none stays as it is
+		if m := kinds.FindSubmatch(b); m != nil {
+			says = append(says, string(m[1]))
 		}
 	}
 	if args[9] != "" {

@@ -1,0 +1,312 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/cmd/bot/command"
+	"github.com/nodhq/nod/cmd/bot/config"
+	"github.com/nodhq/nod/cmd/bot/parts"
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/person"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/state"
+)
+
+var ben = chat.User{Platform: "slack", Workspace: "T1", Key: "UBEN"}
+
+// put appends blind.
+func (k kept) put(id chat.ID, op string, e turn.Event) {
+	k.t.Helper()
+	_, _, head, err := k.store.Load(k.t.Context(), id)
+	if err == nil {
+		_, err = k.store.Append(k.t.Context(), agent.Write{Chat: id, Known: head, Events: []agent.Keyed{{Op: agent.OpID(op), Event: e}}})
+	}
+	if err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// people fills a store: Nina's own chat "one", a chat of hers with Ben, one of Ben's alone, what she set, and what the page keeps of her.
+func (k kept) people() {
+	k.t.Helper()
+	k.asks("one", "write_file", chat.AllowOnce)
+	shared, his := chat.ID{Platform: "slack", Workspace: "T1", Key: "C1/1"}, chat.ID{Platform: "slack", Workspace: "T1", Key: "C1/2"}
+	file := chat.File{Name: "salary.txt", Type: "text/plain", Size: 12, Handle: "F1"}
+	k.put(shared, "1", turn.Said{Delivery: "1", By: nina, Name: "Nina", Text: "Nina's words", Files: []chat.File{file}})
+	k.put(shared, "2", turn.Said{Delivery: "2", By: ben, Name: "Ben", Text: "Ben's words", Context: []chat.Quote{{By: nina, Name: "Nina R.", Text: "Nina was quoted"}}})
+	k.put(his, "1", turn.Said{Delivery: "1", By: ben, Name: "Ben", Text: "Ben alone"})
+	k.put(agent.SettingsChat, "s1", turn.Changed{By: nina, Name: "Nina", Surface: "web", Changes: permission.Changes{
+		permission.Remembered{ID: "r1", By: nina, Tool: permission.Tool{Server: "files", Name: "read_file"}, Choice: permission.StandAllow},
+		permission.Setting{Field: "approvers", Value: "web::nina, slack:T1:UBEN"}}})
+	ctx := k.t.Context()
+	if err := k.store.PutChat(ctx, nina.Key, "one", "Nina's title", time.Unix(1e9, 0)); err != nil {
+		k.t.Fatal(err)
+	}
+	if err := k.store.PutChat(ctx, ben.String(), "two", "Ben's title", time.Unix(1e9, 0)); err != nil {
+		k.t.Fatal(err)
+	}
+	if err := k.store.PutPerson(ctx, nina.Key, []byte(`{"groups":["hr"]}`)); err != nil {
+		k.t.Fatal(err)
+	}
+	for hash, session := range map[string]string{"h1": `{"user":"nina","name":"Nina","opener":"0123abcd"}`, "h2": `{"user":"other","name":"Other"}`,
+		"h3": `{"user":"UBEN","of":"slack","place":"T1","name":"Ben"}`, "h4": `{"user":"UBEN"}`} {
+		if _, err := k.store.OpenSession(ctx, hash, []byte(session), 10); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+}
+
+// exported is what nod person export prints, as far as tests look.
+type exported struct {
+	Person string        `json:"person"`
+	Chats  []person.Chat `json:"chats"`
+	Names  []string      `json:"names"`
+	Page   struct {
+		Chats    []chat.Listed  `json:"chats"`
+		Provider map[string]any `json:"provider"`
+		Sessions []any          `json:"sessions"`
+	} `json:"page"`
+	Settings      []string `json:"settings"`
+	Configuration []string `json:"configuration"`
+	NotLookedAt   []string `json:"not_looked_at"`
+}
+
+// All that is kept about a person is exported beside a bot that runs, and nothing of others.
+func TestPersonExport(t *testing.T) {
+	for name, at := range keepers(t) {
+		t.Run(name, func(t *testing.T) {
+			keeper := at()
+			k := kept{t: t, store: keeper.opened(t), env: keeper.env}
+			k.people()
+			k.env["NOD_CONFIG"] = write(t, "admins: [web::nina, web::ninabel]\n")
+			code, out, errs := try(t, []string{"person", "export", "web::nina"}, k.env, nil)
+			var x exported
+			if err := json.Unmarshal([]byte(out), &x); err != nil || code != command.OK {
+				t.Fatalf("code %d, %v\n%s%s", code, err, out, errs)
+			}
+			for _, is := range []string{"Nina's words", "Nina was quoted", "salary.txt", "Nina's title", `"hr"`, "Nina R.", "r1", `"outcome": "approved"`, "web::nina", "backups"} {
+				if !strings.Contains(out, is) {
+					t.Errorf("without %q", is)
+				}
+			}
+			for _, no := range []string{"Ben's words", "Ben alone", "Other", "0123abcd", "s3cret", "ninabel\""} {
+				if strings.Contains(out, no) {
+					t.Errorf("with %q", no)
+				}
+			}
+			if len(x.Chats) != 3 || len(x.Page.Chats) != 1 || len(x.Page.Sessions) != 1 || len(x.Settings) != 1 || len(x.Configuration) == 0 || len(x.NotLookedAt) == 0 {
+				t.Errorf("%s", out)
+			}
+			for _, c := range x.Chats {
+				if c.Chat == "web::one" && (!c.Began || !c.Alone || len(c.Said) != 1 || len(c.Records) < 2) || c.Chat == "slack:T1:C1/1" && (!c.Began || c.Alone) {
+					t.Errorf("%+v", c)
+				}
+			}
+			var his exported // who signs in on the page by Slack
+			_, out, _ = try(t, []string{"person", "export", ben.String()}, k.env, nil)
+			if err := json.Unmarshal([]byte(out), &his); err != nil || len(his.Page.Sessions) != 1 || len(his.Page.Chats) != 1 {
+				t.Errorf("%v %s", err, out)
+			}
+
+			file := filepath.Join(t.TempDir(), "nina.json")
+			code, said, errs := try(t, []string{"person", "export", "web::nina", "-o", file}, k.env, nil)
+			info, err := os.Stat(file)
+			if code != command.OK || err != nil || info.Mode().Perm() != 0o600 || !strings.Contains(said, "3 chats") {
+				t.Errorf("code %d, %v, %s%s", code, err, said, errs)
+			}
+			for args, want := range map[string]struct {
+				code int
+				say  string
+			}{
+				"export web::nina -o " + file: {command.Fail, "nothing is written over"},
+				"export nina":                 {command.Usage, "did you mean web::nina"},
+				"export Ben":                  {command.Usage, "did you mean slack:T1:UBEN (Ben)?"},
+				"export slack:T1:UBEM":        {command.Fail, "nothing is kept about slack:T1:UBEM; did you mean slack:T1:UBEN?"},
+				"export":                      {command.Usage, "usage: nod person export PERSON"},
+			} {
+				if code, out, errs := try(t, append([]string{"person"}, strings.Fields(args)...), k.env, nil); code != want.code || out != "" || !strings.Contains(errs, want.say) {
+					t.Errorf("%s: code %d, %q, %q", args, code, out, errs)
+				}
+			}
+		})
+	}
+}
+
+// filled is a store with people in it, on which nobody is.
+func (k keeper) filled(t *testing.T) {
+	t.Helper()
+	s, err := k.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept{t: t, store: s, env: k.env}.people()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// does runs a command, and gives what it says.
+func (k keeper) does(t *testing.T, code int, line string, says ...string) string {
+	t.Helper()
+	got, out, errs := try(t, strings.Fields(line), k.env, nil)
+	if got != code {
+		t.Errorf("nod %s: code %d, want %d\n%s%s", line, got, code, out, errs)
+	}
+	for _, say := range says {
+		if !strings.Contains(out+errs, say) {
+			t.Errorf("nod %s: without %q\n%s%s", line, say, out, errs)
+		}
+	}
+	return out
+}
+
+// A hold on a chat or on a person stands against deletion until it is released, and is on record.
+func TestHold(t *testing.T) {
+	for name, at := range keepers(t) {
+		t.Run(name, func(t *testing.T) {
+			k := at()
+			k.filled(t)
+			k.does(t, command.OK, "hold -list", "Nothing is held.")
+			k.does(t, command.OK, "hold web::one -why dispute-7", "On hold: web::one, 1 chat so far")
+			k.does(t, command.OK, "hold web::one", "On hold") // again
+			k.does(t, command.OK, "hold -list", "web::one, since ", "by cli::", ": dispute-7")
+			k.does(t, command.OK, "person delete web::nina", "stays: chat web::one: on hold since ", ": dispute-7", "Nothing was deleted yet")
+			k.does(t, command.OK, "person delete web::nina -yes")
+			k.does(t, command.OK, "person export web::nina", `"web::one"`)
+			k.does(t, command.OK, "hold web::nina", "2 chats so far, and what comes")
+			k.does(t, command.OK, "hold web::one -release", "Released: web::one, 1 chat.")
+			k.does(t, command.Fail, "hold web::one -release", "there is no hold on web::one")
+			k.does(t, command.Fail, "person delete web::nina -yes", "there is a hold on web::nina since ")
+			k.does(t, command.OK, "hold web::nina -release", "Released: web::nina, 2 chats.")
+			k.held(t)
+			out := k.does(t, command.OK, "audit export -chat nod::settings", `"outcome":"held"`, `"outcome":"released"`, "dispute-7")
+			if n := strings.Count(out, `"outcome":"held"`); n != 3 {
+				t.Errorf("%d holds on record:\n%s", n, out)
+			}
+			k.does(t, command.OK, "audit verify", "ok: ")
+			k.does(t, command.OK, "person delete web::nina -yes", "goes:  chat web::one")
+			for _, line := range []string{"hold", "hold -list -release", "hold web::one -list", "hold web::one -release -why x", "hold one"} {
+				k.does(t, command.Usage, line, "want ")
+			}
+		})
+	}
+}
+
+// held puts a hold on somebody: what they write then, a replica that has heard of it holds.
+func (k keeper) held(t *testing.T) {
+	t.Helper()
+	k.does(t, command.OK, "hold slack:T1:UBEN", "2 chats so far, and what comes")
+	s, err := k.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	e, err := parts.StillEngine(config.Config{Lease: time.Second}, s, nil, slog.New(slog.DiscardHandler))
+	if err == nil {
+		_, err = e.Settings(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for by, want := range map[chat.User]error{ben: state.ErrKept, nina: nil} {
+		id := chat.ID{Platform: "web", Key: "new-" + by.Key}
+		if err := e.Accept(t.Context(), chat.Said{Envelope: chat.Envelope{Delivery: "d", Chat: id, User: by}, Text: "new"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Erase(t.Context(), id, 1); !errors.Is(err, want) {
+			t.Errorf("what %s wrote: %v, want %v", by, err, want)
+		}
+	}
+}
+
+// A replica that has a deleted chat in its memory brings nothing of it back when somebody speaks there again.
+func TestDeletedStaysDeleted(t *testing.T) {
+	k := keepers(t)["Redis"]()
+	s := k.opened(t)
+	e, err := parts.StillEngine(config.Config{Lease: time.Second}, s, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := chat.ID{Platform: "web", Key: "room"}
+	say := func(delivery, words string) string {
+		t.Helper()
+		if err := e.Accept(t.Context(), chat.Said{Envelope: chat.Envelope{Delivery: chat.Delivery(delivery), Chat: id, User: nina}, Text: words}); err != nil {
+			t.Fatal(err)
+		}
+		session, err := e.Session(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := turn.EncodeSession(session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	if before := say("1", "the old words"); !strings.Contains(before, "the old words") {
+		t.Fatal(before)
+	}
+	k.does(t, command.OK, "person delete web::nina -yes", "Deleted.")
+	if after := say("2", "new words"); strings.Contains(after, "old words") || !strings.Contains(after, "new words") {
+		t.Error(after)
+	}
+	if out := k.does(t, command.OK, "person export web::nina", "new words"); strings.Contains(out, "old words") {
+		t.Error(out)
+	}
+}
+
+// What is a person's alone goes, and is gone for the bot that had it; what others need stays, and is named.
+func TestPersonDelete(t *testing.T) {
+	for name, at := range keepers(t) {
+		t.Run(name, func(t *testing.T) {
+			k := at()
+			k.filled(t)
+			k.env["NOD_CONFIG"] = write(t, "admins: [web::nina]\n")
+			anchors := filepath.Join(t.TempDir(), "anchors")
+			k.does(t, command.OK, "audit anchor -out "+anchors)
+			before := k.does(t, command.OK, "person export web::nina")
+			plan := k.does(t, command.OK, "person delete web::nina", "Nothing was deleted yet")
+			for _, line := range []string{"goes:  chat web::one, with files: 5 entries", "goes:  what they remembered for themselves: 1 choice", "goes:  of the page: their list of 1 chat, 1 session",
+				"stays: chat slack:T1:C1/1: others took part", "stays: what they changed in the settings", "stays: setting everything: approvers = web::nina", "stays: configuration "} {
+				if !strings.Contains(plan, line) {
+					t.Errorf("without %q:\n%s", line, plan)
+				}
+			}
+			if after := k.does(t, command.OK, "person export web::nina"); len(after) != len(before) {
+				t.Errorf("looking deleted something:\n%s", after)
+			}
+			k.does(t, command.OK, "person delete web::nina -yes", "Deleted.")
+			after := k.does(t, command.OK, "person export web::nina", "Nina's words")
+			for _, gone := range []string{"web::one", "Nina's title", `"hr"`, `"sessions"`, `"remembered": [`} {
+				if strings.Contains(after, gone) {
+					t.Errorf("%s is still there:\n%s", gone, after)
+				}
+			}
+			k.does(t, command.OK, "audit export -chat slack:T1:C1/1", `"kind":"stop"`) // her turn was open there
+			if out := k.does(t, command.OK, "audit export -chat slack:T1:C1/2"); strings.Contains(out, `"kind":"stop"`) {
+				t.Errorf("somebody else's turn is stopped:\n%s", out)
+			}
+			out := k.does(t, command.OK, "audit export -chat nod::settings", `"outcome":"erased"`)
+			if strings.Contains(out[strings.LastIndex(out[:strings.Index(out, `"erased"`)], "\n")+1:], "nina") {
+				t.Errorf("the record of it names who is forgotten:\n%s", out)
+			}
+			k.does(t, command.OK, "audit verify -anchors "+anchors, "ok: ", "1 anchored chat deleted since, on record")
+			k.does(t, command.OK, "person export slack:T1:UBEN", "Ben alone", "Ben's words")
+			k.does(t, command.OK, "person delete web::nina", "There is nothing that can be deleted.")
+			k.does(t, command.OK, "person delete "+ben.String()+" -yes", "Deleted.") // who signs in on the page by Slack
+			if left := k.does(t, command.OK, "person export "+ben.String(), "Ben"); strings.Contains(left, `"sessions"`) || strings.Contains(left, "Ben's title") {
+				t.Errorf("what the page keeps of Ben is still there:\n%s", left)
+			}
+			k.does(t, command.Fail, "person delete web::nino", "did you mean web::nina?")
+		})
+	}
+}
