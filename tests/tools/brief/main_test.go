@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,7 +42,7 @@ func TestBrief(t *testing.T) {
 		"other people": {"go: downloading x\n" + events, 0, []string{"go: downloading x\n"}, nil},
 	} {
 		var out strings.Builder
-		if code := brief(strings.NewReader(tt.in), &out); code != tt.code {
+		if code := brief(strings.NewReader(tt.in), &out, nil); code != tt.code {
 			t.Errorf("%s: exit code %d, want %d", name, code, tt.code)
 		}
 		for _, s := range tt.holds {
@@ -53,6 +54,50 @@ func TestBrief(t *testing.T) {
 			if strings.Contains(out.String(), s) {
 				t.Errorf("%s: %q in\n%s", name, s, out.String())
 			}
+		}
+	}
+}
+
+const red = `{"Action":"output","Package":"p","Test":"TestB/part","Output":"loud words\n"}
+{"Action":"fail","Package":"p","Test":"TestB/part"}
+{"Action":"fail","Package":"p","Test":"TestB"}
+`
+
+// A test that passes alone is flaky, and said to be; what proves itself is not tried again.
+func TestAgain(t *testing.T) {
+	const end = `{"Action":"fail","Package":"p"}` + "\n"
+	one := `{"Action":"fail","Package":"p","Test":"Test`
+	for what, tt := range map[string]struct {
+		in    string
+		alone bool
+		tried []string
+		code  int
+		holds string
+	}{
+		"passes":      {events + red + end, true, []string{"p TestB"}, 0, "mend it: p TestB\n"},
+		"fails":       {events + red + end, false, []string{"p TestB"}, 1, "1 passed, 2 failed\n"},
+		"nothing":     {events + `{"Action":"pass","Package":"p"}`, true, nil, 0, "1 passed, 0 failed\n"},
+		"few":         {one + `X"}` + "\n" + one + `Y"}` + "\n" + one + `Z"}` + "\n" + end, true, []string{"p TestX", "p TestY", "p TestZ"}, 0, "3 passed, 0 failed\n"},
+		"many":        {one + `W"}` + "\n" + one + `X"}` + "\n" + one + `Y"}` + "\n" + one + `Z"}` + "\n" + end, true, nil, 1, "0 passed, 4 failed\n"},
+		"race":        {events + `{"Action":"output","Package":"p","Test":"TestB","Output":"WARNING: DATA RACE\n"}` + "\n" + red + end, true, nil, 1, "1 passed, 2 failed\n"},
+		"panic":       {events + `{"Action":"output","Package":"p","Test":"TestB","Output":"panic: oh\n"}` + "\n" + red + end, true, nil, 1, "1 passed, 2 failed\n"},
+		"died":        {events + red + `{"Action":"output","Package":"p","Test":"TestC","Output":"fatal error: oh\n"}` + "\n" + end, true, nil, 1, "1 passed, 2 failed\n"},
+		"two, a half": {events + red + end + `{"Action":"fail","Package":"q"}`, true, nil, 1, "1 passed, 2 failed\n"},
+	} {
+		var out strings.Builder
+		var tried []string
+		alone := func(n name) bool { tried = append(tried, n.pkg+" "+n.test); return tt.alone }
+		if code := brief(strings.NewReader(tt.in), &out, alone); code != tt.code {
+			t.Errorf("%s: exit code %d, want %d", what, code, tt.code)
+		}
+		if !slices.Equal(tried, tt.tried) {
+			t.Errorf("%s: ran %q again, want %q", what, tried, tt.tried)
+		}
+		if !strings.Contains(out.String(), tt.holds) {
+			t.Errorf("%s: no %q in\n%s", what, tt.holds, out.String())
+		}
+		if strings.Contains(tt.in, "loud words") && !strings.Contains(out.String(), "loud words\n") {
+			t.Errorf("%s: what the test said is lost", what)
 		}
 	}
 }
