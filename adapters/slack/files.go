@@ -34,7 +34,11 @@ type fileInfo struct {
 }
 
 // Fetch implements [attach.Fetcher]. The handle is the file's ID: where it is Slack says, and no message.
-func (a *Adapter) Fetch(ctx context.Context, _ chat.ID, f chat.File, most int) ([]byte, error) {
+func (a *Adapter) Fetch(ctx context.Context, id chat.ID, f chat.File, most int) ([]byte, error) {
+	a, err := a.home(ctx, id.Workspace)
+	if err != nil {
+		return nil, err
+	}
 	me, err := a.me(ctx)
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func (a *Adapter) LinkTo(l render.ChatLink) string {
 	id, err := chat.ParseID(l.Chat)
 	p, ok := blocks.PlaceOf(id)
 	to := cmp.Or(l.Message, p.Thread)
-	if err != nil || !ok || p.Team != a.self.Team || !blocks.IsTimestamp(to) || !strings.HasPrefix(a.self.URL, "http") {
+	if a = a.known(p.Team); err != nil || !ok || a == nil || !isClosed(a.introduced) || p.Team != a.self.Team || !blocks.IsTimestamp(to) || !strings.HasPrefix(a.self.URL, "http") {
 		return ""
 	}
 	return a.permalink(p, chat.MessageRef(to))

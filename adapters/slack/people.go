@@ -215,7 +215,11 @@ type groupList struct {
 }
 
 // Groups are the user groups that somebody of this workspace belongs to now. It takes the scope usergroups:read.
-func (a *Adapter) Groups(ctx context.Context, _ chat.ID, u chat.User) ([]chat.User, error) {
+func (a *Adapter) Groups(ctx context.Context, id chat.ID, u chat.User) ([]chat.User, error) {
+	a, err := a.home(ctx, homeOf(id, u))
+	if err != nil {
+		return nil, err
+	}
 	if self, err := a.me(ctx); err != nil || !isOurs(self, u) || u.IsGroup() {
 		return nil, err
 	}
@@ -240,6 +244,10 @@ func isOurs(self inbound.Self, u chat.User) bool {
 func (a *Adapter) Member(ctx context.Context, _ chat.ID, u chat.User) (is chat.User, name, no string) {
 	ctx, cancel := context.WithTimeout(ctx, peopleWithin)
 	defer cancel()
+	a, err := a.home(ctx, u.Workspace)
+	if err != nil {
+		return is, "", sayOtherWorkspace
+	}
 	self, err := a.me(ctx)
 	switch {
 	case err != nil:
@@ -289,7 +297,10 @@ func (a *Adapter) listGroups(ctx context.Context) *groupList {
 }
 
 // GroupName is the handle of a user group, as far as it was read. It asks nobody.
-func (a *Adapter) GroupName(_ chat.ID, group chat.User) string {
+func (a *Adapter) GroupName(id chat.ID, group chat.User) string {
+	if a = a.known(homeOf(id, group)); a == nil {
+		return ""
+	}
 	last := a.in.groups.last.Load()
 	if last == nil || group.Platform != Platform || !group.IsGroup() {
 		return ""

@@ -32,7 +32,7 @@ const (
 // Post makes the turn's message in its thread. It is tried once: where nobody knows whether it was made, the fault is transient, and Seek
 // finds it.
 func (a *Adapter) Post(ctx context.Context, id chat.ID, key chat.PostKey, m render.Message) (chat.MessageRef, error) {
-	p, err := a.locate(ctx, id)
+	a, p, err := a.locate(ctx, id)
 	if err != nil {
 		return "", err
 	}
@@ -57,17 +57,21 @@ func (a *Adapter) noteSent(at messageAt, r blocks.Rendition, m render.Message) {
 	a.sent.Put(at.String(), surface.Drawn{Sum: r.Sum(), Chars: render.Measure(m).Chars, At: a.now(), Level: r.Level})
 }
 
-// locate finds the thread of a chat, once it is known who we are.
-func (a *Adapter) locate(ctx context.Context, id chat.ID) (blocks.Place, error) {
+// locate finds the thread of a chat, and the adapter of its workspace, once that knows who it is.
+func (a *Adapter) locate(ctx context.Context, id chat.ID) (*Adapter, blocks.Place, error) {
 	p, ok := blocks.PlaceOf(id)
 	if !ok {
-		return blocks.Place{}, gone("the chat is not a thread of Slack's")
+		return a, p, gone("the chat is not a thread of Slack's")
+	}
+	a, err := a.home(ctx, p.Team)
+	if err != nil {
+		return a, p, err
 	}
 	me, err := a.me(ctx)
 	if err == nil && me.Team != p.Team { // the store was shared with, or moved from, another workspace
 		err = &agent.PlatformError{Kind: agent.FaultForbidden, Cause: fmt.Errorf("the chat is of workspace %q, the bot is installed in %s", p.Team, me.Team)}
 	}
-	return p, err
+	return a, p, err
 }
 
 // post sends one message to a thread, or without one to a conversation, in the first shape that Slack takes.
@@ -111,7 +115,7 @@ func (a *Adapter) takeBack(ctx context.Context, p blocks.Place, ts string) error
 // Edit replaces the turn's message. Progress that the workspace's budget has no room for comes back at once as [agent.FaultLater]. A
 // decision or a final goes out through the response_url of an earlier click where there is one, which no limit counts.
 func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m render.Message, u agent.Urgency) error {
-	p, err := a.locate(ctx, id)
+	a, p, err := a.locate(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -164,7 +168,7 @@ const (
 
 // Seek looks for a message of ours that an earlier attempt with the same key made.
 func (a *Adapter) Seek(ctx context.Context, id chat.ID, key chat.PostKey) (chat.MessageRef, bool, error) {
-	p, err := a.locate(ctx, id)
+	a, p, err := a.locate(ctx, id)
 	if err != nil {
 		return "", false, err
 	}

@@ -103,7 +103,7 @@ func (p *presence) begin(at blocks.Place) {
 
 func (a *Adapter) Starts(id chat.ID) bool {
 	p, ok := blocks.PlaceOf(id)
-	if !ok || a.presence.status.off.Load() {
+	if a = a.known(p.Team); !ok || a == nil || a.presence.status.off.Load() {
 		return false
 	}
 	a.presence.begin(p)

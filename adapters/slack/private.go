@@ -54,7 +54,11 @@ func (a *Adapter) whisperAs(ctx context.Context, h chat.ReplyHandle, of blocks.R
 	if !ok {
 		return gone("the handle names nobody of Slack's")
 	}
-	_, err := a.try(of, surface.LevelFull, func(r blocks.Rendition) error { return a.whisper(ctx, to, r) })
+	a, err := a.home(ctx, to.team)
+	if err != nil {
+		return err
+	}
+	_, err = a.try(of, surface.LevelFull, func(r blocks.Rendition) error { return a.whisper(ctx, to, r) })
 	return err
 }
 
@@ -85,7 +89,7 @@ func (a *Adapter) whisper(ctx context.Context, to recipient, r blocks.Rendition)
 
 // Annotate posts a message beside the turn's. The persons it names are notified.
 func (a *Adapter) Annotate(ctx context.Context, id chat.ID, beside chat.MessageRef, key chat.PostKey, m render.Message, link bool) (chat.MessageRef, error) {
-	p, err := a.locate(ctx, id)
+	a, p, err := a.locate(ctx, id)
 	if err != nil {
 		return "", err
 	}
@@ -109,7 +113,7 @@ func (a *Adapter) permalink(p blocks.Place, ref chat.MessageRef) string {
 
 // Remove takes away a message that Annotate made. One that is not there is no error.
 func (a *Adapter) Remove(ctx context.Context, id chat.ID, ref chat.MessageRef) error {
-	p, err := a.locate(ctx, id)
+	a, p, err := a.locate(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -135,6 +139,10 @@ func (a *Adapter) Tell(ctx context.Context, to chat.User, key chat.PostKey, m re
 	user, ok := blocks.UserID(to)
 	if !ok {
 		return "", gone("this is nobody of Slack's")
+	}
+	a, err := a.home(ctx, to.Workspace)
+	if err != nil {
+		return "", err
 	}
 	me, err := a.me(ctx)
 	if err != nil {

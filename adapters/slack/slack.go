@@ -109,8 +109,9 @@ type Adapter struct {
 	in       intake // what comes in
 	health   health
 
-	served func(context.Context, inbound.Delivery) (receipt, error) // [Adapter.serve], but where another hears for it
-	lost   func(error)                                              // is told that Slack refuses the token; nil: nobody is
+	served  func(context.Context, inbound.Delivery) (receipt, error) // [Adapter.serve], but where another hears for it
+	several *Workspaces                                              // that it hears for; nil: it works in its own
+	lost    func(error)                                              // is told that Slack refuses the token; nil: nobody is
 
 	now   func() time.Time
 	pause func(context.Context, time.Duration) error // [backoff.Wait]
@@ -192,6 +193,23 @@ func (a *Adapter) me(ctx context.Context) (inbound.Self, error) {
 	case <-ctx.Done():
 		return inbound.Self{}, faultOf(fmt.Errorf("waiting for auth.test: %w", ctx.Err()))
 	}
+}
+
+// home is the adapter of a workspace, for whoever wants something of it: this one, except where it hears for several. Each method that the
+// engine calls about a chat or a person begins with it, or with known.
+func (a *Adapter) home(ctx context.Context, team string) (*Adapter, error) {
+	if a.several == nil || team == "" {
+		return a, nil
+	}
+	return a.several.of(ctx, team)
+}
+
+// known is home for who cannot wait; nil: there is none here, as far as it was looked.
+func (a *Adapter) known(team string) *Adapter {
+	if a.several == nil {
+		return a
+	}
+	return a.several.at(team)
 }
 
 // introduce calls auth.test until it answers, or says that it never will.

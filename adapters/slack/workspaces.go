@@ -13,15 +13,11 @@ import (
 
 	"github.com/slack-go/slack"
 
-	"github.com/nodhq/nod/adapters/slack/blocks"
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/slack/install"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
-	"github.com/nodhq/nod/core/agent/attach"
-	"github.com/nodhq/nod/core/agent/groups"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/render"
 )
 
 // lookEvery is how often what is installed is read anew: so much later, at most, another replica knows of a workspace that is gone. One that
@@ -29,9 +25,10 @@ import (
 const lookEvery = 2 * time.Second
 
 // Workspaces is the bot in every workspace that installed it: an [Adapter] for each, which has that workspace's token and knows nothing of the
-// others, behind one way in, because the sockets and the signing secret are the app's.
+// others, behind one way in, because the sockets and the signing secret are the app's. The one that is embedded hears for all of them and
+// speaks in none: what it is asked about a chat or a person the adapter of that workspace does ([Adapter.home]).
 type Workspaces struct {
-	door    *Adapter // hears for all of them, and speaks in none
+	*Adapter
 	install *install.Door
 	started chan struct{} // closed when Run begins
 	running context.Context
@@ -49,28 +46,15 @@ type workspace struct {
 	end                context.CancelFunc
 }
 
-var (
-	_ agent.Platform  = (*Workspaces)(nil)
-	_ agent.Starter   = (*Workspaces)(nil)
-	_ agent.Whisperer = (*Workspaces)(nil)
-	_ agent.Annotator = (*Workspaces)(nil)
-	_ agent.Seeker    = (*Workspaces)(nil)
-	_ agent.Pacer     = (*Workspaces)(nil)
-	_ agent.Teller    = (*Workspaces)(nil)
-	_ groups.Groups   = (*Workspaces)(nil)
-	_ groups.Names    = (*Workspaces)(nil)
-	_ attach.Fetcher  = (*Workspaces)(nil)
-)
-
 // NewWorkspaces is [New] for a bot whose workspaces install it. It has no bot token of its own.
 func NewWorkspaces(c Config, of install.Config) (*Workspaces, error) {
 	door, err := build(c)
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspaces{door: door, started: make(chan struct{}), all: map[string]*workspace{}}
+	w := &Workspaces{Adapter: door, started: make(chan struct{}), all: map[string]*workspace{}}
 	close(door.introduced) // as nobody
-	door.served = w.serve
+	door.served, door.several = w.serve, w
 	w.install, err = install.New(of, door.APIURL, door.http, door.Logger)
 	return w, err
 }
@@ -83,17 +67,17 @@ func (w *Workspaces) Run(ctx context.Context) error {
 	w.work.Go(func() {
 		for ctx.Err() == nil {
 			if err := w.look(ctx); err != nil && ctx.Err() == nil {
-				w.door.Logger.Warn("slack: which workspaces have nod could not be read; trying again", "err", err)
+				w.Logger.Warn("slack: which workspaces have nod could not be read; trying again", "err", err)
 			}
-			_ = w.door.pause(ctx, lookEvery)
+			_ = w.pause(ctx, lookEvery)
 		}
 	})
-	err := w.door.listen(ctx) // until what was taken is done
+	err := w.listen(ctx) // until what was taken is done
 	w.mu.Lock()
 	stop()
 	w.mu.Unlock()
 	w.work.Wait()
-	w.door.http.CloseIdleConnections()
+	w.http.CloseIdleConnections()
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -114,7 +98,7 @@ func (w *Workspaces) look(ctx context.Context) error {
 		if stored[team] == "" {
 			at.end()
 			delete(w.all, team)
-			w.door.Logger.Info("slack: a workspace is not served any more: nod is not installed there", "workspace", team)
+			w.Logger.Info("slack: a workspace is not served any more: nod is not installed there", "workspace", team)
 		}
 	}
 	for team, sealed := range stored {
@@ -136,7 +120,7 @@ func (w *Workspaces) open(ctx context.Context, team, sealed string) {
 		at.Adapter, err = nil, errors.New("slack.install.workspaces does not have it")
 	}
 	if err != nil {
-		w.door.Logger.Error("slack: a workspace is not served", "workspace", team, "err", err)
+		w.Logger.Error("slack: a workspace is not served", "workspace", team, "err", err)
 		return
 	}
 	if old { // so that the old key can go some day; if it is replaced meanwhile, the next look sees that
@@ -148,11 +132,11 @@ func (w *Workspaces) open(ctx context.Context, team, sealed string) {
 		return
 	}
 	at.end()
-	c := w.door.Config
+	c := w.Config
 	c.BotToken, c.Team = is.Token, team
 	a, err := build(c)
 	if err != nil { // the door has the same configuration
-		w.door.Logger.Error("slack: a workspace is not served", "workspace", team, "err", err)
+		w.Logger.Error("slack: a workspace is not served", "workspace", team, "err", err)
 		return
 	}
 	running, end := context.WithCancel(w.running)
@@ -170,9 +154,9 @@ func (w *Workspaces) keep(ctx context.Context, a *Adapter) {
 	for failed := 0; ctx.Err() == nil; failed++ {
 		err := a.run(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil })
 		if err != nil && ctx.Err() == nil && failed == 0 {
-			w.door.Logger.Error("slack: nod cannot work in a workspace; it is tried until it can", "workspace", a.Team, "err", err)
+			w.Logger.Error("slack: nod cannot work in a workspace; it is tried until it can", "workspace", a.Team, "err", err)
 		}
-		_ = w.door.pause(ctx, again.Base(failed))
+		_ = w.pause(ctx, again.Base(failed))
 	}
 }
 
@@ -189,7 +173,7 @@ func (w *Workspaces) forget(team string) {
 	ctx, cancel := context.WithTimeout(w.running, afterWithin) // not the adapter's own, which ends by this
 	defer cancel()
 	if err := w.leave(ctx, team); err != nil {
-		w.door.Logger.Warn("slack: a workspace that nod was removed from is not forgotten yet", "workspace", team, "err", err)
+		w.Logger.Warn("slack: a workspace that nod was removed from is not forgotten yet", "workspace", team, "err", err)
 	}
 }
 
@@ -203,16 +187,16 @@ func (w *Workspaces) leave(ctx context.Context, team string) error {
 	}
 	is, _, err := w.install.Open(team, sealed)
 	if err != nil {
-		w.door.Logger.Error("slack: a workspace that nod was removed from is not forgotten", "workspace", team, "err", err)
+		w.Logger.Error("slack: a workspace that nod was removed from is not forgotten", "workspace", team, "err", err)
 		return nil
 	}
-	_, err = slack.New(is.Token, slack.OptionHTTPClient(lean{w.door.http}), slack.OptionAPIURL(w.door.APIURL)).AuthTestContext(ctx)
+	_, err = slack.New(is.Token, slack.OptionHTTPClient(lean{w.http}), slack.OptionAPIURL(w.APIURL)).AuthTestContext(ctx)
 	if code := codeOf(err); code != "invalid_auth" && !slices.Contains(removed, code) {
 		return err
 	}
-	asking, err := w.door.Asks.Asking(ctx, func(id chat.ID) bool { return id.Platform == Platform && id.Workspace == team })
+	asking, err := w.Asks.Asking(ctx, func(id chat.ID) bool { return id.Platform == Platform && id.Workspace == team })
 	if err == nil {
-		err = surface.EndAsks(ctx, w.door.Engine, asking, chat.Delivery("u:"+strconv.FormatInt(is.At.UnixNano(), 10)), w.door.Logger)
+		err = surface.EndAsks(ctx, w.Engine, asking, chat.Delivery("u:"+strconv.FormatInt(is.At.UnixNano(), 10)), w.Logger)
 	}
 	if err == nil {
 		err = w.install.Store.Reinstall(ctx, team, sealed, "")
@@ -220,7 +204,7 @@ func (w *Workspaces) leave(ctx context.Context, team string) error {
 	if err != nil {
 		return err
 	}
-	w.door.Logger.Info("slack: nod was removed from a workspace; its token is deleted", "workspace", team, "name", is.Name)
+	w.Logger.Info("slack: nod was removed from a workspace; its token is deleted", "workspace", team, "name", is.Name)
 	return w.look(ctx)
 }
 
@@ -246,11 +230,11 @@ func (w *Workspaces) serve(ctx context.Context, d inbound.Delivery) (receipt, er
 	}
 	switch d := d.(type) {
 	case inbound.Interaction:
-		return w.door.refuseElsewhere(d), nil
+		return w.refuseElsewhere(d), nil
 	case inbound.SlashCommand:
-		return w.door.refuseSlash(d), nil
+		return w.refuseSlash(d), nil
 	}
-	w.door.Logger.Info("slack: an event is of no workspace that has nod")
+	w.Logger.Info("slack: an event is of no workspace that has nod")
 	return receipt{}, nil
 }
 
@@ -298,101 +282,10 @@ func (w *Workspaces) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(install.PathBegin, w.install.Handler())
 	mux.Handle(install.PathReturn, w.install.Handler())
-	if heard := w.door.Handler(); heard != nil {
+	if heard := w.Adapter.Handler(); heard != nil {
 		mux.Handle("/", heard)
 	}
 	return mux
-}
-
-// Ready is that Slack reaches this process. A single workspace's token is its own affair.
-func (w *Workspaces) Ready(ctx context.Context) error { return w.door.Ready(ctx) }
-
-// Limits, Pace and all that follows are those of the adapter whose workspace the chat, or the person, is of.
-func (w *Workspaces) Limits() render.Limits { return blocks.Limits }
-
-func (w *Workspaces) Pace() time.Duration { return w.door.Pace() }
-
-func (w *Workspaces) Starts(id chat.ID) bool {
-	a := w.at(id.Workspace)
-	return a != nil && a.Starts(id)
-}
-
-func (w *Workspaces) Post(ctx context.Context, id chat.ID, key chat.PostKey, m render.Message) (chat.MessageRef, error) {
-	a, err := w.of(ctx, id.Workspace)
-	if err != nil {
-		return "", err
-	}
-	return a.Post(ctx, id, key, m)
-}
-
-func (w *Workspaces) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m render.Message, u agent.Urgency) error {
-	a, err := w.of(ctx, id.Workspace)
-	if err != nil {
-		return err
-	}
-	return a.Edit(ctx, id, ref, m, u)
-}
-
-func (w *Workspaces) Seek(ctx context.Context, id chat.ID, key chat.PostKey) (chat.MessageRef, bool, error) {
-	a, err := w.of(ctx, id.Workspace)
-	if err != nil {
-		return "", false, err
-	}
-	return a.Seek(ctx, id, key)
-}
-
-func (w *Workspaces) Annotate(ctx context.Context, id chat.ID, beside chat.MessageRef, key chat.PostKey, m render.Message, link bool) (chat.MessageRef, error) {
-	a, err := w.of(ctx, id.Workspace)
-	if err != nil {
-		return "", err
-	}
-	return a.Annotate(ctx, id, beside, key, m, link)
-}
-
-func (w *Workspaces) Remove(ctx context.Context, id chat.ID, ref chat.MessageRef) error {
-	a, err := w.of(ctx, id.Workspace)
-	if err != nil {
-		return err
-	}
-	return a.Remove(ctx, id, ref)
-}
-
-func (w *Workspaces) Whisper(ctx context.Context, h chat.ReplyHandle, m render.Message) error {
-	to, ok := recipientOf(h)
-	if !ok {
-		return gone("the handle names nobody of Slack's")
-	}
-	a, err := w.of(ctx, to.team)
-	if err != nil {
-		return err
-	}
-	return a.Whisper(ctx, h, m)
-}
-
-func (w *Workspaces) Tell(ctx context.Context, to chat.User, key chat.PostKey, m render.Message) (chat.MessageRef, error) {
-	a, err := w.of(ctx, to.Workspace)
-	if err != nil {
-		return "", err
-	}
-	return a.Tell(ctx, to, key, m)
-}
-
-func (w *Workspaces) Fetch(ctx context.Context, id chat.ID, f chat.File, most int) ([]byte, error) {
-	a, err := w.of(ctx, id.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	return a.Fetch(ctx, id, f, most)
-}
-
-// LinkTo is [Adapter.LinkTo] of the workspace that the chat is of.
-func (w *Workspaces) LinkTo(l render.ChatLink) string {
-	id, err := chat.ParseID(l.Chat)
-	a := w.at(id.Workspace)
-	if err != nil || a == nil || !isClosed(a.introduced) {
-		return ""
-	}
-	return a.LinkTo(l)
 }
 
 // homeOf is the workspace that knows of somebody in a chat: the chat's, or for a chat elsewhere their own.
@@ -401,29 +294,4 @@ func homeOf(id chat.ID, u chat.User) string {
 		return id.Workspace
 	}
 	return u.Workspace
-}
-
-func (w *Workspaces) Groups(ctx context.Context, id chat.ID, u chat.User) ([]chat.User, error) {
-	a, err := w.of(ctx, homeOf(id, u))
-	if err != nil {
-		return nil, err
-	}
-	return a.Groups(ctx, id, u)
-}
-
-func (w *Workspaces) GroupName(id chat.ID, group chat.User) string {
-	a := w.at(homeOf(id, group))
-	if a == nil {
-		return ""
-	}
-	return a.GroupName(id, group)
-}
-
-// Member is [Adapter.Member] of the workspace that somebody signed in to.
-func (w *Workspaces) Member(ctx context.Context, id chat.ID, u chat.User) (is chat.User, name, no string) {
-	a, err := w.of(ctx, u.Workspace)
-	if err != nil {
-		return is, "", sayOtherWorkspace
-	}
-	return a.Member(ctx, id, u)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +14,10 @@ import (
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/slack/install"
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/attach"
+	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
@@ -45,6 +49,52 @@ func (s *shelf) Reinstall(_ context.Context, workspace, was, sealed string) erro
 		}
 	}
 	return nil
+}
+
+// servesItsWorkspace has each of what the engine and the page ask done by the adapter of the chat's, or of the person's, workspace.
+func servesItsWorkspace(t *testing.T, w *Workspaces, s *fakeslack.Server, id chat.ID) {
+	t.Helper()
+	ctx, ana := t.Context(), userOf(id.Workspace, "UANA")
+	root, _ := blocks.PlaceOf(id)
+	starts, byNone := w.Starts(id), 0
+	w.presence.locked(func() { byNone = len(w.presence.pending) })
+	if !starts || byNone > 0 {
+		t.Errorf("%s: that a turn is under way is shown: %v, by the one that speaks in none: %d", id, starts, byNone)
+	}
+	ref, err := w.Annotate(ctx, id, chat.MessageRef(root.Thread), "beside", note("beside "+id.Workspace), true)
+	if m, there := s.Message("C1", string(ref)); err != nil || !there || m.User != s.BotUser() {
+		t.Errorf("%s: %+v, %v, %v", id, m, there, err)
+	}
+	if found, ok, err := w.Seek(ctx, id, "beside"); found != ref || !ok || err != nil {
+		t.Errorf("%s: found %q, %v, %v", id, found, ok, err)
+	}
+	if err := w.Remove(ctx, id, ref); err != nil {
+		t.Errorf("%s: %v", id, err)
+	}
+	if m, there := s.Message("C1", string(ref)); there && !m.Deleted {
+		t.Errorf("%s: it still stands", id)
+	}
+	if _, err := w.Tell(ctx, ana, "told", note("to you in "+id.Workspace)); err != nil || len(s.Messages(s.DM("UANA"), "")) != 1 {
+		t.Errorf("%s: she was told %+v, %v", id, s.Messages(s.DM("UANA"), ""), err)
+	}
+	s.AddUserGroup(fakeslack.UserGroup{ID: "S1", Handle: "oncall-" + id.Workspace, Users: []string{"UANA"}})
+	elsewhere := chat.ID{Platform: "web", Workspace: "local", Key: "c"}
+	for _, in := range []chat.ID{id, elsewhere} {
+		group := userOf(id.Workspace, chat.GroupPrefix+"S1")
+		if of, err := w.Groups(ctx, in, ana); err != nil || !slices.Equal(of, []chat.User{group}) || w.GroupName(in, group) != "oncall-"+id.Workspace {
+			t.Errorf("%s: she is in %v, %q, %v", in, of, w.GroupName(in, group), err)
+		}
+	}
+	if is, _, no := w.Member(ctx, elsewhere, ana); is != ana || no != "" {
+		t.Errorf("%s: she is %v: %s", id, is, no)
+	}
+	if to := w.LinkTo(render.ChatLink{Chat: id.String()}); !strings.Contains(to, root.Channel) {
+		t.Errorf("%s: it is at %q", id, to)
+	}
+	_, err = w.Fetch(ctx, id, chat.File{Handle: "F0"}, 1000)
+	if why, _ := errors.AsType[*attach.Error](err); why == nil || why.Why != turn.UnreadGone {
+		t.Errorf("%s: a file that was deleted: %v", id, err)
+	}
 }
 
 // Each workspace is spoken to with its own token, while others come, go and come back; what is of none is refused for good.
@@ -100,6 +150,9 @@ func TestWorkspacesSpeakWithTheirOwnTokens(t *testing.T) {
 		})
 	}
 	both.Wait()
+	for i, id := range ids {
+		servesItsWorkspace(t, w, at[i], id)
+	}
 
 	// A token of another workspace, put under this one's name by somebody who has a key, speaks in neither.
 	at[0].Uninstall()
