@@ -228,6 +228,9 @@ func (r *Replica) Kill() {
 	})
 }
 
+// Store is its own, without the gate: for surfaces that the world does not know.
+func (r *Replica) Store() *state.Store { return r.store }
+
 // Dead reports whether it was killed. While it is paused, nobody can tell.
 func (r *Replica) Dead() bool { return r.Gate.isDead() }
 

@@ -38,6 +38,7 @@ type Provider struct {
 
 	mu     sync.Mutex
 	key    *rsa.PrivateKey
+	mux    *http.ServeMux
 	server *httptest.Server
 	codes  map[string]grant
 	people map[string]map[string]any // their claims, by what they call themselves
@@ -63,27 +64,38 @@ type grant struct {
 	used                               bool
 }
 
-// Start runs it until close is called.
-func Start() (*Provider, error) {
+// New makes one of that issuer's address, which nobody runs: whoever holds it has it answer ([Provider.ServeHTTP]).
+func New(issuer string) (*Provider, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{key: key, codes: map[string]grant{}, people: map[string]map[string]any{}}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /.well-known/openid-configuration", p.document)
-	mux.HandleFunc("GET /keys", p.keys)
-	mux.HandleFunc("GET /authorize", p.authorize)
-	mux.HandleFunc("POST /token", p.token)
-	p.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.Down {
-			http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
-			return
-		}
-		mux.ServeHTTP(w, r)
-	}))
+	p := &Provider{URL: issuer, key: key, codes: map[string]grant{}, people: map[string]map[string]any{}, mux: http.NewServeMux()}
+	p.mux.HandleFunc("GET /.well-known/openid-configuration", p.document)
+	p.mux.HandleFunc("GET /keys", p.keys)
+	p.mux.HandleFunc("GET /authorize", p.authorize)
+	p.mux.HandleFunc("POST /token", p.token)
+	return p, nil
+}
+
+// ServeHTTP answers, one request at a time.
+func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.Down {
+		http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
+		return
+	}
+	p.mux.ServeHTTP(w, r)
+}
+
+// Start runs it until close is called.
+func Start() (*Provider, error) {
+	p, err := New("")
+	if err != nil {
+		return nil, err
+	}
+	p.server = httptest.NewServer(p)
 	p.URL = strings.Replace(p.server.URL, "127.0.0.1", "localhost", 1)
 	return p, nil
 }

@@ -18,6 +18,7 @@ import (
 type want struct {
 	says string // unlike any other's
 	args string // of the call
+	at   string // the address where the person has to sign in; empty: it is a form
 	fill turn.Fill
 	err  error
 	left bool // the server went on without waiting
@@ -30,10 +31,15 @@ func (s *story) wants(in Invocation) (turn.Result, error) {
 	ask := func() *want {
 		s.mu.Lock()
 		x := &want{says: "Which (" + itoa(len(s.wanted)) + ")?", args: in.Args}
+		e := turn.Elicitation{Kind: turn.ElicitationForm, Message: x.says, Fields: []turn.FormField{{Name: "branch", Type: "string"}}}
+		if in.Name == "books" {
+			x.at = accounts + itoa(len(s.wanted))
+			e = turn.Elicitation{Kind: turn.ElicitationURL, Message: x.says, URL: x.at}
+		}
 		s.wanted = append(s.wanted, x)
 		s.mu.Unlock()
 		s.tell("the server of %s asks: %s", in.Args, x.says)
-		fill, err := in.Ask(turn.Elicitation{Kind: turn.ElicitationForm, Message: x.says, Fields: []turn.FormField{{Name: "branch", Type: "string"}}})
+		fill, err := in.Ask(e)
 		s.tell("the server that asked %s hears %s %s, %v", x.says, fill.Action, fill.Content, err)
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -60,6 +66,9 @@ func (s *story) wants(in Invocation) (turn.Result, error) {
 		return turn.Result{}, errors.New("the server died (simulated)")
 	}
 	x := ask()
+	if x.at != "" {
+		return s.books(x), x.err
+	}
 	return turn.Result{Text: "asks ok: " + string(x.fill.Content)}, x.err
 }
 
@@ -78,7 +87,8 @@ func (s *story) judgeElicitations() {
 			continue
 		}
 		i := slices.IndexFunc(s.clicks, func(c *click) bool {
-			return c.choice == choice && !c.taken.IsZero() && c.on.says == x.says && s.asked(x, c.by) && (choice == chat.Decline || filled(x.fill) == c.args)
+			return c.choice == choice && !c.taken.IsZero() && c.on.says == x.says && s.asked(x, c.by) && !s.late(c) &&
+				(choice == chat.Decline || x.at != "" || filled(x.fill) == c.args)
 		})
 		switch {
 		case i < 0:
@@ -97,6 +107,25 @@ func (s *story) judgeElicitations() {
 			s.Errorf("%s said %s %q to %q, and neither did its server hear it nor is anybody told", c.by.Key, c.choice, c.args, c.on.says)
 		}
 	}
+}
+
+// late reports whether somebody answered when that could certainly not count any more: the turn was stopped, or the time for it was over.
+func (s *story) late(c *click) bool {
+	if slices.ContainsFunc(s.clicks, func(y *click) bool {
+		return y.choice == chat.Stop && y.on.Message == c.on.Message && !y.taken.IsZero() && y.taken.Before(c.at)
+	}) {
+		return true
+	}
+	var first time.Time // that it was seen
+	for _, m := range s.World.Platform.Messages(c.on.Chat) {
+		for _, v := range m.Versions {
+			asks := slices.ContainsFunc(v.View.Blocks, func(b render.Block) bool { a, is := b.(render.Ask); return is && a.Says == c.on.says })
+			if asks && (first.IsZero() || v.At.Before(first)) {
+				first = v.At
+			}
+		}
+	}
+	return c.at.Sub(first) > askFor+2*lease // a card counts as seen once that is on record
 }
 
 func filled(f turn.Fill) string {

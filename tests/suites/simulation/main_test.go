@@ -3,8 +3,8 @@
 // A story is one testing/synctest bubble: two or three replicas with the real store, on miniredis, which hands them their connections without a
 // socket. Time is the bubble's, so that leases, deadlines and back-offs cost nothing. Three people and a stranger say things, press buttons
 // against each other, too late, on old cards and twice, change arguments, stop, undo and revoke, and answer what servers ask while their tools run,
-// or leave it; an admin changes settings, in some stories halts everything and resumes, and in others a server comes, changes what its tool is, and is
-// accepted, or not. Meanwhile replicas
+// a form or that they sign in there, or leave it; an admin changes settings, in some stories halts everything and resumes, and in others a server comes,
+// changes what its tool is, and is accepted, or not; in others again people sign in on the page by a provider, and out. Meanwhile replicas
 // are killed and paused for longer than their leases, connections break, commands come late or without an answer, Redis's clock is up to an
 // hour off and is set, the platform refuses, delays and loses answers, the model breaks off, tools die, hang and answer after they were cancelled.
 // Then nothing breaks any more, and people answer what is asked.
@@ -17,7 +17,11 @@
 //   - nothing started while everything was halted; what stood when a long halt began is over before its end, and says who stopped it;
 //   - a tool that changed asked, whatever was set or allowed before, until an admin accepted it;
 //   - the admins were told of each set of a server's tools once, whoever died over it, and of the last one for certain;
-//   - a server heard what the person whom it asked said, once, or the message says that the call was broken off;
+//   - a server heard what the person whom it asked said, once, and not what was said after a stop or too late, or the message says that the call was
+//     broken off;
+//   - a server acted in nobody's name but that of the person who asked and signed in, once each time; where they do that stands in no message and no
+//     log, and the model was not told;
+//   - one sign-in on the page gave one session at most, to whom the provider named; it was there until they signed out, and on no replica afterwards;
 //   - the model heard what was said, once, unless somebody stopped the chat, or everything was halted;
 //   - every message is final and offers nothing; whatever was asked could be answered.
 //

@@ -183,7 +183,7 @@ func (s *story) openIn(id chat.ID) bool {
 var apart = map[string]string{
 	"anew": "miniredis does not say who it is: state, make chaos", "void": "the embedded store's: state", "restore": "state",
 	"beat": "the heartbeat, a second's: state", "forget": "in the background, of what has faded: state", "keep": "what people attach: state",
-	"hold": "the web's and Slack's: state", "session": "the web's: state", "once": "the web's: state", "limit": "where there is one: state", "put": "shelves: state", "take": "shelves: state", "drop": "shelves: state",
+	"hold": "the web's and Slack's: state", "session": "the web's: state, TestSimulation", "once": "the web's: state, TestSimulation", "limit": "where there is one: state", "put": "shelves: state", "take": "shelves: state", "drop": "shelves: state",
 	"mark": "of Discord: state", "marks": "of Discord: state", "markgone": "of Discord: state", "swap": "of installations in Slack: state", "spend": "an adapter's budget: state", "cooloff": "an adapter's budget: state",
 	"erase": "nod person delete, which goes on when it is run again: state", "retain": "a hold's, put again with the next write: state, tests/suites/e2e",
 }

@@ -21,6 +21,8 @@ func (s *story) judge() {
 	s.judgeRuns(started)
 	s.judgeHalts(started)
 	s.judgeElicitations()
+	s.judgeAccounts()
+	s.judgePages()
 	s.judgeInstalls()
 	s.judgeMessages()
 	s.judgeWords()

@@ -56,7 +56,10 @@ type story struct {
 	settings []*setting
 	halts    []*halt
 	wanted   []*want
+	accounts map[string]chat.User // who signed in at which address of a tool's server
+	booked   []booking
 	versions []*version
+	pages    *pages // nil: nobody signs in on the page
 	doomed   string // the replica that dies next
 	silent   bool   // nobody answers what servers ask while nothing breaks
 	inbounds []chat.Inbound
@@ -104,7 +107,7 @@ type button struct {
 
 // newStory begins one. In a smooth one nothing breaks by itself.
 func newStory(t *testing.T, seed uint64, smooth bool) *story {
-	s := &story{seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), began: time.Now(), troubled: map[string]*rand.Rand{}, rates: map[string]float64{}}
+	s := &story{seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), began: time.Now(), troubled: map[string]*rand.Rand{}, rates: map[string]float64{}, accounts: map[string]chat.User{}}
 	t.Cleanup(func() { <-time.After(2 * time.Second) }) // at last: the library tries once a second to reach what it could not reach
 	for i, who := range []string{"platform", "model", "tools"} {
 		s.troubled[who] = rand.New(rand.NewPCG(seed, uint64(i)+2)) //nolint:gosec // a story
@@ -137,7 +140,10 @@ func newStory(t *testing.T, seed uint64, smooth bool) *story {
 	for _, name := range []string{"read", "touch", "write", "send", "drop"} {
 		s.Tools.Put(Tool{Server: "files", Name: name, Stubborn: name == "send", Run: s.work})
 	}
-	s.Tools.Put(Tool{Server: "files", Name: "asks", Run: s.wants})
+	for _, name := range []string{"asks", "books"} {
+		s.Tools.Put(Tool{Server: "files", Name: name, Run: s.wants})
+	}
+	s.opensPages(smooth)
 	return s
 }
 
@@ -290,6 +296,9 @@ func (s *story) say() {
 	by, id := pick(s.rng, []chat.User{Ana, Ben}), pick(s.rng, chats)
 	var steps []string
 	names := []string{"read", "touch", "write", "write", "send", "drop", "asks"}
+	if s.seed%5 != 0 {
+		names = append(names, "books")
+	}
 	if s.installs() {
 		names = append(names, "post", "post", "post")
 	}
@@ -374,6 +383,9 @@ func (s *story) press(rng *rand.Rand, by chat.User, b button) (whispered string)
 	if b.Choice == chat.Answer {
 		x.args = fmt.Sprint("branch ", rng.Uint64())
 		in.Fields = map[string]string{"branch": x.args}
+		if s.leadsTo(b) != "" && rng.IntN(4) > 0 { // else they say so without having been there
+			s.opens(s.some(rng), by, b)
+		}
 	}
 	var stop *stopped
 	s.mu.Lock()
@@ -510,6 +522,8 @@ func (s *story) run() {
 		switch n := s.rng.IntN(20); {
 		case s.installs() && s.rng.IntN(4) == 0:
 			s.install()
+		case s.pages != nil && s.rng.IntN(4) == 0:
+			s.visit()
 		case n < 5:
 			s.say()
 		case n < 14:
@@ -539,6 +553,7 @@ func (s *story) run() {
 	}
 	s.beside.Wait()
 	s.afterHalt()
+	s.afterPages()
 	s.settle()
 	s.hears()
 }

@@ -200,7 +200,7 @@ func (r *redis) sees(cmd []string) {
 // events are the events that a command brings, as append.lua takes them: each behind its operation and its link, and after the chat's name.
 func events(cmd []string) (out []string) {
 	const chat = 17
-	if len(cmd) < 3 {
+	if len(cmd) < 3 || !strings.HasPrefix(strings.ToUpper(cmd[0]), "EVAL") {
 		return nil
 	}
 	n, _ := strconv.Atoi(cmd[2])
