@@ -683,8 +683,14 @@ func (d *driver) edit(t *turn.Turn, u Urgency) {
 		}
 		d.editors[t.ID] = ed
 		for _, c := range t.Calls {
-			if d.lease.Load().Barren > 0 && c.Ask != "" && !c.Settled() { // who died may have posted the question anew
+			if d.lease.Load().Barren == 0 || c.Settled() {
+				continue
+			}
+			if c.Ask != "" { // who died may have posted the question anew
 				ed.perhaps = append(ed.perhaps, anewKey(t.ID, c.Ask))
+			}
+			if c.Elicitation != nil { // or what its server asks
+				ed.perhaps = append(ed.perhaps, anewKey(t.ID, c.Elicitation.Ask))
 			}
 		}
 		// What became of the turn while its post was under way was offered to nobody: it must not wait like progress.
