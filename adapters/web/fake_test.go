@@ -37,7 +37,6 @@ type bot struct {
 	hold     bool            // tools do not finish
 	shown    map[string]bool // who is shown what waits anywhere
 	notices  func(turn.Session)
-	joined   chan struct{}   // closed when somebody listens to live frames next
 	refused  map[string]bool // who is told that they may not decide; who really may not is the engine's to say (tests/suites/e2e)
 	accepted map[chat.Delivery]bool
 	ran      []string
@@ -522,9 +521,8 @@ func (b *bot) Live(ctx context.Context, id chat.ID) (<-chan []byte, error) {
 	defer b.mu.Unlock()
 	c := make(chan []byte, 16)
 	b.live[id] = append(b.live[id], c)
-	if b.joined != nil {
-		close(b.joined)
-		b.joined = nil
+	if tell, ok := ctx.Value(listens{}).(func()); ok {
+		tell()
 	}
 	context.AfterFunc(ctx, func() {
 		b.mu.Lock()

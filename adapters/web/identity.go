@@ -124,7 +124,7 @@ func (ring keyring) openerOf(x session) configuredKey {
 
 // needsKey reports whether opening a session takes a configured key, or somebody for whom a provider vouches.
 func (s *Server) needsKey() bool {
-	return !s.loopback || s.SignIn != nil || slices.ContainsFunc(s.keys, func(k configuredKey) bool { return !k.admin })
+	return !s.loopback || len(s.SignIn) > 0 || slices.ContainsFunc(s.keys, func(k configuredKey) bool { return !k.admin })
 }
 
 var tooManyGuesses = problem{Status: http.StatusTooManyRequests, Code: "too_many_wrong_keys",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/adapters/web/signin"
+	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/standins/fakediscord"
 )
@@ -20,6 +21,7 @@ const (
 
 // roster is a platform that knows who is in which server, and notes where it was asked of whom.
 type roster struct {
+	agent.Platform
 	out   map[string]bool
 	asked []string
 }
@@ -49,7 +51,7 @@ func atGuild(t *testing.T) (*company, *roster, *fakediscord.Server) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.SignIn, c.Members = door, r
+		c.SignIn, c.Surfaces = append(c.SignIn, door), map[string]agent.Platform{"discord": r}
 	}), r, d
 }
 
@@ -59,7 +61,7 @@ func TestWhoSignsInByAPlatformIsThatPerson(t *testing.T) {
 	if _, door := m.get("/"); !strings.Contains(door, ">Sign in with Discord</a>") {
 		t.Errorf("the door: %s", door)
 	}
-	session, _ := m.comes("/signin", anaThere)
+	session, _ := m.comes(byDiscord, anaThere)
 	ana := m.c.with(session.Value)
 	who := chat.User{Platform: "discord", Workspace: d.Guild(), Key: anaThere}
 	if u := ana.sessions()[0].(map[string]any); u["user"] != who.String() || u["name"] != "Ana of Acme" {
@@ -107,7 +109,7 @@ func TestWhoSignsInByAPlatformIsThatPerson(t *testing.T) {
 // Who is no member gets no session, and a session ends with its time or with the way in.
 func TestWhoIsNoMemberDoesNotSignIn(t *testing.T) {
 	m, _, _ := atGuild(t)
-	back, flow := m.returns("/signin", eveThere)
+	back, flow := m.returns(byDiscord, eveThere)
 	res, body := m.get(back, flow)
 	if res.StatusCode != http.StatusForbidden || !strings.Contains(body, "not in the server") || cookieNamed(res, secureCookieName).Value != "" || len(m.b.sessions) != 0 {
 		t.Errorf("%d %s", res.StatusCode, body)
@@ -115,12 +117,12 @@ func TestWhoIsNoMemberDoesNotSignIn(t *testing.T) {
 	if log := m.log.String(); !strings.Contains(log, eveThere) {
 		t.Errorf("the log: %s", log)
 	}
-	session, _ := m.comes("/signin", anaThere)
+	session, _ := m.comes(byDiscord, anaThere)
 	ana := m.c.with(session.Value)
 	m.now = m.now.Add(8*time.Hour - time.Second)
 	ana.ok(http.StatusOK, "GET", "/api/v1/chats", nil)
 	way := m.s.SignIn
-	m.s.SignIn = m.door(nil)
+	m.s.SignIn = signin.Doors{m.door(nil)}
 	x := parseSession(m.b.sessions[keyHash(session.Value)])
 	if m.s.lives(x) {
 		t.Error("a session outlives its way in")
@@ -128,7 +130,38 @@ func TestWhoIsNoMemberDoesNotSignIn(t *testing.T) {
 	m.s.SignIn = way
 	m.now = m.now.Add(time.Second)
 	ana.fails(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/chats", nil)
-	if _, err := New(Config{Listen: "127.0.0.1:1", Engine: m.b, Settings: m.b, Log: m.b, Shelf: m.b, SignIn: way}); err == nil {
-		t.Error("a page is made without a platform to ask")
+	delete(m.s.Surfaces, "discord")
+	if back, flow := m.returns(byDiscord, anaThere); back != "" {
+		if res, body := m.get(back, flow); res.StatusCode != http.StatusForbidden || !strings.Contains(body, "no longer where you signed in") {
+			t.Errorf("without the platform: %d %s", res.StatusCode, body)
+		}
 	}
 }
+
+// One page has a provider's door and a platform's, and whoever comes back from one does not come in by the other.
+func TestDoorsSideBySide(t *testing.T) {
+	m, _, d := atGuild(t)
+	if _, page := m.get("/"); !strings.Contains(page, ">Sign in</a>") || !strings.Contains(page, ">Sign in with Discord</a>") || strings.Contains(page, "Slack") {
+		t.Errorf("the door: %s", page)
+	}
+	one, _ := m.comes("/signin", "ana")
+	other, _ := m.comes(byDiscord, anaThere)
+	for _, x := range []struct {
+		session *http.Cookie
+		is      chat.User
+	}{{one, chat.User{Platform: "web", Key: chat.VouchedPrefix + "1001@" + strings.TrimPrefix(m.p.URL, "http://")}}, {other, chat.User{Platform: "discord", Workspace: d.Guild(), Key: anaThere}}} {
+		if u := m.c.with(x.session.Value).sessions()[0].(map[string]any); u["user"] != x.is.String() {
+			t.Errorf("%v is %v", x.is, u["user"])
+		}
+	}
+	back, _ := m.returns("/signin", "ana")
+	_, flow := m.returns(byDiscord, anaThere)
+	if res, _ := m.get(back, flow); res.StatusCode != http.StatusForbidden || len(m.b.sessions) != 2 {
+		t.Errorf("back from one with the other's cookie: %d, %d sessions", res.StatusCode, len(m.b.sessions))
+	}
+	if res, _ := m.get("/signin?with=slack"); res.StatusCode != http.StatusNotFound {
+		t.Errorf("by a door that is none: %d", res.StatusCode)
+	}
+}
+
+const byDiscord = "/signin?with=discord"

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodhq/nod/adapters/web/signin"
 	"github.com/nodhq/nod/core/text"
 )
 
@@ -42,19 +43,19 @@ type page struct {
 
 // pageData is what stands in one page besides.
 type pageData struct {
-	NeedsKey   bool
-	Name       string
-	Admin      bool
-	Chat       string
-	Page       string // where to go on after signing in: empty for the chat, or "settings"
-	Ends       string // when the session ends if it is not used any more
-	EndsWhy    string
-	Problem    string
-	SignIn     string // where to sign in by the provider
-	SignInWith string // what the button says
-	To         string // somebody has, and goes on there
-	SignOut    string // where to sign out at the provider
-	Provider   string // its host
+	NeedsKey bool
+	Name     string
+	Admin    bool
+	Chat     string
+	Page     string // where to go on after signing in: empty for the chat, or "settings"
+	Ends     string // when the session ends if it is not used any more
+	EndsWhy  string
+	Problem  string
+	SignIn   string  // where to sign in
+	Doors    [3]bool // by the provider, Slack and Discord
+	To       string  // somebody has, and goes on there
+	SignOut  string  // where to sign out at the provider
+	Provider string  // its host
 }
 
 func newPage(c Config) page {
@@ -74,7 +75,7 @@ func newPage(c Config) page {
 func (p page) write(w http.ResponseWriter, status int, name string, d pageData) {
 	values := maps.Clone(p.common)
 	maps.Copy(values, map[string]string{"Name": d.Name, "Chat": d.Chat, "ChatPath": url.PathEscape(d.Chat), "Page": d.Page, "Ends": d.Ends, "EndsWhy": d.EndsWhy,
-		"Problem": d.Problem, "NeedsKey": yes(d.NeedsKey), "Admin": yes(d.Admin), "SignIn": d.SignIn, "SignInWith": d.SignInWith, "To": d.To, "SignOut": d.SignOut, "Provider": d.Provider})
+		"Problem": d.Problem, "NeedsKey": yes(d.NeedsKey), "Admin": yes(d.Admin), "SignIn": d.SignIn, "ByProvider": yes(d.Doors[0]), "BySlack": yes(d.Doors[1]), "ByDiscord": yes(d.Doors[2]), "To": d.To, "SignOut": d.SignOut, "Provider": d.Provider})
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
@@ -111,12 +112,14 @@ func fill(page string, values map[string]string) string {
 // signInPage writes the page of somebody who is not signed in.
 func (s *Server) signInPage(w http.ResponseWriter, status int, d pageData) {
 	d.NeedsKey, d.Name = s.needsKey(), cmp.Or(d.Name, "you")
-	if s.SignIn != nil {
+	if len(s.SignIn) > 0 {
 		d.NeedsKey = len(s.keys) > 0 && d.To == ""
-		d.SignIn = s.SignIn.Page + "/signin" // under the name that the provider sends people back to, where the cookie is
-		d.SignInWith = saySignIn[s.SignIn.Platform]
-		if d.To == "" {
-			d.SignOut, d.Provider = s.SignIn.SignOut()
+		d.SignIn = s.SignIn[0].Page + "/signin" // under the name that the provider sends people back to, where the cookie is
+		for i, of := range []string{"", signin.Slack, signin.Discord} {
+			door := s.SignIn.Of(of)
+			if d.Doors[i] = door != nil && d.To == ""; d.Doors[i] && of == "" {
+				d.SignOut, d.Provider = door.SignOut()
+			}
 		}
 		s.page.write(w, status, pageVouched, d)
 		return
@@ -156,7 +159,7 @@ func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
 	case errors.Is(err, unauthorized):
 		if browserKey(r).key != "" {
 			d.Problem = saySessionEnded
-			if s.SignIn != nil {
+			if len(s.SignIn) > 0 {
 				d.Problem = sayVouchedEnded
 			}
 		}

@@ -15,11 +15,11 @@ func TestPagesAreWhatATemplateGives(t *testing.T) {
 		}
 		for _, values := range []map[string]string{
 			{"Product": "nod", "Tag": "abc", "Name": "you"},
-			{"Product": "nod", "Tag": "abc", "Name": rough, "NeedsKey": "yes", "Problem": rough, "Page": "settings", "Chat": "c-1", "ChatPath": "c-1", "Banner": rough, "SignIn": "https://nod.example.org/signin", "SignOut": "https://login.example.org/?a=b&c=d", "Provider": rough},
-			{"Product": rough, "Tag": "abc", "Name": rough, "Admin": "yes", "Banner": rough, "Suggestions": "a\n" + rough, "Ends": rough, "EndsWhy": rough, "SignInWith": rough, "To": "/settings/c/c-1"},
+			{"Product": "nod", "Tag": "abc", "Name": rough, "NeedsKey": "yes", "Problem": rough, "Page": "settings", "Chat": "c-1", "ChatPath": "c-1", "Banner": rough, "SignIn": "https://nod.example.org/signin", "ByProvider": "yes", "BySlack": "yes", "SignOut": "https://login.example.org/?a=b&c=d", "Provider": rough},
+			{"Product": rough, "Tag": "abc", "Name": rough, "Admin": "yes", "Banner": rough, "Suggestions": "a\n" + rough, "Ends": rough, "EndsWhy": rough, "ByDiscord": "yes", "To": "/settings/c/c-1"},
 		} {
 			same := strings.NewReplacer("{{if !", "{{if not .", "{{if ", "{{if .", "{{end}}", "{{end}}", "{{", "{{.").Replace(string(page))
-			for _, field := range []string{"Product", "Tag", "Name", "NeedsKey", "Problem", "Page", "Chat", "ChatPath", "Banner", "Suggestions", "Admin", "Ends", "EndsWhy", "SignIn", "SignInWith", "To", "SignOut", "Provider"} {
+			for _, field := range []string{"Product", "Tag", "Name", "NeedsKey", "Problem", "Page", "Chat", "ChatPath", "Banner", "Suggestions", "Admin", "Ends", "EndsWhy", "SignIn", "ByProvider", "BySlack", "ByDiscord", "To", "SignOut", "Provider"} {
 				values[field] += ""
 			}
 			var want strings.Builder

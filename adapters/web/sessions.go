@@ -65,8 +65,8 @@ func (s *Server) lives(x session) bool {
 	case x.User == "", !ends.IsZero() && !s.Now().Before(ends):
 		return false
 	case vouched(x.user()):
-		return s.SignIn != nil && x.Opener == s.SignIn.ID()
-	case s.SignIn != nil && x.user().SelfNamed(): // whoever opened it before there was a provider
+		return s.SignIn.Know(x.Opener)
+	case len(s.SignIn) > 0 && x.user().SelfNamed(): // whoever opened it before there was a provider
 		return false
 	case x.Admin, x.Opener != "" && x.Opener != noOpener:
 		k := s.keys.openerOf(x)

@@ -26,10 +26,19 @@ type vouchedFor struct {
 	Until  time.Time `json:"until"` // it counts
 }
 
-// getSignIn sends a browser to the provider. It is no form: policyCSP lets none lead elsewhere.
+// getSignIn sends a browser to the provider, the first where none is named. It is no form: policyCSP lets none lead elsewhere.
 func (s *Server) getSignIn(w http.ResponseWriter, r *http.Request) {
-	d := pageData{Page: r.URL.Query().Get("page"), Chat: r.URL.Query().Get("chat")}
-	to, cookie, err := s.SignIn.Begin(r.Context(), landing(d.Page, d.Chat))
+	q := r.URL.Query()
+	d := pageData{Page: q.Get("page"), Chat: q.Get("chat")}
+	door := s.SignIn[0]
+	if q.Has("with") {
+		door = s.SignIn.Of(q.Get("with"))
+	}
+	if door == nil {
+		http.NotFound(w, r)
+		return
+	}
+	to, cookie, err := door.Begin(r.Context(), landing(d.Page, d.Chat))
 	if err != nil {
 		s.notSignedIn(w, r, d, err)
 		return
@@ -46,10 +55,10 @@ func (s *Server) getSignedIn(w http.ResponseWriter, r *http.Request) {
 	if c, err := r.Cookie(s.flowCookie("", 0).Name); err == nil {
 		cookie = c.Value
 	}
-	who, err := s.SignIn.Finish(r.Context(), cookie, r.URL.Query(), s.Shelf.Once)
+	door, who, err := s.SignIn.Finish(r.Context(), cookie, r.URL.Query(), s.Shelf.Once)
 	var key string
 	if err == nil {
-		key, err = s.openVouched(r.Context(), who)
+		key, err = s.openVouched(r.Context(), door, who)
 	}
 	if err != nil {
 		s.notSignedIn(w, r, pageData{}, err)
@@ -60,12 +69,12 @@ func (s *Server) getSignedIn(w http.ResponseWriter, r *http.Request) {
 	s.signInPage(w, http.StatusOK, pageData{To: who.To})
 }
 
-func (s *Server) openVouched(ctx context.Context, who signin.Person) (key string, err error) {
+func (s *Server) openVouched(ctx context.Context, door *signin.Door, who signin.Person) (key string, err error) {
 	now := s.Now().UTC()
-	x := session{User: chat.VouchedPrefix + who.Key, Name: who.Key, Opener: s.SignIn.ID(), Opened: now, Seen: now}
-	if of := s.SignIn.Platform; of != "" {
+	x := session{User: chat.VouchedPrefix + who.Key, Name: who.Key, Opener: door.ID(), Opened: now, Seen: now}
+	if of := door.Platform; of != "" {
 		u := chat.User{Platform: of, Workspace: who.Place, Key: who.Key}
-		is, name, no := s.Members.Member(ctx, chat.ID{}, u)
+		is, name, no := s.member(ctx, chat.ID{}, u)
 		if no != "" {
 			s.Logger.Warn("nobody was signed in", "code", "sign_in_not_allowed", "user", u, "told", no)
 			return "", notMember(no)
@@ -92,12 +101,20 @@ func notMember(no string) problem {
 	return problem{Status: http.StatusForbidden, Code: "sign_in_not_allowed", Message: no}
 }
 
+// member asks the platform by which somebody signed in who they are in a chat, and whether they still may.
+func (s *Server) member(ctx context.Context, id chat.ID, u chat.User) (is chat.User, name, no string) {
+	if m, ok := s.Surfaces[u.Platform].(Members); ok {
+		return m.Member(ctx, id, u)
+	}
+	return u, "", "The bot is no longer where you signed in. Sign in again."
+}
+
 // in is p in a chat: who signed in by a platform is asked after there, as whoever clicks there is. The zero chat is none.
 func (s *Server) in(ctx context.Context, id chat.ID, p person) (person, error) {
 	if p.user.Platform == Platform {
 		return p, nil
 	}
-	is, _, no := s.Members.Member(ctx, id, p.user)
+	is, _, no := s.member(ctx, id, p.user)
 	if no != "" {
 		return p, notMember(no)
 	}
@@ -122,7 +139,7 @@ func (s *Server) notSignedIn(w http.ResponseWriter, r *http.Request, d pageData,
 
 // flowCookie holds a sign-in on its way. It comes back with the browser from another site, which a Strict one would not.
 func (s *Server) flowCookie(value string, age int) *http.Cookie {
-	c := &http.Cookie{Name: "nod_signin", Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.SignIn.Secure()}
+	c := &http.Cookie{Name: "nod_signin", Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.SignIn[0].Secure()}
 	if c.Secure {
 		c.Name = "__Host-" + c.Name
 	}
@@ -131,7 +148,7 @@ func (s *Server) flowCookie(value string, age int) *http.Cookie {
 
 // Groups are those that the provider named when somebody last signed in, for as long as that counts, also if they signed out meanwhile.
 func (s *Server) Groups(ctx context.Context, _ chat.ID, u chat.User) (of []chat.User, err error) {
-	if s.SignIn == nil || !u.Vouched() {
+	if len(s.SignIn) == 0 || !u.Vouched() {
 		return nil, nil
 	}
 	b, err := s.Shelf.Person(ctx, u.Key)
@@ -142,7 +159,7 @@ func (s *Server) Groups(ctx context.Context, _ chat.ID, u chat.User) (of []chat.
 	if err := json.Unmarshal(b, &v); err != nil {
 		return nil, err
 	}
-	if v.By != s.SignIn.ID() || !s.Now().Before(v.Until) {
+	if !s.SignIn.Know(v.By) || !s.Now().Before(v.Until) {
 		return nil, nil
 	}
 	for _, g := range v.Groups {

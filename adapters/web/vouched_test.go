@@ -44,7 +44,7 @@ func atCompany(t *testing.T, change func(*Config)) *company {
 	p.Person("ana", map[string]any{"sub": "1001", "name": "Ana Lima", "groups": []string{"staff", "nod-admins"}})
 	m := &company{t: t, p: p, now: time.Now()}
 	m.b, m.s, m.c = serve(t, func(c *Config) {
-		c.SignIn, c.Now, c.Logger = m.door(nil), func() time.Time { return m.now }, slog.New(slog.NewTextHandler(&m.log, nil))
+		c.SignIn, c.Now, c.Logger = signin.Doors{m.door(nil)}, func() time.Time { return m.now }, slog.New(slog.NewTextHandler(&m.log, nil))
 		if change != nil {
 			change(c)
 		}
@@ -128,7 +128,7 @@ func (m *company) comes(from, as string, more ...*http.Cookie) (session *http.Co
 func TestSigningInByAProvider(t *testing.T) {
 	m := atCompany(t, nil)
 	_, door := m.get("/c/abc?x")
-	if !strings.Contains(door, `href="https://`+outside+`/signin?chat=abc&page="`) || strings.Contains(door, `id="name"`) || !strings.Contains(door, "I have a key") {
+	if !strings.Contains(door, `href="https://`+outside+`/signin?with=&chat=abc&page="`) || strings.Contains(door, `id="name"`) || !strings.Contains(door, "I have a key") {
 		t.Errorf("the door: %s", door)
 	}
 	res, _ := m.get("/signin")
@@ -185,7 +185,7 @@ func TestSigningOutAtTheProvider(t *testing.T) {
 		t.Errorf("who is signed in is asked whether they are somebody else: %s", page)
 	}
 	for _, end = range []any{nil, "", "http://login.example.org/logout", "javascript:alert(1)"} {
-		m.s.SignIn = m.door(nil)
+		m.s.SignIn = signin.Doors{m.door(nil)}
 		if m.comes("/signin", "ana"); strings.Contains(door(), at) {
 			t.Errorf("it leads to %v", end)
 		}
@@ -216,11 +216,11 @@ func TestWithAProviderNobodyNamesThemselves(t *testing.T) {
 		m.b.sessions[keyHash("nod_before")] = []byte(stored)
 		m.c.with("nod_before").fails(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/chats", nil)
 	}
-	_, err := New(Config{Listen: "127.0.0.1:1", Engine: m.b, Settings: m.b, Log: m.b, Shelf: m.b, SignIn: m.door(nil), SessionKeys: []SessionKey{{Key: doorKey}}})
+	_, err := New(Config{Listen: "127.0.0.1:1", Engine: m.b, Settings: m.b, Log: m.b, Shelf: m.b, SignIn: signin.Doors{m.door(nil)}, SessionKeys: []SessionKey{{Key: doorKey}}})
 	if err == nil {
 		t.Error("a key is taken with which people name themselves")
 	}
-	if _, err := New(Config{Listen: "0.0.0.0:1", Engine: m.b, Settings: m.b, Log: m.b, Shelf: m.b, SignIn: m.door(nil)}); err != nil {
+	if _, err := New(Config{Listen: "0.0.0.0:1", Engine: m.b, Settings: m.b, Log: m.b, Shelf: m.b, SignIn: signin.Doors{m.door(nil)}}); err != nil {
 		t.Error(err)
 	}
 	if _, _, c := serve(t, nil); c.signs("/signin", nil).StatusCode == http.StatusFound {
@@ -256,7 +256,7 @@ func TestWhatAProviderSaysEnds(t *testing.T) {
 	old.ok(http.StatusOK, "GET", "/api/v1/chats", nil)
 	m.p.Person("ana", map[string]any{"sub": "1001", "groups": []string{"staff"}})
 	ana, _ = signedIn()
-	for _, door := range []*signin.Door{nil, m.door(func(c *signin.Config) { c.Groups = []string{"board"} })} {
+	for _, door := range []signin.Doors{nil, {m.door(func(c *signin.Config) { c.Groups = []string{"board"} })}} {
 		counts(m.s, u, 1)
 		s, err := New(Config{Listen: "127.0.0.1:1", Engine: m.b, Settings: m.b, Log: m.b, Shelf: m.b, SignIn: door, SessionKeys: []SessionKey{{Name: "ben", Key: doorKey}}})
 		if err != nil {
@@ -327,7 +327,7 @@ func TestASignInThatFails(t *testing.T) {
 	back, flow = m.returns("/signin", "ana")
 	m.p.Close()
 	fails(back, "its provider does not answer", "gave no token", http.StatusServiceUnavailable, flow)
-	m.s.SignIn = m.door(nil) // as after a restart
+	m.s.SignIn = signin.Doors{m.door(nil)} // as after a restart
 	fails("/signin?chat=abc", "its provider does not answer", "sign_in_unavailable", http.StatusServiceUnavailable)
 	_, body := m.get("/", &http.Cookie{Name: secureCookieName, Value: "nod_over"})
 	if !strings.Contains(body, sayVouchedEnded) {

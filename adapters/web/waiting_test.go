@@ -31,13 +31,15 @@ type elsewhere struct{ agent.Platform }
 
 func (elsewhere) LinkTo(l render.ChatLink) string { return "https://slack.example.org/" + l.Message }
 
+// listens is the key under which a context has what is called once somebody listens to live frames with it.
+type listens struct{}
+
 // hears lets the surface run, and hear of what waits.
 func hears(t *testing.T, b *bot, s *Server) {
 	t.Helper()
-	ctx, end := context.WithCancel(context.Background())
-	var running sync.WaitGroup
 	joined := make(chan struct{})
-	b.joined = joined
+	ctx, end := context.WithCancel(context.WithValue(context.Background(), listens{}, sync.OnceFunc(func() { close(joined) })))
+	var running sync.WaitGroup
 	running.Go(func() { _ = s.Run(ctx) })
 	t.Cleanup(func() { end(); running.Wait() })
 	<-joined
@@ -284,7 +286,7 @@ func TestInboxPage(t *testing.T) {
 // Who signs in by a platform is looked up in the place where something waits: who left it sees nothing of it any more.
 func TestInboxAsksThePlatform(t *testing.T) {
 	m, r, d := atGuild(t)
-	session, _ := m.comes("/signin", anaThere)
+	session, _ := m.comes(byDiscord, anaThere)
 	ana := m.c.with(session.Value)
 	there := chat.ID{Platform: "discord", Workspace: "800000000000000007", Key: "1/2"}
 	m.b.shown = map[string]bool{chat.User{Platform: "discord", Workspace: there.Workspace, Key: anaThere}.String(): true}

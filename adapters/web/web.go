@@ -67,11 +67,10 @@ type Config struct {
 	AdminKeys []string
 	// SessionKeys open sessions, and once there is one none opens without; they are not bearers of anything else.
 	SessionKeys []SessionKey
-	// SignIn lets people in for whom a provider vouches. With it nobody gives themselves a name: each of SessionKeys has one.
-	SignIn *signin.Door
-	// Members says who they are, where that is the sign-in of a platform.
-	Members Members
-	// Surfaces are all of them by name, to lead to what waits there ([Linker]); the map may be filled later.
+	// SignIn lets people in for whom a provider or a platform vouches. With it nobody gives themselves a name: each of SessionKeys has one.
+	SignIn signin.Doors
+	// Surfaces are all of them by name, to lead to what waits there ([Linker]), and to say who signed in by one ([Members]), whose door needs
+	// it; the map may be filled later.
 	Surfaces map[string]agent.Platform
 	// Hosts are host names that requests may name besides localhost. On a listener that is not loopback an empty list takes every host.
 	Hosts []string
@@ -133,16 +132,13 @@ func New(c Config) (*Server, error) {
 			s.reserved[plainName(k.Name)] = true
 		}
 	}
-	if c.SignIn != nil {
-		if c.SignIn.Platform != "" && c.Members == nil {
-			return nil, errors.New("web: SignIn is that of a platform, so Config needs Members")
-		}
-		s.Hosts = append(slices.Clone(c.Hosts), c.SignIn.Host())
+	if len(c.SignIn) > 0 {
+		s.Hosts = append(slices.Clone(c.Hosts), c.SignIn[0].Host())
 		if slices.ContainsFunc(s.keys, func(k configuredKey) bool { return !k.admin && k.name == "" }) {
 			return nil, errors.New("web: with SignIn each of SessionKeys needs a name: nobody names themselves there")
 		}
 	}
-	if !s.loopback && len(s.keys) == 0 && c.SignIn == nil {
+	if !s.loopback && len(s.keys)+len(c.SignIn) == 0 {
 		return nil, fmt.Errorf("web: %q is not a loopback address, so anybody who reaches it could open a session: "+
 			"set web.session_keys, web.oidc or ADMIN_SESSION_KEYS, or listen on 127.0.0.1", c.Listen)
 	}
@@ -159,8 +155,8 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // Run blocks until ctx ends, then ends every open stream and waits for them: an http.Server's Shutdown would wait for ever.
 func (s *Server) Run(ctx context.Context) error {
-	if s.SignIn != nil {
-		s.streams.Go(func() { _ = s.SignIn.Check(ctx) }) // the log tells what is wrong before anybody signs in
+	for _, door := range s.SignIn {
+		s.streams.Go(func() { _ = door.Check(ctx) }) // the log tells what is wrong before anybody signs in
 	}
 	s.tellNoticed(ctx)
 	s.mu.Lock() // whoever enters does so before, and is waited for, or hears that it is too late
@@ -224,7 +220,7 @@ func (s *Server) routes() (http.Handler, error) {
 	for pattern, shell := range pages {
 		api.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) { s.shell(w, r, shell) })
 	}
-	if s.SignIn != nil {
+	if len(s.SignIn) > 0 {
 		api.HandleFunc("GET /signin", s.getSignIn)
 		api.HandleFunc("GET /signin/callback", s.getSignedIn)
 	}

@@ -1,10 +1,5 @@
 package web
 
-import "github.com/nodhq/nod/adapters/web/signin"
-
-// saySignIn is the button, by the platform whose people sign in.
-var saySignIn = map[string]string{"": "Sign in", signin.Slack: "Sign in with Slack", signin.Discord: "Sign in with Discord"}
-
 // The sentences of this surface that a person reads, beyond those of the API's errors and of the page's script.
 const (
 	sayUndrawable      = "A part of this message cannot be shown here. Update this replica."

@@ -72,8 +72,8 @@ func TestDocsOfSigningIn(t *testing.T) {
 	if w := c.Warnings(); len(w) != 0 {
 		t.Errorf("it has to be warned of: %q", w)
 	}
-	door, err := parts.SignIn(c, nil)
-	if err != nil || !strings.Contains(string(data), "`"+door.Return()+"`") {
+	doors, err := parts.SignIn(c, nil)
+	if err != nil || !strings.Contains(string(data), "`"+doors[0].Return()+"`") {
 		t.Errorf("where people come back to is not what it says: %v", err)
 	}
 	ana := chat.User{Platform: "web", Key: "oidc-1@login.example.org/realms/acme"}

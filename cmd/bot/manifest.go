@@ -104,10 +104,11 @@ What next:
 
 // backTo is where people come back to who sign in on the page by a platform; empty where they do not.
 func backTo(c config.Config, platform string) string {
-	if c.Web.OIDC.Platform() != platform {
+	o, ok := c.Web.OIDC.Of(platform)
+	if !ok {
 		return ""
 	}
-	return c.Web.OIDC.Page + signin.PathReturn
+	return o.Page + signin.PathReturn
 }
 
 // discordManifest says what an admin needs. It knows whose application it is from -client, or from the bot's token.

@@ -204,14 +204,13 @@ func (b *bot) openPage(surfaces map[string]agent.Platform) error {
 	if err != nil {
 		return err
 	}
-	door, err := parts.SignIn(c, log)
+	doors, err := parts.SignIn(c, log)
 	if err != nil {
 		return err
 	}
-	members, _ := surfaces[c.Web.OIDC.Platform()].(web.Members)
 	b.web, err = web.New(web.Config{
 		Listen: c.Listen, Engine: b.engine, Settings: b.settings, Log: b.store, Shelf: b.store, Files: b.store, Logger: log,
-		AdminKeys: config.RevealAll(c.AdminSessionKeys), SessionKeys: keys, SignIn: door, Members: members, Surfaces: surfaces, Hosts: c.Web.Hosts,
+		AdminKeys: config.RevealAll(c.AdminSessionKeys), SessionKeys: keys, SignIn: doors, Surfaces: surfaces, Hosts: c.Web.Hosts,
 		Banner: banner(c), Suggestions: suggestions(c),
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 	// Whoever belongs to another workspace than the chat (a guest of a shared channel) may answer what they themselves
 	// asked for, or where the operator listed them; a rule about everybody does not mean them.
 	// People who sign in on the page by another platform are at home there, too.
-	here := u.Platform == req.Chat.Platform && u.Workspace == req.Chat.Workspace || req.Chat.Platform == "web" && p.PageOf != "" && u.Platform == p.PageOf
+	here := u.Platform == req.Chat.Platform && u.Workspace == req.Chat.Workspace || req.Chat.Platform == "web" && slices.Contains(p.PageOf, u.Platform)
 	ok := false
 	switch e.Approvers.Rule {
 	case ApproversRequester:

@@ -12,7 +12,7 @@ func TestPeopleOfAPlatformAreAtHomeOnThePage(t *testing.T) {
 	req := Request{Chat: chat.ID{Platform: "web", Key: "c"}, Requester: chat.User{Platform: "slack", Workspace: "T1", Key: "U2"}, Present: []chat.User{ana}}
 	for of, want := range map[string]bool{"slack": true, "discord": false, "": false} {
 		for _, rule := range []ApproverRule{ApproversAnyone, ApproversParticipants} {
-			p := Policy{Installed: true, PageOf: of, Approvers: Approvers{Rule: rule}}
+			p := Policy{Installed: true, PageOf: []string{"elsewhere", of}, Approvers: Approvers{Rule: rule}}
 			if err := MayDecide(p, req, LevelUser, ana); (err == nil) != want {
 				t.Errorf("with people of %q, %v: %v", of, rule, err)
 			}

@@ -223,7 +223,7 @@ type Policy struct {
 	Approvers Approvers
 	Rights    Rights // its Approvers do not count here
 	Admins    []chat.User
-	PageOf    string        // the platform whose people sign in on the page; empty: they are the page's own
+	PageOf    []string      // platforms whose people sign in on the page
 	Timeout   time.Duration // default for asks; 0 parks, [TimeoutUnset] depends on where people are asked
 	Strict    bool          // nothing can be allowed for a chat that always asks (C2)
 	ReadsOnly bool          // what does not surely read is disabled

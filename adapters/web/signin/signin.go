@@ -196,7 +196,7 @@ func (d *Door) Begin(ctx context.Context, to string) (address, cookie string, er
 	b, _ := json.Marshal(f) // texts and times always marshal
 	nonce := make([]byte, d.sealer.NonceSize())
 	_, _ = rand.Read(nonce) // never fails
-	cookie = base64.RawURLEncoding.EncodeToString(d.sealer.Seal(nonce, nonce, b, nil))
+	cookie = base64.RawURLEncoding.EncodeToString(d.sealer.Seal(nonce, nonce, b, []byte(d.id)))
 	return p.oauth.AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), cookie, nil
 }
 
@@ -204,7 +204,7 @@ func (d *Door) Begin(ctx context.Context, to string) (address, cookie string, er
 func (d *Door) open(cookie string) (f flow, ok bool) {
 	b, _ := base64.RawURLEncoding.DecodeString(cookie) // what is none of ours does not open
 	if n := d.sealer.NonceSize(); len(b) > n {
-		b, err := d.sealer.Open(nil, b[:n], b[n:], nil)
+		b, err := d.sealer.Open(nil, b[:n], b[n:], []byte(d.id))
 		ok = err == nil && json.Unmarshal(b, &f) == nil
 	}
 	return f, ok

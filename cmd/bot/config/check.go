@@ -145,7 +145,7 @@ const NeedsKeys = "others can reach this address: set web.session_keys, web.oidc
 
 // Guarded reports whether the web chat has keys, or a provider, that keep strangers from opening a session.
 func (c Config) Guarded() bool {
-	return len(c.Web.SessionKeys)+len(c.AdminSessionKeys) > 0 || c.Web.OIDC.Enabled()
+	return len(c.Web.SessionKeys)+len(c.AdminSessionKeys)+len(c.Web.OIDC) > 0
 }
 
 // loopback reports whether only this machine reaches host. A name other than localhost may resolve to anything.

@@ -21,6 +21,7 @@ import (
 	"cmp"
 	"net"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/nodhq/nod/core/chat"
@@ -231,25 +232,56 @@ type Web struct {
 	Enabled     bool         `yaml:"enabled" default:"true"`
 	SessionKeys []SessionKey `yaml:"session_keys"` // open a session. Once there is one none opens without.
 	Hosts       []string     `yaml:"hosts"`        // the names under which a proxy before the page is reached
-	OIDC        OIDC         `yaml:"oidc"`
+	OIDC        Doors        `yaml:"oidc"`
+	OIDCSecret  Secret       `yaml:"-" env:"NOD_OIDC_CLIENT_SECRET"`
 }
 
-// OIDC is the provider who says who people on the page are. Without an issuer there is none.
+// Doors are who says who people on the page are: one provider at most, and each platform once. One alone may stand without a list around it.
+type Doors []OIDC
+
+// Of is the door of a platform, or of the provider for the empty name.
+func (d Doors) Of(platform string) (o OIDC, ok bool) {
+	i := slices.IndexFunc(d, func(o OIDC) bool { return o.Platform() == platform })
+	if i < 0 {
+		return OIDC{}, false
+	}
+	return d[i], true
+}
+
+// Platforms are those whose people sign in.
+func (d Doors) Platforms() (out []string) {
+	for _, o := range d {
+		if of := o.Platform(); of != "" {
+			out = append(out, of)
+		}
+	}
+	return out
+}
+
+// SignInSecret is the client's secret for a door, and the variable that it is taken from: the one that a platform's app has anyway, where that is
+// set, and else the page's.
+func (c *Config) SignInSecret(o OIDC) (secret Secret, variable string) {
+	switch {
+	case o.Platform() == "slack" && (c.Slack.Install.ClientSecret != "" || len(c.Web.OIDC) > 1):
+		return c.Slack.Install.ClientSecret, "SLACK_CLIENT_SECRET"
+	case o.Platform() == "discord" && (c.Discord.ClientSecret != "" || len(c.Web.OIDC) > 1):
+		return c.Discord.ClientSecret, "DISCORD_CLIENT_SECRET"
+	}
+	return c.Web.OIDCSecret, "NOD_OIDC_CLIENT_SECRET"
+}
+
+// OIDC is one of them.
 type OIDC struct {
-	Issuer       string   `yaml:"issuer"` // an address; or slack or discord: people are whom they are there
-	ClientID     string   `yaml:"client_id"`
-	ClientSecret Secret   `yaml:"-" env:"NOD_OIDC_CLIENT_SECRET"`
-	Page         string   `yaml:"page_url"`                      // the page as browsers reach it
-	Claim        string   `yaml:"claim" default:"sub"`           // who somebody is
-	GroupsClaim  string   `yaml:"groups_claim" default:"groups"` // and which groups they are in
-	Scopes       []string `yaml:"scopes"`                        // beside openid, profile and email
-	Groups       []string `yaml:"groups"`                        // if there are any, only who is in one of these may sign in
-	Domains      []string `yaml:"domains"`                       // if there are any, only who has a verified e-mail address in one
-	Server       string   `yaml:"discord_server"`                // with discord: the ID of the server whose members may sign in
+	Issuer      string   `yaml:"issuer"` // an address; or slack or discord: people are whom they are there
+	ClientID    string   `yaml:"client_id"`
+	Page        string   `yaml:"page_url"`                      // the page as browsers reach it; of several it is enough with one
+	Claim       string   `yaml:"claim" default:"sub"`           // who somebody is
+	GroupsClaim string   `yaml:"groups_claim" default:"groups"` // and which groups they are in
+	Scopes      []string `yaml:"scopes"`                        // beside openid, profile and email
+	Groups      []string `yaml:"groups"`                        // if there are any, only who is in one of these may sign in
+	Domains     []string `yaml:"domains"`                       // if there are any, only who has a verified e-mail address in one
+	Server      string   `yaml:"discord_server"`                // with discord: the ID of the server whose members may sign in
 }
-
-// Enabled reports whether there is a provider.
-func (o OIDC) Enabled() bool { return o.Issuer != "" }
 
 // Platform is the one whose people sign in; empty: they are a provider's.
 func (o OIDC) Platform() string {
@@ -325,7 +357,8 @@ func (s Slack) Enabled() bool { return s.BotToken != "" || s.Install.Enabled() }
 
 // Discord holds one application's credentials and how the bot behaves in its servers (guilds). Without a token there is no Discord.
 type Discord struct {
-	Token Secret `yaml:"token" env:"DISCORD_TOKEN"` // of the bot, without "Bot "
+	Token        Secret `yaml:"token" env:"DISCORD_TOKEN"`     // of the bot, without "Bot "
+	ClientSecret Secret `yaml:"-" env:"DISCORD_CLIENT_SECRET"` // of the application, by which people sign in on the page
 	// PublicKey is the application's. With it signed interactions are taken over HTTP as well.
 	PublicKey string `yaml:"public_key" env:"DISCORD_PUBLIC_KEY"`
 	APIURL    Text   `yaml:"api_url" env:"DISCORD_API_URL"` // of a stand-in

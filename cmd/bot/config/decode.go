@@ -42,6 +42,17 @@ func (r *File) value(n *yaml.Node, v reflect.Value, field string) {
 	case Text, chat.User, permission.Place:
 		r.scalar(n, v, field)
 		return
+	case Doors:
+		if n.Kind == yaml.MappingNode {
+			var one, nothing OIDC
+			setDefaults(reflect.ValueOf(&one).Elem())
+			setDefaults(reflect.ValueOf(&nothing).Elem())
+			r.value(n, reflect.ValueOf(&one).Elem(), field)
+			if v.SetZero(); !reflect.DeepEqual(one, nothing) { // which is what was written where there is none
+				v.Set(reflect.ValueOf(Doors{one}))
+			}
+			return
+		}
 	case pin.Values, []permission.Place:
 		if n.Kind == yaml.ScalarNode {
 			n = &yaml.Node{Kind: yaml.SequenceNode, Line: line, Content: []*yaml.Node{n}}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -210,6 +211,9 @@ func Misspelt(names []string) (out []string) {
 func (c *Config) normalize(r *File) {
 	c.peopleAmongKeys(r)
 	c.Web.SessionKeys = slices.DeleteFunc(c.Web.SessionKeys, func(k SessionKey) bool { return k == SessionKey{} })
+	for i := range c.Web.OIDC {
+		c.Web.OIDC[i].Page = cmp.Or(c.Web.OIDC[i].Page, c.Web.OIDC[0].Page)
+	}
 	home, _ := r.env("HOME")
 	at := func(path string) string {
 		if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" {

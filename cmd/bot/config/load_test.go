@@ -270,6 +270,8 @@ func TestListenNeedsKeys(t *testing.T) {
 		{"listen: ':80'", env("ADMIN_SESSION_KEYS", " , "), false},
 		{"listen: ':80'\nweb: {enabled: false}", env(), true},
 		{"listen: ':80'\n" + signsIn, env("NOD_OIDC_CLIENT_SECRET", "a-secret-of-the-client"), true},
+		{several, allSecrets, true},
+		{several, env("NOD_OIDC_CLIENT_SECRET", "a-secret-of-the-client", "SLACK_CLIENT_SECRET", "a-secret-of-the-app-of-slack"), false},
 		{"web: {hosts: [nod.example.org], oidc: {issuer: 'http://localhost:5556/dex', client_id: nod, page_url: 'http://127.0.0.1:8080'}}", env("NOD_OIDC_CLIENT_SECRET", "a-secret-of-the-client"), true},
 	} {
 		_, err := Parse("nod.yaml", []byte(tt.text), tt.env)

@@ -23,7 +23,7 @@ func (c Config) Policy() permission.Policy {
 		Servers:        map[string]permission.ServerSettings{},
 		Approvers:      c.Approvals.Approvers,
 		Admins:         slices.Clone(c.Admins),
-		PageOf:         c.Web.OIDC.Platform(),
+		PageOf:         c.Web.OIDC.Platforms(),
 		Timeout:        permission.TimeoutUnset,
 		SurviveRestart: c.Grants.SurviveRestart,
 		Strict:         c.Permissions.Strict,

@@ -39,7 +39,7 @@ func (c *Config) checkWeb(r *File) {
 		r.refuse(wrong != "" && k.Key != Mask && !r.Has(field), field, "%s", wrong) // what Write printed is a configuration, too
 		plain := strings.ToLower(k.Name)
 		switch other, twice := names[plain]; {
-		case k.Name == "" && c.Web.OIDC.Enabled():
+		case k.Name == "" && len(c.Web.OIDC) > 0:
 			r.Add(field, "with web.oidc nobody names themselves: give the key a name, as in {name: ana, key: …}, or leave it out")
 		case k.Name == "":
 		case !personName.MatchString(k.Name):
@@ -58,48 +58,62 @@ func (c *Config) checkWeb(r *File) {
 			"want a host's name as in nod.example.org, without https:// and without a port")
 	}
 	host, _, err := net.SplitHostPort(c.Listen)
-	r.refuse(err == nil && len(c.Web.Hosts) > 0 && loopback(host) && len(c.Web.SessionKeys) == 0 && !c.Web.OIDC.Enabled() && c.Web.Enabled, "web.hosts",
+	r.refuse(err == nil && len(c.Web.Hosts) > 0 && loopback(host) && len(c.Web.SessionKeys) == 0 && len(c.Web.OIDC) == 0 && c.Web.Enabled, "web.hosts",
 		"whoever reaches these names could open a session: set web.session_keys or web.oidc")
-	c.Web.OIDC.check(r)
-	of := c.Web.OIDC.Platform()
-	r.refuse(of == "slack" && !c.Slack.Enabled(), "web.oidc.issuer", "people of Slack can sign in only where the bot is in Slack: set slack.bot_token (SLACK_BOT_TOKEN) or slack.install")
-	r.refuse(of == "discord" && !c.Discord.Enabled(), "web.oidc.issuer", "people of Discord can sign in only where the bot is on Discord: set discord.token (DISCORD_TOKEN)")
+	c.checkDoors(r)
 	field := c.needsPeople()
-	r.refuse(field != "" && c.Web.Enabled && !c.Web.OIDC.Enabled() && !c.Slack.Enabled() && !c.Discord.Enabled() && len(names) == 0 && len(c.AdminSessionKeys) == 0, field,
+	r.refuse(field != "" && c.Web.Enabled && len(c.Web.OIDC) == 0 && !c.Slack.Enabled() && !c.Discord.Enabled() && len(names) == 0 && len(c.AdminSessionKeys) == 0, field,
 		"%s, so nothing could be approved: %s", sayNobodyApart, sayNameKeys)
 }
 
 // ownNames begin the keys of people whom the bot names itself.
 var ownNames = []string{"admin-", chat.SelfNamedPrefix, chat.VouchedPrefix}
 
-// check wants all that signing in takes, or nothing of it.
-func (o OIDC) check(r *File) {
-	if !o.Enabled() {
-		half := o.ClientID != "" || o.Page != "" || len(o.Scopes)+len(o.Groups)+len(o.Domains) > 0
-		r.refuse(half, "web.oidc.issuer", "whose sign-in is this? Set the provider's issuer, or leave all of it out")
-		return
+// checkDoors wants all that signing in takes.
+func (c *Config) checkDoors(r *File) {
+	seen := map[string]bool{}
+	for i, o := range c.Web.OIDC {
+		at := "web.oidc"
+		if len(c.Web.OIDC) > 1 {
+			at = fmt.Sprintf("web.oidc[%d]", i)
+		}
+		if o.Issuer == "" {
+			r.Add(at+".issuer", "whose sign-in is this? Set the provider's issuer, or leave all of it out")
+			continue
+		}
+		of := o.Platform()
+		r.refuse(seen[of], at+".issuer", "one of this kind stands above: people sign in by one provider, by Slack and by Discord")
+		seen[of] = true
+		o.check(r, at)
+		r.refuse(of == "slack" && !c.Slack.Enabled(), at+".issuer", "people of Slack can sign in only where the bot is in Slack: set slack.bot_token (SLACK_BOT_TOKEN) or slack.install")
+		r.refuse(of == "discord" && !c.Discord.Enabled(), at+".issuer", "people of Discord can sign in only where the bot is on Discord: set discord.token (DISCORD_TOKEN)")
+		r.refuse(o.Page != c.Web.OIDC[0].Page, at+".page_url", "is another than that of web.oidc[0]: there is one page")
+		secret, variable := c.SignInSecret(o)
+		r.refuse(len(secret.Reveal()) < 16, at, "set %s to the client's secret, which has at least 16 bytes", variable)
 	}
+}
+
+func (o OIDC) check(r *File, at string) {
 	if of := o.Platform(); of == "" {
-		r.checkAddress("web.oidc.issuer", o.Issuer, true)
+		r.checkAddress(at+".issuer", o.Issuer, true)
 	} else {
 		lists := len(o.Scopes)+len(o.Groups)+len(o.Domains) > 0
-		r.refuse(lists || o.Claim != "sub" || o.GroupsClaim != "groups", "web.oidc",
+		r.refuse(lists || o.Claim != "sub" || o.GroupsClaim != "groups", at,
 			"claim, groups_claim, scopes, groups and domains are of other providers: who may sign in with %s, and who they are, is %[1]s's to say", of)
 	}
-	r.refuse(o.Issuer == "discord" && !snowflake.MatchString(o.Server), "web.oidc.discord_server",
+	r.refuse(o.Issuer == "discord" && !snowflake.MatchString(o.Server), at+".discord_server",
 		"whose members may sign in? Want the server's ID, a number (Developer Mode in your settings, then Copy Server ID)")
-	r.refuse(o.Issuer != "discord" && o.Server != "", "web.oidc.discord_server", "counts only with issuer: discord")
-	r.checkAddress("web.oidc.page_url", o.Page, false)
-	r.refuse(o.ClientID == "", "web.oidc.client_id", "is empty: the provider shows it where nod is registered")
-	r.refuse(len(o.ClientSecret.Reveal()) < 16, "web.oidc", "set NOD_OIDC_CLIENT_SECRET to the client's secret, which has at least 16 bytes")
-	r.refuse(o.Claim == "", "web.oidc.claim", "is empty: sub is what every provider has")
-	r.refuse(o.GroupsClaim == "", "web.oidc.groups_claim", "is empty: most providers call it groups")
+	r.refuse(o.Issuer != "discord" && o.Server != "", at+".discord_server", "counts only with issuer: discord")
+	r.checkAddress(at+".page_url", o.Page, false)
+	r.refuse(o.ClientID == "", at+".client_id", "is empty: the provider shows it where nod is registered")
+	r.refuse(o.Claim == "", at+".claim", "is empty: sub is what every provider has")
+	r.refuse(o.GroupsClaim == "", at+".groups_claim", "is empty: most providers call it groups")
 	for i, d := range o.Domains {
-		r.refuse(!hostName.MatchString(strings.ToLower(d)), fmt.Sprintf("web.oidc.domains[%d]", i), "want what stands after the @, such as example.org")
+		r.refuse(!hostName.MatchString(strings.ToLower(d)), fmt.Sprintf("%s.domains[%d]", at, i), "want what stands after the @, such as example.org")
 	}
 	for field, list := range sorted(map[string][]string{"scopes": o.Scopes, "groups": o.Groups}) {
 		i := slices.IndexFunc(list, func(s string) bool { return s == "" || field == "scopes" && strings.ContainsAny(s, " \t\"") })
-		r.refuse(i >= 0, fmt.Sprintf("web.oidc.%s[%d]", field, i), "want one word")
+		r.refuse(i >= 0, fmt.Sprintf("%s.%s[%d]", at, field, i), "want one word")
 	}
 }
 
@@ -130,14 +144,17 @@ func (c *Config) webWarnings() (out []string) {
 			return append(out, fmt.Sprintf("web.session_keys[%d] names nobody: whoever signs in with it counts as one and the same person for %s", i, field))
 		}
 	}
-	if field != "" && len(c.Web.SessionKeys) == 0 && !c.Web.OIDC.Enabled() {
+	if field != "" && len(c.Web.SessionKeys) == 0 && len(c.Web.OIDC) == 0 {
 		out = append(out, fmt.Sprintf("%s: %s, so there only an admin's key counts beside whoever asked; %s", field, sayNobodyApart, sayNameKeys))
+	}
+	if field != "" && len(c.Web.OIDC) > 1 {
+		out = append(out, fmt.Sprintf("%s: web.oidc has several ways in, and somebody who comes in by two of them counts as two people", field))
 	}
 	for _, u := range c.people() {
 		switch {
 		case u.Platform != "web", strings.HasPrefix(u.Key, "admin-"):
 		case u.IsGroup(), u.Vouched():
-			if !c.Web.OIDC.Enabled() || c.Web.OIDC.Platform() != "" {
+			if _, ok := c.Web.OIDC.Of(""); !ok {
 				out = append(out, fmt.Sprintf("%s is nobody: web.oidc names no provider who says who that is", u))
 			}
 		case !slices.ContainsFunc(c.Web.SessionKeys, func(k SessionKey) bool { return k.Name == u.Key }):

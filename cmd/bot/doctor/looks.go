@@ -18,6 +18,7 @@ import (
 	slackdoctor "github.com/nodhq/nod/adapters/slack/doctor"
 	"github.com/nodhq/nod/adapters/slack/install"
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/adapters/web/signin"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/cmd/bot/parts"
 	"github.com/nodhq/nod/core/agent"
@@ -71,21 +72,22 @@ func (p *examination) listener(ctx context.Context) {
 	}
 }
 
-// signIn asks the provider of the page for its document, and whether it takes the client's secret.
+// signIn asks each provider of the page for its document, and whether it takes the client's secret.
 func (p *examination) signIn(ctx context.Context) {
-	door, err := parts.SignIn(p.Config, nil)
-	switch {
-	case door == nil && err == nil:
-		return
-	case err == nil:
-		err = door.Try(ctx)
-	}
-	what := "sign-in by " + p.Web.OIDC.Issuer
+	doors, err := parts.SignIn(p.Config, nil)
 	if err != nil {
-		p.found(what, surface.Wrong, err.Error(), "Look at web.oidc.issuer, web.oidc.client_id and NOD_OIDC_CLIENT_SECRET, and whether this machine reaches it.")
-		return
+		p.found("sign-in", surface.Wrong, err.Error(), "Look at web.oidc.")
 	}
-	p.found(what, surface.Fine, "answers, and takes the client's secret; it has to send people back to "+door.Return(), "")
+	for i, door := range doors {
+		o := p.Web.OIDC[i]
+		what := "sign-in by " + o.Issuer
+		if err := door.Try(ctx); err != nil {
+			_, variable := p.SignInSecret(o)
+			p.found(what, surface.Wrong, err.Error(), "Look at web.oidc.issuer, web.oidc.client_id and "+variable+", and whether this machine reaches it.")
+			continue
+		}
+		p.found(what, surface.Fine, "answers, and takes the client's secret; it has to send people back to "+door.Return(), "")
+	}
 }
 
 func healthy(ctx context.Context, base string) bool {
@@ -204,7 +206,8 @@ func (p *examination) discord(ctx context.Context) {
 		return
 	}
 	c := parts.Discord(p.Config)
-	for f := range discorddoctor.Check(ctx, c, p.deciders(discord.Platform, true), p.Web.OIDC.Server) {
+	signsIn, _ := p.Web.OIDC.Of(signin.Discord)
+	for f := range discorddoctor.Check(ctx, c, p.deciders(discord.Platform, true), signsIn.Server) {
 		p.say(f)
 	}
 	if c.PublicKey != "" {

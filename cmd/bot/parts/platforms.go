@@ -51,22 +51,26 @@ func Discord(c config.Config) discord.Config {
 	return d
 }
 
-// SignIn is where people on the page sign in; nil where no provider is configured.
-func SignIn(c config.Config, log *slog.Logger) (*signin.Door, error) {
-	o := c.Web.OIDC
-	if !o.Enabled() {
-		return nil, nil
+// SignIn is where people on the page sign in.
+func SignIn(c config.Config, log *slog.Logger) (out signin.Doors, err error) {
+	for _, o := range c.Web.OIDC {
+		issuer := o.Issuer
+		switch o.Platform() {
+		case signin.Slack:
+			issuer = strings.TrimSuffix(strings.TrimSuffix(cmp.Or(c.Slack.APIURL.Reveal(), "https://slack.com"), "/"), "/api")
+		case signin.Discord:
+			issuer = cmp.Or(c.Discord.API(), "https://discord.com")
+		}
+		secret, _ := c.SignInSecret(o)
+		door, err := signin.New(signin.Config{
+			Platform: o.Platform(), Server: o.Server,
+			Issuer: issuer, ClientID: o.ClientID, ClientSecret: secret.Reveal(), Page: o.Page, Claim: o.Claim, GroupsClaim: o.GroupsClaim,
+			Scopes: o.Scopes, Groups: o.Groups, Domains: o.Domains, Logger: log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, door)
 	}
-	issuer := o.Issuer
-	switch o.Platform() {
-	case signin.Slack:
-		issuer = strings.TrimSuffix(strings.TrimSuffix(cmp.Or(c.Slack.APIURL.Reveal(), "https://slack.com"), "/"), "/api")
-	case signin.Discord:
-		issuer = cmp.Or(c.Discord.API(), "https://discord.com")
-	}
-	return signin.New(signin.Config{
-		Platform: o.Platform(), Server: o.Server,
-		Issuer: issuer, ClientID: o.ClientID, ClientSecret: o.ClientSecret.Reveal(), Page: o.Page, Claim: o.Claim, GroupsClaim: o.GroupsClaim,
-		Scopes: o.Scopes, Groups: o.Groups, Domains: o.Domains, Logger: log,
-	})
+	return out, nil
 }

@@ -45,7 +45,7 @@ func (w *world) signInDoor(t *testing.T) visitor {
 	t.Helper()
 	by := w.slack.SignIn()
 	door := must(signin.New(signin.Config{Platform: signin.Slack, Issuer: strings.TrimSuffix(w.slack.URL(), "/api/"), ClientID: by.ID, ClientSecret: by.Secret, Page: pageOutside}))(t)
-	page := must(web.New(web.Config{Listen: "127.0.0.1:0", Engine: w.engine, Settings: w.settings, Log: w.store, Shelf: w.store, SignIn: door, Members: w.members,
+	page := must(web.New(web.Config{Listen: "127.0.0.1:0", Engine: w.engine, Settings: w.settings, Log: w.store, Shelf: w.store, SignIn: signin.Doors{door}, Surfaces: w.platforms,
 		Logger: slog.New(slog.DiscardHandler)}))(t)
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		r.Host = "nod.example.org"

@@ -83,24 +83,24 @@ func (l *law) change(f func(*permission.Policy)) {
 
 // world is one of everything.
 type world struct {
-	t        testing.TB
-	law      *law
-	pen      *pen
-	ledger   *ledger
-	servers  map[string]*liar
-	engine   *agent.Engine
-	settings *settings.Settings
-	store    *state.Store
-	tools    *mcp.Servers
-	slack    *fakeslack.Server
-	members  web.Members // of it
-	discord  *fakediscord.Server
-	url      string // of the web surface, and of the addresses that Slack and Discord deliver to
-	sessions map[person]*session
-	rooms    atomic.Int64
-	forms    sync.Mutex    // a person has one open at a time
-	streams  chan struct{} // room for streams of the web
-	lost     losses
+	t         testing.TB
+	law       *law
+	pen       *pen
+	ledger    *ledger
+	servers   map[string]*liar
+	engine    *agent.Engine
+	settings  *settings.Settings
+	store     *state.Store
+	tools     *mcp.Servers
+	slack     *fakeslack.Server
+	platforms map[string]agent.Platform
+	discord   *fakediscord.Server
+	url       string // of the web surface, and of the addresses that Slack and Discord deliver to
+	sessions  map[person]*session
+	rooms     atomic.Int64
+	forms     sync.Mutex    // a person has one open at a time
+	streams   chan struct{} // room for streams of the web
+	lost      losses
 }
 
 // losses are what was logged of servers that cannot be used.
@@ -150,7 +150,7 @@ func openWorld(t testing.TB, tools []tool, change rules) *world {
 	inDiscord := must(discord.New(discord.Config{
 		Token: w.discord.Token(), PublicKey: w.discord.PublicKey(), APIURL: w.discord.URL(), Engine: w.engine, Asks: store, Settings: w.settings, Shards: 1, Logger: quiet,
 	}))(t)
-	w.members = inSlack
+	w.platforms = platforms
 	platforms[web.Platform], platforms[slack.Platform], platforms[discord.Platform] = page, inSlack, inDiscord
 
 	front := httptest.NewServer(router{page.Handler(), inSlack.Handler(), inDiscord.Handler()})

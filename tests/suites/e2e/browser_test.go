@@ -41,10 +41,15 @@ func (p *tab) isIn() {
 	p.until(`document.readyState === "complete"`) // its scripts have run: what is typed before is heard by nobody
 }
 
-// signInAs signs somebody in by the provider at the door, who stands for one.
+// signInAs signs somebody in by their company's provider, and signInBy by any door: as whom, what stands for it lets choose.
 func (p *tab) signInAs(name string) {
 	p.t.Helper()
-	p.press("#sign-in")
+	p.signInBy("#sign-in", name)
+}
+
+func (p *tab) signInBy(door, name string) {
+	p.t.Helper()
+	p.press(door)
 	p.do(chromedp.WaitVisible(chromedp.CSS("#as-" + name)))
 	p.press("#as-" + name)
 	p.isIn()

@@ -33,7 +33,7 @@ func TestInboxDecidesWhatSlackAsks(t *testing.T) {
 	o := slackDoor(t, "approvers: anyone")
 	b := o.bots[0]
 	tab := arrive(t, b)
-	tab.signInAs(ana)
+	tab.signInBy("#sign-in-slack", ana)
 	tab.do(chromedp.Navigate(b.addr + "/inbox"))
 	tab.until(`document.querySelector("#count").textContent.startsWith("Nothing waits for you.")`)
 	order, args := write(t)

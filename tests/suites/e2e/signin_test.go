@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/nodhq/nod/tests/standins/fakediscord"
+	"github.com/nodhq/nod/tests/standins/fakeoidc"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 	"github.com/nodhq/nod/tests/standins/stand"
 )
@@ -79,14 +80,16 @@ func quiet(t *testing.T, by *stand.OAuth, b *bot) {
 	}
 }
 
-// slackDoor is an office in which people sign in on the page by Slack.
+// slackDoor is an office in which people sign in on the page by Slack, or by their company's provider, which knows Cleo.
 func slackDoor(t *testing.T, approvals string) *office {
 	t.Helper()
 	port := freePort(t)
 	page := fmt.Sprintf("http://127.0.0.1:%d", port)
-	o := openOffice(t, officeSettings{via: signed,
-		yaml: fmt.Sprintf("web: {oidc: {issuer: slack, client_id: %q, page_url: %q}}\napprovals: {%s}\n", fakeslack.ClientID, page, approvals),
-		env:  map[string]string{"NOD_LISTEN": fmt.Sprintf("127.0.0.1:%d", port), "NOD_OIDC_CLIENT_SECRET": fakeslack.ClientSecret}})
+	p, s := provider(t, port, "")
+	s.env["SLACK_CLIENT_SECRET"] = fakeslack.ClientSecret
+	o := openOffice(t, officeSettings{via: signed, env: s.env,
+		yaml: fmt.Sprintf("web: {oidc: [{issuer: slack, client_id: %q, page_url: %q}, {issuer: %q, client_id: %q}]}\napprovals: {%s}\n",
+			fakeslack.ClientID, page, p.URL, fakeoidc.ClientID, approvals)})
 	o.SignIn().Change(func(s *stand.OAuth) { s.Redirect = page + "/signin/callback" })
 	return o
 }
@@ -112,11 +115,16 @@ func TestOnePersonInSlackAndOnThePage(t *testing.T) {
 		t.Fatalf("one person counted twice: it ran %d times", n)
 	}
 	tab := arrive(t, b)
-	tab.do(chromedp.WaitVisible(chromedp.CSS("#sign-in")))
-	if got := tab.text("#sign-in"); got != "Sign in with Slack" {
+	tab.do(chromedp.WaitVisible(chromedp.CSS("#sign-in-slack")))
+	if got := tab.text("#sign-in-slack"); got != "Sign in with Slack" {
 		t.Errorf("the button says %q", got)
 	}
-	tab.signInAs(ben)
+	cleo := arrive(t, b)
+	cleo.signInBy("#sign-in", "cleo")
+	if got := cleo.text(".me"); !strings.Contains(got, "Cleo Marin") {
+		t.Errorf("Cleo, whom the company vouches for, reads %q", got)
+	}
+	tab.signInBy("#sign-in-slack", ben)
 	if got := tab.text(".me"); !strings.Contains(got, "Ben") {
 		t.Errorf("Ben reads %q", got)
 	}
