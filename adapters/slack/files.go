@@ -8,6 +8,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
@@ -44,8 +45,8 @@ func (a *Adapter) Fetch(ctx context.Context, id chat.ID, f chat.File, most int) 
 		return nil, err
 	}
 	var info fileInfo
-	err = a.makeCall(ctx, newCall(methodFile, me.Team, "", agent.Final), func() error {
-		return a.form(ctx, methodFile, url.Values{"file": {f.Handle}}, &info)
+	err = a.makeCall(ctx, calls.New(calls.File, me.Team, "", agent.Final), func() error {
+		return a.form(ctx, calls.File, url.Values{"file": {f.Handle}}, &info)
 	})
 	if err != nil {
 		return nil, refusedFile(err)
@@ -82,13 +83,11 @@ func (a *Adapter) standin() string {
 
 // refusedFile is a refusal of files.info as far as it says that the file never comes.
 func refusedFile(err error) error {
-	pe := faultOf(err)
+	pe := calls.FaultOf(err)
 	if !pe.Refuses() {
 		return pe
 	}
-	var no slack.SlackErrorResponse
-	_ = errors.As(pe, &no)
-	switch no.Err {
+	switch calls.CodeOf(pe) {
 	case "missing_scope":
 		return &attach.Error{Why: turn.UnreadScope, Cause: pe}
 	case "file_not_found", "file_deleted", "file_not_shared":

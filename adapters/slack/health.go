@@ -3,9 +3,10 @@ package slack
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/nodhq/nod/adapters/slack/calls"
 )
 
 const (
@@ -67,10 +68,21 @@ func isClosed(c <-chan struct{}) bool {
 
 // doubt has the token looked at if err says that Slack does not take it. It returns err.
 func (a *Adapter) doubt(err error) error {
-	if fatalAuth(err) != nil {
+	if calls.FatalAuth(err) != nil {
 		kick(a.health.doubts)
 	}
 	return err
+}
+
+// makeCall makes a call when the budget has room for it. All replicas learn of a 429.
+func (a *Adapter) makeCall(ctx context.Context, c calls.Call, do func() error) error {
+	if err := a.limiter.Acquire(ctx, c.Method, c.Spend); err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return a.limiter.Failed(ctx, c.Method, c.Pool, calls.FaultOf(a.doubt(err)))
+	}
+	return nil
 }
 
 // watchToken looks whether Slack takes the token, when there is doubt and from time to time, until ctx ends.
@@ -95,7 +107,7 @@ func (a *Adapter) watchToken(ctx context.Context) {
 // checkToken asks Slack, and reports whether it refuses the token. An answer that says neither changes nothing.
 func (a *Adapter) checkToken(ctx context.Context) (refused bool) {
 	_, err := a.api.AuthTestContext(ctx)
-	no := fatalAuth(err)
+	no := calls.FatalAuth(err)
 	if no != nil && a.lost != nil {
 		a.lost(err)
 	}
@@ -106,7 +118,7 @@ func (a *Adapter) checkToken(ctx context.Context) (refused bool) {
 	refused = no != nil || was && err != nil
 	h.refused = refused
 	switch { // before anybody can see that it changed
-	case refused && !was && a.lost != nil && slices.Contains(removed, codeOf(err)): // whoever is told of it says so
+	case refused && !was && a.lost != nil && calls.Removed(err): // whoever is told of it says so
 	case refused && !was:
 		a.Logger.Error("slack: nothing can be read or written any more until this is mended", "workspace", a.self.Team, "err", no)
 	case was && !refused:

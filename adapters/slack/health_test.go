@@ -12,6 +12,7 @@ import (
 	"github.com/slack-go/slack/socketmode"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/tests/standins/fakeslack"
 )
 
@@ -38,7 +39,7 @@ func TestARevokedTokenIsSaidAndNoticedWhenItWorksAgain(t *testing.T) {
 				t.Fatal("it was posted")
 			}
 			sc.waitReady(errRefused)
-			if log := sc.log.String(); !strings.Contains(log, "level=ERROR") || !strings.Contains(log, code) || !strings.Contains(log, TokenAdvice[code][:20]) {
+			if log := sc.log.String(); !strings.Contains(log, "level=ERROR") || !strings.Contains(log, code) || !strings.Contains(log, calls.TokenAdvice[code][:20]) {
 				t.Errorf("the log:\n%s", log)
 			}
 			sc.slack.Revoke("")

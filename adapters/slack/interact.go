@@ -11,6 +11,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent/card"
@@ -229,7 +230,7 @@ func (a *Adapter) sayOpened(err error) (say string) {
 	if no, _ := errors.AsType[slack.SlackErrorResponse](err); slices.Contains(triggerIsOver, no.Err) {
 		return sayWindowClosed
 	}
-	a.Logger.Error("slack: a form could not be opened", "err", faultOf(err))
+	a.Logger.Error("slack: a form could not be opened", "err", calls.FaultOf(err))
 	return surface.SayNotOpened
 }
 
@@ -341,7 +342,7 @@ func (a *Adapter) sayDrawn(err error) (say string) {
 	if err == nil {
 		return ""
 	}
-	a.Logger.Info("slack: a view was not drawn anew", "err", faultOf(err))
+	a.Logger.Info("slack: a view was not drawn anew", "err", calls.FaultOf(err))
 	if no, _ := errors.AsType[slack.SlackErrorResponse](err); no.Err == "not_found" || isRedrawn(err) {
 		return ""
 	}

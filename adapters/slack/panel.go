@@ -9,6 +9,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
@@ -171,7 +172,7 @@ func (a *Adapter) drawOnce(ctx context.Context, at panelPlace, p render.Panel, f
 // tellUndrawn tells somebody beside a panel what could not be drawn in it. Beside a Home tab there is no place for it.
 func (a *Adapter) tellUndrawn(reply chat.ReplyHandle, at panelPlace, err error, say string) {
 	if at.home && err != nil {
-		a.Logger.Warn("slack: a Home tab was not drawn", "err", faultOf(err))
+		a.Logger.Warn("slack: a Home tab was not drawn", "err", calls.FaultOf(err))
 	} else if undrawn := a.sayDrawn(err); undrawn != "" {
 		a.tellLate(reply, cmp.Or(say, undrawn))
 	}

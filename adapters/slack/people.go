@@ -12,6 +12,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
@@ -59,7 +60,7 @@ func (a *Adapter) lookUp(ctx context.Context, userID string) (Person, error) {
 		if first {
 			u, err := a.api.GetUserInfoContext(ctx, userID) // https://docs.slack.dev/reference/methods/users.info
 			if err != nil {
-				one.err = fmt.Errorf("slack: users.info: %w", faultOf(a.doubt(err)))
+				one.err = fmt.Errorf("slack: users.info: %w", calls.FaultOf(a.doubt(err)))
 			} else {
 				one.who = PersonOf(u, a.self.Team, a.self.Enterprise)
 			}
@@ -138,7 +139,7 @@ func (a *Adapter) identifyAuthor(ctx context.Context, userID, home string) Perso
 	if err == nil {
 		return by
 	}
-	if no, _ := errors.AsType[slack.SlackErrorResponse](err); no.Err == "user_not_found" {
+	if calls.CodeOf(err) == "user_not_found" {
 		return Person{Bot: true} // Slack speaks: whoever can be seen in a channel, it knows
 	}
 	if userID != "" {
@@ -278,7 +279,7 @@ func (a *Adapter) listGroups(ctx context.Context) *groupList {
 	asked := a.now() // what was read is as old as the question
 	all, err := a.api.GetUserGroupsContext(ctx, slack.GetUserGroupsOptionIncludeUsers(true))
 	if err != nil {
-		list := &groupList{names: last.names, err: fmt.Errorf("slack: usergroups.list: %w", faultOf(a.doubt(err))), until: asked.Add(groupsFailed)}
+		list := &groupList{names: last.names, err: fmt.Errorf("slack: usergroups.list: %w", calls.FaultOf(a.doubt(err))), until: asked.Add(groupsFailed)}
 		g.last.Store(list)
 		return list
 	}

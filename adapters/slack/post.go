@@ -16,6 +16,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -61,7 +62,7 @@ func (a *Adapter) noteSent(at messageAt, r blocks.Rendition, m render.Message) {
 func (a *Adapter) locate(ctx context.Context, id chat.ID) (*Adapter, blocks.Place, error) {
 	p, ok := blocks.PlaceOf(id)
 	if !ok {
-		return a, p, gone("the chat is not a thread of Slack's")
+		return a, p, calls.Gone("the chat is not a thread of Slack's")
 	}
 	a, err := a.home(ctx, p.Team)
 	if err != nil {
@@ -78,7 +79,7 @@ func (a *Adapter) locate(ctx context.Context, id chat.ID) (*Adapter, blocks.Plac
 func (a *Adapter) post(ctx context.Context, p blocks.Place, event string, key chat.PostKey, of blocks.Renditions) (drawn blocks.Rendition, ts string, err error) {
 	drawn, err = a.try(of, surface.LevelFull, func(r blocks.Rendition) error {
 		var echo slack.Message
-		err := a.makeCall(ctx, newCall(methodPost, p.Team, p.Channel, agent.Final), func() (err error) {
+		err := a.makeCall(ctx, calls.New(calls.Post, p.Team, p.Channel, agent.Final), func() (err error) {
 			_, ts, echo, err = a.api.PostMessageWithResponseContext(ctx, p.Channel, content(r, p.Thread),
 				slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(), // a preview fetches an address: zero-click exfiltration
 				slack.MsgOptionMetadata(slack.SlackMetadata{EventType: event, EventPayload: map[string]any{"key": string(key)}}))
@@ -90,7 +91,7 @@ func (a *Adapter) post(ctx context.Context, p blocks.Place, event string, key ch
 		return err
 	})
 	if err == nil && ts == "" {
-		err = transient(errors.New(methodPost + ": the answer names no message"))
+		err = calls.Transient(errors.New(calls.Post + ": the answer names no message"))
 	}
 	return drawn, ts, err
 }
@@ -109,7 +110,7 @@ func (a *Adapter) takeBack(ctx context.Context, p blocks.Place, ts string) error
 	if err := a.remove(ctx, p, ts); err != nil {
 		a.Logger.Warn("slack: could not take back a message that left its thread", "channel", p.Channel, "ts", ts, "err", err)
 	}
-	return gone(methodPost + ": the thread's first message is no more")
+	return calls.Gone(calls.Post + ": the thread's first message is no more")
 }
 
 // Edit replaces the turn's message. Progress that the workspace's budget has no room for comes back at once as [agent.FaultLater]. A
@@ -121,7 +122,7 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 	}
 	at, chars := messageAt{p.Channel, string(ref)}, render.Measure(m).Chars
 	of, start := a.renditions(m).Kept(), a.sent.Level(at.String())
-	c := newCall(methodUpdate, p.Team, p.Channel, u)
+	c := calls.New(calls.Update, p.Team, p.Channel, u)
 	c.Message, c.Rate, c.Ends = at.String(), a.sent.Growth(at.String(), chars, a.now()), surface.Ends(m)
 	r, ok := of(start)
 	if ok && a.sent.Same(at.String(), r.Sum(), a.now()) {
@@ -150,7 +151,7 @@ func (a *Adapter) Edit(ctx context.Context, id chat.ID, ref chat.MessageRef, m r
 
 func (a *Adapter) try(of blocks.Renditions, level int, do func(blocks.Rendition) error) (blocks.Rendition, error) {
 	return of.Send(level, do, func(r blocks.Rendition, err error) bool {
-		code, where, shape := refusedShape(err)
+		code, where, shape := calls.RefusedShape(err)
 		if shape {
 			a.Logger.Error("slack: a message was refused; sending a simpler one", "level", r.Level, "code", code, "at", strings.Join(where, "; "))
 		}
@@ -193,7 +194,7 @@ func (a *Adapter) Seek(ctx context.Context, id chat.ID, key chat.PostKey) (chat.
 func (a *Adapter) seek(ctx context.Context, p blocks.Place, key chat.PostKey, bound, at string, pages int) (ts string, complete bool, err error) {
 	v := url.Values{"channel": {p.Channel}, "ts": {p.Thread}, "limit": {strconv.Itoa(seekPage)}, bound: {at}, "inclusive": {"1"}}
 	for range pages {
-		ts, next, err := a.findOnPage(ctx, methodReplies, p.Team, v, key)
+		ts, next, err := a.findOnPage(ctx, calls.Replies, p.Team, v, key)
 		if ts != "" || err != nil || next == "" {
 			return ts, err == nil, err
 		}
@@ -206,7 +207,7 @@ func (a *Adapter) seek(ctx context.Context, p blocks.Place, key chat.PostKey, bo
 func (a *Adapter) findOnPage(ctx context.Context, method, team string, v url.Values, key chat.PostKey) (ts, next string, err error) {
 	v.Set("include_all_metadata", "1")
 	var page replies
-	err = a.makeCall(ctx, newCall(method, team, "", agent.Final), func() error { return a.form(ctx, method, v, &page) })
+	err = a.makeCall(ctx, calls.New(method, team, "", agent.Final), func() error { return a.form(ctx, method, v, &page) })
 	if err != nil {
 		return "", "", err
 	}

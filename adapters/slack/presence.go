@@ -12,6 +12,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -175,7 +176,7 @@ func (p *presence) round(ctx context.Context) (wait time.Duration) {
 }
 
 func (p *presence) tell(ctx context.Context, at blocks.Place, status string) (wait time.Duration) {
-	err := p.a.makeCall(ctx, newCall(methodStatus, at.Team, "", agent.Progress), func() error {
+	err := p.a.makeCall(ctx, calls.New(calls.Status, at.Team, "", agent.Progress), func() error {
 		p.locked(func() { delete(p.sent, at) }) // nobody knows until the answer, and what comes meanwhile must be told after it
 		ctx, cancel := context.WithTimeout(ctx, extraTimeout)
 		defer cancel()
@@ -226,7 +227,7 @@ func (p *presence) giveTitle(ctx context.Context, at blocks.Place) {
 	if title == "" {
 		return
 	}
-	p.a.tryExtra(ctx, &p.titles, methodRename, at.Team, func(ctx context.Context) error {
+	p.a.tryExtra(ctx, &p.titles, calls.Rename, at.Team, func(ctx context.Context) error {
 		_, err := p.a.api.RenameAgentSessionContext(ctx, slack.AgentSessionRenameParameters{Title: title, ChannelID: at.Channel, ThreadTS: at.Thread})
 		return err
 	})
@@ -242,7 +243,7 @@ func (a *Adapter) suggest(ctx context.Context, channel string) {
 	if prompts == nil {
 		return
 	}
-	a.tryExtra(ctx, &a.presence.prompt, methodSuggest, a.self.Team, func(ctx context.Context) error {
+	a.tryExtra(ctx, &a.presence.prompt, calls.Suggest, a.self.Team, func(ctx context.Context) error {
 		return a.api.SetAssistantThreadsSuggestedPromptsContext(ctx, slack.AssistantThreadsSetSuggestedPromptsParameters{ChannelID: channel, Prompts: prompts})
 	})
 }
@@ -253,7 +254,7 @@ func (a *Adapter) tryExtra(ctx context.Context, f *feature, method, team string,
 		return
 	}
 	failed := false
-	err := a.makeCall(ctx, newCall(method, team, "", agent.Progress), func() error {
+	err := a.makeCall(ctx, calls.New(method, team, "", agent.Progress), func() error {
 		ctx, cancel := context.WithTimeout(ctx, extraTimeout)
 		defer cancel()
 		err := do(ctx)

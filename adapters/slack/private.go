@@ -17,6 +17,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -52,7 +53,7 @@ func (a *Adapter) Whisper(ctx context.Context, h chat.ReplyHandle, m render.Mess
 func (a *Adapter) whisperAs(ctx context.Context, h chat.ReplyHandle, of blocks.Renditions) error {
 	to, ok := recipientOf(h)
 	if !ok {
-		return gone("the handle names nobody of Slack's")
+		return calls.Gone("the handle names nobody of Slack's")
 	}
 	a, err := a.home(ctx, to.team)
 	if err != nil {
@@ -69,7 +70,7 @@ func (a *Adapter) whisperBlocks(ctx context.Context, h chat.ReplyHandle, p block
 }
 
 func (a *Adapter) whisper(ctx context.Context, to recipient, r blocks.Rendition) error {
-	var failed error = gone("the response_url is used up")
+	var failed error = calls.Gone("the response_url is used up")
 	if to.url != "" && a.urls.use(to.url, a.now()) {
 		// Without the thread's timestamp the answer would stand in the channel, away from what it is about.
 		failed = a.respond(ctx, to.url, reply{Text: r.Text, Blocks: r.Blocks, ResponseType: "ephemeral", Thread: to.thread})
@@ -81,7 +82,7 @@ func (a *Adapter) whisper(ctx context.Context, to recipient, r blocks.Rendition)
 	if err != nil {
 		return err
 	}
-	return a.makeCall(ctx, newCall(methodWhisper, me.Team, to.channel, agent.Decision), func() error {
+	return a.makeCall(ctx, calls.New(calls.Whisper, me.Team, to.channel, agent.Decision), func() error {
 		_, err := a.api.PostEphemeralContext(ctx, to.channel, to.user, content(r, to.thread)) // it has no unfurl_*: it makes no previews
 		return err
 	})
@@ -121,7 +122,7 @@ func (a *Adapter) Remove(ctx context.Context, id chat.ID, ref chat.MessageRef) e
 }
 
 func (a *Adapter) remove(ctx context.Context, p blocks.Place, ts string) error {
-	err := a.makeCall(ctx, newCall(methodDelete, p.Team, p.Channel, agent.Final), func() error {
+	err := a.makeCall(ctx, calls.New(calls.Delete, p.Team, p.Channel, agent.Final), func() error {
 		_, _, err := a.api.DeleteMessageContext(ctx, p.Channel, ts)
 		return err
 	})
@@ -138,7 +139,7 @@ const tellPage = 200 // how many of the newest messages of a conversation are lo
 func (a *Adapter) Tell(ctx context.Context, to chat.User, key chat.PostKey, m render.Message) (chat.MessageRef, error) {
 	user, ok := blocks.UserID(to)
 	if !ok {
-		return "", gone("this is nobody of Slack's")
+		return "", calls.Gone("this is nobody of Slack's")
 	}
 	a, err := a.home(ctx, to.Workspace)
 	if err != nil {
@@ -152,7 +153,7 @@ func (a *Adapter) Tell(ctx context.Context, to chat.User, key chat.PostKey, m re
 	if p.Channel, err = a.openConversation(ctx, me.Team, user); err != nil {
 		return "", err
 	}
-	ts, _, err := a.findOnPage(ctx, methodHistory, p.Team, url.Values{"channel": {p.Channel}, "limit": {strconv.Itoa(tellPage)}}, key)
+	ts, _, err := a.findOnPage(ctx, calls.History, p.Team, url.Values{"channel": {p.Channel}, "limit": {strconv.Itoa(tellPage)}}, key)
 	if no, _ := errors.AsType[slack.SlackErrorResponse](err); no.Err == "missing_scope" {
 		a.Logger.Warn("slack: cannot look for an earlier message; if there is one, it stays beside the new", "needs", no.Needed)
 		err = nil
@@ -165,11 +166,11 @@ func (a *Adapter) Tell(ctx context.Context, to chat.User, key chat.PostKey, m re
 
 func (a *Adapter) openConversation(ctx context.Context, team, user string) (string, error) {
 	var answer struct{ Channel struct{ ID string } }
-	err := a.makeCall(ctx, newCall(methodConverse, team, "", agent.Final), func() error {
-		return a.form(ctx, methodConverse, url.Values{"users": {user}}, &answer)
+	err := a.makeCall(ctx, calls.New(calls.Converse, team, "", agent.Final), func() error {
+		return a.form(ctx, calls.Converse, url.Values{"users": {user}}, &answer)
 	})
 	if err == nil && answer.Channel.ID == "" {
-		err = transient(errors.New(methodConverse + ": the answer names no conversation"))
+		err = calls.Transient(errors.New(calls.Converse + ": the answer names no conversation"))
 	}
 	return answer.Channel.ID, err
 }
@@ -299,11 +300,11 @@ func (a *Adapter) respond(ctx context.Context, raw string, r reply) error {
 	defer cancel()
 	body, err := json.Marshal(r)
 	if err != nil {
-		return transient(errors.New("a reply cannot be written as JSON"))
+		return calls.Transient(errors.New("a reply cannot be written as JSON"))
 	}
 	status, _, answer, err := a.send(ctx, raw, "application/json; charset=utf-8", string(body), "")
 	if status == 0 {
-		return faultOf(err)
+		return calls.FaultOf(err)
 	}
 	code := codeIn(answer)
 	if status == http.StatusNotFound || status == http.StatusGone || slices.Contains(urlIsOver, code) {
@@ -320,9 +321,9 @@ func replyFault(status int, code string) error {
 	case status == http.StatusTooManyRequests:
 		return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: surface.BusyForUnknown, Cause: errors.New("response_url: 429")}
 	case code != "":
-		return codeFault(slack.SlackErrorResponse{Err: "response_url: " + code})
+		return calls.CodeFault(slack.SlackErrorResponse{Err: "response_url: " + code})
 	case status != http.StatusOK:
-		return transient(fmt.Errorf("response_url: HTTP status %d", status))
+		return calls.Transient(fmt.Errorf("response_url: HTTP status %d", status))
 	}
 	return nil
 }

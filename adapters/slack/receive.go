@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
@@ -270,7 +271,7 @@ func (a *Adapter) welcome(ctx context.Context, s inbound.MessagePosted) {
 	}
 	var page replies
 	v := url.Values{"channel": {s.Thread.Channel}, "latest": {s.TS}, "limit": {"1"}}
-	err := a.makeCall(ctx, newCall(methodHistory, s.Thread.Team, "", agent.Progress), func() error { return a.form(ctx, methodHistory, v, &page) })
+	err := a.makeCall(ctx, calls.New(calls.History, s.Thread.Team, "", agent.Progress), func() error { return a.form(ctx, calls.History, v, &page) })
 	if err != nil {
 		a.Logger.Info("slack: whether somebody is new here is not known", "err", err)
 		return
@@ -363,8 +364,8 @@ func (a *Adapter) readHistory(ctx context.Context, s inbound.MessagePosted, sinc
 	if since != "" {
 		v.Set("oldest", since)
 	}
-	if err := a.form(ctx, methodReplies, v, &page); err != nil {
-		a.Logger.Warn("slack: a thread is answered without what was said in it before", "chat", s.Thread.Chat(), "err", faultOf(a.doubt(err)))
+	if err := a.form(ctx, calls.Replies, v, &page); err != nil {
+		a.Logger.Warn("slack: a thread is answered without what was said in it before", "chat", s.Thread.Chat(), "err", calls.FaultOf(a.doubt(err)))
 		return nil, 0
 	}
 	if page.More {

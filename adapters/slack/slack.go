@@ -1,17 +1,17 @@
 // Package slack is the surface for Slack: a thread is a chat, and a turn's one message lives in it.
 //
-// Three packages stand below: blocks draws, and reads back what a click on a drawing says; inbound reads what Slack sends; both are pure.
-// doctor sets an app up and looks it over. This is the adapter between Slack and the engine: it may import core/*, adapters/surface, blocks and
-// inbound.
+// Below stand blocks, which draws, and reads back what a click on a drawing says, and inbound, which reads what Slack sends: both are pure.
+// calls knows what a call of Slack's may cost and what a refusal means, install how a workspace lets the bot in, and doctor sets an app up and
+// looks it over. This is the adapter between Slack and the engine: it may import core/*, adapters/surface and all of these but doctor.
 //
 // Start with New and Run below. What Slack sends comes by sockets (socket.go) or signed requests (http.go), waits in lanes (surface.Lanes)
 // and is served by receive.go (events), interact.go (clicks and forms) and commands.go, with who did it (people.go) and what was said
-// before. What the engine shows is drawn by blocks and sent by post.go, private.go and presence.go when the workspace's budget has room;
-// calls.go has the budget, and what a refusal means. A tool's server asks its requester (elicitation.go), settings are a panel (panel.go)
-// or a command, and health.go says whether Slack can be spoken to and heard.
+// before. What the engine shows is drawn by blocks and sent by post.go, private.go and presence.go when the workspace's budget has room. A
+// tool's server asks its requester (elicitation.go), settings are a panel (panel.go) or a command, and health.go says whether Slack can be
+// spoken to and heard. Several workspaces are an adapter each behind one (workspaces.go).
 //
 // How something looks goes to blocks, a new event to inbound with its case in receive.go, a new click or form to serveInteraction, a new
-// method of Slack's to calls.go with its tier.
+// method of Slack's to calls with its tier. What the engine or the page asks about a chat or a person begins with [Adapter.home].
 //
 //   - Acknowledged means durable, for events. An interaction is always acknowledged, because Slack never repeats it: the person is told
 //     when it was not recorded.
@@ -40,6 +40,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/agent"
@@ -191,7 +192,7 @@ func (a *Adapter) me(ctx context.Context) (inbound.Self, error) {
 	case <-a.introduced:
 		return a.self, nil
 	case <-ctx.Done():
-		return inbound.Self{}, faultOf(fmt.Errorf("waiting for auth.test: %w", ctx.Err()))
+		return inbound.Self{}, calls.FaultOf(fmt.Errorf("waiting for auth.test: %w", ctx.Err()))
 	}
 }
 
@@ -225,7 +226,7 @@ func (a *Adapter) introduce(ctx context.Context) error {
 			close(a.introduced)
 			return nil
 		}
-		if fatal := fatalAuth(err); fatal != nil {
+		if fatal := calls.FatalAuth(err); fatal != nil {
 			if a.lost != nil {
 				a.lost(err)
 			}
@@ -234,24 +235,12 @@ func (a *Adapter) introduce(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		pe := faultOf(err)
+		pe := calls.FaultOf(err)
 		a.Logger.Warn("slack: auth.test failed; trying again", "err", pe)
 		if err := a.pause(ctx, max(pe.RetryAfter, wait.After(failed))); err != nil {
 			return err
 		}
 	}
-}
-
-// fatalAuth is a sentence for an error that no waiting mends, or nil. It never holds a token.
-func fatalAuth(err error) error {
-	if code, ok := errors.AsType[slack.StatusCodeError](err); ok && code.Code == http.StatusNotFound {
-		return errors.New("there is no Slack API at the address of SLACK_API_URL (HTTP 404 from auth.test); leave it empty for Slack's own")
-	}
-	no, _ := errors.AsType[slack.SlackErrorResponse](err)
-	if do, ok := TokenAdvice[no.Err]; ok {
-		return fmt.Errorf("the token is refused (%s): %s", no.Err, do)
-	}
-	return nil
 }
 
 const maxAnswer = 16 << 20 // bytes of one answer
@@ -305,7 +294,7 @@ func (l lean) Do(r *http.Request) (*http.Response, error) {
 func (a *Adapter) ownApp(ctx context.Context, bot string) string {
 	b, err := a.api.GetBotInfoContext(ctx, slack.GetBotInfoParameters{Bot: bot})
 	if err != nil {
-		a.Logger.Info("slack: which app the bot token is of is not known", "err", faultOf(err))
+		a.Logger.Info("slack: which app the bot token is of is not known", "err", calls.FaultOf(err))
 		return ""
 	}
 	return b.AppID

@@ -15,6 +15,7 @@ import (
 	"github.com/slack-go/slack"
 	"github.com/slack-go/slack/socketmode"
 
+	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/core/backoff"
 )
@@ -124,7 +125,7 @@ func (a *Adapter) socketEvent(ctx context.Context, client *socketmode.Client, ev
 			if fatalSocket(failed.ErrorObj) != nil {
 				return failed.ErrorObj
 			}
-			a.Logger.Warn("slack: no socket could be opened; trying again", "in", failed.Backoff, "attempt", failed.Attempt, "err", faultOf(failed.ErrorObj))
+			a.Logger.Warn("slack: no socket could be opened; trying again", "in", failed.Backoff, "attempt", failed.Attempt, "err", calls.FaultOf(failed.ErrorObj))
 		}
 	case socketmode.EventTypeErrorWriteFailed:
 		a.Logger.Warn("slack: an acknowledgement could not be sent; Slack sends its event again")
@@ -184,9 +185,9 @@ func fatalSocket(err error) error {
 	if code, ok := errors.AsType[slack.StatusCodeError](err); ok && code.Code == http.StatusNotFound {
 		return errors.New("slack: there is no Slack API at the address of SLACK_API_URL (HTTP 404 from apps.connections.open); leave it empty for Slack's own")
 	}
-	no, _ := errors.AsType[slack.SlackErrorResponse](err)
-	if do, ok := AppTokenAdvice[no.Err]; ok {
-		return fmt.Errorf("slack refuses the app token, SLACK_APP_TOKEN (%s): %s", no.Err, do)
+	code := calls.CodeOf(err)
+	if do, ok := calls.AppTokenAdvice[code]; ok {
+		return fmt.Errorf("slack refuses the app token, SLACK_APP_TOKEN (%s): %s", code, do)
 	}
 	return nil
 }

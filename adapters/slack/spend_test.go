@@ -44,15 +44,6 @@ func TestWhatAPersonWaitsForWaitsInside(t *testing.T) {
 	}
 }
 
-// What a click came to is shown whatever was spent; a question that nobody has seen may go somewhat beyond, all else nowhere.
-func TestWhatMayGoBeyondTheBudget(t *testing.T) {
-	for u, most := range map[agent.Urgency]int{agent.Progress: 75, agent.Final: 75, agent.Question: 75, agent.Decision: surface.Overdraw} {
-		if s := newCall(methodUpdate, "T1", "C1", u); s.Limit != 50 || s.Hard != most {
-			t.Errorf("lane %d: %d of %d", u, s.Hard, s.Limit)
-		}
-	}
-}
-
 // A wait that the caller's time does not reach is said at once, for the caller to come again with the newest view.
 func TestWaitIsBoundedByTheContext(t *testing.T) {
 	r := newRoom(t, fakeslack.Options{})
@@ -156,22 +147,5 @@ func TestNoBudget(t *testing.T) {
 	r.slack.Fail("chat.update", 1, fakeslack.Fault{RetryAfter: 2 * time.Second})
 	if pe := fault(t, r.Edit(r.ctx, r.id, ref, answering("c"), agent.Progress)); pe.Kind != agent.FaultBusy {
 		t.Error(pe)
-	}
-}
-
-func TestEveryMethodHasItsRate(t *testing.T) {
-	for _, m := range []string{methodPost, methodUpdate, methodDelete, methodWhisper, methodReplies, methodStatus, methodRename, methodSuggest} {
-		if r := rates[m]; r.limit <= 0 || r.per <= 0 {
-			t.Errorf("%s has none", m)
-		}
-	}
-	if got := newCall(methodPost, "T1", "C1", agent.Final).Pool; got != "T1/chat.postMessage/C1" {
-		t.Error(got)
-	}
-	if got := newCall(methodUpdate, "T1", "C1", agent.Final).Pool; got != "T1/chat.update" {
-		t.Error(got)
-	}
-	if s := newCall("some.method", "T1", "", agent.Final); s.Limit != tier2.limit {
-		t.Errorf("an unknown method has %d", s.Limit)
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/slack-go/slack"
 
+	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/adapters/slack/inbound"
 	"github.com/nodhq/nod/adapters/slack/install"
 	"github.com/nodhq/nod/adapters/surface"
@@ -141,7 +141,7 @@ func (w *Workspaces) open(ctx context.Context, team, sealed string) {
 	}
 	running, end := context.WithCancel(w.running)
 	a.lost = func(err error) {
-		if slices.Contains(removed, codeOf(err)) {
+		if calls.Removed(err) {
 			w.forget(team)
 		}
 	}
@@ -158,14 +158,6 @@ func (w *Workspaces) keep(ctx context.Context, a *Adapter) {
 		}
 		_ = w.pause(ctx, again.Base(failed))
 	}
-}
-
-// removed are the refusals that no waiting mends: https://docs.slack.dev/reference/methods/auth.test#errors
-var removed = []string{"token_revoked", "account_inactive"}
-
-func codeOf(err error) string {
-	no, _ := errors.AsType[slack.SlackErrorResponse](err)
-	return no.Err
 }
 
 // forget is leave where nobody says that nod was removed but the token itself.
@@ -191,7 +183,7 @@ func (w *Workspaces) leave(ctx context.Context, team string) error {
 		return nil
 	}
 	_, err = slack.New(is.Token, slack.OptionHTTPClient(lean{w.http}), slack.OptionAPIURL(w.APIURL)).AuthTestContext(ctx)
-	if code := codeOf(err); code != "invalid_auth" && !slices.Contains(removed, code) {
+	if code := calls.CodeOf(err); code != "invalid_auth" && !calls.Removed(err) {
 		return err
 	}
 	asking, err := w.Asks.Asking(ctx, func(id chat.ID) bool { return id.Platform == Platform && id.Workspace == team })
@@ -262,12 +254,12 @@ func (w *Workspaces) of(ctx context.Context, home string) (*Adapter, error) {
 	select {
 	case <-w.started:
 	case <-ctx.Done():
-		return nil, transient(ctx.Err())
+		return nil, calls.Transient(ctx.Err())
 	}
 	a := w.at(home)
 	if a == nil {
 		if err := w.look(ctx); err != nil {
-			return nil, transient(fmt.Errorf("which workspaces have nod: %w", err))
+			return nil, calls.Transient(fmt.Errorf("which workspaces have nod: %w", err))
 		}
 		a = w.at(home)
 	}

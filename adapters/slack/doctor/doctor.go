@@ -28,6 +28,7 @@ import (
 
 	adapter "github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/adapters/slack/blocks"
+	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
@@ -291,7 +292,7 @@ func (x *examination) advice(err error) string {
 	var busy *slack.RateLimitedError
 	switch {
 	case errors.As(err, &no):
-		if do, ok := adapter.TokenAdvice[no.Err]; ok {
+		if do, ok := calls.TokenAdvice[no.Err]; ok {
 			return "Look at slack.bot_token (SLACK_BOT_TOKEN): " + do + "."
 		}
 		return "Look the word up at https://docs.slack.dev/reference/methods/auth.test."
@@ -310,7 +311,7 @@ func (x *examination) hide(s string) string {
 			s = strings.ReplaceAll(s, secret, "[secret]")
 		}
 	}
-	return adapter.Scrub(s)
+	return calls.Scrub(s)
 }
 
 // sampleCard is a message of every shape: an answer, a step, and a question with its buttons, as people get it.

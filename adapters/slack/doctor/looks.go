@@ -19,6 +19,7 @@ import (
 	"github.com/slack-go/slack"
 
 	adapter "github.com/nodhq/nod/adapters/slack"
+	"github.com/nodhq/nod/adapters/slack/calls"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -179,7 +180,7 @@ func (x *examination) appAdvice(err error) string {
 	if !refused {
 		return x.advice(err)
 	}
-	if do, ok := adapter.AppTokenAdvice[no.Err]; ok {
+	if do, ok := calls.AppTokenAdvice[no.Err]; ok {
 		return "Look at slack.app_token (SLACK_APP_TOKEN): " + do + "."
 	}
 	return "Look at slack.app_token (SLACK_APP_TOKEN) and at the app's page Socket Mode; the word is explained at " +

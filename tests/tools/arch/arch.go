@@ -37,11 +37,13 @@ const (
 	whyDerived  = "what is made of a session reads the fold and never feeds it: it is pure, and the fold knows nothing of it"
 	whyEngine   = "the engine calls ports that it declares itself; adapters and state implement them"
 	whyBegun    = "the engine begins it and records what came of it: it waits for the world by ports of its own, and knows no log, lease or driver"
+	whyLive     = "what people see before the log has it is one lock around values: it knows no driver, so that whatever works for one may write it"
 	whyDecision = "what is decided is decided from values alone, before it is recorded: the engine asks and records, and package decision knows neither"
 	whySettings = "what people do with the settings goes through the engine, which looks again who may: the engine does not know that there are panels and commands"
 	whyAdapter  = "an adapter knows its outside and core, never another adapter or the store: each can be replaced alone"
 	whySurface  = "what two surfaces share names neither: it may know core, and no platform, library or store"
 	whyEncoder  = "what draws for a platform is values in, values out: the same message gives the same bytes, and needs no network to be looked at"
+	whyCalls    = "a call of Slack's API is the same whatever is said in it: its limits and errors are known in one place, and who makes it is the adapter"
 	whyInstall  = "how a workspace lets the bot in is known without the rest: a door, a code and a sealed token"
 	whySignIn   = "who somebody is is the provider's word, checked in one place, which knows nothing of pages and chats"
 	whyMarkdown = "a model's Markdown becomes a tree by its text alone: the same text is the same tree, and no page is needed to look at it"
@@ -67,7 +69,7 @@ const (
 )
 
 var (
-	core         = []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/person", "core/agent/decision", "core/agent/attach", "core/agent/groups", "core/agent/prompt", "core/agent", "core/agent/settings"}
+	core         = []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/person", "core/agent/decision", "core/agent/attach", "core/agent/groups", "core/agent/prompt", "core/agent/standing", "core/agent/elicit", "core/agent/live", "core/agent", "core/agent/settings"}
 	whyCanonical = "the one form of a call's arguments is a matter of JSON alone: what is digested must not change because a rule does"
 	outer        = append([]string{"adapters/surface", "adapters/slack", "adapters/slack/install", "adapters/discord", "adapters/web", "adapters/web/inbox", "adapters/web/signin", "adapters/openai", "adapters/mcp", "adapters/mcp/child", "adapters/mcp/confine", "adapters/demo", "adapters/document", "state"}, core...)
 	rooms        = []room{
@@ -88,14 +90,18 @@ var (
 		{"core/agent/attach", []string{"core/backoff", "core/chat", "core/text", "core/agent/turn", "core/agent/talk"}, false, whyBegun},
 		{"core/agent/groups", []string{"core/chat", "core/permission", "core/agent/turn", "core/agent/decision"}, false, whyBegun},
 		{"core/agent/prompt", []string{"core/chat", "core/text", "core/agent/turn", "core/agent/talk"}, false, whyBegun},
-		{"core/agent", []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/decision", "core/agent/attach", "core/agent/groups", "core/agent/prompt"}, false, whyEngine},
+		{"core/agent/standing", []string{"core/chat", "core/text", "core/permission", "core/agent/turn", "core/agent/decision"}, false, whyBegun},
+		{"core/agent/elicit", []string{"core/agent/turn"}, false, whyBegun},
+		{"core/agent/live", []string{"core/render", "core/agent/turn", "core/agent/card"}, false, whyLive},
+		{"core/agent", []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/decision", "core/agent/attach", "core/agent/groups", "core/agent/prompt", "core/agent/standing", "core/agent/elicit", "core/agent/live"}, false, whyEngine},
 		{"core/agent/settings", []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/audit", "core/agent/decision", "core/agent"}, false, whySettings},
 		{"adapters/surface", core, false, whySurface},
-		{"adapters/slack", append([]string{"adapters/slack/blocks", "adapters/slack/inbound", "adapters/slack/install", "adapters/surface"}, core...), false, whyAdapter},
+		{"adapters/slack", append([]string{"adapters/slack/blocks", "adapters/slack/calls", "adapters/slack/inbound", "adapters/slack/install", "adapters/surface"}, core...), false, whyAdapter},
 		{"adapters/slack/blocks", []string{"core/chat", "core/text", "core/render", "core/agent/turn", "adapters/surface"}, true, whyEncoder},
 		{"adapters/slack/inbound", []string{"core/chat", "core/text", "adapters/surface", "adapters/slack/blocks"}, true, whyDecoder},
+		{"adapters/slack/calls", []string{"core/text", "core/agent", "adapters/surface"}, false, whyCalls},
 		{"adapters/slack/install", nil, false, whyInstall},
-		{"adapters/slack/doctor", []string{"core/chat", "core/text", "core/render", "adapters/surface", "adapters/slack", "adapters/slack/blocks", "adapters/slack/install"}, false, whyDoctor},
+		{"adapters/slack/doctor", []string{"core/chat", "core/text", "core/render", "adapters/surface", "adapters/slack", "adapters/slack/blocks", "adapters/slack/calls", "adapters/slack/install"}, false, whyDoctor},
 		{"adapters/discord", append([]string{"adapters/surface", "adapters/discord/ids", "adapters/discord/components", "adapters/discord/rest", "adapters/discord/gateway", "adapters/discord/backfill", "adapters/discord/inbound"}, core...), false, whyAdapter},
 		{"adapters/discord/inbound", []string{"core/chat", "core/text", "core/render", "adapters/surface", "adapters/discord/ids"}, true, whyDecoder},
 		{"adapters/discord/ids", []string{"core/chat"}, true, whyIDs},
@@ -168,7 +174,7 @@ var modules = map[string]struct {
 	"github.com/openai/openai-go":     {[]string{"adapters/openai"}, "one adapter knows the model's wire format"},
 	"github.com/redis/go-redis":       {[]string{"state", "state/embedded"}, "Redis is touched by state's scripts only: one transition, one script"},
 	"github.com/alicebob/miniredis":   {[]string{"state/embedded"}, "the embedded store is state's"},
-	"github.com/slack-go/slack":       {[]string{"adapters/slack", "adapters/slack/blocks", "adapters/slack/inbound", "adapters/slack/install", "adapters/slack/doctor"}, "what mentions Slack stands in adapters/slack"},
+	"github.com/slack-go/slack":       {[]string{"adapters/slack", "adapters/slack/blocks", "adapters/slack/calls", "adapters/slack/inbound", "adapters/slack/install", "adapters/slack/doctor"}, "what mentions Slack stands in adapters/slack"},
 	"github.com/bwmarrin/discordgo":   {[]string{"adapters/discord", "adapters/discord/components", "adapters/discord/doctor", "adapters/discord/gateway", "adapters/discord/inbound", "adapters/discord/rest"}, "what mentions Discord stands in adapters/discord"},
 	"github.com/coreos/go-oidc":       {[]string{"adapters/web/signin"}, "a provider's tokens are read and checked in one place"},
 	"golang.org/x/oauth2":             {[]string{"adapters/web/signin"}, "a provider's tokens are read and checked in one place"},

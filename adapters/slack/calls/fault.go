@@ -1,9 +1,10 @@
-package slack
+package calls
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -17,8 +18,8 @@ import (
 	"github.com/nodhq/nod/core/text"
 )
 
-// faultOf says what a failed call of Slack means to a caller; nil stays nil. Nothing secret is in it: neither a token nor a response_url.
-func faultOf(err error) *agent.PlatformError {
+// FaultOf says what a failed call of Slack means to a caller; nil stays nil. Nothing secret is in it: neither a token nor a response_url.
+func FaultOf(err error) *agent.PlatformError {
 	var pe *agent.PlatformError
 	var limited *slack.RateLimitedError
 	var no slack.SlackErrorResponse
@@ -32,32 +33,35 @@ func faultOf(err error) *agent.PlatformError {
 	case errors.As(err, &limited):
 		return busy(limited.RetryAfter)
 	case errors.As(err, &no):
-		return codeFault(no)
+		return CodeFault(no)
 	case errors.As(err, &status) && status.Code == http.StatusTooManyRequests:
 		return busy(0)
 	case errors.Is(err, context.Canceled):
-		return transient(context.Canceled)
+		return Transient(context.Canceled)
 	case errors.Is(err, context.DeadlineExceeded):
-		return transient(context.DeadlineExceeded)
+		return Transient(context.DeadlineExceeded)
 	case errors.As(err, &at): // without the address: that of a response_url is a secret
 		err = at.Err
 	}
-	return transient(errors.New(Scrub(err.Error())))
+	return Transient(errors.New(Scrub(err.Error())))
 }
 
 func busy(wait time.Duration) *agent.PlatformError {
 	return &agent.PlatformError{Kind: agent.FaultBusy, RetryAfter: max(wait, surface.BusyForUnknown), Cause: errors.New("Slack says to slow down (429)")}
 }
 
-func transient(cause error) *agent.PlatformError {
+// Transient is a fault after which it may have happened: try again soon.
+func Transient(cause error) *agent.PlatformError {
 	return &agent.PlatformError{Kind: agent.FaultTransient, Cause: cause}
 }
 
-func gone(why string) *agent.PlatformError {
+// Gone is a fault of what is no more, or never was.
+func Gone(why string) *agent.PlatformError {
 	return &agent.PlatformError{Kind: agent.FaultGone, Cause: errors.New(why)}
 }
 
-func codeFault(no slack.SlackErrorResponse) *agent.PlatformError {
+// CodeFault is what a refusal means, without a secret in it.
+func CodeFault(no slack.SlackErrorResponse) *agent.PlatformError {
 	clean := slack.SlackErrorResponse{Err: Scrub(no.Err), Needed: Scrub(no.Needed), Provided: Scrub(no.Provided)}
 	for _, m := range no.ResponseMetadata.Messages {
 		clean.ResponseMetadata.Messages = append(clean.ResponseMetadata.Messages, Scrub(m))
@@ -96,8 +100,8 @@ var faults = map[string]agent.PlatformFault{
 // shapeless are the refusals of a payload, which another shape of the same message may escape.
 var shapeless = []string{"invalid_blocks", "invalid_blocks_format", "msg_too_long", "msg_blocks_too_long", "block_mismatch"}
 
-// refusedShape reports whether a fault refuses the payload rather than the call, and where Slack sees what is wrong.
-func refusedShape(err error) (code string, at []string, ok bool) {
+// RefusedShape reports whether a fault refuses the payload rather than the call, and where Slack sees what is wrong.
+func RefusedShape(err error) (code string, at []string, ok bool) {
 	no, _ := errors.AsType[slack.SlackErrorResponse](err)
 	if !slices.Contains(shapeless, no.Err) {
 		return "", nil, false
@@ -115,70 +119,27 @@ var secrets = regexp.MustCompile(`(?i)\b(xox[a-z](?:\.xox[a-z])?|xapp)-[0-9A-Za-
 // Scrub takes secrets out of words that came from outside.
 func Scrub(s string) string { return secrets.ReplaceAllString(s, "[secret]") }
 
-type rate struct {
-	limit  int
-	per    time.Duration
-	evenly bool // short bursts are borne, see [surface.Spend]
-}
-
-// The tiers are floors that Slack promises, per method, workspace and app: https://docs.slack.dev/apis/web-api/rate-limits
-var (
-	tier2 = rate{limit: 20, per: time.Minute}
-	tier3 = rate{limit: 50, per: time.Minute}
-	tier4 = rate{limit: 100, per: time.Minute}
-	// "special": one message a second in a channel, "short bursts >1 allowed", without a number: people who ask at once see an answer at once.
-	// A little slower than that, because it counts when a call arrives.
-	perChannel = rate{limit: 6, per: 6500 * time.Millisecond, evenly: true}
-)
-
-// The methods that this adapter calls by itself, each with the tier on its page, https://docs.slack.dev/reference/methods/<method>.
-const (
-	methodPost     = "chat.postMessage"
-	methodUpdate   = "chat.update"
-	methodDelete   = "chat.delete"
-	methodWhisper  = "chat.postEphemeral"
-	methodReplies  = "conversations.replies"
-	methodHistory  = "conversations.history"
-	methodConverse = "conversations.open"
-	methodStatus   = "agents.sessions.setStatus"
-	methodRename   = "agents.sessions.rename"
-	methodFile     = "files.info"
-	methodSuggest  = "assistant.threads.setSuggestedPrompts"
-)
-
-// Of replies and history, commercially distributed apps outside the Marketplace get 1 a minute; a bot of one's own is exempt.
-var rates = map[string]rate{
-	methodPost: perChannel, methodWhisper: tier4, methodSuggest: tier4, methodFile: tier4,
-	methodUpdate: tier3, methodDelete: tier3, methodReplies: tier3, methodHistory: tier3, methodConverse: tier3, methodStatus: tier3, methodRename: tier3,
-}
-
-type call struct {
-	method string
-	surface.Spend
-}
-
-// newCall is one in a workspace; channel matters for what is counted by channel.
-func newCall(method, team, channel string, urgency agent.Urgency) call {
-	r, pool := cmp.Or(rates[method], tier2), team+"/"+method
-	if r == perChannel {
-		pool += "/" + channel
+// FatalAuth is a sentence for an error that no waiting mends, or nil. It never holds a token.
+func FatalAuth(err error) error {
+	if code, ok := errors.AsType[slack.StatusCodeError](err); ok && code.Code == http.StatusNotFound {
+		return errors.New("there is no Slack API at the address of SLACK_API_URL (HTTP 404 from auth.test); leave it empty for Slack's own")
 	}
-	// Decisions may go beyond a tier: "Sporadic bursts are welcome", says the page on rate limits, and a 429 says when they are not. A
-	// question that waits for the next minute is no question; it may go somewhat beyond, for it can be posted anew.
-	hard := r.limit + r.limit/2
-	if urgency == agent.Decision {
-		hard = surface.Overdraw
-	}
-	return call{method, surface.Spend{Pool: pool, Limit: r.limit, Hard: hard, Per: r.per, Evenly: r.evenly, Lane: urgency}}
-}
-
-// makeCall makes a call when the budget has room for it. All replicas learn of a 429.
-func (a *Adapter) makeCall(ctx context.Context, c call, do func() error) error {
-	if err := a.limiter.Acquire(ctx, c.method, c.Spend); err != nil {
-		return err
-	}
-	if err := do(); err != nil {
-		return a.limiter.Failed(ctx, c.method, c.Pool, faultOf(a.doubt(err)))
+	code := CodeOf(err)
+	if do, ok := TokenAdvice[code]; ok {
+		return fmt.Errorf("the token is refused (%s): %s", code, do)
 	}
 	return nil
+}
+
+// Removed reports whether an error says that the app was removed from the workspace, which no waiting mends.
+// https://docs.slack.dev/reference/methods/auth.test#errors
+func Removed(err error) bool {
+	code := CodeOf(err)
+	return code == "token_revoked" || code == "account_inactive"
+}
+
+// CodeOf is the code of a refusal of Slack's, or "".
+func CodeOf(err error) string {
+	no, _ := errors.AsType[slack.SlackErrorResponse](err)
+	return no.Err
 }

@@ -1,4 +1,4 @@
-package slack
+package calls
 
 import (
 	"context"
@@ -59,8 +59,8 @@ func TestFaults(t *testing.T) {
 	} {
 		for _, err := range []error{c.err, fmt.Errorf("wrapped: %w", c.err)} {
 			var pe *agent.PlatformError
-			if !errors.As(faultOf(err), &pe) {
-				t.Errorf("%v: got %T", err, faultOf(err))
+			if !errors.As(FaultOf(err), &pe) {
+				t.Errorf("%v: got %T", err, FaultOf(err))
 				continue
 			}
 			if pe.Kind != c.kind || pe.RetryAfter != c.after {
@@ -71,14 +71,14 @@ func TestFaults(t *testing.T) {
 			}
 		}
 	}
-	if err := faultOf(nil); err != nil {
+	if err := FaultOf(nil); err != nil {
 		t.Errorf("nil became %v", err)
 	}
 }
 
 func TestFaultsKeepTheCode(t *testing.T) {
 	var no slack.SlackErrorResponse
-	if err := faultOf(slack.SlackErrorResponse{Err: "missing_scope", Needed: "chat:write"}); !errors.As(err, &no) || no.Err != "missing_scope" || no.Needed != "chat:write" {
+	if err := FaultOf(slack.SlackErrorResponse{Err: "missing_scope", Needed: "chat:write"}); !errors.As(err, &no) || no.Err != "missing_scope" || no.Needed != "chat:write" {
 		t.Errorf("got %v: the doctor and the log name the scope", err)
 	}
 }
@@ -94,10 +94,10 @@ func TestFaultsHoldNoSecret(t *testing.T) {
 		errors.New("dialing wss://wss-primary.slack.com/link/?ticket=verySecret"),
 		errors.New("posting to " + hook + " failed with " + strings.Join(secrets, ", ")),
 	} {
-		got := faultOf(err)
+		got := FaultOf(err)
 		var no slack.SlackErrorResponse
 		errors.As(got, &no)
-		_, at, _ := refusedShape(got)
+		_, at, _ := RefusedShape(got)
 		all := fmt.Sprintf("%v %+v %#v %v", got, got, no, at)
 		for _, s := range append(secrets, "verySecret") {
 			if strings.Contains(all, s) {
@@ -109,17 +109,17 @@ func TestFaultsHoldNoSecret(t *testing.T) {
 
 func TestRefusedShape(t *testing.T) {
 	where := "must be less than 3001 characters [json-pointer:/blocks/0/text/text]"
-	err := faultOf(slack.SlackErrorResponse{Err: "invalid_blocks", ResponseMetadata: slack.ResponseMetadata{Messages: []string{where}}, Errors: []slack.SlackResponseErrors{{Message: &where}}})
-	got, at, ok := refusedShape(err)
+	err := FaultOf(slack.SlackErrorResponse{Err: "invalid_blocks", ResponseMetadata: slack.ResponseMetadata{Messages: []string{where}}, Errors: []slack.SlackResponseErrors{{Message: &where}}})
+	got, at, ok := RefusedShape(err)
 	if !ok || got != "invalid_blocks" || len(at) != 2 || at[0] != where || at[1] != where {
 		t.Errorf("got %q, %q, %v", got, at, ok)
 	}
 	for _, c := range []string{"invalid_blocks", "msg_too_long", "msg_blocks_too_long"} {
-		if _, _, ok := refusedShape(code(c)); !ok {
+		if _, _, ok := RefusedShape(code(c)); !ok {
 			t.Errorf("%s is not about the shape", c)
 		}
 	}
-	if _, _, ok := refusedShape(code("is_archived")); ok {
+	if _, _, ok := RefusedShape(code("is_archived")); ok {
 		t.Error("is_archived is about the shape")
 	}
 }
