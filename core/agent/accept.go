@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/agent/attach"
+	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -98,25 +99,14 @@ func checkText(text string) error {
 // hasRoom refuses to let a chat's queue grow without end: every fold and snapshot of the chat holds it.
 func (e *Engine) hasRoom(ctx context.Context, id chat.ID) error {
 	f, _ := e.sessions.Get(id)
-	if !full(f.s.Waiting) {
+	if !f.s.Full(MaxWaiting, MaxWaitingBytes) {
 		return nil
 	}
 	f, err := e.refresh(ctx, id) // what we know may be old
-	if full(f.s.Waiting) {
+	if f.s.Full(MaxWaiting, MaxWaitingBytes) {
 		return ErrFull
 	}
 	return err
-}
-
-func full(waiting []turn.Said) bool {
-	size := 0
-	for _, w := range waiting {
-		size += len(w.Text)
-		for _, q := range w.Context {
-			size += len(q.Text)
-		}
-	}
-	return len(waiting) >= MaxWaiting || size >= MaxWaitingBytes
 }
 
 // deliveryOf makes a delivery unique over platforms and, where people name their own deliveries, over people.
@@ -188,7 +178,7 @@ func (e *Engine) whisper(ctx context.Context, env chat.Envelope, err error) erro
 // tell says something to one person, where the platform can.
 func (e *Engine) tell(ctx context.Context, env chat.Envelope, say string) {
 	if w, ok := e.Platforms[env.Chat.Platform].(Whisperer); ok {
-		if err := w.Whisper(ctx, env.Reply, noteMessage("", render.Plain(say))); err != nil {
+		if err := w.Whisper(ctx, env.Reply, card.Brief("", render.Plain(say))); err != nil {
 			e.Logger.Warn("could not tell a person what came of their click", "chat", env.Chat, "err", err)
 		}
 	}

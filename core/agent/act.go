@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent/attach"
+	"github.com/nodhq/nod/core/agent/card"
+	"github.com/nodhq/nod/core/agent/elicit"
+	"github.com/nodhq/nod/core/agent/standing"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
@@ -103,7 +106,7 @@ func (d *driver) posted(ctx context.Context, id turn.TurnID, seek bool) postResu
 			m := render.Fit(d.viewOf(of, id), platform.Limits())
 			ref, err := platform.Post(ctx, d.id, key, m)
 			if err == nil {
-				d.drew(m)
+				d.live.Drew(m)
 				r.view, r.of, r.sure = m, of, !seek
 			}
 			return ref, err
@@ -205,7 +208,7 @@ func (e *Engine) excuse(id chat.ID, of turn.TurnID, to chat.User, err error) {
 	e.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(e.work, TellWithin)
 		defer cancel()
-		m := noteMessage(render.Failed, render.Plain(text.CannotPost+pe.Advice))
+		m := card.Brief(render.Failed, render.Plain(text.CannotPost+pe.Advice))
 		if _, err := t.Tell(ctx, to, PostKey(id, string(of)+"/refused"), render.Fit(m, p.Limits())); err != nil {
 			e.Logger.Warn("whoever asked could not be told that nothing can be posted there", "chat", id, "turn", of, "err", err)
 		}
@@ -294,7 +297,7 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		notes = append(notes, turn.Utterance{Role: turn.RoleNote, Text: text.NoteFault(f.Say)})
 	}
 	leave, err := d.e.prompts.Enter(ctx, s.Turn.Requester, func() {
-		d.live.locked(func() { d.live.note = text.WaitsForYours(d.e.Replying) })
+		d.live.Note(text.WaitsForYours(d.e.Replying))
 		signal(d.dirty)
 	})
 	defer leave()
@@ -302,7 +305,7 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 		in.err = err
 		return in
 	}
-	d.live.locked(func() { d.live.note = "" })
+	d.live.Note("")
 	if d.e.Tracer != nil {
 		ctx = InTurn(ctx, d.id, in.turn)
 	}
@@ -310,7 +313,7 @@ func (d *driver) compose(ctx context.Context, s turn.Session, step int) (in repl
 	in.left = d.e.prompts.Ask(s, notes, func(said []turn.Utterance) (tooLong bool) {
 		in.reply, in.err = d.e.Model.Reply(ctx, d.files().WithPictures(ctx, said), in.offered, func(x Delta) {
 			streamed.WriteString(x.Text)
-			d.live.locked(func() { d.live.text, d.live.note = streamed.String(), x.Note })
+			d.live.Say(streamed.String(), x.Note)
 			signal(d.dirty)
 		})
 		me, _ := errors.AsType[*ModelError](in.err)
@@ -373,7 +376,9 @@ func (d *driver) runTool(id turn.CallID, wait time.Duration) bool {
 	s := d.f.s
 	d.begin(func() func() {
 		defer cancel()
-		d.e.keepAgain(ctx, s, c)
+		if err := standing.KeepAgain(ctx, d.e, s, c); err != nil {
+			d.e.Logger.Warn("a choice could not be remembered", "chat", d.id, "err", err)
+		}
 		ev := d.call(ctx, token, c, wait)
 		return func() {
 			d.running = nil
@@ -389,22 +394,18 @@ func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait
 		return turn.Abandoned{Call: c.ID, Run: c.Run, Token: c.Token, Own: true, Say: say, Ask: turn.AskID(mint()), Wait: wait}
 	}
 	defer d.survive("the tools' adapter", func() { ev = lost(text.ToolBroke) })
-	last, oneByOne := time.Time{}, sync.Mutex{}
+	var oneByOne sync.Mutex
 	token.elicit = func(ctx context.Context, w turn.Elicitation) (turn.Fill, error) {
 		oneByOne.Lock()
 		defer oneByOne.Unlock()
 		return d.elicit(ctx, c, w, wait)
 	}
 	res, err := d.e.Tools.Call(ctx, token, func(p turn.Progress) {
-		d.live.locked(func() {
-			d.live.progress[c.ID] = p
-			if now := time.Now(); now.Sub(last) > 50*time.Millisecond {
-				last = now
-				signal(d.dirty)
-			}
-		})
+		if d.live.Progress(c.ID, p) {
+			signal(d.dirty)
+		}
 	})
-	d.live.locked(func() { delete(d.live.progress, c.ID) })
+	d.live.Over(c.ID)
 	if err == nil {
 		res.Pictures = d.files().Keep(d.ctx, res.Pictures) // not the call's context: a stop comes after the result
 		return turn.Finished{Call: c.ID, Run: c.Run, Result: res}
@@ -414,6 +415,26 @@ func (d *driver) call(ctx context.Context, token RunToken, c turn.ToolCall, wait
 		return turn.Finished{Call: c.ID, Run: c.Run, Result: turn.Result{Text: say, IsError: true}}
 	}
 	return lost(say)
+}
+
+// elicit puts what a server asks for to the requester, and waits. It is called from the run's own goroutines.
+func (d *driver) elicit(ctx context.Context, c turn.ToolCall, w turn.Elicitation, wait time.Duration) (turn.Fill, error) {
+	if s := d.session.Load(); s == nil || s.Turn == nil || s.Turn.Unattended || s.Turn.Requester.IsZero() {
+		return turn.Fill{}, ErrNobody
+	}
+	q := elicit.New(turn.Elicited{Call: c.ID, Run: c.Run, Ask: turn.AskID(mint()), Request: w, Wait: wait})
+	put := func() {
+		if d.ctx.Err() == nil { // it is recorded with the next step
+			d.waiting[q.Event.Ask] = q
+			d.results = append(d.results, q.Event)
+		}
+	}
+	select {
+	case d.came <- put:
+		return q.Wait(ctx)
+	case <-ctx.Done():
+		return turn.Fill{}, ctx.Err()
+	}
 }
 
 type turnKey struct{}

@@ -52,12 +52,11 @@ func (d *driver) note(c turn.Command) bool {
 		do = posted(c.Turn, c.Slot, m)
 	case turn.TellEnd:
 		t := s.TurnOf(c.Turn)
-		do = posted(c.Turn, c.Slot, noteMessage(card.View(s, t, card.Live{}).State,
-			render.Person{User: t.Requester, Name: d.e.NameOf(s, t.Requester)}, render.Plain(text.EndLine(t.End == turn.Answered, t.EndAt.Sub(t.At)))))
+		do = posted(c.Turn, c.Slot, card.EndNote(s, t, render.Person{User: t.Requester, Name: d.e.NameOf(s, t.Requester)}))
 	case turn.Remove:
 		do = removed(c.Turn, c.Slot, "take a note away", func(ctx context.Context) error { return a.Remove(ctx, d.id, c.Message) })
 	case turn.Point:
-		m := noteMessage(card.View(s, s.TurnOf(c.Turn), card.Live{}).State, render.Plain(text.GoesOnBelow))
+		m := card.Below(card.View(s, s.TurnOf(c.Turn), card.Live{}).State)
 		do = removed(c.Turn, c.Slot, "let a message point at the next", func(ctx context.Context) error {
 			return d.platform().Edit(ctx, d.id, c.Message, m, Final)
 		})
@@ -77,11 +76,6 @@ func (d *driver) note(c turn.Command) bool {
 		}
 	})
 	return true
-}
-
-// noteMessage is a message of one line.
-func noteMessage(state render.State, line ...render.Span) render.Message {
-	return render.Message{State: state, Blocks: []render.Block{render.Note{Line: line}}}
 }
 
 // annotate posts one message beside the turn's one. done is false when the lease or the process ended first: whoever drives
@@ -128,14 +122,13 @@ func (d *driver) nudge(s turn.Session, ask turn.AskID) (m render.Message, ok boo
 			people = append(people, j.Announce(s, s.Turn.Call(w.Call))...)
 		}
 	}
-	var line render.Line
+	var named []render.Person
 	for i, u := range people {
-		if slices.Index(people, u) == i && len(line) < 2*decision.MaxNamed {
-			line = append(line, render.Person{User: u, Name: d.e.NameOf(s, u)}, render.Plain(", "))
+		if slices.Index(people, u) == i && len(named) < decision.MaxNamed {
+			named = append(named, render.Person{User: u, Name: d.e.NameOf(s, u)})
 		}
 	}
-	line = append(line, render.Plain(text.NudgeLine(text.Inline(first.Tool.Name), text.Inline(first.Tool.Server), len(waits)-1)))
-	return noteMessage(render.Waiting, line...), true
+	return card.Announcement(first, len(waits)-1, named), true
 }
 
 // maxParts is how many messages a long answer goes on in where a file can hold the rest: more than that is read nowhere.
@@ -156,12 +149,10 @@ func (d *driver) continued(ctx context.Context, a Annotator, s turn.Session, id 
 		if last { // all of it, as a file
 			file := File{Name: "answer.md", Type: "text/markdown; charset=utf-8", Data: []byte(t.Answer())}
 			ref, done = d.placed(ctx, id, slot, seek, func(ctx context.Context, key chat.PostKey) (chat.MessageRef, error) {
-				return files.Attach(ctx, d.id, t.Shown, key, noteMessage(render.Done, render.Plain(text.GoesOnInFile)), file)
+				return files.Attach(ctx, d.id, t.Shown, key, card.Brief(render.Done, render.Plain(text.GoesOnInFile)), file)
 			})
 		} else {
-			m := noteMessage(render.Done, render.Plain(text.Continued))
-			m.Hosts, m.Blocks = view.Hosts, append(m.Blocks, render.Text{Markdown: part})
-			ref, done = d.annotate(ctx, a, s, id, slot, seek, m, false)
+			ref, done = d.annotate(ctx, a, s, id, slot, seek, card.Part(view, part), false)
 		}
 		if !done {
 			return out

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/decision"
+	"github.com/nodhq/nod/core/agent/standing"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -128,7 +130,7 @@ func judged(specs []ToolSpec) []decision.Tool {
 	out := make([]decision.Tool, len(specs))
 	for i, sp := range specs {
 		out[i] = decision.Tool{
-			Tool: sp.Tool, Source: sp.Source, Hints: sp.Hints, Metadata: sp.Metadata, Schema: sp.InputSchema, Preview: sp.Preview,
+			Tool: sp.Tool, Definition: sp.Definition, Source: sp.Source, Hints: sp.Hints, Metadata: sp.Metadata, Schema: sp.InputSchema, Preview: sp.Preview,
 			Card: turn.Card{Title: sp.Title, Describes: sp.Description, Server: sp.Server.Description, Icon: sp.Server.Icon},
 		}
 	}
@@ -225,80 +227,21 @@ func opPart(op OpID, i int) OpID {
 	return OpID(fmt.Sprintf("%s#%d", op, i))
 }
 
-// remember writes into the settings what a person's answer leaves standing beyond the chat, once their decision is recorded: also when the
-// click is delivered again, for who took it first may have died in between. It is another log: where that fails, or is full, the decision
-// stands, and the person is told that it was not kept.
+// remember writes into the settings what a person's answer leaves standing beyond the chat. Where that fails the decision stands, and the
+// person is told that it was not kept.
 func (e *Engine) remember(ctx context.Context, s turn.Session, in chat.Clicked, done []decision.Outcome) {
-	if len(done) == 0 {
-		done = []decision.Outcome{{Ask: turn.AskID(in.Token), Choice: in.Choice}}
-	}
-	all := true
-	for _, o := range done {
-		c, _, _ := s.FindAsk(o.Ask) // nobody decided what is not there
-		if c.By != in.User || !(turn.Allows(o.Choice) || o.Choice == chat.Deny) {
-			continue
-		}
-		if c.Choice, c.Name = o.Choice, in.Name; o.Choice != chat.AllowChannel {
-			c.Channel = ""
-		}
-		all = e.keep(ctx, s, c, in.Envelope) && all
-	}
-	if !all {
+	if err := standing.Remember(ctx, e, s, in, done); err != nil {
+		e.Logger.Warn("a choice could not be remembered", "chat", s.Chat, "err", err)
 		e.tell(ctx, in.Envelope, text.NotRemembered)
 	}
 }
 
-// keepWithin is how old a decision may be for what it leaves standing to be kept once more when its call starts. By then whoever gave it may
-// have ended it again, and that is known only as long as the settings remember the latest deliveries.
-const keepWithin = 5 * time.Minute
-
-// keepAgain keeps what the answer to a call that has started leaves standing, where whoever took the answer died before they could: its card
-// says that it stands. A call that started cannot be undone any more, so nothing is kept that was taken back.
-func (e *Engine) keepAgain(ctx context.Context, s turn.Session, c turn.ToolCall) {
-	if e.Now().Sub(c.DecidedAt) < keepWithin { // nobody decided what was not asked: nothing is kept of it
-		e.keep(ctx, s, c, chat.Envelope{Chat: s.Chat, User: c.By, Name: c.Name})
-	}
-}
-
-// keep writes what a decision leaves standing into the settings, once, and reports whether all of it is there.
-func (e *Engine) keep(ctx context.Context, s turn.Session, c turn.ToolCall, by chat.Envelope) bool {
-	var given *permission.Grant
-	if i := slices.IndexFunc(s.Grants, func(g permission.Grant) bool { return g.ID == c.Grant }); i >= 0 {
-		given = &s.Grants[i]
-	}
-	kept := decision.Kept(c, c.Decision, given)
-	if len(kept) == 0 {
-		return true
-	}
-	by.Delivery = chat.Delivery("remember:" + string(c.Ask)) // an ask is decided once: undone, it is asked by another name
-	now, err := e.Change(ctx, by, "", func(permission.Policy, permission.Settings) (changes []permission.Change, _ error) {
-		for _, r := range kept {
-			changes = append(changes, r)
-		}
-		return changes, nil
-	})
-	standing := now.Of(by.User) // none where it failed; what there was no room for was left out, which is no error
-	lost := slices.ContainsFunc(kept, func(keep permission.Remembered) bool {
-		return !slices.ContainsFunc(standing, func(r permission.Remembered) bool { return r.Tool == keep.Tool && r.Channel == keep.Channel })
-	})
-	if lost {
-		e.Logger.Warn("a choice could not be remembered", "chat", s.Chat, "err", err)
-	}
-	return !lost
-}
-
-// forget takes back what was remembered with a decision that was undone, also when the click is delivered again: who took it first may have
-// died in between. As with remember, where that fails the person is told.
+// forget takes back what was remembered with a decision that was undone. As with remember, where that fails the person is told.
 func (e *Engine) forget(ctx context.Context, in chat.Clicked) {
 	if in.Choice != chat.Undo {
 		return
 	}
-	env := in.Envelope
-	env.Delivery = chat.Delivery("forget:" + string(opOf(in.Envelope)))
-	ask := turn.AskID(in.Token)
-	_, err := e.Change(ctx, env, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) { // nothing, where nothing was
-		return []permission.Change{permission.Forget(decision.RememberedID(ask)), permission.Forget(decision.ChannelID(ask))}, nil
-	})
+	err := standing.Forget(ctx, e, in, chat.Delivery("forget:"+string(opOf(in.Envelope))))
 	if err != nil && !errors.Is(err, ErrUnchanged) {
 		e.Logger.Warn("what was remembered with an undone decision could not be taken back", "chat", in.Chat, "err", err)
 		e.tell(ctx, in.Envelope, text.NotForgotten)
@@ -307,26 +250,7 @@ func (e *Engine) forget(ctx context.Context, in chat.Clicked) {
 
 // acceptTools takes a server's tools as an installation card showed them, which then says so. What changed since is not accepted by it.
 func (e *Engine) acceptTools(ctx context.Context, in chat.Clicked) error {
-	accepted, by := "", ""
-	_, err := e.Change(ctx, in.Envelope, "", func(p permission.Policy, s permission.Settings) ([]permission.Change, error) {
-		if !p.IsAdmin(in.User) {
-			return nil, decision.OnlyForAdmins(text.OnlyAdmins, p)
-		}
-		for _, server := range s.Servers() {
-			if s.InstallToken(server) != in.Token {
-				continue
-			}
-			var changes []permission.Change
-			for _, pin := range s.Pins {
-				if pin.Tool.Server == server {
-					changes, by = append(changes, permission.Accept(pin.Tool)), pin.Name
-				}
-			}
-			accepted = server
-			return changes, nil
-		}
-		return nil, &decision.Refusal{Code: decision.RefusedUnknown, Say: text.InstallChanged}
-	})
+	accepted, by, err := standing.Accept(ctx, e, in)
 	switch {
 	case errors.Is(err, ErrUnchanged): // this card may be another admin's
 		e.showAccepted(ctx, in, accepted, by)
@@ -346,7 +270,7 @@ func (e *Engine) showAccepted(ctx context.Context, in chat.Clicked, server, by s
 	if p == nil || in.Message == "" {
 		return false
 	}
-	m := noteMessage(render.Done, render.Strong(text.InstallDone(text.Inline(server), text.Inline(by))))
+	m := card.Brief(render.Done, render.Strong(text.InstallDone(text.Inline(server), text.Inline(by))))
 	err := p.Edit(ctx, in.Chat, in.Message, render.Fit(m, p.Limits()), Decision)
 	if err != nil {
 		e.Logger.Warn("an installation card still has its buttons", "server", server, "err", err)

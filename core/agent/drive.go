@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"math"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nodhq/nod/core/agent/card"
+	"github.com/nodhq/nod/core/agent/elicit"
+	"github.com/nodhq/nod/core/agent/live"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
@@ -25,7 +25,7 @@ import (
 type driver struct {
 	e    *Engine // never changes, nor does id
 	id   chat.ID
-	live liveState
+	live *live.State
 
 	chatLease
 	progress
@@ -77,7 +77,7 @@ type inputs struct {
 	reply   *replyInput
 	results []turn.Event
 	shown   []turn.Event
-	waiting map[turn.AskID]elicitation // what servers ask people for, until it is answered
+	waiting elicit.Open // what servers ask people for, until it is answered
 }
 
 // activities are what is under way, each in a goroutine of its own that reports once. run writes and reads them.
@@ -109,67 +109,13 @@ func (d *driver) begin(activity func() (report func())) {
 	}()
 }
 
-// liveState is what streams: shown, never stored.
-type liveState struct {
-	mu       sync.Mutex
-	text     string
-	note     string
-	progress map[turn.CallID]turn.Progress
-	drawn    map[turn.AskID]time.Time // asks whose cards stand there, and until when they say; the log does not know yet
-}
-
-// locked changes what streams.
-func (l *liveState) locked(change func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	change()
-}
-
-func (l *liveState) get(now time.Time) card.Live {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return card.Live{Text: l.text, Note: l.note, Progress: maps.Clone(l.progress), Now: now, Drawn: maps.Clone(l.drawn)}
-}
-
-// drew says that a message stands as it is here.
-func (d *driver) drew(m render.Message) {
-	d.live.locked(func() {
-		for _, b := range m.Blocks {
-			if a, ok := b.(render.Ask); ok {
-				d.live.drawn[turn.AskID(a.Token)] = a.Expires
-			}
-		}
-	})
-}
-
 // showing is what stands there for people to see without its being on record: the cards of asks, a message that was posted anew.
 func (d *driver) showing(s turn.Session) (ev turn.Shown, news bool) {
-	d.live.mu.Lock()
-	defer d.live.mu.Unlock()
-	ev.Turn = turnID(s)
+	ev.Turn, ev.Asks = turnID(s), d.live.Appeared(s)
 	if m := d.reposted; s.Turn != nil && m.Turn == ev.Turn && m.From == s.Turn.Shown {
-		ev = m
-	}
-	for _, w := range turn.Waits(s) {
-		if until, ok := d.live.drawn[w.Ask]; ok && w.Seen == nil {
-			ev.Asks = append(ev.Asks, turn.Appeared{Ask: w.Ask, Until: until})
-		}
+		ev.Message, ev.From = m.Message, m.From
 	}
 	return ev, ev.Message != "" || len(ev.Asks) > 0
-}
-
-// unseen is the first ask in m that nobody can see yet, or empty.
-func (d *driver) unseen(m render.Message) turn.AskID {
-	waits := turn.Waits(*d.session.Load())
-	d.live.mu.Lock()
-	defer d.live.mu.Unlock()
-	for _, b := range m.Blocks {
-		a, ok := b.(render.Ask)
-		if _, drawn := d.live.drawn[turn.AskID(a.Token)]; ok && !drawn && slices.ContainsFunc(waits, func(w turn.Wait) bool { return string(w.Ask) == a.Token && w.Seen == nil }) {
-			return turn.AskID(a.Token)
-		}
-	}
-	return ""
 }
 
 // platform is the chat's; nil where this replica does not serve it.
@@ -178,8 +124,8 @@ func (d *driver) platform() Platform { return d.e.Platforms[d.id.Platform] }
 func newDriver(e *Engine, l Lease, at Head, first uint64) *driver {
 	d := &driver{
 		e: e, id: l.Chat, editors: map[turn.TurnID]*editor{},
-		live:     liveState{progress: map[turn.CallID]turn.Progress{}, drawn: map[turn.AskID]time.Time{}},
-		progress: progress{at: at, firstOwn: first, fresh: map[turn.CallID]bool{}}, inputs: inputs{waiting: map[turn.AskID]elicitation{}},
+		live:     live.New(),
+		progress: progress{at: at, firstOwn: first, fresh: map[turn.CallID]bool{}}, inputs: inputs{waiting: elicit.Open{}},
 		reports: reports{
 			logMoved: make(chan struct{}, 1), dirty: make(chan struct{}, 1), came: make(chan func()),
 		},
@@ -326,37 +272,20 @@ func (d *driver) setFold(f fold) {
 			ed.outlived = &before
 		}
 	}
-	d.live.locked(func() {
-		maps.DeleteFunc(d.live.drawn, func(id turn.AskID, _ time.Time) bool {
-			return !slices.ContainsFunc(turn.Waits(s), func(w turn.Wait) bool { return w.Ask == id && w.Seen == nil })
-		})
-	})
+	d.live.Forget(s)
 	d.session.Store(&s)
-	d.answerElicitations(s)
+	d.waiting.Answer(s)
 	if turnID(before) != turnID(s) || s.Turn != nil && before.Turn != nil && before.Turn.Step != s.Turn.Step {
-		d.live.locked(func() { d.live.text, d.live.note = "", "" })
+		d.live.Say("", "")
 	}
 	if s.Turn != nil && s.Turn.Stopped != nil && d.model != nil {
 		d.model()
 	}
 	l, was := s.Last, before.Last
 	told := l != nil && was != nil && l.ID == was.ID && l.Shown != was.Shown // late, by who posted it
-	if s.Turn != nil && (told || reasked(l) > reasked(was)) {
+	if s.Turn != nil && (told || l.Reasked() > was.Reasked()) {
 		d.edit(l, Final)
 	}
-}
-
-// reasked is how many of a turn's calls were asked for again in turns of their own: each had a button for that.
-func reasked(t *turn.Turn) (n int) {
-	if t == nil {
-		return 0
-	}
-	for _, c := range t.Calls {
-		if c.Reasked {
-			n++
-		}
-	}
-	return n
 }
 
 func turnID(s turn.Session) turn.TurnID {
@@ -710,11 +639,11 @@ func (d *driver) viewOf(s turn.Session, id turn.TurnID) render.Message {
 	if t == nil {
 		return render.Message{}
 	}
-	var live card.Live
+	var seen card.Live
 	if t == s.Turn {
-		live = d.live.get(d.e.Now().UTC().Truncate(time.Millisecond))
+		seen = d.live.Seen(d.e.Now().UTC().Truncate(time.Millisecond))
 	}
-	return card.View(s, t, live)
+	return card.View(s, t, seen)
 }
 
 // drawDue draws what is due, and lets go of the messages of turns that are over.

@@ -12,7 +12,6 @@ import (
 	"github.com/nodhq/nod/core/backoff"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
-	"github.com/nodhq/nod/core/text"
 )
 
 // editor keeps the posted message of a turn as its view says. Level-triggered: it looks at the view only when it is about to edit, so that
@@ -106,14 +105,14 @@ func (d *driver) edited(ctx context.Context, ed editor) (e edit) {
 	e.m = &m
 	u, unseen := ed.urgency, turn.AskID("")
 	if _, can := d.platform().(Annotator); can { // else nothing could point from the old message to the new one
-		if unseen = d.unseen(m); unseen != "" {
+		if unseen = d.live.Unseen(*d.session.Load(), m); unseen != "" {
 			u = Question
 		}
 	}
 	ectx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
 	e.err = d.platform().Edit(ectx, d.id, ed.ref, m, u)
 	cancel()
-	if pe, _ := errors.AsType[*PlatformError](e.err); u == Question && pe != nil && pe.Kind == FaultBusy && d.unseen(m) == unseen { // nobody has answered meanwhile
+	if pe, _ := errors.AsType[*PlatformError](e.err); u == Question && pe != nil && pe.Kind == FaultBusy && d.live.Unseen(*d.session.Load(), m) == unseen { // nobody has answered meanwhile
 		pctx, cancel := context.WithTimeout(ctx, d.e.Lease/2)
 		defer cancel()
 		seek := true // an earlier driver may have died on it
@@ -140,12 +139,12 @@ func (d *driver) redraw(of turn.TurnID, ref chat.MessageRef) {
 		f, err := d.e.refresh(ctx, d.id)
 		s := f.s
 		if err == nil && s.TurnOf(of) == nil { // others have come and gone since
-			s, err = d.e.whenKnown(ctx, d.id, of)
+			s, err = d.e.whenKnown(ctx, d.id, of, "")
 		}
 		if t := s.TurnOf(of); err == nil && t != nil {
 			m := card.View(s, t, card.Live{})
 			if t.Shown != ref { // it was posted anew meanwhile
-				m = noteMessage(m.State, render.Plain(text.GoesOnBelow))
+				m = card.Below(m.State)
 			}
 			err = d.platform().Edit(ctx, d.id, ref, render.Fit(m, d.platform().Limits()), Final)
 		}
@@ -163,13 +162,16 @@ func (d *driver) redraw(of turn.TurnID, ref chat.MessageRef) {
 
 const maxRedraws = 10
 
-// whenKnown is the session as it last knew a turn.
-func (e *Engine) whenKnown(ctx context.Context, id chat.ID, of turn.TurnID) (known turn.Session, err error) {
+// whenKnown is the session as it last knew a turn, up to what an operation brought.
+func (e *Engine) whenKnown(ctx context.Context, id chat.ID, of turn.TurnID, last OpID) (known turn.Session, err error) {
 	entries, err := e.Log.History(ctx, id)
 	s := turn.New(id)
 	for _, x := range entries {
 		if s = turn.Apply(s, x); s.TurnOf(of) != nil {
 			known = s
+		}
+		if x.Op == string(last) {
+			break
 		}
 	}
 	return known, err
@@ -238,7 +240,7 @@ func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 		}
 		if e.m != nil {
 			ed.last = e.m
-			d.drew(*e.m)
+			d.live.Drew(*e.m)
 		}
 	case pe.Refuses():
 		ed.dead = true

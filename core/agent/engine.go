@@ -76,24 +76,15 @@ func (c *Config) validate() error {
 			missing = append(missing, fmt.Errorf("agent: Config.%s is missing", part.name))
 		}
 	}
-	c.Lease, c.Drain = positive(c.Lease, 10*time.Second), positive(c.Drain, 10*time.Second)
-	c.Sweep = positive(c.Sweep, min(c.Lease/2, 5*time.Second))
-	c.MaxSteps, c.MaxDenials, c.Known = cmp.Or(c.MaxSteps, 16), cmp.Or(c.MaxDenials, 3), positive(c.Known, 1000)
-	c.Replying = positive(c.Replying, 16)
+	c.Lease, c.Drain = cmp.Or(max(c.Lease, 0), 10*time.Second), cmp.Or(max(c.Drain, 0), 10*time.Second)
+	c.Sweep = cmp.Or(max(c.Sweep, 0), min(c.Lease/2, 5*time.Second))
+	c.MaxSteps, c.MaxDenials, c.Known = cmp.Or(c.MaxSteps, 16), cmp.Or(c.MaxDenials, 3), cmp.Or(max(c.Known, 0), 1000)
+	c.Replying = cmp.Or(max(c.Replying, 0), 16)
 	if c.Forget == turn.Silence { // what all releases do needs no word in the log
 		c.Forget = 0
 	}
 	c.Owner, c.Logger = cmp.Or(c.Owner, rand.Text()), cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return errors.Join(missing...)
-}
-
-// positive is x, or what stands for none.
-func positive[T cmp.Ordered](x, none T) T {
-	var zero T
-	if x <= zero {
-		return none
-	}
-	return x
 }
 
 // Engine drives chats. All methods are safe for concurrent use.
@@ -446,15 +437,8 @@ func (e *Engine) removeStray(id chat.ID, op OpID, late turn.Shown) {
 	}
 	ctx, cancel := context.WithTimeout(e.work, e.Lease)
 	defer cancel()
-	entries, err := e.Log.History(ctx, id) // the turn may be long over
-	s, stands := turn.New(id), chat.MessageRef("")
-	for i := 0; i < len(entries) && (i == 0 || entries[i-1].Op != string(op)); i++ {
-		s = turn.Apply(s, entries[i])
-		if t := s.TurnOf(late.Turn); t != nil {
-			stands = t.Shown
-		}
-	}
-	if err == nil && stands != "" && stands != late.Message {
+	s, err := e.whenKnown(ctx, id, late.Turn, op) // the turn may be long over
+	if t := s.TurnOf(late.Turn); err == nil && t != nil && t.Shown != "" && t.Shown != late.Message {
 		err = a.Remove(ctx, id, late.Message)
 	}
 	if err != nil {
@@ -568,10 +552,6 @@ func mint() string { return rand.Text()[:20] }
 
 // Knows reports whether anything was ever recorded of a chat, for surfaces that overhear more than is meant for them.
 func (e *Engine) Knows(ctx context.Context, id chat.ID) (bool, error) {
-	f, _ := e.sessions.Get(id)
-	if f.head.Seq > 0 {
-		return true, nil
-	}
-	f, err := e.load(ctx, id)
+	f, err := e.cached(ctx, id)
 	return f.head.Seq > 0, err
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
-	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/text"
 )
 
@@ -49,21 +48,9 @@ func (e *Engine) recheck(last time.Time) time.Time {
 }
 
 // doubt is before when a decision about this chat may have been used already without the log's knowing: never, if that is zero.
-func (d *driver) doubt() time.Time {
-	if at, _ := d.e.rewound.Peek(d.id); at.After(d.since) {
-		return at
-	}
-	return d.since
-}
-
-// trusted are the grants that count for a turn: one that was given before the doubt does not, in a turn that is older, too: the
-// model may propose again what it had run.
-func (d *driver) trusted(s turn.Session) []permission.Grant {
-	at := d.doubt()
-	if s.Turn == nil || !s.Turn.At.Before(at) {
-		return s.Grants
-	}
-	return slices.DeleteFunc(slices.Clone(s.Grants), func(g permission.Grant) bool { return g.At.Before(at) })
+func (d *driver) doubt() decision.Doubt {
+	at, _ := d.e.rewound.Peek(d.id)
+	return decision.Doubt{Before: slices.MaxFunc([]time.Time{at, d.since}, time.Time.Compare), Fresh: d.fresh}
 }
 
 // forgotten settles what the store may have forgotten of the open turn: what ran here is of unknown outcome, a doubtful call is asked.
@@ -71,12 +58,12 @@ func (d *driver) forgotten(judge func() (decision.Judge, error), s turn.Session)
 	if s.Turn == nil {
 		return nil, nil
 	}
-	trusting := s
-	trusting.Grants = d.trusted(s)
+	doubt, trusting := d.doubt(), s
+	trusting.Grants = doubt.Grants(s)
 	for _, c := range s.Turn.Calls {
 		run, _ := d.e.ran.Peek(c.ID)
 		ran := run != "" && !slices.Contains(c.Runs, run)
-		asks := !ran && c.Status == turn.Allowed && s.Turn.Stopped == nil && d.doubts(s, c)
+		asks := !ran && c.Status == turn.Allowed && s.Turn.Stopped == nil && doubt.Of(s, c)
 		if c.Settled() || c.Status == turn.Running || c.Status == turn.Unknown || !ran && !asks {
 			continue
 		}
@@ -92,16 +79,4 @@ func (d *driver) forgotten(judge func() (decision.Judge, error), s turn.Session)
 		}
 	}
 	return out, nil
-}
-
-// doubts reports whether what allowed a call is from before the doubt.
-func (d *driver) doubts(s turn.Session, c turn.ToolCall) bool {
-	at := d.doubt()
-	switch {
-	case !s.Turn.At.Before(at):
-		return false
-	case c.Asked:
-		return c.DecidedAt.Before(at)
-	}
-	return !d.fresh[c.ID] // by a grant that counts, or by the policy: ruled by this driver
 }

@@ -2,8 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
-	"slices"
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -37,45 +35,4 @@ func (e *Engine) retain(ctx context.Context, w Write) {
 		return
 	}
 	e.retained.Add(w.Chat, true)
-}
-
-// PutHold puts a hold on a chat or a person, or takes it off, on the settings' record, and gives how many chats it concerns now. A repeat marks
-// again what there is: a chat that began while replicas had not heard of the hold is marked with the next write to it.
-func (e *Engine) PutHold(ctx context.Context, by chat.Envelope, c permission.Holding) (chats int, err error) {
-	keeps, can := e.Log.(Retainer)
-	if !can {
-		return 0, errors.New("this store cannot hold anything")
-	}
-	now, err := e.Change(ctx, by, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
-		return []permission.Change{c}, nil
-	})
-	if err != nil && !errors.Is(err, ErrUnchanged) {
-		return 0, err
-	}
-	return chats, e.Index.EachChat(ctx, func(id chat.ID) error {
-		if id.Platform == Own {
-			return nil
-		}
-		people, err := e.everybody(ctx, id)
-		if err != nil {
-			return err
-		}
-		if _, concerned := (permission.Settings{Holds: []permission.Hold{{What: c.What}}}).Held(id, people...); !concerned {
-			return nil
-		}
-		chats++
-		_, held := now.Held(id, people...)
-		return keeps.Retain(ctx, id, held)
-	})
-}
-
-// everybody is who took part in a chat: the fold forgets the oldest of many.
-func (e *Engine) everybody(ctx context.Context, id chat.ID) (people []chat.User, err error) {
-	entries, err := e.Log.History(ctx, id)
-	for _, x := range entries {
-		if u := turn.By(x.Event).User; !u.IsZero() && !slices.Contains(people, u) {
-			people = append(people, u)
-		}
-	}
-	return people, err
 }

@@ -4,8 +4,9 @@
 //
 // It may import core alone: what it needs of the world it declares as ports, all in ports.go. What a [Log] or [Platform] may have beside is
 // called an optional extra there, and state and the adapters say at compile time which they have.
-// Three rooms below have the ports that are theirs: attach reads what people attach, groups asks who belongs to what, and prompt bounds what
-// a model is asked. They know no log and no lease.
+// Rooms below have the ports that are theirs: attach reads what people attach, groups asks who belongs to what, prompt bounds what a model is
+// asked, and standing writes into the settings what a click leaves there. live is what people see before the log has it, and elicit how a
+// server's question waits for its answer. They know no log and no lease.
 //
 // Start with [Engine] and its Run (engine.go). What comes in goes through [Engine.Accept] (accept.go); a person's choice enters the log
 // through [Engine.Decide] alone (decide.go). A chat that owes something has a driver (drive.go): it plans (plan.go), records, and acts
@@ -347,14 +348,6 @@ type Tools interface {
 	// Call runs one call that was started in the log: token proves it. It returns a known outcome (also a tool's
 	// own error, with Result.IsError) with a nil error. An error of [ErrNotRun] means certainly not run; any other error means that nobody knows.
 	Call(ctx context.Context, token RunToken, progress func(turn.Progress)) (turn.Result, error)
-}
-
-// Reputation is what others say of a server, with where that comes from. It is shown, and never decides anything (R157).
-type Reputation struct{ Score, Source string }
-
-// Reputations are scores of servers, from a list that the operator keeps. ok is false for a server that is not on it.
-type Reputations interface {
-	Reputation(server string) (r Reputation, ok bool)
 }
 
 // ErrUnchecked says that nobody knows whether arguments fit the tool's input schema. People are asked then.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/core/agent/decision"
+	"github.com/nodhq/nod/core/agent/standing"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -177,14 +178,16 @@ func TestWhatIsForgotten(t *testing.T) {
 
 // What an old decision left standing is not kept once more when its call starts: it may have been ended since.
 func TestKeptAgainOnlyWhileItIsFresh(t *testing.T) {
-	for age, want := range map[time.Duration]int{time.Second: 1, keepWithin: 0} {
+	for age, want := range map[time.Duration]int{time.Second: 1, standing.KeepWithin: 0} {
 		s, log := board(), drawer{}
 		c := s.Turn.Calls[1]
 		c.Ticked, c.Asked, c.DecidedAt = &turn.Person{User: c.By}, true, time.Now().Add(-age)
 		e := &Engine{sessions: &sessionCache{Cache: newRecent[chat.ID, fold](4)}, Config: Config{
 			Log: &log, Policies: ruledBy(ruled()), Logger: slog.New(slog.DiscardHandler),
 		}}
-		e.keepAgain(t.Context(), s, c)
+		if err := standing.KeepAgain(t.Context(), e, s, c); err != nil {
+			t.Error(err)
+		}
 		now, err := e.Settings(t.Context())
 		if got := len(now.Of(c.By)); err != nil || got != want {
 			t.Errorf("%v old: %d kept, want %d; %v", age, got, want, err)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
-	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/permission/canonical"
 )
 
@@ -35,7 +35,7 @@ type reputation struct {
 }
 
 // Reputations are the list of the configuration, if its signature verifies; nil where there is none.
-func Reputations(c config.Config) (agent.Reputations, error) {
+func Reputations(c config.Config) (settings.Reputations, error) {
 	if c.Reputation.File == "" {
 		return nil, nil
 	}
@@ -104,17 +104,17 @@ func (l reputationList) check() error {
 	return nil
 }
 
-var _ agent.Reputations = reputationList{}
+var _ settings.Reputations = reputationList{}
 
-// Reputation implements [agent.Reputations].
-func (l reputationList) Reputation(server string) (agent.Reputation, bool) {
+// Reputation implements [settings.Reputations].
+func (l reputationList) Reputation(server string) (settings.Reputation, bool) {
 	r, ok := l.Servers[server]
 	if !ok {
-		return agent.Reputation{}, false
+		return settings.Reputation{}, false
 	}
 	say := fmt.Sprintf("%d of 100", *r.Score)
 	if r.Note != "" {
 		say += ", " + r.Note
 	}
-	return agent.Reputation{Score: say, Source: l.Source}, true
+	return settings.Reputation{Score: say, Source: l.Source}, true
 }

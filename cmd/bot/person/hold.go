@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/parts"
+	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/text"
@@ -73,7 +74,7 @@ func (r *run) hold(ctx context.Context, c permission.Holding) error {
 	if err != nil {
 		return err
 	}
-	n, err := e.PutHold(ctx, r.Operator(), c)
+	n, err := settings.PutHold(ctx, e, e.Log, e.Index, r.Operator(), c)
 	if err != nil {
 		return err
 	}

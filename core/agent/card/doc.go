@@ -5,7 +5,8 @@
 // platform: the adapters fit and encode what it gives.
 //
 // Where to start: [View] (view.go) is the one message of a turn, from its replies, steps and notes. ask.go has the cards that wait for
-// a person: a permission, an unknown outcome, and what a tool's server wants. menu.go is what stands behind ⋯ of one. [Details]
+// a person: a permission, an unknown outcome, and what a tool's server wants. menu.go is what stands behind ⋯ of one, and beside.go has the
+// short messages beside a turn's one. [Details]
 // (details.go) tells everything with nothing cut, and [Hidden] what a card masks; line.go builds one line.
 //
 // Where a new line goes: a fact on a card into ask.go, a choice into menu.go, a note about the turn into [viewer.notes]. Whether a choice

@@ -43,13 +43,14 @@ type Judge struct {
 
 // Tool is a tool as it is now, as far as anything is decided by it.
 type Tool struct {
-	Tool     permission.Tool
-	Source   permission.Source
-	Hints    permission.Hints
-	Metadata permission.Metadata
-	Schema   json.RawMessage // of its input, as its server gave it
-	Card     turn.Card       // how it describes itself
-	Preview  string          // the tool of its server that reads what it replaces; empty: none
+	Tool       permission.Tool
+	Definition permission.Definition // what Tool.Definition is the digest of
+	Source     permission.Source
+	Hints      permission.Hints
+	Metadata   permission.Metadata
+	Schema     json.RawMessage // of its input, as its server gave it
+	Card       turn.Card       // how it describes itself
+	Preview    string          // the tool of its server that reads what it replaces; empty: none
 }
 
 // Request is the permission request of a call of the tool.

@@ -276,7 +276,7 @@ func (q *request) holdCommand(ctx context.Context, args []string) (lines []strin
 	if _, held := q.settings.Held(what); c.Off && !held {
 		return []string{text.NothingToChange}, nil
 	}
-	n, err := q.Engine.PutHold(ctx, q.env, c)
+	n, err := PutHold(ctx, q.Engine, q.Log, q.Index, q.env, c)
 	if err != nil {
 		return nil, err
 	}

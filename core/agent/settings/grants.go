@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -161,7 +160,7 @@ func (p *page) mineView(ctx context.Context) render.Panel {
 	rows := rowsFor(mine, func(r permission.Remembered) render.PanelRow {
 		choice := row(rememberedLine(r)+" · ", p.offer(text.LabelForget, r.Choice.String(), forget(viewMine, r.ID)))
 		choice.Line = append(choice.Line, render.Time{At: r.At})
-		if sp, there := agent.FindTool(p.specs, r.Tool.Server, r.Tool.Name); there && r.Choice == permission.StandAllow && sp.Tool != r.Tool {
+		if sp, there := findTool(p.specs, r.Tool.Server, r.Tool.Name); there && r.Choice == permission.StandAllow && sp.Tool != r.Tool {
 			choice.Details = append(choice.Details, plainLine(text.RememberedStale))
 		}
 		return choice

@@ -46,8 +46,6 @@ type Engine interface {
 	Change(ctx context.Context, by chat.Envelope, note string, build func(permission.Policy, permission.Settings) ([]permission.Change, error)) (permission.Settings, error)
 	// ChangeAsAdmin is Change by somebody who has to be an admin.
 	ChangeAsAdmin(ctx context.Context, by chat.Envelope, note string, changes ...permission.Change) (permission.Settings, error)
-	// PutHold puts a hold on a chat or a person, or takes it off, and gives how many chats it concerns now.
-	PutHold(context.Context, chat.Envelope, permission.Holding) (int, error)
 	// Decide takes a choice about a chat.
 	Decide(context.Context, chat.Clicked) ([]decision.Outcome, error)
 	// Command does what is typed in a chat.
@@ -62,6 +60,14 @@ type Engine interface {
 
 var _ Engine = (*agent.Engine)(nil)
 
+// Reputation is what others say of a server, with where that comes from. It is shown, and never decides anything (R157).
+type Reputation struct{ Score, Source string }
+
+// Reputations are scores of servers, from a list that the operator keeps. ok is false for a server that is not on it.
+type Reputations interface {
+	Reputation(server string) (r Reputation, ok bool)
+}
+
 // Config is what settings are made of.
 type Config struct {
 	Engine    Engine
@@ -70,7 +76,7 @@ type Config struct {
 	Tools     agent.Tools               // only listed
 	Platforms map[string]agent.Platform // admins are written to on those that can; it is read when somebody is
 	// Reputations are shown with servers. Nil: none.
-	Reputations agent.Reputations
+	Reputations Reputations
 	// Analyst says what it thinks of tools that nobody accepted: it may only add caution. Nil: nobody does.
 	Analyst agent.Model
 	Logger  *slog.Logger

@@ -274,7 +274,7 @@ func (s *Settings) Why(ctx context.Context, env chat.Envelope, ask string) (rend
 		return render.Details{}, fmt.Errorf("list the tools: %w", err)
 	}
 	says := text.ToolNotThere
-	if sp, there := agent.FindTool(specs, c.Tool.Server, c.Tool.Name); there {
+	if sp, there := findTool(specs, c.Tool.Server, c.Tool.Name); there {
 		r := turn.Requested(in, c)
 		r.Tool, r.Source, r.Hints, r.Metadata = sp.Tool, sp.Source, sp.Hints, sp.Metadata
 		if t != nil {
@@ -301,4 +301,13 @@ func ruledLines(r permission.Ruling) string {
 		lines = append(lines, mark+text.Clip(x.Text, 400))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// findTool finds a tool of a server by their names.
+func findTool(specs []agent.ToolSpec, server, name string) (agent.ToolSpec, bool) {
+	i := slices.IndexFunc(specs, func(sp agent.ToolSpec) bool { return sp.Tool.Server == server && sp.Tool.Name == name })
+	if i < 0 {
+		return agent.ToolSpec{}, false
+	}
+	return specs[i], true
 }

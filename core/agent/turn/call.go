@@ -225,3 +225,16 @@ func Requested(s Session, c ToolCall) permission.Request {
 	}
 	return r
 }
+
+// Reasked is how many of a turn's calls were asked for again in turns of their own: each had a button for that. A nil turn has none.
+func (t *Turn) Reasked() (n int) {
+	if t == nil {
+		return 0
+	}
+	for _, c := range t.Calls {
+		if c.Reasked {
+			n++
+		}
+	}
+	return n
+}

@@ -168,3 +168,15 @@ func (s Session) appeared(e Entry, ev Shown) Session {
 	}
 	return s
 }
+
+// Full reports whether as many messages wait, or as many bytes of them, as may.
+func (s Session) Full(messages, bytes int) bool {
+	size := 0
+	for _, w := range s.Waiting {
+		size += len(w.Text)
+		for _, q := range w.Context {
+			size += len(q.Text)
+		}
+	}
+	return len(s.Waiting) >= messages || size >= bytes
+}

@@ -249,8 +249,8 @@ func (s builtIn) List(ctx context.Context) ([]agent.ToolSpec, []agent.ServerFaul
 // scored is a list of scores with one server on it.
 type scored string
 
-func (s scored) Reputation(server string) (agent.Reputation, bool) {
-	return agent.Reputation{Score: "2 of 5", Source: "the operator's list"}, server == string(s)
+func (s scored) Reputation(server string) (settings.Reputation, bool) {
+	return settings.Reputation{Score: "2 of 5", Source: "the operator's list"}, server == string(s)
 }
 
 // Tools are grouped by category; a score is shown with its source and decides nothing. Long lists say how much is left out.

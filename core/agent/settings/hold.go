@@ -1,0 +1,54 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+)
+
+// PutHold puts a hold on a chat or a person, or takes it off, on the settings' record, and gives how many chats it concerns now. Log is an
+// [agent.Retainer], or it is an error. A repeat marks again what there is: a chat that began while replicas had not heard of the hold is marked
+// with the next write to it.
+func PutHold(ctx context.Context, e Engine, log agent.Log, index agent.Index, by chat.Envelope, c permission.Holding) (chats int, err error) {
+	keeps, can := log.(agent.Retainer)
+	if !can {
+		return 0, errors.New("this store cannot hold anything")
+	}
+	now, err := e.Change(ctx, by, "", func(permission.Policy, permission.Settings) ([]permission.Change, error) {
+		return []permission.Change{c}, nil
+	})
+	if err != nil && !errors.Is(err, agent.ErrUnchanged) {
+		return 0, err
+	}
+	return chats, index.EachChat(ctx, func(id chat.ID) error {
+		if id.Platform == agent.Own {
+			return nil
+		}
+		people, err := everybody(ctx, log, id)
+		if err != nil {
+			return err
+		}
+		if _, concerned := (permission.Settings{Holds: []permission.Hold{{What: c.What}}}).Held(id, people...); !concerned {
+			return nil
+		}
+		chats++
+		_, held := now.Held(id, people...)
+		return keeps.Retain(ctx, id, held)
+	})
+}
+
+// everybody is who took part in a chat: the fold forgets the oldest of many.
+func everybody(ctx context.Context, log agent.Log, id chat.ID) (people []chat.User, err error) {
+	entries, err := log.History(ctx, id)
+	for _, x := range entries {
+		if u := turn.By(x.Event).User; !u.IsZero() && !slices.Contains(people, u) {
+			people = append(people, u)
+		}
+	}
+	return people, err
+}
