@@ -1,0 +1,54 @@
+package replicas
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/render"
+	. "github.com/nodhq/nod/tests/harness"
+)
+
+// Who posted anew what a tool's server asks died before that was on record: whoever takes the chat up takes it away, for nobody could answer there.
+func TestWhatAServerAsksIsPostedAnewByWhoDies(t *testing.T) {
+	w := New(t, Options{Beside: true, Replicas: 2, Lease: 300 * time.Millisecond})
+	var posted, died atomic.Bool
+	never := make(chan struct{})
+	w.Platform.Trouble(func(op Op) Trouble {
+		asks := slices.ContainsFunc(op.View.Blocks, func(b render.Block) bool {
+			a, is := b.(render.Ask)
+			return is && a.Kind == render.AskInput
+		})
+		switch {
+		case died.Load() || !asks:
+			return Trouble{}
+		case posted.Load():
+			return Trouble{Until: never} // so that who posted it cannot find out
+		case !op.Post && op.Lane == agent.Question:
+			return Busy(time.Hour)
+		case op.Post:
+			posted.Store(true)
+			return Trouble{Late: never} // it stands there
+		}
+		return Trouble{}
+	})
+	w.Tools.Put(Tool{Server: "files", Name: "touch", Run: func(in Invocation) (turn.Result, error) {
+		_, err := in.Ask(turn.Elicitation{Kind: turn.ElicitationForm, Message: "Which?", Fields: []turn.FormField{{Name: "which", Type: "string"}}})
+		return turn.Result{Text: "ok"}, err
+	}})
+	lately(w, Call("touch", `{}`))
+	w.Say(w.Replicas[0], Ana, "go")
+	w.Until("what its server asks is posted below", func() bool { return len(w.Platform.Messages(Room)) == 2 })
+	died.Store(true)
+	w.Replicas[0].Kill()
+	w.Until("one is left, and asks what became of the call", func() bool {
+		_, asks := w.Button(Room, chat.Leave, "touch")
+		return asks && len(w.Platform.Messages(Room)) == 1
+	})
+	w.Deliver(w.Replicas[1], w.Click(Ana, w.Await(chat.Leave, "touch")))
+	w.Over(0)
+}
