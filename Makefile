@@ -85,6 +85,7 @@ install: ## nod where go install puts programs: GOBIN, or bin in GOPATH
 
 update: ## write golden files anew; read the diff before you commit it
 	go test ./cmd/bot/config -update
+	go test ./tests/suites/replicas -run SettingsShow -update-shown
 	go test ./adapters/slack/blocks -run "Shapes|Views|Notes" -update-shapes
 	go test ./adapters/slack/doctor -run Manifest -update-manifest
 	go test ./adapters/discord/components -run "Shapes|Views|Notes|Details" -update-shapes

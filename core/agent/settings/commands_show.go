@@ -17,6 +17,17 @@ import (
 // webPlatform is where people are known by a secret session key, which is never shown.
 const webPlatform = "web"
 
+// said is a line as it answers a command: with the day, which is rarely today's.
+func said(l render.Line) string {
+	l = slices.Clone(l)
+	for i, x := range l {
+		if t, is := x.(render.Time); is {
+			l[i] = render.Plain(t.At.UTC().Format("2006-01-02 15:04 UTC"))
+		}
+	}
+	return render.PlainLine(l)
+}
+
 // lines are what sections say, without their acts.
 func lines(sections ...render.Section) []string {
 	var out []string
@@ -31,9 +42,9 @@ func lines(sections ...render.Section) []string {
 			out = append(out, "  "+s.Empty)
 		}
 		for _, r := range s.Rows {
-			out = append(out, "  "+render.PlainLine(r.Line))
+			out = append(out, "  "+said(r.Line))
 			for _, d := range r.Details {
-				out = append(out, "    "+render.PlainLine(d))
+				out = append(out, "    "+said(d))
 			}
 		}
 	}
@@ -59,7 +70,7 @@ func listed(all []string, indent string, numbered bool) []string {
 func (q *request) showCommand(ctx context.Context, _ []string) ([]string, error) {
 	var out []string
 	for _, b := range q.banner() {
-		out = append(out, render.PlainLine(b))
+		out = append(out, said(b))
 	}
 	if q.hasChat() {
 		says := q.modeLines()
@@ -76,7 +87,7 @@ func (q *request) grantLines() []string {
 	grants, _ := q.grantsHere()
 	var says []string
 	add := func(line, limits render.Line) {
-		says = append(says, render.PlainLine(line)+" · "+render.PlainLine(limits))
+		says = append(says, said(line)+" · "+said(limits))
 	}
 	for _, g := range grants {
 		add(q.grantSays(g, ""))

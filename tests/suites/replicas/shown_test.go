@@ -1,0 +1,242 @@
+package replicas
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/core/agent/settings"
+	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
+	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
+	. "github.com/nodhq/nod/tests/harness"
+)
+
+var updateShown = flag.Bool("update-shown", false, "write testdata/shown.txt anew")
+
+// shown is all that people were told and offered, in order.
+type shown struct {
+	*World
+	strings.Builder
+}
+
+// types has somebody type commands, in the room.
+func (s *shown) types(u chat.User, all ...string) {
+	for _, words := range all {
+		fmt.Fprintf(s, "\n%s types: %s\n%s\n", u.Key, words, indented(types(s.World, u, words)))
+	}
+}
+
+// opens draws views for somebody, in a chat; the zero one is none.
+func (s *shown) opens(id chat.ID, u chat.User, views ...string) {
+	for _, v := range views {
+		fmt.Fprintf(s, "\n%s opens %s in %s\n%s\n", u.Key, v, id.Key, indented(drawn(panelIn(s.World, id, u, v))))
+	}
+}
+
+// Times are others each time: a command says the day, a panel leaves that to whoever draws it.
+var took, days, clocks = regexp.MustCompile(`Time to decide: .*`), regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d UTC`), regexp.MustCompile(`\d\d:\d\d UTC`)
+
+func indented(says string) string {
+	says = clocks.ReplaceAllString(days.ReplaceAllString(took.ReplaceAllString(says, "Time to decide: …"), "DAY AND TIME"), "TIME")
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(says, "\n"), "\n", "\n  ")
+}
+
+// drawn is a panel with what it offers.
+func drawn(p render.Panel) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s, %d news)\n", p.Title, p.View, p.News)
+	for _, l := range p.Banner {
+		fmt.Fprintf(&b, "! %s\n", render.PlainLine(l))
+	}
+	for _, s := range p.Sections {
+		fmt.Fprintf(&b, "# %s\n", s.Title)
+		if s.Note != "" {
+			fmt.Fprintf(&b, "%s\n", s.Note)
+		}
+		if len(s.Rows) == 0 {
+			fmt.Fprintf(&b, "(%s)\n", s.Empty)
+		}
+		for _, r := range s.Rows {
+			fmt.Fprintf(&b, "- %s\n", render.PlainLine(r.Line))
+			for _, d := range r.Details {
+				fmt.Fprintf(&b, "    %s\n", render.PlainLine(d))
+			}
+			for _, a := range r.Acts {
+				b.WriteString("    " + offer(a) + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+func offer(a render.Act) string {
+	says := "[" + a.Label + "]"
+	if a.View != "" {
+		says += " opens " + a.View
+	}
+	if a.Link.Message != "" {
+		says += " leads to " + a.Link.Message
+	}
+	if a.Kind == render.ActFill {
+		says += fmt.Sprintf(" takes a text like %q, now %q", a.Like, a.Value)
+	}
+	for _, o := range a.Options {
+		says += " | " + o.Label
+		if o.Current {
+			says += "*"
+		}
+	}
+	if a.Confirm != "" {
+		says += " asks: " + a.Confirm
+	}
+	return says
+}
+
+var everyView = []string{"home", "grants", "servers", "server:files", "tool:files/write", "install:files", "mine", "templates", "template:careful", "history", "stats"}
+
+// What the settings tell and offer, word for word: to somebody who may change little, to an admin, and where there is no chat; as nothing is set,
+// when much is, and of what is not understood. -update-shown writes it anew; read the diff.
+func TestWhatTheSettingsShow(t *testing.T) {
+	w := settingsWorld(t)
+	s := &shown{World: w}
+	s.WriteString("# As it begins\n")
+	s.types(Ana, "help", "nonsense", "show", "permissions show", "mode", "mode sometimes", "mode always please now", "mode never", "mode never no", "pending",
+		"revoke", "revoke all", "revoke x", "revoke 0", "revoke 1", "remembered", "remembered files write", "remembered files write sometimes",
+		"remembered files nothing deny", "remembered nobody write deny", "forget", "forget all", "forget 1", "why files", "why files write", "why files nothing",
+		"why -in nonsense files write", "why -in fake:T2:ops files write", "why files write {", `why files write {"a": 1}`, "whoami", "server", "server files",
+		"server nobody ask always", "server files always", "server files bogus 1", "server files ask", "tool files", "tool files write", "set", "set always", "set ask always",
+		"tools", "tools bogus files", "tools enable", "tools enable files write now", "accept", "accept files write now", "accept nobody", "accept files nothing",
+		"accept files", "templates", "apply", "apply nonsense", "apply careful", "history", "history 2", "history 0", "history denied", "history settings", "history everywhere",
+		"history nonsense", "stats", "digest", "halt", "hold", "export")
+	s.types(Root, "history settings", "history everywhere 3", "hold", "hold nonsense", "hold release "+Room.String(), "export", "digest", "accept files reads", "accept files send")
+	s.opens(Room, Root, everyView...)
+	s.opens(Room, Ana, "home", "server:files", "tool:files/write", "template:careful")
+	s.opens(chat.ID{}, Root, "home", "history")
+	s.opens(chat.ID{}, Ana, "grants", "history", "stats")
+	s.opens(Room, Root, "history:settings", "history:everywhere", "history:settings:denied", "history:nowhere:nothing")
+	s.opens(Room, Ana, "history:settings")
+
+	s.WriteString("\n# With much set\n")
+	w.SetPolicy(func(p *permission.Policy, files tools) {
+		files["drop"] = permission.ToolSettings{Ask: permission.AlwaysAsk}
+	})
+	s.types(Root, "tool files write never", "tool files drop always", "tool files drop default", "tool files send timeout 3m", "set timeout 2m", "set timeout 2m", "set timeout default", "server files always",
+		"server files default", "tools disable files drop", "accept files", "accept files", "apply careful", "apply careful yes", "apply careful yes", "export")
+	s.types(Ana, "remembered files send deny", "remembered files write allow", "remembered files write ask", "remembered", "forget 3", "mode always", "show")
+	s.opens(Room, Root, "home", "servers", "server:files", "tool:files/write", "tool:files/drop", "tool:files/send", "install:files", "history:settings")
+	s.opens(Room, Ana, "home", "tool:files/send", "mine")
+	s.types(Ana, "forget all", "mode tool")
+
+	s.WriteString("\n# With what was asked and allowed\n")
+	s.types(Root, "set channel_grants true", "set mode tool", "set strict false", "tool files write default", "tool files send default")
+	w.Model.When("send it", Calls(Call("send", `{"to":"all"}`)))
+	granted(w)
+	saidIn(w, w.Replicas[0], Other, Ana, "send it")
+	w.Until("it asks", func() bool { _, ok := w.Button(Other, chat.AllowChannel, "send"); return ok })
+	b, _ := w.Button(Other, chat.AllowChannel, "send")
+	w.Deliver(w.Replicas[0], w.Click(Ana, b))
+	w.Until("it ran", func() bool { return w.Tools.Count("send") == 1 })
+	saidIn(w, w.Replicas[0], later, Ben, "send it")
+	w.Until("Ben is asked", func() bool { _, ok := w.Button(later, chat.AllowOnce, "send"); return ok })
+	idle(w)
+	for _, u := range []chat.User{Ana, Ben, Root} {
+		s.types(u, "show", "history", "revoke 3", "pending")
+		s.opens(Other, u, "grants")
+		s.opens(Room, u, "home", "grants", "stats")
+	}
+	s.types(Root, "history 2", "history denied", "digest")
+	s.opens(chat.ID{}, Ana, "grants")
+	s.types(Ana, "revoke 1", "revoke all", "revoke 1")
+
+	s.WriteString("\n# Where nobody is an admin\n")
+	w.SetPolicy(func(p *permission.Policy, _ tools) { p.Admins = nil })
+	s.types(Ana, "whoami", "accept files", "remembered files touch allow")
+	s.opens(Room, Ana, "servers", "template:careful")
+
+	const golden = "testdata/shown.txt"
+	if *updateShown {
+		if err := os.WriteFile(golden, []byte(s.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, old := strings.Split(s.String(), "\n"), strings.Split(string(want), "\n")
+	for i := range max(len(got), len(old)) {
+		if i >= len(got) || i >= len(old) || got[i] != old[i] {
+			from := max(i-8, 0)
+			t.Fatalf("%s:%d differs (-update-shown writes it anew):\n%s\n\nwanted:\n%s", golden, i+1,
+				strings.Join(got[min(from, len(got)):min(i+3, len(got))], "\n"), strings.Join(old[min(from, len(old)):min(i+3, len(old))], "\n"))
+		}
+	}
+}
+
+// unreadable is an index that cannot be read, while there is an error.
+type unreadable struct {
+	agent.Index
+	is *error
+}
+
+func (b unreadable) Asking(ctx context.Context, match func(chat.ID) bool) ([]chat.ID, error) {
+	if *b.is != nil {
+		return nil, *b.is
+	}
+	return b.Index.Asking(ctx, match)
+}
+
+func (b unreadable) Granting(ctx context.Context) ([]chat.ID, error) {
+	if *b.is != nil {
+		return nil, *b.is
+	}
+	return b.Index.Granting(ctx)
+}
+
+func (b unreadable) EachChat(ctx context.Context, take func(chat.ID) error) error {
+	if *b.is != nil {
+		return *b.is
+	}
+	return b.Index.EachChat(ctx, take)
+}
+
+// What cannot be read is an error, and never an empty list.
+func TestWhatCannotBeReadIsNotShown(t *testing.T) {
+	var is error
+	w := New(t, Options{Settings: func(c *settings.Config) { c.Index = unreadable{Index: c.Index, is: &is} }})
+	ask := func(words, view string, u chat.User) (err error) {
+		if words != "" {
+			_, err = w.Replicas[0].Settings.Permissions(context.Background(), w.Envelope(Room, u), strings.Fields(words))
+			return err
+		}
+		_, err = w.Replicas[0].Settings.Panel(context.Background(), w.Envelope(Room, u), view)
+		return err
+	}
+	for _, x := range []struct {
+		words, view string
+		u           chat.User
+	}{
+		{words: "show", u: Ana}, {words: "pending", u: Ana}, {words: "history everywhere", u: Root}, {words: "digest", u: Root}, {words: "stats", u: Root},
+		{view: "home", u: Ana}, {view: "grants", u: Ana}, {view: "history:everywhere", u: Root}, {view: "stats", u: Root},
+	} {
+		if err := ask(x.words, x.view, x.u); err != nil {
+			t.Errorf("%q %q: %v", x.words, x.view, err)
+		}
+		is = errors.New("the index is gone")
+		if err := ask(x.words, x.view, x.u); !errors.Is(err, is) {
+			t.Errorf("%q %q, where it cannot be read: %v", x.words, x.view, err)
+		}
+		is = nil
+	}
+	got, err := w.Replicas[0].Settings.Permissions(context.Background(), w.Envelope(Room, Ana), strings.Fields(strings.Repeat("mode ", 201)))
+	equal(t, "a command of 201 words", strings.Join(got, "|"), text.TooLongFill(settings.MaxFill))
+	equal(t, "its error", err, nil)
+}
