@@ -200,8 +200,8 @@ func choose[T any](verb string, args []string, list, all []T, listed []string, n
 		}
 		return all, nil
 	}
-	n, err := strconv.Atoi(args[0])
-	if err != nil || n < 1 || n > len(list) {
+	n, _ := strconv.Atoi(args[0]) // what is no number is 0, or too many
+	if n < 1 || n > len(list) {
 		return nil, append([]string{text.NoSuchNumber(text.Clip(args[0], 20))}, listed...)
 	}
 	return list[n-1 : n], nil
@@ -266,7 +266,7 @@ func (q *request) assign(ctx context.Context, names int, args []string) ([]strin
 	}
 	args = args[names:]
 	if len(args) == 1 {
-		if p, err := permission.ParsePrompt(args[0]); err == nil && at.Server != "" {
+		if p, err := permission.ParsePrompt(args[0]); err == nil { // which "everything" has no field for
 			args = []string{"ask", p.String()}
 		}
 	}

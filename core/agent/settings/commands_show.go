@@ -148,7 +148,7 @@ func (q *request) whoami() []string {
 		key = text.YourKey(text.Clip(u.String(), 200))
 	}
 	out := []string{text.YouAre(q.admin), key}
-	if !q.admin && len(q.policy.Admins) == 0 {
+	if len(q.policy.Admins) == 0 {
 		out = append(out, permission.NoAdminsNotice)
 	}
 	var groups []string
@@ -208,8 +208,8 @@ func (q *request) historyCommand(ctx context.Context, args []string) ([]string, 
 	}
 	for _, a := range args {
 		a = strings.ToLower(a)
-		switch count, err := strconv.Atoi(a); {
-		case err == nil && count > 0:
+		switch count, _ := strconv.Atoi(a); {
+		case count > 0:
 			n = min(count, 200)
 		case slices.Contains(historyKinds, a):
 			kind = a

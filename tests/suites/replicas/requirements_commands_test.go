@@ -268,4 +268,9 @@ func TestToolsAreListed(t *testing.T) {
 	got = types(w, Ana, "tools")
 	equal(t, "the lines of tools", strings.Count(got, " · A call "), 40)
 	has(t, "the end", got[strings.LastIndexByte(got, '\n'):], "and 25 more")
+	got = types(w, Root, "apply careful")
+	equal(t, "changes of a long preview", strings.Count(got, " → "), 40)
+	has(t, "its end", got, "and 28 more")
+	w.Tools.Down("far", "It is away.")
+	hasNot(t, "a server without tools", types(w, Ana, "tools"), "\n  \n")
 }

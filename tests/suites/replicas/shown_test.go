@@ -27,10 +27,13 @@ type shown struct {
 	strings.Builder
 }
 
-// types has somebody type commands, in the room.
-func (s *shown) types(u chat.User, all ...string) {
+// types has somebody type commands in the room.
+func (s *shown) types(u chat.User, all ...string) { s.typesIn(Room, u, all...) }
+
+// typesIn has somebody type commands in a chat; the zero one is none.
+func (s *shown) typesIn(id chat.ID, u chat.User, all ...string) {
 	for _, words := range all {
-		fmt.Fprintf(s, "\n%s types: %s\n%s\n", u.Key, words, indented(types(s.World, u, words)))
+		fmt.Fprintf(s, "\n%s types in %s: %s\n%s\n", u.Key, id.Key, words, indented(typedIn(s.World, id, u, words)))
 	}
 }
 
@@ -111,7 +114,7 @@ func TestWhatTheSettingsShow(t *testing.T) {
 	s.types(Ana, "help", "nonsense", "show", "permissions show", "mode", "mode sometimes", "mode always please now", "mode never", "mode never no", "pending",
 		"revoke", "revoke all", "revoke x", "revoke 0", "revoke 1", "remembered", "remembered files write", "remembered files write sometimes",
 		"remembered files nothing deny", "remembered nobody write deny", "forget", "forget all", "forget 1", "why files", "why files write", "why files nothing",
-		"why -in nonsense files write", "why -in fake:T2:ops files write", "why files write {", `why files write {"a": 1}`, "whoami", "server", "server files",
+		"why -in", "why -in :: files write", "why -in fake:T2:ops files write", "why files write {", `why files write {"a": 1}`, "whoami", "server", "server files",
 		"server nobody ask always", "server files always", "server files bogus 1", "server files ask", "tool files", "tool files write", "set", "set always", "set ask always",
 		"tools", "tools bogus files", "tools enable", "tools enable files write now", "accept", "accept files write now", "accept nobody", "accept files nothing",
 		"accept files", "templates", "apply", "apply nonsense", "apply careful", "history", "history 2", "history 0", "history denied", "history settings", "history everywhere",
@@ -123,6 +126,9 @@ func TestWhatTheSettingsShow(t *testing.T) {
 	s.opens(chat.ID{}, Ana, "grants", "history", "stats")
 	s.opens(Room, Root, "history:settings", "history:everywhere", "history:settings:denied", "history:nowhere:nothing")
 	s.opens(Room, Ana, "history:settings")
+
+	s.typesIn(chat.ID{}, Ana, "mode", "show", "history", "stats")
+	s.typesIn(chat.ID{}, Root, "history 3")
 
 	s.WriteString("\n# With much set\n")
 	w.SetPolicy(func(p *permission.Policy, files tools) {
@@ -236,7 +242,19 @@ func TestWhatCannotBeReadIsNotShown(t *testing.T) {
 		}
 		is = nil
 	}
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	if says, err := w.Replicas[0].Settings.Permissions(gone, w.Envelope(Room, Ana), []string{"mode"}); err == nil {
+		t.Errorf("where the chat cannot be read: %q", says)
+	}
 	got, err := w.Replicas[0].Settings.Permissions(context.Background(), w.Envelope(Room, Ana), strings.Fields(strings.Repeat("mode ", 201)))
 	equal(t, "a command of 201 words", strings.Join(got, "|"), text.TooLongFill(settings.MaxFill))
 	equal(t, "its error", err, nil)
+}
+
+// A tool that is called like a word of a command is that tool.
+func TestAToolIsCalledReads(t *testing.T) {
+	w := settingsWorld(t)
+	w.Tools.Put(Tool{Server: "files", Name: "reads"})
+	equal(t, "said", typed(w, Root, "accept files reads"), text.NowAccepted(1)+"\n"+text.TheseTools([]string{"reads"}))
 }
