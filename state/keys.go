@@ -86,6 +86,12 @@ const (
 // oldSessionKey is a Hash: user, name. Older versions kept each session under a key of its own, and for ever.
 func oldSessionKey(keyHash string) string { return prefix + "session:" + keyHash }
 
+// pushes is a Hash: hash of a session's key → the device that its browser is notified on. pushKeys is a Hash of one field: the key that signs for all.
+const (
+	pushes   = prefix + "pushes"
+	pushKeys = prefix + "pushkey"
+)
+
 const installs = prefix + "installs" // Hash: workspace → what was installed there, sealed
 
 func shelfKey(userKey string) string { return prefix + "shelf:" + userKey } // Hash: t:<chat> title, a:<chat> ms; person

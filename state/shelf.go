@@ -164,14 +164,17 @@ func (s *Store) Sessions(ctx context.Context) (map[string][]byte, error) {
 	return out, nil
 }
 
-// EndSessions ends some, and where old is true those of older versions that were not used since.
+// EndSessions ends some, with the devices of theirs that are notified, and where old is true those of older versions that were not used since.
 func (s *Store) EndSessions(ctx context.Context, old bool, keyHashes ...string) error {
 	if old {
 		if err := s.put(ctx, sessions, endedOld, "1"); err != nil {
 			return err
 		}
 	}
-	return s.take(ctx, sessions, keyHashes...)
+	if err := s.take(ctx, sessions, keyHashes...); err != nil {
+		return err
+	}
+	return s.take(ctx, pushes, keyHashes...)
 }
 
 // An installation is what a surface may know of a workspace that let the bot in: bytes of that surface's own, sealed by it, for as long as

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -25,6 +26,12 @@ import (
 // browser opens the page of a fresh bot in a headless Chromium, signed in as Ana.
 func browser(t *testing.T) (context.Context, *bot, *Server) {
 	t.Helper()
+	return browserPast(t, nil)
+}
+
+// browserPast is browser with every request told to watch, where that is not nil.
+func browserPast(t *testing.T, watch func(*http.Request)) (context.Context, *bot, *Server) {
+	t.Helper()
 	exe := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if p, err := exec.LookPath(name); err == nil {
@@ -47,7 +54,12 @@ func browser(t *testing.T) (context.Context, *bot, *Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewServer(s.Handler())
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if watch != nil {
+			watch(r)
+		}
+		s.Handler().ServeHTTP(w, r)
+	}))
 	t.Cleanup(srv.Close)
 	shared, err := chromiumOf(exe)
 	if err != nil {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,8 @@ type bot struct {
 	lists    map[string][]chat.Listed
 	people   map[string][]byte
 	once     map[string]bool
+	pushes   map[string][]byte
+	pushKey  string
 	admins   []chat.User
 	fail     error           // what Accept answers
 	hold     bool            // tools do not finish
@@ -49,7 +52,7 @@ var epoch = time.Date(2026, 3, 14, 14, 2, 0, 0, time.UTC)
 
 func newBot() *bot {
 	return &bot{clock: epoch, tick: time.Second, logs: map[chat.ID][]turn.Entry{}, watch: map[chat.ID][]chan struct{}{}, live: map[chat.ID][]chan []byte{},
-		sessions: map[string][]byte{}, lists: map[string][]chat.Listed{}, people: map[string][]byte{}, once: map[string]bool{}, accepted: map[chat.Delivery]bool{}, timeout: time.Minute}
+		sessions: map[string][]byte{}, lists: map[string][]chat.Listed{}, people: map[string][]byte{}, once: map[string]bool{}, pushes: map[string][]byte{}, accepted: map[chat.Delivery]bool{}, timeout: time.Minute}
 }
 
 func (b *bot) id(prefix string) string { b.n++; return fmt.Sprintf("%s%d", prefix, b.n) }
@@ -458,6 +461,7 @@ func (b *bot) EndSessions(_ context.Context, _ bool, hashes ...string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, h := range hashes {
+		delete(b.pushes, h)
 		delete(b.sessions, h)
 	}
 	return nil
@@ -496,6 +500,35 @@ func (b *bot) Once(_ context.Context, name string, _ time.Duration) (bool, error
 	was := b.once[name]
 	b.once[name] = true
 	return !was, nil
+}
+
+func (b *bot) PutPush(_ context.Context, hash string, device []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pushes[hash] = device
+	return nil
+}
+
+func (b *bot) DropPush(_ context.Context, hash string, was []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if string(b.pushes[hash]) == string(was) {
+		delete(b.pushes, hash)
+	}
+	return nil
+}
+
+func (b *bot) Pushes(context.Context) (map[string][]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.pushes), nil
+}
+
+func (b *bot) PushKey(_ context.Context, fresh string) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pushKey = cmp.Or(b.pushKey, fresh)
+	return b.pushKey, nil
 }
 
 func (b *bot) Chats(_ context.Context, user string) ([]chat.Listed, error) {

@@ -27,6 +27,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/text"
+	"github.com/nodhq/nod/tests/standins/fakepush"
 )
 
 var updateOpenAPI = flag.Bool("update-openapi", false, "write the schemas of docs/openapi.yaml")
@@ -254,7 +255,7 @@ func story(t *testing.T) {
 	b, _, _, ana, id := takesFiles(t)
 	c := &client{t: t, url: ana.url}
 	for _, route := range strings.Fields(`GET/sessions DELETE/sessions DELETE/sessions/x GET/chats POST/chats GET/chats/x POST/chats/x/messages POST/chats/x/files GET/chats/x/files/x
-		POST/chats/x/stop GET/chats/x/events POST/chats/x/asks POST/chats/x/clicks POST/tools/approve POST/asks/x GET/asks/x/why GET/chats/x/details/x GET/asks/x/want GET/asks/x/details GET/inbox GET/inbox/events POST/inbox/clicks GET/settings
+		POST/chats/x/stop GET/chats/x/events POST/chats/x/asks POST/chats/x/clicks POST/tools/approve POST/asks/x GET/asks/x/why GET/chats/x/details/x GET/asks/x/want GET/asks/x/details GET/inbox GET/inbox/events POST/inbox/clicks GET/push POST/push DELETE/push GET/settings
 		POST/settings POST/permissions`) {
 		method, path, _ := strings.Cut(route, "/")
 		c.fails(http.StatusUnauthorized, "unauthorized", method, "/api/v1/"+path, nil)
@@ -275,6 +276,9 @@ func story(t *testing.T) {
 	ana.ok(http.StatusOK, "GET", "/api/v1/inbox", nil)
 	ana.follow().until("inbox")
 	ana.ok(http.StatusOK, "POST", "/api/v1/inbox/clicks", map[string]string{"token": ask.RequestID, "choice": "extend"})
+	key, _ := ana.ok(http.StatusOK, "GET", "/api/v1/push", nil)["key"].(string)
+	ana.ok(http.StatusOK, "POST", "/api/v1/push", fakepush.Start(t).Subscribe(key).Form())
+	ana.ok(http.StatusOK, "DELETE", "/api/v1/push", nil)
 	b.wants = &turn.Elicitation{Kind: turn.ElicitationForm, Message: "How many?", Fields: []turn.FormField{{Name: "n", Type: "integer", Required: true}}}
 	ana.ok(http.StatusOK, "POST", "/api/v1/tools/approve", map[string]any{"tool_call_id": ask.ToolCallID, "approved": true, "scope": "chat"})
 	r.until("permission_granted")

@@ -127,10 +127,10 @@ func (s *Server) signInPage(w http.ResponseWriter, status int, d pageData) {
 	s.page.write(w, status, pageDoor, d)
 }
 
-var kinds = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+var kinds = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".webmanifest": "application/manifest+json"}
 
 func (p page) asset(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("file")
+	name := path.Base(r.URL.Path)
 	b, kind := p.files[name], kinds[path.Ext(name)]
 	if b == nil || kind == "" {
 		http.NotFound(w, r)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/adapters/web/inbox"
+	"github.com/nodhq/nod/adapters/web/push"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -61,8 +62,7 @@ type Shelf interface {
 	// PutPerson keeps what is known of somebody, in place of what was. Person gives it back, or nil.
 	PutPerson(ctx context.Context, userKey string, person []byte) error
 	Person(ctx context.Context, userKey string) ([]byte, error)
-	// Once reports whether a name was not used within d, on any replica, and uses it.
-	Once(ctx context.Context, name string, d time.Duration) (bool, error)
+	push.Shelf
 	// PutChat stores or replaces one line of a person's list of chats.
 	PutChat(ctx context.Context, userKey, chatKey, title string, at time.Time) error
 	// DropChats takes lines off that list.

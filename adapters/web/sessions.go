@@ -107,12 +107,16 @@ func (s *Server) sessionOf(ctx context.Context, key string) (person, error) {
 			return person{}, err
 		}
 	}
+	return s.personOf(hash, x), nil
+}
+
+func (s *Server) personOf(hash string, x session) person {
 	p := person{user: x.user(), name: x.Name, admin: x.Admin, session: hash, ends: x.ends()}
 	// Where others sign in with a key that names them, a name may be more than what somebody typed.
 	if p.user.SelfNamed() && slices.ContainsFunc(s.keys, func(k configuredKey) bool { return k.name != "" }) {
 		p.name += sayUnverified
 	}
-	return p, nil
+	return p
 }
 
 var (

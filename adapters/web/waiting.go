@@ -101,7 +101,10 @@ func (s *Server) begin(f func()) bool {
 }
 
 // Noticed implements [agent.Noticer]: every replica that keeps the list reads the chat anew.
-func (s *Server) Noticed(of turn.Session) { s.notice(of.Chat) }
+func (s *Server) Noticed(of turn.Session) {
+	s.notice(of.Chat)
+	s.push.Noticed(of)
+}
 
 func (s *Server) notice(id chat.ID) {
 	select {
@@ -182,8 +185,8 @@ func (s *Server) drawAsk(p person, of turn.Session, c turn.ToolCall) *askForm {
 		if to, can := s.Surfaces[id.Platform].(Linker); can {
 			f.Link = to.LinkTo(render.ChatLink{Chat: id.String(), Message: string(of.Turn.Shown)})
 		}
-	} else if of.Participant(p.user).User == p.user {
-		f.Link = "/c/" + id.Key
+	} else if to := questionsAt(p.user, of); to != pathInbox {
+		f.Link = to
 		if said := of.Turn.Said; len(said) > 0 {
 			f.Where = titled(said[0].Text)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -75,7 +76,11 @@ func inboxOf(t *testing.T, answer map[string]any) (f inboxForm) {
 
 // Who may decide what waits in another surface's chat sees it as the card that stands there, and decides it. A stranger sees no sign of it.
 func TestInboxOverAllChats(t *testing.T) {
-	b, s, c := serve(t, func(c *Config) { c.Surfaces = map[string]agent.Platform{"slack": elsewhere{}} })
+	log := make(lines, 100)
+	b, s, c := serve(t, func(c *Config) {
+		c.Surfaces = map[string]agent.Platform{"slack": elsewhere{}}
+		c.Logger = slog.New(slog.NewTextHandler(log, nil))
+	})
 	hears(t, b, s)
 	ana, eve := c.as("Ana"), c.as("Eve")
 	b.shown = map[string]bool{ana.user: true}
@@ -117,6 +122,7 @@ func TestInboxOverAllChats(t *testing.T) {
 		t.Errorf("after the answer the stream tells %v", h)
 	}
 	ana.fails(http.StatusConflict, "decided", "POST", "/api/v1/inbox/clicks", click)
+	log.none(t)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if by := b.clicked[len(b.clicked)-2]; by.Chat != thread || by.On() != Platform || by.User.String() != ana.user {

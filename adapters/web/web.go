@@ -43,6 +43,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/adapters/web/inbox"
+	"github.com/nodhq/nod/adapters/web/push"
 	"github.com/nodhq/nod/adapters/web/signin"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/attach"
@@ -75,6 +76,8 @@ type Config struct {
 	// Hosts are host names that requests may name besides localhost. On a listener that is not loopback an empty list takes every host.
 	Hosts []string
 
+	Push *http.Client // to the push services of people's devices; nil: [push.HTTPClient]
+
 	Banner      string   // a line over every chat, such as that this is the scripted demo
 	Suggestions []string // what an empty chat proposes to say
 
@@ -97,6 +100,7 @@ type Server struct {
 	newChats    *rate.Limiter
 	chats       *sessionCache
 	waiting     *inbox.List
+	push        *push.Sender
 	noticed     chan chat.ID // in which something waits, or no longer
 	page        page
 	uploads     chan struct{}        // places of this process
@@ -143,6 +147,7 @@ func New(c Config) (*Server, error) {
 			"set web.session_keys, web.oidc or ADMIN_SESSION_KEYS, or listen on 127.0.0.1", c.Listen)
 	}
 	s.page = newPage(c)
+	s.push = push.New(push.Config{Shelf: c.Shelf, Load: s.load, Who: s.deviceOf, To: questionsAt, Client: c.Push, Logger: c.Logger})
 	var err error
 	if s.handler, err = s.routes(); err != nil {
 		return nil, err
@@ -158,6 +163,7 @@ func (s *Server) Run(ctx context.Context) error {
 	for _, door := range s.SignIn {
 		s.streams.Go(func() { _ = door.Check(ctx) }) // the log tells what is wrong before anybody signs in
 	}
+	s.streams.Go(func() { s.push.Run(ctx) })
 	s.tellNoticed(ctx)
 	s.mu.Lock() // whoever enters does so before, and is waited for, or hears that it is too late
 	s.end()
@@ -207,6 +213,9 @@ func (s *Server) routes() (http.Handler, error) {
 	handle("GET /api/v1/inbox", s.getInbox)
 	handle("POST /api/v1/inbox/clicks", s.postInboxClick)
 	api.Handle("GET /api/v1/inbox/events", s.signedIn(s.getInboxEvents))
+	handle("GET /api/v1/push", s.getPush)
+	handle("POST /api/v1/push", s.postPush)
+	handle("DELETE /api/v1/push", s.deletePush)
 	inChat("GET /api/v1/chats/{chat}/details/{token}", s.getDetails)
 	handle("GET /api/v1/asks/{request}/want", s.getElicitation)
 	handle("GET /api/v1/settings", s.getSettings)
@@ -227,6 +236,7 @@ func (s *Server) routes() (http.Handler, error) {
 	api.HandleFunc("POST /session", s.postSignIn)
 	api.HandleFunc("POST /signout", s.postSignOut)
 	api.HandleFunc("GET /assets/{file}", s.page.asset)
+	api.HandleFunc("GET /sw.js", s.page.asset) // at the root: a worker is for what stands below it
 	api.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/assets/icon.svg", http.StatusFound)
 	})

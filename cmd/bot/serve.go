@@ -21,6 +21,7 @@ import (
 	"github.com/nodhq/nod/adapters/slack/doctor"
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/adapters/web"
+	"github.com/nodhq/nod/adapters/web/push"
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/cmd/bot/metrics"
@@ -211,7 +212,7 @@ func (b *bot) openPage(surfaces map[string]agent.Platform) error {
 	b.web, err = web.New(web.Config{
 		Listen: c.Listen, Engine: b.engine, Settings: b.settings, Log: b.store, Shelf: b.store, Files: b.store, Logger: log,
 		AdminKeys: config.RevealAll(c.AdminSessionKeys), SessionKeys: keys, SignIn: doors, Surfaces: surfaces, Hosts: c.Web.Hosts,
-		Banner: banner(c), Suggestions: suggestions(c),
+		Push: b.metrics.Client("push", push.HTTPClient()), Banner: banner(c), Suggestions: suggestions(c),
 	})
 	if err != nil {
 		return err

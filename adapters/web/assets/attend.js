@@ -4,13 +4,12 @@
 const attend = (() => {
   const W = {
     needs: "needs your answer", ended: s => ({ failed: "could not finish", stopped: "was stopped" })[s] || "is done",
-    jump: n => n === 1 ? "A question waits" : `${n} questions wait`, on: "Notifications are on", off: "Notify me when something waits",
-    blocked: "Your browser blocks notifications of this page. Allow them in its settings for this address.",
+    jump: n => n === 1 ? "A question waits" : `${n} questions wait`,
   };
   const settle = 1000; // ms from a question taking the focus to its keys: what is typed meanwhile was meant for the message field
   const long = 60000; // ms of a turn whose end is worth a notification
   const $ = id => document.getElementById(id);
-  const scroll = $("scroll"), list = $("messages"), say = $("say"), jump = $("jump"), bell = $("bell"), product = document.body.dataset.product;
+  const scroll = $("scroll"), list = $("messages"), say = $("say"), jump = $("jump"), product = document.body.dataset.product;
   const asks = () => [...list.querySelectorAll(".ask")];
   const cardOf = e => e instanceof Element ? e.closest(".ask") : null;
 
@@ -76,29 +75,13 @@ const attend = (() => {
   addEventListener("resize", look);
 
   // --- notifications ---
-  const can = "Notification" in window && isSecureContext;
-  const on = () => { try { return can && Notification.permission === "granted" && localStorage.getItem("notify") === "on"; } catch { return false; } };
   function ring(title, tag) {
-    if (!document.hidden || !on()) return;
+    if (!document.hidden || !bell.on()) return;
     try {
       const n = new Notification(title, { body: $("title").textContent, tag, silent: true });
       n.onclick = () => { window.focus(); n.close(); if (asks().length) show(asks()[0]); };
-    } catch { bell.hidden = true; } // some phones have the name and not the thing
+    } catch { /* phones have the name and not the thing: there the worker notifies */ }
   }
-  function drawBell() {
-    bell.hidden = !can;
-    if (!can) return;
-    bell.setAttribute("aria-pressed", String(on()));
-    bell.title = Notification.permission === "denied" ? W.blocked : on() ? W.on : W.off;
-    bell.setAttribute("aria-label", bell.title);
-  }
-  bell.addEventListener("click", async () => {
-    const was = on();
-    if (!was) await Notification.requestPermission();
-    try { localStorage.setItem("notify", was ? "off" : "on"); } catch { /* this browser keeps nothing */ }
-    drawBell();
-  });
-  drawBell();
 
   // --- what changed ---
   let told = new Set(); // the questions that were there

@@ -36,7 +36,7 @@
     settling = setTimeout(() => list.classList.remove("moved"), 600);
   }
 
-  let asks = new Map();
+  let asks = new Map(), fresh = true;
   const when = a => a.expires_at ? Date.parse(a.expires_at) : Infinity;
   const order = (a, b) => when(a) === when(b) ? Date.parse(a.asked_at) - Date.parse(b.asked_at) || (a.request_id < b.request_id ? -1 : 1) : when(a) - when(b);
   function take(now) {
@@ -50,10 +50,12 @@
     if (lost) { const next = list.children[Math.min(at, list.children.length - 1)]; next ? focus(next.querySelector(".ask")) : $("inbox").focus(); } // on to the next
     const count = now.open ? W.open(now.open) + (now.more ? W.more(asks.size) : "") : W.none;
     if ($("count").textContent !== count) $("count").textContent = count;
+    if (!now.more && (fresh || now.gone)) bell.settle(asks); // not when a question comes: it may just be being shown
+    fresh = false;
     document.title = (now.open ? `(${now.open}) ` : "") + "Inbox · " + product;
   }
   const source = new EventSource("/api/v1/inbox/events");
-  source.onopen = () => { asks = new Map(); }; // a stream begins with all there is
+  source.onopen = () => { asks = new Map(); fresh = true; }; // a stream begins with all there is
   source.onerror = () => { $("count").textContent = source.readyState === EventSource.CLOSED ? W.gone : W.offline; };
   source.addEventListener("inbox", e => take(JSON.parse(e.data)));
 })();

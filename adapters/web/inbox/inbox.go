@@ -139,8 +139,7 @@ func (l *List) keep(ctx context.Context, moved <-chan []byte, want func(context.
 				l.keeps(false)
 				return
 			}
-			var id chat.ID
-			if id, err = chat.ParseID(string(b)); err == nil {
+			if id, e := chat.ParseID(string(b)); e == nil { // else another replica wants to know
 				err = l.read(ctx, id)
 			}
 		case <-tick.C:

@@ -103,7 +103,7 @@ func (r *run) plan(ctx context.Context) (p plan, err error) {
 		return p, err
 	}
 	if !p.page.none() {
-		goes("of the page: their list of %s, %s, and what the provider said of them", command.Count(len(p.page.Chats), "chat", "chats"), command.Count(len(p.page.Sessions), "session", "sessions"))
+		goes("of the page: their list of %s, %s with the devices that are notified, and what the provider said of them", command.Count(len(p.page.Chats), "chat", "chats"), command.Count(len(p.page.Sessions), "session", "sessions"))
 	}
 	for _, l := range r.naming(set) {
 		stays("setting %s: change it", l)

@@ -14,6 +14,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -188,6 +189,7 @@ type session struct {
 	Admin  bool      `json:"admin,omitempty"`
 	Opened time.Time `json:"opened,omitzero"`
 	Seen   time.Time `json:"seen,omitzero"`
+	Device string    `json:"device,omitempty"` // the push service by which its browser is notified: the address and the keys are secrets
 }
 
 func (p page) none() bool {
@@ -210,9 +212,19 @@ func (r *run) page(ctx context.Context) (p page, err error) {
 		return p, err
 	}
 	all, err := r.store.Sessions(ctx)
+	if err != nil {
+		return p, err
+	}
+	devices, err := r.store.Pushes(ctx)
 	for _, hash := range slices.Sorted(maps.Keys(all)) {
 		var x session
 		if json.Unmarshal(all[hash], &x) == nil && (chat.User{Platform: cmp.Or(x.Of, "web"), Workspace: x.Place, Key: x.User}) == r.who {
+			var device struct{ Endpoint string }
+			if json.Unmarshal(devices[hash], &device) == nil {
+				if at, err := url.Parse(device.Endpoint); err == nil {
+					x.Device = at.Host
+				}
+			}
 			p.Sessions, p.hashes = append(p.Sessions, x), append(p.hashes, hash)
 		}
 	}

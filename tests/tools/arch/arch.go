@@ -65,13 +65,14 @@ const (
 	whyTerminal = "nod chat is a client of the web API like any other program: it may not look behind it"
 	whyMetrics  = "numbers and traces lie around the engine's ports, so that no room below knows of them"
 	whyInbox    = "what waits is a list of chats: how a card looks and who asks is package web's"
+	whyPush     = "a push is a question and a device: who may see it and who has signed in is package web's"
 	whyReads    = "these commands are the store's and the engine's; what they need of an adapter is made in cmd/bot/parts"
 )
 
 var (
 	core         = []string{"core/backoff", "core/chat", "core/text", "core/permission", "core/permission/canonical", "core/permission/pin", "core/render", "core/agent/turn", "core/agent/talk", "core/agent/card", "core/agent/form", "core/agent/audit", "core/agent/person", "core/agent/decision", "core/agent/attach", "core/agent/groups", "core/agent/prompt", "core/agent/standing", "core/agent/elicit", "core/agent/live", "core/agent", "core/agent/settings"}
 	whyCanonical = "the one form of a call's arguments is a matter of JSON alone: what is digested must not change because a rule does"
-	outer        = append([]string{"adapters/surface", "adapters/slack", "adapters/slack/install", "adapters/discord", "adapters/web", "adapters/web/inbox", "adapters/web/signin", "adapters/openai", "adapters/mcp", "adapters/mcp/child", "adapters/mcp/confine", "adapters/demo", "adapters/document", "state"}, core...)
+	outer        = append([]string{"adapters/surface", "adapters/slack", "adapters/slack/install", "adapters/discord", "adapters/web", "adapters/web/inbox", "adapters/web/push", "adapters/web/signin", "adapters/openai", "adapters/mcp", "adapters/mcp/child", "adapters/mcp/confine", "adapters/demo", "adapters/document", "state"}, core...)
 	rooms        = []room{
 		{"core/chat", nil, false, whyLeaf},
 		{"core/text", []string{"core/chat"}, true, whyText},
@@ -110,8 +111,9 @@ var (
 		{"adapters/discord/gateway", []string{"core/backoff", "adapters/surface", "adapters/discord/rest", "core/agent"}, false, whyGateway},
 		{"adapters/discord/backfill", []string{"core/backoff", "adapters/discord/ids", "adapters/discord/rest", "core/agent"}, false, whyBackfill},
 		{"adapters/discord/components", []string{"adapters/surface", "adapters/discord/ids", "core/chat", "core/text", "core/render", "core/agent/turn", "core/agent/form"}, true, whyEncoder},
-		{"adapters/web", append([]string{"adapters/surface", "adapters/web/inbox", "adapters/web/markdown", "adapters/web/signin"}, core...), false, whyAdapter},
+		{"adapters/web", append([]string{"adapters/surface", "adapters/web/inbox", "adapters/web/markdown", "adapters/web/push", "adapters/web/signin"}, core...), false, whyAdapter},
 		{"adapters/web/inbox", []string{"core/agent", "core/agent/turn", "core/chat"}, false, whyInbox},
+		{"adapters/web/push", []string{"adapters/surface", "core/agent/turn", "core/backoff", "core/chat", "core/text"}, false, whyPush},
 		{"adapters/web/signin", []string{"adapters/surface"}, false, whySignIn},
 		{"adapters/web/markdown", []string{"core/text", "core/render"}, true, whyMarkdown},
 		{"adapters/openai", core, false, whyAdapter},
@@ -177,6 +179,7 @@ var modules = map[string]struct {
 	"github.com/slack-go/slack":       {[]string{"adapters/slack", "adapters/slack/blocks", "adapters/slack/calls", "adapters/slack/inbound", "adapters/slack/install", "adapters/slack/doctor"}, "what mentions Slack stands in adapters/slack"},
 	"github.com/bwmarrin/discordgo":   {[]string{"adapters/discord", "adapters/discord/components", "adapters/discord/doctor", "adapters/discord/gateway", "adapters/discord/inbound", "adapters/discord/rest"}, "what mentions Discord stands in adapters/discord"},
 	"github.com/coreos/go-oidc":       {[]string{"adapters/web/signin"}, "a provider's tokens are read and checked in one place"},
+	"github.com/SherClockHolmes":      {[]string{"adapters/web/push"}, "what goes to people's devices is encrypted and signed in one place"},
 	"golang.org/x/oauth2":             {[]string{"adapters/web/signin"}, "a provider's tokens are read and checked in one place"},
 	"go.yaml.in/yaml":                 {[]string{"cmd/bot", "cmd/bot/config"}, "what people write is read in one place, configuration and exports; all else takes values"},
 	"github.com/spf13/cobra":          {[]string{"cmd/bot", "cmd/bot/command", "cmd/bot/doctor", "cmd/bot/audit", "cmd/bot/backup", "cmd/bot/permissions", "cmd/bot/person", "cmd/bot/setup", "cmd/bot/terminal"}, "the command line is the commands' own: what they do takes values"},
