@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -60,11 +61,7 @@ func (a *Adapter) Fetch(ctx context.Context, id chat.ID, f chat.File, most int) 
 	case is.Size > most:
 		return nil, &attach.Error{Why: turn.UnreadTooBig}
 	}
-	address := is.Download
-	if address == "" {
-		address = is.URL
-	}
-	data, kind, err := surface.Download(ctx, a.http, string(address), "Bearer "+a.BotToken, surface.Hosts{Names: slackHosts, Standin: a.standin()}, most)
+	data, kind, err := surface.Download(ctx, a.http, string(cmp.Or(is.Download, is.URL)), "Bearer "+a.BotToken, surface.Hosts{Names: slackHosts, Standin: a.standin()}, most)
 	if err == nil && isPage(kind) && !isPage(string(is.Type)) { // Slack shows a page to sign in to whoever may not read the file
 		return nil, &attach.Error{Why: turn.UnreadScope, Cause: errors.New("Slack gave a page to sign in instead of the file")}
 	}

@@ -87,9 +87,7 @@ func (c *Config) validate() error {
 			missing = append(missing, errors.New("slack: "+x.name+" is missing"))
 		}
 	}
-	if c.Connections <= 0 {
-		c.Connections = 2
-	}
+	c.Connections = cmp.Or(max(c.Connections, 0), 2)
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return errors.Join(missing...)
 }

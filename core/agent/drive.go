@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -170,7 +171,6 @@ func (d *driver) drive() (wake time.Time) {
 	defer func() { d.cancel(); <-renewed }()
 
 	if err := d.takeUp(); err != nil {
-		d.complain(err)
 		d.passOn(err)
 		return time.Time{}
 	}
@@ -184,7 +184,6 @@ func (d *driver) drive() (wake time.Time) {
 			d.lose()
 			return time.Time{}
 		case errors.Is(err, ErrVersion):
-			d.complain(err)
 			d.passOn(err)
 			return time.Time{}
 		default:
@@ -240,9 +239,11 @@ func (d *driver) takeUp() error {
 	return nil
 }
 
-// passOn gives back a chat that only a newer release can read, for one of its replicas to take: a lease that runs out instead would count as
-// one on which its holder died. Where there is none it is looked at more rarely. What is under way here keeps the lease to its end.
+// passOn says that this replica cannot drive the chat, and gives back what only a newer release can read, for one of its replicas to take: a
+// lease that runs out instead would count as one on which its holder died. Where there is none it is looked at more rarely. What is under way
+// here keeps the lease to its end.
 func (d *driver) passOn(err error) {
+	d.complain(err)
 	if !errors.Is(err, ErrVersion) || d.underWay > 0 {
 		return
 	}
@@ -436,10 +437,11 @@ func (d *driver) follow(got Written, refused error) error {
 	return nil
 }
 
-// release gives the chat back. done is false when the log moved meanwhile.
-func (d *driver) release() (wake time.Time, done bool) {
-	w := Write{Chat: d.id, Known: d.f.head, Lease: *d.lease.Load(), Release: true}
-	now, s, op := d.e.Now(), d.f.s, OpID("w:"+mint())
+// parting is the write that gives the chat back, with what people see that is not on record, and the session after it.
+func (d *driver) parting() (w Write, s turn.Session) {
+	w = Write{Chat: d.id, Known: d.f.head, Lease: *d.lease.Load(), Release: true}
+	now, op := d.e.Now(), OpID("w:"+mint())
+	s = d.f.s
 	record := func(ev turn.Event) {
 		w.Events = append(w.Events, Keyed{opPart(op, len(w.Events)), ev})
 		s = turn.Apply(s, turn.Entry{Seq: d.f.head.Seq + uint64(len(w.Events)), At: now, Event: ev})
@@ -451,24 +453,29 @@ func (d *driver) release() (wake time.Time, done bool) {
 		record(ev)
 	}
 	unseen := func(w turn.Wait) bool { return w.Seen == nil }
-	switch wake = turn.WakeAt(s, now, d.env()); {
+	switch w.Wake = turn.WakeAt(s, now, d.env()); {
 	case d.e.isStopping() && (len(turn.Next(s, now, d.env())) > 0 || slices.ContainsFunc(turn.Waits(s), unseen)):
-		wake = now // another replica goes on at once
-	case wake.IsZero() && s.Turn != nil:
-		wake = now.Add(parkedFor) // parked: a pending turn never fades like a silent chat
+		w.Wake = now // another replica goes on at once
+	case w.Wake.IsZero() && s.Turn != nil:
+		w.Wake = now.Add(parkedFor) // parked: a pending turn never fades like a silent chat
 	case s.Turn == nil:
 		for _, ed := range d.editors {
 			if ed.owes() { // to whoever takes it up
-				wake = now.Add(max(0, time.Until(ed.due())))
+				w.Wake = now.Add(max(0, time.Until(ed.due())))
 			}
 		}
 	}
-	w.Wake = wake
 	if d.f.s.Turn == nil && d.f.head.Seq >= d.f.snap+snapshotEvery {
 		w.Snapshot = &Snapshot{d.f.head, d.f.s}
 	}
 	// Nobody waits for what is over. Until it is given back whatever comes wakes this driver, and is not kept waiting.
-	w.Patient = len(w.Events) == 0 && !d.e.isStopping() && (wake.IsZero() || wake.Sub(now) > time.Minute)
+	w.Patient = len(w.Events) == 0 && !d.e.isStopping() && (w.Wake.IsZero() || w.Wake.Sub(now) > time.Minute)
+	return w, s
+}
+
+// release gives the chat back. done is false when the log moved meanwhile.
+func (d *driver) release() (wake time.Time, done bool) {
+	w, s := d.parting()
 	ctx, awake := d.ctx, func() {}
 	if w.Patient {
 		ctx, awake = d.untilMoved()
@@ -498,7 +505,7 @@ func (d *driver) release() (wake time.Time, done bool) {
 			d.e.sessions.put(d.id, d.f)
 		}
 		d.releasedToken = w.Lease.Token
-		return wake, true
+		return w.Wake, true
 	case err == nil || errors.Is(err, ErrStale) || errors.Is(err, ErrRewound):
 		_ = d.follow(got, err) // what cannot be read now is read with the next step
 		return time.Time{}, false
@@ -678,12 +685,7 @@ func (d *driver) putOff(ed *editor) bool {
 
 // owes reports whether an editor has something to draw yet.
 func (d *driver) owes() bool {
-	for _, ed := range d.editors {
-		if ed.owes() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(d.editors)), (*editor).owes)
 }
 
 // owesFormer reports whether the message of a turn before the open one has its last edit to come soon. Whoever drives next could not make it:

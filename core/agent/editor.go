@@ -187,7 +187,7 @@ func (d *driver) takeBack(ref, stands chat.MessageRef, keys ...string) {
 	ctx := d.ctx
 	d.takingBack++
 	d.begin(func() func() {
-		_, err := d.trying(ctx, "take away a question that is over", takeBackTries, func(ctx context.Context) (chat.MessageRef, error) {
+		_, err := d.trying(ctx, "take away a question that is over", maxNoteTries, func(ctx context.Context) (chat.MessageRef, error) {
 			refs := []chat.MessageRef{ref}
 			if s, seeks := a.(Seeker); seeks {
 				for _, key := range keys {
@@ -216,8 +216,6 @@ func (d *driver) takeBack(ref, stands chat.MessageRef, keys ...string) {
 		}
 	})
 }
-
-const takeBackTries = 5
 
 func (d *driver) tookEdit(ed *editor, e edit, began time.Time) {
 	pe, _ := errors.AsType[*PlatformError](e.err)

@@ -76,10 +76,7 @@ func (l *PendingList) Payload() (p Payload, ok bool) {
 }
 
 func pendingLines(p ids.Place, s turn.Session) string {
-	to := s.Turn.Shown
-	if to == "" {
-		to = chat.MessageRef(p.Thread)
-	}
+	to := cmp.Or(s.Turn.Shown, chat.MessageRef(p.Thread))
 	var b strings.Builder
 	for _, call := range turn.OpenAsks(s) {
 		what := literalWords(surface.OneLine(surface.AskLine(call)))

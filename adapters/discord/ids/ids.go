@@ -53,10 +53,7 @@ func (p Place) Shared() chat.Channel {
 
 // Link is the address of a place.
 func (p Place) Link() string {
-	guild := p.Guild
-	if guild == "" {
-		guild = "@me"
-	}
+	guild := cmp.Or(p.Guild, "@me")
 	return "https://discord.com/channels/" + guild + "/" + p.Room()
 }
 

@@ -98,10 +98,7 @@ func encodeNote(m render.Message, link string) Message {
 		}
 		s.addChoices(more, nil, "")
 	}
-	say := strings.TrimSpace(strings.Join(text, "\n"))
-	if say == "" {
-		say = surface.SayState(m.State)
-	}
+	say := cmp.Or(strings.TrimSpace(strings.Join(text, "\n")), surface.SayState(m.State))
 	if len(s.blocks) == 0 {
 		s.addContext([]slack.MixedElement{plainText(say)})
 	}

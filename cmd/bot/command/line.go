@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -187,11 +188,7 @@ func wrongFlag(c *cobra.Command, err error) error {
 
 // help prints what a command does, the commands below it, and its flags.
 func help(out io.Writer, c *cobra.Command) {
-	text := c.Long
-	if text == "" {
-		text = c.Short
-	}
-	fmt.Fprintf(out, "%s\n\nusage:\n", text)
+	fmt.Fprintf(out, "%s\n\nusage:\n", cmp.Or(c.Long, c.Short))
 	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	leaves(c, func(of *cobra.Command) {
 		if of == c {

@@ -10,6 +10,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -269,10 +270,7 @@ func (l model) Reply(ctx context.Context, talk []turn.Utterance, specs []agent.T
 // ids, so there it is HTTP's.
 func (m *Metrics) Client(to string, c *http.Client) *http.Client {
 	looked := *c
-	next := c.Transport
-	if next == nil {
-		next = http.DefaultTransport
-	}
+	next := cmp.Or(c.Transport, http.DefaultTransport)
 	looked.Transport = transport{next, m, to}
 	return &looked
 }

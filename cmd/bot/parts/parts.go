@@ -14,6 +14,7 @@ package parts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -74,6 +75,15 @@ func OpenToWrite(ctx context.Context, c config.Config, log *slog.Logger) (*state
 		log.Warn("the audit's key is not here, so what is written now is not signed: nod audit verify says so where the bot signs; copy the bot's key", "path", AuditKeyPath(c))
 	}
 	return open(ctx, c, options(c, key, log))
+}
+
+// InUse says of an error of opening the state that a nod which runs on data_dir keeps the command from it, and what to do instead; any other
+// error stays as it is.
+func InUse(c config.Config, err error, instead string) error {
+	if !c.Redis.URL.IsZero() || !errors.Is(err, state.ErrInUse) {
+		return err
+	}
+	return fmt.Errorf("data_dir %s: a nod is running on it, and the state belongs to that one process: %s", c.DataDir, instead)
 }
 
 // OpenToRestore opens a store that a backup is put into. What is in that is signed already.

@@ -110,13 +110,10 @@ func (p *run) openStore(ctx context.Context) (closeStore func(), err error) {
 			p.store, err = parts.OpenToWrite(ctx, c, p.log)
 		}
 	}
-	if c.Redis.URL.IsZero() && errors.Is(err, state.ErrInUse) {
-		err = fmt.Errorf("data_dir %s: a nod is running on it, and the state belongs to that one process: use its settings page or /nod permissions, or stop it first", c.DataDir)
-	}
 	return func() {
 		_ = p.store.Close()
 		_ = os.RemoveAll(dir) // "" is nothing
-	}, err
+	}, parts.InUse(c, err, "use its settings page or /nod permissions, or stop it first")
 }
 
 // why prints every rule that a call would go through, asked by somebody who is no admin and has set nothing for themselves.

@@ -102,10 +102,7 @@ func (r run) do(p command.Process, open opener, do func(*run, context.Context) e
 		defer func() { _ = r.store.Close() }()
 		err = do(&r, ctx)
 	}
-	if c.Redis.URL.IsZero() && errors.Is(err, state.ErrInUse) {
-		err = fmt.Errorf("data_dir %s: a nod is running on it, and the state belongs to that one process: stop it first%s", c.DataDir, r.instead)
-	}
-	if err == nil && r.broken > 0 {
+	if err = parts.InUse(c, err, "stop it first"+r.instead); err == nil && r.broken > 0 {
 		return command.Fail
 	}
 	return p.End(err)

@@ -16,6 +16,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,9 +97,7 @@ func New(c Config) (*Settings, error) {
 			missing = append(missing, fmt.Errorf("settings: Config.%s is missing", x.name))
 		}
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if len(missing) > 0 {
 		return nil, errors.Join(missing...)
 	}
