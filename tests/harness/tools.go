@@ -31,6 +31,7 @@ type Tool struct {
 	Version      int
 	Moved        bool // the operator says that its server is elsewhere: another definition, in the same words
 	Hints        permission.Hints
+	Preview      string // the tool of its server that reads what its calls replace
 	Check        func(args string) error
 	Run          func(Invocation) (turn.Result, error)
 	// Stubborn: the answer reaches the caller even after it cancelled, as one that was already on its way does.
@@ -49,7 +50,7 @@ func (t Tool) Spec() agent.ToolSpec {
 	}
 	return agent.ToolSpec{
 		Tool:        permission.Tool{Server: t.Server, Name: t.Name, Definition: permission.Digest(fmt.Sprintf("%064x", digest))},
-		Description: says, InputSchema: json.RawMessage(`{"type":"object"}`), Hints: t.Hints,
+		Description: says, InputSchema: json.RawMessage(`{"type":"object"}`), Hints: t.Hints, Preview: t.Preview,
 		Definition: permission.Definition{Description: says, Input: json.RawMessage(`{"type":"object"}`)},
 	}
 }
