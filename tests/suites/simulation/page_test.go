@@ -128,7 +128,7 @@ func (s *story) pageOf(r *Replica) *web.Server {
 	if err != nil {
 		s.Fatal(err)
 	}
-	p, err := web.New(web.Config{Engine: r.Engine, Settings: r.Settings, Log: r.Store(), Shelf: r.Store(), SignIn: door, Logger: log})
+	p, err := web.New(web.Config{Engine: r.Engine, Settings: r.Settings, Log: r.Store(), Shelf: r.Store(), SignIn: signin.Doors{door}, Logger: log})
 	if err != nil {
 		s.Fatal(err)
 	}
