@@ -147,7 +147,7 @@ func (b *bot) open(ctx context.Context) (err error) {
 		Reader: document.Reader{}, Blobs: b.store, ModelSees: c.Model.Images,
 		Lease: c.Lease, Drain: c.Drain, MaxSteps: c.Model.MaxSteps, ContextTokens: c.Model.ContextTokens,
 		Person:     prompt.Person{Meter: b.store, TurnsPerHour: c.Limits.Person.TurnsPerHour, TokensPerDay: c.Limits.Person.TokensPerDay},
-		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Long: c.Approvals.AnnounceEndAfter, Forget: c.Audit.ForgetAfter, Hold: holdPosts, Logger: log,
+		Sequential: c.Approvals.Sequential, Nudge: c.Approvals.NudgeAfter, Escalate: c.Approvals.Escalate.After, Long: c.Approvals.AnnounceEndAfter, Forget: c.Audit.ForgetAfter, Hold: holdPosts, Logger: log,
 	})
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ func (d *driver) act(p plan) bool {
 			begun = d.askModel(c.Step) || begun
 		case turn.RunTool:
 			begun = d.runTool(c.Call, p.wait) || begun
-		case turn.Nudge, turn.Remove, turn.Continue, turn.Point, turn.TellEnd:
+		case turn.Nudge, turn.Escalate, turn.Remove, turn.Continue, turn.Point, turn.TellEnd:
 			begun = d.note(c) || begun
 		case turn.Cancel:
 			if d.running != nil && d.running.run == c.Run {

@@ -19,7 +19,8 @@ const maxNoteTries = 5
 // note begins one message beside the turn's one, or its removal. What it brings are facts to record.
 func (d *driver) note(c turn.Command) bool {
 	a, can := d.platform().(Annotator)
-	if !can || d.postingNote || d.e.isStopping() {
+	escalate, only := c.(turn.Escalate)
+	if !can && !only || d.postingNote || d.e.isStopping() {
 		return false
 	}
 	s := d.f.s
@@ -50,6 +51,10 @@ func (d *driver) note(c turn.Command) bool {
 			return false
 		}
 		do = posted(c.Turn, c.Slot, m)
+	case turn.Escalate:
+		if do = d.escalate(s, escalate, can, posted); do == nil {
+			return false
+		}
 	case turn.TellEnd:
 		t := s.TurnOf(c.Turn)
 		do = posted(c.Turn, c.Slot, card.EndNote(s, t, render.Person{User: t.Requester, Name: d.e.NameOf(s, t.Requester)}))
@@ -129,6 +134,32 @@ func (d *driver) nudge(s turn.Session, ask turn.AskID) (m render.Message, ok boo
 		}
 	}
 	return card.Announcement(first, len(waits)-1, named), true
+}
+
+// escalate lets others answer an ask from now on, and tells them where the platform can. It gives nil where nothing waits any more.
+func (d *driver) escalate(s turn.Session, c turn.Escalate, can bool, posted func(turn.TurnID, string, render.Message) func(context.Context) []turn.Event) func(context.Context) []turn.Event {
+	policy, err := d.e.Policy(d.ctx)
+	call, _, found := s.FindAsk(c.Ask)
+	if err != nil || !found {
+		return nil
+	}
+	who, tell := d.e.judge(d.ctx, s, d.e.groups().Deciding(d.ctx, d.id, policy, s)).Escalate(s, call)
+	ev := turn.Posted{Turn: c.Turn, Slot: c.Slot, Who: who}
+	if !can || len(tell) == 0 {
+		return func(context.Context) []turn.Event { return []turn.Event{ev} }
+	}
+	var named []render.Person
+	for _, u := range tell {
+		named = append(named, render.Person{User: u, Name: d.e.NameOf(s, u)})
+	}
+	post := posted(c.Turn, c.Slot, card.Escalation(call, d.e.Escalate, named))
+	return func(ctx context.Context) (events []turn.Event) {
+		for _, done := range post(ctx) {
+			ev.Message = done.(turn.Posted).Message
+			events = append(events, ev)
+		}
+		return events
+	}
 }
 
 // maxParts is how many messages a long answer goes on in where a file can hold the rest: more than that is read nowhere.

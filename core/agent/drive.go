@@ -593,7 +593,7 @@ func (d *driver) stopActivities() {
 }
 
 func (d *driver) env() turn.Env {
-	env := turn.Env{MaxSteps: d.e.MaxSteps, MaxDenials: d.e.MaxDenials, Sequential: d.e.Sequential}
+	env := turn.Env{MaxSteps: d.e.MaxSteps, MaxDenials: d.e.MaxDenials, Sequential: d.e.Sequential, Escalate: d.e.Escalate}
 	if _, can := d.platform().(Annotator); can {
 		env.Nudge, env.Long, env.Room = d.e.Nudge, d.e.Long, d.platform().Limits().Text/2
 	}

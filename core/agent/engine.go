@@ -46,6 +46,9 @@ type Config struct {
 	// Nudge is how long a card that an edit brought stands before it is announced beside the message, where the platform can. Whom nobody
 	// told of one is told at once. 0: never, both.
 	Nudge time.Duration
+	// Escalate is how long a question is seen and not answered before those of [permission.Policy.Escalate] may answer it, too, and are told.
+	// 0: never.
+	Escalate time.Duration
 	// Long is how long a turn took, the end of which is announced beside its message to whoever asked, unless they have just clicked or had a
 	// post. 0: never.
 	Long time.Duration

@@ -40,6 +40,10 @@ func (p plan) urgency() Urgency {
 			}
 		case turn.Abandoned, turn.Elicited:
 			u = max(u, Decision)
+		case turn.Posted:
+			if len(ev.Who) > 0 { // others may answer
+				u = max(u, Decision)
+			}
 		case turn.Expired, turn.Ended:
 			u = max(u, Final)
 		default: // a step forward; what people chose is drawn by whoever heard of it

@@ -47,10 +47,23 @@ func MayDecide(p Policy, req Request, level Level, u chat.User) error {
 		listed := func(x chat.User) bool { return slices.Contains(e.Approvers.Users, x) }
 		ok = listed(u) || slices.ContainsFunc(p.Members[u], listed)
 	}
-	if !ok {
-		return &NotAllowed{approvers: e.Approvers, requester: req.asker()}
+	if !ok && !p.standsIn(req, u) {
+		return &NotAllowed{approvers: e.Approvers, requester: req.asker(), more: p.escalated(req)}
 	}
 	return nil
+}
+
+// escalated are those who may answer a request because nobody did in time.
+func (p Policy) escalated(req Request) []chat.User {
+	if !req.Escalated {
+		return nil
+	}
+	return p.Escalate
+}
+
+func (p Policy) standsIn(req Request, u chat.User) bool {
+	to := func(x chat.User) bool { return slices.Contains(p.escalated(req), x) }
+	return to(u) || slices.ContainsFunc(p.Members[u], to)
 }
 
 // MaySee says whether a person who may decide a call may also be shown it away from its chat. Who may read a channel only its platform
@@ -60,7 +73,7 @@ func MaySee(p Policy, req Request, level Level, u chat.User) bool {
 		return false
 	}
 	p, e := p.at(req)
-	return e.Approvers.Rule != ApproversAnyone || p.IsAdmin(u) || u == req.asker() || slices.Contains(req.Present, u)
+	return e.Approvers.Rule != ApproversAnyone || p.IsAdmin(u) || u == req.asker() || slices.Contains(req.Present, u) || p.standsIn(req, u)
 }
 
 // asker is whoever asked, where they may decide anything: the zero User, whom no rule means, for a visitor.
@@ -96,6 +109,7 @@ type NotAllowed struct {
 	why       string // the whole sentence; empty: that depends on what people are called
 	approvers Approvers
 	requester chat.User
+	more      []chat.User
 }
 
 // Error is Say without names.
@@ -114,6 +128,7 @@ func (e *NotAllowed) Say(name func(chat.User) string) string {
 	if e.approvers.Rule == ApproversRequester && who[0] != sayTheRequester {
 		who[0] += sayWhoAsked
 	}
+	who = append(who, deciders(Approvers{Rule: ApproversListed, Users: e.more}, chat.User{}, name)...)
 	return "Only " + strings.Join(who, ", ") + " or an admin can decide this."
 }
 

@@ -223,6 +223,7 @@ type Policy struct {
 	Approvers Approvers
 	Rights    Rights // its Approvers do not count here
 	Admins    []chat.User
+	Escalate  []chat.User   // who may decide at LevelUser, too, once a request is Escalated
 	PageOf    []string      // platforms whose people sign in on the page
 	Timeout   time.Duration // default for asks; 0 parks, [TimeoutUnset] depends on where people are asked
 	Strict    bool          // nothing can be allowed for a chat that always asks (C2)
@@ -282,7 +283,7 @@ func (p Policy) Knowing(u chat.User, groups []chat.User) Policy {
 
 // NamesGroups reports whether anybody may decide because of a group they belong to on a platform.
 func (p Policy) NamesGroups(platform string) bool {
-	lists := []*Approvers{{Rule: ApproversListed, Users: p.Admins}, &p.Approvers}
+	lists := []*Approvers{{Rule: ApproversListed, Users: slices.Concat(p.Admins, p.Escalate)}, &p.Approvers}
 	for _, s := range p.Servers {
 		lists = append(lists, s.Rights.Approvers)
 		for _, t := range s.Tools {
@@ -340,6 +341,7 @@ type Request struct {
 	Channel    chat.Channel
 	Requester  chat.User
 	Present    []chat.User // participants of the chat, for ApproversParticipants
+	Escalated  bool        // nobody answered in time, so that those of [Policy.Escalate] may, for this call alone
 	Mode       Mode
 	ModeAt     time.Time // when the session's mode was set: under Always only later grants count (C2)
 	Tool       Tool

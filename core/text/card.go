@@ -265,6 +265,7 @@ const (
 	OnlyOwnerOrAdmin = "Only the person who began this chat or an admin can turn asking off."
 	GroupsUnknown    = "Which groups you belong to is not known just now; if one of them may, try again in a minute." // after a refusal
 	NotYoursToGrant  = "That would not let this call run: from you it does not cover it. Allow it once, or ask an admin."
+	OnlyThisOnce     = "You may answer this call because nobody did in time: allow it once, or deny it."
 
 	UsesNotRemembered = "A number of calls cannot be remembered. Untick “" + LabelRemember + "”, or choose another line."
 	NotRemembered     = "Your decision counts, but it could not be remembered just now. If it does not stand under My choices later, choose it again the next time."

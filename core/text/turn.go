@@ -288,6 +288,11 @@ func NudgeLine(tool, server string, more int) string {
 	return s
 }
 
+// EscalatedAfter ends that line for people who may answer because nobody else did.
+func EscalatedAfter(waited time.Duration) string {
+	return ". Nobody answered within " + Took(waited) + ", so you may, too."
+}
+
 // EndLine tells whoever asked, whose name stands before it, that a long turn is over.
 func EndLine(answered bool, took time.Duration) string {
 	return either(answered, ", this is done", ", this ended without an answer") + ", after " + Took(took)

@@ -144,6 +144,8 @@ type Approvals struct {
 	// AnnounceEndAfter is how long a turn took whose end is announced to whoever asked, below its message.
 	AnnounceEndAfter time.Duration        `yaml:"announce_end_after" default:"1m"`
 	Approvers        permission.Approvers `yaml:"approvers"`
+	// Escalate is who may answer, too, after a question stood unanswered for so long.
+	Escalate Escalate `yaml:"escalate"`
 	// MinApprovals is how many different people must allow a call, and RequesterMayApprove whether whoever asked may be one of them.
 	MinApprovals        permission.People `yaml:"min_approvals" default:"1"`
 	RequesterMayApprove bool              `yaml:"requester_may_approve" default:"true"`
@@ -225,6 +227,12 @@ type Audit struct {
 	ForgetAfter time.Duration `yaml:"forget_after" default:"720h"`
 	// SignWith is the file with the key that signs the log. Empty: audit.key in the data directory, made at the first start.
 	SignWith string `yaml:"key" env:"NOD_AUDIT_KEY"`
+}
+
+// Escalate is when and to whom. Both, or neither.
+type Escalate struct {
+	After time.Duration `yaml:"after"`
+	To    []chat.User   `yaml:"to"`
 }
 
 // Web is the local chat page and its API.

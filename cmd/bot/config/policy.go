@@ -23,6 +23,7 @@ func (c Config) Policy() permission.Policy {
 		Servers:        map[string]permission.ServerSettings{},
 		Approvers:      c.Approvals.Approvers,
 		Admins:         slices.Clone(c.Admins),
+		Escalate:       slices.Clone(c.Approvals.Escalate.To),
 		PageOf:         c.Web.OIDC.Platforms(),
 		Timeout:        permission.TimeoutUnset,
 		SurviveRestart: c.Grants.SurviveRestart,

@@ -336,9 +336,14 @@ func (v viewer) foot(c turn.ToolCall) render.Line {
 
 // whoAndWhen says who can answer, and until when.
 func (v viewer) whoAndWhen(d *line, c turn.ToolCall) {
+	who := c.Card.Who
+	more, _ := v.t.Escalated(c.Ask)
+	if len(who) == 0 && len(more) > 0 {
+		who = []string{v.t.Requester.String()}
+	}
 	switch {
-	case len(c.Card.Who) > 0:
-		d.deciders(c.Card.Who)
+	case len(who) > 0:
+		d.deciders(slices.Concat(who, more))
 	case c.Ruling.Level == permission.LevelAdmin:
 		d.text(text.Capital(text.AnAdmin))
 	default:

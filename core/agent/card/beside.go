@@ -2,6 +2,7 @@ package card
 
 import (
 	"slices"
+	"time"
 
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/render"
@@ -20,6 +21,15 @@ func Announcement(c turn.ToolCall, more int, people []render.Person) render.Mess
 		line = append(line, p, render.Plain(", "))
 	}
 	return Brief(render.Waiting, append(line, render.Plain(text.NudgeLine(text.Inline(c.Tool.Name), text.Inline(c.Tool.Server), more)))...)
+}
+
+// Escalation says beside a turn's message that nobody answered a call for so long, and that these people may.
+func Escalation(c turn.ToolCall, waited time.Duration, people []render.Person) render.Message {
+	m := Announcement(c, 0, people)
+	note := m.Blocks[0].(render.Note)
+	note.Line = append(note.Line, render.Plain(text.EscalatedAfter(waited)))
+	m.Blocks[0] = note
+	return m
 }
 
 // EndNote says beside its message how a turn came out, for whoever asked.

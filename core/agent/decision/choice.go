@@ -136,6 +136,9 @@ func (j Judge) Answer(s turn.Session, in chat.Clicked) ([]turn.Event, error) {
 	if err := j.mayDecide(s, c, in.User); err != nil {
 		return nil, err
 	}
+	if (turn.Grants(in.Choice) || in.Choice == chat.AllowChannel || in.Choice == chat.Remember) && j.standsIn(s, c, in.User) {
+		return nil, refuse(RefusedNotYours, text.OnlyThisOnce)
+	}
 	switch in.Choice {
 	case chat.Edit:
 		return j.amend(s, c, in)
@@ -367,6 +370,13 @@ func (j Judge) mayDecide(s turn.Session, c turn.ToolCall, u chat.User) error {
 		return refuse(RefusedNotYours, no.Say(func(u chat.User) string { return j.NameOf(s, u) }))
 	}
 	return err
+}
+
+// standsIn reports whether somebody who may answer a call may so only because nobody else did in time: their word is for that call alone.
+func (j Judge) standsIn(s turn.Session, c turn.ToolCall, u chat.User) bool {
+	req := requested(s, c)
+	req.Escalated = false
+	return permission.MayDecide(j.Policy, req, c.Ruling.Level, u) != nil
 }
 
 // MayRelax reports whether somebody may turn a chat's prompts off: only an admin, or the one person that it belongs to (C3).

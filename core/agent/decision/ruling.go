@@ -68,13 +68,7 @@ func (j Judge) ruled(s turn.Session, c turn.ToolCall, t Tool, r permission.Rulin
 		req := t.Request(s, c)
 		ev.Card = t.Card
 		ev.Card.Others = r.Approvals > 1 || permission.MayDecide(j.Policy, req, r.Level, req.Requester) != nil
-		ev.Card.Who = permission.Deciders(j.Policy, req, r.Level, func(u chat.User) string {
-			name := j.NameOf(s, u)
-			if _, err := chat.ParseUser(name); err == nil || name == u.Key && u != req.Requester {
-				return "" // nobody called them anything here yet, or they call themselves what would be drawn as somebody else
-			}
-			return name
-		})
+		ev.Card.Who = permission.Deciders(j.Policy, req, r.Level, j.called(s, req.Requester))
 		of := s.AskedOf(c.Tool.Server)
 		ev.Card.First = r.New && (c.Card.First || !of.New)
 		ev.Card.Reads = turn.OffersReads(r) && (c.Card.Reads || of.Reads+1 >= turn.AskedReads)
@@ -87,6 +81,17 @@ func (j Judge) ruled(s turn.Session, c turn.ToolCall, t Tool, r permission.Rulin
 		}
 	}
 	return ev
+}
+
+// called gives people's names for a card.
+func (j Judge) called(s turn.Session, requester chat.User) func(chat.User) string {
+	return func(u chat.User) string {
+		name := j.NameOf(s, u)
+		if _, err := chat.ParseUser(name); err == nil || name == u.Key && u != requester {
+			return "" // nobody called them anything here yet, or they call themselves what would be drawn as somebody else
+		}
+		return name
+	}
 }
 
 // Start evaluates the policy again, which may only tighten, and gives the call's start or the ruling that sends it back.
@@ -195,15 +200,7 @@ func (j Judge) Announce(s turn.Session, c turn.ToolCall) []chat.User {
 		return []chat.User{s.Turn.Requester}
 	}
 	who := j.Policy.Get(req.Tool, req.Source, req.Hints, req.Metadata).Approvers
-	here := func(users []chat.User) (out []chat.User) {
-		for _, u := range users {
-			ours := u.Platform == s.Chat.Platform && (!u.IsGroup() || u.Workspace == s.Chat.Workspace) && u != s.Turn.Requester
-			if ours && len(out) < MaxNamed && !slices.ContainsFunc(out, u.SameAccount) && (u.IsGroup() || permission.MayDecide(j.Policy, req, level, u) == nil) {
-				out = append(out, u)
-			}
-		}
-		return out
-	}
+	here := func(users []chat.User) []chat.User { return j.here(s, req, level, users) }
 	switch {
 	case level == permission.LevelUser && who.Rule == permission.ApproversAnyone:
 		return nil
@@ -217,6 +214,26 @@ func (j Judge) Announce(s turn.Session, c turn.ToolCall) []chat.User {
 		return here(who.Users)
 	}
 	return here(j.Policy.Admins)
+}
+
+// here are those of some people who may decide and can be told in a chat, as far as its platform knows them; a group is named as one.
+func (j Judge) here(s turn.Session, req permission.Request, level permission.Level, users []chat.User) (out []chat.User) {
+	for _, u := range users {
+		ours := u.Platform == s.Chat.Platform && (!u.IsGroup() || u.Workspace == s.Chat.Workspace) && u != s.Turn.Requester
+		if ours && len(out) < MaxNamed && !slices.ContainsFunc(out, u.SameAccount) && (u.IsGroup() || permission.MayDecide(j.Policy, req, level, u) == nil) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// Escalate gives those who may answer a call that nobody answered in time: all of them, as the card names them, and whom of them to tell here.
+func (j Judge) Escalate(s turn.Session, c turn.ToolCall) (who []string, tell []chat.User) {
+	req := turn.Requested(s, c)
+	req.Escalated = true
+	listed := permission.Policy{Approvers: permission.Approvers{Rule: permission.ApproversListed, Users: j.Policy.Escalate}}
+	who = permission.Deciders(listed, req, permission.LevelUser, j.called(s, req.Requester))
+	return who, j.here(s, req, c.Ruling.Level, j.Policy.Escalate)
 }
 
 // stillAllowed reports whether those who allowed a call may still, and are as many as it needs now.

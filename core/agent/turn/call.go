@@ -219,6 +219,7 @@ func Requested(s Session, c ToolCall) permission.Request {
 	r := permission.Request{Chat: s.Chat, Channel: s.Channel, Mode: s.Mode, ModeAt: s.ModeAt, Tool: c.Tool, Args: c.Args, Masked: render.MaskedJSON(c.Args)}
 	if s.Turn != nil {
 		r.Requester, r.Unattended, r.Standing = s.Turn.Requester, s.Turn.Unattended, s.Turn.Standing
+		_, r.Escalated = s.Turn.Escalated(c.Ask)
 	}
 	for _, p := range s.People {
 		r.Present = append(r.Present, p.User)

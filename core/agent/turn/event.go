@@ -319,6 +319,7 @@ type (
 		Turn    TurnID          `json:"turn"`
 		Slot    string          `json:"slot"`
 		Message chat.MessageRef `json:"message,omitempty"`
+		Who     []string        `json:"who,omitempty"` // who may answer an ask from now on, too, where that is what it says; as [Card.Who]
 	}
 	// Removed: that message is taken away again.
 	Removed struct {

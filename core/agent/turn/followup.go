@@ -7,20 +7,28 @@ import (
 	"unicode/utf8"
 
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/core/permission"
 )
 
 // Slots of messages beside the turn's one. A part of a long answer has the slot "rest-0", "rest-1" and so on; RestDone says that there
 // are no more.
 const (
-	nudgeSlot  = "nudge-" // + the first ask it was made for
-	formerSlot = "left-"  // + the turn's message before, in place of which another was posted
-	endSlot    = "end"
-	RestDone   = "rest"
+	nudgeSlot    = "nudge-"     // + the first ask it was made for
+	escalateSlot = "escalated-" // + the ask
+	formerSlot   = "left-"      // + the turn's message before, in place of which another was posted
+	endSlot      = "end"
+	RestDone     = "rest"
 )
 
 type (
 	// Nudge: tell those who may decide that an ask has come: edits notify nobody, and posts only whoever asked.
 	Nudge struct {
+		Turn TurnID
+		Slot string
+		Ask  AskID
+	}
+	// Escalate: nobody answered an ask in time, so let others answer it, too, and tell them.
+	Escalate struct {
 		Turn TurnID
 		Slot string
 		Ask  AskID
@@ -47,6 +55,7 @@ type (
 )
 
 func (Nudge) isCommand()    {}
+func (Escalate) isCommand() {}
 func (Point) isCommand()    {}
 func (Remove) isCommand()   {}
 func (TellEnd) isCommand()  {}
@@ -56,7 +65,7 @@ func (Continue) isCommand() {}
 func followUps(s Session, now time.Time, env Env) []Command {
 	var do []Command
 	for _, t := range s.Turns() {
-		if t.Shown == "" || (env.Nudge == 0 && env.Room == 0 && env.Long == 0) {
+		if t.Shown == "" || (env.Nudge == 0 && env.Room == 0 && env.Long == 0 && env.Escalate == 0) {
 			continue
 		}
 		waits := len(t.waiting()) > 0 // never so in a turn that is stopped or over
@@ -65,12 +74,15 @@ func followUps(s Session, now time.Time, env Env) []Command {
 			case b.Message == "" || b.Gone:
 			case strings.HasPrefix(b.Slot, formerSlot):
 				do = append(do, Point{t.ID, b.Slot, b.Message})
-			case strings.HasPrefix(b.Slot, nudgeSlot) && !waits:
+			case (strings.HasPrefix(b.Slot, nudgeSlot) || strings.HasPrefix(b.Slot, escalateSlot)) && !waits:
 				do = append(do, Remove{t.ID, b.Slot, b.Message})
 			}
 		}
 		if ask, due := t.nudge(env.Nudge); ask != "" && !now.Before(due) {
 			do = append(do, Nudge{t.ID, nudgeSlot + string(ask), ask})
+		}
+		if ask, due := t.escalation(env.Escalate); ask != "" && !now.Before(due) {
+			do = append(do, Escalate{t.ID, escalateSlot + string(ask), ask})
 		}
 		if !t.hasFollowUp(endSlot) && t.endsUnnoticed(now, env.Long) {
 			do = append(do, TellEnd{t.ID, endSlot})
@@ -111,6 +123,29 @@ func (t *Turn) nudge(after time.Duration) (ask AskID, due time.Time) {
 	return ask, due
 }
 
+// escalation is the ask that others may answer next, and from when on. What only an admin may decide, or its own requester may fill in,
+// stays theirs.
+func (t *Turn) escalation(after time.Duration) (ask AskID, due time.Time) {
+	for _, c := range t.Calls {
+		if after <= 0 || c.Status != Awaiting || !c.Waits() || c.Seen == nil || c.Ruling.Level != permission.LevelUser || t.hasFollowUp(escalateSlot+string(c.Ask)) {
+			continue
+		}
+		if at := c.Seen.At.Add(after); ask == "" || at.Before(due) {
+			ask, due = c.Ask, at
+		}
+	}
+	return ask, due
+}
+
+// Escalated are those who may answer an ask because nobody did in time, as they are written in [Card.Who]; ok is whether there was such a time.
+func (t *Turn) Escalated(ask AskID) (who []string, ok bool) {
+	i := slices.IndexFunc(t.Beside, func(b Beside) bool { return b.Slot == escalateSlot+string(ask) })
+	if i < 0 {
+		return nil, false
+	}
+	return t.Beside[i].Who, true
+}
+
 // endIsNews is how long the end of a turn is worth telling: an outage may have been in between.
 const endIsNews = 10 * time.Minute
 
@@ -149,7 +184,7 @@ func (ev Posted) apply(s Session, e Entry) Session {
 	}
 	return s.editTurn(ev.Turn, func(t *Turn) {
 		if !t.hasFollowUp(ev.Slot) {
-			t.Beside = append(t.Beside, Beside{Slot: ev.Slot, Message: ev.Message, At: e.At})
+			t.Beside = append(t.Beside, Beside{Slot: ev.Slot, Message: ev.Message, Who: ev.Who, At: e.At})
 		}
 	})
 }

@@ -51,6 +51,34 @@ func TestNudge(t *testing.T) {
 	y.Put(Withdrawn{Ask: "a1", By: script.Ana, Next: "a3"}).OwesIn("asked anew, not seen", nudging).Seen("a3").After(10*time.Second).OwesIn("asked anew", nudging, Nudge{"t1", "nudge-a3", "a3"})
 }
 
+// A question that was seen and not answered goes to others, each once, and not what only an admin may answer.
+func TestEscalate(t *testing.T) {
+	env := Env{Escalate: 10 * time.Second}
+	one, two := Escalate{"t1", "escalated-a1", "a1"}, Escalate{"t1", "escalated-a2", "a2"}
+	x := late(t, time.Minute).After(time.Second).OwesIn("nobody can see it yet", env).Seen("a1").After(time.Second).Seen("a2")
+	x.After(9*time.Second-1).OwesIn("there is time", env)
+	if at := WakeAt(x.Session, x.Now, env); !at.Equal(x.Now.Add(1)) {
+		t.Errorf("wakes at %v, not when it is due", at)
+	}
+	x.After(1).OwesIn("it is off", Env{Room: 100}).OwesIn("nobody answered", env, one)
+	x.Fork().Put(StopAsked{Turn: "t1", By: script.Ana}).OwesIn("stopped", env, End{WasStopped})
+	told := Posted{Turn: "t1", Slot: "escalated-a1", Message: "n1", Who: []string{"slack:T1:ULEAD"}}
+	x.Takes(told).Ignores("told twice", told).OwesIn("the other has time", env)
+	if who, ok := x.Session.Turn.Escalated("a1"); !ok || len(who) != 1 || !Requested(x.Session, x.Session.Turn.Calls[0]).Escalated || Requested(x.Session, x.Session.Turn.Calls[1]).Escalated {
+		t.Errorf("%v %v of the first call, and of the second not", who, ok)
+	}
+	x.After(time.Second).OwesIn("the other, too", env, two).Decides("c1", chat.Deny, script.Ana).Decides("c2", chat.Deny, script.Ana)
+	x.OwesIn("decided", env, AskModel{1}, Remove{"t1", "escalated-a1", "n1"})
+	again := late(t, 0).Seen("a1", "a2").After(10*time.Second).Takes(told).Decides("c1", chat.AllowOnce, script.Ana).Decides("c2", chat.AllowOnce, script.Ana)
+	again.Put(Withdrawn{Ask: "a1", By: script.Ana, Next: "a3"}).Seen("a3").OwesIn("asked anew", env)
+	if _, ok := again.Session.Turn.Escalated("a3"); ok {
+		t.Error("what is asked anew is still others' to answer")
+	}
+	admin := script.New(t).Put(script.Says("m1", "hi", script.Ana), Shown{Turn: "t1", Message: "b1"}, Replied{Turn: "t1", Calls: []Proposal{script.Proposes("c1", "w", `{}`)}},
+		Ruled{Call: "c1", Ask: "a1", Ruling: permission.Ruling{Verdict: permission.Ask, Level: permission.LevelAdmin}})
+	admin.Seen("a1").After(30*time.Second).OwesIn("only an admin may", env)
+}
+
 // The end of a long turn is announced once to whoever asked, where nothing has notified them lately and they have done nothing about it.
 func TestTellEnd(t *testing.T) {
 	env := Env{Long: time.Minute}

@@ -59,6 +59,8 @@ type Env struct {
 	Nudge time.Duration
 	Room  int
 	Long  time.Duration // the end of a turn that took longer is announced; 0: never
+	// Escalate is how long an ask is seen and not answered before others may answer it, too; 0: never.
+	Escalate time.Duration
 }
 
 // Next is what the world still owes the session at now: derived, never stored. An empty answer means that the
@@ -195,6 +197,9 @@ func WakeAt(s Session, now time.Time, env Env) time.Time {
 	}
 	if s.Turn != nil && s.Turn.Shown != "" {
 		if _, due := s.Turn.nudge(env.Nudge); due.After(now) {
+			soonest(due)
+		}
+		if _, due := s.Turn.escalation(env.Escalate); due.After(now) {
 			soonest(due)
 		}
 	}

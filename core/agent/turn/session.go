@@ -216,6 +216,7 @@ type Beside struct {
 	Slot    string          `json:"slot"`
 	Message chat.MessageRef `json:"message,omitempty"` // empty: there is none, and none will be tried
 	Gone    bool            `json:"gone,omitempty"`    // taken away again
+	Who     []string        `json:"who,omitempty"`
 	At      time.Time       `json:"at,omitzero"`
 }
 

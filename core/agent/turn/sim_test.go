@@ -294,7 +294,7 @@ func (w *world) work(rep *replica) {
 			w.put(Shown{Turn: rep.s.Turn.ID, Asks: []Appeared{{Ask: x.Ask}}})
 		}
 	}
-	cmds := Next(rep.s, w.now, Env{Live: rep.live, MaxSteps: 6, MaxDenials: 3, Nudge: 20 * time.Second, Room: 5, Long: 20 * time.Second})
+	cmds := Next(rep.s, w.now, Env{Live: rep.live, MaxSteps: 6, MaxDenials: 3, Nudge: 20 * time.Second, Escalate: 30 * time.Second, Room: 5, Long: 20 * time.Second})
 	if len(cmds) == 0 {
 		if rep.live != "" {
 			w.finish(rep)
@@ -305,6 +305,8 @@ func (w *world) work(rep *replica) {
 	switch c := pickOne(w, cmds).(type) {
 	case Nudge:
 		w.put(Posted{Turn: c.Turn, Slot: c.Slot, Message: chat.MessageRef(w.mint("note"))})
+	case Escalate:
+		w.put(Posted{Turn: c.Turn, Slot: c.Slot, Who: []string{"somebody"}})
 	case TellEnd:
 		w.put(Posted{Turn: c.Turn, Slot: c.Slot, Message: chat.MessageRef(w.mint("note"))})
 	case Remove:
