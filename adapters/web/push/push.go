@@ -98,7 +98,7 @@ type Sender struct {
 	Config
 	noticed chan turn.Session
 	places  chan struct{} // of pushes on their way
-	told    *lru.Cache[turn.AskID, bool]
+	told    *lru.Cache[string, bool]
 	paces   *lru.Cache[chat.User, *rate.Limiter]
 	sends   sync.WaitGroup
 
@@ -115,7 +115,7 @@ func New(c Config) *Sender {
 		c.Client = HTTPClient()
 	}
 	s := &Sender{Config: c, noticed: make(chan turn.Session, noticedRoom), places: make(chan struct{}, atOnce)}
-	s.told, _ = lru.New[turn.AskID, bool](told) // it fails for a size of 0 alone
+	s.told, _ = lru.New[string, bool](told) // it fails for a size of 0 alone
 	s.paces, _ = lru.New[chat.User, *rate.Limiter](people)
 	return s
 }
@@ -156,19 +156,23 @@ func (s *Sender) look(ctx, work context.Context, of turn.Session) {
 	defer done()
 	for _, c := range of.Turn.Calls {
 		w := c.Wait()
-		if w.Ask == "" || s.told.Contains(w.Ask) {
+		name := string(w.Ask)
+		if _, wider := of.Turn.Escalated(w.Ask); wider { // others are shown it now; whoever had the first notification gets this in its place
+			name += "/escalated"
+		}
+		if w.Ask == "" || s.told.Contains(name) {
 			continue
 		}
 		to, err := s.devices(looks, of, c)
 		first := false
 		if err == nil && len(to) > 0 {
-			first, err = s.Shelf.Once(looks, "push/"+string(w.Ask), lasts(w))
+			first, err = s.Shelf.Once(looks, "push/"+name, lasts(w))
 		}
 		if err != nil { // the next thing that moves in the chat brings it again
 			s.Logger.Warn("people were not notified on their devices", "chat", of.Chat, "err", err)
 			continue
 		}
-		s.told.Add(w.Ask, true)
+		s.told.Add(name, true)
 		for _, d := range to {
 			if first {
 				s.start(ctx, work, of, c, d)

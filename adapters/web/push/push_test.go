@@ -193,6 +193,26 @@ func TestTellsThoseWhoSeeIt(t *testing.T) {
 	}
 }
 
+// Where nobody answered in time, those who may then are told, too, once.
+func TestTellsThoseToWhomItGoes(t *testing.T) {
+	h, at := newHouse(), fakepush.Start(t)
+	s, _ := h.sender(t, at.Client())
+	phone, lead := subscribes(t, s, at, "s-ana", ana), subscribes(t, s, at, "s-eve", eve)
+	s.Noticed(asks("a1"))
+	phone.Wait(1)
+	h.change(func() { h.sees[eve] = true })
+	wider := asks("a1")
+	wider.Turn.Beside = []turn.Beside{{Slot: "escalated-a1"}}
+	for range 3 {
+		s.Noticed(wider)
+	}
+	lead.Wait(1)
+	s.Noticed(asks("a2"))
+	if got := lead.Wait(2); !strings.Contains(got[0].Text, `"tag":"a1"`) || !strings.Contains(got[1].Text, `"tag":"a2"`) {
+		t.Errorf("the lead hears %+v", got)
+	}
+}
+
 // A session that has ended, or is another's, is no device any more; nor is one that the service no longer knows.
 func TestForgetsDevices(t *testing.T) {
 	h, at := newHouse(), fakepush.Start(t)
