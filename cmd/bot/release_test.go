@@ -55,7 +55,7 @@ func TestDist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if mb := len(data) / 1000 / 1000; runtime.GOOS == "linux" && runtime.GOARCH == "amd64" && mb > 36 { // docs/decisions/0021
+	if mb := len(data) / 1000 / 1000; runtime.GOOS == "linux" && runtime.GOARCH == "amd64" && mb > 37 { // docs/decisions/0021; 0.6 since are Web Push (0027)
 		t.Errorf("the program has %d MB: what made it grow?", mb)
 	}
 	is := sha256.Sum256(data)

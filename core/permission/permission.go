@@ -223,6 +223,7 @@ type Policy struct {
 	Approvers Approvers
 	Rights    Rights // its Approvers do not count here
 	Admins    []chat.User
+	Templates []Template    // the operator's own
 	Escalate  []chat.User   // who may decide at LevelUser, too, once a request is Escalated
 	PageOf    []string      // platforms whose people sign in on the page
 	Timeout   time.Duration // default for asks; 0 parks, [TimeoutUnset] depends on where people are asked

@@ -6,7 +6,8 @@ import "slices"
 type Template struct {
 	Name  string // what people type
 	Title string
-	Says  string // what it does, and what it does not
+	Says  string    // what it does, and what it does not
+	Set   []Setting // an operator's own: what it sets, whatever is there
 
 	everything []Setting
 	servers    func(ServerSettings) []Setting // with the server's name left out
@@ -30,9 +31,9 @@ func when(so bool, set ...Setting) []Setting {
 	return nil
 }
 
-// Templates are all there are, by name.
-func Templates() []Template {
-	return []Template{
+// Templates are all there are: those of nod, then the operator's own.
+func Templates(own ...Template) []Template {
+	return append([]Template{
 		{
 			Name: "careful", Title: "Careful",
 			Says: "Every chat asks before every call, built-in tools included, and nothing can be allowed for a chat. " +
@@ -65,12 +66,12 @@ func Templates() []Template {
 			Says:       "Whoever asks decides alone, and a question waits until it is answered. Whether tools ask is not changed, and admins' tools stay with admins.",
 			everything: []Setting{field("approvers", "requester"), field("timeout", Park)},
 		},
-	}
+	}, own...)
 }
 
 // FindTemplate is the template of that name.
-func FindTemplate(name string) (Template, bool) {
-	all := Templates()
+func FindTemplate(name string, own ...Template) (Template, bool) {
+	all := Templates(own...)
 	i := slices.IndexFunc(all, func(t Template) bool { return t.Name == name })
 	if i < 0 {
 		return Template{}, false
@@ -93,6 +94,9 @@ func (t Template) Changes(p Policy, tools []Known) []Change {
 		}
 	}
 	add("", "", t.everything)
+	for _, s := range t.Set {
+		add(s.Server, s.Tool, []Setting{s})
+	}
 	for i, k := range tools {
 		if t.servers != nil && (i == 0 || tools[i-1].Tool.Server != k.Tool.Server) {
 			add(k.Tool.Server, "", t.servers(p.Servers[k.Tool.Server]))

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/nodhq/nod/adapters/mcp/confine"
 	"github.com/nodhq/nod/core/permission"
@@ -89,10 +90,28 @@ func (c *Config) checkChannels(r *File) {
 			r.refuse(twice && at.Platform != "", fmt.Sprintf("%s.in[%d]", field, j), "%s stands in %s, too: put the two together", at, of)
 			stands[at] = field
 		}
-		c.checkServers(r, field, l.Servers)
-		for _, x := range l.local().Set {
-			r.refuse(x.Check() != nil && !r.Has(field), field, "%s: want timeouts from 1s to 720h, or park, and texts of at most 1000 characters", x.Field)
-		}
+		c.checkLocal(r, field, l)
+	}
+	for name, t := range sorted(c.Permissions.Templates) {
+		field := join("permissions.templates", name)
+		_, taken := permission.FindTemplate(name)
+		r.refuse(taken || !templateName.MatchString(name), field, "want a name of small letters, digits and -, that none of nod's own has (%s)", "careful, read-only, team, solo")
+		r.refuse(len(t.In) > 0, field+".in", "a template is of no place: what is different in one stands in permissions.channels")
+		r.refuse(utf8.RuneCountInString(t.Says) > 300, field+".says", "want at most 300 characters")
+		l := t.local()
+		r.refuse(len(l.Rules) > 0, field, "a template is made of settings: rules on arguments stand in permissions.servers and permissions.channels")
+		r.refuse(len(l.Set) == 0 && !r.Has(field), field, "sets nothing")
+		c.checkLocal(r, field, t.LocalPolicy)
+	}
+}
+
+var templateName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,29}$`)
+
+// checkLocal looks at what a place, or a template, says.
+func (c *Config) checkLocal(r *File, field string, l LocalPolicy) {
+	c.checkServers(r, field, l.Servers)
+	for _, x := range l.local().Set {
+		r.refuse(x.Check() != nil && !r.Has(field), field, "%s: want timeouts from 1s to 720h, or park, and texts of at most 1000 characters", x.Field)
 	}
 }
 

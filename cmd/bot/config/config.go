@@ -165,6 +165,7 @@ type Permissions struct {
 	ReadsOnly bool                    `yaml:"reads_only"`
 	Servers   map[string]ServerPolicy `yaml:"servers"`
 	Channels  []LocalPolicy           `yaml:"channels"`
+	Templates map[string]Template     `yaml:"templates"`
 }
 
 // LocalPolicy is what is different in some places: chats of a channel, a workspace or a platform. What is nil or empty is as it is elsewhere.
@@ -176,6 +177,12 @@ type LocalPolicy struct {
 	Timeout   *Timeout           `yaml:"timeout,omitempty"`
 	permission.Rights
 	Servers map[string]ServerPolicy `yaml:"servers,omitempty"`
+}
+
+// Template is a set of settings that admins can apply at once. It is of no place.
+type Template struct {
+	Says        string `yaml:"says"` // what it is for
+	LocalPolicy `yaml:",inline"`
 }
 
 // ServerPolicy is the rules for one server's tools. A server without an entry has the defaults.

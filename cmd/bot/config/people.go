@@ -45,6 +45,11 @@ func (c *Config) deciders() []decidersAt {
 		onPage = slices.ContainsFunc(l.In, func(at permission.Place) bool { return at.Platform == "web" })
 		servers(part, l.Servers, c.Permissions.Servers, below(part, l.Rights, general))
 	}
+	onPage = false // nobody has applied it yet
+	for name, t := range sorted(c.Permissions.Templates) {
+		part := join("permissions.templates", name)
+		servers(part, t.Servers, c.Permissions.Servers, below(part, t.Rights, general))
+	}
 	return out
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -59,6 +60,9 @@ func (c Config) Policy() permission.Policy {
 	}
 	for _, l := range c.Permissions.Channels {
 		p.Locals = append(p.Locals, l.local())
+	}
+	for name, t := range sorted(c.Permissions.Templates) {
+		p.Templates = append(p.Templates, permission.Template{Name: name, Title: name, Says: cmp.Or(t.Says, "Made by whoever runs this bot."), Set: t.local().Set})
 	}
 	// Its content names it, for audit entries. The name is short: it tells policies apart, it proves nothing.
 	b, err := json.Marshal(p) // maps are written in the order of their keys

@@ -59,7 +59,7 @@ func Commands(p *command.Process) *cobra.Command {
 		return p.Command(use, short, func(p command.Process, words []string) int { return f.run(p, do, words) })
 	}
 	apply := verb("apply TEMPLATE", "print what a template would change; with -yes, change it", (*run).apply)
-	apply.ValidArgs = templateNames()
+	apply.ValidArgs = templateNames(nil)
 	export := verb("export", "print what people set, remembered and accepted, as YAML or with -json", (*run).export)
 	read := verb("import FILE", "print what reading such a file would change; with -yes, change it", (*run).importFile)
 	read.Long = "Print what reading such a file (- is the standard input) would change; with -yes, change it: all or nothing."
@@ -73,7 +73,7 @@ func Commands(p *command.Process) *cobra.Command {
 	return command.Group("permissions", "show, explain and change what runs unasked",
 		verb("show [SERVER [TOOL]]", "print what is in force: the configuration, and over it what people set", (*run).show),
 		why,
-		p.Command("templates", "print the sets of settings for common ways of working", templates),
+		verb("templates", "print the sets of settings for common ways of working, and the configuration's own", (*run).templates),
 		apply, export, read)
 }
 
@@ -138,15 +138,15 @@ func (p *run) why(ctx context.Context, args []string) error {
 	return err
 }
 
-func templates(p command.Process, _ []string) int {
-	for _, t := range permission.Templates() {
+func (p *run) templates(context.Context, []string) error {
+	for _, t := range permission.Templates(p.config.Policy().Templates...) {
 		fmt.Fprintf(p.Stdout, "%s: %s\n", t.Name, t.Says)
 	}
-	return command.OK
+	return nil
 }
 
-func templateNames() (names []string) {
-	for _, t := range permission.Templates() {
+func templateNames(own []permission.Template) (names []string) {
+	for _, t := range permission.Templates(own...) {
 		names = append(names, t.Name)
 	}
 	return names
@@ -154,9 +154,10 @@ func templateNames() (names []string) {
 
 // apply prints what a template would change for the tools that are known now, and does it with -yes.
 func (p *run) apply(ctx context.Context, args []string) error {
-	t, ok := permission.FindTemplate(strings.ToLower(args[0]))
+	own := p.config.Policy().Templates
+	t, ok := permission.FindTemplate(strings.ToLower(args[0]), own...)
 	if !ok {
-		return command.Mistake(fmt.Errorf("there is no template %q; there is: %s", command.OneLine(args[0]), strings.Join(templateNames(), ", ")))
+		return command.Mistake(fmt.Errorf("there is no template %q; there is: %s", command.OneLine(args[0]), strings.Join(templateNames(own), ", ")))
 	}
 	stop, err := p.connect()
 	if err != nil {

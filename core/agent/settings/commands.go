@@ -358,10 +358,10 @@ func (q *request) applyCommand(ctx context.Context, args []string) ([]string, er
 	if len(args) == 0 {
 		return q.templatesCommand(ctx, nil)
 	}
-	t, ok := permission.FindTemplate(strings.ToLower(args[0]))
+	t, ok := permission.FindTemplate(strings.ToLower(args[0]), q.policy.Templates...)
 	if !ok {
 		var names []string
-		for _, x := range permission.Templates() {
+		for _, x := range permission.Templates(q.policy.Templates...) {
 			names = append(names, x.Name)
 		}
 		return []string{text.NoSuchTemplate(sanitize(args[0]), names)}, nil

@@ -248,7 +248,7 @@ func (q *request) digestCommand(ctx context.Context, _ []string) ([]string, erro
 
 func (q *request) templatesCommand(context.Context, []string) ([]string, error) {
 	var out []string
-	for _, t := range permission.Templates() {
+	for _, t := range permission.Templates(q.policy.Templates...) {
 		out = append(out, text.TemplateLine(t.Name, t.Says))
 	}
 	return append(out, text.TemplatesHint), nil

@@ -106,7 +106,7 @@ var levelMarks = map[permission.Approval]string{
 
 // templatesView are the sets of settings that can be applied at once (R156).
 func (p *page) templatesView(context.Context) render.Panel {
-	rows := rowsFor(permission.Templates(), func(t permission.Template) render.PanelRow {
+	rows := rowsFor(permission.Templates(p.policy.Templates...), func(t permission.Template) render.PanelRow {
 		preview := goTo(text.LabelPreview, viewTemplate+t.Name)
 		return render.PanelRow{Line: render.Line{render.Strong(t.Title)}, Details: linesOf(t.Says), Acts: []render.Act{preview}}
 	})
@@ -115,7 +115,7 @@ func (p *page) templatesView(context.Context) render.Panel {
 
 // templateView is what applying one would change now.
 func (p *page) templateView(ctx context.Context) render.Panel {
-	t, ok := permission.FindTemplate(strings.TrimPrefix(p.view, viewTemplate))
+	t, ok := permission.FindTemplate(strings.TrimPrefix(p.view, viewTemplate), p.policy.Templates...)
 	if !ok {
 		return render.Panel{}
 	}

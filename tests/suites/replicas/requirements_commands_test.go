@@ -9,6 +9,7 @@ import (
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
+	"github.com/nodhq/nod/core/text"
 	. "github.com/nodhq/nod/tests/harness"
 )
 
@@ -170,6 +171,15 @@ func TestCommandsApplyATemplate(t *testing.T) {
 	if rev() == before {
 		t.Errorf("%s changed nothing", name)
 	}
+	// The operator's own stands beside them.
+	w.SetPolicy(func(p *permission.Policy, _ map[string]permission.ToolSettings) {
+		p.Templates = []permission.Template{{Name: "weekend", Title: "weekend", Says: "It waits until Monday.", Set: []permission.Setting{{Field: "timeout", Value: "park"}}}}
+	})
+	has(w, "the templates", types(w, Ana, "templates"), "weekend", "It waits until Monday.")
+	has(w, "its preview", types(w, Root, "apply weekend"), "It waits until Monday.", "it waits until somebody answers")
+	types(w, Root, "apply weekend yes")
+	has(w, "a second time", types(w, Root, "apply weekend"), text.NothingToChange)
+	has(w, "one that there is not", types(w, Root, "apply nothing"), "weekend")
 }
 
 // One action trusts a server, so that what it says only reads runs unasked; one undoes it. What writes asks in any case.
