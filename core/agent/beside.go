@@ -19,20 +19,22 @@ const maxNoteTries = 5
 // note begins one message beside the turn's one, or its removal. What it brings are facts to record.
 func (d *driver) note(c turn.Command) bool {
 	a, can := d.platform().(Annotator)
-	escalate, only := c.(turn.Escalate)
-	if !can && !only || d.postingNote || d.e.isStopping() {
+	_, fact := c.(turn.Escalate) // which holds wherever it can be told
+	if !can && !fact || d.postingNote || d.e.isStopping() {
 		return false
 	}
 	s := d.f.s
 	// For a turn that this driver opened or ended nobody else has posted anything yet. A look for it is dear where many turns end at once.
 	seek := func(id turn.TurnID) bool { return id != d.ended && s.TurnOf(id).Seq() < d.firstOwn }
-	posted := func(id turn.TurnID, slot string, m render.Message) func(context.Context) []turn.Event {
-		seek := seek(id)
-		return func(ctx context.Context) (events []turn.Event) {
-			if ref, done := d.annotate(ctx, a, s, id, slot, seek, m, true); done {
-				events = append(events, turn.Posted{Turn: id, Slot: slot, Message: ref})
+	posted := func(ev turn.Posted, m render.Message) func(context.Context) []turn.Event {
+		seek := seek(ev.Turn)
+		return func(ctx context.Context) []turn.Event {
+			ref, done := d.annotate(ctx, a, s, ev.Turn, ev.Slot, seek, m, true)
+			if !done {
+				return nil
 			}
-			return events
+			ev.Message = ref
+			return []turn.Event{ev}
 		}
 	}
 	removed := func(id turn.TurnID, slot, what string, remove func(context.Context) error) func(context.Context) []turn.Event {
@@ -50,14 +52,21 @@ func (d *driver) note(c turn.Command) bool {
 		if !ok {
 			return false
 		}
-		do = posted(c.Turn, c.Slot, m)
+		do = posted(turn.Posted{Turn: c.Turn, Slot: c.Slot}, m)
 	case turn.Escalate:
-		if do = d.escalate(s, escalate, can, posted); do == nil {
+		who, m, ok := d.escalation(s, c.Ask)
+		ev := turn.Posted{Turn: c.Turn, Slot: c.Slot, Who: who}
+		switch {
+		case !ok:
 			return false
+		case can && len(m.Blocks) > 0:
+			do = posted(ev, m)
+		default:
+			do = func(context.Context) []turn.Event { return []turn.Event{ev} }
 		}
 	case turn.TellEnd:
 		t := s.TurnOf(c.Turn)
-		do = posted(c.Turn, c.Slot, card.EndNote(s, t, render.Person{User: t.Requester, Name: d.e.NameOf(s, t.Requester)}))
+		do = posted(turn.Posted{Turn: c.Turn, Slot: c.Slot}, card.EndNote(s, t, render.Person{User: t.Requester, Name: d.e.NameOf(s, t.Requester)}))
 	case turn.Remove:
 		do = removed(c.Turn, c.Slot, "take a note away", func(ctx context.Context) error { return a.Remove(ctx, d.id, c.Message) })
 	case turn.Point:
@@ -127,39 +136,31 @@ func (d *driver) nudge(s turn.Session, ask turn.AskID) (m render.Message, ok boo
 			people = append(people, j.Announce(s, s.Turn.Call(w.Call))...)
 		}
 	}
-	var named []render.Person
+	return card.Announcement(first, len(waits)-1, d.named(s, people)), true
+}
+
+// named are people as a message beside names them: each once, and not too many.
+func (d *driver) named(s turn.Session, people []chat.User) (named []render.Person) {
 	for i, u := range people {
 		if slices.Index(people, u) == i && len(named) < decision.MaxNamed {
 			named = append(named, render.Person{User: u, Name: d.e.NameOf(s, u)})
 		}
 	}
-	return card.Announcement(first, len(waits)-1, named), true
+	return named
 }
 
-// escalate lets others answer an ask from now on, and tells them where the platform can. It gives nil where nothing waits any more.
-func (d *driver) escalate(s turn.Session, c turn.Escalate, can bool, posted func(turn.TurnID, string, render.Message) func(context.Context) []turn.Event) func(context.Context) []turn.Event {
+// escalation is who may answer an ask from now on, too, and what tells them, where any of them can be told here.
+func (d *driver) escalation(s turn.Session, ask turn.AskID) (who []string, m render.Message, ok bool) {
 	policy, err := d.e.Policy(d.ctx)
-	call, _, found := s.FindAsk(c.Ask)
+	c, _, found := s.FindAsk(ask)
 	if err != nil || !found {
-		return nil
+		return nil, m, false
 	}
-	who, tell := d.e.judge(d.ctx, s, d.e.groups().Deciding(d.ctx, d.id, policy, s)).Escalate(s, call)
-	ev := turn.Posted{Turn: c.Turn, Slot: c.Slot, Who: who}
-	if !can || len(tell) == 0 {
-		return func(context.Context) []turn.Event { return []turn.Event{ev} }
+	who, tell := d.e.judge(d.ctx, s, d.e.groups().Deciding(d.ctx, d.id, policy, s)).Escalate(s, c)
+	if len(tell) > 0 {
+		m = card.Escalation(c, d.e.Escalate, d.named(s, tell))
 	}
-	var named []render.Person
-	for _, u := range tell {
-		named = append(named, render.Person{User: u, Name: d.e.NameOf(s, u)})
-	}
-	post := posted(c.Turn, c.Slot, card.Escalation(call, d.e.Escalate, named))
-	return func(ctx context.Context) (events []turn.Event) {
-		for _, done := range post(ctx) {
-			ev.Message = done.(turn.Posted).Message
-			events = append(events, ev)
-		}
-		return events
-	}
+	return who, m, true
 }
 
 // maxParts is how many messages a long answer goes on in where a file can hold the rest: more than that is read nowhere.
