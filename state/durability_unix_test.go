@@ -16,6 +16,7 @@ import (
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // A repeat finds its write done. It is confirmed by the same replicas as the first try would have been, whichever
@@ -23,7 +24,7 @@ import (
 func TestARepeatIsOnlyDurableWhenItIs(t *testing.T) {
 	primary := startRedis(t, "--repl-diskless-sync-delay", "0")
 	sock := strings.TrimPrefix(primary, "unix://")
-	port := freePort(t)
+	port := stand.FreePort(t)
 	admin := redis.NewClient(&redis.Options{Network: "unix", Addr: sock})
 	defer admin.Close() //nolint:errcheck // a test's client
 	if err := admin.ConfigSet(t.Context(), "port", itoa(port)).Err(); err != nil {

@@ -3,8 +3,6 @@ package state
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/nodhq/nod/core/agent"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 func agentOp(stored string) agent.OpID { return agent.OpID(unescape(stored)) }
@@ -123,10 +122,10 @@ func startCluster(t testing.TB) (url string) {
 	const nodes = 3
 	var ports [nodes]int
 	for i := range ports {
-		ports[i] = freePort(t)
+		ports[i] = stand.FreePort(t)
 		run(t, shortDir(t), []string{
 			"--bind", "127.0.0.1", "--port", fmt.Sprint(ports[i]), "--save", "", "--appendonly", "no",
-			"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(freePort(t)), "--cluster-node-timeout", "5000",
+			"--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(stand.FreePort(t)), "--cluster-node-timeout", "5000",
 		})
 	}
 	at := func(i int) string { return fmt.Sprintf("redis://127.0.0.1:%d", ports[i]) }
@@ -160,20 +159,4 @@ func startCluster(t testing.TB) (url string) {
 		})
 	}
 	return at(0)
-}
-
-// freePort is a port that nobody listens on, below those that the system gives to outgoing connections: one of these could take it
-// before the server does.
-func freePort(t testing.TB) int {
-	t.Helper()
-	for range 100 {
-		port := 10_000 + rand.IntN(20_000) //nolint:gosec // any port will do
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			_ = l.Close()
-			return port
-		}
-	}
-	t.Fatal("no port is free")
-	return 0
 }

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // The servers of the MCP project, in the versions of tests/standins/node/package-lock.json.
@@ -25,14 +25,7 @@ import (
 func nodeHTTP(t *testing.T, mode, path string) string {
 	t.Helper()
 	program := needNode(t, "mcp-server-everything")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	port := stand.FreePort(t)
 	cmd := exec.Command(program, mode)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("PORT=%d", port))
 	errs, err := cmd.StderrPipe()

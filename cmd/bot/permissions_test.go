@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +23,7 @@ import (
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/state"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // onOneRedis is a bot on a Redis that others may use as well, and their environment.
@@ -466,12 +466,7 @@ func TestPermissionsAreSigned(t *testing.T) {
 // A server that does not answer is told; what a template sets for its tools is set for those that were seen before.
 // R156
 func TestApplyBesideASilentServer(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	_ = ln.Close()
+	addr := fmt.Sprintf("127.0.0.1:%d", stand.FreePort(t))
 	env := stopped(t, func(k kept) {
 		tool := permission.Tool{Server: "far", Name: "burn", Definition: permission.Digest(digestA)}
 		ev := turn.Changed{Changes: []permission.Change{permission.Seen{Tool: tool, Stranger: true}}}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/nodhq/nod/state"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // Backend is a Redis that several replicas share.
@@ -147,12 +149,7 @@ func (r *Redis) do(args ...any) any {
 // Follow makes this server a replica of another one.
 func (r *Redis) Follow(primary *Redis) {
 	r.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // only to find a port
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	_ = l.Close()
+	port := strconv.Itoa(stand.FreePort(r.t))
 	primary.do("CONFIG", "SET", "port", port)
 	r.do("REPLICAOF", "127.0.0.1", port)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/tests/standins/mcpserver"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // A configuration with a mistake starts nothing, and the error names the file, the line and the field.
@@ -48,7 +49,7 @@ func TestBadConfiguration(t *testing.T) {
 
 func TestUnreachableRedis(t *testing.T) {
 	t.Parallel()
-	url := fmt.Sprintf("redis://nod:redis-sekret@127.0.0.1:%d", freePort(t))
+	url := fmt.Sprintf("redis://nod:redis-sekret@127.0.0.1:%d", stand.FreePort(t))
 	code, printed := prepare(t, settings{env: map[string]string{"REDIS_URL": url}}).run()
 	if code != 1 || !strings.Contains(strings.ToLower(printed), "redis") || !strings.Contains(printed, "refused") {
 		t.Errorf("exit code %d:\n%s", code, printed)

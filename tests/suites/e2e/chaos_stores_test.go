@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // harm is one thing that goes wrong.
@@ -60,7 +62,7 @@ var chaosStores = []chaosStore{
 	{name: "sentinel", durability: "replicas=1", forgets: true, open: func(c *disorder) string {
 		c.redis, c.spare = startRedisAt(c.t), startRedisAt(c.t)
 		follow(c, c.spare, c.redis)
-		port, file := freePort(c.t), filepath.Join(c.t.TempDir(), "sentinel.conf")
+		port, file := stand.FreePort(c.t), filepath.Join(c.t.TempDir(), "sentinel.conf")
 		conf := fmt.Sprintf("port %d\nsentinel monitor nod 127.0.0.1 %d 1\nsentinel down-after-milliseconds nod 1000\nsentinel failover-timeout nod 4000\n", port, c.redis.port)
 		if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 			c.t.Fatal(err)
@@ -74,7 +76,7 @@ var chaosStores = []chaosStore{
 		nodes := [3]*redisServer{}
 		var at []string
 		for i := range nodes {
-			nodes[i] = startRedisAt(c.t, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(freePort(c.t)))
+			nodes[i] = startRedisAt(c.t, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(stand.FreePort(c.t)))
 			at = append(at, fmt.Sprintf("127.0.0.1:%d", nodes[i].port))
 		}
 		c.cluster(append(append([]string{"create"}, at...), "--cluster-yes")...)
@@ -160,7 +162,7 @@ func flushAll(c *disorder, _ *rand.Rand) {
 // follow makes one server a replica of another one.
 func follow(c *disorder, replica, primary *redisServer) {
 	if primary.port == 0 {
-		primary.port = freePort(c.t)
+		primary.port = stand.FreePort(c.t)
 		primary.do(c.t, "CONFIG", "SET", "port", primary.port)
 	}
 	replica.do(c.t, "REPLICAOF", "127.0.0.1", primary.port)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/tests/standins/mcpserver"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 var chaos = struct {
@@ -89,7 +90,7 @@ func openChaos(t *testing.T, store chaosStore) *disorder {
 	env["REDIS_URL"] = url
 	yaml := box + "approvals: {timeout: 1h}\nlease: " + chaosLease.String() + "\nredis: {durability: " + cmp.Or(store.durability, "local") + "}\n"
 	for n := range *chaos.bots {
-		env["NOD_LISTEN"] = fmt.Sprintf("127.0.0.1:%d", freePort(t))
+		env["NOD_LISTEN"] = fmt.Sprintf("127.0.0.1:%d", stand.FreePort(t))
 		b := start(t, settings{name: fmt.Sprintf("bot %d", n), yaml: yaml, dir: dir, env: maps.Clone(env)})
 		c.bots, c.doors = append(c.bots, b), append(c.doors, &bot{t: t, addr: b.addr})
 	}

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // heist is a bot with a tool server that means harm, and what that got.
@@ -43,7 +45,7 @@ func startHeist(t *testing.T, entry string) heist {
 			t.Fatal(err)
 		}
 	}
-	at := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	at := fmt.Sprintf("127.0.0.1:%d", stand.FreePort(t))
 	h.bot = prepare(t, settings{yaml: "{}", dir: filepath.Join(base, "data"), env: map[string]string{"OPENAI_API_KEY": modelKey, "NOD_LISTEN": at}})
 	h.configure(fmt.Sprintf("model: {api_key: %s}\nmcp: {servers: {thief: {command: [%q, %q, %q, %q, %q, %q, %q]%s}}}\n",
 		fileKey, program("thief"), h.report, h.dir, h.file, filepath.Join(h.open, "given"), filepath.Join(h.shut, "given"), "net:"+at,

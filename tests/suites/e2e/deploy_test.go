@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 func deployed(t *testing.T, name string) string {
@@ -81,7 +83,7 @@ func TestProxies(t *testing.T) {
 			}
 			b := start(t, settings{yaml: "web: {hosts: [nod.example.com], session_keys: [{name: Ana, key: a-long-key-of-ana}]}\n"})
 			cert, key, pool := certificate(t)
-			at := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+			at := fmt.Sprintf("127.0.0.1:%d", stand.FreePort(t))
 			cmd, ready := run(t, at, b.addr, cert, key)
 			spawn(t, cmd, func(line string) bool { return strings.Contains(line, ready) })
 			transport := &http.Transport{
@@ -138,14 +140,14 @@ func talked(t *testing.T, r *room) {
 // Redis with Sentinel as deploy/ has it: when the primary dies another takes over, and nod goes on there.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
-	first, second := freePort(t), freePort(t)
+	first, second := stand.FreePort(t), stand.FreePort(t)
 	primary := server(t, first, "--repl-diskless-sync-delay", "0")
 	replica := server(t, second, "--replicaof", "127.0.0.1", fmt.Sprint(first))
 	until(t, "the replica has what the primary has", func() bool { return strings.Contains(replica.out.String(), "sync: Finished with success") })
 	var sentinels []string
 	var switched []*child
 	for range 3 {
-		port := freePort(t)
+		port := stand.FreePort(t)
 		text := strings.NewReplacer("127.0.0.1 6379", fmt.Sprintf("127.0.0.1 %d", first), "down-after-milliseconds nod 5000", "down-after-milliseconds nod 1000").Replace(deployed(t, "sentinel.conf"))
 		path := written(t, "sentinel.conf", text)
 		c, _ := spawn(t, exec.CommandContext(t.Context(), "redis-server", path, "--sentinel", "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--dir", filepath.Dir(path)), //nolint:gosec // a test's
@@ -177,8 +179,8 @@ func TestCluster(t *testing.T) {
 	}
 	var nodes []string
 	for range 3 {
-		port := freePort(t)
-		server(t, port, "--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(freePort(t)))
+		port := stand.FreePort(t)
+		server(t, port, "--cluster-enabled", "yes", "--cluster-port", fmt.Sprint(stand.FreePort(t)))
 		nodes = append(nodes, fmt.Sprintf("127.0.0.1:%d", port))
 	}
 	_, page, ok := strings.Cut(readPage(t, "operating.md"), "    redis-cli --cluster create ")

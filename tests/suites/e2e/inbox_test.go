@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // inboxForm is what waits for a person, as far as is looked at.
@@ -75,7 +77,7 @@ func TestInboxDecidesWhatSlackAsks(t *testing.T) {
 // A group of the company's provider that approves sees in the inbox what waits in Slack, and decides it; who is in none sees nothing.
 func TestInboxOfAGroupThatApprovesForSlack(t *testing.T) {
 	t.Parallel()
-	p, s := provider(t, freePort(t), "approvals: {approvers: ['web::&board']}\n")
+	p, s := provider(t, stand.FreePort(t), "approvals: {approvers: ['web::&board']}\n")
 	o := openOffice(t, officeSettings{via: signed, yaml: s.yaml, env: s.env})
 	b := o.bots[0]
 	as := func(name string) *tab {

@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // everythingHTTP runs server-everything over streamable HTTP and returns its address.
 func everythingHTTP(t testing.TB) string {
 	t.Helper()
-	port := freePort(t)
+	port := stand.FreePort(t)
 	cmd := exec.Command(node(t, "mcp-server-everything"), "streamableHttp")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), fmt.Sprintf("PORT=%d", port)}
 	spawn(t, cmd, func(line string) bool { return strings.Contains(line, fmt.Sprint(port)) })

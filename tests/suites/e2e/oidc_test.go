@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/nodhq/nod/tests/standins/fakeoidc"
+	"github.com/nodhq/nod/tests/standins/stand"
 )
 
 // provider is one that knows Ana and Ben of the board, Ana as an admin, and Cleo; and what a bot at this port is told of it. It is localhost, and the
@@ -54,7 +55,7 @@ func noSecret(t *testing.T, p *fakeoidc.Provider, bots ...*bot) {
 // A company's people sign in on the page, and whoever is an admin there by a group decides what only an admin may.
 func TestPageSignsInByAProvider(t *testing.T) {
 	t.Parallel()
-	p, s := provider(t, freePort(t), "admins: ['web::&nod-admins']\npermissions: {servers: {workbench: {tools: {create_directory: {approval: RequireAuth}}}}}\n")
+	p, s := provider(t, stand.FreePort(t), "admins: ['web::&nod-admins']\npermissions: {servers: {workbench: {tools: {create_directory: {approval: RequireAuth}}}}}\n")
 	b := start(t, s)
 	as := func(name string) *tab {
 		t.Helper()
@@ -95,7 +96,7 @@ func TestPageSignsInByAProvider(t *testing.T) {
 func TestSigningInOverReplicas(t *testing.T) {
 	t.Parallel()
 	redis := startRedis(t)
-	p, s := provider(t, freePort(t), "approvals: {min_approvals: 2, approvers: ['web::&board']}\n")
+	p, s := provider(t, stand.FreePort(t), "approvals: {min_approvals: 2, approvers: ['web::&board']}\n")
 	s.env["REDIS_URL"], s.name, s.dir = redis.url, "first", filepath.Join(t.TempDir(), "data") // of both: the demo's files are there
 	first := start(t, s)
 	s.env["NOD_LISTEN"], s.name = "127.0.0.1:0", "second"

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -219,7 +218,7 @@ func startRedisAt(t testing.TB, args ...string) *redisServer {
 	t.Helper()
 	r := startRedis(t)
 	r.kill()
-	r.port = freePort(t)
+	r.port = stand.FreePort(t)
 	r.args[2] = strconv.Itoa(r.port)
 	r.args = append(append(r.args, "+cluster|slots", "+cluster|shards", "+readonly"), args...)
 	r.start(t)
@@ -245,15 +244,4 @@ func node(t testing.TB, name string) string {
 		missing(t, "node", "there is no node in PATH")
 	}
 	return path
-}
-
-// freePort is a port that nobody listened on a moment ago.
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }

@@ -83,7 +83,7 @@ func quiet(t *testing.T, by *stand.OAuth, b *bot) {
 // slackDoor is an office in which people sign in on the page by Slack, or by their company's provider, which knows Cleo.
 func slackDoor(t *testing.T, approvals string) *office {
 	t.Helper()
-	port := freePort(t)
+	port := stand.FreePort(t)
 	page := fmt.Sprintf("http://127.0.0.1:%d", port)
 	p, s := provider(t, port, "")
 	s.env["SLACK_CLIENT_SECRET"] = fakeslack.ClientSecret
@@ -152,7 +152,7 @@ func TestOnePersonInSlackAndOnThePage(t *testing.T) {
 // On Discord the roles of the server count on the page as they do there.
 func TestOnePersonOnDiscordAndOnThePage(t *testing.T) {
 	t.Parallel()
-	port := freePort(t)
+	port := stand.FreePort(t)
 	page := fmt.Sprintf("http://127.0.0.1:%d", port)
 	g := openGuild(t, guildSettings{
 		yamlOf: func(g *guild) string {

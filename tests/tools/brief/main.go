@@ -3,7 +3,8 @@
 //
 //	go test -json ./... | go run ./tests/tools/brief [-again]
 //
-// It exits with 1 when anything failed, and when nothing was tested at all: a run of no tests proves nothing.
+// It exits with 1 when anything failed, and when nothing was tested at all: a run of no tests proves nothing. Where all that failed was flaky
+// it exits with 75: go test, too, has told then that something failed, and whoever asks both knows that it is no more than this.
 //
 // With -again up to [most] tests that failed are run once more, alone. One that passes then is told from one that is broken: it counts as
 // passed, and its output and its name, as flaky, stay in what is printed, because each is a bug of the test or of nod. A data race, a
@@ -62,6 +63,7 @@ func brief(in io.Reader, out io.Writer, alone func(name) bool) int {
 	var passed, failed, skipped, packages, broken int
 	red := map[string][]string{} // tests that failed, without their parts, of each package that failed
 	proof := false               // something failed that no second run could take back
+	var flaky []string
 	var skips []string
 	var times []timing
 	lines := bufio.NewReader(in)
@@ -127,7 +129,7 @@ func brief(in io.Reader, out io.Writer, alone func(name) bool) int {
 		fmt.Fprintln(out, s)
 	}
 	if alone != nil && !proof && len(left) == 0 {
-		if flaky := flakes(red, alone); flaky != nil {
+		if flaky = flakes(red, alone); flaky != nil {
 			fmt.Fprintf(out, "flaky, failed beside the others (above) and passed three times alone; mend it: %s\n", strings.Join(flaky, ", "))
 			passed, failed, broken = passed+failed, 0, 0
 		}
@@ -138,6 +140,9 @@ func brief(in io.Reader, out io.Writer, alone func(name) bool) int {
 	fmt.Fprintf(out, "%d passed, %d failed\n", passed, max(failed, broken))
 	if failed+broken > 0 || passed == 0 {
 		return 1
+	}
+	if flaky != nil {
+		return 75 // EX_TEMPFAIL of sysexits.h
 	}
 	return 0
 }

@@ -74,10 +74,10 @@ func TestAgain(t *testing.T) {
 		code  int
 		holds string
 	}{
-		"passes":      {events + red + end, true, []string{"p TestB"}, 0, "mend it: p TestB\n"},
+		"passes":      {events + red + end, true, []string{"p TestB"}, 75, "mend it: p TestB\n"},
 		"fails":       {events + red + end, false, []string{"p TestB"}, 1, "1 passed, 2 failed\n"},
 		"nothing":     {events + `{"Action":"pass","Package":"p"}`, true, nil, 0, "1 passed, 0 failed\n"},
-		"few":         {one + `X"}` + "\n" + one + `Y"}` + "\n" + one + `Z"}` + "\n" + end, true, []string{"p TestX", "p TestY", "p TestZ"}, 0, "3 passed, 0 failed\n"},
+		"few":         {one + `X"}` + "\n" + one + `Y"}` + "\n" + one + `Z"}` + "\n" + end, true, []string{"p TestX", "p TestY", "p TestZ"}, 75, "3 passed, 0 failed\n"},
 		"many":        {one + `W"}` + "\n" + one + `X"}` + "\n" + one + `Y"}` + "\n" + one + `Z"}` + "\n" + end, true, nil, 1, "0 passed, 4 failed\n"},
 		"race":        {events + `{"Action":"output","Package":"p","Test":"TestB","Output":"WARNING: DATA RACE\n"}` + "\n" + red + end, true, nil, 1, "1 passed, 2 failed\n"},
 		"panic":       {events + `{"Action":"output","Package":"p","Test":"TestB","Output":"panic: oh\n"}` + "\n" + red + end, true, nil, 1, "1 passed, 2 failed\n"},
