@@ -91,8 +91,8 @@ update: ## write golden files anew; read the diff before you commit it
 	go test ./adapters/discord/components -run "Shapes|Views|Notes|Details" -update-shapes
 	go test ./tests/suites/e2e -run Transcripts -update-transcripts
 	go test ./tests/suites/e2e -run 'Tasks$$' -update-tasks
-	go test ./tests/standins/fakeslack/cmd ./tests/standins/fakediscord/cmd -run Cards -update-cards
 	go test ./adapters/web -run 'Cards$$' -update-cards
+	go test ./tests/standins/fakeslack/cmd ./tests/standins/fakediscord/cmd -run Cards -update-cards
 	go test ./adapters/web -run OpenAPI -update-openapi
 	go test ./tests/suites/e2e -run Picture -update-picture
 

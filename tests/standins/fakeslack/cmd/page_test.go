@@ -16,7 +16,7 @@ import (
 	"github.com/nodhq/nod/tests/standins/stand"
 )
 
-var updateCards = flag.Bool("update-cards", false, "write docs/cards-slack.png: the states of a question")
+var updateCards = flag.Bool("update-cards", false, "write docs/cards-slack.png, the states of a question, and docs/cards-beside-*.png")
 
 // The states of a question, as docs/cards.md shows them: what Slack's encoder writes, as this page draws it.
 func TestCards(t *testing.T) {

@@ -248,6 +248,11 @@ func (p *painter) input(v any) string {
 		}
 	}
 	id := html.EscapeString("in:" + get(v, "block_id"))
+	if get(e, "type") == "radio_buttons" {
+		return `<div><b>` + p.text(m["label"]) + `</b>` + p.each(list(e, "options"), func(o any) string {
+			return `<label><input type="radio" form="submit" name="` + id + `" value="` + html.EscapeString(get(o, "value")) + `"> ` + emoji(html.EscapeString(get(o, "text", "text"))) + `</label>`
+		}) + `</div>`
+	}
 	return `<label><b>` + p.text(m["label"]) + `</b><textarea form="submit" name="` + id + `" rows="` + map[bool]string{true: "8", false: "2"}[len(get(e, "initial_value")) > 80] +
 		`" placeholder="` + html.EscapeString(get(e, "placeholder", "text")) + `">` + html.EscapeString(get(e, "initial_value")) + `</textarea><small>` + p.text(m["hint"]) + `</small></label>`
 }
