@@ -63,7 +63,7 @@ func TestSettingsPageManages(t *testing.T) {
 		t.Errorf("the confirmation: %q", got)
 	}
 	shoot(t, ctx, "settings-confirm")
-	do(t, ctx, chromedp.KeyEvent(kb.Escape))
+	keys(t, ctx, kb.Escape)
 	until(t, ctx, `!document.querySelector("dialog")`)
 	if grants := grantsOf(b, here); len(b.acts) != 0 || grants != 1 {
 		t.Fatalf("a cancelled confirmation did %v, %d grants are left", b.acts, grants)
@@ -116,7 +116,7 @@ func TestSettingsPageByKeyboard(t *testing.T) {
 	tab := func(is string) {
 		t.Helper()
 		for range 40 {
-			do(t, ctx, chromedp.KeyEvent(kb.Tab))
+			keys(t, ctx, kb.Tab)
 			if eval[bool](t, ctx, `document.activeElement.matches('`+is+`')`) {
 				return
 			}
@@ -124,16 +124,16 @@ func TestSettingsPageByKeyboard(t *testing.T) {
 		t.Fatalf("Tab never comes to %s", is)
 	}
 	tab(`#tabs a[href*="view=tools"]`)
-	do(t, ctx, chromedp.KeyEvent("\r"))
+	keys(t, ctx, "\r")
 	until(t, ctx, `location.search === "?view=tools" && !!document.querySelector("select")`)
 	tab(`select[data-tokens~="always:writ"]`)
-	do(t, ctx, chromedp.KeyEvent("a")) // the list's own way: the first option that begins so
+	keys(t, ctx, "a") // the list's own way: the first option that begins so
 	until(t, ctx, `!document.querySelectorAll(".pick button")[1].hidden`)
 	if len(b.acts) != 0 {
 		t.Fatalf("looking through the list did %v", b.acts)
 	}
 	tab(`.pick button`)
-	do(t, ctx, chromedp.KeyEvent("\r"))
+	keys(t, ctx, "\r")
 	until(t, ctx, `document.querySelector("#said").innerText.includes("Changed")`)
 	b.mu.Lock()
 	got := b.asks["writ"]
@@ -144,7 +144,7 @@ func TestSettingsPageByKeyboard(t *testing.T) {
 	if !eval[bool](t, ctx, `document.activeElement.matches('select[data-tokens~="always:writ"]') && document.activeElement.selectedOptions[0].textContent === "Always ask"`) {
 		t.Error("after the change the focus is not on what was changed")
 	}
-	do(t, ctx, chromedp.KeyEvent(kb.Shift)) // nothing; the page has not moved
+	keys(t, ctx, kb.Shift) // nothing; the page has not moved
 	if back := eval[string](t, ctx, `(history.back(), "")`); back != "" {
 		t.Fatal(back)
 	}

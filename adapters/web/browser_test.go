@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
+	"github.com/nodhq/nod/tests/harness/keyboard"
 )
 
 // browser opens the page of a fresh bot in a headless Chromium, signed in as Ana.
@@ -140,11 +141,13 @@ func press(t *testing.T, ctx context.Context, selector string) {
 func speak(t *testing.T, ctx context.Context, text string) {
 	t.Helper()
 	do(t, ctx, chromedp.SendKeys(css("#say"), text))
-	// Enter as a keyboard has it: chromedp's own comes as a key and then as a character, which breaks a line though the page took the key.
-	for _, k := range []input.DispatchKeyEventParams{{Type: "keyDown", Key: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}, {Type: "keyUp", Key: "Enter", WindowsVirtualKeyCode: 13}} {
-		if _, err := chromedp.Call(ctx, input.DispatchKeyEvent, k); err != nil {
-			t.Fatal(err)
-		}
+	keys(t, ctx, kb.Enter)
+}
+
+func keys(t *testing.T, ctx context.Context, typed string) {
+	t.Helper()
+	if err := keyboard.Type(ctx, typed); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -328,7 +331,8 @@ func TestPageMixedTurnAndLooks(t *testing.T) {
 	press(t, ctx, "#burger")
 	until(t, ctx, `document.querySelector("#side").getBoundingClientRect().x === 0`)
 	shoot(t, ctx, "side-phone")
-	do(t, ctx, chromedp.KeyEvent("\x1b"), chromedp.EmulateViewport(1200, 820))
+	keys(t, ctx, kb.Escape)
+	do(t, ctx, chromedp.EmulateViewport(1200, 820))
 	press(t, ctx, ".batch [data-choice=approve_all]")
 	press(t, ctx, "[data-dialog=confirm] [data-act=confirm]") // which names every call
 	until(t, ctx, `document.querySelectorAll('.step[data-state=done]').length === 3`)

@@ -13,9 +13,10 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/nodhq/nod/tests/harness/keyboard"
 )
 
 // tab is a page of a bot in a headless Chromium, signed in as Ana.
@@ -135,22 +136,14 @@ func (p *tab) until(js string) {
 func (p *tab) say(text string) {
 	p.t.Helper()
 	p.do(chromedp.SendKeys(chromedp.CSS("#say"), text))
-	p.enter()
-}
-
-// enter is Enter as a keyboard has it: chromedp's own comes as a key and then as a character, which breaks a line though the page took the key.
-func (p *tab) enter() {
-	p.t.Helper()
-	for _, k := range []input.DispatchKeyEventParams{{Type: "keyDown", Key: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}, {Type: "keyUp", Key: "Enter", WindowsVirtualKeyCode: 13}} {
-		if _, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, k); err != nil {
-			p.t.Fatal(err)
-		}
-	}
+	p.key(kb.Enter)
 }
 
 func (p *tab) key(keys string) {
 	p.t.Helper()
-	p.do(chromedp.KeyEvent(keys))
+	if err := keyboard.Type(p.ctx, keys); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // press clicks by script once there is something in sight to press: a mouse aims at a place, and the button may have left it.
@@ -330,7 +323,7 @@ func TestPageKeyboardOnly(t *testing.T) {
 	b := start(t, settings{})
 	p := browse(t, b)
 	p.key("write hello to notes.txt") // the field has the focus from the beginning
-	p.enter()
+	p.key(kb.Enter)
 	p.until(asked)
 	p.tabTo("deny")
 	p.tabOn(".ask .more > summary")
@@ -349,7 +342,7 @@ func TestPageKeyboardOnly(t *testing.T) {
 	}
 	p.do(chromedp.Focus(chromedp.CSS("#say")))
 	p.key("write hello to notes.txt")
-	p.enter()
+	p.key(kb.Enter)
 	p.until(asked)
 	p.tabTo("allow_once")
 	p.key("\r")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // The README's moving picture is the real page, from the request over the click to the end of the same message; -update-picture takes it anew.
@@ -42,7 +43,7 @@ func TestMovingPicture(t *testing.T) {
 	}
 	p.do(chromedp.SendKeys(chromedp.CSS("#say"), "read notes.txt and write bye to b.txt"))
 	take(1500 * time.Millisecond)
-	p.enter()
+	p.key(kb.Enter)
 	p.until(asked + ` && document.querySelectorAll(".step[data-state=done]").length === 1`)
 	take(2500 * time.Millisecond)
 	button := `document.querySelector(".ask .answers .choices [data-choice=allow_once]")`

@@ -1,0 +1,28 @@
+// Package keyboard types in a browser as a person does: a key goes down with its character. chromedp's own way, which sends the character
+// by itself, lets it arrive where a page that took the key has moved the focus meanwhile, and breaks a line though the page took Enter.
+package keyboard
+
+import (
+	"context"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// Type presses keys, one after another: characters, or those that package kb names.
+func Type(ctx context.Context, keys string) error {
+	for _, r := range keys {
+		down, text := kb.Encode(r), ""
+		if len(down) == 3 {
+			text = down[1].Text
+		}
+		down[0].Text = text
+		for _, k := range []*input.DispatchKeyEventParams{down[0], down[len(down)-1]} {
+			if _, err := chromedp.Call(ctx, input.DispatchKeyEvent, *k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
