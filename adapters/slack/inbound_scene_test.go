@@ -295,7 +295,7 @@ func (sc *scene) until(what string, is func() bool) {
 func (sc *scene) reconnected() {
 	sc.t.Helper()
 	sc.until("new sockets are open", func() bool {
-		return strings.Count(sc.log.String(), "a socket is open") == 4 && sc.slack.Connections() == 2
+		return strings.Count(sc.log.String(), "a socket is open") == 4 && sc.slack.Opened() == 4 && sc.slack.Connections() == 2
 	})
 }
 

@@ -93,6 +93,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		c.end()
 	} else {
 		s.sockets = append(s.sockets, c)
+		s.opened++
 		hello, _ := json.Marshal(map[string]any{"type": "hello", "num_connections": len(s.sockets),
 			"connection_info": map[string]any{"app_id": s.opt.AppID},
 			"debug_info":      map[string]any{"host": "applink-fake", "build_number": 1, "approximate_connection_time": 18060}})
@@ -219,6 +220,14 @@ func (s *Server) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.sockets)
+}
+
+// Opened are how many sockets have been opened so far. An app that has replaced n of them has opened n more, and not more than before are open:
+// what it left is open until Slack hears of it.
+func (s *Server) Opened() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opened
 }
 
 // RefuseConnections makes apps.connections.open and the websocket handshake fail, or stops that. Open sockets stay.

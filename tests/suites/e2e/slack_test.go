@@ -171,10 +171,10 @@ func (o *office) connected(n int) {
 // reconnected waits until n sockets are open again, after what f does to those that are.
 func (o *office) reconnected(n int, f func()) {
 	o.t.Helper()
-	before := o.Count("apps.connections.open")
+	before := o.Opened()
 	f()
 	o.wait(o.t, fmt.Sprintf("%d sockets are open again", n), func() bool {
-		return o.Count("apps.connections.open") >= before+n && o.Connections() == n
+		return o.Opened() >= before+n && o.Connections() == n
 	})
 }
 
