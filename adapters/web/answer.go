@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -63,9 +65,9 @@ func (f *fields) UnmarshalJSON(b []byte) error {
 }
 
 // decide is the only way from this surface to a decision: a is what a person picked, with the words that some choices take.
-func (s *Server) decide(ctx context.Context, p person, ask asking, a chat.Clicked) ([]outcomeForm, error) {
-	a.Envelope, a.Token, a.Reason = p.envelope(ask.chat), ask.token, cut(a.Reason, maxReason)
-	a.Delivery = p.delivery("click/" + token(12))
+func (s *Server) decide(ctx context.Context, p session.Person, ask asking, a chat.Clicked) ([]outcomeForm, error) {
+	a.Envelope, a.Token, a.Reason = p.Envelope(ask.chat), ask.token, cut(a.Reason, maxReason)
+	a.Delivery = p.Delivery("click/" + rand.Text())
 	outs, err := s.Engine.Decide(ctx, a)
 	if err != nil {
 		return nil, err
@@ -83,12 +85,12 @@ func (s *Server) decide(ctx context.Context, p person, ask asking, a chat.Clicke
 }
 
 // remember ticks "Remember this choice" for a person, unless it is: the choice toggles.
-func (s *Server) remember(ctx context.Context, p person, ask asking) error {
+func (s *Server) remember(ctx context.Context, p session.Person, ask asking) error {
 	v, err := s.chats.get(ctx, ask.chat)
 	if err != nil {
 		return err
 	}
-	if c, _, _ := v.session.FindAsk(turn.AskID(ask.token)); c.Ticked != nil && c.Ticked.User == p.user {
+	if c, _, _ := v.session.FindAsk(turn.AskID(ask.token)); c.Ticked != nil && c.Ticked.User == p.User {
 		return nil
 	}
 	_, err = s.decide(ctx, p, ask, chat.Clicked{Choice: chat.Remember})

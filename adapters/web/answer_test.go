@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/permission"
@@ -237,7 +238,7 @@ func TestWantIsTheRequesters(t *testing.T) {
 		t.Errorf("%v", want)
 	}
 	ben := (&client{t: t, url: ana.url}).as("Ben")
-	b.refused = map[string]bool{ben.user: true, AdminUser(masterKey).String(): true}
+	b.refused = map[string]bool{ben.user: true, session.AdminUser(masterKey).String(): true}
 	for _, other := range []*client{ben, ana.with(masterKey)} { // an admin decides much, but is not Ana
 		if e := other.fails(http.StatusForbidden, "not_yours", "GET", path+"/want", nil); strings.Contains(e["message"].(string), "login.example") {
 			t.Errorf("the refusal tells it: %v", e)

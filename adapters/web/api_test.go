@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -29,7 +30,7 @@ type client struct {
 func serve(t *testing.T, change func(*Config)) (*bot, *Server, *client) {
 	t.Helper()
 	b := newBot()
-	b.admins = []chat.User{AdminUser(masterKey)}
+	b.admins = []chat.User{session.AdminUser(masterKey)}
 	c := Config{Listen: "127.0.0.1:8080", Engine: b, Settings: b, Log: b, Shelf: b, AdminKeys: []string{" " + masterKey + " ", "", "  "}, Heartbeat: time.Hour}
 	if change != nil {
 		change(&c)

@@ -107,7 +107,7 @@ func TestPageIsNotifiedWhileClosed(t *testing.T) {
 	b.mu.Lock()
 	me := chat.User{Platform: Platform}
 	for _, x := range b.sessions {
-		me = parseSession(x).user()
+		me.Key = keptOf(x).User
 	}
 	b.shown = map[string]bool{me.String(): true}
 	b.mu.Unlock()

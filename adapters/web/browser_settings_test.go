@@ -31,7 +31,7 @@ func promote(b *bot) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range b.sessions {
-		b.admins = append(b.admins, chat.User{Platform: Platform, Key: parseSession(s).User})
+		b.admins = append(b.admins, chat.User{Platform: Platform, Key: keptOf(s).User})
 	}
 }
 

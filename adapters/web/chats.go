@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -39,7 +41,7 @@ type grantForm struct {
 	At         time.Time `json:"at"`
 }
 
-func (s *Server) getChats(r *http.Request, p person) (any, error) {
+func (s *Server) getChats(r *http.Request, p session.Person) (any, error) {
 	lines, err := s.chatsOf(r.Context(), p)
 	out := make([]foundChat, 0, len(lines))
 	words := strings.Fields(strings.ToLower(cut(r.URL.Query().Get("q"), maxQuery)))
@@ -95,22 +97,22 @@ func (s *Server) excerpt(ctx context.Context, key string, words []string) (strin
 }
 
 // chatsOf is a person's list of chats, the newest first.
-func (s *Server) chatsOf(ctx context.Context, p person) ([]chat.Listed, error) {
-	lines, err := s.Shelf.Chats(ctx, p.owner())
+func (s *Server) chatsOf(ctx context.Context, p session.Person) ([]chat.Listed, error) {
+	lines, err := s.Shelf.Chats(ctx, p.Owner())
 	slices.SortFunc(lines, func(a, b chat.Listed) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Key, b.Key)) })
 	return lines, err
 }
 
-func (s *Server) postChat(r *http.Request, p person) (any, error) {
+func (s *Server) postChat(r *http.Request, p session.Person) (any, error) {
 	if !s.newChats.Allow() {
-		return nil, tooFast
+		return nil, session.TooFast
 	}
 	if err := s.roomForChat(r.Context(), p); err != nil {
 		return nil, err
 	}
-	key, now := "c-"+token(16), time.Now()
+	key, now := "c-"+rand.Text(), time.Now()
 	// The second line is the chat's own: it is how somebody else who was told the id finds that it exists.
-	for _, owner := range []string{p.owner(), chatMark(key)} {
+	for _, owner := range []string{p.Owner(), chatMark(key)} {
 		if err := s.Shelf.PutChat(r.Context(), owner, key, "", now); err != nil {
 			return nil, err
 		}
@@ -119,14 +121,14 @@ func (s *Server) postChat(r *http.Request, p person) (any, error) {
 }
 
 // roomForChat refuses one more chat to somebody whose list is full of recent ones. Chats that leave it are still there under their address.
-func (s *Server) roomForChat(ctx context.Context, p person) error {
-	lines, err := s.Shelf.Chats(ctx, p.owner())
+func (s *Server) roomForChat(ctx context.Context, p session.Person) error {
+	lines, err := s.Shelf.Chats(ctx, p.Owner())
 	if err != nil || len(lines) < maxChats {
 		return err
 	}
 	var old []string
 	for _, l := range lines {
-		if time.Since(l.At) > sessionIdle {
+		if time.Since(l.At) > session.Idle {
 			old = append(old, l.Key)
 		}
 	}
@@ -134,7 +136,7 @@ func (s *Server) roomForChat(ctx context.Context, p person) error {
 		return problem{Status: http.StatusTooManyRequests, Code: "too_many_chats",
 			Message: fmt.Sprintf("You have %d chats already. Go on in one of them.", maxChats)}
 	}
-	return s.Shelf.DropChats(ctx, p.owner(), old...)
+	return s.Shelf.DropChats(ctx, p.Owner(), old...)
 }
 
 func chatMark(key string) string { return "chat:" + key }
@@ -143,7 +145,7 @@ func chatMark(key string) string { return "chat:" + key }
 var chatKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`).MatchString
 
 // chat finds the chat that a request's path names, folded.
-func (s *Server) chat(r *http.Request, p person) (view, error) {
+func (s *Server) chat(r *http.Request, p session.Person) (view, error) {
 	return s.chatNamed(r.Context(), p, r.PathValue("chat"))
 }
 
@@ -151,7 +153,7 @@ var unknownChat = problem{Status: http.StatusNotFound, Code: "unknown_chat",
 	Message: "There is no such chat. Look at its address again, or start a new one."}
 
 // chatNamed finds a chat by its key, as whoever knows it may.
-func (s *Server) chatNamed(ctx context.Context, p person, key string) (view, error) {
+func (s *Server) chatNamed(ctx context.Context, p session.Person, key string) (view, error) {
 	if !chatKey(key) {
 		return view{}, unknownChat
 	}
@@ -159,7 +161,7 @@ func (s *Server) chatNamed(ctx context.Context, p person, key string) (view, err
 	if err != nil || v.head.Seq > 0 {
 		return v, err
 	}
-	for _, owner := range []string{p.owner(), chatMark(key)} {
+	for _, owner := range []string{p.Owner(), chatMark(key)} {
 		lines, err := s.Shelf.Chats(ctx, owner)
 		if err != nil || slices.ContainsFunc(lines, func(l chat.Listed) bool { return l.Key == key }) {
 			return v, err
@@ -168,7 +170,7 @@ func (s *Server) chatNamed(ctx context.Context, p person, key string) (view, err
 	return view{}, unknownChat
 }
 
-func (s *Server) getChat(r *http.Request, _ person, v view) (any, error) {
+func (s *Server) getChat(r *http.Request, _ session.Person, v view) (any, error) {
 	f := chatForm{ChatID: v.session.Chat.Key, Title: cmp.Or(title(v), sayNewChat), Seq: v.head.Seq, Now: time.Now().UTC(), State: "idle",
 		Messages: []messageForm{}, Pending: pending(v), Grants: []grantForm{}, Queued: len(v.session.Waiting)}
 	nodes := r.URL.Query().Has("nodes")
@@ -190,7 +192,7 @@ func (s *Server) getChat(r *http.Request, _ person, v view) (any, error) {
 	return f, nil
 }
 
-func (s *Server) postMessage(r *http.Request, p person, v view) (any, error) {
+func (s *Server) postMessage(r *http.Request, p session.Person, v view) (any, error) {
 	id := v.session.Chat
 	var body struct {
 		Text     string `json:"text"`
@@ -223,9 +225,9 @@ func (s *Server) postMessage(r *http.Request, p person, v view) (any, error) {
 		lines, err := s.command(r.Context(), p, id, words)
 		return map[string]any{"chat_id": id.Key, "lines": lines}, err
 	}
-	body.Delivery = cmp.Or(body.Delivery, token(16))
-	env := p.envelope(id)
-	env.Delivery = p.delivery(body.Delivery)
+	body.Delivery = cmp.Or(body.Delivery, rand.Text())
+	env := p.Envelope(id)
+	env.Delivery = p.Delivery(body.Delivery)
 	switch err := s.Engine.Accept(r.Context(), chat.Said{
 		Envelope: env, Message: chat.MessageRef(env.Delivery), Text: said, Unattended: body.Unattended, Files: files,
 	}); {
@@ -238,13 +240,13 @@ func (s *Server) postMessage(r *http.Request, p person, v view) (any, error) {
 		return nil, problem{Status: http.StatusServiceUnavailable, Code: "not_recorded",
 			Message: "The bot could not record this message, so it was not taken. Send it again with the same \"delivery\"."}
 	}
-	if err := s.Shelf.PutChat(r.Context(), p.owner(), id.Key, cmp.Or(title(v), titled(body.Text)), time.Now()); err != nil {
+	if err := s.Shelf.PutChat(r.Context(), p.Owner(), id.Key, cmp.Or(title(v), titled(body.Text)), time.Now()); err != nil {
 		s.Logger.Warn("chat list not updated", "err", err) // the message is recorded: that is what 202 says
 	}
 	return withStatus{http.StatusAccepted, map[string]string{"chat_id": id.Key, "delivery": body.Delivery}}, nil
 }
 
-func (s *Server) postStop(r *http.Request, p person, v view) (any, error) {
+func (s *Server) postStop(r *http.Request, p session.Person, v view) (any, error) {
 	var body struct {
 		Turn string `json:"turn_id"`
 	}

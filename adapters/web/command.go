@@ -2,11 +2,13 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/text"
@@ -46,12 +48,12 @@ func command(text string) (words []string, ok bool) {
 }
 
 // command does one and returns what to tell the person who typed it.
-func (s *Server) command(ctx context.Context, p person, id chat.ID, words []string) ([]string, error) {
+func (s *Server) command(ctx context.Context, p session.Person, id chat.ID, words []string) ([]string, error) {
 	verb := ""
 	if len(words) == 1 {
 		verb = strings.ToLower(words[0])
 	}
-	env := p.envelope(id)
+	env := p.Envelope(id)
 	switch {
 	case verb != "stop" && verb != "reset":
 		return s.permissions(ctx, p, env, words)
@@ -65,7 +67,7 @@ func (s *Server) command(ctx context.Context, p person, id chat.ID, words []stri
 		say, _, err := s.stop(ctx, p, v, "")
 		return []string{say}, err
 	}
-	env.Delivery = p.delivery("reset/" + token(12))
+	env.Delivery = p.Delivery("reset/" + rand.Text())
 	if err := s.Engine.Accept(ctx, chat.Commanded{Envelope: env, Verb: verb}); err != nil {
 		s.Logger.Warn("reset not recorded", "err", err)
 		return nil, problem{Status: http.StatusServiceUnavailable, Code: "not_recorded", Message: "The bot could not record this, so it was not done. Try again."}
@@ -74,7 +76,7 @@ func (s *Server) command(ctx context.Context, p person, id chat.ID, words []stri
 }
 
 // stop stops a turn, or the open one, and says how that went. id is empty where there was nothing to stop.
-func (s *Server) stop(ctx context.Context, p person, v view, id string) (say, stopped string, err error) {
+func (s *Server) stop(ctx context.Context, p session.Person, v view, id string) (say, stopped string, err error) {
 	if id == "" && v.session.Turn != nil {
 		id = string(v.session.Turn.ID) // a stop names its turn: one that comes late must not end the next
 	}
@@ -90,11 +92,11 @@ func (s *Server) stop(ctx context.Context, p person, v view, id string) (say, st
 }
 
 // permissions asks the engine; its lines are plain text of whoever wrote it.
-func (s *Server) permissions(ctx context.Context, p person, env chat.Envelope, words []string) ([]string, error) {
+func (s *Server) permissions(ctx context.Context, p session.Person, env chat.Envelope, words []string) ([]string, error) {
 	if len(words) > maxWords {
 		return nil, badRequest("This command has too many words.")
 	}
-	env.Delivery = p.delivery("command/" + token(12))
+	env.Delivery = p.Delivery("command/" + rand.Text())
 	lines, err := s.Settings.Permissions(ctx, env, words)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -34,7 +35,7 @@ type outcomeForm struct {
 var unknownAsk = problem{Status: http.StatusNotFound, Code: "unknown", Message: "There is no such request in your chats. It may belong to another chat, or be gone."}
 
 // postApprove answers by the call's id, as programs written for that one endpoint do.
-func (s *Server) postApprove(r *http.Request, p person) (any, error) {
+func (s *Server) postApprove(r *http.Request, p session.Person) (any, error) {
 	var body struct {
 		ToolCallID string `json:"tool_call_id"`
 		Approved   *bool  `json:"approved"`
@@ -75,7 +76,7 @@ func (s *Server) postApprove(r *http.Request, p person) (any, error) {
 }
 
 // postAsk answers one ask with any choice.
-func (s *Server) postAsk(r *http.Request, p person) (any, error) {
+func (s *Server) postAsk(r *http.Request, p session.Person) (any, error) {
 	a, err := readAnswer(r, text.ChoicesOf(text.APIAsk))
 	if err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (s *Server) postAsk(r *http.Request, p person) (any, error) {
 
 // postAsks answers what is open in a chat. The token names the asks that this replica has seen: one that comes meanwhile is not answered
 // unseen.
-func (s *Server) postAsks(r *http.Request, p person, v view) (any, error) {
+func (s *Server) postAsks(r *http.Request, p session.Person, v view) (any, error) {
 	a, err := readAnswer(r, []chat.Choice{chat.AllowOnce, chat.Deny})
 	if err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (s *Server) postAsks(r *http.Request, p person, v view) (any, error) {
 }
 
 // postClick is a button of the page: its token and choice. It covers what has no ask of its own, such as revoking a grant.
-func (s *Server) postClick(r *http.Request, p person, v view) (any, error) {
+func (s *Server) postClick(r *http.Request, p session.Person, v view) (any, error) {
 	a, check, err := readClick(r)
 	if err != nil {
 		return nil, err
@@ -137,9 +138,9 @@ func readClick(r *http.Request) (a chat.Clicked, check bool, err error) {
 	return a, body.Check, checkAnswer(a)
 }
 
-func (s *Server) click(ctx context.Context, p person, ask asking, a chat.Clicked, check bool) (any, error) {
+func (s *Server) click(ctx context.Context, p session.Person, ask asking, a chat.Clicked, check bool) (any, error) {
 	if check {
-		a.Envelope = p.envelope(ask.chat)
+		a.Envelope = p.Envelope(ask.chat)
 		if no := s.Engine.Refuses(ctx, a); no != nil {
 			return nil, no
 		}
@@ -150,7 +151,7 @@ func (s *Server) click(ctx context.Context, p person, ask asking, a chat.Clicked
 }
 
 // decideOne decides, and answers with the one thing that came of it.
-func (s *Server) decideOne(ctx context.Context, p person, ask asking, a chat.Clicked) (any, error) {
+func (s *Server) decideOne(ctx context.Context, p session.Person, ask asking, a chat.Clicked) (any, error) {
 	out, err := s.decide(ctx, p, ask, a)
 	if len(out) == 0 {
 		return map[string]any{}, err
@@ -165,22 +166,22 @@ type asking struct {
 }
 
 // findAsk finds the chat and the asking that are meant, and who p is there.
-func (s *Server) findAsk(ctx context.Context, p person, request, call string) (person, asking, error) {
+func (s *Server) findAsk(ctx context.Context, p session.Person, request, call string) (session.Person, asking, error) {
 	ask, err := s.lookForAsk(ctx, p, request, call)
-	if err == nil && ask.chat.Platform == p.user.Platform {
-		p, err = s.in(ctx, ask.chat, p)
+	if err == nil && ask.chat.Platform == p.User.Platform {
+		p, err = s.sessions.In(ctx, ask.chat, p)
 	}
 	return p, ask, err
 }
 
 // lookForAsk: whoever knows a random id has seen its chat; whether they may decide is the engine's answer. Another surface's chats are only for
 // those who signed in by it, for administrators, and for those to whom it is shown: a web key is no proof of being anybody there.
-func (s *Server) lookForAsk(ctx context.Context, p person, request, call string) (asking, error) {
+func (s *Server) lookForAsk(ctx context.Context, p session.Person, request, call string) (asking, error) {
 	if len(request) > 64 || len(call) > 256 {
 		return asking{}, unknownAsk
 	}
 	id, found, err := s.Log.Find(ctx, cmp.Or(request, call))
-	elsewhere := found && id.Platform != Platform && id.Platform != p.user.Platform && !p.admin
+	elsewhere := found && id.Platform != Platform && id.Platform != p.User.Platform && !p.Admin
 	if elsewhere {
 		var sees bool
 		sees, _, err = s.seesAsk(ctx, p, asking{id, request})
@@ -244,7 +245,7 @@ func longOver(v view, call string) problem {
 
 // search looks for a call through the caller's own chats. More than one open ask under the id is ambiguous: which is meant must not be
 // guessed.
-func (s *Server) search(ctx context.Context, p person, call string) (asking, error) {
+func (s *Server) search(ctx context.Context, p session.Person, call string) (asking, error) {
 	lines, err := s.chatsOf(ctx, p)
 	if err != nil {
 		return asking{}, err

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -130,7 +131,7 @@ func TestAsksOfOtherSurfacesAreForAdmins(t *testing.T) {
 	}
 	ana.fails(http.StatusForbidden, "not_yours", "POST", "/api/v1/asks/"+string(call.Ask), map[string]string{"choice": "deny"})
 	out := admin.ok(http.StatusOK, "POST", approve, map[string]any{"tool_call_id": string(call.ID), "approved": true})
-	if out["by"] != AdminUser(masterKey).String() || len(b.ran) != 1 {
+	if out["by"] != session.AdminUser(masterKey).String() || len(b.ran) != 1 {
 		t.Errorf("%v, ran %v", out, b.ran)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/nodhq/nod/adapters/web/push"
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -17,25 +18,25 @@ type pushForm struct {
 	Devices int    `json:"devices"` // that this person has
 }
 
-func (s *Server) getPush(r *http.Request, p person) (any, error) {
+func (s *Server) getPush(r *http.Request, p session.Person) (any, error) {
 	key, err := s.push.Key(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.push.Devices(r.Context(), p.user)
-	return pushForm{key, userForm(p.user), n}, err
+	n, err := s.push.Devices(r.Context(), p.User)
+	return pushForm{key, userForm(p.User), n}, err
 }
 
 // postPush keeps where the browser of this session is notified.
-func (s *Server) postPush(r *http.Request, p person) (any, error) {
+func (s *Server) postPush(r *http.Request, p session.Person) (any, error) {
 	var from push.Subscription
 	if err := readJSON(r, &from, false); err != nil {
 		return nil, err
 	}
-	if p.session == "" {
+	if p.Session == "" {
 		return nil, badRequest("Notifications go to the browser of a session, and an admin's key is none. Sign in on the page.")
 	}
-	err := s.push.Put(r.Context(), p.session, p.user, r.Header.Get("Origin"), from)
+	err := s.push.Put(r.Context(), p.Session, p.User, r.Header.Get("Origin"), from)
 	if no, is := errors.AsType[push.Invalid](err); is {
 		return nil, badRequest(string(no))
 	}
@@ -45,8 +46,8 @@ func (s *Server) postPush(r *http.Request, p person) (any, error) {
 	return s.getPush(r, p)
 }
 
-func (s *Server) deletePush(r *http.Request, p person) (any, error) {
-	if err := s.push.Drop(r.Context(), p.session); err != nil {
+func (s *Server) deletePush(r *http.Request, p session.Person) (any, error) {
+	if err := s.push.Drop(r.Context(), p.Session); err != nil {
 		return nil, err
 	}
 	return s.getPush(r, p)
@@ -54,13 +55,12 @@ func (s *Server) deletePush(r *http.Request, p person) (any, error) {
 
 // deviceOf is [push.Config.Who]. It keeps no session alive.
 func (s *Server) deviceOf(ctx context.Context, hash string, id chat.ID) (chat.User, push.Sees, error) {
-	b, _, err := s.Shelf.Session(ctx, hash)
-	x := parseSession(b)
-	if err != nil || !s.lives(x) {
+	p, err := s.sessions.Of(ctx, hash)
+	if err != nil || p.User.IsZero() {
 		return chat.User{}, nil, err
 	}
-	sees, err := s.sees(ctx, s.personOf(hash, x), id)
-	return x.user(), sees, err
+	sees, err := s.sees(ctx, p, id)
+	return p.User, sees, err
 }
 
 // load is [push.Config.Load].

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -102,15 +103,15 @@ func TestDevicesEndWithTheirSession(t *testing.T) {
 }
 
 // browser is the cookie of a session.
-func (c *client) browser() *http.Cookie { return &http.Cookie{Name: cookieName, Value: c.key} }
+func (c *client) browser() *http.Cookie { return &http.Cookie{Name: "nod_session", Value: c.key} }
 
 // ages has a session last been used so long ago.
 func (b *bot) ages(c *client, by time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	x := parseSession(b.sessions[keyHash(c.key)])
+	x := keptOf(b.sessions[hashOf(c.key)])
 	x.Opened, x.Seen = x.Opened.Add(-by), x.Seen.Add(-by)
-	b.sessions[keyHash(c.key)] = x.json()
+	b.sessions[hashOf(c.key)], _ = json.Marshal(x)
 }
 
 // What is no browser's subscription is refused in words, and an admin's key has no browser.
@@ -132,7 +133,7 @@ func TestDevicesAreSubscriptions(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	for hash, kept := range b.pushes { // an endpoint is as good as a key, so a program that reads the answer gets none
-		if hash != keyHash(ana.key) || !strings.Contains(string(kept), d.Endpoint) {
+		if hash != hashOf(ana.key) || !strings.Contains(string(kept), d.Endpoint) {
 			t.Errorf("kept: %s", kept)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -57,17 +58,17 @@ type linkForm struct {
 }
 
 // getWhy answers "Why am I asked?".
-func (s *Server) getWhy(r *http.Request, p person) (any, error) {
+func (s *Server) getWhy(r *http.Request, p session.Person) (any, error) {
 	p, ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.Settings.Why(r.Context(), p.envelope(ask.chat), ask.token)
+	d, err := s.Settings.Why(r.Context(), p.Envelope(ask.chat), ask.token)
 	return drawDetails(d), err
 }
 
 // getDetails is all that the chat knows of a call, by its id or its request's, or of a turn.
-func (s *Server) getDetails(r *http.Request, _ person, v view) (any, error) {
+func (s *Server) getDetails(r *http.Request, _ session.Person, v view) (any, error) {
 	d, found := card.Details(v.session, r.PathValue("token"))
 	if !found {
 		return nil, unknownAsk
@@ -97,7 +98,7 @@ func drawDetails(d render.Details) *detailsForm {
 }
 
 // getElicitation shows the requester, and nobody else, what a server wants of them.
-func (s *Server) getElicitation(r *http.Request, p person) (any, error) {
+func (s *Server) getElicitation(r *http.Request, p session.Person) (any, error) {
 	p, ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
 	if err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func (s *Server) getElicitation(r *http.Request, p person) (any, error) {
 	if !open {
 		return nil, problem{Status: http.StatusGone, Code: string(decision.RefusedExpired), Message: sayElicitationOver}
 	}
-	if v.session.Turn.Requester != p.user {
+	if v.session.Turn.Requester != p.User {
 		return nil, problem{Status: http.StatusForbidden, Code: string(decision.RefusedNotYours), Message: text.OnlyRequesterFills(v.session.NameOf(v.session.Turn.Requester))}
 	}
 	return drawElicitation(c), nil

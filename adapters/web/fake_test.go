@@ -32,6 +32,7 @@ type bot struct {
 	sessions map[string][]byte
 	lists    map[string][]chat.Listed
 	people   map[string][]byte
+	forgets  error // what keeping and finding of people answers
 	once     map[string]bool
 	pushes   map[string][]byte
 	pushKey  string
@@ -485,13 +486,13 @@ func (b *bot) PutPerson(_ context.Context, user string, person []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.people[user] = person
-	return nil
+	return b.forgets
 }
 
 func (b *bot) Person(_ context.Context, user string) ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.people[user], nil
+	return b.people[user], b.forgets
 }
 
 func (b *bot) Once(_ context.Context, name string, _ time.Duration) (bool, error) {

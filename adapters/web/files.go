@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
@@ -90,7 +91,7 @@ func (*Server) ShowsPictures() {}
 
 // getFile gives a picture of the chat, which somebody attached or a tool returned. It judges by the bytes, and no other file is given out:
 // a stranger wrote it, and it would stand under our name.
-func (s *Server) getFile(w http.ResponseWriter, r *http.Request, p person) error {
+func (s *Server) getFile(w http.ResponseWriter, r *http.Request, p session.Person) error {
 	v, err := s.chat(r, p)
 	if err != nil {
 		return err
@@ -119,11 +120,11 @@ func (s *Server) getFile(w http.ResponseWriter, r *http.Request, p person) error
 var tooBig = problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Message: "A file may have up to " + text.Size(attach.MaxFileBytes) + "."}
 
 // postFile takes one file: the body is its bytes, and the query its name.
-func (s *Server) postFile(r *http.Request, p person, v view) (any, error) {
+func (s *Server) postFile(r *http.Request, p session.Person, v view) (any, error) {
 	if s.Files == nil {
 		return nil, problem{Status: http.StatusNotFound, Code: "no_files", Message: "This bot takes no files here."}
 	}
-	leave, err := s.place(r.Context(), p.user.String())
+	leave, err := s.place(r.Context(), p.User.String())
 	if err != nil {
 		return nil, err
 	}

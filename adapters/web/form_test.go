@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/permission"
 	"github.com/nodhq/nod/core/render"
@@ -45,7 +46,7 @@ func asked(t *testing.T) view {
 	t.Helper()
 	b := newBot()
 	id := webChat("c-golden")
-	b.append(id, turn.Said{Delivery: "d1", By: AdminUser(""), Name: "Ana", Text: "write hello to notes.txt"})
+	b.append(id, turn.Said{Delivery: "d1", By: session.AdminUser(""), Name: "Ana", Text: "write hello to notes.txt"})
 	b.drive(id)
 	v, err := newSessionCache(b).get(t.Context(), id)
 	if err != nil {
@@ -157,7 +158,7 @@ func TestAFoldFollowsAnotherHistory(t *testing.T) {
 	ana.look(id)
 	// A failover: the same length, another history.
 	other := newBot()
-	other.append(webChat(id), turn.Said{Delivery: "x", By: AdminUser(masterKey), Text: "another"})
+	other.append(webChat(id), turn.Said{Delivery: "x", By: session.AdminUser(masterKey), Text: "another"})
 	other.drive(webChat(id))
 	b.mu.Lock()
 	b.logs[webChat(id)] = other.logs[webChat(id)]
@@ -232,11 +233,11 @@ func TestNamesHideNothing(t *testing.T) {
 		t.Errorf("title %q", got)
 	}
 	for _, s := range b.sessions {
-		if parseSession(s).Name != `Eve\u{202E}\u{200B}` {
-			t.Errorf("name %q", parseSession(s).Name)
+		if keptOf(s).Name != `Eve\u{202E}\u{200B}` {
+			t.Errorf("name %q", keptOf(s).Name)
 		}
 	}
-	line := drawLine(render.Line{render.Person{Name: "Eve\u202e"}, render.Person{User: AdminUser(masterKey)}})
+	line := drawLine(render.Line{render.Person{Name: "Eve\u202e"}, render.Person{User: session.AdminUser(masterKey)}})
 	if line[0].Person != `Eve\u{202E}` || line[1].Person == "" {
 		t.Errorf("%+v", line)
 	}

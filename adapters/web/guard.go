@@ -21,13 +21,10 @@ const (
 	maxBody   = 6*maxText + 4<<10
 	maxDrain  = 8 << 20 // of a body that is too large: read and dropped, so that the sender hears why
 	maxReason = 500     // bytes of a reason for a denial
-	maxName   = 80      // bytes of a display name
-	maxKey    = 256     // bytes of a key that is looked at
+	maxName   = 80      // characters of a display name
 	maxChats  = 1000    // lines of a person's list of chats
 
-	// Each process counts for itself. A key has at least 16 bytes, so a guess a second finds none.
-	wrongRate, wrongBurst = 1, 100
-	openRate, openBurst   = 5, 500   // sessions
+	// Each process counts for itself.
 	beginRate, beginBurst = 50, 5000 // chats, of which each person has so many at most
 )
 
@@ -68,7 +65,7 @@ func (s *Server) guard(next http.Handler) (http.Handler, error) {
 				Message: "This host name is not one of the bot's. Open it under the address it listens on, or list the name under web.hosts in its configuration."})
 			return
 		}
-		if !s.needsKey() && proxied(r) {
+		if !s.sessions.NeedsKey() && proxied(r) {
 			writeProblem(w, problem{Status: http.StatusForbidden, Code: "proxy_needs_keys",
 				Message: "This request came through a proxy, and without keys everybody whom it lets through could sign in. Set web.session_keys (and web.hosts) in the bot's configuration."})
 			return

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -18,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/adapters/web/signin"
 	"github.com/nodhq/nod/core/text"
 )
@@ -111,9 +111,9 @@ func fill(page string, values map[string]string) string {
 
 // signInPage writes the page of somebody who is not signed in.
 func (s *Server) signInPage(w http.ResponseWriter, status int, d pageData) {
-	d.NeedsKey, d.Name = s.needsKey(), cmp.Or(d.Name, "you")
+	d.NeedsKey, d.Name = s.sessions.NeedsKey(), cmp.Or(d.Name, "you")
 	if len(s.SignIn) > 0 {
-		d.NeedsKey = len(s.keys) > 0 && d.To == ""
+		d.NeedsKey = s.sessions.HasKeys() && d.To == ""
 		d.SignIn = s.SignIn[0].Page + "/signin" // under the name that the provider sends people back to, where the cookie is
 		for i, of := range []string{"", signin.Slack, signin.Discord} {
 			door := s.SignIn.Of(of)
@@ -154,10 +154,10 @@ func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
 	case pageInbox:
 		d.Page = "inbox"
 	}
-	p, err := s.who(r.Context(), browserKey(r))
+	p, err := s.sessions.Who(r.Context(), session.Browser(r))
 	switch {
-	case errors.Is(err, unauthorized):
-		if browserKey(r).key != "" {
+	case errors.Is(err, session.Unauthorized):
+		if !session.Browser(r).None() {
 			d.Problem = saySessionEnded
 			if len(s.SignIn) > 0 {
 				d.Problem = sayVouchedEnded
@@ -168,38 +168,15 @@ func (s *Server) shell(w http.ResponseWriter, r *http.Request, name string) {
 		d.Problem = s.asProblem(r, err).Message
 		s.signInPage(w, http.StatusServiceUnavailable, d)
 	default:
-		d.Name, d.Admin = p.name, p.admin
-		if d.EndsWhy = sayEnds; vouched(p.user) {
+		d.Name, d.Admin = p.Name, p.Admin
+		if d.EndsWhy = sayEnds; p.Vouched() {
 			d.EndsWhy = sayVouchedEnds
 		}
-		if !p.ends.IsZero() {
-			d.Ends = p.ends.UTC().Format(time.RFC3339)
+		if !p.Ends.IsZero() {
+			d.Ends = p.Ends.UTC().Format(time.RFC3339)
 		}
 		s.page.write(w, http.StatusOK, name, d)
 	}
-}
-
-// postSignIn opens a session for a browser. A key that its owner pastes is an admin's, one that opens sessions, or that of an earlier
-// session. A configured key never becomes the cookie: a session of its own does.
-func (s *Server) postSignIn(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
-	if err := r.ParseForm(); err != nil {
-		s.signInPage(w, http.StatusBadRequest, pageData{Problem: "The form did not arrive whole. Please try again."})
-		return
-	}
-	name, id, settings := strings.ToValidUTF8(r.PostFormValue("name"), ""), r.PostFormValue("chat"), r.PostFormValue("page")
-	key, err := s.signIn(r.Context(), name, strings.TrimSpace(r.PostFormValue("key")))
-	if err != nil {
-		p := s.asProblem(r, err)
-		s.signInPage(w, p.Status, pageData{Name: name, Problem: p.Message, Chat: id, Page: settings})
-		return
-	}
-	setCookie(w, r, key, int(sessionLife.Seconds()))
-	p, err := s.who(r.Context(), presented{key: key})
-	if err == nil && p.admin && id == "" { // an admin begins where there is something to administer
-		settings = "settings"
-	}
-	http.Redirect(w, r, landing(settings, id), http.StatusSeeOther)
 }
 
 // landing is the page that somebody wanted who had to sign in first.
@@ -211,24 +188,4 @@ func landing(page, chat string) (to string) {
 		to += "/c/" + chat
 	}
 	return cmp.Or(to, "/")
-}
-
-func (s *Server) signIn(ctx context.Context, name, key string) (string, error) {
-	unknown := problem{Status: http.StatusForbidden, Code: "forbidden", Message: "This key is not known here. Look for a missing character."}
-	if strings.HasPrefix(key, sessionStart) {
-		_, err := s.who(ctx, presented{key: key})
-		if errors.Is(err, unauthorized) {
-			err = unknown
-		}
-		return key, err
-	}
-	by, err := s.mayOpenSession(key)
-	switch {
-	case err != nil && key == "", errors.Is(err, tooManyGuesses):
-		return "", err
-	case err != nil, key != "" && by.opener == "":
-		return "", unknown
-	}
-	fresh, _, err := s.openSession(ctx, by, name, by.admin)
-	return fresh, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodhq/nod/adapters/web/inbox"
 	"github.com/nodhq/nod/adapters/web/push"
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -31,13 +32,6 @@ type Linker interface {
 	LinkTo(render.ChatLink) string
 }
 
-// Members is the platform by whose sign-in people get in.
-type Members interface {
-	// Member is who somebody is who signed in by it: in a chat of the platform, or anywhere else on the page. no says to them why they may do
-	// nothing there. An empty name is not known.
-	Member(ctx context.Context, in chat.ID, u chat.User) (is chat.User, name, no string)
-}
-
 // Log is what the surface reads of [agent.Log]. It never writes.
 type Log interface {
 	History(context.Context, chat.ID) ([]turn.Entry, error)
@@ -47,21 +41,9 @@ type Log interface {
 	agent.Finder
 }
 
-// Shelf keeps what belongs to this surface alone. It decides nothing but who a session key belongs to. Safe for concurrent use.
+// Shelf keeps what belongs to this surface alone. Safe for concurrent use.
 type Shelf interface {
-	// OpenSession stores a new session under the hash of its key, unless there are max of them: then it is false.
-	OpenSession(ctx context.Context, keyHash string, session []byte, max int) (bool, error)
-	// KeepSession stores what changed of a session, unless it was ended.
-	KeepSession(ctx context.Context, keyHash string, session []byte) error
-	// Session finds it again. ok is false for an unknown hash.
-	Session(ctx context.Context, keyHash string) (session []byte, ok bool, err error)
-	// Sessions are all of them, by the hashes of their keys.
-	Sessions(context.Context) (map[string][]byte, error)
-	// EndSessions ends some, and where old is true also those that older versions opened and Sessions does not know.
-	EndSessions(ctx context.Context, old bool, keyHashes ...string) error
-	// PutPerson keeps what is known of somebody, in place of what was. Person gives it back, or nil.
-	PutPerson(ctx context.Context, userKey string, person []byte) error
-	Person(ctx context.Context, userKey string) ([]byte, error)
+	session.Shelf
 	push.Shelf
 	// PutChat stores or replaces one line of a person's list of chats.
 	PutChat(ctx context.Context, userKey, chatKey, title string, at time.Time) error

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/decision"
 )
@@ -43,6 +44,9 @@ var refusalStatus = map[decision.RefusalCode]int{
 func (s *Server) asProblem(r *http.Request, err error) problem {
 	if p, ok := errors.AsType[problem](err); ok {
 		return p
+	}
+	if no, ok := errors.AsType[session.Refused](err); ok {
+		return problem{Status: no.Status, Code: no.Code, Message: no.Say}
 	}
 	if refused := surface.Refusal(err); refused != nil {
 		return problem{Status: cmp.Or(refusalStatus[refused.Code], http.StatusForbidden), Code: string(refused.Code),

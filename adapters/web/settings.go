@@ -1,9 +1,11 @@
 package web
 
 import (
+	"crypto/rand"
 	"net/http"
 	"strings"
 
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
@@ -17,7 +19,7 @@ const (
 )
 
 // getSettings draws a view. Where a chat is named, it is what "here" means.
-func (s *Server) getSettings(r *http.Request, p person) (any, error) {
+func (s *Server) getSettings(r *http.Request, p session.Person) (any, error) {
 	q := r.URL.Query()
 	env, err := s.here(r, p, q.Get("chat"))
 	if err != nil {
@@ -31,7 +33,7 @@ func (s *Server) getSettings(r *http.Request, p person) (any, error) {
 }
 
 // postSettings does what a person chose in a view, and answers with what to say and to show then.
-func (s *Server) postSettings(r *http.Request, p person) (any, error) {
+func (s *Server) postSettings(r *http.Request, p session.Person) (any, error) {
 	var body struct {
 		View  string `json:"view"`
 		Token string `json:"token"`
@@ -53,7 +55,7 @@ func (s *Server) postSettings(r *http.Request, p person) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	env.Delivery = p.delivery("act/" + token(12))
+	env.Delivery = p.Delivery("act/" + rand.Text())
 	done, err := s.Settings.Act(r.Context(), env, body.View, body.Token, body.Text)
 	if err != nil {
 		return nil, err
@@ -71,7 +73,7 @@ func (s *Server) postSettings(r *http.Request, p person) (any, error) {
 }
 
 // postPermissions does a command: its words, or its text as somebody typed it.
-func (s *Server) postPermissions(r *http.Request, p person) (any, error) {
+func (s *Server) postPermissions(r *http.Request, p session.Person) (any, error) {
 	var body struct {
 		Words []string `json:"words"`
 		Text  string   `json:"text"`
@@ -96,12 +98,12 @@ func (s *Server) postPermissions(r *http.Request, p person) (any, error) {
 }
 
 // here is who looks, with the chat that they name; an empty one is none.
-func (s *Server) here(r *http.Request, p person, key string) (chat.Envelope, error) {
+func (s *Server) here(r *http.Request, p session.Person, key string) (chat.Envelope, error) {
 	if key == "" {
-		return p.envelope(chat.ID{}), nil
+		return p.Envelope(chat.ID{}), nil
 	}
 	v, err := s.chatNamed(r.Context(), p, key)
-	return p.envelope(v.session.Chat), err
+	return p.Envelope(v.session.Chat), err
 }
 
 // opaque reports whether s may be the name of a view or an act: graphic ASCII, not too long.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/adapters/surface"
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/core/render"
 	"github.com/nodhq/nod/core/text"
@@ -55,7 +56,7 @@ func TestSettingsAreThePersons(t *testing.T) {
 	if out["say"] != "Halted." || len(actsOf(t, out["panel"])) == 0 || !b.halted {
 		t.Errorf("%v", out)
 	}
-	if got := b.acts[len(b.acts)-1]; got != AdminUser(masterKey).String()+" "+webChat(id).String()+` overview halt ""` {
+	if got := b.acts[len(b.acts)-1]; got != session.AdminUser(masterKey).String()+" "+webChat(id).String()+` overview halt ""` {
 		t.Errorf("the engine heard %q", got)
 	}
 	// Here is the chat that is named, which has to be one.
@@ -237,7 +238,7 @@ func TestSettingsStandBehindTheGuards(t *testing.T) {
 			ana.failed(req, http.StatusForbidden, "origin_not_allowed")
 			byCookie := c.request(call[0], call[1], `{"token":"always:writ","view":"tools"}`)
 			byCookie.Header.Set(header, value)
-			byCookie.AddCookie(&http.Cookie{Name: cookieName, Value: ana.key})
+			byCookie.AddCookie(&http.Cookie{Name: "nod_session", Value: ana.key})
 			c.failed(byCookie, http.StatusForbidden, "origin_not_allowed")
 		}
 		req := ana.request(call[0], call[1], nil)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent/turn"
 	"github.com/nodhq/nod/core/chat"
 )
@@ -28,16 +29,16 @@ type stream struct {
 	timeout time.Duration
 }
 
-func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p person) error {
+func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p session.Person) error {
 	v, err := s.chat(r, p)
 	if err != nil {
 		return err
 	}
 	id := v.session.Chat
-	if err := s.enter(p.owner()); err != nil {
+	if err := s.enter(p.Owner()); err != nil {
 		return err
 	}
-	defer s.leave(p.owner())
+	defer s.leave(p.Owner())
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
 	defer context.AfterFunc(s.life, stop)()
@@ -63,8 +64,8 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p person) err
 		case <-ctx.Done():
 			return nil
 		case <-beat.C:
-			if _, err := s.who(ctx, bearer(r)); errors.Is(err, unauthorized) {
-				return nil // the session was ended meanwhile
+			if s.ended(r) {
+				return nil
 			}
 			st.buf.WriteString(": still here\n\n")
 			v, err = s.catchUp(ctx, st, v) // a signal may be lost; a heartbeat that also looks is the backstop

@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"html"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/adapters/web/signin"
 	"github.com/nodhq/nod/core/chat"
 	"github.com/nodhq/nod/tests/standins/fakeoidc"
@@ -50,6 +50,19 @@ func atCompany(t *testing.T, change func(*Config)) *company {
 		}
 	})
 	return m
+}
+
+// anew starts the page again over the same shelf, with other doors.
+func (m *company) anew(doors signin.Doors) *client {
+	m.t.Helper()
+	c := m.s.Config
+	c.SignIn = doors
+	s, err := New(c)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.s, m.c = s, to(m.t, s)
+	return m.c
 }
 
 func (m *company) door(change func(*signin.Config)) *signin.Door {
@@ -118,8 +131,8 @@ func (m *company) comes(from, as string, more ...*http.Cookie) (session *http.Co
 	back, flow := m.returns(from, as)
 	res, body := m.get(back, append(more, flow)...)
 	on := regexp.MustCompile(`http-equiv="refresh" content="0; url=([^"]*)"`).FindStringSubmatch(body)
-	session = cookieNamed(res, secureCookieName)
-	if res.StatusCode != http.StatusOK || on == nil || !strings.HasPrefix(session.Value, sessionStart) {
+	session = cookieNamed(res, "__Host-nod_session")
+	if res.StatusCode != http.StatusOK || on == nil || !strings.HasPrefix(session.Value, "nod_") {
 		m.t.Fatalf("coming back: %d %s\n%s", res.StatusCode, body, m.log.String())
 	}
 	return session, on[1]
@@ -185,7 +198,7 @@ func TestSigningOutAtTheProvider(t *testing.T) {
 		t.Errorf("who is signed in is asked whether they are somebody else: %s", page)
 	}
 	for _, end = range []any{nil, "", "http://login.example.org/logout", "javascript:alert(1)"} {
-		m.s.SignIn = signin.Doors{m.door(nil)}
+		m.anew(signin.Doors{m.door(nil)})
 		if m.comes("/signin", "ana"); strings.Contains(door(), at) {
 			t.Errorf("it leads to %v", end)
 		}
@@ -195,7 +208,7 @@ func TestSigningOutAtTheProvider(t *testing.T) {
 // Nobody gives themselves a name any more; keys that name their person, and an admin's, still open sessions.
 func TestWithAProviderNobodyNamesThemselves(t *testing.T) {
 	m := atCompany(t, func(c *Config) {
-		c.SessionKeys = []SessionKey{{Name: "ana", Key: doorKey}}
+		c.SessionKeys = []session.Key{{Name: "ana", Key: doorKey}}
 	})
 	m.c.fails(http.StatusUnauthorized, "unauthorized", "POST", "/api/v1/sessions", map[string]string{"name": "Eve"})
 	if res := m.c.signs("/session", url.Values{"name": {"Eve"}}); res.StatusCode != http.StatusUnauthorized || len(res.Cookies()) != 0 {
@@ -206,17 +219,17 @@ func TestWithAProviderNobodyNamesThemselves(t *testing.T) {
 	} else {
 		ana.ok(http.StatusOK, "GET", "/api/v1/chats", nil)
 	}
-	if k := m.c.cookie(url.Values{"key": {masterKey}}); !strings.HasPrefix(k.Value, sessionStart) {
+	if k := m.c.cookie(url.Values{"key": {masterKey}}); !strings.HasPrefix(k.Value, "nod_") {
 		t.Error(k)
 	} else {
 		m.c.with(k.Value).ok(http.StatusOK, "GET", "/api/v1/chats", nil)
 	}
 	// What was opened before: by a name, and by an older version.
 	for _, stored := range []string{`{"user":"u-eve","name":"Ana","opener":"-","opened":"2099-01-01T00:00:00Z","seen":"2099-01-01T00:00:00Z"}`, `{"user":"u-eve","name":"Ana"}`} {
-		m.b.sessions[keyHash("nod_before")] = []byte(stored)
+		m.b.sessions[hashOf("nod_before")] = []byte(stored)
 		m.c.with("nod_before").fails(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/chats", nil)
 	}
-	_, err := New(Config{Listen: "127.0.0.1:1", Engine: m.b, Settings: m.b, Log: m.b, Shelf: m.b, SignIn: signin.Doors{m.door(nil)}, SessionKeys: []SessionKey{{Key: doorKey}}})
+	_, err := New(Config{Listen: "127.0.0.1:1", Engine: m.b, Settings: m.b, Log: m.b, Shelf: m.b, SignIn: signin.Doors{m.door(nil)}, SessionKeys: []session.Key{{Key: doorKey}}})
 	if err == nil {
 		t.Error("a key is taken with which people name themselves")
 	}
@@ -258,7 +271,7 @@ func TestWhatAProviderSaysEnds(t *testing.T) {
 	ana, _ = signedIn()
 	for _, door := range []signin.Doors{nil, {m.door(func(c *signin.Config) { c.Groups = []string{"board"} })}} {
 		counts(m.s, u, 1)
-		s, err := New(Config{Listen: "127.0.0.1:1", Engine: m.b, Settings: m.b, Log: m.b, Shelf: m.b, SignIn: door, SessionKeys: []SessionKey{{Name: "ben", Key: doorKey}}})
+		s, err := New(Config{Listen: "127.0.0.1:1", Engine: m.b, Settings: m.b, Log: m.b, Shelf: m.b, SignIn: door, SessionKeys: []session.Key{{Name: "ben", Key: doorKey}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,13 +303,7 @@ func TestASignInLeadsToOurPagesOnly(t *testing.T) {
 	}
 }
 
-// forgetful is a store that keeps nobody.
-type forgetful struct{ *bot }
-
 var errForgetful = errors.New("nobody is kept")
-
-func (forgetful) PutPerson(context.Context, string, []byte) error { return errForgetful }
-func (forgetful) Person(context.Context, string) ([]byte, error)  { return nil, errForgetful }
 
 // What goes wrong is said to the person in a sentence, and to the log with its cause.
 func TestASignInThatFails(t *testing.T) {
@@ -304,7 +311,7 @@ func TestASignInThatFails(t *testing.T) {
 	fails := func(path, say, log string, status int, cookies ...*http.Cookie) {
 		t.Helper()
 		res, body := m.get(path, cookies...)
-		if res.StatusCode != status || !strings.Contains(body, say) || !strings.Contains(m.log.String(), log) || cookieNamed(res, secureCookieName).Value != "" || !strings.Contains(body, `id="sign-in"`) {
+		if res.StatusCode != status || !strings.Contains(body, say) || !strings.Contains(m.log.String(), log) || cookieNamed(res, "__Host-nod_session").Value != "" || !strings.Contains(body, `id="sign-in"`) {
 			t.Errorf("%d %s\nlog: %s", res.StatusCode, body, m.log.String())
 		}
 		m.log.Reset()
@@ -318,18 +325,18 @@ func TestASignInThatFails(t *testing.T) {
 	fails(back, "did not let you in (access_denied)", "access_denied", http.StatusForbidden, flow)
 	m.p.Set(fakeoidc.Behaviour{})
 	back, flow = m.returns("/signin", "ana")
-	m.s.Shelf = forgetful{m.b}
+	m.b.forgets = errForgetful
 	fails(back, "store did not answer", errForgetful.Error(), http.StatusServiceUnavailable, flow) // with groups of earlier, nobody gets in
 	if _, err := m.s.Groups(t.Context(), chat.ID{}, chat.User{Platform: "web", Key: "oidc-1"}); err == nil {
 		t.Error("where the store does not answer there are no groups, and no error")
 	}
-	m.s.Shelf = m.b
+	m.b.forgets = nil
 	back, flow = m.returns("/signin", "ana")
 	m.p.Close()
 	fails(back, "its provider does not answer", "gave no token", http.StatusServiceUnavailable, flow)
-	m.s.SignIn = signin.Doors{m.door(nil)} // as after a restart
+	m.anew(signin.Doors{m.door(nil)})
 	fails("/signin?chat=abc", "its provider does not answer", "sign_in_unavailable", http.StatusServiceUnavailable)
-	_, body := m.get("/", &http.Cookie{Name: secureCookieName, Value: "nod_over"})
+	_, body := m.get("/", &http.Cookie{Name: "__Host-nod_session", Value: "nod_over"})
 	if !strings.Contains(body, sayVouchedEnded) {
 		t.Errorf("whose session is over reads %s", body)
 	}
@@ -337,7 +344,7 @@ func TestASignInThatFails(t *testing.T) {
 
 // A name that the provider gives is shown unless it is somebody else's here.
 func TestNamesThatAProviderGives(t *testing.T) {
-	m := atCompany(t, func(c *Config) { c.SessionKeys = []SessionKey{{Name: "ben", Key: doorKey}} })
+	m := atCompany(t, func(c *Config) { c.SessionKeys = []session.Key{{Name: "ben", Key: doorKey}} })
 	for _, x := range [][3]string{
 		{"Cleo A.", "cleo", "Cleo A."}, {"Admin", "cleo", "cleo"}, {"B e n", "cleo", "cleo"}, {"nod", "cleo", "cleo"}, {"", "cleo", "cleo"}, {"admin", "nod", "2"},
 		{"Cleo\u202e", "", `Cleo\u{202E}`},

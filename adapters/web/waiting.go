@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nodhq/nod/adapters/web/inbox"
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent/card"
 	"github.com/nodhq/nod/core/agent/decision"
 	"github.com/nodhq/nod/core/agent/turn"
@@ -58,7 +59,7 @@ var (
 )
 
 // look begins a person's look at the inbox.
-func (s *Server) look(ctx context.Context, p person) (*looked, error) {
+func (s *Server) look(ctx context.Context, p session.Person) (*looked, error) {
 	replicas := inbox.Replicas{
 		Hear: func(ctx context.Context) (<-chan []byte, error) { return s.Shelf.Live(ctx, inboxChat()) },
 		Want: func(ctx context.Context) error { return s.Shelf.PublishLive(ctx, inboxChat(), []byte(inboxWanted)) },
@@ -81,12 +82,12 @@ func (s *Server) look(ctx context.Context, p person) (*looked, error) {
 }
 
 // sees is what a person may be shown of what waits in the chats of a workspace. Whoever is not let in there sees nothing of it.
-func (s *Server) sees(ctx context.Context, p person, id chat.ID) (func(turn.Session, turn.ToolCall) bool, error) {
-	there, err := s.in(ctx, id, p)
-	if _, no := errors.AsType[problem](err); no {
+func (s *Server) sees(ctx context.Context, p session.Person, id chat.ID) (func(turn.Session, turn.ToolCall) bool, error) {
+	there, err := s.sessions.In(ctx, id, p)
+	if _, no := errors.AsType[session.Refused](err); no {
 		return nothing, nil
 	}
-	return s.Engine.Sees(ctx, there.envelope(id))
+	return s.Engine.Sees(ctx, there.Envelope(id))
 }
 
 // begin runs f until the server ends, unless it has.
@@ -150,7 +151,7 @@ func (s *Server) tellNoticed(ctx context.Context) {
 	}
 }
 
-func (s *Server) getInbox(r *http.Request, p person) (any, error) {
+func (s *Server) getInbox(r *http.Request, p session.Person) (any, error) {
 	look, err := s.look(r.Context(), p)
 	if err != nil {
 		return nil, err
@@ -163,7 +164,7 @@ func (s *Server) getInbox(r *http.Request, p person) (any, error) {
 }
 
 // drawInbox draws the first of what a person sees.
-func (s *Server) drawInbox(ctx context.Context, p person, look *looked, shown int) (inboxForm, error) {
+func (s *Server) drawInbox(ctx context.Context, p session.Person, look *looked, shown int) (inboxForm, error) {
 	asks, err := look.Asks(ctx)
 	f := inboxForm{Open: len(asks), More: max(0, len(asks)-shown), Now: time.Now().UTC(), Asks: []askForm{}}
 	for _, x := range asks[:min(len(asks), shown)] {
@@ -176,7 +177,7 @@ func (s *Server) drawInbox(ctx context.Context, p person, look *looked, shown in
 }
 
 // drawAsk draws a question, with where it waits. The address of a chat of the page opens it to everybody: it is for those who were in it.
-func (s *Server) drawAsk(p person, of turn.Session, c turn.ToolCall) *askForm {
+func (s *Server) drawAsk(p session.Person, of turn.Session, c turn.ToolCall) *askForm {
 	a, _ := card.Alone(of, c)
 	id, by, w := of.Chat, of.Turn.Requester, c.Wait()
 	f := &askForm{RequestID: string(w.Ask), Surface: id.Platform, Where: cmp.Or(surfaceNames[id.Platform], id.Platform), User: userForm(by),
@@ -185,7 +186,7 @@ func (s *Server) drawAsk(p person, of turn.Session, c turn.ToolCall) *askForm {
 		if to, can := s.Surfaces[id.Platform].(Linker); can {
 			f.Link = to.LinkTo(render.ChatLink{Chat: id.String(), Message: string(of.Turn.Shown)})
 		}
-	} else if to := questionsAt(p.user, of); to != pathInbox {
+	} else if to := questionsAt(p.User, of); to != pathInbox {
 		f.Link = to
 		if said := of.Turn.Said; len(said) > 0 {
 			f.Where = titled(said[0].Text)
@@ -195,15 +196,15 @@ func (s *Server) drawAsk(p person, of turn.Session, c turn.ToolCall) *askForm {
 }
 
 // getInboxEvents tells what waits, and what changes of that.
-func (s *Server) getInboxEvents(w http.ResponseWriter, r *http.Request, p person) error {
+func (s *Server) getInboxEvents(w http.ResponseWriter, r *http.Request, p session.Person) error {
 	look, err := s.look(r.Context(), p)
 	if err != nil {
 		return err
 	}
-	if err := s.enter(p.owner()); err != nil {
+	if err := s.enter(p.Owner()); err != nil {
 		return err
 	}
-	defer s.leave(p.owner())
+	defer s.leave(p.Owner())
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
 	defer context.AfterFunc(s.life, stop)()
@@ -224,7 +225,7 @@ func (s *Server) getInboxEvents(w http.ResponseWriter, r *http.Request, p person
 			return nil
 		case <-moved:
 		case <-beat.C: // who they are, and what they may, may have changed
-			if _, err := s.who(ctx, bearer(r)); errors.Is(err, unauthorized) {
+			if s.ended(r) {
 				return nil
 			}
 			st.buf.WriteString(": still here\n\n")
@@ -263,7 +264,7 @@ func (t *inboxTold) tell(st *stream, f inboxForm) {
 }
 
 // postInboxClick is a button of a card in the inbox.
-func (s *Server) postInboxClick(r *http.Request, p person) (any, error) {
+func (s *Server) postInboxClick(r *http.Request, p session.Person) (any, error) {
 	a, check, err := readClick(r)
 	if err != nil {
 		return nil, err
@@ -280,7 +281,7 @@ func (s *Server) postInboxClick(r *http.Request, p person) (any, error) {
 }
 
 // getAskDetails is all that is known of a call, for those whom it may be shown away from its chat.
-func (s *Server) getAskDetails(r *http.Request, p person) (any, error) {
+func (s *Server) getAskDetails(r *http.Request, p session.Person) (any, error) {
 	p, ask, err := s.findAsk(r.Context(), p, r.PathValue("request"), "")
 	if err != nil {
 		return nil, err
@@ -299,7 +300,7 @@ func (s *Server) getAskDetails(r *http.Request, p person) (any, error) {
 }
 
 // seesAsk reports whether a person may be shown this very request away from its chat, also when it is decided by now.
-func (s *Server) seesAsk(ctx context.Context, p person, ask asking) (bool, turn.Session, error) {
+func (s *Server) seesAsk(ctx context.Context, p session.Person, ask asking) (bool, turn.Session, error) {
 	v, err := s.chats.get(ctx, ask.chat)
 	if err != nil {
 		return false, v.session, err

@@ -246,7 +246,7 @@ func TestInboxPage(t *testing.T) {
 	b.mu.Lock()
 	b.shown = map[string]bool{}
 	for hash := range b.sessions {
-		b.shown[chat.User{Platform: Platform, Key: parseSession(b.sessions[hash]).User}.String()] = true
+		b.shown[chat.User{Platform: Platform, Key: keptOf(b.sessions[hash]).User}.String()] = true
 	}
 	b.mu.Unlock()
 	until(t, ctx, `document.querySelector("#inbox").textContent === "Inbox"`)

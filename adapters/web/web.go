@@ -1,19 +1,19 @@
 // Package web is the local chat surface: a page for people and an HTTP API with server-sent events for programs.
 //
-// Its words. A session is a bearer key with a person behind it. A chat is named by a random id; whoever knows it may read, post and stop
+// Its words. A chat is named by a random id; whoever knows it may read, post and stop
 // there. A message is the API form of what was said or of a turn's one message. A stream is one open connection of events. A panel is one
 // view of the settings, drawn for one person. A command is what begins with "/" and a word of ours: it is answered to whoever typed it and
 // never becomes a message.
 //
 // Start reading at [Server.Handler] and its routes. fold.go makes messages and events of a chat's log, form.go and callform.go give them
-// their JSON, decide.go is the way to the engine, guard.go, identity.go and sessions.go say who asks. It may import core,
-// adapters/surface and package markdown. A new answer of the API is a route here and a handler beside what it is about; a new field is one of a form.
+// their JSON, decide.go is the way to the engine, guard.go says what gets in, package session who asks. It may import core,
+// adapters/surface and the packages below it. A new answer of the API is a route here and a handler beside what it is about; a new field is one of a form.
 //
 // Its invariants.
 //   - Nothing shown here is stored here: a message is what the chat's log says, with the live frames that [Server.Edit] broadcasts, which
 //     may be lost.
-//   - Identity is the session key (an Authorization header, or the page's HttpOnly SameSite=Strict cookie), never a field of a body. Keys
-//     are 256 random bits and are stored hashed. Who may decide is the engine's answer; a panel's token has no authority.
+//   - Identity is the session key (an Authorization header, or the page's HttpOnly SameSite=Strict cookie), never a field of a body. Who may
+//     decide is the engine's answer; a panel's token has no authority.
 //   - A request whose Host or Origin is not ours is refused before anything reads it (DNS rebinding). Where session keys are configured,
 //     and on any listener that is not loopback, nobody gets a session without a configured key. Where none is needed no proxy may stand
 //     before us.
@@ -44,15 +44,15 @@ import (
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/adapters/web/inbox"
 	"github.com/nodhq/nod/adapters/web/push"
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/adapters/web/signin"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/attach"
 	"github.com/nodhq/nod/core/chat"
-	"github.com/nodhq/nod/core/text"
 )
 
 // Platform is the name of this surface in [chat.ID] and [chat.User].
-const Platform = "web"
+const Platform = session.Platform
 
 // Config is what [New] needs. Engine, Settings, Log and Shelf are required.
 type Config struct {
@@ -67,10 +67,10 @@ type Config struct {
 	// AdminKeys are valid bearers of administrators ([AdminUser]). Spaces are trimmed and empty entries never match.
 	AdminKeys []string
 	// SessionKeys open sessions, and once there is one none opens without; they are not bearers of anything else.
-	SessionKeys []SessionKey
+	SessionKeys []session.Key
 	// SignIn lets people in for whom a provider or a platform vouches. With it nobody gives themselves a name: each of SessionKeys has one.
 	SignIn signin.Doors
-	// Surfaces are all of them by name, to lead to what waits there ([Linker]), and to say who signed in by one ([Members]), whose door needs
+	// Surfaces are all of them by name, to lead to what waits there ([Linker]), and to say who signed in by one ([session.Members]), whose door needs
 	// it; the map may be filled later.
 	Surfaces map[string]agent.Platform
 	// Hosts are host names that requests may name besides localhost. On a listener that is not loopback an empty list takes every host.
@@ -92,20 +92,17 @@ type Config struct {
 // Server is the surface. Make it with [New]; it is safe for concurrent use.
 type Server struct {
 	Config
-	loopback    bool
-	keys        keyring
-	reserved    map[string]bool // names that nobody may give themselves, plain
-	wrongKeys   *rate.Limiter
-	newSessions *rate.Limiter
-	newChats    *rate.Limiter
-	chats       *sessionCache
-	waiting     *inbox.List
-	push        *push.Sender
-	noticed     chan chat.ID // in which something waits, or no longer
-	page        page
-	uploads     chan struct{}        // places of this process
-	uploading   map[string]*uploader // by user key
-	handler     http.Handler
+	loopback  bool
+	sessions  *session.Sessions
+	newChats  *rate.Limiter
+	chats     *sessionCache
+	waiting   *inbox.List
+	push      *push.Sender
+	noticed   chan chat.ID // in which something waits, or no longer
+	page      page
+	uploads   chan struct{}        // places of this process
+	uploading map[string]*uploader // by user key
+	handler   http.Handler
 
 	life    context.Context // of streams
 	end     context.CancelFunc
@@ -124,31 +121,23 @@ func New(c Config) (*Server, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	s := &Server{Config: c, loopback: isLoopback(hostOf(c.Listen)), keys: newKeyring(c.AdminKeys, c.SessionKeys),
-		wrongKeys: rate.NewLimiter(wrongRate, wrongBurst), newSessions: rate.NewLimiter(openRate, openBurst),
-		newChats: rate.NewLimiter(beginRate, beginBurst),
-		reserved: map[string]bool{plainName(adminName): true, plainName(text.Product): true},
-		waiting:  inbox.New(c.Log, c.Logger), noticed: make(chan chat.ID, 1024),
+	s := &Server{Config: c, loopback: isLoopback(hostOf(c.Listen)), newChats: rate.NewLimiter(beginRate, beginBurst),
+		waiting: inbox.New(c.Log, c.Logger), noticed: make(chan chat.ID, 1024),
 		chats: newSessionCache(c.Log), uploads: make(chan struct{}, uploadsAtOnce), uploading: map[string]*uploader{}, open: map[string]int{}}
 	s.life, s.end = context.WithCancel(context.Background())
-	for _, k := range c.SessionKeys {
-		if k.Name != "" {
-			s.reserved[plainName(k.Name)] = true
-		}
+	var err error
+	if s.sessions, err = session.New(session.Config{Shelf: c.Shelf, Loopback: s.loopback, AdminKeys: c.AdminKeys, Keys: c.SessionKeys, Doors: c.SignIn,
+		Surfaces: c.Surfaces, Now: c.Now, Logger: c.Logger}); err != nil {
+		return nil, err
 	}
 	if len(c.SignIn) > 0 {
 		s.Hosts = append(slices.Clone(c.Hosts), c.SignIn[0].Host())
-		if slices.ContainsFunc(s.keys, func(k configuredKey) bool { return !k.admin && k.name == "" }) {
-			return nil, errors.New("web: with SignIn each of SessionKeys needs a name: nobody names themselves there")
-		}
-	}
-	if !s.loopback && len(s.keys)+len(c.SignIn) == 0 {
+	} else if !s.loopback && !s.sessions.HasKeys() {
 		return nil, fmt.Errorf("web: %q is not a loopback address, so anybody who reaches it could open a session: "+
 			"set web.session_keys, web.oidc or ADMIN_SESSION_KEYS, or listen on 127.0.0.1", c.Listen)
 	}
 	s.page = newPage(c)
 	s.push = push.New(push.Config{Shelf: c.Shelf, Load: s.load, Who: s.deviceOf, To: questionsAt, Client: c.Push, Logger: c.Logger})
-	var err error
 	if s.handler, err = s.routes(); err != nil {
 		return nil, err
 	}
@@ -174,8 +163,8 @@ func (s *Server) Run(ctx context.Context) error {
 
 func (s *Server) routes() (http.Handler, error) {
 	api := http.NewServeMux()
-	handle := func(pattern string, h func(*http.Request, person) (any, error)) {
-		api.Handle(pattern, s.signedIn(func(w http.ResponseWriter, r *http.Request, p person) error {
+	handle := func(pattern string, h func(*http.Request, session.Person) (any, error)) {
+		api.Handle(pattern, s.signedIn(func(w http.ResponseWriter, r *http.Request, p session.Person) error {
 			answer, err := h(r, p)
 			if err == nil {
 				writeAnswer(w, answer)
@@ -183,8 +172,8 @@ func (s *Server) routes() (http.Handler, error) {
 			return err
 		}))
 	}
-	inChat := func(pattern string, h func(*http.Request, person, view) (any, error)) {
-		handle(pattern, func(r *http.Request, p person) (any, error) {
+	inChat := func(pattern string, h func(*http.Request, session.Person, view) (any, error)) {
+		handle(pattern, func(r *http.Request, p session.Person) (any, error) {
 			v, err := s.chat(r, p)
 			if err != nil {
 				return nil, err

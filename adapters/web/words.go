@@ -4,7 +4,6 @@ package web
 const (
 	sayUndrawable      = "A part of this message cannot be shown here. Update this replica."
 	sayNewChat         = "New chat"
-	sayUnverified      = " (name not verified)" // where others sign in with a key that names them
 	sayEnds            = "Longer if you come back before; 90 days at most"
 	sayVouchedEnds     = "Then you sign in again"
 	sayVouchedEnded    = "Your session has ended: eight hours after you signed in, with its key, or because you signed out everywhere. Sign in again."

@@ -22,6 +22,7 @@ import (
 	"github.com/nodhq/nod/adapters/surface"
 	"github.com/nodhq/nod/adapters/web"
 	"github.com/nodhq/nod/adapters/web/push"
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/cmd/bot/command"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/cmd/bot/metrics"
@@ -345,12 +346,12 @@ func (p budget) Spend(ctx context.Context, s surface.Spend) (time.Duration, erro
 	return p.Store.Spend(ctx, state.Spend(s))
 }
 
-func sessionKeys(c config.Config) (keys []web.SessionKey, err error) {
+func sessionKeys(c config.Config) (keys []session.Key, err error) {
 	for _, k := range c.Web.SessionKeys {
 		if k.Key == config.Mask {
 			return nil, errors.New("web.session_keys: *** is what config print shows instead of a key: write the key itself")
 		}
-		keys = append(keys, web.SessionKey{Name: k.Name, Key: k.Key.Reveal()})
+		keys = append(keys, session.Key{Name: k.Name, Key: k.Key.Reveal()})
 	}
 	return keys, nil
 }

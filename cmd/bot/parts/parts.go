@@ -25,6 +25,7 @@ import (
 	"github.com/nodhq/nod/adapters/demo"
 	"github.com/nodhq/nod/adapters/openai"
 	"github.com/nodhq/nod/adapters/web"
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/cmd/bot/config"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/chat"
@@ -156,7 +157,7 @@ func (f Fixed) Policy(context.Context) (permission.Policy, error) { return permi
 func Operators(c config.Config) permission.Policy {
 	p := c.Policy()
 	for _, k := range c.AdminSessionKeys {
-		p.Admins = append(p.Admins, web.AdminUser(k.Reveal()))
+		p.Admins = append(p.Admins, session.AdminUser(k.Reveal()))
 	}
 	return p
 }

@@ -15,13 +15,14 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/adapters/web"
+	websession "github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent"
 )
 
 const doorKey = "a-key-that-opens-the-door"
 
 // door is another page of the same bot, on an address of its own, with its own keys.
-func (w *world) door(t testing.TB, keys ...web.SessionKey) string {
+func (w *world) door(t testing.TB, keys ...websession.Key) string {
 	t.Helper()
 	page := must(web.New(web.Config{Listen: "127.0.0.1:0", Engine: w.engine, Settings: w.settings, Log: w.store, Shelf: w.store, AdminKeys: []string{adminKey},
 		SessionKeys: keys, Hosts: []string{"nod.example.org"}, Logger: slog.New(slog.DiscardHandler)}))(t)
@@ -67,7 +68,7 @@ func doors() (out []attack) {
 		"forwarded":     func(r *httputil.ProxyRequest) { r.SetXForwarded() },
 	} {
 		out = append(out, on(40, "web", "stranger-behind-a-proxy-"+name, func(t *testing.T, w *world) {
-			proxy := behind(t, w.door(t, web.SessionKey{Key: doorKey}), rewrite)
+			proxy := behind(t, w.door(t, websession.Key{Key: doorKey}), rewrite)
 			if res, answer := asks(t, nil, http.MethodPost, proxy+"/api/v1/sessions", `{"name":"stranger"}`, nil); res.StatusCode != http.StatusUnauthorized {
 				t.Errorf("a stranger opens a session: %d %s", res.StatusCode, answer)
 			}
@@ -149,15 +150,15 @@ func sessionsThatEnd() []attack {
 			t.Errorf("after: %d", status)
 		}
 	}), on(41, "web", "key-taken-out-of-the-configuration", func(t *testing.T, w *world) {
-		_, answer := asks(t, nil, http.MethodPost, w.door(t, web.SessionKey{Key: doorKey})+"/api/v1/sessions", `{}`, http.Header{"Authorization": {"Bearer " + doorKey}})
+		_, answer := asks(t, nil, http.MethodPost, w.door(t, websession.Key{Key: doorKey})+"/api/v1/sessions", `{}`, http.Header{"Authorization": {"Bearer " + doorKey}})
 		var opened struct{ Key string }
 		if json.Unmarshal([]byte(answer), &opened) != nil || opened.Key == "" {
 			t.Fatal(answer)
 		}
 		for _, c := range []struct {
-			keys []web.SessionKey
+			keys []websession.Key
 			want int
-		}{{[]web.SessionKey{{Key: doorKey}, {Key: "another-key-of-many-bytes"}}, http.StatusOK}, {[]web.SessionKey{{Key: "another-key-of-many-bytes"}}, http.StatusUnauthorized}} {
+		}{{[]websession.Key{{Key: doorKey}, {Key: "another-key-of-many-bytes"}}, http.StatusOK}, {[]websession.Key{{Key: "another-key-of-many-bytes"}}, http.StatusUnauthorized}} {
 			if res, answer := asks(t, nil, http.MethodGet, w.door(t, c.keys...)+"/api/v1/chats", "", http.Header{"Authorization": {"Bearer " + opened.Key}}); res.StatusCode != c.want {
 				t.Errorf("%d %s, want %d", res.StatusCode, answer, c.want)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/nodhq/nod/adapters/mcp"
 	"github.com/nodhq/nod/adapters/slack"
 	"github.com/nodhq/nod/adapters/web"
+	websession "github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/agent"
 	"github.com/nodhq/nod/core/agent/settings"
 	"github.com/nodhq/nod/core/chat"
@@ -34,7 +35,7 @@ const patience = 2 * time.Minute
 const adminKey = "the-long-key-of-ada"
 
 // webAdmin is who signs in with it. Made once: a key's fingerprint is slow to make, so that it is slow to guess.
-var webAdmin = sync.OnceValue(func() chat.User { return web.AdminUser(adminKey) })
+var webAdmin = sync.OnceValue(func() chat.User { return websession.AdminUser(adminKey) })
 
 // person is who acts. Each surface knows them under keys of its own.
 type person string

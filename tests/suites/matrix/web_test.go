@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nodhq/nod/adapters/web"
+	"github.com/nodhq/nod/adapters/web/session"
 	"github.com/nodhq/nod/core/chat"
 )
 
@@ -40,7 +41,7 @@ type webDoors struct {
 
 func openWeb(t *testing.T, more func(*house)) *webDoors {
 	t.Helper()
-	d := &webDoors{keys: map[string]string{"root": adminKey}, users: map[string]chat.User{"root": web.AdminUser(adminKey)}}
+	d := &webDoors{keys: map[string]string{"root": adminKey}, users: map[string]chat.User{"root": session.AdminUser(adminKey)}}
 	d.house = openHouse(t, func(h *house) {
 		var err error
 		d.server, err = web.New(web.Config{Listen: "127.0.0.1:8080", Engine: h.engine, Settings: h.managed, Log: h.store, Shelf: h.store, AdminKeys: []string{adminKey, "  ", ""}})
