@@ -43,8 +43,14 @@ var Lightest = Backend{Name: "the lightest", Start: func(t testing.TB) string {
 	return Real.Start(t)
 }}
 
-// Backends are all of them.
-func Backends() []Backend { return []Backend{Mini, Real} }
+// Backends are those that a test runs over: both, and with the race detector the lighter one, because it watches the code above the store,
+// which is the same.
+func Backends() []Backend {
+	if Raced {
+		return []Backend{Lightest}
+	}
+	return []Backend{Mini, Real}
+}
 
 // Require ends the test where what it needs is missing: as a failure where NOD_REQUIRE names it, as a skip elsewhere.
 func Require(t testing.TB, name, missing string) {

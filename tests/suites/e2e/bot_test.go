@@ -187,6 +187,18 @@ func (b *bot) kill() {
 	<-b.exited
 }
 
+func (b *bot) lives() bool {
+	if b.exited == nil {
+		return false
+	}
+	select {
+	case <-b.exited:
+		return false
+	default:
+		return true
+	}
+}
+
 // restart kills the process and starts it on the same data.
 func (b *bot) restart() {
 	b.t.Helper()

@@ -106,6 +106,12 @@ func (g *gate) hold() { g.turn(true) }
 // pass gives them back.
 func (g *gate) pass() { g.turn(false) }
 
+func (g *gate) holds() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.holding
+}
+
 func (g *gate) turn(holding bool) {
 	g.mu.Lock()
 	g.holding = holding
